@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The engine interface: what the C++ model and the Verilated RTL both implement, and the only
+// way in which hw/card and tests/conformance talk to a card.
+//
+// An engine is single-threaded and knows no clock, socket or thread: time, host memory and the
+// cable are ports. Every call comes from one thread; a port never calls back into the engine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dingo {
+
+/// Nanoseconds since an arbitrary start; never goes backwards.
+using Nanoseconds = std::uint64_t;
+inline constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
+
+/// The host as the card's PCIe function sees it: bus-master reads and writes, MSI-X.
+class HostPort {
+  public:
+    virtual ~HostPort() = default;
+
+    /// Copies dst.size() bytes from bus address `addr`. False = bus error (nothing usable in dst).
+    virtual bool dma_read(std::uint64_t addr, std::span<std::byte> dst) = 0;
+
+    /// Copies src to bus address `addr`. False = bus error (some bytes may have been written).
+    /// Writes become visible to the host in call order. Of a naturally aligned write of at most
+    /// 64 bytes, the last 8 bytes become visible last: that is where the contract keeps phase bits.
+    virtual bool dma_write(std::uint64_t addr, std::span<const std::byte> src) = 0;
+
+    /// Address through which [addr, addr+len) may be accessed directly until the next call into
+    /// the engine returns, or nullptr where the range is not plain mapped memory. An engine may
+    /// use it to save a copy; it must work without it.
+    virtual std::byte* dma_pointer(std::uint64_t addr, std::size_t len) = 0;
+
+    /// Sends MSI-X message `vector`. Masking is the host's business.
+    virtual void raise_msix(unsigned vector) = 0;
+};
+
+/// The cable's transmit side. Frames are Ethernet frames from destination MAC to the last payload
+/// byte: no preamble, no FCS.
+class WirePort {
+  public:
+    virtual ~WirePort() = default;
+
+    /// Room for one frame of up to max_len bytes, to be built in place; empty when the wire takes
+    /// nothing now (the engine keeps its work and tries again in a later run()).
+    virtual std::span<std::byte> begin_frame(std::size_t max_len) = 0;
+
+    /// Sends the first `len` bytes of the room that begin_frame gave; 0 gives the room back unused.
+    virtual void end_frame(std::size_t len) = 0;
+};
+
+/// PCI BAR numbers of the contract (docs/contract.md).
+enum class Bar : std::uint8_t { kRegisters = 0, kDoorbells = 2, kMemory = 4 };
+
+/// What a card instance is made with. All values have working defaults.
+struct EngineConfig {
+    std::uint64_t mac = 0x02'44'49'00'00'01;  ///< factory MAC, most significant byte first on the wire
+    std::uint64_t seed = 1;                   ///< for every random choice the engine makes
+    std::uint32_t max_qp = 16384;             ///< limits reported by QUERY_DEVICE; memory grows with use
+    std::uint32_t max_cq = 16384;
+    std::uint32_t max_mr = 65536;
+    std::uint32_t max_srq = 4096;
+    std::uint64_t link_mbps = 100'000;        ///< reported link speed
+    bool memory_doorbells = false;            ///< BAR2 is shared memory: sets capability DB_MEMORY
+};
+
+class Engine {
+  public:
+    virtual ~Engine() = default;
+
+    /// Function-level reset: every object is gone, registers have reset values, nothing is sent.
+    virtual void reset() = 0;
+
+    /// BAR access, little endian, 1..8 bytes, naturally aligned. Reads of undefined offsets give 0,
+    /// writes are dropped and counted.
+    virtual std::uint64_t mmio_read(Bar bar, std::uint64_t offset, unsigned size) = 0;
+    virtual void mmio_write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned size) = 0;
+
+    /// One frame arrived on the cable. The engine takes what it needs before it returns.
+    virtual void receive(std::span<const std::byte> frame) = 0;
+
+    /// The cable was plugged or pulled.
+    virtual void set_link(bool up) = 0;
+
+    /// Sets the time and does at most about `budget` units of work (a packet, a command, a WQE).
+    /// True: there is more to do at once. False: nothing until an input or next_deadline().
+    virtual bool run(Nanoseconds now, unsigned budget) = 0;
+
+    /// When run() must be called next though nothing else happens; kNever when no timer is armed.
+    [[nodiscard]] virtual Nanoseconds next_deadline() const = 0;
+
+    /// "model" or "rtl", and one line of text for people.
+    [[nodiscard]] virtual std::string_view name() const = 0;
+};
+
+using EngineFactory = std::unique_ptr<Engine> (*)(const EngineConfig&, HostPort&, WirePort&);
+
+/// Engines by name. A program calls each engine library's register function once at start
+/// (dingo::model::register_model_engine()); a static initialiser in an archive could be dropped.
+std::vector<std::string> engine_names();
+/// nullptr when no engine has this name.
+std::unique_ptr<Engine> make_engine(std::string_view name, const EngineConfig& config,
+                                    HostPort& host, WirePort& wire);
+void register_engine(std::string_view name, EngineFactory factory);
+
+}  // namespace dingo
