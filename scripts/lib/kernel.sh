@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Kernels: a trixie build root with headers and compiler for each, the image and modules of the
+# same release, and out-of-tree module builds. Sourced after common.sh.
+
+dingo_kernels=(6.12 7.2)
+
+# kernel_root KERNEL: print the directory of a trixie root with gcc, make, sparse and the headers
+# of the newest Debian release of that series; `release` holds the release name, `image/` the
+# unpacked linux-image package (vmlinuz and modules), `root/` the root itself.
+kernel_root() {
+    local kernel=$1
+    [[ $kernel =~ ^[0-9]+\.[0-9]+$ ]] || die "--kernel takes 6.12 or 7.2, not '$kernel'"
+    need_packages mmdebstrap
+    cached "kernel-$kernel" "v3 $(declare -f build_kernel_root private_trixie_apt)" \
+        build_kernel_root "$kernel"
+}
+
+# kernel_release KERNEL: print the full release, for example 6.12.107+deb13-amd64.
+kernel_release() {
+    local dir
+    dir=$(kernel_root "$1") || exit 125
+    cat "$dir/release"
+}
+
+build_kernel_root() {
+    local out=$1 kernel=$2 apt release acquire opts=()
+    apt=$out/apt
+    private_trixie_apt "$apt"
+    # linux-image-amd64 names one release only; the archive keeps several beside it.
+    release=$(APT_CONFIG=$apt/apt.conf apt-cache pkgnames linux-image- |
+              sed -nE "s/^linux-image-(${kernel//./\\.}\.[0-9]+[+~a-z0-9.]*-amd64)\$/\1/p" |
+              sort -V | tail -1)
+    [ -n "$release" ] || {
+        echo "no kernel $kernel in the archive; it has:"
+        APT_CONFIG=$apt/apt.conf apt-cache pkgnames linux-image- | sort -V
+        return 1
+    }
+    (cd "$apt/download" && APT_CONFIG=$apt/apt.conf apt-get -qq download "linux-image-$release")
+    mkdir "$out/image"
+    dpkg-deb -x "$apt"/download/linux-image-*.deb "$out/image"
+    while read -r acquire; do opts+=("--aptopt=$acquire"); done < <(apt_acquire_options)
+    trixie_sources | sed '/deb-src/s/ deb-src//' |
+        mmdebstrap --mode=root --variant=apt --format=directory "${opts[@]}" \
+            --include="make,gcc,libc6-dev,sparse,linux-headers-$release" \
+            --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
+            --dpkgopt='path-exclude=/usr/share/locale/*' \
+            trixie "$out/root" -
+    rm -rf "$apt"
+    [ -e "$out/root/lib/modules/$release/build" ] || [ -L "$out/root/lib/modules/$release/build" ]
+    printf '%s\n' "$release" >"$out/release"
+}
+
+# build_kmod KERNEL OUTDIR [SOURCE [TARGET...]]: build SOURCE (default: kmod/) out of tree for
+# KERNEL; the .ko files go to OUTDIR. DINGO_CONTRACT_INC names the directory of the generated
+# contract header; make sees a copy of it under the same variable name. OUTDIR/.kbuild-KERNEL
+# keeps objects, so a second build is incremental. KBUILD_ARGS holds further make arguments.
+build_kmod() {
+    local kernel=$1 outdir=$2 source=${3:-$dingo_root/kmod} dir release work
+    [ $# -gt 3 ] && shift 3 || shift $#
+    [ $# -gt 0 ] || set -- modules
+    need_root
+    dir=$(kernel_root "$kernel") || exit 125
+    release=$(cat "$dir/release")
+    mkdir -p "$outdir"
+    outdir=$(cd "$outdir" && pwd)
+    work=$outdir/.kbuild-$kernel
+    (
+        flock 7
+        mkdir -p "$work/src" "$work/contract"
+        # Sources that are gone must not be built again; products stay for the next build.
+        (cd "$work/src" && find . -type f \( -name '*.[chS]' -o -name Kbuild -o -name Makefile \) \
+            ! -name '*.mod.c' -print0) |
+            while IFS= read -r -d '' f; do [ -e "$source/$f" ] || rm -f "$work/src/$f"; done
+        (cd "$source" && find . -type f \( -name '*.[chS]' -o -name Kbuild -o -name Makefile \) \
+            ! -path '*/.kbuild-*' ! -name '*.mod.c' -print0) |
+            tar -C "$source" --null -T - -cf - | tar -C "$work/src" --keep-newer-files -xf - 2>/dev/null
+        if [ -n "${DINGO_CONTRACT_INC:-}" ]; then
+            cp -pu "$DINGO_CONTRACT_INC"/*.h "$work/contract/"
+        fi
+        # A private mount namespace: nothing to unmount, and builds for two kernels may overlap.
+        unshare -m bash -c '
+            set -e
+            root=$1 work=$2 release=$3
+            shift 3
+            mount --bind "$work" "$root/mnt"
+            mount -t proc proc "$root/proc"
+            exec chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C HOME=/ \
+                make --no-print-directory -C "/lib/modules/$release/build" M=/mnt/src \
+                DINGO_CONTRACT_INC=/mnt/contract "$@"
+        ' bash "$dir/root" "$work" "$release" -j2 ${KBUILD_ARGS:-} "$@"
+        find "$work/src" -name '*.ko' -exec cp -p {} "$outdir/" \;
+    ) 7>"$outdir/.kbuild-$kernel.lock"
+}
