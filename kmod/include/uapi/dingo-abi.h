@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What dingo.ko and the dingo provider tell each other through the driver data
+ * of uverbs commands. Rings and doorbells themselves: the contract, dingo_hw.h.
+ *
+ * Rules: request bytes that a kernel does not know must be zero; a response may
+ * be shorter than the structure, missing bytes count as zero; comp_mask is zero
+ * until a later version defines bits. Offsets named *_mmap go to mmap() on the
+ * command descriptor.
+ */
+#ifndef DINGO_ABI_H
+#define DINGO_ABI_H
+
+#include <linux/types.h>
+
+#define DINGO_UVERBS_ABI_VERSION 1
+
+/* How a process wakes a sleeping card (contract: doorbell page). */
+enum dingo_kick_mode {
+	DINGO_KICK_NONE = 0,	/* doorbells are enough: no DB_MEMORY */
+	DINGO_KICK_MMIO = 1,	/* write any u32 to the page at kick_mmap */
+};
+
+struct dingo_alloc_ucontext_req {
+	__u32 comp_mask;
+	__u32 kick_modes;	/* bit n: the provider can do dingo_kick_mode n */
+};
+
+struct dingo_alloc_ucontext_resp {
+	__u32 comp_mask;
+	__u32 kick_mode;	/* enum dingo_kick_mode */
+	__aligned_u64 caps;	/* register CAPS, DINGO_CAP_* */
+	__aligned_u64 kick_mmap; /* one page; with DINGO_KICK_MMIO */
+	__u32 max_inline;	/* bytes, RC and UC */
+	__u8 log_max_sq;	/* blocks */
+	__u8 log_max_rq;	/* entries */
+	__u8 log_max_cq;	/* entries */
+	__u8 reserved;
+};
+
+struct dingo_alloc_pd_resp {
+	__u32 comp_mask;
+	__u32 pdn;
+};
+
+/* Where a ring is, and its doorbell: 8-byte slot db_slot of the page at db_mmap.
+ * Rings of one context often share a page, that is, an offset.
+ */
+struct dingo_ring_map {
+	__aligned_u64 ring_mmap;
+	__aligned_u64 ring_bytes;	/* multiple of the page size; 0: no ring */
+	__aligned_u64 db_mmap;
+	__u32 db_slot;
+	__u8 log_size;		/* log2 of blocks (SQ) or entries */
+	__u8 log_stride;	/* log2 of bytes per block or entry */
+	__u16 reserved;
+};
+
+struct dingo_create_cq_req {
+	__u32 comp_mask;
+	__u32 reserved;
+};
+
+/* The kernel makes ibcq.cqe = entries - entries / 4 usable: the provider rings
+ * the consumer doorbell at least every entries / 4 completions polled, and with
+ * every arming.
+ */
+struct dingo_create_cq_resp {
+	__u32 comp_mask;
+	__u32 cqn;
+	struct dingo_ring_map ring;
+};
+
+struct dingo_resize_cq_resp {
+	__u32 comp_mask;
+	__u32 switch_index;	/* the old ring holds entries up to this index */
+	struct dingo_ring_map ring; /* new ring: index 0, phase 1; doorbell as before */
+};
+
+struct dingo_create_qp_req {
+	__u32 comp_mask;
+	__u8 log_sq;		/* blocks, as the provider computed them */
+	__u8 log_rq;		/* entries; 0 with SRQ */
+	__u8 log_rq_stride;	/* bytes; 0 with SRQ */
+	__u8 reserved;
+};
+
+struct dingo_create_qp_resp {
+	__u32 comp_mask;
+	__u32 reserved;
+	struct dingo_ring_map sq;
+	struct dingo_ring_map rq;
+};
+
+struct dingo_create_srq_req {
+	__u32 comp_mask;
+	__u8 log_size;		/* entries */
+	__u8 log_stride;	/* bytes */
+	__u16 reserved;
+};
+
+struct dingo_create_srq_resp {
+	__u32 comp_mask;
+	__u32 srqn;
+	struct dingo_ring_map ring;
+};
+
+struct dingo_create_ah_resp {
+	__u32 comp_mask;
+	__u8 dmac[6];		/* next hop, resolved by the kernel */
+	__u16 udp_sport;
+	__u32 reserved;
+};
+
+#endif
