@@ -8,6 +8,7 @@
 // The opcode name comes first, then words in any order. Numbers are decimal or 0x-hexadecimal.
 //   flags     se migreq fecn becn ackreq badicrc
 //   BTH       qpn psn pkey (0xffff when absent) tver pad (overrides the computed count)
+//             opcode (replaces the opcode byte and keeps the layout of the named one)
 //   DETH      qkey srcqp
 //   RETH      va rkey len          (va and rkey also for atomics)
 //   AETH      syndrome msn         syndrome: ack ack:CREDITS rnr:TIMER nak:psn nak:invreq
@@ -41,6 +42,7 @@ constexpr std::byte pattern_byte(std::uint64_t offset) noexcept {
 struct TextPacket : TransportHeaders {
     std::vector<std::byte> payload;
     std::optional<std::uint8_t> pad_override;
+    std::optional<std::uint8_t> opcode_override;
     bool bad_icrc = false;
     std::optional<Gid> src, dst;
     std::optional<Mac> smac, dmac;

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dingo/packet/icrc.h"
+
+#include <isa-l/crc.h>
+
+#include <array>
+#include <cstring>
+
+namespace dingo::packet {
+namespace {
+
+/// CRC-32 (IEEE, reflected) one bit at a time; only for constants.
+constexpr std::uint32_t crc_of_ones(std::size_t bytes) noexcept {
+    constexpr std::uint32_t kPolynomial = 0xedb88320;
+    std::uint32_t crc = ~0U;
+    for (std::size_t i = 0; i < bytes; ++i) {
+        crc ^= 0xff;
+        for (int bit = 0; bit < 8; ++bit)
+            crc = crc >> 1 ^ ((crc & 1) != 0 ? kPolynomial : 0);
+    }
+    return ~crc;
+}
+
+/// Every ICRC starts with the eight bytes that stand for the LRH.
+constexpr std::uint32_t kCrcOfDummyLrh = crc_of_ones(8);
+
+constexpr std::byte kOnes{0xff};
+
+/// Up to this size a packet is copied as a whole: one pass over one buffer beats two short ones.
+constexpr std::size_t kCopyBytes = 256;
+
+void mask_ipv4(std::byte* p) noexcept {
+    p[Ipv4Header::kTosOffset] = kOnes;
+    p[Ipv4Header::kTtlOffset] = kOnes;
+    std::memset(p + Ipv4Header::kChecksumOffset, 0xff, 2);
+}
+
+void mask_ipv6(std::byte* p) noexcept {
+    store_be32(p, load_be32(p) | Ipv6Header::TrafficClass::kMask | Ipv6Header::FlowLabel::kMask);
+    p[Ipv6Header::kHopLimitOffset] = kOnes;
+}
+
+void mask_transport(std::byte* udp) noexcept {
+    std::memset(udp + UdpHeader::kChecksumOffset, 0xff, 2);
+    udp[kUdpBytes + Bth::kResv8aOffset] = kOnes;
+}
+
+std::uint32_t crc32(std::uint32_t seed, const std::byte* p, std::size_t n) noexcept {
+    return crc32_gzip_refl(seed, reinterpret_cast<const unsigned char*>(p), n);
+}
+
+template <std::size_t IpBytes>
+std::uint32_t icrc_with(std::span<const std::byte> packet, void (*mask_ip)(std::byte*)) noexcept {
+    constexpr std::size_t kMaskedBytes = IpBytes + kUdpBytes + kBthBytes;
+    alignas(64) std::array<std::byte, kCopyBytes> copy;
+    const bool whole = packet.size() <= kCopyBytes;
+    if (whole)
+        std::memcpy(copy.data(), packet.data(), packet.size());
+    else
+        std::memcpy(copy.data(), packet.data(), kMaskedBytes);
+    mask_ip(copy.data());
+    mask_transport(copy.data() + IpBytes);
+    if (whole)
+        return crc32(kCrcOfDummyLrh, copy.data(), packet.size());
+    const std::uint32_t crc = crc32(kCrcOfDummyLrh, copy.data(), kMaskedBytes);
+    return crc32(crc, packet.data() + kMaskedBytes, packet.size() - kMaskedBytes);
+}
+
+}  // namespace
+
+std::uint32_t icrc(std::span<const std::byte> packet, L3Kind l3) noexcept {
+    return l3 == L3Kind::kIpv4 ? icrc_with<kIpv4Bytes>(packet, mask_ipv4)
+                               : icrc_with<kIpv6Bytes>(packet, mask_ipv6);
+}
+
+bool icrc_check(std::span<const std::byte> frame, const Packet& packet) noexcept {
+    const auto covered = frame.subspan(packet.l3_offset, packet.icrc_offset - packet.l3_offset);
+    return load_le32(frame.data() + packet.icrc_offset) == icrc(covered, packet.l3);
+}
+
+void icrc_append(std::span<std::byte> frame, std::size_t l3_offset, L3Kind l3) noexcept {
+    const std::size_t icrc_offset = frame.size() - kIcrcBytes;
+    const auto covered = frame.subspan(l3_offset, icrc_offset - l3_offset);
+    store_le32(frame.data() + icrc_offset, icrc(covered, l3));
+}
+
+}  // namespace dingo::packet
