@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Memory regions and windows: key checks in the order of reliability.md section 1, and access through
+// the page list. Nothing here reaches host memory outside the region.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "card_context.h"
+
+namespace dingo::model {
+
+struct Qp;
+
+/// Verdict of a key check; kOk and kPaused are no errors. The values are the contract's vendor errors.
+enum class KeyVerdict : std::uint8_t {
+    kOk = DINGO_VERR_NONE,
+    kNoKey = DINGO_VERR_KEY,
+    kWrongPd = DINGO_VERR_KEY_PD,
+    kNoAccess = DINGO_VERR_KEY_ACCESS,
+    kBounds = DINGO_VERR_KEY_BOUNDS,
+    kState = DINGO_VERR_KEY_STATE,
+    kPaused = 0xFF,  ///< PAUSE_MR: try again later
+};
+
+class MemoryRegion;
+
+/// A checked range: what check() granted. Valid until the next call into the engine.
+struct MemoryRange {
+    MemoryRegion* region = nullptr;
+    std::uint64_t offset = 0;  ///< bytes from the region's first byte
+    std::uint64_t length = 0;
+};
+
+/// All regions and windows of a card, by key.
+class MemoryTable {
+  public:
+    explicit MemoryTable(CardContext& card);
+    ~MemoryTable();
+
+    /// Checks in this order: key, PD, state, access (all bits of `access`, enum acc), bounds without overflow. length 0 is granted with any
+    /// key. `qp` tells the PD, privileged rights and (type 2 windows) the QP that must match.
+    KeyVerdict check(const Qp& qp, std::uint32_t key, std::uint64_t address, std::uint64_t length,
+                     std::uint32_t access, MemoryRange& range);
+
+    /// Copies between a granted range and `data`, starting `at` bytes into the range. False = bus error.
+    bool read(const MemoryRange& range, std::uint64_t at, std::span<std::byte> data);
+    bool write(const MemoryRange& range, std::uint64_t at, std::span<const std::byte> data);
+
+    /// Work requests on keys. kOk, or why not.
+    KeyVerdict invalidate(const Qp& qp, std::uint32_t key);  ///< LOCAL_INV, SEND_INV: FRWR regions and type 2 windows
+    KeyVerdict bind(const Qp& qp, const dingo_wqe_bind& request);
+    KeyVerdict fast_register(const Qp& qp, const dingo_wqe_reg& request);
+
+    /// A QP goes away or to RESET: its type 2 windows are unbound.
+    void unbind_windows_of(const Qp& qp);
+
+    struct Impl;  // hidden so that the transport depends on nothing of it
+    Impl& impl() noexcept { return *impl_; }
+
+  private:
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dingo::model

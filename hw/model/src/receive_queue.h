@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Rings of receive WQEs: a QP's own RQ, or an SRQ. Entries are fetched once, in ring order.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "ring_memory.h"
+
+namespace dingo::model {
+
+/// A fetched receive WQE.
+struct ReceiveWqe {
+    std::uint32_t tag = 0;
+    std::uint32_t num_sge = 0;
+    std::array<dingo_sge, DINGO_RQ_MAX_SGE> sge{};
+};
+
+class ReceiveRing {
+  public:
+    enum class Fetch : std::uint8_t { kOk, kEmpty, kBad /* reserved bits, num_sge */, kBusError };
+
+    RingMemory memory;
+    unsigned log_size = 0;
+    unsigned log_stride = 0;
+    std::uint32_t producer = 0;  ///< as rung
+    std::uint32_t consumer = 0;  ///< fetched
+
+    [[nodiscard]] std::uint32_t available() const noexcept { return producer - consumer; }
+
+    /// Doorbell. False, with nothing changed: more than the ring holds, or backwards.
+    bool ring(std::uint32_t new_producer) noexcept;
+
+    /// Takes the next entry. On kBad and kBusError the entry is consumed and `wqe.tag` is valid as far as it could be read.
+    Fetch fetch(CardContext& card, ReceiveWqe& wqe);
+};
+
+/// Shared receive queue.
+struct SharedReceiveQueue {
+    std::uint32_t srqn = 0;
+    std::uint32_t pdn = 0;
+    std::uint32_t db_page = 0;
+    std::uint32_t users = 0;  ///< QPs
+    std::uint32_t limit = 0;  ///< SRQ_LIMIT fires when available() < limit; 0 = off
+    bool error = false;
+    ReceiveRing ring;
+};
+
+}  // namespace dingo::model

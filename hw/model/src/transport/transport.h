@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The RoCE v2 transport of one card: everything between work queues and frames. The host side
+// (registers, admin commands, doorbell decoding, Ethernet function) calls it; it calls the tables.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "../card_context.h"
+#include "../memory_region.h"
+#include "../port.h"
+#include "../qp.h"
+#include "dingo/packet/parse.h"
+
+namespace dingo::model {
+
+/// What the transport needs of the host side.
+class TransportHost {
+  public:
+    virtual ~TransportHost() = default;
+    /// The QP whose index and tag are those of `qpn`, or nullptr.
+    virtual Qp* find_qp(std::uint32_t qpn) = 0;
+    /// Asynchronous event (enum ev) for the driver.
+    virtual void async_event(std::uint8_t kind, std::uint32_t id) = 0;
+};
+
+class Transport {
+  public:
+    Transport(CardContext& card, TransportHost& host, MemoryTable& memory, Port& port);
+    ~Transport();
+
+    // --- commands. They have validated everything and stored it in the QP before they call.
+    void qp_created(Qp& qp);
+    /// Forgets the QP: timers, schedule, references. No CQE or DMA of it afterwards.
+    void qp_destroyed(Qp& qp);
+    /// After MODIFY_QP: qp.state and qp.attr are new; `mask` = enum qpm; does the entry actions of the state (start PSNs, flush in ERR,
+    /// SQ drained event, forgetting everything in RESET: producers and consumers 0).
+    void qp_modified(Qp& qp, QpState old_state, std::uint32_t mask);
+    /// The live part of struct qp_info: PSNs, indices, retries, draining.
+    void fill_info(const Qp& qp, dingo_qp_info& info) const;
+
+    // --- doorbells, decoded and checked for object and page
+    void sq_doorbell(Qp& qp, std::uint32_t producer);
+    void rq_doorbell(Qp& qp, std::uint32_t producer);
+    void srq_doorbell(SharedReceiveQueue& srq, std::uint32_t producer);
+
+    // --- frames for UDP port 4791 with a MAC of ours, parsed well; ICRC not yet checked
+    void receive(const packet::Packet& packet, std::span<const std::byte> frame);
+
+    // --- time and work
+    /// Up to `budget` units of work (packets) at card.now, all QPs fairly. True: more to do at once.
+    bool run(unsigned budget);
+    [[nodiscard]] Nanoseconds next_deadline() const;
+
+    /// Moves a QP to ERR because of itself or of its CQ: flush, events.
+    void fail(Qp& qp);
+
+    void reset();
+
+  private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dingo::model
