@@ -70,6 +70,7 @@ struct WireStats {
     std::uint64_t rx_bytes = 0;
     std::uint64_t rx_short = 0;        ///< dropped: less than kMinFrame
     std::uint64_t rx_long = 0;         ///< dropped: more than kMaxFrame, or a segmentation-offload frame
+    std::uint64_t rx_overrun = 0;      ///< lost: the kernel's receive queue was full
     std::uint64_t rx_errors = 0;       ///< receive calls that failed
     std::uint64_t pcap_errors = 0;     ///< frames that could not be written to the capture file
     FaultStats faults;
@@ -87,6 +88,7 @@ void for_each_counter(const WireStats& s, Fn&& fn) {
     fn("rx_bytes", s.rx_bytes);
     fn("rx_short", s.rx_short);
     fn("rx_long", s.rx_long);
+    fn("rx_overrun", s.rx_overrun);
     fn("rx_errors", s.rx_errors);
     fn("pcap_errors", s.pcap_errors);
     fn("fault_dropped", s.faults.dropped);
@@ -111,9 +113,9 @@ class Wire : public dingo::WirePort {
     /// there is nothing to poll. Call flush() when it is writable.
     [[nodiscard]] virtual int tx_blocked_fd() const { return -1; }
 
-    /// Delivers at most `budget` frames that are here now and returns how many it delivered. Never
-    /// blocks. When it returns `budget` more may wait though fd() is not readable: call again
-    /// before sleeping.
+    /// Takes at most `budget` frames that are here now off the cable, delivers them and returns how
+    /// many it took (under a fault injector, the sink may see more or fewer). Never blocks. When it
+    /// returns `budget` more may wait though fd() is not readable: call again before sleeping.
     virtual unsigned receive(FrameSink& sink, unsigned budget) = 0;
 
     /// Hands what end_frame queued to the kernel, or as much as it takes.
