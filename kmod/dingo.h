@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * dingo.ko: what its files share. Layers, lowest first: db (doorbells), ring
+ * (queue memory), admin (command transport), cmd (one function per command),
+ * eq (events), then netdev and ib beside each other.
+ */
+#ifndef DINGO_H
+#define DINGO_H
+
+#include <linux/bitfield.h>
+#include <linux/interrupt.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/pci.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include "compat.h"
+#include "dingo_hw.h"
+
+#define DINGO_DRV_NAME "dingo"
+
+struct devlink;
+struct devlink_health_reporter;
+struct dingo_admin;
+struct dingo_dev;
+struct dingo_ibdev;
+struct dingo_netdev;
+
+/* ------------------------------------------------------------- dingo_db.c */
+
+/* A page of the doorbell BAR that belongs to one space. */
+struct dingo_db_page {
+	struct list_head entry; /* dingo_db_space.pages */
+	u32 index; /* number of the page, cmd_create_*.db_page */
+	phys_addr_t phys; /* for mmap() */
+	void *mem; /* kernel's view, with DB_MEMORY */
+	void __iomem *io; /* kernel's view otherwise; kernel spaces only */
+	DECLARE_BITMAP(used, DINGO_DB_SLOTS);
+	void *priv; /* the owner's, e.g. its mmap entry; NULL at first */
+};
+
+/* Pages of one owner: the kernel, or one user context. */
+struct dingo_db_space {
+	struct dingo_dev *dev;
+	struct mutex lock; /* protects pages and their bitmaps */
+	struct list_head pages;
+	bool kernel; /* the kernel itself rings: pages are mapped */
+};
+
+/* One ring's doorbell: slot @slot of @page. */
+struct dingo_db {
+	struct dingo_db_page *page;
+	u32 slot;
+};
+
+int dingo_db_init(struct dingo_dev *dev);
+void dingo_db_cleanup(struct dingo_dev *dev);
+void dingo_db_space_init(struct dingo_dev *dev, struct dingo_db_space *space,
+			 bool kernel);
+void dingo_db_space_destroy(struct dingo_db_space *space);
+int dingo_db_alloc(struct dingo_db_space *space, struct dingo_db *db);
+void dingo_db_free(struct dingo_db_space *space, struct dingo_db *db);
+void dingo_db_ring(struct dingo_dev *dev, const struct dingo_db *db, u32 word0,
+		   u32 index);
+
+/**
+ * dingo_db_word0() - first word of a doorbell
+ * @type: DINGO_DB_*
+ * @object: number of the queue
+ *
+ * The arm bits are the caller's to add.
+ */
+static inline u32 dingo_db_word0(u32 type, u32 object)
+{
+	return FIELD_PREP(DINGO_DOORBELL_WORD0_TYPE_MASK, type) |
+	       FIELD_PREP(DINGO_DOORBELL_WORD0_OBJECT_MASK, object);
+}
+
+/* ----------------------------------------------------------- dingo_ring.c */
+
+/*
+ * Page list of a ring or memory region, as struct dingo_mem describes it: one
+ * range, one list, or a root and leaves. The lists are coherent memory.
+ */
+struct dingo_pbl {
+	size_t entries;
+	u8 levels; /* 0: no list, @base is the range itself */
+	u8 page_shift;
+	dma_addr_t base; /* range, list or root */
+	__le64 *list; /* levels 1: the list; 2: the root */
+	__le64 **leaves; /* levels 2 */
+	size_t num_leaves;
+};
+
+int dingo_pbl_alloc(struct dingo_dev *dev, struct dingo_pbl *pbl,
+		    size_t entries, u8 page_shift);
+void dingo_pbl_free(struct dingo_dev *dev, struct dingo_pbl *pbl);
+void dingo_pbl_set(struct dingo_pbl *pbl, size_t index, dma_addr_t addr);
+void dingo_pbl_describe(const struct dingo_pbl *pbl, u32 offset,
+			struct dingo_mem *mem);
+
+/*
+ * Queue memory: zeroed order-0 pages (each with its own reference, so that
+ * vm_insert_page() works), physically contiguous when that was to be had.
+ */
+struct dingo_ring {
+	size_t bytes; /* multiple of PAGE_SIZE */
+	u32 num_pages;
+	struct page **pages;
+	dma_addr_t *dma; /* per page; one entry when contiguous */
+	bool contiguous;
+	void *va; /* kernel's view; NULL unless asked for */
+	struct dingo_pbl pbl;
+};
+
+/* User rings: charged to the caller's memory control group, no kernel view. */
+#define DINGO_RING_USER BIT(0)
+
+int dingo_ring_alloc(struct dingo_dev *dev, struct dingo_ring *ring,
+		     size_t bytes, unsigned int flags);
+void dingo_ring_free(struct dingo_dev *dev, struct dingo_ring *ring);
+void dingo_ring_describe(const struct dingo_ring *ring, struct dingo_mem *mem);
+int dingo_ring_mmap(const struct dingo_ring *ring, struct vm_area_struct *vma);
+
+/* ---------------------------------------------------------- dingo_admin.c */
+
+int dingo_admin_init(struct dingo_dev *dev);
+void dingo_admin_cleanup(struct dingo_dev *dev);
+int dingo_admin_start(struct dingo_dev *dev);
+void dingo_admin_stop(struct dingo_dev *dev);
+void dingo_admin_fail_all(struct dingo_dev *dev);
+void dingo_admin_irq(struct dingo_dev *dev);
+int dingo_admin_exec(struct dingo_dev *dev, u16 opcode, void *cmd,
+		     size_t cmd_size, u64 *result);
+
+/* ------------------------------------------------------------ dingo_cmd.c */
+
+/*
+ * One function per admin command; all may sleep. They return 0 or -EINVAL
+ * (refused field or state), -ENOENT, -EEXIST, -EBUSY, -ENOMEM (card is full),
+ * -EIO (bus error, or the device has failed), -EOPNOTSUPP. Once the device
+ * has failed, or is gone, every command returns -EIO at once, except that the
+ * destroy commands return 0: the card has lost all objects and does no DMA.
+ * Where a command structure is passed, its hdr is filled in here.
+ */
+int dingo_cmd_nop(struct dingo_dev *dev);
+int dingo_cmd_query_device(struct dingo_dev *dev, struct dingo_limits *limits);
+int dingo_cmd_query_card_stats(struct dingo_dev *dev, u64 *values, u32 num);
+int dingo_cmd_query_qp_stats(struct dingo_dev *dev, u32 qpn, u64 *values,
+			     u32 num);
+int dingo_cmd_set_port(struct dingo_dev *dev, u32 flags, u32 mtu);
+int dingo_cmd_set_mac(struct dingo_dev *dev, u32 index, const u8 *mac);
+int dingo_cmd_set_gid(struct dingo_dev *dev, u32 index, const u8 *gid,
+		      const u8 *mac, u16 vlan);
+int dingo_cmd_create_eq(struct dingo_dev *dev, u32 eqn, u16 vector, u8 log_size,
+			u8 flags, const struct dingo_mem *ring);
+int dingo_cmd_destroy_eq(struct dingo_dev *dev, u32 eqn);
+int dingo_cmd_create_cq(struct dingo_dev *dev, u32 cqn, u32 eqn, u32 db_page,
+			u8 log_size, const struct dingo_mem *ring);
+int dingo_cmd_resize_cq(struct dingo_dev *dev, u32 cqn, u8 log_size,
+			const struct dingo_mem *ring, u32 *switch_index);
+int dingo_cmd_destroy_cq(struct dingo_dev *dev, u32 cqn);
+int dingo_cmd_create_mr(struct dingo_dev *dev, struct dingo_cmd_create_mr *cmd);
+int dingo_cmd_rereg_mr(struct dingo_dev *dev, struct dingo_cmd_create_mr *cmd);
+int dingo_cmd_pause_mr(struct dingo_dev *dev, u32 key);
+int dingo_cmd_destroy_mr(struct dingo_dev *dev, u32 key);
+int dingo_cmd_create_qp(struct dingo_dev *dev, struct dingo_cmd_create_qp *cmd);
+int dingo_cmd_modify_qp(struct dingo_dev *dev, struct dingo_cmd_modify_qp *cmd);
+int dingo_cmd_query_qp(struct dingo_dev *dev, u32 qpn,
+		       struct dingo_qp_info *info);
+int dingo_cmd_destroy_qp(struct dingo_dev *dev, u32 qpn);
+int dingo_cmd_create_srq(struct dingo_dev *dev,
+			 struct dingo_cmd_create_srq *cmd);
+int dingo_cmd_modify_srq(struct dingo_dev *dev, u32 srqn, u32 limit);
+int dingo_cmd_query_srq(struct dingo_dev *dev, u32 srqn, u32 *limit,
+			u32 *available);
+int dingo_cmd_destroy_srq(struct dingo_dev *dev, u32 srqn);
+int dingo_cmd_create_eth(struct dingo_dev *dev, u8 kind, u8 ring, u8 log_size,
+			 u32 cqn, const struct dingo_mem *mem);
+int dingo_cmd_destroy_eth(struct dingo_dev *dev, u8 kind, u8 ring);
+
+/* ------------------------------------------------------------- dingo_eq.c */
+
+/*
+ * The part of a completion queue that events need; embedded in the owner's
+ * structure. Owner: dingo_cq_add(), ring memory, CREATE_CQ ... DESTROY_CQ,
+ * dingo_cq_del(), free. Both handlers run in hard interrupt context and may
+ * be called spuriously between add and del (an old event of the same number).
+ */
+struct dingo_cq_core {
+	u32 cqn; /* from dingo_cq_add() */
+	u32 eqn; /* from dingo_cq_add(), for CREATE_CQ */
+	unsigned int vector; /* completion vector 0..num_comp_vectors-1 */
+	void (*comp)(struct dingo_cq_core *cq);
+	void (*error)(struct dingo_cq_core *cq); /* CQ_ERR */
+};
+
+struct dingo_eq {
+	struct dingo_dev *dev;
+	struct dingo_ring ring;
+	struct dingo_db db;
+	u32 eqn;
+	u16 vector; /* MSI-X */
+	u8 log_size;
+	bool async;
+	bool created; /* exists on the card */
+	u32 consumer;
+	u64 events;
+};
+
+int dingo_eq_init(struct dingo_dev *dev);
+void dingo_eq_cleanup(struct dingo_dev *dev);
+int dingo_eq_start(struct dingo_dev *dev);
+void dingo_eq_stop(struct dingo_dev *dev);
+int dingo_cq_add(struct dingo_dev *dev, struct dingo_cq_core *cq,
+		 unsigned int vector);
+void dingo_cq_del(struct dingo_dev *dev, struct dingo_cq_core *cq);
+void dingo_async_sync(struct dingo_dev *dev);
+
+/* ---------------------------------------------------------- dingo_reset.c */
+
+enum dingo_state {
+	DINGO_STATE_DOWN, /* probing, resetting or removing */
+	DINGO_STATE_UP,
+	DINGO_STATE_FAILED, /* no command is possible until a reset */
+};
+
+void dingo_fail(struct dingo_dev *dev, const char *why);
+bool dingo_check_alive(struct dingo_dev *dev);
+int dingo_reset(struct dingo_dev *dev);
+int dingo_wait_ready(struct dingo_dev *dev);
+void dingo_reset_init(struct dingo_dev *dev);
+void dingo_reset_cleanup(struct dingo_dev *dev);
+void dingo_health_start(struct dingo_dev *dev);
+void dingo_health_stop(struct dingo_dev *dev);
+extern const struct pci_error_handlers dingo_err_handlers;
+
+/* ----------------------------------------------------------- dingo_main.c */
+
+/* One card. Lifetime: probe to remove (it is the private part of @devlink). */
+struct dingo_dev {
+	struct pci_dev *pdev;
+	struct devlink *devlink;
+	struct devlink_health_reporter *fatal_reporter;
+	void __iomem *regs; /* BAR_REGS */
+
+	/* What the card says it is; limits in CPU order are read through
+	 * le32_to_cpu() from @limits. Constant between two resets.
+	 */
+	u64 caps; /* DINGO_CAP_* */
+	struct dingo_limits limits;
+
+	/* Interrupts: vector 0 = admin and async; see dingo_eq.c. */
+	unsigned int num_vectors; /* MSI-X vectors that we have */
+	unsigned int num_comp_vectors; /* completion EQs, >= 1 */
+
+	struct dingo_admin *admin;
+
+	void *db_mem; /* BAR_DB, with DB_MEMORY */
+	u32 db_pages;
+	struct ida db_page_ida;
+	struct dingo_db_space kernel_db;
+
+	struct dingo_eq async_eq;
+	struct dingo_eq *comp_eqs; /* num_comp_vectors */
+	struct xarray cqs; /* CQN -> struct dingo_cq_core */
+	u32 cqn_next;
+
+	struct net_device *netdev; /* exists while the card is bound */
+	struct dingo_ibdev *ib; /* dingo_ib.c; NULL when not registered */
+
+	enum dingo_state state; /* written under state_lock */
+	spinlock_t state_lock;
+	bool gone; /* unplugged: never comes back */
+	struct mutex reset_lock; /* serializes reset, recovery and removal */
+	const char *fail_reason;
+	struct workqueue_struct *wq;
+	struct work_struct recover_work;
+	struct delayed_work health_work;
+};
+
+/* Whether commands can succeed; false from the moment of failure. */
+static inline bool dingo_is_up(const struct dingo_dev *dev)
+{
+	return READ_ONCE(dev->state) == DINGO_STATE_UP;
+}
+
+static inline struct device *dingo_dma_dev(struct dingo_dev *dev)
+{
+	return &dev->pdev->dev;
+}
+
+static inline u32 dingo_read32(struct dingo_dev *dev, u32 reg)
+{
+	return readl(dev->regs + reg);
+}
+
+static inline void dingo_write32(struct dingo_dev *dev, u32 reg, u32 value)
+{
+	writel(value, dev->regs + reg);
+}
+
+static inline u64 dingo_read64(struct dingo_dev *dev, u32 reg)
+{
+	return readq(dev->regs + reg);
+}
+
+static inline void dingo_write64(struct dingo_dev *dev, u32 reg, u64 value)
+{
+	writeq(value, dev->regs + reg);
+}
+
+/* ------------------------------------------------- dingo_netdev.c, ethtool */
+
+int dingo_netdev_register(struct dingo_dev *dev);
+void dingo_netdev_unregister(struct dingo_dev *dev);
+void dingo_netdev_suspend(struct dingo_dev *dev);
+void dingo_netdev_resume(struct dingo_dev *dev);
+void dingo_netdev_link(struct dingo_dev *dev, bool up);
+extern const struct ethtool_ops dingo_ethtool_ops;
+
+/* -------------------------------------------------------- dingo_devlink.c */
+
+extern const struct devlink_ops dingo_devlink_ops;
+void dingo_devlink_register(struct dingo_dev *dev);
+void dingo_devlink_unregister(struct dingo_dev *dev);
+void dingo_devlink_fatal(struct dingo_dev *dev);
+
+/* ------------------------------------------------------------- dingo_ib.c */
+
+/*
+ * The RDMA side. Registration happens after the netdev's and is undone before
+ * it; across a reset the ib_device is unregistered (which destroys all user
+ * and kernel objects, each destroy command returning 0) and registered anew.
+ */
+int dingo_ib_register(struct dingo_dev *dev);
+/* Sets dev->ib to NULL and calls dingo_async_sync() before it frees. */
+void dingo_ib_unregister(struct dingo_dev *dev);
+/*
+ * Any event but COMPLETION and CQ_ERR (those go to struct dingo_cq_core), also
+ * DEVICE_FATAL when the driver itself gave up on the card. Atomic context, may
+ * come while dev->ib is NULL. Carrier has been handled already.
+ */
+void dingo_ib_async_event(struct dingo_dev *dev, const struct dingo_eqe *eqe);
+
+#endif
