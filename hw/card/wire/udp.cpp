@@ -3,6 +3,13 @@
 // One Ethernet frame in each UDP datagram. What makes it fast is handing the kernel many frames in
 // one call: UDP_SEGMENT (a run of equal frames, the last of which may be shorter, is one trip
 // through the stack) and UDP_GRO (such a run arrives in one piece), inside sendmmsg and recvmmsg.
+//
+// wire_bench, two cores at 2.6 GHz, Linux 6.18, frames/s with a thread for each end:
+//     frame     udp      unix     loop
+//     98 B      9.5 M    1.0 M    90 M
+//     4,158 B   2.2 M    0.86 M   5.7 M
+// so udp is the wire between two cards on one host. What unix has over it: the sender is held back
+// when the receiver is slow, while UDP loses what does not fit the receive buffer.
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
