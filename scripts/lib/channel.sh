@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The command channel to a guest: ssh over a virtio-serial port, one master connection per guest
+# and a cheap session per command. Expects $session, the session's directory.
+
+ssh_options=(-F none -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null
+    -o LogLevel=ERROR -o KexAlgorithms=curve25519-sha256 -o HostKeyAlgorithms=ssh-ed25519
+    -o Ciphers=aes128-gcm@openssh.com,aes128-ctr -o MACs=umac-64@openssh.com
+    -o PreferredAuthentications=none -o ForwardX11=no)
+
+# channel SIDE [SSH-OPTION...] COMMAND: run COMMAND by the guest's shell over the master.
+channel() {
+    local side=$1
+    shift
+    ssh "${ssh_options[@]}" -o ControlMaster=no -S "$session/$side.ctl" \
+        -o ProxyCommand=/bin/false "root@$side" "$@"
+}
+
+# channel_open SIDE: succeed when the master connection of the guest stands.
+channel_open() {
+    [ -S "$session/$1.ctl" ] &&
+        ssh "${ssh_options[@]}" -S "$session/$1.ctl" -O check "root@$1" >/dev/null 2>&1
+}
+
+# guest_command ID COMMAND: the quoted shell line that runs COMMAND in the guest as ID.
+guest_command() {
+    printf '/usr/lib/dingo-guest/run %q %q' "$1" "$2"
+}
+
+# guest_stop SIDE ID: end command ID in the guest, with all its children.
+guest_stop() {
+    timeout 20 ssh "${ssh_options[@]}" -o ControlMaster=no -S "$session/$1.ctl" \
+        -o ProxyCommand=/bin/false "root@$1" "/usr/lib/dingo-guest/stop $2" \
+        </dev/null >/dev/null 2>&1 || true
+}
+
+# labelled LABEL PREFIX COMMAND...: run COMMAND; its lines go to stdout and stderr behind LABEL and
+# unchanged into PREFIX.out and PREFIX.err; its status goes to PREFIX.rc.
+labelled() {
+    local label=$1 prefix=$2
+    shift 2
+    {
+        {
+            local rc=0
+            "$@" || rc=$?
+            echo "$rc" >"$prefix.rc.new"
+        } 2>&1 1>&3 3>&- | tee "$prefix.err" | sed -u "s/^/$label/" >&2
+    } 3>&1 | tee "$prefix.out" | sed -u "s/^/$label/"
+    # Only now are all lines out.
+    mv "$prefix.rc.new" "$prefix.rc"
+}

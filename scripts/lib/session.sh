@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# A session: two guests, their cards and the cable, owned by one supervisor process. All files of
+# a session live in its directory $session; its parameters are the variables in $session/conf.
+
+# Unix socket paths have 108 bytes, so sessions live in a short place.
+sessions_dir=${DINGO_VM_DIR:-/tmp/dingo-vm-$(id -u)}
+
+session_variables=(kernel packages accel cpus memory mtu kind_A kind_B card card_args faults_A
+    faults_B pcap kernel_dir root_img qemu_dir boot_timeout parent log_level)
+
+save_conf() {
+    local v
+    for v in "${session_variables[@]}"; do printf '%s=%q\n' "$v" "${!v:-}"; done >"$session/conf"
+}
+
+peer_of() { [ "$1" = A ] && echo B || echo A; }
+
+# wire_address SIDE: the cable is UDP on loopback addresses that belong to this session's slot.
+wire_address() {
+    local slot
+    slot=$(cat "$session/slot")
+    [ "$1" = A ] && echo "127.77.$slot.1" || echo "127.77.$slot.2"
+}
+wire_port=4801
+
+mac_of() { [ "$1" = A ] && echo 02:44:49:00:00:0a || echo 02:44:49:00:00:0b; }
+kind_of() { local v=kind_$1; echo "${!v}"; }
+
+# alive PIDFILE: succeed when that process still runs; the start time guards against a reused pid.
+alive() {
+    local pid start
+    read -r pid start <"$1" 2>/dev/null || return 1
+    [ "$(process_start "$pid")" = "$start" ]
+}
+process_start() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
+record_pid() { printf '%s %s\n' "$2" "$(process_start "$2")" >"$1"; }
+
+# end_process PIDFILE: TERM, then KILL after two seconds.
+end_process() {
+    local pid start i
+    read -r pid start <"$1" 2>/dev/null || return 0
+    for i in {1..40}; do
+        alive "$1" || break
+        [ "$i" = 1 ] && kill -TERM "$pid" 2>/dev/null
+        [ "$i" = 40 ] && kill -KILL "$pid" 2>/dev/null
+        sleep 0.05
+    done
+    rm -f "$1"
+}
+
+# make_session_cpio SIDE: the session's own files, laid over the guest's root by the initramfs.
+make_session_cpio() {
+    local side=$1 tree=$session/$1.tree
+    mkdir -p "$tree/session/etc" "$tree/session/usr/lib/dingo-guest/boot.d"
+    cp "$dingo_root"/scripts/guest/{init,run,stop,wait-listen,sshd_config} \
+        "$tree/session/usr/lib/dingo-guest/"
+    printf '127.0.0.1 localhost\n::1 localhost ip6-localhost\n%s\n%s\n%s\n%s\n' \
+        '10.77.0.1 A a dingo-a' '10.77.0.2 B b dingo-b' 'fd77::1 A6 a6' 'fd77::2 B6 b6' \
+        >"$tree/session/etc/hosts"
+    {
+        local n=1
+        [ "$side" = A ] || n=2
+        echo "GUEST_HOSTNAME=dingo-${side,,}"
+        echo "NIC_KIND=$(kind_of "$side")"
+        echo "NIC_PCI=0000:01:00.0"
+        echo "MTU=$mtu"
+        echo "IPV4=10.77.0.$n/24"
+        echo "IPV6=fd77::$n/64"
+    } >"$tree/session/etc/dingo-guest.conf"
+    mkdir -p "$tree/session/root/.ssh"
+    printf 'Host *\n StrictHostKeyChecking no\n UserKnownHostsFile /dev/null\n LogLevel ERROR\n' \
+        >"$tree/session/root/.ssh/config"
+    [ ! -d "$session/overlay" ] || cp -a "$session/overlay/." "$tree/session/"
+    (cd "$tree" && find session | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0) \
+        >"$session/$side.cpio"
+    cat "$kernel_dir/initrd" "$session/$side.cpio" >"$session/$side.initrd"
+    rm -rf "$tree" "$session/$side.cpio"
+}
+
+# Children die with the supervisor, however it ends.
+child() { exec setpriv --pdeathsig KILL -- "$@"; }
+
+start_card() {
+    local side=$1 i args=()
+    local faults=faults_$side
+    rm -f "$session/$side.vfu"
+    args=(--vfio-user "$session/$side.vfu" --mac "$(mac_of "$side")"
+        --wire "udp:$(wire_address "$side"):$wire_port,$(wire_address "$(peer_of "$side")"):$wire_port")
+    [ -z "${!faults}" ] || args+=(--faults "${!faults}")
+    [ -z "$log_level" ] || args+=(--log "$log_level")
+    if [ "$side" = A ] && [ -n "$pcap" ]; then args+=(--pcap "$pcap"); fi
+    # shellcheck disable=SC2086 # the user's own words
+    child "$card" "${args[@]}" $card_args </dev/null >>"$session/$side.card.log" 2>&1 8>&- 9>&- &
+    record_pid "$session/$side.card.pid" $!
+    for i in {1..200}; do
+        [ ! -S "$session/$side.vfu" ] || return 0
+        alive "$session/$side.card.pid" || break
+        sleep 0.05
+    done
+    echo "the card of $side did not start:"
+    tail -5 "$session/$side.card.log"
+    return 1
+}
+
+card_device_json() {
+    printf '{"driver":"vfio-user-pci","id":"card","bus":"rp4","rombar":0,"socket":{"type":"unix","path":"%s"}}' \
+        "$session/$1.vfu"
+}
+
+start_qemu() {
+    local side=$1 peer args mtu_property=''
+    peer=$(peer_of "$side")
+    args=(-nodefaults -no-user-config -no-reboot -display none -name "dingo-$side"
+        -object "memory-backend-memfd,id=ram,size=${memory}M,share=on"
+        -m "${memory}M" -smp "$cpus"
+        -machine "q35,memory-backend=ram,hpet=off,smm=off,vmport=off,usb=off,i8042=off"
+        -kernel "$kernel_dir/vmlinuz" -initrd "$session/$side.initrd"
+        -append "console=ttyS0 quiet loglevel=5 panic=-1 mitigations=off nokaslr random.trust_cpu=on rcupdate.rcu_cpu_stall_timeout=180 watchdog_thresh=60 tsc=reliable"
+        -chardev "file,id=console,path=$session/$side.console" -serial chardev:console
+        -qmp "unix:$session/$side.qmp,server=on,wait=off"
+        -blockdev "driver=file,node-name=root-file,filename=$root_img,read-only=on"
+        -device virtio-blk-pci,drive=root-file,bus=pcie.0,addr=8
+        -blockdev "driver=file,node-name=modules-file,filename=$kernel_dir/modules.img,read-only=on"
+        -device virtio-blk-pci,drive=modules-file,bus=pcie.0,addr=9
+        -device virtio-serial-pci,bus=pcie.0,addr=a
+        -chardev "socket,id=ssh,path=$session/$side.ssh,server=on,wait=off"
+        -device virtserialport,chardev=ssh,name=dingo.ssh
+        # A root port, because devices of pcie.0 itself cannot be unplugged.
+        -device pcie-root-port,id=rp4,bus=pcie.0,addr=4,chassis=1,slot=4)
+    if [ "$accel" = kvm ]; then
+        args+=(-accel kvm -cpu host)
+    else
+        args+=(-accel tcg,thread=multi,tb-size=256 -cpu max,la57=off)
+    fi
+    if [ "$(kind_of "$side")" = card ]; then
+        args+=(-device "$(card_device_json "$side")")
+    else
+        [ "$mtu" = default ] || mtu_property=",host_mtu=$mtu"
+        args+=(-netdev "dgram,id=wire,local.type=inet,local.host=$(wire_address "$side"),local.port=$wire_port,remote.type=inet,remote.host=$(wire_address "$peer"),remote.port=$wire_port"
+            -device "virtio-net-pci,netdev=wire,mac=$(mac_of "$side"),bus=rp4,id=nic$mtu_property")
+        if [ -n "$pcap" ] && { [ "$side" = A ] || [ "$kind_A" = card ]; } &&
+            [ "$(kind_of A)" != card ]; then
+            args+=(-object "filter-dump,id=dump,netdev=wire,file=$pcap")
+        fi
+    fi
+    qemu_command "$qemu_dir"
+    child "${qemu_command[@]}" "${args[@]}" </dev/null >>"$session/$side.qemu.log" 2>&1 8>&- 9>&- &
+    record_pid "$session/$side.qemu.pid" $!
+}
+
+# start_channel SIDE: the master connection; it waits in the socket until the guest's sshd answers.
+start_channel() {
+    local side=$1 i
+    for i in {1..200}; do
+        [ ! -S "$session/$side.ssh" ] || break
+        alive "$session/$side.qemu.pid" || return 1
+        sleep 0.05
+    done
+    rm -f "$session/$side.ctl"
+    child ssh "${ssh_options[@]}" -N -M -S "$session/$side.ctl" -o ServerAliveInterval=0 \
+        -o "ProxyCommand=socat - UNIX-CONNECT:$session/$side.ssh" "root@$side" \
+        </dev/null >>"$session/$side.ssh.log" 2>&1 8>&- 9>&- &
+    record_pid "$session/$side.ssh.pid" $!
+}
+
+take_slot() {
+    local n
+    mkdir -p "$sessions_dir/slots"
+    for n in {1..250}; do
+        exec 8>"$sessions_dir/slots/$n"
+        if flock -n 8; then
+            echo "$n" >"$session/slot"
+            return
+        fi
+    done
+    echo "all 250 session slots are taken"
+    return 1
+}
+
+# supervise: the supervisor's whole life. It writes `starting`, `running` or `failed: WHY` to
+# $session/state and ends, with all its children, on TERM, when the process $parent ends, or when
+# `down` asks. A guest that ends by itself is left ended; the rest of the session stays.
+supervise() {
+    local side command parent_start=''
+    set +e
+    trap 'exit 0' TERM INT HUP
+    trap 'end_children' EXIT
+    [ -z "$parent" ] || parent_start=$(process_start "$parent")
+    fail() { echo "failed: $*" >"$session/state"; exit 1; }
+    take_slot || fail "no slot"
+    for side in A B; do
+        make_session_cpio "$side" || fail "could not pack the files for guest $side"
+        if [ "$(kind_of "$side")" = card ]; then
+            start_card "$side" || fail "card $side did not start"
+        fi
+        start_qemu "$side"
+    done
+    for side in A B; do start_channel "$side" || fail "QEMU for guest $side did not start"; done
+    echo running >"$session/state"
+    exec 7<>"$session/fifo"
+    while :; do
+        if read -r -t 0.5 -u 7 command; then
+            supervisor_command $command
+        fi
+        if [ -n "$parent" ] && [ "$(process_start "$parent")" != "$parent_start" ]; then
+            rm -rf "$session.gone"
+            exit 0
+        fi
+        for side in A B; do
+            # A lost command channel is rebuilt as long as its guest lives.
+            if alive "$session/$side.qemu.pid" && ! alive "$session/$side.ssh.pid"; then
+                sleep 0.5
+                start_channel "$side"
+            fi
+        done
+    done
+}
+
+# supervisor_command REPLY-FILE VERB SIDE: requests from other vm.sh processes, by way of the fifo.
+supervisor_command() {
+    local reply=$1 verb=$2 side=$3 rc=0
+    case $verb in
+    card-start) start_card "$side" || rc=1 ;;
+    card-stop) end_process "$session/$side.card.pid" ;;
+    card-kill) kill -KILL "$(cut -d' ' -f1 "$session/$side.card.pid")" 2>/dev/null ;;
+    esac
+    echo $rc >"$reply.new"
+    mv "$reply.new" "$reply"
+}
+
+end_children() {
+    local f
+    trap '' TERM INT HUP
+    for f in "$session"/*.ssh.pid "$session"/*.qemu.pid "$session"/*.card.pid; do
+        [ ! -e "$f" ] || end_process "$f"
+    done
+}

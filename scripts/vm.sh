@@ -1,0 +1,526 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Two virtual machines with one Dingo card each and a cable between them. See usage below.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+for part in common mirror kernel guest qemu channel session dingo; do
+    [ ! -r "$here/lib/$part.sh" ] || . "$here/lib/$part.sh"
+done
+
+usage() {
+    cat <<'EOF'
+Two virtual machines, A and B, with one Dingo card each and a cable between the cards.
+
+usage:
+  vm.sh [OPTIONS] -- 'SERVER COMMAND' -- 'CLIENT COMMAND'
+        Boot both guests, start SERVER in A, wait until it listens, run CLIENT in B, show both
+        outputs, clean up. Exit status: 0 when both are 0, else the first that is not.
+  vm.sh [OPTIONS] --shell
+        Boot both guests and open a console on each (in tmux when there is one).
+  Sessions, for several commands on one boot:
+  vm.sh up   [OPTIONS] --name S [--parent PID]     boot; --parent ends the session with PID
+  vm.sh run  --name S [RUN-OPTIONS] -- 'SERVER' -- 'CLIENT'
+  vm.sh exec --name S [-t|-i] [--timeout SEC] A|B 'COMMAND'
+        Run one command; stdout, stderr and exit status are the command's own.
+        -i passes this command's stdin on, -t gives it a terminal.
+  vm.sh push --name S A|B FILE... DIRECTORY        copy files into a guest
+  vm.sh pull --name S A|B FILE... DIRECTORY        copy files out of a guest
+  vm.sh dmesg --name S A|B [--warnings]            kernel log (only warnings and worse)
+  vm.sh unplug|plug --name S A|B                   hot-unplug (QMP device_del), hot-plug the card
+  vm.sh card --name S A|B start|stop|kill|log      the card process
+  vm.sh qmp  --name S A|B 'JSON'                   any QMP command
+  vm.sh shell --name S [A|B]                       consoles; one console
+  vm.sh list                                       sessions and their state
+  vm.sh down --name S | --all                      end sessions, leave no process behind
+  vm.sh build [--kernel K] [--packages "p q"]      fill the cache only
+
+options:
+  --kernel 6.12|7.2     guest kernel: Debian 13's, or trixie-backports' (default 6.12)
+  --packages "P Q"      more Debian packages in the guests (cached)
+  --faults SPEC         fault injection of both cards (see dingo-card --help);
+                        --faults-a, --faults-b for one card
+  --pcap FILE           capture the cable at A's end
+  --rxe-b               guest B has an ordinary NIC and the kernel's rdma_rxe on the same cable
+  --rxe-a               the same for guest A
+  --rxe                 both: rxe against rxe, no card
+  --mtu N|default       MTU of the network interfaces (default 9000)
+  --accel kvm|tcg|auto  (default auto: KVM where it works)
+  --cpus N              processors of a guest (default 2)
+  --memory MIB          memory of a guest (default 1024)
+  --card PATH           the dingo-card program (default: built from this tree)
+  --card-args "ARGS"    more arguments for dingo-card, for example "--engine model"
+  --log LEVEL           log level of dingo-card
+  --ko FILE             the kernel module (default: built from this tree)
+  --provider DIR        directory with libdingo-rdmav34.so and dingo.driver
+  --overlay DIR         a directory tree laid over the guests' root
+  --dmesg PREFIX        at the end write the guests' kernel logs to PREFIX.A and PREFIX.B
+  --keep                one-shot form: leave the session running afterwards
+run options (also for the one-shot form):
+  --timeout SEC         limit for each command (default 300); then its status is 124
+  --linger SEC          time for SERVER to end after CLIENT has (default 10); then it is ended
+                        and counts as failed with status 124
+  --kill-server         SERVER is meant to run on: end it at once, and do not count its status
+  --out DIR             keep the outputs apart as DIR/{A,B}.{out,err,rc}
+  --quiet               no progress messages
+
+The guests: A is 10.77.0.1 and fd77::1, B is 10.77.0.2 and fd77::2 (also by the names A and B).
+The RDMA device gets its name from udev, as on any machine: /sys/class/infiniband lists it.
+Everything built is kept in ${DINGO_CACHE:-~/.cache/dingo}; deleting that directory is safe.
+
+examples:
+  vm.sh -- ib_write_bw -- 'ib_write_bw A'
+  vm.sh --kernel 7.2 --faults drop=0.01 --pcap /tmp/x.pcap -- 'ib_send_bw -e' -- 'ib_send_bw -e A'
+  vm.sh up --name t && vm.sh exec --name t A ibv_devinfo; vm.sh down --name t
+EOF
+}
+
+kernel=6.12 packages='' accel=auto cpus=2 memory=1024 mtu=9000 kind_A=card kind_B=card
+card='' card_args='' faults_A='' faults_B='' pcap='' log_level='' boot_timeout=180 parent=''
+ko='' provider='' overlay='' name='' dmesg_prefix='' keep='' shell_mode=''
+timeout=300 linger=10 kill_server='' out_dir='' tty='' use_stdin='' warnings_only='' all=''
+positional=()
+
+parse() {
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --kernel | --packages | --faults | --faults-a | --faults-b | --pcap | --mtu | --accel | \
+            --cpus | --memory | --card | --card-args | --log | --ko | --provider | --overlay | \
+            --dmesg | --timeout | --linger | --out | --name | --parent)
+            [ $# -ge 2 ] || die "$1 needs a value"
+            ;;
+        esac
+        case $1 in
+        --kernel) kernel=$2; shift ;;
+        --packages) packages=$2; shift ;;
+        --faults) faults_A=$2 faults_B=$2; shift ;;
+        --faults-a) faults_A=$2; shift ;;
+        --faults-b) faults_B=$2; shift ;;
+        --pcap) pcap=$(realpath -m "$2"); shift ;;
+        --rxe-a) kind_A=rxe ;;
+        --rxe-b) kind_B=rxe ;;
+        --rxe) kind_A=rxe kind_B=rxe ;;
+        --mtu) mtu=$2; shift ;;
+        --accel) accel=$2; shift ;;
+        --cpus) cpus=$2; shift ;;
+        --memory) memory=$2; shift ;;
+        --card) card=$(realpath "$2"); shift ;;
+        --card-args) card_args=$2; shift ;;
+        --log) log_level=$2; shift ;;
+        --ko) ko=$(realpath "$2"); shift ;;
+        --provider) provider=$(realpath "$2"); shift ;;
+        --overlay) overlay=$(realpath "$2"); shift ;;
+        --dmesg) dmesg_prefix=$(realpath -m "$2"); shift ;;
+        --keep) keep=1 ;;
+        --shell) shell_mode=1 ;;
+        --timeout) timeout=$2; shift ;;
+        --linger) linger=$2; shift ;;
+        --kill-server) kill_server=1 ;;
+        --out) out_dir=$(realpath -m "$2"); shift ;;
+        --quiet) export DINGO_QUIET=1 ;;
+        --name) name=$2; shift ;;
+        --parent) parent=$2; shift ;;
+        --warnings) warnings_only=1 ;;
+        --all) all=1 ;;
+        -t) tty=1 ;;
+        -i) use_stdin=1 ;;
+        -h | --help) usage; exit 0 ;;
+        --) positional+=("$@"); return ;;
+        -*) die "unknown option $1 (see vm.sh --help)" ;;
+        *) positional+=("$1") ;;
+        esac
+        shift
+    done
+}
+
+# Numbers come from the user and go into arithmetic and command lines.
+check_options() {
+    local v
+    for v in timeout linger cpus memory; do
+        [[ ${!v} =~ ^[0-9]+$ ]] || die "--$v takes a number, not '${!v}'"
+    done
+    [[ $mtu =~ ^([0-9]+|default)$ ]] || die "--mtu takes a number or 'default', not '$mtu'"
+    [[ $accel =~ ^(kvm|tcg|auto)$ ]] || die "--accel takes kvm, tcg or auto, not '$accel'"
+    [[ $name =~ ^[A-Za-z0-9_.-]{0,40}$ ]] || die "--name: letters, digits, '_', '.', '-'"
+    [[ -z $parent || $parent =~ ^[0-9]+$ ]] || die "--parent takes a process id"
+}
+
+side_of() {
+    case ${1:-} in
+    A | a) echo A ;;
+    B | b) echo B ;;
+    *) die "expected guest A or B, not '${1:-}'" ;;
+    esac
+}
+
+# use_session: set $session to the running session --name.
+use_session() {
+    [ -n "$name" ] || die "--name says which session (vm.sh list)"
+    session=$sessions_dir/$name
+    [ -r "$session/conf" ] || die "no session '$name'"
+    . "$session/conf"
+    alive "$session/supervisor.pid" || die "session '$name' has ended; vm.sh down --name $name clears it"
+}
+
+# prepare: everything that a boot needs, from the cache.
+prepare() {
+    need_root
+    need_packages mmdebstrap socat openssh-client cpio python3-minimal util-linux procps
+    if [ "$accel" = auto ] || [ "$accel" = kvm ]; then
+        if kvm_usable; then
+            accel=kvm
+        else
+            [ "$accel" = auto ] || die "KVM does not work on this machine (--accel tcg does)"
+            accel=tcg
+        fi
+    fi
+    qemu_dir=$(qemu_root)
+    # shellcheck disable=SC2086 # a list of words
+    root_img=$(guest_root_image $packages)
+    kernel_dir=$(kernel_image "$kernel")
+    if [ "$kind_A" = card ] || [ "$kind_B" = card ]; then prepare_dingo; fi
+}
+
+# cmd_up: start a session and wait until both guests are ready.
+cmd_up() {
+    local started=$SECONDS side state
+    [ -n "$name" ] || die "up needs --name"
+    prepare
+    session=$sessions_dir/$name
+    mkdir -p "$sessions_dir"
+    chmod 700 "$sessions_dir"
+    if [ -e "$session" ]; then
+        ! alive "$session/supervisor.pid" || die "session '$name' is running already"
+        rm -rf "$session"
+    fi
+    mkdir -p "$session/overlay"
+    [ -z "$overlay" ] || cp -a "$overlay/." "$session/overlay/"
+    if [ "$kind_A" = card ] || [ "$kind_B" = card ]; then install_dingo "$session/overlay"; fi
+    mkfifo "$session/fifo"
+    save_conf
+    echo starting >"$session/state"
+    setsid "$here/vm.sh" __supervise "$session" </dev/null >"$session/supervisor.log" 2>&1 &
+    record_pid "$session/supervisor.pid" $!
+    log "session $name: booting ($accel, kernel $kernel, A: $kind_A, B: $kind_B)"
+    for side in A B; do
+        if ! wait_ready "$side" "$((started + boot_timeout))"; then
+            boot_failed "$side"
+        fi
+    done
+    log "session $name: ready after $((SECONDS - started)) s"
+}
+
+# wait_ready SIDE DEADLINE: wait for the guest's channel, then for its own report.
+wait_ready() {
+    local side=$1 deadline=$2 state=''
+    until channel_open "$side"; do
+        [ $SECONDS -lt "$deadline" ] || return 1
+        alive "$session/supervisor.pid" || return 1
+        [[ $(cat "$session/state") != failed* ]] || return 1
+        if [ -e "$session/$side.qemu.pid" ] && ! alive "$session/$side.qemu.pid"; then return 1; fi
+        sleep 0.1
+    done
+    state=$(timeout $((deadline - SECONDS + 1)) ssh "${ssh_options[@]}" -o ControlMaster=no \
+        -S "$session/$side.ctl" -o ProxyCommand=/bin/false "root@$side" \
+        'until [ -s /run/dingo/state ]; do sleep 0.1; done; cat /run/dingo/state' </dev/null) ||
+        return 1
+    [ "$state" = ready ] && return 0
+    log "guest $side is up, but without a working card; see vm.sh dmesg"
+    echo "$state" >"$session/$side.state"
+}
+
+boot_failed() {
+    local side=$1 f
+    {
+        echo "guest $side did not come up: $(cat "$session/state")"
+        for f in supervisor.log "$side.qemu.log" "$side.card.log" "$side.ssh.log" "$side.console"; do
+            [ ! -s "$session/$f" ] || { echo "--- $f"; tail -15 "$session/$f"; }
+        done
+    } >&2
+    end_session
+    die "session $name failed"
+}
+
+# end_session: stop the supervisor of $session and remove its directory.
+end_session() {
+    end_process "$session/supervisor.pid"
+    # Its children died with it; what a killed supervisor left is ended here.
+    end_children
+    rm -rf "$session"
+}
+
+cmd_down() {
+    local s
+    if [ -n "$all" ]; then
+        for s in "$sessions_dir"/*/conf; do
+            [ -e "$s" ] || continue
+            session=${s%/conf}
+            end_session
+        done
+        return
+    fi
+    [ -n "$name" ] || die "down needs --name or --all"
+    session=$sessions_dir/$name
+    [ -d "$session" ] || return 0
+    [ -z "$dmesg_prefix" ] || collect_dmesg
+    end_session
+}
+
+cmd_list() {
+    local s
+    for s in "$sessions_dir"/*/conf; do
+        [ -e "$s" ] || continue
+        session=${s%/conf}
+        (
+            . "$session/conf"
+            state=$(cat "$session/state")
+            alive "$session/supervisor.pid" || state=ended
+            printf '%s\t%s\tkernel %s, %s, A %s, B %s\n' "${session##*/}" "$state" "$kernel" \
+                "$accel" "$kind_A" "$kind_B"
+        )
+    done
+}
+
+# cmd_exec SIDE COMMAND
+cmd_exec() {
+    local side id rc=0 options=()
+    side=$(side_of "${1:-}")
+    [ -n "${2:-}" ] || die "exec needs a command"
+    shift
+    id=$BASHPID
+    if [ -n "$tty" ]; then
+        channel "$side" -t "$(guest_command "$id" "$*")"
+        return
+    fi
+    [ -n "$use_stdin" ] || exec </dev/null
+    trap 'guest_stop "$side" "$id"; exit 130' INT TERM HUP
+    # In the background, because bash runs a trap only between commands; <&0 keeps its stdin.
+    timeout --foreground "$timeout" ssh "${ssh_options[@]}" -o ControlMaster=no \
+        -S "$session/$side.ctl" -o ProxyCommand=/bin/false "root@$side" \
+        "$(guest_command "$id" "$*")" <&0 &
+    wait $! || rc=$?
+    if [ $rc = 124 ]; then
+        guest_stop "$side" "$id"
+        log "command in $side ended after $timeout s"
+    fi
+    return $rc
+}
+
+guest_run() {
+    timeout --foreground "$timeout" ssh "${ssh_options[@]}" -o ControlMaster=no \
+        -S "$session/$1.ctl" -o ProxyCommand=/bin/false "root@$1" \
+        "$(guest_command "$2" "$3")" </dev/null
+}
+
+# cmd_run -- SERVER -- CLIENT
+cmd_run() {
+    local server client id dir job_a job_b rc_a rc_b i grace=2
+    [ "${#positional[@]}" = 4 ] && [ "${positional[0]}" = -- ] && [ "${positional[2]}" = -- ] ||
+        die "expected: -- 'SERVER COMMAND' -- 'CLIENT COMMAND'"
+    server=${positional[1]} client=${positional[3]}
+    [ "$accel" = kvm ] || grace=6
+    id=$BASHPID
+    dir=${out_dir:-$session/run.$id}
+    mkdir -p "$dir"
+    rm -f "$dir"/[AB].{out,err,rc}
+    trap 'guest_stop A "$id"; guest_stop B "$id"; exit 130' INT TERM HUP
+    labelled '[A] ' "$dir/A" guest_run A "$id" "$server" &
+    job_a=$!
+    timeout 30 ssh "${ssh_options[@]}" -o ControlMaster=no -S "$session/A.ctl" \
+        -o ProxyCommand=/bin/false root@A "/usr/lib/dingo-guest/wait-listen $id $grace" \
+        </dev/null >/dev/null 2>&1 || true
+    labelled '[B] ' "$dir/B" guest_run B "$id" "$client" &
+    job_b=$!
+    wait $job_b || true
+    rc_b=$(cat "$dir/B.rc" 2>/dev/null || echo 255)
+    [ "$rc_b" != 124 ] || guest_stop B "$id"
+    i=0
+    [ -z "$kill_server" ] || i=$((linger * 10))
+    while [ ! -e "$dir/A.rc" ] && [ $i -lt $((linger * 10)) ]; do
+        sleep 0.1
+        i=$((i + 1))
+    done
+    if [ -e "$dir/A.rc" ]; then
+        rc_a=$(cat "$dir/A.rc")
+        [ "$rc_a" != 124 ] || guest_stop A "$id"
+        [ -z "$kill_server" ] || rc_a=0
+    else
+        guest_stop A "$id"
+        rc_a=124
+        [ -z "$kill_server" ] || rc_a=0
+        [ -n "$kill_server" ] || log "[A] did not end within $linger s after [B]; ended it"
+        wait $job_a || true
+        echo "$rc_a" >"$dir/A.rc"
+    fi
+    wait $job_a || true
+    trap - INT TERM HUP
+    log "[A] exit status $rc_a, [B] exit status $rc_b"
+    [ -n "$out_dir" ] || rm -rf "$dir"
+    [ "$rc_b" = 0 ] || return "$rc_b"
+    return "$rc_a"
+}
+
+collect_dmesg() {
+    local side
+    for side in A B; do
+        channel "$side" dmesg </dev/null >"$dmesg_prefix.$side" 2>/dev/null ||
+            cp "$session/$side.console" "$dmesg_prefix.$side" || true
+    done
+}
+
+cmd_copy() {
+    local verb=$1 side last files=() f
+    side=$(side_of "${2:-}")
+    shift 2
+    [ $# -ge 2 ] || die "$verb needs FILE... DIRECTORY"
+    last=${!#}
+    files=("${@:1:$#-1}")
+    if [ "$verb" = push ]; then
+        for f in "${files[@]}"; do
+            [ -e "$f" ] || die "no file '$f'"
+            tar -C "$(dirname "$(realpath "$f")")" -cf - "$(basename "$(realpath "$f")")" |
+                channel "$side" "mkdir -p $(printf %q "$last") && tar --no-same-owner -C $(printf %q "$last") -xf -"
+        done
+    else
+        mkdir -p "$last"
+        for f in "${files[@]}"; do
+            channel "$side" "tar -C $(printf %q "$(dirname "$f")") -cf - $(printf %q "$(basename "$f")")" \
+                </dev/null | tar --no-same-owner -C "$last" -xf -
+        done
+    fi
+}
+
+cmd_dmesg() {
+    local side
+    side=$(side_of "${1:-}")
+    channel "$side" "dmesg ${warnings_only:+--level=emerg,alert,crit,err,warn}" </dev/null
+}
+
+# supervisor_request VERB SIDE: have the supervisor do it; it must be the parent of the cards.
+supervisor_request() {
+    local reply=$session/reply.$BASHPID i
+    echo "$reply $1 $2" >"$session/fifo"
+    for i in {1..300}; do
+        if [ -e "$reply" ]; then
+            local rc
+            rc=$(cat "$reply")
+            rm -f "$reply"
+            return "$rc"
+        fi
+        sleep 0.05
+    done
+    die "the session's supervisor does not answer"
+}
+
+cmd_card() {
+    local side
+    side=$(side_of "${1:-}")
+    [ "$(kind_of "$side")" = card ] || die "guest $side has no Dingo card"
+    case ${2:-} in
+    start | stop | kill) supervisor_request "card-$2" "$side" ;;
+    log) cat "$session/$side.card.log" ;;
+    *) die "card: start, stop, kill or log" ;;
+    esac
+}
+
+cmd_plug() {
+    local side device
+    side=$(side_of "${2:-}")
+    if [ "$1" = unplug ]; then
+        device=card
+        [ "$(kind_of "$side")" = card ] || device=nic
+        python3 "$here/lib/qmp.py" "$session/$side.qmp" \
+            "{\"execute\":\"device_del\",\"arguments\":{\"id\":\"$device\"}}" DEVICE_DELETED 60
+    else
+        [ "$(kind_of "$side")" = card ] || die "plug: guest $side has no Dingo card"
+        alive "$session/$side.card.pid" || supervisor_request card-start "$side"
+        python3 "$here/lib/qmp.py" "$session/$side.qmp" \
+            "{\"execute\":\"device_add\",\"arguments\":$(card_device_json "$side")}"
+    fi
+}
+
+cmd_shell() {
+    local a="$here/vm.sh exec -t --name $name A bash" b="$here/vm.sh exec -t --name $name B bash"
+    if [ -n "${1:-}" ]; then
+        tty=1
+        cmd_exec "$1" 'exec bash -i'
+    elif command -v tmux >/dev/null && [ -t 0 ] && [ -t 1 ]; then
+        tmux -L dingo new-session -s "dingo-$name" "$here/vm.sh shell --name $name A" \; \
+            split-window -v "$here/vm.sh shell --name $name B" \; select-pane -t 0
+    else
+        printf 'two consoles, one command each (vm.sh down --name %s ends the session):\n' "$name"
+        printf '  %s shell --name %s A\n  %s shell --name %s B\n' "$here/vm.sh" "$name" "$here/vm.sh" "$name"
+        return 10
+    fi
+}
+
+# cmd_once: the one-shot forms. The session belongs to this process and ends with it.
+cmd_once() {
+    local rc=0
+    if [ -z "$shell_mode" ]; then
+        [ "${#positional[@]}" = 4 ] || { usage >&2; exit 125; }
+    fi
+    name=${name:-once-$$}
+    [ -n "$keep" ] || parent=$$
+    [ -n "$keep" ] || trap 'end_once' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM HUP
+    cmd_up
+    if [ -n "$shell_mode" ]; then
+        if ! cmd_shell; then
+            echo 'this command keeps the guests until it is interrupted (Ctrl-C)'
+            sleep infinity &
+            wait $! || true
+        fi
+    else
+        cmd_run || rc=$?
+    fi
+    [ -z "$dmesg_prefix" ] || collect_dmesg
+    exit "$rc"
+}
+
+end_once() {
+    trap '' INT TERM HUP
+    [ ! -d "${session:-/nonexistent}" ] || end_session
+}
+
+main() {
+    local command=once
+    case ${1:-} in
+    up | down | run | exec | push | pull | dmesg | unplug | plug | card | qmp | shell | list | build)
+        command=$1
+        shift
+        ;;
+    __supervise)
+        session=$2
+        . "$session/conf"
+        supervise
+        exit
+        ;;
+    '') usage >&2; exit 125 ;;
+    esac
+    parse "$@"
+    check_options
+    set -- "${positional[@]}"
+    case $command in
+    once) cmd_once ;;
+    up) cmd_up ;;
+    down) cmd_down ;;
+    list) cmd_list ;;
+    build) prepare ;;
+    *)
+        use_session
+        case $command in
+        run) cmd_run ;;
+        exec) cmd_exec "$@" ;;
+        push | pull) cmd_copy "$command" "$@" ;;
+        dmesg) cmd_dmesg "$@" ;;
+        card) cmd_card "$@" ;;
+        unplug | plug) cmd_plug "$command" "$@" ;;
+        qmp) python3 "$here/lib/qmp.py" "$session/$(side_of "${1:-}").qmp" "${2:?JSON}" ;;
+        shell) cmd_shell "$@" || [ $? = 10 ] ;;
+        esac
+        ;;
+    esac
+}
+
+main "$@"
