@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "card_loop.h"
+
+#include <signal.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace dingo::card {
+namespace {
+
+/// A busy card looks at its sockets this often.
+constexpr Nanoseconds kBusyPollEvery = 10'000;
+
+Nanoseconds clock_now() {
+    timespec t{};
+    ::clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<Nanoseconds>(t.tv_sec) * 1'000'000'000 + static_cast<Nanoseconds>(t.tv_nsec);
+}
+
+}  // namespace
+
+CardLoop::CardLoop(const Options& options, Card& card, vfio_user::Server& server, Wire& wire,
+                   int stop_fd)
+    : card_(card),
+      server_(server),
+      wire_(wire),
+      stop_fd_(stop_fd),
+      listener_(options.vfio_user),
+      spin_(options.spin_limit) {
+    if (!options.control.empty()) {
+        control_ = std::make_unique<ControlServer>(
+            options.control, [this](const nlohmann::json& request) { return control(request); });
+    }
+}
+
+void CardLoop::run() {
+    Nanoseconds last_wait = 0;
+    Nanoseconds idle_since = 0;
+    bool idle = false;
+    while (!stop_) {
+        const Nanoseconds now = clock_now();
+        const bool more = card_.poll(now);
+        server_.settle();
+        if (more) {
+            idle = false;
+            if (now - last_wait >= kBusyPollEvery) {
+                last_wait = now;
+                wait(0);
+            }
+            continue;
+        }
+        if (!idle) {
+            idle = true;
+            idle_since = now;
+        }
+        last_wait = now;
+        if (now - idle_since < spin_.current()) {
+            wait(0);
+            continue;
+        }
+        if (!card_.prepare_sleep(now)) {
+            idle = false;
+            continue;
+        }
+        const Nanoseconds due = card_.next_deadline();
+        ++sleeps_;
+        wait(due == kNever ? kNever : due - std::min(due, now));
+        card_.woke();
+        spin_.slept(clock_now() - now);
+        idle = false;
+    }
+    server_.detach("the card is switched off");
+}
+
+void CardLoop::wait(Nanoseconds timeout) {
+    polls_.clear();
+    polls_.push_back({stop_fd_, POLLIN, 0});
+    polls_.push_back({listener_.fd(), POLLIN, 0});
+    const short client_events = static_cast<short>(POLLIN | (server_.wants_write() ? POLLOUT : 0));
+    polls_.push_back({server_.fd(), client_events, 0});  // -1 is ignored by poll
+    polls_.push_back({wire_.fd(), POLLIN, 0});
+    polls_.push_back({wire_.tx_blocked_fd(), POLLOUT, 0});
+    const std::size_t fixed = polls_.size();
+    if (control_) {
+        control_->add_polls(polls_);
+    }
+    const timespec time{static_cast<time_t>(timeout / 1'000'000'000),
+                        static_cast<long>(timeout % 1'000'000'000)};
+    const int ready =
+        ::ppoll(polls_.data(), polls_.size(), timeout == kNever ? nullptr : &time, nullptr);
+    if (ready <= 0) {
+        return;
+    }
+    stop_ = polls_[0].revents != 0;
+    if (polls_[2].revents != 0) {
+        server_.service();
+    }
+    if (polls_[1].revents != 0) {
+        accept_client();
+    }
+    if (polls_[3].revents != 0) {
+        card_.wire_readable();
+    }
+    if (polls_[4].revents != 0) {
+        wire_.flush();
+    }
+    if (control_) {
+        control_->service(std::span<const pollfd>(polls_).subspan(fixed));
+    }
+}
+
+void CardLoop::accept_client() {
+    UniqueFd socket = listener_.accept();
+    if (!socket) {
+        return;
+    }
+    if (server_.connected()) {
+        server_.service();  // the old client may have died without our having noticed
+    }
+    if (server_.connected()) {
+        spdlog::warn("vfio-user: a second client was turned away: the card is in use");
+        return;
+    }
+    server_.attach(std::move(socket));
+}
+
+nlohmann::json CardLoop::control(const nlohmann::json& request) {
+    const auto command = request.value("cmd", std::string());
+    if (command == "stats") {
+        return stats();
+    }
+    if (command == "faults") {
+        wire_.set_faults(request.at("spec").get<std::string>());
+        return {{"wire", wire_.describe()}};
+    }
+    if (command == "link") {
+        card_.set_link(request.at("up").get<bool>());
+        return {{"up", card_.link()}};
+    }
+    throw std::invalid_argument("cmd is one of stats, faults, link");
+}
+
+nlohmann::json CardLoop::stats() const {
+    nlohmann::json all;
+    all["engine"] = card_.engine_name();
+    all["link"] = card_.link();
+    for_each_counter(wire_.stats(),
+                     [&](const char* name, std::uint64_t v) { all["wire"][name] = v; });
+    for_each_counter(server_.stats(),
+                     [&](const char* name, std::uint64_t v) { all["host"][name] = v; });
+    all["host"]["connected"] = server_.connected();
+    all["host"]["dma_windows"] = server_.dma().size();
+    all["host"]["dma_mapped_bytes"] = server_.dma().mapped_bytes();
+    all["host"]["interrupts"] = server_.interrupts();
+    const CardStats& card = card_.stats();
+    all["card"] = {{"link_down_drops", card.link_down_drops},
+                   {"trapped_reads", card.trapped_reads},
+                   {"trapped_writes", card.trapped_writes},
+                   {"sleeps", sleeps_}};
+    if (const DoorbellScanner* scanner = card_.scanner()) {
+        const DoorbellStats& d = scanner->stats();
+        all["doorbells"] = {{"rings", d.rings},
+                            {"kicks", d.kicks},
+                            {"sweeps", d.sweeps},
+                            {"activated", d.activated},
+                            {"active_pages", scanner->active_pages()}};
+    }
+    return all;
+}
+
+}  // namespace dingo::card

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "options.h"
+
+#include <fmt/format.h>
+#include <spdlog/common.h>
+#include <sys/random.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <string_view>
+
+#include "dingo_hw.h"
+
+namespace dingo::card {
+namespace {
+
+constexpr std::string_view kAbout =
+    R"(A Dingo RoCE v2 card: a PCIe device for stock QEMU on one side, a network cable on the other.
+
+Start it, then start QEMU (10.1 or newer) with memory that it can share and the card as a device:
+
+  dingo-card --vfio-user /tmp/a.sock --wire SPEC &
+  qemu-system-x86_64 -machine q35,memory-backend=ram \
+    -object memory-backend-memfd,id=ram,size=1G,share=on -m 1G \
+    -device '{"driver":"vfio-user-pci","rombar":0,"socket":{"type":"unix","path":"/tmp/a.sock"}}' ...
+
+The card keeps running when QEMU goes away and serves the next one. SIGINT or SIGTERM stops it.)";
+
+std::uint64_t random_seed() {
+    std::uint64_t seed = 1;
+    [[maybe_unused]] const auto n = ::getrandom(&seed, sizeof seed, 0);
+    return seed;
+}
+
+std::string join(const std::vector<std::string>& words) {
+    return fmt::format("{}", fmt::join(words, ", "));
+}
+
+bool is_log_level(const std::string& text) {
+    return text == "off" || spdlog::level::from_str(text) != spdlog::level::off;
+}
+
+/// Everything that is wrong, not only the first thing.
+std::vector<std::string> check(const Options& o, const std::string& mac) {
+    std::vector<std::string> wrong;
+    if (o.loop.vfio_user.empty()) {
+        wrong.emplace_back(
+            "--vfio-user is missing: give the path of the socket that QEMU shall connect to");
+    }
+    const auto engines = engine_names();
+    if (std::find(engines.begin(), engines.end(), o.engine) == engines.end()) {
+        wrong.push_back(
+            fmt::format("--engine {}: this program has: {}", o.engine, join(engines)));
+    }
+    if (!mac.empty() && !parse_mac(mac)) {
+        wrong.push_back(fmt::format(
+            "--mac {}: write six hexadecimal octets of a unicast address, e.g. 02:44:49:00:00:01",
+            mac));
+    }
+    if (!o.loop.control.empty() && o.loop.control == o.loop.vfio_user) {
+        wrong.emplace_back("--control and --vfio-user name the same socket: choose two paths");
+    }
+    if (!is_log_level(o.log_level)) {
+        wrong.push_back(fmt::format(
+            "--log {}: choose trace, debug, info, warning, error, critical or off", o.log_level));
+    }
+    return wrong;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_mac(const std::string& text) {
+    if (text.size() != 17) {
+        return std::nullopt;
+    }
+    std::uint64_t mac = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (i % 3 == 2) {
+            if (c != ':' && c != '-') {
+                return std::nullopt;
+            }
+            continue;
+        }
+        const char lower = static_cast<char>(c | 0x20);
+        if (c >= '0' && c <= '9') {
+            mac = mac << 4 | static_cast<std::uint64_t>(c - '0');
+        } else if (lower >= 'a' && lower <= 'f') {
+            mac = mac << 4 | static_cast<std::uint64_t>(lower - 'a' + 10);
+        } else {
+            return std::nullopt;
+        }
+    }
+    const bool multicast = (mac >> 40 & 1) != 0;
+    return mac == 0 || multicast ? std::nullopt : std::optional(mac);
+}
+
+std::uint64_t mac_for(const std::string& name) {
+    std::uint32_t hash = 2166136261;  // FNV-1a
+    for (const char c : name) {
+        hash = (hash ^ static_cast<std::uint8_t>(c)) * 16777619;
+    }
+    return std::uint64_t{0x024449} << 24 | (hash >> 24 ^ (hash & 0xFFFFFF));
+}
+
+std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
+    Options o;
+    std::string mac;
+    std::uint64_t seed = 0;
+    std::uint64_t spin_us = o.loop.spin_limit / 1000;
+    bool trapped = false;
+
+    CLI::App app{std::string(kAbout)};
+    app.get_formatter()->column_width(34);
+    app.set_version_flag("--version", fmt::format("dingo-card, contract {}.{}",
+                                                  DINGO_CONTRACT_MAJOR, DINGO_CONTRACT_MINOR));
+    app.footer("Wires (--wire SPEC):\n" + wire_help() + "\nFaults (--faults SPEC):\n" +
+               faults_help());
+
+    app.add_option("--vfio-user", o.loop.vfio_user,
+                   "Path of the UNIX socket where QEMU plugs the card in")
+        ->type_name("SOCKET");
+    app.add_option("--wire", o.wire.wire, "The cable; see below")
+        ->type_name("SPEC")
+        ->capture_default_str();
+    app.add_option("--engine", o.engine, "What the card is made of: " + join(engine_names()))
+        ->type_name("NAME")
+        ->capture_default_str();
+    app.add_option("--mac", mac,
+                   "Factory MAC address (default: made from the socket's path, so that it stays)")
+        ->type_name("MAC");
+    app.add_option("--control", o.loop.control,
+                   "Path of a UNIX socket for 'dingo-card ctl': counters, faults, link")
+        ->type_name("SOCKET");
+
+    const char* const link = "Cable";
+    app.add_option("--faults", o.wire.faults, "Bad things that happen to frames; see below")
+        ->type_name("SPEC")
+        ->group(link);
+    app.add_option("--pcap", o.wire.pcap, "Record every frame on the cable in this file")
+        ->type_name("FILE")
+        ->group(link);
+    CLI::Option* const seed_option =
+        app.add_option("--seed", seed,
+                       "Of all random choices: keys, faults (default: a new one each time)")
+            ->type_name("N")
+            ->group(link);
+    app.add_option("--link-mbps", o.config.link_mbps, "Link speed that the card reports")
+        ->type_name("N")
+        ->check(CLI::Range(1, 800'000))
+        ->capture_default_str()
+        ->group(link);
+
+    const char* const limits = "Limits that the card reports";
+    const auto limit = [&](const char* name, std::uint32_t& value, const char* what, int max) {
+        app.add_option(name, value, what)
+            ->type_name("N")
+            ->check(CLI::Range(1, max))
+            ->capture_default_str()
+            ->group(limits);
+    };
+    limit("--max-qp", o.config.max_qp, "Queue pairs", (1 << DINGO_QPN_INDEX_BITS) - 2);
+    limit("--max-cq", o.config.max_cq, "Completion queues", 1 << 20);
+    limit("--max-mr", o.config.max_mr, "Memory regions and windows", 1 << 16);
+    limit("--max-srq", o.config.max_srq, "Shared receive queues", 1 << 20);
+
+    const char* const tuning = "Tuning";
+    app.add_option("--spin-us", spin_us,
+                   "Longest time that an idle card looks for work before it sleeps; it adapts "
+                   "below this. 0: sleep at once")
+        ->type_name("N")
+        ->check(CLI::Range(0, 1'000'000))
+        ->capture_default_str()
+        ->group(tuning);
+    app.add_flag("--trapped-doorbells", trapped,
+                 "Every doorbell is a message from QEMU, as on a card without capability "
+                 "DB_MEMORY: slow, for tests")
+        ->group(tuning);
+    app.add_option("--log", o.log_level,
+                   "trace, debug, info, warning, error, critical or off; to stderr")
+        ->type_name("LEVEL")
+        ->capture_default_str()
+        ->group(tuning);
+
+    CLI::App* const ctl = app.add_subcommand("ctl", "Talk to a running card and exit");
+    ctl->add_option("socket", o.ctl_path, "Its --control socket")->required();
+    ctl->add_option("request", o.ctl_words,
+                    "stats | faults [SPEC] (none: end all faults) | link up|down")
+        ->required();
+
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& e) {
+        exit.status = app.exit(e);
+        return std::nullopt;
+    }
+    if ((o.ctl = ctl->parsed())) {
+        return o;
+    }
+    const auto wrong = check(o, mac);
+    if (!wrong.empty()) {
+        for (const auto& text : wrong) {
+            fmt::print(stderr, "dingo-card: {}\n", text);
+        }
+        fmt::print(stderr, "dingo-card --help explains all options.\n");
+        exit.status = 2;
+        return std::nullopt;
+    }
+    o.loop.spin_limit = spin_us * 1000;
+    o.config.memory_doorbells = !trapped;
+    o.config.seed = o.wire.seed = seed_option->count() != 0 ? seed : random_seed();
+    o.config.mac = mac.empty() ? mac_for(std::filesystem::absolute(o.loop.vfio_user).string())
+                               : *parse_mac(mac);
+    return o;
+}
+
+}  // namespace dingo::card

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "card_loop.h"
+#include "dingo/engine.h"
+#include "wire/wire.h"
+
+namespace dingo::card {
+
+/// What the command line asks for.
+struct Options {
+    std::string engine = "model";
+    EngineConfig config;
+    WireOptions wire;
+    CardLoop::Options loop;
+    std::string log_level = "info";
+
+    /// `ctl SOCKET REQUEST...`: talk to a running card instead of being one.
+    bool ctl = false;
+    std::string ctl_path;
+    std::vector<std::string> ctl_words;
+};
+
+/// The command line is done with: help was shown, or what is wrong was explained.
+struct Exit {
+    int status = 0;
+};
+
+/// Parses the command line; writes help to stdout and errors, with what to do, to stderr.
+std::optional<Options> parse_options(int argc, char** argv, Exit& exit);
+
+/// "02:44:49:00:00:01" as 0x024449000001; nullopt when it is no unicast MAC address.
+std::optional<std::uint64_t> parse_mac(const std::string& text);
+
+/// A locally administered MAC address that depends on `name` only: two cards on one machine have
+/// different sockets and so different addresses, and a restarted card keeps its own.
+std::uint64_t mac_for(const std::string& name);
+
+}  // namespace dingo::card
