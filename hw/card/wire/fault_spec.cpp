@@ -302,7 +302,9 @@ class Parser {
     void opcodes(std::bitset<256>& out, const Word& list) const {
         for (const Word& item : split(list, '+')) {
             if (!item.text.empty() && item.text[0] >= '0' && item.text[0] <= '9') {
-                out.set(number(item, 0, 255));
+                const FaultRange range = ranges(item, 0, 255, false).front();
+                for (std::uint64_t i = range.first; i <= range.last; i++)
+                    out.set(i);
                 continue;
             }
             const std::string pattern = short_name(item.text);
