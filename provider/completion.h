@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* From struct cqe to what verbs wants: shared by classic and extended polling. */
+#ifndef DINGO_COMPLETION_H
+#define DINGO_COMPLETION_H
+
+#include "dingo.h"
+#include "ring.h"
+
+/* srq.c: gives the slot of a completed receive back. */
+void dingo_srq_free_tag(struct dingo_srq *srq, uint32_t tag);
+
+/* cq.c: tells the card the consumer index (and repeats the arming). */
+void dingo_cq_ring(struct dingo_cq *cq);
+
+/* Phase: 1 in the ring's first pass, then alternating. */
+static inline bool dingo_cqe_valid(const struct dingo_cqe *cqe,
+				   const struct dingo_ring *ring,
+				   uint32_t index)
+{
+	uint8_t owner = *(const volatile uint8_t *)&cqe->owner & 1;
+
+	return owner != !!(index & (ring->mask + 1));
+}
+
+static inline bool dingo_cqe_is_recv(uint32_t qpn_op)
+{
+	return DINGO_GET(DINGO_CQE_QPN_OP_OPCODE_MASK, qpn_op) >= DINGO_WC_RECV;
+}
+
+/* Next entry, consumed, or NULL. The caller holds the lock and calls dingo_cq_polled() later. */
+const struct dingo_cqe *dingo_cq_next_old(struct dingo_cq *cq);
+
+static inline const struct dingo_cqe *dingo_cq_next(struct dingo_cq *cq)
+{
+	const struct dingo_cqe *cqe;
+
+	if (unlikely(cq->old.buf))
+		return dingo_cq_next_old(cq);
+	cqe = dingo_ring_entry(&cq->ring, cq->consumer);
+	if (!dingo_cqe_valid(cqe, &cq->ring, cq->consumer))
+		return NULL;
+	udma_from_device_barrier();
+	cq->consumer++;
+	return cqe;
+}
+
+/* After a poll: the card must hear of consumption before a quarter of the ring went unreported
+ * (dingo-abi.h, struct dingo_create_cq_resp).
+ */
+static inline void dingo_cq_polled(struct dingo_cq *cq)
+{
+	if (!cq->old.buf &&
+	    cq->consumer - cq->reported > (cq->ring.mask + 1) / 8)
+		dingo_cq_ring(cq);
+}
+
+struct dingo_completion {
+	uint64_t wr_id;
+	enum ibv_wc_opcode opcode;
+	unsigned int flags;		/* IBV_WC_* */
+};
+
+/* Settles the work request that `cqe` completes. False: its QP is gone, skip the entry. */
+bool dingo_settle(struct dingo_cq *cq, const struct dingo_cqe *cqe,
+		  struct dingo_completion *done);
+
+static inline enum ibv_wc_status dingo_cqe_status(const struct dingo_cqe *cqe)
+{
+	/* enum wcs has the values of enum ibv_wc_status */
+	return cqe->status <= IBV_WC_GENERAL_ERR ? cqe->status :
+						   IBV_WC_GENERAL_ERR;
+}
+
+#endif

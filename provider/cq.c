@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Completion queues: life and arming. Polling: cq_poll.c, cq_poll_ex.c. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "abi.h"
+#include "completion.h"
+#include "dingo.h"
+#include "doorbell.h"
+#include "ring.h"
+
+#define DINGO_CQ_SUPPORTED_WC_FLAGS                                            \
+	(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+
+static int check_attr(struct dingo_context *ctx,
+		      const struct ibv_cq_init_attr_ex *attr)
+{
+	if (!check_comp_mask(attr->comp_mask,
+			     IBV_CQ_INIT_ATTR_MASK_FLAGS |
+				     IBV_CQ_INIT_ATTR_MASK_PD))
+		return EOPNOTSUPP;
+	if (!check_comp_mask(attr->wc_flags, DINGO_CQ_SUPPORTED_WC_FLAGS))
+		return EOPNOTSUPP;
+	if (attr->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP &&
+	    !(ctx->caps & DINGO_CAP_TIMESTAMP))
+		return EOPNOTSUPP;
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
+	    !check_comp_mask(attr->flags, IBV_CREATE_CQ_ATTR_SINGLE_THREADED))
+		return EOPNOTSUPP;
+	if (attr->cqe == 0)
+		return EINVAL;
+	return 0;
+}
+
+static struct dingo_pd *attr_domain(const struct ibv_cq_init_attr_ex *attr)
+{
+	if (!(attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD))
+		return NULL;
+	return dingo_hold_parent_domain(attr->parent_domain);
+}
+
+static struct dingo_cq *create_cq(struct ibv_context *context,
+				  struct ibv_cq_init_attr_ex *attr)
+{
+	struct dingo_context *ctx = to_dingo_context(context);
+	struct udingo_create_cq_ex_resp resp = {};
+	struct udingo_create_cq_ex req = {};
+	struct ibv_cq_init_attr_ex core = *attr;
+	struct dingo_cq *cq;
+	bool single;
+	int err;
+
+	err = check_attr(ctx, attr);
+	if (err) {
+		errno = err;
+		return NULL;
+	}
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return NULL;
+	cq->parent_domain = attr_domain(attr);
+	single = dingo_single_threaded(cq->parent_domain) ||
+		 (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
+		  attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED);
+	err = dingo_lock_init(&cq->lock, !single);
+	if (err)
+		goto err_free;
+	/* these are the provider's business, not the kernel's */
+	core.comp_mask &= ~(IBV_CQ_INIT_ATTR_MASK_PD |
+			    IBV_CQ_INIT_ATTR_MASK_FLAGS);
+	core.flags = 0;
+	err = ibv_cmd_create_cq_ex(context, &core, &cq->vcq, &req.ibv_cmd,
+				   sizeof(req), &resp.ibv_resp, sizeof(resp),
+				   CREATE_CQ_CMD_FLAGS_TS_IGNORED_EX);
+	if (err)
+		goto err_lock;
+	cq->cqn = resp.cqn;
+	err = dingo_ring_map(ctx, &cq->ring, &resp.drv_payload.ring, false);
+	if (err)
+		goto err_cq;
+	return cq;
+
+err_cq:
+	ibv_cmd_destroy_cq(&cq->vcq.cq);
+err_lock:
+	dingo_lock_destroy(&cq->lock);
+err_free:
+	dingo_put_parent_domain(cq->parent_domain);
+	free(cq);
+	errno = err;
+	return NULL;
+}
+
+struct ibv_cq *dingo_create_cq(struct ibv_context *context, int cqe,
+			       struct ibv_comp_channel *channel, int vector)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = cqe,
+		.channel = channel,
+		.comp_vector = vector,
+	};
+	struct dingo_cq *cq;
+
+	if (cqe <= 0) {
+		errno = EINVAL;
+		return NULL;
+	}
+	cq = create_cq(context, &attr);
+	return cq ? &cq->vcq.cq : NULL;
+}
+
+struct ibv_cq_ex *dingo_create_cq_ex(struct ibv_context *context,
+				     struct ibv_cq_init_attr_ex *attr)
+{
+	struct dingo_cq *cq = create_cq(context, attr);
+	int err;
+
+	if (!cq)
+		return NULL;
+	err = dingo_cq_fill_ex_ops(cq, attr);
+	if (err) {
+		dingo_destroy_cq(&cq->vcq.cq);
+		errno = err;
+		return NULL;
+	}
+	return &cq->vcq.cq_ex;
+}
+
+int dingo_destroy_cq(struct ibv_cq *ibcq)
+{
+	struct dingo_cq *cq = to_dingo_cq(ibcq);
+	int err = ibv_cmd_destroy_cq(ibcq);
+
+	if (err)
+		return err;
+	dingo_ring_unmap(&cq->old);
+	dingo_ring_unmap(&cq->ring);
+	dingo_lock_destroy(&cq->lock);
+	dingo_put_parent_domain(cq->parent_domain);
+	free(cq);
+	return 0;
+}
+
+/* The card moves to a new ring at once and says where the old one ends; polling drains the old one
+ * first. A second resize before that is refused: two old rings would have to be kept.
+ */
+int dingo_resize_cq(struct ibv_cq *ibcq, int cqe)
+{
+	struct dingo_context *ctx = to_dingo_context(ibcq->context);
+	struct udingo_resize_cq_resp resp = {};
+	struct dingo_cq *cq = to_dingo_cq(ibcq);
+	struct ibv_resize_cq req = {};
+	struct dingo_ring ring;
+	int err;
+
+	if (cqe <= 0)
+		return EINVAL;
+	dingo_lock(&cq->lock);
+	if (cq->old.buf) {
+		err = EBUSY;
+		goto out;
+	}
+	err = ibv_cmd_resize_cq(ibcq, cqe, &req, sizeof(req), &resp.ibv_resp,
+				sizeof(resp));
+	if (err)
+		goto out;
+	ring = cq->ring;
+	err = dingo_ring_map(ctx, &ring, &resp.drv_payload.ring, true);
+	if (err) {
+		/* The card writes where we cannot read: nothing more can be polled. */
+		verbs_err(&ctx->vctx, "CQ %u is lost: its new ring cannot be mapped\n", cq->cqn);
+		goto out;
+	}
+	cq->old_left = resp.switch_index - cq->consumer;
+	if (cq->old_left) {
+		cq->old = cq->ring;
+	} else {
+		dingo_ring_unmap(&cq->ring);
+	}
+	cq->ring = ring;
+	if (!cq->old_left) {
+		cq->consumer = 0;
+		cq->reported = 0;
+	}
+out:
+	dingo_unlock(&cq->lock);
+	return err;
+}
+
+void dingo_cq_ring(struct dingo_cq *cq)
+{
+	/* while the old ring drains, nothing of the new one is consumed */
+	uint32_t index = cq->old.buf ? 0 : cq->consumer;
+
+	cq->reported = index;
+	dingo_ring_doorbell(&cq->ring.db,
+			    dingo_doorbell_word(DINGO_DB_CQ, cq->cqn) | cq->arm,
+			    index);
+}
+
+int dingo_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
+{
+	struct dingo_cq *cq = to_dingo_cq(ibcq);
+	uint32_t sn;
+
+	dingo_lock(&cq->lock);
+	/* ibv_req_notify_cq(3): asking for solicited ones does not take back "any" */
+	if (!solicited_only)
+		cq->armed_any = true;
+	sn = DINGO_GET(DINGO_DOORBELL_WORD0_ARM_SN_MASK, cq->arm) + 1;
+	cq->arm = DINGO_PREP(DINGO_DOORBELL_WORD0_ARM_SN_MASK, sn) |
+		  (cq->armed_any ? 0 : DINGO_DOORBELL_WORD0_ARM_SOLICITED_MASK);
+	dingo_cq_ring(cq);
+	dingo_unlock(&cq->lock);
+	return 0;
+}
+
+void dingo_cq_event(struct ibv_cq *ibcq)
+{
+	struct dingo_cq *cq = to_dingo_cq(ibcq);
+
+	dingo_lock(&cq->lock);
+	cq->armed_any = false;
+	dingo_unlock(&cq->lock);
+}
+
+static void forget_in_ring(struct dingo_ring *ring, uint32_t first,
+			   uint32_t count, struct dingo_qp *qp)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		struct dingo_cqe *cqe = dingo_ring_entry(ring, first + i);
+		uint32_t word = le32toh(cqe->qpn_op);
+
+		if (!dingo_cqe_valid(cqe, ring, first + i))
+			return;
+		if (DINGO_GET(DINGO_CQE_QPN_OP_QPN_MASK, word) != qp->qpn)
+			continue;
+		if (qp->srq && dingo_cqe_is_recv(word))
+			dingo_srq_free_tag(qp->srq, le32toh(cqe->wqe_index));
+		/* no QP has number 0: polling skips it */
+		cqe->qpn_op = htole32(word & ~DINGO_CQE_QPN_OP_QPN_MASK);
+	}
+}
+
+/* Entries of a QP that is gone, or was reset, are no longer delivered. The card writes none any more. */
+void dingo_cq_forget_qp(struct dingo_cq *cq, struct dingo_qp *qp)
+{
+	dingo_lock(&cq->lock);
+	if (cq->old.buf) {
+		forget_in_ring(&cq->old, cq->consumer, cq->old_left, qp);
+		forget_in_ring(&cq->ring, 0, cq->ring.mask + 1, qp);
+	} else {
+		forget_in_ring(&cq->ring, cq->consumer, cq->ring.mask + 1, qp);
+	}
+	if (cq->last_qp == qp)
+		cq->last_qp = NULL;
+	dingo_unlock(&cq->lock);
+}

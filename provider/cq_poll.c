@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#include <errno.h>
+#include <string.h>
+
+#include "completion.h"
+#include "dingo.h"
+
+const struct dingo_cqe *dingo_cq_next_old(struct dingo_cq *cq)
+{
+	const struct dingo_cqe *cqe;
+
+	if (cq->old_left) {
+		cqe = dingo_ring_entry(&cq->old, cq->consumer);
+		if (!dingo_cqe_valid(cqe, &cq->old, cq->consumer))
+			return NULL;
+		udma_from_device_barrier();
+		cq->consumer++;
+		cq->old_left--;
+		return cqe;
+	}
+	/* the entry given last lay in the old ring; it is settled by now */
+	dingo_ring_unmap(&cq->old);
+	cq->consumer = 0;
+	cq->reported = 0;
+	return dingo_cq_next(cq);
+}
+
+static bool settle_send(struct dingo_qp *qp, const struct dingo_cqe *cqe,
+			struct dingo_completion *done)
+{
+	uint32_t index = le32toh(cqe->wqe_index);
+	const struct dingo_sent *sent = &qp->sq.sent[index & qp->sq.ring.mask];
+
+	done->wr_id = sent->wr_id;
+	done->opcode = sent->opcode;
+	done->flags = 0;
+	atomic_store_explicit(&qp->sq.consumer, index + sent->blocks,
+			      memory_order_release);
+	return true;
+}
+
+static const enum ibv_wc_opcode recv_opcodes[] = {
+	[DINGO_WC_RECV - DINGO_WC_RECV] = IBV_WC_RECV,
+	[DINGO_WC_RECV_IMM - DINGO_WC_RECV] = IBV_WC_RECV,
+	[DINGO_WC_RECV_INV - DINGO_WC_RECV] = IBV_WC_RECV,
+	[DINGO_WC_RECV_WRITE_IMM - DINGO_WC_RECV] = IBV_WC_RECV_RDMA_WITH_IMM,
+};
+
+static bool settle_recv(struct dingo_qp *qp, const struct dingo_cqe *cqe,
+			uint32_t op, struct dingo_completion *done)
+{
+	uint32_t tag = le32toh(cqe->wqe_index);
+	uint32_t kind = op - DINGO_WC_RECV;
+
+	if (kind >= sizeof(recv_opcodes) / sizeof(recv_opcodes[0]))
+		return false;
+	done->opcode = recv_opcodes[kind];
+	/* enum cqe flags and enum ibv_wc_flags differ only in their bits */
+	done->flags = (cqe->flags & DINGO_CQE_FLAGS_GRH_MASK ? IBV_WC_GRH : 0) |
+		      (cqe->flags & DINGO_CQE_FLAGS_IMM_MASK ? IBV_WC_WITH_IMM :
+							       0) |
+		      (cqe->flags & DINGO_CQE_FLAGS_INV_MASK ? IBV_WC_WITH_INV :
+							       0);
+	if (qp->srq) {
+		if (tag > qp->srq->ring.mask)
+			return false;
+		done->wr_id = qp->srq->wr_id[tag];
+		dingo_srq_free_tag(qp->srq, tag);
+		return true;
+	}
+	done->wr_id = qp->rq.wr_id[tag & qp->rq.ring.mask];
+	atomic_store_explicit(&qp->rq.consumer,
+			      atomic_load_explicit(&qp->rq.consumer,
+						   memory_order_relaxed) + 1,
+			      memory_order_release);
+	return true;
+}
+
+bool dingo_settle(struct dingo_cq *cq, const struct dingo_cqe *cqe,
+		  struct dingo_completion *done)
+{
+	uint32_t word = le32toh(cqe->qpn_op);
+	uint32_t qpn = DINGO_GET(DINGO_CQE_QPN_OP_QPN_MASK, word);
+	uint32_t op = DINGO_GET(DINGO_CQE_QPN_OP_OPCODE_MASK, word);
+	struct dingo_qp *qp = cq->last_qp;
+
+	if (!qp || qp->qpn != qpn) {
+		qp = dingo_find_qp(to_dingo_context(cq->vcq.cq.context), qpn);
+		if (!qp)
+			return false;
+		cq->last_qp = qp;
+	}
+	if (op < DINGO_WC_RECV)
+		return settle_send(qp, cqe, done);
+	return settle_recv(qp, cqe, op, done);
+}
+
+static void fill_wc(struct ibv_wc *wc, const struct dingo_cqe *cqe,
+		    const struct dingo_completion *done)
+{
+	wc->wr_id = done->wr_id;
+	wc->status = dingo_cqe_status(cqe);
+	wc->opcode = done->opcode;
+	wc->vendor_err = cqe->vendor_err;
+	wc->byte_len = le32toh(cqe->byte_len);
+	/* with INV the same bytes are the rkey, little endian */
+	if (done->flags & IBV_WC_WITH_INV)
+		wc->invalidated_rkey = le32toh((__force __le32)cqe->imm);
+	else
+		wc->imm_data = cqe->imm;
+	wc->qp_num = DINGO_GET(DINGO_CQE_QPN_OP_QPN_MASK, le32toh(cqe->qpn_op));
+	wc->src_qp = DINGO_GET(DINGO_CQE_SRC_QPN_QPN_MASK,
+			       le32toh(cqe->src_qpn));
+	wc->wc_flags = done->flags;
+	wc->pkey_index = 0;
+	wc->slid = 0;
+	wc->sl = DINGO_GET(DINGO_CQE_SRC_QPN_SL_MASK, le32toh(cqe->src_qpn));
+	wc->dlid_path_bits = 0;
+}
+
+int dingo_poll_cq(struct ibv_cq *ibcq, int count, struct ibv_wc *wc)
+{
+	struct dingo_cq *cq = to_dingo_cq(ibcq);
+	struct dingo_completion done;
+	const struct dingo_cqe *cqe;
+	int polled = 0;
+
+	dingo_lock(&cq->lock);
+	while (polled < count) {
+		cqe = dingo_cq_next(cq);
+		if (!cqe)
+			break;
+		if (likely(dingo_settle(cq, cqe, &done)))
+			fill_wc(&wc[polled++], cqe, &done);
+	}
+	dingo_cq_polled(cq);
+	dingo_unlock(&cq->lock);
+	return polled;
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Extended polling, ibv_create_cq_ex(3): the lock is held from start_poll to end_poll. */
+#include <errno.h>
+
+#include "completion.h"
+#include "dingo.h"
+
+static int next_poll(struct ibv_cq_ex *ibcq)
+{
+	struct dingo_cq *cq = cq_ex_to_dingo_cq(ibcq);
+	struct dingo_completion done;
+	const struct dingo_cqe *cqe;
+
+	do {
+		cqe = dingo_cq_next(cq);
+		if (!cqe)
+			return ENOENT;
+	} while (!dingo_settle(cq, cqe, &done));
+	cq->cur = cqe;
+	cq->opcode = done.opcode;
+	cq->wc_flags = done.flags;
+	ibcq->wr_id = done.wr_id;
+	ibcq->status = dingo_cqe_status(cqe);
+	return 0;
+}
+
+static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
+{
+	struct dingo_cq *cq = cq_ex_to_dingo_cq(ibcq);
+	int err;
+
+	if (attr->comp_mask)
+		return EINVAL;
+	dingo_lock(&cq->lock);
+	err = next_poll(ibcq);
+	if (err) {
+		dingo_cq_polled(cq);
+		dingo_unlock(&cq->lock);
+	}
+	return err;
+}
+
+static void end_poll(struct ibv_cq_ex *ibcq)
+{
+	struct dingo_cq *cq = cq_ex_to_dingo_cq(ibcq);
+
+	cq->cur = NULL;
+	dingo_cq_polled(cq);
+	dingo_unlock(&cq->lock);
+}
+
+static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ibcq)
+{
+	return cq_ex_to_dingo_cq(ibcq)->opcode;
+}
+
+static uint32_t read_vendor_err(struct ibv_cq_ex *ibcq)
+{
+	return cq_ex_to_dingo_cq(ibcq)->cur->vendor_err;
+}
+
+static unsigned int read_wc_flags(struct ibv_cq_ex *ibcq)
+{
+	return cq_ex_to_dingo_cq(ibcq)->wc_flags;
+}
+
+static uint32_t read_byte_len(struct ibv_cq_ex *ibcq)
+{
+	return le32toh(cq_ex_to_dingo_cq(ibcq)->cur->byte_len);
+}
+
+/* ibv_wc_read_invalidated_rkey() is built on this one, as in struct ibv_wc */
+static __be32 read_imm_data(struct ibv_cq_ex *ibcq)
+{
+	struct dingo_cq *cq = cq_ex_to_dingo_cq(ibcq);
+
+	if (cq->wc_flags & IBV_WC_WITH_INV)
+		return (__force __be32)le32toh((__force __le32)cq->cur->imm);
+	return cq->cur->imm;
+}
+
+static uint32_t read_qp_num(struct ibv_cq_ex *ibcq)
+{
+	return DINGO_GET(DINGO_CQE_QPN_OP_QPN_MASK,
+			 le32toh(cq_ex_to_dingo_cq(ibcq)->cur->qpn_op));
+}
+
+static uint32_t read_src_qp(struct ibv_cq_ex *ibcq)
+{
+	return DINGO_GET(DINGO_CQE_SRC_QPN_QPN_MASK,
+			 le32toh(cq_ex_to_dingo_cq(ibcq)->cur->src_qpn));
+}
+
+static uint8_t read_sl(struct ibv_cq_ex *ibcq)
+{
+	return DINGO_GET(DINGO_CQE_SRC_QPN_SL_MASK,
+			 le32toh(cq_ex_to_dingo_cq(ibcq)->cur->src_qpn));
+}
+
+/* RoCE has no LIDs */
+static uint32_t read_slid(struct ibv_cq_ex *ibcq)
+{
+	return 0;
+}
+
+static uint8_t read_dlid_path_bits(struct ibv_cq_ex *ibcq)
+{
+	return 0;
+}
+
+/* Bits 47:0 of the card's nanosecond clock; ibv_query_device_ex: completion_timestamp_mask */
+static uint64_t read_completion_ts(struct ibv_cq_ex *ibcq)
+{
+	const struct dingo_cqe *cqe = cq_ex_to_dingo_cq(ibcq)->cur;
+
+	return (uint64_t)le16toh(cqe->ts_hi) << 32 | le32toh(cqe->ts_lo);
+}
+
+int dingo_cq_fill_ex_ops(struct dingo_cq *cq,
+			 const struct ibv_cq_init_attr_ex *attr)
+{
+	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
+
+	ex->start_poll = start_poll;
+	ex->next_poll = next_poll;
+	ex->end_poll = end_poll;
+	ex->read_opcode = read_opcode;
+	ex->read_vendor_err = read_vendor_err;
+	ex->read_wc_flags = read_wc_flags;
+	if (attr->wc_flags & IBV_WC_EX_WITH_BYTE_LEN)
+		ex->read_byte_len = read_byte_len;
+	if (attr->wc_flags & IBV_WC_EX_WITH_IMM)
+		ex->read_imm_data = read_imm_data;
+	if (attr->wc_flags & IBV_WC_EX_WITH_QP_NUM)
+		ex->read_qp_num = read_qp_num;
+	if (attr->wc_flags & IBV_WC_EX_WITH_SRC_QP)
+		ex->read_src_qp = read_src_qp;
+	if (attr->wc_flags & IBV_WC_EX_WITH_SLID)
+		ex->read_slid = read_slid;
+	if (attr->wc_flags & IBV_WC_EX_WITH_SL)
+		ex->read_sl = read_sl;
+	if (attr->wc_flags & IBV_WC_EX_WITH_DLID_PATH_BITS)
+		ex->read_dlid_path_bits = read_dlid_path_bits;
+	if (attr->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+		ex->read_completion_ts = read_completion_ts;
+	return 0;
+}

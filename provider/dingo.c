@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* dingo provider: match table, operations, contexts. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "abi.h"
+#include "dingo.h"
+#include "doorbell.h"
+
+static int dingo_query_device_ex(struct ibv_context *context,
+				 const struct ibv_query_device_ex_input *input,
+				 struct ibv_device_attr_ex *attr,
+				 size_t attr_size)
+{
+	struct ib_uverbs_ex_query_device_resp resp;
+	size_t resp_size = sizeof(resp);
+	uint64_t fw;
+	int err;
+
+	err = ibv_cmd_query_device_any(context, input, attr, attr_size, &resp,
+				       &resp_size);
+	if (err)
+		return err;
+	/* register BUILD: major << 16 | minor << 8 | patch */
+	fw = resp.base.fw_ver;
+	snprintf(attr->orig_attr.fw_ver, sizeof(attr->orig_attr.fw_ver),
+		 "%u.%u.%u", (unsigned int)(fw >> 16),
+		 (unsigned int)(fw >> 8) & 0xff, (unsigned int)fw & 0xff);
+	return 0;
+}
+
+static int dingo_query_port(struct ibv_context *context, uint8_t port,
+			    struct ibv_port_attr *attr)
+{
+	struct ibv_query_port cmd;
+
+	return ibv_cmd_query_port(context, port, attr, &cmd, sizeof(cmd));
+}
+
+static void dingo_free_context(struct ibv_context *context);
+
+static const struct verbs_context_ops dingo_ops = {
+	.alloc_parent_domain = dingo_alloc_parent_domain,
+	.alloc_pd = dingo_alloc_pd,
+	.alloc_td = dingo_alloc_td,
+	.cq_event = dingo_cq_event,
+	.create_ah = dingo_create_ah,
+	.create_cq = dingo_create_cq,
+	.create_cq_ex = dingo_create_cq_ex,
+	.create_qp = dingo_create_qp,
+	.create_qp_ex = dingo_create_qp_ex,
+	.dealloc_pd = dingo_dealloc_pd,
+	.dealloc_td = dingo_dealloc_td,
+	.dereg_mr = dingo_dereg_mr,
+	.destroy_ah = dingo_destroy_ah,
+	.destroy_cq = dingo_destroy_cq,
+	.destroy_qp = dingo_destroy_qp,
+	.free_context = dingo_free_context,
+	.modify_qp = dingo_modify_qp,
+	.poll_cq = dingo_poll_cq,
+	.post_recv = dingo_post_recv,
+	.post_send = dingo_post_send,
+	.query_device_ex = dingo_query_device_ex,
+	.query_port = dingo_query_port,
+	.query_qp = dingo_query_qp,
+	.reg_dmabuf_mr = dingo_reg_dmabuf_mr,
+	.reg_mr = dingo_reg_mr,
+	.req_notify_cq = dingo_req_notify_cq,
+};
+
+static const struct verbs_context_ops dingo_srq_ops = {
+	.create_srq = dingo_create_srq,
+	.create_srq_ex = dingo_create_srq_ex,
+	.destroy_srq = dingo_destroy_srq,
+	.get_srq_num = dingo_get_srq_num,
+	.modify_srq = dingo_modify_srq,
+	.post_srq_recv = dingo_post_srq_recv,
+	.query_srq = dingo_query_srq,
+};
+
+static const struct verbs_context_ops dingo_mw_ops = {
+	.alloc_mw = dingo_alloc_mw,
+	.bind_mw = dingo_bind_mw,
+	.dealloc_mw = dingo_dealloc_mw,
+};
+
+static const struct verbs_context_ops dingo_rereg_ops = {
+	.rereg_mr = dingo_rereg_mr,
+};
+
+static const struct verbs_context_ops dingo_resize_ops = {
+	.resize_cq = dingo_resize_cq,
+};
+
+/* What a card lacks stays with the library's answer, EOPNOTSUPP. */
+static void set_ops(struct dingo_context *ctx)
+{
+	verbs_set_ops(&ctx->vctx, &dingo_ops);
+	if (ctx->caps & DINGO_CAP_SRQ)
+		verbs_set_ops(&ctx->vctx, &dingo_srq_ops);
+	if (ctx->caps & DINGO_CAP_MW)
+		verbs_set_ops(&ctx->vctx, &dingo_mw_ops);
+	if (ctx->caps & DINGO_CAP_REREG_MR)
+		verbs_set_ops(&ctx->vctx, &dingo_rereg_ops);
+	if (ctx->caps & DINGO_CAP_RESIZE_CQ)
+		verbs_set_ops(&ctx->vctx, &dingo_resize_ops);
+}
+
+static int map_kick_page(struct dingo_context *ctx, uint64_t offset)
+{
+	if (!(ctx->caps & DINGO_CAP_DB_MEMORY))
+		return 0;
+	if (ctx->kick_mode != DINGO_KICK_MMIO) {
+		verbs_err(&ctx->vctx, "card wants to be woken in way %u, which this provider does not know: update it\n",
+			  ctx->kick_mode);
+		return EPROTONOSUPPORT;
+	}
+	ctx->kick_page = mmap(NULL, DINGO_DB_PAGE_SIZE, PROT_WRITE, MAP_SHARED,
+			      ctx->vctx.context.cmd_fd, offset);
+	if (ctx->kick_page == MAP_FAILED) {
+		ctx->kick_page = NULL;
+		verbs_err(&ctx->vctx, "cannot map the kick page: %m\n");
+		return errno;
+	}
+	ibv_dontfork_range(ctx->kick_page, DINGO_DB_PAGE_SIZE);
+	return 0;
+}
+
+static struct verbs_context *dingo_alloc_context(struct ibv_device *device,
+						 int cmd_fd, void *private_data)
+{
+	struct udingo_alloc_ucontext_resp resp = {};
+	struct udingo_alloc_ucontext req = {};
+	struct dingo_context *ctx;
+	int err;
+
+	ctx = verbs_init_and_alloc_context(device, cmd_fd, ctx, vctx,
+					   RDMA_DRIVER_UNKNOWN);
+	if (!ctx)
+		return NULL;
+	req.kick_modes = 1U << DINGO_KICK_NONE | 1U << DINGO_KICK_MMIO;
+	err = ibv_cmd_get_context(&ctx->vctx, &req.ibv_cmd, sizeof(req),
+				  &resp.ibv_resp, sizeof(resp));
+	if (err)
+		goto err_context;
+	ctx->caps = resp.caps;
+	ctx->kick_mode = resp.kick_mode;
+	ctx->max_inline = resp.max_inline;
+	ctx->log_max_sq = resp.log_max_sq;
+	ctx->log_max_rq = resp.log_max_rq;
+	err = pthread_mutex_init(&ctx->mutex, NULL);
+	if (err)
+		goto err_context;
+	err = map_kick_page(ctx, resp.kick_mmap);
+	if (err)
+		goto err_mutex;
+	set_ops(ctx);
+	return &ctx->vctx;
+
+err_mutex:
+	pthread_mutex_destroy(&ctx->mutex);
+err_context:
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+	errno = err;
+	return NULL;
+}
+
+static void dingo_free_context(struct ibv_context *context)
+{
+	struct dingo_context *ctx = to_dingo_context(context);
+	unsigned int i;
+
+	dingo_doorbell_unmap_all(ctx);
+	if (ctx->kick_page) {
+		ibv_dofork_range(ctx->kick_page, DINGO_DB_PAGE_SIZE);
+		munmap(ctx->kick_page, DINGO_DB_PAGE_SIZE);
+	}
+	for (i = 0; i < DINGO_QP_TABLE_SIZE; i++)
+		free(ctx->qp_table[i]);
+	pthread_mutex_destroy(&ctx->mutex);
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+}
+
+static struct verbs_device *dingo_alloc_device(struct verbs_sysfs_dev *sysfs)
+{
+	struct dingo_device *dev = calloc(1, sizeof(*dev));
+
+	return dev ? &dev->vdev : NULL;
+}
+
+static void dingo_uninit_device(struct verbs_device *vdev)
+{
+	free(container_of(vdev, struct dingo_device, vdev));
+}
+
+/* The kernel has no driver id for us yet, so the PCI identity must carry the match. */
+static const struct verbs_match_ent dingo_match_table[] = {
+	VERBS_PCI_MATCH(DINGO_PCI_VENDOR_ID, DINGO_PCI_DEVICE_ID, NULL),
+	{},
+};
+
+static const struct verbs_device_ops dingo_dev_ops = {
+	.name = "dingo",
+	.match_min_abi_version = DINGO_UVERBS_ABI_VERSION,
+	.match_max_abi_version = DINGO_UVERBS_ABI_VERSION,
+	.match_table = dingo_match_table,
+	.alloc_device = dingo_alloc_device,
+	.uninit_device = dingo_uninit_device,
+	.alloc_context = dingo_alloc_context,
+};
+
+PROVIDER_DRIVER(dingo, dingo_dev_ops);

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Objects of the dingo provider. Layouts of rings: dingo_hw.h (the contract). */
+#ifndef DINGO_H
+#define DINGO_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <infiniband/driver.h>
+#include <util/udma_barrier.h>
+#include <util/util.h>
+
+#include "dingo_hw.h"
+
+/* A lock that costs nothing where the application promised one thread. */
+struct dingo_lock {
+	pthread_spinlock_t spin;
+	bool needed;
+};
+
+/* One ring's doorbell: a slot of a mapped doorbell page. */
+struct dingo_db {
+	void *slot;
+	_Atomic(uint8_t) *dirty;	/* of the slot's line; NULL without DB_MEMORY */
+	_Atomic(uint32_t) *need_kick;
+	void *kick;			/* where to wake a sleeping card */
+};
+
+/* Queue memory, mapped from the kernel. */
+struct dingo_ring {
+	void *buf;
+	size_t bytes;
+	uint32_t mask;			/* entries - 1 */
+	uint8_t log_stride;
+	struct dingo_db db;
+};
+
+struct dingo_db_page {
+	uint64_t offset;		/* of mmap() */
+	void *map;
+	struct dingo_db_page *next;
+};
+
+#define DINGO_QP_TABLE_BITS 8
+#define DINGO_QP_TABLE_SIZE (1U << DINGO_QP_TABLE_BITS)
+
+struct dingo_context {
+	struct verbs_context vctx;
+	uint64_t caps;			/* DINGO_CAP_* */
+	uint32_t kick_mode;
+	void *kick_page;
+	uint32_t max_inline;
+	uint8_t log_max_sq;
+	uint8_t log_max_rq;
+	pthread_mutex_t mutex;		/* db_pages, changes of qp_table */
+	struct dingo_db_page *db_pages;
+	/* QPs by QPN index; readers are poll_cq, under their CQ's lock */
+	struct dingo_qp **_Atomic qp_table[DINGO_QP_TABLE_SIZE];
+};
+
+struct dingo_device {
+	struct verbs_device vdev;
+};
+
+/* A protection domain, or a parent domain that points to one. */
+struct dingo_pd {
+	struct ibv_pd pd;
+	struct dingo_pd *parent;	/* of a parent domain: the real PD */
+	struct dingo_td *td;
+	atomic_uint refcount;
+	uint32_t pdn;
+};
+
+struct dingo_td {
+	struct ibv_td td;
+	atomic_uint refcount;
+};
+
+struct dingo_cq {
+	struct verbs_cq vcq;
+	struct dingo_lock lock;
+	struct dingo_ring ring;
+	uint32_t cqn;
+	uint32_t consumer;
+	uint32_t reported;		/* consumer index that the card knows */
+	uint32_t arm;			/* ARM_SN and ARM_SOLICITED as last rung */
+	bool armed_any;			/* armed for any completion, event not seen */
+	struct dingo_ring old;		/* after a resize, until drained */
+	uint32_t old_left;		/* entries still in it */
+	struct dingo_qp *last_qp;	/* of the entry polled before */
+	const struct dingo_cqe *cur;	/* extended polling: present entry */
+	uint32_t wc_flags;		/* IBV_WC_* of it */
+	enum ibv_wc_opcode opcode;
+	struct dingo_pd *parent_domain;
+};
+
+/* What a posted send WQE leaves for its completion; kept at its first block. */
+struct dingo_sent {
+	uint64_t wr_id;
+	uint8_t blocks;
+	uint8_t opcode;			/* enum ibv_wc_opcode */
+};
+
+struct dingo_sq {
+	struct dingo_lock lock;
+	struct dingo_ring ring;
+	struct dingo_sent *sent;	/* by block */
+	uint32_t producer;		/* blocks written */
+	_Atomic(uint32_t) consumer;	/* blocks completed */
+	uint32_t max_sge;
+	uint32_t max_inline;
+	uint32_t max_blocks;		/* of one WQE */
+	/* ibv_wr_*: between wr_start and wr_complete */
+	uint32_t start;			/* producer at wr_start */
+	uint32_t data_offset;		/* where the present WQE's data begins */
+	uint32_t data_bytes;
+	struct dingo_wqe_ctrl *ctrl;	/* of the present WQE */
+	int error;
+};
+
+struct dingo_rq {
+	struct dingo_lock lock;
+	struct dingo_ring ring;
+	uint64_t *wr_id;		/* by tag = entry */
+	uint32_t producer;
+	_Atomic(uint32_t) consumer;
+	uint32_t max_sge;
+};
+
+struct dingo_srq {
+	struct verbs_srq vsrq;
+	struct dingo_lock lock;
+	struct dingo_ring ring;
+	uint32_t srqn;
+	uint32_t producer;
+	uint32_t max_sge;
+	uint64_t *wr_id;		/* by tag */
+	uint32_t *next_free;		/* by tag */
+	uint32_t free_head;		/* DINGO_INVALID_ID: none */
+	struct dingo_pd *parent_domain;
+};
+
+struct dingo_qp {
+	struct verbs_qp vqp;
+	uint32_t qpn;
+	uint32_t allowed_opcodes;	/* mask of enum ibv_wr_opcode */
+	bool signal_all;
+	struct dingo_sq sq;
+	struct dingo_rq rq;
+	struct dingo_srq *srq;
+	struct dingo_pd *parent_domain;
+};
+
+struct dingo_ah {
+	struct ibv_ah ah;
+	struct dingo_wqe_ud av;		/* as it goes into a WQE */
+};
+
+#define DINGO_CAST(type, member)                                               \
+	static inline struct dingo_##type *to_dingo_##type(                    \
+		const struct ibv_##type *p)                                    \
+	{                                                                      \
+		return container_of(p, struct dingo_##type, member);           \
+	}
+DINGO_CAST(context, vctx.context)
+DINGO_CAST(pd, pd)
+DINGO_CAST(td, td)
+DINGO_CAST(cq, vcq.cq)
+DINGO_CAST(srq, vsrq.srq)
+DINGO_CAST(qp, vqp.qp)
+DINGO_CAST(ah, ah)
+
+static inline struct dingo_cq *cq_ex_to_dingo_cq(const struct ibv_cq_ex *cq)
+{
+	return container_of(cq, struct dingo_cq, vcq.cq_ex);
+}
+
+static inline struct dingo_qp *qp_ex_to_dingo_qp(const struct ibv_qp_ex *qp)
+{
+	return container_of(qp, struct dingo_qp, vqp.qp_ex);
+}
+
+static inline void dingo_lock(struct dingo_lock *lock)
+{
+	if (lock->needed)
+		pthread_spin_lock(&lock->spin);
+}
+
+static inline void dingo_unlock(struct dingo_lock *lock)
+{
+	if (lock->needed)
+		pthread_spin_unlock(&lock->spin);
+}
+
+static inline int dingo_lock_init(struct dingo_lock *lock, bool needed)
+{
+	lock->needed = needed;
+	return pthread_spin_init(&lock->spin, PTHREAD_PROCESS_PRIVATE);
+}
+
+static inline void dingo_lock_destroy(struct dingo_lock *lock)
+{
+	pthread_spin_destroy(&lock->spin);
+}
+
+/* The QP with this number, or NULL: it was destroyed meanwhile. */
+static inline struct dingo_qp *dingo_find_qp(struct dingo_context *ctx,
+					     uint32_t qpn)
+{
+	uint32_t index = qpn & ((1U << DINGO_QPN_INDEX_BITS) - 1);
+	struct dingo_qp **leaf;
+	struct dingo_qp *qp;
+
+	leaf = atomic_load_explicit(
+		&ctx->qp_table[index >> DINGO_QP_TABLE_BITS],
+		memory_order_acquire);
+	if (!leaf)
+		return NULL;
+	qp = leaf[index & (DINGO_QP_TABLE_SIZE - 1)];
+	return qp && qp->qpn == qpn ? qp : NULL;
+}
+
+/* domain.c */
+struct ibv_pd *dingo_alloc_pd(struct ibv_context *context);
+int dingo_dealloc_pd(struct ibv_pd *pd);
+struct ibv_td *dingo_alloc_td(struct ibv_context *context,
+			      struct ibv_td_init_attr *attr);
+int dingo_dealloc_td(struct ibv_td *td);
+struct ibv_pd *
+dingo_alloc_parent_domain(struct ibv_context *context,
+			  struct ibv_parent_domain_init_attr *attr);
+/* Parent domain behind `pd`, with a reference, or NULL for a plain PD. */
+struct dingo_pd *dingo_hold_parent_domain(struct ibv_pd *pd);
+void dingo_put_parent_domain(struct dingo_pd *domain);
+/* The application promised that objects of this domain are used by one thread at a time. */
+bool dingo_single_threaded(const struct dingo_pd *domain);
+
+/* mr.c */
+struct ibv_mr *dingo_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
+			    uint64_t hca_va, int access);
+struct ibv_mr *dingo_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
+				   size_t length, uint64_t iova, int fd,
+				   int access);
+int dingo_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
+		   void *addr, size_t length, int access);
+int dingo_dereg_mr(struct verbs_mr *vmr);
+struct ibv_mw *dingo_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int dingo_dealloc_mw(struct ibv_mw *mw);
+int dingo_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
+		  struct ibv_mw_bind *bind);
+
+/* cq.c */
+struct ibv_cq *dingo_create_cq(struct ibv_context *context, int cqe,
+			       struct ibv_comp_channel *channel, int vector);
+struct ibv_cq_ex *dingo_create_cq_ex(struct ibv_context *context,
+				     struct ibv_cq_init_attr_ex *attr);
+int dingo_resize_cq(struct ibv_cq *cq, int cqe);
+int dingo_destroy_cq(struct ibv_cq *cq);
+int dingo_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+void dingo_cq_event(struct ibv_cq *cq);
+void dingo_cq_forget_qp(struct dingo_cq *cq, struct dingo_qp *qp);
+
+/* cq_poll.c */
+int dingo_poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *wc);
+
+/* cq_poll_ex.c */
+int dingo_cq_fill_ex_ops(struct dingo_cq *cq,
+			 const struct ibv_cq_init_attr_ex *attr);
+
+/* srq.c */
+struct ibv_srq *dingo_create_srq(struct ibv_pd *pd,
+				 struct ibv_srq_init_attr *attr);
+struct ibv_srq *dingo_create_srq_ex(struct ibv_context *context,
+				    struct ibv_srq_init_attr_ex *attr);
+int dingo_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask);
+int dingo_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr);
+int dingo_get_srq_num(struct ibv_srq *srq, uint32_t *srqn);
+int dingo_destroy_srq(struct ibv_srq *srq);
+
+/* qp.c */
+struct ibv_qp *dingo_create_qp(struct ibv_pd *pd,
+			       struct ibv_qp_init_attr *attr);
+struct ibv_qp *dingo_create_qp_ex(struct ibv_context *context,
+				  struct ibv_qp_init_attr_ex *attr);
+int dingo_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
+int dingo_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
+		   struct ibv_qp_init_attr *init_attr);
+int dingo_destroy_qp(struct ibv_qp *qp);
+
+/* send.c, send_ex.c, recv.c */
+void dingo_qp_set_opcodes(struct dingo_qp *qp, enum ibv_qp_type type,
+			  const struct dingo_context *ctx);
+int dingo_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
+		    struct ibv_send_wr **bad);
+int dingo_qp_fill_wr_ops(struct dingo_qp *qp,
+			 const struct ibv_qp_init_attr_ex *attr);
+int dingo_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
+		    struct ibv_recv_wr **bad);
+int dingo_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
+			struct ibv_recv_wr **bad);
+
+/* ah.c */
+struct ibv_ah *dingo_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
+int dingo_destroy_ah(struct ibv_ah *ah);
+
+#endif

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Protection, thread and parent domains. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "abi.h"
+#include "dingo.h"
+
+struct ibv_pd *dingo_alloc_pd(struct ibv_context *context)
+{
+	struct udingo_alloc_pd_resp resp = {};
+	struct ibv_alloc_pd req = {};
+	struct dingo_pd *pd = calloc(1, sizeof(*pd));
+	int err;
+
+	if (!pd)
+		return NULL;
+	err = ibv_cmd_alloc_pd(context, &pd->pd, &req, sizeof(req),
+			       &resp.ibv_resp, sizeof(resp));
+	if (err) {
+		free(pd);
+		errno = err;
+		return NULL;
+	}
+	atomic_init(&pd->refcount, 1);
+	pd->pdn = resp.pdn;
+	return &pd->pd;
+}
+
+static void put_td(struct dingo_td *td)
+{
+	if (td)
+		atomic_fetch_sub(&td->refcount, 1);
+}
+
+int dingo_dealloc_pd(struct ibv_pd *ibpd)
+{
+	struct dingo_pd *pd = to_dingo_pd(ibpd);
+	int err;
+
+	if (atomic_load(&pd->refcount) > 1)
+		return EBUSY;
+	if (pd->parent) {
+		atomic_fetch_sub(&pd->parent->refcount, 1);
+		put_td(pd->td);
+	} else {
+		err = ibv_cmd_dealloc_pd(ibpd);
+		if (err)
+			return err;
+	}
+	free(pd);
+	return 0;
+}
+
+struct ibv_td *dingo_alloc_td(struct ibv_context *context,
+			      struct ibv_td_init_attr *attr)
+{
+	struct dingo_td *td;
+
+	if (attr->comp_mask) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	td = calloc(1, sizeof(*td));
+	if (!td)
+		return NULL;
+	td->td.context = context;
+	atomic_init(&td->refcount, 1);
+	return &td->td;
+}
+
+int dingo_dealloc_td(struct ibv_td *ibtd)
+{
+	struct dingo_td *td = to_dingo_td(ibtd);
+
+	if (atomic_load(&td->refcount) > 1)
+		return EBUSY;
+	free(td);
+	return 0;
+}
+
+struct ibv_pd *
+dingo_alloc_parent_domain(struct ibv_context *context,
+			  struct ibv_parent_domain_init_attr *attr)
+{
+	struct dingo_pd *domain;
+
+	if (ibv_check_alloc_parent_domain(attr))
+		return NULL;
+	/* Own allocators: the rings are the kernel's memory, so none could be used. */
+	if (!check_comp_mask(attr->comp_mask,
+			     IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	domain = calloc(1, sizeof(*domain));
+	if (!domain)
+		return NULL;
+	domain->parent = to_dingo_pd(attr->pd);
+	if (domain->parent->parent)
+		domain->parent = domain->parent->parent;
+	domain->pdn = domain->parent->pdn;
+	atomic_fetch_add(&domain->parent->refcount, 1);
+	if (attr->td) {
+		domain->td = to_dingo_td(attr->td);
+		atomic_fetch_add(&domain->td->refcount, 1);
+	}
+	atomic_init(&domain->refcount, 1);
+	ibv_initialize_parent_domain(&domain->pd, &domain->parent->pd);
+	return &domain->pd;
+}
+
+struct dingo_pd *dingo_hold_parent_domain(struct ibv_pd *ibpd)
+{
+	struct dingo_pd *pd = ibpd ? to_dingo_pd(ibpd) : NULL;
+
+	if (!pd || !pd->parent)
+		return NULL;
+	atomic_fetch_add(&pd->refcount, 1);
+	return pd;
+}
+
+void dingo_put_parent_domain(struct dingo_pd *domain)
+{
+	if (domain)
+		atomic_fetch_sub(&domain->refcount, 1);
+}
+
+bool dingo_single_threaded(const struct dingo_pd *domain)
+{
+	return domain && domain->td;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef DINGO_DOORBELL_H
+#define DINGO_DOORBELL_H
+
+#include <util/mmio.h>
+
+#include "dingo.h"
+
+/* Fills `db` for slot `slot` of the doorbell page at mmap offset `offset`; maps the page when it
+ * is new to the context. Returns 0 or an errno value.
+ */
+int dingo_doorbell_init(struct dingo_context *ctx, struct dingo_db *db,
+			uint64_t offset, uint32_t slot);
+void dingo_doorbell_unmap_all(struct dingo_context *ctx);
+
+/* Rings: one 8-byte MemWr TLP. Everything written to ring memory before is visible to the card
+ * first. With DB_MEMORY (contract, doorbell page) the write goes to memory that the card polls: mark the
+ * line, then look whether the card sleeps; the full barrier pairs with the card's own between need_kick and its last look.
+ */
+static inline void dingo_ring_doorbell(const struct dingo_db *db,
+				       uint32_t word0, uint32_t index)
+{
+	mmio_wc_start();
+	mmio_write64_le(db->slot, htole64((uint64_t)index << 32 | word0));
+	if (!db->dirty) {
+		mmio_flush_writes();
+		return;
+	}
+	atomic_store_explicit(db->dirty, 1, memory_order_release);
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(db->need_kick, memory_order_relaxed))
+		mmio_write32_le(db->kick, htole32(1));
+}
+
+static inline uint32_t dingo_doorbell_word(uint32_t type, uint32_t object)
+{
+	return DINGO_PREP(DINGO_DOORBELL_WORD0_TYPE_MASK, type) |
+	       DINGO_PREP(DINGO_DOORBELL_WORD0_OBJECT_MASK, object);
+}
+
+#endif

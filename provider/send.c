@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* ibv_post_send(3). */
+#include <errno.h>
+
+#include "dingo.h"
+#include "wqe.h"
+
+static const struct dingo_wr_kind kinds[] = {
+	[IBV_WR_SEND] = { DINGO_WR_SEND, IBV_WC_SEND, DINGO_DATA_RC },
+	[IBV_WR_SEND_WITH_IMM] = { DINGO_WR_SEND_IMM, IBV_WC_SEND, DINGO_DATA_RC },
+	[IBV_WR_SEND_WITH_INV] = { DINGO_WR_SEND_INV, IBV_WC_SEND, DINGO_DATA_RC },
+	[IBV_WR_RDMA_WRITE] = { DINGO_WR_WRITE, IBV_WC_RDMA_WRITE, DINGO_DATA_RC },
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = { DINGO_WR_WRITE_IMM, IBV_WC_RDMA_WRITE, DINGO_DATA_RC },
+	[IBV_WR_RDMA_READ] = { DINGO_WR_READ, IBV_WC_RDMA_READ, DINGO_DATA_RC },
+	[IBV_WR_ATOMIC_CMP_AND_SWP] = { DINGO_WR_CMP_SWAP, IBV_WC_COMP_SWAP, DINGO_DATA_ATOMIC },
+	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { DINGO_WR_FETCH_ADD, IBV_WC_FETCH_ADD, DINGO_DATA_ATOMIC },
+	[IBV_WR_LOCAL_INV] = { DINGO_WR_LOCAL_INV, IBV_WC_LOCAL_INV, DINGO_DATA_NONE },
+	[IBV_WR_BIND_MW] = { DINGO_WR_BIND_MW, IBV_WC_BIND_MW, DINGO_DATA_NONE },
+};
+
+/* What this QP type and card can do, as a mask of ibv_wr_opcode. */
+static uint32_t allowed_opcodes(const struct dingo_context *ctx,
+				enum ibv_qp_type type)
+{
+	uint32_t send = 1U << IBV_WR_SEND | 1U << IBV_WR_SEND_WITH_IMM;
+	uint32_t mask = send;
+
+	if (type == IBV_QPT_UD)
+		return mask;
+	mask |= 1U << IBV_WR_RDMA_WRITE | 1U << IBV_WR_RDMA_WRITE_WITH_IMM;
+	if (ctx->caps & DINGO_CAP_SEND_INV)
+		mask |= 1U << IBV_WR_LOCAL_INV;
+	if (ctx->caps & DINGO_CAP_MW)
+		mask |= 1U << IBV_WR_BIND_MW;
+	if (type == IBV_QPT_UC)
+		return mask;
+	mask |= 1U << IBV_WR_RDMA_READ;
+	if (ctx->caps & DINGO_CAP_ATOMIC)
+		mask |= 1U << IBV_WR_ATOMIC_CMP_AND_SWP |
+			1U << IBV_WR_ATOMIC_FETCH_AND_ADD;
+	if (ctx->caps & DINGO_CAP_SEND_INV)
+		mask |= 1U << IBV_WR_SEND_WITH_INV;
+	return mask;
+}
+
+int dingo_wqe_bind(struct dingo_qp *qp, struct dingo_wqe_ctrl *ctrl,
+		   const struct ibv_mw *mw, uint32_t rkey,
+		   const struct ibv_mw_bind_info *info)
+{
+	struct dingo_wqe_bind *bind = (struct dingo_wqe_bind *)(ctrl + 1);
+
+	/* a window lives in one PD, and length 0 unbinds */
+	if (mw->pd->handle != qp->vqp.qp.pd->handle)
+		return EPERM;
+	if (info->length && (!info->mr || info->mr->pd->handle != mw->pd->handle))
+		return EPERM;
+	bind->addr = htole64(info->addr);
+	bind->length = htole64(info->length);
+	bind->mr_key = htole32(info->mr ? info->mr->lkey : 0);
+	bind->mw_key = htole32(mw->rkey);
+	bind->new_key = htole32(rkey);
+	bind->access = htole32(info->mw_access_flags);
+	return 0;
+}
+
+static int write_inline(struct dingo_sq *sq, struct dingo_wqe_ctrl *ctrl,
+			uint32_t offset, const struct ibv_send_wr *wr,
+			uint32_t *bytes)
+{
+	uint32_t total = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		uint32_t length = wr->sg_list[i].length;
+
+		if (length > sq->max_inline - total)
+			return ENOMEM;
+		dingo_wqe_copy(sq, offset + total,
+			       (void *)(uintptr_t)wr->sg_list[i].addr, length);
+		total += length;
+	}
+	ctrl->flags |= DINGO_WQE_CTRL_FLAGS_INLINE_MASK;
+	ctrl->inline_len = htole16(total);
+	*bytes = total;
+	return 0;
+}
+
+static int write_data(struct dingo_sq *sq, struct dingo_wqe_ctrl *ctrl,
+		      uint32_t offset, const struct ibv_send_wr *wr,
+		      uint32_t *bytes)
+{
+	int i;
+
+	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > sq->max_sge)
+		return EINVAL;
+	if (wr->send_flags & IBV_SEND_INLINE &&
+	    wr->opcode != IBV_WR_RDMA_READ && offset != DINGO_DATA_ATOMIC)
+		return write_inline(sq, ctrl, offset, wr, bytes);
+	for (i = 0; i < wr->num_sge; i++)
+		dingo_wqe_sge(sq, offset + i * sizeof(struct dingo_sge),
+			      wr->sg_list[i].addr, wr->sg_list[i].lkey,
+			      wr->sg_list[i].length);
+	ctrl->num_sge = wr->num_sge;
+	*bytes = wr->num_sge * sizeof(struct dingo_sge);
+	return 0;
+}
+
+static void write_target(struct dingo_wqe_ctrl *ctrl,
+			 const struct ibv_send_wr *wr)
+{
+	switch (wr->opcode) {
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		ctrl->imm = wr->imm_data;
+		SWITCH_FALLTHROUGH;
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_READ:
+		dingo_wqe_rdma(ctrl, wr->wr.rdma.remote_addr,
+			       wr->wr.rdma.rkey);
+		break;
+	case IBV_WR_SEND_WITH_IMM:
+		ctrl->imm = wr->imm_data;
+		break;
+	case IBV_WR_SEND_WITH_INV:
+	case IBV_WR_LOCAL_INV:
+		ctrl->imm = (__force __be32)htole32(wr->invalidate_rkey);
+		break;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+		dingo_wqe_rdma(ctrl, wr->wr.atomic.remote_addr,
+			       wr->wr.atomic.rkey);
+		dingo_wqe_atomic(ctrl, wr->wr.atomic.swap,
+				 wr->wr.atomic.compare_add);
+		break;
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		dingo_wqe_rdma(ctrl, wr->wr.atomic.remote_addr,
+			       wr->wr.atomic.rkey);
+		dingo_wqe_atomic(ctrl, wr->wr.atomic.compare_add, 0);
+		break;
+	default:
+		break;
+	}
+}
+
+static int post_one(struct dingo_qp *qp, const struct ibv_send_wr *wr)
+{
+	const struct dingo_wr_kind *kind = &kinds[wr->opcode];
+	struct dingo_sq *sq = &qp->sq;
+	uint32_t offset = kind->data_offset, bytes = 0;
+	struct dingo_wqe_ctrl *ctrl;
+	int err = 0;
+
+	ctrl = dingo_wqe_begin(sq, kind, wr->wr_id,
+			       dingo_wqe_flags(wr->send_flags, qp->signal_all));
+	if (qp->vqp.qp.qp_type == IBV_QPT_UD) {
+		if (!wr->wr.ud.ah)
+			return EINVAL;
+		dingo_wqe_address(ctrl, to_dingo_ah(wr->wr.ud.ah),
+				  wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey);
+		offset = DINGO_DATA_UD;
+	}
+	write_target(ctrl, wr);
+	if (wr->opcode == IBV_WR_BIND_MW)
+		err = dingo_wqe_bind(qp, ctrl, wr->bind_mw.mw, wr->bind_mw.rkey,
+				     &wr->bind_mw.bind_info);
+	else if (offset != DINGO_DATA_NONE || qp->vqp.qp.qp_type == IBV_QPT_UD)
+		err = write_data(sq, ctrl, offset, wr, &bytes);
+	if (err)
+		return err;
+	dingo_wqe_end(sq, ctrl, offset, bytes);
+	return 0;
+}
+
+int dingo_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		    struct ibv_send_wr **bad)
+{
+	struct dingo_qp *qp = to_dingo_qp(ibqp);
+	struct dingo_sq *sq = &qp->sq;
+	uint32_t start;
+	int err = 0;
+
+	dingo_lock(&sq->lock);
+	start = sq->producer;
+	for (; wr; wr = wr->next) {
+		if (unlikely(wr->opcode > IBV_WR_BIND_MW ||
+			     !(qp->allowed_opcodes & 1U << wr->opcode))) {
+			err = EINVAL;
+			break;
+		}
+		if (unlikely(dingo_sq_room(sq) < sq->max_blocks)) {
+			err = ENOMEM;
+			break;
+		}
+		err = post_one(qp, wr);
+		if (unlikely(err))
+			break;
+	}
+	if (err)
+		*bad = wr;
+	if (sq->producer != start)
+		dingo_sq_ring(qp);
+	dingo_unlock(&sq->lock);
+	return err;
+}
+
+void dingo_qp_set_opcodes(struct dingo_qp *qp, enum ibv_qp_type type,
+			  const struct dingo_context *ctx)
+{
+	qp->allowed_opcodes = allowed_opcodes(ctx, type);
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Shared receive queues. The ring is filled in order; a tag, taken from a free list, names each receive until it completes. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "abi.h"
+#include "completion.h"
+#include "dingo.h"
+#include "queue_size.h"
+#include "ring.h"
+
+void dingo_srq_free_tag(struct dingo_srq *srq, uint32_t tag)
+{
+	if (tag > srq->ring.mask)
+		return;
+	dingo_lock(&srq->lock);
+	srq->next_free[tag] = srq->free_head;
+	srq->free_head = tag;
+	dingo_unlock(&srq->lock);
+}
+
+static int init_tags(struct dingo_srq *srq)
+{
+	uint32_t count = srq->ring.mask + 1, i;
+
+	srq->wr_id = calloc(count, sizeof(*srq->wr_id));
+	srq->next_free = calloc(count, sizeof(*srq->next_free));
+	if (!srq->wr_id || !srq->next_free)
+		return ENOMEM;
+	for (i = 0; i < count; i++)
+		srq->next_free[i] = i + 1 < count ? i + 1 : DINGO_INVALID_ID;
+	return 0;
+}
+
+static void free_srq(struct dingo_srq *srq)
+{
+	dingo_ring_unmap(&srq->ring);
+	free(srq->wr_id);
+	free(srq->next_free);
+	dingo_lock_destroy(&srq->lock);
+	dingo_put_parent_domain(srq->parent_domain);
+	free(srq);
+}
+
+static int finish_srq(struct dingo_context *ctx, struct dingo_srq *srq,
+		      const struct dingo_create_srq_resp *resp)
+{
+	int err;
+
+	srq->srqn = resp->srqn;
+	srq->vsrq.srq_num = resp->srqn;
+	err = dingo_ring_map(ctx, &srq->ring, &resp->ring, false);
+	if (err)
+		return err;
+	return init_tags(srq);
+}
+
+static struct dingo_srq *alloc_srq(struct ibv_pd *pd,
+				   const struct ibv_srq_attr *attr,
+				   struct dingo_create_srq_req *req)
+{
+	struct dingo_context *ctx = to_dingo_context(pd->context);
+	struct dingo_srq *srq;
+	int err;
+
+	err = dingo_rq_size(ctx, attr->max_wr, attr->max_sge, &req->log_size,
+			    &req->log_stride);
+	if (err) {
+		errno = err;
+		return NULL;
+	}
+	srq = calloc(1, sizeof(*srq));
+	if (!srq)
+		return NULL;
+	srq->max_sge = dingo_rq_sges(req->log_stride);
+	srq->parent_domain = dingo_hold_parent_domain(pd);
+	err = dingo_lock_init(&srq->lock,
+			      !dingo_single_threaded(srq->parent_domain));
+	if (err) {
+		dingo_put_parent_domain(srq->parent_domain);
+		free(srq);
+		errno = err;
+		return NULL;
+	}
+	return srq;
+}
+
+struct ibv_srq *dingo_create_srq(struct ibv_pd *pd,
+				 struct ibv_srq_init_attr *attr)
+{
+	struct udingo_create_srq_resp resp = {};
+	struct udingo_create_srq req = {};
+	struct dingo_srq *srq = alloc_srq(pd, &attr->attr, &req.drv_payload);
+	int err;
+
+	if (!srq)
+		return NULL;
+	err = ibv_cmd_create_srq(pd, &srq->vsrq.srq, attr, &req.ibv_cmd,
+				 sizeof(req), &resp.ibv_resp, sizeof(resp));
+	if (err)
+		goto err_free;
+	err = finish_srq(to_dingo_context(pd->context), srq, &resp.drv_payload);
+	if (err)
+		goto err_srq;
+	attr->attr.max_wr = srq->ring.mask + 1;
+	attr->attr.max_sge = srq->max_sge;
+	return &srq->vsrq.srq;
+
+err_srq:
+	ibv_cmd_destroy_srq(&srq->vsrq.srq);
+err_free:
+	free_srq(srq);
+	errno = err;
+	return NULL;
+}
+
+struct ibv_srq *dingo_create_srq_ex(struct ibv_context *context,
+				    struct ibv_srq_init_attr_ex *attr)
+{
+	struct udingo_create_srq_ex_resp resp = {};
+	struct udingo_create_srq_ex req = {};
+	struct dingo_srq *srq;
+	int err;
+
+	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE &&
+	    attr->srq_type != IBV_SRQT_BASIC) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	srq = alloc_srq(attr->pd, &attr->attr, &req.drv_payload);
+	if (!srq)
+		return NULL;
+	err = ibv_cmd_create_srq_ex(context, &srq->vsrq, attr, &req.ibv_cmd,
+				    sizeof(req), &resp.ibv_resp, sizeof(resp));
+	if (err)
+		goto err_free;
+	err = finish_srq(to_dingo_context(context), srq, &resp.drv_payload);
+	if (err)
+		goto err_srq;
+	attr->attr.max_wr = srq->ring.mask + 1;
+	attr->attr.max_sge = srq->max_sge;
+	return &srq->vsrq.srq;
+
+err_srq:
+	ibv_cmd_destroy_srq(&srq->vsrq.srq);
+err_free:
+	free_srq(srq);
+	errno = err;
+	return NULL;
+}
+
+int dingo_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
+{
+	struct ibv_modify_srq cmd;
+
+	return ibv_cmd_modify_srq(srq, attr, mask, &cmd, sizeof(cmd));
+}
+
+int dingo_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
+{
+	struct ibv_query_srq cmd;
+
+	return ibv_cmd_query_srq(srq, attr, &cmd, sizeof(cmd));
+}
+
+int dingo_get_srq_num(struct ibv_srq *srq, uint32_t *srqn)
+{
+	*srqn = to_dingo_srq(srq)->srqn;
+	return 0;
+}
+
+int dingo_destroy_srq(struct ibv_srq *srq)
+{
+	int err = ibv_cmd_destroy_srq(srq);
+
+	if (err)
+		return err;
+	free_srq(to_dingo_srq(srq));
+	return 0;
+}

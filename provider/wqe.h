@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Building send WQEs in the ring: used by ibv_post_send and by ibv_wr_*. The caller holds the SQ's lock. */
+#ifndef DINGO_WQE_H
+#define DINGO_WQE_H
+
+#include <string.h>
+
+#include <ccan/minmax.h>
+
+#include "dingo.h"
+#include "doorbell.h"
+#include "queue_size.h"
+#include "ring.h"
+
+/* Where a WQE's data (SGEs or inline bytes) begins, in bytes from its start. */
+enum {
+	DINGO_DATA_RC = sizeof(struct dingo_wqe_ctrl) +
+			sizeof(struct dingo_wqe_rdma),
+	DINGO_DATA_ATOMIC = DINGO_DATA_RC + sizeof(struct dingo_wqe_atomic),
+	DINGO_DATA_UD = sizeof(struct dingo_wqe_ctrl) +
+			sizeof(struct dingo_wqe_ud),
+	DINGO_DATA_NONE = DINGO_SQ_BLOCK,
+};
+
+struct dingo_wr_kind {
+	uint8_t hw;			/* enum wr */
+	uint8_t wc;			/* enum ibv_wc_opcode */
+	uint8_t data_offset;		/* on RC and UC */
+};
+
+static inline uint32_t dingo_sq_room(struct dingo_sq *sq)
+{
+	return sq->ring.mask + 1 -
+	       (sq->producer - atomic_load_explicit(&sq->consumer,
+						    memory_order_acquire));
+}
+
+/* Address of byte `offset` of the WQE that starts at the producer; blocks wrap at the ring's end. */
+static inline void *dingo_wqe_at(struct dingo_sq *sq, uint32_t offset)
+{
+	return (uint8_t *)dingo_ring_entry(&sq->ring, sq->producer +
+						offset / DINGO_SQ_BLOCK) +
+	       offset % DINGO_SQ_BLOCK;
+}
+
+static inline uint8_t dingo_wqe_flags(unsigned int send_flags, bool signal_all)
+{
+	return (send_flags & IBV_SEND_SIGNALED || signal_all ?
+			DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK : 0) |
+	       (send_flags & IBV_SEND_SOLICITED ?
+			DINGO_WQE_CTRL_FLAGS_SOLICITED_MASK : 0) |
+	       (send_flags & IBV_SEND_FENCE ?
+			DINGO_WQE_CTRL_FLAGS_FENCE_MASK : 0);
+}
+
+/* First block of a new WQE, all else zero. */
+static inline struct dingo_wqe_ctrl *
+dingo_wqe_begin(struct dingo_sq *sq, const struct dingo_wr_kind *kind,
+		uint64_t wr_id, uint8_t flags)
+{
+	struct dingo_wqe_ctrl *ctrl = dingo_wqe_at(sq, 0);
+	struct dingo_sent *sent = &sq->sent[sq->producer & sq->ring.mask];
+
+	memset(ctrl, 0, DINGO_SQ_BLOCK);
+	ctrl->opcode = kind->hw;
+	ctrl->flags = flags;
+	sent->wr_id = wr_id;
+	sent->opcode = kind->wc;
+	return ctrl;
+}
+
+/* The WQE is complete: `offset` where data began, `bytes` of it. */
+static inline void dingo_wqe_end(struct dingo_sq *sq,
+				 struct dingo_wqe_ctrl *ctrl, uint32_t offset,
+				 uint32_t bytes)
+{
+	uint32_t blocks = dingo_wqe_blocks(offset, bytes);
+
+	ctrl->blocks = blocks;
+	sq->sent[sq->producer & sq->ring.mask].blocks = blocks;
+	sq->producer += blocks;
+}
+
+static inline void dingo_wqe_sge(struct dingo_sq *sq, uint32_t offset,
+				 uint64_t addr, uint32_t lkey, uint32_t length)
+{
+	struct dingo_sge *sge = dingo_wqe_at(sq, offset);
+
+	sge->addr = htole64(addr);
+	sge->lkey = htole32(lkey);
+	sge->length = htole32(length);
+}
+
+/* Copies inline data to byte `offset` of the WQE, block by block. */
+static inline void dingo_wqe_copy(struct dingo_sq *sq, uint32_t offset,
+				  const void *data, uint32_t bytes)
+{
+	const uint8_t *from = data;
+
+	while (bytes) {
+		uint32_t room = DINGO_SQ_BLOCK - offset % DINGO_SQ_BLOCK;
+		uint32_t now = min_t(uint32_t, room, bytes);
+
+		memcpy(dingo_wqe_at(sq, offset), from, now);
+		offset += now;
+		from += now;
+		bytes -= now;
+	}
+}
+
+static inline void dingo_wqe_rdma(struct dingo_wqe_ctrl *ctrl, uint64_t raddr,
+				  uint32_t rkey)
+{
+	struct dingo_wqe_rdma *rdma = (struct dingo_wqe_rdma *)(ctrl + 1);
+
+	rdma->raddr = htole64(raddr);
+	rdma->rkey = htole32(rkey);
+}
+
+static inline void dingo_wqe_atomic(struct dingo_wqe_ctrl *ctrl,
+				    uint64_t swap_add, uint64_t compare)
+{
+	struct dingo_wqe_rdma *rdma = (struct dingo_wqe_rdma *)(ctrl + 1);
+	struct dingo_wqe_atomic *atomic = (struct dingo_wqe_atomic *)(rdma + 1);
+
+	atomic->swap_add = htole64(swap_add);
+	atomic->compare = htole64(compare);
+}
+
+static inline void dingo_wqe_address(struct dingo_wqe_ctrl *ctrl,
+				     const struct dingo_ah *ah, uint32_t qpn,
+				     uint32_t qkey)
+{
+	struct dingo_wqe_ud *ud = (struct dingo_wqe_ud *)(ctrl + 1);
+
+	*ud = ah->av;
+	ud->dest_qpn = htole32(qpn);
+	ud->qkey = htole32(qkey);
+}
+
+/* send.c: BIND_MW. Returns 0 or EINVAL for what the window's type does not allow. */
+int dingo_wqe_bind(struct dingo_qp *qp, struct dingo_wqe_ctrl *ctrl,
+		   const struct ibv_mw *mw, uint32_t rkey,
+		   const struct ibv_mw_bind_info *info);
+
+static inline void dingo_sq_ring(struct dingo_qp *qp)
+{
+	udma_to_device_barrier();
+	dingo_ring_doorbell(&qp->sq.ring.db,
+			    dingo_doorbell_word(DINGO_DB_SQ, qp->qpn),
+			    qp->sq.producer);
+}
+
+#endif
