@@ -92,6 +92,16 @@ std::size_t HeaderTemplate::frame_bytes(Opcode op, std::size_t payload_bytes) co
     return bytes_ + t.header_bytes + payload_bytes + pad_for(payload_bytes) + kIcrcBytes;
 }
 
+inline void HeaderTemplate::copy_to(std::byte* p) const noexcept {
+    // Two copies of constant length that overlap are faster than one of variable length.
+    constexpr std::size_t kMinBytes = kEthernetBytes + kIpv4Bytes + kUdpBytes;
+    constexpr std::size_t kHalf = (kMaxBytes + 1) / 2;
+    static_assert(kHalf <= kMinBytes);
+    const std::size_t tail = bytes_ - kHalf;
+    std::memcpy(p, headers_.data(), kHalf);
+    std::memcpy(p + tail, headers_.data() + tail, kHalf);
+}
+
 bool FrameBuilder::begin(const HeaderTemplate& path, const TransportHeaders& headers,
                          std::size_t payload_bytes, std::uint16_t ip_id,
                          std::span<std::byte> buffer) noexcept {
@@ -110,7 +120,7 @@ bool FrameBuilder::begin(const HeaderTemplate& path, const TransportHeaders& hea
     payload_ = frame_.subspan(payload_offset, payload_bytes);
 
     std::byte* const base = frame_.data();
-    std::memcpy(base, path.headers_.data(), path.bytes_);
+    path.copy_to(base);
     std::byte* const ip = base + l3_offset_;
     const auto ip_bytes = static_cast<std::uint16_t>(total - l3_offset_);
     if (l3_ == L3Kind::kIpv4) {
@@ -135,10 +145,8 @@ bool FrameBuilder::begin(const HeaderTemplate& path, const TransportHeaders& hea
 }
 
 std::span<std::byte> FrameBuilder::finish() noexcept {
-    std::byte* const pad = payload_.data() + payload_.size();
-    const std::size_t pad_bytes =
-        static_cast<std::size_t>(frame_.data() + frame_.size() - kIcrcBytes - pad);
-    std::memset(pad, 0, pad_bytes);
+    // At most three pad bytes and the ICRC follow the payload: one store clears the pad.
+    store_le32(payload_.data() + payload_.size(), 0);
     icrc_append(frame_, l3_offset_, l3_);
     return frame_;
 }

@@ -47,6 +47,7 @@ ParseResult parse_ipv4(const std::byte* p, std::size_t available, Packet& out,
     out.dscp = static_cast<std::uint8_t>(tos::Dscp::get(ip.tos));
     out.ecn = static_cast<std::uint8_t>(tos::Ecn::get(ip.tos));
     out.hop_limit = ip.ttl;
+    out.flow_label = 0;
     out.ip_id = ip.id;
     return ParseResult::kRoce;
 }
@@ -71,11 +72,20 @@ ParseResult parse_ipv6(const std::byte* p, std::size_t available, Packet& out,
     out.ecn = static_cast<std::uint8_t>(tos::Ecn::get(ip.traffic_class));
     out.hop_limit = ip.hop_limit;
     out.flow_label = ip.flow_label;
+    out.ip_id = 0;
     return ParseResult::kRoce;
 }
 
-/// Loads the extension headers that `op` has; the caller checked that they are there.
+/// Loads the extension headers that `op` has and zeroes the others; the caller checked that they
+/// are there. Every member is written here once: clearing the whole Packet first costs more.
 void load_extensions(const std::byte* p, const OpcodeTraits& op, TransportHeaders& out) noexcept {
+    out.deth = {};
+    out.reth = {};
+    out.atomic_eth = {};
+    out.aeth = {};
+    out.atomic_original = 0;
+    out.imm = 0;
+    out.inv_rkey = 0;
     if (op.has_deth()) {
         out.deth = Deth::load(p);
         p += kDethBytes;
@@ -106,11 +116,12 @@ ParseResult parse(std::span<const std::byte> frame, Packet& out) noexcept {
     if (size < kEthernetBytes)
         return ParseResult::kRunt;
 
-    out = Packet{};
-    const EthernetHeader ethernet = EthernetHeader::load(base);
-    out.dmac = ethernet.dst;
-    out.smac = ethernet.src;
-    std::uint16_t ether_type = ethernet.ether_type;
+    // Straight into place: through an EthernetHeader the compiler stalls on its own stack.
+    std::memcpy(out.dmac.bytes.data(), base, out.dmac.bytes.size());
+    std::memcpy(out.smac.bytes.data(), base + out.dmac.bytes.size(), out.smac.bytes.size());
+    std::uint16_t ether_type = load_be16(base + EthernetHeader::kTypeOffset);
+    out.has_vlan = false;
+    out.vlan_tci = 0;
     std::size_t offset = kEthernetBytes;
     if (ether_type == kEtherTypeVlan) {
         if (size < offset + kVlanBytes)
@@ -143,7 +154,7 @@ ParseResult parse(std::span<const std::byte> frame, Packet& out) noexcept {
     if (end - offset < kBthBytes + kIcrcBytes)
         return ParseResult::kTooShort;
     out.bth_offset = static_cast<std::uint16_t>(offset);
-    out.bth = Bth::load(base + offset);
+    out.bth.assign(base + offset);
     if (out.bth.tver != 0)
         return ParseResult::kTransportVersion;
     const OpcodeTraits& op = out.op();

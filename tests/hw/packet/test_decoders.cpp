@@ -124,10 +124,12 @@ TEST(Decoders, TsharkFindsNothingMalformed) {
     const auto roce = run("tshark -r " + capture.path() + " -Y infiniband.bth 2>/dev/null", status);
     EXPECT_EQ(status, 0);
     EXPECT_EQ(roce.size(), all.size());
+    // RoCE v2 leaves the UDP checksum zero over IPv6 too, which tshark notes as an error of UDP.
     const auto bad = run("tshark -r " + capture.path() +
-                             " -Y '_ws.malformed || _ws.short || _ws.expert.severity == error' "
-                             "-o ip.check_checksum:TRUE 2>/dev/null",
+                             " -o ip.check_checksum:TRUE -Y '_ws.malformed || _ws.short || "
+                             "(_ws.expert.severity == error && !udp.checksum.zero)' 2>/dev/null",
                          status);
+    EXPECT_EQ(status, 0);
     EXPECT_TRUE(bad.empty()) << bad.front();
 }
 
@@ -152,8 +154,10 @@ TEST(Decoders, TsharkReadsTheFieldsThatWeWrote) {
         {"infiniband.bth.psn", 0, [](auto& h) { return std::uint64_t{h.bth.psn}; }},
         {"infiniband.deth.q_key", ext::kDeth, [](auto& h) { return std::uint64_t{h.deth.qkey}; }},
         {"infiniband.deth.srcqp", ext::kDeth, [](auto& h) { return std::uint64_t{h.deth.src_qp}; }},
-        {"infiniband.reth.va", ext::kReth, [](auto& h) { return h.reth.va; }},
-        {"infiniband.reth.r_key", ext::kReth, [](auto& h) { return std::uint64_t{h.reth.rkey}; }},
+        {"infiniband.reth.va", ext::kReth | ext::kAtomicEth,
+         [](auto& h) { return h.reth.va + h.atomic_eth.va; }},  // one of them is zero
+        {"infiniband.reth.r_key", ext::kReth | ext::kAtomicEth,
+         [](auto& h) { return std::uint64_t{h.reth.rkey} + h.atomic_eth.rkey; }},
         {"infiniband.reth.dmalen", ext::kReth,
          [](auto& h) { return std::uint64_t{h.reth.length}; }},
         {"infiniband.aeth.syndrome", ext::kAeth,

@@ -57,6 +57,8 @@ class HeaderTemplate {
 
   private:
     friend class FrameBuilder;
+    void copy_to(std::byte* p) const noexcept;
+
     std::array<std::byte, kMaxBytes> headers_{};
     std::uint32_t ipv4_sum_ = 0;  ///< checksum sum of all words but length and id
     std::uint8_t bytes_ = 0;

@@ -39,6 +39,7 @@ inline constexpr std::size_t kMaxRoceFrameBytes = kMaxOverheadBytes + kMaxPmtu;
 /// Destination, source and type, as they stand on the wire.
 struct EthernetHeader {
     static constexpr std::size_t kBytes = kEthernetBytes;
+    static constexpr std::size_t kTypeOffset = 12;
     Mac dst;
     Mac src;
     std::uint16_t ether_type = 0;
@@ -186,6 +187,8 @@ struct Bth {
 
     /// Reserved bits are ignored on load and stored as zero.
     static Bth load(const std::byte* p) noexcept;
+    /// load() straight into place, for the hot path.
+    void assign(const std::byte* p) noexcept;
     void store(std::byte* p) const noexcept;
     auto operator<=>(const Bth&) const = default;
 };

@@ -8,20 +8,19 @@ namespace dingo::packet {
 namespace wire {
 /// A 32-bit word whose low 24 bits are the value and whose top byte is reserved or separate.
 using Low24 = Bits<0, 24>;
-inline constexpr std::size_t kEtherTypeOffset = 12;
 }  // namespace wire
 
 inline EthernetHeader EthernetHeader::load(const std::byte* p) noexcept {
     EthernetHeader h;
     std::memcpy(h.dst.bytes.data(), p, h.dst.bytes.size());
     std::memcpy(h.src.bytes.data(), p + 6, h.src.bytes.size());
-    h.ether_type = load_be16(p + wire::kEtherTypeOffset);
+    h.ether_type = load_be16(p + kTypeOffset);
     return h;
 }
 inline void EthernetHeader::store(std::byte* p) const noexcept {
     std::memcpy(p, dst.bytes.data(), dst.bytes.size());
     std::memcpy(p + 6, src.bytes.data(), src.bytes.size());
-    store_be16(p + wire::kEtherTypeOffset, ether_type);
+    store_be16(p + kTypeOffset, ether_type);
 }
 
 inline VlanHeader VlanHeader::load(const std::byte* p) noexcept {
@@ -103,22 +102,25 @@ inline void UdpHeader::store(std::byte* p) const noexcept {
     store_be16(p + kChecksumOffset, checksum);
 }
 
-inline Bth Bth::load(const std::byte* p) noexcept {
+inline void Bth::assign(const std::byte* p) noexcept {
     const std::uint32_t w0 = load_be32(p);
     const std::uint32_t w1 = load_be32(p + 4);
     const std::uint32_t w2 = load_be32(p + 8);
+    opcode = static_cast<Opcode>(Word0::OpcodeByte::get(w0));
+    solicited = Word0::Solicited::get(w0) != 0;
+    migreq = Word0::MigReq::get(w0) != 0;
+    pad = static_cast<std::uint8_t>(Word0::Pad::get(w0));
+    tver = static_cast<std::uint8_t>(Word0::TransportVersion::get(w0));
+    pkey = static_cast<std::uint16_t>(Word0::PKey::get(w0));
+    fecn = Word1::Fecn::get(w1) != 0;
+    becn = Word1::Becn::get(w1) != 0;
+    ack_req = Word2::AckReq::get(w2) != 0;
+    dest_qp = Word1::DestQp::get(w1);
+    psn = Word2::Psn::get(w2);
+}
+inline Bth Bth::load(const std::byte* p) noexcept {
     Bth h;
-    h.opcode = static_cast<Opcode>(Word0::OpcodeByte::get(w0));
-    h.solicited = Word0::Solicited::get(w0) != 0;
-    h.migreq = Word0::MigReq::get(w0) != 0;
-    h.pad = static_cast<std::uint8_t>(Word0::Pad::get(w0));
-    h.tver = static_cast<std::uint8_t>(Word0::TransportVersion::get(w0));
-    h.pkey = static_cast<std::uint16_t>(Word0::PKey::get(w0));
-    h.fecn = Word1::Fecn::get(w1) != 0;
-    h.becn = Word1::Becn::get(w1) != 0;
-    h.dest_qp = Word1::DestQp::get(w1);
-    h.ack_req = Word2::AckReq::get(w2) != 0;
-    h.psn = Word2::Psn::get(w2);
+    h.assign(p);
     return h;
 }
 inline void Bth::store(std::byte* p) const noexcept {
