@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What the build and the tests need of the host, and how a preset is built. Sourced after common.sh.
+
+build_packages=(g++ cmake ninja-build ccache pkg-config python3 libisal-dev libcli11-dev libfmt-dev libspdlog-dev
+    nlohmann-json3-dev libpcap-dev libnl-3-dev libnl-route-3-dev libudev-dev)
+# shellcheck disable=SC2034  # used by test.sh
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev clang-format clang-tidy verilator tshark python3-scapy
+    iproute2 mmdebstrap procps)
+
+# build_preset PRESET [TARGET...]: configure when needed and build; ccache is kept in the product cache.
+build_preset() {
+    local preset=$1 dir
+    shift
+    dir=$dingo_root/build
+    [ "$preset" = release ] || dir=$dingo_root/build/$preset
+    export CCACHE_DIR=${CCACHE_DIR:-$DINGO_CACHE/ccache} CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-2G}
+    # Headers are found by the same relative name in every clone.
+    export CCACHE_BASEDIR=$dingo_root CCACHE_NOHASHDIR=1
+    cmake -S "$dingo_root" --preset "$preset" -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
+    cmake --build "$dir" ${1:+--target "$@"}
+}

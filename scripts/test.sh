@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+set -euo pipefail
+usage() {
+    cat <<'EOF'
+Builds everything and runs every test suite. Needs Debian 12 and root; installs and caches what is missing.
+
+usage: scripts/test.sh [--list] [SUITE...]
+
+Without SUITE all run. Each suite is a program that prints one line per case,
+"PASS name", "FAIL name: why" or "SKIP name: why"; this script counts them. Logs: build/test-logs/SUITE.log.
+Exit status 0 when nothing failed. Last line: N passed, N failed, N skipped
+EOF
+}
+
+cd "$(dirname "$0")/.."
+. scripts/lib/common.sh
+. scripts/lib/build.sh
+
+# Name, program, what it does; in the order of what fails fastest.
+suites=(
+    "style|tests/style.sh|formatting, licences, names, shell syntax"
+    "unit|tests/unit.sh release|contract, packets, model, card, wire, conformance (ctest)"
+    "sanitizers|tests/unit.sh asan|the same under AddressSanitizer and UBSan"
+    "threads|tests/unit.sh tsan|what has threads, under ThreadSanitizer"
+    "testplan|tests/testplan/check.py|every promised behaviour has a test that exists"
+    "kmod|tests/kmod/build.sh|dingo.ko on 6.12 and 7.2 without a warning, sparse, checkpatch"
+    "vm|tests/vm/suite.sh basic|two guests: tools, perftest, pingpongs, rdma_cm, life cycle"
+    "vm-7.2|tests/vm/suite.sh --kernel 7.2 smoke|the same driver on the newer kernel"
+    "vm-rxe|tests/vm/suite.sh rxe|the kernel's rdma_rxe as the peer"
+    "vm-faults|tests/vm/suite.sh faults|drop, reorder and corruption on the cable"
+    "vm-pyverbs|tests/vm/suite.sh pyverbs|Debian's pyverbs suite"
+)
+
+field() { cut -d'|' -f"$1" <<<"$2"; }
+
+wanted=()
+for arg in "$@"; do
+    case $arg in
+        --list) for s in "${suites[@]}"; do printf '%-12s %s\n' "$(field 1 "$s")" "$(field 3 "$s")"; done; exit 0 ;;
+        -h | --help) usage; exit 0 ;;
+        -*) usage >&2; die "unknown option $arg" ;;
+        *) wanted+=("$arg") ;;
+    esac
+done
+known=" $(for s in "${suites[@]}"; do field 1 "$s"; done | tr '\n' ' ')"
+for w in "${wanted[@]}"; do
+    [[ $known == *" $w "* ]] || die "no suite '$w'; there are:$known"
+done
+
+need_packages "${build_packages[@]}" "${test_packages[@]}"
+logs=$PWD/build/test-logs
+mkdir -p "$logs"
+passed=0 failed=0 skipped=0
+failures=()
+for suite in "${suites[@]}"; do
+    name=$(field 1 "$suite") program=$(field 2 "$suite")
+    [ ${#wanted[@]} -eq 0 ] || [[ " ${wanted[*]} " == *" $name "* ]] || continue
+    start=$SECONDS
+    printf '== %s: %s\n' "$name" "$(field 3 "$suite")"
+    rc=0
+    # shellcheck disable=SC2086  # the program's arguments are words
+    $program </dev/null >"$logs/$name.log" 2>&1 || rc=$?
+    p=$(grep -c '^PASS ' "$logs/$name.log" || true)
+    f=$(grep -c '^FAIL ' "$logs/$name.log" || true)
+    s=$(grep -c '^SKIP ' "$logs/$name.log" || true)
+    # A suite that died, or said nothing, has failed whatever it counted.
+    if [ "$f" = 0 ] && { [ "$rc" != 0 ] || [ $((p + s)) = 0 ]; }; then
+        f=1
+        echo "FAIL $name: the suite ended with status $rc after $p cases" >>"$logs/$name.log"
+        tail -n 15 "$logs/$name.log"
+    fi
+    grep -E '^(FAIL|SKIP) ' "$logs/$name.log" || true
+    printf '   %d passed, %d failed, %d skipped (%d s; %s)\n' "$p" "$f" "$s" $((SECONDS - start)) "build/test-logs/$name.log"
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+    [ "$f" = 0 ] || failures+=("$name")
+done
+[ ${#failures[@]} -eq 0 ] || printf 'failed suites: %s\n' "${failures[*]}"
+printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+[ "$failed" = 0 ]

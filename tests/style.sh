@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What every file must look like: licence line, formatting, size, shell and Python syntax, no package host.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+# verdict NAME OFFENDERS: PASS when the list is empty.
+verdict() {
+    if [ -z "$2" ]; then
+        echo "PASS style:$1"
+    else
+        echo "FAIL style:$1: $(tr '\n' ' ' <<<"$2" | cut -c1-400)"
+    fi
+}
+
+mapfile -t files < <(git ls-files --cached --others --exclude-standard)
+sources() { printf '%s\n' "${files[@]}" | grep -E "$1" || true; }
+
+code='\.(c|h|cpp|sv|py|sh|cmake|toml)$|CMakeLists\.txt$|(^|/)(Kbuild|Makefile)$|\.ci/run$'
+verdict "every source names its licence" "$(sources "$code" | while read -r f; do head -n 5 "$f" | grep -q SPDX-License-Identifier || echo "$f"; done)"
+verdict "kernel and provider are GPL-2.0 OR BSD-2-Clause" "$(sources '^(kmod|provider)/.*\.[ch]$' | xargs -r grep -L 'SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause')"
+verdict "no file above 800 lines" "$(sources '\.(c|h|cpp|sv|py|sh)$' | xargs -r wc -l | awk '$2 != "total" && $1 > 800 {print $2 " (" $1 ")"}')"
+verdict "C++ is formatted (.clang-format)" "$(sources '^(hw|tests)/.*\.(cpp|h)$' | xargs -r clang-format --dry-run 2>&1 | grep -oE '^[^ :]+\.(cpp|h)' | sort -u)"
+verdict "shell scripts parse" "$(sources '\.sh$|\.ci/run$' | while read -r f; do bash -n "$f" 2>/dev/null || echo "$f"; done)"
+verdict "Python scripts parse" "$(sources '\.py$' | while read -r f; do python3 -c 'import ast,sys; ast.parse(open(sys.argv[1]).read())' "$f" 2>/dev/null || echo "$f"; done)"
+verdict "no package host in a file" "$(printf '%s\n' "${files[@]}" | grep -v '^tests/style.sh$' | xargs -r grep -lIE 'deb\.debian\.org|snapshot\.debian|registry\.npmjs|pypi\.org' || true)"
+verdict "no merge markers, no trailing blanks in sources" "$(sources "$code" | xargs -r grep -lE '^(<<<<<<<|>>>>>>>)|[[:blank:]]+$' || true)"
+verdict "scripts are executable" "$(sources '^(scripts/[^/]+\.sh|tests/.*\.sh|\.ci/run)$' | while read -r f; do [ -x "$f" ] || echo "$f"; done)"

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Builds one preset and runs its ctest tests: one PASS, FAIL or SKIP line for each.
+# usage: tests/unit.sh release|asan|tsan
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/lib/common.sh
+. scripts/lib/build.sh
+preset=$1
+
+build_preset "$preset"
+results=build/test-logs/ctest-$preset.xml
+mkdir -p build/test-logs
+rm -f "$results"
+select=()
+# Only these have threads; the rest is single-threaded by construction.
+[ "$preset" != tsan ] || select=(-R 'oorbell|CardLoop|Wire')
+rc=0
+ctest --preset "$preset" -j "$(nproc)" --timeout 600 "${select[@]}" --output-junit "$PWD/$results" || rc=$?
+[ -s "$results" ] || { echo "FAIL $preset: ctest ended with status $rc and no results"; exit 1; }
+python3 - "$results" "$preset" <<'EOF'
+import sys
+import xml.etree.ElementTree as tree
+
+root, preset = tree.parse(sys.argv[1]).getroot(), sys.argv[2]
+for case in root.iter("testcase"):
+    name, status = f"{preset}:{case.get('name')}", case.get("status")
+    output = (case.findtext("system-out") or "").strip().splitlines()
+    if status == "run":
+        # A GoogleTest that skips itself ends well and says so.
+        skips = [line for line in output if "Skipped" in line or "SKIPPED" in line]
+        if skips and any("[  SKIPPED ]" in line for line in output):
+            print(f"SKIP {name}: {' '.join(line for line in output[-12:] if line and not line.startswith('['))[:200]}")
+        else:
+            print(f"PASS {name}")
+    elif status in ("notrun", "disabled"):
+        reason = case.find("skipped")
+        text = (reason.get("message") if reason is not None else "") or (output[-1] if output else "")
+        print(f"SKIP {name}: {text[:200]}")
+    else:
+        print(f"FAIL {name}: {' / '.join(output[-3:])[:300]}")
+EOF
