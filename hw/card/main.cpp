@@ -1,72 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // dingo-card: an engine, its host (QEMU, over vfio-user) and its wire in one process.
-#include <fmt/format.h>
-#include <signal.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
-#include <sys/signalfd.h>
-
-#include <cstdio>
-#include <exception>
-
-#include "card.h"
-#include "card_loop.h"
-#include "control.h"
 #include "dingo/model.h"
-#include "options.h"
-#include "vfio_user/dma_table.h"
-#include "vfio_user/server.h"
-
-namespace {
-
-using namespace dingo;
-
-/// A descriptor that becomes readable at SIGINT or SIGTERM, instead of their killing us.
-card::UniqueFd stop_signals() {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    ::sigprocmask(SIG_BLOCK, &set, nullptr);
-    return card::UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-}
-
-void run_card(const card::Options& options) {
-    ::signal(SIGPIPE, SIG_IGN);
-    card::vfio_user::DmaTable::install_fault_handler();
-    const card::UniqueFd stop = stop_signals();
-    const auto wire = card::make_wire(options.wire);
-    card::vfio_user::Server server;
-    card::Card card(options.engine, options.config, server, *wire);
-    server.bind(card, card.identity());
-    card::CardLoop loop(options.loop, card, server, *wire, stop.get());
-    spdlog::info("engine {}, MAC {:012x}, seed {}, wire: {}", card.engine_name(),
-                 options.config.mac, options.config.seed, wire->describe());
-    spdlog::info("waiting for QEMU at {}", options.loop.vfio_user);
-    loop.run();
-}
-
-}  // namespace
+#include "program.h"
 
 int main(int argc, char** argv) {
-    model::register_model_engine();
-    card::Exit exit;
-    const auto options = card::parse_options(argc, argv, exit);
-    if (!options) {
-        return exit.status;
-    }
-    if (options->ctl) {
-        return card::run_control_client(options->ctl_path, options->ctl_words);
-    }
-    spdlog::set_default_logger(spdlog::stderr_color_st("dingo-card"));
-    spdlog::set_level(spdlog::level::from_str(options->log_level));
-    spdlog::flush_on(spdlog::level::trace);
-    try {
-        run_card(*options);
-    } catch (const std::exception& e) {
-        fmt::print(stderr, "dingo-card: {}\n", e.what());
-        return 1;
-    }
-    return 0;
+    dingo::model::register_model_engine();
+    return dingo::card::run_program(argc, argv);
 }

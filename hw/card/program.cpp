@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "program.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/signalfd.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "card.h"
+#include "card_loop.h"
+#include "control.h"
+#include "options.h"
+#include "vfio_user/dma_table.h"
+#include "vfio_user/server.h"
+
+namespace dingo::card {
+namespace {
+
+/// A descriptor that becomes readable at SIGINT or SIGTERM, instead of their killing us.
+UniqueFd stop_signals() {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    ::sigprocmask(SIG_BLOCK, &set, nullptr);
+    return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+void run_card(const Options& options) {
+    ::signal(SIGPIPE, SIG_IGN);
+    vfio_user::DmaTable::install_fault_handler();
+    const UniqueFd stop = stop_signals();
+    const auto wire = make_wire(options.wire);
+    vfio_user::Server server;
+    Card card(options.engine, options.config, server, *wire);
+    server.bind(card, card.identity());
+    CardLoop loop(options.loop, card, server, *wire, stop.get());
+    spdlog::info("engine {}, MAC {:012x}, seed {}, wire: {}", card.engine_name(),
+                 options.config.mac, options.config.seed, wire->describe());
+    spdlog::info("waiting for QEMU at {}", options.loop.vfio_user);
+    loop.run();
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv) {
+    Exit exit;
+    const auto options = parse_options(argc, argv, exit);
+    if (!options) {
+        return exit.status;
+    }
+    if (options->ctl) {
+        return run_control_client(options->ctl_path, options->ctl_words);
+    }
+    spdlog::set_default_logger(spdlog::stderr_color_st("dingo-card"));
+    spdlog::set_level(spdlog::level::from_str(options->log_level));
+    try {
+        run_card(*options);
+    } catch (const std::exception& e) {
+        fmt::print(stderr, "dingo-card: {}\n", e.what());
+        return 1;
+    }
+    return 0;
+}
+
+}  // namespace dingo::card
