@@ -3,7 +3,7 @@
 # Two virtual machines with one Dingo card each and a cable between them. See usage below.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-for part in common mirror kernel guest qemu channel session dingo; do
+for part in common kernel guest qemu channel session dingo; do
     [ ! -r "$here/lib/$part.sh" ] || . "$here/lib/$part.sh"
 done
 
@@ -28,6 +28,7 @@ usage:
   vm.sh dmesg --name S A|B [--warnings]            kernel log (only warnings and worse)
   vm.sh unplug|plug --name S A|B                   hot-unplug (QMP device_del), hot-plug the card
   vm.sh card --name S A|B start|stop|kill|log      the card process
+  vm.sh card --name S A|B ctl stats|faults [SPEC]|link up|down
   vm.sh qmp  --name S A|B 'JSON'                   any QMP command
   vm.sh shell --name S [A|B]                       consoles; one console
   vm.sh list                                       sessions and their state
@@ -164,27 +165,28 @@ use_session() {
 # prepare: everything that a boot needs, from the cache.
 prepare() {
     need_root
-    need_packages mmdebstrap socat openssh-client cpio python3-minimal util-linux procps
+    need_packages mmdebstrap openssh-client cpio python3-minimal util-linux procps
+    qemu_dir=$(qemu_root)
+    # shellcheck disable=SC2086 # a list of words
+    root_img=$(guest_root_image $packages)
+    kernel_dir=$(kernel_image "$kernel")
     if [ "$accel" = auto ] || [ "$accel" = kvm ]; then
-        if kvm_usable; then
+        if kvm_usable "$kernel_dir"; then
             accel=kvm
         else
             [ "$accel" = auto ] || die "KVM does not work on this machine (--accel tcg does)"
             accel=tcg
         fi
     fi
-    qemu_dir=$(qemu_root)
-    # shellcheck disable=SC2086 # a list of words
-    root_img=$(guest_root_image $packages)
-    kernel_dir=$(kernel_image "$kernel")
     if [ "$kind_A" = card ] || [ "$kind_B" = card ]; then prepare_dingo; fi
 }
 
 # cmd_up: start a session and wait until both guests are ready.
 cmd_up() {
-    local started=$SECONDS side state
+    local started side
     [ -n "$name" ] || die "up needs --name"
     prepare
+    started=$SECONDS
     session=$sessions_dir/$name
     mkdir -p "$sessions_dir"
     chmod 700 "$sessions_dir"
@@ -392,7 +394,11 @@ cmd_copy() {
 cmd_dmesg() {
     local side
     side=$(side_of "${1:-}")
-    channel "$side" "dmesg ${warnings_only:+--level=emerg,alert,crit,err,warn}" </dev/null
+    if [ -n "$warnings_only" ]; then
+        channel "$side" /usr/lib/dingo-guest/warnings
+    else
+        channel "$side" dmesg
+    fi </dev/null
 }
 
 # supervisor_request VERB SIDE: have the supervisor do it; it must be the parent of the cards.
@@ -418,7 +424,8 @@ cmd_card() {
     case ${2:-} in
     start | stop | kill) supervisor_request "card-$2" "$side" ;;
     log) cat "$session/$side.card.log" ;;
-    *) die "card: start, stop, kill or log" ;;
+    ctl) shift 2; "$card" ctl "$session/$side.control" "$@" ;;
+    *) die "card: start, stop, kill, log or ctl" ;;
     esac
 }
 

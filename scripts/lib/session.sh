@@ -52,7 +52,7 @@ end_process() {
 make_session_cpio() {
     local side=$1 tree=$session/$1.tree
     mkdir -p "$tree/session/etc" "$tree/session/usr/lib/dingo-guest/boot.d"
-    cp "$dingo_root"/scripts/guest/{init,run,stop,wait-listen,sshd_config} \
+    cp "$dingo_root"/scripts/guest/{init,run,stop,wait-listen,warnings,sshd_config} \
         "$tree/session/usr/lib/dingo-guest/"
     printf '127.0.0.1 localhost\n::1 localhost ip6-localhost\n%s\n%s\n%s\n%s\n' \
         '10.77.0.1 A a dingo-a' '10.77.0.2 B b dingo-b' 'fd77::1 A6 a6' 'fd77::2 B6 b6' \
@@ -83,8 +83,9 @@ child() { exec setpriv --pdeathsig KILL -- "$@"; }
 start_card() {
     local side=$1 i args=()
     local faults=faults_$side
-    rm -f "$session/$side.vfu"
+    rm -f "$session/$side.vfu" "$session/$side.control"
     args=(--vfio-user "$session/$side.vfu" --mac "$(mac_of "$side")"
+        --control "$session/$side.control"
         --wire "udp:$(wire_address "$side"):$wire_port,$(wire_address "$(peer_of "$side")"):$wire_port")
     [ -z "${!faults}" ] || args+=(--faults "${!faults}")
     [ -z "$log_level" ] || args+=(--log "$log_level")
@@ -114,7 +115,7 @@ start_qemu() {
         -object "memory-backend-memfd,id=ram,size=${memory}M,share=on"
         -m "${memory}M" -smp "$cpus"
         -machine "q35,memory-backend=ram,hpet=off,smm=off,vmport=off,usb=off,i8042=off"
-        -kernel "$kernel_dir/vmlinuz" -initrd "$session/$side.initrd"
+        -kernel "$kernel_dir/vmlinux" -initrd "$session/$side.initrd"
         -append "console=ttyS0 quiet loglevel=5 panic=-1 mitigations=off nokaslr random.trust_cpu=on rcupdate.rcu_cpu_stall_timeout=180 watchdog_thresh=60 tsc=reliable"
         -chardev "file,id=console,path=$session/$side.console" -serial chardev:console
         -qmp "unix:$session/$side.qmp,server=on,wait=off"
@@ -158,7 +159,9 @@ start_channel() {
     done
     rm -f "$session/$side.ctl"
     child ssh "${ssh_options[@]}" -N -M -S "$session/$side.ctl" -o ServerAliveInterval=0 \
-        -o "ProxyCommand=socat - UNIX-CONNECT:$session/$side.ssh" "root@$side" \
+        -o ProxyUseFdpass=yes \
+        -o "ProxyCommand=python3 $dingo_root/scripts/lib/pass_socket.py $session/$side.ssh" \
+        "root@$side" \
         </dev/null >>"$session/$side.ssh.log" 2>&1 8>&- 9>&- &
     record_pid "$session/$side.ssh.pid" $!
 }

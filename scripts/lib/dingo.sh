@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What this tree puts into a session: the card program, the kernel module, the provider.
+# Sourced after common.sh and kernel.sh.
+
+# Debian packages that building everything but the kernel module takes.
+dingo_build_packages=(
+    build-essential cmake ninja-build pkg-config python3 xz-utils
+    libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libisal-dev zlib1g-dev libpcap-dev
+    libtomlplusplus-dev libnl-3-dev libnl-route-3-dev libudev-dev libibverbs-dev
+    libgtest-dev libbenchmark-dev
+)
+
+# The build directory of the release preset, also that of a person who follows the README.
+dingo_build_dir() { printf '%s\n' "${DINGO_BUILD:-$dingo_root/build}"; }
+
+# build_dingo TARGET...: configure once and build those targets; one builder at a time.
+build_dingo() {
+    local build out
+    build=$(dingo_build_dir)
+    need_packages "${dingo_build_packages[@]}"
+    mkdir -p "$build"
+    out=$build/vm-build.log
+    (
+        flock 6
+        launcher=()
+        ! command -v ccache >/dev/null ||
+            launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+        [ -e "$build/build.ninja" ] ||
+            cmake -S "$dingo_root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+                "${launcher[@]}" >"$out" 2>&1 ||
+            { tail -30 "$out" >&2; die "cmake failed (log: $out)"; }
+        cmake --build "$build" --target "$@" -- -j"${DINGO_JOBS:-$(nproc)}" >"$out" 2>&1 ||
+            { tail -40 "$out" >&2; die "the build of $* failed (log: $out)"; }
+    ) 6>"$build/.vm.lock" || exit 125
+}
+
+# build_dingo_module KERNEL: build dingo.ko and print its path.
+build_dingo_module() {
+    local build out contract
+    build=$(dingo_build_dir)
+    out=$build/kmod-$1
+    contract=$build/hw/contract/include
+    mkdir -p "$out"
+    if ! DINGO_CONTRACT_INC=$contract build_kmod "$1" "$out" >"$out/build.log" 2>&1; then
+        tail -40 "$out/build.log" >&2
+        die "the build of dingo.ko for $1 failed (log: $out/build.log)"
+    fi
+    printf '%s\n' "$out/dingo.ko"
+}
+
+# prepare_dingo: set $card, $ko and $provider to what the options name, else to this tree's own.
+prepare_dingo() {
+    local build targets=()
+    build=$(dingo_build_dir)
+    [ -n "$card" ] || targets+=(dingo-card)
+    [ -n "$provider" ] || targets+=(dingo_provider)
+    [ -n "$ko" ] || targets+=(dingo_contract_files)
+    if [ ${#targets[@]} -gt 0 ]; then
+        log "building ${targets[*]}"
+        build_dingo "${targets[@]}"
+    fi
+    [ -n "$ko" ] || { log "building dingo.ko for $kernel"; ko=$(build_dingo_module "$kernel"); }
+    card=${card:-$build/bin/dingo-card}
+    provider=${provider:-$build}
+    [ -x "$card" ] || die "no card program at $card"
+    [ -r "$ko" ] || die "no kernel module at $ko"
+}
+
+# first_file PATH...: print the first that exists.
+first_file() {
+    local f
+    for f in "$@"; do
+        [ ! -r "$f" ] || { printf '%s\n' "$f"; return; }
+    done
+    die "none of these exists: $*"
+}
+
+# install_dingo OVERLAY: lay the module (with fresh module indexes) and the provider out there.
+install_dingo() {
+    local overlay=$1 index
+    index=$(module_index "$ko")
+    mkdir -p "$overlay/usr/lib/modules" "$overlay/etc/libibverbs.d" \
+        "$overlay/usr/lib/x86_64-linux-gnu/libibverbs" "$overlay/usr/lib/udev/rules.d"
+    cp -a "$index/." "$overlay/usr/lib/modules/"
+    cp -L "$(first_file "$provider/libdingo-rdmav34.so" \
+        "$provider/lib/libibverbs/libdingo-rdmav34.so")" \
+        "$overlay/usr/lib/x86_64-linux-gnu/libibverbs/"
+    echo 'driver dingo' >"$overlay/etc/libibverbs.d/dingo.driver"
+    cp "$dingo_root"/provider/*.rules "$overlay/usr/lib/udev/rules.d/"
+}
+
+# module_index KO: print a directory RELEASE/{updates/dingo.ko,modules.*} for the guest's modules.
+# depmod sees the whole tree, so that `modprobe dingo` and udev's modalias loading work.
+module_index() {
+    local dir
+    dir=$(cached module-index "v1 $kernel_dir $(sha256sum <"$1")" build_module_index "$1") ||
+        exit 125
+    # Each rebuild of the driver makes one; the last few are enough.
+    touch "$dir"
+    (cd "$DINGO_CACHE" && ls -dt module-index-* | grep -v '\.tmp\.' | tail -n +9 | xargs -r rm -rf)
+    printf '%s\n' "$dir"
+}
+
+build_module_index() {
+    local out=$1 ko=$2 release tree
+    release=$(basename "$kernel_dir"/modules/lib/modules/*)
+    tree=$out.tree
+    mkdir -p "$tree/lib/modules" "$out/$release/updates"
+    cp -al "$kernel_dir/modules/lib/modules/$release" "$tree/lib/modules/$release"
+    mkdir -p "$tree/lib/modules/$release/updates"
+    cp "$ko" "$tree/lib/modules/$release/updates/dingo.ko"
+    # depmod replaces its files, so the linked originals stay as they are.
+    depmod -b "$tree" "$release"
+    cp "$tree/lib/modules/$release"/modules.{dep,alias,symbols}{,.bin} "$out/$release/"
+    cp "$tree/lib/modules/$release"/modules.{softdep,devname} "$out/$release/" 2>/dev/null || true
+    cp "$ko" "$out/$release/updates/dingo.ko"
+    rm -rf "$tree"
+}
