@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <random>
 
@@ -12,6 +13,9 @@
 
 namespace dingo::model {
 
+static_assert(std::endian::native == std::endian::little,
+              "contract structures are little endian and are used in place");
+
 struct CardContext {
     const EngineConfig& config;
     HostPort& host;
@@ -19,8 +23,27 @@ struct CardContext {
     Nanoseconds now = 0;
     std::array<std::uint64_t, DINGO_CARD_COUNTERS> counters{};
     std::mt19937_64 random;
+    std::uint64_t ring_pages = 0;  ///< page-list entries held by rings, see RingMemory
 
-    void count(dingo_card_counter counter, std::uint64_t by = 1) noexcept { counters[counter] += by; }
+    void count(dingo_card_counter counter, std::uint64_t by = 1) noexcept {
+        counters[counter] += by;
+    }
+
+    /// HostPort::dma_read and dma_write with every bus error counted.
+    bool dma_read(std::uint64_t addr, std::span<std::byte> dst) {
+        const bool ok = host.dma_read(addr, dst);
+        if (!ok) [[unlikely]] {
+            count(DINGO_CARD_DMA_ERRORS);
+        }
+        return ok;
+    }
+    bool dma_write(std::uint64_t addr, std::span<const std::byte> src) {
+        const bool ok = host.dma_write(addr, src);
+        if (!ok) [[unlikely]] {
+            count(DINGO_CARD_DMA_ERRORS);
+        }
+        return ok;
+    }
 };
 
 }  // namespace dingo::model

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "card_context.h"
@@ -39,17 +40,22 @@ class MemoryTable {
     explicit MemoryTable(CardContext& card);
     ~MemoryTable();
 
-    /// Checks in this order: key, PD, state, access (all bits of `access`, enum acc), bounds without overflow. length 0 is granted with any
-    /// key. `qp` tells the PD, privileged rights and (type 2 windows) the QP that must match.
+    /// Checks in this order: key, PD, state, access (all bits of `access`, enum acc; 0 = local
+    /// read), bounds without overflow. length 0 is granted with any key. `qp` tells the PD,
+    /// privileged rights and (type 2 windows) the QP that must match.
     KeyVerdict check(const Qp& qp, std::uint32_t key, std::uint64_t address, std::uint64_t length,
                      std::uint32_t access, MemoryRange& range);
+    /// The same against another PD: receive entries of an SRQ name keys of the SRQ's PD.
+    KeyVerdict check(const Qp& qp, std::uint32_t pdn, std::uint32_t key, std::uint64_t address,
+                     std::uint64_t length, std::uint32_t access, MemoryRange& range);
 
     /// Copies between a granted range and `data`, starting `at` bytes into the range. False = bus error.
     bool read(const MemoryRange& range, std::uint64_t at, std::span<std::byte> data);
     bool write(const MemoryRange& range, std::uint64_t at, std::span<const std::byte> data);
 
     /// Work requests on keys. kOk, or why not.
-    KeyVerdict invalidate(const Qp& qp, std::uint32_t key);  ///< LOCAL_INV, SEND_INV: FRWR regions and type 2 windows
+    /// LOCAL_INV, SEND_INV: FRWR regions and type 2 windows.
+    KeyVerdict invalidate(const Qp& qp, std::uint32_t key);
     KeyVerdict bind(const Qp& qp, const dingo_wqe_bind& request);
     KeyVerdict fast_register(const Qp& qp, const dingo_wqe_reg& request);
 

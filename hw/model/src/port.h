@@ -3,6 +3,7 @@
 // The port: link, MTU, GID table, address table.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -14,11 +15,28 @@ namespace dingo::model {
 using MacAddress = std::array<std::uint8_t, 6>;
 using Gid = std::array<std::uint8_t, 16>;
 
+/// A MAC address as a number, first octet on the wire most significant.
+constexpr std::uint64_t mac_number(const std::uint8_t* octets) noexcept {
+    std::uint64_t number = 0;
+    for (int i = 0; i < 6; ++i) {
+        number = number << 8 | octets[i];
+    }
+    return number;
+}
+inline constexpr std::uint64_t kBroadcastMac = 0xffffffffffff;
+constexpr bool is_multicast(std::uint64_t mac) noexcept { return (mac >> 40 & 1) != 0; }
+
 struct GidEntry {
     bool valid = false;
     Gid gid{};
     MacAddress mac{};
     std::uint16_t vlan = DINGO_VLAN_NONE;  ///< VLAN id
+};
+
+/// One entry of the address table of the Ethernet function.
+struct MacEntry {
+    bool valid = false;
+    std::uint64_t mac = 0;
 };
 
 struct Port {
@@ -31,12 +49,32 @@ struct Port {
     std::uint32_t mtu = 1500;
     std::vector<GidEntry> gids = std::vector<GidEntry>(kGidEntries);
     std::uint32_t gid_generation = 0;  ///< raised by every SET_GID: cached header templates are stale
+    std::array<MacEntry, DINGO_MAC_TABLE> macs{};
 
     [[nodiscard]] bool up() const noexcept { return cable && enabled; }
     /// Valid entry at `index`, or nullptr.
     [[nodiscard]] const GidEntry* gid(std::uint32_t index) const noexcept {
         return index < gids.size() && gids[index].valid ? &gids[index] : nullptr;
     }
+
+    /// Longest frame that the port takes, with (or without) a VLAN tag.
+    [[nodiscard]] std::size_t max_frame(bool tagged) const noexcept {
+        return std::size_t{mtu} + 14 + (tagged ? 4 : 0);
+    }
+    /// The address is in the address table.
+    [[nodiscard]] bool in_mac_table(std::uint64_t mac) const noexcept {
+        return std::ranges::find(table_macs_, mac) != table_macs_.end();
+    }
+    /// RoCE frames to this address are ours: any table entry, or the MAC of any valid GID entry.
+    [[nodiscard]] bool takes_roce(std::uint64_t mac) const noexcept {
+        return std::ranges::find(roce_macs_, mac) != roce_macs_.end();
+    }
+    /// After any change of `macs` or `gids`.
+    void addresses_changed();
+
+  private:
+    std::vector<std::uint64_t> table_macs_;  // each once
+    std::vector<std::uint64_t> roce_macs_;   // each once; GIDs share few MACs, so this is short
 };
 
 }  // namespace dingo::model

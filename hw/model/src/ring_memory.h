@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,9 +13,27 @@
 
 namespace dingo::model {
 
+/// Byte offset in struct mem of the first field that is wrong, or nothing. `align` is what levels 0
+/// asks of addr; `bytes` must not be 0.
+std::optional<std::uint32_t> bad_mem_field(const dingo_mem& mem, std::uint64_t bytes,
+                                           std::uint64_t align);
+
 class RingMemory {
   public:
-    enum class Result : std::uint8_t { kOk, kBadField, kBusError };
+    enum class Result : std::uint8_t { kOk, kBadField, kBusError, kNoResource };
+
+    /// Rings start at a multiple of this when contiguous; page lists are page aligned anyway.
+    static constexpr std::uint64_t kAlign = 64;
+    /// All rings of a card together hold at most this many page addresses (64 GiB of 4 KiB pages).
+    static constexpr std::uint64_t kMaxPages = 1ull << 24;
+
+    RingMemory() = default;
+    ~RingMemory() { release(); }
+    RingMemory(RingMemory&& other) noexcept { swap(other); }
+    RingMemory& operator=(RingMemory&& other) noexcept {
+        swap(other);
+        return *this;
+    }
 
     /// Takes `bytes` of host memory described by `mem`, reading its page list.
     /// kBadField: offset, levels, page_shift or alignment against the contract.
@@ -27,9 +46,19 @@ class RingMemory {
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 
   private:
+    void swap(RingMemory& other) noexcept;
+    void release() noexcept;
+    [[nodiscard]] std::uint64_t bus_address(std::uint64_t offset) const noexcept {
+        return pages_[offset >> page_shift_] + (offset & ((1ull << page_shift_) - 1));
+    }
+    [[nodiscard]] std::uint64_t in_page(std::uint64_t offset) const noexcept {
+        return (1ull << page_shift_) - (offset & ((1ull << page_shift_) - 1));
+    }
+
     std::uint64_t bytes_ = 0;
     unsigned page_shift_ = 63;
     std::vector<std::uint64_t> pages_;  // bus addresses; one entry for a contiguous ring
+    std::uint64_t* account_ = nullptr;  // CardContext::ring_pages
 };
 
 }  // namespace dingo::model

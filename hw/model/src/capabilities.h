@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What this model can do and how much of it: registers CAPS, DB_PAGES, VECTORS and QUERY_DEVICE.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "dingo/engine.h"
+#include "dingo_hw.h"
+
+namespace dingo::model {
+
+/// Register CAPS, without DB_MEMORY which depends on the attachment.
+inline constexpr std::uint64_t kCapabilities =
+    DINGO_CAP_RC | DINGO_CAP_UC | DINGO_CAP_UD | DINGO_CAP_SRQ | DINGO_CAP_ATOMIC |
+    DINGO_CAP_SEND_INV | DINGO_CAP_MW | DINGO_CAP_FRWR | DINGO_CAP_RESIZE_CQ | DINGO_CAP_REREG_MR |
+    DINGO_CAP_TIMESTAMP | DINGO_CAP_ETH | DINGO_CAP_PAUSE_MR;
+
+inline constexpr std::uint32_t kDoorbellPages = 1024;
+inline constexpr std::uint32_t kVectors = DINGO_MSIX_MAX;
+inline constexpr std::uint32_t kMaxEq = 128;
+inline constexpr std::uint32_t kMaxPd = 65536;
+inline constexpr std::uint32_t kEthRings = 4;          ///< of each kind
+inline constexpr std::uint32_t kMaxRdAtomic = 16;      ///< requester and responder
+inline constexpr std::uint32_t kMaxFrwrPages = 512;    ///< pages in a REG_MR
+inline constexpr std::uint8_t kAckDelay = 15;          ///< 4.096 us * 2^15
+inline constexpr std::uint64_t kMaxMrSize = 1ull << 48;
+inline constexpr unsigned kMinPageShift = 12;
+inline constexpr unsigned kMaxPageShift = 30;
+inline constexpr std::uint32_t kFirstQpIndex = 2;      ///< 0 is never used, 1 is the GSI QP
+inline constexpr std::uint32_t kBuild = 0x000100;      ///< major << 16 | minor << 8 | patch
+
+/// Number spaces are 24 bits in doorbells and 16 bits in QPNs and keys, whatever the config says.
+inline std::uint32_t max_qp(const EngineConfig& config) {
+    return std::min(config.max_qp, (1u << DINGO_QPN_INDEX_BITS) - kFirstQpIndex);
+}
+inline std::uint32_t max_cq(const EngineConfig& config) {
+    return std::min(config.max_cq, 1u << 24);
+}
+inline std::uint32_t max_mr(const EngineConfig& config) {
+    return std::min(config.max_mr, 1u << DINGO_MR_INDEX_SHIFT);
+}
+inline std::uint32_t max_srq(const EngineConfig& config) {
+    return std::min(config.max_srq, 1u << 24);
+}
+
+}  // namespace dingo::model

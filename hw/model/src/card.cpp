@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "card.h"
+
+#include <algorithm>
+
+#include "commands.h"
+#include "dingo/model.h"
+#include "dingo/packet/parse.h"
+
+namespace dingo::model {
+namespace {
+
+constexpr unsigned kAdminShare = 16;  // commands in one run(): they are rare and some are long
+
+}  // namespace
+
+Card::Card(const EngineConfig& config, HostPort& host, WirePort& wire)
+    : config_(config), card_{config_, host, wire, 0, {}, {}, 0} {
+    card_.random.seed(config_.seed);
+    reset();
+    resets_ = 0;  // power on is none
+}
+
+void Card::reset() {
+    state_.reset();  // first, so that rings give back what they are charged for
+    card_.counters.fill(0);
+    state_ = std::make_unique<CardState>(card_, static_cast<TransportHost&>(*this));
+    state_->port.cable = cable_;
+    state_->port.macs[0] = MacEntry{true, config_.mac & kBroadcastMac};
+    state_->port.addresses_changed();
+    admin_ = AdminQueue{};
+    asq_base_ = 0;
+    acq_base_ = 0;
+    clock_high_ = 0;
+    fatal_ = DINGO_FATAL_NONE;
+    ++resets_;
+}
+
+void Card::set_link(bool up) {
+    cable_ = up;
+    Port& port = state_->port;
+    const bool was_up = port.up();
+    port.cable = up;
+    if (port.up() != was_up && fatal_ == DINGO_FATAL_NONE) {
+        state_->async.post(card_, was_up ? DINGO_EV_PORT_DOWN : DINGO_EV_PORT_UP, 1);
+    }
+}
+
+void Card::receive(std::span<const std::byte> frame) {
+    if (fatal_ != DINGO_FATAL_NONE) {
+        return;
+    }
+    const Port& port = state_->port;
+    if (!port.up()) {
+        card_.count(DINGO_CARD_RX_PORT_DISABLED);
+        return;
+    }
+    packet::Packet packet;
+    const packet::ParseResult verdict = packet::parse(frame, packet);
+    if (verdict == packet::ParseResult::kNotRoce || verdict == packet::ParseResult::kRunt) {
+        state_->ethernet.receive(frame);
+        return;
+    }
+    const auto* octets = reinterpret_cast<const std::uint8_t*>(frame.data());
+    if (!port.takes_roce(mac_number(octets))) {
+        state_->ethernet.receive(frame);  // somebody else's: a capture in promiscuous mode sees it
+        return;
+    }
+    if (verdict == packet::ParseResult::kUnknownOpcode) {
+        card_.count(DINGO_CARD_RX_DROP_OPCODE);
+    } else if (verdict != packet::ParseResult::kRoce) {
+        card_.count(DINGO_CARD_RX_DROP_MALFORMED);
+    } else if (packet.frame_bytes() > port.max_frame(packet.has_vlan)) {
+        card_.count(DINGO_CARD_ETH_RX_TOO_LONG);
+    } else {
+        state_->transport.receive(packet, frame);
+    }
+}
+
+bool Card::run(Nanoseconds now, unsigned budget) {
+    card_.now = std::max(card_.now, now);
+    if (fatal_ != DINGO_FATAL_NONE) {
+        return false;
+    }
+    budget = std::max(budget, 1u);
+    unsigned commands = 0;
+    bool more = run_admin(std::min(budget, kAdminShare), commands);
+    if (fatal_ != DINGO_FATAL_NONE) {
+        return false;
+    }
+    // Each part gets a share in every call, so that none can starve another.
+    budget = budget > commands ? budget - commands : 1;
+    more = state_->ethernet.run(std::max(budget / 4, 1u)) || more;
+    more = state_->transport.run(std::max(budget - budget / 4, 1u)) || more;
+    return more;
+}
+
+Nanoseconds Card::next_deadline() const {
+    if (fatal_ != DINGO_FATAL_NONE) {
+        return kNever;
+    }
+    if (admin_.pending()) {
+        return card_.now;
+    }
+    return std::min(state_->ethernet.next_deadline(), state_->transport.next_deadline());
+}
+
+bool Card::run_admin(unsigned budget, unsigned& done) {
+    while (admin_.pending() && done < budget) {
+        ++done;
+        AdminCommand command;
+        if (!admin_.fetch(card_, command)) {
+            fail(DINGO_FATAL_ADMIN_BUS);
+            return false;
+        }
+        const AdminResult result = execute_command(*state_, command);
+        if (!admin_.complete(card_, command, result)) {
+            fail(DINGO_FATAL_ADMIN_BUS);
+            return false;
+        }
+    }
+    return admin_.pending();
+}
+
+void Card::fail(std::uint32_t reason) {
+    fatal_ = reason;
+    state_->async.post(card_, DINGO_EV_DEVICE_FATAL, 0, reason);
+    admin_.disable();
+}
+
+std::unique_ptr<Engine> make_model(const EngineConfig& config, HostPort& host, WirePort& wire) {
+    return std::make_unique<Card>(config, host, wire);
+}
+
+void register_model_engine() { register_engine("model", make_model); }
+
+}  // namespace dingo::model

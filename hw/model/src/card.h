@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The card as an engine: registers, doorbells, steering of frames, order of work.
+#pragma once
+
+#include <memory>
+
+#include "admin_queue.h"
+#include "card_context.h"
+#include "card_state.h"
+#include "dingo/engine.h"
+
+namespace dingo::model {
+
+class Card final : public Engine, private TransportHost {
+  public:
+    Card(const EngineConfig& config, HostPort& host, WirePort& wire);
+
+    void reset() override;
+    std::uint64_t mmio_read(Bar bar, std::uint64_t offset, unsigned size) override;
+    void mmio_write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned size) override;
+    void receive(std::span<const std::byte> frame) override;
+    void set_link(bool up) override;
+    bool run(Nanoseconds now, unsigned budget) override;
+    [[nodiscard]] Nanoseconds next_deadline() const override;
+    [[nodiscard]] std::string_view name() const override {
+        return "model: C++ functional model of the Dingo card";
+    }
+
+  private:
+    Qp* find_qp(std::uint32_t qpn) override { return state_->find_qp(qpn); }
+    void async_event(std::uint8_t kind, std::uint32_t id) override {
+        state_->async.post(card_, kind, id);
+    }
+
+    // registers.cpp
+    [[nodiscard]] std::uint64_t register_value(std::uint64_t offset) const;
+    void write_register(std::uint64_t offset, std::uint32_t value);
+    void write_base(std::uint64_t& base, bool high_half, std::uint32_t value);
+    void write_admin_control(std::uint32_t value);
+    [[nodiscard]] std::uint32_t status() const;
+
+    // doorbells.cpp
+    void doorbell(std::uint32_t page, std::uint32_t word0, std::uint32_t index);
+    bool ring(std::uint32_t page, std::uint32_t word0, std::uint32_t index);
+
+    bool run_admin(unsigned budget, unsigned& done);
+    void fail(std::uint32_t reason);
+
+    const EngineConfig config_;
+    CardContext card_;
+    std::unique_ptr<CardState> state_;
+    AdminQueue admin_;
+    std::uint64_t asq_base_ = 0;
+    std::uint64_t acq_base_ = 0;
+    std::uint32_t clock_high_ = 0;  // CLOCK 63:32 as it was when 31:0 were read
+    std::uint32_t fatal_ = DINGO_FATAL_NONE;
+    std::uint32_t resets_ = 0;
+    bool cable_ = true;
+};
+
+}  // namespace dingo::model

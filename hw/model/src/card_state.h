@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Everything that a function-level reset destroys. A reset makes a new one.
+#pragma once
+
+#include "card_context.h"
+#include "completion_queue.h"
+#include "ethernet.h"
+#include "event_queue.h"
+#include "memory_region.h"
+#include "object_table.h"
+#include "port.h"
+#include "qp.h"
+#include "transport/transport.h"
+
+namespace dingo::model {
+
+struct CardState {
+    CardState(CardContext& context, TransportHost& host)
+        : card(context),
+          memory(context),
+          ethernet(context, port, cqs),
+          transport(context, host, memory, port) {}
+
+    [[nodiscard]] Qp* find_qp(std::uint32_t qpn) const noexcept {
+        Qp* qp = qps.find(qpn & ((1u << DINGO_QPN_INDEX_BITS) - 1));
+        return qp != nullptr && qp->qpn == qpn ? qp : nullptr;
+    }
+
+    // In the order of dependence: what stands later refers to what stands before.
+    CardContext& card;
+    AsyncEvents async;
+    Port port;
+    ObjectTable<EventQueue> eqs;
+    ObjectTable<CompletionQueue> cqs;
+    ObjectTable<SharedReceiveQueue> srqs;
+    ObjectTable<Qp> qps;  ///< by QPN index
+    MemoryTable memory;
+    Ethernet ethernet;
+    Transport transport;
+};
+
+}  // namespace dingo::model

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// MODIFY_QP: transition, mask, values; then all attributes at once.
+#include "commands.h"
+#include "qp_transitions.h"
+
+namespace dingo::model::commands {
+namespace {
+
+using Command = dingo_cmd_modify_qp;
+
+constexpr std::size_t attr_offset(std::size_t offset) { return offsetof(Command, attr) + offset; }
+
+/// What a given mask bit says about the values; fields without a bit are ignored.
+void check_values(FieldCheck& check, const CardState& card, const Command& cmd) {
+    using Attr = dingo_qp_attr;
+    const Attr& attr = cmd.attr;
+    const auto when = [&](std::uint32_t bit, bool good, std::size_t offset) {
+        check.require((cmd.mask & bit) == 0 || good, attr_offset(offset));
+    };
+    // LOCAL_WRITE and MW_BIND are no rights of a QP, but ib_core lets them through.
+    constexpr std::uint32_t kAccess = DINGO_ACC_LOCAL_WRITE | DINGO_ACC_REMOTE_WRITE |
+                                      DINGO_ACC_REMOTE_READ | DINGO_ACC_REMOTE_ATOMIC |
+                                      DINGO_ACC_MW_BIND;
+    constexpr std::uint32_t k24Bits = (1u << 24) - 1;
+    when(DINGO_QPM_RQ_PSN, attr.rq_psn <= k24Bits, offsetof(Attr, rq_psn));
+    when(DINGO_QPM_SQ_PSN, attr.sq_psn <= k24Bits, offsetof(Attr, sq_psn));
+    when(DINGO_QPM_DEST_QPN, attr.dest_qpn <= k24Bits, offsetof(Attr, dest_qpn));
+    when(DINGO_QPM_ACCESS, (attr.access & ~kAccess) == 0, offsetof(Attr, access));
+    when(DINGO_QPM_PATH_MTU, attr.path_mtu >= 1 && attr.path_mtu <= 5, offsetof(Attr, path_mtu));
+    when(DINGO_QPM_MAX_RD_ATOMIC, attr.max_rd_atomic <= kMaxRdAtomic,
+         offsetof(Attr, max_rd_atomic));
+    when(DINGO_QPM_MAX_DEST_RD_ATOMIC, attr.max_dest_rd_atomic <= kMaxRdAtomic,
+         offsetof(Attr, max_dest_rd_atomic));
+    when(DINGO_QPM_MIN_RNR_TIMER, attr.min_rnr_timer <= 31, offsetof(Attr, min_rnr_timer));
+    when(DINGO_QPM_TIMEOUT, attr.timeout <= 31, offsetof(Attr, timeout));
+    when(DINGO_QPM_RETRY_CNT, attr.retry_cnt <= 7, offsetof(Attr, retry_cnt));
+    when(DINGO_QPM_RNR_RETRY, attr.rnr_retry <= 7, offsetof(Attr, rnr_retry));
+    when(DINGO_QPM_PORT, attr.port == 1, offsetof(Attr, port));
+    when(DINGO_QPM_PKEY_INDEX, attr.pkey_index == 0, offsetof(Attr, pkey_index));
+    when(DINGO_QPM_EN_SQD_ASYNC_NOTIFY, attr.sqd_notify <= 1, offsetof(Attr, sqd_notify));
+    check.zero(attr.rsvd0, attr_offset(offsetof(Attr, rsvd0)));
+
+    if ((cmd.mask & DINGO_QPM_AV) != 0) {
+        const auto is_ipv4 = [](std::span<const std::uint8_t> gid) {
+            return std::ranges::all_of(gid.first(10), [](std::uint8_t b) { return b == 0; }) &&
+                   gid[10] == 0xff && gid[11] == 0xff;
+        };
+        const GidEntry* source = card.port.gid(attr.sgid_index);
+        check.require(source != nullptr, attr_offset(offsetof(Attr, sgid_index)))
+            .require(source == nullptr || is_ipv4(source->gid) == is_ipv4(attr.dgid),
+                     attr_offset(offsetof(Attr, dgid)))
+            .require(!is_multicast(mac_number(attr.dmac)), attr_offset(offsetof(Attr, dmac)))
+            .require(attr.flow_label < 1u << 20, attr_offset(offsetof(Attr, flow_label)))
+            .require(attr.udp_sport >= 0xc000, attr_offset(offsetof(Attr, udp_sport)))
+            .require(attr.sl <= 15, attr_offset(offsetof(Attr, sl)));
+    }
+    check.zero(attr.rsvd1, attr_offset(offsetof(Attr, rsvd1)));
+}
+
+/// Copies what the mask gives.
+void apply(dingo_qp_attr& to, const dingo_qp_attr& from, std::uint32_t mask) {
+    const auto copy = [&](std::uint32_t bit, auto member) {
+        if ((mask & bit) != 0) {
+            to.*member = from.*member;
+        }
+    };
+    using Attr = dingo_qp_attr;
+    copy(DINGO_QPM_QKEY, &Attr::qkey);
+    copy(DINGO_QPM_RQ_PSN, &Attr::rq_psn);
+    copy(DINGO_QPM_SQ_PSN, &Attr::sq_psn);
+    copy(DINGO_QPM_DEST_QPN, &Attr::dest_qpn);
+    copy(DINGO_QPM_ACCESS, &Attr::access);
+    copy(DINGO_QPM_PATH_MTU, &Attr::path_mtu);
+    copy(DINGO_QPM_MAX_RD_ATOMIC, &Attr::max_rd_atomic);
+    copy(DINGO_QPM_MAX_DEST_RD_ATOMIC, &Attr::max_dest_rd_atomic);
+    copy(DINGO_QPM_MIN_RNR_TIMER, &Attr::min_rnr_timer);
+    copy(DINGO_QPM_TIMEOUT, &Attr::timeout);
+    copy(DINGO_QPM_RETRY_CNT, &Attr::retry_cnt);
+    copy(DINGO_QPM_RNR_RETRY, &Attr::rnr_retry);
+    copy(DINGO_QPM_PORT, &Attr::port);
+    copy(DINGO_QPM_PKEY_INDEX, &Attr::pkey_index);
+    copy(DINGO_QPM_EN_SQD_ASYNC_NOTIFY, &Attr::sqd_notify);
+    if ((mask & DINGO_QPM_AV) != 0) {
+        std::ranges::copy(from.dgid, to.dgid);
+        std::ranges::copy(from.dmac, to.dmac);
+        to.sgid_index = from.sgid_index;
+        to.flow_label = from.flow_label;
+        to.udp_sport = from.udp_sport;
+        to.hop_limit = from.hop_limit;
+        to.tclass = from.tclass;
+        to.sl = from.sl;
+    }
+}
+
+}  // namespace
+
+AdminResult modify_qp(CardState& card, const AdminCommand& command) {
+    constexpr std::uint32_t kMask =
+        DINGO_QPM_STATE | DINGO_QPM_CUR_STATE | DINGO_QPM_EN_SQD_ASYNC_NOTIFY | DINGO_QPM_ACCESS |
+        DINGO_QPM_PKEY_INDEX | DINGO_QPM_PORT | DINGO_QPM_QKEY | DINGO_QPM_AV | DINGO_QPM_PATH_MTU |
+        DINGO_QPM_TIMEOUT | DINGO_QPM_RETRY_CNT | DINGO_QPM_RNR_RETRY | DINGO_QPM_RQ_PSN |
+        DINGO_QPM_MAX_RD_ATOMIC | DINGO_QPM_MIN_RNR_TIMER | DINGO_QPM_SQ_PSN |
+        DINGO_QPM_MAX_DEST_RD_ATOMIC | DINGO_QPM_DEST_QPN;
+    const auto cmd = command.as<Command>();
+    Qp* qp = card.find_qp(cmd.qpn);
+    if (qp == nullptr) {
+        return refuse(DINGO_ST_BAD_ID);
+    }
+    const bool new_state = (cmd.mask & DINGO_QPM_STATE) != 0;
+    const bool cur_state = (cmd.mask & DINGO_QPM_CUR_STATE) != 0;
+    // Only these can be left without the driver's doing, so only these may be named as current.
+    const bool cur_ok = cmd.cur_state >= DINGO_QPS_RTR && cmd.cur_state <= DINGO_QPS_SQE;
+    FieldCheck check;
+    check.flags(cmd.mask, kMask, offsetof(Command, mask))
+        .require(!cur_state || cur_ok, offsetof(Command, cur_state))
+        .require(!new_state || cmd.next_state <= DINGO_QPS_ERR, offsetof(Command, next_state))
+        .zero(cmd.rsvd, offsetof(Command, rsvd));
+    if (check.failed()) {
+        return check.result();
+    }
+    const QpState from = qp->state;
+    const QpState to = new_state ? static_cast<QpState>(cmd.next_state) : from;
+    if (cur_state && static_cast<QpState>(cmd.cur_state) != from) {
+        return refuse(DINGO_ST_BAD_STATE);
+    }
+    const auto transition = qp_transition(qp->type, from, to);
+    if (!transition) {
+        return refuse(DINGO_ST_BAD_STATE);
+    }
+    const std::uint32_t given = cmd.mask & ~static_cast<std::uint32_t>(DINGO_QPM_STATE);
+    check
+        .require((given & transition->required) == transition->required, offsetof(Command, mask))
+        .flags(given, transition->required | transition->optional, offsetof(Command, mask));
+    check_values(check, card, cmd);
+    if (check.failed()) {
+        return check.result();
+    }
+
+    if (to == QpState::kReset) {
+        qp->attr = dingo_qp_attr{};
+        card.memory.unbind_windows_of(*qp);
+    } else {
+        apply(qp->attr, cmd.attr, cmd.mask);
+    }
+    qp->state = to;
+    card.transport.qp_modified(*qp, from, cmd.mask);
+    return {};
+}
+
+}  // namespace dingo::model::commands

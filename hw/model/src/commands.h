@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The admin commands. execute_command() checks what is common to all; each handler checks every
+// field of its command before it changes anything.
+#pragma once
+
+#include "admin_command.h"
+#include "card_state.h"
+
+namespace dingo::model {
+
+/// Executes one command. Unknown opcodes, reserved header bytes and bytes behind the command's
+/// structure are refused here.
+AdminResult execute_command(CardState& card, const AdminCommand& command);
+
+namespace commands {
+
+AdminResult nop(CardState& card, const AdminCommand& command);
+AdminResult query_device(CardState& card, const AdminCommand& command);
+AdminResult query_stats(CardState& card, const AdminCommand& command);
+
+AdminResult set_port(CardState& card, const AdminCommand& command);
+AdminResult set_mac(CardState& card, const AdminCommand& command);
+AdminResult set_gid(CardState& card, const AdminCommand& command);
+
+AdminResult create_eq(CardState& card, const AdminCommand& command);
+AdminResult destroy_eq(CardState& card, const AdminCommand& command);
+
+AdminResult create_cq(CardState& card, const AdminCommand& command);
+AdminResult destroy_cq(CardState& card, const AdminCommand& command);
+AdminResult resize_cq(CardState& card, const AdminCommand& command);
+
+AdminResult create_mr(CardState& card, const AdminCommand& command);
+AdminResult destroy_mr(CardState& card, const AdminCommand& command);
+AdminResult rereg_mr(CardState& card, const AdminCommand& command);
+AdminResult pause_mr(CardState& card, const AdminCommand& command);
+
+AdminResult create_qp(CardState& card, const AdminCommand& command);
+AdminResult destroy_qp(CardState& card, const AdminCommand& command);
+AdminResult modify_qp(CardState& card, const AdminCommand& command);
+AdminResult query_qp(CardState& card, const AdminCommand& command);
+
+AdminResult create_srq(CardState& card, const AdminCommand& command);
+AdminResult destroy_srq(CardState& card, const AdminCommand& command);
+AdminResult modify_srq(CardState& card, const AdminCommand& command);
+AdminResult query_srq(CardState& card, const AdminCommand& command);
+
+AdminResult create_eth(CardState& card, const AdminCommand& command);
+AdminResult destroy_eth(CardState& card, const AdminCommand& command);
+
+}  // namespace commands
+}  // namespace dingo::model

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Doorbells: which object, from its own page.
+#include "card.h"
+
+namespace dingo::model {
+namespace {
+
+/// Bits of word0 that a type uses besides object and type.
+constexpr std::uint32_t extra_bits(std::uint32_t type) {
+    switch (type) {
+        case DINGO_DB_CQ:
+            return DINGO_DOORBELL_WORD0_ARM_SOLICITED_MASK | DINGO_DOORBELL_WORD0_ARM_SN_MASK;
+        case DINGO_DB_EQ:
+            return DINGO_DOORBELL_WORD0_ARM_MASK;
+        default:
+            return 0;
+    }
+}
+
+}  // namespace
+
+void Card::doorbell(std::uint32_t page, std::uint32_t word0, std::uint32_t index) {
+    if (!ring(page, word0, index)) {
+        card_.count(DINGO_CARD_DB_DROPPED);
+    }
+}
+
+/// False: no such object, another page, or an index that the ring cannot have.
+bool Card::ring(std::uint32_t page, std::uint32_t word0, std::uint32_t index) {
+    const std::uint32_t type = DINGO_GET(DINGO_DOORBELL_WORD0_TYPE_MASK, word0);
+    const std::uint32_t object = DINGO_GET(DINGO_DOORBELL_WORD0_OBJECT_MASK, word0);
+    const std::uint32_t known = DINGO_DOORBELL_WORD0_TYPE_MASK |
+                                DINGO_DOORBELL_WORD0_OBJECT_MASK | extra_bits(type);
+    if ((word0 & ~known) != 0) {
+        return false;
+    }
+    switch (type) {
+        case DINGO_DB_SQ:
+        case DINGO_DB_RQ: {
+            Qp* qp = state_->find_qp(object);
+            if (qp == nullptr || qp->db_page != page) {
+                return false;
+            }
+            if (type == DINGO_DB_SQ) {
+                state_->transport.sq_doorbell(*qp, index);
+            } else {
+                state_->transport.rq_doorbell(*qp, index);
+            }
+            return true;
+        }
+        case DINGO_DB_CQ: {
+            CompletionQueue* cq = state_->cqs.find(object);
+            if (cq == nullptr || cq->db_page != page) {
+                return false;
+            }
+            cq->doorbell(card_, word0, index);
+            return true;
+        }
+        case DINGO_DB_SRQ: {
+            SharedReceiveQueue* srq = state_->srqs.find(object);
+            if (srq == nullptr || srq->db_page != page) {
+                return false;
+            }
+            state_->transport.srq_doorbell(*srq, index);
+            return true;
+        }
+        case DINGO_DB_EQ: {
+            EventQueue* eq = state_->eqs.find(object);
+            return eq != nullptr && page == DINGO_DB_PAGE_KERNEL &&
+                   eq->doorbell(card_, (word0 & DINGO_DOORBELL_WORD0_ARM_MASK) != 0, index);
+        }
+        case DINGO_DB_ETH_TX:
+        case DINGO_DB_ETH_RX:
+            return page == DINGO_DB_PAGE_KERNEL &&
+                   state_->ethernet.doorbell(type == DINGO_DB_ETH_TX ? DINGO_ETH_TX : DINGO_ETH_RX,
+                                             object, index);
+        default:
+            return false;
+    }
+}
+
+}  // namespace dingo::model

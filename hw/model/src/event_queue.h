@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Event queues: a ring of struct eqe in host memory with one MSI-X vector.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <unordered_set>
+
+#include "ring_memory.h"
+
+namespace dingo::model {
+
+/// One EQ. Events that find no room wait in the card, each (kind, id) at most once, so that a host
+/// that never consumes cannot make the card grow.
+class EventQueue {
+  public:
+    std::uint32_t eqn = 0;
+    std::uint32_t users = 0;  ///< CQs whose completion events come here
+
+    RingMemory::Result attach(CardContext& card, const dingo_cmd_create_eq& command);
+
+    void post(CardContext& card, std::uint8_t kind, std::uint32_t id, std::uint32_t data = 0);
+
+    /// Doorbell DB_EQ: consumer index, arming. False, with nothing changed: a consumer index that
+    /// the ring cannot have.
+    bool doorbell(CardContext& card, bool arm, std::uint32_t consumer);
+
+    /// The object is gone: drops a waiting event about it.
+    void forget(std::uint8_t kind, std::uint32_t id);
+
+  private:
+    struct Event {
+        std::uint8_t kind;
+        std::uint32_t id;
+        std::uint32_t data;
+        [[nodiscard]] std::uint64_t name() const noexcept {
+            return std::uint64_t{kind} << 32 | id;
+        }
+    };
+    [[nodiscard]] bool full() const noexcept { return producer_ - consumer_ == 1u << log_size_; }
+    void write(CardContext& card, const Event& event);
+    void interrupt(CardContext& card);
+
+    RingMemory ring_;
+    unsigned log_size_ = 0;
+    unsigned vector_ = 0;
+    std::uint32_t producer_ = 0;
+    std::uint32_t consumer_ = 0;
+    bool armed_ = false;
+    bool error_ = false;  // the ring could not be written: events are lost, as the host chose
+    std::deque<Event> waiting_;
+    std::unordered_set<std::uint64_t> waiting_names_;
+};
+
+/// Where asynchronous events go: the EQ with flag ASYNC while there is one.
+struct AsyncEvents {
+    EventQueue* queue = nullptr;
+
+    void post(CardContext& card, std::uint8_t kind, std::uint32_t id, std::uint32_t data = 0) const {
+        if (queue != nullptr) {
+            queue->post(card, kind, id, data);
+        }
+    }
+    void forget(std::uint8_t kind, std::uint32_t id) const {
+        if (queue != nullptr) {
+            queue->forget(kind, id);
+        }
+    }
+};
+
+}  // namespace dingo::model

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Key checks, access through granted ranges, and what the admin commands do to regions.
+#include <algorithm>
+
+#include "memory_table_impl.h"
+#include "qp.h"
+
+namespace dingo::model {
+
+MemoryTable::MemoryTable(CardContext& card) : impl_(std::make_unique<Impl>(card)) {}
+MemoryTable::~MemoryTable() = default;
+
+KeyVerdict MemoryTable::check(const Qp& qp, std::uint32_t key, std::uint64_t address,
+                              std::uint64_t length, std::uint32_t access, MemoryRange& range) {
+    return check(qp, qp.pdn, key, address, length, access, range);
+}
+
+KeyVerdict MemoryTable::check(const Qp& qp, std::uint32_t pdn, std::uint32_t key,
+                              std::uint64_t address, std::uint64_t length, std::uint32_t access,
+                              MemoryRange& range) {
+    range = MemoryRange{};
+    if (length == 0) {
+        return KeyVerdict::kOk;  // touches nothing and needs no key
+    }
+    MemoryRegion* region = impl_->find(key);
+    if (region == nullptr) {
+        return KeyVerdict::kNoKey;
+    }
+    if (region->pdn != pdn) {
+        return KeyVerdict::kWrongPd;
+    }
+    if (region->state == MemoryRegion::State::kFree) {
+        return KeyVerdict::kState;
+    }
+    if ((region->access & access) != access ||
+        (region->kind == MemoryRegion::Kind::kPhys && !qp.privileged)) {
+        return KeyVerdict::kNoAccess;
+    }
+    std::uint64_t base = 0;
+    MemoryRegion* target = region;
+    if (region->is_window()) {
+        // A window is a remote key only, and one of type 2 belongs to the QP that bound it.
+        if ((access & kRemoteAccess) == 0 ||
+            (region->kind == MemoryRegion::Kind::kMw2 && region->bound_qpn != qp.qpn)) {
+            return KeyVerdict::kNoAccess;
+        }
+        target = region->target;
+        base = region->target_offset;
+    }
+    if (!region->contains(address, length)) {
+        return KeyVerdict::kBounds;
+    }
+    if (target->state == MemoryRegion::State::kPaused) {
+        return KeyVerdict::kPaused;
+    }
+    range = MemoryRange{target, base + (address - region->iova), length};
+    return KeyVerdict::kOk;
+}
+
+bool MemoryTable::read(const MemoryRange& range, std::uint64_t at, std::span<std::byte> data) {
+    if (at > range.length || data.size() > range.length - at) {
+        return false;
+    }
+    std::uint64_t offset = range.offset + at;
+    while (!data.empty()) {
+        std::uint64_t bus = 0;
+        std::uint64_t contiguous = 0;
+        if (!range.region->pages.translate(impl_->card, offset, bus, contiguous)) {
+            return false;
+        }
+        const std::size_t piece = std::min<std::uint64_t>(data.size(), contiguous);
+        if (!impl_->card.dma_read(bus, data.first(piece))) {
+            return false;
+        }
+        offset += piece;
+        data = data.subspan(piece);
+    }
+    return true;
+}
+
+bool MemoryTable::write(const MemoryRange& range, std::uint64_t at,
+                        std::span<const std::byte> data) {
+    if (at > range.length || data.size() > range.length - at) {
+        return false;
+    }
+    std::uint64_t offset = range.offset + at;
+    while (!data.empty()) {
+        std::uint64_t bus = 0;
+        std::uint64_t contiguous = 0;
+        if (!range.region->pages.translate(impl_->card, offset, bus, contiguous)) {
+            return false;
+        }
+        const std::size_t piece = std::min<std::uint64_t>(data.size(), contiguous);
+        if (!impl_->card.dma_write(bus, data.first(piece))) {
+            return false;
+        }
+        offset += piece;
+        data = data.subspan(piece);
+    }
+    return true;
+}
+
+void MemoryTable::Impl::create(const dingo_cmd_create_mr& command) {
+    auto region = std::make_unique<MemoryRegion>();
+    region->key = command.key;
+    region->pdn = command.pdn;
+    region->access = command.access;
+    region->kind = static_cast<MemoryRegion::Kind>(command.kind);
+    switch (region->kind) {
+        case MemoryRegion::Kind::kMr:
+        case MemoryRegion::Kind::kPhys:
+            region->iova = command.iova;
+            region->length = command.length;
+            region->pages.assign(command.mem, command.length);
+            break;
+        case MemoryRegion::Kind::kFrwr:
+            region->state = MemoryRegion::State::kFree;
+            region->frwr_pages = static_cast<std::uint32_t>(command.length >> 12);
+            break;
+        case MemoryRegion::Kind::kMw1:
+        case MemoryRegion::Kind::kMw2:
+            region->state = MemoryRegion::State::kFree;
+            break;
+    }
+    const std::uint32_t index = key_index(command.key);
+    if (index >= regions.size()) {
+        regions.resize(index + 1);
+    }
+    regions[index] = std::move(region);
+}
+
+void MemoryTable::Impl::reregister(MemoryRegion& region, const dingo_cmd_create_mr& command) {
+    region.key = command.key;
+    region.pdn = command.pdn;
+    region.access = command.access;
+    region.state = MemoryRegion::State::kValid;
+    region.iova = command.iova;
+    region.length = command.length;
+    region.pages.assign(command.mem, command.length);
+}
+
+void MemoryTable::Impl::destroy(MemoryRegion& region) {
+    if (region.is_window()) {
+        unbind(region);
+    }
+    regions[key_index(region.key)].reset();
+}
+
+}  // namespace dingo::model

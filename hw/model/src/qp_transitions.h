@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Which MODIFY_QP is allowed: the same table as ib_modify_qp_is_ok() of the kernel's ib_core, without
+// alternate paths and path migration, which the contract does not have.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "qp.h"
+
+namespace dingo::model {
+
+/// Attributes of one transition, as masks of enum qpm (without STATE).
+struct QpTransition {
+    std::uint32_t required = 0;
+    std::uint32_t optional = 0;
+};
+
+/// The transition of a QP of type `type`, or nothing when there is none.
+std::optional<QpTransition> qp_transition(QpType type, QpState from, QpState to);
+
+}  // namespace dingo::model
