@@ -8,4 +8,50 @@
 
 #include <linux/version.h>
 
+/*
+ * The grace period of a devlink health reporter: an argument of create, later
+ * a member of the ops.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+#define DINGO_REPORTER_GRACE(ms) .default_graceful_period = (ms),
+#define dingo_reporter_create(devlink, ops, grace, priv) \
+	devlink_health_reporter_create(devlink, ops, priv)
+#else
+#define DINGO_REPORTER_GRACE(ms)
+#define dingo_reporter_create(devlink, ops, grace, priv) \
+	devlink_health_reporter_create(devlink, ops, grace, priv)
+#endif
+
+/* ---- dma-buf: move_notify() was renamed; so was the exporter's call. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
+#define DINGO_MOVE_NOTIFY invalidate_mappings
+#define dingo_dma_buf_moved(buf) dma_buf_invalidate_mappings(buf)
+#define DINGO_DMA_BUF_NS "DMA_BUF"
+#else
+#define DINGO_MOVE_NOTIFY move_notify
+#define dingo_dma_buf_moved(buf) dma_buf_move_notify(buf)
+#define DINGO_DMA_BUF_NS DMA_BUF
+#endif
+
+/* ---- verbs: a DMA handle argument for MRs, CQ operations of users apart
+ * from the kernel's, port events sent by ib_core.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
+#define DINGO_DMAH_ARG struct ib_dmah *dmah,
+#define DINGO_DMAH_GIVEN (dmah != NULL)
+#define DINGO_CQE_COUNT unsigned int
+#define DINGO_RESIZE_CQ_OP resize_user_cq
+#define DINGO_CORE_SENDS_PORT_EVENTS true
+#define dingo_umem_get(ibdev, addr, size, access) \
+	ib_umem_get_va(ibdev, addr, size, access)
+#else
+#define DINGO_DMAH_ARG
+#define DINGO_DMAH_GIVEN false
+#define DINGO_CQE_COUNT int
+#define DINGO_RESIZE_CQ_OP resize_cq
+#define DINGO_CORE_SENDS_PORT_EVENTS false
+#define dingo_umem_get(ibdev, addr, size, access) \
+	ib_umem_get(ibdev, addr, size, access)
+#endif
+
 #endif

@@ -22,6 +22,10 @@
 
 #define DINGO_DRV_NAME "dingo"
 
+/* Register VERSION */
+#define DINGO_VERSION_MAJOR_MASK 0xffff0000U
+#define DINGO_VERSION_MINOR_MASK 0x0000ffffU
+
 struct devlink;
 struct devlink_health_reporter;
 struct dingo_admin;
@@ -62,6 +66,8 @@ void dingo_db_space_init(struct dingo_dev *dev, struct dingo_db_space *space,
 			 bool kernel);
 void dingo_db_space_destroy(struct dingo_db_space *space);
 int dingo_db_alloc(struct dingo_db_space *space, struct dingo_db *db);
+int dingo_db_alloc_pair(struct dingo_db_space *space, struct dingo_db *first,
+			struct dingo_db *second);
 void dingo_db_free(struct dingo_db_space *space, struct dingo_db *db);
 void dingo_db_ring(struct dingo_dev *dev, const struct dingo_db *db, u32 word0,
 		   u32 index);
@@ -129,12 +135,14 @@ int dingo_ring_mmap(const struct dingo_ring *ring, struct vm_area_struct *vma);
 
 int dingo_admin_init(struct dingo_dev *dev);
 void dingo_admin_cleanup(struct dingo_dev *dev);
-int dingo_admin_start(struct dingo_dev *dev);
+void dingo_admin_start(struct dingo_dev *dev);
 void dingo_admin_stop(struct dingo_dev *dev);
 void dingo_admin_fail_all(struct dingo_dev *dev);
 void dingo_admin_irq(struct dingo_dev *dev);
-int dingo_admin_exec(struct dingo_dev *dev, u16 opcode, void *cmd,
+int dingo_admin_exec(struct dingo_dev *dev, u16 opcode, const void *cmd,
 		     size_t cmd_size, u64 *result);
+void *dingo_admin_out_get(struct dingo_dev *dev, dma_addr_t *addr);
+void dingo_admin_out_put(struct dingo_dev *dev);
 
 /* ------------------------------------------------------------ dingo_cmd.c */
 
@@ -205,10 +213,10 @@ struct dingo_eq {
 	u32 eqn;
 	u16 vector; /* MSI-X */
 	u8 log_size;
-	bool async;
 	bool created; /* exists on the card */
 	u32 consumer;
-	u64 events;
+	u64 events; /* taken so far */
+	char irq_name[40];
 };
 
 int dingo_eq_init(struct dingo_dev *dev);
@@ -223,22 +231,26 @@ void dingo_async_sync(struct dingo_dev *dev);
 /* ---------------------------------------------------------- dingo_reset.c */
 
 enum dingo_state {
-	DINGO_STATE_DOWN, /* probing, resetting or removing */
+	DINGO_STATE_DOWN, /* probing, or between down and up of a reset */
 	DINGO_STATE_UP,
 	DINGO_STATE_FAILED, /* no command is possible until a reset */
 };
 
-void dingo_fail(struct dingo_dev *dev, const char *why);
-bool dingo_check_alive(struct dingo_dev *dev);
-int dingo_reset(struct dingo_dev *dev);
-int dingo_wait_ready(struct dingo_dev *dev);
 void dingo_reset_init(struct dingo_dev *dev);
 void dingo_reset_cleanup(struct dingo_dev *dev);
-void dingo_health_start(struct dingo_dev *dev);
-void dingo_health_stop(struct dingo_dev *dev);
+void dingo_fail(struct dingo_dev *dev, const char *why);
+bool dingo_check_alive(struct dingo_dev *dev);
+int dingo_reset_card(struct dingo_dev *dev);
+void dingo_down(struct dingo_dev *dev);
+int dingo_up(struct dingo_dev *dev);
+int dingo_recover(struct dingo_dev *dev);
+void dingo_set_up(struct dingo_dev *dev);
 extern const struct pci_error_handlers dingo_err_handlers;
 
 /* ----------------------------------------------------------- dingo_main.c */
+
+int dingo_start(struct dingo_dev *dev);
+void dingo_stop(struct dingo_dev *dev);
 
 /* One card. Lifetime: probe to remove (it is the private part of @devlink). */
 struct dingo_dev {
@@ -256,6 +268,7 @@ struct dingo_dev {
 	/* Interrupts: vector 0 = admin and async; see dingo_eq.c. */
 	unsigned int num_vectors; /* MSI-X vectors that we have */
 	unsigned int num_comp_vectors; /* completion EQs, >= 1 */
+	char irq_name[40]; /* of vector 0 */
 
 	struct dingo_admin *admin;
 
@@ -274,10 +287,11 @@ struct dingo_dev {
 
 	enum dingo_state state; /* written under state_lock */
 	spinlock_t state_lock;
-	bool gone; /* unplugged: never comes back */
-	struct mutex reset_lock; /* serializes reset, recovery and removal */
-	const char *fail_reason;
-	struct workqueue_struct *wq;
+	const char *fail_reason; /* of the last failure, or NULL */
+	bool gone; /* unplugged or about to be removed: no recovery */
+	u32 resets; /* register RESETS, as we know it */
+	struct mutex reset_lock; /* serializes down, up and removal */
+	bool running; /* between up and down; under reset_lock */
 	struct work_struct recover_work;
 	struct delayed_work health_work;
 };
@@ -317,9 +331,10 @@ static inline void dingo_write64(struct dingo_dev *dev, u32 reg, u64 value)
 
 int dingo_netdev_register(struct dingo_dev *dev);
 void dingo_netdev_unregister(struct dingo_dev *dev);
-void dingo_netdev_suspend(struct dingo_dev *dev);
-void dingo_netdev_resume(struct dingo_dev *dev);
+void dingo_netdev_detach(struct dingo_dev *dev);
+int dingo_netdev_attach(struct dingo_dev *dev);
 void dingo_netdev_link(struct dingo_dev *dev, bool up);
+void dingo_netdev_tick(struct dingo_dev *dev);
 extern const struct ethtool_ops dingo_ethtool_ops;
 
 /* -------------------------------------------------------- dingo_devlink.c */
@@ -327,7 +342,8 @@ extern const struct ethtool_ops dingo_ethtool_ops;
 extern const struct devlink_ops dingo_devlink_ops;
 void dingo_devlink_register(struct dingo_dev *dev);
 void dingo_devlink_unregister(struct dingo_dev *dev);
-void dingo_devlink_fatal(struct dingo_dev *dev);
+void dingo_devlink_report(struct dingo_dev *dev);
+void dingo_build_string(struct dingo_dev *dev, char *text, size_t size);
 
 /* ------------------------------------------------------------- dingo_ib.c */
 

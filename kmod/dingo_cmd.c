@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * One function per admin command. What they return: dingo.h.
+ */
+#include <linux/etherdevice.h>
+
+#include "dingo.h"
+
+/* enum: cmd_query_stats.scope */
+#define DINGO_SCOPE_CARD 0
+#define DINGO_SCOPE_QP 1
+
+/*
+ * A failed card has lost the object and its DMA is off, so the caller may
+ * free what it gave the card.
+ */
+static int dingo_cmd_destroy(struct dingo_dev *dev, u16 opcode, u32 id)
+{
+	struct dingo_cmd_destroy cmd = { .id = cpu_to_le32(id) };
+	int err;
+
+	err = dingo_admin_exec(dev, opcode, &cmd, sizeof(cmd), NULL);
+	if (err == -EIO && !dingo_is_up(dev))
+		return 0;
+	if (err && err != -EBUSY) /* e.g. a region with windows: no fault */
+		dev_warn_ratelimited(&dev->pdev->dev,
+				     "destroy command 0x%02x of 0x%x: error %d\n",
+				     opcode, id, err);
+	return err;
+}
+
+/**
+ * dingo_cmd_nop() - a command that only completes
+ * @dev: the card
+ */
+int dingo_cmd_nop(struct dingo_dev *dev)
+{
+	struct dingo_admin_hdr cmd = {};
+
+	return dingo_admin_exec(dev, DINGO_OP_NOP, &cmd, sizeof(cmd), NULL);
+}
+
+/**
+ * dingo_cmd_query_device() - read the card's limits
+ * @dev: the card
+ * @limits: the result
+ */
+int dingo_cmd_query_device(struct dingo_dev *dev, struct dingo_limits *limits)
+{
+	struct dingo_cmd_query_device cmd = {
+		.out_len = cpu_to_le32(sizeof(*limits)),
+	};
+	dma_addr_t addr;
+	void *out;
+	int err;
+
+	out = dingo_admin_out_get(dev, &addr);
+	cmd.out_addr = cpu_to_le64(addr);
+	err = dingo_admin_exec(dev, DINGO_OP_QUERY_DEVICE, &cmd, sizeof(cmd),
+			       NULL);
+	if (!err)
+		memcpy(limits, out, sizeof(*limits));
+	dingo_admin_out_put(dev);
+	return err;
+}
+
+static int dingo_cmd_query_stats(struct dingo_dev *dev, u32 scope, u32 id,
+				 u64 *values, u32 num)
+{
+	u32 bytes = min_t(u32, num * sizeof(__le64), PAGE_SIZE);
+	struct dingo_cmd_query_stats cmd = {
+		.out_len = cpu_to_le32(bytes),
+		.scope = cpu_to_le32(scope),
+		.id = cpu_to_le32(id),
+	};
+	dma_addr_t addr;
+	__le64 *out;
+	int err;
+	u32 n;
+
+	memset(values, 0, num * sizeof(*values));
+	out = dingo_admin_out_get(dev, &addr);
+	cmd.out_addr = cpu_to_le64(addr);
+	err = dingo_admin_exec(dev, DINGO_OP_QUERY_STATS, &cmd, sizeof(cmd),
+			       NULL);
+	for (n = 0; !err && n < bytes / sizeof(*out); n++)
+		values[n] = le64_to_cpu(out[n]);
+	dingo_admin_out_put(dev);
+	return err;
+}
+
+/**
+ * dingo_cmd_query_card_stats() - read the counters of scope CARD
+ * @dev: the card
+ * @values: the result, in the order of enum dingo_card_counter
+ * @num: how many; those that the card lacks are 0
+ */
+int dingo_cmd_query_card_stats(struct dingo_dev *dev, u64 *values, u32 num)
+{
+	return dingo_cmd_query_stats(dev, DINGO_SCOPE_CARD, 0, values, num);
+}
+
+/**
+ * dingo_cmd_query_qp_stats() - read the counters of a QP
+ * @dev: the card
+ * @qpn: the QP
+ * @values: the result, in the order of enum dingo_qp_counter
+ * @num: how many; those that the card lacks are 0
+ */
+int dingo_cmd_query_qp_stats(struct dingo_dev *dev, u32 qpn, u64 *values,
+			     u32 num)
+{
+	return dingo_cmd_query_stats(dev, DINGO_SCOPE_QP, qpn, values, num);
+}
+
+/**
+ * dingo_cmd_set_port() - set the port up
+ * @dev: the card
+ * @flags: DINGO_CMD_SET_PORT_FLAGS_*
+ * @mtu: of the netdev, bytes
+ */
+int dingo_cmd_set_port(struct dingo_dev *dev, u32 flags, u32 mtu)
+{
+	struct dingo_cmd_set_port cmd = {
+		.flags = cpu_to_le32(flags),
+		.mtu = cpu_to_le32(mtu),
+	};
+
+	return dingo_admin_exec(dev, DINGO_OP_SET_PORT, &cmd, sizeof(cmd),
+				NULL);
+}
+
+/**
+ * dingo_cmd_set_mac() - set one entry of the address table
+ * @dev: the card
+ * @index: which; 0 is the port's own address
+ * @mac: the address, or NULL to clear the entry
+ */
+int dingo_cmd_set_mac(struct dingo_dev *dev, u32 index, const u8 *mac)
+{
+	struct dingo_cmd_set_mac cmd = {
+		.index = cpu_to_le32(index),
+		.valid = !!mac,
+	};
+
+	if (mac)
+		ether_addr_copy(cmd.mac, mac);
+	return dingo_admin_exec(dev, DINGO_OP_SET_MAC, &cmd, sizeof(cmd), NULL);
+}
+
+/**
+ * dingo_cmd_set_gid() - set one entry of the GID table
+ * @dev: the card
+ * @index: which
+ * @gid: 16 bytes in wire order, or NULL to clear the entry
+ * @mac: source MAC
+ * @vlan: VLAN id, or DINGO_VLAN_NONE
+ */
+int dingo_cmd_set_gid(struct dingo_dev *dev, u32 index, const u8 *gid,
+		      const u8 *mac, u16 vlan)
+{
+	struct dingo_cmd_set_gid cmd = {
+		.index = cpu_to_le32(index),
+		.valid = !!gid,
+	};
+	int err;
+
+	if (gid) {
+		memcpy(cmd.gid, gid, sizeof(cmd.gid));
+		memcpy(cmd.mac, mac, sizeof(cmd.mac));
+		cmd.vlan = cpu_to_le16(vlan);
+	}
+	err = dingo_admin_exec(dev, DINGO_OP_SET_GID, &cmd, sizeof(cmd), NULL);
+	if (!gid && err == -EIO && !dingo_is_up(dev))
+		return 0; /* as dingo_cmd_destroy() */
+	return err;
+}
+
+/**
+ * dingo_cmd_create_eq() - make an event queue
+ * @dev: the card
+ * @eqn: its number
+ * @vector: MSI-X vector that it raises
+ * @log_size: log2 of entries
+ * @flags: DINGO_CMD_CREATE_EQ_FLAGS_*
+ * @ring: its memory, zeroed
+ */
+int dingo_cmd_create_eq(struct dingo_dev *dev, u32 eqn, u16 vector, u8 log_size,
+			u8 flags, const struct dingo_mem *ring)
+{
+	struct dingo_cmd_create_eq cmd = {
+		.eqn = cpu_to_le32(eqn),
+		.vector = cpu_to_le16(vector),
+		.log_size = log_size,
+		.flags = flags,
+		.ring = *ring,
+	};
+
+	return dingo_admin_exec(dev, DINGO_OP_CREATE_EQ, &cmd, sizeof(cmd),
+				NULL);
+}
+
+/**
+ * dingo_cmd_destroy_eq() - remove an event queue
+ * @dev: the card
+ * @eqn: its number
+ */
+int dingo_cmd_destroy_eq(struct dingo_dev *dev, u32 eqn)
+{
+	return dingo_cmd_destroy(dev, DINGO_OP_DESTROY_EQ, eqn);
+}
+
+/**
+ * dingo_cmd_create_cq() - make a completion queue
+ * @dev: the card
+ * @cqn: its number, from dingo_cq_add()
+ * @eqn: EQ of its events, from dingo_cq_add()
+ * @db_page: page that its doorbells come from
+ * @log_size: log2 of entries
+ * @ring: its memory, zeroed
+ */
+int dingo_cmd_create_cq(struct dingo_dev *dev, u32 cqn, u32 eqn, u32 db_page,
+			u8 log_size, const struct dingo_mem *ring)
+{
+	struct dingo_cmd_create_cq cmd = {
+		.cqn = cpu_to_le32(cqn),
+		.eqn = cpu_to_le32(eqn),
+		.db_page = cpu_to_le32(db_page),
+		.log_size = log_size,
+		.ring = *ring,
+	};
+
+	return dingo_admin_exec(dev, DINGO_OP_CREATE_CQ, &cmd, sizeof(cmd),
+				NULL);
+}
+
+/**
+ * dingo_cmd_resize_cq() - move a completion queue to another ring
+ * @dev: the card
+ * @cqn: its number
+ * @log_size: log2 of entries of the new ring
+ * @ring: the new ring, zeroed
+ * @switch_index: the old ring holds entries up to this index
+ */
+int dingo_cmd_resize_cq(struct dingo_dev *dev, u32 cqn, u8 log_size,
+			const struct dingo_mem *ring, u32 *switch_index)
+{
+	struct dingo_cmd_create_cq cmd = {
+		.cqn = cpu_to_le32(cqn),
+		.log_size = log_size,
+		.ring = *ring,
+	};
+	u64 result[ARRAY_SIZE(((struct dingo_admin_cpl *)0)->result)];
+	int err;
+
+	err = dingo_admin_exec(dev, DINGO_OP_RESIZE_CQ, &cmd, sizeof(cmd),
+			       result);
+	if (!err)
+		*switch_index = result[0];
+	return err;
+}
+
+/**
+ * dingo_cmd_destroy_cq() - remove a completion queue
+ * @dev: the card
+ * @cqn: its number
+ */
+int dingo_cmd_destroy_cq(struct dingo_dev *dev, u32 cqn)
+{
+	return dingo_cmd_destroy(dev, DINGO_OP_DESTROY_CQ, cqn);
+}
+
+/**
+ * dingo_cmd_create_mr() - make a memory region or window
+ * @dev: the card
+ * @cmd: the command
+ */
+int dingo_cmd_create_mr(struct dingo_dev *dev, struct dingo_cmd_create_mr *cmd)
+{
+	return dingo_admin_exec(dev, DINGO_OP_CREATE_MR, cmd, sizeof(*cmd),
+				NULL);
+}
+
+/**
+ * dingo_cmd_rereg_mr() - replace what a memory region is
+ * @dev: the card
+ * @cmd: the command; old_key names the region
+ */
+int dingo_cmd_rereg_mr(struct dingo_dev *dev, struct dingo_cmd_create_mr *cmd)
+{
+	return dingo_admin_exec(dev, DINGO_OP_REREG_MR, cmd, sizeof(*cmd),
+				NULL);
+}
+
+/**
+ * dingo_cmd_pause_mr() - stop all access to a memory region for a while
+ * @dev: the card
+ * @key: its key; no access is in flight when this returns 0
+ */
+int dingo_cmd_pause_mr(struct dingo_dev *dev, u32 key)
+{
+	return dingo_cmd_destroy(dev, DINGO_OP_PAUSE_MR, key);
+}
+
+/**
+ * dingo_cmd_destroy_mr() - remove a memory region or window
+ * @dev: the card
+ * @key: its key
+ */
+int dingo_cmd_destroy_mr(struct dingo_dev *dev, u32 key)
+{
+	return dingo_cmd_destroy(dev, DINGO_OP_DESTROY_MR, key);
+}
+
+/**
+ * dingo_cmd_create_qp() - make a queue pair
+ * @dev: the card
+ * @cmd: the command
+ */
+int dingo_cmd_create_qp(struct dingo_dev *dev, struct dingo_cmd_create_qp *cmd)
+{
+	return dingo_admin_exec(dev, DINGO_OP_CREATE_QP, cmd, sizeof(*cmd),
+				NULL);
+}
+
+/**
+ * dingo_cmd_modify_qp() - change a queue pair's attributes and state
+ * @dev: the card
+ * @cmd: the command
+ */
+int dingo_cmd_modify_qp(struct dingo_dev *dev, struct dingo_cmd_modify_qp *cmd)
+{
+	return dingo_admin_exec(dev, DINGO_OP_MODIFY_QP, cmd, sizeof(*cmd),
+				NULL);
+}
+
+/**
+ * dingo_cmd_query_qp() - read a queue pair's attributes and state
+ * @dev: the card
+ * @qpn: its number
+ * @info: the result
+ */
+int dingo_cmd_query_qp(struct dingo_dev *dev, u32 qpn,
+		       struct dingo_qp_info *info)
+{
+	struct dingo_cmd_query_qp cmd = { .qpn = cpu_to_le32(qpn) };
+	dma_addr_t addr;
+	void *out;
+	int err;
+
+	out = dingo_admin_out_get(dev, &addr);
+	cmd.out_addr = cpu_to_le64(addr);
+	err = dingo_admin_exec(dev, DINGO_OP_QUERY_QP, &cmd, sizeof(cmd), NULL);
+	if (!err)
+		memcpy(info, out, sizeof(*info));
+	dingo_admin_out_put(dev);
+	return err;
+}
+
+/**
+ * dingo_cmd_destroy_qp() - remove a queue pair
+ * @dev: the card
+ * @qpn: its number
+ */
+int dingo_cmd_destroy_qp(struct dingo_dev *dev, u32 qpn)
+{
+	return dingo_cmd_destroy(dev, DINGO_OP_DESTROY_QP, qpn);
+}
+
+/**
+ * dingo_cmd_create_srq() - make a shared receive queue
+ * @dev: the card
+ * @cmd: the command
+ */
+int dingo_cmd_create_srq(struct dingo_dev *dev,
+			 struct dingo_cmd_create_srq *cmd)
+{
+	return dingo_admin_exec(dev, DINGO_OP_CREATE_SRQ, cmd, sizeof(*cmd),
+				NULL);
+}
+
+/**
+ * dingo_cmd_modify_srq() - arm the limit event of a shared receive queue
+ * @dev: the card
+ * @srqn: its number
+ * @limit: event when fewer entries are left; 0 disarms
+ */
+int dingo_cmd_modify_srq(struct dingo_dev *dev, u32 srqn, u32 limit)
+{
+	struct dingo_cmd_modify_srq cmd = {
+		.srqn = cpu_to_le32(srqn),
+		.limit = cpu_to_le32(limit),
+	};
+
+	return dingo_admin_exec(dev, DINGO_OP_MODIFY_SRQ, &cmd, sizeof(cmd),
+				NULL);
+}
+
+/**
+ * dingo_cmd_query_srq() - read a shared receive queue's state
+ * @dev: the card
+ * @srqn: its number
+ * @limit: armed limit, 0 once it fired
+ * @available: entries
+ */
+int dingo_cmd_query_srq(struct dingo_dev *dev, u32 srqn, u32 *limit,
+			u32 *available)
+{
+	struct dingo_cmd_destroy cmd = { .id = cpu_to_le32(srqn) };
+	u64 result[ARRAY_SIZE(((struct dingo_admin_cpl *)0)->result)];
+	int err;
+
+	err = dingo_admin_exec(dev, DINGO_OP_QUERY_SRQ, &cmd, sizeof(cmd),
+			       result);
+	if (err)
+		return err;
+	*limit = result[0];
+	*available = result[1];
+	return 0;
+}
+
+/**
+ * dingo_cmd_destroy_srq() - remove a shared receive queue
+ * @dev: the card
+ * @srqn: its number
+ */
+int dingo_cmd_destroy_srq(struct dingo_dev *dev, u32 srqn)
+{
+	return dingo_cmd_destroy(dev, DINGO_OP_DESTROY_SRQ, srqn);
+}
+
+/**
+ * dingo_cmd_create_eth() - make an Ethernet ring
+ * @dev: the card
+ * @kind: DINGO_ETH_TX or DINGO_ETH_RX
+ * @ring: its number
+ * @log_size: log2 of descriptors
+ * @cqn: CQ of its completions
+ * @mem: its memory
+ */
+int dingo_cmd_create_eth(struct dingo_dev *dev, u8 kind, u8 ring, u8 log_size,
+			 u32 cqn, const struct dingo_mem *mem)
+{
+	struct dingo_cmd_create_eth cmd = {
+		.kind = kind,
+		.ring = ring,
+		.log_size = log_size,
+		.cqn = cpu_to_le32(cqn),
+		.mem = *mem,
+	};
+
+	return dingo_admin_exec(dev, DINGO_OP_CREATE_ETH, &cmd, sizeof(cmd),
+				NULL);
+}
+
+/* cmd_destroy.id of an Ethernet ring: kind << 24 | ring */
+#define DINGO_ETH_ID_KIND_MASK 0xff000000U
+#define DINGO_ETH_ID_RING_MASK 0x000000ffU
+
+/**
+ * dingo_cmd_destroy_eth() - remove an Ethernet ring
+ * @dev: the card
+ * @kind: DINGO_ETH_TX or DINGO_ETH_RX
+ * @ring: its number
+ */
+int dingo_cmd_destroy_eth(struct dingo_dev *dev, u8 kind, u8 ring)
+{
+	return dingo_cmd_destroy(dev, DINGO_OP_DESTROY_ETH,
+				 FIELD_PREP(DINGO_ETH_ID_KIND_MASK, kind) |
+				 FIELD_PREP(DINGO_ETH_ID_RING_MASK, ring));
+}

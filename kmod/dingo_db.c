@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Doorbells: pages of BAR_DB, 8-byte slots in them, and the protocol by which
+ * the kernel rings one (contract: doorbell page).
+ */
+#include <linux/idr.h>
+#include <linux/io.h>
+
+#include "dingo.h"
+
+#define DINGO_DB_LINE 64 /* bytes per dirty byte */
+
+/**
+ * dingo_db_init() - map the doorbell BAR and open the kernel's own space
+ * @dev: the card; registers are readable
+ *
+ * Return: 0, -EINVAL when the BAR and DB_PAGES disagree, -ENOMEM.
+ */
+int dingo_db_init(struct dingo_dev *dev)
+{
+	resource_size_t bytes = pci_resource_len(dev->pdev, DINGO_BAR_DB);
+
+	/* A page is what one process is given: see the contract. */
+	BUILD_BUG_ON(PAGE_SIZE != DINGO_DB_PAGE_SIZE);
+
+	dev->db_pages = dingo_read32(dev, DINGO_REG_DB_PAGES);
+	if (!dev->db_pages ||
+	    (u64)dev->db_pages * DINGO_DB_PAGE_SIZE > bytes) {
+		dev_err(&dev->pdev->dev, "%u doorbell pages in a BAR of %pa bytes\n",
+			dev->db_pages, &bytes);
+		return -EINVAL;
+	}
+
+	if (dev->caps & DINGO_CAP_DB_MEMORY) {
+		dev->db_mem = memremap(pci_resource_start(dev->pdev,
+							  DINGO_BAR_DB),
+				       dev->db_pages * DINGO_DB_PAGE_SIZE,
+				       MEMREMAP_WB);
+		if (!dev->db_mem)
+			return -ENOMEM;
+	}
+	ida_init(&dev->db_page_ida);
+	dingo_db_space_init(dev, &dev->kernel_db, true);
+	return 0;
+}
+
+/**
+ * dingo_db_cleanup() - undo dingo_db_init()
+ * @dev: the card; all other spaces are destroyed
+ */
+void dingo_db_cleanup(struct dingo_dev *dev)
+{
+	dingo_db_space_destroy(&dev->kernel_db);
+	WARN_ON_ONCE(!ida_is_empty(&dev->db_page_ida));
+	ida_destroy(&dev->db_page_ida);
+	if (dev->db_mem)
+		memunmap(dev->db_mem);
+	dev->db_mem = NULL;
+}
+
+/**
+ * dingo_db_space_init() - open a space without pages
+ * @dev: the card
+ * @space: the space
+ * @kernel: the kernel rings its doorbells; else a process does
+ *
+ * The kernel space that gets the first page of all owns page DB_PAGE_KERNEL.
+ */
+void dingo_db_space_init(struct dingo_dev *dev, struct dingo_db_space *space,
+			 bool kernel)
+{
+	space->dev = dev;
+	mutex_init(&space->lock);
+	INIT_LIST_HEAD(&space->pages);
+	space->kernel = kernel;
+}
+
+static void dingo_db_page_free(struct dingo_dev *dev,
+			       struct dingo_db_page *page)
+{
+	list_del(&page->entry);
+	if (page->io)
+		iounmap(page->io);
+	ida_free(&dev->db_page_ida, page->index);
+	kfree(page);
+}
+
+/**
+ * dingo_db_space_destroy() - give back all pages of a space
+ * @space: the space; all doorbells are freed and nobody has pages mapped
+ */
+void dingo_db_space_destroy(struct dingo_db_space *space)
+{
+	struct dingo_db_page *page, *next;
+
+	list_for_each_entry_safe(page, next, &space->pages, entry) {
+		WARN_ON_ONCE(!bitmap_empty(page->used, DINGO_DB_SLOTS));
+		dingo_db_page_free(space->dev, page);
+	}
+	mutex_destroy(&space->lock);
+}
+
+static struct dingo_db_page *dingo_db_page_alloc(struct dingo_db_space *space)
+{
+	struct dingo_dev *dev = space->dev;
+	/* Page 0 is the kernel's; probe takes it before anybody else asks. */
+	unsigned int min = space->kernel ? 0 : DINGO_DB_PAGE_KERNEL + 1;
+	struct dingo_db_page *page;
+	int index;
+
+	lockdep_assert_held(&space->lock);
+	if (min >= dev->db_pages)
+		return ERR_PTR(-ENOSPC);
+	page = kzalloc(sizeof(*page), GFP_KERNEL_ACCOUNT);
+	if (!page)
+		return ERR_PTR(-ENOMEM);
+	index = ida_alloc_range(&dev->db_page_ida, min, dev->db_pages - 1,
+				GFP_KERNEL);
+	if (index < 0) {
+		kfree(page);
+		return ERR_PTR(index);
+	}
+	page->index = index;
+	page->phys = pci_resource_start(dev->pdev, DINGO_BAR_DB) +
+		     (phys_addr_t)index * DINGO_DB_PAGE_SIZE;
+	if (dev->db_mem) {
+		page->mem = dev->db_mem + index * DINGO_DB_PAGE_SIZE;
+	} else if (space->kernel) {
+		page->io = ioremap(page->phys, DINGO_DB_PAGE_SIZE);
+		if (!page->io) {
+			ida_free(&dev->db_page_ida, index);
+			kfree(page);
+			return ERR_PTR(-ENOMEM);
+		}
+	}
+	list_add_tail(&page->entry, &space->pages);
+	return page;
+}
+
+/**
+ * dingo_db_alloc() - take a slot
+ * @space: where from; gets a new page when all are full
+ * @db: the result
+ *
+ * Return: 0, -ENOMEM, -ENOSPC when the BAR has no free page.
+ */
+int dingo_db_alloc(struct dingo_db_space *space, struct dingo_db *db)
+{
+	struct dingo_db_page *page;
+	u32 slot;
+	int err = 0;
+
+	mutex_lock(&space->lock);
+	list_for_each_entry(page, &space->pages, entry) {
+		slot = find_next_zero_bit(page->used, DINGO_DB_SLOTS,
+					  DINGO_DB_FIRST_SLOT);
+		if (slot < DINGO_DB_SLOTS)
+			goto found;
+	}
+	page = dingo_db_page_alloc(space);
+	if (IS_ERR(page)) {
+		err = PTR_ERR(page);
+		goto out;
+	}
+	slot = DINGO_DB_FIRST_SLOT;
+found:
+	__set_bit(slot, page->used);
+	db->page = page;
+	db->slot = slot;
+out:
+	mutex_unlock(&space->lock);
+	return err;
+}
+
+/**
+ * dingo_db_alloc_pair() - take two slots of one page
+ * @space: where from; gets a new page when no page has two
+ * @first: a result
+ * @second: a result
+ *
+ * For queue pairs, whose two queues are rung from the same page.
+ * Return: 0, -ENOMEM, -ENOSPC when the BAR has no free page.
+ */
+int dingo_db_alloc_pair(struct dingo_db_space *space, struct dingo_db *first,
+			struct dingo_db *second)
+{
+	struct dingo_db_page *page;
+	u32 a, b;
+	int err = 0;
+
+	mutex_lock(&space->lock);
+	list_for_each_entry(page, &space->pages, entry) {
+		a = find_next_zero_bit(page->used, DINGO_DB_SLOTS,
+				       DINGO_DB_FIRST_SLOT);
+		b = find_next_zero_bit(page->used, DINGO_DB_SLOTS, a + 1);
+		if (b < DINGO_DB_SLOTS)
+			goto found;
+	}
+	page = dingo_db_page_alloc(space);
+	if (IS_ERR(page)) {
+		err = PTR_ERR(page);
+		goto out;
+	}
+	a = DINGO_DB_FIRST_SLOT;
+	b = DINGO_DB_FIRST_SLOT + 1;
+found:
+	__set_bit(a, page->used);
+	__set_bit(b, page->used);
+	*first = (struct dingo_db){ .page = page, .slot = a };
+	*second = (struct dingo_db){ .page = page, .slot = b };
+out:
+	mutex_unlock(&space->lock);
+	return err;
+}
+
+/* The protocol of a page that the card polls. */
+static void dingo_db_store(struct dingo_dev *dev, const struct dingo_db *db,
+			   u64 value)
+{
+	__le64 *slots = db->page->mem;
+	u8 *dirty = db->page->mem + DINGO_DB_DIRTY_OFFSET;
+	__le32 *need_kick = db->page->mem + DINGO_DB_NEED_KICK_OFFSET;
+
+	WRITE_ONCE(slots[db->slot], cpu_to_le64(value));
+	/* The card must find the value when it sees the dirty byte. */
+	wmb();
+	WRITE_ONCE(dirty[db->slot * sizeof(*slots) / DINGO_DB_LINE], 1);
+	/* Of us and a card that falls asleep, one must see the other. */
+	mb();
+	if (READ_ONCE(*need_kick))
+		dingo_write32(dev, DINGO_KICK_PAGE_OFFSET, 1);
+}
+
+/**
+ * dingo_db_free() - give back a slot
+ * @space: as for dingo_db_alloc()
+ * @db: the doorbell; its object is destroyed
+ */
+void dingo_db_free(struct dingo_db_space *space, struct dingo_db *db)
+{
+	/*
+	 * A card that polls reports a slot when its value changes: the next
+	 * owner's first value may equal our last one, so clear it.
+	 */
+	if (db->page->mem && dingo_is_up(space->dev))
+		dingo_db_store(space->dev, db, 0);
+	mutex_lock(&space->lock);
+	__clear_bit(db->slot, db->page->used);
+	mutex_unlock(&space->lock);
+	db->page = NULL;
+}
+
+/**
+ * dingo_db_ring() - ring a doorbell of a kernel space
+ * @dev: the card
+ * @db: the doorbell; callers serialize rings of one doorbell
+ * @word0: dingo_db_word0() and arm bits
+ * @index: producer or consumer index
+ *
+ * All earlier stores to the ring are visible to the card before it sees the
+ * doorbell. Any context.
+ */
+void dingo_db_ring(struct dingo_dev *dev, const struct dingo_db *db, u32 word0,
+		   u32 index)
+{
+	u64 value = (u64)index << 32 | word0;
+
+	if (db->page->mem) {
+		/* As writeq() does for a page that is not memory. */
+		wmb();
+		dingo_db_store(dev, db, value);
+	} else {
+		writeq(value, db->page->io + db->slot * sizeof(u64));
+	}
+}

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Interrupts and event queues. Vector 0: admin completions and the one
+ * asynchronous EQ; vectors 1..n: a completion EQ each. With a single vector
+ * the completion EQ shares it.
+ */
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+#include "dingo.h"
+
+/* More events than this wait on the card (counter eq_overflow): none is lost */
+#define DINGO_EQ_MAX_LOG_SIZE 14
+#define DINGO_EQ_MIN_LOG_SIZE 6
+#define DINGO_EQN_ASYNC 0
+
+static int dingo_irq(struct dingo_dev *dev, unsigned int vector)
+{
+	return pci_irq_vector(dev->pdev, vector);
+}
+
+static void dingo_eq_doorbell(struct dingo_eq *eq, bool arm)
+{
+	u32 word0 = dingo_db_word0(DINGO_DB_EQ, eq->eqn);
+
+	if (arm)
+		word0 |= DINGO_DOORBELL_WORD0_ARM_MASK;
+	dingo_db_ring(eq->dev, &eq->db, word0, eq->consumer);
+}
+
+static void dingo_eq_dispatch(struct dingo_eq *eq, const struct dingo_eqe *eqe)
+{
+	u32 id = le32_to_cpu(eqe->id);
+	struct dingo_dev *dev = eq->dev;
+	struct dingo_cq_core *cq;
+
+	switch (eqe->kind) {
+	case DINGO_EV_COMPLETION:
+		/* Absent: destroyed after the card wrote the event. */
+		cq = xa_load(&dev->cqs, id);
+		if (cq)
+			cq->comp(cq);
+		break;
+	case DINGO_EV_CQ_ERR:
+		cq = xa_load(&dev->cqs, id);
+		if (cq && cq->error)
+			cq->error(cq);
+		break;
+	case DINGO_EV_PORT_UP:
+	case DINGO_EV_PORT_DOWN:
+		dingo_netdev_link(dev, eqe->kind == DINGO_EV_PORT_UP);
+		dingo_ib_async_event(dev, eqe);
+		break;
+	case DINGO_EV_DEVICE_FATAL:
+		dingo_fail(dev, "the card reported a fatal error");
+		break;
+	case DINGO_EV_QP_FATAL:
+	case DINGO_EV_QP_REQ_ERR:
+	case DINGO_EV_QP_ACCESS_ERR:
+	case DINGO_EV_COMM_EST:
+	case DINGO_EV_SQ_DRAINED:
+	case DINGO_EV_QP_LAST_WQE:
+	case DINGO_EV_SRQ_ERR:
+	case DINGO_EV_SRQ_LIMIT:
+		dingo_ib_async_event(dev, eqe);
+		break;
+	default:
+		dev_warn_once(&dev->pdev->dev, "event of unknown kind 0x%02x\n",
+			      eqe->kind);
+	}
+}
+
+static void dingo_eq_poll(struct dingo_eq *eq)
+{
+	const struct dingo_eqe *ring;
+	struct dingo_eqe eqe;
+	u32 taken, size;
+
+	if (!smp_load_acquire(&eq->created)) /* pairs with dingo_eq_create() */
+		return;
+	size = BIT(eq->log_size);
+	ring = eq->ring.va;
+	/* At most a ring full: the armed EQ raises the next interrupt. */
+	for (taken = 0; READ_ONCE(eq->created) && taken < size; taken++) {
+		const struct dingo_eqe *at = &ring[eq->consumer & (size - 1)];
+		u8 phase = !(eq->consumer & size);
+
+		if ((READ_ONCE(at->owner) & 1) != phase)
+			break;
+		dma_rmb(); /* the rest of the entry is not older than owner */
+		eqe = *at;
+		eq->consumer++;
+		if (taken % (size / 4) == size / 4 - 1)
+			dingo_eq_doorbell(eq, false);
+		dingo_eq_dispatch(eq, &eqe);
+	}
+	if (taken) {
+		eq->events += taken;
+		dingo_eq_doorbell(eq, true);
+	}
+}
+
+static irqreturn_t dingo_irq_control(int irq, void *data)
+{
+	struct dingo_dev *dev = data;
+
+	dingo_admin_irq(dev);
+	dingo_eq_poll(&dev->async_eq);
+	if (dev->num_vectors == 1)
+		dingo_eq_poll(&dev->comp_eqs[0]);
+	return IRQ_HANDLED;
+}
+
+static irqreturn_t dingo_irq_completion(int irq, void *data)
+{
+	dingo_eq_poll(data);
+	return IRQ_HANDLED;
+}
+
+static int dingo_irq_request(struct dingo_dev *dev, unsigned int vector)
+{
+	const char *pci = pci_name(dev->pdev);
+	struct dingo_eq *eq;
+	int err;
+
+	if (vector == 0)
+		return request_irq(dingo_irq(dev, 0), dingo_irq_control, 0,
+				   dev->irq_name, dev);
+	eq = &dev->comp_eqs[vector - 1];
+	snprintf(eq->irq_name, sizeof(eq->irq_name), DINGO_DRV_NAME "-comp%u@%s",
+		 vector - 1, pci);
+	err = request_irq(dingo_irq(dev, vector), dingo_irq_completion, 0,
+			  eq->irq_name, eq);
+	if (!err)
+		irq_set_affinity_and_hint(dingo_irq(dev, vector),
+					  cpumask_of(cpumask_local_spread(vector - 1,
+									  dev_to_node(&dev->pdev->dev))));
+	return err;
+}
+
+static void dingo_irq_release(struct dingo_dev *dev, unsigned int vector)
+{
+	if (vector == 0) {
+		free_irq(dingo_irq(dev, 0), dev);
+		return;
+	}
+	irq_update_affinity_hint(dingo_irq(dev, vector), NULL);
+	free_irq(dingo_irq(dev, vector), &dev->comp_eqs[vector - 1]);
+}
+
+/**
+ * dingo_eq_init() - get interrupts
+ * @dev: the card; dingo_admin_init() is done, no queue exists
+ *
+ * Return: 0 or a negative errno.
+ */
+int dingo_eq_init(struct dingo_dev *dev)
+{
+	u32 want = min3(dingo_read32(dev, DINGO_REG_VECTORS), DINGO_MSIX_MAX,
+			num_online_cpus() + 1);
+	unsigned int n;
+	int err;
+
+	err = pci_alloc_irq_vectors(dev->pdev, 1, max(want, 1U), PCI_IRQ_MSIX);
+	if (err < 0)
+		return err;
+	dev->num_vectors = err;
+	dev->num_comp_vectors = max(dev->num_vectors, 2U) - 1;
+	dev->comp_eqs = kcalloc(dev->num_comp_vectors, sizeof(*dev->comp_eqs),
+				GFP_KERNEL);
+	if (!dev->comp_eqs) {
+		err = -ENOMEM;
+		goto err_free_vectors;
+	}
+	dev->async_eq.dev = dev;
+	for (n = 0; n < dev->num_comp_vectors; n++)
+		dev->comp_eqs[n].dev = dev;
+	xa_init_flags(&dev->cqs, XA_FLAGS_ALLOC);
+	snprintf(dev->irq_name, sizeof(dev->irq_name),
+		 DINGO_DRV_NAME "-control@%s", pci_name(dev->pdev));
+
+	for (n = 0; n < dev->num_vectors; n++) {
+		err = dingo_irq_request(dev, n);
+		if (err)
+			goto err_release;
+	}
+	return 0;
+
+err_release:
+	while (n--)
+		dingo_irq_release(dev, n);
+	kfree(dev->comp_eqs);
+err_free_vectors:
+	pci_free_irq_vectors(dev->pdev);
+	return err;
+}
+
+/**
+ * dingo_eq_cleanup() - undo dingo_eq_init()
+ * @dev: the card; all EQs are stopped, all CQs are gone
+ */
+void dingo_eq_cleanup(struct dingo_dev *dev)
+{
+	unsigned int n = dev->num_vectors;
+
+	while (n--)
+		dingo_irq_release(dev, n);
+	WARN_ON_ONCE(!xa_empty(&dev->cqs));
+	xa_destroy(&dev->cqs);
+	kfree(dev->comp_eqs);
+	pci_free_irq_vectors(dev->pdev);
+}
+
+static int dingo_eq_create(struct dingo_eq *eq, u32 eqn, u16 vector,
+			   u32 events, u8 flags)
+{
+	struct dingo_dev *dev = eq->dev;
+	u8 max = min_t(u8, dev->limits.log_max_eq, DINGO_EQ_MAX_LOG_SIZE);
+	struct dingo_mem mem;
+	int err;
+
+	eq->eqn = eqn;
+	eq->vector = vector;
+	eq->log_size = clamp_t(u8, order_base_2(events), DINGO_EQ_MIN_LOG_SIZE,
+			       max);
+	eq->consumer = 0;
+	err = dingo_ring_alloc(dev, &eq->ring,
+			       (size_t)DINGO_EQE_SIZE << eq->log_size, 0);
+	if (err)
+		return err;
+	err = dingo_db_alloc(&dev->kernel_db, &eq->db);
+	if (err)
+		goto err_free_ring;
+	/* EQ doorbells are taken from this page only. */
+	if (WARN_ON_ONCE(eq->db.page->index != DINGO_DB_PAGE_KERNEL)) {
+		err = -ENOSPC;
+		goto err_free_db;
+	}
+	dingo_ring_describe(&eq->ring, &mem);
+	err = dingo_cmd_create_eq(dev, eqn, vector, eq->log_size, flags, &mem);
+	if (err)
+		goto err_free_db;
+	smp_store_release(&eq->created, true);
+	dingo_eq_doorbell(eq, true);
+	return 0;
+
+err_free_db:
+	dingo_db_free(&dev->kernel_db, &eq->db);
+err_free_ring:
+	dingo_ring_free(dev, &eq->ring);
+	return err;
+}
+
+static void dingo_eq_destroy(struct dingo_eq *eq)
+{
+	struct dingo_dev *dev = eq->dev;
+
+	if (!eq->created)
+		return;
+	dingo_cmd_destroy_eq(dev, eq->eqn);
+	WRITE_ONCE(eq->created, false);
+	synchronize_irq(dingo_irq(dev, eq->vector));
+	dingo_db_free(&dev->kernel_db, &eq->db);
+	dingo_ring_free(dev, &eq->ring);
+}
+
+/**
+ * dingo_eq_start() - create the event queues on the card
+ * @dev: the card; commands work, limits are known
+ *
+ * Return: 0 or a negative errno.
+ */
+int dingo_eq_start(struct dingo_dev *dev)
+{
+	u32 max_cq = le32_to_cpu(dev->limits.max_cq);
+	u32 objects = le32_to_cpu(dev->limits.max_qp) +
+		      le32_to_cpu(dev->limits.max_srq) + max_cq;
+	u32 max_eq = le32_to_cpu(dev->limits.max_eq);
+	unsigned int n;
+	int err;
+
+	if (max_eq < 2) {
+		dev_err(&dev->pdev->dev, "%u event queues are too few\n",
+			max_eq);
+		return -ENODEV;
+	}
+	dev->num_comp_vectors = min(dev->num_comp_vectors, max_eq - 1);
+
+	err = dingo_eq_create(&dev->async_eq, DINGO_EQN_ASYNC, 0, objects,
+			      DINGO_CMD_CREATE_EQ_FLAGS_ASYNC_MASK);
+	if (err)
+		return err;
+	for (n = 0; n < dev->num_comp_vectors; n++) {
+		err = dingo_eq_create(&dev->comp_eqs[n],
+				      DINGO_EQN_ASYNC + 1 + n,
+				      dev->num_vectors > 1 ? n + 1 : 0, max_cq,
+				      0);
+		if (err) {
+			dingo_eq_stop(dev);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/**
+ * dingo_eq_stop() - undo dingo_eq_start()
+ * @dev: the card; no CQ exists
+ */
+void dingo_eq_stop(struct dingo_dev *dev)
+{
+	unsigned int n = dev->num_comp_vectors;
+
+	while (n--)
+		dingo_eq_destroy(&dev->comp_eqs[n]);
+	dingo_eq_destroy(&dev->async_eq);
+}
+
+/**
+ * dingo_cq_add() - take a CQ number and receive its events
+ * @dev: the card
+ * @cq: the CQ; comp (and error, if any) are set. cqn and eqn are set here
+ * @vector: completion vector, less than num_comp_vectors
+ *
+ * Numbers are given out in turn, so that a late event rarely meets a new CQ.
+ * Return: 0, -EINVAL, -EBUSY when all numbers are in use, -ENOMEM.
+ */
+int dingo_cq_add(struct dingo_dev *dev, struct dingo_cq_core *cq,
+		 unsigned int vector)
+{
+	u32 max_cq = le32_to_cpu(dev->limits.max_cq);
+	int err;
+
+	if (vector >= dev->num_comp_vectors || !max_cq)
+		return -EINVAL;
+	cq->vector = vector;
+	cq->eqn = dev->comp_eqs[vector].eqn;
+	err = xa_alloc_cyclic(&dev->cqs, &cq->cqn, cq, XA_LIMIT(0, max_cq - 1),
+			      &dev->cqn_next, GFP_KERNEL);
+	return err < 0 ? err : 0;
+}
+
+/**
+ * dingo_cq_del() - undo dingo_cq_add()
+ * @dev: the card
+ * @cq: the CQ; destroyed on the card
+ *
+ * Sleeps. No handler of @cq runs when this returns, nor will one.
+ */
+void dingo_cq_del(struct dingo_dev *dev, struct dingo_cq_core *cq)
+{
+	xa_erase(&dev->cqs, cq->cqn);
+	synchronize_irq(dingo_irq(dev, dev->comp_eqs[cq->vector].vector));
+	dingo_async_sync(dev);
+}
+
+/**
+ * dingo_async_sync() - wait until running asynchronous events are handled
+ * @dev: the card
+ */
+void dingo_async_sync(struct dingo_dev *dev)
+{
+	synchronize_irq(dingo_irq(dev, 0));
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Transmit side of a channel: a descriptor per linear part and fragment.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/etherdevice.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <net/netdev_queues.h>
+
+#include "dingo_netdev.h"
+
+#define DINGO_TX_MAX_DESCS (MAX_SKB_FRAGS + 1) /* of one frame */
+
+/**
+ * dingo_tx_start() - make the TX ring of a channel
+ * @ch: the channel, with a CQ
+ * @log_size: log2 of descriptors
+ *
+ * Return: 0 or a negative errno.
+ */
+int dingo_tx_start(struct dingo_channel *ch, u8 log_size)
+{
+	int err;
+
+	/* Room for two frames, or the queue could never be woken. */
+	if (BIT(log_size) < 2 * DINGO_TX_MAX_DESCS)
+		return -EINVAL;
+	ch->tx_slots = kvcalloc(BIT(log_size), sizeof(*ch->tx_slots),
+				GFP_KERNEL);
+	if (!ch->tx_slots)
+		return -ENOMEM;
+	err = dingo_eth_ring_start(ch, &ch->tx, DINGO_ETH_TX, log_size);
+	if (err) {
+		kvfree(ch->tx_slots);
+		ch->tx_slots = NULL;
+	}
+	return err;
+}
+
+static struct dingo_tx_slot *dingo_tx_slot(struct dingo_channel *ch, u32 index)
+{
+	return &ch->tx_slots[index & (BIT(ch->tx.log_size) - 1)];
+}
+
+static void dingo_tx_unmap(struct dingo_channel *ch, struct dingo_tx_slot *slot)
+{
+	struct device *dma_dev = dingo_dma_dev(ch->nd->dev);
+
+	if (slot->page)
+		dma_unmap_page(dma_dev, dma_unmap_addr(slot, addr),
+			       dma_unmap_len(slot, len), DMA_TO_DEVICE);
+	else
+		dma_unmap_single(dma_dev, dma_unmap_addr(slot, addr),
+				 dma_unmap_len(slot, len), DMA_TO_DEVICE);
+}
+
+/**
+ * dingo_tx_stop() - undo dingo_tx_start(), dropping what was not sent
+ * @ch: the channel; NAPI and the queue are disabled
+ */
+void dingo_tx_stop(struct dingo_channel *ch)
+{
+	struct dingo_tx_slot *slot;
+
+	dingo_eth_ring_stop(ch, &ch->tx);
+	for (; ch->tx.consumer != ch->tx.producer; ch->tx.consumer++) {
+		slot = dingo_tx_slot(ch, ch->tx.consumer);
+		dingo_tx_unmap(ch, slot);
+		dev_kfree_skb_any(slot->skb);
+		slot->skb = NULL;
+	}
+	netdev_tx_reset_queue(netdev_get_tx_queue(ch->nd->ndev, ch->index));
+	kvfree(ch->tx_slots);
+	ch->tx_slots = NULL;
+}
+
+static u32 dingo_tx_room(const struct dingo_channel *ch)
+{
+	return BIT(ch->tx.log_size) -
+	       (ch->tx.producer - READ_ONCE(ch->tx.consumer));
+}
+
+/* Maps one piece into descriptor @index. Return: 0 or -ENOMEM. */
+static int dingo_tx_map(struct dingo_channel *ch, u32 index, void *data,
+			const skb_frag_t *frag, u32 length)
+{
+	struct device *dma_dev = dingo_dma_dev(ch->nd->dev);
+	struct dingo_eth_desc *desc = dingo_eth_desc(&ch->tx, index);
+	struct dingo_tx_slot *slot = dingo_tx_slot(ch, index);
+	dma_addr_t addr;
+
+	if (frag)
+		addr = skb_frag_dma_map(dma_dev, frag, 0, length,
+					DMA_TO_DEVICE);
+	else
+		addr = dma_map_single(dma_dev, data, length, DMA_TO_DEVICE);
+	if (dma_mapping_error(dma_dev, addr))
+		return -ENOMEM;
+	slot->skb = NULL;
+	slot->page = frag;
+	dma_unmap_addr_set(slot, addr, addr);
+	dma_unmap_len_set(slot, len, length);
+	desc->addr = cpu_to_le64(addr);
+	desc->length = cpu_to_le32(length);
+	desc->flags = 0;
+	return 0;
+}
+
+/* Return: descriptors used, or 0 when the frame could not be mapped. */
+static u32 dingo_tx_map_skb(struct dingo_channel *ch, struct sk_buff *skb)
+{
+	u32 first = ch->tx.producer, used = 0;
+	int n;
+
+	if (dingo_tx_map(ch, first, skb->data, NULL, skb_headlen(skb)))
+		return 0;
+	used++;
+	for (n = 0; n < skb_shinfo(skb)->nr_frags; n++) {
+		const skb_frag_t *frag = &skb_shinfo(skb)->frags[n];
+
+		if (!skb_frag_size(frag))
+			continue;
+		if (dingo_tx_map(ch, first + used, NULL, frag,
+				 skb_frag_size(frag)))
+			goto err_unmap;
+		used++;
+	}
+	dingo_tx_slot(ch, first + used - 1)->skb = skb;
+	dingo_eth_desc(&ch->tx, first + used - 1)->flags =
+		DINGO_ETH_DESC_FLAGS_EOP_MASK;
+	return used;
+
+err_unmap:
+	while (used--)
+		dingo_tx_unmap(ch, dingo_tx_slot(ch, first + used));
+	return 0;
+}
+
+/**
+ * dingo_eth_xmit() - ndo_start_xmit
+ * @skb: the frame
+ * @ndev: the netdev
+ */
+netdev_tx_t dingo_eth_xmit(struct sk_buff *skb, struct net_device *ndev)
+{
+	struct dingo_netdev *nd = netdev_priv(ndev);
+	u16 index = skb_get_queue_mapping(skb);
+	struct dingo_channel *ch = &nd->channels[index];
+	struct netdev_queue *queue = netdev_get_tx_queue(ndev, index);
+	u32 used;
+
+	/* The shortest frame that a switch forwards; frees it on error. */
+	if (eth_skb_pad(skb))
+		return NETDEV_TX_OK;
+	used = dingo_tx_map_skb(ch, skb);
+	if (!used) {
+		dev_core_stats_tx_dropped_inc(ndev);
+		dev_kfree_skb_any(skb);
+		/* Frames before this one may still wait for their doorbell. */
+		if (ch->tx.producer != ch->tx.rung)
+			dingo_eth_ring_doorbell(ch, &ch->tx);
+		return NETDEV_TX_OK;
+	}
+	skb_tx_timestamp(skb);
+	ch->tx.producer += used;
+	netif_txq_maybe_stop(queue, dingo_tx_room(ch), DINGO_TX_MAX_DESCS,
+			     DINGO_TX_MAX_DESCS);
+	if (__netdev_tx_sent_queue(queue, skb->len, netdev_xmit_more()))
+		dingo_eth_ring_doorbell(ch, &ch->tx);
+	return NETDEV_TX_OK;
+}
+
+/**
+ * dingo_tx_complete() - take the completion of a frame
+ * @ch: the channel; NAPI context
+ * @cqe: the completion; nothing in it is trusted
+ * @frames: raised by the frames done
+ * @bytes: raised by their bytes
+ */
+void dingo_tx_complete(struct dingo_channel *ch, const struct dingo_cqe *cqe,
+		       unsigned int *frames, unsigned int *bytes)
+{
+	u32 mask = BIT(ch->tx.log_size) - 1;
+	u32 held = READ_ONCE(ch->tx.producer) - ch->tx.consumer;
+	u32 done = ((le32_to_cpu(cqe->wqe_index) - ch->tx.consumer) & mask) + 1;
+	bool good = cqe->status == DINGO_WCS_SUCCESS;
+	unsigned int sent = 0, length = 0;
+	struct dingo_tx_slot *slot;
+	u32 consumer = ch->tx.consumer;
+
+	if (done > held) {
+		netdev_warn_once(ch->nd->ndev,
+				 "transmit completion of an empty descriptor ignored\n");
+		return;
+	}
+	for (; done; done--, consumer++) {
+		slot = dingo_tx_slot(ch, consumer);
+		dingo_tx_unmap(ch, slot);
+		if (!slot->skb)
+			continue;
+		sent++;
+		length += slot->skb->len;
+		napi_consume_skb(slot->skb, 1);
+		slot->skb = NULL;
+	}
+	/* Pairs with dingo_tx_room(): the slots are empty before that. */
+	smp_store_release(&ch->tx.consumer, consumer);
+	*frames += sent;
+	*bytes += length;
+
+	u64_stats_update_begin(&ch->tx.sync);
+	if (good) {
+		ch->tx.packets += sent;
+		ch->tx.bytes += length;
+	} else {
+		ch->tx.errors += sent;
+	}
+	u64_stats_update_end(&ch->tx.sync);
+}
+
+/**
+ * dingo_tx_wake() - let a stopped queue go on when there is room
+ * @ch: the channel; NAPI context
+ */
+void dingo_tx_wake(struct dingo_channel *ch)
+{
+	struct netdev_queue *queue = netdev_get_tx_queue(ch->nd->ndev,
+							 ch->index);
+
+	/* Pairs with the barrier in netif_txq_maybe_stop(). */
+	smp_mb();
+	if (netif_tx_queue_stopped(queue) && READ_ONCE(ch->nd->started) &&
+	    dingo_tx_room(ch) >= DINGO_TX_MAX_DESCS)
+		netif_tx_wake_queue(queue);
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The PCI function: what probe acquires, remove gives back in reverse order.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/module.h>
+#include <net/devlink.h>
+
+#include "dingo.h"
+
+#define DINGO_MAGIC 0x4f474e44U /* register MAGIC */
+
+static int dingo_check_contract(struct dingo_dev *dev)
+{
+	u32 magic = dingo_read32(dev, DINGO_REG_MAGIC);
+	u32 version = dingo_read32(dev, DINGO_REG_VERSION);
+	u32 major = FIELD_GET(DINGO_VERSION_MAJOR_MASK, version);
+
+	if (magic != DINGO_MAGIC) {
+		dev_err(&dev->pdev->dev, "not a Dingo card: magic 0x%08x\n",
+			magic);
+		return -ENODEV;
+	}
+	if (major != DINGO_CONTRACT_MAJOR) {
+		dev_err(&dev->pdev->dev,
+			"the card speaks contract %u.%u, this driver %u.x: update the %s\n",
+			major, (u32)FIELD_GET(DINGO_VERSION_MINOR_MASK, version),
+			DINGO_CONTRACT_MAJOR,
+			major > DINGO_CONTRACT_MAJOR ? "driver" : "card");
+		return -ENODEV;
+	}
+	return 0;
+}
+
+static int dingo_check_caps(struct dingo_dev *dev)
+{
+	u64 caps = dingo_read64(dev, DINGO_REG_CAPS);
+
+	if (dev->caps && caps != dev->caps) {
+		dev_err(&dev->pdev->dev,
+			"came back as another card (capabilities 0x%llx, were 0x%llx): reload the driver\n",
+			caps, dev->caps);
+		return -ENODEV;
+	}
+	/* RoCE finds its addresses through a network interface. */
+	if (!(caps & DINGO_CAP_ETH)) {
+		dev_err(&dev->pdev->dev, "the card has no Ethernet function\n");
+		return -ENODEV;
+	}
+	dev->caps = caps;
+	return 0;
+}
+
+/**
+ * dingo_start() - from a card that was reset to one with event queues
+ * @dev: the card
+ *
+ * Return: 0 or a negative errno.
+ */
+int dingo_start(struct dingo_dev *dev)
+{
+	int err;
+
+	err = dingo_check_contract(dev);
+	if (err)
+		return err;
+	err = dingo_check_caps(dev);
+	if (err)
+		return err;
+	dev->resets = dingo_read32(dev, DINGO_REG_RESETS);
+	pci_set_master(dev->pdev);
+	dingo_admin_start(dev);
+	err = dingo_cmd_query_device(dev, &dev->limits);
+	if (err) {
+		dev_err(&dev->pdev->dev, "limits cannot be read: %d\n", err);
+		goto err_stop_admin;
+	}
+	err = dingo_eq_start(dev);
+	if (err)
+		goto err_stop_admin;
+	return 0;
+
+err_stop_admin:
+	dingo_admin_stop(dev);
+	pci_clear_master(dev->pdev);
+	return err;
+}
+
+/**
+ * dingo_stop() - undo dingo_start()
+ * @dev: the card; it may have failed or be gone
+ */
+void dingo_stop(struct dingo_dev *dev)
+{
+	dingo_eq_stop(dev);
+	dingo_admin_stop(dev);
+	pci_clear_master(dev->pdev);
+}
+
+static int dingo_map_regs(struct dingo_dev *dev)
+{
+	struct pci_dev *pdev = dev->pdev;
+	int err;
+
+	err = pci_enable_device_mem(pdev);
+	if (err)
+		return err;
+	err = pci_request_regions(pdev, DINGO_DRV_NAME);
+	if (err)
+		goto err_disable;
+	err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
+	if (err)
+		goto err_release;
+	if (pci_resource_len(pdev, DINGO_BAR_REGS) < DINGO_BAR_REGS_SIZE) {
+		dev_err(&pdev->dev, "the register BAR is too small\n");
+		err = -ENODEV;
+		goto err_release;
+	}
+	dev->regs = pci_iomap(pdev, DINGO_BAR_REGS, DINGO_BAR_REGS_SIZE);
+	if (!dev->regs) {
+		err = -ENOMEM;
+		goto err_release;
+	}
+	return 0;
+
+err_release:
+	pci_release_regions(pdev);
+err_disable:
+	pci_disable_device(pdev);
+	return err;
+}
+
+static void dingo_unmap_regs(struct dingo_dev *dev)
+{
+	pci_iounmap(dev->pdev, dev->regs);
+	pci_release_regions(dev->pdev);
+	pci_disable_device(dev->pdev);
+}
+
+/* Brings the card into a known state before anything is given to it. */
+static int dingo_identify(struct dingo_dev *dev)
+{
+	int err;
+
+	err = dingo_check_contract(dev);
+	if (err)
+		return err;
+	/* It may still run what an earlier kernel has left. */
+	err = dingo_reset_card(dev);
+	if (err)
+		return err;
+	return dingo_check_caps(dev);
+}
+
+/* The parts that live across resets. */
+static int dingo_init(struct dingo_dev *dev)
+{
+	int err;
+
+	err = dingo_db_init(dev);
+	if (err)
+		return err;
+	err = dingo_admin_init(dev);
+	if (err)
+		goto err_cleanup_db;
+	err = dingo_eq_init(dev);
+	if (err)
+		goto err_cleanup_admin;
+	return 0;
+
+err_cleanup_admin:
+	dingo_admin_cleanup(dev);
+err_cleanup_db:
+	dingo_db_cleanup(dev);
+	return err;
+}
+
+static void dingo_cleanup(struct dingo_dev *dev)
+{
+	dingo_eq_cleanup(dev);
+	dingo_admin_cleanup(dev);
+	dingo_db_cleanup(dev);
+}
+
+/* The interfaces that the rest of the kernel sees. */
+static int dingo_publish(struct dingo_dev *dev)
+{
+	int err;
+
+	err = dingo_netdev_register(dev);
+	if (err)
+		return err;
+	mutex_lock(&dev->reset_lock);
+	dingo_set_up(dev);
+	err = dingo_ib_register(dev);
+	mutex_unlock(&dev->reset_lock);
+	if (err)
+		goto err_unregister_netdev;
+	return 0;
+
+err_unregister_netdev:
+	WRITE_ONCE(dev->gone, true);
+	cancel_work_sync(&dev->recover_work);
+	cancel_delayed_work_sync(&dev->health_work);
+	dingo_netdev_unregister(dev);
+	return err;
+}
+
+static void dingo_unpublish(struct dingo_dev *dev)
+{
+	mutex_lock(&dev->reset_lock);
+	dingo_ib_unregister(dev);
+	mutex_unlock(&dev->reset_lock);
+	dingo_netdev_unregister(dev);
+}
+
+static int dingo_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct devlink *devlink;
+	struct dingo_dev *dev;
+	int err;
+
+	devlink = devlink_alloc(&dingo_devlink_ops, sizeof(*dev), &pdev->dev);
+	if (!devlink)
+		return -ENOMEM;
+	dev = devlink_priv(devlink);
+	dev->pdev = pdev;
+	dev->devlink = devlink;
+	pci_set_drvdata(pdev, dev);
+	dingo_reset_init(dev);
+
+	err = dingo_map_regs(dev);
+	if (err)
+		goto err_cleanup_reset;
+	err = dingo_identify(dev);
+	if (err)
+		goto err_unmap_regs;
+	err = dingo_init(dev);
+	if (err)
+		goto err_unmap_regs;
+	err = dingo_start(dev);
+	if (err)
+		goto err_cleanup;
+	err = dingo_publish(dev);
+	if (err)
+		goto err_stop;
+	dingo_devlink_register(dev);
+	return 0;
+
+err_stop:
+	dingo_stop(dev);
+err_cleanup:
+	dingo_cleanup(dev);
+err_unmap_regs:
+	dingo_unmap_regs(dev);
+err_cleanup_reset:
+	dingo_reset_cleanup(dev);
+	devlink_free(devlink);
+	return err;
+}
+
+static void dingo_remove(struct pci_dev *pdev)
+{
+	struct dingo_dev *dev = pci_get_drvdata(pdev);
+
+	/* No recovery any more. A card that is gone answers no command. */
+	WRITE_ONCE(dev->gone, true);
+	if (!pci_device_is_present(pdev))
+		dingo_fail(dev, "the card was unplugged");
+	dingo_devlink_unregister(dev);
+	cancel_work_sync(&dev->recover_work);
+	cancel_delayed_work_sync(&dev->health_work);
+
+	dingo_unpublish(dev);
+	if (dev->running)
+		dingo_stop(dev);
+	dingo_cleanup(dev);
+	dingo_unmap_regs(dev);
+	dingo_reset_cleanup(dev);
+	devlink_free(dev->devlink);
+}
+
+/* Before a reboot or kexec: the card must not write into the next kernel. */
+static void dingo_shutdown(struct pci_dev *pdev)
+{
+	struct dingo_dev *dev = pci_get_drvdata(pdev);
+
+	WRITE_ONCE(dev->gone, true);
+	pci_clear_master(pdev);
+	dingo_admin_fail_all(dev);
+	dingo_write32(dev, DINGO_REG_CTRL, DINGO_CTRL_RESET_MASK);
+}
+
+static const struct pci_device_id dingo_pci_ids[] = {
+	{ PCI_DEVICE(DINGO_PCI_VENDOR_ID, DINGO_PCI_DEVICE_ID) },
+	{}
+};
+MODULE_DEVICE_TABLE(pci, dingo_pci_ids);
+
+static struct pci_driver dingo_driver = {
+	.name = DINGO_DRV_NAME,
+	.id_table = dingo_pci_ids,
+	.probe = dingo_probe,
+	.remove = dingo_remove,
+	.shutdown = dingo_shutdown,
+	.err_handler = &dingo_err_handlers,
+};
+module_pci_driver(dingo_driver);
+
+MODULE_AUTHOR("The Dingo authors");
+MODULE_DESCRIPTION("Dingo FPGA RoCE v2 card: network and RDMA driver");
+MODULE_LICENSE("Dual BSD/GPL");

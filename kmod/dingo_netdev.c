@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The network interface. The port is enabled while it is up: RoCE frames need
+ * that, too. Rings: dingo_eth_*.c.
+ */
+#include <linux/etherdevice.h>
+#include <linux/slab.h>
+
+#include "dingo_netdev.h"
+
+#define DINGO_TX_TIMEOUT (5 * HZ)
+
+/* SET_PORT replaces all settings, so one place knows them all. */
+static int dingo_port_apply(struct dingo_netdev *nd)
+{
+	u32 flags = 0;
+
+	lockdep_assert_held(&nd->port_lock);
+	if (nd->enabled)
+		flags |= DINGO_CMD_SET_PORT_FLAGS_ENABLE_MASK;
+	if (nd->promisc)
+		flags |= DINGO_CMD_SET_PORT_FLAGS_PROMISC_MASK;
+	if (nd->allmulti)
+		flags |= DINGO_CMD_SET_PORT_FLAGS_ALLMULTI_MASK;
+	return dingo_cmd_set_port(nd->dev, flags, nd->ndev->mtu);
+}
+
+static int dingo_port_enable(struct dingo_netdev *nd, bool enable)
+{
+	int err;
+
+	mutex_lock(&nd->port_lock);
+	nd->enabled = enable;
+	err = dingo_port_apply(nd);
+	mutex_unlock(&nd->port_lock);
+	return err;
+}
+
+/* The addresses and flags that the stack wants; entry 0 is the port's own. */
+struct dingo_rx_filter {
+	bool promisc;
+	bool allmulti;
+	u32 num;
+	u8 macs[DINGO_MAC_TABLE][ETH_ALEN];
+};
+
+static void dingo_rx_filter_collect(struct dingo_netdev *nd,
+				    struct dingo_rx_filter *want)
+{
+	u32 room = min_t(u32, le32_to_cpu(nd->dev->limits.max_mac),
+			 DINGO_MAC_TABLE);
+	struct net_device *ndev = nd->ndev;
+	struct netdev_hw_addr *ha;
+
+	memset(want, 0, sizeof(*want));
+	netif_addr_lock_bh(ndev);
+	ether_addr_copy(want->macs[0], ndev->dev_addr);
+	want->num = 1;
+	want->promisc = ndev->flags & IFF_PROMISC;
+	want->allmulti = ndev->flags & IFF_ALLMULTI;
+	/* What does not fit into the table is let in wholesale. */
+	if (netdev_uc_count(ndev) > room - want->num)
+		want->promisc = true;
+	else
+		netdev_for_each_uc_addr(ha, ndev)
+			ether_addr_copy(want->macs[want->num++], ha->addr);
+	if (netdev_mc_count(ndev) > room - want->num)
+		want->allmulti = true;
+	else
+		netdev_for_each_mc_addr(ha, ndev)
+			ether_addr_copy(want->macs[want->num++], ha->addr);
+	netif_addr_unlock_bh(ndev);
+}
+
+static int dingo_rx_filter_apply(struct dingo_netdev *nd)
+{
+	static const u8 none[ETH_ALEN];
+	struct dingo_rx_filter *want;
+	bool flags_change;
+	int err = 0;
+	u32 n;
+
+	want = kmalloc(sizeof(*want), GFP_KERNEL);
+	if (!want)
+		return -ENOMEM;
+	mutex_lock(&nd->port_lock);
+	dingo_rx_filter_collect(nd, want);
+	for (n = 0; n < DINGO_MAC_TABLE && !err; n++) {
+		if (ether_addr_equal(want->macs[n], nd->macs[n]))
+			continue;
+		err = dingo_cmd_set_mac(nd->dev, n,
+					n < want->num ? want->macs[n] : NULL);
+		ether_addr_copy(nd->macs[n], err ? none : want->macs[n]);
+	}
+	flags_change = want->promisc != nd->promisc ||
+		       want->allmulti != nd->allmulti;
+	if (!err && flags_change) {
+		nd->promisc = want->promisc;
+		nd->allmulti = want->allmulti;
+		err = dingo_port_apply(nd);
+	}
+	mutex_unlock(&nd->port_lock);
+	kfree(want);
+	return err;
+}
+
+static void dingo_rx_mode_work(struct work_struct *work)
+{
+	struct dingo_netdev *nd = container_of(work, struct dingo_netdev,
+					       rx_mode_work);
+	int err;
+
+	if (!dingo_is_up(nd->dev))
+		return; /* dingo_netdev_attach() does it all */
+	err = dingo_rx_filter_apply(nd);
+	if (err && dingo_is_up(nd->dev))
+		netdev_err(nd->ndev, "receive filter was not set: %d\n", err);
+}
+
+/* Atomic context: commands sleep. */
+static void dingo_ndo_set_rx_mode(struct net_device *ndev)
+{
+	struct dingo_netdev *nd = netdev_priv(ndev);
+
+	schedule_work(&nd->rx_mode_work);
+}
+
+static void dingo_update_carrier(struct dingo_netdev *nd)
+{
+	bool up = dingo_read32(nd->dev, DINGO_REG_STATUS) &
+		  DINGO_STATUS_LINK_UP_MASK;
+
+	if (up && READ_ONCE(nd->enabled))
+		netif_carrier_on(nd->ndev);
+	else
+		netif_carrier_off(nd->ndev);
+}
+
+static int dingo_port_start(struct dingo_netdev *nd)
+{
+	int err;
+
+	err = dingo_channels_start(nd);
+	if (err)
+		return err;
+	err = dingo_port_enable(nd, true);
+	if (err) {
+		dingo_channels_stop(nd);
+		return err;
+	}
+	dingo_update_carrier(nd);
+	return 0;
+}
+
+static void dingo_port_stop(struct dingo_netdev *nd)
+{
+	dingo_port_enable(nd, false);
+	netif_carrier_off(nd->ndev);
+	dingo_channels_stop(nd);
+}
+
+static int dingo_ndo_open(struct net_device *ndev)
+{
+	return dingo_port_start(netdev_priv(ndev));
+}
+
+static int dingo_ndo_stop(struct net_device *ndev)
+{
+	dingo_port_stop(netdev_priv(ndev));
+	return 0;
+}
+
+static int dingo_ndo_set_mac(struct net_device *ndev, void *addr)
+{
+	struct dingo_netdev *nd = netdev_priv(ndev);
+	const struct sockaddr *sa = addr;
+	int err;
+
+	err = eth_prepare_mac_addr_change(ndev, addr);
+	if (err)
+		return err;
+	mutex_lock(&nd->port_lock);
+	err = dingo_cmd_set_mac(nd->dev, 0, sa->sa_data);
+	if (!err)
+		ether_addr_copy(nd->macs[0], sa->sa_data);
+	mutex_unlock(&nd->port_lock);
+	if (!err)
+		eth_commit_mac_addr_change(ndev, addr);
+	return err;
+}
+
+static int dingo_set_mtu(struct dingo_netdev *nd, int mtu)
+{
+	bool was_started = nd->started;
+	int err;
+
+	dingo_channels_stop(nd);
+	WRITE_ONCE(nd->ndev->mtu, mtu);
+	mutex_lock(&nd->port_lock);
+	err = dingo_port_apply(nd);
+	mutex_unlock(&nd->port_lock);
+	if (!err && was_started)
+		err = dingo_channels_start(nd);
+	return err;
+}
+
+static int dingo_ndo_change_mtu(struct net_device *ndev, int mtu)
+{
+	struct dingo_netdev *nd = netdev_priv(ndev);
+	int old = ndev->mtu;
+	int err;
+
+	/* The port stays enabled: RDMA goes on. */
+	err = dingo_set_mtu(nd, mtu);
+	if (err && dingo_set_mtu(nd, old))
+		netdev_err(ndev, "no traffic since a failed change of the MTU\n");
+	return err;
+}
+
+static void dingo_restart_work(struct work_struct *work)
+{
+	struct dingo_netdev *nd = container_of(work, struct dingo_netdev,
+					       restart_work);
+
+	rtnl_lock();
+	if (nd->started && dingo_is_up(nd->dev)) {
+		dingo_channels_stop(nd);
+		if (dingo_channels_start(nd))
+			netdev_err(nd->ndev, "rings could not be restarted\n");
+	}
+	rtnl_unlock();
+}
+
+static void dingo_ndo_tx_timeout(struct net_device *ndev, unsigned int index)
+{
+	struct dingo_netdev *nd = netdev_priv(ndev);
+
+	netdev_warn(ndev, "queue %u sends nothing, restarting the rings\n",
+		    index);
+	schedule_work(&nd->restart_work);
+}
+
+static void dingo_ring_stats(struct dingo_eth_ring *ring, u64 *packets,
+			     u64 *bytes, u64 *errors, u64 *drops)
+{
+	unsigned int start;
+	u64 p, b, e, d;
+
+	do {
+		start = u64_stats_fetch_begin(&ring->sync);
+		p = ring->packets;
+		b = ring->bytes;
+		e = ring->errors;
+		d = ring->drops;
+	} while (u64_stats_fetch_retry(&ring->sync, start));
+	*packets += p;
+	*bytes += b;
+	*errors += e;
+	*drops += d;
+}
+
+static void dingo_ndo_get_stats64(struct net_device *ndev,
+				  struct rtnl_link_stats64 *stats)
+{
+	struct dingo_netdev *nd = netdev_priv(ndev);
+	const u64 *card = nd->card_stats;
+	unsigned int n;
+
+	for (n = 0; n < nd->num_channels; n++) {
+		struct dingo_channel *ch = &nd->channels[n];
+
+		dingo_ring_stats(&ch->rx, &stats->rx_packets, &stats->rx_bytes,
+				 &stats->rx_errors, &stats->rx_dropped);
+		dingo_ring_stats(&ch->tx, &stats->tx_packets, &stats->tx_bytes,
+				 &stats->tx_errors, &stats->tx_dropped);
+	}
+	/* Commands sleep, this may not: at most a second old. */
+	stats->multicast = card[DINGO_CARD_ETH_RX_MULTICAST];
+	stats->rx_missed_errors = card[DINGO_CARD_ETH_RX_NO_BUFFER];
+	stats->rx_length_errors = card[DINGO_CARD_ETH_RX_TOO_LONG] +
+				  card[DINGO_CARD_ETH_RX_TOO_SHORT];
+	stats->rx_errors += stats->rx_length_errors;
+}
+
+static const struct net_device_ops dingo_netdev_ops = {
+	.ndo_change_mtu = dingo_ndo_change_mtu,
+	.ndo_get_stats64 = dingo_ndo_get_stats64,
+	.ndo_open = dingo_ndo_open,
+	.ndo_set_mac_address = dingo_ndo_set_mac,
+	.ndo_set_rx_mode = dingo_ndo_set_rx_mode,
+	.ndo_start_xmit = dingo_eth_xmit,
+	.ndo_stop = dingo_ndo_stop,
+	.ndo_tx_timeout = dingo_ndo_tx_timeout,
+	.ndo_validate_addr = eth_validate_addr,
+};
+
+/**
+ * dingo_netdev_link() - the link has changed
+ * @dev: the card
+ * @up: whether it carries frames
+ *
+ * Any context.
+ */
+void dingo_netdev_link(struct dingo_dev *dev, bool up)
+{
+	struct net_device *ndev = READ_ONCE(dev->netdev);
+
+	if (!ndev)
+		return;
+	if (up)
+		netif_carrier_on(ndev);
+	else
+		netif_carrier_off(ndev);
+}
+
+/**
+ * dingo_netdev_tick() - what is to be done every second or so
+ * @dev: the card; it works
+ */
+void dingo_netdev_tick(struct dingo_dev *dev)
+{
+	struct net_device *ndev = READ_ONCE(dev->netdev);
+	struct dingo_netdev *nd;
+	unsigned int n;
+
+	if (!ndev || !netif_running(ndev))
+		return;
+	nd = netdev_priv(ndev);
+	/* A lost event must not keep the interface down. */
+	dingo_update_carrier(nd);
+	dingo_cmd_query_card_stats(dev, nd->card_stats, DINGO_CARD_COUNTERS);
+	/* A ring without buffers has no completions that would refill it. */
+	for (n = 0; n < nd->num_channels; n++) {
+		struct dingo_eth_ring *rx = &nd->channels[n].rx;
+
+		if (READ_ONCE(nd->started) &&
+		    READ_ONCE(rx->producer) == READ_ONCE(rx->consumer)) {
+			local_bh_disable();
+			napi_schedule(&nd->channels[n].napi);
+			local_bh_enable();
+		}
+	}
+}
+
+/**
+ * dingo_netdev_detach() - take the rings away, keep the interface
+ * @dev: the card; it may have failed
+ */
+void dingo_netdev_detach(struct dingo_dev *dev)
+{
+	struct dingo_netdev *nd = netdev_priv(dev->netdev);
+
+	rtnl_lock();
+	netif_device_detach(dev->netdev);
+	dingo_port_stop(nd);
+	rtnl_unlock();
+}
+
+static int dingo_port_setup(struct dingo_netdev *nd)
+{
+	int err;
+
+	/* A card after a reset knows no address and has no promiscuity. */
+	mutex_lock(&nd->port_lock);
+	memset(nd->macs, 0, sizeof(nd->macs));
+	nd->promisc = false;
+	nd->allmulti = false;
+	err = dingo_port_apply(nd);
+	mutex_unlock(&nd->port_lock);
+	return err ?: dingo_rx_filter_apply(nd);
+}
+
+/**
+ * dingo_netdev_attach() - undo dingo_netdev_detach()
+ * @dev: the card, after a reset
+ *
+ * Return: 0 or a negative errno; then the interface stays detached.
+ */
+int dingo_netdev_attach(struct dingo_dev *dev)
+{
+	struct dingo_netdev *nd = netdev_priv(dev->netdev);
+	int err;
+
+	rtnl_lock();
+	err = dingo_port_setup(nd);
+	if (!err && netif_running(dev->netdev))
+		err = dingo_port_start(nd);
+	if (!err)
+		netif_device_attach(dev->netdev);
+	rtnl_unlock();
+	if (err)
+		netdev_err(dev->netdev, "did not come back: %d\n", err);
+	return err;
+}
+
+static void dingo_factory_mac(struct dingo_dev *dev, struct net_device *ndev)
+{
+	u64 number = dingo_read64(dev, DINGO_REG_MAC);
+	u8 mac[ETH_ALEN];
+
+	u64_to_ether_addr(number, mac);
+	if (is_valid_ether_addr(mac)) {
+		eth_hw_addr_set(ndev, mac);
+		return;
+	}
+	dev_warn(&dev->pdev->dev, "invalid MAC address %pM, using a random one\n",
+		 mac);
+	eth_hw_addr_random(ndev);
+}
+
+static void dingo_netdev_setup(struct dingo_dev *dev, struct net_device *ndev)
+{
+	SET_NETDEV_DEV(ndev, &dev->pdev->dev);
+	ndev->netdev_ops = &dingo_netdev_ops;
+	ndev->ethtool_ops = &dingo_ethtool_ops;
+	ndev->min_mtu = DINGO_MIN_MTU;
+	ndev->max_mtu = DINGO_MAX_MTU;
+	ndev->watchdog_timeo = DINGO_TX_TIMEOUT;
+	ndev->hw_features = NETIF_F_SG;
+	ndev->features = ndev->hw_features | NETIF_F_HIGHDMA;
+	ndev->vlan_features = ndev->features;
+	ndev->priv_flags |= IFF_LIVE_ADDR_CHANGE | IFF_UNICAST_FLT;
+	dingo_factory_mac(dev, ndev);
+}
+
+/**
+ * dingo_netdev_register() - make the network interface
+ * @dev: the card, started
+ *
+ * Return: 0 or a negative errno.
+ */
+int dingo_netdev_register(struct dingo_dev *dev)
+{
+	unsigned int num = min3(dev->num_comp_vectors,
+				le32_to_cpu(dev->limits.max_eth_rings),
+				(u32)DINGO_ETH_MAX_CHANNELS);
+	struct net_device *ndev;
+	struct dingo_netdev *nd;
+	unsigned int n;
+	int err;
+
+	if (!num || !dev->limits.max_mac) {
+		dev_err(&dev->pdev->dev, "the card has no Ethernet rings\n");
+		return -ENODEV;
+	}
+	ndev = alloc_etherdev_mqs(sizeof(*nd), num, num);
+	if (!ndev)
+		return -ENOMEM;
+	nd = netdev_priv(ndev);
+	nd->dev = dev;
+	nd->ndev = ndev;
+	nd->num_channels = num;
+	mutex_init(&nd->port_lock);
+	INIT_WORK(&nd->rx_mode_work, dingo_rx_mode_work);
+	INIT_WORK(&nd->restart_work, dingo_restart_work);
+	nd->channels = kcalloc(num, sizeof(*nd->channels), GFP_KERNEL);
+	if (!nd->channels) {
+		err = -ENOMEM;
+		goto err_free_netdev;
+	}
+	for (n = 0; n < num; n++) {
+		nd->channels[n].nd = nd;
+		nd->channels[n].index = n;
+		u64_stats_init(&nd->channels[n].rx.sync);
+		u64_stats_init(&nd->channels[n].tx.sync);
+	}
+	dingo_netdev_setup(dev, ndev);
+	err = dingo_port_setup(nd);
+	if (err)
+		goto err_free_channels;
+	netif_carrier_off(ndev);
+	err = register_netdev(ndev);
+	if (err)
+		goto err_cancel_work;
+	WRITE_ONCE(dev->netdev, ndev);
+	return 0;
+
+err_cancel_work:
+	cancel_work_sync(&nd->rx_mode_work);
+err_free_channels:
+	kfree(nd->channels);
+err_free_netdev:
+	mutex_destroy(&nd->port_lock);
+	free_netdev(ndev);
+	return err;
+}
+
+/**
+ * dingo_netdev_unregister() - undo dingo_netdev_register()
+ * @dev: the card; it may have failed or be detached
+ */
+void dingo_netdev_unregister(struct dingo_dev *dev)
+{
+	struct net_device *ndev = dev->netdev;
+	struct dingo_netdev *nd = netdev_priv(ndev);
+
+	unregister_netdev(ndev);
+	WRITE_ONCE(dev->netdev, NULL);
+	dingo_async_sync(dev);
+	cancel_work_sync(&nd->rx_mode_work);
+	cancel_work_sync(&nd->restart_work);
+	kfree(nd->channels);
+	mutex_destroy(&nd->port_lock);
+	free_netdev(ndev);
+}

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Failure and recovery. dingo_fail() may come from anywhere and only stops
+ * things; a work item then takes the device down and devlink's health reporter
+ * resets it. Whoever takes the device down or up holds reset_lock.
+ */
+#include <linux/delay.h>
+
+#include "dingo.h"
+
+#define DINGO_HEALTH_PERIOD HZ
+#define DINGO_ALL_ONES (~0U) /* what a missing device answers */
+#define DINGO_RESET_POLL_MS 5
+
+static const char *dingo_fatal_name(u32 fatal)
+{
+	switch (fatal) {
+	case DINGO_FATAL_ADMIN_BUS:
+		return "the card could not access the admin queue";
+	case DINGO_FATAL_INTERNAL:
+		return "an internal check of the card failed";
+	default:
+		return "the card stopped";
+	}
+}
+
+static void dingo_announce_fatal(struct dingo_dev *dev)
+{
+	struct dingo_eqe eqe = {
+		.kind = DINGO_EV_DEVICE_FATAL,
+	};
+
+	dingo_ib_async_event(dev, &eqe);
+	dingo_netdev_link(dev, false);
+}
+
+/**
+ * dingo_fail() - the device does not work any more
+ * @dev: the card
+ * @why: for the log, a string constant
+ *
+ * Ends all commands at once, stops DMA, tells the RDMA side and the netdev,
+ * and schedules recovery. Any context; only the first call has an effect.
+ */
+void dingo_fail(struct dingo_dev *dev, const char *why)
+{
+	enum dingo_state was;
+	unsigned long flags;
+
+	spin_lock_irqsave(&dev->state_lock, flags);
+	was = dev->state;
+	WRITE_ONCE(dev->state, DINGO_STATE_FAILED);
+	if (was != DINGO_STATE_FAILED)
+		dev->fail_reason = why;
+	spin_unlock_irqrestore(&dev->state_lock, flags);
+	if (was == DINGO_STATE_FAILED)
+		return;
+
+	dev_err(&dev->pdev->dev, "failed: %s\n", why);
+	/* Callers of failed commands will free memory that the card knows. */
+	pci_clear_master(dev->pdev);
+	dingo_admin_fail_all(dev);
+	if (was == DINGO_STATE_UP) {
+		dingo_announce_fatal(dev);
+		if (!READ_ONCE(dev->gone))
+			schedule_work(&dev->recover_work);
+	}
+}
+
+/**
+ * dingo_check_alive() - ask the card for its status
+ * @dev: the card
+ *
+ * Calls dingo_fail() when something is wrong. Any context.
+ * Return: whether the device works.
+ */
+bool dingo_check_alive(struct dingo_dev *dev)
+{
+	u32 status;
+
+	if (READ_ONCE(dev->state) == DINGO_STATE_FAILED)
+		return false;
+	status = dingo_read32(dev, DINGO_REG_STATUS);
+	if (status == DINGO_ALL_ONES)
+		dingo_fail(dev, "the card does not answer");
+	else if (status & DINGO_STATUS_FATAL_MASK)
+		dingo_fail(dev, dingo_fatal_name(dingo_read32(dev,
+							      DINGO_REG_FATAL)));
+	else if (!(status & DINGO_STATUS_READY_MASK) ||
+		 dingo_read32(dev, DINGO_REG_RESETS) != dev->resets)
+		dingo_fail(dev, "the card was restarted");
+	else
+		return true;
+	return false;
+}
+
+static void dingo_health_work(struct work_struct *work)
+{
+	struct dingo_dev *dev = container_of(to_delayed_work(work),
+					     struct dingo_dev, health_work);
+
+	if (dingo_check_alive(dev)) {
+		dingo_netdev_tick(dev);
+		schedule_delayed_work(&dev->health_work, DINGO_HEALTH_PERIOD);
+	}
+}
+
+/* Waits for READY; a card that was told to reset has @resets behind it. */
+static int dingo_wait_ready(struct dingo_dev *dev, u32 resets)
+{
+	unsigned long deadline =
+		jiffies + msecs_to_jiffies(DINGO_RESET_TIMEOUT_MS);
+	u32 status;
+
+	do {
+		msleep(DINGO_RESET_POLL_MS);
+		status = dingo_read32(dev, DINGO_REG_STATUS);
+		/* Config space may be unreadable while the function resets. */
+		if (status == DINGO_ALL_ONES)
+			continue;
+		if (status & DINGO_STATUS_READY_MASK &&
+		    !(status & DINGO_STATUS_FATAL_MASK) &&
+		    dingo_read32(dev, DINGO_REG_RESETS) != resets)
+			return 0;
+	} while (time_before(jiffies, deadline));
+	return -ETIMEDOUT;
+}
+
+/**
+ * dingo_reset_card() - put the card into its initial state
+ * @dev: the card; nothing of ours runs on it
+ *
+ * Return: 0, -ENODEV when the card does not answer, -ETIMEDOUT.
+ */
+int dingo_reset_card(struct dingo_dev *dev)
+{
+	u32 resets = dingo_read32(dev, DINGO_REG_RESETS);
+	int err;
+
+	if (resets == DINGO_ALL_ONES || !pci_device_is_present(dev->pdev))
+		return -ENODEV;
+	pci_clear_master(dev->pdev);
+	/* A function-level reset takes BARs and MSI-X along. */
+	pci_save_state(dev->pdev);
+	dingo_write32(dev, DINGO_REG_CTRL, DINGO_CTRL_RESET_MASK);
+	err = dingo_wait_ready(dev, resets);
+	pci_restore_state(dev->pdev);
+	if (err)
+		dev_err(&dev->pdev->dev, "no answer to a reset within %u ms\n",
+			DINGO_RESET_TIMEOUT_MS);
+	return err;
+}
+
+/**
+ * dingo_set_up() - commands work from now on: watch the card
+ * @dev: the card, state DOWN unless it failed meanwhile
+ */
+void dingo_set_up(struct dingo_dev *dev)
+{
+	unsigned long flags;
+	bool failed;
+
+	lockdep_assert_held(&dev->reset_lock);
+	spin_lock_irqsave(&dev->state_lock, flags);
+	failed = dev->state == DINGO_STATE_FAILED;
+	if (!failed)
+		WRITE_ONCE(dev->state, DINGO_STATE_UP);
+	spin_unlock_irqrestore(&dev->state_lock, flags);
+	dev->running = true;
+	if (!failed)
+		schedule_delayed_work(&dev->health_work, DINGO_HEALTH_PERIOD);
+	else if (!dev->gone)
+		schedule_work(&dev->recover_work);
+}
+
+/**
+ * dingo_down() - take away everything that uses the card
+ * @dev: the card; it may have failed or be gone
+ *
+ * All RDMA objects are destroyed, processes keep dead contexts. The netdev
+ * stays registered, detached. Without effect when down already.
+ */
+void dingo_down(struct dingo_dev *dev)
+{
+	unsigned long flags;
+
+	lockdep_assert_held(&dev->reset_lock);
+	if (!dev->running)
+		return;
+	cancel_delayed_work_sync(&dev->health_work);
+	dingo_ib_unregister(dev);
+	dingo_netdev_detach(dev);
+	dingo_stop(dev);
+	spin_lock_irqsave(&dev->state_lock, flags);
+	WRITE_ONCE(dev->state, DINGO_STATE_FAILED);
+	spin_unlock_irqrestore(&dev->state_lock, flags);
+	dev->running = false;
+}
+
+/**
+ * dingo_up() - undo dingo_down()
+ * @dev: the card, after a reset
+ *
+ * Return: 0 or a negative errno; then the device stays down.
+ */
+int dingo_up(struct dingo_dev *dev)
+{
+	int err;
+
+	lockdep_assert_held(&dev->reset_lock);
+	if (dev->running)
+		return 0;
+	spin_lock_irq(&dev->state_lock);
+	WRITE_ONCE(dev->state, DINGO_STATE_DOWN);
+	spin_unlock_irq(&dev->state_lock);
+
+	err = dingo_start(dev);
+	if (err)
+		goto err_failed;
+	err = dingo_netdev_attach(dev);
+	if (err)
+		goto err_stop;
+	dingo_set_up(dev);
+	/* A card without its RDMA side is still a network card. */
+	if (dingo_ib_register(dev))
+		dev_err(&dev->pdev->dev, "RDMA did not come back\n");
+	return 0;
+
+err_stop:
+	dingo_stop(dev);
+err_failed:
+	spin_lock_irq(&dev->state_lock);
+	WRITE_ONCE(dev->state, DINGO_STATE_FAILED);
+	spin_unlock_irq(&dev->state_lock);
+	return err;
+}
+
+/**
+ * dingo_recover() - reset the card and bring everything back
+ * @dev: the card
+ *
+ * Return: 0 or a negative errno; then the device stays down.
+ */
+int dingo_recover(struct dingo_dev *dev)
+{
+	int err;
+
+	mutex_lock(&dev->reset_lock);
+	dingo_down(dev);
+	err = dev->gone ? -ENODEV : dingo_reset_card(dev);
+	if (!err)
+		err = dingo_up(dev);
+	mutex_unlock(&dev->reset_lock);
+	if (err)
+		dev_err(&dev->pdev->dev, "recovery failed: %d\n", err);
+	else
+		dev_info(&dev->pdev->dev, "recovered\n");
+	return err;
+}
+
+static void dingo_recover_work(struct work_struct *work)
+{
+	struct dingo_dev *dev = container_of(work, struct dingo_dev,
+					     recover_work);
+
+	mutex_lock(&dev->reset_lock);
+	if (!dingo_is_up(dev))
+		dingo_down(dev);
+	mutex_unlock(&dev->reset_lock);
+	/* Calls dingo_recover(), unless the administrator forbade that. */
+	dingo_devlink_report(dev);
+}
+
+/**
+ * dingo_reset_init() - before all else of this file
+ * @dev: the card
+ */
+void dingo_reset_init(struct dingo_dev *dev)
+{
+	spin_lock_init(&dev->state_lock);
+	mutex_init(&dev->reset_lock);
+	INIT_WORK(&dev->recover_work, dingo_recover_work);
+	INIT_DELAYED_WORK(&dev->health_work, dingo_health_work);
+}
+
+/**
+ * dingo_reset_cleanup() - undo dingo_reset_init()
+ * @dev: the card, down
+ */
+void dingo_reset_cleanup(struct dingo_dev *dev)
+{
+	mutex_destroy(&dev->reset_lock);
+}
+
+/* A reset that others order, e.g. through sysfs: lock held from here ... */
+static void dingo_reset_prepare(struct pci_dev *pdev)
+{
+	struct dingo_dev *dev = pci_get_drvdata(pdev);
+
+	mutex_lock(&dev->reset_lock);
+	dingo_down(dev);
+}
+
+/* ... to here. */
+static void dingo_reset_done(struct pci_dev *pdev)
+{
+	struct dingo_dev *dev = pci_get_drvdata(pdev);
+	int err;
+
+	/* What the bus did may have left the card without a reset. */
+	err = dingo_reset_card(dev);
+	if (!err)
+		err = dingo_up(dev);
+	mutex_unlock(&dev->reset_lock);
+	if (err)
+		dev_err(&pdev->dev, "not usable after a reset: %d\n", err);
+}
+
+static pci_ers_result_t dingo_error_detected(struct pci_dev *pdev,
+					     pci_channel_state_t state)
+{
+	struct dingo_dev *dev = pci_get_drvdata(pdev);
+
+	/* Commands in flight end now, not by their timeouts. */
+	dingo_fail(dev, "PCIe error");
+	mutex_lock(&dev->reset_lock);
+	dingo_down(dev);
+	mutex_unlock(&dev->reset_lock);
+	if (state == pci_channel_io_perm_failure)
+		return PCI_ERS_RESULT_DISCONNECT;
+	return PCI_ERS_RESULT_NEED_RESET;
+}
+
+static pci_ers_result_t dingo_slot_reset(struct pci_dev *pdev)
+{
+	pci_restore_state(pdev);
+	return dingo_recover(pci_get_drvdata(pdev)) ?
+		       PCI_ERS_RESULT_DISCONNECT : PCI_ERS_RESULT_RECOVERED;
+}
+
+const struct pci_error_handlers dingo_err_handlers = {
+	.error_detected = dingo_error_detected,
+	.reset_done = dingo_reset_done,
+	.reset_prepare = dingo_reset_prepare,
+	.slot_reset = dingo_slot_reset,
+};
