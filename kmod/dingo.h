@@ -77,7 +77,7 @@ void dingo_db_ring(struct dingo_dev *dev, const struct dingo_db *db, u32 word0,
  * @type: DINGO_DB_*
  * @object: number of the queue
  *
- * The arm bits are the caller's to add.
+ * Return: the word; the arm bits are the caller's to add.
  */
 static inline u32 dingo_db_word0(u32 type, u32 object)
 {

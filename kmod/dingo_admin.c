@@ -364,8 +364,9 @@ static int dingo_admin_errno(struct dingo_dev *dev,
  * @cmd_size: bytes, at most DINGO_ADMIN_CMD_SIZE
  * @result: where to put the DINGO_ADMIN_RESULTS (5) results; may be NULL
  *
- * Sleeps. Return: 0 or a negative errno, see dingo_cmd_*(); -EIO at once when
- * the device has failed.
+ * Sleeps.
+ * Return: 0 or a negative errno, see dingo_cmd_*() in dingo.h; -EIO at once
+ * when the device has failed.
  */
 int dingo_admin_exec(struct dingo_dev *dev, u16 opcode, const void *cmd,
 		     size_t cmd_size, u64 *result)

@@ -32,6 +32,8 @@ static int dingo_cmd_destroy(struct dingo_dev *dev, u16 opcode, u32 id)
 /**
  * dingo_cmd_nop() - a command that only completes
  * @dev: the card
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_nop(struct dingo_dev *dev)
 {
@@ -44,6 +46,8 @@ int dingo_cmd_nop(struct dingo_dev *dev)
  * dingo_cmd_query_device() - read the card's limits
  * @dev: the card
  * @limits: the result
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_query_device(struct dingo_dev *dev, struct dingo_limits *limits)
 {
@@ -94,6 +98,8 @@ static int dingo_cmd_query_stats(struct dingo_dev *dev, u32 scope, u32 id,
  * @dev: the card
  * @values: the result, in the order of enum dingo_card_counter
  * @num: how many; those that the card lacks are 0
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_query_card_stats(struct dingo_dev *dev, u64 *values, u32 num)
 {
@@ -106,6 +112,8 @@ int dingo_cmd_query_card_stats(struct dingo_dev *dev, u64 *values, u32 num)
  * @qpn: the QP
  * @values: the result, in the order of enum dingo_qp_counter
  * @num: how many; those that the card lacks are 0
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_query_qp_stats(struct dingo_dev *dev, u32 qpn, u64 *values,
 			     u32 num)
@@ -118,6 +126,8 @@ int dingo_cmd_query_qp_stats(struct dingo_dev *dev, u32 qpn, u64 *values,
  * @dev: the card
  * @flags: DINGO_CMD_SET_PORT_FLAGS_*
  * @mtu: of the netdev, bytes
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_set_port(struct dingo_dev *dev, u32 flags, u32 mtu)
 {
@@ -135,6 +145,8 @@ int dingo_cmd_set_port(struct dingo_dev *dev, u32 flags, u32 mtu)
  * @dev: the card
  * @index: which; 0 is the port's own address
  * @mac: the address, or NULL to clear the entry
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_set_mac(struct dingo_dev *dev, u32 index, const u8 *mac)
 {
@@ -155,6 +167,8 @@ int dingo_cmd_set_mac(struct dingo_dev *dev, u32 index, const u8 *mac)
  * @gid: 16 bytes in wire order, or NULL to clear the entry
  * @mac: source MAC
  * @vlan: VLAN id, or DINGO_VLAN_NONE
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_set_gid(struct dingo_dev *dev, u32 index, const u8 *gid,
 		      const u8 *mac, u16 vlan)
@@ -184,6 +198,8 @@ int dingo_cmd_set_gid(struct dingo_dev *dev, u32 index, const u8 *gid,
  * @log_size: log2 of entries
  * @flags: DINGO_CMD_CREATE_EQ_FLAGS_*
  * @ring: its memory, zeroed
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_create_eq(struct dingo_dev *dev, u32 eqn, u16 vector, u8 log_size,
 			u8 flags, const struct dingo_mem *ring)
@@ -204,6 +220,8 @@ int dingo_cmd_create_eq(struct dingo_dev *dev, u32 eqn, u16 vector, u8 log_size,
  * dingo_cmd_destroy_eq() - remove an event queue
  * @dev: the card
  * @eqn: its number
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_destroy_eq(struct dingo_dev *dev, u32 eqn)
 {
@@ -218,6 +236,8 @@ int dingo_cmd_destroy_eq(struct dingo_dev *dev, u32 eqn)
  * @db_page: page that its doorbells come from
  * @log_size: log2 of entries
  * @ring: its memory, zeroed
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_create_cq(struct dingo_dev *dev, u32 cqn, u32 eqn, u32 db_page,
 			u8 log_size, const struct dingo_mem *ring)
@@ -241,6 +261,8 @@ int dingo_cmd_create_cq(struct dingo_dev *dev, u32 cqn, u32 eqn, u32 db_page,
  * @log_size: log2 of entries of the new ring
  * @ring: the new ring, zeroed
  * @switch_index: the old ring holds entries up to this index
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_resize_cq(struct dingo_dev *dev, u32 cqn, u8 log_size,
 			const struct dingo_mem *ring, u32 *switch_index)
@@ -264,6 +286,8 @@ int dingo_cmd_resize_cq(struct dingo_dev *dev, u32 cqn, u8 log_size,
  * dingo_cmd_destroy_cq() - remove a completion queue
  * @dev: the card
  * @cqn: its number
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_destroy_cq(struct dingo_dev *dev, u32 cqn)
 {
@@ -274,6 +298,8 @@ int dingo_cmd_destroy_cq(struct dingo_dev *dev, u32 cqn)
  * dingo_cmd_create_mr() - make a memory region or window
  * @dev: the card
  * @cmd: the command
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_create_mr(struct dingo_dev *dev, struct dingo_cmd_create_mr *cmd)
 {
@@ -285,6 +311,8 @@ int dingo_cmd_create_mr(struct dingo_dev *dev, struct dingo_cmd_create_mr *cmd)
  * dingo_cmd_rereg_mr() - replace what a memory region is
  * @dev: the card
  * @cmd: the command; old_key names the region
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_rereg_mr(struct dingo_dev *dev, struct dingo_cmd_create_mr *cmd)
 {
@@ -296,6 +324,8 @@ int dingo_cmd_rereg_mr(struct dingo_dev *dev, struct dingo_cmd_create_mr *cmd)
  * dingo_cmd_pause_mr() - stop all access to a memory region for a while
  * @dev: the card
  * @key: its key; no access is in flight when this returns 0
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_pause_mr(struct dingo_dev *dev, u32 key)
 {
@@ -306,6 +336,8 @@ int dingo_cmd_pause_mr(struct dingo_dev *dev, u32 key)
  * dingo_cmd_destroy_mr() - remove a memory region or window
  * @dev: the card
  * @key: its key
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_destroy_mr(struct dingo_dev *dev, u32 key)
 {
@@ -316,6 +348,8 @@ int dingo_cmd_destroy_mr(struct dingo_dev *dev, u32 key)
  * dingo_cmd_create_qp() - make a queue pair
  * @dev: the card
  * @cmd: the command
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_create_qp(struct dingo_dev *dev, struct dingo_cmd_create_qp *cmd)
 {
@@ -327,6 +361,8 @@ int dingo_cmd_create_qp(struct dingo_dev *dev, struct dingo_cmd_create_qp *cmd)
  * dingo_cmd_modify_qp() - change a queue pair's attributes and state
  * @dev: the card
  * @cmd: the command
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_modify_qp(struct dingo_dev *dev, struct dingo_cmd_modify_qp *cmd)
 {
@@ -339,6 +375,8 @@ int dingo_cmd_modify_qp(struct dingo_dev *dev, struct dingo_cmd_modify_qp *cmd)
  * @dev: the card
  * @qpn: its number
  * @info: the result
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_query_qp(struct dingo_dev *dev, u32 qpn,
 		       struct dingo_qp_info *info)
@@ -361,6 +399,8 @@ int dingo_cmd_query_qp(struct dingo_dev *dev, u32 qpn,
  * dingo_cmd_destroy_qp() - remove a queue pair
  * @dev: the card
  * @qpn: its number
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_destroy_qp(struct dingo_dev *dev, u32 qpn)
 {
@@ -371,6 +411,8 @@ int dingo_cmd_destroy_qp(struct dingo_dev *dev, u32 qpn)
  * dingo_cmd_create_srq() - make a shared receive queue
  * @dev: the card
  * @cmd: the command
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_create_srq(struct dingo_dev *dev,
 			 struct dingo_cmd_create_srq *cmd)
@@ -384,6 +426,8 @@ int dingo_cmd_create_srq(struct dingo_dev *dev,
  * @dev: the card
  * @srqn: its number
  * @limit: event when fewer entries are left; 0 disarms
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_modify_srq(struct dingo_dev *dev, u32 srqn, u32 limit)
 {
@@ -402,6 +446,8 @@ int dingo_cmd_modify_srq(struct dingo_dev *dev, u32 srqn, u32 limit)
  * @srqn: its number
  * @limit: armed limit, 0 once it fired
  * @available: entries
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_query_srq(struct dingo_dev *dev, u32 srqn, u32 *limit,
 			u32 *available)
@@ -423,6 +469,8 @@ int dingo_cmd_query_srq(struct dingo_dev *dev, u32 srqn, u32 *limit,
  * dingo_cmd_destroy_srq() - remove a shared receive queue
  * @dev: the card
  * @srqn: its number
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_destroy_srq(struct dingo_dev *dev, u32 srqn)
 {
@@ -437,6 +485,8 @@ int dingo_cmd_destroy_srq(struct dingo_dev *dev, u32 srqn)
  * @log_size: log2 of descriptors
  * @cqn: CQ of its completions
  * @mem: its memory
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_create_eth(struct dingo_dev *dev, u8 kind, u8 ring, u8 log_size,
 			 u32 cqn, const struct dingo_mem *mem)
@@ -462,6 +512,8 @@ int dingo_cmd_create_eth(struct dingo_dev *dev, u8 kind, u8 ring, u8 log_size,
  * @dev: the card
  * @kind: DINGO_ETH_TX or DINGO_ETH_RX
  * @ring: its number
+ *
+ * Return: 0 or a negative errno, see dingo.h.
  */
 int dingo_cmd_destroy_eth(struct dingo_dev *dev, u8 kind, u8 ring)
 {

@@ -121,6 +121,7 @@ static int dingo_irq_request(struct dingo_dev *dev, unsigned int vector)
 {
 	const char *pci = pci_name(dev->pdev);
 	struct dingo_eq *eq;
+	unsigned int cpu;
 	int err;
 
 	if (vector == 0)
@@ -131,11 +132,11 @@ static int dingo_irq_request(struct dingo_dev *dev, unsigned int vector)
 		 vector - 1, pci);
 	err = request_irq(dingo_irq(dev, vector), dingo_irq_completion, 0,
 			  eq->irq_name, eq);
-	if (!err)
-		irq_set_affinity_and_hint(dingo_irq(dev, vector),
-					  cpumask_of(cpumask_local_spread(vector - 1,
-									  dev_to_node(&dev->pdev->dev))));
-	return err;
+	if (err)
+		return err;
+	cpu = cpumask_local_spread(vector - 1, dev_to_node(&dev->pdev->dev));
+	irq_set_affinity_and_hint(dingo_irq(dev, vector), cpumask_of(cpu));
+	return 0;
 }
 
 static void dingo_irq_release(struct dingo_dev *dev, unsigned int vector)
@@ -240,7 +241,7 @@ static int dingo_eq_create(struct dingo_eq *eq, u32 eqn, u16 vector,
 	err = dingo_cmd_create_eq(dev, eqn, vector, eq->log_size, flags, &mem);
 	if (err)
 		goto err_free_db;
-	smp_store_release(&eq->created, true);
+	smp_store_release(&eq->created, true); /* pairs with dingo_eq_poll() */
 	dingo_eq_doorbell(eq, true);
 	return 0;
 

@@ -141,6 +141,8 @@ err_unmap:
  * dingo_eth_xmit() - ndo_start_xmit
  * @skb: the frame
  * @ndev: the netdev
+ *
+ * Return: NETDEV_TX_OK.
  */
 netdev_tx_t dingo_eth_xmit(struct sk_buff *skb, struct net_device *ndev)
 {

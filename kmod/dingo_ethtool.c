@@ -8,7 +8,9 @@
 #include "dingo_netdev.h"
 
 /* The names come with the contract and cannot drift from the numbers. */
-#define DINGO_COUNTER_NAME(enumerator, name) [enumerator] = name,
+#define DINGO_COUNTER_NAME(enumerator, name) \
+	[enumerator] = name,
+
 static const char *const dingo_counter_names[DINGO_CARD_COUNTERS] = {
 	DINGO_FOR_EACH_CARD_COUNTER(DINGO_COUNTER_NAME)
 };
