@@ -19,7 +19,7 @@ static inline bool dingo_cqe_valid(const struct dingo_cqe *cqe,
 {
 	uint8_t owner = *(const volatile uint8_t *)&cqe->owner & 1;
 
-	return owner != !!(index & (ring->mask + 1));
+	return owner != ((index >> ring->log_size) & 1);
 }
 
 static inline bool dingo_cqe_is_recv(uint32_t qpn_op)
@@ -36,7 +36,8 @@ static inline const struct dingo_cqe *dingo_cq_next(struct dingo_cq *cq)
 
 	if (unlikely(cq->old.buf))
 		return dingo_cq_next_old(cq);
-	cqe = dingo_ring_entry(&cq->ring, cq->consumer);
+	cqe = (const struct dingo_cqe *)cq->ring.buf +
+	      (cq->consumer & cq->ring.mask);
 	if (!dingo_cqe_valid(cqe, &cq->ring, cq->consumer))
 		return NULL;
 	udma_from_device_barrier();
@@ -49,8 +50,8 @@ static inline const struct dingo_cqe *dingo_cq_next(struct dingo_cq *cq)
  */
 static inline void dingo_cq_polled(struct dingo_cq *cq)
 {
-	if (!cq->old.buf &&
-	    cq->consumer - cq->reported > (cq->ring.mask + 1) / 8)
+	if (unlikely(cq->consumer - cq->reported > cq->ring.mask / 8 &&
+		     !cq->old.buf))
 		dingo_cq_ring(cq);
 }
 
@@ -60,9 +61,41 @@ struct dingo_completion {
 	unsigned int flags;		/* IBV_WC_* */
 };
 
+/* cq_poll.c: receives. False: an entry that makes no sense, skip it. */
+bool dingo_settle_recv(struct dingo_qp *qp, const struct dingo_cqe *cqe,
+		       uint32_t op, struct dingo_completion *done);
+
+/* cq_poll.c: looks the QP up and remembers it. NULL: it is gone. */
+struct dingo_qp *dingo_cq_switch_qp(struct dingo_cq *cq, uint32_t qpn);
+
 /* Settles the work request that `cqe` completes. False: its QP is gone, skip the entry. */
-bool dingo_settle(struct dingo_cq *cq, const struct dingo_cqe *cqe,
-		  struct dingo_completion *done);
+static inline bool dingo_settle(struct dingo_cq *cq,
+				const struct dingo_cqe *cqe,
+				struct dingo_completion *done)
+{
+	uint32_t word = le32toh(cqe->qpn_op);
+	uint32_t qpn = DINGO_GET(DINGO_CQE_QPN_OP_QPN_MASK, word);
+	uint32_t op = DINGO_GET(DINGO_CQE_QPN_OP_OPCODE_MASK, word);
+	struct dingo_qp *qp = cq->last_qp;
+	const struct dingo_sent *sent;
+	uint32_t index;
+
+	if (unlikely(!qp || qp->qpn != qpn)) {
+		qp = dingo_cq_switch_qp(cq, qpn);
+		if (!qp)
+			return false;
+	}
+	if (op >= DINGO_WC_RECV)
+		return dingo_settle_recv(qp, cqe, op, done);
+	index = le32toh(cqe->wqe_index);
+	sent = &qp->sq.sent[index & qp->sq.ring.mask];
+	done->wr_id = sent->wr_id;
+	done->opcode = sent->opcode;
+	done->flags = 0;
+	atomic_store_explicit(&qp->sq.consumer, index + sent->blocks,
+			      memory_order_release);
+	return true;
+}
 
 static inline enum ibv_wc_status dingo_cqe_status(const struct dingo_cqe *cqe)
 {

@@ -25,20 +25,6 @@ const struct dingo_cqe *dingo_cq_next_old(struct dingo_cq *cq)
 	return dingo_cq_next(cq);
 }
 
-static bool settle_send(struct dingo_qp *qp, const struct dingo_cqe *cqe,
-			struct dingo_completion *done)
-{
-	uint32_t index = le32toh(cqe->wqe_index);
-	const struct dingo_sent *sent = &qp->sq.sent[index & qp->sq.ring.mask];
-
-	done->wr_id = sent->wr_id;
-	done->opcode = sent->opcode;
-	done->flags = 0;
-	atomic_store_explicit(&qp->sq.consumer, index + sent->blocks,
-			      memory_order_release);
-	return true;
-}
-
 static const enum ibv_wc_opcode recv_opcodes[] = {
 	[DINGO_WC_RECV - DINGO_WC_RECV] = IBV_WC_RECV,
 	[DINGO_WC_RECV_IMM - DINGO_WC_RECV] = IBV_WC_RECV,
@@ -46,8 +32,8 @@ static const enum ibv_wc_opcode recv_opcodes[] = {
 	[DINGO_WC_RECV_WRITE_IMM - DINGO_WC_RECV] = IBV_WC_RECV_RDMA_WITH_IMM,
 };
 
-static bool settle_recv(struct dingo_qp *qp, const struct dingo_cqe *cqe,
-			uint32_t op, struct dingo_completion *done)
+bool dingo_settle_recv(struct dingo_qp *qp, const struct dingo_cqe *cqe,
+		       uint32_t op, struct dingo_completion *done)
 {
 	uint32_t tag = le32toh(cqe->wqe_index);
 	uint32_t kind = op - DINGO_WC_RECV;
@@ -76,46 +62,45 @@ static bool settle_recv(struct dingo_qp *qp, const struct dingo_cqe *cqe,
 	return true;
 }
 
-bool dingo_settle(struct dingo_cq *cq, const struct dingo_cqe *cqe,
-		  struct dingo_completion *done)
+struct dingo_qp *dingo_cq_switch_qp(struct dingo_cq *cq, uint32_t qpn)
 {
-	uint32_t word = le32toh(cqe->qpn_op);
-	uint32_t qpn = DINGO_GET(DINGO_CQE_QPN_OP_QPN_MASK, word);
-	uint32_t op = DINGO_GET(DINGO_CQE_QPN_OP_OPCODE_MASK, word);
-	struct dingo_qp *qp = cq->last_qp;
+	struct dingo_context *ctx = to_dingo_context(cq->vcq.cq.context);
+	struct dingo_qp *qp = dingo_find_qp(ctx, qpn);
 
-	if (!qp || qp->qpn != qpn) {
-		qp = dingo_find_qp(to_dingo_context(cq->vcq.cq.context), qpn);
-		if (!qp)
-			return false;
+	if (qp)
 		cq->last_qp = qp;
-	}
-	if (op < DINGO_WC_RECV)
-		return settle_send(qp, cqe, done);
-	return settle_recv(qp, cqe, op, done);
+	return qp;
 }
 
-static void fill_wc(struct ibv_wc *wc, const struct dingo_cqe *cqe,
-		    const struct dingo_completion *done)
+/* Fields that only receives have. */
+static void fill_recv(struct ibv_wc *wc, const struct dingo_cqe *cqe,
+		      const struct dingo_completion *done)
+{
+	/* with INV the same bytes are the rkey, little endian */
+	if (done->flags & IBV_WC_WITH_INV)
+		wc->invalidated_rkey = le32toh((__force __le32)cqe->imm);
+	else
+		wc->imm_data = cqe->imm;
+	wc->src_qp = DINGO_GET(DINGO_CQE_SRC_QPN_QPN_MASK,
+			       le32toh(cqe->src_qpn));
+	wc->pkey_index = 0;
+	wc->slid = 0;
+	wc->sl = DINGO_GET(DINGO_CQE_SRC_QPN_SL_MASK, le32toh(cqe->src_qpn));
+	wc->dlid_path_bits = 0;
+}
+
+static inline void fill_wc(struct ibv_wc *wc, const struct dingo_cqe *cqe,
+			   const struct dingo_completion *done)
 {
 	wc->wr_id = done->wr_id;
 	wc->status = dingo_cqe_status(cqe);
 	wc->opcode = done->opcode;
 	wc->vendor_err = cqe->vendor_err;
 	wc->byte_len = le32toh(cqe->byte_len);
-	/* with INV the same bytes are the rkey, little endian */
-	if (done->flags & IBV_WC_WITH_INV)
-		wc->invalidated_rkey = le32toh((__force __le32)cqe->imm);
-	else
-		wc->imm_data = cqe->imm;
 	wc->qp_num = DINGO_GET(DINGO_CQE_QPN_OP_QPN_MASK, le32toh(cqe->qpn_op));
-	wc->src_qp = DINGO_GET(DINGO_CQE_SRC_QPN_QPN_MASK,
-			       le32toh(cqe->src_qpn));
 	wc->wc_flags = done->flags;
-	wc->pkey_index = 0;
-	wc->slid = 0;
-	wc->sl = DINGO_GET(DINGO_CQE_SRC_QPN_SL_MASK, le32toh(cqe->src_qpn));
-	wc->dlid_path_bits = 0;
+	if (done->opcode & IBV_WC_RECV)
+		fill_recv(wc, cqe, done);
 }
 
 int dingo_poll_cq(struct ibv_cq *ibcq, int count, struct ibv_wc *wc)

@@ -34,6 +34,7 @@ struct dingo_ring {
 	void *buf;
 	size_t bytes;
 	uint32_t mask;			/* entries - 1 */
+	uint8_t log_size;
 	uint8_t log_stride;
 	struct dingo_db db;
 };
@@ -147,7 +148,8 @@ struct dingo_qp {
 	struct verbs_qp vqp;
 	uint32_t qpn;
 	uint32_t allowed_opcodes;	/* mask of enum ibv_wr_opcode */
-	bool signal_all;
+	uint8_t default_flags;		/* of WQEs: SIGNALED with sq_sig_all */
+	bool is_ud;
 	struct dingo_sq sq;
 	struct dingo_rq rq;
 	struct dingo_srq *srq;
@@ -291,8 +293,9 @@ int dingo_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 int dingo_destroy_qp(struct ibv_qp *qp);
 
 /* send.c, send_ex.c, recv.c */
-void dingo_qp_set_opcodes(struct dingo_qp *qp, enum ibv_qp_type type,
-			  const struct dingo_context *ctx);
+/* What this QP type and card can do. */
+void dingo_qp_init_send(struct dingo_qp *qp, enum ibv_qp_type type,
+			bool signal_all, const struct dingo_context *ctx);
 int dingo_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 		    struct ibv_send_wr **bad);
 int dingo_qp_fill_wr_ops(struct dingo_qp *qp,

@@ -20,15 +20,19 @@ void dingo_doorbell_unmap_all(struct dingo_context *ctx);
 static inline void dingo_ring_doorbell(const struct dingo_db *db,
 				       uint32_t word0, uint32_t index)
 {
-	mmio_wc_start();
-	mmio_write64_le(db->slot, htole64((uint64_t)index << 32 | word0));
+	__le64 value = htole64((uint64_t)index << 32 | word0);
+
 	if (!db->dirty) {
+		mmio_wc_start();
+		mmio_write64_le(db->slot, value);
 		mmio_flush_writes();
 		return;
 	}
+	udma_to_device_barrier();
+	mmio_write64_le(db->slot, value);
 	atomic_store_explicit(db->dirty, 1, memory_order_release);
 	atomic_thread_fence(memory_order_seq_cst);
-	if (atomic_load_explicit(db->need_kick, memory_order_relaxed))
+	if (unlikely(atomic_load_explicit(db->need_kick, memory_order_relaxed)))
 		mmio_write32_le(db->kick, htole32(1));
 }
 

@@ -182,7 +182,6 @@ struct ibv_qp *dingo_create_qp_ex(struct ibv_context *context,
 	qp->parent_domain = dingo_hold_parent_domain(attr->pd);
 	dingo_lock_init(&qp->sq.lock, !dingo_single_threaded(qp->parent_domain));
 	dingo_lock_init(&qp->rq.lock, !dingo_single_threaded(qp->parent_domain));
-	qp->signal_all = attr->sq_sig_all;
 	qp->srq = attr->srq ? to_dingo_srq(attr->srq) : NULL;
 	err = size_queues(ctx, qp, attr, &req.drv_payload);
 	if (err)
@@ -206,7 +205,7 @@ struct ibv_qp *dingo_create_qp_ex(struct ibv_context *context,
 	err = table_insert(ctx, qp);
 	if (err)
 		goto err_qp;
-	dingo_qp_set_opcodes(qp, attr->qp_type, ctx);
+	dingo_qp_init_send(qp, attr->qp_type, attr->sq_sig_all, ctx);
 	report_caps(qp, &attr->cap);
 	return &qp->vqp.qp;
 
@@ -272,7 +271,7 @@ int dingo_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
 		return err;
 	/* the kernel counts blocks; the application asked for work requests */
 	report_caps(qp, &init_attr->cap);
-	init_attr->sq_sig_all = qp->signal_all;
+	init_attr->sq_sig_all = qp->default_flags != 0;
 	attr->cap = init_attr->cap;
 	return 0;
 }

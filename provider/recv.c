@@ -59,7 +59,6 @@ int dingo_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	if (err)
 		*bad = wr;
 	if (rq->producer != start) {
-		udma_to_device_barrier();
 		dingo_ring_doorbell(&rq->ring.db,
 				    dingo_doorbell_word(DINGO_DB_RQ, qp->qpn),
 				    rq->producer);
@@ -95,7 +94,6 @@ int dingo_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 	if (err)
 		*bad = wr;
 	if (srq->producer != start) {
-		udma_to_device_barrier();
 		dingo_ring_doorbell(&srq->ring.db,
 				    dingo_doorbell_word(DINGO_DB_SRQ,
 							srq->srqn),

@@ -25,6 +25,7 @@ int dingo_ring_map(struct dingo_context *ctx, struct dingo_ring *ring,
 	}
 	ring->bytes = map->ring_bytes;
 	ring->mask = (1U << map->log_size) - 1;
+	ring->log_size = map->log_size;
 	ring->log_stride = map->log_stride;
 	ring->buf = mmap(NULL, ring->bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
 			 ctx->vctx.context.cmd_fd, map->ring_mmap);

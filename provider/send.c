@@ -70,15 +70,25 @@ static int write_inline(struct dingo_sq *sq, struct dingo_wqe_ctrl *ctrl,
 	uint32_t total = 0;
 	int i;
 
+	/* the common case: one small piece, all in the first block */
+	if (likely(wr->num_sge == 1 &&
+		   wr->sg_list->length <= DINGO_SQ_BLOCK - offset &&
+		   wr->sg_list->length <= sq->max_inline)) {
+		total = wr->sg_list->length;
+		dingo_copy_small((uint8_t *)ctrl + offset,
+				 (void *)(uintptr_t)wr->sg_list->addr, total);
+		goto done;
+	}
 	for (i = 0; i < wr->num_sge; i++) {
+		const void *data = (void *)(uintptr_t)wr->sg_list[i].addr;
 		uint32_t length = wr->sg_list[i].length;
 
-		if (length > sq->max_inline - total)
+		if (unlikely(length > sq->max_inline - total))
 			return ENOMEM;
-		dingo_wqe_copy(sq, offset + total,
-			       (void *)(uintptr_t)wr->sg_list[i].addr, length);
+		dingo_wqe_copy(sq, offset + total, data, length);
 		total += length;
 	}
+done:
 	ctrl->flags |= DINGO_WQE_CTRL_FLAGS_INLINE_MASK;
 	ctrl->inline_len = htole16(total);
 	*bytes = total;
@@ -91,7 +101,8 @@ static int write_data(struct dingo_sq *sq, struct dingo_wqe_ctrl *ctrl,
 {
 	int i;
 
-	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > sq->max_sge)
+	/* as unsigned, a negative count is too large as well */
+	if (unlikely((uint32_t)wr->num_sge > sq->max_sge))
 		return EINVAL;
 	if (wr->send_flags & IBV_SEND_INLINE &&
 	    wr->opcode != IBV_WR_RDMA_READ && offset != DINGO_DATA_ATOMIC)
@@ -140,30 +151,32 @@ static void write_target(struct dingo_wqe_ctrl *ctrl,
 	}
 }
 
-static int post_one(struct dingo_qp *qp, const struct ibv_send_wr *wr)
+static inline int post_one(struct dingo_qp *qp, const struct ibv_send_wr *wr)
 {
-	const struct dingo_wr_kind *kind = &kinds[wr->opcode];
+	const enum ibv_wr_opcode opcode = wr->opcode;
+	const struct dingo_wr_kind *kind = &kinds[opcode];
 	struct dingo_sq *sq = &qp->sq;
 	uint32_t offset = kind->data_offset, bytes = 0;
 	struct dingo_wqe_ctrl *ctrl;
 	int err = 0;
 
 	ctrl = dingo_wqe_begin(sq, kind, wr->wr_id,
-			       dingo_wqe_flags(wr->send_flags, qp->signal_all));
-	if (qp->vqp.qp.qp_type == IBV_QPT_UD) {
+			       dingo_wqe_flags(qp, wr->send_flags));
+	if (unlikely(qp->is_ud)) {
 		if (!wr->wr.ud.ah)
 			return EINVAL;
 		dingo_wqe_address(ctrl, to_dingo_ah(wr->wr.ud.ah),
 				  wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey);
 		offset = DINGO_DATA_UD;
 	}
-	write_target(ctrl, wr);
-	if (wr->opcode == IBV_WR_BIND_MW)
+	if (opcode != IBV_WR_SEND)
+		write_target(ctrl, wr);
+	if (likely(kind->data_offset != DINGO_DATA_NONE))
+		err = write_data(sq, ctrl, offset, wr, &bytes);
+	else if (opcode == IBV_WR_BIND_MW)
 		err = dingo_wqe_bind(qp, ctrl, wr->bind_mw.mw, wr->bind_mw.rkey,
 				     &wr->bind_mw.bind_info);
-	else if (offset != DINGO_DATA_NONE || qp->vqp.qp.qp_type == IBV_QPT_UD)
-		err = write_data(sq, ctrl, offset, wr, &bytes);
-	if (err)
+	if (unlikely(err))
 		return err;
 	dingo_wqe_end(sq, ctrl, offset, bytes);
 	return 0;
@@ -201,8 +214,10 @@ int dingo_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	return err;
 }
 
-void dingo_qp_set_opcodes(struct dingo_qp *qp, enum ibv_qp_type type,
-			  const struct dingo_context *ctx)
+void dingo_qp_init_send(struct dingo_qp *qp, enum ibv_qp_type type,
+			bool signal_all, const struct dingo_context *ctx)
 {
 	qp->allowed_opcodes = allowed_opcodes(ctx, type);
+	qp->is_ud = type == IBV_QPT_UD;
+	qp->default_flags = signal_all ? DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK : 0;
 }

@@ -72,10 +72,8 @@ static struct dingo_wqe_ctrl *begin(struct ibv_qp_ex *ibqp,
 		return NULL;
 	}
 	sq->ctrl = dingo_wqe_begin(sq, kind, ibqp->wr_id,
-				   dingo_wqe_flags(ibqp->wr_flags,
-						   qp->signal_all));
-	sq->data_offset = qp->vqp.qp.qp_type == IBV_QPT_UD ? DINGO_DATA_UD :
-							     kind->data_offset;
+				   dingo_wqe_flags(qp, ibqp->wr_flags));
+	sq->data_offset = qp->is_ud ? DINGO_DATA_UD : kind->data_offset;
 	sq->data_bytes = 0;
 	return sq->ctrl;
 }

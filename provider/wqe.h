@@ -25,7 +25,7 @@ enum {
 struct dingo_wr_kind {
 	uint8_t hw;			/* enum wr */
 	uint8_t wc;			/* enum ibv_wc_opcode */
-	uint8_t data_offset;		/* on RC and UC */
+	uint16_t data_offset;		/* on RC and UC */
 };
 
 static inline uint32_t dingo_sq_room(struct dingo_sq *sq)
@@ -38,19 +38,30 @@ static inline uint32_t dingo_sq_room(struct dingo_sq *sq)
 /* Address of byte `offset` of the WQE that starts at the producer; blocks wrap at the ring's end. */
 static inline void *dingo_wqe_at(struct dingo_sq *sq, uint32_t offset)
 {
-	return (uint8_t *)dingo_ring_entry(&sq->ring, sq->producer +
-						offset / DINGO_SQ_BLOCK) +
+	uint32_t block = sq->producer + offset / DINGO_SQ_BLOCK;
+
+	return (uint8_t *)sq->ring.buf +
+	       (size_t)(block & sq->ring.mask) * DINGO_SQ_BLOCK +
 	       offset % DINGO_SQ_BLOCK;
 }
 
-static inline uint8_t dingo_wqe_flags(unsigned int send_flags, bool signal_all)
+/* enum ibv_send_flags bits 3:0 in the order of the contract; INLINE is set where the data is copied. */
+static inline uint8_t dingo_wqe_flags(const struct dingo_qp *qp,
+				      unsigned int send_flags)
 {
-	return (send_flags & IBV_SEND_SIGNALED || signal_all ?
-			DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK : 0) |
-	       (send_flags & IBV_SEND_SOLICITED ?
-			DINGO_WQE_CTRL_FLAGS_SOLICITED_MASK : 0) |
-	       (send_flags & IBV_SEND_FENCE ?
-			DINGO_WQE_CTRL_FLAGS_FENCE_MASK : 0);
+#define DINGO_SEND_FLAG(verbs, flag, n)                                        \
+	((n) & (verbs) ? DINGO_WQE_CTRL_FLAGS_##flag##_MASK : 0)
+#define DINGO_SEND_FLAGS(n)                                                    \
+	(DINGO_SEND_FLAG(IBV_SEND_SIGNALED, SIGNALED, n) |                     \
+	 DINGO_SEND_FLAG(IBV_SEND_SOLICITED, SOLICITED, n) |                   \
+	 DINGO_SEND_FLAG(IBV_SEND_FENCE, FENCE, n))
+	static const uint8_t table[8] = {
+		DINGO_SEND_FLAGS(0), DINGO_SEND_FLAGS(1), DINGO_SEND_FLAGS(2),
+		DINGO_SEND_FLAGS(3), DINGO_SEND_FLAGS(4), DINGO_SEND_FLAGS(5),
+		DINGO_SEND_FLAGS(6), DINGO_SEND_FLAGS(7),
+	};
+
+	return table[send_flags & 7] | qp->default_flags;
 }
 
 /* First block of a new WQE, all else zero. */
@@ -91,6 +102,23 @@ static inline void dingo_wqe_sge(struct dingo_sq *sq, uint32_t offset,
 	sge->length = htole32(length);
 }
 
+/* memcpy of a few bytes without a call: overlapping words. */
+static inline void dingo_copy_small(uint8_t *to, const uint8_t *from,
+				    uint32_t bytes)
+{
+	if (bytes >= 8) {
+		uint64_t tail;
+
+		memcpy(&tail, from + bytes - 8, 8);
+		for (uint32_t i = 0; i + 8 < bytes; i += 8)
+			memcpy(to + i, from + i, 8);
+		memcpy(to + bytes - 8, &tail, 8);
+		return;
+	}
+	while (bytes--)
+		*to++ = *from++;
+}
+
 /* Copies inline data to byte `offset` of the WQE, block by block. */
 static inline void dingo_wqe_copy(struct dingo_sq *sq, uint32_t offset,
 				  const void *data, uint32_t bytes)
@@ -101,7 +129,7 @@ static inline void dingo_wqe_copy(struct dingo_sq *sq, uint32_t offset,
 		uint32_t room = DINGO_SQ_BLOCK - offset % DINGO_SQ_BLOCK;
 		uint32_t now = min_t(uint32_t, room, bytes);
 
-		memcpy(dingo_wqe_at(sq, offset), from, now);
+		dingo_copy_small(dingo_wqe_at(sq, offset), from, now);
 		offset += now;
 		from += now;
 		bytes -= now;
@@ -145,7 +173,6 @@ int dingo_wqe_bind(struct dingo_qp *qp, struct dingo_wqe_ctrl *ctrl,
 
 static inline void dingo_sq_ring(struct dingo_qp *qp)
 {
-	udma_to_device_barrier();
 	dingo_ring_doorbell(&qp->sq.ring.db,
 			    dingo_doorbell_word(DINGO_DB_SQ, qp->qpn),
 			    qp->sq.producer);

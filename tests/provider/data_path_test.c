@@ -113,7 +113,7 @@ static void post_send_limits(void)
 	wr[5].opcode = 77;
 	CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr[5], &bad) == EINVAL);
 	CHECK(rung(fake, FAKE_DB_SQ) == 8);
-	dingo_qp_set_opcodes(&fake->qp, IBV_QPT_UC, &fake->ctx);
+	dingo_qp_init_send(&fake->qp, IBV_QPT_UC, false, &fake->ctx);
 	wr[5].opcode = IBV_WR_RDMA_READ;
 	CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr[5], &bad) == EINVAL);
 	fake_free(fake);

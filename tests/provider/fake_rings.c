@@ -13,6 +13,7 @@ static void make_ring(struct fake *fake, struct dingo_ring *ring,
 	ring->buf = aligned_alloc(4096, align(ring->bytes, 4096));
 	memset(ring->buf, 0, ring->bytes);
 	ring->mask = entries - 1;
+	ring->log_size = dingo_log2_up(entries);
 	ring->log_stride = log_stride;
 	ring->db.slot = &fake->doorbell[db];
 	if (db_memory) {
@@ -44,7 +45,7 @@ struct fake *fake_new(const struct fake_options *o)
 	qp->vqp.qp.qp_type = o->type;
 	qp->vqp.qp.pd = &fake->pd.pd;
 	qp->vqp.qp.state = IBV_QPS_RTS;
-	dingo_qp_set_opcodes(qp, o->type, &fake->ctx);
+	dingo_qp_init_send(qp, o->type, false, &fake->ctx);
 	dingo_lock_init(&qp->sq.lock, !o->single_threaded);
 	dingo_lock_init(&qp->rq.lock, !o->single_threaded);
 	make_ring(fake, &qp->sq.ring, o->sq_blocks, 6, FAKE_DB_SQ, o->db_memory);
