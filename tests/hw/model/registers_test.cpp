@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "two_cards.h"
+
+namespace dingo::test {
+namespace {
+
+TEST(Registers, IdentifyTheCardAfterPowerOn) {
+    OneCard card;
+    TestDriver& d = card.driver;
+    EXPECT_EQ(d.read32(DINGO_REG_MAGIC), 0x4F474E44u);
+    EXPECT_EQ(d.read32(DINGO_REG_VERSION), DINGO_CONTRACT_MAJOR << 16 | DINGO_CONTRACT_MINOR);
+    EXPECT_EQ(d.read64(DINGO_REG_MAGIC),
+              std::uint64_t{DINGO_CONTRACT_MAJOR << 16 | DINGO_CONTRACT_MINOR} << 32 | 0x4F474E44u);
+    EXPECT_EQ(d.read32(DINGO_REG_STATUS), DINGO_STATUS_READY_MASK + 0u);
+    EXPECT_EQ(d.read32(DINGO_REG_RESETS), 0u);
+    EXPECT_EQ(d.read64(DINGO_REG_MAC), EngineConfig{}.mac);
+    EXPECT_EQ(d.read32(DINGO_REG_ENGINE), DINGO_ENGINE_MODEL + 0u);
+    EXPECT_NE(d.read64(DINGO_REG_CAPS) & DINGO_CAP_ETH, 0u);
+    EXPECT_EQ(d.read64(DINGO_REG_CAPS) & DINGO_CAP_DB_MEMORY, 0u);
+    EXPECT_GE(d.read32(DINGO_REG_VECTORS), 2u);
+    EXPECT_GE(d.read32(DINGO_REG_DB_PAGES), 2u);
+}
+
+TEST(Registers, MemoryDoorbellsAreACapability) {
+    EngineConfig config;
+    config.memory_doorbells = true;
+    OneCard card("model", config);
+    EXPECT_NE(card.driver.read64(DINGO_REG_CAPS) & DINGO_CAP_DB_MEMORY, 0u);
+}
+
+TEST(Registers, SixtyFourBitRegistersTakeTwoHalves) {
+    OneCard card;
+    TestDriver& d = card.driver;
+    d.write32(DINGO_REG_ASQ_BASE, 0x89ABC000);
+    d.write32(DINGO_REG_ASQ_BASE + 4, 0x1234567);
+    EXPECT_EQ(d.read64(DINGO_REG_ASQ_BASE), 0x123456789ABC000u);
+    EXPECT_EQ(d.read32(DINGO_REG_ASQ_BASE + 4), 0x1234567u);
+}
+
+TEST(Registers, ClockIsTheTimeAndDoesNotTearBetweenHalves) {
+    OneCard card;
+    card.now = 0x1'FFFF'FFFF;
+    card.settle();
+    EXPECT_EQ(card.driver.read64(DINGO_REG_CLOCK), 0x1'FFFF'FFFFu);
+    EXPECT_EQ(card.driver.read32(DINGO_REG_CLOCK), 0xFFFF'FFFFu);
+    card.now += 1;
+    card.settle();
+    EXPECT_EQ(card.driver.read32(DINGO_REG_CLOCK + 4), 1u);
+}
+
+TEST(Registers, UndefinedAndReadOnlyWritesAreDroppedAndCounted) {
+    OneCard card;
+    TestDriver& d = card.driver;
+    d.start();
+    const std::uint64_t before = d.card_stat(DINGO_CARD_MMIO_DROPPED);
+    d.write32(DINGO_REG_MAGIC, 1);
+    d.write32(0x1000, 1);
+    d.write32(0xFFFC, 1);
+    card.engine->mmio_write(Bar::kRegisters, DINGO_REG_CTRL, 1, 1);      // not 32-bit
+    card.engine->mmio_write(Bar::kRegisters, DINGO_REG_CTRL + 2, 1, 4);  // not aligned
+    card.engine->mmio_write(Bar::kMemory, 0, 1, 8);                      // no such BAR
+    EXPECT_EQ(d.card_stat(DINGO_CARD_MMIO_DROPPED), before + 6);
+    EXPECT_EQ(card.engine->mmio_read(Bar::kRegisters, 0x1000, 4), 0u);
+    EXPECT_EQ(card.engine->mmio_read(Bar::kRegisters, 2, 2), 0u);
+    EXPECT_EQ(card.engine->mmio_read(Bar::kMemory, 0, 8), 0u);
+    EXPECT_EQ(d.read32(DINGO_REG_MAGIC), 0x4F474E44u);
+}
+
+TEST(Registers, KickPageTakesAnyWriteAndReadsZero) {
+    OneCard card;
+    TestDriver& d = card.driver;
+    d.start();
+    d.write32(DINGO_KICK_PAGE_OFFSET + 0x20, 5);
+    EXPECT_EQ(d.read32(DINGO_KICK_PAGE_OFFSET + 0x20), 0u);
+    EXPECT_EQ(d.card_stat(DINGO_CARD_MMIO_DROPPED), 0u);
+}
+
+TEST(Registers, ResetForgetsEverythingButTheNumberOfResets) {
+    OneCard card;
+    TestDriver& d = card.driver;
+    d.start();
+    d.enable_port();
+    EXPECT_NE(d.read32(DINGO_REG_STATUS) & DINGO_STATUS_LINK_UP_MASK, 0u);
+    const std::uint32_t resets = d.read32(DINGO_REG_RESETS);
+    d.write32(DINGO_REG_CTRL, DINGO_CTRL_RESET_MASK);
+    EXPECT_EQ(d.read32(DINGO_REG_RESETS), resets + 1);
+    EXPECT_EQ(d.read32(DINGO_REG_STATUS), DINGO_STATUS_READY_MASK + 0u);
+    EXPECT_EQ(d.read32(DINGO_REG_AQ_CTRL), 0u);
+    EXPECT_EQ(d.read64(DINGO_REG_ASQ_BASE), 0u);
+    d.start();  // the EQ numbers are free again
+    EXPECT_EQ(d.card_stat(DINGO_CARD_ADMIN_ERRORS), 0u);
+}
+
+}  // namespace
+}  // namespace dingo::test

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// One card alone, and two cards joined by a cable; time is explicit.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cable.h"
+#include "driver.h"
+#include "engines.h"
+#include "fake_host.h"
+
+namespace dingo::test {
+
+/// A card with its host and its driver; frames that it sends are kept in `wire.sent`.
+struct OneCard {
+    explicit OneCard(const std::string& engine_name = "model", EngineConfig config = {});
+
+    /// Runs the engine until it has nothing more to do now.
+    void settle();
+    void receive(std::span<const std::byte> frame) {
+        engine->receive(frame);
+        settle();
+    }
+
+    Nanoseconds now = 1'000;
+    TestHost host;
+    TestWire wire;
+    std::unique_ptr<Engine> engine;
+    TestDriver driver;
+};
+
+/// Card 0 is 10.77.0.1 / fd77::1, card 1 is 10.77.0.2 / fd77::2: GID index 0 is the IPv4 address,
+/// index 1 the IPv6 one. Both ports are up with MTU 9000.
+class TwoCards {
+  public:
+    explicit TwoCards(const std::string& engine0 = "model", const std::string& engine1 = "model",
+                      EngineConfig config = {});
+
+    OneCard& card(unsigned i) { return *cards_[i]; }
+    TestDriver& driver(unsigned i) { return cards_[i]->driver; }
+    TestHost& host(unsigned i) { return cards_[i]->host; }
+    Cable cable;
+
+    [[nodiscard]] Nanoseconds now() const { return now_; }
+    /// Delivers what is due and runs both engines once; true when something is left for now.
+    bool step();
+    /// Runs, and lets time pass from one deadline or arrival to the next, until `done` says so.
+    /// False: `limit` of simulated time passed, or nothing will ever happen again.
+    bool run_until(const std::function<bool()>& done, Nanoseconds limit = 60'000'000'000);
+    /// Lets `time` pass.
+    void run_for(Nanoseconds time);
+    /// Runs until nothing happens any more, not even a timer within `limit`.
+    void settle(Nanoseconds limit = 10'000'000'000);
+
+    /// Address of a card's QP as the other side needs it.
+    TestDriver::PathOptions path_to(unsigned card, std::uint32_t qpn, unsigned gid_index = 0) const;
+    /// UD address vector.
+    dingo_wqe_ud ud_to(unsigned card, std::uint32_t qpn, std::uint32_t qkey,
+                       unsigned gid_index = 0) const;
+
+    /// A connection: one QP and one CQ for everything on each card, in RTS.
+    struct Connection {
+        std::array<Cq, 2> cq;
+        std::array<TestQp, 2> qp;
+    };
+    struct ConnectOptions {
+        QpOptions qp;
+        TestDriver::PathOptions path;  ///< addresses and PSNs are filled in
+        unsigned gid_index = 0;
+        unsigned log_cq = 8;
+        std::array<std::uint32_t, 2> start_psn = {0x100, 0x200};  ///< of what each card sends
+    };
+    Connection connect(const ConnectOptions& options);
+    Connection connect() { return connect(ConnectOptions{}); }
+    /// Waits for the next completion; throws std::runtime_error when none comes within `limit`.
+    dingo_cqe wait_cq(unsigned card, Cq& cq, Nanoseconds limit = 60'000'000'000);
+
+  private:
+    Nanoseconds now_ = 1'000;
+    std::array<std::unique_ptr<OneCard>, 2> cards_;
+};
+
+}  // namespace dingo::test
