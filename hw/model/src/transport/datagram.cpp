@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Unreliable datagrams, the general services QP among them: one message, one packet, no answer.
+#include <algorithm>
+#include <array>
+
+#include "core.h"
+
+namespace dingo::model {
+namespace {
+
+/// Bytes that a receive buffer begins with: the GRH, or 20 bytes 0 and the IPv4 header.
+constexpr std::size_t kGrhBytes = 40;
+constexpr std::uint32_t kOwnQkey = 1U << 31;
+
+/// Longest datagram: the largest IB MTU whose packet fits the port's MTU, as the kernel's iboe_get_mtu().
+std::uint32_t longest_datagram(const Port& port) {
+    constexpr std::uint32_t kHeaders = 96;  // GRH, UDP, BTH, XRC, AtomicETH, ICRC
+    std::uint32_t bytes = packet::kMaxPmtu;
+    while (bytes > DINGO_MIN_MTU && bytes + kHeaders > port.mtu)
+        bytes /= 2;
+    return bytes;
+}
+
+std::array<std::byte, kGrhBytes> network_header(const packet::Packet& packet, std::span<const std::byte> frame) {
+    std::array<std::byte, kGrhBytes> grh{};
+    const std::size_t bytes = packet.l3 == packet::L3Kind::kIpv4 ? packet::kIpv4Bytes : packet::kIpv6Bytes;
+    const auto header = frame.subspan(packet.l3_offset, bytes);
+    std::copy(header.begin(), header.end(), grh.end() - static_cast<std::ptrdiff_t>(bytes));
+    return grh;
+}
+
+}  // namespace
+
+SendStop Core::send_datagrams(Qp& qp, unsigned burst, unsigned& used) {
+    const Requester& r = qp.transport->requester;
+    while (used < burst) {
+        if (qp.state != QpState::kRts || r.next_index == qp.sq_producer)
+            return SendStop::kIdle;
+        if (r.wait_deadline != kNever)
+            return SendStop::kBlocked;
+        if (const SendStop stop = send_datagram(qp); stop != SendStop::kTurnOver || frame_.busy())
+            return stop;
+        ++used;
+    }
+    return SendStop::kTurnOver;
+}
+
+SendStop Core::send_datagram(Qp& qp) {
+    Requester& r = qp.transport->requester;
+    const SendWqe& wqe = send_wqe_;
+    const auto refuse = [&](WqeFault fault) {
+        push_error(qp, fault);
+        return SendStop::kIdle;
+    };
+    if (const WqeFault fault = send_wqe_.load(card_, qp, r.next_index))
+        return refuse(fault);
+    if (is_local_operation(wqe.opcode()))
+        return start_local_operation(qp);
+    if (wqe.length() > longest_datagram(port_))
+        return refuse({DINGO_WCS_LOC_LEN_ERR, DINGO_VERR_MSG_TOO_LONG});
+    const dingo_wqe_ud av = wqe.ud();
+    const packet::HeaderTemplate* const path = path_of(av);
+    if (!path)
+        return refuse({DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_GID});
+
+    packet::TransportHeaders headers;
+    headers.bth.opcode = wqe.opcode() == DINGO_WR_SEND_IMM ? packet::Opcode::kUdSendOnlyImm : packet::Opcode::kUdSendOnly;
+    headers.bth.migreq = true;
+    headers.bth.solicited = wqe.solicited();
+    headers.bth.dest_qp = av.dest_qpn;
+    headers.bth.psn = r.send_psn & packet::kPsnMask;
+    headers.deth = {(av.qkey & kOwnQkey) != 0 ? qp.attr.qkey : av.qkey, qp.qpn};
+    headers.imm = wqe.imm();
+    if (!frame_.open(*path, headers, wqe.length()))
+        return SendStop::kTurnOver;
+    WqeFault fault;
+    if (const Move move = gather(qp, wqe, 0, frame_.payload(), fault); move != Move::kDone) {
+        frame_.cancel();
+        if (move == Move::kFault)
+            return refuse(fault);
+        pause_sending(qp, kPauseRetry);
+        return SendStop::kBlocked;
+    }
+    frame_.send(qp);
+    const std::uint32_t index = r.next_index;
+    r.next_index += wqe.blocks();
+    r.oldest_psn = r.sent_psn = r.new_psn = ++r.send_psn;
+    if (wqe.signaled() || qp.signal_all)
+        complete_send(qp, index, wqe.opcode(), 0);
+    return SendStop::kTurnOver;
+}
+
+void Core::receive_datagram(Qp& qp, const packet::Packet& packet, std::span<const std::byte> frame) {
+    if (packet.deth.qkey != qp.attr.qkey) {
+        drop(DINGO_CARD_BAD_QKEY);
+        return;
+    }
+    switch (take_receive(qp)) {
+        case ReceiveRing::Fetch::kOk:
+            break;
+        case ReceiveRing::Fetch::kEmpty:
+            drop(DINGO_CARD_RX_DROP_UD_NO_BUFFER);
+            return;
+        case ReceiveRing::Fetch::kBad:
+            fail_receive(qp, {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_SIZE});
+            enter_error(qp);
+            return;
+        case ReceiveRing::Fetch::kBusError:
+            fail_receive(qp, {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_FETCH});
+            enter_error(qp);
+            return;
+    }
+    const std::size_t bytes = kGrhBytes + packet.payload.size();
+    if (bytes > receive_capacity()) {
+        put_back_receive(qp);
+        drop(DINGO_CARD_RX_DROP_UD_LENGTH);
+        return;
+    }
+    const std::array<std::byte, kGrhBytes> grh = network_header(packet, frame);
+    WqeFault fault;
+    Move move = scatter(qp, *receive_, 0, grh, fault);
+    if (move == Move::kDone)
+        move = scatter(qp, *receive_, kGrhBytes, packet.payload, fault);
+    if (move == Move::kPaused) {
+        put_back_receive(qp);
+        drop(DINGO_CARD_RX_DROP_UD_NO_BUFFER);
+        return;
+    }
+    if (move == Move::kFault) {
+        fail_receive(qp, fault);
+        enter_error(qp);
+        return;
+    }
+    card_.count(DINGO_CARD_RX_SEND_REQUESTS);
+    receive_consumed(qp);
+    dingo_cqe entry{};
+    entry.wqe_index = receive_->tag;
+    entry.byte_len = static_cast<std::uint32_t>(bytes);
+    const bool with_imm = packet.op().has_imm();
+    const std::uint32_t opcode = with_imm ? DINGO_WC_RECV_IMM : DINGO_WC_RECV;
+    entry.qpn_op = DINGO_PREP(DINGO_CQE_QPN_OP_QPN_MASK, qp.qpn) | DINGO_PREP(DINGO_CQE_QPN_OP_OPCODE_MASK, opcode);
+    entry.flags = DINGO_CQE_FLAGS_GRH_MASK;
+    if (with_imm) {
+        entry.imm = __builtin_bswap32(packet.imm);
+        entry.flags |= DINGO_CQE_FLAGS_IMM_MASK;
+    }
+    if (packet.bth.solicited)
+        entry.flags |= DINGO_CQE_FLAGS_SOLICITED_MASK;
+    if (packet.l3 == packet::L3Kind::kIpv4)
+        entry.flags |= DINGO_CQE_FLAGS_IPV4_MASK;
+    std::uint32_t service_level = 0;
+    if (packet.has_vlan) {
+        entry.flags |= DINGO_CQE_FLAGS_VLAN_MASK;
+        entry.vlan = packet.vlan_tci;
+        service_level = packet::VlanHeader::Pcp::get(packet.vlan_tci);
+    }
+    entry.src_qpn = DINGO_PREP(DINGO_CQE_SRC_QPN_QPN_MASK, packet.deth.src_qp) |
+                    DINGO_PREP(DINGO_CQE_SRC_QPN_SL_MASK, service_level);
+    post_receive(qp, entry);
+}
+
+}  // namespace dingo::model

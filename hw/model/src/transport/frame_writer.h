@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// One RoCE frame, built in place in the wire's buffer.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "../card_context.h"
+#include "../port.h"
+#include "../qp.h"
+#include "dingo/packet/build.h"
+
+namespace dingo::model {
+
+class FrameWriter {
+  public:
+    FrameWriter(CardContext& card, const Port& port) : card_(card), port_(port) {}
+
+    /// Takes room from the wire and writes all headers. False: the wire is busy, or the frame cannot be built.
+    /// A port that is down takes every frame and forgets it, as a pulled cable does.
+    bool open(const packet::HeaderTemplate& path, const packet::TransportHeaders& headers, std::size_t payload_bytes);
+    /// To be filled before send().
+    [[nodiscard]] std::span<std::byte> payload() const noexcept { return builder_.payload(); }
+    /// Adds pad and ICRC, and sends; counts for card and QP.
+    void send(Qp& qp);
+    /// Gives the room back.
+    void cancel();
+
+    /// The wire took nothing since clear_busy().
+    [[nodiscard]] bool busy() const noexcept { return busy_; }
+    void clear_busy() noexcept { busy_ = false; }
+
+  private:
+    CardContext& card_;
+    const Port& port_;
+    packet::FrameBuilder builder_;
+    std::uint16_t ip_id_ = 0;
+    bool busy_ = false;
+    bool discard_ = false;
+    alignas(64) std::array<std::byte, packet::kMaxRoceFrameBytes> discarded_;
+};
+
+}  // namespace dingo::model

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// One request packet of RC or UC: opcode by place in the message, headers, payload from host memory.
+#include <algorithm>
+#include <array>
+
+#include "core.h"
+
+namespace dingo::model {
+namespace {
+
+using packet::Opcode;
+
+/// An acknowledgement is asked for at the end of each message, and within long ones every so many packets.
+constexpr std::uint16_t kAckInterval = 64;
+
+/// RC opcodes of one kind of message by place.
+struct MessageOpcodes {
+    Opcode first, middle, last, only;
+};
+constexpr std::array<MessageOpcodes, 5> kMessageOpcodes = {{
+    {Opcode::kRcSendFirst, Opcode::kRcSendMiddle, Opcode::kRcSendLast, Opcode::kRcSendOnly},
+    {Opcode::kRcSendFirst, Opcode::kRcSendMiddle, Opcode::kRcSendLastImm, Opcode::kRcSendOnlyImm},
+    {Opcode::kRcSendFirst, Opcode::kRcSendMiddle, Opcode::kRcSendLastInv, Opcode::kRcSendOnlyInv},
+    {Opcode::kRcWriteFirst, Opcode::kRcWriteMiddle, Opcode::kRcWriteLast, Opcode::kRcWriteOnly},
+    {Opcode::kRcWriteFirst, Opcode::kRcWriteMiddle, Opcode::kRcWriteLastImm, Opcode::kRcWriteOnlyImm},
+}};
+static_assert(DINGO_WR_SEND == 0 && DINGO_WR_SEND_IMM == 1 && DINGO_WR_SEND_INV == 2 && DINGO_WR_WRITE == 3 &&
+              DINGO_WR_WRITE_IMM == 4);
+/// A UC opcode is the RC opcode with this bit.
+constexpr std::uint8_t kUcBit = 0x20;
+
+Opcode opcode_at(const Qp& qp, std::uint8_t wr, bool first, bool last) {
+    const MessageOpcodes& row = kMessageOpcodes[wr];
+    const Opcode rc = first ? (last ? row.only : row.first) : (last ? row.last : row.middle);
+    return is_reliable(qp) ? rc : static_cast<Opcode>(static_cast<std::uint8_t>(rc) | kUcBit);
+}
+
+packet::Bth request_bth(const Qp& qp, Opcode opcode, std::uint32_t psn) {
+    packet::Bth bth;
+    bth.opcode = opcode;
+    bth.migreq = true;  // no alternate path: the connection is always in the migrated state
+    bth.dest_qp = qp.attr.dest_qpn;
+    bth.psn = psn & packet::kPsnMask;
+    return bth;
+}
+
+}  // namespace
+
+SendStop Core::send_packet(Qp& qp, const SendRecord& record) {
+    Requester& r = qp.transport->requester;
+    const std::uint32_t packet_index = r.send_psn - record.first_psn;
+    if (!path_of(qp)) {
+        fail_at_cursor(qp, {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_GID});
+        return SendStop::kIdle;
+    }
+    if (record.opcode == DINGO_WR_READ)
+        return send_read_request(qp, record, packet_index);
+    if (is_atomic_opcode(record.opcode))
+        return send_atomic_request(qp, record);
+    return send_data_packet(qp, record, packet_index);
+}
+
+SendStop Core::send_data_packet(Qp& qp, const SendRecord& record, std::uint32_t packet_index) {
+    Requester& r = qp.transport->requester;
+    const SendWqe& wqe = send_wqe_;
+    const std::uint32_t pmtu = pmtu_bytes(qp);
+    const std::uint32_t offset = packet_index * pmtu;
+    const std::uint32_t bytes = std::min(pmtu, record.length - offset);
+    const bool first = packet_index == 0;
+    const bool last = packet_index + 1 == record.packets;
+
+    packet::TransportHeaders headers;
+    headers.bth = request_bth(qp, opcode_at(qp, record.opcode, first, last), r.send_psn);
+    headers.bth.ack_req = is_reliable(qp) && (last || r.since_ackreq + 1 >= kAckInterval);
+    headers.bth.solicited = last && wqe.solicited() && record.opcode != DINGO_WR_WRITE;
+    if (record.opcode == DINGO_WR_SEND_INV)
+        headers.inv_rkey = wqe.inv_key();
+    else
+        headers.imm = wqe.imm();
+    if (first && is_write_opcode(record.opcode)) {
+        const dingo_wqe_rdma rdma = wqe.rdma();
+        headers.reth = {rdma.raddr, rdma.rkey, record.length};
+    }
+    if (!frame_.open(qp.transport->path, headers, bytes))
+        return SendStop::kTurnOver;
+    WqeFault fault;
+    switch (gather(qp, wqe, offset, frame_.payload(), fault)) {
+        case Move::kDone:
+            break;
+        case Move::kPaused:
+            frame_.cancel();
+            pause_sending(qp, kPauseRetry);
+            return SendStop::kBlocked;
+        case Move::kFault:
+            frame_.cancel();
+            fail_at_cursor(qp, fault);
+            return SendStop::kIdle;
+    }
+    frame_.send(qp);
+    request_sent(qp, r.send_psn + 1, headers.bth.ack_req);
+    if (last)
+        ++r.cursor;
+    if (last && !is_reliable(qp))
+        acknowledge(qp, r.send_psn);  // nobody will: sent is done
+    return SendStop::kTurnOver;
+}
+
+SendStop Core::send_read_request(Qp& qp, const SendRecord& record, std::uint32_t packet_index) {
+    Requester& r = qp.transport->requester;
+    const dingo_wqe_rdma rdma = send_wqe_.rdma();
+    // A repeated READ asks for the missing tail only (9.4.4).
+    const std::uint32_t offset = packet_index * pmtu_bytes(qp);
+    packet::TransportHeaders headers;
+    headers.bth = request_bth(qp, Opcode::kRcReadRequest, r.send_psn);
+    headers.bth.ack_req = true;
+    headers.reth = {rdma.raddr + offset, rdma.rkey, record.length - offset};
+    if (!frame_.open(qp.transport->path, headers, 0))
+        return SendStop::kTurnOver;
+    frame_.send(qp);
+    r.read_psns += record.packets - packet_index;
+    request_sent(qp, record.first_psn + record.packets, true);
+    ++r.cursor;
+    return SendStop::kTurnOver;
+}
+
+SendStop Core::send_atomic_request(Qp& qp, const SendRecord& record) {
+    Requester& r = qp.transport->requester;
+    const dingo_wqe_rdma rdma = send_wqe_.rdma();
+    const dingo_wqe_atomic operands = send_wqe_.atomic();
+    const bool swap = record.opcode == DINGO_WR_CMP_SWAP;
+    packet::TransportHeaders headers;
+    headers.bth = request_bth(qp, swap ? Opcode::kRcCmpSwap : Opcode::kRcFetchAdd, r.send_psn);
+    headers.bth.ack_req = true;
+    headers.atomic_eth = {rdma.raddr, rdma.rkey, operands.swap_add, swap ? operands.compare : 0};
+    if (!frame_.open(qp.transport->path, headers, 0))
+        return SendStop::kTurnOver;
+    frame_.send(qp);
+    ++r.read_psns;
+    request_sent(qp, r.send_psn + 1, true);
+    ++r.cursor;
+    return SendStop::kTurnOver;
+}
+
+void Core::request_sent(Qp& qp, std::uint32_t next_psn, bool ack_requested) {
+    Requester& r = qp.transport->requester;
+    if (is_before(r.send_psn, r.sent_psn)) {
+        card_.count(DINGO_CARD_RETRANSMITS);
+        qp.count(DINGO_QP_RETRANSMITS);
+    }
+    if (ack_requested) {
+        r.ackreq_psn = next_psn - 1;
+        r.since_ackreq = 0;
+    } else {
+        ++r.since_ackreq;
+    }
+    r.send_psn = next_psn;
+    if (is_before(r.sent_psn, next_psn))
+        r.sent_psn = next_psn;
+    if (is_reliable(qp) && r.ack_deadline == kNever)
+        restart_ack_timer(qp);
+}
+
+}  // namespace dingo::model

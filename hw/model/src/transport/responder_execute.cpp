@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Execution of a request that passed all checks: memory first, then the completion, then the acknowledgement.
+#include <array>
+#include <cstring>
+
+#include "core.h"
+
+namespace dingo::model {
+
+namespace syndrome = packet::syndrome;
+
+void Core::execute(Qp& qp, const packet::Packet& packet) {
+    const packet::OpcodeTraits& op = packet.op();
+    bool done = false;
+    if (op.is_write())
+        done = execute_write(qp, packet);
+    else if (op.is_send())
+        done = execute_send(qp, packet);
+    else if (op.is_read_request())
+        done = execute_read(qp, packet);
+    else
+        done = execute_atomic(qp, packet);
+    if (done && packet.bth.ack_req && (op.is_send() || op.is_write()))
+        reply(qp, syndrome::kAckNoCredits, packet.bth.psn);
+}
+
+bool Core::execute_send(Qp& qp, const packet::Packet& packet) {
+    Responder& p = qp.transport->responder;
+    const packet::OpcodeTraits& op = packet.op();
+    if (op.first)
+        p.receive_bytes = 0;
+    WqeFault fault;
+    switch (scatter(qp, *receive_, p.receive_bytes, packet.payload, fault)) {
+        case Move::kDone:
+            break;
+        case Move::kPaused:
+            put_back_receive(qp);
+            nak_not_ready(qp);
+            return false;
+        case Move::kFault:
+            fail_receive(qp, fault);
+            nak_fatal(qp, syndrome::kNakRemoteOperational, packet.bth.psn, 0);
+            return false;
+    }
+    if (op.first)
+        card_.count(DINGO_CARD_RX_SEND_REQUESTS);
+    p.receive_bytes += static_cast<std::uint32_t>(packet.payload.size());
+    p.expected_psn = packet::psn_add(p.expected_psn, 1);
+    if (op.last)
+        return finish_message(qp, packet, p.receive_bytes);
+    hold_receive(qp);
+    p.message = Responder::Message::kSend;
+    return true;
+}
+
+bool Core::execute_write(Qp& qp, const packet::Packet& packet) {
+    Responder& p = qp.transport->responder;
+    const packet::OpcodeTraits& op = packet.op();
+    const std::uint64_t va = op.first ? packet.reth.va : p.write_va;
+    const std::uint32_t rkey = op.first ? packet.reth.rkey : p.write_rkey;
+    const std::uint32_t remaining = op.first ? packet.reth.length : p.remaining;
+    const auto bytes = static_cast<std::uint32_t>(packet.payload.size());
+    if (bytes > 0) {
+        MemoryRange range;
+        // Again for each packet: the region may have gone since the first one.
+        if (!check_remote(qp, memory_.check(qp, rkey, va, bytes, DINGO_ACC_REMOTE_WRITE, range)))
+            return false;
+        if (!memory_.write(range, 0, packet.payload)) {
+            put_back_receive(qp);
+            nak_fatal(qp, syndrome::kNakRemoteOperational, packet.bth.psn, DINGO_EV_QP_FATAL);
+            return false;
+        }
+    }
+    if (op.first) {
+        card_.count(DINGO_CARD_RX_WRITE_REQUESTS);
+        p.write_rkey = rkey;
+        p.receive_bytes = packet.reth.length;
+    }
+    p.write_va = va + bytes;
+    p.remaining = remaining - bytes;
+    p.expected_psn = packet::psn_add(p.expected_psn, 1);
+    if (op.last)
+        return finish_message(qp, packet, p.receive_bytes);
+    p.message = Responder::Message::kWrite;
+    return true;
+}
+
+bool Core::finish_message(Qp& qp, const packet::Packet& packet, std::uint32_t bytes) {
+    Responder& p = qp.transport->responder;
+    p.message = Responder::Message::kNone;
+    p.msn = packet::psn_add(p.msn, 1);
+    if (!receive_)
+        return true;  // WRITE without immediate data: nobody is told
+    if (packet.op().has_ieth()) {
+        const KeyVerdict verdict = memory_.invalidate(qp, packet.inv_rkey);
+        if (verdict != KeyVerdict::kOk) {
+            fail_receive(qp, {DINGO_WCS_LOC_ACCESS_ERR, static_cast<std::uint8_t>(verdict)});
+            nak_fatal(qp, syndrome::kNakRemoteAccess, packet.bth.psn, DINGO_EV_QP_ACCESS_ERR);
+            return false;
+        }
+    }
+    return complete_receive(qp, packet, bytes);
+}
+
+ReadResource& Core::new_resource(Responder& p, const packet::Packet& packet) {
+    ReadResource& resource = p.resources[p.resource_next];
+    p.resource_next = (p.resource_next + 1) % static_cast<std::uint32_t>(p.resources.size());
+    resource = {};
+    resource.first_psn = packet.bth.psn;
+    p.msn = packet::psn_add(p.msn, 1);
+    resource.msn = p.msn;
+    // Its response acknowledges everything before it.
+    if (p.reply_pending && syndrome::is_ack(p.reply_syndrome))
+        p.reply_pending = false;
+    return resource;
+}
+
+bool Core::execute_read(Qp& qp, const packet::Packet& packet) {
+    Responder& p = qp.transport->responder;
+    card_.count(DINGO_CARD_RX_READ_REQUESTS);
+    ReadResource& resource = new_resource(p, packet);
+    resource.va = packet.reth.va;
+    resource.rkey = packet.reth.rkey;
+    resource.length = packet.reth.length;
+    resource.packets = packets_of(resource.length, pmtu_bytes(qp));
+    p.expected_psn = packet::psn_add(p.expected_psn, resource.packets);
+    start_response(qp, resource, 0, resource.packets, resource.length);
+    return true;
+}
+
+bool Core::execute_atomic(Qp& qp, const packet::Packet& packet) {
+    Responder& p = qp.transport->responder;
+    const packet::AtomicEth& request = packet.atomic_eth;
+    std::array<std::byte, sizeof(std::uint64_t)> bytes{};
+    MemoryRange range;
+    if (!check_remote(qp, memory_.check(qp, request.rkey, request.va, bytes.size(), DINGO_ACC_REMOTE_ATOMIC, range)))
+        return false;
+    bool ok = memory_.read(range, 0, bytes);
+    std::uint64_t original = 0;
+    std::memcpy(&original, bytes.data(), sizeof original);
+    const bool swap = packet.op().is_cmp_swap();
+    if (ok && (!swap || original == request.compare)) {
+        const std::uint64_t value = swap ? request.swap_add : original + request.swap_add;
+        std::memcpy(bytes.data(), &value, sizeof value);
+        ok = memory_.write(range, 0, bytes);
+    }
+    if (!ok) {
+        nak_fatal(qp, syndrome::kNakRemoteOperational, packet.bth.psn, DINGO_EV_QP_FATAL);
+        return false;
+    }
+    card_.count(DINGO_CARD_RX_ATOMIC_REQUESTS);
+    ReadResource& resource = new_resource(p, packet);
+    resource.atomic = true;
+    resource.original = original;
+    resource.packets = 1;
+    p.expected_psn = packet::psn_add(p.expected_psn, 1);
+    start_response(qp, resource, 0, 1, 0);
+    return true;
+}
+
+}  // namespace dingo::model

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A send WQE: fetched from the ring, validated field by field, and its parts by name. The host may
+// write anything there at any time, so only the copy taken by fetch() is looked at.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "../qp.h"
+
+namespace dingo::model {
+
+/// Why a WQE cannot be executed: cqe.status and cqe.vendor_err.
+struct WqeFault {
+    std::uint8_t status = DINGO_WCS_SUCCESS;
+    std::uint8_t vendor_err = DINGO_VERR_NONE;
+    explicit operator bool() const noexcept { return status != DINGO_WCS_SUCCESS; }
+};
+
+class SendWqe {
+  public:
+    /// Reads the WQE at block `index` and checks it against the contract and the QP type.
+    /// On a fault opcode() and blocks() are valid as far as they could be read.
+    WqeFault load(CardContext& card, const Qp& qp, std::uint32_t index);
+
+    [[nodiscard]] std::uint8_t opcode() const noexcept { return ctrl_.opcode; }
+    /// 1..SQ_MAX_BLOCKS, and not beyond the producer; 1 when the field is wrong.
+    [[nodiscard]] std::uint8_t blocks() const noexcept { return blocks_; }
+    [[nodiscard]] bool signaled() const noexcept { return flag(DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK); }
+    [[nodiscard]] bool solicited() const noexcept { return flag(DINGO_WQE_CTRL_FLAGS_SOLICITED_MASK); }
+    [[nodiscard]] bool fence() const noexcept { return flag(DINGO_WQE_CTRL_FLAGS_FENCE_MASK); }
+    [[nodiscard]] bool is_inline() const noexcept { return flag(DINGO_WQE_CTRL_FLAGS_INLINE_MASK); }
+    /// Bytes of the message.
+    [[nodiscard]] std::uint32_t length() const noexcept { return length_; }
+    /// Immediate data as a number.
+    [[nodiscard]] std::uint32_t imm() const noexcept { return __builtin_bswap32(ctrl_.imm); }
+    /// SEND_INV, LOCAL_INV: the key.
+    [[nodiscard]] std::uint32_t inv_key() const noexcept { return ctrl_.imm; }
+    [[nodiscard]] std::uint32_t num_sge() const noexcept { return ctrl_.num_sge; }
+    [[nodiscard]] dingo_sge sge(std::uint32_t i) const noexcept {
+        return segment<dingo_sge>(data_offset_ + i * sizeof(dingo_sge));
+    }
+    [[nodiscard]] std::span<const std::byte> inline_data() const noexcept {
+        return std::span(raw_).subspan(data_offset_, ctrl_.inline_len);
+    }
+    [[nodiscard]] dingo_wqe_rdma rdma() const noexcept { return segment<dingo_wqe_rdma>(kSegment); }
+    [[nodiscard]] dingo_wqe_atomic atomic() const noexcept { return segment<dingo_wqe_atomic>(kAtomicSegment); }
+    [[nodiscard]] dingo_wqe_ud ud() const noexcept { return segment<dingo_wqe_ud>(kSegment); }
+    [[nodiscard]] dingo_wqe_bind bind() const noexcept { return segment<dingo_wqe_bind>(kSegment); }
+    [[nodiscard]] dingo_wqe_reg reg() const noexcept { return segment<dingo_wqe_reg>(kSegment); }
+
+  private:
+    static constexpr std::size_t kSegment = 16;
+    static constexpr std::size_t kAtomicSegment = 32;
+
+    [[nodiscard]] bool flag(unsigned mask) const noexcept { return (ctrl_.flags & mask) != 0; }
+    template <typename T>
+    [[nodiscard]] T segment(std::size_t offset) const noexcept {
+        T value;
+        std::memcpy(&value, raw_.data() + offset, sizeof value);
+        return value;
+    }
+    bool fetch(CardContext& card, const Qp& qp, std::uint32_t index);
+    WqeFault check_opcode(const Qp& qp) const;
+    WqeFault check_segments(const Qp& qp) const;
+    WqeFault check_data(const Qp& qp);
+    [[nodiscard]] bool is_zero(std::size_t offset, std::size_t bytes) const noexcept;
+
+    alignas(64) std::array<std::byte, DINGO_SQ_BLOCK * DINGO_SQ_MAX_BLOCKS> raw_;
+    dingo_wqe_ctrl ctrl_{};
+    std::uint32_t data_offset_ = 0;
+    std::uint32_t length_ = 0;
+    std::uint8_t blocks_ = 1;
+};
+
+inline bool is_datagram(const Qp& qp) noexcept { return qp.type == QpType::kUd || qp.type == QpType::kGsi; }
+
+/// Opcodes without a message: executed by the card, nothing on the wire.
+constexpr bool is_local_operation(std::uint8_t opcode) noexcept {
+    return opcode >= DINGO_WR_LOCAL_INV && opcode <= DINGO_WR_NOP;
+}
+constexpr bool is_atomic_opcode(std::uint8_t opcode) noexcept {
+    return opcode == DINGO_WR_CMP_SWAP || opcode == DINGO_WR_FETCH_ADD;
+}
+constexpr bool is_send_opcode(std::uint8_t opcode) noexcept { return opcode <= DINGO_WR_SEND_INV; }
+constexpr bool is_write_opcode(std::uint8_t opcode) noexcept {
+    return opcode == DINGO_WR_WRITE || opcode == DINGO_WR_WRITE_IMM;
+}
+
+}  // namespace dingo::model
