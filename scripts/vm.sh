@@ -183,32 +183,43 @@ prepare() {
 
 # cmd_up: start a session and wait until both guests are ready.
 cmd_up() {
-    local started side
+    local started attempt
     [ -n "$name" ] || die "up needs --name"
-    prepare
-    started=$SECONDS
     session=$sessions_dir/$name
     mkdir -p "$sessions_dir"
     chmod 700 "$sessions_dir"
-    if [ -e "$session" ]; then
-        ! alive "$session/supervisor.pid" || die "session '$name' is running already"
-        rm -rf "$session"
-    fi
+    ! alive "$session/supervisor.pid" || die "session '$name' is running already"
+    prepare
+    started=$SECONDS
+    for attempt in 1 2; do
+        start_session
+        failed_side=''
+        wait_ready A "$((SECONDS + boot_timeout))" || failed_side=A
+        [ -n "$failed_side" ] || wait_ready B "$((SECONDS + boot_timeout))" || failed_side=B
+        [ -n "$failed_side" ] || break
+        # A busy host can break an emulated kernel's timer calibration; that is nobody's bug here.
+        if [ $attempt = 1 ] && ! grep -q systemd-udevd "$session/$failed_side.console"; then
+            log "guest $failed_side stopped before its first process; once more"
+            end_session
+        else
+            boot_failed "$failed_side"
+        fi
+    done
+    log "session $name: ready after $((SECONDS - started)) s"
+}
+
+# start_session: make the session's directory and its supervisor.
+start_session() {
+    rm -rf "$session"
     mkdir -p "$session/overlay"
     [ -z "$overlay" ] || cp -a "$overlay/." "$session/overlay/"
     if [ "$kind_A" = card ] || [ "$kind_B" = card ]; then install_dingo "$session/overlay"; fi
     mkfifo "$session/fifo"
     save_conf
     echo starting >"$session/state"
+    log "session $name: booting ($accel, kernel $kernel, A: $kind_A, B: $kind_B)"
     setsid "$here/vm.sh" __supervise "$session" </dev/null >"$session/supervisor.log" 2>&1 &
     record_pid "$session/supervisor.pid" $!
-    log "session $name: booting ($accel, kernel $kernel, A: $kind_A, B: $kind_B)"
-    for side in A B; do
-        if ! wait_ready "$side" "$((started + boot_timeout))"; then
-            boot_failed "$side"
-        fi
-    done
-    log "session $name: ready after $((SECONDS - started)) s"
 }
 
 # wait_ready SIDE DEADLINE: wait for the guest's channel, then for its own report.
@@ -303,6 +314,10 @@ cmd_exec() {
     if [ $rc = 124 ]; then
         guest_stop "$side" "$id"
         log "command in $side ended after $timeout s"
+    fi
+    if [ $rc = 255 ] && ! alive "$session/$side.qemu.pid"; then
+        log "guest $side has ended; its console ($session/$side.console) ends with:"
+        tail -n 5 "$session/$side.console" >&2
     fi
     return $rc
 }
@@ -509,7 +524,10 @@ main() {
     check_options
     set -- "${positional[@]}"
     case $command in
-    once) cmd_once ;;
+    once)
+        [[ ${1:-} != [a-z]* ]] || die "'$1': the command comes before its options (vm.sh --help)"
+        cmd_once
+        ;;
     up) cmd_up ;;
     down) cmd_down ;;
     list) cmd_list ;;

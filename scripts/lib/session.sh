@@ -29,7 +29,8 @@ kind_of() { local v=kind_$1; echo "${!v}"; }
 # alive PIDFILE: succeed when that process still runs; the start time guards against a reused pid.
 alive() {
     local pid start
-    read -r pid start <"$1" 2>/dev/null || return 1
+    [ -r "$1" ] || return 1
+    read -r pid start <"$1" || return 1
     [ "$(process_start "$pid")" = "$start" ]
 }
 process_start() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
@@ -38,7 +39,8 @@ record_pid() { printf '%s %s\n' "$2" "$(process_start "$2")" >"$1"; }
 # end_process PIDFILE: TERM, then KILL after two seconds.
 end_process() {
     local pid start i
-    read -r pid start <"$1" 2>/dev/null || return 0
+    [ -r "$1" ] || return 0
+    read -r pid start <"$1" || return 0
     for i in {1..40}; do
         alive "$1" || break
         [ "$i" = 1 ] && kill -TERM "$pid" 2>/dev/null
@@ -116,7 +118,7 @@ start_qemu() {
         -m "${memory}M" -smp "$cpus"
         -machine "q35,memory-backend=ram,hpet=off,smm=off,vmport=off,usb=off,i8042=off"
         -kernel "$kernel_dir/vmlinux" -initrd "$session/$side.initrd"
-        -append "console=ttyS0 quiet loglevel=5 panic=-1 mitigations=off nokaslr random.trust_cpu=on rcupdate.rcu_cpu_stall_timeout=180 watchdog_thresh=60 tsc=reliable"
+        -append "console=ttyS0 quiet loglevel=5 panic=-1 mitigations=off nokaslr no_timer_check random.trust_cpu=on rcupdate.rcu_cpu_stall_timeout=180 watchdog_thresh=60 tsc=reliable"
         -chardev "file,id=console,path=$session/$side.console" -serial chardev:console
         -qmp "unix:$session/$side.qmp,server=on,wait=off"
         -blockdev "driver=file,node-name=root-file,filename=$root_img,read-only=on"
@@ -206,7 +208,9 @@ supervise() {
             supervisor_command $command
         fi
         if [ -n "$parent" ] && [ "$(process_start "$parent")" != "$parent_start" ]; then
-            rm -rf "$session.gone"
+            # Nobody is left to read the logs.
+            end_children
+            rm -rf "$session"
             exit 0
         fi
         for side in A B; do
