@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Address vectors. The card keeps no address handles: each UD work request and
+ * each connected QP carries the whole vector.
+ */
+#include <linux/etherdevice.h>
+#include <linux/jhash.h>
+#include <rdma/ib_addr.h>
+
+#include "dingo_ib.h"
+
+/*
+ * The UDP source port is what switches spread flows by: from the flow label
+ * when there is one, from the QPs of a connection, else from the peer.
+ */
+static u16 dingo_udp_sport(const struct ib_global_route *grh, u32 local_qpn,
+			   u32 remote_qpn)
+{
+	if (grh->flow_label || local_qpn || remote_qpn)
+		return rdma_get_udp_sport(grh->flow_label, local_qpn,
+					  remote_qpn);
+	return IB_ROCE_UDP_ENCAP_VALID_PORT_MIN |
+	       (jhash(grh->dgid.raw, sizeof(grh->dgid.raw), 0) & 0x3fff);
+}
+
+/**
+ * dingo_av_init() - make an address vector
+ * @av: the result
+ * @attr: as ib_core resolved it: with sgid_attr and destination MAC
+ * @local_qpn: of a connection; else 0
+ * @remote_qpn: of a connection; else 0
+ *
+ * Return: 0, -EINVAL when it is not a RoCE v2 address.
+ */
+int dingo_av_init(struct dingo_av *av, const struct rdma_ah_attr *attr,
+		  u32 local_qpn, u32 remote_qpn)
+{
+	const struct ib_global_route *grh;
+
+	if (attr->type != RDMA_AH_ATTR_TYPE_ROCE ||
+	    !(rdma_ah_get_ah_flags(attr) & IB_AH_GRH))
+		return -EINVAL;
+	grh = rdma_ah_read_grh(attr);
+	if (!grh->sgid_attr ||
+	    grh->sgid_attr->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
+		return -EINVAL;
+	/* No multicast: the card has no groups to receive it. */
+	if (rdma_is_multicast_addr((struct in6_addr *)grh->dgid.raw) ||
+	    is_zero_ether_addr(attr->roce.dmac))
+		return -EINVAL;
+
+	*av = (struct dingo_av){
+		.sgid_index = grh->sgid_attr->index,
+		.flow_label = grh->flow_label & IB_GRH_FLOWLABEL_MASK,
+		.udp_sport = dingo_udp_sport(grh, local_qpn, remote_qpn),
+		.hop_limit = grh->hop_limit,
+		.tclass = grh->traffic_class,
+		.sl = rdma_ah_get_sl(attr),
+	};
+	if (av->sl > 15)
+		return -EINVAL;
+	memcpy(av->dgid, grh->dgid.raw, sizeof(av->dgid));
+	ether_addr_copy(av->dmac, attr->roce.dmac);
+	return 0;
+}
+
+/**
+ * dingo_create_ah() - make an address handle
+ * @ibah: the handle
+ * @init: the address
+ * @udata: struct dingo_create_ah_resp; NULL: the kernel's
+ *
+ * Does not sleep for kernel users.
+ * Return: 0, -EINVAL, -EFAULT.
+ */
+int dingo_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
+		    struct ib_udata *udata)
+{
+	struct dingo_ah *ah = to_dah(ibah);
+	int err;
+
+	err = dingo_udata_none(udata);
+	if (err)
+		return err;
+	err = dingo_av_init(&ah->av, init->ah_attr, 0, 0);
+	if (err)
+		return err;
+
+	if (udata) {
+		struct dingo_create_ah_resp resp = {
+			.udp_sport = ah->av.udp_sport,
+		};
+
+		ether_addr_copy(resp.dmac, ah->av.dmac);
+		return dingo_udata_out(udata, &resp, sizeof(resp));
+	}
+	return 0;
+}
+
+/**
+ * dingo_destroy_ah() - forget an address handle
+ * @ibah: the handle
+ * @flags: not used
+ *
+ * Return: 0.
+ */
+int dingo_destroy_ah(struct ib_ah *ibah, u32 flags)
+{
+	return 0;
+}
+
+/**
+ * dingo_query_ah() - show an address handle
+ * @ibah: the handle
+ * @attr: the result
+ *
+ * Return: 0.
+ */
+int dingo_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
+{
+	const struct dingo_av *av = &to_dah(ibah)->av;
+
+	memset(attr, 0, sizeof(*attr));
+	attr->type = RDMA_AH_ATTR_TYPE_ROCE;
+	rdma_ah_set_port_num(attr, DINGO_PORT);
+	rdma_ah_set_sl(attr, av->sl);
+	rdma_ah_set_grh(attr, NULL, av->flow_label, av->sgid_index,
+			av->hop_limit, av->tclass);
+	rdma_ah_set_dgid_raw(attr, (void *)av->dgid);
+	ether_addr_copy(attr->roce.dmac, av->dmac);
+	return 0;
+}

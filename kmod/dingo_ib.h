@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The RDMA side of dingo.ko: what the files of its verbs share. Objects live
+ * in the structures that ib_core allocates; destroy goes to the card first and
+ * frees memory after.
+ */
+#ifndef DINGO_IB_H
+#define DINGO_IB_H
+
+#include <linux/dma-buf.h>
+#include <linux/idr.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_umem.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/restrack.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "dingo.h"
+#include "dingo-abi.h"
+
+#define DINGO_PORT 1
+#define DINGO_MAX_QP_WR 8192
+#define DINGO_QPN_INDEX_MASK (BIT(DINGO_QPN_INDEX_BITS) - 1)
+#define DINGO_FIRST_QP_INDEX 2 /* 1 is the GSI QP */
+
+/* What the GID table of the card holds, to rewrite it when a MAC changes. */
+struct dingo_gid_shadow {
+	const struct net_device *ndev; /* compared only; NULL: not valid */
+	u8 gid[16];
+	u16 vlan;
+};
+
+struct dingo_ibdev {
+	struct ib_device ibdev;
+	struct dingo_dev *dev;
+
+	struct ida pdns;
+	struct ida mr_ids;
+	u16 *mr_tags; /* last tag of each MR index, under mr_lock */
+	spinlock_t mr_lock;
+
+	/* QP index -> struct dingo_qp, SRQN -> struct dingo_srq. The locks are
+	 * taken in interrupt context: an object found under them may be used
+	 * until they are released.
+	 */
+	struct xarray qps;
+	struct xarray srqs;
+	u8 *qp_tags; /* last tag of each QP index, under qps' lock */
+
+	/* Async events and page list updates; event handlers may sleep. */
+	struct workqueue_struct *wq;
+
+	struct mutex gid_lock; /* protects gids */
+	struct dingo_gid_shadow *gids;
+	struct notifier_block netdev_nb;
+
+	/* Kernel CQs, to wake their users when the card died. */
+	spinlock_t kcq_lock;
+	struct list_head kcqs;
+	struct work_struct wake_work;
+};
+
+static inline struct dingo_ibdev *to_dibdev(struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct dingo_ibdev, ibdev);
+}
+
+static inline struct dingo_dev *to_ddev(struct ib_device *ibdev)
+{
+	return to_dibdev(ibdev)->dev;
+}
+
+/* ------------------------------------------------------- dingo_ucontext.c */
+
+struct dingo_ucontext {
+	struct ib_ucontext ibuc;
+	struct dingo_db_space db;
+	struct dingo_mmap *kick; /* NULL without DB_MEMORY */
+};
+
+enum dingo_mmap_kind {
+	DINGO_MMAP_IO, /* a page of a BAR: doorbells, kick page */
+	DINGO_MMAP_RING, /* queue memory */
+};
+
+/* What one mmap() offset stands for. */
+struct dingo_mmap {
+	struct rdma_user_mmap_entry rdma;
+	enum dingo_mmap_kind kind;
+	bool cached;
+	phys_addr_t phys; /* DINGO_MMAP_IO */
+};
+
+/*
+ * Memory of one queue. That of a user's queue is also an mmap() offset and
+ * lives until the last mmap() call that uses it returned.
+ */
+struct dingo_qmem {
+	struct dingo_mmap map;
+	struct dingo_dev *dev;
+	struct dingo_ring ring;
+	bool user;
+};
+
+static inline struct dingo_ucontext *to_ducontext(struct ib_ucontext *ibuc)
+{
+	return container_of(ibuc, struct dingo_ucontext, ibuc);
+}
+
+static inline struct dingo_ucontext *dingo_udata_ucontext(struct ib_udata *u)
+{
+	return rdma_udata_to_drv_context(u, struct dingo_ucontext, ibuc);
+}
+
+int dingo_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata);
+void dingo_dealloc_ucontext(struct ib_ucontext *ibuc);
+void dingo_disassociate_ucontext(struct ib_ucontext *ibuc);
+int dingo_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma);
+void dingo_mmap_free(struct rdma_user_mmap_entry *entry);
+
+struct dingo_db_space *dingo_db_space(struct dingo_dev *dev,
+				      struct dingo_ucontext *uc);
+int dingo_qmem_alloc(struct dingo_dev *dev, struct dingo_ucontext *uc,
+		     size_t bytes, struct dingo_qmem **result);
+void dingo_qmem_free(struct dingo_qmem *qmem);
+int dingo_ring_map_fill(struct dingo_ucontext *uc, struct dingo_qmem *qmem,
+			struct dingo_db *db, u8 log_size, u8 log_stride,
+			struct dingo_ring_map *map);
+
+/* ---------------------------------------------------------- dingo_udata.c */
+
+int dingo_udata_in(struct ib_udata *udata, void *req, size_t size);
+int dingo_udata_none(struct ib_udata *udata);
+int dingo_udata_out(struct ib_udata *udata, const void *resp, size_t size);
+
+/* ------------------------------------------------------- dingo_pd.c, _ah.c */
+
+struct dingo_pd {
+	struct ib_pd ibpd;
+	u32 pdn;
+};
+
+static inline struct dingo_pd *to_dpd(struct ib_pd *ibpd)
+{
+	return container_of(ibpd, struct dingo_pd, ibpd);
+}
+
+int dingo_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+int dingo_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+
+/* An address vector, in the words of struct dingo_qp_attr and wqe_ud. */
+struct dingo_av {
+	u8 dgid[16];
+	u8 dmac[ETH_ALEN];
+	u16 sgid_index;
+	u32 flow_label;
+	u16 udp_sport;
+	u8 hop_limit;
+	u8 tclass;
+	u8 sl;
+};
+
+struct dingo_ah {
+	struct ib_ah ibah;
+	struct dingo_av av;
+};
+
+static inline struct dingo_ah *to_dah(struct ib_ah *ibah)
+{
+	return container_of(ibah, struct dingo_ah, ibah);
+}
+
+int dingo_av_init(struct dingo_av *av, const struct rdma_ah_attr *attr,
+		  u32 local_qpn, u32 remote_qpn);
+int dingo_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
+		    struct ib_udata *udata);
+int dingo_destroy_ah(struct ib_ah *ibah, u32 flags);
+int dingo_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
+
+/* ----------------------------------------------------- dingo_mr.c, _mw.c */
+
+struct dingo_mr {
+	struct ib_mr ibmr;
+	struct ib_umem *umem; /* user memory or dma-buf; else NULL */
+	struct dingo_pbl pbl;
+	u32 access; /* DINGO_ACC_* */
+	u32 pdn;
+
+	/* Fast registration: the page list of the next REG_MR. */
+	__le64 *frwr_list;
+	dma_addr_t frwr_dma;
+	u32 frwr_max;
+	u32 frwr_pages;
+
+	/* Dynamic dma-buf; under the buffer's reservation lock. */
+	struct ib_umem_dmabuf *dmabuf;
+	struct delayed_work remap_work;
+	unsigned int remap_tries;
+	bool on_card;
+	bool paused;
+	bool dying;
+};
+
+struct dingo_mw {
+	struct ib_mw ibmw;
+};
+
+static inline struct dingo_mr *to_dmr(struct ib_mr *ibmr)
+{
+	return container_of(ibmr, struct dingo_mr, ibmr);
+}
+
+static inline struct dingo_dev *dingo_mr_dev(const struct dingo_mr *mr)
+{
+	return to_ddev(mr->ibmr.device);
+}
+
+int dingo_key_alloc(struct dingo_ibdev *ib, u32 *key);
+u32 dingo_key_renew(struct dingo_ibdev *ib, u32 key);
+void dingo_key_free(struct dingo_ibdev *ib, u32 key);
+u32 dingo_access(int ib_access);
+int dingo_check_reg(struct ib_device *ibdev, u64 length, u64 iova, int access);
+
+int dingo_mr_pbl(struct dingo_dev *dev, struct ib_umem *umem,
+		 struct dingo_pbl *pbl, struct dingo_mem *mem);
+void dingo_mr_command(const struct dingo_mr *mr, u32 key,
+		      const struct dingo_mem *mem,
+		      struct dingo_cmd_create_mr *cmd);
+
+struct ib_mr *dingo_get_dma_mr(struct ib_pd *ibpd, int access);
+struct ib_mr *dingo_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+				u64 iova, int access, DINGO_DMAH_ARG
+				struct ib_udata *udata);
+struct ib_mr *dingo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
+				  u64 length, u64 iova, int access,
+				  struct ib_pd *ibpd, struct ib_udata *udata);
+int dingo_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+struct ib_mr *dingo_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
+			     u32 max_sg);
+int dingo_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
+		    unsigned int *offset);
+struct ib_mr *dingo_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
+				       u64 length, u64 iova, int fd, int access,
+				       DINGO_DMAH_ARG
+				       struct uverbs_attr_bundle *attrs);
+int dingo_dmabuf_quiesce(struct dingo_mr *mr);
+void dingo_dmabuf_resume(struct dingo_mr *mr);
+int dingo_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
+int dingo_dealloc_mw(struct ib_mw *ibmw);
+
+/* ------------------------------------------------------------- dingo_cq.c */
+
+struct dingo_cq {
+	struct ib_cq ibcq;
+	struct dingo_cq_core core;
+	struct dingo_qmem *qmem;
+	struct dingo_db db;
+	u8 log_size;
+	struct mutex resize_lock;
+	struct work_struct event_work; /* IB_EVENT_CQ_ERR */
+
+	/* Kernel CQs, under lock. */
+	spinlock_t lock;
+	u32 consumer;
+	u32 rung; /* consumer index of the last doorbell */
+	u8 arm_sn;
+	bool solicited;
+	struct list_head kcq_entry; /* dingo_ibdev.kcqs */
+	struct list_head send_qps; /* kernel QPs that complete here */
+	struct list_head recv_qps;
+};
+
+/* Software's mark in cqe.flags: the QP of this entry is gone or was reset. */
+#define DINGO_CQE_DEAD BIT(7)
+
+static inline struct dingo_cq *to_dcq(struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct dingo_cq, ibcq);
+}
+
+int dingo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		    struct uverbs_attr_bundle *attrs);
+int dingo_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int dingo_resize_cq(struct ib_cq *ibcq, DINGO_CQE_COUNT cqe,
+		    struct ib_udata *udata);
+int dingo_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
+int dingo_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+void dingo_cq_clean(struct dingo_cq *cq, u32 qpn);
+void dingo_cq_wake_all(struct dingo_ibdev *ib);
+
+/* ------------------------------------------------ dingo_qp.c, dingo_wr.c */
+
+/* Kernel's view of a send queue; indices free-running, in blocks. */
+struct dingo_sq {
+	spinlock_t lock;
+	u32 producer;
+	u32 consumer;
+	u64 *wr_id; /* at a WQE's first block */
+	u8 *blocks; /* length of the WQE that starts here */
+	u8 *opcode; /* enum ib_wc_opcode */
+};
+
+/* Kernel's view of a receive queue; indices free-running, in entries. */
+struct dingo_rq {
+	spinlock_t lock;
+	u32 producer;
+	u32 consumer;
+	u64 *wr_id;
+};
+
+struct dingo_qp {
+	struct ib_qp ibqp;
+	struct dingo_ucontext *uc; /* NULL: kernel's */
+	u32 qpn;
+	enum ib_qp_state state; /* as last set or seen, under mutex */
+	struct mutex mutex; /* serializes modify and query */
+	bool on_card;
+	u8 log_sq;
+	u8 log_rq;
+	u8 log_rq_stride;
+	struct ib_qp_cap cap;
+	enum ib_sig_type sig_type;
+	struct dingo_qmem *sq_mem;
+	struct dingo_qmem *rq_mem; /* NULL with SRQ */
+	struct dingo_db sq_db;
+	struct dingo_db rq_db;
+
+	unsigned long events; /* bit n: enum ib_event_type n is due */
+	struct work_struct event_work;
+
+	/* Kernel QPs. */
+	struct dingo_sq sq;
+	struct dingo_rq rq;
+	struct list_head send_entry; /* dingo_cq.send_qps */
+	struct list_head recv_entry; /* dingo_cq.recv_qps */
+};
+
+static inline struct dingo_qp *to_dqp(struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct dingo_qp, ibqp);
+}
+
+int dingo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+		    struct ib_udata *udata);
+int dingo_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		    struct ib_udata *udata);
+int dingo_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_qp_init_attr *init);
+int dingo_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+void dingo_qp_event(struct dingo_ibdev *ib, u32 qpn, enum ib_event_type event);
+
+/* dingo_kqp.c: the part of a QP that only kernel users have. */
+int dingo_kqp_init(struct dingo_qp *qp, struct ib_qp_init_attr *attr);
+void dingo_kqp_attach(struct dingo_qp *qp);
+void dingo_kqp_detach(struct dingo_qp *qp);
+void dingo_kqp_reset(struct dingo_qp *qp);
+void dingo_kqp_free(struct dingo_qp *qp);
+struct dingo_qp *dingo_kqp_find(struct dingo_ibdev *ib, u32 qpn);
+void dingo_kqp_complete(struct dingo_qp *qp, const struct dingo_cqe *cqe,
+			struct ib_wc *wc);
+int dingo_kqp_flush(struct dingo_cq *cq, int num, struct ib_wc *wc);
+
+int dingo_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		    const struct ib_send_wr **bad);
+int dingo_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		    const struct ib_recv_wr **bad);
+void dingo_recv_wqe(void *entry, u32 tag, const struct ib_recv_wr *wr);
+
+/* ------------------------------------------------------------ dingo_srq.c */
+
+struct dingo_srq {
+	struct ib_srq ibsrq;
+	u32 srqn;
+	struct dingo_qmem *qmem;
+	struct dingo_db db;
+	u8 log_size;
+	u8 log_stride;
+	u32 max_wr;
+	u32 max_sge;
+	unsigned long events;
+	struct work_struct event_work;
+
+	/* Kernel SRQs, under lock. Tags name receives; a completed tag frees
+	 * its slot and all before, as the card takes entries in ring order.
+	 */
+	spinlock_t lock;
+	u32 producer;
+	u32 consumer;
+	u64 *wr_id; /* by tag */
+	u32 *index; /* by tag: ring index while posted, else next free tag */
+	u32 free_tag; /* head of the free list, or ~0 */
+};
+
+static inline struct dingo_srq *to_dsrq(struct ib_srq *ibsrq)
+{
+	return container_of(ibsrq, struct dingo_srq, ibsrq);
+}
+
+int dingo_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
+		     struct ib_udata *udata);
+int dingo_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+		     enum ib_srq_attr_mask mask, struct ib_udata *udata);
+int dingo_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
+int dingo_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
+int dingo_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+			const struct ib_recv_wr **bad);
+u64 dingo_srq_complete(struct dingo_srq *srq, u32 tag);
+void dingo_srq_event(struct dingo_ibdev *ib, u32 srqn,
+		     enum ib_event_type event);
+
+/* --------------------------------------- dingo_gid.c, counters, restrack */
+
+int dingo_gid_init(struct dingo_ibdev *ib);
+void dingo_gid_cleanup(struct dingo_ibdev *ib);
+int dingo_add_gid(const struct ib_gid_attr *attr, void **context);
+int dingo_del_gid(const struct ib_gid_attr *attr, void **context);
+
+struct rdma_hw_stats *dingo_alloc_hw_port_stats(struct ib_device *ibdev,
+						u32 port);
+int dingo_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+		       u32 port, int index);
+int dingo_process_mad(struct ib_device *ibdev, int flags, u32 port,
+		      const struct ib_wc *in_wc, const struct ib_grh *in_grh,
+		      const struct ib_mad *in, struct ib_mad *out,
+		      size_t *out_size, u16 *out_pkey_index);
+
+int dingo_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq);
+int dingo_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr);
+int dingo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp);
+int dingo_fill_res_qp_entry_raw(struct sk_buff *msg, struct ib_qp *ibqp);
+int dingo_fill_res_srq_entry(struct sk_buff *msg, struct ib_srq *ibsrq);
+
+/* dingo_query.c: device and port attributes. */
+int dingo_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+		       struct ib_udata *udata);
+int dingo_modify_device(struct ib_device *ibdev, int mask,
+			struct ib_device_modify *modify);
+int dingo_query_port(struct ib_device *ibdev, u32 port,
+		     struct ib_port_attr *attr);
+int dingo_modify_port(struct ib_device *ibdev, u32 port, int mask,
+		      struct ib_port_modify *modify);
+int dingo_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
+int dingo_get_port_immutable(struct ib_device *ibdev, u32 port,
+			     struct ib_port_immutable *immutable);
+enum rdma_link_layer dingo_get_link_layer(struct ib_device *ibdev, u32 port);
+void dingo_get_dev_fw_str(struct ib_device *ibdev, char *str);
+extern const struct attribute_group dingo_attr_group;
+
+#endif

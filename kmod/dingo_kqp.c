@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Queue pairs of kernel users: what is outstanding, and completions.
+ *
+ * Locks: a CQ's lock is taken before those of the queues that complete there.
+ */
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "dingo_ib.h"
+
+/* Blocks of the largest work request that the caps allow. */
+static u32 dingo_max_blocks(enum ib_qp_type type, const struct ib_qp_cap *cap)
+{
+	bool ud = type == IB_QPT_UD || type == IB_QPT_GSI;
+	u32 head = sizeof(struct dingo_wqe_ctrl) +
+		   (ud ? sizeof(struct dingo_wqe_ud) :
+			 sizeof(struct dingo_wqe_rdma));
+	u32 data = max_t(u32, cap->max_send_sge * sizeof(struct dingo_sge),
+			 cap->max_inline_data);
+
+	/* Atomics put 16 bytes before their one entry: 64 at least. */
+	return max_t(u32, 1, DIV_ROUND_UP(head + data, DINGO_SQ_BLOCK));
+}
+
+/**
+ * dingo_kqp_init() - sizes and arrays of a kernel QP
+ * @qp: the QP
+ * @attr: what is asked for; becomes what there is
+ *
+ * Return: 0, -EINVAL, -ENOMEM.
+ */
+int dingo_kqp_init(struct dingo_qp *qp, struct ib_qp_init_attr *attr)
+{
+	struct dingo_dev *dev = to_ddev(qp->ibqp.device);
+	struct ib_qp_cap *cap = &attr->cap;
+	u32 blocks = dingo_max_blocks(attr->qp_type, cap);
+	u32 stride;
+
+	qp->log_sq = order_base_2(max_t(u32, cap->max_send_wr, 1) * blocks);
+	if (qp->log_sq > dev->limits.log_max_sq)
+		return -EINVAL;
+	if (!attr->srq) {
+		qp->log_rq = order_base_2(max_t(u32, cap->max_recv_wr, 1));
+		stride = DINGO_RQ_HDR +
+			 max_t(u32, cap->max_recv_sge, 1) *
+				 sizeof(struct dingo_sge);
+		qp->log_rq_stride = order_base_2(stride);
+		if (qp->log_rq > dev->limits.log_max_rq)
+			return -EINVAL;
+	}
+
+	spin_lock_init(&qp->sq.lock);
+	spin_lock_init(&qp->rq.lock);
+	qp->sq.wr_id = kvcalloc(BIT(qp->log_sq), sizeof(*qp->sq.wr_id),
+				GFP_KERNEL);
+	qp->sq.blocks = kvcalloc(BIT(qp->log_sq), 1, GFP_KERNEL);
+	qp->sq.opcode = kvcalloc(BIT(qp->log_sq), 1, GFP_KERNEL);
+	if (!attr->srq)
+		qp->rq.wr_id = kvcalloc(BIT(qp->log_rq), sizeof(*qp->rq.wr_id),
+					GFP_KERNEL);
+	if (!qp->sq.wr_id || !qp->sq.blocks || !qp->sq.opcode ||
+	    (!attr->srq && !qp->rq.wr_id)) {
+		dingo_kqp_free(qp);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/**
+ * dingo_kqp_free() - free the arrays of a kernel QP
+ * @qp: the QP, which completes nothing any more; a user's has none
+ */
+void dingo_kqp_free(struct dingo_qp *qp)
+{
+	kvfree(qp->sq.wr_id);
+	kvfree(qp->sq.blocks);
+	kvfree(qp->sq.opcode);
+	kvfree(qp->rq.wr_id);
+	qp->sq.wr_id = NULL;
+	qp->sq.blocks = NULL;
+	qp->sq.opcode = NULL;
+	qp->rq.wr_id = NULL;
+}
+
+/**
+ * dingo_kqp_attach() - let the QP's CQs know it
+ * @qp: the QP
+ */
+void dingo_kqp_attach(struct dingo_qp *qp)
+{
+	struct dingo_cq *send = to_dcq(qp->ibqp.send_cq);
+	struct dingo_cq *recv = to_dcq(qp->ibqp.recv_cq);
+
+	spin_lock_irq(&send->lock);
+	list_add_tail(&qp->send_entry, &send->send_qps);
+	spin_unlock_irq(&send->lock);
+	spin_lock_irq(&recv->lock);
+	list_add_tail(&qp->recv_entry, &recv->recv_qps);
+	spin_unlock_irq(&recv->lock);
+}
+
+/**
+ * dingo_kqp_detach() - let the QP's CQs forget it
+ * @qp: the QP, destroyed at the card; completion does not find its number
+ *
+ * When this returns nobody polls completions of this QP.
+ */
+void dingo_kqp_detach(struct dingo_qp *qp)
+{
+	struct dingo_cq *send = to_dcq(qp->ibqp.send_cq);
+	struct dingo_cq *recv = to_dcq(qp->ibqp.recv_cq);
+
+	spin_lock_irq(&send->lock);
+	list_del_init(&qp->send_entry);
+	dingo_cq_clean(send, qp->qpn);
+	spin_unlock_irq(&send->lock);
+	spin_lock_irq(&recv->lock);
+	list_del_init(&qp->recv_entry);
+	dingo_cq_clean(recv, qp->qpn);
+	spin_unlock_irq(&recv->lock);
+}
+
+/**
+ * dingo_kqp_reset() - the QP is in RESET: its queues are empty
+ * @qp: the QP
+ *
+ * Completions that nobody polled are dropped, they name work that is gone.
+ */
+void dingo_kqp_reset(struct dingo_qp *qp)
+{
+	struct dingo_cq *send = to_dcq(qp->ibqp.send_cq);
+	struct dingo_cq *recv = to_dcq(qp->ibqp.recv_cq);
+
+	spin_lock_irq(&send->lock);
+	dingo_cq_clean(send, qp->qpn);
+	spin_lock(&qp->sq.lock);
+	qp->sq.producer = 0;
+	qp->sq.consumer = 0;
+	spin_unlock(&qp->sq.lock);
+	spin_unlock_irq(&send->lock);
+
+	spin_lock_irq(&recv->lock);
+	dingo_cq_clean(recv, qp->qpn);
+	spin_lock(&qp->rq.lock);
+	qp->rq.producer = 0;
+	qp->rq.consumer = 0;
+	spin_unlock(&qp->rq.lock);
+	spin_unlock_irq(&recv->lock);
+}
+
+/**
+ * dingo_kqp_find() - the kernel QP of a completion
+ * @ib: the device
+ * @qpn: its number
+ *
+ * The caller holds the lock of the CQ that completed: see dingo_kqp_detach().
+ * Return: the QP or NULL.
+ */
+struct dingo_qp *dingo_kqp_find(struct dingo_ibdev *ib, u32 qpn)
+{
+	struct dingo_qp *qp = xa_load(&ib->qps, qpn & DINGO_QPN_INDEX_MASK);
+
+	return qp && qp->qpn == qpn && !qp->uc ? qp : NULL;
+}
+
+static void dingo_complete_send(struct dingo_qp *qp,
+				const struct dingo_cqe *cqe, struct ib_wc *wc)
+{
+	u32 index = le32_to_cpu(cqe->wqe_index);
+	u32 slot = index & (BIT(qp->log_sq) - 1);
+
+	spin_lock(&qp->sq.lock);
+	wc->wr_id = qp->sq.wr_id[slot];
+	wc->opcode = qp->sq.opcode[slot];
+	qp->sq.consumer = index + qp->sq.blocks[slot];
+	spin_unlock(&qp->sq.lock);
+}
+
+static u64 dingo_complete_recv(struct dingo_qp *qp, u32 tag)
+{
+	u64 wr_id;
+
+	if (qp->ibqp.srq)
+		return dingo_srq_complete(to_dsrq(qp->ibqp.srq), tag);
+	spin_lock(&qp->rq.lock);
+	wr_id = qp->rq.wr_id[tag & (BIT(qp->log_rq) - 1)];
+	qp->rq.consumer = tag + 1;
+	spin_unlock(&qp->rq.lock);
+	return wr_id;
+}
+
+/* What is valid only of a receive that succeeded. */
+static void dingo_wc_recv(const struct dingo_qp *qp,
+			  const struct dingo_cqe *cqe, struct ib_wc *wc)
+{
+	u32 src = le32_to_cpu(cqe->src_qpn);
+
+	if (cqe->flags & DINGO_CQE_FLAGS_IMM_MASK) {
+		wc->wc_flags |= IB_WC_WITH_IMM;
+		wc->ex.imm_data = cqe->imm;
+	} else if (cqe->flags & DINGO_CQE_FLAGS_INV_MASK) {
+		wc->wc_flags |= IB_WC_WITH_INVALIDATE;
+		wc->ex.invalidate_rkey = le32_to_cpu((__force __le32)cqe->imm);
+	}
+	if (qp->ibqp.qp_type != IB_QPT_UD && qp->ibqp.qp_type != IB_QPT_GSI)
+		return;
+
+	wc->src_qp = FIELD_GET(DINGO_CQE_SRC_QPN_QPN_MASK, src);
+	wc->sl = FIELD_GET(DINGO_CQE_SRC_QPN_SL_MASK, src);
+	wc->port_num = DINGO_PORT;
+	if (cqe->flags & DINGO_CQE_FLAGS_GRH_MASK)
+		wc->wc_flags |= IB_WC_GRH;
+	wc->wc_flags |= IB_WC_WITH_NETWORK_HDR_TYPE;
+	wc->network_hdr_type = cqe->flags & DINGO_CQE_FLAGS_IPV4_MASK ?
+				       RDMA_NETWORK_IPV4 : RDMA_NETWORK_IPV6;
+	if (cqe->flags & DINGO_CQE_FLAGS_VLAN_MASK) {
+		wc->wc_flags |= IB_WC_WITH_VLAN;
+		wc->vlan_id = le16_to_cpu(cqe->vlan) & 0xfff;
+	}
+}
+
+/**
+ * dingo_kqp_complete() - turn a card's completion into ib_core's
+ * @qp: the QP
+ * @cqe: the completion
+ * @wc: the result
+ */
+void dingo_kqp_complete(struct dingo_qp *qp, const struct dingo_cqe *cqe,
+			struct ib_wc *wc)
+{
+	u32 op = FIELD_GET(DINGO_CQE_QPN_OP_OPCODE_MASK,
+			   le32_to_cpu(cqe->qpn_op));
+
+	*wc = (struct ib_wc){
+		.qp = &qp->ibqp,
+		.status = cqe->status,
+		.vendor_err = cqe->vendor_err,
+		.byte_len = le32_to_cpu(cqe->byte_len),
+	};
+	if (op < DINGO_WC_RECV) {
+		dingo_complete_send(qp, cqe, wc);
+		return;
+	}
+	wc->wr_id = dingo_complete_recv(qp, le32_to_cpu(cqe->wqe_index));
+	wc->opcode = op == DINGO_WC_RECV_WRITE_IMM ? IB_WC_RECV_RDMA_WITH_IMM :
+						     IB_WC_RECV;
+	if (cqe->status == DINGO_WCS_SUCCESS)
+		dingo_wc_recv(qp, cqe, wc);
+}
+
+static int dingo_flush_sends(struct dingo_qp *qp, int num, struct ib_wc *wc)
+{
+	int done = 0;
+
+	spin_lock(&qp->sq.lock);
+	while (done < num && qp->sq.consumer != qp->sq.producer) {
+		u32 slot = qp->sq.consumer & (BIT(qp->log_sq) - 1);
+
+		wc[done++] = (struct ib_wc){
+			.qp = &qp->ibqp,
+			.wr_id = qp->sq.wr_id[slot],
+			.opcode = qp->sq.opcode[slot],
+			.status = IB_WC_WR_FLUSH_ERR,
+		};
+		qp->sq.consumer += qp->sq.blocks[slot];
+	}
+	spin_unlock(&qp->sq.lock);
+	return done;
+}
+
+static int dingo_flush_recvs(struct dingo_qp *qp, int num, struct ib_wc *wc)
+{
+	int done = 0;
+
+	if (!qp->rq.wr_id)
+		return 0;
+	spin_lock(&qp->rq.lock);
+	while (done < num && qp->rq.consumer != qp->rq.producer) {
+		u32 slot = qp->rq.consumer++ & (BIT(qp->log_rq) - 1);
+
+		wc[done++] = (struct ib_wc){
+			.qp = &qp->ibqp,
+			.wr_id = qp->rq.wr_id[slot],
+			.opcode = IB_WC_RECV,
+			.status = IB_WC_WR_FLUSH_ERR,
+		};
+	}
+	spin_unlock(&qp->rq.lock);
+	return done;
+}
+
+/**
+ * dingo_kqp_flush() - complete work that a dead card cannot complete
+ * @cq: the queue that is polled, locked
+ * @num: most
+ * @wc: the result
+ *
+ * Return: how many there were.
+ */
+int dingo_kqp_flush(struct dingo_cq *cq, int num, struct ib_wc *wc)
+{
+	struct dingo_qp *qp;
+	int done = 0;
+
+	lockdep_assert_held(&cq->lock);
+	list_for_each_entry(qp, &cq->send_qps, send_entry)
+		done += dingo_flush_sends(qp, num - done, wc + done);
+	list_for_each_entry(qp, &cq->recv_qps, recv_entry)
+		done += dingo_flush_recvs(qp, num - done, wc + done);
+	return done;
+}

@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Memory regions: keys, user memory, the kernel's all-memory region and fast
+ * registration. DMA buffers: dingo_mr_dmabuf.c.
+ */
+#include <linux/overflow.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+#include <rdma/iter.h>
+
+#include "dingo_ib.h"
+
+/* Access flags that mean something to the card. */
+static const struct {
+	int ib;
+	u32 card;
+} dingo_access_map[] = {
+	{ IB_ACCESS_LOCAL_WRITE, DINGO_ACC_LOCAL_WRITE },
+	{ IB_ACCESS_REMOTE_WRITE, DINGO_ACC_REMOTE_WRITE },
+	{ IB_ACCESS_REMOTE_READ, DINGO_ACC_REMOTE_READ },
+	{ IB_ACCESS_REMOTE_ATOMIC, DINGO_ACC_REMOTE_ATOMIC },
+	{ IB_ACCESS_MW_BIND, DINGO_ACC_MW_BIND },
+};
+
+/* Flags of a registration that we understand or may ignore. */
+#define DINGO_MR_ACCESS                                                \
+	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |              \
+	 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |             \
+	 IB_ACCESS_MW_BIND | IB_ZERO_BASED | IB_ACCESS_HUGETLB |       \
+	 IB_ACCESS_OPTIONAL)
+
+/**
+ * dingo_access() - access rights in the card's words
+ * @ib_access: enum ib_access_flags
+ */
+u32 dingo_access(int ib_access)
+{
+	u32 access = 0;
+	size_t n;
+
+	for (n = 0; n < ARRAY_SIZE(dingo_access_map); n++) {
+		if (ib_access & dingo_access_map[n].ib)
+			access |= dingo_access_map[n].card;
+	}
+	return access;
+}
+
+/**
+ * dingo_key_renew() - another key of the same region
+ * @ib: the device
+ * @key: the present key
+ *
+ * Return: the key, with a tag that is not the last one of this index.
+ */
+u32 dingo_key_renew(struct dingo_ibdev *ib, u32 key)
+{
+	u32 index = key >> DINGO_MR_INDEX_SHIFT;
+	u16 tag = get_random_u16();
+
+	spin_lock(&ib->mr_lock);
+	/* Peers that still use the last owner's key must miss. */
+	if (tag == ib->mr_tags[index])
+		tag ^= 0x5a5a;
+	ib->mr_tags[index] = tag;
+	spin_unlock(&ib->mr_lock);
+	return index << DINGO_MR_INDEX_SHIFT | tag;
+}
+
+/**
+ * dingo_key_alloc() - take a region number
+ * @ib: the device
+ * @key: the result, with an unpredictable tag
+ *
+ * Return: 0, -ENOSPC, -ENOMEM.
+ */
+int dingo_key_alloc(struct dingo_ibdev *ib, u32 *key)
+{
+	int index = ida_alloc_max(&ib->mr_ids,
+				  le32_to_cpu(ib->dev->limits.max_mr) - 1,
+				  GFP_KERNEL);
+
+	if (index < 0)
+		return index;
+	*key = dingo_key_renew(ib, (u32)index << DINGO_MR_INDEX_SHIFT);
+	return 0;
+}
+
+/**
+ * dingo_key_free() - give back a region number
+ * @ib: the device
+ * @key: its key; the card does not know it any more
+ */
+void dingo_key_free(struct dingo_ibdev *ib, u32 key)
+{
+	ida_free(&ib->mr_ids, key >> DINGO_MR_INDEX_SHIFT);
+}
+
+/**
+ * dingo_mr_pbl() - describe user memory to the card
+ * @dev: the card
+ * @umem: the memory, mapped for DMA
+ * @pbl: the page list that is made
+ * @mem: the description
+ *
+ * Takes the largest page size of the card that fits. Addresses of a region
+ * have nothing to do with its pages: the offset in the first page is given.
+ * Return: 0, -EINVAL, -ENOMEM.
+ */
+int dingo_mr_pbl(struct dingo_dev *dev, struct ib_umem *umem,
+		 struct dingo_pbl *pbl, struct dingo_mem *mem)
+{
+	struct ib_block_iter biter;
+	unsigned long pgsz;
+	size_t n = 0;
+	int err;
+
+	pgsz = ib_umem_find_best_pgoff(umem,
+				       le64_to_cpu(dev->limits.page_sizes),
+				       U64_MAX);
+	if (!pgsz)
+		return -EINVAL;
+	err = dingo_pbl_alloc(dev, pbl, ib_umem_num_dma_blocks(umem, pgsz),
+			      __ffs(pgsz));
+	if (err)
+		return err;
+	rdma_umem_for_each_dma_block(umem, &biter, pgsz) {
+		if (n == pbl->entries)
+			break;
+		dingo_pbl_set(pbl, n++, rdma_block_iter_dma_address(&biter));
+	}
+	if (n != pbl->entries) {
+		dingo_pbl_free(dev, pbl);
+		return -EINVAL;
+	}
+	dingo_pbl_describe(pbl, ib_umem_dma_offset(umem, pgsz), mem);
+	return 0;
+}
+
+/**
+ * dingo_mr_command() - fill in CREATE_MR or REREG_MR of a memory region
+ * @mr: the region
+ * @key: its key
+ * @mem: its memory
+ * @cmd: the result
+ */
+void dingo_mr_command(const struct dingo_mr *mr, u32 key,
+		      const struct dingo_mem *mem,
+		      struct dingo_cmd_create_mr *cmd)
+{
+	*cmd = (struct dingo_cmd_create_mr){
+		.key = cpu_to_le32(key),
+		.pdn = cpu_to_le32(mr->pdn),
+		.access = cpu_to_le32(mr->access),
+		.kind = DINGO_MRT_MR,
+		.mem = *mem,
+		.iova = cpu_to_le64(mr->ibmr.iova),
+		.length = cpu_to_le64(mr->ibmr.length),
+	};
+}
+
+/* A region of the kernel: no memory of its own. */
+static struct ib_mr *dingo_create_kernel_mr(struct ib_pd *ibpd, u8 kind,
+					    u32 access, u64 length)
+{
+	struct dingo_ibdev *ib = to_dibdev(ibpd->device);
+	struct dingo_cmd_create_mr cmd = {
+		.pdn = cpu_to_le32(to_dpd(ibpd)->pdn),
+		.access = cpu_to_le32(access),
+		.kind = kind,
+		.length = cpu_to_le64(length),
+	};
+	struct dingo_mr *mr;
+	u32 key;
+	int err;
+
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	err = dingo_key_alloc(ib, &key);
+	if (err)
+		goto err_free;
+	cmd.key = cpu_to_le32(key);
+	err = dingo_cmd_create_mr(ib->dev, &cmd);
+	if (err)
+		goto err_key;
+	mr->ibmr.device = ibpd->device;
+	mr->ibmr.lkey = key;
+	mr->ibmr.rkey = key;
+	mr->pdn = to_dpd(ibpd)->pdn;
+	mr->access = access;
+	mr->on_card = true;
+	return &mr->ibmr;
+
+err_key:
+	dingo_key_free(ib, key);
+err_free:
+	kfree(mr);
+	return ERR_PTR(err);
+}
+
+/**
+ * dingo_get_dma_mr() - region of all memory, by bus address; kernel only
+ * @ibpd: its domain
+ * @access: enum ib_access_flags
+ *
+ * Return: the region, or an error pointer.
+ */
+struct ib_mr *dingo_get_dma_mr(struct ib_pd *ibpd, int access)
+{
+	if (access & ~DINGO_MR_ACCESS)
+		return ERR_PTR(-EOPNOTSUPP);
+	return dingo_create_kernel_mr(ibpd, DINGO_MRT_PHYS,
+				      dingo_access(access), U64_MAX);
+}
+
+/**
+ * dingo_alloc_mr() - region for fast registration; kernel only
+ * @ibpd: its domain
+ * @type: IB_MR_TYPE_MEM_REG
+ * @max_sg: most pages
+ *
+ * Return: the region, or an error pointer.
+ */
+struct ib_mr *dingo_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
+			     u32 max_sg)
+{
+	struct dingo_dev *dev = to_ddev(ibpd->device);
+	dma_addr_t dma;
+	struct ib_mr *ibmr;
+	struct dingo_mr *mr;
+	__le64 *list;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_sg || max_sg > le32_to_cpu(dev->limits.max_frwr_pages))
+		return ERR_PTR(-EINVAL);
+	list = dma_alloc_coherent(dingo_dma_dev(dev), max_sg * sizeof(*list),
+				  &dma, GFP_KERNEL);
+	if (!list)
+		return ERR_PTR(-ENOMEM);
+	ibmr = dingo_create_kernel_mr(ibpd, DINGO_MRT_FRWR, 0,
+				      (u64)max_sg << 12);
+	if (IS_ERR(ibmr)) {
+		dma_free_coherent(dingo_dma_dev(dev), max_sg * sizeof(*list),
+				  list, dma);
+		return ibmr;
+	}
+	mr = to_dmr(ibmr);
+	mr->frwr_list = list;
+	mr->frwr_dma = dma;
+	mr->frwr_max = max_sg;
+	return ibmr;
+}
+
+static int dingo_set_page(struct ib_mr *ibmr, u64 addr)
+{
+	struct dingo_mr *mr = to_dmr(ibmr);
+
+	if (mr->frwr_pages == mr->frwr_max)
+		return -ENOMEM;
+	mr->frwr_list[mr->frwr_pages++] = cpu_to_le64(addr);
+	return 0;
+}
+
+/**
+ * dingo_map_mr_sg() - choose the memory of the next REG_MR
+ * @ibmr: a region of dingo_alloc_mr(), not registered
+ * @sg: the memory, mapped for DMA
+ * @nents: its entries
+ * @offset: bytes to skip in the first, or NULL
+ *
+ * Return: how many entries fit, or a negative error.
+ */
+int dingo_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
+		    unsigned int *offset)
+{
+	struct dingo_mr *mr = to_dmr(ibmr);
+	u64 sizes = le64_to_cpu(dingo_mr_dev(mr)->limits.page_sizes);
+
+	if (!mr->frwr_list || !(sizes & ibmr->page_size))
+		return -EINVAL;
+	mr->frwr_pages = 0;
+	return ib_sg_to_pages(ibmr, sg, nents, offset, dingo_set_page);
+}
+
+/**
+ * dingo_check_reg() - what all user registrations check
+ * @ibdev: the device
+ * @length: bytes
+ * @iova: address of the first byte
+ * @access: enum ib_access_flags
+ *
+ * Return: 0, -EOPNOTSUPP, -EINVAL.
+ */
+int dingo_check_reg(struct ib_device *ibdev, u64 length, u64 iova, int access)
+{
+	struct dingo_dev *dev = to_ddev(ibdev);
+	u64 end;
+
+	if (access & ~DINGO_MR_ACCESS)
+		return -EOPNOTSUPP;
+	if ((access & IB_ACCESS_MW_BIND) && !(dev->caps & DINGO_CAP_MW))
+		return -EOPNOTSUPP;
+	/* No length must never mean all memory (CVE-2023-25775). */
+	if (!length || length > le64_to_cpu(dev->limits.max_mr_size))
+		return -EINVAL;
+	if (check_add_overflow(iova, length - 1, &end))
+		return -EINVAL;
+	return 0;
+}
+
+/**
+ * dingo_reg_user_mr() - register a process's memory
+ * @ibpd: the domain
+ * @start: address in the process
+ * @length: bytes
+ * @iova: address by which work requests name the first byte
+ * @access: enum ib_access_flags
+ * @udata: must be empty
+ *
+ * Return: the region, or an error pointer.
+ */
+struct ib_mr *dingo_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+				u64 iova, int access, DINGO_DMAH_ARG
+				struct ib_udata *udata)
+{
+	struct dingo_ibdev *ib = to_dibdev(ibpd->device);
+	struct dingo_cmd_create_mr cmd;
+	struct dingo_mem mem;
+	struct dingo_mr *mr;
+	u32 key;
+	int err;
+
+	if (DINGO_DMAH_GIVEN)
+		return ERR_PTR(-EOPNOTSUPP);
+	err = dingo_udata_none(udata);
+	if (!err)
+		err = dingo_check_reg(ibpd->device, length, iova, access);
+	if (err)
+		return ERR_PTR(err);
+
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->umem = dingo_umem_get(ibpd->device, start, length, access);
+	if (IS_ERR(mr->umem)) {
+		err = PTR_ERR(mr->umem);
+		goto err_free;
+	}
+	err = dingo_mr_pbl(ib->dev, mr->umem, &mr->pbl, &mem);
+	if (err)
+		goto err_umem;
+	err = dingo_key_alloc(ib, &key);
+	if (err)
+		goto err_pbl;
+
+	mr->ibmr.device = ibpd->device;
+	mr->ibmr.iova = access & IB_ZERO_BASED ? 0 : iova;
+	mr->ibmr.length = length;
+	mr->ibmr.lkey = key;
+	mr->ibmr.rkey = key;
+	mr->pdn = to_dpd(ibpd)->pdn;
+	mr->access = dingo_access(access);
+	dingo_mr_command(mr, key, &mem, &cmd);
+	err = dingo_cmd_create_mr(ib->dev, &cmd);
+	if (err)
+		goto err_key;
+	mr->on_card = true;
+	return &mr->ibmr;
+
+err_key:
+	dingo_key_free(ib, key);
+err_pbl:
+	dingo_pbl_free(ib->dev, &mr->pbl);
+err_umem:
+	ib_umem_release(mr->umem);
+err_free:
+	kfree(mr);
+	return ERR_PTR(err);
+}
+
+/**
+ * dingo_rereg_user_mr() - change a region in one step
+ * @ibmr: the region
+ * @flags: IB_MR_REREG_*: what of the following is new
+ * @start: address in the process
+ * @length: bytes
+ * @iova: address of the first byte
+ * @access: enum ib_access_flags
+ * @ibpd: the domain
+ * @udata: must be empty
+ *
+ * The region gets a new key. On failure it stays as it was.
+ * Return: NULL for success, or an error pointer.
+ */
+struct ib_mr *dingo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
+				  u64 length, u64 iova, int access,
+				  struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	struct dingo_mr *mr = to_dmr(ibmr);
+	struct dingo_dev *dev = dingo_mr_dev(mr);
+	bool trans = flags & IB_MR_REREG_TRANS;
+	struct dingo_cmd_create_mr cmd;
+	struct dingo_mr new = *mr;
+	struct dingo_mem mem;
+	u32 key;
+	int err;
+
+	if (flags & ~(IB_MR_REREG_TRANS | IB_MR_REREG_PD | IB_MR_REREG_ACCESS))
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!mr->umem || mr->dmabuf || mr->umem->is_dmabuf)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!(flags & IB_MR_REREG_ACCESS)) /* protection of the pages only */
+		access = mr->umem->writable ? IB_ACCESS_LOCAL_WRITE : 0;
+	err = dingo_udata_none(udata);
+	if (!err)
+		err = dingo_check_reg(ibmr->device,
+				      trans ? length : ibmr->length,
+				      trans ? iova : ibmr->iova, access);
+	if (err)
+		return ERR_PTR(err);
+
+	if (trans) {
+		new.ibmr.iova = access & IB_ZERO_BASED ? 0 : iova;
+		new.ibmr.length = length;
+	} else {
+		start = mr->umem->address;
+		length = mr->umem->length;
+	}
+	if (flags & IB_MR_REREG_ACCESS)
+		new.access = dingo_access(access);
+	if (flags & IB_MR_REREG_PD)
+		new.pdn = to_dpd(ibpd)->pdn;
+
+	/* The same pages serve unless they are to become writable. */
+	if (trans || (ib_access_writable(access) && !mr->umem->writable)) {
+		new.umem = dingo_umem_get(ibmr->device, start, length, access);
+		if (IS_ERR(new.umem))
+			return ERR_CAST(new.umem);
+		err = dingo_mr_pbl(dev, new.umem, &new.pbl, &mem);
+		if (err)
+			goto err_umem;
+	} else {
+		unsigned long pgsz = 1UL << mr->pbl.page_shift;
+
+		dingo_pbl_describe(&mr->pbl,
+				   ib_umem_dma_offset(mr->umem, pgsz), &mem);
+	}
+
+	key = dingo_key_renew(to_dibdev(ibmr->device), ibmr->lkey);
+	dingo_mr_command(&new, key, &mem, &cmd);
+	cmd.old_key = cpu_to_le32(ibmr->lkey);
+	err = dingo_cmd_rereg_mr(dev, &cmd);
+	if (err)
+		goto err_pbl;
+
+	if (new.umem != mr->umem) {
+		dingo_pbl_free(dev, &mr->pbl);
+		ib_umem_release(mr->umem);
+		mr->umem = new.umem;
+		mr->pbl = new.pbl;
+	}
+	mr->access = new.access;
+	mr->pdn = new.pdn;
+	ibmr->iova = new.ibmr.iova;
+	ibmr->length = new.ibmr.length;
+	ibmr->lkey = key;
+	ibmr->rkey = key;
+	return NULL;
+
+err_pbl:
+	if (new.umem != mr->umem)
+		dingo_pbl_free(dev, &new.pbl);
+err_umem:
+	if (new.umem != mr->umem)
+		ib_umem_release(new.umem);
+	return ERR_PTR(err);
+}
+
+/**
+ * dingo_dereg_mr() - destroy a region
+ * @ibmr: the region
+ * @udata: not used
+ *
+ * Return: 0, -EBUSY while windows are bound to it.
+ */
+int dingo_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct dingo_mr *mr = to_dmr(ibmr);
+	struct dingo_dev *dev = dingo_mr_dev(mr);
+	bool on_card = mr->on_card;
+	int err;
+
+	if (mr->dmabuf)
+		on_card = dingo_dmabuf_quiesce(mr);
+	if (on_card) {
+		err = dingo_cmd_destroy_mr(dev, ibmr->lkey);
+		if (err) {
+			if (mr->dmabuf)
+				dingo_dmabuf_resume(mr);
+			return err;
+		}
+	}
+	dingo_key_free(to_dibdev(ibmr->device), ibmr->lkey);
+	dingo_pbl_free(dev, &mr->pbl);
+	if (mr->frwr_list)
+		dma_free_coherent(dingo_dma_dev(dev),
+				  mr->frwr_max * sizeof(*mr->frwr_list),
+				  mr->frwr_list, mr->frwr_dma);
+	if (mr->umem)
+		ib_umem_release(mr->umem);
+	kfree(mr);
+	return 0;
+}

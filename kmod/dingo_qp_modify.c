@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Queue pairs: states and attributes.
+ */
+#include <linux/etherdevice.h>
+
+#include "dingo_ib.h"
+
+/* Attributes of the card; the bits are those of enum ib_qp_attr_mask. */
+#define DINGO_QP_MASK                                                     \
+	(IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_EN_SQD_ASYNC_NOTIFY |      \
+	 IB_QP_ACCESS_FLAGS | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY | \
+	 IB_QP_AV | IB_QP_PATH_MTU | IB_QP_TIMEOUT | IB_QP_RETRY_CNT |    \
+	 IB_QP_RNR_RETRY | IB_QP_RQ_PSN | IB_QP_MAX_QP_RD_ATOMIC |        \
+	 IB_QP_MIN_RNR_TIMER | IB_QP_SQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC |  \
+	 IB_QP_DEST_QPN)
+
+#define DINGO_QP_ACCESS                                                \
+	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |              \
+	 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
+
+static void dingo_check_masks(void)
+{
+	BUILD_BUG_ON((int)IB_QP_STATE != DINGO_QPM_STATE);
+	BUILD_BUG_ON((int)IB_QP_ACCESS_FLAGS != DINGO_QPM_ACCESS);
+	BUILD_BUG_ON((int)IB_QP_AV != DINGO_QPM_AV);
+	BUILD_BUG_ON((int)IB_QP_RNR_RETRY != DINGO_QPM_RNR_RETRY);
+	BUILD_BUG_ON((int)IB_QP_MAX_QP_RD_ATOMIC != DINGO_QPM_MAX_RD_ATOMIC);
+	BUILD_BUG_ON((int)IB_QP_MIN_RNR_TIMER != DINGO_QPM_MIN_RNR_TIMER);
+	BUILD_BUG_ON((int)IB_QP_SQ_PSN != DINGO_QPM_SQ_PSN);
+	BUILD_BUG_ON((int)IB_QP_MAX_DEST_RD_ATOMIC !=
+		     DINGO_QPM_MAX_DEST_RD_ATOMIC);
+	BUILD_BUG_ON((int)IB_QP_DEST_QPN != DINGO_QPM_DEST_QPN);
+	BUILD_BUG_ON((int)IB_QPS_ERR != DINGO_QPS_ERR);
+}
+
+static int dingo_check_qp_attr(struct dingo_dev *dev,
+			       const struct ib_qp_attr *attr, int mask)
+{
+	if ((mask & IB_QP_PORT) && attr->port_num != DINGO_PORT)
+		return -EINVAL;
+	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index)
+		return -EINVAL;
+	if ((mask & IB_QP_ACCESS_FLAGS) &&
+	    (attr->qp_access_flags & ~(DINGO_QP_ACCESS | IB_ACCESS_OPTIONAL |
+				       IB_ACCESS_MW_BIND)))
+		return -EOPNOTSUPP;
+	if ((mask & IB_QP_PATH_MTU) &&
+	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096))
+		return -EINVAL;
+	if ((mask & IB_QP_MAX_QP_RD_ATOMIC) &&
+	    attr->max_rd_atomic > dev->limits.max_rd_atomic)
+		return -EINVAL;
+	if ((mask & IB_QP_MAX_DEST_RD_ATOMIC) &&
+	    attr->max_dest_rd_atomic > dev->limits.max_dest_rd_atomic)
+		return -EINVAL;
+	if ((mask & IB_QP_TIMEOUT) && attr->timeout > 31)
+		return -EINVAL;
+	if ((mask & IB_QP_RETRY_CNT) && attr->retry_cnt > 7)
+		return -EINVAL;
+	if ((mask & IB_QP_RNR_RETRY) && attr->rnr_retry > 7)
+		return -EINVAL;
+	if ((mask & IB_QP_MIN_RNR_TIMER) && attr->min_rnr_timer > 31)
+		return -EINVAL;
+	return 0;
+}
+
+static void dingo_put_av(struct dingo_qp_attr *to, const struct dingo_av *av)
+{
+	memcpy(to->dgid, av->dgid, sizeof(to->dgid));
+	ether_addr_copy(to->dmac, av->dmac);
+	to->sgid_index = cpu_to_le16(av->sgid_index);
+	to->flow_label = cpu_to_le32(av->flow_label);
+	to->udp_sport = cpu_to_le16(av->udp_sport);
+	to->hop_limit = av->hop_limit;
+	to->tclass = av->tclass;
+	to->sl = av->sl;
+}
+
+/* Copies the attributes that the mask names; the rest stays 0. */
+static int dingo_put_attr(struct dingo_qp *qp, struct dingo_qp_attr *to,
+			  const struct ib_qp_attr *attr, int mask)
+{
+	struct dingo_av av;
+	int err;
+
+	if (mask & IB_QP_ACCESS_FLAGS)
+		to->access = cpu_to_le32(dingo_access(attr->qp_access_flags &
+						      DINGO_QP_ACCESS));
+	if (mask & IB_QP_PORT)
+		to->port = attr->port_num;
+	if (mask & IB_QP_QKEY)
+		to->qkey = cpu_to_le32(attr->qkey);
+	if (mask & IB_QP_PATH_MTU)
+		to->path_mtu = attr->path_mtu;
+	if (mask & IB_QP_TIMEOUT)
+		to->timeout = attr->timeout;
+	if (mask & IB_QP_RETRY_CNT)
+		to->retry_cnt = attr->retry_cnt;
+	if (mask & IB_QP_RNR_RETRY)
+		to->rnr_retry = attr->rnr_retry;
+	if (mask & IB_QP_RQ_PSN)
+		to->rq_psn = cpu_to_le32(attr->rq_psn & 0xffffff);
+	if (mask & IB_QP_SQ_PSN)
+		to->sq_psn = cpu_to_le32(attr->sq_psn & 0xffffff);
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+		to->max_rd_atomic = attr->max_rd_atomic;
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		to->max_dest_rd_atomic = attr->max_dest_rd_atomic;
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		to->min_rnr_timer = attr->min_rnr_timer;
+	if (mask & IB_QP_DEST_QPN)
+		to->dest_qpn = cpu_to_le32(attr->dest_qp_num & 0xffffff);
+	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
+		to->sqd_notify = !!attr->en_sqd_async_notify;
+	if (mask & IB_QP_AV) {
+		err = dingo_av_init(&av, &attr->ah_attr, qp->qpn,
+				    attr->dest_qp_num);
+		if (err)
+			return err;
+		dingo_put_av(to, &av);
+	}
+	return 0;
+}
+
+/**
+ * dingo_modify_qp() - change state and attributes
+ * @ibqp: the QP
+ * @attr: the attributes
+ * @mask: which of them count
+ * @udata: must be empty
+ *
+ * All or nothing.
+ * Return: 0, -EINVAL, -EOPNOTSUPP, -EIO.
+ */
+int dingo_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		    struct ib_udata *udata)
+{
+	struct dingo_dev *dev = to_ddev(ibqp->device);
+	struct dingo_cmd_modify_qp cmd = {};
+	struct dingo_qp *qp = to_dqp(ibqp);
+	enum ib_qp_state cur, next;
+	int err;
+
+	dingo_check_masks();
+	err = dingo_udata_none(udata);
+	if (err)
+		return err;
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+
+	mutex_lock(&qp->mutex);
+	cur = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
+	next = mask & IB_QP_STATE ? attr->qp_state : cur;
+	err = -EINVAL;
+	if (!ib_modify_qp_is_ok(cur, next, ibqp->qp_type, mask))
+		goto out;
+	/* Valid for a QP, but there are no alternate paths here. */
+	err = -EOPNOTSUPP;
+	if (mask & ~DINGO_QP_MASK)
+		goto out;
+	err = dingo_check_qp_attr(dev, attr, mask);
+	if (err)
+		goto out;
+
+	cmd.qpn = cpu_to_le32(qp->qpn);
+	cmd.mask = cpu_to_le32(mask);
+	if (mask & IB_QP_CUR_STATE)
+		cmd.cur_state = cur;
+	if (mask & IB_QP_STATE)
+		cmd.next_state = next;
+	err = dingo_put_attr(qp, &cmd.attr, attr, mask);
+	if (err)
+		goto out;
+	err = dingo_cmd_modify_qp(dev, &cmd);
+	if (err)
+		goto out;
+	if (!qp->uc && next == IB_QPS_RESET)
+		dingo_kqp_reset(qp);
+	qp->state = next;
+out:
+	mutex_unlock(&qp->mutex);
+	return err;
+}
+
+static int dingo_get_access(u32 access)
+{
+	int ib_access = 0;
+
+	if (access & DINGO_ACC_LOCAL_WRITE)
+		ib_access |= IB_ACCESS_LOCAL_WRITE;
+	if (access & DINGO_ACC_REMOTE_WRITE)
+		ib_access |= IB_ACCESS_REMOTE_WRITE;
+	if (access & DINGO_ACC_REMOTE_READ)
+		ib_access |= IB_ACCESS_REMOTE_READ;
+	if (access & DINGO_ACC_REMOTE_ATOMIC)
+		ib_access |= IB_ACCESS_REMOTE_ATOMIC;
+	return ib_access;
+}
+
+static void dingo_get_attr(const struct dingo_qp_info *info,
+			   struct ib_qp_attr *attr)
+{
+	const struct dingo_qp_attr *from = &info->attr;
+
+	attr->qp_state = info->state;
+	attr->cur_qp_state = info->state;
+	attr->path_mtu = from->path_mtu;
+	attr->path_mig_state = IB_MIG_MIGRATED;
+	attr->qkey = le32_to_cpu(from->qkey);
+	attr->rq_psn = le32_to_cpu(from->rq_psn);
+	attr->sq_psn = le32_to_cpu(from->sq_psn);
+	attr->dest_qp_num = le32_to_cpu(from->dest_qpn);
+	attr->qp_access_flags = dingo_get_access(le32_to_cpu(from->access));
+	attr->pkey_index = le16_to_cpu(from->pkey_index);
+	attr->en_sqd_async_notify = from->sqd_notify;
+	attr->sq_draining = info->sq_draining;
+	attr->max_rd_atomic = from->max_rd_atomic;
+	attr->max_dest_rd_atomic = from->max_dest_rd_atomic;
+	attr->min_rnr_timer = from->min_rnr_timer;
+	attr->port_num = from->port;
+	attr->timeout = from->timeout;
+	attr->retry_cnt = from->retry_cnt;
+	attr->rnr_retry = from->rnr_retry;
+
+	attr->ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE;
+	rdma_ah_set_port_num(&attr->ah_attr, DINGO_PORT);
+	rdma_ah_set_sl(&attr->ah_attr, from->sl);
+	rdma_ah_set_grh(&attr->ah_attr, NULL, le32_to_cpu(from->flow_label),
+			le16_to_cpu(from->sgid_index), from->hop_limit,
+			from->tclass);
+	rdma_ah_set_dgid_raw(&attr->ah_attr, (void *)from->dgid);
+	ether_addr_copy(attr->ah_attr.roce.dmac, from->dmac);
+}
+
+/**
+ * dingo_query_qp() - show state and attributes, as the card has them
+ * @ibqp: the QP
+ * @attr: the result
+ * @mask: not used: everything is shown
+ * @init: the result: what it was created with
+ *
+ * Return: 0 or a negative error.
+ */
+int dingo_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_qp_init_attr *init)
+{
+	struct dingo_qp *qp = to_dqp(ibqp);
+	struct dingo_qp_info info;
+	int err;
+
+	memset(attr, 0, sizeof(*attr));
+	memset(init, 0, sizeof(*init));
+	mutex_lock(&qp->mutex);
+	err = dingo_cmd_query_qp(to_ddev(ibqp->device), qp->qpn, &info);
+	if (!err)
+		qp->state = info.state;
+	mutex_unlock(&qp->mutex);
+	if (err)
+		return err;
+
+	dingo_get_attr(&info, attr);
+	attr->cap = qp->cap;
+	init->event_handler = ibqp->event_handler;
+	init->qp_context = ibqp->qp_context;
+	init->send_cq = ibqp->send_cq;
+	init->recv_cq = ibqp->recv_cq;
+	init->srq = ibqp->srq;
+	init->cap = qp->cap;
+	init->sq_sig_type = qp->sig_type;
+	init->qp_type = ibqp->qp_type;
+	return 0;
+}

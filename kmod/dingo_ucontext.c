@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * User contexts: doorbell pages, and what a process may map. Pages of BARs are
+ * mapped through ib_core, which takes them back when the card is unplugged.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "dingo_ib.h"
+
+static struct dingo_mmap *to_dmmap(struct rdma_user_mmap_entry *entry)
+{
+	return container_of(entry, struct dingo_mmap, rdma);
+}
+
+/* A page of a BAR that the process of @uc may map. */
+static struct dingo_mmap *dingo_mmap_io(struct dingo_ucontext *uc,
+					phys_addr_t phys, bool cached)
+{
+	struct dingo_mmap *map;
+	int err;
+
+	map = kzalloc(sizeof(*map), GFP_KERNEL_ACCOUNT);
+	if (!map)
+		return ERR_PTR(-ENOMEM);
+	map->kind = DINGO_MMAP_IO;
+	map->phys = phys;
+	map->cached = cached;
+	err = rdma_user_mmap_entry_insert(&uc->ibuc, &map->rdma, PAGE_SIZE);
+	if (err) {
+		kfree(map);
+		return ERR_PTR(err);
+	}
+	return map;
+}
+
+/**
+ * dingo_alloc_ucontext() - a process opens the device
+ * @ibuc: its context
+ * @udata: struct dingo_alloc_ucontext_req and _resp
+ *
+ * Return: 0, -EOPNOTSUPP when the provider cannot wake this card, -ENOMEM.
+ */
+int dingo_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
+{
+	struct dingo_ucontext *uc = to_ducontext(ibuc);
+	struct dingo_dev *dev = to_ddev(ibuc->device);
+	struct dingo_alloc_ucontext_resp resp = {};
+	struct dingo_alloc_ucontext_req req = {};
+	int err;
+
+	err = dingo_udata_in(udata, &req, sizeof(req));
+	if (err)
+		return err;
+	if (req.comp_mask)
+		return -EOPNOTSUPP;
+
+	dingo_db_space_init(dev, &uc->db, false);
+	resp.caps = dev->caps;
+	resp.max_inline = le32_to_cpu(dev->limits.max_inline);
+	resp.log_max_sq = dev->limits.log_max_sq;
+	resp.log_max_rq = dev->limits.log_max_rq;
+	resp.log_max_cq = dev->limits.log_max_cq;
+	resp.kick_mode = DINGO_KICK_NONE;
+
+	if (dev->caps & DINGO_CAP_DB_MEMORY) {
+		if (!(req.kick_modes & BIT(DINGO_KICK_MMIO))) {
+			err = -EOPNOTSUPP;
+			goto err_space;
+		}
+		uc->kick = dingo_mmap_io(uc,
+					 pci_resource_start(dev->pdev,
+							    DINGO_BAR_REGS) +
+						 DINGO_KICK_PAGE_OFFSET,
+					 false);
+		if (IS_ERR(uc->kick)) {
+			err = PTR_ERR(uc->kick);
+			goto err_space;
+		}
+		resp.kick_mode = DINGO_KICK_MMIO;
+		resp.kick_mmap = rdma_user_mmap_get_offset(&uc->kick->rdma);
+	}
+
+	err = dingo_udata_out(udata, &resp, sizeof(resp));
+	if (err)
+		goto err_kick;
+	return 0;
+
+err_kick:
+	if (uc->kick)
+		rdma_user_mmap_entry_remove(&uc->kick->rdma);
+err_space:
+	dingo_db_space_destroy(&uc->db);
+	return err;
+}
+
+/**
+ * dingo_dealloc_ucontext() - a process closed the device, or lost it
+ * @ibuc: its context; all objects are destroyed and its mappings are gone
+ */
+void dingo_dealloc_ucontext(struct ib_ucontext *ibuc)
+{
+	struct dingo_ucontext *uc = to_ducontext(ibuc);
+	struct dingo_db_page *page;
+
+	list_for_each_entry(page, &uc->db.pages, entry) {
+		struct dingo_mmap *map = page->priv;
+
+		if (map)
+			rdma_user_mmap_entry_remove(&map->rdma);
+	}
+	if (uc->kick)
+		rdma_user_mmap_entry_remove(&uc->kick->rdma);
+	dingo_db_space_destroy(&uc->db);
+}
+
+/**
+ * dingo_disassociate_ucontext() - the card is leaving
+ * @ibuc: a context that is still open
+ *
+ * ib_core takes the mapped pages away; there is nothing else to do. That it
+ * exists lets unplug go on without waiting for the process.
+ */
+void dingo_disassociate_ucontext(struct ib_ucontext *ibuc)
+{
+}
+
+/**
+ * dingo_mmap() - map doorbells, the kick page or a queue
+ * @ibuc: the process's context
+ * @vma: where; its offset is one that we gave out
+ *
+ * Return: 0, -EINVAL for an unknown offset or a wrong size or protection.
+ */
+int dingo_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma)
+{
+	struct rdma_user_mmap_entry *entry;
+	struct dingo_mmap *map;
+	pgprot_t prot;
+	int err;
+
+	entry = rdma_user_mmap_entry_get(ibuc, vma);
+	if (!entry)
+		return -EINVAL;
+	map = to_dmmap(entry);
+
+	if (vma->vm_flags & VM_EXEC) {
+		err = -EPERM;
+	} else if (map->kind == DINGO_MMAP_IO) {
+		prot = map->cached ? vma->vm_page_prot :
+				     pgprot_noncached(vma->vm_page_prot);
+		err = rdma_user_mmap_io(ibuc, vma, PHYS_PFN(map->phys),
+					PAGE_SIZE, prot, entry);
+	} else {
+		struct dingo_qmem *qmem =
+			container_of(map, struct dingo_qmem, map);
+
+		err = dingo_ring_mmap(&qmem->ring, vma);
+	}
+	rdma_user_mmap_entry_put(entry);
+	return err;
+}
+
+/**
+ * dingo_mmap_free() - nobody can map this any more
+ * @entry: an entry that was removed
+ */
+void dingo_mmap_free(struct rdma_user_mmap_entry *entry)
+{
+	struct dingo_mmap *map = to_dmmap(entry);
+
+	if (map->kind == DINGO_MMAP_RING) {
+		struct dingo_qmem *qmem =
+			container_of(map, struct dingo_qmem, map);
+
+		dingo_ring_free(qmem->dev, &qmem->ring);
+		kfree(qmem);
+	} else {
+		kfree(map);
+	}
+}
+
+/**
+ * dingo_db_space() - whose doorbells an object uses
+ * @dev: the card
+ * @uc: the owner's context; NULL: the kernel
+ */
+struct dingo_db_space *dingo_db_space(struct dingo_dev *dev,
+				      struct dingo_ucontext *uc)
+{
+	return uc ? &uc->db : &dev->kernel_db;
+}
+
+/**
+ * dingo_qmem_alloc() - memory of a queue
+ * @dev: the card
+ * @uc: the owner's context; NULL: the kernel
+ * @bytes: at least 1
+ * @result: the memory
+ *
+ * Return: 0 or a negative error.
+ */
+int dingo_qmem_alloc(struct dingo_dev *dev, struct dingo_ucontext *uc,
+		     size_t bytes, struct dingo_qmem **result)
+{
+	struct dingo_qmem *qmem;
+	int err;
+
+	qmem = kzalloc(sizeof(*qmem), GFP_KERNEL_ACCOUNT);
+	if (!qmem)
+		return -ENOMEM;
+	qmem->dev = dev;
+	qmem->user = uc;
+	qmem->map.kind = DINGO_MMAP_RING;
+	err = dingo_ring_alloc(dev, &qmem->ring, bytes,
+			       uc ? DINGO_RING_USER : 0);
+	if (err)
+		goto err_free;
+	if (uc) {
+		err = rdma_user_mmap_entry_insert(&uc->ibuc, &qmem->map.rdma,
+						  qmem->ring.bytes);
+		if (err)
+			goto err_ring;
+	}
+	*result = qmem;
+	return 0;
+
+err_ring:
+	dingo_ring_free(dev, &qmem->ring);
+err_free:
+	kfree(qmem);
+	return err;
+}
+
+/**
+ * dingo_qmem_free() - free a queue's memory
+ * @qmem: the memory, which the card does not use any more; or NULL
+ */
+void dingo_qmem_free(struct dingo_qmem *qmem)
+{
+	if (!qmem)
+		return;
+	if (qmem->user) {
+		rdma_user_mmap_entry_remove(&qmem->map.rdma);
+		return;
+	}
+	dingo_ring_free(qmem->dev, &qmem->ring);
+	kfree(qmem);
+}
+
+/**
+ * dingo_ring_map_fill() - tell a process where its queue is
+ * @uc: the process's context
+ * @qmem: the queue
+ * @db: its doorbell
+ * @log_size: log2 of entries or blocks
+ * @log_stride: log2 of bytes of each
+ * @map: the result
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int dingo_ring_map_fill(struct dingo_ucontext *uc, struct dingo_qmem *qmem,
+			struct dingo_db *db, u8 log_size, u8 log_stride,
+			struct dingo_ring_map *map)
+{
+	struct dingo_db_page *page = db->page;
+	struct dingo_mmap *io;
+
+	/* The first queue of a page makes it mappable. */
+	mutex_lock(&uc->db.lock);
+	if (!page->priv) {
+		io = dingo_mmap_io(uc, page->phys,
+				   uc->db.dev->caps & DINGO_CAP_DB_MEMORY);
+		if (IS_ERR(io)) {
+			mutex_unlock(&uc->db.lock);
+			return PTR_ERR(io);
+		}
+		page->priv = io;
+	}
+	io = page->priv;
+	mutex_unlock(&uc->db.lock);
+
+	*map = (struct dingo_ring_map){
+		.ring_mmap = rdma_user_mmap_get_offset(&qmem->map.rdma),
+		.ring_bytes = qmem->ring.bytes,
+		.db_mmap = rdma_user_mmap_get_offset(&io->rdma),
+		.db_slot = db->slot,
+		.log_size = log_size,
+		.log_stride = log_stride,
+	};
+	return 0;
+}
