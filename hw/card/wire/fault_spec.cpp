@@ -30,12 +30,9 @@ constexpr std::array kActions{
     Named<FaultAction>{"ecn", FaultAction::kEcn},
 };
 constexpr std::array kParts{
-    Named<FaultPart>{"l4", FaultPart::kL4},
-    Named<FaultPart>{"eth", FaultPart::kEth},
-    Named<FaultPart>{"ip", FaultPart::kIp},
-    Named<FaultPart>{"bth", FaultPart::kBth},
-    Named<FaultPart>{"payload", FaultPart::kPayload},
-    Named<FaultPart>{"icrc", FaultPart::kIcrc},
+    Named<FaultPart>{"l4", FaultPart::kL4},           Named<FaultPart>{"eth", FaultPart::kEth},
+    Named<FaultPart>{"ip", FaultPart::kIp},           Named<FaultPart>{"bth", FaultPart::kBth},
+    Named<FaultPart>{"payload", FaultPart::kPayload}, Named<FaultPart>{"icrc", FaultPart::kIcrc},
     Named<FaultPart>{"any", FaultPart::kAny},
 };
 constexpr std::array kTypes{
@@ -44,7 +41,7 @@ constexpr std::array kTypes{
     Named<FaultType>{"other", FaultType::kOther},
 };
 constexpr std::array<std::string_view, 16> kKeys{
-    "p",     "dir",  "type", "qpn",  "psn", "opcode", "nth", "every",
+    "p",     "dir",  "type", "qpn",  "psn", "opcode", "nth",   "every",
     "count", "once", "by",   "bits", "us",  "ms",     "where", "jitter_us"};
 
 constexpr std::uint64_t kMax24 = 0xff'ffff;
@@ -104,8 +101,8 @@ std::string lower(std::string_view text) {
 /// The short form of an opcode name: "RC_RDMA_READ_REQUEST" and "rc_read_request" are the same.
 std::string short_name(std::string_view name) {
     std::string out = lower(name);
-    for (const auto& [from, to] : {std::pair<std::string_view, std::string_view>{"rdma_", ""},
-                                   {"acknowledge", "ack"}}) {
+    for (const auto& [from, to] :
+         {std::pair<std::string_view, std::string_view>{"rdma_", ""}, {"acknowledge", "ack"}}) {
         const std::size_t at = out.find(from);
         if (at != std::string::npos)
             out.replace(at, from.size(), to);
@@ -135,7 +132,8 @@ class Parser {
     [[noreturn]] void fail(const Word& word, std::string_view why) const {
         const std::string marker(word.at, ' ');
         throw WireError(fmt::format("bad fault rule: '{}' {}\n  {}\n  {}{}", word.text, why, spec_,
-                                    marker, std::string(std::max<std::size_t>(word.text.size(), 1), '^')));
+                                    marker,
+                                    std::string(std::max<std::size_t>(word.text.size(), 1), '^')));
     }
 
     /// "drop=1%,reorder=1%" or a bare action.
@@ -275,7 +273,8 @@ class Parser {
             base = 16;
         }
         std::uint64_t value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+        const auto [end, error] =
+            std::from_chars(text.data(), text.data() + text.size(), value, base);
         if (text.empty() || error != std::errc() || end != text.data() + text.size())
             fail(word, "is no number; write decimal, or hexadecimal with 0x");
         if (value < least || value > most)
@@ -311,7 +310,8 @@ class Parser {
             bool found = false;
             for (std::size_t i = 0; i < packet::kOpcodeTable.size(); i++) {
                 const packet::OpcodeTraits& traits = packet::kOpcodeTable[i];
-                if (traits.known() && ::fnmatch(pattern.c_str(), short_name(traits.name).c_str(), 0) == 0) {
+                if (traits.known() &&
+                    ::fnmatch(pattern.c_str(), short_name(traits.name).c_str(), 0) == 0) {
                     out.set(i);
                     found = true;
                 }
@@ -334,7 +334,9 @@ class Parser {
 
 }  // namespace
 
-std::vector<FaultRule> parse_faults(std::string_view spec) { return Parser(spec).rules(); }
+std::vector<FaultRule> parse_faults(std::string_view spec) {
+    return Parser(spec).rules();
+}
 
 std::string faults_help() {
     return R"(  RULE[;RULE...]  a rule is ACTION:SELECTOR,...  or in short ACTION=P,ACTION=P,...

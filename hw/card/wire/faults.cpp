@@ -31,9 +31,7 @@ class Random {
         return z ^ (z >> 31);
     }
     std::uint64_t below(std::uint64_t n) { return next() % n; }
-    bool chance(double p) {
-        return p >= 1.0 || static_cast<double>(next() >> 11) * 0x1p-53 < p;
-    }
+    bool chance(double p) { return p >= 1.0 || static_cast<double>(next() >> 11) * 0x1p-53 < p; }
 
   private:
     std::uint64_t state_;
@@ -63,41 +61,41 @@ Target target_of(FaultPart part, const FrameParts& parts, std::size_t size) {
     constexpr std::size_t kBthMasked = 4;
     Target out;
     switch (part) {
-    case FaultPart::kL4:
-        out.first = parts.l4;
-        out.end = parts.end;
-        if (parts.roce()) {
-            out.except(parts.l4 + kUdpChecksum);
-            out.except(parts.l4 + kUdpChecksum + 1);
-            out.except(parts.bth + kBthMasked);
-        }
-        break;
-    case FaultPart::kEth:
-        out.first = kTypeOffset;
-        out.end = parts.ip != 0 ? parts.ip : std::min(size, kMinFrame);
-        break;
-    case FaultPart::kIp:
-        out.first = parts.ip;
-        out.end = parts.l4;
-        break;
-    case FaultPart::kBth:
-        out.first = parts.bth;
-        out.end = parts.payload;
-        if (parts.roce())
-            out.except(parts.bth + kBthMasked);
-        break;
-    case FaultPart::kPayload:
-        out.first = parts.payload;
-        out.end = parts.icrc;
-        break;
-    case FaultPart::kIcrc:
-        out.first = parts.icrc;
-        out.end = parts.roce() ? parts.end : 0;
-        break;
-    case FaultPart::kAny:
-        out.first = kTypeOffset;
-        out.end = size;
-        break;
+        case FaultPart::kL4:
+            out.first = parts.l4;
+            out.end = parts.end;
+            if (parts.roce()) {
+                out.except(parts.l4 + kUdpChecksum);
+                out.except(parts.l4 + kUdpChecksum + 1);
+                out.except(parts.bth + kBthMasked);
+            }
+            break;
+        case FaultPart::kEth:
+            out.first = kTypeOffset;
+            out.end = parts.ip != 0 ? parts.ip : std::min(size, kMinFrame);
+            break;
+        case FaultPart::kIp:
+            out.first = parts.ip;
+            out.end = parts.l4;
+            break;
+        case FaultPart::kBth:
+            out.first = parts.bth;
+            out.end = parts.payload;
+            if (parts.roce())
+                out.except(parts.bth + kBthMasked);
+            break;
+        case FaultPart::kPayload:
+            out.first = parts.payload;
+            out.end = parts.icrc;
+            break;
+        case FaultPart::kIcrc:
+            out.first = parts.icrc;
+            out.end = parts.roce() ? parts.end : 0;
+            break;
+        case FaultPart::kAny:
+            out.first = kTypeOffset;
+            out.end = size;
+            break;
     }
     return out;
 }
@@ -344,9 +342,7 @@ class FaultInjector final : public Wire {
     class Interceptor final : public FrameSink {
       public:
         Interceptor(FaultInjector& owner, FrameSink& sink) : owner_(owner), sink_(sink) {}
-        void on_frame(std::span<const std::byte> frame) override {
-            owner_.received(frame, sink_);
-        }
+        void on_frame(std::span<const std::byte> frame) override { owner_.received(frame, sink_); }
 
       private:
         FaultInjector& owner_;
@@ -373,39 +369,39 @@ class FaultInjector final : public Wire {
                 continue;
             const FaultRule& rule = active.rule();
             switch (rule.action) {
-            case FaultAction::kDrop:
-                stats_.dropped++;
-                out.drop = true;
-                return out;
-            case FaultAction::kDuplicate:
-                stats_.duplicated++;
-                out.duplicate = true;
-                break;
-            case FaultAction::kReorder:
-                stats_.reordered++;
-                if (!out.hold)
-                    out.by = rule.by;
-                out.hold = true;
-                out.time = std::max(out.time, rule.time);
-                break;
-            case FaultAction::kDelay: {
-                stats_.delayed++;
-                const Nanoseconds jitter =
-                    rule.jitter != 0 ? active.random(dir).below(rule.jitter + 1) : 0;
-                out.hold = true;
-                out.by = kNoMark;
-                out.time = std::max(out.time, rule.time + jitter);
-                break;
-            }
-            case FaultAction::kCorrupt:
-                stats_.corrupted++;
-                flip_bits(frame, target_of(rule.part, parts, frame.size()), rule.bits,
-                          active.random(dir));
-                break;
-            case FaultAction::kEcn:
-                stats_.ecn_marked++;
-                mark_congestion(frame, parts);
-                break;
+                case FaultAction::kDrop:
+                    stats_.dropped++;
+                    out.drop = true;
+                    return out;
+                case FaultAction::kDuplicate:
+                    stats_.duplicated++;
+                    out.duplicate = true;
+                    break;
+                case FaultAction::kReorder:
+                    stats_.reordered++;
+                    if (!out.hold)
+                        out.by = rule.by;
+                    out.hold = true;
+                    out.time = std::max(out.time, rule.time);
+                    break;
+                case FaultAction::kDelay: {
+                    stats_.delayed++;
+                    const Nanoseconds jitter =
+                        rule.jitter != 0 ? active.random(dir).below(rule.jitter + 1) : 0;
+                    out.hold = true;
+                    out.by = kNoMark;
+                    out.time = std::max(out.time, rule.time + jitter);
+                    break;
+                }
+                case FaultAction::kCorrupt:
+                    stats_.corrupted++;
+                    flip_bits(frame, target_of(rule.part, parts, frame.size()), rule.bits,
+                              active.random(dir));
+                    break;
+                case FaultAction::kEcn:
+                    stats_.ecn_marked++;
+                    mark_congestion(frame, parts);
+                    break;
             }
         }
         return out;
@@ -419,8 +415,7 @@ class FaultInjector final : public Wire {
                 stats_.overflowed++;
                 return verdict.duplicate && copies == 1;
             }
-            const std::uint64_t mark =
-                verdict.by == kNoMark ? kNoMark : side.passed + verdict.by;
+            const std::uint64_t mark = verdict.by == kNoMark ? kNoMark : side.passed + verdict.by;
             side.held.add(frame, now_ + verdict.time, mark);
         }
         return true;

@@ -14,9 +14,10 @@ namespace dingo::card {
 /// `name` as an interface name, or WireError.
 inline std::string checked_ifname(std::string_view wire, std::string_view name) {
     if (name.empty() || name.size() >= IFNAMSIZ || name.find_first_of("/ %:") != name.npos)
-        throw WireError(fmt::format("{} wire: '{}' is no interface name (1 to {} characters); "
-                                    "`ip link` lists them",
-                                    wire, name, IFNAMSIZ - 1));
+        throw WireError(
+            fmt::format("{} wire: '{}' is no interface name (1 to {} characters); "
+                        "`ip link` lists them",
+                        wire, name, IFNAMSIZ - 1));
     return std::string(name);
 }
 

@@ -147,9 +147,7 @@ class LoopWire final : public Wire {
 
     void flush() override {}
     void advance(Nanoseconds) override {}
-    std::string describe() const override {
-        return fmt::format("in-process loop, end {}", end_);
-    }
+    std::string describe() const override { return fmt::format("in-process loop, end {}", end_); }
     WireStats stats() const override { return stats_; }
 
   private:

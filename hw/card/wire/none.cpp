@@ -31,6 +31,8 @@ class NoWire final : public Wire {
 
 }  // namespace
 
-std::unique_ptr<Wire> make_none_wire() { return std::make_unique<NoWire>(); }
+std::unique_ptr<Wire> make_none_wire() {
+    return std::make_unique<NoWire>();
+}
 
 }  // namespace dingo::card

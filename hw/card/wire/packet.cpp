@@ -2,12 +2,10 @@
 //
 // Raw frames on an existing interface (AF_PACKET): the cable leaves this host, or ends in a veth.
 //
-// Two things that the kernel postpones for its own stack must be finished here: the checksum of
-// frames that a local sender left to "hardware" (PACKET_VNET_HDR tells), and the VLAN tag that was
-// taken out of the frame (PACKET_AUXDATA tells). Frames that a local sender left for segmentation
-// offload are more than one frame; they are dropped and counted in rx_long: switch it off at the
-// sender (`ethtool -K PEER_IF tso off gso off`). The interface should have no IP address of the
-// host's, or the host's stack answers too.
+// What the kernel postpones for its own stack is finished here: checksums and segmentation that a
+// local sender left to "hardware" (PACKET_VNET_HDR tells; on a veth that is every TCP frame), and
+// the VLAN tag that was taken out of the frame (PACKET_AUXDATA tells). The interface should have
+// no IP address of the host's, or the host's stack answers too.
 #include <fmt/format.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
@@ -19,6 +17,7 @@
 
 #include "wire/factory.h"
 #include "wire/ifname.h"
+#include "wire/segment.h"
 #include "wire/socket.h"
 
 namespace dingo::card {
@@ -29,41 +28,9 @@ constexpr std::size_t kAutoFlush = 64 * 1024;
 constexpr std::size_t kMessages = 32;
 constexpr std::size_t kVlanBytes = 4;
 constexpr std::size_t kMacBytes = 12;
-constexpr std::size_t kRxStride = kVlanBytes + kMaxFrame + 60;
+constexpr std::size_t kRxStride = kVlanBytes + 65'536 + 60;  // a frame left for segmentation
 constexpr int kSocketBuffer = 8 * 1024 * 1024;
 constexpr const char* kPrivilege = "; it needs CAP_NET_RAW (run as root, or in a user namespace)";
-
-/// struct virtio_net_hdr of linux/virtio_net.h, a header that C++ cannot read. Host byte order.
-struct VnetHeader {
-    std::uint8_t flags;
-    std::uint8_t gso_type;
-    std::uint16_t hdr_len;
-    std::uint16_t gso_size;
-    std::uint16_t csum_start;
-    std::uint16_t csum_offset;
-};
-static_assert(sizeof(VnetHeader) == 10);
-constexpr std::uint8_t kVnetNeedsChecksum = 1;  // VIRTIO_NET_HDR_F_NEEDS_CSUM
-constexpr std::uint8_t kVnetGsoNone = 0;        // VIRTIO_NET_HDR_GSO_NONE
-
-/// Puts the checksum in that covers frame[start..]; the field already holds the pseudo-header's.
-void finish_checksum(std::span<std::byte> frame, std::size_t start, std::size_t offset) {
-    if (start + offset + 2 > frame.size())
-        return;
-    std::uint32_t sum = 0;
-    for (std::size_t i = start; i < frame.size(); i += 2) {
-        sum += std::to_integer<std::uint32_t>(frame[i]) << 8;
-        if (i + 1 < frame.size())
-            sum += std::to_integer<std::uint32_t>(frame[i + 1]);
-    }
-    while (sum >> 16 != 0)
-        sum = (sum & 0xffff) + (sum >> 16);
-    sum = ~sum & 0xffff;
-    if (sum == 0)
-        sum = 0xffff;  // 0 means "no checksum" in UDP; both are the same number (RFC 768)
-    frame[start + offset] = static_cast<std::byte>(sum >> 8);
-    frame[start + offset + 1] = static_cast<std::byte>(sum & 0xff);
-}
 
 class PacketWire final : public Wire {
   public:
@@ -71,9 +38,9 @@ class PacketWire final : public Wire {
         open();
         rx_buffer_ = make_buffer(kMessages * kRxStride);
         for (std::size_t i = 0; i < kMessages; i++) {
-            rx_iov_[i] = {iovec{&rx_header_[i], sizeof rx_header_[i]},
-                          iovec{rx_buffer_.get() + i * kRxStride + kVlanBytes,
-                                kRxStride - kVlanBytes}};
+            rx_iov_[i] = {
+                iovec{&rx_header_[i], sizeof rx_header_[i]},
+                iovec{rx_buffer_.get() + i * kRxStride + kVlanBytes, kRxStride - kVlanBytes}};
             rx_msg_[i] = {};
             rx_msg_[i].msg_hdr.msg_iov = rx_iov_[i].data();
             rx_msg_[i].msg_hdr.msg_iovlen = rx_iov_[i].size();
@@ -127,7 +94,7 @@ class PacketWire final : public Wire {
             if (static_cast<unsigned>(got) < ask)
                 break;
         }
-        return done;
+        return std::min(done, budget);  // the pieces of a segmented frame come together
     }
 
     void advance(Nanoseconds) override {}
@@ -176,8 +143,8 @@ class PacketWire final : public Wire {
         packet_mreq promiscuous{};
         promiscuous.mr_ifindex = static_cast<int>(index);
         promiscuous.mr_type = PACKET_MR_PROMISC;
-        if (::setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promiscuous,
-                         sizeof promiscuous) != 0)
+        if (::setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promiscuous, sizeof promiscuous) !=
+            0)
             throw_errno(fmt::format("packet wire: cannot make '{}' promiscuous", name_), errno);
     }
 
@@ -227,45 +194,69 @@ class PacketWire final : public Wire {
             stats_.rx_short++;
             return 0;
         }
-        std::size_t len = rx_msg_[i].msg_len - sizeof header;
-        if ((rx_msg_[i].msg_hdr.msg_flags & MSG_TRUNC) != 0 || len > kMaxFrame ||
-            header.gso_type != kVnetGsoNone) {
+        const std::size_t len = rx_msg_[i].msg_len - sizeof header;
+        std::byte* frame = rx_buffer_.get() + i * kRxStride + kVlanBytes;
+        if ((rx_msg_[i].msg_hdr.msg_flags & MSG_TRUNC) != 0) {
             stats_.rx_long++;
             return 0;
         }
-        auto* frame = static_cast<std::byte*>(rx_iov_[i][1].iov_base);
+        const std::uint32_t tag = stripped_vlan(rx_msg_[i].msg_hdr);
+        if (header.gso_type != kVnetGsoNone)
+            return deliver_segments(sink, {frame, len}, header, tag);
+        if (len > kMaxFrame) {
+            stats_.rx_long++;
+            return 0;
+        }
         if ((header.flags & kVnetNeedsChecksum) != 0)
             finish_checksum({frame, len}, header.csum_start, header.csum_offset);
-        if (restore_vlan(rx_msg_[i].msg_hdr, frame)) {
+        deliver_one(sink, frame, len, tag);
+        return 1;
+    }
+
+    unsigned deliver_segments(FrameSink& sink, std::span<const std::byte> frame,
+                              const VnetHeader& header, std::uint32_t tag) {
+        Segmenter segmenter(frame, header);
+        if (!segmenter.valid()) {
+            stats_.rx_long++;
+            return 0;
+        }
+        unsigned done = 0;
+        const std::span room = std::span(segment_).subspan(kVlanBytes);
+        while (const std::size_t len = segmenter.next(room)) {
+            deliver_one(sink, room.data(), len, tag);
+            done++;
+        }
+        return done;
+    }
+
+    /// There are kVlanBytes of room in front of `frame`.
+    void deliver_one(FrameSink& sink, std::byte* frame, std::size_t len, std::uint32_t tag) {
+        if (tag != 0) {
             frame -= kVlanBytes;
             len += kVlanBytes;
+            std::memmove(frame, frame + kVlanBytes, kMacBytes);
+            for (std::size_t i = 0; i < kVlanBytes; i++)
+                frame[kMacBytes + i] = static_cast<std::byte>(tag >> (24 - 8 * i) & 0xff);
         }
         stats_.rx_frames++;
         stats_.rx_bytes += len;
         sink.on_frame({frame, len});
-        return 1;
     }
 
-    /// Puts a tag that the kernel took out back in front of the type; true when there was one.
-    static bool restore_vlan(msghdr& msg, std::byte* frame) {
+    /// The VLAN tag (type and TCI) that the kernel took out of a frame; 0 when there was none.
+    static std::uint32_t stripped_vlan(msghdr& msg) {
         for (cmsghdr* c = CMSG_FIRSTHDR(&msg); c != nullptr; c = CMSG_NXTHDR(&msg, c)) {
             if (c->cmsg_level != SOL_PACKET || c->cmsg_type != PACKET_AUXDATA)
                 continue;
             tpacket_auxdata aux;
             std::memcpy(&aux, CMSG_DATA(c), sizeof aux);
             if ((aux.tp_status & TP_STATUS_VLAN_VALID) == 0)
-                return false;
-            const std::uint16_t tpid =
+                return 0;
+            const std::uint32_t tpid =
                 (aux.tp_status & TP_STATUS_VLAN_TPID_VALID) != 0 ? aux.tp_vlan_tpid : ETH_P_8021Q;
-            std::memmove(frame - kVlanBytes, frame, kMacBytes);
-            std::byte* tag = frame - kVlanBytes + kMacBytes;
-            tag[0] = static_cast<std::byte>(tpid >> 8);
-            tag[1] = static_cast<std::byte>(tpid & 0xff);
-            tag[2] = static_cast<std::byte>(aux.tp_vlan_tci >> 8);
-            tag[3] = static_cast<std::byte>(aux.tp_vlan_tci & 0xff);
-            return true;
+            return tpid << 16 | aux.tp_vlan_tci;
         }
-        return false;
+        return 0;
     }
 
     const std::string name_;
@@ -281,6 +272,7 @@ class PacketWire final : public Wire {
     std::array<std::array<iovec, 2>, kMessages> rx_iov_;
     std::array<VnetHeader, kMessages> rx_header_{};
     std::array<Control, kMessages> rx_control_;
+    std::array<std::byte, kVlanBytes + kMaxFrame> segment_;
 };
 
 }  // namespace

@@ -36,8 +36,7 @@ class Capture {
         if (file == nullptr) {
             const int error = errno;
             pcap_close(pcap_);
-            throw WireError(
-                fmt::format("pcap: cannot write '{}': {}", path, std::strerror(error)));
+            throw WireError(fmt::format("pcap: cannot write '{}': {}", path, std::strerror(error)));
         }
         // The buffer never runs over by itself, so only whole records reach the file.
         std::setvbuf(file, buffer_.data(), _IOFBF, buffer_.size());

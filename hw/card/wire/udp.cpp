@@ -31,7 +31,7 @@ constexpr std::size_t kGsoBytes = 65'000;       // below 65,507, the payload lim
 constexpr std::size_t kGsoSegments = 64;        // UDP_MAX_SEGMENTS of the oldest kernels
 constexpr std::size_t kTxMessages = 64;
 constexpr std::size_t kRxMessages = 64;
-constexpr std::size_t kRxBytes = 65'536;             // a GRO datagram is at most this long
+constexpr std::size_t kRxBytes = 65'536;              // a GRO datagram is at most this long
 constexpr std::size_t kRxStride = kRxBytes + 5 * 64;  // keep the heads of buffers in different sets
 constexpr std::size_t kRxGoal = 256 * 1024;           // bytes worth fetching at once: fit in L2
 constexpr int kSocketBuffer = 32 * 1024 * 1024;
@@ -87,7 +87,8 @@ class UdpWire final : public Wire {
         const Address local = parse_address(args.substr(0, comma), "local");
         const Address peer = parse_address(args.substr(comma + 1), "peer");
         if (local.storage.ss_family != peer.storage.ss_family)
-            throw WireError(fmt::format("udp wire '{}': both addresses must be IPv4 or IPv6", args));
+            throw WireError(
+                fmt::format("udp wire '{}': both addresses must be IPv4 or IPv6", args));
         open(local, peer);
         prepare_receive();
     }
@@ -154,7 +155,8 @@ class UdpWire final : public Wire {
     };
 
     void open(const Address& local, const Address& peer) {
-        socket_ = UniqueFd(::socket(local.storage.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+        socket_ = UniqueFd(
+            ::socket(local.storage.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
         if (!socket_)
             throw_errno("udp wire: cannot make a socket", errno);
         const int fd = socket_.get();
@@ -254,28 +256,29 @@ class UdpWire final : public Wire {
 
     void send_failed(int error, const Run& run) {
         switch (error) {
-        case EAGAIN:
-            blocked_ = true;
-            return;
-        case EINTR:
-            return;
-        case ECONNREFUSED:
-            // An ICMP answer to an earlier datagram, reported now; this one was not sent yet.
-            if (!refused_) {
-                refused_ = true;
+            case EAGAIN:
+                blocked_ = true;
                 return;
-            }
-            break;
-        case EINVAL:
-        case EIO:
-        case EMSGSIZE:
-            if (run.frames > 1) {  // this path cannot segment (e.g. frames above a device's MTU)
-                gso_ = false;
+            case EINTR:
                 return;
-            }
-            break;
-        default:
-            break;
+            case ECONNREFUSED:
+                // An ICMP answer to an earlier datagram, reported now; this one was not sent yet.
+                if (!refused_) {
+                    refused_ = true;
+                    return;
+                }
+                break;
+            case EINVAL:
+            case EIO:
+            case EMSGSIZE:
+                if (run.frames >
+                    1) {  // this path cannot segment (e.g. frames above a device's MTU)
+                    gso_ = false;
+                    return;
+                }
+                break;
+            default:
+                break;
         }
         const bool no_peer = error == ECONNREFUSED || error == ENETUNREACH || error == EHOSTUNREACH;
         (no_peer ? stats_.tx_no_peer : stats_.tx_errors) += run.frames;
@@ -372,11 +375,11 @@ class UdpWire final : public Wire {
     std::array<mmsghdr, kRxMessages> rx_msg_;
     std::array<iovec, kRxMessages> rx_iov_;
     std::array<Control, kRxMessages> rx_control_;
-    unsigned rx_ask_ = kRxMessages;   // messages to fetch next time
-    unsigned rx_count_ = 0;           // messages fetched
-    unsigned rx_next_ = 0;            // the one being delivered,
-    std::size_t rx_offset_ = 0;       // from this byte on,
-    std::size_t rx_segment_ = 0;      // in frames of this size
+    unsigned rx_ask_ = kRxMessages;  // messages to fetch next time
+    unsigned rx_count_ = 0;          // messages fetched
+    unsigned rx_next_ = 0;           // the one being delivered,
+    std::size_t rx_offset_ = 0;      // from this byte on,
+    std::size_t rx_segment_ = 0;     // in frames of this size
 };
 
 }  // namespace

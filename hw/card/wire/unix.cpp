@@ -125,7 +125,8 @@ class UnixWire final : public Wire {
     void advance(Nanoseconds) override {}
 
     std::string describe() const override {
-        return fmt::format("unix {} to {} (one Ethernet frame a datagram)", local_path_, peer_path_);
+        return fmt::format("unix {} to {} (one Ethernet frame a datagram)", local_path_,
+                           peer_path_);
     }
     WireStats stats() const override { return stats_; }
 
@@ -196,27 +197,27 @@ class UnixWire final : public Wire {
             return;
         }
         switch (errno) {
-        case EAGAIN:
-            blocked_ = true;
-            return;
-        case EINTR:
-            return;
-        case ECONNREFUSED:
-        case ECONNRESET:
-        case ENOTCONN:
-        case EPIPE:
-            // The peer went away; perhaps another process has taken its path. Try that once.
-            out_.reset();
-            if (!fresh_) {
-                fresh_ = true;
+            case EAGAIN:
+                blocked_ = true;
                 return;
-            }
-            fresh_ = false;
-            drop_all();
-            return;
-        default:
-            stats_.tx_errors++;
-            tx_.pop(1);
+            case EINTR:
+                return;
+            case ECONNREFUSED:
+            case ECONNRESET:
+            case ENOTCONN:
+            case EPIPE:
+                // The peer went away; perhaps another process has taken its path. Try that once.
+                out_.reset();
+                if (!fresh_) {
+                    fresh_ = true;
+                    return;
+                }
+                fresh_ = false;
+                drop_all();
+                return;
+            default:
+                stats_.tx_errors++;
+                tx_.pop(1);
         }
     }
 

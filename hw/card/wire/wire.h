@@ -56,23 +56,24 @@ struct FaultStats {
     std::uint64_t corrupted = 0;
     std::uint64_t delayed = 0;
     std::uint64_t ecn_marked = 0;
-    std::uint64_t overflowed = 0;  ///< not held or doubled, because too many frames were held already
+    std::uint64_t overflowed =
+        0;  ///< not held or doubled, because too many frames were held already
 };
 
 /// Counters of a wire since it was made. Frames and bytes are those on the cable.
 struct WireStats {
     std::uint64_t tx_frames = 0;
     std::uint64_t tx_bytes = 0;
-    std::uint64_t tx_full = 0;         ///< begin_frame gave no room
-    std::uint64_t tx_no_peer = 0;      ///< lost: nobody listens at the other end
-    std::uint64_t tx_errors = 0;       ///< lost: the kernel refused the frame
+    std::uint64_t tx_full = 0;     ///< begin_frame gave no room
+    std::uint64_t tx_no_peer = 0;  ///< lost: nobody listens at the other end
+    std::uint64_t tx_errors = 0;   ///< lost: the kernel refused the frame
     std::uint64_t rx_frames = 0;
     std::uint64_t rx_bytes = 0;
-    std::uint64_t rx_short = 0;        ///< dropped: less than kMinFrame
-    std::uint64_t rx_long = 0;         ///< dropped: more than kMaxFrame, or a segmentation-offload frame
-    std::uint64_t rx_overrun = 0;      ///< lost: the kernel's receive queue was full
-    std::uint64_t rx_errors = 0;       ///< receive calls that failed
-    std::uint64_t pcap_errors = 0;     ///< frames that could not be written to the capture file
+    std::uint64_t rx_short = 0;     ///< dropped: less than kMinFrame
+    std::uint64_t rx_long = 0;      ///< dropped: more than kMaxFrame
+    std::uint64_t rx_overrun = 0;   ///< lost: the kernel's receive queue was full
+    std::uint64_t rx_errors = 0;    ///< receive calls that failed
+    std::uint64_t pcap_errors = 0;  ///< frames that could not be written to the capture file
     FaultStats faults;
 };
 

@@ -124,9 +124,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadSpec{"drop:", "", "no selector"}));
 
 TEST(FaultSpec, HelpNamesEveryActionAndSelector) {
-    for (const char* word : {"drop", "duplicate", "reorder", "corrupt", "delay", "ecn", "p=", "dir=",
-                             "type=", "qpn=", "psn=", "opcode=", "nth=", "every=", "count=", "once",
-                             "by=", "bits=", "us=", "ms=", "jitter_us=", "where="})
+    for (const char* word :
+         {"drop",  "duplicate", "reorder", "corrupt", "delay",      "ecn",    "p=",     "dir=",
+          "type=", "qpn=",      "psn=",    "opcode=", "nth=",       "every=", "count=", "once",
+          "by=",   "bits=",     "us=",     "ms=",     "jitter_us=", "where="})
         expect_contains(faults_help(), word);
 }
 

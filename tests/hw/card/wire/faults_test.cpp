@@ -45,10 +45,9 @@ std::vector<Frame> writes(unsigned count, unsigned qpn = 0x11, unsigned first_ps
 
 std::size_t differing_bits(const Frame& a, const Frame& b) {
     EXPECT_EQ(a.size(), b.size());
-    return std::inner_product(a.begin(), a.end(), b.begin(), std::size_t{0}, std::plus<>(),
-                              [](std::byte x, std::byte y) {
-                                  return std::popcount(std::to_integer<unsigned>(x ^ y));
-                              });
+    return std::inner_product(
+        a.begin(), a.end(), b.begin(), std::size_t{0}, std::plus<>(),
+        [](std::byte x, std::byte y) { return std::popcount(std::to_integer<unsigned>(x ^ y)); });
 }
 
 std::size_t first_difference(const Frame& a, const Frame& b) {
@@ -148,8 +147,8 @@ TEST(Faults, CorruptFlipsOneBitThatTheReceiverMustNotice) {
         for (const Frame& bad : arrived) {
             EXPECT_EQ(differing_bits(bad, frame), 1U);
             packet::Packet p;
-            const bool accepted = packet::parse(bad, p) == packet::ParseResult::kRoce &&
-                                  packet::icrc_check(bad, p);
+            const bool accepted =
+                packet::parse(bad, p) == packet::ParseResult::kRoce && packet::icrc_check(bad, p);
             EXPECT_FALSE(accepted) << "byte " << first_difference(bad, frame) << " IPv" << ip;
         }
         EXPECT_EQ(cable.a->stats().faults.corrupted, 3000U);
@@ -251,7 +250,8 @@ TEST(Faults, NthEveryAndCountSelectAmongTheMatchingFrames) {
     EXPECT_EQ(psns(FaultyCable("drop:every=3").pass(writes(7))), (Psns{0, 1, 3, 4, 6}));
     EXPECT_EQ(psns(FaultyCable("drop:count=2").pass(writes(5))), (Psns{2, 3, 4}));
     EXPECT_EQ(psns(FaultyCable("drop:once").pass(writes(3))), (Psns{1, 2}));
-    EXPECT_EQ(psns(FaultyCable("drop:psn=5..9,nth=2").pass(writes(8))), (Psns{0, 1, 2, 3, 4, 5, 7}));
+    EXPECT_EQ(psns(FaultyCable("drop:psn=5..9,nth=2").pass(writes(8))),
+              (Psns{0, 1, 2, 3, 4, 5, 7}));
 }
 
 TEST(Faults, DirectionSelects) {

@@ -3,6 +3,7 @@
 // The wires that end in the host's network stack, inside a network namespace made for each test.
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/udp.h>
 #include <sched.h>
 #include <sys/socket.h>
 
@@ -23,8 +24,10 @@ class HostWire : public ::testing::Test {
             GTEST_SKIP() << "cannot make a network namespace: " << std::strerror(errno);
         if (!run("ip link set lo up"))
             GTEST_SKIP() << "no ip command here (package iproute2)";
-        // Nothing but what the tests send.
-        run("sysctl -qw net.ipv6.conf.default.disable_ipv6=1 net.ipv6.conf.all.disable_ipv6=1");
+        // The kernel says nothing on its own.
+        run("sysctl -qw net.ipv6.conf.default.autoconf=0 "
+            "net.ipv6.conf.default.router_solicitations=0 "
+            "net.ipv6.conf.default.addr_gen_mode=1");
     }
     void TearDown() override {
         if (home_)
@@ -37,8 +40,16 @@ class HostWire : public ::testing::Test {
 
     /// v0 and v1, joined. Skips where the kernel has no veth.
     static bool make_veth() {
-        return run("ip link add v0 mtu 9000 type veth peer name v1 mtu 9000") &&
-               run("ip link set v0 up") && run("ip link set v1 up");
+        if (!run("ip link add v0 mtu 9000 type veth peer name v1 mtu 9000") ||
+            !run("ip link set v0 up") || !run("ip link set v1 up"))
+            return false;
+        // The kernel drops what is sent before it has noticed that both ends are up.
+        for (int i = 0; i < 100; i++) {
+            if (run("test $(ip -o link show | grep -c 'v[01]@.*state UP') = 2"))
+                return true;
+            ::usleep(20'000);
+        }
+        return false;
     }
 
     static UniqueFd udp_socket(const char* ip, int port) {
@@ -126,6 +137,91 @@ TEST_F(PacketWireTest, ChecksumsThatTheStackPostponedAreFinished) {
     ASSERT_EQ(frames.size(), 4U);
     for (const Frame& frame : frames)
         EXPECT_EQ(udp_sum(frame), 0xffffU) << frame.size();
+}
+
+TEST_F(PacketWireTest, UdpLeftForSegmentationIsCut) {
+    if (!make_veth() || !run("ip addr add 10.9.0.1/24 dev v1") ||
+        !run("ip neigh add 10.9.0.2 lladdr 02:00:00:00:00:02 dev v1"))
+        GTEST_SKIP() << "no veth here";
+    const auto wire = make("packet:v0");
+    const UniqueFd socket = udp_socket("10.9.0.1", 1000);
+    const int size = 1000;
+    if (::setsockopt(socket.get(), SOL_UDP, UDP_SEGMENT, &size, sizeof size) != 0)
+        GTEST_SKIP() << "no UDP_SEGMENT in this kernel";
+    send_to(socket.get(), "10.9.0.2", 2000, std::string(3500, 'x'));
+    const auto frames = wait_for(*wire, 4);
+    ASSERT_EQ(frames.size(), 4U);
+    for (std::size_t i = 0; i < 4; i++) {
+        EXPECT_EQ(frames[i].size(), i < 3 ? 1042U : 542U);
+        EXPECT_EQ(udp_sum(frames[i]), 0xffffU);
+    }
+}
+
+TEST_F(PacketWireTest, TcpWithSegmentationOffloadCrossesTwoCables) {
+    // kernel v1 - v0 (wire a) - this test - (wire b) v0 - v1 kernel, each kernel end in a
+    // namespace.
+    for (const bool v6 : {false, true}) {
+        const auto enter = [&](const char* own) {
+            EXPECT_EQ(::unshare(CLONE_NEWNET), 0);
+            return make_veth() && run(v6 ? fmt::format("ip addr add fd00::{}/64 nodad dev v1", own)
+                                         : fmt::format("ip addr add 10.9.0.{}/24 dev v1", own));
+        };
+        const int family = v6 ? AF_INET6 : AF_INET;
+        if (!enter("1"))
+            GTEST_SKIP() << "no veth here";
+        const auto a = make("packet:v0");
+        const UniqueFd client(::socket(family, SOCK_STREAM | SOCK_NONBLOCK, 0));
+        ASSERT_TRUE(enter("2"));
+        const auto b = make("packet:v0");
+        const UniqueFd listener(::socket(family, SOCK_STREAM | SOCK_NONBLOCK, 0));
+        ASSERT_EQ(::listen(listener.get(), 1), 0);  // on any address and a free port
+        sockaddr_storage address{};
+        socklen_t len = sizeof address;
+        ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &len), 0);
+        if (v6)
+            ::inet_pton(family, "fd00::2", &reinterpret_cast<sockaddr_in6&>(address).sin6_addr);
+        else
+            ::inet_pton(family, "10.9.0.2", &reinterpret_cast<sockaddr_in&>(address).sin_addr);
+        ::connect(client.get(), reinterpret_cast<const sockaddr*>(&address), len);
+
+        class Forwarder final : public FrameSink {
+          public:
+            explicit Forwarder(Wire& wire) : to(wire) {}
+            void on_frame(std::span<const std::byte> frame) override {
+                longest = std::max(longest, frame.size());
+                send(to, Frame(frame.begin(), frame.end()));
+            }
+            Wire& to;
+            std::size_t longest = 0;
+        } to_a(*a), to_b(*b);
+        std::string sent(8'000'000, 0);
+        for (std::size_t i = 0; i < sent.size(); i++)
+            sent[i] = static_cast<char>(i * 31 + i / 997);
+        std::string got;
+        std::size_t written = 0;
+        UniqueFd server;
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (got.size() < sent.size() && std::chrono::steady_clock::now() < end) {
+            a->receive(to_b, 64);
+            b->receive(to_a, 64);
+            a->flush();
+            b->flush();
+            if (!server)
+                server = UniqueFd(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK));
+            const ssize_t w =
+                ::send(client.get(), sent.data() + written,
+                       std::min<std::size_t>(sent.size() - written, 65'536), MSG_NOSIGNAL);
+            written += w > 0 ? static_cast<std::size_t>(w) : 0;
+            char chunk[65'536];
+            const ssize_t r = server ? ::recv(server.get(), chunk, sizeof chunk, 0) : -1;
+            if (r > 0)
+                got.append(chunk, static_cast<std::size_t>(r));
+        }
+        EXPECT_TRUE(got == sent) << got.size() << " bytes came";
+        EXPECT_EQ(a->stats().rx_long + b->stats().rx_long, 0U);
+        EXPECT_GT(to_b.longest, 8'000U);
+        EXPECT_LE(to_b.longest, 9'014U) << "more than the MTU";
+    }
 }
 
 TEST_F(PacketWireTest, InterfaceThatGoesAwayIsSurvived) {

@@ -115,7 +115,8 @@ TEST_F(Pcap, TsharkReadsItAsRoce) {
     {
         auto [first, second] = make_loop_pair();
         const auto a = wrap_wire(std::move(first), options_);
-        send(*a, roce_frame("RC_RDMA_WRITE_ONLY qpn=17 psn=5 va=0 rkey=1 len=64 payload=pattern:64"));
+        send(*a,
+             roce_frame("RC_RDMA_WRITE_ONLY qpn=17 psn=5 va=0 rkey=1 len=64 payload=pattern:64"));
     }
     const std::string command = fmt::format(
         "tshark -r {} -T fields -e infiniband.bth.destqp -e infiniband.bth.psn -e _ws.malformed "

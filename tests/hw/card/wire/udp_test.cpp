@@ -180,10 +180,9 @@ TEST(Udp, BadSpecsSayWhatToDo) {
     expect_contains(error_of([] { make("udp:::1:7001,::1:7002"); }), "without brackets");
     expect_contains(error_of([] { make("udp:127.0.0.1:7001,[::1]:7002"); }), "both addresses");
     const UdpPair cable(10);
-    expect_contains(error_of([&] {
-                        make(fmt::format("udp:127.0.0.1:{},127.0.0.1:9", cable.port_a));
-                    }),
-                    "Address already in use");
+    expect_contains(
+        error_of([&] { make(fmt::format("udp:127.0.0.1:{},127.0.0.1:9", cable.port_a)); }),
+        "Address already in use");
 }
 
 }  // namespace

@@ -32,8 +32,9 @@ TEST(Wire, CountersAreListedByName) {
     const auto wire = make("none");
     send(*wire, plain_frame(100, 1));
     std::map<std::string, std::uint64_t> counters;
-    for_each_counter(wire->stats(),
-                     [&](std::string_view name, std::uint64_t n) { counters[std::string(name)] = n; });
+    for_each_counter(wire->stats(), [&](std::string_view name, std::uint64_t n) {
+        counters[std::string(name)] = n;
+    });
     EXPECT_EQ(counters.at("tx_no_peer"), 1U);
     EXPECT_EQ(counters.size(), sizeof(WireStats) / sizeof(std::uint64_t));
 }
