@@ -193,6 +193,7 @@ int dingo_ib_register(struct dingo_dev *dev)
 	if (err)
 		goto err_dealloc;
 
+	ib->ibdev.dev.parent = &dev->pdev->dev;
 	ib->ibdev.node_type = RDMA_NODE_IB_CA;
 	ib->ibdev.phys_port_cnt = 1;
 	ib->ibdev.num_comp_vectors = dev->num_comp_vectors;
