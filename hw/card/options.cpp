@@ -107,6 +107,10 @@ std::uint64_t mac_for(const std::string& name) {
 
 std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     Options o;
+    if (const auto engines = engine_names();
+        !engines.empty() && std::find(engines.begin(), engines.end(), o.engine) == engines.end()) {
+        o.engine = engines.front();  // a program without the model
+    }
     std::string mac;
     std::uint64_t seed = 0;
     std::uint64_t spin_us = o.loop.spin_limit / 1000;
