@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "two_cards.h"
+
+namespace dingo::test {
+namespace {
+
+dingo_admin_hdr nop(std::uint16_t id) {
+    dingo_admin_hdr header{};
+    header.opcode = DINGO_OP_NOP;
+    header.cmd_id = id;
+    return header;
+}
+
+TEST(AdminQueue, PhaseAlternatesOverManyPasses) {
+    OneCard card;
+    card.driver.reset();
+    card.driver.start_admin(1);  // two entries: wraps at once
+    for (std::uint16_t i = 0; i < 1000; ++i) {
+        const auto header = nop(i);
+        const auto completion =
+            card.driver.execute_raw(std::as_bytes(std::span(&header, 1)));
+        ASSERT_EQ(completion.cmd_id, i);
+        ASSERT_EQ(completion.opcode, DINGO_OP_NOP);
+        ASSERT_EQ(completion.status, DINGO_ST_OK + 0u);
+    }
+}
+
+TEST(AdminQueue, FullRingCompletesInOrderAndRaisesVectorZeroEachTime) {
+    OneCard card;
+    TestDriver& d = card.driver;
+    d.reset();
+    d.start_admin(8);
+    for (std::uint16_t i = 0; i < 256; ++i) {
+        const auto header = nop(i);
+        d.submit_raw(std::as_bytes(std::span(&header, 1)));
+    }
+    d.ring_admin();
+    card.host.take_msix(0);
+    card.settle();
+    for (std::uint16_t i = 0; i < 256; ++i) {
+        const auto completion = d.poll_admin();
+        ASSERT_TRUE(completion) << i;
+        EXPECT_EQ(completion->cmd_id, i);
+    }
+    EXPECT_FALSE(d.poll_admin());
+    EXPECT_EQ(card.host.take_msix(0), 256u);
+}
+
+TEST(AdminQueue, OneRunDoesABoundedNumberOfCommands) {
+    OneCard card;
+    TestDriver& d = card.driver;
+    d.reset();
+    d.start_admin(8);
+    for (int i = 0; i < 256; ++i) {
+        const auto header = nop(1);
+        d.submit_raw(std::as_bytes(std::span(&header, 1)));
+    }
+    d.ring_admin();
+    EXPECT_TRUE(card.engine->run(card.now, 4));
+    int done = 0;
+    while (d.poll_admin()) {
+        ++done;
+    }
+    EXPECT_GE(done, 1);
+    EXPECT_LE(done, 4);
+}
+
+TEST(AdminQueue, DoorbellBeyondTheRingIsDropped) {
+    OneCard card;
+    TestDriver& d = card.driver;
+    d.start(2);
+    d.write32(DINGO_REG_ASQ_DB, d.read32(DINGO_REG_AQ_CTRL) + 1'000'000);
+    d.write32(DINGO_REG_ASQ_DB, 0xFFFF'FFFF);
+    card.settle();
+    EXPECT_EQ(d.card_stat(DINGO_CARD_MMIO_DROPPED), 2u);
+}
+
+TEST(AdminQueue, RefusesMisalignedBasesAndBadDepths) {
+    OneCard card;
+    TestDriver& d = card.driver;
+    const auto enable = [&](std::uint64_t asq, std::uint64_t acq, std::uint32_t ctrl) {
+        d.write64(DINGO_REG_ASQ_BASE, asq);
+        d.write64(DINGO_REG_ACQ_BASE, acq);
+        d.write32(DINGO_REG_AQ_CTRL, ctrl);
+        return (d.read32(DINGO_REG_AQ_CTRL) & DINGO_AQ_CTRL_ENABLE_MASK) != 0;
+    };
+    const std::uint64_t asq = card.host.alloc(1 << 15);
+    const std::uint64_t acq = card.host.alloc(1 << 15);
+    constexpr std::uint32_t on = DINGO_AQ_CTRL_ENABLE_MASK;
+    EXPECT_FALSE(enable(asq + 64, acq, on | 4));
+    EXPECT_FALSE(enable(asq, acq + 2048, on | 4));
+    EXPECT_FALSE(enable(asq, acq, on | 0));
+    EXPECT_FALSE(enable(asq, acq, on | 9));
+    EXPECT_FALSE(enable(asq, acq, on | 4 | 0x100));
+    EXPECT_TRUE(enable(asq, acq, on | 8));
+    EXPECT_FALSE(enable(asq, acq, 8));
+}
+
+TEST(AdminQueue, EnablingAgainStartsAtIndexZeroWithPhaseOne) {
+    OneCard card;
+    TestDriver& d = card.driver;
+    d.reset();
+    d.start_admin(2);
+    for (int i = 0; i < 5; ++i) {
+        d.execute(DINGO_OP_DESTROY_EQ, dingo_cmd_destroy{});
+    }
+    d.start_admin(2);
+    EXPECT_EQ(d.destroy(DINGO_OP_DESTROY_EQ, 3).status, DINGO_ST_BAD_ID + 0u);
+}
+
+TEST(AdminQueue, CommandRingBusErrorStopsTheCard) {
+    OneCard card;
+    TestDriver& d = card.driver;
+    d.start(4);
+    d.write32(DINGO_REG_AQ_CTRL, 0);
+    d.write64(DINGO_REG_ASQ_BASE, 0x7000);  // nothing there
+    d.write32(DINGO_REG_AQ_CTRL, DINGO_AQ_CTRL_ENABLE_MASK | 4);
+    d.write32(DINGO_REG_ASQ_DB, 1);
+    card.settle();
+    EXPECT_NE(d.read32(DINGO_REG_STATUS) & DINGO_STATUS_FATAL_MASK, 0u);
+    EXPECT_EQ(d.read32(DINGO_REG_FATAL), DINGO_FATAL_ADMIN_BUS + 0u);
+    const auto event = d.poll_eq(d.async_eq);
+    ASSERT_TRUE(event);
+    EXPECT_EQ(event->kind, DINGO_EV_DEVICE_FATAL);
+    EXPECT_EQ(event->data, DINGO_FATAL_ADMIN_BUS + 0u);
+
+    // Only a reset helps.
+    d.write32(DINGO_REG_AQ_CTRL, DINGO_AQ_CTRL_ENABLE_MASK | 4);
+    EXPECT_EQ(d.read32(DINGO_REG_AQ_CTRL) & DINGO_AQ_CTRL_ENABLE_MASK, 0u);
+    d.start();
+    EXPECT_EQ(d.read32(DINGO_REG_STATUS) & DINGO_STATUS_FATAL_MASK, 0u);
+}
+
+TEST(AdminQueue, CompletionRingBusErrorStopsTheCard) {
+    OneCard card;
+    TestDriver& d = card.driver;
+    d.start(4);
+    d.write32(DINGO_REG_AQ_CTRL, 0);
+    d.write64(DINGO_REG_ACQ_BASE, 0x7000);
+    d.write32(DINGO_REG_AQ_CTRL, DINGO_AQ_CTRL_ENABLE_MASK | 4);
+    d.write32(DINGO_REG_ASQ_DB, 1);
+    card.settle();
+    EXPECT_EQ(d.read32(DINGO_REG_FATAL), DINGO_FATAL_ADMIN_BUS + 0u);
+}
+
+TEST(AdminQueue, EveryUnknownOpcodeIsRefusedAndCounted) {
+    OneCard card;
+    TestDriver& d = card.driver;
+    d.start();
+    const std::set<unsigned> known = {0x00, 0x01, 0x02, 0x10, 0x11, 0x12, 0x20, 0x21, 0x30,
+                                      0x31, 0x32, 0x40, 0x41, 0x42, 0x43, 0x50, 0x51, 0x52,
+                                      0x53, 0x60, 0x61, 0x62, 0x63, 0x70, 0x71};
+    const std::uint64_t before = d.card_stat(DINGO_CARD_ADMIN_ERRORS);
+    std::uint64_t tried = 0;
+    for (unsigned opcode = 0; opcode < 0x10000; opcode += opcode < 0x200 ? 1 : 0xFB) {
+        if (!known.contains(opcode)) {
+            struct {
+                dingo_admin_hdr hdr;
+            } command{};
+            const auto completion = d.execute(static_cast<std::uint16_t>(opcode), command);
+            ASSERT_EQ(completion.status, DINGO_ST_BAD_OPCODE + 0u) << opcode;
+            ++tried;
+        }
+    }
+    EXPECT_EQ(d.card_stat(DINGO_CARD_ADMIN_ERRORS), before + tried);
+}
+
+TEST(AdminQueue, ReservedHeaderAndUnusedBytesAreRefusedWithTheirOffset) {
+    OneCard card;
+    TestDriver& d = card.driver;
+    d.start();
+    struct {
+        dingo_admin_hdr hdr;
+        std::uint8_t rest[120];
+    } command{};
+    command.hdr.rsvd = 1;
+    auto completion = d.execute(DINGO_OP_NOP, command);
+    EXPECT_EQ(completion.status, DINGO_ST_BAD_FIELD + 0u);
+    EXPECT_EQ(completion.detail, 4u);
+    command.hdr.rsvd = 0;
+    for (unsigned i = 0; i < 120; ++i) {
+        command.rest[i] = 0x80;
+        completion = d.execute(DINGO_OP_NOP, command);
+        EXPECT_EQ(completion.status, DINGO_ST_BAD_FIELD + 0u);
+        EXPECT_EQ(completion.detail, 8 + i);
+        command.rest[i] = 0;
+    }
+    EXPECT_EQ(d.execute(DINGO_OP_NOP, command).status, DINGO_ST_OK + 0u);
+}
+
+TEST(AdminQueue, QueryDeviceWritesNoMoreThanAskedFor) {
+    OneCard card;
+    TestDriver& d = card.driver;
+    d.start();
+    const std::uint64_t out = card.host.alloc(4096);
+    std::ranges::fill(card.host.bytes(out, 4096), std::byte{0xEE});
+    dingo_cmd_query_device cmd{};
+    cmd.out_addr = out;
+    cmd.out_len = 6;
+    d.execute_ok(DINGO_OP_QUERY_DEVICE, cmd);
+    EXPECT_EQ(card.host.load<std::uint32_t>(out), EngineConfig{}.max_qp);
+    EXPECT_EQ(card.host.load<std::uint8_t>(out + 6), 0xEE);
+
+    cmd.out_len = 4096;
+    d.execute_ok(DINGO_OP_QUERY_DEVICE, cmd);
+    EXPECT_EQ(card.host.load<std::uint8_t>(out + sizeof(dingo_limits)), 0xEE);
+    const auto limits = card.host.load<dingo_limits>(out);
+    EXPECT_EQ(limits.max_cq, EngineConfig{}.max_cq);
+    EXPECT_EQ(limits.max_mr, EngineConfig{}.max_mr);
+    EXPECT_EQ(limits.card_counters, DINGO_CARD_COUNTERS + 0u);
+    EXPECT_EQ(limits.page_sizes, 0x7FFFF000u);
+    EXPECT_EQ(limits.serial, EngineConfig{}.mac);
+
+    cmd.out_addr = 0x1000;  // no memory
+    EXPECT_EQ(d.execute(DINGO_OP_QUERY_DEVICE, cmd).status, DINGO_ST_BUS_ERROR + 0u);
+}
+
+}  // namespace
+}  // namespace dingo::test
