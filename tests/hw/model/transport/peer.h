@@ -12,6 +12,7 @@
 #include "dingo/packet/aeth.h"
 #include "dingo/packet/icrc.h"
 #include "dingo/packet/parse.h"
+#include "dingo/packet/psn.h"
 #include "dingo/packet/text.h"
 #include "two_cards.h"
 

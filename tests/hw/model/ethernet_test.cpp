@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "two_cards.h"
+
+namespace dingo::test {
+namespace {
+
+using Octets = std::array<std::uint8_t, 6>;
+constexpr Octets kOwn = {0x02, 0x44, 0x49, 0x00, 0x00, 0x01};  // EngineConfig{}.mac
+constexpr Octets kPeer = {0x02, 0x44, 0x49, 0x00, 0x00, 0x02};
+constexpr Octets kBroadcast = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+constexpr Octets kGroup = {0x33, 0x33, 0x00, 0x00, 0x00, 0x01};
+
+FrameBytes frame_to(const Octets& to, std::size_t size, std::uint16_t type = 0x88b5) {
+    FrameBytes frame(size);
+    for (std::size_t i = 0; i < size; ++i) {
+        frame[i] = static_cast<std::byte>(i * 7);
+    }
+    for (std::size_t i = 0; i < std::min<std::size_t>(6, size); ++i) {
+        frame[i] = static_cast<std::byte>(to[i]);
+    }
+    if (size >= 14) {
+        frame[12] = static_cast<std::byte>(type >> 8);
+        frame[13] = static_cast<std::byte>(type);
+    }
+    return frame;
+}
+
+/// IPv4 and UDP, no checksums: enough for the spreading over rings.
+FrameBytes udp_to(const Octets& to, std::uint16_t source_port, std::uint16_t port) {
+    FrameBytes frame = frame_to(to, 64, 0x0800);
+    frame[14] = std::byte{0x45};
+    frame[20] = frame[21] = std::byte{0};
+    frame[23] = std::byte{17};
+    frame[34] = static_cast<std::byte>(source_port >> 8);
+    frame[35] = static_cast<std::byte>(source_port);
+    frame[36] = static_cast<std::byte>(port >> 8);
+    frame[37] = static_cast<std::byte>(port);
+    return frame;
+}
+
+class EthernetTest : public testing::Test {
+  protected:
+    EthernetTest() {
+        d.start();
+        d.enable_port(1500);
+        cq = d.create_cq(8);
+        tx = d.create_eth(DINGO_ETH_TX, 0, cq);
+        rx = d.create_eth(DINGO_ETH_RX, 0, cq);
+    }
+    std::uint64_t put(const FrameBytes& bytes) {
+        const std::uint64_t addr = card.host.alloc(bytes.size());
+        std::ranges::copy(bytes, card.host.at(addr, bytes.size()));
+        return addr;
+    }
+    std::uint64_t post_rx(std::uint32_t length = 2048) {
+        const std::uint64_t addr = card.host.alloc(length);
+        d.post_eth(rx, addr, length);
+        return addr;
+    }
+    void set_mac(std::uint32_t index, const Octets& mac, bool valid = true) {
+        dingo_cmd_set_mac cmd{};
+        cmd.index = index;
+        cmd.valid = valid;
+        std::ranges::copy(mac, cmd.mac);
+        d.execute_ok(DINGO_OP_SET_MAC, cmd);
+    }
+    std::uint64_t stat(dingo_card_counter counter) { return d.card_stat(counter); }
+    static constexpr std::uint8_t kEop = DINGO_ETH_DESC_FLAGS_EOP_MASK;
+
+    OneCard card;
+    TestDriver& d = card.driver;
+    Cq cq;
+    EthRing tx;
+    EthRing rx;
+};
+
+TEST_F(EthernetTest, SendsAFrameOfOneDescriptor) {
+    const FrameBytes frame = frame_to(kPeer, 60);
+    d.post_eth(tx, put(frame), 60, kEop);
+    card.settle();
+    ASSERT_EQ(card.wire.sent.size(), 1u);
+    EXPECT_EQ(card.wire.sent[0], frame);
+    const auto entry = d.poll_cq(cq);
+    ASSERT_TRUE(entry);
+    EXPECT_EQ(entry->status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(cqe_opcode(*entry), DINGO_WC_ETH_TX);
+    EXPECT_EQ(cqe_qpn(*entry), 0u);
+    EXPECT_EQ(entry->wqe_index, 0u);
+    EXPECT_EQ(stat(DINGO_CARD_ETH_TX_PACKETS), 1u);
+    EXPECT_EQ(stat(DINGO_CARD_ETH_TX_BYTES), 60u);
+}
+
+TEST_F(EthernetTest, GathersAFrameAndCompletesItsLastDescriptorOnly) {
+    const FrameBytes frame = frame_to(kPeer, 1514);
+    const std::uint64_t addr = put(frame);
+    d.post_eth(tx, addr, 14);
+    d.post_eth(tx, addr + 14, 1);
+    card.settle();
+    EXPECT_TRUE(card.wire.sent.empty());  // the end has not been posted
+    d.post_eth(tx, addr + 15, 1499, kEop);
+    card.settle();
+    ASSERT_EQ(card.wire.sent.size(), 1u);
+    EXPECT_EQ(card.wire.sent[0], frame);
+    EXPECT_EQ(d.poll_cq(cq)->wqe_index, 2u);
+    EXPECT_FALSE(d.poll_cq(cq));
+}
+
+TEST_F(EthernetTest, RingWrapsForEver) {
+    const std::uint64_t addr = put(frame_to(kPeer, 64));
+    for (std::uint32_t i = 0; i < 300; ++i) {
+        d.post_eth(tx, addr, 32);
+        d.post_eth(tx, addr + 32, 32, kEop);
+        card.settle();
+        const auto entry = d.poll_cq(cq);
+        ASSERT_TRUE(entry) << i;
+        EXPECT_EQ(entry->wqe_index, 2 * i + 1);
+    }
+    EXPECT_EQ(card.wire.sent.size(), 300u);
+}
+
+TEST_F(EthernetTest, RefusesBadDescriptorsAndFramesAndGoesOn) {
+    const std::uint64_t addr = put(frame_to(kPeer, 9300));
+    std::uint64_t errors = 0;
+    const auto refused = [&](const char* why) {
+        card.settle();
+        const auto entry = d.poll_cq(cq);
+        ASSERT_TRUE(entry) << why;
+        EXPECT_NE(entry->status, DINGO_WCS_SUCCESS) << why;
+        EXPECT_EQ(entry->wqe_index, tx.producer - 1) << why;
+        EXPECT_EQ(stat(DINGO_CARD_ETH_TX_ERRORS), ++errors) << why;
+    };
+    d.post_eth(tx, addr, 0, kEop);
+    refused("length 0");
+    d.post_eth(tx, addr, DINGO_MAX_FRAME + 1, kEop);
+    refused("length above MAX_FRAME");
+    d.post_eth(tx, addr, 64, kEop | 0x80);
+    refused("unknown flag");
+    d.post_eth(tx, addr, 13, kEop);
+    refused("shorter than a header");
+    d.post_eth(tx, addr, 1515, kEop);
+    refused("longer than the MTU");
+    d.post_eth(tx, addr, 9000);
+    d.post_eth(tx, addr, 9000, kEop);
+    refused("two pieces longer than the MTU");
+    d.post_eth(tx, 0x4000, 64, kEop);
+    refused("bus error");
+    d.post_eth(tx, addr, 64, kEop, false);
+    card.host.store<std::uint8_t>(tx.ring + ((tx.producer - 1) & 63) * 16 + 15, 1);
+    d.ring_eth(tx);
+    refused("reserved byte");
+    EXPECT_TRUE(card.wire.sent.empty());
+    d.post_eth(tx, addr, 64, kEop);
+    card.settle();
+    EXPECT_EQ(card.wire.sent.size(), 1u);
+}
+
+TEST_F(EthernetTest, VlanTagMayExceedTheMtuByFourBytes) {
+    const std::uint64_t tagged = put(frame_to(kPeer, 1518, 0x8100));
+    d.post_eth(tx, tagged, 1518, kEop);
+    card.settle();
+    EXPECT_EQ(card.wire.sent.size(), 1u);
+    post_rx();
+    card.receive(frame_to(kOwn, 1518, 0x8100));
+    post_rx();
+    card.receive(frame_to(kOwn, 1518));
+    EXPECT_EQ(stat(DINGO_CARD_ETH_RX_PACKETS), 1u);
+    EXPECT_EQ(stat(DINGO_CARD_ETH_RX_TOO_LONG), 1u);
+}
+
+TEST_F(EthernetTest, RingFullOfPiecesWithoutAnEndIsRefused) {
+    const std::uint64_t addr = put(frame_to(kPeer, 64));
+    for (int i = 0; i < 64; ++i) {
+        d.post_eth(tx, addr, 1, 0, false);
+    }
+    d.ring_eth(tx);
+    card.settle();
+    const auto entry = d.poll_cq(cq);
+    ASSERT_TRUE(entry);
+    EXPECT_NE(entry->status, DINGO_WCS_SUCCESS);
+    d.post_eth(tx, addr, 64, kEop);
+    card.settle();
+    EXPECT_EQ(card.wire.sent.size(), 1u);
+}
+
+TEST_F(EthernetTest, BusyWireKeepsTheFrameAndAsksToBeCalledAgain) {
+    card.wire.busy = true;
+    d.post_eth(tx, put(frame_to(kPeer, 64)), 64, kEop);
+    card.settle();
+    EXPECT_FALSE(d.poll_cq(cq));
+    EXPECT_GE(stat(DINGO_CARD_WIRE_BUSY), 1u);
+    card.settle();
+    const Nanoseconds again = card.engine->next_deadline();
+    ASSERT_NE(again, kNever);
+    EXPECT_GT(again, card.now);
+    card.wire.busy = false;
+    card.now = again;
+    card.settle();
+    EXPECT_EQ(card.wire.sent.size(), 1u);
+    EXPECT_TRUE(d.poll_cq(cq));
+    EXPECT_EQ(card.engine->next_deadline(), kNever);
+}
+
+TEST_F(EthernetTest, PortDownSendsNothing) {
+    card.engine->set_link(false);
+    d.post_eth(tx, put(frame_to(kPeer, 64)), 64, kEop);
+    card.settle();
+    EXPECT_TRUE(card.wire.sent.empty());
+    EXPECT_NE(d.poll_cq(cq)->status, DINGO_WCS_SUCCESS);
+    card.receive(frame_to(kOwn, 64));
+    EXPECT_EQ(stat(DINGO_CARD_RX_PORT_DISABLED), 1u);
+}
+
+TEST_F(EthernetTest, DeliversAFrameToTheNextBuffer) {
+    const std::uint64_t first = post_rx();
+    const std::uint64_t second = post_rx();
+    const FrameBytes frame = frame_to(kOwn, 99);
+    card.receive(frame);
+    card.receive(frame_to(kBroadcast, 60));
+    EXPECT_TRUE(std::ranges::equal(card.host.bytes(first, 99), frame));
+    EXPECT_EQ(card.host.load<std::uint8_t>(second), 0xff);
+    auto entry = d.poll_cq(cq);
+    ASSERT_TRUE(entry);
+    EXPECT_EQ(cqe_opcode(*entry), DINGO_WC_ETH_RX);
+    EXPECT_EQ(entry->byte_len, 99u);
+    EXPECT_EQ(entry->wqe_index, 0u);
+    entry = d.poll_cq(cq);
+    ASSERT_TRUE(entry);
+    EXPECT_EQ(entry->wqe_index, 1u);
+    EXPECT_EQ(stat(DINGO_CARD_ETH_RX_PACKETS), 2u);
+    EXPECT_EQ(stat(DINGO_CARD_ETH_RX_BYTES), 159u);
+    EXPECT_EQ(stat(DINGO_CARD_ETH_RX_MULTICAST), 1u);
+}
+
+TEST_F(EthernetTest, AcceptsTableEntriesGroupsOnRequestAndEverythingInPromiscuousMode) {
+    const auto taken = [&](const Octets& to) {
+        post_rx();
+        card.receive(frame_to(to, 64));
+        return d.poll_cq(cq).has_value();
+    };
+    EXPECT_TRUE(taken(kOwn));
+    EXPECT_TRUE(taken(kBroadcast));
+    EXPECT_FALSE(taken(kPeer));
+    EXPECT_FALSE(taken(kGroup));
+    EXPECT_EQ(stat(DINGO_CARD_ETH_RX_FILTERED), 2u);
+    set_mac(5, kGroup);
+    EXPECT_TRUE(taken(kGroup));
+    set_mac(5, kGroup, false);
+    EXPECT_FALSE(taken(kGroup));
+    d.enable_port(1500, DINGO_CMD_SET_PORT_FLAGS_ALLMULTI_MASK);
+    EXPECT_TRUE(taken(kGroup));
+    EXPECT_FALSE(taken(kPeer));
+    d.enable_port(1500, DINGO_CMD_SET_PORT_FLAGS_PROMISC_MASK);
+    EXPECT_TRUE(taken(kPeer));
+    d.enable_port(1500);
+    set_mac(0, kPeer);
+    EXPECT_TRUE(taken(kPeer));
+    EXPECT_FALSE(taken(kOwn));
+}
+
+TEST_F(EthernetTest, DropsWithoutBufferTooLongAndTooShortEachWithItsCounter) {
+    card.receive(frame_to(kOwn, 64));
+    EXPECT_EQ(stat(DINGO_CARD_ETH_RX_NO_BUFFER), 1u);
+    post_rx(100);
+    card.receive(frame_to(kOwn, 101));  // longer than the buffer, which stays
+    EXPECT_EQ(stat(DINGO_CARD_ETH_RX_TOO_LONG), 1u);
+    card.receive(frame_to(kOwn, 1515));
+    EXPECT_EQ(stat(DINGO_CARD_ETH_RX_TOO_LONG), 2u);
+    card.receive(frame_to(kOwn, 13));
+    card.receive({});
+    EXPECT_EQ(stat(DINGO_CARD_ETH_RX_TOO_SHORT), 2u);
+    card.receive(frame_to(kOwn, 100));
+    EXPECT_EQ(d.poll_cq(cq)->byte_len, 100u);
+}
+
+TEST_F(EthernetTest, BadReceiveDescriptorIsReportedAndPassed) {
+    d.post_eth(rx, 0x4000, 2048);  // bus error
+    d.post_eth(rx, 0x4000, 0);
+    d.post_eth(rx, card.host.alloc(4096), 2048, 0x10);
+    const std::uint64_t good = post_rx();
+    for (int i = 0; i < 3; ++i) {
+        card.receive(frame_to(kOwn, 64));
+        const auto entry = d.poll_cq(cq);
+        ASSERT_TRUE(entry);
+        EXPECT_NE(entry->status, DINGO_WCS_SUCCESS) << i;
+    }
+    card.receive(frame_to(kOwn, 64));
+    EXPECT_EQ(d.poll_cq(cq)->status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(card.host.load<std::uint8_t>(good), kOwn[0]);
+}
+
+TEST_F(EthernetTest, SpreadsFlowsOverRingsAndKeepsEachFlowOnOne) {
+    std::vector<EthRing> rings = {rx};
+    for (std::uint8_t i = 1; i < 4; ++i) {
+        rings.push_back(d.create_eth(DINGO_ETH_RX, i, cq));
+    }
+    const std::uint64_t buffer = card.host.alloc(4096);
+    for (auto& ring : rings) {
+        for (int i = 0; i < 64; ++i) {
+            d.post_eth(ring, buffer, 2048);
+        }
+    }
+    std::set<std::uint32_t> used;
+    for (std::uint16_t flow = 0; flow < 16; ++flow) {
+        std::set<std::uint32_t> of_flow;
+        for (int i = 0; i < 3; ++i) {
+            card.receive(udp_to(kOwn, static_cast<std::uint16_t>(1000 + flow), 80));
+            of_flow.insert(cqe_qpn(*d.poll_cq(cq)));
+        }
+        EXPECT_EQ(of_flow.size(), 1u);
+        used.insert(*of_flow.begin());
+    }
+    EXPECT_GT(used.size(), 2u);
+    card.receive(frame_to(kOwn, 64));  // not IP: the first ring
+    EXPECT_EQ(cqe_qpn(*d.poll_cq(cq)), 0u);
+}
+
+TEST_F(EthernetTest, MalformedRoceFramesToUsAreDroppedOthersGoToTheRing) {
+    post_rx();
+    card.receive(udp_to(kOwn, 0xC000, DINGO_ROCE_UDP_PORT));  // wrong IP checksum, no BTH
+    EXPECT_EQ(stat(DINGO_CARD_RX_DROP_MALFORMED), 1u);
+    EXPECT_FALSE(d.poll_cq(cq));
+    d.enable_port(1500, DINGO_CMD_SET_PORT_FLAGS_PROMISC_MASK);
+    card.receive(udp_to(kPeer, 0xC000, DINGO_ROCE_UDP_PORT));  // not ours: what tcpdump sees
+    EXPECT_TRUE(d.poll_cq(cq));
+    EXPECT_EQ(stat(DINGO_CARD_RX_DROP_MALFORMED), 1u);
+}
+
+TEST_F(EthernetTest, MacOfAValidGidIsARoceAddressOnly) {
+    dingo_cmd_set_gid cmd{};
+    cmd.index = 9;
+    cmd.valid = 1;
+    cmd.vlan = 7;
+    cmd.gid[0] = 0xfe;
+    std::ranges::copy(kPeer, cmd.mac);
+    d.execute_ok(DINGO_OP_SET_GID, cmd);
+    card.receive(udp_to(kPeer, 0xC000, DINGO_ROCE_UDP_PORT));
+    EXPECT_EQ(stat(DINGO_CARD_RX_DROP_MALFORMED), 1u);
+    card.receive(frame_to(kPeer, 64));
+    EXPECT_EQ(stat(DINGO_CARD_ETH_RX_FILTERED), 1u);
+    cmd.valid = 0;
+    d.execute_ok(DINGO_OP_SET_GID, cmd);
+    card.receive(udp_to(kPeer, 0xC000, DINGO_ROCE_UDP_PORT));
+    EXPECT_EQ(stat(DINGO_CARD_RX_DROP_MALFORMED), 1u);
+}
+
+TEST_F(EthernetTest, DoorbellsOfOtherPagesOrBeyondTheRingAreDropped) {
+    const std::uint32_t word0 = DINGO_PREP(DINGO_DOORBELL_WORD0_TYPE_MASK, DINGO_DB_ETH_TX);
+    d.doorbell(1, word0, 1);           // not the kernel's page
+    d.doorbell(0, word0, 65);          // 64 entries
+    d.doorbell(0, word0 | 3, 1);       // no such ring
+    d.doorbell(0, word0 | 1 << 30, 1); // a bit that this type does not have
+    EXPECT_EQ(stat(DINGO_CARD_DB_DROPPED), 4u);
+    d.post_eth(tx, put(frame_to(kPeer, 64)), 64, kEop);
+    d.post_eth(tx, put(frame_to(kPeer, 64)), 64, kEop);
+    d.doorbell(0, word0, 1);  // backwards
+    EXPECT_EQ(stat(DINGO_CARD_DB_DROPPED), 5u);
+    card.settle();
+    EXPECT_EQ(card.wire.sent.size(), 2u);
+}
+
+TEST_F(EthernetTest, TwoCardsExchangeFrames) {
+    TwoCards cards;
+    Cq cqs[2];
+    EthRing rings[2];
+    for (unsigned i = 0; i < 2; ++i) {
+        cqs[i] = cards.driver(i).create_cq();
+        rings[i] = cards.driver(i).create_eth(i == 0 ? DINGO_ETH_TX : DINGO_ETH_RX, 0, cqs[i]);
+    }
+    const std::uint64_t to = cards.host(1).alloc(2048);
+    cards.driver(1).post_eth(rings[1], to, 2048);
+    const std::uint64_t from = cards.host(0).alloc(2048);
+    const FrameBytes frame = frame_to(kPeer, 500);
+    std::ranges::copy(frame, cards.host(0).at(from, 500));
+    cards.driver(0).post_eth(rings[0], from, 500, kEop);
+    EXPECT_EQ(cards.wait_cq(1, cqs[1]).byte_len, 500u);
+    EXPECT_TRUE(std::ranges::equal(cards.host(1).bytes(to, 500), frame));
+}
+
+}  // namespace
+}  // namespace dingo::test
