@@ -159,6 +159,8 @@ void Runner::run_line(const Line& line) {
             inject(std::string_view(line.text).substr(1));
         } else if (line.verb == ">") {
             expect(std::string_view(line.text).substr(1));
+        } else if (line.verb == ">?") {
+            allow(std::string_view(line.text).substr(2));
         } else if (line.verb.starts_with("<[")) {
             inject(std::string_view(line.text).substr(1));
         } else {
@@ -259,6 +261,16 @@ void Runner::expect(std::string_view rest) {
         throw ScriptError(fmt::format("it came {:.3f} us after the frame before it",
                                       microseconds(passed)));
     last_frame_ = frame.time;
+}
+
+void Runner::allow(std::string_view rest) {
+    card_.settle();
+    if (frames_.empty())
+        return;
+    packet::Packet packet;
+    packet::parse(frames_.front().bytes, packet);
+    if (mismatch(frames_.front().bytes, resolve_line(rest), path_from_card(packet.bth.dest_qp)).empty())
+        frames_.pop_front();
 }
 
 void Runner::advance_to(Nanoseconds target) {

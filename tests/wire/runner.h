@@ -72,6 +72,7 @@ class Runner {
     // --- runner.cpp: frames and time
     void inject(std::string_view rest);
     void expect(std::string_view rest);
+    void allow(std::string_view rest);
     void pass_time(Words& words);
     void advance_to(Nanoseconds target);
     /// Settles; with nothing sent yet, lets time pass up to `limit` until something is.

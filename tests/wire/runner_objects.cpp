@@ -46,8 +46,10 @@ std::uint32_t Runner::key_of(std::string_view text) const {
     if (!text.starts_with("mr"))
         return static_cast<std::uint32_t>(read_number(text));
     std::uint32_t key = mr(name_of(text)).key;
-    if (const auto xor_at = text.find('^'); xor_at != std::string_view::npos)
-        key ^= static_cast<std::uint32_t>(read_number(text.substr(xor_at + 1)));
+    if (const auto xor_at = text.find('^'); xor_at != std::string_view::npos) {
+        const std::string_view mask = text.substr(xor_at + 1);
+        key ^= static_cast<std::uint32_t>(read_number(mask.substr(0, mask.find_first_of("+-"))));
+    }
     return key;
 }
 
