@@ -77,7 +77,7 @@ EOF
 
 kernel=6.12 packages='' accel=auto cpus=2 memory=1024 mtu=9000 kind_A=card kind_B=card
 card='' card_args='' faults_A='' faults_B='' pcap='' log_level='' boot_timeout=180 parent=''
-ko='' provider='' overlay='' name='' dmesg_prefix='' keep='' shell_mode=''
+preload='' ko='' provider='' overlay='' name='' dmesg_prefix='' keep='' shell_mode=''
 timeout=300 linger=10 kill_server='' out_dir='' tty='' use_stdin='' warnings_only='' all=''
 positional=()
 
@@ -165,7 +165,7 @@ use_session() {
 # prepare: everything that a boot needs, from the cache.
 prepare() {
     need_root
-    need_packages mmdebstrap openssh-client cpio python3-minimal util-linux procps
+    need_packages mmdebstrap openssh-client cpio python3 util-linux procps
     qemu_dir=$(qemu_root)
     # shellcheck disable=SC2086 # a list of words
     root_img=$(guest_root_image $packages)
@@ -178,7 +178,10 @@ prepare() {
             accel=tcg
         fi
     fi
-    if [ "$kind_A" = card ] || [ "$kind_B" = card ]; then prepare_dingo; fi
+    if [ "$kind_A" = card ] || [ "$kind_B" = card ]; then
+        preload=$(qemu_preload)
+        prepare_dingo
+    fi
 }
 
 # cmd_up: start a session and wait until both guests are ready.
@@ -444,19 +447,39 @@ cmd_card() {
     esac
 }
 
+qmp() { python3 "$here/lib/qmp.py" "$session/$1.qmp" "$2"; }
+
+# plugged SIDE: succeed when QEMU has the card (or NIC) of that guest.
+plugged() {
+    qmp "$1" '{"execute":"qom-list","arguments":{"path":"/machine/peripheral"}}' |
+        grep -qE '"name": "(card|nic)"'
+}
+
 cmd_plug() {
-    local side device
+    local side device=card i
     side=$(side_of "${2:-}")
+    [ "$(kind_of "$side")" = card ] || device=nic
     if [ "$1" = unplug ]; then
-        device=card
-        [ "$(kind_of "$side")" = card ] || device=nic
-        python3 "$here/lib/qmp.py" "$session/$side.qmp" \
-            "{\"execute\":\"device_del\",\"arguments\":{\"id\":\"$device\"}}" DEVICE_DELETED 60
+        plugged "$side" || die "guest $side has no card plugged in"
+        for i in {1..600}; do
+            # A guest that has only just booted may miss the first request.
+            if [ $((i % 100)) = 1 ]; then
+                qmp "$side" "{\"execute\":\"device_del\",\"arguments\":{\"id\":\"$device\"}}" \
+                    >/dev/null || true
+            fi
+            sleep 0.1
+            plugged "$side" || break
+        done
+        ! plugged "$side" || die "guest $side did not let its card go in 60 s"
+        # QEMU keeps the connection (lib/qemu_unplug.c says why); the next card is a new process.
+        [ $device = nic ] || supervisor_request card-stop "$side"
     else
-        [ "$(kind_of "$side")" = card ] || die "plug: guest $side has no Dingo card"
-        alive "$session/$side.card.pid" || supervisor_request card-start "$side"
-        python3 "$here/lib/qmp.py" "$session/$side.qmp" \
-            "{\"execute\":\"device_add\",\"arguments\":$(card_device_json "$side")}"
+        [ $device = card ] || die "plug: guest $side has no Dingo card"
+        ! plugged "$side" || die "guest $side has its card already"
+        supervisor_request card-stop "$side"
+        supervisor_request card-start "$side" || die "card $side did not start"
+        qmp "$side" "{\"execute\":\"device_add\",\"arguments\":$(card_device_json "$side")}" \
+            >/dev/null || die "QEMU refused the card"
     fi
 }
 
@@ -541,7 +564,7 @@ main() {
         dmesg) cmd_dmesg "$@" ;;
         card) cmd_card "$@" ;;
         unplug | plug) cmd_plug "$command" "$@" ;;
-        qmp) python3 "$here/lib/qmp.py" "$session/$(side_of "${1:-}").qmp" "${2:?JSON}" ;;
+        qmp) qmp "$(side_of "${1:-}")" "${2:?JSON}" ;;
         shell) cmd_shell "$@" || [ $? = 10 ] ;;
         esac
         ;;

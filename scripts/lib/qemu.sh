@@ -32,13 +32,27 @@ run_qemu_from() {
     "${qemu_command[@]}" "$@"
 }
 
-# qemu_command ROOT: set the array qemu_command to the words that start QEMU.
+# qemu_command ROOT [LIBRARY]: set the array qemu_command to the words that start QEMU, with
+# LIBRARY preloaded.
 qemu_command() {
     local lib=$1/usr/lib/x86_64-linux-gnu
     qemu_command=(env "QEMU_MODULE_DIR=$lib/qemu"
         "$1/usr/lib64/ld-linux-x86-64.so.2" --argv0 qemu-system-x86_64
-        --library-path "$lib:$lib/pulseaudio" "$1/usr/bin/qemu-system-x86_64"
+        ${2:+--preload "$2"} --library-path "$lib:$lib/pulseaudio" "$1/usr/bin/qemu-system-x86_64"
         -L "$1/usr/share/qemu" -L "$1/usr/share/seabios")
+}
+
+# qemu_preload: print the path of the library that makes a card's unplug survivable (see its source).
+qemu_preload() {
+    local source=$dingo_root/scripts/lib/qemu_unplug.c dir
+    need_packages gcc libc6-dev
+    dir=$(cached qemu-unplug "v1 $(sha256sum <"$source")" build_qemu_preload "$source") || exit 125
+    printf '%s/unplug.so\n' "$dir"
+}
+
+build_qemu_preload() {
+    mkdir "$1"
+    gcc -O2 -Wall -Wextra -Werror -shared -fPIC -o "$1/unplug.so" "$2" -ldl
 }
 
 # kvm_usable KERNEL-DIR: succeed when an ordinary kernel really boots under KVM here. The device
@@ -60,4 +74,17 @@ kvm_usable() {
         grep -q dingo-trial-passed "$answer.log" && echo yes >"$answer" || echo no >"$answer"
     fi
     [ "$(cat "$answer")" = yes ]
+}
+
+# tsc_khz: print the host's time-stamp counter frequency; measured once a machine start.
+tsc_khz() {
+    local answer
+    answer=$DINGO_CACHE/tsc-khz-$(cat /proc/sys/kernel/random/boot_id)
+    if [ ! -s "$answer" ]; then
+        mkdir -p "$DINGO_CACHE"
+        rm -f "$DINGO_CACHE"/tsc-khz-*
+        python3 "$dingo_root/scripts/lib/tsc_khz.py" >"$answer.$$"
+        mv "$answer.$$" "$answer"
+    fi
+    cat "$answer"
 }

@@ -6,7 +6,7 @@
 sessions_dir=${DINGO_VM_DIR:-/tmp/dingo-vm-$(id -u)}
 
 session_variables=(kernel packages accel cpus memory mtu kind_A kind_B card card_args faults_A
-    faults_B pcap kernel_dir root_img qemu_dir boot_timeout parent log_level)
+    faults_B pcap kernel_dir root_img qemu_dir preload boot_timeout parent log_level)
 
 save_conf() {
     local v
@@ -54,8 +54,10 @@ end_process() {
 make_session_cpio() {
     local side=$1 tree=$session/$1.tree
     mkdir -p "$tree/session/etc" "$tree/session/usr/lib/dingo-guest/boot.d"
-    cp "$dingo_root"/scripts/guest/{init,run,stop,wait-listen,warnings,sshd_config} \
+    cp "$dingo_root"/scripts/guest/{init,run,stop,wait-listen,warnings,configure-nic,sshd_config} \
         "$tree/session/usr/lib/dingo-guest/"
+    mkdir -p "$tree/session/usr/lib/udev/rules.d"
+    cp "$dingo_root/scripts/guest/90-dingo-guest.rules" "$tree/session/usr/lib/udev/rules.d/"
     printf '127.0.0.1 localhost\n::1 localhost ip6-localhost\n%s\n%s\n%s\n%s\n' \
         '10.77.0.1 A a dingo-a' '10.77.0.2 B b dingo-b' 'fd77::1 A6 a6' 'fd77::2 B6 b6' \
         >"$tree/session/etc/hosts"
@@ -91,7 +93,13 @@ start_card() {
         --wire "udp:$(wire_address "$side"):$wire_port,$(wire_address "$(peer_of "$side")"):$wire_port")
     [ -z "${!faults}" ] || args+=(--faults "${!faults}")
     [ -z "$log_level" ] || args+=(--log "$log_level")
-    if [ "$side" = A ] && [ -n "$pcap" ]; then args+=(--pcap "$pcap"); fi
+    if [ "$side" = A ] && [ -n "$pcap" ]; then
+        # A card started again must not overwrite what the first one recorded.
+        i=$pcap
+        [ ! -e "$session/pcap-taken" ] || i=$pcap.$(date +%s)
+        touch "$session/pcap-taken"
+        args+=(--pcap "$i")
+    fi
     # shellcheck disable=SC2086 # the user's own words
     child "$card" "${args[@]}" $card_args </dev/null >>"$session/$side.card.log" 2>&1 8>&- 9>&- &
     record_pid "$session/$side.card.pid" $!
@@ -111,14 +119,15 @@ card_device_json() {
 }
 
 start_qemu() {
-    local side=$1 peer args mtu_property=''
+    local side=$1 peer args mtu_property='' clock=''
     peer=$(peer_of "$side")
+    [ "$accel" = kvm ] || clock="tsc_early_khz=$(tsc_khz)"
     args=(-nodefaults -no-user-config -no-reboot -display none -name "dingo-$side"
         -object "memory-backend-memfd,id=ram,size=${memory}M,share=on"
         -m "${memory}M" -smp "$cpus"
         -machine "q35,memory-backend=ram,hpet=off,smm=off,vmport=off,usb=off,i8042=off"
         -kernel "$kernel_dir/vmlinux" -initrd "$session/$side.initrd"
-        -append "console=ttyS0 quiet loglevel=5 panic=-1 mitigations=off nokaslr no_timer_check random.trust_cpu=on rcupdate.rcu_cpu_stall_timeout=180 watchdog_thresh=60 tsc=reliable"
+        -append "console=ttyS0 quiet loglevel=5 panic=-1 mitigations=off nokaslr no_timer_check random.trust_cpu=on rcupdate.rcu_cpu_stall_timeout=180 watchdog_thresh=60 tsc=reliable $clock"
         -chardev "file,id=console,path=$session/$side.console" -serial chardev:console
         -qmp "unix:$session/$side.qmp,server=on,wait=off"
         -blockdev "driver=file,node-name=root-file,filename=$root_img,read-only=on"
@@ -146,7 +155,7 @@ start_qemu() {
             args+=(-object "filter-dump,id=dump,netdev=wire,file=$pcap")
         fi
     fi
-    qemu_command "$qemu_dir"
+    qemu_command "$qemu_dir" "$preload"
     child "${qemu_command[@]}" "${args[@]}" </dev/null >>"$session/$side.qemu.log" 2>&1 8>&- 9>&- &
     record_pid "$session/$side.qemu.pid" $!
 }
