@@ -22,6 +22,7 @@
 
 #define DINGO_DRV_NAME "dingo"
 
+#define DINGO_MAGIC 0x4f474e44U /* register MAGIC */
 /* Register VERSION */
 #define DINGO_VERSION_MAJOR_MASK 0xffff0000U
 #define DINGO_VERSION_MINOR_MASK 0x0000ffffU
@@ -290,6 +291,7 @@ struct dingo_dev {
 	const char *fail_reason; /* of the last failure, or NULL */
 	bool gone; /* unplugged or about to be removed: no recovery */
 	u32 resets; /* register RESETS, as we know it */
+	struct pci_saved_state *pci_state; /* as of the end of probe */
 	struct mutex reset_lock; /* serializes down, up and removal */
 	bool running; /* between up and down; under reset_lock */
 	struct work_struct recover_work;

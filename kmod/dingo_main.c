@@ -8,7 +8,6 @@
 
 #include "dingo.h"
 
-#define DINGO_MAGIC 0x4f474e44U /* register MAGIC */
 
 static int dingo_check_contract(struct dingo_dev *dev)
 {
@@ -244,6 +243,9 @@ static int dingo_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	err = dingo_publish(dev);
 	if (err)
 		goto err_stop;
+	/* Without it (no memory) only resets that leave the BARs alone work. */
+	pci_save_state(pdev);
+	dev->pci_state = pci_store_saved_state(pdev);
 	dingo_devlink_register(dev);
 	return 0;
 
@@ -271,6 +273,7 @@ static void dingo_remove(struct pci_dev *pdev)
 	cancel_work_sync(&dev->recover_work);
 	cancel_delayed_work_sync(&dev->health_work);
 
+	kfree(dev->pci_state);
 	dingo_unpublish(dev);
 	if (dev->running)
 		dingo_stop(dev);

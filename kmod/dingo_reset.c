@@ -126,6 +126,14 @@ static int dingo_wait_ready(struct dingo_dev *dev, u32 resets)
 	return -ETIMEDOUT;
 }
 
+/* Something outside of us took the BARs or the function's settings away. */
+static void dingo_restore_config(struct dingo_dev *dev)
+{
+	dev_warn(&dev->pdev->dev, "restoring the PCI configuration\n");
+	pci_load_saved_state(dev->pdev, dev->pci_state);
+	pci_restore_state(dev->pdev);
+}
+
 /**
  * dingo_reset_card() - put the card into its initial state
  * @dev: the card; nothing of ours runs on it
@@ -134,11 +142,16 @@ static int dingo_wait_ready(struct dingo_dev *dev, u32 resets)
  */
 int dingo_reset_card(struct dingo_dev *dev)
 {
-	u32 resets = dingo_read32(dev, DINGO_REG_RESETS);
+	u32 resets;
 	int err;
 
-	if (resets == DINGO_ALL_ONES || !pci_device_is_present(dev->pdev))
+	if (!pci_device_is_present(dev->pdev))
 		return -ENODEV;
+	if (dingo_read32(dev, DINGO_REG_MAGIC) != DINGO_MAGIC)
+		dingo_restore_config(dev);
+	if (dingo_read32(dev, DINGO_REG_MAGIC) != DINGO_MAGIC)
+		return -ENODEV;
+	resets = dingo_read32(dev, DINGO_REG_RESETS);
 	pci_clear_master(dev->pdev);
 	/* A function-level reset takes BARs and MSI-X along. */
 	pci_save_state(dev->pdev);
