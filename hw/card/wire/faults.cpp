@@ -4,134 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "wire/classify.h"
+#include "wire/damage.h"
 #include "wire/factory.h"
+#include "wire/held_frames.h"
 
 namespace dingo::card {
 namespace {
 
-constexpr std::size_t kMaxHeldFrames = 16'384;
-constexpr std::size_t kMaxHeldBytes = 64 * 1024 * 1024;
-constexpr std::size_t kTypeOffset = 12;  // behind the MAC addresses
-constexpr std::uint64_t kNoMark = ~std::uint64_t{0};
-
 enum Direction : unsigned { kTx = 0, kRx = 1 };
-
-/// SplitMix64: small, and the same everywhere, which std:: distributions are not.
-class Random {
-  public:
-    explicit Random(std::uint64_t seed) : state_(seed) {}
-    std::uint64_t next() {
-        std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-        return z ^ (z >> 31);
-    }
-    std::uint64_t below(std::uint64_t n) { return next() % n; }
-    bool chance(double p) { return p >= 1.0 || static_cast<double>(next() >> 11) * 0x1p-53 < p; }
-
-  private:
-    std::uint64_t state_;
-};
-
-/// Bytes of a frame that a corruption may hit: first..end without the `holes`, ascending.
-struct Target {
-    std::size_t first = 0;
-    std::size_t end = 0;
-    std::array<std::size_t, 3> holes{};
-    std::size_t hole_count = 0;
-
-    void except(std::size_t at) { holes[hole_count++] = at; }
-    [[nodiscard]] std::size_t bytes() const { return end > first ? end - first - hole_count : 0; }
-    /// The n-th byte that may be hit.
-    [[nodiscard]] std::size_t at(std::size_t n) const {
-        n += first;
-        for (std::size_t i = 0; i < hole_count; i++)
-            n += n >= holes[i];
-        return n;
-    }
-};
-
-Target target_of(FaultPart part, const FrameParts& parts, std::size_t size) {
-    // The ICRC treats the UDP checksum and BTH byte 4 (FECN, BECN, reserved) as ones.
-    constexpr std::size_t kUdpChecksum = 6;
-    constexpr std::size_t kBthMasked = 4;
-    Target out;
-    switch (part) {
-        case FaultPart::kL4:
-            out.first = parts.l4;
-            out.end = parts.end;
-            if (parts.roce()) {
-                out.except(parts.l4 + kUdpChecksum);
-                out.except(parts.l4 + kUdpChecksum + 1);
-                out.except(parts.bth + kBthMasked);
-            }
-            break;
-        case FaultPart::kEth:
-            out.first = kTypeOffset;
-            out.end = parts.ip != 0 ? parts.ip : std::min(size, kMinFrame);
-            break;
-        case FaultPart::kIp:
-            out.first = parts.ip;
-            out.end = parts.l4;
-            break;
-        case FaultPart::kBth:
-            out.first = parts.bth;
-            out.end = parts.payload;
-            if (parts.roce())
-                out.except(parts.bth + kBthMasked);
-            break;
-        case FaultPart::kPayload:
-            out.first = parts.payload;
-            out.end = parts.icrc;
-            break;
-        case FaultPart::kIcrc:
-            out.first = parts.icrc;
-            out.end = parts.roce() ? parts.end : 0;
-            break;
-        case FaultPart::kAny:
-            out.first = kTypeOffset;
-            out.end = size;
-            break;
-    }
-    return out;
-}
-
-void flip_bits(std::span<std::byte> frame, const Target& target, unsigned bits, Random& random) {
-    const std::uint64_t choices = target.bytes() * 8;
-    std::vector<std::uint64_t> done;
-    while (done.size() < std::min<std::uint64_t>(bits, choices)) {
-        const std::uint64_t bit = random.below(choices);
-        if (std::find(done.begin(), done.end(), bit) != done.end())
-            continue;
-        done.push_back(bit);
-        frame[target.at(bit / 8)] ^= static_cast<std::byte>(1U << (bit % 8));
-    }
-}
-
-void mark_congestion(std::span<std::byte> frame, const FrameParts& parts) {
-    std::byte& ecn = frame[parts.ip + 1];
-    if (parts.ipv6) {
-        ecn |= std::byte{0x30};
-        return;
-    }
-    const auto word = [&](std::size_t at) {
-        return std::to_integer<std::uint32_t>(frame[at]) << 8 |
-               std::to_integer<std::uint32_t>(frame[at + 1]);
-    };
-    const std::uint32_t before = word(parts.ip);
-    ecn |= std::byte{0x03};
-    // RFC 1624: HC' = ~(~HC + ~m + m')
-    const std::size_t checksum = parts.ip + 10;
-    std::uint32_t sum = (~word(checksum) & 0xffff) + (~before & 0xffff) + word(parts.ip);
-    while (sum >> 16 != 0)
-        sum = (sum & 0xffff) + (sum >> 16);
-    frame[checksum] = static_cast<std::byte>(~sum >> 8 & 0xff);
-    frame[checksum + 1] = static_cast<std::byte>(~sum & 0xff);
-}
 
 bool in(const std::vector<FaultRange>& list, std::uint64_t value) {
     return list.empty() || std::any_of(list.begin(), list.end(),
@@ -143,12 +26,11 @@ class ActiveRule {
   public:
     ActiveRule(FaultRule rule, std::uint64_t seed, std::size_t place)
         : rule_(std::move(rule)),
-          random_{Random(Random(seed + 2 * place).next()),
-                  Random(Random(seed + 2 * place + 1).next())} {}
+          random_{sequence(seed, 2 * place), sequence(seed, 2 * place + 1)} {}
 
     [[nodiscard]] const FaultRule& rule() const { return rule_; }
     [[nodiscard]] bool looks_at(Direction dir) const { return dir == kTx ? rule_.tx : rule_.rx; }
-    Random& random(Direction dir) { return random_[dir]; }
+    FaultRandom& random(Direction dir) { return random_[dir]; }
 
     /// Whether the rule acts on this frame. Counts it, and draws.
     bool acts_on(Direction dir, const FrameParts& parts, std::size_t size) {
@@ -163,6 +45,10 @@ class ActiveRule {
     }
 
   private:
+    static FaultRandom sequence(std::uint64_t seed, std::size_t number) {
+        return FaultRandom(FaultRandom(FaultRandom(seed).next() + number).next());
+    }
+
     [[nodiscard]] bool matches(const FrameParts& parts, std::size_t size) const {
         if (rule_.type != FaultType::kAny && (rule_.type == FaultType::kRoce) != parts.roce())
             return false;
@@ -178,7 +64,7 @@ class ActiveRule {
     }
 
     FaultRule rule_;
-    std::array<Random, 2> random_;
+    std::array<FaultRandom, 2> random_;
     std::array<std::uint64_t, 2> matched_{};
     std::uint64_t acted_ = 0;
 };
@@ -190,65 +76,6 @@ struct Verdict {
     bool hold = false;
     Nanoseconds time = 0;
     std::uint64_t by = kNoMark;  // or until this many frames have passed
-};
-
-/// Frames held back in one direction.
-class HeldFrames {
-  public:
-    [[nodiscard]] bool full(std::size_t more) const {
-        return frames_.size() >= kMaxHeldFrames || bytes_ + more > kMaxHeldBytes;
-    }
-    [[nodiscard]] bool empty() const { return frames_.empty(); }
-    [[nodiscard]] Nanoseconds next_due() const {
-        return frames_.empty() ? kNever : frames_.begin()->first.first;
-    }
-
-    /// Until `due`, or until `mark` frames have passed.
-    void add(std::span<const std::byte> frame, Nanoseconds due, std::uint64_t mark) {
-        const Key key{due, sequence_++};
-        frames_.emplace(key, std::vector<std::byte>(frame.begin(), frame.end()));
-        bytes_ += frame.size();
-        if (mark != kNoMark)
-            marks_.emplace(std::pair{mark, key.second}, key);
-    }
-
-    /// The next frame to let go, empty if none. Its place is kept until pop().
-    [[nodiscard]] std::span<const std::byte> ready(Nanoseconds now, std::uint64_t passed) {
-        if (!marks_.empty() && marks_.begin()->first.first <= passed)
-            ready_ = marks_.begin()->second;
-        else if (!frames_.empty() && frames_.begin()->first.first <= now)
-            ready_ = frames_.begin()->first;
-        else
-            return {};
-        return frames_.at(ready_);
-    }
-
-    void pop() {
-        const auto it = frames_.find(ready_);
-        bytes_ -= it->second.size();
-        frames_.erase(it);
-        const auto mark = std::find_if(marks_.begin(), marks_.end(),
-                                       [&](const auto& item) { return item.second == ready_; });
-        if (mark != marks_.end())
-            marks_.erase(mark);
-    }
-
-    void make_all_due() {
-        std::map<Key, std::vector<std::byte>> due;
-        for (auto& [key, frame] : frames_)
-            due.emplace(Key{0, key.second}, std::move(frame));
-        frames_ = std::move(due);
-        marks_.clear();
-    }
-
-  private:
-    using Key = std::pair<Nanoseconds, std::uint64_t>;  // due, sequence
-
-    std::map<Key, std::vector<std::byte>> frames_;
-    std::map<std::pair<std::uint64_t, std::uint64_t>, Key> marks_;  // {mark, sequence}
-    std::size_t bytes_ = 0;
-    std::uint64_t sequence_ = 0;
-    Key ready_{};
 };
 
 class FaultInjector final : public Wire {

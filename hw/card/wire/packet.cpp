@@ -23,8 +23,8 @@
 namespace dingo::card {
 namespace {
 
-constexpr std::size_t kTxCapacity = 256 * 1024;
-constexpr std::size_t kAutoFlush = 64 * 1024;
+constexpr std::size_t kTxCapacity = 256UL * 1024;
+constexpr std::size_t kAutoFlush = 64UL * 1024;
 constexpr std::size_t kMessages = 32;
 constexpr std::size_t kVlanBytes = 4;
 constexpr std::size_t kMacBytes = 12;

@@ -20,7 +20,7 @@
 namespace dingo::card {
 namespace {
 
-constexpr std::size_t kTxCapacity = 64 * 1024;
+constexpr std::size_t kTxCapacity = 64UL * 1024;
 
 class TapWire final : public Wire {
   public:

@@ -25,15 +25,15 @@
 namespace dingo::card {
 namespace {
 
-constexpr std::size_t kTxCapacity = 512 * 1024;
-constexpr std::size_t kAutoFlush = 128 * 1024;  // keep the peer busy, and the batch in the cache
-constexpr std::size_t kGsoBytes = 65'000;       // below 65,507, the payload limit of IPv4
-constexpr std::size_t kGsoSegments = 64;        // UDP_MAX_SEGMENTS of the oldest kernels
+constexpr std::size_t kTxCapacity = 512UL * 1024;
+constexpr std::size_t kAutoFlush = 128UL * 1024;  // keep the peer busy, and the batch in the cache
+constexpr std::size_t kGsoBytes = 65'000;         // below 65,507, the payload limit of IPv4
+constexpr std::size_t kGsoSegments = 64;          // UDP_MAX_SEGMENTS of the oldest kernels
 constexpr std::size_t kTxMessages = 64;
 constexpr std::size_t kRxMessages = 64;
 constexpr std::size_t kRxBytes = 65'536;              // a GRO datagram is at most this long
 constexpr std::size_t kRxStride = kRxBytes + 5 * 64;  // keep the heads of buffers in different sets
-constexpr std::size_t kRxGoal = 256 * 1024;           // bytes worth fetching at once: fit in L2
+constexpr std::size_t kRxGoal = 256UL * 1024;         // bytes worth fetching at once: fit in L2
 constexpr int kSocketBuffer = 32 * 1024 * 1024;
 
 struct Address {

@@ -22,8 +22,8 @@
 namespace dingo::card {
 namespace {
 
-constexpr std::size_t kTxCapacity = 256 * 1024;
-constexpr std::size_t kAutoFlush = 32 * 1024;  // about what the peer's short queue takes
+constexpr std::size_t kTxCapacity = 256UL * 1024;
+constexpr std::size_t kAutoFlush = 32UL * 1024;  // about what the peer's short queue takes
 constexpr std::size_t kMessages = 32;
 constexpr std::size_t kRxStride = kMaxFrame + 64;
 constexpr int kSocketBuffer = 4 * 1024 * 1024;

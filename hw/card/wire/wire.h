@@ -71,7 +71,7 @@ struct WireStats {
     std::uint64_t rx_bytes = 0;
     std::uint64_t rx_short = 0;     ///< dropped: less than kMinFrame
     std::uint64_t rx_long = 0;      ///< dropped: more than kMaxFrame
-    std::uint64_t rx_overrun = 0;   ///< lost: the kernel's receive queue was full
+    std::uint64_t rx_overrun = 0;   ///< lost as the receive queue was full; a GSO run counts once
     std::uint64_t rx_errors = 0;    ///< receive calls that failed
     std::uint64_t pcap_errors = 0;  ///< frames that could not be written to the capture file
     FaultStats faults;

@@ -152,6 +152,21 @@ TEST(Udp, FramesToAMissingPeerAreLostAndThePeerIsFoundWhenItComes) {
     EXPECT_EQ(a->stats().rx_errors, 0U);
 }
 
+TEST(Udp, FramesThatTheReceiverLeavesTooLongAreLostAndCounted) {
+    const UdpPair cable(11);
+    const Frame frame = plain_frame(4158, 1);
+    for (unsigned i = 0; i < 30'000; i++)
+        ASSERT_TRUE(send(*cable.a, frame));
+    cable.a->flush();
+    EXPECT_GT(cable.b->stats().rx_overrun, 0U);
+    KeepingSink sink;
+    while (cable.b->receive(sink, 64) != 0) {
+    }
+    EXPECT_LT(sink.frames.size(), 30'000U);
+    const std::vector<Frame> frames = {plain_frame(100, 1)};
+    EXPECT_EQ(pass(*cable.a, *cable.b, frames), frames);
+}
+
 TEST(Udp, StrangersAreNotHeard) {
     const UdpPair cable(8);
     const UniqueFd stranger = plain_socket(0, cable.port_a);
