@@ -46,7 +46,7 @@ void FakeEngine::mmio_write(Bar bar, std::uint64_t offset, std::uint64_t value, 
 }
 
 void FakeEngine::act(std::uint64_t value) {
-    const std::uint64_t argument = value >> 8;
+    const std::uint64_t argument = value >> 8 & ((std::uint64_t{1} << 40) - 1);
     std::array<std::byte, 64> buffer{};
     switch (value & 0xFF) {
         case kCopy:

@@ -17,7 +17,8 @@ class FakeEngine final : public Engine {
   public:
     static constexpr std::uint32_t kDoorbellPages = 64;
     static constexpr std::uint32_t kVectors = 8;
-    /// A doorbell does one thing, by its low byte; the rest of it is `argument` (value >> 8).
+    /// A doorbell does one thing, by its low byte; bits 8..47 are its `argument`, the rest makes it
+    /// differ from the one before.
     enum Action : std::uint8_t {
         kCopy = 1,   ///< reads 64 bytes at argument, writes them to argument + 64, raises vector 1
         kSend = 2,   ///< sends the 64 bytes at argument as a frame

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "options.h"
+
+#include <gtest/gtest.h>
+
+#include "fake_engine.h"
+#include "spin_policy.h"
+
+namespace dingo::card {
+namespace {
+
+std::optional<Options> parse(std::vector<std::string> words, int* status = nullptr) {
+    test::register_fake_engine();
+    words.insert(words.begin(), "dingo-card");
+    std::vector<char*> argv;
+    for (auto& word : words) {
+        argv.push_back(word.data());
+    }
+    Exit exit;
+    auto options = parse_options(static_cast<int>(argv.size()), argv.data(), exit);
+    if (status != nullptr) {
+        *status = exit.status;
+    }
+    return options;
+}
+
+TEST(CardOptions, MacAddressesAreParsedAndMulticastOnesRefused) {
+    EXPECT_EQ(parse_mac("02:44:49:00:0A:fF"), 0x024449000AFFu);
+    EXPECT_EQ(parse_mac("02-44-49-00-00-01"), 0x024449000001u);
+    for (const char* bad : {"", "02:44:49:00:00", "01:00:00:00:00:01", "00:00:00:00:00:00",
+                            "02:44:49:00:00:0g", "02:44:49:00:00:01 ", "0244490000011234:"}) {
+        EXPECT_FALSE(parse_mac(bad).has_value()) << bad;
+    }
+}
+
+TEST(CardOptions, DefaultMacDependsOnTheSocketOnly) {
+    const auto a = parse({"--vfio-user", "/tmp/a"});
+    const auto b = parse({"--vfio-user", "/tmp/b"});
+    ASSERT_TRUE(a && b);
+    EXPECT_NE(a->config.mac, b->config.mac);
+    EXPECT_EQ(a->config.mac, parse({"--vfio-user", "/tmp/a"})->config.mac);
+    EXPECT_EQ(a->config.mac >> 24, 0x024449u);
+}
+
+TEST(CardOptions, SeedIsRandomUnlessGiven) {
+    EXPECT_NE(parse({"--vfio-user", "/tmp/a"})->config.seed,
+              parse({"--vfio-user", "/tmp/a"})->config.seed);
+    const auto o = parse({"--vfio-user", "/tmp/a", "--seed", "7"});
+    EXPECT_EQ(o->config.seed, 7u);
+    EXPECT_EQ(o->wire.seed, 7u);
+}
+
+TEST(CardOptions, EverythingReachesItsPlace) {
+    const auto o = parse({"--vfio-user", "/tmp/a", "--engine", "fake", "--wire", "none", "--mac",
+                          "02:00:00:00:00:09", "--faults", "drop=1%", "--pcap", "x.pcap",
+                          "--max-qp", "100", "--spin-us", "0", "--trapped-doorbells", "--control",
+                          "/tmp/c", "--log", "debug"});
+    ASSERT_TRUE(o);
+    EXPECT_EQ(o->config.mac, 0x020000000009u);
+    EXPECT_EQ(o->config.max_qp, 100u);
+    EXPECT_FALSE(o->config.memory_doorbells);
+    EXPECT_EQ(o->loop.spin_limit, 0u);
+    EXPECT_EQ(o->loop.control, "/tmp/c");
+    EXPECT_EQ(o->wire.faults, "drop=1%");
+    EXPECT_EQ(o->wire.pcap, "x.pcap");
+}
+
+TEST(CardOptions, AllMistakesAreToldAtOnce) {
+    int status = 0;
+    ::testing::internal::CaptureStderr();
+    EXPECT_FALSE(parse({"--engine", "x", "--mac", "y", "--log", "z"}, &status));
+    const std::string text = ::testing::internal::GetCapturedStderr();
+    EXPECT_EQ(status, 2);
+    for (const char* word : {"--vfio-user is missing", "--engine x", "--mac y", "--log z"}) {
+        EXPECT_NE(text.find(word), std::string::npos) << text;
+    }
+}
+
+TEST(CardOptions, CtlNeedsNoCardOptions) {
+    const auto o = parse({"ctl", "/tmp/c", "link", "down"});
+    ASSERT_TRUE(o);
+    EXPECT_TRUE(o->ctl);
+    EXPECT_EQ(o->ctl_words, (std::vector<std::string>{"link", "down"}));
+}
+
+TEST(SpinPolicy, GrowsWhileSleepsAreShortAndEndsWhenTheyAreLong) {
+    SpinPolicy spin(20'000);
+    EXPECT_EQ(spin.current(), 0u);
+    for (int i = 0; i < 10; ++i) {
+        spin.slept(5'000);
+    }
+    EXPECT_EQ(spin.current(), 20'000u);
+    for (int i = 0; i < 10; ++i) {
+        spin.slept(1'000'000);
+    }
+    EXPECT_EQ(spin.current(), 0u);
+    SpinPolicy never(0);
+    never.slept(0);
+    EXPECT_EQ(never.current(), 0u);
+}
+
+}  // namespace
+}  // namespace dingo::card
