@@ -25,7 +25,8 @@ constexpr std::array kForms{
              "remote.type=inet,remote.host=LOCAL_IP,remote.port=PORT",
              make_udp_wire},
     WireForm{"unix", "unix:LOCAL_PATH,PEER_PATH",
-             "one frame in each datagram of a UNIX socket; never loses a frame, slower than udp;\n"
+             "one frame in each datagram of a UNIX socket; slower than udp, but a slow\n"
+             "peer holds the sender back where udp loses frames;\n"
              "joins QEMU's -netdev dgram,local.type=unix,local.path=...,remote.type=unix,...",
              make_unix_wire},
     WireForm{"tap", "tap:IFNAME", "a TAP interface of this host, made when it does not exist",
