@@ -149,7 +149,8 @@ void Runner::run_line(const Line& line) {
         {"mem", &Runner::check_memory},     {"counter", &Runner::check_counter},
         {"qpcounter", &Runner::check_qp_counter}, {"state", &Runner::check_state},
         {"query", &Runner::check_query},    {"no", &Runner::check_nothing},
-        {"at", &Runner::pass_time},
+        {"at", &Runner::pass_time},         {"ignore", &Runner::ignore},
+        {"window", &Runner::make_window},
     };
     const auto complain = [&](const std::string& what) -> ScriptError {
         return ScriptError(fmt::format("{}: {}\n    {}", line.number, line.text, what));
@@ -218,9 +219,14 @@ void Runner::inject(std::string_view rest) {
     card_.receive(frame);
 }
 
-void Runner::wait_for_frame(Nanoseconds limit) {
+bool Runner::in_time(const std::optional<Window>& window, Nanoseconds time) const {
+    const Nanoseconds passed = time - last_frame_;
+    return !window || (passed >= window->earliest && passed <= window->latest);
+}
+
+void Runner::wait_until(const std::function<bool()>& done, Nanoseconds limit) {
     card_.settle();
-    while (frames_.empty()) {
+    while (!done()) {
         const Nanoseconds next = card_.engine->next_deadline();
         if (next == kNever || next > limit)
             return;
@@ -229,22 +235,21 @@ void Runner::wait_for_frame(Nanoseconds limit) {
     }
 }
 
+Runner::Window Runner::read_window(std::string_view text) {
+    const auto dots = text.find("..");
+    if (dots == std::string_view::npos)
+        throw ScriptError("after= wants after=EARLIEST..LATEST");
+    return {read_time(text.substr(0, dots)), read_time(text.substr(dots + 2))};
+}
+
 void Runner::expect(std::string_view rest) {
     rest = trim(rest);
-    Nanoseconds earliest = 0;
-    Nanoseconds latest = kNever;
-    bool timed = false;
+    std::optional<Window> window;
     if (rest.starts_with("after=")) {
-        const std::string_view window = rest.substr(6, rest.find(' ') - 6);
-        const auto dots = window.find("..");
-        if (dots == std::string_view::npos)
-            throw ScriptError("after= wants after=EARLIEST..LATEST");
-        earliest = read_time(window.substr(0, dots));
-        latest = read_time(window.substr(dots + 2));
+        window = read_window(rest.substr(6, rest.find(' ') - 6));
         rest = trim(rest.substr(std::min(rest.find(' '), rest.size())));
-        timed = true;
     }
-    wait_for_frame(timed ? last_frame_ + latest : card_.now);
+    wait_until([&] { return !frames_.empty(); }, window ? last_frame_ + window->latest : card_.now);
     if (frames_.empty())
         throw ScriptError("expected a frame, got none");
     const SentFrame frame = std::move(frames_.front());
@@ -256,10 +261,9 @@ void Runner::expect(std::string_view rest) {
     if (!difference.empty())
         throw ScriptError(
             fmt::format("got   {}\n    ({})", describe(frame.bytes), difference));
-    const Nanoseconds passed = frame.time - last_frame_;
-    if (timed && (passed < earliest || passed > latest))
+    if (!in_time(window, frame.time))
         throw ScriptError(fmt::format("it came {:.3f} us after the frame before it",
-                                      microseconds(passed)));
+                                      microseconds(frame.time - last_frame_)));
     last_frame_ = frame.time;
 }
 

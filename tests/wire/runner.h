@@ -4,7 +4,9 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,11 @@ class Runner {
     [[nodiscard]] const std::deque<std::string>& log() const { return log_; }
 
   private:
+    /// after=EARLIEST..LATEST, counted from the frame before.
+    struct Window {
+        Nanoseconds earliest = 0;
+        Nanoseconds latest = 0;
+    };
     struct SentFrame {
         test::FrameBytes bytes;
         Nanoseconds time = 0;
@@ -58,6 +65,7 @@ class Runner {
     void need(Words& words);
     void fill(Words& words);
     void break_memory(Words& words);
+    void make_window(Words& words);
 
     // --- runner_checks.cpp: what a script expects
     void check_cqe(Words& words);
@@ -68,6 +76,7 @@ class Runner {
     void check_state(Words& words);
     void check_query(Words& words);
     void check_nothing(Words& words);
+    void ignore(Words& words);
 
     // --- runner.cpp: frames and time
     void inject(std::string_view rest);
@@ -75,8 +84,10 @@ class Runner {
     void allow(std::string_view rest);
     void pass_time(Words& words);
     void advance_to(Nanoseconds target);
-    /// Settles; with nothing sent yet, lets time pass up to `limit` until something is.
-    void wait_for_frame(Nanoseconds limit);
+    /// Settles; lets time pass up to `limit` until `done`.
+    void wait_until(const std::function<bool()>& done, Nanoseconds limit);
+    static Window read_window(std::string_view text);
+    [[nodiscard]] bool in_time(const std::optional<Window>& window, Nanoseconds time) const;
 
     // --- names in a script: mr1, mr1+64, mr1-1, mr1^1
     std::string resolve(std::string_view key, std::string_view value) const;

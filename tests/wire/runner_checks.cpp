@@ -34,10 +34,16 @@ void want(std::string_view what, const T& got, const U& expected) {
 }  // namespace
 
 void Runner::check_cqe(Words& words) {
-    card_.settle();
-    const auto cqe = card_.driver.poll_cq(cq_);
+    std::optional<Window> window;
+    if (const auto after = words.value("after"))
+        window = read_window(*after);
+    std::optional<dingo_cqe> cqe;
+    wait_until([&] { return (cqe = card_.driver.poll_cq(cq_)).has_value(); },
+               window ? last_frame_ + window->latest : card_.now);
     if (!cqe)
         throw ScriptError("expected a completion, got none");
+    if (!in_time(window, card_.now))
+        throw ScriptError(fmt::format("it came {} ns after the last frame", card_.now - last_frame_));
     note("cqe " + describe_cqe(*cqe));
     try {
         want("status", status_text(cqe->status),
@@ -161,6 +167,22 @@ void Runner::check_nothing(Words& words) {
         if (const auto event = card_.driver.poll_eq(card_.driver.async_eq))
             throw ScriptError(fmt::format("got   event {} id={:#x}\n    (expected none)",
                                           event_text(event->kind), event->id));
+    } else {
+        throw ScriptError(fmt::format("'{}' is not frame, cqe or event", what));
+    }
+}
+
+void Runner::ignore(Words& words) {
+    const std::string what = words.bare("frame, cqe or event");
+    card_.settle();
+    if (what == "frame") {
+        frames_.clear();
+    } else if (what == "cqe") {
+        while (card_.driver.poll_cq(cq_)) {
+        }
+    } else if (what == "event") {
+        while (card_.driver.poll_eq(card_.driver.async_eq))
+            card_.driver.ring_eq(card_.driver.async_eq);
     } else {
         throw ScriptError(fmt::format("'{}' is not frame, cqe or event", what));
     }

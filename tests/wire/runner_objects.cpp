@@ -288,6 +288,32 @@ void Runner::break_memory(Words& words) {
     card_.host.break_range(region.bus, region.length);
 }
 
+void Runner::make_window(Words& words) {
+    const std::string name = "mr" + words.bare("a number");
+    const test::Mr region = mr("mr" + words.value("mr").value_or("1"));
+    const std::uint64_t kind = words.number("type", 2);
+    test::Mr window = card_.driver.create_key(kind == 1 ? DINGO_MRT_MW1 : DINGO_MRT_MW2);
+    test::SendWr wr;
+    wr.opcode = DINGO_WR_BIND_MW;
+    wr.bind.addr = address_of(words.value("va").value_or("0"));
+    wr.bind.length = words.number("len");
+    wr.bind.mr_key = region.key;
+    wr.bind.mw_key = window.key;
+    wr.bind.new_key = window.key ^ 0x2d;  // the low byte is the owner's to choose
+    wr.bind.access = access_value(words.value("access").value_or("rw"));
+    QpEntry& entry = last_qp();
+    card_.driver.post_send(entry.qp, wr);
+    card_.settle();
+    const auto cqe = card_.driver.poll_cq(cq_);
+    if (!cqe || cqe->status != DINGO_WCS_SUCCESS)
+        throw ScriptError("the window was not bound");
+    window.key = wr.bind.new_key;
+    window.iova = wr.bind.addr;
+    window.length = wr.bind.length;
+    window.bus = region.bus + (wr.bind.addr - region.iova);
+    mrs_[name] = window;
+}
+
 std::span<std::byte> Runner::memory(std::string_view place, std::size_t length) {
     const test::Mr& region = mr(name_of(place));
     return card_.host.bytes(region.bus + (address_of(place) - region.iova), length);
