@@ -217,6 +217,7 @@ class Core {
 
     // --- transport.cpp
     unsigned turn(Qp& qp);
+    void prefetch_next() const;
     void wake(Qp& qp) { scheduler_.add(qp); }
     void drop(dingo_card_counter counter) { card_.count(counter); }
     void event(const Qp& qp, std::uint8_t kind) { host_.async_event(kind, qp.qpn); }

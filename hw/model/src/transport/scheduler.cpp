@@ -5,29 +5,42 @@
 
 namespace dingo::model {
 
-void Scheduler::add(Qp& qp) noexcept {
+void Scheduler::grow() {
+    std::vector<Qp*> larger(ring_.size() * 2);
+    for (std::size_t i = head_; i != tail_; ++i)
+        larger[i & (larger.size() - 1)] = ring_[i & mask()];
+    ring_.swap(larger);
+}
+
+void Scheduler::add(Qp& qp) {
     ReadyHook& hook = qp.transport->ready;
     if (hook.queued)
         return;
-    hook = {tail_, nullptr, true};
-    (tail_ ? tail_->transport->ready.next : head_) = &qp;
-    tail_ = &qp;
+    if (tail_ - head_ == ring_.size())
+        grow();
+    hook.queued = true;
+    ring_[tail_++ & mask()] = &qp;
 }
 
 void Scheduler::remove(Qp& qp) noexcept {
     ReadyHook& hook = qp.transport->ready;
     if (!hook.queued)
         return;
-    (hook.previous ? hook.previous->transport->ready.next : head_) = hook.next;
-    (hook.next ? hook.next->transport->ready.previous : tail_) = hook.previous;
-    hook = {};
+    hook.queued = false;
+    for (std::size_t i = head_; i != tail_; ++i)
+        if (ring_[i & mask()] == &qp)
+            ring_[i & mask()] = nullptr;
 }
 
 Qp* Scheduler::take() noexcept {
-    Qp* const qp = head_;
-    if (qp)
-        remove(*qp);
-    return qp;
+    while (head_ != tail_) {
+        Qp* const qp = ring_[head_++ & mask()];
+        if (!qp)
+            continue;
+        qp->transport->ready.queued = false;
+        return qp;
+    }
+    return nullptr;
 }
 
 }  // namespace dingo::model

@@ -13,6 +13,12 @@ constexpr unsigned kBurst = 16;
 /// A wire that took nothing is tried again after this time.
 constexpr Nanoseconds kWireRetry = 5'000;
 
+void prefetch_lines(const void* object, std::size_t bytes) {
+    constexpr std::size_t kLine = 64;
+    for (std::size_t offset = 0; offset < bytes; offset += kLine)
+        __builtin_prefetch(static_cast<const std::byte*>(object) + offset);
+}
+
 }  // namespace
 
 Qp::Qp() = default;
@@ -114,8 +120,7 @@ bool Core::run(unsigned budget) {
         Qp* const qp = scheduler_.take();
         if (!qp)
             break;
-        if (const Qp* const next = scheduler_.front())
-            __builtin_prefetch(next->transport.get());
+        prefetch_next();
         const unsigned used = std::max(turn(*qp), 1U);
         budget -= std::min(used, budget);
     }
@@ -123,6 +128,15 @@ bool Core::run(unsigned budget) {
     wire_retry_ = frame_.busy() ? card_.now + kWireRetry : kNever;
     const bool ready = !scheduler_.empty() && !frame_.busy();
     return ready || timers_.earliest() <= card_.now;
+}
+
+void Core::prefetch_next() const {
+    // With thousands of active QPs every turn starts with contexts that are in no near cache: fetch the next ones
+    // while this one works. The transport's part is reached through the QP, so that comes one turn earlier.
+    if (const Qp* const qp = scheduler_.peek(1))
+        prefetch_lines(qp, sizeof *qp);
+    if (const Qp* const qp = scheduler_.peek(0))
+        prefetch_lines(qp->transport.get(), sizeof *qp->transport);
 }
 
 unsigned Core::turn(Qp& qp) {

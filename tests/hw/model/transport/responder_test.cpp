@@ -284,11 +284,6 @@ TEST_F(Responder, MessageCannotBeginInTheMiddle) {
     }
 }
 
-struct LengthCase {
-    const char* line;  ///< %P stands for the PMTU, %Q for PMTU + 1, %M for PMTU - 1
-    bool good;
-};
-
 class ResponderLength : public Responder, public ::testing::WithParamInterface<std::uint8_t> {};
 
 TEST_P(ResponderLength, EdgesOfEveryPlaceInAMessage) {  // C9-92
@@ -296,9 +291,8 @@ TEST_P(ResponderLength, EdgesOfEveryPlaceInAMessage) {  // C9-92
     Options options = defaults();
     options.path.path_mtu = GetParam();
     start(options);
-    const auto text = [&](std::uint32_t n) { return std::to_string(n); };
-    const auto pay = [&](std::uint32_t n) { return " payload=" + text(n); };
-    const auto len = [&](std::uint64_t n) { return " len=" + std::to_string(n); };
+    const auto pay = [](std::uint32_t n) { return " payload=" + std::to_string(n); };
+    const auto len = [](std::uint64_t n) { return " len=" + std::to_string(n); };
     struct Case {
         std::string first, second;  // second: empty, or sent after `first`
         bool good;
@@ -506,6 +500,8 @@ TEST_F(Responder, StateDecidesWhatIsTaken) {
     Options options = defaults();
     options.rts = false;
     start(options);
+    while (event()) {
+    }
     in("RC_ACKNOWLEDGE psn=0 syndrome=ack");
     EXPECT_EQ(stat(DINGO_CARD_RX_DROP_QP_STATE), 1U);
     in("RC_RDMA_WRITE_ONLY ackreq" + psn(0) + at_mr() + " len=4 payload=4");

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// UD and GSI: address vectors, GRH, Q_Keys, what is dropped, what stops the send queue.
+#include "fixture.h"
+
+namespace dingo::test {
+namespace {
+
+constexpr std::uint32_t kQkey = 0x11111111;
+constexpr std::uint32_t kGrh = 40;
+
+class Datagram : public Connected {
+  protected:
+    void start(std::uint8_t kind = DINGO_QPT_UD) {
+        for (unsigned i = 0; i < 2; ++i) {
+            link.cq[i] = driver(i).create_cq();
+            QpOptions options;
+            options.kind = kind;
+            options.qpn = kind == DINGO_QPT_GSI ? DINGO_QPN_GSI : 0;
+            link.qp[i] = driver(i).create_qp(link.cq[i], link.cq[i], options);
+            TestDriver::PathOptions path;
+            path.qkey = kQkey;
+            driver(i).to_init(qp(i), path);
+            driver(i).to_rtr(qp(i), path);
+            driver(i).to_rts(qp(i), path);
+            mr[i] = driver(i).create_mr(kRegion, kAllAccess);
+        }
+    }
+    SendWr datagram(std::uint32_t bytes, unsigned gid_index = 0) {
+        SendWr wr;
+        wr.sges = {mr[0].sge(0, bytes)};
+        wr.ud = cards.ud_to(1, qp(1).qpn, kQkey, gid_index);
+        return wr;
+    }
+    void receive(std::uint32_t tag, std::uint32_t bytes = 8192) {
+        driver(1).post_recv(qp(1), tag, {mr[1].sge(0, bytes)});
+    }
+};
+
+TEST_F(Datagram, CarriesTheNetworkHeaderInFrontOfThePayload) {
+    start();
+    fill(0, 0, 1000);
+    for (const unsigned gid_index : {0U, 1U}) {
+        SCOPED_TRACE(gid_index);
+        receive(7);
+        SendWr wr = datagram(1000, gid_index);
+        wr.opcode = DINGO_WR_SEND_IMM;
+        wr.imm = 0x12345678;
+        wr.ud.tclass = 0x20;
+        run(wr);
+        const dingo_cqe cqe = wait(1);
+        EXPECT_EQ(cqe.status, DINGO_WCS_SUCCESS);
+        EXPECT_EQ(cqe.byte_len, kGrh + 1000);
+        EXPECT_EQ(__builtin_bswap32(cqe.imm), 0x12345678U);
+        EXPECT_EQ(DINGO_GET(DINGO_CQE_SRC_QPN_QPN_MASK, cqe.src_qpn), qp(0).qpn);
+        EXPECT_TRUE(cqe.flags & DINGO_CQE_FLAGS_GRH_MASK);
+        EXPECT_EQ((cqe.flags & DINGO_CQE_FLAGS_IPV4_MASK) != 0, gid_index == 0);
+        EXPECT_TRUE(same(0, kGrh, 1000));
+        const auto grh = memory(1, 0, kGrh);
+        if (gid_index == 0) {
+            for (unsigned i = 0; i < 20; ++i)
+                EXPECT_EQ(grh[i], std::byte{0});
+            const packet::Ipv4Header ip = packet::Ipv4Header::load(grh.data() + 20);
+            EXPECT_EQ(ip.version_ihl, 0x45);
+            EXPECT_EQ(ip.src, 0x0a4d0001U);
+            EXPECT_EQ(ip.dst, 0x0a4d0002U);
+            EXPECT_EQ(ip.tos, 0x20);
+        } else {
+            const packet::Ipv6Header ip = packet::Ipv6Header::load(grh.data());
+            EXPECT_EQ(to_string(ip.src), "fd77::1");
+            EXPECT_EQ(to_string(ip.dst), "fd77::2");
+            EXPECT_EQ(ip.traffic_class, 0x20);
+        }
+    }
+}
+
+TEST_F(Datagram, AllSizesUpToThePortMtu) {
+    start();
+    for (const std::uint32_t size : {0U, 1U, 3U, 256U, 4095U, 4096U}) {
+        receive(size);
+        fill(0, 0, size, size);
+        run(datagram(size));
+        EXPECT_EQ(wait(1).byte_len, kGrh + size);
+        EXPECT_TRUE(same(0, kGrh, size));
+    }
+    expect_error(datagram(4097), DINGO_WCS_LOC_LEN_ERR, DINGO_VERR_MSG_TOO_LONG);
+    driver(0).to_state(qp(0), DINGO_QPS_RTS);
+    driver(0).enable_port(1500);
+    expect_error(datagram(1025), DINGO_WCS_LOC_LEN_ERR, DINGO_VERR_MSG_TOO_LONG);
+}
+
+TEST_F(Datagram, InlineData) {
+    start();
+    receive(1);
+    SendWr wr = datagram(0);
+    wr.sges.clear();
+    for (unsigned i = 0; i < 448; ++i)
+        wr.inline_data.push_back(packet::pattern_byte(i));
+    run(wr);
+    wait(1);
+    EXPECT_EQ(std::memcmp(memory(1, kGrh, 448).data(), wr.inline_data.data(), 448), 0);
+}
+
+TEST_F(Datagram, DroppedInSilenceWithACounter) {
+    start();
+    SendWr wrong_qkey = datagram(8);
+    wrong_qkey.ud.qkey = 5;
+    receive(1, kGrh + 10);
+    run(wrong_qkey);
+    run(datagram(11));  // does not fit: the receive stays for the next one
+    cards.settle();
+    EXPECT_EQ(stat(1, DINGO_CARD_BAD_QKEY), 1U);
+    EXPECT_EQ(stat(1, DINGO_CARD_RX_DROP_UD_LENGTH), 1U);
+    EXPECT_FALSE(poll(1));
+    run(datagram(10));
+    EXPECT_EQ(wait(1).wqe_index, 1U);
+    run(datagram(10));
+    cards.settle();
+    EXPECT_EQ(stat(1, DINGO_CARD_RX_DROP_UD_NO_BUFFER), 1U);
+    SendWr nobody = datagram(8);
+    nobody.ud.dest_qpn = 99;
+    run(nobody);
+    cards.settle();
+    EXPECT_EQ(stat(1, DINGO_CARD_RX_DROP_BAD_QPN), 1U);
+}
+
+TEST_F(Datagram, HighQkeyMeansTheQpsOwn) {
+    start();
+    receive(1);
+    SendWr wr = datagram(8);
+    wr.ud.qkey = 0x80010000;
+    run(wr);
+    EXPECT_EQ(wait(1).status, DINGO_WCS_SUCCESS);
+}
+
+TEST_F(Datagram, GsiTalksToGsi) {
+    start(DINGO_QPT_GSI);
+    receive(1);
+    fill(0, 0, 256);
+    run(datagram(256));
+    const dingo_cqe cqe = wait(1);
+    EXPECT_EQ(cqe_qpn(cqe), std::uint32_t{DINGO_QPN_GSI});
+    EXPECT_EQ(DINGO_GET(DINGO_CQE_SRC_QPN_QPN_MASK, cqe.src_qpn), std::uint32_t{DINGO_QPN_GSI});
+    EXPECT_TRUE(same(0, kGrh, 256));
+}
+
+TEST_F(Datagram, VlanAndPriority) {
+    start();
+    for (unsigned i = 0; i < 2; ++i) {
+        const std::uint8_t gid[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, static_cast<std::uint8_t>(1 + i)};
+        driver(i).set_gid(0, gid, 42);
+    }
+    receive(1);
+    SendWr wr = datagram(8);
+    wr.ud.sl = 3;
+    run(wr);
+    const dingo_cqe cqe = wait(1);
+    EXPECT_TRUE(cqe.flags & DINGO_CQE_FLAGS_VLAN_MASK);
+    EXPECT_EQ(cqe.vlan, 3 << 13 | 42);
+    EXPECT_EQ(DINGO_GET(DINGO_CQE_SRC_QPN_SL_MASK, cqe.src_qpn), 3U);
+}
+
+TEST_F(Datagram, ALocalFaultStopsTheSendQueueAndNothingElse) {
+    start();
+    SendWr bad = datagram(8);
+    bad.sges[0].lkey ^= 1;
+    driver(0).post_send(qp(0), bad, false);
+    driver(0).post_send(qp(0), datagram(8));
+    EXPECT_EQ(wait(0).status, DINGO_WCS_LOC_PROT_ERR);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_WR_FLUSH_ERR);
+    EXPECT_EQ(state(0), DINGO_QPS_SQE);
+    // Receiving goes on.
+    driver(0).post_recv(qp(0), 3, {mr[0].sge(0, 4096)});
+    SendWr back;
+    back.sges = {mr[1].sge(0, 8)};
+    back.ud = cards.ud_to(0, qp(0).qpn, kQkey);
+    driver(1).post_send(qp(1), back);
+    EXPECT_EQ(wait(1).status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(wait(0).wqe_index, 3U);
+    // And sending, when the application says so.
+    driver(0).to_state(qp(0), DINGO_QPS_RTS);
+    receive(9);
+    run(datagram(8));
+    EXPECT_EQ(wait(1).wqe_index, 9U);
+}
+
+TEST_F(Datagram, FieldsOfTheAddressVectorAreChecked) {
+    start();
+    struct Case {
+        const char* what;
+        SendWr wr;
+        std::uint8_t vendor_err;
+    };
+    std::vector<Case> cases;
+    const auto add = [&](const char* what, std::uint8_t vendor_err, auto change) {
+        SendWr wr = datagram(8);
+        change(wr);
+        cases.push_back({what, wr, vendor_err});
+    };
+    add("qpn", DINGO_VERR_WQE_RESERVED, [](SendWr& wr) { wr.ud.dest_qpn = 1 << 24; });
+    add("flow label", DINGO_VERR_WQE_RESERVED, [](SendWr& wr) { wr.ud.flow_label = 1 << 20; });
+    add("rsvd", DINGO_VERR_WQE_RESERVED, [](SendWr& wr) { wr.ud.rsvd1 = 1; });
+    add("pkey index", DINGO_VERR_WQE_RESERVED, [](SendWr& wr) { wr.ud.pkey_index = 1; });
+    add("gid", DINGO_VERR_GID, [](SendWr& wr) { wr.ud.sgid_index = 77; });
+    add("gid", DINGO_VERR_GID, [](SendWr& wr) { wr.ud.sgid_index = 0xFFFF; });
+    add("opcode", DINGO_VERR_WQE_OPCODE, [](SendWr& wr) { wr.opcode = DINGO_WR_WRITE; });
+    for (const Case& c : cases) {
+        SCOPED_TRACE(c.what);
+        expect_error(c.wr, DINGO_WCS_LOC_QP_OP_ERR, c.vendor_err);
+        EXPECT_EQ(state(0), DINGO_QPS_SQE);
+        driver(0).to_state(qp(0), DINGO_QPS_RTS);
+    }
+}
+
+TEST_F(Datagram, FlushInError) {
+    start();
+    receive(1);
+    receive(2);
+    driver(1).to_state(qp(1), DINGO_QPS_ERR);
+    EXPECT_EQ(wait(1).wqe_index, 1U);
+    EXPECT_EQ(wait(1).wqe_index, 2U);
+    cards.settle();
+    EXPECT_FALSE(poll(1));
+    run(datagram(8));
+    cards.settle();
+    EXPECT_EQ(stat(1, DINGO_CARD_RX_DROP_QP_STATE), 1U);
+}
+
+}  // namespace
+}  // namespace dingo::test

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The RC requester against a scripted responder: packets and PSNs, acknowledgements of all kinds, NAKs,
+// READ data that is late, twice, missing or wrong.
+#include "peer.h"
+
+namespace dingo::test {
+namespace {
+
+using packet::Opcode;
+
+class Requester : public Peer {
+  protected:
+    std::string response(const char* place, std::uint32_t n, std::uint32_t bytes, std::uint64_t from = 0) {
+        std::string text = std::string("RC_RDMA_READ_RESPONSE_") + place +
+                           " psn=" + std::to_string((kCardPsn + n) & packet::kPsnMask) +
+                           " payload=pattern:" + std::to_string(bytes) + "@" + std::to_string(from);
+        if (std::string(place) != "MIDDLE")
+            text += " syndrome=ack msn=1";
+        return text;
+    }
+    void expect_done(std::uint8_t status, std::uint8_t vendor_err = DINGO_VERR_NONE) {
+        const auto cqe = poll();
+        ASSERT_TRUE(cqe) << "no completion";
+        EXPECT_STREQ(status_name(cqe->status), status_name(status));
+        EXPECT_EQ(cqe->vendor_err, vendor_err);
+    }
+    void drain() {
+        while (next()) {
+        }
+    }
+};
+
+TEST_F(Requester, CutsAMessageByThePmtu) {
+    start();
+    fill(0, 600);
+    post(request(DINGO_WR_WRITE, 600));
+    expect_packet(Opcode::kRcWriteFirst, kCardPsn);
+    EXPECT_EQ(packet.reth.length, 600U);
+    EXPECT_EQ(packet.reth.va, 0x1000U);
+    EXPECT_EQ(packet.reth.rkey, 0x99U);
+    EXPECT_FALSE(packet.bth.ack_req);
+    expect_packet(Opcode::kRcWriteMiddle, kCardPsn + 1);
+    EXPECT_EQ(packet.payload.size(), 256U);
+    expect_packet(Opcode::kRcWriteLast, kCardPsn + 2);
+    EXPECT_EQ(packet.payload.size(), 88U);
+    EXPECT_EQ(packet.payload[0], packet::pattern_byte(512));
+    EXPECT_TRUE(packet.bth.ack_req);
+    EXPECT_TRUE(packet.bth.migreq);
+    EXPECT_EQ(packet.bth.pkey, 0xFFFF);
+    expect_silence();
+    EXPECT_FALSE(poll());
+    in(ack(2));
+    expect_done(DINGO_WCS_SUCCESS);
+}
+
+TEST_F(Requester, OneAckCompletesEverythingBeforeIt) {
+    start();
+    for (int i = 0; i < 5; ++i)
+        post(request(DINGO_WR_WRITE, 300));
+    in(ack(6));  // in the middle of the fourth message
+    for (int i = 0; i < 3; ++i)
+        expect_done(DINGO_WCS_SUCCESS);
+    EXPECT_FALSE(poll());
+    in(ack(9));
+    expect_done(DINGO_WCS_SUCCESS);
+    expect_done(DINGO_WCS_SUCCESS);
+}
+
+TEST_F(Requester, StaleAndForeignResponsesAreDropped) {
+    start();
+    post(request(DINGO_WR_WRITE, 10));
+    drain();
+    in(ack(0));
+    expect_done(DINGO_WCS_SUCCESS);
+    in(ack(0));                           // twice
+    in(ack(1));                           // of something never sent
+    in(ack(0, "nak:access"));             // late
+    in(response("ONLY", 3, 10));          // never asked for
+    in("RC_ATOMIC_ACKNOWLEDGE psn=1 syndrome=ack orig=5");
+    EXPECT_EQ(stat(DINGO_CARD_RX_DROP_RESPONSE), 5U);
+    EXPECT_EQ(state(), DINGO_QPS_RTS);
+    EXPECT_FALSE(poll());
+}
+
+TEST_F(Requester, SequenceNakRepeatsFromThePsnInsideAMessage) {
+    start();
+    fill(0, 2000);
+    post(request(DINGO_WR_WRITE, 2000));
+    drain();
+    in(ack(5, "nak:psn"));
+    expect_packet(Opcode::kRcWriteMiddle, kCardPsn + 5);
+    EXPECT_EQ(packet.payload[0], packet::pattern_byte(5 * 256));
+    expect_packet(Opcode::kRcWriteMiddle, kCardPsn + 6);
+    expect_packet(Opcode::kRcWriteLast, kCardPsn + 7);
+    expect_silence();
+    EXPECT_EQ(stat(DINGO_CARD_PACKET_SEQ_ERR), 1U);
+    EXPECT_EQ(stat(DINGO_CARD_RETRANSMITS), 3U);
+    in(ack(7));
+    expect_done(DINGO_WCS_SUCCESS);
+}
+
+TEST_F(Requester, SequenceNaksWithoutProgressExhaustTheRetries) {
+    for (const unsigned retries : {0U, 1U, 3U, 7U}) {
+        SCOPED_TRACE(retries);
+        Options options = defaults();
+        options.path.retry_cnt = static_cast<std::uint8_t>(retries);
+        if (card.host.dma_writes == 0)
+            start_card();
+        qp = card.driver.create_qp(cq, cq, options.qp);
+        card.driver.to_init(qp, options.path);
+        card.driver.to_rtr(qp, options.path);
+        card.driver.to_rts(qp, options.path);
+        post(request(DINGO_WR_WRITE, 10));
+        for (unsigned i = 0; i <= retries; ++i) {
+            expect_packet(Opcode::kRcWriteOnly, kCardPsn);
+            in(ack(0, "nak:psn"));
+        }
+        expect_silence();
+        expect_done(DINGO_WCS_RETRY_EXC_ERR, DINGO_VERR_NAK_SEQ);
+        EXPECT_EQ(state(), DINGO_QPS_ERR);
+    }
+}
+
+TEST_F(Requester, FatalNaksFailTheirWqeAndFlushTheRest) {
+    struct Case {
+        const char* syndrome;
+        std::uint8_t status, vendor_err;
+        dingo_card_counter counter;
+    };
+    const Case cases[] = {
+        {"nak:invreq", DINGO_WCS_REM_INV_REQ_ERR, DINGO_VERR_NAK_INVALID, DINGO_CARD_REQ_REMOTE_INVALID_REQUEST},
+        {"nak:access", DINGO_WCS_REM_ACCESS_ERR, DINGO_VERR_NAK_ACCESS, DINGO_CARD_REQ_REMOTE_ACCESS_ERRORS},
+        {"nak:op", DINGO_WCS_REM_OP_ERR, DINGO_VERR_NAK_OP, DINGO_CARD_REQ_REMOTE_OP_ERRORS},
+    };
+    start_card();
+    for (const Case& c : cases) {
+        SCOPED_TRACE(c.syndrome);
+        const Options options = defaults();
+        qp = card.driver.create_qp(cq, cq, options.qp);
+        card.driver.to_init(qp, options.path);
+        card.driver.to_rtr(qp, options.path);
+        card.driver.to_rts(qp, options.path);
+        for (int i = 0; i < 4; ++i)
+            post(request(DINGO_WR_WRITE, 10));
+        drain();
+        in(ack(1, c.syndrome));
+        expect_done(DINGO_WCS_SUCCESS);
+        expect_done(c.status, c.vendor_err);
+        expect_done(DINGO_WCS_WR_FLUSH_ERR, DINGO_VERR_FLUSHED);
+        expect_done(DINGO_WCS_WR_FLUSH_ERR, DINGO_VERR_FLUSHED);
+        EXPECT_FALSE(poll());
+        EXPECT_EQ(stat(c.counter), 1U);
+        EXPECT_EQ(state(), DINGO_QPS_ERR);
+    }
+}
+
+TEST_F(Requester, ReadDataIsTakenInOrder) {
+    start();
+    post(request(DINGO_WR_READ, 600));
+    expect_packet(Opcode::kRcReadRequest, kCardPsn);
+    EXPECT_EQ(packet.reth.length, 600U);
+    in(response("FIRST", 0, 256));
+    in(response("MIDDLE", 1, 256, 256));
+    EXPECT_FALSE(poll());
+    in(response("LAST", 2, 88, 512));
+    expect_done(DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(is_pattern(0, 600));
+    post(request(DINGO_WR_WRITE, 1));
+    expect_packet(Opcode::kRcWriteOnly, kCardPsn + 3);
+}
+
+TEST_F(Requester, DuplicateReadDataIsIgnored) {
+    start();
+    post(request(DINGO_WR_READ, 600));
+    in(response("FIRST", 0, 256));
+    in("RC_RDMA_READ_RESPONSE_FIRST psn=" + std::to_string(kCardPsn) + " payload=zero:256 syndrome=ack");
+    in(response("MIDDLE", 1, 256, 256));
+    in(response("LAST", 2, 88, 512));
+    expect_done(DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(is_pattern(0, 600));
+}
+
+TEST_F(Requester, MissingReadDataIsAskedForFromTheHoleOn) {
+    start();
+    post(request(DINGO_WR_READ, 1000));
+    drain();
+    in(response("FIRST", 0, 256));
+    in(response("MIDDLE", 2, 256, 512));  // 1 is lost
+    expect_packet(Opcode::kRcReadRequest, kCardPsn + 1);
+    EXPECT_EQ(packet.reth.va, 0x1000U + 256);
+    EXPECT_EQ(packet.reth.length, 744U);
+    expect_silence();
+    EXPECT_EQ(stat(DINGO_CARD_IMPLIED_NAK_SEQ_ERR), 1U);
+    in(response("LAST", 3, 232, 768));  // late one of the first answer: no second request
+    expect_silence();
+    in(response("FIRST", 1, 256, 256));
+    in(response("MIDDLE", 2, 256, 512));
+    in(response("LAST", 3, 232, 768));
+    expect_done(DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(is_pattern(0, 1000));
+}
+
+TEST_F(Requester, AckThatPassesAReadIsAnImpliedNak) {
+    start();
+    post(request(DINGO_WR_WRITE, 10));
+    post(request(DINGO_WR_READ, 100));
+    post(request(DINGO_WR_WRITE, 10));
+    drain();
+    in(ack(2));
+    expect_done(DINGO_WCS_SUCCESS);
+    EXPECT_FALSE(poll());
+    expect_packet(Opcode::kRcReadRequest, kCardPsn + 1);
+    expect_packet(Opcode::kRcWriteOnly, kCardPsn + 2);
+    EXPECT_EQ(stat(DINGO_CARD_IMPLIED_NAK_SEQ_ERR), 1U);
+    in(response("ONLY", 1, 100));
+    in(ack(2));
+    expect_done(DINGO_WCS_SUCCESS);
+    expect_done(DINGO_WCS_SUCCESS);
+}
+
+TEST_F(Requester, ReadDataAcknowledgesTheWritesBeforeIt) {
+    start();
+    post(request(DINGO_WR_WRITE, 10));
+    post(request(DINGO_WR_READ, 100));
+    drain();
+    in(response("ONLY", 1, 100));
+    expect_done(DINGO_WCS_SUCCESS);
+    expect_done(DINGO_WCS_SUCCESS);
+}
+
+TEST_F(Requester, WrongResponsesFailTheQp) {
+    start_card();
+    struct Case {
+        const char* what;
+        std::uint8_t opcode;
+        std::string line;
+    };
+    const Case cases[] = {
+        {"too short", DINGO_WR_READ, response("FIRST", 0, 252)},
+        {"last too early", DINGO_WR_READ, response("ONLY", 0, 256)},
+        {"middle without first", DINGO_WR_READ, response("MIDDLE", 0, 256)},
+        {"data for a write", DINGO_WR_WRITE, response("ONLY", 0, 100)},
+        {"atomic for a read", DINGO_WR_READ, "RC_ATOMIC_ACKNOWLEDGE syndrome=ack orig=1 psn=" + std::to_string(kCardPsn)},
+        {"read for an atomic", DINGO_WR_FETCH_ADD, response("ONLY", 0, 8)},
+        {"reserved syndrome", DINGO_WR_WRITE, ack(0, "0x65")},
+    };
+    for (const Case& c : cases) {
+        SCOPED_TRACE(c.what);
+        const Options options = defaults();
+        qp = card.driver.create_qp(cq, cq, options.qp);
+        card.driver.to_init(qp, options.path);
+        card.driver.to_rtr(qp, options.path);
+        card.driver.to_rts(qp, options.path);
+        post(request(c.opcode, c.opcode == DINGO_WR_FETCH_ADD ? 8 : 600));
+        drain();
+        in(c.line);
+        expect_done(DINGO_WCS_BAD_RESP_ERR, DINGO_VERR_BAD_RESPONSE);
+        EXPECT_EQ(state(), DINGO_QPS_ERR);
+    }
+}
+
+TEST_F(Requester, WindowBoundsWhatIsInFlight) {
+    start();
+    post(request(DINGO_WR_WRITE, 512 * 1024));
+    std::uint32_t sent = 0;
+    bool asked = false;
+    while (next()) {
+        ++sent;
+        asked = asked || packet.bth.ack_req;
+    }
+    EXPECT_EQ(sent, 256U);
+    EXPECT_TRUE(asked);
+    in(ack(99));
+    sent = 0;
+    while (next())
+        ++sent;
+    EXPECT_EQ(sent, 100U);
+}
+
+TEST_F(Requester, LongestReadSpansHalfOfThePsns) {
+    start();
+    SendWr wr = request(DINGO_WR_READ, 0);
+    const Mr big = card.driver.create_mr(1ULL << 31, kAll);
+    wr.sges = {big.sge(0, 1U << 31)};
+    post(wr);
+    expect_packet(Opcode::kRcReadRequest, kCardPsn);
+    EXPECT_EQ(packet.reth.length, 1U << 31);
+    post(request(DINGO_WR_WRITE, 10));
+    expect_silence();  // its PSN would look older than the READ
+    in(response("FIRST", 0, 256));
+    expect_packet(Opcode::kRcWriteOnly, kCardPsn + (1U << 23));
+}
+
+TEST_F(Requester, MessagesBeyondTheLimitAreRefused) {
+    start();
+    const Mr big = card.driver.create_mr(1ULL << 31, kAll);
+    SendWr wr = request(DINGO_WR_WRITE, 0);
+    wr.sges = {big.sge(0, 1U << 31), big.sge(0, 1)};
+    post(wr);
+    expect_silence();
+    expect_done(DINGO_WCS_LOC_LEN_ERR, DINGO_VERR_MSG_TOO_LONG);
+}
+
+TEST_F(Requester, PsnsWrap) {
+    Options options = defaults();
+    options.path.sq_psn = 0xFFFFFE;
+    start(options);
+    post(request(DINGO_WR_WRITE, 1000));
+    for (const std::uint32_t psn : {0xFFFFFEU, 0xFFFFFFU, 0U, 1U}) {
+        ASSERT_TRUE(next());
+        EXPECT_EQ(packet.bth.psn, psn);
+    }
+    in("RC_ACKNOWLEDGE psn=0 syndrome=nak:psn");
+    ASSERT_TRUE(next());
+    EXPECT_EQ(packet.bth.psn, 0U);
+    in("RC_ACKNOWLEDGE psn=1 syndrome=ack");
+    expect_done(DINGO_WCS_SUCCESS);
+}
+
+TEST_F(Requester, UnsignaledFailureMakesOneCompletion) {
+    start();
+    SendWr wr = request(DINGO_WR_WRITE, 10);
+    wr.flags = 0;
+    const std::uint32_t index = post(wr);
+    in(ack(0, "nak:access"));
+    const auto cqe = poll();
+    ASSERT_TRUE(cqe);
+    EXPECT_EQ(cqe->status, DINGO_WCS_REM_ACCESS_ERR);
+    EXPECT_EQ(cqe->wqe_index, index);
+    EXPECT_FALSE(poll());
+}
+
+TEST_F(Requester, WireBusyKeepsTheWork) {
+    start();
+    card.wire.busy = true;
+    post(request(DINGO_WR_WRITE, 600));
+    expect_silence();
+    card.wire.busy = false;
+    let_pass(1'000'000);
+    expect_packet(Opcode::kRcWriteFirst, kCardPsn);
+    expect_packet(Opcode::kRcWriteMiddle, kCardPsn + 1);
+    expect_packet(Opcode::kRcWriteLast, kCardPsn + 2);
+}
+
+TEST_F(Requester, GidChangeTakesEffectOnOpenConnections) {
+    start();
+    const std::uint8_t other[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, 33};
+    card.driver.set_gid(0, other, 7);
+    post(request(DINGO_WR_WRITE, 10));
+    ASSERT_TRUE(next());
+    EXPECT_EQ(to_string(packet.sgid), "10.77.0.33");
+    EXPECT_TRUE(packet.has_vlan);
+    EXPECT_EQ(packet.vlan_tci, 7);
+}
+
+TEST_F(Requester, PathAttributesStandInTheHeaders) {
+    Options options = defaults();
+    options.path.tclass = 0x6A;  // DSCP 26, ECT(0)
+    options.path.hop_limit = 9;
+    options.path.udp_sport = 0xD00D;
+    options.path.sl = 5;
+    start_card();
+    const std::uint8_t ipv6[16] = {0xfd, 0x77, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+    card.driver.set_gid(3, ipv6, 100);
+    options.path.sgid_index = 3;
+    options.path.dgid = {0xfd, 0x77, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2};
+    options.path.flow_label = 0x12345;
+    qp = card.driver.create_qp(cq, cq, options.qp);
+    card.driver.to_init(qp, options.path);
+    card.driver.to_rtr(qp, options.path);
+    card.driver.to_rts(qp, options.path);
+    post(request(DINGO_WR_WRITE, 10));
+    ASSERT_TRUE(next());
+    EXPECT_EQ(packet.l3, packet::L3Kind::kIpv6);
+    EXPECT_EQ(packet.dscp, 26);
+    EXPECT_EQ(packet.ecn, 2);
+    EXPECT_EQ(packet.hop_limit, 9);
+    EXPECT_EQ(packet.udp_sport, 0xD00D);
+    EXPECT_EQ(packet.flow_label, 0x12345U);
+    EXPECT_EQ(packet.vlan_tci, 5 << 13 | 100);
+    EXPECT_EQ(packet.dmac, (packet::Mac{{2, 0, 0, 0, 0, 9}}));
+    EXPECT_EQ(packet.smac.to_u64(), card.driver.read64(DINGO_REG_MAC));
+}
+
+TEST_F(Requester, AGoneSourceGidFailsTheWork) {
+    start();
+    dingo_cmd_set_gid command{};
+    card.driver.execute_ok(DINGO_OP_SET_GID, command);
+    post(request(DINGO_WR_WRITE, 10));
+    expect_silence();
+    expect_done(DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_GID);
+}
+
+}  // namespace
+}  // namespace dingo::test
