@@ -28,10 +28,10 @@ double microseconds(Nanoseconds t) {
 
 /// What `[...]` in front of a frame does to its bytes.
 struct Damage {
-    std::uint64_t cut = 0;    ///< bytes off the end
-    std::uint64_t trail = 0;  ///< zero bytes behind the end
+    std::uint64_t cut = 0;                                      ///< bytes off the end
+    std::uint64_t trail = 0;                                    ///< zero bytes behind the end
     std::vector<std::pair<std::uint64_t, std::uint8_t>> flips;  ///< offset, mask
-    bool fix_ip = false;   ///< IPv4 header checksum made right again
+    bool fix_ip = false;  ///< IPv4 header checksum made right again
     bool fix_icrc = false;
 };
 
@@ -59,7 +59,8 @@ Damage read_damage(std::string_view text) {
         } else if (word == "fixicrc") {
             damage.fix_icrc = true;
         } else {
-            throw ScriptError(fmt::format("'{}' is not cut=, trail=, flip=, fixip or fixicrc", word));
+            throw ScriptError(
+                fmt::format("'{}' is not cut=, trail=, flip=, fixip or fixicrc", word));
         }
     }
     return damage;
@@ -140,16 +141,26 @@ void Runner::run_lines(const std::vector<Line>& lines, std::size_t begin, std::s
 
 void Runner::run_line(const Line& line) {
     static const std::map<std::string_view, Directive> kDirectives = {
-        {"mr", &Runner::make_mr},           {"srq", &Runner::make_srq},
-        {"qp", &Runner::make_qp},           {"modify", &Runner::modify_qp},
-        {"post", &Runner::post},            {"destroy", &Runner::destroy},
-        {"link", &Runner::link},            {"need", &Runner::need},
-        {"fill", &Runner::fill},            {"break", &Runner::break_memory},
-        {"cqe", &Runner::check_cqe},        {"event", &Runner::check_event},
-        {"mem", &Runner::check_memory},     {"counter", &Runner::check_counter},
-        {"qpcounter", &Runner::check_qp_counter}, {"state", &Runner::check_state},
-        {"query", &Runner::check_query},    {"no", &Runner::check_nothing},
-        {"at", &Runner::pass_time},         {"ignore", &Runner::ignore},
+        {"mr", &Runner::make_mr},
+        {"srq", &Runner::make_srq},
+        {"qp", &Runner::make_qp},
+        {"modify", &Runner::modify_qp},
+        {"post", &Runner::post},
+        {"destroy", &Runner::destroy},
+        {"link", &Runner::link},
+        {"need", &Runner::need},
+        {"fill", &Runner::fill},
+        {"break", &Runner::break_memory},
+        {"cqe", &Runner::check_cqe},
+        {"event", &Runner::check_event},
+        {"mem", &Runner::check_memory},
+        {"counter", &Runner::check_counter},
+        {"qpcounter", &Runner::check_qp_counter},
+        {"state", &Runner::check_state},
+        {"query", &Runner::check_query},
+        {"no", &Runner::check_nothing},
+        {"at", &Runner::pass_time},
+        {"ignore", &Runner::ignore},
         {"window", &Runner::make_window},
     };
     const auto complain = [&](const std::string& what) -> ScriptError {
@@ -259,8 +270,7 @@ void Runner::expect(std::string_view rest) {
     const std::string difference =
         mismatch(frame.bytes, resolve_line(rest), path_from_card(packet.bth.dest_qp));
     if (!difference.empty())
-        throw ScriptError(
-            fmt::format("got   {}\n    ({})", describe(frame.bytes), difference));
+        throw ScriptError(fmt::format("got   {}\n    ({})", describe(frame.bytes), difference));
     if (!in_time(window, frame.time))
         throw ScriptError(fmt::format("it came {:.3f} us after the frame before it",
                                       microseconds(frame.time - last_frame_)));
@@ -273,7 +283,8 @@ void Runner::allow(std::string_view rest) {
         return;
     packet::Packet packet;
     packet::parse(frames_.front().bytes, packet);
-    if (mismatch(frames_.front().bytes, resolve_line(rest), path_from_card(packet.bth.dest_qp)).empty())
+    if (mismatch(frames_.front().bytes, resolve_line(rest), path_from_card(packet.bth.dest_qp))
+            .empty())
         frames_.pop_front();
 }
 

@@ -44,7 +44,7 @@ class Runner {
     struct QpEntry {
         test::TestQp qp;
         test::TestDriver::PathOptions options;
-        packet::NetworkPath to_card;  ///< what the peer sends
+        packet::NetworkPath to_card;                   ///< what the peer sends
         std::map<std::uint32_t, std::uint64_t> sends;  ///< wqe_index -> wr
     };
 

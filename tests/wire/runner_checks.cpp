@@ -12,7 +12,9 @@
 namespace dingo::wire {
 namespace {
 
-bool is_send(const dingo_cqe& cqe) { return test::cqe_opcode(cqe) < DINGO_WC_RECV; }
+bool is_send(const dingo_cqe& cqe) {
+    return test::cqe_opcode(cqe) < DINGO_WC_RECV;
+}
 
 std::string describe_cqe(const dingo_cqe& cqe) {
     std::string text = fmt::format("{} {} qp={:#x} index={}", opcode_text(test::cqe_opcode(cqe)),
@@ -43,7 +45,8 @@ void Runner::check_cqe(Words& words) {
     if (!cqe)
         throw ScriptError("expected a completion, got none");
     if (!in_time(window, card_.now))
-        throw ScriptError(fmt::format("it came {} ns after the last frame", card_.now - last_frame_));
+        throw ScriptError(
+            fmt::format("it came {} ns after the last frame", card_.now - last_frame_));
     note("cqe " + describe_cqe(*cqe));
     try {
         want("status", status_text(cqe->status),
@@ -142,11 +145,16 @@ void Runner::check_query(Words& words) {
     const auto qpn = static_cast<std::uint32_t>(read_number(words.bare("a QPN")));
     const dingo_qp_info info = card_.driver.query_qp(qpn);
     const std::pair<std::string_view, std::uint64_t> fields[] = {
-        {"rq_psn", info.attr.rq_psn},       {"sq_psn", info.attr.sq_psn},
-        {"msn", info.msn},                  {"oldest_psn", info.oldest_psn},
-        {"sq_producer", info.sq_producer},  {"sq_consumer", info.sq_consumer},
-        {"rq_producer", info.rq_producer},  {"rq_consumer", info.rq_consumer},
-        {"retries_left", info.retries_left}, {"rnr_left", info.rnr_left},
+        {"rq_psn", info.attr.rq_psn},
+        {"sq_psn", info.attr.sq_psn},
+        {"msn", info.msn},
+        {"oldest_psn", info.oldest_psn},
+        {"sq_producer", info.sq_producer},
+        {"sq_consumer", info.sq_consumer},
+        {"rq_producer", info.rq_producer},
+        {"rq_consumer", info.rq_consumer},
+        {"retries_left", info.retries_left},
+        {"rnr_left", info.rnr_left},
         {"draining", info.sq_draining},
     };
     for (const auto& [name, value] : fields)
@@ -159,7 +167,8 @@ void Runner::check_nothing(Words& words) {
     card_.settle();
     if (what == "frame") {
         if (!frames_.empty())
-            throw ScriptError("got   " + describe(frames_.front().bytes) + "\n    (expected no frame)");
+            throw ScriptError("got   " + describe(frames_.front().bytes) +
+                              "\n    (expected no frame)");
     } else if (what == "cqe") {
         if (const auto cqe = card_.driver.poll_cq(cq_))
             throw ScriptError(fmt::format("got   cqe {}\n    (expected none)", describe_cqe(*cqe)));

@@ -15,7 +15,9 @@ namespace {
 constexpr std::string_view kPlaceSigns = "+-^";
 
 /// "mr1+64" -> "mr1"
-std::string_view name_of(std::string_view text) { return text.substr(0, text.find_first_of(kPlaceSigns)); }
+std::string_view name_of(std::string_view text) {
+    return text.substr(0, text.find_first_of(kPlaceSigns));
+}
 
 std::uint8_t pmtu_code(std::uint64_t bytes) {
     for (std::uint8_t code = 1; code <= 5; ++code)
@@ -40,7 +42,9 @@ Runner::QpEntry& Runner::qp(std::uint64_t qpn) {
     return it->second;
 }
 
-Runner::QpEntry& Runner::last_qp() { return qp(last_qpn_); }
+Runner::QpEntry& Runner::last_qp() {
+    return qp(last_qpn_);
+}
 
 std::uint32_t Runner::key_of(std::string_view text) const {
     if (!text.starts_with("mr"))
@@ -113,8 +117,8 @@ void Runner::make_mr(Words& words) {
     const auto va = words.value("va");
     const std::uint32_t access = access_value(words.value("access").value_or("lrwa"));
     const auto pdn = static_cast<std::uint32_t>(words.number("pd", 1));
-    mrs_[name] = card_.driver.create_mr(
-        length, access, pdn, va ? std::optional(read_number(*va)) : std::nullopt);
+    mrs_[name] = card_.driver.create_mr(length, access, pdn,
+                                        va ? std::optional(read_number(*va)) : std::nullopt);
 }
 
 void Runner::make_srq(Words& words) {
@@ -194,9 +198,8 @@ void Runner::modify_qp(Words& words) {
         dingo_cmd_modify_qp command{};
         command.next_state = state;
         command.attr.sqd_notify = notify;
-        card_.driver.modify(entry.qp,
-                            DINGO_QPM_STATE | (notify ? DINGO_QPM_EN_SQD_ASYNC_NOTIFY : 0u),
-                            command);
+        card_.driver.modify(
+            entry.qp, DINGO_QPM_STATE | (notify ? DINGO_QPM_EN_SQD_ASYNC_NOTIFY : 0u), command);
     }
     if (state == DINGO_QPS_RESET)
         entry.qp.sq_producer = entry.qp.rq_producer = 0;

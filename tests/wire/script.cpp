@@ -80,8 +80,8 @@ std::string Words::bare(std::string_view what) {
 }
 
 bool Words::flag(std::string_view word) {
-    const auto it = std::ranges::find_if(
-        words_, [&](const Word& w) { return !w.has_value && w.key == word; });
+    const auto it =
+        std::ranges::find_if(words_, [&](const Word& w) { return !w.has_value && w.key == word; });
     if (it == words_.end())
         return false;
     words_.erase(it);
@@ -179,8 +179,8 @@ std::vector<std::byte> read_bytes(std::string_view text) {
                      static_cast<std::byte>(read_number(rest.substr(second + 1))));
     } else if (kind == "hex" && rest.size() % 2 == 0) {
         for (std::size_t i = 0; i < rest.size(); i += 2)
-            bytes.push_back(static_cast<std::byte>(
-                read_number(fmt::format("0x{}", rest.substr(i, 2)))));
+            bytes.push_back(
+                static_cast<std::byte>(read_number(fmt::format("0x{}", rest.substr(i, 2)))));
     } else {
         throw ScriptError(fmt::format("'{}' is not hex:, pattern:, zero: or fill:", text));
     }
