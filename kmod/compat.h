@@ -38,7 +38,7 @@
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
 #define DINGO_DMAH_ARG struct ib_dmah *dmah,
-#define DINGO_DMAH_GIVEN (dmah != NULL)
+#define DINGO_DMAH_GIVEN (!!dmah)
 #define DINGO_CQE_COUNT unsigned int
 #define DINGO_RESIZE_CQ_OP resize_user_cq
 #define DINGO_CORE_SENDS_PORT_EVENTS true

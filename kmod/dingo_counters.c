@@ -9,7 +9,8 @@
 
 #include "dingo_ib.h"
 
-#define DINGO_COUNTER(id, text) [id] = { .name = text },
+#define DINGO_COUNTER(id, text) \
+	[id] = { .name = text },
 
 static const struct rdma_stat_desc dingo_counter_descs[] = {
 	DINGO_FOR_EACH_CARD_COUNTER(DINGO_COUNTER)

@@ -257,7 +257,7 @@ struct dingo_cq {
 	struct dingo_qmem *qmem;
 	struct dingo_db db;
 	u8 log_size;
-	struct mutex resize_lock;
+	struct mutex resize_lock; /* serializes resize_cq */
 	struct work_struct event_work; /* IB_EVENT_CQ_ERR */
 
 	/* Kernel CQs, under lock. */
@@ -293,7 +293,7 @@ void dingo_cq_wake_all(struct dingo_ibdev *ib);
 
 /* Kernel's view of a send queue; indices free-running, in blocks. */
 struct dingo_sq {
-	spinlock_t lock;
+	spinlock_t lock; /* protects all members */
 	u32 producer;
 	u32 consumer;
 	u64 *wr_id; /* at a WQE's first block */
@@ -303,7 +303,7 @@ struct dingo_sq {
 
 /* Kernel's view of a receive queue; indices free-running, in entries. */
 struct dingo_rq {
-	spinlock_t lock;
+	spinlock_t lock; /* protects all members */
 	u32 producer;
 	u32 consumer;
 	u64 *wr_id;

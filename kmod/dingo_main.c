@@ -8,7 +8,6 @@
 
 #include "dingo.h"
 
-
 static int dingo_check_contract(struct dingo_dev *dev)
 {
 	u32 magic = dingo_read32(dev, DINGO_REG_MAGIC);

@@ -33,6 +33,8 @@ static const struct {
 /**
  * dingo_access() - access rights in the card's words
  * @ib_access: enum ib_access_flags
+ *
+ * Return: DINGO_ACC_*.
  */
 u32 dingo_access(int ib_access)
 {

@@ -229,6 +229,8 @@ int dingo_get_port_immutable(struct ib_device *ibdev, u32 port,
  * dingo_get_link_layer() - it is Ethernet
  * @ibdev: the device
  * @port: the port
+ *
+ * Return: IB_LINK_LAYER_ETHERNET.
  */
 enum rdma_link_layer dingo_get_link_layer(struct ib_device *ibdev, u32 port)
 {

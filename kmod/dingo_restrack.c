@@ -7,7 +7,8 @@
 
 #include "dingo_ib.h"
 
-#define DINGO_QP_COUNTER(id, text) [id] = text,
+#define DINGO_QP_COUNTER(id, text) \
+	[id] = text,
 
 static const char *const dingo_qp_counter_names[] = {
 	DINGO_FOR_EACH_QP_COUNTER(DINGO_QP_COUNTER)

@@ -184,6 +184,8 @@ void dingo_mmap_free(struct rdma_user_mmap_entry *entry)
  * dingo_db_space() - whose doorbells an object uses
  * @dev: the card
  * @uc: the owner's context; NULL: the kernel
+ *
+ * Return: the space.
  */
 struct dingo_db_space *dingo_db_space(struct dingo_dev *dev,
 				      struct dingo_ucontext *uc)
