@@ -61,8 +61,8 @@ void TestDriver::start_admin(unsigned log_depth) {
     acq_ = host_.alloc(std::uint64_t{DINGO_ADMIN_CPL_SIZE} << log_depth);
     write64(DINGO_REG_ASQ_BASE, asq_);
     write64(DINGO_REG_ACQ_BASE, acq_);
-    write32(DINGO_REG_AQ_CTRL, DINGO_AQ_CTRL_ENABLE_MASK |
-                                   DINGO_PREP(DINGO_AQ_CTRL_LOG_DEPTH_MASK, log_depth));
+    write32(DINGO_REG_AQ_CTRL,
+            DINGO_AQ_CTRL_ENABLE_MASK | DINGO_PREP(DINGO_AQ_CTRL_LOG_DEPTH_MASK, log_depth));
 }
 
 void TestDriver::start_eqs() {
@@ -110,7 +110,9 @@ void TestDriver::submit_raw(std::span<const std::byte> command) {
     host_.store(asq_ + index * DINGO_ADMIN_CMD_SIZE, slot);
 }
 
-void TestDriver::ring_admin() { write32(DINGO_REG_ASQ_DB, asq_producer_); }
+void TestDriver::ring_admin() {
+    write32(DINGO_REG_ASQ_DB, asq_producer_);
+}
 
 std::optional<dingo_admin_cpl> TestDriver::poll_admin() {
     const std::uint64_t index = acq_consumer_ & ((1u << log_depth_) - 1);
@@ -151,8 +153,8 @@ dingo_limits TestDriver::query_limits() {
 
 namespace {
 
-dingo_cmd_query_stats stats_command(std::uint64_t addr, std::uint32_t counters,
-                                    std::uint32_t scope, std::uint32_t id) {
+dingo_cmd_query_stats stats_command(std::uint64_t addr, std::uint32_t counters, std::uint32_t scope,
+                                    std::uint32_t id) {
     dingo_cmd_query_stats cmd{};
     cmd.out_addr = addr;
     cmd.out_len = counters * 8;

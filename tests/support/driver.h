@@ -78,9 +78,7 @@ struct TestQp {
     std::uint32_t rq_producer = 0;
     std::uint32_t db_page = 0;
 
-    [[nodiscard]] bool datagram() const {
-        return kind == DINGO_QPT_UD || kind == DINGO_QPT_GSI;
-    }
+    [[nodiscard]] bool datagram() const { return kind == DINGO_QPT_UD || kind == DINGO_QPT_GSI; }
 };
 
 struct EthRing {
@@ -230,7 +228,8 @@ class TestDriver {
     void post_eth(EthRing& ring, std::uint64_t addr, std::uint32_t length, std::uint8_t flags = 0,
                   bool doorbell = true);
     void ring_eth(const EthRing& ring);
-    /// Next completion, if there is one; the card learns of it by ring_cq() (done here at half a ring).
+    /// Next completion, if there is one; the card learns of it by ring_cq() (done here at half a
+    /// ring).
     std::optional<dingo_cqe> poll_cq(Cq& cq);
     void ring_cq(Cq& cq);
     void arm_cq(Cq& cq, bool solicited_only = false);

@@ -236,8 +236,8 @@ void TestDriver::to_rts(const TestQp& qp, const PathOptions& path) {
     std::uint32_t mask = DINGO_QPM_STATE | DINGO_QPM_SQ_PSN;
     cmd.attr.sq_psn = path.sq_psn;
     if (qp.kind == DINGO_QPT_RC) {
-        mask |= DINGO_QPM_TIMEOUT | DINGO_QPM_RETRY_CNT | DINGO_QPM_RNR_RETRY |
-                DINGO_QPM_MAX_RD_ATOMIC;
+        mask |=
+            DINGO_QPM_TIMEOUT | DINGO_QPM_RETRY_CNT | DINGO_QPM_RNR_RETRY | DINGO_QPM_MAX_RD_ATOMIC;
         cmd.attr.timeout = path.timeout;
         cmd.attr.retry_cnt = path.retry_cnt;
         cmd.attr.rnr_retry = path.rnr_retry;

@@ -97,8 +97,7 @@ void TestDriver::arm_cq(Cq& cq, bool solicited_only) {
     cq.arm_sn = (cq.arm_sn + 1) & 3;
     cq.rung = cq.consumer;
     doorbell(cq.db_page,
-             word0(DINGO_DB_CQ, cq.cqn) |
-                 DINGO_PREP(DINGO_DOORBELL_WORD0_ARM_SN_MASK, cq.arm_sn) |
+             word0(DINGO_DB_CQ, cq.cqn) | DINGO_PREP(DINGO_DOORBELL_WORD0_ARM_SN_MASK, cq.arm_sn) |
                  (solicited_only ? DINGO_DOORBELL_WORD0_ARM_SOLICITED_MASK : 0),
              cq.consumer);
 }

@@ -20,7 +20,9 @@ TestHost::TestHost(std::uint64_t capacity)
     memory_ = static_cast<std::byte*>(map);
 }
 
-TestHost::~TestHost() { ::munmap(memory_, capacity_); }
+TestHost::~TestHost() {
+    ::munmap(memory_, capacity_);
+}
 
 std::uint64_t TestHost::alloc(std::uint64_t bytes, std::uint64_t align) {
     const std::uint64_t start = (next_ + align - 1) & ~(align - 1);
@@ -103,6 +105,8 @@ std::byte* TestHost::dma_pointer(std::uint64_t addr, std::size_t len) {
     return pointers && accessible(addr, len, true) ? memory_ + (addr - kBase) : nullptr;
 }
 
-void TestHost::raise_msix(unsigned vector) { ++msix_.at(vector); }
+void TestHost::raise_msix(unsigned vector) {
+    ++msix_.at(vector);
+}
 
 }  // namespace dingo::test

@@ -83,23 +83,40 @@ std::vector<std::byte> encode_receive(std::uint32_t tag, const std::vector<dingo
 
 const char* status_name(std::uint8_t wcs) {
     switch (wcs) {
-        case DINGO_WCS_SUCCESS: return "SUCCESS";
-        case DINGO_WCS_LOC_LEN_ERR: return "LOC_LEN_ERR";
-        case DINGO_WCS_LOC_QP_OP_ERR: return "LOC_QP_OP_ERR";
-        case DINGO_WCS_LOC_PROT_ERR: return "LOC_PROT_ERR";
-        case DINGO_WCS_WR_FLUSH_ERR: return "WR_FLUSH_ERR";
-        case DINGO_WCS_MW_BIND_ERR: return "MW_BIND_ERR";
-        case DINGO_WCS_BAD_RESP_ERR: return "BAD_RESP_ERR";
-        case DINGO_WCS_LOC_ACCESS_ERR: return "LOC_ACCESS_ERR";
-        case DINGO_WCS_REM_INV_REQ_ERR: return "REM_INV_REQ_ERR";
-        case DINGO_WCS_REM_ACCESS_ERR: return "REM_ACCESS_ERR";
-        case DINGO_WCS_REM_OP_ERR: return "REM_OP_ERR";
-        case DINGO_WCS_RETRY_EXC_ERR: return "RETRY_EXC_ERR";
-        case DINGO_WCS_RNR_RETRY_EXC_ERR: return "RNR_RETRY_EXC_ERR";
-        case DINGO_WCS_REM_ABORT_ERR: return "REM_ABORT_ERR";
-        case DINGO_WCS_FATAL_ERR: return "FATAL_ERR";
-        case DINGO_WCS_GENERAL_ERR: return "GENERAL_ERR";
-        default: return "unknown status";
+        case DINGO_WCS_SUCCESS:
+            return "SUCCESS";
+        case DINGO_WCS_LOC_LEN_ERR:
+            return "LOC_LEN_ERR";
+        case DINGO_WCS_LOC_QP_OP_ERR:
+            return "LOC_QP_OP_ERR";
+        case DINGO_WCS_LOC_PROT_ERR:
+            return "LOC_PROT_ERR";
+        case DINGO_WCS_WR_FLUSH_ERR:
+            return "WR_FLUSH_ERR";
+        case DINGO_WCS_MW_BIND_ERR:
+            return "MW_BIND_ERR";
+        case DINGO_WCS_BAD_RESP_ERR:
+            return "BAD_RESP_ERR";
+        case DINGO_WCS_LOC_ACCESS_ERR:
+            return "LOC_ACCESS_ERR";
+        case DINGO_WCS_REM_INV_REQ_ERR:
+            return "REM_INV_REQ_ERR";
+        case DINGO_WCS_REM_ACCESS_ERR:
+            return "REM_ACCESS_ERR";
+        case DINGO_WCS_REM_OP_ERR:
+            return "REM_OP_ERR";
+        case DINGO_WCS_RETRY_EXC_ERR:
+            return "RETRY_EXC_ERR";
+        case DINGO_WCS_RNR_RETRY_EXC_ERR:
+            return "RNR_RETRY_EXC_ERR";
+        case DINGO_WCS_REM_ABORT_ERR:
+            return "REM_ABORT_ERR";
+        case DINGO_WCS_FATAL_ERR:
+            return "FATAL_ERR";
+        case DINGO_WCS_GENERAL_ERR:
+            return "GENERAL_ERR";
+        default:
+            return "unknown status";
     }
 }
 

@@ -36,7 +36,9 @@ struct AdminResult {
     [[nodiscard]] bool ok() const noexcept { return status == DINGO_ST_OK; }
 };
 
-inline AdminResult refuse(std::uint32_t status) { return AdminResult{status, 0, {}}; }
+inline AdminResult refuse(std::uint32_t status) {
+    return AdminResult{status, 0, {}};
+}
 inline AdminResult bad_field(std::size_t offset) {
     return AdminResult{DINGO_ST_BAD_FIELD, static_cast<std::uint32_t>(offset), {}};
 }

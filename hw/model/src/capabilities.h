@@ -21,15 +21,15 @@ inline constexpr std::uint32_t kDoorbellPages = 1024;
 inline constexpr std::uint32_t kVectors = DINGO_MSIX_MAX;
 inline constexpr std::uint32_t kMaxEq = 128;
 inline constexpr std::uint32_t kMaxPd = 65536;
-inline constexpr std::uint32_t kEthRings = 4;          ///< of each kind
-inline constexpr std::uint32_t kMaxRdAtomic = 16;      ///< requester and responder
-inline constexpr std::uint32_t kMaxFrwrPages = 512;    ///< pages in a REG_MR
-inline constexpr std::uint8_t kAckDelay = 15;          ///< 4.096 us * 2^15
+inline constexpr std::uint32_t kEthRings = 4;        ///< of each kind
+inline constexpr std::uint32_t kMaxRdAtomic = 16;    ///< requester and responder
+inline constexpr std::uint32_t kMaxFrwrPages = 512;  ///< pages in a REG_MR
+inline constexpr std::uint8_t kAckDelay = 15;        ///< 4.096 us * 2^15
 inline constexpr std::uint64_t kMaxMrSize = 1ull << 48;
 inline constexpr unsigned kMinPageShift = 12;
 inline constexpr unsigned kMaxPageShift = 30;
-inline constexpr std::uint32_t kFirstQpIndex = 2;      ///< 0 is never used, 1 is the GSI QP
-inline constexpr std::uint32_t kBuild = 0x000100;      ///< major << 16 | minor << 8 | patch
+inline constexpr std::uint32_t kFirstQpIndex = 2;  ///< 0 is never used, 1 is the GSI QP
+inline constexpr std::uint32_t kBuild = 0x000100;  ///< major << 16 | minor << 8 | patch
 
 /// Number spaces are 24 bits in doorbells and 16 bits in QPNs and keys, whatever the config says.
 inline std::uint32_t max_qp(const EngineConfig& config) {

@@ -132,6 +132,8 @@ std::unique_ptr<Engine> make_model(const EngineConfig& config, HostPort& host, W
     return std::make_unique<Card>(config, host, wire);
 }
 
-void register_model_engine() { register_engine("model", make_model); }
+void register_model_engine() {
+    register_engine("model", make_model);
+}
 
 }  // namespace dingo::model

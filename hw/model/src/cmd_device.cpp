@@ -42,7 +42,9 @@ dingo_limits limits_of(const EngineConfig& config) {
 
 }  // namespace
 
-AdminResult nop(CardState&, const AdminCommand&) { return {}; }
+AdminResult nop(CardState&, const AdminCommand&) {
+    return {};
+}
 
 AdminResult query_device(CardState& card, const AdminCommand& command) {
     using Command = dingo_cmd_query_device;

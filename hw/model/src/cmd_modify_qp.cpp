@@ -9,7 +9,9 @@ namespace {
 
 using Command = dingo_cmd_modify_qp;
 
-constexpr std::size_t attr_offset(std::size_t offset) { return offsetof(Command, attr) + offset; }
+constexpr std::size_t attr_offset(std::size_t offset) {
+    return offsetof(Command, attr) + offset;
+}
 
 /// What a given mask bit says about the values; fields without a bit are ignored.
 void check_values(FieldCheck& check, const CardState& card, const Command& cmd) {
@@ -129,8 +131,7 @@ AdminResult modify_qp(CardState& card, const AdminCommand& command) {
         return refuse(DINGO_ST_BAD_STATE);
     }
     const std::uint32_t given = cmd.mask & ~static_cast<std::uint32_t>(DINGO_QPM_STATE);
-    check
-        .require((given & transition->required) == transition->required, offsetof(Command, mask))
+    check.require((given & transition->required) == transition->required, offsetof(Command, mask))
         .flags(given, transition->required | transition->optional, offsetof(Command, mask));
     check_values(check, card, cmd);
     if (check.failed()) {

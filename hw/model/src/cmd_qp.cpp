@@ -35,8 +35,7 @@ void check_receive_side(FieldCheck& check, const Create& cmd) {
         return;
     }
     check.require(cmd.log_rq <= DINGO_MAX_LOG_RQ, offsetof(Create, log_rq))
-        .require(cmd.log_rq_stride >= 5 && cmd.log_rq_stride <= 8,
-                 offsetof(Create, log_rq_stride));
+        .require(cmd.log_rq_stride >= 5 && cmd.log_rq_stride <= 8, offsetof(Create, log_rq_stride));
     if (!check.failed()) {
         check.ring(cmd.rq, 1ull << (cmd.log_rq + cmd.log_rq_stride), offsetof(Create, rq));
     }
@@ -79,14 +78,13 @@ AdminResult create_qp(CardState& card, const AdminCommand& command) {
         return refuse(DINGO_ST_BAD_ID);
     }
     auto qp = std::make_unique<Qp>();
-    const auto sq =
-        qp->sq.attach(card.card, cmd.sq, std::uint64_t{DINGO_SQ_BLOCK} << cmd.log_sq);
+    const auto sq = qp->sq.attach(card.card, cmd.sq, std::uint64_t{DINGO_SQ_BLOCK} << cmd.log_sq);
     if (sq != RingMemory::Result::kOk) {
         return from_attach(sq, offsetof(Create, sq));
     }
     if (srq == nullptr) {
-        const auto rq = qp->rq.memory.attach(card.card, cmd.rq,
-                                             1ull << (cmd.log_rq + cmd.log_rq_stride));
+        const auto rq =
+            qp->rq.memory.attach(card.card, cmd.rq, 1ull << (cmd.log_rq + cmd.log_rq_stride));
         if (rq != RingMemory::Result::kOk) {
             return from_attach(rq, offsetof(Create, rq));
         }

@@ -59,7 +59,8 @@ void CompletionQueue::doorbell(CardContext& card, std::uint32_t word0, std::uint
     if (static_cast<std::int32_t>(last_solicited_ - consumer) < 0) {
         last_solicited_ = consumer;  // keeps the distance inside the half range
     }
-    const auto arm_sn = static_cast<std::uint8_t>(DINGO_GET(DINGO_DOORBELL_WORD0_ARM_SN_MASK, word0));
+    const auto arm_sn =
+        static_cast<std::uint8_t>(DINGO_GET(DINGO_DOORBELL_WORD0_ARM_SN_MASK, word0));
     if (arm_sn == arm_sn_) {
         return;
     }

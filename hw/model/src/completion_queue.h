@@ -13,9 +13,9 @@ class CompletionQueue {
   public:
     std::uint32_t cqn = 0;
     std::uint32_t db_page = 0;
-    EventQueue* events = nullptr;         ///< completion events
-    const AsyncEvents* async = nullptr;   ///< CQ_ERR
-    std::uint32_t users = 0;              ///< QPs and Ethernet rings that complete here
+    EventQueue* events = nullptr;        ///< completion events
+    const AsyncEvents* async = nullptr;  ///< CQ_ERR
+    std::uint32_t users = 0;             ///< QPs and Ethernet rings that complete here
 
     /// Starts with a new, empty ring (CREATE_CQ, RESIZE_CQ). On failure nothing has changed.
     RingMemory::Result attach(CardContext& card, const dingo_mem& mem, unsigned log_size);

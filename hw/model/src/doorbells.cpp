@@ -30,8 +30,8 @@ void Card::doorbell(std::uint32_t page, std::uint32_t word0, std::uint32_t index
 bool Card::ring(std::uint32_t page, std::uint32_t word0, std::uint32_t index) {
     const std::uint32_t type = DINGO_GET(DINGO_DOORBELL_WORD0_TYPE_MASK, word0);
     const std::uint32_t object = DINGO_GET(DINGO_DOORBELL_WORD0_OBJECT_MASK, word0);
-    const std::uint32_t known = DINGO_DOORBELL_WORD0_TYPE_MASK |
-                                DINGO_DOORBELL_WORD0_OBJECT_MASK | extra_bits(type);
+    const std::uint32_t known =
+        DINGO_DOORBELL_WORD0_TYPE_MASK | DINGO_DOORBELL_WORD0_OBJECT_MASK | extra_bits(type);
     if ((word0 & ~known) != 0) {
         return false;
     }

@@ -34,9 +34,7 @@ class EventQueue {
         std::uint8_t kind;
         std::uint32_t id;
         std::uint32_t data;
-        [[nodiscard]] std::uint64_t name() const noexcept {
-            return std::uint64_t{kind} << 32 | id;
-        }
+        [[nodiscard]] std::uint64_t name() const noexcept { return std::uint64_t{kind} << 32 | id; }
     };
     [[nodiscard]] bool full() const noexcept { return producer_ - consumer_ == 1u << log_size_; }
     void write(CardContext& card, const Event& event);
@@ -57,7 +55,8 @@ class EventQueue {
 struct AsyncEvents {
     EventQueue* queue = nullptr;
 
-    void post(CardContext& card, std::uint8_t kind, std::uint32_t id, std::uint32_t data = 0) const {
+    void post(CardContext& card, std::uint8_t kind, std::uint32_t id,
+              std::uint32_t data = 0) const {
         if (queue != nullptr) {
             queue->post(card, kind, id, data);
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Memory regions and windows: key checks in the order of reliability.md section 1, and access through
-// the page list. Nothing here reaches host memory outside the region.
+// Memory regions and windows: key checks in the order of reliability.md section 1, and access
+// through the page list. Nothing here reaches host memory outside the region.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace dingo::model {
 
 struct Qp;
 
-/// Verdict of a key check; kOk and kPaused are no errors. The values are the contract's vendor errors.
+/// Verdict of a key check; kOk and kPaused are no errors. The values are the contract's vendor
+/// errors.
 enum class KeyVerdict : std::uint8_t {
     kOk = DINGO_VERR_NONE,
     kNoKey = DINGO_VERR_KEY,
@@ -49,7 +50,8 @@ class MemoryTable {
     KeyVerdict check(const Qp& qp, std::uint32_t pdn, std::uint32_t key, std::uint64_t address,
                      std::uint64_t length, std::uint32_t access, MemoryRange& range);
 
-    /// Copies between a granted range and `data`, starting `at` bytes into the range. False = bus error.
+    /// Copies between a granted range and `data`, starting `at` bytes into the range. False = bus
+    /// error.
     bool read(const MemoryRange& range, std::uint64_t at, std::span<std::byte> data);
     bool write(const MemoryRange& range, std::uint64_t at, std::span<const std::byte> data);
 

@@ -30,7 +30,11 @@ class MemoryRegion {
         kMw1 = DINGO_MRT_MW1,
         kMw2 = DINGO_MRT_MW2,
     };
-    enum class State : std::uint8_t { kValid, kFree /* FRWR invalidated, window unbound */, kPaused };
+    enum class State : std::uint8_t {
+        kValid,
+        kFree /* FRWR invalidated, window unbound */,
+        kPaused
+    };
 
     std::uint32_t key = 0;
     std::uint32_t pdn = 0;
@@ -84,7 +88,8 @@ struct MemoryTable::Impl {
 
     CardContext& card;
     std::vector<std::unique_ptr<MemoryRegion>> regions;  // by index, grown on use
-    std::unordered_map<std::uint32_t, std::unordered_set<MemoryRegion*>> bound_windows;  // type 2, by QPN
+    std::unordered_map<std::uint32_t, std::unordered_set<MemoryRegion*>>
+        bound_windows;  // type 2, by QPN
 };
 
 /// Whether these rights may be given to a region: remote write and atomics need local write (as

@@ -123,8 +123,8 @@ KeyVerdict MemoryTable::fast_register(const Qp& qp, const dingo_wqe_reg& request
     mem.offset = request.offset;
     mem.levels = 1;
     mem.page_shift = request.page_shift;
-    if (request.length == 0 || request.length > kMaxMrSize ||
-        request.length - 1 > ~request.iova || bad_mem_field(mem, request.length, 8)) {
+    if (request.length == 0 || request.length > kMaxMrSize || request.length - 1 > ~request.iova ||
+        bad_mem_field(mem, request.length, 8)) {
         return KeyVerdict::kBounds;
     }
     if (((request.offset + request.length - 1) >> request.page_shift) + 1 > region->frwr_pages) {

@@ -24,7 +24,9 @@ constexpr std::uint64_t mac_number(const std::uint8_t* octets) noexcept {
     return number;
 }
 inline constexpr std::uint64_t kBroadcastMac = 0xffffffffffff;
-constexpr bool is_multicast(std::uint64_t mac) noexcept { return (mac >> 40 & 1) != 0; }
+constexpr bool is_multicast(std::uint64_t mac) noexcept {
+    return (mac >> 40 & 1) != 0;
+}
 
 struct GidEntry {
     bool valid = false;
@@ -48,7 +50,8 @@ struct Port {
     bool all_multicast = false;
     std::uint32_t mtu = 1500;
     std::vector<GidEntry> gids = std::vector<GidEntry>(kGidEntries);
-    std::uint32_t gid_generation = 0;  ///< raised by every SET_GID: cached header templates are stale
+    std::uint32_t gid_generation =
+        0;  ///< raised by every SET_GID: cached header templates are stale
     std::array<MacEntry, DINGO_MAC_TABLE> macs{};
 
     [[nodiscard]] bool up() const noexcept { return cable && enabled; }

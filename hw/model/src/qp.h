@@ -14,11 +14,21 @@
 
 namespace dingo::model {
 
-enum class QpType : std::uint8_t { kRc = DINGO_QPT_RC, kUc = DINGO_QPT_UC, kUd = DINGO_QPT_UD, kGsi = DINGO_QPT_GSI };
+enum class QpType : std::uint8_t {
+    kRc = DINGO_QPT_RC,
+    kUc = DINGO_QPT_UC,
+    kUd = DINGO_QPT_UD,
+    kGsi = DINGO_QPT_GSI
+};
 
 enum class QpState : std::uint8_t {
-    kReset = DINGO_QPS_RESET, kInit = DINGO_QPS_INIT, kRtr = DINGO_QPS_RTR, kRts = DINGO_QPS_RTS,
-    kSqd = DINGO_QPS_SQD, kSqe = DINGO_QPS_SQE, kErr = DINGO_QPS_ERR,
+    kReset = DINGO_QPS_RESET,
+    kInit = DINGO_QPS_INIT,
+    kRtr = DINGO_QPS_RTR,
+    kRts = DINGO_QPS_RTS,
+    kSqd = DINGO_QPS_SQD,
+    kSqe = DINGO_QPS_SQE,
+    kErr = DINGO_QPS_ERR,
 };
 
 struct TransportState;  // requester and responder of one QP: transport/transport_state.h

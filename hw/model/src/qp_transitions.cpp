@@ -6,8 +6,8 @@ namespace {
 
 using enum QpState;
 
-constexpr std::uint32_t kRcTimers = DINGO_QPM_TIMEOUT | DINGO_QPM_RETRY_CNT | DINGO_QPM_RNR_RETRY |
-                                    DINGO_QPM_MAX_RD_ATOMIC;
+constexpr std::uint32_t kRcTimers =
+    DINGO_QPM_TIMEOUT | DINGO_QPM_RETRY_CNT | DINGO_QPM_RNR_RETRY | DINGO_QPM_MAX_RD_ATOMIC;
 constexpr std::uint32_t kPath =
     DINGO_QPM_AV | DINGO_QPM_PATH_MTU | DINGO_QPM_DEST_QPN | DINGO_QPM_RQ_PSN;
 
@@ -36,10 +36,9 @@ std::optional<QpTransition> connected(bool rc, QpState from, QpState to) {
         case pair(kRts, kSqd):
             return QpTransition{0, DINGO_QPM_EN_SQD_ASYNC_NOTIFY};
         case pair(kSqd, kSqd):
-            return QpTransition{0, DINGO_QPM_AV | DINGO_QPM_ACCESS | DINGO_QPM_PKEY_INDEX |
-                                       (rc ? rnr | kRcTimers | DINGO_QPM_PORT |
-                                                 DINGO_QPM_MAX_DEST_RD_ATOMIC
-                                           : 0)};
+            return QpTransition{
+                0, DINGO_QPM_AV | DINGO_QPM_ACCESS | DINGO_QPM_PKEY_INDEX |
+                       (rc ? rnr | kRcTimers | DINGO_QPM_PORT | DINGO_QPM_MAX_DEST_RD_ATOMIC : 0)};
         case pair(kSqe, kRts):
             if (rc) {
                 return std::nullopt;  // an RC QP never stops in SQE

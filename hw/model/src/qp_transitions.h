@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Which MODIFY_QP is allowed: the same table as ib_modify_qp_is_ok() of the kernel's ib_core, without
-// alternate paths and path migration, which the contract does not have.
+// Which MODIFY_QP is allowed: the same table as ib_modify_qp_is_ok() of the kernel's ib_core,
+// without alternate paths and path migration, which the contract does not have.
 #pragma once
 
 #include <cstdint>

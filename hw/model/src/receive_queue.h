@@ -32,7 +32,8 @@ class ReceiveRing {
     /// Doorbell. False, with nothing changed: more than the ring holds, or backwards.
     bool ring(std::uint32_t new_producer) noexcept;
 
-    /// Takes the next entry. On kBad and kBusError the entry is consumed and `wqe.tag` is valid as far as it could be read.
+    /// Takes the next entry. On kBad and kBusError the entry is consumed and `wqe.tag` is valid as
+    /// far as it could be read.
     Fetch fetch(CardContext& card, ReceiveWqe& wqe);
 };
 

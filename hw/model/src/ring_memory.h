@@ -39,7 +39,8 @@ class RingMemory {
     /// kBadField: offset, levels, page_shift or alignment against the contract.
     Result attach(CardContext& card, const dingo_mem& mem, std::uint64_t bytes);
 
-    /// Copies between a ring offset and `data`; may cross pages, not the ring's end. False = bus error.
+    /// Copies between a ring offset and `data`; may cross pages, not the ring's end. False = bus
+    /// error.
     bool read(CardContext& card, std::uint64_t offset, std::span<std::byte> data) const;
     bool write(CardContext& card, std::uint64_t offset, std::span<const std::byte> data) const;
 

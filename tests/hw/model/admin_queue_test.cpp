@@ -21,8 +21,7 @@ TEST(AdminQueue, PhaseAlternatesOverManyPasses) {
     card.driver.start_admin(1);  // two entries: wraps at once
     for (std::uint16_t i = 0; i < 1000; ++i) {
         const auto header = nop(i);
-        const auto completion =
-            card.driver.execute_raw(std::as_bytes(std::span(&header, 1)));
+        const auto completion = card.driver.execute_raw(std::as_bytes(std::span(&header, 1)));
         ASSERT_EQ(completion.cmd_id, i);
         ASSERT_EQ(completion.opcode, DINGO_OP_NOP);
         ASSERT_EQ(completion.status, DINGO_ST_OK + 0u);

@@ -211,9 +211,9 @@ TEST_F(BadFields, CreateMr) {
     cmd.iova = cmd.mem.addr;
     cmd.length = 8192;
     expect_bad(DINGO_OP_CREATE_MR, cmd, 12, 4, d.query_limits().max_pd);
-    expect_bad(DINGO_OP_CREATE_MR, cmd, 16, 4, 0x20);                      // ZERO_BASED
-    expect_bad(DINGO_OP_CREATE_MR, cmd, 16, 4, 0x40);                      // unknown
-    expect_bad(DINGO_OP_CREATE_MR, cmd, 16, 4, DINGO_ACC_REMOTE_WRITE);    // without local write
+    expect_bad(DINGO_OP_CREATE_MR, cmd, 16, 4, 0x20);                    // ZERO_BASED
+    expect_bad(DINGO_OP_CREATE_MR, cmd, 16, 4, 0x40);                    // unknown
+    expect_bad(DINGO_OP_CREATE_MR, cmd, 16, 4, DINGO_ACC_REMOTE_WRITE);  // without local write
     expect_bad(DINGO_OP_CREATE_MR, cmd, 16, 4, DINGO_ACC_REMOTE_ATOMIC);
     expect_bad(DINGO_OP_CREATE_MR, cmd, 20, 1, 5);
     expect_reserved(DINGO_OP_CREATE_MR, cmd, 21, 3);
@@ -441,8 +441,8 @@ TEST_F(BadFields, ObjectsInUseAreBusyUntilTheLastUserIsGone) {
     EXPECT_EQ(d.destroy(DINGO_OP_DESTROY_QP, qp.qpn).status, DINGO_ST_OK + 0u);
     EXPECT_EQ(d.destroy(DINGO_OP_DESTROY_SRQ, srq.srqn).status, DINGO_ST_OK + 0u);
     EXPECT_EQ(d.destroy(DINGO_OP_DESTROY_CQ, other.cqn).status, DINGO_ST_BUSY + 0u);
-    EXPECT_EQ(d.destroy(DINGO_OP_DESTROY_ETH,
-                        std::uint32_t{eth.kind} << 24 | eth.number).status, DINGO_ST_OK + 0u);
+    EXPECT_EQ(d.destroy(DINGO_OP_DESTROY_ETH, std::uint32_t{eth.kind} << 24 | eth.number).status,
+              DINGO_ST_OK + 0u);
     EXPECT_EQ(d.destroy(DINGO_OP_DESTROY_CQ, other.cqn).status, DINGO_ST_OK + 0u);
     EXPECT_EQ(d.destroy(DINGO_OP_DESTROY_CQ, cq.cqn).status, DINGO_ST_OK + 0u);
     EXPECT_EQ(d.destroy(DINGO_OP_DESTROY_EQ, 1).status, DINGO_ST_OK + 0u);

@@ -349,10 +349,10 @@ TEST_F(EthernetTest, MacOfAValidGidIsARoceAddressOnly) {
 
 TEST_F(EthernetTest, DoorbellsOfOtherPagesOrBeyondTheRingAreDropped) {
     const std::uint32_t word0 = DINGO_PREP(DINGO_DOORBELL_WORD0_TYPE_MASK, DINGO_DB_ETH_TX);
-    d.doorbell(1, word0, 1);           // not the kernel's page
-    d.doorbell(0, word0, 65);          // 64 entries
-    d.doorbell(0, word0 | 3, 1);       // no such ring
-    d.doorbell(0, word0 | 1 << 30, 1); // a bit that this type does not have
+    d.doorbell(1, word0, 1);            // not the kernel's page
+    d.doorbell(0, word0, 65);           // 64 entries
+    d.doorbell(0, word0 | 3, 1);        // no such ring
+    d.doorbell(0, word0 | 1 << 30, 1);  // a bit that this type does not have
     EXPECT_EQ(stat(DINGO_CARD_DB_DROPPED), 4u);
     d.post_eth(tx, put(frame_to(kPeer, 64)), 64, kEop);
     d.post_eth(tx, put(frame_to(kPeer, 64)), 64, kEop);

@@ -4,12 +4,19 @@
 // rest. The sanitizers are the judges.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <random>
 
 #include "two_cards.h"
 
 namespace dingo::test {
 namespace {
+
+/// DINGO_TEST_EFFORT multiplies the rounds: 9 gives 10^6 commands and register accesses each.
+int rounds(int base) {
+    const char* effort = std::getenv("DINGO_TEST_EFFORT");
+    return base * (effort == nullptr ? 1 : std::max(1, std::atoi(effort)));
+}
 
 /// Random numbers that like the edges.
 class Chaos {
@@ -18,13 +25,20 @@ class Chaos {
     std::uint64_t operator()() {
         const std::uint64_t r = random_();
         switch (random_() % 8) {
-            case 0: return 0;
-            case 1: return ~std::uint64_t{0};
-            case 2: return 1ull << r % 64;
-            case 3: return (1ull << r % 64) - 1;
-            case 4: return r % 16;
-            case 5: return r % 4096;
-            default: return r;
+            case 0:
+                return 0;
+            case 1:
+                return ~std::uint64_t{0};
+            case 2:
+                return 1ull << r % 64;
+            case 3:
+                return (1ull << r % 64) - 1;
+            case 4:
+                return r % 16;
+            case 5:
+                return r % 4096;
+            default:
+                return r;
         }
     }
     std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
@@ -79,7 +93,7 @@ class Hostile : public testing::TestWithParam<std::uint64_t> {
 };
 
 TEST_P(Hostile, RandomAdminCommands) {
-    for (int i = 0; i < 40'000; ++i) {
+    for (int i = 0; i < rounds(40'000); ++i) {
         d.submit_raw(command());
         d.ring_admin();
         card.engine->run(card.now, 64);
@@ -93,11 +107,13 @@ TEST_P(Hostile, RandomAdminCommands) {
 }
 
 TEST_P(Hostile, RandomRegisterAccess) {
-    for (int i = 0; i < 40'000; ++i) {
+    for (int i = 0; i < rounds(40'000); ++i) {
         const unsigned size = 1u << chaos.below(4);
         const Bar bars[] = {Bar::kRegisters, Bar::kRegisters, Bar::kDoorbells, Bar::kMemory};
         const Bar bar = bars[chaos.below(4)];
-        const std::uint64_t range = chaos.below(4) == 0 ? ~0ull : bar == Bar::kRegisters ? 0x80 : 1 << 22;
+        const std::uint64_t range = chaos.below(4) == 0      ? ~0ull
+                                    : bar == Bar::kRegisters ? 0x80
+                                                             : 1 << 22;
         const std::uint64_t offset = chaos.below(range) / size * size;
         if (chaos.below(3) == 0) {
             card.engine->mmio_read(bar, offset, size);
@@ -136,7 +152,7 @@ TEST_P(Hostile, RandomDoorbellsOnLiveObjectsWithGarbageInTheirRings) {
             card.host.store(ring + at, chaos());
         }
     };
-    for (int round = 0; round < 300; ++round) {
+    for (int round = 0; round < rounds(300); ++round) {
         for (const TestQp& qp : qps) {
             garbage(qp.sq, 64u << qp.log_sq);
             for (int block = 0; block < 16; ++block) {  // opcode and size that could be right
@@ -186,15 +202,15 @@ TEST_P(Hostile, RandomFrames) {
         d.post_eth(rx, memory, 2048);
     }
     FrameBytes frame;
-    for (int i = 0; i < 30'000; ++i) {
+    for (int i = 0; i < rounds(30'000); ++i) {
         frame.resize(chaos.below(300));
         for (auto& b : frame) {
             b = static_cast<std::byte>(chaos());
         }
-        const std::uint8_t headers[] = {0x02, 0x44, 0x49, 0,    0,    1,    2,    2,    2,  2, 2,
-                                        2,    0x08, 0x00, 0x45, 0x00, 0x00, 0x80, 0x00, 0,  0, 0,
-                                        64,   17,   0,    0,    10,   77,   0,    2,    10, 77, 0,
-                                        1,    0xc0, 0x00, 0x12, 0xb7};
+        const std::uint8_t headers[] = {0x02, 0x44, 0x49, 0,    0,    1,    2,    2,    2,    2,
+                                        2,    2,    0x08, 0x00, 0x45, 0x00, 0x00, 0x80, 0x00, 0,
+                                        0,    0,    64,   17,   0,    0,    10,   77,   0,    2,
+                                        10,   77,   0,    1,    0xc0, 0x00, 0x12, 0xb7};
         for (std::size_t b = 0; b < std::min(frame.size(), sizeof headers); ++b) {
             if (chaos.below(40) != 0) {
                 frame[b] = static_cast<std::byte>(headers[b]);
@@ -276,7 +292,8 @@ TEST(Bounds, AllQueuePairsCompletionQueuesAndRegionsCanExist) {
     }
     for (std::uint32_t i = 0; i < limits.max_mr; ++i) {
         ASSERT_EQ(d.destroy(DINGO_OP_DESTROY_MR, i << DINGO_MR_INDEX_SHIFT | 7).status,
-                  DINGO_ST_OK + 0u) << i;
+                  DINGO_ST_OK + 0u)
+            << i;
     }
 }
 

@@ -181,12 +181,13 @@ TEST_P(PageListTest, EveryPieceLandsOnItsPage) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Layouts, PageListTest,
-    testing::Values(Layout{1, 12, 0, 1}, Layout{1, 12, 4095, 2}, Layout{1, 12, 100, 65},
-                    Layout{1, 12, 0, 600}, Layout{1, 16, 777, 5}, Layout{1, 21, 4096, 2},
-                    Layout{2, 12, 0, 1}, Layout{2, 12, 9, 512}, Layout{2, 12, 1, 513},
-                    Layout{2, 12, 3000, 1100}, Layout{2, 16, 5, 70}));
+INSTANTIATE_TEST_SUITE_P(Layouts, PageListTest,
+                         testing::Values(Layout{1, 12, 0, 1}, Layout{1, 12, 4095, 2},
+                                         Layout{1, 12, 100, 65}, Layout{1, 12, 0, 600},
+                                         Layout{1, 16, 777, 5}, Layout{1, 21, 4096, 2},
+                                         Layout{2, 12, 0, 1}, Layout{2, 12, 9, 512},
+                                         Layout{2, 12, 1, 513}, Layout{2, 12, 3000, 1100},
+                                         Layout{2, 16, 5, 70}));
 
 TEST_F(MemoryTableTest, ListIsReadInBlocksAndRemembered) {
     OneCard unused;

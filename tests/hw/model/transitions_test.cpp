@@ -11,11 +11,23 @@
 namespace dingo::test {
 namespace {
 
-constexpr std::uint32_t kEveryBit[] = {
-    DINGO_QPM_CUR_STATE, DINGO_QPM_EN_SQD_ASYNC_NOTIFY, DINGO_QPM_ACCESS, DINGO_QPM_PKEY_INDEX,
-    DINGO_QPM_PORT, DINGO_QPM_QKEY, DINGO_QPM_AV, DINGO_QPM_PATH_MTU, DINGO_QPM_TIMEOUT,
-    DINGO_QPM_RETRY_CNT, DINGO_QPM_RNR_RETRY, DINGO_QPM_RQ_PSN, DINGO_QPM_MAX_RD_ATOMIC,
-    DINGO_QPM_MIN_RNR_TIMER, DINGO_QPM_SQ_PSN, DINGO_QPM_MAX_DEST_RD_ATOMIC, DINGO_QPM_DEST_QPN};
+constexpr std::uint32_t kEveryBit[] = {DINGO_QPM_CUR_STATE,
+                                       DINGO_QPM_EN_SQD_ASYNC_NOTIFY,
+                                       DINGO_QPM_ACCESS,
+                                       DINGO_QPM_PKEY_INDEX,
+                                       DINGO_QPM_PORT,
+                                       DINGO_QPM_QKEY,
+                                       DINGO_QPM_AV,
+                                       DINGO_QPM_PATH_MTU,
+                                       DINGO_QPM_TIMEOUT,
+                                       DINGO_QPM_RETRY_CNT,
+                                       DINGO_QPM_RNR_RETRY,
+                                       DINGO_QPM_RQ_PSN,
+                                       DINGO_QPM_MAX_RD_ATOMIC,
+                                       DINGO_QPM_MIN_RNR_TIMER,
+                                       DINGO_QPM_SQ_PSN,
+                                       DINGO_QPM_MAX_DEST_RD_ATOMIC,
+                                       DINGO_QPM_DEST_QPN};
 
 struct Rule {
     std::uint32_t required;
@@ -208,8 +220,8 @@ TEST_P(Transitions, CurStateMustBeTheStateThatItIs) {
     const std::uint32_t mask = DINGO_QPM_STATE | DINGO_QPM_CUR_STATE;
     expect_refused(*qp, good(*qp, mask, DINGO_QPS_SQD, DINGO_QPS_RTS), DINGO_ST_BAD_STATE);
     expect_refused(*qp, good(*qp, mask, DINGO_QPS_INIT, DINGO_QPS_RTS), DINGO_ST_BAD_FIELD, 16);
-    EXPECT_EQ(d().execute(DINGO_OP_MODIFY_QP,
-                          good(*qp, mask, DINGO_QPS_RTS, DINGO_QPS_RTS)).status, DINGO_ST_OK + 0u);
+    EXPECT_EQ(d().execute(DINGO_OP_MODIFY_QP, good(*qp, mask, DINGO_QPS_RTS, DINGO_QPS_RTS)).status,
+              DINGO_ST_OK + 0u);
 }
 
 TEST_P(Transitions, ResetForgetsAllAttributes) {
@@ -235,9 +247,9 @@ class ModifyValues : public Transitions {};
 TEST_P(ModifyValues, EachWrongValueIsNamedAndChangesNothing) {
     auto init = qp_in(DINGO_QPS_INIT);
     const Table table = expected_table(DINGO_QPT_RC);
-    const std::uint32_t to_rtr =
-        DINGO_QPM_STATE | table.at({DINGO_QPS_INIT, DINGO_QPS_RTR}).required | DINGO_QPM_ACCESS |
-        DINGO_QPM_PKEY_INDEX;
+    const std::uint32_t to_rtr = DINGO_QPM_STATE |
+                                 table.at({DINGO_QPS_INIT, DINGO_QPS_RTR}).required |
+                                 DINGO_QPM_ACCESS | DINGO_QPM_PKEY_INDEX;
     const auto bad = [&](const TestQp& qp, std::uint32_t mask, int to, std::size_t offset,
                          std::size_t size, std::uint64_t value,
                          std::optional<std::uint32_t> detail = std::nullopt) {
@@ -258,11 +270,11 @@ TEST_P(ModifyValues, EachWrongValueIsNamedAndChangesNothing) {
     bad(*init, to_rtr, rtr, offsetof(A, min_rnr_timer), 1, 32);
     bad(*init, to_rtr, rtr, offsetof(A, pkey_index), 2, 1);
     bad(*init, to_rtr, rtr, offsetof(A, rsvd0), 1, 1);
-    bad(*init, to_rtr, rtr, offsetof(A, sgid_index), 2, 77);     // not valid
-    bad(*init, to_rtr, rtr, offsetof(A, sgid_index), 2, 9999);   // not there
+    bad(*init, to_rtr, rtr, offsetof(A, sgid_index), 2, 77);    // not valid
+    bad(*init, to_rtr, rtr, offsetof(A, sgid_index), 2, 9999);  // not there
     bad(*init, to_rtr, rtr, offsetof(A, sgid_index), 2, 1,
-        24 + offsetof(A, dgid));  // IPv6 source, IPv4 destination
-    bad(*init, to_rtr, rtr, offsetof(A, dmac), 1, 1);            // a group
+        24 + offsetof(A, dgid));                       // IPv6 source, IPv4 destination
+    bad(*init, to_rtr, rtr, offsetof(A, dmac), 1, 1);  // a group
     bad(*init, to_rtr, rtr, offsetof(A, flow_label), 4, 1u << 20);
     bad(*init, to_rtr, rtr, offsetof(A, udp_sport), 2, 0xBFFF);
     bad(*init, to_rtr, rtr, offsetof(A, sl), 1, 16);
