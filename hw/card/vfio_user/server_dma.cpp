@@ -11,6 +11,9 @@
 namespace dingo::card::vfio_user {
 namespace {
 
+/// DMA requests given up whose replies may still come.
+constexpr std::size_t kMaxAbandoned = 256;
+
 template <typename T>
 void store_release(std::byte* to, const std::byte* from) {
     T value;
@@ -149,6 +152,12 @@ bool Server::call_client(Command command, const DmaAccess& access,
     in_call_ = true;
     bool answered = false;
     while (!answered && !abort_dma_) {
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+            deadline - std::chrono::steady_clock::now());
+        if (left.count() <= 0) {  // also for a client that sends all but this reply
+            fail("no reply to a DMA request");
+            break;
+        }
         const auto read = connection_->read(nested_);
         if (read == Connection::Read::kMessage) {
             answered = nested_.header.id == id && (nested_.header.flags & kTypeMask) == kTypeReply;
@@ -161,18 +170,15 @@ bool Server::call_client(Command command, const DmaAccess& access,
             fail(read == Connection::Read::kMalformed ? "malformed message" : "client is gone");
             break;
         }
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-            deadline - std::chrono::steady_clock::now());
-        if (left.count() <= 0) {
-            fail("no reply to a DMA request");
-            break;
-        }
         pollfd poll{connection_->fd(),
                     static_cast<short>(POLLIN | (connection_->wants_write() ? POLLOUT : 0)), 0};
         ::poll(&poll, 1, static_cast<int>(left.count()));
     }
     in_call_ = false;
     if (!answered) {
+        if (abandoned_.size() >= kMaxAbandoned) {
+            fail("too many DMA requests without reply");
+        }
         abandoned_.push_back(id);
         return false;
     }

@@ -233,6 +233,24 @@ TEST_F(DmaByMessage, NoReplyInTimeClosesTheClientAfterTheEngineIsOut) {
     EXPECT_FALSE(h.server.connected());
 }
 
+TEST_F(DmaByMessage, FloodOfOtherRequestsDoesNotPutTheTimeOff) {
+    thread = std::thread([this] {
+        for (int i = 0; i < 1'000'000; ++i) {
+            Bytes bytes;
+            append(bytes, Header{1, static_cast<std::uint16_t>(Command::kRegionRead), 32,
+                                 kFlagNoReply, 0});
+            append(bytes, RegionAccess{0, VFIO_PCI_CONFIG_REGION_INDEX, 4});
+            if (::send(h.client.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) {
+                return;
+            }
+        }
+    });
+    std::byte b{};
+    EXPECT_FALSE(h.server.dma_read(0, {&b, 1}));
+    h.server.settle();
+    EXPECT_FALSE(h.server.connected());
+}
+
 TEST_F(DmaByMessage, ClientVanishingInsideADmaIsABusErrorAndAReset) {
     client.silent = true;
     client.before_reply = [this](const Answer&) { ::shutdown(h.client.get(), SHUT_RDWR); };
