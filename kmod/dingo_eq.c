@@ -352,14 +352,17 @@ void dingo_cq_del(struct dingo_dev *dev, struct dingo_cq_core *cq)
 {
 	xa_erase(&dev->cqs, cq->cqn);
 	synchronize_irq(dingo_irq(dev, dev->comp_eqs[cq->vector].vector));
-	dingo_async_sync(dev);
+	synchronize_irq(dingo_irq(dev, 0)); /* error() */
 }
 
 /**
  * dingo_async_sync() - wait until running asynchronous events are handled
  * @dev: the card
+ *
+ * Whoever cleared dev->ib or dev->netdev before may free it afterwards.
  */
 void dingo_async_sync(struct dingo_dev *dev)
 {
 	synchronize_irq(dingo_irq(dev, 0));
+	synchronize_rcu(); /* dingo_fail() from other contexts */
 }

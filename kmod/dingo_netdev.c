@@ -320,6 +320,7 @@ void dingo_netdev_link(struct dingo_dev *dev, bool up)
 void dingo_netdev_tick(struct dingo_dev *dev)
 {
 	struct net_device *ndev = READ_ONCE(dev->netdev);
+	u64 stats[DINGO_CARD_COUNTERS];
 	struct dingo_netdev *nd;
 	unsigned int n;
 
@@ -328,7 +329,10 @@ void dingo_netdev_tick(struct dingo_dev *dev)
 	nd = netdev_priv(ndev);
 	/* A lost event must not keep the interface down. */
 	dingo_update_carrier(nd);
-	dingo_cmd_query_card_stats(dev, nd->card_stats, DINGO_CARD_COUNTERS);
+	if (!dingo_cmd_query_card_stats(dev, stats, DINGO_CARD_COUNTERS)) {
+		for (n = 0; n < DINGO_CARD_COUNTERS; n++)
+			WRITE_ONCE(nd->card_stats[n], stats[n]);
+	}
 	/* A ring without buffers has no completions that would refill it. */
 	for (n = 0; n < nd->num_channels; n++) {
 		struct dingo_eth_ring *rx = &nd->channels[n].rx;

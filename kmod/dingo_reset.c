@@ -30,8 +30,10 @@ static void dingo_announce_fatal(struct dingo_dev *dev)
 		.kind = DINGO_EV_DEVICE_FATAL,
 	};
 
+	rcu_read_lock(); /* see dingo_async_sync() */
 	dingo_ib_async_event(dev, &eqe);
 	dingo_netdev_link(dev, false);
+	rcu_read_unlock();
 }
 
 /**
@@ -336,6 +338,8 @@ static pci_ers_result_t dingo_error_detected(struct pci_dev *pdev,
 
 	/* Commands in flight end now, not by their timeouts. */
 	dingo_fail(dev, "PCIe error");
+	/* Recovery is up to dingo_slot_reset(), when the link is back. */
+	cancel_work_sync(&dev->recover_work);
 	mutex_lock(&dev->reset_lock);
 	dingo_down(dev);
 	mutex_unlock(&dev->reset_lock);
