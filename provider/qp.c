@@ -11,6 +11,9 @@
 #include "ring.h"
 #include "wqe.h"
 
+/* log2 of the blocks in a page of ring memory */
+#define DINGO_LOG_PAGE_BLOCKS 6
+
 static int check_attr(struct dingo_context *ctx,
 		      const struct ibv_qp_init_attr_ex *attr)
 {
@@ -62,6 +65,8 @@ static int size_sq(const struct dingo_context *ctx, struct dingo_qp *qp,
 				    max_t(uint32_t, attr->cap.max_send_wr, 1));
 	if (req->log_sq > ctx->log_max_sq)
 		return EINVAL;
+	/* a ring takes a page anyway, and ib_send_lat -e posts one more than it asked for */
+	req->log_sq = max_t(uint8_t, req->log_sq, DINGO_LOG_PAGE_BLOCKS);
 	qp->sq.max_blocks = blocks;
 	/* what fits the blocks anyway is given */
 	qp->sq.max_sge = min_t(uint32_t, DINGO_SQ_MAX_SGE,

@@ -15,19 +15,21 @@ constexpr unsigned kAdminShare = 16;  // commands in one run(): they are rare an
 }  // namespace
 
 Card::Card(const EngineConfig& config, HostPort& host, WirePort& wire)
-    : config_(config), card_{config_, host, wire, 0, {}, {}, 0} {
+    : config_(config), loopback_(wire), card_{config_, host, loopback_, 0, {}, {}, 0} {
     card_.random.seed(config_.seed);
     reset();
     resets_ = 0;  // power on is none
 }
 
 void Card::reset() {
+    loopback_.set_port(nullptr);
     state_.reset();  // first, so that rings give back what they are charged for
     card_.counters.fill(0);
     state_ = std::make_unique<CardState>(card_, static_cast<TransportHost&>(*this));
     state_->port.cable = cable_;
     state_->port.macs[0] = MacEntry{true, config_.mac & kBroadcastMac};
     state_->port.addresses_changed();
+    loopback_.set_port(&state_->port);
     admin_ = AdminQueue{};
     asq_base_ = 0;
     acq_base_ = 0;
@@ -92,7 +94,15 @@ bool Card::run(Nanoseconds now, unsigned budget) {
     budget = budget > commands ? budget - commands : 1;
     more = state_->ethernet.run(std::max(budget / 4, 1u)) || more;
     more = state_->transport.run(std::max(budget - budget / 4, 1u)) || more;
+    more = run_loopback(budget) || more;
     return more;
+}
+
+bool Card::run_loopback(unsigned budget) {
+    while (!loopback_.empty() && budget-- > 0) {
+        receive(loopback_.take());
+    }
+    return !loopback_.empty();
 }
 
 Nanoseconds Card::next_deadline() const {

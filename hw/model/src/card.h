@@ -9,6 +9,7 @@
 #include "card_context.h"
 #include "card_state.h"
 #include "dingo/engine.h"
+#include "loopback.h"
 
 namespace dingo::model {
 
@@ -47,7 +48,10 @@ class Card final : public Engine, private TransportHost {
     bool run_admin(unsigned budget, unsigned& done);
     void fail(std::uint32_t reason);
 
+    bool run_loopback(unsigned budget);
+
     const EngineConfig config_;
+    Loopback loopback_;
     CardContext card_;
     std::unique_ptr<CardState> state_;
     AdminQueue admin_;
