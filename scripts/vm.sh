@@ -46,7 +46,7 @@ options:
   --rxe                 both: rxe against rxe, no card
   --mtu N|default       MTU of the network interfaces (default 9000)
   --accel kvm|tcg|auto  (default auto: KVM where it works)
-  --cpus N              processors of a guest (default 2)
+  --cpus N              processors of a guest (default: half of this machine's, at most 2)
   --memory MIB          memory of a guest (default 1024)
   --card PATH           the dingo-card program (default: built from this tree)
   --card-args "ARGS"    more arguments for dingo-card, for example "--engine model"
@@ -75,7 +75,7 @@ examples:
 EOF
 }
 
-kernel=6.12 packages='' accel=auto cpus=2 memory=1024 mtu=9000 kind_A=card kind_B=card
+kernel=6.12 packages='' accel=auto cpus='' memory=1024 mtu=9000 kind_A=card kind_B=card
 card='' card_args='' faults_A='' faults_B='' pcap='' log_level='' boot_timeout=180 parent=''
 preload='' ko='' provider='' overlay='' name='' dmesg_prefix='' keep='' shell_mode=''
 timeout=300 linger=10 kill_server='' out_dir='' tty='' use_stdin='' warnings_only='' all=''
@@ -136,6 +136,8 @@ parse() {
 # Numbers come from the user and go into arithmetic and command lines.
 check_options() {
     local v
+    # More guest processors than real ones only take turns: two cards and two guests share them.
+    [ -n "$cpus" ] || cpus=$(($(nproc) >= 4 ? 2 : 1))
     for v in timeout linger cpus memory; do
         [[ ${!v} =~ ^[0-9]+$ ]] || die "--$v takes a number, not '${!v}'"
     done

@@ -2,13 +2,8 @@
 # What this tree puts into a session: the card program, the kernel module, the provider.
 # Sourced after common.sh and kernel.sh.
 
-# Debian packages that building everything but the kernel module takes.
-dingo_build_packages=(
-    build-essential cmake ninja-build pkg-config python3 xz-utils
-    libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libisal-dev zlib1g-dev libpcap-dev
-    libtomlplusplus-dev libnl-3-dev libnl-route-3-dev libudev-dev libibverbs-dev
-    libgtest-dev libbenchmark-dev
-)
+# shellcheck source=scripts/lib/build.sh
+. "$dingo_root/scripts/lib/build.sh"
 
 # The build directory of the release preset, also that of a person who follows the README.
 dingo_build_dir() { printf '%s\n' "${DINGO_BUILD:-$dingo_root/build}"; }
@@ -17,17 +12,18 @@ dingo_build_dir() { printf '%s\n' "${DINGO_BUILD:-$dingo_root/build}"; }
 build_dingo() {
     local build out
     build=$(dingo_build_dir)
-    need_packages "${dingo_build_packages[@]}"
+    # CMake looks for the test libraries too when it configures.
+    need_packages "${build_packages[@]}" libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev
+    export CCACHE_DIR=${CCACHE_DIR:-$DINGO_CACHE/ccache} CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-2G}
+    export CCACHE_BASEDIR=$dingo_root CCACHE_NOHASHDIR=1
     mkdir -p "$build"
     out=$build/vm-build.log
     (
         flock 6
-        launcher=()
-        ! command -v ccache >/dev/null ||
-            launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
         [ -e "$build/build.ninja" ] ||
             cmake -S "$dingo_root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
-                "${launcher[@]}" >"$out" 2>&1 ||
+                -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
+                >"$out" 2>&1 ||
             { tail -30 "$out" >&2; die "cmake failed (log: $out)"; }
         cmake --build "$build" --target "$@" -- -j"${DINGO_JOBS:-$(nproc)}" >"$out" 2>&1 ||
             { tail -40 "$out" >&2; die "the build of $* failed (log: $out)"; }

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What the administrator's tools say about the card. Sourced by smoke.sh and basic.sh.
+dev='$(ls /sys/class/infiniband)'
+net='$(cat /run/dingo/netdev)'
+single 'ibv_devices lists the card' A ibv_devices 'rocep1s0[[:space:]]+[0-9a-f]{16}'
+single 'ibv_devinfo -v: port active, RoCE v2 GIDs' A 'ibv_devinfo -v' 'GID\[.*RoCE v2'
+single 'ibv_devinfo: port state' A ibv_devinfo 'state:[[:space:]]+PORT_ACTIVE'
+single 'rdma dev' A "rdma dev show $dev" 'protocol roce'
+single 'rdma link' A 'rdma link' 'state ACTIVE physical_state LINK_UP netdev'
+single 'rdma resource' A 'rdma resource show' 'qp 1'
+single 'rdma resource show qp: the GSI queue pair' A 'rdma resource show qp' 'lqpn 1 .*type GSI'
+single 'rdma statistic' A "rdma statistic show link $dev/1" '[a-z_]+ [0-9]+'
+single 'ethtool -i' A "ethtool -i $net" 'driver: dingo'
+single 'ethtool -S' A "ethtool -S $net" ': [0-9]+'
+single 'ethtool: link settings' A "ethtool $net" 'Link detected: yes'
+single 'devlink dev info' A 'devlink dev info' 'driver dingo'
+single 'ip link' A "ip -s link show $net" 'state UP'
+single 'ping over IPv4' B 'ping -c 3 -i 0.2 10.77.0.1' ' 0% packet loss'
+single 'ping over IPv6' B 'ping -c 3 -i 0.2 fd77::1' ' 0% packet loss'
+single 'ping with frames of the whole MTU' B "ping -c 2 -M do -s \$((\$(cat /sys/class/net/$net/mtu) - 28)) 10.77.0.1" ' 0% packet loss'
+single 'ssh over the card' B 'ssh 10.77.0.1 hostname' dingo-a
