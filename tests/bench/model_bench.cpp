@@ -70,7 +70,7 @@ class Bench {
     Bench(std::uint8_t opcode, std::uint32_t bytes, unsigned qps, unsigned posted) : posted_(posted) {
         register_engines();
         unsigned log_cq = 8;
-        while ((1U << log_cq) < qps * posted * 2)
+        while ((1U << log_cq) < qps * posted)
             ++log_cq;
         for (unsigned i = 0; i < 2; ++i) {
             EngineConfig config;

@@ -44,6 +44,12 @@ class RingMemory {
     bool read(CardContext& card, std::uint64_t offset, std::span<std::byte> data) const;
     bool write(CardContext& card, std::uint64_t offset, std::span<const std::byte> data) const;
 
+    /// Address of `len` bytes at `offset` when the host gives one, else nullptr: for prefetching.
+    const std::byte* pointer(CardContext& card, std::uint64_t offset, std::size_t len) const {
+        const bool inside = offset < bytes_ && len <= in_page(offset);
+        return inside ? card.host.dma_pointer(bus_address(offset), len) : nullptr;
+    }
+
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 
   private:

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "dingo/packet/aeth.h"
 #include "dingo/packet/psn.h"
@@ -60,11 +61,14 @@ class Core {
     bool check_pkey(const packet::Packet& packet);
     bool check_path(const Qp& qp, const packet::Packet& packet);
 
-    // --- timing.cpp
+    // --- retransmit.cpp: timers
     void arm(Qp& qp);
     void fire(Qp& qp);
     void ack_timeout(Qp& qp);
     void restart_ack_timer(Qp& qp);
+    /// Frames arrive between two run()s, when only the time of the earlier one is known.
+    void note_time(Qp& qp, bool& stale);
+    void correct_times();
 
     // --- path.cpp
     /// The header template of a connected QP, made anew when the GID table changed; nullptr: no source GID.
@@ -240,6 +244,9 @@ class Core {
     ReceiveWqe* receive_ = nullptr;  ///< WQE of the packet that is being executed
     packet::HeaderTemplate datagram_path_;
     std::uint32_t last_gid_ = 0;         ///< where is_local_address() looks first
+    std::vector<Qp*> stale_;             ///< see note_time()
+    Nanoseconds last_now_ = 0;           ///< time of the last run()
+    bool running_ = false;
     Nanoseconds wire_retry_ = kNever;    ///< the wire was busy: try again then
 };
 

@@ -9,6 +9,8 @@ bool FrameWriter::open(const packet::HeaderTemplate& path, const packet::Transpo
     discard_ = !port_.up();
     std::span<std::byte> room = discard_ ? std::span<std::byte>(discarded_) : card_.wire.begin_frame(bytes);
     if (room.size() < bytes) {
+        if (!room.empty())
+            card_.wire.end_frame(0);
         card_.count(DINGO_CARD_WIRE_BUSY);
         busy_ = true;
         return false;

@@ -57,6 +57,7 @@ void Core::start_responder(Qp& qp) {
 void Core::forget(Qp& qp) {
     scheduler_.remove(qp);
     timers_.remove(qp);
+    std::erase(stale_, &qp);
     if (response_qp_ == &qp)
         response_qp_ = nullptr;
     *qp.transport = {};

@@ -45,7 +45,9 @@ bool Core::use_retry(Qp& qp, std::uint8_t vendor_err) {
 }
 
 void Core::pause_sending(Qp& qp, Nanoseconds delay) {
-    qp.transport->requester.wait_deadline = card_.now + delay;
+    Requester& r = qp.transport->requester;
+    r.wait_deadline = card_.now + delay;
+    note_time(qp, r.stale_wait);
     arm(qp);
 }
 
@@ -54,7 +56,32 @@ void Core::restart_ack_timer(Qp& qp) {
     const Nanoseconds t_tr = packet::ack_timeout_ns(qp.attr.timeout);  // C9-140
     const bool outstanding = is_before(r.oldest_psn, r.send_psn);
     r.ack_deadline = outstanding && t_tr != 0 ? card_.now + t_tr : kNever;
+    note_time(qp, r.stale_ack);
     arm(qp);
+}
+
+void Core::note_time(Qp& qp, bool& stale) {
+    if (running_)
+        return;
+    Requester& r = qp.transport->requester;
+    if (!r.stale_ack && !r.stale_wait)
+        stale_.push_back(&qp);
+    stale = true;
+}
+
+void Core::correct_times() {
+    const Nanoseconds late = card_.now - last_now_;
+    for (Qp* const qp : stale_) {
+        Requester& r = qp->transport->requester;
+        if (r.stale_ack && r.ack_deadline != kNever)
+            r.ack_deadline += late;
+        if (r.stale_wait && r.wait_deadline != kNever)
+            r.wait_deadline += late;
+        r.stale_ack = r.stale_wait = false;
+        arm(*qp);
+    }
+    stale_.clear();
+    last_now_ = card_.now;
 }
 
 void Core::arm(Qp& qp) {

@@ -36,6 +36,8 @@ struct Requester {
     bool implied_nak = false;   ///< went back because a response skipped oldest_psn; not again before progress
     bool response_paused = false;  ///< a response met a paused region: the repetition is not the peer's fault
     bool drained = false;       ///< SQD: everything begun has completed
+    bool stale_ack = false;     ///< ack_deadline, wait_deadline were set outside run(): counted from the time of
+    bool stale_wait = false;    ///< the run() before, to be corrected in the next
     Nanoseconds ack_deadline = kNever;
     Nanoseconds wait_deadline = kNever;  ///< RNR NAK or paused region: nothing is sent before
 };
