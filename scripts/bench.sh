@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+set -euo pipefail
+usage() {
+    cat <<'EOF'
+Prints the numbers of docs/performance.md, measured now on this machine.
+
+usage: scripts/bench.sh [model] [provider] [guests]        default: all three
+  model     two cards joined in one process, one thread, ICRC made and checked
+  provider  instructions per ibv_post_send and ibv_poll_cq (valgrind, exact)
+  guests    ib_write_bw and ib_send_lat on Dingo and on rdma_rxe, the same two guests' worth of machine, one run
+EOF
+}
+
+cd "$(dirname "$0")/.."
+. scripts/lib/common.sh
+. scripts/lib/build.sh
+
+bench_model() {
+    build_preset release model_bench >/dev/null
+    build/bin/model_bench
+}
+
+# instructions FUNCTION MODE: exact count per call: the difference of two runs.
+instructions() {
+    local n count=()
+    for n in 1000 3000; do
+        count+=("$(valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect="$1" build/bin/provider_hot_path "$n" "$2" 2>&1 |
+            sed -n 's/.*Collected : //p')")
+    done
+    echo $(((count[1] - count[0]) / 2000))
+}
+
+bench_provider() {
+    need_packages valgrind
+    build_preset release provider_hot_path >/dev/null
+    printf '%-34s %8s %14s\n' 'instructions per call' locked 'thread domain'
+    printf '%-34s %8s %14s\n' 'ibv_post_send, inline 8 B, one WR' "$(instructions dingo_post_send locked)" "$(instructions dingo_post_send single)"
+    printf '%-34s %8s %14s\n' 'ibv_poll_cq, one completion' "$(instructions dingo_poll_cq locked)" "$(instructions dingo_poll_cq single)"
+}
+
+# last_row COMMAND FIELD: run the pair in the session and print one column of the client's table.
+last_row() {
+    local out value
+    out=$(mktemp -d)
+    scripts/vm.sh run --name "$session" --quiet --timeout 300 --out "$out" -- "$1" -- "$1 A" >/dev/null || true
+    value=$(awk -v f="$2" '/^ *[0-9]+ +[0-9]+ / {v = $f} END {print v}' "$out/B.out")
+    rm -r "$out"
+    echo "${value:-0}"
+}
+
+bench_guests() {
+    local kind bw lat
+    declare -A bws lats
+    for kind in card rxe; do
+        session=bench-$kind-$$
+        options=(--parent $$)
+        [ $kind = card ] || options+=(--rxe)
+        scripts/vm.sh up --name "$session" "${options[@]}" >&2
+        trap 'scripts/vm.sh down --name "$session" >/dev/null 2>&1 || true' EXIT
+        # A median of three: the machine is shared.
+        bw=$(for _ in 1 2 3; do last_row 'ib_write_bw -s 65536 -D 5' 4; done | sort -n | sed -n 2p)
+        lat=$(for _ in 1 2 3; do last_row 'ib_send_lat -s 2 -n 1000' 5; done | sort -n | sed -n 2p)
+        bws[$kind]=$bw lats[$kind]=$lat
+        scripts/vm.sh down --name "$session" >&2
+    done
+    printf '%-34s %10s %10s %8s\n' 'guest to guest (median of 3)' dingo rdma_rxe ratio
+    awk -v d="${bws[card]}" -v r="${bws[rxe]}" 'BEGIN {printf "%-34s %10.1f %10.1f %8.1f\n", "ib_write_bw 64 KiB, MiB/s", d, r, r ? d / r : 0}'
+    awk -v d="${lats[card]}" -v r="${lats[rxe]}" 'BEGIN {printf "%-34s %10.1f %10.1f %8.2f\n", "ib_send_lat 2 B typical, us", d, r, r ? d / r : 0}'
+}
+
+parts=("$@")
+[ ${#parts[@]} -gt 0 ] || parts=(model provider guests)
+need_packages "${build_packages[@]}" libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev
+for part in "${parts[@]}"; do
+    case $part in
+        model | provider | guests) "bench_$part" ;;
+        -h | --help) usage; exit 0 ;;
+        *) usage >&2; die "no part '$part'" ;;
+    esac
+done
