@@ -76,8 +76,10 @@ std::vector<std::byte> encode_receive(std::uint32_t tag, const std::vector<dingo
     header.num_sge = static_cast<std::uint16_t>(sges.size());
     std::memcpy(out.data(), &header, sizeof header);
     const std::size_t room = out.size() - sizeof header;
-    std::memcpy(out.data() + sizeof header, sges.data(),
-                std::min(room, sges.size() * sizeof(dingo_sge)));
+    if (!sges.empty()) {
+        std::memcpy(out.data() + sizeof header, sges.data(),
+                    std::min(room, sges.size() * sizeof(dingo_sge)));
+    }
     return out;
 }
 
