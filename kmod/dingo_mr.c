@@ -48,16 +48,9 @@ u32 dingo_access(int ib_access)
 	return access;
 }
 
-/**
- * dingo_key_renew() - another key of the same region
- * @ib: the device
- * @key: the present key
- *
- * Return: the key, with a tag that is not the last one of this index.
- */
-u32 dingo_key_renew(struct dingo_ibdev *ib, u32 key)
+/* A key with an unpredictable tag that is not the last one of this index. */
+static u32 dingo_key_make(struct dingo_ibdev *ib, u32 index)
 {
-	u32 index = key >> DINGO_MR_INDEX_SHIFT;
 	u16 tag = get_random_u16();
 
 	spin_lock(&ib->mr_lock);
@@ -84,7 +77,7 @@ int dingo_key_alloc(struct dingo_ibdev *ib, u32 *key)
 
 	if (index < 0)
 		return index;
-	*key = dingo_key_renew(ib, (u32)index << DINGO_MR_INDEX_SHIFT);
+	*key = dingo_key_make(ib, index);
 	return 0;
 }
 
@@ -393,7 +386,7 @@ err_free:
  * @ibpd: the domain
  * @udata: must be empty
  *
- * The region gets a new key. On failure it stays as it was.
+ * The key stays. On failure the region stays as it was.
  * Return: NULL for success, or an error pointer.
  */
 struct ib_mr *dingo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
@@ -406,7 +399,6 @@ struct ib_mr *dingo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	struct dingo_cmd_create_mr cmd;
 	struct dingo_mr new = *mr;
 	struct dingo_mem mem;
-	u32 key;
 	int err;
 
 	if (flags & ~(IB_MR_REREG_TRANS | IB_MR_REREG_PD | IB_MR_REREG_ACCESS))
@@ -450,8 +442,8 @@ struct ib_mr *dingo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				   ib_umem_dma_offset(mr->umem, pgsz), &mem);
 	}
 
-	key = dingo_key_renew(to_dibdev(ibmr->device), ibmr->lkey);
-	dingo_mr_command(&new, key, &mem, &cmd);
+	/* Peers keep using the rkey that they were given: ibv_rereg_mr(3) promises no new one. */
+	dingo_mr_command(&new, ibmr->lkey, &mem, &cmd);
 	cmd.old_key = cpu_to_le32(ibmr->lkey);
 	err = dingo_cmd_rereg_mr(dev, &cmd);
 	if (err)
@@ -467,8 +459,6 @@ struct ib_mr *dingo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	mr->pdn = new.pdn;
 	ibmr->iova = new.ibmr.iova;
 	ibmr->length = new.ibmr.length;
-	ibmr->lkey = key;
-	ibmr->rkey = key;
 	return NULL;
 
 err_pbl:

@@ -203,6 +203,9 @@ struct ibv_qp *dingo_create_qp_ex(struct ibv_context *context,
 				    sizeof(req), &resp.ibv_resp, sizeof(resp));
 	if (err)
 		goto err_free;
+	/* the library cleared comp_mask on its way */
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+		qp->vqp.comp_mask |= VERBS_QP_EX;
 	qp->qpn = qp->vqp.qp.qp_num;
 	err = map_queues(ctx, qp, &resp.drv_payload);
 	if (err)

@@ -59,7 +59,8 @@ int dingo_wqe_bind(struct dingo_qp *qp, struct dingo_wqe_ctrl *ctrl,
 	bind->mr_key = htole32(info->mr ? info->mr->lkey : 0);
 	bind->mw_key = htole32(mw->rkey);
 	bind->new_key = htole32(rkey);
-	bind->access = htole32(info->mw_access_flags);
+	/* local rights are the region's; the window's may be named, and mean nothing */
+	bind->access = htole32(info->mw_access_flags & ~IBV_ACCESS_LOCAL_WRITE);
 	return 0;
 }
 

@@ -302,6 +302,5 @@ int dingo_qp_fill_wr_ops(struct dingo_qp *qp,
 	ex->wr_set_sge_list = wr_set_sge_list;
 	ex->wr_set_inline_data = wr_set_inline_data;
 	ex->wr_set_inline_data_list = wr_set_inline_data_list;
-	qp->vqp.comp_mask |= VERBS_QP_EX;
 	return 0;
 }
