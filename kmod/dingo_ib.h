@@ -217,7 +217,6 @@ static inline struct dingo_dev *dingo_mr_dev(const struct dingo_mr *mr)
 }
 
 int dingo_key_alloc(struct dingo_ibdev *ib, u32 *key);
-u32 dingo_key_renew(struct dingo_ibdev *ib, u32 key);
 void dingo_key_free(struct dingo_ibdev *ib, u32 key);
 u32 dingo_access(int ib_access);
 int dingo_check_reg(struct ib_device *ibdev, u64 length, u64 iova, int access);
