@@ -30,7 +30,7 @@ CardLoop::CardLoop(const Options& options, Card& card, vfio_user::Server& server
       wire_(wire),
       stop_fd_(stop_fd),
       listener_(options.vfio_user),
-      spin_(options.spin_limit) {
+      idle_(options.idle) {
     if (!options.control.empty()) {
         control_ = std::make_unique<ControlServer>(
             options.control, [this](const nlohmann::json& request) { return control(request); });
@@ -58,20 +58,27 @@ void CardLoop::run() {
             idle_since = now;
         }
         last_wait = now;
-        if (now - idle_since < spin_.current()) {
-            wait(0);
-            continue;
-        }
-        if (!card_.prepare_sleep(now)) {
-            idle = false;
-            continue;
-        }
         const Nanoseconds due = card_.next_deadline();
-        ++sleeps_;
-        wait(due == kNever ? kNever : due - std::min(due, now));
-        card_.woke();
-        spin_.slept(clock_now() - now);
+        const Nanoseconds until_due = due == kNever ? kNever : due - std::min(due, now);
+        switch (idle_.act(now - idle_since)) {
+            case IdlePolicy::Act::kSpin:
+                wait(0);
+                continue;
+            case IdlePolicy::Act::kNap:
+                ++naps_;
+                wait(std::min(until_due, IdlePolicy::kNapLength));
+                continue;
+            case IdlePolicy::Act::kSleep:
+                break;
+        }
         idle = false;
+        if (!card_.prepare_sleep(now)) {
+            continue;
+        }
+        ++sleeps_;
+        wait(until_due);
+        card_.woke();
+        idle_.slept(clock_now() - now);
     }
     server_.detach("the card is switched off");
 }
@@ -160,6 +167,7 @@ nlohmann::json CardLoop::stats() const {
     all["card"] = {{"link_down_drops", card.link_down_drops},
                    {"trapped_reads", card.trapped_reads},
                    {"trapped_writes", card.trapped_writes},
+                   {"naps", naps_},
                    {"sleeps", sleeps_}};
     if (const DoorbellScanner* scanner = card_.scanner()) {
         const DoorbellStats& d = scanner->stats();

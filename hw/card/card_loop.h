@@ -10,7 +10,7 @@
 
 #include "card.h"
 #include "control.h"
-#include "spin_policy.h"
+#include "idle_policy.h"
 #include "unix_socket.h"
 #include "vfio_user/server.h"
 #include "wire/wire.h"
@@ -22,9 +22,9 @@ namespace dingo::card {
 class CardLoop {
   public:
     struct Options {
-        std::string vfio_user;            ///< path of the socket for QEMU
-        std::string control;              ///< path of the control socket; "" = none
-        Nanoseconds spin_limit = 20'000;  ///< longest look-around before a sleep
+        std::string vfio_user;  ///< path of the socket for QEMU
+        std::string control;    ///< path of the control socket; "" = none
+        IdlePolicy::Limits idle;
     };
 
     /// Opens the sockets; throws std::runtime_error for the user. `stop_fd` becomes readable when
@@ -48,8 +48,9 @@ class CardLoop {
     int stop_fd_;
     UnixListener listener_;
     std::unique_ptr<ControlServer> control_;
-    SpinPolicy spin_;
+    IdlePolicy idle_;
     std::vector<pollfd> polls_;
+    std::uint64_t naps_ = 0;
     std::uint64_t sleeps_ = 0;
     bool stop_ = false;
 };

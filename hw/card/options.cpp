@@ -113,7 +113,8 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     }
     std::string mac;
     std::uint64_t seed = 0;
-    std::uint64_t spin_us = o.loop.spin_limit / 1000;
+    std::uint64_t spin_us = o.loop.idle.spin / 1000;
+    std::uint64_t nap_us = o.loop.idle.nap / 1000;
     bool trapped = false;
 
     CLI::App app{std::string(kAbout)};
@@ -171,13 +172,18 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     limit("--max-srq", o.config.max_srq, "Shared receive queues", 1 << 20);
 
     const char* const tuning = "Tuning";
-    app.add_option("--spin-us", spin_us,
-                   "Longest time that an idle card looks for work before it sleeps; it adapts "
-                   "below this. 0: sleep at once")
-        ->type_name("N")
-        ->check(CLI::Range(0, 1'000'000))
-        ->capture_default_str()
-        ->group(tuning);
+    const auto idle = [&](const char* name, std::uint64_t& value, const char* what) {
+        app.add_option(name, value, what)
+            ->type_name("N")
+            ->check(CLI::Range(0, 1'000'000))
+            ->capture_default_str()
+            ->group(tuning);
+    };
+    idle("--spin-us", spin_us,
+         "Longest time that an idle card looks for work without pause; it adapts below this");
+    idle("--nap-us", nap_us,
+         "Longest time that it then looks for work every 20 us, before it sleeps and a doorbell "
+         "costs the guest a kick; it adapts below this");
     app.add_flag("--trapped-doorbells", trapped,
                  "Every doorbell is a message from QEMU, as on a card without capability "
                  "DB_MEMORY: slow, for tests")
@@ -212,7 +218,7 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
         exit.status = 2;
         return std::nullopt;
     }
-    o.loop.spin_limit = spin_us * 1000;
+    o.loop.idle = {.spin = spin_us * 1000, .nap = nap_us * 1000};
     o.config.memory_doorbells = !trapped;
     o.config.seed = o.wire.seed = seed_option->count() != 0 ? seed : random_seed();
     o.config.mac = mac.empty() ? mac_for(std::filesystem::absolute(o.loop.vfio_user).string())

@@ -122,14 +122,13 @@ class Client {
 
 class RunningCard {
   public:
-    explicit RunningCard(bool memory_doorbells = true, Nanoseconds spin = 20'000) {
+    explicit RunningCard(bool memory_doorbells = true) {
         static std::atomic<int> number{0};
         const auto base = std::filesystem::temp_directory_path() /
                           ("dingo-card-test." + std::to_string(::getpid()) + "." +
                            std::to_string(++number));
         options_.vfio_user = base.string() + ".sock";
         options_.control = base.string() + ".ctl";
-        options_.spin_limit = spin;
         auto ends = make_loop_pair();
         wire_ = wrap_wire(std::move(ends.first), {});
         peer = std::move(ends.second);

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "fake_engine.h"
-#include "spin_policy.h"
+#include "idle_policy.h"
 
 namespace dingo::card {
 namespace {
@@ -53,13 +53,14 @@ TEST(CardOptions, SeedIsRandomUnlessGiven) {
 TEST(CardOptions, EverythingReachesItsPlace) {
     const auto o = parse({"--vfio-user", "/tmp/a", "--engine", "fake", "--wire", "none", "--mac",
                           "02:00:00:00:00:09", "--faults", "drop=1%", "--pcap", "x.pcap",
-                          "--max-qp", "100", "--spin-us", "0", "--trapped-doorbells", "--control",
+                          "--max-qp", "100", "--spin-us", "0", "--nap-us", "7", "--trapped-doorbells", "--control",
                           "/tmp/c", "--log", "debug"});
     ASSERT_TRUE(o);
     EXPECT_EQ(o->config.mac, 0x020000000009u);
     EXPECT_EQ(o->config.max_qp, 100u);
     EXPECT_FALSE(o->config.memory_doorbells);
-    EXPECT_EQ(o->loop.spin_limit, 0u);
+    EXPECT_EQ(o->loop.idle.spin, 0u);
+    EXPECT_EQ(o->loop.idle.nap, 7000u);
     EXPECT_EQ(o->loop.control, "/tmp/c");
     EXPECT_EQ(o->wire.faults, "drop=1%");
     EXPECT_EQ(o->wire.pcap, "x.pcap");
@@ -83,20 +84,31 @@ TEST(CardOptions, CtlNeedsNoCardOptions) {
     EXPECT_EQ(o->ctl_words, (std::vector<std::string>{"link", "down"}));
 }
 
-TEST(SpinPolicy, GrowsWhileSleepsAreShortAndEndsWhenTheyAreLong) {
-    SpinPolicy spin(20'000);
-    EXPECT_EQ(spin.current(), 0u);
+TEST(IdlePolicy, TimeGrowsWhileSleepsAreShortAndEndsWhenTheyAreLong) {
+    AdaptiveTime time(20'000);
+    EXPECT_EQ(time.current(), 0u);
     for (int i = 0; i < 10; ++i) {
-        spin.slept(5'000);
+        time.slept(5'000);
     }
-    EXPECT_EQ(spin.current(), 20'000u);
+    EXPECT_EQ(time.current(), 20'000u);
     for (int i = 0; i < 10; ++i) {
-        spin.slept(1'000'000);
+        time.slept(1'000'000);
     }
-    EXPECT_EQ(spin.current(), 0u);
-    SpinPolicy never(0);
+    EXPECT_EQ(time.current(), 0u);
+    AdaptiveTime never(0);
     never.slept(0);
     EXPECT_EQ(never.current(), 0u);
+}
+
+TEST(IdlePolicy, SpinsThenNapsThenSleeps) {
+    IdlePolicy policy({.spin = 10'000, .nap = 100'000});
+    EXPECT_EQ(policy.act(0), IdlePolicy::Act::kSleep);
+    for (int i = 0; i < 10; ++i) {
+        policy.slept(5'000);
+    }
+    EXPECT_EQ(policy.act(9'999), IdlePolicy::Act::kSpin);
+    EXPECT_EQ(policy.act(10'000), IdlePolicy::Act::kNap);
+    EXPECT_EQ(policy.act(100'000), IdlePolicy::Act::kSleep);
 }
 
 }  // namespace
