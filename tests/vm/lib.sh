@@ -114,3 +114,14 @@ clean_dmesg() {
         fi
     done
 }
+
+# install_verbs_check: build this tree's data checker and put it into both guests.
+install_verbs_check() {
+    local side program
+    # shellcheck source=scripts/lib/dingo.sh
+    . "$dingo_root/scripts/lib/dingo.sh"
+    need_packages libibverbs-dev
+    build_dingo verbs_check || { fail verbs_check 'did not build'; return 1; }
+    program=$(dingo_build_dir)/bin/verbs_check
+    for side in A B; do "$vm" push --quiet --name "$session" "$side" "$program" /usr/local/bin || return 1; done
+}

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What bad things get: killed programs, a killed card, an unplugged card, a reloaded driver.
+boot "${vm_options[@]}"
+
+# disturbed NAME A|B DISTURBANCE: while a transfer runs, DISTURBANCE happens; both programs must end
+# by themselves, and a new pair must work.
+start_transfer() {
+    "$vm" run --quiet --name "$session" --timeout 90 --linger 40 --out "$logs/$1" \
+        -- 'ib_write_bw -D 20 -u 12' -- 'ib_write_bw -D 20 -u 12 A' >/dev/null 2>&1 &
+    transfer=$!
+    sleep 6
+}
+both_ended() {
+    wait "$transfer" || true
+    if [ "$(cat "$logs/$2/A.rc")" = 124 ] || [ "$(cat "$logs/$2/B.rc")" = 124 ]; then
+        fail "$1: both programs end" "status A $(cat "$logs/$2/A.rc") B $(cat "$logs/$2/B.rc")"
+    else
+        pass "$1: both programs end"
+    fi
+}
+works_again() { pair "$1: the next pair works" 'ib_write_bw -n 200' 'ib_write_bw -n 200 A' '65536'; }
+
+start_transfer kill-client
+in_guest B 'pkill -KILL ib_write_bw' || true
+both_ended 'kill -9 of the client' kill-client
+works_again 'kill -9 of the client'
+
+start_transfer kill-server
+in_guest A 'pkill -KILL ib_write_bw' || true
+both_ended 'kill -9 of the server' kill-server
+works_again 'kill -9 of the server'
+single 'nothing of killed programs is left' A 'rdma resource show qp | grep -vc "type GSI" || true' '^0$'
+
+start_transfer link-down
+in_guest A 'ip link set $(cat /run/dingo/netdev) down; sleep 8; ip link set $(cat /run/dingo/netdev) up' || true
+both_ended 'interface down and up' link-down
+single 'interface down and up: addresses' A '/usr/lib/dingo-guest/configure-nic $(cat /run/dingo/netdev); ip -br a' '10.77.0.1'
+works_again 'interface down and up'
+
+single 'MTU change is seen by the RDMA port' A 'ip link set $(cat /run/dingo/netdev) mtu 1500; ibv_devinfo | grep active_mtu' '1024'
+single 'and back' A 'ip link set $(cat /run/dingo/netdev) mtu 9000; ibv_devinfo | grep active_mtu' '4096'
+single 'MAC change is seen in the GID table' A 'n=$(cat /run/dingo/netdev); ip link set $n down; ip link set $n address 02:44:49:00:00:aa; ip link set $n up; sleep 1; /usr/lib/dingo-guest/configure-nic $n; cat /sys/class/infiniband/*/ports/1/gids/*' 'fe80:.*00aa'
+works_again 'MAC change'
+
+single 'driver reload' A 'for i in 1 2 3; do modprobe -r dingo && modprobe dingo || exit 1; done; udevadm settle; ibv_devices' 'rocep1s0'
+works_again 'driver reload'
+
+start_transfer unplug
+"$vm" unplug --quiet --name "$session" A >/dev/null 2>&1 && pass 'unplug during a transfer: the guest lets the card go' ||
+    fail 'unplug during a transfer: the guest lets the card go' 'no answer in 60 s'
+both_ended 'unplug during a transfer' unplug
+single 'unplug during a transfer: the device is gone' A 'ls /sys/class/infiniband | wc -l' '^0$'
+"$vm" plug --quiet --name "$session" A >/dev/null 2>&1 || true
+single 'plug: the device is back' A 'for i in $(seq 30); do ibv_devices | grep roce && exit 0; sleep 1; done; exit 1' 'rocep1s0'
+single 'plug: the network is back' B 'for i in $(seq 20); do ping -c 1 -W 2 A && exit 0; done; exit 1' ' 0% packet loss'
+works_again 'unplug and plug'
+clean_dmesg
+
+start_transfer card-dies
+"$vm" card --quiet --name "$session" A kill || true
+both_ended 'the card dies during a transfer' card-dies
+single 'the card dies: the guest lives and answers' A 'timeout 20 ibv_devinfo >/dev/null 2>&1; timeout 10 ip -br link; echo alive' alive
+"$vm" unplug --quiet --name "$session" A >/dev/null 2>&1 || true
+"$vm" plug --quiet --name "$session" A >/dev/null 2>&1 || true
+single 'the card dies: a new card works' B 'for i in $(seq 30); do ping -c 1 -W 2 A && exit 0; done; exit 1' ' 0% packet loss'
+works_again 'the card dies'
