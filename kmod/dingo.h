@@ -70,6 +70,7 @@ int dingo_db_alloc(struct dingo_db_space *space, struct dingo_db *db);
 int dingo_db_alloc_pair(struct dingo_db_space *space, struct dingo_db *first,
 			struct dingo_db *second);
 void dingo_db_free(struct dingo_db_space *space, struct dingo_db *db);
+void dingo_db_clear(struct dingo_dev *dev, const struct dingo_db *db);
 void dingo_db_ring(struct dingo_dev *dev, const struct dingo_db *db, u32 word0,
 		   u32 index);
 

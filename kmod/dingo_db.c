@@ -232,18 +232,29 @@ static void dingo_db_store(struct dingo_dev *dev, const struct dingo_db *db,
 }
 
 /**
+ * dingo_db_clear() - forget the last value rung
+ * @dev: the card
+ * @db: the doorbell; nobody rings it meanwhile
+ *
+ * A card that polls sees a doorbell when the slot's value changes. The first
+ * value after a new start (another owner, a QP that was reset) may equal the
+ * last one before; 0 between them is no doorbell, and the card looks at slots
+ * before each admin command.
+ */
+void dingo_db_clear(struct dingo_dev *dev, const struct dingo_db *db)
+{
+	if (db->page->mem && dingo_is_up(dev))
+		dingo_db_store(dev, db, 0);
+}
+
+/**
  * dingo_db_free() - give back a slot
  * @space: as for dingo_db_alloc()
  * @db: the doorbell; its object is destroyed
  */
 void dingo_db_free(struct dingo_db_space *space, struct dingo_db *db)
 {
-	/*
-	 * A card that polls reports a slot when its value changes: the next
-	 * owner's first value may equal our last one, so clear it.
-	 */
-	if (db->page->mem && dingo_is_up(space->dev))
-		dingo_db_store(space->dev, db, 0);
+	dingo_db_clear(space->dev, db);
 	mutex_lock(&space->lock);
 	__clear_bit(db->slot, db->page->used);
 	mutex_unlock(&space->lock);

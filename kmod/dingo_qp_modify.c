@@ -172,6 +172,10 @@ int dingo_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	err = dingo_put_attr(qp, &cmd.attr, attr, mask);
 	if (err)
 		goto out;
+	if (next == IB_QPS_RESET) {
+		dingo_db_clear(dev, &qp->sq_db);
+		dingo_db_clear(dev, &qp->rq_db);
+	}
 	err = dingo_cmd_modify_qp(dev, &cmd);
 	if (err)
 		goto out;

@@ -53,6 +53,7 @@ Card::Card(std::string_view engine, const EngineConfig& config, HostPort& host, 
 }
 
 bool Card::poll(Nanoseconds now) {
+    now_ = now;
     wire_.advance(now);
     bool more = false;
     if (scanner_) {
@@ -109,6 +110,9 @@ void Card::write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned si
         if (offset >= DINGO_KICK_PAGE_OFFSET && offset < DINGO_KICK_PAGE_OFFSET + 4096) {
             scanner_->kicked();
             return;
+        }
+        if (offset == DINGO_REG_ASQ_DB) {
+            scanner_->scan_all(*this, now_);
         }
         if (offset == DINGO_REG_CTRL && (value & DINGO_CTRL_RESET_MASK) != 0) {
             scanner_->reset();

@@ -167,6 +167,16 @@ unsigned DoorbellScanner::scan(DoorbellSink& sink, Nanoseconds now) {
     return found + retire_idle(sink, now);
 }
 
+unsigned DoorbellScanner::scan_all(DoorbellSink& sink, Nanoseconds now) {
+    const unsigned found = scan_active(sink, now);
+    sweep_left_ = pages_.size();
+    unsigned swept = 0;
+    while (sweep_left_ != 0) {
+        swept += sweep_some(sink, now);
+    }
+    return found + swept;
+}
+
 bool DoorbellScanner::arm(DoorbellSink& sink, Nanoseconds now) {
     for (const std::size_t page : active_) {
         set_need_kick(page, 1);

@@ -56,6 +56,10 @@ class DoorbellScanner {
     /// many doorbells it delivered.
     unsigned scan(DoorbellSink& sink, Nanoseconds now);
 
+    /// Looks at every page at once: what was rung before a trapped write is delivered before it, as
+    /// posted writes on PCIe are. For rare writes (admin doorbell): it reads a line of each page.
+    unsigned scan_all(DoorbellSink& sink, Nanoseconds now);
+
     /// Somebody kicked: the next scan() finds out who.
     void kicked();
 

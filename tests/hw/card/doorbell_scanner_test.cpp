@@ -48,7 +48,7 @@ struct Scanner : ::testing::Test {
     Nanoseconds now = 1'000'000'000;
 
     Writer writer(std::size_t page) { return {memory.bytes().data() + page * 4096}; }
-    void scan_all() {
+    void sweep() {
         do {
             scanner.scan(sink, now);
         } while (scanner.sweeping());
@@ -56,7 +56,7 @@ struct Scanner : ::testing::Test {
     void activate(std::size_t page) {
         EXPECT_TRUE(writer(page).ring(16, 1));
         scanner.kicked();
-        scan_all();
+        sweep();
         sink.rings.clear();
     }
 };
@@ -65,7 +65,7 @@ TEST_F(Scanner, FirstDoorbellOfAnyPageKicksAndTheSweepFindsIt) {
     for (const std::size_t page : {std::size_t{0}, std::size_t{1}, kPages - 1}) {
         EXPECT_TRUE(writer(page).ring(16, 0x11 + page));
         scanner.kicked();
-        scan_all();
+        sweep();
         ASSERT_EQ(sink.rings.size(), 1u);
         EXPECT_EQ(sink.rings[0], std::pair(page * 4096 + 128, 0x11 + page));
         sink.rings.clear();
@@ -104,6 +104,18 @@ TEST_F(Scanner, ZeroDoesNotRingButLetsTheOldValueRingAgain) {
     EXPECT_EQ(scanner.scan(sink, now), 1u);
 }
 
+TEST_F(Scanner, ScanAllDeliversWhatAnyPageHasBeforeATrappedWrite) {
+    activate(0);
+    writer(0).ring(20, 9);
+    (void)writer(7).ring(30, 11);  // inactive, and its kick has not come yet
+    EXPECT_EQ(scanner.scan_all(sink, now), 2u);
+    writer(0).ring(20, 0);
+    EXPECT_EQ(scanner.scan_all(sink, now), 0u);
+    writer(0).ring(20, 9);
+    EXPECT_EQ(scanner.scan(sink, now), 1u);
+    EXPECT_FALSE(scanner.sweeping());
+}
+
 TEST_F(Scanner, DirtyControlLinesDoNotRing) {
     activate(0);
     writer(0).ring(8, 77);  // line 1: the dirty bytes themselves
@@ -130,7 +142,7 @@ TEST_F(Scanner, DoorbellJustBeforeArmKeepsTheCardAwake) {
 TEST_F(Scanner, KickThatAnActivePageExplainsSweepsLater) {
     activate(3);
     now += DoorbellScanner::kSweepDelay;
-    scan_all();
+    sweep();
     const auto sweeps = scanner.stats().sweeps;
     ASSERT_TRUE(scanner.arm(sink, now));
     EXPECT_TRUE(writer(3).ring(30, 8));
@@ -142,7 +154,7 @@ TEST_F(Scanner, KickThatAnActivePageExplainsSweepsLater) {
     EXPECT_EQ(scanner.next_deadline(), now + DoorbellScanner::kSweepDelay);
     EXPECT_TRUE(writer(900).ring(16, 4));  // kicked at the same time, found by the late sweep
     now += DoorbellScanner::kSweepDelay;
-    scan_all();
+    sweep();
     EXPECT_EQ(sink.rings.size(), 2u);
     EXPECT_EQ(scanner.stats().sweeps, sweeps + 1);
     EXPECT_EQ(scanner.next_deadline(), kNever);
@@ -151,7 +163,7 @@ TEST_F(Scanner, KickThatAnActivePageExplainsSweepsLater) {
 TEST_F(Scanner, IdlePageIsRetiredAndKicksAgain) {
     activate(7);
     now += DoorbellScanner::kIdleAfter + 1;
-    scan_all();
+    sweep();
     EXPECT_EQ(scanner.active_pages(), 0u);
     EXPECT_TRUE(writer(7).ring(16, 2));
 }
@@ -161,7 +173,7 @@ TEST_F(Scanner, TrappedStoreRingsAtOnceAndOnlyOnce) {
     EXPECT_EQ(sink.rings.size(), 1u);
     scanner.store(sink, 4096 + 64 + 4, 1, 1);  // as a writer does that does not know it is trapped
     scanner.kicked();
-    scan_all();
+    sweep();
     EXPECT_EQ(sink.rings.size(), 1u);
     scanner.store(sink, 4096 + 256, 0x55, 4);  // half a doorbell is none
     EXPECT_EQ(sink.rings.size(), 1u);
@@ -176,13 +188,13 @@ TEST_F(Scanner, ResetForgetsEverything) {
     sink.rings.clear();
     scanner.reset();
     scanner.kicked();
-    scan_all();
+    sweep();
     EXPECT_TRUE(sink.rings.empty());
     EXPECT_EQ(scanner.active_pages(), 0u);
     EXPECT_EQ(writer(2).need_kick(), 1u);
     EXPECT_TRUE(writer(2).ring(40, 9));
     scanner.kicked();
-    scan_all();
+    sweep();
     EXPECT_EQ(sink.rings.size(), 1u);
 }
 
