@@ -191,10 +191,15 @@ int dingo_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	uint32_t start;
 	int err = 0;
 
+	/* RESET, INIT, RTR: ibv_post_send(3) wants RTS; later states flush */
+	if (unlikely(ibqp->state < IBV_QPS_RTS)) {
+		*bad = wr;
+		return EINVAL;
+	}
 	dingo_lock(&sq->lock);
 	start = sq->producer;
 	for (; wr; wr = wr->next) {
-		if (unlikely(wr->opcode > IBV_WR_BIND_MW ||
+		if (unlikely(wr->opcode > IBV_WR_SEND_WITH_INV ||
 			     !(qp->allowed_opcodes & 1U << wr->opcode))) {
 			err = EINVAL;
 			break;

@@ -21,7 +21,7 @@ static void wr_start(struct ibv_qp_ex *ibqp)
 
 	dingo_lock(&qp->sq.lock);
 	qp->sq.start = qp->sq.producer;
-	qp->sq.error = 0;
+	qp->sq.error = qp->vqp.qp.state < IBV_QPS_RTS ? EINVAL : 0;
 	qp->sq.ctrl = NULL;
 }
 

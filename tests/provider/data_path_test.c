@@ -112,7 +112,13 @@ static void post_send_limits(void)
 	CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr[5], &bad) == EINVAL);
 	wr[5].opcode = 77;
 	CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr[5], &bad) == EINVAL);
+	wr[5].opcode = IBV_WR_SEND;
+	fake->qp.vqp.qp.state = IBV_QPS_RTR;
+	CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr[5], &bad) == EINVAL);
 	CHECK(rung(fake, FAKE_DB_SQ) == 8);
+	fake->qp.vqp.qp.state = IBV_QPS_RTS;
+	wr[5].opcode = IBV_WR_SEND_WITH_INV;
+	CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr[5], &bad) == 0);
 	dingo_qp_init_send(&fake->qp, IBV_QPT_UC, false, &fake->ctx);
 	wr[5].opcode = IBV_WR_RDMA_READ;
 	CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr[5], &bad) == EINVAL);
