@@ -23,8 +23,9 @@ void Core::implied_nak(Qp& qp) {
     Requester& r = qp.transport->requester;
     if (qp.state != QpState::kRts && qp.state != QpState::kSqd)
         return;
-    // Responses behind the lost one keep coming: one of them is enough.
-    if (r.implied_nak || !is_before(r.oldest_psn, r.send_psn))
+    // Responses behind the lost one keep coming: one of them is enough. And those that a paused region made us
+    // drop ourselves are asked for by the timeout.
+    if (r.implied_nak || r.response_paused || !is_before(r.oldest_psn, r.send_psn))
         return;
     card_.count(DINGO_CARD_IMPLIED_NAK_SEQ_ERR);
     if (!use_retry(qp, DINGO_VERR_NAK_SEQ))

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Many QPs on one card: fair shares, no waiting for a QP that cannot go on, bounded memory.
+#include <algorithm>
+#include <map>
+
+#include "fixture.h"
+
+namespace dingo::test {
+namespace {
+
+class ManyQps : public Connected {
+  protected:
+    std::vector<TestQp> senders;
+    std::vector<TestQp> receivers;
+
+    void start(unsigned count, TestDriver::PathOptions base = {}, unsigned log_cq = 14) {
+        for (unsigned i = 0; i < 2; ++i) {
+            link.cq[i] = driver(i).create_cq(log_cq);
+            mr[i] = driver(i).create_mr(kRegion, kAllAccess);
+        }
+        QpOptions small;
+        small.log_rq = 1;
+        small.log_stride = 5;
+        for (unsigned k = 0; k < count; ++k) {
+            senders.push_back(driver(0).create_qp(link.cq[0], link.cq[0], small));
+            receivers.push_back(driver(1).create_qp(link.cq[1], link.cq[1], small));
+            up(0, senders[k], receivers[k].qpn, base);
+            up(1, receivers[k], senders[k].qpn, base);
+        }
+    }
+    void up(unsigned i, const TestQp& local, std::uint32_t peer, TestDriver::PathOptions path) {
+        const auto address = cards.path_to(1 - i, peer);
+        path.dest_qpn = peer;
+        path.dgid = address.dgid;
+        path.dmac = address.dmac;
+        driver(i).to_init(local, path);
+        driver(i).to_rtr(local, path);
+        driver(i).to_rts(local, path);
+    }
+};
+
+TEST_F(ManyQps, LongMessagesShareTheCableEvenly) {
+    constexpr unsigned kCount = 16;
+    start(kCount);
+    std::map<std::uint32_t, unsigned> sent;
+    unsigned total = 0;
+    bool even = true;
+    cards.cable.tap = [&](const Frame& frame) {
+        const auto packet = parse_frame(frame);
+        if (frame.from != 0 || !packet)
+            return;
+        ++sent[packet->bth.dest_qp];
+        if (++total % 1600 == 0) {
+            const auto [least, most] = std::ranges::minmax_element(sent, {}, [](const auto& e) { return e.second; });
+            even = even && sent.size() == kCount && most->second - least->second <= 64;
+        }
+    };
+    for (TestQp& sender : senders)
+        driver(0).post_send(sender, rdma(DINGO_WR_WRITE, 0, 0, 2'000'000));
+    for (unsigned k = 0; k < kCount; ++k)
+        EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(even);
+}
+
+TEST_F(ManyQps, AShortMessageDoesNotWaitForLongOnes) {
+    start(8);
+    for (unsigned k = 0; k < 7; ++k)
+        driver(0).post_send(senders[k], rdma(DINGO_WR_WRITE, 0, 0, 4'000'000), false);
+    for (unsigned k = 0; k < 7; ++k)
+        driver(0).ring_sq(senders[k]);
+    cards.step();
+    driver(0).post_send(senders[7], rdma(DINGO_WR_WRITE, 0, 0, 8));
+    EXPECT_EQ(cqe_qpn(wait(0)), senders[7].qpn);
+}
+
+TEST_F(ManyQps, AQpThatWaitsForAReceiverHoldsUpNobody) {
+    start(4);
+    driver(0).post_send(senders[0], send_wr(0, 100));  // no receive is posted: RNR for ever
+    for (unsigned round = 0; round < 100; ++round) {
+        driver(0).post_send(senders[1 + round % 3], rdma(DINGO_WR_WRITE, 0, 0, 3000));
+        const Nanoseconds before = cards.now();
+        EXPECT_NE(cqe_qpn(wait(0)), senders[0].qpn);
+        EXPECT_LT(cards.now() - before, 100'000U);
+    }
+}
+
+TEST_F(ManyQps, FourThousandQpsEachGetTheirMessagesThroughABadCable) {
+    constexpr unsigned kCount = 4096;
+    TestDriver::PathOptions path;
+    path.timeout = 10;
+    path.path_mtu = 1;
+    start(kCount, path);
+    Chance chance(3);
+    cards.cable.hook = [&](Frame&) { return !chance(1); };
+    for (unsigned k = 0; k < kCount; ++k) {
+        cards.host(0).store<std::uint64_t>(mr[0].bus + k * 8, k * 0x9E3779B97F4A7C15ULL);
+        driver(0).post_send(senders[k], rdma(DINGO_WR_WRITE, k * 8, k * 8, 8), false);
+        driver(0).post_send(senders[k], rdma(DINGO_WR_READ, 0x100000 + k * 8, k * 8, 8));
+    }
+    std::map<std::uint32_t, unsigned> completed;
+    for (unsigned k = 0; k < 2 * kCount; ++k) {
+        const dingo_cqe cqe = wait(0);
+        ASSERT_EQ(cqe.status, DINGO_WCS_SUCCESS);
+        ++completed[cqe_qpn(cqe)];
+    }
+    EXPECT_EQ(completed.size(), kCount);
+    EXPECT_EQ(std::memcmp(memory(0, 0, kCount * 8).data(), memory(0, 0x100000, kCount * 8).data(), kCount * 8), 0);
+}
+
+}  // namespace
+}  // namespace dingo::test
