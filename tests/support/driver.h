@@ -156,6 +156,8 @@ class TestDriver {
     void submit_raw(std::span<const std::byte> command);
     void ring_admin();
     std::optional<dingo_admin_cpl> poll_admin();
+    /// Producer index of the admin ring, as submitted.
+    [[nodiscard]] std::uint32_t admin_producer() const { return asq_producer_; }
     dingo_admin_cpl destroy(std::uint16_t opcode, std::uint32_t id);
 
     // --- objects; all throw AdminError
@@ -173,10 +175,10 @@ class TestDriver {
                  std::uint32_t access, std::uint32_t pdn = 1);
     /// FRWR region or window (enum mrt).
     Mr create_key(std::uint8_t kind, std::uint64_t length = 0, std::uint32_t pdn = 1);
-    /// A key with a free index and some tag.
+    /// A key with a free index and some tag; adding up to 128 to it changes the low 8 bits only.
     std::uint32_t next_key() {
         const std::uint32_t index = next_mr_++;
-        return index << DINGO_MR_INDEX_SHIFT | (0xA5C3 ^ (index * 7 & 0xFFFF));
+        return index << DINGO_MR_INDEX_SHIFT | ((0xA5C3 ^ (index * 7 & 0xFFFF)) & 0xFF7F);
     }
     Srq create_srq(unsigned log_size = 6, unsigned log_stride = 6, std::uint32_t pdn = 1,
                    std::uint32_t limit = 0);

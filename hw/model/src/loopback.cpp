@@ -21,7 +21,7 @@ void Loopback::set_port(const Port* port) noexcept {
 }
 
 std::span<std::byte> Loopback::begin_frame(std::size_t max_len) {
-    if (put_ - taken_ == kFrames) {
+    if (put_ - taken_ == kFrames - 1) {  // the frame last taken may still be in use
         return {};
     }
     room_ = cable_.begin_frame(max_len);

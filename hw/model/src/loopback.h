@@ -28,7 +28,7 @@ class Loopback final : public WirePort {
     void end_frame(std::size_t len) override;
 
     [[nodiscard]] bool empty() const noexcept { return taken_ == put_; }
-    /// The oldest frame, valid until the next begin_frame(). Not when empty().
+    /// The oldest frame, valid until the next take(). Not when empty().
     std::span<const std::byte> take() noexcept;
 
   private:

@@ -18,6 +18,12 @@ constexpr std::uint32_t key_index(std::uint32_t key) noexcept {
     return key >> DINGO_MR_INDEX_SHIFT;
 }
 
+/// Whether two keys differ at most in the low 8 bits, those that BIND_MW and REG_MR may change. The
+/// driver destroys a key by the others, so no work request may touch them.
+constexpr bool same_owner(std::uint32_t a, std::uint32_t b) noexcept {
+    return ((a ^ b) & ~0xffu) == 0;
+}
+
 constexpr std::uint32_t kRemoteAccess =
     DINGO_ACC_REMOTE_WRITE | DINGO_ACC_REMOTE_READ | DINGO_ACC_REMOTE_ATOMIC;
 
@@ -73,7 +79,7 @@ struct MemoryTable::Impl {
     [[nodiscard]] MemoryRegion* find_owner(std::uint32_t key) const noexcept {
         const std::uint32_t index = key_index(key);
         MemoryRegion* region = index < regions.size() ? regions[index].get() : nullptr;
-        return region != nullptr && ((region->key ^ key) & ~0xFFU) == 0 ? region : nullptr;
+        return region != nullptr && same_owner(region->key, key) ? region : nullptr;
     }
     [[nodiscard]] bool index_used(std::uint32_t index) const noexcept {
         return index < regions.size() && regions[index] != nullptr;

@@ -57,7 +57,7 @@ KeyVerdict MemoryTable::bind(const Qp& qp, const dingo_wqe_bind& request) {
         return KeyVerdict::kWrongPd;
     }
     const bool type2 = window->kind == MemoryRegion::Kind::kMw2;
-    if (key_index(request.new_key) != key_index(request.mw_key)) {
+    if (!same_owner(request.new_key, request.mw_key)) {
         return KeyVerdict::kNoKey;
     }
     if ((request.access & ~(kRemoteAccess | DINGO_ACC_ZERO_BASED)) != 0) {
@@ -104,8 +104,7 @@ KeyVerdict MemoryTable::bind(const Qp& qp, const dingo_wqe_bind& request) {
 }
 
 KeyVerdict MemoryTable::fast_register(const Qp& qp, const dingo_wqe_reg& request) {
-    const std::uint32_t index = key_index(request.key);
-    MemoryRegion* region = impl_->index_used(index) ? impl_->regions[index].get() : nullptr;
+    MemoryRegion* region = impl_->find_owner(request.key);
     if (region == nullptr || region->kind != MemoryRegion::Kind::kFrwr) {
         return KeyVerdict::kNoKey;
     }

@@ -367,8 +367,10 @@ TEST_F(WindowTest, BindRefusesWhatTheRegionDoesNotAllow) {
     bind.access |= DINGO_ACC_LOCAL_WRITE;
     EXPECT_EQ(table.bind(qp, bind), KeyVerdict::kNoAccess);
     bind = request(mw1, mr);
-    bind.new_key += 1u << DINGO_MR_INDEX_SHIFT;
-    EXPECT_EQ(table.bind(qp, bind), KeyVerdict::kNoKey);
+    for (int bit = 8; bit < 32; ++bit) {  // the driver destroys by these bits
+        bind.new_key = mw1 ^ 1u << bit;
+        EXPECT_EQ(table.bind(qp, bind), KeyVerdict::kNoKey) << bit;
+    }
     EXPECT_EQ(table.bind(qp, request(mr.key, mr)), KeyVerdict::kNoKey);  // no window
     EXPECT_EQ(table.bind(qp, request(mw1, create(4096, DINGO_ACC_LOCAL_WRITE))),
               KeyVerdict::kNoAccess);  // no MW_BIND
@@ -461,8 +463,10 @@ TEST_F(MemoryTableTest, FastRegistrationNeedsAFreeRegionAPrivilegedQueuePairAndF
     bad.iova = ~0ull - 100;
     EXPECT_EQ(table.fast_register(qp, bad), KeyVerdict::kBounds);
     bad = reg;
-    bad.key += 1u << DINGO_MR_INDEX_SHIFT;
-    EXPECT_EQ(table.fast_register(qp, bad), KeyVerdict::kNoKey);
+    for (int bit = 8; bit < 32; ++bit) {
+        bad.key = key ^ 1u << bit;
+        EXPECT_EQ(table.fast_register(qp, bad), KeyVerdict::kNoKey) << bit;
+    }
 
     ASSERT_EQ(table.fast_register(qp, reg), KeyVerdict::kOk);
     EXPECT_EQ(table.fast_register(qp, reg), KeyVerdict::kState);
