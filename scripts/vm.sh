@@ -3,8 +3,9 @@
 # Two virtual machines with one Dingo card each and a cable between them. See usage below.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-for part in common kernel guest qemu channel session dingo; do
-    [ ! -r "$here/lib/$part.sh" ] || . "$here/lib/$part.sh"
+for part in common kernel guest qemu channel session dingo commands; do
+    # shellcheck source=/dev/null
+    . "$here/lib/$part.sh"
 done
 
 usage() {
@@ -76,7 +77,7 @@ EOF
 }
 
 kernel=6.12 packages='' accel=auto cpus='' memory=1024 mtu=9000 kind_A=card kind_B=card
-card='' card_args='' faults_A='' faults_B='' pcap='' log_level='' boot_timeout=180 parent=''
+card='' card_args='' faults_A='' faults_B='' pcap='' log_level='' boot_timeout=300 parent=''
 preload='' ko='' provider='' overlay='' name='' dmesg_prefix='' keep='' shell_mode=''
 timeout=300 linger=10 kill_server='' out_dir='' tty='' use_stdin='' warnings_only='' all=''
 positional=()
@@ -235,10 +236,10 @@ wait_ready() {
         alive "$session/supervisor.pid" || return 1
         [[ $(cat "$session/state") != failed* ]] || return 1
         if [ -e "$session/$side.qemu.pid" ] && ! alive "$session/$side.qemu.pid"; then return 1; fi
-        sleep 0.1
+        sleep 0.2
     done
-    state=$(timeout $((deadline - SECONDS + 1)) ssh "${ssh_options[@]}" -o ControlMaster=no \
-        -S "$session/$side.ctl" -o ProxyCommand=/bin/false "root@$side" \
+    ssh_words "$side"
+    state=$(timeout $((deadline - SECONDS + 1)) "${ssh_words[@]}" \
         'until [ -s /run/dingo/state ]; do sleep 0.1; done; cat /run/dingo/state' </dev/null) ||
         return 1
     [ "$state" = ready ] && return 0
@@ -298,195 +299,7 @@ cmd_list() {
     done
 }
 
-# cmd_exec SIDE COMMAND
-cmd_exec() {
-    local side id rc=0 options=()
-    side=$(side_of "${1:-}")
-    [ -n "${2:-}" ] || die "exec needs a command"
-    shift
-    id=$BASHPID
-    if [ -n "$tty" ]; then
-        channel "$side" -t "$(guest_command "$id" "$*")"
-        return
-    fi
-    [ -n "$use_stdin" ] || exec </dev/null
-    trap 'guest_stop "$side" "$id"; exit 130' INT TERM HUP
-    # In the background, because bash runs a trap only between commands; <&0 keeps its stdin.
-    timeout --foreground "$timeout" ssh "${ssh_options[@]}" -o ControlMaster=no \
-        -S "$session/$side.ctl" -o ProxyCommand=/bin/false "root@$side" \
-        "$(guest_command "$id" "$*")" <&0 &
-    wait $! || rc=$?
-    if [ $rc = 124 ]; then
-        guest_stop "$side" "$id"
-        log "command in $side ended after $timeout s"
-    fi
-    if [ $rc = 255 ] && ! alive "$session/$side.qemu.pid"; then
-        log "guest $side has ended; its console ($session/$side.console) ends with:"
-        tail -n 5 "$session/$side.console" >&2
-    fi
-    return $rc
-}
-
-guest_run() {
-    timeout --foreground "$timeout" ssh "${ssh_options[@]}" -o ControlMaster=no \
-        -S "$session/$1.ctl" -o ProxyCommand=/bin/false "root@$1" \
-        "$(guest_command "$2" "$3")" </dev/null
-}
-
-# cmd_run -- SERVER -- CLIENT
-cmd_run() {
-    local server client id dir job_a job_b rc_a rc_b i grace=2
-    [ "${#positional[@]}" = 4 ] && [ "${positional[0]}" = -- ] && [ "${positional[2]}" = -- ] ||
-        die "expected: -- 'SERVER COMMAND' -- 'CLIENT COMMAND'"
-    server=${positional[1]} client=${positional[3]}
-    [ "$accel" = kvm ] || grace=6
-    id=$BASHPID
-    dir=${out_dir:-$session/run.$id}
-    mkdir -p "$dir"
-    rm -f "$dir"/[AB].{out,err,rc}
-    trap 'guest_stop A "$id"; guest_stop B "$id"; exit 130' INT TERM HUP
-    labelled '[A] ' "$dir/A" guest_run A "$id" "$server" &
-    job_a=$!
-    timeout 30 ssh "${ssh_options[@]}" -o ControlMaster=no -S "$session/A.ctl" \
-        -o ProxyCommand=/bin/false root@A "/usr/lib/dingo-guest/wait-listen $id $grace" \
-        </dev/null >/dev/null 2>&1 || true
-    labelled '[B] ' "$dir/B" guest_run B "$id" "$client" &
-    job_b=$!
-    wait $job_b || true
-    rc_b=$(cat "$dir/B.rc" 2>/dev/null || echo 255)
-    [ "$rc_b" != 124 ] || guest_stop B "$id"
-    i=0
-    [ -z "$kill_server" ] || i=$((linger * 10))
-    while [ ! -e "$dir/A.rc" ] && [ $i -lt $((linger * 10)) ]; do
-        sleep 0.1
-        i=$((i + 1))
-    done
-    if [ -e "$dir/A.rc" ]; then
-        rc_a=$(cat "$dir/A.rc")
-        [ "$rc_a" != 124 ] || guest_stop A "$id"
-        [ -z "$kill_server" ] || rc_a=0
-    else
-        guest_stop A "$id"
-        rc_a=124
-        [ -z "$kill_server" ] || rc_a=0
-        [ -n "$kill_server" ] || log "[A] did not end within $linger s after [B]; ended it"
-        wait $job_a || true
-        echo "$rc_a" >"$dir/A.rc"
-    fi
-    wait $job_a || true
-    trap - INT TERM HUP
-    log "[A] exit status $rc_a, [B] exit status $rc_b"
-    [ -n "$out_dir" ] || rm -rf "$dir"
-    [ "$rc_b" = 0 ] || return "$rc_b"
-    return "$rc_a"
-}
-
-collect_dmesg() {
-    local side
-    for side in A B; do
-        channel "$side" dmesg </dev/null >"$dmesg_prefix.$side" 2>/dev/null ||
-            cp "$session/$side.console" "$dmesg_prefix.$side" || true
-    done
-}
-
-cmd_copy() {
-    local verb=$1 side last files=() f
-    side=$(side_of "${2:-}")
-    shift 2
-    [ $# -ge 2 ] || die "$verb needs FILE... DIRECTORY"
-    last=${!#}
-    files=("${@:1:$#-1}")
-    if [ "$verb" = push ]; then
-        for f in "${files[@]}"; do
-            [ -e "$f" ] || die "no file '$f'"
-            tar -C "$(dirname "$(realpath "$f")")" -cf - "$(basename "$(realpath "$f")")" |
-                channel "$side" "mkdir -p $(printf %q "$last") && tar --no-same-owner -C $(printf %q "$last") -xf -"
-        done
-    else
-        mkdir -p "$last"
-        for f in "${files[@]}"; do
-            channel "$side" "tar -C $(printf %q "$(dirname "$f")") -cf - $(printf %q "$(basename "$f")")" \
-                </dev/null | tar --no-same-owner -C "$last" -xf -
-        done
-    fi
-}
-
-cmd_dmesg() {
-    local side
-    side=$(side_of "${1:-}")
-    if [ -n "$warnings_only" ]; then
-        channel "$side" /usr/lib/dingo-guest/warnings
-    else
-        channel "$side" dmesg
-    fi </dev/null
-}
-
-# supervisor_request VERB SIDE: have the supervisor do it; it must be the parent of the cards.
-supervisor_request() {
-    local reply=$session/reply.$BASHPID i
-    echo "$reply $1 $2" >"$session/fifo"
-    for i in {1..300}; do
-        if [ -e "$reply" ]; then
-            local rc
-            rc=$(cat "$reply")
-            rm -f "$reply"
-            return "$rc"
-        fi
-        sleep 0.05
-    done
-    die "the session's supervisor does not answer"
-}
-
-cmd_card() {
-    local side
-    side=$(side_of "${1:-}")
-    [ "$(kind_of "$side")" = card ] || die "guest $side has no Dingo card"
-    case ${2:-} in
-    start | stop | kill) supervisor_request "card-$2" "$side" ;;
-    log) cat "$session/$side.card.log" ;;
-    ctl) shift 2; "$card" ctl "$session/$side.control" "$@" ;;
-    *) die "card: start, stop, kill, log or ctl" ;;
-    esac
-}
-
-qmp() { python3 "$here/lib/qmp.py" "$session/$1.qmp" "$2"; }
-
-# plugged SIDE: succeed when QEMU has the card (or NIC) of that guest.
-plugged() {
-    qmp "$1" '{"execute":"qom-list","arguments":{"path":"/machine/peripheral"}}' |
-        grep -qE '"name": "(card|nic)"'
-}
-
-cmd_plug() {
-    local side device=card i
-    side=$(side_of "${2:-}")
-    [ "$(kind_of "$side")" = card ] || device=nic
-    if [ "$1" = unplug ]; then
-        plugged "$side" || die "guest $side has no card plugged in"
-        for i in {1..600}; do
-            # A guest that has only just booted may miss the first request.
-            if [ $((i % 100)) = 1 ]; then
-                qmp "$side" "{\"execute\":\"device_del\",\"arguments\":{\"id\":\"$device\"}}" \
-                    >/dev/null || true
-            fi
-            sleep 0.1
-            plugged "$side" || break
-        done
-        ! plugged "$side" || die "guest $side did not let its card go in 60 s"
-        # QEMU keeps the connection (lib/qemu_unplug.c says why); the next card is a new process.
-        [ $device = nic ] || supervisor_request card-stop "$side"
-    else
-        [ $device = card ] || die "plug: guest $side has no Dingo card"
-        ! plugged "$side" || die "guest $side has its card already"
-        supervisor_request card-stop "$side"
-        supervisor_request card-start "$side" || die "card $side did not start"
-        qmp "$side" "{\"execute\":\"device_add\",\"arguments\":$(card_device_json "$side")}" \
-            >/dev/null || die "QEMU refused the card"
-    fi
-}
-
 cmd_shell() {
-    local a="$here/vm.sh exec -t --name $name A bash" b="$here/vm.sh exec -t --name $name B bash"
     if [ -n "${1:-}" ]; then
         tty=1
         cmd_exec "$1" 'exec bash -i'

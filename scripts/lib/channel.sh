@@ -7,12 +7,18 @@ ssh_options=(-F none -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null
     -o Ciphers=aes128-gcm@openssh.com,aes128-ctr -o MACs=umac-64@openssh.com
     -o PreferredAuthentications=none -o ForwardX11=no)
 
-# channel SIDE [SSH-OPTION...] COMMAND: run COMMAND by the guest's shell over the master.
+# ssh_words SIDE: set the array ssh_words to the words that reach the guest over its master; add
+# options and the command for the guest's shell. Without a master it fails at once.
+ssh_words() {
+    ssh_words=(ssh "${ssh_options[@]}" -o ControlMaster=no -o ProxyCommand=/bin/false
+        -S "$session/$1.ctl" "root@$1")
+}
+
+# channel SIDE [SSH-OPTION...] COMMAND: run COMMAND by the guest's shell.
 channel() {
-    local side=$1
+    ssh_words "$1"
     shift
-    ssh "${ssh_options[@]}" -o ControlMaster=no -S "$session/$side.ctl" \
-        -o ProxyCommand=/bin/false "root@$side" "$@"
+    "${ssh_words[@]}" "$@"
 }
 
 # channel_open SIDE: succeed when the master connection of the guest stands.
@@ -28,9 +34,8 @@ guest_command() {
 
 # guest_stop SIDE ID: end command ID in the guest, with all its children.
 guest_stop() {
-    timeout 20 ssh "${ssh_options[@]}" -o ControlMaster=no -S "$session/$1.ctl" \
-        -o ProxyCommand=/bin/false "root@$1" "/usr/lib/dingo-guest/stop $2" \
-        </dev/null >/dev/null 2>&1 || true
+    ssh_words "$1"
+    timeout 20 "${ssh_words[@]}" "/usr/lib/dingo-guest/stop $2" </dev/null >/dev/null 2>&1 || true
 }
 
 # labelled LABEL PREFIX COMMAND...: run COMMAND; its lines go to stdout and stderr behind LABEL and
