@@ -224,7 +224,7 @@ static enum ibv_wc_status transfer(struct fixture *f, enum ibv_wr_opcode op,
 				   uint64_t offset, uint32_t length)
 {
 	struct ibv_sge sge = {
-		.addr = (uintptr_t)f->local + (offset < LENGTH ? offset : 0),
+		.addr = (uintptr_t)f->local + (offset + length <= LENGTH ? offset : 0),
 		.length = length,
 		.lkey = f->local_mr->lkey,
 	};
