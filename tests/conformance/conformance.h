@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What every file of the conformance suite is built from.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include <algorithm>
+#include <functional>
+#include "dingo_hw.h"
+#include "engines.h"
+#include "pair.h"
+#include "two_cards.h"
+
+namespace dingo::conformance {
+
+/// A test that is run with the name of each engine.
+class Conformance : public testing::TestWithParam<std::string> {
+  protected:
+    [[nodiscard]] const std::string& engine() const { return GetParam(); }
+};
+
+/// True in builds with a sanitizer, where counts are smaller to keep the run short.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+/// Puts the test class `name` into the suite.
+#define CONFORMANCE_SUITE(name)                                                  \
+    class name : public Conformance {};                                          \
+    INSTANTIATE_TEST_SUITE_P(Conformance, name,                                  \
+                             testing::ValuesIn(dingo::test::register_engines()), \
+                             [](const auto& engine_of) { return engine_of.param; })
+
+/// Skips the test on an engine without the capability bit.
+#define NEEDS(driver, capability)                                        \
+    if (((driver).read64(DINGO_REG_CAPS) & DINGO_CAP_##capability) == 0) \
+    GTEST_SKIP() << "the engine has no capability " #capability
+
+}  // namespace dingo::conformance

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "faults.h"
+
+#include <algorithm>
+
+#include "dingo/packet/text.h"
+
+namespace dingo::conformance {
+
+CableFaults::CableFaults(test::TwoCards& cards) : cards_(cards) {
+    cards_.cable.hook = [this](test::Frame& frame) { return hook(frame); };
+}
+
+void CableFaults::add(Fault fault, Match match, Nanoseconds delay) {
+    rules_.push_back({fault, std::move(match), delay});
+}
+
+void CableFaults::add_random(const RandomFaults& faults) {
+    random_ = faults;
+    generator_.seed(faults.seed);
+}
+
+bool CableFaults::matches(const Match& match, const test::Frame& frame,
+                          const packet::Packet& packet) {
+    return (!match.from || *match.from == frame.from) &&
+           (!match.opcode || *match.opcode == packet.bth.opcode) &&
+           (!match.psn || *match.psn == packet.bth.psn) && (!match.kind || match.kind(packet.op()));
+}
+
+bool CableFaults::hook(test::Frame& frame) {
+    ++frames;
+    packet::Packet packet;
+    if (packet::parse(frame.bytes, packet) != packet::ParseResult::kRoce)
+        return true;
+    bool pass = true;
+    for (Rule& rule : rules_) {
+        if (!pass || rule.match.count == 0 || !matches(rule.match, frame, packet))
+            continue;
+        if (rule.match.skip > 0) {
+            --rule.match.skip;
+            continue;
+        }
+        --rule.match.count;
+        pass = apply(rule.fault, frame, rule.delay);
+    }
+    if (!random_ || !pass)
+        return pass;
+    const auto chance = [&](double p) {
+        return p > 0 && std::uniform_real_distribution<double>()(generator_) < p;
+    };
+    constexpr Nanoseconds kLate = 3'000;
+    if (chance(random_->drop))
+        return apply(Fault::kDrop, frame, 0);
+    if (chance(random_->corrupt))
+        pass = apply(Fault::kCorrupt, frame, 0);
+    if (chance(random_->duplicate))
+        pass = apply(Fault::kDuplicate, frame, kLate) && pass;
+    if (chance(random_->reorder))
+        pass = apply(Fault::kDelay, frame, 1 + generator_() % kLate) && pass;
+    return pass;
+}
+
+bool CableFaults::apply(Fault fault, test::Frame& frame, Nanoseconds delay) {
+    ++injured;
+    switch (fault) {
+        case Fault::kDrop:
+            return false;
+        case Fault::kDuplicate: {
+            test::Frame copy = frame;
+            copy.delay += delay;
+            cards_.cable.inject(std::move(copy), cards_.now());
+            return true;
+        }
+        case Fault::kDelay:
+            frame.delay += delay;
+            return true;
+        case Fault::kCorrupt: {
+            // Behind the IP and UDP headers, so that only the ICRC notices.
+            constexpr std::size_t kSafe = 14 + 40 + 8;
+            const std::size_t at = kSafe + generator_() % (frame.bytes.size() - kSafe);
+            frame.bytes[at] ^= static_cast<std::byte>(1u << (generator_() % 8));
+            return true;
+        }
+    }
+    return true;
+}
+
+FrameLog::FrameLog(test::TwoCards& cards) {
+    cards.cable.tap = [this](const test::Frame& frame) {
+        packet::Packet packet;
+        if (packet::parse(frame.bytes, packet) != packet::ParseResult::kRoce) {
+            lines_.push_back(std::to_string(frame.from) + " not RoCE");
+            return;
+        }
+        opcodes_.emplace_back(frame.from, packet.bth.opcode);
+        lines_.push_back(std::to_string(frame.from) + " " + packet::to_text(packet));
+    };
+}
+
+unsigned FrameLog::count(unsigned from, packet::Opcode opcode) const {
+    return static_cast<unsigned>(std::ranges::count(opcodes_, std::pair(from, opcode)));
+}
+
+}  // namespace dingo::conformance

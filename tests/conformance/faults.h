@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Faults on the cable between two cards: chosen frames, or random ones with a seed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "dingo/packet/parse.h"
+#include "two_cards.h"
+
+namespace dingo::conformance {
+
+/// Which frames a fault concerns; what is not set does not matter.
+struct Match {
+    std::optional<unsigned> from{};  ///< sending card
+    std::optional<packet::Opcode> opcode{};
+    std::optional<std::uint32_t> psn{};
+    /// Any opcode that this says yes to.
+    std::function<bool(const packet::OpcodeTraits&)> kind{};
+    unsigned skip = 0;   ///< lets so many matching frames pass first
+    unsigned count = 1;  ///< then concerns so many
+};
+
+enum class Fault : std::uint8_t { kDrop, kDuplicate, kDelay, kCorrupt };
+
+/// Chances of each fault for every frame, both ways.
+struct RandomFaults {
+    double drop = 0;
+    double duplicate = 0;
+    double reorder = 0;
+    double corrupt = 0;
+    std::uint64_t seed = 1;
+};
+
+/// Takes over the cable's hook for as long as it lives.
+class CableFaults {
+  public:
+    explicit CableFaults(test::TwoCards& cards);
+    ~CableFaults() { cards_.cable.hook = nullptr; }
+    CableFaults(const CableFaults&) = delete;
+    CableFaults& operator=(const CableFaults&) = delete;
+
+    /// `delay`: how much later a delayed or duplicated frame comes.
+    void add(Fault fault, Match match, Nanoseconds delay = 50'000);
+    void add_random(const RandomFaults& faults);
+    void clear() {
+        rules_.clear();
+        random_.reset();
+    }
+
+    std::uint64_t frames = 0;   ///< seen, RoCE or not
+    std::uint64_t injured = 0;  ///< that a fault was done to
+
+  private:
+    struct Rule {
+        Fault fault;
+        Match match;
+        Nanoseconds delay;
+    };
+    bool hook(test::Frame& frame);
+    bool apply(Fault fault, test::Frame& frame, Nanoseconds delay);
+    static bool matches(const Match& match, const test::Frame& frame, const packet::Packet& packet);
+
+    test::TwoCards& cards_;
+    std::vector<Rule> rules_;
+    std::optional<RandomFaults> random_;
+    std::mt19937_64 generator_;
+};
+
+/// Frames of one direction as lines of text, for comparing what two runs put on the cable.
+class FrameLog {
+  public:
+    explicit FrameLog(test::TwoCards& cards);
+    [[nodiscard]] const std::vector<std::string>& lines() const { return lines_; }
+    /// Frames from a card with this opcode.
+    [[nodiscard]] unsigned count(unsigned from, packet::Opcode opcode) const;
+    void clear() {
+        lines_.clear();
+        opcodes_.clear();
+    }
+
+  private:
+    std::vector<std::string> lines_;
+    std::vector<std::pair<unsigned, packet::Opcode>> opcodes_;
+};
+
+}  // namespace dingo::conformance

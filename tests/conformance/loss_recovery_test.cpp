@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Lost, repeated, late and damaged frames: the data arrives all the same, once, with little noise.
+#include "conformance.h"
+#include "dingo/packet/aeth.h"
+#include "faults.h"
+
+namespace dingo::conformance {
+namespace {
+
+using packet::Opcode;
+
+/// A mix of every RC operation in both directions; checks every byte. Gives the bytes moved.
+std::uint64_t run_mix(Pair& pair, unsigned rounds, std::uint32_t bytes, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::uint64_t moved = 0;
+    const std::uint32_t area = 4 * bytes;
+    for (unsigned round = 0; round < rounds; ++round) {
+        const auto size = static_cast<std::uint32_t>(1 + random() % bytes);
+        pair.fill(0, 0, size, random());
+        pair.fill(1, area, size, random());
+        pair.fill(0, 2 * area, size, random());
+        pair.post_recv(round, 2 * area, size);
+        pair.post(pair.write(0, 0, size));
+        pair.post(pair.read(area, area, size));
+        pair.post(pair.send(2 * area, size));
+        pair.post(pair.fetch_add(3 * area, 3 * area, 1));
+        for (int i = 0; i < 4; ++i)
+            EXPECT_EQ(pair.wait(0).status, DINGO_WCS_SUCCESS) << "round " << round << ", " << i;
+        const dingo_cqe recv = pair.wait(1);
+        EXPECT_EQ(recv.status, DINGO_WCS_SUCCESS);
+        EXPECT_EQ(recv.wqe_index, round);
+        EXPECT_EQ(recv.byte_len, size);
+        EXPECT_TRUE(pair.same(0, 0, size)) << "WRITE of round " << round;
+        EXPECT_TRUE(pair.same(area, area, size)) << "READ of round " << round;
+        EXPECT_TRUE(pair.same(2 * area, 2 * area, size)) << "SEND of round " << round;
+        const auto counter = pair.cards.host(1).load<std::uint64_t>(pair.mr[1].bus + 3 * area);
+        EXPECT_EQ(counter, round + 1u) << "an atomic was executed twice or not at all";
+        moved += 3ull * size;
+        if (testing::Test::HasFailure())
+            break;
+    }
+    EXPECT_TRUE(pair.idle(0));
+    EXPECT_TRUE(pair.idle(1));
+    return moved;
+}
+
+}  // namespace
+
+CONFORMANCE_SUITE(LossRecovery);
+
+TEST_P(LossRecovery, LostMiddleIsAskedForByOneNak) {
+    Pair pair(engine());
+    CableFaults faults(pair.cards);
+    FrameLog log(pair.cards);
+    faults.add(Fault::kDrop, {.from = 0, .opcode = Opcode::kRcWriteMiddle, .skip = 2});
+    pair.fill(0, 0, 8192, 1);
+    EXPECT_EQ(pair.complete(pair.write(0, 0, 8192)).status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(pair.same(0, 0, 8192));
+    EXPECT_EQ(pair.driver(1).qp_stats(pair.qp(1).qpn)[DINGO_QP_SEQ_NAK_SENT], 1u);
+    EXPECT_EQ(pair.stat(0, DINGO_CARD_PACKET_SEQ_ERR), 1u);
+    EXPECT_EQ(pair.stat(0, DINGO_CARD_LOCAL_ACK_TIMEOUT_ERR), 0u);
+    EXPECT_GE(pair.stat(0, DINGO_CARD_RETRANSMITS), 1u);
+}
+
+TEST_P(LossRecovery, LostFirstAndLostLast) {
+    for (Opcode lost : {Opcode::kRcWriteFirst, Opcode::kRcWriteLast}) {
+        Pair pair(engine());
+        CableFaults faults(pair.cards);
+        faults.add(Fault::kDrop, {.from = 0, .opcode = lost});
+        pair.fill(0, 0, 8192, 1);
+        EXPECT_EQ(pair.complete(pair.write(0, 0, 8192)).status, DINGO_WCS_SUCCESS);
+        EXPECT_TRUE(pair.same(0, 0, 8192));
+        EXPECT_EQ(faults.injured, 1u);
+    }
+}
+
+TEST_P(LossRecovery, LostAckCostsATimeoutAndIsNotExecutedTwice) {
+    Pair pair(engine());
+    CableFaults faults(pair.cards);
+    faults.add(Fault::kDrop, {.from = 1, .opcode = Opcode::kRcAck});
+    pair.post_recv(1, 0, 64);
+    pair.post_recv(2, 64, 64);
+    const Nanoseconds start = pair.cards.now();
+    EXPECT_EQ(pair.complete(pair.send(0, 64)).status, DINGO_WCS_SUCCESS);
+    const Nanoseconds passed = pair.cards.now() - start;
+    EXPECT_GE(passed, packet::ack_timeout_ns(14));
+    EXPECT_LE(passed, 4 * packet::ack_timeout_ns(14) + 1'000'000);
+    EXPECT_EQ(pair.wait(1).wqe_index, 1u);
+    EXPECT_TRUE(pair.idle(1));
+    EXPECT_EQ(pair.stat(1, DINGO_CARD_DUPLICATE_REQUEST), 1u);
+    EXPECT_EQ(pair.stat(0, DINGO_CARD_LOCAL_ACK_TIMEOUT_ERR), 1u);
+}
+
+TEST_P(LossRecovery, LostReadRequestAndEachLostResponse) {
+    for (Opcode lost : {Opcode::kRcReadRequest, Opcode::kRcReadResponseFirst,
+                        Opcode::kRcReadResponseMiddle, Opcode::kRcReadResponseLast}) {
+        Pair pair(engine(), PairOptions().timeout(8));
+        CableFaults faults(pair.cards);
+        faults.add(Fault::kDrop, {.opcode = lost});
+        pair.fill(1, 0, 6000, 2);
+        EXPECT_EQ(pair.complete(pair.read(0, 0, 6000)).status, DINGO_WCS_SUCCESS);
+        EXPECT_TRUE(pair.same(0, 0, 6000)) << packet::name(lost);
+    }
+}
+
+TEST_P(LossRecovery, EveryFrameOfAMixLostOnce) {
+    // First a run without faults to learn how many frames there are, then one run per frame.
+    std::uint64_t frames = 0;
+    {
+        Pair pair(engine());
+        CableFaults faults(pair.cards);
+        run_mix(pair, 1, 3000, 7);
+        frames = faults.frames;
+    }
+    ASSERT_GT(frames, 8u);
+    for (unsigned lost = 0; lost < frames; ++lost) {
+        Pair pair(engine(), PairOptions().timeout(8));
+        CableFaults faults(pair.cards);
+        faults.add(Fault::kDrop, {.skip = lost});
+        run_mix(pair, 1, 3000, 7);
+        EXPECT_EQ(faults.injured, 1u);
+        if (HasFailure()) {
+            ADD_FAILURE() << "with frame " << lost << " lost";
+            break;
+        }
+    }
+}
+
+TEST_P(LossRecovery, EveryFrameOfAMixDuplicatedOrLate) {
+    for (const Fault fault : {Fault::kDuplicate, Fault::kDelay, Fault::kCorrupt}) {
+        for (unsigned at = 0; at < 16; ++at) {
+            Pair pair(engine(), PairOptions().timeout(8));
+            CableFaults faults(pair.cards);
+            faults.add(fault, {.skip = at}, 20'000);
+            run_mix(pair, 1, 3000, 7);
+            if (HasFailure()) {
+                ADD_FAILURE() << "fault " << int(fault) << " at frame " << at;
+                return;
+            }
+        }
+    }
+}
+
+TEST_P(LossRecovery, DuplicatedRequestsAreCountedAndHarmless) {
+    Pair pair(engine());
+    CableFaults faults(pair.cards);
+    faults.add_random({.duplicate = 1.0});
+    run_mix(pair, 20, 5000, 3);
+    EXPECT_GT(pair.stat(1, DINGO_CARD_DUPLICATE_REQUEST), 0u);
+}
+
+TEST_P(LossRecovery, RandomLossAtFourRates) {
+    // Bytes that each rate moves; with 30 % most frames are repetitions.
+    struct Point {
+        double drop;
+        unsigned rounds;
+        std::uint32_t bytes;
+    };
+    const unsigned scale = kSanitized ? 1 : 4;
+    for (const Point& point : {Point{0.001, 40 * scale, 200'000}, Point{0.01, 40 * scale, 100'000},
+                               Point{0.05, 20 * scale, 40'000}, Point{0.3, 10 * scale, 4'000}}) {
+        PairOptions options;
+        options.bytes = 4u << 20;
+        Pair pair(engine(), options.timeout(8));
+        CableFaults faults(pair.cards);
+        faults.add_random({.drop = point.drop, .seed = 42});
+        const std::uint64_t moved = run_mix(pair, point.rounds, point.bytes, 1);
+        RecordProperty("moved_at_" + std::to_string(point.drop), std::to_string(moved));
+        EXPECT_GT(faults.injured, 0u);
+        EXPECT_EQ(pair.state(0), DINGO_QPS_RTS) << "at " << point.drop;
+    }
+}
+
+TEST_P(LossRecovery, DropReorderDuplicateAndCorruptTogether) {
+    PairOptions options;
+    options.bytes = 2u << 20;
+    Pair pair(engine(), options.timeout(8));
+    CableFaults faults(pair.cards);
+    faults.add_random(
+        {.drop = 0.01, .duplicate = 0.01, .reorder = 0.02, .corrupt = 0.01, .seed = 9});
+    run_mix(pair, kSanitized ? 40 : 200, 60'000, 5);
+    EXPECT_GT(pair.stat(0, DINGO_CARD_RX_ICRC_ENCAPSULATED) +
+                  pair.stat(1, DINGO_CARD_RX_ICRC_ENCAPSULATED),
+              0u);
+}
+
+TEST_P(LossRecovery, DamagedFramesAreDroppedAndCounted) {
+    Pair pair(engine());
+    CableFaults faults(pair.cards);
+    faults.add(Fault::kCorrupt, {.from = 0, .opcode = Opcode::kRcWriteOnly});
+    pair.fill(0, 0, 512, 1);
+    EXPECT_EQ(pair.complete(pair.write(0, 0, 512)).status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(pair.same(0, 0, 512));
+    EXPECT_EQ(pair.stat(1, DINGO_CARD_RX_ICRC_ENCAPSULATED), 1u);
+}
+
+TEST_P(LossRecovery, VanishedPeerEndsInRetryExceededAfterTheRightTime) {
+    Pair pair(engine(), PairOptions().timeout(10, 3));
+    CableFaults faults(pair.cards);
+    FrameLog log(pair.cards);
+    faults.add(Fault::kDrop, {.count = 1'000'000});
+    const Nanoseconds start = pair.cards.now();
+    pair.post(pair.write(0, 0, 64));
+    pair.post(pair.write(0, 0, 64));
+    EXPECT_EQ(pair.wait().status, DINGO_WCS_RETRY_EXC_ERR);
+    EXPECT_EQ(pair.wait().status, DINGO_WCS_WR_FLUSH_ERR);
+    const Nanoseconds t_tr = packet::ack_timeout_ns(10);
+    EXPECT_GE(pair.cards.now() - start, 4 * t_tr);
+    EXPECT_LE(pair.cards.now() - start, 4 * 4 * t_tr);
+    EXPECT_EQ(log.count(0, Opcode::kRcWriteOnly), 2u * 4);
+    EXPECT_EQ(pair.state(0), DINGO_QPS_ERR);
+    EXPECT_EQ(pair.stat(0, DINGO_CARD_REQ_TRANSPORT_RETRIES_EXCEEDED), 1u);
+}
+
+TEST_P(LossRecovery, CablePulledForAShortTimeIsSurvived) {
+    Pair pair(engine(), PairOptions().timeout(10));
+    pair.fill(0, 0, 500'000, 1);
+    pair.post(pair.write(0, 0, 500'000));
+    pair.cards.run_for(5'000);
+    for (unsigned card = 0; card < 2; ++card)
+        pair.cards.card(card).engine->set_link(false);
+    pair.cards.run_for(6'000'000);
+    for (unsigned card = 0; card < 2; ++card)
+        pair.cards.card(card).engine->set_link(true);
+    EXPECT_EQ(pair.wait().status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(pair.same(0, 0, 500'000));
+}
+
+TEST_P(LossRecovery, BusyCableLosesNothing) {
+    Pair pair(engine());
+    pair.fill(0, 0, 100'000, 1);
+    pair.cards.card(0).wire.busy = pair.cards.card(1).wire.busy = true;
+    pair.post(pair.write(0, 0, 100'000));
+    pair.cards.run_for(50'000);
+    pair.cards.card(0).wire.busy = pair.cards.card(1).wire.busy = false;
+    EXPECT_EQ(pair.wait().status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(pair.same(0, 0, 100'000));
+    EXPECT_EQ(pair.stat(0, DINGO_CARD_RETRANSMITS), 0u);
+}
+
+}  // namespace dingo::conformance
