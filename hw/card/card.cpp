@@ -61,6 +61,7 @@ bool Card::poll(Nanoseconds now) {
     }
     // A deadline may be that of a frame which the fault injector holds on the receiving side.
     if (wire_ready_ || wire_.fd() < 0 || wire_.next_deadline() <= now) {
+        first_frame_ = true;
         const unsigned frames = wire_.receive(*this, kFrameBudget);
         wire_ready_ = frames == kFrameBudget;
         more |= frames != 0;
@@ -129,7 +130,9 @@ void Card::reset() {
     engine_->set_link(link_up_);
 }
 
-int Card::doorbell_fd() const { return doorbells_ ? doorbells_->fd() : -1; }
+int Card::doorbell_fd() const {
+    return doorbells_ ? doorbells_->fd() : -1;
+}
 
 void Card::on_doorbell(std::uint64_t offset, std::uint64_t value) {
     engine_->mmio_write(Bar::kDoorbells, offset, value, sizeof value);
@@ -140,6 +143,12 @@ void Card::on_frame(std::span<const std::byte> frame) {
         ++stats_.link_down_drops;
         return;
     }
+    // A receive that was posted before the peer sent this frame must count: look before the first
+    // of a batch that the cable has delivered.
+    if (first_frame_ && scanner_) {
+        scanner_->scan(*this, now_);
+    }
+    first_frame_ = false;
     engine_->receive(frame);
 }
 

@@ -76,6 +76,7 @@ class Card final : public vfio_user::Device, public DoorbellSink, public FrameSi
     std::optional<SharedMemory> doorbells_;
     std::optional<DoorbellScanner> scanner_;
     bool wire_ready_ = true;
+    bool first_frame_ = true;
     Nanoseconds now_ = 0;  // of the last poll()
     bool link_up_ = true;
     CardStats stats_;

@@ -48,7 +48,7 @@ DoorbellScanner::Shadow& DoorbellScanner::shadow_of(std::size_t page) {
     return *pages_[page].shadow;
 }
 
-unsigned DoorbellScanner::scan_line(DoorbellSink& sink, std::size_t page, std::size_t line) {
+unsigned DoorbellScanner::scan_line(std::size_t page, std::size_t line) {
     // Clear first: a doorbell stored after our loads below sets dirty again.
     shared<std::uint8_t>(at(page) + kDirty + line).exchange(0, std::memory_order_seq_cst);
     if (line < kFirstLine) {
@@ -58,21 +58,20 @@ unsigned DoorbellScanner::scan_line(DoorbellSink& sink, std::size_t page, std::s
     unsigned found = 0;
     for (std::size_t slot = line * kSlotsPerLine; slot < (line + 1) * kSlotsPerLine; ++slot) {
         const std::size_t offset = slot * sizeof(std::uint64_t);
-        const auto value =
-            shared<std::uint64_t>(at(page) + offset).load(std::memory_order_acquire);
+        const auto value = shared<std::uint64_t>(at(page) + offset).load(std::memory_order_acquire);
         if (value == shadow[slot]) {
             continue;
         }
         shadow[slot] = value;
         if (value != 0) {
-            sink.on_doorbell(page * kPageSize + offset, value);
+            rings_.push_back({page * kPageSize + offset, value});
             ++found;
         }
     }
     return found;
 }
 
-unsigned DoorbellScanner::scan_page(DoorbellSink& sink, std::size_t page) {
+unsigned DoorbellScanner::scan_page(std::size_t page) {
     unsigned found = 0;
     for (std::size_t word = 0; word < kLineSize / sizeof(std::uint64_t); ++word) {
         auto dirty = shared<std::uint64_t>(at(page) + kDirty + word * sizeof(std::uint64_t))
@@ -80,17 +79,17 @@ unsigned DoorbellScanner::scan_page(DoorbellSink& sink, std::size_t page) {
         while (dirty != 0) {
             const auto byte = static_cast<std::size_t>(std::countr_zero(dirty)) / 8;
             dirty &= ~(std::uint64_t{0xFF} << (8 * byte));
-            found += scan_line(sink, page, word * sizeof(std::uint64_t) + byte);
+            found += scan_line(page, word * sizeof(std::uint64_t) + byte);
         }
     }
     stats_.rings += found;
     return found;
 }
 
-unsigned DoorbellScanner::scan_active(DoorbellSink& sink, Nanoseconds now) {
+unsigned DoorbellScanner::scan_active(Nanoseconds now) {
     unsigned found = 0;
     for (const std::size_t page : active_) {
-        if (const unsigned n = scan_page(sink, page); n != 0) {
+        if (const unsigned n = scan_page(page); n != 0) {
             pages_[page].last_ring = now;
             found += n;
         }
@@ -107,7 +106,7 @@ void DoorbellScanner::activate(std::size_t page, Nanoseconds now) {
     set_need_kick(page, 0);
 }
 
-unsigned DoorbellScanner::sweep_some(DoorbellSink& sink, Nanoseconds now) {
+unsigned DoorbellScanner::sweep_some(Nanoseconds now) {
     unsigned found = 0;
     for (std::size_t i = 0; i < kSweepStep && sweep_left_ != 0; ++i, --sweep_left_) {
         const std::size_t page = sweep_at_;
@@ -115,7 +114,7 @@ unsigned DoorbellScanner::sweep_some(DoorbellSink& sink, Nanoseconds now) {
         if (pages_[page].active) {
             continue;
         }
-        if (const unsigned n = scan_page(sink, page); n != 0) {
+        if (const unsigned n = scan_page(page); n != 0) {
             found += n;
             activate(page, now);
         }
@@ -125,7 +124,7 @@ unsigned DoorbellScanner::sweep_some(DoorbellSink& sink, Nanoseconds now) {
 }
 
 // Looks at one active page a call, so that many active pages cost no more than one.
-unsigned DoorbellScanner::retire_idle(DoorbellSink& sink, Nanoseconds now) {
+unsigned DoorbellScanner::retire_idle(Nanoseconds now) {
     if (active_.empty()) {
         return 0;
     }
@@ -135,7 +134,7 @@ unsigned DoorbellScanner::retire_idle(DoorbellSink& sink, Nanoseconds now) {
         return 0;
     }
     set_need_kick(page, 1);
-    if (const unsigned found = scan_page(sink, page); found != 0) {
+    if (const unsigned found = scan_page(page); found != 0) {
         set_need_kick(page, 0);
         pages_[page].last_ring = now;
         return found;
@@ -151,8 +150,42 @@ void DoorbellScanner::kicked() {
     ++stats_.kicks;
 }
 
+bool DoorbellScanner::Ring::sends() const {
+    const auto type = DINGO_GET(DINGO_DOORBELL_WORD0_TYPE_MASK, static_cast<std::uint32_t>(value));
+    return type == DINGO_DB_SQ || type == DINGO_DB_ETH_TX;
+}
+
+// What was rung before a send is visible when the send is: a second look, after the sends were
+// read, finds it wherever its slot is. Sends that only the second look found wait for the next
+// call, since what was rung before them may not have been seen.
+unsigned DoorbellScanner::deliver(DoorbellSink& sink, Nanoseconds now) {
+    const std::size_t first_look = rings_.size();
+    if (std::ranges::any_of(rings_, &Ring::sends)) {
+        scan_active(now);
+    }
+    const auto found = static_cast<unsigned>(rings_.size());
+    for (const Ring& ring : rings_) {
+        if (!ring.sends()) {
+            sink.on_doorbell(ring.offset, ring.value);
+        }
+    }
+    std::size_t waiting = 0;
+    for (std::size_t i = 0; i < rings_.size(); ++i) {
+        if (!rings_[i].sends()) {
+            continue;
+        }
+        if (i < first_look) {
+            sink.on_doorbell(rings_[i].offset, rings_[i].value);
+        } else {
+            rings_[waiting++] = rings_[i];
+        }
+    }
+    rings_.resize(waiting);
+    return found;
+}
+
 unsigned DoorbellScanner::scan(DoorbellSink& sink, Nanoseconds now) {
-    unsigned found = scan_active(sink, now);
+    scan_active(now);
     if (kicked_) {
         kicked_ = false;
         sweep_due_ = std::min(sweep_due_, rang_since_arm_ ? now + kSweepDelay : now);
@@ -162,26 +195,31 @@ unsigned DoorbellScanner::scan(DoorbellSink& sink, Nanoseconds now) {
         sweep_left_ = pages_.size();
     }
     if (sweep_left_ != 0) {
-        found += sweep_some(sink, now);
+        sweep_some(now);
     }
-    return found + retire_idle(sink, now);
+    retire_idle(now);
+    return deliver(sink, now);
 }
 
 unsigned DoorbellScanner::scan_all(DoorbellSink& sink, Nanoseconds now) {
-    const unsigned found = scan_active(sink, now);
     sweep_left_ = pages_.size();
-    unsigned swept = 0;
     while (sweep_left_ != 0) {
-        swept += sweep_some(sink, now);
+        sweep_some(now);
     }
-    return found + swept;
+    // Twice: sends that the second look of the first round found are due as well.
+    unsigned found = scan(sink, now);
+    if (!rings_.empty()) {
+        found += scan(sink, now);
+    }
+    return found;
 }
 
 bool DoorbellScanner::arm(DoorbellSink& sink, Nanoseconds now) {
     for (const std::size_t page : active_) {
         set_need_kick(page, 1);
     }
-    if (scan_active(sink, now) != 0) {
+    scan_active(now);
+    if (deliver(sink, now) != 0) {
         disarm();
         return false;
     }
@@ -235,6 +273,7 @@ void DoorbellScanner::reset() {
         set_need_kick(page, 1);
     }
     active_.clear();
+    rings_.clear();
     sweep_left_ = 0;
     sweep_due_ = kNever;
     kicked_ = false;

@@ -33,10 +33,10 @@ class DoorbellSink {
 };
 
 struct DoorbellStats {
-    std::uint64_t rings = 0;     ///< doorbells delivered
-    std::uint64_t kicks = 0;     ///< kicks received
-    std::uint64_t sweeps = 0;    ///< sweeps over all pages finished
-    std::uint64_t activated = 0; ///< pages that became active
+    std::uint64_t rings = 0;      ///< doorbells delivered
+    std::uint64_t kicks = 0;      ///< kicks received
+    std::uint64_t sweeps = 0;     ///< sweeps over all pages finished
+    std::uint64_t activated = 0;  ///< pages that became active
 };
 
 class DoorbellScanner {
@@ -53,7 +53,8 @@ class DoorbellScanner {
 
     /// Looks at the active pages, and at some of the others while a sweep is due; hands every slot
     /// that changed and is not 0 to the sink. `now` only serves to retire idle pages. Returns how
-    /// many doorbells it delivered.
+    /// many doorbells it found. Who rings a receive queue and then a send queue of active pages has
+    /// them delivered in this order, whatever the order of the slots.
     unsigned scan(DoorbellSink& sink, Nanoseconds now);
 
     /// Looks at every page at once: what was rung before a trapped write is delivered before it, as
@@ -69,9 +70,9 @@ class DoorbellScanner {
     /// When scan() must be called though nobody kicks; kNever when it need not.
     [[nodiscard]] Nanoseconds next_deadline() const { return sweep_due_; }
 
-    /// The card wants to sleep: asks for kicks and looks at the active pages once more. True: it may
-    /// sleep, and every doorbell from now on kicks. False: doorbells arrived (they are delivered)
-    /// and nothing is armed.
+    /// The card wants to sleep: asks for kicks and looks at the active pages once more. True: it
+    /// may sleep, and every doorbell from now on kicks. False: doorbells arrived (they are
+    /// delivered) and nothing is armed.
     [[nodiscard]] bool arm(DoorbellSink& sink, Nanoseconds now);
 
     /// The card is awake again.
@@ -89,6 +90,12 @@ class DoorbellScanner {
     [[nodiscard]] std::size_t active_pages() const { return active_.size(); }
 
   private:
+    /// A doorbell read from memory and not yet delivered.
+    struct Ring {
+        std::uint64_t offset;
+        std::uint64_t value;
+        [[nodiscard]] bool sends() const;
+    };
     using Shadow = std::array<std::uint64_t, kPageSize / sizeof(std::uint64_t)>;
     struct Page {
         Nanoseconds last_ring = 0;
@@ -96,19 +103,23 @@ class DoorbellScanner {
         std::unique_ptr<Shadow> shadow;  ///< last delivered value of each slot; made at first use
     };
 
-    [[nodiscard]] std::byte* at(std::size_t page) const { return memory_.data() + page * kPageSize; }
+    [[nodiscard]] std::byte* at(std::size_t page) const {
+        return memory_.data() + page * kPageSize;
+    }
     void set_need_kick(std::size_t page, std::uint32_t value);
     Shadow& shadow_of(std::size_t page);
-    unsigned scan_page(DoorbellSink& sink, std::size_t page);
-    unsigned scan_line(DoorbellSink& sink, std::size_t page, std::size_t line);
-    unsigned scan_active(DoorbellSink& sink, Nanoseconds now);
-    unsigned sweep_some(DoorbellSink& sink, Nanoseconds now);
-    unsigned retire_idle(DoorbellSink& sink, Nanoseconds now);
+    unsigned scan_page(std::size_t page);
+    unsigned scan_line(std::size_t page, std::size_t line);
+    unsigned scan_active(Nanoseconds now);
+    unsigned sweep_some(Nanoseconds now);
+    unsigned retire_idle(Nanoseconds now);
+    unsigned deliver(DoorbellSink& sink, Nanoseconds now);
     void activate(std::size_t page, Nanoseconds now);
 
     std::span<std::byte> memory_;
     std::vector<Page> pages_;
     std::vector<std::size_t> active_;
+    std::vector<Ring> rings_;  ///< read, in the order of reading
     std::size_t sweep_at_ = 0;
     std::size_t sweep_left_ = 0;
     Nanoseconds sweep_due_ = kNever;

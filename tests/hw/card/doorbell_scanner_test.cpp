@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "doorbell_scanner.h"
+#include "dingo_hw.h"
 
 #include <gtest/gtest.h>
 
@@ -114,6 +115,21 @@ TEST_F(Scanner, ScanAllDeliversWhatAnyPageHasBeforeATrappedWrite) {
     writer(0).ring(20, 9);
     EXPECT_EQ(scanner.scan(sink, now), 1u);
     EXPECT_FALSE(scanner.sweeping());
+}
+
+TEST_F(Scanner, AReceiveIsDeliveredBeforeTheSendThatFollowedIt) {
+    const auto value = [](std::uint32_t type, std::uint32_t index) {
+        return std::uint64_t{index} << 32 | DINGO_PREP(DINGO_DOORBELL_WORD0_TYPE_MASK, type) | 2;
+    };
+    activate(0);
+    activate(9);
+    // The receive queue's slot is looked at after the send queue's.
+    writer(9).ring(400, value(DINGO_DB_RQ, 1));
+    writer(0).ring(16, value(DINGO_DB_SQ, 1));
+    EXPECT_EQ(scanner.scan(sink, now), 2u);
+    ASSERT_EQ(sink.rings.size(), 2u);
+    EXPECT_EQ(sink.rings[0].second, value(DINGO_DB_RQ, 1));
+    EXPECT_EQ(sink.rings[1].second, value(DINGO_DB_SQ, 1));
 }
 
 TEST_F(Scanner, DirtyControlLinesDoNotRing) {
