@@ -66,7 +66,7 @@ void CardLoop::run() {
                 continue;
             case IdlePolicy::Act::kNap:
                 ++naps_;
-                wait(std::min(until_due, IdlePolicy::kNapLength));
+                wait(std::min(until_due, IdlePolicy::nap_length(now - idle_since)));
                 continue;
             case IdlePolicy::Act::kSleep:
                 break;

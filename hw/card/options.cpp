@@ -182,8 +182,8 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     idle("--spin-us", spin_us,
          "Longest time that an idle card looks for work without pause; it adapts below this");
     idle("--nap-us", nap_us,
-         "Longest time that it then looks for work every 20 us, before it sleeps and a doorbell "
-         "costs the guest a kick; it adapts below this");
+         "Longest time that it then looks for work with short pauses, before it sleeps and a "
+         "doorbell costs the guest a kick; it adapts below this");
     app.add_flag("--trapped-doorbells", trapped,
                  "Every doorbell is a message from QEMU, as on a card without capability "
                  "DB_MEMORY: slow, for tests")
