@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Speed of the card model alone: one thread runs two cards, the cable between them and both hosts.
-// ICRC is made and checked, every frame is a complete RoCE v2 packet, every WQE makes a completion. Rates are per
-// second of CPU time, so that other work on the machine does not count.
+// ICRC is made and checked, every frame is a complete RoCE v2 packet, every WQE makes a completion.
+// Rates are per second of CPU time, so that other work on the machine does not count.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -67,7 +67,8 @@ class Bench {
     static constexpr unsigned kLogSq = 6;
     static constexpr std::uint32_t kDepth = 1U << kLogSq;
 
-    Bench(std::uint8_t opcode, std::uint32_t bytes, unsigned qps, unsigned posted) : posted_(posted) {
+    Bench(std::uint8_t opcode, std::uint32_t bytes, unsigned qps, unsigned posted)
+        : posted_(posted) {
         register_engines();
         unsigned log_cq = 8;
         while ((1U << log_cq) < qps * posted)
@@ -83,7 +84,8 @@ class Bench {
         }
         cq_ = side(0).driver.create_cq(log_cq);
         const Cq remote_cq = side(1).driver.create_cq(8);
-        constexpr std::uint32_t access = DINGO_ACC_LOCAL_WRITE | DINGO_ACC_REMOTE_WRITE | DINGO_ACC_REMOTE_READ;
+        constexpr std::uint32_t access =
+            DINGO_ACC_LOCAL_WRITE | DINGO_ACC_REMOTE_WRITE | DINGO_ACC_REMOTE_READ;
         const std::uint64_t region = std::max<std::uint64_t>(bytes, 4096);
         const Mr local = side(0).driver.create_mr(region, access);
         const Mr remote = side(1).driver.create_mr(region, access);
@@ -129,14 +131,16 @@ class Bench {
         connect(1, b, a.qpn);
         // The ring is filled once: a doorbell posts what is there again.
         for (std::uint32_t block = 0; block < kDepth; ++block)
-            std::memcpy(side(0).host.at(a.sq + block * DINGO_SQ_BLOCK, DINGO_SQ_BLOCK), wqe.data(), wqe.size());
+            std::memcpy(side(0).host.at(a.sq + block * DINGO_SQ_BLOCK, DINGO_SQ_BLOCK), wqe.data(),
+                        wqe.size());
         by_qpn_[a.qpn & 0xFFFF] = qps_.size();
         qps_.push_back(a);
     }
     void connect(unsigned i, const TestQp& qp, std::uint32_t peer) {
         TestDriver::PathOptions path;
         path.dest_qpn = peer;
-        path.dgid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, static_cast<std::uint8_t>(2 - i)};
+        path.dgid = {0, 0, 0,    0,    0,  0,  0, 0,
+                     0, 0, 0xff, 0xff, 10, 77, 0, static_cast<std::uint8_t>(2 - i)};
         path.dmac = {0x02, 0x44, 0x49, 0, 0, static_cast<std::uint8_t>(2 - i)};
         path.path_mtu = 5;
         path.timeout = 20;
@@ -149,18 +153,20 @@ class Bench {
             return;
         qp.sq_producer += static_cast<std::uint32_t>(count);
         to_post -= count;
-        const std::uint32_t word0 =
-            DINGO_PREP(DINGO_DOORBELL_WORD0_OBJECT_MASK, qp.qpn) | DINGO_PREP(DINGO_DOORBELL_WORD0_TYPE_MASK, DINGO_DB_SQ);
+        const std::uint32_t word0 = DINGO_PREP(DINGO_DOORBELL_WORD0_OBJECT_MASK, qp.qpn) |
+                                    DINGO_PREP(DINGO_DOORBELL_WORD0_TYPE_MASK, DINGO_DB_SQ);
         side(0).driver.doorbell(1, word0, qp.sq_producer);
     }
     /// Takes completions; each posts its successor (in pairs of halves, as applications batch).
     std::uint64_t poll(std::uint64_t& to_post) {
         const std::uint32_t size = 1U << cq_.log_size;
         std::uint64_t taken = 0;
-        const std::byte* const ring = side(0).host.at(cq_.ring, std::uint64_t{size} * DINGO_CQE_SIZE);
+        const std::byte* const ring =
+            side(0).host.at(cq_.ring, std::uint64_t{size} * DINGO_CQE_SIZE);
         for (;; ++taken) {
             dingo_cqe entry;
-            std::memcpy(&entry, ring + std::size_t{cq_.consumer & (size - 1)} * DINGO_CQE_SIZE, sizeof entry);
+            std::memcpy(&entry, ring + std::size_t{cq_.consumer & (size - 1)} * DINGO_CQE_SIZE,
+                        sizeof entry);
             const unsigned phase = (cq_.consumer >> cq_.log_size & 1) ^ 1;
             if ((entry.owner & 1U) != phase)
                 break;
@@ -188,8 +194,8 @@ class Bench {
     std::vector<std::size_t> by_qpn_;
 };
 
-void stream(benchmark::State& state, std::uint8_t opcode, std::uint32_t bytes, unsigned qps, unsigned posted,
-            std::uint64_t messages) {
+void stream(benchmark::State& state, std::uint8_t opcode, std::uint32_t bytes, unsigned qps,
+            unsigned posted, std::uint64_t messages) {
     Bench bench(opcode, bytes, qps, posted);
     bench.run(messages);  // touches all memory once
     std::uint64_t total = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Responses at the requester: acknowledgements, NAKs, READ data, atomic results; and the completion of
-// send WQEs in order.
+// Responses at the requester: acknowledgements, NAKs, READ data, atomic results; and the completion
+// of send WQEs in order.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -25,7 +25,8 @@ SendRecord* record_of(Requester& r, std::uint32_t psn) {
 }
 
 /// Opcode and payload length of a READ response are those of its place.
-bool fits(const SendRecord& record, const packet::Packet& packet, std::uint32_t index, std::uint32_t pmtu) {
+bool fits(const SendRecord& record, const packet::Packet& packet, std::uint32_t index,
+          std::uint32_t pmtu) {
     const packet::OpcodeTraits& op = packet.op();
     const bool last = index + 1 == record.packets;
     if (op.last != last)
@@ -193,7 +194,8 @@ bool Core::take_response_data(Qp& qp, std::uint32_t offset, std::span<const std:
     if (response_qp_ != &qp || response_index_ != record.index) {
         response_qp_ = nullptr;
         WqeFault fault = response_wqe_.load(card_, qp, record.index);
-        if (!fault && (response_wqe_.opcode() != record.opcode || response_wqe_.length() != record.length))
+        if (!fault &&
+            (response_wqe_.opcode() != record.opcode || response_wqe_.length() != record.length))
             fault = {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_FETCH};
         if (fault) {
             fail_front(qp, fault);

@@ -42,7 +42,9 @@ class Core {
     void rq_doorbell(Qp& qp, std::uint32_t producer);
     void srq_doorbell(SharedReceiveQueue& srq, std::uint32_t producer);
     bool run(unsigned budget);
-    [[nodiscard]] Nanoseconds next_deadline() const { return std::min(timers_.earliest(), wire_retry_); }
+    [[nodiscard]] Nanoseconds next_deadline() const {
+        return std::min(timers_.earliest(), wire_retry_);
+    }
     void reset();
 
     // qp_states.cpp: entry actions of the QP states
@@ -71,7 +73,8 @@ class Core {
     void correct_times();
 
     // --- path.cpp
-    /// The header template of a connected QP, made anew when the GID table changed; nullptr: no source GID.
+    /// The header template of a connected QP, made anew when the GID table changed; nullptr: no
+    /// source GID.
     const packet::HeaderTemplate* path_of(Qp& qp);
     /// Template of a datagram; nullptr: no source GID.
     const packet::HeaderTemplate* path_of(const dingo_wqe_ud& av);
@@ -82,11 +85,12 @@ class Core {
     /// Checks all gather or scatter entries as a whole.
     Move check_sges(const Qp& qp, const SendWqe& wqe, std::uint32_t access, WqeFault& fault);
     /// Message bytes [offset, offset + data.size()) between the WQE's entries and `data`.
-    Move gather(const Qp& qp, const SendWqe& wqe, std::uint32_t offset, std::span<std::byte> data, WqeFault& fault);
-    Move scatter(const Qp& qp, const SendWqe& wqe, std::uint32_t offset, std::span<const std::byte> data,
-                 WqeFault& fault);
-    Move scatter(const Qp& qp, const ReceiveWqe& wqe, std::uint64_t offset, std::span<const std::byte> data,
-                 WqeFault& fault);
+    Move gather(const Qp& qp, const SendWqe& wqe, std::uint32_t offset, std::span<std::byte> data,
+                WqeFault& fault);
+    Move scatter(const Qp& qp, const SendWqe& wqe, std::uint32_t offset,
+                 std::span<const std::byte> data, WqeFault& fault);
+    Move scatter(const Qp& qp, const ReceiveWqe& wqe, std::uint64_t offset,
+                 std::span<const std::byte> data, WqeFault& fault);
 
     // --- requester.cpp: RC and UC
     SendStop send(Qp& qp, unsigned burst, unsigned& used);
@@ -115,11 +119,13 @@ class Core {
     void receive_fatal_nak(Qp& qp, std::uint8_t syndrome, std::uint32_t psn);
     void receive_read_data(Qp& qp, const packet::Packet& packet, std::uint32_t psn);
     void receive_atomic_ack(Qp& qp, const packet::Packet& packet, std::uint32_t psn);
-    /// acknowledge() and what follows from it. False: the response skipped a READ or atomic, or the QP failed.
+    /// acknowledge() and what follows from it. False: the response skipped a READ or atomic, or the
+    /// QP failed.
     bool advance(Qp& qp, std::uint32_t psn);
     void bad_response(Qp& qp, std::uint32_t psn);
     bool take_response_data(Qp& qp, std::uint32_t offset, std::span<const std::byte> data);
-    /// Everything before `psn` is acknowledged: completes. False: a READ or atomic before it still waits.
+    /// Everything before `psn` is acknowledged: completes. False: a READ or atomic before it still
+    /// waits.
     bool acknowledge(Qp& qp, std::uint32_t psn);
     void complete_front(Qp& qp);
     void after_progress(Qp& qp);
@@ -185,7 +191,8 @@ class Core {
     Sent send_atomic_response(Qp& qp, ReadResource& resource, packet::TransportHeaders& headers);
     Sent send_reply(Qp& qp);
     /// Schedules packets [start, stop) of a resource, `end` = bytes of the READ that they reach to.
-    void start_response(Qp& qp, ReadResource& resource, std::uint32_t start, std::uint32_t stop, std::uint32_t end);
+    void start_response(Qp& qp, ReadResource& resource, std::uint32_t start, std::uint32_t stop,
+                        std::uint32_t end);
     static void pick_response(Responder& responder);
 
     // --- error_flow.cpp
@@ -234,27 +241,29 @@ class Core {
     Scheduler scheduler_;
     Timers timers_;
 
-    // One of each for the card, not for each QP: they hold nothing from one call to the next that could
-    // not be read again.
-    SendWqe send_wqe_;               ///< WQE of the turn
-    SendWqe response_wqe_;           ///< READ or atomic that responses are scattered to
+    // One of each for the card, not for each QP: they hold nothing from one call to the next that
+    // could not be read again.
+    SendWqe send_wqe_;                 ///< WQE of the turn
+    SendWqe response_wqe_;             ///< READ or atomic that responses are scattered to
     const Qp* response_qp_ = nullptr;  ///< whose response_wqe_ is
     std::uint32_t response_index_ = 0;
     ReceiveWqe receive_scratch_;
     ReceiveWqe* receive_ = nullptr;  ///< WQE of the packet that is being executed
     packet::HeaderTemplate datagram_path_;
-    std::uint32_t last_gid_ = 0;         ///< where is_local_address() looks first
-    std::vector<Qp*> stale_;             ///< see note_time()
-    Nanoseconds last_now_ = 0;           ///< time of the last run()
+    std::uint32_t last_gid_ = 0;  ///< where is_local_address() looks first
+    std::vector<Qp*> stale_;      ///< see note_time()
+    Nanoseconds last_now_ = 0;    ///< time of the last run()
     bool running_ = false;
-    Nanoseconds wire_retry_ = kNever;    ///< the wire was busy: try again then
+    Nanoseconds wire_retry_ = kNever;  ///< the wire was busy: try again then
 };
 
 /// Looks again after this time at a paused region.
 inline constexpr Nanoseconds kPauseRetry = 100'000;
 
 /// Payload bytes of a full packet.
-inline std::uint32_t pmtu_bytes(const Qp& qp) noexcept { return 128U << qp.attr.path_mtu; }
+inline std::uint32_t pmtu_bytes(const Qp& qp) noexcept {
+    return 128U << qp.attr.path_mtu;
+}
 
 /// Packets of a message; an empty one takes one.
 constexpr std::uint32_t packets_of(std::uint32_t length, std::uint32_t pmtu) noexcept {
@@ -262,8 +271,12 @@ constexpr std::uint32_t packets_of(std::uint32_t length, std::uint32_t pmtu) noe
 }
 
 /// Order of free-running PSNs and indices.
-constexpr bool is_before(std::uint32_t a, std::uint32_t b) noexcept { return static_cast<std::int32_t>(a - b) < 0; }
+constexpr bool is_before(std::uint32_t a, std::uint32_t b) noexcept {
+    return static_cast<std::int32_t>(a - b) < 0;
+}
 
-inline bool is_reliable(const Qp& qp) noexcept { return qp.type == QpType::kRc; }
+inline bool is_reliable(const Qp& qp) noexcept {
+    return qp.type == QpType::kRc;
+}
 
 }  // namespace dingo::model

@@ -9,7 +9,8 @@ namespace {
 dingo_cqe entry_of(const Qp& qp, std::uint32_t wqe_index, std::uint8_t opcode) {
     dingo_cqe entry{};
     entry.wqe_index = wqe_index;
-    entry.qpn_op = DINGO_PREP(DINGO_CQE_QPN_OP_QPN_MASK, qp.qpn) | DINGO_PREP(DINGO_CQE_QPN_OP_OPCODE_MASK, std::uint32_t{opcode});
+    entry.qpn_op = DINGO_PREP(DINGO_CQE_QPN_OP_QPN_MASK, qp.qpn) |
+                   DINGO_PREP(DINGO_CQE_QPN_OP_OPCODE_MASK, std::uint32_t{opcode});
     return entry;
 }
 
@@ -27,7 +28,8 @@ void Core::complete_send_error(Qp& qp, std::uint32_t index, std::uint8_t opcode,
     dingo_cqe entry = entry_of(qp, index, opcode);
     entry.status = fault.status;
     entry.vendor_err = fault.vendor_err;
-    card_.count(fault.status == DINGO_WCS_WR_FLUSH_ERR ? DINGO_CARD_REQ_CQE_FLUSH_ERROR : DINGO_CARD_REQ_CQE_ERROR);
+    card_.count(fault.status == DINGO_WCS_WR_FLUSH_ERR ? DINGO_CARD_REQ_CQE_FLUSH_ERROR
+                                                       : DINGO_CARD_REQ_CQE_ERROR);
     qp.count(DINGO_QP_SEND_CQES);
     if (!qp.send_cq->post(card_, entry))
         fail(qp);
@@ -45,7 +47,8 @@ void Core::post_receive_error(Qp& qp, std::uint32_t tag, std::uint8_t opcode, Wq
     dingo_cqe entry = entry_of(qp, tag, opcode);
     entry.status = fault.status;
     entry.vendor_err = fault.vendor_err;
-    card_.count(fault.status == DINGO_WCS_WR_FLUSH_ERR ? DINGO_CARD_RESP_CQE_FLUSH_ERROR : DINGO_CARD_RESP_CQE_ERROR);
+    card_.count(fault.status == DINGO_WCS_WR_FLUSH_ERR ? DINGO_CARD_RESP_CQE_FLUSH_ERROR
+                                                       : DINGO_CARD_RESP_CQE_ERROR);
     post_receive(qp, entry);
 }
 

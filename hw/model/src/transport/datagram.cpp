@@ -13,7 +13,8 @@ namespace {
 constexpr std::size_t kGrhBytes = 40;
 constexpr std::uint32_t kOwnQkey = 1U << 31;
 
-/// Longest datagram: the largest IB MTU whose packet fits the port's MTU, as the kernel's iboe_get_mtu().
+/// Longest datagram: the largest IB MTU whose packet fits the port's MTU, as the kernel's
+/// iboe_get_mtu().
 std::uint32_t longest_datagram(const Port& port) {
     constexpr std::uint32_t kHeaders = 96;  // GRH, UDP, BTH, XRC, AtomicETH, ICRC
     std::uint32_t bytes = packet::kMaxPmtu;
@@ -22,9 +23,11 @@ std::uint32_t longest_datagram(const Port& port) {
     return bytes;
 }
 
-std::array<std::byte, kGrhBytes> network_header(const packet::Packet& packet, std::span<const std::byte> frame) {
+std::array<std::byte, kGrhBytes> network_header(const packet::Packet& packet,
+                                                std::span<const std::byte> frame) {
     std::array<std::byte, kGrhBytes> grh{};
-    const std::size_t bytes = packet.l3 == packet::L3Kind::kIpv4 ? packet::kIpv4Bytes : packet::kIpv6Bytes;
+    const std::size_t bytes =
+        packet.l3 == packet::L3Kind::kIpv4 ? packet::kIpv4Bytes : packet::kIpv6Bytes;
     const auto header = frame.subspan(packet.l3_offset, bytes);
     std::copy(header.begin(), header.end(), grh.end() - static_cast<std::ptrdiff_t>(bytes));
     return grh;
@@ -65,7 +68,8 @@ SendStop Core::send_datagram(Qp& qp) {
         return refuse({DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_GID});
 
     packet::TransportHeaders headers;
-    headers.bth.opcode = wqe.opcode() == DINGO_WR_SEND_IMM ? packet::Opcode::kUdSendOnlyImm : packet::Opcode::kUdSendOnly;
+    headers.bth.opcode = wqe.opcode() == DINGO_WR_SEND_IMM ? packet::Opcode::kUdSendOnlyImm
+                                                           : packet::Opcode::kUdSendOnly;
     headers.bth.migreq = true;
     headers.bth.solicited = wqe.solicited();
     headers.bth.dest_qp = av.dest_qpn;
@@ -91,7 +95,8 @@ SendStop Core::send_datagram(Qp& qp) {
     return SendStop::kTurnOver;
 }
 
-void Core::receive_datagram(Qp& qp, const packet::Packet& packet, std::span<const std::byte> frame) {
+void Core::receive_datagram(Qp& qp, const packet::Packet& packet,
+                            std::span<const std::byte> frame) {
     if (packet.deth.qkey != qp.attr.qkey) {
         drop(DINGO_CARD_BAD_QKEY);
         return;
@@ -139,7 +144,8 @@ void Core::receive_datagram(Qp& qp, const packet::Packet& packet, std::span<cons
     entry.byte_len = static_cast<std::uint32_t>(bytes);
     const bool with_imm = packet.op().has_imm();
     const std::uint32_t opcode = with_imm ? DINGO_WC_RECV_IMM : DINGO_WC_RECV;
-    entry.qpn_op = DINGO_PREP(DINGO_CQE_QPN_OP_QPN_MASK, qp.qpn) | DINGO_PREP(DINGO_CQE_QPN_OP_OPCODE_MASK, opcode);
+    entry.qpn_op = DINGO_PREP(DINGO_CQE_QPN_OP_QPN_MASK, qp.qpn) |
+                   DINGO_PREP(DINGO_CQE_QPN_OP_OPCODE_MASK, opcode);
     entry.flags = DINGO_CQE_FLAGS_GRH_MASK;
     if (with_imm) {
         entry.imm = __builtin_bswap32(packet.imm);

@@ -91,7 +91,8 @@ bool Core::check_state(const Qp& qp, const packet::Packet& packet) {
 }
 
 bool Core::check_pkey(const packet::Packet& packet) {  // C9-42, C9-43
-    // The one entry of the table is a full member: every member of the same partition may talk to it.
+    // The one entry of the table is a full member: every member of the same partition may talk to
+    // it.
     constexpr std::uint16_t kBaseMask = 0x7FFF;
     if ((packet.bth.pkey & kBaseMask) == (DINGO_PKEY_DEFAULT & kBaseMask))
         return true;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Requests that were executed before. SEND and WRITE: acknowledged again, not executed (C9-105). READ: read again,
-// as far as a saved resource allows. Atomic: the saved result. Anything older is dropped silently.
+// Requests that were executed before. SEND and WRITE: acknowledged again, not executed (C9-105).
+// READ: read again, as far as a saved resource allows. Atomic: the saved result. Anything older is
+// dropped silently.
 #include "core.h"
 
 namespace dingo::model {
@@ -37,7 +38,8 @@ void Core::repeat_read(Qp& qp, const packet::Packet& packet) {
     if (resource && !resource->atomic) {
         const std::uint32_t start = (packet.bth.psn - resource->first_psn) & packet::kPsnMask;
         const std::uint32_t offset = start * pmtu_bytes(qp);
-        const bool within = packet.reth.rkey == resource->rkey && packet.reth.va == resource->va + offset &&
+        const bool within = packet.reth.rkey == resource->rkey &&
+                            packet.reth.va == resource->va + offset &&
                             packet.reth.length <= resource->length - offset;
         if (within) {
             const std::uint32_t packets = packets_of(packet.reth.length, pmtu_bytes(qp));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What an error does to a QP: the failed WQE completes, the QP stops, everything else that was posted is
-// flushed once and in order, also what is posted later.
+// What an error does to a QP: the failed WQE completes, the QP stops, everything else that was
+// posted is flushed once and in order, also what is posted later.
 #include "core.h"
 
 namespace dingo::model {
@@ -47,7 +47,8 @@ void Core::enter_send_error(Qp& qp) {
         r.next_index = r.records.front().index;
     r.records.clear();
     r.cursor = r.records.tail();
-    r.new_psn = r.sent_psn = r.oldest_psn = r.send_psn;  // an interrupted message leaves no gap behind
+    r.new_psn = r.sent_psn = r.oldest_psn =
+        r.send_psn;  // an interrupted message leaves no gap behind
     r.halted = false;
     r.wait_deadline = kNever;
     arm(qp);
@@ -81,7 +82,8 @@ bool Core::flush_sends(Qp& qp, unsigned burst, unsigned& used) {
             return true;
         ++used;
         const std::uint32_t index = r.next_index;
-        send_wqe_.load(card_, qp, index);  // for opcode and size; that it may be wrong no longer matters
+        send_wqe_.load(card_, qp,
+                       index);  // for opcode and size; that it may be wrong no longer matters
         r.next_index += send_wqe_.blocks();
         complete_send_error(qp, index, send_wqe_.opcode(), kFlushed);
     }

@@ -7,7 +7,8 @@ bool FrameWriter::open(const packet::HeaderTemplate& path, const packet::Transpo
                        std::size_t payload_bytes) {
     const std::size_t bytes = path.frame_bytes(headers.bth.opcode, payload_bytes);
     discard_ = !port_.up();
-    std::span<std::byte> room = discard_ ? std::span<std::byte>(discarded_) : card_.wire.begin_frame(bytes);
+    std::span<std::byte> room =
+        discard_ ? std::span<std::byte>(discarded_) : card_.wire.begin_frame(bytes);
     if (room.size() < bytes) {
         if (!room.empty())
             card_.wire.end_frame(0);

@@ -18,9 +18,11 @@ class FrameWriter {
   public:
     FrameWriter(CardContext& card, const Port& port) : card_(card), port_(port) {}
 
-    /// Takes room from the wire and writes all headers. False: the wire is busy, or the frame cannot be built.
-    /// A port that is down takes every frame and forgets it, as a pulled cable does.
-    bool open(const packet::HeaderTemplate& path, const packet::TransportHeaders& headers, std::size_t payload_bytes);
+    /// Takes room from the wire and writes all headers. False: the wire is busy, or the frame
+    /// cannot be built. A port that is down takes every frame and forgets it, as a pulled cable
+    /// does.
+    bool open(const packet::HeaderTemplate& path, const packet::TransportHeaders& headers,
+              std::size_t payload_bytes);
     /// To be filled before send().
     [[nodiscard]] std::span<std::byte> payload() const noexcept { return builder_.payload(); }
     /// Adds pad and ICRC, and sends; counts for card and QP.

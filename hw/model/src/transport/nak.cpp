@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The one ACK or NAK that a responder owes. A newer one replaces an older one: an ACK acknowledges everything
-// before it, so that a burst of requests is answered once.
+// The one ACK or NAK that a responder owes. A newer one replaces an older one: an ACK acknowledges
+// everything before it, so that a burst of requests is answered once.
 #include "core.h"
 
 namespace dingo::model {

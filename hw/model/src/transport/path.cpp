@@ -68,7 +68,8 @@ const packet::HeaderTemplate* Core::path_of(const dingo_wqe_ud& av) {
 bool Core::check_path(const Qp& qp, const packet::Packet& packet) {
     const GidEntry* local = port_.gid(qp.attr.sgid_index);
     return local && packet.dgid.bytes == local->gid &&
-           std::memcmp(packet.sgid.bytes.data(), qp.attr.dgid, sizeof qp.attr.dgid) == 0 && same_vlan(*local, packet);
+           std::memcmp(packet.sgid.bytes.data(), qp.attr.dgid, sizeof qp.attr.dgid) == 0 &&
+           same_vlan(*local, packet);
 }
 
 bool Core::is_local_address(const packet::Packet& packet) {

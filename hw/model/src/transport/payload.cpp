@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Payload between frames and host memory, through the keys of the scatter and gather entries. Every access is
-// checked when it is made: a key may have gone since the last packet.
+// Payload between frames and host memory, through the keys of the scatter and gather entries. Every
+// access is checked when it is made: a key may have gone since the last packet.
 #include <algorithm>
 
 #include "core.h"
@@ -9,12 +9,15 @@
 namespace dingo::model {
 namespace {
 
-WqeFault local_fault(std::uint8_t vendor_err) { return {DINGO_WCS_LOC_PROT_ERR, vendor_err}; }
+WqeFault local_fault(std::uint8_t vendor_err) {
+    return {DINGO_WCS_LOC_PROT_ERR, vendor_err};
+}
 
 /// Calls access(sge, offset in the entry, bytes, offset in the data) for each part of
 /// [offset, offset + bytes) until one is not kDone.
 template <typename Wqe, typename Access>
-Move for_each_part(const Wqe& wqe, std::uint32_t count, std::uint64_t offset, std::uint64_t bytes, Access access) {
+Move for_each_part(const Wqe& wqe, std::uint32_t count, std::uint64_t offset, std::uint64_t bytes,
+                   Access access) {
     std::uint64_t done = 0;
     for (std::uint32_t i = 0; i < count && done < bytes; ++i) {
         const dingo_sge sge = wqe(i);
@@ -46,14 +49,16 @@ Move Core::check_sges(const Qp& qp, const SendWqe& wqe, std::uint32_t access, Wq
     for (std::uint32_t i = 0; i < wqe.num_sge(); ++i) {
         const dingo_sge sge = wqe.sge(i);
         MemoryRange range;
-        const Move move = verdict_of(memory_.check(qp, sge.lkey, sge.addr, sge.length, access, range), fault);
+        const Move move =
+            verdict_of(memory_.check(qp, sge.lkey, sge.addr, sge.length, access, range), fault);
         if (move != Move::kDone)
             return move;
     }
     return Move::kDone;
 }
 
-Move Core::gather(const Qp& qp, const SendWqe& wqe, std::uint32_t offset, std::span<std::byte> data, WqeFault& fault) {
+Move Core::gather(const Qp& qp, const SendWqe& wqe, std::uint32_t offset, std::span<std::byte> data,
+                  WqeFault& fault) {
     if (wqe.is_inline()) {
         const auto source = wqe.inline_data().subspan(offset, data.size());
         std::copy(source.begin(), source.end(), data.begin());
@@ -63,7 +68,8 @@ Move Core::gather(const Qp& qp, const SendWqe& wqe, std::uint32_t offset, std::s
         [&](std::uint32_t i) { return wqe.sge(i); }, wqe.num_sge(), offset, data.size(),
         [&](const dingo_sge& sge, std::uint64_t from, std::uint64_t bytes, std::uint64_t at) {
             MemoryRange range;
-            const Move move = verdict_of(memory_.check(qp, sge.lkey, sge.addr + from, bytes, 0, range), fault);
+            const Move move =
+                verdict_of(memory_.check(qp, sge.lkey, sge.addr + from, bytes, 0, range), fault);
             if (move != Move::kDone)
                 return move;
             if (memory_.read(range, 0, data.subspan(at, bytes)))
@@ -73,14 +79,15 @@ Move Core::gather(const Qp& qp, const SendWqe& wqe, std::uint32_t offset, std::s
         });
 }
 
-Move Core::scatter(const Qp& qp, const SendWqe& wqe, std::uint32_t offset, std::span<const std::byte> data,
-                   WqeFault& fault) {
+Move Core::scatter(const Qp& qp, const SendWqe& wqe, std::uint32_t offset,
+                   std::span<const std::byte> data, WqeFault& fault) {
     return for_each_part(
         [&](std::uint32_t i) { return wqe.sge(i); }, wqe.num_sge(), offset, data.size(),
         [&](const dingo_sge& sge, std::uint64_t from, std::uint64_t bytes, std::uint64_t at) {
             MemoryRange range;
             const Move move = verdict_of(
-                memory_.check(qp, sge.lkey, sge.addr + from, bytes, DINGO_ACC_LOCAL_WRITE, range), fault);
+                memory_.check(qp, sge.lkey, sge.addr + from, bytes, DINGO_ACC_LOCAL_WRITE, range),
+                fault);
             if (move != Move::kDone)
                 return move;
             if (memory_.write(range, 0, data.subspan(at, bytes)))
@@ -90,15 +97,16 @@ Move Core::scatter(const Qp& qp, const SendWqe& wqe, std::uint32_t offset, std::
         });
 }
 
-Move Core::scatter(const Qp& qp, const ReceiveWqe& wqe, std::uint64_t offset, std::span<const std::byte> data,
-                   WqeFault& fault) {
+Move Core::scatter(const Qp& qp, const ReceiveWqe& wqe, std::uint64_t offset,
+                   std::span<const std::byte> data, WqeFault& fault) {
     const std::uint32_t pdn = qp.srq ? qp.srq->pdn : qp.pdn;
     return for_each_part(
         [&](std::uint32_t i) { return wqe.sge[i]; }, wqe.num_sge, offset, data.size(),
         [&](const dingo_sge& sge, std::uint64_t from, std::uint64_t bytes, std::uint64_t at) {
             MemoryRange range;
-            const Move move = verdict_of(
-                memory_.check(qp, pdn, sge.lkey, sge.addr + from, bytes, DINGO_ACC_LOCAL_WRITE, range), fault);
+            const Move move = verdict_of(memory_.check(qp, pdn, sge.lkey, sge.addr + from, bytes,
+                                                       DINGO_ACC_LOCAL_WRITE, range),
+                                         fault);
             if (move != Move::kDone)
                 return move;
             if (memory_.write(range, 0, data.subspan(at, bytes)))

@@ -25,6 +25,10 @@ void Core::qp_modified(Qp& qp, QpState old_state, std::uint32_t mask) {
             forget(qp);
             break;
         case QpState::kRts:
+            if (old_state == QpState::kSqe) {  // what was posted before is flushed, not sent
+                unsigned used = 0;
+                flush_sends(qp, ~0U, used);
+            }
             start_requester(qp);
             break;
         case QpState::kSqd:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Receive WQEs: a message of one packet uses the card's scratch copy, a longer one keeps its own until its
-// last packet.
+// Receive WQEs: a message of one packet uses the card's scratch copy, a longer one keeps its own
+// until its last packet.
 #include "core.h"
 
 namespace dingo::model {

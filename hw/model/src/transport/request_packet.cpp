@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One request packet of RC or UC: opcode by place in the message, headers, payload from host memory.
+// One request packet of RC or UC: opcode by place in the message, headers, payload from host
+// memory.
 #include <algorithm>
 #include <array>
 
@@ -11,7 +12,8 @@ namespace {
 
 using packet::Opcode;
 
-/// An acknowledgement is asked for at the end of each message, and within long ones every so many packets.
+/// An acknowledgement is asked for at the end of each message, and within long ones every so many
+/// packets.
 constexpr std::uint16_t kAckInterval = 64;
 
 /// RC opcodes of one kind of message by place.
@@ -23,10 +25,11 @@ constexpr std::array<MessageOpcodes, 5> kMessageOpcodes = {{
     {Opcode::kRcSendFirst, Opcode::kRcSendMiddle, Opcode::kRcSendLastImm, Opcode::kRcSendOnlyImm},
     {Opcode::kRcSendFirst, Opcode::kRcSendMiddle, Opcode::kRcSendLastInv, Opcode::kRcSendOnlyInv},
     {Opcode::kRcWriteFirst, Opcode::kRcWriteMiddle, Opcode::kRcWriteLast, Opcode::kRcWriteOnly},
-    {Opcode::kRcWriteFirst, Opcode::kRcWriteMiddle, Opcode::kRcWriteLastImm, Opcode::kRcWriteOnlyImm},
+    {Opcode::kRcWriteFirst, Opcode::kRcWriteMiddle, Opcode::kRcWriteLastImm,
+     Opcode::kRcWriteOnlyImm},
 }};
-static_assert(DINGO_WR_SEND == 0 && DINGO_WR_SEND_IMM == 1 && DINGO_WR_SEND_INV == 2 && DINGO_WR_WRITE == 3 &&
-              DINGO_WR_WRITE_IMM == 4);
+static_assert(DINGO_WR_SEND == 0 && DINGO_WR_SEND_IMM == 1 && DINGO_WR_SEND_INV == 2 &&
+              DINGO_WR_WRITE == 3 && DINGO_WR_WRITE_IMM == 4);
 /// A UC opcode is the RC opcode with this bit.
 constexpr std::uint8_t kUcBit = 0x20;
 

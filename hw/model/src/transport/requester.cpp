@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The sending half of RC and UC: which WQE and which packet of it comes next. After a loss the cursor
-// goes back to an older record and its packets are made again from the send queue and host memory.
+// The sending half of RC and UC: which WQE and which packet of it comes next. After a loss the
+// cursor goes back to an older record and its packets are made again from the send queue and host
+// memory.
 #include "core.h"
 
 namespace dingo::model {
@@ -9,7 +10,8 @@ namespace {
 
 /// Request packets in flight, at most: bounds what a loss costs and what peers must buffer.
 constexpr std::int32_t kWindow = 256;
-/// PSNs outstanding, READ responses included: half of the number space, else old and new look alike.
+/// PSNs outstanding, READ responses included: half of the number space, else old and new look
+/// alike.
 constexpr std::uint32_t kPsnSpan = 1U << 23;
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Requests at an RC responder: one check after the other, in the order of the specification. A check that
-// fails has said what the peer gets; the request is then done with.
+// Requests at an RC responder: one check after the other, in the order of the specification. A
+// check that fails has said what the peer gets; the request is then done with.
 #include "core.h"
 
 namespace dingo::model {
@@ -14,8 +14,9 @@ void Core::receive_request(Qp& qp, const packet::Packet& packet) {
         return;
     }
     receive_ = nullptr;
-    if (check_psn(qp, packet) && check_opcode_sequence(qp, packet) && check_opcode_valid(qp, packet) &&
-        check_resource(qp, packet) && check_length(qp, packet) && check_rkey(qp, packet))
+    if (check_psn(qp, packet) && check_opcode_sequence(qp, packet) &&
+        check_opcode_valid(qp, packet) && check_resource(qp, packet) && check_length(qp, packet) &&
+        check_rkey(qp, packet))
         execute(qp, packet);
 }
 
@@ -116,7 +117,8 @@ bool Core::check_length(Qp& qp, const packet::Packet& packet) {  // C9-92
         fits = op.last ? bytes <= pmtu && (op.first || bytes > 0) : bytes == pmtu;
         if (op.is_write()) {
             const std::uint32_t remaining = op.first ? packet.reth.length : p.remaining;
-            fits = fits && (op.last ? bytes == remaining : bytes < remaining) && remaining <= DINGO_MAX_MSG;
+            fits = fits && (op.last ? bytes == remaining : bytes < remaining) &&
+                   remaining <= DINGO_MAX_MSG;
         }
     } else {
         fits = bytes == 0 && (!op.is_read_request() || packet.reth.length <= DINGO_MAX_MSG);
@@ -139,11 +141,11 @@ bool Core::check_rkey(Qp& qp, const packet::Packet& packet) {
     const packet::OpcodeTraits& op = packet.op();
     MemoryRange range;
     if (op.is_write() && op.first)
-        return check_remote(qp, memory_.check(qp, packet.reth.rkey, packet.reth.va, packet.reth.length,
-                                              DINGO_ACC_REMOTE_WRITE, range));
+        return check_remote(qp, memory_.check(qp, packet.reth.rkey, packet.reth.va,
+                                              packet.reth.length, DINGO_ACC_REMOTE_WRITE, range));
     if (op.is_read_request())
-        return check_remote(qp, memory_.check(qp, packet.reth.rkey, packet.reth.va, packet.reth.length,
-                                              DINGO_ACC_REMOTE_READ, range));
+        return check_remote(qp, memory_.check(qp, packet.reth.rkey, packet.reth.va,
+                                              packet.reth.length, DINGO_ACC_REMOTE_READ, range));
     if (!op.is_atomic())
         return true;
     constexpr std::uint64_t kAtomicBytes = 8;
@@ -151,8 +153,8 @@ bool Core::check_rkey(Qp& qp, const packet::Packet& packet) {
         nak_fatal(qp, syndrome::kNakInvalidRequest, packet.bth.psn, DINGO_EV_QP_REQ_ERR);
         return false;
     }
-    return check_remote(qp, memory_.check(qp, packet.atomic_eth.rkey, packet.atomic_eth.va, kAtomicBytes,
-                                          DINGO_ACC_REMOTE_ATOMIC, range));
+    return check_remote(qp, memory_.check(qp, packet.atomic_eth.rkey, packet.atomic_eth.va,
+                                          kAtomicBytes, DINGO_ACC_REMOTE_ATOMIC, range));
 }
 
 bool Core::check_remote(Qp& qp, KeyVerdict verdict) {
@@ -162,7 +164,8 @@ bool Core::check_remote(Qp& qp, KeyVerdict verdict) {
     if (verdict == KeyVerdict::kPaused)
         nak_not_ready(qp);
     else
-        nak_fatal(qp, syndrome::kNakRemoteAccess, qp.transport->responder.expected_psn, DINGO_EV_QP_ACCESS_ERR);
+        nak_fatal(qp, syndrome::kNakRemoteAccess, qp.transport->responder.expected_psn,
+                  DINGO_EV_QP_ACCESS_ERR);
     return false;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Execution of a request that passed all checks: memory first, then the completion, then the acknowledgement.
+// Execution of a request that passed all checks: memory first, then the completion, then the
+// acknowledgement.
 #include <array>
 #include <cstring>
 
@@ -134,7 +135,8 @@ bool Core::execute_atomic(Qp& qp, const packet::Packet& packet) {
     const packet::AtomicEth& request = packet.atomic_eth;
     std::array<std::byte, sizeof(std::uint64_t)> bytes{};
     MemoryRange range;
-    if (!check_remote(qp, memory_.check(qp, request.rkey, request.va, bytes.size(), DINGO_ACC_REMOTE_ATOMIC, range)))
+    if (!check_remote(qp, memory_.check(qp, request.rkey, request.va, bytes.size(),
+                                        DINGO_ACC_REMOTE_ATOMIC, range)))
         return false;
     bool ok = memory_.read(range, 0, bytes);
     std::uint64_t original = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What a responder sends: READ data and atomic results in PSN order, packet by packet, then its ACK or NAK.
+// What a responder sends: READ data and atomic results in PSN order, packet by packet, then its ACK
+// or NAK.
 #include <algorithm>
 
 #include "core.h"
@@ -10,7 +11,8 @@ namespace dingo::model {
 namespace syndrome = packet::syndrome;
 using packet::Opcode;
 
-void Core::start_response(Qp& qp, ReadResource& resource, std::uint32_t start, std::uint32_t stop, std::uint32_t end) {
+void Core::start_response(Qp& qp, ReadResource& resource, std::uint32_t start, std::uint32_t stop,
+                          std::uint32_t end) {
     Responder& p = qp.transport->responder;
     if (!resource.pending())
         ++p.pending;
@@ -73,10 +75,12 @@ Core::Sent Core::send_response(Qp& qp, ReadResource& resource) {
     headers.bth.dest_qp = qp.attr.dest_qpn;
     headers.bth.psn = packet::psn_add(resource.first_psn, resource.next);
     headers.aeth = {syndrome::kAckNoCredits, resource.msn};
-    return resource.atomic ? send_atomic_response(qp, resource, headers) : send_read_response(qp, resource, headers);
+    return resource.atomic ? send_atomic_response(qp, resource, headers)
+                           : send_read_response(qp, resource, headers);
 }
 
-Core::Sent Core::send_atomic_response(Qp& qp, ReadResource& resource, packet::TransportHeaders& headers) {
+Core::Sent Core::send_atomic_response(Qp& qp, ReadResource& resource,
+                                      packet::TransportHeaders& headers) {
     headers.bth.opcode = Opcode::kRcAtomicAck;
     headers.atomic_original = resource.original;
     if (!frame_.open(qp.transport->path, headers, 0))
@@ -86,12 +90,14 @@ Core::Sent Core::send_atomic_response(Qp& qp, ReadResource& resource, packet::Tr
     return Sent::kYes;
 }
 
-Core::Sent Core::send_read_response(Qp& qp, ReadResource& resource, packet::TransportHeaders& headers) {
+Core::Sent Core::send_read_response(Qp& qp, ReadResource& resource,
+                                    packet::TransportHeaders& headers) {
     Responder& p = qp.transport->responder;
     const bool first = resource.next == resource.start;
     const bool last = resource.next + 1 == resource.stop;
-    headers.bth.opcode = first ? (last ? Opcode::kRcReadResponseOnly : Opcode::kRcReadResponseFirst)
-                               : (last ? Opcode::kRcReadResponseLast : Opcode::kRcReadResponseMiddle);
+    headers.bth.opcode = first
+                             ? (last ? Opcode::kRcReadResponseOnly : Opcode::kRcReadResponseFirst)
+                             : (last ? Opcode::kRcReadResponseLast : Opcode::kRcReadResponseMiddle);
     const std::uint32_t offset = resource.next * pmtu_bytes(qp);
     const std::uint32_t bytes = std::min(pmtu_bytes(qp), resource.end - offset);
     MemoryRange range;

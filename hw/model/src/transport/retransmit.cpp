@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Loss recovery: go-back-N to the oldest unacknowledged PSN, with counted retries, and the timers of a QP.
+// Loss recovery: go-back-N to the oldest unacknowledged PSN, with counted retries, and the timers
+// of a QP.
 #include <algorithm>
 
 #include "core.h"
@@ -23,8 +24,8 @@ void Core::implied_nak(Qp& qp) {
     Requester& r = qp.transport->requester;
     if (qp.state != QpState::kRts && qp.state != QpState::kSqd)
         return;
-    // Responses behind the lost one keep coming: one of them is enough. And those that a paused region made us
-    // drop ourselves are asked for by the timeout.
+    // Responses behind the lost one keep coming: one of them is enough. And those that a paused
+    // region made us drop ourselves are asked for by the timeout.
     if (r.implied_nak || r.response_paused || !is_before(r.oldest_psn, r.send_psn))
         return;
     card_.count(DINGO_CARD_IMPLIED_NAK_SEQ_ERR);
@@ -87,7 +88,8 @@ void Core::correct_times() {
 
 void Core::arm(Qp& qp) {
     TransportState& t = *qp.transport;
-    timers_.set(qp, std::min({t.requester.ack_deadline, t.requester.wait_deadline, t.responder.wait_deadline}));
+    timers_.set(qp, std::min({t.requester.ack_deadline, t.requester.wait_deadline,
+                              t.responder.wait_deadline}));
 }
 
 void Core::fire(Qp& qp) {

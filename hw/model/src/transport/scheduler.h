@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Queue of the QPs that have something to send: first in, first out; a QP that has more after its turn
-// goes to the end, so that none waits for the whole work of another.
+// Queue of the QPs that have something to send: first in, first out; a QP that has more after its
+// turn goes to the end, so that none waits for the whole work of another.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the requester remembers of a send WQE between its first packet and its completion. Everything
-// else is read again from the send queue when a packet must be repeated.
+// What the requester remembers of a send WQE between its first packet and its completion.
+// Everything else is read again from the send queue when a packet must be repeated.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,26 @@
 namespace dingo::model {
 
 struct SendRecord {
-    std::uint32_t index = 0;      ///< first block, free running
+    std::uint32_t index = 0;  ///< first block, free running
     std::uint32_t first_psn = 0;
-    std::uint32_t packets = 0;    ///< PSNs that the message takes; 0: local operation or error
-    std::uint32_t length = 0;     ///< bytes of the message
-    std::uint32_t received = 0;   ///< READ, atomic: responses taken
-    std::uint8_t opcode = 0;      ///< enum wr
+    std::uint32_t packets = 0;   ///< PSNs that the message takes; 0: local operation or error
+    std::uint32_t length = 0;    ///< bytes of the message
+    std::uint32_t received = 0;  ///< READ, atomic: responses taken
+    std::uint8_t opcode = 0;     ///< enum wr
     std::uint8_t blocks = 1;
-    std::uint8_t status = DINGO_WCS_SUCCESS;  ///< not SUCCESS: failed locally, completes when its turn comes
+    std::uint8_t status =
+        DINGO_WCS_SUCCESS;  ///< not SUCCESS: failed locally, completes when its turn comes
     std::uint8_t vendor_err = DINGO_VERR_NONE;
     bool signaled = false;
 
     [[nodiscard]] bool wants_response() const noexcept {
-        return opcode == DINGO_WR_READ || opcode == DINGO_WR_CMP_SWAP || opcode == DINGO_WR_FETCH_ADD;
+        return opcode == DINGO_WR_READ || opcode == DINGO_WR_CMP_SWAP ||
+               opcode == DINGO_WR_FETCH_ADD;
     }
     /// READ or atomic that still waits for data.
-    [[nodiscard]] bool waits() const noexcept { return wants_response() && packets > 0 && received < packets; }
+    [[nodiscard]] bool waits() const noexcept {
+        return wants_response() && packets > 0 && received < packets;
+    }
 };
 
 /// Records in SQ order. Positions are free running; storage grows with use up to kMax.
@@ -40,7 +44,9 @@ class RecordRing {
     [[nodiscard]] std::uint32_t head() const noexcept { return head_; }
     [[nodiscard]] std::uint32_t tail() const noexcept { return tail_; }
     SendRecord& operator[](std::uint32_t position) noexcept { return slots_[position & mask()]; }
-    const SendRecord& operator[](std::uint32_t position) const noexcept { return slots_[position & mask()]; }
+    const SendRecord& operator[](std::uint32_t position) const noexcept {
+        return slots_[position & mask()];
+    }
     SendRecord& front() noexcept { return (*this)[head_]; }
     [[nodiscard]] const SendRecord& front() const noexcept { return (*this)[head_]; }
 
@@ -54,7 +60,9 @@ class RecordRing {
 
   private:
     static constexpr std::size_t kFirstSize = 4;
-    [[nodiscard]] std::uint32_t mask() const noexcept { return static_cast<std::uint32_t>(slots_.size()) - 1; }
+    [[nodiscard]] std::uint32_t mask() const noexcept {
+        return static_cast<std::uint32_t>(slots_.size()) - 1;
+    }
     void grow() {
         std::vector<SendRecord> larger(slots_.empty() ? kFirstSize : slots_.size() * 2);
         for (std::uint32_t p = head_; p != tail_; ++p)

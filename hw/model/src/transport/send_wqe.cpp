@@ -6,8 +6,9 @@
 namespace dingo::model {
 namespace {
 
-constexpr std::uint8_t kFlagsMask = DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK | DINGO_WQE_CTRL_FLAGS_SOLICITED_MASK |
-                                    DINGO_WQE_CTRL_FLAGS_FENCE_MASK | DINGO_WQE_CTRL_FLAGS_INLINE_MASK;
+constexpr std::uint8_t kFlagsMask =
+    DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK | DINGO_WQE_CTRL_FLAGS_SOLICITED_MASK |
+    DINGO_WQE_CTRL_FLAGS_FENCE_MASK | DINGO_WQE_CTRL_FLAGS_INLINE_MASK;
 constexpr std::uint32_t kDataOffset = 32;        // RC, UC: behind ctrl and wqe_rdma
 constexpr std::uint32_t kAtomicDataOffset = 48;  // behind wqe_atomic
 constexpr std::uint32_t kUdDataOffset = 64;      // behind wqe_ud
@@ -18,7 +19,9 @@ constexpr std::uint8_t kMinPageShift = 12;
 constexpr std::uint8_t kMaxPageShift = 30;
 
 constexpr WqeFault kNoFault{};
-constexpr WqeFault operation_error(std::uint8_t vendor_err) { return {DINGO_WCS_LOC_QP_OP_ERR, vendor_err}; }
+constexpr WqeFault operation_error(std::uint8_t vendor_err) {
+    return {DINGO_WCS_LOC_QP_OP_ERR, vendor_err};
+}
 
 }  // namespace
 
@@ -59,7 +62,8 @@ WqeFault SendWqe::check_opcode(const Qp& qp) const {
     if (is_datagram(qp))
         allowed = op == DINGO_WR_SEND || op == DINGO_WR_SEND_IMM || op == DINGO_WR_NOP;
     else if (qp.type == QpType::kUc)
-        allowed = allowed && op != DINGO_WR_READ && !is_atomic_opcode(op) && op != DINGO_WR_SEND_INV;
+        allowed =
+            allowed && op != DINGO_WR_READ && !is_atomic_opcode(op) && op != DINGO_WR_SEND_INV;
     if (op == DINGO_WR_REG_MR && !qp.privileged)
         allowed = false;
     return allowed ? kNoFault : operation_error(DINGO_VERR_WQE_OPCODE);
@@ -76,7 +80,8 @@ WqeFault SendWqe::check_segments(const Qp& qp) const {
         clean = is_zero(kSegment + offsetof(dingo_wqe_bind, rsvd), sizeof(dingo_wqe_bind::rsvd));
     } else if (op == DINGO_WR_REG_MR) {
         const dingo_wqe_reg request = reg();
-        clean = request.rsvd1 == 0 && request.page_shift >= kMinPageShift && request.page_shift <= kMaxPageShift &&
+        clean = request.rsvd1 == 0 && request.page_shift >= kMinPageShift &&
+                request.page_shift <= kMaxPageShift &&
                 is_zero(kSegment + offsetof(dingo_wqe_reg, rsvd0), sizeof(dingo_wqe_reg::rsvd0));
     } else if (is_send_opcode(op) || op == DINGO_WR_LOCAL_INV) {
         clean = is_zero(kSegment, sizeof(dingo_wqe_rdma));
@@ -95,12 +100,15 @@ WqeFault SendWqe::check_data(const Qp& qp) {
     length_ = 0;
     if (is_local_operation(op))
         return ctrl_.num_sge == 0 && ctrl_.inline_len == 0 && !is_inline() ? kNoFault : wrong_size;
-    data_offset_ = is_datagram(qp) ? kUdDataOffset : is_atomic_opcode(op) ? kAtomicDataOffset : kDataOffset;
+    data_offset_ = is_datagram(qp)        ? kUdDataOffset
+                   : is_atomic_opcode(op) ? kAtomicDataOffset
+                                          : kDataOffset;
     if (is_inline()) {
         const bool has_data_to_send = is_send_opcode(op) || is_write_opcode(op);
         const std::uint32_t most = is_datagram(qp) ? DINGO_MAX_INLINE_UD : DINGO_MAX_INLINE;
         length_ = ctrl_.inline_len;
-        return has_data_to_send && ctrl_.num_sge == 0 && length_ <= most && data_offset_ + length_ <= bytes
+        return has_data_to_send && ctrl_.num_sge == 0 && length_ <= most &&
+                       data_offset_ + length_ <= bytes
                    ? kNoFault
                    : wrong_size;
     }

@@ -30,8 +30,12 @@ class SendWqe {
     [[nodiscard]] std::uint8_t opcode() const noexcept { return ctrl_.opcode; }
     /// 1..SQ_MAX_BLOCKS, and not beyond the producer; 1 when the field is wrong.
     [[nodiscard]] std::uint8_t blocks() const noexcept { return blocks_; }
-    [[nodiscard]] bool signaled() const noexcept { return flag(DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK); }
-    [[nodiscard]] bool solicited() const noexcept { return flag(DINGO_WQE_CTRL_FLAGS_SOLICITED_MASK); }
+    [[nodiscard]] bool signaled() const noexcept {
+        return flag(DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK);
+    }
+    [[nodiscard]] bool solicited() const noexcept {
+        return flag(DINGO_WQE_CTRL_FLAGS_SOLICITED_MASK);
+    }
     [[nodiscard]] bool fence() const noexcept { return flag(DINGO_WQE_CTRL_FLAGS_FENCE_MASK); }
     [[nodiscard]] bool is_inline() const noexcept { return flag(DINGO_WQE_CTRL_FLAGS_INLINE_MASK); }
     /// Bytes of the message.
@@ -48,7 +52,9 @@ class SendWqe {
         return std::span(raw_).subspan(data_offset_, ctrl_.inline_len);
     }
     [[nodiscard]] dingo_wqe_rdma rdma() const noexcept { return segment<dingo_wqe_rdma>(kSegment); }
-    [[nodiscard]] dingo_wqe_atomic atomic() const noexcept { return segment<dingo_wqe_atomic>(kAtomicSegment); }
+    [[nodiscard]] dingo_wqe_atomic atomic() const noexcept {
+        return segment<dingo_wqe_atomic>(kAtomicSegment);
+    }
     [[nodiscard]] dingo_wqe_ud ud() const noexcept { return segment<dingo_wqe_ud>(kSegment); }
     [[nodiscard]] dingo_wqe_bind bind() const noexcept { return segment<dingo_wqe_bind>(kSegment); }
     [[nodiscard]] dingo_wqe_reg reg() const noexcept { return segment<dingo_wqe_reg>(kSegment); }
@@ -77,7 +83,9 @@ class SendWqe {
     std::uint8_t blocks_ = 1;
 };
 
-inline bool is_datagram(const Qp& qp) noexcept { return qp.type == QpType::kUd || qp.type == QpType::kGsi; }
+inline bool is_datagram(const Qp& qp) noexcept {
+    return qp.type == QpType::kUd || qp.type == QpType::kGsi;
+}
 
 /// Opcodes without a message: executed by the card, nothing on the wire.
 constexpr bool is_local_operation(std::uint8_t opcode) noexcept {
@@ -86,7 +94,9 @@ constexpr bool is_local_operation(std::uint8_t opcode) noexcept {
 constexpr bool is_atomic_opcode(std::uint8_t opcode) noexcept {
     return opcode == DINGO_WR_CMP_SWAP || opcode == DINGO_WR_FETCH_ADD;
 }
-constexpr bool is_send_opcode(std::uint8_t opcode) noexcept { return opcode <= DINGO_WR_SEND_INV; }
+constexpr bool is_send_opcode(std::uint8_t opcode) noexcept {
+    return opcode <= DINGO_WR_SEND_INV;
+}
 constexpr bool is_write_opcode(std::uint8_t opcode) noexcept {
     return opcode == DINGO_WR_WRITE || opcode == DINGO_WR_WRITE_IMM;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One timer a QP, in a binary heap. Moving a deadline later is a store: the heap keeps the earlier key and
-// looks again when it comes due, so that an ACK that restarts the timer costs nothing.
+// One timer a QP, in a binary heap. Moving a deadline later is a store: the heap keeps the earlier
+// key and looks again when it comes due, so that an ACK that restarts the timer costs nothing.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,9 @@ class Timers {
     /// Takes one QP whose deadline is not after `now` and disarms it; nullptr when there is none.
     Qp* take_due(Nanoseconds now);
     /// Earliest deadline; kNever when nothing is armed.
-    [[nodiscard]] Nanoseconds earliest() const noexcept { return heap_.empty() ? kNever : heap_[0].key; }
+    [[nodiscard]] Nanoseconds earliest() const noexcept {
+        return heap_.empty() ? kNever : heap_[0].key;
+    }
     /// Removes moved and disarmed entries from the top, so that earliest() is exact.
     void settle();
     void clear() { heap_.clear(); }

@@ -10,7 +10,8 @@ namespace {
 
 /// Packets that a QP may send in one turn.
 constexpr unsigned kBurst = 16;
-/// Blocks of the next QP's send queue that are fetched ahead; a prefetch beyond the ring does nothing.
+/// Blocks of the next QP's send queue that are fetched ahead; a prefetch beyond the ring does
+/// nothing.
 constexpr std::size_t kPrefetchedBlocks = 4;
 /// A wire that took nothing is tried again after this time.
 constexpr Nanoseconds kWireRetry = 5'000;
@@ -34,22 +35,46 @@ Transport::Transport(CardContext& card, TransportHost& host, MemoryTable& memory
     : impl_(std::make_unique<Impl>(card, host, memory, port)) {}
 Transport::~Transport() = default;
 
-void Transport::qp_created(Qp& qp) { impl_->qp_created(qp); }
-void Transport::qp_destroyed(Qp& qp) { impl_->qp_destroyed(qp); }
-void Transport::qp_modified(Qp& qp, QpState old_state, std::uint32_t mask) { impl_->qp_modified(qp, old_state, mask); }
-void Transport::fill_info(const Qp& qp, dingo_qp_info& info) const { impl_->fill_info(qp, info); }
-void Transport::sq_doorbell(Qp& qp, std::uint32_t producer) { impl_->sq_doorbell(qp, producer); }
-void Transport::rq_doorbell(Qp& qp, std::uint32_t producer) { impl_->rq_doorbell(qp, producer); }
-void Transport::srq_doorbell(SharedReceiveQueue& srq, std::uint32_t producer) { impl_->srq_doorbell(srq, producer); }
+void Transport::qp_created(Qp& qp) {
+    impl_->qp_created(qp);
+}
+void Transport::qp_destroyed(Qp& qp) {
+    impl_->qp_destroyed(qp);
+}
+void Transport::qp_modified(Qp& qp, QpState old_state, std::uint32_t mask) {
+    impl_->qp_modified(qp, old_state, mask);
+}
+void Transport::fill_info(const Qp& qp, dingo_qp_info& info) const {
+    impl_->fill_info(qp, info);
+}
+void Transport::sq_doorbell(Qp& qp, std::uint32_t producer) {
+    impl_->sq_doorbell(qp, producer);
+}
+void Transport::rq_doorbell(Qp& qp, std::uint32_t producer) {
+    impl_->rq_doorbell(qp, producer);
+}
+void Transport::srq_doorbell(SharedReceiveQueue& srq, std::uint32_t producer) {
+    impl_->srq_doorbell(srq, producer);
+}
 void Transport::receive(const packet::Packet& packet, std::span<const std::byte> frame) {
     impl_->receive(packet, frame);
 }
-bool Transport::run(unsigned budget) { return impl_->run(budget); }
-Nanoseconds Transport::next_deadline() const { return impl_->next_deadline(); }
-void Transport::fail(Qp& qp) { impl_->fail(qp); }
-void Transport::reset() { impl_->reset(); }
+bool Transport::run(unsigned budget) {
+    return impl_->run(budget);
+}
+Nanoseconds Transport::next_deadline() const {
+    return impl_->next_deadline();
+}
+void Transport::fail(Qp& qp) {
+    impl_->fail(qp);
+}
+void Transport::reset() {
+    impl_->reset();
+}
 
-void Core::qp_created(Qp& qp) { qp.transport = std::make_unique<TransportState>(); }
+void Core::qp_created(Qp& qp) {
+    qp.transport = std::make_unique<TransportState>();
+}
 
 void Core::qp_destroyed(Qp& qp) {
     forget(qp);
@@ -137,8 +162,9 @@ bool Core::run(unsigned budget) {
 }
 
 void Core::prefetch_next() const {
-    // With thousands of active QPs every turn begins with a context, and a WQE, that are in no near cache. They are
-    // fetched while other QPs have their turns: the QP first, then what it points to, then the WQE.
+    // With thousands of active QPs every turn begins with a context, and a WQE, that are in no near
+    // cache. They are fetched while other QPs have their turns: the QP first, then what it points
+    // to, then the WQE.
     constexpr std::size_t kQp = 2;
     constexpr std::size_t kTransport = 1;
     if (const Qp* const qp = scheduler_.peek(kQp))
@@ -152,7 +178,8 @@ void Core::prefetch_next() const {
     const std::uint32_t slot = index & ((1U << qp->log_sq) - 1);
     if (index == qp->sq_producer)
         return;
-    if (const std::byte* const wqe = qp->sq.pointer(card_, std::uint64_t{slot} * DINGO_SQ_BLOCK, DINGO_SQ_BLOCK))
+    if (const std::byte* const wqe =
+            qp->sq.pointer(card_, std::uint64_t{slot} * DINGO_SQ_BLOCK, DINGO_SQ_BLOCK))
         prefetch_lines(wqe, kPrefetchedBlocks * DINGO_SQ_BLOCK);
 }
 
@@ -165,7 +192,8 @@ unsigned Core::turn(Qp& qp) {
         more = flush(qp, kBurst, used) || more;
     } else if ((qp.state == QpState::kRts || qp.state == QpState::kSqd) && !frame_.busy()) {
         unsigned sent = 0;
-        const SendStop stop = is_datagram(qp) ? send_datagrams(qp, kBurst, sent) : send(qp, kBurst, sent);
+        const SendStop stop =
+            is_datagram(qp) ? send_datagrams(qp, kBurst, sent) : send(qp, kBurst, sent);
         more = stop == SendStop::kTurnOver || more;
         used += sent;
     }

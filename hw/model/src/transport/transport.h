@@ -35,8 +35,9 @@ class Transport {
     void qp_created(Qp& qp);
     /// Forgets the QP: timers, schedule, references. No CQE or DMA of it afterwards.
     void qp_destroyed(Qp& qp);
-    /// After MODIFY_QP: qp.state and qp.attr are new; `mask` = enum qpm; does the entry actions of the state (start PSNs, flush in ERR,
-    /// SQ drained event, forgetting everything in RESET: producers and consumers 0).
+    /// After MODIFY_QP: qp.state and qp.attr are new; `mask` = enum qpm; does the entry actions of
+    /// the state (start PSNs, flush in ERR, SQ drained event, forgetting everything in RESET:
+    /// producers and consumers 0).
     void qp_modified(Qp& qp, QpState old_state, std::uint32_t mask);
     /// The live part of struct qp_info: PSNs, indices, retries, draining.
     void fill_info(const Qp& qp, dingo_qp_info& info) const;
@@ -50,7 +51,8 @@ class Transport {
     void receive(const packet::Packet& packet, std::span<const std::byte> frame);
 
     // --- time and work
-    /// Up to `budget` units of work (packets) at card.now, all QPs fairly. True: more to do at once.
+    /// Up to `budget` units of work (packets) at card.now, all QPs fairly. True: more to do at
+    /// once.
     bool run(unsigned budget);
     [[nodiscard]] Nanoseconds next_deadline() const;
 

@@ -16,28 +16,33 @@
 namespace dingo::model {
 
 /// The sending half: from send WQEs to requests, from acknowledgements to completions.
-/// Its PSNs run free over 32 bits, because READ responses may span half of the 24-bit number space; the
-/// wire carries the low 24 bits.
+/// Its PSNs run free over 32 bits, because READ responses may span half of the 24-bit number space;
+/// the wire carries the low 24 bits.
 struct Requester {
     RecordRing records;
-    std::uint32_t cursor = 0;      ///< record whose packets are being sent; records.tail(): a new WQE comes next
+    std::uint32_t cursor =
+        0;  ///< record whose packets are being sent; records.tail(): a new WQE comes next
     std::uint32_t next_index = 0;  ///< SQ block of the WQE behind the records
     std::uint32_t oldest_psn = 0;  ///< oldest unacknowledged
     std::uint32_t send_psn = 0;    ///< next to send; before sent_psn while repeating
     std::uint32_t sent_psn = 0;    ///< behind the newest ever sent
     std::uint32_t new_psn = 0;     ///< of the next new message
-    std::uint32_t read_psns = 0;   ///< PSNs between oldest_psn and send_psn that belong to READ responses
+    std::uint32_t read_psns =
+        0;  ///< PSNs between oldest_psn and send_psn that belong to READ responses
     std::uint32_t ackreq_psn = 0;  ///< newest packet that asked for an acknowledgement
     std::uint16_t since_ackreq = 0;
     std::uint8_t outstanding_reads = 0;  ///< READs and atomics begun and not completed
     std::uint8_t retries_left = 0;
     std::uint8_t rnr_left = 0;
-    bool halted = false;        ///< a WQE failed locally; it completes when those before it have
-    bool implied_nak = false;   ///< went back because a response skipped oldest_psn; not again before progress
-    bool response_paused = false;  ///< a response met a paused region: the repetition is not the peer's fault
-    bool drained = false;       ///< SQD: everything begun has completed
-    bool stale_ack = false;     ///< ack_deadline, wait_deadline were set outside run(): counted from the time of
-    bool stale_wait = false;    ///< the run() before, to be corrected in the next
+    bool halted = false;  ///< a WQE failed locally; it completes when those before it have
+    bool implied_nak =
+        false;  ///< went back because a response skipped oldest_psn; not again before progress
+    bool response_paused =
+        false;  ///< a response met a paused region: the repetition is not the peer's fault
+    bool drained = false;  ///< SQD: everything begun has completed
+    bool stale_ack =
+        false;  ///< ack_deadline, wait_deadline were set outside run(): counted from the time of
+    bool stale_wait = false;  ///< the run() before, to be corrected in the next
     Nanoseconds ack_deadline = kNever;
     Nanoseconds wait_deadline = kNever;  ///< RNR NAK or paused region: nothing is sent before
 };
@@ -67,10 +72,10 @@ struct Responder {
     std::uint32_t expected_psn = 0;
     std::uint32_t msn = 0;
     Message message = Message::kNone;  ///< begun and not ended
-    bool nak_sent = false;   ///< sequence or RNR NAK: silent until the expected packet comes
-    bool rnr_sent = false;   ///< it was an RNR NAK: packets behind it are no gap
-    bool comm_est = false;   ///< event COMM_EST was raised
-    bool failed = false;     ///< a fatal NAK waits to leave: no more requests
+    bool nak_sent = false;      ///< sequence or RNR NAK: silent until the expected packet comes
+    bool rnr_sent = false;      ///< it was an RNR NAK: packets behind it are no gap
+    bool comm_est = false;      ///< event COMM_EST was raised
+    bool failed = false;        ///< a fatal NAK waits to leave: no more requests
     bool receive_held = false;  ///< `receive` belongs to the message in progress
 
     bool reply_pending = false;  ///< one ACK or NAK, behind all READ responses

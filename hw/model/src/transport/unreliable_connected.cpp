@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// UC responder: nothing is answered; a message with a hole is dropped as a whole and its receive WQE
-// waits for the next one.
+// UC responder: nothing is answered; a message with a hole is dropped as a whole and its receive
+// WQE waits for the next one.
 #include "core.h"
 
 namespace dingo::model {
@@ -97,7 +97,8 @@ bool Core::unreliable_write(Qp& qp, const packet::Packet& packet) {
     const std::uint32_t pmtu = pmtu_bytes(qp);
     MemoryRange range;
     if (op.first) {
-        const bool allowed = (qp.attr.access & DINGO_ACC_REMOTE_WRITE) != 0 && packet.reth.length <= DINGO_MAX_MSG &&
+        const bool allowed = (qp.attr.access & DINGO_ACC_REMOTE_WRITE) != 0 &&
+                             packet.reth.length <= DINGO_MAX_MSG &&
                              memory_.check(qp, packet.reth.rkey, packet.reth.va, packet.reth.length,
                                            DINGO_ACC_REMOTE_WRITE, range) == KeyVerdict::kOk;
         if (!allowed)
@@ -113,7 +114,8 @@ bool Core::unreliable_write(Qp& qp, const packet::Packet& packet) {
         card_.count(DINGO_CARD_OUT_OF_BUFFER);
         return false;
     }
-    if (bytes > 0 && (memory_.check(qp, p.write_rkey, p.write_va, bytes, DINGO_ACC_REMOTE_WRITE, range) != KeyVerdict::kOk ||
+    if (bytes > 0 && (memory_.check(qp, p.write_rkey, p.write_va, bytes, DINGO_ACC_REMOTE_WRITE,
+                                    range) != KeyVerdict::kOk ||
                       !memory_.write(range, 0, packet.payload)))
         return false;
     p.write_va += bytes;

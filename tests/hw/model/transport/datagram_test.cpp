@@ -147,7 +147,8 @@ TEST_F(Datagram, GsiTalksToGsi) {
 TEST_F(Datagram, VlanAndPriority) {
     start();
     for (unsigned i = 0; i < 2; ++i) {
-        const std::uint8_t gid[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, static_cast<std::uint8_t>(1 + i)};
+        const std::uint8_t gid[16] = {
+            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, static_cast<std::uint8_t>(1 + i)};
         driver(i).set_gid(0, gid, 42);
     }
     receive(1);
@@ -182,6 +183,22 @@ TEST_F(Datagram, ALocalFaultStopsTheSendQueueAndNothingElse) {
     receive(9);
     run(datagram(8));
     EXPECT_EQ(wait(1).wqe_index, 9U);
+}
+
+TEST_F(Datagram, WorkPostedBeforeTheReturnFromSqeIsFlushed) {
+    start();
+    SendWr bad = datagram(8);
+    bad.sges[0].lkey ^= 1;
+    driver(0).post_send(qp(0), bad);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_LOC_PROT_ERR);
+    for (int i = 0; i < 20; ++i) {
+        driver(0).post_send(qp(0), datagram(8));
+    }
+    driver(0).to_state(qp(0), DINGO_QPS_RTS);
+    for (int i = 0; i < 20; ++i) {
+        EXPECT_EQ(wait(0).status, DINGO_WCS_WR_FLUSH_ERR);
+    }
+    run(datagram(8));
 }
 
 TEST_F(Datagram, FieldsOfTheAddressVectorAreChecked) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Errors of every origin, seen from both ends of a connection: statuses, events, states, and the flush.
+// Errors of every origin, seen from both ends of a connection: statuses, events, states, and the
+// flush.
 #include <set>
 
 #include "fixture.h"
@@ -64,7 +65,8 @@ TEST_F(ErrorFlow, FlushCompletesEverythingOnceAndInOrder) {
         std::vector<std::uint32_t> seen_receives;
         while (const auto cqe = poll(0)) {
             EXPECT_STREQ(status_name(cqe->status), "WR_FLUSH_ERR");
-            (cqe_opcode(*cqe) == DINGO_WC_RECV ? seen_receives : seen_sends).push_back(cqe->wqe_index);
+            (cqe_opcode(*cqe) == DINGO_WC_RECV ? seen_receives : seen_sends)
+                .push_back(cqe->wqe_index);
         }
         EXPECT_EQ(seen_sends, sends);
         EXPECT_EQ(seen_receives, receives);
@@ -97,7 +99,8 @@ TEST_F(ErrorFlow, RemoteAccessErrorSeenFromBothSides) {
     driver(1).post_recv(qp(1), 9, {mr[1].sge(0, 100)});
     SendWr wr = rdma(DINGO_WR_WRITE, 0, 0, 10'000);
     wr.rkey ^= 1;
-    const std::uint32_t second = (driver(0).post_send(qp(0), wr, false), driver(0).post_send(qp(0), send_wr(0, 1), false));
+    const std::uint32_t second =
+        (driver(0).post_send(qp(0), wr, false), driver(0).post_send(qp(0), send_wr(0, 1), false));
     driver(0).ring_sq(qp(0));
     const dingo_cqe cqe = wait(0);
     EXPECT_EQ(cqe.status, DINGO_WCS_REM_ACCESS_ERR);
@@ -187,9 +190,12 @@ TEST_F(ErrorFlow, LocalFaultsHaveTheirReason) {
     send_with_address.raddr = 1;
     const std::vector<Case> cases = {
         {"key", with_sge(DINGO_WR_WRITE, bad_key), DINGO_WCS_LOC_PROT_ERR, DINGO_VERR_KEY},
-        {"pd", with_sge(DINGO_WR_WRITE, other_pd.sge(0, 8)), DINGO_WCS_LOC_PROT_ERR, DINGO_VERR_KEY_PD},
-        {"bounds", with_sge(DINGO_WR_WRITE, mr[0].sge(kRegion - 7, 8)), DINGO_WCS_LOC_PROT_ERR, DINGO_VERR_KEY_BOUNDS},
-        {"access", with_sge(DINGO_WR_READ, no_write.sge(0, 8)), DINGO_WCS_LOC_PROT_ERR, DINGO_VERR_KEY_ACCESS},
+        {"pd", with_sge(DINGO_WR_WRITE, other_pd.sge(0, 8)), DINGO_WCS_LOC_PROT_ERR,
+         DINGO_VERR_KEY_PD},
+        {"bounds", with_sge(DINGO_WR_WRITE, mr[0].sge(kRegion - 7, 8)), DINGO_WCS_LOC_PROT_ERR,
+         DINGO_VERR_KEY_BOUNDS},
+        {"access", with_sge(DINGO_WR_READ, no_write.sge(0, 8)), DINGO_WCS_LOC_PROT_ERR,
+         DINGO_VERR_KEY_ACCESS},
         {"opcode", unknown, DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_OPCODE},
         {"privilege", unprivileged, DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_OPCODE},
         {"flags", flags, DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_RESERVED},

@@ -15,18 +15,23 @@
 
 namespace dingo::test {
 
-inline constexpr std::uint32_t kAllAccess =
-    DINGO_ACC_LOCAL_WRITE | DINGO_ACC_REMOTE_WRITE | DINGO_ACC_REMOTE_READ | DINGO_ACC_REMOTE_ATOMIC | DINGO_ACC_MW_BIND;
+inline constexpr std::uint32_t kAllAccess = DINGO_ACC_LOCAL_WRITE | DINGO_ACC_REMOTE_WRITE |
+                                            DINGO_ACC_REMOTE_READ | DINGO_ACC_REMOTE_ATOMIC |
+                                            DINGO_ACC_MW_BIND;
 
 /// Largest payload of a frame at a path_mtu code.
-constexpr std::uint32_t pmtu_of(std::uint8_t path_mtu) { return 128U << path_mtu; }
+constexpr std::uint32_t pmtu_of(std::uint8_t path_mtu) {
+    return 128U << path_mtu;
+}
 
 /// Drops, duplicates and delays frames by chance, repeatably.
 class Chance {
   public:
     explicit Chance(std::uint64_t seed) : state_(seed * 2 + 1) {}
     /// True in `percent` of the calls.
-    bool operator()(double percent) { return static_cast<double>(next() >> 11) * 0x1p-53 * 100.0 < percent; }
+    bool operator()(double percent) {
+        return static_cast<double>(next() >> 11) * 0x1p-53 * 100.0 < percent;
+    }
     std::uint64_t next() {
         state_ ^= state_ << 13;
         state_ ^= state_ >> 7;
@@ -71,7 +76,8 @@ class Connected : public ::testing::Test {
             span[k] = packet::pattern_byte(k + seed * 17);
     }
     bool same(std::uint64_t offset0, std::uint64_t offset1, std::uint64_t bytes) {
-        return std::memcmp(memory(0, offset0, bytes).data(), memory(1, offset1, bytes).data(), bytes) == 0;
+        return std::memcmp(memory(0, offset0, bytes).data(), memory(1, offset1, bytes).data(),
+                           bytes) == 0;
     }
     /// Card 0 works on region 1: local [from, from+bytes), remote [to, ...).
     SendWr rdma(std::uint8_t opcode, std::uint64_t from, std::uint64_t to, std::uint32_t bytes) {
@@ -87,16 +93,23 @@ class Connected : public ::testing::Test {
         wr.sges = {mr[0].sge(from, bytes)};
         return wr;
     }
-    SendWr atomic(std::uint8_t opcode, std::uint64_t to, std::uint64_t swap_add, std::uint64_t compare = 0) {
+    SendWr atomic(std::uint8_t opcode, std::uint64_t to, std::uint64_t swap_add,
+                  std::uint64_t compare = 0) {
         SendWr wr = rdma(opcode, 0, to, 8);
         wr.swap_add = swap_add;
         wr.compare = compare;
         return wr;
     }
-    dingo_cqe wait(unsigned i = 0, Nanoseconds limit = 60'000'000'000) { return cards.wait_cq(i, link.cq[i], limit); }
+    dingo_cqe wait(unsigned i = 0, Nanoseconds limit = 60'000'000'000) {
+        return cards.wait_cq(i, link.cq[i], limit);
+    }
     std::optional<dingo_cqe> poll(unsigned i = 0) { return driver(i).poll_cq(link.cq[i]); }
-    std::uint64_t stat(unsigned i, dingo_card_counter counter) { return driver(i).card_stat(counter); }
-    std::uint64_t qp_stat(unsigned i, dingo_qp_counter counter) { return driver(i).qp_stats(qp(i).qpn)[counter]; }
+    std::uint64_t stat(unsigned i, dingo_card_counter counter) {
+        return driver(i).card_stat(counter);
+    }
+    std::uint64_t qp_stat(unsigned i, dingo_qp_counter counter) {
+        return driver(i).qp_stats(qp(i).qpn)[counter];
+    }
     std::uint8_t state(unsigned i) { return driver(i).query_qp(qp(i).qpn).state; }
     /// Next asynchronous event of a card, if there is one.
     std::optional<dingo_eqe> event(unsigned i) { return driver(i).poll_eq(driver(i).async_eq); }

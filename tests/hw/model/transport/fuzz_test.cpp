@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Hostile input: random packets with a right ICRC, random bytes in rings, wild doorbells. The card stays within
-// the regions, comes to rest, and serves its other QPs. Meant for the sanitizers.
+// Hostile input: random packets with a right ICRC, random bytes in rings, wild doorbells. The card
+// stays within the regions, comes to rest, and serves its other QPs. Meant for the sanitizers.
 #include <cstdlib>
 
 #include "fixture.h"
@@ -28,7 +28,8 @@ TEST_F(HostileWire, RandomPacketsReachNoMemoryOutsideTheRegions) {
     bool escaped = false;
     card.host.on_write = [&](std::uint64_t addr, std::span<const std::byte> data) {
         const bool in_region = addr >= mr.bus && addr + data.size() <= allowed_end;
-        const bool in_ring = data.size() <= 128;  // CQEs, EQEs, admin completions and what commands give
+        const bool in_ring =
+            data.size() <= 128;  // CQEs, EQEs, admin completions and what commands give
         escaped = escaped || (!in_region && !in_ring);
     };
     for (unsigned round = 0; round < rounds(20'000); ++round) {
@@ -45,7 +46,8 @@ TEST_F(HostileWire, RandomPacketsReachNoMemoryOutsideTheRegions) {
             card.driver.to_rts(qp, options.path);
             for (unsigned i = 0; i < 8; ++i) {
                 post_recv(i, static_cast<std::uint32_t>(pick(1000)));
-                post(request(pick(2) == 0 ? DINGO_WR_READ : DINGO_WR_WRITE, static_cast<std::uint32_t>(pick(2000))));
+                post(request(pick(2) == 0 ? DINGO_WR_READ : DINGO_WR_WRITE,
+                             static_cast<std::uint32_t>(pick(2000))));
             }
         }
         packet::TextPacket out;
@@ -53,7 +55,8 @@ TEST_F(HostileWire, RandomPacketsReachNoMemoryOutsideTheRegions) {
         out.bth.dest_qp = qp.qpn;
         const dingo_qp_info info = card.driver.query_qp(qp.qpn);
         const bool response = packet::traits(out.bth.opcode).is_response();
-        out.bth.psn = packet::psn_add(response ? info.oldest_psn : info.attr.rq_psn, static_cast<int>(pick(5)) - 2);
+        out.bth.psn = packet::psn_add(response ? info.oldest_psn : info.attr.rq_psn,
+                                      static_cast<int>(pick(5)) - 2);
         out.bth.ack_req = pick(2) == 0;
         out.reth.va = mr.iova + pick(1 << 20) - pick(3) * 64;
         out.reth.rkey = pick(20) == 0 ? mr.key ^ 1 : mr.key;
@@ -100,7 +103,8 @@ TEST_F(HostileHost, RandomRingBytesAndDoorbells) {
                 driver(i).to_rts(qp(i), path);
             }
         }
-        SendWr wr = rdma(static_cast<std::uint8_t>(pick(12)), pick(1000), pick(1000), static_cast<std::uint32_t>(pick(3000)));
+        SendWr wr = rdma(static_cast<std::uint8_t>(pick(12)), pick(1000), pick(1000),
+                         static_cast<std::uint32_t>(pick(3000)));
         if (pick(3) == 0)
             wr.sges.push_back(mr[0].sge(pick(1000), static_cast<std::uint32_t>(pick(3000))));
         std::vector<std::byte> wqe = encode(wr, false);
@@ -115,7 +119,8 @@ TEST_F(HostileHost, RandomRingBytesAndDoorbells) {
                                     DINGO_PREP(DINGO_DOORBELL_WORD0_TYPE_MASK, DINGO_DB_RQ);
         driver(1).doorbell(1, word0, qp(1).rq_producer);
         if (pick(20) == 0) {
-            driver(0).doorbell(static_cast<std::uint32_t>(pick(4)), static_cast<std::uint32_t>(chance.next()),
+            driver(0).doorbell(static_cast<std::uint32_t>(pick(4)),
+                               static_cast<std::uint32_t>(chance.next()),
                                static_cast<std::uint32_t>(chance.next()));
         }
         cards.run_for(50'000);

@@ -39,7 +39,8 @@ class LocalOperations : public Connected {
         wr.imm = key;
         return wr;
     }
-    SendWr bind(std::uint32_t window, std::uint32_t new_key, std::uint64_t addr, std::uint64_t length) {
+    SendWr bind(std::uint32_t window, std::uint32_t new_key, std::uint64_t addr,
+                std::uint64_t length) {
         SendWr wr;
         wr.opcode = DINGO_WR_BIND_MW;
         wr.bind.addr = addr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A bad cable: loss, duplicates, disorder and damage. Everything posted completes, and every byte is right.
+// A bad cable: loss, duplicates, disorder and damage. Everything posted completes, and every byte
+// is right.
 #include <numeric>
 
 #include "fixture.h"
@@ -112,7 +113,8 @@ TEST_P(BadCable, EverythingMixedBothWays) {
             const std::uint64_t out = 0x10000;
             const std::uint64_t back = 0x80000;
             const std::uint64_t remote = kHalf + i * 0x100000;
-            const std::uint32_t size = sizes[i] = 1 + static_cast<std::uint32_t>(chance.next() % 60'000);
+            const std::uint32_t size = sizes[i] =
+                1 + static_cast<std::uint32_t>(chance.next() % 60'000);
             fill(i, out, size, round + i);
             SendWr wr;
             wr.opcode = DINGO_WR_WRITE;
@@ -134,7 +136,9 @@ TEST_P(BadCable, EverythingMixedBothWays) {
             for (int k = 0; k < 3; ++k) {
                 expect_success(i);
             }
-            ASSERT_EQ(std::memcmp(memory(i, 0x10000, sizes[i]).data(), memory(i, 0x80000, sizes[i]).data(), sizes[i]), 0);
+            ASSERT_EQ(std::memcmp(memory(i, 0x10000, sizes[i]).data(),
+                                  memory(i, 0x80000, sizes[i]).data(), sizes[i]),
+                      0);
         }
         for (unsigned i = 0; i < 2; ++i) {
             ASSERT_EQ(cards.host(i).load<std::uint64_t>(mr[i].bus + kHalf - 8), round + 1);
@@ -153,12 +157,13 @@ TEST_P(BadCable, RecoveryIsSeenInTheCounters) {
     EXPECT_EQ(stat(1, DINGO_CARD_DUPLICATE_REQUEST) > 0, GetParam().name != std::string("clean"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Cable, BadCable,
-                         ::testing::Values(Badness{"clean", 0, 0, 0, 0, 10}, Badness{"drop0_1", 0.1, 0, 0, 0, 100},
-                                           Badness{"drop1", 1, 0, 0, 0, 100}, Badness{"drop5", 5, 0, 0, 0, 40},
-                                           Badness{"duplicate", 0, 20, 0, 0, 40}, Badness{"reorder", 0, 0, 5, 0, 40},
-                                           Badness{"drop30", 30, 0, 0, 0, 3}, Badness{"mix", 1, 2, 1, 0.5, 60}),
-                         [](const auto& param_info) { return std::string(param_info.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Cable, BadCable,
+    ::testing::Values(Badness{"clean", 0, 0, 0, 0, 10}, Badness{"drop0_1", 0.1, 0, 0, 0, 100},
+                      Badness{"drop1", 1, 0, 0, 0, 100}, Badness{"drop5", 5, 0, 0, 0, 40},
+                      Badness{"duplicate", 0, 20, 0, 0, 40}, Badness{"reorder", 0, 0, 5, 0, 40},
+                      Badness{"drop30", 30, 0, 0, 0, 3}, Badness{"mix", 1, 2, 1, 0.5, 60}),
+    [](const auto& param_info) { return std::string(param_info.param.name); });
 
 }  // namespace
 }  // namespace dingo::test

@@ -52,7 +52,8 @@ TEST_F(ManyQps, LongMessagesShareTheCableEvenly) {
             return;
         ++sent[packet->bth.dest_qp];
         if (++total % 1600 == 0) {
-            const auto [least, most] = std::ranges::minmax_element(sent, {}, [](const auto& e) { return e.second; });
+            const auto [least, most] =
+                std::ranges::minmax_element(sent, {}, [](const auto& e) { return e.second; });
             even = even && sent.size() == kCount && most->second - least->second <= 64;
         }
     };
@@ -105,7 +106,9 @@ TEST_F(ManyQps, FourThousandQpsEachGetTheirMessagesThroughABadCable) {
         ++completed[cqe_qpn(cqe)];
     }
     EXPECT_EQ(completed.size(), kCount);
-    EXPECT_EQ(std::memcmp(memory(0, 0, kCount * 8).data(), memory(0, 0x100000, kCount * 8).data(), kCount * 8), 0);
+    EXPECT_EQ(std::memcmp(memory(0, 0, kCount * 8).data(), memory(0, 0x100000, kCount * 8).data(),
+                          kCount * 8),
+              0);
 }
 
 }  // namespace

@@ -19,7 +19,9 @@ class RcMessages : public Connected, public ::testing::WithParamInterface<Shape>
 
     void SetUp() override {
         const std::uint32_t pmtu = pmtu_of(GetParam().path_mtu);
-        sizes = {0, 1, 3, 4, pmtu - 1, pmtu, pmtu + 1, 2 * pmtu - 1, 2 * pmtu, 7 * pmtu + 13, 300 * pmtu};
+        sizes = {
+            0,         1, 3, 4, pmtu - 1, pmtu, pmtu + 1, 2 * pmtu - 1, 2 * pmtu, 7 * pmtu + 13,
+            300 * pmtu};
         TwoCards::ConnectOptions options;
         options.path.path_mtu = GetParam().path_mtu;
         options.gid_index = GetParam().gid_index;
@@ -142,14 +144,15 @@ TEST_P(RcMessages, InlineDataIsInTheWqe) {
             wr.inline_data.push_back(packet::pattern_byte(i + size));
         run(wr);
         if (size > 0) {
-            EXPECT_EQ(std::memcmp(memory(1, 0, size).data(), wr.inline_data.data(), size), 0) << size;
+            EXPECT_EQ(std::memcmp(memory(1, 0, size).data(), wr.inline_data.data(), size), 0)
+                << size;
         }
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(Pmtu, RcMessages,
-                         ::testing::Values(Shape{1, 0}, Shape{2, 0}, Shape{3, 0}, Shape{4, 0}, Shape{5, 0},
-                                           Shape{3, 1}, Shape{5, 1}),
+                         ::testing::Values(Shape{1, 0}, Shape{2, 0}, Shape{3, 0}, Shape{4, 0},
+                                           Shape{5, 0}, Shape{3, 1}, Shape{5, 1}),
                          [](const auto& param_info) {
                              return std::to_string(pmtu_of(param_info.param.path_mtu)) +
                                     (param_info.param.gid_index == 0 ? "v4" : "v6");
@@ -249,7 +252,8 @@ TEST_F(RcOperations, RingWrapsManyTimesWithWqesOfAllSizes) {
         for (std::uint32_t k = 0; k < i % 480 + 1; ++k)
             wr.inline_data.push_back(packet::pattern_byte(k + i));
         run(wr);
-        ASSERT_EQ(std::memcmp(memory(1, 0, wr.inline_data.size()).data(), wr.inline_data.data(), wr.inline_data.size()),
+        ASSERT_EQ(std::memcmp(memory(1, 0, wr.inline_data.size()).data(), wr.inline_data.data(),
+                              wr.inline_data.size()),
                   0);
     }
 }

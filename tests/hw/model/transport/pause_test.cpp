@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// PAUSE_MR in the middle of traffic: peers wait, local work waits, and all of it goes on in the new place.
+// PAUSE_MR in the middle of traffic: peers wait, local work waits, and all of it goes on in the new
+// place.
 #include "fixture.h"
 
 namespace dingo::test {
@@ -8,7 +9,9 @@ namespace {
 
 class Pause : public Connected {
   protected:
-    void pause(unsigned i) { ASSERT_EQ(driver(i).destroy(DINGO_OP_PAUSE_MR, mr[i].key).status, DINGO_ST_OK); }
+    void pause(unsigned i) {
+        ASSERT_EQ(driver(i).destroy(DINGO_OP_PAUSE_MR, mr[i].key).status, DINGO_ST_OK);
+    }
     /// The region moves to new memory, its content with it.
     void move(unsigned i) {
         const std::uint64_t bus = cards.host(i).alloc(kRegion);

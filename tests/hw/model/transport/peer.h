@@ -24,8 +24,8 @@ class Peer : public ::testing::Test {
     static constexpr std::uint32_t kRequestPsn = 0x1000;  ///< first PSN that the peer sends
     static constexpr std::uint32_t kCardPsn = 0x2000;     ///< first PSN that the card sends
     static constexpr std::uint32_t kPmtu = 256;
-    static constexpr std::uint32_t kAll = DINGO_ACC_LOCAL_WRITE | DINGO_ACC_REMOTE_WRITE | DINGO_ACC_REMOTE_READ |
-                                          DINGO_ACC_REMOTE_ATOMIC;
+    static constexpr std::uint32_t kAll = DINGO_ACC_LOCAL_WRITE | DINGO_ACC_REMOTE_WRITE |
+                                          DINGO_ACC_REMOTE_READ | DINGO_ACC_REMOTE_ATOMIC;
 
     OneCard card;
     Cq cq;
@@ -127,9 +127,13 @@ class Peer : public ::testing::Test {
     std::string at_mr(std::uint64_t offset = 0) {
         return " va=" + std::to_string(mr.iova + offset) + " rkey=" + std::to_string(mr.key);
     }
-    std::string psn(std::uint32_t n) { return " psn=" + std::to_string((kRequestPsn + n) & packet::kPsnMask); }
+    std::string psn(std::uint32_t n) {
+        return " psn=" + std::to_string((kRequestPsn + n) & packet::kPsnMask);
+    }
     std::uint64_t stat(dingo_card_counter counter) { return card.driver.card_stat(counter); }
-    std::uint64_t qp_stat(dingo_qp_counter counter) { return card.driver.qp_stats(qp.qpn)[counter]; }
+    std::uint64_t qp_stat(dingo_qp_counter counter) {
+        return card.driver.qp_stats(qp.qpn)[counter];
+    }
     std::uint8_t state() { return card.driver.query_qp(qp.qpn).state; }
     std::optional<dingo_cqe> poll() { return card.driver.poll_cq(cq); }
     std::optional<dingo_eqe> event() { return card.driver.poll_eq(card.driver.async_eq); }
@@ -166,7 +170,8 @@ class Peer : public ::testing::Test {
         card.settle();
     }
     std::string ack(std::uint32_t n, const char* syndrome = "ack") {
-        return "RC_ACKNOWLEDGE psn=" + std::to_string((kCardPsn + n) & packet::kPsnMask) + " syndrome=" + syndrome;
+        return "RC_ACKNOWLEDGE psn=" + std::to_string((kCardPsn + n) & packet::kPsnMask) +
+               " syndrome=" + syndrome;
     }
 };
 

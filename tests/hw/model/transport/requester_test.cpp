@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The RC requester against a scripted responder: packets and PSNs, acknowledgements of all kinds, NAKs,
-// READ data that is late, twice, missing or wrong.
+// The RC requester against a scripted responder: packets and PSNs, acknowledgements of all kinds,
+// NAKs, READ data that is late, twice, missing or wrong.
 #include "peer.h"
 
 namespace dingo::test {
@@ -11,7 +11,8 @@ using packet::Opcode;
 
 class Requester : public Peer {
   protected:
-    std::string response(const char* place, std::uint32_t n, std::uint32_t bytes, std::uint64_t from = 0) {
+    std::string response(const char* place, std::uint32_t n, std::uint32_t bytes,
+                         std::uint64_t from = 0) {
         std::string text = std::string("RC_RDMA_READ_RESPONSE_") + place +
                            " psn=" + std::to_string((kCardPsn + n) & packet::kPsnMask) +
                            " payload=pattern:" + std::to_string(bytes) + "@" + std::to_string(from);
@@ -73,10 +74,10 @@ TEST_F(Requester, StaleAndForeignResponsesAreDropped) {
     drain();
     in(ack(0));
     expect_done(DINGO_WCS_SUCCESS);
-    in(ack(0));                           // twice
-    in(ack(1));                           // of something never sent
-    in(ack(0, "nak:access"));             // late
-    in(response("ONLY", 3, 10));          // never asked for
+    in(ack(0));                   // twice
+    in(ack(1));                   // of something never sent
+    in(ack(0, "nak:access"));     // late
+    in(response("ONLY", 3, 10));  // never asked for
     in("RC_ATOMIC_ACKNOWLEDGE psn=1 syndrome=ack orig=5");
     EXPECT_EQ(stat(DINGO_CARD_RX_DROP_RESPONSE), 5U);
     EXPECT_EQ(state(), DINGO_QPS_RTS);
@@ -129,8 +130,10 @@ TEST_F(Requester, FatalNaksFailTheirWqeAndFlushTheRest) {
         dingo_card_counter counter;
     };
     const Case cases[] = {
-        {"nak:invreq", DINGO_WCS_REM_INV_REQ_ERR, DINGO_VERR_NAK_INVALID, DINGO_CARD_REQ_REMOTE_INVALID_REQUEST},
-        {"nak:access", DINGO_WCS_REM_ACCESS_ERR, DINGO_VERR_NAK_ACCESS, DINGO_CARD_REQ_REMOTE_ACCESS_ERRORS},
+        {"nak:invreq", DINGO_WCS_REM_INV_REQ_ERR, DINGO_VERR_NAK_INVALID,
+         DINGO_CARD_REQ_REMOTE_INVALID_REQUEST},
+        {"nak:access", DINGO_WCS_REM_ACCESS_ERR, DINGO_VERR_NAK_ACCESS,
+         DINGO_CARD_REQ_REMOTE_ACCESS_ERRORS},
         {"nak:op", DINGO_WCS_REM_OP_ERR, DINGO_VERR_NAK_OP, DINGO_CARD_REQ_REMOTE_OP_ERRORS},
     };
     start_card();
@@ -174,7 +177,8 @@ TEST_F(Requester, DuplicateReadDataIsIgnored) {
     start();
     post(request(DINGO_WR_READ, 600));
     in(response("FIRST", 0, 256));
-    in("RC_RDMA_READ_RESPONSE_FIRST psn=" + std::to_string(kCardPsn) + " payload=zero:256 syndrome=ack");
+    in("RC_RDMA_READ_RESPONSE_FIRST psn=" + std::to_string(kCardPsn) +
+       " payload=zero:256 syndrome=ack");
     in(response("MIDDLE", 1, 256, 256));
     in(response("LAST", 2, 88, 512));
     expect_done(DINGO_WCS_SUCCESS);
@@ -241,7 +245,8 @@ TEST_F(Requester, WrongResponsesFailTheQp) {
         {"last too early", DINGO_WR_READ, response("ONLY", 0, 256)},
         {"middle without first", DINGO_WR_READ, response("MIDDLE", 0, 256)},
         {"data for a write", DINGO_WR_WRITE, response("ONLY", 0, 100)},
-        {"atomic for a read", DINGO_WR_READ, "RC_ATOMIC_ACKNOWLEDGE syndrome=ack orig=1 psn=" + std::to_string(kCardPsn)},
+        {"atomic for a read", DINGO_WR_READ,
+         "RC_ATOMIC_ACKNOWLEDGE syndrome=ack orig=1 psn=" + std::to_string(kCardPsn)},
         {"read for an atomic", DINGO_WR_FETCH_ADD, response("ONLY", 0, 8)},
         {"reserved syndrome", DINGO_WR_WRITE, ack(0, "0x65")},
     };

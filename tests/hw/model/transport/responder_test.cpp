@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The RC responder against a peer that does what it likes: PSN rules, duplicates, opcode order, lengths, keys.
+// The RC responder against a peer that does what it likes: PSN rules, duplicates, opcode order,
+// lengths, keys.
 #include "peer.h"
 
 namespace dingo::test {
@@ -11,7 +12,8 @@ using packet::Opcode;
 
 class Responder : public Peer {
   protected:
-    void expect_fatal(std::uint8_t nak, std::uint32_t n, std::uint8_t kind, const std::string& what = "") {
+    void expect_fatal(std::uint8_t nak, std::uint32_t n, std::uint8_t kind,
+                      const std::string& what = "") {
         expect_reply(nak, kRequestPsn + n, what.c_str());
         EXPECT_EQ(state(), DINGO_QPS_ERR) << what;
         bool seen = kind == 0;
@@ -48,7 +50,8 @@ TEST_F(Responder, AcknowledgesWhenAsked) {
 TEST_F(Responder, OneAckForABurst) {
     start();
     for (std::uint32_t n = 0; n < 10; ++n)
-        card.engine->receive(build("RC_RDMA_WRITE_ONLY ackreq" + psn(n) + at_mr() + " len=4 payload=4"));
+        card.engine->receive(
+            build("RC_RDMA_WRITE_ONLY ackreq" + psn(n) + at_mr() + " len=4 payload=4"));
     card.settle();
     expect_reply(syndrome::kAckNoCredits, kRequestPsn + 9);
     EXPECT_EQ(packet.aeth.msn, 10U);
@@ -169,7 +172,8 @@ TEST_F(Responder, AtomicOlderThanTheSavedOnesIsDropped) {
 TEST_F(Responder, AckComesBehindTheReadDataBeforeIt) {
     start();
     card.engine->receive(build("RC_RDMA_READ_REQUEST" + psn(0) + at_mr() + " len=10000"));
-    card.engine->receive(build("RC_RDMA_WRITE_ONLY ackreq" + psn(40) + at_mr() + " len=4 payload=4"));
+    card.engine->receive(
+        build("RC_RDMA_WRITE_ONLY ackreq" + psn(40) + at_mr() + " len=4 payload=4"));
     card.settle();
     for (std::uint32_t n = 0; n < 40; ++n) {
         ASSERT_TRUE(next());
@@ -248,10 +252,12 @@ TEST_F(Responder, AllPairsOfRequestOpcodes) {
         if (!packet::traits(first).first)
             continue;
         for (const Opcode second : opcodes) {
-            SCOPED_TRACE(std::string(packet::name(first)) + " then " + std::string(packet::name(second)));
+            SCOPED_TRACE(std::string(packet::name(first)) + " then " +
+                         std::string(packet::name(second)));
             const packet::OpcodeTraits& a = packet::traits(first);
             const packet::OpcodeTraits& b = packet::traits(second);
-            // An unknown key to invalidate, and a WRITE whose length does not fit its end, are other errors.
+            // An unknown key to invalidate, and a WRITE whose length does not fit its end, are
+            // other errors.
             if (a.has_ieth() || b.has_ieth() || (b.is_write() && b.last && !b.first))
                 continue;
             renew(options);
@@ -264,7 +270,8 @@ TEST_F(Responder, AllPairsOfRequestOpcodes) {
             in(line(second, 1));
             if (may_follow(a, b)) {
                 ASSERT_TRUE(next());
-                EXPECT_FALSE(packet.op().is_ack() && !syndrome::is_ack(packet.aeth.syndrome)) << to_text(packet);
+                EXPECT_FALSE(packet.op().is_ack() && !syndrome::is_ack(packet.aeth.syndrome))
+                    << to_text(packet);
                 EXPECT_EQ(state(), DINGO_QPS_RTS);
             } else {
                 expect_fatal(syndrome::kNakInvalidRequest, 1, DINGO_EV_QP_REQ_ERR);
@@ -276,8 +283,9 @@ TEST_F(Responder, AllPairsOfRequestOpcodes) {
 TEST_F(Responder, MessageCannotBeginInTheMiddle) {
     Options options = defaults();
     start(options);
-    for (const char* name : {"RC_SEND_MIDDLE", "RC_SEND_LAST", "RC_SEND_LAST_IMM", "RC_SEND_LAST_INV",
-                             "RC_RDMA_WRITE_MIDDLE", "RC_RDMA_WRITE_LAST", "RC_RDMA_WRITE_LAST_IMM"}) {
+    for (const char* name :
+         {"RC_SEND_MIDDLE", "RC_SEND_LAST", "RC_SEND_LAST_IMM", "RC_SEND_LAST_INV",
+          "RC_RDMA_WRITE_MIDDLE", "RC_RDMA_WRITE_LAST", "RC_RDMA_WRITE_LAST_IMM"}) {
         renew(options);
         in(std::string(name) + psn(0) + " payload=256");
         expect_fatal(syndrome::kNakInvalidRequest, 0, DINGO_EV_QP_REQ_ERR, name);
@@ -321,10 +329,14 @@ TEST_P(ResponderLength, EdgesOfEveryPlaceInAMessage) {  // C9-92
         {"RC_RDMA_WRITE_ONLY" + w + len(4) + pay(8), "", false},
         {"RC_RDMA_WRITE_FIRST" + w + len(pmtu + 1) + pay(pmtu), "", true},
         {"RC_RDMA_WRITE_FIRST" + w + len(pmtu) + pay(pmtu), "", false},
-        {"RC_RDMA_WRITE_FIRST" + w + len(pmtu + 1) + pay(pmtu), "RC_RDMA_WRITE_LAST" + pay(1), true},
-        {"RC_RDMA_WRITE_FIRST" + w + len(pmtu + 1) + pay(pmtu), "RC_RDMA_WRITE_LAST" + pay(2), false},
-        {"RC_RDMA_WRITE_FIRST" + w + len(pmtu + 2) + pay(pmtu), "RC_RDMA_WRITE_LAST" + pay(1), false},
-        {"RC_RDMA_WRITE_FIRST" + w + len(2 * pmtu) + pay(pmtu), "RC_RDMA_WRITE_MIDDLE" + pay(pmtu), false},
+        {"RC_RDMA_WRITE_FIRST" + w + len(pmtu + 1) + pay(pmtu), "RC_RDMA_WRITE_LAST" + pay(1),
+         true},
+        {"RC_RDMA_WRITE_FIRST" + w + len(pmtu + 1) + pay(pmtu), "RC_RDMA_WRITE_LAST" + pay(2),
+         false},
+        {"RC_RDMA_WRITE_FIRST" + w + len(pmtu + 2) + pay(pmtu), "RC_RDMA_WRITE_LAST" + pay(1),
+         false},
+        {"RC_RDMA_WRITE_FIRST" + w + len(2 * pmtu) + pay(pmtu), "RC_RDMA_WRITE_MIDDLE" + pay(pmtu),
+         false},
         {"RC_RDMA_WRITE_ONLY" + w + len((1ULL << 31) + 1) + pay(pmtu), "", false},
         {"RC_RDMA_READ_REQUEST" + w + len(0), "", true},
         {"RC_RDMA_READ_REQUEST" + w + len(pmtu + 1), "", true},
@@ -344,7 +356,8 @@ TEST_P(ResponderLength, EdgesOfEveryPlaceInAMessage) {  // C9-92
             ASSERT_TRUE(next());
             EXPECT_EQ(packet.aeth.syndrome, syndrome::kAckNoCredits) << to_text(packet);
         } else {
-            expect_fatal(syndrome::kNakInvalidRequest, c.second.empty() ? 0 : 1, DINGO_EV_QP_REQ_ERR);
+            expect_fatal(syndrome::kNakInvalidRequest, c.second.empty() ? 0 : 1,
+                         DINGO_EV_QP_REQ_ERR);
         }
     }
 }
@@ -382,8 +395,8 @@ TEST_F(Responder, KeyErrorsAreRefusedAndNoByteIsWritten) {
                 continue;
             renew(options);
             const auto before = card.host.dma_writes;
-            in((read ? "RC_RDMA_READ_REQUEST ackreq" : "RC_RDMA_WRITE_ONLY ackreq") + psn(0) + c.where + " len=100" +
-               (read ? "" : " payload=100"));
+            in((read ? "RC_RDMA_READ_REQUEST ackreq" : "RC_RDMA_WRITE_ONLY ackreq") + psn(0) +
+               c.where + " len=100" + (read ? "" : " payload=100"));
             expect_reply(syndrome::kNakRemoteAccess, kRequestPsn, c.what);
             EXPECT_LE(card.host.dma_writes - before, 1U) << c.what;  // the event's EQE
             EXPECT_EQ(state(), DINGO_QPS_ERR);
@@ -421,9 +434,9 @@ TEST_F(Responder, RightsOfTheQpAreChecked) {
     Options options = defaults();
     options.path.access = 0;
     start(options);
-    for (const std::string& line :
-         {"RC_RDMA_WRITE_ONLY" + psn(0) + at_mr() + " len=4 payload=4",
-          "RC_RDMA_READ_REQUEST" + psn(0) + at_mr() + " len=4", "RC_FETCH_ADD" + psn(0) + at_mr() + " add=1"}) {
+    for (const std::string& line : {"RC_RDMA_WRITE_ONLY" + psn(0) + at_mr() + " len=4 payload=4",
+                                    "RC_RDMA_READ_REQUEST" + psn(0) + at_mr() + " len=4",
+                                    "RC_FETCH_ADD" + psn(0) + at_mr() + " add=1"}) {
         renew(options);
         in(line);
         expect_fatal(syndrome::kNakInvalidRequest, 0, DINGO_EV_QP_REQ_ERR, line);
@@ -492,7 +505,8 @@ TEST_F(Responder, WhatIsNotForThisConnectionIsDroppedInSilence) {
     in(good + " ecn=3 ttl=1 dscp=9");  // may change on the way
     expect_reply(syndrome::kAckNoCredits, kRequestPsn);
     EXPECT_EQ(stat(DINGO_CARD_NP_ECN_MARKED_ROCE_PACKETS), 1U);
-    in("RC_RDMA_WRITE_ONLY ackreq pkey=0x7fff" + psn(1) + at_mr() + " len=4 payload=4");  // limited member
+    in("RC_RDMA_WRITE_ONLY ackreq pkey=0x7fff" + psn(1) + at_mr() +
+       " len=4 payload=4");  // limited member
     expect_reply(syndrome::kAckNoCredits, kRequestPsn + 1);
 }
 
