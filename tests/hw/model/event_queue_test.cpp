@@ -56,6 +56,12 @@ TEST_F(Events, PortEventsFollowCableAndSwitch) {
     EXPECT_EQ(event->kind, DINGO_EV_PORT_DOWN);
 }
 
+TEST_F(Events, SettingThePortAgainIsNoEvent) {
+    d.enable_port(2000);
+    d.enable_port(1500, DINGO_CMD_SET_PORT_FLAGS_PROMISC_MASK);
+    EXPECT_FALSE(d.poll_eq(d.async_eq));
+}
+
 TEST_F(Events, OneInterruptPerArming) {
     plug(false);
     EXPECT_EQ(card.host.take_msix(0), 1u);

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The ring of frames that turn round inside the card.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "cable.h"
+#include "loopback.h"
+#include "port.h"
+
+namespace dingo::model {
+namespace {
+
+class LoopbackRing : public testing::Test {
+  protected:
+    LoopbackRing() {
+        port.macs[0] = MacEntry{true, 0x024449000001};
+        port.addresses_changed();
+        loopback.set_port(&port);
+    }
+    bool put(std::uint8_t mark, std::uint8_t last_octet = 1) {
+        const auto room = loopback.begin_frame(64);
+        if (room.empty()) {
+            return false;
+        }
+        std::ranges::fill(room, std::byte{mark});
+        const std::uint8_t mac[] = {0x02, 0x44, 0x49, 0, 0, last_octet};
+        std::memcpy(room.data(), mac, sizeof mac);
+        loopback.end_frame(64);
+        return true;
+    }
+
+    Port port;
+    test::TestWire wire;
+    Loopback loopback{wire};
+};
+
+TEST_F(LoopbackRing, TakenFrameStaysWholeWhileItsAnswersFillTheRing) {
+    std::uint8_t mark = 0;
+    while (put(mark)) {
+        ++mark;
+    }
+    const auto first = loopback.take();
+    while (put(0xEE)) {
+    }
+    EXPECT_EQ(first[10], std::byte{0});
+    EXPECT_EQ(first[5], std::byte{1});
+    EXPECT_EQ(loopback.take()[10], std::byte{1});
+}
+
+TEST_F(LoopbackRing, FramesForOthersAndGroupsGoToTheCable) {
+    EXPECT_TRUE(put(1, 2));
+    EXPECT_TRUE(loopback.empty());
+    ASSERT_EQ(wire.sent.size(), 1u);
+    port.macs[1] = MacEntry{true, 0x333300000001};  // a group of ours is still everybody's
+    port.addresses_changed();
+    const auto room = loopback.begin_frame(64);
+    const std::uint8_t mac[] = {0x33, 0x33, 0, 0, 0, 1};
+    std::memcpy(room.data(), mac, sizeof mac);
+    loopback.end_frame(64);
+    EXPECT_TRUE(loopback.empty());
+    EXPECT_EQ(wire.sent.size(), 2u);
+    EXPECT_TRUE(put(1));
+    loopback.end_frame(0);
+    EXPECT_FALSE(loopback.empty());
+    EXPECT_EQ(wire.sent.size(), 2u);
+}
+
+}  // namespace
+}  // namespace dingo::model
