@@ -25,10 +25,12 @@ suites=(
     "threads|tests/unit.sh tsan|what has threads, under ThreadSanitizer"
     "testplan|tests/testplan/check.py|every promised behaviour has a test that exists"
     "kmod|tests/kmod/build.sh|dingo.ko on 6.12 and 7.2 without a warning, sparse, checkpatch"
-    "vm|tests/vm/suite.sh basic|two guests: tools, perftest, pingpongs, rdma_cm, life cycle"
+    "vm|tests/vm/suite.sh basic|two guests: tools, perftest with its options, pingpongs, rdma_cm, iperf3"
     "vm-7.2|tests/vm/suite.sh --kernel 7.2 smoke|the same driver on the newer kernel"
-    "vm-rxe|tests/vm/suite.sh rxe|the kernel's rdma_rxe as the peer"
-    "vm-faults|tests/vm/suite.sh faults|drop, reorder and corruption on the cable"
+    "vm-rxe|tests/vm/suite.sh rxe|the kernel's rdma_rxe as the peer, both roles"
+    "vm-faults|tests/vm/suite.sh faults|drop, reorder and corruption on the cable, data checked"
+    "vm-capture|tests/vm/suite.sh capture|tshark decodes what is on the cable"
+    "vm-lifecycle|tests/vm/suite.sh lifecycle|kill -9, link down, reload, unplug, dead card"
     "vm-pyverbs|tests/vm/suite.sh pyverbs|Debian's pyverbs suite"
 )
 

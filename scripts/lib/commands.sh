@@ -33,8 +33,12 @@ cmd_exec() {
 
 # guest_run SIDE ID COMMAND: run COMMAND for at most $timeout seconds; status 124 says too long.
 guest_run() {
+    local rc=0
     ssh_words "$1"
-    timeout --foreground "$timeout" "${ssh_words[@]}" "$(guest_command "$2" "$3")" </dev/null
+    timeout --foreground "$timeout" "${ssh_words[@]}" "$(guest_command "$2" "$3")" </dev/null || rc=$?
+    # The master connection holds our output's descriptors until the command in the guest ends.
+    [ $rc != 124 ] || guest_stop "$1" "$2"
+    return $rc
 }
 
 # cmd_run -- SERVER -- CLIENT
@@ -58,7 +62,6 @@ cmd_run() {
     job_b=$!
     wait $job_b || true
     rc_b=$(cat "$dir/B.rc" 2>/dev/null || echo 255)
-    [ "$rc_b" != 124 ] || guest_stop B "$id"
     i=0
     [ -z "$kill_server" ] || i=$((linger * 10))
     while [ ! -e "$dir/A.rc" ] && [ $i -lt $((linger * 10)) ]; do
@@ -67,7 +70,6 @@ cmd_run() {
     done
     if [ -e "$dir/A.rc" ]; then
         rc_a=$(cat "$dir/A.rc")
-        [ "$rc_a" != 124 ] || guest_stop A "$id"
         [ -z "$kill_server" ] || rc_a=0
     else
         guest_stop A "$id"
