@@ -55,8 +55,11 @@ bool Core::respond(Qp& qp, unsigned burst, unsigned& used) {
             if (const Sent sent = send_response(qp, resource); sent != Sent::kYes)
                 return sent == Sent::kBusy;
             ++used;
-            if (!resource.pending() && --p.pending > 0)
-                pick_response(p);
+            if (!resource.pending()) {
+                resource.answered = true;
+                if (--p.pending > 0)
+                    pick_response(p);
+            }
             continue;
         }
         if (!p.reply_pending)

@@ -61,6 +61,7 @@ struct ReadResource {
     std::uint32_t stop = 0;   ///< behind the last to send
     std::uint32_t end = 0;    ///< bytes of the READ that the present response reaches to
     bool atomic = false;
+    bool answered = false;  ///< all of it left once: what is pending now is a repetition
 
     [[nodiscard]] bool pending() const noexcept { return next != stop; }
 };

@@ -546,6 +546,27 @@ TEST_F(Responder, MoreReadsThanAgreedIsAnInvalidRequest) {
     EXPECT_EQ(state(), DINGO_QPS_ERR);
 }
 
+// The peer repeated its first READ, then got all data of the first answer and goes on: its next READ
+// needs the slot whose repetition is still being sent.
+TEST_F(Responder, ANewReadEndsTheRepetitionOfTheOldest) {
+    start();
+    const std::uint32_t agreed = card.driver.query_limits().max_dest_rd_atomic;
+    for (std::uint32_t n = 0; n < agreed; ++n)
+        in("RC_RDMA_READ_REQUEST" + psn(n * 4) + at_mr() + " len=1000");
+    while (next()) {
+    }
+    card.engine->receive(build("RC_RDMA_READ_REQUEST" + psn(0) + at_mr() + " len=1000"));
+    card.engine->receive(build("RC_RDMA_READ_REQUEST" + psn(agreed * 4) + at_mr() + " len=100"));
+    card.settle();
+    bool answered = false;
+    while (next()) {
+        ASSERT_TRUE(packet.op().is_read_response());
+        answered |= packet.bth.psn == kRequestPsn + agreed * 4;
+    }
+    EXPECT_TRUE(answered);
+    EXPECT_EQ(state(), DINGO_QPS_RTS);
+}
+
 TEST_F(Responder, WireBusyLosesNoReply) {
     start();
     card.wire.busy = true;
