@@ -41,9 +41,12 @@ static int dingo_check_qp_attr(struct dingo_dev *dev,
 		return -EINVAL;
 	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index)
 		return -EINVAL;
+	/* Rights to operations that the card lacks grant nothing: no MR has them. */
 	if ((mask & IB_QP_ACCESS_FLAGS) &&
 	    (attr->qp_access_flags & ~(DINGO_QP_ACCESS | IB_ACCESS_OPTIONAL |
-				       IB_ACCESS_MW_BIND)))
+				       IB_ACCESS_MW_BIND |
+				       IB_ACCESS_FLUSH_GLOBAL |
+				       IB_ACCESS_FLUSH_PERSISTENT)))
 		return -EOPNOTSUPP;
 	if ((mask & IB_QP_PATH_MTU) &&
 	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096))
