@@ -72,12 +72,14 @@ TEST_P(Atomics, ManyOutstandingFromBothSides) {
         EXPECT_EQ(word(pair, 0, 8 * i), i);
 }
 
-TEST_P(Atomics, MisalignedAddressIsRefusedByTheResponder) {
+TEST_P(Atomics, MisalignedAddressIsRefusedBeforeItIsSent) {
     Pair pair(engine());
     NEEDS(pair.driver(1), ATOMIC);
-    EXPECT_EQ(pair.complete(pair.fetch_add(0, 4, 1)).status, DINGO_WCS_REM_INV_REQ_ERR);
-    EXPECT_EQ(pair.event(1), DINGO_EV_QP_REQ_ERR);
-    EXPECT_EQ(pair.state(1), DINGO_QPS_ERR);
+    const dingo_cqe cqe = pair.complete(pair.fetch_add(0, 4, 1));
+    EXPECT_EQ(cqe.status, DINGO_WCS_LOC_QP_OP_ERR);
+    EXPECT_EQ(cqe.vendor_err, DINGO_VERR_ALIGN);
+    EXPECT_EQ(pair.stat(0, DINGO_CARD_RDMA_TX_PACKETS), 0u);
+    EXPECT_EQ(pair.state(1), DINGO_QPS_RTS);
 }
 
 }  // namespace dingo::conformance

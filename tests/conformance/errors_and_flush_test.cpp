@@ -57,8 +57,8 @@ TEST_P(ErrorsAndFlush, DestroyWithWorkInFlightIsSilentAfterwards) {
     Pair pair(engine());
     pair.fill(0, 0, 200'000, 1);
     for (unsigned i = 0; i < 8; ++i)
-        pair.post(pair.write(0, 0, 20'000));
-    pair.cards.run_for(3'000);
+        pair.post(pair.write(0, 0, 100'000));
+    pair.cards.run_for(2'500);
     EXPECT_EQ(pair.driver(0).destroy(DINGO_OP_DESTROY_QP, pair.qp(0).qpn).status, DINGO_ST_OK);
     while (pair.driver(0).poll_cq(pair.cq(0))) {
     }
@@ -76,8 +76,8 @@ TEST_P(ErrorsAndFlush, DestroyWithWorkInFlightIsSilentAfterwards) {
 TEST_P(ErrorsAndFlush, DestroyedRegionIsNotTouchedAnyMore) {
     Pair pair(engine());
     for (unsigned i = 0; i < 8; ++i)
-        pair.post(pair.write(0, 0, 20'000));
-    pair.cards.run_for(4'000);
+        pair.post(pair.write(0, 0, 100'000));
+    pair.cards.run_for(2'500);
     EXPECT_EQ(pair.driver(1).destroy(DINGO_OP_DESTROY_MR, pair.mr[1].key).status, DINGO_ST_OK);
     bool touched = false;
     pair.cards.host(1).on_write = [&](std::uint64_t addr, std::span<const std::byte>) {
@@ -182,8 +182,8 @@ TEST_P(ErrorsAndFlush, SendQueueThatCannotBeReadFails) {
 TEST_P(ErrorsAndFlush, ResetUnderLoadLeavesACleanCard) {
     Pair pair(engine());
     for (unsigned i = 0; i < 8; ++i)
-        pair.post(pair.write(0, 0, 20'000));
-    pair.cards.run_for(3'000);
+        pair.post(pair.write(0, 0, 100'000));
+    pair.cards.run_for(2'500);
     const std::uint32_t resets = pair.driver(0).read32(DINGO_REG_RESETS);
     pair.driver(0).reset();
     std::uint64_t writes = pair.cards.host(0).dma_writes;

@@ -75,9 +75,11 @@ bool CableFaults::apply(Fault fault, test::Frame& frame, Nanoseconds delay) {
             frame.delay += delay;
             return true;
         case Fault::kCorrupt: {
-            // Behind the IP and UDP headers, so that only the ICRC notices.
-            constexpr std::size_t kSafe = 14 + 40 + 8;
-            const std::size_t at = kSafe + generator_() % (frame.bytes.size() - kSafe);
+            // From the BTH on, so that the ICRC has to notice.
+            constexpr std::size_t kIpVersion = 14;
+            const bool ipv6 = std::to_integer<unsigned>(frame.bytes[kIpVersion]) >> 4 == 6;
+            const std::size_t bth = kIpVersion + (ipv6 ? 40 : 20) + 8;
+            const std::size_t at = bth + generator_() % (frame.bytes.size() - bth);
             frame.bytes[at] ^= static_cast<std::byte>(1u << (generator_() % 8));
             return true;
         }

@@ -16,7 +16,7 @@ std::uint64_t run_mix(Pair& pair, unsigned rounds, std::uint32_t bytes, std::uin
     std::uint64_t moved = 0;
     const std::uint32_t area = 4 * bytes;
     for (unsigned round = 0; round < rounds; ++round) {
-        const auto size = static_cast<std::uint32_t>(1 + random() % bytes);
+        const auto size = static_cast<std::uint32_t>(bytes / 2 + random() % (bytes / 2));
         pair.fill(0, 0, size, random());
         pair.fill(1, area, size, random());
         pair.fill(0, 2 * area, size, random());
@@ -150,8 +150,7 @@ TEST_P(LossRecovery, DuplicatedRequestsAreCountedAndHarmless) {
     EXPECT_GT(pair.stat(1, DINGO_CARD_DUPLICATE_REQUEST), 0u);
 }
 
-TEST_P(LossRecovery, RandomLossAtFourRates) {
-    // Bytes that each rate moves; with 30 % most frames are repetitions.
+TEST_P(LossRecovery, RandomLossAtThreeRates) {
     struct Point {
         double drop;
         unsigned rounds;
@@ -159,7 +158,7 @@ TEST_P(LossRecovery, RandomLossAtFourRates) {
     };
     const unsigned scale = kSanitized ? 1 : 4;
     for (const Point& point : {Point{0.001, 40 * scale, 200'000}, Point{0.01, 40 * scale, 100'000},
-                               Point{0.05, 20 * scale, 40'000}, Point{0.3, 10 * scale, 4'000}}) {
+                               Point{0.05, 20 * scale, 40'000}}) {
         PairOptions options;
         options.bytes = 4u << 20;
         Pair pair(engine(), options.timeout(8));
@@ -170,6 +169,39 @@ TEST_P(LossRecovery, RandomLossAtFourRates) {
         EXPECT_GT(faults.injured, 0u);
         EXPECT_EQ(pair.state(0), DINGO_QPS_RTS) << "at " << point.drop;
     }
+}
+
+TEST_P(LossRecovery, ThirtyPercentLossArrivesIntactOrFailsCleanly) {
+    // Eight tries are not always enough at this rate: then the QP fails, and says so on its side.
+    unsigned arrived = 0;
+    unsigned failed = 0;
+    for (unsigned seed = 1; seed <= (kSanitized ? 20u : 100u); ++seed) {
+        Pair pair(engine(), PairOptions().timeout(8));
+        CableFaults faults(pair.cards);
+        faults.add_random({.drop = 0.3, .seed = seed});
+        pair.fill(0, 0, 4000, seed);
+        pair.fill(1, 10'000, 4000, seed);
+        pair.post_recv(1, 20'000, 4000);
+        pair.post(pair.write(0, 0, 4000));
+        pair.post(pair.read(10'000, 10'000, 4000));
+        pair.post(pair.send(0, 4000));
+        constexpr std::array<std::array<std::uint64_t, 2>, 3> kPlaces = {
+            {{0, 0}, {10'000, 10'000}, {0, 20'000}}};
+        for (const auto& [local, remote] : kPlaces) {
+            const dingo_cqe cqe = pair.wait();
+            if (cqe.status == DINGO_WCS_SUCCESS) {
+                EXPECT_TRUE(pair.same(local, remote, 4000)) << "seed " << seed;
+                ++arrived;
+            } else {
+                EXPECT_TRUE(cqe.status == DINGO_WCS_RETRY_EXC_ERR ||
+                            cqe.status == DINGO_WCS_WR_FLUSH_ERR)
+                    << int(cqe.status);
+                ++failed;
+            }
+        }
+        EXPECT_TRUE(pair.idle(0));
+    }
+    EXPECT_GT(arrived, failed);
 }
 
 TEST_P(LossRecovery, DropReorderDuplicateAndCorruptTogether) {
@@ -215,16 +247,17 @@ TEST_P(LossRecovery, VanishedPeerEndsInRetryExceededAfterTheRightTime) {
 
 TEST_P(LossRecovery, CablePulledForAShortTimeIsSurvived) {
     Pair pair(engine(), PairOptions().timeout(10));
-    pair.fill(0, 0, 500'000, 1);
-    pair.post(pair.write(0, 0, 500'000));
-    pair.cards.run_for(5'000);
+    pair.fill(0, 0, 1'000'000, 1);
+    pair.post(pair.write(0, 0, 1'000'000));
+    pair.cards.run_for(2'500);
+    ASSERT_TRUE(pair.idle(0)) << "the message had time to finish";
     for (unsigned card = 0; card < 2; ++card)
         pair.cards.card(card).engine->set_link(false);
     pair.cards.run_for(6'000'000);
     for (unsigned card = 0; card < 2; ++card)
         pair.cards.card(card).engine->set_link(true);
     EXPECT_EQ(pair.wait().status, DINGO_WCS_SUCCESS);
-    EXPECT_TRUE(pair.same(0, 0, 500'000));
+    EXPECT_TRUE(pair.same(0, 0, 1'000'000));
 }
 
 TEST_P(LossRecovery, BusyCableLosesNothing) {

@@ -59,7 +59,8 @@ class Scenario {
         o.connect.gid_index = random_() % 2;
         o.connect.path.max_rd_atomic = static_cast<std::uint8_t>(1 + random_() % 16);
         o.connect.path.min_rnr_timer = static_cast<std::uint8_t>(1 + random_() % 14);
-        o.connect.path.rnr_retry = options_.mistakes ? static_cast<std::uint8_t>(random_() % 8) : 7;
+        // Not for ever: with mistakes nobody may ever post the missing receive.
+        o.connect.path.rnr_retry = options_.mistakes ? static_cast<std::uint8_t>(random_() % 7) : 7;
         if (options_.random_psns)
             o.connect.start_psn = {static_cast<std::uint32_t>(random_() & 0xffffff),
                                    static_cast<std::uint32_t>(random_() & 0xffffff)};
@@ -86,9 +87,13 @@ class Scenario {
         test::SendWr wr;
         wr.opcode = kOpcodes[random_() % kOpcodes.size()];
         const bool atomic = wr.opcode == DINGO_WR_CMP_SWAP || wr.opcode == DINGO_WR_FETCH_ADD;
-        wr.raddr = pair_.mr[1 - card].iova + (atomic ? local / 8 * 8 : local);
-        wr.rkey = pair_.mr[1 - card].key;
-        wr.imm = static_cast<std::uint32_t>(random_());
+        const bool send = wr.opcode == DINGO_WR_SEND || wr.opcode == DINGO_WR_SEND_IMM;
+        if (!send) {
+            wr.raddr = pair_.mr[1 - card].iova + (atomic ? local / 8 * 8 : local);
+            wr.rkey = pair_.mr[1 - card].key;
+        }
+        if (wr.opcode == DINGO_WR_SEND_IMM || wr.opcode == DINGO_WR_WRITE_IMM)
+            wr.imm = static_cast<std::uint32_t>(random_());
         wr.swap_add = random_();
         wr.compare = random_();
         if (random_() % 4 != 0)
@@ -107,7 +112,7 @@ class Scenario {
             wr.sges = {pair_.mr[card].sge(local, half),
                        pair_.mr[card].sge(random_() % kArea, length - half)};
         }
-        if (options_.mistakes && random_() % 150 == 0)
+        if (options_.mistakes && !send && random_() % 150 == 0)
             wr.rkey ^= 1u << (random_() % 32);
         driver.post_send(qp, wr);
     }

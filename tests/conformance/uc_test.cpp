@@ -42,7 +42,7 @@ TEST_P(Uc, LostPacketLosesItsMessageOnly) {
     EXPECT_TRUE(pair.idle(1));
     EXPECT_TRUE(pair.same(8192, 0, 5000));
     EXPECT_TRUE(pair.same(16384, 8192, 5000));
-    EXPECT_EQ(pair.stat(1, DINGO_CARD_RX_DROP_UC), 1u);
+    EXPECT_GE(pair.stat(1, DINGO_CARD_RX_DROP_UC), 1u);
 }
 
 TEST_P(Uc, NothingIsRepeatedUnderLoss) {
