@@ -58,6 +58,7 @@ options:
   --dmesg PREFIX        at the end write the guests' kernel logs to PREFIX.A and PREFIX.B
   --keep                one-shot form: leave the session running afterwards
 run options (also for the one-shot form):
+  --server B            run SERVER in B and CLIENT in A
   --timeout SEC         limit for each command (default 300); then its status is 124
   --linger SEC          time for SERVER to end after CLIENT has (default 10); then it is ended
                         and counts as failed with status 124
@@ -79,7 +80,7 @@ EOF
 kernel=6.12 packages='' accel=auto cpus='' memory=1024 mtu=9000 kind_A=card kind_B=card
 card='' card_args='' faults_A='' faults_B='' pcap='' log_level='' boot_timeout=300 parent=''
 preload='' ko='' provider='' overlay='' name='' dmesg_prefix='' keep='' shell_mode=''
-timeout=300 linger=10 kill_server='' out_dir='' tty='' use_stdin='' warnings_only='' all=''
+timeout=300 linger=10 kill_server='' server_side=A out_dir='' tty='' use_stdin='' warnings_only='' all=''
 positional=()
 
 parse() {
@@ -87,7 +88,7 @@ parse() {
         case $1 in
         --kernel | --packages | --faults | --faults-a | --faults-b | --pcap | --mtu | --accel | \
             --cpus | --memory | --card | --card-args | --log | --ko | --provider | --overlay | \
-            --dmesg | --timeout | --linger | --out | --name | --parent)
+            --dmesg | --server | --timeout | --linger | --out | --name | --parent)
             [ $# -ge 2 ] || die "$1 needs a value"
             ;;
         esac
@@ -114,6 +115,7 @@ parse() {
         --dmesg) dmesg_prefix=$(realpath -m "$2"); shift ;;
         --keep) keep=1 ;;
         --shell) shell_mode=1 ;;
+        --server) server_side=$(side_of "$2") || exit 125; shift ;;
         --timeout) timeout=$2; shift ;;
         --linger) linger=$2; shift ;;
         --kill-server) kill_server=1 ;;

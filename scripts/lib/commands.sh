@@ -41,50 +41,48 @@ guest_run() {
     return $rc
 }
 
-# cmd_run -- SERVER -- CLIENT
+# cmd_run -- SERVER -- CLIENT: SERVER in guest $server_side, CLIENT in the other.
 cmd_run() {
-    local server client id dir job_a job_b rc_a rc_b i grace=2
+    local id dir job_s rc_s rc_c i grace=2 s=$server_side c
     [ "${#positional[@]}" = 4 ] && [ "${positional[0]}" = -- ] && [ "${positional[2]}" = -- ] ||
         die "expected: -- 'SERVER COMMAND' -- 'CLIENT COMMAND'"
-    server=${positional[1]} client=${positional[3]}
+    c=$(peer_of "$s")
     [ "$accel" = kvm ] || grace=4
     id=$BASHPID
     dir=${out_dir:-$session/run.$id}
     mkdir -p "$dir"
     rm -f "$dir"/[AB].{out,err,rc}
     trap 'guest_stop A "$id"; guest_stop B "$id"; exit 130' INT TERM HUP
-    labelled '[A] ' "$dir/A" guest_run A "$id" "$server" &
-    job_a=$!
-    ssh_words A
+    labelled "[$s] " "$dir/$s" guest_run "$s" "$id" "${positional[1]}" &
+    job_s=$!
+    ssh_words "$s"
     timeout 90 "${ssh_words[@]}" "/usr/lib/dingo-guest/wait-listen $id $grace" \
         </dev/null >/dev/null 2>&1 || true
-    labelled '[B] ' "$dir/B" guest_run B "$id" "$client" &
-    job_b=$!
-    wait $job_b || true
-    rc_b=$(cat "$dir/B.rc" 2>/dev/null || echo 255)
+    labelled "[$c] " "$dir/$c" guest_run "$c" "$id" "${positional[3]}" &
+    wait $! || true
+    rc_c=$(cat "$dir/$c.rc" 2>/dev/null || echo 255)
     i=0
     [ -z "$kill_server" ] || i=$((linger * 10))
-    while [ ! -e "$dir/A.rc" ] && [ $i -lt $((linger * 10)) ]; do
+    while [ ! -e "$dir/$s.rc" ] && [ $i -lt $((linger * 10)) ]; do
         sleep 0.1
         i=$((i + 1))
     done
-    if [ -e "$dir/A.rc" ]; then
-        rc_a=$(cat "$dir/A.rc")
-        [ -z "$kill_server" ] || rc_a=0
+    if [ -e "$dir/$s.rc" ]; then
+        rc_s=$(cat "$dir/$s.rc")
     else
-        guest_stop A "$id"
-        rc_a=124
-        [ -z "$kill_server" ] || rc_a=0
-        [ -n "$kill_server" ] || log "[A] did not end within $linger s after [B]; ended it"
-        wait $job_a || true
-        echo "$rc_a" >"$dir/A.rc"
+        guest_stop "$s" "$id"
+        rc_s=124
+        [ -n "$kill_server" ] || log "[$s] did not end within $linger s after [$c]; ended it"
+        wait $job_s || true
+        echo "$rc_s" >"$dir/$s.rc"
     fi
-    wait $job_a || true
+    [ -z "$kill_server" ] || rc_s=0
+    wait $job_s || true
     trap - INT TERM HUP
-    log "[A] exit status $rc_a, [B] exit status $rc_b"
+    log "[$s] exit status $rc_s, [$c] exit status $rc_c"
     [ -n "$out_dir" ] || rm -rf "$dir"
-    [ "$rc_b" = 0 ] || return "$rc_b"
-    return "$rc_a"
+    [ "$rc_c" = 0 ] || return "$rc_c"
+    return "$rc_s"
 }
 
 collect_dmesg() {

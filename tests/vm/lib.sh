@@ -56,19 +56,20 @@ single() {
     fi
 }
 
-# pair NAME SERVER CLIENT [REGEX [RUN-OPTION...]]: server in A, client in B; both must succeed, and
-# the client must print a line like REGEX.
+# pair NAME SERVER CLIENT [REGEX [RUN-OPTION...]]: server in A, client in B (with `--server B` the
+# other way round); both must succeed, and the client must print a line like REGEX.
 pair() {
-    local name=$1 server=$2 client=$3 regex=${4:-} dir rc=0
+    local name=$1 server=$2 client=$3 regex=${4:-} dir rc=0 client_side=B
     shift 3
     [ $# = 0 ] || shift
+    [ "$*" != '--server B' ] || client_side=A
     dir=$logs/$(slug "$name")
     "$vm" run --quiet --name "$session" --timeout "${limit:-120}" --linger 15 --out "$dir" "$@" \
         -- "$server" -- "$client" >/dev/null 2>&1 || rc=$?
     if [ $rc != 0 ]; then
         fail "$name" "status A $(cat "$dir/A.rc" 2>/dev/null) B $(cat "$dir/B.rc" 2>/dev/null): $(why "$dir")"
         check_alive
-    elif [ -n "$regex" ] && ! grep -qE "$regex" "$dir/B.out"; then
+    elif [ -n "$regex" ] && ! grep -qE "$regex" "$dir/$client_side.out"; then
         fail "$name" "the client printed no line like /$regex/: $(why "$dir")"
     else
         pass "$name"
