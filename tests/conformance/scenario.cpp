@@ -74,10 +74,11 @@ class Scenario {
         const std::uint64_t local = random_() % kArea;
         const auto length =
             static_cast<std::uint32_t>(random_() % 4 == 0 ? random_() % 60'000 : random_() % 700);
-        if (random_() % 3 == 0 || !options_.mistakes) {
-            const dingo_sge sge = pair_.mr[card].sge(kArea + random_() % 1000, 60'000);
-            if (room_for_receives(card))
-                driver.post_recv(qp, next_tag_++, {sge});
+        // The peer has a receive for every message, unless mistakes are wanted.
+        const unsigned peer = 1 - card;
+        if ((random_() % 3 == 0 || !options_.mistakes) && room_for_receives(peer)) {
+            const dingo_sge sge = pair_.mr[peer].sge(kArea + random_() % 1000, 60'000);
+            pair_.driver(peer).post_recv(pair_.qp(peer), next_tag_++, {sge});
         }
         if (!room_for_sends(card))
             return;
