@@ -111,8 +111,7 @@ int run_control_client(const std::string& path, const std::vector<std::string>& 
                    path, std::strerror(errno), path);
         return 2;
     }
-    const std::string line =
-        request->dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+    const std::string line = request->dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
     if (::send(fd.get(), line.data(), line.size(), MSG_NOSIGNAL) !=
         static_cast<ssize_t>(line.size())) {
         fmt::print(stderr, "dingo-card ctl: cannot send: {}\n", std::strerror(errno));

@@ -51,8 +51,7 @@ std::vector<std::string> check(const Options& o, const std::string& mac) {
     }
     const auto engines = engine_names();
     if (std::find(engines.begin(), engines.end(), o.engine) == engines.end()) {
-        wrong.push_back(
-            fmt::format("--engine {}: this program has: {}", o.engine, join(engines)));
+        wrong.push_back(fmt::format("--engine {}: this program has: {}", o.engine, join(engines)));
     }
     if (!mac.empty() && !parse_mac(mac)) {
         wrong.push_back(fmt::format(
@@ -183,7 +182,7 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
          "Longest time that an idle card looks for work without pause; it adapts below this");
     idle("--nap-us", nap_us,
          "Longest time that it then looks for work with short pauses, before it sleeps and a "
-         "doorbell costs the guest a kick; it adapts below this");
+         "doorbell costs the guest a kick; it adapts below this. For machines with idle cores");
     app.add_flag("--trapped-doorbells", trapped,
                  "Every doorbell is a message from QEMU, as on a card without capability "
                  "DB_MEMORY: slow, for tests")

@@ -31,6 +31,8 @@ SharedMemory::SharedMemory(const char* name, std::size_t size)
     bytes_ = {static_cast<std::byte*>(at), size};
 }
 
-SharedMemory::~SharedMemory() { ::munmap(bytes_.data(), bytes_.size()); }
+SharedMemory::~SharedMemory() {
+    ::munmap(bytes_.data(), bytes_.size());
+}
 
 }  // namespace dingo::card

@@ -77,7 +77,9 @@ UnixListener::UnixListener(std::string path) : path_(std::move(path)) {
     }
 }
 
-UnixListener::~UnixListener() { ::unlink(path_.c_str()); }
+UnixListener::~UnixListener() {
+    ::unlink(path_.c_str());
+}
 
 UniqueFd UnixListener::accept() const {
     return UniqueFd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));

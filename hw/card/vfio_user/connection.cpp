@@ -64,8 +64,8 @@ Connection::Read Connection::receive(std::byte* to, std::size_t want, std::size_
 
 Connection::Read Connection::read(Message& out) {
     if (header_have_ < sizeof(Header)) {
-        const Read r = receive(reinterpret_cast<std::byte*>(&current_.header), sizeof(Header),
-                               header_have_);
+        const Read r =
+            receive(reinterpret_cast<std::byte*>(&current_.header), sizeof(Header), header_have_);
         if (r != Read::kMessage) {
             return r;
         }
@@ -117,8 +117,8 @@ long Connection::transmit(std::span<const std::span<const std::byte>> pieces, in
 bool Connection::send(Header header, std::span<const std::byte> head,
                       std::span<const std::byte> body, int fd) {
     header.size = static_cast<std::uint32_t>(sizeof header + head.size() + body.size());
-    const std::array<std::span<const std::byte>, 3> pieces{
-        std::as_bytes(std::span(&header, 1)), head, body};
+    const std::array<std::span<const std::byte>, 3> pieces{std::as_bytes(std::span(&header, 1)),
+                                                           head, body};
     std::size_t sent = 0;
     if (backlog_.empty()) {
         const long n = transmit(pieces, fd);

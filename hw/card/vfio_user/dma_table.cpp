@@ -63,7 +63,8 @@ void on_sigbus(int, siginfo_t* info, void*) {
         const std::uintptr_t begin = slot.begin.load();
         if (begin != 0 && at >= begin && at < slot.end.load()) {
             // One page; of a huge page, which cannot be replaced in part, the whole mapping.
-            if (zero_pages(at & ~(kPage - 1), kPage) || zero_pages(begin, slot.end.load() - begin)) {
+            if (zero_pages(at & ~(kPage - 1), kPage) ||
+                zero_pages(begin, slot.end.load() - begin)) {
                 g_faults.fetch_add(1);
                 return;
             }
@@ -109,9 +110,9 @@ int DmaTable::map(std::uint64_t address, std::uint64_t size, std::uint64_t offse
     if (regions_.size() >= kMaxDmaMaps) {
         return ENOSPC;
     }
-    const auto next = std::upper_bound(
-        regions_.begin(), regions_.end(), address,
-        [](std::uint64_t a, const DmaRegion& r) { return a < r.address; });
+    const auto next =
+        std::upper_bound(regions_.begin(), regions_.end(), address,
+                         [](std::uint64_t a, const DmaRegion& r) { return a < r.address; });
     const bool hits_next = next != regions_.end() && next->address - address < size;
     const bool hits_previous =
         next != regions_.begin() && address - std::prev(next)->address < std::prev(next)->size;

@@ -16,7 +16,9 @@ constexpr std::uint16_t kPayload512 = 2;  // encoding of DEVCAP.PAYLOAD
 
 }  // namespace
 
-PciConfig::PciConfig(const PciIdentity& id) : id_(id) { reset(); }
+PciConfig::PciConfig(const PciIdentity& id) : id_(id) {
+    reset();
+}
 
 void PciConfig::set8(std::size_t at, std::uint8_t value, std::uint8_t writable) {
     value_[at] = value;
@@ -73,15 +75,14 @@ void PciConfig::add_express(std::size_t at, std::uint8_t next) {
           kPayload512 | PCI_EXP_DEVCAP_EXT_TAG | PCI_EXP_DEVCAP_RBER | PCI_EXP_DEVCAP_FLR);
     set16(at + PCI_EXP_DEVCTL, PCI_EXP_DEVCTL_RELAX_EN | PCI_EXP_DEVCTL_NOSNOOP_EN,
           0x7FFF & ~(PCI_EXP_DEVCTL_PHANTOM | PCI_EXP_DEVCTL_AUX_PME));
-    clear_by_one_[at + PCI_EXP_DEVSTA] = PCI_EXP_DEVSTA_CED | PCI_EXP_DEVSTA_NFED |
-                                         PCI_EXP_DEVSTA_FED | PCI_EXP_DEVSTA_URD;
+    clear_by_one_[at + PCI_EXP_DEVSTA] =
+        PCI_EXP_DEVSTA_CED | PCI_EXP_DEVSTA_NFED | PCI_EXP_DEVSTA_FED | PCI_EXP_DEVSTA_URD;
     set32(at + PCI_EXP_LNKCAP, kLinkGen3 | kLinkX16);
-    set16(at + PCI_EXP_LNKCTL, 0,
-          PCI_EXP_LNKCTL_RCB | PCI_EXP_LNKCTL_CCC | PCI_EXP_LNKCTL_ES);
+    set16(at + PCI_EXP_LNKCTL, 0, PCI_EXP_LNKCTL_RCB | PCI_EXP_LNKCTL_CCC | PCI_EXP_LNKCTL_ES);
     set16(at + PCI_EXP_LNKSTA, kLinkGen3 | kLinkX16);
     set16(at + PCI_EXP_DEVCTL2, 0, PCI_EXP_DEVCTL2_COMP_TMOUT_DIS);
-    set32(at + PCI_EXP_LNKCAP2, PCI_EXP_LNKCAP2_SLS_2_5GB | PCI_EXP_LNKCAP2_SLS_5_0GB |
-                                    PCI_EXP_LNKCAP2_SLS_8_0GB);
+    set32(at + PCI_EXP_LNKCAP2,
+          PCI_EXP_LNKCAP2_SLS_2_5GB | PCI_EXP_LNKCAP2_SLS_5_0GB | PCI_EXP_LNKCAP2_SLS_8_0GB);
     set16(at + PCI_EXP_LNKCTL2, kLinkGen3, PCI_EXP_LNKCTL2_TLS);
 }
 

@@ -14,9 +14,9 @@ struct PciIdentity {
     std::uint16_t device = 0;
     std::uint32_t class_code = 0;  ///< 24 bits
     std::uint8_t revision = 0;
-    std::uint32_t bar0_size = 0;  ///< 32-bit memory BAR, power of two
-    std::uint64_t bar2_size = 0;  ///< 64-bit prefetchable memory BAR, power of two
-    unsigned msix_vectors = 0;    ///< 1..2048
+    std::uint32_t bar0_size = 0;          ///< 32-bit memory BAR, power of two
+    std::uint64_t bar2_size = 0;          ///< 64-bit prefetchable memory BAR, power of two
+    unsigned msix_vectors = 0;            ///< 1..2048
     std::uint32_t msix_table_offset = 0;  ///< in BAR0, 8-byte aligned
     std::uint32_t msix_pba_offset = 0;    ///< in BAR0, 8-byte aligned
 };

@@ -160,8 +160,8 @@ void Server::dispatch(Message& message) {
 }
 
 int Server::execute(Message& message, Reply& reply) {
-    const auto* entry = std::find_if(
-        std::begin(kCommands), std::end(kCommands), [&](const CommandEntry& e) {
+    const auto* entry =
+        std::find_if(std::begin(kCommands), std::end(kCommands), [&](const CommandEntry& e) {
             return static_cast<std::uint16_t>(e.command) == message.header.command;
         });
     if (entry == std::end(kCommands)) {
@@ -209,9 +209,9 @@ bool Server::needs_engine(const Message& message) const {
     }
     RegionAccess access;
     std::memcpy(&access, message.payload.data(), sizeof access);
-    return valid_access(access) && (access.region == VFIO_PCI_BAR2_REGION_INDEX ||
-                                    (access.region == VFIO_PCI_BAR0_REGION_INDEX &&
-                                     !in_msix_area(access.offset)));
+    return valid_access(access) &&
+           (access.region == VFIO_PCI_BAR2_REGION_INDEX ||
+            (access.region == VFIO_PCI_BAR0_REGION_INDEX && !in_msix_area(access.offset)));
 }
 
 // The engine waits for the client (a DMA by message) and the client wants the engine. Writes to

@@ -174,10 +174,10 @@ class Server final : public HostPort {
     Message nested_;
     std::vector<std::uint16_t> abandoned_;  ///< ids of DMA requests nobody waits for any more
 
-    bool in_call_ = false;           ///< inside call_client(), thus inside the engine
-    bool abort_dma_ = false;         ///< the client waits for the engine: no more DMA by message now
-    bool reset_wanted_ = false;      ///< FLR asked for while the engine was busy
-    std::string failed_;             ///< why the connection has to go, once the engine is out
+    bool in_call_ = false;       ///< inside call_client(), thus inside the engine
+    bool abort_dma_ = false;     ///< the client waits for the engine: no more DMA by message now
+    bool reset_wanted_ = false;  ///< FLR asked for while the engine was busy
+    std::string failed_;         ///< why the connection has to go, once the engine is out
     std::deque<Deferred> deferred_;  ///< requests that need the engine
 };
 

@@ -74,9 +74,8 @@ int Server::do_version(Message& m, Reply& reply) {
     negotiated_ = true;
     append(reply.bytes, Version{0, 0});
     // Short: QEMU has room for a reply as long as its own request.
-    const std::string caps =
-        R"({"capabilities":{"max_msg_fds":)" + std::to_string(kMaxFds) +
-        R"(,"max_data_xfer_size":)" + std::to_string(kMaxTransfer) + "}}";
+    const std::string caps = R"({"capabilities":{"max_msg_fds":)" + std::to_string(kMaxFds) +
+                             R"(,"max_data_xfer_size":)" + std::to_string(kMaxTransfer) + "}}";
     const auto bytes = std::as_bytes(std::span(caps.c_str(), caps.size() + 1));
     reply.bytes.insert(reply.bytes.end(), bytes.begin(), bytes.end());
     return 0;
@@ -115,8 +114,9 @@ int Server::do_get_info(Message& m, Reply& reply) {
     if (fixed_part<DeviceInfo>(m).argsz < sizeof(DeviceInfo)) {
         return EINVAL;
     }
-    append(reply.bytes, DeviceInfo{sizeof(DeviceInfo), VFIO_DEVICE_FLAGS_PCI | VFIO_DEVICE_FLAGS_RESET,
-                                   VFIO_PCI_NUM_REGIONS, kNumIrqs});
+    append(reply.bytes,
+           DeviceInfo{sizeof(DeviceInfo), VFIO_DEVICE_FLAGS_PCI | VFIO_DEVICE_FLAGS_RESET,
+                      VFIO_PCI_NUM_REGIONS, kNumIrqs});
     return 0;
 }
 
@@ -156,9 +156,9 @@ int Server::do_get_irq_info(Message& m, Reply& reply) {
         return EINVAL;
     }
     const bool msix = info.index == VFIO_PCI_MSIX_IRQ_INDEX;
-    append(reply.bytes, IrqInfo{sizeof info,
-                                msix ? VFIO_IRQ_INFO_EVENTFD | VFIO_IRQ_INFO_MASKABLE : 0u,
-                                info.index, msix ? irq_->count() : 0u});
+    append(reply.bytes,
+           IrqInfo{sizeof info, msix ? VFIO_IRQ_INFO_EVENTFD | VFIO_IRQ_INFO_MASKABLE : 0u,
+                   info.index, msix ? irq_->count() : 0u});
     return 0;
 }
 
@@ -205,7 +205,8 @@ int Server::do_region_write(Message& m, Reply& reply) {
 int Server::do_region_write_multi(Message& m, Reply& reply) {
     const auto count = fixed_part<std::uint64_t>(m);
     const auto rest = std::span<const std::byte>(m.payload).subspan(sizeof count);
-    if (rest.size() % sizeof(RegionWriteOne) != 0 || count != rest.size() / sizeof(RegionWriteOne)) {
+    if (rest.size() % sizeof(RegionWriteOne) != 0 ||
+        count != rest.size() / sizeof(RegionWriteOne)) {
         return EINVAL;
     }
     const auto nth = [&](std::size_t i) {

@@ -110,7 +110,8 @@ class Client {
         if (a.fds.empty()) {
             return {};
         }
-        void* at = ::mmap(nullptr, info.size, PROT_READ | PROT_WRITE, MAP_SHARED, a.fds[0].get(), 0);
+        void* at =
+            ::mmap(nullptr, info.size, PROT_READ | PROT_WRITE, MAP_SHARED, a.fds[0].get(), 0);
         EXPECT_NE(at, MAP_FAILED);
         return {static_cast<std::byte*>(at), info.size};
     }
@@ -124,9 +125,9 @@ class RunningCard {
   public:
     explicit RunningCard(bool memory_doorbells = true) {
         static std::atomic<int> number{0};
-        const auto base = std::filesystem::temp_directory_path() /
-                          ("dingo-card-test." + std::to_string(::getpid()) + "." +
-                           std::to_string(++number));
+        const auto base =
+            std::filesystem::temp_directory_path() /
+            ("dingo-card-test." + std::to_string(::getpid()) + "." + std::to_string(++number));
         options_.vfio_user = base.string() + ".sock";
         options_.control = base.string() + ".ctl";
         auto ends = make_loop_pair();
@@ -185,7 +186,8 @@ void ring(Client& client, std::span<std::byte> doorbells, std::size_t page, std:
 }
 
 struct Host {
-    explicit Host(RunningCard& card) : client(card.socket()), fd(vfio_user::test::make_memfd(1 << 20)) {
+    explicit Host(RunningCard& card)
+        : client(card.socket()), fd(vfio_user::test::make_memfd(1 << 20)) {
         memory = static_cast<std::byte*>(
             ::mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0));
         Bytes map;

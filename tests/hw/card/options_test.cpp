@@ -51,10 +51,29 @@ TEST(CardOptions, SeedIsRandomUnlessGiven) {
 }
 
 TEST(CardOptions, EverythingReachesItsPlace) {
-    const auto o = parse({"--vfio-user", "/tmp/a", "--engine", "fake", "--wire", "none", "--mac",
-                          "02:00:00:00:00:09", "--faults", "drop=1%", "--pcap", "x.pcap",
-                          "--max-qp", "100", "--spin-us", "0", "--nap-us", "7", "--trapped-doorbells", "--control",
-                          "/tmp/c", "--log", "debug"});
+    const auto o = parse({"--vfio-user",
+                          "/tmp/a",
+                          "--engine",
+                          "fake",
+                          "--wire",
+                          "none",
+                          "--mac",
+                          "02:00:00:00:00:09",
+                          "--faults",
+                          "drop=1%",
+                          "--pcap",
+                          "x.pcap",
+                          "--max-qp",
+                          "100",
+                          "--spin-us",
+                          "0",
+                          "--nap-us",
+                          "7",
+                          "--trapped-doorbells",
+                          "--control",
+                          "/tmp/c",
+                          "--log",
+                          "debug"});
     ASSERT_TRUE(o);
     EXPECT_EQ(o->config.mac, 0x020000000009u);
     EXPECT_EQ(o->config.max_qp, 100u);

@@ -161,8 +161,9 @@ class Harness {
     void send_id(std::uint16_t id, std::uint16_t command, const Bytes& payload,
                  std::span<const int> fds, std::uint32_t flags) {
         Bytes bytes;
-        append(bytes, Header{id, command,
-                             static_cast<std::uint32_t>(sizeof(Header) + payload.size()), flags, 0});
+        append(bytes,
+               Header{id, command, static_cast<std::uint32_t>(sizeof(Header) + payload.size()),
+                      flags, 0});
         bytes.insert(bytes.end(), payload.begin(), payload.end());
         send_raw(bytes, fds);
     }

@@ -44,10 +44,18 @@ TEST(VfioUserFuzz, RandomBytes) {
 }
 
 std::uint64_t interesting(Random& random) {
-    static constexpr std::uint64_t kValues[] = {
-        0,      1,      2,          4,          7,          8,           0x1000,       0x8000,
-        0xC000, 0xFFFF, 0x10000,    0x10001,    0x7FFFFFFF, 0x80000000,  0xFFFFFFFF,   0x100000000,
-        1u << 20, (1u << 20) + 1, ~0ull, ~0ull - 4095, 1ull << 63, 0x7FFFFFFFFFFFFFFF, 0x48, 0x58};
+    static constexpr std::uint64_t kValues[] = {0,          1,
+                                                2,          4,
+                                                7,          8,
+                                                0x1000,     0x8000,
+                                                0xC000,     0xFFFF,
+                                                0x10000,    0x10001,
+                                                0x7FFFFFFF, 0x80000000,
+                                                0xFFFFFFFF, 0x100000000,
+                                                1u << 20,   (1u << 20) + 1,
+                                                ~0ull,      ~0ull - 4095,
+                                                1ull << 63, 0x7FFFFFFFFFFFFFFF,
+                                                0x48,       0x58};
     return random() % 4 == 0 ? random() : kValues[random() % std::size(kValues)];
 }
 
@@ -137,7 +145,8 @@ TEST(VfioUserFuzz, ValidRequestsWithBytesFlipped) {
         Bytes bytes = valid[random() % valid.size()];
         for (auto flips = random() % 4; flips > 0; --flips) {
             // Seldom the size: that only ends the connection.
-            const std::size_t at = random() % 20 == 0 ? random() % 16 : 8 + random() % (bytes.size() - 8);
+            const std::size_t at =
+                random() % 20 == 0 ? random() % 16 : 8 + random() % (bytes.size() - 8);
             bytes[at] ^= static_cast<std::byte>(1u << random() % 8);
         }
         const int fd[] = {memory.get()};

@@ -86,9 +86,9 @@ TEST_F(Msix, ClientMayTriggerByNoneAndByBool) {
     EXPECT_EQ(count(1), 1u);
     EXPECT_EQ(count(2), 1u);
     const std::uint8_t bools[] = {1, 0, 1};
-    EXPECT_EQ(h.set_irqs(VFIO_IRQ_SET_DATA_BOOL | VFIO_IRQ_SET_ACTION_TRIGGER, 0, 3, {}, bools)
-                  .error(),
-              0);
+    EXPECT_EQ(
+        h.set_irqs(VFIO_IRQ_SET_DATA_BOOL | VFIO_IRQ_SET_ACTION_TRIGGER, 0, 3, {}, bools).error(),
+        0);
     EXPECT_EQ(count(0), 1u);
     EXPECT_EQ(count(1), 0u);
     EXPECT_EQ(count(2), 1u);

@@ -11,7 +11,9 @@ namespace {
 
 constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
-std::uint16_t number(Command c) { return static_cast<std::uint16_t>(c); }
+std::uint16_t number(Command c) {
+    return static_cast<std::uint16_t>(c);
+}
 
 void send_header(Harness& h, std::uint32_t size, std::uint32_t flags = 0,
                  std::uint16_t command = 4) {
@@ -178,10 +180,10 @@ TEST(VfioUserMalformed, RegionAccessOutsideTheRegionIsRefused) {
     Harness h;
     h.start();
     const RegionAccess bad[] = {
-        {0x10000, 0, 4},    {0xFFFF, 0, 2},     {0xFFFD, 0, 4}, {kMax, 0, 1},
-        {kMax - 3, 0, 8},   {0, 0, 0},          {0, 0, 0x10001}, {0, 0, 0xFFFFFFFF},
-        {4096, 7, 1},       {4093, 7, 4},       {kMax, 7, 4},   {Harness::kDoorbellBytes, 2, 8},
-        {0, 1, 4},          {0, 3, 4},          {0, 4, 8},      {0, 8, 4},
+        {0x10000, 0, 4},  {0xFFFF, 0, 2}, {0xFFFD, 0, 4},  {kMax, 0, 1},
+        {kMax - 3, 0, 8}, {0, 0, 0},      {0, 0, 0x10001}, {0, 0, 0xFFFFFFFF},
+        {4096, 7, 1},     {4093, 7, 4},   {kMax, 7, 4},    {Harness::kDoorbellBytes, 2, 8},
+        {0, 1, 4},        {0, 3, 4},      {0, 4, 8},       {0, 8, 4},
     };
     for (const RegionAccess& access : bad) {
         Bytes read;

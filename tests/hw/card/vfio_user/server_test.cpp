@@ -55,9 +55,9 @@ TEST(VfioUserServer, DoorbellBarComesWithADescriptorThatSharesItsMemory) {
     const Answer a = region_info(h, kBar2);
     const auto info = as<RegionInfo>(a.payload);
     EXPECT_EQ(info.size, Harness::kDoorbellBytes);
-    EXPECT_EQ(info.flags, static_cast<unsigned>(VFIO_REGION_INFO_FLAG_READ |
-                                                VFIO_REGION_INFO_FLAG_WRITE |
-                                                VFIO_REGION_INFO_FLAG_MMAP));
+    EXPECT_EQ(info.flags,
+              static_cast<unsigned>(VFIO_REGION_INFO_FLAG_READ | VFIO_REGION_INFO_FLAG_WRITE |
+                                    VFIO_REGION_INFO_FLAG_MMAP));
     ASSERT_EQ(a.fds.size(), 1u);
     const std::uint64_t value = 0x1122334455667788;
     ASSERT_EQ(::pwrite(a.fds[0].get(), &value, sizeof value, 4096), 8);
@@ -290,8 +290,7 @@ TEST(VfioUserServer, ClientThatNeverReadsIsClosed) {
     Harness h;
     h.start();
     for (int i = 0; i < 5000 && h.server.connected(); ++i) {
-        h.send(static_cast<std::uint16_t>(Command::kRegionRead),
-               Harness::access(kBar0, 0, 0x8000));
+        h.send(static_cast<std::uint16_t>(Command::kRegionRead), Harness::access(kBar0, 0, 0x8000));
         h.server.service();
     }
     EXPECT_FALSE(h.server.connected());
