@@ -90,8 +90,8 @@ TEST_P(RcSend, MessageTooLongForTheReceiveFailsBothSides) {
         std::ranges::all_of(pair.bytes(1, 99, 8), [](std::byte b) { return b == std::byte{}; }));
 }
 
-TEST_P(RcSend, ToItselfOverALoopOfTheCable) {
-    // Two QPs of one card: frames leave through the cable and come back.
+TEST_P(RcSend, ToAQpOfTheSameCard) {
+    // Whether the frames turn round inside the card or leave and come back does not matter.
     test::OneCard card(engine());
     test::TestDriver& driver = card.driver;
     driver.start();
