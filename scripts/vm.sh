@@ -170,7 +170,8 @@ use_session() {
 # prepare: everything that a boot needs, from the cache.
 prepare() {
     need_root
-    need_packages mmdebstrap openssh-client cpio python3 util-linux procps
+    need_packages mmdebstrap debian-archive-keyring gpgv openssh-client cpio python3 \
+        util-linux procps
     qemu_dir=$(qemu_root)
     # shellcheck disable=SC2086 # a list of words
     root_img=$(guest_root_image $packages)

@@ -10,7 +10,7 @@ guest_packages=(
 
 # guest_tree: print the directory of the installed guest root (no kernel in it).
 guest_tree() {
-    need_packages mmdebstrap
+    need_packages mmdebstrap debian-archive-keyring gpgv
     cached guest-tree "v1 ${guest_packages[*]} $(declare -f build_guest_tree)" build_guest_tree
 }
 

@@ -10,7 +10,7 @@ dingo_kernels=(6.12 7.2)
 kernel_root() {
     local kernel=$1
     [[ $kernel =~ ^[0-9]+\.[0-9]+$ ]] || die "--kernel takes 6.12 or 7.2, not '$kernel'"
-    need_packages mmdebstrap
+    need_packages mmdebstrap debian-archive-keyring gpgv
     cached "kernel-$kernel" "v3 $(declare -f build_kernel_root private_trixie_apt)" \
         build_kernel_root "$kernel"
 }

@@ -4,7 +4,7 @@
 
 # qemu_root: print the directory of the extracted packages.
 qemu_root() {
-    need_packages mmdebstrap
+    need_packages mmdebstrap debian-archive-keyring gpgv
     cached qemu "v2 $(declare -f build_qemu_root)" build_qemu_root
 }
 
