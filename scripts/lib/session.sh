@@ -15,18 +15,6 @@ save_conf() {
 
 peer_of() { [ "$1" = A ] && echo B || echo A; }
 
-# card_wire SIDE: between two cards UNIX datagrams, which hold the sender back instead of losing frames
-# when the other card gets no processor; UDP where QEMU's own NIC is the other end.
-card_wire() {
-    local peer
-    peer=$(peer_of "$1")
-    if [ "$kind_A$kind_B" = cardcard ]; then
-        printf 'unix:%s,%s\n' "$session/$1.wire" "$session/$peer.wire"
-    else
-        printf 'udp:%s:%s,%s:%s\n' "$(wire_address "$1")" "$wire_port" "$(wire_address "$peer")" "$wire_port"
-    fi
-}
-
 # wire_address SIDE: the cable is UDP on loopback addresses that belong to this session's slot.
 wire_address() {
     local slot
@@ -102,7 +90,7 @@ start_card() {
     rm -f "$session/$side.vfu" "$session/$side.control"
     args=(--vfio-user "$session/$side.vfu" --mac "$(mac_of "$side")"
         --control "$session/$side.control"
-        --wire "$(card_wire "$side")")
+        --wire "udp:$(wire_address "$side"):$wire_port,$(wire_address "$(peer_of "$side")"):$wire_port")
     [ -z "${!faults}" ] || args+=(--faults "${!faults}")
     [ -z "$log_level" ] || args+=(--log "$log_level")
     if [ "$side" = A ] && [ -n "$pcap" ]; then

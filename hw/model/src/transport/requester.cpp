@@ -13,6 +13,10 @@ constexpr std::int32_t kWindow = 256;
 /// PSNs outstanding, READ responses included: half of the number space, else old and new look
 /// alike.
 constexpr std::uint32_t kPsnSpan = 1U << 23;
+/// Response packets that READs may have outstanding before another READ starts: nothing paces a
+/// responder, so this bounds what the cable and we must buffer (16 MiB at PMTU 4096). One READ of
+/// any size is always allowed.
+constexpr std::uint32_t kReadSpan = 4096;
 
 }  // namespace
 
@@ -95,6 +99,8 @@ SendStop Core::start_message(Qp& qp) {
             return SendStop::kIdle;
         }
         if (r.outstanding_reads >= qp.attr.max_rd_atomic)
+            return SendStop::kBlocked;
+        if (r.outstanding_reads > 0 && r.new_psn - r.oldest_psn + record.packets > kReadSpan)
             return SendStop::kBlocked;
     }
     if (r.new_psn - r.oldest_psn + record.packets > kPsnSpan)
