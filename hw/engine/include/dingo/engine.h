@@ -63,14 +63,15 @@ enum class Bar : std::uint8_t { kRegisters = 0, kDoorbells = 2, kMemory = 4 };
 
 /// What a card instance is made with. All values have working defaults.
 struct EngineConfig {
-    std::uint64_t mac = 0x02'44'49'00'00'01;  ///< factory MAC, most significant byte first on the wire
-    std::uint64_t seed = 1;                   ///< for every random choice the engine makes
-    std::uint32_t max_qp = 16384;             ///< limits reported by QUERY_DEVICE; memory grows with use
+    std::uint64_t mac =
+        0x02'44'49'00'00'01;       ///< factory MAC, most significant byte first on the wire
+    std::uint64_t seed = 1;        ///< for every random choice the engine makes
+    std::uint32_t max_qp = 16384;  ///< limits reported by QUERY_DEVICE; memory grows with use
     std::uint32_t max_cq = 16384;
     std::uint32_t max_mr = 65536;
     std::uint32_t max_srq = 4096;
-    std::uint64_t link_mbps = 100'000;        ///< reported link speed
-    bool memory_doorbells = false;            ///< BAR2 is shared memory: sets capability DB_MEMORY
+    std::uint64_t link_mbps = 100'000;  ///< reported link speed
+    bool memory_doorbells = false;      ///< BAR2 is shared memory: sets capability DB_MEMORY
 };
 
 class Engine {

@@ -77,8 +77,8 @@ bool Core::check_resource(Qp& qp, const packet::Packet& packet) {
     const packet::OpcodeTraits& op = packet.op();
     Responder& p = qp.transport->responder;
     if (op.is_read_request() || op.is_atomic()) {
-        // The slot for this request is the oldest one: its response must have left. A repetition of it
-        // may still be going on; a requester that asks for more has got what it needs of it.
+        // The slot for this request is the oldest one: its response must have left. A repetition of
+        // it may still be going on; a requester that asks for more has got what it needs of it.
         if (!p.resources.empty()) {
             ReadResource& oldest = p.resources[p.resource_next];
             if (oldest.pending() && oldest.answered) {

@@ -546,8 +546,8 @@ TEST_F(Responder, MoreReadsThanAgreedIsAnInvalidRequest) {
     EXPECT_EQ(state(), DINGO_QPS_ERR);
 }
 
-// The peer repeated its first READ, then got all data of the first answer and goes on: its next READ
-// needs the slot whose repetition is still being sent.
+// The peer repeated its first READ, then got all data of the first answer and goes on: its next
+// READ needs the slot whose repetition is still being sent.
 TEST_F(Responder, ANewReadEndsTheRepetitionOfTheOldest) {
     start();
     const std::uint32_t agreed = card.driver.query_limits().max_dest_rd_atomic;
