@@ -45,6 +45,8 @@ options:
   --rxe-b               guest B has an ordinary NIC and the kernel's rdma_rxe on the same cable
   --rxe-a               the same for guest A
   --rxe                 both: rxe against rxe, no card
+  --wire unix|udp       what carries the frames between two cards (default udp, which is
+                        faster; unix holds a sender back instead of ever losing a frame)
   --mtu N|default       MTU of the network interfaces (default 9000)
   --accel kvm|tcg|auto  (default auto: KVM where it works)
   --cpus N              processors of a guest (default: half of this machine's, at most 2)
@@ -77,7 +79,7 @@ examples:
 EOF
 }
 
-kernel=6.12 packages='' accel=auto cpus='' memory=1024 mtu=9000 kind_A=card kind_B=card
+kernel=6.12 packages='' accel=auto cpus='' memory=1024 mtu=9000 kind_A=card kind_B=card wire=udp
 card='' card_args='' faults_A='' faults_B='' pcap='' log_level='' boot_timeout=300 parent=''
 preload='' ko='' provider='' overlay='' name='' dmesg_prefix='' keep='' shell_mode=''
 timeout=300 linger=10 kill_server='' server_side=A out_dir='' tty='' use_stdin='' warnings_only='' all=''
@@ -86,7 +88,7 @@ positional=()
 parse() {
     while [ $# -gt 0 ]; do
         case $1 in
-        --kernel | --packages | --faults | --faults-a | --faults-b | --pcap | --mtu | --accel | \
+        --kernel | --packages | --faults | --faults-a | --faults-b | --pcap | --mtu | --accel | --wire | \
             --cpus | --memory | --card | --card-args | --log | --ko | --provider | --overlay | \
             --dmesg | --server | --timeout | --linger | --out | --name | --parent)
             [ $# -ge 2 ] || die "$1 needs a value"
@@ -102,6 +104,7 @@ parse() {
         --rxe-a) kind_A=rxe ;;
         --rxe-b) kind_B=rxe ;;
         --rxe) kind_A=rxe kind_B=rxe ;;
+        --wire) wire=$2; shift ;;
         --mtu) mtu=$2; shift ;;
         --accel) accel=$2; shift ;;
         --cpus) cpus=$2; shift ;;
@@ -146,6 +149,8 @@ check_options() {
     done
     [[ $mtu =~ ^([0-9]+|default)$ ]] || die "--mtu takes a number or 'default', not '$mtu'"
     [[ $accel =~ ^(kvm|tcg|auto)$ ]] || die "--accel takes kvm, tcg or auto, not '$accel'"
+    [[ $wire =~ ^(unix|udp)$ ]] || die "--wire takes unix or udp, not '$wire'"
+    [ "$wire" = udp ] || [ "$kind_A$kind_B" = cardcard ] || die "rxe guests are joined by udp only"
     [[ $name =~ ^[A-Za-z0-9_.-]{0,40}$ ]] || die "--name: letters, digits, '_', '.', '-'"
     [[ -z $parent || $parent =~ ^[0-9]+$ ]] || die "--parent takes a process id"
 }

@@ -5,7 +5,7 @@
 # Unix socket paths have 108 bytes, so sessions live in a short place.
 sessions_dir=${DINGO_VM_DIR:-/tmp/dingo-vm-$(id -u)}
 
-session_variables=(kernel packages accel cpus memory mtu kind_A kind_B card card_args faults_A
+session_variables=(kernel packages accel cpus memory mtu kind_A kind_B wire card card_args faults_A
     faults_B pcap kernel_dir root_img qemu_dir preload boot_timeout parent log_level)
 
 save_conf() {
@@ -22,6 +22,18 @@ wire_address() {
     [ "$1" = A ] && echo "127.77.$slot.1" || echo "127.77.$slot.2"
 }
 wire_port=4801
+
+# wire_of SIDE: the cable's end at that card. UNIX sockets hold a sender back where
+# UDP may lose frames, and moved half as much when it was measured.
+wire_of() {
+    local peer
+    peer=$(peer_of "$1")
+    if [ "$wire" = unix ]; then
+        echo "unix:$session/$1.wire,$session/$peer.wire"
+    else
+        echo "udp:$(wire_address "$1"):$wire_port,$(wire_address "$peer"):$wire_port"
+    fi
+}
 
 mac_of() { [ "$1" = A ] && echo 02:44:49:00:00:0a || echo 02:44:49:00:00:0b; }
 kind_of() { local v=kind_$1; echo "${!v}"; }
@@ -90,7 +102,7 @@ start_card() {
     rm -f "$session/$side.vfu" "$session/$side.control"
     args=(--vfio-user "$session/$side.vfu" --mac "$(mac_of "$side")"
         --control "$session/$side.control"
-        --wire "udp:$(wire_address "$side"):$wire_port,$(wire_address "$(peer_of "$side")"):$wire_port")
+        --wire "$(wire_of "$side")")
     [ -z "${!faults}" ] || args+=(--faults "${!faults}")
     [ -z "$log_level" ] || args+=(--log "$log_level")
     if [ "$side" = A ] && [ -n "$pcap" ]; then
