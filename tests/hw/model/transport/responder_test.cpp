@@ -156,7 +156,7 @@ TEST_F(Responder, DuplicateAtomicIsAnsweredFromMemoryOfTheCard) {
 
 TEST_F(Responder, AtomicOlderThanTheSavedOnesIsDropped) {
     start();
-    const std::uint32_t saved = card.driver.query_limits().max_dest_rd_atomic;
+    const std::uint32_t saved = TestDriver::PathOptions{}.max_rd_atomic;
     for (std::uint32_t n = 0; n <= saved; ++n)
         in("RC_FETCH_ADD" + psn(n) + at_mr() + " add=1");
     while (next()) {
@@ -534,7 +534,7 @@ TEST_F(Responder, StateDecidesWhatIsTaken) {
 
 TEST_F(Responder, MoreReadsThanAgreedIsAnInvalidRequest) {
     start();
-    const std::uint32_t agreed = card.driver.query_limits().max_dest_rd_atomic;
+    const std::uint32_t agreed = TestDriver::PathOptions{}.max_rd_atomic;
     for (std::uint32_t n = 0; n <= agreed; ++n)
         card.engine->receive(build("RC_RDMA_READ_REQUEST" + psn(n * 4) + at_mr() + " len=1000"));
     card.settle();
@@ -550,7 +550,7 @@ TEST_F(Responder, MoreReadsThanAgreedIsAnInvalidRequest) {
 // READ needs the slot whose repetition is still being sent.
 TEST_F(Responder, ANewReadEndsTheRepetitionOfTheOldest) {
     start();
-    const std::uint32_t agreed = card.driver.query_limits().max_dest_rd_atomic;
+    const std::uint32_t agreed = TestDriver::PathOptions{}.max_rd_atomic;
     for (std::uint32_t n = 0; n < agreed; ++n)
         in("RC_RDMA_READ_REQUEST" + psn(n * 4) + at_mr() + " len=1000");
     while (next()) {
