@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The admin queue: every command checks every field, and says which one was wrong.
+#include "admin_samples.h"
 #include "conformance.h"
 
 namespace dingo::conformance {
@@ -14,98 +15,13 @@ struct Card : test::OneCard {
     }
 };
 
-/// A well-formed command of each opcode, with the size of its structure.
-struct Sample {
-    std::uint16_t opcode;
-    std::size_t size;
-    std::vector<std::byte> bytes;
-};
-
-template <typename Command>
-Sample sample(std::uint16_t opcode, Command command) {
-    command.hdr.opcode = opcode;
-    const auto bytes = std::as_bytes(std::span(&command, 1));
-    return {opcode, sizeof command, {bytes.begin(), bytes.end()}};
-}
-
-std::vector<Sample> samples(Card& card) {
-    const std::uint64_t memory = card.host.alloc(1u << 16);
-    std::vector<Sample> list;
-    dingo_cmd_query_device device{};
-    device.out_addr = memory;
-    device.out_len = sizeof(dingo_limits);
-    list.push_back(sample(DINGO_OP_QUERY_DEVICE, device));
-    dingo_cmd_query_stats stats{};
-    stats.out_addr = memory;
-    stats.out_len = 512;
-    list.push_back(sample(DINGO_OP_QUERY_STATS, stats));
-    dingo_cmd_set_port port{};
-    port.flags = DINGO_CMD_SET_PORT_FLAGS_ENABLE_MASK;
-    port.mtu = 1500;
-    list.push_back(sample(DINGO_OP_SET_PORT, port));
-    dingo_cmd_set_mac mac{};
-    mac.index = 3;
-    mac.valid = 1;
-    mac.mac[0] = 2;
-    list.push_back(sample(DINGO_OP_SET_MAC, mac));
-    dingo_cmd_set_gid gid{};
-    gid.index = 7;
-    gid.valid = 1;
-    gid.mac[0] = 2;
-    gid.vlan = DINGO_VLAN_NONE;
-    gid.gid[0] = 0xfd;
-    list.push_back(sample(DINGO_OP_SET_GID, gid));
-    dingo_cmd_create_eq eq{};
-    eq.eqn = 9;
-    eq.vector = 1;
-    eq.log_size = 2;
-    eq.ring.addr = memory;
-    list.push_back(sample(DINGO_OP_CREATE_EQ, eq));
-    dingo_cmd_create_cq cq{};
-    cq.cqn = 9;
-    cq.eqn = 1;
-    cq.log_size = 2;
-    cq.ring.addr = memory;
-    list.push_back(sample(DINGO_OP_CREATE_CQ, cq));
-    dingo_cmd_create_mr mr{};
-    mr.key = 0x00091234;
-    mr.pdn = 1;
-    mr.access = kAllAccess;
-    mr.mem.addr = memory;
-    mr.iova = 0x1000;
-    mr.length = 4096;
-    list.push_back(sample(DINGO_OP_CREATE_MR, mr));
-    dingo_cmd_create_qp qp{};
-    qp.qpn = 0x10009;
-    qp.pdn = 1;
-    qp.send_cqn = qp.recv_cqn = 9;
-    qp.srqn = DINGO_INVALID_ID;
-    qp.kind = DINGO_QPT_RC;
-    qp.log_sq = qp.log_rq = 2;
-    qp.log_rq_stride = 5;
-    qp.sq.addr = qp.rq.addr = memory;
-    list.push_back(sample(DINGO_OP_CREATE_QP, qp));
-    dingo_cmd_query_qp query{};
-    query.qpn = qp.qpn;
-    query.out_addr = memory;
-    list.push_back(sample(DINGO_OP_QUERY_QP, query));
-    dingo_cmd_create_srq srq{};
-    srq.srqn = 9;
-    srq.pdn = 1;
-    srq.log_size = 2;
-    srq.log_stride = 5;
-    srq.ring.addr = memory;
-    list.push_back(sample(DINGO_OP_CREATE_SRQ, srq));
-    return list;
-}
-
 }  // namespace
 
 CONFORMANCE_SUITE(AdminCommands);
 
 TEST_P(AdminCommands, WellFormedSamplesAreTaken) {
     Card card(engine());
-    for (const Sample& s : samples(card))
+    for (const Sample& s : admin_samples(card.host))
         EXPECT_EQ(card.driver.execute_raw(s.bytes).status, DINGO_ST_OK) << "opcode " << s.opcode;
 }
 
@@ -126,7 +42,7 @@ TEST_P(AdminCommands, UnknownOpcodesAreRefused) {
 
 TEST_P(AdminCommands, EveryStrayByteBehindACommandIsNamed) {
     Card card(engine());
-    for (const Sample& s : samples(card)) {
+    for (const Sample& s : admin_samples(card.host)) {
         for (std::size_t at = s.size; at < DINGO_ADMIN_CMD_SIZE; at += 7) {
             std::vector<std::byte> bytes = s.bytes;
             bytes.resize(DINGO_ADMIN_CMD_SIZE);
@@ -141,7 +57,7 @@ TEST_P(AdminCommands, EveryStrayByteBehindACommandIsNamed) {
 TEST_P(AdminCommands, NoBitOfACommandIsIgnored) {
     // With any bit flipped a create command is refused, or does something else that can be undone.
     Card card(engine());
-    std::vector<Sample> list = samples(card);
+    std::vector<Sample> list = admin_samples(card.host);
     for (const Sample& s : list)
         if (s.opcode == DINGO_OP_CREATE_CQ) {
             ASSERT_EQ(card.driver.execute_raw(s.bytes).status, DINGO_ST_OK);
@@ -181,7 +97,7 @@ TEST_P(AdminCommands, ObjectsThatDoNotExist) {
 
 TEST_P(AdminCommands, SameNumberTwiceIsInUse) {
     Card card(engine());
-    for (const Sample& s : samples(card)) {
+    for (const Sample& s : admin_samples(card.host)) {
         const bool creates = s.opcode == DINGO_OP_CREATE_EQ || s.opcode == DINGO_OP_CREATE_CQ ||
                              s.opcode == DINGO_OP_CREATE_MR || s.opcode == DINGO_OP_CREATE_QP ||
                              s.opcode == DINGO_OP_CREATE_SRQ;
@@ -260,13 +176,13 @@ TEST_P(AdminCommands, SeveralOutstandingCompleteInOrderWithTheirIds) {
 
 TEST_P(AdminCommands, ResetForgetsEverything) {
     Card card(engine());
-    for (const Sample& s : samples(card))
+    for (const Sample& s : admin_samples(card.host))
         ASSERT_EQ(card.driver.execute_raw(s.bytes).status, DINGO_ST_OK);
     const std::uint32_t resets = card.driver.read32(DINGO_REG_RESETS);
     card.driver.start();
     EXPECT_EQ(card.driver.read32(DINGO_REG_RESETS), resets + 1);
     EXPECT_EQ(card.driver.card_stat(DINGO_CARD_ADMIN_ERRORS), 0u);
-    for (const Sample& s : samples(card))
+    for (const Sample& s : admin_samples(card.host))
         EXPECT_EQ(card.driver.execute_raw(s.bytes).status, DINGO_ST_OK) << s.opcode;
 }
 

@@ -5,13 +5,12 @@
 // smaller counts.
 #include <random>
 
+#include "admin_samples.h"
 #include "conformance.h"
 #include "faults.h"
 
 namespace dingo::conformance {
 namespace {
-
-constexpr unsigned kScale = kSanitized ? 10 : 1;
 
 /// A card with something of everything on it, and commands near those that made it.
 class Target : public test::OneCard {
@@ -26,6 +25,26 @@ class Target : public test::OneCard {
         memory = host.alloc(1u << 16);
         cq = driver.create_cq(6);
         qp = driver.create_qp(cq, cq, {});
+        to_rts();
+        mr = driver.create_mr(1u << 16, kAllAccess);
+    }
+    /// The QP is in RTS again, whatever happened to it; a new card when the old one is beyond that.
+    void revive() {
+        try {
+            if ((driver.read32(DINGO_REG_STATUS) & DINGO_STATUS_FATAL_MASK) == 0) {
+                if (driver.query_qp(qp.qpn).state == DINGO_QPS_RTS)
+                    return;
+                ++revivals;
+                driver.to_state(qp, DINGO_QPS_RESET);
+                qp.sq_producer = qp.rq_producer = 0;
+                to_rts();
+                return;
+            }
+        } catch (const test::AdminError&) {  // the QP is gone
+        }
+        prepare();
+    }
+    void to_rts() {
         test::TestDriver::PathOptions path;
         path.dest_qpn = 0x22;
         path.dgid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, 2};
@@ -35,7 +54,14 @@ class Target : public test::OneCard {
         driver.to_init(qp, path);
         driver.to_rtr(qp, path);
         driver.to_rts(qp, path);
-        mr = driver.create_mr(1u << 16, kAllAccess);
+    }
+    void drain() {
+        while (driver.poll_cq(cq)) {
+        }
+        driver.ring_cq(cq);
+        while (driver.poll_eq(driver.async_eq)) {
+        }
+        driver.ring_eq(driver.async_eq);
     }
     /// The card still answers; throws when it does not.
     bool alive() {
@@ -51,6 +77,7 @@ class Target : public test::OneCard {
     }
 
     std::mt19937_64 random;
+    unsigned revivals = 0;
     std::uint64_t memory = 0;
     test::Cq cq;
     test::TestQp qp;
@@ -76,23 +103,18 @@ std::uint64_t odd_value(std::mt19937_64& random) {
 CONFORMANCE_SUITE(Hostile);
 
 TEST_P(Hostile, RandomAdminCommands) {
-    // 10^6 of them with the register writes below, in the two builds together.
+    // Half begin as good commands.
     Target card(engine(), 1);
-    constexpr std::uint16_t kOpcodes[] = {
-        DINGO_OP_NOP,         DINGO_OP_QUERY_DEVICE, DINGO_OP_QUERY_STATS, DINGO_OP_SET_PORT,
-        DINGO_OP_SET_MAC,     DINGO_OP_SET_GID,      DINGO_OP_CREATE_EQ,   DINGO_OP_DESTROY_EQ,
-        DINGO_OP_CREATE_CQ,   DINGO_OP_DESTROY_CQ,   DINGO_OP_RESIZE_CQ,   DINGO_OP_CREATE_MR,
-        DINGO_OP_DESTROY_MR,  DINGO_OP_REREG_MR,     DINGO_OP_PAUSE_MR,    DINGO_OP_CREATE_QP,
-        DINGO_OP_DESTROY_QP,  DINGO_OP_MODIFY_QP,    DINGO_OP_QUERY_QP,    DINGO_OP_CREATE_SRQ,
-        DINGO_OP_DESTROY_SRQ, DINGO_OP_MODIFY_SRQ,   DINGO_OP_QUERY_SRQ,   DINGO_OP_CREATE_ETH,
-        DINGO_OP_DESTROY_ETH};
-    for (unsigned i = 0; i < 500'000 / kScale; ++i) {
+    std::vector<Sample> good = admin_samples(card.host);
+    std::array<unsigned, DINGO_ST_UNSUPPORTED + 1> seen{};
+    for (unsigned i = 0; i < 1'000'000; ++i) {
         std::array<std::byte, DINGO_ADMIN_CMD_SIZE> bytes{};
-        const std::uint16_t opcode = card.random() % 50 == 0
-                                         ? static_cast<std::uint16_t>(card.random())
-                                         : kOpcodes[card.random() % std::size(kOpcodes)];
-        // Mostly zero with a few odd words, so that some commands get far.
-        for (unsigned words = card.random() % 8; words > 0; --words) {
+        unsigned words = card.random() % 8;
+        if (card.random() % 2 == 0) {
+            std::ranges::copy(good[card.random() % good.size()].bytes, bytes.begin());
+            words %= 3;
+        }
+        for (; words > 0; --words) {
             const std::uint64_t value = card.random() % 3 == 0
                                             ? card.memory + card.random() % 4096 * 8
                                             : odd_value(card.random);
@@ -100,27 +122,46 @@ TEST_P(Hostile, RandomAdminCommands) {
             const std::size_t at = 8 + card.random() % 13 * 8 + card.random() % 8 / width * width;
             std::memcpy(bytes.data() + at, &value, std::min(width, bytes.size() - at));
         }
-        std::memcpy(bytes.data(), &opcode, sizeof opcode);
+        if (card.random() % 4 == 0) {  // another opcode: mostly a known one, they are below 0x80
+            const auto opcode = static_cast<std::uint16_t>(
+                card.random() % (card.random() % 8 == 0 ? 0x10000 : 0x72));
+            std::memcpy(bytes.data(), &opcode, sizeof opcode);
+        }
         const auto completion = card.driver.execute_raw(bytes);
         ASSERT_LE(completion.status, unsigned{DINGO_ST_UNSUPPORTED});
         ASSERT_LT(completion.detail, unsigned{DINGO_ADMIN_CMD_SIZE});
+        ++seen[completion.status];
         if (i % 64 == 0)
             card.breathe();
-        if (i % 20'000 == 19'999)
-            card.prepare();  // a fresh start: most objects have been destroyed by now
+        if (i % 1'000 == 999) {  // a fresh start: by now the numbers are taken or gone
+            card.prepare();
+            if (i % 100'000 == 99'999)
+                good = admin_samples(card.host);
+        }
     }
     EXPECT_TRUE(card.alive());
+    for (const std::uint32_t status : {DINGO_ST_OK, DINGO_ST_BAD_OPCODE, DINGO_ST_BAD_FIELD,
+                                       DINGO_ST_BAD_ID, DINGO_ST_IN_USE, DINGO_ST_BUS_ERROR})
+        EXPECT_GT(seen[status], 500u) << "status " << status << " was hardly ever reached";
 }
 
 TEST_P(Hostile, MutatedGoodCommands) {
     Target card(engine(), 2);
-    for (unsigned i = 0; i < 100'000 / kScale; ++i) {
+    unsigned modified = 0;
+    unsigned registered = 0;
+    for (unsigned i = 0; i < 100'000; ++i) {
         dingo_cmd_modify_qp modify{};
         modify.hdr.opcode = DINGO_OP_MODIFY_QP;
         modify.qpn = card.qp.qpn;
         modify.mask = static_cast<std::uint32_t>(card.random() & 0x1fffff);
         modify.next_state = card.random() % 8;
-        random_bytes(std::as_writable_bytes(std::span(&modify.attr, 1)), card.random());
+        if (card.random() % 2 == 0) {  // else plain good transitions, with a few bits too many
+            random_bytes(std::as_writable_bytes(std::span(&modify.attr, 1)), card.random());
+        } else {
+            modify.mask = DINGO_QPM_STATE | (card.random() % 4 == 0 ? 1u << card.random() % 21 : 0);
+            modify.next_state =
+                std::array{DINGO_QPS_RTS, DINGO_QPS_SQD, DINGO_QPS_ERR}[card.random() % 3];
+        }
         dingo_cmd_create_mr region{};
         region.hdr.opcode = DINGO_OP_CREATE_MR;
         region.key = static_cast<std::uint32_t>(card.random() % 64) << 16 | 7;
@@ -132,53 +173,105 @@ TEST_P(Hostile, MutatedGoodCommands) {
         region.mem.page_shift = card.random() % 64;
         region.iova = odd_value(card.random);
         region.length = odd_value(card.random);
-        card.driver.execute_raw(std::as_bytes(std::span(&modify, 1)));
-        card.driver.execute_raw(std::as_bytes(std::span(&region, 1)));
+        modified += card.driver.execute_raw(std::as_bytes(std::span(&modify, 1))).status == 0;
+        registered += card.driver.execute_raw(std::as_bytes(std::span(&region, 1))).status == 0;
         card.driver.destroy(DINGO_OP_DESTROY_MR, region.key);
-        if (i % 16 == 0)
+        if (i % 16 == 0) {
             card.breathe();
+            card.revive();
+        }
     }
     EXPECT_TRUE(card.alive());
+    EXPECT_GT(modified, 1'000u);
+    EXPECT_GT(registered, 200u);
 }
 
 TEST_P(Hostile, RandomRegisterAccess) {
     Target card(engine(), 3);
-    for (unsigned i = 0; i < 500'000 / kScale; ++i) {
-        const Bar bar =
-            std::array{Bar::kRegisters, Bar::kDoorbells, Bar::kMemory}[card.random() % 3];
+    unsigned fatal = 0;
+    for (unsigned i = 0; i < 1'000'000; ++i) {
+        const Bar bar = card.random() % 4 != 0   ? Bar::kRegisters
+                        : card.random() % 2 == 0 ? Bar::kDoorbells
+                                                 : Bar::kMemory;
         const unsigned size = 1u << (card.random() % 4);
         std::uint64_t offset =
-            card.random() % 3 == 0 ? odd_value(card.random) : card.random() % 0x100;
+            card.random() % 4 == 0 ? odd_value(card.random) : card.random() % 0x60;
         offset = offset / size * size;
-        if (card.random() % 4 == 0)
+        if (card.random() % 4 == 0) {
             card.engine->mmio_read(bar, offset, size);
-        else
+        } else if (card.random() % 4 == 0) {  // an admin queue that could be one, somewhere
+            const std::uint64_t base =
+                card.random() % 2 == 0 ? card.memory + 8192 : odd_value(card.random) << 12;
+            card.driver.write64(card.random() % 2 == 0 ? DINGO_REG_ASQ_BASE : DINGO_REG_ACQ_BASE,
+                                base);
+            card.driver.write32(
+                DINGO_REG_AQ_CTRL,
+                DINGO_AQ_CTRL_ENABLE_MASK | static_cast<std::uint32_t>(card.random() % 10));
+            card.driver.write32(DINGO_REG_ASQ_DB, static_cast<std::uint32_t>(card.random() % 4));
+        } else {
             card.engine->mmio_write(bar, offset, odd_value(card.random), size);
+        }
         if (i % 32 == 0)
             card.breathe();
+        if (i % 100 == 99) {  // a card with its objects again
+            fatal += (card.driver.read32(DINGO_REG_STATUS) & DINGO_STATUS_FATAL_MASK) != 0;
+            card.prepare();
+        }
     }
     EXPECT_TRUE(card.alive());
+    EXPECT_GT(fatal, 10u) << "the admin queue was never led astray";
+    EXPECT_LT(fatal, 10'000u) << "the card was dead all the time";
 }
 
 TEST_P(Hostile, RandomDoorbells) {
     Target card(engine(), 4);
-    for (unsigned i = 0; i < 300'000 / kScale; ++i) {
-        const std::uint32_t object =
-            std::array{card.qp.qpn, card.cq.cqn, 0u, 1u,
-                       static_cast<std::uint32_t>(card.random() & 0xffffff)}[card.random() % 5];
-        const auto word0 =
-            static_cast<std::uint32_t>(object | card.random() % 16 << 24 |
-                                       (card.random() % 8 == 0 ? card.random() % 16 << 28 : 0));
-        card.driver.doorbell(static_cast<std::uint32_t>(card.random() % 3), word0,
-                             static_cast<std::uint32_t>(odd_value(card.random)));
-        if (i % 16 == 0)
+    const auto fill = [&](std::uint64_t ring, std::uint64_t bytes) {
+        random_bytes(card.host.bytes(ring, bytes), card.random());
+    };
+    for (unsigned i = 0; i < 300'000; ++i) {
+        const std::uint32_t type = static_cast<std::uint32_t>(card.random() % 9);
+        std::uint32_t object = type == DINGO_DB_CQ   ? card.cq.cqn
+                               : type == DINGO_DB_EQ ? static_cast<std::uint32_t>(card.random() % 2)
+                                                     : card.qp.qpn;
+        if (card.random() % 8 == 0)
+            object = static_cast<std::uint32_t>(card.random() & 0xffffff);
+        const std::uint32_t extra =
+            card.random() % 8 == 0 ? static_cast<std::uint32_t>(card.random() % 16) << 28 : 0;
+        // Mostly a step forward, sometimes any index.
+        auto index = static_cast<std::uint32_t>(odd_value(card.random));
+        if (card.random() % 3 != 0)
+            index = type == DINGO_DB_SQ   ? card.qp.sq_producer += card.random() % 6
+                    : type == DINGO_DB_RQ ? card.qp.rq_producer += card.random() % 4
+                                          : index % 64;
+        card.driver.doorbell(card.random() % 16 == 0 ? 2
+                             : type == DINGO_DB_EQ   ? 0
+                                                     : 1,
+                             object | type << 24 | extra, index);
+        if (i % 16 == 0) {
             card.breathe();
+            card.drain();
+            fill(card.qp.sq, 64 * DINGO_SQ_BLOCK);
+            fill(card.qp.rq, 4096);
+            for (unsigned block = 0; block < 64; ++block) {  // opcodes and sizes that can be
+                dingo_wqe_ctrl ctrl{};
+                ctrl.opcode = static_cast<std::uint8_t>(card.random() % 12);
+                ctrl.flags = static_cast<std::uint8_t>(card.random() % 16);
+                ctrl.blocks = static_cast<std::uint8_t>(1 + card.random() % 3);
+                ctrl.num_sge = static_cast<std::uint8_t>(card.random() % 3);
+                ctrl.inline_len = static_cast<std::uint16_t>(card.random() % 96);
+                card.host.store(card.qp.sq + block * DINGO_SQ_BLOCK, ctrl);
+            }
+            card.revive();
+        }
+        if (i % 5'000 == 4'999)
+            card.prepare();
     }
+    EXPECT_GT(card.revivals, 1'000u) << "the requests were hardly ever looked at";
     EXPECT_TRUE(card.alive());
 }
 
 TEST_P(Hostile, RandomWorkRequestsTouchOnlyTheirRegions) {
-    const unsigned rounds = 20'000 / kScale;
+    const unsigned rounds = 100'000;
     Pair pair(engine(), PairOptions().timeout(1, 1));
     std::mt19937_64 random(5);
     // Everything outside rings and regions is watched.
@@ -190,6 +283,7 @@ TEST_P(Hostile, RandomWorkRequestsTouchOnlyTheirRegions) {
             stray[c] |= addr >= forbidden && addr < forbidden + (1u << 20);
         };
     }
+    std::array<unsigned, 256> statuses{};
     for (unsigned i = 0; i < rounds; ++i) {
         const unsigned c = random() % 2;
         if (pair.state(c) != DINGO_QPS_RTS) {  // both sides anew
@@ -228,21 +322,28 @@ TEST_P(Hostile, RandomWorkRequestsTouchOnlyTheirRegions) {
         }
         pair.cards.run_for(50'000);
         for (unsigned k = 0; k < 2; ++k) {
-            while (pair.driver(k).poll_cq(pair.cq(k))) {
-            }
+            while (const auto cqe = pair.driver(k).poll_cq(pair.cq(k)))
+                ++statuses[cqe->status];
             pair.driver(k).ring_cq(pair.cq(k));
         }
     }
     EXPECT_FALSE(stray[0] || stray[1]) << "the card wrote where nothing was registered";
     EXPECT_GT(pair.driver(0).query_limits().max_qp, 0u);
+    for (const std::uint8_t status :
+         std::initializer_list<std::uint8_t>{DINGO_WCS_SUCCESS, DINGO_WCS_LOC_QP_OP_ERR,
+                                             DINGO_WCS_LOC_PROT_ERR, DINGO_WCS_REM_ACCESS_ERR})
+        EXPECT_GT(statuses[status], 100u)
+            << test::status_name(status) << " was hardly ever reached";
 }
 
 TEST_P(Hostile, RandomFrames) {
     Target card(engine(), 6);
     const std::vector<std::byte> before(card.host.bytes(card.memory, 4096).begin(),
                                         card.host.bytes(card.memory, 4096).end());
-    // A good frame of each opcode, damaged: wrong ICRC mostly, so many get a right one.
-    for (unsigned i = 0; i < 300'000 / kScale; ++i) {
+    // Good frames of each opcode with odd fields; a third of them damaged, most of these by the
+    // ICRC.
+    std::uint32_t expected = 0;
+    for (unsigned i = 0; i < 300'000; ++i) {
         packet::TextPacket text;
         text.bth.opcode = static_cast<packet::Opcode>(card.random() % 0x66);
         if (!packet::traits(text.bth.opcode).known())
@@ -250,16 +351,25 @@ TEST_P(Hostile, RandomFrames) {
         text.bth.dest_qp = card.random() % 8 == 0
                                ? static_cast<std::uint32_t>(card.random() & 0xffffff)
                                : card.qp.qpn;
-        text.bth.psn =
-            static_cast<std::uint32_t>(card.random() % 4 == 0 ? odd_value(card.random) : i) &
-            0xffffff;
+        if (card.random() % 2 == 0)
+            expected = card.driver.query_qp(card.qp.qpn).attr.rq_psn;
+        text.bth.psn = card.random() % 4 == 0
+                           ? static_cast<std::uint32_t>(odd_value(card.random)) & 0xffffff
+                           : expected;
         text.bth.ack_req = card.random() % 2 == 0;
         text.reth = {odd_value(card.random), card.random() % 2 == 0 ? card.mr.key : 7,
                      static_cast<std::uint32_t>(odd_value(card.random))};
+        if (card.random() % 2 == 0) {  // a request that fits its region
+            text.reth = {card.mr.iova + card.random() % 1024, card.mr.key, 0};
+            text.atomic_eth.va = card.mr.iova;
+        }
         text.aeth = {static_cast<std::uint8_t>(card.random()), 5};
         text.atomic_eth = {card.mr.iova + card.random() % 16, card.mr.key, 1, 2};
         text.payload.resize(packet::traits(text.bth.opcode).carries_payload ? card.random() % 1100
                                                                             : 0);
+        if (text.reth.length == 0)
+            text.reth.length = static_cast<std::uint32_t>(
+                text.payload.size() + (packet::traits(text.bth.opcode).last ? 0 : 1024));
         packet::NetworkPath path;
         path.dmac = packet::Mac::from_u64(0x024449000001);
         path.smac = packet::Mac::from_u64(0x020000000002);
@@ -275,16 +385,26 @@ TEST_P(Hostile, RandomFrames) {
         card.engine->receive(frame);
         if (i % 16 == 0)
             card.breathe();
-        if (i % 256 == 0 && card.driver.query_qp(card.qp.qpn).state != DINGO_QPS_RTS)
-            card.prepare();
+        if (i % 8 == 0) {
+            card.drain();
+            card.revive();
+            card.driver.post_recv(card.qp, i, {card.mr.sge(0, 1024)});
+        }
     }
     EXPECT_TRUE(std::ranges::equal(before, card.host.bytes(card.memory, 4096)));
+    for (const dingo_card_counter counter :
+         {DINGO_CARD_RX_WRITE_REQUESTS, DINGO_CARD_RX_SEND_REQUESTS, DINGO_CARD_RX_READ_REQUESTS,
+          DINGO_CARD_RX_ATOMIC_REQUESTS, DINGO_CARD_DUPLICATE_REQUEST, DINGO_CARD_OUT_OF_SEQUENCE,
+          DINGO_CARD_RESP_INVALID_REQUESTS, DINGO_CARD_RESP_REMOTE_ACCESS_ERRORS,
+          DINGO_CARD_RX_ICRC_ENCAPSULATED, DINGO_CARD_RX_DROP_MALFORMED, DINGO_CARD_RX_DROP_OPCODE,
+          DINGO_CARD_RX_DROP_RESPONSE})
+        EXPECT_GT(card.driver.card_stat(counter), 100u) << "counter " << counter;
     EXPECT_TRUE(card.alive());
 }
 
 TEST_P(Hostile, PureNoiseOnTheCable) {
     Target card(engine(), 7);
-    for (unsigned i = 0; i < 200'000 / kScale; ++i) {
+    for (unsigned i = 0; i < 200'000; ++i) {
         std::vector<std::byte> frame(card.random() % 300);
         random_bytes(frame, card.random());
         if (frame.size() >= 44 && card.random() % 2 == 0) {
@@ -301,7 +421,7 @@ TEST_P(Hostile, PureNoiseOnTheCable) {
 TEST_P(Hostile, MemoryThatComesAndGoes) {
     Pair pair(engine(), PairOptions().timeout(4, 2));
     std::mt19937_64 random(8);
-    for (unsigned i = 0; i < 300 / kScale + 10; ++i) {
+    for (unsigned i = 0; i < 310; ++i) {
         auto link = pair.cards.connect();
         const unsigned victim = random() % 2;
         const std::uint64_t target =
