@@ -72,7 +72,7 @@ for suite in "${suites[@]}"; do
         echo "FAIL $name: the suite ended with status $rc after $p cases" >>"$logs/$name.log"
         tail -n 15 "$logs/$name.log"
     fi
-    grep -E '^(FAIL|SKIP) ' "$logs/$name.log" || true
+    grep -E '^(FAIL|SKIP|# second try) ' "$logs/$name.log" || true
     printf '   %d passed, %d failed, %d skipped (%d s; %s)\n' "$p" "$f" "$s" $((SECONDS - start)) "build/test-logs/$name.log"
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
     [ "$f" = 0 ] || failures+=("$name")

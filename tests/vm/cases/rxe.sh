@@ -16,8 +16,6 @@ for mtu in 1024 4096; do
         [ $size -lt 65536 ] || n=20
         for tool in ib_write_bw ib_read_bw ib_send_bw; do
             options="-m $mtu -s $size -n $n"
-            # perftest asks its QP for as many outstanding READs as the peer's device has, 128.
-            [ $tool != ib_read_bw ] || options="$options -o 16"
             perftest $tool "$options"
             reversed $tool "$options"
         done
@@ -25,7 +23,6 @@ for mtu in 1024 4096; do
 done
 for tool in ib_atomic_bw ib_write_lat ib_read_lat ib_send_lat ib_atomic_lat; do
     options='-n 100'
-    case $tool in *read* | *atomic*) options="$options -o 1" ;; esac
     perftest $tool "$options"
     reversed $tool "$options"
 done
