@@ -17,6 +17,10 @@ mkdir -p build/test-logs
 rm -f "$results"
 select=()
 [ "$preset" != tsan ] || select=(-R "$(IFS='|'; echo "^(${targets[*]})\\.|^card\\.|^wire\\.")" -E NOT_BUILT)
+if [ "$preset" = asan ]; then
+    select=(-E TooManyWindows)
+    echo "SKIP asan:TooManyWindows: 4,096 mappings of guest memory were not tried under AddressSanitizer; the release run has it"
+fi
 rc=0
 ctest --preset "$preset" -j "$(nproc)" --timeout 600 "${select[@]}" --output-junit "$PWD/$results" || rc=$?
 [ -s "$results" ] || { echo "FAIL $preset: ctest ended with status $rc and no results"; exit 1; }
