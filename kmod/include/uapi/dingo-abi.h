@@ -19,7 +19,17 @@
 enum dingo_kick_mode {
 	DINGO_KICK_NONE = 0,	/* doorbells are enough: no DB_MEMORY */
 	DINGO_KICK_MMIO = 1,	/* write any u32 to the page at kick_mmap */
+	DINGO_KICK_FD = 2,	/* write a u64 1 to the eventfd kick_fd */
 };
+
+/* Bits of dingo_alloc_ucontext_resp.comp_mask. */
+#define DINGO_UCONTEXT_STATUS 1U	/* status_mmap is there */
+
+/* The status page is read-only; its first u32 has this bit once the card is
+ * gone for good: then nothing completes any more (FUTEX_OWNER_DIED of
+ * linux/futex.h, so that a kernel sets it for a card process that was killed).
+ */
+#define DINGO_STATUS_GONE 0x40000000U
 
 struct dingo_alloc_ucontext_req {
 	__u32 comp_mask;
@@ -36,6 +46,9 @@ struct dingo_alloc_ucontext_resp {
 	__u8 log_max_rq;	/* entries */
 	__u8 log_max_cq;	/* entries */
 	__u8 reserved;
+	__s32 kick_fd;		/* with DINGO_KICK_FD; the provider closes it */
+	__u32 reserved2;
+	__aligned_u64 status_mmap; /* one page; with DINGO_UCONTEXT_STATUS */
 };
 
 struct dingo_alloc_pd_resp {

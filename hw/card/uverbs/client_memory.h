@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The memory of a client process: copy_from_user and copy_to_user of a kernel-less card, and the
+// slow road to memory regions that cannot be shared.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <span>
+
+#include "unique_fd.h"
+
+namespace dingo::card::uverbs {
+
+class ClientMemory {
+  public:
+    /// `mem` is the client's own descriptor of its /proc/self/mem, open for reading and writing:
+    /// it needs no ptrace permission of ours, so it works under Yama, in containers and for other
+    /// users. Throws ErrnoError(EINVAL) when it is something else (fstat, fcntl and /proc checks).
+    ClientMemory(pid_t pid, UniqueFd mem);
+
+    /// False: the range is not mapped there, or the process is gone.
+    bool read(std::uint64_t va, std::span<std::byte> dst);
+    bool write(std::uint64_t va, std::span<const std::byte> src);
+
+    [[nodiscard]] pid_t pid() const { return pid_; }
+
+  private:
+    pid_t pid_;
+    UniqueFd mem_;
+    bool vm_calls_ = true;  ///< process_vm_readv works; tried first for large copies, faster there
+};
+
+}  // namespace dingo::card::uverbs

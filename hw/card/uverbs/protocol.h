@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the preload library and a kernel-less card say to each other.
+ *
+ * A client's open() of /dev/infiniband/uverbsN is a SOCK_SEQPACKET connection to the card's socket,
+ * and the descriptor that the application gets is this connection: when the last copy of it is
+ * closed, or the process dies, the card destroys what was made through it, as the kernel does.
+ *
+ * One message a request, one a reply. Each request carries a new socket as its first descriptor
+ * (SCM_RIGHTS); the reply comes there, so that threads, and a parent and its forked child, may ask
+ * at the same time. The card reads and writes the arguments of a request in the client's memory
+ * itself, as a kernel does (copy_from_user), through the descriptor of /proc/self/mem that HELLO
+ * gave it.
+ *
+ * The client is not trusted: lengths, addresses and descriptors are checked by the card, and what
+ * a client can spoil is its own.
+ */
+#ifndef DINGO_UVERBS_PROTOCOL_H
+#define DINGO_UVERBS_PROTOCOL_H
+
+#include <stdint.h>
+
+#define DINGO_UVERBS_VERSION 1
+#define DINGO_UVERBS_MAX_MESSAGE 65536 /* bytes of a request, header included */
+#define DINGO_UVERBS_MAX_FDS 32        /* descriptors of one message */
+#define DINGO_UVERBS_MAX_SEGMENTS 30   /* of one request */
+
+enum dingo_uverbs_request_type {
+    /* First message of each process that uses the connection. fds: reply, /proc/self/mem O_RDWR. */
+    DINGO_UVERBS_HELLO = 1,
+    /* ioctl(RDMA_VERBS_IOCTL). payload: ib_uverbs_ioctl_hdr with its attributes; arg: its address. */
+    DINGO_UVERBS_IOCTL = 2,
+    /* write(). payload: what was written. */
+    DINGO_UVERBS_WRITE = 3,
+    /* mmap(). arg: offset, arg2: length. Reply: fds[0] to map, at map_offset. */
+    DINGO_UVERBS_MMAP = 4,
+    /* open() of a sysfs file whose content changes. payload: path below sys/. Reply: fds[0], a
+     * descriptor to read it from; -ENOENT: the file is a plain one. Needs no HELLO. */
+    DINGO_UVERBS_SYSFS = 5,
+};
+
+/* Memory of the client that the card can map, too: fds[1 + fd] at `offset` is what the client has
+ * at `va`. The file is sealed against shrinking (F_SEAL_SHRINK), else it is refused. */
+struct dingo_uverbs_segment {
+    uint64_t va;
+    uint64_t length; /* va, length and offset: multiples of the page size */
+    uint64_t offset;
+    uint32_t fd; /* index into the descriptors after the reply socket */
+    uint32_t reserved;
+};
+
+#define DINGO_UVERBS_SHARED 1u /* the answer to NEED_SHARING: as much as is possible is shared */
+#define DINGO_UVERBS_FAULT 2u  /* with SHARED: part of the range is not mapped, or not as asked */
+
+struct dingo_uverbs_request {
+    uint32_t version; /* DINGO_UVERBS_VERSION */
+    uint32_t type;    /* enum dingo_uverbs_request_type */
+    uint32_t pid;     /* of the caller; HELLO came from it before */
+    uint32_t flags;
+    uint64_t arg;
+    uint64_t arg2;
+    uint32_t num_segments; /* struct dingo_uverbs_segment: after this header, before the payload */
+    uint32_t payload_len;
+};
+
+/* The client stores the number of descriptor `fd` at address `va`, as an integer of `size`. */
+struct dingo_uverbs_fixup {
+    uint64_t va;
+    uint32_t size; /* 4 or 8 */
+    uint32_t fd;   /* index into the reply's descriptors */
+    uint32_t kind; /* enum dingo_uverbs_fd_kind */
+    uint32_t reserved;
+};
+
+enum dingo_uverbs_fd_kind {
+    DINGO_UVERBS_FD_OTHER = 0,
+    DINGO_UVERBS_FD_COMP = 1,  /* completion channel: struct ib_uverbs_comp_event_desc a message */
+    DINGO_UVERBS_FD_ASYNC = 2, /* async events: struct ib_uverbs_async_event_desc a message */
+};
+
+enum dingo_uverbs_reply_type {
+    DINGO_UVERBS_DONE = 1,
+    /* Make [need_va, need_va + need_length) shared where that can be done without the application
+     * noticing, then send the same request again with flag SHARED and the segments.
+     * need_writable: the range must be writable, else FAULT. */
+    DINGO_UVERBS_NEED_SHARING = 2,
+};
+
+struct dingo_uverbs_reply {
+    uint32_t version;
+    uint32_t type;  /* enum dingo_uverbs_reply_type */
+    int32_t result; /* as of the system call: >= 0, or -errno */
+    uint32_t num_fixups; /* struct dingo_uverbs_fixup: after this header */
+    uint64_t map_offset; /* MMAP */
+    uint64_t need_va;
+    uint64_t need_length;
+    uint32_t need_writable;
+    uint32_t card_pid; /* HELLO */
+    uint32_t rdev;     /* HELLO: device number that fstat() shows, makedev(231, 192 + N) as major << 20 | minor */
+    uint32_t reserved;
+};
+
+#endif
