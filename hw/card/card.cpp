@@ -60,7 +60,7 @@ bool Card::poll(Nanoseconds now) {
         more |= scanner_->scan(*this, now) != 0 || scanner_->sweeping();
     }
     // A deadline may be that of a frame which the fault injector holds on the receiving side.
-    if (wire_ready_ || wire_.fd() < 0 || wire_.next_deadline() <= now) {
+    if (wire_ready_ || wire_.polled() || wire_.fd() < 0 || wire_.next_deadline() <= now) {
         first_frame_ = true;
         const unsigned frames = wire_.receive(*this, kFrameBudget);
         wire_ready_ = frames == kFrameBudget;
@@ -72,10 +72,20 @@ bool Card::poll(Nanoseconds now) {
 }
 
 bool Card::prepare_sleep(Nanoseconds now) {
-    return !scanner_ || (!scanner_->sweeping() && scanner_->arm(*this, now));
+    if (scanner_ && (scanner_->sweeping() || !scanner_->arm(*this, now))) {
+        return false;
+    }
+    if (wire_.prepare_sleep()) {
+        return true;
+    }
+    if (scanner_) {
+        scanner_->disarm();
+    }
+    return false;
 }
 
 void Card::woke() {
+    wire_.woke();
     if (scanner_) {
         scanner_->disarm();
     }

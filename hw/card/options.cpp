@@ -222,6 +222,7 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     o.config.seed = o.wire.seed = seed_option->count() != 0 ? seed : random_seed();
     o.config.mac = mac.empty() ? mac_for(std::filesystem::absolute(o.loop.vfio_user).string())
                                : *parse_mac(mac);
+    o.wire.mac = o.config.mac;
     return o;
 }
 

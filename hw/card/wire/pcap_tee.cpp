@@ -125,6 +125,11 @@ class PcapTee final : public Wire {
         inner_->advance(now);
     }
 
+    bool polled() const override { return inner_->polled(); }
+    bool prepare_sleep() override { return inner_->prepare_sleep(); }
+    void woke() override { inner_->woke(); }
+    bool resolves() const override { return inner_->resolves(); }
+    std::uint16_t fixed_source_port() const override { return inner_->fixed_source_port(); }
     bool link() const override { return inner_->link(); }
     std::string describe() const override {
         return fmt::format("{}, recorded in {}", inner_->describe(), path_);

@@ -126,6 +126,21 @@ class Wire : public dingo::WirePort {
     /// frames, a capture file to flush. kNever if nothing is due.
     [[nodiscard]] virtual Nanoseconds next_deadline() const { return kNever; }
 
+    /// True when frames come through memory: fd() tells of them only between prepare_sleep() and
+    /// woke(), so call receive() in every round.
+    [[nodiscard]] virtual bool polled() const { return false; }
+
+    /// Asks the other ends to make fd() readable from now on. False: frames, or room for those
+    /// that were refused, are here; go on. After true, call woke() before anything else.
+    [[nodiscard]] virtual bool prepare_sleep() { return true; }
+    virtual void woke() {}
+
+    /// True when the wire finds the way itself (the kernel's routes and neighbours): the card asks
+    /// nobody for MAC addresses.
+    [[nodiscard]] virtual bool resolves() const { return false; }
+    /// The UDP source port that all frames leave with whatever they say; 0: their own.
+    [[nodiscard]] virtual std::uint16_t fixed_source_port() const { return 0; }
+
     /// Sets the time; call it in every round of the loop.
     virtual void advance(Nanoseconds now) = 0;
 
@@ -144,10 +159,11 @@ class Wire : public dingo::WirePort {
 
 /// What --wire, --pcap, --faults and --seed say.
 struct WireOptions {
-    std::string wire = "none";  ///< see wire_help()
-    std::string pcap;           ///< capture file; "" = none
-    std::string faults;         ///< fault rules, see faults_help(); "" = none
-    std::uint64_t seed = 1;     ///< of the fault injector's random choices
+    std::string wire = "none";                ///< see wire_help()
+    std::string pcap;                         ///< capture file; "" = none
+    std::string faults;                       ///< fault rules, see faults_help(); "" = none
+    std::uint64_t seed = 1;                   ///< of the fault injector's random choices
+    std::uint64_t mac = 0x02'44'49'00'00'01;  ///< of the card
 };
 
 /// Makes a wire with its layers. Throws WireError. A fault injector is always there, so that
