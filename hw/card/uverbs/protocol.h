@@ -51,6 +51,8 @@ struct dingo_uverbs_segment {
 
 #define DINGO_UVERBS_SHARED 1u /* the answer to NEED_SHARING: as much as is possible is shared */
 #define DINGO_UVERBS_FAULT 2u  /* with SHARED: part of the range is not mapped, or not as asked */
+#define DINGO_UVERBS_FDS 4u    /* the answer to NEED_FDS: fds[1...] are the descriptors, in order */
+#define DINGO_UVERBS_BADF 8u   /* with FDS, and then without descriptors: one of them is not open */
 
 struct dingo_uverbs_request {
     uint32_t version; /* DINGO_UVERBS_VERSION */
@@ -84,7 +86,13 @@ enum dingo_uverbs_reply_type {
      * noticing, then send the same request again with flag SHARED and the segments.
      * need_writable: the range must be writable, else FAULT. */
     DINGO_UVERBS_NEED_SHARING = 2,
+    /* The request names descriptors of the client by number (a completion channel, the async
+     * descriptor, a DMABuf): send it again with flag FDS and copies of them after the reply socket.
+     * The card holds no copy of its own, else it would not see the client close the last one. */
+    DINGO_UVERBS_NEED_FDS = 3,
 };
+
+#define DINGO_UVERBS_MAX_NEED_FDS 4
 
 struct dingo_uverbs_reply {
     uint32_t version;
@@ -97,7 +105,8 @@ struct dingo_uverbs_reply {
     uint32_t need_writable;
     uint32_t card_pid; /* HELLO */
     uint32_t rdev;     /* HELLO: device number that fstat() shows, makedev(231, 192 + N) as major << 20 | minor */
-    uint32_t reserved;
+    uint32_t num_need_fds; /* NEED_FDS: how many of need_fds, 1 to 4 */
+    int32_t need_fds[DINGO_UVERBS_MAX_NEED_FDS];
 };
 
 #endif
