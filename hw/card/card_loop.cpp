@@ -23,14 +23,9 @@ Nanoseconds clock_now() {
 
 }  // namespace
 
-CardLoop::CardLoop(const Options& options, Card& card, vfio_user::Server& server, Wire& wire,
+CardLoop::CardLoop(const Options& options, Card& card, HostAttachment& host, Wire& wire,
                    int stop_fd)
-    : card_(card),
-      server_(server),
-      wire_(wire),
-      stop_fd_(stop_fd),
-      listener_(options.vfio_user),
-      idle_(options.idle) {
+    : card_(card), host_(host), wire_(wire), stop_fd_(stop_fd), idle_(options.idle) {
     if (!options.control.empty()) {
         control_ = std::make_unique<ControlServer>(
             options.control, [this](const nlohmann::json& request) { return control(request); });
@@ -43,8 +38,8 @@ void CardLoop::run() {
     bool idle = false;
     while (!stop_) {
         const Nanoseconds now = clock_now();
-        const bool more = card_.poll(now);
-        server_.settle();
+        bool more = card_.poll(now);
+        more |= host_.settle(now);
         if (more) {
             idle = false;
             if (now - last_wait >= kBusyPollEvery) {
@@ -58,7 +53,7 @@ void CardLoop::run() {
             idle_since = now;
         }
         last_wait = now;
-        const Nanoseconds due = card_.next_deadline();
+        const Nanoseconds due = std::min(card_.next_deadline(), host_.next_deadline());
         const Nanoseconds until_due = due == kNever ? kNever : due - std::min(due, now);
         switch (idle_.act(now - idle_since)) {
             case IdlePolicy::Act::kSpin:
@@ -80,18 +75,17 @@ void CardLoop::run() {
         card_.woke();
         idle_.slept(clock_now() - now);
     }
-    server_.detach("the card is switched off");
+    host_.stop();
 }
 
 void CardLoop::wait(Nanoseconds timeout) {
     polls_.clear();
     polls_.push_back({stop_fd_, POLLIN, 0});
-    polls_.push_back({listener_.fd(), POLLIN, 0});
-    const short client_events = static_cast<short>(POLLIN | (server_.wants_write() ? POLLOUT : 0));
-    polls_.push_back({server_.fd(), client_events, 0});  // -1 is ignored by poll
     polls_.push_back({wire_.fd(), POLLIN, 0});
     polls_.push_back({wire_.tx_blocked_fd(), POLLOUT, 0});
-    const std::size_t fixed = polls_.size();
+    const std::size_t host_at = polls_.size();
+    host_.add_polls(polls_);
+    const std::size_t control_at = polls_.size();
     if (control_) {
         control_->add_polls(polls_);
     }
@@ -103,36 +97,17 @@ void CardLoop::wait(Nanoseconds timeout) {
         return;
     }
     stop_ = polls_[0].revents != 0;
-    if (polls_[2].revents != 0) {
-        server_.service();
-    }
-    if (polls_[1].revents != 0) {
-        accept_client();
-    }
-    if (polls_[3].revents != 0) {
+    const std::span<const pollfd> polls(polls_);
+    host_.service(polls.subspan(host_at, control_at - host_at));
+    if (polls[1].revents != 0) {
         card_.wire_readable();
     }
-    if (polls_[4].revents != 0) {
+    if (polls[2].revents != 0) {
         wire_.flush();
     }
     if (control_) {
-        control_->service(std::span<const pollfd>(polls_).subspan(fixed));
+        control_->service(polls.subspan(control_at));
     }
-}
-
-void CardLoop::accept_client() {
-    UniqueFd socket = listener_.accept();
-    if (!socket) {
-        return;
-    }
-    if (server_.connected()) {
-        server_.service();  // the old client may have died without our having noticed
-    }
-    if (server_.connected()) {
-        spdlog::warn("vfio-user: a second client was turned away: the card is in use");
-        return;
-    }
-    server_.attach(std::move(socket));
 }
 
 nlohmann::json CardLoop::control(const nlohmann::json& request) {
@@ -157,12 +132,7 @@ nlohmann::json CardLoop::stats() const {
     all["link"] = card_.link();
     for_each_counter(wire_.stats(),
                      [&](const char* name, std::uint64_t v) { all["wire"][name] = v; });
-    for_each_counter(server_.stats(),
-                     [&](const char* name, std::uint64_t v) { all["host"][name] = v; });
-    all["host"]["connected"] = server_.connected();
-    all["host"]["dma_windows"] = server_.dma().size();
-    all["host"]["dma_mapped_bytes"] = server_.dma().mapped_bytes();
-    all["host"]["interrupts"] = server_.interrupts();
+    host_.add_stats(all);
     const CardStats& card = card_.stats();
     all["card"] = {{"link_down_drops", card.link_down_drops},
                    {"trapped_reads", card.trapped_reads},

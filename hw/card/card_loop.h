@@ -10,9 +10,8 @@
 
 #include "card.h"
 #include "control.h"
+#include "host_attachment.h"
 #include "idle_policy.h"
-#include "unix_socket.h"
-#include "vfio_user/server.h"
 #include "wire/wire.h"
 
 namespace dingo::card {
@@ -22,15 +21,13 @@ namespace dingo::card {
 class CardLoop {
   public:
     struct Options {
-        std::string vfio_user;  ///< path of the socket for QEMU
-        std::string control;    ///< path of the control socket; "" = none
+        std::string control;  ///< path of the control socket; "" = none
         IdlePolicy::Limits idle;
     };
 
-    /// Opens the sockets; throws std::runtime_error for the user. `stop_fd` becomes readable when
-    /// run() shall return (a signalfd). The others outlive the loop.
-    CardLoop(const Options& options, Card& card, vfio_user::Server& server, Wire& wire,
-             int stop_fd);
+    /// Opens the control socket; throws std::runtime_error for the user. `stop_fd` becomes readable
+    /// when run() shall return (a signalfd). The others outlive the loop.
+    CardLoop(const Options& options, Card& card, HostAttachment& host, Wire& wire, int stop_fd);
 
     /// Until stop_fd is readable.
     void run();
@@ -38,15 +35,13 @@ class CardLoop {
   private:
     /// Waits at most `timeout` (kNever: until something happens) and serves what is ready.
     void wait(Nanoseconds timeout);
-    void accept_client();
     nlohmann::json control(const nlohmann::json& request);
     [[nodiscard]] nlohmann::json stats() const;
 
     Card& card_;
-    vfio_user::Server& server_;
+    HostAttachment& host_;
     Wire& wire_;
     int stop_fd_;
-    UnixListener listener_;
     std::unique_ptr<ControlServer> control_;
     IdlePolicy idle_;
     std::vector<pollfd> polls_;

@@ -45,7 +45,7 @@ bool is_log_level(const std::string& text) {
 /// Everything that is wrong, not only the first thing.
 std::vector<std::string> check(const Options& o, const std::string& mac) {
     std::vector<std::string> wrong;
-    if (o.loop.vfio_user.empty()) {
+    if (o.vfio_user.empty()) {
         wrong.emplace_back(
             "--vfio-user is missing: give the path of the socket that QEMU shall connect to");
     }
@@ -58,7 +58,7 @@ std::vector<std::string> check(const Options& o, const std::string& mac) {
             "--mac {}: write six hexadecimal octets of a unicast address, e.g. 02:44:49:00:00:01",
             mac));
     }
-    if (!o.loop.control.empty() && o.loop.control == o.loop.vfio_user) {
+    if (!o.loop.control.empty() && o.loop.control == o.vfio_user) {
         wrong.emplace_back("--control and --vfio-user name the same socket: choose two paths");
     }
     if (!is_log_level(o.log_level)) {
@@ -123,7 +123,7 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     app.footer("Wires (--wire SPEC):\n" + wire_help() + "\nFaults (--faults SPEC):\n" +
                faults_help());
 
-    app.add_option("--vfio-user", o.loop.vfio_user,
+    app.add_option("--vfio-user", o.vfio_user,
                    "Path of the UNIX socket where QEMU plugs the card in")
         ->type_name("SOCKET");
     app.add_option("--wire", o.wire.wire, "The cable; see below")
@@ -220,7 +220,7 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     o.loop.idle = {.spin = spin_us * 1000, .nap = nap_us * 1000};
     o.config.memory_doorbells = !trapped;
     o.config.seed = o.wire.seed = seed_option->count() != 0 ? seed : random_seed();
-    o.config.mac = mac.empty() ? mac_for(std::filesystem::absolute(o.loop.vfio_user).string())
+    o.config.mac = mac.empty() ? mac_for(std::filesystem::absolute(o.vfio_user).string())
                                : *parse_mac(mac);
     o.wire.mac = o.config.mac;
     return o;

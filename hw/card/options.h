@@ -17,6 +17,7 @@ struct Options {
     EngineConfig config;
     WireOptions wire;
     CardLoop::Options loop;
+    std::string vfio_user;  ///< path of the socket for QEMU
     std::string log_level = "info";
 
     /// `ctl SOCKET REQUEST...`: talk to a running card instead of being one.

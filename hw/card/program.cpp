@@ -15,6 +15,7 @@
 #include "card_loop.h"
 #include "control.h"
 #include "options.h"
+#include "vfio_user/attachment.h"
 #include "vfio_user/dma_table.h"
 #include "vfio_user/server.h"
 
@@ -40,10 +41,11 @@ void run_card(const Options& options) {
     vfio_user::Server server;
     Card card(options.engine, options.config, server, *wire);
     server.bind(card, card.identity());
-    CardLoop loop(options.loop, card, server, *wire, stop.get());
+    vfio_user::Attachment attachment(options.vfio_user, server);
+    CardLoop loop(options.loop, card, attachment, *wire, stop.get());
     spdlog::info("engine {}, MAC {:012x}, seed {}, wire: {}", card.engine_name(),
                  options.config.mac, options.config.seed, wire->describe());
-    spdlog::info("waiting for QEMU at {}", options.loop.vfio_user);
+    spdlog::info("waiting for QEMU at {}", options.vfio_user);
     loop.run();
 }
 

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "fake_engine.h"
+#include "vfio_user/attachment.h"
 #include "vfio_user/client.h"
 
 namespace dingo::card::test {
@@ -128,7 +129,8 @@ class RunningCard {
         const auto base =
             std::filesystem::temp_directory_path() /
             ("dingo-card-test." + std::to_string(::getpid()) + "." + std::to_string(++number));
-        options_.vfio_user = base.string() + ".sock";
+        socket_ = base.string() + ".sock";
+        attachment_.emplace(socket_, server_);
         options_.control = base.string() + ".ctl";
         auto ends = make_loop_pair();
         wire_ = wrap_wire(std::move(ends.first), {});
@@ -140,7 +142,7 @@ class RunningCard {
         engine = FakeEngine::last;
         server_.bind(*card_, card_->identity());
         stop_.reset(::eventfd(0, EFD_CLOEXEC));
-        loop_.emplace(options_, *card_, server_, *wire_, stop_.get());
+        loop_.emplace(options_, *card_, *attachment_, *wire_, stop_.get());
         thread_ = std::thread([this] { loop_->run(); });
     }
     ~RunningCard() {
@@ -148,7 +150,7 @@ class RunningCard {
         EXPECT_EQ(::write(stop_.get(), &one, sizeof one), 8);
         thread_.join();
     }
-    [[nodiscard]] const std::string& socket() const { return options_.vfio_user; }
+    [[nodiscard]] const std::string& socket() const { return socket_; }
 
     nlohmann::json control(const std::string& line) const {
         const UniqueFd fd = connect_unix(options_.control);
@@ -167,8 +169,10 @@ class RunningCard {
 
   private:
     CardLoop::Options options_;
+    std::string socket_;
     std::unique_ptr<Wire> wire_;
     vfio_user::Server server_;
+    std::optional<vfio_user::Attachment> attachment_;
     std::optional<Card> card_;
     UniqueFd stop_;
     std::optional<CardLoop> loop_;

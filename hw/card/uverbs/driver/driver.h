@@ -208,6 +208,8 @@ class Driver final : public HostPort {
 
     [[nodiscard]] DeviceAttr query_device() const;
     [[nodiscard]] PortAttr query_port() const;
+    /// Completion event queues: Cq's comp_vector is less.
+    [[nodiscard]] std::uint32_t num_comp_vectors() const;
     [[nodiscard]] const std::vector<GidEntry>& gids() const;
     [[nodiscard]] std::uint64_t clock_ns() const;  ///< register CLOCK
     /// For ibv_create_ah: dingo_create_ah_resp. NotYet as Qp::modify.
