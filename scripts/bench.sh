@@ -5,7 +5,8 @@ usage() {
     cat <<'EOF'
 Prints the numbers of docs/performance.md, measured now on this machine.
 
-usage: scripts/bench.sh [model] [provider] [guests]        default: all three
+usage: scripts/bench.sh [model] [provider] [native [--json]] [guests]        default: all
+  native    kernel-less cards and the kernel's TCP side by side: bandwidth, latency, message rate
   model     two cards joined in one process, one thread, ICRC made and checked
   provider  instructions per ibv_post_send and ibv_poll_cq (valgrind, exact)
   guests    ib_write_bw and ib_send_lat on Dingo and on rdma_rxe, the same two guests' worth of machine, one run
@@ -15,6 +16,7 @@ EOF
 cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
 . scripts/lib/build.sh
+. scripts/lib/bench_native.sh
 
 bench_model() {
     build_preset release model_bench >/dev/null
@@ -69,13 +71,21 @@ bench_guests() {
     awk -v d="${lats[card]}" -v r="${lats[rxe]}" 'BEGIN {printf "%-34s %10.1f %10.1f %8.2f\n", "ib_send_lat 2 B typical, us", d, r, r ? d / r : 0}'
 }
 
-parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(model provider guests)
+json=()
+parts=()
+for arg in "$@"; do
+    case $arg in
+        model | provider | native | guests) parts+=("$arg") ;;
+        --json) json=(--json) ;;
+        -h | --help) usage; exit 0 ;;
+        *) usage >&2; die "no part '$arg'" ;;
+    esac
+done
+[ ${#parts[@]} -gt 0 ] || parts=(model provider native guests)
 need_packages "${build_packages[@]}" libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev
 for part in "${parts[@]}"; do
     case $part in
-        model | provider | guests) "bench_$part" ;;
-        -h | --help) usage; exit 0 ;;
-        *) usage >&2; die "no part '$part'" ;;
+        native) bench_native "${json[@]}" ;;
+        *) "bench_$part" ;;
     esac
 done

@@ -27,3 +27,5 @@ pair 'ucmatose, 10 connections, 100 messages' 'ucmatose -b 10.77.0.1 -c 10 -C 10
 pair 'udaddy' 'udaddy -b 10.77.0.1' 'udaddy -b 10.77.0.2 -s 10.77.0.1' 'return status 0'
 pair 'rdma_server and rdma_client' 'rdma_server' 'rdma_client -s 10.77.0.1' 'rdma_client: end 0'
 pair 'rdma_xserver and rdma_xclient' 'rdma_xserver' 'rdma_xclient -s 10.77.0.1' 'end 0'
+pair 'cmtime' 'cmtime -b 10.77.0.1 -c 20' 'cmtime -b 10.77.0.2 -s 10.77.0.1 -c 20' 'connect'
+pair 'rstream' 'rstream -b 10.77.0.1 -S 4096 -I 100' 'rstream -s 10.77.0.1 -S 4096 -I 100' '[0-9]'

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Kernel-less cards against the kernel's TCP, side by side in one run: `scripts/bench.sh native`.
+# Each figure is the median of $native_rounds rounds; a round measures every row once, so that what else the
+# machine does hits them alike. Sourced by bench.sh.
+
+native_rounds=3
+native_seconds=3
+
+# value_of COMMAND...: last data row of a perftest table: column $1 of "#bytes #iterations ...".
+perftest_column() { awk -v f="$1" '/^ *[0-9]+ +[0-9]+ +[0-9.]+/ {v = $f} END {print v + 0}'; }
+
+# pair_on SERVER_CARD CLIENT_CARD COLUMN TOOL [OPTION...]: server and client of a perftest tool; prints one figure.
+pair_on() {
+    local server=$1 client=$2 column=$3 tool=$4 out pid
+    shift 4
+    out=$(mktemp)
+    native_port=$((native_port + 1))
+    timeout 60 "$dingo" run --card "$server" -- "$tool" -d "$server" -F -p $native_port "$@" >/dev/null 2>&1 &
+    pid=$!
+    wait_for_port $native_port
+    timeout 60 "$dingo" run --card "$client" -- "$tool" -d "$client" -F -p $native_port "$@" 127.0.0.1 >"$out" 2>/dev/null || true
+    wait $pid || true
+    perftest_column "$column" <"$out"
+    rm -f "$out"
+}
+
+wait_for_port() {
+    local _
+    for _ in $(seq 200); do
+        ! ss -Hltn "sport = :$1" | grep -q . || return 0
+        sleep 0.05
+    done
+    echo "nothing listens on port $1" >&2
+}
+
+tcp_stream() {
+    local pid out
+    native_port=$((native_port + 1))
+    iperf3 -s -1 -p $native_port >/dev/null 2>&1 &
+    pid=$!
+    wait_for_port $native_port
+    out=$(iperf3 -c 127.0.0.1 -p $native_port -t $native_seconds -J)
+    wait $pid || true
+    python3 -c 'import json,sys; print(json.load(sys.stdin)["end"]["sum_received"]["bits_per_second"]/1e9)' <<<"$out"
+}
+
+tcp_latency() {
+    local pid
+    native_port=$((native_port + 1))
+    qperf -lp $native_port >/dev/null 2>&1 &
+    pid=$!
+    wait_for_port $native_port
+    qperf -lp $native_port -uu 127.0.0.1 -t $native_seconds tcp_lat | awk '/latency/ {print $3 * 1e6}'
+    kill $pid
+    wait $pid 2>/dev/null || true
+}
+
+# native_rows: name|unit|command that prints the figure
+native_rows=(
+    "iperf3, one TCP stream over loopback|Gb/s|tcp_stream"
+    "ib_write_bw 64 KiB, two cards, shm|Gb/s|pair_on bench0 bench1 4 ib_write_bw -s 65536 -D $native_seconds --report_gbits"
+    "ib_write_bw 64 KiB, one card|Gb/s|pair_on bench0 bench0 4 ib_write_bw -s 65536 -D $native_seconds --report_gbits"
+    "ib_write_bw 64 KiB, two cards, UDP loopback|Gb/s|pair_on bench2 bench3 4 ib_write_bw -s 65536 -D $native_seconds --report_gbits"
+    "qperf tcp_lat|us|tcp_latency"
+    "ib_write_lat 8 B, two cards, shm|us|pair_on bench0 bench1 5 ib_write_lat -s 8 -n 20000"
+    "ib_write_lat 8 B, one card|us|pair_on bench0 bench0 5 ib_write_lat -s 8 -n 20000"
+    "ib_send_bw 64 B, two cards, shm|M msg/s|pair_on bench0 bench1 5 ib_send_bw -s 64 -D $native_seconds --report_gbits"
+    "ib_write_bw 8 B, 8 QPs, two cards, shm|M msg/s|pair_on bench0 bench1 5 ib_write_bw -s 8 -q 8 -D $native_seconds --report_gbits"
+)
+
+# bench_native [--json]
+bench_native() {
+    local row name command round figures
+    need_packages iperf3 qperf perftest ibverbs-utils iproute2 python3
+    build_preset release dingo dingo-card dingo-preload provider >/dev/null
+    dingo=$PWD/build/bin/dingo
+    native_port=19400
+    DINGO_RUN=$(mktemp -d)
+    export DINGO_RUN
+    trap '"$dingo" card stop --all >/dev/null 2>&1; rm -rf "$DINGO_RUN"' EXIT
+    "$dingo" card start bench0 --wire shm:bench >/dev/null
+    "$dingo" card start bench1 --wire shm:bench >/dev/null
+    "$dingo" card start bench2 --wire roce:127.0.0.2 --ip 127.0.0.2/8 >/dev/null
+    "$dingo" card start bench3 --wire roce:127.0.0.3 --ip 127.0.0.3/8 >/dev/null
+    figures=$DINGO_RUN/figures
+    for round in $(seq $native_rounds); do
+        for row in "${native_rows[@]}"; do
+            name=$(cut -d'|' -f1 <<<"$row") command=$(cut -d'|' -f3 <<<"$row")
+            # shellcheck disable=SC2086  # the command is words
+            printf '%s|%s|%s\n' "$name" "$(cut -d'|' -f2 <<<"$row")" "$($command)" >>"$figures"
+        done
+        echo "# round $round of $native_rounds" >&2
+    done
+    python3 scripts/lib/bench_table.py "$@" <"$figures"
+}
