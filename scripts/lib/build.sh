@@ -19,3 +19,9 @@ build_preset() {
     cmake -S "$dingo_root" --preset "$preset" -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
     cmake --build "$dir" ${1:+--target "$@"}
 }
+
+# What the kernel-less card is built from and tried with.
+# shellcheck disable=SC2034  # used by demo.sh and the tests
+native_packages=(perftest tcpdump tshark procps ibverbs-utils python3-pyverbs rdma-core iproute2 util-linux)
+# shellcheck disable=SC2034
+native_targets=(dingo dingo-card dingo-preload dingo_provider verbs_check verbs_load verbs_dlopen)

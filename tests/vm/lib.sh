@@ -104,6 +104,8 @@ perftest() {
     pair "$tool${options:+ $options}" "$tool $options" "$tool $options A" '^ +[0-9]+ +[0-9]+ +[0-9.]+'
 }
 
+cm_perftest() { perftest "$@"; }
+
 # check_alive: a failed case must not take the following ones with it.
 check_alive() {
     if limit=20 in_guest A 'ping -c 1 -W 5 B' >/dev/null 2>&1 &&

@@ -7,6 +7,6 @@ pair 'iperf3 over the card' 'iperf3 -s -1' 'iperf3 -c A -t 2' 'receiver'
 pair 'iperf3 over IPv6, four streams' 'iperf3 -s -1' 'iperf3 -6 -c fd77::1 -P 4 -t 2' 'SUM.*receiver'
 pair 'iperf3 -u' 'iperf3 -s -1' 'iperf3 -u -b 20M -l 8000 -c A -t 2' 'receiver'
 
-. tests/vm/cases/perftest.sh
+. tests/cases/perftest.sh
 . tests/vm/cases/examples.sh
 clean_dmesg

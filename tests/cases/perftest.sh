@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# perftest: every tool, every option of the project's promise. Sourced by basic.sh.
+# perftest: every tool, every option of the project's promise. Sourced by tests/vm and tests/native, which define
+# perftest TOOL [OPTIONS], and cm_perftest for what needs the connection manager.
 bandwidth=(ib_write_bw ib_read_bw ib_send_bw ib_atomic_bw)
 latency=(ib_write_lat ib_read_lat ib_send_lat ib_atomic_lat)
 
@@ -14,8 +15,8 @@ for tool in ib_write_bw ib_read_bw ib_send_bw; do
     perftest $tool '-m 2048 -n 500'
     perftest $tool '-m 4096 -n 500'
     perftest $tool '-q 16 -n 200'
-    perftest $tool '-R'
-    perftest $tool '-R -q 4 -n 500'
+    cm_perftest $tool '-R'
+    cm_perftest $tool '-R -q 4 -n 500'
     perftest $tool '-x $(gid 6)'
     perftest $tool '-x $(gid 4)'
 done
@@ -28,7 +29,7 @@ for tool in ib_read_bw ib_send_bw ib_atomic_bw; do perftest $tool '-e -n 500'; d
 for tool in ib_write_lat ib_read_lat ib_send_lat; do
     limit=300 perftest $tool '-a -n 100'
     perftest $tool '-D 2'
-    perftest $tool '-R -n 200'
+    cm_perftest $tool '-R -n 200'
     [ $tool = ib_write_lat ] || perftest $tool '-e -n 200'
     perftest $tool '-x $(gid 6) -n 200'
 done
@@ -57,5 +58,5 @@ perftest ib_write_lat '-c UC -n 500'
 perftest ib_send_bw '-c UD -s 2048 -n 1000'
 perftest ib_send_bw '-c UD -q 4 -n 500'
 perftest ib_send_bw '-c UD -x $(gid 6) -n 500'
-perftest ib_send_bw '-c UD -R -n 500'
+cm_perftest ib_send_bw '-c UD -R -n 500'
 perftest ib_send_bw '-r 1 -n 200'

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Sudden deaths: clients killed in every phase, servers killed under load, the card killed; nothing hangs or is left.
+load=$dingo_root/build/bin/verbs_load
+start_card alpha
+start_card beta
+
+# objects CARD: how many queue pairs and clients the card has now.
+objects() { "$dingo" --json stats "$1" | /usr/bin/python3 -c 'import json,sys; s = json.load(sys.stdin); print(len(s["qps"]), len(s["clients"]))'; }
+# gone NAME CARD: within a second the card has no objects and no clients.
+gone() {
+    local end=$((${EPOCHREALTIME/./} + 1000000)) now
+    while now=$(objects "$2"); do
+        [ "$now" != '0 0' ] || { pass "$1"; return; }
+        [ ${EPOCHREALTIME/./} -lt $end ] || break
+    done
+    fail "$1" "after a second there are (QPs, clients): $now"
+}
+
+# kill_in_phase PHASE COUNT
+kill_in_phase() {
+    local pid n out
+    out=$logs/hold-$1.out
+    for n in $(seq "$2"); do
+        "$dingo" run --card alpha -- "$load" hold "$1" >"$out" 2>&1 &
+        pid=$!
+        for _ in $(seq 500); do
+            ! grep -q holding "$out" || break
+            kill -0 $pid 2>/dev/null || break
+            sleep 0.01
+        done
+        grep -q holding "$out" || { fail "kill -9 in phase $1" "run $n did not get there: $(why "$out")"; return; }
+        kill -9 $pid
+        wait $pid 2>/dev/null || true
+    done
+    gone "$2 clients killed -9 in phase $1 are gone in a second" alpha
+}
+# 200 in all: in tight loops the kill also lands between the phases.
+for phase in context pd mr cq qp rts; do kill_in_phase $phase 20; done
+for delay in 2 5 10 20 40; do
+    for _ in $(seq 16); do
+        "$dingo" run --card alpha -- "$load" many 1 16 >/dev/null 2>&1 &
+        pid=$!
+        sleep 0.0$delay
+        pkill -9 -P $pid 2>/dev/null || true
+        kill -9 $pid 2>/dev/null || true
+        wait $pid 2>/dev/null || true
+    done
+done
+gone '80 clients killed at any moment are gone in a second' alpha
+
+# victim NAME SIDE: ib_write_bw runs; one side is killed -9; the other must end, and a new pair must work.
+victim() {
+    local a b rc=0
+    on alpha 'exec ib_write_bw -F -D 30 -u 10' >"$logs/victim.A" 2>&1 &
+    a=$!
+    wait_listen 18515 $a || true
+    on beta 'exec ib_write_bw -F -D 30 -u 10 127.0.0.1' >"$logs/victim.B" 2>&1 &
+    b=$!
+    sleep 2
+    if [ "$2" = A ]; then pkill -9 -f 'ib_write_bw -F -D 30 -u 10$'; else pkill -9 -f 'ib_write_bw -F -D 30 -u 10 127'; fi
+    for _ in $(seq 100); do
+        kill -0 $a 2>/dev/null && kill -0 $b 2>/dev/null || break
+        sleep 0.1
+    done
+    if [ "$2" = A ]; then limit_wait "$1" $b; else kill $a 2>/dev/null || true; wait $a || true; fi
+    wait $a 2>/dev/null || true
+    wait $b 2>/dev/null || true
+    gone "$1: nothing is left on the server's card" alpha
+    gone "$1: nothing is left on the client's card" beta
+    pair "$1: the next pair works" 'ib_write_bw -F -n 200' 'ib_write_bw -F -n 200 A' '65536'
+}
+# limit_wait NAME PID: it ends by itself, with an error, within 20 s.
+limit_wait() {
+    local rc=0
+    for _ in $(seq 200); do
+        kill -0 "$2" 2>/dev/null || break
+        sleep 0.1
+    done
+    if kill -0 "$2" 2>/dev/null; then
+        fail "$1: the client ends with an error" 'it still runs after 20 s'
+        kill "$2"
+    else
+        wait "$2" || rc=$?
+        [ $rc != 0 ] && pass "$1: the client ends with an error" || fail "$1: the client ends with an error" 'it says that all is well'
+    fi
+}
+victim 'server killed under load' A
+victim 'client killed under load' B
+
+# The card is killed: a waiting client hears of it, a busy one ends, a new card takes the place.
+"$dingo" run --card alpha -- "$load" watch >"$logs/watch.out" 2>&1 &
+watch=$!
+"$dingo" run --card alpha -- "$load" stream >"$logs/stream.out" 2>&1 &
+stream=$!
+for _ in $(seq 100); do ! grep -q holding "$logs/watch.out" || break; sleep 0.05; done
+sleep 0.5
+kill -9 "$("$dingo" --json card show alpha | /usr/bin/python3 -c 'import json,sys; print(json.load(sys.stdin)["pid"])')"
+rc=0
+timeout 10 tail --pid=$watch -f /dev/null || true
+timeout 10 tail --pid=$stream -f /dev/null || true
+if kill -0 $watch 2>/dev/null; then
+    fail 'card killed: DEVICE_FATAL, then errors' 'the client still waits after 10 s'
+    kill -9 $watch
+else
+    wait $watch || rc=$?
+    if [ $rc = 0 ] && grep -q 'event: local catastrophic error' "$logs/watch.out" && grep -q 'errno 5' "$logs/watch.out"; then
+        pass 'card killed: DEVICE_FATAL, then errors'
+    else
+        fail 'card killed: DEVICE_FATAL, then errors' "status $rc: $(why "$logs/watch.out")"
+    fi
+fi
+if kill -0 $stream 2>/dev/null; then
+    fail 'card killed: a polling client ends' 'it still polls after 10 s'
+    kill -9 $stream
+else
+    pass 'card killed: a polling client ends'
+fi
+wait $stream 2>/dev/null || true
+plain 'card killed: dingo says so' "! $dingo card show alpha" ''
+start_card alpha
+pair 'card killed: a new card of the same name works' 'ib_write_bw -F -n 200' 'ib_write_bw -F -n 200 A' '65536'
+
+# Idle: no processor, little memory.
+card_pid=$("$dingo" --json card show alpha | /usr/bin/python3 -c 'import json,sys; print(json.load(sys.stdin)["pid"])')
+ticks() { awk '{print $14 + $15}' "/proc/$card_pid/stat"; }
+sleep 2
+before=$(ticks)
+sleep 5
+used=$(($(ticks) - before))
+[ $used -le 1 ] && pass 'an idle card uses no processor' || fail 'an idle card uses no processor' "$used ticks of 10 ms in 5 s"
+"$dingo" run --card alpha -- "$load" hold rts >"$logs/hold-memory.out" 2>&1 &
+holder=$!
+for _ in $(seq 100); do ! grep -q holding "$logs/hold-memory.out" || break; sleep 0.05; done
+rss=$(awk '/^VmRSS/ {print $2}' "/proc/$card_pid/status")
+[ "$rss" -lt 65536 ] && pass 'a card needs less than 64 MiB' || fail 'a card needs less than 64 MiB' "$rss KiB"
+kill -9 $holder
+wait $holder 2>/dev/null || true

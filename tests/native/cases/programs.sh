@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Programs that use verbs in unusual ways. Sourced by tools.sh.
+load=$dingo_root/build/bin/verbs_load
+check=$dingo_root/build/bin/verbs_check
+single 'fork: parent and child both work' alpha "$load fork" ok
+single 'threads: contexts of their own, and one shared' alpha "$load threads 8" ok
+single 'dlopen of libibverbs' alpha "$dingo_root/build/bin/verbs_dlopen" 'alpha: opened'
+single 'python: pyverbs opens the card' alpha \
+    "/usr/bin/python3 -c 'from pyverbs.device import Context; c = Context(name=\"alpha\"); print(c.query_device().max_qp)'" '^[1-9]'
+single '64 processes with 16 QPs each, data checked' alpha "$load many 64 16" ok
+limit=120 single '10,000 QPs created and destroyed' alpha "$load churn 10000" ok
+plain 'and nothing of them is left' "$dingo --json stats alpha | /usr/bin/python3 -c 'import json,sys; s = json.load(sys.stdin); print(len(s[\"qps\"]), len(s[\"clients\"]))'" '^0 0$'
+client_card=beta
+pair 'verbs_check: every operation, every byte' "$check -n 2" "$check -n 2 A" '' 18600
+pair 'verbs_check over IPv6' "$check -6 -n 2" "$check -6 -n 2 A" '' 18600

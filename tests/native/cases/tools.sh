@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Debian's own programs, unmodified, with the options that people use; two cards over shared memory, one card, and as
+# an ordinary user.
+start_card alpha
+start_card beta
+
+single 'ibv_devices lists the card' alpha ibv_devices 'alpha[[:space:]]+[0-9a-f]{16}'
+single 'ibv_devinfo -v: RoCE v2 GIDs' alpha 'ibv_devinfo -v' 'GID\[.*RoCE v2'
+single 'ibv_devinfo: port state' alpha ibv_devinfo 'state:[[:space:]]+PORT_ACTIVE'
+single 'sysfs: what NCCL reads' alpha 'cat /sys/class/infiniband/alpha/ports/1/gid_attrs/types/0; realpath /sys/class/infiniband/alpha/device' '0000:[0-9a-f]{2}:00.0'
+single 'sysfs: counters of the port move' alpha 'cat /sys/class/infiniband/alpha/ports/1/hw_counters/rdma_tx_packets' '^[0-9]+$'
+single 'other files are untouched' alpha 'cat /sys/class/net/lo/address; ls /dev/null' '00:00:00'
+
+. tests/cases/perftest.sh
+plain 'perftest -R says what is missing' "! timeout 20 $dingo run --card alpha -- ib_write_bw -R -F" '[Uu]nable|rdma_cm|[Ff]ail|No '
+
+for kind in rc uc ud srq; do
+    for events in '' ' -e'; do
+        tool="ibv_${kind}_pingpong$events -n 500"
+        pair "$tool" "$tool -g \$(gid 4)" "$tool -g \$(gid 4) A" 'iters in'
+    done
+    tool="ibv_${kind}_pingpong"
+    pair "$tool over IPv6" "$tool -g \$(gid 6)" "$tool -g \$(gid 6) A" 'iters in'
+done
+pair 'ibv_rc_pingpong -c (data checked)' 'ibv_rc_pingpong -c -g $(gid 4)' 'ibv_rc_pingpong -c -g $(gid 4) A' 'iters in'
+
+# Two processes on one card.
+client_card=alpha
+prefix='one card: '
+for tool in ib_write_bw ib_read_bw ib_send_bw ib_atomic_bw ib_write_lat ib_read_lat ib_send_lat ib_atomic_lat; do perftest $tool; done
+perftest ib_write_bw -a
+perftest ib_send_bw '-e -n 500'
+perftest ib_send_bw '-c UD -n 1000'
+pair 'one card: ibv_rc_pingpong -e' 'ibv_rc_pingpong -e -g $(gid 4)' 'ibv_rc_pingpong -e -g $(gid 4) A' 'iters in'
+. tests/native/cases/programs.sh
+
+# As an ordinary user: cards, directories and programs of his own.
+as_user='setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/nonexistent'
+root_run=$DINGO_RUN
+DINGO_RUN=$(mktemp -d /tmp/dingo-user-XXXXXX)
+chown 65534:65534 "$DINGO_RUN"
+chmod 711 "$root_run"
+prefix='ordinary user: '
+server_card=gamma client_card=delta
+start_card gamma
+start_card delta
+single 'ordinary user: ibv_devinfo' gamma ibv_devinfo 'PORT_ACTIVE'
+for tool in ib_write_bw ib_read_lat ib_send_bw ib_atomic_lat; do perftest $tool; done
+pair 'ordinary user: ibv_srq_pingpong -e' 'ibv_srq_pingpong -e -g $(gid 4)' 'ibv_srq_pingpong -e -g $(gid 4) A' 'iters in'
+plain "another user's card is out of reach" "! DINGO_RUN=$root_run $dingo run --card alpha -- ibv_devinfo"
+stop_cards
+DINGO_RUN=$root_run
+as_user=''

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+set -euo pipefail
+usage() {
+    cat <<'EOF'
+Runs this host's unmodified RDMA programs on kernel-less cards (`dingo run`): one PASS, FAIL or SKIP line a case.
+
+usage: tests/native/suite.sh SUITE
+SUITE: tools, net, pyverbs, lifecycle. Outputs of all cases: build/test-logs/native-SUITE/.
+Exit status 0 when no case failed.
+EOF
+}
+cd "$(dirname "$0")/../.."
+. scripts/lib/common.sh
+. scripts/lib/build.sh
+suite=${1:-}
+case $suite in -h | --help) usage; exit 0 ;; esac
+[[ $suite =~ ^[a-z]+$ ]] && [ -r "tests/native/cases/$suite.sh" ] || { usage >&2; die "no suite '$suite'"; }
+logs=$PWD/build/test-logs/native-$suite
+rm -rf "$logs"
+mkdir -p "$logs"
+need_packages "${build_packages[@]}" "${native_packages[@]}"
+build_preset release "${native_targets[@]}" >"$logs/build.log" 2>&1 || { tail -20 "$logs/build.log"; exit 1; }
+dingo=$PWD/build/bin/dingo
+as_user=''
+DINGO_RUN=$(mktemp -d /tmp/dingo-native-XXXXXX)
+export DINGO_RUN
+. tests/native/lib.sh
+trap stop_cards EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+. "tests/native/cases/$suite.sh"
+[ "$failed" = 0 ]

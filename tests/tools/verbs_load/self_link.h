@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace verbs_load {
+
+/// A process's device with a memory region and queue pairs in RTS, each connected to itself through
+/// the card: data that it writes crosses the whole card and comes back to another part of the
+/// buffer.
+class SelfLink {
+  public:
+    /// How far to go: the process may stop anywhere, for others to kill it there.
+    enum class Phase { kContext, kPd, kMr, kCq, kQp, kRts };
+    static Phase phase_of(const std::string& name);
+
+    /// Throws std::runtime_error. `device` "" = the first.
+    SelfLink(const std::string& device, unsigned qps, std::size_t bytes, Phase last = Phase::kRts);
+    ~SelfLink();
+    SelfLink(const SelfLink&) = delete;
+    SelfLink& operator=(const SelfLink&) = delete;
+
+    /// WRITEs the first half of QP `n`'s share of the buffer to its second half, waits and
+    /// compares; throws when the bytes differ or the completion is an error.
+    void check(unsigned n, std::uint8_t seed);
+    /// Posts a WRITE and does not wait.
+    void post(unsigned n);
+    /// Posts and polls for ever; returns when a completion fails or polling does.
+    int stream();
+
+    [[nodiscard]] ibv_context* context() const { return context_; }
+    [[nodiscard]] ibv_pd* pd() const { return pd_; }
+    [[nodiscard]] ibv_cq* cq() const { return cq_; }
+    ibv_qp* create_qp();
+    void connect(ibv_qp* qp);
+    [[nodiscard]] unsigned qps() const { return static_cast<unsigned>(qps_.size()); }
+
+  private:
+    void wait();
+
+    ibv_context* context_ = nullptr;
+    ibv_pd* pd_ = nullptr;
+    ibv_mr* mr_ = nullptr;
+    ibv_cq* cq_ = nullptr;
+    std::vector<ibv_qp*> qps_;
+    std::uint8_t* buffer_ = nullptr;
+    std::size_t bytes_;
+    std::size_t share_ = 0;
+    ibv_gid gid_{};
+    int gid_index_ = 0;
+};
+
+}  // namespace verbs_load
