@@ -25,6 +25,10 @@ suites=(
     "threads|tests/unit.sh tsan|what has threads, under ThreadSanitizer"
     "testplan|tests/testplan/check.py|every promised behaviour has a test that exists"
     "kmod|tests/kmod/build.sh|dingo.ko on 6.12 and 7.2 without a warning, sparse, checkpatch"
+    "native|tests/native/suite.sh tools|kernel-less cards: perftest with its options, pingpongs, many clients, an ordinary user"
+    "native-net|tests/native/suite.sh net|kernel-less cards in two network namespaces: UDP 4791, tshark, ICRC"
+    "native-life|tests/native/suite.sh lifecycle|kernel-less: kill -9 of clients, servers and the card; idle cost"
+    "native-pyverbs|tests/native/suite.sh pyverbs|this host's pyverbs suite on a kernel-less card"
     "vm|tests/vm/suite.sh basic|two guests: tools, perftest with its options, pingpongs, rdma_cm, iperf3"
     "vm-7.2|tests/vm/suite.sh --kernel 7.2 smoke|the same driver on the newer kernel"
     "vm-rxe|tests/vm/suite.sh rxe|the kernel's rdma_rxe as the peer, both roles"
@@ -39,7 +43,7 @@ field() { cut -d'|' -f"$1" <<<"$2"; }
 wanted=()
 for arg in "$@"; do
     case $arg in
-        --list) for s in "${suites[@]}"; do printf '%-12s %s\n' "$(field 1 "$s")" "$(field 3 "$s")"; done; exit 0 ;;
+        --list) for s in "${suites[@]}"; do printf '%-15s %s\n' "$(field 1 "$s")" "$(field 3 "$s")"; done; exit 0 ;;
         -h | --help) usage; exit 0 ;;
         -*) usage >&2; die "unknown option $arg" ;;
         *) wanted+=("$arg") ;;

@@ -72,7 +72,7 @@ native_rows=(
 bench_native() {
     local row name command round figures
     need_packages iperf3 qperf perftest ibverbs-utils iproute2 python3
-    build_preset release dingo dingo-card dingo-preload provider >/dev/null
+    build_preset release "${native_targets[@]}" >/dev/null
     dingo=$PWD/build/bin/dingo
     native_port=19400
     DINGO_RUN=$(mktemp -d)

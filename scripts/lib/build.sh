@@ -20,8 +20,12 @@ build_preset() {
     cmake --build "$dir" ${1:+--target "$@"}
 }
 
-# What the kernel-less card is built from and tried with.
+# What the kernel-less card is built from, shown with, and tested with.
 # shellcheck disable=SC2034  # used by demo.sh and the tests
-native_packages=(perftest tcpdump tshark procps ibverbs-utils python3-pyverbs rdma-core iproute2 util-linux)
+native_targets=(dingo dingo-card dingo-preload dingo_provider)
 # shellcheck disable=SC2034
-native_targets=(dingo dingo-card dingo-preload dingo_provider verbs_check verbs_load verbs_dlopen)
+native_packages=(perftest ibverbs-utils iproute2)
+# shellcheck disable=SC2034
+native_test_packages=(libibverbs-dev python3-pyverbs rdma-core tcpdump tshark procps util-linux)
+# shellcheck disable=SC2034
+native_test_targets=(verbs_check verbs_load verbs_dlopen)

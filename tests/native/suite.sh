@@ -19,8 +19,8 @@ case $suite in -h | --help) usage; exit 0 ;; esac
 logs=$PWD/build/test-logs/native-$suite
 rm -rf "$logs"
 mkdir -p "$logs"
-need_packages "${build_packages[@]}" "${native_packages[@]}"
-build_preset release "${native_targets[@]}" >"$logs/build.log" 2>&1 || { tail -20 "$logs/build.log"; exit 1; }
+need_packages "${build_packages[@]}" "${native_packages[@]}" "${native_test_packages[@]}"
+build_preset release "${native_targets[@]}" "${native_test_targets[@]}" >"$logs/build.log" 2>&1 || { tail -20 "$logs/build.log"; exit 1; }
 dingo=$PWD/build/bin/dingo
 as_user=''
 DINGO_RUN=$(mktemp -d /tmp/dingo-native-XXXXXX)
