@@ -17,9 +17,9 @@ static inline bool dingo_cqe_valid(const struct dingo_cqe *cqe,
 				   const struct dingo_ring *ring,
 				   uint32_t index)
 {
-	uint8_t owner = *(const volatile uint8_t *)&cqe->owner & 1;
+	bool owner = *(const volatile uint8_t *)&cqe->owner & 1;
 
-	return owner != ((index >> ring->log_size) & 1);
+	return owner == !(index & (ring->mask + 1));
 }
 
 static inline bool dingo_cqe_is_recv(uint32_t qpn_op)
@@ -50,9 +50,15 @@ static inline const struct dingo_cqe *dingo_cq_next(struct dingo_cq *cq)
  */
 static inline void dingo_cq_polled(struct dingo_cq *cq)
 {
-	if (unlikely(cq->consumer - cq->reported > cq->ring.mask / 8 &&
-		     !cq->old.buf))
+	if (unlikely((int32_t)(cq->consumer - cq->report_at) >= 0) &&
+	    !cq->old.buf)
 		dingo_cq_ring(cq);
+}
+
+/* The card knows consumer index `index`. */
+static inline void dingo_cq_reported(struct dingo_cq *cq, uint32_t index)
+{
+	cq->report_at = index + cq->ring.mask / 8 + 1;
 }
 
 struct dingo_completion {
@@ -68,6 +74,19 @@ bool dingo_settle_recv(struct dingo_qp *qp, const struct dingo_cqe *cqe,
 /* cq_poll.c: looks the QP up and remembers it. NULL: it is gone. */
 struct dingo_qp *dingo_cq_switch_qp(struct dingo_cq *cq, uint32_t qpn);
 
+/* What the completed send left; its blocks are free again. */
+static inline const struct dingo_sent *
+dingo_settle_send(struct dingo_qp *qp, const struct dingo_cqe *cqe)
+{
+	uint32_t index = le32toh(cqe->wqe_index);
+	const struct dingo_sent *sent =
+		&qp->sq.sent[index & qp->sq.ring.mask];
+
+	atomic_store_explicit(&qp->sq.consumer, index + sent->blocks,
+			      memory_order_release);
+	return sent;
+}
+
 /* Settles the work request that `cqe` completes. False: its QP is gone, skip the entry. */
 static inline bool dingo_settle(struct dingo_cq *cq,
 				const struct dingo_cqe *cqe,
@@ -78,28 +97,26 @@ static inline bool dingo_settle(struct dingo_cq *cq,
 	uint32_t op = DINGO_GET(DINGO_CQE_QPN_OP_OPCODE_MASK, word);
 	struct dingo_qp *qp = cq->last_qp;
 	const struct dingo_sent *sent;
-	uint32_t index;
 
-	if (unlikely(!qp || qp->qpn != qpn)) {
+	if (unlikely(qp->qpn != qpn)) {
 		qp = dingo_cq_switch_qp(cq, qpn);
 		if (!qp)
 			return false;
 	}
 	if (op >= DINGO_WC_RECV)
 		return dingo_settle_recv(qp, cqe, op, done);
-	index = le32toh(cqe->wqe_index);
-	sent = &qp->sq.sent[index & qp->sq.ring.mask];
+	sent = dingo_settle_send(qp, cqe);
 	done->wr_id = sent->wr_id;
 	done->opcode = sent->opcode;
 	done->flags = 0;
-	atomic_store_explicit(&qp->sq.consumer, index + sent->blocks,
-			      memory_order_release);
 	return true;
 }
 
 static inline enum ibv_wc_status dingo_cqe_status(const struct dingo_cqe *cqe)
 {
 	/* enum wcs has the values of enum ibv_wc_status */
+	if (likely(cqe->status == IBV_WC_SUCCESS))
+		return IBV_WC_SUCCESS;
 	return cqe->status <= IBV_WC_GENERAL_ERR ? cqe->status :
 						   IBV_WC_GENERAL_ERR;
 }

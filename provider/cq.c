@@ -62,9 +62,7 @@ static struct dingo_cq *create_cq(struct ibv_context *context,
 	single = dingo_single_threaded(cq->parent_domain) ||
 		 (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
 		  attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED);
-	err = dingo_lock_init(&cq->lock, !single);
-	if (err)
-		goto err_free;
+	dingo_lock_init(&cq->lock, !single);
 	/* these are the provider's business, not the kernel's */
 	core.comp_mask &= ~(IBV_CQ_INIT_ATTR_MASK_PD |
 			    IBV_CQ_INIT_ATTR_MASK_FLAGS);
@@ -73,17 +71,17 @@ static struct dingo_cq *create_cq(struct ibv_context *context,
 				   sizeof(req), &resp.ibv_resp, sizeof(resp),
 				   CREATE_CQ_CMD_FLAGS_TS_IGNORED_EX);
 	if (err)
-		goto err_lock;
+		goto err_free;
 	cq->cqn = resp.cqn;
+	cq->last_qp = &dingo_no_qp;
 	err = dingo_ring_map(ctx, &cq->ring, &resp.drv_payload.ring, false);
 	if (err)
 		goto err_cq;
+	dingo_cq_reported(cq, 0);
 	return cq;
 
 err_cq:
 	ibv_cmd_destroy_cq(&cq->vcq.cq);
-err_lock:
-	dingo_lock_destroy(&cq->lock);
 err_free:
 	dingo_put_parent_domain(cq->parent_domain);
 	free(cq);
@@ -135,7 +133,6 @@ int dingo_destroy_cq(struct ibv_cq *ibcq)
 		return err;
 	dingo_ring_unmap(&cq->old);
 	dingo_ring_unmap(&cq->ring);
-	dingo_lock_destroy(&cq->lock);
 	dingo_put_parent_domain(cq->parent_domain);
 	free(cq);
 	return 0;
@@ -180,7 +177,7 @@ int dingo_resize_cq(struct ibv_cq *ibcq, int cqe)
 	cq->ring = ring;
 	if (!cq->old_left) {
 		cq->consumer = 0;
-		cq->reported = 0;
+		dingo_cq_reported(cq, 0);
 	}
 out:
 	dingo_unlock(&cq->lock);
@@ -192,7 +189,7 @@ void dingo_cq_ring(struct dingo_cq *cq)
 	/* while the old ring drains, nothing of the new one is consumed */
 	uint32_t index = cq->old.buf ? 0 : cq->consumer;
 
-	cq->reported = index;
+	dingo_cq_reported(cq, index);
 	dingo_ring_doorbell(&cq->ring.db,
 			    dingo_doorbell_word(DINGO_DB_CQ, cq->cqn) | cq->arm,
 			    index);
@@ -255,6 +252,6 @@ void dingo_cq_forget_qp(struct dingo_cq *cq, struct dingo_qp *qp)
 		forget_in_ring(&cq->ring, cq->consumer, cq->ring.mask + 1, qp);
 	}
 	if (cq->last_qp == qp)
-		cq->last_qp = NULL;
+		cq->last_qp = &dingo_no_qp;
 	dingo_unlock(&cq->lock);
 }

@@ -21,7 +21,7 @@ const struct dingo_cqe *dingo_cq_next_old(struct dingo_cq *cq)
 	/* the entry given last lay in the old ring; it is settled by now */
 	dingo_ring_unmap(&cq->old);
 	cq->consumer = 0;
-	cq->reported = 0;
+	dingo_cq_reported(cq, 0);
 	return dingo_cq_next(cq);
 }
 
@@ -62,6 +62,8 @@ bool dingo_settle_recv(struct dingo_qp *qp, const struct dingo_cqe *cqe,
 	return true;
 }
 
+struct dingo_qp dingo_no_qp = { .qpn = UINT32_MAX };
+
 struct dingo_qp *dingo_cq_switch_qp(struct dingo_cq *cq, uint32_t qpn)
 {
 	struct dingo_context *ctx = to_dingo_context(cq->vcq.cq.context);
@@ -72,12 +74,20 @@ struct dingo_qp *dingo_cq_switch_qp(struct dingo_cq *cq, uint32_t qpn)
 	return qp;
 }
 
-/* Fields that only receives have. */
-static void fill_recv(struct ibv_wc *wc, const struct dingo_cqe *cqe,
-		      const struct dingo_completion *done)
+/* A receive: false when the entry makes no sense. */
+static __attribute__((noinline)) bool
+fill_recv(struct ibv_wc *wc, const struct dingo_cqe *cqe, struct dingo_qp *qp,
+	  uint32_t op)
 {
+	struct dingo_completion done;
+
+	if (!dingo_settle_recv(qp, cqe, op, &done))
+		return false;
+	wc->wr_id = done.wr_id;
+	wc->opcode = done.opcode;
+	wc->wc_flags = done.flags;
 	/* with INV the same bytes are the rkey, little endian */
-	if (done->flags & IBV_WC_WITH_INV)
+	if (done.flags & IBV_WC_WITH_INV)
 		wc->invalidated_rkey = le32toh((__force __le32)cqe->imm);
 	else
 		wc->imm_data = cqe->imm;
@@ -87,26 +97,42 @@ static void fill_recv(struct ibv_wc *wc, const struct dingo_cqe *cqe,
 	wc->slid = 0;
 	wc->sl = DINGO_GET(DINGO_CQE_SRC_QPN_SL_MASK, le32toh(cqe->src_qpn));
 	wc->dlid_path_bits = 0;
+	return true;
 }
 
-static inline void fill_wc(struct ibv_wc *wc, const struct dingo_cqe *cqe,
-			   const struct dingo_completion *done)
+/* Consumes an entry: false when it is to be skipped. */
+static inline bool fill_wc(struct ibv_wc *wc, const struct dingo_cqe *cqe,
+			   struct dingo_cq *cq)
 {
-	wc->wr_id = done->wr_id;
+	uint32_t word = le32toh(cqe->qpn_op);
+	uint32_t qpn = DINGO_GET(DINGO_CQE_QPN_OP_QPN_MASK, word);
+	uint32_t op = DINGO_GET(DINGO_CQE_QPN_OP_OPCODE_MASK, word);
+	struct dingo_qp *qp = cq->last_qp;
+
+	if (unlikely(qp->qpn != qpn)) {
+		qp = dingo_cq_switch_qp(cq, qpn);
+		if (!qp)
+			return false;
+	}
+	if (op < DINGO_WC_RECV) {
+		const struct dingo_sent *sent = dingo_settle_send(qp, cqe);
+
+		wc->wr_id = sent->wr_id;
+		wc->opcode = sent->opcode;
+		wc->wc_flags = 0;
+	} else if (!fill_recv(wc, cqe, qp, op)) {
+		return false;
+	}
 	wc->status = dingo_cqe_status(cqe);
-	wc->opcode = done->opcode;
 	wc->vendor_err = cqe->vendor_err;
 	wc->byte_len = le32toh(cqe->byte_len);
-	wc->qp_num = DINGO_GET(DINGO_CQE_QPN_OP_QPN_MASK, le32toh(cqe->qpn_op));
-	wc->wc_flags = done->flags;
-	if (done->opcode & IBV_WC_RECV)
-		fill_recv(wc, cqe, done);
+	wc->qp_num = qpn;
+	return true;
 }
 
 int dingo_poll_cq(struct ibv_cq *ibcq, int count, struct ibv_wc *wc)
 {
 	struct dingo_cq *cq = to_dingo_cq(ibcq);
-	struct dingo_completion done;
 	const struct dingo_cqe *cqe;
 	int polled = 0;
 
@@ -115,8 +141,10 @@ int dingo_poll_cq(struct ibv_cq *ibcq, int count, struct ibv_wc *wc)
 		cqe = dingo_cq_next(cq);
 		if (!cqe)
 			break;
-		if (likely(dingo_settle(cq, cqe, &done)))
-			fill_wc(&wc[polled++], cqe, &done);
+		if (likely(fill_wc(wc, cqe, cq))) {
+			wc++;
+			polled++;
+		}
 	}
 	dingo_cq_polled(cq);
 	dingo_unlock(&cq->lock);

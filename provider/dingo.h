@@ -15,9 +15,9 @@
 
 #include "dingo_hw.h"
 
-/* A lock that costs nothing where the application promised one thread. */
+/* A lock that costs nothing where the application promised one thread, and no call elsewhere. */
 struct dingo_lock {
-	pthread_spinlock_t spin;
+	_Atomic(uint32_t) held;
 	bool needed;
 };
 
@@ -86,12 +86,12 @@ struct dingo_cq {
 	struct dingo_ring ring;
 	uint32_t cqn;
 	uint32_t consumer;
-	uint32_t reported;		/* consumer index that the card knows */
 	uint32_t arm;			/* ARM_SN and ARM_SOLICITED as last rung */
 	bool armed_any;			/* armed for any completion, event not seen */
 	struct dingo_ring old;		/* after a resize, until drained */
 	uint32_t old_left;		/* entries still in it */
-	struct dingo_qp *last_qp;	/* of the entry polled before */
+	uint32_t report_at;		/* consumer index at which the card must hear of it */
+	struct dingo_qp *last_qp;	/* of the entry polled before; never NULL */
 	const struct dingo_cqe *cur;	/* extended polling: present entry */
 	uint32_t wc_flags;		/* IBV_WC_* of it */
 	enum ibv_wc_opcode opcode;
@@ -185,27 +185,26 @@ static inline struct dingo_qp *qp_ex_to_dingo_qp(const struct ibv_qp_ex *qp)
 	return container_of(qp, struct dingo_qp, vqp.qp_ex);
 }
 
+/* lock.c: waits. */
+void dingo_lock_contended(struct dingo_lock *lock);
+
 static inline void dingo_lock(struct dingo_lock *lock)
 {
-	if (lock->needed)
-		pthread_spin_lock(&lock->spin);
+	if (lock->needed &&
+	    unlikely(atomic_exchange_explicit(&lock->held, 1, memory_order_acquire)))
+		dingo_lock_contended(lock);
 }
 
 static inline void dingo_unlock(struct dingo_lock *lock)
 {
 	if (lock->needed)
-		pthread_spin_unlock(&lock->spin);
+		atomic_store_explicit(&lock->held, 0, memory_order_release);
 }
 
-static inline int dingo_lock_init(struct dingo_lock *lock, bool needed)
+static inline void dingo_lock_init(struct dingo_lock *lock, bool needed)
 {
+	atomic_init(&lock->held, 0);
 	lock->needed = needed;
-	return pthread_spin_init(&lock->spin, PTHREAD_PROCESS_PRIVATE);
-}
-
-static inline void dingo_lock_destroy(struct dingo_lock *lock)
-{
-	pthread_spin_destroy(&lock->spin);
 }
 
 /* The QP with this number, or NULL: it was destroyed meanwhile. */
@@ -266,6 +265,7 @@ void dingo_cq_event(struct ibv_cq *cq);
 void dingo_cq_forget_qp(struct dingo_cq *cq, struct dingo_qp *qp);
 
 /* cq_poll.c */
+extern struct dingo_qp dingo_no_qp; /* its number is nobody's */
 int dingo_poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *wc);
 
 /* cq_poll_ex.c */

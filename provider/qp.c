@@ -153,8 +153,6 @@ static void free_qp(struct dingo_qp *qp)
 	dingo_ring_unmap(&qp->rq.ring);
 	free(qp->sq.sent);
 	free(qp->rq.wr_id);
-	dingo_lock_destroy(&qp->sq.lock);
-	dingo_lock_destroy(&qp->rq.lock);
 	dingo_put_parent_domain(qp->parent_domain);
 	free(qp);
 }

@@ -157,6 +157,7 @@ static inline int post_one(struct dingo_qp *qp, const struct ibv_send_wr *wr)
 	const enum ibv_wr_opcode opcode = wr->opcode;
 	const struct dingo_wr_kind *kind = &kinds[opcode];
 	struct dingo_sq *sq = &qp->sq;
+	struct dingo_sent *sent = dingo_sq_sent(sq);
 	uint32_t offset = kind->data_offset, bytes = 0;
 	struct dingo_wqe_ctrl *ctrl;
 	int err = 0;
@@ -179,7 +180,7 @@ static inline int post_one(struct dingo_qp *qp, const struct ibv_send_wr *wr)
 				     &wr->bind_mw.bind_info);
 	if (unlikely(err))
 		return err;
-	dingo_wqe_end(sq, ctrl, offset, bytes);
+	dingo_wqe_end(sq, ctrl, sent, offset, bytes);
 	return 0;
 }
 

@@ -29,7 +29,7 @@ static void wr_start(struct ibv_qp_ex *ibqp)
 static void close_wqe(struct dingo_sq *sq)
 {
 	if (sq->ctrl && !sq->error)
-		dingo_wqe_end(sq, sq->ctrl, sq->data_offset, sq->data_bytes);
+		dingo_wqe_end(sq, sq->ctrl, dingo_sq_sent(sq), sq->data_offset, sq->data_bytes);
 	sq->ctrl = NULL;
 }
 

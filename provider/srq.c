@@ -37,7 +37,6 @@ static void free_srq(struct dingo_srq *srq)
 	dingo_ring_unmap(&srq->ring);
 	free(srq->wr_id);
 	free(srq->next_free);
-	dingo_lock_destroy(&srq->lock);
 	dingo_put_parent_domain(srq->parent_domain);
 	free(srq);
 }
@@ -74,14 +73,8 @@ static struct dingo_srq *alloc_srq(struct ibv_pd *pd,
 		return NULL;
 	srq->max_sge = dingo_rq_sges(req->log_stride);
 	srq->parent_domain = dingo_hold_parent_domain(pd);
-	err = dingo_lock_init(&srq->lock,
-			      !dingo_single_threaded(srq->parent_domain));
-	if (err) {
-		dingo_put_parent_domain(srq->parent_domain);
-		free(srq);
-		errno = err;
-		return NULL;
-	}
+	dingo_lock_init(&srq->lock,
+			!dingo_single_threaded(srq->parent_domain));
 	return srq;
 }
 

@@ -64,13 +64,19 @@ static inline uint8_t dingo_wqe_flags(const struct dingo_qp *qp,
 	return table[send_flags & 7] | qp->default_flags;
 }
 
+/* What the WQE at the producer leaves for its completion. */
+static inline struct dingo_sent *dingo_sq_sent(const struct dingo_sq *sq)
+{
+	return &sq->sent[sq->producer & sq->ring.mask];
+}
+
 /* First block of a new WQE, all else zero. */
 static inline struct dingo_wqe_ctrl *
 dingo_wqe_begin(struct dingo_sq *sq, const struct dingo_wr_kind *kind,
 		uint64_t wr_id, uint8_t flags)
 {
 	struct dingo_wqe_ctrl *ctrl = dingo_wqe_at(sq, 0);
-	struct dingo_sent *sent = &sq->sent[sq->producer & sq->ring.mask];
+	struct dingo_sent *sent = dingo_sq_sent(sq);
 
 	memset(ctrl, 0, DINGO_SQ_BLOCK);
 	ctrl->opcode = kind->hw;
@@ -80,15 +86,16 @@ dingo_wqe_begin(struct dingo_sq *sq, const struct dingo_wr_kind *kind,
 	return ctrl;
 }
 
-/* The WQE is complete: `offset` where data began, `bytes` of it. */
+/* The WQE is complete: `sent` as dingo_sq_sent() gave it, `offset` where data began, `bytes` of it. */
 static inline void dingo_wqe_end(struct dingo_sq *sq,
-				 struct dingo_wqe_ctrl *ctrl, uint32_t offset,
+				 struct dingo_wqe_ctrl *ctrl,
+				 struct dingo_sent *sent, uint32_t offset,
 				 uint32_t bytes)
 {
 	uint32_t blocks = dingo_wqe_blocks(offset, bytes);
 
 	ctrl->blocks = blocks;
-	sq->sent[sq->producer & sq->ring.mask].blocks = blocks;
+	sent->blocks = blocks;
 	sq->producer += blocks;
 }
 
