@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tool/cards.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "run_dir.h"
+#include "tool/error.h"
+#include "unix_socket.h"
+
+namespace dingo::tool {
+namespace {
+
+constexpr int kAnswerMs = 5000;
+constexpr std::size_t kMaxName = 32;
+
+/// The process at the other end of a connected UNIX socket.
+pid_t peer_pid(int fd) {
+    ucred peer{};
+    socklen_t len = sizeof peer;
+    return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 ? peer.pid : 0;
+}
+
+bool is_reserved(const std::string& name) {
+    return name == "views" || name == "nets";
+}
+
+bool name_fits(const std::string& name) {
+    const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    const auto good = [&](char c) {
+        return letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    };
+    return !name.empty() && name.size() <= kMaxName && letter(name[0]) && !is_reserved(name) &&
+           std::all_of(name.begin(), name.end(), good);
+}
+
+}  // namespace
+
+int CardEntry::number() const {
+    for (const char* key : {"number", "uverbs"})
+        if (info.contains(key) && info[key].is_number_integer())
+            return info[key].get<int>();
+    return -1;
+}
+
+void check_name(const std::string& name) {
+    if (!name_fits(name))
+        throw Error(fmt::format("'{}' is no name for a card: a letter, then letters, digits, - or "
+                                "_, at most {} in all; 'views' and 'nets' are taken",
+                                name, kMaxName),
+                    kUsage);
+}
+
+CardEntry look_at(const std::string& name) {
+    check_name(name);
+    CardEntry out{name, card::run_dir() / name, Json::object(), 0};
+    std::ifstream file(out.dir / "card.json");
+    if (file) {
+        const Json info = Json::parse(file, nullptr, false);
+        if (info.is_object())
+            out.info = info;
+    }
+    if (const card::UniqueFd fd = card::connect_unix(out.dir / "control"))
+        out.pid = peer_pid(fd.get());
+    return out;
+}
+
+std::vector<CardEntry> all_cards() {
+    std::vector<CardEntry> out;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(card::run_dir(), error))
+        if (const std::string name = entry.path().filename();
+            name_fits(name) && entry.is_directory(error))
+            out.push_back(look_at(name));
+    std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+    return out;
+}
+
+CardEntry running_card(const std::string& name) {
+    CardEntry out = look_at(name);
+    if (!out.running())
+        throw Error(fmt::format("no card '{}' runs in {}; start it: dingo card start {}", name,
+                                card::run_dir().string(), name),
+                    kNoSuchCard);
+    return out;
+}
+
+Json ask(const CardEntry& card, const Json& request) {
+    const auto fail = [&](const std::string& why) {
+        return Error(
+            fmt::format("card {}: {}; its log is {}", card.name, why, (card.dir / "log").string()));
+    };
+    const card::UniqueFd fd = card::connect_unix(card.dir / "control");
+    const std::string line = request.dump() + "\n";
+    if (!fd || ::send(fd.get(), line.data(), line.size(), MSG_NOSIGNAL) < 0)
+        throw fail("it cannot be reached");
+    std::string text;
+    std::array<char, 65'536> buffer;
+    while (text.find('\n') == std::string::npos) {
+        pollfd p{fd.get(), POLLIN, 0};
+        if (::poll(&p, 1, kAnswerMs) == 0)
+            throw fail("it does not answer");
+        const ssize_t got = ::recv(fd.get(), buffer.data(), buffer.size(), 0);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            throw fail("it closed the connection");
+        text.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+    Json reply = Json::parse(text, nullptr, false);
+    if (!reply.is_object())
+        throw fail("its answer is no JSON object");
+    if (!reply.value("ok", false))
+        throw fail(reply.value("error", "it refused"));
+    reply.erase("ok");
+    return reply;
+}
+
+card::UniqueFd lock_run_dir() {
+    const Path file = make_run_dir() / ".lock";
+    card::UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!fd || ::flock(fd.get(), LOCK_EX) != 0)
+        throw Error(fmt::format("cannot lock {}: {}", file.string(), std::strerror(errno)));
+    return fd;
+}
+
+}  // namespace dingo::tool

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tool/daemon.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include "tool/error.h"
+
+namespace dingo::tool {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kStartTime{15'000};
+constexpr milliseconds kStopTime{10'000};
+constexpr milliseconds kLook{5};
+
+/// The smallest uverbs number that no running card has.
+int free_number() {
+    std::vector<int> used;
+    for (const CardEntry& card : all_cards())
+        if (card.running())
+            used.push_back(card.number());
+    int number = 0;
+    while (std::find(used.begin(), used.end(), number) != used.end())
+        number++;
+    return number;
+}
+
+/// Addresses of one subnet for all cards of the run directory, so that they reach each other.
+std::vector<std::string> default_ips(int number) {
+    return {fmt::format("10.77.0.{}/24", number + 1), fmt::format("fd77::{:x}/64", number + 1)};
+}
+
+std::vector<std::string> command_of(const StartOptions& o, const CardEntry& card, int number) {
+    std::vector<std::string> out{
+        find_card_program(), "--uverbs", card.dir, "--name", o.name, "--wire", o.wire};
+    const auto add = [&](const char* option, const std::string& value) {
+        if (!value.empty())
+            out.insert(out.end(), {option, value});
+    };
+    for (const std::string& ip : o.ips.empty() ? default_ips(number) : o.ips)
+        add("--ip", ip);
+    add("--faults", o.faults);
+    add("--pcap", o.pcap.empty() ? "" : fs::absolute(o.pcap).string());
+    add("--engine", o.engine);
+    add("--mac", o.mac);
+    if (o.mtu != 0)
+        add("--mtu", std::to_string(o.mtu));
+    if (o.share)
+        out.emplace_back("--share");
+    return out;
+}
+
+/// In the child: becomes a daemon that runs `command`. Does not return.
+[[noreturn]] void become(const std::vector<char*>& command, const std::string& log) {
+    ::setsid();
+    const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
+    const int in = ::open("/dev/null", O_RDONLY);
+    if (out < 0 || in < 0 || ::chdir("/") != 0)
+        ::_exit(kFailed);
+    ::dup2(in, 0);
+    ::dup2(out, 1);
+    ::dup2(out, 2);
+    ::syscall(SYS_close_range, 3U, ~0U, 0U);
+    sigset_t none;
+    sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::umask(077);
+    for (const char* name : {"LD_PRELOAD", "DINGO_VIEW", "RDMAV_DRIVERS"})
+        ::unsetenv(name);  // a card is no client of a card
+    ::execv(command[0], command.data());
+    ::dprintf(2, "cannot execute %s: %s\n", command[0], std::strerror(errno));
+    ::_exit(kCannotExecute);
+}
+
+/// What a card that died said last.
+std::string last_words(const Path& log) {
+    std::ifstream file(log);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line);)
+        lines.push_back(line);
+    std::string out;
+    for (std::size_t i = lines.size() > 8 ? lines.size() - 8 : 0; i < lines.size(); i++)
+        out += "\n  " + lines[i];
+    return out.empty() ? " (it wrote nothing)" : out;
+}
+
+bool serves(CardEntry& card) {
+    card = look_at(card.name);
+    return card.running() && fs::exists(card.dir / "uverbs.sock") && !card.info.empty();
+}
+
+}  // namespace
+
+CardEntry start_card(const StartOptions& options) {
+    CardEntry card = look_at(options.name);
+    const int number = free_number();
+    const auto words = command_of(options, card, number);
+    std::vector<char*> command;
+    for (const std::string& word : words)
+        command.push_back(const_cast<char*>(word.c_str()));
+    command.push_back(nullptr);
+
+    fs::remove_all(card.dir);  // what a killed card left
+    const mode_t mode = options.share ? 0755 : 0700;
+    if (::mkdir(card.dir.c_str(), 0700) != 0 || ::chmod(card.dir.c_str(), mode) != 0)
+        throw Error(fmt::format("cannot make {}: {}", card.dir.string(), std::strerror(errno)));
+    if (options.share)
+        ::chmod(card.dir.parent_path().c_str(), 0711);  // others may pass, not look around
+
+    const std::string log = card.dir / "log";
+    const pid_t child = ::fork();
+    if (child < 0)
+        throw Error(fmt::format("fork: {}", std::strerror(errno)));
+    if (child == 0)
+        become(command, log);
+    const auto until = std::chrono::steady_clock::now() + kStartTime;
+    while (!serves(card)) {
+        if (::waitpid(child, nullptr, WNOHANG) == child) {
+            const std::string words_of_it = last_words(log);
+            fs::remove_all(card.dir);
+            throw Error(fmt::format("card {} did not start:{}", options.name, words_of_it));
+        }
+        if (std::chrono::steady_clock::now() > until) {
+            ::kill(child, SIGKILL);
+            ::waitpid(child, nullptr, 0);
+            throw Error(fmt::format("card {} does not serve after {} s; its log is {}:{}",
+                                    options.name, kStartTime.count() / 1000, log, last_words(log)));
+        }
+        std::this_thread::sleep_for(kLook);
+    }
+    return card;
+}
+
+void stop_card(const CardEntry& card) {
+    // The descriptor names the process that we then verify: its number may not be taken over.
+    const card::UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, card.pid, 0)));
+    if (look_at(card.name).pid != card.pid)
+        return;  // gone, or another one by now
+    const int sent =
+        process
+            ? static_cast<int>(::syscall(SYS_pidfd_send_signal, process.get(), SIGTERM, nullptr, 0))
+            : ::kill(card.pid, SIGTERM);
+    if (sent != 0 && errno != ESRCH)
+        throw Error(fmt::format("cannot stop card {} (pid {}): {}", card.name, card.pid,
+                                std::strerror(errno)));
+    const auto until = std::chrono::steady_clock::now() + kStopTime;
+    const auto gone = [&] {
+        if (process) {
+            pollfd p{process.get(), POLLIN, 0};
+            return ::poll(&p, 1, static_cast<int>(kLook.count())) > 0;
+        }
+        std::this_thread::sleep_for(kLook);
+        return ::kill(card.pid, 0) != 0;
+    };
+    while (!gone())
+        if (std::chrono::steady_clock::now() > until)
+            throw Error(
+                fmt::format("card {} does not end; to kill it: kill -9 {}", card.name, card.pid));
+    if (!look_at(card.name).running())
+        fs::remove_all(card.dir);
+}
+
+}  // namespace dingo::tool

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Starting and stopping card processes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tool/cards.h"
+
+namespace dingo::tool {
+
+/// What `dingo card start` and `dingo run` may say about a card that they start.
+struct StartOptions {
+    std::string name = "dingo0";
+    std::vector<std::string> ips;  ///< none: made from the uverbs number
+    std::string wire = "shm";
+    std::string faults;
+    std::string pcap;
+    std::string engine;
+    std::string mac;
+    unsigned mtu = 0;  ///< 0: dingo-card's default
+    bool share = false;
+};
+
+/// Starts the card as a daemon and waits until it serves. The lock is held by the caller, and no
+/// card of this name runs. Throws Error with the card's own words when it does not come up.
+CardEntry start_card(const StartOptions& options);
+
+/// Ends a running card and waits until it is gone. Throws Error.
+void stop_card(const CardEntry& card);
+
+}  // namespace dingo::tool

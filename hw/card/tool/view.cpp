@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tool/view.h"
+
+#include <unistd.h>
+
+#include "run_dir.h"
+#include "tool/error.h"
+
+namespace dingo::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kParts[] = {"sys/class/infiniband", "sys/class/infiniband_verbs",
+                                  "dev/infiniband"};
+
+/// Links everything of a card's `part` into the same place below `view`.
+void link_part(const CardEntry& card, const Path& view, const char* part) {
+    fs::create_directories(view / part);
+    std::error_code missing;
+    for (const auto& entry : fs::directory_iterator(card.dir / part, missing)) {
+        const Path link = view / part / entry.path().filename();
+        std::error_code there;
+        if (entry.is_regular_file() && !entry.is_symlink())
+            fs::copy_file(entry.path(), link, fs::copy_options::overwrite_existing);  // abi_version
+        else
+            fs::create_symlink(entry.path(), link, there);
+    }
+}
+
+}  // namespace
+
+Path make_view(const std::vector<CardEntry>& cards) {
+    if (cards.size() == 1)
+        return cards[0].dir;
+    std::string name;
+    for (const CardEntry& card : cards)
+        name += (name.empty() ? "" : "+") + card.name;
+    const Path views = card::run_dir() / "views";
+    const Path view = views / name;
+    const Path fresh = views / fmt::format(".{}", ::getpid());
+    try {
+        fs::remove_all(fresh);
+        for (const CardEntry& card : cards)
+            for (const char* part : kParts)
+                link_part(card, fresh, part);
+        // A card that was started again may have another number: make it anew each time. Programs
+        // that run with the old view have opened what they need, or find the new one in its place.
+        const Path old = views / fmt::format(".{}.old", ::getpid());
+        if (fs::exists(view))
+            fs::rename(view, old);
+        fs::rename(fresh, view);
+        fs::remove_all(old);
+    } catch (const fs::filesystem_error& e) {
+        throw Error(fmt::format("cannot make the view {}: {}", view.string(), e.what()));
+    }
+    return view;
+}
+
+}  // namespace dingo::tool
