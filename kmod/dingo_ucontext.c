@@ -62,6 +62,7 @@ int dingo_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	resp.log_max_rq = dev->limits.log_max_rq;
 	resp.log_max_cq = dev->limits.log_max_cq;
 	resp.kick_mode = DINGO_KICK_NONE;
+	resp.kick_fd = -1; /* no card behind PCI is kicked through a file */
 
 	if (dev->caps & DINGO_CAP_DB_MEMORY) {
 		if (!(req.kick_modes & BIT(DINGO_KICK_MMIO))) {

@@ -3,6 +3,9 @@
 #ifndef DINGO_COMPLETION_H
 #define DINGO_COMPLETION_H
 
+#include <errno.h>
+#include <rdma/dingo-abi.h>
+
 #include "dingo.h"
 #include "ring.h"
 
@@ -43,6 +46,13 @@ static inline const struct dingo_cqe *dingo_cq_next(struct dingo_cq *cq)
 	udma_from_device_barrier();
 	cq->consumer++;
 	return cqe;
+}
+
+/* Of a poll that finds nothing: 0, or EIO where nothing will come any more. */
+static inline int dingo_cq_empty(const struct dingo_cq *cq)
+{
+	return unlikely(atomic_load_explicit(cq->status, memory_order_relaxed) &
+			DINGO_STATUS_GONE) ? EIO : 0;
 }
 
 /* After a poll: the card must hear of consumption before a quarter of the ring went unreported

@@ -74,6 +74,7 @@ static struct dingo_cq *create_cq(struct ibv_context *context,
 		goto err_free;
 	cq->cqn = resp.cqn;
 	cq->last_qp = &dingo_no_qp;
+	cq->status = ctx->status;
 	err = dingo_ring_map(ctx, &cq->ring, &resp.drv_payload.ring, false);
 	if (err)
 		goto err_cq;

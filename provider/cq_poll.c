@@ -139,8 +139,11 @@ int dingo_poll_cq(struct ibv_cq *ibcq, int count, struct ibv_wc *wc)
 	dingo_lock(&cq->lock);
 	while (polled < count) {
 		cqe = dingo_cq_next(cq);
-		if (!cqe)
+		if (!cqe) {
+			if (!polled)
+				polled = -dingo_cq_empty(cq);
 			break;
+		}
 		if (likely(fill_wc(wc, cqe, cq))) {
 			wc++;
 			polled++;

@@ -14,7 +14,7 @@ static int next_poll(struct ibv_cq_ex *ibcq)
 	do {
 		cqe = dingo_cq_next(cq);
 		if (!cqe)
-			return ENOENT;
+			return dingo_cq_empty(cq) ?: ENOENT;
 	} while (!dingo_settle(cq, cqe, &done));
 	cq->cur = cqe;
 	cq->opcode = done.opcode;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "abi.h"
 #include "dingo.h"
@@ -107,23 +108,59 @@ static void set_ops(struct dingo_context *ctx)
 		verbs_set_ops(&ctx->vctx, &dingo_resize_ops);
 }
 
-static int map_kick_page(struct dingo_context *ctx, uint64_t offset)
+/* What the card wants to be woken by; kick_fd is ours from here on. */
+static int init_kick(struct dingo_context *ctx,
+		     const struct udingo_alloc_ucontext_resp *resp)
 {
 	if (!(ctx->caps & DINGO_CAP_DB_MEMORY))
 		return 0;
+	if (ctx->kick_mode == DINGO_KICK_FD) {
+		ctx->kick_fd = resp->kick_fd;
+		return 0;
+	}
 	if (ctx->kick_mode != DINGO_KICK_MMIO) {
 		verbs_err(&ctx->vctx, "card wants to be woken in way %u, which this provider does not know: update it\n",
 			  ctx->kick_mode);
 		return EPROTONOSUPPORT;
 	}
 	ctx->kick_page = mmap(NULL, DINGO_DB_PAGE_SIZE, PROT_WRITE, MAP_SHARED,
-			      ctx->vctx.context.cmd_fd, offset);
+			      ctx->vctx.context.cmd_fd, resp->kick_mmap);
 	if (ctx->kick_page == MAP_FAILED) {
 		ctx->kick_page = NULL;
 		verbs_err(&ctx->vctx, "cannot map the kick page: %m\n");
 		return errno;
 	}
 	ibv_dontfork_range(ctx->kick_page, DINGO_DB_PAGE_SIZE);
+	return 0;
+}
+
+static void destroy_kick(struct dingo_context *ctx)
+{
+	if (ctx->kick_page) {
+		ibv_dofork_range(ctx->kick_page, DINGO_DB_PAGE_SIZE);
+		munmap(ctx->kick_page, DINGO_DB_PAGE_SIZE);
+	}
+	if (ctx->kick_fd >= 0)
+		close(ctx->kick_fd);
+}
+
+/* A forked child may poll its parent's queues no more than with other cards, but it may look. */
+static int init_status(struct dingo_context *ctx,
+		       const struct udingo_alloc_ucontext_resp *resp)
+{
+	static const _Atomic(uint32_t) never_gone;
+
+	ctx->status = &never_gone;
+	if (!(resp->comp_mask & DINGO_UCONTEXT_STATUS))
+		return 0;
+	ctx->status_page = mmap(NULL, DINGO_DB_PAGE_SIZE, PROT_READ, MAP_SHARED,
+				ctx->vctx.context.cmd_fd, resp->status_mmap);
+	if (ctx->status_page == MAP_FAILED) {
+		ctx->status_page = NULL;
+		verbs_err(&ctx->vctx, "cannot map the status page: %m\n");
+		return errno;
+	}
+	ctx->status = ctx->status_page;
 	return 0;
 }
 
@@ -139,7 +176,8 @@ static struct verbs_context *dingo_alloc_context(struct ibv_device *device,
 					   RDMA_DRIVER_UNKNOWN);
 	if (!ctx)
 		return NULL;
-	req.kick_modes = 1U << DINGO_KICK_NONE | 1U << DINGO_KICK_MMIO;
+	req.kick_modes = 1U << DINGO_KICK_NONE | 1U << DINGO_KICK_MMIO |
+			 1U << DINGO_KICK_FD;
 	err = ibv_cmd_get_context(&ctx->vctx, &req.ibv_cmd, sizeof(req),
 				  &resp.ibv_resp, sizeof(resp));
 	if (err)
@@ -152,12 +190,18 @@ static struct verbs_context *dingo_alloc_context(struct ibv_device *device,
 	err = pthread_mutex_init(&ctx->mutex, NULL);
 	if (err)
 		goto err_context;
-	err = map_kick_page(ctx, resp.kick_mmap);
+	ctx->kick_fd = -1;
+	err = init_kick(ctx, &resp);
 	if (err)
 		goto err_mutex;
+	err = init_status(ctx, &resp);
+	if (err)
+		goto err_kick;
 	set_ops(ctx);
 	return &ctx->vctx;
 
+err_kick:
+	destroy_kick(ctx);
 err_mutex:
 	pthread_mutex_destroy(&ctx->mutex);
 err_context:
@@ -173,10 +217,9 @@ static void dingo_free_context(struct ibv_context *context)
 	unsigned int i;
 
 	dingo_doorbell_unmap_all(ctx);
-	if (ctx->kick_page) {
-		ibv_dofork_range(ctx->kick_page, DINGO_DB_PAGE_SIZE);
-		munmap(ctx->kick_page, DINGO_DB_PAGE_SIZE);
-	}
+	if (ctx->status_page)
+		munmap(ctx->status_page, DINGO_DB_PAGE_SIZE);
+	destroy_kick(ctx);
 	for (i = 0; i < DINGO_QP_TABLE_SIZE; i++)
 		free(ctx->qp_table[i]);
 	pthread_mutex_destroy(&ctx->mutex);

@@ -26,7 +26,8 @@ struct dingo_db {
 	void *slot;
 	_Atomic(uint8_t) *dirty;	/* of the slot's line; NULL without DB_MEMORY */
 	_Atomic(uint32_t) *need_kick;
-	void *kick;			/* where to wake a sleeping card */
+	void *kick;			/* where to wake a sleeping card; NULL: kick_fd */
+	int kick_fd;
 };
 
 /* Queue memory, mapped from the kernel. */
@@ -53,6 +54,10 @@ struct dingo_context {
 	uint64_t caps;			/* DINGO_CAP_* */
 	uint32_t kick_mode;
 	void *kick_page;
+	int kick_fd;			/* with DINGO_KICK_FD, else -1 */
+	/* has DINGO_STATUS_GONE once nothing completes any more */
+	const _Atomic(uint32_t) *status;
+	void *status_page;		/* NULL: status is a word that stays 0 */
 	uint32_t max_inline;
 	uint8_t log_max_sq;
 	uint8_t log_max_rq;
@@ -96,6 +101,7 @@ struct dingo_cq {
 	uint32_t wc_flags;		/* IBV_WC_* of it */
 	enum ibv_wc_opcode opcode;
 	struct dingo_pd *parent_domain;
+	const _Atomic(uint32_t) *status; /* of the context */
 };
 
 /* What a posted send WQE leaves for its completion; kept at its first block. */

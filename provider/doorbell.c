@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "doorbell.h"
 
@@ -65,6 +66,7 @@ int dingo_doorbell_init(struct dingo_context *ctx, struct dingo_db *db,
 		db->dirty = (void *)(base + DINGO_DB_DIRTY_OFFSET + slot / 8);
 		db->need_kick = (void *)(base + DINGO_DB_NEED_KICK_OFFSET);
 		db->kick = ctx->kick_page;
+		db->kick_fd = ctx->kick_fd;
 	}
 	return 0;
 }
@@ -82,4 +84,21 @@ void dingo_doorbell_unmap_all(struct dingo_context *ctx)
 		page = next;
 	}
 	ctx->db_pages = NULL;
+}
+
+/* EAGAIN: the eventfd's counter is full, so the card has kicks to see. Errors of a card that is gone
+ * show up in polling. Callers of post functions do not expect errno to change.
+ */
+void dingo_kick(const struct dingo_db *db)
+{
+	uint64_t one = 1;
+	int saved = errno;
+
+	if (db->kick) {
+		mmio_write32_le(db->kick, htole32(1));
+		return;
+	}
+	while (write(db->kick_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+	errno = saved;
 }

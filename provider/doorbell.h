@@ -13,6 +13,9 @@ int dingo_doorbell_init(struct dingo_context *ctx, struct dingo_db *db,
 			uint64_t offset, uint32_t slot);
 void dingo_doorbell_unmap_all(struct dingo_context *ctx);
 
+/* Wakes a sleeping card. */
+void dingo_kick(const struct dingo_db *db) __attribute__((cold, noinline));
+
 /* Rings: one 8-byte MemWr TLP. Everything written to ring memory before is visible to the card
  * first. With DB_MEMORY (contract, doorbell page) the write goes to memory that the card polls: mark the
  * line, then look whether the card sleeps; the full barrier pairs with the card's own between need_kick and its last look.
@@ -33,7 +36,7 @@ static inline void dingo_ring_doorbell(const struct dingo_db *db,
 	atomic_store_explicit(db->dirty, 1, memory_order_release);
 	atomic_thread_fence(memory_order_seq_cst);
 	if (unlikely(atomic_load_explicit(db->need_kick, memory_order_relaxed)))
-		mmio_write32_le(db->kick, htole32(1));
+		dingo_kick(db);
 }
 
 static inline uint32_t dingo_doorbell_word(uint32_t type, uint32_t object)

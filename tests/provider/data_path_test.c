@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "fake_rings.h"
 #include "ring.h"
@@ -414,6 +416,62 @@ static void doorbell_memory(void)
 	fake_free(fake);
 }
 
+/* A sleeping card that is kicked through a file; errno is the caller's. */
+static void kick_fd(void)
+{
+	struct fake_options memory = rc;
+	struct ibv_send_wr *bad, wr = { .opcode = IBV_WR_SEND };
+	struct fake *fake;
+	uint64_t kicks = 0;
+
+	memory.db_memory = true;
+	memory.kick_fd = eventfd(0, EFD_NONBLOCK);
+	CHECK(memory.kick_fd > 0);
+	fake = fake_new(&memory);
+	errno = 77;
+	CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr, &bad) == 0);
+	CHECK(read(memory.kick_fd, &kicks, sizeof(kicks)) < 0);
+	atomic_store(&fake->need_kick, 1);
+	CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr, &bad) == 0);
+	CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr, &bad) == 0);
+	CHECK(read(memory.kick_fd, &kicks, sizeof(kicks)) == 8 && kicks == 2);
+	CHECK(fake->kick == 0);
+	/* full: the card has not looked for long, but it will */
+	kicks = ~0ULL - 1;
+	CHECK(write(memory.kick_fd, &kicks, sizeof(kicks)) == 8);
+	errno = 77;
+	CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr, &bad) == 0);
+	CHECK(errno == 77);
+	close(memory.kick_fd);
+	fake_free(fake);
+}
+
+/* A dead card: what it has completed is seen, then polling fails. */
+static void card_gone(void)
+{
+	struct fake *fake = fake_new(&rc);
+	struct ibv_poll_cq_attr none = {};
+	struct ibv_cq_init_attr_ex attr = {};
+	struct ibv_cq_ex *ex = &fake->cq.vcq.cq_ex;
+	struct ibv_wc wc[4];
+
+	CHECK(dingo_cq_fill_ex_ops(&fake->cq, &attr) == 0);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 4, wc) == 0);
+	CHECK(ibv_start_poll(ex, &none) == ENOENT);
+	fake_complete(fake, DINGO_WR_SEND, 0, 0, 0);
+	fake_complete(fake, DINGO_WR_SEND, 1, 0, 0);
+	atomic_store(&fake->status, DINGO_STATUS_GONE | 1234);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 1, wc) == 1);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 4, wc) == 1);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 4, wc) == -EIO);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 4, wc) == -EIO);
+	CHECK(ibv_start_poll(ex, &none) == EIO);
+	/* bit 31 (FUTEX_WAITERS) and the holder's number mean nothing here */
+	atomic_store(&fake->status, 0x80000000U | 1234);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 4, wc) == 0);
+	fake_free(fake);
+}
+
 #define CASE(name) { #name, name }
 static const struct {
 	const char *name;
@@ -422,7 +480,7 @@ static const struct {
 	CASE(post_send_layout), CASE(post_send_wraps), CASE(post_send_limits), CASE(post_send_inline),
 	CASE(wr_api), CASE(wr_api_errors), CASE(post_recv), CASE(poll_cq_phases), CASE(poll_cq_errors),
 	CASE(poll_skips_forgotten_qp), CASE(cq_reports_consumption), CASE(arming), CASE(resize_drains_old_ring),
-	CASE(srq_tags), CASE(doorbell_memory),
+	CASE(srq_tags), CASE(doorbell_memory), CASE(kick_fd), CASE(card_gone),
 };
 
 int main(int argc, char **argv)

@@ -19,7 +19,8 @@ static void make_ring(struct fake *fake, struct dingo_ring *ring,
 	if (db_memory) {
 		ring->db.dirty = &fake->dirty;
 		ring->db.need_kick = &fake->need_kick;
-		ring->db.kick = &fake->kick;
+		ring->db.kick = fake->kick_fd ? NULL : &fake->kick;
+		ring->db.kick_fd = fake->kick_fd;
 	}
 }
 
@@ -29,6 +30,7 @@ struct fake *fake_new(const struct fake_options *o)
 	struct dingo_qp *qp = &fake->qp;
 	uint32_t index = FAKE_QPN & 0xffff, i;
 
+	fake->kick_fd = o->kick_fd;
 	fake->ctx.caps = DINGO_CAP_RC | DINGO_CAP_UC | DINGO_CAP_UD |
 			 DINGO_CAP_SRQ | DINGO_CAP_ATOMIC | DINGO_CAP_SEND_INV |
 			 DINGO_CAP_MW;
@@ -39,6 +41,7 @@ struct fake *fake_new(const struct fake_options *o)
 	make_ring(fake, &fake->cq.ring, o->cq_entries, 5, FAKE_DB_CQ, o->db_memory);
 	dingo_lock_init(&fake->cq.lock, !o->single_threaded);
 	fake->cq.last_qp = &dingo_no_qp;
+	fake->cq.status = &fake->status;
 	fake->cq.report_at = fake->cq.ring.mask / 8 + 1;
 
 	qp->qpn = FAKE_QPN;

@@ -22,6 +22,8 @@ struct fake {
 	_Atomic(uint8_t) dirty;
 	_Atomic(uint32_t) need_kick;
 	uint32_t kick;
+	int kick_fd;			/* 0: kicks go to `kick` */
+	_Atomic(uint32_t) status;	/* the status page */
 	uint32_t cq_producer;
 };
 
@@ -31,6 +33,7 @@ struct fake_options {
 	enum ibv_qp_type type;
 	uint32_t sq_blocks, max_blocks, rq_entries, cq_entries;
 	bool srq, single_threaded, db_memory;
+	int kick_fd;
 };
 
 /* A QP in the state in which it may post; the caller frees with fake_free. */

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "descriptors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include "sys.h"
+
+_Atomic uint32_t dingo_fd_table[DINGO_FD_LIMIT];
+static _Atomic pid_t hello_pids[DINGO_FD_LIMIT];
+static atomic_int highest = -1; /* that was ever ours */
+static _Atomic pid_t owner;
+
+bool dingo_fd_table_is_ours(void) {
+    pid_t self = (pid_t)DINGO_SYS(SYS_getpid);
+    pid_t known = 0;
+
+    return atomic_compare_exchange_strong(&owner, &known, self) || known == self;
+}
+
+void dingo_fd_after_fork(void) {
+    atomic_store(&owner, (pid_t)DINGO_SYS(SYS_getpid));
+}
+
+bool dingo_fd_set(int fd, uint32_t entry, pid_t hello_pid) {
+    int top = atomic_load(&highest);
+
+    if ((unsigned)fd >= DINGO_FD_LIMIT) {
+        return false;
+    }
+    if (!dingo_fd_table_is_ours()) {
+        return true;
+    }
+    while (fd > top && !atomic_compare_exchange_weak(&highest, &top, fd)) {
+    }
+    atomic_store(&hello_pids[fd], hello_pid);
+    atomic_store(&dingo_fd_table[fd], entry);
+    return true;
+}
+
+void dingo_fd_forget(int fd) {
+    if (dingo_fd_entry(fd) && dingo_fd_table_is_ours()) {
+        atomic_store(&dingo_fd_table[fd], 0);
+    }
+}
+
+_Atomic pid_t* dingo_fd_hello(int fd) {
+    return &hello_pids[fd];
+}
+
+/* `to` is a copy of `from` now. */
+static void copied(int from, int to) {
+    uint32_t entry = dingo_fd_entry(from);
+
+    if (to < 0) {
+        return;
+    }
+    if (DINGO_UNLIKELY(entry)) {
+        dingo_fd_set(to, entry, atomic_load(&hello_pids[from]));
+    } else if (DINGO_UNLIKELY(dingo_fd_entry(to))) {
+        dingo_fd_forget(to);
+    }
+}
+
+static void forget_range(unsigned first, unsigned last) {
+    int top = atomic_load(&highest);
+
+    for (unsigned fd = first; top >= 0 && fd <= last && fd <= (unsigned)top; fd++) {
+        if (dingo_fd_entry((int)fd)) {
+            dingo_fd_forget((int)fd);
+        }
+    }
+}
+
+/* The number may be somebody else's as soon as it is closed, so it is forgotten before. */
+DINGO_EXPORT int close(int fd) {
+    int (*real)(int);
+
+    if (DINGO_UNLIKELY(dingo_fd_entry(fd))) {
+        dingo_fd_forget(fd);
+    }
+    real = DINGO_REAL(int (*)(int), close);
+    return real ? real(fd) : (int)dingo_sys_result(DINGO_SYS(SYS_close, fd));
+}
+
+DINGO_EXPORT int dup(int fd) {
+    int copy = DINGO_REAL(int (*)(int), dup)(fd);
+
+    copied(fd, copy);
+    return copy;
+}
+
+DINGO_EXPORT int dup2(int fd, int to) {
+    int copy = DINGO_REAL(int (*)(int, int), dup2)(fd, to);
+
+    if (fd != to) {
+        copied(fd, copy);
+    }
+    return copy;
+}
+
+DINGO_EXPORT int dup3(int fd, int to, int flags) {
+    int copy = DINGO_REAL(int (*)(int, int, int), dup3)(fd, to, flags);
+
+    copied(fd, copy);
+    return copy;
+}
+
+typedef int fcntl_fn(int, int, ...);
+
+static int after_fcntl(int fd, int command, int result) {
+    if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) {
+        copied(fd, result);
+    }
+    return result;
+}
+
+DINGO_EXPORT int fcntl(int fd, int command, ...) {
+    fcntl_fn* real = DINGO_REAL(fcntl_fn*, fcntl);
+    va_list args;
+    void* arg;
+
+    va_start(args, command);
+    arg = va_arg(args, void*);
+    va_end(args);
+    if (!real) {
+        return (int)dingo_sys_result(DINGO_SYS(SYS_fcntl, fd, command, arg));
+    }
+    return after_fcntl(fd, command, real(fd, command, arg));
+}
+
+DINGO_EXPORT int fcntl64(int fd, int command, ...) {
+    fcntl_fn* real = DINGO_REAL(fcntl_fn*, fcntl64);
+    va_list args;
+    void* arg;
+
+    va_start(args, command);
+    arg = va_arg(args, void*);
+    va_end(args);
+    if (!real) {
+        return (int)dingo_sys_result(DINGO_SYS(SYS_fcntl, fd, command, arg));
+    }
+    return after_fcntl(fd, command, real(fd, command, arg));
+}
+
+#define CLOSE_RANGE_CLOEXEC_BIT 4u /* CLOSE_RANGE_CLOEXEC, which old headers lack */
+
+DINGO_EXPORT int close_range(unsigned first, unsigned last, int flags) {
+    int (*real)(unsigned, unsigned, int) =
+        DINGO_REAL(int (*)(unsigned, unsigned, int), close_range);
+
+    if (!((unsigned)flags & CLOSE_RANGE_CLOEXEC_BIT)) {
+        forget_range(first, last);
+    }
+    if (!real) {
+        return (int)dingo_sys_result(DINGO_SYS(SYS_close_range, first, last, flags));
+    }
+    return real(first, last, flags);
+}
+
+DINGO_EXPORT void closefrom(int first) {
+    void (*real)(int) = DINGO_REAL(void (*)(int), closefrom);
+
+    forget_range(first < 0 ? 0 : (unsigned)first, ~0u);
+    if (real) {
+        real(first);
+    } else {
+        (void)DINGO_SYS(SYS_close_range, first < 0 ? 0 : first, ~0u, 0);
+    }
+}

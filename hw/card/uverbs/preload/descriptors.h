@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which descriptors are ours. One word a descriptor, no locks: a descriptor that is not ours costs
+ * its functions one load and a branch.
+ */
+#ifndef DINGO_PRELOAD_DESCRIPTORS_H
+#define DINGO_PRELOAD_DESCRIPTORS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "real.h"
+
+enum dingo_fd_kind {
+    DINGO_FD_NONE = 0,
+    DINGO_FD_UVERBS = 1, /* connection to a card; bits 8 and up: minor device number */
+    DINGO_FD_COMP = 2,
+    DINGO_FD_ASYNC = 3,
+};
+#define DINGO_FD_KIND_MASK 0x7u
+#define DINGO_FD_FATAL_SEEN 0x8u /* ASYNC: DEVICE_FATAL was delivered */
+#define DINGO_FD_MINOR_SHIFT 8
+
+/* A descriptor above this is never ours; pages of the table that nobody uses take no memory. */
+#define DINGO_FD_LIMIT (1 << 20)
+
+extern _Atomic uint32_t dingo_fd_table[DINGO_FD_LIMIT];
+
+/* What `fd` is to us, 0: nothing. */
+static inline uint32_t dingo_fd_entry(int fd) {
+    return DINGO_LIKELY((unsigned)fd < DINGO_FD_LIMIT)
+               ? atomic_load_explicit(&dingo_fd_table[fd], memory_order_relaxed)
+               : 0;
+}
+
+static inline enum dingo_fd_kind dingo_fd_kind(uint32_t entry) {
+    return (enum dingo_fd_kind)(entry & DINGO_FD_KIND_MASK);
+}
+
+/* False: the number is too high for the table. */
+bool dingo_fd_set(int fd, uint32_t entry, pid_t hello_pid);
+void dingo_fd_forget(int fd);
+/* The process that has introduced itself through this descriptor's connection. */
+_Atomic pid_t* dingo_fd_hello(int fd);
+/* The table is this process's own: false in a vfork() child, which shares its parent's memory. */
+bool dingo_fd_table_is_ours(void);
+void dingo_fd_after_fork(void);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Memory regions: memory of this process that the card maps, too (docs/kernel-less.md).
+ */
+#ifndef DINGO_PRELOAD_SHARING_H
+#define DINGO_PRELOAD_SHARING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "uverbs/protocol.h"
+
+struct dingo_shared_range {
+    uint64_t va;
+    uint64_t length;
+    bool writable;
+    struct dingo_uverbs_segment* segments;
+    uint32_t max_segments;
+    uint32_t num_segments;
+    int* fds; /* ours to keep; the segments' fd are indices here */
+    unsigned max_fds;
+    unsigned num_fds;
+};
+
+/* Shares what can be shared of the range. False: part of it is not mapped, or not as asked. What
+ * cannot be shared is not an error: the card goes the slow road there. */
+bool dingo_share(struct dingo_shared_range* range);
+
+#endif
