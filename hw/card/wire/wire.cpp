@@ -14,26 +14,38 @@ struct WireForm {
     std::string_view scheme;
     std::string_view usage;
     std::string_view help;
-    std::unique_ptr<Wire> (*make)(std::string_view args);
+    std::unique_ptr<Wire> (*make)(std::string_view args, const WireOptions& options);
+    bool bare = false;  // may stand without a colon
 };
 
+/// The maker of a wire that does not care for the options.
+template <std::unique_ptr<Wire> (*make)(std::string_view)>
+std::unique_ptr<Wire> plain(std::string_view args, const WireOptions&) {
+    return make(args);
+}
+
 constexpr std::array kForms{
+    WireForm{"shm", "shm[:NET]",
+             "an Ethernet segment in shared memory: all cards of this host that name the same NET\n"
+             "(default: default) in the same $DINGO_RUN; NET may also be an absolute path.\n"
+             "The fastest one; loses nothing unless a card stops",
+             make_shm_wire, true},
     WireForm{"udp", "udp:LOCAL_IP:PORT,PEER_IP:PORT",
              "one Ethernet frame in each UDP datagram, e.g. udp:127.0.0.1:7001,127.0.0.1:7002 or\n"
              "udp:[::1]:7001,[::1]:7002; joins QEMU's\n"
              "-netdev dgram,id=N,local.type=inet,local.host=PEER_IP,local.port=PORT,\n"
              "remote.type=inet,remote.host=LOCAL_IP,remote.port=PORT",
-             make_udp_wire},
+             plain<make_udp_wire>},
     WireForm{"unix", "unix:LOCAL_PATH,PEER_PATH",
              "one frame in each datagram of a UNIX socket; slower than udp, but a slow\n"
              "peer holds the sender back where udp loses frames;\n"
              "joins QEMU's -netdev dgram,local.type=unix,local.path=...,remote.type=unix,...",
-             make_unix_wire},
+             plain<make_unix_wire>},
     WireForm{"tap", "tap:IFNAME", "a TAP interface of this host, made when it does not exist",
-             make_tap_wire},
+             plain<make_tap_wire>},
     WireForm{"packet", "packet:IFNAME",
              "raw frames on an existing interface (physical or veth), promiscuous",
-             make_packet_wire},
+             plain<make_packet_wire>},
 };
 
 /// "text" without the line breaks' loss of indentation.
@@ -67,9 +79,12 @@ std::unique_ptr<Wire> make_wire(const WireOptions& options) {
     for (const WireForm& form : kForms) {
         if (form.scheme != scheme)
             continue;
-        if (colon == std::string::npos)
+        if (colon == std::string::npos && !form.bare)
             throw WireError(fmt::format("wire '{}' needs arguments: {}", scheme, form.usage));
-        return wrap_wire(form.make(std::string_view(options.wire).substr(colon + 1)), options);
+        std::string_view args;
+        if (colon != std::string::npos)
+            args = std::string_view(options.wire).substr(colon + 1);
+        return wrap_wire(form.make(args, options), options);
     }
     std::string known;
     for (const WireForm& form : kForms)

@@ -2,7 +2,7 @@
 //
 // The cable of a card: what an engine sends through (dingo::WirePort) and what feeds its receive().
 //
-//   engine -> FaultInjector -> PcapTee -> udp | unix | tap | packet | loop | none
+//   engine -> FaultInjector -> PcapTee -> shm | roce | udp | unix | tap | packet | loop | none
 //
 // The tee is next to the cable: it records what is really on it, after the faults of the transmit
 // side and before those of the receive side. A wire is single-threaded, like the engine; it never
@@ -64,16 +64,19 @@ struct FaultStats {
 struct WireStats {
     std::uint64_t tx_frames = 0;
     std::uint64_t tx_bytes = 0;
-    std::uint64_t tx_full = 0;     ///< begin_frame gave no room
-    std::uint64_t tx_no_peer = 0;  ///< lost: nobody listens at the other end
-    std::uint64_t tx_errors = 0;   ///< lost: the kernel refused the frame
+    std::uint64_t tx_full = 0;      ///< begin_frame gave no room
+    std::uint64_t tx_no_peer = 0;   ///< lost: nobody listens at the other end
+    std::uint64_t tx_errors = 0;    ///< lost: the kernel refused the frame
+    std::uint64_t tx_dropped = 0;   ///< lost: a peer on a shm segment took nothing for too long
+    std::uint64_t tx_not_roce = 0;  ///< lost: the wire carries RoCE v2 packets only
     std::uint64_t rx_frames = 0;
     std::uint64_t rx_bytes = 0;
-    std::uint64_t rx_short = 0;     ///< dropped: less than kMinFrame
-    std::uint64_t rx_long = 0;      ///< dropped: more than kMaxFrame
-    std::uint64_t rx_overrun = 0;   ///< lost as the receive queue was full; a GSO run counts once
-    std::uint64_t rx_errors = 0;    ///< receive calls that failed
-    std::uint64_t pcap_errors = 0;  ///< frames that could not be written to the capture file
+    std::uint64_t rx_short = 0;      ///< dropped: less than kMinFrame
+    std::uint64_t rx_long = 0;       ///< dropped: more than kMaxFrame
+    std::uint64_t rx_overrun = 0;    ///< lost as the receive queue was full; a GSO run counts once
+    std::uint64_t rx_errors = 0;     ///< receive calls that failed
+    std::uint64_t rx_id_solved = 0;  ///< IPv4 identification found from the ICRC (`roce`)
+    std::uint64_t pcap_errors = 0;   ///< frames that could not be written to the capture file
     FaultStats faults;
 };
 
@@ -85,12 +88,15 @@ void for_each_counter(const WireStats& s, Fn&& fn) {
     fn("tx_full", s.tx_full);
     fn("tx_no_peer", s.tx_no_peer);
     fn("tx_errors", s.tx_errors);
+    fn("tx_dropped", s.tx_dropped);
+    fn("tx_not_roce", s.tx_not_roce);
     fn("rx_frames", s.rx_frames);
     fn("rx_bytes", s.rx_bytes);
     fn("rx_short", s.rx_short);
     fn("rx_long", s.rx_long);
     fn("rx_overrun", s.rx_overrun);
     fn("rx_errors", s.rx_errors);
+    fn("rx_id_solved", s.rx_id_solved);
     fn("pcap_errors", s.pcap_errors);
     fn("fault_dropped", s.faults.dropped);
     fn("fault_duplicated", s.faults.duplicated);

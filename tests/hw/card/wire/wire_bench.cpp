@@ -27,6 +27,13 @@ Pair make_pair_of(const std::string& kind) {
         Pair raw = make_loop_pair();
         return {wrap_wire(std::move(raw.first), {}), wrap_wire(std::move(raw.second), {})};
     }
+    if (kind == "shm") {
+        WireOptions a_end;
+        a_end.wire = fmt::format("shm:/tmp/dingo-wire-bench-{}", ::getpid());
+        WireOptions b_end = a_end;
+        b_end.mac = a_end.mac + 1;
+        return {make_wire(a_end), make_wire(b_end)};
+    }
     std::string a = fmt::format("127.0.0.1:{}", 20'000 + ::getpid() % 10'000);
     std::string b = fmt::format("127.0.0.1:{}", 30'000 + ::getpid() % 10'000);
     if (kind == "unix") {
@@ -65,6 +72,7 @@ unsigned send_batch(Wire& wire, std::size_t size, unsigned count) {
         if (room.empty())
             break;
         std::memset(room.data(), static_cast<int>(sent), size);
+        room[0] = std::byte{2};  // no group address
         wire.end_frame(size);
     }
     wire.flush();
@@ -144,7 +152,7 @@ void add(const std::string& kind) {
 }  // namespace dingo::card
 
 int main(int argc, char** argv) {
-    for (const char* kind : {"udp", "unix", "loop"})
+    for (const char* kind : {"shm", "udp", "unix", "loop"})
         dingo::card::add(kind);
     benchmark::Initialize(&argc, argv);
     benchmark::RunSpecifiedBenchmarks();
