@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "uverbs/attachment.h"
+
+#include <spdlog/spdlog.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+namespace dingo::card::uverbs {
+namespace {
+
+constexpr Nanoseconds kRetryEvery = 20'000'000;
+constexpr unsigned kAcceptBudget = 16;
+constexpr int kDeviceFatal = 8;  // IBV_EVENT_DEVICE_FATAL
+
+std::string_view type_name(ObjectType type) {
+    switch (type) {
+        case UVERBS_OBJECT_PD:
+            return "pd";
+        case UVERBS_OBJECT_CQ:
+            return "cq";
+        case UVERBS_OBJECT_QP:
+            return "qp";
+        case UVERBS_OBJECT_SRQ:
+            return "srq";
+        case UVERBS_OBJECT_AH:
+            return "ah";
+        case UVERBS_OBJECT_MR:
+            return "mr";
+        case UVERBS_OBJECT_MW:
+            return "mw";
+        default:
+            return "other";
+    }
+}
+
+std::string_view qp_type_name(std::uint8_t type) {
+    return type == 2 ? "RC" : type == 3 ? "UC" : type == 4 ? "UD" : "other";
+}
+
+}  // namespace
+
+Attachment::Attachment(const Options& options, Driver& driver)
+    : options_(options),
+      device_{.driver = driver, .poller = {}, .stats = {}, .sysfs = {}, .number = options.number},
+      listener_(options.directory + "/uverbs.sock", options.share) {
+    listener_id_ = device_.poller.add(listener_.fd(), EPOLLIN, *this);
+    driver.on_port_event = [this](int event) {
+        for (const auto& connection : connections_) {
+            connection->post_to_all(event, event == kDeviceFatal ? 0 : 1);
+        }
+    };
+}
+
+Attachment::~Attachment() {
+    device_.driver.on_port_event = nullptr;
+    connections_.clear();
+    device_.poller.remove(listener_id_);
+}
+
+void Attachment::add_polls(std::vector<pollfd>& polls) const {
+    polls.push_back({device_.poller.fd(), POLLIN, 0});
+}
+
+void Attachment::service(std::span<const pollfd> polls) {
+    if (polls[0].revents != 0) {
+        device_.poller.service();
+        forget_closed();
+    }
+}
+
+void Attachment::ready(std::uint32_t /*events*/) {
+    for (unsigned i = 0; i < kAcceptBudget; ++i) {
+        Listener::Accepted accepted = listener_.accept();
+        if (accepted.exhausted) {
+            spdlog::warn("uverbs: out of descriptors: new clients wait");
+            device_.poller.change(listener_id_, 0);
+            listening_ = false;
+            return;
+        }
+        if (!accepted.socket) {
+            return;
+        }
+        if (!accepted.allowed || connections_.size() >= options_.max_clients) {
+            ++device_.stats.refused;
+            spdlog::warn("uverbs: process {} was turned away: {}", accepted.pid,
+                         accepted.allowed ? "too many clients" : "it belongs to another user");
+            continue;
+        }
+        ++device_.stats.connections;
+        connections_.push_back(
+            std::make_unique<Connection>(device_, std::move(accepted.socket), accepted.pid));
+    }
+}
+
+void Attachment::forget_closed() {
+    const auto before = connections_.size();
+    connections_.remove_if([](const auto& connection) { return connection->closed(); });
+    if (!listening_ && connections_.size() != before) {
+        device_.poller.change(listener_id_, EPOLLIN);
+        listening_ = true;
+    }
+}
+
+bool Attachment::settle(Nanoseconds now) {
+    now_ = now;
+    bool more = device_.driver.poll(now);
+    const bool waiting = std::any_of(connections_.begin(), connections_.end(),
+                                     [](const auto& c) { return c->has_waiting(); });
+    if (!waiting) {
+        retry_at_ = kNever;
+        return more;
+    }
+    if (more || now >= retry_at_ || retry_at_ == kNever) {
+        retry_at_ = now + kRetryEvery;
+        for (const auto& connection : connections_) {
+            more |= connection->has_waiting() && connection->retry();
+        }
+        forget_closed();
+    }
+    return more;
+}
+
+Nanoseconds Attachment::next_deadline() const {
+    return std::min(retry_at_, device_.driver.next_deadline());
+}
+
+void Attachment::stop() {
+    for (const auto& connection : connections_) {
+        connection->post_to_all(kDeviceFatal, 0);
+    }
+    connections_.clear();
+}
+
+void Attachment::add_stats(nlohmann::json& all) const {
+    const UverbsStats& s = device_.stats;
+    all["host"] = {{"connections", s.connections},
+                   {"refused", s.refused},
+                   {"requests", s.requests},
+                   {"failed", s.failed},
+                   {"malformed", s.malformed},
+                   {"undelivered", s.undelivered},
+                   {"events_sent", s.events.sent},
+                   {"events_taken_back", s.events.taken_back},
+                   {"events_dropped", s.events.dropped}};
+    all["clients"] = nlohmann::json::array();
+    all["qps"] = nlohmann::json::array();
+    for (const auto& connection : connections_) {
+        nlohmann::json client{{"pid", connection->pid()},
+                              {"comm", connection->command_name()},
+                              {"objects", nlohmann::json::object()}};
+        for (const auto& [type, count] : connection->objects().counts()) {
+            client["objects"][std::string(type_name(type))] = count;
+        }
+        client["objects"]["channel"] = connection->channels();
+        all["clients"].push_back(std::move(client));
+        for (const std::uint32_t handle : connection->objects().handles(QpObject::kType)) {
+            auto& object = connection->objects().get<QpObject>(handle);
+            nlohmann::json qp{{"qpn", object.qp->number()},
+                              {"type", qp_type_name(object.qp->init().type)},
+                              {"pid", connection->pid()}};
+            try {
+                qp["state"] = object.qp->query().qp_state;
+                for (const auto& [name, value] :
+                     device_.driver.qp_counters(object.qp->number())) {
+                    qp["counters"][name] = value;
+                }
+            } catch (const ErrnoError&) {  // a card that is broken tells nothing
+            }
+            all["qps"].push_back(std::move(qp));
+        }
+    }
+}
+
+}  // namespace dingo::card::uverbs

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The kernel-less card's host side: listens for applications and serves them.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+
+#include "host_attachment.h"
+#include "uverbs/connection.h"
+#include "uverbs/device.h"
+#include "uverbs/listener.h"
+
+namespace dingo::card::uverbs {
+
+class Attachment final : public HostAttachment, private Pollable {
+  public:
+    struct Options {
+        std::string directory;    ///< has uverbs.sock
+        bool share = false;       ///< other users may connect
+        unsigned number = 0;      ///< N of uverbsN
+        unsigned max_clients = 1024;
+    };
+    /// `driver` is started and outlives it. Throws std::runtime_error for the user.
+    Attachment(const Options& options, Driver& driver);
+    ~Attachment() override;
+
+    /// Who answers for sysfs files that change.
+    void set_sysfs(SysfsReader reader) { device_.sysfs = std::move(reader); }
+
+    void add_polls(std::vector<pollfd>& polls) const override;
+    void service(std::span<const pollfd> polls) override;
+    bool settle(Nanoseconds now) override;
+    [[nodiscard]] Nanoseconds next_deadline() const override;
+    void add_stats(nlohmann::json& all) const override;
+    void stop() override;
+
+    [[nodiscard]] const UverbsStats& stats() const { return device_.stats; }
+    [[nodiscard]] std::size_t clients() const { return connections_.size(); }
+
+  private:
+    void ready(std::uint32_t events) override;
+    void forget_closed();
+
+    Options options_;
+    Device device_;
+    Listener listener_;
+    Poller::Id listener_id_ = 0;
+    bool listening_ = true;
+    std::list<std::unique_ptr<Connection>> connections_;
+    Nanoseconds now_ = 0;
+    Nanoseconds retry_at_ = kNever;
+};
+
+}  // namespace dingo::card::uverbs

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "uverbs/connection.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <new>
+#include <string_view>
+#include <utility>
+
+#include "uverbs/ioctl.h"
+#include "uverbs/write.h"
+
+namespace dingo::card::uverbs {
+namespace {
+
+// Of one client in one round of the loop, so that nobody waits long for his turn.
+constexpr unsigned kRequestBudget = 8;
+constexpr std::size_t kMaxProcesses = 256;
+constexpr std::size_t kMaxWaitingRequests = 256;
+constexpr std::size_t kMaxChannels = 4096;
+constexpr std::uint32_t kUverbsMajor = 231;
+constexpr std::uint32_t kFirstMinor = 192;
+
+bool is_gone(pid_t pid) {
+    return ::kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+UniqueFd text_file(std::string_view text) {
+    UniqueFd fd(::memfd_create("dingo-sysfs", MFD_CLOEXEC));
+    if (!fd) {
+        throw ErrnoError(errno);
+    }
+    if (::pwrite(fd.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+        throw ErrnoError(ENOMEM);
+    }
+    return fd;
+}
+
+}  // namespace
+
+Connection::Connection(Device& device, UniqueFd socket, pid_t pid)
+    : device_(device), socket_(std::move(socket)), pid_(pid) {
+    poll_id_ = device_.poller.add(socket_.get(), EPOLLIN, *this);
+}
+
+Connection::~Connection() {
+    device_.poller.remove(poll_id_);
+    device_.poller.remove(kick_id_);
+    objects_.clear();
+    context_.reset();
+}
+
+void Connection::fail() {
+    closed_ = true;
+    device_.poller.remove(poll_id_);
+}
+
+void Connection::ready(std::uint32_t /*events*/) {
+    for (unsigned i = 0; i < kRequestBudget; ++i) {
+        Message message;
+        switch (receive_message(socket_.get(), message)) {
+            case Received::kNothing:
+                return;
+            case Received::kEnd:
+                fail();
+                return;
+            case Received::kMalformed:
+                ++device_.stats.malformed;
+                fail();
+                return;
+            case Received::kMessage:
+                break;
+        }
+        ++device_.stats.requests;
+        if (!serve(message)) {
+            waiting_.push_back(std::move(message));
+        }
+        if (closed_) {
+            return;
+        }
+    }
+}
+
+bool Connection::retry() {
+    const auto before = waiting_.size();
+    auto again = std::exchange(waiting_, {});
+    for (Message& message : again) {
+        if (!closed_ && !serve(message)) {
+            waiting_.push_back(std::move(message));
+        }
+    }
+    return waiting_.size() != before;
+}
+
+bool Connection::serve(const Message& message) {
+    Reply reply;
+    reply.header.type = DINGO_UVERBS_DONE;
+    try {
+        execute(message, reply);
+    } catch (const ErrnoError& e) {
+        reply = {};
+        reply.header.type = DINGO_UVERBS_DONE;
+        reply.header.result = -e.code();
+        ++device_.stats.failed;
+    } catch (const std::bad_alloc&) {
+        reply = {};
+        reply.header.type = DINGO_UVERBS_DONE;
+        reply.header.result = -ENOMEM;
+        ++device_.stats.failed;
+    } catch (const NotYet&) {
+        if (waiting_.size() < kMaxWaitingRequests) {
+            return false;
+        }
+        reply.header.result = -ENOMEM;
+    } catch (const NeedSharing& need) {
+        reply.header.type = DINGO_UVERBS_NEED_SHARING;
+        reply.header.need_va = need.va;
+        reply.header.need_length = need.length;
+        reply.header.need_writable = need.writable ? 1 : 0;
+    } catch (const NeedFds& need) {
+        reply.header.type = DINGO_UVERBS_NEED_FDS;
+        reply.header.num_need_fds = static_cast<std::uint32_t>(need.numbers.size());
+        std::copy(need.numbers.begin(), need.numbers.end(), reply.header.need_fds);
+    }
+    if (closed_) {
+        return true;
+    }
+    if (!send_reply(message.reply.get(), reply)) {
+        ++device_.stats.undelivered;
+    }
+    return true;
+}
+
+void Connection::execute(const Message& message, Reply& reply) {
+    switch (message.header.type) {
+        case DINGO_UVERBS_HELLO:
+            hello(message, reply);
+            return;
+        case DINGO_UVERBS_SYSFS:
+            sysfs(message, reply);
+            return;
+        case DINGO_UVERBS_MMAP:
+            mmap(message, reply);
+            return;
+        case DINGO_UVERBS_IOCTL:
+        case DINGO_UVERBS_WRITE:
+            break;
+        default:
+            ++device_.stats.malformed;
+            fail();
+            return;
+    }
+    const auto memory = memories_.find(message.pid);
+    if (memory == memories_.end()) {
+        throw ErrnoError(EACCES);  // no HELLO from this process
+    }
+    Call call(*this, message, memory->second);
+    reply.header.result = message.header.type == DINGO_UVERBS_IOCTL ? execute_ioctl(call)
+                                                                    : execute_write(call);
+    call.commit(reply);
+}
+
+void Connection::hello(const Message& message, Reply& reply) {
+    if (message.fds.size() != 1 || !message.payload.empty()) {
+        ++device_.stats.malformed;
+        fail();
+        return;
+    }
+    if (memories_.size() >= kMaxProcesses) {
+        std::erase_if(memories_, [](const auto& entry) { return is_gone(entry.first); });
+        if (memories_.size() >= kMaxProcesses) {
+            throw ErrnoError(ENOMEM);
+        }
+    }
+    // The message is const, as it may have to be tried again; this one never is.
+    UniqueFd mem = std::move(const_cast<Message&>(message).fds[0]);
+    memories_[message.pid] = std::make_shared<ClientMemory>(message.pid, std::move(mem));
+    reply.header.card_pid = static_cast<std::uint32_t>(::getpid());
+    reply.header.rdev = kUverbsMajor << 20 | (kFirstMinor + device_.number);
+}
+
+void Connection::mmap(const Message& message, Reply& reply) {
+    Context::Mapping mapping = context().mmap(message.header.arg, message.header.arg2);
+    reply.header.map_offset = mapping.offset;
+    reply.fds.push_back(std::move(mapping.fd));
+}
+
+void Connection::sysfs(const Message& message, Reply& reply) const {
+    const std::string path(reinterpret_cast<const char*>(message.payload.data()),
+                           message.payload.size());
+    const auto text = device_.sysfs ? device_.sysfs(path) : std::nullopt;
+    if (!text) {
+        throw ErrnoError(ENOENT);
+    }
+    reply.fds.push_back(text_file(*text));
+}
+
+void Connection::post_to_all(int event, std::uint64_t element) {
+    for (const auto& channel : channels_) {
+        if (channel->kind() == EventChannel::Kind::kAsync) {
+            channel->post({element, static_cast<std::uint32_t>(event)});
+        }
+    }
+}
+
+Context& Connection::context() const {
+    if (!context_) {
+        throw ErrnoError(EINVAL);
+    }
+    return *context_;
+}
+
+void Connection::set_context(std::unique_ptr<Context> context) {
+    context_ = std::move(context);
+    if (context_->kick_fd() >= 0) {
+        kick_id_ = device_.poller.add(context_->kick_fd(), EPOLLIN, kick_);
+    }
+}
+
+void Connection::Kick::ready(std::uint32_t /*events*/) {
+    connection.driver().kicked(*connection.context_);
+}
+
+std::shared_ptr<EventChannel> Connection::make_channel(EventChannel::Kind kind) {
+    if (channels_.size() >= kMaxChannels) {
+        throw ErrnoError(EMFILE);
+    }
+    return std::make_shared<EventChannel>(
+        kind, device_.poller, device_.stats.events, [this](EventChannel& channel) {
+            std::erase_if(channels_, [&](const auto& c) { return c.get() == &channel; });
+        });
+}
+
+void Connection::add_channel(std::shared_ptr<EventChannel> channel) {
+    channels_.push_back(std::move(channel));
+}
+
+void Connection::set_default_async(std::shared_ptr<EventChannel> channel, HeldChannel hold) {
+    default_hold_ = std::make_unique<HeldChannel>(std::move(hold));
+    default_async_ = std::move(channel);
+}
+
+HeldChannel Connection::channel(EventChannel::Kind kind, int fd) const {
+    for (const auto& channel : channels_) {
+        if (channel->kind() == kind && channel->is(fd)) {
+            return {channel, fd};
+        }
+    }
+    throw ErrnoError(EBADF);
+}
+
+HeldChannel Connection::default_async() const {
+    return {default_async_, -1};
+}
+
+std::string Connection::command_name() const {
+    std::string name;
+    std::ifstream file(fmt::format("/proc/{}/comm", pid_));
+    std::getline(file, name);
+    return name;
+}
+
+}  // namespace dingo::card::uverbs

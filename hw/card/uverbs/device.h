@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "uverbs/driver/driver.h"
+#include "uverbs/events.h"
+#include "uverbs/poller.h"
+
+namespace dingo::card::uverbs {
+
+struct UverbsStats {
+    std::uint64_t connections = 0;
+    std::uint64_t refused = 0;    ///< connections: not allowed, or too many
+    std::uint64_t requests = 0;
+    std::uint64_t failed = 0;     ///< requests answered with an errno
+    std::uint64_t malformed = 0;  ///< connections closed because of what came
+    std::uint64_t undelivered = 0;  ///< answers that nobody took
+    EventStats events;
+};
+
+/// Text of a sysfs file that changes; nullopt: it is a plain file.
+using SysfsReader = std::function<std::optional<std::string>(const std::string& path)>;
+
+/// What all connections of a card share.
+struct Device {
+    Driver& driver;
+    Poller poller;
+    UverbsStats stats;
+    SysfsReader sysfs;
+    unsigned number = 0;  ///< N of uverbsN
+};
+
+}  // namespace dingo::card::uverbs

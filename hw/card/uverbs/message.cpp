@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "uverbs/message.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <span>
+#include <utility>
+
+namespace dingo::card::uverbs {
+namespace {
+
+template <typename T>
+T take(std::span<const std::byte>& bytes) {
+    T value;
+    std::memcpy(&value, bytes.data(), sizeof value);
+    bytes = bytes.subspan(sizeof value);
+    return value;
+}
+
+// A reply socket that is something else could make us wait when we write to it.
+bool is_unix_socket(int fd) {
+    int domain = 0;
+    socklen_t len = sizeof domain;
+    return ::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 && domain == AF_UNIX;
+}
+
+bool valid_segments(std::vector<dingo_uverbs_segment>& segments, std::size_t fds) {
+    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    std::sort(segments.begin(), segments.end(),
+              [](const auto& a, const auto& b) { return a.va < b.va; });
+    std::uint64_t end = 0;
+    for (const auto& s : segments) {
+        if (s.fd >= fds || s.reserved != 0 || s.length == 0 ||
+            (s.va | s.length | s.offset) % page != 0 || s.va < end ||
+            s.length > UINT64_MAX / 4 || s.va > UINT64_MAX - s.length ||
+            s.offset > INT64_MAX - s.length) {
+            return false;
+        }
+        end = s.va + s.length;
+    }
+    return true;
+}
+
+bool parse(std::span<const std::byte> bytes, Message& m) {
+    if (bytes.size() < sizeof m.header || m.fds.empty() || !is_unix_socket(m.fds[0].get())) {
+        return false;
+    }
+    m.reply = std::move(m.fds[0]);
+    m.fds.erase(m.fds.begin());
+    m.header = take<dingo_uverbs_request>(bytes);
+    constexpr std::uint32_t kFlags =
+        DINGO_UVERBS_SHARED | DINGO_UVERBS_FAULT | DINGO_UVERBS_FDS | DINGO_UVERBS_BADF;
+    if (m.header.version != DINGO_UVERBS_VERSION || (m.header.flags & ~kFlags) != 0 ||
+        m.header.num_segments > DINGO_UVERBS_MAX_SEGMENTS ||
+        bytes.size() !=
+            m.header.num_segments * sizeof(dingo_uverbs_segment) + m.header.payload_len) {
+        return false;
+    }
+    for (std::uint32_t i = 0; i < m.header.num_segments; ++i) {
+        m.segments.push_back(take<dingo_uverbs_segment>(bytes));
+    }
+    m.payload.assign(bytes.begin(), bytes.end());
+    return valid_segments(m.segments, m.fds.size());
+}
+
+}  // namespace
+
+Received receive_message(int socket, Message& message) {
+    static std::array<std::byte, DINGO_UVERBS_MAX_MESSAGE> buffer;  // one thread
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * DINGO_UVERBS_MAX_FDS) +
+                                          CMSG_SPACE(sizeof(ucred))>
+        control;
+    iovec iov{buffer.data(), buffer.size()};
+    msghdr msg{};
+    msg.msg_iov = &iov;
+    msg.msg_iovlen = 1;
+    msg.msg_control = control.data();
+    msg.msg_controllen = control.size();
+    const ssize_t got = ::recvmsg(socket, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got < 0) {
+        return errno == EAGAIN || errno == EINTR ? Received::kNothing : Received::kEnd;
+    }
+    message = {};
+    for (cmsghdr* c = CMSG_FIRSTHDR(&msg); c != nullptr; c = CMSG_NXTHDR(&msg, c)) {
+        if (c->cmsg_level != SOL_SOCKET) {
+            continue;
+        }
+        if (c->cmsg_type == SCM_RIGHTS) {
+            const std::size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+            for (std::size_t i = 0; i < n; ++i) {
+                int fd = -1;
+                std::memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+                message.fds.emplace_back(fd);
+            }
+        } else if (c->cmsg_type == SCM_CREDENTIALS) {
+            ucred cred{};
+            std::memcpy(&cred, CMSG_DATA(c), sizeof cred);
+            message.pid = cred.pid;
+        }
+    }
+    if (got == 0 && message.fds.empty()) {
+        return Received::kEnd;
+    }
+    if ((msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ||
+        !parse(std::span(buffer).first(static_cast<std::size_t>(got)), message)) {
+        return Received::kMalformed;
+    }
+    return Received::kMessage;
+}
+
+bool send_reply(int socket, const Reply& reply) {
+    std::vector<std::byte> bytes(sizeof reply.header +
+                                 reply.fixups.size() * sizeof(dingo_uverbs_fixup));
+    dingo_uverbs_reply header = reply.header;
+    header.version = DINGO_UVERBS_VERSION;
+    header.num_fixups = static_cast<std::uint32_t>(reply.fixups.size());
+    std::memcpy(bytes.data(), &header, sizeof header);
+    if (!reply.fixups.empty()) {
+        std::memcpy(bytes.data() + sizeof header, reply.fixups.data(),
+                    reply.fixups.size() * sizeof(dingo_uverbs_fixup));
+    }
+    iovec iov{bytes.data(), bytes.size()};
+    msghdr msg{};
+    msg.msg_iov = &iov;
+    msg.msg_iovlen = 1;
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * DINGO_UVERBS_MAX_FDS)> control{};
+    if (!reply.fds.empty()) {
+        const std::size_t len = sizeof(int) * reply.fds.size();
+        msg.msg_control = control.data();
+        msg.msg_controllen = CMSG_SPACE(len);
+        cmsghdr* c = CMSG_FIRSTHDR(&msg);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(len);
+        for (std::size_t i = 0; i < reply.fds.size(); ++i) {
+            const int fd = reply.fds[i].get();
+            std::memcpy(CMSG_DATA(c) + i * sizeof fd, &fd, sizeof fd);
+        }
+    }
+    return ::sendmsg(socket, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(bytes.size());
+}
+
+}  // namespace dingo::card::uverbs

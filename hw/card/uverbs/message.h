@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Messages of protocol.h as they come from a client's socket and go back to it. What comes is
+// checked here as far as that is possible without knowing what it asks for.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "unique_fd.h"
+#include "uverbs/protocol.h"
+
+namespace dingo::card::uverbs {
+
+struct Message {
+    dingo_uverbs_request header{};
+    pid_t pid = 0;              ///< of the sender, as our kernel sees it
+    UniqueFd reply;             ///< a UNIX socket
+    std::vector<UniqueFd> fds;  ///< after the reply socket
+    std::vector<dingo_uverbs_segment> segments;  ///< sorted by va, without overlap
+    std::vector<std::byte> payload;
+};
+
+enum class Received {
+    kNothing,    ///< no message waits
+    kMessage,    ///< here it is
+    kEnd,        ///< the client is gone
+    kMalformed,  ///< not what protocol.h says: the client cannot be trusted any more
+};
+
+/// Takes the next message; never blocks. The socket has SO_PASSCRED.
+Received receive_message(int socket, Message& message);
+
+struct Reply {
+    dingo_uverbs_reply header{};
+    std::vector<dingo_uverbs_fixup> fixups;
+    std::vector<UniqueFd> fds;
+};
+
+/// Never blocks. False: it cannot be delivered.
+bool send_reply(int socket, const Reply& reply);
+
+}  // namespace dingo::card::uverbs
