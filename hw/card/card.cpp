@@ -8,6 +8,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "dingo/packet/headers.h"
 #include "dingo_hw.h"
 
 namespace dingo::card {
@@ -19,6 +20,25 @@ constexpr unsigned kEngineBudget = 64;
 constexpr unsigned kFrameBudget = 64;
 
 static_assert(DoorbellScanner::kPageSize == DINGO_DB_PAGE_SIZE);
+
+/// ARP, ICMP over IPv4, ICMPv6; without VLAN tag.
+bool for_tap(std::span<const std::byte> frame) {
+    constexpr std::size_t kType = packet::EthernetHeader::kTypeOffset;
+    constexpr std::size_t kL3 = packet::EthernetHeader::kBytes;
+    constexpr std::uint16_t kArp = 0x0806;
+    constexpr std::byte kIcmp{1};
+    constexpr std::byte kIcmp6{58};
+    if (frame.size() < kL3 + packet::Ipv4Header::kBytes) {
+        return false;
+    }
+    const auto type =
+        std::to_integer<unsigned>(frame[kType]) << 8 | std::to_integer<unsigned>(frame[kType + 1]);
+    return type == kArp ||
+           (type == packet::kEtherTypeIpv4 &&
+            frame[kL3 + packet::Ipv4Header::kProtocolOffset] == kIcmp) ||
+           (type == packet::kEtherTypeIpv6 &&
+            frame[kL3 + packet::Ipv6Header::kNextHeaderOffset] == kIcmp6);
+}
 
 }  // namespace
 
@@ -101,6 +121,38 @@ void Card::set_link(bool up) {
     engine_->set_link(link_up_);
 }
 
+void Card::run_engine() {
+    engine_->run(now_, kEngineBudget);
+}
+
+std::span<std::byte> Card::doorbell_memory() const {
+    return doorbells_ ? doorbells_->bytes() : std::span<std::byte>{};
+}
+
+void Card::use_doorbell_pages(std::size_t count) {
+    if (scanner_) {
+        scanner_->use_pages(count);
+    }
+}
+
+void Card::renew_doorbell_page(std::size_t page) {
+    if (scanner_) {
+        scanner_->renew(page);
+    }
+}
+
+void Card::clear_doorbell(std::uint64_t offset) {
+    if (scanner_) {
+        scanner_->clear(offset);
+    }
+}
+
+void Card::doorbell_page_kicked(std::size_t page) {
+    if (scanner_) {
+        scanner_->kicked(page, now_);
+    }
+}
+
 std::uint64_t Card::read(Bar bar, std::uint64_t offset, unsigned size) {
     ++stats_.trapped_reads;
     if (bar == Bar::kDoorbells && scanner_) {
@@ -159,6 +211,9 @@ void Card::on_frame(std::span<const std::byte> frame) {
         scanner_->scan(*this, now_);
     }
     first_frame_ = false;
+    if (tap_ != nullptr && for_tap(frame) && tap_->on_tapped_frame(frame)) {
+        return;
+    }
     engine_->receive(frame);
 }
 

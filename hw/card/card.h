@@ -21,6 +21,15 @@ struct CardStats {
     std::uint64_t trapped_writes = 0;
 };
 
+/// Takes frames that are for the host's network stack where there is none: address resolution,
+/// ping.
+class FrameTap {
+  public:
+    virtual ~FrameTap() = default;
+    /// ARP, ICMP or ICMPv6. True: taken, the engine does not see it.
+    virtual bool on_tapped_frame(std::span<const std::byte> frame) = 0;
+};
+
 /// An engine with its doorbell pages and its wire. Knows no clock and no descriptor: whoever owns
 /// it calls poll() with the time and sleeps as prepare_sleep() and next_deadline() allow.
 class Card final : public vfio_user::Device, public DoorbellSink, public FrameSink {
@@ -47,6 +56,20 @@ class Card final : public vfio_user::Device, public DoorbellSink, public FrameSi
     /// Plugs or pulls the cable. A wire that leads nowhere stays down.
     void set_link(bool up);
     [[nodiscard]] bool link() const { return link_up_; }
+
+    // What a driver in this process needs beyond registers.
+    /// Does some of the engine's work, at the time of the last poll().
+    void run_engine();
+    [[nodiscard]] Nanoseconds now() const { return now_; }
+    [[nodiscard]] Wire& wire() { return wire_; }
+    /// nullptr: no tap. It outlives the card, or is taken away first.
+    void set_frame_tap(FrameTap* tap) { tap_ = tap; }
+    /// Empty without doorbells in memory; then the calls below do nothing.
+    [[nodiscard]] std::span<std::byte> doorbell_memory() const;
+    void use_doorbell_pages(std::size_t count);  ///< DoorbellScanner::use_pages(), and so on
+    void renew_doorbell_page(std::size_t page);
+    void clear_doorbell(std::uint64_t offset);
+    void doorbell_page_kicked(std::size_t page);
 
     // vfio_user::Device
     std::uint64_t read(Bar bar, std::uint64_t offset, unsigned size) override;
@@ -75,6 +98,7 @@ class Card final : public vfio_user::Device, public DoorbellSink, public FrameSi
     vfio_user::PciIdentity identity_;
     std::optional<SharedMemory> doorbells_;
     std::optional<DoorbellScanner> scanner_;
+    FrameTap* tap_ = nullptr;
     bool wire_ready_ = true;
     bool first_frame_ = true;
     Nanoseconds now_ = 0;  // of the last poll()

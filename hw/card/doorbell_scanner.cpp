@@ -29,7 +29,7 @@ static_assert(std::endian::native == std::endian::little, "dirty bytes are read 
 }  // namespace
 
 DoorbellScanner::DoorbellScanner(std::span<std::byte> memory)
-    : memory_(memory), pages_(memory.size() / kPageSize) {
+    : memory_(memory), pages_(memory.size() / kPageSize), in_use_(pages_.size()) {
     for (std::size_t page = 0; page < pages_.size(); ++page) {
         set_need_kick(page, 1);
     }
@@ -109,8 +109,8 @@ void DoorbellScanner::activate(std::size_t page, Nanoseconds now) {
 unsigned DoorbellScanner::sweep_some(Nanoseconds now) {
     unsigned found = 0;
     for (std::size_t i = 0; i < kSweepStep && sweep_left_ != 0; ++i, --sweep_left_) {
-        const std::size_t page = sweep_at_;
-        sweep_at_ = (sweep_at_ + 1) % pages_.size();
+        const std::size_t page = sweep_at_ < in_use_ ? sweep_at_ : 0;
+        sweep_at_ = page + 1;
         if (pages_[page].active) {
             continue;
         }
@@ -148,6 +148,33 @@ unsigned DoorbellScanner::retire_idle(Nanoseconds now) {
 void DoorbellScanner::kicked() {
     kicked_ = true;
     ++stats_.kicks;
+}
+
+void DoorbellScanner::kicked(std::size_t page, Nanoseconds now) {
+    ++stats_.kicks;
+    if (!pages_[page].active) {
+        activate(page, now);
+    }
+}
+
+void DoorbellScanner::use_pages(std::size_t count) {
+    in_use_ = std::min(count, pages_.size());
+    sweep_left_ = std::min(sweep_left_, in_use_);
+}
+
+void DoorbellScanner::renew(std::size_t page) {
+    std::erase(active_, page);
+    std::erase_if(rings_, [&](const Ring& ring) { return ring.offset / kPageSize == page; });
+    pages_[page] = Page{};
+    set_need_kick(page, 1);
+}
+
+void DoorbellScanner::clear(std::uint64_t offset) {
+    shared<std::uint64_t>(memory_.data() + offset).store(0, std::memory_order_relaxed);
+    std::erase_if(rings_, [&](const Ring& ring) { return ring.offset == offset; });
+    if (Page& page = pages_[offset / kPageSize]; page.shadow != nullptr) {
+        (*page.shadow)[offset % kPageSize / sizeof(std::uint64_t)] = 0;
+    }
 }
 
 bool DoorbellScanner::Ring::sends() const {
@@ -192,7 +219,7 @@ unsigned DoorbellScanner::scan(DoorbellSink& sink, Nanoseconds now) {
     }
     if (sweep_due_ <= now) {
         sweep_due_ = kNever;
-        sweep_left_ = pages_.size();
+        sweep_left_ = in_use_;
     }
     if (sweep_left_ != 0) {
         sweep_some(now);
@@ -202,7 +229,7 @@ unsigned DoorbellScanner::scan(DoorbellSink& sink, Nanoseconds now) {
 }
 
 unsigned DoorbellScanner::scan_all(DoorbellSink& sink, Nanoseconds now) {
-    sweep_left_ = pages_.size();
+    sweep_left_ = in_use_;
     while (sweep_left_ != 0) {
         sweep_some(now);
     }

@@ -64,6 +64,18 @@ class DoorbellScanner {
     /// Somebody kicked: the next scan() finds out who.
     void kicked();
 
+    /// A writer of this page kicked: the next scan() looks at it.
+    void kicked(std::size_t page, Nanoseconds now);
+
+    /// Pages from `count` on are nobody's: sweeps leave them out. All are in use at first.
+    void use_pages(std::size_t count);
+
+    /// Other memory, all zero, is where this page was: forgets what it held.
+    void renew(std::size_t page);
+
+    /// The slot gets another owner: stores 0 there, as if that had been seen already.
+    void clear(std::uint64_t offset);
+
     /// True while a sweep is not finished: scan() again before sleeping.
     [[nodiscard]] bool sweeping() const { return sweep_left_ != 0 || kicked_; }
 
@@ -118,6 +130,7 @@ class DoorbellScanner {
 
     std::span<std::byte> memory_;
     std::vector<Page> pages_;
+    std::size_t in_use_;  ///< how many of them a sweep looks at
     std::vector<std::size_t> active_;
     std::vector<Ring> rings_;  ///< read, in the order of reading
     std::size_t sweep_at_ = 0;

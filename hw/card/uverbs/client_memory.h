@@ -27,6 +27,8 @@ class ClientMemory {
     [[nodiscard]] pid_t pid() const { return pid_; }
 
   private:
+    bool vm_usable(std::uint64_t va, std::size_t size);
+
     pid_t pid_;
     UniqueFd mem_;
     bool vm_calls_ = true;  ///< process_vm_readv works; tried first for large copies, faster there

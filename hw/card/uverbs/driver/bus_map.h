@@ -24,34 +24,73 @@ struct MappedPart {
 class BusMap {
   public:
     static constexpr unsigned kOffsetBits = 40;
+    static constexpr std::uint64_t kMaxWindow = std::uint64_t{1} << kOffsetBits;
+
+    /// Window 0 is never given out: bus address 0 is no memory.
+    BusMap() : windows_(1) {}
 
     /// A window over memory of this process. Returns its bus address.
     std::uint64_t add(std::span<std::byte> bytes);
 
     /// A window over [va, va + length) of a client; `parts` (sorted, without overlap) are mapped
-    /// here. Throws ErrnoError(ENOMEM) when length does not fit an offset.
+    /// here. `client` may be null when the parts are all there is. Throws ErrnoError(ENOMEM) when
+    /// length does not fit an offset.
     std::uint64_t add(std::shared_ptr<ClientMemory> client, std::uint64_t va, std::uint64_t length,
                       std::vector<MappedPart> parts, bool writable);
+
+    /// The card may write from now on, or may not.
+    void set_writable(std::uint64_t bus_address, bool writable);
 
     /// The engine uses the window no more.
     void remove(std::uint64_t bus_address);
 
-    bool read(std::uint64_t addr, std::span<std::byte> dst);
+    bool read(std::uint64_t addr, std::span<std::byte> dst) {
+        if (const std::byte* from = pointer(addr, dst.size())) {
+            copy_in(dst.data(), from, dst.size());
+            return true;
+        }
+        return slow_read(addr, dst);
+    }
     bool write(std::uint64_t addr, std::span<const std::byte> src);
+
     /// nullptr where the range is not wholly in one mapped part.
-    [[nodiscard]] std::byte* pointer(std::uint64_t addr, std::size_t len);
+    [[nodiscard]] std::byte* pointer(std::uint64_t addr, std::size_t len) {
+        const std::uint64_t index = addr >> kOffsetBits;
+        if (index >= windows_.size()) {
+            return nullptr;
+        }
+        const Window& w = windows_[index];
+        const std::uint64_t offset = (addr & (kMaxWindow - 1)) - w.first_offset;
+        if (offset < w.first_size && len <= w.first_size - offset) {
+            return w.first + offset;
+        }
+        return w.parts.size() < 2 ? nullptr : slow_pointer(w, addr & (kMaxWindow - 1), len);
+    }
 
     [[nodiscard]] std::uint64_t errors() const { return errors_; }
-    [[nodiscard]] std::size_t size() const { return windows_.size() - free_.size(); }
+    [[nodiscard]] std::size_t size() const { return windows_.size() - 1 - free_.size(); }
 
   private:
     struct Window {
+        // The first mapped part: for most windows it is all there is, so it is at hand.
+        std::byte* first = nullptr;
+        std::uint64_t first_offset = 0;
+        std::uint64_t first_size = 0;
         std::uint64_t length = 0;  ///< 0: free
         bool writable = true;
-        std::shared_ptr<ClientMemory> client;  ///< null: wholly mapped
+        std::shared_ptr<ClientMemory> client;  ///< null: what is not mapped is a bus error
         std::uint64_t va = 0;
         std::vector<MappedPart> parts;
     };
+
+    static void copy_in(std::byte* to, const std::byte* from, std::size_t len);
+    static void copy_out(std::byte* to, const std::byte* from, std::size_t len);
+    static std::byte* slow_pointer(const Window& w, std::uint64_t offset, std::size_t len);
+    std::uint64_t add(Window window);
+    bool slow_read(std::uint64_t addr, std::span<std::byte> dst);
+    Window* find(std::uint64_t addr, std::size_t len);
+    bool fail();
+
     std::vector<Window> windows_;
     std::vector<std::uint32_t> free_;
     std::uint64_t errors_ = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The driver of a kernel-less card: to hw/card/uverbs what dingo.ko is to ib_core. It owns the admin
-// queue, the event queues, queue memory, doorbell pages, numbers and keys, and speaks to the engine
-// only through the contract: registers, admin commands, doorbells.
+// The driver of a kernel-less card: to hw/card/uverbs what dingo.ko is to ib_core. It owns the
+// admin queue, the event queues, queue memory, doorbell pages, numbers and keys, and speaks to the
+// engine only through the contract: registers, admin commands, doorbells.
 //
 // Everything runs in the card's one thread. Failures are ErrnoError with the errno that dingo.ko
-// returns in the same case. Destructors of objects cannot fail: they destroy on the card first, then
-// free. Objects must go before what they refer to (the front end counts references).
+// returns in the same case. Destructors of objects cannot fail: they destroy on the card first,
+// then free. Objects must go before what they refer to (the front end counts references).
 #pragma once
 
 #include <cstdint>
@@ -147,7 +147,7 @@ class Mr {
     /// flags: IB_UVERBS_REREG_* (TRANS 1, PD 2, ACCESS 4). The key stays. On failure all stays.
     void rereg(std::uint32_t flags, Pd* pd, const Range* range, std::uint32_t access);
     [[nodiscard]] std::uint32_t key() const;
-    /// Windows are bound to it: it must not be destroyed now.
+    /// Windows are bound to it: it must not be destroyed now. Asks the card.
     [[nodiscard]] bool busy() const;
     struct State;
 
@@ -167,6 +167,7 @@ class Mw {
 };
 
 /// What dingo_query_device() and dingo_query_port() of kmod answer, from the card's limits.
+/// GUIDs: bytes in wire order, as __be64 of the kernel's structures.
 struct DeviceAttr {
     std::uint64_t fw_ver, node_guid, sys_image_guid, max_mr_size, page_size_cap, device_cap_flags;
     std::uint32_t vendor_id, vendor_part_id, hw_ver;
@@ -184,8 +185,9 @@ struct PortAttr {
 
 struct DriverConfig {
     std::string ib_name = "dingo0";
-    std::vector<std::string> addresses;  ///< "10.77.0.1/24", "fd77::1/64"; link-local comes by itself
-    std::uint32_t mtu = 9000;            ///< of the port's Ethernet, bytes
+    std::vector<std::string>
+        addresses;             ///< "10.77.0.1/24", "fd77::1/64"; link-local comes by itself
+    std::uint32_t mtu = 9000;  ///< of the port's Ethernet, bytes
 };
 
 class Driver final : public HostPort {
@@ -193,8 +195,8 @@ class Driver final : public HostPort {
     explicit Driver(DriverConfig config);
     ~Driver() override;
 
-    /// The engine needs its HostPort to be made, so the card comes later. Brings the card up: reset,
-    /// admin queue, event queues, port, GIDs. Throws std::runtime_error for the user.
+    /// The engine needs its HostPort to be made, so the card comes later. Brings the card up:
+    /// reset, admin queue, event queues, port, GIDs. Throws std::runtime_error for the user.
     void start(Card& card);
 
     /// After every Card::poll(): delivers events, retries neighbours. True: something was done.
@@ -203,7 +205,8 @@ class Driver final : public HostPort {
     /// A client's kick descriptor was readable; drains it.
     void kicked(Context& context);
 
-    /// Any port or device event (enum ibv_event_type: PORT_ACTIVE, PORT_ERR, DEVICE_FATAL, GID_CHANGE).
+    /// Any port or device event (enum ibv_event_type: PORT_ACTIVE, PORT_ERR, DEVICE_FATAL,
+    /// GID_CHANGE).
     std::function<void(int event)> on_port_event;
 
     [[nodiscard]] DeviceAttr query_device() const;

@@ -21,7 +21,8 @@ using Mac = std::array<std::uint8_t, 6>;
 /// ErrnoError(EOPNOTSUPP) when `in` has a byte that is not zero.
 struct Udata {
     std::span<const std::byte> in;
-    std::vector<std::byte> out;  ///< the driver's answer; the front end cuts it to the client's room
+    std::vector<std::byte>
+        out;  ///< the driver's answer; the front end cuts it to the client's room
 
     /// The client shall find its number for this descriptor in the 4 bytes at `offset` of out.
     struct Fd {

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "uverbs/client_memory.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+
+#include <cerrno>
+#include <climits>
+#include <string>
+#include <string_view>
+
+#include "uverbs/errno_error.h"
+
+namespace dingo::card::uverbs {
+namespace {
+
+/// From this size on one copy by process_vm_readv is faster than two through /proc/PID/mem.
+constexpr std::size_t kLarge = 64 * 1024;
+
+bool is_proc_mem(int fd) {
+    struct statfs fs {};
+    if (::fstatfs(fd, &fs) != 0 || fs.f_type != PROC_SUPER_MAGIC) {
+        return false;
+    }
+    const int flags = ::fcntl(fd, F_GETFL);
+    if (flags < 0 || (flags & O_ACCMODE) != O_RDWR || (flags & O_PATH) != 0) {
+        return false;
+    }
+    char path[PATH_MAX];
+    const std::string link = "/proc/self/fd/" + std::to_string(fd);
+    const ssize_t n = ::readlink(link.c_str(), path, sizeof path);
+    return n > 0 && std::string_view(path, static_cast<std::size_t>(n)).ends_with("/mem");
+}
+
+}  // namespace
+
+ClientMemory::ClientMemory(pid_t pid, UniqueFd mem) : pid_(pid), mem_(std::move(mem)) {
+    if (pid <= 0 || !is_proc_mem(mem_.get())) {
+        throw ErrnoError(EINVAL);
+    }
+}
+
+// A number may be another process by now, the descriptor never is: ask it first.
+bool ClientMemory::vm_usable(std::uint64_t va, std::size_t size) {
+    std::byte probe{};
+    return vm_calls_ && size >= kLarge &&
+           ::pread(mem_.get(), &probe, 1, static_cast<off_t>(va)) == 1;
+}
+
+bool ClientMemory::read(std::uint64_t va, std::span<std::byte> dst) {
+    if (va + dst.size() < va) {
+        return false;
+    }
+    if (vm_usable(va, dst.size())) {
+        const iovec local{dst.data(), dst.size()};
+        const iovec remote{reinterpret_cast<void*>(va), dst.size()};
+        const ssize_t n = ::process_vm_readv(pid_, &local, 1, &remote, 1, 0);
+        if (n == static_cast<ssize_t>(dst.size())) {
+            return true;
+        }
+        vm_calls_ = n >= 0 || errno == EFAULT;
+    }
+    std::size_t done = 0;
+    while (done < dst.size()) {
+        const ssize_t n = ::pread(mem_.get(), dst.data() + done, dst.size() - done,
+                                  static_cast<off_t>(va + done));
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            return false;
+        }
+        done += static_cast<std::size_t>(n);
+    }
+    return true;
+}
+
+bool ClientMemory::write(std::uint64_t va, std::span<const std::byte> src) {
+    if (va + src.size() < va) {
+        return false;
+    }
+    if (vm_usable(va, src.size())) {
+        const iovec local{const_cast<std::byte*>(src.data()), src.size()};
+        const iovec remote{reinterpret_cast<void*>(va), src.size()};
+        const ssize_t n = ::process_vm_writev(pid_, &local, 1, &remote, 1, 0);
+        if (n == static_cast<ssize_t>(src.size())) {
+            return true;
+        }
+        vm_calls_ = n >= 0 || errno == EFAULT;
+    }
+    std::size_t done = 0;
+    while (done < src.size()) {
+        const ssize_t n = ::pwrite(mem_.get(), src.data() + done, src.size() - done,
+                                   static_cast<off_t>(va + done));
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            return false;
+        }
+        done += static_cast<std::size_t>(n);
+    }
+    return true;
+}
+
+}  // namespace dingo::card::uverbs

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <cerrno>
+
+#include "uverbs/driver/state.h"
+
+namespace dingo::card::uverbs {
+namespace {
+
+// enum ibv_srq_attr_mask
+constexpr std::uint32_t kSrqLimit = 1U << 1;
+
+}  // namespace
+
+Srq::Srq(Driver& driver, Context& context, Pd& pd, std::uint32_t& max_wr, std::uint32_t& max_sge,
+         std::uint32_t limit, EventListener& listener, Udata& udata) {
+    Driver::State& d = driver.state();
+    d.need(DINGO_CAP_SRQ);
+    if (max_wr == 0 || max_wr > 1U << d.limits.log_max_rq || max_sge > d.limits.max_recv_sge ||
+        limit > max_wr) {
+        throw ErrnoError(EINVAL);
+    }
+    const auto req = udata_in<dingo_create_srq_req>(udata);
+    if (req.comp_mask != 0 || req.reserved != 0) {
+        throw ErrnoError(EOPNOTSUPP);
+    }
+    if (req.log_size > d.limits.log_max_rq || 1U << req.log_size < max_wr || req.log_stride < 5 ||
+        req.log_stride > 8 || 1U << req.log_stride < DINGO_RQ_HDR + max_sge * sizeof(dingo_sge)) {
+        throw ErrnoError(EINVAL);
+    }
+    state_ = std::make_unique<State>(d, context.state(), listener);
+    State& srq = *state_;
+    srq.max_wr = max_wr;
+    srq.max_sge = max_sge;
+    srq.queue = std::make_unique<ClientQueue>(context.state(),
+                                              std::size_t{1} << (req.log_size + req.log_stride));
+    dingo_cmd_create_srq cmd{};
+    cmd.srqn = srq.number.get();
+    cmd.pdn = pd.pdn();
+    cmd.db_page = srq.doorbell.page().index();
+    cmd.log_size = req.log_size;
+    cmd.log_stride = req.log_stride;
+    cmd.ring = srq.queue->describe();
+    cmd.limit = limit;
+    d.admin->execute(DINGO_OP_CREATE_SRQ, cmd);
+    srq.on_card = true;
+    d.srqs[srq.number.get()] = &srq;
+
+    dingo_create_srq_resp resp{};
+    resp.srqn = srq.number.get();
+    resp.ring = srq.queue->map(srq.doorbell, req.log_size, req.log_stride);
+    udata_out(udata, resp);
+}
+
+Srq::State::~State() {
+    if (on_card) {
+        driver.srqs[number.get()] = nullptr;
+        if (!driver.destroy(DINGO_OP_DESTROY_SRQ, number.get())) {
+            number.lose();
+        }
+    }
+}
+
+Srq::~Srq() = default;
+
+void Srq::modify(std::uint32_t mask, std::uint32_t /*max_wr*/, std::uint32_t limit, Udata& udata) {
+    udata_none(udata);
+    if ((mask & ~kSrqLimit) != 0) {
+        throw ErrnoError(EOPNOTSUPP);
+    }
+    if (mask == 0) {
+        return;
+    }
+    if (limit > state_->max_wr) {
+        throw ErrnoError(EINVAL);
+    }
+    dingo_cmd_modify_srq cmd{};
+    cmd.srqn = number();
+    cmd.limit = limit;
+    state_->driver.admin->execute(DINGO_OP_MODIFY_SRQ, cmd);
+}
+
+Srq::Attr Srq::query() {
+    dingo_cmd_destroy cmd{};
+    cmd.id = number();
+    const auto results = state_->driver.admin->execute(DINGO_OP_QUERY_SRQ, cmd);
+    return {state_->max_wr, state_->max_sge, static_cast<std::uint32_t>(results[0])};
+}
+
+std::uint32_t Srq::number() const {
+    return state_->number.get();
+}
+
+}  // namespace dingo::card::uverbs

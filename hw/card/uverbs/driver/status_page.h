@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The page by which clients learn that their card is gone (dingo-abi.h: DINGO_STATUS_GONE): its
+// first word is the futex of a robust mutex that the card's thread holds, so that the kernel sets
+// FUTEX_OWNER_DIED there however the thread ends.
+#pragma once
+
+#include "shared_memory.h"
+#include "unique_fd.h"
+
+namespace dingo::card::uverbs {
+
+class StatusPage {
+  public:
+    /// The calling thread is the card's. Throws std::system_error.
+    StatusPage();
+    /// An orderly stop: the card is gone.
+    ~StatusPage();
+    StatusPage(const StatusPage&) = delete;
+    StatusPage& operator=(const StatusPage&) = delete;
+
+    /// The card has failed though its thread lives.
+    void set_gone();
+
+    /// Can only be mapped for reading.
+    [[nodiscard]] int fd() const { return fd_.get(); }
+
+  private:
+    UniqueFd fd_;
+    void* page_ = nullptr;
+};
+
+}  // namespace dingo::card::uverbs

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "uverbs/driver/bus_map.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstring>
+
+#include "uverbs/errno_error.h"
+
+namespace dingo::card::uverbs {
+namespace {
+
+std::shared_ptr<ClientMemory> own_memory() {
+    return std::make_shared<ClientMemory>(::getpid(), UniqueFd(::open("/proc/self/mem", O_RDWR)));
+}
+
+TEST(BusMap, BoundsOfAWindow) {
+    BusMap map;
+    std::array<std::byte, 256> memory{};
+    std::array<std::byte, 16> data{};
+    const std::uint64_t at = map.add(memory);
+    EXPECT_NE(at, 0U);
+    EXPECT_EQ(map.pointer(at, 256), memory.data());
+    EXPECT_EQ(map.pointer(at + 240, 16), memory.data() + 240);
+    EXPECT_EQ(map.pointer(at + 241, 16), nullptr);
+    EXPECT_EQ(map.pointer(at + 256, 1), nullptr);
+    EXPECT_EQ(map.pointer(0, 1), nullptr);
+    EXPECT_EQ(map.pointer(~std::uint64_t{0}, 16), nullptr);
+    EXPECT_TRUE(map.write(at + 240, data));
+    EXPECT_FALSE(map.write(at + 241, data));
+    EXPECT_FALSE(map.read(at - 1, data));
+    EXPECT_FALSE(map.read(~std::uint64_t{0}, data));
+    EXPECT_EQ(map.errors(), 3U);
+    map.remove(at);
+    EXPECT_FALSE(map.read(at, data));
+    EXPECT_EQ(map.size(), 0U);
+}
+
+TEST(BusMap, ReadOnlyWindow) {
+    BusMap map;
+    std::array<std::byte, 256> memory{};
+    std::array<std::byte, 8> data{};
+    const std::uint64_t at = map.add(nullptr, 0, 256, {{0, memory}}, false);
+    EXPECT_TRUE(map.read(at, data));
+    EXPECT_FALSE(map.write(at, data));
+    map.set_writable(at, true);
+    EXPECT_TRUE(map.write(at, data));
+}
+
+TEST(BusMap, PartsAndGaps) {
+    BusMap map;
+    std::array<std::byte, 400> client{};
+    std::array<std::byte, 100> first{}, second{};
+    for (std::size_t i = 0; i < client.size(); ++i) {
+        client[i] = static_cast<std::byte>(i);
+    }
+    first.fill(std::byte{0xaa});
+    second.fill(std::byte{0xbb});
+    const auto va = reinterpret_cast<std::uint64_t>(client.data());
+    const std::uint64_t at =
+        map.add(own_memory(), va, client.size(), {{50, first}, {200, second}}, true);
+    std::array<std::byte, 400> seen{};
+    ASSERT_TRUE(map.read(at, seen));
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+        const std::byte expected = i >= 50 && i < 150    ? std::byte{0xaa}
+                                   : i >= 200 && i < 300 ? std::byte{0xbb}
+                                                         : static_cast<std::byte>(i);
+        ASSERT_EQ(seen[i], expected) << i;
+    }
+    EXPECT_EQ(map.pointer(at + 50, 100), first.data());
+    EXPECT_EQ(map.pointer(at + 250, 50), second.data() + 50);
+    EXPECT_EQ(map.pointer(at + 149, 2), nullptr);
+    EXPECT_EQ(map.pointer(at + 10, 2), nullptr);
+    seen.fill(std::byte{0x11});
+    ASSERT_TRUE(map.write(at, seen));
+    EXPECT_EQ(first[99], std::byte{0x11});
+    EXPECT_EQ(second[0], std::byte{0x11});
+    EXPECT_EQ(client[49], std::byte{0x11});
+    EXPECT_EQ(client[50], std::byte{50}) << "lies under a mapped part";
+    EXPECT_EQ(client[399], std::byte{0x11});
+}
+
+TEST(BusMap, TooLong) {
+    BusMap map;
+    EXPECT_THROW(map.add(own_memory(), 0, BusMap::kMaxWindow + 1, {}, true), ErrnoError);
+}
+
+TEST(ClientMemory, OnlyProcMemIsOne) {
+    EXPECT_THROW(ClientMemory(::getpid(), UniqueFd(::open("/dev/null", O_RDWR))), ErrnoError);
+    EXPECT_THROW(ClientMemory(::getpid(), UniqueFd(::open("/proc/self/mem", O_RDONLY))),
+                 ErrnoError);
+    EXPECT_THROW(ClientMemory(::getpid(), UniqueFd(::open("/proc/self/maps", O_RDONLY))),
+                 ErrnoError);
+    EXPECT_THROW(ClientMemory(::getpid(), UniqueFd()), ErrnoError);
+}
+
+TEST(ClientMemory, AnotherProcess) {
+    constexpr std::size_t kLarge = 512 * 1024;
+    auto* const at = static_cast<std::byte*>(::mmap(
+        nullptr, kLarge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    std::memset(at, 0x21, kLarge);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::pause();
+        ::_exit(0);
+    }
+    std::memset(at, 0x42, kLarge);
+    const std::string path = "/proc/" + std::to_string(child) + "/mem";
+    ClientMemory memory(child, UniqueFd(::open(path.c_str(), O_RDWR)));
+    const auto va = reinterpret_cast<std::uint64_t>(at);
+    for (const std::size_t size : {std::size_t{1}, std::size_t{5000}, kLarge}) {
+        std::vector<std::byte> data(size);
+        ASSERT_TRUE(memory.read(va, data));
+        EXPECT_EQ(data.back(), std::byte{0x21});
+        std::vector<std::byte> other(size, std::byte{0x63});
+        ASSERT_TRUE(memory.write(va, other));
+        ASSERT_TRUE(memory.read(va, data));
+        EXPECT_EQ(data, other);
+        ASSERT_TRUE(memory.write(va, std::vector<std::byte>(size, std::byte{0x21})));
+    }
+    std::vector<std::byte> data(100);
+    EXPECT_FALSE(memory.read(8, data));
+    EXPECT_FALSE(memory.read(~std::uint64_t{0} - 10, data));
+    EXPECT_FALSE(memory.read(va + kLarge - 50 + (std::uint64_t{1} << 46), data));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    EXPECT_FALSE(memory.read(va, data));
+    std::vector<std::byte> large(kLarge);
+    EXPECT_FALSE(memory.read(va, large)) << "a new process may have the number by now";
+    EXPECT_EQ(at[0], std::byte{0x42});
+    ::munmap(at, kLarge);
+}
+
+}  // namespace
+}  // namespace dingo::card::uverbs

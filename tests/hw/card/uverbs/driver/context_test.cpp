@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Contexts, doorbell pages, objects and their numbers.
+#include <dirent.h>
+#include <fcntl.h>
+
+#include <set>
+
+#include "two_cards.h"
+
+namespace dingo::card::uverbs::test {
+namespace {
+
+std::size_t open_descriptors() {
+    std::size_t n = 0;
+    DIR* dir = ::opendir("/proc/self/fd");
+    while (::readdir(dir) != nullptr) {
+        ++n;
+    }
+    ::closedir(dir);
+    return n;
+}
+
+using ContextTest = TwoCards;
+
+TEST_F(ContextTest, MmapTakesOnlyWhatWasGivenOut) {
+    Client c(*a);
+    EXPECT_EQ(errno_of([&] { c.context->mmap(0, kPageBytes); }), EINVAL);
+    EXPECT_EQ(errno_of([&] { c.context->mmap(c.context_resp.status_mmap, 2 * kPageBytes); }),
+              EINVAL);
+    EXPECT_EQ(errno_of([&] { c.context->mmap(c.context_resp.status_mmap, kPageBytes); }), 0);
+    EXPECT_EQ(errno_of([&] { ClientMap(*c.context, c.context_resp.status_mmap, kPageBytes,
+                                       PROT_READ | PROT_WRITE); }),
+              EPERM)
+        << "the status page is read-only";
+}
+
+TEST_F(ContextTest, AProviderThatCannotKickIsRefused) {
+    dingo_alloc_ucontext_req req{};
+    req.kick_modes = 1U << DINGO_KICK_MMIO;
+    Udata udata{bytes_of(req), {}, {}};
+    EXPECT_EQ(errno_of([&] { Context c(a->driver, udata); }), EOPNOTSUPP);
+    udata.in = {};
+    EXPECT_EQ(errno_of([&] { Context c(a->driver, udata); }), EINVAL);
+}
+
+TEST_F(ContextTest, PagesAreFilesOfTheirOwn) {
+    Client first(*a), second(*a);
+    EXPECT_NE(std::memcmp(first.cq_ring.page.data(), second.cq_ring.page.data(), kPageBytes), 1);
+    first.cq_ring.page.data()[DINGO_DB_PAGE_SIZE - 1] = std::byte{0x77};
+    EXPECT_EQ(second.cq_ring.page.data()[DINGO_DB_PAGE_SIZE - 1], std::byte{0});
+}
+
+TEST_F(ContextTest, AReusedPageGetsNoStaleDoorbell) {
+    auto first = std::make_unique<Client>(*a);
+    const auto dropped = [&] {
+        for (const auto& [name, value] : a->driver.card_counters()) {
+            if (name == "db_dropped") {
+                return value;
+            }
+        }
+        return ~std::uint64_t{0};
+    };
+    const std::uint32_t page = first->context->state().doorbells.pages().at(0)->index();
+    ClientRing old(*first->context, first->cq_ring.map);
+    first->arm_cq();
+    first->kick();
+    settle();
+    first.reset();
+    Client second(*a);
+    ASSERT_EQ(second.context->state().doorbells.pages().at(0)->index(), page);
+    const std::uint64_t before = dropped();
+    old.ring(DINGO_DB_CQ, 0, 99);  // into a file that is nobody's
+    second.kick();
+    settle();
+    EXPECT_EQ(dropped(), before);
+    const auto* slots = reinterpret_cast<const std::uint64_t*>(second.cq_ring.page.data());
+    EXPECT_EQ(slots[second.cq_ring.map.db_slot], 0U);
+}
+
+TEST_F(ContextTest, MoreQueuesThanAPageHasSlots) {
+    Client c(*a);
+    std::vector<Client::QpRings> qps;
+    for (int n = 0; n < 300; ++n) {
+        qps.push_back(c.make_qp());
+    }
+    EXPECT_EQ(c.context->state().doorbells.pages().size(), 2U);
+    std::set<std::uint32_t> numbers;
+    for (const auto& qp : qps) {
+        numbers.insert(qp.qp->number());
+    }
+    EXPECT_EQ(numbers.size(), qps.size());
+    auto remote = Client(*b);
+    auto peer = remote.make_qp();
+    connect(qps.back(), peer);
+    dingo_sge sge{};
+    c.post_write(qps.back(), sge, 0, 0);  // no bytes: needs no region
+    c.kick();
+    settle();
+    EXPECT_EQ(c.poll_cq().value().status, DINGO_WCS_SUCCESS);
+}
+
+TEST_F(ContextTest, TenThousandQueuePairsLeaveNothingBehind) {
+    Client c(*a);
+    c.make_qp();
+    const std::size_t descriptors = open_descriptors();
+    const std::size_t windows = a->driver.state().bus.size();
+    const std::size_t mappings = c.context->state().mappings.size();
+    for (int n = 0; n < 10'000; ++n) {
+        c.make_qp();
+    }
+    EXPECT_EQ(open_descriptors(), descriptors);
+    EXPECT_EQ(a->driver.state().bus.size(), windows);
+    EXPECT_EQ(c.context->state().mappings.size(), mappings);
+    EXPECT_EQ(c.context->state().doorbells.pages().size(), 1U);
+}
+
+TEST_F(ContextTest, HundredsOfContextsComeAndGo) {
+    const std::size_t descriptors = open_descriptors();
+    {
+        std::vector<std::unique_ptr<Client>> clients;
+        for (int n = 0; n < 200; ++n) {
+            clients.push_back(std::make_unique<Client>(*a));
+        }
+        EXPECT_EQ(a->driver.state().doorbells->in_use(), 201U);
+    }
+    EXPECT_EQ(open_descriptors(), descriptors);
+    EXPECT_EQ(a->driver.state().doorbells->in_use(), 1U);
+}
+
+TEST_F(ContextTest, ResizeMovesTheRing) {
+    Client c(*a);
+    Udata udata;
+    c.cq->resize(1000, udata);
+    EXPECT_GE(c.cq->entries(), 1000U);
+    dingo_resize_cq_resp resp{};
+    ASSERT_EQ(udata.out.size(), sizeof resp);
+    std::memcpy(&resp, udata.out.data(), sizeof resp);
+    EXPECT_EQ(resp.switch_index, 0U);
+    EXPECT_EQ(resp.ring.db_slot, c.cq_ring.map.db_slot);
+    EXPECT_EQ(errno_of([&] { c.context->mmap(c.cq_ring.map.ring_mmap, c.cq_ring.map.ring_bytes); }),
+              EINVAL)
+        << "the old ring is gone";
+    ClientRing(*c.context, resp.ring);
+}
+
+TEST_F(ContextTest, SharedReceiveQueue) {
+    Client c(*a);
+    dingo_create_srq_req req{};
+    req.log_size = 4;
+    req.log_stride = 6;
+    Udata udata{bytes_of(req), {}, {}};
+    std::uint32_t wr = 10, sge = 2;
+    Srq srq(a->driver, *c.context, *c.pd, wr, sge, 0, c.listener, udata);
+    Udata none;
+    srq.modify(2, 0, 5, none);
+    EXPECT_EQ(srq.query().limit, 5U);
+    EXPECT_EQ(errno_of([&] { srq.modify(2, 0, 11, none); }), EINVAL);
+    EXPECT_EQ(errno_of([&] { srq.modify(1, 20, 0, none); }), EOPNOTSUPP);
+    wr = 17;
+    udata = Udata{bytes_of(req), {}, {}};
+    EXPECT_EQ(errno_of([&] {
+                  Srq more(a->driver, *c.context, *c.pd, wr, sge, 0, c.listener, udata);
+              }),
+              EINVAL);
+}
+
+TEST_F(ContextTest, QueuePairChecks) {
+    Client c(*a);
+    auto make = [&](QpInit init, dingo_create_qp_req req) {
+        Udata udata{bytes_of(req), {}, {}};
+        return errno_of([&] { Qp qp(a->driver, *c.context, *c.pd, init, c.listener, udata); });
+    };
+    QpInit init;
+    init.cap = {16, 16, 1, 1, 0};
+    init.send_cq = init.recv_cq = c.cq.get();
+    dingo_create_qp_req req{};
+    req.log_sq = 4;
+    req.log_rq = 4;
+    req.log_rq_stride = 5;
+    EXPECT_EQ(make(init, req), 0);
+    QpInit bad = init;
+    bad.type = 8;
+    EXPECT_EQ(make(bad, req), EOPNOTSUPP) << "raw packet";
+    bad = init;
+    bad.create_flags = 1;
+    EXPECT_EQ(make(bad, req), EOPNOTSUPP);
+    bad = init;
+    bad.cap.max_send_wr = 8193;
+    EXPECT_EQ(make(bad, req), EINVAL);
+    dingo_create_qp_req small = req;
+    small.log_rq = 3;
+    EXPECT_EQ(make(init, small), EINVAL);
+    Udata none;
+    auto qp = c.make_qp();
+    QpAttr attr;
+    attr.qp_state = DINGO_QPS_RTS;
+    EXPECT_EQ(errno_of([&] { qp.qp->modify(attr, DINGO_QPM_STATE, none); }), EINVAL);
+    EXPECT_EQ(errno_of([&] { qp.qp->modify(attr, 1U << 14, none); }), EOPNOTSUPP);
+    EXPECT_EQ(qp.qp->query().qp_state, DINGO_QPS_RESET);
+}
+
+TEST_F(ContextTest, WindowsKeepTheirRegionBusy) {
+    Client c(*a);
+    Udata none;
+    Mw mw(a->driver, *c.pd, 1, none);
+    EXPECT_NE(mw.key(), 0U);
+    EXPECT_EQ(errno_of([&] { Mw bad(a->driver, *c.pd, 3, none); }), EOPNOTSUPP);
+}
+
+TEST_F(ContextTest, DeviceAndPort) {
+    const DeviceAttr device = a->driver.query_device();
+    EXPECT_EQ(device.vendor_id, DINGO_PCI_VENDOR_ID);
+    EXPECT_EQ(device.timestamp_mask, 0xffff'ffff'ffffULL);
+    EXPECT_GT(device.max_qp, 0U);
+    EXPECT_LE(device.max_mr_size, BusMap::kMaxWindow);
+    const PortAttr port = a->driver.query_port();
+    EXPECT_EQ(port.state, 4);
+    EXPECT_EQ(port.active_mtu, 5);
+    EXPECT_EQ(port.active_speed, 32);
+    EXPECT_EQ(port.active_width, 2);
+    EXPECT_FALSE(a->driver.card_counters().empty());
+    const auto& gids = a->driver.gids();
+    ASSERT_EQ(gids.size(), 3U);
+    EXPECT_EQ(packet::to_string(packet::Gid{gids[0].gid}), "fe80::44:49ff:fe00:a");
+    EXPECT_EQ(packet::to_string(packet::Gid{gids[1].gid}), "10.77.0.1");
+    EXPECT_EQ(packet::to_string(packet::Gid{gids[2].gid}), "fd77::1");
+}
+
+TEST_F(ContextTest, CablePulled) {
+    std::vector<int> events;
+    a->driver.on_port_event = [&](int event) { events.push_back(event); };
+    a->card.set_link(false);
+    settle();
+    EXPECT_EQ(a->driver.query_port().state, 1);
+    a->card.set_link(true);
+    settle();
+    EXPECT_EQ(events, (std::vector<int>{10, 9}));
+}
+
+}  // namespace
+}  // namespace dingo::card::uverbs::test

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Address resolution and the answers that a host owes: ARP, NDP, ping.
+#include "uverbs/driver/neighbours.h"
+
+#include "two_cards.h"
+#include "uverbs/driver/neighbour_frames.h"
+
+namespace dingo::card::uverbs::test {
+namespace {
+
+constexpr packet::Mac kOurs{{2, 0, 0, 0, 0, 0x99}};
+
+struct Collect final : FrameSink {
+    void on_frame(std::span<const std::byte> frame) override {
+        frames.emplace_back(frame.begin(), frame.end());
+    }
+    std::vector<std::vector<std::byte>> frames;
+};
+
+/// One card; the test is at the other end of the cable.
+class NeighboursTest : public ::testing::Test {
+  protected:
+    void send(std::span<const std::byte> frame) {
+        const auto room = wires.second->begin_frame(frame.size());
+        std::ranges::copy(frame, room.begin());
+        wires.second->end_frame(frame.size());
+    }
+    std::vector<std::vector<std::byte>> received() {
+        for (int n = 0; n < 8; ++n) {
+            host.poll(now);
+        }
+        Collect sink;
+        wires.second->receive(sink, 100);
+        return sink.frames;
+    }
+    AhAttr to(const char* text, std::uint8_t sgid_index = 1) {
+        AhAttr attr;
+        attr.dgid = packet::parse_gid(text).value().bytes;
+        attr.sgid_index = sgid_index;
+        attr.is_global = true;
+        return attr;
+    }
+    /// The MAC address, or nothing while it is asked for.
+    std::optional<packet::Mac> ah(const AhAttr& attr) {
+        Udata udata;
+        try {
+            host.driver.create_ah(attr, udata);
+        } catch (const NotYet&) {
+            return std::nullopt;
+        }
+        dingo_create_ah_resp resp{};
+        std::memcpy(&resp, udata.out.data(), sizeof resp);
+        EXPECT_GE(resp.udp_sport, 0xc000);
+        packet::Mac mac;
+        std::ranges::copy(resp.dmac, mac.bytes.begin());
+        return mac;
+    }
+
+    Nanoseconds now = 1'000'000;
+    std::pair<std::unique_ptr<Wire>, std::unique_ptr<Wire>> wires = make_loop_pair();
+    Host host{*wires.first, 0x02'44'49'00'00'0A, {"10.77.0.1/24", "fd77::1/64"}};
+    packet::Mac mac = packet::Mac::from_u64(0x02'44'49'00'00'0A);
+};
+
+TEST_F(NeighboursTest, ArpIsAsked) {
+    received();
+    EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt);
+    const auto frames = received();
+    ASSERT_EQ(frames.size(), 1U);
+    const auto request = Arp::load(frames[0]);
+    ASSERT_TRUE(request.has_value());
+    EXPECT_EQ(request->operation, Arp::kRequest);
+    EXPECT_EQ(request->target, 0x0a4d0009U);
+    EXPECT_EQ(request->sender, 0x0a4d0001U);
+    EXPECT_EQ(request->sender_mac, mac);
+    EXPECT_EQ(packet::EthernetHeader::load(frames[0].data()).dst, kBroadcast);
+    EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt);
+    EXPECT_TRUE(received().empty()) << "asked once a second";
+
+    send(Arp{Arp::kReply, kOurs, 0x0a4d0009, mac, 0x0a4d0001}.frame(mac));
+    received();
+    EXPECT_EQ(ah(to("10.77.0.9")), kOurs);
+    EXPECT_TRUE(received().empty());
+    now += Neighbours::kFresh;
+    received();
+    EXPECT_EQ(ah(to("10.77.0.9")), kOurs) << "an old answer serves while it is asked for again";
+    EXPECT_EQ(received().size(), 1U);
+}
+
+TEST_F(NeighboursTest, NobodyAnswers) {
+    EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt);
+    std::size_t asked = received().size();
+    for (int second = 0; second < 2; ++second) {
+        EXPECT_LE(host.driver.next_deadline(), now + Neighbours::kRetry);
+        now += Neighbours::kRetry;
+        asked += received().size();
+        EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt);
+    }
+    EXPECT_EQ(asked, 3U);
+    now += Neighbours::kRetry;
+    EXPECT_TRUE(received().empty());
+    EXPECT_EQ(errno_of([&] { ah(to("10.77.0.9")); }), ETIMEDOUT);
+    EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt) << "the next call starts anew";
+}
+
+TEST_F(NeighboursTest, NeighbourDiscovery) {
+    const auto peer = packet::parse_gid("fd77::9").value();
+    EXPECT_EQ(ah(to("fd77::9", 2)), std::nullopt);
+    const auto frames = received();
+    ASSERT_EQ(frames.size(), 1U);
+    const auto ask = Ndp::load(frames[0]);
+    ASSERT_TRUE(ask.has_value());
+    EXPECT_EQ(ask->type, Ndp::kSolicitation);
+    EXPECT_EQ(ask->target, peer);
+    EXPECT_EQ(packet::to_string(ask->dst), "ff02::1:ff00:9");
+    EXPECT_EQ(packet::EthernetHeader::load(frames[0].data()).dst,
+              (packet::Mac{{0x33, 0x33, 0xff, 0, 0, 9}}));
+    Ndp answer;
+    answer.type = Ndp::kAdvertisement;
+    answer.src = peer;
+    answer.dst = ask->src;
+    answer.target = peer;
+    answer.solicited = true;
+    answer.link_address = kOurs;
+    auto broken = answer.frame(kOurs, mac);
+    broken[60] ^= std::byte{1};
+    send(broken);
+    received();
+    EXPECT_EQ(ah(to("fd77::9", 2)), std::nullopt) << "wrong checksum";
+    send(answer.frame(kOurs, mac));
+    received();
+    EXPECT_EQ(ah(to("fd77::9", 2)), kOurs);
+}
+
+TEST_F(NeighboursTest, KnownWithoutAsking) {
+    EXPECT_EQ(ah(to("10.77.0.1")), mac) << "itself";
+    EXPECT_EQ(ah(to("fe80::44:49ff:fe00:b", 0)),
+              packet::Mac::from_u64(0x02'44'49'00'00'0B)) << "EUI-64";
+    EXPECT_EQ(errno_of([&] { ah(to("10.78.0.1")); }), ENETUNREACH);
+    EXPECT_EQ(errno_of([&] { ah(to("10.77.0.9", 2)); }), EINVAL) << "IPv4 from an IPv6 address";
+    EXPECT_EQ(errno_of([&] { ah(to("10.77.0.9", 7)); }), ENODATA);
+    EXPECT_EQ(errno_of([&] { ah(to("224.0.0.1")); }), EINVAL);
+    AhAttr local = to("10.77.0.9");
+    local.is_global = false;
+    EXPECT_EQ(errno_of([&] { ah(local); }), EINVAL);
+}
+
+TEST_F(NeighboursTest, AnswersArp) {
+    received();
+    send(Arp{Arp::kRequest, kOurs, 0x0a4d0009, {}, 0x0a4d0001}.frame(kBroadcast));
+    send(Arp{Arp::kRequest, kOurs, 0x0a4d0009, {}, 0x0a4d0002}.frame(kBroadcast));
+    const auto frames = received();
+    ASSERT_EQ(frames.size(), 1U);
+    const auto reply = Arp::load(frames[0]);
+    ASSERT_TRUE(reply.has_value());
+    EXPECT_EQ(reply->operation, Arp::kReply);
+    EXPECT_EQ(reply->sender_mac, mac);
+    EXPECT_EQ(reply->sender, 0x0a4d0001U);
+    EXPECT_EQ(reply->target_mac, kOurs);
+    EXPECT_GE(frames[0].size(), packet::kMinEthernetFrameBytes);
+    EXPECT_EQ(ah(to("10.77.0.9")), kOurs) << "who asks is known";
+}
+
+TEST_F(NeighboursTest, AnswersSolicitations) {
+    received();
+    Ndp ask;
+    ask.type = Ndp::kSolicitation;
+    ask.src = packet::parse_gid("fd77::9").value();
+    ask.target = packet::parse_gid("fd77::1").value();
+    ask.dst = solicited_node(ask.target);
+    ask.link_address = kOurs;
+    send(ask.frame(kOurs, multicast_mac(ask.dst)));
+    const auto frames = received();
+    ASSERT_EQ(frames.size(), 1U);
+    const auto answer = Ndp::load(frames[0]);
+    ASSERT_TRUE(answer.has_value());
+    EXPECT_EQ(answer->type, Ndp::kAdvertisement);
+    EXPECT_TRUE(answer->solicited);
+    EXPECT_EQ(answer->target, ask.target);
+    EXPECT_EQ(answer->link_address, mac);
+}
+
+std::vector<std::byte> ping4(const packet::Mac& dst, std::size_t payload) {
+    std::vector<std::byte> frame(packet::kEthernetBytes + packet::kIpv4Bytes + 8 + payload);
+    packet::EthernetHeader{dst, kOurs, packet::kEtherTypeIpv4}.store(frame.data());
+    packet::Ipv4Header ip;
+    ip.total_length = static_cast<std::uint16_t>(packet::kIpv4Bytes + 8 + payload);
+    ip.ttl = 3;
+    ip.protocol = 1;
+    ip.src = 0x0a4d0009;
+    ip.dst = 0x0a4d0001;
+    ip.store(&frame[14]);
+    ip.checksum = static_cast<std::uint16_t>(~packet::ipv4_header_sum(&frame[14]));
+    ip.store(&frame[14]);
+    frame[34] = std::byte{8};
+    frame[38] = std::byte{0x12};
+    packet::store_be16(&frame[36], static_cast<std::uint16_t>(~(0x0800 + 0x1200)));
+    return frame;
+}
+
+TEST_F(NeighboursTest, AnswersPing) {
+    received();
+    send(ping4(mac, 100));
+    const auto frames = received();
+    ASSERT_EQ(frames.size(), 1U);
+    const auto ip = packet::Ipv4Header::load(&frames[0][14]);
+    EXPECT_EQ(ip.src, 0x0a4d0001U);
+    EXPECT_EQ(ip.dst, 0x0a4d0009U);
+    EXPECT_EQ(packet::ipv4_header_sum(&frames[0][14]), 0xffff);
+    EXPECT_EQ(frames[0][34], std::byte{0});
+    EXPECT_EQ(packet::load_be16(&frames[0][36]), static_cast<std::uint16_t>(~0x1200));
+    auto cut = ping4(mac, 100);
+    cut.resize(100);
+    send(cut);
+    EXPECT_TRUE(received().empty()) << "shorter than its IP header says";
+}
+
+TEST(ParsePrefix, Texts) {
+    EXPECT_EQ(parse_prefix("10.77.0.1/24").length, 120U);
+    EXPECT_TRUE(parse_prefix("10.77.0.1/23").holds(packet::parse_gid("10.77.1.255").value()));
+    EXPECT_FALSE(parse_prefix("10.77.0.1/23").holds(packet::parse_gid("10.77.2.0").value()));
+    EXPECT_EQ(parse_prefix("fd77::1").length, 128U);
+    for (const char* bad : {"", "10.77.0.1/33", "10.77.0.1/", "fd77::1/129", "10.77.0.1/2x",
+                            "224.0.0.1/4", "0.0.0.0/0", "host"}) {
+        EXPECT_THROW(parse_prefix(bad), std::invalid_argument) << bad;
+    }
+}
+
+}  // namespace
+}  // namespace dingo::card::uverbs::test
