@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <endian.h>
+
 #include <cstddef>
 
 #include "uverbs/connection.h"
@@ -11,8 +13,8 @@ namespace {
 ib_uverbs_query_device_resp device_answer(const DeviceAttr& a) {
     ib_uverbs_query_device_resp r{};
     r.fw_ver = a.fw_ver;
-    r.node_guid = a.node_guid;
-    r.sys_image_guid = a.sys_image_guid;
+    r.node_guid = htobe64(a.node_guid);
+    r.sys_image_guid = htobe64(a.sys_image_guid);
     r.max_mr_size = a.max_mr_size;
     r.page_size_cap = a.page_size_cap;
     r.vendor_id = a.vendor_id;

@@ -167,7 +167,7 @@ class Mw {
 };
 
 /// What dingo_query_device() and dingo_query_port() of kmod answer, from the card's limits.
-/// GUIDs: bytes in wire order, as __be64 of the kernel's structures.
+/// GUIDs are numbers: the first byte on the wire is the most significant one.
 struct DeviceAttr {
     std::uint64_t fw_ver, node_guid, sys_image_guid, max_mr_size, page_size_cap, device_cap_flags;
     std::uint32_t vendor_id, vendor_part_id, hw_ver;

@@ -7,6 +7,7 @@
 #include <climits>
 #include <cstring>
 
+#include "dingo/packet/bytes.h"
 #include "uverbs/driver/state.h"
 
 namespace dingo::card::uverbs {
@@ -22,7 +23,6 @@ constexpr std::uint8_t kPhysPolling = 2;
 constexpr std::uint8_t kPhysLinkUp = 5;
 constexpr std::uint8_t kMtu4096 = 5;
 constexpr std::uint32_t kPortCmSup = 1U << 16;
-constexpr std::uint32_t kPortIpBasedGids = 1U << 26;
 
 /// Speed and width of a link, as near as the tables of InfiniBand come.
 struct Speed {
@@ -61,12 +61,10 @@ std::uint64_t cap_flags(const Driver::State& d) {
     return flags;
 }
 
-/// Bytes in wire order, as __be64 of the kernel's structures.
+/// The EUI-64 of the MAC address.
 std::uint64_t node_guid(const Mac& mac) {
     const packet::Gid gid = link_local_gid(packet::Mac{mac});
-    std::uint64_t guid = 0;
-    std::memcpy(&guid, &gid.bytes[8], sizeof guid);
-    return guid;
+    return packet::load_be64(std::as_bytes(std::span(gid.bytes)).data() + 8);
 }
 
 }  // namespace
@@ -128,7 +126,7 @@ PortAttr Driver::query_port() const {
     a.active_speed = speed.speed;
     a.gid_tbl_len = d.limits.max_gid;
     a.pkey_tbl_len = 1;
-    a.port_cap_flags = kPortCmSup | kPortIpBasedGids;
+    a.port_cap_flags = kPortCmSup;  // that GIDs are IP addresses is for uverbs to say
     a.max_msg_sz = d.limits.max_msg;
     return a;
 }

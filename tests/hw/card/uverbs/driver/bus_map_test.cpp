@@ -100,8 +100,8 @@ TEST(ClientMemory, OnlyProcMemIsOne) {
 
 TEST(ClientMemory, AnotherProcess) {
     constexpr std::size_t kLarge = 512 * 1024;
-    auto* const at = static_cast<std::byte*>(::mmap(
-        nullptr, kLarge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    auto* const at = static_cast<std::byte*>(
+        ::mmap(nullptr, kLarge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     std::memset(at, 0x21, kLarge);
     const pid_t child = ::fork();
     if (child == 0) {

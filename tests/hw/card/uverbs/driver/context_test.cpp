@@ -29,8 +29,10 @@ TEST_F(ContextTest, MmapTakesOnlyWhatWasGivenOut) {
     EXPECT_EQ(errno_of([&] { c.context->mmap(c.context_resp.status_mmap, 2 * kPageBytes); }),
               EINVAL);
     EXPECT_EQ(errno_of([&] { c.context->mmap(c.context_resp.status_mmap, kPageBytes); }), 0);
-    EXPECT_EQ(errno_of([&] { ClientMap(*c.context, c.context_resp.status_mmap, kPageBytes,
-                                       PROT_READ | PROT_WRITE); }),
+    EXPECT_EQ(errno_of([&] {
+                  ClientMap(*c.context, c.context_resp.status_mmap, kPageBytes,
+                            PROT_READ | PROT_WRITE);
+              }),
               EPERM)
         << "the status page is read-only";
 }
@@ -46,7 +48,6 @@ TEST_F(ContextTest, AProviderThatCannotKickIsRefused) {
 
 TEST_F(ContextTest, PagesAreFilesOfTheirOwn) {
     Client first(*a), second(*a);
-    EXPECT_NE(std::memcmp(first.cq_ring.page.data(), second.cq_ring.page.data(), kPageBytes), 1);
     first.cq_ring.page.data()[DINGO_DB_PAGE_SIZE - 1] = std::byte{0x77};
     EXPECT_EQ(second.cq_ring.page.data()[DINGO_DB_PAGE_SIZE - 1], std::byte{0});
 }
@@ -154,15 +155,16 @@ TEST_F(ContextTest, SharedReceiveQueue) {
     Srq srq(a->driver, *c.context, *c.pd, wr, sge, 0, c.listener, udata);
     Udata none;
     srq.modify(2, 0, 5, none);
-    EXPECT_EQ(srq.query().limit, 5U);
+    settle();
+    EXPECT_EQ(c.listener.events, std::vector<int>{15}) << "it is empty: the limit is reached";
+    EXPECT_EQ(srq.query().limit, 0U) << "it fires once";
     EXPECT_EQ(errno_of([&] { srq.modify(2, 0, 11, none); }), EINVAL);
     EXPECT_EQ(errno_of([&] { srq.modify(1, 20, 0, none); }), EOPNOTSUPP);
     wr = 17;
     udata = Udata{bytes_of(req), {}, {}};
-    EXPECT_EQ(errno_of([&] {
-                  Srq more(a->driver, *c.context, *c.pd, wr, sge, 0, c.listener, udata);
-              }),
-              EINVAL);
+    EXPECT_EQ(
+        errno_of([&] { Srq more(a->driver, *c.context, *c.pd, wr, sge, 0, c.listener, udata); }),
+        EINVAL);
 }
 
 TEST_F(ContextTest, QueuePairChecks) {

@@ -23,8 +23,8 @@ std::shared_ptr<ClientMemory> own_memory() {
 /// Memory of which pages 2..5 are a sealed file, as the preload library makes it.
 struct Buffer {
     Buffer() {
-        at = static_cast<std::byte*>(::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
-                                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        at = static_cast<std::byte*>(
+            ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
         fd = UniqueFd(::memfd_create("segment", MFD_CLOEXEC | MFD_ALLOW_SEALING));
         EXPECT_EQ(::ftruncate(fd.get(), 4 * kPageBytes), 0);
         EXPECT_EQ(::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
@@ -85,8 +85,8 @@ TEST_F(DataPath, WriteCrossesSharedAndSlowParts) {
 
 TEST_F(DataPath, MemoryOfAnotherProcess) {
     Buffer from;
-    auto* const theirs = static_cast<std::byte*>(::mmap(
-        nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    auto* const theirs = static_cast<std::byte*>(
+        ::mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     int go[2], told[2];
     ASSERT_EQ(::pipe(go), 0);
     ASSERT_EQ(::pipe(told), 0);
@@ -163,10 +163,9 @@ TEST_F(DataPath, BadRegionsAreRefused) {
     range = buffer.range(memory);
     range.segments.push_back(range.segments[0]);
     EXPECT_EQ(reg(range, kAccess), EINVAL) << "overlap";
-    EXPECT_EQ(errno_of([&] {
-                  Mr mr(a->driver, *ca.pd, buffer.fd.get(), 0, kPageBytes, 0, kAccess);
-              }),
-              EINVAL)
+    EXPECT_EQ(
+        errno_of([&] { Mr mr(a->driver, *ca.pd, buffer.fd.get(), 0, kPageBytes, 0, kAccess); }),
+        EINVAL)
         << "no DMABuf";
     EXPECT_EQ(a->driver.state().mr_ids.in_use(), 0U);
 }

@@ -52,9 +52,9 @@ class NeighboursTest : public ::testing::Test {
         dingo_create_ah_resp resp{};
         std::memcpy(&resp, udata.out.data(), sizeof resp);
         EXPECT_GE(resp.udp_sport, 0xc000);
-        packet::Mac mac;
-        std::ranges::copy(resp.dmac, mac.bytes.begin());
-        return mac;
+        packet::Mac found;
+        std::ranges::copy(resp.dmac, found.bytes.begin());
+        return found;
     }
 
     Nanoseconds now = 1'000'000;
@@ -135,8 +135,8 @@ TEST_F(NeighboursTest, NeighbourDiscovery) {
 
 TEST_F(NeighboursTest, KnownWithoutAsking) {
     EXPECT_EQ(ah(to("10.77.0.1")), mac) << "itself";
-    EXPECT_EQ(ah(to("fe80::44:49ff:fe00:b", 0)),
-              packet::Mac::from_u64(0x02'44'49'00'00'0B)) << "EUI-64";
+    EXPECT_EQ(ah(to("fe80::44:49ff:fe00:b", 0)), packet::Mac::from_u64(0x02'44'49'00'00'0B))
+        << "EUI-64";
     EXPECT_EQ(errno_of([&] { ah(to("10.78.0.1")); }), ENETUNREACH);
     EXPECT_EQ(errno_of([&] { ah(to("10.77.0.9", 2)); }), EINVAL) << "IPv4 from an IPv6 address";
     EXPECT_EQ(errno_of([&] { ah(to("10.77.0.9", 7)); }), ENODATA);

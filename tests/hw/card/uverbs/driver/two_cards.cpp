@@ -169,8 +169,8 @@ void TwoCards::to_rts(Client::QpRings& qp, Host& host, std::uint32_t remote, con
     attr.qp_state = DINGO_QPS_INIT;
     attr.port_num = 1;
     attr.qp_access_flags = 0xf;
-    qp.qp->modify(attr,
-                  DINGO_QPM_STATE | DINGO_QPM_PORT | DINGO_QPM_PKEY_INDEX | DINGO_QPM_ACCESS, none);
+    qp.qp->modify(attr, DINGO_QPM_STATE | DINGO_QPM_PORT | DINGO_QPM_PKEY_INDEX | DINGO_QPM_ACCESS,
+                  none);
     attr.qp_state = DINGO_QPS_RTR;
     attr.path_mtu = 3;
     attr.dest_qp_num = remote;
