@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "tool/error.h"
+#include "wire/local_address.h"
 
 namespace dingo::tool {
 namespace {
@@ -40,9 +41,24 @@ int free_number() {
     return number;
 }
 
-/// Addresses of one subnet for all cards of the run directory, so that they reach each other.
-std::vector<std::string> default_ips(int number) {
-    return {fmt::format("10.77.0.{}/24", number + 1), fmt::format("fd77::{:x}/64", number + 1)};
+/// On the wire `roce` a card has the addresses of this host; else cards get addresses of one subnet
+/// so that they reach each other.
+std::vector<std::string> default_ips(const std::string& wire, int number) {
+    if (wire != "roce" && !wire.starts_with("roce:"))
+        return {fmt::format("10.77.0.{}/24", number + 1), fmt::format("fd77::{:x}/64", number + 1)};
+    const std::string bind = wire.substr(std::min<std::size_t>(5, wire.size()));
+    std::string address = bind.substr(0, bind.find_first_of("%,"));
+    std::erase_if(address, [](char c) { return c == '[' || c == ']'; });
+    std::vector<std::string> out;
+    for (const card::LocalAddress& a : card::local_addresses())
+        if (address.empty() ? !a.loopback : a.address == address)
+            out.push_back(fmt::format("{}/{}", a.address, a.prefix));
+    if (out.empty() && address.starts_with("127."))
+        out.push_back(address + "/8");
+    if (out.empty())
+        throw Error(fmt::format("--wire {}: this host has no such address; it has: {}", wire,
+                                card::local_addresses_text()));
+    return out;
 }
 
 std::vector<std::string> command_of(const StartOptions& o, const CardEntry& card, int number) {
@@ -52,7 +68,7 @@ std::vector<std::string> command_of(const StartOptions& o, const CardEntry& card
         if (!value.empty())
             out.insert(out.end(), {option, value});
     };
-    for (const std::string& ip : o.ips.empty() ? default_ips(number) : o.ips)
+    for (const std::string& ip : o.ips.empty() ? default_ips(o.wire, number) : o.ips)
         add("--ip", ip);
     add("--faults", o.faults);
     add("--pcap", o.pcap.empty() ? "" : fs::absolute(o.pcap).string());

@@ -16,6 +16,7 @@ std::unique_ptr<Wire> make_udp_wire(std::string_view args);
 std::unique_ptr<Wire> make_unix_wire(std::string_view args);
 std::unique_ptr<Wire> make_tap_wire(std::string_view args);
 std::unique_ptr<Wire> make_packet_wire(std::string_view args);
+std::unique_ptr<Wire> make_roce_wire(std::string_view args, const WireOptions& options);
 std::unique_ptr<Wire> make_shm_wire(std::string_view args, const WireOptions& options);
 
 /// Records both directions of `inner` in a pcap file.

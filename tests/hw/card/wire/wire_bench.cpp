@@ -22,31 +22,6 @@ constexpr unsigned kBatch = 60;
 
 using Pair = std::pair<std::unique_ptr<Wire>, std::unique_ptr<Wire>>;
 
-Pair make_pair_of(const std::string& kind) {
-    if (kind == "loop") {
-        Pair raw = make_loop_pair();
-        return {wrap_wire(std::move(raw.first), {}), wrap_wire(std::move(raw.second), {})};
-    }
-    if (kind == "shm") {
-        WireOptions a_end;
-        a_end.wire = fmt::format("shm:/tmp/dingo-wire-bench-{}", ::getpid());
-        WireOptions b_end = a_end;
-        b_end.mac = a_end.mac + 1;
-        return {make_wire(a_end), make_wire(b_end)};
-    }
-    std::string a = fmt::format("127.0.0.1:{}", 20'000 + ::getpid() % 10'000);
-    std::string b = fmt::format("127.0.0.1:{}", 30'000 + ::getpid() % 10'000);
-    if (kind == "unix") {
-        a = fmt::format("/tmp/dingo-wire-bench-{}.a", ::getpid());
-        b = fmt::format("/tmp/dingo-wire-bench-{}.b", ::getpid());
-    }
-    WireOptions first;
-    first.wire = fmt::format("{}:{},{}", kind, a, b);
-    WireOptions second;
-    second.wire = fmt::format("{}:{},{}", kind, b, a);
-    return {make_wire(first), make_wire(second)};
-}
-
 /// Reads every byte, as a card that checks the ICRC does.
 class CountingSink final : public FrameSink {
   public:
@@ -64,6 +39,34 @@ class CountingSink final : public FrameSink {
     std::uint64_t frames = 0;
     std::uint64_t bytes = 0;
 };
+
+Pair make_pair_of(const std::string& kind) {
+    if (kind == "loop") {
+        Pair raw = make_loop_pair();
+        return {wrap_wire(std::move(raw.first), {}), wrap_wire(std::move(raw.second), {})};
+    }
+    if (kind == "shm") {
+        WireOptions a_end;
+        a_end.wire = fmt::format("shm:/tmp/dingo-wire-bench-{}", ::getpid());
+        WireOptions b_end = a_end;
+        b_end.mac = a_end.mac + 1;
+        Pair pair{make_wire(a_end), make_wire(b_end)};
+        CountingSink nobody;
+        pair.first->receive(nobody, 1);  // takes the other's hello
+        return pair;
+    }
+    std::string a = fmt::format("127.0.0.1:{}", 20'000 + ::getpid() % 10'000);
+    std::string b = fmt::format("127.0.0.1:{}", 30'000 + ::getpid() % 10'000);
+    if (kind == "unix") {
+        a = fmt::format("/tmp/dingo-wire-bench-{}.a", ::getpid());
+        b = fmt::format("/tmp/dingo-wire-bench-{}.b", ::getpid());
+    }
+    WireOptions first;
+    first.wire = fmt::format("{}:{},{}", kind, a, b);
+    WireOptions second;
+    second.wire = fmt::format("{}:{},{}", kind, b, a);
+    return {make_wire(first), make_wire(second)};
+}
 
 unsigned send_batch(Wire& wire, std::size_t size, unsigned count) {
     unsigned sent = 0;

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace dingo::card {
+
+struct LocalAddress {
+    std::string address;
+    unsigned prefix;
+    std::string interface;
+    bool loopback;
+};
+
+/// Addresses of the interfaces that are up; IPv6 link-local ones are left out.
+std::vector<LocalAddress> local_addresses();
+
+/// The same for people: "10.0.0.1 (eth0), ...".
+std::string local_addresses_text();
+
+/// A destination that does not leave this host.
+bool is_local_address(const std::string& address);
+
+/// The kernel's MTU of the path to a destination; 0 when unknown.
+int path_mtu(const std::string& address);
+
+}  // namespace dingo::card
