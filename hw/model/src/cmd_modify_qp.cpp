@@ -54,7 +54,8 @@ void check_values(FieldCheck& check, const CardState& card, const Command& cmd) 
                      attr_offset(offsetof(Attr, dgid)))
             .require(!is_multicast(mac_number(attr.dmac)), attr_offset(offsetof(Attr, dmac)))
             .require(attr.flow_label < 1u << 20, attr_offset(offsetof(Attr, flow_label)))
-            .require(attr.udp_sport >= 0xc000, attr_offset(offsetof(Attr, udp_sport)))
+            .require(attr.udp_sport >= 0xc000 || attr.udp_sport == DINGO_ROCE_UDP_PORT,
+                     attr_offset(offsetof(Attr, udp_sport)))
             .require(attr.sl <= 15, attr_offset(offsetof(Attr, sl)));
     }
     check.zero(attr.rsvd1, attr_offset(offsetof(Attr, rsvd1)));

@@ -16,6 +16,8 @@ namespace {
 
 constexpr unsigned kIpv4Skip = 96;  // bits of ::ffff:0:0
 constexpr std::size_t kMaxEntries = 4096;
+/// Of a time that is not known yet; it is also due at once.
+constexpr Nanoseconds kUnset = 0;
 /// What frames carry on a wire that finds the way by IP address: it only has to be unicast.
 constexpr packet::Mac kAnyPeer{{0x02, 0x44, 0x49, 0xff, 0xff, 0xfe}};
 
@@ -108,6 +110,9 @@ packet::Mac Neighbours::resolve(const packet::Gid& gid) {
     }
     if (entry.tries == 0 && (!entry.known || entry.fresh_until <= card_.now())) {
         ask(gid, entry);
+        // The card may have slept: the next poll() knows what time it is.
+        entry.retry_at = kUnset;
+        due_ = kUnset;
     }
     if (!entry.known) {
         throw NotYet();
@@ -158,7 +163,9 @@ bool Neighbours::poll(Nanoseconds now) {
         if (entry.tries == 0) {
             continue;
         }
-        if (now >= entry.retry_at) {
+        if (entry.retry_at == kUnset) {
+            entry.retry_at = now + kRetry;
+        } else if (now >= entry.retry_at) {
             if (entry.tries < kTries) {
                 ask(gid, entry);
             } else {

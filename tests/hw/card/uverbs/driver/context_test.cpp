@@ -3,6 +3,7 @@
 // Contexts, doorbell pages, objects and their numbers.
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 
 #include <set>
 
@@ -202,12 +203,39 @@ TEST_F(ContextTest, QueuePairChecks) {
     EXPECT_EQ(qp.qp->query().qp_state, DINGO_QPS_RESET);
 }
 
-TEST_F(ContextTest, WindowsKeepTheirRegionBusy) {
+TEST_F(ContextTest, KickDescriptorIsTheClientsToSpoil) {
     Client c(*a);
-    Udata none;
-    Mw mw(a->driver, *c.pd, 1, none);
-    EXPECT_NE(mw.key(), 0U);
-    EXPECT_EQ(errno_of([&] { Mw bad(a->driver, *c.pd, 3, none); }), EOPNOTSUPP);
+    // Blocking, and drained by the client before the card looks.
+    ASSERT_EQ(::fcntl(c.kick_fd.get(), F_SETFL, 0), 0);
+    const std::uint64_t one = 1;
+    ASSERT_EQ(::write(c.kick_fd.get(), &one, sizeof one), static_cast<ssize_t>(sizeof one));
+    a->driver.kicked(*c.context);
+    pollfd ready{c.context->kick_fd(), POLLIN, 0};
+    EXPECT_EQ(::poll(&ready, 1, 0), 0) << "drained";
+    a->driver.kicked(*c.context);  // must not wait
+}
+
+TEST_F(ContextTest, ASleepingCardIsKickedByEachPage) {
+    Client c(*a);
+    Client remote(*b);
+    auto qa = c.make_qp();
+    auto qb = remote.make_qp();
+    connect(qa, qb);
+    const auto need_kick = [&] {
+        std::uint32_t word = 0;
+        std::memcpy(&word, qa.sq.page.data() + DINGO_DB_NEED_KICK_OFFSET, sizeof word);
+        return word;
+    };
+    c.kick();
+    settle();
+    EXPECT_EQ(need_kick(), 0U) << "an active page of a card that is awake";
+    ASSERT_TRUE(a->card.prepare_sleep(now));
+    EXPECT_EQ(need_kick(), 1U);
+    c.post_write(qa, {}, 0, 0);
+    a->card.woke();
+    c.kick();
+    settle();
+    EXPECT_EQ(c.poll_cq().value().status, DINGO_WCS_SUCCESS);
 }
 
 TEST_F(ContextTest, DeviceAndPort) {

@@ -2,6 +2,8 @@
 //
 // A WRITE from one client to another over two cards: shared memory and the slow road.
 #include <fcntl.h>
+#include <linux/udmabuf.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -204,6 +206,79 @@ TEST_F(DataPath, ReregGivesAndTakesRights) {
     EXPECT_EQ(to.at[7 * kPageBytes], std::byte{8});
     EXPECT_EQ(errno_of([&] { mr_b.rereg(8, nullptr, nullptr, 0); }), EOPNOTSUPP);
     EXPECT_FALSE(mr_b.busy());
+}
+
+TEST_F(DataPath, WindowsKeepTheirRegionBusy) {
+    Buffer buffer;
+    Udata none;
+    Mr mr(a->driver, *ca.pd, buffer.range(memory), kAccess | 1U << 4, none);
+    EXPECT_EQ(errno_of([&] { Mw bad(a->driver, *ca.pd, 3, none); }), EOPNOTSUPP);
+    Mw mw(a->driver, *ca.pd, 1, none);
+    EXPECT_FALSE(mr.busy());
+    auto qa = ca.make_qp();
+    auto qb = cb.make_qp();
+    connect(qa, qb);
+    const auto bind = [&](std::uint64_t length) {
+        dingo_wqe_ctrl ctrl{};
+        ctrl.opcode = DINGO_WR_BIND_MW;
+        ctrl.flags = DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK;
+        ctrl.blocks = 1;
+        dingo_wqe_bind what{};
+        what.addr = buffer.va() + 100;
+        what.length = length;
+        what.mr_key = mr.key();
+        what.mw_key = what.new_key = mw.key();
+        what.access = DINGO_ACC_REMOTE_READ;
+        std::byte* const block =
+            qa.sq.memory.data() + (qa.producer % (1U << qa.sq.map.log_size)) * DINGO_SQ_BLOCK;
+        std::memcpy(block, &ctrl, sizeof ctrl);
+        std::memcpy(block + sizeof ctrl, &what, sizeof what);
+        qa.sq.ring(DINGO_DB_SQ, qa.qp->number(), ++qa.producer);
+        ca.kick();
+        settle();
+        EXPECT_EQ(ca.poll_cq().value().status, DINGO_WCS_SUCCESS);
+    };
+    bind(100);
+    EXPECT_TRUE(mr.busy());
+    bind(0);
+    EXPECT_FALSE(mr.busy());
+}
+
+TEST_F(DataPath, DmaBuf) {
+    const UniqueFd device(::open("/dev/udmabuf", O_RDWR));
+    if (!device) {
+        GTEST_SKIP() << "no /dev/udmabuf";
+    }
+    UniqueFd memory_fd(::memfd_create("udmabuf", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    ASSERT_EQ(::ftruncate(memory_fd.get(), kBytes), 0);
+    ASSERT_EQ(::fcntl(memory_fd.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    udmabuf_create create{};
+    create.memfd = static_cast<__u32>(memory_fd.get());
+    create.size = kBytes;
+    const UniqueFd dmabuf(::ioctl(device.get(), UDMABUF_CREATE, &create));
+    ASSERT_TRUE(bool(dmabuf));
+    Buffer from;
+    Udata none;
+    Mr mr_a(a->driver, *ca.pd, from.range(memory), kAccess, none);
+    EXPECT_EQ(
+        errno_of([&] { Mr mr(b->driver, *cb.pd, dmabuf.get(), kBytes - 10, 11, 0, kAccess); }),
+        EINVAL);
+    Mr mr_b(b->driver, *cb.pd, dmabuf.get(), 5000, 1000, 0x7000, kAccess);
+    auto qa = ca.make_qp();
+    auto qb = cb.make_qp();
+    connect(qa, qb);
+    from.at[100] = std::byte{0x3d};
+    dingo_sge sge{};
+    sge.addr = from.va() + 100;
+    sge.lkey = mr_a.key();
+    sge.length = 1000;
+    ca.post_write(qa, sge, 0x7000, mr_b.key());
+    ca.kick();
+    settle();
+    EXPECT_EQ(ca.poll_cq().value().status, DINGO_WCS_SUCCESS);
+    std::byte seen{};
+    ASSERT_EQ(::pread(memory_fd.get(), &seen, 1, 5000), 1);
+    EXPECT_EQ(seen, std::byte{0x3d});
 }
 
 TEST_F(DataPath, ErrorsOfAQpReachItsListener) {

@@ -216,6 +216,59 @@ TEST_F(NeighboursTest, AnswersPing) {
     EXPECT_TRUE(received().empty()) << "shorter than its IP header says";
 }
 
+/// A wire that finds the way by IP address and always sends from one port.
+class ResolvingWire final : public Wire {
+  public:
+    std::span<std::byte> begin_frame(std::size_t max_len) override {
+        return std::span(room_).first(std::min(max_len, room_.size()));
+    }
+    void end_frame(std::size_t) override {}
+    [[nodiscard]] int fd() const override { return -1; }
+    unsigned receive(FrameSink&, unsigned) override { return 0; }
+    void flush() override {}
+    void advance(Nanoseconds) override {}
+    [[nodiscard]] bool resolves() const override { return true; }
+    [[nodiscard]] std::uint16_t fixed_source_port() const override { return DINGO_ROCE_UDP_PORT; }
+    [[nodiscard]] std::string describe() const override { return "test"; }
+    [[nodiscard]] WireStats stats() const override { return {}; }
+
+  private:
+    std::array<std::byte, kMaxFrame> room_{};
+};
+
+TEST(ResolvingWireTest, NobodyIsAsked) {
+    ResolvingWire wire;
+    Host host(wire, 0x02'44'49'00'00'0A, {"10.77.0.1/32"});
+    host.poll(1);
+    Client client(host);
+    auto qp = client.make_qp();
+    Udata none;
+    QpAttr attr;
+    attr.qp_state = DINGO_QPS_INIT;
+    attr.port_num = 1;
+    qp.qp->modify(attr, DINGO_QPM_STATE | DINGO_QPM_PORT | DINGO_QPM_PKEY_INDEX | DINGO_QPM_ACCESS,
+                  none);
+    attr.qp_state = DINGO_QPS_RTR;
+    attr.path_mtu = 3;
+    attr.dest_qp_num = 0x123456;
+    attr.max_dest_rd_atomic = 1;
+    attr.ah.is_global = true;
+    attr.ah.sgid_index = 1;
+    attr.ah.dgid = packet::parse_gid("192.0.2.7").value().bytes;
+    qp.qp->modify(attr,
+                  DINGO_QPM_STATE | DINGO_QPM_AV | DINGO_QPM_PATH_MTU | DINGO_QPM_DEST_QPN |
+                      DINGO_QPM_RQ_PSN | DINGO_QPM_MAX_DEST_RD_ATOMIC | DINGO_QPM_MIN_RNR_TIMER,
+                  none);
+    const QpAttr seen = qp.qp->query();
+    EXPECT_EQ(seen.qp_state, DINGO_QPS_RTR);
+    EXPECT_FALSE(packet::Mac{seen.dmac}.is_multicast());
+    Udata udata;
+    host.driver.create_ah(attr.ah, udata);
+    dingo_create_ah_resp resp{};
+    std::memcpy(&resp, udata.out.data(), sizeof resp);
+    EXPECT_EQ(resp.udp_sport, DINGO_ROCE_UDP_PORT);
+}
+
 TEST(ParsePrefix, Texts) {
     EXPECT_EQ(parse_prefix("10.77.0.1/24").length, 120U);
     EXPECT_TRUE(parse_prefix("10.77.0.1/23").holds(packet::parse_gid("10.77.1.255").value()));
