@@ -224,8 +224,15 @@ static long device_mmap(void* at, size_t length, int prot, int flags, int fd, of
 
 /* The number is somebody else's by now: it was closed behind our back. */
 static bool stale(int fd, long result) {
-    if (result != -ENOTSOCK && result != -EBADF) {
+    int type = 0;
+    socklen_t length = sizeof(type);
+
+    if (DINGO_LIKELY(result != -ENOTSOCK && result != -EBADF && result != -ENOTCONN)) {
         return false;
+    }
+    if (DINGO_SYS(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 &&
+        type == SOCK_SEQPACKET) {
+        return false; /* the card's answer */
     }
     dingo_fd_forget(fd);
     return true;

@@ -61,7 +61,7 @@ static int before_open(int dirfd, const char** path, int flags, char buffer[PATH
 static int after_open(int dirfd, const char* original, const char* path, int flags, int fd) {
     opened(fd);
     if (DINGO_LIKELY(original == path)) {
-        if (original[0] == '/' || !dingo_view()) {
+        if (!original || original[0] == '/' || !dingo_view()) {
             return fd;
         }
         /* relative: it leads into a view only through a directory of one */

@@ -98,6 +98,7 @@ static long receive(int fd, struct dingo_answer* answer) {
         got !=
             (long)(sizeof(answer->reply) + answer->reply.num_fixups * sizeof(answer->fixups[0]))) {
         dingo_answer_close(answer);
+        answer->reply.num_fixups = 0;
         return -EIO;
     }
     return 0;
@@ -131,6 +132,7 @@ static long exchange(int fd, struct message* message, const struct dingo_request
     long result;
 
     answer->num_fds = 0;
+    answer->reply.num_fixups = 0;
     result = DINGO_SYS(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
     if (result < 0) {
         return result;
@@ -230,6 +232,7 @@ long dingo_request(int fd, const struct dingo_request* request, struct dingo_ans
     long result;
 
     answer->num_fds = 0;
+    answer->reply.num_fixups = 0;
     if (request->payload_len > DINGO_UVERBS_MAX_MESSAGE - sizeof(message.head)) {
         return -EINVAL;
     }

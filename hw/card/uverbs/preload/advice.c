@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What programs do with their memory that works otherwise on shared memory: giving pages back,
+ * moving them.
+ */
+#include "advice.h"
+
+#include <errno.h>
+#include <linux/falloc.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#include "arena.h"
+#include "descriptors.h"
+#include "sys.h"
+
+#define MADV_DONTNEED_LOCKED_ADVICE 24
+#define LARGE_UNMAP (4ULL << 20)
+
+typedef int madvise_fn(void*, size_t, int);
+
+static atomic_bool flags_used;
+
+bool dingo_advice_flags_used(void) {
+    return atomic_load(&flags_used);
+}
+
+static int real_madvise(void* start, size_t length, int advice) {
+    madvise_fn* real = DINGO_REAL(madvise_fn*, madvise);
+
+    return real ? real(start, length, advice)
+                : (int)dingo_sys_result(DINGO_SYS(SYS_madvise, start, length, advice));
+}
+
+struct discard {
+    uint64_t start;
+    uint64_t end;
+    int advice;
+    long result;
+};
+
+/* The pages read as zeros from now on, as those of private memory do. */
+static long discard_shared(const struct dingo_map* map, uint64_t start, uint64_t end) {
+    return DINGO_SYS(SYS_fallocate, dingo_arena_fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                     map->offset + (start - map->start), end - start);
+}
+
+/* The same, and the pages of the file stay as they are: another process looks at them. */
+static long discard_view(const struct dingo_map* map, uint64_t start, uint64_t end) {
+    int prot = (map->readable ? PROT_READ : 0) | (map->writable ? PROT_WRITE : 0) |
+               (map->executable ? PROT_EXEC : 0);
+    long at = DINGO_SYS(SYS_mmap, start, end - start, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+                        -1, 0);
+
+    return at < 0 ? at : 0;
+}
+
+static bool discard(const struct dingo_map* map, void* arg) {
+    struct discard* range = arg;
+    uint64_t start = map->start > range->start ? map->start : range->start;
+    uint64_t end = map->end < range->end ? map->end : range->end;
+    long result;
+
+    if (dingo_arena_owns(map)) {
+        const struct dingo_slot* slot = dingo_arena_find(map->offset);
+
+        result =
+            slot && slot->frozen ? discard_view(map, start, end) : discard_shared(map, start, end);
+    } else if (dingo_arena_inherited(map)) {
+        result = discard_view(map, start, end);
+    } else {
+        result = DINGO_SYS(SYS_madvise, start, end - start, range->advice);
+    }
+    if (result < 0) {
+        range->result = result;
+    }
+    return true;
+}
+
+DINGO_EXPORT int madvise(void* start, size_t length, int advice) {
+    struct discard range = {.start = (uintptr_t)start,
+                            .end = (uintptr_t)start + ((length + 4095) & ~4095UL),
+                            .advice = advice};
+    uint64_t signals;
+    bool whole;
+
+    switch (advice) {
+        case MADV_DONTNEED:
+        case MADV_FREE:
+        case MADV_DONTNEED_LOCKED_ADVICE:
+            break;
+        case MADV_DONTFORK:
+        case MADV_WIPEONFORK:
+        case MADV_DONTDUMP:
+        case MADV_HUGEPAGE:
+        case MADV_NOHUGEPAGE:
+            atomic_store(&flags_used, true);
+            return real_madvise(start, length, advice);
+        default:
+            return real_madvise(start, length, advice);
+    }
+    if (DINGO_LIKELY(!dingo_arena_touches(range.start, range.end)) || range.start & 4095 ||
+        !dingo_fd_table_is_ours()) {
+        return real_madvise(start, length, advice);
+    }
+    dingo_arena_lock(&signals);
+    whole = dingo_maps_read(range.start, range.end, false, discard, &range);
+    dingo_arena_unlock(&signals);
+    return whole ? (int)dingo_sys_result(range.result) : real_madvise(start, length, advice);
+}
+
+typedef void* mremap_fn(void*, size_t, size_t, int, ...);
+
+/* Growing and moving need nothing: the file goes on behind each piece, with zeros. */
+DINGO_EXPORT void* mremap(void* start, size_t length, size_t new_length, int flags, ...) {
+    mremap_fn* real = DINGO_REAL(mremap_fn*, mremap);
+    uint64_t from = (uintptr_t)start;
+    void* to = NULL;
+
+    if (flags & (MREMAP_FIXED | 4 /* MREMAP_DONTUNMAP */)) {
+        va_list args;
+
+        va_start(args, flags);
+        to = va_arg(args, void*);
+        va_end(args);
+    }
+    if (DINGO_UNLIKELY(dingo_arena_touches(from, from + (length ? length : 1)))) {
+        if (length == 0) {
+            /* a second view of private memory: the kernel has none */
+            errno = EINVAL;
+            return MAP_FAILED;
+        }
+        if (flags & 4) {
+            /* the old place would keep the content instead of being empty */
+            errno = ENOMEM;
+            return MAP_FAILED;
+        }
+    }
+    return real ? real(start, length, new_length, flags, to)
+                : (void*)dingo_sys_result(
+                      DINGO_SYS(SYS_mremap, start, length, new_length, flags, to));
+}
+
+DINGO_EXPORT int munmap(void* start, size_t length) {
+    int (*real)(void*, size_t) = DINGO_REAL(int (*)(void*, size_t), munmap);
+    bool ours =
+        length >= LARGE_UNMAP && dingo_arena_touches((uintptr_t)start, (uintptr_t)start + length);
+    int result =
+        real ? real(start, length) : (int)dingo_sys_result(DINGO_SYS(SYS_munmap, start, length));
+
+    /* small pieces are given back when the next ones are shared */
+    if (DINGO_UNLIKELY(ours) && result == 0 && dingo_fd_table_is_ours()) {
+        uint64_t signals;
+
+        dingo_arena_lock(&signals);
+        if (dingo_arena_fd() >= 0) {
+            dingo_arena_reap(true);
+        }
+        dingo_arena_unlock(&signals);
+    }
+    return result;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Programs under the preload library, against the fake card. */
+#ifndef DINGO_TEST_CLIENT_H
+#define DINGO_TEST_CLIENT_H
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CHECK(what)                                                                                \
+    do {                                                                                           \
+        if (!(what)) {                                                                             \
+            fprintf(stderr, "%s:%d: not true: %s (errno %d)\n", __FILE__, __LINE__, #what, errno); \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+enum { ECHO = 1, CHANNELS, SHARE, POKE, PEEK, DIE, NEED_FD, HELLOS };
+
+/* ioctl() with a method of the fake card. */
+int method(int fd, int number, uint64_t a, uint64_t b, uint64_t c);
+int open_card(void);
+/* Shares [at, at + length), which must give `bytes` shared. */
+void share(int fd, void* at, size_t length, int bytes);
+
+void client_paths(void);
+void client_paths_at(void);
+void client_stat(void);
+void client_counters(void);
+void client_gids(void);
+void client_ioctl(void);
+void client_write(void);
+void client_mmap(void);
+void client_channels(void);
+void client_dead_card(void);
+void client_need_fd(void);
+void client_dup_close(void);
+void client_fork(void);
+void client_vfork(void);
+void client_exec(void);
+void client_threads(void);
+void client_netlink(void);
+
+void client_share_keeps(void);
+void client_share_partial(void);
+void client_share_faults(void);
+void client_share_threads(void);
+void client_share_fork(void);
+void client_share_dontfork(void);
+void client_share_dontneed(void);
+void client_share_realloc(void);
+void client_share_mremap(void);
+void client_share_stack(void);
+void client_share_gives_back(void);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The uverbs descriptor: requests, events, copies of it, processes. */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <rdma/ib_user_verbs.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "client.h"
+
+static void echo(int fd) {
+    uint64_t value = 41;
+
+    errno = 77;
+    CHECK(method(fd, ECHO, (uintptr_t)&value, 0, 0) == 0);
+    CHECK(value == 42 && errno == 77);
+}
+
+void client_ioctl(void) {
+    int fd = open_card();
+
+    echo(fd);
+    CHECK(method(fd, ECHO, 8, 0, 0) < 0 && errno == EFAULT);
+    CHECK(method(fd, 99, 0, 0, 0) < 0 && errno == EPROTONOSUPPORT);
+    CHECK(ioctl(fd, 0xc0181b01, NULL) < 0 && errno == EFAULT);
+    CHECK(method(0x7fffffff, ECHO, 8, 0, 0) < 0 && errno == EBADF);
+    CHECK(method(fd, HELLOS, 0, 0, 0) == 1);
+    close(fd);
+    CHECK(method(fd, ECHO, 8, 0, 0) < 0 && errno == EBADF);
+}
+
+void client_write(void) {
+    static char large[100000];
+    int fd = open_card();
+
+    CHECK(write(fd, "command", 7) == 7);
+    CHECK(write(fd, large, sizeof(large)) < 0 && errno == EINVAL);
+    CHECK(read(fd, large, sizeof(large)) < 0 && errno == EINVAL);
+    echo(fd);
+}
+
+void client_mmap(void) {
+    int fd = open_card();
+    char* page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0x7000);
+
+    CHECK(page != MAP_FAILED && strcmp(page, "page two") == 0);
+    CHECK(munmap(page, 4096) == 0);
+    CHECK(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0x9000) == MAP_FAILED && errno == EINVAL);
+    CHECK(mmap64(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0x7000) != MAP_FAILED);
+    CHECK(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, fd, 0) != MAP_FAILED);
+}
+
+static void make_channels(int fd, int* comp, int* async) {
+    uint32_t number = 0xffffffff;
+    uint64_t number64 = 0xffffffffffffffff;
+
+    CHECK(method(fd, CHANNELS, (uintptr_t)&number, (uintptr_t)&number64, 0) == 0);
+    *comp = (int)number;
+    *async = (int)number64;
+    CHECK(number < 1000 && number64 < 1000);
+    CHECK(fcntl(*comp, F_GETFD) == FD_CLOEXEC);
+}
+
+void client_channels(void) {
+    struct ib_uverbs_comp_event_desc event;
+    struct ib_uverbs_async_event_desc news;
+    int fd = open_card();
+    int comp, async;
+
+    make_channels(fd, &comp, &async);
+    CHECK(read(comp, &event, 4) < 0 && errno == EINVAL);
+    CHECK(read(comp, &event, sizeof(event)) == sizeof(event) && event.cq_handle == 0x1234);
+    CHECK(read(async, &news, sizeof(news)) == sizeof(news) && news.event_type == 9);
+    CHECK(fcntl(comp, F_SETFL, fcntl(comp, F_GETFL) | O_NONBLOCK) == 0);
+    CHECK(read(comp, &event, sizeof(event)) < 0 && errno == EAGAIN);
+}
+
+void client_dead_card(void) {
+    struct ib_uverbs_comp_event_desc event;
+    struct ib_uverbs_async_event_desc news;
+    struct pollfd wait;
+    int fd = open_card();
+    int comp, async, copy;
+
+    make_channels(fd, &comp, &async);
+    CHECK(read(comp, &event, sizeof(event)) == sizeof(event));
+    CHECK(read(async, &news, sizeof(news)) == sizeof(news));
+    CHECK(method(fd, DIE, 0, 0, 0) < 0 && errno == EIO);
+    CHECK(method(fd, ECHO, 0, 0, 0) < 0 && errno == EIO);
+    CHECK(write(fd, "x", 1) < 0 && errno == EIO);
+    CHECK(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0x7000) == MAP_FAILED && errno == EIO);
+    wait.fd = async;
+    wait.events = POLLIN;
+    CHECK(poll(&wait, 1, 5000) == 1 && wait.revents & POLLIN);
+    CHECK(read(async, &news, sizeof(news)) == sizeof(news));
+    CHECK(news.event_type == 8 && news.element == 0);
+    CHECK(read(async, &news, sizeof(news)) < 0 && errno == EIO);
+    copy = dup(comp);
+    CHECK(read(comp, &event, sizeof(event)) < 0 && errno == EIO);
+    CHECK(read(copy, &event, sizeof(event)) < 0 && errno == EIO);
+    CHECK(open("/dev/infiniband/uverbs0", O_RDWR) < 0 && errno == ENXIO);
+}
+
+void client_need_fd(void) {
+    int fd = open_card();
+    int file = memfd_create("x", 0);
+
+    CHECK(ftruncate(file, 12345) == 0);
+    CHECK(method(fd, NEED_FD, (uint64_t)file, 0, 0) == 12345);
+    close(file);
+    CHECK(method(fd, NEED_FD, (uint64_t)file, 0, 0) < 0 && errno == EBADF);
+}
+
+void client_dup_close(void) {
+    int fd = open_card();
+    int pipes[2];
+    char text[8];
+    int copy;
+
+    copy = dup(fd);
+    echo(copy);
+    close(fd);
+    echo(copy);
+    CHECK(dup2(copy, 77) == 77);
+    echo(77);
+    CHECK(dup3(copy, 78, O_CLOEXEC) == 78);
+    echo(78);
+    CHECK(fcntl(copy, F_DUPFD, 100) == 100);
+    echo(100);
+    CHECK(fcntl(copy, F_DUPFD_CLOEXEC, 101) == 101);
+    echo(101);
+    CHECK(method(copy, HELLOS, 0, 0, 0) == 1);
+    /* numbers that are reused for something else */
+    CHECK(pipe(pipes) == 0);
+    CHECK(dup2(pipes[0], 77) == 77);
+    CHECK(write(pipes[1], "abc", 3) == 3 && read(77, text, sizeof(text)) == 3);
+    CHECK(close_range(78, 100, 0) == 0);
+    CHECK(dup2(pipes[1], 78) == 78 && write(78, "abc", 3) == 3);
+    echo(101);
+    closefrom(80);
+    CHECK(method(101, ECHO, 0, 0, 0) < 0 && errno == EBADF);
+    echo(copy);
+    for (int i = 0; i < 1000; i++) {
+        int other = open("/dev/null", O_RDONLY);
+
+        CHECK(read(other, text, sizeof(text)) == 0);
+        close(other);
+        other = open_card();
+        close(other);
+    }
+}
+
+static void wait_for(pid_t child) {
+    int status;
+
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
+void client_fork(void) {
+    int fd = open_card();
+    pid_t child = fork();
+
+    CHECK(child >= 0);
+    if (child == 0) {
+        echo(fd);
+        CHECK(method(fd, HELLOS, 0, 0, 0) == 2);
+        child = fork();
+        if (child == 0) {
+            echo(fd);
+            _exit(0);
+        }
+        wait_for(child);
+        exit(0);
+    }
+    wait_for(child);
+    echo(fd);
+    CHECK(method(fd, HELLOS, 0, 0, 0) == 3);
+}
+
+/* What a vfork() child closes is its own descriptor, not its parent's. */
+void client_vfork(void) {
+    int fd = open_card();
+    pid_t child = vfork();
+
+    CHECK(child >= 0);
+    if (child == 0) {
+        close(fd);
+        dup2(1, fd);
+        execl("/bin/true", "true", NULL);
+        _exit(1);
+    }
+    wait_for(child);
+    echo(fd);
+}
+
+void client_exec(void) {
+    char self[4096];
+    pid_t child = fork();
+
+    CHECK(child >= 0);
+    if (child == 0) {
+        CHECK(readlink("/proc/self/exe", self, sizeof(self)) > 0);
+        execl("/proc/self/exe", self, "ioctl", NULL);
+        _exit(1);
+    }
+    wait_for(child);
+}
+
+static void* hammer(void* arg) {
+    int fd = *(int*)arg;
+
+    for (int i = 0; i < 300; i++) {
+        int mine = open_card();
+        int other = open("/dev/null", O_RDWR);
+
+        echo(fd);
+        echo(mine);
+        CHECK(write(other, "x", 1) == 1);
+        close(mine);
+        CHECK(write(other, "x", 1) == 1);
+        close(other);
+    }
+    return NULL;
+}
+
+void client_threads(void) {
+    pthread_t threads[4];
+    int fd = open_card();
+
+    for (int i = 0; i < 4; i++) {
+        CHECK(pthread_create(&threads[i], NULL, hammer, &fd) == 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A card that speaks the protocol and does what the tests ask through method numbers.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "unique_fd.h"
+#include "uverbs/protocol.h"
+
+/// Methods of the fake card's ioctl; numbers in attrs[].data.
+enum FakeMethod : std::uint16_t {
+    kEcho = 1,      ///< [0] address: its 8 bytes are read, incremented and written back
+    kChannels = 2,  ///< [0], [1]: where the numbers of a completion and an async channel go
+    kShare = 3,     ///< [0] va, [1] length, [2] writable; result: bytes shared
+    kPoke = 4,      ///< [0] va, [1] value: written through the shared memory
+    kPeek = 5,      ///< [0] va; result: the byte there, through the shared memory
+    kDie = 6,       ///< no answer any more
+    kNeedFd = 7,    ///< [0] descriptor; result: its size by fstat
+    kHellos = 8,    ///< result: how many HELLOs came
+};
+
+class FakeCard {
+  public:
+    explicit FakeCard(const std::filesystem::path& dir);
+    ~FakeCard();
+
+  private:
+    struct Segment {
+        std::uint64_t va;
+        std::uint64_t length;
+        std::uint8_t* at;
+    };
+    struct Message {
+        dingo_uverbs_request head;
+        std::vector<dingo_uverbs_segment> segments;
+        std::vector<std::uint8_t> payload;
+        std::vector<dingo::card::UniqueFd> fds;
+    };
+
+    void run();
+    bool receive(int fd, Message& message);
+    void handle(Message& message);
+    void ioctl(const Message& message, dingo_uverbs_reply& reply);
+    void take_segments(const Message& message, dingo_uverbs_reply& reply);
+    std::uint8_t* shared_at(std::uint64_t va);
+    void send(int fd, const dingo_uverbs_reply& reply);
+
+    std::filesystem::path dir_;
+    dingo::card::UniqueFd listener_;
+    std::vector<dingo::card::UniqueFd> clients_;
+    std::map<std::uint32_t, dingo::card::UniqueFd> memory_;  ///< by pid
+    std::vector<dingo::card::UniqueFd> channels_;            ///< our ends
+    std::vector<dingo_uverbs_fixup> fixups_;
+    std::vector<dingo::card::UniqueFd> reply_fds_;
+    std::vector<Segment> segments_;
+    int hellos_ = 0;
+    std::atomic<bool> stop_ = false;
+    bool dead_ = false;
+    std::thread thread_;
+};

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Each test runs one case of preload_client under the library, against a fake card and a sysfs tree
+// as a real card writes it.
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include "dingo_hw.h"
+#include "fake_card.h"
+#include "uverbs/sysfs.h"
+
+namespace {
+namespace fs = std::filesystem;
+using namespace dingo::card::uverbs;
+
+class Preload : public testing::TestWithParam<std::string> {
+  protected:
+    Preload() {
+        std::string path = (fs::temp_directory_path() / "dingo-preload-XXXXXX").string();
+        dir_ = ::mkdtemp(path.data());
+        SysfsIdentity identity;
+        identity.name = "fake0";
+        identity.vendor_id = DINGO_PCI_VENDOR_ID;
+        identity.device_id = DINGO_PCI_DEVICE_ID;
+        identity.pci_class = DINGO_PCI_CLASS;
+        PortAttr port{};
+        port.state = 4;
+        port.phys_state = 5;
+        port.active_speed = 32;
+        port.active_width = 2;
+        port.gid_tbl_len = 4;
+        GidEntry gid;
+        gid.gid = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+        sysfs_.emplace(dir_, identity, DeviceAttr{}, port, std::vector{gid},
+                       SysfsCounters{{"rdma_tx_bytes", 400}});
+        card_.emplace(dir_);
+    }
+    ~Preload() override {
+        card_.reset();
+        sysfs_.reset();
+        fs::remove_all(dir_);
+    }
+
+    int run(const std::string& name, const std::string& extra = "X=1") const {
+        const std::string view = "DINGO_VIEW=" + dir_.string();
+        const std::string preload = std::string("LD_PRELOAD=") + PRELOAD_LIBRARY;
+        std::array<const char*, 3> args{"preload_client", name.c_str(), nullptr};
+        std::array<const char*, 5> env{view.c_str(), preload.c_str(), "PATH=/bin:/usr/bin",
+                                       extra.c_str(), nullptr};
+        pid_t child = -1;
+        if (::posix_spawn(&child, PRELOAD_CLIENT, nullptr, nullptr, const_cast<char**>(args.data()),
+                          const_cast<char**>(env.data())) != 0) {
+            return -1;
+        }
+        int status = -1;
+        ::waitpid(child, &status, 0);
+        return status;
+    }
+
+    fs::path dir_;
+    std::optional<Sysfs> sysfs_;
+    std::optional<FakeCard> card_;
+};
+
+TEST_P(Preload, Client) {
+    EXPECT_EQ(run(GetParam()), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Case, Preload,
+    testing::Values("paths", "paths_at", "stat", "counters", "gids", "ioctl", "write", "mmap",
+                    "channels", "dead_card", "need_fd", "dup_close", "fork", "vfork", "exec",
+                    "threads", "netlink", "share_keeps", "share_partial", "share_faults",
+                    "share_threads", "share_fork", "share_dontfork", "share_dontneed",
+                    "share_realloc", "share_mremap", "share_stack", "share_gives_back"),
+    [](const testing::TestParamInfo<std::string>& test) { return test.param; });
+
+/// Sharing turned off: everything works on the slow road.
+TEST_F(Preload, SharingOff) {
+    EXPECT_EQ(run("share_stack", "DINGO_SHARE=0"), 0);
+    EXPECT_EQ(run("share_threads", "DINGO_SHARE=0"), 0);
+    EXPECT_NE(run("share_keeps", "DINGO_SHARE=0"), 0);
+}
+
+}  // namespace
