@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "options.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <spdlog/common.h>
 #include <sys/random.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <string_view>
@@ -17,7 +21,8 @@ namespace dingo::card {
 namespace {
 
 constexpr std::string_view kAbout =
-    R"(A Dingo RoCE v2 card: a PCIe device for stock QEMU on one side, a network cable on the other.
+    R"(A Dingo RoCE v2 card: a PCIe device for stock QEMU, or an RDMA device for applications of this
+machine, on one side; a network cable on the other.
 
 Start it, then start QEMU (10.1 or newer) with memory that it can share and the card as a device:
 
@@ -26,7 +31,11 @@ Start it, then start QEMU (10.1 or newer) with memory that it can share and the 
     -object memory-backend-memfd,id=ram,size=1G,share=on -m 1G \
     -device '{"driver":"vfio-user-pci","rombar":0,"socket":{"type":"unix","path":"/tmp/a.sock"}}' ...
 
-The card keeps running when QEMU goes away and serves the next one. SIGINT or SIGTERM stops it.)";
+The card keeps running when QEMU goes away and serves the next one. SIGINT or SIGTERM stops it.
+
+Without a kernel driver, `dingo card start` and `dingo run` are easier to use than this:
+
+  dingo-card --uverbs DIR --ip 10.77.0.1/24 --wire SPEC &)";
 
 std::uint64_t random_seed() {
     std::uint64_t seed = 1;
@@ -42,12 +51,58 @@ bool is_log_level(const std::string& text) {
     return text == "off" || spdlog::level::from_str(text) != spdlog::level::off;
 }
 
+bool is_address(const std::string& text) {
+    const std::size_t slash = text.find('/');
+    if (slash == std::string::npos) {
+        return false;
+    }
+    const std::string address = text.substr(0, slash);
+    const std::string length = text.substr(slash + 1);
+    unsigned bits = 0;
+    const auto [end, error] = std::from_chars(length.data(), length.data() + length.size(), bits);
+    std::array<std::byte, 16> parsed;
+    return error == std::errc() && end == length.data() + length.size() &&
+           ((bits <= 32 && ::inet_pton(AF_INET, address.c_str(), parsed.data()) == 1) ||
+            (bits <= 128 && ::inet_pton(AF_INET6, address.c_str(), parsed.data()) == 1));
+}
+
+// It becomes the name of a directory.
+bool is_device_name(const std::string& name) {
+    return !name.empty() && name.size() < 64 && name[0] != '.' &&
+           std::all_of(name.begin(), name.end(), [](unsigned char c) {
+               return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+           });
+}
+
 /// Everything that is wrong, not only the first thing.
-std::vector<std::string> check(const Options& o, const std::string& mac) {
+std::vector<std::string> check(const Options& o, const std::string& mac, bool trapped) {
     std::vector<std::string> wrong;
-    if (o.vfio_user.empty()) {
+    const bool uverbs = !o.uverbs.directory.empty();
+    if (o.vfio_user.empty() && !uverbs) {
         wrong.emplace_back(
-            "--vfio-user is missing: give the path of the socket that QEMU shall connect to");
+            "--vfio-user is missing: give the path of the socket that QEMU shall connect to, or, "
+            "for applications of this machine, --uverbs and a directory");
+    }
+    if (!o.vfio_user.empty() && uverbs) {
+        wrong.emplace_back("--vfio-user and --uverbs exclude each other: a card has one host");
+    }
+    if (!uverbs && (!o.uverbs.addresses.empty() || o.uverbs.share)) {
+        wrong.emplace_back("--ip and --share are for --uverbs: elsewhere the guest decides");
+    }
+    if (uverbs && trapped) {
+        wrong.emplace_back("--trapped-doorbells is for --vfio-user: there is nobody to trap them");
+    }
+    for (const std::string& address : o.uverbs.addresses) {
+        if (!is_address(address)) {
+            wrong.push_back(fmt::format(
+                "--ip {}: write an address and the length of its network's prefix, e.g. "
+                "10.77.0.1/24 or fd77::1/64",
+                address));
+        }
+    }
+    if (!is_device_name(o.uverbs.name)) {
+        wrong.push_back(fmt::format("--name {}: use up to 63 letters, digits, '-', '_' and '.'",
+                                    o.uverbs.name));
     }
     const auto engines = engine_names();
     if (std::find(engines.begin(), engines.end(), o.engine) == engines.end()) {
@@ -126,6 +181,9 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     app.add_option("--vfio-user", o.vfio_user,
                    "Path of the UNIX socket where QEMU plugs the card in")
         ->type_name("SOCKET");
+    app.add_option("--uverbs", o.uverbs.directory,
+                   "Directory of a kernel-less card, for applications of this machine")
+        ->type_name("DIR");
     app.add_option("--wire", o.wire.wire, "The cable; see below")
         ->type_name("SPEC")
         ->capture_default_str();
@@ -138,6 +196,25 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     app.add_option("--control", o.loop.control,
                    "Path of a UNIX socket for 'dingo-card ctl': counters, faults, link")
         ->type_name("SOCKET");
+
+    const char* const kernel_less = "With --uverbs";
+    app.add_option("--ip", o.uverbs.addresses, "Address of the port; may be given several times")
+        ->type_name("ADDR/PREFIX")
+        ->take_all()
+        ->allow_extra_args(false)
+        ->group(kernel_less);
+    app.add_option("--name", o.uverbs.name, "Name of the RDMA device")
+        ->type_name("IBNAME")
+        ->capture_default_str()
+        ->group(kernel_less);
+    app.add_option("--mtu", o.uverbs.path_mtu, "Largest path MTU of the port")
+        ->type_name("N")
+        ->check(CLI::IsMember({256U, 512U, 1024U, 2048U, 4096U}))
+        ->capture_default_str()
+        ->group(kernel_less);
+    app.add_flag("--share", o.uverbs.share,
+                 "Whoever can reach the directory may use the card, not only its user and root")
+        ->group(kernel_less);
 
     const char* const link = "Cable";
     app.add_option("--faults", o.wire.faults, "Bad things that happen to frames; see below")
@@ -208,7 +285,7 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     if ((o.ctl = ctl->parsed())) {
         return o;
     }
-    const auto wrong = check(o, mac);
+    const auto wrong = check(o, mac, trapped);
     if (!wrong.empty()) {
         for (const auto& text : wrong) {
             fmt::print(stderr, "dingo-card: {}\n", text);
@@ -220,8 +297,12 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     o.loop.idle = {.spin = spin_us * 1000, .nap = nap_us * 1000};
     o.config.memory_doorbells = !trapped;
     o.config.seed = o.wire.seed = seed_option->count() != 0 ? seed : random_seed();
-    o.config.mac = mac.empty() ? mac_for(std::filesystem::absolute(o.vfio_user).string())
-                               : *parse_mac(mac);
+    const std::string& place = o.vfio_user.empty() ? o.uverbs.directory : o.vfio_user;
+    o.config.mac =
+        mac.empty() ? mac_for(std::filesystem::absolute(place).string()) : *parse_mac(mac);
+    if (!o.uverbs.directory.empty() && o.loop.control.empty()) {
+        o.loop.control = o.uverbs.directory + "/control";
+    }
     o.wire.mac = o.config.mac;
     return o;
 }

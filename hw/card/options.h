@@ -7,6 +7,7 @@
 
 #include "card_loop.h"
 #include "dingo/engine.h"
+#include "uverbs/host.h"
 #include "wire/wire.h"
 
 namespace dingo::card {
@@ -17,7 +18,8 @@ struct Options {
     EngineConfig config;
     WireOptions wire;
     CardLoop::Options loop;
-    std::string vfio_user;  ///< path of the socket for QEMU
+    std::string vfio_user;  ///< path of the socket for QEMU; or
+    uverbs::HostOptions uverbs;
     std::string log_level = "info";
 
     /// `ctl SOCKET REQUEST...`: talk to a running card instead of being one.

@@ -15,6 +15,7 @@
 #include "card_loop.h"
 #include "control.h"
 #include "options.h"
+#include "uverbs/host.h"
 #include "vfio_user/attachment.h"
 #include "vfio_user/dma_table.h"
 #include "vfio_user/server.h"
@@ -32,21 +33,48 @@ UniqueFd stop_signals() {
     return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
+void log_start(const Options& options, const Card& card, const Wire& wire) {
+    spdlog::info("engine {}, MAC {:012x}, seed {}, wire: {}", card.engine_name(),
+                 options.config.mac, options.config.seed, wire.describe());
+}
+
+void run_for_qemu(const Options& options, Wire& wire, int stop) {
+    vfio_user::DmaTable::install_fault_handler();
+    vfio_user::Server server;
+    Card card(options.engine, options.config, server, wire);
+    server.bind(card, card.identity());
+    vfio_user::Attachment attachment(options.vfio_user, server);
+    CardLoop loop(options.loop, card, attachment, wire, stop);
+    log_start(options, card, wire);
+    spdlog::info("waiting for QEMU at {}", options.vfio_user);
+    loop.run();
+}
+
+void run_for_applications(const Options& options, Wire& wire, int stop) {
+    uverbs::raise_descriptor_limit();
+    uverbs::CardDirectory directory(options.uverbs.directory, options.uverbs.share);
+    uverbs::Driver driver(uverbs::driver_config(options.uverbs));
+    Card card(options.engine, options.config, driver, wire);
+    driver.start(card);
+    uverbs::Host host(options.uverbs, directory, driver, card, options.engine);
+    CardLoop loop(options.loop, card, host.attachment(), wire, stop);
+    log_start(options, card, wire);
+    host.publish();
+    spdlog::info("RDMA device {}, uverbs{}: serving in {}", options.uverbs.name, directory.number(),
+                 directory.path().string());
+    loop.run();
+}
+
 void run_card(const Options& options) {
     ::signal(SIGPIPE, SIG_IGN);
     ::prctl(PR_SET_TIMERSLACK, 1000);  // ns; the default of 50 us delays every protocol timer
-    vfio_user::DmaTable::install_fault_handler();
     const UniqueFd stop = stop_signals();
     const auto wire = make_wire(options.wire);
-    vfio_user::Server server;
-    Card card(options.engine, options.config, server, *wire);
-    server.bind(card, card.identity());
-    vfio_user::Attachment attachment(options.vfio_user, server);
-    CardLoop loop(options.loop, card, attachment, *wire, stop.get());
-    spdlog::info("engine {}, MAC {:012x}, seed {}, wire: {}", card.engine_name(),
-                 options.config.mac, options.config.seed, wire->describe());
-    spdlog::info("waiting for QEMU at {}", options.vfio_user);
-    loop.run();
+    if (options.uverbs.directory.empty()) {
+        run_for_qemu(options, *wire, stop.get());
+    } else {
+        run_for_applications(options, *wire, stop.get());
+    }
 }
 
 }  // namespace

@@ -51,6 +51,9 @@ Attachment::Attachment(const Options& options, Driver& driver)
         for (const auto& connection : connections_) {
             connection->post_to_all(event, event == kDeviceFatal ? 0 : 1);
         }
+        if (on_port_event) {
+            on_port_event(event);
+        }
     };
 }
 
@@ -163,8 +166,7 @@ void Attachment::add_stats(nlohmann::json& all) const {
                               {"pid", connection->pid()}};
             try {
                 qp["state"] = object.qp->query().qp_state;
-                for (const auto& [name, value] :
-                     device_.driver.qp_counters(object.qp->number())) {
+                for (const auto& [name, value] : device_.driver.qp_counters(object.qp->number())) {
                     qp["counters"][name] = value;
                 }
             } catch (const ErrnoError&) {  // a card that is broken tells nothing

@@ -3,6 +3,7 @@
 // The kernel-less card's host side: listens for applications and serves them.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
@@ -17,9 +18,9 @@ namespace dingo::card::uverbs {
 class Attachment final : public HostAttachment, private Pollable {
   public:
     struct Options {
-        std::string directory;    ///< has uverbs.sock
-        bool share = false;       ///< other users may connect
-        unsigned number = 0;      ///< N of uverbsN
+        std::string directory;  ///< has uverbs.sock
+        bool share = false;     ///< other users may connect
+        unsigned number = 0;    ///< N of uverbsN
         unsigned max_clients = 1024;
     };
     /// `driver` is started and outlives it. Throws std::runtime_error for the user.
@@ -28,6 +29,9 @@ class Attachment final : public HostAttachment, private Pollable {
 
     /// Who answers for sysfs files that change.
     void set_sysfs(SysfsReader reader) { device_.sysfs = std::move(reader); }
+
+    /// Any port or device event, after clients were told.
+    std::function<void(int event)> on_port_event;
 
     void add_polls(std::vector<pollfd>& polls) const override;
     void service(std::span<const pollfd> polls) override;

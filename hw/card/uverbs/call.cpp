@@ -95,17 +95,15 @@ std::vector<SharedSegment> Call::shared(std::uint64_t va, std::uint64_t length,
     std::vector<SharedSegment> segments;
     for (const dingo_uverbs_segment& s : message_.segments) {
         check_file(message_.fds[s.fd], s);
-        segments.push_back({.va = s.va,
-                            .length = s.length,
-                            .offset = s.offset,
-                            .fd = message_.fds[s.fd].get()});
+        segments.push_back(
+            {.va = s.va, .length = s.length, .offset = s.offset, .fd = message_.fds[s.fd].get()});
     }
     return segments;
 }
 
 void Call::give(UniqueFd fd, std::uint64_t va, std::uint32_t size, dingo_uverbs_fd_kind kind) {
-    fixups_.push_back({va, size, static_cast<std::uint32_t>(fds_.size()),
-                       static_cast<std::uint32_t>(kind), 0});
+    fixups_.push_back(
+        {va, size, static_cast<std::uint32_t>(fds_.size()), static_cast<std::uint32_t>(kind), 0});
     fds_.push_back(std::move(fd));
 }
 

@@ -163,8 +163,8 @@ void Connection::execute(const Message& message, Reply& reply) {
         throw ErrnoError(EACCES);  // no HELLO from this process
     }
     Call call(*this, message, memory->second);
-    reply.header.result = message.header.type == DINGO_UVERBS_IOCTL ? execute_ioctl(call)
-                                                                    : execute_write(call);
+    reply.header.result =
+        message.header.type == DINGO_UVERBS_IOCTL ? execute_ioctl(call) : execute_write(call);
     call.commit(reply);
 }
 

@@ -14,10 +14,10 @@ namespace dingo::card::uverbs {
 
 struct UverbsStats {
     std::uint64_t connections = 0;
-    std::uint64_t refused = 0;    ///< connections: not allowed, or too many
+    std::uint64_t refused = 0;  ///< connections: not allowed, or too many
     std::uint64_t requests = 0;
-    std::uint64_t failed = 0;     ///< requests answered with an errno
-    std::uint64_t malformed = 0;  ///< connections closed because of what came
+    std::uint64_t failed = 0;       ///< requests answered with an errno
+    std::uint64_t malformed = 0;    ///< connections closed because of what came
     std::uint64_t undelivered = 0;  ///< answers that nobody took
     EventStats events;
 };

@@ -42,8 +42,7 @@ void info_handles(IoctlCall& c) {
     if (room == 0 || room % sizeof(std::uint32_t) != 0) {
         throw ErrnoError(EINVAL);
     }
-    const auto type =
-        static_cast<ObjectType>(c.constant(UVERBS_ATTR_INFO_OBJECT_ID, UINT16_MAX));
+    const auto type = static_cast<ObjectType>(c.constant(UVERBS_ATTR_INFO_OBJECT_ID, UINT16_MAX));
     if (type > UVERBS_OBJECT_ASYNC_EVENT) {
         throw ErrnoError(EINVAL);
     }
@@ -139,8 +138,12 @@ void alloc_async(IoctlCall& c) {
 }
 
 AttributeSpec struct_out(std::uint16_t id, std::size_t min, std::size_t known) {
-    return {id,   AttributeKind::kOut, kMandatory, static_cast<std::uint16_t>(min),
-            static_cast<std::uint16_t>(known), true};
+    return {id,
+            AttributeKind::kOut,
+            kMandatory,
+            static_cast<std::uint16_t>(min),
+            static_cast<std::uint16_t>(known),
+            true};
 }
 
 }  // namespace
@@ -148,43 +151,59 @@ AttributeSpec struct_out(std::uint16_t id, std::size_t min, std::size_t known) {
 std::vector<IoctlMethod> device_methods() {
     constexpr std::uint16_t kDevice = UVERBS_OBJECT_DEVICE;
     return {
-        {kDevice, UVERBS_METHOD_INVOKE_WRITE, true,
+        {kDevice,
+         UVERBS_METHOD_INVOKE_WRITE,
+         true,
          {constant(UVERBS_ATTR_WRITE_CMD),
           {UVERBS_ATTR_CORE_IN, AttributeKind::kIn, kOptional, 4, UINT16_MAX},
           out_array(UVERBS_ATTR_CORE_OUT, 0, kOptional)},
          invoke_write},
-        {kDevice, UVERBS_METHOD_INFO_HANDLES, false,
+        {kDevice,
+         UVERBS_METHOD_INFO_HANDLES,
+         false,
          {constant(UVERBS_ATTR_INFO_OBJECT_ID),
           out<std::uint32_t>(UVERBS_ATTR_INFO_TOTAL_HANDLES, kOptional),
           out_array(UVERBS_ATTR_INFO_HANDLES_LIST, sizeof(std::uint32_t), kOptional)},
          info_handles},
-        {kDevice, UVERBS_METHOD_QUERY_PORT, false,
+        {kDevice,
+         UVERBS_METHOD_QUERY_PORT,
+         false,
          {constant(UVERBS_ATTR_QUERY_PORT_PORT_NUM),
           struct_out(UVERBS_ATTR_QUERY_PORT_RESP, offsetof(PortAnswer, reserved),
                      sizeof(PortAnswer))},
          query_port},
-        {kDevice, UVERBS_METHOD_GET_CONTEXT, true,
+        {kDevice,
+         UVERBS_METHOD_GET_CONTEXT,
+         true,
          {out<std::uint32_t>(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, kOptional),
           out<std::uint64_t>(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, kOptional)},
          get_context},
-        {kDevice, UVERBS_METHOD_QUERY_CONTEXT, false,
+        {kDevice,
+         UVERBS_METHOD_QUERY_CONTEXT,
+         false,
          {out<std::uint32_t>(UVERBS_ATTR_QUERY_CONTEXT_NUM_COMP_VECTORS, kOptional),
           out<std::uint64_t>(UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT, kOptional)},
          query_context},
-        {kDevice, UVERBS_METHOD_QUERY_GID_TABLE, false,
+        {kDevice,
+         UVERBS_METHOD_QUERY_GID_TABLE,
+         false,
          {constant(UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE),
           flags(UVERBS_ATTR_QUERY_GID_TABLE_FLAGS, kMandatory),
           out_array(UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES, 0, kMandatory),
           out<std::uint64_t>(UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES, kMandatory)},
          query_gid_table},
-        {kDevice, UVERBS_METHOD_QUERY_GID_ENTRY, false,
+        {kDevice,
+         UVERBS_METHOD_QUERY_GID_ENTRY,
+         false,
          {constant(UVERBS_ATTR_QUERY_GID_ENTRY_PORT),
           constant(UVERBS_ATTR_QUERY_GID_ENTRY_GID_INDEX),
           flags(UVERBS_ATTR_QUERY_GID_ENTRY_FLAGS, kMandatory),
           struct_out(UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, sizeof(ib_uverbs_gid_entry),
                      sizeof(ib_uverbs_gid_entry))},
          query_gid_entry},
-        {UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC, false,
+        {UVERBS_OBJECT_ASYNC_EVENT,
+         UVERBS_METHOD_ASYNC_EVENT_ALLOC,
+         false,
          {{UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, AttributeKind::kNewFd, kMandatory}},
          alloc_async},
     };

@@ -34,10 +34,10 @@ void advise_mr(IoctlCall& /*c*/) {
 }
 
 void reg_dmabuf_mr(IoctlCall& c) {
-    constexpr std::uint32_t kAllowed =
-        IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_READ |
-        IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC |
-        IB_UVERBS_ACCESS_RELAXED_ORDERING;
+    constexpr std::uint32_t kAllowed = IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_READ |
+                                       IB_UVERBS_ACCESS_REMOTE_WRITE |
+                                       IB_UVERBS_ACCESS_REMOTE_ATOMIC |
+                                       IB_UVERBS_ACCESS_RELAXED_ORDERING;
     const auto offset = c.in<std::uint64_t>(UVERBS_ATTR_REG_DMABUF_MR_OFFSET);
     const auto length = c.in<std::uint64_t>(UVERBS_ATTR_REG_DMABUF_MR_LENGTH);
     const auto iova = c.in<std::uint64_t>(UVERBS_ATTR_REG_DMABUF_MR_IOVA);
@@ -69,20 +69,26 @@ std::vector<IoctlMethod> memory_methods() {
         destroy_method<MwObject, UVERBS_ATTR_DESTROY_MW_HANDLE>(UVERBS_METHOD_MW_DESTROY),
         destroy_method<AhObject, UVERBS_ATTR_DESTROY_AH_HANDLE>(UVERBS_METHOD_AH_DESTROY),
         destroy_method<MrObject, UVERBS_ATTR_DESTROY_MR_HANDLE>(UVERBS_METHOD_MR_DESTROY),
-        {kMr, UVERBS_METHOD_QUERY_MR, false,
+        {kMr,
+         UVERBS_METHOD_QUERY_MR,
+         false,
          {object(UVERBS_ATTR_QUERY_MR_HANDLE, kMr, kMandatory),
           out<std::uint32_t>(UVERBS_ATTR_QUERY_MR_RESP_RKEY, kMandatory),
           out<std::uint32_t>(UVERBS_ATTR_QUERY_MR_RESP_LKEY, kMandatory),
           out<std::uint64_t>(UVERBS_ATTR_QUERY_MR_RESP_LENGTH, kMandatory),
           out<std::uint64_t>(UVERBS_ATTR_QUERY_MR_RESP_IOVA, kOptional)},
          query_mr},
-        {kMr, UVERBS_METHOD_ADVISE_MR, false,
+        {kMr,
+         UVERBS_METHOD_ADVISE_MR,
+         false,
          {object(UVERBS_ATTR_ADVISE_MR_PD_HANDLE, kPd, kMandatory),
           constant(UVERBS_ATTR_ADVISE_MR_ADVICE),
           flags(UVERBS_ATTR_ADVISE_MR_FLAGS, kMandatory),
           {UVERBS_ATTR_ADVISE_MR_SGE_LIST, AttributeKind::kIn, kMandatory, 16, UINT16_MAX}},
          advise_mr},
-        {kMr, UVERBS_METHOD_REG_DMABUF_MR, false,
+        {kMr,
+         UVERBS_METHOD_REG_DMABUF_MR,
+         false,
          {created(UVERBS_ATTR_REG_DMABUF_MR_HANDLE),
           object(UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE, kPd, kMandatory),
           in<std::uint64_t>(UVERBS_ATTR_REG_DMABUF_MR_OFFSET, kMandatory),

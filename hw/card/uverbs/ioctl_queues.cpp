@@ -46,8 +46,7 @@ void create_qp(IoctlCall& c) {
     QpParams params;
     params.cap = c.in<ib_uverbs_qp_cap>(UVERBS_ATTR_CREATE_QP_CAP);
     params.user_handle = c.in<std::uint64_t>(UVERBS_ATTR_CREATE_QP_USER_HANDLE);
-    params.type =
-        static_cast<std::uint32_t>(c.constant(UVERBS_ATTR_CREATE_QP_TYPE, UINT32_MAX));
+    params.type = static_cast<std::uint32_t>(c.constant(UVERBS_ATTR_CREATE_QP_TYPE, UINT32_MAX));
     switch (params.type) {
         case IB_UVERBS_QPT_RC:
         case IB_UVERBS_QPT_UC:
@@ -65,11 +64,10 @@ void create_qp(IoctlCall& c) {
     auto& send_cq = c.object<CqObject>(UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE);
     auto& recv_cq = c.object<CqObject>(UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE);
     const std::uint32_t create_flags =
-        c.flags(UVERBS_ATTR_CREATE_QP_FLAGS, IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK |
-                                                 IB_UVERBS_QP_CREATE_SCATTER_FCS |
-                                                 IB_UVERBS_QP_CREATE_CVLAN_STRIPPING |
-                                                 IB_UVERBS_QP_CREATE_PCI_WRITE_END_PADDING |
-                                                 IB_UVERBS_QP_CREATE_SQ_SIG_ALL);
+        c.flags(UVERBS_ATTR_CREATE_QP_FLAGS,
+                IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK | IB_UVERBS_QP_CREATE_SCATTER_FCS |
+                    IB_UVERBS_QP_CREATE_CVLAN_STRIPPING |
+                    IB_UVERBS_QP_CREATE_PCI_WRITE_END_PADDING | IB_UVERBS_QP_CREATE_SQ_SIG_ALL);
     params.sq_sig_all = (create_flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL) != 0;
     params.create_flags = create_flags & ~std::uint32_t{IB_UVERBS_QP_CREATE_SQ_SIG_ALL};
     if (params.create_flags != 0 && params.type != IB_UVERBS_QPT_UD) {
@@ -95,14 +93,12 @@ void destroy_qp(IoctlCall& c) {
 void create_srq(IoctlCall& c) {
     SrqParams params;
     params.user_handle = c.in<std::uint64_t>(UVERBS_ATTR_CREATE_SRQ_USER_HANDLE);
-    params.type =
-        static_cast<std::uint32_t>(c.constant(UVERBS_ATTR_CREATE_SRQ_TYPE, UINT32_MAX));
+    params.type = static_cast<std::uint32_t>(c.constant(UVERBS_ATTR_CREATE_SRQ_TYPE, UINT32_MAX));
     params.max_wr = c.in<std::uint32_t>(UVERBS_ATTR_CREATE_SRQ_MAX_WR);
     params.max_sge = c.in<std::uint32_t>(UVERBS_ATTR_CREATE_SRQ_MAX_SGE);
     params.limit = c.in<std::uint32_t>(UVERBS_ATTR_CREATE_SRQ_LIMIT);
-    const auto& srq =
-        make_srq(c.call, params, c.object<PdObject>(UVERBS_ATTR_CREATE_SRQ_PD_HANDLE),
-                 async_of(c, UVERBS_ATTR_CREATE_SRQ_EVENT_FD), c.udata);
+    const auto& srq = make_srq(c.call, params, c.object<PdObject>(UVERBS_ATTR_CREATE_SRQ_PD_HANDLE),
+                               async_of(c, UVERBS_ATTR_CREATE_SRQ_EVENT_FD), c.udata);
     c.put_object(UVERBS_ATTR_CREATE_SRQ_HANDLE, srq);
     c.out(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR, params.max_wr);
     c.out(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, params.max_sge);
@@ -128,7 +124,9 @@ std::vector<IoctlMethod> queue_methods() {
     constexpr std::uint16_t kPd = UVERBS_OBJECT_PD;
     // XRC domains and indirection tables are objects that do not exist: their handles are ENOENT.
     return {
-        {kCq, UVERBS_METHOD_CQ_CREATE, true,
+        {kCq,
+         UVERBS_METHOD_CQ_CREATE,
+         true,
          {created(UVERBS_ATTR_CREATE_CQ_HANDLE),
           in<std::uint32_t>(UVERBS_ATTR_CREATE_CQ_CQE, kMandatory),
           in<std::uint64_t>(UVERBS_ATTR_CREATE_CQ_USER_HANDLE, kMandatory),
@@ -138,11 +136,15 @@ std::vector<IoctlMethod> queue_methods() {
           out<std::uint32_t>(UVERBS_ATTR_CREATE_CQ_RESP_CQE, kMandatory),
           fd(UVERBS_ATTR_CREATE_CQ_EVENT_FD)},
          create_cq},
-        {kCq, UVERBS_METHOD_CQ_DESTROY, false,
+        {kCq,
+         UVERBS_METHOD_CQ_DESTROY,
+         false,
          {destroyed(UVERBS_ATTR_DESTROY_CQ_HANDLE, kCq),
           out<ib_uverbs_destroy_cq_resp>(UVERBS_ATTR_DESTROY_CQ_RESP, kMandatory)},
          destroy_cq},
-        {kQp, UVERBS_METHOD_QP_CREATE, true,
+        {kQp,
+         UVERBS_METHOD_QP_CREATE,
+         true,
          {created(UVERBS_ATTR_CREATE_QP_HANDLE),
           object(UVERBS_ATTR_CREATE_QP_XRCD_HANDLE, UVERBS_OBJECT_XRCD, kOptional),
           object(UVERBS_ATTR_CREATE_QP_PD_HANDLE, kPd, kOptional),
@@ -152,18 +154,21 @@ std::vector<IoctlMethod> queue_methods() {
           object(UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE, UVERBS_OBJECT_RWQ_IND_TBL, kOptional),
           in<std::uint64_t>(UVERBS_ATTR_CREATE_QP_USER_HANDLE, kMandatory),
           cap_room(UVERBS_ATTR_CREATE_QP_CAP, AttributeKind::kIn),
-          constant(UVERBS_ATTR_CREATE_QP_TYPE),
-          flags(UVERBS_ATTR_CREATE_QP_FLAGS, kOptional),
+          constant(UVERBS_ATTR_CREATE_QP_TYPE), flags(UVERBS_ATTR_CREATE_QP_FLAGS, kOptional),
           in<std::uint32_t>(UVERBS_ATTR_CREATE_QP_SOURCE_QPN, kOptional),
           fd(UVERBS_ATTR_CREATE_QP_EVENT_FD),
           cap_room(UVERBS_ATTR_CREATE_QP_RESP_CAP, AttributeKind::kOut),
           out<std::uint32_t>(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, kMandatory)},
          create_qp},
-        {kQp, UVERBS_METHOD_QP_DESTROY, false,
+        {kQp,
+         UVERBS_METHOD_QP_DESTROY,
+         false,
          {destroyed(UVERBS_ATTR_DESTROY_QP_HANDLE, kQp),
           out<ib_uverbs_destroy_qp_resp>(UVERBS_ATTR_DESTROY_QP_RESP, kMandatory)},
          destroy_qp},
-        {kSrq, UVERBS_METHOD_SRQ_CREATE, true,
+        {kSrq,
+         UVERBS_METHOD_SRQ_CREATE,
+         true,
          {created(UVERBS_ATTR_CREATE_SRQ_HANDLE),
           object(UVERBS_ATTR_CREATE_SRQ_PD_HANDLE, kPd, kMandatory),
           constant(UVERBS_ATTR_CREATE_SRQ_TYPE),
@@ -179,7 +184,9 @@ std::vector<IoctlMethod> queue_methods() {
           out<std::uint32_t>(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, kMandatory),
           out<std::uint32_t>(UVERBS_ATTR_CREATE_SRQ_RESP_SRQ_NUM, kOptional)},
          create_srq},
-        {kSrq, UVERBS_METHOD_SRQ_DESTROY, false,
+        {kSrq,
+         UVERBS_METHOD_SRQ_DESTROY,
+         false,
          {destroyed(UVERBS_ATTR_DESTROY_SRQ_HANDLE, kSrq),
           out<ib_uverbs_destroy_srq_resp>(UVERBS_ATTR_DESTROY_SRQ_RESP, kMandatory)},
          destroy_srq},

@@ -37,9 +37,8 @@ bool valid_segments(std::vector<dingo_uverbs_segment>& segments, std::size_t fds
     std::uint64_t end = 0;
     for (const auto& s : segments) {
         if (s.fd >= fds || s.reserved != 0 || s.length == 0 ||
-            (s.va | s.length | s.offset) % page != 0 || s.va < end ||
-            s.length > UINT64_MAX / 4 || s.va > UINT64_MAX - s.length ||
-            s.offset > INT64_MAX - s.length) {
+            (s.va | s.length | s.offset) % page != 0 || s.va < end || s.length > UINT64_MAX / 4 ||
+            s.va > UINT64_MAX - s.length || s.offset > INT64_MAX - s.length) {
             return false;
         }
         end = s.va + s.length;
@@ -73,9 +72,9 @@ bool parse(std::span<const std::byte> bytes, Message& m) {
 
 Received receive_message(int socket, Message& message) {
     static std::array<std::byte, DINGO_UVERBS_MAX_MESSAGE> buffer;  // one thread
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * DINGO_UVERBS_MAX_FDS) +
-                                          CMSG_SPACE(sizeof(ucred))>
-        control;
+    alignas(cmsghdr)
+        std::array<char, CMSG_SPACE(sizeof(int) * DINGO_UVERBS_MAX_FDS) + CMSG_SPACE(sizeof(ucred))>
+            control;
     iovec iov{buffer.data(), buffer.size()};
     msghdr msg{};
     msg.msg_iov = &iov;

@@ -17,9 +17,9 @@ namespace dingo::card::uverbs {
 
 struct Message {
     dingo_uverbs_request header{};
-    pid_t pid = 0;              ///< of the sender, as our kernel sees it
-    UniqueFd reply;             ///< a UNIX socket
-    std::vector<UniqueFd> fds;  ///< after the reply socket
+    pid_t pid = 0;                               ///< of the sender, as our kernel sees it
+    UniqueFd reply;                              ///< a UNIX socket
+    std::vector<UniqueFd> fds;                   ///< after the reply socket
     std::vector<dingo_uverbs_segment> segments;  ///< sorted by va, without overlap
     std::vector<std::byte> payload;
 };

@@ -28,7 +28,8 @@
 enum dingo_uverbs_request_type {
     /* First message of each process that uses the connection. fds: reply, /proc/self/mem O_RDWR. */
     DINGO_UVERBS_HELLO = 1,
-    /* ioctl(RDMA_VERBS_IOCTL). payload: ib_uverbs_ioctl_hdr with its attributes; arg: its address. */
+    /* ioctl(RDMA_VERBS_IOCTL). payload: ib_uverbs_ioctl_hdr with its attributes; arg: its address.
+     */
     DINGO_UVERBS_IOCTL = 2,
     /* write(). payload: what was written. */
     DINGO_UVERBS_WRITE = 3,
@@ -96,15 +97,16 @@ enum dingo_uverbs_reply_type {
 
 struct dingo_uverbs_reply {
     uint32_t version;
-    uint32_t type;  /* enum dingo_uverbs_reply_type */
-    int32_t result; /* as of the system call: >= 0, or -errno */
+    uint32_t type;       /* enum dingo_uverbs_reply_type */
+    int32_t result;      /* as of the system call: >= 0, or -errno */
     uint32_t num_fixups; /* struct dingo_uverbs_fixup: after this header */
     uint64_t map_offset; /* MMAP */
     uint64_t need_va;
     uint64_t need_length;
     uint32_t need_writable;
     uint32_t card_pid; /* HELLO */
-    uint32_t rdev;     /* HELLO: device number that fstat() shows, makedev(231, 192 + N) as major << 20 | minor */
+    uint32_t rdev; /* HELLO: device number that fstat() shows, makedev(231, 192 + N) as major << 20
+                      | minor */
     uint32_t num_need_fds; /* NEED_FDS: how many of need_fds, 1 to 4 */
     int32_t need_fds[DINGO_UVERBS_MAX_NEED_FDS];
 };

@@ -19,8 +19,8 @@ void make_context(Call& call, Udata& udata) {
     if (connection.has_context()) {
         throw ErrnoError(EINVAL);
     }
-    auto context = std::make_shared<std::unique_ptr<Context>>(
-        std::make_unique<Context>(call.driver(), udata));
+    auto context =
+        std::make_shared<std::unique_ptr<Context>>(std::make_unique<Context>(call.driver(), udata));
     call.at_success([&connection, context] { connection.set_context(std::move(*context)); });
 }
 
@@ -44,8 +44,8 @@ CqObject& make_cq(Call& call, const CqParams& params, HeldChannel channel, HeldC
     if (params.comp_vector >= call.driver().num_comp_vectors()) {
         throw ErrnoError(EINVAL);
     }
-    auto object = std::make_unique<CqObject>(params.user_handle, std::move(channel),
-                                             std::move(async));
+    auto object =
+        std::make_unique<CqObject>(params.user_handle, std::move(channel), std::move(async));
     object->cq.emplace(call.driver(), context, params.cqe, params.comp_vector, params.flags,
                        *object, udata);
     return call.add(std::move(object));
@@ -77,8 +77,8 @@ QpObject& make_qp(Call& call, QpParams& params, PdObject& pd, CqObject& send_cq,
     init.send_cq = &*send_cq.cq;
     init.recv_cq = &*recv_cq.cq;
     init.srq = srq != nullptr ? &*srq->srq : nullptr;
-    auto object = std::make_unique<QpObject>(params.user_handle, std::move(async), pd, send_cq,
-                                             recv_cq, srq);
+    auto object =
+        std::make_unique<QpObject>(params.user_handle, std::move(async), pd, send_cq, recv_cq, srq);
     object->qp.emplace(call.driver(), context, pd.pd, init, *object, udata);
     const QpCap& cap = object->qp->init().cap;
     params.cap = {.max_send_wr = cap.max_send_wr,
@@ -91,9 +91,10 @@ QpObject& make_qp(Call& call, QpParams& params, PdObject& pd, CqObject& send_cq,
 
 void check_mr_access(std::uint32_t access) {
     constexpr std::uint32_t kKnown =
-        IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_READ |
-        IB_UVERBS_ACCESS_REMOTE_ATOMIC | IB_UVERBS_ACCESS_MW_BIND | IB_UVERBS_ACCESS_ZERO_BASED |
-        IB_UVERBS_ACCESS_ON_DEMAND | IB_UVERBS_ACCESS_HUGETLB | 1U << 8 | 1U << 9 |
+        IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |
+        IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC | IB_UVERBS_ACCESS_MW_BIND |
+        IB_UVERBS_ACCESS_ZERO_BASED | IB_UVERBS_ACCESS_ON_DEMAND | IB_UVERBS_ACCESS_HUGETLB |
+        1U << 8 | 1U << 9 |
         IB_UVERBS_ACCESS_OPTIONAL_RANGE;  // 8, 9: FLUSH_GLOBAL, FLUSH_PERSISTENT
     const bool remote_writes =
         (access & (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)) != 0;
@@ -131,8 +132,8 @@ ib_uverbs_query_port_resp port_answer(const PortAttr& attr) {
     r.active_mtu = attr.active_mtu;
     r.max_vl_num = 1;
     r.active_width = attr.active_width;
-    r.active_speed = static_cast<std::uint8_t>(
-        attr.active_speed <= UINT8_MAX ? attr.active_speed : kSpeedNdr);
+    r.active_speed =
+        static_cast<std::uint8_t>(attr.active_speed <= UINT8_MAX ? attr.active_speed : kSpeedNdr);
     r.phys_state = attr.phys_state;
     r.link_layer = kLinkLayerEthernet;
     r.flags = IB_UVERBS_QPF_GRH_REQUIRED;

@@ -73,15 +73,15 @@ constexpr auto kExtendedMethods = [] {
     m[IB_USER_VERBS_EX_CMD_QUERY_DEVICE] = {
         DINGO_END_OF(ib_uverbs_ex_query_device, reserved),
         DINGO_END_OF(ib_uverbs_ex_query_device_resp, response_length), true, query_device_ex};
-    m[IB_USER_VERBS_EX_CMD_CREATE_CQ] = {
-        DINGO_END_OF(ib_uverbs_ex_create_cq, reserved),
-        DINGO_END_OF(ib_uverbs_ex_create_cq_resp, response_length), true, create_cq_ex};
-    m[IB_USER_VERBS_EX_CMD_CREATE_QP] = {
-        DINGO_END_OF(ib_uverbs_ex_create_qp, comp_mask),
-        DINGO_END_OF(ib_uverbs_ex_create_qp_resp, response_length), true, create_qp_ex};
-    m[IB_USER_VERBS_EX_CMD_MODIFY_QP] = {
-        DINGO_END_OF(ib_uverbs_ex_modify_qp, base),
-        DINGO_END_OF(ib_uverbs_ex_modify_qp_resp, response_length), true, modify_qp_ex};
+    m[IB_USER_VERBS_EX_CMD_CREATE_CQ] = {DINGO_END_OF(ib_uverbs_ex_create_cq, reserved),
+                                         DINGO_END_OF(ib_uverbs_ex_create_cq_resp, response_length),
+                                         true, create_cq_ex};
+    m[IB_USER_VERBS_EX_CMD_CREATE_QP] = {DINGO_END_OF(ib_uverbs_ex_create_qp, comp_mask),
+                                         DINGO_END_OF(ib_uverbs_ex_create_qp_resp, response_length),
+                                         true, create_qp_ex};
+    m[IB_USER_VERBS_EX_CMD_MODIFY_QP] = {DINGO_END_OF(ib_uverbs_ex_modify_qp, base),
+                                         DINGO_END_OF(ib_uverbs_ex_modify_qp_resp, response_length),
+                                         true, modify_qp_ex};
     return m;
 }();
 

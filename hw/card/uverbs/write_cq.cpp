@@ -12,8 +12,7 @@ CqObject& create(WriteCall& c, const CqParams& params, std::int32_t channel_numb
     HeldChannel channel;
     if (channel_number >= 0) {
         const int copy = c.call.descriptors({channel_number}).front();
-        return make_cq(c.call, params,
-                       connection.channel(EventChannel::Kind::kCompletion, copy),
+        return make_cq(c.call, params, connection.channel(EventChannel::Kind::kCompletion, copy),
                        connection.default_async(), c.udata);
     }
     return make_cq(c.call, params, {}, connection.default_async(), c.udata);

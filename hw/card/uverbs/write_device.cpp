@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <endian.h>
 
+#include <endian.h>
+
 #include <cstddef>
 
 #include "uverbs/connection.h"

@@ -107,8 +107,8 @@ void alloc_mw(WriteCall& c) {
     if (request.mw_type != 1 && request.mw_type != 2) {
         throw ErrnoError(EINVAL);
     }
-    auto& mw = c.call.add(
-        std::make_unique<MwObject>(c.call.driver(), pd, request.mw_type, c.udata));
+    auto& mw =
+        c.call.add(std::make_unique<MwObject>(c.call.driver(), pd, request.mw_type, c.udata));
     c.respond(std::array{mw.handle(), mw.mw.key()});  // ib_uverbs_alloc_mw_resp
 }
 
