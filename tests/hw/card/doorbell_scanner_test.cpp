@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <thread>
@@ -80,6 +81,49 @@ TEST_F(Scanner, ActivePageIsScannedWithoutAKick) {
     EXPECT_FALSE(writer(5).ring(511, 42));
     EXPECT_EQ(scanner.scan(sink, now), 1u);
     EXPECT_EQ(sink.rings[0], std::pair(std::uint64_t{5 * 4096 + 511 * 8}, std::uint64_t{42}));
+}
+
+TEST_F(Scanner, AKickThatNamesItsPageNeedsNoSweep) {
+    activate(3);
+    writer(700).ring(30, 9);
+    scanner.kicked(700, now);
+    EXPECT_EQ(scanner.scan(sink, now), 1u);
+    EXPECT_FALSE(scanner.sweeping());
+    EXPECT_EQ(writer(700).need_kick(), 0u);
+    scanner.kicked(700, now);
+    EXPECT_EQ(scanner.active_pages(), 2u);
+}
+
+TEST_F(Scanner, PagesThatAreNotInUseAreLeftOut) {
+    scanner.use_pages(10);
+    writer(9).ring(30, 9);
+    writer(10).ring(30, 9);
+    EXPECT_EQ(scanner.scan_all(sink, now), 1u);
+    EXPECT_EQ(sink.rings.at(0).first, 9u * 4096 + 240);
+    scanner.use_pages(11);
+    EXPECT_EQ(scanner.scan_all(sink, now), 1u);
+}
+
+TEST_F(Scanner, ARenewedPageHasNoPast) {
+    activate(5);
+    writer(5).ring(20, 77);
+    EXPECT_EQ(scanner.scan(sink, now), 1u);
+    std::fill_n(memory.bytes().data() + 5 * 4096, 4096, std::byte{0});
+    scanner.renew(5);
+    EXPECT_EQ(scanner.active_pages(), 0u);
+    EXPECT_TRUE(writer(5).ring(20, 77)) << "kicks, and is not taken for the old value";
+    scanner.kicked(5, now);
+    EXPECT_EQ(scanner.scan(sink, now), 1u);
+}
+
+TEST_F(Scanner, AClearedSlotRingsItsOldValueAgain) {
+    activate(5);
+    writer(5).ring(20, 77);
+    EXPECT_EQ(scanner.scan(sink, now), 1u);
+    scanner.clear(5 * 4096 + 160);
+    EXPECT_EQ(scanner.scan(sink, now), 0u);
+    writer(5).ring(20, 77);
+    EXPECT_EQ(scanner.scan(sink, now), 1u);
 }
 
 TEST_F(Scanner, OnlyChangedSlotsRing) {

@@ -102,6 +102,9 @@ packet::Mac Neighbours::resolve(const packet::Gid& gid) {
     if (std::ranges::none_of(prefixes_, [&](const Prefix& p) { return p.holds(gid); })) {
         throw ErrnoError(ENETUNREACH);  // there is no router here
     }
+    if (table_.size() >= kMaxEntries && !table_.contains(gid)) {
+        make_room();
+    }
     const auto [at, fresh] = table_.try_emplace(gid);
     Entry& entry = at->second;
     if (entry.failed) {
@@ -118,6 +121,17 @@ packet::Mac Neighbours::resolve(const packet::Gid& gid) {
         throw NotYet();
     }
     return entry.mac;
+}
+
+// A client may ask for every address of a large prefix.
+void Neighbours::make_room() {
+    const Nanoseconds now = card_.now();
+    std::erase_if(table_, [now](const auto& entry) {
+        return entry.second.failed || (entry.second.tries == 0 && entry.second.fresh_until <= now);
+    });
+    if (table_.size() >= kMaxEntries) {
+        throw ErrnoError(ENOBUFS);  // as the kernel's neighbour table
+    }
 }
 
 void Neighbours::ask(const packet::Gid& gid, Entry& entry) {

@@ -64,6 +64,7 @@ class Neighbours final : public FrameTap {
 
     [[nodiscard]] const Prefix* own(const packet::Gid& gid) const;
     void learn(const packet::Gid& gid, const packet::Mac& mac, bool may_create);
+    void make_room();
     void ask(const packet::Gid& gid, Entry& entry);
     void send(std::span<const std::byte> frame);
     bool on_arp(std::span<const std::byte> frame);

@@ -3,6 +3,8 @@
 // Address resolution and the answers that a host owes: ARP, NDP, ping.
 #include "uverbs/driver/neighbours.h"
 
+#include <random>
+
 #include "two_cards.h"
 #include "uverbs/driver/neighbour_frames.h"
 
@@ -214,6 +216,50 @@ TEST_F(NeighboursTest, AnswersPing) {
     cut.resize(100);
     send(cut);
     EXPECT_TRUE(received().empty()) << "shorter than its IP header says";
+}
+
+TEST_F(NeighboursTest, TableIsBounded) {
+    int error = 0;
+    AhAttr attr = to("fd77::9", 2);
+    for (unsigned n = 0; n < 5000 && error == 0; ++n) {
+        attr.dgid[14] = static_cast<std::uint8_t>(n >> 8);
+        attr.dgid[15] = static_cast<std::uint8_t>(n);
+        attr.dgid[8] = 1;
+        error = errno_of([&] { ah(attr); });
+    }
+    EXPECT_EQ(error, ENOBUFS);
+    for (int second = 0; second < 5; ++second) {
+        now += Neighbours::kRetry;
+        received();
+    }
+    EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt) << "what failed makes room";
+}
+
+TEST_F(NeighboursTest, Garbage) {
+    received();
+    Ndp ask;
+    ask.type = Ndp::kSolicitation;
+    ask.src = packet::parse_gid("fd77::9").value();
+    ask.target = packet::parse_gid("fd77::1").value();
+    ask.dst = solicited_node(ask.target);
+    const auto solicitation = ask.frame(kOurs, mac);
+    const auto arp = Arp{Arp::kRequest, kOurs, 0x0a4d0009, {}, 0x0a4d0001}.frame(kBroadcast);
+    const std::vector<std::vector<std::byte>> seeds{
+        {solicitation.begin(), solicitation.end()}, {arp.begin(), arp.end()}, ping4(mac, 40)};
+    std::mt19937 random(1);
+    for (int n = 0; n < 30'000; ++n) {
+        auto frame = seeds[random() % seeds.size()];
+        for (unsigned flips = random() % 4; flips != 0; --flips) {
+            frame[random() % frame.size()] = static_cast<std::byte>(random());
+        }
+        frame.resize(
+            std::max<std::size_t>(14, random() % 3 == 0 ? random() % frame.size() : frame.size()));
+        frame.shrink_to_fit();
+        host.driver.state().neighbours->on_tapped_frame(frame);
+        if (n % 16 == 0) {
+            received();
+        }
+    }
 }
 
 /// A wire that finds the way by IP address and always sends from one port.

@@ -1,6 +1,0 @@
-# CMake generated Testfile for 
-# Source directory: /tmp/w-driver/hw/engine
-# Build directory: /tmp/w-driver/build-asan/hw/engine
-# 
-# This file includes the relevant testing commands required for 
-# testing this directory and lists subdirectories to be tested as well.

@@ -1,5 +1,0 @@
-if(EXISTS "/tmp/w-driver/build-asan/tests/conformance/conformance[1]_tests.cmake")
-  include("/tmp/w-driver/build-asan/tests/conformance/conformance[1]_tests.cmake")
-else()
-  add_test(conformance_NOT_BUILT conformance_NOT_BUILT)
-endif()

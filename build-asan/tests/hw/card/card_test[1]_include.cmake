@@ -1,5 +1,0 @@
-if(EXISTS "/tmp/w-driver/build-asan/tests/hw/card/card_test[1]_tests.cmake")
-  include("/tmp/w-driver/build-asan/tests/hw/card/card_test[1]_tests.cmake")
-else()
-  add_test(card_test_NOT_BUILT card_test_NOT_BUILT)
-endif()

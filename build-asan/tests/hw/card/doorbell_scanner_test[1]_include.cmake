@@ -1,5 +1,0 @@
-if(EXISTS "/tmp/w-driver/build-asan/tests/hw/card/doorbell_scanner_test[1]_tests.cmake")
-  include("/tmp/w-driver/build-asan/tests/hw/card/doorbell_scanner_test[1]_tests.cmake")
-else()
-  add_test(doorbell_scanner_test_NOT_BUILT doorbell_scanner_test_NOT_BUILT)
-endif()

@@ -1,5 +1,0 @@
-if(EXISTS "/tmp/w-driver/build-asan/tests/hw/card/uverbs/driver/uverbs_driver_test[1]_tests.cmake")
-  include("/tmp/w-driver/build-asan/tests/hw/card/uverbs/driver/uverbs_driver_test[1]_tests.cmake")
-else()
-  add_test(uverbs_driver_test_NOT_BUILT uverbs_driver_test_NOT_BUILT)
-endif()

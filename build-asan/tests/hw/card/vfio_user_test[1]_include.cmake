@@ -1,5 +1,0 @@
-if(EXISTS "/tmp/w-driver/build-asan/tests/hw/card/vfio_user_test[1]_tests.cmake")
-  include("/tmp/w-driver/build-asan/tests/hw/card/vfio_user_test[1]_tests.cmake")
-else()
-  add_test(vfio_user_test_NOT_BUILT vfio_user_test_NOT_BUILT)
-endif()

@@ -1,5 +1,0 @@
-if(EXISTS "/tmp/w-driver/build-asan/tests/hw/card/wire/wire_test[1]_tests.cmake")
-  include("/tmp/w-driver/build-asan/tests/hw/card/wire/wire_test[1]_tests.cmake")
-else()
-  add_test(wire_test_NOT_BUILT wire_test_NOT_BUILT)
-endif()

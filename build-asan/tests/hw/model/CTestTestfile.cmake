@@ -1,7 +1,0 @@
-# CMake generated Testfile for 
-# Source directory: /tmp/w-driver/tests/hw/model
-# Build directory: /tmp/w-driver/build-asan/tests/hw/model
-# 
-# This file includes the relevant testing commands required for 
-# testing this directory and lists subdirectories to be tested as well.
-include("/tmp/w-driver/build-asan/tests/hw/model/model_test[1]_include.cmake")

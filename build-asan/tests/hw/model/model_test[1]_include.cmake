@@ -1,5 +1,0 @@
-if(EXISTS "/tmp/w-driver/build-asan/tests/hw/model/model_test[1]_tests.cmake")
-  include("/tmp/w-driver/build-asan/tests/hw/model/model_test[1]_tests.cmake")
-else()
-  add_test(model_test_NOT_BUILT model_test_NOT_BUILT)
-endif()

@@ -1,5 +1,0 @@
-if(EXISTS "/tmp/w-driver/build-asan/tests/hw/model/transport/test_transport[1]_tests.cmake")
-  include("/tmp/w-driver/build-asan/tests/hw/model/transport/test_transport[1]_tests.cmake")
-else()
-  add_test(test_transport_NOT_BUILT test_transport_NOT_BUILT)
-endif()

@@ -1,5 +1,0 @@
-if(EXISTS "/tmp/w-driver/build-asan/tests/hw/packet/test_packet[1]_tests.cmake")
-  include("/tmp/w-driver/build-asan/tests/hw/packet/test_packet[1]_tests.cmake")
-else()
-  add_test(test_packet_NOT_BUILT test_packet_NOT_BUILT)
-endif()
