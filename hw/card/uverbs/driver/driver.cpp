@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <sys/resource.h>
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -52,15 +51,6 @@ void reset_card(Card& card) {
             throw std::runtime_error("the card is not ready after its reset");
         }
         card.run_engine();
-    }
-}
-
-/// Two descriptors a queue pair: the usual soft limit of 1024 would be met soon.
-void raise_descriptor_limit() {
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        ::setrlimit(RLIMIT_NOFILE, &limit);
     }
 }
 
@@ -210,7 +200,6 @@ Driver::~Driver() = default;
 void Driver::start(Card& card) {
     State& d = *state_;
     d.card = &card;
-    raise_descriptor_limit();
     reset_card(card);
     d.caps = card.read(Bar::kRegisters, DINGO_REG_CAPS, 8);
     if (!d.has(DINGO_CAP_DB_MEMORY) || card.doorbell_memory().empty()) {

@@ -52,6 +52,11 @@ void SegmentCache::forget_dead() {
 
 std::shared_ptr<SharedMapping> SegmentCache::map_one(const SharedSegment& s, bool writable) {
     struct stat st {};
+    struct statfs fs {};
+    // Pages of a huge-page file may not be there when they are touched: SIGBUS.
+    if (::fstatfs(s.fd, &fs) != 0 || fs.f_type != TMPFS_MAGIC) {
+        throw ErrnoError(EINVAL);
+    }
     const int seals = ::fcntl(s.fd, F_GET_SEALS);
     if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || ::fstat(s.fd, &st) != 0 ||
         s.offset > static_cast<std::uint64_t>(st.st_size) ||

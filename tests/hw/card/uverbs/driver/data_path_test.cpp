@@ -162,6 +162,13 @@ TEST_F(DataPath, BadRegionsAreRefused) {
     range = buffer.range(memory);
     range.segments[0].fd = unsealed.get();
     EXPECT_EQ(reg(range, kAccess), EINVAL) << "could shrink";
+    constexpr std::size_t kHuge = 2 << 20;
+    const UniqueFd huge(::memfd_create("huge", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB));
+    if (huge && ::ftruncate(huge.get(), kHuge) == 0 &&
+        ::fcntl(huge.get(), F_ADD_SEALS, F_SEAL_SHRINK) == 0) {
+        range.segments[0].fd = huge.get();
+        EXPECT_EQ(reg(range, kAccess), EINVAL) << "its pages may not exist";
+    }
     range = buffer.range(memory);
     range.segments.push_back(range.segments[0]);
     EXPECT_EQ(reg(range, kAccess), EINVAL) << "overlap";
