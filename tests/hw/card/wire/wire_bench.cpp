@@ -55,6 +55,13 @@ Pair make_pair_of(const std::string& kind) {
         pair.first->receive(nobody, 1);  // takes the other's hello
         return pair;
     }
+    if (kind == "roce") {
+        WireOptions a_end;
+        a_end.wire = "roce:127.9.0.1";
+        WireOptions b_end;
+        b_end.wire = "roce:127.9.0.2";
+        return {make_wire(a_end), make_wire(b_end)};
+    }
     std::string a = fmt::format("127.0.0.1:{}", 20'000 + ::getpid() % 10'000);
     std::string b = fmt::format("127.0.0.1:{}", 30'000 + ::getpid() % 10'000);
     if (kind == "unix") {
@@ -123,7 +130,7 @@ void two_threads(benchmark::State& state, const std::string& kind) {
         const std::uint64_t goal = sink.frames + kBatch;
         while (sink.frames < goal) {
             if (b->receive(sink, 256) == 0) {
-                pollfd p{b->fd(), POLLIN, 0};
+                pollfd p{b->polled() ? -1 : b->fd(), POLLIN, 0};
                 if (p.fd >= 0 && ::poll(&p, 1, 100) == 0 && b->stats().rx_overrun != 0) {
                     state.SkipWithError("frames were lost: the receiver is too slow");
                     break;
