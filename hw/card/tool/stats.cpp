@@ -72,6 +72,25 @@ const Sample* same_card(const std::vector<Sample>& samples, const std::string& n
     return it == samples.end() ? nullptr : &*it;
 }
 
+const char* state_name(int state) {
+    constexpr const char* kNames[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
+    return state >= 0 && state < static_cast<int>(std::size(kNames)) ? kNames[state] : "?";
+}
+
+/// A QP with its counters beside its other fields, as the table shows it.
+Json flat(const Json& qp) {
+    Json out = Json::object();
+    for (const auto& [key, value] : qp.items()) {
+        if (value.is_object())
+            out.update(value);
+        else if (key == "state" && value.is_number_integer())
+            out[key] = state_name(value.get<int>());
+        else
+            out[key] = value;
+    }
+    return out;
+}
+
 /// The change of a counter in a second between two samples.
 double rate(double now, double before, double seconds) {
     return now < before || seconds <= 0 ? 0 : (now - before) / seconds;
@@ -134,7 +153,10 @@ std::string qp_table(const Sample& s, const Sample* old) {
         return std::pair(order(a), a) < std::pair(order(b), b);
     };
     std::map<std::string, bool, decltype(labels_first)> keys(labels_first);
+    std::vector<Json> qps;
     for (const Json& qp : s.stats["qps"])
+        qps.push_back(flat(qp));
+    for (const Json& qp : qps)
         for (const auto& [key, value] : qp.items())
             keys[key] |= !value.is_number() || value != 0;
     std::vector<std::string> head;
@@ -144,20 +166,20 @@ std::string qp_table(const Sample& s, const Sample* old) {
     Table table(head);
     const double seconds =
         old != nullptr ? std::chrono::duration<double>(s.time - old->time).count() : 0;
-    for (const Json& qp : s.stats["qps"]) {
-        const Json* before = nullptr;
+    for (const Json& qp : qps) {
+        Json before;
         if (old != nullptr && old->stats.contains("qps") && qp.contains("qpn"))
             for (const Json& other : old->stats["qps"])
                 if (other.value("qpn", Json()) == qp["qpn"])
-                    before = &other;
+                    before = flat(other);
         std::vector<std::string> row;
         for (const std::string& key : head) {
             const Json value = qp.value(key, Json());
             if (is_label(key) && value.is_number())
                 row.push_back(value.dump());
-            else if (before != nullptr && value.is_number() && before->contains(key))
+            else if (before.is_object() && value.is_number() && before.contains(key))
                 row.push_back(
-                    short_number(rate(value.get<double>(), (*before)[key].get<double>(), seconds)) +
+                    short_number(rate(value.get<double>(), before[key].get<double>(), seconds)) +
                     "/s");
             else
                 row.push_back(plain(value));
