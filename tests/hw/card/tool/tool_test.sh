@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Drives the command `dingo` as a user would, in a run directory of its own.
+# usage: tool_test.sh BUILD/bin/dingo
+set -uo pipefail
+dingo=$1
+DINGO_RUN=$(mktemp -d /tmp/dingo-tool-XXXXXX)
+export DINGO_RUN
+unset DINGO_VIEW LD_PRELOAD RDMAV_DRIVERS IBV_DRIVERS
+failed=0
+trap '"$dingo" card stop --all >/dev/null 2>&1; rm -rf "$DINGO_RUN"' EXIT
+
+# expect STATUS TEXT COMMAND...: the command ends so and says so, on stdout or stderr.
+expect() {
+    local status=$1 text=$2 out rc=0
+    shift 2
+    out=$("$@" 2>&1) || rc=$?
+    if [ "$rc" = "$status" ] && grep -qE -- "$text" <<<"$out"; then
+        echo "ok   ${*/$dingo/dingo}"
+    else
+        echo "FAIL ${*/$dingo/dingo}: status $rc, not $status, or no '$text' in: $out"
+        failed=1
+    fi
+}
+# field JSON-PATH: prints what python finds in the JSON on stdin.
+field() { python3 -c "import json,sys; print(json.load(sys.stdin)$1)"; }
+
+echo "-- usage"
+expect 0 'run .*card .*stats|run' "$dingo" --help
+expect 0 'Exit codes' "$dingo" --help
+expect 0 '^dingo [0-9]' "$dingo" --version
+expect 2 'subcommand' "$dingo"
+expect 2 '.' "$dingo" frobnicate
+expect 2 'no command' "$dingo" run
+expect 2 'no command' "$dingo" run --
+expect 2 '.' "$dingo" run --no-such-option -- true
+expect 2 'no name for a card' "$dingo" card start ../evil
+expect 2 'no name for a card' "$dingo" card start views
+expect 2 'no name for a card' "$dingo" card show a/b
+expect 2 'NAME' "$dingo" card stop
+expect 2 '.' "$dingo" card start a --mtu 1000
+expect 2 '.' "$dingo" completion tcsh
+for shell in bash zsh fish; do expect 0 'dingo card list' "$dingo" completion $shell; done
+bash -n <("$dingo" completion bash) || { echo "FAIL the completion for bash does not parse"; failed=1; }
+
+echo "-- nothing runs"
+expect 0 'no card runs' "$dingo" card list
+expect 0 '^\[\]' "$dingo" card list --json
+expect 3 "no card 'a'" "$dingo" card stop a
+expect 3 "no card 'a'" "$dingo" card show a
+expect 3 "no card 'a'" "$dingo" stats a
+expect 0 'no card runs' "$dingo" stats
+
+echo "-- a bad start shows the card's own words and leaves nothing behind"
+expect 1 'unknown wire' "$dingo" card start a --wire nonsense
+expect 1 'fault|drop' "$dingo" card start a --faults frobnicate=1
+expect 1 '.' "$dingo" card start a --ip 300.1.1.1/24
+[ ! -e "$DINGO_RUN/a" ] || { echo "FAIL a directory was left behind"; failed=1; }
+
+echo "-- two cards"
+expect 0 'card a runs: uverbs0, 10.77.0.1/24 fd77::1/64' "$dingo" card start a
+expect 1 'runs already' "$dingo" card start a
+expect 0 'uverbs1' "$dingo" card start b --json
+expect 0 '^a +running' "$dingo" card list
+[ "$("$dingo" card list -q | tr '\n' ' ')" = "a b " ] || { echo "FAIL card list -q"; failed=1; }
+[ "$("$dingo" card list --json | field '[1]["name"]')" = b ] || { echo "FAIL card list --json"; failed=1; }
+pid=$("$dingo" card show a --json | field '["pid"]')
+[ "$(readlink "/proc/$pid/cwd")" = / ] || { echo "FAIL the card's directory is not /"; failed=1; }
+[ "$(stat -c %a "$DINGO_RUN/a")" = 700 ] || { echo "FAIL the card's directory is open to others"; failed=1; }
+expect 0 '"tx_frames"' "$dingo" stats --json
+expect 0 '^CARD' "$dingo" stats a
+expect 124 'GBIT/S' timeout 1 "$dingo" stats --watch 0.2 a
+
+echo "-- a killed card is seen, and replaced"
+kill -9 "$pid"
+while kill -0 "$pid" 2>/dev/null; do sleep 0.02; done
+expect 0 '^a +dead' "$dingo" card list
+expect 3 'start it' "$dingo" stats a
+expect 0 'card a runs: uverbs0' "$dingo" card start a
+
+echo "-- two starts at once"
+"$dingo" card start c >"$DINGO_RUN/.1" 2>&1 & one=$!
+"$dingo" card start c >"$DINGO_RUN/.2" 2>&1 & two=$!
+wait $one; r1=$?
+wait $two; r2=$?
+[ $((r1 + r2)) = 1 ] || { echo "FAIL two starts at once: $r1 and $r2: $(cat "$DINGO_RUN/.1" "$DINGO_RUN/.2")"; failed=1; }
+expect 0 'card c stopped' "$dingo" card stop c
+[ ! -e "$DINGO_RUN/c" ] || { echo "FAIL a stopped card left its directory"; failed=1; }
+
+echo "-- run"
+if "$dingo" doctor --json | python3 -c 'import json,sys
+sys.exit(any(c["verdict"] == "fail" and c["check"] in ("provider", "preload library") for c in json.load(sys.stdin)["checks"]))'; then
+    expect 0 '^/.*/a$' "$dingo" run --card a -- sh -c 'echo $DINGO_VIEW'
+    expect 0 'views/a\+b' "$dingo" run --card a --card b sh -c 'echo $DINGO_VIEW'
+    expect 0 'libdingo-preload.so' "$dingo" run --card a -- sh -c 'echo $LD_PRELOAD'
+    expect 0 '/libdingo:mlx5$' env RDMAV_DRIVERS=mlx5 "$dingo" run --card a -- sh -c 'echo $RDMAV_DRIVERS'
+    expect 7 '' "$dingo" run --card a -- sh -c 'exit 7'
+    expect 127 'cannot run' "$dingo" run --card a -- no-such-program
+    expect 126 'cannot run' "$dingo" run --card a -- /etc/passwd
+    expect 3 "no card 'z'" "$dingo" run --card z -- true
+    expect 0 'started card dingo0' "$dingo" run -- true
+    expect 0 '^$' "$dingo" run -- true
+    if command -v ibv_devices >/dev/null; then
+        expect 0 '\bdingo0\b' "$dingo" run -- ibv_devices
+        expect 0 '\bb\b' "$dingo" run -c a -c b -- ibv_devices
+    fi
+else
+    echo "SKIP run: the provider or the preload library is not built"
+fi
+
+echo "-- stop"
+expect 0 'card b stopped' "$dingo" card stop --all
+expect 0 'no card runs' "$dingo" card list
+exit $failed
