@@ -130,6 +130,7 @@ nlohmann::json CardLoop::stats() const {
     nlohmann::json all;
     all["engine"] = card_.engine_name();
     all["link"] = card_.link();
+    all["cable"] = wire_.describe();
     for_each_counter(wire_.stats(),
                      [&](const char* name, std::uint64_t v) { all["wire"][name] = v; });
     host_.add_stats(all);

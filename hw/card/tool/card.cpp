@@ -40,7 +40,7 @@ Json describe(const CardEntry& card, const Json& stats) {
              {"directory", card.dir.string()}};
     out.update(card.info);
     out["pid"] = card.running() ? Json(card.pid) : Json();
-    for (const char* key : {"engine", "link"})
+    for (const char* key : {"engine", "link", "cable"})
         if (stats.contains(key))
             out[key] = stats[key];
     if (stats.contains("clients"))
@@ -77,7 +77,7 @@ int start(const StartOptions& options, bool json) {
         fmt::print("{}\n", about.dump(2));
     else
         fmt::print("card {} runs: uverbs{}, {}, wire {}\n", card.name, card.number(),
-                   cell(about, "ip"), cell(about, "wire"));
+                   cell(about, "addresses"), cell(about, "cable"));
     return kOk;
 }
 
@@ -125,7 +125,7 @@ int list(bool json, bool quiet) {
         table.add({card.name, cell(about, "state"),
                    card.number() < 0 ? "-" : fmt::format("uverbs{}", card.number()),
                    cell(about, "pid"), link_of(about), cell(about, "clients"), cell(about, "qps"),
-                   cell(about, "ip"), cell(about, "wire")});
+                   cell(about, "addresses"), cell(about, "cable")});
     }
     if (quiet)
         return kOk;

@@ -60,7 +60,7 @@ expect 1 '.' "$dingo" card start a --ip 300.1.1.1/24
 echo "-- two cards"
 expect 0 'card a runs: uverbs0, 10.77.0.1/24 fd77::1/64' "$dingo" card start a
 expect 1 'runs already' "$dingo" card start a
-expect 0 'uverbs1' "$dingo" card start b --json
+expect 0 '"number": 1' "$dingo" card start b --json
 expect 0 '^a +running' "$dingo" card list
 [ "$("$dingo" card list -q | tr '\n' ' ')" = "a b " ] || { echo "FAIL card list -q"; failed=1; }
 [ "$("$dingo" card list --json | field '[1]["name"]')" = b ] || { echo "FAIL card list --json"; failed=1; }
