@@ -2,7 +2,7 @@
 # What the build and the tests need of the host, and how a preset is built. Sourced after common.sh.
 
 build_packages=(g++ cmake ninja-build ccache pkg-config python3 libisal-dev libcli11-dev libfmt-dev libspdlog-dev
-    nlohmann-json3-dev libpcap-dev libnl-3-dev libnl-route-3-dev libudev-dev)
+    nlohmann-json3-dev libpcap-dev libibverbs-dev libnl-3-dev libnl-route-3-dev libudev-dev)
 # shellcheck disable=SC2034  # used by test.sh
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev clang-format clang-tidy verilator tshark python3-scapy
     iproute2 mmdebstrap procps)
@@ -22,10 +22,10 @@ build_preset() {
 
 # What the kernel-less card is built from, shown with, and tested with.
 # shellcheck disable=SC2034  # used by demo.sh and the tests
-native_targets=(dingo dingo-card dingo-preload dingo_provider)
+native_targets=(dingo dingo-card dingo_preload dingo_provider)
 # shellcheck disable=SC2034
 native_packages=(perftest ibverbs-utils iproute2)
 # shellcheck disable=SC2034
-native_test_packages=(libibverbs-dev python3-pyverbs rdma-core tcpdump tshark procps util-linux)
+native_test_packages=(python3-pyverbs rdma-core tcpdump tshark procps util-linux)
 # shellcheck disable=SC2034
 native_test_targets=(verbs_check verbs_load verbs_dlopen)
