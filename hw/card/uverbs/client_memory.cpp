@@ -32,7 +32,9 @@ bool is_proc_mem(int fd) {
     char path[PATH_MAX];
     const std::string link = "/proc/self/fd/" + std::to_string(fd);
     const ssize_t n = ::readlink(link.c_str(), path, sizeof path);
-    return n > 0 && std::string_view(path, static_cast<std::size_t>(n)).ends_with("/mem");
+    const std::string_view name(path, n > 0 ? static_cast<std::size_t>(n) : 0);
+    // procfs forgets names that nobody looks up, and then calls an open file deleted.
+    return name.ends_with("/mem") || name.ends_with("/mem (deleted)");
 }
 
 }  // namespace
