@@ -95,9 +95,15 @@ std::string sysfs_pci_address(unsigned number) {
 }
 
 void Sysfs::write_port(const fs::path& port_dir, const PortAttr& port,
-                       const std::vector<GidEntry>& gids, bool replace) const {
-    const auto put = [&](const fs::path& name, const std::string& text) {
+                       const std::vector<GidEntry>& gids, bool replace) {
+    // A rename over a file may wait for a disk, and the card with it: only what is new is written.
+    const auto put = [&](const std::string& name, const std::string& text) {
+        const auto [known, added] = written_.try_emplace(name, text);
+        if (!added && known->second == text) {
+            return;
+        }
         replace ? replace_file(port_dir / name, text) : write_file(port_dir / name, text);
+        known->second = text;
     };
     put("state", sysfs_port_state(port.state));
     put("phys_state", sysfs_phys_state(port.phys_state));

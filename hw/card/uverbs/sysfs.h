@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -54,11 +55,12 @@ class Sysfs {
 
   private:
     void write_port(const std::filesystem::path& port_dir, const PortAttr& port,
-                    const std::vector<GidEntry>& gids, bool replace) const;
+                    const std::vector<GidEntry>& gids, bool replace);
 
     std::filesystem::path dir_;
     SysfsIdentity identity_;
-    std::filesystem::path port_dir_;  ///< DIR/sys/devices/.../ports/1
+    std::filesystem::path port_dir_;              ///< DIR/sys/devices/.../ports/1
+    std::map<std::string, std::string> written_;  ///< below port_dir_: what changes
 };
 
 }  // namespace dingo::card::uverbs
