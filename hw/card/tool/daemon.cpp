@@ -41,23 +41,51 @@ int free_number() {
     return number;
 }
 
-/// On the wire `roce` a card has the addresses of this host; else cards get addresses of one subnet
-/// so that they reach each other.
-std::vector<std::string> default_ips(const std::string& wire, int number) {
-    if (wire != "roce" && !wire.starts_with("roce:"))
-        return {fmt::format("10.77.0.{}/24", number + 1), fmt::format("fd77::{:x}/64", number + 1)};
+bool is_roce(const std::string& wire) {
+    return wire == "roce" || wire.starts_with("roce:");
+}
+
+/// The addresses of this host that the wire `roce` binds to.
+std::vector<card::LocalAddress> roce_addresses(const std::string& wire) {
     const std::string bind = wire.substr(std::min<std::size_t>(5, wire.size()));
     std::string address = bind.substr(0, bind.find_first_of("%,"));
     std::erase_if(address, [](char c) { return c == '[' || c == ']'; });
-    std::vector<std::string> out;
-    for (const card::LocalAddress& a : card::local_addresses())
-        if (address.empty() ? !a.loopback : a.address == address)
-            out.push_back(fmt::format("{}/{}", a.address, a.prefix));
+    std::vector<card::LocalAddress> out = card::local_addresses();
+    std::erase_if(out, [&](const card::LocalAddress& a) {
+        return address.empty() ? a.loopback : a.address != address;
+    });
     if (out.empty() && address.starts_with("127."))
-        out.push_back(address + "/8");
+        out.push_back({address, 8, "lo", true, 0});
     if (out.empty())
         throw Error(fmt::format("--wire {}: this host has no such address; it has: {}", wire,
                                 card::local_addresses_text()));
+    return out;
+}
+
+/// On the wire `roce` a card has the addresses of this host; else cards get addresses of one subnet
+/// so that they reach each other.
+std::vector<std::string> default_ips(const std::string& wire, int number) {
+    if (!is_roce(wire))
+        return {fmt::format("10.77.0.{}/24", number + 1), fmt::format("fd77::{:x}/64", number + 1)};
+    std::vector<std::string> out;
+    for (const card::LocalAddress& a : roce_addresses(wire))
+        out.push_back(fmt::format("{}/{}", a.address, a.prefix));
+    return out;
+}
+
+/// The largest path MTU whose packets fit the interfaces; 0: dingo-card's default does.
+unsigned fitting_mtu(const std::string& wire) {
+    unsigned out = 0;
+    if (!is_roce(wire))
+        return out;
+    constexpr int kHeaders = 40 + 8 + 12 + 28 + 4;  // IPv6, UDP, BTH, the longest extension, ICRC
+    for (const card::LocalAddress& a : roce_addresses(wire)) {
+        unsigned fits = 4096;
+        while (fits > 256 && a.mtu != 0 && static_cast<int>(fits) + kHeaders > a.mtu)
+            fits /= 2;
+        if (fits != 4096 && (out == 0 || fits < out))
+            out = fits;
+    }
     return out;
 }
 
@@ -74,8 +102,8 @@ std::vector<std::string> command_of(const StartOptions& o, const CardEntry& card
     add("--pcap", o.pcap.empty() ? "" : fs::absolute(o.pcap).string());
     add("--engine", o.engine);
     add("--mac", o.mac);
-    if (o.mtu != 0)
-        add("--mtu", std::to_string(o.mtu));
+    if (const unsigned mtu = o.mtu != 0 ? o.mtu : fitting_mtu(o.wire); mtu != 0)
+        add("--mtu", std::to_string(mtu));
     if (o.share)
         out.emplace_back("--share");
     return out;

@@ -28,7 +28,9 @@ inline void add_start_options(CLI::App& app, StartOptions& o) {
         ->type_name("NAME");
     app.add_option("--mac", o.mac, "MAC address (default: made from the card's directory)")
         ->type_name("MAC");
-    app.add_option("--mtu", o.mtu, "Largest path MTU that the port shows")
+    app.add_option(
+           "--mtu", o.mtu,
+           "Largest path MTU of the port (default: 4096, or what the interface of roce holds)")
         ->type_name("256|512|1024|2048|4096")
         ->check(CLI::IsMember({256U, 512U, 1024U, 2048U, 4096U}));
     app.add_flag("--share", o.share, "Other users of this machine may use the card, too");

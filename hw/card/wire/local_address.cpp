@@ -6,6 +6,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -33,6 +34,13 @@ unsigned prefix_of(const sockaddr* mask) {
     return out;
 }
 
+int interface_mtu(const char* name) {
+    const UniqueFd fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    ifreq request{};
+    std::strncpy(request.ifr_name, name, sizeof request.ifr_name - 1);
+    return fd && ::ioctl(fd.get(), SIOCGIFMTU, &request) == 0 ? request.ifr_mtu : 0;
+}
+
 }  // namespace
 
 std::vector<LocalAddress> local_addresses() {
@@ -56,7 +64,7 @@ std::vector<LocalAddress> local_addresses() {
             continue;
         }
         out.push_back({text.data(), prefix_of(i->ifa_netmask), i->ifa_name,
-                       (i->ifa_flags & IFF_LOOPBACK) != 0});
+                       (i->ifa_flags & IFF_LOOPBACK) != 0, interface_mtu(i->ifa_name)});
     }
     ::freeifaddrs(list);
     return out;

@@ -11,6 +11,7 @@ struct LocalAddress {
     unsigned prefix;
     std::string interface;
     bool loopback;
+    int mtu;  ///< of the interface; 0: unknown
 };
 
 /// Addresses of the interfaces that are up; IPv6 link-local ones are left out.
