@@ -166,6 +166,39 @@ static void report_caps(const struct dingo_qp *qp, struct ibv_qp_cap *cap)
 	cap->max_recv_sge = qp->srq ? 0 : qp->rq.max_sge;
 }
 
+/* struct verbs_qp keeps its comp_mask behind struct ibv_qp_ex, which got wr_atomic_write in libibverbs 44 and wr_flush
+ * in 45, with the same private ABI. So the library that runs may look for comp_mask up to two pointers before where we
+ * were compiled to have it, where these two operations are, which this card does not have.
+ */
+#define DINGO_QP_LAYOUTS 3
+
+static uint32_t *comp_mask_at(struct dingo_qp *qp, unsigned int missing)
+{
+	return (uint32_t *)((uint8_t *)&qp->vqp.comp_mask -
+			    missing * sizeof(void *));
+}
+
+static void mark_comp_masks(struct dingo_qp *qp)
+{
+	unsigned int n;
+
+	for (n = 0; n < DINGO_QP_LAYOUTS; n++)
+		*comp_mask_at(qp, n) = UINT32_MAX;
+}
+
+/* The library has cleared its own: sets `value` there and removes the marks. */
+static void set_comp_mask(struct dingo_qp *qp, uint32_t value)
+{
+	unsigned int n;
+
+	for (n = 0; n < DINGO_QP_LAYOUTS; n++) {
+		if (*comp_mask_at(qp, n) == UINT32_MAX)
+			*comp_mask_at(qp, n) = 0;
+		else
+			*comp_mask_at(qp, n) |= value;
+	}
+}
+
 struct ibv_qp *dingo_create_qp_ex(struct ibv_context *context,
 				  struct ibv_qp_init_attr_ex *attr)
 {
@@ -197,13 +230,14 @@ struct ibv_qp *dingo_create_qp_ex(struct ibv_context *context,
 	/* the send operations are the provider's business */
 	core.comp_mask &= ~(IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
 			    IBV_QP_INIT_ATTR_CREATE_FLAGS);
+	mark_comp_masks(qp);
 	err = ibv_cmd_create_qp_ex2(context, &qp->vqp, &core, &req.ibv_cmd,
 				    sizeof(req), &resp.ibv_resp, sizeof(resp));
 	if (err)
 		goto err_free;
-	/* the library cleared comp_mask on its way */
-	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
-		qp->vqp.comp_mask |= VERBS_QP_EX;
+	set_comp_mask(qp, attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS ?
+				  VERBS_QP_EX :
+				  0);
 	qp->qpn = qp->vqp.qp.qp_num;
 	err = map_queues(ctx, qp, &resp.drv_payload);
 	if (err)

@@ -80,6 +80,10 @@ void Connection::ready(std::uint32_t /*events*/) {
                 break;
         }
         ++device_.stats.requests;
+        if (message.pid == 0) {
+            // Sent between our accept() and SO_PASSCRED, or from a PID namespace we do not see.
+            message.pid = pid_ > 0 ? pid_ : 1;
+        }
         if (!serve(message)) {
             waiting_.push_back(std::move(message));
         }
