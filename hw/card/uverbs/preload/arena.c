@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "descriptors.h"
 #include "sys.h"
 
 #define ARENA_BYTES (1ULL << 62)
@@ -26,6 +27,7 @@ static ino_t arena_inode;
 static uint64_t next_offset;
 static struct dingo_slot slots[MAX_SLOTS];
 static atomic_uint num_slots;
+static atomic_uint moves; /* odd: slots are just being moved */
 /* A forked child's private views of its ancestors' files. */
 #define MAX_ANCESTORS 8
 static ino_t ancestors[MAX_ANCESTORS];
@@ -100,6 +102,7 @@ static bool make_arena(void) {
     }
     arena = move_up(fd);
     arena_inode = st.st_ino;
+    dingo_fd_set(arena, DINGO_FD_ARENA, 0);
     next_offset = 0;
     return true;
 }
@@ -223,6 +226,7 @@ void dingo_arena_reap(bool now) {
     if (!dingo_maps_read(0, UINT64_MAX, false, note_live, NULL)) {
         return;
     }
+    atomic_fetch_add(&moves, 1);
     for (unsigned i = 0; i < count; i++) {
         struct dingo_slot* slot = &slots[i];
         uint64_t end = slot->offset + slot->length;
@@ -238,18 +242,23 @@ void dingo_arena_reap(bool now) {
         }
     }
     atomic_store(&num_slots, kept);
+    atomic_fetch_add(&moves, 1);
     reap_slots = kept * 2 > REAP_SLOTS ? kept * 2 : REAP_SLOTS;
     reap_bytes = live > REAP_BYTES ? live : REAP_BYTES;
     bytes_since_reap = 0;
 }
 
 bool dingo_arena_touches(uint64_t start, uint64_t end) {
+    unsigned before = atomic_load(&moves);
     unsigned count = atomic_load_explicit(&num_slots, memory_order_acquire);
 
     for (unsigned i = 0; i < count; i++) {
         if (slots[i].va < end && start < slots[i].va + slots[i].length) {
             return true;
         }
+    }
+    if (DINGO_UNLIKELY(before & 1 || before != atomic_load(&moves))) {
+        return true; /* the caller looks closer, with the lock */
     }
     count = atomic_load_explicit(&num_views, memory_order_acquire);
     for (unsigned i = 0; i < count; i++) {
@@ -296,6 +305,7 @@ void dingo_arena_leave(void) {
         (void)dingo_maps_read(0, UINT64_MAX, false, make_private, NULL);
         ancestors[num_ancestors < MAX_ANCESTORS ? num_ancestors++ : 0] = arena_inode;
         dingo_sys_close(arena);
+        dingo_fd_forget(arena);
     }
     arena = -1;
     atomic_store(&num_slots, 0);

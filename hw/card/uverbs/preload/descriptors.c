@@ -74,11 +74,32 @@ static void forget_range(unsigned first, unsigned last) {
     }
 }
 
+/* A descriptor that the application does not know of. A vfork() child may close its copy. */
+static bool is_hidden(int fd) {
+    return dingo_fd_kind(dingo_fd_entry(fd)) == DINGO_FD_ARENA && dingo_fd_table_is_ours();
+}
+
+/* The first hidden descriptor of [first, last], or -1. */
+static int hidden_in(unsigned first, unsigned last) {
+    int top = atomic_load(&highest);
+
+    for (unsigned fd = first; top >= 0 && fd <= last && fd <= (unsigned)top; fd++) {
+        if (is_hidden((int)fd)) {
+            return (int)fd;
+        }
+    }
+    return -1;
+}
+
 /* The number may be somebody else's as soon as it is closed, so it is forgotten before. */
 DINGO_EXPORT int close(int fd) {
     int (*real)(int);
 
     if (DINGO_UNLIKELY(dingo_fd_entry(fd))) {
+        if (is_hidden(fd)) {
+            errno = EBADF;
+            return -1;
+        }
         dingo_fd_forget(fd);
     }
     real = DINGO_REAL(int (*)(int), close);
@@ -147,26 +168,42 @@ DINGO_EXPORT int fcntl64(int fd, int command, ...) {
 
 #define CLOSE_RANGE_CLOEXEC_BIT 4u /* CLOSE_RANGE_CLOEXEC, which old headers lack */
 
-DINGO_EXPORT int close_range(unsigned first, unsigned last, int flags) {
+static int real_close_range(unsigned first, unsigned last, int flags) {
     int (*real)(unsigned, unsigned, int) =
         DINGO_REAL(int (*)(unsigned, unsigned, int), close_range);
 
+    return real ? real(first, last, flags)
+                : (int)dingo_sys_result(DINGO_SYS(SYS_close_range, first, last, flags));
+}
+
+DINGO_EXPORT int close_range(unsigned first, unsigned last, int flags) {
+    int hidden =
+        first <= last && !((unsigned)flags & CLOSE_RANGE_CLOEXEC_BIT) ? hidden_in(first, last) : -1;
+
+    if (DINGO_UNLIKELY(hidden >= 0)) {
+        unsigned at = (unsigned)hidden;
+
+        if ((at > first && close_range(first, at - 1, flags) != 0) ||
+            (at < last && close_range(at + 1, last, flags) != 0)) {
+            return -1;
+        }
+        return 0;
+    }
     if (!((unsigned)flags & CLOSE_RANGE_CLOEXEC_BIT)) {
         forget_range(first, last);
     }
-    if (!real) {
-        return (int)dingo_sys_result(DINGO_SYS(SYS_close_range, first, last, flags));
-    }
-    return real(first, last, flags);
+    return real_close_range(first, last, flags);
 }
 
 DINGO_EXPORT void closefrom(int first) {
     void (*real)(int) = DINGO_REAL(void (*)(int), closefrom);
+    unsigned from = first < 0 ? 0 : (unsigned)first;
+    int hidden = hidden_in(from, ~0u);
 
-    forget_range(first < 0 ? 0 : (unsigned)first, ~0u);
-    if (real) {
-        real(first);
-    } else {
-        (void)DINGO_SYS(SYS_close_range, first < 0 ? 0 : first, ~0u, 0);
+    if (hidden >= 0 || !real) {
+        (void)close_range(from, ~0u, 0);
+        return;
     }
+    forget_range(from, ~0u);
+    real(first);
 }

@@ -29,14 +29,14 @@ dev_t dingo_device_rdev(unsigned number) {
 
 void dingo_device_show(struct stat* st, dev_t rdev) {
     if (S_ISSOCK(st->st_mode)) {
-        st->st_mode = S_IFCHR | 0600;
+        st->st_mode = S_IFCHR | (st->st_mode & 0777);
         st->st_rdev = rdev;
     }
 }
 
 void dingo_device_show_statx(struct statx* st, dev_t rdev) {
     if (S_ISSOCK(st->stx_mode)) {
-        st->stx_mode = S_IFCHR | 0600;
+        st->stx_mode = (uint16_t)(S_IFCHR | (st->stx_mode & 0777));
         st->stx_rdev_major = major(rdev);
         st->stx_rdev_minor = minor(rdev);
     }

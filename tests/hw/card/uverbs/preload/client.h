@@ -52,6 +52,7 @@ void client_share_dontneed(void);
 void client_share_realloc(void);
 void client_share_mremap(void);
 void client_share_stack(void);
+void client_share_close_all(void);
 void client_share_gives_back(void);
 
 #endif

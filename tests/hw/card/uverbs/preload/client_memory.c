@@ -285,6 +285,25 @@ void client_share_stack(void) {
     CHECK(pthread_join(thread, NULL) == 0);
 }
 
+/* Programs that close all descriptors they do not know leave ours alone. */
+void client_share_close_all(void) {
+    int fd = open_card();
+    char* at = pages(8);
+
+    memset(at, 1, 8 * PAGE);
+    share(fd, at, 4 * PAGE, 4 * PAGE);
+    for (int i = 3; i < 1024; i++) {
+        if (i != fd) {
+            close(i);
+        }
+    }
+    CHECK(close_range((unsigned)fd + 1, ~0u, 0) == 0);
+    closefrom(fd + 1);
+    CHECK(madvise(at, PAGE, MADV_DONTNEED) == 0 && at[0] == 0 && at[PAGE] == 1);
+    share(fd, at, 8 * PAGE, 8 * PAGE);
+    CHECK(at[PAGE] == 1 && peek(fd, at + PAGE) == 1 && peek(fd, at + 7 * PAGE) == 1);
+}
+
 static long shared_kb(void) {
     char line[256];
     long value = -1;
