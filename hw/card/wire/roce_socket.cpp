@@ -24,6 +24,7 @@ using packet::kUdpBytes;
 
 constexpr std::size_t kGsoBytes = 65'000;
 constexpr int kSocketBuffer = 32 * 1024 * 1024;
+constexpr std::size_t kRxGoal = 256UL * 1024;  // bytes worth fetching at once: fit in L2
 constexpr unsigned kCheckOneIn = 16;
 constexpr std::size_t kMaxSenders = 4096;
 constexpr std::size_t kIdBehind = 6;     // from the IP header's start to behind the identification
@@ -356,22 +357,27 @@ std::string RoceSocket::explain_mtu(const RoceFrame& f) const {
 bool RoceSocket::fetch() {
     rx_next_ = rx_count_ = 0;
     rx_offset_ = 0;
-    for (unsigned i = 0; i < kRxMessages; i++) {
+    for (unsigned i = 0; i < rx_ask_; i++) {
         msghdr& msg = rx_msg_[i].msg_hdr;
         msg.msg_control = rx_control_[i].bytes.data();
         msg.msg_controllen = sizeof rx_control_[i].bytes;
         msg.msg_name = &rx_name_[i];
         msg.msg_namelen = sizeof rx_name_[i];
     }
-    int got = ::recvmmsg(socket_.get(), rx_msg_.data(), kRxMessages, MSG_DONTWAIT, nullptr);
+    int got = ::recvmmsg(socket_.get(), rx_msg_.data(), rx_ask_, MSG_DONTWAIT, nullptr);
     if (got < 0 && errno == ECONNREFUSED)
-        got = ::recvmmsg(socket_.get(), rx_msg_.data(), kRxMessages, MSG_DONTWAIT, nullptr);
+        got = ::recvmmsg(socket_.get(), rx_msg_.data(), rx_ask_, MSG_DONTWAIT, nullptr);
     if (got <= 0) {
         if (got < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNREFUSED)
             stats_.rx_errors++;
         return false;
     }
     rx_count_ = static_cast<unsigned>(got);
+    std::size_t bytes = 0;
+    for (unsigned i = 0; i < rx_count_; i++)
+        bytes += rx_msg_[i].msg_len;
+    const std::size_t average = std::max<std::size_t>(bytes / rx_count_, 1);
+    rx_ask_ = static_cast<unsigned>(std::clamp<std::size_t>(kRxGoal / average, 4, kRxMessages));
     return true;
 }
 
@@ -455,10 +461,7 @@ std::span<std::byte> RoceSocket::rebuild(std::byte* payload, std::size_t len, co
 
 /// The kernel hides the identification, which the ICRC covers. Cards of our kind send what `guess`
 /// says; where the ICRC does not fit that, the one identification is taken with which it does.
-void RoceSocket::check_id(std::span<std::byte> frame, const Arrival& from, std::uint16_t guess) {
-    if (senders_.size() > kMaxSenders)
-        senders_.clear();
-    Sender& sender = senders_[from.src];
+void RoceSocket::check_id(std::span<std::byte> frame, Sender& sender, std::uint16_t guess) {
     // An honest guess is looked at now and then: a foreign peer may come to the same address.
     if (!sender.solve && sender.checks_left == 0 && ++sender.skipped % kCheckOneIn != 0)
         return;
@@ -477,6 +480,12 @@ void RoceSocket::check_id(std::span<std::byte> frame, const Arrival& from, std::
     put16(frame.data() + kEthernetBytes + packet::Ipv4Header::kIdOffset, guess ^ *change);
 }
 
+RoceSocket::Sender& RoceSocket::sender_of(const IpBytes& src) {
+    if (senders_.size() > kMaxSenders)
+        senders_.clear();
+    return senders_[src];
+}
+
 unsigned RoceSocket::receive(FrameSink& sink, unsigned budget) {
     unsigned done = 0;
     for (unsigned round = 0; done < budget && round <= budget; round++) {
@@ -487,6 +496,7 @@ unsigned RoceSocket::receive(FrameSink& sink, unsigned budget) {
         if (rx_offset_ == 0) {
             rx_from_ = arrival_of(m.msg_hdr, total);
             rx_index_ = 0;
+            sender_ = &sender_of(rx_from_.src);
             if (total == 0)
                 stats_.rx_short++;
         }
@@ -507,7 +517,7 @@ unsigned RoceSocket::receive(FrameSink& sink, unsigned budget) {
             }
             const std::span<std::byte> frame = rebuild(payload, len, rx_from_, guess);
             if (family_ == AF_INET) {
-                check_id(frame, rx_from_, guess);
+                check_id(frame, *sender_, guess);
                 std::byte* const ip = frame.data() + kEthernetBytes;
                 put16(ip + packet::Ipv4Header::kChecksumOffset,
                       static_cast<std::uint16_t>(~packet::ipv4_header_sum(ip)));

@@ -106,7 +106,8 @@ class RoceSocket {
     Arrival arrival_of(msghdr& msg, std::size_t total) const;
     std::span<std::byte> rebuild(std::byte* payload, std::size_t len, const Arrival& from,
                                  std::uint16_t id) const;
-    void check_id(std::span<std::byte> frame, const Arrival& from, std::uint16_t guess);
+    void check_id(std::span<std::byte> frame, Sender& sender, std::uint16_t guess);
+    Sender& sender_of(const IpBytes& src);
 
     const int family_;
     const GsoMode gso_mode_;
@@ -118,6 +119,7 @@ class RoceSocket {
     bool refused_ = false;
     std::map<IpBytes, bool> local_;  // destinations: on this host?
     std::map<IpBytes, Sender> senders_;
+    Sender* sender_ = nullptr;  // of the datagram that is being delivered
     std::map<std::string, bool> explained_;
     IcrcShiftCache shifts_;
 
@@ -126,6 +128,7 @@ class RoceSocket {
     std::array<iovec, kRxMessages> rx_iov_;
     std::array<Control192, kRxMessages> rx_control_;
     std::array<sockaddr_in6, kRxMessages> rx_name_;
+    unsigned rx_ask_ = kRxMessages;  // datagrams to fetch next time
     unsigned rx_count_ = 0;
     unsigned rx_next_ = 0;
     std::size_t rx_offset_ = 0;
