@@ -32,8 +32,9 @@ using Bytes = std::vector<std::byte>;
 
 template <typename T>
 void append(Bytes& bytes, const T& value) {
-    const auto* const at = reinterpret_cast<const std::byte*>(&value);
-    bytes.insert(bytes.end(), at, at + sizeof value);
+    const std::size_t at = bytes.size();
+    bytes.resize(at + sizeof value);
+    std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 
 struct Answer {
@@ -141,10 +142,10 @@ class Ioctl {
     }
 
   private:
-    ib_uverbs_ioctl_hdr header_{};
     std::vector<ib_uverbs_attr> attrs_;
     std::deque<Bytes> kept_;
     Bytes block_;
+    ib_uverbs_ioctl_hdr header_{};  // last: it has an array without length
 };
 
 class Client {
@@ -159,9 +160,10 @@ class Client {
             socket_.reset();
         }
         if (greet) {
-            hello();
+            greeting = hello().result();
         }
     }
+    int greeting = 0;  ///< what HELLO was answered
     [[nodiscard]] bool connected() const { return static_cast<bool>(socket_); }
     [[nodiscard]] int socket() const { return socket_.get(); }
     void close() { socket_.reset(); }
@@ -197,6 +199,9 @@ class Client {
         receive(mine.get(), answer);
         return answer;
     }
+
+    /// The answer goes to `reply`, whoever reads it.
+    void send_bytes_without_answer(const Bytes& bytes, int reply) { transmit(bytes, {reply}); }
 
     /// As the preload library does it: shares nothing, hands over descriptors, stores numbers.
     int call(Request request) {

@@ -2,10 +2,12 @@
 //
 // A client that sends nonsense: hostile_client DIR SEED COUNT. A process of its own, as the card
 // writes where it is told to. Exit status 0: the card answered to the end.
-#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <random>
 
 #include "client.h"
