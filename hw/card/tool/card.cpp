@@ -37,7 +37,8 @@ Json stats_of(const CardEntry& card) {
 Json describe(const CardEntry& card, const Json& stats) {
     Json out{{"name", card.name},
              {"state", card.running() ? "running" : "dead"},
-             {"directory", card.dir.string()}};
+             {"directory", card.dir.string()},
+             {"log", (card.dir / "log").string()}};
     out.update(card.info);
     out["pid"] = card.running() ? Json(card.pid) : Json();
     for (const char* key : {"engine", "link", "cable"})

@@ -191,8 +191,12 @@ std::string qp_table(const Sample& s, const Sample* old) {
 
 std::string text_of(const std::vector<Sample>& now, const std::vector<Sample>& before) {
     std::string out = card_table(now, before);
-    for (const Sample& s : now)
+    for (const Sample& s : now) {
         out += qp_table(s, same_card(before, s.name));
+        if (counter(s.stats, "wire", "tx_errors") + counter(s.stats, "wire", "tx_no_peer") > 0)
+            out += fmt::format("\n{}: frames were lost in sending; {} may say why\n", s.name,
+                               (card::run_dir() / s.name / "log").string());
+    }
     return out;
 }
 
