@@ -139,8 +139,21 @@ int dingo_destroy_cq(struct ibv_cq *ibcq)
 	return 0;
 }
 
+/* Entries that the card has written and nobody has polled, in the only ring. */
+static uint32_t entries_waiting(const struct dingo_cq *cq)
+{
+	uint32_t index = cq->consumer;
+
+	while (index - cq->consumer <= cq->ring.mask &&
+	       dingo_cqe_valid(dingo_ring_entry(&cq->ring, index), &cq->ring,
+			       index))
+		index++;
+	return index - cq->consumer;
+}
+
 /* The card moves to a new ring at once and says where the old one ends; polling drains the old one
- * first. A second resize before that is refused: two old rings would have to be kept.
+ * first. A second resize before that is refused: two old rings would have to be kept. So is a size that does
+ * not hold what waits to be polled, though it would do no harm: ibv_resize_cq(3) promises an error.
  */
 int dingo_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
@@ -156,6 +169,10 @@ int dingo_resize_cq(struct ibv_cq *ibcq, int cqe)
 	dingo_lock(&cq->lock);
 	if (cq->old.buf) {
 		err = EBUSY;
+		goto out;
+	}
+	if (entries_waiting(cq) > (uint32_t)cqe) {
+		err = EINVAL;
 		goto out;
 	}
 	err = ibv_cmd_resize_cq(ibcq, cqe, &req, sizeof(req), &resp.ibv_resp,
