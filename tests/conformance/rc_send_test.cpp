@@ -132,4 +132,25 @@ TEST_P(RcSend, ToAQpOfTheSameCard) {
         std::ranges::equal(card.host.bytes(mr.bus, 3000), card.host.bytes(mr.bus + 4096, 3000)));
 }
 
+TEST_P(RcSend, ReceiverThatLeavesAtOnceHasAcknowledged) {
+    for (const bool destroy : {true, false}) {
+        Pair pair(engine(), PairOptions().timeout(8, 1));
+        pair.post_recv(5, 0, 4096);
+        pair.post(pair.send(0, 100));
+        // The receiver sees its completion and leaves before the card does anything else.
+        std::optional<dingo_cqe> received;
+        ASSERT_TRUE(pair.cards.run_until([&] {
+            received = pair.driver(1).poll_cq(pair.cq(1));
+            return received.has_value();
+        }));
+        EXPECT_EQ(received->status, DINGO_WCS_SUCCESS);
+        if (destroy)
+            EXPECT_EQ(pair.driver(1).destroy(DINGO_OP_DESTROY_QP, pair.qp(1).qpn).status,
+                      DINGO_ST_OK);
+        else
+            pair.driver(1).to_state(pair.qp(1), DINGO_QPS_ERR);
+        EXPECT_EQ(pair.wait(0).status, DINGO_WCS_SUCCESS);
+    }
+}
+
 }  // namespace dingo::conformance

@@ -5,7 +5,7 @@ start_card alpha
 start_card beta
 
 # objects CARD: how many queue pairs and clients the card has now.
-objects() { "$dingo" --json stats "$1" | /usr/bin/python3 -c 'import json,sys; s = json.load(sys.stdin); print(len(s["qps"]), len(s["clients"]))'; }
+objects() { "$dingo" --json stats "$1" | /usr/bin/python3 -c 'import json,sys; s = json.load(sys.stdin)[0]; print(len(s["qps"]), len(s["clients"]))'; }
 # gone NAME CARD: within a second the card has no objects and no clients.
 gone() {
     local end=$((${EPOCHREALTIME/./} + 1000000)) now

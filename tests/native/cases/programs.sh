@@ -9,7 +9,7 @@ single 'python: pyverbs opens the card' alpha \
     "/usr/bin/python3 -c 'from pyverbs.device import Context; c = Context(name=\"alpha\"); print(c.query_device().max_qp)'" '^[1-9]'
 single '64 processes with 16 QPs each, data checked' alpha "$load many 64 16" ok
 limit=120 single '10,000 QPs created and destroyed' alpha "$load churn 10000" ok
-plain 'and nothing of them is left' "$dingo --json stats alpha | /usr/bin/python3 -c 'import json,sys; s = json.load(sys.stdin); print(len(s[\"qps\"]), len(s[\"clients\"]))'" '^0 0$'
+plain 'and nothing of them is left' "$dingo --json stats alpha | /usr/bin/python3 -c 'import json,sys; s = json.load(sys.stdin)[0]; print(len(s[\"qps\"]), len(s[\"clients\"]))'" '^0 0$'
 client_card=beta
 pair 'verbs_check: every operation, every byte' "$check -n 2" "$check -n 2 A" '' 18600
 pair 'verbs_check over IPv6' "$check -6 -n 2" "$check -6 -n 2 A" '' 18600

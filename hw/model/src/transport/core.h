@@ -190,6 +190,8 @@ class Core {
     Sent send_read_response(Qp& qp, ReadResource& resource, packet::TransportHeaders& headers);
     Sent send_atomic_response(Qp& qp, ReadResource& resource, packet::TransportHeaders& headers);
     Sent send_reply(Qp& qp);
+    /// The owner leaves: what it saw completed is acknowledged, lest the peer repeat it to nobody.
+    void send_owed_reply(Qp& qp);
     /// Schedules packets [start, stop) of a resource, `end` = bytes of the READ that they reach to.
     void start_response(Qp& qp, ReadResource& resource, std::uint32_t start, std::uint32_t stop,
                         std::uint32_t end);

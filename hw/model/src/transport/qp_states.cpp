@@ -36,8 +36,10 @@ void Core::qp_modified(Qp& qp, QpState old_state, std::uint32_t mask) {
             check_drained(qp);
             break;
         case QpState::kErr:
-            if (old_state != QpState::kErr)
+            if (old_state != QpState::kErr) {
+                send_owed_reply(qp);
                 enter_error(qp);
+            }
             break;
         default:  // INIT, RTR, SQE: nothing starts by itself
             break;

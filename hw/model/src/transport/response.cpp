@@ -153,4 +153,10 @@ Core::Sent Core::send_reply(Qp& qp) {
     return Sent::kYes;
 }
 
+void Core::send_owed_reply(Qp& qp) {
+    const Responder& p = qp.transport->responder;
+    if (p.reply_pending && !p.failed && p.pending == 0 && path_of(qp))
+        send_reply(qp);
+}
+
 }  // namespace dingo::model

@@ -77,6 +77,7 @@ void Core::qp_created(Qp& qp) {
 }
 
 void Core::qp_destroyed(Qp& qp) {
+    send_owed_reply(qp);
     forget(qp);
     qp.transport.reset();
 }
