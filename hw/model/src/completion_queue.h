@@ -39,6 +39,7 @@ class CompletionQueue {
     unsigned log_size_ = 0;
     std::uint32_t producer_ = 0;
     std::uint32_t consumer_ = 0;
+    std::uint32_t notified_ = 0;  // entries before it were consumed, or the last event told of them
     std::uint32_t last_solicited_ = 0;  // producer index behind the newest solicited or error entry
     std::uint8_t arm_sn_ = 0;
     bool armed_ = false;
