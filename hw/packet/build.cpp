@@ -151,4 +151,10 @@ std::span<std::byte> FrameBuilder::finish() noexcept {
     return frame_;
 }
 
+std::span<std::byte> FrameBuilder::finish_without_icrc() noexcept {
+    store_le32(payload_.data() + payload_.size(), 0);
+    store_le32(frame_.data() + frame_.size() - kIcrcBytes, 0);
+    return frame_;
+}
+
 }  // namespace dingo::packet

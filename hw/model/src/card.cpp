@@ -49,6 +49,10 @@ void Card::set_link(bool up) {
 }
 
 void Card::receive(std::span<const std::byte> frame) {
+    take(frame, false);
+}
+
+void Card::take(std::span<const std::byte> frame, bool inside) {
     if (fatal_ != DINGO_FATAL_NONE) {
         return;
     }
@@ -75,7 +79,7 @@ void Card::receive(std::span<const std::byte> frame) {
     } else if (packet.frame_bytes() > port.max_frame(packet.has_vlan)) {
         card_.count(DINGO_CARD_ETH_RX_TOO_LONG);
     } else {
-        state_->transport.receive(packet, frame);
+        state_->transport.receive(packet, frame, inside);
     }
 }
 
@@ -101,7 +105,7 @@ bool Card::run(Nanoseconds now, unsigned budget) {
 bool Card::run_loopback(unsigned budget) {
     const bool any = !loopback_.empty();
     while (!loopback_.empty() && budget-- > 0) {
-        receive(loopback_.take());
+        take(loopback_.take(), true);
     }
     return any;  // what came in may have to be answered
 }

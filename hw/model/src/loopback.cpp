@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "loopback.h"
 
+#include <algorithm>
+
 #include "port.h"
 
 namespace dingo::model {
-namespace {
-
-constexpr std::size_t kMacBytes = 6;
-
-bool is_unicast(std::byte first_octet) noexcept {
-    return (first_octet & std::byte{1}) == std::byte{0};
-}
-
-}  // namespace
-
 void Loopback::set_port(const Port* port) noexcept {
     port_ = port;
     put_ = 0;
@@ -24,24 +16,43 @@ std::span<std::byte> Loopback::begin_frame(std::size_t max_len) {
     if (put_ - taken_ == kFrames - 1) {  // the frame last taken may still be in use
         return {};
     }
-    room_ = cable_.begin_frame(max_len);
+    cable_room_ = cable_.begin_frame(max_len);
+    room_ = cable_room_;
+    if (inside_ && !cable_room_.empty()) {
+        std::vector<std::byte>& own = frames_[put_ % kFrames].room;
+        if (own.size() < max_len) {
+            own.resize(max_len);
+        }
+        room_ = std::span(own).first(max_len);
+    }
     return room_;
 }
 
 void Loopback::end_frame(std::size_t len) {
-    if (len < kMacBytes || port_ == nullptr || !is_unicast(room_[0]) ||
-        !port_->takes_roce(mac_number(reinterpret_cast<const std::uint8_t*>(room_.data())))) {
+    if (len == 0) {
+        cable_.end_frame(0);
+        return;
+    }
+    const bool guessed_inside = inside_;
+    inside_ = port_ != nullptr && port_->turns_round(room_.first(len));
+    if (!inside_) {
+        if (guessed_inside) {
+            std::ranges::copy(room_.first(len), cable_room_.begin());
+        }
         cable_.end_frame(len);
         return;
     }
-    std::vector<std::byte>& frame = frames_[put_ % kFrames];
-    frame.assign(room_.begin(), room_.begin() + static_cast<std::ptrdiff_t>(len));
-    ++put_;
+    Frame& frame = frames_[put_++ % kFrames];
+    if (!guessed_inside) {
+        frame.room.assign(room_.begin(), room_.begin() + static_cast<std::ptrdiff_t>(len));
+    }
+    frame.length = len;
     cable_.end_frame(0);
 }
 
 std::span<const std::byte> Loopback::take() noexcept {
-    return frames_[taken_++ % kFrames];
+    const Frame& frame = frames_[taken_++ % kFrames];
+    return std::span(frame.room).first(frame.length);
 }
 
 }  // namespace dingo::model

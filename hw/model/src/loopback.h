@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The turn inside the card: frames for our own address never reach the cable, they come back as
-// received ones. Two QPs of one card talk this way, as on any NIC.
+// received ones. Two QPs of one card talk this way, as on any NIC. Such a frame has no ICRC: it is
+// on no wire.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@ struct Port;
 
 class Loopback final : public WirePort {
   public:
-    static constexpr std::size_t kFrames =
-        256;  ///< then begin_frame() gives nothing until some are taken
+    /// Then begin_frame() gives nothing until some are taken. So few that they stay in the cache.
+    static constexpr std::size_t kFrames = 64;
 
     explicit Loopback(WirePort& cable) : cable_(cable), frames_(kFrames) {}
 
@@ -34,8 +35,15 @@ class Loopback final : public WirePort {
   private:
     WirePort& cable_;
     const Port* port_ = nullptr;
+    struct Frame {
+        std::vector<std::byte> room;  // kept, and never smaller than it was
+        std::size_t length = 0;
+    };
+
+    std::span<std::byte> cable_room_;
     std::span<std::byte> room_;
-    std::vector<std::vector<std::byte>> frames_;  // a ring; buffers are kept
+    std::vector<Frame> frames_;  // a ring
+    bool inside_ = false;        // the last frame was for us: the next may be, too
     std::uint64_t put_ = 0;
     std::uint64_t taken_ = 0;
 };

@@ -72,6 +72,12 @@ struct Port {
     [[nodiscard]] bool takes_roce(std::uint64_t mac) const noexcept {
         return std::ranges::find(roce_macs_, mac) != roce_macs_.end();
     }
+    /// A frame that we send to ourselves.
+    [[nodiscard]] bool turns_round(std::span<const std::byte> frame) const noexcept {
+        constexpr std::byte kGroup{1};
+        return frame.size() >= 6 && (frame[0] & kGroup) == std::byte{0} &&
+               takes_roce(mac_number(reinterpret_cast<const std::uint8_t*>(frame.data())));
+    }
     /// After any change of `macs` or `gids`.
     void addresses_changed();
 

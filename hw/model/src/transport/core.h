@@ -51,7 +51,8 @@ class Core {
     void qp_modified(Qp& qp, QpState old_state, std::uint32_t mask);
 
     // dispatch.cpp
-    void receive(const packet::Packet& packet, std::span<const std::byte> frame);
+    /// `inside`: it turned round in the card, so it has no ICRC.
+    void receive(const packet::Packet& packet, std::span<const std::byte> frame, bool inside);
 
     // error_flow.cpp
     void fail(Qp& qp);

@@ -20,8 +20,8 @@ packet::Transport transport_of(const Qp& qp) {
 
 }  // namespace
 
-void Core::receive(const packet::Packet& packet, std::span<const std::byte> frame) {
-    if (!packet::icrc_check(frame, packet)) {
+void Core::receive(const packet::Packet& packet, std::span<const std::byte> frame, bool inside) {
+    if (!inside && !packet::icrc_check(frame, packet)) {
         drop(DINGO_CARD_RX_ICRC_ENCAPSULATED);
         return;
     }

@@ -22,7 +22,8 @@ bool FrameWriter::open(const packet::HeaderTemplate& path, const packet::Transpo
 void FrameWriter::send(Qp& qp) {
     if (discard_)
         return;
-    const std::size_t bytes = builder_.finish().size();
+    const bool inside = port_.turns_round(builder_.frame());
+    const std::size_t bytes = (inside ? builder_.finish_without_icrc() : builder_.finish()).size();
     card_.wire.end_frame(bytes);
     card_.count(DINGO_CARD_RDMA_TX_PACKETS);
     card_.count(DINGO_CARD_RDMA_TX_BYTES, bytes);

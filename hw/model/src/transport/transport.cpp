@@ -56,8 +56,9 @@ void Transport::rq_doorbell(Qp& qp, std::uint32_t producer) {
 void Transport::srq_doorbell(SharedReceiveQueue& srq, std::uint32_t producer) {
     impl_->srq_doorbell(srq, producer);
 }
-void Transport::receive(const packet::Packet& packet, std::span<const std::byte> frame) {
-    impl_->receive(packet, frame);
+void Transport::receive(const packet::Packet& packet, std::span<const std::byte> frame,
+                        bool inside) {
+    impl_->receive(packet, frame, inside);
 }
 bool Transport::run(unsigned budget) {
     return impl_->run(budget);

@@ -86,6 +86,10 @@ class FrameBuilder {
 
     /// Zeroes the pad, writes the ICRC and gives the frame.
     std::span<std::byte> finish() noexcept;
+    /// The same with 0 for the ICRC: for a frame that goes on no wire.
+    std::span<std::byte> finish_without_icrc() noexcept;
+    /// What is written so far.
+    std::span<const std::byte> frame() const noexcept { return frame_; }
 
   private:
     std::span<std::byte> frame_;
