@@ -55,6 +55,17 @@ static inline int dingo_cq_empty(const struct dingo_cq *cq)
 			DINGO_STATUS_GONE) ? EIO : 0;
 }
 
+/* cq_poll.c: lets others run. */
+void dingo_cq_yield(struct dingo_cq *cq);
+
+/* After a poll in vain, without the lock: the card may be waiting for this very processor. */
+static inline void dingo_cq_give_way(struct dingo_cq *cq)
+{
+	if (atomic_load_explicit(cq->status + DINGO_STATUS_CROWDED_OFFSET / 4,
+				 memory_order_relaxed))
+		dingo_cq_yield(cq);
+}
+
 /* After a poll: the card must hear of consumption before a quarter of the ring went unreported
  * (dingo-abi.h, struct dingo_create_cq_resp).
  */

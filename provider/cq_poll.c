@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
+#include <time.h>
+
+#include <ccan/minmax.h>
 
 #include "completion.h"
 #include "dingo.h"
@@ -23,6 +27,37 @@ const struct dingo_cqe *dingo_cq_next_old(struct dingo_cq *cq)
 	cq->consumer = 0;
 	dingo_cq_reported(cq, 0);
 	return dingo_cq_next(cq);
+}
+
+/* A yield gives the processor only to who waits for the same one. Who polls on in vain sleeps a little, so that a
+ * card that waits for another one can move here; the answer to a single short request comes before that.
+ */
+#define YIELDS_BEFORE_SLEEP 64
+#define SHORTEST_SLEEP_NS 10000
+#define LOG_LONGEST_SLEEP 5		/* times the shortest */
+
+void dingo_cq_yield(struct dingo_cq *cq)
+{
+	struct timespec time = {};
+	uint32_t consumer = cq->consumer;
+	uint32_t vain;
+
+	if (atomic_load_explicit(&cq->vain_at, memory_order_relaxed) !=
+	    consumer) {
+		atomic_store_explicit(&cq->vain_at, consumer,
+				      memory_order_relaxed);
+		atomic_store_explicit(&cq->vain, 0, memory_order_relaxed);
+	}
+	vain = atomic_fetch_add_explicit(&cq->vain, 1, memory_order_relaxed);
+	if (vain < YIELDS_BEFORE_SLEEP) {
+		sched_yield();
+		return;
+	}
+	/* as long again as it has already waited, more or less */
+	time.tv_nsec = SHORTEST_SLEEP_NS
+		       << min_t(uint32_t, vain - YIELDS_BEFORE_SLEEP,
+				LOG_LONGEST_SLEEP);
+	nanosleep(&time, NULL);
 }
 
 static const enum ibv_wc_opcode recv_opcodes[] = {
@@ -151,5 +186,7 @@ int dingo_poll_cq(struct ibv_cq *ibcq, int count, struct ibv_wc *wc)
 	}
 	dingo_cq_polled(cq);
 	dingo_unlock(&cq->lock);
+	if (unlikely(!polled))
+		dingo_cq_give_way(cq);
 	return polled;
 }

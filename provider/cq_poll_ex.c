@@ -36,6 +36,7 @@ static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 	if (err) {
 		dingo_cq_polled(cq);
 		dingo_unlock(&cq->lock);
+		dingo_cq_give_way(cq);
 	}
 	return err;
 }

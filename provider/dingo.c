@@ -148,9 +148,10 @@ static void destroy_kick(struct dingo_context *ctx)
 static int init_status(struct dingo_context *ctx,
 		       const struct udingo_alloc_ucontext_resp *resp)
 {
-	static const _Atomic(uint32_t) never_gone;
+	static const _Atomic(uint32_t)
+		never_gone[DINGO_STATUS_CROWDED_OFFSET / 4 + 1];
 
-	ctx->status = &never_gone;
+	ctx->status = never_gone;
 	if (!(resp->comp_mask & DINGO_UCONTEXT_STATUS))
 		return 0;
 	ctx->status_page = mmap(NULL, DINGO_DB_PAGE_SIZE, PROT_READ, MAP_SHARED,

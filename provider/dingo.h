@@ -95,6 +95,8 @@ struct dingo_cq {
 	bool armed_any;			/* armed for any completion, event not seen */
 	struct dingo_ring old;		/* after a resize, until drained */
 	uint32_t old_left;		/* entries still in it */
+	_Atomic(uint32_t) vain_at;	/* consumer index of the polls in vain ... */
+	_Atomic(uint32_t) vain;		/* ... and how many there were */
 	uint32_t report_at;		/* consumer index at which the card must hear of it */
 	struct dingo_qp *last_qp;	/* of the entry polled before; never NULL */
 	const struct dingo_cqe *cur;	/* extended polling: present entry */

@@ -101,6 +101,7 @@ class Card final : public vfio_user::Device, public DoorbellSink, public FrameSi
     FrameTap* tap_ = nullptr;
     bool wire_ready_ = true;
     bool first_frame_ = true;
+    bool slept_ = false;
     Nanoseconds now_ = 0;  // of the last poll()
     bool link_up_ = true;
     CardStats stats_;

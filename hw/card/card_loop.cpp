@@ -40,6 +40,9 @@ void CardLoop::run() {
         const Nanoseconds now = clock_now();
         bool more = card_.poll(now);
         more |= host_.settle(now);
+        if (pressure_.sample(now)) {
+            host_.set_crowded(pressure_.crowded());
+        }
         if (more) {
             idle = false;
             if (now - last_wait >= kBusyPollEvery) {
@@ -52,15 +55,18 @@ void CardLoop::run() {
             idle = true;
             idle_since = now;
         }
-        last_wait = now;
         const Nanoseconds due = std::min(card_.next_deadline(), host_.next_deadline());
         const Nanoseconds until_due = due == kNever ? kNever : due - std::min(due, now);
         switch (idle_.act(now - idle_since)) {
             case IdlePolicy::Act::kSpin:
-                wait(0);
+                if (now - last_wait >= kBusyPollEvery) {
+                    last_wait = now;
+                    wait(0);
+                }
                 continue;
             case IdlePolicy::Act::kNap:
                 ++naps_;
+                last_wait = now;
                 wait(std::min(until_due, IdlePolicy::nap_length(now - idle_since)));
                 continue;
             case IdlePolicy::Act::kSleep:
@@ -71,6 +77,7 @@ void CardLoop::run() {
             continue;
         }
         ++sleeps_;
+        last_wait = now;
         wait(until_due);
         card_.woke();
         idle_.slept(clock_now() - now);
@@ -138,6 +145,7 @@ nlohmann::json CardLoop::stats() const {
     all["card"] = {{"link_down_drops", card.link_down_drops},
                    {"trapped_reads", card.trapped_reads},
                    {"trapped_writes", card.trapped_writes},
+                   {"crowded", pressure_.crowded()},
                    {"naps", naps_},
                    {"sleeps", sleeps_}};
     if (const DoorbellScanner* scanner = card_.scanner()) {

@@ -10,6 +10,7 @@
 
 #include "card.h"
 #include "control.h"
+#include "cpu_pressure.h"
 #include "host_attachment.h"
 #include "idle_policy.h"
 #include "wire/wire.h"
@@ -44,6 +45,7 @@ class CardLoop {
     int stop_fd_;
     std::unique_ptr<ControlServer> control_;
     IdlePolicy idle_;
+    CpuPressure pressure_;
     std::vector<pollfd> polls_;
     std::uint64_t naps_ = 0;
     std::uint64_t sleeps_ = 0;

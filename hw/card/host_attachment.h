@@ -30,6 +30,9 @@ class HostAttachment {
     /// Adds its part of the answer to {"cmd":"stats"}.
     virtual void add_stats(nlohmann::json& all) const = 0;
 
+    /// The card has to wait for a processor, or not any more.
+    virtual void set_crowded(bool /*crowded*/) {}
+
     /// The card is switched off in order.
     virtual void stop() = 0;
 };

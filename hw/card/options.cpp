@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <sched.h>
 #include <spdlog/common.h>
 #include <sys/random.h>
 
@@ -45,6 +46,12 @@ std::uint64_t random_seed() {
 
 std::string join(const std::vector<std::string>& words) {
     return fmt::format("{}", fmt::join(words, ", "));
+}
+
+/// So few that a spinning card keeps the program from running that would give it work (measured).
+bool few_processors() {
+    cpu_set_t set;
+    return ::sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) <= 4;
 }
 
 bool is_log_level(const std::string& text) {
@@ -249,14 +256,16 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
 
     const char* const tuning = "Tuning";
     const auto idle = [&](const char* name, std::uint64_t& value, const char* what) {
-        app.add_option(name, value, what)
+        return app.add_option(name, value, what)
             ->type_name("N")
             ->check(CLI::Range(0, 1'000'000))
             ->capture_default_str()
             ->group(tuning);
     };
-    idle("--spin-us", spin_us,
-         "Longest time that an idle card looks for work without pause; it adapts below this");
+    const CLI::Option* const spin = idle(
+        "--spin-us", spin_us,
+        "Longest time that an idle card looks for work without pause; it adapts below this. With "
+        "--uverbs the default is 50 where there are more than four processors, else 5");
     idle("--nap-us", nap_us,
          "Longest time that it then looks for work with short pauses, before it sleeps and a "
          "doorbell costs the guest a kick; it adapts below this. For machines with idle cores");
@@ -293,6 +302,9 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
         fmt::print(stderr, "dingo-card --help explains all options.\n");
         exit.status = 2;
         return std::nullopt;
+    }
+    if (spin->count() == 0 && !o.uverbs.directory.empty()) {
+        spin_us = few_processors() ? 5 : 50;
     }
     o.loop.idle = {.spin = spin_us * 1000, .nap = nap_us * 1000};
     o.config.memory_doorbells = !trapped;

@@ -460,14 +460,14 @@ static void card_gone(void)
 	CHECK(ibv_start_poll(ex, &none) == ENOENT);
 	fake_complete(fake, DINGO_WR_SEND, 0, 0, 0);
 	fake_complete(fake, DINGO_WR_SEND, 1, 0, 0);
-	atomic_store(&fake->status, DINGO_STATUS_GONE | 1234);
+	atomic_store(&fake->status[0], DINGO_STATUS_GONE | 1234);
 	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 1, wc) == 1);
 	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 4, wc) == 1);
 	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 4, wc) == -EIO);
 	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 4, wc) == -EIO);
 	CHECK(ibv_start_poll(ex, &none) == EIO);
 	/* bit 31 (FUTEX_WAITERS) and the holder's number mean nothing here */
-	atomic_store(&fake->status, 0x80000000U | 1234);
+	atomic_store(&fake->status[0], 0x80000000U | 1234);
 	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 4, wc) == 0);
 	fake_free(fake);
 }

@@ -41,7 +41,7 @@ struct fake *fake_new(const struct fake_options *o)
 	make_ring(fake, &fake->cq.ring, o->cq_entries, 5, FAKE_DB_CQ, o->db_memory);
 	dingo_lock_init(&fake->cq.lock, !o->single_threaded);
 	fake->cq.last_qp = &dingo_no_qp;
-	fake->cq.status = &fake->status;
+	fake->cq.status = fake->status;
 	fake->cq.report_at = fake->cq.ring.mask / 8 + 1;
 
 	qp->qpn = FAKE_QPN;

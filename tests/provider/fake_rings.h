@@ -23,7 +23,7 @@ struct fake {
 	_Atomic(uint32_t) need_kick;
 	uint32_t kick;
 	int kick_fd;			/* 0: kicks go to `kick` */
-	_Atomic(uint32_t) status;	/* the status page */
+	_Atomic(uint32_t) status[DINGO_STATUS_CROWDED_OFFSET / 4 + 1]; /* the status page */
 	uint32_t cq_producer;
 };
 

@@ -38,6 +38,7 @@ class Attachment final : public HostAttachment, private Pollable {
     bool settle(Nanoseconds now) override;
     [[nodiscard]] Nanoseconds next_deadline() const override;
     void add_stats(nlohmann::json& all) const override;
+    void set_crowded(bool crowded) override { device_.driver.set_crowded(crowded); }
     void stop() override;
 
     [[nodiscard]] const UverbsStats& stats() const { return device_.stats; }

@@ -31,6 +31,11 @@ enum dingo_kick_mode {
  */
 #define DINGO_STATUS_GONE 0x40000000U
 
+/* The u32 at this offset of the status page is not 0 while the card is a process
+ * that has to wait for a processor: who polls in vain should give his up.
+ */
+#define DINGO_STATUS_CROWDED_OFFSET 64
+
 struct dingo_alloc_ucontext_req {
 	__u32 comp_mask;
 	__u32 kick_modes;	/* bit n: the provider can do dingo_kick_mode n */

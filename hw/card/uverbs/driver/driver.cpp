@@ -257,6 +257,10 @@ Nanoseconds Driver::next_deadline() const {
 }
 
 // The client may drain or fill its copy, or make it block: RWF_NOWAIT does not care.
+void Driver::set_crowded(bool crowded) {
+    state_->status->set_crowded(crowded);
+}
+
 void Driver::kicked(Context& context) {
     std::uint64_t count = 0;
     const iovec to{&count, sizeof count};

@@ -202,6 +202,8 @@ class Driver final : public HostPort {
     /// After every Card::poll(): delivers events, retries neighbours. True: something was done.
     bool poll(Nanoseconds now);
     [[nodiscard]] Nanoseconds next_deadline() const;
+    /// The card lacks processor time, or has enough again: told to polling clients.
+    void set_crowded(bool crowded);
     /// A client's kick descriptor was readable; drains it.
     void kicked(Context& context);
 

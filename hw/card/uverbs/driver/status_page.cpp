@@ -23,6 +23,7 @@ namespace dingo::card::uverbs {
 namespace {
 
 static_assert(DINGO_STATUS_GONE == FUTEX_OWNER_DIED);
+static_assert(DINGO_STATUS_CROWDED_OFFSET >= sizeof(pthread_mutex_t));
 
 std::atomic_ref<std::uint32_t> word_of(void* page) {
     return std::atomic_ref<std::uint32_t>(*static_cast<std::uint32_t*>(page));
@@ -79,6 +80,11 @@ StatusPage::~StatusPage() {
 
 void StatusPage::set_gone() {
     word_of(page_).fetch_or(DINGO_STATUS_GONE, std::memory_order_release);
+}
+
+void StatusPage::set_crowded(bool crowded) {
+    std::byte* const word = static_cast<std::byte*>(page_) + DINGO_STATUS_CROWDED_OFFSET;
+    word_of(word).store(crowded ? 1 : 0, std::memory_order_relaxed);
 }
 
 }  // namespace dingo::card::uverbs

@@ -22,6 +22,9 @@ class StatusPage {
     /// The card has failed though its thread lives.
     void set_gone();
 
+    /// Whether the card lacks processor time: clients that poll in vain then give theirs up.
+    void set_crowded(bool crowded);
+
     /// Can only be mapped for reading.
     [[nodiscard]] int fd() const { return fd_.get(); }
 
