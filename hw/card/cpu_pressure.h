@@ -9,8 +9,8 @@
 namespace dingo::card {
 
 /// Whether the card's thread has to wait for a processor, as the scheduler counts it
-/// (/proc/thread-self/schedstat). On a machine with fewer processors than pollers, clients that find
-/// nothing must give way, or the card gets its turn milliseconds late.
+/// (/proc/thread-self/schedstat). On a machine with fewer processors than pollers, clients that
+/// find nothing must give way, or the card gets its turn milliseconds late.
 class CpuPressure {
   public:
     /// To be made in the card's thread.

@@ -116,7 +116,7 @@ else
     pass 'card killed: a polling client ends'
 fi
 wait $stream 2>/dev/null || true
-plain 'card killed: dingo says so' "! $dingo card show alpha" ''
+plain 'card killed: dingo says so' "$dingo card show alpha" 'dead'
 start_card alpha
 pair 'card killed: a new card of the same name works' 'ib_write_bw -F -n 200' 'ib_write_bw -F -n 200 A' '65536'
 
