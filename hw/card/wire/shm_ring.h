@@ -97,9 +97,9 @@ class ShmProducer : public ShmRing {
         if (head_ == published_)
             return false;
         published_ = head_;
-        header_.head.store(head_, std::memory_order_release);
-        std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with Consumer::arm
-        return header_.consumer_sleeps.load(std::memory_order_relaxed) != 0 &&
+        // Sequentially consistent, as in Consumer::arm: of the two, one sees the other's store.
+        header_.head.store(head_, std::memory_order_seq_cst);
+        return header_.consumer_sleeps.load(std::memory_order_seq_cst) != 0 &&
                header_.consumer_sleeps.exchange(0, std::memory_order_relaxed) != 0;
     }
 
@@ -108,9 +108,8 @@ class ShmProducer : public ShmRing {
 
     /// Asks to be kicked when the consumer takes something. False: it just did.
     [[nodiscard]] bool arm() {
-        header_.producer_waits.store(1, std::memory_order_relaxed);
-        std::atomic_thread_fence(std::memory_order_seq_cst);
-        return header_.tail.load(std::memory_order_relaxed) == tail_;
+        header_.producer_waits.store(1, std::memory_order_seq_cst);
+        return header_.tail.load(std::memory_order_seq_cst) == tail_;
     }
     void disarm() { header_.producer_waits.store(0, std::memory_order_relaxed); }
 
@@ -159,9 +158,8 @@ class ShmConsumer : public ShmRing {
         if (released_ == tail_)
             return false;
         released_ = tail_;
-        header_.tail.store(tail_, std::memory_order_release);
-        std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with Producer::arm
-        return header_.producer_waits.load(std::memory_order_relaxed) != 0 &&
+        header_.tail.store(tail_, std::memory_order_seq_cst);  // with Producer::arm
+        return header_.producer_waits.load(std::memory_order_seq_cst) != 0 &&
                header_.producer_waits.exchange(0, std::memory_order_relaxed) != 0;
     }
     [[nodiscard]] std::size_t unreleased() const { return tail_ - released_; }
@@ -170,8 +168,7 @@ class ShmConsumer : public ShmRing {
 
     /// Asks to be kicked when a frame comes. False: one is here.
     [[nodiscard]] bool arm() {
-        header_.consumer_sleeps.store(1, std::memory_order_relaxed);
-        std::atomic_thread_fence(std::memory_order_seq_cst);
+        header_.consumer_sleeps.store(1, std::memory_order_seq_cst);
         return empty();
     }
     void disarm() {
@@ -184,7 +181,7 @@ class ShmConsumer : public ShmRing {
     bool look() {
         if (bad_)
             return false;
-        const std::uint64_t head = header_.head.load(std::memory_order_acquire);
+        const std::uint64_t head = header_.head.load(std::memory_order_seq_cst);
         if (head == head_)
             return false;
         if (head - released_ > kShmRingBytes || head < head_ || head % kAlign != 0) {

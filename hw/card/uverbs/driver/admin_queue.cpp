@@ -52,8 +52,7 @@ const dingo_admin_cpl* AdminQueue::wait() {
         std::chrono::steady_clock::now() + std::chrono::milliseconds(DINGO_ADMIN_TIMEOUT_MS);
     do {
         for (unsigned round = 0; round < kRounds; ++round) {
-            if ((*static_cast<const volatile std::uint8_t*>(&entry->owner) & 1U) == phase) {
-                std::atomic_thread_fence(std::memory_order_acquire);
+            if ((__atomic_load_n(&entry->owner, __ATOMIC_ACQUIRE) & 1U) == phase) {
                 ++consumer_;
                 return entry;
             }

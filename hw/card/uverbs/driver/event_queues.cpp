@@ -74,10 +74,9 @@ bool EventQueues::poll(Queue& eq, const std::function<void(const dingo_eqe&)>& d
         const auto* entry = reinterpret_cast<const dingo_eqe*>(
             eq.memory->bytes().data() + (eq.consumer & (size - 1)) * DINGO_EQE_SIZE);
         const unsigned phase = (eq.consumer & size) == 0 ? 1 : 0;
-        if ((*static_cast<const volatile std::uint8_t*>(&entry->owner) & 1U) != phase) {
+        if ((__atomic_load_n(&entry->owner, __ATOMIC_ACQUIRE) & 1U) != phase) {
             break;
         }
-        std::atomic_thread_fence(std::memory_order_acquire);
         dingo_eqe event;
         std::memcpy(&event, entry, sizeof event);
         ++eq.consumer;
