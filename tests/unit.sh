@@ -16,7 +16,7 @@ results=build/test-logs/ctest-$preset.xml
 mkdir -p build/test-logs
 rm -f "$results"
 select=()
-[ "$preset" != tsan ] || select=(-R "$(IFS='|'; echo "^(${targets[*]})\\.|^card\\.|^wire\\.")" -E 'NOT_BUILT|^wire\.model\.')
+[ "$preset" != tsan ] || select=(-R "$(IFS='|'; echo "^(${targets[*]})\\.|^card\\.|^wire\\.")" -E 'NOT_BUILT|^card\.tool|^wire\.model\.')
 if [ "$preset" = asan ]; then
     select=(-E TooManyWindows)
     echo "SKIP asan:TooManyWindows: 4,096 mappings of guest memory were not tried under AddressSanitizer; the release run has it"
