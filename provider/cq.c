@@ -151,9 +151,43 @@ static uint32_t entries_waiting(const struct dingo_cq *cq)
 	return index - cq->consumer;
 }
 
+/* Sends whose completions are still to come here, whether signaled or not. */
+static uint32_t sends_outstanding(struct dingo_qp *qp)
+{
+	struct dingo_sq *sq = &qp->sq;
+	uint32_t index, count = 0;
+
+	dingo_lock(&sq->lock);
+	index = atomic_load_explicit(&sq->consumer, memory_order_acquire);
+	while (index != sq->producer) {
+		index += sq->sent[index & sq->ring.mask].blocks;
+		count++;
+	}
+	dingo_unlock(&sq->lock);
+	return count;
+}
+
+static uint32_t completions_to_come(struct dingo_context *ctx,
+				    const struct ibv_cq *cq)
+{
+	uint32_t leaf, n, count = 0;
+
+	pthread_mutex_lock(&ctx->mutex);
+	for (leaf = 0; leaf < DINGO_QP_TABLE_SIZE; leaf++) {
+		struct dingo_qp **qps = ctx->qp_table[leaf];
+
+		for (n = 0; qps && n < DINGO_QP_TABLE_SIZE; n++) {
+			if (qps[n] && qps[n]->vqp.qp.send_cq == cq)
+				count += sends_outstanding(qps[n]);
+		}
+	}
+	pthread_mutex_unlock(&ctx->mutex);
+	return count;
+}
+
 /* The card moves to a new ring at once and says where the old one ends; polling drains the old one
  * first. A second resize before that is refused: two old rings would have to be kept. So is a size that does
- * not hold what waits to be polled, though it would do no harm: ibv_resize_cq(3) promises an error.
+ * not hold what waits to be polled, or will when the posted sends are done: ibv_resize_cq(3) promises an error.
  */
 int dingo_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
@@ -171,7 +205,9 @@ int dingo_resize_cq(struct ibv_cq *ibcq, int cqe)
 		err = EBUSY;
 		goto out;
 	}
-	if (entries_waiting(cq) > (uint32_t)cqe) {
+	if (cqe < ibcq->cqe &&
+	    entries_waiting(cq) + completions_to_come(ctx, ibcq) >
+		    (uint32_t)cqe) {
 		err = EINVAL;
 		goto out;
 	}
