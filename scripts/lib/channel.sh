@@ -5,7 +5,9 @@
 ssh_options=(-F none -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null
     -o LogLevel=ERROR -o KexAlgorithms=curve25519-sha256 -o HostKeyAlgorithms=ssh-ed25519
     -o Ciphers=aes128-gcm@openssh.com,aes128-ctr -o MACs=umac-64@openssh.com
-    -o PreferredAuthentications=none -o ForwardX11=no)
+    -o PreferredAuthentications=none -o ForwardX11=no
+    # Seen: what lies in the port's socket waits for minutes, until something more comes. So something comes.
+    -o ServerAliveInterval=2 -o ServerAliveCountMax=1000)
 
 # ssh_words SIDE: set the array ssh_words to the words that reach the guest over its master; add
 # options and the command for the guest's shell. Without a master it fails at once.
