@@ -50,7 +50,8 @@ tcp_latency() {
     qperf -lp $native_port >/dev/null 2>&1 &
     pid=$!
     wait_for_port $native_port
-    qperf -lp $native_port -uu 127.0.0.1 -t $native_seconds tcp_lat | awk '/latency/ {print $3 * 1e6}'
+    qperf -lp $native_port 127.0.0.1 -t $native_seconds tcp_lat |
+        awk '/latency/ {print $3 * ($4 == "ms" ? 1000 : $4 == "ns" ? 0.001 : 1)}'
     kill $pid
     wait $pid 2>/dev/null || true
 }
