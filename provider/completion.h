@@ -95,6 +95,14 @@ bool dingo_settle_recv(struct dingo_qp *qp, const struct dingo_cqe *cqe,
 /* cq_poll.c: looks the QP up and remembers it. NULL: it is gone. */
 struct dingo_qp *dingo_cq_switch_qp(struct dingo_cq *cq, uint32_t qpn);
 
+/* The QP of an entry, or NULL: it is gone. */
+static inline struct dingo_qp *dingo_cq_qp(struct dingo_cq *cq, uint32_t qpn)
+{
+	struct dingo_qp *qp = cq->last_qp;
+
+	return likely(qp->qpn == qpn) ? qp : dingo_cq_switch_qp(cq, qpn);
+}
+
 /* What the completed send left; its blocks are free again. */
 static inline const struct dingo_sent *
 dingo_settle_send(struct dingo_qp *qp, const struct dingo_cqe *cqe)
@@ -116,14 +124,11 @@ static inline bool dingo_settle(struct dingo_cq *cq,
 	uint32_t word = le32toh(cqe->qpn_op);
 	uint32_t qpn = DINGO_GET(DINGO_CQE_QPN_OP_QPN_MASK, word);
 	uint32_t op = DINGO_GET(DINGO_CQE_QPN_OP_OPCODE_MASK, word);
-	struct dingo_qp *qp = cq->last_qp;
+	struct dingo_qp *qp = dingo_cq_qp(cq, qpn);
 	const struct dingo_sent *sent;
 
-	if (unlikely(qp->qpn != qpn)) {
-		qp = dingo_cq_switch_qp(cq, qpn);
-		if (!qp)
-			return false;
-	}
+	if (unlikely(!qp))
+		return false;
 	if (op >= DINGO_WC_RECV)
 		return dingo_settle_recv(qp, cqe, op, done);
 	sent = dingo_settle_send(qp, cqe);

@@ -142,13 +142,10 @@ static inline bool fill_wc(struct ibv_wc *wc, const struct dingo_cqe *cqe,
 	uint32_t word = le32toh(cqe->qpn_op);
 	uint32_t qpn = DINGO_GET(DINGO_CQE_QPN_OP_QPN_MASK, word);
 	uint32_t op = DINGO_GET(DINGO_CQE_QPN_OP_OPCODE_MASK, word);
-	struct dingo_qp *qp = cq->last_qp;
+	struct dingo_qp *qp = dingo_cq_qp(cq, qpn);
 
-	if (unlikely(qp->qpn != qpn)) {
-		qp = dingo_cq_switch_qp(cq, qpn);
-		if (!qp)
-			return false;
-	}
+	if (unlikely(!qp))
+		return false;
 	if (op < DINGO_WC_RECV) {
 		const struct dingo_sent *sent = dingo_settle_send(qp, cqe);
 

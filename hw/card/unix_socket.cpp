@@ -25,6 +25,14 @@ bool fits(const std::string& path) {
     return !path.empty() && path.size() < sizeof(sockaddr_un::sun_path);
 }
 
+/// A connection would be taken, now or when the queue of those who wait is shorter.
+bool somebody_listens(const std::string& path, int type) {
+    const UniqueFd fd(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const sockaddr_un address = address_of(path);
+    return ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
+           errno == EAGAIN;
+}
+
 }  // namespace
 
 UniqueFd connect_unix(const std::string& path) {
@@ -42,7 +50,9 @@ UniqueFd connect_unix(const std::string& path) {
     return fd;
 }
 
-UnixListener::UnixListener(std::string path) : path_(std::move(path)) {
+UnixListener::UnixListener(std::string path) : UnixListener(std::move(path), Options{}) {}
+
+UnixListener::UnixListener(std::string path, const Options& options) : path_(std::move(path)) {
     if (!fits(path_)) {
         throw std::runtime_error(fmt::format(
             "socket path '{}' is empty or longer than {} bytes: choose a shorter one, e.g. in /tmp",
@@ -54,15 +64,21 @@ UnixListener::UnixListener(std::string path) : path_(std::move(path)) {
             throw std::runtime_error(fmt::format(
                 "'{}' exists and is no socket: choose another path, or remove it", path_));
         }
-        if (connect_unix(path_)) {
+        if (somebody_listens(path_, options.type)) {
             throw std::runtime_error(fmt::format(
                 "'{}' is in use by another process: stop it, or choose another path", path_));
         }
         ::unlink(path_.c_str());
     }
-    fd_.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    fd_.reset(::socket(AF_UNIX, options.type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    // Accepted sockets inherit it. Set on them it would miss a message that is faster.
+    const int on = 1;
+    if (options.credentials &&
+        ::setsockopt(fd_.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) {
+        throw std::runtime_error(fmt::format("SO_PASSCRED: {}", std::strerror(errno)));
+    }
     const sockaddr_un address = address_of(path_);
-    const mode_t old = ::umask(0177);
+    const mode_t old = ::umask(options.mask);
     const int bound =
         ::bind(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
     const int error = errno;
@@ -72,7 +88,7 @@ UnixListener::UnixListener(std::string path) : path_(std::move(path)) {
                                              std::strerror(error),
                                              error == ENOENT ? ": make its directory first" : ""));
     }
-    if (::listen(fd_.get(), 4) != 0) {
+    if (::listen(fd_.get(), options.backlog) != 0) {
         throw std::runtime_error(fmt::format("listen on '{}': {}", path_, std::strerror(errno)));
     }
 }

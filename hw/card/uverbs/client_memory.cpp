@@ -39,8 +39,9 @@ bool is_proc_mem(int fd) {
 
 }  // namespace
 
-ClientMemory::ClientMemory(pid_t pid, UniqueFd mem) : pid_(pid), mem_(std::move(mem)) {
-    if (pid <= 0 || !is_proc_mem(mem_.get())) {
+ClientMemory::ClientMemory(pid_t pid, UniqueFd mem)
+    : pid_(pid), mem_(std::move(mem)), vm_calls_(pid > 0) {
+    if (pid < 0 || !is_proc_mem(mem_.get())) {
         throw ErrnoError(EINVAL);
     }
 }
@@ -52,23 +53,25 @@ bool ClientMemory::vm_usable(std::uint64_t va, std::size_t size) {
            ::pread(mem_.get(), &probe, 1, static_cast<off_t>(va)) == 1;
 }
 
-bool ClientMemory::read(std::uint64_t va, std::span<std::byte> dst) {
-    if (va + dst.size() < va) {
+template <typename VmCall, typename FileCall>
+bool ClientMemory::copy(std::uint64_t va, std::byte* here, std::size_t size, VmCall vm_call,
+                        FileCall file_call) {
+    if (va + size < va) {
         return false;
     }
-    if (vm_usable(va, dst.size())) {
-        const iovec local{dst.data(), dst.size()};
-        const iovec remote{reinterpret_cast<void*>(va), dst.size()};
-        const ssize_t n = ::process_vm_readv(pid_, &local, 1, &remote, 1, 0);
-        if (n == static_cast<ssize_t>(dst.size())) {
+    if (vm_usable(va, size)) {
+        const iovec local{here, size};
+        const iovec remote{reinterpret_cast<void*>(va), size};
+        const ssize_t n = vm_call(pid_, &local, 1, &remote, 1, 0);
+        if (n == static_cast<ssize_t>(size)) {
             return true;
         }
         vm_calls_ = n >= 0 || errno == EFAULT;
     }
     std::size_t done = 0;
-    while (done < dst.size()) {
-        const ssize_t n = ::pread(mem_.get(), dst.data() + done, dst.size() - done,
-                                  static_cast<off_t>(va + done));
+    while (done < size) {
+        const ssize_t n =
+            file_call(mem_.get(), here + done, size - done, static_cast<off_t>(va + done));
         if (n < 0 && errno == EINTR) {
             continue;
         }
@@ -80,32 +83,13 @@ bool ClientMemory::read(std::uint64_t va, std::span<std::byte> dst) {
     return true;
 }
 
+bool ClientMemory::read(std::uint64_t va, std::span<std::byte> dst) {
+    return copy(va, dst.data(), dst.size(), ::process_vm_readv, ::pread);
+}
+
 bool ClientMemory::write(std::uint64_t va, std::span<const std::byte> src) {
-    if (va + src.size() < va) {
-        return false;
-    }
-    if (vm_usable(va, src.size())) {
-        const iovec local{const_cast<std::byte*>(src.data()), src.size()};
-        const iovec remote{reinterpret_cast<void*>(va), src.size()};
-        const ssize_t n = ::process_vm_writev(pid_, &local, 1, &remote, 1, 0);
-        if (n == static_cast<ssize_t>(src.size())) {
-            return true;
-        }
-        vm_calls_ = n >= 0 || errno == EFAULT;
-    }
-    std::size_t done = 0;
-    while (done < src.size()) {
-        const ssize_t n = ::pwrite(mem_.get(), src.data() + done, src.size() - done,
-                                   static_cast<off_t>(va + done));
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            return false;
-        }
-        done += static_cast<std::size_t>(n);
-    }
-    return true;
+    // Both calls only read what is here; their common shape with reading is not const.
+    return copy(va, const_cast<std::byte*>(src.data()), src.size(), ::process_vm_writev, ::pwrite);
 }
 
 }  // namespace dingo::card::uverbs

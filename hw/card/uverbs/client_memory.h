@@ -18,6 +18,7 @@ class ClientMemory {
     /// `mem` is the client's own descriptor of its /proc/self/mem, open for reading and writing:
     /// it needs no ptrace permission of ours, so it works under Yama, in containers and for other
     /// users. Throws ErrnoError(EINVAL) when it is something else (fstat, fcntl and /proc checks).
+    /// pid 0: a process that we cannot name, as it is in a PID namespace we do not see.
     ClientMemory(pid_t pid, UniqueFd mem);
 
     /// False: the range is not mapped there, or the process is gone.
@@ -28,10 +29,13 @@ class ClientMemory {
 
   private:
     bool vm_usable(std::uint64_t va, std::size_t size);
+    template <typename VmCall, typename FileCall>
+    bool copy(std::uint64_t va, std::byte* here, std::size_t size, VmCall vm_call,
+              FileCall file_call);
 
     pid_t pid_;
     UniqueFd mem_;
-    bool vm_calls_ = true;  ///< process_vm_readv works; tried first for large copies, faster there
+    bool vm_calls_;  ///< process_vm_readv works; tried first for large copies, faster there
 };
 
 }  // namespace dingo::card::uverbs

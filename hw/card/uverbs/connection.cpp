@@ -30,7 +30,13 @@ constexpr std::uint32_t kUverbsMajor = 231;
 constexpr std::uint32_t kFirstMinor = 192;
 
 bool is_gone(pid_t pid) {
-    return ::kill(pid, 0) != 0 && errno == ESRCH;
+    return pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+/// Tells the processes of a connection apart. One in a PID namespace that we do not see is known by
+/// the number that it says it has; it can deceive only those who share its connection.
+std::int64_t key_of(const Message& message) {
+    return message.pid > 0 ? message.pid : -std::int64_t{message.header.pid};
 }
 
 UniqueFd text_file(std::string_view text) {
@@ -81,8 +87,7 @@ void Connection::ready(std::uint32_t /*events*/) {
         }
         ++device_.stats.requests;
         if (message.pid == 0) {
-            // Sent between our accept() and SO_PASSCRED, or from a PID namespace we do not see.
-            message.pid = pid_ > 0 ? pid_ : 1;
+            message.pid = pid_;  // older kernels: sent between accept() and SO_PASSCRED
         }
         if (!serve(message)) {
             waiting_.push_back(std::move(message));
@@ -162,7 +167,7 @@ void Connection::execute(const Message& message, Reply& reply) {
             fail();
             return;
     }
-    const auto memory = memories_.find(message.pid);
+    const auto memory = memories_.find(key_of(message));
     if (memory == memories_.end()) {
         throw ErrnoError(EACCES);  // no HELLO from this process
     }
@@ -179,14 +184,14 @@ void Connection::hello(const Message& message, Reply& reply) {
         return;
     }
     if (memories_.size() >= kMaxProcesses) {
-        std::erase_if(memories_, [](const auto& entry) { return is_gone(entry.first); });
+        std::erase_if(memories_, [](const auto& entry) { return is_gone(entry.second->pid()); });
         if (memories_.size() >= kMaxProcesses) {
             throw ErrnoError(ENOMEM);
         }
     }
     // The message is const, as it may have to be tried again; this one never is.
     UniqueFd mem = std::move(const_cast<Message&>(message).fds[0]);
-    memories_[message.pid] = std::make_shared<ClientMemory>(message.pid, std::move(mem));
+    memories_[key_of(message)] = std::make_shared<ClientMemory>(message.pid, std::move(mem));
     reply.header.card_pid = static_cast<std::uint32_t>(::getpid());
     reply.header.rdev = kUverbsMajor << 20 | (kFirstMinor + device_.number);
 }

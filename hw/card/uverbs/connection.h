@@ -81,7 +81,7 @@ class Connection final : public Pollable {
     pid_t pid_;
     Poller::Id poll_id_ = 0;
     bool closed_ = false;
-    std::map<pid_t, std::shared_ptr<ClientMemory>> memories_;
+    std::map<std::int64_t, std::shared_ptr<ClientMemory>> memories_;  ///< by key_of() its messages
     std::vector<Message> waiting_;
 
     std::vector<std::shared_ptr<EventChannel>> channels_;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "unique_fd.h"
+#include "unix_socket.h"
 
 namespace dingo::card::uverbs {
 
@@ -16,9 +17,6 @@ class Listener {
     /// share: everybody who can reach the path may connect, else only our own user and root.
     /// Throws std::runtime_error that tells the user what is wrong and what to do.
     Listener(std::string path, bool share);
-    ~Listener();
-    Listener(const Listener&) = delete;
-    Listener& operator=(const Listener&) = delete;
 
     struct Accepted {
         UniqueFd socket;  ///< none: nobody waits
@@ -27,13 +25,12 @@ class Listener {
         bool exhausted = false;  ///< nobody can be taken now: out of descriptors or memory
     };
     [[nodiscard]] Accepted accept() const;
-    [[nodiscard]] int fd() const { return fd_.get(); }
-    [[nodiscard]] const std::string& path() const { return path_; }
+    [[nodiscard]] int fd() const { return listener_.fd(); }
+    [[nodiscard]] const std::string& path() const { return listener_.path(); }
 
   private:
-    std::string path_;
+    UnixListener listener_;
     bool share_;
-    UniqueFd fd_;
 };
 
 }  // namespace dingo::card::uverbs

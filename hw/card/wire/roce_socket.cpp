@@ -24,7 +24,6 @@ using packet::kUdpBytes;
 
 constexpr std::size_t kGsoBytes = 65'000;
 constexpr int kSocketBuffer = 32 * 1024 * 1024;
-constexpr std::size_t kRxGoal = 256UL * 1024;  // bytes worth fetching at once: fit in L2
 constexpr unsigned kCheckOneIn = 16;
 constexpr std::size_t kMaxSenders = 4096;
 constexpr std::size_t kIdBehind = 6;     // from the IP header's start to behind the identification
@@ -364,21 +363,8 @@ bool RoceSocket::fetch() {
         msg.msg_name = &rx_name_[i];
         msg.msg_namelen = sizeof rx_name_[i];
     }
-    int got = ::recvmmsg(socket_.get(), rx_msg_.data(), rx_ask_, MSG_DONTWAIT, nullptr);
-    if (got < 0 && errno == ECONNREFUSED)
-        got = ::recvmmsg(socket_.get(), rx_msg_.data(), rx_ask_, MSG_DONTWAIT, nullptr);
-    if (got <= 0) {
-        if (got < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNREFUSED)
-            stats_.rx_errors++;
-        return false;
-    }
-    rx_count_ = static_cast<unsigned>(got);
-    std::size_t bytes = 0;
-    for (unsigned i = 0; i < rx_count_; i++)
-        bytes += rx_msg_[i].msg_len;
-    const std::size_t average = std::max<std::size_t>(bytes / rx_count_, 1);
-    rx_ask_ = static_cast<unsigned>(std::clamp<std::size_t>(kRxGoal / average, 4, kRxMessages));
-    return true;
+    rx_count_ = receive_batch(socket_.get(), rx_msg_, rx_ask_, stats_);
+    return rx_count_ != 0;
 }
 
 RoceSocket::Arrival RoceSocket::arrival_of(msghdr& msg, std::size_t total) const {

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <linux/sock_diag.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 
 namespace dingo::card {
@@ -27,6 +29,26 @@ std::uint64_t socket_overruns(int fd) {
     if (::getsockopt(fd, SOL_SOCKET, SO_MEMINFO, info.data(), &len) != 0)
         return 0;
     return info[SK_MEMINFO_DROPS];
+}
+
+unsigned receive_batch(int fd, std::span<mmsghdr> messages, unsigned& ask, WireStats& stats) {
+    constexpr std::size_t kGoal = 256UL * 1024;  // bytes worth fetching at once: fit in L2
+    // ECONNREFUSED here only tells that an earlier frame found nobody: ask again, once.
+    int got = ::recvmmsg(fd, messages.data(), ask, MSG_DONTWAIT, nullptr);
+    if (got < 0 && errno == ECONNREFUSED)
+        got = ::recvmmsg(fd, messages.data(), ask, MSG_DONTWAIT, nullptr);
+    if (got <= 0) {
+        if (got < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNREFUSED)
+            stats.rx_errors++;
+        return 0;
+    }
+    const auto count = static_cast<unsigned>(got);
+    std::size_t bytes = 0;
+    for (const mmsghdr& message : messages.first(count))
+        bytes += message.msg_len;
+    const std::size_t average = std::max<std::size_t>(bytes / count, 1);
+    ask = static_cast<unsigned>(std::clamp<std::size_t>(kGoal / average, 4, messages.size()));
+    return count;
 }
 
 Buffer make_buffer(std::size_t bytes) {

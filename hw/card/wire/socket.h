@@ -27,6 +27,11 @@ void set_socket_buffers(int fd, int bytes);
 /// Frames the kernel dropped because the receive queue of `fd` was full (SO_MEMINFO).
 std::uint64_t socket_overruns(int fd);
 
+/// Fetches up to `ask` datagrams that are here into `messages` and counts a failure; returns how
+/// many. Sets `ask` to what makes a batch that fits a processor's cache, by the sizes of these.
+/// `messages` are set up, control data included.
+unsigned receive_batch(int fd, std::span<mmsghdr> messages, unsigned& ask, WireStats& stats);
+
 /// Memory that stays untouched, and so unbacked, until it is used.
 using Buffer = std::unique_ptr<std::byte[]>;
 Buffer make_buffer(std::size_t bytes);

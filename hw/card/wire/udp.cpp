@@ -33,7 +33,6 @@ constexpr std::size_t kTxMessages = 64;
 constexpr std::size_t kRxMessages = 64;
 constexpr std::size_t kRxBytes = 65'536;              // a GRO datagram is at most this long
 constexpr std::size_t kRxStride = kRxBytes + 5 * 64;  // keep the heads of buffers in different sets
-constexpr std::size_t kRxGoal = 256UL * 1024;         // bytes worth fetching at once: fit in L2
 constexpr int kSocketBuffer = 32 * 1024 * 1024;
 
 struct Address {
@@ -294,22 +293,8 @@ class UdpWire final : public Wire {
             rx_msg_[i].msg_hdr.msg_control = rx_control_[i].bytes.data();
             rx_msg_[i].msg_hdr.msg_controllen = sizeof rx_control_[i].bytes;
         }
-        // ECONNREFUSED here only tells that an earlier frame found nobody: ask again, once.
-        int got = ::recvmmsg(socket_.get(), rx_msg_.data(), rx_ask_, MSG_DONTWAIT, nullptr);
-        if (got < 0 && errno == ECONNREFUSED)
-            got = ::recvmmsg(socket_.get(), rx_msg_.data(), rx_ask_, MSG_DONTWAIT, nullptr);
-        if (got <= 0) {
-            if (got < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNREFUSED)
-                stats_.rx_errors++;
-            return false;
-        }
-        rx_count_ = static_cast<unsigned>(got);
-        std::size_t bytes = 0;
-        for (unsigned i = 0; i < rx_count_; i++)
-            bytes += rx_msg_[i].msg_len;
-        const std::size_t average = std::max<std::size_t>(bytes / rx_count_, 1);
-        rx_ask_ = static_cast<unsigned>(std::clamp<std::size_t>(kRxGoal / average, 4, kRxMessages));
-        return true;
+        rx_count_ = receive_batch(socket_.get(), rx_msg_, rx_ask_, stats_);
+        return rx_count_ != 0;
     }
 
     /// Length of each frame in message `i` (the last may be shorter).

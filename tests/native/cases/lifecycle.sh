@@ -48,21 +48,28 @@ for delay in 2 5 10 20 40; do
 done
 gone '80 clients killed at any moment are gone in a second' alpha
 
+# leaf PID: the last of the processes below PID, each the only child of the one before: the program itself.
+leaf() {
+    local pid=$1 child
+    while child=$(pgrep -P "$pid" | head -n 1) && [ -n "$child" ]; do pid=$child; done
+    echo "$pid"
+}
+
 # victim NAME SIDE: ib_write_bw runs; one side is killed -9; the other must end, and a new pair must work.
 victim() {
-    local a b rc=0
+    local a b
     on alpha 'exec ib_write_bw -F -D 30 -u 10' >"$logs/victim.A" 2>&1 &
     a=$!
     wait_listen 18515 $a || true
     on beta 'exec ib_write_bw -F -D 30 -u 10 127.0.0.1' >"$logs/victim.B" 2>&1 &
     b=$!
     sleep 2
-    if [ "$2" = A ]; then pkill -9 -f 'ib_write_bw -F -D 30 -u 10$'; else pkill -9 -f 'ib_write_bw -F -D 30 -u 10 127'; fi
+    if [ "$2" = A ]; then kill -9 "$(leaf $a)"; else kill -9 "$(leaf $b)"; fi
     for _ in $(seq 100); do
         kill -0 $a 2>/dev/null && kill -0 $b 2>/dev/null || break
         sleep 0.1
     done
-    if [ "$2" = A ]; then limit_wait "$1" $b; else kill $a 2>/dev/null || true; wait $a || true; fi
+    if [ "$2" = A ]; then limit_wait "$1" $b; else kill "$(leaf $a)" 2>/dev/null || true; fi
     wait $a 2>/dev/null || true
     wait $b 2>/dev/null || true
     gone "$1: nothing is left on the server's card" alpha

@@ -138,33 +138,22 @@ static int after_fcntl(int fd, int command, int result) {
     return result;
 }
 
-DINGO_EXPORT int fcntl(int fd, int command, ...) {
-    fcntl_fn* real = DINGO_REAL(fcntl_fn*, fcntl);
-    va_list args;
-    void* arg;
-
-    va_start(args, command);
-    arg = va_arg(args, void*);
-    va_end(args);
-    if (!real) {
-        return (int)dingo_sys_result(DINGO_SYS(SYS_fcntl, fd, command, arg));
+#define DEFINE_FCNTL(name)                                                        \
+    DINGO_EXPORT int name(int fd, int command, ...) {                             \
+        fcntl_fn* real = DINGO_REAL(fcntl_fn*, name);                             \
+        va_list args;                                                             \
+        void* arg;                                                                \
+                                                                                  \
+        va_start(args, command);                                                  \
+        arg = va_arg(args, void*);                                                \
+        va_end(args);                                                             \
+        if (!real) {                                                              \
+            return (int)dingo_sys_result(DINGO_SYS(SYS_fcntl, fd, command, arg)); \
+        }                                                                         \
+        return after_fcntl(fd, command, real(fd, command, arg));                  \
     }
-    return after_fcntl(fd, command, real(fd, command, arg));
-}
-
-DINGO_EXPORT int fcntl64(int fd, int command, ...) {
-    fcntl_fn* real = DINGO_REAL(fcntl_fn*, fcntl64);
-    va_list args;
-    void* arg;
-
-    va_start(args, command);
-    arg = va_arg(args, void*);
-    va_end(args);
-    if (!real) {
-        return (int)dingo_sys_result(DINGO_SYS(SYS_fcntl, fd, command, arg));
-    }
-    return after_fcntl(fd, command, real(fd, command, arg));
-}
+DEFINE_FCNTL(fcntl)
+DEFINE_FCNTL(fcntl64)
 
 #define CLOSE_RANGE_CLOEXEC_BIT 4u /* CLOSE_RANGE_CLOEXEC, which old headers lack */
 
