@@ -63,7 +63,8 @@ int dingo_device_open(const char* path, int number, int flags) {
     result = dingo_hello(fd, &rdev);
     if (result < 0) {
         dingo_sys_close(fd);
-        return result;
+        /* the card died between accept and its answer: no device, as if it had died before */
+        return result == -EIO ? -ENXIO : result;
     }
     minor_number = rdev & 0xfffff;
     dingo_fd_set(fd, DINGO_FD_UVERBS | minor_number << DINGO_FD_MINOR_SHIFT,
