@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# dingo_verilate(TARGET TOP module SOURCES file... [ARGS option...]): an interface library with the C++ of
+# a Verilated module. Verilator runs at build time, when a source has changed.
+find_program(VERILATOR verilator)
+execute_process(COMMAND ${VERILATOR} --getenv VERILATOR_ROOT OUTPUT_VARIABLE VERILATOR_ROOT
+                OUTPUT_STRIP_TRAILING_WHITESPACE)
+find_program(DINGO_OBJCACHE ccache)
+
+function(dingo_verilate target)
+  cmake_parse_arguments(V "" "TOP" "SOURCES;ARGS" ${ARGN})
+  set(dir ${CMAKE_CURRENT_BINARY_DIR}/${target}.v)
+  set(archive ${dir}/V${V_TOP}__ALL.a)
+  set(flags "-O2 -fPIC -w -DVL_TIME_CONTEXT")
+  if(DINGO_SANITIZE)
+    string(APPEND flags " -fsanitize=${DINGO_SANITIZE} -fno-sanitize-recover=all")
+  endif()
+  add_custom_command(
+    OUTPUT ${archive}
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${dir}
+    COMMAND ${VERILATOR} --cc -O3 --x-assign fast --x-initial fast --output-split 20000 --assert
+            -Wall -Wno-fatal -Wno-DECLFILENAME --top-module ${V_TOP} --Mdir ${dir} ${V_ARGS} ${V_SOURCES}
+    COMMAND ${CMAKE_COMMAND} -E env OBJCACHE=${DINGO_OBJCACHE} make -s -j2 -C ${dir} -f V${V_TOP}.mk
+            "OPT_FAST=${flags}" "OPT_SLOW=${flags}" "OPT_GLOBAL=${flags}" V${V_TOP}__ALL.a
+    DEPENDS ${V_SOURCES}
+    COMMENT "Verilating ${V_TOP}"
+    VERBATIM)
+  add_custom_target(${target}_files DEPENDS ${archive})
+  add_library(${target} INTERFACE)
+  add_dependencies(${target} ${target}_files)
+  target_include_directories(${target} SYSTEM INTERFACE ${dir} ${VERILATOR_ROOT}/include ${VERILATOR_ROOT}/include/vltstd)
+  target_link_libraries(${target} INTERFACE ${archive} dingo_verilated)
+endfunction()
+
+# Every test bench lists the modules it needs; the packages come first.
+set(DINGO_RTL_DIR ${CMAKE_SOURCE_DIR}/hw/rtl CACHE INTERNAL "")
+set(DINGO_RTL_PACKAGES ${DINGO_CONTRACT_DIR}/dingo_pkg.sv ${DINGO_RTL_DIR}/rtl_pkg.sv CACHE INTERNAL "")
+
+# dingo_rtl_test(NAME TOP module RTL file... CPP file...): a GoogleTest program for one module; RTL
+# paths are relative to hw/rtl.
+function(dingo_rtl_test name)
+  cmake_parse_arguments(T "" "TOP" "RTL;CPP;ARGS" ${ARGN})
+  list(TRANSFORM T_RTL PREPEND ${DINGO_RTL_DIR}/)
+  dingo_verilate(${name}_v TOP ${T_TOP} SOURCES ${DINGO_RTL_PACKAGES} ${T_RTL} ARGS ${T_ARGS})
+  add_executable(${name} ${T_CPP})
+  target_link_libraries(${name} PRIVATE dingo_options ${name}_v dingo_contract GTest::gtest_main)
+  add_dependencies(${name}_v_files dingo_contract_files)
+  gtest_discover_tests(${name} TEST_PREFIX rtl. DISCOVERY_TIMEOUT 60 PROPERTIES LABELS rtl TIMEOUT 300)
+endfunction()

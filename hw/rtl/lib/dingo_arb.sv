@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// Round-robin arbiter: one of the requests, the next turn begins behind the last winner. `grant_o` is
+/// one-hot (0: no request) and moves on when `take_i` says that the winner was served.
+module dingo_arb #(
+    parameter int unsigned N = 2
+) (
+    input  logic         clk_i,
+    input  logic         rst_ni,
+    input  logic [N-1:0] req_i,
+    input  logic         take_i,
+    output logic [N-1:0] grant_o
+);
+  logic [N-1:0] mask_q;  // requests behind the last winner
+  logic [N-1:0] high;
+  logic [N-1:0] from;
+
+  assign high = req_i & mask_q;
+  assign from = high != '0 ? high : req_i;
+  assign grant_o = from & (~from + 1'b1);
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) mask_q <= '0;
+    else if (take_i && grant_o != '0) mask_q <= ~(grant_o | (grant_o - 1'b1));
+  end
+endmodule

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// First-in first-out queue, both sides valid/ready; what is pushed can be popped in the next cycle.
+/// Push and pop never depend on each other combinationally.
+module dingo_fifo #(
+    parameter int unsigned Width = 32,
+    parameter int unsigned LogDepth = 3
+) (
+    input  logic             clk_i,
+    input  logic             rst_ni,
+    input  logic             valid_i,
+    output logic             ready_o,
+    input  logic [Width-1:0] data_i,
+    output logic             valid_o,
+    input  logic             ready_i,
+    output logic [Width-1:0] data_o,
+    output logic [LogDepth:0] count_o  // entries held
+);
+  logic [Width-1:0] mem[0:(1<<LogDepth)-1];
+  logic [LogDepth:0] wr_q, rd_q;
+
+  assign count_o = wr_q - rd_q;
+  assign ready_o = !count_o[LogDepth];
+  assign valid_o = count_o != '0;
+  assign data_o = mem[rd_q[LogDepth-1:0]];
+
+  always_ff @(posedge clk_i) begin
+    if (valid_i && ready_o) mem[wr_q[LogDepth-1:0]] <= data_i;
+    if (!rst_ni) begin
+      wr_q <= '0;
+      rd_q <= '0;
+    end else begin
+      if (valid_i && ready_o) wr_q <= wr_q + 1'b1;
+      if (valid_o && ready_i) rd_q <= rd_q + 1'b1;
+    end
+  end
+endmodule

@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Types and sizes that the modules of the card share. What the host sees is in dingo_pkg (generated
+// from hw/contract); this is the inside only.
+//
+// Sizes are macros so that a lint, synthesis or formal run can choose a smaller card.
+
+`ifndef DINGO_QP_LOG
+`define DINGO_QP_LOG 11
+`endif
+`ifndef DINGO_CQ_LOG
+`define DINGO_CQ_LOG 11
+`endif
+`ifndef DINGO_MR_LOG
+`define DINGO_MR_LOG 13
+`endif
+`ifndef DINGO_EQ_LOG
+`define DINGO_EQ_LOG 5
+`endif
+`ifndef DINGO_GID_LOG
+`define DINGO_GID_LOG 4
+`endif
+
+/* verilator lint_off UNUSEDPARAM */  // no module needs all of it
+package rtl_pkg;
+
+  // ------------------------------------------------------------------------------------ sizes
+  localparam int unsigned QP_LOG = `DINGO_QP_LOG;   // QP contexts; index 0 is never used, 1 is GSI
+  localparam int unsigned CQ_LOG = `DINGO_CQ_LOG;
+  localparam int unsigned MR_LOG = `DINGO_MR_LOG;
+  localparam int unsigned EQ_LOG = `DINGO_EQ_LOG;
+  localparam int unsigned GID_LOG = `DINGO_GID_LOG;
+  localparam int unsigned MAC_LOG = 4;              // entries of the address table
+  localparam int unsigned DB_PAGE_LOG = 10;         // doorbell pages
+  localparam int unsigned RD_LOG = 4;               // READs outstanding per QP, each direction
+  localparam int unsigned REC_LOG = 6;              // send WQEs between first packet and completion, per QP
+  localparam int unsigned PD_BITS = 16;
+
+  localparam int unsigned DATA_BYTES = 64;          // of a beat of every data path
+  localparam int unsigned DATA_BITS = 512;
+
+  typedef logic [QP_LOG-1:0] qpi_t;                 // QP index
+  typedef logic [CQ_LOG-1:0] cqi_t;
+  typedef logic [MR_LOG-1:0] mri_t;
+  typedef logic [EQ_LOG-1:0] eqi_t;
+  typedef logic [GID_LOG-1:0] gidi_t;
+
+  // ------------------------------------------------------------------------------------ streams
+  // A frame, message or packet as beats. Byte k of the stream is bits 8k+7:8k of its beat. All beats
+  // are full but the last one.
+  typedef struct packed {
+    logic         err;     // with last: what came before is unusable
+    logic         last;
+    logic [6:0]   bytes;   // 1..64; 64 unless last
+    logic [511:0] data;
+  } beat_t;
+
+  // ------------------------------------------------------------------------------------ host memory
+  // Where bytes of a ring or region lie (contract: struct mem). Byte `off` of it is at
+  // levels 0: addr + offset + off; else by page list.
+  typedef struct packed {
+    logic [1:0]  levels;
+    logic [4:0]  shift;    // page size 2^shift, levels > 0
+    logic [31:0] offset;
+    logic [63:0] addr;
+  } xmem_t;
+
+  // Read of whole 64-byte lines, at most 8, not across a 4 KiB boundary.
+  typedef struct packed {
+    logic [3:0]  lines;    // 1..8
+    logic [57:0] addr;     // bus address >> 6
+  } rdl_req_t;
+  typedef struct packed {
+    logic         err;     // bus error: data is worthless
+    logic         last;    // last line of the request
+    logic [511:0] data;
+  } rdl_rsp_t;
+
+  // Clients of dingo_dma_lines, dingo_dma_read and dingo_dma_write
+  localparam int unsigned LINE_ADMIN = 0;           // commands
+  localparam int unsigned LINE_XL_TX = 1;           // page lists of payload that leaves
+  localparam int unsigned LINE_XL_RX = 2;           // of payload that arrives
+  localparam int unsigned LINE_XL_SQ = 3;           // of send queues
+  localparam int unsigned LINE_XL_RQ = 4;           // of receive queues
+  localparam int unsigned LINE_XL_CQ = 5;           // of completion and event queues
+  localparam int unsigned LINE_XL_ETX = 6;          // of Ethernet rings
+  localparam int unsigned LINE_XL_ERX = 7;
+  localparam int unsigned LINE_SQ = 8;              // WQEs
+  localparam int unsigned LINE_RQ = 9;              // receive WQEs
+  localparam int unsigned LINE_ETX = 10;            // Ethernet descriptors
+  localparam int unsigned LINE_ERX = 11;
+  localparam int unsigned LINE_XL_EQ = 12;
+  localparam int unsigned LINES = 13;
+  localparam int unsigned READ_TX = 0;              // payload
+  localparam int unsigned READ_ETX = 1;             // Ethernet frames
+  localparam int unsigned READS = 2;
+  localparam int unsigned WRITE_RX = 0;             // payload
+  localparam int unsigned WRITE_CQ = 1;             // CQEs
+  localparam int unsigned WRITE_EQ = 2;             // EQEs
+  localparam int unsigned WRITE_ADMIN = 3;          // command completions and answers
+  localparam int unsigned WRITE_ERX = 4;            // Ethernet frames
+  localparam int unsigned WRITES = 5;
+
+  // Bytes of host memory, 1..4096, not across a 4 KiB boundary.
+  typedef struct packed {
+    logic [12:0] len;
+    logic [63:0] addr;
+  } dma_req_t;
+
+  // Address translation: byte `off` of `mem`.
+  typedef struct packed {
+    logic [63:0] off;
+    xmem_t       mem;
+  } xl_req_t;
+  typedef struct packed {
+    logic        err;      // the page list could not be read
+    logic [63:0] addr;     // bus address; valid up to the end of its 4 KiB page
+  } xl_rsp_t;
+
+  // A piece of payload in host memory, of any length.
+  typedef struct packed {
+    logic        last;     // of its packet
+    logic [31:0] len;      // bytes, not 0
+    logic [63:0] off;
+    xmem_t       mem;
+  } seg_t;
+
+  // ------------------------------------------------------------------------------------ memory regions
+  typedef struct packed {
+    logic        valid;
+    logic        phys;             // enum mrt PHYS: privileged QPs only, addresses are bus addresses
+    logic [15:0] tag;
+    logic [PD_BITS-1:0] pdn;
+    logic [5:0]  access;           // enum acc
+    logic [63:0] iova;
+    logic [63:0] length;
+    xmem_t       mem;
+  } mr_t;
+
+  typedef struct packed {
+    logic [31:0] key;
+    logic [63:0] va;
+    logic [31:0] len;              // not 0
+    logic [5:0]  access;           // rights needed, enum acc
+    logic [PD_BITS-1:0] pdn;
+    logic        privileged;
+  } mr_req_t;
+  typedef struct packed {
+    logic        ok;
+    logic [7:0]  verr;             // enum verr when not ok: KEY, KEY_PD, KEY_ACCESS, KEY_BOUNDS
+    logic [63:0] off;              // of va in mem
+    xmem_t       mem;
+  } mr_rsp_t;
+
+  // ------------------------------------------------------------------------------------ queue pairs
+  // Written by commands only; engines read.
+  typedef struct packed {
+    logic               valid;
+    logic [7:0]         tag;       // QPN bits 23:16
+    logic [2:0]         kind;      // enum qpt
+    logic [PD_BITS-1:0] pdn;
+    cqi_t               send_cq;
+    cqi_t               recv_cq;
+    logic [DB_PAGE_LOG-1:0] db_page;
+    logic               signal_all;
+    logic               privileged;
+    logic [4:0]         log_sq;    // blocks
+    logic [3:0]         log_rq;    // entries
+    logic [3:0]         log_rq_stride;
+    xmem_t              sq;
+    xmem_t              rq;
+    // struct qp_attr as last given by MODIFY_QP
+    logic [31:0]        qkey;
+    logic [23:0]        rq_psn;
+    logic [23:0]        sq_psn;
+    logic [23:0]        dest_qpn;
+    logic [4:0]         access;
+    logic [2:0]         path_mtu;
+    logic [7:0]         max_rd;
+    logic [7:0]         max_dest_rd;
+    logic [4:0]         min_rnr_timer;
+    logic [4:0]         timeout;
+    logic [2:0]         retry_cnt;
+    logic [2:0]         rnr_retry;
+    logic               port;
+    logic               sqd_notify;
+    logic [127:0]       dgid;      // first octet on the wire in bits 7:0
+    logic [47:0]        dmac;      // first octet on the wire in bits 7:0
+    gidi_t              sgid;
+    logic [19:0]        flow_label;
+    logic [15:0]        udp_sport;
+    logic [7:0]         hop_limit;
+    logic [7:0]         tclass;
+    logic [3:0]         sl;
+  } qp_cfg_t;
+
+  typedef logic [2:0] qps_t;       // enum qps
+
+  // What a table lookup gives: context and state of one moment.
+  typedef struct packed {
+    qps_t    state;
+    qp_cfg_t cfg;
+  } qp_t;
+
+  // A command at an engine, given while everything stands still (see docs/rtl.md, "Commands").
+  typedef enum logic [1:0] {
+    QPA_CLEAR  = 2'd0,             // CREATE, DESTROY, MODIFY to RESET: forget everything of this QP
+    QPA_MODIFY = 2'd1,             // attributes `mask` are new; state went from old_state to qp.state
+    QPA_QUERY  = 2'd2              // only the answer is wanted
+  } qpa_op_t;
+  typedef struct packed {
+    qpa_op_t     op;
+    logic        destroy;          // QPA_CLEAR: an acknowledgement that is owed leaves first
+    qps_t        old_state;
+    logic [20:0] mask;             // enum qpm
+    qpi_t        qp;
+    qp_t         ctx;              // new
+  } qpa_req_t;
+  typedef struct packed {          // the requester's part of struct qp_info
+    logic [31:0] sq_producer;
+    logic [31:0] sq_consumer;
+    logic [23:0] oldest_psn;
+    logic [23:0] sq_psn;           // next new PSN
+    logic [2:0]  retries_left;
+    logic [2:0]  rnr_left;
+    logic        draining;
+  } req_info_t;
+  typedef struct packed {          // the responder's part
+    logic [31:0] rq_producer;
+    logic [31:0] rq_consumer;
+    logic [23:0] rq_psn;           // next expected PSN
+    logic [23:0] msn;
+  } rsp_info_t;
+
+  // ------------------------------------------------------------------------------------ doorbells
+  typedef struct packed {
+    logic [DB_PAGE_LOG-1:0] page;
+    logic [31:0] index;            // free running
+    logic [31:0] word0;
+  } db_t;
+  typedef struct packed {          // SQ, RQ: object and page are good
+    qpi_t        qp;
+    logic [31:0] index;
+  } qdb_t;
+
+  // ------------------------------------------------------------------------------------ completions, events
+  typedef struct packed {
+    cqi_t        cq;
+    logic        from_rsp;         // who hears of a CQ that failed: 0 requester, 1 responder
+    qpi_t        qp;
+    // fields of struct cqe; owner and time stamp are the CQ's
+    logic [31:0] wqe_index;
+    logic [31:0] byte_len;
+    logic [31:0] imm;              // as the four bytes lie in memory
+    logic [31:0] qpn_op;
+    logic [31:0] src_qpn;
+    logic [7:0]  status;
+    logic [7:0]  verr;
+    logic [15:0] vlan;
+    logic [7:0]  flags;
+  } cqe_req_t;
+
+  typedef struct packed {          // asynchronous event (everything but COMPLETION)
+    logic [7:0]  kind;             // enum ev
+    logic [31:0] id;
+    logic [31:0] data;
+  } ev_t;
+
+  // ------------------------------------------------------------------------------------ frames out
+  // One RoCE packet to be made. Which headers it has follows from the opcode.
+  typedef struct packed {
+    logic         from_rsp;        // 0 requester, 1 responder: who hears of a bus error
+    qpi_t         qp;
+    gidi_t        sgid;            // source: entry of the GID table, known to be valid
+    logic [127:0] dgid;
+    logic [47:0]  dmac;
+    logic [15:0]  udp_sport;
+    logic [19:0]  flow_label;
+    logic [7:0]   hop_limit;
+    logic [7:0]   tclass;
+    logic [3:0]   sl;
+    logic [7:0]   opcode;          // BTH
+    logic         se;
+    logic         ackreq;
+    logic [23:0]  dqpn;
+    logic [23:0]  psn;
+    logic [63:0]  va;              // RETH
+    logic [31:0]  rkey;
+    logic [31:0]  dma_len;
+    logic [7:0]   syndrome;        // AETH
+    logic [23:0]  msn;
+    logic [31:0]  imm;             // bytes as on the wire, first in bits 7:0
+    logic [31:0]  qkey;            // DETH
+    logic [23:0]  src_qpn;
+    logic         inl;             // payload comes from the inline stream, not from segments
+    logic [12:0]  len;             // payload bytes, 0..4096
+  } txd_t;
+  typedef struct packed {          // the payload of a packet could not be read: it was not sent
+    qpi_t        qp;
+    logic [23:0] psn;
+  } txerr_t;
+
+  // ------------------------------------------------------------------------------------ frames in
+  // Headers of a RoCE packet whose form, checksums and ICRC are good.
+  typedef struct packed {
+    logic         ipv4;
+    logic         has_vlan;
+    logic [15:0]  vlan;            // TCI
+    logic         ce;              // congestion experienced
+    logic [13:0]  frame_bytes;
+    logic [127:0] sgid;            // IPv4 as v4-mapped; first octet in bits 7:0
+    logic [127:0] dgid;
+    logic [319:0] grh;             // GRH as UD receives it: 40 bytes
+    logic [7:0]   opcode;
+    logic         se;
+    logic         ackreq;
+    logic [15:0]  pkey;
+    logic [23:0]  dqpn;
+    logic [23:0]  psn;
+    logic [63:0]  va;              // RETH
+    logic [31:0]  rkey;
+    logic [31:0]  dma_len;
+    logic [7:0]   syndrome;        // AETH
+    logic [23:0]  msn;
+    logic [31:0]  imm;             // immediate data, or the key to invalidate; first octet in bits 7:0
+    logic [31:0]  qkey;            // DETH
+    logic [23:0]  src_qpn;
+    logic [12:0]  len;             // payload bytes without padding
+  } rxh_t;
+
+  // A packet on its way to the requester (responses) or responder (requests, datagrams).
+  typedef struct packed {
+    qpi_t qp;
+    qp_t  ctx;
+    rxh_t h;
+  } rxp_t;
+
+  // What an engine orders for the payload of the packet that it holds.
+  typedef enum logic [1:0] {
+    SCAT_SEG = 2'd0,               // the next seg.len bytes of payload go to seg
+    SCAT_GRH = 2'd1,               // `item`[319:0] are 40 bytes in front of the payload; segments count them
+    SCAT_END = 2'd2                // the rest is dropped; when everything is in memory, `item` comes back
+  } scat_op_t;
+  localparam int unsigned ITEM_BITS = 384;
+  typedef struct packed {
+    scat_op_t               op;
+    logic                   no_item;      // END: nobody waits for this packet
+    logic                   to_rsp;       // END: who gets the item back
+    logic                   has_payload;  // END: the packet has beats in the payload stream
+    logic [ITEM_BITS-1:0]   item;
+    seg_t                   seg;
+  } scat_t;
+  typedef struct packed {
+    logic                   err;          // some bytes could not be written
+    logic [ITEM_BITS-1:0]   item;
+  } commit_t;
+
+  // ------------------------------------------------------------------------------------ statistics
+  typedef struct packed {
+    logic [5:0]  idx;              // CARD_* of dingo_pkg
+    logic [15:0] by;
+  } stat_t;
+  typedef struct packed {
+    qpi_t        qp;
+    logic [3:0]  idx;              // QP_* of dingo_pkg
+    logic [15:0] by;
+  } qstat_t;
+
+  // Ports of dingo_stats
+  localparam int unsigned STAT_TX = 0;
+  localparam int unsigned STAT_RX = 1;
+  localparam int unsigned STAT_ETX = 2;
+  localparam int unsigned STAT_ERX = 3;
+  localparam int unsigned STAT_REQ = 4;
+  localparam int unsigned STAT_RSP = 5;
+  localparam int unsigned STAT_DISPATCH = 6;
+  localparam int unsigned STAT_CQ = 7;
+  localparam int unsigned STAT_EQ = 8;
+  localparam int unsigned STAT_DB = 9;
+  localparam int unsigned STAT_REGS = 10;
+  localparam int unsigned STAT_ADMIN = 11;
+  localparam int unsigned STAT_HOST = 12;
+  localparam int unsigned STATS = 13;
+  localparam int unsigned QSTAT_TX = 0;
+  localparam int unsigned QSTAT_DISPATCH = 1;
+  localparam int unsigned QSTAT_REQ = 2;
+  localparam int unsigned QSTAT_RSP = 3;
+  localparam int unsigned QSTATS = 4;
+
+  // ------------------------------------------------------------------------------------ tables written by commands
+  typedef struct packed {
+    logic        on;               // 0: destroyed
+    cqi_t        cq;
+    eqi_t        eq;
+    logic [DB_PAGE_LOG-1:0] db_page;
+    logic [4:0]  log_size;
+    xmem_t       mem;
+  } cq_cfg_t;
+  typedef struct packed {
+    logic        on;
+    eqi_t        eq;
+    logic        is_async;
+    logic [5:0]  msix;
+    logic [4:0]  log_size;
+    xmem_t       mem;
+  } eq_cfg_t;
+
+  // ------------------------------------------------------------------------------------ port
+  typedef struct packed {
+    logic         valid;
+    logic         ipv4;            // v4-mapped
+    logic [47:0]  mac;             // first octet in bits 7:0
+    logic [15:0]  vlan;            // VLAN_NONE: untagged
+    logic [127:0] gid;             // first octet in bits 7:0
+  } gid_t;
+  typedef struct packed {
+    logic        enabled;
+    logic        promisc;
+    logic        allmulti;
+    logic [15:0] mtu;
+  } port_t;
+
+  // What a board or a simulation gives a card from outside.
+  typedef struct packed {
+    logic        db_memory;        // doorbell pages are memory that is polled: capability DB_MEMORY
+    logic [47:0] mac;              // factory MAC, first octet on the wire in bits 47:40
+    logic [31:0] max_qp;           // limits reported, at most what the card has
+    logic [31:0] max_cq;
+    logic [31:0] max_mr;
+    logic [31:0] link_mbps;
+    logic [31:0] engine;           // register ENGINE
+  } strap_t;
+
+  // ------------------------------------------------------------------------------------ widths
+  // Of the structures above where a port or memory holds several (Yosys has no $bits of a type);
+  // tests/rtl/package checks them.
+  localparam int unsigned BEAT_W = 521;
+  localparam int unsigned RDL_REQ_W = 62;
+  localparam int unsigned DMA_REQ_W = 77;
+  localparam int unsigned MR_W = 271;
+  localparam int unsigned MR_REQ_W = 151;
+  localparam int unsigned MR_RSP_W = 176;
+  localparam int unsigned QP_CFG_W = 637 + 2 * CQ_LOG + GID_LOG;
+  localparam int unsigned QP_W = 3 + QP_CFG_W;
+  localparam int unsigned CQE_REQ_W = 201 + CQ_LOG + QP_LOG;
+  localparam int unsigned EV_W = 72;
+  localparam int unsigned GID_W = 194;
+  localparam int unsigned STAT_W = 22;
+  localparam int unsigned QSTAT_W = 20 + QP_LOG;
+
+  // 24-bit sequence numbers: a comes before b
+  function automatic logic psn_before(input logic [23:0] a, input logic [23:0] b);
+    psn_before = $signed(a - b) < 0;
+  endfunction
+
+  // Free-running 32-bit numbers: a comes before b
+  function automatic logic idx_before(input logic [31:0] a, input logic [31:0] b);
+    idx_before = $signed(a - b) < 0;
+  endfunction
+
+  // Payload bytes of a full packet, 256..4096
+  function automatic logic [12:0] pmtu_bytes(input logic [2:0] path_mtu);
+    pmtu_bytes = 13'd128 << path_mtu;
+  endfunction
+
+endpackage
+/* verilator lint_on UNUSEDPARAM */
