@@ -14,6 +14,7 @@ module dingo_admin (
     input  logic [63:0] asq_base_i,
     input  logic [63:0] acq_base_i,
     input  logic [31:0] asq_producer_i,
+    output logic [31:0] asq_consumer_o,   // commands completed since enabling
     output logic        fatal_valid_o,
     output logic [31:0] fatal_code_o,
     // standing still

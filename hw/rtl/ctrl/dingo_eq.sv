@@ -23,6 +23,8 @@ module dingo_eq (
     input  logic [3:0]  ev_valid_i,
     output logic [3:0]  ev_ready_o,
     input  logic [4*rtl_pkg::EV_W-1:0] ev_i,
+    input  logic        fatal_valid_i,   // event DEVICE_FATAL, then none any more
+    input  logic [31:0] fatal_code_i,
     input  logic        admin_irq_i,     // pulse: an admin completion is in host memory, send vector 0
     output logic        msix_valid_o,
     input  logic        msix_ready_i,

@@ -4,6 +4,7 @@
 module dingo_port (
     input  logic    clk_i,
     input  logic    rst_ni,
+    input  rtl_pkg::strap_t  strap_i,   // the factory MAC is entry 0 of the address table after reset
     input  logic    cable_i,
     input  logic    port_we_i,
     input  rtl_pkg::port_t   port_i,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// Registers (BAR_REGS) and doorbell pages (BAR_DB) as two AXI4-Lite slaves of 64 bits. A 64-bit
-/// register takes one access or two of 32 bits. Undefined offsets read 0; writes to them, and writes to doorbell pages
-/// that are not 8 bytes, are counted (mmio_dropped).
+/// register takes one access or two of 32 bits. Undefined offsets read 0; writes to them are counted (mmio_dropped), and so
+/// are writes to doorbell pages that are no doorbell (db_dropped).
 module dingo_regs (
     input  logic        clk_i,
     input  logic        rst_ni,          // power on; a function-level reset leaves this module running
@@ -18,6 +18,7 @@ module dingo_regs (
     output logic [63:0] asq_base_o,      // latched by enabling
     output logic [63:0] acq_base_o,
     output logic [31:0] asq_producer_o,  // 0 after enabling
+    input  logic [31:0] asq_consumer_i,  // commands completed since enabling
     output logic        db_valid_o,
     input  logic        db_ready_i,
     output rtl_pkg::db_t         db_o,
