@@ -270,6 +270,7 @@ package rtl_pkg;
   // One RoCE packet to be made. Which headers it has follows from the opcode.
   typedef struct packed {
     logic         from_rsp;        // 0 requester, 1 responder: who hears of a bus error
+    logic         tell;            // report (txerr_t, ok) also when the payload was read and the packet goes out
     qpi_t         qp;
     gidi_t        sgid;            // source: entry of the GID table, known to be valid
     logic [127:0] dgid;
@@ -295,7 +296,8 @@ package rtl_pkg;
     logic         inl;             // payload comes from the inline stream, not from segments
     logic [12:0]  len;             // payload bytes, 0..4096
   } txd_t;
-  typedef struct packed {          // the payload of a packet could not be read: it was not sent
+  typedef struct packed {          // what became of a packet, for its engine: reports of one engine are in the order of its packets
+    logic        ok;               // 1: asked for by `tell`; 0: its payload could not be read, it was not sent
     qpi_t        qp;
     logic [23:0] psn;
   } txerr_t;

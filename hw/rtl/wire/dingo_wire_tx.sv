@@ -2,7 +2,8 @@
 
 /// From packet descriptors and payload to frames on the cable: headers, padding, ICRC; frames of the
 /// Ethernet function join here. A frame leaves when all of it is there, so that it has no gaps, and a
-/// packet whose payload could not be read is not sent (txerr). RoCE frames for a MAC address of the
+/// packet whose payload could not be read is not sent (txerr); one with `tell` is reported when it could
+/// (a datagram completes only then: nobody acknowledges it, and its buffer may change afterwards). RoCE frames for a MAC address of the
 /// card itself turn round (loop_*), with their ICRC. With the link down frames vanish.
 module dingo_wire_tx (
     input  logic   clk_i,
