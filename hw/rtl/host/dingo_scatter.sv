@@ -6,6 +6,7 @@
 module dingo_scatter (
     input  logic     clk_i,
     input  logic     rst_ni,
+    output logic     room_o,         // 20 orders are taken without waiting
     output logic     idle_o,         // no order waits, nothing to be written, no item that was not taken
     input  logic     xl_flush_i,
     input  logic     scat_valid_i,

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "axi_memory.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+namespace dingo::rtl {
+namespace {
+
+constexpr std::uint8_t kOkay = 0;
+constexpr std::uint8_t kSlaveError = 2;
+constexpr std::size_t kMostReads = 64;  // bursts that wait for their turn
+
+}  // namespace
+
+void AxiMemory::drive() {
+    card_.m_axi_arready_i = reads_.size() < kMostReads;
+    card_.m_axi_rvalid_i = !reads_.empty();
+    if (!reads_.empty()) {
+        const Read& read = reads_.front();
+        card_.m_axi_rid_i = read.id;
+        card_.m_axi_rresp_i = read.error ? kSlaveError : kOkay;
+        card_.m_axi_rlast_i = read.next + kBeat == read.data.size();
+        std::memcpy(card_.m_axi_rdata_i.data(), read.data.data() + read.next, kBeat);
+    }
+    card_.m_axi_awready_i = 1;
+    card_.m_axi_wready_i = 1;
+    card_.m_axi_bvalid_i = !answers_.empty();
+    card_.m_axi_bresp_i = answers_.empty() ? kOkay : answers_.front();
+}
+
+void AxiMemory::sample() {
+    if (card_.m_axi_rvalid_i && card_.m_axi_rready_o) {
+        reads_.front().next += kBeat;
+        if (reads_.front().next == reads_.front().data.size())
+            reads_.pop_front();
+    }
+    if (card_.m_axi_bvalid_i && card_.m_axi_bready_o)
+        answers_.pop_front();
+    if (card_.m_axi_arvalid_o && card_.m_axi_arready_i)
+        take_read();
+    if (card_.m_axi_awvalid_o && card_.m_axi_awready_i) {
+        addresses_.push_back({.address = card_.m_axi_awaddr_o, .data = {}});
+    }
+    if (card_.m_axi_wvalid_o && card_.m_axi_wready_i)
+        take_write_beat();
+}
+
+void AxiMemory::take_read() {
+    Read read{.id = card_.m_axi_arid_o, .error = false, .data = {}};
+    read.data.resize((std::size_t{card_.m_axi_arlen_o} + 1) * kBeat);
+    read.error = !host_.dma_read(card_.m_axi_araddr_o, read.data);
+    reads_.push_back(std::move(read));
+}
+
+void AxiMemory::take_write_beat() {
+    if (addresses_.empty()) {
+        // Data in front of its address: the card never does this (dingo_axi_guard).
+        std::abort();
+    }
+    Write& write = addresses_.front();
+    const std::size_t at = write.data.size();
+    write.data.resize(at + kBeat);
+    std::memcpy(write.data.data() + at, card_.m_axi_wdata_o.data(), kBeat);
+    const std::uint64_t enabled = card_.m_axi_wstrb_o;
+    if (enabled != 0) {
+        if (write.begin == SIZE_MAX)
+            write.begin = at + static_cast<std::size_t>(__builtin_ctzll(enabled));
+        write.end = at + kBeat - static_cast<std::size_t>(__builtin_clzll(enabled));
+    }
+    writing_ = !card_.m_axi_wlast_o;
+    if (card_.m_axi_wlast_o)
+        finish_write();
+}
+
+void AxiMemory::finish_write() {
+    const Write& write = addresses_.front();
+    bool good = true;
+    if (write.begin < write.end) {
+        const std::span<const std::byte> bytes(write.data);
+        good = host_.dma_write(write.address + write.begin,
+                               bytes.subspan(write.begin, write.end - write.begin));
+    }
+    addresses_.pop_front();
+    answers_.push_back(good ? kOkay : kSlaveError);
+}
+
+}  // namespace dingo::rtl

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The host behind the card's AXI4 master: bursts become DMA of a HostPort.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "Vdingo_card.h"
+#include "dingo/engine.h"
+
+namespace dingo::rtl {
+
+class AxiMemory {
+  public:
+    AxiMemory(Vdingo_card& card, HostPort& host) : card_(card), host_(host) {}
+
+    /// Drives the slave's side of all channels; before the clock rises.
+    void drive();
+    /// Looks at what both sides agreed on in this cycle; inputs settled, before the clock rises.
+    void sample();
+    /// No answer is owed to the card.
+    [[nodiscard]] bool idle() const {
+        return reads_.empty() && !writing_ && addresses_.empty() && answers_.empty();
+    }
+
+  private:
+    static constexpr std::size_t kBeat = 64;
+
+    struct Read {
+        std::uint8_t id;
+        bool error;
+        std::size_t next = 0;         // byte of the next beat
+        std::vector<std::byte> data;  // whole beats
+    };
+    struct Write {
+        std::uint64_t address;
+        std::vector<std::byte> data;
+        std::size_t begin = SIZE_MAX;  // first and behind the last enabled byte
+        std::size_t end = 0;
+    };
+
+    void take_read();
+    void take_write_beat();
+    void finish_write();
+
+    Vdingo_card& card_;
+    HostPort& host_;
+    std::deque<Read> reads_;
+    std::deque<Write> addresses_;  // write bursts whose data has not come
+    bool writing_ = false;
+    std::deque<std::uint8_t> answers_;  // B responses
+};
+
+}  // namespace dingo::rtl

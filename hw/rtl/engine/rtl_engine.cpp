@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The Verilated card behind the engine interface: BAR accesses become AXI4-Lite, frames AXI-Stream.
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <vector>
+
+#include "Vdingo_card.h"
+#include "axi_memory.h"
+#include "dingo/rtl.h"
+#include "dingo_hw.h"
+#include "verilated.h"
+
+namespace dingo::rtl {
+namespace {
+
+constexpr std::size_t kBeat = 64;
+constexpr unsigned kCyclesPerUnit = 64;       // of run()'s budget
+constexpr unsigned kSettleCycles = 8;         // an input needs as many to show in idle_o
+constexpr unsigned kAccessCycles = 1'000'000;  // a register access never takes so long
+constexpr Nanoseconds kWireRetry = 5'000;     // pause after the cable took no frame
+constexpr std::size_t kMostFrames = 4096;     // received and not yet taken by the card
+
+class RtlEngine final : public Engine {
+  public:
+    RtlEngine(const EngineConfig& config, HostPort& host, WirePort& wire)
+        : card_(&context_), host_(host), wire_(wire), memory_(card_, host) {
+        set_straps(config);
+        card_.rst_ni = 0;
+        card_.cable_i = 1;
+        card_.msix_ready_i = 1;
+        card_.m_axis_tready_i = 1;
+        for (int i = 0; i < 4; ++i)
+            cycle();
+        card_.rst_ni = 1;
+        until_ready();
+    }
+    ~RtlEngine() override { card_.final(); }
+
+    void reset() override {
+        frames_.clear();
+        mmio_write(Bar::kRegisters, DINGO_REG_CTRL, DINGO_CTRL_RESET_MASK, 4);
+        until_ready();
+    }
+
+    std::uint64_t mmio_read(Bar bar, std::uint64_t offset, unsigned size) override {
+        if (bar != Bar::kRegisters || offset + size > DINGO_BAR_REGS_SIZE ||
+            (size != 4 && size != 8) || offset % size != 0)
+            return 0;
+        // A read pushes the writes in front of it.
+        for (unsigned i = 0; i < kAccessCycles && !writes_.empty(); ++i)
+            cycle();
+        card_.s_reg_araddr_i = static_cast<std::uint16_t>(offset);
+        card_.s_reg_arvalid_i = 1;
+        card_.s_reg_rready_i = 1;
+        std::uint64_t value = ~std::uint64_t{0};
+        for (unsigned i = 0; i < kAccessCycles; ++i) {
+            const Handshakes seen = cycle();
+            if (seen.reg_address)
+                card_.s_reg_arvalid_i = 0;
+            if (seen.reg_data) {
+                value = seen.value;
+                break;
+            }
+        }
+        card_.s_reg_rready_i = 0;
+        return size == 8 ? value : offset % 8 == 0 ? value & 0xffffffff : value >> 32;
+    }
+
+    void mmio_write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned size) override {
+        const std::uint64_t limit =
+            bar == Bar::kRegisters ? DINGO_BAR_REGS_SIZE : kDoorbellBytes;
+        if (bar == Bar::kMemory || offset + size > limit || offset % size != 0)
+            return;
+        const auto lane = static_cast<unsigned>(offset % 8);
+        const auto strobes = static_cast<std::uint8_t>(((1U << size) - 1U) << lane);
+        writes_.push_back({bar, static_cast<std::uint32_t>(offset), value << 8 * lane, strobes});
+        settle_ = kSettleCycles;
+    }
+
+    void receive(std::span<const std::byte> frame) override {
+        if (frame.empty() || frames_.size() == kMostFrames)
+            return;
+        frames_.emplace_back(frame.begin(), frame.end());
+        settle_ = kSettleCycles;
+    }
+
+    void set_link(bool up) override {
+        card_.cable_i = up;
+        settle_ = kSettleCycles;
+    }
+
+    bool run(Nanoseconds now, unsigned budget) override {
+        card_.now_ns_i = now;
+        if (wire_retry_ != kNever && now >= wire_retry_)
+            wire_retry_ = kNever;
+        if (card_.timer_valid_o && card_.timer_next_o <= now)
+            settle_ = std::max(settle_, kSettleCycles);
+        const std::uint64_t cycles = std::uint64_t{budget} * kCyclesPerUnit;
+        for (std::uint64_t i = 0; i < cycles; ++i) {
+            if (at_rest())
+                return false;
+            cycle();
+            if (wire_retry_ != kNever && out_done_)
+                return false;
+        }
+        return !at_rest();
+    }
+
+    [[nodiscard]] Nanoseconds next_deadline() const override {
+        const Nanoseconds timer = card_.timer_valid_o ? Nanoseconds{card_.timer_next_o} : kNever;
+        return std::min(timer, wire_retry_);
+    }
+
+    [[nodiscard]] std::string_view name() const override {
+        return "rtl: SystemVerilog under Verilator";
+    }
+
+  private:
+    static constexpr std::uint64_t kDoorbellBytes = 1024 * DINGO_DB_PAGE_SIZE;
+
+    struct PostedWrite {
+        Bar bar;
+        std::uint32_t offset;
+        std::uint64_t value;
+        std::uint8_t strobes;
+        bool address_sent = false;
+        bool data_sent = false;
+    };
+    struct Handshakes {
+        bool reg_address = false;
+        bool reg_data = false;
+        std::uint64_t value = 0;
+    };
+
+    void set_straps(const EngineConfig& config) {
+        // strap_t, most significant member first: see hw/rtl/rtl_pkg.sv
+        std::array<std::uint32_t, 7> words{};
+        const auto put = [&](unsigned low, unsigned width, std::uint64_t value) {
+            for (unsigned bit = 0; bit < width; ++bit) {
+                const unsigned at = low + bit;
+                words[at / 32] |= static_cast<std::uint32_t>(value >> bit & 1) << at % 32;
+            }
+        };
+        put(0, 32, DINGO_ENGINE_RTL);
+        put(32, 32, config.link_mbps);
+        put(64, 32, config.max_mr);
+        put(96, 32, config.max_cq);
+        put(128, 32, config.max_qp);
+        put(160, 48, config.mac);
+        put(208, 1, config.memory_doorbells ? 1 : 0);
+        static_assert(sizeof words <= sizeof card_.strap_i);
+        std::memcpy(card_.strap_i.data(), words.data(), sizeof words);
+    }
+
+    void until_ready() {
+        for (unsigned i = 0; i < kAccessCycles && (!card_.ready_o || !writes_.empty()); ++i)
+            cycle();
+        settle_ = kSettleCycles;
+    }
+
+    [[nodiscard]] bool at_rest() const {
+        return settle_ == 0 && card_.idle_o && memory_.idle() && writes_.empty() &&
+               frames_.empty() && !out_done_;
+    }
+
+    /// One clock cycle.
+    Handshakes cycle() {
+        if (settle_ != 0)
+            --settle_;
+        send_out();
+        memory_.drive();
+        drive_writes();
+        drive_frame();
+        card_.m_axis_tready_i = !out_done_;
+        card_.clk_i = 0;
+        card_.eval();
+
+        Handshakes seen;
+        seen.reg_address = card_.s_reg_arvalid_i && card_.s_reg_arready_o;
+        seen.reg_data = card_.s_reg_rvalid_o && card_.s_reg_rready_i;
+        seen.value = card_.s_reg_rdata_o;
+        memory_.sample();
+        sample_writes();
+        if (card_.s_axis_tvalid_i && card_.s_axis_tready_o)
+            frame_taken();
+        if (card_.m_axis_tvalid_o && card_.m_axis_tready_i)
+            take_out();
+        if (card_.msix_valid_o)
+            host_.raise_msix(card_.msix_vector_o);
+
+        card_.clk_i = 1;
+        card_.eval();
+        return seen;
+    }
+
+    // --- posted writes, one at a time and in order
+    void drive_writes() {
+        card_.s_reg_awvalid_i = card_.s_reg_wvalid_i = 0;
+        card_.s_db_awvalid_i = card_.s_db_wvalid_i = 0;
+        card_.s_reg_bready_i = card_.s_db_bready_i = 1;
+        if (writes_.empty())
+            return;
+        const PostedWrite& write = writes_.front();
+        if (write.bar == Bar::kRegisters) {
+            card_.s_reg_awvalid_i = !write.address_sent;
+            card_.s_reg_awaddr_i = static_cast<std::uint16_t>(write.offset & ~7U);
+            card_.s_reg_wvalid_i = !write.data_sent;
+            card_.s_reg_wdata_i = write.value;
+            card_.s_reg_wstrb_i = write.strobes;
+        } else {
+            card_.s_db_awvalid_i = !write.address_sent;
+            card_.s_db_awaddr_i = write.offset & ~7U;
+            card_.s_db_wvalid_i = !write.data_sent;
+            card_.s_db_wdata_i = write.value;
+            card_.s_db_wstrb_i = write.strobes;
+        }
+    }
+    void sample_writes() {
+        if (writes_.empty())
+            return;
+        PostedWrite& write = writes_.front();
+        const bool registers = write.bar == Bar::kRegisters;
+        if (registers ? card_.s_reg_awvalid_i && card_.s_reg_awready_o
+                      : card_.s_db_awvalid_i && card_.s_db_awready_o)
+            write.address_sent = true;
+        if (registers ? card_.s_reg_wvalid_i && card_.s_reg_wready_o
+                      : card_.s_db_wvalid_i && card_.s_db_wready_o)
+            write.data_sent = true;
+        if (registers ? card_.s_reg_bvalid_o : card_.s_db_bvalid_o) {
+            writes_.pop_front();
+            settle_ = kSettleCycles;
+        }
+    }
+
+    // --- frames in
+    void drive_frame() {
+        card_.s_axis_tvalid_i = !frames_.empty();
+        if (frames_.empty())
+            return;
+        const std::vector<std::byte>& frame = frames_.front();
+        const std::size_t bytes = std::min(kBeat, frame.size() - in_at_);
+        std::memcpy(card_.s_axis_tdata_i.data(), frame.data() + in_at_, bytes);
+        card_.s_axis_tkeep_i = bytes == kBeat ? ~std::uint64_t{0} : (std::uint64_t{1} << bytes) - 1;
+        card_.s_axis_tlast_i = in_at_ + bytes == frame.size();
+        card_.s_axis_tuser_i = 0;
+    }
+    void frame_taken() {
+        in_at_ += kBeat;
+        if (card_.s_axis_tlast_i) {
+            in_at_ = 0;
+            frames_.pop_front();
+            settle_ = kSettleCycles;
+        }
+    }
+
+    // --- frames out: gathered, then given to the cable when it has room
+    void take_out() {
+        const std::uint64_t keep = card_.m_axis_tkeep_o;
+        const auto bytes = static_cast<std::size_t>(__builtin_popcountll(keep));
+        const std::size_t at = out_.size();
+        out_.resize(at + bytes);
+        std::memcpy(out_.data() + at, card_.m_axis_tdata_o.data(), bytes);
+        out_done_ = card_.m_axis_tlast_o;
+    }
+    void send_out() {
+        if (!out_done_ || wire_retry_ != kNever)
+            return;
+        const std::span<std::byte> room = wire_.begin_frame(out_.size());
+        if (room.size() < out_.size()) {
+            if (!room.empty())
+                wire_.end_frame(0);
+            wire_retry_ = card_.now_ns_i + kWireRetry;
+            return;
+        }
+        std::ranges::copy(out_, room.begin());
+        wire_.end_frame(out_.size());
+        out_.clear();
+        out_done_ = false;
+    }
+
+    VerilatedContext context_;
+    Vdingo_card card_;
+    HostPort& host_;
+    WirePort& wire_;
+    AxiMemory memory_;
+    std::deque<PostedWrite> writes_;
+    std::deque<std::vector<std::byte>> frames_;
+    std::size_t in_at_ = 0;
+    std::vector<std::byte> out_;
+    bool out_done_ = false;
+    Nanoseconds wire_retry_ = kNever;
+    unsigned settle_ = 0;  // cycles before idle_o can be believed
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_rtl(const EngineConfig& config, HostPort& host, WirePort& wire) {
+    return std::make_unique<RtlEngine>(config, host, wire);
+}
+
+void register_rtl_engine() {
+    register_engine("rtl", &make_rtl);
+}
+
+}  // namespace dingo::rtl
