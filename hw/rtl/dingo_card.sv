@@ -167,7 +167,7 @@ module dingo_card (
   logic aq_enable;
   logic [3:0] aq_log_depth;
   logic [63:0] asq_base, acq_base;
-  logic [31:0] asq_producer;
+  logic [31:0] asq_producer, asq_consumer;
   logic fatal_valid;
   logic [31:0] fatal_code;
   logic link, qp_ready, mr_ready;
@@ -179,7 +179,7 @@ module dingo_card (
   dingo_regs i_regs (
       .clk_i, .rst_ni, .strap_i, .now_ns_i, .ready_i(ready_o), .link_up_i(link), .fatal_valid_i(fatal_valid),
       .fatal_code_i(fatal_code), .soft_reset_o(soft_reset), .aq_enable_o(aq_enable), .aq_log_depth_o(aq_log_depth),
-      .asq_base_o(asq_base), .acq_base_o(acq_base), .asq_producer_o(asq_producer), .db_valid_o(db_valid),
+      .asq_base_o(asq_base), .acq_base_o(acq_base), .asq_producer_o(asq_producer), .asq_consumer_i(asq_consumer), .db_valid_o(db_valid),
       .db_ready_i(db_ready), .db_o(db), .stat_valid_o(stat_valid[rtl_pkg::STAT_REGS]),
       .stat_ready_i(stat_ready[rtl_pkg::STAT_REGS]), .stat_o(stat[rtl_pkg::STAT_REGS*SW+:SW]), .s_reg_awvalid_i,
       .s_reg_awready_o, .s_reg_awaddr_i, .s_reg_wvalid_i, .s_reg_wready_o, .s_reg_wdata_i, .s_reg_wstrb_i,
@@ -203,7 +203,7 @@ module dingo_card (
   rtl_pkg::ev_t ev_req, ev_rsp, ev_cq, ev_port;
 
   dingo_port i_port (
-      .clk_i, .rst_ni(core_rst_n_q), .cable_i, .port_we_i(port_we), .port_i(port_new), .gid_we_i(gid_we),
+      .clk_i, .strap_i, .rst_ni(core_rst_n_q), .cable_i, .port_we_i(port_we), .port_i(port_new), .gid_we_i(gid_we),
       .gid_index_i(gid_index), .gid_i(gid_new), .mac_we_i(mac_we), .mac_index_i(mac_index),
       .mac_valid_i(mac_new_valid), .mac_i(mac_new), .port_o(port), .link_o(link), .gids_o(gids),
       .gid_valid_o(gid_valid), .mac_valid_o(mac_valid), .macs_o(macs), .ev_valid_o(ev_valid[3]),
@@ -266,7 +266,7 @@ module dingo_card (
 
   dingo_admin i_admin (
       .clk_i, .rst_ni(ready_o), .idle_o(admin_idle), .strap_i, .aq_enable_i(aq_enable), .aq_log_depth_i(aq_log_depth),
-      .asq_base_i(asq_base), .acq_base_i(acq_base), .asq_producer_i(asq_producer), .fatal_valid_o(fatal_valid),
+      .asq_base_i(asq_base), .acq_base_i(acq_base), .asq_producer_i(asq_producer), .asq_consumer_o(asq_consumer), .fatal_valid_o(fatal_valid),
       .fatal_code_o(fatal_code), .halt_tx_o(halt_tx), .tx_idle_i(tx_idle), .halt_rx_o(halt_rx), .rx_idle_i(rx_idle),
       .halt_db_o(halt_db), .xl_flush_o(xl_flush), .qp_re_o(qp_re[0]), .qp_rindex_o(qp_raddr[0+:QP_LOG]),
       .qp_rdata_i(qp_admin), .qp_we_o(qp_we), .qp_windex_o(qp_windex), .qp_wdata_o(qp_wdata),
@@ -348,7 +348,7 @@ module dingo_card (
       .cfg_i(eq_cfg), .forget_valid_i(forget_valid), .forget_i(forget), .db_valid_i(eq_db_valid),
       .db_ready_o(eq_db_ready), .db_i(o_db), .comp_valid_i(comp_valid), .comp_ready_o(comp_ready),
       .comp_eq_i(comp_eq), .comp_cq_i(comp_cq), .ev_valid_i(ev_valid), .ev_ready_o(ev_ready),
-      .ev_i({ev_port,ev_cq,ev_rsp,ev_req}), .admin_irq_i(admin_irq), .msix_valid_o, .msix_ready_i, .msix_vector_o,
+      .ev_i({ev_port,ev_cq,ev_rsp,ev_req}), .fatal_valid_i(fatal_valid), .fatal_code_i(fatal_code), .admin_irq_i(admin_irq), .msix_valid_o, .msix_ready_i, .msix_vector_o,
       .stat_valid_o(stat_valid[rtl_pkg::STAT_EQ]), .stat_ready_i(stat_ready[rtl_pkg::STAT_EQ]),
       .stat_o(stat[rtl_pkg::STAT_EQ*SW+:SW]), .write_valid_o(write_valid[rtl_pkg::WRITE_EQ]),
       .write_ready_i(write_ready[rtl_pkg::WRITE_EQ]), .write_o(write_req[rtl_pkg::WRITE_EQ*DW+:DW]),
