@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A piece of host memory for benches, and an AXI slave in front of it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "axi_slave.h"
+
+namespace dingo::rtl {
+
+class HostMemory {
+  public:
+    /// Random bytes at bus addresses [base, base + size).
+    HostMemory(std::uint64_t base, std::size_t size, std::uint32_t seed)
+        : base_(base), bytes_(size) {
+        std::mt19937 random(seed);
+        for (auto& b : bytes_) {
+            b = static_cast<std::uint8_t>(random());
+        }
+    }
+
+    [[nodiscard]] std::uint64_t base() const { return base_; }
+    [[nodiscard]] std::uint64_t size() const { return bytes_.size(); }
+    [[nodiscard]] bool holds(std::uint64_t address, std::size_t n) const {
+        return address >= base_ && n <= bytes_.size() && address - base_ <= bytes_.size() - n;
+    }
+    /// `address` must be held.
+    std::uint8_t* at(std::uint64_t address) { return bytes_.data() + (address - base_); }
+    void put64(std::uint64_t address, std::uint64_t value) {
+        std::memcpy(at(address), &value, sizeof value);
+    }
+
+    bool read(std::uint64_t address, std::span<std::byte> into) {
+        if (!holds(address, into.size())) {
+            return false;
+        }
+        std::memcpy(into.data(), at(address), into.size());
+        return true;
+    }
+    bool write(std::uint64_t address, std::span<const std::byte> from) {
+        if (!holds(address, from.size())) {
+            return false;
+        }
+        std::memcpy(at(address), from.data(), from.size());
+        return true;
+    }
+    /// An AXI slave that is this memory, which must outlive it.
+    AxiSlave slave(AxiPins pins, const AxiTiming& timing) {
+        return {pins, [this](std::uint64_t a, std::span<std::byte> b) { return read(a, b); },
+                [this](std::uint64_t a, std::span<const std::byte> b) { return write(a, b); },
+                timing};
+    }
+    bool operator==(const HostMemory& other) const { return bytes_ == other.bytes_; }
+
+  private:
+    std::uint64_t base_;
+    std::vector<std::uint8_t> bytes_;
+};
+
+}  // namespace dingo::rtl
