@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// Headers of a frame into fields and a verdict: whose frame it is, and whether its form is good. Takes the
+/// first 128 bytes and the length of each frame, gives one answer per frame, four stages later; never waits.
+module dingo_rx_parse (
+    input  logic           clk_i,
+    input  logic           rst_ni,
+    output logic           idle_o,
+    input  rtl_pkg::port_t port_i,
+    input  logic [(1<<rtl_pkg::GID_LOG)*rtl_pkg::GID_W-1:0] gids_i,
+    input  logic [(1<<rtl_pkg::MAC_LOG)-1:0]                mac_valid_i,
+    input  logic [(1<<rtl_pkg::MAC_LOG)*48-1:0]             macs_i,
+    // beats
+    input  logic           valid_i,
+    input  logic           first_i,
+    input  logic           second_i,
+    input  logic           last_i,
+    input  logic [511:0]   data_i,
+    input  logic [15:0]    len_i,
+    input  logic [7:0]     beats_i,
+    input  logic           bad_i,
+    input  logic           down_i,
+    // verdicts
+    output logic           valid_o,
+    output logic           eth_o,         // for the Ethernet function
+    output logic           drop_o,        // counted as stat_o; neither: a RoCE packet with good form
+    output logic [5:0]     stat_o,
+    output logic [7:0]     beats_o,
+    output logic [6:0]     last_bytes_o,  // of the frame's last beat that was kept
+    output logic [6:0]     offset_o,      // of the payload in the frame
+    output rtl_pkg::rxh_t  rxh_o
+);
+  localparam logic [15:0] TypeVlan = 16'h0081;   // as two bytes lie in a beat
+  localparam logic [15:0] TypeIpv4 = 16'h0008;
+  localparam logic [15:0] TypeIpv6 = 16'hdd86;
+  localparam logic [13:0] MaxLen = 14'd8191;     // longer payload than any path MTU is cut there
+
+  function automatic logic [15:0] be16(input logic [15:0] v);
+    be16 = {v[7:0], v[15:8]};
+  endfunction
+  function automatic logic [23:0] be24(input logic [23:0] v);
+    be24 = {v[7:0], v[15:8], v[23:16]};
+  endfunction
+  function automatic logic [31:0] be32(input logic [31:0] v);
+    be32 = {v[7:0], v[15:8], v[23:16], v[31:24]};
+  endfunction
+  function automatic logic [63:0] be64(input logic [63:0] v);
+    be64 = {be32(v[31:0]), be32(v[63:32])};
+  endfunction
+
+  // ---- 0: the first two beats; what a shorter frame lacks is older, and no length check lets it pass
+  logic [511:0] low_q, high_q;
+  logic [783:0] head;
+  logic         valid0_q, bad0_q, down0_q, take;
+  logic [783:0] head0_q;
+  logic [15:0]  len0_q;
+  logic [7:0]   beats0_q;
+
+  assign head = {second_i ? data_i[271:0] : high_q[271:0], first_i ? data_i : low_q};
+  assign take = valid_i && last_i;
+
+  always_ff @(posedge clk_i) begin
+    valid0_q <= take && rst_ni;
+    if (valid_i && first_i) low_q <= data_i;
+    if (valid_i && second_i) high_q <= data_i;
+    if (take) begin
+      head0_q <= head;
+      len0_q <= len_i;
+      beats0_q <= beats_i;
+      bad0_q <= bad_i;
+      down0_q <= down_i;
+    end
+  end
+
+  // ---- 1: the Ethernet header away
+  logic         vlan, ours, in_table;
+  logic [15:0]  ether_type;
+  logic [4:0]   l3;
+  logic         valid1_q, bad1_q, down1_q, vlan1_q, ours1_q, is4_1_q, is6_1_q;
+  logic [15:0]  tci1_q, avail1_q, len1_q;
+  logic [639:0] ip1_q;
+  logic [7:0]   beats1_q;
+
+  assign vlan = head0_q[111:96] == TypeVlan;
+  assign ether_type = vlan ? head0_q[143:128] : head0_q[111:96];
+  assign l3 = vlan ? 5'd18 : 5'd14;
+
+  dingo_mac_match u_match (
+      .gids_i, .mac_valid_i, .macs_i, .mac_i(head0_q[47:0]), .table_o(in_table), .ours_o(ours)
+  );
+
+  always_ff @(posedge clk_i) begin
+    valid1_q <= valid0_q && rst_ni;
+    if (valid0_q) begin
+      ip1_q <= vlan ? head0_q[783:144] : head0_q[751:112];
+      vlan1_q <= vlan;
+      tci1_q <= be16(head0_q[127:112]);
+      ours1_q <= ours;
+      avail1_q <= len0_q < 16'(l3) ? '0 : len0_q - 16'(l3);
+      is4_1_q <= len0_q >= 16'(l3) && ether_type == TypeIpv4;
+      is6_1_q <= len0_q >= 16'(l3) && ether_type == TypeIpv6;
+      len1_q <= len0_q;
+      beats1_q <= beats0_q;
+      bad1_q <= bad0_q;
+      down1_q <= down0_q;
+    end
+  end
+
+  // ---- 2: the IP header away
+  logic [15:0]  ip_length, datagram;
+  logic         roce4, roce6, fragment, short_ip;
+  logic         valid2_q, bad2_q, down2_q, vlan2_q, ours2_q, is4_2_q, roce2_q, fragment2_q, short2_q;
+  logic [15:0]  tci2_q, datagram2_q;
+  logic [19:0]  sum, sum2_q;
+  logic [319:0] ip2_q, udp2_q;
+  logic [7:0]   beats2_q;
+  logic [15:0]  len2_q;
+
+  always_comb begin
+    ip_length = be16(is4_1_q ? ip1_q[31:16] : ip1_q[47:32]);
+    roce4 = is4_1_q && avail1_q >= 16'd28 && ip1_q[7:0] == 8'h45 && ip1_q[79:72] == 8'd17 &&
+            be16(ip1_q[63:48]) << 3 == '0 && be16(ip1_q[191:176]) == dingo_pkg::ROCE_UDP_PORT[15:0];
+    roce6 = is6_1_q && avail1_q >= 16'd48 && ip1_q[7:4] == 4'd6 && ip1_q[55:48] == 8'd17 &&
+            be16(ip1_q[351:336]) == dingo_pkg::ROCE_UDP_PORT[15:0];
+    fragment = is4_1_q && ip1_q[53];
+    short_ip = is4_1_q ? ip_length > avail1_q || ip_length < 16'd28
+                       : ip_length > avail1_q - 16'd40 || ip_length < 16'd8;
+    datagram = is4_1_q ? ip_length - 16'd20 : ip_length;
+    sum = '0;
+    for (int i = 0; i < 10; i++) sum = sum + 20'(be16(ip1_q[i*16 +: 16]));
+  end
+
+  always_ff @(posedge clk_i) begin
+    valid2_q <= valid1_q && rst_ni;
+    if (valid1_q) begin
+      ip2_q <= ip1_q[319:0];
+      udp2_q <= is4_1_q ? ip1_q[479:160] : ip1_q[639:320];
+      is4_2_q <= is4_1_q;
+      roce2_q <= roce4 || roce6;
+      fragment2_q <= fragment;
+      short2_q <= short_ip;
+      datagram2_q <= datagram;
+      sum2_q <= sum;
+      vlan2_q <= vlan1_q;
+      tci2_q <= tci1_q;
+      ours2_q <= ours1_q;
+      len2_q <= len1_q;
+      beats2_q <= beats1_q;
+      bad2_q <= bad1_q;
+      down2_q <= down1_q;
+    end
+  end
+
+  // ---- 3: lengths and opcode
+  logic        known, deth, reth, aeth, imm, checksum_ok;
+  logic [6:0]  bth_bytes;
+  logic [16:0] fold;
+  logic [15:0] padded, frame;
+  logic        before_opcode, form_ok, too_long;
+  logic [1:0]  pad;
+
+  dingo_opcode u_opcode (
+      .opcode_i(udp2_q[71:64]), .known_o(known), .deth_o(deth), .reth_o(reth), .aeth_o(aeth), .imm_o(imm),
+      .header_bytes_o(bth_bytes)
+  );
+
+  always_comb begin
+    fold = 17'(sum2_q[15:0]) + 17'(sum2_q[19:16]);
+    checksum_ok = fold == 17'h0ffff || fold == 17'h1fffe;
+    pad = udp2_q[77:76];
+    // everything that is checked in front of the opcode
+    before_opcode = !(is4_2_q && (fragment2_q || !checksum_ok)) && !short2_q &&
+                    be16(udp2_q[47:32]) == datagram2_q && datagram2_q >= 16'd24 && udp2_q[75:72] == '0;
+    padded = datagram2_q - 16'd12 - 16'(bth_bytes);     // payload and pad
+    form_ok = datagram2_q >= 16'd12 + 16'(bth_bytes) && padded[1:0] == '0 && 16'(pad) <= padded;
+    frame = datagram2_q + (is4_2_q ? 16'd34 : 16'd54) + (vlan2_q ? 16'd4 : 16'd0);
+    too_long = frame > port_i.mtu + 16'd14 + (vlan2_q ? 16'd4 : 16'd0);
+  end
+
+  logic         valid3_q, eth3_q, drop3_q, vlan3_q, is4_3_q, deth3_q, reth3_q, aeth3_q, imm3_q;
+  logic [5:0]   stat3_q;
+  logic [15:0]  tci3_q, payload3_q, len3_q;
+  logic [13:0]  frame3_q;
+  logic [6:0]   offset3_q;
+  logic [7:0]   beats3_q;
+  logic [319:0] ip3_q;
+  logic [255:0] bth3_q;
+
+  always_ff @(posedge clk_i) begin
+    valid3_q <= valid2_q && rst_ni;
+    if (valid2_q) begin
+      eth3_q <= !down2_q && !bad2_q && (!roce2_q || !ours2_q);
+      drop3_q <= 1'b1;
+      if (down2_q) stat3_q <= 6'(dingo_pkg::CARD_RX_PORT_DISABLED);
+      else if (bad2_q || !before_opcode) stat3_q <= 6'(dingo_pkg::CARD_RX_DROP_MALFORMED);
+      else if (!known) stat3_q <= 6'(dingo_pkg::CARD_RX_DROP_OPCODE);
+      else if (!form_ok) stat3_q <= 6'(dingo_pkg::CARD_RX_DROP_MALFORMED);
+      else begin
+        stat3_q <= 6'(dingo_pkg::CARD_ETH_RX_TOO_LONG);
+        drop3_q <= too_long;
+      end
+      ip3_q <= ip2_q;
+      bth3_q <= udp2_q[319:64];
+      is4_3_q <= is4_2_q;
+      vlan3_q <= vlan2_q;
+      tci3_q <= tci2_q;
+      deth3_q <= deth;
+      reth3_q <= reth;
+      aeth3_q <= aeth;
+      imm3_q <= imm;
+      payload3_q <= padded - 16'(pad);
+      frame3_q <= frame[13:0];
+      len3_q <= len2_q;
+      offset3_q <= bth_bytes + (is4_2_q ? 7'd42 : 7'd62) + (vlan2_q ? 7'd4 : 7'd0);
+      beats3_q <= beats2_q;
+    end
+  end
+
+  // ---- 4: fields
+  rtl_pkg::rxh_t h;
+  logic [159:0]  ext;
+
+  assign ext = bth3_q[255:96];
+
+  always_comb begin
+    h = '0;
+    h.ipv4 = is4_3_q;
+    h.has_vlan = vlan3_q;
+    h.vlan = vlan3_q ? tci3_q : '0;
+    h.ce = is4_3_q ? ip3_q[9:8] == 2'd3 : ip3_q[13:12] == 2'd3;
+    h.frame_bytes = frame3_q;
+    h.sgid = is4_3_q ? {ip3_q[127:96], 16'hffff, 80'd0} : ip3_q[191:64];
+    h.dgid = is4_3_q ? {ip3_q[159:128], 16'hffff, 80'd0} : ip3_q[319:192];
+    h.grh = is4_3_q ? {ip3_q[159:0], 160'd0} : ip3_q;
+    h.opcode = bth3_q[7:0];
+    h.se = bth3_q[15];
+    h.pkey = be16(bth3_q[31:16]);
+    h.dqpn = be24(bth3_q[63:40]);
+    h.ackreq = bth3_q[71];
+    h.psn = be24(bth3_q[95:72]);
+    if (reth3_q) begin
+      h.va = be64(ext[63:0]);
+      h.rkey = be32(ext[95:64]);
+      h.dma_len = be32(ext[127:96]);
+    end
+    if (deth3_q) begin
+      h.qkey = be32(ext[31:0]);
+      h.src_qpn = be24(ext[63:40]);
+    end
+    if (aeth3_q) begin
+      h.syndrome = ext[7:0];
+      h.msn = be24(ext[31:8]);
+    end
+    if (imm3_q) h.imm = reth3_q ? ext[159:128] : deth3_q ? ext[95:64] : ext[31:0];
+    h.len = payload3_q > 16'(MaxLen) ? MaxLen[12:0] : payload3_q[12:0];
+  end
+
+  always_ff @(posedge clk_i) begin
+    valid_o <= valid3_q && rst_ni;
+    if (valid3_q) begin
+      eth_o <= eth3_q;
+      drop_o <= drop3_q && !eth3_q;
+      stat_o <= stat3_q;
+      beats_o <= beats3_q;
+      last_bytes_o <= 16'(beats3_q) << 6 < len3_q ? 7'd64 : {1'b0, len3_q[5:0]} == '0 ? 7'd64 : {1'b0, len3_q[5:0]};
+      offset_o <= offset3_q;
+      rxh_o <= h;
+    end
+  end
+
+  assign idle_o = !(valid0_q || valid1_q || valid2_q || valid3_q || valid_o);
+  wire unused_ok = &{1'b0, in_table, port_i, head0_q, bth3_q, ip2_q, udp2_q, high_q[511:272]};
+endmodule

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// The headers of a RoCE packet, from the Ethernet header to the last extension header, and what the
+/// stages behind must know of its frame. Four stages, a packet a cycle.
+module dingo_tx_headers (
+    input  logic          clk_i,
+    input  logic          rst_ni,
+    output logic          idle_o,
+    input  logic [(1<<rtl_pkg::GID_LOG)*rtl_pkg::GID_W-1:0] gids_i,
+    input  logic [(1<<rtl_pkg::MAC_LOG)-1:0]                mac_valid_i,
+    input  logic [(1<<rtl_pkg::MAC_LOG)*48-1:0]             macs_i,
+    input  logic          txd_valid_i,
+    output logic          txd_ready_o,
+    input  rtl_pkg::txd_t txd_i,
+    output logic          valid_o,
+    input  logic          ready_i,
+    output logic [783:0]  headers_o,      // 98 bytes at most; behind the last one anything
+    output logic [6:0]    header_bytes_o,
+    output logic [12:0]   frame_bytes_o,  // with pad and ICRC
+    output logic [12:0]   len_o,          // payload
+    output logic          inl_o,
+    output logic          ipv6_o,
+    output logic          vlan_o,
+    output logic          ours_o,         // the frame is for the card itself
+    output logic          from_rsp_o,
+    output logic          tell_o,
+    output rtl_pkg::qpi_t qp_o,
+    output logic [23:0]   psn_o
+);
+  localparam logic [7:0] DefaultHops = 8'd64;
+
+  function automatic logic [15:0] be16(input logic [15:0] v);
+    be16 = {v[7:0], v[15:8]};
+  endfunction
+  function automatic logic [23:0] be24(input logic [23:0] v);
+    be24 = {v[7:0], v[15:8], v[23:16]};
+  endfunction
+  function automatic logic [31:0] be32(input logic [31:0] v);
+    be32 = {v[7:0], v[15:8], v[23:16], v[31:24]};
+  endfunction
+  function automatic logic [63:0] be64(input logic [63:0] v);
+    be64 = {be32(v[31:0]), be32(v[63:32])};
+  endfunction
+
+  logic en1, en2, en3, en4;
+  logic valid1_q, valid2_q, valid3_q, valid4_q;
+
+  assign en4 = !valid4_q || ready_i;
+  assign en3 = !valid3_q || en4;
+  assign en2 = !valid2_q || en3;
+  assign en1 = !valid1_q || en2;
+  assign txd_ready_o = en1;
+  assign valid_o = valid4_q;
+  assign idle_o = !(valid1_q || valid2_q || valid3_q || valid4_q);
+
+  always_ff @(posedge clk_i) begin
+    if (en1) valid1_q <= txd_valid_i;
+    if (en2) valid2_q <= valid1_q;
+    if (en3) valid3_q <= valid2_q;
+    if (en4) valid4_q <= valid3_q;
+    if (!rst_ni) begin
+      valid1_q <= 1'b0;
+      valid2_q <= 1'b0;
+      valid3_q <= 1'b0;
+      valid4_q <= 1'b0;
+    end
+  end
+
+  // ---- 1: descriptor and source address
+  rtl_pkg::txd_t txd1_q;
+  rtl_pkg::gid_t gid1_q;
+  logic [15:0]   id_q, id1_q;      // IPv4 identification: counts every packet that is begun
+
+  always_ff @(posedge clk_i) begin
+    if (en1 && txd_valid_i) begin
+      txd1_q <= txd_i;
+      gid1_q <= gids_i[txd_i.sgid*rtl_pkg::GID_W +: rtl_pkg::GID_W];
+      id1_q <= id_q;
+      id_q <= id_q + 16'd1;
+    end
+    if (!rst_ni) id_q <= '0;
+  end
+
+  // ---- 2: transport headers, lengths, sums
+  logic          known, deth, reth, aeth, imm, ours, in_table;
+  logic [6:0]    bth_bytes;
+  logic [1:0]    pad;
+  logic [12:0]   udp_bytes;
+  logic [159:0]  ext;
+  logic [95:0]   bth;
+  logic [18:0]   sum;              // of the ten words of the IPv4 header but total length
+
+  dingo_opcode u_opcode (
+      .opcode_i(txd1_q.opcode), .known_o(known), .deth_o(deth), .reth_o(reth), .aeth_o(aeth),
+      .imm_o(imm), .header_bytes_o(bth_bytes)
+  );
+  dingo_mac_match u_match (
+      .gids_i, .mac_valid_i, .macs_i, .mac_i(txd1_q.dmac), .table_o(in_table), .ours_o(ours)
+  );
+
+  always_comb begin
+    pad = 2'd0 - txd1_q.len[1:0];
+    udp_bytes = 13'd12 + 13'(bth_bytes) + txd1_q.len + 13'(pad);
+    bth = {be24(txd1_q.psn), txd1_q.ackreq, 7'd0, be24(txd1_q.dqpn), 8'd0, 16'hffff,
+           txd1_q.se, 1'b1, pad, 4'd0, txd1_q.opcode};
+    ext = '0;
+    if (reth) begin
+      ext = {txd1_q.imm, be32(txd1_q.dma_len), be32(txd1_q.rkey), be64(txd1_q.va)};
+    end else if (deth) begin
+      ext[95:0] = {txd1_q.imm, be24(txd1_q.src_qpn), 8'd0, be32(txd1_q.qkey)};
+    end else if (aeth) begin
+      ext[31:0] = {be24(txd1_q.msn), txd1_q.syndrome};
+    end else if (imm) begin
+      ext[31:0] = txd1_q.imm;
+    end
+    sum = 19'h4511 + 19'h4000 + 19'(txd1_q.tclass) + 19'(id1_q) +
+          {3'd0, (txd1_q.hop_limit == '0 ? DefaultHops : txd1_q.hop_limit), 8'd0} +
+          19'(be16(gid1_q.gid[111:96])) + 19'(be16(gid1_q.gid[127:112])) +
+          19'(be16(txd1_q.dgid[111:96])) + 19'(be16(txd1_q.dgid[127:112]));
+  end
+
+  rtl_pkg::txd_t txd2_q;
+  rtl_pkg::gid_t gid2_q;
+  logic [15:0]   id2_q;
+  logic [18:0]   sum2_q;
+  logic [255:0]  transport2_q;     // BTH and extension headers
+  logic [6:0]    bth_bytes2_q;
+  logic [12:0]   udp_bytes2_q;
+  logic          ours2_q, vlan2_q;
+
+  always_ff @(posedge clk_i) begin
+    if (en2 && valid1_q) begin
+      txd2_q <= txd1_q;
+      gid2_q <= gid1_q;
+      id2_q <= id1_q;
+      sum2_q <= sum;
+      transport2_q <= {ext, bth};
+      bth_bytes2_q <= bth_bytes;
+      udp_bytes2_q <= udp_bytes;
+      ours2_q <= ours && !txd1_q.dmac[0];
+      vlan2_q <= gid1_q.vlan != dingo_pkg::VLAN_NONE[15:0];
+      if (rst_ni) begin
+        assert (known);
+        assert (gid1_q.valid);
+      end
+    end
+  end
+
+  // ---- 3: both IP headers, and what comes in front
+  logic [12:0]  ip_bytes;
+  logic [19:0]  sum_all;
+  logic [16:0]  sum_folded;
+  logic [7:0]   hops;
+  logic [159:0] ipv4;
+  logic [319:0] ipv6;
+  logic [63:0]  udp;
+  logic [15:0]  tci, ip_type;
+
+  always_comb begin
+    ip_bytes = udp_bytes2_q + 13'd20;
+    sum_all = {1'b0, sum2_q} + 20'(ip_bytes);
+    sum_folded = 17'(sum_all[15:0]) + 17'(sum_all[19:16]);
+    hops = txd2_q.hop_limit == '0 ? DefaultHops : txd2_q.hop_limit;
+    ipv4 = {txd2_q.dgid[127:96], gid2_q.gid[127:96], 16'd0, 8'd17, hops, 16'h0040, be16(id2_q),
+            be16(16'(ip_bytes)), txd2_q.tclass, 8'h45};
+    ipv6 = {txd2_q.dgid, gid2_q.gid, hops, 8'd17, be16(16'(udp_bytes2_q)),
+            be32({4'd6, txd2_q.tclass, txd2_q.flow_label})};
+    udp = {16'd0, be16(16'(udp_bytes2_q)), be16(dingo_pkg::ROCE_UDP_PORT[15:0]), be16(txd2_q.udp_sport)};
+    tci = {txd2_q.sl[2:0], 1'b0, gid2_q.vlan[11:0]};
+    ip_type = gid2_q.ipv4 ? 16'h0800 : 16'h86dd;
+  end
+
+  logic [639:0] packet3_q;         // from the IP header on
+  logic [143:0] ethernet3_q;
+  logic [15:0]  sum3_q;
+  logic [15:0]  carry3_q;
+  logic         ipv4_3_q, vlan3_q, ours3_q, inl3_q, from_rsp3_q, tell3_q;
+  logic [6:0]   bytes3_q;
+  logic [12:0]  frame3_q, len3_q;
+  logic [23:0]  psn3_q;
+  rtl_pkg::qpi_t qp3_q;
+
+  always_ff @(posedge clk_i) begin
+    if (en3 && valid2_q) begin
+      if (gid2_q.ipv4) packet3_q <= {160'd0, transport2_q, udp, ipv4};
+      else packet3_q <= {transport2_q, udp, ipv6};
+      ethernet3_q <= {be16(ip_type), be16(tci), be16(vlan2_q ? 16'h8100 : ip_type), gid2_q.mac, txd2_q.dmac};
+      sum3_q <= sum_folded[15:0];
+      carry3_q <= {15'd0, sum_folded[16]};
+      ipv4_3_q <= gid2_q.ipv4;
+      vlan3_q <= vlan2_q;
+      ours3_q <= ours2_q;
+      inl3_q <= txd2_q.inl;
+      from_rsp3_q <= txd2_q.from_rsp;
+      tell3_q <= txd2_q.tell;
+      psn3_q <= txd2_q.psn;
+      qp3_q <= txd2_q.qp;
+      len3_q <= txd2_q.len;
+      bytes3_q <= bth_bytes2_q + (gid2_q.ipv4 ? 7'd42 : 7'd62) + (vlan2_q ? 7'd4 : 7'd0);
+      frame3_q <= udp_bytes2_q + (gid2_q.ipv4 ? 13'd34 : 13'd54) + (vlan2_q ? 13'd4 : 13'd0);
+    end
+  end
+
+  // ---- 4: everything in its place
+  logic [15:0]  checksum;
+  logic [639:0] packet;
+
+  always_comb begin
+    checksum = ~(sum3_q + carry3_q);
+    packet = packet3_q;
+    if (ipv4_3_q) packet[95:80] = be16(checksum);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (en4 && valid3_q) begin
+      headers_o <= vlan3_q ? {packet, ethernet3_q} : {32'd0, packet, ethernet3_q[111:0]};
+      header_bytes_o <= bytes3_q;
+      frame_bytes_o <= frame3_q;
+      len_o <= len3_q;
+      inl_o <= inl3_q;
+      ipv6_o <= !ipv4_3_q;
+      vlan_o <= vlan3_q;
+      ours_o <= ours3_q;
+      from_rsp_o <= from_rsp3_q;
+      tell_o <= tell3_q;
+      qp_o <= qp3_q;
+      psn_o <= psn3_q;
+    end
+  end
+
+  wire unused_ok = &{1'b0, in_table, txd2_q, gid2_q, gid1_q, packet3_q};
+endmodule

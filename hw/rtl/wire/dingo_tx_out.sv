@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// Whole frames of two buffers leave one after the other, for the cable or round to the receiving side.
+/// The ICRC is put behind the RoCE frames on the way. `ord` says which frame is next.
+module dingo_tx_out (
+    input  logic           clk_i,
+    input  logic           rst_ni,
+    output logic           idle_o,
+    input  logic           ord_valid_i,
+    output logic           ord_ready_o,
+    input  logic           ord_eth_i,       // from the Ethernet buffer
+    input  logic           ord_loop_i,      // turns round
+    input  logic [7:0]     ord_beats_i,
+    input  logic [6:0]     ord_bytes_i,     // of the last beat
+    input  logic [31:0]    ord_icrc_i,
+    input  logic           roce_valid_i,
+    output logic           roce_ready_o,
+    input  logic [511:0]   roce_data_i,
+    input  logic           eth_valid_i,
+    output logic           eth_ready_o,
+    input  logic [511:0]   eth_data_i,
+    output logic           loop_valid_o,
+    input  logic           loop_ready_i,
+    output rtl_pkg::beat_t loop_o,
+    output logic           m_axis_tvalid_o,
+    input  logic           m_axis_tready_i,
+    output logic [511:0]   m_axis_tdata_o,
+    output logic [63:0]    m_axis_tkeep_o,
+    output logic           m_axis_tlast_o
+);
+  // ---- orders queue
+  logic        valid, pop, is_eth, is_loop;
+  logic [7:0]  beats, n_q;
+  logic [6:0]  bytes;
+  logic [31:0] icrc;
+  logic [3:0]  held;
+
+  dingo_fifo #(.Width(49), .LogDepth(3)) u_order (
+      .clk_i, .rst_ni,
+      .valid_i(ord_valid_i), .ready_o(ord_ready_o),
+      .data_i({ord_eth_i, ord_loop_i, ord_beats_i, ord_bytes_i, ord_icrc_i}),
+      .valid_o(valid), .ready_i(pop), .data_o({is_eth, is_loop, beats, bytes, icrc}),
+      .count_o(held)
+  );
+
+  // ---- the beat, with its part of the ICRC: that ends the frame, and its two halves may fall into two beats
+  logic         last, penult, take, src_valid, out_room;
+  logic [511:0] crc_bits, data;
+
+  assign last = n_q + 8'd1 == beats;
+  assign penult = n_q + 8'd2 == beats;
+  assign src_valid = valid && (is_eth ? eth_valid_i : roce_valid_i);
+  assign take = src_valid && out_room;
+  assign roce_ready_o = valid && !is_eth && out_room;
+  assign eth_ready_o = valid && is_eth && out_room;
+  assign pop = take && last;
+
+  always_comb begin
+    crc_bits = '0;
+    if (!is_eth && last) begin
+      if (bytes == 7'd2) crc_bits[15:0] = icrc[31:16];
+      for (int w = 0; w < 15; w++)
+        if (bytes == 7'(4 * w + 6)) crc_bits[w*32+16 +: 32] = icrc;
+    end else if (!is_eth && penult && bytes == 7'd2) begin
+      crc_bits[511:496] = icrc[15:0];
+    end
+    data = is_eth ? eth_data_i : roce_data_i | crc_bits;
+  end
+
+  // ---- out
+  logic         valid_q, loop_q, last_q;
+  logic [6:0]   bytes_q;
+  logic [511:0] data_q;
+
+  assign out_room = !valid_q || (loop_q ? loop_ready_i : m_axis_tready_i);
+
+  always_ff @(posedge clk_i) begin
+    if (out_room) valid_q <= src_valid;
+    if (take) begin
+      data_q <= data;
+      loop_q <= is_loop;
+      last_q <= last;
+      bytes_q <= last ? bytes : 7'd64;
+      n_q <= last ? '0 : n_q + 8'd1;
+    end
+    if (!rst_ni) begin
+      valid_q <= 1'b0;
+      n_q <= '0;
+    end
+  end
+
+  assign loop_valid_o = valid_q && loop_q;
+  assign loop_o = {1'b0, last_q, bytes_q, data_q};
+  assign m_axis_tvalid_o = valid_q && !loop_q;
+  assign m_axis_tdata_o = data_q;
+  assign m_axis_tlast_o = last_q;
+  for (genvar g = 0; g < 64; g++) begin : gen_keep
+    assign m_axis_tkeep_o[g] = bytes_q > 7'(g);
+  end
+  assign idle_o = held == '0 && !valid_q;
+endmodule
