@@ -18,4 +18,63 @@ module dingo_mr_table (
     input  rtl_pkg::mr_t     wdata_i,
     output rtl_pkg::mr_t     rdata_o             // in the cycle after re_i
 );
+  localparam int unsigned IdxW = rtl_pkg::MR_LOG;
+  localparam int unsigned MrW = rtl_pkg::MR_W;
+  localparam int unsigned ReqW = rtl_pkg::MR_REQ_W;
+  localparam int unsigned RspW = rtl_pkg::MR_RSP_W;
+
+  // After reset every region is cleared, one a cycle.
+  logic [IdxW:0] walk_q;
+  logic clearing;
+  logic we;
+  rtl_pkg::mri_t waddr;
+  logic [MrW-1:0] wdata;
+
+  assign clearing = !walk_q[IdxW];
+  assign ready_o = !clearing;
+  assign we = clearing || we_i;
+  assign waddr = clearing ? walk_q[IdxW-1:0] : index_i;
+  assign wdata = clearing ? {MrW{1'b0}} : wdata_i;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) walk_q <= '0;
+    else if (clearing) walk_q <= walk_q + 1'b1;
+  end
+
+  logic [MrW-1:0] admin_mr;
+  dingo_ram #(
+      .Width(MrW),
+      .LogDepth(IdxW)
+  ) u_admin (
+      .clk_i,
+      .we_i(we),
+      .waddr_i(waddr),
+      .wdata_i(wdata),
+      .re_i(re_i),
+      .raddr_i(index_i),
+      .rdata_o(admin_mr)
+  );
+  assign rdata_o = admin_mr;
+
+  for (genvar p = 0; p < 2; p++) begin : g_port
+    rtl_pkg::mr_req_t req;
+    rtl_pkg::mr_rsp_t rsp;
+    assign req = req_i[p*ReqW +: ReqW];
+    dingo_mr_lookup u_lookup (
+        .clk_i,
+        .rst_ni,
+        .we_i(we),
+        .waddr_i(waddr),
+        .wdata_i(wdata),
+        .req_valid_i(req_valid_i[p]),
+        .req_i(req),
+        .rsp_valid_o(rsp_valid_o[p]),
+        .rsp_o(rsp)
+    );
+    assign rsp_o[p*RspW +: RspW] = rsp;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) not_while_clearing: assert (!clearing || (!we_i && req_valid_i == '0));
+  end
 endmodule

@@ -25,4 +25,72 @@ module dingo_port (
     input  logic    ev_ready_i,
     output rtl_pkg::ev_t     ev_o
 );
+  localparam int unsigned Gids = 1 << rtl_pkg::GID_LOG;
+  localparam int unsigned Macs = 1 << rtl_pkg::MAC_LOG;
+  localparam int unsigned GidW = rtl_pkg::GID_W;
+  localparam logic [15:0] DefaultMtu = 16'd1500;
+
+  rtl_pkg::port_t port_q;
+  logic [Gids*GidW-1:0] gids_q;
+  logic [Gids-1:0] gid_valid_q;
+  logic [Macs*48-1:0] macs_q;
+  logic [Macs-1:0] mac_valid_q;
+  logic [47:0] factory;  // first octet in bits 7:0, as everywhere inside
+  logic told_q;          // the state of the link in the last event
+  logic ev_valid_q, ev_up_q;
+
+  always_comb begin
+    for (int i = 0; i < 6; i++) factory[8*i +: 8] = strap_i.mac[40-8*i +: 8];
+  end
+
+  assign port_o = port_q;
+  assign link_o = cable_i && port_q.enabled;
+  assign gids_o = gids_q;
+  assign gid_valid_o = gid_valid_q;
+  assign macs_o = macs_q;
+  assign mac_valid_o = mac_valid_q;
+
+  always_ff @(posedge clk_i) begin : settings
+    if (!rst_ni) begin
+      port_q <= {3'b000, DefaultMtu};
+      gid_valid_q <= '0;
+      for (int i = 0; i < Gids; i++) gids_q[i*GidW +: GidW] <= '0;
+      mac_valid_q <= {{Macs-1{1'b0}}, 1'b1};
+      macs_q <= {{(Macs-1)*48{1'b0}}, factory};
+    end else begin
+      if (port_we_i) port_q <= port_i;
+      if (gid_we_i) begin
+        gids_q[32'(gid_index_i)*GidW +: GidW] <= gid_i;
+        gid_valid_q[gid_index_i] <= gid_i.valid;
+      end
+      if (mac_we_i) begin
+        macs_q[32'(mac_index_i)*48 +: 48] <= mac_i;
+        mac_valid_q[mac_index_i] <= mac_valid_i;
+      end
+    end
+  end
+
+  // An event waits for its turn; a link that came and went meanwhile is no news.
+  assign ev_valid_o = ev_valid_q;
+  always_comb begin
+    ev_o = '0;
+    ev_o.kind = ev_up_q ? dingo_pkg::EV_PORT_UP[7:0] : dingo_pkg::EV_PORT_DOWN[7:0];
+    ev_o.id = 32'd1;
+  end
+  always_ff @(posedge clk_i) begin : events
+    if (!rst_ni) begin
+      told_q <= 1'b0;
+      ev_valid_q <= 1'b0;
+      ev_up_q <= 1'b0;
+    end else if (ev_valid_q) begin
+      if (ev_ready_i) ev_valid_q <= 1'b0;
+    end else if (link_o != told_q) begin
+      told_q <= link_o;
+      ev_valid_q <= 1'b1;
+      ev_up_q <= link_o;
+    end
+  end
+
+  wire unused_ok = &{1'b0, strap_i.db_memory, strap_i.max_qp, strap_i.max_cq, strap_i.max_mr,
+                     strap_i.link_mbps, strap_i.engine};
 endmodule

@@ -19,4 +19,73 @@ module dingo_qp_table (
     input  logic [3*rtl_pkg::QP_LOG-1:0] state_index_i,
     input  logic [8:0]          state_i
 );
+  localparam int unsigned IdxW = rtl_pkg::QP_LOG;
+  localparam int unsigned Depth = 1 << IdxW;
+  localparam int unsigned CfgW = rtl_pkg::QP_CFG_W;
+  localparam int unsigned QpW = rtl_pkg::QP_W;
+
+  // After reset every context is cleared, one a cycle.
+  logic [IdxW:0] walk_q;
+  logic clearing;
+  logic we;
+  rtl_pkg::qpi_t waddr;
+  logic [CfgW-1:0] wdata;
+
+  assign clearing = !walk_q[IdxW];
+  assign ready_o = !clearing;
+  assign we = clearing || we_i;
+  assign waddr = clearing ? walk_q[IdxW-1:0] : windex_i;
+  assign wdata = clearing ? {CfgW{1'b0}} : wdata_i;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) walk_q <= '0;
+    else if (clearing) walk_q <= walk_q + 1'b1;
+  end
+
+  // States have three writers, contexts only one.
+  logic [2:0] states[0:Depth-1];
+  logic [11:0] state_q;
+
+  always_ff @(posedge clk_i) begin
+    if (clearing) states[walk_q[IdxW-1:0]] <= 3'd0;
+    else begin
+      for (int w = 0; w < 3; w++) begin
+        if (state_we_i[w]) states[state_index_i[w*IdxW +: IdxW]] <= state_i[w*3 +: 3];
+      end
+    end
+    for (int r = 0; r < 4; r++) begin
+      if (re_i[r]) state_q[r*3 +: 3] <= states[raddr_i[r*IdxW +: IdxW]];
+    end
+  end
+
+  // One copy of the contexts for each reader.
+  for (genvar r = 0; r < 4; r++) begin : g_reader
+    logic [CfgW-1:0] cfg;
+    dingo_ram #(
+        .Width(CfgW),
+        .LogDepth(IdxW)
+    ) u_ram (
+        .clk_i,
+        .we_i(we),
+        .waddr_i(waddr),
+        .wdata_i(wdata),
+        .re_i(re_i[r]),
+        .raddr_i(raddr_i[r*IdxW +: IdxW]),
+        .rdata_o(cfg)
+    );
+    assign rdata_o[r*QpW +: QpW] = {state_q[r*3 +: 3], cfg};
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      not_while_clearing: assert (!clearing || (!we_i && state_we_i == '0));
+      // The same QP by two writers at once: the same state, or a state would be lost.
+      one_state_01: assert (!(state_we_i[0] && state_we_i[1]) ||
+          state_index_i[0 +: IdxW] != state_index_i[IdxW +: IdxW] || state_i[2:0] == state_i[5:3]);
+      one_state_02: assert (!(state_we_i[0] && state_we_i[2]) ||
+          state_index_i[0 +: IdxW] != state_index_i[2*IdxW +: IdxW] || state_i[2:0] == state_i[8:6]);
+      one_state_12: assert (!(state_we_i[1] && state_we_i[2]) ||
+          state_index_i[IdxW +: IdxW] != state_index_i[2*IdxW +: IdxW] || state_i[5:3] == state_i[8:6]);
+    end
+  end
 endmodule

@@ -23,4 +23,177 @@ module dingo_stats (
     output logic        value_valid_o,    // one cycle
     output logic [63:0] value_o
 );
+  localparam int unsigned StatW = rtl_pkg::STAT_W;
+  localparam int unsigned QstatW = rtl_pkg::QSTAT_W;
+  localparam int unsigned Stats = rtl_pkg::STATS;
+  localparam int unsigned Qstats = rtl_pkg::QSTATS;
+  localparam int unsigned AddrW = rtl_pkg::QP_LOG + 4;
+
+  // ---------------------------------------------------------------------------------- sources
+  logic [Stats-1:0] s_valid, s_grant;
+  logic [Stats*StatW-1:0] s_data;
+  for (genvar i = 0; i < Stats; i++) begin : g_stat
+    wire [2:0] unused_count;
+    dingo_fifo #(
+        .Width(StatW),
+        .LogDepth(2)
+    ) u_fifo (
+        .clk_i,
+        .rst_ni,
+        .valid_i(stat_valid_i[i]),
+        .ready_o(stat_ready_o[i]),
+        .data_i(stat_i[i*StatW +: StatW]),
+        .valid_o(s_valid[i]),
+        .ready_i(s_grant[i]),
+        .data_o(s_data[i*StatW +: StatW]),
+        .count_o(unused_count)
+    );
+  end
+  logic [Qstats-1:0] q_valid, q_grant, q_win;
+  logic [Qstats*QstatW-1:0] q_data;
+  for (genvar i = 0; i < Qstats; i++) begin : g_qstat
+    wire [2:0] unused_count;
+    dingo_fifo #(
+        .Width(QstatW),
+        .LogDepth(2)
+    ) u_fifo (
+        .clk_i,
+        .rst_ni,
+        .valid_i(qstat_valid_i[i]),
+        .ready_o(qstat_ready_o[i]),
+        .data_i(qstat_i[i*QstatW +: QstatW]),
+        .valid_o(q_valid[i]),
+        .ready_i(q_grant[i]),
+        .data_o(q_data[i*QstatW +: QstatW]),
+        .count_o(unused_count)
+    );
+  end
+
+  // ---------------------------------------------------------------------------------- counters of the card
+  logic [63:0] card[0:63];
+  logic [6:0] walk_q;  // cleared after reset
+  logic clearing;
+  logic step_valid_q;
+  rtl_pkg::stat_t step_q, step_d;
+
+  assign clearing = !walk_q[6];
+  dingo_arb #(
+      .N(Stats)
+  ) u_arb (
+      .clk_i,
+      .rst_ni,
+      .req_i(clearing ? '0 : s_valid),
+      .take_i(1'b1),
+      .grant_o(s_grant)
+  );
+  always_comb begin
+    step_d = '0;
+    for (int i = 0; i < Stats; i++) if (s_grant[i]) step_d = s_data[i*StatW +: StatW];
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      walk_q <= '0;
+      step_valid_q <= 1'b0;
+    end else begin
+      if (clearing) walk_q <= walk_q + 1'b1;
+      step_valid_q <= s_grant != '0;
+    end
+    if (s_grant != '0) step_q <= step_d;
+    if (clearing) card[walk_q[5:0]] <= 64'd0;
+    else if (step_valid_q) card[step_q.idx] <= card[step_q.idx] + 64'(step_q.by);
+  end
+
+  // ---------------------------------------------------------------------------------- counters of QPs
+  // One operation a cycle: clearing first, then reads, then steps. A step reads in one cycle and
+  // writes in the next; what was written last is forwarded.
+  logic clear_q, add_q, fwd_q;
+  rtl_pkg::qpi_t clear_qp_q;
+  logic [3:0] clear_idx_q;
+  logic [AddrW-1:0] add_addr_q;
+  logic [15:0] add_by_q;
+  logic [63:0] last_q, old, sum, ram_data;
+  rtl_pkg::qstat_t q_step;
+  logic read_take, qread;
+  logic q_we;
+  logic [AddrW-1:0] q_waddr, q_raddr;
+  logic [63:0] q_wdata;
+
+  assign read_ready_o = !clear_q && !clearing;
+  assign read_take = read_valid_i && read_ready_o;
+  assign qread = read_take && read_qp_i;
+  // A step that has been begun is finished before clearing writes.
+  assign clear_ready_o = !clear_q && !clearing;
+
+  dingo_arb #(
+      .N(Qstats)
+  ) u_qarb (
+      .clk_i,
+      .rst_ni,
+      .req_i(q_valid),
+      .take_i(q_grant != '0),
+      .grant_o(q_win)
+  );
+  assign q_grant = (clear_q || clear_valid_i || qread || clearing) ? '0 : q_win;
+  always_comb begin
+    q_step = '0;
+    for (int i = 0; i < Qstats; i++) if (q_win[i]) q_step = q_data[i*QstatW +: QstatW];
+  end
+
+  assign q_raddr = qread ? {read_qpi_i, read_idx_i[3:0]} : {q_step.qp, q_step.idx};
+  assign old = fwd_q ? last_q : ram_data;
+  assign sum = old + 64'(add_by_q);
+  assign q_we = add_q || clear_q;
+  assign q_waddr = add_q ? add_addr_q : {clear_qp_q, clear_idx_q};
+  assign q_wdata = add_q ? sum : 64'd0;
+  dingo_ram #(
+      .Width(64),
+      .LogDepth(AddrW)
+  ) u_qp (
+      .clk_i,
+      .we_i(q_we),
+      .waddr_i(q_waddr),
+      .wdata_i(q_wdata),
+      .re_i(qread || q_grant != '0),
+      .raddr_i(q_raddr),
+      .rdata_o(ram_data)
+  );
+
+  logic value_valid_q, value_qp_q;
+  logic [63:0] card_value_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      clear_q <= 1'b0;
+      clear_idx_q <= '0;
+      add_q <= 1'b0;
+      fwd_q <= 1'b0;
+      value_valid_q <= 1'b0;
+    end else begin
+      add_q <= q_grant != '0;
+      value_valid_q <= read_take;
+      fwd_q <= q_we && q_waddr == q_raddr;
+      if (clear_q) begin
+        // A step of the cycle before has the write port.
+        if (!add_q) begin
+          clear_idx_q <= clear_idx_q + 1'b1;
+          clear_q <= clear_idx_q != 4'd15;
+        end
+      end else if (clear_valid_i && clear_ready_o) begin
+        clear_q <= 1'b1;
+      end
+    end
+    if (clear_valid_i && clear_ready_o) clear_qp_q <= clear_qp_i;
+    if (q_grant != '0) begin
+      add_addr_q <= q_raddr;
+      add_by_q <= q_step.by;
+    end
+    if (q_we) last_q <= q_wdata;
+    if (read_take) begin
+      value_qp_q <= read_qp_i;
+      card_value_q <= card[read_idx_i];
+    end
+  end
+  assign value_valid_o = value_valid_q;
+  assign value_o = value_qp_q ? old : card_value_q;
+
+  assign idle_o = !clearing && s_valid == '0 && q_valid == '0 && !step_valid_q && !add_q && !clear_q;
 endmodule

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// One lookup port of dingo_mr_table with its copy of the regions. Cycle 1 reads the region, cycle 2
+/// compares, cycle 3 decides: `rsp_valid_o` comes 3 cycles after `req_valid_i`, one lookup a cycle.
+module dingo_mr_lookup (
+    input  logic    clk_i,
+    input  logic    rst_ni,
+    // the copy
+    input  logic    we_i,
+    input  rtl_pkg::mri_t    waddr_i,
+    input  logic [rtl_pkg::MR_W-1:0] wdata_i,
+    input  logic    req_valid_i,
+    input  rtl_pkg::mr_req_t req_i,
+    output logic    rsp_valid_o,
+    output rtl_pkg::mr_rsp_t rsp_o
+);
+  localparam int unsigned IdxW = rtl_pkg::MR_LOG;
+
+  logic [rtl_pkg::MR_W-1:0] mr_bits;
+  rtl_pkg::mr_t mr;
+  assign mr = mr_bits;
+  dingo_ram #(
+      .Width(rtl_pkg::MR_W),
+      .LogDepth(IdxW)
+  ) u_ram (
+      .clk_i,
+      .we_i(we_i),
+      .waddr_i(waddr_i),
+      .wdata_i(wdata_i),
+      .re_i(req_valid_i),
+      .raddr_i(req_i.key[16 +: IdxW]),
+      .rdata_o(mr_bits)
+  );
+
+  // cycle 1
+  logic valid1_q;
+  rtl_pkg::mr_req_t req1_q;
+  // cycle 2
+  logic valid2_q, key_ok_q, pd_ok_q, access_ok_q, fits_q;
+  logic [63:0] off_q;   // of va in the region
+  logic [63:0] room_q;  // highest offset at which len bytes fit
+  rtl_pkg::xmem_t mem_q;
+  // cycle 3
+  logic valid3_q;
+  rtl_pkg::mr_rsp_t rsp_q;
+
+  logic index_ok;  // key bits above the table's index
+  if (IdxW < 16) begin : g_index
+    assign index_ok = req1_q.key[31:16+IdxW] == '0;
+  end else begin : g_all
+    assign index_ok = 1'b1;
+  end
+
+  assign rsp_valid_o = valid3_q;
+  assign rsp_o = rsp_q;
+
+  always_ff @(posedge clk_i) begin : pipeline
+    rtl_pkg::mr_rsp_t rsp;
+    if (!rst_ni) begin
+      valid1_q <= 1'b0;
+      valid2_q <= 1'b0;
+      valid3_q <= 1'b0;
+    end else begin
+      valid1_q <= req_valid_i;
+      valid2_q <= valid1_q;
+      valid3_q <= valid2_q;
+    end
+    if (req_valid_i) req1_q <= req_i;
+    if (valid1_q) begin
+      key_ok_q <= index_ok && mr.valid && mr.tag == req1_q.key[15:0];
+      pd_ok_q <= mr.pdn == req1_q.pdn;
+      access_ok_q <= (mr.access & req1_q.access) == req1_q.access && (!mr.phys || req1_q.privileged);
+      fits_q <= req1_q.va >= mr.iova && 64'(req1_q.len) <= mr.length;
+      off_q <= req1_q.va - mr.iova;
+      room_q <= mr.length - 64'(req1_q.len);
+      mem_q <= mr.mem;
+    end
+    if (valid2_q) begin
+      rsp = '0;
+      rsp.ok = key_ok_q && pd_ok_q && access_ok_q && fits_q && off_q <= room_q;
+      rsp.verr = !key_ok_q    ? dingo_pkg::VERR_KEY[7:0] :
+                 !pd_ok_q     ? dingo_pkg::VERR_KEY_PD[7:0] :
+                 !access_ok_q ? dingo_pkg::VERR_KEY_ACCESS[7:0] :
+                 !rsp.ok      ? dingo_pkg::VERR_KEY_BOUNDS[7:0] : dingo_pkg::VERR_NONE[7:0];
+      rsp.off = off_q;
+      rsp.mem = mem_q;
+      rsp_q <= rsp;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) length_is_given: assert (!req_valid_i || req_i.len != '0);
+  end
+endmodule

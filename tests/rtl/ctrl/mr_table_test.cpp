@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// dingo_mr_table: verdicts of both lookup ports, one a cycle, against the rules of the C++ model.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <deque>
+#include <map>
+
+#include "Vdingo_mr_table.h"
+#include "bench.h"
+#include "dingo_hw.h"
+
+namespace {
+
+using namespace dingo::rtl;
+constexpr unsigned kLog = 4;
+constexpr unsigned kMrs = 1 << kLog;
+constexpr unsigned kLatency = 3;
+constexpr unsigned kMr = 271;
+constexpr unsigned kReq = 151;
+constexpr unsigned kRsp = 176;
+
+struct Region {
+    bool valid = false;
+    bool phys = false;
+    unsigned tag = 0;
+    unsigned pdn = 0;
+    unsigned access = 0;
+    std::uint64_t iova = 0;
+    std::uint64_t length = 0;
+    unsigned levels = 0;
+    unsigned shift = 0;
+    std::uint32_t offset = 0;
+    std::uint64_t addr = 0;
+
+    [[nodiscard]] Bits mem() const { return {{levels, 2}, {shift, 5}, {offset, 32}, {addr, 64}}; }
+    [[nodiscard]] Bits bits() const {
+        Bits all = mem();
+        all.add(length, 64);
+        all.add(iova, 64);
+        all.add(access, 6);
+        all.add(pdn, 16);
+        all.add(tag, 16);
+        all.add(phys, 1);
+        all.add(valid, 1);
+        return all;
+    }
+};
+
+struct Request {
+    std::uint32_t key;
+    std::uint64_t va;
+    std::uint32_t len;
+    unsigned access;
+    unsigned pdn;
+    bool privileged;
+    [[nodiscard]] Bits bits() const {
+        return {{key, 32}, {va, 64}, {len, 32}, {access, 6}, {pdn, 16}, {privileged, 1}};
+    }
+};
+
+struct Answer {
+    bool wanted = false;
+    unsigned verr = 0;
+    std::uint64_t off = 0;
+    Bits mem;
+};
+
+/// As MemoryTable::check() of the model.
+Answer judge(const std::array<Region, kMrs>& regions, const Request& r) {
+    Answer answer{true, DINGO_VERR_NONE, 0, {}};
+    const unsigned index = r.key >> 16;
+    if (index >= kMrs || !regions[index].valid || regions[index].tag != (r.key & 0xffff)) {
+        answer.verr = DINGO_VERR_KEY;
+        return answer;
+    }
+    const Region& region = regions[index];
+    if (region.pdn != r.pdn) {
+        answer.verr = DINGO_VERR_KEY_PD;
+    } else if ((region.access & r.access) != r.access || (region.phys && !r.privileged)) {
+        answer.verr = DINGO_VERR_KEY_ACCESS;
+    } else if (r.va < region.iova || r.len > region.length ||
+               r.va - region.iova > region.length - r.len) {
+        answer.verr = DINGO_VERR_KEY_BOUNDS;
+    }
+    answer.off = r.va - region.iova;
+    answer.mem = region.mem();
+    return answer;
+}
+
+Region random_region(Dice& dice) {
+    Region r;
+    r.valid = dice.percent(85);
+    r.phys = dice.percent(20);
+    r.tag = dice.below(2);
+    r.pdn = dice.below(2);
+    r.access = static_cast<unsigned>(dice.any() | dice.any()) & 0x3f;
+    r.length = dice.percent(10) ? ~0ull : 1 + (dice.any() >> (dice.below(60) + 4));
+    r.iova = dice.percent(30) ? ~0ull - r.length + 1 : dice.any() >> dice.below(32);
+    r.levels = dice.below(3);
+    r.shift = 12 + dice.below(19);
+    r.offset = static_cast<std::uint32_t>(dice.any());
+    r.addr = dice.any();
+    return r;
+}
+
+Request random_request(Dice& dice, const std::array<Region, kMrs>& regions) {
+    const unsigned index = dice.percent(95) ? dice.below(kMrs) : dice.below(65536);
+    const Region& r = regions[index % kMrs];
+    Request q{};
+    q.key = index << 16 | (dice.percent(90) ? r.tag : dice.below(65536));
+    q.pdn = dice.percent(90) ? r.pdn : dice.below(65536);
+    q.access = dice.percent(90) ? r.access & static_cast<unsigned>(dice.any()) : dice.below(64);
+    q.privileged = dice.percent(60);
+    q.len = dice.percent(50) ? 1 + dice.below(8192) : static_cast<std::uint32_t>(dice.any() | 1);
+    // around both ends, where the sums overflow
+    const std::uint64_t near = dice.percent(50) ? r.iova : r.iova + r.length - q.len;
+    q.va = near + dice.below(5) - 2;
+    if (dice.percent(30) && r.length != 0) {
+        q.va = r.iova + dice.any() % r.length;
+    }
+    return q;
+}
+
+TEST(RtlMrTable, VerdictsAreTheModels) {
+    Vdingo_mr_table dut;
+    Dice dice(1);
+    std::array<Region, kMrs> regions;
+    const auto clock = [&] {
+        dut.clk_i = 1;
+        dut.eval();
+        dut.clk_i = 0;
+        dut.eval();
+    };
+    std::map<unsigned, int> seen;
+    for (int round = 0; round < 2; ++round) {
+        dut.rst_ni = 0;
+        dut.we_i = dut.re_i = 0;
+        dut.req_valid_i = 0;
+        for (unsigned i = 0; i < kLatency; ++i) {
+            clock();
+        }
+        dut.rst_ni = 1;
+        for (unsigned wait = 0; !dut.ready_o; ++wait) {
+            ASSERT_LE(wait, kMrs + 2);
+            clock();
+        }
+        regions.fill(Region{});
+        std::array<std::deque<Answer>, 2> expected;
+        for (auto& port : expected) {
+            port.assign(kLatency, Answer{});
+        }
+        for (int cycle = 0; cycle < 20'000; ++cycle) {
+            Region written = random_region(dice);
+            dut.we_i = dice.percent(10);
+            dut.re_i = dice.percent(30);
+            dut.index_i = dice.below(kMrs);
+            drive(dut.wdata_i, written.bits());
+            Bits requests;
+            unsigned valid = 0;
+            for (unsigned p = 0; p < 2; ++p) {
+                const Request request = random_request(dice, regions);
+                requests.add(request.bits());
+                Answer answer;
+                if (dice.percent(70)) {
+                    valid |= 1u << p;
+                    answer = judge(regions, request);
+                }
+                expected[p].push_back(answer);
+            }
+            ASSERT_EQ(requests.size(), 2 * kReq);
+            dut.req_valid_i = valid;
+            drive(dut.req_i, requests);
+            const Bits old = regions[dut.index_i].bits();
+            clock();
+            if (dut.re_i) {
+                ASSERT_EQ(sample(dut.rdata_o, 0, kMr), old);
+            }
+            if (dut.we_i) {
+                regions[dut.index_i] = written;
+            }
+            for (unsigned p = 0; p < 2; ++p) {
+                expected[p].pop_front();
+                const Answer& want = expected[p].front();
+                ASSERT_EQ(dut.rsp_valid_o >> p & 1, want.wanted);
+                if (!want.wanted) {
+                    continue;
+                }
+                const Bits rsp = sample(dut.rsp_o, p * kRsp, kRsp);
+                ++seen[want.verr];
+                ASSERT_EQ(rsp.get(kRsp - 1, 1), want.verr == DINGO_VERR_NONE);
+                ASSERT_EQ(rsp.get(kRsp - 9, 8), want.verr);
+                if (want.verr == DINGO_VERR_NONE) {
+                    ASSERT_EQ(rsp.get(103, 64), want.off);
+                    ASSERT_EQ(sample(dut.rsp_o, p * kRsp, 103), want.mem);
+                }
+            }
+        }
+    }
+    for (const unsigned verr : {DINGO_VERR_NONE, DINGO_VERR_KEY, DINGO_VERR_KEY_PD,
+                                DINGO_VERR_KEY_ACCESS, DINGO_VERR_KEY_BOUNDS}) {
+        EXPECT_GT(seen[verr], 200) << "verdict " << verr << " is not tested";
+    }
+}
+
+}  // namespace
