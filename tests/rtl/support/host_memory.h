@@ -19,9 +19,10 @@ class HostMemory {
     /// Random bytes at bus addresses [base, base + size).
     HostMemory(std::uint64_t base, std::size_t size, std::uint32_t seed)
         : base_(base), bytes_(size) {
-        std::mt19937 random(seed);
-        for (auto& b : bytes_) {
-            b = static_cast<std::uint8_t>(random());
+        std::mt19937_64 random(seed);
+        for (std::size_t i = 0; i + 8 <= size; i += 8) {
+            const std::uint64_t word = random();
+            std::memcpy(bytes_.data() + i, &word, sizeof word);
         }
     }
 

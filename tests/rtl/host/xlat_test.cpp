@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// dingo_xlat: bus addresses as page lists say, errors of lists, what a flush forgets, and latency.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "Vdingo_xlat.h"
+#include "regions.h"
+
+namespace {
+
+using dingo::rtl::HostMemory;
+using dingo::rtl::Region;
+using dingo::rtl::RegionMaker;
+using dingo::rtl::Xmem;
+
+constexpr std::uint64_t kBase = 0x12'0000'0000;
+
+class Xlat : public testing::Test {
+  protected:
+    void SetUp() override {
+        dut.rst_ni = 0;
+        clock();
+        dut.rst_ni = 1;
+    }
+
+    void clock() {
+        dut.clk_i = 0;
+        dut.eval();
+        const bool asked = dut.line_valid_o && dut.line_ready_i && dut.rst_ni;
+        const std::uint64_t line = dut.line_o & ((1ull << 58) - 1);
+        taken = dut.req_valid_i && dut.req_ready_o;
+        dut.clk_i = 1;
+        dut.eval();
+        dut.line_rsp_valid_i = 0;
+        if (asked) {
+            ++reads;
+            wait = 1 + static_cast<int>(random() % 20);
+            line_ok = !refuse && memory.holds(line * 64, 64);
+            if (line_ok) {  // memory is read now, the answer comes later
+                std::memcpy(data.data(), memory.at(line * 64), 64);
+            }
+        } else if (wait != 0 && --wait == 0) {
+            dut.line_rsp_valid_i = 1;
+            std::memcpy(&dut.line_rsp_i[0], data.data(), 64);
+            dut.line_rsp_i[16] = line_ok ? 1 : 3;
+        }
+        dut.line_ready_i = random() % 2;
+    }
+
+    void flush() {
+        dut.flush_i = 1;
+        clock();
+        dut.flush_i = 0;
+    }
+
+    struct Answer {
+        bool err;
+        std::uint64_t addr;
+        unsigned cycles;
+    };
+    Answer ask(const Xmem& mem, std::uint64_t off) {
+        dut.req_valid_i = 1;
+        dingo::rtl::put_xmem(&dut.req_i[0], 0, mem);
+        dingo::rtl::put_bits(&dut.req_i[0], 103, 64, off);
+        unsigned cycles = 0;
+        do {
+            clock();
+        } while (!taken && ++cycles < 1000);
+        dut.req_valid_i = 0;
+        for (cycles = 0; cycles < 1000 && !dut.rsp_valid_o; ++cycles) {
+            clock();
+        }
+        EXPECT_TRUE(dut.rsp_valid_o);
+        const Answer answer{(dut.rsp_o[2] & 1) != 0, dingo::rtl::get_bits(&dut.rsp_o[0], 0, 64),
+                            cycles};
+        dut.rsp_ready_i = 1;
+        clock();
+        dut.rsp_ready_i = 0;
+        EXPECT_TRUE(dut.idle_o);
+        return answer;
+    }
+
+    Vdingo_xlat dut;
+    HostMemory memory{kBase, 24 << 20, 5};
+    RegionMaker maker{memory, 9};
+    std::mt19937 random{3};
+    int wait = 0;
+    std::array<std::uint8_t, 64> data{};
+    unsigned reads = 0;
+    bool refuse = false, taken = false, line_ok = false;
+};
+
+TEST_F(Xlat, FollowsTheListsOfEveryLevelAndPageSize) {
+    std::vector<Region> regions;
+    for (const unsigned shift : {12u, 13u, 16u, 20u}) {
+        regions.push_back(maker.make(1, shift, 3'000'000));
+    }
+    regions.push_back(maker.make(2, 12, 5'000'000));  // more than two leaves
+    regions.push_back(maker.make(1, 12, 300'000, 3));
+    regions.push_back(maker.make(2, 12, 300'000, 3));
+    regions.push_back(maker.make(0, 0, 10'000));
+    unsigned errors = 0;
+    for (int i = 0; i < 20'000; ++i) {
+        const Region& r = regions[random() % regions.size()];
+        const std::uint64_t off = random() % r.bytes;
+        std::uint64_t bus = 0;
+        const bool ok = r.translate(off, bus);
+        const Answer a = ask(r.mem, off);
+        ASSERT_EQ(a.err, !ok) << off;
+        if (ok) {
+            ASSERT_EQ(a.addr, bus) << off;
+        }
+        errors += !ok;
+    }
+    EXPECT_GT(errors, 100u);
+}
+
+TEST_F(Xlat, AddressesWithoutAListWrapAndNeedNoMemory) {
+    EXPECT_EQ(ask({.levels = 0, .shift = 0, .offset = 5, .addr = ~0ull - 9}, 20).addr, 15u);
+    EXPECT_EQ(ask({.levels = 0, .shift = 0, .offset = 0, .addr = 0}, 0xffff'8000'0000'1234).addr,
+              0xffff'8000'0000'1234u);
+    EXPECT_EQ(reads, 0u);
+    EXPECT_LE(ask({.levels = 0, .shift = 0, .offset = 0, .addr = 1}, 1).cycles, 1u);
+}
+
+TEST_F(Xlat, AHitIsQuickAndAsksNobody) {
+    const Region r = maker.make(1, 12, 100'000);
+    ask(r.mem, 0);
+    EXPECT_EQ(reads, 1u);
+    const Answer a = ask(r.mem, 1);
+    EXPECT_EQ(reads, 1u);
+    EXPECT_LE(a.cycles, 3u);
+}
+
+TEST_F(Xlat, AFlushForgetsEvenALineThatIsOnItsWay) {
+    const Region r = maker.make(1, 12, 20'000);
+    std::uint64_t bus = 0;
+    ASSERT_TRUE(r.translate(0, bus));
+    EXPECT_EQ(ask(r.mem, 0).addr, bus);
+    memory.put64(r.mem.addr, bus - bus % 4096 + 0x10'0000'0000);  // the list changes
+    EXPECT_EQ(ask(r.mem, 0).addr, bus) << "cached";
+    flush();
+    EXPECT_EQ(ask(r.mem, 0).addr, bus + 0x10'0000'0000);
+
+    // The list changes and the flush comes at any moment of a miss: the next answer is the new one.
+    for (unsigned moment = 0; moment < 30; ++moment) {
+        const std::uint64_t page = 4096ull * (1000 + moment);
+        flush();
+        dut.req_valid_i = 1;
+        dingo::rtl::put_xmem(&dut.req_i[0], 0, r.mem);
+        dingo::rtl::put_bits(&dut.req_i[0], 103, 64, 0);
+        clock();
+        ASSERT_TRUE(taken);
+        dut.req_valid_i = 0;
+        for (unsigned i = 0; i < moment; ++i) {
+            clock();
+        }
+        memory.put64(r.mem.addr, page);
+        flush();
+        for (int i = 0; i < 100 && !dut.rsp_valid_o; ++i) {
+            clock();
+        }
+        ASSERT_TRUE(dut.rsp_valid_o);
+        dut.rsp_ready_i = 1;
+        clock();
+        dut.rsp_ready_i = 0;
+        ASSERT_EQ(ask(r.mem, 0).addr, page + r.mem.offset) << moment;
+    }
+}
+
+TEST_F(Xlat, AListThatCannotBeReadIsAnErrorAndIsNotKept) {
+    const Region r = maker.make(2, 12, 100'000);
+    std::uint64_t bus = 0;
+    ASSERT_TRUE(r.translate(50'000, bus));
+    refuse = true;
+    EXPECT_TRUE(ask(r.mem, 50'000).err);
+    refuse = false;
+    const Answer a = ask(r.mem, 50'000);
+    EXPECT_FALSE(a.err);
+    EXPECT_EQ(a.addr, bus);
+    const std::uint64_t root = r.mem.addr;  // a leaf that is not aligned to 4 KiB
+    std::uint64_t leaf = 0;
+    std::memcpy(&leaf, memory.at(root), 8);
+    memory.put64(root, leaf + 8);
+    flush();
+    EXPECT_TRUE(ask(r.mem, 50'000).err);
+}
+
+}  // namespace
