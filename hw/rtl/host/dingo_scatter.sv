@@ -35,4 +35,148 @@ module dingo_scatter (
     input  logic     line_rsp_valid_i,
     input  rtl_pkg::rdl_rsp_t line_rsp_i
 );
+  localparam int unsigned LogOrders = 6;
+  localparam int unsigned LogPackets = 5;      // between END and the item's return
+  localparam int unsigned LogWrites = 6;       // asked for and not done
+  localparam int unsigned SegW = 200;
+  localparam int unsigned ItemW = rtl_pkg::ITEM_BITS;
+
+  // ---------------------------------------------------------------- orders
+  // Segments are looked up ahead of the others; `u_ops` keeps the order.
+  logic op_ready, op_valid, op_pop, seg_ready, seg_valid, seg_take, item_ready, item_valid, item_pop;
+  logic take, no_item, to_rsp, has_payload, is_seg, is_grh, is_end;
+  logic [1:0] op;
+  logic [ItemW-1:0] item;
+  rtl_pkg::seg_t seg;
+  logic [LogOrders:0] op_count, seg_count, item_count;
+
+  assign scat_ready_o = op_ready && seg_ready && item_ready;
+  assign take = scat_valid_i && scat_ready_o;
+
+  dingo_fifo #(.Width(5), .LogDepth(LogOrders)) u_ops (
+      .clk_i, .rst_ni,
+      .valid_i(take), .ready_o(op_ready),
+      .data_i({scat_i.op, scat_i.no_item, scat_i.to_rsp, scat_i.has_payload}),
+      .valid_o(op_valid), .ready_i(op_pop), .data_o({op, no_item, to_rsp, has_payload}),
+      .count_o(op_count)
+  );
+  dingo_fifo #(.Width(SegW), .LogDepth(LogOrders)) u_segs (
+      .clk_i, .rst_ni,
+      .valid_i(take && scat_i.op == rtl_pkg::SCAT_SEG), .ready_o(seg_ready), .data_i(scat_i.seg),
+      .valid_o(seg_valid), .ready_i(seg_take), .data_o(seg), .count_o(seg_count)
+  );
+  dingo_fifo #(.Width(ItemW), .LogDepth(LogOrders)) u_items (
+      .clk_i, .rst_ni,
+      .valid_i(take && scat_i.op != rtl_pkg::SCAT_SEG), .ready_o(item_ready), .data_i(scat_i.item),
+      .valid_o(item_valid), .ready_i(item_pop), .data_o(item), .count_o(item_count)
+  );
+  assign room_o = op_count <= (LogOrders + 1)'((1 << LogOrders) - 20);
+
+  // ---------------------------------------------------------------- pieces and their writes
+  logic piece_valid, piece_pop, piece_err, piece_end, packet_last, pieces_idle;
+  logic drop, bad_q, step_ready, grh_ready, data_idle;
+  logic write_room, wait_room, write_push, end_room;
+  rtl_pkg::dma_req_t piece;
+  logic [1:0] write_count;
+
+  dingo_pieces u_pieces (
+      .clk_i, .rst_ni, .xl_flush_i, .idle_o(pieces_idle),
+      .seg_valid_i(seg_valid), .seg_ready_o(seg_take), .seg_i(seg),
+      .piece_valid_o(piece_valid), .piece_ready_i(piece_pop), .piece_o(piece),
+      .piece_err_o(piece_err), .piece_last_o(piece_end), .packet_last_o(packet_last),
+      .line_valid_o, .line_ready_i, .line_o, .line_rsp_valid_i, .line_rsp_i
+  );
+
+  assign is_seg = op_valid && op == rtl_pkg::SCAT_SEG;
+  assign is_grh = op_valid && op == rtl_pkg::SCAT_GRH;
+  assign is_end = op_valid && op == rtl_pkg::SCAT_END;
+  assign drop = bad_q || piece_err;   // from the first translation that failed on
+  assign piece_pop = is_seg && piece_valid && step_ready && (drop || (write_room && wait_room));
+  assign write_push = piece_pop && !drop;
+  assign op_pop = (piece_pop && piece_end) || (is_grh && grh_ready && step_ready) ||
+                  (is_end && step_ready && end_room);
+  assign item_pop = op_pop && !is_seg;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) bad_q <= 1'b0;
+    else if (piece_pop && piece_err) bad_q <= 1'b1;
+    else if (op_pop && is_end) bad_q <= 1'b0;
+  end
+
+  dingo_fifo #(.Width(rtl_pkg::DMA_REQ_W), .LogDepth(1)) u_write (
+      .clk_i, .rst_ni,
+      .valid_i(write_push), .ready_o(write_room), .data_i(piece),
+      .valid_o(write_valid_o), .ready_i(write_ready_i), .data_o(write_o), .count_o(write_count)
+  );
+
+  dingo_scatter_data u_data (
+      .clk_i, .rst_ni, .idle_o(data_idle),
+      .step_valid_i(piece_pop || (op_pop && !is_seg)), .step_ready_o(step_ready),
+      .step_op_i(rtl_pkg::scat_op_t'(op)), .step_drop_i(drop), .step_payload_i(has_payload),
+      .step_len_i(piece.len),
+      .grh_valid_i(op_pop && is_grh), .grh_ready_o(grh_ready), .grh_i(item[319:0]),
+      .payload_valid_i, .payload_ready_o, .payload_i, .wdata_valid_o, .wdata_ready_i, .wdata_o
+  );
+
+  // ---------------------------------------------------------------- packets whose writes are not all done
+  // A write keeps its packet's number, so that an error finds its packet. There are more numbers than
+  // packets in u_ends: the packet that has no END yet has one too.
+  localparam int unsigned IdW = LogPackets + 1;
+  localparam int unsigned EndW = 16 + 3 + IdW + ItemW;
+  logic [15:0] writes_q, done_q, age;      // free running
+  logic [IdW-1:0] id_q, wait_id, end_id;
+  logic [(1<<IdW)-1:0] failed_q;
+  logic wait_valid;
+  logic [LogWrites:0] wait_count;
+  logic end_valid, end_pop, end_bad, end_no_item, end_to_rsp, complete;
+  logic [15:0] end_upto;                   // writes asked for up to this packet
+  logic [ItemW-1:0] end_item;
+  logic [LogPackets:0] end_count;
+
+  dingo_fifo #(.Width(IdW), .LogDepth(LogWrites)) u_wait (
+      .clk_i, .rst_ni,
+      .valid_i(write_push), .ready_o(wait_room), .data_i(id_q),
+      .valid_o(wait_valid), .ready_i(done_valid_i), .data_o(wait_id), .count_o(wait_count)
+  );
+  dingo_fifo #(.Width(EndW), .LogDepth(LogPackets)) u_ends (
+      .clk_i, .rst_ni,
+      .valid_i(op_pop && is_end), .ready_o(end_room),
+      .data_i({writes_q, bad_q, no_item, to_rsp, id_q, item}),
+      .valid_o(end_valid), .ready_i(end_pop),
+      .data_o({end_upto, end_bad, end_no_item, end_to_rsp, end_id, end_item}), .count_o(end_count)
+  );
+
+  assign age = done_q - end_upto;
+  assign complete = end_valid && !age[15];
+  assign req_valid_o = complete && !end_no_item && !end_to_rsp;
+  assign rsp_valid_o = complete && !end_no_item && end_to_rsp;
+  assign commit_o = {end_bad || failed_q[end_id], end_item};
+  assign end_pop = complete && (end_no_item || (end_to_rsp ? rsp_ready_i : req_ready_i));
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      writes_q <= '0;
+      done_q <= '0;
+      id_q <= '0;
+      failed_q <= '0;
+    end else begin
+      if (write_push) writes_q <= writes_q + 16'd1;
+      if (done_valid_i) done_q <= done_q + 16'd1;
+      if (op_pop && is_end) id_q <= id_q + 1'b1;
+      if (end_pop) failed_q[end_id] <= 1'b0;
+      if (done_valid_i && done_err_i) failed_q[wait_id] <= 1'b1;
+    end
+  end
+
+  assign idle_o = !scat_valid_i && op_count == '0 && end_count == '0 && pieces_idle && data_idle &&
+                  wait_count == '0;
+  wire unused_ok = &{1'b0, seg_count, item_count, write_count, item_valid, packet_last, age[14:0]};
+
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      if (done_valid_i) awaited: assert (wait_valid);
+      if (is_grh || is_end) item_there: assert (item_valid);
+      if (take) op_known: assert (scat_i.op != 2'd3);
+    end
+  end
 endmodule
