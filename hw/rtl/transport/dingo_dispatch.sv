@@ -32,4 +32,166 @@ module dingo_dispatch (
     input  logic   qstat_ready_i,
     output rtl_pkg::qstat_t qstat_o
 );
+
+  typedef enum logic [2:0] {
+    IDLE = 3'd0,
+    LOAD = 3'd1,      // context comes from the table; addresses are compared
+    COMPARE = 3'd2,
+    CHECK = 3'd3,
+    DROP = 3'd4,
+    GIVE = 3'd5,      // to the engine
+    WAIT = 3'd6,      // for its END
+    NEXT = 3'd7       // the headers go
+  } state_t;
+  localparam int unsigned GIDS = 1 << rtl_pkg::GID_LOG;
+
+  state_t state_q;
+  rtl_pkg::qp_t qp_q;
+  logic ended_q;
+
+  // ---------------------------------------------------------------- counters, one a cycle
+  logic count_packet_q, count_bytes_q, count_ecn_q, count_drop_q, count_qp_q, count_qp_bytes_q;
+  logic [5:0] drop_q;
+  logic [13:0] bytes_q;
+  logic counted;
+  assign counted = !(count_packet_q || count_bytes_q || count_ecn_q || count_drop_q || count_qp_q || count_qp_bytes_q);
+  assign stat_valid_o = count_packet_q || count_bytes_q || count_ecn_q || count_drop_q;
+  always_comb begin
+    stat_o.by = 16'd1;
+    if (count_packet_q) stat_o.idx = 6'(dingo_pkg::CARD_RDMA_RX_PACKETS);
+    else if (count_bytes_q) begin
+      stat_o.idx = 6'(dingo_pkg::CARD_RDMA_RX_BYTES);
+      stat_o.by = {2'd0, bytes_q};
+    end else if (count_ecn_q) stat_o.idx = 6'(dingo_pkg::CARD_NP_ECN_MARKED_ROCE_PACKETS);
+    else stat_o.idx = drop_q;
+  end
+  assign qstat_valid_o = count_qp_q || count_qp_bytes_q;
+  assign qstat_o.qp = rtl_pkg::qpi_t'(rxh_i.dqpn[rtl_pkg::QP_LOG-1:0]);
+  assign qstat_o.idx = count_qp_q ? 4'(dingo_pkg::QP_RX_PACKETS) : 4'(dingo_pkg::QP_RX_BYTES);
+  assign qstat_o.by = count_qp_q ? 16'd1 : {2'd0, bytes_q};
+
+  // ---------------------------------------------------------------- headers against the QP
+  localparam logic [7:0] OP_CNP = 8'h81;
+  localparam logic [7:0] OP_UD_SEND = 8'h64;
+  logic [4:0] op;
+  logic is_rc_op, is_ud_op, is_response, is_rc, known, open, pkey_ok;
+  assign op = rxh_i.opcode[4:0];
+  assign is_rc_op = rxh_i.opcode[7:5] == 3'd0 && (op <= 5'd20 || op == 5'd22 || op == 5'd23);
+  assign is_ud_op = rxh_i.opcode[7:1] == OP_UD_SEND[7:1];
+  assign is_response = op >= 5'd13 && op <= 5'd18 && is_rc_op;
+  assign is_rc = qp_q.cfg.kind == dingo_pkg::QPT_RC[2:0];
+  assign known = qp_q.cfg.valid && qp_q.cfg.tag == rxh_i.dqpn[23:16]
+                 && rxh_i.dqpn[15:0] < 16'(1 << rtl_pkg::QP_LOG);
+  always_comb begin
+    case (qp_q.state)
+      dingo_pkg::QPS_RTR[2:0], dingo_pkg::QPS_SQE[2:0]: open = !is_response;
+      dingo_pkg::QPS_RTS[2:0], dingo_pkg::QPS_SQD[2:0]: open = 1'b1;
+      default: open = 1'b0;
+    endcase
+  end
+  // C9-42, C9-43: the one entry of the table is a full member, so every member may talk to it
+  assign pkey_ok = rxh_i.pkey[14:0] == dingo_pkg::PKEY_DEFAULT[14:0];
+
+  // ---------------------------------------------------------------- addresses
+  // Of a connected QP only its own entry of the GID table counts, of a datagram any.
+  logic [GIDS-1:0] local_q;
+  logic peer_q, multicast_q, address_ok;
+  logic [11:0] vid;
+  assign vid = rxh_i.has_vlan ? rxh_i.vlan[11:0] : 12'd0;   // id 0 is a priority tag: no VLAN
+  logic [GIDS-1:0] match;
+  for (genvar i = 0; i < GIDS; i++) begin : gids
+    rtl_pkg::gid_t g;
+    assign g = rtl_pkg::gid_t'(gids_i[i*rtl_pkg::GID_W +: rtl_pkg::GID_W]);
+    assign match[i] = g.valid && g.gid == rxh_i.dgid
+                      && vid == (g.vlan == dingo_pkg::VLAN_NONE[15:0] ? 12'd0 : g.vlan[11:0]);
+    wire unused_ok = &{1'b0, g};
+  end
+  assign address_ok = is_rc ? local_q[qp_q.cfg.sgid] && peer_q : multicast_q || local_q != '0;
+
+  assign idle_o = state_q == IDLE && counted;
+  assign qp_re_o = state_q == IDLE && rxh_valid_i && !halt_i && counted;
+  assign qp_raddr_o = rxh_i.dqpn[rtl_pkg::QP_LOG-1:0];
+  assign rxh_ready_o = state_q == NEXT && counted;
+  assign rxp_o.qp = rxh_i.dqpn[rtl_pkg::QP_LOG-1:0];
+  assign rxp_o.ctx = qp_q;
+  assign rxp_o.h = rxh_i;
+  assign req_valid_o = state_q == GIVE && is_response;
+  assign rsp_valid_o = state_q == GIVE && !is_response;
+  assign scat_valid_o = state_q == DROP;
+  always_comb begin
+    scat_o = '0;
+    scat_o.op = rtl_pkg::SCAT_END;
+    scat_o.no_item = 1'b1;
+    scat_o.has_payload = rxh_i.len != '0;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (stat_ready_i) begin
+      if (count_packet_q) count_packet_q <= 1'b0;
+      else if (count_bytes_q) count_bytes_q <= 1'b0;
+      else if (count_ecn_q) count_ecn_q <= 1'b0;
+      else count_drop_q <= 1'b0;
+    end
+    if (qstat_ready_i) begin
+      if (count_qp_q) count_qp_q <= 1'b0;
+      else count_qp_bytes_q <= 1'b0;
+    end
+    if (end_i) ended_q <= 1'b1;
+
+    case (state_q)
+      IDLE:
+      if (qp_re_o) begin
+        count_packet_q <= 1'b1;
+        count_bytes_q <= 1'b1;
+        count_ecn_q <= rxh_i.ce;
+        bytes_q <= rxh_i.frame_bytes;
+        ended_q <= 1'b0;
+        state_q <= LOAD;
+      end
+      LOAD: begin
+        qp_q <= qp_rdata_i;
+        multicast_q <= rxh_i.dgid[7:0] == 8'hff
+                       || (rxh_i.dgid[95:0] == {16'hffff, 80'd0} && rxh_i.dgid[103:100] == 4'he);
+        local_q <= match;
+        state_q <= COMPARE;
+      end
+      COMPARE: begin
+        peer_q <= rxh_i.sgid == qp_q.cfg.dgid;
+        state_q <= CHECK;
+      end
+      CHECK: begin
+        state_q <= DROP;
+        count_drop_q <= 1'b1;
+        if (rxh_i.opcode == OP_CNP) drop_q <= 6'(dingo_pkg::CARD_RP_CNP_IGNORED);
+        else if (!known) drop_q <= 6'(dingo_pkg::CARD_RX_DROP_BAD_QPN);
+        else if (is_rc ? !is_rc_op : !is_ud_op) drop_q <= 6'(dingo_pkg::CARD_RX_DROP_OPCODE);
+        else if (!open) drop_q <= 6'(dingo_pkg::CARD_RX_DROP_QP_STATE);
+        else if (!pkey_ok) drop_q <= 6'(dingo_pkg::CARD_BAD_PKEY);
+        else if (!address_ok) drop_q <= 6'(dingo_pkg::CARD_RX_DROP_ADDRESS);
+        else begin
+          count_drop_q <= 1'b0;
+          count_qp_q <= 1'b1;
+          count_qp_bytes_q <= 1'b1;
+          state_q <= GIVE;
+        end
+      end
+      DROP: if (scat_ready_i) state_q <= NEXT;
+      GIVE:
+      if (is_response ? req_ready_i : rsp_ready_i) state_q <= ended_q || end_i ? NEXT : WAIT;
+      WAIT: if (ended_q || end_i) state_q <= NEXT;
+      NEXT: if (counted) state_q <= IDLE;
+      default: state_q <= IDLE;
+    endcase
+
+    if (!rst_ni) begin
+      state_q <= IDLE;
+      ended_q <= 1'b0;
+      count_packet_q <= 1'b0;
+      count_bytes_q <= 1'b0;
+      count_ecn_q <= 1'b0;
+      count_drop_q <= 1'b0;
+      count_qp_q <= 1'b0;
+      count_qp_bytes_q <= 1'b0;
+    end
+  end
 endmodule

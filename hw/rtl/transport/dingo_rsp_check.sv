@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// What a request's headers say against the responder's context: the checks of RC in the order of the
+/// specification, each as one bit; the responder acts on the first that fails. Combinational.
+module dingo_rsp_check (
+    input  rsp_pkg::rctx_t     ctx_i,
+    input  rtl_pkg::qp_cfg_t   cfg_i,
+    input  rtl_pkg::rxh_t      h_i,
+    output logic send_o,
+    output logic write_o,
+    output logic read_o,
+    output logic atomic_o,
+    output logic first_o,
+    output logic last_o,
+    output logic imm_o,
+    output logic duplicate_o,       // before the expected PSN
+    output logic ahead_o,           // behind it
+    output logic order_ok_o,        // opcode follows the message in progress
+    output logic valid_ok_o,        // opcode is one that this card and QP take
+    output logic takes_rq_o,        // needs a receive WQE
+    output logic rd_ok_o,           // READ: its slot is free
+    output logic rd_cancel_o,       // READ: its slot holds a repetition, which ends
+    output logic [3:0] rd_slot_o,
+    output logic fits_o             // payload length
+);
+  logic [4:0] op;
+  logic [23:0] ahead;
+  logic [12:0] pmtu;
+  logic [31:0] remaining, bytes;
+  logic invalidate;
+
+  assign op = h_i.opcode[4:0];
+  assign send_o = op <= 5'd5 || invalidate;
+  assign invalidate = op == 5'd22 || op == 5'd23;
+  assign write_o = op >= 5'd6 && op <= 5'd11;
+  assign read_o = op == 5'd12;
+  assign atomic_o = op == 5'd19 || op == 5'd20;
+  assign first_o = op == 5'd0 || op == 5'd4 || op == 5'd5 || op == 5'd6 || op == 5'd10 || op == 5'd11 || op == 5'd23
+                   || read_o || atomic_o;
+  assign last_o = (op >= 5'd2 && op <= 5'd5) || (op >= 5'd8 && op <= 5'd11) || invalidate || read_o || atomic_o;
+  assign imm_o = op == 5'd3 || op == 5'd5 || op == 5'd9 || op == 5'd11;
+
+  assign ahead = h_i.psn - ctx_i.exp_psn;
+  assign duplicate_o = ahead[23];
+  assign ahead_o = !ahead[23] && ahead != '0;
+
+  always_comb begin
+    case (ctx_i.message)
+      rsp_pkg::MSG_SEND: order_ok_o = send_o && !first_o;
+      rsp_pkg::MSG_WRITE: order_ok_o = write_o && !first_o;
+      default: order_ok_o = first_o;
+    endcase
+  end
+  // Without the capabilities SEND_INV and ATOMIC nobody has a key or right for them.
+  assign valid_ok_o = !atomic_o && !invalidate
+                      && (!write_o || (cfg_i.access & dingo_pkg::ACC_REMOTE_WRITE[4:0]) != '0)
+                      && (!read_o || (cfg_i.access & dingo_pkg::ACC_REMOTE_READ[4:0]) != '0);
+  assign takes_rq_o = send_o || (imm_o && last_o);
+
+  // The slot of this READ is behind those of READs that are not committed yet.
+  logic [5:0] behind;
+  logic [7:0] slots;
+  assign slots = cfg_i.max_dest_rd;
+  assign behind = {2'b0, ctx_i.rd_next} + {1'b0, ctx_i.rd_inflight};
+  assign rd_slot_o = {2'b0, behind} >= slots ? 4'({2'b0, behind} - slots) : behind[3:0];
+  assign rd_cancel_o = ctx_i.rd_pending[rd_slot_o] && ctx_i.rd_answered[rd_slot_o];
+  assign rd_ok_o = {3'b0, ctx_i.rd_inflight} < slots && (!ctx_i.rd_pending[rd_slot_o] || ctx_i.rd_answered[rd_slot_o]);
+
+  assign pmtu = rtl_pkg::pmtu_bytes(cfg_i.path_mtu);
+  assign bytes = {19'b0, h_i.len};
+  assign remaining = first_o ? h_i.dma_len : ctx_i.remaining;
+  always_comb begin
+    if (send_o || write_o)
+      fits_o = (last_o ? h_i.len <= pmtu && (first_o || h_i.len != '0) : h_i.len == pmtu)
+               && (!write_o || ((last_o ? bytes == remaining : bytes < remaining) && remaining <= dingo_pkg::MAX_MSG));
+    else fits_o = h_i.len == '0 && h_i.dma_len <= dingo_pkg::MAX_MSG;
+  end
+
+  wire unused_ok = &{1'b0, ctx_i, cfg_i, h_i};
+endmodule

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// The descriptor of a responder's packet: the next of a READ response, or the ACK or NAK that is owed.
+/// Combinational.
+module dingo_rsp_packet (
+    input  rtl_pkg::qpi_t    qp_i,
+    input  rtl_pkg::qp_cfg_t cfg_i,
+    input  rsp_pkg::rctx_t   ctx_i,
+    input  rsp_pkg::rres_t   res_i,
+    input  logic             read_i,       // READ response, else ACK or NAK
+    output rtl_pkg::txd_t    txd_o,
+    output logic [31:0]      offset_o,     // READ: of the packet in the READ
+    output logic [12:0]      bytes_o,
+    output logic             last_o        // the last packet of this response
+);
+  localparam logic [7:0] READ_FIRST = 8'h0d;
+  localparam logic [7:0] READ_MIDDLE = 8'h0e;
+  localparam logic [7:0] READ_LAST = 8'h0f;
+  localparam logic [7:0] READ_ONLY = 8'h10;
+  localparam logic [7:0] ACK = 8'h11;
+  localparam logic [7:0] HOP_LIMIT = 8'd64;  // applications leave it at 0 for "on this link"
+
+  logic first;
+  logic [31:0] rest;
+  logic [12:0] pmtu;
+  assign pmtu = rtl_pkg::pmtu_bytes(cfg_i.path_mtu);
+  assign first = res_i.next == res_i.start;
+  assign last_o = res_i.next + 24'd1 == res_i.stop;
+  assign offset_o = {8'd0, res_i.next} << (4'd7 + {1'b0, cfg_i.path_mtu});
+  assign rest = res_i.finish - offset_o;
+  assign bytes_o = rest < {19'd0, pmtu} ? rest[12:0] : pmtu;
+
+  always_comb begin
+    txd_o = '0;
+    txd_o.from_rsp = 1'b1;
+    txd_o.qp = qp_i;
+    txd_o.sgid = cfg_i.sgid;
+    txd_o.dgid = cfg_i.dgid;
+    txd_o.dmac = cfg_i.dmac;
+    txd_o.udp_sport = cfg_i.udp_sport;
+    txd_o.flow_label = cfg_i.flow_label;
+    txd_o.hop_limit = cfg_i.hop_limit == '0 ? HOP_LIMIT : cfg_i.hop_limit;
+    txd_o.tclass = cfg_i.tclass;
+    txd_o.sl = cfg_i.sl;
+    txd_o.dqpn = cfg_i.dest_qpn;
+    if (read_i) begin
+      txd_o.opcode = first ? (last_o ? READ_ONLY : READ_FIRST) : (last_o ? READ_LAST : READ_MIDDLE);
+      txd_o.psn = res_i.first_psn + res_i.next;
+      txd_o.syndrome = rsp_pkg::SYN_ACK;
+      txd_o.msn = res_i.msn;
+      txd_o.len = bytes_o;
+    end else begin
+      txd_o.opcode = ACK;
+      txd_o.psn = ctx_i.reply_psn;
+      txd_o.syndrome = ctx_i.reply_syn;
+      txd_o.msn = ctx_i.msn;
+    end
+  end
+  wire unused_ok = &{1'b0, cfg_i, ctx_i, res_i};
+endmodule

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// What the responder does next. Commits first, since everything waits for them; then events; packets and
+/// turns alternate. Holds what must be taken at once: failures, QPs that wait for their turn.
+module dingo_rsp_sched (
+    input  logic          clk_i,
+    input  logic          rst_ni,
+    input  logic          commit_valid_i,
+    input  rtl_pkg::qpi_t commit_qp_i,
+    input  logic          cq_fail_valid_i,
+    input  rtl_pkg::qpi_t cq_fail_qp_i,
+    input  logic          fail_valid_i,
+    input  rtl_pkg::qpi_t fail_qp_i,
+    input  logic          db_valid_i,
+    input  rtl_pkg::qpi_t db_qp_i,
+    input  logic          txerr_valid_i,
+    input  rtl_pkg::qpi_t txerr_qp_i,
+    input  logic          qpa_valid_i,
+    input  rtl_pkg::qpi_t qpa_qp_i,
+    input  logic          rxp_valid_i,      // and there is room for its orders
+    input  rtl_pkg::qpi_t rxp_qp_i,
+    input  logic          turn_ok_i,        // a turn may begin
+    input  logic          wake_i,           // this QP waits for a turn; it is not queued yet
+    input  rtl_pkg::qpi_t wake_qp_i,
+    input  logic          take_i,           // step_o begins
+    output logic [2:0]    step_o,           // STEP_*
+    output logic          step_valid_o,
+    output rtl_pkg::qpi_t step_qp_o,
+    output logic          ready_o,          // a QP waits for its turn
+    output logic          failures_o        // one that was not taken yet
+);
+  logic cqf_valid, fail_valid, turn_valid;
+  rtl_pkg::qpi_t cqf_qp, fail_qp, turn_qp;
+  logic cqf_room, fail_room, turn_room;
+  logic [rtl_pkg::QP_LOG:0] cqf_count, fail_count, turn_count;
+  logic turn_next_q;                        // of packet and turn the turn goes first
+
+  // A QP fails once, a CQ holds fewer entries than this, and a QP is queued once: nothing overflows.
+  dingo_fifo #(.Width(rtl_pkg::QP_LOG), .LogDepth(rtl_pkg::QP_LOG)) u_cq_fails (
+      .clk_i, .rst_ni,
+      .valid_i(cq_fail_valid_i), .ready_o(cqf_room), .data_i(cq_fail_qp_i),
+      .valid_o(cqf_valid), .ready_i(take_i && step_o == rsp_pkg::STEP_CQ_FAIL), .data_o(cqf_qp), .count_o(cqf_count)
+  );
+  dingo_fifo #(.Width(rtl_pkg::QP_LOG), .LogDepth(rtl_pkg::QP_LOG)) u_fails (
+      .clk_i, .rst_ni,
+      .valid_i(fail_valid_i), .ready_o(fail_room), .data_i(fail_qp_i),
+      .valid_o(fail_valid), .ready_i(take_i && step_o == rsp_pkg::STEP_FAIL), .data_o(fail_qp), .count_o(fail_count)
+  );
+  dingo_fifo #(.Width(rtl_pkg::QP_LOG), .LogDepth(rtl_pkg::QP_LOG)) u_turns (
+      .clk_i, .rst_ni,
+      .valid_i(wake_i), .ready_o(turn_room), .data_i(wake_qp_i),
+      .valid_o(turn_valid), .ready_i(take_i && step_o == rsp_pkg::STEP_TURN), .data_o(turn_qp), .count_o(turn_count)
+  );
+
+  always_comb begin
+    step_valid_o = 1'b1;
+    if (commit_valid_i) begin
+      step_o = rsp_pkg::STEP_COMMIT;
+      step_qp_o = commit_qp_i;
+    end else if (cqf_valid) begin
+      step_o = rsp_pkg::STEP_CQ_FAIL;
+      step_qp_o = cqf_qp;
+    end else if (fail_valid) begin
+      step_o = rsp_pkg::STEP_FAIL;
+      step_qp_o = fail_qp;
+    end else if (txerr_valid_i) begin
+      step_o = rsp_pkg::STEP_TXERR;
+      step_qp_o = txerr_qp_i;
+    end else if (db_valid_i) begin
+      step_o = rsp_pkg::STEP_DB;
+      step_qp_o = db_qp_i;
+    end else if (qpa_valid_i) begin
+      step_o = rsp_pkg::STEP_QPA;
+      step_qp_o = qpa_qp_i;
+    end else if (turn_valid && turn_ok_i && (turn_next_q || !rxp_valid_i)) begin
+      step_o = rsp_pkg::STEP_TURN;
+      step_qp_o = turn_qp;
+    end else begin
+      step_o = rsp_pkg::STEP_RXP;
+      step_qp_o = rxp_qp_i;
+      step_valid_o = rxp_valid_i;
+    end
+  end
+
+  assign ready_o = turn_valid;
+  assign failures_o = cqf_valid || fail_valid;
+
+  always_ff @(posedge clk_i) begin
+    if (take_i && step_o == rsp_pkg::STEP_RXP) turn_next_q <= 1'b1;
+    if (take_i && step_o == rsp_pkg::STEP_TURN) turn_next_q <= 1'b0;
+    if (!rst_ni) turn_next_q <= 1'b0;
+    else begin
+      a_cq_fails: assert (!cq_fail_valid_i || cqf_room);
+      a_fails: assert (!fail_valid_i || fail_room);
+      a_turns: assert (!wake_i || turn_room);
+    end
+  end
+  wire unused_ok = &{1'b0, cqf_room, fail_room, turn_room, cqf_count, fail_count, turn_count};
+endmodule

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What the parts of dingo_responder share: the context of a QP, the item that follows a packet through
+// dingo_scatter, and a READ that is answered or may be asked for again.
+
+/* verilator lint_off UNUSEDPARAM */  // no module needs all of it
+package rsp_pkg;
+
+  // AETH syndromes
+  localparam logic [7:0] SYN_ACK = 8'h1f;          // no credits told
+  localparam logic [7:0] SYN_RNR = 8'h20;          // plus the timer code
+  localparam logic [7:0] SYN_NAK_SEQ = 8'h60;
+  localparam logic [7:0] SYN_NAK_INVALID = 8'h61;
+  localparam logic [7:0] SYN_NAK_ACCESS = 8'h62;
+  localparam logic [7:0] SYN_NAK_OP = 8'h63;
+
+  // Message that has begun and not ended
+  localparam logic [1:0] MSG_NONE = 2'd0;
+  localparam logic [1:0] MSG_SEND = 2'd1;
+  localparam logic [1:0] MSG_WRITE = 2'd2;
+
+  // What the responder does at a time
+  localparam logic [2:0] STEP_COMMIT = 3'd0;       // an item came back
+  localparam logic [2:0] STEP_CQ_FAIL = 3'd1;
+  localparam logic [2:0] STEP_FAIL = 3'd2;
+  localparam logic [2:0] STEP_TXERR = 3'd3;
+  localparam logic [2:0] STEP_DB = 3'd4;
+  localparam logic [2:0] STEP_QPA = 3'd5;
+  localparam logic [2:0] STEP_TURN = 3'd6;
+  localparam logic [2:0] STEP_RXP = 3'd7;
+
+  localparam int unsigned GRH_BYTES = 40;
+
+  /// Responder of one QP. `p1` fields belong to phase 1 (packets), `p2` to phase 2 (commits) and turns.
+  typedef struct packed {
+    logic        queued;           // has its place in the ready queue
+    logic        err;              // the QP is in ERR: flush
+    logic        failed;           // p1: a fatal NAK is on its way, no more requests
+    logic        fatal;            // p2: the pending reply is a fatal NAK, or one has left
+    logic        dead;             // p2: items behind a failed packet are void
+    logic        comm_est;         // p1: event COMM_EST was raised
+    logic        nak_sent;         // p1: sequence or RNR NAK: silent until the expected packet comes
+    logic        rnr_sent;         // p1: it was an RNR NAK: packets behind it are no gap
+    logic [1:0]  message;          // p1: MSG_*
+    logic [7:0]  items;            // packets whose items have not come back
+    logic [23:0] exp_psn;          // p1
+    logic [23:0] msn;              // p2
+    logic        reply_pending;    // p2: one ACK or NAK, behind all READ responses
+    logic [7:0]  reply_syn;
+    logic [23:0] reply_psn;
+    logic [31:0] write_rkey;       // p1: WRITE in progress
+    logic [63:0] write_va;
+    logic [31:0] remaining;        // p1: WRITE: bytes to come
+    logic [31:0] bytes;            // p1: SEND: bytes taken; WRITE: of the message
+    logic [31:0] rq_prod;
+    logic [31:0] rq_cons;          // p1
+    logic        held;             // p1: the receive WQE below belongs to the message in progress
+    logic [31:0] held_index;
+    logic [31:0] held_tag;
+    logic [35:0] held_cap;         // bytes of all its entries
+    logic [3:0]  held_nsge;
+    logic [3:0]  held_sge;         // where its next byte goes: entry ...
+    logic [31:0] held_off;         // ... and offset in it
+    logic [4:0]  rd_inflight;      // p1: accepted READs whose items have not come back
+    logic [3:0]  rd_next;          // p2: slot for the next READ, the oldest one
+    logic [15:0] rd_used;          // p2: slots that were ever used
+    logic [15:0] rd_pending;       // p2: slots with packets to send
+    logic [15:0] rd_answered;      // p2: all of it left once: what is pending now is a repetition
+  } rctx_t;
+  localparam int unsigned RCTX_W = 521;
+
+  typedef enum logic [2:0] {
+    IT_DATA = 3'd0,                // SEND, WRITE, datagram: payload is in memory
+    IT_READ = 3'd1,
+    IT_DUP_ACK = 3'd2,             // repeated SEND or WRITE
+    IT_DUP_READ = 3'd3,            // repeated READ (or an atomic: never found)
+    IT_SEQ = 3'd4,                 // gap
+    IT_RNR = 3'd5,
+    IT_NAK = 3'd6,                 // refused for good
+    IT_UD_FAIL = 3'd7              // a datagram's receive WQE failed
+  } kind_t;
+
+  /// What phase 2 needs to know of a packet; as long as rtl_pkg::ITEM_BITS.
+  typedef struct packed {
+    logic [43:0] rsvd;
+    kind_t       kind;
+    logic [15:0] qp;
+    logic [23:0] psn;
+    logic        ud;
+    logic        write;
+    logic        first;            // DATA: counts as a request
+    logic        last;             // DATA: ends a message
+    logic        ack;              // acknowledgement asked for
+    logic        cqe;              // DATA: completes a receive WQE; NAK, UD_FAIL: fails one
+    logic        nak_sent;         // DUP_ACK: a NAK was due when it came
+    logic        atomic;           // DUP_READ
+    logic        scattered;        // NAK, UD_FAIL: some payload was on its way
+    logic [31:0] rq_after;         // rq_cons when this packet fails
+    logic [31:0] tag;              // receive WQE; READ: rkey
+    logic [31:0] bytes;            // message; READ: length
+    logic [31:0] imm;
+    logic [7:0]  opcode;           // enum wc
+    logic [7:0]  flags;            // CQE
+    logic [31:0] src_qpn;
+    logic [15:0] vlan;
+    logic [7:0]  status;           // enum wcs of a failed receive
+    logic [7:0]  verr;
+    logic [7:0]  syn;              // RNR, NAK
+    logic [7:0]  ev;               // NAK: event, 0 none
+    logic [63:0] va;               // READ
+  } item_t;
+
+  /// A READ that the peer may ask for again, and the state of its response.
+  typedef struct packed {
+    logic [63:0] va;
+    logic [31:0] rkey;
+    logic [31:0] length;
+    logic [23:0] first_psn;
+    logic [23:0] packets;
+    logic [23:0] msn;
+    logic [23:0] start;            // packet with which the present response begins
+    logic [23:0] next;             // packet to send next
+    logic [23:0] stop;             // behind the last to send
+    logic [31:0] finish;           // bytes of the READ that the present response reaches to
+  } rres_t;
+  localparam int unsigned RRES_W = 304;
+
+  // Packets of a message; an empty one takes one.
+  function automatic logic [23:0] packets_of(input logic [31:0] length, input logic [2:0] path_mtu);
+    packets_of = length == 32'd0 ? 24'd1
+                 : 24'((length + {19'd0, (13'd128 << path_mtu) - 13'd1}) >> (4'd7 + {1'b0, path_mtu}));
+  endfunction
+
+endpackage
+/* verilator lint_on UNUSEDPARAM */

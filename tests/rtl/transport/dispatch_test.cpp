@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// dingo_dispatch: which engine gets a packet, and the counter of each reason to drop it.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <random>
+
+#include "Vdingo_dispatch.h"
+#include "dingo_hw.h"
+#include "rtl_types.h"
+
+namespace {
+
+constexpr rtl::Gid kOurs{1, 2, 3, 4};
+constexpr rtl::Gid kOther{1, 2, 3, 9};
+constexpr rtl::Gid kPeer{5, 6, 7, 8};
+constexpr unsigned kRc = 3, kUd = 4;
+
+/// Percent of cycles in which each receiver is ready.
+class Dispatch : public testing::TestWithParam<unsigned> {
+  protected:
+    enum To : std::uint8_t { kNowhere, kRequester, kResponder };
+
+    Dispatch() {
+        for (unsigned i : {kRc, kUd}) {
+            qps[i].state = DINGO_QPS_RTS;
+            qps[i].cfg.valid = true;
+            qps[i].cfg.tag = 0x5a;
+            qps[i].cfg.kind = i == kRc ? DINGO_QPT_RC : DINGO_QPT_UD;
+            qps[i].cfg.dgid = kPeer;
+            qps[i].cfg.sgid = 2;
+        }
+        gids[2] = {true, false, 0, 0xffff, kOurs};
+        gids[5] = {true, false, 0, 7, kOther};
+        dut.rst_ni = 0;
+        clock();
+        dut.rst_ni = 1;
+    }
+
+    void clock() {
+        dut.clk_i = 0;
+        dut.eval();
+        dut.clk_i = 1;
+        dut.eval();
+    }
+    bool ready() { return random() % 100 < GetParam(); }
+
+    /// Where it went, once the next one may come.
+    To give(const rtl::Headers& h) {
+        std::array<std::uint32_t, 16 * 194 / 32> words{};
+        rtl::Packer<16 * 194 / 32> packer{words, 16 * 194};
+        for (unsigned i = 16; i-- > 0;)
+            gids[i].fields(packer);
+        for (std::size_t i = 0; i < words.size(); ++i)
+            dut.gids_i[i] = words[i];
+        rtl::drive(dut.rxh_i, h);
+        dut.rxh_valid_i = 1;
+        To to = kNowhere;
+        unsigned ends = 0;
+        int end_in = -1;
+        for (int i = 0; i < 1000; ++i) {
+            dut.clk_i = 0;
+            rtl::drive(dut.qp_rdata_i, rdata);
+            dut.req_ready_i = ready();
+            dut.rsp_ready_i = ready();
+            dut.scat_ready_i = ready();
+            dut.stat_ready_i = ready();
+            dut.qstat_ready_i = ready();
+            dut.end_i = end_in == 0;
+            if (end_in >= 0)
+                --end_in;
+            dut.eval();
+            if (dut.qp_re_o)
+                rdata = qps[dut.qp_raddr_o];
+            if (dut.req_valid_o && dut.req_ready_i)
+                to = kRequester;
+            if (dut.rsp_valid_o && dut.rsp_ready_i)
+                to = kResponder;
+            if ((dut.req_valid_o && dut.req_ready_i) || (dut.rsp_valid_o && dut.rsp_ready_i)) {
+                const auto p = rtl::sample<rtl::RxPacket>(dut.rxp_o);
+                EXPECT_EQ(p.qp, h.dqpn & 31);
+                EXPECT_EQ(p.h.psn, h.psn);
+                EXPECT_EQ(p.h.len, h.len);
+                EXPECT_EQ(p.ctx.cfg.tag, 0x5a);
+                EXPECT_EQ(p.ctx.state, qps[p.qp].state);
+                end_in = static_cast<int>(random() % 20);
+                ++ends;
+            }
+            if (dut.scat_valid_o && dut.scat_ready_i) {
+                const auto order = rtl::sample<rtl::Scatter>(dut.scat_o);
+                EXPECT_EQ(order.op, rtl::kEnd);
+                EXPECT_TRUE(order.no_item);
+                EXPECT_EQ(order.has_payload, h.len != 0);
+                ++ends;
+            }
+            if (dut.stat_valid_o && dut.stat_ready_i) {
+                const auto s = rtl::sample<rtl::Stat>(dut.stat_o);
+                stats[s.idx] += s.by;
+            }
+            if (dut.qstat_valid_o && dut.qstat_ready_i) {
+                const auto s = rtl::sample<rtl::QpStat>(dut.qstat_o);
+                EXPECT_EQ(s.qp, h.dqpn & 31);
+                qp_stats[s.idx] += s.by;
+            }
+            const bool done = dut.rxh_ready_o;
+            EXPECT_TRUE(!done || end_in < 0) << "next packet before the END of this one";
+            dut.clk_i = 1;
+            dut.eval();
+            if (done) {
+                dut.rxh_valid_i = 0;
+                EXPECT_EQ(ends, 1u);
+                return to;
+            }
+        }
+        ADD_FAILURE() << "the packet never went";
+        return to;
+    }
+    /// Drops it, and counts `counter` and nothing else.
+    void expect_drop(const rtl::Headers& h, unsigned counter) {
+        stats.clear();
+        qp_stats.clear();
+        EXPECT_EQ(give(h), kNowhere);
+        EXPECT_EQ(stats[counter], 1u) << counter;
+        EXPECT_EQ(stats[DINGO_CARD_RDMA_RX_PACKETS], 1u);
+        EXPECT_EQ(stats[DINGO_CARD_RDMA_RX_BYTES], h.frame_bytes);
+        EXPECT_EQ(stats.size(), 3u);
+        EXPECT_TRUE(qp_stats.empty());
+    }
+    static rtl::Headers rc(std::uint8_t opcode) {
+        rtl::Headers h;
+        h.opcode = opcode;
+        h.pkey = 0xffff;
+        h.dqpn = 0x5a0000 | kRc;
+        h.sgid = kPeer;
+        h.dgid = kOurs;
+        h.psn = 0x123456;
+        h.len = 17;
+        h.frame_bytes = 99;
+        return h;
+    }
+    static rtl::Headers ud() {
+        rtl::Headers h = rc(0x64);
+        h.dqpn = 0x5a0000 | kUd;
+        return h;
+    }
+    Vdingo_dispatch dut;
+    std::mt19937 random{1};
+    std::vector<rtl::QpEntry> qps{32};
+    std::vector<rtl::GidEntry> gids{16};
+    rtl::QpEntry rdata;
+    std::map<unsigned, std::uint64_t> stats, qp_stats;
+};
+INSTANTIATE_TEST_SUITE_P(Stalls, Dispatch, testing::Values(100U, 50U, 15U));
+
+TEST_P(Dispatch, ResponsesGoToTheRequesterOthersToTheResponder) {
+    for (unsigned op = 0; op <= 0x17; ++op) {
+        if (op == 0x15)
+            continue;
+        EXPECT_EQ(give(rc(static_cast<std::uint8_t>(op))),
+                  op >= 0x0d && op <= 0x12 ? kRequester : kResponder)
+            << op;
+    }
+    EXPECT_EQ(give(ud()), kResponder);
+    EXPECT_EQ(stats[DINGO_CARD_RDMA_RX_PACKETS], 24u);
+    EXPECT_EQ(stats[DINGO_CARD_RDMA_RX_BYTES], 24u * 99);
+    EXPECT_EQ(qp_stats[DINGO_QP_RX_PACKETS], 24u);
+    EXPECT_EQ(qp_stats[DINGO_QP_RX_BYTES], 24u * 99);
+}
+
+TEST_P(Dispatch, DropsAreCountedByTheFirstReason) {
+    expect_drop(rc(0x81), DINGO_CARD_RP_CNP_IGNORED);
+    rtl::Headers h = rc(4);
+    h.dqpn = 0x5b0000 | kRc;  // tag
+    expect_drop(h, DINGO_CARD_RX_DROP_BAD_QPN);
+    h.dqpn = 0x5a0000 | kRc | 32;  // beyond the table
+    expect_drop(h, DINGO_CARD_RX_DROP_BAD_QPN);
+    h.dqpn = 0xffffff;
+    expect_drop(h, DINGO_CARD_RX_DROP_BAD_QPN);
+    qps[9].cfg.tag = 0x5a;  // not valid
+    h.dqpn = 0x5a0009;
+    expect_drop(h, DINGO_CARD_RX_DROP_BAD_QPN);
+    expect_drop(rc(0x64), DINGO_CARD_RX_DROP_OPCODE);
+    expect_drop(rc(0x24), DINGO_CARD_RX_DROP_OPCODE);
+    expect_drop(rc(0x15), DINGO_CARD_RX_DROP_OPCODE);
+    h = ud();
+    h.opcode = 4;
+    expect_drop(h, DINGO_CARD_RX_DROP_OPCODE);
+    h = rc(4);
+    h.pkey = 0x7ffe;
+    expect_drop(h, DINGO_CARD_BAD_PKEY);
+    h.pkey = 0x7fff;  // a limited member
+    EXPECT_EQ(give(h), kResponder);
+}
+
+TEST_P(Dispatch, StateDecidesWhatIsTaken) {
+    const std::map<unsigned, std::pair<bool, bool>> takes = {
+        // requests, responses
+        {DINGO_QPS_RESET, {false, false}}, {DINGO_QPS_INIT, {false, false}},
+        {DINGO_QPS_RTR, {true, false}},    {DINGO_QPS_RTS, {true, true}},
+        {DINGO_QPS_SQD, {true, true}},     {DINGO_QPS_SQE, {true, false}},
+        {DINGO_QPS_ERR, {false, false}},
+    };
+    for (const auto& [state, taken] : takes) {
+        qps[kRc].state = static_cast<std::uint8_t>(state);
+        if (taken.first)
+            EXPECT_EQ(give(rc(4)), kResponder) << state;
+        else
+            expect_drop(rc(4), DINGO_CARD_RX_DROP_QP_STATE);
+        if (taken.second)
+            EXPECT_EQ(give(rc(0x11)), kRequester) << state;
+        else
+            expect_drop(rc(0x11), DINGO_CARD_RX_DROP_QP_STATE);
+    }
+}
+
+TEST_P(Dispatch, ConnectedQueuePairTakesItsOwnAddressesOnly) {
+    rtl::Headers h = rc(4);
+    h.sgid[3] ^= 1;
+    expect_drop(h, DINGO_CARD_RX_DROP_ADDRESS);
+    h = rc(4);
+    h.dgid = kOther;
+    expect_drop(h, DINGO_CARD_RX_DROP_ADDRESS);
+    h = rc(4);
+    h.has_vlan = true;
+    h.vlan = 0xe000;  // a priority, no VLAN
+    EXPECT_EQ(give(h), kResponder);
+    h.vlan = 7;
+    expect_drop(h, DINGO_CARD_RX_DROP_ADDRESS);
+    qps[kRc].cfg.sgid = 5;
+    h.dgid = kOther;
+    EXPECT_EQ(give(h), kResponder);
+    gids[5].valid = false;
+    expect_drop(h, DINGO_CARD_RX_DROP_ADDRESS);
+}
+
+TEST_P(Dispatch, DatagramsTakeAnyLocalAddressAndMulticast) {
+    rtl::Headers h = ud();
+    h.sgid = kOther;
+    EXPECT_EQ(give(h), kResponder);
+    h.dgid = kOther;
+    expect_drop(h, DINGO_CARD_RX_DROP_ADDRESS);
+    h.has_vlan = true;
+    h.vlan = 0x2007;
+    EXPECT_EQ(give(h), kResponder);
+    h.dgid = {0x000002ff, 0, 0, 0};  // ff02::
+    EXPECT_EQ(give(h), kResponder);
+    h.dgid = {0, 0, 0xffff0000, 0x010000e1};  // 225.0.0.1
+    EXPECT_EQ(give(h), kResponder);
+    h.dgid = {0, 0, 0xffff0000, 0x0100000a};  // 10.0.0.1
+    expect_drop(h, DINGO_CARD_RX_DROP_ADDRESS);
+}
+
+TEST_P(Dispatch, CongestionMarksAreCounted) {
+    rtl::Headers h = rc(4);
+    h.ce = true;
+    give(h);
+    EXPECT_EQ(stats[DINGO_CARD_NP_ECN_MARKED_ROCE_PACKETS], 1u);
+}
+
+TEST_P(Dispatch, TakesNothingWhileHalted) {
+    dut.halt_i = 1;
+    rtl::drive(dut.rxh_i, rc(4));
+    dut.rxh_valid_i = 1;
+    for (int i = 0; i < 20; ++i) {
+        clock();
+        EXPECT_TRUE(dut.idle_o);
+        EXPECT_FALSE(dut.rxh_ready_o);
+        EXPECT_FALSE(dut.rsp_valid_o);
+    }
+    dut.halt_i = 0;
+    EXPECT_EQ(give(rc(4)), kResponder);
+}
+
+}  // namespace

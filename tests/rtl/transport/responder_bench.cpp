@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "responder_bench.h"
+
+#include "dingo_hw.h"
+
+namespace bench {
+
+namespace {
+constexpr unsigned kMrLatency = 4;
+constexpr unsigned kGrhBytes = 40;
+}  // namespace
+
+Bench::Bench(const Options& options) : options_(options), random_(options.seed) {
+    reset();
+}
+
+void Bench::reset() {
+    dut.rst_ni = 0;
+    for (int i = 0; i < 3; ++i)
+        cycle();
+    dut.rst_ni = 1;
+    settle();
+}
+
+void Bench::create_rc(unsigned index, unsigned log_rq, unsigned log_stride) {
+    rtl::QpEntry& entry = qps_[index];
+    entry = {};
+    entry.state = DINGO_QPS_RTS;
+    rtl::QpConfig& c = entry.cfg;
+    c.valid = true;
+    c.tag = static_cast<std::uint8_t>(0x40 + index);
+    c.kind = DINGO_QPT_RC;
+    c.pdn = 7;
+    c.recv_cq = static_cast<std::uint16_t>(index);
+    c.log_rq = static_cast<std::uint8_t>(log_rq);
+    c.log_rq_stride = static_cast<std::uint8_t>(log_stride);
+    c.rq.addr = ring_address(index);
+    c.rq_psn = 1000 * index;
+    c.dest_qpn = 0x123400 + index;
+    c.access = DINGO_ACC_REMOTE_READ | DINGO_ACC_REMOTE_WRITE;
+    c.path_mtu = 1;
+    c.max_dest_rd = 4;
+    c.min_rnr_timer = 12;
+    c.dgid = {1, 2, 3, index};
+    c.dmac = 0x0a0b0c0d0e0fULL;
+    c.sgid = 3;
+    c.udp_sport = 0xc123;
+    c.sl = 2;
+    rtl::QpaReq request;
+    request.qp = static_cast<std::uint16_t>(index);
+    request.op = 0;
+    command(request);
+    request.op = 1;
+    request.mask = DINGO_QPM_STATE | DINGO_QPM_RQ_PSN | DINGO_QPM_MAX_DEST_RD_ATOMIC;
+    request.ctx = entry;
+    request.old_state = DINGO_QPS_INIT;
+    command(request);
+    written_[index] = 0;
+}
+
+void Bench::create_ud(unsigned index, unsigned log_rq, unsigned log_stride) {
+    create_rc(index, log_rq, log_stride);
+    qps_[index].cfg.kind = DINGO_QPT_UD;
+    qps_[index].cfg.qkey = 0x11111111;
+}
+
+void Bench::write_wqe(unsigned qp, std::uint32_t tag, const std::vector<Sge>& sges,
+                      std::uint16_t rsvd) {
+    const rtl::QpConfig& c = qps_[qp].cfg;
+    const std::uint64_t at =
+        c.rq.addr + (std::uint64_t{written_[qp] & ((1U << c.log_rq) - 1)} << c.log_rq_stride);
+    std::vector<std::uint32_t> words = {
+        tag, static_cast<std::uint32_t>(sges.size()) | std::uint32_t{rsvd} << 16, 0, 0};
+    for (const Sge& sge : sges)
+        words.insert(words.end(),
+                     {static_cast<std::uint32_t>(sge.addr),
+                      static_cast<std::uint32_t>(sge.addr >> 32), sge.lkey, sge.length});
+    for (std::size_t i = 0; i < words.size(); ++i)
+        lines_[(at + 4 * i) / 64][(at + 4 * i) % 64 / 4] = words[i];
+    ++written_[qp];
+}
+
+void Bench::doorbell(unsigned qp, std::uint32_t index) {
+    doorbells_.push_back({static_cast<std::uint16_t>(qp), index});
+}
+
+void Bench::packet(unsigned qp, rtl::Headers h, const Bytes& payload) {
+    rtl::RxPacket p;
+    p.qp = static_cast<std::uint16_t>(qp);
+    p.h = h;
+    p.h.len = static_cast<std::uint16_t>(payload.size());
+    p.h.dqpn = qpn(qp);
+    packets_.emplace_back(p, payload);
+}
+
+void Bench::tx_error(unsigned qp, std::uint32_t psn) {
+    tx_errors_.push_back({false, static_cast<std::uint16_t>(qp), psn});
+}
+
+void Bench::requester_failed(unsigned qp) {
+    qps_[qp].state = DINGO_QPS_ERR;
+    fails_.push_back(qp);
+}
+
+rtl::RspInfo Bench::command(rtl::QpaReq request) {
+    rtl::drive(dut.qpa_i, request);
+    dut.qpa_valid_i = 1;
+    qpa_done_ = false;
+    cycle();
+    dut.qpa_valid_i = 0;
+    for (int i = 0; i < 1000 && !qpa_done_; ++i)
+        cycle();
+    if (!qpa_done_)
+        errors.emplace_back("a command got no answer");
+    return info_;
+}
+
+rtl::RspInfo Bench::query(unsigned qp) {
+    rtl::QpaReq request;
+    request.qp = static_cast<std::uint16_t>(qp);
+    request.op = 2;
+    request.ctx = qps_[qp];
+    return command(request);
+}
+
+rtl::MrRsp Bench::look_up(const rtl::MrReq& request) const {
+    rtl::MrRsp rsp;
+    const auto it = regions_.find(request.key);
+    if (it == regions_.end()) {
+        rsp.verr = DINGO_VERR_KEY;
+        return rsp;
+    }
+    const Region& r = it->second;
+    if (r.pdn != request.pdn)
+        rsp.verr = DINGO_VERR_KEY_PD;
+    else if ((r.access & request.access) != request.access)
+        rsp.verr = DINGO_VERR_KEY_ACCESS;
+    else if (request.va < r.iova || request.va - r.iova > r.length ||
+             request.len > r.length - (request.va - r.iova))
+        rsp.verr = DINGO_VERR_KEY_BOUNDS;
+    else
+        rsp.ok = true;
+    rsp.off = request.va - r.iova;
+    rsp.mem.addr = r.base;
+    return rsp;
+}
+
+void Bench::take_scatter(const rtl::Scatter& order) {
+    if (order.op == rtl::kSeg) {
+        if (order.seg.len == 0)
+            errors.emplace_back("a segment of 0 bytes");
+        segs_.push_back(order.seg);
+        return;
+    }
+    if (order.op == rtl::kGrh) {
+        for (unsigned i = 0; i < kGrhBytes; ++i)
+            grh_.push_back(static_cast<std::uint8_t>(order.item[i / 4] >> (i % 4 * 8)));
+        return;
+    }
+    // END: of the packet in front, or of the one that was taken in this step
+    Bytes payload = packets_.front().second;
+    if (order.has_payload != !payload.empty())
+        errors.emplace_back("has_payload is wrong");
+    payload.insert(payload.begin(), grh_.begin(), grh_.end());
+    Late late;
+    late.at = now_ + (options_.commit_delay ? random_() % options_.commit_delay : 0);
+    if (!commits_.empty() && commits_.back().at > late.at)
+        late.at = commits_.back().at;
+    late.no_item = order.no_item;
+    late.commit.item = order.item;
+    late.packet = packet_count_++;
+    if (!order.no_item && !order.to_rsp)
+        errors.emplace_back("an item for the requester");
+    std::size_t at = 0;
+    for (const rtl::Seg& seg : segs_) {
+        const std::uint64_t to = seg.mem.addr + seg.off;
+        if (to < bad_bytes.second && to + seg.len > bad_bytes.first)
+            late.commit.err = true;
+        for (std::uint32_t i = 0; i < seg.len; ++i) {
+            if (at == payload.size()) {
+                errors.emplace_back("segments are longer than the payload");
+                break;
+            }
+            late.bytes[to + i] = payload[at++];
+        }
+    }
+    segs_.clear();
+    grh_.clear();
+    packets_.pop_front();
+    in_work_ = false;
+    commits_.push_back(late);
+}
+
+void Bench::cycle() {
+    dut.clk_i = 0;
+    // inputs
+    dut.halt_tx_i = halt_tx;
+    dut.gid_valid_i = gid_valid;
+    rtl::drive(dut.qp_rdata_i, qp_rdata_);
+    if (!db_up_ && !doorbells_.empty() && chance(50)) {
+        db_up_ = true;
+        rtl::drive(dut.db_i, doorbells_.front());
+    }
+    dut.db_valid_i = db_up_;
+    if (!rxp_up_ && !in_work_ && !packets_.empty() && chance(options_.ready)) {
+        rxp_up_ = true;
+        rtl::RxPacket p = packets_.front().first;
+        p.ctx = qps_[p.qp];
+        rtl::drive(dut.rxp_i, p);
+    }
+    dut.rxp_valid_i = rxp_up_;
+    if (!txerr_up_ && !tx_errors_.empty()) {
+        txerr_up_ = true;
+        rtl::drive(dut.txerr_i, tx_errors_.front());
+    }
+    dut.txerr_valid_i = txerr_up_;
+    dut.cq_fail_valid_i = !cq_fails_.empty();
+    if (!cq_fails_.empty()) {
+        dut.cq_fail_qp_i = static_cast<CData>(cq_fails_.front());
+        cq_fails_.pop_front();
+    }
+    dut.fail_valid_i = !fails_.empty();
+    if (!fails_.empty()) {
+        dut.fail_qp_i = static_cast<CData>(fails_.front());
+        fails_.pop_front();
+    }
+    while (!commits_.empty() && commits_.front().at <= now_ && commits_.front().no_item)
+        commits_.pop_front();
+    dut.commit_valid_i = !commits_.empty() && commits_.front().at <= now_;
+    if (dut.commit_valid_i) {
+        Late& late = commits_.front();
+        if (!late.bytes.empty() && !late.commit.err) {
+            for (const auto& [address, byte] : late.bytes)
+                memory[address] = byte;
+            late.bytes.clear();
+            steps.push_back({Step::kMemory, late.packet});
+        }
+        rtl::drive(dut.commit_i, late.commit);
+    }
+    dut.mr_rsp_valid_i = !lookups_.empty() && lookups_.front().first <= now_;
+    if (dut.mr_rsp_valid_i) {
+        rtl::drive(dut.mr_rsp_i, lookups_.front().second);
+        lookups_.pop_front();
+    }
+    dut.rwqe_rsp_valid_i = dut.line_rsp_valid_i = 0;
+    if (!reads_.empty() && reads_.front().at <= now_) {
+        const Due due = reads_.front();
+        reads_.pop_front();
+        rtl::LineRsp rsp;
+        rsp.last = true;
+        rsp.err = bad_lines.contains(due.request.addr);
+        rsp.data = lines_[due.request.addr];
+        rtl::drive(dut.line_rsp_i, rsp);
+        (due.list ? dut.line_rsp_valid_i : dut.rwqe_rsp_valid_i) = 1;
+    }
+    // once offered, room stays until it is used
+    dut.tx_room_i = chance(options_.ready);
+    dut.scat_room_i = chance(options_.ready);
+    dut.txd_ready_i = 1;
+    dut.seg_ready_i = 1;
+    dut.scat_ready_i = chance(options_.ready);
+    dut.cqe_ready_i = chance(options_.ready);
+    dut.ev_ready_i = chance(options_.ready);
+    dut.stat_ready_i = chance(options_.ready);
+    dut.qstat_ready_i = chance(options_.ready);
+    dut.rwqe_ready_i = chance(options_.ready);
+    dut.line_ready_i = chance(options_.ready);
+    dut.xl_flush_i = 0;
+    dut.eval();
+    // outputs
+    if (dut.rst_ni) {
+        if (dut.qp_re_o)
+            qp_rdata_ = qps_[dut.qp_raddr_o];
+        if (dut.db_valid_i && dut.db_ready_o) {
+            db_up_ = false;
+            doorbells_.pop_front();
+        }
+        bad_doorbells += dut.db_bad_o;
+        if (dut.rxp_valid_i && dut.rxp_ready_o) {
+            rxp_up_ = false;
+            in_work_ = true;  // until its END
+        }
+        if (dut.txerr_valid_i && dut.txerr_ready_o) {
+            txerr_up_ = false;
+            tx_errors_.pop_front();
+        }
+        if (dut.commit_valid_i && dut.commit_ready_o)
+            commits_.pop_front();
+        if (dut.state_we_o)
+            qps_[dut.state_index_o].state = dut.state_o;
+        if (dut.fail_valid_o)
+            failed_qps.push_back(dut.fail_qp_o);
+        if (dut.mr_valid_o)
+            lookups_.emplace_back(now_ + kMrLatency, look_up(rtl::sample<rtl::MrReq>(dut.mr_o)));
+        if (dut.rwqe_valid_o && dut.rwqe_ready_i) {
+            ++rq_reads;
+            reads_.push_back({now_ + 1 + random_() % options_.line_delay,
+                              rtl::sample<rtl::LineReq>(dut.rwqe_o), false});
+        }
+        if (dut.line_valid_o && dut.line_ready_i)
+            reads_.push_back({now_ + 1 + random_() % options_.line_delay,
+                              rtl::sample<rtl::LineReq>(dut.line_o), true});
+        if (dut.txd_valid_o && dut.txd_ready_i) {
+            steps.push_back({Step::kSent, sent.size()});
+            sent.push_back({rtl::sample<rtl::TxDescriptor>(dut.txd_o), {}});
+        }
+        if (dut.seg_valid_o && dut.seg_ready_i) {
+            if (sent.empty())
+                errors.emplace_back("a segment without a packet");
+            else
+                sent.back().segs.push_back(rtl::sample<rtl::Seg>(dut.seg_o));
+        }
+        if (dut.cqe_valid_o && dut.cqe_ready_i) {
+            steps.push_back({Step::kCqe, cqes.size()});
+            cqes.push_back(rtl::sample<rtl::CqeReq>(dut.cqe_o));
+        }
+        if (dut.ev_valid_o && dut.ev_ready_i) {
+            steps.push_back({Step::kEvent, events.size()});
+            events.push_back(rtl::sample<rtl::Event>(dut.ev_o));
+        }
+        if (dut.stat_valid_o && dut.stat_ready_i) {
+            const auto s = rtl::sample<rtl::Stat>(dut.stat_o);
+            stats[s.idx] += s.by;
+        }
+        if (dut.qstat_valid_o && dut.qstat_ready_i) {
+            const auto s = rtl::sample<rtl::QpStat>(dut.qstat_o);
+            qp_stats[{s.qp, s.idx}] += s.by;
+        }
+        if (dut.qpa_done_o) {
+            qpa_done_ = true;
+            info_ = rtl::sample<rtl::RspInfo>(dut.qpa_info_o);
+        }
+        // last: END takes the packet out of the list
+        if (dut.scat_valid_o && dut.scat_ready_i)
+            take_scatter(rtl::sample<rtl::Scatter>(dut.scat_o));
+    }
+    dut.clk_i = 1;
+    dut.eval();
+    ++now_;
+}
+
+bool Bench::settle(unsigned limit) {
+    unsigned quiet = 0;
+    for (unsigned i = 0; i < limit; ++i) {
+        cycle();
+        const bool empty = packets_.empty() && doorbells_.empty() && tx_errors_.empty() &&
+                           cq_fails_.empty() && fails_.empty() && commits_.empty();
+        quiet = empty && dut.idle_o && dut.tx_idle_o && (halt_tx || !dut.work_o) ? quiet + 1 : 0;
+        if (quiet == 4)
+            return true;
+    }
+    errors.emplace_back("it never came to rest");
+    return false;
+}
+
+Bytes Bench::read_memory(std::uint64_t address, std::size_t count) const {
+    Bytes bytes;
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto it = memory.find(address + i);
+        bytes.push_back(it == memory.end() ? 0 : it->second);
+    }
+    return bytes;
+}
+
+}  // namespace bench

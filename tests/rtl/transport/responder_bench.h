@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Everything around dingo_responder as C++: tables, host memory, scatter engine with late commits,
+// and lists of what came out. Every side stalls at random.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "Vdingo_responder.h"
+#include "rtl_types.h"
+
+namespace bench {
+
+using Bytes = std::vector<std::uint8_t>;
+
+struct Region {
+    std::uint32_t key = 0;
+    std::uint16_t pdn = 0;
+    std::uint8_t access = 0;
+    std::uint64_t iova = 0, length = 0, base = 0;  ///< base: bus address
+};
+
+struct Sge {
+    std::uint64_t addr = 0;
+    std::uint32_t lkey = 0, length = 0;
+};
+
+/// A packet that left, with where its payload came from.
+struct Sent {
+    rtl::TxDescriptor d;
+    std::vector<rtl::Seg> segs;
+};
+
+/// One line of the global order of events.
+struct Step {
+    enum Kind : std::uint8_t { kMemory, kCqe, kSent, kEvent } kind;
+    std::size_t index;  ///< in the list of that kind; kMemory: packet
+};
+
+struct Options {
+    unsigned seed = 1;
+    unsigned ready = 100;        ///< percent of cycles in which a receiver is ready
+    unsigned commit_delay = 20;  ///< cycles at most between END and its commit
+    unsigned line_delay = 10;
+};
+
+class Bench {
+  public:
+    explicit Bench(const Options& options);
+
+    // --- set-up
+    rtl::QpEntry& qp(unsigned index) { return qps_[index]; }
+    /// An RC QP in RTS with an RQ of 2^log_rq entries of 2^log_stride bytes.
+    void create_rc(unsigned index, unsigned log_rq = 4, unsigned log_stride = 6);
+    void create_ud(unsigned index, unsigned log_rq = 4, unsigned log_stride = 6);
+    void add_region(const Region& region) { regions_[region.key] = region; }
+    void remove_region(std::uint32_t key) { regions_.erase(key); }
+    /// Writes the next receive WQE; ring() posts what was written.
+    void write_wqe(unsigned qp, std::uint32_t tag, const std::vector<Sge>& sges,
+                   std::uint16_t rsvd = 0);
+    void ring(unsigned qp) { doorbell(qp, written_[qp]); }
+    void doorbell(unsigned qp, std::uint32_t index);
+    void post(unsigned qp, std::uint32_t tag, const std::vector<Sge>& sges) {
+        write_wqe(qp, tag, sges);
+        ring(qp);
+    }
+    std::uint32_t written(unsigned qp) const { return written_[qp]; }
+    std::uint64_t ring_address(unsigned qp) const { return 0x100000ULL * (qp + 1); }
+
+    // --- input
+    void packet(unsigned qp, rtl::Headers h, const Bytes& payload = {});
+    void tx_error(unsigned qp, std::uint32_t psn);
+    void cq_failed(unsigned qp) { cq_fails_.push_back(qp); }
+    void requester_failed(unsigned qp);
+    /// A command at the engine; gives its answer.
+    rtl::RspInfo command(rtl::QpaReq request);
+    rtl::RspInfo query(unsigned qp);
+
+    // --- running
+    void cycle();
+    /// Until nothing is left to do. False: it took more than `limit` cycles.
+    bool settle(unsigned limit = 100'000);
+    void reset();
+
+    // --- output
+    std::vector<rtl::CqeReq> cqes;
+    std::vector<Sent> sent;
+    std::vector<rtl::Event> events;
+    std::vector<Step> steps;
+    std::map<unsigned, std::uint64_t> stats;
+    std::map<std::pair<unsigned, unsigned>, std::uint64_t> qp_stats;
+    std::vector<unsigned> failed_qps;
+    unsigned bad_doorbells = 0;
+    std::map<std::uint64_t, std::uint8_t> memory;  ///< written by packets, by bus address
+    std::set<std::uint64_t> bad_lines;             ///< line numbers that cannot be read
+    std::pair<std::uint64_t, std::uint64_t> bad_bytes{0, 0};  ///< writes here fail
+    std::vector<std::string> errors;                          ///< broken rules of the interface
+    unsigned rq_reads = 0;
+    bool halt_tx = false;
+    std::uint16_t gid_valid = 0xffff;
+    Vdingo_responder dut;
+
+    Bytes read_memory(std::uint64_t address, std::size_t count) const;
+    std::uint32_t qpn(unsigned qp) const { return qps_[qp].cfg.tag << 16 | qp; }
+
+  private:
+    struct Due {
+        std::uint64_t at;
+        rtl::LineReq request;
+        bool list;
+    };
+    struct Late {
+        std::uint64_t at;
+        rtl::Commit commit;
+        bool no_item;
+        std::map<std::uint64_t, std::uint8_t> bytes;
+        std::size_t packet;
+    };
+    bool chance(unsigned percent) { return random_() % 100 < percent; }
+    void take_scatter(const rtl::Scatter& order);
+    rtl::MrRsp look_up(const rtl::MrReq& request) const;
+
+    Options options_;
+    std::mt19937 random_;
+    std::uint64_t now_ = 0;
+    std::vector<rtl::QpEntry> qps_{1U << rtl::kQpLog};
+    std::vector<std::uint32_t> written_ = std::vector<std::uint32_t>(1U << rtl::kQpLog);
+    std::map<std::uint32_t, Region> regions_;
+    std::map<std::uint64_t, std::array<std::uint32_t, 16>> lines_;
+    std::deque<std::pair<rtl::RxPacket, Bytes>> packets_;
+    std::deque<rtl::QpDoorbell> doorbells_;
+    std::deque<rtl::TxError> tx_errors_;
+    std::deque<unsigned> cq_fails_, fails_;
+    std::deque<std::pair<std::uint64_t, rtl::MrRsp>> lookups_;
+    std::deque<Due> reads_;
+    std::deque<Late> commits_;
+    std::vector<rtl::Seg> segs_;
+    Bytes grh_;
+    std::size_t packet_count_ = 0;
+    bool qpa_done_ = false;
+    rtl::RspInfo info_;
+    rtl::QpEntry qp_rdata_;
+    bool db_up_ = false, rxp_up_ = false, txerr_up_ = false, in_work_ = false;
+};
+
+}  // namespace bench

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// dingo_responder: READ requests, their responses, and repeated requests.
+#include "responder_packets.h"
+
+namespace bench {
+namespace {
+
+class Reads : public ResponderTest {
+  protected:
+    /// sent[from...] is the response to a READ of [va, va + length), in packets from `psn` on.
+    void expect_response(std::size_t from, std::uint32_t psn, std::uint64_t va,
+                         std::uint32_t length, std::uint32_t msn) {
+        const unsigned packets = length == 0 ? 1 : (length + kPmtu - 1) / kPmtu;
+        ASSERT_GE(bench.sent.size(), from + packets);
+        for (unsigned i = 0; i < packets; ++i) {
+            const Sent& s = bench.sent[from + i];
+            const unsigned bytes = std::min(kPmtu, length - i * kPmtu);
+            const bool last = i + 1 == packets;
+            EXPECT_EQ(s.d.opcode, i == 0 ? (last ? kReadResponseOnly : kReadResponseFirst)
+                                         : (last ? kReadResponseLast : kReadResponseMiddle));
+            EXPECT_EQ(s.d.psn, psn + i);
+            EXPECT_EQ(s.d.len, bytes);
+            EXPECT_EQ(s.d.syndrome, kSynAck);
+            EXPECT_EQ(s.d.msn, msn);
+            EXPECT_FALSE(s.d.inl);
+            if (bytes == 0) {
+                EXPECT_TRUE(s.segs.empty());
+                continue;
+            }
+            ASSERT_EQ(s.segs.size(), 1u);
+            EXPECT_EQ(s.segs[0].len, bytes);
+            EXPECT_TRUE(s.segs[0].last);
+            EXPECT_EQ(s.segs[0].mem.addr + s.segs[0].off, kBase + (va - kIova) + i * kPmtu);
+        }
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Stalls, Reads, kStalls);
+
+TEST_P(Reads, AnswerHasAllPacketsOfTheRead) {
+    bench.packet(1, with_reth(kReadRequest, psn0(), kIova + 8, 700));
+    bench.packet(1, with_reth(kReadRequest, psn0() + 3, kIova, 0, 0));
+    bench.packet(1, with_reth(kReadRequest, psn0() + 4, kIova + 99, 256));
+    settle();
+    expect_response(0, psn0(), kIova + 8, 700, 1);
+    expect_response(3, psn0() + 3, kIova, 0, 2);
+    expect_response(4, psn0() + 4, kIova + 99, 256, 3);
+    EXPECT_EQ(bench.sent.size(), 5u);
+    EXPECT_EQ(stat(DINGO_CARD_RX_READ_REQUESTS), 3u);
+    EXPECT_EQ(bench.query(1).rq_psn, psn0() + 5);
+}
+
+/// More packets than a turn: the rest follows in later turns.
+TEST_P(Reads, LongResponseTakesSeveralTurns) {
+    bench.packet(1, with_reth(kReadRequest, psn0(), kIova, 50 * kPmtu));
+    settle();
+    expect_response(0, psn0(), kIova, 50 * kPmtu, 1);
+    EXPECT_EQ(bench.sent.size(), 50u);
+}
+
+TEST_P(Reads, AcknowledgementComesBehindResponses) {
+    bench.packet(1, with_reth(kWriteOnly, psn0(), kIova, 4), pattern(4, 1));
+    bench.packet(1, with_reth(kReadRequest, psn0() + 1, kIova, 3 * kPmtu));
+    bench.packet(1, with_reth(kWriteOnly, psn0() + 4, kIova, 4), pattern(4, 2));
+    settle();
+    ASSERT_GE(bench.sent.size(), 4u);
+    EXPECT_EQ(bench.sent.back().d.opcode, kAck);
+    EXPECT_EQ(bench.sent.back().d.psn, psn0() + 4);
+    EXPECT_EQ(bench.sent.back().d.msn, 3u);
+}
+
+/// No turn while sending is held up, although requests are still taken.
+TEST_P(Reads, HoldingUpSendingHoldsAnswers) {
+    bench.halt_tx = true;
+    bench.packet(1, with_reth(kReadRequest, psn0(), kIova, 3 * kPmtu));
+    bench.packet(1, with_reth(kWriteOnly, psn0() + 3, kIova, 4), pattern(4, 2));
+    settle();
+    EXPECT_TRUE(bench.sent.empty());
+    EXPECT_EQ(bench.read_memory(kBase, 4), pattern(4, 2));
+    EXPECT_TRUE(bench.dut.work_o);
+    bench.halt_tx = false;
+    settle();
+    EXPECT_EQ(bench.sent.size(), 4u);
+    EXPECT_FALSE(bench.dut.work_o);
+}
+
+TEST_P(Reads, RepeatedReadIsAnsweredAgainAlsoInPart) {
+    bench.packet(1, with_reth(kReadRequest, psn0(), kIova, 700));
+    bench.packet(1, with_reth(kReadRequest, psn0() + 3, kIova + 4096, 600));
+    settle();
+    bench.sent.clear();
+    bench.packet(1, with_reth(kReadRequest, psn0() + 4, kIova + 4096 + 256, 344));
+    settle();
+    expect_response(0, psn0() + 4, kIova + 4096 + 256, 344, 2);
+    bench.sent.clear();
+    bench.packet(1, with_reth(kReadRequest, psn0(), kIova, 700));
+    bench.packet(1, with_reth(kReadRequest, psn0() + 3, kIova + 4096, 600));
+    settle();
+    ASSERT_EQ(bench.sent.size(), 6u);
+    expect_response(0, psn0(), kIova, 700, 1);
+    expect_response(3, psn0() + 3, kIova + 4096, 600, 2);
+    EXPECT_EQ(stat(DINGO_CARD_DUPLICATE_REQUEST), 3u);
+    EXPECT_EQ(qp_stat(DINGO_QP_DUPLICATES), 3u);
+    EXPECT_EQ(stat(DINGO_CARD_RX_DROP_DUPLICATE), 0u);
+}
+
+TEST_P(Reads, RepetitionThatFitsNoReadIsDropped) {
+    bench.packet(1, with_reth(kReadRequest, psn0(), kIova, 700));
+    settle();
+    bench.sent.clear();
+    bench.packet(1, with_reth(kReadRequest, psn0() + 1, kIova, 400));             // other address
+    bench.packet(1, with_reth(kReadRequest, psn0() + 1, kIova + 256, 445));       // too long
+    bench.packet(1, with_reth(kReadRequest, psn0() + 1, kIova + 256, 9, 0x666));  // other key
+    bench.packet(1, with_reth(kReadRequest, psn0() - 9, kIova, 700));             // unknown
+    bench.packet(1, request(kFetchAdd, psn0() - 1));
+    settle();
+    EXPECT_TRUE(bench.sent.empty());
+    EXPECT_EQ(stat(DINGO_CARD_RX_DROP_DUPLICATE), 5u);
+}
+
+TEST_P(Reads, OldestReadIsForgottenWhenThereAreMoreThanSlots) {
+    for (unsigned i = 0; i < 5; ++i) {
+        bench.packet(1, with_reth(kReadRequest, psn0() + i, kIova + 256 * i, 256));
+        settle();
+    }
+    bench.sent.clear();
+    bench.packet(1, with_reth(kReadRequest, psn0(), kIova, 256));
+    settle();
+    EXPECT_TRUE(bench.sent.empty());
+    bench.packet(1, with_reth(kReadRequest, psn0() + 1, kIova + 256, 256));
+    settle();
+    expect_response(0, psn0() + 1, kIova + 256, 256, 2);
+}
+
+TEST_P(Reads, MoreReadsThanAgreedAreRefused) {
+    bench.halt_tx = true;
+    for (unsigned i = 0; i < 5; ++i)
+        bench.packet(1, with_reth(kReadRequest, psn0() + i, kIova, 256));
+    settle();
+    bench.halt_tx = false;
+    settle();
+    ASSERT_EQ(bench.sent.size(), 5u);
+    EXPECT_EQ(bench.sent[4].d.syndrome, kSynInvalid);
+    EXPECT_EQ(bench.sent[4].d.psn, psn0() + 4);
+    ASSERT_EQ(bench.events.size(), 1u);
+    EXPECT_EQ(bench.events[0].kind, DINGO_EV_QP_REQ_ERR);
+}
+
+/// C9-110: the repetition of an earlier READ goes first; a repetition under way gives up its slot.
+TEST_P(Reads, RepetitionEndsWhenItsSlotIsNeeded) {
+    for (unsigned i = 0; i < 4; ++i)
+        bench.packet(1, with_reth(kReadRequest, psn0() + i, kIova + 256 * i, 256));
+    settle();
+    bench.sent.clear();
+    bench.halt_tx = true;
+    bench.packet(1, with_reth(kReadRequest, psn0(), kIova, 256));  // the oldest, again
+    bench.packet(1, with_reth(kReadRequest, psn0() + 4, kIova + 1024, 256));
+    settle();
+    bench.halt_tx = false;
+    settle();
+    ASSERT_EQ(bench.sent.size(), 1u);
+    expect_response(0, psn0() + 4, kIova + 1024, 256, 5);
+}
+
+TEST_P(Reads, RegionThatGoesAwayEndsTheQueuePair) {
+    bench.halt_tx = true;
+    bench.packet(1, with_reth(kReadRequest, psn0(), kIova, 700));
+    settle();
+    bench.remove_region(kKey);
+    bench.halt_tx = false;
+    settle();
+    expect_reply(kSynAccess, psn0(), 1);
+    EXPECT_EQ(bench.qp(1).state, DINGO_QPS_ERR);
+    EXPECT_EQ(bench.failed_qps, std::vector<unsigned>{1});
+    ASSERT_EQ(bench.events.size(), 1u);
+    EXPECT_EQ(bench.events[0].kind, DINGO_EV_QP_ACCESS_ERR);
+    EXPECT_EQ(stat(DINGO_CARD_RESP_REMOTE_ACCESS_ERRORS), 1u);
+}
+
+TEST_P(Reads, BusErrorOfAResponseIsANak) {
+    bench.packet(1, with_reth(kReadRequest, psn0(), kIova, 700));
+    settle();
+    bench.sent.clear();
+    bench.tx_error(1, psn0() + 1);
+    bench.tx_error(1, psn0() + 2);  // says nothing new
+    settle();
+    expect_reply(kSynOperation, psn0() + 1, 1);
+    EXPECT_EQ(bench.qp(1).state, DINGO_QPS_ERR);
+    ASSERT_EQ(bench.events.size(), 1u);
+    EXPECT_EQ(bench.events[0].kind, DINGO_EV_QP_ACCESS_ERR);
+    EXPECT_EQ(stat(DINGO_CARD_RESP_REMOTE_OP_ERRORS), 1u);
+}
+
+TEST_P(Reads, NothingIsSentWithoutASourceAddress) {
+    bench.gid_valid = 0;
+    bench.packet(1, with_reth(kReadRequest, psn0(), kIova, 700));
+    bench.packet(1, with_reth(kWriteOnly, psn0() + 3, kIova, 4), pattern(4, 2));
+    settle();
+    EXPECT_TRUE(bench.sent.empty());
+    EXPECT_EQ(bench.qp(1).state, DINGO_QPS_RTS);
+}
+
+}  // namespace
+}  // namespace bench
