@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Receive ring of the Ethernet function: filter, descriptor, frame into memory, completion. One ring.
+/// Receive ring of the Ethernet function: filter, descriptor, frame into memory, completion. One ring,
+/// number 0. Frames wait in a buffer of their own, as a descriptor is chosen by the length of the frame.
+/// Standing still for a command it drops what finds no room there: behind it come frames whose way must be free.
 module dingo_eth_rx (
     input  logic     clk_i,
     input  logic     rst_ni,
@@ -47,4 +49,188 @@ module dingo_eth_rx (
     input  logic     line_rsp_valid_i,
     input  rtl_pkg::rdl_rsp_t line_rsp_i
 );
+  typedef enum logic [3:0] {
+    IDLE    = 4'd0,
+    FETCH   = 4'd1,   // the descriptor
+    CHECK   = 4'd2,
+    ORDER   = 4'd3,   // the frame into its buffer
+    END     = 4'd4,
+    WRITE   = 4'd5,   // until it is in host memory
+    DROP    = 4'd6,   // counted as stat_q
+    COUNT   = 4'd7,   // packets, bytes, multicast
+    BYTES   = 4'd8,
+    GROUP   = 4'd9,
+    REFUSED = 4'd10,  // no_buffer, and a completion in error
+    REPORT  = 4'd11
+  } state_t;
+  state_t state_q;
+
+  // ---- frames that came
+  logic           f_valid, f_pop, f_send, f_cmd_ready, frames_idle, p_valid, p_ready, lost, lost_ready;
+  logic [13:0]    f_len;
+  logic [47:0]    f_mac;
+  logic           f_tagged;
+  rtl_pkg::beat_t p;
+
+  dingo_eth_frames u_frames (
+      .clk_i, .rst_ni, .idle_o(frames_idle), .drop_i(halt_i), .valid_i(frame_valid_i), .ready_o(frame_ready_o),
+      .beat_i(frame_i), .lost_o(lost), .lost_ready_i(lost_ready),
+      .frame_valid_o(f_valid), .frame_ready_i(f_pop), .send_i(f_send), .cmd_ready_o(f_cmd_ready),
+      .len_o(f_len), .mac_o(f_mac), .tagged_o(f_tagged),
+      .valid_o(p_valid), .ready_i(p_ready), .beat_o(p)
+  );
+
+  // ---- ring
+  logic          running, ring_idle, d_valid, d_err, d_eop, d_good, consume;
+  rtl_pkg::cqi_t cq;
+  logic [12:0]   unused_size;
+  logic [31:0]   consumer, producer;
+  logic [63:0]   d_addr, addr_q;
+  logic [13:0]   d_len, room_q;
+  logic          good_q;
+
+  dingo_eth_ring u_ring (
+      .clk_i, .rst_ni, .idle_o(ring_idle), .xl_flush_i, .cfg_valid_i, .cfg_on_i, .cfg_mem_i, .cfg_log_size_i,
+      .cfg_cq_i, .db_valid_i, .db_index_i, .db_bad_o, .stop_i(cq_failed_i || d_err), .running_o(running),
+      .cq_o(cq), .size_o(unused_size), .consumer_o(consumer), .producer_o(producer),
+      .consume_i(consume), .consume_count_i(7'd1),
+      .want_i(state_q == FETCH), .index_i(consumer), .desc_valid_o(d_valid), .desc_err_o(d_err),
+      .addr_o(d_addr), .len_o(d_len), .eop_o(d_eop), .good_o(d_good),
+      .desc_valid_req_o(desc_valid_o), .desc_ready_i, .desc_o, .desc_rsp_valid_i,
+      .line_valid_o, .line_ready_i, .line_o, .line_rsp_valid_i, .line_rsp_i
+  );
+
+  // ---- filter
+  logic in_table, unused_ours, group, wanted, too_long;
+
+  dingo_mac_match u_match (
+      .gids_i('0), .mac_valid_i, .macs_i, .mac_i(f_mac), .table_o(in_table), .ours_o(unused_ours)
+  );
+  assign group = f_mac[0];
+  assign wanted = port_i.promisc || f_mac == '1 || in_table || (port_i.allmulti && group);
+  assign too_long = 17'(f_len) > 17'(port_i.mtu) + 17'd14 + (f_tagged ? 17'd4 : 17'd0);
+
+  // ---- into memory
+  logic               scat_valid, scat_ready, done, unused_room, scatter_idle, unused_rsp, unused_line_valid;
+  rtl_pkg::scat_t     scat;
+  rtl_pkg::seg_t      seg;
+  rtl_pkg::commit_t   commit;
+  rtl_pkg::rdl_req_t  unused_line;
+
+  assign scat_valid = state_q == ORDER || state_q == END;
+  assign seg = {1'b1, 18'd0, f_len, 64'd0, 39'd0, addr_q};
+  always_comb begin
+    scat = '0;
+    scat.op = state_q == ORDER ? rtl_pkg::SCAT_SEG : rtl_pkg::SCAT_END;
+    scat.has_payload = 1'b1;
+    scat.seg = seg;
+  end
+
+  // The addresses in descriptors are bus addresses: no list is ever read.
+  dingo_scatter u_scatter (
+      .clk_i, .rst_ni, .room_o(unused_room), .idle_o(scatter_idle), .xl_flush_i,
+      .scat_valid_i(scat_valid), .scat_ready_o(scat_ready), .scat_i(scat),
+      .payload_valid_i(p_valid), .payload_ready_o(p_ready), .payload_i(p),
+      .req_valid_o(done), .req_ready_i(1'b1), .rsp_valid_o(unused_rsp), .rsp_ready_i(1'b1), .commit_o(commit),
+      .write_valid_o, .write_ready_i, .write_o, .wdata_valid_o, .wdata_ready_i, .wdata_o, .done_valid_i,
+      .done_err_i, .line_valid_o(unused_line_valid), .line_ready_i(1'b0), .line_o(unused_line),
+      .line_rsp_valid_i(1'b0), .line_rsp_i
+  );
+
+  // ---- frame by frame
+  logic [5:0]  stat_q;
+  logic [31:0] index_q;
+  logic [13:0] len_q;
+  logic        group_q, ok_q, own_stat, begin_frame, ask_lost, asked_q, asked_lost_q, stat_done;
+
+  assign begin_frame = state_q == IDLE && f_valid && f_cmd_ready && !halt_i;
+  assign consume = state_q == CHECK && (!good_q || room_q >= f_len);
+  assign f_send = state_q == END;
+  // The frame leaves the buffer for memory, or is forgotten.
+  assign f_pop = (state_q == END && scat_ready) || (state_q == DROP && stat_done) ||
+                 (state_q == CHECK && !good_q);
+  assign own_stat = state_q == DROP || state_q == COUNT || state_q == BYTES || state_q == GROUP ||
+                    state_q == REFUSED;
+  // Lost frames are counted in between; who asks first stays until it is taken.
+  assign ask_lost = asked_q ? asked_lost_q : lost && !own_stat;
+  assign stat_valid_o = own_stat || ask_lost;
+  assign stat_done = stat_ready_i && !ask_lost;
+  assign lost_ready = stat_ready_i && ask_lost;
+
+  always_comb begin
+    stat_o = {6'(dingo_pkg::CARD_ETH_RX_NO_BUFFER), 16'd1};
+    if (!ask_lost) begin
+      case (state_q)
+        DROP: stat_o = {stat_q, 16'd1};
+        COUNT: stat_o = {6'(dingo_pkg::CARD_ETH_RX_PACKETS), 16'd1};
+        BYTES: stat_o = {6'(dingo_pkg::CARD_ETH_RX_BYTES), 2'd0, len_q};
+        GROUP: stat_o = {6'(dingo_pkg::CARD_ETH_RX_MULTICAST), 16'd1};
+        default: stat_o = {6'(dingo_pkg::CARD_ETH_RX_NO_BUFFER), 16'd1};  // REFUSED
+      endcase
+    end
+  end
+
+  assign cqe_valid_o = state_q == REPORT;
+  always_comb begin
+    cqe_o = '0;
+    cqe_o.cq = cq;
+    cqe_o.wqe_index = index_q;
+    cqe_o.byte_len = ok_q ? 32'(len_q) : '0;
+    cqe_o.qpn_op = {dingo_pkg::WC_ETH_RX[7:0], 24'd0};
+    cqe_o.status = ok_q ? dingo_pkg::WCS_SUCCESS[7:0] : dingo_pkg::WCS_LOC_QP_OP_ERR[7:0];
+  end
+
+  always_ff @(posedge clk_i) begin
+    asked_q <= rst_ni && stat_valid_o && !stat_ready_i;
+    asked_lost_q <= ask_lost;
+    case (state_q)
+      IDLE: if (begin_frame) begin
+        len_q <= f_len;
+        group_q <= group;
+        index_q <= consumer;
+        state_q <= DROP;
+        if (f_len < 14'd14) stat_q <= 6'(dingo_pkg::CARD_ETH_RX_TOO_SHORT);
+        else if (!wanted) stat_q <= 6'(dingo_pkg::CARD_ETH_RX_FILTERED);
+        else if (too_long) stat_q <= 6'(dingo_pkg::CARD_ETH_RX_TOO_LONG);
+        else if (!running || producer == consumer) stat_q <= 6'(dingo_pkg::CARD_ETH_RX_NO_BUFFER);
+        else state_q <= FETCH;
+      end
+      FETCH: if (d_err) begin
+        stat_q <= 6'(dingo_pkg::CARD_ETH_RX_NO_BUFFER);
+        state_q <= DROP;
+      end else if (d_valid) begin
+        addr_q <= d_addr;
+        room_q <= d_len;
+        good_q <= d_good && !d_eop;
+        state_q <= CHECK;
+      end
+      CHECK: begin
+        stat_q <= 6'(dingo_pkg::CARD_ETH_RX_TOO_LONG);   // the buffer stays for a frame that fits
+        ok_q <= 1'b0;
+        state_q <= !good_q ? REFUSED : room_q < f_len ? DROP : ORDER;
+      end
+      ORDER: if (scat_ready) state_q <= END;
+      END: if (scat_ready) state_q <= WRITE;
+      WRITE: if (done) begin
+        ok_q <= !commit.err;
+        state_q <= commit.err ? REFUSED : COUNT;
+      end
+      DROP: if (stat_done) state_q <= IDLE;
+      COUNT: if (stat_done) state_q <= BYTES;
+      BYTES: if (stat_done) state_q <= group_q ? GROUP : REPORT;
+      GROUP: if (stat_done) state_q <= REPORT;
+      REFUSED: if (stat_done) state_q <= REPORT;
+      default: if (cqe_ready_i) state_q <= IDLE;
+    endcase
+    if (!rst_ni) state_q <= IDLE;
+    else begin
+      assert (!unused_line_valid && !unused_rsp);
+      if (f_pop) assert (f_cmd_ready);
+      if (done) assert (state_q == WRITE);
+      if (cfg_valid_i) assert (state_q == IDLE);
+    end
+  end
+
+  assign idle_o = state_q == IDLE && ring_idle && scatter_idle && !lost && (halt_i || frames_idle);
+  wire unused_ok = &{1'b0, unused_size, unused_ours, unused_room, unused_line, commit, port_i};
 endmodule
