@@ -20,6 +20,10 @@ namespace dingo::conformance {
 class Conformance : public testing::TestWithParam<std::string> {
   protected:
     [[nodiscard]] const std::string& engine() const { return GetParam(); }
+    /// How often or how much: `few` for an engine that is simulated cycle by cycle.
+    [[nodiscard]] unsigned effort(unsigned many, unsigned few) const {
+        return engine() == "rtl" ? few : many;
+    }
 };
 
 /// True in builds with a sanitizer, where counts are smaller to keep the run short.

@@ -97,4 +97,642 @@ module dingo_admin (
     input  logic        done_valid_i,
     input  logic        done_err_i
 );
+  typedef enum logic [4:0] {
+    IDLE    = 5'd0,
+    FETCH   = 5'd1,    // two lines
+    CHECK   = 5'd2,
+    HALT    = 5'd3,    // wait for rest
+    LOOKUP  = 5'd4,    // tables
+    LOOKED  = 5'd5,
+    DECIDE  = 5'd6,
+    ATTACH  = 5'd7,    // first page of a ring: list line
+    ATTACHW = 5'd8,
+    WRITE   = 5'd9,    // tables change
+    USERS   = 5'd10,   // second CQ of a QP
+    ENGINE  = 5'd11,   // engines take note
+    AFTER   = 5'd12,
+    FORGET  = 5'd13,
+    STATS   = 5'd14,   // eight counters into the buffer
+    OUT     = 5'd15,   // buffer to the host
+    OUTDATA = 5'd16,
+    OUTDONE = 5'd17,
+    COUNT   = 5'd18,
+    REPLY   = 5'd19,
+    REPLYD  = 5'd20,
+    REPLYW  = 5'd21,
+    CLEARC  = 5'd22,   // counters of a new QP
+    DEAD    = 5'd23
+  } state_e;
+
+  state_e state_q;
+  logic [1023:0] cmd_q;
+  logic line_q;                       // second line comes
+  logic [31:0] status_q, detail_q;
+  logic [63:0] result_q;
+  logic [31:0] consumer_q;
+  logic enable_q;
+  logic [3:0] rest_q;                 // cycles at rest
+  logic halting_q;
+  logic [1:0] halt_stage_q;
+  rtl_pkg::qp_t qp_q;
+  rtl_pkg::mr_t mr_q;
+  logic req_seen_q, rsp_seen_q;
+  rtl_pkg::req_info_t req_info_q;
+  rtl_pkg::rsp_info_t rsp_info_q;
+  logic ring_q;                       // CREATE_QP: 0 send queue, 1 receive queue
+  logic leaf_q;                       // second level
+  logic [63:0] attach_addr_q;
+  logic [1023:0] out_q;               // bytes for the host
+  logic [63:0] out_addr_q;
+  logic [15:0] out_left_q, out_have_q;  // bytes still to write; bytes in out_q
+  logic [5:0] stat_q;                 // next counter
+  logic [3:0] stat_fill_q;
+  logic stat_asked_q;
+  logic counted_q, forgot_q;
+  logic async_q;                      // an EQ takes the asynchronous events
+  logic irq_q;
+
+  // ------------------------------------------------------------------------------------ the command
+  logic [31:0] op, check_status, check_detail, modify_status, modify_detail;
+  logic check_halt;
+  rtl_pkg::qp_t modified;
+  dingo_pkg::admin_hdr_t hdr;
+  dingo_pkg::cmd_query_device_t qd;
+  dingo_pkg::cmd_query_stats_t qs;
+  dingo_pkg::cmd_set_port_t sp;
+  dingo_pkg::cmd_set_mac_t sm;
+  dingo_pkg::cmd_set_gid_t sg;
+  dingo_pkg::cmd_create_eq_t eq;
+  dingo_pkg::cmd_destroy_t destroy;
+  dingo_pkg::cmd_create_cq_t cq;
+  dingo_pkg::cmd_create_mr_t mr;
+  dingo_pkg::cmd_create_qp_t qp;
+  dingo_pkg::cmd_modify_qp_t mq;
+  dingo_pkg::cmd_query_qp_t qq;
+  dingo_pkg::cmd_create_eth_t eth;
+  assign hdr = cmd_q[63:0];
+  assign qd = cmd_q[191:0];
+  assign qs = cmd_q[255:0];
+  assign sp = cmd_q[127:0];
+  assign sm = cmd_q[191:0];
+  assign sg = cmd_q[319:0];
+  assign eq = cmd_q[319:0];
+  assign destroy = cmd_q[127:0];
+  assign cq = cmd_q[383:0];
+  assign mr = cmd_q[511:0];
+  assign qp = cmd_q[639:0];
+  assign mq = cmd_q[831:0];
+  assign qq = cmd_q[191:0];
+  assign eth = cmd_q[319:0];
+  assign op = 32'(hdr.opcode);
+
+  dingo_admin_check i_check (
+      .cmd_i(cmd_q),
+      .strap_i,
+      .status_o(check_status),
+      .detail_o(check_detail),
+      .halt_o(check_halt)
+  );
+  dingo_admin_modify i_modify (
+      .cmd_i(cmd_q[831:0]),
+      .qp_i(qp_q),
+      .gids_i,
+      .status_o(modify_status),
+      .detail_o(modify_detail),
+      .qp_o(modified)
+  );
+
+  /* verilator lint_off UNUSEDSIGNAL */  // reserved bits were checked
+  function automatic logic [102:0] xmem(input logic [127:0] mem);
+    xmem = {mem[97:96], mem[108:104], mem[95:64], mem[63:0]};
+  endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  // QPN of the command: find_qp compares index and tag
+  logic [31:0] qpn;
+  logic qp_found;
+  always_comb
+    case (op)
+      dingo_pkg::OP_CREATE_QP: qpn = qp.qpn;
+      dingo_pkg::OP_MODIFY_QP: qpn = mq.qpn;
+      dingo_pkg::OP_QUERY_QP: qpn = qq.qpn;
+      dingo_pkg::OP_QUERY_STATS: qpn = qs.id;
+      default: qpn = destroy.id;
+    endcase
+  assign qp_found = qp_q.cfg.valid && qp_q.cfg.tag == qpn[23:16] && qpn[31:24] == '0
+      && 32'(qpn[15:0]) < 32'd1 << rtl_pkg::QP_LOG;
+
+  // ------------------------------------------------------------------------------------ objects and their users
+  logic [(1<<rtl_pkg::CQ_LOG)-1:0] cq_used_q;
+  logic [(1<<rtl_pkg::EQ_LOG)-1:0] eq_used_q;
+  logic [15:0] cq_users_q[0:(1<<rtl_pkg::CQ_LOG)-1];
+  logic [15:0] eq_users_q[0:(1<<rtl_pkg::EQ_LOG)-1];
+  rtl_pkg::eqi_t cq_eq_q[0:(1<<rtl_pkg::CQ_LOG)-1];
+  logic [(1<<rtl_pkg::EQ_LOG)-1:0] eq_async_q;
+  logic etx_on_q, erx_on_q;
+  rtl_pkg::cqi_t etx_cq_q, erx_cq_q;
+
+  // The CQ that the present step is about
+  logic [31:0] cq_asked;
+  logic cq_second_q;                  // the receive CQ of a QP
+  always_comb
+    case (op)
+      dingo_pkg::OP_CREATE_CQ: cq_asked = cq.cqn;
+      dingo_pkg::OP_CREATE_QP: cq_asked = cq_second_q ? qp.recv_cqn : qp.send_cqn;
+      dingo_pkg::OP_DESTROY_QP: cq_asked = cq_second_q ? 32'(qp_q.cfg.recv_cq) : 32'(qp_q.cfg.send_cq);
+      dingo_pkg::OP_CREATE_ETH: cq_asked = eth.cqn;
+      dingo_pkg::OP_DESTROY_ETH: cq_asked = destroy.id[25:24] == 2'(dingo_pkg::ETH_TX) ? 32'(etx_cq_q) : 32'(erx_cq_q);
+      default: cq_asked = destroy.id;
+    endcase
+  rtl_pkg::cqi_t cqi;
+  rtl_pkg::eqi_t eqi, cq_eq;
+  logic [15:0] cq_users, eq_users;
+  logic cq_there, eq_there, send_cq_there, recv_cq_there;
+  logic [31:0] eq_asked;
+  assign eq_asked = op == dingo_pkg::OP_CREATE_CQ ? cq.eqn : op == dingo_pkg::OP_CREATE_EQ ? eq.eqn : destroy.id;
+  assign cqi = cq_asked[rtl_pkg::CQ_LOG-1:0];
+  assign eqi = eq_asked[rtl_pkg::EQ_LOG-1:0];
+  assign cq_users = cq_users_q[cqi];
+  assign cq_eq = cq_eq_q[cqi];
+  assign eq_users = eq_users_q[op == dingo_pkg::OP_DESTROY_CQ ? cq_eq : eqi];
+  assign cq_there = cq_asked < 32'd1 << rtl_pkg::CQ_LOG && cq_used_q[cqi];
+  assign eq_there = eq_asked < 32'd1 << rtl_pkg::EQ_LOG && eq_used_q[eqi];
+  assign send_cq_there = qp.send_cqn < 32'd1 << rtl_pkg::CQ_LOG && cq_used_q[qp.send_cqn[rtl_pkg::CQ_LOG-1:0]];
+  assign recv_cq_there = qp.recv_cqn < 32'd1 << rtl_pkg::CQ_LOG && cq_used_q[qp.recv_cqn[rtl_pkg::CQ_LOG-1:0]];
+
+  // What the tables say about the command; OK: go on
+  logic [31:0] verdict;
+  logic eth_tx, eth_there;
+  assign eth_tx = op == dingo_pkg::OP_CREATE_ETH ? eth.kind == 8'(dingo_pkg::ETH_TX)
+      : destroy.id[31:24] == 8'(dingo_pkg::ETH_TX);
+  assign eth_there = op == dingo_pkg::OP_CREATE_ETH ? (eth_tx ? etx_on_q : erx_on_q)
+      : (destroy.id == {8'(dingo_pkg::ETH_TX), 24'd0} && etx_on_q) || (destroy.id == {8'(dingo_pkg::ETH_RX), 24'd0} && erx_on_q);
+  always_comb begin
+    verdict = dingo_pkg::ST_OK;
+    case (op)
+      dingo_pkg::OP_CREATE_EQ: if (eq_there || (eq.flags[0] && async_q)) verdict = dingo_pkg::ST_IN_USE;
+      dingo_pkg::OP_DESTROY_EQ:
+        if (!eq_there) verdict = dingo_pkg::ST_BAD_ID;
+        else if (eq_users != '0) verdict = dingo_pkg::ST_BUSY;
+      dingo_pkg::OP_CREATE_CQ:
+        if (cq_there) verdict = dingo_pkg::ST_IN_USE;
+        else if (!eq_there) verdict = dingo_pkg::ST_BAD_ID;
+      dingo_pkg::OP_DESTROY_CQ:
+        if (!cq_there) verdict = dingo_pkg::ST_BAD_ID;
+        else if (cq_users != '0) verdict = dingo_pkg::ST_BUSY;
+      dingo_pkg::OP_CREATE_MR: if (mr_q.valid) verdict = dingo_pkg::ST_IN_USE;
+      dingo_pkg::OP_DESTROY_MR:
+        // the low 8 bits of a key are its owner's
+        if (32'(destroy.id[31:16]) >= 32'd1 << rtl_pkg::MR_LOG || !mr_q.valid
+            || mr_q.tag[15:8] != destroy.id[15:8]) verdict = dingo_pkg::ST_BAD_ID;
+      dingo_pkg::OP_CREATE_QP:
+        if (qp_q.cfg.valid) verdict = dingo_pkg::ST_IN_USE;
+        else if (!send_cq_there || !recv_cq_there) verdict = dingo_pkg::ST_BAD_ID;
+      dingo_pkg::OP_DESTROY_QP, dingo_pkg::OP_QUERY_QP: if (!qp_found) verdict = dingo_pkg::ST_BAD_ID;
+      dingo_pkg::OP_MODIFY_QP: verdict = qp_found ? modify_status : dingo_pkg::ST_BAD_ID;
+      dingo_pkg::OP_QUERY_STATS: if (qs.scope[0] && !qp_found) verdict = dingo_pkg::ST_BAD_ID;
+      dingo_pkg::OP_CREATE_ETH:
+        if (eth_there) verdict = dingo_pkg::ST_IN_USE;
+        else if (!cq_there) verdict = dingo_pkg::ST_BAD_ID;
+      dingo_pkg::OP_DESTROY_ETH: if (!eth_there) verdict = dingo_pkg::ST_BAD_ID;
+      default: ;
+    endcase
+  end
+
+  // Ring whose page list is looked at
+  logic [127:0] ring;
+  logic [31:0] ring_at;
+  always_comb
+    case (op)
+      dingo_pkg::OP_CREATE_EQ: begin ring = eq.ring; ring_at = 32'd16; end
+      dingo_pkg::OP_CREATE_CQ: begin ring = cq.ring; ring_at = 32'd24; end
+      dingo_pkg::OP_CREATE_ETH: begin ring = eth.mem; ring_at = 32'd16; end
+      default: begin
+        ring = ring_q ? qp.rq : qp.sq;
+        ring_at = ring_q ? 32'd56 : 32'd40;
+      end
+    endcase
+  logic [63:0] entry, entry_mask;
+  assign entry = line_rsp_i.data[attach_addr_q[5:3]*64+:64];
+  assign entry_mask = (64'd1 << (ring[97:96] == 2'd2 && !leaf_q ? 6'd12 : {1'b0, ring[108:104]})) - 64'd1;
+
+  // ------------------------------------------------------------------------------------ answers
+  logic [1023:0] limits, info;
+  dingo_pkg::admin_cpl_t cpl;
+  dingo_admin_answers i_answers (
+      .strap_i,
+      .qp_i(qp_q),
+      .req_info_i(req_info_q),
+      .rsp_info_i(rsp_info_q),
+      .limits_o(limits),
+      .qp_info_o(info)
+  );
+  always_comb begin
+    cpl = '0;
+    cpl.cmd_id = hdr.cmd_id;
+    cpl.opcode = hdr.opcode;
+    cpl.status = status_q;
+    cpl.detail = detail_q;
+    cpl.result[63:0] = result_q;
+    cpl.owner = {7'd0, !consumer_q[{1'b0, aq_log_depth_i}]};
+  end
+
+  // ------------------------------------------------------------------------------------ outputs by state
+  logic [31:0] slot;
+  logic [12:0] page_left;
+  logic [15:0] chunk_most;
+  logic [6:0] chunk;                  // bytes of the present write
+  assign slot = consumer_q & ((32'd1 << aq_log_depth_i) - 32'd1);
+  assign page_left = 13'd4096 - {1'b0, out_addr_q[11:0]};
+  assign chunk_most = out_left_q < out_have_q ? out_left_q : out_have_q;
+  assign chunk = page_left < 13'd64 && 16'(page_left) < chunk_most ? page_left[6:0]
+      : chunk_most < 16'd64 ? chunk_most[6:0] : 7'd64;
+
+  assign line_valid_o = (state_q == FETCH && !line_q) || state_q == ATTACH;
+  assign line_o = state_q == ATTACH ? {4'd1, attach_addr_q[63:6]} : {4'd2, asq_base_i[63:6] + 58'({slot, 1'b0})};
+  assign write_valid_o = state_q == OUT || state_q == REPLY;
+  assign write_o = state_q == OUT ? {6'd0, chunk, out_addr_q} : {13'd64, acq_base_i + {26'd0, slot, 6'd0}};
+  assign wdata_valid_o = state_q == OUTDATA || state_q == REPLYD;
+  assign wdata_o = state_q == OUTDATA ? {1'b0, 1'b1, chunk, out_q[511:0]} : {1'b0, 1'b1, 7'd64, cpl};
+
+  assign halt_tx_o = halting_q;
+  assign halt_rx_o = halting_q && halt_stage_q >= 2'd1;
+  assign halt_db_o = halting_q && halt_stage_q >= 2'd2;
+  assign asq_consumer_o = consumer_q;
+  assign irq_o = irq_q;
+  assign fatal_code_o = dingo_pkg::FATAL_ADMIN_BUS;
+  assign idle_o = (state_q == IDLE && !(aq_enable_i && enable_q && asq_producer_i != consumer_q) && aq_enable_i == enable_q)
+      || state_q == DEAD;
+
+  assign qp_re_o = state_q == LOOKUP;
+  assign qp_rindex_o = qpn[rtl_pkg::QP_LOG-1:0];
+  assign mr_re_o = state_q == LOOKUP;
+  assign mr_index_o = op == dingo_pkg::OP_CREATE_MR ? mr.key[16+:rtl_pkg::MR_LOG] : destroy.id[16+:rtl_pkg::MR_LOG];
+  assign mr_we_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_MR || op == dingo_pkg::OP_DESTROY_MR);
+  always_comb begin
+    mr_wdata_o = '0;
+    if (op == dingo_pkg::OP_CREATE_MR) begin
+      mr_wdata_o.valid = 1'b1;
+      mr_wdata_o.phys = mr.kind == 8'(dingo_pkg::MRT_PHYS);
+      mr_wdata_o.tag = mr.key[15:0];
+      mr_wdata_o.pdn = mr.pdn[15:0];
+      mr_wdata_o.access = mr.access[5:0];
+      mr_wdata_o.iova = mr.iova;
+      mr_wdata_o.length = mr.length;
+      mr_wdata_o.mem = xmem(mr.mem);
+    end
+  end
+
+  rtl_pkg::qp_cfg_t created;
+  always_comb begin
+    created = '0;
+    created.valid = 1'b1;
+    created.tag = qp.qpn[23:16];
+    created.kind = qp.kind[2:0];
+    created.pdn = qp.pdn[15:0];
+    created.send_cq = qp.send_cqn[rtl_pkg::CQ_LOG-1:0];
+    created.recv_cq = qp.recv_cqn[rtl_pkg::CQ_LOG-1:0];
+    created.db_page = qp.db_page[rtl_pkg::DB_PAGE_LOG-1:0];
+    created.signal_all = qp.flags[0];
+    created.privileged = qp.flags[1];
+    created.log_sq = qp.log_sq[4:0];
+    created.log_rq = qp.log_rq[3:0];
+    created.log_rq_stride = qp.log_rq_stride[3:0];
+    created.sq = xmem(qp.sq);
+    created.rq = xmem(qp.rq);
+  end
+  logic destroy_qp_now;
+  assign destroy_qp_now = state_q == AFTER && op == dingo_pkg::OP_DESTROY_QP;
+  assign qp_windex_o = qpn[rtl_pkg::QP_LOG-1:0];
+  assign qp_we_o = (state_q == WRITE && (op == dingo_pkg::OP_CREATE_QP || op == dingo_pkg::OP_MODIFY_QP)) || destroy_qp_now;
+  assign qp_wdata_o = op == dingo_pkg::OP_CREATE_QP ? created : op == dingo_pkg::OP_MODIFY_QP ? modified.cfg : '0;
+  assign state_we_o = qp_we_o;
+  assign state_o = op == dingo_pkg::OP_MODIFY_QP ? modified.state : 3'(dingo_pkg::QPS_RESET);
+
+  logic to_reset;
+  assign to_reset = op == dingo_pkg::OP_MODIFY_QP && modified.state == 3'(dingo_pkg::QPS_RESET);
+  assign qpa_valid_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_QP || op == dingo_pkg::OP_MODIFY_QP
+      || op == dingo_pkg::OP_DESTROY_QP || op == dingo_pkg::OP_QUERY_QP);
+  always_comb begin
+    qpa_o = '0;
+    qpa_o.op = op == dingo_pkg::OP_QUERY_QP ? rtl_pkg::QPA_QUERY
+        : op == dingo_pkg::OP_MODIFY_QP && !to_reset ? rtl_pkg::QPA_MODIFY : rtl_pkg::QPA_CLEAR;
+    qpa_o.destroy = op == dingo_pkg::OP_DESTROY_QP;
+    qpa_o.old_state = qp_q.state;
+    qpa_o.mask = op == dingo_pkg::OP_MODIFY_QP ? mq.mask[20:0] : '0;
+    qpa_o.qp = qp_windex_o;
+    qpa_o.ctx = op == dingo_pkg::OP_MODIFY_QP ? modified
+        : op == dingo_pkg::OP_CREATE_QP ? {3'(dingo_pkg::QPS_RESET), created} : qp_q;
+  end
+
+  assign port_we_o = state_q == WRITE && op == dingo_pkg::OP_SET_PORT;
+  assign port_o = {sp.flags[0], sp.flags[1], sp.flags[2], sp.mtu[15:0]};
+  assign gid_we_o = state_q == WRITE && op == dingo_pkg::OP_SET_GID;
+  assign gid_index_o = sg.index[rtl_pkg::GID_LOG-1:0];
+  assign gid_o = sg.valid[0]
+      ? {1'b1, sg.gid[79:0] == '0 && sg.gid[95:80] == 16'hffff, sg.mac, sg.vlan, sg.gid} : '0;
+  assign mac_we_o = state_q == WRITE && op == dingo_pkg::OP_SET_MAC;
+  assign mac_index_o = sm.index[rtl_pkg::MAC_LOG-1:0];
+  assign mac_valid_o = sm.valid[0];
+  assign mac_o = sm.mac;
+  assign cq_valid_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_CQ || op == dingo_pkg::OP_DESTROY_CQ);
+  assign cq_o = op == dingo_pkg::OP_CREATE_CQ
+      ? {1'b1, cqi, eqi, cq.db_page[rtl_pkg::DB_PAGE_LOG-1:0], cq.log_size[4:0], xmem(cq.ring)}
+      : {1'b0, cqi, cq_eq, {rtl_pkg::DB_PAGE_LOG{1'b0}}, 5'd0, 103'd0};
+  assign eq_valid_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_EQ || op == dingo_pkg::OP_DESTROY_EQ);
+  assign eq_o = op == dingo_pkg::OP_CREATE_EQ
+      ? {1'b1, eqi, eq.flags[0], eq.vector[5:0], eq.log_size[4:0], xmem(eq.ring)} : {1'b0, eqi, 1'b0, 6'd0, 5'd0, 103'd0};
+  assign etx_valid_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_ETH || op == dingo_pkg::OP_DESTROY_ETH) && eth_tx;
+  assign erx_valid_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_ETH || op == dingo_pkg::OP_DESTROY_ETH) && !eth_tx;
+  assign eth_on_o = op == dingo_pkg::OP_CREATE_ETH;
+  assign eth_mem_o = xmem(eth.mem);
+  assign eth_log_size_o = eth.log_size[3:0];
+  assign eth_cq_o = cqi;
+
+  assign forget_valid_o = state_q == FORGET;
+  assign forget_o = op == dingo_pkg::OP_DESTROY_QP ? {8'(dingo_pkg::EV_QP_FATAL), destroy.id, 32'd0}
+      : {forgot_q ? 8'(dingo_pkg::EV_CQ_ERR) : 8'(dingo_pkg::EV_COMPLETION), destroy.id, 32'd0};
+  assign xl_flush_o = state_q == FORGET
+      || (state_q == AFTER && (to_reset || op == dingo_pkg::OP_DESTROY_MR || op == dingo_pkg::OP_DESTROY_EQ || op == dingo_pkg::OP_DESTROY_ETH));
+  assign clear_valid_o = state_q == CLEARC;
+  assign clear_qp_o = qp_windex_o;
+  assign read_valid_o = state_q == STATS && !stat_asked_q;
+  assign read_qp_o = qs.scope[0];
+  assign read_qpi_o = qp_windex_o;
+  assign read_idx_o = stat_q;
+  assign stat_valid_o = state_q == COUNT;
+  assign stat_o = {counted_q ? 6'(dingo_pkg::CARD_ADMIN_ERRORS) : 6'(dingo_pkg::CARD_ADMIN_COMMANDS), 16'd1};
+
+  // ------------------------------------------------------------------------------------ steps
+  logic [31:0] counters;
+  logic [31:0] stats_len;
+  assign counters = qs.scope[0] ? dingo_pkg::QP_COUNTERS : dingo_pkg::CARD_COUNTERS;
+  assign stats_len = qs.out_len < {counters[28:0], 3'd0} ? qs.out_len : {counters[28:0], 3'd0};
+  assign fatal_valid_o = (state_q == FETCH && line_rsp_valid_i && line_rsp_i.err)
+      || (state_q == REPLYW && done_valid_i && done_err_i);
+
+  always_ff @(posedge clk_i) begin
+    irq_q <= 1'b0;
+    if (!rst_ni) begin
+      state_q      <= IDLE;
+      enable_q     <= 1'b0;
+      consumer_q   <= '0;
+      halting_q    <= 1'b0;
+      halt_stage_q <= '0;
+      rest_q       <= '0;
+      line_q       <= 1'b0;
+      async_q      <= 1'b0;
+      etx_on_q     <= 1'b0;
+      erx_on_q     <= 1'b0;
+      cq_used_q    <= '0;
+      eq_used_q    <= '0;
+      eq_async_q   <= '0;
+    end else begin
+      // Enabling starts both rings afresh.
+      if (state_q == IDLE) begin
+        enable_q <= aq_enable_i;
+        if (!aq_enable_i || !enable_q) consumer_q <= '0;
+      end
+      case (state_q)
+        IDLE:
+        if (aq_enable_i && enable_q && asq_producer_i != consumer_q) begin
+          state_q  <= FETCH;
+          line_q   <= 1'b0;
+          status_q <= dingo_pkg::ST_OK;
+          detail_q <= '0;
+          result_q <= '0;
+          counted_q <= 1'b0;
+          forgot_q <= 1'b0;
+          cq_second_q <= 1'b0;
+          ring_q   <= 1'b0;
+        end
+        FETCH: begin
+          if (line_valid_o && line_ready_i) line_q <= 1'b1;
+          if (line_rsp_valid_i) begin
+            cmd_q <= {line_rsp_i.data, cmd_q[1023:512]};
+            if (line_rsp_i.err) state_q <= DEAD;
+            else if (line_rsp_i.last) state_q <= CHECK;
+          end
+        end
+        CHECK: begin
+          status_q <= check_status;
+          detail_q <= check_detail;
+          if (check_status != dingo_pkg::ST_OK) state_q <= COUNT;
+          else if (op == dingo_pkg::OP_NOP) state_q <= COUNT;
+          else if (check_halt) begin
+            state_q      <= HALT;
+            halting_q    <= 1'b1;
+            halt_stage_q <= '0;
+            rest_q       <= '0;
+          end else state_q <= LOOKUP;
+        end
+        HALT: begin
+          // At rest for several cycles: what is between two modules shows in one of them by then.
+          if (halt_stage_q == 2'd0 ? tx_idle_i : tx_idle_i && rx_idle_i) rest_q <= rest_q + 1'b1;
+          else rest_q <= '0;
+          if (rest_q == 4'd8) begin
+            rest_q <= '0;
+            if (halt_stage_q == 2'd2) state_q <= LOOKUP;
+            else halt_stage_q <= halt_stage_q + 1'b1;
+          end
+        end
+        LOOKUP: state_q <= LOOKED;
+        LOOKED: begin
+          qp_q    <= qp_rdata_i;
+        mr_q    <= mr_rdata_i;
+          state_q <= DECIDE;
+        end
+        DECIDE: begin
+          status_q <= verdict;
+          if (verdict == dingo_pkg::ST_BAD_FIELD) detail_q <= modify_detail;
+          stat_q       <= '0;
+          stat_fill_q  <= '0;
+          stat_asked_q <= 1'b0;
+          req_seen_q   <= 1'b0;
+          rsp_seen_q   <= 1'b0;
+          leaf_q       <= 1'b0;
+          attach_addr_q <= ring[63:0];
+          if (verdict != dingo_pkg::ST_OK) state_q <= COUNT;
+          else
+            case (op)
+              dingo_pkg::OP_QUERY_DEVICE: begin
+                out_q      <= limits;
+                out_addr_q <= qd.out_addr;
+                out_have_q <= 16'd128;
+                out_left_q <= qd.out_len < 32'd128 ? qd.out_len[15:0] : 16'd128;
+                state_q    <= qd.out_len == '0 ? COUNT : OUT;
+              end
+              dingo_pkg::OP_QUERY_STATS: begin
+                out_addr_q <= qs.out_addr;
+                out_left_q <= stats_len[15:0];
+                result_q   <= {32'd0, stats_len};
+                state_q    <= stats_len == '0 ? COUNT : STATS;
+              end
+              dingo_pkg::OP_CREATE_EQ, dingo_pkg::OP_CREATE_CQ, dingo_pkg::OP_CREATE_ETH, dingo_pkg::OP_CREATE_QP:
+                state_q <= ring[103:96] != '0 ? ATTACH : WRITE;
+              default: state_q <= WRITE;
+            endcase
+          if (op == dingo_pkg::OP_CREATE_QP && verdict == dingo_pkg::ST_OK && ring[103:96] == '0) begin
+            ring_q  <= 1'b1;
+            state_q <= qp.rq[103:96] != '0 ? ATTACH : WRITE;
+            attach_addr_q <= qp.rq[63:0];
+          end
+        end
+        ATTACH: if (line_ready_i) state_q <= ATTACHW;
+        ATTACHW:
+        if (line_rsp_valid_i) begin
+          if (line_rsp_i.err) begin
+            status_q <= dingo_pkg::ST_BUS_ERROR;
+            state_q  <= COUNT;
+          end else if ((entry & entry_mask) != '0) begin
+            status_q <= dingo_pkg::ST_BAD_FIELD;
+            detail_q <= ring_at;
+            state_q  <= COUNT;
+          end else if (ring[97:96] == 2'd2 && !leaf_q) begin
+            leaf_q        <= 1'b1;
+            attach_addr_q <= entry;
+            state_q       <= ATTACH;
+          end else if (op == dingo_pkg::OP_CREATE_QP && !ring_q && qp.rq[103:96] != '0) begin
+            ring_q        <= 1'b1;
+            leaf_q        <= 1'b0;
+            attach_addr_q <= qp.rq[63:0];
+            state_q       <= ATTACH;
+          end else state_q <= WRITE;
+        end
+        WRITE: begin
+          state_q <= COUNT;
+          case (op)
+            dingo_pkg::OP_CREATE_EQ: begin
+              eq_used_q[eqi]  <= 1'b1;
+              eq_users_q[eqi] <= '0;
+              eq_async_q[eqi] <= eq.flags[0];
+              if (eq.flags[0]) async_q <= 1'b1;
+            end
+            dingo_pkg::OP_DESTROY_EQ: begin
+              eq_used_q[eqi] <= 1'b0;
+              if (eq_async_q[eqi]) async_q <= 1'b0;
+              state_q <= AFTER;
+            end
+            dingo_pkg::OP_CREATE_CQ: begin
+              cq_used_q[cqi]  <= 1'b1;
+              cq_users_q[cqi] <= '0;
+              cq_eq_q[cqi]    <= eqi;
+              eq_users_q[eqi] <= eq_users + 1'b1;
+            end
+            dingo_pkg::OP_DESTROY_CQ: begin
+              cq_used_q[cqi]    <= 1'b0;
+              eq_users_q[cq_eq] <= eq_users - 1'b1;
+              state_q           <= FORGET;
+            end
+            dingo_pkg::OP_DESTROY_MR: state_q <= AFTER;
+            dingo_pkg::OP_CREATE_QP: begin
+              cq_users_q[cqi] <= cq_users + 1'b1;
+              cq_second_q     <= 1'b1;
+              state_q         <= USERS;
+            end
+            dingo_pkg::OP_DESTROY_QP: begin
+              cq_users_q[cqi] <= cq_users - 1'b1;
+              cq_second_q     <= 1'b1;
+              state_q         <= USERS;
+            end
+            dingo_pkg::OP_MODIFY_QP, dingo_pkg::OP_QUERY_QP: state_q <= ENGINE;
+            dingo_pkg::OP_CREATE_ETH, dingo_pkg::OP_DESTROY_ETH: begin
+              cq_users_q[cqi] <= eth_on_o ? cq_users + 1'b1 : cq_users - 1'b1;
+              if (eth_tx) begin
+                etx_on_q <= eth_on_o;
+                if (eth_on_o) etx_cq_q <= cqi;
+              end else begin
+                erx_on_q <= eth_on_o;
+                if (eth_on_o) erx_cq_q <= cqi;
+              end
+              if (!eth_on_o) state_q <= AFTER;
+            end
+            default: ;
+          endcase
+        end
+        USERS: begin
+          cq_users_q[cqi] <= op == dingo_pkg::OP_CREATE_QP ? cq_users + 1'b1 : cq_users - 1'b1;
+          state_q         <= ENGINE;
+        end
+        ENGINE:
+        if (req_seen_q && rsp_seen_q) begin
+          if (op == dingo_pkg::OP_QUERY_QP) begin
+            out_q      <= info;
+            out_addr_q <= qq.out_addr;
+            out_have_q <= 16'd128;
+            out_left_q <= 16'd128;
+            state_q    <= OUT;
+          end else if (op == dingo_pkg::OP_CREATE_QP) state_q <= CLEARC;
+          else state_q <= AFTER;
+        end
+        CLEARC: if (clear_ready_i) state_q <= COUNT;
+        AFTER: state_q <= op == dingo_pkg::OP_DESTROY_QP ? FORGET : COUNT;
+        FORGET: begin
+          forgot_q <= 1'b1;
+          if (op == dingo_pkg::OP_DESTROY_QP || forgot_q) state_q <= COUNT;
+        end
+        STATS: begin
+          if (read_valid_o && read_ready_i) stat_asked_q <= 1'b1;
+          if (value_valid_i) begin
+            out_q[511:0] <= {value_i, out_q[511:64]};
+            stat_asked_q <= 1'b0;
+            stat_q       <= stat_q + 1'b1;
+            stat_fill_q  <= stat_fill_q + 1'b1;
+            if (stat_fill_q == 4'd7) begin
+              stat_fill_q <= '0;
+              out_have_q  <= 16'd64;
+              state_q     <= OUT;
+            end
+          end
+        end
+        OUT: if (write_ready_i) state_q <= OUTDATA;
+        OUTDATA: if (wdata_ready_i) state_q <= OUTDONE;
+        OUTDONE:
+        if (done_valid_i) begin
+          out_addr_q <= out_addr_q + 64'(chunk);
+          out_left_q <= out_left_q - 16'(chunk);
+          out_have_q <= out_have_q - 16'(chunk);
+          out_q      <= out_q >> {chunk, 3'd0};
+          if (done_err_i) begin
+            status_q <= dingo_pkg::ST_BUS_ERROR;
+            result_q <= '0;
+            state_q  <= COUNT;
+          end else if (out_left_q == 16'(chunk)) state_q <= COUNT;
+          else if (out_have_q == 16'(chunk)) state_q <= STATS;
+          else state_q <= OUT;
+        end
+        COUNT:
+        if (stat_ready_i) begin
+          counted_q <= 1'b1;
+          if (counted_q || status_q == dingo_pkg::ST_OK) begin
+            state_q   <= REPLY;
+            halting_q <= 1'b0;
+          end
+        end
+        REPLY: if (write_ready_i) state_q <= REPLYD;
+        REPLYD: if (wdata_ready_i) state_q <= REPLYW;
+        REPLYW:
+        if (done_valid_i) begin
+          consumer_q <= consumer_q + 1'b1;
+          irq_q      <= !done_err_i;
+          state_q    <= done_err_i ? DEAD : IDLE;
+        end
+        default: halting_q <= 1'b0;  // DEAD: only a reset helps
+      endcase
+      if (qpa_valid_o) begin
+        req_seen_q <= 1'b0;
+        rsp_seen_q <= 1'b0;
+      end
+      if (req_done_i) begin
+        req_seen_q <= 1'b1;
+        req_info_q <= req_info_i;
+      end
+      if (rsp_done_i) begin
+        rsp_seen_q <= 1'b1;
+        rsp_info_q <= rsp_info_i;
+      end
+    end
+  end
+
+  wire unused_ok = &{1'b0, hdr, qd, qs, sp, sm, sg, eq, cq, mr, qp, mq, qq, eth, mr_q, asq_base_i[5:0], attach_addr_q[2:0], destroy, ring, counters, stats_len};
 endmodule
