@@ -357,6 +357,21 @@ package rtl_pkg;
     logic [ITEM_BITS-1:0]   item;
   } commit_t;
 
+  // A send WQE that has been checked: what the requester needs of it.
+  typedef struct packed {
+    logic [7:0]   status;          // enum wcs; not SUCCESS: it cannot be executed
+    logic [7:0]   verr;            // enum verr
+    logic [7:0]   opcode;          // as far as it could be read
+    logic [3:0]   blocks;          // 1..8; 1 when the field is wrong
+    logic         signaled;
+    logic         solicited;
+    logic         fence;
+    logic         inl;             // data is in the WQE
+    logic [3:0]   num_sge;
+    logic [31:0]  imm;
+    logic [31:0]  length;          // of the message
+  } swqe_t;
+
   // ------------------------------------------------------------------------------------ statistics
   typedef struct packed {
     logic [5:0]  idx;              // CARD_* of dingo_pkg

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// One deadline for each QP. The QPs are looked through only when the earliest deadline may have passed:
+/// `next_o` is never later than the earliest one, but may be earlier, when that was taken back.
+module dingo_req_timers (
+    input  logic        clk_i,
+    input  logic        rst_ni,
+    output logic        ready_o,       // cleared after reset
+    input  logic [63:0] now_ns_i,
+    input  logic        set_i,
+    input  rtl_pkg::qpi_t        set_qp_i,
+    input  logic [63:0] set_ns_i,      // all ones: never
+    output logic        valid_o,       // some timer may run
+    output logic [63:0] next_o,
+    output logic        due_valid_o,   // may have fired before and been set anew since: the owner looks again
+    input  logic        due_ready_i,
+    output rtl_pkg::qpi_t        due_qp_o
+);
+  localparam int unsigned LOG = rtl_pkg::QP_LOG;
+  localparam logic [63:0] NEVER = '1;
+  typedef enum logic [1:0] {
+    CLEAR = 2'd0,
+    REST = 2'd1,
+    SCAN = 2'd2
+  } state_t;
+
+  state_t state_q;
+  logic [LOG-1:0] index_q, top_q, qp_q;
+  logic [63:0] next_q, min_q, deadline;
+  logic read_q;                        // `deadline` is that of qp_q
+  logic last_q;                        // and the last one
+  logic due_q;
+  rtl_pkg::qpi_t due_qp_q;
+  logic due, passed, re, stall;
+
+  assign ready_o = state_q != CLEAR;
+  assign valid_o = next_q != NEVER;
+  assign next_o = next_q;
+  assign due_valid_o = due_q;
+  assign due_qp_o = due_qp_q;
+  assign passed = valid_o && next_q <= now_ns_i;
+  assign due = read_q && deadline <= now_ns_i;
+  assign stall = due_q && due;
+  assign re = state_q == SCAN && !stall && !last_q;
+
+  dingo_ram #(
+      .Width(64),
+      .LogDepth(LOG)
+  ) u_ram (
+      .clk_i,
+      .we_i(state_q == CLEAR || set_i),
+      .waddr_i(state_q == CLEAR ? index_q : set_qp_i),
+      .wdata_i(state_q == CLEAR ? NEVER : set_ns_i),
+      .re_i(re),
+      .raddr_i(index_q),
+      .rdata_o(deadline)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q <= CLEAR;
+      index_q <= '0;
+      top_q <= '0;
+      next_q <= NEVER;
+      min_q <= NEVER;
+      read_q <= 1'b0;
+      last_q <= 1'b0;
+      due_q <= 1'b0;
+      qp_q <= '0;
+      due_qp_q <= '0;
+    end else begin
+      if (due_q && due_ready_i) due_q <= 1'b0;
+      case (state_q)
+        CLEAR: begin
+          index_q <= index_q + 1'b1;
+          if (index_q == '1) state_q <= REST;
+        end
+        REST: begin
+          index_q <= '0;
+          last_q <= 1'b0;
+          read_q <= 1'b0;
+          min_q <= NEVER;
+          if (passed && !due_q) state_q <= SCAN;
+        end
+        default: begin
+          if (re) begin
+            qp_q <= index_q;
+            index_q <= index_q + 1'b1;
+            last_q <= index_q == top_q;
+          end
+          if (!stall) begin
+            read_q <= re;
+            if (due) begin
+              due_q <= 1'b1;
+              due_qp_q <= qp_q;
+              // stays in the minimum: until its owner has set it anew, another scan must find it
+              min_q <= '0;
+            end else if (read_q && deadline < min_q) min_q <= deadline;
+            if (read_q && last_q) begin
+              state_q <= REST;
+              next_q <= due ? '0 : deadline < min_q ? deadline : min_q;
+            end
+          end
+        end
+      endcase
+      // What is set during a scan may lie behind it.
+      if (set_i) begin
+        if (set_ns_i < next_q || (state_q == SCAN && read_q && last_q && !stall && set_ns_i < min_q && set_ns_i < deadline && !due))
+          next_q <= set_ns_i;
+        if (state_q == SCAN && set_ns_i < min_q) min_q <= set_ns_i;
+        if (set_ns_i != NEVER && set_qp_i > top_q) top_q <= set_qp_i;
+      end
+    end
+  end
+endmodule
