@@ -353,4 +353,7 @@ module requester_bench (
   assign wqe_addr_o = wqe.addr;
   assign line_addr_o = line.addr;
   assign line_lines_o = line.lines;
+
+  wire unused_ok = &{1'b0, txd, seg, inl, scat, cqe, ev, stat, qstat, db_qp_i, rxp_qp_i, txerr_qp_i, cq_fail_qp_i, fail_qp_i,
+                     qpa_qp_i, mr};
 endmodule
