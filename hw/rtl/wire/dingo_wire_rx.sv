@@ -113,6 +113,7 @@ module dingo_wire_rx #(
 
   // ---- the oldest frame: dropped, to the Ethernet function, or to the transport
   logic        cmd_ready, roce, drop, has_payload, drop_full;
+  logic [2:0]  eth_out_q;                  // Ethernet frames on their way out of the buffer
   logic [5:0]  stat;
   logic [7:0]  cmd_first, cmd_count;
   logic [13:0] payload_end;
@@ -121,9 +122,11 @@ module dingo_wire_rx #(
   assign roce = judged && !v_eth && !v_drop && g_good;
   assign drop = judged && !v_eth && (v_drop || !g_good);
   assign stat = v_drop ? v_stat : 6'(dingo_pkg::CARD_RX_ICRC_ENCAPSULATED);
-  assign rxh_valid_o = roce;
+  // A header promises its payload: nobody may wait for that with the way to memory in hand while an
+  // Ethernet frame in front of it waits for the same way.
+  assign rxh_valid_o = roce && (!has_payload || eth_out_q == '0);
   assign rxh_o = v_rxh;
-  assign pop = judged && (v_eth || (drop ? !drop_full && stat_ready_i : rxh_ready_i));
+  assign pop = judged && (v_eth || (drop ? !drop_full && stat_ready_i : rxh_valid_o && rxh_ready_i));
   assign has_payload = v_rxh.len != '0;
   assign payload_end = 14'(v_offset[5:0]) + 14'(v_rxh.len) + 14'd63;
   assign cmd_first = v_eth ? 8'd0 : {7'd0, v_offset[6]};
@@ -169,6 +172,12 @@ module dingo_wire_rx #(
   always_ff @(posedge clk_i) begin
     if (!rst_ni) b_first_q <= 1'b1;
     else if (b_valid && b_ready) b_first_q <= b_last;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) eth_out_q <= '0;
+    else eth_out_q <= eth_out_q + 3'(pop && v_eth) - 3'(b_valid && b_ready && b_eth && b_last);
+    if (rst_ni && pop && v_eth) assert (eth_out_q != '1);
   end
 
   logic trim_idle, trim_ready;

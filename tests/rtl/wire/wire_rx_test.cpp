@@ -457,6 +457,41 @@ INSTANTIATE_TEST_SUITE_P(Stalls, WireRx,
                                     std::to_string(param_info.param.out);
                          });
 
+/// Whoever has the header may claim the way to memory for a payload; it must not stand behind a
+/// frame that needs the same way.
+TEST_F(WireRx, AHeaderDoesNotOvertakeAnEthernetFrameInFrontOfItsPayload) {
+    const Frame other = random_bytes(random, 1000);
+    const Frame packet = make(Opcode::kRcWriteOnly, 500, false, false);
+    add(other);
+    add(packet);
+    std::size_t sent = 0;
+    const Frame* const frames[] = {&other, &packet};
+    dut.rxh_ready_i = 1;
+    dut.eth_ready_i = 0;
+    for (int i = 0; i < 200; ++i) {
+        const Frame& frame = *frames[std::min<std::size_t>(sent, 1)];
+        Input& mac = inputs[kMac];
+        dut.s_axis_tvalid_i = sent < 2;
+        std::array<std::uint32_t, 17> beat;
+        put_beat(beat.data(), frame, mac.at, false, random);
+        const BeatView view(beat.data());
+        std::memcpy(&dut.s_axis_tdata_i[0], beat.data(), 64);
+        dut.s_axis_tkeep_i = view.bytes == 64 ? ~0ull : (1ull << view.bytes) - 1;
+        dut.s_axis_tlast_i = view.last;
+        dut.eval();
+        if (sent < 2 && dut.s_axis_tready_o && ++mac.at == beats_of(frame.size())) {
+            mac.at = 0;
+            ++sent;
+        }
+        ASSERT_FALSE(dut.rxh_valid_o);
+        clock();
+    }
+    ASSERT_EQ(sent, 2u);
+    inputs[kMac].frames.clear();
+    run({100, 100});
+    EXPECT_EQ(packets_seen, 1u);
+}
+
 TEST_F(WireRx, SmallPacketsPassEveryThreeCycles) {
     for (unsigned i = 0; i < 300; ++i) {
         add(make(Opcode::kRcWriteOnly, 64, false, false));
