@@ -168,7 +168,7 @@ module dingo_card (
   logic [3:0] aq_log_depth;
   logic [63:0] asq_base, acq_base;
   logic [31:0] asq_producer, asq_consumer;
-  logic fatal_valid;
+  logic fatal_valid, regs_idle, admin_idle;
   logic [31:0] fatal_code;
   logic link, qp_ready, mr_ready;
   logic db_valid, db_ready;
@@ -177,9 +177,9 @@ module dingo_card (
   assign ready_o = core_rst_n_q && qp_ready && mr_ready;
 
   dingo_regs i_regs (
-      .clk_i, .rst_ni, .strap_i, .now_ns_i, .ready_i(ready_o), .link_up_i(link), .fatal_valid_i(fatal_valid),
+      .clk_i, .rst_ni, .idle_o(regs_idle), .strap_i, .now_ns_i, .ready_i(ready_o), .link_up_i(link), .fatal_valid_i(fatal_valid),
       .fatal_code_i(fatal_code), .soft_reset_o(soft_reset), .aq_enable_o(aq_enable), .aq_log_depth_o(aq_log_depth),
-      .asq_base_o(asq_base), .acq_base_o(acq_base), .asq_producer_o(asq_producer), .asq_consumer_i(asq_consumer), .db_valid_o(db_valid),
+      .asq_base_o(asq_base), .acq_base_o(acq_base), .asq_producer_o(asq_producer), .asq_consumer_i(asq_consumer), .aq_idle_i(admin_idle), .db_valid_o(db_valid),
       .db_ready_i(db_ready), .db_o(db), .stat_valid_o(stat_valid[rtl_pkg::STAT_REGS]),
       .stat_ready_i(stat_ready[rtl_pkg::STAT_REGS]), .stat_o(stat[rtl_pkg::STAT_REGS*SW+:SW]), .s_reg_awvalid_i,
       .s_reg_awready_o, .s_reg_awaddr_i, .s_reg_wvalid_i, .s_reg_wready_o, .s_reg_wdata_i, .s_reg_wstrb_i,
@@ -262,7 +262,7 @@ module dingo_card (
   rtl_pkg::qpi_t clear_qp, sread_qpi;
   logic [5:0] sread_idx;
   logic [63:0] value;
-  logic admin_irq, admin_idle;
+  logic admin_irq;
 
   dingo_admin i_admin (
       .clk_i, .rst_ni(ready_o), .idle_o(admin_idle), .strap_i, .aq_enable_i(aq_enable), .aq_log_depth_i(aq_log_depth),
@@ -564,7 +564,7 @@ module dingo_card (
   // Sending is at rest when nobody begins a packet and no payload is being read (what has been read may still leave).
   assign tx_idle = req_tx_idle && rsp_tx_idle && gather_idle && eth_tx_idle && eth_rx_idle;
   assign rx_idle = dispatch_idle && scatter_idle && req_idle && rsp_idle && cq_idle && eq_idle && db_idle;
-  assign idle_o = ready_o && admin_idle && tx_idle && rx_idle && stats_idle && tx_mux_idle && wire_tx_idle && wire_rx_idle
+  assign idle_o = ready_o && regs_idle && admin_idle && tx_idle && rx_idle && stats_idle && tx_mux_idle && wire_tx_idle && wire_rx_idle
       && !req_work && !rsp_work && !db_valid && !rxh_valid && !msix_valid_o && !(|ev_valid);
 
   wire unused_ok = &{1'b0, req_db_bad, rsp_db_bad};

@@ -2,10 +2,12 @@
 
 /// Registers (BAR_REGS) and doorbell pages (BAR_DB) as two AXI4-Lite slaves of 64 bits. A 64-bit
 /// register takes one access or two of 32 bits. Undefined offsets read 0; writes to them are counted (mmio_dropped), and so
-/// are writes to doorbell pages that are no doorbell (db_dropped).
+/// are writes to doorbell pages that are no doorbell (db_dropped). No write waits for what the card is doing (64 doorbells
+/// apart): on PCIe the answers to the card's own reads would wait behind it.
 module dingo_regs (
     input  logic        clk_i,
     input  logic        rst_ni,          // power on; a function-level reset leaves this module running
+    output logic        idle_o,          // every write has had its effect
     input  rtl_pkg::strap_t      strap_i,
     input  logic [63:0] now_ns_i,
     input  logic        ready_i,         // STATUS.READY
@@ -19,6 +21,7 @@ module dingo_regs (
     output logic [63:0] acq_base_o,
     output logic [31:0] asq_producer_o,  // 0 after enabling
     input  logic [31:0] asq_consumer_i,  // commands completed since enabling
+    input  logic        aq_idle_i,       // no command in work, and aq_enable_o is known
     output logic        db_valid_o,
     input  logic        db_ready_i,
     output rtl_pkg::db_t         db_o,
@@ -58,6 +61,7 @@ module dingo_regs (
     output logic [63:0] s_db_rdata_o
 );
   localparam int unsigned PageW = rtl_pkg::DB_PAGE_LOG;
+  localparam int unsigned LogQueue = 6;           // doorbells that wait
   localparam logic [31:0] Magic = 32'h4f474e44;
   localparam logic [31:0] Build = 32'h0000_0100;  // major << 16 | minor << 8 | patch
   localparam logic [15:0] RegistersEnd = 16'h0060;
@@ -70,6 +74,14 @@ module dingo_regs (
   logic [3:0] log_depth_q;
   logic enable_q;
   logic [31:0] producer_q;
+  // A queue that is enabled anew starts when the command in work has ended; until then dingo_admin sees
+  // it stopped, with the old rings.
+  logic settle_q;
+  logic [63:0] asq_out_q, acq_out_q;
+  logic [3:0] depth_out_q;
+  logic [31:0] producer_out_q;
+  logic settled;
+  logic [LogQueue:0] ahead_q;                   // doorbells that come before the last write of ASQ_DB
   logic [31:0] fatal_q, resets_q;
   logic [31:0] clock_high_q;                    // CLOCK 63:32 when 31:0 were read
   logic soft_reset_q;
@@ -77,11 +89,12 @@ module dingo_regs (
 
   assign fatal = fatal_q != dingo_pkg::FATAL_NONE;
   assign soft_reset_o = soft_reset_q;
-  assign aq_enable_o = enable_q;
-  assign aq_log_depth_o = log_depth_q;
-  assign asq_base_o = asq_latched_q;
-  assign acq_base_o = acq_latched_q;
-  assign asq_producer_o = producer_q;
+  assign aq_enable_o = enable_q && !settle_q;
+  assign aq_log_depth_o = depth_out_q;
+  assign asq_base_o = asq_out_q;
+  assign acq_base_o = acq_out_q;
+  assign asq_producer_o = producer_out_q;
+  assign settled = settle_q && aq_idle_i;
 
   // ---------------------------------------------------------------------------------- writes of registers
   // Address and data are taken as they come; then each 32-bit half is one step, the low one first.
@@ -97,13 +110,14 @@ module dingo_regs (
   logic [63:0] w_data_q;
   logic [7:0] w_strb_q;
   logic w_form_ok, w_kick, w_orders_db, db_busy;
+  logic [31:0] consumer;
 
   assign s_reg_awready_o = !aw_full_q;
   assign s_reg_wready_o = !w_full_q;
   assign s_reg_bvalid_o = w_state_q == W_RESP;
   assign w_form_ok = w_strb_q == 8'hff || w_strb_q == 8'h0f || w_strb_q == 8'hf0;
   assign w_kick = w_word_q[12:9] == dingo_pkg::KICK_PAGE_OFFSET[15:12];
-  // Doorbells come before a later write of ASQ_DB.
+  // Doorbells come before a later write of ASQ_DB: it waits until they are in the queue.
   assign w_orders_db = w_word_q == 13'(dingo_pkg::REG_ASQ_DB >> 3);
 
   logic step, step_high, step_dropped, wr, bad_enable;
@@ -119,8 +133,9 @@ module dingo_regs (
                     (step_data & dingo_pkg::CTRL_RESET_MASK) != '0;
   assign bad_enable = asq_base_q[11:0] != '0 || acq_base_q[11:0] != '0 || step_data[3:0] == '0 ||
                       32'(step_data[3:0]) > MaxLogDepth;
-  assign next_held = step_data - asq_consumer_i;
-  assign held = producer_q - asq_consumer_i;
+  assign consumer = settle_q ? 32'd0 : asq_consumer_i;
+  assign next_held = step_data - consumer;
+  assign held = producer_q - consumer;
 
   always_comb begin
     step_dropped = 1'b0;
@@ -177,6 +192,11 @@ module dingo_regs (
       acq_base_q <= '0;
       asq_latched_q <= '0;
       acq_latched_q <= '0;
+      asq_out_q <= '0;
+      acq_out_q <= '0;
+      depth_out_q <= '0;
+      producer_out_q <= '0;
+      settle_q <= 1'b0;
       log_depth_q <= '0;
       enable_q <= 1'b0;
       producer_q <= '0;
@@ -196,11 +216,21 @@ module dingo_regs (
           default: ;
         endcase
       end
+      if (settled) begin
+        settle_q <= 1'b0;
+        asq_out_q <= asq_latched_q;
+        acq_out_q <= acq_latched_q;
+        depth_out_q <= log_depth_q;
+        producer_out_q <= '0;
+      end else if (!settle_q && ahead_q == '0) begin
+        producer_out_q <= producer_q;
+      end
       // An enable that is refused stops the queue, too.
       if (wr && step_offset == dingo_pkg::REG_AQ_CTRL[15:0] && ready_i && !fatal && !fatal_valid_i &&
           (step_data & ~(dingo_pkg::AQ_CTRL_LOG_DEPTH_MASK | dingo_pkg::AQ_CTRL_ENABLE_MASK)) == '0) begin
         enable_q <= step_data[31] && !bad_enable;
         if (step_data[31]) begin
+          settle_q <= 1'b1;
           asq_latched_q <= asq_base_q;
           acq_latched_q <= acq_base_q;
           log_depth_q <= step_data[3:0];
@@ -261,7 +291,7 @@ module dingo_regs (
   typedef enum logic [1:0] {
     D_IDLE  = 2'd0,
     D_CHECK = 2'd1,
-    D_GIVE  = 2'd2,
+    D_PUSH  = 2'd2,
     D_RESP  = 2'd3
   } dstate_t;
   dstate_t d_state_q;
@@ -273,14 +303,36 @@ module dingo_regs (
   assign s_db_awready_o = !daw_full_q;
   assign s_db_wready_o = !dw_full_q;
   assign s_db_bvalid_o = d_state_q == D_RESP;
-  assign db_valid_o = d_state_q == D_GIVE;
-  assign db_o = {d_slot_q[9 +: PageW], d_data_q[63:32], d_data_q[31:0]};
   assign db_ok = d_strb_q == 8'hff && 32'(d_slot_q[8:0]) >= dingo_pkg::DB_FIRST_SLOT && !fatal && ready_i;
   assign db_drop = d_state_q == D_CHECK && !db_ok;
-  assign db_busy = daw_full_q || dw_full_q || s_db_awvalid_i || s_db_wvalid_i;
+  assign db_busy = d_state_q == D_CHECK || d_state_q == D_PUSH || (d_state_q == D_IDLE && (daw_full_q || dw_full_q)) ||
+                   s_db_awvalid_i || s_db_wvalid_i;
 
-  logic db_end;  // a reset does not wait for an engine
-  assign db_end = db_ready_i || soft_reset_q;
+  logic queue_ready, queue_valid, queue_pop;
+  logic [LogQueue:0] queue_count;
+  dingo_fifo #(
+      .Width(PageW + 64),
+      .LogDepth(LogQueue)
+  ) u_queue (
+      .clk_i,
+      .rst_ni(rst_ni && !soft_reset_q),
+      .valid_i(d_state_q == D_PUSH),
+      .ready_o(queue_ready),
+      .data_i({d_slot_q[9 +: PageW], d_data_q[63:32], d_data_q[31:0]}),
+      .valid_o(queue_valid),
+      .ready_i(db_ready_i),
+      .data_o(db_o),
+      .count_o(queue_count)
+  );
+  assign db_valid_o = queue_valid;
+  assign queue_pop = queue_valid && db_ready_i;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || soft_reset_q) ahead_q <= '0;
+    else if (wr && !step_dropped && step_offset == dingo_pkg::REG_ASQ_DB[15:0])
+      ahead_q <= queue_count - (LogQueue+1)'(queue_pop);
+    else if (queue_pop && ahead_q != '0) ahead_q <= ahead_q - 1'b1;
+  end
+
   always_ff @(posedge clk_i) begin : doorbells
     if (!rst_ni) begin
       d_state_q <= D_IDLE;
@@ -291,8 +343,8 @@ module dingo_regs (
       if (s_db_wvalid_i && s_db_wready_o) dw_full_q <= 1'b1;
       case (d_state_q)
         D_IDLE: if (daw_full_q && dw_full_q) d_state_q <= D_CHECK;
-        D_CHECK: d_state_q <= db_ok ? D_GIVE : D_RESP;
-        D_GIVE: if (db_end) d_state_q <= D_RESP;
+        D_CHECK: d_state_q <= db_ok ? D_PUSH : D_RESP;
+        D_PUSH: if (queue_ready || soft_reset_q) d_state_q <= D_RESP;
         default: begin
           if (s_db_bready_i) begin
             d_state_q <= D_IDLE;
@@ -342,8 +394,11 @@ module dingo_regs (
     else if (load_db) stat_q <= {6'(dingo_pkg::CARD_DB_DROPPED), db_drops_q};
   end
 
+  assign idle_o = !aw_full_q && !w_full_q && !daw_full_q && !dw_full_q && !queue_valid && !settle_q && !soft_reset_q &&
+                  producer_out_q == producer_q && !stat_valid_q && mmio_drops_q == '0 && db_drops_q == '0;
+
   always_ff @(posedge clk_i) begin
-    if (rst_ni) enabled_is_sane: assert (!enable_q || (log_depth_q != '0 && asq_latched_q[11:0] == '0));
+    if (rst_ni) enabled_is_sane: assert (!aq_enable_o || (depth_out_q != '0 && asq_out_q[11:0] == '0));
   end
 
   wire unused_ok = &{1'b0, strap_i.max_qp, strap_i.max_cq, strap_i.max_mr, s_reg_awaddr_i[2:0],

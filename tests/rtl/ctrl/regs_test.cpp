@@ -134,6 +134,10 @@ struct Bench {
     std::map<unsigned, std::uint64_t> counted;
     std::deque<Bits> doorbells;
     unsigned resets = 0;
+    std::uint32_t consumer = 0;  ///< of dingo_admin
+    bool admin_enable = false;
+    bool command = false;  ///< one is in work
+    bool doorbells_taken = true;
     std::uint64_t now = 0x1'ffff'f000;
 
     Bench(unsigned seed, unsigned percent, bool memory) : dice(seed), willing(percent) {
@@ -154,9 +158,17 @@ struct Bench {
         now += 1 + dice.below(3) * 0x100;
         dut.now_ns_i = now;
         dut.link_up_i = model.link;
-        dut.asq_consumer_i = model.consumer;
+        // dingo_admin: learns between two commands that the queue was stopped or started
+        if (dice.percent(willing) && !command) {
+            if (admin_enable && !dut.aq_enable_o) {
+                consumer = 0;
+            }
+            admin_enable = dut.aq_enable_o;
+        }
+        dut.asq_consumer_i = consumer;
+        dut.aq_idle_i = !command && admin_enable == (dut.aq_enable_o != 0);
         dut.stat_ready_i = dice.percent(willing);
-        dut.db_ready_i = dice.percent(willing);
+        dut.db_ready_i = doorbells_taken && dice.percent(willing);
         dut.clk_i = 0;
         dut.eval();
         if (dut.rst_ni != 0) {
@@ -168,6 +180,8 @@ struct Bench {
             }
             if (dut.soft_reset_o) {
                 ++resets;
+                consumer = 0;
+                admin_enable = false;
                 counted.clear();
             }
         }
@@ -250,9 +264,10 @@ struct Bench {
         FAIL() << "no answer to a doorbell";
     }
     void check_outputs() {
-        for (int i = 0; i < 200; ++i) {
+        for (int i = 0; i < 200 && (!dut.idle_o || i == 0); ++i) {
             clock();
         }
+        ASSERT_TRUE(dut.idle_o);
         ASSERT_EQ(counted[DINGO_CARD_MMIO_DROPPED], model.mmio_dropped);
         ASSERT_EQ(counted[DINGO_CARD_DB_DROPPED], model.db_dropped);
         ASSERT_EQ(dut.aq_enable_o != 0, model.enabled);
@@ -349,16 +364,23 @@ TEST_P(RtlRegs, RandomAccessesAreAsInTheModel) {
             bench.doorbell(page * 4096 + slot * 8, data, strobes);
             if (slot < 16 || strobes != 0xff || model.fatal != 0) {
                 ++model.db_dropped;
+                bench.clock();
+                bench.clock();
                 ASSERT_TRUE(bench.doorbells.empty());
             } else {
                 ++met["doorbell"];
+                for (int i = 0; i < 100 && bench.doorbells.empty(); ++i) {
+                    bench.clock();
+                }
                 ASSERT_EQ(bench.doorbells.size(), 1u);
                 ASSERT_EQ(bench.doorbells[0],
                           (Bits{{page, 10}, {data >> 32, 32}, {data & 0xffffffff, 32}}));
             }
         } else if (what < 96) {
-            if (model.producer != model.consumer) {
+            bench.check_outputs();  // the queue has settled
+            if (model.enabled && model.producer != model.consumer) {
                 ++model.consumer;
+                ++bench.consumer;
             }
         } else if (what < 97) {
             bench.fail(1 + dice.below(2));
@@ -398,7 +420,7 @@ TEST(RtlRegsNotReady, OnlyResetIsTakenAndStatusTellsIt) {
 TEST(RtlRegsOrder, AsqDoorbellFollowsTheDoorbellsBeforeIt) {
     Bench bench(1, 100, false);
     bench.write(DINGO_REG_AQ_CTRL, 0x80000004, 0x0f);
-    bench.willing = 0;  // the engine does not take the doorbell
+    bench.doorbells_taken = false;
     auto& dut = bench.dut;
     dut.s_db_awaddr_i = 16 * 8;
     dut.s_db_wdata_i = 7;
@@ -417,12 +439,65 @@ TEST(RtlRegsOrder, AsqDoorbellFollowsTheDoorbellsBeforeIt) {
         bench.clock();
         ASSERT_EQ(dut.asq_producer_o, 0u);
     }
-    bench.willing = 100;
+    bench.doorbells_taken = true;
     for (int i = 0; i < 20; ++i) {
         bench.clock();
     }
     EXPECT_EQ(dut.asq_producer_o, 1u);
     EXPECT_EQ(bench.doorbells.size(), 1u);
+}
+
+TEST(RtlRegsOrder, NoWriteWaitsForTheCard) {
+    Bench bench(1, 100, false);
+    bench.write(DINGO_REG_ASQ_BASE, 0x1000, 0xff);
+    bench.write(DINGO_REG_AQ_CTRL, 0x80000004, 0x0f);
+    bench.write(DINGO_REG_ASQ_DB & ~7u, 3ull << 32, 0xf0);
+    for (int i = 0; i < 10; ++i) {
+        bench.clock();
+    }
+    // a command is in work and doorbells are held up
+    auto& dut = bench.dut;
+    ASSERT_EQ(dut.asq_producer_o, 3u);
+    bench.consumer = 2;
+    bench.command = true;
+    bench.doorbells_taken = false;
+    for (unsigned i = 0; i < 40; ++i) {
+        bench.doorbell((16 + i) * 8, i, 0xff);
+    }
+    bench.write(DINGO_REG_ASQ_DB & ~7u, 4ull << 32, 0xf0);
+    ASSERT_EQ(dut.asq_producer_o, 3u) << "it overtook doorbells";
+    // the queue is enabled anew under the command: it keeps its rings to the end
+    bench.write(DINGO_REG_ASQ_BASE, 0x5000, 0xff);
+    bench.write(DINGO_REG_AQ_CTRL, 0x80000003 | 2ull << 32, 0xff);
+    for (unsigned i = 0; i < 20; ++i) {
+        bench.doorbell((16 + i) * 8, 40 + i, 0xff);
+        ASSERT_FALSE(dut.aq_enable_o);
+        ASSERT_EQ(dut.asq_base_o, 0x1000u);
+        ASSERT_EQ(dut.aq_log_depth_o, 4u);
+    }
+    EXPECT_EQ(bench.read(DINGO_REG_AQ_CTRL), 0x80000003u);
+    bench.consumer = 3;
+    bench.command = false;
+    for (int i = 0; i < 10; ++i) {
+        bench.clock();
+    }
+    EXPECT_TRUE(dut.aq_enable_o);
+    EXPECT_EQ(dut.asq_base_o, 0x5000u);
+    EXPECT_EQ(dut.aq_log_depth_o, 3u);
+    EXPECT_EQ(dut.asq_producer_o, 0u);
+    bench.doorbells_taken = true;
+    for (int i = 0; i < 45; ++i) {
+        bench.clock();
+    }
+    EXPECT_EQ(dut.asq_producer_o, 2u);
+    for (int i = 0; i < 45; ++i) {
+        bench.clock();
+    }
+    ASSERT_EQ(bench.doorbells.size(), 60u);
+    for (unsigned i = 0; i < 60; ++i) {
+        EXPECT_EQ(bench.doorbells[i].get(0, 32), i) << "doorbells out of order";
+    }
+    EXPECT_TRUE(bench.counted.empty());
 }
 
 }  // namespace
