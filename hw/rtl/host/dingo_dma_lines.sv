@@ -31,16 +31,14 @@ module dingo_dma_lines #(
 
   // ---------------------------------------------------------------- requests
   logic [N-1:0] grant;
-  logic can_take, taken;
+  logic can_take, taken, ar_room;
   rtl_pkg::rdl_req_t chosen;
   logic [5:0] chosen_id;
-  logic ar_valid_q;
-  logic [5:0] ar_id_q;
-  logic [57:0] ar_line_q;
-  logic [2:0] ar_len_q;
+  logic [2:0] chosen_len;
+  logic [1:0] ar_count;
   logic [LogOutstanding:0] outstanding_q;
 
-  assign can_take = (!ar_valid_q || ar_ready_i) && !outstanding_q[LogOutstanding];
+  assign can_take = ar_room && !outstanding_q[LogOutstanding];
   assign taken = can_take && line_valid_i != '0;
   assign line_ready_o = can_take ? grant : '0;
 
@@ -57,26 +55,21 @@ module dingo_dma_lines #(
     end
   end
 
+  assign chosen_len = 3'(chosen.lines - 4'd1);
+
+  dingo_fifo #(.Width(67), .LogDepth(1)) u_ar (
+      .clk_i, .rst_ni,
+      .valid_i(taken), .ready_o(ar_room), .data_i({chosen_id, chosen.addr, chosen_len}),
+      .valid_o(ar_valid_o), .ready_i(ar_ready_i), .data_o({ar_id_o, ar_line_o, ar_len_o}),
+      .count_o(ar_count)
+  );
+
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      ar_valid_q <= 1'b0;
-      outstanding_q <= '0;
-    end else begin
-      if (!ar_valid_q || ar_ready_i) ar_valid_q <= taken;
-      if (taken) begin
-        ar_id_q <= chosen_id;
-        ar_line_q <= chosen.addr;
-        ar_len_q <= 3'(chosen.lines - 4'd1);
-      end
-      outstanding_q <= outstanding_q + {{LogOutstanding{1'b0}}, taken}
-                       - {{LogOutstanding{1'b0}}, r_valid_i && r_last_i};
-    end
+    if (!rst_ni) outstanding_q <= '0;
+    else outstanding_q <= outstanding_q + {{LogOutstanding{1'b0}}, taken}
+                          - {{LogOutstanding{1'b0}}, r_valid_i && r_last_i};
   end
 
-  assign ar_valid_o = ar_valid_q;
-  assign ar_id_o = ar_id_q;
-  assign ar_line_o = ar_line_q;
-  assign ar_len_o = ar_len_q;
   assign idle_o = outstanding_q == '0;
 
   // ---------------------------------------------------------------- answers
@@ -96,6 +89,8 @@ module dingo_dma_lines #(
     if (!rst_ni) failed_q <= '0;
     else if (r_valid_i) failed_q[r_id_i[3:0]] <= err && !r_last_i;
   end
+
+  wire unused_ok = &{1'b0, ar_count};
 
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin

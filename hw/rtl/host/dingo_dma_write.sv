@@ -78,7 +78,8 @@ module dingo_dma_write #(
 
   always_comb begin
     from = wdata_i[0 +: BeatW];
-    for (int unsigned i = 1; i < N; i++) if (client[i]) from = wdata_i[i*BeatW +: BeatW];
+    if (order_valid)  // nothing moves while no request waits
+      for (int unsigned i = 1; i < N; i++) if (client[i]) from = wdata_i[i*BeatW +: BeatW];
   end
 
   assign rest = begun_q ? rest_q : len;

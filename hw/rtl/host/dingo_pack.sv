@@ -23,7 +23,7 @@ module dingo_pack (
     output logic [  5:0] low_o      // position of the first byte
 );
   localparam int unsigned LogDepth = 4;
-  localparam int unsigned Stages = 3;
+  localparam int unsigned Stages = 4;
   localparam int unsigned MetaW = 15;  // low, err, last, bytes
 
   // Front: where the bytes go, and whether a beat is complete with them.
@@ -63,31 +63,39 @@ module dingo_pack (
   end
 
   // Stages: rotate to the place by 16 bytes, by single bytes, merge with the bytes before.
-  logic v1_q, v2_q, v3_q;
+  logic v1_q, v2_q, v3_q, v4_q;
   logic e1_q, e2_q, e3_q;  // a beat is complete
-  logic [511:0] d1_q, d2_q, d3_q, held_q;
+  logic [511:0] d1_q, d2_q, d3_q, d4_q, held_q;
   logic [5:0] rot1_q, f1_q, f2_q, f3_q;
   logic [3:0] rot2_q;
-  logic [MetaW-1:0] m1_q, m2_q, m3_q;
-  logic [511:0] coarse, mask, merged;
-  logic [631:0] fine;
+  logic [MetaW-1:0] m1_q, m2_q, m3_q, m4_q;
 
-  always_comb begin
-    case (rot1_q[5:4])
-      2'd0: coarse = d1_q;
-      2'd1: coarse = {d1_q[383:0], d1_q[511:384]};
-      2'd2: coarse = {d1_q[255:0], d1_q[511:256]};
-      default: coarse = {d1_q[127:0], d1_q[511:128]};
+  function automatic logic [511:0] by_16(input logic [511:0] d, input logic [1:0] n);
+    case (n)
+      2'd0: by_16 = d;
+      2'd1: by_16 = {d[383:0], d[511:384]};
+      2'd2: by_16 = {d[255:0], d[511:256]};
+      default: by_16 = {d[127:0], d[511:128]};
     endcase
-  end
-  assign fine = {d2_q, d2_q[511:392]} << {rot2_q, 3'b0};
-  assign mask = {512{1'b1}} << {f3_q, 3'b0};
-  assign merged = (d3_q & mask) | (held_q & ~mask);
+  endfunction
+
+  function automatic logic [511:0] by_1(input logic [511:0] d, input logic [3:0] n);
+    by_1 = 512'(({d, d[511:392]} << {n, 3'b0}) >> 120);
+  endfunction
+
+  // The first n bytes of `old`, the others of `d`.
+  function automatic logic [511:0] merge(input logic [511:0] old, input logic [511:0] d,
+                                         input logic [5:0] n);
+    logic [511:0] mask;
+    mask = {512{1'b1}} << {n, 3'b0};
+    merge = (d & mask) | (old & ~mask);
+  endfunction
 
   always_ff @(posedge clk_i) begin
     v1_q <= rst_ni && (take || (flush_q && room));
     v2_q <= rst_ni && v1_q;
     v3_q <= rst_ni && v2_q;
+    v4_q <= rst_ni && v3_q && e3_q;
     if (take) begin
       d1_q <= data_i;
       rot1_q <= fill - skip_i;
@@ -100,34 +108,39 @@ module dingo_pack (
       m1_q <= {6'd0, err_q, 1'b1, 1'b0, fill_q};
     end
     if (v1_q) begin
-      d2_q <= coarse;
+      d2_q <= by_16(d1_q, rot1_q[5:4]);
       rot2_q <= rot1_q[3:0];
       f2_q <= f1_q;
       e2_q <= e1_q;
       m2_q <= m1_q;
     end
     if (v2_q) begin
-      d3_q <= fine[631:120];
+      d3_q <= by_1(d2_q, rot2_q);
       f3_q <= f2_q;
       e3_q <= e2_q;
       m3_q <= m2_q;
     end
-    if (v3_q) held_q <= e3_q ? d3_q : merged;
+    if (v3_q && e3_q) begin
+      held_q <= d3_q;
+      d4_q <= merge(held_q, d3_q, f3_q);
+      m4_q <= m3_q;
+    end else if (v3_q) begin
+      held_q <= merge(held_q, d3_q, f3_q);
+    end
   end
 
   logic fifo_ready;
   dingo_fifo #(.Width(MetaW + 512), .LogDepth(LogDepth)) u_out (
       .clk_i, .rst_ni,
-      .valid_i(v3_q && e3_q), .ready_o(fifo_ready), .data_i({m3_q, merged}),
+      .valid_i(v4_q), .ready_o(fifo_ready), .data_i({m4_q, d4_q}),
       .valid_o, .ready_i, .data_o({low_o, beat_o}), .count_o(count)
   );
 
-  assign idle_o = !v1_q && !v2_q && !v3_q && !flush_q && fill_q == '0 && count == '0;
-  wire unused_ok = &{1'b0, fine[119:0]};
+  assign idle_o = !v1_q && !v2_q && !v3_q && !v4_q && !flush_q && fill_q == '0 && count == '0;
 
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
-      no_overflow: assert (!(v3_q && e3_q) || fifo_ready);
+      no_overflow: assert (!v4_q || fifo_ready);
       if (take) bytes_in_beat: assert (bytes_i != '0 && {1'b0, skip_i} + bytes_i <= 7'd64);
       if (take && first_i) nothing_before: assert (fill_q == '0);
     end

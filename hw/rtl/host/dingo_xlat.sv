@@ -39,9 +39,9 @@ module dingo_xlat #(
   logic [4:0]  shift_q;
   logic [63:0] index_q;
   logic [63:0] index;
-  logic        miss_q;        // the line was not in the cache: it is in fill_q
-  logic        fill_err_q;
-  logic [511:0] fill_q;
+  logic        miss_q;        // the line was not in the cache: its entry is in fetched_q
+  logic        fetch_err_q;
+  logic [63:0] fetched_q;
   logic        stale_q;       // the cache was emptied while a line was on its way
 
   // ---------------------------------------------------------------- cache
@@ -68,15 +68,13 @@ module dingo_xlat #(
   end
 
   // ---------------------------------------------------------------- an entry
-  logic [511:0] line;
-  logic [63:0] entry, page_mask;
+  logic [63:0] entry;
+  logic [30:0] page_mask_q;   // bits of an address inside what the entry points to
   logic leaf, misaligned;
 
-  assign line = miss_q ? fill_q : cached;
-  assign entry = line[{ptr_q[5:3], 6'b0} +: 64];
+  assign entry = miss_q ? fetched_q : cached[{ptr_q[5:3], 6'b0} +: 64];
   assign leaf = levels_q == 2'd2;   // the entry is the address of a leaf
-  assign page_mask = (64'd1 << (leaf ? 5'd12 : shift_q)) - 64'd1;
-  assign misaligned = (entry & page_mask) != '0;
+  assign misaligned = (entry[30:0] & page_mask_q) != '0;
   assign index = pos_q >> shift_q;
 
   // ---------------------------------------------------------------- states
@@ -118,8 +116,9 @@ module dingo_xlat #(
           end
         end
         LOOK: begin
+          page_mask_q <= (31'd1 << (leaf ? 5'd12 : shift_q)) - 31'd1;
           miss_q <= !hit || flush_i;
-          fill_err_q <= 1'b0;
+          fetch_err_q <= 1'b0;
           stale_q <= 1'b0;
           state_q <= hit && !flush_i ? PICK : MISS;
         end
@@ -130,20 +129,20 @@ module dingo_xlat #(
         WAIT: begin
           if (flush_i) stale_q <= 1'b1;
           if (line_rsp_valid_i) begin
-            fill_q <= line_rsp_i.data;
-            fill_err_q <= line_rsp_i.err;
+            fetched_q <= line_rsp_i.data[{ptr_q[5:3], 6'b0} +: 64];
+            fetch_err_q <= line_rsp_i.err;
             state_q <= PICK;
           end
         end
         PICK: begin
-          if (leaf && !fill_err_q && !misaligned) begin
+          if (leaf && !fetch_err_q && !misaligned) begin
             ptr_q <= {entry[63:12], index_q[8:0], 3'b0};
             levels_q <= 2'd1;
             state_q <= LOOK;
           end else if (rsp_free) begin
             rsp_valid_q <= 1'b1;
-            rsp_q.err <= fill_err_q || misaligned;
-            rsp_q.addr <= entry | (pos_q & page_mask);
+            rsp_q.err <= fetch_err_q || misaligned;
+            rsp_q.addr <= entry | {33'b0, pos_q[30:0] & page_mask_q};
             state_q <= IDLE;
           end
         end

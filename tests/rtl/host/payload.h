@@ -75,7 +75,7 @@ class Payload : public testing::TestWithParam<AxiTiming> {
     Segment segment(std::uint32_t most) {
         // Mostly regions without bad pages.
         const unsigned n = static_cast<unsigned>(regions.size());
-        Segment s{.region = &regions[chance(85) ? pick(n - 3) : pick(n)]};
+        Segment s{.region = &regions[chance(70) ? pick(n - 3) : pick(n)]};
         s.len = 1 + pick(most);
         s.off = random() % (s.region->bytes - s.len);
         if (chance(20)) {
