@@ -126,7 +126,9 @@ module dingo_wqe_cache #(
   assign new_slot = new_q[LOGF-1:0];
   assign read_slot = read_q[LOGF-1:0];
   assign done_slot = done_q[LOGF-1:0];
-  assign room = {1'b0, new_q - done_q} + {1'b0, due_count} < (LOGF + 2)'(FILLS);
+  // Every fill that will wake a QP has a place in the queue of those that are due. The others have
+  // none to wait for: the requester may stand still for one of them, and then nobody gets a turn.
+  assign room = fill_wake_i ? {1'b0, new_q - done_q} + {1'b0, due_count} < (LOGF + 2)'(FILLS) : new_q - done_q < (LOGF + 1)'(FILLS);
   assign fill_ready_o = room;
   assign take = fill_valid_i && room && !same_any;
   assign idle_o = new_q == done_q && xl_idle;

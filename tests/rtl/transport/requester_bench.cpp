@@ -62,7 +62,7 @@ void RequesterBench::drive() {
     dut.line_rsp_valid_i = 0;
     if (!lines_.empty() && lines_.front().wait > 0) {
         --lines_.front().wait;
-    } else if (!lines_.empty() && !stall()) {
+    } else if (!lines_.empty() && !hold_lines && !stall()) {
         const Line line = lines_.front();
         lines_.pop_front();
         (line.wqe ? dut.wqe_rsp_valid_i : dut.line_rsp_valid_i) = 1;

@@ -241,9 +241,10 @@ class RequesterBench {
     std::array<unsigned, DINGO_QP_COUNTERS> counters{};
     unsigned bad_doorbells = 0;
     std::uint64_t now = 1'000'000;
-    bool tell = true;    ///< answer datagrams that ask for it
-    bool stuck = false;  ///< run_until() gave up
-    unsigned fills = 0;  ///< requests for WQE blocks
+    bool tell = true;         ///< answer datagrams that ask for it
+    bool stuck = false;       ///< run_until() gave up
+    bool hold_lines = false;  ///< host memory does not answer for now
+    unsigned fills = 0;       ///< requests for WQE blocks
     std::function<void(const TestPacket&)> on_packet;
 
     struct Report {

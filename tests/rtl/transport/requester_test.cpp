@@ -297,6 +297,33 @@ TEST_F(Requester, NothingIsSentWhileSendingIsHeldUp) {
     EXPECT_EQ(b.packets.size(), 1U);
 }
 
+TEST_F(Requester, AResponseGetsItsWqeAlsoWhenQpsThatHaveTheirsCannotHaveTheirTurns) {
+    start();
+    read(0, 8);
+    go();
+    for (std::uint16_t qp = 10; qp < 18; ++qp) {
+        TestQp other = config;
+        other.sq = other.ring = 0x40000 + qp * 0x1000;
+        b.create(qp, other);  // empties the cache
+        b.begin(DINGO_WR_NOP);
+        b.post(qp);
+    }
+    b.hold_lines = true;
+    for (std::uint16_t qp = 10; qp < 18; ++qp)
+        b.ring(qp);
+    b.run(1000);
+    b.dut.halt_tx_i = 1;
+    b.hold_lines = false;
+    b.run(1000);
+    EXPECT_TRUE(b.cqes.empty());
+    b.respond({kQp, 0x10, psn(0), 0x1F, std::vector<std::uint8_t>(8)});
+    b.run(1000);
+    EXPECT_EQ(b.cqes.size(), 1U);
+    b.dut.halt_tx_i = 0;
+    b.settle();
+    EXPECT_EQ(b.cqes.size(), 9U);
+}
+
 TEST_F(Requester, BlocksAreFetchedSeveralAtATimeAndAhead) {
     config.log_sq = 6;
     start();
