@@ -15,8 +15,6 @@ module dingo_rsp_wqe (
     input  logic [3:0]         sge_i,
     input  logic [31:0]        off_i,
     input  logic [3:0]         nsge_i,
-    input  logic [rtl_pkg::PD_BITS-1:0] pdn_i,
-    input  logic               privileged_i,
     output logic               done_o,        // one cycle
     output logic               bad_o,         // OPEN: not a WQE; SCATTER: key_verr_o says why
     output logic               bus_o,         // it could not be read
@@ -32,7 +30,7 @@ module dingo_rsp_wqe (
     input  logic               line_rsp_valid_i,
     input  logic               line_err_i,
     input  logic [511:0]       line_data_i,
-    output logic               mr_valid_o,
+    output logic               mr_valid_o,    // PD and privilege are the QP's
     output rtl_pkg::mr_req_t   mr_o,
     input  logic               mr_rsp_valid_i,
     input  rtl_pkg::mr_rsp_t   mr_rsp_i,
@@ -88,12 +86,11 @@ module dingo_rsp_wqe (
   assign line_part_o = state_q == HEAD ? 2'd0 : piece[3:2];
 
   always_comb begin
+    mr_o = '0;
     mr_o.key = lkey;
     mr_o.va = addr + {32'd0, off_q};
     mr_o.len = take;
     mr_o.access = dingo_pkg::ACC_LOCAL_WRITE[5:0];
-    mr_o.pdn = pdn_i;
-    mr_o.privileged = privileged_i;
   end
   assign mr_valid_o = state_q == KEY;
 

@@ -110,6 +110,36 @@ package rsp_pkg;
     logic [63:0] va;               // READ
   } item_t;
 
+  /// What a part reports through the responder's outputs; stays until `ready` of its kind.
+  typedef struct packed {
+    logic        stat;
+    logic [5:0]  stat_idx;
+    logic        qstat;
+    logic [3:0]  qstat_idx;
+    logic        ev;
+    logic [7:0]  ev_kind;
+    logic        cqe;              // success: of the item that came back
+    logic [7:0]  cqe_status;
+    logic [7:0]  cqe_verr;
+    logic [31:0] cqe_tag;
+  } emit_t;
+  typedef struct packed {
+    logic stat;
+    logic qstat;
+    logic ev;
+    logic cqe;
+  } emit_ready_t;
+
+  // How a part's step ends
+  localparam logic [1:0] EXIT_STORE = 2'd0;
+  localparam logic [1:0] EXIT_NAK = 2'd1;          // with a fatal NAK
+  localparam logic [1:0] EXIT_ERR = 2'd2;          // the QP goes to ERR
+  typedef struct packed {
+    logic [7:0]  syn;
+    logic [7:0]  ev;               // event, 0 none
+    logic [23:0] psn;
+  } nak_t;
+
   /// A READ that the peer may ask for again, and the state of its response.
   typedef struct packed {
     logic [63:0] va;

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// A QP's turn: READ responses in PSN order, at most 16 packets, then the ACK or NAK that is owed; or, in ERR,
+/// as many receive WQEs flushed. A flush waits for packets that are on their way to memory, to keep the order.
+module dingo_rsp_turn (
+    input  logic              clk_i,
+    input  logic              rst_ni,
+    input  logic              go_i,          // all outputs of the responder are free
+    input  logic              start_i,       // with ctx_i
+    input  rsp_pkg::rctx_t    ctx_i,
+    output logic              done_o,        // stays until the next start
+    output rsp_pkg::rctx_t    ctx_o,         // new context, also while it is worked on
+    output logic              wake_o,        // the QP wants a turn
+    input  rtl_pkg::qp_t      x_i,           // its QP, from the cycle after start_i on
+    output rsp_pkg::emit_t    emit_o,
+    input  rsp_pkg::emit_ready_t emit_ready_i,
+    output logic [1:0]        exit_o,        // EXIT_*; NAK: the READ's region has gone
+    input  logic              busy_i,        // an output still holds something
+    input  logic              path_ok_i,     // our address is there
+    input  logic              tx_room_i,
+    output logic              read_o,        // the packet in work is a READ response, else ACK or NAK
+    output logic              send_o,        // the packet leaves
+    // dingo_rsp_reads: the READ that is answered
+    output logic              rd_get_o,
+    output logic              rd_step_o,
+    output logic [3:0]        rd_slot_o,
+    input  logic              rd_done_i,     // stays until the next operation
+    input  logic [12:0]       res_bytes_i,   // of the packet
+    input  logic              res_last_i,    // of the response
+    output logic              mr_valid_o,
+    input  logic              mr_done_i,     // answer to the last mr_valid_o
+    input  logic              mr_ok_i,
+    output logic              open_o,        // dingo_rsp_wqe: entry held_index of ctx_o
+    input  logic              wqe_done_i,    // stays until wqe_taken_o
+    output logic              wqe_taken_o,
+    input  logic [31:0]       wqe_tag_i
+);
+  typedef enum logic [3:0] {
+    IDLE = 4'd0,
+    TN_START = 4'd1,
+    TN_PICK = 4'd2,
+    TN_NEXT = 4'd3,
+    TN_GET = 4'd4,
+    TN_KEY = 4'd5,
+    TN_KEY_WAIT = 4'd6,
+    TN_SEND = 4'd7,
+    TN_REPLY = 4'd8,
+    TN_FLUSH = 4'd9,
+    TN_FETCH = 4'd10
+  } state_t;
+  localparam logic [4:0] BURST = 5'd16;      // packets, or flushed WQEs, of a turn
+
+  state_t state_q;
+  rsp_pkg::rctx_t c_q;
+  logic [4:0] used_q;
+
+  logic is_rc, answers, rq_empty;
+  assign is_rc = x_i.cfg.kind == dingo_pkg::QPT_RC[2:0];
+  assign answers = x_i.state == dingo_pkg::QPS_RTR[2:0] || x_i.state == dingo_pkg::QPS_RTS[2:0]
+                   || x_i.state == dingo_pkg::QPS_SQD[2:0] || x_i.state == dingo_pkg::QPS_SQE[2:0];
+  assign rq_empty = c_q.rq_cons == c_q.rq_prod;
+
+  // Oldest READ first: from rd_next on, then from 0 on
+  logic [3:0] pick;
+  logic [15:0] pick_from;
+  assign pick_from = (c_q.rd_pending >> c_q.rd_next) << c_q.rd_next;
+  always_comb begin
+    pick = '0;
+    for (int i = 15; i >= 0; i--) if (c_q.rd_pending[i]) pick = 4'(i);
+    for (int i = 15; i >= 0; i--) if (pick_from[i]) pick = 4'(i);
+  end
+
+  assign done_o = state_q == IDLE;
+  assign ctx_o = c_q;
+  assign read_o = state_q == TN_GET || state_q == TN_KEY || state_q == TN_KEY_WAIT || state_q == TN_SEND;
+  assign send_o = (state_q == TN_SEND || state_q == TN_REPLY) && go_i;
+  assign rd_get_o = state_q == TN_NEXT && go_i && used_q != BURST && c_q.rd_pending != '0 && tx_room_i && !busy_i;
+  assign rd_step_o = state_q == TN_SEND && go_i;
+  assign mr_valid_o = state_q == TN_KEY && go_i;
+  assign wqe_taken_o = state_q == TN_FETCH && go_i && wqe_done_i;
+
+  always_ff @(posedge clk_i) begin
+    open_o <= 1'b0;
+    if (emit_ready_i.stat) emit_o.stat <= 1'b0;
+    if (emit_ready_i.qstat) emit_o.qstat <= 1'b0;
+    if (emit_ready_i.ev) emit_o.ev <= 1'b0;
+    if (emit_ready_i.cqe) emit_o.cqe <= 1'b0;
+    if (start_i) begin
+      c_q <= ctx_i;
+      used_q <= '0;
+      wake_o <= 1'b0;
+      exit_o <= rsp_pkg::EXIT_STORE;
+      state_q <= TN_START;
+    end else if (go_i) begin
+      case (state_q)
+        TN_START: begin
+          c_q.queued <= 1'b0;
+          state_q <= IDLE;
+          if (c_q.err) begin
+            if (c_q.items == '0) begin       // else the last item brings it back
+              if (c_q.held) begin
+                c_q.held <= 1'b0;
+                emit_o.stat <= 1'b1;
+                emit_o.stat_idx <= 6'(dingo_pkg::CARD_RESP_CQE_FLUSH_ERROR);
+                emit_o.qstat <= 1'b1;
+                emit_o.qstat_idx <= 4'(dingo_pkg::QP_RECV_CQES);
+                emit_o.cqe <= 1'b1;
+                emit_o.cqe_status <= dingo_pkg::WCS_WR_FLUSH_ERR[7:0];
+                emit_o.cqe_verr <= dingo_pkg::VERR_FLUSHED[7:0];
+                emit_o.cqe_tag <= c_q.held_tag;
+              end
+              state_q <= TN_FLUSH;
+            end
+          end else if (is_rc && answers && (c_q.rd_pending != '0 || c_q.reply_pending)) begin
+            if (path_ok_i) state_q <= TN_PICK;
+            else begin                       // our address has gone: the peer hears nothing
+              c_q.rd_pending <= '0;
+              c_q.reply_pending <= 1'b0;
+              if (c_q.fatal) exit_o <= rsp_pkg::EXIT_ERR;
+            end
+          end
+        end
+
+        TN_NEXT:
+        if (!busy_i) begin
+          if (c_q.rd_pending == '0 && !c_q.reply_pending) state_q <= IDLE;
+          else if (used_q == BURST || !tx_room_i) begin
+            wake_o <= 1'b1;
+            state_q <= IDLE;
+          end else state_q <= c_q.rd_pending != '0 ? TN_GET : TN_REPLY;
+        end
+
+        TN_GET:
+        if (rd_done_i) begin
+          state_q <= res_bytes_i != '0 ? TN_KEY : TN_SEND;
+        end
+
+        TN_KEY: begin
+          state_q <= TN_KEY_WAIT;
+        end
+
+        TN_KEY_WAIT:
+        if (mr_done_i) begin
+          if (mr_ok_i) state_q <= TN_SEND;
+          else begin                         // the region went away while it was being read
+            c_q.rd_pending <= '0;
+            exit_o <= rsp_pkg::EXIT_NAK;
+            state_q <= IDLE;
+          end
+        end
+
+        TN_SEND: begin
+          used_q <= used_q + 5'd1;
+          if (res_last_i) begin
+            c_q.rd_pending[rd_slot_o] <= 1'b0;
+            c_q.rd_answered[rd_slot_o] <= 1'b1;
+            state_q <= TN_PICK;
+          end else state_q <= TN_NEXT;
+        end
+
+        TN_PICK: begin  // C9-110: an earlier one interrupts the one that was being sent
+          rd_slot_o <= pick;
+          state_q <= TN_NEXT;
+        end
+
+        TN_REPLY: begin
+          c_q.reply_pending <= 1'b0;
+          emit_o.qstat <= c_q.reply_syn[7:5] == '0;
+          emit_o.qstat_idx <= 4'(dingo_pkg::QP_ACKS_SENT);
+          if (c_q.fatal) exit_o <= rsp_pkg::EXIT_ERR;   // the fatal NAK has left
+          state_q <= IDLE;
+        end
+
+        TN_FLUSH:
+        if (rq_empty) state_q <= IDLE;
+        else if (used_q == BURST) begin
+          wake_o <= 1'b1;
+          state_q <= IDLE;
+        end else begin
+          c_q.held_index <= c_q.rq_cons;
+          open_o <= 1'b1;
+          state_q <= TN_FETCH;
+        end
+
+        TN_FETCH:  // only for the tag: what else may be wrong no longer matters
+        if (wqe_done_i) begin
+          used_q <= used_q + 5'd1;
+          c_q.rq_cons <= c_q.rq_cons + 32'd1;
+          emit_o.stat <= 1'b1;
+          emit_o.stat_idx <= 6'(dingo_pkg::CARD_RESP_CQE_FLUSH_ERROR);
+          emit_o.qstat <= 1'b1;
+          emit_o.qstat_idx <= 4'(dingo_pkg::QP_RECV_CQES);
+          emit_o.cqe <= 1'b1;
+          emit_o.cqe_status <= dingo_pkg::WCS_WR_FLUSH_ERR[7:0];
+          emit_o.cqe_verr <= dingo_pkg::VERR_FLUSHED[7:0];
+          emit_o.cqe_tag <= wqe_tag_i;
+          state_q <= TN_FLUSH;
+        end
+
+        default: state_q <= IDLE;
+      endcase
+    end
+    if (!rst_ni) begin
+      state_q <= IDLE;
+      wake_o <= 1'b0;
+      open_o <= 1'b0;
+      emit_o <= '0;
+    end
+  end
+  wire unused_ok = &{1'b0, x_i};
+endmodule
