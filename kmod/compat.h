@@ -22,14 +22,18 @@
 	devlink_health_reporter_create(devlink, ops, grace, priv)
 #endif
 
-/* ---- dma-buf: move_notify() was renamed; so was the exporter's call. */
+/* ---- dma-buf: move_notify() was renamed; so was the exporter's call. Whether
+ * the core pins a buffer for each mapping of an importer that can follow moves.
+ */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
 #define DINGO_MOVE_NOTIFY invalidate_mappings
 #define dingo_dma_buf_moved(buf) dma_buf_invalidate_mappings(buf)
+#define DINGO_DMA_BUF_MAPPING_PINS false
 #define DINGO_DMA_BUF_NS "DMA_BUF"
 #else
 #define DINGO_MOVE_NOTIFY move_notify
 #define dingo_dma_buf_moved(buf) dma_buf_move_notify(buf)
+#define DINGO_DMA_BUF_MAPPING_PINS (!IS_ENABLED(CONFIG_DMABUF_MOVE_NOTIFY))
 #define DINGO_DMA_BUF_NS DMA_BUF
 #endif
 

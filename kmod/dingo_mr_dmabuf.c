@@ -265,8 +265,8 @@ struct ib_mr *dingo_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 	mr->pdn = to_dpd(ibpd)->pdn;
 	mr->access = dingo_access(access);
 
-	/* Windows would keep a region from being moved. */
-	if ((dev->caps & dynamic) == dynamic && !(access & IB_ACCESS_MW_BIND))
+	/* No window is ever bound to these: ib_core refuses IB_ACCESS_MW_BIND. */
+	if ((dev->caps & dynamic) == dynamic)
 		err = dingo_dmabuf_attach_dynamic(ib, mr, offset, length, fd,
 						  access);
 	else

@@ -33,18 +33,28 @@ static inline bool dingo_cqe_is_recv(uint32_t qpn_op)
 /* Next entry, consumed, or NULL. The caller holds the lock and calls dingo_cq_polled() later. */
 const struct dingo_cqe *dingo_cq_next_old(struct dingo_cq *cq);
 
+/* Next entry, not consumed; NULL when there is none, or it lies in the ring before a resize. */
+static inline const struct dingo_cqe *dingo_cq_peek(const struct dingo_cq *cq)
+{
+	const struct dingo_cqe *cqe = (const struct dingo_cqe *)cq->ring.buf +
+				      (cq->consumer & cq->ring.mask);
+
+	if (unlikely(cq->old.buf) ||
+	    !dingo_cqe_valid(cqe, &cq->ring, cq->consumer))
+		return NULL;
+	udma_from_device_barrier();
+	return cqe;
+}
+
 static inline const struct dingo_cqe *dingo_cq_next(struct dingo_cq *cq)
 {
 	const struct dingo_cqe *cqe;
 
 	if (unlikely(cq->old.buf))
 		return dingo_cq_next_old(cq);
-	cqe = (const struct dingo_cqe *)cq->ring.buf +
-	      (cq->consumer & cq->ring.mask);
-	if (!dingo_cqe_valid(cqe, &cq->ring, cq->consumer))
-		return NULL;
-	udma_from_device_barrier();
-	cq->consumer++;
+	cqe = dingo_cq_peek(cq);
+	if (cqe)
+		cq->consumer++;
 	return cqe;
 }
 
@@ -66,13 +76,18 @@ static inline void dingo_cq_give_way(struct dingo_cq *cq)
 		dingo_cq_yield(cq);
 }
 
-/* After a poll: the card must hear of consumption before a quarter of the ring went unreported
+/* The card must hear of consumption before a quarter of the ring went unreported
  * (dingo-abi.h, struct dingo_create_cq_resp).
  */
+static inline bool dingo_cq_report_due(const struct dingo_cq *cq)
+{
+	return (int32_t)(cq->consumer - cq->report_at) >= 0;
+}
+
+/* After a poll. */
 static inline void dingo_cq_polled(struct dingo_cq *cq)
 {
-	if (unlikely((int32_t)(cq->consumer - cq->report_at) >= 0) &&
-	    !cq->old.buf)
+	if (unlikely(dingo_cq_report_due(cq)) && !cq->old.buf)
 		dingo_cq_ring(cq);
 }
 

@@ -121,6 +121,7 @@ struct dingo_sq {
 	_Atomic(uint32_t) consumer;	/* blocks completed */
 	uint32_t max_sge;
 	uint32_t max_inline;
+	uint32_t small_inline;		/* of that in the first block of SEND and WRITE; 0 on UD */
 	uint32_t max_blocks;		/* of one WQE */
 	/* ibv_wr_*: between wr_start and wr_complete */
 	uint32_t start;			/* producer at wr_start */
@@ -196,10 +197,16 @@ static inline struct dingo_qp *qp_ex_to_dingo_qp(const struct ibv_qp_ex *qp)
 /* lock.c: waits. */
 void dingo_lock_contended(struct dingo_lock *lock);
 
+/* False: somebody else has it; dingo_lock_contended() waits. */
+static inline bool dingo_trylock(struct dingo_lock *lock)
+{
+	return !lock->needed ||
+	       !atomic_exchange_explicit(&lock->held, 1, memory_order_acquire);
+}
+
 static inline void dingo_lock(struct dingo_lock *lock)
 {
-	if (lock->needed &&
-	    unlikely(atomic_exchange_explicit(&lock->held, 1, memory_order_acquire)))
+	if (unlikely(!dingo_trylock(lock)))
 		dingo_lock_contended(lock);
 }
 

@@ -16,12 +16,12 @@ void dingo_doorbell_unmap_all(struct dingo_context *ctx);
 /* Wakes a sleeping card. */
 void dingo_kick(const struct dingo_db *db) __attribute__((cold, noinline));
 
-/* Rings: one 8-byte MemWr TLP. Everything written to ring memory before is visible to the card
+/* Rings, and says whether dingo_kick() must follow: one 8-byte MemWr TLP. Everything written to ring memory before is visible to the card
  * first. With DB_MEMORY (contract, doorbell page) the write goes to memory that the card polls: mark the
  * line, then look whether the card sleeps; the full barrier pairs with the card's own between need_kick and its last look.
  */
-static inline void dingo_ring_doorbell(const struct dingo_db *db,
-				       uint32_t word0, uint32_t index)
+static inline bool dingo_ring_quietly(const struct dingo_db *db,
+				      uint32_t word0, uint32_t index)
 {
 	__le64 value = htole64((uint64_t)index << 32 | word0);
 
@@ -29,13 +29,20 @@ static inline void dingo_ring_doorbell(const struct dingo_db *db,
 		mmio_wc_start();
 		mmio_write64_le(db->slot, value);
 		mmio_flush_writes();
-		return;
+		return false;
 	}
 	udma_to_device_barrier();
 	mmio_write64_le(db->slot, value);
 	atomic_store_explicit(db->dirty, 1, memory_order_release);
 	atomic_thread_fence(memory_order_seq_cst);
-	if (unlikely(atomic_load_explicit(db->need_kick, memory_order_relaxed)))
+	return unlikely(atomic_load_explicit(db->need_kick,
+					     memory_order_relaxed));
+}
+
+static inline void dingo_ring_doorbell(const struct dingo_db *db,
+				       uint32_t word0, uint32_t index)
+{
+	if (dingo_ring_quietly(db, word0, index))
 		dingo_kick(db);
 }
 

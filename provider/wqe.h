@@ -178,6 +178,13 @@ int dingo_wqe_bind(struct dingo_qp *qp, struct dingo_wqe_ctrl *ctrl,
 		   const struct ibv_mw *mw, uint32_t rkey,
 		   const struct ibv_mw_bind_info *info);
 
+static inline bool dingo_sq_ring_quietly(struct dingo_qp *qp)
+{
+	return dingo_ring_quietly(&qp->sq.ring.db,
+				  dingo_doorbell_word(DINGO_DB_SQ, qp->qpn),
+				  qp->sq.producer);
+}
+
 static inline void dingo_sq_ring(struct dingo_qp *qp)
 {
 	dingo_ring_doorbell(&qp->sq.ring.db,

@@ -35,6 +35,7 @@ suites=(
     "vm-faults|tests/vm/suite.sh faults|drop, reorder and corruption on the cable, data checked"
     "vm-capture|tests/vm/suite.sh capture|tshark decodes what is on the cable"
     "vm-lifecycle|tests/vm/suite.sh lifecycle|kill -9, link down, reload, unplug, dead card"
+    "vm-driver|tests/vm/suite.sh driver|the driver: resets, reloads, broken cards, DMA buffers that move or are pinned"
     "vm-pyverbs|tests/vm/suite.sh pyverbs|Debian's pyverbs suite"
 )
 

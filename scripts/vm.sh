@@ -54,6 +54,7 @@ options:
   --card PATH           the dingo-card program (default: built from this tree)
   --card-args "ARGS"    more arguments for dingo-card, for example "--engine model"
   --log LEVEL           log level of dingo-card
+  --append "ARGS"       more parameters for the guests' kernels, for example "iomem=relaxed"
   --ko FILE             the kernel module (default: built from this tree)
   --provider DIR        directory with libdingo-rdmav34.so and dingo.driver
   --overlay DIR         a directory tree laid over the guests' root
@@ -79,7 +80,7 @@ examples:
 EOF
 }
 
-kernel=6.12 packages='' accel=auto cpus='' memory=1024 mtu=9000 kind_A=card kind_B=card wire=udp
+kernel=6.12 packages='' append='' accel=auto cpus='' memory=1024 mtu=9000 kind_A=card kind_B=card wire=udp
 card='' card_args='' faults_A='' faults_B='' pcap='' log_level='' boot_timeout=300 parent=''
 preload='' ko='' provider='' overlay='' name='' dmesg_prefix='' keep='' shell_mode=''
 timeout=300 linger=10 kill_server='' server_side=A out_dir='' tty='' use_stdin='' warnings_only='' all=''
@@ -88,7 +89,7 @@ positional=()
 parse() {
     while [ $# -gt 0 ]; do
         case $1 in
-        --kernel | --packages | --faults | --faults-a | --faults-b | --pcap | --mtu | --accel | --wire | \
+        --kernel | --packages | --append | --faults | --faults-a | --faults-b | --pcap | --mtu | --accel | --wire | \
             --cpus | --memory | --card | --card-args | --log | --ko | --provider | --overlay | \
             --dmesg | --server | --timeout | --linger | --out | --name | --parent)
             [ $# -ge 2 ] || die "$1 needs a value"
@@ -97,6 +98,7 @@ parse() {
         case $1 in
         --kernel) kernel=$2; shift ;;
         --packages) packages=$2; shift ;;
+        --append) append=$2; shift ;;
         --faults) faults_A=$2 faults_B=$2; shift ;;
         --faults-a) faults_A=$2; shift ;;
         --faults-b) faults_B=$2; shift ;;

@@ -14,6 +14,7 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <string_view>
 
 #include "dingo_hw.h"
@@ -95,6 +96,9 @@ std::vector<std::string> check(const Options& o, const std::string& mac, bool tr
     }
     if (!uverbs && (!o.uverbs.addresses.empty() || o.uverbs.share)) {
         wrong.emplace_back("--ip and --share are for --uverbs: elsewhere the guest decides");
+    }
+    if (uverbs && o.config.withheld != 0) {
+        wrong.emplace_back("--without is for --vfio-user: a kernel-less card has no driver to try");
     }
     if (uverbs && trapped) {
         wrong.emplace_back("--trapped-doorbells is for --vfio-user: there is nobody to trap them");
@@ -254,6 +258,22 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     limit("--max-mr", o.config.max_mr, "Memory regions and windows", 1 << 16);
     limit("--max-srq", o.config.max_srq, "Shared receive queues", 1 << 20);
 
+    // Those that gate commands: what a work request asks for is not checked against CAPS.
+    const std::map<std::string, std::uint64_t> optional = {{"pause_mr", DINGO_CAP_PAUSE_MR},
+                                                           {"rereg_mr", DINGO_CAP_REREG_MR},
+                                                           {"resize_cq", DINGO_CAP_RESIZE_CQ},
+                                                           {"srq", DINGO_CAP_SRQ},
+                                                           {"uc", DINGO_CAP_UC}};
+    std::vector<std::uint64_t> without;
+    app.add_option(
+           "--without", without,
+           "Capabilities that the card does not have, as a smaller card may not, to try its "
+           "driver: pause_mr, rereg_mr, resize_cq, srq, uc")
+        ->type_name("CAP,...")
+        ->delimiter(',')
+        ->transform(CLI::CheckedTransformer(optional))
+        ->group(limits);
+
     const char* const tuning = "Tuning";
     const auto idle = [&](const char* name, std::uint64_t& value, const char* what) {
         return app.add_option(name, value, what)
@@ -293,6 +313,9 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     }
     if ((o.ctl = ctl->parsed())) {
         return o;
+    }
+    for (const std::uint64_t capability : without) {
+        o.config.withheld |= capability;
     }
     const auto wrong = check(o, mac, trapped);
     if (!wrong.empty()) {

@@ -6,7 +6,7 @@
 sessions_dir=${DINGO_VM_DIR:-/tmp/dingo-vm-$(id -u)}
 
 session_variables=(kernel packages accel cpus memory mtu kind_A kind_B wire card card_args faults_A
-    faults_B pcap kernel_dir root_img qemu_dir preload boot_timeout parent log_level)
+    faults_B pcap append kernel_dir root_img qemu_dir preload boot_timeout parent log_level)
 
 save_conf() {
     local v
@@ -139,7 +139,7 @@ start_qemu() {
         -m "${memory}M" -smp "$cpus"
         -machine "q35,memory-backend=ram,hpet=off,smm=off,vmport=off,usb=off,i8042=off"
         -kernel "$kernel_dir/vmlinux" -initrd "$session/$side.initrd"
-        -append "console=ttyS0 quiet loglevel=5 panic=-1 mitigations=off nokaslr no_timer_check random.trust_cpu=on rcupdate.rcu_cpu_stall_timeout=180 watchdog_thresh=60 tsc=reliable $clock"
+        -append "console=ttyS0 quiet loglevel=5 panic=-1 mitigations=off nokaslr no_timer_check random.trust_cpu=on rcupdate.rcu_cpu_stall_timeout=180 watchdog_thresh=60 tsc=reliable $clock $append"
         -chardev "file,id=console,path=$session/$side.console" -serial chardev:console
         -qmp "unix:$session/$side.qmp,server=on,wait=off"
         -blockdev "driver=file,node-name=root-file,filename=$root_img,read-only=on"

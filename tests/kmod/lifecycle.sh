@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Runs as root inside a guest with a card: the driver's life cycle, each step ended by a ping over
 # the card. One line a case: PASS name, FAIL name: why. Reset, reload and recovery run with an RDMA
-# device open.
+# device open. The kernel must run with iomem=relaxed: break_card.py writes the card's registers.
 #
-# usage: lifecycle.sh PEER
+# usage: lifecycle.sh PEER CONTRACT      (CONTRACT: the header dingo_hw.h)
 set -u
-peer=${1:?usage: lifecycle.sh PEER}
+peer=${1:?usage: lifecycle.sh PEER CONTRACT}
+contract=${2:?usage: lifecycle.sh PEER CONTRACT}
+here=$(dirname "$(realpath "$0")")
 pci=$(basename "$(dirname "$(grep -lx 0xd160 /sys/bus/pci/devices/*/device | head -n 1)")")
 sys=/sys/bus/pci/devices/$pci
 failed=0
@@ -58,13 +60,31 @@ opened() {
 
 sysfs_reset() { echo 1 >"$sys/reset"; }
 reload() { devlink dev reload "pci/$pci" >/dev/null; }
-lose_bars() {
-    local before after
-    before=$(dmesg | grep -c "$pci: recovered")
-    setpci -s "$pci" COMMAND=0
-    sleep 4
-    after=$(dmesg | grep -c "$pci: recovered")
-    [ "$after" -gt "$before" ] || { echo "did not recover"; return 1; }
+recoveries() { dmesg | grep -c "$pci: recovered"; }
+# recovers REGEX COMMAND...: the driver notices what COMMAND did, and brings the card back;
+# REGEX: what its reporter then has as the last failure (the event of the card may come before the next look at it).
+recovers() {
+    local failure=$1 before n
+    shift
+    before=$(recoveries)
+    sleep 2 # a failure soon after a recovery is left to the administrator
+    "$@" || return 1
+    for n in $(seq 120); do
+        [ "$(recoveries)" = "$before" ] || break
+        sleep 0.5
+    done
+    [ "$(recoveries)" -gt "$before" ] || { echo "did not recover"; return 1; }
+    devlink health diagnose "pci/$pci" reporter fatal | grep -qE "$failure" ||
+        { devlink health diagnose "pci/$pci" reporter fatal | tr '\n' ' '; return 1; }
+}
+lose_bars() { recovers 'does not answer|was restarted' setpci -s "$pci" COMMAND=0; }
+break_card() { python3 "$here/break_card.py" "$sys/resource0" "$contract" "$1"; }
+# A command that waits for an answer ends with an error, in the contract's ADMIN_TIMEOUT_MS and some.
+no_answer() {
+    local rc=0
+    break_card silent || return 1
+    timeout 50 rdma statistic show >/dev/null 2>&1 || rc=$?
+    [ $rc != 0 ] && [ $rc != 124 ] || { echo "a command without an answer ended with status $rc"; return 1; }
 }
 remove_rescan() { echo 1 >"$sys/remove" && echo 1 >/sys/bus/pci/rescan; }
 module_reloads() {
@@ -105,6 +125,10 @@ check "function-level reset with an open context" opened sysfs_reset
 check "devlink reload with an open context" opened reload
 check "recovery from lost BARs with an open context" opened lose_bars
 check "a second recovery" lose_bars
+check "no answer to a command, with an open context" opened recovers 'command timed out' no_answer
+check "unreadable admin ring (STATUS.FATAL), with an open context" \
+    opened recovers 'fatal error|could not access the admin queue' break_card unreadable
+check "both again" recovers 'fatal error|could not access the admin queue' break_card unreadable
 check "remove and rescan with an open context" opened remove_rescan
 check "twenty reloads of the module" module_reloads
 exit $failed

@@ -155,6 +155,76 @@ static void post_send_inline(void)
 	fake_free(fake);
 }
 
+/* One small inline WR has a path of its own: it must leave what the general one (here: a list of two) leaves. */
+static void post_send_small(void)
+{
+	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_SEND, IBV_WR_RDMA_WRITE };
+	uint8_t data[40];
+	unsigned int o, length, i;
+
+	for (i = 0; i < sizeof(data); i++)
+		data[i] = 0x80 + i;
+	for (o = 0; o < 2; o++) {
+		for (length = 0; length <= sizeof(data); length++) {
+			struct fake *one = fake_new(&rc), *list = fake_new(&rc);
+			struct ibv_sge sge = { .addr = (uintptr_t)data, .length = length };
+			struct ibv_send_wr *bad, wr[2];
+
+			for (i = 0; i < 2; i++)
+				wr[i] = (struct ibv_send_wr){ .wr_id = 77, .sg_list = &sge, .num_sge = 1,
+							      .opcode = opcodes[o],
+							      .send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED,
+							      .wr.rdma = { .remote_addr = 0x1234567890, .rkey = 9 } };
+			memset(one->qp.sq.ring.buf, 0xee, 512);
+			memset(list->qp.sq.ring.buf, 0xee, 512);
+			CHECK(dingo_post_send(&one->qp.vqp.qp, &wr[0], &bad) == 0);
+			CHECK(dingo_post_send(&one->qp.vqp.qp, &wr[0], &bad) == 0);
+			wr[0].next = &wr[1];
+			CHECK(dingo_post_send(&list->qp.vqp.qp, wr, &bad) == 0);
+			CHECK(one->qp.sq.producer == list->qp.sq.producer);
+			/* the second block of a WQE is only written as far as there is data */
+			CHECK(length > 32 || memcmp(one->qp.sq.ring.buf, list->qp.sq.ring.buf, 128) == 0);
+			CHECK(memcmp(one->qp.sq.ring.buf, list->qp.sq.ring.buf, 64) == 0);
+			CHECK(memcmp(one->qp.sq.sent, list->qp.sq.sent, sizeof(*one->qp.sq.sent)) == 0);
+			CHECK(rung(one, FAKE_DB_SQ) == rung(list, FAKE_DB_SQ));
+			CHECK(one->qp.sq.lock.held == 0);
+			fake_free(one);
+			fake_free(list);
+		}
+	}
+}
+
+static void post_send_small_limits(void)
+{
+	struct fake_options options = rc;
+	struct fake *fake;
+	uint64_t value = 7;
+	struct ibv_sge sge = { .addr = (uintptr_t)&value, .length = 8 };
+	struct ibv_send_wr *bad, wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
+					.send_flags = IBV_SEND_INLINE };
+	int i;
+
+	options.db_memory = true;
+	fake = fake_new(&options);
+	fake->qp.vqp.qp.state = IBV_QPS_RTR;
+	CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr, &bad) == EINVAL && bad == &wr);
+	fake->qp.vqp.qp.state = IBV_QPS_RTS;
+	fake->need_kick = 1;
+	CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr, &bad) == 0 && fake->kick != 0 && fake->dirty);
+	for (i = 1; i < 7; i++)
+		CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr, &bad) == 0);
+	/* 7 of 8 blocks are taken, and a WQE may need two */
+	bad = NULL;
+	CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr, &bad) == ENOMEM && bad == &wr);
+	CHECK(rung(fake, FAKE_DB_SQ) == 7 && fake->qp.sq.lock.held == 0);
+	fake_free(fake);
+
+	options.type = IBV_QPT_UD;
+	fake = fake_new(&options);
+	CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr, &bad) == EINVAL); /* no address */
+	fake_free(fake);
+}
+
 static struct fake *wr_fake(void)
 {
 	struct ibv_qp_init_attr_ex attr = { .qp_type = IBV_QPT_RC,
@@ -263,6 +333,34 @@ static void poll_cq_phases(void)
 		CHECK(wc[0].status == IBV_WC_SUCCESS && wc[0].qp_num == FAKE_QPN);
 		CHECK(atomic_load(&fake->qp.sq.consumer) == i + 1);
 	}
+	fake_free(fake);
+}
+
+/* Sends and receives in one poll, and an entry of a QP that was not seen last, come in the ring's order. */
+static void poll_cq_mixed(void)
+{
+	struct fake *fake = fake_new(&rc);
+	struct ibv_send_wr *bad_send, send = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_recv_wr *bad_recv, recv = { .wr_id = 900 };
+	struct ibv_wc wc[6];
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		send.wr_id = i;
+		CHECK(dingo_post_send(&fake->qp.vqp.qp, &send, &bad_send) == 0);
+	}
+	CHECK(dingo_post_recv(&fake->qp.vqp.qp, &recv, &bad_recv) == 0);
+	fake->cq.last_qp = &dingo_no_qp;
+	fake_complete(fake, DINGO_WR_SEND, 0, DINGO_WCS_SUCCESS, 0);
+	fake_complete(fake, DINGO_WR_SEND, 1, DINGO_WCS_SUCCESS, 0);
+	fake_complete(fake, DINGO_WC_RECV, 0, DINGO_WCS_SUCCESS, 33);
+	fake_complete(fake, DINGO_WR_SEND, 2, DINGO_WCS_SUCCESS, 0);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 1, wc) == 1 && wc[0].wr_id == 0);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 6, wc) == 3);
+	CHECK(wc[0].wr_id == 1 && wc[0].opcode == IBV_WC_SEND);
+	CHECK(wc[1].wr_id == 900 && wc[1].opcode == IBV_WC_RECV && wc[1].byte_len == 33);
+	CHECK(wc[2].wr_id == 2 && wc[2].opcode == IBV_WC_SEND);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 6, wc) == 0 && fake->cq.lock.held == 0);
 	fake_free(fake);
 }
 
@@ -478,7 +576,8 @@ static const struct {
 	void (*run)(void);
 } cases[] = {
 	CASE(post_send_layout), CASE(post_send_wraps), CASE(post_send_limits), CASE(post_send_inline),
-	CASE(wr_api), CASE(wr_api_errors), CASE(post_recv), CASE(poll_cq_phases), CASE(poll_cq_errors),
+	CASE(post_send_small), CASE(post_send_small_limits),
+	CASE(wr_api), CASE(wr_api_errors), CASE(post_recv), CASE(poll_cq_phases), CASE(poll_cq_mixed), CASE(poll_cq_errors),
 	CASE(poll_skips_forgotten_qp), CASE(cq_reports_consumption), CASE(arming), CASE(resize_drains_old_ring),
 	CASE(srq_tags), CASE(doorbell_memory), CASE(kick_fd), CASE(card_gone),
 };

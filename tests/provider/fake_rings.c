@@ -50,7 +50,6 @@ struct fake *fake_new(const struct fake_options *o)
 	qp->vqp.qp.qp_type = o->type;
 	qp->vqp.qp.pd = &fake->pd.pd;
 	qp->vqp.qp.state = IBV_QPS_RTS;
-	dingo_qp_init_send(qp, o->type, false, &fake->ctx);
 	dingo_lock_init(&qp->sq.lock, !o->single_threaded);
 	dingo_lock_init(&qp->rq.lock, !o->single_threaded);
 	make_ring(fake, &qp->sq.ring, o->sq_blocks, 6, FAKE_DB_SQ, o->db_memory);
@@ -58,6 +57,7 @@ struct fake *fake_new(const struct fake_options *o)
 	qp->sq.max_blocks = o->max_blocks;
 	qp->sq.max_sge = (o->max_blocks * 64 - (o->type == IBV_QPT_UD ? 64 : 32)) / 16;
 	qp->sq.max_inline = qp->sq.max_sge * 16;
+	dingo_qp_init_send(qp, o->type, false, &fake->ctx);
 	if (o->srq) {
 		qp->srq = &fake->srq;
 		fake->srq.srqn = FAKE_SRQN;

@@ -11,8 +11,8 @@
 
 namespace dingo::model {
 
-/// Register CAPS, without DB_MEMORY which depends on the attachment.
-inline constexpr std::uint64_t kCapabilities =
+/// All that there is, without DB_MEMORY which depends on the attachment.
+inline constexpr std::uint64_t kImplemented =
     DINGO_CAP_RC | DINGO_CAP_UC | DINGO_CAP_UD | DINGO_CAP_SRQ | DINGO_CAP_ATOMIC |
     DINGO_CAP_SEND_INV | DINGO_CAP_MW | DINGO_CAP_FRWR | DINGO_CAP_RESIZE_CQ | DINGO_CAP_REREG_MR |
     DINGO_CAP_TIMESTAMP | DINGO_CAP_ETH | DINGO_CAP_PAUSE_MR;
@@ -30,6 +30,11 @@ inline constexpr unsigned kMinPageShift = 12;
 inline constexpr unsigned kMaxPageShift = 30;
 inline constexpr std::uint32_t kFirstQpIndex = 2;  ///< 0 is never used, 1 is the GSI QP
 inline constexpr std::uint32_t kBuild = 0x000100;  ///< major << 16 | minor << 8 | patch
+
+/// Register CAPS.
+inline std::uint64_t capabilities(const EngineConfig& config) {
+    return (kImplemented | (config.memory_doorbells ? DINGO_CAP_DB_MEMORY : 0)) & ~config.withheld;
+}
 
 /// Number spaces are 24 bits in doorbells and 16 bits in QPNs and keys, whatever the config says.
 inline std::uint32_t max_qp(const EngineConfig& config) {

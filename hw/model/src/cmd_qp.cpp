@@ -62,8 +62,9 @@ AdminResult create_qp(CardState& card, const AdminCommand& command) {
     if (check.failed()) {
         return check.result();
     }
-    if ((kCapabilities & capability_of(cmd.kind)) == 0 ||
-        (cmd.srqn != DINGO_INVALID_ID && (kCapabilities & DINGO_CAP_SRQ) == 0)) {
+    const std::uint64_t offered = capabilities(card.card.config);
+    if ((offered & capability_of(cmd.kind)) == 0 ||
+        (cmd.srqn != DINGO_INVALID_ID && (offered & DINGO_CAP_SRQ) == 0)) {
         return refuse(DINGO_ST_UNSUPPORTED);
     }
     const std::uint32_t index = cmd.qpn & ((1u << DINGO_QPN_INDEX_BITS) - 1);

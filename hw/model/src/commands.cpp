@@ -45,7 +45,7 @@ AdminResult checked(CardState& card, const AdminCommand& command) {
     if (entry == std::end(kCommands)) {
         return refuse(DINGO_ST_BAD_OPCODE);
     }
-    if ((kCapabilities & entry->capability) != entry->capability) {
+    if ((capabilities(card.card.config) & entry->capability) != entry->capability) {
         return refuse(DINGO_ST_UNSUPPORTED);
     }
     if (header.rsvd != 0) {

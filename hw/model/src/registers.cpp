@@ -38,7 +38,7 @@ std::uint64_t Card::register_value(std::uint64_t offset) const {
         case DINGO_REG_MAGIC:
             return two(kMagic, DINGO_CONTRACT_MAJOR << 16 | DINGO_CONTRACT_MINOR);
         case DINGO_REG_CAPS:
-            return kCapabilities | (config_.memory_doorbells ? DINGO_CAP_DB_MEMORY : 0);
+            return capabilities(config_);
         case DINGO_REG_STATUS:  // CTRL is write only
             return status();
         case DINGO_REG_DB_PAGES:

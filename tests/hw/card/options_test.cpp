@@ -96,6 +96,18 @@ TEST(CardOptions, AllMistakesAreToldAtOnce) {
     }
 }
 
+TEST(CardOptions, CapabilitiesCanBeLeftOut) {
+    const auto o = parse({"--vfio-user", "/tmp/s", "--without", "pause_mr,srq"});
+    ASSERT_TRUE(o);
+    EXPECT_EQ(o->config.withheld, DINGO_CAP_PAUSE_MR | DINGO_CAP_SRQ);
+    int status = 0;
+    ::testing::internal::CaptureStderr();
+    EXPECT_FALSE(parse({"--vfio-user", "/tmp/s", "--without", "rc"}, &status));
+    EXPECT_FALSE(parse({"--uverbs", "/tmp/d", "--without", "srq"}, &status));
+    EXPECT_NE(::testing::internal::GetCapturedStderr().find("--without is for --vfio-user"),
+              std::string::npos);
+}
+
 TEST(CardOptions, CtlNeedsNoCardOptions) {
     const auto o = parse({"ctl", "/tmp/c", "link", "down"});
     ASSERT_TRUE(o);

@@ -30,6 +30,20 @@ TEST(Registers, MemoryDoorbellsAreACapability) {
     EXPECT_NE(card.driver.read64(DINGO_REG_CAPS) & DINGO_CAP_DB_MEMORY, 0u);
 }
 
+TEST(Registers, WhatIsWithheldIsNoCapabilityAndItsCommandsAreRefused) {
+    EngineConfig config;
+    config.withheld = DINGO_CAP_PAUSE_MR | DINGO_CAP_SRQ;
+    OneCard card("model", config);
+    TestDriver& d = card.driver;
+    EXPECT_EQ(d.read64(DINGO_REG_CAPS) & config.withheld, 0u);
+    EXPECT_NE(d.read64(DINGO_REG_CAPS) & DINGO_CAP_REREG_MR, 0u);
+    d.start();
+    EXPECT_EQ(d.execute(DINGO_OP_PAUSE_MR, dingo_cmd_destroy{}).status, DINGO_ST_UNSUPPORTED + 0u);
+    EXPECT_EQ(d.execute(DINGO_OP_CREATE_SRQ, dingo_cmd_create_srq{}).status,
+              DINGO_ST_UNSUPPORTED + 0u);
+    EXPECT_EQ(d.execute(DINGO_OP_REREG_MR, dingo_cmd_create_mr{}).status, DINGO_ST_BAD_FIELD + 0u);
+}
+
 TEST(Registers, SixtyFourBitRegistersTakeTwoHalves) {
     OneCard card;
     TestDriver& d = card.driver;

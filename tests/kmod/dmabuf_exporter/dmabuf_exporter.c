@@ -2,8 +2,9 @@
 /*
  * A test module: exports DMA buffers of ordinary pages that move to other
  * pages when an ioctl says so. Moving follows the rules of dynamic buffers:
- * under the reservation lock tell the importers, then move. The old pages are
- * filled with a pattern, so that an importer that still uses them is noticed.
+ * under the reservation lock tell the importers, then move, unless one of them
+ * has pinned the buffer. The old pages are filled with a pattern, so that an
+ * importer that still uses them is noticed.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
@@ -26,6 +27,7 @@ struct exporter_buf {
 	struct page **pages; /* under the reservation lock */
 	u64 moves;
 	u64 mapped;
+	u64 pinned; /* calls of pin() that are not undone */
 };
 
 static const struct dma_buf_ops exporter_ops;
@@ -60,14 +62,27 @@ static struct page **exporter_get_pages(size_t num)
 	return pages;
 }
 
-/* Where CONFIG_DMABUF_MOVE_NOTIFY is not set, mapping pins, too: no count. */
 static int exporter_pin(struct dma_buf_attachment *attach)
 {
+	struct exporter_buf *buf = attach->dmabuf->priv;
+
+	dma_resv_assert_held(attach->dmabuf->resv);
+	buf->pinned++;
 	return 0;
 }
 
 static void exporter_unpin(struct dma_buf_attachment *attach)
 {
+	struct exporter_buf *buf = attach->dmabuf->priv;
+
+	dma_resv_assert_held(attach->dmabuf->resv);
+	buf->pinned--;
+}
+
+/* Pins that importers asked for: those of the core's own do not count here. */
+static u64 exporter_wanted_pins(const struct exporter_buf *buf)
+{
+	return buf->pinned - (DINGO_DMA_BUF_MAPPING_PINS ? buf->mapped : 0);
 }
 
 /* Each mapping holds its pages until it is given back. */
@@ -249,7 +264,12 @@ static int exporter_move(struct dmabuf_exporter_move *arg)
 		goto out;
 	}
 	dma_resv_lock(dmabuf->resv, NULL);
-	exporter_move_locked(dmabuf, pages);
+	if (exporter_wanted_pins(buf)) {
+		exporter_put_pages(pages, buf->num_pages);
+		err = -EBUSY;
+	} else {
+		exporter_move_locked(dmabuf, pages);
+	}
 	arg->moves = buf->moves;
 	arg->mapped = buf->mapped;
 	dma_resv_unlock(dmabuf->resv);

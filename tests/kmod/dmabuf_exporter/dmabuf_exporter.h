@@ -15,7 +15,10 @@ struct dmabuf_exporter_create {
 	__u32 reserved; /* 0 */
 };
 
-/* Moves the buffer behind @fd to other pages; its contents move along. */
+/*
+ * Moves the buffer behind @fd to other pages; its contents move along. EBUSY
+ * when an importer has pinned it.
+ */
 struct dmabuf_exporter_move {
 	__s32 fd;
 	__u32 reserved; /* 0 */

@@ -2,9 +2,10 @@
 /*
  * Checks memory regions of DMA buffers byte by byte, through a pair of RC QPs
  * of one device: writes, reads, bounds, the offset in the buffer, the close of
- * the descriptor, and (exporter only) moves while traffic runs.
+ * the descriptor, and (exporter only) moves while traffic runs. With
+ * "pinned" (a card without PAUSE_MR) the region keeps its buffer in place.
  *
- * usage: dmabuf_move DEVICE GID-INDEX exporter|udmabuf|heap [MOVES]
+ * usage: dmabuf_move DEVICE GID-INDEX exporter|udmabuf|heap MOVES|pinned
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,6 +49,7 @@ struct fixture {
 	struct ibv_mr *local_mr;
 	int fd; /* the DMA buffer */
 	uint8_t *view; /* the CPU's view of it */
+	bool pinned;
 	struct ibv_mr *mr;
 };
 
@@ -110,6 +112,15 @@ static uint64_t move_buffer(struct fixture *f)
 
 	REQUIRE(!ioctl(exporter, DMABUF_EXPORTER_MOVE, &move));
 	return move.moves;
+}
+
+/* The exporter cannot move the buffer: an importer has pinned it. */
+static void require_pinned(int fd)
+{
+	struct dmabuf_exporter_move move = { .fd = fd };
+
+	REQUIRE(ioctl(exporter, DMABUF_EXPORTER_MOVE, &move) == -1);
+	REQUIRE(errno == EBUSY);
 }
 
 static struct ibv_context *open_device(const char *name)
@@ -189,7 +200,7 @@ static void make_qps(struct fixture *f)
 }
 
 static void set_up(struct fixture *f, const char *device, int gid_index,
-		   const char *kind)
+		   const char *kind, bool pinned)
 {
 	f->context = open_device(device);
 	REQUIRE(f->context);
@@ -212,11 +223,24 @@ static void set_up(struct fixture *f, const char *device, int gid_index,
 	f->view = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
 		       f->fd, 0);
 	REQUIRE(f->view != MAP_FAILED);
+	f->pinned = pinned;
 	f->mr = ibv_reg_dmabuf_mr(f->pd, OFFSET, LENGTH, IOVA, f->fd,
 				  IBV_ACCESS_LOCAL_WRITE |
 				  IBV_ACCESS_REMOTE_WRITE |
 				  IBV_ACCESS_REMOTE_READ);
 	REQUIRE(f->mr);
+}
+
+static enum ibv_wc_status wait_for_one(struct fixture *f)
+{
+	struct ibv_wc wc;
+	int n;
+
+	do {
+		n = ibv_poll_cq(f->cq, 1, &wc);
+		REQUIRE(n >= 0);
+	} while (!n);
+	return wc.status;
 }
 
 /* One WRITE or READ between the local buffer and the region. */
@@ -237,15 +261,9 @@ static enum ibv_wc_status transfer(struct fixture *f, enum ibv_wr_opcode op,
 			     .rkey = f->mr->rkey },
 	};
 	struct ibv_send_wr *bad;
-	struct ibv_wc wc;
-	int n;
 
 	REQUIRE(!ibv_post_send(f->qp[0], &wr, &bad));
-	do {
-		n = ibv_poll_cq(f->cq, 1, &wc);
-		REQUIRE(n >= 0);
-	} while (!n);
-	return wc.status;
+	return wait_for_one(f);
 }
 
 static void fill(uint8_t *bytes, size_t length, uint64_t seed)
@@ -319,25 +337,53 @@ static void check_moves(struct fixture *f, int moves)
 	printf("%lu moves, %lu checked rounds\n", (unsigned long)moved, rounds);
 }
 
+static void check_pinned(struct fixture *f)
+{
+	if (exporter >= 0)
+		require_pinned(f->fd);
+	check_round(f, 4);
+	check_margins(f);
+	puts("a pinned region keeps its buffer in place");
+}
+
+/* What is left of a pin when its region has gone: nothing. */
+static void check_unpinned(struct fixture *f, int fd)
+{
+	struct dmabuf_exporter_move move = { .fd = fd };
+	uint8_t first = f->view[OFFSET];
+
+	REQUIRE(!ioctl(exporter, DMABUF_EXPORTER_MOVE, &move));
+	REQUIRE(move.mapped == 0);
+	REQUIRE(f->view[OFFSET] == first);
+	puts("without the region the buffer moves again");
+}
+
 int main(int argc, char **argv)
 {
 	struct fixture f = {};
+	int kept = -1;
 
-	if (argc < 4) {
-		fprintf(stderr, "usage: %s DEVICE GID-INDEX exporter|udmabuf|heap [MOVES]\n",
+	if (argc != 5) {
+		fprintf(stderr, "usage: %s DEVICE GID-INDEX exporter|udmabuf|heap MOVES|pinned\n",
 			argv[0]);
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	set_up(&f, argv[1], atoi(argv[2]), argv[3]);
+	set_up(&f, argv[1], atoi(argv[2]), argv[3], !strcmp(argv[4], "pinned"));
 	REQUIRE(!ibv_reg_dmabuf_mr(f.pd, BUFFER_BYTES, 4096, 0, f.fd, 0));
 	REQUIRE(!ibv_reg_dmabuf_mr(f.pd, UINT64_MAX - 4095, 8192, 0, f.fd, 0));
 	check_round(&f, 1);
 	check_margins(&f);
 	puts("offset and contents are right");
-	if (exporter >= 0)
-		check_moves(&f, argc > 4 ? atoi(argv[4]) : 100);
+	if (f.pinned)
+		check_pinned(&f);
+	else if (exporter >= 0)
+		check_moves(&f, atoi(argv[4]));
 
+	if (f.pinned && exporter >= 0) {
+		kept = dup(f.fd);
+		REQUIRE(kept >= 0);
+	}
 	close(f.fd); /* the region holds the buffer */
 	check_round(&f, 3);
 	puts("the region outlives its descriptor");
@@ -345,6 +391,8 @@ int main(int argc, char **argv)
 		IBV_WC_REM_ACCESS_ERR);
 	puts("bounds are kept");
 	REQUIRE(!ibv_dereg_mr(f.mr));
+	if (kept >= 0)
+		check_unpinned(&f, kept);
 	REQUIRE(!ibv_destroy_qp(f.qp[0]) && !ibv_destroy_qp(f.qp[1]));
 	REQUIRE(!ibv_dereg_mr(f.local_mr));
 	REQUIRE(!ibv_destroy_cq(f.cq));

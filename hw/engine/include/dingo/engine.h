@@ -72,6 +72,7 @@ struct EngineConfig {
     std::uint32_t max_srq = 4096;
     std::uint64_t link_mbps = 100'000;  ///< reported link speed
     bool memory_doorbells = false;      ///< BAR2 is shared memory: sets capability DB_MEMORY
+    std::uint64_t withheld = 0;         ///< DINGO_CAP_* that the engine has but this card has not
 };
 
 class Engine {

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""clang-tidy (.clang-tidy) on the C++ sources: prints what it finds, nothing when all is clean.
+
+usage: tests/tidy.py BUILD [FILE...]
+
+BUILD is a configured build directory (compile_commands.json). A file that was clean is not looked at again until it,
+a header of this tree that it includes, its flags or the configuration change: the verdicts are kept in
+${DINGO_CACHE:-~/.cache/dingo}/tidy. Files of one directory are looked at together, which parses their headers once;
+those that do not go together (or in which something is found) are then looked at one by one.
+"""
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+BATCH = 10
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+COVERED = ("hw/", "tests/support/", "tests/conformance/")
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.M)
+FINDING = re.compile(r"^(/[^:]+:\d+:\d+: (?:warning|error): .*)$", re.M)
+
+
+class Source:
+    """One translation unit: its flags, and the key under which its verdict is kept."""
+
+    def __init__(self, entry):
+        self.path = pathlib.Path(entry["directory"], entry["file"]).resolve()
+        self.name = str(self.path.relative_to(ROOT))
+        self.flags = self.flags_of(entry)
+        self.dirs = [flag[2:] for flag in self.flags if flag.startswith("-I")]
+
+    @staticmethod
+    def flags_of(entry):
+        """What the parser needs of the command; the rest is the code generator's."""
+        words = shlex.split(entry["command"])
+        kept = []
+        for word, following in zip(words, words[1:] + [""]):
+            if word.startswith(("-I", "-D", "-std=", "-m")):
+                kept.append(word)
+            elif word == "-isystem":
+                kept += [word, following]
+        return kept
+
+    def texts(self, known):
+        """Paths of this file and of all headers of the tree that it includes."""
+        todo, seen = [self.path], {self.path}
+        while todo:
+            path = todo.pop()
+            if path not in known:
+                known[path] = path.read_text(errors="replace")
+            for name in INCLUDE.findall(known[path]):
+                for directory in [path.parent, *self.dirs]:
+                    header = pathlib.Path(os.path.normpath(os.path.join(directory, name)))
+                    if header not in seen and header.is_relative_to(ROOT) and header.is_file():
+                        seen.add(header)
+                        todo.append(header)
+                        break
+        return sorted(seen)
+
+    def key(self, known, tool):
+        digest = hashlib.sha256(tool)
+        digest.update("\0".join(self.flags).replace(str(ROOT), "").encode())
+        for path in self.texts(known):
+            digest.update(f"\0{path.relative_to(ROOT)}\0".encode() + known[path].encode())
+        return digest.hexdigest()
+
+
+def tool_identity():
+    """Another clang-tidy, standard library or configuration means other verdicts."""
+    return b"\0".join(
+        [
+            subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout,
+            subprocess.run(["g++", "-dumpfullversion"], capture_output=True, check=True).stdout,
+            (ROOT / ".clang-tidy").read_bytes(),
+        ]
+    )
+
+
+def sources(build, wanted):
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.cpp"],
+        cwd=ROOT, capture_output=True, check=True, text=True,
+    ).stdout.split("\0")
+    names = {n for n in listed if n.startswith(COVERED) and (not wanted or n in wanted)}
+    found = {}
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        if entry["file"].endswith(".cpp"):
+            path = pathlib.Path(entry["directory"], entry["file"]).resolve()
+            if path.is_relative_to(ROOT) and str(path.relative_to(ROOT)) in names:
+                found.setdefault(path, Source(entry))
+    return list(found.values()), sorted(names - {s.name for s in found.values()})
+
+
+def run(file, flags, *options):
+    """Every finding in FILE and what it includes of this tree, as clang-tidy prints it."""
+    command = ["clang-tidy", "--quiet", f"--config-file={ROOT}/.clang-tidy", *options, str(file), "--", *flags]
+    done = subprocess.run(command, capture_output=True, text=True)
+    findings = FINDING.findall(done.stdout)
+    if done.returncode != 0 and not findings:
+        findings = [f"{file}:1:1: error: clang-tidy ended with status {done.returncode}"]
+    return sorted({line.replace(f"{ROOT}/", "") for line in findings})
+
+
+def unite(batch, scratch):
+    """A file that includes as many of BATCH as go together, those, and the others."""
+    digest = hashlib.sha256("".join(s.name for s in batch).encode()).hexdigest()
+    # The name tells clang's analyzer that the included files are code.
+    together = scratch / f"UnifiedSource-{digest[:16]}.cpp"
+    united, others = list(batch), []
+    while len(united) > 1:
+        together.write_text("".join(f'#include "{s.path}"\n' for s in united))
+        errors = run(together, [*united[0].flags, "-ferror-limit=0"], "--checks=-*,bugprone-suspicious-semicolon")
+        # Names of one file that another has, too: the later one is told.
+        clashing = [s for s in united if any(line.startswith(f"{s.name}:") for line in errors)]
+        if not clashing:
+            break
+        clashing = clashing[1:] if clashing == united else clashing
+        others += clashing
+        united = [s for s in united if s not in clashing]
+    return together, united, others
+
+
+def look_at(batch, scratch):
+    """{source: findings} of files with equal flags."""
+    verdicts = {}
+    while len(batch) > 1:
+        together, united, batch = unite(batch, scratch)
+        if len(united) == 1:
+            batch = united + batch
+            break
+        clean = not run(together, united[0].flags, "--checks=-bugprone-suspicious-include")
+        verdicts |= {s: [] if clean else run(s.path, s.flags) for s in united}
+    return verdicts | {s: run(s.path, s.flags) for s in batch}
+
+
+def batches(todo):
+    """Files of one directory with equal flags, some at a time."""
+    groups = {}
+    for source in sorted(todo, key=lambda s: s.name):
+        groups.setdefault((source.path.parent, tuple(source.flags)), []).append(source)
+    return [g[i : i + BATCH] for g in groups.values() for i in range(0, len(g), BATCH)]
+
+
+def main():
+    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+        sys.exit(__doc__)
+    build = pathlib.Path(sys.argv[1]).resolve()
+    cache = pathlib.Path(os.environ.get("DINGO_CACHE", pathlib.Path.home() / ".cache/dingo")) / "tidy"
+    scratch = build / "tidy"
+    for directory in (cache, scratch):
+        directory.mkdir(parents=True, exist_ok=True)
+    found, unknown = sources(build, set(sys.argv[2:]))
+    for name in unknown:
+        print(f"{name}: no target compiles it")
+    tool, known = tool_identity(), {}
+    keys = {source: source.key(known, tool) for source in found}
+    todo = [source for source in found if not (cache / keys[source]).exists()]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for verdicts in pool.map(lambda batch: look_at(batch, scratch), batches(todo)):
+            for source, findings in verdicts.items():
+                if findings:
+                    print("\n".join(findings), flush=True)
+                else:
+                    (cache / keys[source]).touch()
+
+
+main()
