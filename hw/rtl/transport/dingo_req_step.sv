@@ -1,0 +1,1116 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// The steps of the requester: takes what dingo_req_sched has chosen, reads the QP's context, does what
+/// there is to do, writes the context back. No step waits for the cable or for another QP.
+module dingo_req_step (
+    input  logic        clk_i,
+    input  logic        rst_ni,
+    input  logic        clear_i,       // what must be cleared after reset is
+    output logic        idle_o,        // between two steps, and nothing on its way out
+    output logic        tx_idle_o,     // not in a turn, and no packet on its way out
+    input  logic        halt_tx_i,
+    input  logic [63:0] now_ns_i,
+    input  logic [15:0] port_mtu_i,
+    input  logic [(1<<rtl_pkg::GID_LOG)-1:0] gid_valid_i,
+    // what comes next; see dingo_req_sched
+    input  logic        pick_i,
+    output logic        take_o,
+    input  logic [8:0]  kind_i,
+    input  rtl_pkg::qpi_t        pick_qp_i,
+    input  rtl_pkg::commit_t     commit_i,
+    input  rtl_pkg::rxp_t        rxp_i,
+    input  rtl_pkg::qdb_t        db_i,
+    output logic        db_bad_o,
+    input  rtl_pkg::txerr_t      txerr_i,
+    input  logic        fail_valid_i,
+    input  rtl_pkg::qpi_t        fail_qp_i,
+    output logic        fail_valid_o,
+    input  logic        qpa_valid_i,
+    input  rtl_pkg::qpa_req_t    qpa_i,
+    output logic        qpa_wait_o,    // taken, not begun or not done
+    output rtl_pkg::qpi_t        qpa_qp_o,
+    output logic        qpa_done_o,
+    output rtl_pkg::req_info_t   qpa_info_o,
+    // the QP of this step
+    output rtl_pkg::qpi_t        qp_o,
+    output logic [31:0] qpn_o,
+    input  rtl_pkg::qp_t         qp_rdata_i,
+    output rtl_pkg::qp_cfg_t     cfg_o,
+    output logic        datagram_o,
+    output logic        state_we_o,
+    output rtl_pkg::qps_t        state_o,
+    output logic        ready_o,       // it gets another turn
+    output logic        set_o,         // its deadline
+    output logic [63:0] set_ns_o,
+    // dingo_req_wqes
+    output logic        forget_o,
+    output logic        load_o,
+    output logic        sel_o,
+    output logic [31:0] index_o,
+    output logic [31:0] producer_o,
+    output logic        wake_o,
+    input  logic        load_done_i,
+    input  logic        load_miss_i,
+    input  logic        load_asked_i,
+    input  rtl_pkg::swqe_t       wqe_i,
+    input  logic [383:0] head_i,
+    output logic        walk_o,
+    output logic        whole_o,
+    output logic [31:0] offset_o,
+    output logic [12:0] bytes_o,
+    input  logic        walk_done_i,
+    input  logic [7:0]  walk_verr_i,
+    output logic [3:0]  seg_index_o,
+    input  rtl_pkg::seg_t        seg_i,
+    output logic        inl_re_o,
+    output logic [2:0]  inl_block_o,
+    input  logic [511:0] block_i,
+    // dingo_req_out
+    input  logic        room_i,
+    output logic [88:0] cqe_o,
+    output logic [8:0]  event_o,
+    output logic [6:0]  card_o,
+    output logic [4:0]  count_o,
+    input  logic        tx_room_i,
+    output logic        txd_valid_o,
+    input  logic        txd_ready_i,
+    output rtl_pkg::txd_t        txd_o,
+    output logic        seg_valid_o,
+    input  logic        seg_ready_i,
+    output rtl_pkg::seg_t        seg_o,
+    output logic        inl_valid_o,
+    input  logic        inl_ready_i,
+    output rtl_pkg::beat_t       inl_o,
+    output logic        scat_valid_o,
+    input  logic        scat_ready_i,
+    output rtl_pkg::scat_t       scat_o
+);
+  localparam int unsigned QP = rtl_pkg::QP_LOG;
+  localparam int unsigned REC = rtl_pkg::REC_LOG;
+  localparam logic [63:0] NEVER = '1;
+  localparam logic [4:0] BURST = 5'd16;            // packets of a turn
+  localparam logic [31:0] WINDOW = 32'd256;        // request packets in flight
+  localparam logic [31:0] PSN_SPAN = 32'd1 << 23;  // PSNs outstanding: half of the number space
+  localparam logic [31:0] READ_SPAN = 32'd4096;    // response packets that READs may have outstanding
+  localparam logic [6:0] ACK_INTERVAL = 7'd64;     // packets between requests for an acknowledgement
+  localparam logic [4:0] MAX_READS = 5'd1 << rtl_pkg::RD_LOG;
+  localparam int unsigned CTX_W = 453;
+  localparam int unsigned REC_W = 173;
+
+  // What the requester knows of a QP. PSNs and indices run free; the wire carries 24 bits.
+  typedef struct packed {
+    logic [31:0] producer;      // SQ blocks that the host has given away
+    logic [31:0] next_index;    // block of the WQE behind the records
+    logic [31:0] oldest;        // oldest PSN that is not acknowledged
+    logic [31:0] send;          // next PSN to send; before `sent` while repeating
+    logic [31:0] sent;          // behind the newest ever sent
+    logic [31:0] new_psn;       // of the next new message
+    logic [31:0] ackreq;        // newest packet that asked for an acknowledgement
+    logic [31:0] ordered;       // behind the newest READ response whose payload was ordered
+    logic [23:0] read_psns;     // PSNs between oldest and send that belong to READ responses
+    logic [6:0]  since_ackreq;
+    logic [4:0]  reads;         // begun and not completed
+    logic [7:0]  head;          // positions of records, free running
+    logic [7:0]  tail;
+    logic [7:0]  cursor;        // whose packets are being sent; tail: a new WQE comes next
+    logic [2:0]  retries;
+    logic [2:0]  rnr;
+    logic        halted;        // a WQE failed locally; it completes when those before it have
+    logic        implied;       // went back because a response skipped one; not again before progress
+    logic        drained;       // SQD: everything begun has completed
+    logic [63:0] ack_at;        // deadlines
+    logic [63:0] wait_at;
+  } ctx_t;
+  // A send WQE between its first packet and its completion.
+  typedef struct packed {
+    logic [31:0] index;
+    logic [31:0] first;         // PSN
+    logic [23:0] packets;       // PSNs; 0: NOP or error
+    logic [31:0] length;
+    logic [23:0] received;      // READ: responses taken
+    logic [7:0]  opcode;
+    logic [3:0]  blocks;
+    logic [7:0]  status;        // not SUCCESS: failed locally
+    logic [7:0]  verr;
+    logic        signaled;
+  } rec_t;
+  // A response on its way through dingo_scatter.
+  typedef enum logic [2:0] {
+    I_STALE = 3'd0,             // acknowledged already, or never sent
+    I_ACK = 3'd1,               // ACK or NAK
+    I_DATA = 3'd2,              // READ data, ordered
+    I_SKIP = 3'd3,              // READ data behind others that are missing
+    I_BAD = 3'd4,               // READ data for what is no READ
+    I_FAULT = 3'd5              // READ data that does not fit or cannot be stored
+  } item_kind_t;
+  typedef struct packed {
+    item_kind_t  kind;
+    logic [31:0] psn;
+    logic [7:0]  syndrome;
+    logic [7:0]  status;
+    logic [7:0]  verr;
+    rtl_pkg::qpi_t qp;           // lowest: dingo_requester looks at it
+  } item_t;
+  localparam int unsigned ITEM_W = 59 + QP;
+
+  typedef enum logic [5:0] {
+    CLEAR, IDLE, LOAD, START, BACK,
+    ACK_READ, ACK_TEST, ACK_END, PROGRESS,
+    FAIL_READ, FAIL, ENTER, GO_BACK, RETRY, IMPLIED,
+    RSP_DONE,
+    RX_FIND, RX_TEST, RX_FIT, RX_LOAD, RX_WALK, RX_SEG, RX_END,
+    TX_NEXT, TX_REC, TX_RELOAD, TX_NEW, TX_BEGIN, TX_CHECK, TX_PUSH, TX_REFUSE, TX_FAULT, TX_PACKET, TX_WALK, TX_HEAD, TX_SEG,
+    TX_INL_FIRST, TX_INL, TX_SENT,
+    FLUSH_NEXT, FLUSH_LOAD, FLUSH_DO, BEGIN_RTS, TXERR_FIND, TXERR_TEST
+  } state_t;
+
+  // ------------------------------------------------------------------------------------ registers
+  state_t state_q, ack_ret_q;
+  logic [8:0] kind_q;
+  logic [QP-1:0] qp_q;
+  ctx_t c_q, c_in;
+  rec_t r_q, rec, rec_wr;
+  rtl_pkg::qp_cfg_t cfg_q;
+  logic [2:0] st_q;
+  logic wake_q;                        // at the end of the step: ready for a turn
+  logic [4:0] used_q;                  // packets of this turn
+  logic [31:0] ack_psn_q, before_q;
+  logic adv_q, ok_q, complete_q;       // an ACK_*: with what follows from it; nothing before was missing
+  logic [7:0] status_q, verr_q;        // of a failure
+  logic retry_implied_q;
+  item_t item_q, item_in;
+  logic commit_err_q;
+  logic [7:0] rx_opcode_q, pos_q;
+  logic [12:0] rx_len_q, bytes_q;
+  logic skipped_q;
+  logic [31:0] off_q;
+  logic [3:0] seg_q;
+  logic txerr_ok_q;
+  logic [31:0] db_index_q;
+  logic qpa_wait_q;
+  rtl_pkg::qpa_req_t qpa_q;
+  logic peer_failed_q;
+  logic [12:0] inl_left_q;
+  logic [3:0] inl_block_q;
+  logic [255:0] inl_half_q;
+  logic last_q;
+  logic [31:0] next_psn_q;
+  logic ackreq_q, to_sqe_q, prime_q;
+
+  logic [88:0] cqe_q;
+  logic [8:0] event_q;
+  logic [6:0] card_q;
+  logic [4:0] count_q;
+  logic txd_valid_q, seg_valid_q, inl_valid_q, scat_valid_q, run, choose;
+  rtl_pkg::txd_t txd_q, txd_d;
+  rtl_pkg::seg_t seg_out_q;
+  rtl_pkg::beat_t inl_q;
+  rtl_pkg::scat_t scat_q;
+
+  assign txd_valid_o = txd_valid_q;
+  assign txd_o = txd_q;
+  assign seg_valid_o = seg_valid_q;
+  assign seg_o = seg_out_q;
+  assign inl_valid_o = inl_valid_q;
+  assign inl_o = inl_q;
+  assign scat_valid_o = scat_valid_q;
+  assign scat_o = scat_q;
+  assign cqe_o = cqe_q;
+  assign event_o = event_q;
+  assign card_o = card_q;
+  assign count_o = count_q;
+  // A step goes on when everything that one state may give has room.
+  assign run = room_i && !(txd_valid_q && !txd_ready_i) && !(seg_valid_q && !seg_ready_i) && !(inl_valid_q && !inl_ready_i) &&
+               !(scat_valid_q && !scat_ready_i);
+  assign choose = state_q == IDLE && run && pick_i;
+  assign take_o = choose;
+  assign item_in = commit_i.item[ITEM_W-1:0];
+  assign idle_o = state_q == IDLE && {txd_valid_q, seg_valid_q, inl_valid_q, scat_valid_q, cqe_q[88], event_q[8], card_q[6], count_q[4]} == '0;
+  assign tx_idle_o = state_q != CLEAR && !(state_q != IDLE && kind_q[8]) && !txd_valid_q && !seg_valid_q && !inl_valid_q;
+  assign qpa_wait_o = qpa_wait_q;
+  assign qpa_qp_o = qpa_q.qp;
+  assign qp_o = qp_q;
+  assign qpn_o = qpn;
+  assign cfg_o = cfg_q;
+  assign datagram_o = datagram;
+  assign ready_o = state_q == BACK && run && wake_q;
+  assign set_o = state_q == BACK && run;
+  assign set_ns_o = c_q.ack_at < c_q.wait_at ? c_q.ack_at : c_q.wait_at;
+
+  // ------------------------------------------------------------------------------------ WQEs and their SGEs
+  logic load_state, walk_state, load_seen_q, loaded, walk_seen_q, walked, datagram, reliable;
+  logic [3:0] inl_next;
+
+  assign datagram = cfg_q.kind == dingo_pkg::QPT_UD[2:0] || cfg_q.kind == dingo_pkg::QPT_GSI[2:0];
+  assign reliable = !datagram;
+  assign load_state = state_q == TX_RELOAD || state_q == TX_NEW || state_q == RX_LOAD || state_q == FLUSH_LOAD;
+  assign load_o = load_state && !load_seen_q;
+  assign loaded = load_done_i || load_seen_q;
+  assign sel_o = kind_q[1];
+  assign index_o = state_q == TX_RELOAD || state_q == RX_LOAD ? r_q.index : c_q.next_index;
+  assign producer_o = c_q.producer;
+  assign wake_o = kind_q[8];
+  assign forget_o = state_q == START && kind_q[7] && qpa_q.op == rtl_pkg::QPA_CLEAR;
+  assign walk_state = state_q == TX_CHECK || state_q == TX_WALK || state_q == RX_WALK;
+  assign walk_o = walk_state && !walk_seen_q;
+  assign walked = walk_done_i || walk_seen_q;
+  assign whole_o = state_q == TX_CHECK;
+  assign offset_o = off_q;
+  assign bytes_o = bytes_q;
+  assign seg_index_o = seg_q;
+  assign inl_re_o = run && (state_q == TX_INL_FIRST || state_q == TX_INL);
+  assign inl_next = state_q == TX_INL_FIRST ? inl_block_q : inl_block_q + 1'b1;
+  assign inl_block_o = inl_next[2:0];
+
+  // ------------------------------------------------------------------------------------ contexts, records
+  logic rec_re, rec_we;
+  logic [7:0] rec_rpos, rec_wpos;
+  dingo_ram #(.Width(CTX_W), .LogDepth(QP)) u_ctx (
+      .clk_i, .we_i(state_q == BACK && run), .waddr_i(qp_q), .wdata_i(c_q),
+      .re_i(choose), .raddr_i(pick_qp_i), .rdata_o(c_in));
+  dingo_ram #(.Width(REC_W), .LogDepth(QP + REC)) u_rec (
+      .clk_i, .we_i(rec_we), .waddr_i({qp_q, rec_wpos[REC-1:0]}), .wdata_i(rec_wr),
+      .re_i(rec_re), .raddr_i({qp_q, rec_rpos[REC-1:0]}), .rdata_o(rec));
+
+  // ------------------------------------------------------------------------------------ of the QP and its packet
+  logic up, empty, has_front, window_closed;
+  logic [3:0] shift;                   // PMTU = 2^shift
+  logic [12:0] pmtu;
+  logic [31:0] qpn, in_flight;
+  logic [63:0] ack_ns;
+  logic [32:0] wqe_round;
+  logic [31:0] wqe_packets;
+
+  assign up = st_q == dingo_pkg::QPS_RTS[2:0] || st_q == dingo_pkg::QPS_SQD[2:0];
+  assign empty = c_q.head == c_q.tail;
+  assign has_front = !empty;
+  assign shift = 4'd7 + {1'b0, cfg_q.path_mtu};
+  assign pmtu = rtl_pkg::pmtu_bytes(cfg_q.path_mtu);
+  assign qpn = {8'd0, cfg_q.tag, 16'(qp_q)};
+  assign in_flight = c_q.send - c_q.oldest - {8'd0, c_q.read_psns};
+  assign window_closed = !in_flight[31] && in_flight >= WINDOW;
+  assign ack_ns = now_ns_i + (64'd4096 << cfg_q.timeout);
+  assign wqe_round = ({1'b0, wqe_i.length} + {20'd0, pmtu} - 33'd1) >> shift;
+  assign wqe_packets = datagram || wqe_i.length == 32'd0 ? 32'd1 : wqe_round[31:0];
+
+  // RNR NAK timer, in units of 10 us
+  function automatic logic [16:0] rnr_units(input logic [4:0] code);
+    case (code)
+      5'd0: rnr_units = 17'd65536;
+      5'd1: rnr_units = 17'd1;
+      5'd2: rnr_units = 17'd2;
+      5'd3: rnr_units = 17'd3;
+      default: begin  // from 4 on: 4 and 6 times the powers of two
+        rnr_units = code[0] ? 17'd6 : 17'd4;
+        rnr_units = rnr_units << ((code - 5'd4) >> 1);
+      end
+    endcase
+  endfunction
+  logic [63:0] rnr_ns;
+  assign rnr_ns = {47'd0, rnr_units(item_q.syndrome[4:0])} * 64'd10000;
+
+  // Longest datagram: the largest IB MTU whose packet fits the port's MTU
+  logic [31:0] longest;
+  always_comb begin
+    if (port_mtu_i >= 16'd4192) longest = 32'd4096;
+    else if (port_mtu_i >= 16'd2144) longest = 32'd2048;
+    else if (port_mtu_i >= 16'd1120) longest = 32'd1024;
+    else if (port_mtu_i >= 16'd608) longest = 32'd512;
+    else longest = 32'd256;
+  end
+
+  // The packet that begins
+  logic [23:0] place;                  // of the packet in its message
+  logic [31:0] place_off, rest;
+  logic r_read, r_nop, r_last, gid_ok, ackreq;
+  logic [31:0] span;
+  logic [4:0] max_reads;
+
+  assign place = c_q.send[23:0] - r_q.first[23:0];
+  assign place_off = {8'd0, place} << shift;
+  assign rest = r_q.length - place_off;
+  assign r_read = r_q.opcode == dingo_pkg::WR_READ[7:0];
+  assign r_nop = r_q.opcode == dingo_pkg::WR_NOP[7:0];
+  assign r_last = place + 24'd1 == r_q.packets;
+  assign ackreq = reliable && (r_read || last_q || c_q.since_ackreq + 7'd1 >= ACK_INTERVAL);
+  assign span = c_q.new_psn - c_q.oldest + {8'd0, r_q.packets};
+  assign max_reads = cfg_q.max_rd > {3'd0, MAX_READS} ? MAX_READS : cfg_q.max_rd[4:0];
+
+  dingo_req_txd u_txd (
+      .qp_i(qp_q),
+      .qpn_i(qpn),
+      .cfg_i(cfg_q),
+      .datagram_i(datagram),
+      .wqe_i,
+      .head_i,
+      .psn_i(c_q.send[23:0]),
+      .offset_i(off_q),
+      .bytes_i(bytes_q),
+      .last_i(last_q),
+      .ackreq_i(ackreq),
+      .gid_valid_i,
+      .gid_ok_o(gid_ok),
+      .txd_o(txd_d)
+  );
+
+  // ------------------------------------------------------------------------------------ of responses
+  logic is_ack, is_rnr, is_seq, rec_is_read, rec_waits, rx_first, rx_last_op, rx_fits;
+  logic [31:0] rec_end, lim, rx_psn, rx_span, ahead, rx_want;
+
+  assign is_ack = item_q.syndrome[7:5] == 3'd0;
+  assign is_rnr = item_q.syndrome[7:5] == 3'd1;
+  assign is_seq = item_q.syndrome == 8'h60;
+  assign rec_is_read = rec.opcode == dingo_pkg::WR_READ[7:0] && rec.packets != 24'd0;
+  assign rec_waits = rec_is_read && rec.received < rec.packets;
+  assign rec_end = rec.first + {8'd0, rec.packets};
+  // READ data is ordered ahead of what is acknowledged.
+  assign lim = rtl_pkg::idx_before(c_q.ordered, c_q.oldest) ? c_q.oldest : c_q.ordered;
+  assign rx_span = c_q.sent - c_q.oldest;
+  assign ahead = {8'd0, item_q.psn[23:0] - c_q.oldest[23:0]};
+  assign rx_psn = c_q.oldest + ahead;
+  assign rx_first = rx_opcode_q == 8'h0d || rx_opcode_q == 8'h10;
+  assign rx_last_op = rx_opcode_q == 8'h0f || rx_opcode_q == 8'h10;
+  logic [23:0] rx_place;
+  logic [31:0] rx_off, rx_rest;
+  assign rx_place = item_q.psn[23:0] - r_q.first[23:0];
+  assign rx_off = {8'd0, rx_place} << shift;
+  assign rx_rest = r_q.length - rx_off;
+  assign rx_want = rx_rest < {19'd0, pmtu} ? rx_rest : {19'd0, pmtu};
+  // Opcode and length are those of the place. A repeated READ starts with FIRST or ONLY anywhere; the
+  // others need a beginning.
+  assign rx_fits = rx_last_op == (rx_place + 24'd1 == r_q.packets) && (rx_first || rx_place != 24'd0) &&
+                   (rx_opcode_q == 8'h0e || is_ack) && {19'd0, rx_len_q} == rx_want;
+
+  // ------------------------------------------------------------------------------------ records
+  always_comb begin
+    rec_re = 1'b0;
+    rec_rpos = c_q.head;
+    case (state_q)
+      LOAD: begin
+        rec_re = 1'b1;
+        rec_rpos = c_in.head;
+      end
+      ACK_READ, FAIL_READ: rec_re = 1'b1;
+      TX_NEXT: begin
+        rec_re = 1'b1;
+        rec_rpos = c_q.cursor;
+      end
+      RX_FIND, TXERR_FIND: begin
+        rec_re = 1'b1;
+        rec_rpos = pos_q;
+      end
+      default: ;
+    endcase
+    if (!run) rec_re = 1'b0;
+  end
+  logic data_good, txerr_here;
+  assign data_good = state_q == RSP_DONE && item_q.kind == I_DATA && ok_q && !commit_err_q && has_front && rec_waits &&
+                     item_q.psn == rec.first + {8'd0, rec.received};
+  assign txerr_here = state_q == TXERR_TEST && pos_q != c_q.tail && item_q.psn - rec.first < {8'd0, rec.packets};
+  always_comb begin
+    rec_we = run && (state_q == TX_PUSH || state_q == TX_REFUSE || state_q == TX_FAULT || data_good || txerr_here);
+    rec_wpos = c_q.tail;
+    rec_wr = r_q;
+    case (state_q)
+      TX_REFUSE: begin
+        rec_wr.packets = '0;
+        rec_wr.status = status_q;
+        rec_wr.verr = verr_q;
+      end
+      TX_FAULT: begin
+        rec_wpos = c_q.cursor;
+        rec_wr.status = status_q;
+        rec_wr.verr = verr_q;
+      end
+      RSP_DONE: begin
+        rec_wpos = c_q.head;
+        rec_wr = rec;
+        rec_wr.received = rec.received + 24'd1;
+      end
+      TXERR_TEST: begin
+        rec_wpos = pos_q;
+        rec_wr = rec;
+        rec_wr.status = dingo_pkg::WCS_LOC_PROT_ERR[7:0];
+        rec_wr.verr = dingo_pkg::VERR_BUS[7:0];
+      end
+      default: ;
+    endcase
+  end
+
+  // ------------------------------------------------------------------------------------ state of the QP, answers
+  logic entering;
+  assign entering = state_q == ENTER && run;
+  assign state_we_o = entering && !kind_q[7] && !(to_sqe_q && (peer_failed_q || (fail_valid_i && fail_qp_i == qp_q)));
+  assign state_o = to_sqe_q ? dingo_pkg::QPS_SQE[2:0] : dingo_pkg::QPS_ERR[2:0];
+  assign fail_valid_o = entering && !to_sqe_q && !kind_q[7] && !kind_q[3] && st_q != dingo_pkg::QPS_ERR[2:0];
+  assign qpa_done_o = state_q == BACK && run && kind_q[7];
+  assign qpa_info_o = {c_q.producer, info_consumer_q, c_q.oldest[23:0], c_q.new_psn[23:0], c_q.retries, c_q.rnr,
+                       qpa_q.ctx.state == dingo_pkg::QPS_SQD[2:0] && !c_q.drained};
+  logic [31:0] consumer, info_consumer_q;
+  assign consumer = empty ? c_q.next_index : rec.index;  // START: rec is the oldest
+  logic db_good;
+  assign db_good = st_q != dingo_pkg::QPS_RESET[2:0] && db_index_q - consumer <= (32'd1 << cfg_q.log_sq) &&
+                   db_index_q - consumer >= c_q.producer - consumer;
+  assign db_bad_o = state_q == START && run && kind_q[2] && !db_good;
+
+  // ------------------------------------------------------------------------------------ steps
+  logic [31:0] rec_next;
+  assign rec_next = r_q.first + {8'd0, r_q.packets};
+
+  always_ff @(posedge clk_i) begin
+    cqe_q <= '0;
+    event_q <= '0;
+    card_q <= '0;
+    count_q <= '0;
+    if (txd_ready_i) txd_valid_q <= 1'b0;
+    if (seg_ready_i) seg_valid_q <= 1'b0;
+    if (inl_ready_i) inl_valid_q <= 1'b0;
+    if (scat_ready_i) scat_valid_q <= 1'b0;
+    load_seen_q <= loaded && !run && load_state;
+    walk_seen_q <= walked && !run && walk_state;
+    if (qpa_valid_i) qpa_q <= qpa_i;
+    if (fail_valid_i && fail_qp_i == qp_q) peer_failed_q <= 1'b1;
+    if (!rst_ni) begin
+      state_q <= CLEAR;
+      kind_q <= '0;
+      txd_valid_q <= 1'b0;
+      seg_valid_q <= 1'b0;
+      inl_valid_q <= 1'b0;
+      scat_valid_q <= 1'b0;
+      qpa_wait_q <= 1'b0;
+    end else begin
+      if (qpa_valid_i) qpa_wait_q <= 1'b1;
+      if (run) case (state_q)
+        CLEAR: if (clear_i) state_q <= IDLE;
+
+        IDLE: begin
+          wake_q <= 1'b0;
+          used_q <= '0;
+          to_sqe_q <= 1'b0;
+          if (pick_i) begin
+            kind_q <= kind_i;
+            qp_q <= pick_qp_i;
+            peer_failed_q <= fail_valid_i && fail_qp_i == pick_qp_i;
+            commit_err_q <= commit_i.err;
+            if (kind_i[0]) item_q <= item_in;
+            else begin
+              item_q.kind <= I_STALE;
+              item_q.qp <= pick_qp_i;
+              item_q.psn <= {8'd0, kind_i[1] ? rxp_i.h.psn : txerr_i.psn};
+              item_q.syndrome <= rxp_i.h.syndrome;
+            end
+            rx_opcode_q <= rxp_i.h.opcode;
+            rx_len_q <= rxp_i.h.len;
+            txerr_ok_q <= txerr_i.ok;
+            db_index_q <= db_i.index;
+            state_q <= LOAD;
+          end
+        end
+        LOAD: begin
+          c_q <= c_in;
+          cfg_q <= qp_rdata_i.cfg;
+          st_q <= qp_rdata_i.state;
+          state_q <= START;
+        end
+        BACK: begin
+          if (kind_q[7]) qpa_wait_q <= 1'b0;
+          state_q <= IDLE;
+        end
+
+        // -------------------------------------------------------------------------- an event begins
+        START: begin
+          state_q <= BACK;
+          info_consumer_q <= consumer;
+          pos_q <= c_q.head;
+          skipped_q <= 1'b0;
+          before_q <= c_q.oldest;
+          adv_q <= 1'b1;
+          case (kind_q)
+            9'h001: begin              // a response whose payload is in memory
+              ack_ret_q <= RSP_DONE;
+              ack_psn_q <= item_q.psn;
+              status_q <= item_q.status;
+              verr_q <= item_q.verr;
+              if (!up) begin
+                card_q <= {1'b1, 6'(dingo_pkg::CARD_RX_DROP_QP_STATE)};
+              end else if (item_q.kind == I_STALE || item_q.psn - c_q.oldest >= rx_span) begin
+                card_q <= {1'b1, 6'(dingo_pkg::CARD_RX_DROP_RESPONSE)};
+              end else begin
+                state_q <= ACK_READ;
+                if (item_q.kind == I_ACK) begin
+                  {status_q, verr_q} <= {dingo_pkg::WCS_BAD_RESP_ERR[7:0], dingo_pkg::VERR_BAD_RESPONSE[7:0]};
+                  if (is_ack) begin
+                    ack_psn_q <= item_q.psn + 32'd1;
+                    count_q <= {1'b1, 4'(dingo_pkg::QP_ACKS_RCVD)};
+                  end else if (is_rnr) begin
+                    card_q <= {1'b1, 6'(dingo_pkg::CARD_RNR_NAK_RETRY_ERR)};
+                    count_q <= {1'b1, 4'(dingo_pkg::QP_RNR_NAK_RCVD)};
+                  end else if (is_seq) begin
+                    card_q <= {1'b1, 6'(dingo_pkg::CARD_PACKET_SEQ_ERR)};
+                    count_q <= {1'b1, 4'(dingo_pkg::QP_SEQ_NAK_RCVD)};
+                  end else if (item_q.syndrome == 8'h61) begin
+                    card_q <= {1'b1, 6'(dingo_pkg::CARD_REQ_REMOTE_INVALID_REQUEST)};
+                    {status_q, verr_q} <= {dingo_pkg::WCS_REM_INV_REQ_ERR[7:0], dingo_pkg::VERR_NAK_INVALID[7:0]};
+                  end else if (item_q.syndrome == 8'h62) begin
+                    card_q <= {1'b1, 6'(dingo_pkg::CARD_REQ_REMOTE_ACCESS_ERRORS)};
+                    {status_q, verr_q} <= {dingo_pkg::WCS_REM_ACCESS_ERR[7:0], dingo_pkg::VERR_NAK_ACCESS[7:0]};
+                  end else if (item_q.syndrome == 8'h63) begin
+                    card_q <= {1'b1, 6'(dingo_pkg::CARD_REQ_REMOTE_OP_ERRORS)};
+                    {status_q, verr_q} <= {dingo_pkg::WCS_REM_OP_ERR[7:0], dingo_pkg::VERR_NAK_OP[7:0]};
+                  end
+                end else if (commit_err_q) begin
+                  {status_q, verr_q} <= {dingo_pkg::WCS_LOC_PROT_ERR[7:0], dingo_pkg::VERR_BUS[7:0]};
+                end
+              end
+            end
+            9'h002: begin              // a response arrives
+              item_q.psn <= rx_psn;
+              item_q.status <= dingo_pkg::WCS_BAD_RESP_ERR[7:0];
+              item_q.verr <= dingo_pkg::VERR_BAD_RESPONSE[7:0];
+              state_q <= RX_END;
+              if (up && ahead < rx_span) begin
+                item_q.kind <= I_BAD;
+                if (rx_opcode_q == 8'h11) item_q.kind <= I_ACK;
+                else if (rx_opcode_q >= 8'h0d && rx_opcode_q <= 8'h10) state_q <= RX_FIND;
+              end
+            end
+            9'h004:
+            if (db_good) begin
+              c_q.producer <= db_index_q;
+              wake_q <= st_q >= dingo_pkg::QPS_RTS[2:0];
+            end
+            9'h008: if (st_q != dingo_pkg::QPS_RESET[2:0]) state_q <= ENTER;
+            9'h010:
+            if (st_q != dingo_pkg::QPS_RESET[2:0] && st_q != dingo_pkg::QPS_ERR[2:0]) begin
+              event_q <= {1'b1, dingo_pkg::EV_QP_FATAL[7:0]};
+              state_q <= ENTER;
+            end
+            9'h020: begin
+              item_q.psn <= rx_psn;
+              ack_psn_q <= rx_psn + 32'd1;
+              ack_ret_q <= BACK;
+              if (up && ahead < rx_span) state_q <= txerr_ok_q ? ACK_READ : TXERR_FIND;
+            end
+            9'h040: begin
+              verr_q <= dingo_pkg::VERR_TIMEOUT[7:0];
+              retry_implied_q <= 1'b0;
+              if (c_q.wait_at <= now_ns_i) begin
+                c_q.wait_at <= NEVER;
+                wake_q <= 1'b1;
+              end
+              if (c_q.ack_at <= now_ns_i) begin
+                c_q.ack_at <= NEVER;
+                if (up && rtl_pkg::idx_before(c_q.ackreq, c_q.oldest)) begin
+                  // the peer owes no answer yet
+                  if (rtl_pkg::idx_before(c_q.oldest, c_q.send) && cfg_q.timeout != 5'd0) c_q.ack_at <= ack_ns;
+                end else if (up) begin
+                  card_q <= {1'b1, 6'(dingo_pkg::CARD_LOCAL_ACK_TIMEOUT_ERR)};
+                  count_q <= {1'b1, 4'(dingo_pkg::QP_TIMEOUTS)};
+                  c_q.implied <= 1'b0;
+                  state_q <= RETRY;
+                end
+              end
+            end
+            9'h080:
+            case (qpa_q.op)
+              rtl_pkg::QPA_CLEAR: begin
+                c_q <= '0;
+                c_q.ack_at <= NEVER;
+                c_q.wait_at <= NEVER;
+                info_consumer_q <= '0;
+              end
+              rtl_pkg::QPA_MODIFY: begin
+                st_q <= qpa_q.ctx.state;
+                if (qpa_q.mask[16]) begin  // SQ_PSN
+                  c_q.oldest <= {8'd0, qpa_q.ctx.cfg.sq_psn};
+                  c_q.send <= {8'd0, qpa_q.ctx.cfg.sq_psn};
+                  c_q.sent <= {8'd0, qpa_q.ctx.cfg.sq_psn};
+                  c_q.new_psn <= {8'd0, qpa_q.ctx.cfg.sq_psn};
+                  c_q.ordered <= {8'd0, qpa_q.ctx.cfg.sq_psn};
+                  c_q.ackreq <= {8'd0, qpa_q.ctx.cfg.sq_psn} - 32'd1;
+                end
+                if (qpa_q.mask[0]) begin   // STATE
+                  case (qpa_q.ctx.state)
+                    // what was posted before is flushed, not sent
+                    dingo_pkg::QPS_RTS[2:0]: state_q <= qpa_q.old_state == dingo_pkg::QPS_SQE[2:0] ? FLUSH_NEXT : BEGIN_RTS;
+                    dingo_pkg::QPS_SQD[2:0]:
+                    if (qpa_q.old_state != dingo_pkg::QPS_SQD[2:0] || !c_q.drained) begin
+                      c_q.drained <= empty;
+                      if (empty && qpa_q.ctx.cfg.sqd_notify) begin
+                        event_q <= {1'b1, dingo_pkg::EV_SQ_DRAINED[7:0]};
+                      end
+                    end
+                    dingo_pkg::QPS_ERR[2:0]: if (qpa_q.old_state != dingo_pkg::QPS_ERR[2:0]) state_q <= ENTER;
+                    default: ;
+                  endcase
+                end
+              end
+              default: ;
+            endcase
+            default: state_q <= TX_NEXT;
+          endcase
+        end
+        BEGIN_RTS: begin
+          c_q.retries <= cfg_q.retry_cnt;
+          c_q.rnr <= cfg_q.rnr_retry;
+          c_q.drained <= 1'b0;
+          wake_q <= 1'b1;
+          state_q <= BACK;
+        end
+
+        // -------------------------------------------------------------------------- what is before ack_psn_q is acknowledged
+        ACK_READ: state_q <= ACK_TEST;
+        ACK_TEST: begin
+          complete_q <= 1'b1;
+          state_q <= ACK_END;
+          if (has_front) begin
+            if (rec.status != 8'd0) begin
+              status_q <= rec.status;
+              verr_q <= rec.verr;
+              state_q <= FAIL;
+            end else if (rec_waits) begin
+              complete_q <= !rtl_pkg::idx_before(rec.first + {8'd0, rec.received}, ack_psn_q);
+            end else if (rtl_pkg::idx_before(ack_psn_q, rec_end)) begin
+              if (rtl_pkg::idx_before(c_q.oldest, ack_psn_q)) c_q.oldest <= ack_psn_q;
+            end else begin
+              c_q.oldest <= rec_end;
+              c_q.head <= c_q.head + 8'd1;
+              if (rec_is_read) c_q.reads <= c_q.reads - 5'd1;
+              if (rec.signaled) begin
+                cqe_q <= {1'b1, rec.index, rec_is_read ? rec.length : 32'd0, rec.opcode, 8'd0, 8'd0};
+                count_q <= {1'b1, 4'(dingo_pkg::QP_SEND_CQES)};
+              end
+              state_q <= ACK_READ;
+            end
+          end
+        end
+        ACK_END: begin
+          if (rtl_pkg::idx_before(c_q.send, c_q.oldest)) begin  // went back further than needed
+            c_q.send <= c_q.oldest;
+            c_q.cursor <= c_q.head;
+            c_q.read_psns <= '0;
+          end else if ($signed(c_q.cursor - c_q.head) < 0) c_q.cursor <= c_q.head;
+          ok_q <= complete_q;
+          state_q <= adv_q && c_q.oldest != before_q ? PROGRESS : ack_ret_q;
+        end
+        PROGRESS: begin
+          c_q.retries <= cfg_q.retry_cnt;
+          c_q.rnr <= cfg_q.rnr_retry;
+          c_q.implied <= 1'b0;
+          c_q.ack_at <= reliable && rtl_pkg::idx_before(c_q.oldest, c_q.send) && cfg_q.timeout != 5'd0 ? ack_ns : NEVER;
+          if (st_q == dingo_pkg::QPS_SQD[2:0] && !c_q.drained && empty) begin
+            c_q.drained <= 1'b1;
+            if (cfg_q.sqd_notify) begin
+              event_q <= {1'b1, dingo_pkg::EV_SQ_DRAINED[7:0]};
+            end
+          end
+          if (c_q.cursor != c_q.tail || c_q.next_index != c_q.producer) wake_q <= 1'b1;
+          state_q <= ack_ret_q;
+        end
+
+        // -------------------------------------------------------------------------- responses: behind the acknowledgement
+        RSP_DONE: begin
+          state_q <= BACK;
+          retry_implied_q <= 1'b0;
+          case (item_q.kind)
+            I_ACK:
+            if (!ok_q) state_q <= IMPLIED;
+            else if (is_rnr) begin
+              if (rtl_pkg::idx_before(item_q.psn, c_q.send)) begin  // else it waits already
+                if (cfg_q.rnr_retry != 3'd7 && c_q.rnr == 3'd0) begin
+                  card_q <= {1'b1, 6'(dingo_pkg::CARD_REQ_RNR_RETRIES_EXCEEDED)};
+                  {status_q, verr_q} <= {dingo_pkg::WCS_RNR_RETRY_EXC_ERR[7:0], dingo_pkg::VERR_RNR[7:0]};
+                  state_q <= FAIL_READ;
+                end else begin
+                  if (cfg_q.rnr_retry != 3'd7) c_q.rnr <= c_q.rnr - 3'd1;
+                  state_q <= GO_BACK;
+                  c_q.wait_at <= now_ns_i + rnr_ns;
+                end
+              end
+            end else if (is_seq) begin
+              verr_q <= dingo_pkg::VERR_NAK_SEQ[7:0];
+              if (rtl_pkg::idx_before(item_q.psn, c_q.send)) state_q <= RETRY;  // else on its way already
+            end else if (!is_ack) state_q <= FAIL_READ;
+            I_BAD: if (ok_q) state_q <= FAIL_READ;
+            I_FAULT: state_q <= ok_q ? FAIL_READ : IMPLIED;
+            I_DATA:
+            if (!ok_q) state_q <= IMPLIED;
+            else if (commit_err_q) state_q <= FAIL_READ;
+            else if (data_good) begin
+              if (c_q.read_psns != 24'd0) c_q.read_psns <= c_q.read_psns - 24'd1;
+              c_q.oldest <= item_q.psn + 32'd1;
+              before_q <= item_q.psn;
+              ack_psn_q <= item_q.psn + 32'd1;
+              ack_ret_q <= BACK;
+              state_q <= ACK_READ;
+            end else begin
+              card_q <= {1'b1, 6'(dingo_pkg::CARD_RX_DROP_RESPONSE)};
+            end
+            default:                   // I_SKIP
+            if (!ok_q) state_q <= IMPLIED;
+            else begin
+              card_q <= {1'b1, 6'(dingo_pkg::CARD_RX_DROP_RESPONSE)};
+            end
+          endcase
+        end
+        IMPLIED:
+        // Responses behind the lost one keep coming: one of them is enough.
+        if (c_q.implied || !rtl_pkg::idx_before(c_q.oldest, c_q.send)) state_q <= BACK;
+        else begin
+          card_q <= {1'b1, 6'(dingo_pkg::CARD_IMPLIED_NAK_SEQ_ERR)};
+          verr_q <= dingo_pkg::VERR_NAK_SEQ[7:0];
+          retry_implied_q <= 1'b1;
+          state_q <= RETRY;
+        end
+        GO_BACK: begin                 // everything from the oldest PSN on is sent again
+          c_q.cursor <= c_q.head;
+          c_q.send <= c_q.oldest;
+          c_q.read_psns <= '0;
+          c_q.since_ackreq <= '0;
+          c_q.ackreq <= c_q.oldest - 32'd1;
+          c_q.ack_at <= NEVER;         // starts with the first repeated packet
+          wake_q <= 1'b1;
+          state_q <= BACK;
+        end
+        RETRY:
+        if (c_q.retries != 3'd0) begin
+          c_q.retries <= c_q.retries - 3'd1;
+          if (retry_implied_q) c_q.implied <= 1'b1;
+          state_q <= GO_BACK;
+        end else begin
+          card_q <= {1'b1, 6'(dingo_pkg::CARD_REQ_TRANSPORT_RETRIES_EXCEEDED)};
+          status_q <= dingo_pkg::WCS_RETRY_EXC_ERR[7:0];
+          state_q <= FAIL_READ;
+        end
+
+        // -------------------------------------------------------------------------- the oldest WQE failed
+        FAIL_READ: state_q <= FAIL;
+        FAIL: begin
+          state_q <= BACK;
+          if (has_front) begin
+            cqe_q <= {1'b1, rec.index, 32'd0, rec.opcode, status_q, verr_q};
+            count_q <= {1'b1, 4'(dingo_pkg::QP_SEND_CQES)};
+            card_q <= {1'b1, 6'(dingo_pkg::CARD_REQ_CQE_ERROR)};
+            c_q.next_index <= rec.index + {28'd0, rec.blocks};  // the flush begins there
+            c_q.head <= c_q.tail;
+            to_sqe_q <= datagram;
+            state_q <= ENTER;
+          end
+        end
+        ENTER: begin
+          if (has_front) c_q.next_index <= rec.index;
+          c_q.head <= c_q.tail;
+          c_q.cursor <= c_q.tail;
+          c_q.halted <= 1'b0;
+          c_q.wait_at <= NEVER;
+          c_q.read_psns <= '0;
+          if (to_sqe_q) begin          // an interrupted message leaves no gap behind
+            c_q.new_psn <= c_q.send;
+            c_q.sent <= c_q.send;
+            c_q.oldest <= c_q.send;
+          end else begin
+            c_q.send <= c_q.oldest;
+            c_q.reads <= '0;
+            c_q.ack_at <= NEVER;
+          end
+          wake_q <= 1'b1;
+          state_q <= BACK;
+        end
+        TXERR_FIND: state_q <= pos_q == c_q.tail ? BACK : TXERR_TEST;
+        TXERR_TEST: begin
+          pos_q <= pos_q + 8'd1;
+          state_q <= TXERR_FIND;
+          if (txerr_here) begin        // as if it had been found when the packet was made
+            c_q.halted <= 1'b1;
+            if ($signed(c_q.cursor - pos_q) >= 0 && rtl_pkg::idx_before(item_q.psn, c_q.send)) begin
+              c_q.cursor <= pos_q;
+              c_q.send <= item_q.psn;
+            end
+            adv_q <= 1'b0;
+            ack_psn_q <= c_q.oldest;
+            state_q <= ACK_READ;
+          end
+        end
+
+        // -------------------------------------------------------------------------- a response arrives
+        RX_FIND: begin
+          state_q <= RX_TEST;
+          if (pos_q == c_q.tail) begin
+            item_q.kind <= I_BAD;
+            state_q <= RX_END;
+          end
+        end
+        RX_TEST: begin
+          r_q <= rec;
+          pos_q <= pos_q + 8'd1;
+          state_q <= RX_END;
+          if (item_q.psn - rec.first < {8'd0, rec.packets}) begin
+            if (!rec_is_read) item_q.kind <= I_BAD;
+            else if (skipped_q || item_q.psn != (rtl_pkg::idx_before(lim, rec.first) ? rec.first : lim)) item_q.kind <= I_SKIP;
+            else state_q <= RX_FIT;
+          end else begin
+            if (rec_is_read && rtl_pkg::idx_before(lim, rec_end)) skipped_q <= 1'b1;
+            state_q <= RX_FIND;
+          end
+        end
+        RX_FIT: begin
+          item_q.kind <= I_FAULT;
+          off_q <= rx_off;
+          bytes_q <= rx_len_q;
+          state_q <= rx_fits ? RX_LOAD : RX_END;
+        end
+        RX_LOAD:                       // host memory always answers
+        if (loaded && !load_miss_i) begin
+          state_q <= RX_WALK;
+          if (wqe_i.status != 8'd0 || wqe_i.opcode != r_q.opcode || wqe_i.length != r_q.length) begin
+            item_q.status <= wqe_i.status != 8'd0 ? wqe_i.status : dingo_pkg::WCS_LOC_QP_OP_ERR[7:0];
+            item_q.verr <= wqe_i.status != 8'd0 ? wqe_i.verr : dingo_pkg::VERR_WQE_FETCH[7:0];
+            state_q <= RX_END;
+          end else if (bytes_q == 13'd0) begin
+            item_q.kind <= I_DATA;
+            c_q.ordered <= item_q.psn + 32'd1;
+            state_q <= RX_END;
+          end
+        end
+        RX_WALK:
+        if (walked) begin
+          seg_q <= '0;
+          item_q.status <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
+          item_q.verr <= walk_verr_i;
+          state_q <= RX_END;
+          if (walk_verr_i == 8'd0) begin
+            item_q.kind <= I_DATA;
+            c_q.ordered <= item_q.psn + 32'd1;
+            state_q <= RX_SEG;
+          end
+        end
+        RX_SEG: begin
+          scat_valid_q <= 1'b1;
+          scat_q.op <= rtl_pkg::SCAT_SEG;
+          scat_q.seg <= seg_i;
+          seg_q <= seg_q + 4'd1;
+          if (seg_i.last) state_q <= RX_END;
+        end
+        RX_END: begin
+          scat_valid_q <= 1'b1;
+          scat_q.op <= rtl_pkg::SCAT_END;
+          scat_q.no_item <= 1'b0;
+          scat_q.to_rsp <= 1'b0;
+          scat_q.has_payload <= rx_len_q != 13'd0;
+          scat_q.item <= rtl_pkg::ITEM_BITS'(item_q);
+          state_q <= BACK;
+        end
+
+        // -------------------------------------------------------------------------- a turn
+        TX_NEXT: begin
+          state_q <= BACK;
+          adv_q <= 1'b0;
+          ack_psn_q <= c_q.oldest;
+          if (st_q == dingo_pkg::QPS_ERR[2:0] || st_q == dingo_pkg::QPS_SQE[2:0]) state_q <= FLUSH_NEXT;
+          else if (up && c_q.wait_at == NEVER) begin
+            if (c_q.cursor != c_q.tail || (st_q == dingo_pkg::QPS_RTS[2:0] && !c_q.halted && c_q.next_index != c_q.producer)) begin
+              if (used_q == BURST || halt_tx_i || !tx_room_i) wake_q <= 1'b1;
+              else if (c_q.cursor != c_q.tail) state_q <= TX_REC;
+              else if (c_q.tail - c_q.head != 8'd1 << REC && !window_closed) state_q <= TX_NEW;
+            end
+          end
+        end
+        TX_REC: begin
+          r_q <= rec;
+          state_q <= TX_RELOAD;
+          if (rec.status != 8'd0 || (rec.packets != 24'd0 && window_closed)) state_q <= BACK;
+          else if (rec.packets == 24'd0) begin  // NOP, passed again while repeating
+            c_q.cursor <= c_q.cursor + 8'd1;
+            state_q <= TX_NEXT;
+          end
+        end
+        TX_RELOAD:
+        if (loaded) begin
+          status_q <= wqe_i.status;
+          verr_q <= wqe_i.verr;
+          if (load_miss_i) begin
+            wake_q <= !load_asked_i;
+            state_q <= BACK;
+          end else if (wqe_i.status != 8'd0) state_q <= TX_FAULT;
+          else if (wqe_i.opcode != r_q.opcode || wqe_i.length != r_q.length) begin
+            // the host changed a WQE that it had given away
+            {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_WQE_FETCH[7:0]};
+            state_q <= TX_FAULT;
+          end else state_q <= TX_PACKET;
+        end
+        TX_NEW:
+        if (loaded) begin
+          status_q <= wqe_i.status;
+          verr_q <= wqe_i.verr;
+          r_q.index <= c_q.next_index;
+          r_q.first <= c_q.new_psn;
+          r_q.packets <= wqe_packets[23:0];
+          r_q.length <= wqe_i.length;
+          r_q.received <= '0;
+          r_q.opcode <= wqe_i.opcode;
+          r_q.blocks <= wqe_i.blocks;
+          r_q.status <= '0;
+          r_q.verr <= '0;
+          r_q.signaled <= wqe_i.signaled || cfg_q.signal_all;
+          if (load_miss_i) begin
+            wake_q <= !load_asked_i;
+            state_q <= BACK;
+          end else state_q <= wqe_i.status != 8'd0 ? TX_REFUSE : TX_BEGIN;
+        end
+        TX_BEGIN: begin
+          state_q <= TX_PUSH;
+          if (wqe_i.fence && c_q.reads != 5'd0) state_q <= BACK;
+          else if (r_nop) r_q.packets <= '0;
+          else if (datagram) begin
+            if (r_q.length > longest) begin
+              {status_q, verr_q} <= {dingo_pkg::WCS_LOC_LEN_ERR[7:0], dingo_pkg::VERR_MSG_TOO_LONG[7:0]};
+              state_q <= TX_REFUSE;
+            end else if (!gid_ok) begin
+              {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_GID[7:0]};
+              state_q <= TX_REFUSE;
+            end
+          end else if (r_read && cfg_q.max_rd == 8'd0) begin
+            {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_RD_ATOMIC[7:0]};
+            state_q <= TX_REFUSE;
+          end else if (r_read && (c_q.reads >= max_reads || (c_q.reads != 5'd0 && span > READ_SPAN))) state_q <= BACK;
+          else if (span > PSN_SPAN) state_q <= BACK;
+          else if (!gid_ok) begin
+            {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_GID[7:0]};
+            state_q <= TX_REFUSE;
+          end else if (!wqe_i.inl && wqe_i.num_sge != 4'd0) state_q <= TX_CHECK;
+        end
+        TX_CHECK:
+        if (walked) begin
+          status_q <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
+          verr_q <= walk_verr_i;
+          state_q <= walk_verr_i != 8'd0 ? TX_REFUSE : TX_PUSH;
+        end
+        TX_PUSH: begin
+          c_q.tail <= c_q.tail + 8'd1;
+          c_q.next_index <= c_q.next_index + {28'd0, r_q.blocks};
+          c_q.new_psn <= c_q.new_psn + {8'd0, r_q.packets};
+          state_q <= TX_PACKET;
+          if (r_nop) begin
+            c_q.cursor <= c_q.cursor + 8'd1;
+            used_q <= used_q + 5'd1;
+            ack_ret_q <= TX_NEXT;
+            state_q <= ACK_READ;
+          end
+          if (r_read) c_q.reads <= c_q.reads + 5'd1;
+        end
+        TX_REFUSE: begin               // completes at once when nothing is before it
+          c_q.tail <= c_q.tail + 8'd1;
+          c_q.next_index <= c_q.next_index + {28'd0, r_q.blocks};
+          c_q.halted <= 1'b1;
+          ack_ret_q <= BACK;
+          state_q <= ACK_READ;
+        end
+        TX_FAULT: begin
+          c_q.halted <= 1'b1;
+          ack_ret_q <= BACK;
+          state_q <= ACK_READ;
+        end
+        TX_PACKET: begin
+          off_q <= place_off;
+          last_q <= r_last || r_read;
+          bytes_q <= r_read ? '0 : rest < {19'd0, pmtu} ? rest[12:0] : pmtu;
+          if (datagram) bytes_q <= rest[12:0];
+          next_psn_q <= r_read ? rec_next : c_q.send + 32'd1;
+          state_q <= r_read || wqe_i.inl || rest == 32'd0 ? TX_HEAD : TX_WALK;
+          if (reliable && !gid_ok) begin
+            {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_GID[7:0]};
+            state_q <= TX_FAULT;
+          end
+        end
+        TX_WALK:
+        if (walked) begin
+          status_q <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
+          verr_q <= walk_verr_i;
+          state_q <= walk_verr_i != 8'd0 ? TX_FAULT : TX_HEAD;
+        end
+        TX_HEAD: begin
+          txd_valid_q <= 1'b1;
+          txd_q <= txd_d;
+          ackreq_q <= ackreq;
+          seg_q <= '0;
+          inl_left_q <= bytes_q;
+          inl_block_q <= datagram ? 4'd1 : off_q[9:6];
+          prime_q <= reliable;
+          state_q <= bytes_q == 13'd0 ? TX_SENT : wqe_i.inl ? TX_INL_FIRST : TX_SEG;
+        end
+        TX_SEG: begin
+          seg_valid_q <= 1'b1;
+          seg_out_q <= seg_i;
+          seg_q <= seg_q + 4'd1;
+          if (seg_i.last) state_q <= TX_SENT;
+        end
+        TX_INL_FIRST: state_q <= TX_INL;
+        TX_INL: begin                  // RC: inline data begins in the middle of a block
+          inl_half_q <= block_i[511:256];
+          inl_block_q <= inl_block_q + 4'd1;
+          prime_q <= 1'b0;
+          if (!prime_q) begin
+            inl_valid_q <= 1'b1;
+            inl_q.err <= 1'b0;
+            inl_q.last <= inl_left_q <= 13'd64;
+            inl_q.bytes <= inl_left_q <= 13'd64 ? inl_left_q[6:0] : 7'd64;
+            inl_q.data <= datagram ? block_i : {block_i[255:0], inl_half_q};
+            inl_left_q <= inl_left_q - 13'd64;
+            if (inl_left_q <= 13'd64) state_q <= TX_SENT;
+          end
+        end
+        TX_SENT: begin
+          if (rtl_pkg::idx_before(c_q.send, c_q.sent)) begin
+            card_q <= {1'b1, 6'(dingo_pkg::CARD_RETRANSMITS)};
+            count_q <= {1'b1, 4'(dingo_pkg::QP_RETRANSMITS)};
+          end
+          if (ackreq_q) begin
+            c_q.ackreq <= next_psn_q - 32'd1;
+            c_q.since_ackreq <= '0;
+          end else if (reliable) c_q.since_ackreq <= c_q.since_ackreq + 7'd1;
+          if (r_read) c_q.read_psns <= c_q.read_psns + (next_psn_q[23:0] - c_q.send[23:0]);
+          c_q.send <= next_psn_q;
+          if (rtl_pkg::idx_before(c_q.sent, next_psn_q)) c_q.sent <= next_psn_q;
+          if (reliable && c_q.ack_at == NEVER && cfg_q.timeout != 5'd0) c_q.ack_at <= ack_ns;
+          if (last_q) c_q.cursor <= c_q.cursor + 8'd1;
+          used_q <= used_q + 5'd1;
+          state_q <= TX_NEXT;
+        end
+
+        // -------------------------------------------------------------------------- flushing
+        FLUSH_NEXT:
+        if (c_q.next_index == c_q.producer) state_q <= kind_q[7] ? BEGIN_RTS : BACK;
+        else if (kind_q[8] && (used_q == BURST || halt_tx_i)) begin
+          wake_q <= 1'b1;
+          state_q <= BACK;
+        end else state_q <= FLUSH_LOAD;
+        FLUSH_LOAD:                    // for opcode and size; that it may be wrong no longer matters
+        if (loaded) begin
+          if (!load_miss_i) state_q <= FLUSH_DO;
+          else if (kind_q[8]) begin
+            wake_q <= !load_asked_i;
+            state_q <= BACK;
+          end
+        end
+        FLUSH_DO: begin
+          cqe_q <= {1'b1, c_q.next_index, 32'd0, wqe_i.opcode, dingo_pkg::WCS_WR_FLUSH_ERR[7:0], dingo_pkg::VERR_FLUSHED[7:0]};
+          count_q <= {1'b1, 4'(dingo_pkg::QP_SEND_CQES)};
+          card_q <= {1'b1, 6'(dingo_pkg::CARD_REQ_CQE_FLUSH_ERROR)};
+          c_q.next_index <= c_q.next_index + {28'd0, wqe_i.blocks};
+          used_q <= used_q + 5'd1;
+          state_q <= FLUSH_NEXT;
+        end
+        default: state_q <= BACK;
+      endcase
+    end
+    // Room was promised before the packet was begun.
+    if (rst_ni) begin
+      assert (!(txd_valid_q && !txd_ready_i));
+      assert (!(seg_valid_q && !seg_ready_i));
+      assert (!(inl_valid_q && !inl_ready_i));
+    end
+  end
+
+  wire unused_ok = &{1'b0, wqe_round[32], wqe_packets[31:24], commit_i.item, rxp_i, db_i, txerr_i, qpa_q, cfg_q, head_i, inl_next[3], rec_rpos,
+                     rec_wpos};
+endmodule

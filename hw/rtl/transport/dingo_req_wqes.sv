@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// What the requester needs of send queues: WQEs from the cache into buffers, checked; their SGEs against
+/// the memory table; their inline data block by block.
+module dingo_req_wqes (
+    input  logic        clk_i,
+    input  logic        rst_ni,
+    output logic        idle_o,        // no fill in work
+    input  logic        xl_flush_i,
+    input  logic        forget_i,
+    input  rtl_pkg::qpi_t        qp_i,
+    input  rtl_pkg::qp_cfg_t     cfg_i,
+    input  logic        datagram_i,
+    // a WQE; see dingo_wqe_load
+    input  logic        load_i,
+    input  logic        sel_i,
+    input  logic [31:0] index_i,
+    input  logic [31:0] producer_i,
+    input  logic        wake_i,
+    output logic        load_done_o,
+    output logic        load_miss_o,
+    output logic        load_asked_o,
+    output rtl_pkg::swqe_t       wqe_o,
+    output logic [383:0] head_o,
+    // its SGEs; see dingo_sge_walk
+    input  logic        walk_i,
+    input  logic        whole_i,
+    input  logic [31:0] offset_i,
+    input  logic [12:0] bytes_i,
+    output logic        walk_done_o,
+    output logic [7:0]  walk_verr_o,
+    input  logic [3:0]  seg_index_i,
+    output rtl_pkg::seg_t        seg_o,
+    // its blocks, in the next cycle
+    input  logic        inl_re_i,
+    input  logic [2:0]  inl_block_i,
+    output logic [511:0] block_o,
+    // QPs whose WQEs have come
+    output logic        wake_valid_o,
+    input  logic        wake_ready_i,
+    output rtl_pkg::qpi_t        wake_qp_o,
+    output logic        mr_valid_o,
+    output rtl_pkg::mr_req_t     mr_o,
+    input  logic        mr_rsp_valid_i,
+    input  rtl_pkg::mr_rsp_t     mr_rsp_i,
+    output logic        line_wqe_valid_o,
+    input  logic        line_wqe_ready_i,
+    output rtl_pkg::rdl_req_t    line_wqe_o,
+    input  logic        line_wqe_rsp_valid_i,
+    output logic        line_valid_o,
+    input  logic        line_ready_i,
+    output rtl_pkg::rdl_req_t    line_o,
+    input  logic        line_rsp_valid_i,
+    input  rtl_pkg::rdl_rsp_t    line_rsp_i
+);
+  logic [511:0] cache_data;
+  logic block_re, walk_re, is_read;
+  logic [2:0] block_index, walk_block;
+  logic cache_re, cache_hit, cache_err, fill_valid, fill_ready, fill_wake;
+  logic [31:0] cache_index, fill_index, fill_limit;
+
+  assign is_read = wqe_o.opcode == dingo_pkg::WR_READ[7:0];
+  assign block_re = walk_re || inl_re_i;
+  assign block_index = walk_re ? walk_block : inl_block_i;
+
+  dingo_wqe_load u_load (
+      .clk_i,
+      .rst_ni,
+      .forget_i,
+      .start_i(load_i),
+      .sel_i,
+      .qp_i,
+      .index_i,
+      .producer_i,
+      .wake_i,
+      .datagram_i,
+      .done_o(load_done_o),
+      .miss_o(load_miss_o),
+      .asked_o(load_asked_o),
+      .wqe_o,
+      .head_o,
+      .re_i(block_re),
+      .block_i(block_index),
+      .block_o,
+      .cache_re_o(cache_re),
+      .cache_index_o(cache_index),
+      .cache_hit_i(cache_hit),
+      .cache_err_i(cache_err),
+      .cache_data_i(cache_data),
+      .fill_valid_o(fill_valid),
+      .fill_ready_i(fill_ready),
+      .fill_index_o(fill_index),
+      .fill_limit_o(fill_limit),
+      .fill_wake_o(fill_wake)
+  );
+  dingo_wqe_cache u_cache (
+      .clk_i,
+      .rst_ni,
+      .idle_o,
+      .xl_flush_i,
+      .clear_i(forget_i),
+      .re_i(cache_re),
+      .qp_i,
+      .index_i(cache_index),
+      .hit_o(cache_hit),
+      .err_o(cache_err),
+      .data_o(cache_data),
+      .fill_valid_i(fill_valid),
+      .fill_ready_o(fill_ready),
+      .fill_qp_i(qp_i),
+      .fill_index_i(fill_index),
+      .fill_limit_i(fill_limit),
+      .fill_wake_i(fill_wake),
+      .fill_log_sq_i(cfg_i.log_sq),
+      .fill_sq_i(cfg_i.sq),
+      .wake_valid_o,
+      .wake_ready_i,
+      .wake_qp_o,
+      .wqe_valid_o(line_wqe_valid_o),
+      .wqe_ready_i(line_wqe_ready_i),
+      .wqe_o(line_wqe_o),
+      .wqe_rsp_valid_i(line_wqe_rsp_valid_i),
+      .line_valid_o,
+      .line_ready_i,
+      .line_o,
+      .line_rsp_valid_i,
+      .line_rsp_i
+  );
+  dingo_sge_walk u_walk (
+      .clk_i,
+      .rst_ni,
+      .start_i(walk_i),
+      .whole_i,
+      .offset_i(offset_i),
+      .bytes_i(bytes_i),
+      .access_i(is_read ? dingo_pkg::ACC_LOCAL_WRITE[5:0] : 6'd0),
+      .pdn_i(cfg_i.pdn),
+      .privileged_i(cfg_i.privileged),
+      .datagram_i,
+      .num_sge_i(wqe_o.num_sge),
+      .done_o(walk_done_o),
+      .verr_o(walk_verr_o),
+      .seg_index_i,
+      .seg_o,
+      .re_o(walk_re),
+      .block_o(walk_block),
+      .block_i(block_o),
+      .mr_valid_o,
+      .mr_o,
+      .mr_rsp_valid_i,
+      .mr_rsp_i
+  );
+
+  wire unused_ok = &{1'b0, cfg_i};
+endmodule
