@@ -106,7 +106,7 @@ module dingo_rx_parse (
     end
   end
 
-  // ---- 2: the IP header away
+  // ---- 2: the IP header away, the opcode looked up
   logic [15:0]  ip_length, datagram;
   logic         roce4, roce6, fragment, short_ip;
   logic         valid2_q, bad2_q, down2_q, vlan2_q, ours2_q, is4_2_q, roce2_q, fragment2_q, short2_q;
@@ -115,6 +115,13 @@ module dingo_rx_parse (
   logic [319:0] ip2_q, udp2_q;
   logic [7:0]   beats2_q;
   logic [15:0]  len2_q;
+  logic         known, deth, reth, aeth, imm, known2_q, deth2_q, reth2_q, aeth2_q, imm2_q;
+  logic [6:0]   bth_bytes, bth_bytes2_q;
+
+  dingo_opcode u_opcode (
+      .opcode_i(is4_1_q ? ip1_q[231:224] : ip1_q[391:384]), .known_o(known), .deth_o(deth), .reth_o(reth),
+      .aeth_o(aeth), .imm_o(imm), .header_bytes_o(bth_bytes)
+  );
 
   always_comb begin
     ip_length = be16(is4_1_q ? ip1_q[31:16] : ip1_q[47:32]);
@@ -135,6 +142,8 @@ module dingo_rx_parse (
     if (valid1_q) begin
       ip2_q <= ip1_q[319:0];
       udp2_q <= is4_1_q ? ip1_q[479:160] : ip1_q[639:320];
+      {known2_q, deth2_q, reth2_q, aeth2_q, imm2_q} <= {known, deth, reth, aeth, imm};
+      bth_bytes2_q <= bth_bytes;
       is4_2_q <= is4_1_q;
       roce2_q <= roce4 || roce6;
       fragment2_q <= fragment;
@@ -151,18 +160,12 @@ module dingo_rx_parse (
     end
   end
 
-  // ---- 3: lengths and opcode
-  logic        known, deth, reth, aeth, imm, checksum_ok;
-  logic [6:0]  bth_bytes;
+  // ---- 3: lengths
+  logic        checksum_ok;
   logic [16:0] fold;
   logic [15:0] padded, frame;
   logic        before_opcode, form_ok, too_long;
   logic [1:0]  pad;
-
-  dingo_opcode u_opcode (
-      .opcode_i(udp2_q[71:64]), .known_o(known), .deth_o(deth), .reth_o(reth), .aeth_o(aeth), .imm_o(imm),
-      .header_bytes_o(bth_bytes)
-  );
 
   always_comb begin
     fold = 17'(sum2_q[15:0]) + 17'(sum2_q[19:16]);
@@ -171,8 +174,8 @@ module dingo_rx_parse (
     // everything that is checked in front of the opcode
     before_opcode = !(is4_2_q && (fragment2_q || !checksum_ok)) && !short2_q &&
                     be16(udp2_q[47:32]) == datagram2_q && datagram2_q >= 16'd24 && udp2_q[75:72] == '0;
-    padded = datagram2_q - 16'd12 - 16'(bth_bytes);     // payload and pad
-    form_ok = datagram2_q >= 16'd12 + 16'(bth_bytes) && padded[1:0] == '0 && 16'(pad) <= padded;
+    padded = datagram2_q - 16'd12 - 16'(bth_bytes2_q);     // payload and pad
+    form_ok = datagram2_q >= 16'd12 + 16'(bth_bytes2_q) && padded[1:0] == '0 && 16'(pad) <= padded;
     frame = datagram2_q + (is4_2_q ? 16'd34 : 16'd54) + (vlan2_q ? 16'd4 : 16'd0);
     too_long = frame > port_i.mtu + 16'd14 + (vlan2_q ? 16'd4 : 16'd0);
   end
@@ -193,7 +196,7 @@ module dingo_rx_parse (
       drop3_q <= 1'b1;
       if (down2_q) stat3_q <= 6'(dingo_pkg::CARD_RX_PORT_DISABLED);
       else if (bad2_q || !before_opcode) stat3_q <= 6'(dingo_pkg::CARD_RX_DROP_MALFORMED);
-      else if (!known) stat3_q <= 6'(dingo_pkg::CARD_RX_DROP_OPCODE);
+      else if (!known2_q) stat3_q <= 6'(dingo_pkg::CARD_RX_DROP_OPCODE);
       else if (!form_ok) stat3_q <= 6'(dingo_pkg::CARD_RX_DROP_MALFORMED);
       else begin
         stat3_q <= 6'(dingo_pkg::CARD_ETH_RX_TOO_LONG);
@@ -204,14 +207,14 @@ module dingo_rx_parse (
       is4_3_q <= is4_2_q;
       vlan3_q <= vlan2_q;
       tci3_q <= tci2_q;
-      deth3_q <= deth;
-      reth3_q <= reth;
-      aeth3_q <= aeth;
-      imm3_q <= imm;
+      deth3_q <= deth2_q;
+      reth3_q <= reth2_q;
+      aeth3_q <= aeth2_q;
+      imm3_q <= imm2_q;
       payload3_q <= padded - 16'(pad);
       frame3_q <= frame[13:0];
       len3_q <= len2_q;
-      offset3_q <= bth_bytes + (is4_2_q ? 7'd42 : 7'd62) + (vlan2_q ? 7'd4 : 7'd0);
+      offset3_q <= bth_bytes2_q + (is4_2_q ? 7'd42 : 7'd62) + (vlan2_q ? 7'd4 : 7'd0);
       beats3_q <= beats2_q;
     end
   end

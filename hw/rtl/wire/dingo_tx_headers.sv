@@ -70,11 +70,18 @@ module dingo_tx_headers (
   rtl_pkg::txd_t txd1_q;
   rtl_pkg::gid_t gid1_q;
   logic [15:0]   id_q, id1_q;      // IPv4 identification: counts every packet that is begun
+  rtl_pkg::gid_t gid;
+
+  always_comb begin                // a multiplexer; an index into the vector would be a shifter
+    gid = gids_i[rtl_pkg::GID_W-1:0];
+    for (int unsigned g = 1; g < 1 << rtl_pkg::GID_LOG; g++)
+      if (txd_i.sgid == rtl_pkg::GID_LOG'(g)) gid = gids_i[g*rtl_pkg::GID_W +: rtl_pkg::GID_W];
+  end
 
   always_ff @(posedge clk_i) begin
     if (en1 && txd_valid_i) begin
       txd1_q <= txd_i;
-      gid1_q <= gids_i[txd_i.sgid*rtl_pkg::GID_W +: rtl_pkg::GID_W];
+      gid1_q <= gid;
       id1_q <= id_q;
       id_q <= id_q + 16'd1;
     end
