@@ -94,73 +94,14 @@ module dingo_req_step (
   localparam logic [31:0] READ_SPAN = 32'd4096;    // response packets that READs may have outstanding
   localparam logic [6:0] ACK_INTERVAL = 7'd64;     // packets between requests for an acknowledgement
   localparam logic [4:0] MAX_READS = 5'd1 << rtl_pkg::RD_LOG;
-  localparam int unsigned CTX_W = 453;
-  localparam int unsigned REC_W = 173;
-
-  // What the requester knows of a QP. PSNs and indices run free; the wire carries 24 bits.
-  typedef struct packed {
-    logic [31:0] producer;      // SQ blocks that the host has given away
-    logic [31:0] next_index;    // block of the WQE behind the records
-    logic [31:0] oldest;        // oldest PSN that is not acknowledged
-    logic [31:0] send;          // next PSN to send; before `sent` while repeating
-    logic [31:0] sent;          // behind the newest ever sent
-    logic [31:0] new_psn;       // of the next new message
-    logic [31:0] ackreq;        // newest packet that asked for an acknowledgement
-    logic [31:0] ordered;       // behind the newest READ response whose payload was ordered
-    logic [23:0] read_psns;     // PSNs between oldest and send that belong to READ responses
-    logic [6:0]  since_ackreq;
-    logic [4:0]  reads;         // begun and not completed
-    logic [7:0]  head;          // positions of records, free running
-    logic [7:0]  tail;
-    logic [7:0]  cursor;        // whose packets are being sent; tail: a new WQE comes next
-    logic [2:0]  retries;
-    logic [2:0]  rnr;
-    logic        halted;        // a WQE failed locally; it completes when those before it have
-    logic        implied;       // went back because a response skipped one; not again before progress
-    logic        drained;       // SQD: everything begun has completed
-    logic [63:0] ack_at;        // deadlines
-    logic [63:0] wait_at;
-  } ctx_t;
-  // A send WQE between its first packet and its completion.
-  typedef struct packed {
-    logic [31:0] index;
-    logic [31:0] first;         // PSN
-    logic [23:0] packets;       // PSNs; 0: NOP or error
-    logic [31:0] length;
-    logic [23:0] received;      // READ: responses taken
-    logic [7:0]  opcode;
-    logic [3:0]  blocks;
-    logic [7:0]  status;        // not SUCCESS: failed locally
-    logic [7:0]  verr;
-    logic        signaled;
-  } rec_t;
-  // A response on its way through dingo_scatter.
-  typedef enum logic [2:0] {
-    I_STALE = 3'd0,             // acknowledged already, or never sent
-    I_ACK = 3'd1,               // ACK or NAK
-    I_DATA = 3'd2,              // READ data, ordered
-    I_SKIP = 3'd3,              // READ data behind others that are missing
-    I_BAD = 3'd4,               // READ data for what is no READ
-    I_FAULT = 3'd5              // READ data that does not fit or cannot be stored
-  } item_kind_t;
-  typedef struct packed {
-    item_kind_t  kind;
-    logic [31:0] psn;
-    logic [7:0]  syndrome;
-    logic [7:0]  status;
-    logic [7:0]  verr;
-    rtl_pkg::qpi_t qp;           // lowest: dingo_requester looks at it
-  } item_t;
-  localparam int unsigned ITEM_W = 59 + QP;
 
   typedef enum logic [5:0] {
     CLEAR, IDLE, LOAD, START, BACK,
     ACK_READ, ACK_TEST, ACK_END, PROGRESS,
     FAIL_READ, FAIL, ENTER, GO_BACK, RETRY, IMPLIED,
     RSP_DONE,
-    RX_FIND, RX_TEST, RX_FIT, RX_LOAD, RX_WALK, RX_SEG, RX_END,
-    TX_NEXT, TX_REC, TX_RELOAD, TX_NEW, TX_BEGIN, TX_CHECK, TX_PUSH, TX_REFUSE, TX_FAULT, TX_PACKET, TX_WALK, TX_HEAD, TX_SEG,
-    TX_INL_FIRST, TX_INL, TX_SENT,
+    RX,
+    TX_NEXT, TX_REC, TX_RELOAD, TX_NEW, TX_BEGIN, TX_CHECK, TX_PUSH, TX_REFUSE, TX_FAULT, TX_PACKET, TX_WALK, TX_EMIT, TX_SENT,
     FLUSH_NEXT, FLUSH_LOAD, FLUSH_DO, BEGIN_RTS, TXERR_FIND, TXERR_TEST
   } state_t;
 
@@ -168,8 +109,8 @@ module dingo_req_step (
   state_t state_q, ack_ret_q;
   logic [8:0] kind_q;
   logic [QP-1:0] qp_q;
-  ctx_t c_q, c_in;
-  rec_t r_q, rec, rec_wr;
+  rtl_pkg::req_ctx_t c_q, c_in;
+  rtl_pkg::req_rec_t r_q, rec, rec_wr;
   rtl_pkg::qp_cfg_t cfg_q;
   logic [2:0] st_q;
   logic wake_q;                        // at the end of the step: ready for a turn
@@ -178,55 +119,38 @@ module dingo_req_step (
   logic adv_q, ok_q, complete_q;       // an ACK_*: with what follows from it; nothing before was missing
   logic [7:0] status_q, verr_q;        // of a failure
   logic retry_implied_q;
-  item_t item_q, item_in;
+  rtl_pkg::req_item_t item_q, item_in;
   logic commit_err_q;
   logic [7:0] rx_opcode_q, pos_q;
   logic [12:0] rx_len_q, bytes_q;
-  logic skipped_q;
   logic [31:0] off_q;
-  logic [3:0] seg_q;
   logic txerr_ok_q;
   logic [31:0] db_index_q;
   logic qpa_wait_q;
   rtl_pkg::qpa_req_t qpa_q;
   logic peer_failed_q;
-  logic [12:0] inl_left_q;
-  logic [3:0] inl_block_q;
-  logic [255:0] inl_half_q;
   logic last_q;
   logic [31:0] next_psn_q;
-  logic ackreq_q, to_sqe_q, prime_q;
+  logic to_sqe_q;
 
   logic [88:0] cqe_q;
   logic [8:0] event_q;
   logic [6:0] card_q;
   logic [4:0] count_q;
-  logic txd_valid_q, seg_valid_q, inl_valid_q, scat_valid_q, run, choose;
-  rtl_pkg::txd_t txd_q, txd_d;
-  rtl_pkg::seg_t seg_out_q;
-  rtl_pkg::beat_t inl_q;
-  rtl_pkg::scat_t scat_q;
+  logic run, choose, send_idle, order_idle;
+  rtl_pkg::txd_t txd;
 
-  assign txd_valid_o = txd_valid_q;
-  assign txd_o = txd_q;
-  assign seg_valid_o = seg_valid_q;
-  assign seg_o = seg_out_q;
-  assign inl_valid_o = inl_valid_q;
-  assign inl_o = inl_q;
-  assign scat_valid_o = scat_valid_q;
-  assign scat_o = scat_q;
   assign cqe_o = cqe_q;
   assign event_o = event_q;
   assign card_o = card_q;
   assign count_o = count_q;
   // A step goes on when everything that one state may give has room.
-  assign run = room_i && !(txd_valid_q && !txd_ready_i) && !(seg_valid_q && !seg_ready_i) && !(inl_valid_q && !inl_ready_i) &&
-               !(scat_valid_q && !scat_ready_i);
+  assign run = room_i;
   assign choose = state_q == IDLE && run && pick_i;
   assign take_o = choose;
-  assign item_in = commit_i.item[ITEM_W-1:0];
-  assign idle_o = state_q == IDLE && {txd_valid_q, seg_valid_q, inl_valid_q, scat_valid_q, cqe_q[88], event_q[8], card_q[6], count_q[4]} == '0;
-  assign tx_idle_o = state_q != CLEAR && !(state_q != IDLE && kind_q[8]) && !txd_valid_q && !seg_valid_q && !inl_valid_q;
+  assign item_in = commit_i.item[rtl_pkg::REQ_ITEM_W-1:0];
+  assign idle_o = state_q == IDLE && send_idle && order_idle && {cqe_q[88], event_q[8], card_q[6], count_q[4]} == '0;
+  assign tx_idle_o = state_q != CLEAR && !(state_q != IDLE && kind_q[8]) && send_idle;
   assign qpa_wait_o = qpa_wait_q;
   assign qpa_qp_o = qpa_q.qp;
   assign qp_o = qp_q;
@@ -239,36 +163,103 @@ module dingo_req_step (
 
   // ------------------------------------------------------------------------------------ WQEs and their SGEs
   logic load_state, walk_state, load_seen_q, loaded, walk_seen_q, walked, datagram, reliable;
-  logic [3:0] inl_next;
 
   assign datagram = cfg_q.kind == dingo_pkg::QPT_UD[2:0] || cfg_q.kind == dingo_pkg::QPT_GSI[2:0];
   assign reliable = !datagram;
-  assign load_state = state_q == TX_RELOAD || state_q == TX_NEW || state_q == RX_LOAD || state_q == FLUSH_LOAD;
-  assign load_o = load_state && !load_seen_q;
+  assign load_state = state_q == TX_RELOAD || state_q == TX_NEW || state_q == FLUSH_LOAD;
+  assign load_o = (load_state && !load_seen_q) || order_load;
   assign loaded = load_done_i || load_seen_q;
   assign sel_o = kind_q[1];
-  assign index_o = state_q == TX_RELOAD || state_q == RX_LOAD ? r_q.index : c_q.next_index;
+  assign index_o = state_q == RX ? order_index : state_q == TX_RELOAD ? r_q.index : c_q.next_index;
   assign producer_o = c_q.producer;
   assign wake_o = kind_q[8];
   assign forget_o = state_q == START && kind_q[7] && qpa_q.op == rtl_pkg::QPA_CLEAR;
-  assign walk_state = state_q == TX_CHECK || state_q == TX_WALK || state_q == RX_WALK;
-  assign walk_o = walk_state && !walk_seen_q;
+  assign walk_state = state_q == TX_CHECK || state_q == TX_WALK;
+  assign walk_o = (walk_state && !walk_seen_q) || order_walk;
   assign walked = walk_done_i || walk_seen_q;
   assign whole_o = state_q == TX_CHECK;
-  assign offset_o = off_q;
-  assign bytes_o = bytes_q;
-  assign seg_index_o = seg_q;
-  assign inl_re_o = run && (state_q == TX_INL_FIRST || state_q == TX_INL);
-  assign inl_next = state_q == TX_INL_FIRST ? inl_block_q : inl_block_q + 1'b1;
-  assign inl_block_o = inl_next[2:0];
+  assign offset_o = state_q == RX ? order_offset : off_q;
+  assign bytes_o = state_q == RX ? rx_len_q : bytes_q;
+  assign seg_index_o = state_q == RX ? order_seg : send_seg;
+
+  // ------------------------------------------------------------------------------------ a packet leaves, a response arrives
+  logic sending, sent, send_done, send_seen_q, ordering, arrived, order_done, order_seen_q, order_data, order_load, order_walk, order_re;
+  logic [3:0] send_seg, order_seg;
+  logic [7:0] order_pos;
+  logic [31:0] order_index, order_offset, order_psn;
+
+  assign sending = state_q == TX_EMIT && !send_seen_q;
+  assign sent = send_done || send_seen_q;
+  assign ordering = state_q == RX && !order_seen_q;
+  assign arrived = order_done || order_seen_q;
+  dingo_req_send u_send (
+      .clk_i,
+      .rst_ni,
+      .idle_o(send_idle),
+      .start_i(sending),
+      .txd_i(txd),
+      .datagram_i(datagram),
+      .offset_i(off_q),
+      .done_o(send_done),
+      .seg_index_o(send_seg),
+      .seg_i,
+      .inl_re_o,
+      .inl_block_o,
+      .block_i,
+      .txd_valid_o,
+      .txd_ready_i,
+      .txd_o,
+      .seg_valid_o,
+      .seg_ready_i,
+      .seg_o,
+      .inl_valid_o,
+      .inl_ready_i,
+      .inl_o
+  );
+  dingo_req_order u_order (
+      .clk_i,
+      .rst_ni,
+      .idle_o(order_idle),
+      .start_i(ordering),
+      .up_i(up),
+      .item_i(item_q),
+      .opcode_i(rx_opcode_q),
+      .len_i(rx_len_q),
+      .path_mtu_i(cfg_q.path_mtu),
+      .oldest_i(c_q.oldest),
+      .sent_i(c_q.sent),
+      .ordered_i(c_q.ordered),
+      .head_i(c_q.head),
+      .tail_i(c_q.tail),
+      .done_o(order_done),
+      .data_o(order_data),
+      .psn_o(order_psn),
+      .rec_re_o(order_re),
+      .rec_pos_o(order_pos),
+      .rec_i(rec),
+      .load_o(order_load),
+      .index_o(order_index),
+      .load_done_i,
+      .load_miss_i,
+      .wqe_i,
+      .walk_o(order_walk),
+      .offset_o(order_offset),
+      .walk_done_i,
+      .walk_verr_i,
+      .seg_index_o(order_seg),
+      .seg_i,
+      .scat_valid_o,
+      .scat_ready_i,
+      .scat_o
+  );
 
   // ------------------------------------------------------------------------------------ contexts, records
   logic rec_re, rec_we;
   logic [7:0] rec_rpos, rec_wpos;
-  dingo_ram #(.Width(CTX_W), .LogDepth(QP)) u_ctx (
+  dingo_ram #(.Width(rtl_pkg::REQ_CTX_W), .LogDepth(QP)) u_ctx (
       .clk_i, .we_i(state_q == BACK && run), .waddr_i(qp_q), .wdata_i(c_q),
       .re_i(choose), .raddr_i(pick_qp_i), .rdata_o(c_in));
-  dingo_ram #(.Width(REC_W), .LogDepth(QP + REC)) u_rec (
+  dingo_ram #(.Width(rtl_pkg::REQ_REC_W), .LogDepth(QP + REC)) u_rec (
       .clk_i, .we_i(rec_we), .waddr_i({qp_q, rec_wpos[REC-1:0]}), .wdata_i(rec_wr),
       .re_i(rec_re), .raddr_i({qp_q, rec_rpos[REC-1:0]}), .rdata_o(rec));
 
@@ -350,12 +341,12 @@ module dingo_req_step (
       .ackreq_i(ackreq),
       .gid_valid_i,
       .gid_ok_o(gid_ok),
-      .txd_o(txd_d)
+      .txd_o(txd)
   );
 
   // ------------------------------------------------------------------------------------ of responses
-  logic is_ack, is_rnr, is_seq, rec_is_read, rec_waits, rx_first, rx_last_op, rx_fits;
-  logic [31:0] rec_end, lim, rx_psn, rx_span, ahead, rx_want;
+  logic is_ack, is_rnr, is_seq, rec_is_read, rec_waits;
+  logic [31:0] rec_end, rx_psn, rx_span, ahead;
 
   assign is_ack = item_q.syndrome[7:5] == 3'd0;
   assign is_rnr = item_q.syndrome[7:5] == 3'd1;
@@ -363,23 +354,9 @@ module dingo_req_step (
   assign rec_is_read = rec.opcode == dingo_pkg::WR_READ[7:0] && rec.packets != 24'd0;
   assign rec_waits = rec_is_read && rec.received < rec.packets;
   assign rec_end = rec.first + {8'd0, rec.packets};
-  // READ data is ordered ahead of what is acknowledged.
-  assign lim = rtl_pkg::idx_before(c_q.ordered, c_q.oldest) ? c_q.oldest : c_q.ordered;
   assign rx_span = c_q.sent - c_q.oldest;
   assign ahead = {8'd0, item_q.psn[23:0] - c_q.oldest[23:0]};
   assign rx_psn = c_q.oldest + ahead;
-  assign rx_first = rx_opcode_q == 8'h0d || rx_opcode_q == 8'h10;
-  assign rx_last_op = rx_opcode_q == 8'h0f || rx_opcode_q == 8'h10;
-  logic [23:0] rx_place;
-  logic [31:0] rx_off, rx_rest;
-  assign rx_place = item_q.psn[23:0] - r_q.first[23:0];
-  assign rx_off = {8'd0, rx_place} << shift;
-  assign rx_rest = r_q.length - rx_off;
-  assign rx_want = rx_rest < {19'd0, pmtu} ? rx_rest : {19'd0, pmtu};
-  // Opcode and length are those of the place. A repeated READ starts with FIRST or ONLY anywhere; the
-  // others need a beginning.
-  assign rx_fits = rx_last_op == (rx_place + 24'd1 == r_q.packets) && (rx_first || rx_place != 24'd0) &&
-                   (rx_opcode_q == 8'h0e || is_ack) && {19'd0, rx_len_q} == rx_want;
 
   // ------------------------------------------------------------------------------------ records
   always_comb begin
@@ -395,16 +372,20 @@ module dingo_req_step (
         rec_re = 1'b1;
         rec_rpos = c_q.cursor;
       end
-      RX_FIND, TXERR_FIND: begin
+      TXERR_FIND: begin
         rec_re = 1'b1;
         rec_rpos = pos_q;
       end
       default: ;
     endcase
     if (!run) rec_re = 1'b0;
+    if (state_q == RX) begin
+      rec_re = order_re;
+      rec_rpos = order_pos;
+    end
   end
   logic data_good, txerr_here;
-  assign data_good = state_q == RSP_DONE && item_q.kind == I_DATA && ok_q && !commit_err_q && has_front && rec_waits &&
+  assign data_good = state_q == RSP_DONE && item_q.kind == rtl_pkg::REQ_DATA && ok_q && !commit_err_q && has_front && rec_waits &&
                      item_q.psn == rec.first + {8'd0, rec.received};
   assign txerr_here = state_q == TXERR_TEST && pos_q != c_q.tail && item_q.psn - rec.first < {8'd0, rec.packets};
   always_comb begin
@@ -462,10 +443,8 @@ module dingo_req_step (
     event_q <= '0;
     card_q <= '0;
     count_q <= '0;
-    if (txd_ready_i) txd_valid_q <= 1'b0;
-    if (seg_ready_i) seg_valid_q <= 1'b0;
-    if (inl_ready_i) inl_valid_q <= 1'b0;
-    if (scat_ready_i) scat_valid_q <= 1'b0;
+    send_seen_q <= sent && !run && state_q == TX_EMIT;
+    order_seen_q <= arrived && !run && state_q == RX;
     load_seen_q <= loaded && !run && load_state;
     walk_seen_q <= walked && !run && walk_state;
     if (qpa_valid_i) qpa_q <= qpa_i;
@@ -473,10 +452,6 @@ module dingo_req_step (
     if (!rst_ni) begin
       state_q <= CLEAR;
       kind_q <= '0;
-      txd_valid_q <= 1'b0;
-      seg_valid_q <= 1'b0;
-      inl_valid_q <= 1'b0;
-      scat_valid_q <= 1'b0;
       qpa_wait_q <= 1'b0;
     end else begin
       if (qpa_valid_i) qpa_wait_q <= 1'b1;
@@ -494,7 +469,7 @@ module dingo_req_step (
             commit_err_q <= commit_i.err;
             if (kind_i[0]) item_q <= item_in;
             else begin
-              item_q.kind <= I_STALE;
+              item_q.kind <= rtl_pkg::REQ_STALE;
               item_q.qp <= pick_qp_i;
               item_q.psn <= {8'd0, kind_i[1] ? rxp_i.h.psn : txerr_i.psn};
               item_q.syndrome <= rxp_i.h.syndrome;
@@ -522,7 +497,6 @@ module dingo_req_step (
           state_q <= BACK;
           info_consumer_q <= consumer;
           pos_q <= c_q.head;
-          skipped_q <= 1'b0;
           before_q <= c_q.oldest;
           adv_q <= 1'b1;
           case (kind_q)
@@ -533,11 +507,11 @@ module dingo_req_step (
               verr_q <= item_q.verr;
               if (!up) begin
                 card_q <= {1'b1, 6'(dingo_pkg::CARD_RX_DROP_QP_STATE)};
-              end else if (item_q.kind == I_STALE || item_q.psn - c_q.oldest >= rx_span) begin
+              end else if (item_q.kind == rtl_pkg::REQ_STALE || item_q.psn - c_q.oldest >= rx_span) begin
                 card_q <= {1'b1, 6'(dingo_pkg::CARD_RX_DROP_RESPONSE)};
               end else begin
                 state_q <= ACK_READ;
-                if (item_q.kind == I_ACK) begin
+                if (item_q.kind == rtl_pkg::REQ_ACK) begin
                   {status_q, verr_q} <= {dingo_pkg::WCS_BAD_RESP_ERR[7:0], dingo_pkg::VERR_BAD_RESPONSE[7:0]};
                   if (is_ack) begin
                     ack_psn_q <= item_q.psn + 32'd1;
@@ -563,17 +537,7 @@ module dingo_req_step (
                 end
               end
             end
-            9'h002: begin              // a response arrives
-              item_q.psn <= rx_psn;
-              item_q.status <= dingo_pkg::WCS_BAD_RESP_ERR[7:0];
-              item_q.verr <= dingo_pkg::VERR_BAD_RESPONSE[7:0];
-              state_q <= RX_END;
-              if (up && ahead < rx_span) begin
-                item_q.kind <= I_BAD;
-                if (rx_opcode_q == 8'h11) item_q.kind <= I_ACK;
-                else if (rx_opcode_q >= 8'h0d && rx_opcode_q <= 8'h10) state_q <= RX_FIND;
-              end
-            end
+            9'h002: state_q <= RX;
             9'h004:
             if (db_good) begin
               c_q.producer <= db_index_q;
@@ -713,7 +677,7 @@ module dingo_req_step (
           state_q <= BACK;
           retry_implied_q <= 1'b0;
           case (item_q.kind)
-            I_ACK:
+            rtl_pkg::REQ_ACK:
             if (!ok_q) state_q <= IMPLIED;
             else if (is_rnr) begin
               if (rtl_pkg::idx_before(item_q.psn, c_q.send)) begin  // else it waits already
@@ -731,9 +695,9 @@ module dingo_req_step (
               verr_q <= dingo_pkg::VERR_NAK_SEQ[7:0];
               if (rtl_pkg::idx_before(item_q.psn, c_q.send)) state_q <= RETRY;  // else on its way already
             end else if (!is_ack) state_q <= FAIL_READ;
-            I_BAD: if (ok_q) state_q <= FAIL_READ;
-            I_FAULT: state_q <= ok_q ? FAIL_READ : IMPLIED;
-            I_DATA:
+            rtl_pkg::REQ_BAD: if (ok_q) state_q <= FAIL_READ;
+            rtl_pkg::REQ_FAULT: state_q <= ok_q ? FAIL_READ : IMPLIED;
+            rtl_pkg::REQ_DATA:
             if (!ok_q) state_q <= IMPLIED;
             else if (commit_err_q) state_q <= FAIL_READ;
             else if (data_good) begin
@@ -746,7 +710,7 @@ module dingo_req_step (
             end else begin
               card_q <= {1'b1, 6'(dingo_pkg::CARD_RX_DROP_RESPONSE)};
             end
-            default:                   // I_SKIP
+            default:                   // rtl_pkg::REQ_SKIP
             if (!ok_q) state_q <= IMPLIED;
             else begin
               card_q <= {1'b1, 6'(dingo_pkg::CARD_RX_DROP_RESPONSE)};
@@ -833,71 +797,9 @@ module dingo_req_step (
         end
 
         // -------------------------------------------------------------------------- a response arrives
-        RX_FIND: begin
-          state_q <= RX_TEST;
-          if (pos_q == c_q.tail) begin
-            item_q.kind <= I_BAD;
-            state_q <= RX_END;
-          end
-        end
-        RX_TEST: begin
-          r_q <= rec;
-          pos_q <= pos_q + 8'd1;
-          state_q <= RX_END;
-          if (item_q.psn - rec.first < {8'd0, rec.packets}) begin
-            if (!rec_is_read) item_q.kind <= I_BAD;
-            else if (skipped_q || item_q.psn != (rtl_pkg::idx_before(lim, rec.first) ? rec.first : lim)) item_q.kind <= I_SKIP;
-            else state_q <= RX_FIT;
-          end else begin
-            if (rec_is_read && rtl_pkg::idx_before(lim, rec_end)) skipped_q <= 1'b1;
-            state_q <= RX_FIND;
-          end
-        end
-        RX_FIT: begin
-          item_q.kind <= I_FAULT;
-          off_q <= rx_off;
-          bytes_q <= rx_len_q;
-          state_q <= rx_fits ? RX_LOAD : RX_END;
-        end
-        RX_LOAD:                       // host memory always answers
-        if (loaded && !load_miss_i) begin
-          state_q <= RX_WALK;
-          if (wqe_i.status != 8'd0 || wqe_i.opcode != r_q.opcode || wqe_i.length != r_q.length) begin
-            item_q.status <= wqe_i.status != 8'd0 ? wqe_i.status : dingo_pkg::WCS_LOC_QP_OP_ERR[7:0];
-            item_q.verr <= wqe_i.status != 8'd0 ? wqe_i.verr : dingo_pkg::VERR_WQE_FETCH[7:0];
-            state_q <= RX_END;
-          end else if (bytes_q == 13'd0) begin
-            item_q.kind <= I_DATA;
-            c_q.ordered <= item_q.psn + 32'd1;
-            state_q <= RX_END;
-          end
-        end
-        RX_WALK:
-        if (walked) begin
-          seg_q <= '0;
-          item_q.status <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
-          item_q.verr <= walk_verr_i;
-          state_q <= RX_END;
-          if (walk_verr_i == 8'd0) begin
-            item_q.kind <= I_DATA;
-            c_q.ordered <= item_q.psn + 32'd1;
-            state_q <= RX_SEG;
-          end
-        end
-        RX_SEG: begin
-          scat_valid_q <= 1'b1;
-          scat_q.op <= rtl_pkg::SCAT_SEG;
-          scat_q.seg <= seg_i;
-          seg_q <= seg_q + 4'd1;
-          if (seg_i.last) state_q <= RX_END;
-        end
-        RX_END: begin
-          scat_valid_q <= 1'b1;
-          scat_q.op <= rtl_pkg::SCAT_END;
-          scat_q.no_item <= 1'b0;
-          scat_q.to_rsp <= 1'b0;
-          scat_q.has_payload <= rx_len_q != 13'd0;
-          scat_q.item <= rtl_pkg::ITEM_BITS'(item_q);
+        RX:
+        if (arrived) begin
+          if (order_data) c_q.ordered <= order_psn + 32'd1;
           state_q <= BACK;
         end
 
@@ -1016,7 +918,7 @@ module dingo_req_step (
           bytes_q <= r_read ? '0 : rest < {19'd0, pmtu} ? rest[12:0] : pmtu;
           if (datagram) bytes_q <= rest[12:0];
           next_psn_q <= r_read ? rec_next : c_q.send + 32'd1;
-          state_q <= r_read || wqe_i.inl || rest == 32'd0 ? TX_HEAD : TX_WALK;
+          state_q <= r_read || wqe_i.inl || rest == 32'd0 ? TX_EMIT : TX_WALK;
           if (reliable && !gid_ok) begin
             {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_GID[7:0]};
             state_q <= TX_FAULT;
@@ -1026,45 +928,15 @@ module dingo_req_step (
         if (walked) begin
           status_q <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
           verr_q <= walk_verr_i;
-          state_q <= walk_verr_i != 8'd0 ? TX_FAULT : TX_HEAD;
+          state_q <= walk_verr_i != 8'd0 ? TX_FAULT : TX_EMIT;
         end
-        TX_HEAD: begin
-          txd_valid_q <= 1'b1;
-          txd_q <= txd_d;
-          ackreq_q <= ackreq;
-          seg_q <= '0;
-          inl_left_q <= bytes_q;
-          inl_block_q <= datagram ? 4'd1 : off_q[9:6];
-          prime_q <= reliable;
-          state_q <= bytes_q == 13'd0 ? TX_SENT : wqe_i.inl ? TX_INL_FIRST : TX_SEG;
-        end
-        TX_SEG: begin
-          seg_valid_q <= 1'b1;
-          seg_out_q <= seg_i;
-          seg_q <= seg_q + 4'd1;
-          if (seg_i.last) state_q <= TX_SENT;
-        end
-        TX_INL_FIRST: state_q <= TX_INL;
-        TX_INL: begin                  // RC: inline data begins in the middle of a block
-          inl_half_q <= block_i[511:256];
-          inl_block_q <= inl_block_q + 4'd1;
-          prime_q <= 1'b0;
-          if (!prime_q) begin
-            inl_valid_q <= 1'b1;
-            inl_q.err <= 1'b0;
-            inl_q.last <= inl_left_q <= 13'd64;
-            inl_q.bytes <= inl_left_q <= 13'd64 ? inl_left_q[6:0] : 7'd64;
-            inl_q.data <= datagram ? block_i : {block_i[255:0], inl_half_q};
-            inl_left_q <= inl_left_q - 13'd64;
-            if (inl_left_q <= 13'd64) state_q <= TX_SENT;
-          end
-        end
+        TX_EMIT: if (sent) state_q <= TX_SENT;
         TX_SENT: begin
           if (rtl_pkg::idx_before(c_q.send, c_q.sent)) begin
             card_q <= {1'b1, 6'(dingo_pkg::CARD_RETRANSMITS)};
             count_q <= {1'b1, 4'(dingo_pkg::QP_RETRANSMITS)};
           end
-          if (ackreq_q) begin
+          if (ackreq) begin
             c_q.ackreq <= next_psn_q - 32'd1;
             c_q.since_ackreq <= '0;
           end else if (reliable) c_q.since_ackreq <= c_q.since_ackreq + 7'd1;
@@ -1103,14 +975,8 @@ module dingo_req_step (
         default: state_q <= BACK;
       endcase
     end
-    // Room was promised before the packet was begun.
-    if (rst_ni) begin
-      assert (!(txd_valid_q && !txd_ready_i));
-      assert (!(seg_valid_q && !seg_ready_i));
-      assert (!(inl_valid_q && !inl_ready_i));
-    end
   end
 
-  wire unused_ok = &{1'b0, wqe_round[32], wqe_packets[31:24], commit_i.item, rxp_i, db_i, txerr_i, qpa_q, cfg_q, head_i, inl_next[3], rec_rpos,
+  wire unused_ok = &{1'b0, wqe_round[32], wqe_packets[31:24], commit_i.item, rxp_i, db_i, txerr_i, qpa_q, cfg_q, rec_rpos,
                      rec_wpos};
 endmodule

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// One request packet to dingo_tx_mux: descriptor, then segments or inline data. The packet was begun
+/// with room for all of it, so nothing here waits for long.
+module dingo_req_send (
+    input  logic        clk_i,
+    input  logic        rst_ni,
+    output logic        idle_o,        // nothing on its way out
+    // order: stays until done
+    input  logic        start_i,
+    input  rtl_pkg::txd_t        txd_i,
+    input  logic        datagram_i,
+    input  logic [31:0] offset_i,      // of the packet in its message
+    output logic        done_o,        // one cycle
+    // segments and blocks of the WQE; blocks in the next cycle
+    output logic [3:0]  seg_index_o,
+    input  rtl_pkg::seg_t        seg_i,
+    output logic        inl_re_o,
+    output logic [2:0]  inl_block_o,
+    input  logic [511:0] block_i,
+    output logic        txd_valid_o,
+    input  logic        txd_ready_i,
+    output rtl_pkg::txd_t        txd_o,
+    output logic        seg_valid_o,
+    input  logic        seg_ready_i,
+    output rtl_pkg::seg_t        seg_o,
+    output logic        inl_valid_o,
+    input  logic        inl_ready_i,
+    output rtl_pkg::beat_t       inl_o
+);
+  typedef enum logic [2:0] {
+    HEAD = 3'd0,
+    SEGS = 3'd1,
+    FIRST = 3'd2,                      // first block of inline data
+    DATA = 3'd3,
+    DONE = 3'd4
+  } state_t;
+
+  state_t state_q;
+  logic txd_valid_q, seg_valid_q, inl_valid_q, go;
+  rtl_pkg::txd_t txd_q;
+  rtl_pkg::seg_t seg_q;
+  rtl_pkg::beat_t inl_q;
+  logic [3:0] index_q;                 // of the segment
+  logic [3:0] block_q;                 // that was read last
+  logic [3:0] block;
+  logic [12:0] left_q;
+  logic [255:0] half_q;                // RC: inline data begins in the middle of a block
+  logic prime_q;
+  logic last;
+
+  assign txd_valid_o = txd_valid_q;
+  assign txd_o = txd_q;
+  assign seg_valid_o = seg_valid_q;
+  assign seg_o = seg_q;
+  assign inl_valid_o = inl_valid_q;
+  assign inl_o = inl_q;
+  assign idle_o = !txd_valid_q && !seg_valid_q && !inl_valid_q;
+  assign go = !(txd_valid_q && !txd_ready_i) && !(seg_valid_q && !seg_ready_i) && !(inl_valid_q && !inl_ready_i);
+  assign done_o = state_q == DONE;
+  assign seg_index_o = index_q;
+  assign block = state_q == DATA ? block_q + 4'd1 : block_q;
+  assign inl_re_o = go && (state_q == FIRST || state_q == DATA);
+  assign inl_block_o = block[2:0];
+  assign last = left_q <= 13'd64;
+
+  always_ff @(posedge clk_i) begin
+    if (txd_ready_i) txd_valid_q <= 1'b0;
+    if (seg_ready_i) seg_valid_q <= 1'b0;
+    if (inl_ready_i) inl_valid_q <= 1'b0;
+    if (!rst_ni) begin
+      state_q <= HEAD;
+      txd_valid_q <= 1'b0;
+      seg_valid_q <= 1'b0;
+      inl_valid_q <= 1'b0;
+    end else if (go) begin
+      case (state_q)
+        HEAD:
+        if (start_i) begin
+          txd_valid_q <= 1'b1;
+          txd_q <= txd_i;
+          index_q <= '0;
+          left_q <= txd_i.len;
+          block_q <= datagram_i ? 4'd1 : offset_i[9:6];
+          prime_q <= !datagram_i;
+          state_q <= txd_i.len == 13'd0 ? DONE : txd_i.inl ? FIRST : SEGS;
+        end
+        SEGS: begin
+          seg_valid_q <= 1'b1;
+          seg_q <= seg_i;
+          index_q <= index_q + 4'd1;
+          if (seg_i.last) state_q <= DONE;
+        end
+        FIRST: state_q <= DATA;
+        DATA: begin
+          half_q <= block_i[511:256];
+          block_q <= block_q + 4'd1;
+          prime_q <= 1'b0;
+          if (!prime_q) begin
+            inl_valid_q <= 1'b1;
+            inl_q.err <= 1'b0;
+            inl_q.last <= last;
+            inl_q.bytes <= last ? left_q[6:0] : 7'd64;
+            inl_q.data <= datagram_i ? block_i : {block_i[255:0], half_q};
+            left_q <= left_q - 13'd64;
+            if (last) state_q <= DONE;
+          end
+        end
+        default: state_q <= HEAD;
+      endcase
+    end else if (state_q == DONE) state_q <= HEAD;
+    // Room was promised before the packet was begun.
+    if (rst_ni) assert (go);
+  end
+
+  wire unused_ok = &{1'b0, offset_i, block[3]};
+endmodule
