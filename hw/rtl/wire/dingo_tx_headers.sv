@@ -95,7 +95,7 @@ module dingo_tx_headers (
   logic [12:0]   udp_bytes;
   logic [159:0]  ext;
   logic [95:0]   bth;
-  logic [18:0]   sum;              // of the ten words of the IPv4 header but total length
+  logic [18:0]   sum_here, sum_there;   // of the words of the IPv4 header but total length
 
   dingo_opcode u_opcode (
       .opcode_i(txd1_q.opcode), .known_o(known), .deth_o(deth), .reth_o(reth), .aeth_o(aeth),
@@ -120,16 +120,16 @@ module dingo_tx_headers (
     end else if (imm) begin
       ext[31:0] = txd1_q.imm;
     end
-    sum = 19'h4511 + 19'h4000 + 19'(txd1_q.tclass) + 19'(id1_q) +
-          {3'd0, (txd1_q.hop_limit == '0 ? DefaultHops : txd1_q.hop_limit), 8'd0} +
-          19'(be16(gid1_q.gid[111:96])) + 19'(be16(gid1_q.gid[127:112])) +
-          19'(be16(txd1_q.dgid[111:96])) + 19'(be16(txd1_q.dgid[127:112]));
+    sum_here = 19'h4511 + 19'h4000 + 19'(txd1_q.tclass) + 19'(id1_q) +
+               {3'd0, (txd1_q.hop_limit == '0 ? DefaultHops : txd1_q.hop_limit), 8'd0};
+    sum_there = 19'(be16(gid1_q.gid[111:96])) + 19'(be16(gid1_q.gid[127:112])) +
+                19'(be16(txd1_q.dgid[111:96])) + 19'(be16(txd1_q.dgid[127:112]));
   end
 
   rtl_pkg::txd_t txd2_q;
   rtl_pkg::gid_t gid2_q;
   logic [15:0]   id2_q;
-  logic [18:0]   sum2_q;
+  logic [18:0]   sum_here2_q, sum_there2_q;
   logic [255:0]  transport2_q;     // BTH and extension headers
   logic [6:0]    bth_bytes2_q;
   logic [12:0]   udp_bytes2_q;
@@ -140,7 +140,8 @@ module dingo_tx_headers (
       txd2_q <= txd1_q;
       gid2_q <= gid1_q;
       id2_q <= id1_q;
-      sum2_q <= sum;
+      sum_here2_q <= sum_here;
+      sum_there2_q <= sum_there;
       transport2_q <= {ext, bth};
       bth_bytes2_q <= bth_bytes;
       udp_bytes2_q <= udp_bytes;
@@ -155,8 +156,7 @@ module dingo_tx_headers (
 
   // ---- 3: both IP headers, and what comes in front
   logic [12:0]  ip_bytes;
-  logic [19:0]  sum_all;
-  logic [16:0]  sum_folded;
+  logic [19:0]  sum;
   logic [7:0]   hops;
   logic [159:0] ipv4;
   logic [319:0] ipv6;
@@ -165,8 +165,7 @@ module dingo_tx_headers (
 
   always_comb begin
     ip_bytes = udp_bytes2_q + 13'd20;
-    sum_all = {1'b0, sum2_q} + 20'(ip_bytes);
-    sum_folded = 17'(sum_all[15:0]) + 17'(sum_all[19:16]);
+    sum = {1'b0, sum_here2_q} + {1'b0, sum_there2_q} + 20'(ip_bytes);
     hops = txd2_q.hop_limit == '0 ? DefaultHops : txd2_q.hop_limit;
     ipv4 = {txd2_q.dgid[127:96], gid2_q.gid[127:96], 16'd0, 8'd17, hops, 16'h0040, be16(id2_q),
             be16(16'(ip_bytes)), txd2_q.tclass, 8'h45};
@@ -179,8 +178,7 @@ module dingo_tx_headers (
 
   logic [639:0] packet3_q;         // from the IP header on
   logic [143:0] ethernet3_q;
-  logic [15:0]  sum3_q;
-  logic [15:0]  carry3_q;
+  logic [19:0]  sum3_q;
   logic         ipv4_3_q, vlan3_q, ours3_q, inl3_q, from_rsp3_q, tell3_q;
   logic [6:0]   bytes3_q;
   logic [12:0]  frame3_q, len3_q;
@@ -192,8 +190,7 @@ module dingo_tx_headers (
       if (gid2_q.ipv4) packet3_q <= {160'd0, transport2_q, udp, ipv4};
       else packet3_q <= {transport2_q, udp, ipv6};
       ethernet3_q <= {be16(ip_type), be16(tci), be16(vlan2_q ? 16'h8100 : ip_type), gid2_q.mac, txd2_q.dmac};
-      sum3_q <= sum_folded[15:0];
-      carry3_q <= {15'd0, sum_folded[16]};
+      sum3_q <= sum;
       ipv4_3_q <= gid2_q.ipv4;
       vlan3_q <= vlan2_q;
       ours3_q <= ours2_q;
@@ -210,10 +207,12 @@ module dingo_tx_headers (
 
   // ---- 4: everything in its place
   logic [15:0]  checksum;
+  logic [16:0]  folded;
   logic [639:0] packet;
 
   always_comb begin
-    checksum = ~(sum3_q + carry3_q);
+    folded = 17'(sum3_q[15:0]) + 17'(sum3_q[19:16]);
+    checksum = ~(folded[15:0] + 16'(folded[16]));
     packet = packet3_q;
     if (ipv4_3_q) packet[95:80] = be16(checksum);
   end
