@@ -26,19 +26,19 @@ module dingo_xlat #(
 
   typedef enum logic [2:0] {
     IDLE = 3'd0,
-    CALC = 3'd1,   // position is known: address of the entry, or the answer without a list
-    LOOK = 3'd2,   // is the entry's line in the cache
-    MISS = 3'd3,   // ask host memory
-    WAIT = 3'd4,
-    PICK = 3'd5    // the line is there: take the entry
+    CALC = 3'd1,   // position is known: number of its page, or the answer without a list
+    ADDR = 3'd2,   // address of the entry
+    LOOK = 3'd3,   // is the entry's line in the cache
+    MISS = 3'd4,   // ask host memory
+    WAIT = 3'd5,
+    PICK = 3'd6    // the line is there: take the entry
   } state_t;
   state_t state_q;
 
   logic [63:0] pos_q, addr_q, ptr_q;
   logic [1:0]  levels_q;      // lists still to read
   logic [4:0]  shift_q;
-  logic [63:0] index_q;
-  logic [63:0] index;
+  logic [63:0] index_q;       // of the page
   logic        miss_q;        // the line was not in the cache: its entry is in fetched_q
   logic        fetch_err_q;
   logic [63:0] fetched_q;
@@ -75,7 +75,6 @@ module dingo_xlat #(
   assign entry = miss_q ? fetched_q : cached[{ptr_q[5:3], 6'b0} +: 64];
   assign leaf = levels_q == 2'd2;   // the entry is the address of a leaf
   assign misaligned = (entry[30:0] & page_mask_q) != '0;
-  assign index = pos_q >> shift_q;
 
   // ---------------------------------------------------------------- states
   logic rsp_valid_q, rsp_free;
@@ -104,16 +103,19 @@ module dingo_xlat #(
           state_q <= CALC;
         end
         CALC: begin
-          index_q <= index;
-          ptr_q <= addr_q + (leaf ? {9'b0, index[63:9]} << 3 : index << 3);
+          index_q <= pos_q >> shift_q;
           if (levels_q != '0) begin
-            state_q <= LOOK;
+            state_q <= ADDR;
           end else if (rsp_free) begin
             rsp_valid_q <= 1'b1;
             rsp_q.err <= 1'b0;
             rsp_q.addr <= addr_q + pos_q;
             state_q <= IDLE;
           end
+        end
+        ADDR: begin
+          ptr_q <= addr_q + (leaf ? {9'b0, index_q[63:9]} << 3 : index_q << 3);
+          state_q <= LOOK;
         end
         LOOK: begin
           page_mask_q <= (31'd1 << (leaf ? 5'd12 : shift_q)) - 31'd1;
@@ -151,7 +153,7 @@ module dingo_xlat #(
     end
   end
 
-  wire unused_ok = &{1'b0, line_rsp_i.last, index_q[63:9], ptr_q[2:0]};
+  wire unused_ok = &{1'b0, line_rsp_i.last, ptr_q[2:0]};
 
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
