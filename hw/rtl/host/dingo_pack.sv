@@ -70,27 +70,6 @@ module dingo_pack (
   logic [3:0] rot2_q;
   logic [MetaW-1:0] m1_q, m2_q, m3_q, m4_q;
 
-  function automatic logic [511:0] by_16(input logic [511:0] d, input logic [1:0] n);
-    case (n)
-      2'd0: by_16 = d;
-      2'd1: by_16 = {d[383:0], d[511:384]};
-      2'd2: by_16 = {d[255:0], d[511:256]};
-      default: by_16 = {d[127:0], d[511:128]};
-    endcase
-  endfunction
-
-  function automatic logic [511:0] by_1(input logic [511:0] d, input logic [3:0] n);
-    by_1 = 512'(({d, d[511:392]} << {n, 3'b0}) >> 120);
-  endfunction
-
-  // The first n bytes of `old`, the others of `d`.
-  function automatic logic [511:0] merge(input logic [511:0] old, input logic [511:0] d,
-                                         input logic [5:0] n);
-    logic [511:0] mask;
-    mask = {512{1'b1}} << {n, 3'b0};
-    merge = (d & mask) | (old & ~mask);
-  endfunction
-
   always_ff @(posedge clk_i) begin
     v1_q <= rst_ni && (take || (flush_q && room));
     v2_q <= rst_ni && v1_q;
@@ -108,24 +87,30 @@ module dingo_pack (
       m1_q <= {6'd0, err_q, 1'b1, 1'b0, fill_q};
     end
     if (v1_q) begin
-      d2_q <= by_16(d1_q, rot1_q[5:4]);
+      case (rot1_q[5:4])
+        2'd0: d2_q <= d1_q;
+        2'd1: d2_q <= {d1_q[383:0], d1_q[511:384]};
+        2'd2: d2_q <= {d1_q[255:0], d1_q[511:256]};
+        default: d2_q <= {d1_q[127:0], d1_q[511:128]};
+      endcase
       rot2_q <= rot1_q[3:0];
       f2_q <= f1_q;
       e2_q <= e1_q;
       m2_q <= m1_q;
     end
     if (v2_q) begin
-      d3_q <= by_1(d2_q, rot2_q);
+      d3_q <= 512'(({d2_q, d2_q[511:392]} << {rot2_q, 3'b0}) >> 120);
       f3_q <= f2_q;
       e3_q <= e2_q;
       m3_q <= m2_q;
     end
+    // The first f3_q bytes are those held, the others the new ones: a xor saves a second mask.
     if (v3_q && e3_q) begin
       held_q <= d3_q;
-      d4_q <= merge(held_q, d3_q, f3_q);
+      d4_q <= ((held_q ^ d3_q) & ~({512{1'b1}} << {f3_q, 3'b0})) ^ d3_q;
       m4_q <= m3_q;
     end else if (v3_q) begin
-      held_q <= merge(held_q, d3_q, f3_q);
+      held_q <= ((held_q ^ d3_q) & ~({512{1'b1}} << {f3_q, 3'b0})) ^ d3_q;
     end
   end
 
