@@ -59,13 +59,22 @@ module dingo_port (
       macs_q <= {{(Macs-1)*48{1'b0}}, factory};
     end else begin
       if (port_we_i) port_q <= port_i;
+      // Entry by entry: an indexed write would become a shifter as wide as the table.
       if (gid_we_i) begin
-        gids_q[32'(gid_index_i)*GidW +: GidW] <= gid_i;
-        gid_valid_q[gid_index_i] <= gid_i.valid;
+        for (int i = 0; i < Gids; i++) begin
+          if (32'(gid_index_i) == i) begin
+            gids_q[i*GidW +: GidW] <= gid_i;
+            gid_valid_q[i] <= gid_i.valid;
+          end
+        end
       end
       if (mac_we_i) begin
-        macs_q[32'(mac_index_i)*48 +: 48] <= mac_i;
-        mac_valid_q[mac_index_i] <= mac_valid_i;
+        for (int i = 0; i < Macs; i++) begin
+          if (32'(mac_index_i) == i) begin
+            macs_q[i*48 +: 48] <= mac_i;
+            mac_valid_q[i] <= mac_valid_i;
+          end
+        end
       end
     end
   end

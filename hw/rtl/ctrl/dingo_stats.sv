@@ -121,7 +121,6 @@ module dingo_stats (
   assign read_ready_o = !clear_q && !clearing;
   assign read_take = read_valid_i && read_ready_o;
   assign qread = read_take && read_qp_i;
-  // A step that has been begun is finished before clearing writes.
   assign clear_ready_o = !clear_q && !clearing;
 
   dingo_arb #(
@@ -172,11 +171,8 @@ module dingo_stats (
       value_valid_q <= read_take;
       fwd_q <= q_we && q_waddr == q_raddr;
       if (clear_q) begin
-        // A step of the cycle before has the write port.
-        if (!add_q) begin
-          clear_idx_q <= clear_idx_q + 1'b1;
-          clear_q <= clear_idx_q != 4'd15;
-        end
+        clear_idx_q <= clear_idx_q + 1'b1;
+        clear_q <= clear_idx_q != 4'd15;
       end else if (clear_valid_i && clear_ready_o) begin
         clear_q <= 1'b1;
       end
@@ -194,6 +190,10 @@ module dingo_stats (
   end
   assign value_valid_o = value_valid_q;
   assign value_o = value_qp_q ? old : card_value_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) one_writer: assert (!(add_q && clear_q));  // no step is begun when clearing is asked for
+  end
 
   assign idle_o = !clearing && s_valid == '0 && q_valid == '0 && !step_valid_q && !add_q && !clear_q;
 endmodule
