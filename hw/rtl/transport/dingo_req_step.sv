@@ -88,33 +88,23 @@ module dingo_req_step (
   localparam int unsigned QP = rtl_pkg::QP_LOG;
   localparam int unsigned REC = rtl_pkg::REC_LOG;
   localparam logic [63:0] NEVER = '1;
-  localparam logic [4:0] BURST = 5'd16;            // packets of a turn
-  localparam logic [31:0] WINDOW = 32'd256;        // request packets in flight
-  localparam logic [31:0] PSN_SPAN = 32'd1 << 23;  // PSNs outstanding: half of the number space
-  localparam logic [31:0] READ_SPAN = 32'd4096;    // response packets that READs may have outstanding
-  localparam logic [6:0] ACK_INTERVAL = 7'd64;     // packets between requests for an acknowledgement
-  localparam logic [4:0] MAX_READS = 5'd1 << rtl_pkg::RD_LOG;
 
   typedef enum logic [5:0] {
     CLEAR, IDLE, LOAD, START, BACK,
     ACK_READ, ACK_TEST, ACK_END, PROGRESS,
     FAIL_READ, FAIL, ENTER, GO_BACK, RETRY, IMPLIED,
-    RSP_DONE,
-    RX,
-    TX_NEXT, TX_REC, TX_RELOAD, TX_NEW, TX_BEGIN, TX_CHECK, TX_PUSH, TX_REFUSE, TX_FAULT, TX_PACKET, TX_WALK, TX_EMIT, TX_SENT,
-    FLUSH_NEXT, FLUSH_LOAD, FLUSH_DO, BEGIN_RTS, TXERR_FIND, TXERR_TEST
+    RSP_DONE, RX, TURN, BEGIN_RTS, TXERR_FIND, TXERR_TEST
   } state_t;
 
   // ------------------------------------------------------------------------------------ registers
   state_t state_q, ack_ret_q;
   logic [8:0] kind_q;
   logic [QP-1:0] qp_q;
-  rtl_pkg::req_ctx_t c_q, c_in;
-  rtl_pkg::req_rec_t r_q, rec, rec_wr;
+  rtl_pkg::req_ctx_t c_q, c_in, turn_c;
+  rtl_pkg::req_rec_t rec, rec_wr, turn_rec;
   rtl_pkg::qp_cfg_t cfg_q;
   logic [2:0] st_q;
   logic wake_q;                        // at the end of the step: ready for a turn
-  logic [4:0] used_q;                  // packets of this turn
   logic [31:0] ack_psn_q, before_q;
   logic adv_q, ok_q, complete_q;       // an ACK_*: with what follows from it; nothing before was missing
   logic [7:0] status_q, verr_q;        // of a failure
@@ -122,15 +112,12 @@ module dingo_req_step (
   rtl_pkg::req_item_t item_q, item_in;
   logic commit_err_q;
   logic [7:0] rx_opcode_q, pos_q;
-  logic [12:0] rx_len_q, bytes_q;
-  logic [31:0] off_q;
+  logic [12:0] rx_len_q;
   logic txerr_ok_q;
   logic [31:0] db_index_q;
   logic qpa_wait_q;
   rtl_pkg::qpa_req_t qpa_q;
   logic peer_failed_q;
-  logic last_q;
-  logic [31:0] next_psn_q;
   logic to_sqe_q;
 
   logic [88:0] cqe_q;
@@ -138,18 +125,17 @@ module dingo_req_step (
   logic [6:0] card_q;
   logic [4:0] count_q;
   logic run, choose, send_idle, order_idle;
-  rtl_pkg::txd_t txd;
 
-  assign cqe_o = cqe_q;
+  assign cqe_o = cqe_q | turn_cqe;     // never both
   assign event_o = event_q;
-  assign card_o = card_q;
-  assign count_o = count_q;
+  assign card_o = card_q | turn_card;
+  assign count_o = count_q | turn_count;
   // A step goes on when everything that one state may give has room.
   assign run = room_i;
   assign choose = state_q == IDLE && run && pick_i;
   assign take_o = choose;
   assign item_in = commit_i.item[rtl_pkg::REQ_ITEM_W-1:0];
-  assign idle_o = state_q == IDLE && send_idle && order_idle && {cqe_q[88], event_q[8], card_q[6], count_q[4]} == '0;
+  assign idle_o = state_q == IDLE && send_idle && order_idle && {cqe_o[88], event_q[8], card_o[6], count_o[4]} == '0;
   assign tx_idle_o = state_q != CLEAR && !(state_q != IDLE && kind_q[8]) && send_idle;
   assign qpa_wait_o = qpa_wait_q;
   assign qpa_qp_o = qpa_q.qp;
@@ -161,51 +147,86 @@ module dingo_req_step (
   assign set_o = state_q == BACK && run;
   assign set_ns_o = c_q.ack_at < c_q.wait_at ? c_q.ack_at : c_q.wait_at;
 
-  // ------------------------------------------------------------------------------------ WQEs and their SGEs
-  logic load_state, walk_state, load_seen_q, loaded, walk_seen_q, walked, datagram, reliable;
+  // ------------------------------------------------------------------------------------ a turn, a response arrives
+  logic turning, turned, turn_done, turn_seen_q, turn_wake, turn_ack, turn_again, turn_load, turn_walk, turn_re, turn_we;
+  logic ordering, arrived, order_done, order_seen_q, order_data, order_load, order_walk, order_re;
+  logic [3:0] turn_seg, order_seg;
+  logic [7:0] turn_rpos, turn_wpos, order_pos;
+  logic [12:0] turn_bytes;
+  logic [31:0] turn_index, turn_offset, order_index, order_offset, order_psn;
+  logic [88:0] turn_cqe;
+  logic [6:0] turn_card;
+  logic [4:0] turn_count;
+  logic datagram, reliable;
 
   assign datagram = cfg_q.kind == dingo_pkg::QPT_UD[2:0] || cfg_q.kind == dingo_pkg::QPT_GSI[2:0];
   assign reliable = !datagram;
-  assign load_state = state_q == TX_RELOAD || state_q == TX_NEW || state_q == FLUSH_LOAD;
-  assign load_o = (load_state && !load_seen_q) || order_load;
-  assign loaded = load_done_i || load_seen_q;
+  assign turning = state_q == TURN && !turn_seen_q;
+  assign turned = turn_done || turn_seen_q;
+  assign ordering = state_q == RX && !order_seen_q;
+  assign arrived = order_done || order_seen_q;
+  assign load_o = turn_load || order_load;
   assign sel_o = kind_q[1];
-  assign index_o = state_q == RX ? order_index : state_q == TX_RELOAD ? r_q.index : c_q.next_index;
+  assign index_o = state_q == RX ? order_index : turn_index;
   assign producer_o = c_q.producer;
   assign wake_o = kind_q[8];
   assign forget_o = state_q == START && kind_q[7] && qpa_q.op == rtl_pkg::QPA_CLEAR;
-  assign walk_state = state_q == TX_CHECK || state_q == TX_WALK;
-  assign walk_o = (walk_state && !walk_seen_q) || order_walk;
-  assign walked = walk_done_i || walk_seen_q;
-  assign whole_o = state_q == TX_CHECK;
-  assign offset_o = state_q == RX ? order_offset : off_q;
-  assign bytes_o = state_q == RX ? rx_len_q : bytes_q;
-  assign seg_index_o = state_q == RX ? order_seg : send_seg;
+  assign walk_o = turn_walk || order_walk;
+  assign offset_o = state_q == RX ? order_offset : turn_offset;
+  assign bytes_o = state_q == RX ? rx_len_q : turn_bytes;
+  assign seg_index_o = state_q == RX ? order_seg : turn_seg;
 
-  // ------------------------------------------------------------------------------------ a packet leaves, a response arrives
-  logic sending, sent, send_done, send_seen_q, ordering, arrived, order_done, order_seen_q, order_data, order_load, order_walk, order_re;
-  logic [3:0] send_seg, order_seg;
-  logic [7:0] order_pos;
-  logic [31:0] order_index, order_offset, order_psn;
-
-  assign sending = state_q == TX_EMIT && !send_seen_q;
-  assign sent = send_done || send_seen_q;
-  assign ordering = state_q == RX && !order_seen_q;
-  assign arrived = order_done || order_seen_q;
-  dingo_req_send u_send (
+  dingo_req_turn u_turn (
       .clk_i,
       .rst_ni,
+      .run_i(run),
       .idle_o(send_idle),
-      .start_i(sending),
-      .txd_i(txd),
+      .fresh_i(state_q == IDLE),
+      .start_i(turning),
+      .flush_i(kind_q[7]),
+      .halt_tx_i,
+      .now_ns_i,
+      .port_mtu_i,
+      .gid_valid_i,
+      .qp_i(qp_q),
+      .qpn_i(qpn),
+      .cfg_i(cfg_q),
       .datagram_i(datagram),
-      .offset_i(off_q),
-      .done_o(send_done),
-      .seg_index_o(send_seg),
+      .st_i(st_q),
+      .c_i(c_q),
+      .done_o(turn_done),
+      .c_o(turn_c),
+      .wake_o(turn_wake),
+      .ack_o(turn_ack),
+      .again_o(turn_again),
+      .rec_re_o(turn_re),
+      .rec_rpos_o(turn_rpos),
+      .rec_i(rec),
+      .rec_we_o(turn_we),
+      .rec_wpos_o(turn_wpos),
+      .rec_o(turn_rec),
+      .load_o(turn_load),
+      .index_o(turn_index),
+      .load_done_i,
+      .load_miss_i,
+      .load_asked_i,
+      .wqe_i,
+      .head_i,
+      .walk_o(turn_walk),
+      .whole_o,
+      .offset_o(turn_offset),
+      .bytes_o(turn_bytes),
+      .walk_done_i,
+      .walk_verr_i,
+      .seg_index_o(turn_seg),
       .seg_i,
       .inl_re_o,
       .inl_block_o,
       .block_i,
+      .cqe_o(turn_cqe),
+      .card_o(turn_card),
+      .count_o(turn_count),
+      .tx_room_i,
       .txd_valid_o,
       .txd_ready_i,
       .txd_o,
@@ -263,26 +284,16 @@ module dingo_req_step (
       .clk_i, .we_i(rec_we), .waddr_i({qp_q, rec_wpos[REC-1:0]}), .wdata_i(rec_wr),
       .re_i(rec_re), .raddr_i({qp_q, rec_rpos[REC-1:0]}), .rdata_o(rec));
 
-  // ------------------------------------------------------------------------------------ of the QP and its packet
-  logic up, empty, has_front, window_closed;
-  logic [3:0] shift;                   // PMTU = 2^shift
-  logic [12:0] pmtu;
-  logic [31:0] qpn, in_flight;
+  // ------------------------------------------------------------------------------------ of the QP
+  logic up, empty, has_front;
+  logic [31:0] qpn;
   logic [63:0] ack_ns;
-  logic [32:0] wqe_round;
-  logic [31:0] wqe_packets;
 
   assign up = st_q == dingo_pkg::QPS_RTS[2:0] || st_q == dingo_pkg::QPS_SQD[2:0];
   assign empty = c_q.head == c_q.tail;
   assign has_front = !empty;
-  assign shift = 4'd7 + {1'b0, cfg_q.path_mtu};
-  assign pmtu = rtl_pkg::pmtu_bytes(cfg_q.path_mtu);
   assign qpn = {8'd0, cfg_q.tag, 16'(qp_q)};
-  assign in_flight = c_q.send - c_q.oldest - {8'd0, c_q.read_psns};
-  assign window_closed = !in_flight[31] && in_flight >= WINDOW;
   assign ack_ns = now_ns_i + (64'd4096 << cfg_q.timeout);
-  assign wqe_round = ({1'b0, wqe_i.length} + {20'd0, pmtu} - 33'd1) >> shift;
-  assign wqe_packets = datagram || wqe_i.length == 32'd0 ? 32'd1 : wqe_round[31:0];
 
   // RNR NAK timer, in units of 10 us
   function automatic logic [16:0] rnr_units(input logic [4:0] code);
@@ -299,50 +310,6 @@ module dingo_req_step (
   endfunction
   logic [63:0] rnr_ns;
   assign rnr_ns = {47'd0, rnr_units(item_q.syndrome[4:0])} * 64'd10000;
-
-  // Longest datagram: the largest IB MTU whose packet fits the port's MTU
-  logic [31:0] longest;
-  always_comb begin
-    if (port_mtu_i >= 16'd4192) longest = 32'd4096;
-    else if (port_mtu_i >= 16'd2144) longest = 32'd2048;
-    else if (port_mtu_i >= 16'd1120) longest = 32'd1024;
-    else if (port_mtu_i >= 16'd608) longest = 32'd512;
-    else longest = 32'd256;
-  end
-
-  // The packet that begins
-  logic [23:0] place;                  // of the packet in its message
-  logic [31:0] place_off, rest;
-  logic r_read, r_nop, r_last, gid_ok, ackreq;
-  logic [31:0] span;
-  logic [4:0] max_reads;
-
-  assign place = c_q.send[23:0] - r_q.first[23:0];
-  assign place_off = {8'd0, place} << shift;
-  assign rest = r_q.length - place_off;
-  assign r_read = r_q.opcode == dingo_pkg::WR_READ[7:0];
-  assign r_nop = r_q.opcode == dingo_pkg::WR_NOP[7:0];
-  assign r_last = place + 24'd1 == r_q.packets;
-  assign ackreq = reliable && (r_read || last_q || c_q.since_ackreq + 7'd1 >= ACK_INTERVAL);
-  assign span = c_q.new_psn - c_q.oldest + {8'd0, r_q.packets};
-  assign max_reads = cfg_q.max_rd > {3'd0, MAX_READS} ? MAX_READS : cfg_q.max_rd[4:0];
-
-  dingo_req_txd u_txd (
-      .qp_i(qp_q),
-      .qpn_i(qpn),
-      .cfg_i(cfg_q),
-      .datagram_i(datagram),
-      .wqe_i,
-      .head_i,
-      .psn_i(c_q.send[23:0]),
-      .offset_i(off_q),
-      .bytes_i(bytes_q),
-      .last_i(last_q),
-      .ackreq_i(ackreq),
-      .gid_valid_i,
-      .gid_ok_o(gid_ok),
-      .txd_o(txd)
-  );
 
   // ------------------------------------------------------------------------------------ of responses
   logic is_ack, is_rnr, is_seq, rec_is_read, rec_waits;
@@ -368,10 +335,6 @@ module dingo_req_step (
         rec_rpos = c_in.head;
       end
       ACK_READ, FAIL_READ: rec_re = 1'b1;
-      TX_NEXT: begin
-        rec_re = 1'b1;
-        rec_rpos = c_q.cursor;
-      end
       TXERR_FIND: begin
         rec_re = 1'b1;
         rec_rpos = pos_q;
@@ -382,6 +345,9 @@ module dingo_req_step (
     if (state_q == RX) begin
       rec_re = order_re;
       rec_rpos = order_pos;
+    end else if (state_q == TURN) begin
+      rec_re = turn_re;
+      rec_rpos = turn_rpos;
     end
   end
   logic data_good, txerr_here;
@@ -389,20 +355,10 @@ module dingo_req_step (
                      item_q.psn == rec.first + {8'd0, rec.received};
   assign txerr_here = state_q == TXERR_TEST && pos_q != c_q.tail && item_q.psn - rec.first < {8'd0, rec.packets};
   always_comb begin
-    rec_we = run && (state_q == TX_PUSH || state_q == TX_REFUSE || state_q == TX_FAULT || data_good || txerr_here);
-    rec_wpos = c_q.tail;
-    rec_wr = r_q;
+    rec_we = turn_we || (run && (data_good || txerr_here));
+    rec_wpos = turn_wpos;
+    rec_wr = turn_rec;
     case (state_q)
-      TX_REFUSE: begin
-        rec_wr.packets = '0;
-        rec_wr.status = status_q;
-        rec_wr.verr = verr_q;
-      end
-      TX_FAULT: begin
-        rec_wpos = c_q.cursor;
-        rec_wr.status = status_q;
-        rec_wr.verr = verr_q;
-      end
       RSP_DONE: begin
         rec_wpos = c_q.head;
         rec_wr = rec;
@@ -435,18 +391,13 @@ module dingo_req_step (
   assign db_bad_o = state_q == START && run && kind_q[2] && !db_good;
 
   // ------------------------------------------------------------------------------------ steps
-  logic [31:0] rec_next;
-  assign rec_next = r_q.first + {8'd0, r_q.packets};
-
   always_ff @(posedge clk_i) begin
     cqe_q <= '0;
     event_q <= '0;
     card_q <= '0;
     count_q <= '0;
-    send_seen_q <= sent && !run && state_q == TX_EMIT;
+    turn_seen_q <= turned && !run && state_q == TURN;
     order_seen_q <= arrived && !run && state_q == RX;
-    load_seen_q <= loaded && !run && load_state;
-    walk_seen_q <= walked && !run && walk_state;
     if (qpa_valid_i) qpa_q <= qpa_i;
     if (fail_valid_i && fail_qp_i == qp_q) peer_failed_q <= 1'b1;
     if (!rst_ni) begin
@@ -460,7 +411,6 @@ module dingo_req_step (
 
         IDLE: begin
           wake_q <= 1'b0;
-          used_q <= '0;
           to_sqe_q <= 1'b0;
           if (pick_i) begin
             kind_q <= kind_i;
@@ -596,7 +546,7 @@ module dingo_req_step (
                 if (qpa_q.mask[0]) begin   // STATE
                   case (qpa_q.ctx.state)
                     // what was posted before is flushed, not sent
-                    dingo_pkg::QPS_RTS[2:0]: state_q <= qpa_q.old_state == dingo_pkg::QPS_SQE[2:0] ? FLUSH_NEXT : BEGIN_RTS;
+                    dingo_pkg::QPS_RTS[2:0]: state_q <= qpa_q.old_state == dingo_pkg::QPS_SQE[2:0] ? TURN : BEGIN_RTS;
                     dingo_pkg::QPS_SQD[2:0]:
                     if (qpa_q.old_state != dingo_pkg::QPS_SQD[2:0] || !c_q.drained) begin
                       c_q.drained <= empty;
@@ -611,7 +561,7 @@ module dingo_req_step (
               end
               default: ;
             endcase
-            default: state_q <= TX_NEXT;
+            default: state_q <= TURN;
           endcase
         end
         BEGIN_RTS: begin
@@ -804,179 +754,20 @@ module dingo_req_step (
         end
 
         // -------------------------------------------------------------------------- a turn
-        TX_NEXT: begin
-          state_q <= BACK;
+        TURN:
+        if (turned) begin
+          c_q <= turn_c;
+          if (turn_wake) wake_q <= 1'b1;
           adv_q <= 1'b0;
           ack_psn_q <= c_q.oldest;
-          if (st_q == dingo_pkg::QPS_ERR[2:0] || st_q == dingo_pkg::QPS_SQE[2:0]) state_q <= FLUSH_NEXT;
-          else if (up && c_q.wait_at == NEVER) begin
-            if (c_q.cursor != c_q.tail || (st_q == dingo_pkg::QPS_RTS[2:0] && !c_q.halted && c_q.next_index != c_q.producer)) begin
-              if (used_q == BURST || halt_tx_i || !tx_room_i) wake_q <= 1'b1;
-              else if (c_q.cursor != c_q.tail) state_q <= TX_REC;
-              else if (c_q.tail - c_q.head != 8'd1 << REC && !window_closed) state_q <= TX_NEW;
-            end
-          end
-        end
-        TX_REC: begin
-          r_q <= rec;
-          state_q <= TX_RELOAD;
-          if (rec.status != 8'd0 || (rec.packets != 24'd0 && window_closed)) state_q <= BACK;
-          else if (rec.packets == 24'd0) begin  // NOP, passed again while repeating
-            c_q.cursor <= c_q.cursor + 8'd1;
-            state_q <= TX_NEXT;
-          end
-        end
-        TX_RELOAD:
-        if (loaded) begin
-          status_q <= wqe_i.status;
-          verr_q <= wqe_i.verr;
-          if (load_miss_i) begin
-            wake_q <= !load_asked_i;
-            state_q <= BACK;
-          end else if (wqe_i.status != 8'd0) state_q <= TX_FAULT;
-          else if (wqe_i.opcode != r_q.opcode || wqe_i.length != r_q.length) begin
-            // the host changed a WQE that it had given away
-            {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_WQE_FETCH[7:0]};
-            state_q <= TX_FAULT;
-          end else state_q <= TX_PACKET;
-        end
-        TX_NEW:
-        if (loaded) begin
-          status_q <= wqe_i.status;
-          verr_q <= wqe_i.verr;
-          r_q.index <= c_q.next_index;
-          r_q.first <= c_q.new_psn;
-          r_q.packets <= wqe_packets[23:0];
-          r_q.length <= wqe_i.length;
-          r_q.received <= '0;
-          r_q.opcode <= wqe_i.opcode;
-          r_q.blocks <= wqe_i.blocks;
-          r_q.status <= '0;
-          r_q.verr <= '0;
-          r_q.signaled <= wqe_i.signaled || cfg_q.signal_all;
-          if (load_miss_i) begin
-            wake_q <= !load_asked_i;
-            state_q <= BACK;
-          end else state_q <= wqe_i.status != 8'd0 ? TX_REFUSE : TX_BEGIN;
-        end
-        TX_BEGIN: begin
-          state_q <= TX_PUSH;
-          if (wqe_i.fence && c_q.reads != 5'd0) state_q <= BACK;
-          else if (r_nop) r_q.packets <= '0;
-          else if (datagram) begin
-            if (r_q.length > longest) begin
-              {status_q, verr_q} <= {dingo_pkg::WCS_LOC_LEN_ERR[7:0], dingo_pkg::VERR_MSG_TOO_LONG[7:0]};
-              state_q <= TX_REFUSE;
-            end else if (!gid_ok) begin
-              {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_GID[7:0]};
-              state_q <= TX_REFUSE;
-            end
-          end else if (r_read && cfg_q.max_rd == 8'd0) begin
-            {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_RD_ATOMIC[7:0]};
-            state_q <= TX_REFUSE;
-          end else if (r_read && (c_q.reads >= max_reads || (c_q.reads != 5'd0 && span > READ_SPAN))) state_q <= BACK;
-          else if (span > PSN_SPAN) state_q <= BACK;
-          else if (!gid_ok) begin
-            {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_GID[7:0]};
-            state_q <= TX_REFUSE;
-          end else if (!wqe_i.inl && wqe_i.num_sge != 4'd0) state_q <= TX_CHECK;
-        end
-        TX_CHECK:
-        if (walked) begin
-          status_q <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
-          verr_q <= walk_verr_i;
-          state_q <= walk_verr_i != 8'd0 ? TX_REFUSE : TX_PUSH;
-        end
-        TX_PUSH: begin
-          c_q.tail <= c_q.tail + 8'd1;
-          c_q.next_index <= c_q.next_index + {28'd0, r_q.blocks};
-          c_q.new_psn <= c_q.new_psn + {8'd0, r_q.packets};
-          state_q <= TX_PACKET;
-          if (r_nop) begin
-            c_q.cursor <= c_q.cursor + 8'd1;
-            used_q <= used_q + 5'd1;
-            ack_ret_q <= TX_NEXT;
-            state_q <= ACK_READ;
-          end
-          if (r_read) c_q.reads <= c_q.reads + 5'd1;
-        end
-        TX_REFUSE: begin               // completes at once when nothing is before it
-          c_q.tail <= c_q.tail + 8'd1;
-          c_q.next_index <= c_q.next_index + {28'd0, r_q.blocks};
-          c_q.halted <= 1'b1;
-          ack_ret_q <= BACK;
-          state_q <= ACK_READ;
-        end
-        TX_FAULT: begin
-          c_q.halted <= 1'b1;
-          ack_ret_q <= BACK;
-          state_q <= ACK_READ;
-        end
-        TX_PACKET: begin
-          off_q <= place_off;
-          last_q <= r_last || r_read;
-          bytes_q <= r_read ? '0 : rest < {19'd0, pmtu} ? rest[12:0] : pmtu;
-          if (datagram) bytes_q <= rest[12:0];
-          next_psn_q <= r_read ? rec_next : c_q.send + 32'd1;
-          state_q <= r_read || wqe_i.inl || rest == 32'd0 ? TX_EMIT : TX_WALK;
-          if (reliable && !gid_ok) begin
-            {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_GID[7:0]};
-            state_q <= TX_FAULT;
-          end
-        end
-        TX_WALK:
-        if (walked) begin
-          status_q <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
-          verr_q <= walk_verr_i;
-          state_q <= walk_verr_i != 8'd0 ? TX_FAULT : TX_EMIT;
-        end
-        TX_EMIT: if (sent) state_q <= TX_SENT;
-        TX_SENT: begin
-          if (rtl_pkg::idx_before(c_q.send, c_q.sent)) begin
-            card_q <= {1'b1, 6'(dingo_pkg::CARD_RETRANSMITS)};
-            count_q <= {1'b1, 4'(dingo_pkg::QP_RETRANSMITS)};
-          end
-          if (ackreq) begin
-            c_q.ackreq <= next_psn_q - 32'd1;
-            c_q.since_ackreq <= '0;
-          end else if (reliable) c_q.since_ackreq <= c_q.since_ackreq + 7'd1;
-          if (r_read) c_q.read_psns <= c_q.read_psns + (next_psn_q[23:0] - c_q.send[23:0]);
-          c_q.send <= next_psn_q;
-          if (rtl_pkg::idx_before(c_q.sent, next_psn_q)) c_q.sent <= next_psn_q;
-          if (reliable && c_q.ack_at == NEVER && cfg_q.timeout != 5'd0) c_q.ack_at <= ack_ns;
-          if (last_q) c_q.cursor <= c_q.cursor + 8'd1;
-          used_q <= used_q + 5'd1;
-          state_q <= TX_NEXT;
-        end
-
-        // -------------------------------------------------------------------------- flushing
-        FLUSH_NEXT:
-        if (c_q.next_index == c_q.producer) state_q <= kind_q[7] ? BEGIN_RTS : BACK;
-        else if (kind_q[8] && (used_q == BURST || halt_tx_i)) begin
-          wake_q <= 1'b1;
-          state_q <= BACK;
-        end else state_q <= FLUSH_LOAD;
-        FLUSH_LOAD:                    // for opcode and size; that it may be wrong no longer matters
-        if (loaded) begin
-          if (!load_miss_i) state_q <= FLUSH_DO;
-          else if (kind_q[8]) begin
-            wake_q <= !load_asked_i;
-            state_q <= BACK;
-          end
-        end
-        FLUSH_DO: begin
-          cqe_q <= {1'b1, c_q.next_index, 32'd0, wqe_i.opcode, dingo_pkg::WCS_WR_FLUSH_ERR[7:0], dingo_pkg::VERR_FLUSHED[7:0]};
-          count_q <= {1'b1, 4'(dingo_pkg::QP_SEND_CQES)};
-          card_q <= {1'b1, 6'(dingo_pkg::CARD_REQ_CQE_FLUSH_ERROR)};
-          c_q.next_index <= c_q.next_index + {28'd0, wqe_i.blocks};
-          used_q <= used_q + 5'd1;
-          state_q <= FLUSH_NEXT;
+          ack_ret_q <= turn_again ? TURN : BACK;
+          state_q <= turn_ack ? ACK_READ : kind_q[7] ? BEGIN_RTS : BACK;
         end
         default: state_q <= BACK;
       endcase
     end
   end
 
-  wire unused_ok = &{1'b0, wqe_round[32], wqe_packets[31:24], commit_i.item, rxp_i, db_i, txerr_i, qpa_q, cfg_q, rec_rpos,
+  wire unused_ok = &{1'b0, commit_i.item, rxp_i, db_i, txerr_i, qpa_q, cfg_q, rec_rpos,
                      rec_wpos};
 endmodule
