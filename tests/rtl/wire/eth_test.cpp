@@ -27,6 +27,8 @@ class EthernetRings : public testing::TestWithParam<AxiTiming> {
   protected:
     void SetUp() override {
         slave = std::make_unique<AxiSlave>(memory.slave(axi_pins(dut), GetParam()));
+        dut.halt_i = dut.xl_flush_i = dut.cfg_valid_i = dut.db_valid_i = dut.cq_failed_i = 0;
+        dut.mac_valid_i = 0;
         for (unsigned i = 0; i < kMacs; ++i) {
             put_bytes(&dut.macs_i[0], i * 48, addresses.macs[i].bytes);
             dut.mac_valid_i |= static_cast<std::uint16_t>(addresses.mac_valid[i] ? 1u << i : 0);
@@ -376,7 +378,7 @@ TEST_P(EthernetRings, ReceivesWhatTheFilterLetsThrough) {
     for (const unsigned log_size : {0u, 1u, 3u, 6u, 9u}) {
         create(kRx, log_size);
         posted.clear();
-        for (int round = 0; round < 25; ++round) {
+        for (int round = 0; round < 40; ++round) {
             const unsigned size = round % 5 == 0 ? 9216 : round % 5 == 1 ? 256 : 1500;
             set_port(size, round % 4 == 1, round % 4 == 2);
             while (posted.size() < 1u << log_size && chance(90)) {
@@ -431,7 +433,7 @@ TEST_P(EthernetRings, ReceivesWhatTheFilterLetsThrough) {
         done[kRx].clear();
         expected_done[kRx].clear();
     }
-    EXPECT_GT(card[DINGO_CARD_ETH_RX_PACKETS], 100u);
+    EXPECT_GT(card[DINGO_CARD_ETH_RX_PACKETS], 60u);
     EXPECT_GT(card[DINGO_CARD_ETH_RX_NO_BUFFER], 20u);
 }
 

@@ -46,6 +46,7 @@ class WireRx : public testing::TestWithParam<Stalls> {
         addresses.drive(dut);
         set_port(true, 4200);
         dut.link_i = 1;
+        dut.s_axis_tvalid_i = dut.s_axis_tuser_i = dut.loop_valid_i = 0;
         dut.rst_ni = 0;
         for (int i = 0; i < 3; ++i) {
             clock();
