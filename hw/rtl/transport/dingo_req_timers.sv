@@ -26,12 +26,12 @@ module dingo_req_timers (
 
   state_t state_q;
   logic [LOG-1:0] index_q, top_q, qp_q;
-  logic [63:0] next_q, min_q, deadline;
+  logic [63:0] next_q, min_q, min_d, deadline;
   logic read_q;                        // `deadline` is that of qp_q
   logic last_q;                        // and the last one
   logic due_q;
   rtl_pkg::qpi_t due_qp_q;
-  logic due, passed, re, stall;
+  logic due, passed, re, stall, ended;
 
   assign ready_o = state_q != CLEAR;
   assign valid_o = next_q != NEVER;
@@ -42,6 +42,16 @@ module dingo_req_timers (
   assign due = read_q && deadline <= now_ns_i;
   assign stall = due_q && due;
   assign re = state_q == SCAN && !stall && !last_q;
+  assign ended = state_q == SCAN && !stall && read_q && last_q;
+
+  always_comb begin
+    min_d = min_q;
+    // one that is due stays in the minimum: until its owner has set it anew, another scan must find it
+    if (due) min_d = '0;
+    else if (read_q && deadline < min_q) min_d = deadline;
+    // what is set during a scan may lie behind it
+    if (set_i && set_ns_i < min_d) min_d = set_ns_i;
+  end
 
   dingo_ram #(
       .Width(64),
@@ -93,23 +103,15 @@ module dingo_req_timers (
             if (due) begin
               due_q <= 1'b1;
               due_qp_q <= qp_q;
-              // stays in the minimum: until its owner has set it anew, another scan must find it
-              min_q <= '0;
-            end else if (read_q && deadline < min_q) min_q <= deadline;
-            if (read_q && last_q) begin
-              state_q <= REST;
-              next_q <= due ? '0 : deadline < min_q ? deadline : min_q;
             end
+            if (read_q && last_q) state_q <= REST;
           end
+          min_q <= min_d;
         end
       endcase
-      // What is set during a scan may lie behind it.
-      if (set_i) begin
-        if (set_ns_i < next_q || (state_q == SCAN && read_q && last_q && !stall && set_ns_i < min_q && set_ns_i < deadline && !due))
-          next_q <= set_ns_i;
-        if (state_q == SCAN && set_ns_i < min_q) min_q <= set_ns_i;
-        if (set_ns_i != NEVER && set_qp_i > top_q) top_q <= set_qp_i;
-      end
+      if (ended) next_q <= min_d;
+      else if (set_i && set_ns_i < next_q) next_q <= set_ns_i;
+      if (set_i && set_ns_i != NEVER && set_qp_i > top_q) top_q <= set_qp_i;
     end
   end
 endmodule
