@@ -104,7 +104,7 @@ module dingo_eth_rx (
   logic in_table, unused_ours, group, wanted, too_long;
 
   dingo_mac_match u_match (
-      .gids_i('0), .mac_valid_i, .macs_i, .mac_i(f_mac), .table_o(in_table), .ours_o(unused_ours)
+      .gids_i('0), .mac_valid_i, .macs_i, .valid_i(f_valid), .mac_i(f_mac), .table_o(in_table), .ours_o(unused_ours)
   );
   assign group = f_mac[0];
   assign wanted = port_i.promisc || f_mac == '1 || in_table || (port_i.allmulti && group);

@@ -86,7 +86,7 @@ module dingo_rx_parse (
   assign l3 = vlan ? 5'd18 : 5'd14;
 
   dingo_mac_match u_match (
-      .gids_i, .mac_valid_i, .macs_i, .mac_i(head0_q[47:0]), .table_o(in_table), .ours_o(ours)
+      .gids_i, .mac_valid_i, .macs_i, .valid_i(valid0_q), .mac_i(head0_q[47:0]), .table_o(in_table), .ours_o(ours)
   );
 
   always_ff @(posedge clk_i) begin
@@ -124,17 +124,26 @@ module dingo_rx_parse (
   );
 
   always_comb begin
-    ip_length = be16(is4_1_q ? ip1_q[31:16] : ip1_q[47:32]);
-    roce4 = is4_1_q && avail1_q >= 16'd28 && ip1_q[7:0] == 8'h45 && ip1_q[79:72] == 8'd17 &&
-            be16(ip1_q[63:48]) << 3 == '0 && be16(ip1_q[191:176]) == dingo_pkg::ROCE_UDP_PORT[15:0];
-    roce6 = is6_1_q && avail1_q >= 16'd48 && ip1_q[7:4] == 4'd6 && ip1_q[55:48] == 8'd17 &&
-            be16(ip1_q[351:336]) == dingo_pkg::ROCE_UDP_PORT[15:0];
-    fragment = is4_1_q && ip1_q[53];
-    short_ip = is4_1_q ? ip_length > avail1_q || ip_length < 16'd28
-                       : ip_length > avail1_q - 16'd40 || ip_length < 16'd8;
-    datagram = is4_1_q ? ip_length - 16'd20 : ip_length;
+    ip_length = '0;
+    roce4 = '0;
+    roce6 = '0;
+    fragment = '0;
+    short_ip = '0;
+    datagram = '0;
     sum = '0;
-    for (int i = 0; i < 10; i++) sum = sum + 20'(be16(ip1_q[i*16 +: 16]));
+    if (valid1_q) begin
+      ip_length = be16(is4_1_q ? ip1_q[31:16] : ip1_q[47:32]);
+      roce4 = is4_1_q && avail1_q >= 16'd28 && ip1_q[7:0] == 8'h45 && ip1_q[79:72] == 8'd17 &&
+              be16(ip1_q[63:48]) << 3 == '0 && be16(ip1_q[191:176]) == dingo_pkg::ROCE_UDP_PORT[15:0];
+      roce6 = is6_1_q && avail1_q >= 16'd48 && ip1_q[7:4] == 4'd6 && ip1_q[55:48] == 8'd17 &&
+              be16(ip1_q[351:336]) == dingo_pkg::ROCE_UDP_PORT[15:0];
+      fragment = is4_1_q && ip1_q[53];
+      short_ip = is4_1_q ? ip_length > avail1_q || ip_length < 16'd28
+                         : ip_length > avail1_q - 16'd40 || ip_length < 16'd8;
+      datagram = is4_1_q ? ip_length - 16'd20 : ip_length;
+      sum = '0;
+      for (int i = 0; i < 10; i++) sum = sum + 20'(be16(ip1_q[i*16 +: 16]));
+    end
   end
 
   always_ff @(posedge clk_i) begin
@@ -168,16 +177,26 @@ module dingo_rx_parse (
   logic [1:0]  pad;
 
   always_comb begin
-    fold = 17'(sum2_q[15:0]) + 17'(sum2_q[19:16]);
-    checksum_ok = fold == 17'h0ffff || fold == 17'h1fffe;
-    pad = udp2_q[77:76];
-    // everything that is checked in front of the opcode
-    before_opcode = !(is4_2_q && (fragment2_q || !checksum_ok)) && !short2_q &&
-                    be16(udp2_q[47:32]) == datagram2_q && datagram2_q >= 16'd24 && udp2_q[75:72] == '0;
-    padded = datagram2_q - 16'd12 - 16'(bth_bytes2_q);     // payload and pad
-    form_ok = datagram2_q >= 16'd12 + 16'(bth_bytes2_q) && padded[1:0] == '0 && 16'(pad) <= padded;
-    frame = datagram2_q + (is4_2_q ? 16'd34 : 16'd54) + (vlan2_q ? 16'd4 : 16'd0);
-    too_long = frame > port_i.mtu + 16'd14 + (vlan2_q ? 16'd4 : 16'd0);
+    fold = '0;
+    checksum_ok = '0;
+    pad = '0;
+    before_opcode = '0;
+    padded = '0;
+    form_ok = '0;
+    frame = '0;
+    too_long = '0;
+    if (valid2_q) begin
+      fold = 17'(sum2_q[15:0]) + 17'(sum2_q[19:16]);
+      checksum_ok = fold == 17'h0ffff || fold == 17'h1fffe;
+      pad = udp2_q[77:76];
+      // everything that is checked in front of the opcode
+      before_opcode = !(is4_2_q && (fragment2_q || !checksum_ok)) && !short2_q &&
+                      be16(udp2_q[47:32]) == datagram2_q && datagram2_q >= 16'd24 && udp2_q[75:72] == '0;
+      padded = datagram2_q - 16'd12 - 16'(bth_bytes2_q);     // payload and pad
+      form_ok = datagram2_q >= 16'd12 + 16'(bth_bytes2_q) && padded[1:0] == '0 && 16'(pad) <= padded;
+      frame = datagram2_q + (is4_2_q ? 16'd34 : 16'd54) + (vlan2_q ? 16'd4 : 16'd0);
+      too_long = frame > port_i.mtu + 16'd14 + (vlan2_q ? 16'd4 : 16'd0);
+    end
   end
 
   logic         valid3_q, eth3_q, drop3_q, vlan3_q, is4_3_q, deth3_q, reth3_q, aeth3_q, imm3_q;
@@ -227,35 +246,37 @@ module dingo_rx_parse (
 
   always_comb begin
     h = '0;
-    h.ipv4 = is4_3_q;
-    h.has_vlan = vlan3_q;
-    h.vlan = vlan3_q ? tci3_q : '0;
-    h.ce = is4_3_q ? ip3_q[9:8] == 2'd3 : ip3_q[13:12] == 2'd3;
-    h.frame_bytes = frame3_q;
-    h.sgid = is4_3_q ? {ip3_q[127:96], 16'hffff, 80'd0} : ip3_q[191:64];
-    h.dgid = is4_3_q ? {ip3_q[159:128], 16'hffff, 80'd0} : ip3_q[319:192];
-    h.grh = is4_3_q ? {ip3_q[159:0], 160'd0} : ip3_q;
-    h.opcode = bth3_q[7:0];
-    h.se = bth3_q[15];
-    h.pkey = be16(bth3_q[31:16]);
-    h.dqpn = be24(bth3_q[63:40]);
-    h.ackreq = bth3_q[71];
-    h.psn = be24(bth3_q[95:72]);
-    if (reth3_q) begin
-      h.va = be64(ext[63:0]);
-      h.rkey = be32(ext[95:64]);
-      h.dma_len = be32(ext[127:96]);
+    if (valid3_q) begin
+      h.ipv4 = is4_3_q;
+      h.has_vlan = vlan3_q;
+      h.vlan = vlan3_q ? tci3_q : '0;
+      h.ce = is4_3_q ? ip3_q[9:8] == 2'd3 : ip3_q[13:12] == 2'd3;
+      h.frame_bytes = frame3_q;
+      h.sgid = is4_3_q ? {ip3_q[127:96], 16'hffff, 80'd0} : ip3_q[191:64];
+      h.dgid = is4_3_q ? {ip3_q[159:128], 16'hffff, 80'd0} : ip3_q[319:192];
+      h.grh = is4_3_q ? {ip3_q[159:0], 160'd0} : ip3_q;
+      h.opcode = bth3_q[7:0];
+      h.se = bth3_q[15];
+      h.pkey = be16(bth3_q[31:16]);
+      h.dqpn = be24(bth3_q[63:40]);
+      h.ackreq = bth3_q[71];
+      h.psn = be24(bth3_q[95:72]);
+      if (reth3_q) begin
+        h.va = be64(ext[63:0]);
+        h.rkey = be32(ext[95:64]);
+        h.dma_len = be32(ext[127:96]);
+      end
+      if (deth3_q) begin
+        h.qkey = be32(ext[31:0]);
+        h.src_qpn = be24(ext[63:40]);
+      end
+      if (aeth3_q) begin
+        h.syndrome = ext[7:0];
+        h.msn = be24(ext[31:8]);
+      end
+      if (imm3_q) h.imm = reth3_q ? ext[159:128] : deth3_q ? ext[95:64] : ext[31:0];
+      h.len = payload3_q > 16'(MaxLen) ? MaxLen[12:0] : payload3_q[12:0];
     end
-    if (deth3_q) begin
-      h.qkey = be32(ext[31:0]);
-      h.src_qpn = be24(ext[63:40]);
-    end
-    if (aeth3_q) begin
-      h.syndrome = ext[7:0];
-      h.msn = be24(ext[31:8]);
-    end
-    if (imm3_q) h.imm = reth3_q ? ext[159:128] : deth3_q ? ext[95:64] : ext[31:0];
-    h.len = payload3_q > 16'(MaxLen) ? MaxLen[12:0] : payload3_q[12:0];
   end
 
   always_ff @(posedge clk_i) begin

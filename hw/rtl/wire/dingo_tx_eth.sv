@@ -64,7 +64,7 @@ module dingo_tx_eth #(
   end
 
   dingo_mac_match u_match (
-      .gids_i, .mac_valid_i, .macs_i, .mac_i(data1_q[47:0]), .table_o(in_table), .ours_o(ours)
+      .gids_i, .mac_valid_i, .macs_i, .valid_i(valid1_q && first1_q), .mac_i(data1_q[47:0]), .table_o(in_table), .ours_o(ours)
   );
 
   dingo_fifo #(.Width(17), .LogDepth(2)) u_notes (

@@ -73,9 +73,11 @@ module dingo_tx_headers (
   rtl_pkg::gid_t gid;
 
   always_comb begin                // a multiplexer; an index into the vector would be a shifter
-    gid = gids_i[rtl_pkg::GID_W-1:0];
-    for (int unsigned g = 1; g < 1 << rtl_pkg::GID_LOG; g++)
-      if (txd_i.sgid == rtl_pkg::GID_LOG'(g)) gid = gids_i[g*rtl_pkg::GID_W +: rtl_pkg::GID_W];
+    gid = '0;
+    if (txd_valid_i) begin
+      for (int unsigned g = 0; g < 1 << rtl_pkg::GID_LOG; g++)
+        if (txd_i.sgid == rtl_pkg::GID_LOG'(g)) gid = gids_i[g*rtl_pkg::GID_W +: rtl_pkg::GID_W];
+    end
   end
 
   always_ff @(posedge clk_i) begin
@@ -102,28 +104,36 @@ module dingo_tx_headers (
       .imm_o(imm), .header_bytes_o(bth_bytes)
   );
   dingo_mac_match u_match (
-      .gids_i, .mac_valid_i, .macs_i, .mac_i(txd1_q.dmac), .table_o(in_table), .ours_o(ours)
+      .gids_i, .mac_valid_i, .macs_i, .valid_i(valid1_q), .mac_i(txd1_q.dmac), .table_o(in_table), .ours_o(ours)
   );
 
   always_comb begin
-    pad = 2'd0 - txd1_q.len[1:0];
-    udp_bytes = 13'd12 + 13'(bth_bytes) + txd1_q.len + 13'(pad);
-    bth = {be24(txd1_q.psn), txd1_q.ackreq, 7'd0, be24(txd1_q.dqpn), 8'd0, 16'hffff,
-           txd1_q.se, 1'b1, pad, 4'd0, txd1_q.opcode};
+    pad = '0;
+    udp_bytes = '0;
+    bth = '0;
     ext = '0;
-    if (reth) begin
-      ext = {txd1_q.imm, be32(txd1_q.dma_len), be32(txd1_q.rkey), be64(txd1_q.va)};
-    end else if (deth) begin
-      ext[95:0] = {txd1_q.imm, be24(txd1_q.src_qpn), 8'd0, be32(txd1_q.qkey)};
-    end else if (aeth) begin
-      ext[31:0] = {be24(txd1_q.msn), txd1_q.syndrome};
-    end else if (imm) begin
-      ext[31:0] = txd1_q.imm;
+    sum_here = '0;
+    sum_there = '0;
+    if (valid1_q) begin
+      pad = 2'd0 - txd1_q.len[1:0];
+      udp_bytes = 13'd12 + 13'(bth_bytes) + txd1_q.len + 13'(pad);
+      bth = {be24(txd1_q.psn), txd1_q.ackreq, 7'd0, be24(txd1_q.dqpn), 8'd0, 16'hffff,
+             txd1_q.se, 1'b1, pad, 4'd0, txd1_q.opcode};
+      ext = '0;
+      if (reth) begin
+        ext = {txd1_q.imm, be32(txd1_q.dma_len), be32(txd1_q.rkey), be64(txd1_q.va)};
+      end else if (deth) begin
+        ext[95:0] = {txd1_q.imm, be24(txd1_q.src_qpn), 8'd0, be32(txd1_q.qkey)};
+      end else if (aeth) begin
+        ext[31:0] = {be24(txd1_q.msn), txd1_q.syndrome};
+      end else if (imm) begin
+        ext[31:0] = txd1_q.imm;
+      end
+      sum_here = 19'h4511 + 19'h4000 + 19'(txd1_q.tclass) + 19'(id1_q) +
+                 {3'd0, (txd1_q.hop_limit == '0 ? DefaultHops : txd1_q.hop_limit), 8'd0};
+      sum_there = 19'(be16(gid1_q.gid[111:96])) + 19'(be16(gid1_q.gid[127:112])) +
+                  19'(be16(txd1_q.dgid[111:96])) + 19'(be16(txd1_q.dgid[127:112]));
     end
-    sum_here = 19'h4511 + 19'h4000 + 19'(txd1_q.tclass) + 19'(id1_q) +
-               {3'd0, (txd1_q.hop_limit == '0 ? DefaultHops : txd1_q.hop_limit), 8'd0};
-    sum_there = 19'(be16(gid1_q.gid[111:96])) + 19'(be16(gid1_q.gid[127:112])) +
-                19'(be16(txd1_q.dgid[111:96])) + 19'(be16(txd1_q.dgid[127:112]));
   end
 
   rtl_pkg::txd_t txd2_q;
@@ -164,16 +174,26 @@ module dingo_tx_headers (
   logic [15:0]  tci, ip_type;
 
   always_comb begin
-    ip_bytes = udp_bytes2_q + 13'd20;
-    sum = {1'b0, sum_here2_q} + {1'b0, sum_there2_q} + 20'(ip_bytes);
-    hops = txd2_q.hop_limit == '0 ? DefaultHops : txd2_q.hop_limit;
-    ipv4 = {txd2_q.dgid[127:96], gid2_q.gid[127:96], 16'd0, 8'd17, hops, 16'h0040, be16(id2_q),
-            be16(16'(ip_bytes)), txd2_q.tclass, 8'h45};
-    ipv6 = {txd2_q.dgid, gid2_q.gid, hops, 8'd17, be16(16'(udp_bytes2_q)),
-            be32({4'd6, txd2_q.tclass, txd2_q.flow_label})};
-    udp = {16'd0, be16(16'(udp_bytes2_q)), be16(dingo_pkg::ROCE_UDP_PORT[15:0]), be16(txd2_q.udp_sport)};
-    tci = {txd2_q.sl[2:0], 1'b0, gid2_q.vlan[11:0]};
-    ip_type = gid2_q.ipv4 ? 16'h0800 : 16'h86dd;
+    ip_bytes = '0;
+    sum = '0;
+    hops = '0;
+    ipv4 = '0;
+    ipv6 = '0;
+    udp = '0;
+    tci = '0;
+    ip_type = '0;
+    if (valid2_q) begin
+      ip_bytes = udp_bytes2_q + 13'd20;
+      sum = {1'b0, sum_here2_q} + {1'b0, sum_there2_q} + 20'(ip_bytes);
+      hops = txd2_q.hop_limit == '0 ? DefaultHops : txd2_q.hop_limit;
+      ipv4 = {txd2_q.dgid[127:96], gid2_q.gid[127:96], 16'd0, 8'd17, hops, 16'h0040, be16(id2_q),
+              be16(16'(ip_bytes)), txd2_q.tclass, 8'h45};
+      ipv6 = {txd2_q.dgid, gid2_q.gid, hops, 8'd17, be16(16'(udp_bytes2_q)),
+              be32({4'd6, txd2_q.tclass, txd2_q.flow_label})};
+      udp = {16'd0, be16(16'(udp_bytes2_q)), be16(dingo_pkg::ROCE_UDP_PORT[15:0]), be16(txd2_q.udp_sport)};
+      tci = {txd2_q.sl[2:0], 1'b0, gid2_q.vlan[11:0]};
+      ip_type = gid2_q.ipv4 ? 16'h0800 : 16'h86dd;
+    end
   end
 
   logic [639:0] packet3_q;         // from the IP header on
@@ -211,10 +231,15 @@ module dingo_tx_headers (
   logic [639:0] packet;
 
   always_comb begin
-    folded = 17'(sum3_q[15:0]) + 17'(sum3_q[19:16]);
-    checksum = ~(folded[15:0] + 16'(folded[16]));
-    packet = packet3_q;
-    if (ipv4_3_q) packet[95:80] = be16(checksum);
+    folded = '0;
+    checksum = '0;
+    packet = '0;
+    if (valid3_q) begin
+      folded = 17'(sum3_q[15:0]) + 17'(sum3_q[19:16]);
+      checksum = ~(folded[15:0] + 16'(folded[16]));
+      packet = packet3_q;
+      if (ipv4_3_q) packet[95:80] = be16(checksum);
+    end
   end
 
   always_ff @(posedge clk_i) begin

@@ -43,9 +43,8 @@ module dingo_tx_out (
       .count_o(held)
   );
 
-  // ---- the beat, with its part of the ICRC: that ends the frame, and its two halves may fall into two beats
+  // ---- the next beat
   logic         last, penult, take, src_valid, out_room;
-  logic [511:0] crc_bits, data;
 
   assign last = n_q + 8'd1 == beats;
   assign penult = n_q + 8'd2 == beats;
@@ -54,18 +53,6 @@ module dingo_tx_out (
   assign roce_ready_o = valid && !is_eth && out_room;
   assign eth_ready_o = valid && is_eth && out_room;
   assign pop = take && last;
-
-  always_comb begin
-    crc_bits = '0;
-    if (!is_eth && last) begin
-      if (bytes == 7'd2) crc_bits[15:0] = icrc[31:16];
-      for (int w = 0; w < 15; w++)
-        if (bytes == 7'(4 * w + 6)) crc_bits[w*32+16 +: 32] = icrc;
-    end else if (!is_eth && penult && bytes == 7'd2) begin
-      crc_bits[511:496] = icrc[15:0];
-    end
-    data = is_eth ? eth_data_i : roce_data_i | crc_bits;
-  end
 
   // ---- out
   logic         valid_q, loop_q, last_q;
@@ -77,7 +64,15 @@ module dingo_tx_out (
   always_ff @(posedge clk_i) begin
     if (out_room) valid_q <= src_valid;
     if (take) begin
-      data_q <= data;
+      data_q <= is_eth ? eth_data_i : roce_data_i;
+      // The ICRC ends the frame; its two halves may fall into two beats.
+      if (!is_eth && last) begin
+        if (bytes == 7'd2) data_q[15:0] <= icrc[31:16];
+        for (int w = 0; w < 15; w++)
+          if (bytes == 7'(4 * w + 6)) data_q[w*32+16 +: 32] <= icrc;
+      end else if (!is_eth && penult && bytes == 7'd2) begin
+        data_q[511:496] <= icrc[15:0];
+      end
       loop_q <= is_loop;
       last_q <= last;
       bytes_q <= last ? bytes : 7'd64;
@@ -94,8 +89,6 @@ module dingo_tx_out (
   assign m_axis_tvalid_o = valid_q && !loop_q;
   assign m_axis_tdata_o = data_q;
   assign m_axis_tlast_o = last_q;
-  for (genvar g = 0; g < 64; g++) begin : gen_keep
-    assign m_axis_tkeep_o[g] = bytes_q > 7'(g);
-  end
+  assign m_axis_tkeep_o = ~64'd0 >> (7'd64 - bytes_q);
   assign idle_o = held == '0 && !valid_q;
 endmodule
