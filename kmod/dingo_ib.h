@@ -340,6 +340,8 @@ static inline struct dingo_qp *to_dqp(struct ib_qp *ibqp)
 	return container_of(ibqp, struct dingo_qp, ibqp);
 }
 
+int dingo_check_rq_size(struct dingo_dev *dev, u8 log_size, u8 log_stride,
+			u32 max_wr, u32 max_sge);
 int dingo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		    struct ib_udata *udata);
 int dingo_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,

@@ -144,6 +144,27 @@ static int dingo_qp_check(struct dingo_dev *dev,
 	return 0;
 }
 
+/**
+ * dingo_check_rq_size() - whether a process may have such a receive ring
+ * @dev: the card
+ * @log_size: entries
+ * @log_stride: bytes of an entry
+ * @max_wr: entries that it asked for
+ * @max_sge: SGEs in each
+ *
+ * Return: 0 or -EINVAL.
+ */
+int dingo_check_rq_size(struct dingo_dev *dev, u8 log_size, u8 log_stride,
+			u32 max_wr, u32 max_sge)
+{
+	if (log_size > dev->limits.log_max_rq || BIT(log_size) < max_wr ||
+	    log_stride < DINGO_MIN_LOG_RQ_STRIDE ||
+	    log_stride > DINGO_MAX_LOG_RQ_STRIDE ||
+	    BIT(log_stride) < DINGO_RQ_HDR + max_sge * sizeof(struct dingo_sge))
+		return -EINVAL;
+	return 0;
+}
+
 /* Sizes of the rings of a process: as the provider computed them. */
 static int dingo_qp_user_sizes(struct dingo_dev *dev, struct dingo_qp *qp,
 			       const struct ib_qp_init_attr *attr,
@@ -164,13 +185,11 @@ static int dingo_qp_user_sizes(struct dingo_dev *dev, struct dingo_qp *qp,
 	if (attr->srq)
 		return req.log_rq || req.log_rq_stride ? -EINVAL : 0;
 
-	if (req.log_rq > dev->limits.log_max_rq ||
-	    BIT(req.log_rq) < attr->cap.max_recv_wr ||
-	    req.log_rq_stride < DINGO_MIN_LOG_RQ_STRIDE ||
-	    req.log_rq_stride > DINGO_MAX_LOG_RQ_STRIDE ||
-	    BIT(req.log_rq_stride) < DINGO_RQ_HDR +
-		    attr->cap.max_recv_sge * sizeof(struct dingo_sge))
-		return -EINVAL;
+	err = dingo_check_rq_size(dev, req.log_rq, req.log_rq_stride,
+				  attr->cap.max_recv_wr,
+				  attr->cap.max_recv_sge);
+	if (err)
+		return err;
 	qp->log_rq = req.log_rq;
 	qp->log_rq_stride = req.log_rq_stride;
 	return 0;

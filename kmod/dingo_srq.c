@@ -63,12 +63,10 @@ static int dingo_srq_user_sizes(struct dingo_dev *dev, struct dingo_srq *srq,
 		return err;
 	if (req.comp_mask || req.reserved)
 		return -EOPNOTSUPP;
-	if (req.log_size > dev->limits.log_max_rq ||
-	    BIT(req.log_size) < srq->max_wr || req.log_stride < 5 ||
-	    req.log_stride > 8 ||
-	    BIT(req.log_stride) < DINGO_RQ_HDR +
-		    srq->max_sge * sizeof(struct dingo_sge))
-		return -EINVAL;
+	err = dingo_check_rq_size(dev, req.log_size, req.log_stride,
+				  srq->max_wr, srq->max_sge);
+	if (err)
+		return err;
 	srq->log_size = req.log_size;
 	srq->log_stride = req.log_stride;
 	return 0;

@@ -41,17 +41,32 @@ static void free_srq(struct dingo_srq *srq)
 	free(srq);
 }
 
-static int finish_srq(struct dingo_context *ctx, struct dingo_srq *srq,
-		      const struct dingo_create_srq_resp *resp)
+/* After the command that made it, which ended with `err`. */
+static struct ibv_srq *finish_srq(struct dingo_context *ctx,
+				  struct dingo_srq *srq, int err,
+				  const struct dingo_create_srq_resp *resp,
+				  struct ibv_srq_attr *attr)
 {
-	int err;
-
+	if (err)
+		goto err_free;
 	srq->srqn = resp->srqn;
 	srq->vsrq.srq_num = resp->srqn;
 	err = dingo_ring_map(ctx, &srq->ring, &resp->ring, false);
 	if (err)
-		return err;
-	return init_tags(srq);
+		goto err_srq;
+	err = init_tags(srq);
+	if (err)
+		goto err_srq;
+	attr->max_wr = srq->ring.mask + 1;
+	attr->max_sge = srq->max_sge;
+	return &srq->vsrq.srq;
+
+err_srq:
+	ibv_cmd_destroy_srq(&srq->vsrq.srq);
+err_free:
+	free_srq(srq);
+	errno = err;
+	return NULL;
 }
 
 static struct dingo_srq *alloc_srq(struct ibv_pd *pd,
@@ -90,21 +105,8 @@ struct ibv_srq *dingo_create_srq(struct ibv_pd *pd,
 		return NULL;
 	err = ibv_cmd_create_srq(pd, &srq->vsrq.srq, attr, &req.ibv_cmd,
 				 sizeof(req), &resp.ibv_resp, sizeof(resp));
-	if (err)
-		goto err_free;
-	err = finish_srq(to_dingo_context(pd->context), srq, &resp.drv_payload);
-	if (err)
-		goto err_srq;
-	attr->attr.max_wr = srq->ring.mask + 1;
-	attr->attr.max_sge = srq->max_sge;
-	return &srq->vsrq.srq;
-
-err_srq:
-	ibv_cmd_destroy_srq(&srq->vsrq.srq);
-err_free:
-	free_srq(srq);
-	errno = err;
-	return NULL;
+	return finish_srq(to_dingo_context(pd->context), srq, err,
+			  &resp.drv_payload, &attr->attr);
 }
 
 struct ibv_srq *dingo_create_srq_ex(struct ibv_context *context,
@@ -129,21 +131,8 @@ struct ibv_srq *dingo_create_srq_ex(struct ibv_context *context,
 		return NULL;
 	err = ibv_cmd_create_srq_ex(context, &srq->vsrq, attr, &req.ibv_cmd,
 				    sizeof(req), &resp.ibv_resp, sizeof(resp));
-	if (err)
-		goto err_free;
-	err = finish_srq(to_dingo_context(context), srq, &resp.drv_payload);
-	if (err)
-		goto err_srq;
-	attr->attr.max_wr = srq->ring.mask + 1;
-	attr->attr.max_sge = srq->max_sge;
-	return &srq->vsrq.srq;
-
-err_srq:
-	ibv_cmd_destroy_srq(&srq->vsrq.srq);
-err_free:
-	free_srq(srq);
-	errno = err;
-	return NULL;
+	return finish_srq(to_dingo_context(context), srq, err,
+			  &resp.drv_payload, &attr->attr);
 }
 
 int dingo_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
