@@ -47,7 +47,7 @@ options:
   --rxe                 both: rxe against rxe, no card
   --wire unix|udp       what carries the frames between two cards (default udp, which is
                         faster; unix holds a sender back instead of ever losing a frame)
-  --mtu N|default       MTU of the network interfaces (default 9000)
+  --mtu N|default       MTU of the network interfaces, 256 to 9216 (default 9000); IPv6 needs 1280
   --accel kvm|tcg|auto  (default auto: KVM where it works)
   --cpus N              processors of a guest (default: half of this machine's, at most 2)
   --memory MIB          memory of a guest (default 1024)
@@ -111,12 +111,12 @@ parse() {
         --accel) accel=$2; shift ;;
         --cpus) cpus=$2; shift ;;
         --memory) memory=$2; shift ;;
-        --card) card=$(realpath "$2"); shift ;;
+        --card) card=$(realpath -m "$2"); shift ;;
         --card-args) card_args=$2; shift ;;
         --log) log_level=$2; shift ;;
-        --ko) ko=$(realpath "$2"); shift ;;
-        --provider) provider=$(realpath "$2"); shift ;;
-        --overlay) overlay=$(realpath "$2"); shift ;;
+        --ko) ko=$(realpath -m "$2"); shift ;;
+        --provider) provider=$(realpath -m "$2"); shift ;;
+        --overlay) overlay=$(realpath -m "$2"); shift ;;
         --dmesg) dmesg_prefix=$(realpath -m "$2"); shift ;;
         --keep) keep=1 ;;
         --shell) shell_mode=1 ;;
@@ -149,7 +149,13 @@ check_options() {
     for v in timeout linger cpus memory; do
         [[ ${!v} =~ ^[0-9]+$ ]] || die "--$v takes a number, not '${!v}'"
     done
-    [[ $mtu =~ ^([0-9]+|default)$ ]] || die "--mtu takes a number or 'default', not '$mtu'"
+    [ "$cpus" -ge 1 ] || die "--cpus: a guest needs one"
+    [ "$memory" -ge 256 ] || die "--memory: a guest needs 256 MiB"
+    [[ $kernel =~ ^(6\.12|7\.2)$ ]] || die "--kernel takes 6.12 or 7.2, not '$kernel'"
+    [ "$mtu" = default ] || { [[ $mtu =~ ^[0-9]{1,5}$ ]] && [ "$mtu" -ge 256 ] && [ "$mtu" -le 9216 ]; } ||
+        die "--mtu takes 256 to 9216 or 'default', not '$mtu'"
+    for v in card ko; do [ -z "${!v}" ] || [ -f "${!v}" ] || die "--$v: no file '${!v}'"; done
+    for v in provider overlay; do [ -z "${!v}" ] || [ -d "${!v}" ] || die "--$v: no directory '${!v}'"; done
     [[ $accel =~ ^(kvm|tcg|auto)$ ]] || die "--accel takes kvm, tcg or auto, not '$accel'"
     [[ $wire =~ ^(unix|udp)$ ]] || die "--wire takes unix or udp, not '$wire'"
     [ "$wire" = udp ] || [ "$kind_A$kind_B" = cardcard ] || die "rxe guests are joined by udp only"
@@ -396,4 +402,5 @@ main() {
     esac
 }
 
-main "$@"
+# In one line with its end: bash reads on after main, and by then an update may have replaced this file.
+main "$@"; exit
