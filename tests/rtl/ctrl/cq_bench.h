@@ -69,8 +69,9 @@ inline Cqe random_cqe(Dice& dice, unsigned client) {
 
 struct CqBench {
     Vdingo_cq dut;
-    Dice dice;
-    HostPort<Vdingo_cq> host{dut, dice};
+    Dice dice;   ///< what is done
+    Dice noise;  ///< when: so that what is done does not depend on it
+    HostPort<Vdingo_cq> host{dut, noise};
     std::uint64_t now = 0x1234'5678'9abc;
     unsigned willing = 100;  ///< percent of cycles in which events and counters are taken
 
@@ -89,7 +90,7 @@ struct CqBench {
     std::deque<std::pair<unsigned, unsigned>> fails;        ///< client, QP
     std::map<unsigned, unsigned> counted;
 
-    explicit CqBench(unsigned seed) : dice(seed) {
+    explicit CqBench(unsigned seed) : dice(seed), noise(seed) {
         dut.rst_ni = 0;
         clock();
         dut.rst_ni = 1;
@@ -98,12 +99,12 @@ struct CqBench {
         }
     }
     void clock() {
-        now += 1 + dice.below(20);
+        now += 1 + noise.below(20);
         dut.now_ns_i = now;
         host.drive();
-        dut.comp_ready_i = dice.percent(willing);
-        dut.ev_ready_i = dice.percent(willing);
-        dut.stat_ready_i = dice.percent(willing);
+        dut.comp_ready_i = noise.percent(willing);
+        dut.ev_ready_i = noise.percent(willing);
+        dut.stat_ready_i = noise.percent(willing);
         dut.db_valid_i = db.has_value();
         if (db) {
             drive(dut.db_i, Bits{{db->page, 10}, {db->index, 32}, {db->word0, 32}});
