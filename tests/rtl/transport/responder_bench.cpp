@@ -301,6 +301,9 @@ void Bench::cycle() {
             reads_.push_back({now_ + 1 + random_() % options_.line_delay,
                               rtl::sample<rtl::LineReq>(dut.line_o), true});
         if (dut.txd_valid_o && dut.txd_ready_i) {
+            if (!room_seen_)
+                errors.emplace_back("a packet without room");
+            room_seen_ = false;
             steps.push_back({Step::kSent, sent.size()});
             sent.push_back({rtl::sample<rtl::TxDescriptor>(dut.txd_o), {}});
         }
@@ -330,6 +333,8 @@ void Bench::cycle() {
             qpa_done_ = true;
             info_ = rtl::sample<rtl::RspInfo>(dut.qpa_info_o);
         }
+        // room counts when it is there after the packet before
+        room_seen_ = room_seen_ || (dut.tx_room_i && !dut.txd_valid_o && !dut.seg_valid_o);
         // last: END takes the packet out of the list
         if (dut.scat_valid_o && dut.scat_ready_i)
             take_scatter(rtl::sample<rtl::Scatter>(dut.scat_o));

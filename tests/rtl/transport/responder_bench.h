@@ -146,7 +146,7 @@ class Bench {
     bool qpa_done_ = false;
     rtl::RspInfo info_;
     rtl::QpEntry qp_rdata_;
-    bool db_up_ = false, rxp_up_ = false, txerr_up_ = false, in_work_ = false;
+    bool db_up_ = false, rxp_up_ = false, txerr_up_ = false, in_work_ = false, room_seen_ = false;
 };
 
 }  // namespace bench

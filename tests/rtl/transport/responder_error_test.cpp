@@ -70,6 +70,20 @@ TEST_P(Errors, RepeatedWriteIsAcknowledgedNotExecuted) {
     EXPECT_EQ(stat(DINGO_CARD_RX_WRITE_REQUESTS), 1u);
 }
 
+/// A NAK on its way says what the acknowledgement of a repetition would say.
+TEST_P(Errors, RepetitionDoesNotReplaceANak) {
+    bench.packet(1, with_reth(kWriteOnly, psn0(), kIova, 4), pattern(4, 1));
+    settle();
+    seen_ = bench.sent.size();
+    bench.halt_tx = true;
+    bench.packet(1, with_reth(kWriteOnly, psn0() + 2, kIova, 4), pattern(4, 1));  // a gap
+    bench.packet(1, with_reth(kWriteOnly, psn0(), kIova, 4), pattern(4, 1));
+    settle();
+    bench.halt_tx = false;
+    settle();
+    expect_reply(kSynSequence, psn0() + 1, 1);
+}
+
 TEST_P(Errors, NoReceiveIsNotReady) {
     bench.packet(1, request(kSendOnly, psn0()), pattern(8, 1));
     bench.packet(1, request(kSendOnly, psn0() + 1), pattern(8, 2));  // sent before the peer knew

@@ -162,6 +162,34 @@ TEST_P(Reads, RepetitionEndsWhenItsSlotIsNeeded) {
     expect_response(0, psn0() + 4, kIova + 1024, 256, 5);
 }
 
+/// The requester that asks for more has what it needs of the repetition, also when the new READ is
+/// refused.
+TEST_P(Reads, RepetitionEndsAlsoForAReadThatIsRefused) {
+    for (unsigned i = 0; i < 4; ++i)
+        bench.packet(1, with_reth(kReadRequest, psn0() + i, kIova + 256 * i, 256));
+    settle();
+    bench.sent.clear();
+    bench.halt_tx = true;
+    bench.packet(1, with_reth(kReadRequest, psn0(), kIova, 256));
+    settle();
+    bench.packet(1, with_reth(kReadRequest, psn0() + 4, kIova, 256, 0xbad));
+    settle();
+    bench.halt_tx = false;
+    settle();
+    expect_reply(kSynAccess, psn0() + 4, 4);
+}
+
+TEST_P(Reads, ResponseStandsForTheAcknowledgementsBeforeIt) {
+    bench.halt_tx = true;
+    bench.packet(1, with_reth(kWriteOnly, psn0(), kIova, 4), pattern(4, 1));
+    bench.packet(1, with_reth(kReadRequest, psn0() + 1, kIova, 100));
+    settle();
+    bench.halt_tx = false;
+    settle();
+    ASSERT_EQ(bench.sent.size(), 1u);
+    expect_response(0, psn0() + 1, kIova, 100, 2);
+}
+
 TEST_P(Reads, RegionThatGoesAwayEndsTheQueuePair) {
     bench.halt_tx = true;
     bench.packet(1, with_reth(kReadRequest, psn0(), kIova, 700));
