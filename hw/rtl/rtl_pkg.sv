@@ -214,7 +214,7 @@ package rtl_pkg;
     qps_t        old_state;
     logic [20:0] mask;             // enum qpm
     qpi_t        qp;
-    qp_t         ctx;              // new
+    qp_t         ctx;              // new; of a QP that is destroyed as it was
   } qpa_req_t;
   typedef struct packed {          // the requester's part of struct qp_info
     logic [31:0] sq_producer;

@@ -15,7 +15,7 @@ module dingo_responder (
     input  logic        db_valid_i,
     output logic        db_ready_o,
     input  rtl_pkg::qdb_t        db_i,
-    output logic        db_bad_o,
+    output logic        db_bad_o,        // one cycle: an index that the ring cannot have (counted here)
     input  logic        rxp_valid_i,     // requests and datagrams
     output logic        rxp_ready_o,
     input  rtl_pkg::rxp_t        rxp_i,
@@ -615,6 +615,9 @@ module dingo_responder (
             c_q.rq_prod <= db_index_q;
             prefetch_q <= 1'b1;
             wake_q <= c_q.err;
+          end else begin
+            own.stat <= 1'b1;
+            own.stat_idx <= 6'(dingo_pkg::CARD_DB_DROPPED);
           end
           state_q <= STORE;
         end

@@ -198,6 +198,7 @@ TEST_P(Requests, DoorbellsOutsideTheRingAreRefused) {
     settle();
     EXPECT_EQ(bench.bad_doorbells, 3u);
     EXPECT_EQ(bench.query(1).rq_producer, 16u);
+    EXPECT_EQ(stat(DINGO_CARD_DB_DROPPED), 3u);
 }
 
 TEST_P(Requests, FirstPacketInRtrIsAnEvent) {
@@ -208,6 +209,43 @@ TEST_P(Requests, FirstPacketInRtrIsAnEvent) {
     ASSERT_EQ(bench.events.size(), 1u);
     EXPECT_EQ(bench.events[0].kind, DINGO_EV_COMM_EST);
     EXPECT_EQ(bench.events[0].id, bench.qpn(1));
+}
+
+/// Messages of several packets that arrive in turns: each goes on in its own receive WQE.
+TEST_P(Requests, InterleavedMessagesKeepTheirReceives) {
+    constexpr unsigned kPackets = 3;
+    for (unsigned qp = 1; qp <= 4; ++qp) {
+        bench.create_rc(qp, 3, qp % 2 ? 7 : 6);
+        bench.post(qp, qp,
+                   {{kIova + 0x10000 * qp, kKey, 100},
+                    {kIova + 0x10000 * qp + 0x1000, kKey, 300},
+                    {kIova + 0x10000 * qp + 0x2000, kKey, 400}});
+    }
+    settle();
+    for (unsigned i = 0; i < kPackets; ++i)
+        for (unsigned qp = 1; qp <= 4; ++qp)
+            bench.packet(qp,
+                         request(i == 0              ? kSendFirst
+                                 : i + 1 == kPackets ? kSendLast
+                                                     : kSendMiddle,
+                                 bench.qp(qp).cfg.rq_psn + i, i + 1 == kPackets),
+                         pattern(kPmtu, qp * 8 + i));
+    settle();
+    ASSERT_EQ(bench.cqes.size(), 4u);
+    for (unsigned qp = 1; qp <= 4; ++qp) {
+        Bytes expected, got;
+        for (unsigned i = 0; i < kPackets; ++i) {
+            const Bytes part = pattern(kPmtu, qp * 8 + i);
+            expected.insert(expected.end(), part.begin(), part.end());
+        }
+        for (const auto& [offset, bytes] :
+             {std::pair{0U, 100U}, std::pair{0x1000U, 300U}, std::pair{0x2000U, 368U}}) {
+            const Bytes part = bench.read_memory(kBase + 0x10000 * qp + offset, bytes);
+            got.insert(got.end(), part.begin(), part.end());
+        }
+        EXPECT_EQ(got, expected) << qp;
+        EXPECT_EQ(bench.cqes[qp - 1].byte_len, kPackets * kPmtu);
+    }
 }
 
 /// Several QPs at once: each keeps its own order.
