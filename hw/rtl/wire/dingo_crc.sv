@@ -22,7 +22,7 @@ module dingo_crc #(
     output logic [TagWidth-1:0] tag_o
 );
   localparam logic [31:0] Poly = 32'hedb88320;
-  localparam int unsigned Parts = 4;       // of the tree: its middle registers
+  localparam int unsigned Parts = 2;       // of the tree: its middle registers; four levels of LUT6 in front of them
   localparam int unsigned PartBits = 512 / Parts;
   localparam int unsigned Undos = 5;
 
@@ -86,8 +86,11 @@ module dingo_crc #(
   logic [TagWidth-1:0] done_tag_q;
 
   always_comb begin
-    for (int o = 0; o < 32; o++)
-      state_d[o] = ^part_q[o*Parts +: Parts] ^ (!first_q && ^(state_q & Tree[o*512 +: 32]));
+    state_d = '0;
+    if (valid_q) begin
+      for (int o = 0; o < 32; o++)
+        state_d[o] = ^part_q[o*Parts +: Parts] ^ (!first_q && ^(state_q & Tree[o*512 +: 32]));
+    end
   end
 
   always_ff @(posedge clk_i) begin
