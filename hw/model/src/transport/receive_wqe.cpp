@@ -46,6 +46,7 @@ void Core::receive_consumed(Qp& qp) {
 
 std::uint64_t Core::receive_capacity() const {
     std::uint64_t bytes = 0;
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): asked only of a receive that was taken
     for (std::uint32_t i = 0; i < receive_->num_sge; ++i)
         bytes += receive_->sge[i].length;
     return bytes;
