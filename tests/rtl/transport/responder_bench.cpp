@@ -67,8 +67,10 @@ void Bench::create_ud(unsigned index, unsigned log_rq, unsigned log_stride) {
 void Bench::write_wqe(unsigned qp, std::uint32_t tag, const std::vector<Sge>& sges,
                       std::uint16_t rsvd) {
     const rtl::QpConfig& c = qps_[qp].cfg;
+    const std::uint64_t offset = std::uint64_t{written_[qp] & ((1U << c.log_rq) - 1)}
+                                 << c.log_rq_stride;
     const std::uint64_t at =
-        c.rq.addr + (std::uint64_t{written_[qp] & ((1U << c.log_rq) - 1)} << c.log_rq_stride);
+        c.rq.levels == 0 ? c.rq.addr + offset : ring_address(qp) + (offset ^ 0x1000);
     std::vector<std::uint32_t> words = {
         tag, static_cast<std::uint32_t>(sges.size()) | std::uint32_t{rsvd} << 16, 0, 0};
     for (const Sge& sge : sges)
@@ -78,6 +80,16 @@ void Bench::write_wqe(unsigned qp, std::uint32_t tag, const std::vector<Sge>& sg
     for (std::size_t i = 0; i < words.size(); ++i)
         lines_[(at + 4 * i) / 64][(at + 4 * i) % 64 / 4] = words[i];
     ++written_[qp];
+}
+
+void Bench::page_ring(unsigned qp) {
+    rtl::Mem& rq = qps_[qp].cfg.rq;
+    rq.levels = 1;
+    rq.shift = 12;
+    rq.addr = list_address(qp);
+    std::array<std::uint32_t, 16>& list = lines_[rq.addr / 64];
+    list[0] = static_cast<std::uint32_t>(ring_address(qp) + 0x1000);
+    list[2] = static_cast<std::uint32_t>(ring_address(qp));
 }
 
 void Bench::doorbell(unsigned qp, std::uint32_t index) {

@@ -70,6 +70,9 @@ class Bench {
         write_wqe(qp, tag, sges);
         ring(qp);
     }
+    /// The RQ lies in two pages, the second below the first, found by a page list.
+    void page_ring(unsigned qp);
+    std::uint64_t list_address(unsigned qp) const { return 0x9000000ULL + 0x1000 * qp; }
     std::uint32_t written(unsigned qp) const { return written_[qp]; }
     std::uint64_t ring_address(unsigned qp) const { return 0x100000ULL * (qp + 1); }
 

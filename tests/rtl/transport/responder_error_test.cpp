@@ -257,6 +257,18 @@ TEST_P(Errors, ReceiveThatCannotBeReadFails) {
     expect_flushed(1, {0x11});
 }
 
+TEST_P(Errors, PageListThatCannotBeReadFailsTheReceive) {
+    bench.page_ring(1);
+    bench.bad_lines.insert(bench.list_address(1) / 64);
+    bench.post(1, 0x10, {{kIova, kKey, 300}});
+    settle();
+    bench.packet(1, request(kSendOnly, psn0()), pattern(50, 1));
+    settle();
+    expect_reply(kSynOperation, psn0(), 0);
+    ASSERT_EQ(bench.cqes.size(), 1u);
+    expect_error_cqe(0, 0, DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_FETCH);
+}
+
 /// Packets behind a bus error are checked already when it is found: they are void, and the receives
 /// that they took are flushed.
 TEST_P(Errors, BusErrorVoidsWhatCameBehind) {

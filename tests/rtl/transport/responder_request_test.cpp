@@ -154,6 +154,25 @@ TEST_P(Requests, EntriesAreReadAheadOnce) {
         EXPECT_EQ(bench.cqes[i].wqe_index, i);
 }
 
+TEST_P(Requests, RingMayLieInPages) {
+    bench.create_rc(2, 5, 8);
+    bench.page_ring(2);
+    for (unsigned i = 0; i < 32; ++i)  // 2 pages of 16 entries
+        bench.write_wqe(2, 500 + i, std::vector<Sge>(15, Sge{kIova + 256 * i, kKey, 10}));
+    bench.ring(2);
+    settle();
+    for (unsigned i = 0; i < 32; ++i)
+        bench.packet(2, request(kSendOnly, bench.qp(2).cfg.rq_psn + i), pattern(150, i));
+    settle();
+    ASSERT_EQ(bench.cqes.size(), 32u);
+    for (unsigned i = 0; i < 32; ++i) {
+        EXPECT_EQ(bench.cqes[i].wqe_index, 500 + i);
+        EXPECT_EQ(bench.cqes[i].status, DINGO_WCS_SUCCESS);
+        const Bytes sent = pattern(150, i);
+        EXPECT_EQ(bench.read_memory(kBase + 256 * i, 10), Bytes(sent.begin() + 140, sent.end()));
+    }
+}
+
 /// A ring that is destroyed and made again has other entries at the same numbers.
 TEST_P(Requests, NothingIsLeftOfAnOldRing) {
     bench.post(1, 0x11, {{kIova, kKey, 256}});
