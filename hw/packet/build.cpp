@@ -6,9 +6,6 @@
 namespace dingo::packet {
 namespace {
 
-// The frame's offsets have 16 bits on the parsing side, which also keeps the IP lengths in range.
-constexpr std::size_t kMaxFrameBytes = 65535;
-
 std::size_t store_l3(std::byte* p, const NetworkPath& path) noexcept {
     const auto traffic_class =
         static_cast<std::uint8_t>(tos::Dscp::put(path.dscp) | tos::Ecn::put(path.ecn));

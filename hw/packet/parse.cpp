@@ -7,9 +7,6 @@
 namespace dingo::packet {
 namespace {
 
-// Offsets in Packet have 16 bits; no RoCE v2 frame comes near this.
-constexpr std::size_t kMaxFrameBytes = 65535;
-
 /// What both IP versions have to say about the datagram behind them.
 struct Layer3 {
     std::size_t header_bytes;

@@ -79,7 +79,7 @@ int start(const StartOptions& options, bool json) {
     else
         fmt::print("card {} runs: uverbs{}, {}, wire {}\n", card.name, card.number(),
                    cell(about, "addresses"), cell(about, "cable"));
-    return kOk;
+    return kSuccess;
 }
 
 int stop(const std::string& name, bool all, bool json) {
@@ -112,7 +112,7 @@ int stop(const std::string& name, bool all, bool json) {
     }
     if (json)
         fmt::print("{}\n", Json{{"stopped", stopped}}.dump(2));
-    return kOk;
+    return kSuccess;
 }
 
 int list(bool json, bool quiet) {
@@ -129,14 +129,14 @@ int list(bool json, bool quiet) {
                    cell(about, "addresses"), cell(about, "cable")});
     }
     if (quiet)
-        return kOk;
+        return kSuccess;
     if (json)
         fmt::print("{}\n", out.dump(2));
     else if (table.empty())
         fmt::print("no card runs; start one: dingo card start\n");
     else
         fmt::print("{}", table.text());
-    return kOk;
+    return kSuccess;
 }
 
 void print_lines(const Json& object, const std::string& indent) {
@@ -167,7 +167,7 @@ int show(const std::string& name, bool json) {
     } else {
         print_lines(about, "");
     }
-    return kOk;
+    return kSuccess;
 }
 
 }  // namespace

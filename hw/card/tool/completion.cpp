@@ -93,7 +93,7 @@ complete -c dingo -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
 int completion(const std::string& shell) {
     const char* const script = shell == "bash" ? kBash : shell == "zsh" ? kZsh : kFish;
     fmt::print(fmt::runtime(script), kStartOptions);
-    return kOk;
+    return kSuccess;
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ int doctor(bool json) {
     else
         fmt::print("\n{}\n", failed ? "Something must be mended before cards work here."
                                     : "Cards work here: dingo run -- ibv_devices");
-    return failed ? kFailed : kOk;
+    return failed ? kFailed : kSuccess;
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace dingo::tool {
 
 /// Exit codes, as --help lists them.
-inline constexpr int kOk = 0;
+inline constexpr int kSuccess = 0;
 inline constexpr int kFailed = 1;
 inline constexpr int kUsage = 2;
 inline constexpr int kNoSuchCard = 3;

@@ -68,7 +68,7 @@ int run_tool(int argc, char** argv) {
         std::reverse(words.begin(), words.end());  // CLI11 takes them last first
         app.parse(words);
     } catch (const CLI::ParseError& e) {
-        return app.exit(e) == 0 ? kOk : kUsage;
+        return app.exit(e) == 0 ? kSuccess : kUsage;
     }
     return action();
 }

@@ -214,7 +214,7 @@ int stats(const std::string& name, double every, bool json) {
     std::vector<Sample> now = sample(name);
     if (every <= 0) {
         fmt::print("{}", json ? json_of(now).dump(2) + "\n" : text_of(now, {}));
-        return kOk;
+        return kSuccess;
     }
     const bool screen = !json && ::isatty(STDOUT_FILENO) != 0;
     for (;;) {
@@ -227,7 +227,7 @@ int stats(const std::string& name, double every, bool json) {
             fmt::print("{}{}{}", screen ? "\x1b[H\x1b[2J" : "", text_of(now, before),
                        screen ? "" : "\n");
         if (std::fflush(stdout) != 0)
-            return kOk;  // the reader has gone
+            return kSuccess;  // the reader has gone
     }
 }
 

@@ -13,7 +13,6 @@ namespace {
 
 constexpr Nanoseconds kRetryEvery = 20'000'000;
 constexpr unsigned kAcceptBudget = 16;
-constexpr int kDeviceFatal = 8;  // IBV_EVENT_DEVICE_FATAL
 
 std::string_view type_name(ObjectType type) {
     switch (type) {

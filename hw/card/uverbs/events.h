@@ -16,6 +16,8 @@
 
 namespace dingo::card::uverbs {
 
+inline constexpr int kDeviceFatal = 8;  ///< IBV_EVENT_DEVICE_FATAL
+
 struct EventStats {
     std::uint64_t sent = 0;
     std::uint64_t taken_back = 0;  ///< unread ones of an object that was destroyed

@@ -13,7 +13,6 @@ constexpr std::size_t kMaxObjects = std::size_t{1} << 20;
 
 // enum ibv_event_type
 constexpr int kCqError = 0;
-constexpr std::uint32_t kDeviceFatal = 8;
 constexpr std::uint32_t kSmChange = 13;  // from DEVICE_FATAL to here: of the device or the port
 constexpr std::uint32_t kClientReregister = 17;
 constexpr std::uint32_t kGidChange = 18;

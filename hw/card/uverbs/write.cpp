@@ -17,71 +17,81 @@ constexpr std::size_t kExtended = IB_USER_VERBS_EX_CMD_MODIFY_CQ + 1;
 // What is not here answers EOPNOTSUPP: reception and sending are the provider's own business (POLL,
 // POST, REQ_NOTIFY), and the card has no multicast, XRC, flows, work queues or CQ moderation.
 constexpr auto kWriteMethods = [] {
-    using namespace handlers;
     std::array<WriteMethod, kCommands> m{};
     m[IB_USER_VERBS_CMD_GET_CONTEXT] = {sizeof(ib_uverbs_get_context),
-                                        sizeof(ib_uverbs_get_context_resp), true, get_context};
+                                        sizeof(ib_uverbs_get_context_resp), true,
+                                        handlers::get_context};
     m[IB_USER_VERBS_CMD_QUERY_DEVICE] = {sizeof(ib_uverbs_query_device),
-                                         sizeof(ib_uverbs_query_device_resp), false, query_device};
+                                         sizeof(ib_uverbs_query_device_resp), false,
+                                         handlers::query_device};
     m[IB_USER_VERBS_CMD_QUERY_PORT] = {sizeof(ib_uverbs_query_port),
-                                       sizeof(ib_uverbs_query_port_resp), false, query_port};
+                                       sizeof(ib_uverbs_query_port_resp), false,
+                                       handlers::query_port};
     m[IB_USER_VERBS_CMD_ALLOC_PD] = {sizeof(ib_uverbs_alloc_pd), sizeof(ib_uverbs_alloc_pd_resp),
-                                     true, alloc_pd};
-    m[IB_USER_VERBS_CMD_DEALLOC_PD] = {sizeof(ib_uverbs_dealloc_pd), 0, false, dealloc_pd};
+                                     true, handlers::alloc_pd};
+    m[IB_USER_VERBS_CMD_DEALLOC_PD] = {sizeof(ib_uverbs_dealloc_pd), 0, false,
+                                       handlers::dealloc_pd};
     m[IB_USER_VERBS_CMD_CREATE_AH] = {sizeof(ib_uverbs_create_ah), sizeof(ib_uverbs_create_ah_resp),
-                                      true, create_ah};
-    m[IB_USER_VERBS_CMD_DESTROY_AH] = {sizeof(ib_uverbs_destroy_ah), 0, false, destroy_ah};
+                                      true, handlers::create_ah};
+    m[IB_USER_VERBS_CMD_DESTROY_AH] = {sizeof(ib_uverbs_destroy_ah), 0, false,
+                                       handlers::destroy_ah};
     m[IB_USER_VERBS_CMD_REG_MR] = {sizeof(ib_uverbs_reg_mr), sizeof(ib_uverbs_reg_mr_resp), true,
-                                   reg_mr};
+                                   handlers::reg_mr};
     m[IB_USER_VERBS_CMD_REREG_MR] = {sizeof(ib_uverbs_rereg_mr), sizeof(ib_uverbs_rereg_mr_resp),
-                                     true, rereg_mr};
-    m[IB_USER_VERBS_CMD_DEREG_MR] = {sizeof(ib_uverbs_dereg_mr), 0, false, dereg_mr};
+                                     true, handlers::rereg_mr};
+    m[IB_USER_VERBS_CMD_DEREG_MR] = {sizeof(ib_uverbs_dereg_mr), 0, false, handlers::dereg_mr};
     m[IB_USER_VERBS_CMD_ALLOC_MW] = {sizeof(ib_uverbs_alloc_mw), sizeof(ib_uverbs_alloc_mw_resp),
-                                     true, alloc_mw};
-    m[IB_USER_VERBS_CMD_DEALLOC_MW] = {sizeof(ib_uverbs_dealloc_mw), 0, false, dealloc_mw};
+                                     true, handlers::alloc_mw};
+    m[IB_USER_VERBS_CMD_DEALLOC_MW] = {sizeof(ib_uverbs_dealloc_mw), 0, false,
+                                       handlers::dealloc_mw};
     m[IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL] = {sizeof(ib_uverbs_create_comp_channel),
                                                 sizeof(ib_uverbs_create_comp_channel_resp), false,
-                                                create_comp_channel};
+                                                handlers::create_comp_channel};
     m[IB_USER_VERBS_CMD_CREATE_CQ] = {sizeof(ib_uverbs_create_cq), sizeof(ib_uverbs_create_cq_resp),
-                                      true, create_cq};
+                                      true, handlers::create_cq};
     m[IB_USER_VERBS_CMD_RESIZE_CQ] = {sizeof(ib_uverbs_resize_cq), sizeof(ib_uverbs_resize_cq_resp),
-                                      true, resize_cq};
+                                      true, handlers::resize_cq};
     m[IB_USER_VERBS_CMD_DESTROY_CQ] = {sizeof(ib_uverbs_destroy_cq),
-                                       sizeof(ib_uverbs_destroy_cq_resp), false, destroy_cq};
+                                       sizeof(ib_uverbs_destroy_cq_resp), false,
+                                       handlers::destroy_cq};
     m[IB_USER_VERBS_CMD_CREATE_QP] = {sizeof(ib_uverbs_create_qp), sizeof(ib_uverbs_create_qp_resp),
-                                      true, create_qp};
+                                      true, handlers::create_qp};
     m[IB_USER_VERBS_CMD_QUERY_QP] = {sizeof(ib_uverbs_query_qp), sizeof(ib_uverbs_query_qp_resp),
-                                     false, query_qp};
-    m[IB_USER_VERBS_CMD_MODIFY_QP] = {sizeof(ib_uverbs_modify_qp), 0, false, modify_qp};
+                                     false, handlers::query_qp};
+    m[IB_USER_VERBS_CMD_MODIFY_QP] = {sizeof(ib_uverbs_modify_qp), 0, false, handlers::modify_qp};
     m[IB_USER_VERBS_CMD_DESTROY_QP] = {sizeof(ib_uverbs_destroy_qp),
-                                       sizeof(ib_uverbs_destroy_qp_resp), false, destroy_qp};
+                                       sizeof(ib_uverbs_destroy_qp_resp), false,
+                                       handlers::destroy_qp};
     m[IB_USER_VERBS_CMD_CREATE_SRQ] = {sizeof(ib_uverbs_create_srq),
-                                       sizeof(ib_uverbs_create_srq_resp), true, create_srq};
-    m[IB_USER_VERBS_CMD_MODIFY_SRQ] = {sizeof(ib_uverbs_modify_srq), 0, true, modify_srq};
+                                       sizeof(ib_uverbs_create_srq_resp), true,
+                                       handlers::create_srq};
+    m[IB_USER_VERBS_CMD_MODIFY_SRQ] = {sizeof(ib_uverbs_modify_srq), 0, true, handlers::modify_srq};
     m[IB_USER_VERBS_CMD_QUERY_SRQ] = {sizeof(ib_uverbs_query_srq), sizeof(ib_uverbs_query_srq_resp),
-                                      false, query_srq};
+                                      false, handlers::query_srq};
     m[IB_USER_VERBS_CMD_DESTROY_SRQ] = {sizeof(ib_uverbs_destroy_srq),
-                                        sizeof(ib_uverbs_destroy_srq_resp), false, destroy_srq};
+                                        sizeof(ib_uverbs_destroy_srq_resp), false,
+                                        handlers::destroy_srq};
     m[IB_USER_VERBS_CMD_CREATE_XSRQ] = {sizeof(ib_uverbs_create_xsrq),
-                                        sizeof(ib_uverbs_create_srq_resp), true, create_xsrq};
+                                        sizeof(ib_uverbs_create_srq_resp), true,
+                                        handlers::create_xsrq};
     return m;
 }();
 
 constexpr auto kExtendedMethods = [] {
-    using namespace handlers;
     std::array<WriteMethod, kExtended> m{};
     m[IB_USER_VERBS_EX_CMD_QUERY_DEVICE] = {
         DINGO_END_OF(ib_uverbs_ex_query_device, reserved),
-        DINGO_END_OF(ib_uverbs_ex_query_device_resp, response_length), true, query_device_ex};
+        DINGO_END_OF(ib_uverbs_ex_query_device_resp, response_length), true,
+        handlers::query_device_ex};
     m[IB_USER_VERBS_EX_CMD_CREATE_CQ] = {DINGO_END_OF(ib_uverbs_ex_create_cq, reserved),
                                          DINGO_END_OF(ib_uverbs_ex_create_cq_resp, response_length),
-                                         true, create_cq_ex};
+                                         true, handlers::create_cq_ex};
     m[IB_USER_VERBS_EX_CMD_CREATE_QP] = {DINGO_END_OF(ib_uverbs_ex_create_qp, comp_mask),
                                          DINGO_END_OF(ib_uverbs_ex_create_qp_resp, response_length),
-                                         true, create_qp_ex};
+                                         true, handlers::create_qp_ex};
     m[IB_USER_VERBS_EX_CMD_MODIFY_QP] = {DINGO_END_OF(ib_uverbs_ex_modify_qp, base),
                                          DINGO_END_OF(ib_uverbs_ex_modify_qp_resp, response_length),
-                                         true, modify_qp_ex};
+                                         true, handlers::modify_qp_ex};
     return m;
 }();
 

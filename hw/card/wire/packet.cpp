@@ -23,24 +23,24 @@
 namespace dingo::card {
 namespace {
 
-constexpr std::size_t kTxCapacity = 256UL * 1024;
-constexpr std::size_t kAutoFlush = 64UL * 1024;
-constexpr std::size_t kMessages = 32;
+constexpr std::size_t kPacketTxCapacity = 256UL * 1024;
+constexpr std::size_t kPacketAutoFlush = 64UL * 1024;
+constexpr std::size_t kPacketMessages = 32;
 constexpr std::size_t kVlanBytes = 4;
 constexpr std::size_t kMacBytes = 12;
-constexpr std::size_t kRxStride = kVlanBytes + 65'536 + 60;  // a frame left for segmentation
-constexpr int kSocketBuffer = 8 * 1024 * 1024;
+constexpr std::size_t kPacketRxStride = kVlanBytes + 65'536 + 60;  // a frame left for segmentation
+constexpr int kPacketSocketBuffer = 8 * 1024 * 1024;
 constexpr const char* kPrivilege = "; it needs CAP_NET_RAW (run as root, or in a user namespace)";
 
 class PacketWire final : public Wire {
   public:
     explicit PacketWire(std::string_view args) : name_(checked_ifname("packet", args)) {
         open();
-        rx_buffer_ = make_buffer(kMessages * kRxStride);
-        for (std::size_t i = 0; i < kMessages; i++) {
-            rx_iov_[i] = {
-                iovec{&rx_header_[i], sizeof rx_header_[i]},
-                iovec{rx_buffer_.get() + i * kRxStride + kVlanBytes, kRxStride - kVlanBytes}};
+        rx_buffer_ = make_buffer(kPacketMessages * kPacketRxStride);
+        for (std::size_t i = 0; i < kPacketMessages; i++) {
+            rx_iov_[i] = {iovec{&rx_header_[i], sizeof rx_header_[i]},
+                          iovec{rx_buffer_.get() + i * kPacketRxStride + kVlanBytes,
+                                kPacketRxStride - kVlanBytes}};
             rx_msg_[i] = {};
             rx_msg_[i].msg_hdr.msg_iov = rx_iov_[i].data();
             rx_msg_[i].msg_hdr.msg_iovlen = rx_iov_[i].size();
@@ -62,7 +62,7 @@ class PacketWire final : public Wire {
 
     void end_frame(std::size_t len) override {
         tx_.end(len);
-        if (tx_.bytes() >= kAutoFlush && !blocked_)
+        if (tx_.bytes() >= kPacketAutoFlush && !blocked_)
             flush();
     }
 
@@ -78,7 +78,7 @@ class PacketWire final : public Wire {
     unsigned receive(FrameSink& sink, unsigned budget) override {
         unsigned done = 0;
         for (unsigned round = 0; done < budget && round <= budget; round++) {
-            const unsigned ask = std::min<unsigned>(budget - done, kMessages);
+            const unsigned ask = std::min<unsigned>(budget - done, kPacketMessages);
             for (unsigned i = 0; i < ask; i++) {
                 rx_msg_[i].msg_hdr.msg_control = rx_control_[i].bytes.data();
                 rx_msg_[i].msg_hdr.msg_controllen = sizeof rx_control_[i].bytes;
@@ -130,7 +130,7 @@ class PacketWire final : public Wire {
         if (!socket_)
             throw_errno("packet wire: cannot make a raw socket", errno, kPrivilege);
         const int fd = socket_.get();
-        set_socket_buffers(fd, kSocketBuffer);
+        set_socket_buffers(fd, kPacketSocketBuffer);
         require(fd, PACKET_VNET_HDR, "PACKET_VNET_HDR");
         require(fd, PACKET_AUXDATA, "PACKET_AUXDATA");
         require(fd, PACKET_IGNORE_OUTGOING, "PACKET_IGNORE_OUTGOING");
@@ -156,10 +156,10 @@ class PacketWire final : public Wire {
     }
 
     void send_some() {
-        std::array<mmsghdr, kMessages> msg;
-        std::array<iovec, kMessages> iov;
+        std::array<mmsghdr, kPacketMessages> msg;
+        std::array<iovec, kPacketMessages> iov;
         const std::span<const std::uint32_t> lengths = tx_.lengths();
-        const std::size_t n = std::min(lengths.size(), kMessages);
+        const std::size_t n = std::min(lengths.size(), kPacketMessages);
         std::byte* data = tx_.data();
         for (std::size_t i = 0; i < n; i++) {
             iov[i] = {data, lengths[i]};
@@ -195,7 +195,7 @@ class PacketWire final : public Wire {
             return 0;
         }
         const std::size_t len = rx_msg_[i].msg_len - sizeof header;
-        std::byte* frame = rx_buffer_.get() + i * kRxStride + kVlanBytes;
+        std::byte* frame = rx_buffer_.get() + i * kPacketRxStride + kVlanBytes;
         if ((rx_msg_[i].msg_hdr.msg_flags & MSG_TRUNC) != 0) {
             stats_.rx_long++;
             return 0;
@@ -264,14 +264,14 @@ class PacketWire final : public Wire {
     WireStats stats_;
     mutable std::uint64_t overruns_ = 0;
 
-    TxBatch tx_{kTxCapacity, sizeof(VnetHeader)};
+    TxBatch tx_{kPacketTxCapacity, sizeof(VnetHeader)};
     bool blocked_ = false;
 
     Buffer rx_buffer_;
-    std::array<mmsghdr, kMessages> rx_msg_;
-    std::array<std::array<iovec, 2>, kMessages> rx_iov_;
-    std::array<VnetHeader, kMessages> rx_header_{};
-    std::array<Control, kMessages> rx_control_;
+    std::array<mmsghdr, kPacketMessages> rx_msg_;
+    std::array<std::array<iovec, 2>, kPacketMessages> rx_iov_;
+    std::array<VnetHeader, kPacketMessages> rx_header_{};
+    std::array<Control, kPacketMessages> rx_control_;
     std::array<std::byte, kVlanBytes + kMaxFrame> segment_;
 };
 

@@ -20,8 +20,8 @@
 namespace dingo::card {
 namespace {
 
-constexpr std::size_t kTxCapacity = 512UL * 1024;
-constexpr std::size_t kAutoFlush = 128UL * 1024;
+constexpr std::size_t kRoceTxCapacity = 512UL * 1024;
+constexpr std::size_t kRoceAutoFlush = 128UL * 1024;
 
 struct RoceArgs {
     std::optional<RoceBind> bind;  ///< none: all addresses of both families
@@ -129,7 +129,7 @@ class RoceWire final : public Wire {
             return;
         }
         tx_.end(len);
-        if (tx_.bytes() >= kAutoFlush && tx_blocked_fd() < 0)
+        if (tx_.bytes() >= kRoceAutoFlush && tx_blocked_fd() < 0)
             flush();
     }
 
@@ -181,7 +181,7 @@ class RoceWire final : public Wire {
     WireStats stats_;
     std::vector<std::unique_ptr<RoceSocket>> sockets_;
     UniqueFd epoll_;
-    TxBatch tx_{kTxCapacity};
+    TxBatch tx_{kRoceTxCapacity};
     std::span<std::byte> room_;
 };
 

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "dingo/packet/icrc.h"
+#include "wire/bytes.h"
 #include "wire/local_address.h"
 #include "wire/port_owner.h"
 
@@ -22,22 +23,14 @@ using packet::kIpv4Bytes;
 using packet::kIpv6Bytes;
 using packet::kUdpBytes;
 
-constexpr std::size_t kGsoBytes = 65'000;
-constexpr int kSocketBuffer = 32 * 1024 * 1024;
+constexpr std::size_t kRoceGsoBytes = 65'000;
+constexpr int kRoceSocketBuffer = 32 * 1024 * 1024;
 constexpr unsigned kCheckOneIn = 16;
 constexpr std::size_t kMaxSenders = 4096;
 constexpr std::size_t kIdBehind = 6;     // from the IP header's start to behind the identification
 constexpr std::size_t kSportBehind = 2;  // from the UDP header's start to behind the source port
 constexpr std::uint64_t kPeerMac = 0x02'52'4f'43'45'00;  // what frames from afar seem to come from
 
-void put16(std::byte* p, std::size_t value) {
-    p[0] = static_cast<std::byte>(value >> 8 & 0xff);
-    p[1] = static_cast<std::byte>(value & 0xff);
-}
-std::uint16_t get16(const std::byte* p) {
-    return static_cast<std::uint16_t>(std::to_integer<unsigned>(p[0]) << 8 |
-                                      std::to_integer<unsigned>(p[1]));
-}
 void put_mac(std::byte* p, std::uint64_t mac) {
     for (unsigned i = 0; i < 6; i++)
         p[i] = static_cast<std::byte>(mac >> (40 - 8 * i) & 0xff);
@@ -92,7 +85,7 @@ void RoceSocket::open(const RoceBind& bind) {
     if (!socket_)
         throw_errno("roce wire: cannot make a UDP socket", errno);
     const int fd = socket_.get();
-    set_socket_buffers(fd, kSocketBuffer);
+    set_socket_buffers(fd, kRoceSocketBuffer);
     set(fd, SOL_UDP, UDP_GRO, 1);
     if (family_ == AF_INET) {
         // DF, and with it identification 0: the ICRC covers both.
@@ -237,7 +230,7 @@ std::size_t RoceSocket::send(TxBatch& batch) {
             const std::size_t len = f.end - f.payload;
             if (frames != 0 && (f.family != family_ || f.dst != head.dst || f.src != head.src ||
                                 f.tos != head.tos || f.ttl != head.ttl || len > size ||
-                                bytes + len > kGsoBytes || frames == kMaxSegments))
+                                bytes + len > kRoceGsoBytes || frames == kMaxSegments))
                 break;
             put_id(data, f, static_cast<std::uint16_t>(frames));
             iov[used++] = {data + f.payload, len};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "wire/bytes.h"
 #include "wire/classify.h"
 #include "wire/wire.h"
 
@@ -14,14 +15,6 @@ constexpr std::size_t kUdpHeader = 8;
 constexpr std::size_t kTcpHeader = 20;
 constexpr std::uint8_t kTcpFinPsh = 0x09;
 constexpr std::uint8_t kTcpCwr = 0x80;
-
-std::uint32_t get16(const std::byte* p) {
-    return std::to_integer<std::uint32_t>(p[0]) << 8 | std::to_integer<std::uint32_t>(p[1]);
-}
-void put16(std::byte* p, std::uint32_t value) {
-    p[0] = static_cast<std::byte>(value >> 8 & 0xff);
-    p[1] = static_cast<std::byte>(value & 0xff);
-}
 
 /// One's complement sum (RFC 1071) of `data` added to `sum`, folded to 16 bits.
 std::uint32_t add_up(std::span<const std::byte> data, std::uint32_t sum = 0) {

@@ -20,7 +20,7 @@
 namespace dingo::card {
 namespace {
 
-constexpr std::size_t kTxCapacity = 64UL * 1024;
+constexpr std::size_t kTapTxCapacity = 64UL * 1024;
 
 class TapWire final : public Wire {
   public:
@@ -120,7 +120,7 @@ class TapWire final : public Wire {
     const std::string name_;
     UniqueFd fd_;
     WireStats stats_;
-    TxBatch tx_{kTxCapacity};
+    TxBatch tx_{kTapTxCapacity};
     bool blocked_ = false;
     std::array<std::byte, kMaxFrame + 1> rx_{};  // one byte more shows a frame that is too long
 };

@@ -25,15 +25,17 @@
 namespace dingo::card {
 namespace {
 
-constexpr std::size_t kTxCapacity = 512UL * 1024;
-constexpr std::size_t kAutoFlush = 128UL * 1024;  // keep the peer busy, and the batch in the cache
-constexpr std::size_t kGsoBytes = 65'000;         // below 65,507, the payload limit of IPv4
-constexpr std::size_t kGsoSegments = 64;          // UDP_MAX_SEGMENTS of the oldest kernels
+constexpr std::size_t kUdpTxCapacity = 512UL * 1024;
+constexpr std::size_t kUdpAutoFlush =
+    128UL * 1024;                             // keep the peer busy, and the batch in the cache
+constexpr std::size_t kUdpGsoBytes = 65'000;  // below 65,507, the payload limit of IPv4
+constexpr std::size_t kGsoSegments = 64;      // UDP_MAX_SEGMENTS of the oldest kernels
 constexpr std::size_t kTxMessages = 64;
 constexpr std::size_t kRxMessages = 64;
-constexpr std::size_t kRxBytes = 65'536;              // a GRO datagram is at most this long
-constexpr std::size_t kRxStride = kRxBytes + 5 * 64;  // keep the heads of buffers in different sets
-constexpr int kSocketBuffer = 32 * 1024 * 1024;
+constexpr std::size_t kRxBytes = 65'536;  // a GRO datagram is at most this long
+constexpr std::size_t kUdpRxStride =
+    kRxBytes + 5 * 64;  // keep the heads of buffers in different sets
+constexpr int kUdpSocketBuffer = 32 * 1024 * 1024;
 
 struct Address {
     sockaddr_storage storage{};
@@ -107,7 +109,7 @@ class UdpWire final : public Wire {
 
     void end_frame(std::size_t len) override {
         tx_.end(len);
-        if (tx_.bytes() >= kAutoFlush && !blocked_)
+        if (tx_.bytes() >= kUdpAutoFlush && !blocked_)
             flush();
     }
 
@@ -159,7 +161,7 @@ class UdpWire final : public Wire {
         if (!socket_)
             throw_errno("udp wire: cannot make a socket", errno);
         const int fd = socket_.get();
-        set_socket_buffers(fd, kSocketBuffer);
+        set_socket_buffers(fd, kUdpSocketBuffer);
         // The frame's own size is the user's business: fragment rather than lose it to DF.
         const int dont = IP_PMTUDISC_DONT;
         if (local.storage.ss_family == AF_INET)
@@ -180,9 +182,9 @@ class UdpWire final : public Wire {
     }
 
     void prepare_receive() {
-        rx_buffer_ = make_buffer(kRxMessages * kRxStride);
+        rx_buffer_ = make_buffer(kRxMessages * kUdpRxStride);
         for (std::size_t i = 0; i < kRxMessages; i++) {
-            rx_iov_[i] = {rx_buffer_.get() + i * kRxStride, kRxBytes};
+            rx_iov_[i] = {rx_buffer_.get() + i * kUdpRxStride, kRxBytes};
             rx_msg_[i] = {};
             rx_msg_[i].msg_hdr.msg_iov = &rx_iov_[i];
             rx_msg_[i].msg_hdr.msg_iovlen = 1;
@@ -197,7 +199,7 @@ class UdpWire final : public Wire {
             return run;
         for (; run.frames < std::min(lengths.size(), kGsoSegments); run.frames++) {
             const std::size_t len = lengths[run.frames];
-            if (len > size || run.bytes + len > kGsoBytes)
+            if (len > size || run.bytes + len > kUdpGsoBytes)
                 break;
             run.bytes += len;
             if (len < size) {
@@ -352,7 +354,7 @@ class UdpWire final : public Wire {
     bool gso_ = false;
     bool gro_ = false;
 
-    TxBatch tx_{kTxCapacity};
+    TxBatch tx_{kUdpTxCapacity};
     bool blocked_ = false;
     bool refused_ = false;
 

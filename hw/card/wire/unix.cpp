@@ -22,11 +22,11 @@
 namespace dingo::card {
 namespace {
 
-constexpr std::size_t kTxCapacity = 256UL * 1024;
-constexpr std::size_t kAutoFlush = 32UL * 1024;  // about what the peer's short queue takes
-constexpr std::size_t kMessages = 32;
-constexpr std::size_t kRxStride = kMaxFrame + 64;
-constexpr int kSocketBuffer = 4 * 1024 * 1024;
+constexpr std::size_t kUnixTxCapacity = 256UL * 1024;
+constexpr std::size_t kUnixAutoFlush = 32UL * 1024;  // about what the peer's short queue takes
+constexpr std::size_t kUnixMessages = 32;
+constexpr std::size_t kUnixRxStride = kMaxFrame + 64;
+constexpr int kUnixSocketBuffer = 4 * 1024 * 1024;
 
 sockaddr_un unix_address(const std::string& path) {
     sockaddr_un out{};
@@ -42,7 +42,7 @@ UniqueFd unix_socket() {
     UniqueFd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!fd)
         throw_errno("unix wire: cannot make a socket", errno);
-    set_socket_buffers(fd.get(), kSocketBuffer);
+    set_socket_buffers(fd.get(), kUnixSocketBuffer);
     return fd;
 }
 
@@ -57,9 +57,9 @@ class UnixWire final : public Wire {
         peer_path_ = args.substr(comma + 1);
         peer_ = unix_address(peer_path_);
         bind_local(unix_address(local_path_));
-        rx_buffer_ = make_buffer(kMessages * kRxStride);
-        for (std::size_t i = 0; i < kMessages; i++) {
-            rx_iov_[i] = {rx_buffer_.get() + i * kRxStride, kRxStride};
+        rx_buffer_ = make_buffer(kUnixMessages * kUnixRxStride);
+        for (std::size_t i = 0; i < kUnixMessages; i++) {
+            rx_iov_[i] = {rx_buffer_.get() + i * kUnixRxStride, kUnixRxStride};
             rx_msg_[i] = {};
             rx_msg_[i].msg_hdr.msg_iov = &rx_iov_[i];
             rx_msg_[i].msg_hdr.msg_iovlen = 1;
@@ -86,7 +86,7 @@ class UnixWire final : public Wire {
 
     void end_frame(std::size_t len) override {
         tx_.end(len);
-        if (tx_.bytes() >= kAutoFlush && !blocked_)
+        if (tx_.bytes() >= kUnixAutoFlush && !blocked_)
             flush();
     }
 
@@ -107,7 +107,7 @@ class UnixWire final : public Wire {
     unsigned receive(FrameSink& sink, unsigned budget) override {
         unsigned done = 0;
         for (unsigned round = 0; done < budget && round <= budget; round++) {
-            const unsigned ask = std::min<unsigned>(budget - done, kMessages);
+            const unsigned ask = std::min<unsigned>(budget - done, kUnixMessages);
             const int got = ::recvmmsg(rx_.get(), rx_msg_.data(), ask, MSG_DONTWAIT, nullptr);
             if (got <= 0) {
                 if (got < 0 && errno != EAGAIN && errno != EINTR)
@@ -162,7 +162,7 @@ class UnixWire final : public Wire {
         UniqueFd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
         if (!fd)
             return false;
-        set_socket_buffers(fd.get(), kSocketBuffer);
+        set_socket_buffers(fd.get(), kUnixSocketBuffer);
         if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&peer_), sizeof peer_) != 0)
             return false;
         out_ = std::move(fd);
@@ -175,10 +175,10 @@ class UnixWire final : public Wire {
     }
 
     void send_some() {
-        std::array<mmsghdr, kMessages> msg;
-        std::array<iovec, kMessages> iov;
+        std::array<mmsghdr, kUnixMessages> msg;
+        std::array<iovec, kUnixMessages> iov;
         const std::span<const std::uint32_t> lengths = tx_.lengths();
-        const std::size_t n = std::min(lengths.size(), kMessages);
+        const std::size_t n = std::min(lengths.size(), kUnixMessages);
         std::byte* data = tx_.data();
         for (std::size_t i = 0; i < n; i++) {
             iov[i] = {data, lengths[i]};
@@ -243,13 +243,13 @@ class UnixWire final : public Wire {
     UniqueFd out_;
     WireStats stats_;
 
-    TxBatch tx_{kTxCapacity};
+    TxBatch tx_{kUnixTxCapacity};
     bool blocked_ = false;
     bool fresh_ = false;  // the connection to the peer was renewed and not used since
 
     Buffer rx_buffer_;
-    std::array<mmsghdr, kMessages> rx_msg_;
-    std::array<iovec, kMessages> rx_iov_;
+    std::array<mmsghdr, kUnixMessages> rx_msg_;
+    std::array<iovec, kUnixMessages> rx_iov_;
 };
 
 }  // namespace

@@ -16,6 +16,8 @@ namespace dingo::model {
 static_assert(std::endian::native == std::endian::little,
               "contract structures are little endian and are used in place");
 
+inline constexpr Nanoseconds kWireRetry = 5'000;  ///< pause after the cable took no frame
+
 struct CardContext {
     const EngineConfig& config;
     HostPort& host;

@@ -6,24 +6,24 @@
 namespace dingo::model::commands {
 namespace {
 
-using Command = dingo_cmd_create_cq;
+using CqCommand = dingo_cmd_create_cq;
 
-void check_common(FieldCheck& check, const Command& cmd) {
-    check.require(cmd.log_size <= DINGO_MAX_LOG_CQ, offsetof(Command, log_size))
-        .zero(cmd.flags, offsetof(Command, flags))
-        .zero(cmd.rsvd0, offsetof(Command, rsvd0))
+void check_common(FieldCheck& check, const CqCommand& cmd) {
+    check.require(cmd.log_size <= DINGO_MAX_LOG_CQ, offsetof(CqCommand, log_size))
+        .zero(cmd.flags, offsetof(CqCommand, flags))
+        .zero(cmd.rsvd0, offsetof(CqCommand, rsvd0))
         .ring(cmd.ring, std::uint64_t{DINGO_CQE_SIZE} << (cmd.log_size & 31),
-              offsetof(Command, ring))
-        .zero(cmd.rsvd1, offsetof(Command, rsvd1));
+              offsetof(CqCommand, ring))
+        .zero(cmd.rsvd1, offsetof(CqCommand, rsvd1));
 }
 
 }  // namespace
 
 AdminResult create_cq(CardState& card, const AdminCommand& command) {
-    const auto cmd = command.as<Command>();
+    const auto cmd = command.as<CqCommand>();
     FieldCheck check;
-    check.require(cmd.cqn < max_cq(card.card.config), offsetof(Command, cqn))
-        .require(cmd.db_page < kDoorbellPages, offsetof(Command, db_page));
+    check.require(cmd.cqn < max_cq(card.card.config), offsetof(CqCommand, cqn))
+        .require(cmd.db_page < kDoorbellPages, offsetof(CqCommand, db_page));
     check_common(check, cmd);
     if (check.failed()) {
         return check.result();
@@ -38,7 +38,7 @@ AdminResult create_cq(CardState& card, const AdminCommand& command) {
     auto cq = std::make_unique<CompletionQueue>();
     const auto attached = cq->attach(card.card, cmd.ring, cmd.log_size);
     if (attached != RingMemory::Result::kOk) {
-        return from_attach(attached, offsetof(Command, ring));
+        return from_attach(attached, offsetof(CqCommand, ring));
     }
     cq->cqn = cmd.cqn;
     cq->db_page = cmd.db_page;
@@ -69,9 +69,9 @@ AdminResult destroy_cq(CardState& card, const AdminCommand& command) {
 }
 
 AdminResult resize_cq(CardState& card, const AdminCommand& command) {
-    const auto cmd = command.as<Command>();
+    const auto cmd = command.as<CqCommand>();
     FieldCheck check;
-    check.zero(cmd.eqn, offsetof(Command, eqn)).zero(cmd.db_page, offsetof(Command, db_page));
+    check.zero(cmd.eqn, offsetof(CqCommand, eqn)).zero(cmd.db_page, offsetof(CqCommand, db_page));
     check_common(check, cmd);
     if (check.failed()) {
         return check.result();
@@ -86,7 +86,7 @@ AdminResult resize_cq(CardState& card, const AdminCommand& command) {
     const std::uint32_t producer = cq->producer();
     const auto attached = cq->attach(card.card, cmd.ring, cmd.log_size);
     if (attached != RingMemory::Result::kOk) {
-        return from_attach(attached, offsetof(Command, ring));
+        return from_attach(attached, offsetof(CqCommand, ring));
     }
     AdminResult result;
     result.result[0] = producer;

@@ -7,14 +7,14 @@
 namespace dingo::model::commands {
 namespace {
 
-using Command = dingo_cmd_modify_qp;
+using ModifyCommand = dingo_cmd_modify_qp;
 
 constexpr std::size_t attr_offset(std::size_t offset) {
-    return offsetof(Command, attr) + offset;
+    return offsetof(ModifyCommand, attr) + offset;
 }
 
 /// What a given mask bit says about the values; fields without a bit are ignored.
-void check_values(FieldCheck& check, const CardState& card, const Command& cmd) {
+void check_values(FieldCheck& check, const CardState& card, const ModifyCommand& cmd) {
     using Attr = dingo_qp_attr;
     const Attr& attr = cmd.attr;
     const auto when = [&](std::uint32_t bit, bool good, std::size_t offset) {
@@ -105,7 +105,7 @@ AdminResult modify_qp(CardState& card, const AdminCommand& command) {
         DINGO_QPM_TIMEOUT | DINGO_QPM_RETRY_CNT | DINGO_QPM_RNR_RETRY | DINGO_QPM_RQ_PSN |
         DINGO_QPM_MAX_RD_ATOMIC | DINGO_QPM_MIN_RNR_TIMER | DINGO_QPM_SQ_PSN |
         DINGO_QPM_MAX_DEST_RD_ATOMIC | DINGO_QPM_DEST_QPN;
-    const auto cmd = command.as<Command>();
+    const auto cmd = command.as<ModifyCommand>();
     Qp* qp = card.find_qp(cmd.qpn);
     if (qp == nullptr) {
         return refuse(DINGO_ST_BAD_ID);
@@ -115,10 +115,10 @@ AdminResult modify_qp(CardState& card, const AdminCommand& command) {
     // Only these can be left without the driver's doing, so only these may be named as current.
     const bool cur_ok = cmd.cur_state >= DINGO_QPS_RTR && cmd.cur_state <= DINGO_QPS_SQE;
     FieldCheck check;
-    check.flags(cmd.mask, kMask, offsetof(Command, mask))
-        .require(!cur_state || cur_ok, offsetof(Command, cur_state))
-        .require(!new_state || cmd.next_state <= DINGO_QPS_ERR, offsetof(Command, next_state))
-        .zero(cmd.rsvd, offsetof(Command, rsvd));
+    check.flags(cmd.mask, kMask, offsetof(ModifyCommand, mask))
+        .require(!cur_state || cur_ok, offsetof(ModifyCommand, cur_state))
+        .require(!new_state || cmd.next_state <= DINGO_QPS_ERR, offsetof(ModifyCommand, next_state))
+        .zero(cmd.rsvd, offsetof(ModifyCommand, rsvd));
     if (check.failed()) {
         return check.result();
     }
@@ -132,8 +132,10 @@ AdminResult modify_qp(CardState& card, const AdminCommand& command) {
         return refuse(DINGO_ST_BAD_STATE);
     }
     const std::uint32_t given = cmd.mask & ~static_cast<std::uint32_t>(DINGO_QPM_STATE);
-    check.require((given & transition->required) == transition->required, offsetof(Command, mask))
-        .flags(given, transition->required | transition->optional, offsetof(Command, mask));
+    check
+        .require((given & transition->required) == transition->required,
+                 offsetof(ModifyCommand, mask))
+        .flags(given, transition->required | transition->optional, offsetof(ModifyCommand, mask));
     check_values(check, card, cmd);
     if (check.failed()) {
         return check.result();

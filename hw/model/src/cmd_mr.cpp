@@ -7,45 +7,45 @@
 namespace dingo::model::commands {
 namespace {
 
-using Command = dingo_cmd_create_mr;
+using MrCommand = dingo_cmd_create_mr;
 
 /// A region with a translation: length, address range, memory.
-void check_translation(FieldCheck& check, const Command& cmd) {
+void check_translation(FieldCheck& check, const MrCommand& cmd) {
     const bool length_ok = cmd.length != 0 && cmd.length <= kMaxMrSize;
-    check.require(region_access_ok(cmd.access), offsetof(Command, access))
-        .require(length_ok, offsetof(Command, length))
-        .require(!length_ok || cmd.length - 1 <= ~cmd.iova, offsetof(Command, iova));
+    check.require(region_access_ok(cmd.access), offsetof(MrCommand, access))
+        .require(length_ok, offsetof(MrCommand, length))
+        .require(!length_ok || cmd.length - 1 <= ~cmd.iova, offsetof(MrCommand, iova));
     if (!check.failed()) {
         if (const auto bad = bad_mem_field(cmd.mem, cmd.length, 1)) {
-            check.require(false, offsetof(Command, mem) + *bad);
+            check.require(false, offsetof(MrCommand, mem) + *bad);
         }
     }
 }
 
-void check_kind(FieldCheck& check, const Command& cmd) {
+void check_kind(FieldCheck& check, const MrCommand& cmd) {
     switch (cmd.kind) {
         case DINGO_MRT_MR:
             check_translation(check, cmd);
             break;
         case DINGO_MRT_PHYS:  // iova is the bus address, so it starts at 0
-            check.require(region_access_ok(cmd.access), offsetof(Command, access))
-                .no_mem(cmd.mem, offsetof(Command, mem))
-                .zero(cmd.iova, offsetof(Command, iova))
-                .require(cmd.length != 0, offsetof(Command, length));
+            check.require(region_access_ok(cmd.access), offsetof(MrCommand, access))
+                .no_mem(cmd.mem, offsetof(MrCommand, mem))
+                .zero(cmd.iova, offsetof(MrCommand, iova))
+                .require(cmd.length != 0, offsetof(MrCommand, length));
             break;
         case DINGO_MRT_FRWR:  // rights come with each REG_MR
-            check.require(region_access_ok(cmd.access), offsetof(Command, access))
-                .no_mem(cmd.mem, offsetof(Command, mem))
-                .zero(cmd.iova, offsetof(Command, iova))
+            check.require(region_access_ok(cmd.access), offsetof(MrCommand, access))
+                .no_mem(cmd.mem, offsetof(MrCommand, mem))
+                .zero(cmd.iova, offsetof(MrCommand, iova))
                 .require(cmd.length != 0 && (cmd.length & 0xfff) == 0 &&
                              cmd.length >> 12 <= kMaxFrwrPages,
-                         offsetof(Command, length));
+                         offsetof(MrCommand, length));
             break;
         default:  // windows: everything comes with BIND_MW
-            check.zero(cmd.access, offsetof(Command, access))
-                .no_mem(cmd.mem, offsetof(Command, mem))
-                .zero(cmd.iova, offsetof(Command, iova))
-                .zero(cmd.length, offsetof(Command, length));
+            check.zero(cmd.access, offsetof(MrCommand, access))
+                .no_mem(cmd.mem, offsetof(MrCommand, mem))
+                .zero(cmd.iova, offsetof(MrCommand, iova))
+                .zero(cmd.length, offsetof(MrCommand, length));
             break;
     }
 }
@@ -65,14 +65,15 @@ MemoryRegion* find_checked(CardState& card, const dingo_cmd_destroy& cmd, AdminR
 }  // namespace
 
 AdminResult create_mr(CardState& card, const AdminCommand& command) {
-    const auto cmd = command.as<Command>();
+    const auto cmd = command.as<MrCommand>();
     FieldCheck check;
-    check.require(key_index(cmd.key) < max_mr(card.card.config), offsetof(Command, key))
-        .require(cmd.pdn < kMaxPd, offsetof(Command, pdn))
-        .require(cmd.kind <= DINGO_MRT_MW2, offsetof(Command, kind))
-        .zero(cmd.rsvd0, offsetof(Command, rsvd0));
+    check.require(key_index(cmd.key) < max_mr(card.card.config), offsetof(MrCommand, key))
+        .require(cmd.pdn < kMaxPd, offsetof(MrCommand, pdn))
+        .require(cmd.kind <= DINGO_MRT_MW2, offsetof(MrCommand, kind))
+        .zero(cmd.rsvd0, offsetof(MrCommand, rsvd0));
     check_kind(check, cmd);
-    check.zero(cmd.old_key, offsetof(Command, old_key)).zero(cmd.rsvd1, offsetof(Command, rsvd1));
+    check.zero(cmd.old_key, offsetof(MrCommand, old_key))
+        .zero(cmd.rsvd1, offsetof(MrCommand, rsvd1));
     if (check.failed()) {
         return check.result();
     }
@@ -84,14 +85,14 @@ AdminResult create_mr(CardState& card, const AdminCommand& command) {
 }
 
 AdminResult rereg_mr(CardState& card, const AdminCommand& command) {
-    const auto cmd = command.as<Command>();
+    const auto cmd = command.as<MrCommand>();
     FieldCheck check;
-    check.require(key_index(cmd.key) == key_index(cmd.old_key), offsetof(Command, key))
-        .require(cmd.pdn < kMaxPd, offsetof(Command, pdn))
-        .require(cmd.kind == DINGO_MRT_MR, offsetof(Command, kind))
-        .zero(cmd.rsvd0, offsetof(Command, rsvd0));
+    check.require(key_index(cmd.key) == key_index(cmd.old_key), offsetof(MrCommand, key))
+        .require(cmd.pdn < kMaxPd, offsetof(MrCommand, pdn))
+        .require(cmd.kind == DINGO_MRT_MR, offsetof(MrCommand, kind))
+        .zero(cmd.rsvd0, offsetof(MrCommand, rsvd0));
     check_translation(check, cmd);
-    check.zero(cmd.rsvd1, offsetof(Command, rsvd1));
+    check.zero(cmd.rsvd1, offsetof(MrCommand, rsvd1));
     if (check.failed()) {
         return check.result();
     }

@@ -6,12 +6,7 @@
 #include <cstring>
 
 namespace dingo::model {
-namespace {
-
-constexpr std::size_t kEthernetHeader = 14;
-constexpr Nanoseconds kWireRetry = 5'000;  // pause after the cable took no frame
-
-}  // namespace
+namespace {}  // namespace
 
 RingMemory::Result Ethernet::create(const dingo_cmd_create_eth& command) {
     auto ring = std::make_unique<EthernetRing>();

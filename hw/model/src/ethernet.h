@@ -17,6 +17,8 @@
 
 namespace dingo::model {
 
+inline constexpr std::size_t kEthernetHeader = 14;
+
 /// One ring of either kind.
 struct EthernetRing {
     CompletionQueue* cq = nullptr;

@@ -8,8 +8,6 @@
 namespace dingo::model {
 namespace {
 
-constexpr std::size_t kEthernetHeader = 14;
-
 std::uint16_t load_be16(const std::byte* p) noexcept {
     return static_cast<std::uint16_t>(std::to_integer<unsigned>(p[0]) << 8 |
                                       std::to_integer<unsigned>(p[1]));

@@ -9,7 +9,7 @@
 namespace dingo::card::uverbs {
 namespace {
 
-constexpr unsigned kMinLog = 2;
+constexpr unsigned kMinLogCq = 2;
 constexpr unsigned kLogEntry = 5;
 static_assert(1U << kLogEntry == DINGO_CQE_SIZE);
 
@@ -19,7 +19,7 @@ std::uint32_t usable(unsigned log_size) {
 }
 
 unsigned log_size_for(const Driver::State& driver, std::uint32_t cqe) {
-    for (unsigned log = kMinLog; cqe != 0 && log <= driver.limits.log_max_cq; ++log) {
+    for (unsigned log = kMinLogCq; cqe != 0 && log <= driver.limits.log_max_cq; ++log) {
         if (usable(log) >= cqe) {
             return log;
         }

@@ -13,15 +13,15 @@
 namespace dingo::card::uverbs {
 namespace {
 
-constexpr unsigned kMinLog = 6;
+constexpr unsigned kMinLogEq = 6;
 /// More events than this wait on the card (counter eq_overflow): none is lost.
-constexpr unsigned kMaxLog = 14;
+constexpr unsigned kMaxLogEq = 14;
 
 unsigned log_for(std::uint64_t events, const dingo_limits& limits) {
     const auto wanted =
         static_cast<unsigned>(std::bit_width(std::max<std::uint64_t>(events, 1) - 1));
-    return std::clamp(wanted, kMinLog,
-                      std::max(kMinLog, std::min<unsigned>(limits.log_max_eq, kMaxLog)));
+    return std::clamp(wanted, kMinLogEq,
+                      std::max(kMinLogEq, std::min<unsigned>(limits.log_max_eq, kMaxLogEq)));
 }
 
 }  // namespace

@@ -9,10 +9,10 @@ namespace dingo::card::uverbs {
 namespace {
 
 /// Flags of a registration that we understand or may ignore.
-constexpr std::uint32_t kAccess = IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |
-                                  IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC |
-                                  IB_UVERBS_ACCESS_MW_BIND | IB_UVERBS_ACCESS_ZERO_BASED |
-                                  IB_UVERBS_ACCESS_HUGETLB | IB_UVERBS_ACCESS_OPTIONAL_RANGE;
+constexpr std::uint32_t kMrAccess = IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |
+                                    IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC |
+                                    IB_UVERBS_ACCESS_MW_BIND | IB_UVERBS_ACCESS_ZERO_BASED |
+                                    IB_UVERBS_ACCESS_HUGETLB | IB_UVERBS_ACCESS_OPTIONAL_RANGE;
 
 // IB_UVERBS_REREG_*
 constexpr std::uint32_t kReregTrans = 1;
@@ -27,7 +27,7 @@ bool needs_write(std::uint32_t access) {
 /// What all registrations check.
 void check_registration(const Driver::State& d, std::uint64_t length, std::uint64_t iova,
                         std::uint32_t access) {
-    if ((access & ~kAccess) != 0) {
+    if ((access & ~kMrAccess) != 0) {
         throw ErrnoError(EOPNOTSUPP);
     }
     if ((access & IB_UVERBS_ACCESS_MW_BIND) != 0) {
@@ -39,9 +39,11 @@ void check_registration(const Driver::State& d, std::uint64_t length, std::uint6
     }
 }
 
+}  // namespace
+
 /// Memory of a region: mappings and a window. Its first byte keeps its place in the page.
-struct Memory {
-    Memory(Driver::State& d, const Mr::Range& range, bool rw)
+struct MrMemory {
+    MrMemory(Driver::State& d, const Mr::Range& range, bool rw)
         : bus(d.bus), in_page(range.start % kPageBytes), writable(rw) {
         const std::uint64_t va = range.start - in_page;
         const std::uint64_t length = in_page + range.length;
@@ -51,14 +53,14 @@ struct Memory {
         mapped = d.segments.map(va, length, range.segments, rw);
         window = bus.add(range.client, va, length, mapped.parts, rw);
     }
-    Memory(Driver::State& d, int dmabuf, std::uint64_t offset, std::uint64_t length, bool rw)
+    MrMemory(Driver::State& d, int dmabuf, std::uint64_t offset, std::uint64_t length, bool rw)
         : bus(d.bus), in_page(offset % kPageBytes), writable(rw) {
         mapped = map_dmabuf(dmabuf, offset, length, rw);
         window = bus.add(nullptr, 0, in_page + length, mapped.parts, rw);
     }
-    ~Memory() { bus.remove(window); }
-    Memory(const Memory&) = delete;
-    Memory& operator=(const Memory&) = delete;
+    ~MrMemory() { bus.remove(window); }
+    MrMemory(const MrMemory&) = delete;
+    MrMemory& operator=(const MrMemory&) = delete;
 
     [[nodiscard]] dingo_mem describe() const {
         dingo_mem mem{};
@@ -72,8 +74,6 @@ struct Memory {
     bool writable;
     std::uint64_t window = 0;
 };
-
-}  // namespace
 
 std::uint32_t card_access(std::uint32_t access) {
     constexpr std::pair<std::uint32_t, std::uint32_t> kMap[] = {
@@ -120,7 +120,7 @@ struct Mr::State {
     }
 
     Driver::State& driver;
-    std::unique_ptr<Memory> memory;
+    std::unique_ptr<MrMemory> memory;
     OwnedId index;
     std::uint32_t key = 0;
     std::uint32_t pdn = 0;
@@ -136,7 +136,7 @@ Mr::Mr(Driver& driver, Pd& pd, const Range& range, std::uint32_t access, Udata& 
     udata_none(udata);
     check_registration(d, range.length, range.iova, access);
     state_ = std::make_unique<State>(d);
-    state_->memory = std::make_unique<Memory>(d, range, needs_write(access));
+    state_->memory = std::make_unique<MrMemory>(d, range, needs_write(access));
     state_->create(pd, range.iova, range.length, access);
 }
 
@@ -146,7 +146,7 @@ Mr::Mr(Driver& driver, Pd& pd, int dmabuf_fd, std::uint64_t offset, std::uint64_
     check_registration(d, length, iova, access);
     state_ = std::make_unique<State>(d);
     state_->dmabuf = true;
-    state_->memory = std::make_unique<Memory>(d, dmabuf_fd, offset, length, needs_write(access));
+    state_->memory = std::make_unique<MrMemory>(d, dmabuf_fd, offset, length, needs_write(access));
     state_->create(pd, iova, length, access);
 }
 
@@ -172,10 +172,10 @@ void Mr::rereg(std::uint32_t flags, Pd* pd, const Range* range, std::uint32_t ac
     dingo_cmd_create_mr cmd = mr.command();
     cmd.old_key = mr.key;
     const bool writable = needs_write(access);
-    std::unique_ptr<Memory> memory;
+    std::unique_ptr<MrMemory> memory;
     bool upgraded = false;
     if (trans) {
-        memory = std::make_unique<Memory>(d, *range, writable);
+        memory = std::make_unique<MrMemory>(d, *range, writable);
         cmd.mem = memory->describe();
         cmd.iova = (access & IB_UVERBS_ACCESS_ZERO_BASED) != 0 ? 0 : range->iova;
         cmd.length = range->length;

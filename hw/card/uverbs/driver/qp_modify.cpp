@@ -21,8 +21,8 @@ constexpr std::uint32_t kMask =
     DINGO_QPM_MAX_RD_ATOMIC | DINGO_QPM_MIN_RNR_TIMER | DINGO_QPM_SQ_PSN |
     DINGO_QPM_MAX_DEST_RD_ATOMIC | DINGO_QPM_DEST_QPN;
 
-constexpr std::uint32_t kAccess = IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |
-                                  IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC;
+constexpr std::uint32_t kQpAccess = IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |
+                                    IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC;
 /// Rights to operations that the card lacks grant nothing: no MR has them.
 constexpr std::uint32_t kIgnoredAccess = IB_UVERBS_ACCESS_OPTIONAL_RANGE |
                                          IB_UVERBS_ACCESS_MW_BIND | 1U << 8 |
@@ -41,7 +41,7 @@ void check_attr(const dingo_limits& limits, const QpAttr& attr, std::uint32_t ma
     const auto has = [&](std::uint32_t bit) { return (mask & bit) != 0; };
     check(!has(DINGO_QPM_PORT) || attr.port_num == 1);
     check(!has(DINGO_QPM_PKEY_INDEX) || attr.pkey_index == 0);
-    check(!has(DINGO_QPM_ACCESS) || (attr.qp_access_flags & ~(kAccess | kIgnoredAccess)) == 0,
+    check(!has(DINGO_QPM_ACCESS) || (attr.qp_access_flags & ~(kQpAccess | kIgnoredAccess)) == 0,
           EOPNOTSUPP);
     check(!has(DINGO_QPM_PATH_MTU) || (attr.path_mtu >= 1 && attr.path_mtu <= 5));
     check(!has(DINGO_QPM_MAX_RD_ATOMIC) || attr.max_rd_atomic <= limits.max_rd_atomic);
@@ -71,7 +71,7 @@ void put_attr(dingo_qp_attr& to, const QpAttr& attr, std::uint32_t mask) {
             field = static_cast<std::remove_reference_t<decltype(field)>>(value);
         }
     };
-    put(DINGO_QPM_ACCESS, to.access, card_access(attr.qp_access_flags & kAccess));
+    put(DINGO_QPM_ACCESS, to.access, card_access(attr.qp_access_flags & kQpAccess));
     put(DINGO_QPM_PORT, to.port, attr.port_num);
     put(DINGO_QPM_QKEY, to.qkey, attr.qkey);
     put(DINGO_QPM_PATH_MTU, to.path_mtu, attr.path_mtu);

@@ -160,52 +160,53 @@ DINGO_EXPORT int statx(int dirfd, const char* original, int flags, unsigned mask
     return 0;
 }
 
-#define DEFINE_PATH(type, name, failure, parameters, dirfd, arguments) \
-    DINGO_EXPORT type name parameters {                                \
-        char buffer[PATH_MAX];                                         \
-        const char* path = dingo_rewrite_at(dirfd, original, buffer);  \
-                                                                       \
-        if (DINGO_UNLIKELY(!path && original)) {                       \
-            return failure;                                            \
-        }                                                              \
-        return DINGO_REAL(type(*) parameters, name) arguments;         \
+#define DEFINE_PATH_AT(type, name, failure, parameters, dirfd, arguments) \
+    DINGO_EXPORT type name parameters {                                   \
+        char buffer[PATH_MAX];                                            \
+        const char* path = dingo_rewrite_at(dirfd, original, buffer);     \
+                                                                          \
+        if (DINGO_UNLIKELY(!path && original)) {                          \
+            return failure;                                               \
+        }                                                                 \
+        return DINGO_REAL(type(*) parameters, name) arguments;            \
     }
 
-DEFINE_PATH(int, access, -1, (const char* original, int mode), AT_FDCWD, (path, mode))
-DEFINE_PATH(int, eaccess, -1, (const char* original, int mode), AT_FDCWD, (path, mode))
-DEFINE_PATH(int, euidaccess, -1, (const char* original, int mode), AT_FDCWD, (path, mode))
-DEFINE_PATH(int, faccessat, -1, (int dirfd, const char* original, int mode, int flags), dirfd,
-            (dirfd, path, mode, flags))
-DEFINE_PATH(ssize_t, readlink, -1, (const char* original, char* target, size_t room), AT_FDCWD,
-            (path, target, room))
-DEFINE_PATH(ssize_t, readlinkat, -1, (int dirfd, const char* original, char* target, size_t room),
-            dirfd, (dirfd, path, target, room))
-DEFINE_PATH(char*, realpath, NULL, (const char* original, char* resolved), AT_FDCWD,
-            (path, resolved))
-DEFINE_PATH(char*, canonicalize_file_name, NULL, (const char* original), AT_FDCWD, (path))
+DEFINE_PATH_AT(int, access, -1, (const char* original, int mode), AT_FDCWD, (path, mode))
+DEFINE_PATH_AT(int, eaccess, -1, (const char* original, int mode), AT_FDCWD, (path, mode))
+DEFINE_PATH_AT(int, euidaccess, -1, (const char* original, int mode), AT_FDCWD, (path, mode))
+DEFINE_PATH_AT(int, faccessat, -1, (int dirfd, const char* original, int mode, int flags), dirfd,
+               (dirfd, path, mode, flags))
+DEFINE_PATH_AT(ssize_t, readlink, -1, (const char* original, char* target, size_t room), AT_FDCWD,
+               (path, target, room))
+DEFINE_PATH_AT(ssize_t, readlinkat, -1,
+               (int dirfd, const char* original, char* target, size_t room), dirfd,
+               (dirfd, path, target, room))
+DEFINE_PATH_AT(char*, realpath, NULL, (const char* original, char* resolved), AT_FDCWD,
+               (path, resolved))
+DEFINE_PATH_AT(char*, canonicalize_file_name, NULL, (const char* original), AT_FDCWD, (path))
 
 /* ls asks for access control lists and labels. */
-DEFINE_PATH(ssize_t, getxattr, -1,
-            (const char* original, const char* name, void* value, size_t room), AT_FDCWD,
-            (path, name, value, room))
-DEFINE_PATH(ssize_t, lgetxattr, -1,
-            (const char* original, const char* name, void* value, size_t room), AT_FDCWD,
-            (path, name, value, room))
-DEFINE_PATH(ssize_t, listxattr, -1, (const char* original, char* list, size_t room), AT_FDCWD,
-            (path, list, room))
-DEFINE_PATH(ssize_t, llistxattr, -1, (const char* original, char* list, size_t room), AT_FDCWD,
-            (path, list, room))
+DEFINE_PATH_AT(ssize_t, getxattr, -1,
+               (const char* original, const char* name, void* value, size_t room), AT_FDCWD,
+               (path, name, value, room))
+DEFINE_PATH_AT(ssize_t, lgetxattr, -1,
+               (const char* original, const char* name, void* value, size_t room), AT_FDCWD,
+               (path, name, value, room))
+DEFINE_PATH_AT(ssize_t, listxattr, -1, (const char* original, char* list, size_t room), AT_FDCWD,
+               (path, list, room))
+DEFINE_PATH_AT(ssize_t, llistxattr, -1, (const char* original, char* list, size_t room), AT_FDCWD,
+               (path, list, room))
 
 /* What programs built with _FORTIFY_SOURCE call. */
 DINGO_EXPORT char* __realpath_chk(const char* path, char* resolved, size_t room);
 DINGO_EXPORT ssize_t __readlink_chk(const char* path, char* target, size_t bytes, size_t room);
 DINGO_EXPORT ssize_t __readlinkat_chk(int dirfd, const char* path, char* target, size_t bytes,
                                       size_t room);
-DEFINE_PATH(char*, __realpath_chk, NULL, (const char* original, char* resolved, size_t room),
-            AT_FDCWD, (path, resolved, room))
-DEFINE_PATH(ssize_t, __readlink_chk, -1,
-            (const char* original, char* target, size_t bytes, size_t room), AT_FDCWD,
-            (path, target, bytes, room))
-DEFINE_PATH(ssize_t, __readlinkat_chk, -1,
-            (int dirfd, const char* original, char* target, size_t bytes, size_t room), dirfd,
-            (dirfd, path, target, bytes, room))
+DEFINE_PATH_AT(char*, __realpath_chk, NULL, (const char* original, char* resolved, size_t room),
+               AT_FDCWD, (path, resolved, room))
+DEFINE_PATH_AT(ssize_t, __readlink_chk, -1,
+               (const char* original, char* target, size_t bytes, size_t room), AT_FDCWD,
+               (path, target, bytes, room))
+DEFINE_PATH_AT(ssize_t, __readlinkat_chk, -1,
+               (int dirfd, const char* original, char* target, size_t bytes, size_t room), dirfd,
+               (dirfd, path, target, bytes, room))

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "../capabilities.h"
+
 namespace dingo::model {
 namespace {
 
@@ -15,8 +17,6 @@ constexpr std::uint32_t kUdDataOffset = 64;      // behind wqe_ud
 constexpr std::uint32_t kAtomicBytes = 8;
 constexpr std::uint32_t kQpnMask = 0xFFFFFF;
 constexpr std::uint32_t kFlowLabelMask = 0xFFFFF;
-constexpr std::uint8_t kMinPageShift = 12;
-constexpr std::uint8_t kMaxPageShift = 30;
 
 constexpr WqeFault kNoFault{};
 constexpr WqeFault operation_error(std::uint8_t vendor_err) {

@@ -14,7 +14,6 @@ constexpr unsigned kBurst = 16;
 /// nothing.
 constexpr std::size_t kPrefetchedBlocks = 4;
 /// A wire that took nothing is tried again after this time.
-constexpr Nanoseconds kWireRetry = 5'000;
 
 void prefetch_lines(const void* object, std::size_t bytes) {
     constexpr std::size_t kLine = 64;

@@ -32,6 +32,8 @@ inline constexpr std::size_t kMinEthernetFrameBytes = 60;
 /// Everything in front of the payload plus the ICRC, for any opcode, VLAN and IP version.
 inline constexpr std::size_t kMaxOverheadBytes =
     kEthernetBytes + kVlanBytes + kIpv6Bytes + kUdpBytes + kMaxTransportHeaderBytes + kIcrcBytes;
+/// Nothing longer is built or parsed: offsets in Packet have 16 bits, and so have IP lengths.
+inline constexpr std::size_t kMaxFrameBytes = 65535;
 inline constexpr std::size_t kMaxPmtu = 4096;
 /// The longest frame that a card with PMTU 4096 sends.
 inline constexpr std::size_t kMaxRoceFrameBytes = kMaxOverheadBytes + kMaxPmtu;
