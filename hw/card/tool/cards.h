@@ -30,7 +30,8 @@ struct CardEntry {
 /// Throws Error(kUsage) when nothing can be called so.
 void check_name(const std::string& name);
 
-/// Looks at the card `name`, whether it exists or not.
+/// Looks at the card `name`, whether it exists or not. With a '/' in it, it is the directory of a
+/// card that another user shares.
 CardEntry look_at(const std::string& name);
 
 /// All that have a directory, by name.

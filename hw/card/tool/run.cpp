@@ -43,7 +43,7 @@ std::vector<CardEntry> cards_for(std::vector<std::string> names, const StartOpti
         if (std::any_of(out.begin(), out.end(), [&](const auto& c) { return c.name == name; }))
             continue;
         CardEntry card = look_at(name);
-        if (!card.running() && may_start && name == names[0]) {
+        if (!card.running() && may_start && name == names[0] && name.find('/') == name.npos) {
             StartOptions options = start;
             options.name = name;
             card = start_card(options);
@@ -102,7 +102,9 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, Action& act
         "The exit status is the command's own.");
     const auto names = std::make_shared<std::vector<std::string>>();
     const auto start = std::make_shared<StartOptions>();
-    cmd->add_option("-c,--card", *names, "The card that COMMAND sees; may be given several times")
+    cmd->add_option("-c,--card", *names,
+                    "The card that COMMAND sees; may be given several times. The\n"
+                    "directory of a card, with a '/' in it: one that another user shares")
         ->type_name("NAME")
         ->take_all()
         ->allow_extra_args(false);

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "run_dir.h"
 #include "tool/error.h"
 
@@ -36,6 +38,7 @@ Path make_view(const std::vector<CardEntry>& cards) {
     std::string name;
     for (const CardEntry& card : cards)
         name += (name.empty() ? "" : "+") + card.name;
+    std::replace(name.begin(), name.end(), '/', '_');  // of another user
     const Path views = card::run_dir() / "views";
     const Path view = views / name;
     const Path fresh = views / fmt::format(".{}", ::getpid());

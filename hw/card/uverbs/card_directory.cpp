@@ -61,6 +61,9 @@ CardDirectory::CardDirectory(fs::path dir, bool share)
     if (dir_.filename().empty()) {
         dir_ = dir_.parent_path();  // it was written with a slash at its end
     }
+    if (share) {
+        ::umask(022);  // what is made here from now on is for others to read, whoever started us
+    }
     std::error_code error;
     fs::create_directories(dir_.parent_path(), error);
     if (::mkdir(dir_.c_str(), share ? 0755 : 0700) != 0 && errno != EEXIST) {

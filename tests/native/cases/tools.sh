@@ -51,3 +51,27 @@ plain "another user's card is out of reach" "! DINGO_RUN=$root_run $dingo run --
 stop_cards
 DINGO_RUN=$root_run
 as_user=''
+
+# Two other users: a shared card serves both, at the same time too; one that is not shared serves neither, by no road.
+start_card open --share
+other_users=(65534 4711)
+as_other() { echo "setpriv --reuid=$1 --regid=$1 --clear-groups env HOME=/nonexistent DINGO_RUN=$(mktemp -u /tmp/dingo-user-XXXXXX)"; }
+for uid in "${other_users[@]}"; do
+    as_user=$(as_other "$uid")
+    single "user $uid: a shared card" "$root_run/open" ibv_devinfo 'PORT_ACTIVE'
+    plain "user $uid: not a card that is not shared" "$dingo run --card $root_run/alpha -- ibv_devinfo" '--share' 3
+    by_hand="LD_PRELOAD=$dingo_root/build/lib/libdingo-preload.so RDMAV_DRIVERS=$dingo_root/build/lib/libibverbs/libdingo ibv_devinfo"
+    plain "user $uid: a shared card without dingo run" "DINGO_VIEW=$root_run/open $by_hand" 'PORT_ACTIVE'
+    plain "user $uid: not so a card that is not shared" "! DINGO_VIEW=$root_run/alpha $by_hand"
+    plain "user $uid: not the control socket of a shared card" \
+        "! /usr/bin/python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"$root_run/open/control\")'"
+    cleanups+=("rm -rf ${as_user##*DINGO_RUN=}")
+done
+as_user=''
+$(as_other "${other_users[0]}") timeout 60 "$dingo" run --card "$root_run/open" -- "$check" -p 18601 >"$logs/shared.A" 2>&1 &
+other=$!
+wait_listen 18601 $other || true
+as_user=$(as_other "${other_users[1]}")
+single 'two users on one shared card: every byte right' "$root_run/open" "$check -p 18601 127.0.0.1" 'every byte right'
+as_user=''
+wait $other || true
