@@ -59,7 +59,7 @@ as_other() { echo "setpriv --reuid=$1 --regid=$1 --clear-groups env HOME=/nonexi
 for uid in "${other_users[@]}"; do
     as_user=$(as_other "$uid")
     single "user $uid: a shared card" "$root_run/open" ibv_devinfo 'PORT_ACTIVE'
-    plain "user $uid: not a card that is not shared" "$dingo run --card $root_run/alpha -- ibv_devinfo" '--share' 3
+    plain "user $uid: not a card that is not shared" "$dingo run --card $root_run/alpha -- ibv_devinfo" 'start NAME .-share' 3
     by_hand="LD_PRELOAD=$dingo_root/build/lib/libdingo-preload.so RDMAV_DRIVERS=$dingo_root/build/lib/libibverbs/libdingo ibv_devinfo"
     plain "user $uid: a shared card without dingo run" "DINGO_VIEW=$root_run/open $by_hand" 'PORT_ACTIVE'
     plain "user $uid: not so a card that is not shared" "! DINGO_VIEW=$root_run/alpha $by_hand"
