@@ -43,30 +43,6 @@ bool name_fits(const std::string& name) {
            std::all_of(name.begin(), name.end(), good);
 }
 
-/// A card of another user is named by its directory.
-bool is_shared_by(const std::string& name) {
-    return name.find('/') != std::string::npos;
-}
-
-/// Its control socket is not for us; that we may open the device is what counts.
-CardEntry look_at_shared(const std::string& path) {
-    CardEntry out{path, std::filesystem::absolute(path).lexically_normal(), Json::object(), 0};
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    const std::string device = out.dir / "uverbs.sock";
-    if (device.size() >= sizeof address.sun_path) {
-        out.info["problem"] = "the path is too long for a socket";
-        return out;
-    }
-    device.copy(address.sun_path, sizeof address.sun_path - 1);
-    const card::UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-    if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
-        out.pid = peer_pid(fd.get());
-    else
-        out.info["problem"] = std::strerror(errno);
-    return out;
-}
-
 }  // namespace
 
 int CardEntry::number() const {
@@ -85,8 +61,6 @@ void check_name(const std::string& name) {
 }
 
 CardEntry look_at(const std::string& name) {
-    if (is_shared_by(name))
-        return look_at_shared(name);
     check_name(name);
     CardEntry out{name, card::run_dir() / name, Json::object(), 0};
     std::ifstream file(out.dir / "card.json");
@@ -113,15 +87,32 @@ std::vector<CardEntry> all_cards() {
 
 CardEntry running_card(const std::string& name) {
     CardEntry out = look_at(name);
-    if (!out.running() && is_shared_by(name))
-        throw Error(fmt::format("no card of another user can be used at {}: {}; its user shares it "
-                                "with: dingo card start NAME --share",
-                                name, out.info.value("problem", "")),
-                    kNoSuchCard);
     if (!out.running())
         throw Error(fmt::format("no card '{}' runs in {}; start it: dingo card start {}", name,
                                 card::run_dir().string(), name),
                     kNoSuchCard);
+    return out;
+}
+
+CardEntry shared_card(const std::string& dir) {
+    CardEntry out{dir, std::filesystem::absolute(dir).lexically_normal(), Json::object(), 0};
+    const auto fail = [&](const char* why) {
+        return Error(fmt::format("no card of another user can be used at {}: {}; its user shares "
+                                 "it with: dingo card start NAME --share",
+                                 dir, why),
+                     kNoSuchCard);
+    };
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string device = out.dir / "uverbs.sock";
+    if (device.size() >= sizeof address.sun_path)
+        throw fail("the path is too long for a socket");
+    device.copy(address.sun_path, sizeof address.sun_path - 1);
+    // Its control socket is not for us; that we may open the device is what counts.
+    const card::UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+        throw fail(std::strerror(errno));
+    out.pid = peer_pid(fd.get());
     return out;
 }
 

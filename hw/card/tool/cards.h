@@ -30,8 +30,7 @@ struct CardEntry {
 /// Throws Error(kUsage) when nothing can be called so.
 void check_name(const std::string& name);
 
-/// Looks at the card `name`, whether it exists or not. With a '/' in it, it is the directory of a
-/// card that another user shares.
+/// Looks at the card `name`, whether it exists or not.
 CardEntry look_at(const std::string& name);
 
 /// All that have a directory, by name.
@@ -39,6 +38,10 @@ std::vector<CardEntry> all_cards();
 
 /// The card, which runs. Throws Error(kNoSuchCard).
 CardEntry running_card(const std::string& name);
+
+/// The card in directory `dir`, which another user shares and which runs. Throws
+/// Error(kNoSuchCard).
+CardEntry shared_card(const std::string& dir);
 
 /// Sends one request to the control socket of a card and returns the answer. Throws Error.
 Json ask(const CardEntry& card, const Json& request);

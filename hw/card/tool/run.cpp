@@ -42,8 +42,12 @@ std::vector<CardEntry> cards_for(std::vector<std::string> names, const StartOpti
     for (const std::string& name : names) {
         if (std::any_of(out.begin(), out.end(), [&](const auto& c) { return c.name == name; }))
             continue;
+        if (name.find('/') != name.npos) {
+            out.push_back(shared_card(name));
+            continue;
+        }
         CardEntry card = look_at(name);
-        if (!card.running() && may_start && name == names[0] && name.find('/') == name.npos) {
+        if (!card.running() && may_start && name == names[0]) {
             StartOptions options = start;
             options.name = name;
             card = start_card(options);
