@@ -168,6 +168,7 @@ module dingo_req_turn (
   assign max_reads = cfg_i.max_rd > {3'd0, MAX_READS} ? MAX_READS : cfg_i.max_rd[4:0];
 
   dingo_req_txd u_txd (
+      .en_i(state_q == EMIT),
       .qp_i,
       .qpn_i,
       .cfg_i,

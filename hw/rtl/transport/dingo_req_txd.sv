@@ -3,6 +3,7 @@
 /// Descriptor of one request packet: opcode by place in the message, addresses of the QP or, for a
 /// datagram, of its WQE.
 module dingo_req_txd (
+    input  logic        en_i,          // it is looked at; 0 otherwise, which spares a simulation its work
     input  rtl_pkg::qpi_t        qp_i,
     input  logic [31:0] qpn_i,
     input  rtl_pkg::qp_cfg_t     cfg_i,
@@ -35,53 +36,55 @@ module dingo_req_txd (
 
   always_comb begin
     txd_o = '0;
-    txd_o.tell = datagram_i;
-    txd_o.qp = qp_i;
-    txd_o.psn = psn_i;
-    txd_o.imm = wqe_i.imm;
-    txd_o.inl = wqe_i.inl;
-    txd_o.len = bytes_i;
-    txd_o.ackreq = ackreq_i;
-    if (datagram_i) begin
-      txd_o.sgid = ud.sgid_index[rtl_pkg::GID_LOG-1:0];
-      txd_o.dgid = ud.dgid;
-      txd_o.dmac = ud.dmac;
-      txd_o.udp_sport = ud.udp_sport;
-      txd_o.flow_label = ud.flow_label[19:0];
-      txd_o.hop_limit = ud.hop_limit;
-      txd_o.tclass = ud.tclass;
-      txd_o.sl = ud.sl[3:0];
-      txd_o.dqpn = ud.dest_qpn[23:0];
-      txd_o.qkey = ud.qkey[31] ? cfg_i.qkey : ud.qkey;
-      txd_o.src_qpn = qpn_i[23:0];
-      txd_o.opcode = send_imm ? 8'h65 : 8'h64;
-      txd_o.se = wqe_i.solicited;
-    end else begin
-      txd_o.sgid = cfg_i.sgid;
-      txd_o.dgid = cfg_i.dgid;
-      txd_o.dmac = cfg_i.dmac;
-      txd_o.udp_sport = cfg_i.udp_sport;
-      txd_o.flow_label = cfg_i.flow_label;
-      txd_o.hop_limit = cfg_i.hop_limit;
-      txd_o.tclass = cfg_i.tclass;
-      txd_o.sl = cfg_i.sl;
-      txd_o.dqpn = cfg_i.dest_qpn;
-      txd_o.rkey = rdma.rkey;
-      txd_o.dma_len = wqe_i.length;
-      txd_o.va = rdma.raddr;
-      txd_o.se = last_i && wqe_i.solicited && !is_read && wqe_i.opcode != dingo_pkg::WR_WRITE[7:0];
-      if (is_read) begin                // a repeated READ asks for the missing tail only
-        txd_o.opcode = 8'h0c;
-        txd_o.va = rdma.raddr + {32'd0, offset_i};
-        txd_o.dma_len = wqe_i.length - offset_i;
+    if (en_i) begin
+      txd_o.tell = datagram_i;
+      txd_o.qp = qp_i;
+      txd_o.psn = psn_i;
+      txd_o.imm = wqe_i.imm;
+      txd_o.inl = wqe_i.inl;
+      txd_o.len = bytes_i;
+      txd_o.ackreq = ackreq_i;
+      if (datagram_i) begin
+        txd_o.sgid = ud.sgid_index[rtl_pkg::GID_LOG-1:0];
+        txd_o.dgid = ud.dgid;
+        txd_o.dmac = ud.dmac;
+        txd_o.udp_sport = ud.udp_sport;
+        txd_o.flow_label = ud.flow_label[19:0];
+        txd_o.hop_limit = ud.hop_limit;
+        txd_o.tclass = ud.tclass;
+        txd_o.sl = ud.sl[3:0];
+        txd_o.dqpn = ud.dest_qpn[23:0];
+        txd_o.qkey = ud.qkey[31] ? cfg_i.qkey : ud.qkey;
+        txd_o.src_qpn = qpn_i[23:0];
+        txd_o.opcode = send_imm ? 8'h65 : 8'h64;
+        txd_o.se = wqe_i.solicited;
       end else begin
-        txd_o.opcode = is_write ? 8'h06 : 8'h00;
-        if (last_i) txd_o.opcode[3:0] = txd_o.opcode[3:0] + (first ? 4'd4 : 4'd2) + {3'd0, write_imm || send_imm};
-        else if (!first) txd_o.opcode[3:0] = txd_o.opcode[3:0] + 4'd1;
+        txd_o.sgid = cfg_i.sgid;
+        txd_o.dgid = cfg_i.dgid;
+        txd_o.dmac = cfg_i.dmac;
+        txd_o.udp_sport = cfg_i.udp_sport;
+        txd_o.flow_label = cfg_i.flow_label;
+        txd_o.hop_limit = cfg_i.hop_limit;
+        txd_o.tclass = cfg_i.tclass;
+        txd_o.sl = cfg_i.sl;
+        txd_o.dqpn = cfg_i.dest_qpn;
+        txd_o.rkey = rdma.rkey;
+        txd_o.dma_len = wqe_i.length;
+        txd_o.va = rdma.raddr;
+        txd_o.se = last_i && wqe_i.solicited && !is_read && wqe_i.opcode != dingo_pkg::WR_WRITE[7:0];
+        if (is_read) begin                // a repeated READ asks for the missing tail only
+          txd_o.opcode = 8'h0c;
+          txd_o.va = rdma.raddr + {32'd0, offset_i};
+          txd_o.dma_len = wqe_i.length - offset_i;
+        end else begin
+          txd_o.opcode = is_write ? 8'h06 : 8'h00;
+          if (last_i) txd_o.opcode[3:0] = txd_o.opcode[3:0] + (first ? 4'd4 : 4'd2) + {3'd0, write_imm || send_imm};
+          else if (!first) txd_o.opcode[3:0] = txd_o.opcode[3:0] + 4'd1;
+        end
       end
+      // Applications leave the hop limit at 0 for "on this link"; IP hosts drop such packets.
+      if (txd_o.hop_limit == 8'd0) txd_o.hop_limit = 8'd64;
     end
-    // Applications leave the hop limit at 0 for "on this link"; IP hosts drop such packets.
-    if (txd_o.hop_limit == 8'd0) txd_o.hop_limit = 8'd64;
   end
 
   wire unused_ok = &{1'b0, cfg_i, wqe_i, ud, rdma, qpn_i[31:24]};

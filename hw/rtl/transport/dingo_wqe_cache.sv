@@ -141,10 +141,13 @@ module dingo_wqe_cache #(
     if (fill_limit_i < {28'd0, most}) most = fill_limit_i[3:0];
     new_xl.mem = fill_sq_i;
     new_xl.off = {26'd0, fill_index_i & ring_mask, 6'd0};
-    for (int unsigned i = 0; i < FILLS; i++) begin
-      same[i] = LOGF'(i - 32'(done_slot)) < LOGF'(new_q - done_q) || new_q - done_q == (LOGF + 1)'(FILLS);
-      if (fill_qp[i] != fill_qp_i || fill_index_i - fill_index[i] >= {28'd0, fill_max[i]}) same[i] = 1'b0;
-      if (done && done_slot == LOGF'(i)) same[i] = 1'b0;  // too late to wake anybody else
+    same = '0;
+    if (fill_valid_i) begin
+      for (int unsigned i = 0; i < FILLS; i++) begin
+        same[i] = LOGF'(i - 32'(done_slot)) < LOGF'(new_q - done_q) || new_q - done_q == (LOGF + 1)'(FILLS);
+        if (fill_qp[i] != fill_qp_i || fill_index_i - fill_index[i] >= {28'd0, fill_max[i]}) same[i] = 1'b0;
+        if (done && done_slot == LOGF'(i)) same[i] = 1'b0;  // too late to wake anybody else
+      end
     end
   end
   assign same_any = same != '0;
