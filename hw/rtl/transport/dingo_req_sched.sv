@@ -29,7 +29,7 @@ module dingo_req_sched (
     input  logic        turn_ok_i,
     input  logic        ready_i,       // this QP gets a turn, behind the others
     input  rtl_pkg::qpi_t        ready_qp_i,
-    input  logic        woken_i,       // this one before the others: its WQE has come
+    input  logic        woken_i,       // this one soon: its WQE has come
     output logic        woken_take_o,
     input  rtl_pkg::qpi_t        woken_qp_i,
     output logic        work_o,
@@ -46,6 +46,7 @@ module dingo_req_sched (
   logic fail_valid, cq_fail_valid, turn_valid, turn, fail_clear, cq_fail_clear, turn_clear;
   rtl_pkg::qpi_t fail_qp, cq_fail_qp, turn_qp;
   logic [3:0] since_q;
+  logic woken, woken_last_q;           // the last turn was of one that was woken
 
   assign ready_o = fail_clear && cq_fail_clear && turn_clear;
   assign fails_o = fail_valid || cq_fail_valid;
@@ -54,7 +55,10 @@ module dingo_req_sched (
   assign turn = turn_ok_i && work_o && (req == '0 || since_q >= MOST);
   assign valid_o = turn || req != '0;
   assign kind_o = turn ? 9'h100 : {1'b0, grant};
-  assign woken_take_o = take_i && turn && woken_i;
+  // Those that are woken go first, but in turn with the others: a QP whose WQEs always come late would
+  // otherwise be the only one.
+  assign woken = woken_i && !(woken_last_q && turn_valid);
+  assign woken_take_o = take_i && turn && woken;
 
   always_comb begin
     case (kind_o)
@@ -66,7 +70,7 @@ module dingo_req_sched (
       9'h020: qp_o = txerr_qp_i;
       9'h040: qp_o = due_qp_i;
       9'h080: qp_o = qpa_qp_i;
-      default: qp_o = woken_i ? woken_qp_i : turn_qp;
+      default: qp_o = woken ? woken_qp_i : turn_qp;
     endcase
   end
 
@@ -106,12 +110,17 @@ module dingo_req_sched (
       .push_i(ready_i),
       .push_qp_i(ready_qp_i),
       .valid_o(turn_valid),
-      .pop_i(take_i && turn && !woken_i),
+      .pop_i(take_i && turn && !woken),
       .qp_o(turn_qp)
   );
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) since_q <= '0;
-    else if (take_i) since_q <= turn ? '0 : since_q == MOST ? MOST : since_q + 1'b1;
+    if (!rst_ni) begin
+      since_q <= '0;
+      woken_last_q <= 1'b0;
+    end else if (take_i) begin
+      if (turn) woken_last_q <= woken;
+      since_q <= turn ? '0 : since_q == MOST ? MOST : since_q + 1'b1;
+    end
   end
 endmodule

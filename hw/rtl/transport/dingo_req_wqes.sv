@@ -56,7 +56,7 @@ module dingo_req_wqes (
   logic [511:0] cache_data;
   logic block_re, walk_re, is_read;
   logic [2:0] block_index, walk_block;
-  logic cache_re, cache_hit, cache_err, fill_valid, fill_ready, fill_wake;
+  logic cache_re, cache_hit, cache_err, fill_valid, fill_ready, fill_wake, fill_force;
   logic [31:0] cache_index, fill_index, fill_limit;
 
   assign is_read = wqe_o.opcode == dingo_pkg::WR_READ[7:0];
@@ -91,7 +91,8 @@ module dingo_req_wqes (
       .fill_ready_i(fill_ready),
       .fill_index_o(fill_index),
       .fill_limit_o(fill_limit),
-      .fill_wake_o(fill_wake)
+      .fill_wake_o(fill_wake),
+      .fill_force_o(fill_force)
   );
   dingo_wqe_cache u_cache (
       .clk_i,
@@ -111,6 +112,7 @@ module dingo_req_wqes (
       .fill_index_i(fill_index),
       .fill_limit_i(fill_limit),
       .fill_wake_i(fill_wake),
+      .fill_force_i(fill_force),
       .fill_log_sq_i(cfg_i.log_sq),
       .fill_sq_i(cfg_i.sq),
       .wake_valid_o,

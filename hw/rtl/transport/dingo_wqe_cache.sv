@@ -2,8 +2,8 @@
 
 /// Blocks of send queues that have been read from host memory, by QP and free-running block index. A
 /// look-up answers in the next cycle. A fill reads up to 8 blocks that the host has given away; when it is done its
-/// QP is due (`wake_*`). The places of woken QPs are held until they are taken, so that they get
-/// their turn before other fills push their blocks out.
+/// QP is due (`wake_*`). Until it is taken no other fill may push its blocks out: two QPs whose blocks
+/// have the same places would otherwise do so to each other for ever.
 module dingo_wqe_cache #(
     parameter int unsigned LogLines = 8
 ) (
@@ -26,6 +26,7 @@ module dingo_wqe_cache #(
     input  logic [31:0] fill_index_i,
     input  logic [31:0] fill_limit_i,  // blocks from there that the host has given away, not 0
     input  logic        fill_wake_i,
+    input  logic        fill_force_i,  // the requester stands still for it
     input  logic [4:0]  fill_log_sq_i,
     input  rtl_pkg::xmem_t       fill_sq_i,
     output logic        wake_valid_o,
@@ -112,10 +113,17 @@ module dingo_wqe_cache #(
   logic [3:0] fill_max[FILLS];         // blocks wanted
   rtl_pkg::xl_req_t fill_xl[FILLS];
   logic [LOGF:0] new_q, asked_q, read_q, done_q;
-  logic [LOGF:0] due_count;
+  logic [LOGF:0] due_count, due_wr_q, due_rd_q;
+  logic [QP-1:0] due_qp[FILLS];        // QPs that wait for their turn
+  // Places of the blocks: groups of 8 lines, of the first and of the last block
+  localparam int unsigned G = LogLines - 3;
+  logic [G-1:0] fill_first[FILLS], fill_last[FILLS], due_first[FILLS], due_last[FILLS];
+  logic [G-1:0] first, last;
+  logic [LogLines-1:0] first_line, last_line;
+  logic clash;
   logic [3:0] block_q;                 // of the fill that is being answered
   logic [LOGF-1:0] new_slot, read_slot, done_slot;
-  logic same_any, room, take, done, xl_req_ready, xl_rsp_valid, xl_rsp_ready, xl_fail, xl_idle, due_ready;
+  logic same_any, room, take, done, xl_req_ready, xl_rsp_valid, xl_rsp_ready, xl_fail, xl_idle;
   logic [FILLS-1:0] same;
   rtl_pkg::xl_req_t xl_req, new_xl;
   rtl_pkg::xl_rsp_t xl_rsp;
@@ -126,9 +134,10 @@ module dingo_wqe_cache #(
   assign new_slot = new_q[LOGF-1:0];
   assign read_slot = read_q[LOGF-1:0];
   assign done_slot = done_q[LOGF-1:0];
-  // Every fill that will wake a QP has a place in the queue of those that are due. The others have
-  // none to wait for: the requester may stand still for one of them, and then nobody gets a turn.
-  assign room = fill_wake_i ? {1'b0, new_q - done_q} + {1'b0, due_count} < (LOGF + 2)'(FILLS) : new_q - done_q < (LOGF + 1)'(FILLS);
+  // Every fill that will wake a QP has a place among those that are due. One for which the requester
+  // stands still waits for nobody: as long as it does nobody gets a turn.
+  assign room = new_q - done_q < (LOGF + 1)'(FILLS) && !clash &&
+                (!fill_wake_i || {1'b0, new_q - done_q} + {1'b0, due_count} < (LOGF + 2)'(FILLS));
   assign fill_ready_o = room;
   assign take = fill_valid_i && room && !same_any;
   assign idle_o = new_q == done_q && xl_idle;
@@ -142,11 +151,22 @@ module dingo_wqe_cache #(
     new_xl.mem = fill_sq_i;
     new_xl.off = {26'd0, fill_index_i & ring_mask, 6'd0};
     same = '0;
+    clash = 1'b0;
+    first_line = line_of(fill_qp_i, fill_index_i[LogLines-1:0]);
+    last_line = line_of(fill_qp_i, fill_index_i[LogLines-1:0] + LogLines'(most) - 1'b1);
+    first = first_line[LogLines-1:3];
+    last = last_line[LogLines-1:3];
     if (fill_valid_i) begin
       for (int unsigned i = 0; i < FILLS; i++) begin
         same[i] = LOGF'(i - 32'(done_slot)) < LOGF'(new_q - done_q) || new_q - done_q == (LOGF + 1)'(FILLS);
         if (fill_qp[i] != fill_qp_i || fill_index_i - fill_index[i] >= {28'd0, fill_max[i]}) same[i] = 1'b0;
         if (done && done_slot == LOGF'(i)) same[i] = 1'b0;  // too late to wake anybody else
+        if ((LOGF'(i - 32'(done_slot)) < LOGF'(new_q - done_q) || new_q - done_q == (LOGF + 1)'(FILLS)) && fill_qp[i] != fill_qp_i &&
+            (fill_first[i] == first || fill_first[i] == last || fill_last[i] == first || fill_last[i] == last))
+          clash = !fill_force_i;
+        if ((LOGF'(i - 32'(due_rd_q)) < LOGF'(due_count) || due_count == (LOGF + 1)'(FILLS)) && due_qp[i] != fill_qp_i &&
+            (due_first[i] == first || due_first[i] == last || due_last[i] == first || due_last[i] == last))
+          clash = !fill_force_i;
       end
     end
   end
@@ -186,20 +206,9 @@ module dingo_wqe_cache #(
   assign we_index = fill_index[done_slot] + {28'd0, block_q};
   assign done = xl_fail || (wqe_rsp_valid_i && line_rsp_i.last);
 
-  dingo_fifo #(
-      .Width(QP),
-      .LogDepth(LOGF)
-  ) u_due (
-      .clk_i,
-      .rst_ni,
-      .valid_i(done && wake_q[done_slot]),
-      .ready_o(due_ready),
-      .data_i(we_qp),
-      .valid_o(wake_valid_o),
-      .ready_i(wake_ready_i),
-      .data_o(wake_qp_o),
-      .count_o(due_count)
-  );
+  assign due_count = due_wr_q - due_rd_q;
+  assign wake_valid_o = due_count != '0;
+  assign wake_qp_o = due_qp[due_rd_q[LOGF-1:0]];
 
   always_ff @(posedge clk_i) begin
     if (take) begin
@@ -207,6 +216,13 @@ module dingo_wqe_cache #(
       fill_index[new_slot] <= fill_index_i;
       fill_max[new_slot] <= most;
       fill_xl[new_slot] <= new_xl;
+      fill_first[new_slot] <= first;
+      fill_last[new_slot] <= last;
+    end
+    if (done && wake_q[done_slot]) begin
+      due_qp[due_wr_q[LOGF-1:0]] <= we_qp;
+      due_first[due_wr_q[LOGF-1:0]] <= fill_first[done_slot];
+      due_last[due_wr_q[LOGF-1:0]] <= fill_last[done_slot];
     end
     if (!rst_ni) begin
       new_q <= '0;
@@ -215,6 +231,8 @@ module dingo_wqe_cache #(
       done_q <= '0;
       block_q <= '0;
       wake_q <= '0;
+      due_wr_q <= '0;
+      due_rd_q <= '0;
     end else begin
       if (fill_valid_i && room) wake_q <= (wake_q | (fill_wake_i ? same : '0));
       if (take) begin
@@ -226,12 +244,14 @@ module dingo_wqe_cache #(
       if (wqe_rsp_valid_i) block_q <= block_q + 1'b1;
       if (done) begin
         done_q <= done_q + 1'b1;
+        if (wake_q[done_slot]) due_wr_q <= due_wr_q + 1'b1;
         block_q <= '0;
       end
       assert (!(wqe_rsp_valid_i && done_q == read_q));
-      assert (!(done && wake_q[done_slot] && !due_ready));
+      if (wake_valid_o && wake_ready_i) due_rd_q <= due_rd_q + 1'b1;
+      assert (!(done && wake_q[done_slot] && due_count == (LOGF + 1)'(FILLS)));
     end
   end
 
-  wire unused_ok = &{1'b0, xl_rsp.addr[5:0]};
+  wire unused_ok = &{1'b0, xl_rsp.addr[5:0], first_line, last_line};
 endmodule

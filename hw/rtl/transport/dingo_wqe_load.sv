@@ -34,7 +34,8 @@ module dingo_wqe_load (
     input  logic        fill_ready_i,
     output logic [31:0] fill_index_o,
     output logic [31:0] fill_limit_o,
-    output logic        fill_wake_o
+    output logic        fill_wake_o,
+    output logic        fill_force_o
 );
   localparam int unsigned QP = rtl_pkg::QP_LOG;
   typedef dingo_pkg::wqe_ctrl_t ctrl_t;
@@ -185,6 +186,7 @@ module dingo_wqe_load (
   assign fill_index_o = state_q == AHEAD ? index0_q + 32'd8 : index_i + {28'd0, block_q};
   assign fill_limit_o = state_q == AHEAD ? producer_i - index0_q - 32'd8 : posted - {28'd0, block_q};
   assign fill_wake_o = state_q == FILL && wake_i;
+  assign fill_force_o = state_q == FILL && !wake_i;
   assign done_o = state_q == DONE;
   assign miss_o = miss_q;
   assign asked_o = asked_q;

@@ -193,7 +193,7 @@ void RequesterBench::take() {
         EXPECT_LE(addr % 4096 + count * 64, 4096U);
         for (unsigned i = 0; i < count; ++i, addr += 64)
             lines_.push_back({wqe, addr / 4096 == kBadPage / 4096, i + 1 == count, addr,
-                              i == 0 ? static_cast<unsigned>(random_() % 30) : 0});
+                              i == 0 ? static_cast<unsigned>(random_() % (line_wait + 1)) : 0});
     };
     if (dut.wqe_valid_o && dut.wqe_ready_i) {
         ++fills;

@@ -243,6 +243,7 @@ class RequesterBench {
     std::uint64_t now = 1'000'000;
     bool tell = true;         ///< answer datagrams that ask for it
     bool stuck = false;       ///< run_until() gave up
+    unsigned line_wait = 30;  ///< cycles that an answer of host memory takes, at most
     bool hold_lines = false;  ///< host memory does not answer for now
     unsigned fills = 0;       ///< requests for WQE blocks
     std::function<void(const TestPacket&)> on_packet;

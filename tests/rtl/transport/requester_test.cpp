@@ -324,6 +324,37 @@ TEST_F(Requester, AResponseGetsItsWqeAlsoWhenQpsThatHaveTheirsCannotHaveTheirTur
     EXPECT_EQ(b.cqes.size(), 9U);
 }
 
+TEST(RequesterTurns, QpsThatAlwaysWaitForTheirWqesLeaveTurnsToTheOthers) {
+    RequesterBench b(1, 0);
+    b.line_wait = 0;  // faster than a turn: somebody is always woken
+    b.regions[kKey] = {0x7000'0000, 0x40000, 0x10000, 0};
+    TestQp config;
+    config.log_sq = 8;
+    config.mtu = 5;
+    for (std::uint16_t qp = 9; qp < 20; ++qp) {
+        config.sq = config.ring = 0x30000 + (qp - 9) * 0x4000;
+        b.create(qp, config);
+    }
+    // QP 9 needs its WQE once, the others a fill for each
+    b.begin(DINGO_WR_SEND);
+    b.sges({{0x7000'0000, 0x1E000, kKey}});
+    b.post(9);
+    b.ring(9);
+    for (std::uint16_t qp = 10; qp < 20; ++qp) {
+        for (int i = 0; i < 28; ++i) {
+            b.begin(DINGO_WR_NOP);
+            b.raw[2] = 8;
+            b.post(qp);
+        }
+        b.ring(qp);
+    }
+    b.run_until([&] { return b.packets.size() == 30; });
+    EXPECT_LT(b.cqes.size(), 140U);
+    b.settle();
+    EXPECT_EQ(b.cqes.size(), 280U);
+    EXPECT_FALSE(b.stuck);
+}
+
 TEST_F(Requester, BlocksAreFetchedSeveralAtATimeAndAhead) {
     config.log_sq = 6;
     start();
