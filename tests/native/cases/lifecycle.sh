@@ -21,6 +21,7 @@ kill_in_phase() {
     local pid n out
     out=$logs/hold-$1.out
     for n in $(seq "$2"); do
+        : >"$out" # not by the new process, which may be late: what the former said would be taken for its words
         "$dingo" run --card alpha -- "$load" hold "$1" >"$out" 2>&1 &
         pid=$!
         for _ in $(seq 500); do
@@ -28,7 +29,11 @@ kill_in_phase() {
             kill -0 $pid 2>/dev/null || break
             sleep 0.01
         done
-        grep -q holding "$out" || { fail "kill -9 in phase $1" "run $n did not get there: $(why "$out")"; return; }
+        grep -q holding "$out" || {
+            fail "kill -9 in phase $1" "run $n did not get there: $(why "$out")"
+            kill -9 $pid 2>/dev/null || true
+            return
+        }
         kill -9 $pid
         wait $pid 2>/dev/null || true
     done
