@@ -10,6 +10,7 @@ module dingo_card (
     input  logic [63:0]     now_ns_i,
     input  logic            cable_i,          // the cable is plugged
     output logic            idle_o,           // nothing to do until an input or a timer
+    output logic [24:0]     busy_o,           // who is not idle, for whoever looks for a hang; see the end
     output logic            ready_o,          // STATUS.READY: reset is over
     output logic            timer_valid_o,    // some timer runs
     output logic [63:0]     timer_next_o,     // and none fires before this time
@@ -95,7 +96,6 @@ module dingo_card (
   localparam int unsigned BW = rtl_pkg::BEAT_W;
   localparam int unsigned SW = rtl_pkg::STAT_W;
   localparam int unsigned QW = rtl_pkg::QSTAT_W;
-  localparam int unsigned EW = rtl_pkg::EV_W;
 
   // ------------------------------------------------------------------------------------ reset
   // A function-level reset holds the core down until the bus is quiet (dingo_axi_guard), at least 16 cycles.
@@ -564,8 +564,12 @@ module dingo_card (
   // Sending is at rest when nobody begins a packet and no payload is being read (what has been read may still leave).
   assign tx_idle = req_tx_idle && rsp_tx_idle && gather_idle && eth_tx_idle && eth_rx_idle;
   assign rx_idle = dispatch_idle && scatter_idle && req_idle && rsp_idle && cq_idle && eq_idle && db_idle;
-  assign idle_o = ready_o && regs_idle && admin_idle && tx_idle && rx_idle && stats_idle && tx_mux_idle && wire_tx_idle && wire_rx_idle
-      && !req_work && !rsp_work && !db_valid && !rxh_valid && !msix_valid_o && !(|ev_valid);
+  assign busy_o = {
+      !regs_idle,                                                                                          // 24
+      |ev_valid, msix_valid_o, rxh_valid, db_valid, rsp_work, req_work, !wire_rx_idle, !wire_tx_idle,      // 23..16
+      !tx_mux_idle, !stats_idle, !admin_idle, !db_idle, !eq_idle, !cq_idle, !rsp_idle, !req_idle,          // 15..8
+      !scatter_idle, !dispatch_idle, !eth_rx_idle, !eth_tx_idle, !gather_idle, !rsp_tx_idle, !req_tx_idle, !ready_o};
+  assign idle_o = busy_o == '0;
 
-  wire unused_ok = &{1'b0, req_db_bad, rsp_db_bad};
+  wire unused_ok = &{1'b0, req_db_bad, rsp_db_bad, host_idle};
 endmodule

@@ -16,16 +16,23 @@ namespace dingo::rtl {
 namespace {
 
 constexpr std::size_t kBeat = 64;
-constexpr unsigned kCyclesPerUnit = 64;       // of run()'s budget
-constexpr unsigned kSettleCycles = 8;         // an input needs as many to show in idle_o
+constexpr unsigned kCyclesPerUnit = 64;        // of run()'s budget
+constexpr unsigned kSettleCycles = 8;          // an input needs as many to show in idle_o
 constexpr unsigned kAccessCycles = 1'000'000;  // a register access never takes so long
-constexpr Nanoseconds kWireRetry = 5'000;     // pause after the cable took no frame
-constexpr std::size_t kMostFrames = 4096;     // received and not yet taken by the card
+constexpr Nanoseconds kWireRetry = 5'000;      // pause after the cable took no frame
+constexpr std::size_t kMostFrames = 4096;      // received and not yet taken by the card
+
+/// One for all cards: a Verilated model's scopes are taken out of the thread's latest context when
+/// it goes, whichever it came from (Verilator 5.006).
+VerilatedContext& context() {
+    static auto* const shared = new VerilatedContext;
+    return *shared;
+}
 
 class RtlEngine final : public Engine {
   public:
     RtlEngine(const EngineConfig& config, HostPort& host, WirePort& wire)
-        : card_(&context_), host_(host), wire_(wire), memory_(card_, host) {
+        : card_(&context()), host_(host), wire_(wire), memory_(card_, host) {
         set_straps(config);
         card_.rst_ni = 0;
         card_.cable_i = 1;
@@ -69,8 +76,7 @@ class RtlEngine final : public Engine {
     }
 
     void mmio_write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned size) override {
-        const std::uint64_t limit =
-            bar == Bar::kRegisters ? DINGO_BAR_REGS_SIZE : kDoorbellBytes;
+        const std::uint64_t limit = bar == Bar::kRegisters ? DINGO_BAR_REGS_SIZE : kDoorbellBytes;
         if (bar == Bar::kMemory || offset + size > limit || offset % size != 0)
             return;
         const auto lane = static_cast<unsigned>(offset % 8);
@@ -280,7 +286,6 @@ class RtlEngine final : public Engine {
         out_done_ = false;
     }
 
-    VerilatedContext context_;
     Vdingo_card card_;
     HostPort& host_;
     WirePort& wire_;

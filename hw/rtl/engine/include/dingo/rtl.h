@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The card in SystemVerilog under Verilator, as an engine. Cycles run while there is work; between
-// them time stands still, as if the clock were faster than the world outside. tests/rtl/bench measures with one cycle = 4 ns.
+// them time stands still, as if the clock were faster than the world outside. tests/rtl/bench
+// measures with one cycle = 4 ns.
 #pragma once
 
 #include <memory>
