@@ -8,6 +8,7 @@ test_packages=(libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev clang-forma
     iproute2 mmdebstrap procps)
 
 # build_preset PRESET [TARGET...]: configure when needed and build; ccache is kept in the product cache.
+# DINGO_CMAKE_OPTIONS: more options for the configuration.
 build_preset() {
     local preset=$1 dir
     shift
@@ -16,7 +17,8 @@ build_preset() {
     export CCACHE_DIR=${CCACHE_DIR:-$DINGO_CACHE/ccache} CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-2G}
     # Headers are found by the same relative name in every clone.
     export CCACHE_BASEDIR=$dingo_root CCACHE_NOHASHDIR=1
-    cmake -S "$dingo_root" --preset "$preset" -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
+    cmake -S "$dingo_root" --preset "$preset" -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
+        ${DINGO_CMAKE_OPTIONS:-}
     cmake --build "$dir" ${1:+--target "$@"}
 }
 

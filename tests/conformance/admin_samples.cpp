@@ -17,7 +17,7 @@ Sample sample(std::uint16_t opcode, Command command) {
 
 }  // namespace
 
-std::vector<Sample> admin_samples(test::TestHost& host) {
+std::vector<Sample> admin_samples(test::TestHost& host, std::uint64_t capabilities) {
     const std::uint64_t memory = host.alloc(1u << 16);
     std::vector<Sample> list;
     dingo_cmd_query_device device{};
@@ -84,7 +84,8 @@ std::vector<Sample> admin_samples(test::TestHost& host) {
     srq.log_size = 2;
     srq.log_stride = 5;
     srq.ring.addr = memory;
-    list.push_back(sample(DINGO_OP_CREATE_SRQ, srq));
+    if ((capabilities & DINGO_CAP_SRQ) != 0)
+        list.push_back(sample(DINGO_OP_CREATE_SRQ, srq));
     return list;
 }
 

@@ -19,7 +19,7 @@ struct Sample {
 };
 
 /// One of each kind, in an order in which all of them succeed on a card after TestDriver::start();
-/// their memory is new memory of `host`.
-std::vector<Sample> admin_samples(test::TestHost& host);
+/// their memory is new memory of `host`. Only what a card with these capabilities (enum cap) takes.
+std::vector<Sample> admin_samples(test::TestHost& host, std::uint64_t capabilities);
 
 }  // namespace dingo::conformance

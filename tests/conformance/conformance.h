@@ -45,4 +45,9 @@ inline constexpr bool kSanitized = false;
     if (((driver).read64(DINGO_REG_CAPS) & DINGO_CAP_##capability) == 0) \
     GTEST_SKIP() << "the engine has no capability " #capability
 
+/// The same where a test could not even begin without it.
+#define ENGINE_NEEDS(capability)          \
+    test::OneCard capable_card(engine()); \
+    NEEDS(capable_card.driver, capability)
+
 }  // namespace dingo::conformance

@@ -15,21 +15,26 @@ constexpr unsigned kScenarios = kSanitized ? 40 : 250;
 
 TEST_P(Equality, SameScenarioSameTraceOnEveryEngine) {
     const auto engines = test::register_engines();
-    for (unsigned seed = 1; seed <= kScenarios; ++seed) {
+    for (unsigned seed = 1; seed <= effort(kScenarios, 20); ++seed) {
         ScenarioOptions options;
         options.seed = seed;
         options.faults = seed % 2 == 0;
         options.mistakes = seed % 3 == 0;
         const Trace trace = run_scenario(engine(), options);
         ASSERT_FALSE(trace.frames.empty());
-        for (const std::string& other : engines)
+        for (const std::string& other : engines) {
+            // A clocked card acknowledges at other moments than one without a clock: it is compared
+            // with itself.
+            if ((other == "rtl") != (engine() == "rtl"))
+                continue;
             ASSERT_EQ(difference(trace, run_scenario(other, options)), "")
                 << engine() << " and " << other << ", seed " << seed;
+        }
     }
 }
 
 TEST_P(Equality, DirectMemoryPointersChangeNothing) {
-    for (unsigned seed = 1000; seed < 1000 + kScenarios / 5; ++seed) {
+    for (unsigned seed = 1000; seed < 1000 + effort(kScenarios / 5, 10); ++seed) {
         ScenarioOptions options;
         options.seed = seed;
         options.mistakes = seed % 2 == 0;
@@ -40,7 +45,7 @@ TEST_P(Equality, DirectMemoryPointersChangeNothing) {
 }
 
 TEST_P(Equality, WithoutMistakesEverythingSucceeds) {
-    for (unsigned seed = 2000; seed < 2000 + kScenarios / 5; ++seed) {
+    for (unsigned seed = 2000; seed < 2000 + effort(kScenarios / 5, 10); ++seed) {
         ScenarioOptions options;
         options.seed = seed;
         options.mistakes = false;

@@ -7,14 +7,20 @@ namespace dingo::conformance {
 
 CONFORMANCE_SUITE(Events);
 
+/// Plugs or pulls card 0's cable, and lets the card notice.
+void cable(Pair& pair, bool plugged) {
+    pair.cards.card(0).engine->set_link(plugged);
+    pair.cards.card(0).settle();
+}
+
 TEST_P(Events, CablePulledAndPlugged) {
     Pair pair(engine());
     test::TestDriver& driver = pair.driver(0);
     EXPECT_EQ(pair.event(0), 0);
-    pair.cards.card(0).engine->set_link(false);
+    cable(pair, false);
     EXPECT_EQ(pair.event(0), DINGO_EV_PORT_DOWN);
     EXPECT_EQ(driver.read32(DINGO_REG_STATUS) & DINGO_STATUS_LINK_UP_MASK, 0u);
-    pair.cards.card(0).engine->set_link(true);
+    cable(pair, true);
     const auto up = driver.poll_eq(driver.async_eq);
     ASSERT_TRUE(up);
     EXPECT_EQ(up->kind, DINGO_EV_PORT_UP);
@@ -52,8 +58,8 @@ TEST_P(Events, InterruptComesOncePerArmOfTheEq) {
     while (pair.event(0)) {
     }
     host.take_msix(0);
-    pair.cards.card(0).engine->set_link(false);
-    pair.cards.card(0).engine->set_link(true);
+    cable(pair, false);
+    cable(pair, true);
     EXPECT_EQ(host.take_msix(0), 1u) << "two events, one arming";
     EXPECT_EQ(pair.event(0), DINGO_EV_PORT_DOWN);
 }
@@ -63,10 +69,11 @@ TEST_P(Events, ArmingAnEqWithWaitingEventsRaisesTheInterruptAtOnce) {
     test::TestDriver& driver = pair.driver(0);
     while (pair.event(0)) {
     }
-    pair.cards.card(0).engine->set_link(false);
-    pair.cards.card(0).engine->set_link(true);
+    cable(pair, false);
+    cable(pair, true);
     pair.cards.host(0).take_msix(0);
     driver.ring_eq(driver.async_eq);  // the consumer has seen neither of them
+    pair.cards.card(0).settle();
     EXPECT_EQ(pair.cards.host(0).take_msix(0), 1u);
 }
 

@@ -105,7 +105,7 @@ CONFORMANCE_SUITE(Hostile);
 TEST_P(Hostile, RandomAdminCommands) {
     // Half begin as good commands.
     Target card(engine(), 1);
-    std::vector<Sample> good = admin_samples(card.host);
+    std::vector<Sample> good = admin_samples(card.host, card.driver.read64(DINGO_REG_CAPS));
     std::array<unsigned, DINGO_ST_UNSUPPORTED + 1> seen{};
     for (unsigned i = 0; i < 1'000'000; ++i) {
         std::array<std::byte, DINGO_ADMIN_CMD_SIZE> bytes{};
@@ -136,7 +136,7 @@ TEST_P(Hostile, RandomAdminCommands) {
         if (i % 1'000 == 999) {  // a fresh start: by now the numbers are taken or gone
             card.prepare();
             if (i % 100'000 == 99'999)
-                good = admin_samples(card.host);
+                good = admin_samples(card.host, card.driver.read64(DINGO_REG_CAPS));
         }
     }
     EXPECT_TRUE(card.alive());

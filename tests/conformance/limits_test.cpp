@@ -128,7 +128,7 @@ TEST_P(Limits, OneQpCreatedAndDestroyedAThousandTimes) {
 }
 
 TEST_P(Limits, FourThousandConnectionsCarryTraffic) {
-    const unsigned count = kSanitized ? 256 : 4096;
+    const unsigned count = kSanitized ? 256 : effort(4096, 1000);
     Pair pair(engine());
     std::vector<test::TwoCards::Connection> links;
     test::TwoCards::ConnectOptions options;

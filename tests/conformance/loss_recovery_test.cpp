@@ -15,6 +15,7 @@ std::uint64_t run_mix(Pair& pair, unsigned rounds, std::uint32_t bytes, std::uin
     std::mt19937_64 random(seed);
     std::uint64_t moved = 0;
     const std::uint32_t area = 4 * bytes;
+    const bool atomics = (pair.driver(1).read64(DINGO_REG_CAPS) & DINGO_CAP_ATOMIC) != 0;
     for (unsigned round = 0; round < rounds; ++round) {
         const auto size = static_cast<std::uint32_t>(bytes / 2 + random() % (bytes / 2));
         pair.fill(0, 0, size, random());
@@ -24,8 +25,9 @@ std::uint64_t run_mix(Pair& pair, unsigned rounds, std::uint32_t bytes, std::uin
         pair.post(pair.write(0, 0, size));
         pair.post(pair.read(area, area, size));
         pair.post(pair.send(2 * area, size));
-        pair.post(pair.fetch_add(3 * area, 3 * area, 1));
-        for (int i = 0; i < 4; ++i)
+        if (atomics)
+            pair.post(pair.fetch_add(3 * area, 3 * area, 1));
+        for (int i = 0; i < (atomics ? 4 : 3); ++i)
             EXPECT_EQ(pair.wait(0).status, DINGO_WCS_SUCCESS) << "round " << round << ", " << i;
         const dingo_cqe recv = pair.wait(1);
         EXPECT_EQ(recv.status, DINGO_WCS_SUCCESS);
@@ -35,7 +37,8 @@ std::uint64_t run_mix(Pair& pair, unsigned rounds, std::uint32_t bytes, std::uin
         EXPECT_TRUE(pair.same(area, area, size)) << "READ of round " << round;
         EXPECT_TRUE(pair.same(2 * area, 2 * area, size)) << "SEND of round " << round;
         const auto counter = pair.cards.host(1).load<std::uint64_t>(pair.mr[1].bus + 3 * area);
-        EXPECT_EQ(counter, round + 1u) << "an atomic was executed twice or not at all";
+        EXPECT_EQ(counter, atomics ? round + 1u : 0u)
+            << "an atomic was executed twice or not at all";
         moved += 3ull * size;
         if (testing::Test::HasFailure())
             break;
@@ -113,7 +116,7 @@ TEST_P(LossRecovery, EveryFrameOfAMixLostOnce) {
         run_mix(pair, 1, 3000, 7);
         frames = faults.frames;
     }
-    ASSERT_GT(frames, 8u);
+    ASSERT_GE(frames, 8u);
     for (unsigned lost = 0; lost < frames; ++lost) {
         Pair pair(engine(), PairOptions().timeout(8));
         CableFaults faults(pair.cards);

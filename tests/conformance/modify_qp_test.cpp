@@ -195,8 +195,8 @@ TEST_P(ModifyQp, AllStatePairsOfRcWithMissingAndExtraBits) {
 }
 
 TEST_P(ModifyQp, AllStatePairsOfUcWithMissingAndExtraBits) {
+    ENGINE_NEEDS(UC);
     Subject subject(engine(), DINGO_QPT_UC);
-    NEEDS(subject.driver(), UC);
     const auto rules = table(DINGO_QPT_UC);
     for (std::uint8_t from : kStates)
         for (std::uint8_t to : kStates)

@@ -9,8 +9,8 @@ namespace dingo::conformance {
 CONFORMANCE_SUITE(Uc);
 
 TEST_P(Uc, SendsAndWritesOfEverySizeArrive) {
+    ENGINE_NEEDS(UC);
     Pair pair(engine(), PairOptions().kind(DINGO_QPT_UC));
-    NEEDS(pair.driver(0), UC);
     std::uint32_t tag = 0;
     for (std::uint32_t size : {0u, 1u, 1023u, 1024u, 1025u, 10'000u}) {
         pair.fill(0, 0, size, size);
@@ -26,8 +26,8 @@ TEST_P(Uc, SendsAndWritesOfEverySizeArrive) {
 }
 
 TEST_P(Uc, LostPacketLosesItsMessageOnly) {
+    ENGINE_NEEDS(UC);
     Pair pair(engine(), PairOptions().kind(DINGO_QPT_UC));
-    NEEDS(pair.driver(0), UC);
     CableFaults faults(pair.cards);
     faults.add(Fault::kDrop, {.from = 0, .opcode = packet::Opcode::kUcSendMiddle});
     for (std::uint32_t i = 0; i < 3; ++i)
@@ -46,8 +46,8 @@ TEST_P(Uc, LostPacketLosesItsMessageOnly) {
 }
 
 TEST_P(Uc, NothingIsRepeatedUnderLoss) {
+    ENGINE_NEEDS(UC);
     Pair pair(engine(), PairOptions().kind(DINGO_QPT_UC));
-    NEEDS(pair.driver(0), UC);
     CableFaults faults(pair.cards);
     faults.add_random({.drop = 0.2});
     for (unsigned i = 0; i < 100; ++i)

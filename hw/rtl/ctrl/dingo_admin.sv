@@ -361,7 +361,7 @@ module dingo_admin (
   assign asq_consumer_o = consumer_q;
   assign irq_o = irq_q;
   assign fatal_code_o = dingo_pkg::FATAL_ADMIN_BUS;
-  assign idle_o = (state_q == IDLE && !(aq_enable_i && enable_q && asq_producer_i != consumer_q) && aq_enable_i == enable_q)
+  assign idle_o = (state_q == IDLE && !irq_q && !(aq_enable_i && enable_q && asq_producer_i != consumer_q) && aq_enable_i == enable_q)
       || state_q == DEAD;
 
   assign qp_re_o = state_q == LOOKUP;

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kBeat = 64;
 constexpr unsigned kCyclesPerUnit = 64;        // of run()'s budget
+constexpr unsigned kQuietCycles = 4;           // idle_o counts when it stays for so long
 constexpr unsigned kSettleCycles = 8;          // an input needs as many to show in idle_o
 constexpr unsigned kAccessCycles = 1'000'000;  // a register access never takes so long
 constexpr Nanoseconds kWireRetry = 5'000;      // pause after the cable took no frame
@@ -173,8 +174,8 @@ class RtlEngine final : public Engine {
 
     /// One clock cycle.
     Handshakes cycle() {
-        if (settle_ != 0)
-            --settle_;
+        // What is between two modules for a cycle shows in one of them soon after.
+        settle_ = card_.idle_o ? settle_ - (settle_ != 0) : std::max(settle_, kQuietCycles);
         send_out();
         memory_.drive();
         drive_writes();
