@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "uverbs/driver/queue_memory.h"
 #include "uverbs/errno_error.h"
 
 namespace dingo::card::uverbs {
@@ -14,6 +15,10 @@ namespace {
 constexpr std::size_t kLine = 64;
 /// Bus addresses have 64 bits.
 constexpr std::size_t kMaxWindows = std::size_t{1} << (64 - BusMap::kOffsetBits);
+
+bool holds(std::uint64_t size, std::uint64_t offset, std::size_t len) {
+    return offset <= size && len <= size - offset;
+}
 
 /// The part that holds byte `offset`, or the next one.
 template <typename Parts>
@@ -100,7 +105,7 @@ std::uint64_t BusMap::add(Window window) {
 
 std::uint64_t BusMap::add(std::span<std::byte> bytes) {
     Window window;
-    window.length = bytes.size();
+    window.length = window.readable = bytes.size();
     window.parts.push_back({0, bytes});
     return add(std::move(window));
 }
@@ -112,6 +117,7 @@ std::uint64_t BusMap::add(std::shared_ptr<ClientMemory> client, std::uint64_t va
     }
     Window window;
     window.length = length;
+    window.readable = page_align(length);
     window.writable = writable;
     window.client = std::move(client);
     window.va = va;
@@ -134,22 +140,17 @@ bool BusMap::fail() {
     return false;
 }
 
-BusMap::Window* BusMap::find(std::uint64_t addr, std::size_t len) {
+BusMap::Window* BusMap::find(std::uint64_t addr) {
     const std::uint64_t index = addr >> kOffsetBits;
-    const std::uint64_t offset = addr & (kMaxWindow - 1);
-    if (index >= windows_.size() || offset > windows_[index].length ||
-        len > windows_[index].length - offset) {
-        return nullptr;
-    }
-    return &windows_[index];
+    return index < windows_.size() ? &windows_[index] : nullptr;
 }
 
 bool BusMap::slow_read(std::uint64_t addr, std::span<std::byte> dst) {
-    const Window* w = find(addr, dst.size());
-    if (w == nullptr) {
+    const Window* w = find(addr);
+    const std::uint64_t start = addr & (kMaxWindow - 1);
+    if (w == nullptr || !holds(w->readable, start, dst.size())) {
         return fail();
     }
-    const std::uint64_t start = addr & (kMaxWindow - 1);
     const bool ok = for_each_piece(
         w->parts, start, dst.size(), [&](std::uint64_t at, std::size_t n, const std::byte* mapped) {
             std::byte* const to = dst.data() + (at - start);
@@ -163,15 +164,15 @@ bool BusMap::slow_read(std::uint64_t addr, std::span<std::byte> dst) {
 }
 
 bool BusMap::write(std::uint64_t addr, std::span<const std::byte> src) {
-    const Window* w = find(addr, src.size());
-    if (w == nullptr || !w->writable) {
+    const Window* w = find(addr);
+    const std::uint64_t start = addr & (kMaxWindow - 1);
+    if (w == nullptr || !w->writable || !holds(w->length, start, src.size())) {
         return fail();
     }
     if (std::byte* to = pointer(addr, src.size())) {
         copy_out(to, src.data(), src.size());
         return true;
     }
-    const std::uint64_t start = addr & (kMaxWindow - 1);
     const bool ok = for_each_piece(
         w->parts, start, src.size(), [&](std::uint64_t at, std::size_t n, std::byte* mapped) {
             const std::byte* const from = src.data() + (at - start);

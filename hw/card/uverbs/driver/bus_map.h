@@ -33,8 +33,9 @@ class BusMap {
     std::uint64_t add(std::span<std::byte> bytes);
 
     /// A window over [va, va + length) of a client; `parts` (sorted, without overlap) are mapped
-    /// here. `client` may be null when the parts are all there is. Throws ErrnoError(ENOMEM) when
-    /// length does not fit an offset.
+    /// here. `client` may be null when the parts are all there is. Reads, not writes, may go on to
+    /// the end of the last page: an engine that reads whole lines does. Throws ErrnoError(ENOMEM)
+    /// when length does not fit an offset.
     std::uint64_t add(std::shared_ptr<ClientMemory> client, std::uint64_t va, std::uint64_t length,
                       std::vector<MappedPart> parts, bool writable);
 
@@ -76,7 +77,8 @@ class BusMap {
         std::byte* first = nullptr;
         std::uint64_t first_offset = 0;
         std::uint64_t first_size = 0;
-        std::uint64_t length = 0;  ///< 0: free
+        std::uint64_t length = 0;    ///< 0: free
+        std::uint64_t readable = 0;  ///< bytes; length or more
         bool writable = true;
         std::shared_ptr<ClientMemory> client;  ///< null: what is not mapped is a bus error
         std::uint64_t va = 0;
@@ -88,7 +90,7 @@ class BusMap {
     static std::byte* slow_pointer(const Window& w, std::uint64_t offset, std::size_t len);
     std::uint64_t add(Window window);
     bool slow_read(std::uint64_t addr, std::span<std::byte> dst);
-    Window* find(std::uint64_t addr, std::size_t len);
+    Window* find(std::uint64_t addr);
     bool fail();
 
     std::vector<Window> windows_;

@@ -50,7 +50,7 @@ struct MrMemory {
         if (va + length < va) {
             throw ErrnoError(EINVAL);
         }
-        mapped = d.segments.map(va, length, range.segments, rw);
+        mapped = d.segments.map(va, page_align(length), range.segments, rw);
         window = bus.add(range.client, va, length, mapped.parts, rw);
     }
     MrMemory(Driver::State& d, int dmabuf, std::uint64_t offset, std::uint64_t length, bool rw)

@@ -119,7 +119,7 @@ MappedRange map_dmabuf(int fd, std::uint64_t offset, std::uint64_t length, bool 
         throw ErrnoError(EOPNOTSUPP);
     }
     MappedRange range;
-    range.parts.push_back({0, mapping->bytes().first(in_page + length)});
+    range.parts.push_back({0, mapping->bytes()});
     range.mappings.push_back(std::move(mapping));
     return range;
 }

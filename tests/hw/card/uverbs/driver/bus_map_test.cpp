@@ -84,6 +84,25 @@ TEST(BusMap, PartsAndGaps) {
     EXPECT_EQ(client[399], std::byte{0x11});
 }
 
+TEST(BusMap, ReadsMayGoOnToTheEndOfThePageAndWritesMayNot) {
+    BusMap map;
+    constexpr std::size_t kPage = 4096;
+    alignas(kPage) static std::array<std::byte, 2 * kPage> client;
+    client.fill(std::byte{0x5a});
+    const auto va = reinterpret_cast<std::uint64_t>(client.data());
+    const std::uint64_t at = map.add(own_memory(), va, 1064, {}, true);
+    std::array<std::byte, 64> line{};
+    EXPECT_TRUE(map.read(at + 1024, line)) << "the region ends inside this line";
+    EXPECT_EQ(line[63], std::byte{0x5a});
+    EXPECT_TRUE(map.read(at + kPage - 64, line));
+    EXPECT_FALSE(map.read(at + kPage - 63, line));
+    EXPECT_FALSE(map.read(at + kPage, line));
+    line.fill(std::byte{0x11});
+    EXPECT_FALSE(map.write(at + 1024, line));
+    EXPECT_TRUE(map.write(at + 1000, line));
+    EXPECT_EQ(client[1064], std::byte{0x5a});
+}
+
 TEST(BusMap, TooLong) {
     BusMap map;
     EXPECT_THROW(map.add(own_memory(), 0, BusMap::kMaxWindow + 1, {}, true), ErrnoError);
