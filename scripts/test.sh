@@ -30,6 +30,7 @@ suites=(
     "native-life|tests/native/suite.sh lifecycle|kernel-less: kill -9 of clients, servers and the card; idle cost"
     "native-pyverbs|tests/native/suite.sh pyverbs|this host's pyverbs suite on a kernel-less card"
     "native-rxe|tests/native/suite.sh rxe|a kernel-less card and the kernel's rdma_rxe in a guest: both roles, every byte"
+    "rtl|tests/native/suite.sh rtl|kernel-less: the SystemVerilog card under Verilator with this host's programs, alone, with the model and under loss"
     "vm|tests/vm/suite.sh basic|two guests: tools, perftest with its options, pingpongs, rdma_cm, iperf3"
     "vm-7.2|tests/vm/suite.sh --kernel 7.2 smoke|the same driver on the newer kernel"
     "vm-rxe|tests/vm/suite.sh rxe|the kernel's rdma_rxe as the peer, both roles"

@@ -51,8 +51,11 @@ options:
   --accel kvm|tcg|auto  (default auto: KVM where it works)
   --cpus N              processors of a guest (default: half of this machine's, at most 2)
   --memory MIB          memory of a guest (default 1024)
+  --engine model|rtl    what both cards are made of (default model); --engine-a, --engine-b for
+                        one card. rtl: SystemVerilog under Verilator, a thousand times slower, in
+                        a dingo-card that was configured with DINGO_RTL_ENGINE
   --card PATH           the dingo-card program (default: built from this tree)
-  --card-args "ARGS"    more arguments for dingo-card, for example "--engine model"
+  --card-args "ARGS"    more arguments for dingo-card, for example "--max-qp 64"
   --log LEVEL           log level of dingo-card
   --append "ARGS"       more parameters for the guests' kernels, for example "iomem=relaxed"
   --ko FILE             the kernel module (default: built from this tree)
@@ -76,11 +79,13 @@ Everything built is kept in ${DINGO_CACHE:-~/.cache/dingo}; deleting that direct
 examples:
   vm.sh -- ib_write_bw -- 'ib_write_bw A'
   vm.sh --kernel 7.2 --faults drop=0.01 --pcap /tmp/x.pcap -- 'ib_send_bw -e' -- 'ib_send_bw -e A'
+  vm.sh --engine rtl -- 'ib_write_bw -n 20 -s 4096' -- 'ib_write_bw -n 20 -s 4096 A'
   vm.sh up --name t && vm.sh exec --name t A ibv_devinfo; vm.sh down --name t
 EOF
 }
 
 kernel=6.12 packages='' append='' accel=auto cpus='' memory=1024 mtu=9000 kind_A=card kind_B=card wire=udp
+engine_A='' engine_B=''
 card='' card_args='' faults_A='' faults_B='' pcap='' log_level='' boot_timeout=300 parent=''
 preload='' ko='' provider='' overlay='' name='' dmesg_prefix='' keep='' shell_mode=''
 timeout=300 linger=10 kill_server='' server_side=A out_dir='' tty='' use_stdin='' warnings_only='' all=''
@@ -89,7 +94,7 @@ positional=()
 parse() {
     while [ $# -gt 0 ]; do
         case $1 in
-        --kernel | --packages | --append | --faults | --faults-a | --faults-b | --pcap | --mtu | --accel | --wire | \
+        --kernel | --packages | --append | --faults | --faults-a | --faults-b | --engine | --engine-a | --engine-b | --pcap | --mtu | --accel | --wire | \
             --cpus | --memory | --card | --card-args | --log | --ko | --provider | --overlay | \
             --dmesg | --server | --timeout | --linger | --out | --name | --parent)
             [ $# -ge 2 ] || die "$1 needs a value"
@@ -102,6 +107,9 @@ parse() {
         --faults) faults_A=$2 faults_B=$2; shift ;;
         --faults-a) faults_A=$2; shift ;;
         --faults-b) faults_B=$2; shift ;;
+        --engine) engine_A=$2 engine_B=$2; shift ;;
+        --engine-a) engine_A=$2; shift ;;
+        --engine-b) engine_B=$2; shift ;;
         --pcap) pcap=$(realpath -m "$2"); shift ;;
         --rxe-a) kind_A=rxe ;;
         --rxe-b) kind_B=rxe ;;
@@ -154,6 +162,7 @@ check_options() {
     [[ $kernel =~ ^(6\.12|7\.2)$ ]] || die "--kernel takes 6.12 or 7.2, not '$kernel'"
     [ "$mtu" = default ] || { [[ $mtu =~ ^[0-9]{1,5}$ ]] && [ "$mtu" -ge 256 ] && [ "$mtu" -le 9216 ]; } ||
         die "--mtu takes 256 to 9216 or 'default', not '$mtu'"
+    for v in "$engine_A" "$engine_B"; do [[ $v =~ ^(model|rtl|)$ ]] || die "--engine takes model or rtl, not '$v'"; done
     for v in card ko; do [ -z "${!v}" ] || [ -f "${!v}" ] || die "--$v: no file '${!v}'"; done
     for v in provider overlay; do [ -z "${!v}" ] || [ -d "${!v}" ] || die "--$v: no directory '${!v}'"; done
     [[ $accel =~ ^(kvm|tcg|auto)$ ]] || die "--accel takes kvm, tcg or auto, not '$accel'"

@@ -5,8 +5,8 @@
 # Unix socket paths have 108 bytes, so sessions live in a short place.
 sessions_dir=${DINGO_VM_DIR:-/tmp/dingo-vm-$(id -u)}
 
-session_variables=(kernel packages accel cpus memory mtu kind_A kind_B wire card card_args faults_A
-    faults_B pcap append kernel_dir root_img qemu_dir preload boot_timeout parent log_level)
+session_variables=(kernel packages accel cpus memory mtu kind_A kind_B wire card card_args engine_A engine_B
+    faults_A faults_B pcap append kernel_dir root_img qemu_dir preload boot_timeout parent log_level)
 
 save_conf() {
     local v
@@ -98,12 +98,13 @@ child() { exec setpriv --pdeathsig KILL -- "$@"; }
 
 start_card() {
     local side=$1 i args=()
-    local faults=faults_$side
+    local faults=faults_$side engine=engine_$side
     rm -f "$session/$side.vfu" "$session/$side.control"
     args=(--vfio-user "$session/$side.vfu" --mac "$(mac_of "$side")"
         --control "$session/$side.control"
         --wire "$(wire_of "$side")")
     [ -z "${!faults}" ] || args+=(--faults "${!faults}")
+    [ -z "${!engine}" ] || args+=(--engine "${!engine}")
     [ -z "$log_level" ] || args+=(--log "$log_level")
     if [ "$side" = A ] && [ -n "$pcap" ]; then
         # A card started again must not overwrite what the first one recorded.

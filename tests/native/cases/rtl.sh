@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The card in SystemVerilog under Verilator, as unmodified programs see it: few iterations, for it is simulated clock by
+# clock. One card, two cards, rtl and model in both roles, loss; and what it does not have is refused by its errno.
+if ! "$dingo_root/build/bin/dingo-card" --help | grep -A1 -e '--engine' | grep -qw rtl; then
+    skip 'the rtl engine' 'this build has none: cmake --preset release -DDINGO_RTL_ENGINE=ON'
+    return
+fi
+start_card alpha --engine rtl
+start_card beta --engine rtl
+start_card soft --engine model
+
+single 'ibv_devices lists the card' alpha ibv_devices 'alpha[[:space:]]+[0-9a-f]{16}'
+single 'ibv_devinfo: port state' alpha ibv_devinfo 'state:[[:space:]]+PORT_ACTIVE'
+single 'ibv_devinfo -v: no atomics' alpha 'ibv_devinfo -v' 'atomic_cap:[[:space:]]+ATOMIC_NONE'
+single 'ibv_devinfo -v: no shared receive queues' alpha 'ibv_devinfo -v' 'max_srq:[[:space:]]+0$'
+single 'ibv_devinfo -v: RoCE v2 GIDs' alpha 'ibv_devinfo -v' 'GID\[.*RoCE v2'
+single 'ibv_uc_pingpong: no UC' alpha '! ibv_uc_pingpong' "Couldn't create QP"
+single 'ibv_srq_pingpong: no SRQ' alpha '! ibv_srq_pingpong' "Couldn't create SRQ"
+
+# The model takes 128 outstanding READs, the RTL card 16; perftest does not negotiate.
+tools=('ib_write_bw -n 20 -s 4096' 'ib_read_bw -n 20 -s 4096 -o 16' 'ib_send_bw -n 20 -s 4096'
+    'ib_write_lat -n 20' 'ib_read_lat -n 20 -o 16' 'ib_send_lat -n 20')
+# some WHO SERVER CLIENT: the common programs between two cards.
+some() {
+    local tool
+    prefix="$1: " server_card=$2 client_card=$3
+    # shellcheck disable=SC2086  # a tool and its options
+    for tool in "${tools[@]}"; do perftest ${tool%% *} "${tool#* }"; done
+    pair "${prefix}ibv_rc_pingpong -c" 'ibv_rc_pingpong -c -n 50 -g $(gid 4)' 'ibv_rc_pingpong -c -n 50 -g $(gid 4) A' 'iters in'
+}
+some 'one card' alpha alpha
+some 'two cards' alpha beta
+perftest ib_send_bw '-c UD -n 20 -s 1024'
+perftest ib_write_bw '-n 5 -s 65536'
+perftest ib_read_bw '-n 5 -s 65536'
+perftest ib_send_bw '-e -n 20'
+perftest ib_write_bw '-b -q 4 -n 20 -s 4096'
+pair 'ibv_rc_pingpong -e over IPv6' 'ibv_rc_pingpong -e -n 20 -g $(gid 6)' 'ibv_rc_pingpong -e -n 20 -g $(gid 6) A' 'iters in'
+pair 'ibv_ud_pingpong' 'ibv_ud_pingpong -n 50 -g $(gid 4)' 'ibv_ud_pingpong -n 50 -g $(gid 4) A' 'iters in'
+some 'rtl serves model' alpha soft
+some 'model serves rtl' soft alpha
+
+start_card lossy --engine rtl --faults drop=1%
+prefix='1 % drop: ' server_card=beta client_card=lossy
+perftest ib_write_bw '-n 500 -s 4096'
+perftest ib_read_bw '-n 500 -s 4096'
+perftest ib_send_bw '-n 500 -s 4096'
+pair '1 % drop: ibv_rc_pingpong -c' 'ibv_rc_pingpong -c -n 100 -g $(gid 4)' 'ibv_rc_pingpong -c -n 100 -g $(gid 4) A' 'iters in'
+single '1 % drop: packets were sent again' lossy 'cat /sys/class/infiniband/lossy/ports/1/hw_counters/retransmits' '^[1-9]'
