@@ -5,9 +5,10 @@ usage() {
     cat <<'EOF'
 Prints the numbers of docs/performance.md, measured now on this machine.
 
-usage: scripts/bench.sh [model] [provider] [native [--json]] [guests]        default: all
+usage: scripts/bench.sh [model] [rtl] [provider] [native [--json]] [guests]        default: all
   native    kernel-less cards and the kernel's TCP side by side: bandwidth, latency, message rate
   model     two cards joined in one process, one thread, ICRC made and checked
+  rtl       two SystemVerilog cards, cycle by cycle, on a stated PCIe and cable: goodput, message rate, latency
   provider  instructions per ibv_post_send and ibv_poll_cq (valgrind, exact)
   guests    ib_write_bw and ib_send_lat on Dingo and on rdma_rxe, the same two guests' worth of machine, one run
 EOF
@@ -21,6 +22,12 @@ cd "$(dirname "$0")/.."
 bench_model() {
     build_preset release model_bench >/dev/null
     build/bin/model_bench
+}
+
+bench_rtl() {
+    need_packages verilator
+    DINGO_CMAKE_OPTIONS=-DDINGO_RTL_ENGINE=ON build_preset release rtl_bench >/dev/null
+    build/bin/rtl_bench
 }
 
 # instructions FUNCTION MODE: exact count per call: the difference of two runs.
@@ -75,13 +82,13 @@ json=()
 parts=()
 for arg in "$@"; do
     case $arg in
-        model | provider | native | guests) parts+=("$arg") ;;
+        model | rtl | provider | native | guests) parts+=("$arg") ;;
         --json) json=(--json) ;;
         -h | --help) usage; exit 0 ;;
         *) usage >&2; die "no part '$arg'" ;;
     esac
 done
-[ ${#parts[@]} -gt 0 ] || parts=(model provider native guests)
+[ ${#parts[@]} -gt 0 ] || parts=(model rtl provider native guests)
 need_packages "${build_packages[@]}" libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev
 for part in "${parts[@]}"; do
     case $part in

@@ -10,14 +10,17 @@ namespace {
 
 constexpr std::uint8_t kOkay = 0;
 constexpr std::uint8_t kSlaveError = 2;
-constexpr std::size_t kMostReads = 64;  // bursts that wait for their turn
+constexpr std::size_t kMostReads = 256;  // bursts that wait for their turn
 
 }  // namespace
 
 void AxiMemory::drive() {
     card_.m_axi_arready_i = reads_.size() < kMostReads;
-    card_.m_axi_rvalid_i = !reads_.empty();
-    if (!reads_.empty()) {
+    ++cycle_;
+    read_budget_.refill(bytes_per_cycle_);
+    write_budget_.refill(bytes_per_cycle_);
+    card_.m_axi_rvalid_i = !reads_.empty() && reads_.front().due <= cycle_ && read_budget_.has();
+    if (card_.m_axi_rvalid_i) {
         const Read& read = reads_.front();
         card_.m_axi_rid_i = read.id;
         card_.m_axi_rresp_i = read.error ? kSlaveError : kOkay;
@@ -25,13 +28,14 @@ void AxiMemory::drive() {
         std::memcpy(card_.m_axi_rdata_i.data(), read.data.data() + read.next, kBeat);
     }
     card_.m_axi_awready_i = 1;
-    card_.m_axi_wready_i = 1;
+    card_.m_axi_wready_i = write_budget_.has();
     card_.m_axi_bvalid_i = !answers_.empty();
     card_.m_axi_bresp_i = answers_.empty() ? kOkay : answers_.front();
 }
 
 void AxiMemory::sample() {
     if (card_.m_axi_rvalid_i && card_.m_axi_rready_o) {
+        read_budget_.bytes -= kBeat;
         reads_.front().next += kBeat;
         if (reads_.front().next == reads_.front().data.size())
             reads_.pop_front();
@@ -43,13 +47,16 @@ void AxiMemory::sample() {
     if (card_.m_axi_awvalid_o && card_.m_axi_awready_i) {
         addresses_.push_back({.address = card_.m_axi_awaddr_o, .data = {}});
     }
-    if (card_.m_axi_wvalid_o && card_.m_axi_wready_i)
+    if (card_.m_axi_wvalid_o && card_.m_axi_wready_i) {
+        write_budget_.bytes -= static_cast<double>(__builtin_popcountll(card_.m_axi_wstrb_o));
         take_write_beat();
+    }
 }
 
 void AxiMemory::take_read() {
     Read read{.id = card_.m_axi_arid_o, .error = false, .data = {}};
     read.data.resize((std::size_t{card_.m_axi_arlen_o} + 1) * kBeat);
+    read.due = cycle_ + read_cycles_;
     read.error = !host_.dma_read(card_.m_axi_araddr_o, read.data);
     reads_.push_back(std::move(read));
 }

@@ -3,6 +3,7 @@
 // The host behind the card's AXI4 master: bursts become DMA of a HostPort.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +23,11 @@ class AxiMemory {
     void drive();
     /// Looks at what both sides agreed on in this cycle; inputs settled, before the clock rises.
     void sample();
+    /// Answers take so long and data moves no faster (dingo/rtl.h); default: at once.
+    void set_timing(unsigned read_cycles, double bytes_per_cycle) {
+        read_cycles_ = read_cycles;
+        bytes_per_cycle_ = bytes_per_cycle;
+    }
     /// No answer is owed to the card.
     [[nodiscard]] bool idle() const {
         return reads_.empty() && !writing_ && addresses_.empty() && answers_.empty();
@@ -33,6 +39,7 @@ class AxiMemory {
     struct Read {
         std::uint8_t id;
         bool error;
+        std::uint64_t due = 0;        // cycle in which the first beat may come
         std::size_t next = 0;         // byte of the next beat
         std::vector<std::byte> data;  // whole beats
     };
@@ -47,6 +54,18 @@ class AxiMemory {
     void take_write_beat();
     void finish_write();
 
+    // A bucket of bytes: filled every cycle, emptied by beats, never more than a page ahead.
+    struct Budget {
+        double bytes = 0;
+        void refill(double rate) { bytes = std::min(bytes + rate, 512.0); }
+        [[nodiscard]] bool has() const { return bytes > 0; }
+    };
+
+    unsigned read_cycles_ = 0;
+    double bytes_per_cycle_ = 1e9;
+    std::uint64_t cycle_ = 0;
+    Budget read_budget_;
+    Budget write_budget_;
     Vdingo_card& card_;
     HostPort& host_;
     std::deque<Read> reads_;

@@ -98,7 +98,21 @@ class RtlEngine final : public Engine {
         settle_ = kSettleCycles;
     }
 
+    void set_timing(const Timing& timing) {
+        timed_ = true;
+        timing_ = timing;
+        memory_.set_timing(timing.read_cycles, timing.pcie_bytes_per_cycle);
+    }
+
     bool run(Nanoseconds now, unsigned budget) override {
+        if (timed_) {
+            for (; timed_now_ + kCycle <= now; timed_now_ += kCycle) {
+                card_.now_ns_i = timed_now_;
+                cycle();
+            }
+            return false;
+        }
+        timed_now_ = now;
         card_.now_ns_i = now;
         if (wire_retry_ != kNever && now >= wire_retry_)
             wire_retry_ = kNever;
@@ -180,7 +194,8 @@ class RtlEngine final : public Engine {
         memory_.drive();
         drive_writes();
         drive_frame();
-        card_.m_axis_tready_i = !out_done_;
+        wire_bytes_ = std::min(wire_bytes_ + timing_.wire_bytes_per_cycle, 512.0);
+        card_.m_axis_tready_i = !out_done_ && (!timed_ || wire_bytes_ > 0);
         card_.clk_i = 0;
         card_.eval();
 
@@ -270,6 +285,9 @@ class RtlEngine final : public Engine {
         out_.resize(at + bytes);
         std::memcpy(out_.data() + at, card_.m_axis_tdata_o.data(), bytes);
         out_done_ = card_.m_axis_tlast_o;
+        wire_bytes_ -= static_cast<double>(bytes);
+        if (out_done_)  // preamble, gap, FCS; at least 64 bytes with FCS
+            wire_bytes_ -= 24 + (out_.size() < 60 ? 60.0 - static_cast<double>(out_.size()) : 0);
     }
     void send_out() {
         if (!out_done_ || wire_retry_ != kNever)
@@ -296,6 +314,10 @@ class RtlEngine final : public Engine {
     std::size_t in_at_ = 0;
     std::vector<std::byte> out_;
     bool out_done_ = false;
+    bool timed_ = false;
+    Timing timing_;
+    Nanoseconds timed_now_ = 0;
+    double wire_bytes_ = 0;
     Nanoseconds wire_retry_ = kNever;
     unsigned settle_ = 0;  // cycles before idle_o can be believed
 };
@@ -304,6 +326,10 @@ class RtlEngine final : public Engine {
 
 std::unique_ptr<Engine> make_rtl(const EngineConfig& config, HostPort& host, WirePort& wire) {
     return std::make_unique<RtlEngine>(config, host, wire);
+}
+
+void set_timing(Engine& engine, const Timing& timing) {
+    static_cast<RtlEngine&>(engine).set_timing(timing);
 }
 
 void register_rtl_engine() {

@@ -5,6 +5,7 @@
 // measures with one cycle = 4 ns.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "dingo/engine.h"
@@ -13,6 +14,18 @@ namespace dingo::rtl {
 
 /// Makes a card in its power-on state.
 std::unique_ptr<Engine> make_rtl(const EngineConfig& config, HostPort& host, WirePort& wire);
+
+/// What surrounds a card on a board. With it, run(now) does exactly the cycles of the time that has
+/// passed, 4 ns each, work or not: for measurements.
+struct Timing {
+    unsigned read_cycles = 137;               ///< PCIe: from request to data, 550 ns
+    double pcie_bytes_per_cycle = 105.9 / 2;  ///< Gen3 x16, MPS 256: 105.9 Gb/s each way
+    double wire_bytes_per_cycle = 50;         ///< MAC: 100 Gb/s
+};
+inline constexpr Nanoseconds kCycle = 4;
+
+/// `engine` is one of make_rtl(), at rest.
+void set_timing(Engine& engine, const Timing& timing);
 
 /// Registers the engine named "rtl"; call once at program start.
 void register_rtl_engine();

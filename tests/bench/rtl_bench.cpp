@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// rtl_bench: two cards in SystemVerilog on a stated PCIe and a 100G cable, cycle by cycle: goodput,
+// message rate, latency. Cycles are exact: the same on every machine.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "dingo/rtl.h"
+#include "two_cards.h"
+
+namespace {
+
+using namespace dingo;
+
+constexpr Nanoseconds kCable = 200;  // MAC, PHY and fibre of both ends
+constexpr double kGigabit = 1.0;     // bits per nanosecond
+constexpr Nanoseconds kGiveUp = 4'000'000;
+
+/// Two connected cards whose clocks run together.
+class Bench {
+  public:
+    Bench(unsigned qps, std::uint8_t path_mtu) : cards_("rtl", "rtl") {
+        test::TwoCards::ConnectOptions options;
+        options.path.path_mtu = path_mtu;
+        options.path.max_rd_atomic = 16;
+        options.qp.log_sq = 7;
+        options.log_cq = 8;
+        for (unsigned i = 0; i < qps; ++i)
+            links_.push_back(cards_.connect(options));
+        for (unsigned c = 0; c < 2; ++c) {
+            mr_[c] = cards_.driver(c).create_mr(
+                4U << 20, DINGO_ACC_LOCAL_WRITE | DINGO_ACC_REMOTE_WRITE | DINGO_ACC_REMOTE_READ);
+        }
+        now_ = cards_.now() + 1000;
+        for (unsigned c = 0; c < 2; ++c) {
+            cards_.card(c).engine->run(now_, 1000);
+            cards_.card(c).wire.sink = [this, c](std::span<const std::byte> frame) {
+                cable_.push_back({now_ + kCable, 1 - c, {frame.begin(), frame.end()}});
+            };
+            rtl::set_timing(*cards_.card(c).engine, {});
+        }
+    }
+
+    /// `depth` requests of `bytes` are kept outstanding on every QP of the sending cards; result:
+    /// nanoseconds that `count` completions took after as many to warm up.
+    double stream(std::uint8_t opcode, std::uint32_t bytes, unsigned depth, unsigned count,
+                  bool both) {
+        unsigned done = 0;
+        const unsigned total = 2 * count;
+        Nanoseconds start = 0;
+        for (unsigned c = 0; c <= (both ? 1U : 0U); ++c)
+            for (auto& link : links_)
+                for (unsigned i = 0; i < depth; ++i)
+                    post(c, link, opcode, bytes);
+        const Nanoseconds end = now_ + kGiveUp * 10;
+        while (done < total && now_ < end) {
+            tick();
+            for (unsigned c = 0; c <= (both ? 1U : 0U); ++c) {
+                for (auto& link : links_) {
+                    while (const auto cqe = cards_.driver(c).poll_cq(link.cq[c])) {
+                        if (cqe->status != DINGO_WCS_SUCCESS) {
+                            std::fprintf(stderr, "completion with status %u\n", cqe->status);
+                            return -1;
+                        }
+                        if (++done == count)
+                            start = now_;
+                        if (done + depth * links_.size() * (both ? 2 : 1) <= total + count)
+                            post(c, link, opcode, bytes);
+                    }
+                }
+            }
+        }
+        return done < total ? -1 : static_cast<double>(now_ - start);
+    }
+
+    /// Nanoseconds from the doorbell to the last byte in the peer's memory (WRITE), or to the
+    /// completion's entry in host memory.
+    struct Latency {
+        Nanoseconds memory = 0;
+        Nanoseconds completion = 0;
+    };
+    Latency once(std::uint8_t opcode, std::uint32_t bytes, bool inlined) {
+        Latency latency;
+        auto& link = links_.front();
+        const Nanoseconds start = now_;
+        test::TestHost& far = cards_.host(opcode == DINGO_WR_READ ? 0 : 1);
+        far.on_write = [&](std::uint64_t addr, std::span<const std::byte>) {
+            const test::Mr& mr = mr_[opcode == DINGO_WR_READ ? 0 : 1];
+            if (addr >= mr.bus && addr < mr.bus + mr.length)
+                latency.memory = now_ - start;
+        };
+        post(0, link, opcode, bytes, inlined);
+        while (now_ < start + kGiveUp) {
+            tick();
+            if (cards_.driver(0).poll_cq(link.cq[0])) {
+                latency.completion = now_ - start;
+                break;
+            }
+        }
+        far.on_write = nullptr;
+        for (unsigned i = 0; i < 2000; ++i)
+            tick();
+        return latency;
+    }
+
+  private:
+    struct Travelling {
+        Nanoseconds due;
+        unsigned to;
+        std::vector<std::byte> bytes;
+    };
+
+    void post(unsigned card, test::TwoCards::Connection& link, std::uint8_t opcode,
+              std::uint32_t bytes, bool inlined = false) {
+        test::SendWr wr;
+        wr.opcode = opcode;
+        wr.flags = DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK;
+        wr.raddr = mr_[1 - card].iova;
+        wr.rkey = mr_[1 - card].key;
+        if (inlined) {
+            wr.inline_data.resize(bytes);
+            wr.force_inline = true;
+        } else {
+            wr.sges = {mr_[card].sge(0, bytes)};
+        }
+        cards_.driver(card).post_send(link.qp[card], wr);
+    }
+
+    void tick() {
+        now_ += rtl::kCycle;
+        while (!cable_.empty() && cable_.front().due <= now_) {
+            cards_.card(cable_.front().to).engine->receive(cable_.front().bytes);
+            cable_.pop_front();
+        }
+        for (unsigned c = 0; c < 2; ++c)
+            cards_.card(c).engine->run(now_, 1);
+    }
+
+    test::TwoCards cards_;
+    std::vector<test::TwoCards::Connection> links_;
+    test::Mr mr_[2];
+    std::deque<Travelling> cable_;
+    Nanoseconds now_ = 0;
+};
+
+double ceiling(std::uint8_t path_mtu) {
+    const double payload = 128U << path_mtu;
+    return 100 * payload /
+           (payload + 82);  // docs/performance.md: 24 + 14 + 20 + 8 + 12 + 4 bytes a packet
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app{"Measures the SystemVerilog card, cycle by cycle"};
+    bool quick = false;
+    app.add_flag("--quick", quick, "fewer sizes and messages");
+    CLI11_PARSE(app, argc, argv);
+    test::register_engines();
+
+    std::printf(
+        "PCIe: 550 ns read round trip, 105.9 Gb/s each way; cable: 100 Gb/s, 200 ns; clock 250 "
+        "MHz\n\n");
+    std::printf("%-10s %-6s %6s %9s %12s %14s\n", "operation", "PMTU", "QPs", "bytes", "Gb/s",
+                "of the ceiling");
+    struct Row {
+        const char* name;
+        std::uint8_t opcode;
+        bool both;
+    };
+    for (const std::uint8_t mtu : {std::uint8_t{5}, std::uint8_t{3}}) {
+        for (const Row& row :
+             {Row{"WRITE", DINGO_WR_WRITE, false}, Row{"READ", DINGO_WR_READ, false},
+              Row{"WRITE both", DINGO_WR_WRITE, true}}) {
+            for (const std::uint32_t bytes : {4096U, 8192U, 65536U}) {
+                if (quick && bytes == 4096)
+                    continue;
+                Bench bench(1, mtu);
+                const unsigned count =
+                    (quick ? 512U * 1024 : 2048U * 1024) / bytes * (row.both ? 2 : 1);
+                const double ns = bench.stream(row.opcode, bytes, 16, count, row.both);
+                const double rate =
+                    ns < 0 ? 0 : count * 8.0 * bytes / ns * kGigabit / (row.both ? 2 : 1);
+                std::printf("%-10s %-6u %6u %9u %12.2f %13.1f%%\n", row.name, 128U << mtu, 1, bytes,
+                            rate, 100 * rate / ceiling(mtu));
+                std::fflush(stdout);
+            }
+        }
+    }
+    std::printf("\n%-24s %8s %12s\n", "message rate", "QPs", "M/s");
+    for (const unsigned qps : {1U, 16U}) {
+        Bench bench(qps, 5);
+        const unsigned count = quick ? 500 : 2000;
+        const double ns = bench.stream(DINGO_WR_WRITE, 64, qps == 1 ? 32 : 8, count, false);
+        std::printf("%-24s %8u %12.2f\n", "64-byte WRITE", qps, ns < 0 ? 0 : count / ns * 1000);
+        std::fflush(stdout);
+    }
+    std::printf("\n%-24s %16s %16s\n", "latency, ns", "in memory", "completion");
+    Bench bench(1, 5);
+    bench.once(DINGO_WR_WRITE, 64, false);
+    const auto inlined = bench.once(DINGO_WR_WRITE, 64, true);
+    const auto fetched = bench.once(DINGO_WR_WRITE, 64, false);
+    const auto read = bench.once(DINGO_WR_READ, 64, false);
+    std::printf("%-24s %16llu %16llu\n", "64-byte WRITE, inline",
+                static_cast<unsigned long long>(inlined.memory),
+                static_cast<unsigned long long>(inlined.completion));
+    std::printf("%-24s %16llu %16llu\n", "64-byte WRITE",
+                static_cast<unsigned long long>(fetched.memory),
+                static_cast<unsigned long long>(fetched.completion));
+    std::printf("%-24s %16llu %16llu\n", "64-byte READ",
+                static_cast<unsigned long long>(read.memory),
+                static_cast<unsigned long long>(read.completion));
+    return 0;
+}
