@@ -23,6 +23,7 @@ suites=(
     "unit|tests/unit.sh release|contract, packets, model, card, wire, conformance (ctest)"
     "sanitizers|tests/unit.sh asan|the same under AddressSanitizer and UBSan"
     "threads|tests/unit.sh tsan|what has threads, under ThreadSanitizer"
+    "formal|tests/rtl/formal/run.sh|proofs of the RTL's small control blocks (yosys-smtbmc, z3)"
     "testplan|tests/testplan/check.py|every promised behaviour has a test that exists"
     "kmod|tests/kmod/build.sh|dingo.ko on 6.12 and 7.2 without a warning, sparse, checkpatch"
     "native|tests/native/suite.sh tools|kernel-less cards: perftest with its options, pingpongs, many clients, an ordinary user"
