@@ -29,6 +29,25 @@ TEST_P(Queues, SmallRingsWrapManyTimes) {
     }
 }
 
+TEST_P(Queues, SmallestReceiveRingsOfEveryStrideWrap) {
+    for (unsigned log_stride = 5; log_stride <= 8; ++log_stride) {
+        for (unsigned log_rq = 0; log_rq <= 2; ++log_rq) {
+            SCOPED_TRACE(testing::Message() << "log_stride " << log_stride << " log_rq " << log_rq);
+            PairOptions options;
+            options.connect.qp.log_rq = log_rq;
+            options.connect.qp.log_stride = log_stride;
+            Pair pair(engine(), options);
+            for (std::uint32_t i = 0; i < 10; ++i) {
+                random_bytes(pair.bytes(0, 0, 100), i);
+                pair.post_recv(i, 0, 100);
+                ASSERT_EQ(pair.complete(pair.send(0, 100)).status, DINGO_WCS_SUCCESS) << i;
+                ASSERT_EQ(pair.wait(1).wqe_index, i);
+                ASSERT_TRUE(std::ranges::equal(pair.bytes(0, 0, 100), pair.bytes(1, 0, 100)));
+            }
+        }
+    }
+}
+
 TEST_P(Queues, FullSendQueueOfTheLargestRequests) {
     PairOptions options;
     options.connect.qp.log_sq = 6;

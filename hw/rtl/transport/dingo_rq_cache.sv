@@ -222,7 +222,7 @@ module dingo_rq_cache #(
       WAIT: if (!pending_q[slot]) state_q <= READ;
       READ: begin
         err_q <= bad_q[slot];
-        half_q <= log_stride_q == 4'd5 && index_q[0];
+        half_q <= log_stride_q == 4'd5 && ring_slot[0];
         state_q <= GIVE;
       end
       GIVE: begin
