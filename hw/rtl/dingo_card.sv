@@ -3,7 +3,9 @@
 /// The card: everything between the PCIe bridge and the MAC. On a board AMD's bridge drives the AXI4-Lite
 /// slaves, serves the AXI4 master and sends MSI-X messages (their table is the bridge's); `now_ns_i` is a
 /// counter of nanoseconds. A function-level reset (CTRL.RESET) resets all but the registers.
-module dingo_card (
+module dingo_card #(
+    parameter int unsigned DropWhenFull = 0       // a MAC that does not wait for tready: see dingo_rx_mac
+) (
     input  logic            clk_i,
     input  logic            rst_ni,
     input  rtl_pkg::strap_t strap_i,
@@ -431,7 +433,7 @@ module dingo_card (
   rtl_pkg::rxh_t rxh;
   rtl_pkg::beat_t payload, eth_rx;
 
-  dingo_wire_rx i_wire_rx (
+  dingo_wire_rx #(.DropWhenFull(DropWhenFull)) i_wire_rx (
       .clk_i, .rst_ni(core_rst_n_q), .idle_o(wire_rx_idle), .port_i(port), .link_i(link), .gids_i(gids),
       .mac_valid_i(mac_valid), .macs_i(macs), .loop_valid_i(loop_valid), .loop_ready_o(loop_ready), .loop_i(loop),
       .rxh_valid_o(rxh_valid), .rxh_ready_i(rxh_ready), .rxh_o(rxh), .payload_valid_o(payload_valid),

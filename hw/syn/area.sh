@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What the RTL takes of an UltraScale+ device, module by module, as Yosys maps it: LUTs, flip-flops, block
+# RAMs, DSPs, and the cells on the longest path. Synthesis only: no placement, no timing.
+# usage: hw/syn/area.sh [MODULE...]    prints a Markdown table; default: the card's parts
+# Tables are small so that it ends: LOG=4 is log2 of QPs, CQs, MRs. LIMIT=60: seconds for a module.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+. scripts/lib/common.sh
+. scripts/lib/yosys.sh
+LOG=${LOG:-4} LIMIT=${LIMIT:-60}
+out=build/area
+mkdir -p "$out"
+parts=(dingo_axi_guard dingo_dma_lines dingo_dma_read dingo_dma_write dingo_xlat dingo_gather dingo_scatter
+    dingo_wire_tx dingo_wire_rx dingo_eth_tx dingo_eth_rx
+    dingo_tx_mux dingo_dispatch dingo_requester dingo_responder
+    dingo_regs dingo_db dingo_qp_table dingo_mr_table dingo_port dingo_cq dingo_eq dingo_stats dingo_admin)
+[ $# -eq 0 ] || parts=("$@")
+root=$(yosys_root) || exit 125
+package=$out/dingo_pkg.sv
+python3 hw/contract/gen.py hw/contract/dingo.toml --sv "$package" || exit
+mapfile -t sources < <(find hw/rtl -name 'dingo_*.sv' | sort)
+
+# synthesize MODULE: with everything in it, flat; its cells to MODULE.stat, its longest path to MODULE.ltp.
+synthesize() {
+    timeout "$LIMIT" "$root/run/yosys" -q -p "
+        read_verilog -sv -DDINGO_QP_LOG=$LOG -DDINGO_CQ_LOG=$LOG -DDINGO_MR_LOG=$LOG -DDINGO_EQ_LOG=2 -DDINGO_GID_LOG=2 \
+            $package hw/rtl/rtl_pkg.sv hw/rtl/transport/rsp_pkg.sv
+        read_verilog -sv -defer ${sources[*]}
+        hierarchy -check -top $1
+        chformal -remove
+        synth_xilinx -family xcup -flatten -noiopad -top $1
+        tee -q -o $out/$1.stat stat
+        delete t:FD* t:SRL* t:RAM* t:URAM* t:DSP*
+        tee -q -o $out/$1.ltp ltp" >"$out/$1.log" 2>&1
+}
+
+# row MODULE: the cells of MODULE.stat as LUT, of those memory, FF, BRAM36, DSP, cells on the longest path.
+row() {
+    awk -v name="$1" -v longest="$(sed -n 's/.*(length=\([0-9]*\)).*/\1/p' "$out/$1.ltp" | head -n 1)" '
+        NF != 2 { next }
+        $1 ~ /^LUT[1-6]$/ { lut += $2 }
+        $1 ~ /^(RAM32M16|RAM64M8)$/ { mem += 8 * $2 }
+        $1 ~ /^(RAM32M|RAM64M|RAM256X1[SD])$/ { mem += 4 * $2 }
+        $1 ~ /^(RAM32X1D|RAM64X1D|RAM128X1S)$/ { mem += 2 * $2 }
+        $1 ~ /^RAM128X1D$/ { mem += 4 * $2 }
+        $1 ~ /^SRL/ { mem += $2 }
+        $1 ~ /^FD[CPRS]E/ { ff += $2 }
+        $1 ~ /^RAMB36/ { bram += $2 }
+        $1 ~ /^RAMB18/ { bram += $2 / 2 }
+        $1 ~ /^DSP/ { dsp += $2 }
+        END { printf "| `%s` | %d | %d | %d | %.1f | %d | %s |\n", name, lut + mem, mem, ff, bram, dsp, longest }
+    ' "$out/$1.stat"
+}
+
+echo '| module | LUT | of them memory | FF | BRAM36 | DSP | cells on the longest path |'
+echo '| --- | --- | --- | --- | --- | --- | --- |'
+for module in "${parts[@]}"; do
+    rm -f "$out/$module".{stat,ltp}
+    synthesize "$module"
+    case $? in
+        0) row "$module" ;;
+        124) echo "| \`$module\` | not within $LIMIT s | | | | | |" ;;
+        *) echo "| \`$module\` | failed: $out/$module.log | | | | | |" ;;
+    esac
+done

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Pins and clocks of dingo_u55c_top. Lanes of PCIe and of QSFP 0 are placed by AMD's parts (quads 224 to 227
+# and 130). Check every pin against AMD's board file before a bitstream is loaded: not tried on a board.
+
+set_property PACKAGE_PIN AR15 [get_ports pcie_refclk_p]
+set_property PACKAGE_PIN AR14 [get_ports pcie_refclk_n]
+create_clock -name pcie_refclk -period 10.000 [get_ports pcie_refclk_p]
+set_property PACKAGE_PIN BF41 [get_ports pcie_perst_n]
+set_property IOSTANDARD LVCMOS18 [get_ports pcie_perst_n]
+set_property PULLUP true [get_ports pcie_perst_n]
+set_false_path -from [get_ports pcie_perst_n]
+
+set_property PACKAGE_PIN AD42 [get_ports qsfp0_refclk_p]
+set_property PACKAGE_PIN AD43 [get_ports qsfp0_refclk_n]
+create_clock -name qsfp0_refclk -period 6.206 [get_ports qsfp0_refclk_p]
+
+set_property PACKAGE_PIN BK43 [get_ports clk_100mhz_p]
+set_property PACKAGE_PIN BK44 [get_ports clk_100mhz_n]
+set_property IOSTANDARD LVDS [get_ports {clk_100mhz_p clk_100mhz_n}]
+create_clock -name clk_100mhz -period 10.000 [get_ports clk_100mhz_p]
+
+# The HBM is not used, but the satellite controller must not read this pin as an alarm.
+set_property PACKAGE_PIN BE45 [get_ports hbm_cattrip]
+set_property IOSTANDARD LVCMOS18 [get_ports hbm_cattrip]
+set_false_path -to [get_ports hbm_cattrip]
+
+# Single bits that go from clock to clock through two registers: link state and alignment.
+set_false_path -to [get_pins -hierarchical -filter {NAME =~ up_q_reg[0]/D || NAME =~ */aligned_q_reg[0]/D}]
+
+set_property CFGBVS GND [current_design]
+set_property CONFIG_VOLTAGE 1.8 [current_design]
+set_property BITSTREAM.GENERAL.COMPRESS TRUE [current_design]
+set_property CONFIG_MODE SPIx4 [current_design]
+set_property BITSTREAM.CONFIG.SPI_BUSWIDTH 4 [current_design]
+set_property BITSTREAM.CONFIG.SPI_32BIT_ADDR YES [current_design]
+set_property BITSTREAM.CONFIG.CONFIGRATE 85.0 [current_design]

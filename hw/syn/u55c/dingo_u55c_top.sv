@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// The card on an Alveo U55C: dingo_card joined to AMD's PCIe bridge and 100G MAC, which are in the block
+/// design dingo_u55c_shell (shell.tcl). Not run on a board, not yet through Vivado: see README.md.
+///
+/// Clocks: the card and everything on PCIe's side run on the bridge's user clock (250 MHz, core_clk). The MAC
+/// runs on the clocks of its transceivers (322.27 MHz); two FIFOs in the shell are the only way across
+/// for frames. The one that sends holds whole frames, because the MAC does not stand a gap in one. The one that
+/// receives never fills: 64 bytes at 250 MHz are 128 Gb/s, and the card always takes (DropWhenFull).
+module dingo_u55c_top (
+    input  logic        pcie_refclk_p, pcie_refclk_n, pcie_perst_n,
+    input  logic [15:0] pcie_rx_p, pcie_rx_n,
+    output logic [15:0] pcie_tx_p, pcie_tx_n,
+    input  logic        qsfp0_refclk_p, qsfp0_refclk_n, clk_100mhz_p, clk_100mhz_n,
+    input  logic [3:0]  qsfp0_rx_p, qsfp0_rx_n,
+    output logic [3:0]  qsfp0_tx_p, qsfp0_tx_n,
+    output logic        hbm_cattrip
+);
+  logic clk, rst_n;
+  logic [0:0] rst_n_v;
+
+  logic reg_awvalid, reg_awready, reg_wvalid, reg_wready, reg_bvalid, reg_bready, reg_arvalid, reg_arready;
+  logic reg_rvalid, reg_rready;
+  logic [15:0] reg_awaddr, reg_araddr;
+  logic [63:0] reg_wdata, reg_rdata;
+  logic [7:0] reg_wstrb;
+  logic db_awvalid, db_awready, db_wvalid, db_wready, db_bvalid, db_bready, db_arvalid, db_arready;
+  logic db_rvalid, db_rready;
+  logic [21:0] db_awaddr, db_araddr;
+  logic [63:0] db_wdata, db_rdata;
+  logic [7:0] db_wstrb;
+  logic arvalid, arready, rvalid, rready, rlast, awvalid, awready, wvalid, wready, wlast, bvalid, bready;
+  logic [6:0] arid, rid, bid;
+  logic [63:0] araddr, awaddr, wstrb;
+  logic [7:0] arlen, awlen;
+  logic [511:0] rdata, wdata;
+  logic [1:0] rresp, bresp;
+  logic tx_valid, tx_ready, tx_last, rx_valid, rx_ready, rx_last;
+  logic [511:0] tx_data, rx_data;
+  logic [63:0] tx_keep, rx_keep;
+  logic [0:0] rx_user;
+  logic irq_valid, irq_ack, irq_fail;
+  logic [5:0] irq_vector;
+  logic cmac_clk, cmac_reset, cmac_rx_aligned, cmac_rx_enable, cmac_tx_enable, cmac_tx_send_rfi, cmac_up;
+
+  assign hbm_cattrip = 1'b0;  // the HBM is not used; the satellite controller wants this low
+
+  // Nanoseconds since the clock came: 4 a cycle at 250 MHz.
+  logic [63:0] now_ns_q;
+  (* ASYNC_REG = "TRUE" *) logic [1:0] up_q;
+  logic rst_q;
+  assign rst_n = rst_q;
+  always_ff @(posedge clk) begin
+    rst_q <= rst_n_v[0];
+    up_q  <= {up_q[0], cmac_up};
+    if (!rst_q) now_ns_q <= '0;
+    else now_ns_q <= now_ns_q + 64'd4;
+  end
+
+  rtl_pkg::strap_t strap;
+  always_comb begin
+    strap.db_memory = 1'b0;              // doorbells are posted writes here
+    strap.mac       = 48'h02_00_00_00_00_01;  // locally administered; a product reads its own from the board
+    strap.max_qp    = (32'd1 << rtl_pkg::QP_LOG) - 32'd2;  // index 0 is nobody's, 1 is GSI
+    strap.max_cq    = 32'd1 << rtl_pkg::CQ_LOG;
+    strap.max_mr    = 32'd1 << rtl_pkg::MR_LOG;
+    strap.link_mbps = 32'd100000;
+    strap.engine    = 32'(dingo_pkg::ENGINE_FPGA);
+  end
+
+  dingo_card #(
+      .DropWhenFull(1)
+  ) i_card (
+      .clk_i(clk), .rst_ni(rst_n), .strap_i(strap), .now_ns_i(now_ns_q), .cable_i(up_q[1]),
+      .idle_o(), .busy_o(), .ready_o(), .timer_valid_o(), .timer_next_o(),
+      .msix_valid_o(irq_valid), .msix_ready_i(irq_ack || irq_fail), .msix_vector_o(irq_vector),
+      .s_reg_awvalid_i(reg_awvalid), .s_reg_awready_o(reg_awready), .s_reg_awaddr_i(reg_awaddr),
+      .s_reg_wvalid_i(reg_wvalid), .s_reg_wready_o(reg_wready), .s_reg_wdata_i(reg_wdata), .s_reg_wstrb_i(reg_wstrb),
+      .s_reg_bvalid_o(reg_bvalid), .s_reg_bready_i(reg_bready), .s_reg_arvalid_i(reg_arvalid),
+      .s_reg_arready_o(reg_arready), .s_reg_araddr_i(reg_araddr), .s_reg_rvalid_o(reg_rvalid),
+      .s_reg_rready_i(reg_rready), .s_reg_rdata_o(reg_rdata),
+      .s_db_awvalid_i(db_awvalid), .s_db_awready_o(db_awready), .s_db_awaddr_i(db_awaddr),
+      .s_db_wvalid_i(db_wvalid), .s_db_wready_o(db_wready), .s_db_wdata_i(db_wdata), .s_db_wstrb_i(db_wstrb),
+      .s_db_bvalid_o(db_bvalid), .s_db_bready_i(db_bready), .s_db_arvalid_i(db_arvalid),
+      .s_db_arready_o(db_arready), .s_db_rvalid_o(db_rvalid), .s_db_rready_i(db_rready), .s_db_rdata_o(db_rdata),
+      .m_axi_arvalid_o(arvalid), .m_axi_arready_i(arready), .m_axi_arid_o(arid), .m_axi_araddr_o(araddr),
+      .m_axi_arlen_o(arlen), .m_axi_rvalid_i(rvalid), .m_axi_rready_o(rready), .m_axi_rid_i(rid),
+      .m_axi_rdata_i(rdata), .m_axi_rresp_i(rresp), .m_axi_rlast_i(rlast), .m_axi_awvalid_o(awvalid),
+      .m_axi_awready_i(awready), .m_axi_awaddr_o(awaddr), .m_axi_awlen_o(awlen), .m_axi_wvalid_o(wvalid),
+      .m_axi_wready_i(wready), .m_axi_wdata_o(wdata), .m_axi_wstrb_o(wstrb), .m_axi_wlast_o(wlast),
+      .m_axi_bvalid_i(bvalid), .m_axi_bready_o(bready), .m_axi_bresp_i(bresp),
+      .m_axis_tvalid_o(tx_valid), .m_axis_tready_i(tx_ready), .m_axis_tdata_o(tx_data), .m_axis_tkeep_o(tx_keep),
+      .m_axis_tlast_o(tx_last), .s_axis_tvalid_i(rx_valid), .s_axis_tready_o(rx_ready), .s_axis_tdata_i(rx_data),
+      .s_axis_tkeep_i(rx_keep), .s_axis_tlast_i(rx_last), .s_axis_tuser_i(rx_user[0])
+  );
+
+  dingo_cmac_start i_start (
+      .clk_i(cmac_clk), .rst_ni(!cmac_reset), .aligned_i(cmac_rx_aligned), .rx_enable_o(cmac_rx_enable),
+      .tx_enable_o(cmac_tx_enable), .tx_send_rfi_o(cmac_tx_send_rfi), .up_o(cmac_up)
+  );
+
+  dingo_u55c_shell i_shell (
+      .pcie_refclk_clk_p(pcie_refclk_p), .pcie_refclk_clk_n(pcie_refclk_n), .pcie_perstn(pcie_perst_n),
+      .pcie_rxp(pcie_rx_p), .pcie_rxn(pcie_rx_n), .pcie_txp(pcie_tx_p), .pcie_txn(pcie_tx_n),
+      .qsfp_refclk_clk_p(qsfp0_refclk_p), .qsfp_refclk_clk_n(qsfp0_refclk_n),
+      .init_clk_clk_p(clk_100mhz_p), .init_clk_clk_n(clk_100mhz_n),
+      .qsfp_grx_p(qsfp0_rx_p), .qsfp_grx_n(qsfp0_rx_n), .qsfp_gtx_p(qsfp0_tx_p), .qsfp_gtx_n(qsfp0_tx_n),
+      .core_clk(clk), .core_rstn(rst_n_v),
+      .m_reg_awaddr(reg_awaddr), .m_reg_araddr(reg_araddr), .m_reg_awvalid(reg_awvalid), .m_reg_wvalid(reg_wvalid),
+      .m_reg_bready(reg_bready), .m_reg_arvalid(reg_arvalid), .m_reg_rready(reg_rready), .m_reg_awready(reg_awready),
+      .m_reg_wready(reg_wready), .m_reg_bvalid(reg_bvalid), .m_reg_arready(reg_arready), .m_reg_rvalid(reg_rvalid),
+      .m_reg_wdata(reg_wdata), .m_reg_wstrb(reg_wstrb), .m_reg_rdata(reg_rdata), .m_reg_bresp(2'b00), .m_reg_rresp(2'b00),
+      .m_db_awaddr(db_awaddr), .m_db_araddr(db_araddr), .m_db_awvalid(db_awvalid), .m_db_wvalid(db_wvalid),
+      .m_db_bready(db_bready), .m_db_arvalid(db_arvalid), .m_db_rready(db_rready), .m_db_awready(db_awready),
+      .m_db_wready(db_wready), .m_db_bvalid(db_bvalid), .m_db_arready(db_arready), .m_db_rvalid(db_rvalid),
+      .m_db_wdata(db_wdata), .m_db_wstrb(db_wstrb), .m_db_rdata(db_rdata), .m_db_bresp(2'b00), .m_db_rresp(2'b00),
+      .s_host_arid(arid), .s_host_awid(7'd0), .s_host_araddr(araddr), .s_host_awaddr(awaddr), .s_host_arlen(arlen),
+      .s_host_awlen(awlen), .s_host_arsize(3'd6), .s_host_awsize(3'd6), .s_host_arburst(2'b01), .s_host_awburst(2'b01),
+      .s_host_arvalid(arvalid), .s_host_awvalid(awvalid), .s_host_wvalid(wvalid), .s_host_wlast(wlast),
+      .s_host_rready(rready), .s_host_bready(bready), .s_host_arready(arready), .s_host_awready(awready),
+      .s_host_wready(wready), .s_host_rvalid(rvalid), .s_host_rlast(rlast), .s_host_bvalid(bvalid),
+      .s_host_wdata(wdata), .s_host_wstrb(wstrb), .s_host_rdata(rdata), .s_host_rid(rid), .s_host_bid(bid),
+      .s_host_rresp(rresp), .s_host_bresp(bresp),
+      .irq_vld(irq_valid), .irq_vec({5'd0, irq_vector}), .irq_ack, .irq_fail,
+      .s_tx_tvalid(tx_valid), .s_tx_tlast(tx_last), .s_tx_tready(tx_ready), .s_tx_tdata(tx_data), .s_tx_tkeep(tx_keep),
+      .m_rx_tvalid(rx_valid), .m_rx_tlast(rx_last), .m_rx_tuser(rx_user), .m_rx_tdata(rx_data), .m_rx_tkeep(rx_keep),
+      .m_rx_tready(rx_ready),
+      .cmac_clk, .cmac_reset, .cmac_rx_aligned, .cmac_rx_enable, .cmac_tx_enable, .cmac_tx_send_rfi
+  );
+  wire unused_ok = &{1'b0, bid};
+endmodule

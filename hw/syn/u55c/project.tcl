@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Makes the Vivado project of the card for an Alveo U55C and, with "build" as argument, the bitstream.
+#   vivado -mode batch -source hw/syn/u55c/project.tcl [-tclargs build]
+# Not run here: no Vivado was at hand (README.md). Written for 2023.2; AMD's parts may have other versions elsewhere.
+set here [file normalize [file dirname [info script]]]
+set root [file normalize $here/../../..]
+set out $root/build/u55c
+file mkdir $out
+
+# The contract's package is generated; the build may not have run.
+exec python3 $root/hw/contract/gen.py $root/hw/contract/dingo.toml --sv $out/dingo_pkg.sv
+
+create_project dingo_u55c $out -part xcu55c-fsvh2892-2L-e -force
+set_property target_language Verilog [current_project]
+
+# Packages first: the order of compilation is theirs.
+set packages [list $out/dingo_pkg.sv $root/hw/rtl/rtl_pkg.sv $root/hw/rtl/transport/rsp_pkg.sv]
+set sources [concat [glob $root/hw/rtl/*/dingo_*.sv] $root/hw/rtl/dingo_card.sv [glob $here/*.sv]]
+add_files -norecurse [concat $packages $sources]
+add_files -fileset constrs_1 $here/dingo_u55c.xdc
+# The simulation's assertions are for both; checks that only a simulator can do are under this macro.
+set_property verilog_define {SYNTHESIS=1} [current_fileset]
+
+source $here/shell.tcl
+make_shell dingo_u55c_shell
+set_property top dingo_u55c_top [current_fileset]
+update_compile_order -fileset sources_1
+
+set_property strategy Performance_ExploreWithRemap [get_runs impl_1]
+set_property STEPS.SYNTH_DESIGN.ARGS.FLATTEN_HIERARCHY rebuilt [get_runs synth_1]
+
+if {[lindex $argv 0] eq "build"} {
+    launch_runs impl_1 -to_step write_bitstream -jobs 8
+    wait_on_run impl_1
+    open_run impl_1
+    report_utilization -hierarchical -file $out/utilization.txt
+    report_timing_summary -max_paths 20 -file $out/timing.txt
+    report_cdc -details -file $out/cdc.txt
+    if {[get_property SLACK [get_timing_paths]] < 0} { error "timing is not met: $out/timing.txt" }
+}
