@@ -39,6 +39,7 @@ suites=(
     "vm-capture|tests/vm/suite.sh capture|tshark decodes what is on the cable"
     "vm-lifecycle|tests/vm/suite.sh lifecycle|kill -9, link down, reload, unplug, dead card"
     "vm-driver|tests/vm/suite.sh driver|the driver: resets, reloads, broken cards, DMA buffers that move or are pinned"
+    "vm-rtl|tests/vm/suite.sh rtl|two guests with the SystemVerilog card under Verilator, then one with the kernel's rdma_rxe"
     "vm-pyverbs|tests/vm/suite.sh pyverbs|Debian's pyverbs suite"
 )
 

@@ -40,6 +40,27 @@ pair 'ibv_ud_pingpong' 'ibv_ud_pingpong -n 50 -g $(gid 4)' 'ibv_ud_pingpong -n 5
 some 'rtl serves model' alpha soft
 some 'model serves rtl' soft alpha
 
+check=$dingo_root/build/bin/verbs_check load=$dingo_root/build/bin/verbs_load
+# verify NAME SERVER CLIENT: every operation that both have, up to 1 MiB, every byte compared.
+verify() {
+    server_card=$2 client_card=$3
+    pair "verbs_check: $1" "$check" "$check A" 'every byte right' 18600
+}
+verify 'two cards' alpha beta
+verify 'rtl serves model' alpha soft
+verify 'model serves rtl' soft alpha
+single 'fork: parent and child both work' alpha "$load fork" ok
+single 'threads: contexts of their own, and one shared' alpha "$load threads 8" ok
+single '16 processes with 8 QPs each, data checked' alpha "$load many 16 8" ok
+single '500 QPs created and destroyed' alpha "$load churn 500" ok
+
+# What the card does not have is skipped by its capabilities; nothing may fail.
+cp -r /usr/share/doc/rdma-core/tests "$logs/tests"
+find "$logs/tests" -name '*.gz' -exec gunzip {} +
+single "Debian's pyverbs suite: no failure" alpha \
+    "/usr/bin/python3 $dingo_root/tests/vm/guest/usr/local/bin/pyverbs-suite $logs/tests $logs/verdicts -v --dev alpha --gid \$(gid 4)" '^OK'
+plain 'and 60 of its tests ran and passed' "[ \$(grep -c ^PASS $logs/verdicts) -ge 60 ]"
+
 start_card lossy --engine rtl --faults drop=1%
 prefix='1 % drop: ' server_card=beta client_card=lossy
 perftest ib_write_bw '-n 500 -s 4096'

@@ -166,8 +166,17 @@ Device::~Device() {
     ibv_close_device(context_);
 }
 
+bool Device::has_atomics() const {
+    ibv_device_attr attr{};
+    if (ibv_query_device(context_, &attr) != 0) {
+        throw std::runtime_error("ibv_query_device failed");
+    }
+    return attr.atomic_cap != IBV_ATOMIC_NONE;
+}
+
 Endpoint Device::endpoint() const {
     Endpoint local;
+    local.atomics = has_atomics() ? 1 : 0;
     local.qpn = qp_->qp_num;
     local.psn = psn_;
     local.gid = gid_;

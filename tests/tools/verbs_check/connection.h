@@ -25,6 +25,7 @@ struct Endpoint {
     std::uint32_t mtu = 0;
     std::uint64_t iova = 0;
     std::uint64_t bytes = 0;
+    std::uint64_t atomics = 0;  ///< 1: this side has them
     ibv_gid gid{};
 };
 
@@ -75,6 +76,7 @@ class Device {
     ibv_pd* pd() const { return pd_; }
     ibv_qp* qp() const { return qp_; }
     const char* name() const { return ibv_get_device_name(context_->device); }
+    bool has_atomics() const;
     Endpoint endpoint() const;
     /// INIT, RTR, RTS.
     void connect(const Endpoint& remote);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// verbs_check: WRITE, READ, SEND, WRITE with immediate and atomics between two processes, every
-// byte checked. Plain libibverbs, any RDMA device.
+// verbs_check: WRITE, READ, SEND, WRITE with immediate and atomics (where both sides have
+// them) between two processes, every byte checked. Plain libibverbs, any RDMA device.
 #include <getopt.h>
 
 #include <cstdio>
@@ -90,7 +90,8 @@ int run(int argc, char** argv) {
         return 0;
     }
     const unsigned checked = run_client(channel, device, buffer, remote, rounds, seed);
-    std::printf("verbs_check: %u transfers on %s, every byte right\n", checked, device.name());
+    std::printf("verbs_check: %u transfers on %s, every byte right%s\n", checked, device.name(),
+                remote.atomics != 0 && local.atomics != 0 ? "" : ", without atomics");
     return 0;
 }
 

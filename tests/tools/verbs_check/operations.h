@@ -9,8 +9,8 @@ namespace verbs_check {
 /// Serves one client until it says goodbye.
 void serve(Channel& channel, Device& device, Buffer& buffer);
 
-/// Runs all operations `rounds` times over sizes up to the buffer; returns the number of checked
-/// transfers. Throws on the first wrong byte or failed operation.
+/// Runs all operations that both sides have `rounds` times over sizes up to the buffer; returns the
+/// number of checked transfers. Throws on the first wrong byte or failed operation.
 unsigned run_client(Channel& channel, Device& device, Buffer& buffer, const Endpoint& remote,
                     unsigned rounds, std::uint64_t seed);
 

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The card in SystemVerilog under Verilator below the kernel driver: two such cards, then one and the kernel's rdma_rxe.
+if ! "${DINGO_BUILD:-build}/bin/dingo-card" --help 2>/dev/null | grep -A1 -e '--engine' | grep -qw rtl; then
+    skip 'the rtl engine' 'this build has none: cmake --preset release -DDINGO_RTL_ENGINE=ON'
+    return
+fi
+
+# both TOOL OPTIONS: server in A, then server in B.
+both() {
+    pair "$1 $2" "$1 $2" "$1 $2 A" '^ +[0-9]+ +[0-9]+ +[0-9.]+'
+    pair "$1 $2 (server B)" "$1 $2" "$1 $2 B" '^ +[0-9]+ +[0-9]+ +[0-9.]+' --server B
+}
+
+boot --engine rtl "${vm_options[@]}"
+single 'the driver says what the card is' A ibv_devinfo 'board_id:[[:space:]]+dingo-rtl'
+single 'ping' A 'ping -c 3 -i 0.3 -w 20 10.77.0.2' ' 0% packet loss'
+single 'ping of 8000 bytes over IPv6' A 'ping -c 2 -w 20 -s 8000 fd77::2' ' 0% packet loss'
+pair 'iperf3' 'iperf3 -s -1' 'iperf3 -c A -t 2' receiver
+for tool in ib_write_bw ib_read_bw ib_send_bw; do perftest $tool '-n 20 -s 4096'; done
+for tool in ib_write_lat ib_read_lat ib_send_lat; do perftest $tool '-n 20'; done
+perftest ib_write_bw '-R -n 20 -s 4096'
+perftest ib_send_bw '-e -q 4 -n 20'
+perftest ib_send_bw '-c UD -n 20 -s 1024'
+pair 'ibv_rc_pingpong -c' 'ibv_rc_pingpong -c -n 50 -g $(gid 4)' 'ibv_rc_pingpong -c -n 50 -g $(gid 4) A' 'iters in'
+pair 'ibv_ud_pingpong' 'ibv_ud_pingpong -n 50 -g $(gid 4)' 'ibv_ud_pingpong -n 50 -g $(gid 4) A' 'iters in'
+pair rping 'rping -s -a 10.77.0.1 -C 10 -V' 'rping -c -a 10.77.0.1 -C 10 -V -v' 'ping data'
+single 'no shared receive queues' A '! ibv_srq_pingpong' "Couldn't create SRQ"
+single 'no UC' A '! ibv_uc_pingpong' "Couldn't create QP"
+single 'a full GID table takes what fits' A \
+    'for i in $(seq 30); do ip addr add 10.88.$i.1/24 dev enp1s0; done; sleep 1; n=$(grep -vc "^0000:0000:0000:0000:0000:0000:0000:0000$" <(cat /sys/class/infiniband/*/ports/1/gids/*)); for i in $(seq 30); do ip addr del 10.88.$i.1/24 dev enp1s0; done; echo "$n GIDs"' '^16 GIDs'
+single 'the driver leaves and comes back' A 'modprobe -r dingo && modprobe dingo; for i in $(seq 50); do ! ping -c 1 -W 1 10.77.0.2 >/dev/null || break; done; ibv_devinfo' PORT_ACTIVE
+perftest ib_write_bw '-n 20 -s 4096 -x $(gid 4)'
+shut_down
+
+boot --engine-a rtl --rxe-b "${vm_options[@]}"
+for tool in ib_write_bw ib_read_bw ib_send_bw; do both $tool '-n 20 -s 4096 -m 1024'; done
+for tool in ib_write_lat ib_read_lat ib_send_lat; do both $tool '-n 20'; done
+both ib_send_bw '-c UD -n 20 -s 1024'
+pair 'rping with rxe' 'rping -s -a 10.77.0.1 -C 10 -V' 'rping -c -a 10.77.0.1 -C 10 -V -v' 'ping data'
+check=build/bin/verbs_check
+if [ -x $check ]; then
+    for side in A B; do "$vm" push --quiet --name "$session" $side $check /root; done
+    pair 'verbs_check with rxe' '/root/verbs_check -p 18515' '/root/verbs_check -p 18515 A' 'every byte right'
+    pair 'verbs_check with rxe (server B)' '/root/verbs_check -p 18515' '/root/verbs_check -p 18515 B' 'every byte right' --server B
+else
+    skip 'verbs_check with rxe' "no $check: build the target verbs_check"
+fi
+clean_dmesg
