@@ -33,6 +33,7 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
+// NOLINTBEGIN(bugprone-macro-parentheses): names of classes and members
 /// Puts the test class `name` into the suite.
 #define CONFORMANCE_SUITE(name)                                                  \
     class name : public Conformance {};                                          \
@@ -49,5 +50,7 @@ inline constexpr bool kSanitized = false;
 #define ENGINE_NEEDS(capability)          \
     test::OneCard capable_card(engine()); \
     NEEDS(capable_card.driver, capability)
+
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace dingo::conformance

@@ -178,8 +178,12 @@ std::string first_difference(const char* what, const std::vector<std::string>& a
     for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
         const std::string left = i < a.size() ? a[i] : "nothing";
         const std::string right = i < b.size() ? b[i] : "nothing";
-        if (left != right)
-            return std::string(what) + " " + std::to_string(i) + ": " + left + " | " + right;
+        if (left != right) {
+            std::string text = what;
+            text += " " + std::to_string(i) + ": " + left + " | ";
+            text += right;
+            return text;
+        }
     }
     return {};
 }

@@ -155,6 +155,7 @@ CardEntry start_card(const StartOptions& options) {
     const int number = free_number();
     const auto words = command_of(options, card, number);
     std::vector<char*> command;
+    command.reserve(words.size() + 1);
     for (const std::string& word : words)
         command.push_back(const_cast<char*>(word.c_str()));
     command.push_back(nullptr);

@@ -60,7 +60,7 @@ std::string run_dir_problem(const Path& dir) {
 }
 
 Path make_run_dir() {
-    const Path dir = card::run_dir();
+    Path dir = card::run_dir();
     if (::mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST)
         throw Error(fmt::format("cannot make the directory {}: {}; set DINGO_RUN to another one",
                                 dir.string(), std::strerror(errno)));

@@ -78,13 +78,15 @@ int run(const std::vector<std::string>& names, const StartOptions& start, bool s
         const card::UniqueFd lock = lock_run_dir();
         view = make_view(cards_for(names, start, names.empty() || start_asked));
     }
-    if (std::getenv("RDMAV_DRIVERS") == nullptr && std::getenv("IBV_DRIVERS") != nullptr)
-        ::setenv("RDMAV_DRIVERS", std::getenv("IBV_DRIVERS"), 1);  // the former hides the latter
+    const char* const other_drivers = std::getenv("IBV_DRIVERS");
+    if (std::getenv("RDMAV_DRIVERS") == nullptr && other_drivers != nullptr)
+        ::setenv("RDMAV_DRIVERS", other_drivers, 1);  // the former hides the latter
     ::setenv("DINGO_VIEW", view.c_str(), 1);
     prepend("LD_PRELOAD", preload, ": ");
     prepend("RDMAV_DRIVERS", driver, ":;");
 
     std::vector<char*> argv;
+    argv.reserve(command.size() + 1);
     for (const std::string& word : command)
         argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);

@@ -37,6 +37,7 @@ std::vector<Sample> sample(const std::string& name) {
         cards.push_back(running_card(name));
     }
     std::vector<Sample> out;
+    out.reserve(cards.size());
     for (const CardEntry& card : cards)
         out.push_back({card.name, ask(card, {{"cmd", "stats"}}), Clock::now()});
     return out;

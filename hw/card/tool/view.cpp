@@ -40,7 +40,7 @@ Path make_view(const std::vector<CardEntry>& cards) {
         name += (name.empty() ? "" : "+") + card.name;
     std::replace(name.begin(), name.end(), '/', '_');  // of another user
     const Path views = card::run_dir() / "views";
-    const Path view = views / name;
+    Path view = views / name;
     const Path fresh = views / fmt::format(".{}", ::getpid());
     try {
         fs::remove_all(fresh);

@@ -56,7 +56,7 @@ std::set<unsigned> numbers_in_use(const fs::path& parent, const fs::path& mine) 
 
 }  // namespace
 
-CardDirectory::CardDirectory(fs::path dir, bool share)
+CardDirectory::CardDirectory(const fs::path& dir, bool share)
     : dir_(fs::absolute(dir).lexically_normal()) {
     if (dir_.filename().empty()) {
         dir_ = dir_.parent_path();  // it was written with a slash at its end

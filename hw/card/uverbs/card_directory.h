@@ -13,7 +13,7 @@ namespace dingo::card::uverbs {
 class CardDirectory {
   public:
     /// share: others may pass through it. Throws std::runtime_error for the user.
-    CardDirectory(std::filesystem::path dir, bool share);
+    CardDirectory(const std::filesystem::path& dir, bool share);
     ~CardDirectory();
     CardDirectory(const CardDirectory&) = delete;
     CardDirectory& operator=(const CardDirectory&) = delete;

@@ -61,6 +61,7 @@ bool ClientMemory::copy(std::uint64_t va, std::byte* here, std::size_t size, VmC
     }
     if (vm_usable(va, size)) {
         const iovec local{here, size};
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the client's
         const iovec remote{reinterpret_cast<void*>(va), size};
         const ssize_t n = vm_call(pid_, &local, 1, &remote, 1, 0);
         if (n == static_cast<ssize_t>(size)) {

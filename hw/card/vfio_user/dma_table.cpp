@@ -53,6 +53,7 @@ void forget_mapping(std::byte* base) {
 }
 
 bool zero_pages(std::uintptr_t begin, std::size_t len) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): rounded to pages, which takes a number
     return ::mmap(reinterpret_cast<void*>(begin), len, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
 }
