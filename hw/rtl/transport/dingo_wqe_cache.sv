@@ -110,8 +110,9 @@ module dingo_wqe_cache #(
   logic [QP-1:0] fill_qp[FILLS];
   logic [31:0] fill_index[FILLS];
   logic [FILLS-1:0] wake_q;
+  localparam int unsigned XLW = 167;    // of xl_req_t: Yosys has no arrays of structures
   logic [3:0] fill_max[FILLS];         // blocks wanted
-  rtl_pkg::xl_req_t fill_xl[FILLS];
+  logic [XLW-1:0] fill_xl[FILLS];
   logic [LOGF:0] new_q, asked_q, read_q, done_q;
   logic [LOGF:0] due_count, due_wr_q, due_rd_q;
   logic [QP-1:0] due_qp[FILLS];        // QPs that wait for their turn
