@@ -37,7 +37,10 @@ synthesize() {
 
 # row MODULE: the cells of MODULE.stat as LUT, of those memory, FF, BRAM36, DSP, cells on the longest path.
 row() {
-    awk -v name="$1" -v longest="$(sed -n 's/.*(length=\([0-9]*\)).*/\1/p' "$out/$1.ltp" | head -n 1)" '
+    local longest carry
+    longest=$(sed -n 's/.*(length=\([0-9]*\)).*/\1/p' "$out/$1.ltp" | head -n 1)
+    carry=$(grep -c '^ *[0-9]*:.*carry' "$out/$1.ltp")
+    awk -v name="$1" -v longest="$longest ($carry carry)" '
         NF != 2 { next }
         $1 ~ /^LUT[1-6]$/ { lut += $2 }
         $1 ~ /^(RAM32M16|RAM64M8)$/ { mem += 8 * $2 }
