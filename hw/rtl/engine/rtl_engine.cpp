@@ -21,7 +21,6 @@ constexpr unsigned kQuietCycles = 4;           // idle_o counts when it stays fo
 constexpr unsigned kSettleCycles = 8;          // an input needs as many to show in idle_o
 constexpr unsigned kAccessCycles = 1'000'000;  // a register access never takes so long
 constexpr Nanoseconds kWireRetry = 5'000;      // pause after the cable took no frame
-constexpr unsigned kPatience = 2'000;          // calls of run() at one time with a full cable
 constexpr std::size_t kMostFrames = 4096;      // received and not yet taken by the card
 
 /// One for all cards: a Verilated model's scopes are taken out of the thread's latest context when
@@ -114,15 +113,6 @@ class RtlEngine final : public Engine {
             return false;
         }
         timed_now_ = now;
-        // Who waits for a command lets no time pass and empties no cable: two such cards would wait
-        // for each other's, and a QP goes only when its packets have left. They are lost, then.
-        full_runs_ = now == card_.now_ns_i ? full_runs_ + (wire_retry_ != kNever ? 1 : 0) : 0;
-        if (full_runs_ >= kPatience && out_done_) {
-            out_.clear();
-            out_done_ = false;
-            wire_retry_ = kNever;
-            full_runs_ = kPatience - 1;
-        }
         card_.now_ns_i = now;
         if (wire_retry_ != kNever && now >= wire_retry_)
             wire_retry_ = kNever;
@@ -329,7 +319,6 @@ class RtlEngine final : public Engine {
     Nanoseconds timed_now_ = 0;
     double wire_bytes_ = 0;
     Nanoseconds wire_retry_ = kNever;
-    unsigned full_runs_ = 0;
     unsigned settle_ = 0;  // cycles before idle_o can be believed
 };
 
