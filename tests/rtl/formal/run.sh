@@ -42,7 +42,7 @@ sees[axi_credit]="dut_reads=reads_q dut_writes=writes_q dut_ar_wr=i_ar.wr_q dut_
 breaks[axi_credit]='hw/rtl/host/dingo_axi_guard.sv:s/m_rvalid_i && m_rready_o && m_rlast_i/m_rvalid_i \&\& m_rready_o/
 hw/rtl/host/dingo_axi_guard.sv:s/m_bvalid_i && m_bready_o)/m_bvalid_i \&\& bready_i)/'
 
-files[axi_beats]=$guard depth[axi_beats]=9 induct[axi_beats]=0 sees[axi_beats]=""
+files[axi_beats]=$guard depth[axi_beats]=8 induct[axi_beats]=0 sees[axi_beats]=""
 breaks[axi_beats]="hw/rtl/host/dingo_axi_guard.sv:s/drain_i . 64'd0 : wstrb_i/wstrb_i/"
 
 files[axi_drain]=$guard depth[axi_drain]=14 induct[axi_drain]=0 sees[axi_drain]="" flags[axi_drain]=-noassert
