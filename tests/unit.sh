@@ -30,6 +30,16 @@ python3 - "$results" "$preset" <<'EOF'
 import sys
 import xml.etree.ElementTree as tree
 
+def why(output):
+    """The program's own words: GoogleTest's line behind "Skipped", wire_script's behind "skipped CASE:"."""
+    for line, following in zip(output, output[1:] + [""]):
+        if line.endswith("Skipped"):
+            return following
+        if line.startswith("skipped "):
+            return line.partition(": ")[2]
+    return ""
+
+
 root, preset = tree.parse(sys.argv[1]).getroot(), sys.argv[2]
 for case in root.iter("testcase"):
     name, status = f"{preset}:{case.get('name')}", case.get("status")
@@ -44,7 +54,7 @@ for case in root.iter("testcase"):
     elif status in ("notrun", "disabled"):
         reason = case.find("skipped")
         text = (reason.get("message") if reason is not None else "") or (output[-1] if output else "")
-        print(f"SKIP {name}: {text[:200]}")
+        print(f"SKIP {name}: {(why(output) or text)[:200]}")
     else:
         print(f"FAIL {name}: {' / '.join(output[-3:])[:300]}")
 EOF
