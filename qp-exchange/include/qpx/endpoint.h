@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What one side must know of the other's queue pair. Plain data: no verbs, no sockets.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace [[gnu::visibility("default")]] qpx {
+
+/// Transport service of a QP; the numbers are those on the wire.
+enum class QpType : std::uint8_t { RC = 1, UC = 2, UD = 3 };
+
+/// "RC", "UC", "UD", or "type N".
+std::string to_string(QpType type);
+
+/// Memory that the other side may use.
+struct Region {
+    std::uint64_t address = 0;  ///< as the other side puts it in wr.rdma.remote_addr
+    std::uint64_t length = 0;   ///< bytes
+    std::uint32_t rkey = 0;
+    std::string tag;  ///< what it is for, in the application's words; may be empty
+
+    bool operator==(const Region&) const = default;
+};
+
+/// One queue pair as the other side sees it.
+struct Endpoint {
+    std::string device;                  ///< for messages only
+    std::uint8_t port = 1;               ///< 1-based
+    std::array<std::uint8_t, 16> gid{};  ///< network order; all zero on InfiniBand without GRH
+    std::uint32_t qpn = 0;               ///< 24 bits
+    std::uint32_t psn = 0;               ///< 24 bits: first PSN that this side sends
+    std::uint32_t qkey = 0;              ///< UD: what senders put in wr.ud.remote_qkey
+    std::uint32_t srqn = 0;              ///< 24 bits, 0: none
+    QpType type = QpType::RC;
+    std::uint32_t mtu = 1024;             ///< bytes: 256, 512, 1024, 2048 or 4096
+    std::uint16_t lid = 0;                ///< 0 on Ethernet
+    std::uint8_t max_rd_atomic = 0;       ///< READs and atomics this side may have outstanding
+    std::uint8_t max_dest_rd_atomic = 0;  ///< READs and atomics this side answers at a time
+    std::vector<Region> regions;
+    std::vector<std::byte> application;  ///< the application's own, not looked at
+
+    bool operator==(const Endpoint&) const = default;
+};
+
+/// Address of a GID as people write it: dotted quad for an IPv4-mapped one, else IPv6.
+std::string gid_text(const std::array<std::uint8_t, 16>& gid);
+
+/// Nothing when the values can be those of a QP, else what is wrong ("MTU 1000 is none of 256, 512,
+/// ...").
+std::string why_invalid(const Endpoint& endpoint);
+
+/// Nothing when the two can be connected, else why not ("mine is RC, the peer's UD").
+std::string why_incompatible(const Endpoint& mine, const Endpoint& peer);
+
+}  // namespace gnu::visibility("default")]]qpx

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Two processes that want their queue pairs connected: one listens, the other connects, both
+// exchange.
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "qpx/endpoint.h"
+#include "qpx/error.h"
+#include "qpx/security.h"
+#include "qpx/url.h"
+
+namespace [[gnu::visibility("default")]] qpx {
+
+/// What one side accepts of the other. It is told so in the first message.
+struct Limits {
+    std::uint32_t max_frame = 16 << 20;        ///< bytes of one message; at least 4096
+    std::uint32_t max_endpoints = 65536;       ///< in one exchange
+    std::uint32_t max_regions = 4096;          ///< in one endpoint
+    std::uint32_t max_application = 64 << 10;  ///< application bytes in one endpoint
+};
+
+struct PeerOptions {
+    Security security;
+    /// For each call: connect with its handshake, exchange, send, receive, barrier. Negative: for
+    /// ever.
+    std::chrono::milliseconds timeout{10'000};
+    std::string name;  ///< told to the peer; empty: this host's name and process id
+    int family = 0;    ///< AF_INET or AF_INET6 only; 0: both
+    Limits limits;
+    bool retry_refused = false;  ///< connect: a closed port is tried again until the timeout
+};
+
+/// A connection to one peer. Movable, blocking, for one thread at a time.
+class Connection {
+  public:
+    /// Client side. @throws Error Resolve, Refused, Timeout, Auth, Version, Protocol
+    static Connection connect(const std::string& host, std::uint16_t port,
+                              const PeerOptions& options = {});
+    /// tcp://host:port, or cm://host:port through librdmacm.
+    static Connection connect(const Url& url, const PeerOptions& options = {});
+
+    Connection(Connection&&) noexcept;
+    Connection& operator=(Connection&&) noexcept;
+    ~Connection();  ///< says good-bye when the connection is healthy
+
+    /// Both sides call it. Returns when both have the other's endpoint and accepted it.
+    /// @throws Error Refused with the peer's reason, or what is wrong with the peer's endpoint (the
+    /// peer is told)
+    Endpoint exchange(const Endpoint& mine);
+    /// As many as the peer gives; only UD may differ in number.
+    std::vector<Endpoint> exchange(std::span<const Endpoint> mine);
+
+    /// Application bytes, whole messages in order. @throws Error Limit when the peer takes no such
+    /// size
+    void send(std::span<const std::byte> message);
+    std::vector<std::byte> receive();
+
+    /// Returns when the peer has called it as often.
+    void barrier();
+
+    /// Says why, then closes: the peer's next call throws Error Refused with this text.
+    void refuse(const std::string& reason);
+    /// An orderly end: the peer's next call throws Error PeerGone.
+    void close();
+
+    void set_timeout(std::chrono::milliseconds timeout);
+    int fd() const;                    ///< readable when something came or the peer is gone
+    std::string peer_address() const;  ///< "192.0.2.1", "fe80::1%eth0"
+    std::string local_address() const;
+    std::uint16_t peer_port() const;
+    std::string peer_name() const;      ///< as it calls itself
+    std::string peer_identity() const;  ///< as TLS proved it; empty without security
+    bool secure() const;                ///< false: say so to the user
+    std::string security_text()
+        const;  ///< "TLS_AES_256_GCM_SHA384, certificate \"CN=a\"" or "not encrypted"
+
+    class Impl;
+    explicit Connection(std::unique_ptr<Impl> impl);
+
+  private:
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Accepts connections. Clients that are slow or say nonsense hold nobody up.
+class Listener {
+  public:
+    /// @param address of this host; empty: all, IPv6 and IPv4
+    /// @param port 0: any free one
+    /// @throws Error Resolve; Refused when somebody listens there already
+    Listener(const std::string& address, std::uint16_t port, const PeerOptions& options = {});
+    explicit Listener(const Url& url, const PeerOptions& options = {});
+    Listener(Listener&&) noexcept;
+    Listener& operator=(Listener&&) noexcept;
+    ~Listener();
+
+    /// The next client whose handshake is done. Negative: wait for ever. @throws Error Timeout
+    Connection accept(std::chrono::milliseconds timeout);
+    /// Why the last clients were turned away ("192.0.2.7: sent 12 bytes and nothing more for 10
+    /// s"); empties the list.
+    std::vector<std::string> turned_away();
+
+    std::uint16_t port() const;
+    std::string url() const;  ///< what a client on this host gives
+    int fd() const;
+
+    class Impl;
+
+  private:
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace gnu::visibility("default")]]qpx

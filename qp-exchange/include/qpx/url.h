@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// How a meeting place is written: tcp://host:port, qpxd://host:port/job, redis://host:port/db,
+// pmix:, cm://host:port.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace [[gnu::visibility("default")]] qpx {
+
+struct Url {
+    std::string scheme;      ///< lower case
+    std::string user;        ///< decoded; before '@'
+    std::string password;    ///< decoded
+    std::string host;        ///< without the brackets of an IPv6 address; may be empty
+    std::uint16_t port = 0;  ///< 0: not given
+    std::string path;        ///< decoded, without the leading '/'
+    std::map<std::string, std::string> query;  ///< decoded
+};
+
+/// Throws Error(Argument) that shows the offending place.
+Url parse_url(std::string_view text);
+
+/// Without the password, so that it can be printed.
+std::string to_string(const Url& url);
+
+/// "host", "host:port", "[v6]:port" or a bare IPv6 address. @throws Error(Argument)
+Url parse_host_port(std::string_view text, std::uint16_t default_port);
+
+}  // namespace gnu::visibility("default")]]qpx

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// TCP: names to addresses, connect, listen, accept.
+#pragma once
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "net/stream.h"
+
+namespace qpx::net {
+
+/// A descriptor that closes itself.
+class Fd {
+  public:
+    explicit Fd(int fd = -1) : fd_(fd) {}
+    Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    Fd& operator=(Fd&& other) noexcept {
+        std::swap(fd_, other.fd_);
+        return *this;
+    }
+    ~Fd();
+    int get() const { return fd_; }
+    int release() { return std::exchange(fd_, -1); }
+
+  private:
+    int fd_;
+};
+
+struct Address {
+    sockaddr_storage storage{};
+    socklen_t length = 0;
+
+    const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+};
+/// "192.0.2.1", "2001:db8::1", "fe80::1%eth0"; IPv4-mapped ones as IPv4.
+std::string address_text(const Address& address);
+std::uint16_t port_of(const Address& address);
+/// With the port: "192.0.2.1:18515", "[2001:db8::1]:18515".
+std::string address_port_text(const Address& address);
+
+/// All addresses of a host. @param family 0: both. @param passive for bind; an empty host is then
+/// every address
+/// @throws Error(Resolve) that says which part is wrong
+std::vector<Address> resolve(const std::string& host, std::uint16_t port, int family,
+                             bool passive = false);
+
+/// One after the other until one answers. @throws Error Refused, Timeout with the reason for each
+/// address
+Fd connect_tcp(const std::vector<Address>& addresses, Deadline deadline);
+
+/// SO_REUSEADDR; both families on one descriptor when the address is empty. @throws Error Refused
+/// when taken
+Fd listen_tcp(const std::string& address, std::uint16_t port, int family, int backlog = 1024);
+
+/// The next connection; an empty Fd when there is none now. @throws Error(Limit) when the process
+/// has no descriptors left
+Fd accept_tcp(int listener, Address& peer);
+
+Address local_address(int fd);
+Address peer_address(int fd);
+
+}  // namespace qpx::net
