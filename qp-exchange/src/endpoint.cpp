@@ -5,11 +5,14 @@
 
 #include <algorithm>
 
+#include "wire/text.h"
+
 namespace qpx {
 
 namespace {
 
 constexpr std::uint32_t max_24_bits = 0xffffff;
+constexpr std::size_t max_device = 63, max_tag = 255;
 
 bool is_mtu(std::uint32_t bytes) {
     constexpr std::array<std::uint32_t, 5> mtus = {256, 512, 1024, 2048, 4096};
@@ -69,7 +72,13 @@ std::string why_invalid(const Endpoint& endpoint) {
     if (no_gid && endpoint.lid == 0) {
         return "neither GID nor LID is set: there is no way to it";
     }
+    if (endpoint.device.size() > max_device || !wire::is_text(endpoint.device)) {
+        return "the device's name is above 63 bytes or no text";
+    }
     for (const Region& region : endpoint.regions) {
+        if (region.tag.size() > max_tag || !wire::is_text(region.tag)) {
+            return "the tag of a region is above 255 bytes or no text";
+        }
         if (region.address + region.length < region.address) {
             return "region \"" + region.tag + "\" reaches beyond the end of the address space";
         }

@@ -93,6 +93,9 @@ class FrameReader {
     std::uint32_t max_payload_;
 };
 
+/// UTF-8 without control characters. @throws Error(Protocol)
+std::string_view to_text(std::span<const std::byte> value);
+
 /// Bit 0 of a field's flags: who does not know the tag must refuse.
 inline constexpr std::uint16_t must_understand = 1;
 

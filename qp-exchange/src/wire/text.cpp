@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "wire/text.h"
+
+#include <cstdint>
+
+namespace qpx::wire {
+
+namespace {
+
+/// Length of the UTF-8 sequence at the start, 0 when there is none (overlong, surrogate, cut).
+std::size_t utf8_length(std::span<const std::byte> bytes) {
+    const auto at = [&](std::size_t i) { return std::to_integer<std::uint32_t>(bytes[i]); };
+    const std::uint32_t lead = at(0);
+    if (lead < 0x80) {
+        return 1;
+    }
+    const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+    if (lead < 0xc2 || lead > 0xf4 || length > bytes.size()) {
+        return 0;
+    }
+    std::uint32_t code = lead & (0xffU >> (length + 1));
+    for (std::size_t i = 1; i < length; ++i) {
+        if ((at(i) & 0xc0) != 0x80) {
+            return 0;
+        }
+        code = code << 6 | (at(i) & 0x3f);
+    }
+    const bool valid =
+        length == 2 || (length == 3 ? code >= 0x800 && (code < 0xd800 || code > 0xdfff)
+                                    : code >= 0x10000 && code <= 0x10ffff);
+    return valid ? length : 0;
+}
+
+}  // namespace
+
+bool is_text(std::span<const std::byte> value) noexcept {
+    while (!value.empty()) {
+        const auto c = std::to_integer<unsigned char>(value[0]);
+        const std::size_t length = c < 0x20 || c == 0x7f ? 0 : utf8_length(value);
+        if (length == 0) {
+            return false;
+        }
+        value = value.subspan(length);
+    }
+    return true;
+}
+
+}  // namespace qpx::wire

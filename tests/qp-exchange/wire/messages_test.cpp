@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// HELLO and REFUSE: golden bytes, what is missing, doubled, unknown, too long.
+#include "wire/messages.h"
+
+#include "bytes.h"
+
+namespace qpx::wire {
+namespace {
+
+using test::expect_error;
+using test::hex;
+using test::to_hex;
+
+constexpr const char* hello_fields =
+    "0001 0000 00000008 0000000000000001 | 0002 0000 00000008 0000000000000001 | 0003 0000 "
+    "00000004 deadbeef |"
+    "0004 0000 00000004 00100000 | 0005 0000 00000004 00000040 | 0006 0000 00000004 00000010 |"
+    "0007 0000 00000004 00000800";
+
+Hello sample() {
+    return {.features = feature_peer,
+            .required = feature_peer,
+            .nonce = 0xdeadbeef,
+            .limits = {.max_frame = 1 << 20,
+                       .max_endpoints = 64,
+                       .max_regions = 16,
+                       .max_application = 2048},
+            .name = "a"};
+}
+
+TEST(Hello, HasTheDocumentedBytes) {
+    std::vector<std::byte> out;
+    encode(out, sample());
+    EXPECT_EQ(to_hex(out), to_hex(hex(std::string("51505831 01000100 00000000 00000065") +
+                                      hello_fields + "0008 0000 00000001 61")));
+}
+
+TEST(Hello, IsReadBack) {
+    const auto payload = hex(std::string(hello_fields) + "0008 0000 00000001 61");
+    const Hello hello = decode_hello(payload);
+    EXPECT_EQ(hello.nonce, 0xdeadbeefU);
+    EXPECT_EQ(hello.limits.max_frame, 1U << 20);
+    EXPECT_EQ(hello.limits.max_endpoints, 64U);
+    EXPECT_EQ(hello.limits.max_regions, 16U);
+    EXPECT_EQ(hello.limits.max_application, 2048U);
+    EXPECT_EQ(hello.name, "a");
+}
+
+TEST(Hello, SkipsWhatALaterVersionAdds) {
+    EXPECT_EQ(decode_hello(hex(std::string("0009 0000 00000002 ffff") + hello_fields)).nonce,
+              0xdeadbeefU);
+    EXPECT_EQ(decode_hello(hex(std::string("9009 0000 00000000") + hello_fields)).nonce,
+              0xdeadbeefU);
+    expect_error(ErrorCode::Protocol, "must be",
+                 [&] { decode_hello(hex(std::string("0009 0001 00000000") + hello_fields)); });
+}
+
+TEST(Hello, WantsAllRequiredFieldsOnce) {
+    expect_error(ErrorCode::Protocol, "lacks", [] { decode_hello({}); });
+    expect_error(ErrorCode::Protocol, "lacks",
+                 [] { decode_hello(hex("0001 0000 00000008 0000000000000001")); });
+    expect_error(ErrorCode::Protocol, "twice", [] {
+        decode_hello(hex(std::string(hello_fields) + "0003 0000 00000004 00000000"));
+    });
+}
+
+TEST(Hello, RefusesAFrameLimitThatNoHandshakeFits) {
+    std::string fields = hello_fields;
+    fields.replace(fields.find("00100000"), 8, "00000fff");
+    expect_error(ErrorCode::Protocol, "below 4096", [&] { decode_hello(hex(fields)); });
+}
+
+TEST(Hello, LongAndDirtyNamesAreMadeFitToSend) {
+    Hello hello = sample();
+    hello.name = std::string(254, 'n') + "\xc3\xbc\n";
+    std::vector<std::byte> out;
+    encode(out, hello);
+    EXPECT_EQ(decode_hello(std::span(out).subspan(header_size)).name, std::string(254, 'n'));
+    hello.name = "a\nb\x1b";
+    out.clear();
+    encode(out, hello);
+    EXPECT_EQ(decode_hello(std::span(out).subspan(header_size)).name, "a b ");
+}
+
+TEST(Hello, AServiceAndAPeerTellEachOtherApart) {
+    Hello client = sample();
+    EXPECT_EQ(why_no_talk(feature_peer, client), "");
+    EXPECT_NE(why_no_talk(feature_service, client).find("use qpxd://"), std::string::npos);
+    client.required = feature_service;
+    EXPECT_NE(why_no_talk(feature_peer, client).find("use tcp://"), std::string::npos);
+    client.required = feature_peer | 1ULL << 40;
+    EXPECT_NE(why_no_talk(feature_peer, client).find("not known here"), std::string::npos);
+}
+
+TEST(Refusal, HasTheDocumentedBytes) {
+    std::vector<std::byte> out;
+    encode(out, Refusal{Reason::Mismatch, "no"}, 5);
+    EXPECT_EQ(to_hex(out), to_hex(hex("51505831 01000200 00000005 00000014 0001 0000 00000002 0006 "
+                                      "0002 0000 00000002 6e6f")));
+}
+
+TEST(Refusal, IsReadWhateverItHolds) {
+    EXPECT_EQ(decode_refusal(hex("0001 0000 00000002 0009")).reason, Reason::Busy);
+    EXPECT_EQ(decode_refusal(hex("0001 0000 00000001 09")).text,
+              "for a reason that cannot be read");
+    EXPECT_EQ(decode_refusal(hex("0005 0001 00000000 0002 0000 00000002 6e6f")).text, "no");
+    EXPECT_EQ(decode_refusal({}).text, "");
+}
+
+TEST(Refusal, BecomesAnErrorThatNamesWhoRefused) {
+    const Error error = refused({Reason::Mismatch, "QP types differ: RC and UD"}, "the peer");
+    EXPECT_EQ(error.code(), ErrorCode::Refused);
+    EXPECT_EQ(error.detail(), static_cast<int>(Reason::Mismatch));
+    EXPECT_STREQ(error.what(), "the peer refused: QP types differ: RC and UD");
+    EXPECT_EQ(refused({Reason::Version, ""}, "qpxd").code(), ErrorCode::Version);
+    EXPECT_EQ(refused({Reason::Auth, ""}, "qpxd").code(), ErrorCode::Auth);
+}
+
+}  // namespace
+}  // namespace qpx::wire
