@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a run of one of the eight tests is asked to do. Filled by options/parse.cpp, which alone
+// knows the command line.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rdma_bench {
+
+enum class Operation : std::uint8_t { kWrite, kRead, kSend, kAtomic };
+enum class Metric : std::uint8_t { kBandwidth, kLatency };
+
+/// One of the eight tests.
+struct Test {
+    Operation operation = Operation::kWrite;
+    Metric metric = Metric::kBandwidth;
+
+    bool operator==(const Test&) const = default;
+    [[nodiscard]] bool latency() const { return metric == Metric::kLatency; }
+    /// Messages go both ways in turn, so that half a round trip is what a message takes.
+    [[nodiscard]] bool ping_pong() const {
+        return latency() && (operation == Operation::kWrite || operation == Operation::kSend);
+    }
+};
+
+/// "write-bw" ... "atomic-lat".
+std::string_view to_string(Test test);
+/// Nothing when there is no such test.
+std::optional<Test> parse_test(std::string_view name);
+/// In the order of the help.
+const std::array<Test, 8>& all_tests();
+
+enum class Connection : std::uint8_t { kRc, kUc, kUd };
+std::string_view to_string(Connection connection);
+
+enum class AtomicType : std::uint8_t { kFetchAndAdd, kCompareAndSwap };
+
+/// --output: one number and nothing else on standard output.
+enum class Output : std::uint8_t { kTable, kBandwidth, kMessageRate, kLatency };
+
+/// Which table and files are wanted, and how numbers are shown.
+struct ReportOptions {
+    bool gbits = false;      ///< --report_gbits: 10^9 bit/s, else MiB/s
+    bool cycles = false;     ///< -C: latencies in ticks of the CPU's time stamp counter
+    bool histogram = false;  ///< -H: every latency sample, sorted
+    bool unsorted = false;   ///< -U: every latency sample, in the order of measurement
+    bool progress = false;   ///< --progress: a line on stderr even when that is no terminal
+    bool cpu = false;        ///< --cpu: processor time and instructions per message
+    Output output = Output::kTable;
+    std::vector<std::string>
+        counters;      ///< -W: paths below ports/N, e.g. hw_counters/out_of_buffer; "all"
+    std::string json;  ///< --json: file, "-" for standard output, empty for none
+    std::string csv;   ///< --csv, likewise
+    std::string html;  ///< --html: file
+    std::string
+        compare;  ///< --compare: JSON of an earlier run, shown beside this one in the HTML report
+};
+
+struct Options {
+    Test test;
+    std::string host;  ///< empty: this side is the server
+    [[nodiscard]] bool client() const { return !host.empty(); }
+
+    // Device and path.
+    std::string device;              ///< -d; empty: the first
+    std::uint8_t port = 1;           ///< -i
+    int gid_index = -1;              ///< -x; -1: by the address of the connection
+    std::uint32_t mtu = 0;           ///< -m, bytes; 0: the port's
+    std::uint8_t sl = 0;             ///< -S
+    std::uint8_t traffic_class = 0;  ///< --tclass, or -T
+    std::uint8_t hop_limit = 64;     ///< -L
+    std::uint8_t timeout = 14;       ///< -u: 4.096 us * 2^u
+    std::uint8_t retry_count = 7;    ///< --retry_count
+    std::uint16_t pkey_index = 0;    ///< --pkey_index
+
+    // Connection of the two programs.
+    std::uint16_t tcp_port = 18515;  ///< -p
+    std::string source_ip;           ///< --source_ip: address to listen on or to connect from
+    bool ipv6 = false;               ///< --ipv6: a GID and a connection of that family
+    std::string security = "none";   ///< --security, as qpx::parse_security takes it
+    bool rdma_cm = false;            ///< -R
+    unsigned connect_timeout = 10;   ///< --connect-timeout, seconds
+
+    // Traffic.
+    Connection connection = Connection::kRc;  ///< -c
+    std::vector<std::uint64_t> sizes;         ///< -s, -a; bytes, ascending as given; never empty
+    bool all_sizes = false;                   ///< -a
+    std::vector<unsigned> qps{1};     ///< -q; one entry of the result for each size and count
+    unsigned threads = 1;             ///< --threads; the QPs are spread over them
+    std::uint64_t iterations = 1000;  ///< -n, messages of each QP; not used with duration
+    unsigned duration = 0;            ///< -D, seconds; 0: iterations count
+    unsigned margin = 0;              ///< -f, seconds left out at both ends of the duration
+    bool run_infinitely = false;      ///< --run_infinitely: a line each `duration` seconds
+    unsigned tx_depth = 128;          ///< -t
+    unsigned rx_depth = 512;          ///< -r
+    unsigned cq_moderation = 100;     ///< -Q: each Nth message asks for a completion
+    bool cq_moderation_given = false;
+    unsigned post_list = 1;       ///< -l
+    unsigned recv_post_list = 1;  ///< --recv_post_list
+    int inline_size =
+        -1;  ///< -I; -1: latency of WRITE 220, of SEND 236, what the device can; else none
+    unsigned outstanding = 0;                      ///< -o: READs and atomics; 0: the device's limit
+    AtomicType atomic = AtomicType::kFetchAndAdd;  ///< -A
+    bool bidirectional = false;                    ///< -b
+    bool events = false;                           ///< -e
+    unsigned completion_vector = 0;                ///< -X
+    bool srq = false;                              ///< --use-srq
+    bool no_peak = false;                          ///< -N
+    bool old_post_send = false;  ///< --use_old_post_send: ibv_post_send even when ibv_wr_* is there
+    bool warm_up = false;        ///< --perform_warm_up
+    bool mr_per_qp = false;      ///< --mr_per_qp
+    bool relaxed_ordering = true;  ///< off by --disable_pcie_relaxed
+    bool verify = false;           ///< --verify
+    double rate = 0;     ///< --rate, messages a second of all QPs together; 0: as fast as it goes
+    unsigned burst = 1;  ///< --burst_size: messages that are due at a time
+    std::string memory = "host";  ///< --mem, as make_buffer takes it
+
+    // Limits: a run below them ends with exit status 6.
+    std::optional<double> limit_bandwidth;     ///< -w, in the unit of the table
+    std::optional<double> limit_message_rate;  ///< -y, Mpps
+
+    ReportOptions report;
+};
+
+}  // namespace rdma_bench
