@@ -48,6 +48,7 @@ struct ReportOptions {
     bool cycles = false;     ///< -C: latencies in ticks of the CPU's time stamp counter
     bool histogram = false;  ///< -H: every latency sample, sorted
     bool unsorted = false;   ///< -U: every latency sample, in the order of measurement
+    bool force = false;      ///< -F: no warning about the CPU's frequency
     bool progress = false;   ///< --progress: a line on stderr even when that is no terminal
     bool cpu = false;        ///< --cpu: processor time and instructions per message
     Output output = Output::kTable;
@@ -75,6 +76,7 @@ struct Options {
     std::uint8_t hop_limit = 64;     ///< -L
     std::uint8_t timeout = 14;       ///< -u: 4.096 us * 2^u
     std::uint8_t retry_count = 7;    ///< --retry_count
+    std::uint32_t flow_label = 0;    ///< --flow_label
     std::uint16_t pkey_index = 0;    ///< --pkey_index
 
     // Connection of the two programs.
@@ -105,11 +107,12 @@ struct Options {
         -1;  ///< -I; -1: latency of WRITE 220, of SEND 236, what the device can; else none
     unsigned outstanding = 0;                      ///< -o: READs and atomics; 0: the device's limit
     AtomicType atomic = AtomicType::kFetchAndAdd;  ///< -A
-    bool bidirectional = false;                    ///< -b
-    bool events = false;                           ///< -e
-    unsigned completion_vector = 0;                ///< -X
-    bool srq = false;                              ///< --use-srq
-    bool no_peak = false;                          ///< -N
+    bool reversed = false;       ///< --reversed: the server is the side that starts the messages
+    bool bidirectional = false;  ///< -b
+    bool events = false;         ///< -e
+    unsigned completion_vector = 0;  ///< -X
+    bool srq = false;                ///< --use-srq
+    bool no_peak = false;            ///< -N
     bool old_post_send = false;  ///< --use_old_post_send: ibv_post_send even when ibv_wr_* is there
     bool warm_up = false;        ///< --perform_warm_up
     bool mr_per_qp = false;      ///< --mr_per_qp

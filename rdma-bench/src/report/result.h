@@ -2,6 +2,7 @@
 // What a run gives, as plain data, and who is told of it. No verbs, no text: report/*.cpp make
 // JSON, CSV, HTML and tables.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -95,7 +96,16 @@ struct Entry {
     std::vector<Counter> peer_counters;
     std::optional<Verification> verification;  ///< with --verify: both sides together
     std::optional<RateOutcome> rate;
-    bool partial = false;  ///< interrupted: what was measured until then
+    std::uint64_t lost = 0;  ///< messages of UC and UD that were sent and did not come
+    bool partial = false;    ///< interrupted: what was measured until then
+};
+
+/// A QP as the header of the table shows it. Not for files: keys are secrets.
+struct QpFacts {
+    std::uint16_t lid = 0;
+    std::uint32_t qpn = 0, psn = 0, outstanding = 0, rkey = 0;
+    std::uint64_t address = 0;
+    std::array<std::uint8_t, 16> gid{};
 };
 
 struct Result {
@@ -105,6 +115,7 @@ struct Result {
     std::string started;  ///< UTC, as in Entry
     std::vector<Parameter> parameters;
     HostFacts local, peer;
+    std::vector<QpFacts> local_qps, peer_qps;
     std::string security;  ///< of the exchange: "not encrypted", or cipher and identity
     std::vector<Entry> entries;
     std::string error;  ///< why the run ended early; empty: it did not

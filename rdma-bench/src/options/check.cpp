@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <algorithm>
+
+#include "options/parse.h"
+
+namespace rdma_bench {
+namespace {
+
+void require(bool fits, const std::string& sentence) {
+    if (!fits) {
+        throw UsageError(sentence);
+    }
+}
+
+void check_sizes(const Options& o) {
+    const bool atomic = o.test.operation == Operation::kAtomic;
+    require(!atomic || o.sizes == std::vector<std::uint64_t>{8}, "-s: an atomic has 8 bytes");
+    require(!o.verify || o.test.operation != Operation::kSend || o.connection != Connection::kUd ||
+                *std::min_element(o.sizes.begin(), o.sizes.end()) >= 8,
+            "--verify: datagrams need at least 8 bytes, which tell them apart");
+}
+
+void check_transport(const Options& o) {
+    const auto name = std::string(to_string(o.connection));
+    const bool one_sided_answer =
+        o.test.operation == Operation::kRead || o.test.operation == Operation::kAtomic;
+    require(!one_sided_answer || o.connection == Connection::kRc,
+            "-c " + name + ": only RC has RDMA READ and atomics");
+    require(o.test.operation == Operation::kSend || o.connection != Connection::kUd,
+            "-c UD: datagrams can only be sent (send-bw, send-lat)");
+    require(!o.srq || o.test.operation == Operation::kSend,
+            "--use-srq: only send-bw and send-lat receive");
+    require(!o.srq || o.connection != Connection::kUc, "--use-srq: not with UC");
+    require(!o.outstanding || one_sided_answer, "-o: only for RDMA READ and atomics");
+    require(!o.events || o.test.operation != Operation::kWrite,
+            "-e: the target of an RDMA WRITE gets no completion; use send-bw, send-lat or a READ");
+    require(!o.rdma_cm || o.connection != Connection::kUd, "-R: not with UD");
+}
+
+void check_latency(const Options& o) {
+    require(o.qps == std::vector<unsigned>{1}, "-q: a latency test uses one QP");
+    require(o.threads == 1, "--threads: a latency test uses one thread");
+    require(o.post_list == 1, "-l: a latency test posts one message at a time");
+    require(!o.run_infinitely, "--run_infinitely: only for bandwidth tests");
+    require(!o.reversed, "--reversed: only for bandwidth tests");
+    require(o.burst == 1, "--burst_size: only for bandwidth tests");
+    require(o.report.output != Output::kBandwidth && o.report.output != Output::kMessageRate,
+            "--output: a latency test gives latency");
+}
+
+void check_bandwidth(const Options& o) {
+    const unsigned fewest = *std::min_element(o.qps.begin(), o.qps.end());
+    require(o.threads <= fewest,
+            "--threads " + std::to_string(o.threads) + " needs as many QPs (-q)");
+    require(o.post_list <= o.tx_depth, "-l cannot be more than -t");
+    require(o.report.output != Output::kLatency || o.rate > 0,
+            "--output=latency: a bandwidth test gives latency with --rate only");
+    require(!o.reversed || !o.bidirectional, "--reversed and -b exclude each other");
+    require(o.burst == 1 || o.burst <= o.tx_depth, "--burst_size cannot be more than -t");
+}
+
+}  // namespace
+
+void set_sizes(Options& o) {
+    const bool atomic = o.test.operation == Operation::kAtomic;
+    if (o.all_sizes) {
+        require(!atomic, "-a: an atomic has 8 bytes");
+        require(o.sizes.empty(), "-a and -s exclude each other");
+        for (unsigned shift = 1; shift <= 23; ++shift) {
+            o.sizes.push_back(std::uint64_t{1} << shift);
+        }
+    }
+    if (o.sizes.empty()) {
+        o.sizes = {atomic ? 8U : o.test.latency() ? 2U : 65536U};
+    }
+}
+
+void check_options(const Options& o) {
+    check_sizes(o);
+    require(o.iterations >= 5, "-n: at least 5");
+    require(!o.run_infinitely || o.duration, "--run_infinitely needs -D, how often a line comes");
+    require(!o.duration || 2 * o.margin < o.duration,
+            "-f: both margins are " + std::to_string(2 * o.margin) + " s, the run -D " +
+                std::to_string(o.duration) + " s");
+    require(!(o.verify && o.rate > 0), "--verify and --rate exclude each other");
+    require(!(o.verify && o.run_infinitely), "--verify and --run_infinitely exclude each other");
+    check_transport(o);
+    o.test.latency() ? check_latency(o) : check_bandwidth(o);
+    if (o.recv_post_list > o.rx_depth) {
+        throw UsageError("--recv_post_list cannot be more than -r");
+    }
+}
+
+}  // namespace rdma_bench

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "options/parse.h"
+
+#include <gtest/gtest.h>
+
+#include <iterator>
+#include <sstream>
+
+#include "options/agree.h"
+#include "options/refused.h"
+
+namespace rdma_bench {
+namespace {
+
+Options parse(std::string_view test, const std::string& line) {
+    std::istringstream words(line);
+    const std::vector<std::string> arguments{std::istream_iterator<std::string>(words), {}};
+    return parse_options(*parse_test(test), arguments);
+}
+
+/// The sentence with which a command line is refused; empty when it is not.
+std::string refusal(std::string_view test, const std::string& line) {
+    try {
+        parse(test, line);
+        return {};
+    } catch (const UsageError& error) {
+        return error.what();
+    }
+}
+
+TEST(Options, DefaultsAreThoseOfPerftest) {
+    const auto write = parse("write-bw", "");
+    EXPECT_EQ(write.sizes, std::vector<std::uint64_t>{65536});
+    EXPECT_EQ(write.iterations, 5000U);
+    EXPECT_EQ(write.tx_depth, 128U);
+    EXPECT_EQ(write.tcp_port, 18515);
+    EXPECT_EQ(write.timeout, 14);
+    EXPECT_FALSE(write.client());
+    EXPECT_EQ(parse("read-bw", "").iterations, 1000U);
+    EXPECT_EQ(parse("send-lat", "").sizes, std::vector<std::uint64_t>{2});
+    EXPECT_EQ(parse("send-lat", "").tx_depth, 1U);
+    EXPECT_EQ(parse("atomic-lat", "").sizes, std::vector<std::uint64_t>{8});
+    EXPECT_EQ(parse("send-bw", "").rx_depth, 512U);
+}
+
+TEST(Options, LettersMeanWhatTheyMeanInPerftest) {
+    const auto o = parse(
+        "send-bw",
+        "-d mlx5_0 -i 2 -x 3 -m 1024 -s 4096 -n 77 -q 4 -t 16 -r 32 -Q 8 -l 2 -I 64 -c UD -b -e "
+        "-u 18 -S 3 -T 106 -p 20000 -F -N -w 3.5 -y 0.5 -L 9 --report_gbits "
+        "-W hw_counters/a,counters/b --bind_source_ip 192.0.2.1 192.0.2.2");
+    EXPECT_EQ(o.device, "mlx5_0");
+    EXPECT_EQ(o.port, 2);
+    EXPECT_EQ(o.gid_index, 3);
+    EXPECT_EQ(o.mtu, 1024U);
+    EXPECT_EQ(o.sizes, std::vector<std::uint64_t>{4096});
+    EXPECT_EQ(o.iterations, 77U);
+    EXPECT_EQ(o.qps, std::vector<unsigned>{4});
+    EXPECT_EQ(o.tx_depth, 16U);
+    EXPECT_EQ(o.rx_depth, 32U);
+    EXPECT_EQ(o.cq_moderation, 8U);
+    EXPECT_TRUE(o.cq_moderation_given);
+    EXPECT_EQ(o.post_list, 2U);
+    EXPECT_EQ(o.inline_size, 64);
+    EXPECT_EQ(o.connection, Connection::kUd);
+    EXPECT_TRUE(o.bidirectional && o.events && o.no_peak && o.report.force && o.report.gbits);
+    EXPECT_EQ(o.timeout, 18);
+    EXPECT_EQ(o.sl, 3);
+    EXPECT_EQ(o.traffic_class, 106);
+    EXPECT_EQ(o.hop_limit, 9);
+    EXPECT_EQ(o.tcp_port, 20000);
+    EXPECT_EQ(o.limit_bandwidth, 3.5);
+    EXPECT_EQ(o.limit_message_rate, 0.5);
+    EXPECT_EQ(o.report.counters, (std::vector<std::string>{"hw_counters/a", "counters/b"}));
+    EXPECT_EQ(o.source_ip, "192.0.2.1");
+    EXPECT_EQ(o.host, "192.0.2.2");
+}
+
+TEST(Options, TheHostMayStandAnywhereAmongThem) {
+    EXPECT_EQ(parse("write-bw", "server -s 64").host, "server");
+    EXPECT_EQ(parse("write-bw", "-s 64 server -b").host, "server");
+}
+
+TEST(Options, SizesAndQpCountsMayBeSeveral) {
+    const auto o = parse("write-bw", "-s 64,4k,1M -q 1,8");
+    EXPECT_EQ(o.sizes, (std::vector<std::uint64_t>{64, 4096, 1048576}));
+    EXPECT_EQ(o.qps, (std::vector<unsigned>{1, 8}));
+    const auto all = parse("read-lat", "-a");
+    EXPECT_EQ(all.sizes.size(), 23U);
+    EXPECT_EQ(all.sizes.front(), 2U);
+    EXPECT_EQ(all.sizes.back(), 8388608U);
+}
+
+TEST(Options, NonsenseIsNamedInTheRefusal) {
+    EXPECT_NE(refusal("write-bw", "-s 64,x").find("'x'"), std::string::npos);
+    EXPECT_NE(refusal("write-bw", "-s 0").find("2^31"), std::string::npos);
+    EXPECT_NE(refusal("write-bw", "-s 99999999999999999999").find("-s"), std::string::npos);
+    EXPECT_NE(refusal("write-bw", "-s 4G").find("2^31"), std::string::npos);
+    EXPECT_NE(refusal("write-bw", "-q 0").find("-q"), std::string::npos);
+    EXPECT_NE(refusal("write-bw", "-n 4").find("at least 5"), std::string::npos);
+    EXPECT_NE(refusal("write-bw", "-m 1000").find("1000"), std::string::npos);
+    EXPECT_NE(refusal("write-bw", "--no-such").find("--no-such"), std::string::npos);
+    EXPECT_NE(refusal("write-bw", "-c XRC").find("RC, UC and UD"), std::string::npos);
+    EXPECT_NE(refusal("write-bw", "a b").find("b"), std::string::npos);
+    EXPECT_NE(refusal("write-bw", "--rate 0").find("rate"), std::string::npos);
+}
+
+TEST(Options, WhatDoesNotFitTheTestIsRefused) {
+    for (const auto& [test, line] :
+         std::vector<std::pair<std::string, std::string>>{{"read-bw", "-c UC"},
+                                                          {"write-bw", "-c UD"},
+                                                          {"write-bw", "-e"},
+                                                          {"write-bw", "--use-srq"},
+                                                          {"send-bw", "--use-srq -c UC"},
+                                                          {"atomic-bw", "-s 16"},
+                                                          {"atomic-bw", "-a"},
+                                                          {"write-lat", "-q 2"},
+                                                          {"write-lat", "-b"},
+                                                          {"write-lat", "-l 2"},
+                                                          {"write-bw", "-H"},
+                                                          {"write-bw", "-o 3"},
+                                                          {"write-bw", "-n 10 -D 3"},
+                                                          {"write-bw", "-a -s 3"},
+                                                          {"write-bw", "-D 4 -f 2"},
+                                                          {"write-bw", "--threads 2"},
+                                                          {"write-bw", "--run_infinitely"},
+                                                          {"write-bw", "--verify --rate 100"},
+                                                          {"send-bw", "-c UD --verify -s 4"},
+                                                          {"write-bw", "-l 64 -t 32"}}) {
+        EXPECT_NE(refusal(test, line), "") << test << " " << line;
+    }
+}
+
+TEST(Options, OptionsOfPerftestThatAreNotHereSayWhatToWriteInstead) {
+    EXPECT_NE(refusal("write-bw", "--out_json").find("--json FILE"), std::string::npos);
+    EXPECT_NE(refusal("write-bw", "--use_cuda=0").find("--mem cuda:N"), std::string::npos);
+    EXPECT_NE(refusal("send-bw", "-g").find("multicast"), std::string::npos);
+    for (const auto& option : refused_options()) {
+        for (std::size_t from = 0; from < option.names.size();) {
+            const auto comma = std::min(option.names.find(',', from), option.names.size());
+            const std::string name(option.names.substr(from, comma - from));
+            EXPECT_NE(refusal("send-bw", name).find(option.sentence), std::string::npos) << name;
+            from = comma + 1;
+        }
+    }
+}
+
+TEST(Options, RateLimitsOfPerftestBecomeMessagesASecond) {
+    EXPECT_DOUBLE_EQ(parse("write-bw", "--rate 2.5k").rate, 2500);
+    EXPECT_DOUBLE_EQ(parse("write-bw", "-s 1000 --rate_limit 8 --rate_units g").rate, 1e6);
+    EXPECT_DOUBLE_EQ(parse("write-bw", "-s 1M --rate_limit 8 --rate_units M").rate, 8);
+    EXPECT_DOUBLE_EQ(parse("write-bw", "--rate_limit 300 --rate_units p").rate, 300);
+    EXPECT_NE(refusal("write-bw", "--rate_limit 8 --rate_limit_type HW").find("SW"),
+              std::string::npos);
+}
+
+TEST(Options, DurationLeavesOutMarginsThatFit) {
+    EXPECT_EQ(parse("write-bw", "-D 10").margin, 2U);
+    EXPECT_EQ(parse("write-bw", "-D 3").margin, 0U);
+    EXPECT_EQ(parse("write-bw", "-D 10 -f 1").margin, 1U);
+}
+
+TEST(Options, HelpAndVersionAreTexts) {
+    EXPECT_THROW(parse("write-bw", "-h"), TextWanted);
+    EXPECT_THROW(parse("write-bw", "--version"), TextWanted);
+}
+
+TEST(Agreement, EveryDifferentOptionIsNamedWithBothValues) {
+    const auto a = agreed_options(parse("write-bw", "-s 64"));
+    EXPECT_EQ(option_differences(a, a), "");
+    EXPECT_EQ(option_differences(a, agreed_options(parse("write-bw", "-s 4096"))),
+              "-s: 64 here, 4096 at the peer");
+    const auto both = option_differences(a, agreed_options(parse("write-bw", "-s 64 -q 2 -b")));
+    EXPECT_NE(both.find("-q: 1 here, 2 at the peer"), std::string::npos);
+    EXPECT_NE(both.find("-b: not given here, given at the peer"), std::string::npos);
+    EXPECT_EQ(option_differences(a, agreed_options(parse("send-bw", "-s 9 -n 9"))),
+              "test: write-bw here, send-bw at the peer");
+}
+
+TEST(Agreement, AnOptionThatOnlyThePeerKnowsCounts) {
+    const auto a = agreed_options(parse("write-bw", ""));
+    auto b = a;
+    b.push_back({"--future", "on"});
+    EXPECT_EQ(option_differences(a, b), "--future: not known here, on at the peer");
+}
+
+}  // namespace
+}  // namespace rdma_bench
