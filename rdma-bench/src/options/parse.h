@@ -28,9 +28,10 @@ class TextWanted : public std::runtime_error {
 /// @throws UsageError, TextWanted
 Options parse_options(Test test, std::span<const std::string> arguments);
 
-/// Fills in what depends on other options and refuses what does not fit together. @throws
-/// UsageError
-void check_options(Options& options);
+/// The test's own sizes when none was given, all with -a. @throws UsageError
+void set_sizes(Options& options);
+/// Refuses what does not fit together. @throws UsageError
+void check_options(const Options& options);
 
 /// "64,4k,1M": sizes with powers of 1024. @throws UsageError
 std::vector<std::uint64_t> parse_sizes(std::string_view text);
