@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// All to all: each member names its peers, one item for each, and gets one from each of them. Pairs
+// match in order, so that members may be one exchange apart, and newcomers exchange with whom they
+// like.
+#include <algorithm>
+
+#include "service/job.h"
+#include "service/registry.h"
+
+namespace qpx::service {
+namespace {
+
+constexpr size_t largest_part = 256 << 10;
+
+// What is wrong with a part, before anything of it counts.
+void check_items(const Job& job, const RankSet& wanted, View items, size_t max_item) {
+    RankSet now;
+    Items each(items);
+    while (each.next()) {
+        const uint32_t rank = each.rank();
+        if (each.bytes().size() > max_item) {
+            throw RequestError(ErrorCode::Limit, "the item for rank " + std::to_string(rank) +
+                                                     " has more than " + std::to_string(max_item) +
+                                                     " bytes");
+        }
+        const Seat* seat = job.seat(rank);
+        if (job.size != 0 ? rank >= job.size : !seat) {
+            throw RequestError(
+                ErrorCode::Argument,
+                "rank " + std::to_string(rank) +
+                    (job.size != 0 ? " is none of 0 to " + std::to_string(job.size - 1)
+                                   : " has not joined; wait for it first"));
+        }
+        if (wanted.has(rank) || !now.add(rank)) {
+            throw RequestError(ErrorCode::Argument,
+                               "rank " + std::to_string(rank) + " is named twice in one exchange");
+        }
+    }
+}
+
+}  // namespace
+
+void Registry::exchange(Client& client, const Message& m) {
+    Job& job = job_of(client);
+    if (client.abandoned_exchange == m.request) {
+        return;  // FAILED was said at an earlier part
+    }
+    if (client.delivery || (client.exchanging && client.exchanging->all_sent)) {
+        client.abandoned_exchange = m.request;
+        throw RequestError(ErrorCode::Argument, "one exchange at a time");
+    }
+    Seat& own = *job.seat(client.rank);
+    if (!client.exchanging) {
+        client.exchanging = std::make_unique<Exchanging>();
+        client.exchanging->request = m.request;
+        for (const Parcel& parcel : own.inbox) {
+            if (!parcel.contribution->withdrawn) {
+                client.exchanging->here.add(parcel.contribution->from);
+            }
+        }
+    }
+    Exchanging& ex = *client.exchanging;
+    try {
+        check_items(job, ex.wanted, m.items, limits_.max_value);
+        if (own.sent_bytes + m.items.size() > limits_.client_exchange ||
+            job.exchange_bytes + m.items.size() > limits_.job_exchange) {
+            throw RequestError(ErrorCode::Limit,
+                               "more endpoint bytes are on their way than the service allows (" +
+                                   std::to_string(own.sent_bytes) + " of this member, " +
+                                   std::to_string(job.exchange_bytes) + " of the job)");
+        }
+    } catch (const RequestError&) {
+        client.abandoned_exchange = m.request;
+        drop_exchange(client, Withdraw::Current);
+        throw;
+    }
+    auto contribution =
+        std::make_shared<Contribution>(client.rank, m.items, own.sent_bytes, job.exchange_bytes);
+    ex.sent.push_back(contribution);
+    const std::byte* base = m.items.data();
+    std::vector<ClientId> complete;
+    Items each(m.items);
+    while (each.next()) {
+        const uint32_t rank = each.rank();
+        Seat& seat = job.make_seat(rank);
+        ex.wanted.add(rank);
+        const bool vacant = seat.state == SeatState::Left || seat.state == SeatState::Failed;
+        if (vacant) {
+            ex.here.add(rank);
+            continue;
+        }
+        ex.missing += ex.here.has(rank) ? 0 : 1;
+        seat.inbox.push_back({contribution, static_cast<uint32_t>(each.bytes().data() - base),
+                              static_cast<uint32_t>(each.bytes().size())});
+        if (seat.state != SeatState::Here) {
+            continue;
+        }
+        Exchanging* other = at(seat.client).exchanging.get();
+        if (other && other->here.add(client.rank) && other->wanted.has(client.rank) &&
+            --other->missing == 0 && other->all_sent) {
+            complete.push_back(seat.client);
+        }
+    }
+    if (m.options & last_part) {
+        ex.all_sent = true;
+        if (ex.missing == 0) {
+            complete.push_back(client.id);
+        }
+    }
+    for (ClientId id : complete) {
+        deliver_if_complete(at(id));
+    }
+}
+
+void Registry::deliver_if_complete(Client& client) {
+    if (!client.exchanging || !client.exchanging->all_sent || client.exchanging->missing != 0) {
+        return;
+    }
+    const std::unique_ptr<Exchanging> ex = std::move(client.exchanging);
+    auto delivery = std::make_unique<Delivery>();
+    delivery->request = ex->request;
+    RankSet taken;
+    // The first of each peer; a second is for the next exchange.
+    std::vector<Parcel>& inbox = client.job->seat(client.rank)->inbox;
+    std::vector<Parcel> later;
+    delivery->parcels.reserve(inbox.size());
+    for (Parcel& parcel : inbox) {
+        const uint32_t from = parcel.contribution->from;
+        if (parcel.contribution->withdrawn) {
+            continue;
+        }
+        const bool mine = ex->wanted.has(from) && taken.add(from);
+        (mine ? delivery->parcels : later).push_back(std::move(parcel));
+    }
+    inbox = std::move(later);
+    ex->wanted.for_each([&](uint32_t rank) {
+        if (!taken.has(rank)) {
+            delivery->gone.push_back(rank);
+        }
+    });
+    std::erase_if(client.sent, [](const auto& sent) { return sent.expired(); });
+    client.sent.insert(client.sent.end(), ex->sent.begin(), ex->sent.end());
+    client.delivery = std::move(delivery);
+    ++counters_.exchanges;
+    mark_ready(client);
+}
+
+// Nothing more comes from this rank: whoever waits for it goes on without.
+void Registry::peer_gone(Job& job, uint32_t rank) {
+    for (const auto& seat : job.seats) {
+        if (!seat || seat->state != SeatState::Here) {
+            continue;
+        }
+        Client& client = at(seat->client);
+        Exchanging* ex = client.exchanging.get();
+        if (ex && ex->wanted.has(rank) && ex->here.add(rank)) {
+            --ex->missing;
+            deliver_if_complete(client);
+        }
+    }
+}
+
+void Registry::next_delivery_frame(Client& client, Bytes& out) {
+    Delivery& delivery = *client.delivery;
+    const size_t room = std::min<size_t>(largest_part, client.peer.max_frame) - frame_overhead;
+    const size_t first = delivery.next;
+    size_t bytes = 0;
+    size_t count = 0;
+    for (; delivery.next < delivery.parcels.size(); ++delivery.next) {
+        const Parcel& parcel = delivery.parcels[delivery.next];
+        if (parcel.contribution->withdrawn) {
+            delivery.gone.push_back(parcel.contribution->from);
+            continue;
+        }
+        const size_t more = item_overhead + parcel.length;
+        if (bytes + more > room && bytes != 0) {
+            break;
+        }
+        bytes += more;
+        ++count;
+    }
+    const bool last = delivery.next == delivery.parcels.size();
+    Bytes gone;
+    if (last) {
+        std::sort(delivery.gone.begin(), delivery.gone.end());
+        for (uint32_t rank : delivery.gone) {
+            append_rank(gone, rank);
+        }
+    }
+    encode_before_items({.type = Type::Exchanged,
+                         .request = delivery.request,
+                         .options = last ? uint32_t{last_part} : 0,
+                         .ranks = gone},
+                        client.outbox.take_sequence(), bytes, out);
+    out.reserve(out.size() + bytes);
+    for (size_t i = first; i < delivery.next; ++i) {
+        Parcel& parcel = delivery.parcels[i];
+        if (!parcel.contribution->withdrawn) {
+            append_item(out, parcel.contribution->from,
+                        View(parcel.contribution->bytes).subspan(parcel.offset, parcel.length));
+        }
+        parcel.contribution.reset();
+    }
+    counters_.endpoints += count;
+    if (last) {
+        client.delivery.reset();
+    }
+}
+
+void Registry::drop_exchange(Client& client, Withdraw what) {
+    const auto withdraw = [](const std::vector<std::weak_ptr<Contribution>>& list) {
+        for (const auto& sent : list) {
+            if (auto contribution = sent.lock()) {
+                contribution->withdraw();
+            }
+        }
+    };
+    if (client.exchanging && what != Withdraw::Nothing) {
+        withdraw(client.exchanging->sent);
+    }
+    if (what == Withdraw::All) {
+        withdraw(client.sent);
+    }
+    client.exchanging.reset();
+    client.delivery.reset();
+}
+
+std::string Registry::missing_in_exchange(const Job& job, const Client& client) const {
+    const Exchanging& ex = *client.exchanging;
+    std::vector<uint32_t> absent, silent;
+    for (uint32_t rank = 0; rank < job.seats.size(); ++rank) {
+        if (ex.wanted.has(rank) && !ex.here.has(rank)) {
+            (job.seat(rank)->state == SeatState::Here ? silent : absent).push_back(rank);
+        }
+    }
+    std::string text;
+    if (!absent.empty()) {
+        text = "not joined: rank " + rank_list(absent);
+    }
+    if (!silent.empty()) {
+        text += (text.empty() ? "" : "; ") + std::string("no endpoint for this member from rank ") +
+                rank_list(silent);
+    }
+    return text;
+}
+
+}  // namespace qpx::service

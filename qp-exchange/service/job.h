@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the registry remembers of jobs and clients. Internal to the registry's files.
+#pragma once
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "service/outbox.h"
+#include "service/rank_set.h"
+#include "service/registry.h"
+
+namespace qpx::service {
+
+/// Endpoints that one client sent in one frame; freed when the last receiver has its own.
+struct Contribution {
+    Contribution(uint32_t sender, View items, size_t& sender_total, size_t& job_total)
+        : from(sender),
+          bytes(items.begin(), items.end()),
+          sender_bytes(&sender_total),
+          job_bytes(&job_total) {
+        *sender_bytes += bytes.size();
+        *job_bytes += bytes.size();
+    }
+    Contribution(const Contribution&) = delete;
+    Contribution& operator=(const Contribution&) = delete;
+    ~Contribution() { release(); }
+
+    /// The sender has gone: nobody connects to these endpoints any more.
+    void withdraw() {
+        release();
+        withdrawn = true;
+        bytes = {};
+    }
+
+    uint32_t from;
+    bool withdrawn = false;
+    Bytes bytes;
+
+  private:
+    void release() {
+        *sender_bytes -= bytes.size();
+        *job_bytes -= bytes.size();
+    }
+    size_t* sender_bytes;
+    size_t* job_bytes;
+};
+
+/// One endpoint on its way.
+struct Parcel {
+    std::shared_ptr<Contribution> contribution;
+    uint32_t offset = 0;
+    uint32_t length = 0;
+};
+
+/// A client's exchange that is not complete.
+struct Exchanging {
+    uint32_t request = 0;
+    bool all_sent = false;  ///< the last part has come
+    uint32_t missing = 0;   ///< wanted and not here
+    RankSet wanted;
+    RankSet here;  ///< an item has come, or none can come
+    std::vector<std::weak_ptr<Contribution>> sent;
+};
+
+/// A completed exchange that goes to its client frame by frame, as fast as it reads.
+struct Delivery {
+    uint32_t request = 0;
+    std::vector<Parcel> parcels;
+    size_t next = 0;
+    std::vector<uint32_t> gone;
+};
+
+/// A GET or WAIT for keys that are not there.
+struct KeyWait {
+    ClientId client = 0;
+    uint32_t request = 0;
+    bool get = false;
+    std::vector<std::string> missing;  ///< each listed in Job::key_waits
+};
+
+enum class SeatState : uint8_t { Empty, Here, Left, Failed };
+
+/// A rank of a job, taken or not.
+struct Seat {
+    SeatState state = SeatState::Empty;
+    ClientId client = 0;
+    uint32_t incarnation = 0;
+    size_t sent_bytes = 0;  ///< in contributions that are not delivered
+    std::string name;
+    std::vector<Parcel> inbox;
+};
+
+struct Client {
+    Client(ClientId number, Registry::Peer who)
+        : id(number), peer(std::move(who)), outbox(peer.first_sequence) {}
+
+    ClientId id;
+    bool ready = false;  ///< listed in ready_
+    bool overflowed = false;
+    uint32_t last_request = 0;
+    uint32_t rank = any_rank;
+    uint32_t in_collectives = 0;
+    uint64_t events_seen = 0;
+    Job* job = nullptr;
+    Registry::Peer peer;
+    Outbox outbox;
+    std::vector<std::shared_ptr<KeyWait>> key_waits;
+    std::unique_ptr<Exchanging> exchanging;
+    std::vector<std::weak_ptr<Contribution>> sent;  ///< in completed exchanges
+    uint32_t abandoned_exchange = 0;                ///< request whose further parts are ignored
+    std::unique_ptr<Delivery> delivery;
+};
+
+struct Collective {
+    struct Entry {
+        uint32_t rank = 0;
+        uint32_t request = 0;
+        Bytes value;
+    };
+    bool barrier = false;
+    RankSet entered;
+    std::vector<Entry> entries;
+};
+
+struct Job {
+    std::string name;
+    uint32_t size = 0;  ///< 0: open, ranks are given as members come
+    bool shrink = false;
+    std::vector<std::unique_ptr<Seat>> seats;  ///< by rank; null: nobody was ever there
+    uint32_t free_hint = 0;                    ///< no rank below can be given
+    uint32_t here = 0, failed = 0;
+    uint32_t ever = 0;  ///< ranks that somebody has taken at least once
+    std::unordered_map<std::string, uint32_t> names;
+
+    std::unordered_map<std::string, Bytes> store;
+    size_t store_bytes = 0;
+    std::unordered_map<std::string, std::vector<std::shared_ptr<KeyWait>>> key_waits;
+
+    std::map<std::string, Collective, std::less<>> collectives;
+    size_t exchange_bytes = 0;
+
+    Bytes events;              ///< packed records
+    uint64_t events_from = 0;  ///< number of the log's first byte since the job began
+    bool events_listed = false;
+    Time events_due{};
+
+    Job() = default;
+    Job(const Job&) = delete;
+    Job& operator=(const Job&) = delete;
+    /// Contributions refer to seats and to this job.
+    ~Job() {
+        for (auto& seat : seats) {
+            if (seat) {
+                seat->inbox.clear();
+            }
+        }
+    }
+
+    Seat* seat(uint32_t rank) const { return rank < seats.size() ? seats[rank].get() : nullptr; }
+    Seat& make_seat(uint32_t rank) {
+        if (rank >= seats.size()) {
+            seats.resize(rank + 1);
+        }
+        if (!seats[rank]) {
+            seats[rank] = std::make_unique<Seat>();
+        }
+        return *seats[rank];
+    }
+    uint64_t events_end() const { return events_from + events.size(); }
+};
+
+/// What one request did wrong: becomes FAILED. Any other Error closes the connection.
+class RequestError : public Error {
+  public:
+    using Error::Error;
+};
+
+/// "3, 5 to 9" and how many more when there are many.
+std::string rank_list(const std::vector<uint32_t>& ranks);
+
+}  // namespace qpx::service

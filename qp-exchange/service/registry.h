@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Jobs, their members and what passes between them (docs/qpxd.md). A state machine: no sockets, no
+// clock of its own, one thread.
+#pragma once
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "group/messages.h"
+#include "service/counters.h"
+#include "service/limits.h"
+
+namespace qpx::service {
+
+struct Client;
+struct Job;
+struct KeyWait;
+struct Seat;
+
+/// One connection. Numbers are used again after close().
+using ClientId = uint32_t;
+using Time = std::chrono::steady_clock::time_point;
+
+/// May this peer join this job? @param identity as TLS proved it, empty without security
+using Authorize = std::function<bool(std::string_view identity, std::string_view job)>;
+
+class Registry {
+  public:
+    explicit Registry(const ServiceLimits& limits, Authorize authorize = {});
+    ~Registry();
+
+    struct Peer {
+        std::string address;          ///< for status and reasons
+        std::string identity;         ///< proved by TLS
+        uint32_t max_frame = 65536;   ///< payload bytes that it takes
+        uint32_t first_sequence = 0;  ///< of the first frame sent to it
+    };
+    ClientId open(Peer peer);
+
+    /// One message of a client. @throws Error when the client must be refused and closed: Protocol,
+    /// or Limit when it does not read its answers. What a request alone does wrong is answered.
+    void handle(ClientId client, const Message& message, Time now);
+
+    /// The connection is gone. A member that had not left has failed, with this reason.
+    void close(ClientId client, std::string_view reason, Time now);
+
+    /// Moves frames for a client into `out` until it holds `wanted` bytes or nothing is left.
+    void output(ClientId client, Bytes& out, size_t wanted);
+    bool has_output(ClientId client) const;
+
+    /// Clients that have got output since the last call. A client may have gone since.
+    std::vector<ClientId> take_ready();
+
+    /// Sends the events that are due. To be called after each batch of messages and at next_tick().
+    void tick(Time now);
+    std::optional<Time> next_tick() const { return next_tick_; }
+
+    /// Jobs, members and limits as JSON.
+    std::string status_json() const;
+
+    Counters& counters() { return counters_; }
+    const ServiceLimits& limits() const { return limits_; }
+    uint32_t clients() const { return clients_open_; }
+    uint32_t jobs() const { return static_cast<uint32_t>(jobs_.size()); }
+    uint32_t members() const { return members_; }
+
+    /// Joined and left members are told this much later, many at a time.
+    static constexpr std::chrono::milliseconds event_delay{20};
+
+  private:
+    // registry.cpp: who is there
+    void join(Client& client, const Message& m, Time now);
+    void leave(Client& client, const Message& m, Time now);
+    void vacate(Client& client, EventKind how, std::string_view reason, Time now);
+    void members(Client& client, const Message& m);
+    void cancel(Client& client, const Message& m);
+    Job& job_for(Client& client, const Message& m);
+    uint32_t rank_for(Job& job, const Message& m) const;
+    Client& at(ClientId id) const { return *clients_[id]; }
+    Job& job_of(const Client& client) const;
+
+    // answer.cpp: what goes to a client
+    void send(Client& client, const Message& message);
+    void send_parts(Client& client, Message message,
+                    const std::vector<std::shared_ptr<const Bytes>>& parts);
+    void fail(Client& client, uint32_t request, ErrorCode code, std::string_view text);
+    void mark_ready(Client& client);
+
+    // store.cpp: keys
+    void put(Client& client, const Message& m);
+    void get(Client& client, const Message& m);
+    void wait(Client& client, const Message& m);
+    void add(Client& client, const Message& m);
+    void erase(Client& client, const Message& m);
+    void store(Job& job, std::string_view key, View value);
+    void key_appeared(Job& job, const std::string& key);
+    void start_wait(Client& client, const Message& m, std::vector<std::string> missing, bool get);
+    void drop_wait(Client& client, uint32_t request);
+    void may_wait(const Client& client) const;
+    void check_key(std::string_view key) const;
+
+    // collective.cpp: barrier, gather
+    void gather(Client& client, const Message& m);
+    void evaluate_collectives(Job& job);
+    void evaluate(Job& job, const std::string& label);
+    void withdraw_from_collectives(Client& client, uint32_t request);
+    std::string missing_in_collective(const Job& job, const std::string& label) const;
+
+    // exchange.cpp: all to all
+    void exchange(Client& client, const Message& m);
+    void deliver_if_complete(Client& client);
+    void peer_gone(Job& job, uint32_t rank);
+    void next_delivery_frame(Client& client, Bytes& out);
+    enum class Withdraw { Nothing, Current, All };
+    void drop_exchange(Client& client, Withdraw what);
+    std::string missing_in_exchange(const Job& job, const Client& client) const;
+
+    // events.cpp
+    void log_event(Job& job, const Record& record, bool urgent, Time now);
+    void flush_events(Job& job);
+    void send_events(Client& client);
+
+    ServiceLimits limits_;
+    Authorize authorize_;
+    Counters counters_;
+    std::vector<std::unique_ptr<Client>> clients_;
+    std::vector<ClientId> free_;
+    std::map<std::string, std::unique_ptr<Job>, std::less<>> jobs_;
+    std::vector<ClientId> ready_;
+    std::vector<std::string> jobs_with_events_;
+    std::optional<Time> next_tick_;
+    uint32_t clients_open_ = 0;
+    uint32_t members_ = 0;
+};
+
+}  // namespace qpx::service

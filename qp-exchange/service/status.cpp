@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The registry's state for people and their tools.
+#include <nlohmann/json.hpp>
+
+#include "service/job.h"
+#include "service/registry.h"
+
+namespace qpx::service {
+
+std::string Registry::status_json() const {
+    nlohmann::ordered_json status;
+    status["clients"] = clients_open_;
+    status["members"] = members_;
+    auto& jobs = status["jobs"] = nlohmann::ordered_json::array();
+    for (const auto& [name, job] : jobs_) {
+        nlohmann::ordered_json one;
+        one["job"] = name;
+        one["size"] = job->size;
+        one["shrink"] = job->shrink;
+        one["here"] = job->here;
+        one["failed"] = job->failed;
+        one["keys"] = job->store.size();
+        one["store_bytes"] = job->store_bytes;
+        one["exchange_bytes"] = job->exchange_bytes;
+        one["in_barriers_and_gatherings"] = nlohmann::ordered_json::object();
+        for (const auto& [label, collective] : job->collectives) {
+            one["in_barriers_and_gatherings"][label] = collective.entries.size();
+        }
+        uint32_t exchanging = 0;
+        std::vector<uint32_t> failed;
+        for (uint32_t rank = 0; rank < job->seats.size(); ++rank) {
+            const Seat* seat = job->seat(rank);
+            if (seat && seat->state == SeatState::Here) {
+                exchanging += at(seat->client).exchanging ? 1 : 0;
+            } else if (seat && seat->state == SeatState::Failed) {
+                failed.push_back(rank);
+            }
+        }
+        one["exchanging"] = exchanging;
+        one["failed_ranks"] = failed;
+        jobs.push_back(std::move(one));
+    }
+    auto& counts = status["counters"];
+#define QPXD_JSON(name, help) counts[#name] = counters_.name;
+    QPXD_COUNTERS(QPXD_JSON)
+#undef QPXD_JSON
+    return status.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace qpx::service

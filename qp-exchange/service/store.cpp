@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Keys and values of a job. Numbers are kept as decimal text, as other stores do.
+#include <algorithm>
+#include <charconv>
+
+#include "service/job.h"
+#include "service/registry.h"
+
+namespace qpx::service {
+
+void Registry::check_key(std::string_view key) const {
+    if (key.empty() || key.size() > limits_.max_key) {
+        throw RequestError(ErrorCode::Argument,
+                           "a key has 1 to " + std::to_string(limits_.max_key) + " bytes");
+    }
+}
+
+void Registry::may_wait(const Client& client) const {
+    if (client.in_collectives + client.key_waits.size() >= limits_.max_waits) {
+        throw RequestError(
+            ErrorCode::Limit,
+            "a member has at most " + std::to_string(limits_.max_waits) + " requests that wait");
+    }
+}
+
+void Registry::store(Job& job, std::string_view key, View value) {
+    check_key(key);
+    if (value.size() > limits_.max_value) {
+        throw RequestError(ErrorCode::Limit,
+                           "a value has at most " + std::to_string(limits_.max_value) + " bytes");
+    }
+    const std::string name(key);
+    const auto found = job.store.find(name);
+    const size_t before = found == job.store.end() ? 0 : found->second.size() + name.size();
+    const size_t after = value.size() + name.size();
+    if (job.store_bytes - before + after > limits_.job_store ||
+        (found == job.store.end() && job.store.size() >= limits_.max_keys)) {
+        throw RequestError(ErrorCode::Limit, "the store of job '" + job.name + "' is full: " +
+                                                 std::to_string(job.store.size()) + " keys, " +
+                                                 std::to_string(job.store_bytes) + " bytes");
+    }
+    job.store_bytes = job.store_bytes - before + after;
+    job.store[name].assign(value.begin(), value.end());
+    if (found == job.store.end()) {
+        key_appeared(job, name);
+    }
+}
+
+void Registry::put(Client& client, const Message& m) {
+    Job& job = job_of(client);
+    const bool there = job.store.contains(std::string(m.key()));
+    if (!there || !(m.options & once)) {
+        store(job, m.key(), m.value);
+    }
+    ++counters_.puts;
+    send(client,
+         {.type = Type::Done, .request = m.request, .options = there ? uint32_t{exists} : 0});
+}
+
+void Registry::get(Client& client, const Message& m) {
+    Job& job = job_of(client);
+    check_key(m.key());
+    const auto found = job.store.find(std::string(m.key()));
+    if (found == job.store.end() && !(m.options & no_wait)) {
+        start_wait(client, m, {std::string(m.key())}, true);
+        return;
+    }
+    ++counters_.gets;
+    Message answer{.type = Type::Value, .request = m.request};
+    if (found != job.store.end()) {
+        answer.options = exists;
+        answer.value = found->second;
+    }
+    send(client, answer);
+}
+
+void Registry::wait(Client& client, const Message& m) {
+    Job& job = job_of(client);
+    std::vector<std::string> missing;
+    for (std::string_view key : m.keys) {
+        check_key(key);
+        if (std::string name(key); !job.store.contains(name)) {
+            missing.push_back(std::move(name));
+        }
+    }
+    std::sort(missing.begin(), missing.end());
+    missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+    if (missing.empty() || (m.options & no_wait)) {
+        send(client, {.type = Type::Done,
+                      .request = m.request,
+                      .options = missing.empty() ? uint32_t{exists} : 0});
+        return;
+    }
+    start_wait(client, m, std::move(missing), false);
+}
+
+void Registry::start_wait(Client& client, const Message& m, std::vector<std::string> missing,
+                          bool get) {
+    may_wait(client);
+    auto wait = std::make_shared<KeyWait>(KeyWait{client.id, m.request, get, std::move(missing)});
+    for (const std::string& key : wait->missing) {
+        client.job->key_waits[key].push_back(wait);
+    }
+    client.key_waits.push_back(std::move(wait));
+}
+
+void Registry::drop_wait(Client& client, uint32_t request) {
+    const auto found = std::find_if(client.key_waits.begin(), client.key_waits.end(),
+                                    [&](const auto& w) { return w->request == request; });
+    if (found == client.key_waits.end()) {
+        return;
+    }
+    for (const std::string& key : (*found)->missing) {
+        const auto listed = client.job->key_waits.find(key);
+        std::erase(listed->second, *found);
+        if (listed->second.empty()) {
+            client.job->key_waits.erase(listed);
+        }
+    }
+    client.key_waits.erase(found);
+}
+
+void Registry::key_appeared(Job& job, const std::string& key) {
+    const auto listed = job.key_waits.find(key);
+    if (listed == job.key_waits.end()) {
+        return;
+    }
+    const auto waits = std::move(listed->second);
+    job.key_waits.erase(listed);
+    for (const auto& wait : waits) {
+        std::erase(wait->missing, key);
+        if (!wait->missing.empty()) {
+            continue;
+        }
+        Client& client = at(wait->client);
+        std::erase(client.key_waits, wait);
+        if (wait->get) {
+            ++counters_.gets;
+            send(client, {.type = Type::Value,
+                          .request = wait->request,
+                          .options = exists,
+                          .value = job.store.at(key)});
+        } else {
+            send(client, {.type = Type::Done, .request = wait->request, .options = exists});
+        }
+    }
+}
+
+void Registry::add(Client& client, const Message& m) {
+    Job& job = job_of(client);
+    int64_t number = 0;
+    if (const auto found = job.store.find(std::string(m.key())); found != job.store.end()) {
+        const std::string_view text = text_of(found->second);
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+        if (error != std::errc() || end != text.data() + text.size()) {
+            throw RequestError(ErrorCode::Argument,
+                               "the value of '" + std::string(m.key()) + "' is not a number");
+        }
+    }
+    if (__builtin_add_overflow(number, m.number, &number)) {
+        throw RequestError(ErrorCode::Limit, "the sum does not fit 64 bits");
+    }
+    store(job, m.key(), view_of(std::to_string(number)));
+    ++counters_.puts;
+    send(client, {.type = Type::Number, .request = m.request, .number = number});
+}
+
+void Registry::erase(Client& client, const Message& m) {
+    Job& job = job_of(client);
+    const auto found = job.store.find(std::string(m.key()));
+    const bool there = found != job.store.end();
+    if (there) {
+        job.store_bytes -= found->first.size() + found->second.size();
+        job.store.erase(found);
+    }
+    send(client,
+         {.type = Type::Done, .request = m.request, .options = there ? uint32_t{exists} : 0});
+}
+
+}  // namespace qpx::service
