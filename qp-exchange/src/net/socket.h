@@ -47,6 +47,10 @@ std::string address_port_text(const Address& address);
 std::vector<Address> resolve(const std::string& host, std::uint16_t port, int family,
                              bool passive = false);
 
+/// One attempt. @return 0 or errno; ETIMEDOUT when the deadline passed, ECONNREFUSED when it met
+/// itself
+int try_connect(int fd, const Address& address, Deadline deadline);
+
 /// One after the other until one answers. @throws Error Refused, Timeout with the reason for each
 /// address
 Fd connect_tcp(const std::vector<Address>& addresses, Deadline deadline);

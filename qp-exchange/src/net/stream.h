@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A byte stream to a peer, with or without TLS. Nothing here blocks but wait().
 #pragma once
+#include <poll.h>
+
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -60,6 +63,11 @@ class Stream {
     /// Tells the other side that no more follows, as far as this can be done without waiting.
     virtual void shutdown() noexcept = 0;
 
+    /// What TLS runs on; without TLS this.
+    virtual Stream& transport() { return *this; }
+    /// After a failed handshake(): the first bytes that came, when they are no TLS.
+    virtual std::span<const std::byte> plain_bytes() const { return {}; }
+
     virtual int fd() const = 0;
     virtual std::string peer_address() const = 0;
     virtual std::uint16_t peer_port() const = 0;
@@ -84,5 +92,27 @@ std::unique_ptr<Stream> make_tls_stream(std::shared_ptr<const Tls> tls,
 /// A connected TCP socket as a stream; takes the descriptor, makes it non-blocking with
 /// TCP_NODELAY.
 std::unique_ptr<Stream> make_tcp_stream(int fd);
+
+/// Where streams come from.
+class Acceptor {
+  public:
+    virtual ~Acceptor() = default;
+    /// The next connection, null when there is none now. @throws Error(Limit) no descriptors left
+    virtual std::unique_ptr<Stream> accept() = 0;
+    virtual int fd() const = 0;
+    virtual std::uint16_t port() const = 0;
+    virtual std::string url() const = 0;
+    /// poll() for this kind of descriptor.
+    virtual int poll(pollfd* descriptors, nfds_t count, int milliseconds) {
+        return ::poll(descriptors, count, milliseconds);
+    }
+};
+
+/// @throws Error Resolve; Refused when the port is taken
+std::unique_ptr<Acceptor> make_tcp_acceptor(const std::string& address, std::uint16_t port,
+                                            int family);
+/// All addresses of the host in turn.
+std::unique_ptr<Stream> connect_tcp_stream(const std::string& host, std::uint16_t port, int family,
+                                           Deadline deadline);
 
 }  // namespace qpx::net

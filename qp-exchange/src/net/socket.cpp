@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "net/socket.h"
+
+#include <netinet/in.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <system_error>
+
+#include "qpx/error.h"
+
+namespace qpx::net {
+
+namespace {
+
+std::string errno_text(int code) {
+    return std::system_category().message(code);
+}
+
+bool same(const Address& a, const Address& b) {
+    return a.length == b.length && std::memcmp(&a.storage, &b.storage, a.length) == 0;
+}
+
+void set(int fd, int level, int option, int value) {
+    setsockopt(fd, level, option, &value, sizeof(value));
+}
+
+/// An equal share of the time that is left for each of `parts` attempts.
+Deadline share(Deadline deadline, std::size_t parts) {
+    if (deadline.at() == Clock::time_point::max()) {
+        return deadline;
+    }
+    const auto left = std::max(deadline.at() - Clock::now(), Clock::duration::zero());
+    return Deadline(Clock::now() + left / static_cast<Clock::rep>(std::max<std::size_t>(parts, 1)));
+}
+
+}  // namespace
+
+int Deadline::poll_ms() const {
+    if (at_ == Clock::time_point::max()) {
+        return -1;
+    }
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(at_ - Clock::now()).count();
+    return static_cast<int>(std::clamp<std::int64_t>(left, 0, std::numeric_limits<int>::max()));
+}
+
+Fd::~Fd() {
+    if (fd_ >= 0) {
+        ::close(fd_);
+    }
+}
+
+int try_connect(int fd, const Address& address, Deadline deadline) {
+    if (connect(fd, address.get(), address.length) != 0 && errno != EINPROGRESS) {
+        return errno;
+    }
+    pollfd ready = {fd, POLLOUT, 0};
+    int count = 0;
+    while ((count = poll(&ready, 1, deadline.poll_ms())) <= 0) {
+        if (count < 0 && errno != EINTR) {
+            return errno;
+        }
+        if (deadline.passed()) {
+            return ETIMEDOUT;
+        }
+    }
+    int error = 0;
+    socklen_t length = sizeof(error);
+    getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
+    // A closed port of the ephemeral range may connect to itself: nobody listens there all the
+    // same.
+    if (error == 0 && same(local_address(fd), peer_address(fd))) {
+        return ECONNREFUSED;
+    }
+    return error;
+}
+
+Fd connect_tcp(const std::vector<Address>& addresses, Deadline deadline) {
+    std::string tried;
+    bool timed_out = false;
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+        const Address& address = addresses[i];
+        int error = 0;
+        Fd fd(socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+        if (fd.get() < 0) {
+            error = errno;
+        } else {
+            error = try_connect(fd.get(), address, share(deadline, addresses.size() - i));
+        }
+        if (error == 0) {
+            return fd;
+        }
+        timed_out |= error == ETIMEDOUT;
+        tried += (tried.empty() ? "" : "; ") + address_port_text(address) + ": " +
+                 (error == ECONNREFUSED ? "nobody listens on this port"
+                  : error == ETIMEDOUT  ? "no answer in time (wrong address, or a firewall)"
+                                        : errno_text(error));
+    }
+    throw Error(
+        timed_out ? ErrorCode::Timeout : ErrorCode::Refused,
+        "cannot connect to " + tried + "; is the server started, and is it this host and port?");
+}
+
+namespace {
+
+Fd try_listen(const Address& address, int backlog, bool dual, int& error) {
+    Fd fd(socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (fd.get() < 0) {
+        error = errno;
+        return fd;
+    }
+    // A restart binds although connections of the run before are in TIME_WAIT.
+    set(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+    if (address.storage.ss_family == AF_INET6) {
+        set(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, dual ? 0 : 1);
+    }
+    if (bind(fd.get(), address.get(), address.length) != 0 || ::listen(fd.get(), backlog) != 0) {
+        error = errno;
+        return Fd();
+    }
+    error = 0;
+    return fd;
+}
+
+std::string why_no_listen(int error, std::uint16_t port) {
+    switch (error) {
+        case EADDRINUSE:
+            return "port " + std::to_string(port) +
+                   " is taken: another program, or another run of this one, listens there; choose "
+                   "another port";
+        case EADDRNOTAVAIL:
+            return "this host does not have that address";
+        case EACCES:
+            return "ports below 1024 need root or CAP_NET_BIND_SERVICE";
+        default:
+            return errno_text(error);
+    }
+}
+
+}  // namespace
+
+Fd listen_tcp(const std::string& address, std::uint16_t port, int family, int backlog) {
+    std::vector<Address> candidates = resolve(address, port, family, true);
+    const bool any = address.empty();
+    if (any) {
+        // The IPv6 wildcard takes IPv4, too.
+        std::stable_sort(
+            candidates.begin(), candidates.end(), [](const Address& a, const Address& b) {
+                return a.storage.ss_family == AF_INET6 && b.storage.ss_family != AF_INET6;
+            });
+    }
+    int error = 0;
+    for (const Address& candidate : candidates) {
+        Fd fd = try_listen(candidate, backlog, any && family != AF_INET6, error);
+        if (fd.get() >= 0) {
+            return fd;
+        }
+        if (error == EADDRINUSE) {
+            break;
+        }
+    }
+    throw Error(ErrorCode::Refused,
+                "cannot listen on " +
+                    (any ? "port " + std::to_string(port) : address_port_text(candidates.at(0))) +
+                    ": " + why_no_listen(error, port));
+}
+
+Fd accept_tcp(int listener, Address& peer) {
+    peer.length = sizeof(peer.storage);
+    Fd fd(accept4(listener, reinterpret_cast<sockaddr*>(&peer.storage), &peer.length,
+                  SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (fd.get() < 0 &&
+        (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+        throw Error(ErrorCode::Limit,
+                    "cannot take more connections: " + errno_text(errno) + " (ulimit -n)");
+    }
+    return fd;
+}
+
+}  // namespace qpx::net

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A certificate authority for one test: keys and certificates as PEM files in its directory.
+#pragma once
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+
+#include <memory>
+#include <string>
+
+#include "temporary.h"
+
+namespace qpx::test {
+
+class Authority {
+  public:
+    explicit Authority(const std::string& name = "test CA")
+        : key_(new_key()), certificate_(X509_new(), X509_free) {
+        fill(certificate_.get(), key_.get(), name, 3600);
+        extend(certificate_.get(), NID_basic_constraints, "critical,CA:TRUE");
+        extend(certificate_.get(), NID_key_usage, "critical,keyCertSign");
+        X509_sign(certificate_.get(), key_.get(), EVP_sha256());
+        write(directory_.path("ca.pem"), certificate_.get(), nullptr);
+    }
+
+    std::string ca() const { return directory_.path("ca.pem"); }
+
+    struct Files {
+        std::string certificate, key;
+    };
+    /// @param names as OpenSSL writes them, "DNS:a.example,IP:127.0.0.1"; @param seconds of
+    /// validity, negative: over
+    Files issue(const std::string& common_name, const std::string& names,
+                long seconds = 3600) const {
+        const Key key = new_key();
+        const std::unique_ptr<X509, void (*)(X509*)> certificate(X509_new(), X509_free);
+        fill(certificate.get(), key.get(), common_name, seconds);
+        X509_set_issuer_name(certificate.get(), X509_get_subject_name(certificate_.get()));
+        if (!names.empty()) {
+            extend(certificate.get(), NID_subject_alt_name, names);
+        }
+        X509_sign(certificate.get(), key_.get(), EVP_sha256());
+        const std::string base = directory_.path(std::to_string(++count_));
+        write(base + ".pem", certificate.get(), nullptr);
+        write(base + ".key", nullptr, key.get());
+        return {base + ".pem", base + ".key"};
+    }
+
+    const Directory& directory() const { return directory_; }
+
+  private:
+    using Key = std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)>;
+
+    static Key new_key() { return {EVP_EC_gen("P-256"), EVP_PKEY_free}; }
+
+    static void fill(X509* certificate, EVP_PKEY* key, const std::string& name, long seconds) {
+        static long serial = 0;
+        X509_set_version(certificate, 2);
+        ASN1_INTEGER_set(X509_get_serialNumber(certificate), ++serial);
+        X509_gmtime_adj(X509_getm_notBefore(certificate), -7200);
+        X509_gmtime_adj(X509_getm_notAfter(certificate), seconds);
+        X509_set_pubkey(certificate, key);
+        X509_NAME* subject = X509_get_subject_name(certificate);
+        X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8,
+                                   reinterpret_cast<const unsigned char*>(name.data()),
+                                   static_cast<int>(name.size()), -1, 0);
+        X509_set_issuer_name(certificate, subject);
+    }
+
+    static void extend(X509* certificate, int nid, const std::string& value) {
+        X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, nullptr, nid, value.c_str());
+        X509_add_ext(certificate, extension, -1);
+        X509_EXTENSION_free(extension);
+    }
+
+    static void write(const std::string& path, X509* certificate, EVP_PKEY* key) {
+        FILE* file = fopen(path.c_str(), "w");
+        if (certificate != nullptr) {
+            PEM_write_X509(file, certificate);
+        } else {
+            PEM_write_PrivateKey(file, key, nullptr, nullptr, 0, nullptr, nullptr);
+        }
+        fclose(file);
+    }
+
+    Directory directory_;
+    Key key_;
+    std::unique_ptr<X509, void (*)(X509*)> certificate_;
+    mutable int count_ = 0;
+};
+
+}  // namespace qpx::test

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What two well-behaved peers see of each other, and what they are told when they do not fit.
+#include "qpx/peer.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "loopback.h"
+
+namespace qpx {
+namespace {
+
+using test::endpoint;
+using test::expect_error;
+using test::options;
+using test::Peers;
+using namespace std::chrono_literals;
+
+TEST(Connection, KnowsItsPeer) {
+    Peers peers;
+    EXPECT_EQ(peers.server->peer_name(), "client");
+    EXPECT_EQ(peers.client->peer_name(), "server");
+    EXPECT_EQ(peers.client->peer_address(), "127.0.0.1");
+    EXPECT_EQ(peers.client->local_address(), "127.0.0.1");
+    EXPECT_EQ(peers.client->peer_port(), peers.listener.port());
+    EXPECT_FALSE(peers.client->secure());
+    EXPECT_EQ(peers.client->security_text(), "not encrypted");
+    EXPECT_EQ(peers.client->peer_identity(), "");
+}
+
+TEST(Connection, WithoutANameGivesHostAndProcess) {
+    Peers peers(options(), options());
+    EXPECT_NE(peers.server->peer_name().find("pid " + std::to_string(getpid())), std::string::npos);
+}
+
+TEST(Exchange, GivesEachTheOthersEndpoint) {
+    Peers peers;
+    Endpoint mine = endpoint(1), theirs = endpoint(2);
+    mine.regions = {{0x1000, 64, 5, "tag"}};
+    theirs.application = test::bytes_of("application");
+    peers.both([&](Connection& c) { EXPECT_EQ(c.exchange(mine), theirs); },
+               [&](Connection& c) { EXPECT_EQ(c.exchange(theirs), mine); });
+}
+
+TEST(Exchange, IsRepeatedOnOneConnection) {
+    Peers peers;
+    const auto many = [](std::uint32_t first) {
+        return [first](Connection& c) {
+            for (std::uint32_t i = 0; i < 200; ++i) {
+                ASSERT_EQ(c.exchange(endpoint(first + i)).qpn, (first ^ 0x1000U) + i);
+            }
+        };
+    };
+    peers.both(many(0x1000), many(0));
+}
+
+TEST(Exchange, OfManyEndpointsWithLargeMessagesDoesNotDeadlock) {
+    Peers peers;
+    std::vector<Endpoint> list(200, endpoint());
+    for (auto& e : list) {
+        e.application.resize(60 << 10, std::byte{7});
+    }
+    // 12 MB both ways at once is more than the sockets hold.
+    const auto exchange = [&](Connection& c) { EXPECT_EQ(c.exchange(list), list); };
+    peers.both(exchange, exchange);
+}
+
+TEST(Exchange, OfDifferentTypesIsRefusedByBothWithOneReason) {
+    Peers peers;
+    const auto refused = [](QpType type) {
+        return [type](Connection& c) {
+            EXPECT_EQ(expect_error(ErrorCode::Refused, "QP types differ",
+                                   [&] { c.exchange(endpoint(1, type)); }),
+                      static_cast<int>(wire::Reason::Mismatch));
+            expect_error(ErrorCode::PeerGone, "QP types differ", [&] { c.barrier(); });
+        };
+    };
+    peers.both(refused(QpType::RC), refused(QpType::UD));
+}
+
+TEST(Exchange, OfDifferentNumbersIsRefusedUnlessUd) {
+    {
+        Peers peers;
+        const auto refused = [](std::size_t count) {
+            return [count](Connection& c) {
+                const std::vector<Endpoint> list(count, endpoint());
+                expect_error(ErrorCode::Refused, "one side offers 2 queue pairs, the other 3",
+                             [&] { c.exchange(list); });
+            };
+        };
+        peers.both(refused(2), refused(3));
+    }
+    Peers peers;
+    const auto taken = [](std::size_t count, std::size_t expected) {
+        return [=](Connection& c) {
+            const std::vector<Endpoint> list(count, endpoint(1, QpType::UD));
+            EXPECT_EQ(c.exchange(list).size(), expected);
+        };
+    };
+    peers.both(taken(2, 3), taken(3, 2));
+}
+
+TEST(Exchange, OfOneEndpointThatCannotBeSendsNothing) {
+    Peers peers;
+    Endpoint wrong = endpoint();
+    wrong.mtu = 1500;
+    expect_error(ErrorCode::Argument, "MTU 1500", [&] { peers.client->exchange(wrong); });
+    wrong = endpoint();
+    wrong.device = std::string(64, 'd');
+    expect_error(ErrorCode::Argument, "above 63 bytes", [&] { peers.client->exchange(wrong); });
+    expect_error(ErrorCode::Argument, "needs an endpoint",
+                 [&] { peers.client->exchange(std::span<const Endpoint>()); });
+    // The connection is as good as before.
+    peers.both([](Connection& c) { c.exchange(endpoint()); },
+               [](Connection& c) { c.exchange(endpoint()); });
+}
+
+TEST(Exchange, BeyondThePeersLimitsIsToldBeforeSending) {
+    PeerOptions small = options("server");
+    small.limits = {.max_frame = 8192, .max_endpoints = 2, .max_regions = 1, .max_application = 16};
+    Peers peers(small);
+    const std::vector<Endpoint> three(3, endpoint());
+    expect_error(ErrorCode::Limit, "at most 2 endpoints", [&] { peers.client->exchange(three); });
+    Endpoint regions = endpoint();
+    regions.regions.resize(2);
+    expect_error(ErrorCode::Limit, "at most 1 regions", [&] { peers.client->exchange(regions); });
+    Endpoint application = endpoint();
+    application.application.resize(17);
+    expect_error(ErrorCode::Limit, "16 application bytes",
+                 [&] { peers.client->exchange(application); });
+    expect_error(ErrorCode::Limit, "the peer takes 8184",
+                 [&] { peers.client->send(std::vector<std::byte>(8185)); });
+    peers.both([](Connection& c) { EXPECT_EQ(c.receive().size(), 8184U); },
+               [](Connection& c) { c.send(std::vector<std::byte>(8184)); });
+}
+
+TEST(Exchange, AgainstABarrierIsNamedOnBothSides) {
+    Peers peers;
+    peers.both(
+        [](Connection& c) {
+            expect_error(ErrorCode::Protocol, "the same calls in the same order",
+                         [&] { c.exchange(endpoint()); });
+        },
+        [](Connection& c) {
+            try {
+                c.barrier();
+                ADD_FAILURE();
+            } catch (const Error& error) {
+                // Who looks first says it, the other hears it or finds it itself.
+                EXPECT_NE(std::string(error.what()).find("the same calls in the same order"),
+                          std::string::npos)
+                    << error.what();
+            }
+        });
+}
+
+TEST(Messages, ComeWholeAndInOrder) {
+    Peers peers;
+    peers.both(
+        [](Connection& c) {
+            for (int i = 0; i < 100; ++i) {
+                c.send(test::bytes_of("message " + std::to_string(i)));
+            }
+            c.send({});
+        },
+        [](Connection& c) {
+            for (int i = 0; i < 100; ++i) {
+                EXPECT_EQ(c.receive(), test::bytes_of("message " + std::to_string(i)));
+            }
+            EXPECT_TRUE(c.receive().empty());
+        });
+}
+
+TEST(Messages, OfMegabytesBothWaysAtOnce) {
+    Peers peers;
+    const std::vector<std::byte> large(8 << 20, std::byte{3});
+    const auto talk = [&](Connection& c) {
+        c.send(large);
+        EXPECT_EQ(c.receive(), large);
+    };
+    peers.both(talk, talk);
+}
+
+TEST(Barrier, HoldsUntilBothAreThere) {
+    Peers peers;
+    std::atomic<int> reached = 0;
+    for (int i = 1; i <= 50; ++i) {
+        const auto meet = [&](Connection& c) {
+            ++reached;
+            c.barrier();
+            EXPECT_GE(reached.load(), 2 * i);
+        };
+        peers.both(meet, meet);
+    }
+}
+
+TEST(Timeout, OfReceiveLosesNothing) {
+    Peers peers;
+    peers.client->set_timeout(20ms);
+    expect_error(ErrorCode::Timeout, "has not called send()", [&] { peers.client->receive(); });
+    peers.server->send(test::bytes_of("late"));
+    peers.client->set_timeout(20s);
+    EXPECT_EQ(peers.client->receive(), test::bytes_of("late"));
+}
+
+TEST(Timeout, OfExchangeEndsAndThePeerIsTold) {
+    Peers peers;
+    peers.client->set_timeout(20ms);
+    expect_error(ErrorCode::Timeout, "has not called exchange()",
+                 [&] { peers.client->exchange(endpoint()); });
+    EXPECT_EQ(expect_error(ErrorCode::Refused, "the peer refused",
+                           [&] {
+                               peers.server->exchange(endpoint());
+                               peers.server->barrier();
+                           }),
+              static_cast<int>(wire::Reason::Timeout));
+}
+
+TEST(Timeout, OfAPeerThatTakesNothing) {
+    Peers peers;
+    peers.client->set_timeout(100ms);
+    expect_error(ErrorCode::Timeout, "takes no bytes", [&] {
+        const std::vector<std::byte> large(1 << 20);
+        for (int i = 0; i < 200; ++i) {
+            peers.client->send(large);
+        }
+    });
+}
+
+TEST(End, OfThePeersObjectIsAGoodBye) {
+    Peers peers;
+    peers.server.reset();
+    expect_error(ErrorCode::PeerGone, "has closed the connection",
+                 [&] { peers.client->receive(); });
+    expect_error(ErrorCode::PeerGone, "ended before", [&] { peers.client->receive(); });
+}
+
+TEST(End, OfThePeersProcessIsNoGoodBye) {
+    Peers peers;
+    ::shutdown(peers.server->fd(), SHUT_RDWR);
+    expect_error(ErrorCode::PeerGone, "process died", [&] { peers.client->receive(); });
+}
+
+TEST(End, ByTheApplicationsRefusalCarriesItsText) {
+    Peers peers;
+    peers.server->refuse("the model has 12 layers, yours 24");
+    EXPECT_EQ(
+        expect_error(ErrorCode::Refused, "the peer refused: the model has 12 layers, yours 24",
+                     [&] { peers.client->exchange(endpoint()); }),
+        static_cast<int>(wire::Reason::Application));
+}
+
+TEST(End, ARefusalIsHeardBySomebodyWhoIsSending) {
+    Peers peers;
+    peers.server->refuse("enough");
+    peers.server.reset();
+    expect_error(ErrorCode::Refused, "enough", [&] {
+        const std::vector<std::byte> message(1 << 16);
+        for (int i = 0; i < 1000; ++i) {
+            peers.client->send(message);
+        }
+    });
+}
+
+TEST(Connect, OverIpv6) {
+    try {
+        net::listen_tcp("::1", 0, AF_INET6);
+    } catch (const Error&) {
+        GTEST_SKIP() << "this host has no IPv6 loopback";
+    }
+    Peers peers(options("server"), options("client"), "::1");
+    EXPECT_EQ(peers.server->peer_address(), "::1");
+    EXPECT_EQ(peers.listener.url(), "tcp://[::1]:" + std::to_string(peers.listener.port()));
+}
+
+TEST(Connect, ByUrl) {
+    Listener listener(parse_url("tcp://127.0.0.1"), options("server"));
+    auto connecting = std::async(std::launch::async, [&] {
+        return Connection::connect(parse_url(listener.url()), options());
+    });
+    EXPECT_EQ(listener.accept(20s).peer_address(), "127.0.0.1");
+    connecting.wait();
+    expect_error(ErrorCode::Unsupported, "qpx/group.h",
+                 [] { Connection::connect(parse_url("qpxd://h:1/j")); });
+    expect_error(ErrorCode::Argument, "host and port",
+                 [] { Connection::connect(parse_url("tcp://h")); });
+    expect_error(ErrorCode::Unsupported, "tcp:// or cm://",
+                 [] { Listener(parse_url("redis://h:1")); });
+}
+
+TEST(Connect, WaitsForAServerThatStartsLater) {
+    std::uint16_t port = 0;
+    {
+        const Listener probe("127.0.0.1", 0);
+        port = probe.port();
+    }
+    expect_error(ErrorCode::Refused, "nobody listens",
+                 [&] { Connection::connect("127.0.0.1", port, options()); });
+    PeerOptions patient = options("patient");
+    patient.retry_refused = true;
+    auto connecting = std::async(std::launch::async,
+                                 [&] { return Connection::connect("127.0.0.1", port, patient); });
+    std::this_thread::sleep_for(150ms);
+    Listener listener("127.0.0.1", port, options());
+    EXPECT_EQ(listener.accept(20s).peer_name(), "patient");
+    connecting.get();
+    patient.timeout = 250ms;
+    listener = Listener("127.0.0.1", 0, options());
+    expect_error(ErrorCode::Refused, "nobody listens",
+                 [&] { Connection::connect("127.0.0.1", port, patient); });
+}
+
+TEST(Connect, ToSomethingSilentIsATimeout) {
+    const net::Fd silent = net::listen_tcp("127.0.0.1", 0, 0);
+    PeerOptions brief = options();
+    brief.timeout = 100ms;
+    expect_error(ErrorCode::Timeout, "says nothing", [&] {
+        Connection::connect("127.0.0.1", net::port_of(net::local_address(silent.get())), brief);
+    });
+}
+
+}  // namespace
+}  // namespace qpx

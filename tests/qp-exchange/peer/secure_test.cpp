@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Two peers with security, and with security on one side only.
+#include "certificates.h"
+#include "loopback.h"
+
+namespace qpx {
+namespace {
+
+using test::endpoint;
+using test::expect_error;
+using test::options;
+using test::Peers;
+using test::Raw;
+using namespace std::chrono_literals;
+
+PeerOptions with_key(unsigned char fill, const std::string& identity = "cluster") {
+    PeerOptions o = options();
+    o.security.mode = Security::Mode::Psk;
+    o.security.psk = {{identity, std::vector<std::byte>(32, std::byte{fill})}};
+    return o;
+}
+
+PeerOptions with_certificate(const test::Authority& ca, const std::string& name) {
+    PeerOptions o = options();
+    const auto files = ca.issue(name, "DNS:" + name + ",IP:127.0.0.1");
+    o.security.mode = Security::Mode::Certificates;
+    o.security.certificate = files.certificate;
+    o.security.key = files.key;
+    o.security.ca = ca.ca();
+    return o;
+}
+
+void exchange_all(Peers& peers) {
+    std::vector<Endpoint> list(64, endpoint());
+    for (auto& e : list) {
+        e.application.resize(40 << 10, std::byte{9});
+    }
+    const auto talk = [&](Connection& c) {
+        EXPECT_EQ(c.exchange(list), list);
+        c.barrier();
+        c.send(test::bytes_of("secret"));
+        EXPECT_EQ(c.receive(), test::bytes_of("secret"));
+    };
+    peers.both(talk, talk);
+}
+
+TEST(Secure, PreSharedKeyCarriesEverything) {
+    Peers peers(with_key(1), with_key(1));
+    EXPECT_TRUE(peers.client->secure());
+    EXPECT_TRUE(peers.server->secure());
+    EXPECT_EQ(peers.server->peer_identity(), "cluster");
+    exchange_all(peers);
+    peers.server.reset();
+    expect_error(ErrorCode::PeerGone, "has closed the connection",
+                 [&] { peers.client->receive(); });
+}
+
+TEST(Secure, CertificatesCarryEverything) {
+    const test::Authority ca;
+    Peers peers(with_certificate(ca, "server.example"), with_certificate(ca, "client.example"));
+    EXPECT_EQ(peers.server->peer_identity(), "client.example");
+    EXPECT_EQ(peers.client->peer_identity(), "server.example");
+    exchange_all(peers);
+}
+
+/// What both sides say when they cannot come together.
+std::pair<std::string, std::string> both_errors(const PeerOptions& at_server,
+                                                const PeerOptions& at_client,
+                                                ErrorCode client_code = ErrorCode::Auth) {
+    Listener listener("127.0.0.1", 0, at_server);
+    auto connecting = std::async(std::launch::async, [&]() -> std::string {
+        try {
+            Connection::connect("127.0.0.1", listener.port(), at_client);
+            return "connected";
+        } catch (const Error& error) {
+            EXPECT_EQ(to_string(error.code()), std::string(to_string(client_code))) << error.what();
+            return error.what();
+        }
+    });
+    std::string server;
+    for (int i = 0; i < 100 && server.empty(); ++i) {
+        try {
+            listener.accept(100ms);
+            server = "connected";
+        } catch (const Error&) {
+            const auto told = listener.turned_away();
+            server = told.empty() ? "" : told.front();
+        }
+    }
+    return {server, connecting.get()};
+}
+
+::testing::AssertionResult contains(const std::string& text, const std::string& words) {
+    return text.find(words) != std::string::npos
+               ? ::testing::AssertionSuccess()
+               : ::testing::AssertionFailure() << "\"" << text << "\"";
+}
+
+TEST(Secure, APlainClientIsToldToTurnItOn) {
+    const auto [server, client] = both_errors(with_key(1), options());
+    EXPECT_TRUE(contains(server, "the other side does not speak TLS"));
+    EXPECT_TRUE(contains(client, "the peer refused: TLS is required here"));
+}
+
+TEST(Secure, APlainServerTellsASecureClient) {
+    const auto [server, client] = both_errors(options(), with_key(1));
+    EXPECT_TRUE(contains(server, "the other side speaks TLS, this side has no security"));
+    EXPECT_TRUE(contains(client, "the peer refused: the other side speaks TLS"));
+}
+
+TEST(Secure, AnotherKeyIsToldOnBothSides) {
+    const auto [server, client] = both_errors(with_key(1), with_key(2));
+    EXPECT_TRUE(contains(server, "another key or identity"));
+    EXPECT_TRUE(contains(client, "another key or identity"));
+}
+
+TEST(Secure, AnUnlistedPeerIsToldInWords) {
+    const test::Authority ca;
+    PeerOptions server = with_certificate(ca, "server.example");
+    server.security.allowed_peers = {"n1.example", "n2.example"};
+    const auto [at_server, at_client] = both_errors(server, with_certificate(ca, "n3.example"));
+    EXPECT_TRUE(contains(at_server, "\"n3.example\" is not in the list of allowed peers"));
+    EXPECT_TRUE(contains(at_client, "the peer refused: \"n3.example\" is not in the list"));
+}
+
+TEST(Secure, ACertificateOfAnotherAuthorityIsToldOnBothSides) {
+    const test::Authority ours, theirs;
+    PeerOptions client = with_certificate(theirs, "client.example");
+    client.security.ca = ours.ca();
+    const auto [at_server, at_client] =
+        both_errors(with_certificate(ours, "server.example"), client);
+    EXPECT_TRUE(contains(at_server, "the other side's certificate is not accepted"));
+    EXPECT_TRUE(contains(at_client, "does not take this side's certificate"));
+}
+
+TEST(Secure, BothModesTogetherFailInWords) {
+    const test::Authority ca;
+    const auto [at_server, at_client] =
+        both_errors(with_certificate(ca, "server.example"), with_key(1));
+    EXPECT_FALSE(at_server.empty());
+    EXPECT_TRUE(contains(at_client, "TLS"));
+}
+
+TEST(Secure, NoEndpointCrossesInClear) {
+    // A recorder between both keeps every byte of both directions.
+    Listener listener("127.0.0.1", 0, with_key(1));
+    const net::Fd front = net::listen_tcp("127.0.0.1", 0, 0);
+    const std::uint16_t front_port = net::port_of(net::local_address(front.get()));
+    std::string recorded;
+    auto recording = std::async(std::launch::async, [&] {
+        net::Address peer;
+        pollfd waiting = {front.get(), POLLIN, 0};
+        poll(&waiting, 1, 20000);
+        const net::Fd in = net::accept_tcp(front.get(), peer);
+        const net::Fd out =
+            net::connect_tcp(net::resolve("127.0.0.1", listener.port(), 0), net::Deadline::in(20s));
+        for (int open = 2; open > 0;) {
+            pollfd ready[2] = {{in.get(), POLLIN, 0}, {out.get(), POLLIN, 0}};
+            if (poll(ready, 2, 20000) <= 0) {
+                return;
+            }
+            for (int i = 0; i < 2; ++i) {
+                char bytes[4096];
+                const ssize_t count = ready[i].revents != 0
+                                          ? recv(ready[i].fd, bytes, sizeof(bytes), MSG_DONTWAIT)
+                                          : -1;
+                if (count == 0) {
+                    shutdown(ready[1 - i].fd, SHUT_WR);
+                    return;
+                }
+                if (count > 0) {
+                    recorded.append(bytes, static_cast<std::size_t>(count));
+                    ::send(ready[1 - i].fd, bytes, static_cast<std::size_t>(count), MSG_NOSIGNAL);
+                }
+            }
+        }
+    });
+    Endpoint e = endpoint();
+    e.regions = {{0x1122334455667788, 1, 0xcafebabe, "a-tag-to-find"}};
+    auto connecting = std::async(std::launch::async, [&] {
+        Connection c = Connection::connect("127.0.0.1", front_port, with_key(1));
+        EXPECT_EQ(c.exchange(e), e);
+        c.barrier();
+    });
+    {
+        Connection c = listener.accept(20s);
+        EXPECT_EQ(c.exchange(e), e);
+        c.barrier();
+        connecting.wait();
+    }
+    recording.wait();
+    EXPECT_GT(recorded.size(), 500U);
+    for (const char* words : {"QPX1", "a-tag-to-find", "test0", "\x11\x22\x33\x44\x55\x66\x77\x88",
+                              "\xca\xfe\xba\xbe"}) {
+        EXPECT_EQ(recorded.find(words), std::string::npos) << words;
+    }
+}
+
+TEST(Secure, ASlowTlsClientHoldsNobodyUp) {
+    PeerOptions brief = with_key(1);
+    brief.timeout = 300ms;
+    Listener listener("127.0.0.1", 0, brief);
+    Raw slow(listener.port());
+    slow.send(test::hex("1603010100"));
+    auto connecting = std::async(std::launch::async, [&] {
+        return Connection::connect("127.0.0.1", listener.port(), with_key(1));
+    });
+    EXPECT_TRUE(listener.accept(20s).secure());
+    connecting.wait();
+}
+
+}  // namespace
+}  // namespace qpx
