@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "report/json.h"
+#include "report/percentiles.h"
+
+namespace rdma_bench::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kNanosecondsPerMicrosecond = 1e3;
+
+/// JSON has no infinity and no NaN.
+Json number(double value) {
+    return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+Json device(const DeviceFacts& facts) {
+    return {{"name", facts.name},
+            {"firmware", facts.firmware},
+            {"vendor_id", facts.vendor_id},
+            {"part_id", facts.part_id},
+            {"node_guid", facts.node_guid},
+            {"port", facts.port},
+            {"link_layer", facts.link_layer},
+            {"state", facts.state},
+            {"active_mtu_bytes", facts.active_mtu},
+            {"rate_gbits_per_second", number(facts.rate_gbits)},
+            {"gid_index", facts.gid_index},
+            {"gid", facts.gid},
+            {"gid_type", facts.gid_type}};
+}
+
+Json host(const HostFacts& facts) {
+    return {{"name", facts.name},
+            {"kernel", facts.kernel},
+            {"cpu", facts.cpu},
+            {"cpus", facts.cpus},
+            {"device", device(facts.device)}};
+}
+
+Json bandwidth(const Bandwidth& b) {
+    return {{"average_bytes_per_second", number(b.average)},
+            {"peak_bytes_per_second", b.peak > 0 ? number(b.peak) : Json(nullptr)},
+            {"messages_per_second", number(b.message_rate)}};
+}
+
+Json latency(const Histogram& histogram) {
+    const auto us = [](double ns) { return number(ns / kNanosecondsPerMicrosecond); };
+    Json percentiles = Json::object();
+    for (const Percentile& p : kPercentiles) {
+        percentiles[p.name] = us(histogram.percentile(p.percent));
+    }
+    const Histogram::State state = histogram.state();
+    Json buckets = Json::array();
+    for (const auto& [index, count] : state.counts) {
+        buckets.push_back(Json::array({Histogram::lower(index), count}));
+    }
+    return {{"samples", histogram.count()},
+            {"min_us", us(histogram.min())},
+            {"mean_us", us(histogram.mean())},
+            {"stdev_us", us(histogram.stdev())},
+            {"max_us", us(histogram.max())},
+            {"percentiles_us", percentiles},
+            {"histogram",
+             {{"tick_ns", number(state.unit_ns)},
+              {"min_ticks", state.min_ticks},
+              {"max_ticks", state.max_ticks},
+              {"sum_ticks", number(state.sum)},
+              {"sum_of_squares_ticks", number(state.squares)},
+              {"buckets_from_ticks_and_count", buckets}}}};
+}
+
+Json cpu(const CpuCost& cost) {
+    Json out = {{"user_seconds", number(cost.user_seconds)},
+                {"system_seconds", number(cost.system_seconds)},
+                {"messages", cost.messages},
+                {"instructions", nullptr}};
+    if (cost.instructions) {
+        out["instructions"] = *cost.instructions;
+    }
+    return out;
+}
+
+Json counters(const std::vector<Counter>& all) {
+    Json out = Json::array();
+    for (const Counter& counter : all) {
+        out.push_back(
+            {{"name", counter.name}, {"before", counter.before}, {"after", counter.after}});
+    }
+    return out;
+}
+
+Json verification(const Verification& v) {
+    return {{"messages", v.messages},
+            {"bytes", v.bytes},
+            {"wrong_messages", v.wrong},
+            {"lost_messages", v.lost},
+            {"first_mismatch", v.first}};
+}
+
+Json entry(const Entry& e) {
+    Json out = {{"size_bytes", e.size},     {"qps", e.qps},
+                {"threads", e.threads},     {"iterations", e.iterations},
+                {"payload_bytes", e.bytes}, {"seconds", number(e.seconds)},
+                {"started_utc", e.started}, {"partial", e.partial},
+                {"cpu", cpu(e.cpu)}};
+    if (e.bandwidth) {
+        out["bandwidth"] = bandwidth(*e.bandwidth);
+    }
+    if (e.latency) {
+        out["latency"] = latency(*e.latency);
+    }
+    if (!e.samples.empty()) {
+        Json& samples = out["samples_ns"] = Json::array();
+        for (const double sample : e.samples) {
+            samples.push_back(number(sample));
+        }
+    }
+    if (e.peer_cpu) {
+        out["peer_cpu"] = cpu(*e.peer_cpu);
+    }
+    if (!e.counters.empty()) {
+        out["counters"] = counters(e.counters);
+    }
+    if (!e.peer_counters.empty()) {
+        out["peer_counters"] = counters(e.peer_counters);
+    }
+    if (e.verification) {
+        out["verification"] = verification(*e.verification);
+    }
+    if (e.rate) {
+        out["rate"] = {{"wanted_messages_per_second", number(e.rate->wanted)},
+                       {"reached_messages_per_second", number(e.rate->reached)},
+                       {"late_messages", e.rate->late}};
+    }
+    return out;
+}
+
+std::string text(const Json& value) {
+    return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// A line for each key, and for each element of arrays: readable, and histograms do not fill the
+/// screen.
+std::string lines(const Json& object) {
+    std::string out = "{";
+    const char* comma = "\n";
+    for (const auto& [key, value] : object.items()) {
+        out += comma + text(key) + ": ";
+        comma = ",\n";
+        if (!value.is_array() || value.empty()) {
+            out += text(value);
+            continue;
+        }
+        const char* inner = "[\n ";
+        for (const Json& element : value) {
+            out += inner + text(element);
+            inner = ",\n ";
+        }
+        out += "\n]";
+    }
+    return out + "\n}\n";
+}
+
+}  // namespace
+
+std::string to_json(const Result& result) {
+    Json parameters = Json::array();
+    for (const Parameter& parameter : result.parameters) {
+        parameters.push_back({{"name", parameter.name}, {"value", parameter.value}});
+    }
+    Json entries = Json::array();
+    for (const Entry& e : result.entries) {
+        entries.push_back(entry(e));
+    }
+    return lines({{"schema", "rdma-bench"},
+                  {"schema_version", kSchemaVersion},
+                  {"program_version", result.version},
+                  {"test", std::string(to_string(result.test))},
+                  {"side", result.client ? "client" : "server"},
+                  {"started_utc", result.started},
+                  {"security", result.security},
+                  {"local", host(result.local)},
+                  {"peer", host(result.peer)},
+                  {"parameters", parameters},
+                  {"entries", entries},
+                  {"error", result.error},
+                  {"exit_status", result.exit_status}});
+}
+
+}  // namespace rdma_bench::report
