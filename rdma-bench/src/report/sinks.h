@@ -14,6 +14,8 @@ std::unique_ptr<Sink> make_table_sink(const Options& options);
 /// @param file "-": standard output, at done()
 std::unique_ptr<Sink> make_json_sink(const std::string& file);
 std::unique_ptr<Sink> make_csv_sink(const std::string& file);
+/// perftest's --out_json, valid; as make_json_sink otherwise.
+std::unique_ptr<Sink> make_perftest_json_sink(const std::string& file, bool gbits);
 /// @param compare JSON of an earlier run to show beside this one; empty: none
 std::unique_ptr<Sink> make_html_sink(const std::string& file, const std::string& compare);
 

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "report/result.h"
+
+namespace rdma_bench {
+
+enum class Verdict : std::uint8_t {
+    kSame,    ///< within the threshold
+    kBetter,  ///< better than the threshold
+    kWorse,
+    kNotJudged,  ///< shown only
+};
+
+std::string_view to_string(Verdict verdict);
+
+/// One figure of one size and number of QPs in both runs.
+struct Figure {
+    std::uint64_t size = 0;  ///< bytes
+    unsigned qps = 1;
+    std::string name;              ///< "bandwidth", "median latency"
+    double first = 0, second = 0;  ///< bytes a second; nanoseconds
+    bool higher_is_better = true;
+    Verdict verdict = Verdict::kSame;
+
+    [[nodiscard]] double ratio() const { return second / first; }
+};
+
+struct CompareOptions {
+    double threshold = 0.03;  ///< part by which the second may be worse
+    bool tail = false;        ///< the 99th percentile is judged, too
+};
+
+struct Comparison {
+    std::vector<Figure> figures;  ///< in the order of the first run's entries
+    /// What is wrong with the second run and not with the first: wrong data, an early end.
+    std::vector<std::string> failures;
+    /// Entries of one run only, settings that differ.
+    std::vector<std::string> remarks;
+
+    [[nodiscard]] bool worse() const;
+};
+
+/// Entries are matched by size and number of QPs.
+/// @throws std::invalid_argument for runs of two different tests, or without an entry in common
+Comparison compare(const Result& first, const Result& second, const CompareOptions& options);
+
+}  // namespace rdma_bench
