@@ -20,14 +20,14 @@ struct Region {
     std::uint64_t address = 0;  ///< as the other side puts it in wr.rdma.remote_addr
     std::uint64_t length = 0;   ///< bytes
     std::uint32_t rkey = 0;
-    std::string tag;  ///< what it is for, in the application's words; up to 255 bytes of text
+    std::string tag{};  ///< what it is for, in the application's words; up to 255 bytes of text
 
     bool operator==(const Region&) const = default;
 };
 
 /// One queue pair as the other side sees it.
 struct Endpoint {
-    std::string device;                  ///< for messages only; up to 63 bytes of text
+    std::string device{};                ///< for messages only; up to 63 bytes of text
     std::uint8_t port = 1;               ///< 1-based
     std::array<std::uint8_t, 16> gid{};  ///< network order; all zero on InfiniBand without GRH
     std::uint32_t qpn = 0;               ///< 24 bits
@@ -39,8 +39,8 @@ struct Endpoint {
     std::uint16_t lid = 0;                ///< 0 on Ethernet
     std::uint8_t max_rd_atomic = 0;       ///< READs and atomics this side may have outstanding
     std::uint8_t max_dest_rd_atomic = 0;  ///< READs and atomics this side answers at a time
-    std::vector<Region> regions;
-    std::vector<std::byte> application;  ///< the application's own, not looked at
+    std::vector<Region> regions{};
+    std::vector<std::byte> application{};  ///< the application's own, not looked at
 
     bool operator==(const Endpoint&) const = default;
 };

@@ -27,13 +27,13 @@ struct Limits {
 };
 
 struct PeerOptions {
-    Security security;
+    Security security{};
     /// For each call: connect with its handshake, exchange, send, receive, barrier. Negative: for
     /// ever.
     std::chrono::milliseconds timeout{10'000};
-    std::string name;  ///< told to the peer; empty: this host's name and process id
-    int family = 0;    ///< AF_INET or AF_INET6 only; 0: both
-    Limits limits;
+    std::string name{};  ///< told to the peer; empty: this host's name and process id
+    int family = 0;      ///< AF_INET or AF_INET6 only; 0: both
+    Limits limits{};
     bool retry_refused = false;  ///< connect: a closed port is tried again until the timeout
 };
 

@@ -10,8 +10,8 @@ namespace [[gnu::visibility("default")]] qpx {
 
 /// A secret that both sides know, under a name.
 struct PskKey {
-    std::string identity;
-    std::vector<std::byte> key;  ///< 16 to 64 bytes
+    std::string identity{};
+    std::vector<std::byte> key{};  ///< 16 to 64 bytes
 };
 
 struct Security {
@@ -23,16 +23,16 @@ struct Security {
     Mode mode = Mode::None;
 
     // Certificates: PEM files.
-    std::string certificate;  ///< with the chain behind it
-    std::string key;
-    std::string ca;
+    std::string certificate{};  ///< with the chain behind it
+    std::string key{};
+    std::string ca{};
     /// Who may be the other side: common names or subject alternative names (DNS, IP, URI), "*" for
     /// one DNS label. Empty: a client wants the name it connects to, a server takes whom the CA
     /// signed.
-    std::vector<std::string> allowed_peers;
+    std::vector<std::string> allowed_peers{};
 
     // Psk: a client shows the first, a server takes all. allowed_peers narrows to these identities.
-    std::vector<PskKey> psk;
+    std::vector<PskKey> psk{};
 
     bool on() const noexcept { return mode != Mode::None; }
 };

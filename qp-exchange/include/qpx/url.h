@@ -10,13 +10,13 @@
 namespace [[gnu::visibility("default")]] qpx {
 
 struct Url {
-    std::string scheme;      ///< lower case
-    std::string user;        ///< decoded; before '@'
-    std::string password;    ///< decoded
-    std::string host;        ///< without the brackets of an IPv6 address; may be empty
+    std::string scheme{};    ///< lower case
+    std::string user{};      ///< decoded; before '@'
+    std::string password{};  ///< decoded
+    std::string host{};      ///< without the brackets of an IPv6 address; may be empty
     std::uint16_t port = 0;  ///< 0: not given
-    std::string path;        ///< decoded, without the leading '/'
-    std::map<std::string, std::string> query;  ///< decoded
+    std::string path{};      ///< decoded, without the leading '/'
+    std::map<std::string, std::string> query{};  ///< decoded
 };
 
 /// Throws Error(Argument) that shows the offending place.

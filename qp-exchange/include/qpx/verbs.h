@@ -24,11 +24,12 @@ struct GidChoice {
 
 /// What is wanted of a GID. Each member narrows the choice.
 struct GidQuery {
-    int index = -1;     ///< this one and no other; -1: any
-    int family = 0;     ///< AF_INET, AF_INET6; 0: that of `peer`, else any
-    std::string peer;   ///< numeric address of the peer: the GID from which the host would reach it
-    std::string local;  ///< numeric address of this host (Connection::local_address()): that very
-                        ///< GID when it is in the table
+    int index = -1;  ///< this one and no other; -1: any
+    int family = 0;  ///< AF_INET, AF_INET6; 0: that of `peer`, else any
+    std::string
+        peer{};  ///< numeric address of the peer: the GID from which the host would reach it
+    std::string local{};  ///< numeric address of this host (Connection::local_address()): that very
+                          ///< GID when it is in the table
     bool allow_roce_v1 = false;  ///< a RoCE v1 GID when there is none of v2
 };
 
@@ -42,18 +43,18 @@ GidChoice choose_gid(ibv_context* context, std::uint8_t port, const GidQuery& qu
 
 struct DescribeOptions {
     std::uint8_t port = 1;
-    GidQuery gid;
+    GidQuery gid{};
     int max_rd_atomic = -1;       ///< -1: the device's limit
     int max_dest_rd_atomic = -1;  ///< -1: the device's limit
     std::uint32_t mtu = 0;   ///< bytes; 0: the port's active MTU; more than that is Error(Argument)
     std::uint32_t qkey = 0;  ///< UD; 0: a random one without the privileged top bit
-    std::vector<Region> regions;
+    std::vector<Region> regions{};
 };
 
 /// A local QP and the GID that it will use. The PSN is random (getrandom).
 struct Local {
-    Endpoint endpoint;
-    GidChoice gid;
+    Endpoint endpoint{};
+    GidChoice gid{};
 };
 Local describe(ibv_qp* qp, const DescribeOptions& options = {});
 
@@ -75,8 +76,8 @@ struct PathOptions {
     std::uint32_t flow_label = 0;
     std::uint16_t pkey_index = 0;
     std::uint8_t static_rate = 0;
-    std::optional<unsigned> access;  ///< qp_access_flags; unset: all that type and device have
-    std::optional<bool> grh;  ///< unset: always on Ethernet, on InfiniBand when subnets differ
+    std::optional<unsigned> access{};  ///< qp_access_flags; unset: all that type and device have
+    std::optional<bool> grh{};  ///< unset: always on Ethernet, on InfiniBand when subnets differ
 };
 
 /// The smaller of both. @return bytes.

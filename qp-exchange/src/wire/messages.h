@@ -34,8 +34,8 @@ struct Hello {
     std::uint64_t required = feature_peer;
     std::uint32_t nonce =
         0;  ///< sequence number of the first frame that the receiver sends after its HELLO
-    Limits limits;
-    std::string name;  ///< at most 255 bytes
+    Limits limits{};
+    std::string name{};  ///< at most 255 bytes
 };
 void encode(std::vector<std::byte>& out, const Hello& hello);
 Hello decode_hello(std::span<const std::byte> payload);
@@ -44,7 +44,7 @@ std::string why_no_talk(std::uint64_t my_features, const Hello& theirs);
 
 struct Refusal {
     Reason reason = Reason::Protocol;
-    std::string text;  ///< at most 1024 bytes are sent
+    std::string text{};  ///< at most 1024 bytes are sent
 };
 void encode(std::vector<std::byte>& out, const Refusal& refusal, std::uint32_t sequence);
 /// Never throws: a refusal that cannot be read is still one.

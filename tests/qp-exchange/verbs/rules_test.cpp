@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Which GID, which MTU, which limits, which attributes: what is decided without a device.
+#include "verbs/rules.h"
+
+#include <sys/socket.h>
+
+#include <set>
+
+#include "bytes.h"
+
+namespace qpx::verbs {
+namespace {
+
+using test::expect_error;
+
+std::array<std::uint8_t, 16> v4(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d) {
+    return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d};
+}
+std::array<std::uint8_t, 16> v6(std::uint8_t first, std::uint8_t second, std::uint8_t last) {
+    return {first, second, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last};
+}
+
+/// As Linux fills it: each address in v1, then in v2.
+const std::vector<GidChoice> table = {
+    {0, v6(0xfe, 0x80, 1), GidType::RoceV1}, {1, v6(0xfe, 0x80, 1), GidType::RoceV2},
+    {2, v6(0x20, 0x01, 1), GidType::RoceV1}, {3, v6(0x20, 0x01, 1), GidType::RoceV2},
+    {4, v4(10, 0, 0, 1), GidType::RoceV1},   {5, v4(10, 0, 0, 1), GidType::RoceV2},
+    {7, v4(10, 0, 1, 1), GidType::RoceV2},
+};
+
+int chosen(const GidQuery& query, const std::vector<GidChoice>& from = table,
+           bool ethernet = true) {
+    return choose_from(from, ethernet, query, "dev").index;
+}
+
+TEST(ChooseGid, PrefersRoceV2RoutableIpv4) {
+    EXPECT_EQ(chosen({}), 5);
+}
+
+TEST(ChooseGid, FollowsThePeersFamily) {
+    EXPECT_EQ(chosen({.peer = "192.0.2.9"}), 5);
+    EXPECT_EQ(chosen({.peer = "2001:db8::9"}), 3);
+}
+
+TEST(ChooseGid, TakesTheAddressThatReachesThePeer) {
+    EXPECT_EQ(chosen({.peer = "10.0.1.9", .local = "10.0.1.1"}), 7);
+    EXPECT_EQ(chosen({.local = "fe80::1"}), 1);
+    // A host address that the port does not have is no obstacle.
+    EXPECT_EQ(chosen({.peer = "127.0.0.1", .local = "127.0.0.1"}), 5);
+}
+
+TEST(ChooseGid, AFamilyIsACommandAPeerAWish) {
+    const std::vector<GidChoice> link_local = {{0, v6(0xfe, 0x80, 1), GidType::RoceV2}};
+    EXPECT_EQ(chosen({.peer = "127.0.0.1"}, link_local), 0);
+    expect_error(ErrorCode::Argument, "no RoCE v2 GID of an IPv4 address",
+                 [&] { chosen({.family = AF_INET}, link_local); });
+    EXPECT_EQ(chosen({.family = AF_INET6}), 3);
+}
+
+TEST(ChooseGid, RoceV1OnlyWhenAllowedAndV2First) {
+    const std::vector<GidChoice> old = {{0, v4(10, 0, 0, 1), GidType::RoceV1}};
+    expect_error(ErrorCode::Argument, "0: 10.0.0.1 (RoCE v1)", [&] { chosen({}, old); });
+    EXPECT_EQ(chosen({.allow_roce_v1 = true}, old), 0);
+    EXPECT_EQ(chosen({.allow_roce_v1 = true}), 5);
+}
+
+TEST(ChooseGid, AWantedIndexIsTakenAsItIs) {
+    EXPECT_EQ(chosen({.index = 4}), 4);
+    expect_error(ErrorCode::Argument, "GID index 6 is not in use", [] { chosen({.index = 6}); });
+    expect_error(ErrorCode::Argument, "the table is empty", [] { chosen({}, {}); });
+}
+
+TEST(ChooseGid, OnInfiniBandTheFirst) {
+    const std::vector<GidChoice> ib = {{0, v6(0xfe, 0x80, 1), GidType::InfiniBand},
+                                       {1, v6(0xfe, 0x80, 2), GidType::InfiniBand}};
+    EXPECT_EQ(chosen({}, ib, false), 0);
+    EXPECT_EQ(chosen({.peer = "10.0.0.1"}, ib, false), 0);
+}
+
+Local local(QpType type = QpType::RC) {
+    Local l;
+    l.gid = {5, v4(10, 0, 0, 1), GidType::RoceV2};
+    l.endpoint.gid = l.gid.gid;
+    l.endpoint.type = type;
+    l.endpoint.port = 2;
+    l.endpoint.qpn = 1;
+    l.endpoint.psn = 0x111111;
+    l.endpoint.qkey = 0x222;
+    l.endpoint.mtu = 4096;
+    l.endpoint.max_rd_atomic = 16;
+    l.endpoint.max_dest_rd_atomic = 4;
+    return l;
+}
+
+Endpoint remote(QpType type = QpType::RC) {
+    Endpoint e;
+    e.gid = v4(10, 0, 0, 2);
+    e.type = type;
+    e.qpn = 2;
+    e.psn = 0x333333;
+    e.mtu = 1024;
+    e.max_rd_atomic = 2;
+    e.max_dest_rd_atomic = 8;
+    return e;
+}
+
+TEST(Agreement, TakesTheSmallerOfBoth) {
+    const Endpoint mine = local().endpoint;
+    EXPECT_EQ(path_mtu(mine, remote()), 1024U);
+    EXPECT_EQ(path_mtu(remote(), mine), 1024U);
+    EXPECT_EQ(initiator_depth(mine, remote()), 8);
+    EXPECT_EQ(responder_resources(mine, remote()), 2);
+    // What one side may send the other answers.
+    EXPECT_EQ(initiator_depth(mine, remote()), responder_resources(remote(), mine));
+}
+
+TEST(Agreement, MtuCodesAreThoseOfVerbs) {
+    EXPECT_EQ(mtu_code(256), IBV_MTU_256);
+    EXPECT_EQ(mtu_code(4096), IBV_MTU_4096);
+    expect_error(ErrorCode::Argument, "MTU 9000", [] { mtu_code(9000); });
+}
+
+TEST(Attributes, OfRcNameEverythingThatIbtaWants) {
+    const auto init = init_attributes(local().endpoint, {}, true);
+    EXPECT_EQ(init.mask, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    EXPECT_EQ(init.attr.port_num, 2);
+    EXPECT_EQ(init.attr.qp_access_flags, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                                             IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
+    const auto rtr = rtr_attributes(local(), remote(), {.min_rnr_timer = 9});
+    EXPECT_EQ(rtr.mask, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                            IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    EXPECT_EQ(rtr.attr.path_mtu, IBV_MTU_1024);
+    EXPECT_EQ(rtr.attr.dest_qp_num, 2U);
+    EXPECT_EQ(rtr.attr.rq_psn, 0x333333U);
+    EXPECT_EQ(rtr.attr.max_dest_rd_atomic, 2);
+    EXPECT_EQ(rtr.attr.min_rnr_timer, 9);
+    const auto rts =
+        rts_attributes(local().endpoint, remote(), {.timeout = 18, .retry_cnt = 3, .rnr_retry = 6});
+    EXPECT_EQ(rts.mask, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+                            IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
+    EXPECT_EQ(rts.attr.sq_psn, 0x111111U);
+    EXPECT_EQ(rts.attr.max_rd_atomic, 8);
+    EXPECT_EQ(rts.attr.timeout, 18);
+    EXPECT_EQ(rts.attr.retry_cnt, 3);
+    EXPECT_EQ(rts.attr.rnr_retry, 6);
+}
+
+TEST(Attributes, OfUcHaveNoRetriesAndNoReads) {
+    const auto init = init_attributes(local(QpType::UC).endpoint, {}, true);
+    EXPECT_EQ(init.attr.qp_access_flags, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    const auto rtr = rtr_attributes(local(QpType::UC), remote(QpType::UC), {});
+    EXPECT_EQ(rtr.mask,
+              IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN);
+    EXPECT_EQ(rts_attributes(local(QpType::UC).endpoint, remote(QpType::UC), {}).mask,
+              IBV_QP_STATE | IBV_QP_SQ_PSN);
+}
+
+TEST(Attributes, OfUdHaveAQkeyAndNoPath) {
+    const auto init = init_attributes(local(QpType::UD).endpoint, {}, true);
+    EXPECT_EQ(init.mask, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+    EXPECT_EQ(init.attr.qkey, 0x222U);
+    EXPECT_EQ(rtr_attributes(local(QpType::UD), remote(QpType::UD), {}).mask, IBV_QP_STATE);
+    EXPECT_EQ(rts_attributes(local(QpType::UD).endpoint, remote(QpType::UD), {}).mask,
+              IBV_QP_STATE | IBV_QP_SQ_PSN);
+}
+
+TEST(Attributes, AccessIsTheApplicationsWhenItSaysSo) {
+    EXPECT_EQ(init_attributes(local().endpoint, {.access = IBV_ACCESS_REMOTE_READ}, true)
+                  .attr.qp_access_flags,
+              IBV_ACCESS_REMOTE_READ);
+    EXPECT_EQ(init_attributes(local().endpoint, {}, false).attr.qp_access_flags &
+                  IBV_ACCESS_REMOTE_ATOMIC,
+              0U);
+}
+
+TEST(Address, OnEthernetIsTheGidWithItsHopLimit) {
+    const auto a = address_of(local(), remote(),
+                              {.traffic_class = 104, .sl = 3, .hop_limit = 9, .flow_label = 7});
+    EXPECT_EQ(a.is_global, 1);
+    EXPECT_EQ(a.port_num, 2);
+    EXPECT_EQ(a.sl, 3);
+    EXPECT_EQ(a.grh.sgid_index, 5);
+    EXPECT_EQ(a.grh.hop_limit, 9);
+    EXPECT_EQ(a.grh.traffic_class, 104);
+    EXPECT_EQ(a.grh.flow_label, 7U);
+    EXPECT_EQ(a.grh.dgid.raw[15], 2);
+    EXPECT_EQ(PathOptions().hop_limit, 64);
+}
+
+TEST(Address, OnInfiniBandHasAGrhOnlyForAnotherSubnet) {
+    Local mine = local();
+    mine.endpoint.lid = 1;
+    mine.gid.gid = v6(0xfe, 0x80, 1);
+    Endpoint peer = remote();
+    peer.lid = 2;
+    peer.gid = v6(0xfe, 0x80, 2);
+    EXPECT_EQ(address_of(mine, peer, {}).is_global, 0);
+    EXPECT_EQ(address_of(mine, peer, {}).dlid, 2);
+    EXPECT_EQ(address_of(mine, peer, {.grh = true}).is_global, 1);
+    peer.gid = v6(0xfe, 0xc0, 2);
+    EXPECT_EQ(address_of(mine, peer, {}).is_global, 1);
+}
+
+TEST(RandomPsn, HasTwentyFourBitsAndChanges) {
+    std::set<std::uint32_t> seen;
+    for (int i = 0; i < 1000; ++i) {
+        const std::uint32_t psn = random_psn();
+        EXPECT_LE(psn, 0xffffffU);
+        seen.insert(psn);
+    }
+    EXPECT_GT(seen.size(), 990U);
+}
+
+TEST(Hint, NamesWhatTheErrnoMeansHere) {
+    const Endpoint peer = remote();
+    EXPECT_NE(hint(ENETUNREACH, IBV_QPS_RTR, &peer).find("no route to 10.0.0.2"),
+              std::string::npos);
+    EXPECT_NE(hint(ETIMEDOUT, IBV_QPS_RTR, &peer).find("nobody answers for 10.0.0.2"),
+              std::string::npos);
+    EXPECT_EQ(hint(EPERM, IBV_QPS_RTR, &peer), "");
+}
+
+}  // namespace
+}  // namespace qpx::verbs
