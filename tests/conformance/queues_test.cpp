@@ -195,12 +195,14 @@ TEST_P(Queues, ProducerBeyondTheRingIsNotFollowed) {
     Pair pair(engine());
     const std::uint32_t sq = DINGO_PREP(DINGO_DOORBELL_WORD0_TYPE_MASK, DINGO_DB_SQ);
     const std::uint32_t rq = DINGO_PREP(DINGO_DOORBELL_WORD0_TYPE_MASK, DINGO_DB_RQ);
+    const std::uint64_t dropped = pair.stat(0, DINGO_CARD_DB_DROPPED);
     pair.driver(0).doorbell(1, sq | pair.qp(0).qpn, 65);
     pair.driver(0).doorbell(1, rq | pair.qp(0).qpn, 65);
     pair.cards.settle();
     const dingo_qp_info info = pair.driver(0).query_qp(pair.qp(0).qpn);
     EXPECT_LE(info.sq_producer - info.sq_consumer, 64u);
     EXPECT_LE(info.rq_producer - info.rq_consumer, 64u);
+    EXPECT_EQ(pair.stat(0, DINGO_CARD_DB_DROPPED), dropped + 2) << "one of each queue";
 }
 
 TEST_P(Queues, EventsWaitForRoomInTheEq) {

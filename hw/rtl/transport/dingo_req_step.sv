@@ -492,6 +492,8 @@ module dingo_req_step (
             if (db_good) begin
               c_q.producer <= db_index_q;
               wake_q <= st_q >= dingo_pkg::QPS_RTS[2:0];
+            end else begin
+              card_q <= {1'b1, 6'(dingo_pkg::CARD_DB_DROPPED)};
             end
             9'h008: if (st_q != dingo_pkg::QPS_RESET[2:0]) state_q <= ENTER;
             9'h010:

@@ -20,7 +20,7 @@ module dingo_requester (
     input  logic        db_valid_i,
     output logic        db_ready_o,
     input  rtl_pkg::qdb_t        db_i,
-    output logic        db_bad_o,        // one cycle: an index that the ring cannot have (counted by dingo_db)
+    output logic        db_bad_o,        // one cycle: an index that the ring cannot have (counted here)
     input  logic        rxp_valid_i,     // responses
     output logic        rxp_ready_o,
     input  rtl_pkg::rxp_t        rxp_i,
