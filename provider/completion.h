@@ -30,6 +30,17 @@ static inline bool dingo_cqe_is_recv(uint32_t qpn_op)
 	return DINGO_GET(DINGO_CQE_QPN_OP_OPCODE_MASK, qpn_op) >= DINGO_WC_RECV;
 }
 
+/*
+ * ibv_wc.sl of a receive. Of a datagram it tells the network header as mlx4 and mlx5 do (bit 3: UDP
+ * encapsulated, bits 2..0: 1 IPv6, 2 IPv4), which UCX goes by; of other receives it is the VLAN priority.
+ */
+static inline uint8_t dingo_cqe_sl(const struct dingo_cqe *cqe)
+{
+	if (cqe->flags & DINGO_CQE_FLAGS_GRH_MASK)
+		return cqe->flags & DINGO_CQE_FLAGS_IPV4_MASK ? 8 | 2 : 8 | 1;
+	return DINGO_GET(DINGO_CQE_SRC_QPN_SL_MASK, le32toh(cqe->src_qpn));
+}
+
 /* Next entry, consumed, or NULL. The caller holds the lock and calls dingo_cq_polled() later. */
 const struct dingo_cqe *dingo_cq_next_old(struct dingo_cq *cq);
 

@@ -130,7 +130,7 @@ fill_recv(struct ibv_wc *wc, const struct dingo_cqe *cqe, struct dingo_qp *qp,
 			       le32toh(cqe->src_qpn));
 	wc->pkey_index = 0;
 	wc->slid = 0;
-	wc->sl = DINGO_GET(DINGO_CQE_SRC_QPN_SL_MASK, le32toh(cqe->src_qpn));
+	wc->sl = dingo_cqe_sl(cqe);
 	wc->dlid_path_bits = 0;
 	return true;
 }

@@ -94,8 +94,7 @@ static uint32_t read_src_qp(struct ibv_cq_ex *ibcq)
 
 static uint8_t read_sl(struct ibv_cq_ex *ibcq)
 {
-	return DINGO_GET(DINGO_CQE_SRC_QPN_SL_MASK,
-			 le32toh(cq_ex_to_dingo_cq(ibcq)->cur->src_qpn));
+	return dingo_cqe_sl(cq_ex_to_dingo_cq(ibcq)->cur);
 }
 
 /* RoCE has no LIDs */

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "completion.h"
 #include "fake_rings.h"
 #include "ring.h"
 
@@ -570,6 +571,18 @@ static void card_gone(void)
 	fake_free(fake);
 }
 
+/* What ibv_wc.sl means to users of mlx4 and mlx5: UCX drops every datagram whose network header it is not told. */
+static void datagram_service_level(void)
+{
+	struct dingo_cqe cqe = { .src_qpn = htole32(DINGO_PREP(DINGO_CQE_SRC_QPN_SL_MASK, 5)) };
+
+	CHECK(dingo_cqe_sl(&cqe) == 5);
+	cqe.flags = DINGO_CQE_FLAGS_GRH_MASK;
+	CHECK(dingo_cqe_sl(&cqe) == 9);
+	cqe.flags = DINGO_CQE_FLAGS_GRH_MASK | DINGO_CQE_FLAGS_IPV4_MASK;
+	CHECK(dingo_cqe_sl(&cqe) == 10);
+}
+
 #define CASE(name) { #name, name }
 static const struct {
 	const char *name;
@@ -578,6 +591,7 @@ static const struct {
 	CASE(post_send_layout), CASE(post_send_wraps), CASE(post_send_limits), CASE(post_send_inline),
 	CASE(post_send_small), CASE(post_send_small_limits),
 	CASE(wr_api), CASE(wr_api_errors), CASE(post_recv), CASE(poll_cq_phases), CASE(poll_cq_mixed), CASE(poll_cq_errors),
+	CASE(datagram_service_level),
 	CASE(poll_skips_forgotten_qp), CASE(cq_reports_consumption), CASE(arming), CASE(resize_drains_old_ring),
 	CASE(srq_tags), CASE(doorbell_memory), CASE(kick_fd), CASE(card_gone),
 };

@@ -13,3 +13,10 @@ plain 'and nothing of them is left' "$dingo --json stats alpha | /usr/bin/python
 client_card=beta
 pair 'verbs_check: every operation, every byte' "$check -n 2" "$check -n 2 A" '' 18600
 pair 'verbs_check over IPv6' "$check -6 -n 2" "$check -6 -n 2 A" '' 18600
+# UCX hooks mmap() and looks at the network header of datagrams; rc_verbs needs SRQs and connects over UD.
+for transport in rc ud; do
+    for what in 'tag_lat -s 8' 'tag_bw -s 65536' 'ucp_get -s 4096' 'ucp_fadd -s 8'; do
+        pair "ucx_perftest $what over $transport" "UCX_NET_DEVICES=$server_card:1 UCX_TLS=$transport ucx_perftest -p 13400" \
+            "UCX_NET_DEVICES=$client_card:1 UCX_TLS=$transport ucx_perftest -p 13400 A -n 200 -w 20 -f -t $what" '^ +200 +[0-9.]+' 13400
+    done
+done

@@ -78,7 +78,9 @@ static bool discard(const struct dingo_map* map, void* arg) {
     return true;
 }
 
-DINGO_EXPORT int madvise(void* start, size_t length, int advice) {
+DINGO_BIND(dingo_madvise, madvise);
+DINGO_EXPORT int dingo_madvise(void* start, size_t length, int advice);
+DINGO_EXPORT int dingo_madvise(void* start, size_t length, int advice) {
     struct discard range = {.start = (uintptr_t)start,
                             .end = (uintptr_t)start + ((length + 4095) & ~4095UL),
                             .advice = advice};
@@ -113,7 +115,9 @@ DINGO_EXPORT int madvise(void* start, size_t length, int advice) {
 typedef void* mremap_fn(void*, size_t, size_t, int, ...);
 
 /* Growing and moving need nothing: the file goes on behind each piece, with zeros. */
-DINGO_EXPORT void* mremap(void* start, size_t length, size_t new_length, int flags, ...) {
+DINGO_BIND(dingo_mremap, mremap);
+DINGO_EXPORT void* dingo_mremap(void* start, size_t length, size_t new_length, int flags, ...);
+DINGO_EXPORT void* dingo_mremap(void* start, size_t length, size_t new_length, int flags, ...) {
     mremap_fn* real = DINGO_REAL(mremap_fn*, mremap);
     uint64_t from = (uintptr_t)start;
     void* to = NULL;
@@ -142,7 +146,9 @@ DINGO_EXPORT void* mremap(void* start, size_t length, size_t new_length, int fla
                       DINGO_SYS(SYS_mremap, start, length, new_length, flags, to));
 }
 
-DINGO_EXPORT int munmap(void* start, size_t length) {
+DINGO_BIND(dingo_munmap, munmap);
+DINGO_EXPORT int dingo_munmap(void* start, size_t length);
+DINGO_EXPORT int dingo_munmap(void* start, size_t length) {
     int (*real)(void*, size_t) = DINGO_REAL(int (*)(void*, size_t), munmap);
     bool ours =
         length >= LARGE_UNMAP && dingo_arena_touches((uintptr_t)start, (uintptr_t)start + length);

@@ -275,7 +275,8 @@ DINGO_EXPORT ssize_t write(int fd, const void* data, size_t bytes) {
     return real ? real(fd, data, bytes) : dingo_sys_result(DINGO_SYS(SYS_write, fd, data, bytes));
 }
 
-DINGO_EXPORT void* mmap(void* at, size_t length, int prot, int flags, int fd, off_t offset) {
+DINGO_EXPORT void* dingo_mmap(void* at, size_t length, int prot, int flags, int fd, off_t offset);
+DINGO_EXPORT void* dingo_mmap(void* at, size_t length, int prot, int flags, int fd, off_t offset) {
     if (DINGO_UNLIKELY(!(flags & MAP_ANONYMOUS) && dingo_fd_entry(fd)) &&
         dingo_fd_kind(dingo_fd_entry(fd)) == DINGO_FD_UVERBS) {
         long result = device_mmap(at, length, prot, flags, fd, offset);
@@ -287,8 +288,10 @@ DINGO_EXPORT void* mmap(void* at, size_t length, int prot, int flags, int fd, of
     return real_mmap(at, length, prot, flags, fd, offset);
 }
 
-DINGO_EXPORT void* mmap64(void* at, size_t length, int prot, int flags, int fd, off_t offset)
-    __attribute__((alias("mmap")));
+DINGO_EXPORT void* dingo_mmap64(void* at, size_t length, int prot, int flags, int fd, off_t offset)
+    __attribute__((alias("dingo_mmap")));
+DINGO_BIND(dingo_mmap, mmap);
+DINGO_BIND(dingo_mmap64, mmap64);
 
 /* The other end is gone: the card has died. `real` has just returned 0 or ECONNRESET. */
 static ssize_t event_channel_ended(int fd, uint32_t entry, void* data) {

@@ -26,4 +26,15 @@ void* dingo_real_lookup(void* _Atomic* slot, const char* name);
 /* What applications see of this library. */
 #define DINGO_EXPORT __attribute__((visibility("default")))
 
+/* Binds `name` of applications to `function`, but hides it from dlsym(), which gives libc's: memory
+ * hooks (UCX's libucm) overwrite the beginning of what dlsym() gives them, and then make the system
+ * call themselves. */
+#ifdef __x86_64__
+#define DINGO_LIBC_VERSION "GLIBC_2.2.5"
+#else
+#define DINGO_LIBC_VERSION "GLIBC_2.17"
+#endif
+#define DINGO_BIND(function, name) \
+    __asm__(".symver " #function "," #name "@" DINGO_LIBC_VERSION ",remove")
+
 #endif
