@@ -4,7 +4,7 @@
 build_packages=(g++ cmake ninja-build ccache pkg-config python3 libisal-dev libcli11-dev libfmt-dev libspdlog-dev
     nlohmann-json3-dev libpcap-dev libibverbs-dev librdmacm-dev libssl-dev libnl-3-dev libnl-route-3-dev libudev-dev)
 # shellcheck disable=SC2034  # used by test.sh
-test_packages=(libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev clang-format clang-tidy verilator tshark python3-scapy
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev libamdhip64-dev clang-format clang-tidy verilator tshark python3-scapy
     iproute2 mmdebstrap procps)
 
 # build_preset PRESET [TARGET...]: configure when needed and build; ccache is kept in the product cache.

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A libcuda.so.1 with the calls that buffers use. FAKE_CUDA: "no-gpu", "no-dmabuf", "full" (no
+// memory), "export-fails".
+#include <cstdlib>
+
+#include "memory.h"
+
+namespace {
+
+constexpr int kSuccess = 0;
+constexpr int kInvalidValue = 1;
+constexpr int kOutOfMemory = 2;
+constexpr int kNoDevice = 100;
+constexpr int kInvalidContext = 201;
+constexpr int kNotSupported = 801;
+constexpr int kDmaBufSupported = 124;
+/// cuMemAlloc promises 256 bytes, not a page: both parts of the offset must be honoured.
+constexpr std::uint64_t kLead = 512;
+
+thread_local bool has_context = false;
+int the_context = 0;
+
+bool mode(const char* wanted) {
+    const char* value = std::getenv("FAKE_CUDA");
+    return value != nullptr && std::strcmp(value, wanted) == 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+int cuInit(unsigned flags) {
+    return flags != 0 ? kInvalidValue : mode("no-gpu") ? kNoDevice : kSuccess;
+}
+int cuDriverGetVersion(int* version) {
+    *version = 12040;
+    return kSuccess;
+}
+int cuGetErrorName(int error, const char** name) {
+    *name = error == kNoDevice       ? "CUDA_ERROR_NO_DEVICE"
+            : error == kOutOfMemory  ? "CUDA_ERROR_OUT_OF_MEMORY"
+            : error == kNotSupported ? "CUDA_ERROR_NOT_SUPPORTED"
+                                     : "CUDA_ERROR_INVALID_VALUE";
+    return kSuccess;
+}
+int cuGetErrorString(int /*error*/, const char** text) {
+    *text = "the fake driver says so";
+    return kSuccess;
+}
+int cuDeviceGetCount(int* count) {
+    *count = 2;
+    return kSuccess;
+}
+int cuDeviceGet(int* device, int ordinal) {
+    *device = ordinal;
+    return kSuccess;
+}
+int cuDeviceGetName(char* name, int length, int /*device*/) {
+    std::strncpy(name, "Fake GPU", static_cast<std::size_t>(length));
+    return kSuccess;
+}
+int cuDeviceGetAttribute(int* value, int attribute, int /*device*/) {
+    *value = attribute == kDmaBufSupported && !mode("no-dmabuf") ? 1 : 0;
+    return kSuccess;
+}
+int cuDevicePrimaryCtxRetain(void** context, int /*device*/) {
+    *context = &the_context;
+    return kSuccess;
+}
+int cuDevicePrimaryCtxRelease_v2(int /*device*/) {
+    return kSuccess;
+}
+int cuCtxSetCurrent(void* context) {
+    has_context = context == &the_context;
+    return has_context ? kSuccess : kInvalidContext;
+}
+int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
+    if (!has_context) {
+        return kInvalidContext;
+    }
+    *address = mode("full") ? 0 : fake::memory().allocate(bytes, kLead);
+    return *address == 0 ? kOutOfMemory : kSuccess;
+}
+int cuMemFree_v2(unsigned long long address) {
+    return has_context && fake::memory().release(address) ? kSuccess : kInvalidValue;
+}
+int cuMemcpyHtoD_v2(unsigned long long to, const void* from, std::size_t bytes) {
+    std::byte* host = has_context ? fake::memory().host(to, bytes) : nullptr;
+    if (host == nullptr) {
+        return kInvalidValue;
+    }
+    std::memcpy(host, from, bytes);
+    return kSuccess;
+}
+int cuMemcpyDtoH_v2(void* to, unsigned long long from, std::size_t bytes) {
+    const std::byte* host = has_context ? fake::memory().host(from, bytes) : nullptr;
+    if (host == nullptr) {
+        return kInvalidValue;
+    }
+    std::memcpy(to, host, bytes);
+    return kSuccess;
+}
+int cuPointerSetAttribute(const void* /*value*/, int /*attribute*/,
+                          unsigned long long /*address*/) {
+    return kSuccess;
+}
+int cuMemGetHandleForAddressRange(void* handle, unsigned long long address, std::size_t bytes,
+                                  int type, unsigned long long flags) {
+    if (!has_context || type != 1 || flags != 0 || address % fake::kPage != 0 ||
+        bytes % fake::kPage != 0) {
+        return kInvalidValue;
+    }
+    if (mode("export-fails")) {
+        return kNotSupported;
+    }
+    std::uint64_t offset = 0;
+    const int fd = fake::memory().export_range(address, bytes, &offset);
+    // The handle is of the range asked for: its first byte is the range's.
+    if (fd < 0 || offset != 0) {
+        return kInvalidValue;
+    }
+    *static_cast<int*>(handle) = fd;
+    return kSuccess;
+}
+
+}  // extern "C"
