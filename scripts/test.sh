@@ -5,9 +5,10 @@ usage() {
     cat <<'EOF'
 Builds everything and runs every test suite. Needs Debian 12 and root; installs and caches what is missing.
 
-usage: scripts/test.sh [--list] [SUITE...]
+usage: scripts/test.sh [--list] [--budget MINUTES] [SUITE...]
 
-Without SUITE all run. Each suite is a program that prints one line per case,
+Without SUITE all run. With --budget none begins, and none goes on, when the time is over: what that leaves out is
+counted as skipped and says so. Each suite is a program that prints one line per case,
 "PASS name", "FAIL name: why" or "SKIP name: why"; this script counts them. Logs: build/test-logs/SUITE.log.
 Exit status 0 when nothing failed. Last line: N passed, N failed, N skipped
 EOF
@@ -17,37 +18,44 @@ cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
 . scripts/lib/build.sh
 
-# Name, program, what it does; in the order of what fails fastest.
+# Name, program, what it does; what says most in the least time comes first.
 suites=(
     "style|tests/style.sh|formatting, licences, names, shell syntax"
-    "unit|tests/unit.sh release|contract, packets, model, card, wire, conformance (ctest)"
-    "sanitizers|tests/unit.sh asan|the same under AddressSanitizer and UBSan"
-    "threads|tests/unit.sh tsan|what has threads, under ThreadSanitizer"
-    "formal|tests/rtl/formal/run.sh|proofs of the RTL's small control blocks (yosys-smtbmc, z3)"
     "testplan|tests/testplan/check.py|every promised behaviour has a test that exists"
+    "unit|tests/unit.sh release|contract, packets, model, card, wire, conformance (ctest)"
     "kmod|tests/kmod/build.sh|dingo.ko on 6.12 and 7.2 without a warning, sparse, checkpatch"
     "native|tests/native/suite.sh tools|kernel-less cards: perftest with its options, pingpongs, many clients, an ordinary user"
     "native-net|tests/native/suite.sh net|kernel-less cards in two network namespaces: UDP 4791, tshark, ICRC"
     "native-life|tests/native/suite.sh lifecycle|kernel-less: kill -9 of clients, servers and the card; idle cost"
     "native-pyverbs|tests/native/suite.sh pyverbs|this host's pyverbs suite on a kernel-less card"
-    "native-rxe|tests/native/suite.sh rxe|a kernel-less card and the kernel's rdma_rxe in a guest: both roles, every byte"
     "rtl|tests/native/suite.sh rtl|kernel-less: the SystemVerilog card under Verilator with this host's programs, alone, with the model and under loss"
+    "native-rxe|tests/native/suite.sh rxe|a kernel-less card and the kernel's rdma_rxe in a guest: both roles, every byte"
     "vm|tests/vm/suite.sh basic|two guests: tools, perftest with its options, pingpongs, rdma_cm, iperf3"
-    "vm-7.2|tests/vm/suite.sh --kernel 7.2 smoke|the same driver on the newer kernel"
     "vm-rxe|tests/vm/suite.sh rxe|the kernel's rdma_rxe as the peer, both roles"
     "vm-faults|tests/vm/suite.sh faults|drop, reorder and corruption on the cable, data checked"
-    "vm-capture|tests/vm/suite.sh capture|tshark decodes what is on the cable"
     "vm-lifecycle|tests/vm/suite.sh lifecycle|kill -9, link down, reload, unplug, dead card"
     "vm-driver|tests/vm/suite.sh driver|the driver: resets, reloads, broken cards, DMA buffers that move or are pinned"
+    "vm-capture|tests/vm/suite.sh capture|tshark decodes what is on the cable"
+    "vm-7.2|tests/vm/suite.sh --kernel 7.2 smoke|the same driver on the newer kernel"
     "vm-rtl|tests/vm/suite.sh rtl|two guests with the SystemVerilog card under Verilator, then one with the kernel's rdma_rxe"
+    "threads|tests/unit.sh tsan|what has threads, under ThreadSanitizer"
+    "formal|tests/rtl/formal/run.sh|proofs of the RTL's small control blocks (yosys-smtbmc, z3)"
+    "sanitizers|tests/unit.sh asan|the same under AddressSanitizer and UBSan"
     "vm-pyverbs|tests/vm/suite.sh pyverbs|Debian's pyverbs suite"
 )
 
 field() { cut -d'|' -f"$1" <<<"$2"; }
 
 wanted=()
-for arg in "$@"; do
+budget=0
+while [ $# -gt 0 ]; do
+    arg=$1
+    shift
     case $arg in
+        --budget)
+            [[ ${1:-} =~ ^[1-9][0-9]*$ ]] || die "--budget needs a number of minutes"
+            budget=$((SECONDS + $1 * 60))
+            shift ;;
         --list) for s in "${suites[@]}"; do printf '%-15s %s\n' "$(field 1 "$s")" "$(field 3 "$s")"; done; exit 0 ;;
         -h | --help) usage; exit 0 ;;
         -*) usage >&2; die "unknown option $arg" ;;
@@ -69,9 +77,22 @@ for suite in "${suites[@]}"; do
     [ ${#wanted[@]} -eq 0 ] || [[ " ${wanted[*]} " == *" $name "* ]] || continue
     start=$SECONDS
     printf '== %s: %s\n' "$name" "$(field 3 "$suite")"
+    limit=()
+    if [ $budget != 0 ]; then
+        if [ $((budget - start)) -lt 60 ]; then
+            echo "SKIP $name: no time left (--budget)"
+            skipped=$((skipped + 1))
+            continue
+        fi
+        limit=(timeout -k 30 $((budget - start)))
+    fi
     rc=0
     # shellcheck disable=SC2086  # the program's arguments are words
-    $program </dev/null >"$logs/$name.log" 2>&1 || rc=$?
+    "${limit[@]}" $program </dev/null >"$logs/$name.log" 2>&1 || rc=$?
+    if [ $budget != 0 ] && [ $SECONDS -ge $budget ] && [ $rc != 0 ]; then
+        echo "SKIP $name: cut short, the time was over (--budget)" >>"$logs/$name.log"
+        rc=0
+    fi
     p=$(grep -c '^PASS ' "$logs/$name.log" || true)
     f=$(grep -c '^FAIL ' "$logs/$name.log" || true)
     s=$(grep -c '^SKIP ' "$logs/$name.log" || true)
