@@ -81,7 +81,7 @@ class Connection {
     std::string security_text()
         const;  ///< "TLS_AES_256_GCM_SHA384, certificate \"CN=a\"" or "not encrypted"
 
-    class Impl;
+    class [[gnu::visibility("hidden")]] Impl;
     explicit Connection(std::unique_ptr<Impl> impl);
 
   private:
@@ -110,7 +110,7 @@ class Listener {
     std::string url() const;  ///< what a client on this host gives
     int fd() const;
 
-    class Impl;
+    class [[gnu::visibility("hidden")]] Impl;
 
   private:
     std::unique_ptr<Impl> impl_;

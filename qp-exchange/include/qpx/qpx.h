@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * qp-exchange for C, and for whoever calls C. The C++ headers beside this one say what the calls
+ * do.
+ *
+ * Every function that returns int gives 0, or minus one of QPX_E...; qpx_last_error() then says in
+ * words what happened and what to do. No function may be called for the same object from two
+ * threads at a time.
+ */
+#ifndef QPX_QPX_H
+#define QPX_QPX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define QPX_API __attribute__((visibility("default")))
+
+enum qpx_error {
+    QPX_EARGUMENT = 1,     /* the caller's value cannot be used; nothing was sent */
+    QPX_ERESOLVE = 2,      /* a host name, address or port has no meaning here */
+    QPX_EREFUSED = 3,      /* nobody listens, or the other side said why it does not want to */
+    QPX_ETIMEOUT = 4,      /* the time given was not enough */
+    QPX_EPROTOCOL = 5,     /* the other side does not keep to the protocol */
+    QPX_EVERSION = 6,      /* the other side speaks another major version */
+    QPX_EAUTH = 7,         /* TLS failed, or the other side is not who it must be */
+    QPX_ELIMIT = 8,        /* a limit was, or would be, exceeded */
+    QPX_EPEERGONE = 9,     /* the connection ended */
+    QPX_EDEVICE = 10,      /* a verbs call failed */
+    QPX_EUNSUPPORTED = 11, /* not in this build, or not on this device */
+    QPX_EINTERNAL = 12     /* no memory, or another failure of this process */
+};
+
+enum qpx_qp_type { QPX_RC = 1, QPX_UC = 2, QPX_UD = 3 };
+
+/* Memory that the other side may use. */
+struct qpx_region {
+    uint64_t address;
+    uint64_t length; /* bytes */
+    uint32_t rkey;
+    char tag[256]; /* text, ended by NUL */
+};
+
+/* One queue pair as the other side sees it. All zero, then filled in, is a good start. */
+struct qpx_endpoint {
+    char device[64]; /* for messages only */
+    uint8_t gid[16]; /* network order */
+    uint32_t qpn;
+    uint32_t psn; /* first PSN that this side sends */
+    uint32_t qkey;
+    uint32_t srqn;
+    uint32_t mtu;  /* bytes */
+    uint32_t type; /* enum qpx_qp_type */
+    uint16_t lid;  /* 0 on Ethernet */
+    uint8_t port;  /* from 1 */
+    uint8_t max_rd_atomic;
+    uint8_t max_dest_rd_atomic;
+    uint8_t reserved[3]; /* 0 */
+    struct qpx_region* regions;
+    size_t region_count;
+    void* application; /* the application's own bytes */
+    size_t application_length;
+};
+
+/* How to connect. NULL, or all zero, is the default. */
+struct qpx_options {
+    int timeout_ms;       /* for each call; 0: 10 s; negative: for ever */
+    int family;           /* AF_INET or AF_INET6 only; 0: both */
+    int retry_refused;    /* not 0: connect tries a closed port again until the timeout */
+    const char* name;     /* told to the peer; NULL: host and process */
+    const char* security; /* "none" or NULL, "psk:FILE", "tls:CERT,KEY,CA[,ALLOWED...]" */
+};
+
+typedef struct qpx_connection qpx_connection;
+typedef struct qpx_listener qpx_listener;
+
+QPX_API const char* qpx_version(void);
+/* What an error code means in general; also takes the negative. Never NULL. */
+QPX_API const char* qpx_strerror(int code);
+/* What the last failed call of this thread has to say. Never NULL; valid until its next failed
+ * call. */
+QPX_API const char* qpx_last_error(void);
+
+/* @url: tcp://host:port, or cm://host:port through librdmacm. */
+QPX_API int qpx_connect(const char* url, const struct qpx_options* options,
+                        qpx_connection** connection);
+/* @url: tcp://address:port; tcp://:0 is any free port on all addresses. */
+QPX_API int qpx_listen(const char* url, const struct qpx_options* options, qpx_listener** listener);
+QPX_API int qpx_accept(qpx_listener* listener, int timeout_ms, qpx_connection** connection);
+QPX_API uint16_t qpx_listener_port(const qpx_listener* listener);
+QPX_API void qpx_listener_close(qpx_listener* listener); /* NULL is nothing */
+
+/* Both sides call it. *@theirs is freed by qpx_endpoints_free(). */
+QPX_API int qpx_exchange(qpx_connection* connection, const struct qpx_endpoint* mine, size_t count,
+                         struct qpx_endpoint** theirs, size_t* their_count);
+QPX_API void qpx_endpoints_free(struct qpx_endpoint* endpoints, size_t count); /* NULL is nothing */
+
+QPX_API int qpx_send(qpx_connection* connection, const void* message, size_t length);
+/* *@message is freed by free(); NULL for an empty one. */
+QPX_API int qpx_receive(qpx_connection* connection, void** message, size_t* length);
+QPX_API int qpx_barrier(qpx_connection* connection);
+QPX_API void qpx_set_timeout(qpx_connection* connection, int timeout_ms);
+/* The peer's next call fails with this text. */
+QPX_API void qpx_refuse(qpx_connection* connection, const char* reason);
+/* Says good-bye and frees. NULL is nothing. */
+QPX_API void qpx_close(qpx_connection* connection);
+
+/* Valid until qpx_close(). */
+QPX_API const char* qpx_peer_name(const qpx_connection* connection);
+QPX_API const char* qpx_peer_address(const qpx_connection* connection);
+QPX_API const char* qpx_local_address(const qpx_connection* connection);
+QPX_API const char* qpx_peer_identity(
+    const qpx_connection* connection);                    /* as TLS proved it, or "" */
+QPX_API int qpx_secure(const qpx_connection* connection); /* 1: TLS */
+QPX_API int qpx_fd(const qpx_connection* connection);
+
+struct ibv_qp;
+/*
+ * Fills @local (regions and application stay NULL: set them as you like) and says which GID index
+ * it took.
+ * @gid_index: the wanted one, or -1. @connection: the GID that reaches this peer; may be NULL.
+ */
+QPX_API int qpx_describe(struct ibv_qp* qp, uint8_t port, int gid_index,
+                         const qpx_connection* connection, struct qpx_endpoint* local,
+                         int* chosen_gid_index);
+/* RESET to RTS with the usual timeouts and all remote access that the QP's type has. */
+QPX_API int qpx_connect_qp(struct ibv_qp* qp, const struct qpx_endpoint* local, int gid_index,
+                           const struct qpx_endpoint* remote);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* QPX_QPX_H */

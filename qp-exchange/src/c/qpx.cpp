@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The C interface: exceptions become codes, and a text for the thread.
+#include "qpx/qpx.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include "c/convert.h"
+#include "qpx/peer.h"
+#include "qpx/verbs.h"
+
+struct qpx_connection {
+    explicit qpx_connection(qpx::Connection taken)
+        : connection(std::move(taken)),
+          name(connection.peer_name()),
+          address(connection.peer_address()),
+          local(connection.local_address()),
+          identity(connection.peer_identity()) {}
+
+    qpx::Connection connection;
+    std::string name, address, local, identity;
+};
+
+struct qpx_listener {
+    qpx::Listener listener;
+};
+
+namespace {
+
+thread_local std::string last_error;
+
+int code_of(qpx::ErrorCode code) {
+    switch (code) {
+        case qpx::ErrorCode::Argument:
+            return QPX_EARGUMENT;
+        case qpx::ErrorCode::Resolve:
+            return QPX_ERESOLVE;
+        case qpx::ErrorCode::Refused:
+            return QPX_EREFUSED;
+        case qpx::ErrorCode::Timeout:
+            return QPX_ETIMEOUT;
+        case qpx::ErrorCode::Protocol:
+            return QPX_EPROTOCOL;
+        case qpx::ErrorCode::Version:
+            return QPX_EVERSION;
+        case qpx::ErrorCode::Auth:
+            return QPX_EAUTH;
+        case qpx::ErrorCode::Limit:
+            return QPX_ELIMIT;
+        case qpx::ErrorCode::PeerGone:
+            return QPX_EPEERGONE;
+        case qpx::ErrorCode::Device:
+            return QPX_EDEVICE;
+        case qpx::ErrorCode::Unsupported:
+            return QPX_EUNSUPPORTED;
+    }
+    return QPX_EINTERNAL;
+}
+
+int failed(int code, const char* text) noexcept {
+    try {
+        last_error = text;
+    } catch (const std::bad_alloc&) {
+        last_error.clear();
+    }
+    return -code;
+}
+
+template <class Call>
+int guarded(Call call) noexcept {
+    try {
+        call();
+        return 0;
+    } catch (const qpx::Error& error) {
+        return failed(code_of(error.code()), error.what());
+    } catch (const std::exception& error) {
+        return failed(QPX_EINTERNAL, error.what());
+    }
+}
+
+void want(const void* pointer, const char* what) {
+    if (pointer == nullptr) {
+        throw qpx::Error(qpx::ErrorCode::Argument, std::string(what) + " is NULL");
+    }
+}
+
+qpx::PeerOptions options_of(const qpx_options* options) {
+    qpx::PeerOptions out;
+    if (options == nullptr) {
+        return out;
+    }
+    if (options->timeout_ms != 0) {
+        out.timeout = std::chrono::milliseconds(options->timeout_ms);
+    }
+    out.family = options->family;
+    out.retry_refused = options->retry_refused != 0;
+    out.name = options->name != nullptr ? options->name : "";
+    if (options->security != nullptr) {
+        out.security = qpx::parse_security(options->security);
+    }
+    return out;
+}
+
+}  // namespace
+
+const char* qpx_version() {
+    return QPX_VERSION;
+}
+const char* qpx_last_error() {
+    return last_error.c_str();
+}
+
+const char* qpx_strerror(int code) {
+    switch (std::abs(code)) {
+        case 0:
+            return "success";
+        case QPX_EARGUMENT:
+            return "an argument cannot be used";
+        case QPX_ERESOLVE:
+            return "host name, address or port not known";
+        case QPX_EREFUSED:
+            return "refused";
+        case QPX_ETIMEOUT:
+            return "timed out";
+        case QPX_EPROTOCOL:
+            return "the peer does not keep to the protocol";
+        case QPX_EVERSION:
+            return "the peer speaks another version";
+        case QPX_EAUTH:
+            return "authentication failed";
+        case QPX_ELIMIT:
+            return "a limit is exceeded";
+        case QPX_EPEERGONE:
+            return "the peer is gone";
+        case QPX_EDEVICE:
+            return "a verbs call failed";
+        case QPX_EUNSUPPORTED:
+            return "not supported";
+        case QPX_EINTERNAL:
+            return "internal failure";
+        default:
+            return "unknown error";
+    }
+}
+
+int qpx_connect(const char* url, const qpx_options* options, qpx_connection** connection) {
+    return guarded([&] {
+        want(url, "url");
+        want(connection, "connection");
+        *connection =
+            new qpx_connection(qpx::Connection::connect(qpx::parse_url(url), options_of(options)));
+    });
+}
+
+int qpx_listen(const char* url, const qpx_options* options, qpx_listener** listener) {
+    return guarded([&] {
+        want(url, "url");
+        want(listener, "listener");
+        // ":0" is a port only here: clients must give one.
+        std::string text = url;
+        if (text.ends_with(":0")) {
+            text.resize(text.size() - 2);
+        }
+        *listener = new qpx_listener{qpx::Listener(qpx::parse_url(text), options_of(options))};
+    });
+}
+
+int qpx_accept(qpx_listener* listener, int timeout_ms, qpx_connection** connection) {
+    return guarded([&] {
+        want(listener, "listener");
+        want(connection, "connection");
+        *connection =
+            new qpx_connection(listener->listener.accept(std::chrono::milliseconds(timeout_ms)));
+    });
+}
+
+uint16_t qpx_listener_port(const qpx_listener* listener) {
+    return listener->listener.port();
+}
+void qpx_listener_close(qpx_listener* listener) {
+    delete listener;
+}
+
+int qpx_exchange(qpx_connection* connection, const qpx_endpoint* mine, size_t count,
+                 qpx_endpoint** theirs, size_t* their_count) {
+    return guarded([&] {
+        want(connection, "connection");
+        want(mine, "mine");
+        want(theirs, "theirs");
+        want(their_count, "their_count");
+        std::vector<qpx::Endpoint> list;
+        for (const qpx_endpoint& endpoint : std::span(mine, count)) {
+            list.push_back(qpx::c::from_c(endpoint));
+        }
+        const auto got = connection->connection.exchange(list);
+        *theirs = qpx::c::to_c(got);
+        *their_count = got.size();
+    });
+}
+
+int qpx_send(qpx_connection* connection, const void* message, size_t length) {
+    return guarded([&] {
+        want(connection, "connection");
+        if (length != 0) {
+            want(message, "message");
+        }
+        connection->connection.send({static_cast<const std::byte*>(message), length});
+    });
+}
+
+int qpx_receive(qpx_connection* connection, void** message, size_t* length) {
+    return guarded([&] {
+        want(connection, "connection");
+        want(message, "message");
+        want(length, "length");
+        const auto got = connection->connection.receive();
+        *message = nullptr;
+        *length = got.size();
+        if (!got.empty()) {
+            *message = std::malloc(got.size());
+            if (*message == nullptr) {
+                throw std::bad_alloc();
+            }
+            std::memcpy(*message, got.data(), got.size());
+        }
+    });
+}
+
+int qpx_barrier(qpx_connection* connection) {
+    return guarded([&] {
+        want(connection, "connection");
+        connection->connection.barrier();
+    });
+}
+
+void qpx_set_timeout(qpx_connection* connection, int timeout_ms) {
+    connection->connection.set_timeout(std::chrono::milliseconds(timeout_ms));
+}
+
+void qpx_refuse(qpx_connection* connection, const char* reason) {
+    guarded([&] { connection->connection.refuse(reason != nullptr ? reason : ""); });
+}
+
+void qpx_close(qpx_connection* connection) {
+    delete connection;
+}
+
+const char* qpx_peer_name(const qpx_connection* connection) {
+    return connection->name.c_str();
+}
+const char* qpx_peer_address(const qpx_connection* connection) {
+    return connection->address.c_str();
+}
+const char* qpx_local_address(const qpx_connection* connection) {
+    return connection->local.c_str();
+}
+const char* qpx_peer_identity(const qpx_connection* connection) {
+    return connection->identity.c_str();
+}
+int qpx_secure(const qpx_connection* connection) {
+    return connection->connection.secure() ? 1 : 0;
+}
+int qpx_fd(const qpx_connection* connection) {
+    return connection->connection.fd();
+}
+
+int qpx_describe(ibv_qp* qp, uint8_t port, int gid_index, const qpx_connection* connection,
+                 qpx_endpoint* local, int* chosen_gid_index) {
+    return guarded([&] {
+        want(qp, "qp");
+        want(local, "local");
+        want(chosen_gid_index, "chosen_gid_index");
+        qpx::DescribeOptions options;
+        options.port = port;
+        options.gid.index = gid_index;
+        if (connection != nullptr) {
+            options.gid.peer = connection->address;
+            options.gid.local = connection->local;
+        }
+        const qpx::Local described = qpx::describe(qp, options);
+        qpx::c::fill(*local, described.endpoint);
+        *chosen_gid_index = described.gid.index;
+    });
+}
+
+int qpx_connect_qp(ibv_qp* qp, const qpx_endpoint* local, int gid_index,
+                   const qpx_endpoint* remote) {
+    return guarded([&] {
+        want(qp, "qp");
+        want(local, "local");
+        want(remote, "remote");
+        qpx::Local mine;
+        mine.endpoint = qpx::c::from_c(*local);
+        mine.gid = {.index = gid_index, .gid = mine.endpoint.gid};
+        qpx::connect(qp, mine, qpx::c::from_c(*remote));
+    });
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The C interface from C: a parent listens, its child connects; both check what they see. */
+#include <qpx/qpx.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int failures;
+
+#define CHECK(condition)                                                                \
+    do {                                                                                \
+        if (!(condition)) {                                                             \
+            fprintf(stderr, "%s:%d: %s is false; last error: %s\n", __FILE__, __LINE__, \
+                    #condition, qpx_last_error());                                      \
+            failures++;                                                                 \
+        }                                                                               \
+    } while (0)
+
+static struct qpx_endpoint endpoint(uint32_t qpn) {
+    struct qpx_endpoint e;
+
+    memset(&e, 0, sizeof(e));
+    strcpy(e.device, "test0");
+    e.gid[10] = e.gid[11] = 0xff;
+    e.gid[12] = 10;
+    e.gid[15] = (uint8_t)qpn;
+    e.qpn = qpn;
+    e.mtu = 1024;
+    e.type = QPX_RC;
+    e.port = 1;
+    return e;
+}
+
+static void talk(qpx_connection* c, uint32_t mine, uint32_t expected) {
+    struct qpx_region regions[2] = {{0x1000, 64, mine, "first"}, {0x2000, 128, mine + 1, ""}};
+    struct qpx_endpoint local[2], *remote = NULL;
+    size_t count = 0, length = 1;
+    void* message = NULL;
+
+    local[0] = endpoint(mine);
+    local[0].regions = regions;
+    local[0].region_count = 2;
+    local[1] = endpoint(mine + 1);
+    local[1].application = "bytes";
+    local[1].application_length = 5;
+    CHECK(qpx_exchange(c, local, 2, &remote, &count) == 0);
+    CHECK(count == 2);
+    if (count == 2) {
+        CHECK(remote[0].qpn == expected && remote[1].qpn == expected + 1);
+        CHECK(remote[0].region_count == 2 && remote[0].regions[1].length == 128);
+        CHECK(strcmp(remote[0].regions[0].tag, "first") == 0);
+        CHECK(remote[1].application_length == 5 && memcmp(remote[1].application, "bytes", 5) == 0);
+        CHECK(strcmp(remote[0].device, "test0") == 0);
+    }
+    qpx_endpoints_free(remote, count);
+    CHECK(qpx_barrier(c) == 0);
+    CHECK(qpx_send(c, "hello", 5) == 0);
+    CHECK(qpx_receive(c, &message, &length) == 0);
+    CHECK(length == 5 && memcmp(message, "hello", 5) == 0);
+    free(message);
+    CHECK(qpx_send(c, NULL, 0) == 0);
+    CHECK(qpx_receive(c, &message, &length) == 0);
+    CHECK(length == 0 && message == NULL);
+    CHECK(qpx_secure(c) == 0 && strcmp(qpx_peer_identity(c), "") == 0);
+    CHECK(strcmp(qpx_peer_address(c), "127.0.0.1") == 0);
+    CHECK(qpx_fd(c) >= 0);
+}
+
+static void errors(void) {
+    qpx_connection* c = NULL;
+    qpx_listener* l = NULL;
+    struct qpx_options insecure = {0};
+
+    CHECK(qpx_connect("tcp://", NULL, &c) == -QPX_EARGUMENT);
+    CHECK(strstr(qpx_last_error(), "host and port") != NULL);
+    CHECK(qpx_connect(NULL, NULL, &c) == -QPX_EARGUMENT);
+    CHECK(qpx_connect("qpxd://host:1", NULL, &c) == -QPX_EUNSUPPORTED);
+    CHECK(qpx_connect("tcp://qpx.invalid:1", NULL, &c) == -QPX_ERESOLVE);
+    insecure.security = "rot13";
+    CHECK(qpx_listen("tcp://127.0.0.1:0", &insecure, &l) == -QPX_EARGUMENT);
+    CHECK(strcmp(qpx_strerror(-QPX_ETIMEOUT), "timed out") == 0);
+    CHECK(strcmp(qpx_strerror(1000), "unknown error") == 0);
+    CHECK(strlen(qpx_version()) >= 5);
+    CHECK(c == NULL && l == NULL);
+    qpx_close(NULL);
+    qpx_listener_close(NULL);
+    qpx_endpoints_free(NULL, 3);
+}
+
+static void client(uint16_t port) {
+    struct qpx_options options = {0};
+    struct qpx_endpoint wrong = endpoint(1), *remote = NULL;
+    qpx_connection* c = NULL;
+    size_t count = 0;
+    char url[64];
+
+    options.name = "the child";
+    snprintf(url, sizeof(url), "tcp://127.0.0.1:%u", port);
+    CHECK(qpx_connect(url, &options, &c) == 0);
+    if (!c)
+        return;
+    talk(c, 200, 100);
+    wrong.mtu = 1500;
+    CHECK(qpx_exchange(c, &wrong, 1, &remote, &count) == -QPX_EARGUMENT);
+    wrong = endpoint(1);
+    memset(wrong.device, 'x', sizeof(wrong.device));
+    CHECK(qpx_exchange(c, &wrong, 1, &remote, &count) == -QPX_EARGUMENT);
+    wrong = endpoint(1);
+    wrong.region_count = 1;
+    CHECK(qpx_exchange(c, &wrong, 1, &remote, &count) == -QPX_EARGUMENT);
+    qpx_refuse(c, "that is all");
+    qpx_close(c);
+}
+
+int main(void) {
+    qpx_listener* listener = NULL;
+    qpx_connection* c = NULL;
+    int status = 0;
+    pid_t child;
+
+    CHECK(qpx_listen("tcp://127.0.0.1:0", NULL, &listener) == 0);
+    if (!listener)
+        return 1;
+    CHECK(qpx_accept(listener, 0, &c) == -QPX_ETIMEOUT);
+    errors();
+    child = fork();
+    if (child == 0) {
+        client(qpx_listener_port(listener));
+        return failures != 0;
+    }
+    CHECK(qpx_accept(listener, 20000, &c) == 0);
+    if (c) {
+        CHECK(strcmp(qpx_peer_name(c), "the child") == 0);
+        talk(c, 100, 200);
+        CHECK(qpx_barrier(c) == -QPX_EREFUSED);
+        CHECK(strstr(qpx_last_error(), "that is all") != NULL);
+    }
+    qpx_close(c);
+    qpx_listener_close(listener);
+    waitpid(child, &status, 0);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    return failures != 0;
+}
