@@ -86,6 +86,16 @@ std::vector<Sample> admin_samples(test::TestHost& host, std::uint64_t capabiliti
     srq.ring.addr = memory;
     if ((capabilities & DINGO_CAP_SRQ) != 0)
         list.push_back(sample(DINGO_OP_CREATE_SRQ, srq));
+    if ((capabilities & DINGO_CAP_COMPUTE) != 0) {
+        dingo_cmd_query_compute kernel{};
+        kernel.index = DINGO_KERNEL_DLRM;
+        list.push_back(sample(DINGO_OP_QUERY_COMPUTE, kernel));
+        dingo_cmd_set_compute compute{};
+        compute.qpn = qp.qpn;
+        compute.kernel = DINGO_KERNEL_DLRM;
+        compute.param = 8192;
+        list.push_back(sample(DINGO_OP_SET_COMPUTE, compute));
+    }
     return list;
 }
 

@@ -186,6 +186,8 @@ class TestDriver {
     EthRing create_eth(std::uint8_t kind, std::uint8_t number, const Cq& cq, unsigned log_size = 6);
     void modify(const TestQp& qp, std::uint32_t mask, const dingo_cmd_modify_qp& command);
     dingo_qp_info query_qp(std::uint32_t qpn);
+    /// SET_COMPUTE; not checked.
+    dingo_admin_cpl set_compute(std::uint32_t qpn, std::uint32_t kernel, std::uint32_t param = 0);
     /// Page list (levels 1 or 2) over `pages`, in new host memory.
     dingo_mem page_list(const std::vector<std::uint64_t>& pages, unsigned levels,
                         unsigned page_shift, std::uint32_t offset = 0);

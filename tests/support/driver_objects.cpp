@@ -181,6 +181,15 @@ void TestDriver::modify(const TestQp& qp, std::uint32_t mask, const dingo_cmd_mo
     execute_ok(DINGO_OP_MODIFY_QP, cmd);
 }
 
+dingo_admin_cpl TestDriver::set_compute(std::uint32_t qpn, std::uint32_t kernel,
+                                        std::uint32_t param) {
+    dingo_cmd_set_compute cmd{};
+    cmd.qpn = qpn;
+    cmd.kernel = kernel;
+    cmd.param = param;
+    return execute(DINGO_OP_SET_COMPUTE, cmd);
+}
+
 dingo_qp_info TestDriver::query_qp(std::uint32_t qpn) {
     if (scratch_ == 0) {
         scratch_ = host_.alloc(4096);

@@ -15,7 +15,7 @@ namespace dingo::model {
 inline constexpr std::uint64_t kImplemented =
     DINGO_CAP_RC | DINGO_CAP_UC | DINGO_CAP_UD | DINGO_CAP_SRQ | DINGO_CAP_ATOMIC |
     DINGO_CAP_SEND_INV | DINGO_CAP_MW | DINGO_CAP_FRWR | DINGO_CAP_RESIZE_CQ | DINGO_CAP_REREG_MR |
-    DINGO_CAP_TIMESTAMP | DINGO_CAP_ETH | DINGO_CAP_PAUSE_MR;
+    DINGO_CAP_TIMESTAMP | DINGO_CAP_ETH | DINGO_CAP_COMPUTE | DINGO_CAP_PAUSE_MR;
 
 inline constexpr std::uint32_t kDoorbellPages = 1024;
 inline constexpr std::uint32_t kVectors = DINGO_MSIX_MAX;

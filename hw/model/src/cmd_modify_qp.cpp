@@ -143,6 +143,7 @@ AdminResult modify_qp(CardState& card, const AdminCommand& command) {
 
     if (to == QpState::kReset) {
         qp->attr = dingo_qp_attr{};
+        qp->kernel = compute::Config{};
         card.memory.unbind_windows_of(*qp);
     } else {
         apply(qp->attr, cmd.attr, cmd.mask);

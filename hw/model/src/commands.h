@@ -19,6 +19,9 @@ AdminResult nop(CardState& card, const AdminCommand& command);
 AdminResult query_device(CardState& card, const AdminCommand& command);
 AdminResult query_stats(CardState& card, const AdminCommand& command);
 
+AdminResult query_compute(CardState& card, const AdminCommand& command);
+AdminResult set_compute(CardState& card, const AdminCommand& command);
+
 AdminResult set_port(CardState& card, const AdminCommand& command);
 AdminResult set_mac(CardState& card, const AdminCommand& command);
 AdminResult set_gid(CardState& card, const AdminCommand& command);

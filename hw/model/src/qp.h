@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "completion_queue.h"
+#include "compute/kernels.h"
 #include "receive_queue.h"
 #include "ring_memory.h"
 
@@ -53,9 +54,10 @@ struct Qp {
     unsigned log_sq = 0;
     ReceiveRing rq;
 
-    // --- attributes, changed by MODIFY_QP only (and state also by errors: Transport::fail)
+    // --- attributes, changed by commands only (and state also by errors: Transport::fail)
     QpState state = QpState::kReset;
-    dingo_qp_attr attr{};  ///< as last given; PSNs as given, not as advanced
+    dingo_qp_attr attr{};    ///< as last given; PSNs as given, not as advanced
+    compute::Config kernel;  ///< by SET_COMPUTE, before anything is sent
 
     // --- transport
     std::uint32_t sq_producer = 0;  ///< as rung, in blocks

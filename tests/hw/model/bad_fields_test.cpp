@@ -108,6 +108,19 @@ TEST_F(BadFields, QueryStats) {
     EXPECT_EQ(status(DINGO_OP_QUERY_STATS, cmd), DINGO_ST_BAD_ID + 0u);
 }
 
+TEST_F(BadFields, Compute) {
+    expect_reserved(DINGO_OP_QUERY_COMPUTE, dingo_cmd_query_compute{}, 12, 4);
+    dingo_cmd_set_compute cmd{};
+    cmd.qpn = d.create_qp(cq, cq).qpn;
+    cmd.kernel = DINGO_KERNEL_DLRM;
+    cmd.param = 10;
+    expect_bad(DINGO_OP_SET_COMPUTE, cmd, 12, 4, 3);
+    expect_bad(DINGO_OP_SET_COMPUTE, cmd, 16, 4, 0);
+    expect_reserved(DINGO_OP_SET_COMPUTE, cmd, 20, 4);
+    expect_reserved(DINGO_OP_SET_COMPUTE, cmd, 24, 8);
+    EXPECT_EQ(status(DINGO_OP_SET_COMPUTE, cmd), DINGO_ST_OK + 0u);
+}
+
 TEST_F(BadFields, SetPort) {
     dingo_cmd_set_port cmd{};
     cmd.mtu = 1500;

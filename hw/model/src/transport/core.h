@@ -88,6 +88,9 @@ class Core {
     /// Message bytes [offset, offset + data.size()) between the WQE's entries and `data`.
     Move gather(const Qp& qp, const SendWqe& wqe, std::uint32_t offset, std::span<std::byte> data,
                 WqeFault& fault);
+    /// The same through the QP's compute kernel: payload of a SEND or WRITE.
+    Move gather_payload(const Qp& qp, const SendWqe& wqe, std::uint32_t offset,
+                        std::span<std::byte> data, WqeFault& fault);
     Move scatter(const Qp& qp, const SendWqe& wqe, std::uint32_t offset,
                  std::span<const std::byte> data, WqeFault& fault);
     Move scatter(const Qp& qp, const ReceiveWqe& wqe, std::uint64_t offset,

@@ -79,7 +79,8 @@ SendStop Core::send_datagram(Qp& qp) {
     if (!frame_.open(*path, headers, wqe.length()))
         return SendStop::kTurnOver;
     WqeFault fault;
-    if (const Move move = gather(qp, wqe, 0, frame_.payload(), fault); move != Move::kDone) {
+    if (const Move move = gather_payload(qp, wqe, 0, frame_.payload(), fault);
+        move != Move::kDone) {
         frame_.cancel();
         if (move == Move::kFault)
             return refuse(fault);

@@ -79,6 +79,14 @@ Move Core::gather(const Qp& qp, const SendWqe& wqe, std::uint32_t offset, std::s
         });
 }
 
+Move Core::gather_payload(const Qp& qp, const SendWqe& wqe, std::uint32_t offset,
+                          std::span<std::byte> data, WqeFault& fault) {
+    const Move move = gather(qp, wqe, offset, data, fault);
+    if (move == Move::kDone && qp.kernel.id != DINGO_KERNEL_PASS)
+        compute::transform(qp.kernel, offset, data);
+    return move;
+}
+
 Move Core::scatter(const Qp& qp, const SendWqe& wqe, std::uint32_t offset,
                    std::span<const std::byte> data, WqeFault& fault) {
     return for_each_part(
