@@ -396,6 +396,43 @@ int dingo_cmd_query_qp(struct dingo_dev *dev, u32 qpn,
 }
 
 /**
+ * dingo_cmd_set_compute() - choose a queue pair's compute kernel
+ * @dev: the card
+ * @qpn: the QP, in a state before RTS
+ * @kernel: DINGO_KERNEL_*
+ * @param: by kernel
+ *
+ * Return: 0 or a negative errno, see dingo.h.
+ */
+int dingo_cmd_set_compute(struct dingo_dev *dev, u32 qpn, u32 kernel, u32 param)
+{
+	struct dingo_cmd_set_compute cmd = {
+		.qpn = cpu_to_le32(qpn),
+		.kernel = cpu_to_le32(kernel),
+		.param = cpu_to_le32(param),
+	};
+
+	return dingo_admin_exec(dev, DINGO_OP_SET_COMPUTE, &cmd, sizeof(cmd),
+				NULL);
+}
+
+/**
+ * dingo_cmd_query_compute() - read what a compute kernel is
+ * @dev: the card
+ * @index: which
+ * @result: the command's five results, see struct dingo_cmd_query_compute
+ *
+ * Return: 0 or a negative errno, see dingo.h.
+ */
+int dingo_cmd_query_compute(struct dingo_dev *dev, u32 index, u64 *result)
+{
+	struct dingo_cmd_query_compute cmd = { .index = cpu_to_le32(index) };
+
+	return dingo_admin_exec(dev, DINGO_OP_QUERY_COMPUTE, &cmd, sizeof(cmd),
+				result);
+}
+
+/**
  * dingo_cmd_destroy_qp() - remove a queue pair
  * @dev: the card
  * @qpn: its number

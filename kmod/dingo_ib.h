@@ -351,6 +351,10 @@ int dingo_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int dingo_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 void dingo_qp_event(struct dingo_ibdev *ib, u32 qpn, enum ib_event_type event);
 
+/* dingo_compute.c */
+int dingo_query_compute(struct dingo_dev *dev, struct ib_udata *udata);
+int dingo_set_compute(struct dingo_qp *qp, int mask, struct ib_udata *udata);
+
 /* dingo_kqp.c: the part of a QP that only kernel users have. */
 int dingo_kqp_init(struct dingo_qp *qp, struct ib_qp_init_attr *attr);
 void dingo_kqp_attach(struct dingo_qp *qp);

@@ -44,9 +44,9 @@ static u64 dingo_cap_flags(const struct dingo_dev *dev)
  * dingo_query_device() - what the device can do
  * @ibdev: the device
  * @attr: the result
- * @udata: must be empty
+ * @udata: no request; the answer is struct dingo_query_device_resp
  *
- * Return: 0 or -EOPNOTSUPP.
+ * Return: 0, -EOPNOTSUPP, -ENOMEM, -EFAULT, -EIO.
  */
 int dingo_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		       struct ib_udata *udata)
@@ -105,7 +105,7 @@ int dingo_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		attr->timestamp_mask = GENMASK_ULL(47, 0);
 		attr->hca_core_clock = DINGO_CLOCK_KHZ;
 	}
-	return 0;
+	return dingo_query_compute(dev, udata);
 }
 
 /**

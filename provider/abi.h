@@ -19,6 +19,10 @@ DECLARE_DRV_CMD(udingo_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ, empty,
 		dingo_resize_cq_resp);
 DECLARE_DRV_CMD(udingo_create_qp_ex, IB_USER_VERBS_EX_CMD_CREATE_QP,
 		dingo_create_qp_req, dingo_create_qp_resp);
+DECLARE_DRV_CMD(udingo_modify_qp_ex, IB_USER_VERBS_EX_CMD_MODIFY_QP,
+		dingo_modify_qp_req, empty);
+DECLARE_DRV_CMD(udingo_query_device_ex, IB_USER_VERBS_EX_CMD_QUERY_DEVICE,
+		empty, dingo_query_device_resp);
 DECLARE_DRV_CMD(udingo_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
 		dingo_create_srq_req, dingo_create_srq_resp);
 DECLARE_DRV_CMD(udingo_create_srq_ex, IB_USER_VERBS_CMD_CREATE_XSRQ,

@@ -7,6 +7,7 @@
 
 #include "abi.h"
 #include "dingo.h"
+#include "dingodv.h"
 #include "doorbell.h"
 
 static int dingo_query_device_ex(struct ibv_context *context,
@@ -255,5 +256,10 @@ static const struct verbs_device_ops dingo_dev_ops = {
 	.uninit_device = dingo_uninit_device,
 	.alloc_context = dingo_alloc_context,
 };
+
+bool dingodv_is_supported(struct ibv_device *device)
+{
+	return verbs_get_device(device)->ops == &dingo_dev_ops;
+}
 
 PROVIDER_DRIVER(dingo, dingo_dev_ops);

@@ -80,7 +80,8 @@ install_dingo() {
     cp -a "$index/." "$overlay/usr/lib/modules/"
     cp -L "$(first_file "$provider/libdingo-rdmav34.so" \
         "$provider/lib/libibverbs/libdingo-rdmav34.so")" \
-        "$overlay/usr/lib/x86_64-linux-gnu/libibverbs/"
+        "$overlay/usr/lib/x86_64-linux-gnu/libdingo.so.1"
+    ln -sf ../libdingo.so.1 "$overlay/usr/lib/x86_64-linux-gnu/libibverbs/libdingo-rdmav34.so"
     echo 'driver dingo' >"$overlay/etc/libibverbs.d/dingo.driver"
     cp "$dingo_root"/provider/*.rules "$overlay/usr/lib/udev/rules.d/"
 }

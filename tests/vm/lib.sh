@@ -140,13 +140,13 @@ clean_dmesg() {
     done
 }
 
-# install_verbs_check: build this tree's data checker and put it into both guests.
-install_verbs_check() {
+# install_program NAME: build this tree's program and put it into both guests.
+install_program() {
     local side program
     # shellcheck source=scripts/lib/dingo.sh
     . "$dingo_root/scripts/lib/dingo.sh"
     need_packages libibverbs-dev
-    build_dingo verbs_check || { fail verbs_check 'did not build'; return 1; }
-    program=$(dingo_build_dir)/bin/verbs_check
+    build_dingo "$1" || { fail "$1" 'did not build'; return 1; }
+    program=$(dingo_build_dir)/bin/$1
     for side in A B; do "$vm" push --quiet --name "$session" "$side" "$program" /usr/local/bin || return 1; done
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <endian.h>
 
-#include <endian.h>
-
 #include <cstddef>
 
 #include "uverbs/connection.h"
@@ -72,6 +70,7 @@ void query_device_ex(WriteCall& c) {
         throw ErrnoError(EINVAL);
     }
     const DeviceAttr attr = c.call.driver().query_device();
+    c.call.driver().query_compute(c.udata);
     ib_uverbs_ex_query_device_resp r{};
     r.base = device_answer(attr);
     r.response_length = c.response_length<ib_uverbs_ex_query_device_resp>();

@@ -5,7 +5,7 @@
  *
  * Rules: request bytes that a kernel does not know must be zero; a response may
  * be shorter than the structure, missing bytes count as zero; comp_mask is zero
- * until a later version defines bits. Offsets named *_mmap go to mmap() on the
+ * but for the bits that are defined here. Offsets named *_mmap go to mmap() on the
  * command descriptor.
  */
 #ifndef DINGO_ABI_H
@@ -108,6 +108,34 @@ struct dingo_create_qp_resp {
 	__u32 reserved;
 	struct dingo_ring_map sq;
 	struct dingo_ring_map rq;
+};
+
+/* Bits of dingo_modify_qp_req.comp_mask. */
+#define DINGO_MODIFY_QP_COMPUTE 1U	/* kernel and param; attr_mask must be 0 */
+
+/* Of the extended MODIFY_QP; may be missing. */
+struct dingo_modify_qp_req {
+	__u32 comp_mask;
+	__u32 kernel;		/* DINGO_KERNEL_* */
+	__u32 param;		/* by kernel */
+	__u32 reserved;
+};
+
+struct dingo_compute_kernel {
+	__u8 name[16];		/* filled with 0; a name of 16 letters has none */
+	__u32 id;
+	__u32 smallest_param;	/* 0: takes none */
+	__u32 largest_param;
+	__u32 record;		/* bytes */
+};
+
+#define DINGO_MAX_KERNELS 16
+
+/* Of the extended QUERY_DEVICE. */
+struct dingo_query_device_resp {
+	__u32 comp_mask;
+	__u32 num_kernels;	/* 0: no compute slot */
+	struct dingo_compute_kernel kernels[DINGO_MAX_KERNELS];
 };
 
 struct dingo_create_srq_req {

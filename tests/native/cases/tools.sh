@@ -33,6 +33,7 @@ perftest ib_send_bw '-e -n 500'
 perftest ib_send_bw '-c UD -n 1000'
 pair 'one card: ibv_rc_pingpong -e' 'ibv_rc_pingpong -e -g $(gid 4)' 'ibv_rc_pingpong -e -g $(gid 4) A' 'iters in'
 . tests/native/cases/programs.sh
+. tests/native/cases/compute.sh
 
 # As an ordinary user: cards, directories and programs of his own.
 as_user='setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/nonexistent'

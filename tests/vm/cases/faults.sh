@@ -8,7 +8,7 @@ verbs_check_pairs() {
         limit=300 pair "verbs_check $options" "verbs_check $options" "verbs_check $options A" ''
     done
 }
-install_verbs_check && verbs_check_pairs
+install_program verbs_check && verbs_check_pairs
 for tool in ib_write_bw ib_read_bw ib_send_bw ib_atomic_bw; do
     limit=300 perftest $tool '-n 1000'
     limit=300 perftest $tool '-q 4 -n 300'

@@ -116,7 +116,8 @@ class Qp {
     Qp(Driver& driver, Context& context, Pd& pd, const QpInit& init, EventListener& listener,
        Udata& udata);
     ~Qp();
-    /// mask: IBV_QP_*. NotYet while the destination's MAC is being asked for.
+    /// mask: IBV_QP_*. udata: dingo_modify_qp_req or nothing. NotYet while the destination's MAC is
+    /// being asked for.
     void modify(const QpAttr& attr, std::uint32_t mask, Udata& udata);
     QpAttr query();
     [[nodiscard]] std::uint32_t number() const;
@@ -125,6 +126,9 @@ class Qp {
     [[nodiscard]] State& state() { return *state_; }
 
   private:
+    /// Carries out a dingo_modify_qp_req; false: there is none.
+    bool set_compute(std::uint32_t mask, const Udata& udata);
+
     std::unique_ptr<State> state_;
 };
 
@@ -212,6 +216,8 @@ class Driver final : public HostPort {
     std::function<void(int event)> on_port_event;
 
     [[nodiscard]] DeviceAttr query_device() const;
+    /// The compute kernels: dingo_query_device_resp.
+    void query_compute(Udata& udata);
     [[nodiscard]] PortAttr query_port() const;
     /// Completion event queues: Cq's comp_vector is less.
     [[nodiscard]] std::uint32_t num_comp_vectors() const;

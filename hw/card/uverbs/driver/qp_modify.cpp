@@ -93,7 +93,9 @@ void put_attr(dingo_qp_attr& to, const QpAttr& attr, std::uint32_t mask) {
 void Qp::modify(const QpAttr& attr, std::uint32_t mask, Udata& udata) {
     State& qp = *state_;
     Driver::State& d = qp.driver;
-    udata_none(udata);
+    if (set_compute(mask, udata)) {
+        return;
+    }
     check((mask & ~kStandardMask) == 0, EOPNOTSUPP);
     check((mask & ~kMask) == 0, EOPNOTSUPP);  // there are no alternate paths here
     check_attr(d.limits, attr, mask);

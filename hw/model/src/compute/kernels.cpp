@@ -30,8 +30,7 @@ Config configure(std::uint32_t kernel, std::uint32_t param) noexcept {
 void transform(const Config& config, std::uint32_t offset, std::span<std::byte> data) {
     assert(config.id < kKernels.size() && offset % kWord == 0);
     if (kKernels[config.id].words != nullptr) {
-        kKernels[config.id].words(config, offset,
-                                      data.first(data.size() - data.size() % kWord));
+        kKernels[config.id].words(config, offset, data.first(data.size() - data.size() % kWord));
     }
 }
 

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Moves data from host memory through a compute kernel of the card and back, checks it and tells
+// how fast.
+#include <getopt.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+
+#include "check.h"
+#include "transfer.h"
+
+namespace local_transfer {
+namespace {
+
+constexpr const char* kHelp =
+    R"(Moves data from host memory through a compute kernel of a Dingo card and back to host memory, checks every word.
+
+usage: local_transfer [options]
+  -d, --device NAME    the card; default: the first one
+  -k, --kernel NAME    compute kernel; default add_one
+  -p, --param N        its parameter; dlrm: the modulus, default 8192
+  -x, --min_size N     bytes; default: 64, or a record of the kernel
+  -X, --max_size N     bytes; default: what doubling reaches below 4 MiB; sizes double each step
+  -r, --runs N         runs of each size, default 100
+  -l, --list           only list the card's kernels
+  -h, --help           this text
+      --version        version
+
+Throughput is that of 32 transfers at once, latency that of one alone.
+Exit status: 0 all data right, 1 failed or data wrong, 2 wrong usage.
+)";
+
+struct Options {
+    std::string device;
+    std::string kernel = "add_one";
+    std::uint32_t param = 0;
+    bool has_param = false;
+    std::uint32_t min_size = 0;
+    std::uint32_t max_size = 0;
+    std::uint32_t runs = 100;
+    bool list = false;
+};
+
+struct UsageError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+std::uint32_t number(const char* text, const char* option, std::uint32_t least) {
+    std::uint32_t value = 0;
+    const char* const end = text + std::strlen(text);
+    const auto result = std::from_chars(text, end, value);
+    if (result.ec != std::errc{} || result.ptr != end || value < least)
+        throw UsageError(std::string(option) + ": '" + text + "' is no number from " +
+                         std::to_string(least) + " to 4294967295");
+    return value;
+}
+
+Options parse(int argc, char** argv) {
+    static const option kLong[] = {{"device", 1, nullptr, 'd'},   {"kernel", 1, nullptr, 'k'},
+                                   {"param", 1, nullptr, 'p'},    {"min_size", 1, nullptr, 'x'},
+                                   {"max_size", 1, nullptr, 'X'}, {"runs", 1, nullptr, 'r'},
+                                   {"list", 0, nullptr, 'l'},     {"help", 0, nullptr, 'h'},
+                                   {"version", 0, nullptr, 'v'},  {nullptr, 0, nullptr, 0}};
+    Options options;
+    for (int c; (c = getopt_long(argc, argv, "d:k:p:x:X:r:lh", kLong, nullptr)) != -1;) {
+        switch (c) {
+            case 'd':
+                options.device = optarg;
+                break;
+            case 'k':
+                options.kernel = optarg;
+                break;
+            case 'p':
+                options.param = number(optarg, "--param", 0);
+                options.has_param = true;
+                break;
+            case 'x':
+                options.min_size = number(optarg, "--min_size", 1);
+                break;
+            case 'X':
+                options.max_size = number(optarg, "--max_size", 1);
+                break;
+            case 'r':
+                options.runs = number(optarg, "--runs", 1);
+                break;
+            case 'l':
+                options.list = true;
+                break;
+            case 'h':
+                std::fputs(kHelp, stdout);
+                std::exit(0);
+            case 'v':
+                std::puts("local_transfer " LOCAL_TRANSFER_VERSION);
+                std::exit(0);
+            default:
+                throw UsageError("see local_transfer --help");
+        }
+    }
+    if (optind < argc)
+        throw UsageError(std::string("'") + argv[optind] + "' is no option; see --help");
+    return options;
+}
+
+void list(const std::vector<dingodv_kernel>& kernels) {
+    for (const dingodv_kernel& kernel : kernels) {
+        std::printf("%-16s record of %u bytes, ", kernel.name, kernel.record_bytes);
+        if (kernel.smallest_param == 0)
+            std::puts("no parameter");
+        else
+            std::printf("parameter %u to %u\n", kernel.smallest_param, kernel.largest_param);
+    }
+}
+
+/// Microseconds that `times` transfers of `bytes` take.
+double timed(Transfer& transfer, std::size_t bytes, unsigned times) {
+    const auto start = std::chrono::steady_clock::now();
+    transfer.run(bytes, times);
+    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
+        .count();
+}
+
+void measure(Transfer& transfer, const Options& options, std::uint32_t bytes) {
+    const auto source = transfer.source().first(bytes);
+    const auto target = transfer.target().first(bytes);
+    double many = 0;
+    double one = 0;
+    for (std::uint32_t run = 0; run < options.runs; ++run) {
+        for (const unsigned times : {Transfer::kDepth, 1U}) {
+            fill(source, 2 * run + times);
+            std::ranges::fill(target, std::byte{0});
+            (times == 1 ? one : many) += timed(transfer, bytes, times);
+            const std::string error = first_error(options.kernel, options.param, source, target);
+            if (!error.empty())
+                throw std::runtime_error("wrong data at size " + std::to_string(bytes) + ", " +
+                                         error);
+        }
+    }
+    // bytes per microsecond are MB/s
+    std::printf("Size: %u; Average throughput: %.2f MB/s; Average latency: %.2f us\n", bytes,
+                1.0 * bytes * Transfer::kDepth * options.runs / many, one / options.runs);
+    std::fflush(stdout);
+}
+
+void run(Options options) {
+    const Context context = open_device(options.device);
+    const auto kernels = kernels_of(context.get());
+    if (options.list) {
+        list(kernels);
+        return;
+    }
+    const auto kernel = std::ranges::find_if(
+        kernels, [&](const dingodv_kernel& k) { return options.kernel == k.name; });
+    if (kernel == kernels.end())
+        throw std::runtime_error("the card has no kernel '" + options.kernel +
+                                 "': --list shows them");
+    constexpr std::uint32_t kModulus = 8192;
+    if (!options.has_param && kernel->smallest_param != 0)
+        options.param = kModulus;
+    constexpr std::uint32_t kMinSize = 64;
+    constexpr std::uint32_t kMaxSize = 4U << 20;
+    if (options.min_size == 0)
+        options.min_size = std::max(kMinSize, kernel->record_bytes);
+    if (options.max_size == 0)
+        options.max_size = std::max(kMaxSize, options.min_size);
+    if (options.min_size > options.max_size)
+        throw UsageError("--min_size is larger than --max_size");
+
+    std::puts("-- CLI PARAMETERS:\n-----------------------------------");
+    std::printf("Device: %s\n", ibv_get_device_name(context->device));
+    std::printf("Kernel: %s\n", kernel->name);
+    if (kernel->smallest_param != 0)
+        std::printf("Parameter: %u\n", options.param);
+    std::printf("Number of runs: %u\nStarting transfer size: %u\nEnding transfer size: %u\n\n",
+                options.runs, options.min_size, options.max_size);
+    Transfer transfer(context.get(), kernel->id, options.param, options.max_size);
+    for (std::uint64_t bytes = options.min_size; bytes <= options.max_size; bytes *= 2)
+        measure(transfer, options, static_cast<std::uint32_t>(bytes));
+    std::puts("Every word of every transfer is right.");
+}
+
+}  // namespace
+}  // namespace local_transfer
+
+int main(int argc, char** argv) {
+    try {
+        local_transfer::run(local_transfer::parse(argc, argv));
+    } catch (const local_transfer::UsageError& error) {
+        std::fprintf(stderr, "local_transfer: %s\n", error.what());
+        return 2;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "local_transfer: %s\n", error.what());
+        return 1;
+    }
+    return 0;
+}

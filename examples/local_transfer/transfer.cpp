@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "transfer.h"
+
+#include <array>
+#include <cstring>
+#include <stdexcept>
+
+namespace local_transfer {
+namespace {
+
+[[noreturn]] void fail(const std::string& step, int error) {
+    throw std::runtime_error(step + ": " + std::strerror(error));
+}
+
+void check(int error, const char* step) {
+    if (error != 0)
+        fail(step, error);
+}
+
+template <typename T>
+T* check(T* object, const char* step) {
+    if (object == nullptr)
+        fail(step, errno);
+    return object;
+}
+
+/// A RoCE v2 address of the port: another QP, or the same, is reached under it.
+std::uint8_t roce_gid(ibv_context* context, ibv_gid& gid) {
+    std::array<ibv_gid_entry, 64> table{};
+    const ssize_t entries = ibv_query_gid_table(context, table.data(), table.size(), 0);
+    for (ssize_t i = 0; i < entries; ++i) {
+        if (table[i].gid_type == IBV_GID_TYPE_ROCE_V2) {
+            gid = table[i].gid;
+            return static_cast<std::uint8_t>(table[i].gid_index);
+        }
+    }
+    throw std::runtime_error("the port has no RoCE v2 GID");
+}
+
+}  // namespace
+
+Context open_device(const std::string& name) {
+    int count = 0;
+    const std::unique_ptr<ibv_device*, Deleter<ibv_free_device_list>> list(
+        ibv_get_device_list(&count));
+    for (int i = 0; list && i < count; ++i) {
+        ibv_device* const device = list.get()[i];
+        if (name.empty() ? dingodv_is_supported(device) : name == ibv_get_device_name(device))
+            return Context(check(ibv_open_device(device), "ibv_open_device"));
+    }
+    throw std::runtime_error(name.empty() ? "no Dingo card here: start one, or use `dingo run`"
+                                          : "no device '" + name + "': ibv_devices lists them");
+}
+
+std::vector<dingodv_kernel> kernels_of(ibv_context* context) {
+    std::size_t count = 0;
+    check(dingodv_query_compute(context, nullptr, &count), "dingodv_query_compute");
+    std::vector<dingodv_kernel> kernels(count);
+    check(dingodv_query_compute(context, kernels.data(), &count), "dingodv_query_compute");
+    return kernels;
+}
+
+Transfer::Transfer(ibv_context* context, std::uint32_t kernel, std::uint32_t param,
+                   std::size_t bytes)
+    : source_(bytes), target_(bytes) {
+    pd_.reset(check(ibv_alloc_pd(context), "ibv_alloc_pd"));
+    cq_.reset(check(ibv_create_cq(context, kDepth, nullptr, nullptr, 0), "ibv_create_cq"));
+    source_mr_.reset(check(ibv_reg_mr(pd_.get(), source_.data(), bytes, 0), "ibv_reg_mr"));
+    target_mr_.reset(check(ibv_reg_mr(pd_.get(), target_.data(), bytes,
+                                      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE),
+                           "ibv_reg_mr"));
+    ibv_qp_init_attr init{};
+    init.send_cq = init.recv_cq = cq_.get();
+    init.qp_type = IBV_QPT_RC;
+    init.sq_sig_all = 1;
+    init.cap = {kDepth, 1, 1, 1, 0};
+    qp_.reset(check(ibv_create_qp(pd_.get(), &init), "ibv_create_qp"));
+    dingodv_compute_params params{};
+    params.param = param;
+    check(dingodv_set_compute(qp_.get(), kernel, &params), "dingodv_set_compute");
+    connect(context);
+}
+
+void Transfer::connect(ibv_context* context) {
+    ibv_port_attr port{};
+    check(ibv_query_port(context, 1, &port), "ibv_query_port");
+    ibv_qp_attr attr{};
+    attr.qp_state = IBV_QPS_INIT;
+    attr.port_num = 1;
+    attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+    check(ibv_modify_qp(qp_.get(), &attr,
+                        IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+          "ibv_modify_qp to INIT");
+    attr.qp_state = IBV_QPS_RTR;
+    attr.path_mtu = port.active_mtu;
+    attr.dest_qp_num = qp_->qp_num;
+    attr.max_dest_rd_atomic = 1;
+    attr.min_rnr_timer = 12;
+    attr.ah_attr.port_num = 1;
+    attr.ah_attr.is_global = 1;
+    attr.ah_attr.grh.hop_limit = 64;
+    attr.ah_attr.grh.sgid_index = roce_gid(context, attr.ah_attr.grh.dgid);
+    check(ibv_modify_qp(qp_.get(), &attr,
+                        IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                            IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
+          "ibv_modify_qp to RTR");
+    attr.qp_state = IBV_QPS_RTS;
+    attr.timeout = 18;
+    attr.retry_cnt = 7;
+    attr.max_rd_atomic = 1;
+    check(ibv_modify_qp(qp_.get(), &attr,
+                        IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                            IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
+          "ibv_modify_qp to RTS");
+}
+
+void Transfer::run(std::size_t bytes, unsigned times) {
+    ibv_sge sge{reinterpret_cast<std::uintptr_t>(source_.data()), static_cast<std::uint32_t>(bytes),
+                source_mr_->lkey};
+    ibv_send_wr wr{};
+    wr.sg_list = &sge;
+    wr.num_sge = 1;
+    wr.opcode = IBV_WR_RDMA_WRITE;
+    wr.wr.rdma.remote_addr = reinterpret_cast<std::uintptr_t>(target_.data());
+    wr.wr.rdma.rkey = target_mr_->rkey;
+    for (unsigned i = 0; i < times; ++i) {
+        ibv_send_wr* bad = nullptr;
+        check(ibv_post_send(qp_.get(), &wr, &bad), "ibv_post_send");
+    }
+    for (unsigned done = 0; done < times;) {
+        std::array<ibv_wc, kDepth> completions{};
+        const int polled = ibv_poll_cq(cq_.get(), kDepth, completions.data());
+        if (polled < 0)
+            throw std::runtime_error("ibv_poll_cq failed");
+        for (int i = 0; i < polled; ++i) {
+            if (completions[i].status != IBV_WC_SUCCESS)
+                throw std::runtime_error(std::string("transfer: ") +
+                                         ibv_wc_status_str(completions[i].status));
+        }
+        done += static_cast<unsigned>(polled);
+    }
+}
+
+}  // namespace local_transfer

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Host memory to the card, through a compute kernel, and back: a queue pair that is connected to
+// itself.
+#pragma once
+
+#include <infiniband/dingodv.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace local_transfer {
+
+/// Frees what an ibv_* call made.
+template <auto Destroy>
+struct Deleter {
+    template <typename T>
+    void operator()(T* object) const {
+        Destroy(object);
+    }
+};
+using Context = std::unique_ptr<ibv_context, Deleter<ibv_close_device>>;
+
+/// The device of this name, or the first one. Throws std::runtime_error.
+Context open_device(const std::string& name);
+
+/// The card's compute kernels. Throws std::runtime_error: there is no compute slot.
+std::vector<dingodv_kernel> kernels_of(ibv_context* context);
+
+class Transfer {
+  public:
+    static constexpr unsigned kDepth = 32;  ///< transfers outstanding
+
+    /// Buffers of `bytes` each. All calls throw std::runtime_error with the step that failed.
+    Transfer(ibv_context* context, std::uint32_t kernel, std::uint32_t param, std::size_t bytes);
+
+    std::span<std::byte> source() { return source_; }
+    std::span<std::byte> target() { return target_; }
+    /// Moves `bytes` from source to target `times` times (up to kDepth) and waits for all.
+    void run(std::size_t bytes, unsigned times);
+
+  private:
+    void connect(ibv_context* context);
+
+    std::vector<std::byte> source_, target_;
+    std::unique_ptr<ibv_pd, Deleter<ibv_dealloc_pd>> pd_;
+    std::unique_ptr<ibv_cq, Deleter<ibv_destroy_cq>> cq_;
+    std::unique_ptr<ibv_mr, Deleter<ibv_dereg_mr>> source_mr_, target_mr_;
+    std::unique_ptr<ibv_qp, Deleter<ibv_destroy_qp>> qp_;
+};
+
+}  // namespace local_transfer

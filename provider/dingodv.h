@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Direct verbs of Dingo cards: what libibverbs has no call for. dingodv(7).
+ * Link with -ldingo -libverbs.
+ */
+#ifndef DINGODV_H
+#define DINGODV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Whether the device is a Dingo card; the other calls want one. */
+bool dingodv_is_supported(struct ibv_device *device);
+
+/* Compute kernels of the card's data path; a card may have more. */
+enum dingodv_kernel_id {
+	DINGODV_KERNEL_PASS = 0,
+	DINGODV_KERNEL_ADD_ONE = 1,
+	DINGODV_KERNEL_DLRM = 2,
+};
+
+struct dingodv_kernel {
+	char name[32];		/* ends with 0 */
+	uint32_t id;
+	uint32_t smallest_param; /* 0: takes no parameter */
+	uint32_t largest_param;
+	uint32_t record_bytes;	/* its records begin at multiples of this in a message */
+};
+
+/*
+ * What kernels the card has. *num: room in kernels; afterwards how many the card has, of which
+ * as many as had room are described.
+ * Returns 0; EOPNOTSUPP: no compute slot, or not a Dingo card; another errno of the query.
+ */
+int dingodv_query_compute(struct ibv_context *context,
+			  struct dingodv_kernel *kernels, size_t *num);
+
+struct dingodv_compute_params {
+	uint64_t comp_mask;	/* 0 */
+	uint32_t param;		/* dlrm: the modulus; 0 where the kernel takes none */
+	uint32_t reserved;	/* 0 */
+};
+
+/*
+ * Sends of the QP go through a kernel: SEND and WRITE of RC, UC and UD QPs. In state RESET, INIT or
+ * RTR; RESET sets DINGODV_KERNEL_PASS again. params NULL: all 0.
+ * Returns 0; EOPNOTSUPP: no compute slot, not a Dingo card, or comp_mask, reserved not 0;
+ * EINVAL: unknown kernel, parameter out of range, or wrong QP state.
+ */
+int dingodv_set_compute(struct ibv_qp *qp, uint32_t kernel,
+			const struct dingodv_compute_params *params);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
