@@ -53,10 +53,11 @@ struct ReportOptions {
     bool cpu = false;        ///< --cpu: processor time and instructions per message
     Output output = Output::kTable;
     std::vector<std::string>
-        counters;      ///< -W: paths below ports/N, e.g. hw_counters/out_of_buffer; "all"
-    std::string json;  ///< --json: file, "-" for standard output, empty for none
-    std::string csv;   ///< --csv, likewise
-    std::string html;  ///< --html: file
+        counters;               ///< -W: paths below ports/N, e.g. hw_counters/out_of_buffer; "all"
+    std::string json;           ///< --json: file, "-" for standard output, empty for none
+    std::string csv;            ///< --csv, likewise
+    std::string perftest_json;  ///< --out_json_file, or --out_json: perftest_out.json
+    std::string html;           ///< --html: file
     std::string
         compare;  ///< --compare: JSON of an earlier run, shown beside this one in the HTML report
 };

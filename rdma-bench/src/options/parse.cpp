@@ -156,6 +156,14 @@ void add_report(CLI::App& app, Options& o, Raw& raw) {
     app.add_option("--json", r.json, "write the results there; - is standard output")
         ->group(kReport);
     app.add_option("--csv", r.csv, "likewise, a line for each row of the table")->group(kReport);
+    app.add_flag_callback(
+           "--out_json",
+           [&r] {
+               r.perftest_json = r.perftest_json.empty() ? "perftest_out.json" : r.perftest_json;
+           },
+           "write perftest's JSON to perftest_out.json, with its keys and valid")
+        ->group(kReport);
+    app.add_option("--out_json_file", r.perftest_json, "or to this file")->group(kReport);
     app.add_option("--html", r.html, "write a page with plots there")->group(kReport);
     app.add_option("--compare", r.compare,
                    "JSON of an earlier run, shown beside this one in the page")

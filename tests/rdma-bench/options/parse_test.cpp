@@ -132,7 +132,6 @@ TEST(Options, WhatDoesNotFitTheTestIsRefused) {
 }
 
 TEST(Options, OptionsOfPerftestThatAreNotHereSayWhatToWriteInstead) {
-    EXPECT_NE(refusal("write-bw", "--out_json").find("--json FILE"), std::string::npos);
     EXPECT_NE(refusal("write-bw", "--use_cuda=0").find("--mem cuda:N"), std::string::npos);
     EXPECT_NE(refusal("send-bw", "-g").find("multicast"), std::string::npos);
     for (const auto& option : refused_options()) {
@@ -143,6 +142,13 @@ TEST(Options, OptionsOfPerftestThatAreNotHereSayWhatToWriteInstead) {
             from = comma + 1;
         }
     }
+}
+
+TEST(Options, JsonOfPerftestGoesWherePerftestPutsIt) {
+    EXPECT_EQ(parse("write-bw", "").report.perftest_json, "");
+    EXPECT_EQ(parse("write-bw", "--out_json").report.perftest_json, "perftest_out.json");
+    EXPECT_EQ(parse("write-bw", "--out_json --out_json_file=x").report.perftest_json, "x");
+    EXPECT_EQ(parse("write-bw", "--out_json_file x --out_json").report.perftest_json, "x");
 }
 
 TEST(Options, RateLimitsOfPerftestBecomeMessagesASecond) {
