@@ -15,11 +15,14 @@ constexpr std::size_t kMostReads = 256;  // bursts that wait for their turn
 }  // namespace
 
 void AxiMemory::drive() {
-    card_.m_axi_arready_i = reads_.size() < kMostReads;
+    card_.m_axi_arready_i = reads_.size() < kMostReads && ar_.ready();
+    if (stalls_)
+        overtake();
     ++cycle_;
     read_budget_.refill(bytes_per_cycle_);
     write_budget_.refill(bytes_per_cycle_);
-    card_.m_axi_rvalid_i = !reads_.empty() && reads_.front().due <= cycle_ && read_budget_.has();
+    card_.m_axi_rvalid_i =
+        r_.valid(!reads_.empty() && reads_.front().due <= cycle_ && read_budget_.has());
     if (card_.m_axi_rvalid_i) {
         const Read& read = reads_.front();
         card_.m_axi_rid_i = read.id;
@@ -27,21 +30,24 @@ void AxiMemory::drive() {
         card_.m_axi_rlast_i = read.next + kBeat == read.data.size();
         std::memcpy(card_.m_axi_rdata_i.data(), read.data.data() + read.next, kBeat);
     }
-    card_.m_axi_awready_i = 1;
-    card_.m_axi_wready_i = write_budget_.has();
-    card_.m_axi_bvalid_i = !answers_.empty();
+    card_.m_axi_awready_i = aw_.ready();
+    card_.m_axi_wready_i = write_budget_.has() && w_.ready();
+    card_.m_axi_bvalid_i = b_.valid(!answers_.empty());
     card_.m_axi_bresp_i = answers_.empty() ? kOkay : answers_.front();
 }
 
 void AxiMemory::sample() {
     if (card_.m_axi_rvalid_i && card_.m_axi_rready_o) {
+        r_.taken();
         read_budget_.bytes -= kBeat;
         reads_.front().next += kBeat;
         if (reads_.front().next == reads_.front().data.size())
             reads_.pop_front();
     }
-    if (card_.m_axi_bvalid_i && card_.m_axi_bready_o)
+    if (card_.m_axi_bvalid_i && card_.m_axi_bready_o) {
+        b_.taken();
         answers_.pop_front();
+    }
     if (card_.m_axi_arvalid_o && card_.m_axi_arready_i)
         take_read();
     if (card_.m_axi_awvalid_o && card_.m_axi_awready_i) {
@@ -51,6 +57,24 @@ void AxiMemory::sample() {
         write_budget_.bytes -= static_cast<double>(__builtin_popcountll(card_.m_axi_wstrb_o));
         take_write_beat();
     }
+}
+
+void AxiMemory::set_stalls(unsigned percent, std::uint64_t seed) {
+    stalls_ = percent != 0;
+    random_.seed(static_cast<std::uint32_t>(seed));
+    for (Stall* stall : {&ar_, &r_, &aw_, &w_, &b_})
+        stall->set(percent, seed = seed * 6364136223846793005u + 1442695040888963407u);
+}
+
+/// Between two bursts, one whose ID nobody in front has may go first (AXI4 A5.3).
+void AxiMemory::overtake() {
+    if (reads_.size() < 2 || reads_.front().next != 0 || card_.m_axi_rvalid_i || random_() % 4 != 0)
+        return;
+    const auto at =
+        reads_.begin() + 1 + static_cast<std::ptrdiff_t>(random_() % (reads_.size() - 1));
+    const auto same_id = [&](const Read& read) { return read.id == at->id; };
+    if (std::none_of(reads_.begin(), at, same_id))
+        std::rotate(reads_.begin(), at, at + 1);
 }
 
 void AxiMemory::take_read() {

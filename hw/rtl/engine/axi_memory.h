@@ -8,10 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <random>
 #include <vector>
 
 #include "Vdingo_card.h"
 #include "dingo/engine.h"
+#include "stalls.h"
 
 namespace dingo::rtl {
 
@@ -28,6 +30,8 @@ class AxiMemory {
         read_cycles_ = read_cycles;
         bytes_per_cycle_ = bytes_per_cycle;
     }
+    /// Every channel waits in `percent` of the cycles; bursts of different IDs overtake each other.
+    void set_stalls(unsigned percent, std::uint64_t seed);
     /// No answer is owed to the card.
     [[nodiscard]] bool idle() const {
         return reads_.empty() && !writing_ && addresses_.empty() && answers_.empty();
@@ -50,6 +54,7 @@ class AxiMemory {
         std::size_t end = 0;
     };
 
+    void overtake();
     void take_read();
     void take_write_beat();
     void finish_write();
@@ -72,6 +77,9 @@ class AxiMemory {
     std::deque<Write> addresses_;  // write bursts whose data has not come
     bool writing_ = false;
     std::deque<std::uint8_t> answers_;  // B responses
+    bool stalls_ = false;
+    Stall ar_, r_, aw_, w_, b_;
+    std::minstd_rand random_;
 };
 
 }  // namespace dingo::rtl

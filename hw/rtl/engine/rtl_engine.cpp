@@ -10,6 +10,7 @@
 #include "axi_memory.h"
 #include "dingo/rtl.h"
 #include "dingo_hw.h"
+#include "stalls.h"
 #include "verilated.h"
 
 namespace dingo::rtl {
@@ -60,19 +61,22 @@ class RtlEngine final : public Engine {
         for (unsigned i = 0; i < kAccessCycles && !writes_.empty(); ++i)
             cycle();
         card_.s_reg_araddr_i = static_cast<std::uint16_t>(offset);
-        card_.s_reg_arvalid_i = 1;
         card_.s_reg_rready_i = 1;
+        bool asked = false;
         std::uint64_t value = ~std::uint64_t{0};
         for (unsigned i = 0; i < kAccessCycles; ++i) {
+            card_.s_reg_arvalid_i = reg_ar_.valid(!asked);
             const Handshakes seen = cycle();
-            if (seen.reg_address)
-                card_.s_reg_arvalid_i = 0;
+            if (seen.reg_address) {
+                asked = true;
+                reg_ar_.taken();
+            }
             if (seen.reg_data) {
                 value = seen.value;
                 break;
             }
         }
-        card_.s_reg_rready_i = 0;
+        card_.s_reg_arvalid_i = card_.s_reg_rready_i = 0;
         return size == 8 ? value : offset % 8 == 0 ? value & 0xffffffff : value >> 32;
     }
 
@@ -102,6 +106,12 @@ class RtlEngine final : public Engine {
         timed_ = true;
         timing_ = timing;
         memory_.set_timing(timing.read_cycles, timing.pcie_bytes_per_cycle);
+    }
+
+    void set_stalls(unsigned percent, std::uint64_t seed) {
+        memory_.set_stalls(percent, seed);
+        for (Stall* stall : {&reg_aw_, &reg_w_, &reg_ar_, &stream_in_, &stream_out_, &msix_})
+            stall->set(percent, ++seed * 2862933555777941757u);
     }
 
     bool run(Nanoseconds now, unsigned budget) override {
@@ -195,7 +205,8 @@ class RtlEngine final : public Engine {
         drive_writes();
         drive_frame();
         wire_bytes_ = std::min(wire_bytes_ + timing_.wire_bytes_per_cycle, 512.0);
-        card_.m_axis_tready_i = !out_done_ && (!timed_ || wire_bytes_ > 0);
+        card_.m_axis_tready_i = !out_done_ && (!timed_ || wire_bytes_ > 0) && stream_out_.ready();
+        card_.msix_ready_i = msix_.ready();
         card_.clk_i = 0;
         card_.eval();
 
@@ -205,11 +216,13 @@ class RtlEngine final : public Engine {
         seen.value = card_.s_reg_rdata_o;
         memory_.sample();
         sample_writes();
-        if (card_.s_axis_tvalid_i && card_.s_axis_tready_o)
+        if (card_.s_axis_tvalid_i && card_.s_axis_tready_o) {
+            stream_in_.taken();
             frame_taken();
+        }
         if (card_.m_axis_tvalid_o && card_.m_axis_tready_i)
             take_out();
-        if (card_.msix_valid_o)
+        if (card_.msix_valid_o && card_.msix_ready_i)
             host_.raise_msix(card_.msix_vector_o);
 
         card_.clk_i = 1;
@@ -225,16 +238,18 @@ class RtlEngine final : public Engine {
         if (writes_.empty())
             return;
         const PostedWrite& write = writes_.front();
+        const bool address = reg_aw_.valid(!write.address_sent);
+        const bool data = reg_w_.valid(!write.data_sent);
         if (write.bar == Bar::kRegisters) {
-            card_.s_reg_awvalid_i = !write.address_sent;
+            card_.s_reg_awvalid_i = address;
             card_.s_reg_awaddr_i = static_cast<std::uint16_t>(write.offset & ~7U);
-            card_.s_reg_wvalid_i = !write.data_sent;
+            card_.s_reg_wvalid_i = data;
             card_.s_reg_wdata_i = write.value;
             card_.s_reg_wstrb_i = write.strobes;
         } else {
-            card_.s_db_awvalid_i = !write.address_sent;
+            card_.s_db_awvalid_i = address;
             card_.s_db_awaddr_i = write.offset & ~7U;
-            card_.s_db_wvalid_i = !write.data_sent;
+            card_.s_db_wvalid_i = data;
             card_.s_db_wdata_i = write.value;
             card_.s_db_wstrb_i = write.strobes;
         }
@@ -245,11 +260,15 @@ class RtlEngine final : public Engine {
         PostedWrite& write = writes_.front();
         const bool registers = write.bar == Bar::kRegisters;
         if (registers ? card_.s_reg_awvalid_i && card_.s_reg_awready_o
-                      : card_.s_db_awvalid_i && card_.s_db_awready_o)
+                      : card_.s_db_awvalid_i && card_.s_db_awready_o) {
             write.address_sent = true;
+            reg_aw_.taken();
+        }
         if (registers ? card_.s_reg_wvalid_i && card_.s_reg_wready_o
-                      : card_.s_db_wvalid_i && card_.s_db_wready_o)
+                      : card_.s_db_wvalid_i && card_.s_db_wready_o) {
             write.data_sent = true;
+            reg_w_.taken();
+        }
         if (registers ? card_.s_reg_bvalid_o : card_.s_db_bvalid_o) {
             writes_.pop_front();
             settle_ = kSettleCycles;
@@ -258,7 +277,7 @@ class RtlEngine final : public Engine {
 
     // --- frames in
     void drive_frame() {
-        card_.s_axis_tvalid_i = !frames_.empty();
+        card_.s_axis_tvalid_i = stream_in_.valid(!frames_.empty());
         if (frames_.empty())
             return;
         const std::vector<std::byte>& frame = frames_.front();
@@ -319,6 +338,7 @@ class RtlEngine final : public Engine {
     Nanoseconds timed_now_ = 0;
     double wire_bytes_ = 0;
     Nanoseconds wire_retry_ = kNever;
+    Stall reg_aw_, reg_w_, reg_ar_, stream_in_, stream_out_, msix_;
     unsigned settle_ = 0;  // cycles before idle_o can be believed
 };
 
@@ -330,6 +350,10 @@ std::unique_ptr<Engine> make_rtl(const EngineConfig& config, HostPort& host, Wir
 
 void set_timing(Engine& engine, const Timing& timing) {
     static_cast<RtlEngine&>(engine).set_timing(timing);
+}
+
+void set_stalls(Engine& engine, unsigned percent, std::uint64_t seed) {
+    static_cast<RtlEngine&>(engine).set_stalls(percent, seed);
 }
 
 void register_rtl_engine() {

@@ -27,6 +27,10 @@ inline constexpr Nanoseconds kCycle = 4;
 /// `engine` is one of make_rtl(), at rest.
 void set_timing(Engine& engine, const Timing& timing);
 
+/// Random waits on every port: AXI4 AR, R, AW, W, B, both AXI4-Lite slaves, both AXI-Streams,
+/// MSI-X; and read bursts of different IDs answered in any order. `percent` of the cycles, 0..90.
+void set_stalls(Engine& engine, unsigned percent, std::uint64_t seed);
+
 /// Registers the engine named "rtl"; call once at program start.
 void register_rtl_engine();
 
