@@ -11,6 +11,9 @@ namespace {
 
 using Json = nlohmann::json;
 
+/// A histogram takes 128 KiB: a file must not make us take all memory.
+constexpr std::size_t kMostEntries = 4096;
+
 /// A value and its place, so that every complaint says where.
 class Value {
   public:
@@ -283,7 +286,11 @@ Result from_json(std::string_view text, const std::string& name) {
     for (const Value& parameter : v.at("parameters").items()) {
         result.parameters.push_back({parameter.at("name").text(), parameter.at("value").text()});
     }
-    for (const Value& e : v.at("entries").items()) {
+    const auto entries = v.at("entries").items();
+    if (entries.size() > kMostEntries) {
+        v.at("entries").fail("more than " + std::to_string(kMostEntries) + " entries");
+    }
+    for (const Value& e : entries) {
         result.entries.push_back(entry(e));
     }
     result.error = v.at("error").text();

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "report/samples.h"
 
@@ -131,6 +132,47 @@ TEST(ResultJson, HistogramsMustHangTogether) {
     EXPECT_NE(why_changed([&](Json& j) {
                   histogram(j)[buckets][0][1] = UINT64_MAX;
               }).find("more samples than can be counted"),
+              std::string::npos);
+}
+
+TEST(ResultJson, DamagedFilesAreRefusedOrReadButNothingElse) {
+    std::mt19937 random(7);
+    const std::string good = to_json(samples::latency());
+    unsigned refused = 0;
+    for (int i = 0; i < 3000; ++i) {
+        std::string text = good;
+        for (unsigned changes = 1 + random() % 4; changes > 0; --changes) {
+            const std::size_t at = random() % text.size();
+            switch (random() % 4) {
+                case 0:
+                    text[at] = static_cast<char>(random());
+                    break;
+                case 1:
+                    text[at] = "0123456789-e.\"[]{},:n"[random() % 21];
+                    break;
+                case 2:
+                    text.erase(at, random() % 20);
+                    break;
+                default:
+                    text.insert(at, text.substr(random() % text.size(), random() % 20));
+            }
+        }
+        try {
+            const Result result = from_json(text, "A.json");
+            EXPECT_FALSE(to_json(result).empty());
+        } catch (const BadInput&) {
+            ++refused;
+        }
+    }
+    EXPECT_GT(refused, 1000U);
+}
+
+TEST(ResultJson, TooManyEntriesAreRefused) {
+    EXPECT_NE(why_changed([](Json& j) {
+                  for (int i = 0; i < 5000; ++i) {
+                      j["entries"].push_back(nullptr);
+                  }
+              }).find("more than 4096 entries"),
               std::string::npos);
 }
 
