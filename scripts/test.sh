@@ -30,6 +30,7 @@ suites=(
     "native-pyverbs|tests/native/suite.sh pyverbs|this host's pyverbs suite on a kernel-less card"
     "rtl|tests/native/suite.sh rtl|kernel-less: the SystemVerilog card under Verilator with this host's programs, alone, with the model and under loss"
     "native-rxe|tests/native/suite.sh rxe|a kernel-less card and the kernel's rdma_rxe in a guest: both roles, every byte"
+    "exchange|tests/qp-exchange/suite.sh|qp-exchange: two peers on kernel-less cards, two hosts in namespaces, installation, fuzzing"
     "vm|tests/vm/suite.sh basic|two guests: tools, perftest with its options, pingpongs, rdma_cm, iperf3"
     "vm-rxe|tests/vm/suite.sh rxe|the kernel's rdma_rxe as the peer, both roles"
     "vm-faults|tests/vm/suite.sh faults|drop, reorder and corruption on the cable, data checked"

@@ -31,3 +31,10 @@ native_packages=(perftest ibverbs-utils iproute2)
 native_test_packages=(python3-pyverbs ucx-utils rdma-core tcpdump tshark procps util-linux)
 # shellcheck disable=SC2034
 native_test_targets=(verbs_check verbs_load verbs_dlopen local_transfer)
+native_test_targets=(verbs_check verbs_load verbs_dlopen)
+
+# qp-exchange: what its processes, namespaces and fuzzing need.
+# shellcheck disable=SC2034
+exchange_packages=(clang libclang-rt-14-dev procps)
+# shellcheck disable=SC2034
+exchange_targets=(qpx qpx_shared write_hello qpx_device_test)

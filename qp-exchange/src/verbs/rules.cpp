@@ -80,7 +80,7 @@ GidChoice choose_from(std::span<const GidChoice> table, bool ethernet, const Gid
         }
         // The table is in order of its indices: among equals the first stays.
         const std::tuple rank(entry.type == GidType::RoceV2, local == entry.gid,
-                              peer && is_ipv4(*peer) == v4, !is_link_local(entry.gid),
+                              !is_link_local(entry.gid), peer && is_ipv4(*peer) == v4,
                               ethernet && v4);
         if (best == nullptr || rank > best_rank) {
             best = &entry;

@@ -25,7 +25,7 @@ q=qp-exchange
 launcher=''
 ! command -v ccache >/dev/null || launcher=ccache
 objects=()
-for source in tests/qp-exchange/fuzz/wire_fuzz.cpp $q/src/wire/*.cpp $q/src/endpoint.cpp $q/src/error.cpp $q/src/url.cpp; do
+for source in tests/qp-exchange/fuzz/wire_fuzz.cpp "$q"/src/wire/*.cpp $q/src/endpoint.cpp $q/src/error.cpp $q/src/url.cpp; do
     object=$out/$(tr / _ <<<"$source").o
     $launcher $clang -std=c++20 -O1 -g -Wall -Wextra -DQPX_LIBFUZZER -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all \
         -I$q/include -I$q/src -c "$source" -o "$object"

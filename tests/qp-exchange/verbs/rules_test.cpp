@@ -40,6 +40,9 @@ TEST(ChooseGid, PrefersRoceV2RoutableIpv4) {
 TEST(ChooseGid, FollowsThePeersFamily) {
     EXPECT_EQ(chosen({.peer = "192.0.2.9"}), 5);
     EXPECT_EQ(chosen({.peer = "2001:db8::9"}), 3);
+    // An address that only the cable knows is worse than one of the other family.
+    const std::vector<GidChoice> v4_only = {table[1], table[5]};
+    EXPECT_EQ(chosen({.peer = "2001:db8::9"}, v4_only), 5);
 }
 
 TEST(ChooseGid, TakesTheAddressThatReachesThePeer) {

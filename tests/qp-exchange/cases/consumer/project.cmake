@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# A project elsewhere that uses an installed qpx: KIND qpx::qpx or qpx::static, SOURCE one file.
+cmake_minimum_required(VERSION 3.25)
+project(consumer LANGUAGES CXX)
+find_package(qpx 0.1 REQUIRED)
+add_executable(write_hello ${SOURCE})
+target_link_libraries(write_hello PRIVATE ${KIND})

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What `cmake --install` leaves is enough to build and run the tutorial elsewhere.
+prefix=$logs/prefix
+plain 'install: cmake --install --component qpx' "cmake --install build --component qpx --prefix $prefix" 'libqpx.so.0'
+plain 'install: the library names itself libqpx.so.0' "readelf -d $prefix/lib*/libqpx.so" 'SONAME.*\[libqpx.so.0\]'
+plain 'install: C++ and C headers' "ls $prefix/include/qpx/peer.h $prefix/include/qpx/qpx.h" ''
+libdir=$(dirname "$(find "$prefix" -name libqpx.so)")
+for kind in qpx::qpx qpx::static; do
+    plain "install: find_package(qpx) and $kind" "mkdir -p $logs/consumer; cp tests/qp-exchange/cases/consumer/project.cmake $logs/consumer/CMakeLists.txt; cmake -S $logs/consumer -B $logs/$kind -DCMAKE_PREFIX_PATH=$prefix \
+        -DKIND=$kind -DSOURCE=$PWD/qp-exchange/examples/write_hello.cpp && cmake --build $logs/$kind" 'Built target write_hello'
+done
+export PKG_CONFIG_PATH=$libdir/pkgconfig
+plain 'install: pkg-config' "g++ -std=c++20 qp-exchange/examples/write_hello.cpp -o $logs/hello \$(pkg-config --cflags --libs qpx)" ''
+plain 'install: a C program by pkg-config' "gcc -std=c99 -D_DEFAULT_SOURCE tests/qp-exchange/c/c_test.c -o $logs/c_test \$(pkg-config --cflags --libs qpx) && \
+    LD_LIBRARY_PATH=$libdir $logs/c_test" ''
+start_card gamma
+for binary in "$logs/hello" "$logs/qpx::static/write_hello"; do
+    server_card=gamma client_card=gamma
+    pair "install: $(basename "$(dirname "$binary")")/$(basename "$binary") runs" "LD_LIBRARY_PATH=$libdir $binary" "LD_LIBRARY_PATH=$libdir $binary A" 'written to' 18600
+done
+"$dingo" card stop gamma >/dev/null
+server_card=alpha client_card=beta
