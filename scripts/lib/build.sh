@@ -31,7 +31,6 @@ native_packages=(perftest ibverbs-utils iproute2)
 native_test_packages=(python3-pyverbs ucx-utils rdma-core tcpdump tshark procps util-linux)
 # shellcheck disable=SC2034
 native_test_targets=(verbs_check verbs_load verbs_dlopen local_transfer)
-native_test_targets=(verbs_check verbs_load verbs_dlopen)
 
 # qp-exchange: what its processes, namespaces and fuzzing need.
 # shellcheck disable=SC2034

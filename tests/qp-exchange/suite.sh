@@ -33,6 +33,7 @@ wanted=("$@")
 [ ${#wanted[@]} -gt 0 ] || for file in tests/qp-exchange/cases/*.sh; do wanted+=("$(basename "$file" .sh)"); done
 for name in "${wanted[@]}"; do
     [ -r "tests/qp-exchange/cases/$name.sh" ] || { usage >&2; die "no cases '$name'"; }
+    # shellcheck source=/dev/null
     . "tests/qp-exchange/cases/$name.sh"
 done
 [ "$failed" = 0 ]
