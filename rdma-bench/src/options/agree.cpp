@@ -33,8 +33,12 @@ std::vector<OptionValue> agreed_options(const Options& o) {
         {"--reversed", yes(o.reversed)},
         {"--run_infinitely", yes(o.run_infinitely)},
         {"--verify", yes(o.verify)},
-        {"-R", yes(o.rdma_cm)},
     };
+    if (o.verify) {
+        // Both sides must see the same slots.
+        values.push_back({"-t", std::to_string(o.tx_depth)});
+        values.push_back({"-r", std::to_string(o.rx_depth)});
+    }
     if (o.test.operation == Operation::kAtomic) {
         values.push_back(
             {"-A", o.atomic == AtomicType::kFetchAndAdd ? "FETCH_AND_ADD" : "CMP_AND_SWAP"});

@@ -32,9 +32,9 @@ void check_transport(const Options& o) {
             "--use-srq: only send-bw and send-lat receive");
     require(!o.srq || o.connection != Connection::kUc, "--use-srq: not with UC");
     require(!o.outstanding || one_sided_answer, "-o: only for RDMA READ and atomics");
+    require(!(o.events && o.rate > 0), "-e: messages at a --rate are polled for");
     require(!o.events || o.test.operation != Operation::kWrite,
             "-e: the target of an RDMA WRITE gets no completion; use send-bw, send-lat or a READ");
-    require(!o.rdma_cm || o.connection != Connection::kUd, "-R: not with UD");
 }
 
 void check_latency(const Options& o) {
@@ -55,6 +55,10 @@ void check_bandwidth(const Options& o) {
     require(o.post_list <= o.tx_depth, "-l cannot be more than -t");
     require(o.report.output != Output::kLatency || o.rate > 0,
             "--output=latency: a bandwidth test gives latency with --rate only");
+    require(!o.verify || !o.srq, "--verify: not with --use-srq");
+    require(!o.verify || o.threads == 1, "--verify uses one thread");
+    require(!o.verify || !o.bidirectional, "--verify goes one way: leave out -b");
+    require(!o.verify || o.post_list == 1, "--verify posts one message at a time");
     require(!o.reversed || !o.bidirectional, "--reversed and -b exclude each other");
     require(o.burst == 1 || o.burst <= o.tx_depth, "--burst_size cannot be more than -t");
 }
@@ -83,6 +87,8 @@ void check_options(const Options& o) {
             "-f: both margins are " + std::to_string(2 * o.margin) + " s, the run -D " +
                 std::to_string(o.duration) + " s");
     require(!(o.verify && o.rate > 0), "--verify and --rate exclude each other");
+    require(!(o.verify && o.reversed),
+            "--verify: start the test at the other side instead of --reversed");
     require(!(o.verify && o.run_infinitely), "--verify and --run_infinitely exclude each other");
     check_transport(o);
     o.test.latency() ? check_latency(o) : check_bandwidth(o);

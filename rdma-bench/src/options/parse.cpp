@@ -19,7 +19,7 @@ constexpr auto kPeer = "Between the two programs";
 struct Raw {
     std::string sizes, qps, rate, connection = "RC", atomic = "FETCH_AND_ADD", output, counters;
     std::string rate_limit, rate_units = "g", rate_limit_type = "SW";
-    bool cm = false, no_relaxed = false, huge = false;
+    bool no_relaxed = false, huge = false;
     int tos = -1;
 };
 
@@ -197,7 +197,7 @@ void add_report(CLI::App& app, Options& o, Raw& raw) {
     }
 }
 
-void add_peer(CLI::App& app, Options& o, Raw& raw) {
+void add_peer(CLI::App& app, Options& o) {
     app.add_option("host", o.host, "the server's name or address; without it this is the server")
         ->group(kPeer);
     app.add_option("-p,--port", o.tcp_port, "TCP port (18515)")
@@ -211,7 +211,9 @@ void add_peer(CLI::App& app, Options& o, Raw& raw) {
                    "seconds to wait for the peer's answer (10)")
         ->check(CLI::Range(1, 86400))
         ->group(kPeer);
-    app.add_flag("-R,--rdma_cm", raw.cm, "connect the QPs by rdma_cm")->group(kPeer);
+    app.add_flag("-z,--com_rdma_cm,--comm_rdma_cm", o.rdma_cm_exchange,
+                 "the two programs talk over rdma_cm, not TCP")
+        ->group(kPeer);
 }
 
 void take_rate(Options& o, const Raw& raw) {
@@ -268,7 +270,6 @@ void take(Options& o, const Raw& raw) {
     if (raw.huge) {
         o.memory = "huge";
     }
-    o.rdma_cm = raw.cm;
     o.relaxed_ordering = !raw.no_relaxed;
 }
 
@@ -299,7 +300,7 @@ Options parse_options(Test test, std::span<const std::string> arguments) {
     CLI::App app(description(test), "rdma-bench " + std::string(to_string(test)));
     app.get_formatter()->column_width(34);
     app.set_version_flag("-V,--version", "rdma-bench " RDMA_BENCH_VERSION);
-    add_peer(app, options, raw);
+    add_peer(app, options);
     add_device(app, options, raw);
     add_traffic(app, options, raw);
     add_report(app, options, raw);

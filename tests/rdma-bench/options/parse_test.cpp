@@ -118,7 +118,7 @@ TEST(Options, WhatDoesNotFitTheTestIsRefused) {
                                                           {"write-lat", "-b"},
                                                           {"write-lat", "-l 2"},
                                                           {"write-bw", "-H"},
-                                                          {"write-bw", "-o 3"},
+                                                          {"write-bw", "-o 3"}, {"read-bw", "-e --rate 10"}, {"write-bw", "--verify -b"},
                                                           {"write-bw", "-n 10 -D 3"},
                                                           {"write-bw", "-a -s 3"},
                                                           {"write-bw", "-D 4 -f 2"},

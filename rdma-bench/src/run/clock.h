@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Time in ticks of the processor's own counter, which is read without a call.
+#pragma once
+#include <cstdint>
+#include <ctime>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace rdma_bench {
+
+inline std::uint64_t monotonic_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
+           static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+inline std::uint64_t ticks() {
+#if defined(__x86_64__)
+    return __rdtsc();
+#elif defined(__aarch64__)
+    std::uint64_t value;
+    asm volatile("isb; mrs %0, cntvct_el0" : "=r"(value));
+    return value;
+#else
+    return monotonic_ns();
+#endif
+}
+
+/// Nanoseconds in a tick, against CLOCK_MONOTONIC since the first call in this process; the longer
+/// ago that is, the more exact. Waits until it is 10 ms ago.
+double ns_per_tick();
+
+}  // namespace rdma_bench

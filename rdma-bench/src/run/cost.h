@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "report/result.h"
+
+namespace rdma_bench {
+
+/// What the calling thread spends between construction and stop().
+class ThreadCost {
+  public:
+    /// @param instructions also count instructions (perf_event_open), where the kernel allows it
+    explicit ThreadCost(bool instructions);
+    ~ThreadCost();
+    ThreadCost(const ThreadCost&) = delete;
+    ThreadCost& operator=(const ThreadCost&) = delete;
+    /// `messages` is left 0.
+    CpuCost stop();
+
+  private:
+    int fd_ = -1;
+    double user_ = 0, system_ = 0;
+};
+
+/// Costs of threads that worked together.
+void add_cost(CpuCost& sum, const CpuCost& more);
+
+}  // namespace rdma_bench

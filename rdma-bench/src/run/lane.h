@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// One QP with the work requests of one size, made before the clock runs: the hot loops change
+// nothing in them but the flag that asks for a completion.
+#pragma once
+#include <infiniband/verbs.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace rdma_bench {
+
+struct Lane {
+    ibv_qp* qp = nullptr;
+    ibv_qp_ex* extended = nullptr;
+    unsigned number = 0;  ///< of the QP in the run, the same at both sides
+
+    // Sending. The ring is a whole number of lists; the requests of a list are chained.
+    std::vector<ibv_send_wr> ring;
+    std::vector<ibv_sge> ring_sges;
+    unsigned at = 0;        ///< where the next list begins
+    unsigned list = 1;      ///< requests in a list
+    unsigned depth = 1;     ///< requests that may be outstanding
+    unsigned interval = 1;  ///< requests for one completion
+    unsigned until = 1;     ///< requests until the next that asks for a completion
+    std::uint64_t posted = 0, completed = 0, goal = 0;
+
+    // Receiving, without an SRQ. The ring goes round in the slots; all requests are chained.
+    std::vector<ibv_recv_wr> receives;
+    std::vector<ibv_sge> receive_sges;
+    unsigned receive_at = 0;
+    unsigned owed = 0;  ///< receives that were used and not posted again
+    bool receives_posted = false;
+    std::uint64_t taken = 0;  ///< receives completed in entries before this one
+};
+
+/// Posts chained requests by ibv_post_send. @return 0 or an errno
+struct ClassicPost {
+    static int post(Lane& lane, ibv_send_wr* list) {
+        ibv_send_wr* bad;
+        return ibv_post_send(lane.qp, list, &bad);
+    }
+};
+
+/// Posts them by ibv_wr_*, which some devices do faster.
+struct ExtendedPost {
+    static int post(Lane& lane, ibv_send_wr* list) {
+        ibv_qp_ex* qp = lane.extended;
+        ibv_wr_start(qp);
+        for (ibv_send_wr* wr = list; wr; wr = wr->next) {
+            qp->wr_id = wr->wr_id;
+            qp->wr_flags = wr->send_flags;
+            switch (wr->opcode) {
+                case IBV_WR_RDMA_WRITE:
+                    ibv_wr_rdma_write(qp, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr);
+                    break;
+                case IBV_WR_RDMA_READ:
+                    ibv_wr_rdma_read(qp, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr);
+                    break;
+                case IBV_WR_ATOMIC_FETCH_AND_ADD:
+                    ibv_wr_atomic_fetch_add(qp, wr->wr.atomic.rkey, wr->wr.atomic.remote_addr,
+                                            wr->wr.atomic.compare_add);
+                    break;
+                case IBV_WR_ATOMIC_CMP_AND_SWP:
+                    ibv_wr_atomic_cmp_swp(qp, wr->wr.atomic.rkey, wr->wr.atomic.remote_addr,
+                                          wr->wr.atomic.compare_add, wr->wr.atomic.swap);
+                    break;
+                default:
+                    ibv_wr_send(qp);
+                    if (wr->wr.ud.ah && qp->qp_base.qp_type == IBV_QPT_UD) {
+                        ibv_wr_set_ud_addr(qp, wr->wr.ud.ah, wr->wr.ud.remote_qpn,
+                                           wr->wr.ud.remote_qkey);
+                    }
+            }
+            if (wr->send_flags & IBV_SEND_INLINE) {
+                ibv_wr_set_inline_data(qp, reinterpret_cast<void*>(wr->sg_list->addr),
+                                       wr->sg_list->length);
+            } else {
+                ibv_wr_set_sge(qp, wr->sg_list->lkey, wr->sg_list->addr, wr->sg_list->length);
+            }
+        }
+        return ibv_wr_complete(qp);
+    }
+};
+
+/// Posts the next list of a lane. @return 0 or an errno
+template <class Post>
+inline int post_list(Lane& lane) {
+    const unsigned at = lane.at;
+    ibv_send_wr* first = &lane.ring[at];
+    const unsigned next = at + lane.list;
+    lane.at = next == lane.ring.size() ? 0 : next;
+    lane.posted += lane.list;
+    lane.until -= lane.list;
+    if (lane.until == 0) [[unlikely]] {
+        lane.until = lane.interval;
+        ibv_send_wr* last = first + lane.list - 1;
+        last->send_flags |= IBV_SEND_SIGNALED;
+        const int error = Post::post(lane, first);
+        last->send_flags &= ~static_cast<unsigned>(IBV_SEND_SIGNALED);
+        return error;
+    }
+    return Post::post(lane, first);
+}
+
+/// Posts what is left of the goal, less than a list or without a completion of its own, the last
+/// with a completion.
+template <class Post>
+int post_tail(Lane& lane, unsigned count) {
+    for (; count; --count) {
+        ibv_send_wr wr = lane.ring[lane.at];
+        wr.next = nullptr;
+        if (count == 1) {
+            wr.send_flags |= IBV_SEND_SIGNALED;
+        }
+        if (const int error = Post::post(lane, &wr)) {
+            return error;
+        }
+        lane.at = lane.at + 1 == lane.ring.size() ? 0 : lane.at + 1;
+        ++lane.posted;
+    }
+    lane.until = lane.interval;
+    return 0;
+}
+
+/// Posts `count` receives of a ring again, in one call. @return 0 or an errno
+inline int post_receives(ibv_qp* qp, ibv_srq* srq, std::vector<ibv_recv_wr>& ring, unsigned& at,
+                         unsigned count) {
+    while (count) {
+        const unsigned run = std::min<unsigned>(count, static_cast<unsigned>(ring.size()) - at);
+        ibv_recv_wr& last = ring[at + run - 1];
+        ibv_recv_wr* const after = last.next;
+        last.next = nullptr;
+        ibv_recv_wr* bad;
+        const int error =
+            srq ? ibv_post_srq_recv(srq, &ring[at], &bad) : ibv_post_recv(qp, &ring[at], &bad);
+        last.next = after;
+        if (error) {
+            return error;
+        }
+        at = at + run == ring.size() ? 0 : at + run;
+        count -= run;
+    }
+    return 0;
+}
+
+}  // namespace rdma_bench

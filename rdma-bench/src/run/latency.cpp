@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// One message after the other. WRITE and SEND go to and fro, and a sample is half a round trip;
+// READ and atomics are answered by the device, and a sample is the whole. A sample lasts from the
+// post of a message to the post of the next, as perftest's.
+#include <cstring>
+
+#include "exit.h"
+#include "run/clock.h"
+#include "run/cost.h"
+#include "run/pattern.h"
+#include "run/worker.h"
+
+namespace rdma_bench {
+namespace {
+
+template <class Post>
+class Exchange {
+  public:
+    Exchange(Worker& worker, Control& control, const PingPong& what, Verification& verification)
+        : w_(worker),
+          control_(control),
+          what_(what),
+          verification_(verification),
+          lane_(*worker.lanes.front()) {}
+
+    void run() {
+        ThreadCost cost(w_.task.cost);
+        const std::uint64_t start = ticks();
+        sample_from_ = start + w_.task.margin_ticks;
+        sample_to_ = w_.task.duration_ticks ? start + w_.task.duration_ticks - w_.task.margin_ticks
+                                            : UINT64_MAX;
+        end_ = w_.task.duration_ticks ? start + w_.task.duration_ticks : UINT64_MAX;
+        start_ = start;
+        switch (what_.operation) {
+            case Operation::kWrite:
+                write();
+                break;
+            case Operation::kSend:
+                send();
+                break;
+            default:
+                ask();
+        }
+        w_.outcome.cost = cost.stop();
+        w_.outcome.cost.messages = i_;
+        w_.outcome.received = i_;
+    }
+
+  private:
+    struct Aborted {};
+
+    // --- When messages start and what is recorded.
+
+    /// Whether one more message is to go; the side that answers follows the other and never counts
+    /// time.
+    bool more() {
+        if (i_ >= lane_.goal) {
+            return false;
+        }
+        if (control_.stop.load(std::memory_order_relaxed)) {
+            return false;
+        }
+        return end_ == UINT64_MAX || !what_.first || ticks() < end_;
+    }
+
+    /// Waits until message i is due; @return ticks that it then is late by
+    std::uint64_t await_turn() {
+        const auto due = start_ + static_cast<std::uint64_t>(static_cast<double>(i_) *
+                                                             w_.task.ticks_per_message);
+        std::uint64_t now = ticks();
+        while (now < due) {
+            check();
+            now = ticks();
+        }
+        late_ = now - due;
+        if (static_cast<double>(late_) > w_.task.ticks_per_message) {
+            ++w_.outcome.late;
+        }
+        return now;
+    }
+
+    /// The time at which message i starts; the sample of the one before ends there, unless a rate
+    /// keeps them apart.
+    void stamp() {
+        if (w_.task.ticks_per_message > 0) {
+            started_ = await_turn();
+            return;
+        }
+        const std::uint64_t now = ticks();
+        if (i_) {
+            record(now, now - started_);
+        }
+        started_ = now;
+    }
+
+    /// Message i is over.
+    void over() {
+        if (w_.task.ticks_per_message > 0) {
+            const std::uint64_t now = ticks();
+            // Half ticks: the way there and back counts half, the waiting before it whole.
+            record(now, now - started_ + (ping_pong() ? 2 : 1) * late_);
+        }
+        ++i_;
+        w_.progress.store(i_, std::memory_order_relaxed);
+    }
+
+    /// After the last message.
+    void close() {
+        const std::uint64_t now = ticks();
+        if (i_ && w_.task.ticks_per_message == 0) {
+            record(now, now - started_);
+        }
+    }
+
+    void record(std::uint64_t now, std::uint64_t value) {
+        if (now < sample_from_ || now > sample_to_) {
+            return;
+        }
+        if (w_.outcome.messages++ == 0) {
+            w_.outcome.first_tick = started_;
+        }
+        w_.outcome.last_tick = now;
+        w_.outcome.latency.record(value);
+        if (w_.task.samples) {
+            w_.outcome.samples.push_back(value);
+        }
+    }
+
+    [[nodiscard]] bool ping_pong() const {
+        return what_.operation == Operation::kWrite || what_.operation == Operation::kSend;
+    }
+
+    /// Ends a wait when the run is over.
+    void check() const {
+        if (control_.abort.load(std::memory_order_relaxed)) [[unlikely]] {
+            throw Aborted{};
+        }
+    }
+
+    // --- Queues.
+
+    void post() {
+        if (const int error = post_list<Post>(lane_)) [[unlikely]] {
+            fail_post("ibv_post_send", error, lane_.qp);
+        }
+    }
+
+    void await(CompletionQueue& queue) {
+        ibv_wc wc;
+        for (;;) {
+            const int count = ibv_poll_cq(queue.cq.get(), 1, &wc);
+            if (count > 0) [[likely]] {
+                if (wc.status != IBV_WC_SUCCESS) [[unlikely]] {
+                    fail_completion(w_, wc);
+                }
+                return;
+            }
+            if (count < 0) [[unlikely]] {
+                fail_poll();
+            }
+            check();
+            if (queue.channel) {
+                if (armed_ != &queue) {
+                    ibv_req_notify_cq(queue.cq.get(), 0);
+                    armed_ = &queue;
+                } else {
+                    sleep_on(&queue, nullptr);
+                    armed_ = nullptr;
+                }
+            }
+        }
+    }
+
+    void await_sent() {
+        await(*w_.send_cq);
+        ++lane_.completed;
+    }
+
+    void receive_again() {
+        const int error =
+            w_.srq ? post_receives(nullptr, w_.srq.get(), w_.srq_ring, w_.srq_at, 1)
+                   : post_receives(lane_.qp, nullptr, lane_.receives, lane_.receive_at, 1);
+        if (error) [[unlikely]] {
+            fail_post("ibv_post_recv", error, lane_.qp);
+        }
+    }
+
+    // --- Verification. Sender and receiver use slot i mod slots; a message lies there until the
+    // one after the next comes.
+
+    std::byte* out(std::uint64_t i) const { return what_.out + i % what_.slots * what_.out_stride; }
+    std::byte* in(std::uint64_t i) const { return what_.in + i % what_.slots * what_.in_stride; }
+    [[nodiscard]] Stream mine() const { return {lane_.number, what_.from_server}; }
+    [[nodiscard]] Stream theirs() const { return {lane_.number, !what_.from_server}; }
+
+    void fill(std::uint64_t i) {
+        if (what_.verify) {
+            fill_pattern({out(i), what_.size}, mine(), i);
+        }
+    }
+    void compare(std::uint64_t i) {
+        if (what_.verify) {
+            tell(check_pattern({in(i) + what_.header, what_.size}, theirs(), i));
+        }
+    }
+    void tell(const std::string& wrong) {
+        ++verification_.messages;
+        verification_.bytes += what_.size;
+        if (!wrong.empty()) {
+            verification_.first = verification_.wrong++ ? verification_.first : wrong;
+        }
+    }
+
+    // --- The three ways.
+
+    /// The message's last byte tells that it is there: RC and UC deliver in order.
+    void await_written(std::uint64_t i) {
+        const volatile std::byte* last = in(i) + what_.size - 1;
+        if (what_.verify) {
+            while (*last == before_[i % 2]) {
+                check();
+            }
+            // What the next message in this slot replaces; the pattern never repeats it.
+            before_[i % 2] = *last;
+            return;
+        }
+        const auto expected = static_cast<std::byte>(i + 1);
+        while (*last != expected) {
+            check();
+        }
+    }
+
+    void write() {
+        if (what_.verify) {
+            for (int slot = 0; slot < 2; ++slot) {
+                before_[slot] = in(static_cast<unsigned>(slot))[what_.size - 1];
+            }
+        }
+        fill(0);
+        while (more()) {
+            if (!what_.first) {
+                await_written(i_);
+            }
+            stamp();
+            if (!what_.verify) {
+                out(i_)[what_.size - 1] = static_cast<std::byte>(i_ + 1);
+            }
+            post();
+            fill(i_ + 1);
+            if (!what_.first) {
+                compare(i_);
+            }
+            await_sent();
+            if (what_.first) {
+                await_written(i_);
+            }
+            over();
+            if (what_.first) {
+                // The clock of the next message runs from its post.
+                compare(i_ - 1);
+            }
+        }
+        close();
+    }
+
+    void send() {
+        fill(0);
+        while (more()) {
+            if (!what_.first) {
+                await(*w_.recv_cq);
+            }
+            stamp();
+            post();
+            fill(i_ + 1);
+            if (!what_.first) {
+                compare(i_);
+                receive_again();
+            }
+            await_sent();
+            if (what_.first) {
+                await(*w_.recv_cq);
+            }
+            over();
+            if (what_.first) {
+                compare(i_ - 1);
+                receive_again();
+            }
+        }
+        close();
+    }
+
+    /// READ and atomics: the peer's device answers.
+    void ask() {
+        const bool read = what_.operation == Operation::kRead;
+        while (more()) {
+            if (what_.verify && !read) {
+                prepare_atomic();
+            } else if (what_.verify) {
+                std::memset(in(i_), 0, what_.size);
+            }
+            stamp();
+            post();
+            await_sent();
+            over();
+            if (what_.verify && read) {
+                tell(check_pattern({in(i_ - 1), what_.size}, theirs(), (i_ - 1) % what_.slots));
+            } else if (what_.verify) {
+                compare_atomic();
+            }
+        }
+        close();
+    }
+
+    /// The counter goes up by one each time, so what it was is the number of the message.
+    void prepare_atomic() {
+        if (what_.compare_and_swap) {
+            auto& atomic = lane_.ring[lane_.at].wr.atomic;
+            atomic.compare_add = i_;
+            atomic.swap = i_ + 1;
+        }
+    }
+    void compare_atomic() {
+        std::uint64_t before;
+        std::memcpy(&before, in(i_ - 1), sizeof before);
+        tell(before == i_ - 1
+                 ? ""
+                 : "atomic " + std::to_string(i_ - 1) + " of QP 0: expected the counter at " +
+                       std::to_string(i_ - 1) + ", it was " + std::to_string(before));
+    }
+
+  public:
+    /// As run(), but an abort ends it quietly with what was measured.
+    void run_until_abort() {
+        try {
+            run();
+        } catch (const Aborted&) {
+            // The peer sent its last message, or the run was given up: what was measured stands.
+            w_.outcome.cost.messages = w_.outcome.received = i_;
+        }
+    }
+
+  private:
+    Worker& w_;
+    Control& control_;
+    const PingPong& what_;
+    Verification& verification_;
+    Lane& lane_;
+    CompletionQueue* armed_ = nullptr;
+    std::uint64_t i_ = 0, start_ = 0, started_ = 0, late_ = 0;
+    std::uint64_t sample_from_ = 0, sample_to_ = 0, end_ = 0;
+    std::byte before_[2]{};
+};
+
+}  // namespace
+
+void run_latency(Worker& worker, Control& control, const PingPong& what,
+                 Verification& verification) {
+    if (worker.task.extended) {
+        Exchange<ExtendedPost>(worker, control, what, verification).run_until_abort();
+    } else {
+        Exchange<ClassicPost>(worker, control, what, verification).run_until_abort();
+    }
+    worker.sends_done.store(true, std::memory_order_release);
+    control.wake();
+}
+
+}  // namespace rdma_bench

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "run/link.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "exit.h"
+
+namespace rdma_bench {
+namespace {
+
+std::atomic<int> signals{0};
+int signal_fd = -1;
+
+void on_signal(int /*number*/) {
+    signals.fetch_add(1);
+    [[maybe_unused]] const int result = eventfd_write(signal_fd, 1);
+    if (signals.load() > 2) {
+        _exit(static_cast<int>(Exit::kInterrupted));
+    }
+}
+
+void check_interrupt() {
+    if (Interrupt::instance().seen()) {
+        throw RunError(Exit::kInterrupted, "interrupted");
+    }
+}
+
+/// Until `fd` is readable, Ctrl-C, or the time is over.
+void wait_readable(int fd, int timeout_ms) {
+    pollfd fds[2] = {{fd, POLLIN, 0}, {Interrupt::instance().fd(), POLLIN, 0}};
+    poll(fds, 2, timeout_ms);
+}
+
+std::string place(const Options& options) {
+    const bool v6 = options.host.find(':') != std::string::npos;
+    return (v6 ? "[" + options.host + "]" : options.host) + ":" + std::to_string(options.tcp_port);
+}
+
+/// What the user can do about an error of the connection's beginning.
+std::string advice(const Options& options, const qpx::Error& error) {
+    const std::string test(to_string(options.test));
+    switch (error.code()) {
+        case qpx::ErrorCode::Refused:
+            // With a reason of the peer's, that is all there is to say.
+            if (error.detail() == 0 && options.client()) {
+                return "; start `rdma-bench " + test +
+                       "` there first (a server takes one client, then its port is closed)";
+            }
+            return options.client()
+                       ? ""
+                       : "; another server runs: choose another port with -p on both sides";
+        case qpx::ErrorCode::Protocol:
+            return "; is there an rdma-bench at " + place(options) +
+                   "? perftest's programs do not talk to it";
+        default:
+            return "";
+    }
+}
+
+qpx::PeerOptions peer_options(const Options& options) {
+    qpx::PeerOptions peer;
+    peer.security = qpx::parse_security(options.security);
+    peer.timeout = std::chrono::seconds(options.connect_timeout);
+    peer.family = options.ipv6 ? AF_INET6 : 0;
+    return peer;
+}
+
+qpx::Url url_of(const Options& options, const std::string& host) {
+    qpx::Url url;
+    url.scheme = options.rdma_cm_exchange ? "cm" : "tcp";
+    url.host = host;
+    url.port = options.tcp_port;
+    return url;
+}
+
+qpx::Connection accept(const Options& options) {
+    qpx::Listener listener(url_of(options, options.source_ip), peer_options(options));
+    for (;;) {
+        wait_readable(listener.fd(), 500);
+        check_interrupt();
+        try {
+            return listener.accept(std::chrono::milliseconds(50));
+        } catch (const qpx::Error& error) {
+            if (error.code() != qpx::ErrorCode::Timeout) {
+                throw;
+            }
+        }
+        for (const auto& client : listener.turned_away()) {
+            std::fprintf(stderr, "rdma-bench: turned away %s\n", client.c_str());
+        }
+    }
+}
+
+}  // namespace
+
+Interrupt::Interrupt() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    signal_fd = fd_;
+    struct sigaction action {};
+    action.sa_handler = on_signal;
+    for (const int number : {SIGINT, SIGTERM}) {
+        sigaction(number, &action, nullptr);
+    }
+    signal(SIGPIPE, SIG_IGN);
+}
+
+Interrupt& Interrupt::instance() {
+    static Interrupt interrupt;
+    return interrupt;
+}
+bool Interrupt::seen() const {
+    return signals.load() > 0;
+}
+int Interrupt::count() const {
+    return signals.load();
+}
+
+Link Link::open(const Options& options) {
+    const std::chrono::seconds timeout(options.connect_timeout);
+    try {
+        if (!options.client()) {
+            return Link(accept(options), timeout);
+        }
+        return Link(qpx::Connection::connect(url_of(options, options.host), peer_options(options)),
+                    timeout);
+    } catch (const qpx::Error& error) {
+        check_interrupt();
+        const bool argument = error.code() == qpx::ErrorCode::Argument;
+        throw RunError(argument ? Exit::kUsage : Exit::kPeer,
+                       error.what() + advice(options, error));
+    }
+}
+
+Link::Link(qpx::Connection connection, std::chrono::milliseconds timeout)
+    : connection_(std::move(connection)), timeout_(timeout) {}
+Link::~Link() = default;
+Link::Link(Link&&) noexcept = default;
+
+void Link::send(const std::string& type, nlohmann::json message) {
+    message["type"] = type;
+    const std::string text = message.dump();
+    try {
+        connection_.set_timeout(timeout_);
+        connection_.send(std::as_bytes(std::span(text)));
+    } catch (const qpx::Error& error) {
+        throw RunError(Exit::kPeer, std::string("the peer is gone: ") + error.what());
+    }
+}
+
+std::optional<nlohmann::json> Link::take() {
+    nlohmann::json message;
+    try {
+        connection_.set_timeout(std::chrono::milliseconds(0));
+        const auto bytes = connection_.receive();
+        message = nlohmann::json::parse(reinterpret_cast<const char*>(bytes.data()),
+                                        reinterpret_cast<const char*>(bytes.data()) + bytes.size());
+        if (message.at("type") != "give-up") {
+            message.at("type").get_ref<const std::string&>();
+            return message;
+        }
+    } catch (const qpx::Error& error) {
+        if (error.code() == qpx::ErrorCode::Timeout) {
+            return std::nullopt;
+        }
+        throw RunError(Exit::kPeer, std::string("the peer is gone: ") + error.what());
+    } catch (const nlohmann::json::exception&) {
+        throw RunError(Exit::kPeer,
+                       "the peer does not speak as rdma-bench does: is it another version?");
+    }
+    const auto reason = message.value("reason", std::string("no reason given"));
+    if (message.value("interrupted", false)) {
+        throw RunError(Exit::kInterrupted, "the peer was interrupted");
+    }
+    throw RunError(Exit::kPeer, "the peer gave up: " + reason);
+}
+
+std::optional<nlohmann::json> Link::look_any(const std::vector<std::string>& types) {
+    auto message = take();
+    if (message && std::find(types.begin(), types.end(), (*message)["type"].get<std::string>()) ==
+                       types.end()) {
+        throw RunError(Exit::kPeer, "the peer is somewhere else in the run: it said '" +
+                                        (*message)["type"].get<std::string>() + "' where '" +
+                                        types.front() + "' was due; is it another version?");
+    }
+    return message;
+}
+
+std::optional<nlohmann::json> Link::look(const std::string& type) {
+    return look_any({type});
+}
+
+nlohmann::json Link::expect(const std::string& type, bool timed) {
+    const auto end = std::chrono::steady_clock::now() + timeout_;
+    for (;;) {
+        if (auto message = look_any({type})) {
+            return std::move(*message);
+        }
+        check_interrupt();
+        if (timed && std::chrono::steady_clock::now() >= end) {
+            throw RunError(Exit::kPeer, "the peer does not answer (waited " +
+                                            std::to_string(timeout_.count() / 1000) + " s for '" +
+                                            type + "')");
+        }
+        wait_readable(fd(), 100);
+    }
+}
+
+nlohmann::json Link::expect_any(const std::vector<std::string>& types) {
+    for (;;) {
+        if (auto message = look_any(types)) {
+            return std::move(*message);
+        }
+        check_interrupt();
+        wait_readable(fd(), 100);
+    }
+}
+
+void Link::give_up(const std::string& reason, bool interrupted) noexcept {
+    try {
+        nlohmann::json message{
+            {"type", "give-up"}, {"reason", reason}, {"interrupted", interrupted}};
+        const std::string text = message.dump();
+        connection_.set_timeout(std::chrono::milliseconds(500));
+        connection_.send(std::as_bytes(std::span(text)));
+        connection_.close();
+    } catch (const std::exception&) {
+        // The peer will see the end of the connection.
+    }
+}
+
+}  // namespace rdma_bench

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a side measured in an entry, and tells the other.
+#pragma once
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "report/result.h"
+
+namespace rdma_bench {
+
+struct Measured {
+    std::uint64_t messages = 0;
+    double seconds = 0;
+    double peak = 0;  ///< messages a second
+    double rate = 0;  ///< messages a second
+    std::uint64_t received = 0, late = 0, lost = 0;
+    CpuCost cost;
+    std::vector<Counter> counters;
+    Verification verification;
+};
+
+nlohmann::json to_json(const Measured& measured);
+/// @throws nlohmann::json::exception
+Measured measured_from(const nlohmann::json& json);
+
+nlohmann::json to_json(const HostFacts& facts);
+HostFacts host_from(const nlohmann::json& json);
+
+}  // namespace rdma_bench

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Everything of the device that a run uses: memory, queues, QPs, and their work requests for one
+// entry.
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "memory/buffer.h"
+#include "options/options.h"
+#include "qpx/verbs.h"
+#include "run/layout.h"
+#include "run/worker.h"
+#include "verbs/device.h"
+
+namespace rdma_bench {
+
+class Traffic {
+  public:
+    /// @throws RunError(kDevice) with what the device cannot
+    Traffic(const Device& device, const Options& options);
+    ~Traffic();
+
+    /// What the peer must know; chooses the GID. @param local_address of this host in the
+    /// connection to the peer
+    const std::vector<qpx::Local>& describe(const std::string& local_address);
+    /// Brings all QPs to RTS. @throws RunError
+    void connect(const std::vector<qpx::Endpoint>& peers);
+
+    /// This side's part in an entry.
+    struct Part {
+        std::uint64_t size = 0;
+        unsigned qps = 1;
+        std::uint64_t goal = 0;  ///< messages of each QP that this side sends; 0: none
+        std::uint64_t expected =
+            0;  ///< messages of each QP that come in; UINT64_MAX: not known yet
+        Task task;
+    };
+    /// Lanes, rings and posted receives of an entry, counters of the last one cleared.
+    /// @return the threads that have QPs in it
+    std::vector<Worker*> prepare(const Part& part);
+
+    [[nodiscard]] std::span<const std::unique_ptr<Lane>> lanes() const { return lanes_; }
+    [[nodiscard]] Buffer& buffer() const { return *buffer_; }
+    [[nodiscard]] const Layout& layout() const { return layout_; }
+    [[nodiscard]] unsigned inline_size() const { return inline_size_; }
+    [[nodiscard]] bool extended() const { return extended_; }
+    [[nodiscard]] const std::vector<qpx::Local>& locals() const { return locals_; }
+    [[nodiscard]] const std::vector<qpx::Endpoint>& peers() const { return peers_; }
+
+    /// Messages that this side sends say which stream they are of; areas as offsets in the buffer.
+    [[nodiscard]] std::size_t out_offset(unsigned qp) const { return layout_.out(qp); }
+    [[nodiscard]] std::size_t in_offset(unsigned qp) const { return layout_.in(qp); }
+
+  private:
+    void make_queues();
+    void make_qps();
+    void make_receive_ring(std::vector<ibv_recv_wr>& ring, std::vector<ibv_sge>& sges, unsigned qp,
+                           std::uint64_t id) const;
+    void make_send_ring(Lane& lane, std::uint64_t size, std::uint64_t id) const;
+    void post_first_receives(Lane& lane);
+    [[nodiscard]] bool receives() const { return options_.test.operation == Operation::kSend; }
+    [[nodiscard]] std::uint32_t lkey(unsigned qp) const;
+
+    const Device& device_;
+    const Options& options_;
+    Layout layout_;
+    std::unique_ptr<Buffer> buffer_;
+    std::vector<MrPtr> regions_;  ///< --mr_per_qp
+    std::vector<std::unique_ptr<Worker>> workers_;
+    std::vector<std::unique_ptr<Lane>> lanes_;
+    std::vector<QpPtr> qps_;
+    std::vector<AhPtr> handles_;  ///< UD
+    std::vector<qpx::Local> locals_;
+    std::vector<qpx::Endpoint> peers_;
+    unsigned inline_size_ = 0;
+    bool extended_ = false;
+};
+
+/// The path that the options ask for.
+qpx::PathOptions path_options(const Options& options);
+
+}  // namespace rdma_bench
