@@ -11,6 +11,8 @@ namespace rdma_bench {
 
 /// perftest's table on standard output; errors go to stderr elsewhere.
 std::unique_ptr<Sink> make_table_sink(const Options& options);
+/// A line on stderr while a run takes longer than a second.
+std::unique_ptr<Sink> make_progress_sink(bool gbits);
 /// @param file "-": standard output, at done()
 std::unique_ptr<Sink> make_json_sink(const std::string& file);
 std::unique_ptr<Sink> make_csv_sink(const std::string& file);

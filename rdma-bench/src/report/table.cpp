@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// perftest's banner and table, column by column, so that scripts that cut them keep working. What
+// perftest does not have stands in lines that begin with a tab.
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+
+#include "report/sinks.h"
+
+namespace rdma_bench {
+namespace {
+
+constexpr auto kLine =
+    "---------------------------------------------------------------------------------------";
+
+std::string title(const Options& o) {
+    std::string name = o.test.operation == Operation::kWrite  ? "RDMA_Write"
+                       : o.test.operation == Operation::kRead ? "RDMA_Read"
+                       : o.test.operation == Operation::kSend ? "Send"
+                       : o.atomic == AtomicType::kFetchAndAdd ? "Atomic FETCH_AND_ADD"
+                                                              : "Atomic CMP_AND_SWAP";
+    return name + (o.bidirectional ? " Bidirectional" : "") +
+           (o.test.latency() ? " Latency Test" : " BW Test");
+}
+
+const char* on(bool value) {
+    return value ? "ON" : "OFF";
+}
+
+class TableSink final : public Sink {
+  public:
+    explicit TableSink(const Options& options)
+        : options_(options), table_(options.report.output == Output::kTable) {}
+
+    void start(const Result& result) override {
+        if (!table_) {
+            return;
+        }
+        const auto value = [&](const char* name) {
+            const auto found = std::find_if(result.parameters.begin(), result.parameters.end(),
+                                            [&](const Parameter& p) { return p.name == name; });
+            return found == result.parameters.end() ? std::string() : found->value;
+        };
+        const bool one_sided = options_.test.operation == Operation::kRead ||
+                               options_.test.operation == Operation::kAtomic;
+        std::printf("%s\n                    %s\n", kLine, title(options_).c_str());
+        std::printf(" Dual-port       : OFF\t\tDevice         : %s\n",
+                    result.local.device.name.c_str());
+        std::printf(" Number of qps   : %s\t\tTransport type : IB\n", value("qps").c_str());
+        std::printf(" Connection type : %s\t\tUsing SRQ      : %s\n", value("connection").c_str(),
+                    on(options_.srq));
+        std::printf(" PCIe relax order: %s\n", on(options_.relaxed_ordering));
+        std::printf(" ibv_wr* API     : %s\n", on(value("posting") == "ibv_wr"));
+        if (result.client || options_.bidirectional) {
+            std::printf(" TX depth        : %s\n", value("tx_depth").c_str());
+        }
+        if (options_.test.operation == Operation::kSend &&
+            (!result.client || options_.bidirectional)) {
+            std::printf(" RX depth        : %s\n", value("rx_depth").c_str());
+        }
+        if (!options_.test.latency()) {
+            std::printf(" CQ Moderation   : %s\n", value("cq_moderation").c_str());
+        }
+        std::printf(" Mtu             : %s[B]\n", value("mtu").c_str());
+        std::printf(" Link type       : %s\n",
+                    result.local.device.link_layer == "Ethernet" ? "Ethernet" : "IB");
+        if (result.local.device.gid_index >= 0) {
+            std::printf(" GID index       : %d\n", result.local.device.gid_index);
+        }
+        if (one_sided) {
+            std::printf(" Outstand reads  : %s\n", value("outstanding").c_str());
+        } else {
+            std::printf(" Max inline data : %s[B]\n", value("inline_size").c_str());
+        }
+        std::printf(" rdma_cm QPs\t : OFF\n Data ex. method : %s\n",
+                    options_.rdma_cm_exchange ? "rdma_cm" : "Ethernet");
+        std::printf("%s\n", kLine);
+        print_addresses(" local", result.local_qps, one_sided);
+        print_addresses(" remote", result.peer_qps, one_sided);
+        std::printf("%s\n", kLine);
+        print_head();
+        std::fflush(stdout);
+    }
+
+    void entry(const Result& /*result*/, const Entry& entry) override {
+        if (!table_) {
+            print_number(entry);
+            return;
+        }
+        if (options_.test.latency() && entry.latency) {
+            if (!entry.samples.empty()) {
+                print_samples(entry);
+                print_head();
+            }
+            print_latency(entry);
+        } else if (entry.bandwidth) {
+            print_bandwidth(entry);
+        }
+        print_more(entry);
+        std::fflush(stdout);
+    }
+
+    void done(const Result& result) override {
+        if (table_ && !result.local_qps.empty()) {
+            std::printf("%s\n", kLine);
+        }
+        std::fflush(stdout);
+    }
+
+  private:
+    void print_addresses(const char* side, const std::vector<QpFacts>& qps,
+                         bool outstanding) const {
+        for (const auto& qp : qps) {
+            std::printf("%s address: LID %04x QPN 0x%06x PSN 0x%06x", side, qp.lid, qp.qpn, qp.psn);
+            if (outstanding) {
+                std::printf(" OUT 0x%02x", qp.outstanding);
+            }
+            if (qp.rkey || qp.address) {
+                std::printf(" RKey 0x%06x VAddr 0x%016" PRIx64, qp.rkey, qp.address);
+            }
+            std::printf("\n GID: ");
+            for (std::size_t i = 0; i < qp.gid.size(); ++i) {
+                std::printf("%s%02u", i ? ":" : "", qp.gid[i]);
+            }
+            std::printf("\n");
+        }
+    }
+
+    void print_head() const {
+        const char* unit = options_.report.cycles ? "cycles" : "usec";
+        if (!options_.test.latency()) {
+            const char* bandwidth = options_.report.gbits ? "Gb/sec" : "MiB/sec";
+            std::printf(
+                " #bytes     #iterations    BW peak[%s]    BW average[%s]   MsgRate[Mpps]\n",
+                bandwidth, bandwidth);
+        } else if (options_.duration) {
+            std::printf(" #bytes        #iterations       t_avg[%s]    tps average\n", unit);
+        } else {
+            std::printf(
+                " #bytes #iterations    t_min[%s]    t_max[%s]  t_typical[%s]    t_avg[%s]    "
+                "t_stdev[%s]   99%% percentile[%s]   99.9%% percentile[%s] \n",
+                unit, unit, unit, unit, unit, unit, unit);
+        }
+    }
+
+    [[nodiscard]] double shown(double bytes_per_second) const {
+        return bytes_per_second / (options_.report.gbits ? 1e9 / 8 : 1048576.0);
+    }
+
+    void print_bandwidth(const Entry& entry) const {
+        std::printf(" %-7" PRIu64 "    %-10" PRIu64
+                    "       %-7.2f            %-7.2f\t\t   %-7.6f\n",
+                    entry.size, entry.iterations, shown(entry.bandwidth->peak),
+                    shown(entry.bandwidth->average), entry.bandwidth->message_rate / 1e6);
+    }
+
+    /// Nanoseconds in the unit of the table.
+    [[nodiscard]] double time(const Entry& entry, double ns) const {
+        // The unit of a half round trip is half a tick.
+        const double tick = entry.latency->unit_ns() * (options_.test.ping_pong() ? 2 : 1);
+        return options_.report.cycles ? ns / tick : ns / 1000;
+    }
+
+    void print_latency(const Entry& entry) const {
+        const Histogram& h = *entry.latency;
+        const auto t = [&](double ns) { return time(entry, ns); };
+        if (options_.duration) {
+            const double rate =
+                entry.seconds > 0 ? static_cast<double>(entry.iterations) / entry.seconds : 0;
+            std::printf(" %-7" PRIu64 "       %-10" PRIu64 "      %-7.2f        %-7.2f\n",
+                        entry.size, entry.iterations, t(h.mean()), rate);
+            return;
+        }
+        std::printf(" %-7" PRIu64 " %-10" PRIu64
+                    "    %-7.2f        %-7.2f      %-7.2f  \t       %-7.2f     \t%-7.2f\t\t%-7.2f "
+                    "\t\t%-7.2f\n",
+                    entry.size, entry.iterations, t(h.min()), t(h.max()), t(h.typical()),
+                    t(h.mean()), t(h.stdev()), t(h.percentile(99)), t(h.percentile(99.9)));
+    }
+
+    void print_samples(const Entry& entry) const {
+        auto samples = entry.samples;
+        if (!options_.report.unsorted) {
+            std::sort(samples.begin(), samples.end());
+        }
+        std::printf("#, %s\n", options_.report.cycles ? "cycles" : "usec");
+        for (std::size_t i = 0; i < samples.size(); ++i) {
+            std::printf("%zu, %g\n", i + 1, time(entry, samples[i]));
+        }
+        std::printf("%s\n", kLine);
+    }
+
+    void print_number(const Entry& entry) const {
+        if (options_.report.output == Output::kLatency && entry.latency) {
+            std::printf("%f\n", time(entry, entry.latency->mean()));
+        } else if (options_.report.output == Output::kBandwidth && entry.bandwidth) {
+            std::printf("%f\n", shown(entry.bandwidth->average));
+        } else if (options_.report.output == Output::kMessageRate && entry.bandwidth) {
+            std::printf("%f\n", entry.bandwidth->message_rate / 1e6);
+        }
+        std::fflush(stdout);
+    }
+
+    void print_more(const Entry& entry) const {
+        if (options_.qps.size() > 1) {
+            std::printf("\tQPs: %u\n", entry.qps);
+        }
+        if (entry.latency && (options_.rate > 0 || options_.duration)) {
+            const Histogram& h = *entry.latency;
+            std::printf(
+                "\tlatency, us: min %.2f, 50%% %.2f, 90%% %.2f, 99%% %.2f, 99.9%% %.2f, 99.99%% "
+                "%.2f, 99.999%% %.2f, max %.2f\n",
+                h.min() / 1000, h.typical() / 1000, h.percentile(90) / 1000,
+                h.percentile(99) / 1000, h.percentile(99.9) / 1000, h.percentile(99.99) / 1000,
+                h.percentile(99.999) / 1000, h.max() / 1000);
+        } else if (entry.latency) {
+            std::printf("\t99.99%% %.2f, 99.999%% %.2f\n",
+                        time(entry, entry.latency->percentile(99.99)),
+                        time(entry, entry.latency->percentile(99.999)));
+        }
+        if (entry.rate) {
+            std::printf("\trate: %.0f messages/s of %.0f, %" PRIu64 " started late\n",
+                        entry.rate->reached, entry.rate->wanted, entry.rate->late);
+        }
+        if (options_.report.cpu) {
+            print_cost("here", entry.cpu);
+            if (entry.peer_cpu) {
+                print_cost("peer", *entry.peer_cpu);
+            }
+        }
+        for (const auto& counter : entry.counters) {
+            std::printf("\t%s=%" PRIu64 "\n", counter.name.c_str(), counter.after - counter.before);
+        }
+        if (entry.lost) {
+            std::printf("\tlost: %" PRIu64 " messages, which %s does not repeat\n", entry.lost,
+                        std::string(to_string(options_.connection)).c_str());
+        }
+        if (entry.verification) {
+            const auto& v = *entry.verification;
+            std::printf("\tverified: %" PRIu64 " messages, %" PRIu64 " bytes, %" PRIu64 " wrong",
+                        v.messages, v.bytes, v.wrong);
+            std::printf(v.lost ? ", %" PRIu64 " lost\n" : "\n", v.lost);
+        }
+        if (entry.partial) {
+            std::printf("\tinterrupted: the row has what was measured until then\n");
+        }
+    }
+
+    static void print_cost(const char* side, const CpuCost& cost) {
+        if (!cost.messages) {
+            return;
+        }
+        const auto messages = static_cast<double>(cost.messages);
+        std::printf("\tcpu, %s: %.3f us/message (user %.3f, system %.3f)", side,
+                    (cost.user_seconds + cost.system_seconds) * 1e6 / messages,
+                    cost.user_seconds * 1e6 / messages, cost.system_seconds * 1e6 / messages);
+        if (cost.instructions) {
+            std::printf(", %.1f instructions/message",
+                        static_cast<double>(*cost.instructions) / messages);
+        }
+        std::printf("\n");
+    }
+
+    Options options_;
+    bool table_;
+};
+
+}  // namespace
+
+std::unique_ptr<Sink> make_table_sink(const Options& options) {
+    return std::make_unique<TableSink>(options);
+}
+
+}  // namespace rdma_bench
