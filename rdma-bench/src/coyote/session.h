@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "coyote/options.h"
+
+namespace rdma_bench::coyote {
+
+/// Connects, measures all sizes and prints them.
+/// @throws RunError, qpx::Error, std::invalid_argument, std::runtime_error
+void run_session(const Options& options);
+
+/// What must be the same on both sides, in words; compared as text.
+std::string settings(const Options& options);
+
+/// "Size:       64; Average throughput:  12.3456 MB/s; Average latency:      7.5 us": the example's
+/// line.
+/// @param throughput MiB/s, which the example calls MB/s
+std::string size_line(std::uint32_t size, double throughput, double latency_us);
+
+}  // namespace rdma_bench::coyote
