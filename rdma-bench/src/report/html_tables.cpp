@@ -26,7 +26,8 @@ std::string us(double ns) {
 }
 
 std::string gbits(double bytes_per_second) {
-    return fmt::format("{:.3f}", bytes_per_second * kBitsPerByte / kGiga);
+    const double value = bytes_per_second * kBitsPerByte / kGiga;
+    return value < 1 ? three_digits(value) : fmt::format("{:.3f}", value);
 }
 
 /// Processor time of one message, or nothing when it was not counted.

@@ -24,38 +24,64 @@ std::string perftest_name(Test test) {
     return std::string(operation) + (test.latency() ? "_Latency_Test" : "_BW_Test");
 }
 
-/// A setting as a number when it is one.
-Json setting(const std::string& text) {
-    const Json number = Json::parse(text, nullptr, false);
-    return number.is_number() ? number : Json(text);
-}
+/// The settings of a run by name, as perftest shows them.
+class Settings {
+  public:
+    explicit Settings(const Result& result) : result_(result) {}
 
-Json test_info(const Result& result) {
-    Json info = {{"test", perftest_name(result.test)}, {"Device", result.local.device.name}};
-    const auto copy = [&](const char* key, const char* parameter) {
-        for (const Parameter& p : result.parameters) {
-            if (p.name == parameter) {
-                info[key] = setting(p.value);
+    /// A number when it is one, else text; null when the run has no such setting.
+    [[nodiscard]] Json value(const char* name) const {
+        const std::string* text = find(name);
+        if (text == nullptr) {
+            return nullptr;
+        }
+        const Json number = Json::parse(*text, nullptr, false);
+        return number.is_number() ? number : Json(*text);
+    }
+    [[nodiscard]] Json on(const char* name, const char* when) const {
+        const std::string* text = find(name);
+        return text == nullptr ? Json(nullptr) : Json(*text == when ? "ON" : "OFF");
+    }
+
+  private:
+    [[nodiscard]] const std::string* find(const char* name) const {
+        for (const Parameter& p : result_.parameters) {
+            if (p.name == name) {
+                return &p.value;
             }
         }
-    };
-    if (!result.entries.empty()) {
-        info["Number_of_qps"] = result.entries.back().qps;
+        return nullptr;
     }
+
+    const Result& result_;
+};
+
+Json test_info(const Result& result) {
+    const Settings settings(result);
+    const Test test = result.test;
+    Json info = {
+        {"test", perftest_name(test)}, {"Dual_port", "OFF"}, {"Device", result.local.device.name}};
+    info["Number_of_qps"] =
+        result.entries.empty() ? settings.value("qps") : Json(result.entries.back().qps);
     info["Transport_type"] = "IB";
-    copy("Connection_type", "connection");
-    copy("Using_SRQ", "srq");
-    copy("PCIe_relax_order", "relaxed_ordering");
-    copy("ibv_wr_API", "ibv_wr_api");
-    copy("TX_depth", "tx_depth");
-    copy("RX_depth", "rx_depth");
-    copy("CQ_Moderation", "cq_moderation");
-    copy("Mtu", "mtu_bytes");
+    info["Connection_type"] = settings.value("connection");
+    info["Using_SRQ"] = settings.on("srq", "yes");
+    info["PCIe_relax_order"] = settings.on("relaxed_ordering", "yes");
+    info["ibv_wr_API"] = settings.on("posting", "ibv_wr");
+    info["TX_depth"] = settings.value("tx_depth");
+    if (test.operation == Operation::kSend && !test.latency()) {
+        info["RX_depth"] = settings.value("rx_depth");
+    }
+    if (!test.latency()) {
+        info["CQ_Moderation"] = settings.value("cq_moderation");
+    }
+    info["Mtu"] = settings.value("mtu");
     info["Link_type"] = result.local.device.link_layer;
     info["GID_index"] = result.local.device.gid_index;
-    copy("Outstand_reads", "outstanding");
-    copy("Max_inline_data", "inline_bytes");
-    copy("rdma_cm_QPs", "rdma_cm");
+    const bool asks = test.operation == Operation::kRead || test.operation == Operation::kAtomic;
+    info[asks ? "Outstand_reads" : "Max_inline_data"] =
+        settings.value(asks ? "outstanding" : "inline_size");
+    info["rdma_cm_QPs"] = "OFF";
     info["Data_ex_method"] = "Ethernet";
     return info;
 }

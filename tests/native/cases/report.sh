@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# rdma-bench: what it writes, what it compares, memory that is not the host's, and Coyote's example.
+build_preset release rdma-bench fake_cuda fake_hip fake_hsa dmabuf_as_host >>"$logs/build.log" 2>&1 ||
+    { fail 'rdma-bench' "did not build: $(tail -n 2 "$logs/build.log" | tr '\n' ' ')"; exit 1; }
+bench=$PWD/build/bin/rdma-bench
+start_card alpha
+start_card beta
+
+# Files of a run, and what programs that know nothing of us find in them.
+out=$logs/files
+mkdir -p "$out"
+pair 'bandwidth run writes JSON, CSV, HTML and the JSON of perftest' "$bench write-bw -F -s 64,4k -q 1,2 -n 500" \
+    "$bench write-bw -F -s 64,4k -q 1,2 -n 500 --json $out/bw.json --csv $out/bw.csv --html $out/bw.html --out_json_file $out/perftest.json A" '4096'
+pair 'latency run writes JSON, and CSV to standard output' "$bench read-lat -F -s 2,1k -n 1000" \
+    "$bench read-lat -F -s 2,1k -n 1000 --json $out/lat.json --csv - A" '^read-lat,client,'
+pair 'a second latency run, shown beside the first' "$bench read-lat -F -s 2,1k -n 1000" \
+    "$bench read-lat -F -s 2,1k -n 1000 --json $out/lat2.json --compare $out/lat.json --html $out/lat2.html A" '1024'
+plain 'the JSON is JSON' "for f in $out/*.json; do /usr/bin/python3 -m json.tool \$f >/dev/null || exit 1; done"
+plain 'the JSON has an entry for each size and number of QPs' \
+    "/usr/bin/python3 -c 'import json,sys; print(*((e[\"size_bytes\"], e[\"qps\"], e[\"bandwidth\"][\"messages_per_second\"] > 0) for e in json.load(open(sys.argv[1]))[\"entries\"]))' $out/bw.json" \
+    '\(64, 1, True\) .*\(4096, 2, True\)'
+plain 'the CSV is CSV' "/usr/bin/python3 -c 'import csv,sys; rows = list(csv.DictReader(open(sys.argv[1], newline=\"\"), strict=True)); print(len(rows), rows[3][\"size_bytes\"], rows[3][\"qps\"])' $out/bw.csv" '^4 4096 2$'
+plain 'the HTML is well-formed and asks for nothing' "/usr/bin/python3 - $out/bw.html $out/lat2.html <<'END'
+import sys, xml.etree.ElementTree as tree
+for name in sys.argv[1:]:
+    text = open(name).read()
+    assert not any(word in text for word in ('http:', 'https:', '<script', '<link', '<img', '@import', 'url(')), name
+    page = tree.fromstring(text.replace('<!DOCTYPE html>', '').replace('<meta charset=\"utf-8\">', '').replace('initial-scale=1\">', 'initial-scale=1\"/>').replace('unsafe-inline\\'\">', 'unsafe-inline\\'\"/>'))
+    print(name, len(list(page.iter('svg'))), 'drawings')
+END" '[1-9][0-9]* drawings'
+plain 'perftest keys' "/usr/bin/python3 -c 'import json,sys; d = json.load(open(sys.argv[1])); print(d[\"test_info\"][\"test\"], d[\"results\"][\"MsgSize\"], d[\"results\"][\"BW_average\"] > 0)' $out/perftest.json" '^RDMA_Write_BW_Test 4096 True$'
+plain 'compare: a run with itself is the same' "$bench compare $out/bw.json $out/bw.json" '^not worse: 0 worse, 0 better'
+plain 'compare: a slower run ends with 1' "/usr/bin/python3 -c 'import json,sys; d = json.load(open(sys.argv[1])); [e[\"bandwidth\"].update(average_bytes_per_second=e[\"bandwidth\"][\"average_bytes_per_second\"] / 2) for e in d[\"entries\"]]; json.dump(d, open(sys.argv[2], \"w\"))' $out/bw.json $out/slow.json && $bench compare $out/bw.json $out/slow.json --html $out/slow.html" '^worse: 4 worse' 1
+plain 'compare: two tests end with 2' "$bench compare $out/bw.json $out/lat.json" 'two tests' 2
+plain 'compare: what is no result ends with 2' "$bench compare $out/bw.json $out/bw.csv" 'not JSON' 2
+plain 'report of several runs' "$bench report $out/bw.json $out/slow.json $out/lat.json --html - | grep -o 'Ratio of [a-z]*' | sort -u" '^Ratio of bandwidth$'
+single 'a file that cannot be written is said before the run' beta "! timeout 10 $bench write-bw -F --json /nowhere/x.json 127.0.0.1 2>&1" 'nowhere/x.json: create: No such file'
+
+# Coyote's example 8.
+for o in 0 1; do
+    pair "coyote -o $o" "$bench coyote -o $o -X 65536 -r 3" "$bench coyote -i A -o $o -X 65536 -r 3" \
+        '^Size: +65536; Average throughput: +[0-9.e+]+ MB/s; Average latency: +[0-9.]+ us$' 18488
+done
+pair 'coyote over IPv6, sizes that are no powers of two' "$bench coyote -o 1 -x 3 -X 7000 -r 2" "$bench coyote -i ::1 -o 1 -x 3 -X 7000 -r 2" 'Size: +6144;' 18488
+single 'coyote: nobody listens' beta "$bench coyote -i 127.0.0.1 2>&1; test \$? = 4" 'nobody listens'
+plain 'coyote: sides that differ both say so' "timeout 20 $dingo run --card alpha -- $bench coyote -r 3 >$out/server 2>&1 & p=\$!; sleep 1
+    timeout 20 $dingo run --card beta -- $bench coyote -i 127.0.0.1 -r 4 2>&1; a=\$?; wait \$p; echo \"status \$a \$?\"; cat $out/server" '^status 2 2$'
+
+# GPUs without a GPU: our drivers, and a library that registers what they export.
+gpu="LD_LIBRARY_PATH=$PWD/build/fake-gpu LD_PRELOAD=\$LD_PRELOAD:$PWD/build/fake-gpu/libdmabuf-as-host.so"
+for kind in cuda hip; do
+    [ $kind = cuda ] && offset=512 || offset=12800
+    for o in 0 1; do
+        pair "coyote --mem $kind -o $o" "$gpu $bench coyote -o $o -X 65536 -r 3 --mem $kind" "$gpu $bench coyote -i A -o $o -X 65536 -r 3 --mem $kind" \
+            'Size: +65536;' 18488
+    done
+    pair "write-bw --verify --mem $kind" "$gpu $bench write-bw -F -n 200 --verify --mem $kind" "$gpu $bench write-bw -F -n 200 --verify --mem $kind A 2>&1" "at offset $offset as"
+done
+single 'a memory kind without its driver says so' alpha "! FAKE_CUDA=no-gpu LD_LIBRARY_PATH=$PWD/build/fake-gpu $bench coyote --mem cuda 2>&1" 'finds no GPU'
+single 'device memory that a card does not have' alpha "! $bench coyote --mem dm 2>&1" 'has no memory of its own'
+pages=$(cat /proc/sys/vm/nr_hugepages)
+if [ "$(id -u)" = 0 ] && echo $((pages + 8)) 2>/dev/null >/proc/sys/vm/nr_hugepages && [ "$(cat /proc/sys/vm/nr_hugepages)" -ge $((pages + 8)) ]; then
+    pair 'coyote --mem huge' "$bench coyote -o 1 -X 65536 -r 3 --mem huge" "$bench coyote -i A -o 1 -X 65536 -r 3 --mem huge" 'Size: +65536;' 18488
+else
+    skip 'coyote --mem huge' 'this machine gives no huge pages'
+fi
+echo "$pages" 2>/dev/null >/proc/sys/vm/nr_hugepages || true
