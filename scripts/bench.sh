@@ -5,11 +5,12 @@ usage() {
     cat <<'EOF'
 Prints the numbers of docs/performance.md, measured now on this machine.
 
-usage: scripts/bench.sh [model] [rtl] [provider] [native [--json]] [guests]        default: all
+usage: scripts/bench.sh [model] [rtl] [provider] [exchange] [native [--json]] [guests]        default: all
   native    kernel-less cards and the kernel's TCP side by side: bandwidth, latency, message rate
   model     two cards joined in one process, one thread, ICRC made and checked
   rtl       two SystemVerilog cards, cycle by cycle, on a stated PCIe and cable: goodput, message rate, latency
   provider  instructions per ibv_post_send and ibv_poll_cq (valgrind, exact)
+  exchange  qp-exchange between two processes on loopback, warm and cold, plain and with TLS
   guests    ib_write_bw and ib_send_lat on Dingo and on rdma_rxe, the same two guests' worth of machine, one run
 EOF
 }
@@ -38,6 +39,11 @@ instructions() {
             sed -n 's/.*Collected : //p')")
     done
     echo $(((count[1] - count[0]) / 2000))
+}
+
+bench_exchange() {
+    build_preset release qpx_bench >/dev/null
+    build/bin/qpx_bench
 }
 
 bench_provider() {
@@ -82,13 +88,13 @@ json=()
 parts=()
 for arg in "$@"; do
     case $arg in
-        model | rtl | provider | native | guests) parts+=("$arg") ;;
+        model | rtl | provider | exchange | native | guests) parts+=("$arg") ;;
         --json) json=(--json) ;;
         -h | --help) usage; exit 0 ;;
         *) usage >&2; die "no part '$arg'" ;;
     esac
 done
-[ ${#parts[@]} -gt 0 ] || parts=(model rtl provider native guests)
+[ ${#parts[@]} -gt 0 ] || parts=(model rtl provider exchange native guests)
 need_packages "${build_packages[@]}" libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev
 for part in "${parts[@]}"; do
     case $part in

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// A packet's way to its QP: the checks that all transports share, each with its own counter; then to
-/// the requester (responses) or the responder (requests, datagrams). One packet at a time: the next when the engine has ordered
-/// END for this one. A packet that is dropped here gets its END from here.
+/// the requester (responses) or the responder (requests, datagrams). A packet that is dropped here gets its END from here.
+/// Orders for payload come in the order of the packets: the requester may take responses one behind the other, but
+/// what somebody else orders for waits until it has ordered END for all of them, and the other way round.
 module dingo_dispatch (
     input  logic   clk_i,
     input  logic   rst_ni,
@@ -24,7 +25,7 @@ module dingo_dispatch (
     output logic   scat_valid_o,
     input  logic   scat_ready_i,
     output rtl_pkg::scat_t  scat_o,
-    input  logic   end_i,               // an engine's END was taken in this cycle
+    input  logic   end_i,               // an engine's END was taken in this cycle, at least one behind its packet's
     output logic   stat_valid_o,
     input  logic   stat_ready_i,
     output rtl_pkg::stat_t  stat_o,
@@ -40,14 +41,15 @@ module dingo_dispatch (
     CHECK = 3'd3,
     DROP = 3'd4,
     GIVE = 3'd5,      // to the engine
-    WAIT = 3'd6,      // for its END
+    WAIT = 3'd6,      // for the responder's END
     NEXT = 3'd7       // the headers go
   } state_t;
   localparam int unsigned GIDS = 1 << rtl_pkg::GID_LOG;
 
   state_t state_q;
   rtl_pkg::qp_t qp_q;
-  logic ended_q;
+  logic [2:0] owed_q;  // packets that were given and have no END yet
+  logic given, free;
 
   // ---------------------------------------------------------------- counters, one a cycle
   logic count_packet_q, count_bytes_q, count_ecn_q, count_drop_q, count_qp_q, count_qp_bytes_q;
@@ -108,7 +110,9 @@ module dingo_dispatch (
   end
   assign address_ok = is_rc ? local_q[qp_q.cfg.sgid] && peer_q : multicast_q || local_q != '0;
 
-  assign idle_o = state_q == IDLE && counted;
+  assign free = owed_q == '0;
+  assign given = (req_valid_o && req_ready_i) || (rsp_valid_o && rsp_ready_i);
+  assign idle_o = state_q == IDLE && counted && free;
   assign qp_re_o = state_q == IDLE && rxh_valid_i && !halt_i && counted;
   assign qp_raddr_o = rxh_i.dqpn[rtl_pkg::QP_LOG-1:0];
   assign rxh_ready_o = state_q == NEXT && counted;
@@ -116,8 +120,8 @@ module dingo_dispatch (
   assign rxp_o.ctx = qp_q;
   assign rxp_o.h = rxh_i;
   assign req_valid_o = state_q == GIVE && is_response;
-  assign rsp_valid_o = state_q == GIVE && !is_response;
-  assign scat_valid_o = state_q == DROP;
+  assign rsp_valid_o = state_q == GIVE && !is_response && free;
+  assign scat_valid_o = state_q == DROP && free;
   always_comb begin
     scat_o = '0;
     scat_o.op = rtl_pkg::SCAT_END;
@@ -136,7 +140,7 @@ module dingo_dispatch (
       if (count_qp_q) count_qp_q <= 1'b0;
       else count_qp_bytes_q <= 1'b0;
     end
-    if (end_i) ended_q <= 1'b1;
+    owed_q <= owed_q + {2'd0, given} - {2'd0, end_i};
 
     case (state_q)
       IDLE:
@@ -145,7 +149,6 @@ module dingo_dispatch (
         count_bytes_q <= 1'b1;
         count_ecn_q <= rxh_i.ce;
         bytes_q <= rxh_i.frame_bytes;
-        ended_q <= 1'b0;
         state_q <= LOAD;
       end
       LOAD: begin
@@ -175,23 +178,22 @@ module dingo_dispatch (
           state_q <= GIVE;
         end
       end
-      DROP: if (scat_ready_i) state_q <= NEXT;
-      GIVE:
-      if (is_response ? req_ready_i : rsp_ready_i) state_q <= ended_q || end_i ? NEXT : WAIT;
-      WAIT: if (ended_q || end_i) state_q <= NEXT;
+      DROP: if (scat_valid_o && scat_ready_i) state_q <= NEXT;
+      GIVE: if (given) state_q <= is_response ? NEXT : WAIT;
+      WAIT: if (end_i) state_q <= NEXT;
       NEXT: if (counted) state_q <= IDLE;
       default: state_q <= IDLE;
     endcase
 
     if (!rst_ni) begin
       state_q <= IDLE;
-      ended_q <= 1'b0;
+      owed_q <= '0;
       count_packet_q <= 1'b0;
       count_bytes_q <= 1'b0;
       count_ecn_q <= 1'b0;
       count_drop_q <= 1'b0;
       count_qp_q <= 1'b0;
       count_qp_bytes_q <= 1'b0;
-    end
+    end else assert (!(end_i && free) && !(given && owed_q == '1));
   end
 endmodule

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// A response arrives (phase 1): finds out what it answers, orders its payload, and makes the item
-/// that comes back when the payload is in memory. ACKs and NAKs take the same way, to keep the order.
+/// A READ response arrives (phase 1, front part): finds out what it answers. Needs the QP's context and
+/// records, so it is a step; dingo_req_place, which gets the outcome, does the rest by itself.
 module dingo_req_order (
     input  logic        clk_i,
     input  logic        rst_ni,
-    output logic        idle_o,        // nothing on its way out
-    // order: stays until done. The item's psn is that of the wire
+    input  logic        run_i,         // the step goes on
+    // order, with rec_i the oldest record. The item's psn is that of the wire
     input  logic        start_i,
     input  logic        up_i,          // the QP takes responses
     input  rtl_pkg::req_item_t   item_i,
@@ -18,56 +18,36 @@ module dingo_req_order (
     input  logic [31:0] ordered_i,
     input  logic [7:0]  head_i,
     input  logic [7:0]  tail_i,
-    output logic        done_o,        // one cycle
-    output logic        data_o,        // with done: READ data was ordered
-    output logic [31:0] psn_o,         // of the response
+    // outcome
+    output logic        valid_o,
+    input  logic        ready_i,
+    output logic        data_o,        // it is the data that comes next for rec_o
+    output logic [31:0] offset_o,      // of the data in its message
+    output rtl_pkg::req_item_t   item_o,
+    output rtl_pkg::req_rec_t    rec_o,
     // records, in the next cycle
     output logic        rec_re_o,
     output logic [7:0]  rec_pos_o,
-    input  rtl_pkg::req_rec_t    rec_i,
-    // WQE of the READ and its SGEs
-    output logic        load_o,
-    output logic [31:0] index_o,
-    input  logic        load_done_i,
-    input  logic        load_miss_i,
-    input  rtl_pkg::swqe_t       wqe_i,
-    output logic        walk_o,
-    output logic [31:0] offset_o,
-    input  logic        walk_done_i,
-    input  logic [7:0]  walk_verr_i,
-    output logic [3:0]  seg_index_o,
-    input  rtl_pkg::seg_t        seg_i,
-    output logic        scat_valid_o,
-    input  logic        scat_ready_i,
-    output rtl_pkg::scat_t       scat_o
+    input  rtl_pkg::req_rec_t    rec_i
 );
-  localparam logic [7:0] ACKNOWLEDGE = 8'h11;
   localparam logic [7:0] READ_FIRST = 8'h0d;
   localparam logic [7:0] READ_MIDDLE = 8'h0e;
   localparam logic [7:0] READ_LAST = 8'h0f;
   localparam logic [7:0] READ_ONLY = 8'h10;
 
-  typedef enum logic [3:0] {
-    IDLE = 4'd0,
-    FIND = 4'd1,                       // the record at pos_q is read
-    TEST = 4'd2,
-    FIT = 4'd3,
-    LOAD = 4'd4,
-    WALK = 4'd5,
-    SEGS = 4'd6,
-    LAST = 4'd7,
-    DONE = 4'd8
+  typedef enum logic [1:0] {
+    IDLE = 2'd0,
+    FIND = 2'd1,                       // the record at pos_q is read
+    TEST = 2'd2,
+    GIVE = 2'd3
   } state_t;
 
   state_t state_q;
-  rtl_pkg::req_item_t item_q;
+  rtl_pkg::req_item_t item_q, item;
   rtl_pkg::req_rec_t rec_q;
   logic [7:0] pos_q;
   logic skipped_q;                     // an earlier READ waits for data
-  logic [31:0] offset_q;
-  logic [3:0] seg_q;
-  logic scat_valid_q, go;
-  rtl_pkg::scat_t scat_q;
+  logic next_q;                        // GIVE: what comes next for rec_q, if opcode and length fit
   logic [31:0] ahead, span, psn, limit, rest, want;
   logic [23:0] place;
   logic [3:0] shift;
@@ -93,110 +73,57 @@ module dingo_req_order (
   assign fits = op_last == (place + 24'd1 == rec_q.packets) && (op_first || place != 24'd0) &&
                 (opcode_i == READ_MIDDLE || item_q.syndrome[7:5] == 3'd0) && {19'd0, len_i} == want;
 
-  assign go = !(scat_valid_q && !scat_ready_i);
-  assign idle_o = !scat_valid_q;
-  assign done_o = state_q == DONE;
-  assign data_o = item_q.kind == rtl_pkg::REQ_DATA;
-  assign psn_o = item_q.psn;
-  assign rec_re_o = state_q == FIND;
+  always_comb begin
+    item = item_q;
+    if (next_q) item.kind = fits ? rtl_pkg::REQ_DATA : rtl_pkg::REQ_FAULT;
+  end
+  assign valid_o = state_q == GIVE && run_i;
+  assign data_o = next_q && fits;
+  assign offset_o = {8'd0, place} << shift;
+  assign item_o = item;
+  assign rec_o = rec_q;
+  assign rec_re_o = state_q == FIND && run_i;
   assign rec_pos_o = pos_q;
-  assign load_o = state_q == LOAD;
-  assign index_o = rec_q.index;
-  assign walk_o = state_q == WALK;
-  assign offset_o = offset_q;
-  assign seg_index_o = seg_q;
-  assign scat_valid_o = scat_valid_q;
-  assign scat_o = scat_q;
 
   always_ff @(posedge clk_i) begin
-    if (scat_ready_i) scat_valid_q <= 1'b0;
-    if (!rst_ni) begin
-      state_q <= IDLE;
-      scat_valid_q <= 1'b0;
-    end else
+    if (!rst_ni) state_q <= IDLE;
+    else if (run_i)
       case (state_q)
-        IDLE: begin
-          if (start_i) begin
-            item_q <= item_i;
-            item_q.psn <= psn;
-            item_q.kind <= rtl_pkg::REQ_STALE;
-            item_q.status <= dingo_pkg::WCS_BAD_RESP_ERR[7:0];
-            item_q.verr <= dingo_pkg::VERR_BAD_RESPONSE[7:0];
-            pos_q <= head_i;
-            skipped_q <= 1'b0;
-            state_q <= LAST;
-            if (up_i && ahead < span) begin
-              item_q.kind <= rtl_pkg::REQ_BAD;
-              if (opcode_i == ACKNOWLEDGE) item_q.kind <= rtl_pkg::REQ_ACK;
-              else if (opcode_i >= READ_FIRST && opcode_i <= READ_ONLY) state_q <= FIND;
-            end
+        IDLE:
+        if (start_i) begin
+          item_q <= item_i;
+          item_q.psn <= psn;
+          item_q.kind <= rtl_pkg::REQ_STALE;
+          item_q.status <= dingo_pkg::WCS_BAD_RESP_ERR[7:0];
+          item_q.verr <= dingo_pkg::VERR_BAD_RESPONSE[7:0];
+          pos_q <= head_i;
+          skipped_q <= 1'b0;
+          next_q <= 1'b0;
+          state_q <= GIVE;
+          if (up_i && ahead < span) begin
+            item_q.kind <= rtl_pkg::REQ_BAD;
+            if (opcode_i >= READ_FIRST && opcode_i <= READ_ONLY && head_i != tail_i) state_q <= TEST;
           end
         end
-        FIND: state_q <= pos_q == tail_i ? LAST : TEST;
+        FIND: state_q <= pos_q == tail_i ? GIVE : TEST;
         TEST: begin
           rec_q <= rec_i;
           pos_q <= pos_q + 8'd1;
-          state_q <= LAST;
+          state_q <= GIVE;
           if (item_q.psn - rec_i.first < {8'd0, rec_i.packets}) begin
             if (is_read) begin
               if (skipped_q || item_q.psn != (rtl_pkg::idx_before(limit, rec_i.first) ? rec_i.first : limit))
                 item_q.kind <= rtl_pkg::REQ_SKIP;
-              else state_q <= FIT;
+              else next_q <= 1'b1;
             end
           end else begin
             if (is_read && rtl_pkg::idx_before(limit, rec_i.first + {8'd0, rec_i.packets})) skipped_q <= 1'b1;
             state_q <= FIND;
           end
         end
-        FIT: begin
-          item_q.kind <= rtl_pkg::REQ_FAULT;
-          offset_q <= {8'd0, place} << shift;
-          state_q <= fits ? LOAD : LAST;
-        end
-        LOAD:                          // host memory always answers
-        if (load_done_i && !load_miss_i) begin
-          state_q <= WALK;
-          if (wqe_i.status != 8'd0 || wqe_i.opcode != rec_q.opcode || wqe_i.length != rec_q.length) begin
-            item_q.status <= wqe_i.status != 8'd0 ? wqe_i.status : dingo_pkg::WCS_LOC_QP_OP_ERR[7:0];
-            item_q.verr <= wqe_i.status != 8'd0 ? wqe_i.verr : dingo_pkg::VERR_WQE_FETCH[7:0];
-            state_q <= LAST;
-          end else if (len_i == 13'd0) begin
-            item_q.kind <= rtl_pkg::REQ_DATA;
-            state_q <= LAST;
-          end
-        end
-        WALK:
-        if (walk_done_i) begin
-          seg_q <= '0;
-          item_q.status <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
-          item_q.verr <= walk_verr_i;
-          state_q <= LAST;
-          if (walk_verr_i == 8'd0) begin
-            item_q.kind <= rtl_pkg::REQ_DATA;
-            state_q <= SEGS;
-          end
-        end
-        SEGS:
-        if (go) begin
-          scat_valid_q <= 1'b1;
-          scat_q.op <= rtl_pkg::SCAT_SEG;
-          scat_q.seg <= seg_i;
-          seg_q <= seg_q + 4'd1;
-          if (seg_i.last) state_q <= LAST;
-        end
-        LAST:
-        if (go) begin
-          scat_valid_q <= 1'b1;
-          scat_q.op <= rtl_pkg::SCAT_END;
-          scat_q.no_item <= 1'b0;
-          scat_q.to_rsp <= 1'b0;
-          scat_q.has_payload <= len_i != 13'd0;
-          scat_q.item <= rtl_pkg::ITEM_BITS'(item_q);
-          state_q <= DONE;
-        end
-        default: state_q <= IDLE;
+        default: if (ready_i) state_q <= IDLE;
       endcase
   end
 
-  wire unused_ok = &{1'b0, item_i, rec_i, rec_q, wqe_i};
+  wire unused_ok = &{1'b0, item_i, rec_i, rec_q};
 endmodule

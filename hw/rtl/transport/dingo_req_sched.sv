@@ -11,6 +11,7 @@ module dingo_req_sched (
     input  rtl_pkg::qpi_t        commit_qp_i,
     input  logic        rxp_i,
     input  rtl_pkg::qpi_t        rxp_qp_i,
+    input  logic        rxp_wait_i,    // there is one, which can be taken soon
     input  logic        db_i,
     input  rtl_pkg::qpi_t        db_qp_i,
     input  logic        txerr_i,
@@ -52,7 +53,7 @@ module dingo_req_sched (
   assign fails_o = fail_valid || cq_fail_valid;
   assign work_o = turn_valid || woken_i;
   assign req = {qpa_i, due_i, txerr_i, cq_fail_valid, fail_valid, db_i, rxp_i, commit_i};
-  assign turn = turn_ok_i && work_o && (req == '0 || since_q >= MOST);
+  assign turn = turn_ok_i && work_o && ((req == '0 && !rxp_wait_i) || since_q >= MOST);
   assign valid_o = turn || req != '0;
   assign kind_o = turn ? 9'h100 : {1'b0, grant};
   // Those that are woken go first, but in turn with the others: a QP whose WQEs always come late would

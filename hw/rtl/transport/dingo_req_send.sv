@@ -6,12 +6,12 @@ module dingo_req_send (
     input  logic        clk_i,
     input  logic        rst_ni,
     output logic        idle_o,        // nothing on its way out
-    // order: stays until done
+    // order: taken in a cycle with ready
     input  logic        start_i,
+    output logic        ready_o,       // and the segments and the WQE are no longer looked at
     input  rtl_pkg::txd_t        txd_i,
     input  logic        datagram_i,
     input  logic [31:0] offset_i,      // of the packet in its message
-    output logic        done_o,        // one cycle
     // segments and blocks of the WQE; blocks in the next cycle
     output logic [3:0]  seg_index_o,
     input  rtl_pkg::seg_t        seg_i,
@@ -28,12 +28,11 @@ module dingo_req_send (
     input  logic        inl_ready_i,
     output rtl_pkg::beat_t       inl_o
 );
-  typedef enum logic [2:0] {
-    HEAD = 3'd0,
-    SEGS = 3'd1,
-    FIRST = 3'd2,                      // first block of inline data
-    DATA = 3'd3,
-    DONE = 3'd4
+  typedef enum logic [1:0] {
+    HEAD = 2'd0,
+    SEGS = 2'd1,
+    FIRST = 2'd2,                      // first block of inline data
+    DATA = 2'd3
   } state_t;
 
   state_t state_q;
@@ -46,7 +45,7 @@ module dingo_req_send (
   logic [3:0] block;
   logic [12:0] left_q;
   logic [255:0] half_q;                // RC: inline data begins in the middle of a block
-  logic prime_q;
+  logic prime_q, datagram_q;
   logic last;
 
   assign txd_valid_o = txd_valid_q;
@@ -55,9 +54,9 @@ module dingo_req_send (
   assign seg_o = seg_q;
   assign inl_valid_o = inl_valid_q;
   assign inl_o = inl_q;
-  assign idle_o = !txd_valid_q && !seg_valid_q && !inl_valid_q;
+  assign idle_o = state_q == HEAD && !txd_valid_q && !seg_valid_q && !inl_valid_q;
   assign go = !(txd_valid_q && !txd_ready_i) && !(seg_valid_q && !seg_ready_i) && !(inl_valid_q && !inl_ready_i);
-  assign done_o = state_q == DONE;
+  assign ready_o = state_q == HEAD && go;
   assign seg_index_o = index_q;
   assign block = state_q == DATA ? block_q + 4'd1 : block_q;
   assign inl_re_o = go && (state_q == FIRST || state_q == DATA);
@@ -83,16 +82,17 @@ module dingo_req_send (
           left_q <= txd_i.len;
           block_q <= datagram_i ? 4'd1 : offset_i[9:6];
           prime_q <= !datagram_i;
-          state_q <= txd_i.len == 13'd0 ? DONE : txd_i.inl ? FIRST : SEGS;
+          datagram_q <= datagram_i;
+          state_q <= txd_i.len == 13'd0 ? HEAD : txd_i.inl ? FIRST : SEGS;
         end
         SEGS: begin
           seg_valid_q <= 1'b1;
           seg_q <= seg_i;
           index_q <= index_q + 4'd1;
-          if (seg_i.last) state_q <= DONE;
+          if (seg_i.last) state_q <= HEAD;
         end
         FIRST: state_q <= DATA;
-        DATA: begin
+        default: begin
           half_q <= block_i[511:256];
           block_q <= block_q + 4'd1;
           prime_q <= 1'b0;
@@ -101,14 +101,13 @@ module dingo_req_send (
             inl_q.err <= 1'b0;
             inl_q.last <= last;
             inl_q.bytes <= last ? left_q[6:0] : 7'd64;
-            inl_q.data <= datagram_i ? block_i : {block_i[255:0], half_q};
+            inl_q.data <= datagram_q ? block_i : {block_i[255:0], half_q};
             left_q <= left_q - 13'd64;
-            if (last) state_q <= DONE;
+            if (last) state_q <= HEAD;
           end
         end
-        default: state_q <= HEAD;
       endcase
-    end else if (state_q == DONE) state_q <= HEAD;
+    end
     // Room was promised before the packet was begun.
     if (rst_ni) assert (go);
   end

@@ -15,6 +15,7 @@ module dingo_req_step (
     // what comes next; see dingo_req_sched
     input  logic        pick_i,
     output logic        take_o,
+    output logic        rx_o,          // in the step of a READ response
     input  logic [8:0]  kind_i,
     input  rtl_pkg::qpi_t        pick_qp_i,
     input  rtl_pkg::commit_t     commit_i,
@@ -35,17 +36,18 @@ module dingo_req_step (
     output rtl_pkg::qpi_t        qp_o,
     output logic [31:0] qpn_o,
     input  rtl_pkg::qp_t         qp_rdata_i,
-    output rtl_pkg::qp_cfg_t     cfg_o,
-    output logic        datagram_o,
+    output rtl_pkg::cqi_t        cq_o,
     output logic        state_we_o,
     output rtl_pkg::qps_t        state_o,
     output logic        ready_o,       // it gets another turn
     output logic        set_o,         // its deadline
     output logic [63:0] set_ns_o,
     // dingo_req_wqes
+    output rtl_pkg::qp_cfg_t     cfg_o,
+    output logic        datagram_o,
     output logic        forget_o,
+    output logic        free_o,        // what it gave last is no longer looked at
     output logic        load_o,
-    output logic        sel_o,
     output logic [31:0] index_o,
     output logic [31:0] producer_o,
     output logic        wake_o,
@@ -81,9 +83,14 @@ module dingo_req_step (
     output logic        inl_valid_o,
     input  logic        inl_ready_i,
     output rtl_pkg::beat_t       inl_o,
-    output logic        scat_valid_o,
-    input  logic        scat_ready_i,
-    output rtl_pkg::scat_t       scat_o
+    // what a READ response answers; see dingo_req_place
+    output logic        place_valid_o,
+    input  logic        place_ready_i,
+    output logic        place_data_o,
+    output logic [31:0] place_offset_o,
+    output logic [12:0] place_len_o,
+    output rtl_pkg::req_item_t   place_item_o,
+    output rtl_pkg::req_rec_t    place_rec_o
 );
   localparam int unsigned QP = rtl_pkg::QP_LOG;
   localparam int unsigned REC = rtl_pkg::REC_LOG;
@@ -91,7 +98,7 @@ module dingo_req_step (
 
   typedef enum logic [5:0] {
     CLEAR, IDLE, LOAD, START, BACK,
-    ACK_READ, ACK_TEST, ACK_END, PROGRESS,
+    ACK_READ, ACK_TEST, ACK_END,
     FAIL_READ, FAIL, ENTER, GO_BACK, RETRY, IMPLIED,
     RSP_DONE, RX, TURN, BEGIN_RTS, TXERR_FIND, TXERR_TEST
   } state_t;
@@ -106,7 +113,7 @@ module dingo_req_step (
   logic [2:0] st_q;
   logic wake_q;                        // at the end of the step: ready for a turn
   logic [31:0] ack_psn_q, before_q;
-  logic adv_q, ok_q, complete_q;       // an ACK_*: with what follows from it; nothing before was missing
+  logic adv_q, complete_q;             // an ACK_*: with what follows from it; nothing before was missing
   logic [7:0] status_q, verr_q;        // of a failure
   logic retry_implied_q;
   rtl_pkg::req_item_t item_q, item_in;
@@ -124,7 +131,7 @@ module dingo_req_step (
   logic [8:0] event_q;
   logic [6:0] card_q;
   logic [4:0] count_q;
-  logic run, choose, send_idle, order_idle;
+  logic run, choose, same_q, send_idle;
 
   assign cqe_o = cqe_q | turn_cqe;     // never both
   assign event_o = event_q;
@@ -132,28 +139,24 @@ module dingo_req_step (
   assign count_o = count_q | turn_count;
   // A step goes on when everything that one state may give has room.
   assign run = room_i;
-  assign choose = state_q == IDLE && run && pick_i;
+  assign choose = (state_q == IDLE || state_q == BACK) && run && pick_i;
   assign take_o = choose;
   assign item_in = commit_i.item[rtl_pkg::REQ_ITEM_W-1:0];
-  assign idle_o = state_q == IDLE && send_idle && order_idle && {cqe_o[88], event_q[8], card_o[6], count_o[4]} == '0;
+  assign idle_o = state_q == IDLE && send_idle && {cqe_o[88], event_q[8], card_o[6], count_o[4]} == '0;
   assign tx_idle_o = state_q != CLEAR && !(state_q != IDLE && kind_q[8]) && send_idle;
-  assign qpa_wait_o = qpa_wait_q;
+  assign qpa_wait_o = qpa_wait_q && !(state_q == BACK && kind_q[7]);
   assign qpa_qp_o = qpa_q.qp;
   assign qp_o = qp_q;
   assign qpn_o = qpn;
-  assign cfg_o = cfg_q;
-  assign datagram_o = datagram;
+  assign cq_o = cfg_q.send_cq;
   assign ready_o = state_q == BACK && run && wake_q;
   assign set_o = state_q == BACK && run;
   assign set_ns_o = c_q.ack_at < c_q.wait_at ? c_q.ack_at : c_q.wait_at;
 
   // ------------------------------------------------------------------------------------ a turn, a response arrives
-  logic turning, turned, turn_done, turn_seen_q, turn_wake, turn_ack, turn_again, turn_load, turn_walk, turn_re, turn_we;
-  logic ordering, arrived, order_done, order_seen_q, order_data, order_load, order_walk, order_re;
-  logic [3:0] turn_seg, order_seg;
+  logic turning, turned, turn_done, turn_seen_q, turn_wake, turn_ack, turn_again, turn_re, turn_we;
+  logic order_re;
   logic [7:0] turn_rpos, turn_wpos, order_pos;
-  logic [12:0] turn_bytes;
-  logic [31:0] turn_index, turn_offset, order_index, order_offset, order_psn;
   logic [88:0] turn_cqe;
   logic [6:0] turn_card;
   logic [4:0] turn_count;
@@ -163,25 +166,21 @@ module dingo_req_step (
   assign reliable = !datagram;
   assign turning = state_q == TURN && !turn_seen_q;
   assign turned = turn_done || turn_seen_q;
-  assign ordering = state_q == RX && !order_seen_q;
-  assign arrived = order_done || order_seen_q;
-  assign load_o = turn_load || order_load;
-  assign sel_o = kind_q[1];
-  assign index_o = state_q == RX ? order_index : turn_index;
+  assign place_len_o = rx_len_q;
+  assign rx_o = kind_q[1] && state_q != IDLE;
+  assign cfg_o = cfg_q;
+  assign datagram_o = datagram;
   assign producer_o = c_q.producer;
   assign wake_o = kind_q[8];
   assign forget_o = state_q == START && kind_q[7] && qpa_q.op == rtl_pkg::QPA_CLEAR;
-  assign walk_o = turn_walk || order_walk;
-  assign offset_o = state_q == RX ? order_offset : turn_offset;
-  assign bytes_o = state_q == RX ? rx_len_q : turn_bytes;
-  assign seg_index_o = state_q == RX ? order_seg : turn_seg;
 
   dingo_req_turn u_turn (
       .clk_i,
       .rst_ni,
       .run_i(run),
       .idle_o(send_idle),
-      .fresh_i(state_q == IDLE),
+      .free_o,
+      .fresh_i(state_q == START),
       .start_i(turning),
       .flush_i(kind_q[7]),
       .halt_tx_i,
@@ -205,20 +204,20 @@ module dingo_req_step (
       .rec_we_o(turn_we),
       .rec_wpos_o(turn_wpos),
       .rec_o(turn_rec),
-      .load_o(turn_load),
-      .index_o(turn_index),
+      .load_o,
+      .index_o,
       .load_done_i,
       .load_miss_i,
       .load_asked_i,
       .wqe_i,
       .head_i,
-      .walk_o(turn_walk),
+      .walk_o,
       .whole_o,
-      .offset_o(turn_offset),
-      .bytes_o(turn_bytes),
+      .offset_o,
+      .bytes_o,
       .walk_done_i,
       .walk_verr_i,
-      .seg_index_o(turn_seg),
+      .seg_index_o,
       .seg_i,
       .inl_re_o,
       .inl_block_o,
@@ -240,8 +239,8 @@ module dingo_req_step (
   dingo_req_order u_order (
       .clk_i,
       .rst_ni,
-      .idle_o(order_idle),
-      .start_i(ordering),
+      .run_i(run),
+      .start_i(state_q == START && kind_q[1]),
       .up_i(up),
       .item_i(item_q),
       .opcode_i(rx_opcode_q),
@@ -252,26 +251,15 @@ module dingo_req_step (
       .ordered_i(c_q.ordered),
       .head_i(c_q.head),
       .tail_i(c_q.tail),
-      .done_o(order_done),
-      .data_o(order_data),
-      .psn_o(order_psn),
+      .valid_o(place_valid_o),
+      .ready_i(place_ready_i),
+      .data_o(place_data_o),
+      .offset_o(place_offset_o),
+      .item_o(place_item_o),
+      .rec_o(place_rec_o),
       .rec_re_o(order_re),
       .rec_pos_o(order_pos),
-      .rec_i(rec),
-      .load_o(order_load),
-      .index_o(order_index),
-      .load_done_i,
-      .load_miss_i,
-      .wqe_i,
-      .walk_o(order_walk),
-      .offset_o(order_offset),
-      .walk_done_i,
-      .walk_verr_i,
-      .seg_index_o(order_seg),
-      .seg_i,
-      .scat_valid_o,
-      .scat_ready_i,
-      .scat_o
+      .rec_i(rec)
   );
 
   // ------------------------------------------------------------------------------------ contexts, records
@@ -314,6 +302,7 @@ module dingo_req_step (
   // ------------------------------------------------------------------------------------ of responses
   logic is_ack, is_rnr, is_seq, rec_is_read, rec_waits;
   logic [31:0] rec_end, rx_psn, rx_span, ahead;
+  logic ahead_of_send, cursor_lost;    // of what is acknowledged: `send`, and the record of `cursor`
 
   assign is_ack = item_q.syndrome[7:5] == 3'd0;
   assign is_rnr = item_q.syndrome[7:5] == 3'd1;
@@ -324,6 +313,8 @@ module dingo_req_step (
   assign rx_span = c_q.sent - c_q.oldest;
   assign ahead = {8'd0, item_q.psn[23:0] - c_q.oldest[23:0]};
   assign rx_psn = c_q.oldest + ahead;
+  assign ahead_of_send = rtl_pkg::idx_before(c_q.send, c_q.oldest);
+  assign cursor_lost = ahead_of_send || $signed(c_q.cursor - c_q.head) < 0;
 
   // ------------------------------------------------------------------------------------ records
   always_comb begin
@@ -332,9 +323,13 @@ module dingo_req_step (
     case (state_q)
       LOAD: begin
         rec_re = 1'b1;
-        rec_rpos = c_in.head;
+        rec_rpos = same_q ? c_q.head : c_in.head;
       end
-      ACK_READ, FAIL_READ: rec_re = 1'b1;
+      ACK_READ, ACK_END, FAIL_READ: rec_re = 1'b1;
+      ACK_TEST: begin                  // the one behind it, which is looked at next when this one completes
+        rec_re = 1'b1;
+        rec_rpos = c_q.head + 8'd1;
+      end
       TXERR_FIND: begin
         rec_re = 1'b1;
         rec_rpos = pos_q;
@@ -350,9 +345,9 @@ module dingo_req_step (
       rec_rpos = turn_rpos;
     end
   end
-  logic data_good, txerr_here;
-  assign data_good = state_q == RSP_DONE && item_q.kind == rtl_pkg::REQ_DATA && ok_q && !commit_err_q && has_front && rec_waits &&
-                     item_q.psn == rec.first + {8'd0, rec.received};
+  logic data_good, rec_next, txerr_here;
+  assign rec_next = has_front && rec_waits && item_q.psn == rec.first + {8'd0, rec.received};
+  assign data_good = state_q == RSP_DONE && item_q.kind == rtl_pkg::REQ_DATA && complete_q && !commit_err_q && rec_next;
   assign txerr_here = state_q == TXERR_TEST && pos_q != c_q.tail && item_q.psn - rec.first < {8'd0, rec.packets};
   always_comb begin
     rec_we = turn_we || (run && (data_good || txerr_here));
@@ -397,7 +392,6 @@ module dingo_req_step (
     card_q <= '0;
     count_q <= '0;
     turn_seen_q <= turned && !run && state_q == TURN;
-    order_seen_q <= arrived && !run && state_q == RX;
     if (qpa_valid_i) qpa_q <= qpa_i;
     if (fail_valid_i && fail_qp_i == qp_q) peer_failed_q <= 1'b1;
     if (!rst_ni) begin
@@ -409,12 +403,15 @@ module dingo_req_step (
       if (run) case (state_q)
         CLEAR: if (clear_i) state_q <= IDLE;
 
-        IDLE: begin
+        IDLE, BACK: begin
           wake_q <= 1'b0;
           to_sqe_q <= 1'b0;
+          state_q <= IDLE;
+          if (state_q == BACK && kind_q[7]) qpa_wait_q <= 1'b0;
           if (pick_i) begin
             kind_q <= kind_i;
             qp_q <= pick_qp_i;
+            same_q <= state_q == BACK && pick_qp_i == qp_q;
             peer_failed_q <= fail_valid_i && fail_qp_i == pick_qp_i;
             commit_err_q <= commit_i.err;
             if (kind_i[0]) item_q <= item_in;
@@ -432,14 +429,11 @@ module dingo_req_step (
           end
         end
         LOAD: begin
-          c_q <= c_in;
+          // what is being written back in the cycle of its choice cannot be read yet
+          if (!same_q) c_q <= c_in;
           cfg_q <= qp_rdata_i.cfg;
           st_q <= qp_rdata_i.state;
           state_q <= START;
-        end
-        BACK: begin
-          if (kind_q[7]) qpa_wait_q <= 1'b0;
-          state_q <= IDLE;
         end
 
         // -------------------------------------------------------------------------- an event begins
@@ -452,19 +446,22 @@ module dingo_req_step (
           case (kind_q)
             9'h001: begin              // a response whose payload is in memory
               ack_ret_q <= RSP_DONE;
+              complete_q <= 1'b1;
               ack_psn_q <= item_q.psn;
               status_q <= item_q.status;
               verr_q <= item_q.verr;
               if (!up) begin
                 card_q <= {1'b1, 6'(dingo_pkg::CARD_RX_DROP_QP_STATE)};
-              end else if (item_q.kind == rtl_pkg::REQ_STALE || item_q.psn - c_q.oldest >= rx_span) begin
+              end else if (item_q.kind == rtl_pkg::REQ_STALE || (item_q.kind == rtl_pkg::REQ_ACK ? ahead : item_q.psn - c_q.oldest) >= rx_span) begin
                 card_q <= {1'b1, 6'(dingo_pkg::CARD_RX_DROP_RESPONSE)};
               end else begin
-                state_q <= ACK_READ;
+                state_q <= ACK_TEST;   // rec is the oldest
                 if (item_q.kind == rtl_pkg::REQ_ACK) begin
+                  item_q.psn <= rx_psn;
+                  ack_psn_q <= rx_psn;
                   {status_q, verr_q} <= {dingo_pkg::WCS_BAD_RESP_ERR[7:0], dingo_pkg::VERR_BAD_RESPONSE[7:0]};
                   if (is_ack) begin
-                    ack_psn_q <= item_q.psn + 32'd1;
+                    ack_psn_q <= rx_psn + 32'd1;
                     count_q <= {1'b1, 4'(dingo_pkg::QP_ACKS_RCVD)};
                   end else if (is_rnr) begin
                     card_q <= {1'b1, 6'(dingo_pkg::CARD_RNR_NAK_RETRY_ERR)};
@@ -484,6 +481,8 @@ module dingo_req_step (
                   end
                 end else if (commit_err_q) begin
                   {status_q, verr_q} <= {dingo_pkg::WCS_LOC_PROT_ERR[7:0], dingo_pkg::VERR_BUS[7:0]};
+                end else if (item_q.kind == rtl_pkg::REQ_DATA && item_q.psn == c_q.oldest && rec_next && rec.status == 8'd0) begin
+                  state_q <= RSP_DONE; // the next data of the oldest: nothing before it to be acknowledged
                 end
               end
             end
@@ -583,7 +582,7 @@ module dingo_req_step (
             if (rec.status != 8'd0) begin
               status_q <= rec.status;
               verr_q <= rec.verr;
-              state_q <= FAIL;
+              state_q <= FAIL_READ;
             end else if (rec_waits) begin
               complete_q <= !rtl_pkg::idx_before(rec.first + {8'd0, rec.received}, ack_psn_q);
             end else if (rtl_pkg::idx_before(ack_psn_q, rec_end)) begin
@@ -596,31 +595,29 @@ module dingo_req_step (
                 cqe_q <= {1'b1, rec.index, rec_is_read ? rec.length : 32'd0, rec.opcode, 8'd0, 8'd0};
                 count_q <= {1'b1, 4'(dingo_pkg::QP_SEND_CQES)};
               end
-              state_q <= ACK_READ;
+              state_q <= ACK_TEST;
             end
           end
         end
         ACK_END: begin
-          if (rtl_pkg::idx_before(c_q.send, c_q.oldest)) begin  // went back further than needed
+          if (ahead_of_send) begin     // went back further than needed
             c_q.send <= c_q.oldest;
-            c_q.cursor <= c_q.head;
             c_q.read_psns <= '0;
-          end else if ($signed(c_q.cursor - c_q.head) < 0) c_q.cursor <= c_q.head;
-          ok_q <= complete_q;
-          state_q <= adv_q && c_q.oldest != before_q ? PROGRESS : ack_ret_q;
-        end
-        PROGRESS: begin
-          c_q.retries <= cfg_q.retry_cnt;
-          c_q.rnr <= cfg_q.rnr_retry;
-          c_q.implied <= 1'b0;
-          c_q.ack_at <= reliable && rtl_pkg::idx_before(c_q.oldest, c_q.send) && cfg_q.timeout != 5'd0 ? ack_ns : NEVER;
-          if (st_q == dingo_pkg::QPS_SQD[2:0] && !c_q.drained && empty) begin
-            c_q.drained <= 1'b1;
-            if (cfg_q.sqd_notify) begin
-              event_q <= {1'b1, dingo_pkg::EV_SQ_DRAINED[7:0]};
-            end
           end
-          if (c_q.cursor != c_q.tail || c_q.next_index != c_q.producer) wake_q <= 1'b1;
+          if (cursor_lost) c_q.cursor <= c_q.head;
+          if (adv_q && c_q.oldest != before_q) begin
+            c_q.retries <= cfg_q.retry_cnt;
+            c_q.rnr <= cfg_q.rnr_retry;
+            c_q.implied <= 1'b0;
+            c_q.ack_at <= reliable && rtl_pkg::idx_before(c_q.oldest, c_q.send) && cfg_q.timeout != 5'd0 ? ack_ns : NEVER;
+            if (st_q == dingo_pkg::QPS_SQD[2:0] && !c_q.drained && empty) begin
+              c_q.drained <= 1'b1;
+              if (cfg_q.sqd_notify) begin
+                event_q <= {1'b1, dingo_pkg::EV_SQ_DRAINED[7:0]};
+              end
+            end
+            if ((cursor_lost ? c_q.head : c_q.cursor) != c_q.tail || c_q.next_index != c_q.producer) wake_q <= 1'b1;
+          end
           state_q <= ack_ret_q;
         end
 
@@ -630,7 +627,7 @@ module dingo_req_step (
           retry_implied_q <= 1'b0;
           case (item_q.kind)
             rtl_pkg::REQ_ACK:
-            if (!ok_q) state_q <= IMPLIED;
+            if (!complete_q) state_q <= IMPLIED;
             else if (is_rnr) begin
               if (rtl_pkg::idx_before(item_q.psn, c_q.send)) begin  // else it waits already
                 if (cfg_q.rnr_retry != 3'd7 && c_q.rnr == 3'd0) begin
@@ -647,10 +644,10 @@ module dingo_req_step (
               verr_q <= dingo_pkg::VERR_NAK_SEQ[7:0];
               if (rtl_pkg::idx_before(item_q.psn, c_q.send)) state_q <= RETRY;  // else on its way already
             end else if (!is_ack) state_q <= FAIL_READ;
-            rtl_pkg::REQ_BAD: if (ok_q) state_q <= FAIL_READ;
-            rtl_pkg::REQ_FAULT: state_q <= ok_q ? FAIL_READ : IMPLIED;
+            rtl_pkg::REQ_BAD: if (complete_q) state_q <= FAIL_READ;
+            rtl_pkg::REQ_FAULT: state_q <= complete_q ? FAIL_READ : IMPLIED;
             rtl_pkg::REQ_DATA:
-            if (!ok_q) state_q <= IMPLIED;
+            if (!complete_q) state_q <= IMPLIED;
             else if (commit_err_q) state_q <= FAIL_READ;
             else if (data_good) begin
               if (c_q.read_psns != 24'd0) c_q.read_psns <= c_q.read_psns - 24'd1;
@@ -658,12 +655,12 @@ module dingo_req_step (
               before_q <= item_q.psn;
               ack_psn_q <= item_q.psn + 32'd1;
               ack_ret_q <= BACK;
-              state_q <= ACK_READ;
+              state_q <= rec.received + 24'd1 == rec.packets ? ACK_READ : ACK_END;
             end else begin
               card_q <= {1'b1, 6'(dingo_pkg::CARD_RX_DROP_RESPONSE)};
             end
             default:                   // rtl_pkg::REQ_SKIP
-            if (!ok_q) state_q <= IMPLIED;
+            if (!complete_q) state_q <= IMPLIED;
             else begin
               card_q <= {1'b1, 6'(dingo_pkg::CARD_RX_DROP_RESPONSE)};
             end
@@ -750,8 +747,9 @@ module dingo_req_step (
 
         // -------------------------------------------------------------------------- a response arrives
         RX:
-        if (arrived) begin
-          if (order_data) c_q.ordered <= order_psn + 32'd1;
+        if (place_valid_o && place_ready_i) begin
+          // When it finds no place after all, the QP fails before anything behind it counts.
+          if (place_data_o) c_q.ordered <= place_item_o.psn + 32'd1;
           state_q <= BACK;
         end
 

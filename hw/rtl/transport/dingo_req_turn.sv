@@ -8,8 +8,9 @@ module dingo_req_turn (
     input  logic        rst_ni,
     input  logic        run_i,         // what is reported has room
     output logic        idle_o,        // no packet on its way out
+    output logic        free_o,        // what dingo_req_wqes gave last is no longer looked at
     // order: stays until done
-    input  logic        fresh_i,       // between two turns
+    input  logic        fresh_i,       // a step begins
     input  logic        start_i,
     input  logic        flush_i,       // everything is flushed, at once
     input  logic        halt_tx_i,
@@ -96,10 +97,11 @@ module dingo_req_turn (
   logic [12:0] bytes_q;
   logic [31:0] off_q, next_psn_q, rec_next;
   logic last_q;
+  logic placed_q;                      // the segments of the packet are there: it is all of its message
   logic [88:0] cqe_q;
   logic [6:0] card_q;
   logic [4:0] count_q;
-  logic load_state, walk_state, load_seen_q, loaded, walk_seen_q, walked, send_done, send_seen_q, sent, sending;
+  logic load_state, walk_state, load_seen_q, loaded, walk_seen_q, walked, sending;
   logic up, reliable, window_closed;
   logic [3:0] shift;                   // PMTU = 2^shift
   logic [12:0] pmtu;
@@ -128,17 +130,16 @@ module dingo_req_turn (
   assign rec_next = r_q.first + {8'd0, r_q.packets};
 
   assign load_state = state_q == RELOAD || state_q == NEW || state_q == FLUSH_LOAD;
-  assign load_o = load_state && !load_seen_q;
+  assign load_o = load_state && !load_seen_q && free_o;
   assign loaded = load_done_i || load_seen_q;
   assign index_o = state_q == RELOAD ? r_q.index : c_q.next_index;
   assign walk_state = state_q == CHECK || state_q == WALK;
-  assign walk_o = walk_state && !walk_seen_q;
+  assign walk_o = walk_state && !walk_seen_q && free_o;
   assign walked = walk_done_i || walk_seen_q;
-  assign whole_o = state_q == CHECK;
+  assign whole_o = state_q == CHECK && !single;
   assign offset_o = off_q;
   assign bytes_o = bytes_q;
-  assign sending = state_q == EMIT && !send_seen_q;
-  assign sent = send_done || send_seen_q;
+  assign sending = state_q == EMIT && run_i;
 
   // Longest datagram: the largest IB MTU whose packet fits the port's MTU
   logic [31:0] longest;
@@ -153,7 +154,7 @@ module dingo_req_turn (
   // The packet that begins
   logic [23:0] place;                  // of the packet in its message
   logic [31:0] place_off, rest;
-  logic r_read, r_nop, r_last, gid_ok, ackreq;
+  logic r_read, r_nop, r_last, single, gid_ok, ackreq;
   logic [31:0] span;
   logic [4:0] max_reads;
 
@@ -162,6 +163,7 @@ module dingo_req_turn (
   assign rest = r_q.length - place_off;
   assign r_read = r_q.opcode == dingo_pkg::WR_READ[7:0];
   assign r_nop = r_q.opcode == dingo_pkg::WR_NOP[7:0];
+  assign single = !r_read && r_q.packets == 24'd1;
   assign r_last = place + 24'd1 == r_q.packets;
   assign ackreq = reliable && (r_read || last_q || c_q.since_ackreq + 7'd1 >= ACK_INTERVAL);
   assign span = c_q.new_psn - c_q.oldest + {8'd0, r_q.packets};
@@ -190,10 +192,10 @@ module dingo_req_turn (
       .rst_ni,
       .idle_o,
       .start_i(sending),
+      .ready_o(free_o),
       .txd_i(txd),
       .datagram_i,
       .offset_i(off_q),
-      .done_o(send_done),
       .seg_index_o,
       .seg_i,
       .inl_re_o,
@@ -230,7 +232,6 @@ module dingo_req_turn (
     count_q <= '0;
     load_seen_q <= loaded && !run_i && load_state;
     walk_seen_q <= walked && !run_i && walk_state;
-    send_seen_q <= sent && !run_i && state_q == EMIT;
     if (fresh_i) used_q <= '0;
     if (!rst_ni) state_q <= IDLE;
     else if (run_i)
@@ -244,6 +245,7 @@ module dingo_req_turn (
         end
         // -------------------------------------------------------------------------- sending
         NEXT: begin
+          placed_q <= 1'b0;
           state_q <= DONE;
           if (flush_i || st_i == dingo_pkg::QPS_ERR[2:0] || st_i == dingo_pkg::QPS_SQE[2:0]) state_q <= FLUSH_NEXT;
           else if (up && c_q.wait_at == NEVER) begin
@@ -297,6 +299,8 @@ module dingo_req_turn (
           end else state_q <= wqe_i.status != 8'd0 ? REFUSE : BEGIN;
         end
         BEGIN: begin
+          off_q <= '0;
+          bytes_q <= r_q.length[12:0];
           state_q <= PUSH;
           if (wqe_i.fence && c_q.reads != 5'd0) state_q <= DONE;
           else if (r_nop) r_q.packets <= '0;
@@ -322,6 +326,7 @@ module dingo_req_turn (
         if (walked) begin
           status_q <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
           verr_q <= walk_verr_i;
+          placed_q <= single;
           state_q <= walk_verr_i != 8'd0 ? REFUSE : PUSH;
         end
         PUSH: begin
@@ -355,7 +360,7 @@ module dingo_req_turn (
           bytes_q <= r_read ? '0 : rest < {19'd0, pmtu} ? rest[12:0] : pmtu;
           if (datagram_i) bytes_q <= rest[12:0];
           next_psn_q <= r_read ? rec_next : c_q.send + 32'd1;
-          state_q <= r_read || wqe_i.inl || rest == 32'd0 ? EMIT : WALK;
+          state_q <= r_read || wqe_i.inl || rest == 32'd0 || placed_q ? EMIT : WALK;
           if (reliable && !gid_ok) begin
             {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_GID[7:0]};
             state_q <= FAULT;
@@ -367,7 +372,7 @@ module dingo_req_turn (
           verr_q <= walk_verr_i;
           state_q <= walk_verr_i != 8'd0 ? FAULT : EMIT;
         end
-        EMIT: if (sent) state_q <= SENT;
+        EMIT: if (free_o) state_q <= SENT;
         SENT: begin
           if (rtl_pkg::idx_before(c_q.send, c_q.sent)) begin
             card_q <= {1'b1, 6'(dingo_pkg::CARD_RETRANSMITS)};

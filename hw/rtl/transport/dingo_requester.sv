@@ -93,15 +93,27 @@ module dingo_requester (
 );
 
 
+  localparam logic [7:0] ACKNOWLEDGE = 8'h11;
+
   logic sched_clear, timers_clear, pick, take, fails, due_valid, wake_valid, wake_take, ready, set, step_idle, cache_idle, out_idle;
   logic qpa_wait, datagram, forget;
   logic [8:0] kind;
   rtl_pkg::qpi_t pick_qp, due_qp, wake_qp, qpa_qp, qp;
+  rtl_pkg::cqi_t cq;
   rtl_pkg::qp_cfg_t cfg;
+  // responses
+  logic is_ack, ack_take, rx, send_free, place_valid, place_ready, place_data, place_idle, place_using, place_load, place_walk;
+  logic [31:0] place_at, place_index, place_producer, place_offset;
+  logic [12:0] place_len, place_bytes;
+  logic [3:0] place_seg;
+  rtl_pkg::req_item_t place_item;
+  rtl_pkg::req_rec_t place_rec;
+  rtl_pkg::qpi_t place_qp;
+  rtl_pkg::qp_cfg_t place_cfg;
   logic [31:0] qpn;
   logic [63:0] set_ns;
   // WQEs
-  logic load, sel, load_wake, load_done, load_miss, load_asked, walk, whole, walk_done, inl_re;
+  logic load, load_wake, load_done, load_miss, load_asked, walk, whole, walk_done, inl_re;
   logic [31:0] index, producer, offset;
   logic [12:0] bytes;
   logic [7:0] walk_verr;
@@ -119,14 +131,17 @@ module dingo_requester (
   logic [4:0] count;
 
   assign commit_ready_o = take && kind[0];
-  assign rxp_ready_o = take && kind[1];
+  assign is_ack = rxp_i.h.opcode == ACKNOWLEDGE;
+  // A READ response in work keeps those behind it: they go to dingo_req_place in the order of arrival.
+  assign ack_take = rxp_valid_i && is_ack && scat_room_i && place_ready && !rx;
+  assign rxp_ready_o = (take && kind[1]) || ack_take;
   assign db_ready_o = take && kind[2];
   assign txerr_ready_o = take && kind[5];
   assign qp_re_o = take;
   assign qp_raddr_o = pick_qp;
   assign state_index_o = qp;
   assign fail_qp_o = qp;
-  assign idle_o = step_idle && cache_idle && out_idle && !commit_valid_i && !rxp_valid_i && !db_valid_i && !txerr_valid_i && !fails &&
+  assign idle_o = step_idle && place_idle && cache_idle && out_idle && !commit_valid_i && !rxp_valid_i && !db_valid_i && !txerr_valid_i && !fails &&
                   !qpa_wait && !due_valid && !fail_valid_i && !cq_fail_valid_i && !(timer_valid_o && timer_next_o <= now_ns_i);
 
   dingo_req_sched u_sched (
@@ -135,7 +150,8 @@ module dingo_requester (
       .ready_o(sched_clear),
       .commit_i(commit_valid_i),
       .commit_qp_i(commit_i.item[rtl_pkg::QP_LOG-1:0]),
-      .rxp_i(rxp_valid_i && scat_room_i),
+      .rxp_i(rxp_valid_i && !is_ack && scat_room_i && place_idle),
+      .rxp_wait_i(rxp_valid_i && !is_ack && scat_room_i),
       .rxp_qp_i(rxp_i.qp),
       .db_i(db_valid_i),
       .db_qp_i(db_i.qp),
@@ -143,14 +159,14 @@ module dingo_requester (
       .txerr_qp_i(txerr_i.qp),
       .due_i(due_valid),
       .due_qp_i(due_qp),
-      .qpa_i(qpa_wait),
+      .qpa_i(qpa_wait && place_idle),
       .qpa_qp_i(qpa_qp),
       .cq_fail_i(cq_fail_valid_i),
       .cq_fail_qp_i,
       .fail_i(fail_valid_i),
       .fail_qp_i,
       .fails_o(fails),
-      .turn_ok_i(!halt_tx_i && tx_room_i),
+      .turn_ok_i(!halt_tx_i && tx_room_i && !place_using),
       .ready_i(ready),
       .ready_qp_i(qp),
       .woken_i(wake_valid),
@@ -188,6 +204,7 @@ module dingo_requester (
       .gid_valid_i,
       .pick_i(pick),
       .take_o(take),
+      .rx_o(rx),
       .kind_i(kind),
       .pick_qp_i(pick_qp),
       .commit_i,
@@ -207,16 +224,17 @@ module dingo_requester (
       .qp_o(qp),
       .qpn_o(qpn),
       .qp_rdata_i,
-      .cfg_o(cfg),
-      .datagram_o(datagram),
+      .cq_o(cq),
       .state_we_o,
       .state_o,
       .ready_o(ready),
       .set_o(set),
       .set_ns_o(set_ns),
+      .cfg_o(cfg),
+      .datagram_o(datagram),
       .forget_o(forget),
+      .free_o(send_free),
       .load_o(load),
-      .sel_o(sel),
       .index_o(index),
       .producer_o(producer),
       .wake_o(load_wake),
@@ -251,36 +269,80 @@ module dingo_requester (
       .inl_valid_o,
       .inl_ready_i,
       .inl_o,
+      .place_valid_o(place_valid),
+      .place_ready_i(place_ready),
+      .place_data_o(place_data),
+      .place_offset_o(place_at),
+      .place_len_o(place_len),
+      .place_item_o(place_item),
+      .place_rec_o(place_rec)
+  );
+  dingo_req_place u_place (
+      .clk_i,
+      .rst_ni,
+      .idle_o(place_idle),
+      .ready_o(place_ready),
+      .using_o(place_using),
+      .ack_i(ack_take),
+      .ack_qp_i(rxp_i.qp),
+      .ack_psn_i(rxp_i.h.psn),
+      .ack_syndrome_i(rxp_i.h.syndrome),
+      .ack_len_i(rxp_i.h.len),
+      .start_i(place_valid && place_ready),
+      .data_i(place_data),
+      .offset_i(place_at),
+      .len_i(place_len),
+      .item_i(place_item),
+      .rec_i(place_rec),
+      .producer_i(producer),
+      .cfg_i(cfg),
+      .free_i(send_free),
+      .qp_o(place_qp),
+      .cfg_o(place_cfg),
+      .producer_o(place_producer),
+      .load_o(place_load),
+      .index_o(place_index),
+      .load_done_i(load_done),
+      .load_miss_i(load_miss),
+      .wqe_i(wqe),
+      .walk_o(place_walk),
+      .offset_o(place_offset),
+      .bytes_o(place_bytes),
+      .walk_done_i(walk_done),
+      .walk_verr_i(walk_verr),
+      .seg_index_o(place_seg),
+      .seg_i(seg),
       .scat_valid_o,
       .scat_ready_i,
       .scat_o
   );
+  // While dingo_req_place needs it there is no turn.
   dingo_req_wqes u_wqes (
       .clk_i,
       .rst_ni,
       .idle_o(cache_idle),
       .xl_flush_i,
       .forget_i(forget),
-      .qp_i(qp),
-      .cfg_i(cfg),
-      .datagram_i(datagram),
-      .load_i(load),
-      .sel_i(sel),
-      .index_i(index),
-      .producer_i(producer),
-      .wake_i(load_wake),
+      .qp_i(place_using ? place_qp : qp),
+      .cfg_i(place_using ? place_cfg : cfg),
+      .datagram_i(datagram && !place_using),
+      .load_i(load || place_load),
+      .sel_i(place_using),
+      .index_i(place_using ? place_index : index),
+      .producer_i(place_using ? place_producer : producer),
+      .wake_i(load_wake && !place_using),
       .load_done_o(load_done),
       .load_miss_o(load_miss),
       .load_asked_o(load_asked),
       .wqe_o(wqe),
       .head_o(head),
-      .walk_i(walk),
-      .whole_i(whole),
-      .offset_i(offset),
-      .bytes_i(bytes),
+      .walk_i(walk || place_walk),
+      .whole_i(whole && !place_using),
+      .offset_i(place_using ? place_offset : offset),
+      .bytes_i(place_using ? place_bytes : bytes),
       .walk_done_o(walk_done),
       .walk_verr_o(walk_verr),
-      .seg_index_i(seg_index),
+      .seg_index_i(place_using ? place_seg : seg_index),
       .seg_o(seg),
       .inl_re_i(inl_re),
       .inl_block_i(inl_block),
@@ -309,7 +371,7 @@ module dingo_requester (
       .idle_o(out_idle),
       .qp_i(qp),
       .qpn_i(qpn),
-      .cq_i(cfg.send_cq),
+      .cq_i(cq),
       .cqe_i(cqe),
       .event_i(event_req),
       .card_i(card),

@@ -16,8 +16,8 @@ module dingo_sge_walk (
     input  logic        datagram_i,
     input  logic [3:0]  num_sge_i,
     output logic        done_o,        // one cycle
-    output logic [7:0]  verr_o,        // of the first SGE that is refused; NONE: all is well
-    // segments, until the next order
+    output logic [7:0]  verr_o,        // with done and until the next order: of the first SGE that is refused; NONE: all is well
+    // segments, from the cycle behind done until the next order
     input  logic [3:0]  seg_index_i,
     output rtl_pkg::seg_t        seg_o,         // `last` of the last one
     // blocks of the WQE
@@ -29,8 +29,8 @@ module dingo_sge_walk (
     input  logic        mr_rsp_valid_i,
     input  rtl_pkg::mr_rsp_t     mr_rsp_i
 );
-  logic run_q, have_q, mr_valid_q, done_q;
-  logic [3:0] sge_q;                   // to read next
+  logic run_q, have_q, mr_valid_q;
+  logic [3:0] sge_q, sge_next;         // to read next
   logic [1:0] quarter_q;
   logic [31:0] offset_q, left_q;
   logic [4:0] asked_q, answered_q;
@@ -41,26 +41,28 @@ module dingo_sge_walk (
   logic [4:0] place;
   dingo_pkg::sge_t sge;
   logic [31:0] part;
-  logic more, ended, skip;
+  logic fresh, more, ended, skip;
 
-  assign place = {1'b0, sge_q} + (datagram_i ? 5'd4 : 5'd2);
-  assign more = run_q && sge_q != num_sge_i && (whole_i || left_q != 32'd0);
+  // The first block is read in the cycle of the order, and the last answer ends it.
+  assign fresh = start_i && !run_q;
+  assign sge_next = run_q ? sge_q : 4'd0;
+  assign place = {1'b0, sge_next} + (datagram_i ? 5'd4 : 5'd2);
+  assign more = (fresh || run_q) && sge_next != num_sge_i && (whole_i || (run_q ? left_q != 32'd0 : bytes_i != 13'd0));
   assign re_o = more;
   assign block_o = place[4:2];
   assign sge = block_i[{quarter_q, 7'd0}+:128];
   assign skip = whole_i ? sge.length == 32'd0 : offset_q >= sge.length || left_q == 32'd0;
   assign part = whole_i ? sge.length : sge.length - offset_q < left_q ? sge.length - offset_q : left_q;
   // With a refusal nothing of the packet is used.
-  assign ended = run_q && !more && !have_q && asked_q == answered_q;
-  assign done_o = done_q;
-  assign verr_o = verr_q;
+  assign ended = run_q && !more && !have_q && asked_q == answered_q + {4'd0, mr_rsp_valid_i};
+  assign done_o = ended;
+  assign verr_o = verr_q == 8'd0 && mr_rsp_valid_i && !mr_rsp_i.ok ? mr_rsp_i.verr : verr_q;
   assign mr_valid_o = mr_valid_q;
   assign mr_o = mr_q;
   assign seg_o = {{1'b0, seg_index_i} + 5'd1 == answered_q, lens[seg_index_i], places[seg_index_i]};
 
   always_ff @(posedge clk_i) begin
     mr_valid_q <= 1'b0;
-    done_q <= 1'b0;
     if (more) quarter_q <= place[1:0];
     if (have_q && !skip) begin
       mr_q.key <= sge.lkey;
@@ -78,35 +80,32 @@ module dingo_sge_walk (
       verr_q <= '0;
       asked_q <= '0;
       answered_q <= '0;
-    end else if (!run_q) begin
-      if (start_i && !done_q) begin
+    end else begin
+      have_q <= more;
+      if (more) sge_q <= sge_next + 1'b1;
+      if (fresh) begin
         run_q <= 1'b1;
-        sge_q <= '0;
+        if (!more) sge_q <= '0;
         offset_q <= offset_i;
         left_q <= {19'd0, bytes_i};
         asked_q <= '0;
         answered_q <= '0;
         verr_q <= '0;
-      end
-    end else begin
-      have_q <= more;
-      if (more) sge_q <= sge_q + 1'b1;
-      if (have_q) begin
-        if (skip) offset_q <= offset_q - sge.length;
-        else begin
-          mr_valid_q <= 1'b1;
-          asked_q <= asked_q + 1'b1;
-          offset_q <= '0;
-          left_q <= left_q - part;
+      end else begin
+        if (have_q) begin
+          if (skip) offset_q <= offset_q - sge.length;
+          else begin
+            mr_valid_q <= 1'b1;
+            asked_q <= asked_q + 1'b1;
+            offset_q <= '0;
+            left_q <= left_q - part;
+          end
         end
-      end
-      if (mr_rsp_valid_i) begin
-        answered_q <= answered_q + 1'b1;
-        if (!mr_rsp_i.ok && verr_q == 8'd0) verr_q <= mr_rsp_i.verr;
-      end
-      if (ended) begin
-        run_q <= 1'b0;
-        done_q <= 1'b1;
+        if (mr_rsp_valid_i) begin
+          answered_q <= answered_q + 1'b1;
+          verr_q <= verr_o;
+        end
+        if (ended) run_q <= 1'b0;
       end
       assert (asked_q <= 5'd15);
     end

@@ -47,7 +47,7 @@ module dingo_wqe_load (
     COPY = 3'd1,                       // a block has been looked up
     FILL = 3'd2,
     CHECK = 3'd3,
-    SUM = 3'd4,                        // lengths of the SGEs
+    SUM = 3'd4,                        // lengths of the SGEs, when there are many
     DONE = 3'd5,
     AHEAD = 3'd6                       // are the blocks behind on their way?
   } state_t;
@@ -119,6 +119,13 @@ module dingo_wqe_load (
     else verr = dingo_pkg::VERR_NONE[7:0];
   end
 
+  // Up to two SGEs of a connected QP lie in the first block.
+  logic near;
+  logic [35:0] total;
+  assign near = !datagram_i && !is_nop && !flag_inl && ctrl_q.num_sge <= 8'd2;
+  assign total = state_q == SUM ? total_q : {4'd0, ctrl_q.num_sge == 8'd0 ? 32'd0 : head_q[128 + 96+:32]} +
+                                            {4'd0, ctrl_q.num_sge == 8'd2 ? head_q[256 + 96+:32] : 32'd0};
+
   always_comb begin
     wqe_d.status = verr == 8'd0 ? 8'd0 : OP_ERR;
     wqe_d.verr = verr;
@@ -131,9 +138,9 @@ module dingo_wqe_load (
     wqe_d.num_sge = ctrl_q.num_sge[3:0];
     wqe_d.imm = ctrl_q.imm;
     wqe_d.length = flag_inl ? {16'd0, ctrl_q.inline_len} : 32'd0;
-    if (state_q == SUM) begin
-      wqe_d.length = total_q[31:0];
-      if (total_q > 36'(dingo_pkg::MAX_MSG)) begin
+    if (state_q == SUM || (verr == 8'd0 && near)) begin
+      wqe_d.length = total[31:0];
+      if (total > 36'(dingo_pkg::MAX_MSG)) begin
         wqe_d.status = dingo_pkg::WCS_LOC_LEN_ERR[7:0];
         wqe_d.verr = dingo_pkg::VERR_MSG_TOO_LONG[7:0];
       end
@@ -233,11 +240,11 @@ module dingo_wqe_load (
         CHECK: begin
           sge_q <= '0;
           total_q <= '0;
-          if (verr != 8'd0 || is_nop || flag_inl) begin
+          if (verr != 8'd0 || is_nop || flag_inl || near) begin
             if (sel_i) wqe1_q <= wqe_d;
             else wqe0_q <= wqe_d;
-            have_q[sel_i] <= verr == 8'd0;
-            fresh_q <= verr == 8'd0 && !sel_i && posted > 32'd8;
+            have_q[sel_i] <= wqe_d.status == 8'd0;
+            fresh_q <= wqe_d.status == 8'd0 && !sel_i && posted > 32'd8;
             state_q <= DONE;
           end else state_q <= SUM;
         end

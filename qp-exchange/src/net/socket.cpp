@@ -79,23 +79,17 @@ int try_connect(int fd, const Address& address, Deadline deadline) {
     return error;
 }
 
-Fd connect_tcp(const std::vector<Address>& addresses, Deadline deadline) {
+void try_all(const std::vector<Address>& addresses, Deadline deadline, const std::string& scheme,
+             const std::function<int(const Address&, Deadline)>& attempt) {
     std::string tried;
     bool timed_out = false;
     for (std::size_t i = 0; i < addresses.size(); ++i) {
-        const Address& address = addresses[i];
-        int error = 0;
-        Fd fd(socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-        if (fd.get() < 0) {
-            error = errno;
-        } else {
-            error = try_connect(fd.get(), address, share(deadline, addresses.size() - i));
-        }
+        const int error = attempt(addresses[i], share(deadline, addresses.size() - i));
         if (error == 0) {
-            return fd;
+            return;
         }
         timed_out |= error == ETIMEDOUT;
-        tried += (tried.empty() ? "" : "; ") + address_port_text(address) + ": " +
+        tried += (tried.empty() ? "" : "; ") + scheme + address_port_text(addresses[i]) + ": " +
                  (error == ECONNREFUSED ? "nobody listens on this port"
                   : error == ETIMEDOUT  ? "no answer in time (wrong address, or a firewall)"
                                         : errno_text(error));
@@ -103,6 +97,22 @@ Fd connect_tcp(const std::vector<Address>& addresses, Deadline deadline) {
     throw Error(
         timed_out ? ErrorCode::Timeout : ErrorCode::Refused,
         "cannot connect to " + tried + "; is the server started, and is it this host and port?");
+}
+
+Fd connect_tcp(const std::vector<Address>& addresses, Deadline deadline) {
+    Fd connected;
+    try_all(addresses, deadline, "", [&](const Address& address, Deadline until) {
+        Fd fd(socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+        if (fd.get() < 0) {
+            return errno;
+        }
+        const int error = try_connect(fd.get(), address, until);
+        if (error == 0) {
+            connected = std::move(fd);
+        }
+        return error;
+    });
+    return connected;
 }
 
 namespace {
@@ -126,6 +136,8 @@ Fd try_listen(const Address& address, int backlog, bool dual, int& error) {
     return fd;
 }
 
+}  // namespace
+
 std::string why_no_listen(int error, std::uint16_t port) {
     switch (error) {
         case EADDRINUSE:
@@ -140,8 +152,6 @@ std::string why_no_listen(int error, std::uint16_t port) {
             return errno_text(error);
     }
 }
-
-}  // namespace
 
 Fd listen_tcp(const std::string& address, std::uint16_t port, int family, int backlog) {
     std::vector<Address> candidates = resolve(address, port, family, true);

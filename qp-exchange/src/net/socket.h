@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,6 +51,16 @@ std::vector<Address> resolve(const std::string& host, std::uint16_t port, int fa
 /// One attempt. @return 0 or errno; ETIMEDOUT when the deadline passed, ECONNREFUSED when it met
 /// itself
 int try_connect(int fd, const Address& address, Deadline deadline);
+
+/// Calls ATTEMPT(address, its share of the time) for one address after the other until it gives 0,
+/// else an errno.
+/// @param scheme for the error text, "" for TCP. @throws Error Refused, Timeout with the reason for
+/// each address
+void try_all(const std::vector<Address>& addresses, Deadline deadline, const std::string& scheme,
+             const std::function<int(const Address&, Deadline)>& attempt);
+
+/// What bind() or listen() of a port means by that errno, and what to do.
+std::string why_no_listen(int error, std::uint16_t port);
 
 /// One after the other until one answers. @throws Error Refused, Timeout with the reason for each
 /// address

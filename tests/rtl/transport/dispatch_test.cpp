@@ -3,6 +3,7 @@
 // dingo_dispatch: which engine gets a packet, and the counter of each reason to drop it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <random>
@@ -47,7 +48,8 @@ class Dispatch : public testing::TestWithParam<unsigned> {
     }
     bool ready() { return random() % 100 < GetParam(); }
 
-    /// Where it went, once the next one may come.
+    /// Where it went, once the next one may come. An END comes some time behind its packet; of
+    /// responses several may be open.
     To give(const rtl::Headers& h) {
         std::array<std::uint32_t, 16 * 194 / 32> words{};
         rtl::Packer<16 * 194 / 32> packer{words, 16 * 194};
@@ -59,7 +61,6 @@ class Dispatch : public testing::TestWithParam<unsigned> {
         dut.rxh_valid_i = 1;
         To to = kNowhere;
         unsigned ends = 0;
-        int end_in = -1;
         for (int i = 0; i < 1000; ++i) {
             dut.clk_i = 0;
             rtl::drive(dut.qp_rdata_i, rdata);
@@ -68,12 +69,19 @@ class Dispatch : public testing::TestWithParam<unsigned> {
             dut.scat_ready_i = ready();
             dut.stat_ready_i = ready();
             dut.qstat_ready_i = ready();
-            dut.end_i = end_in == 0;
-            if (end_in >= 0)
-                --end_in;
+            dut.end_i = !open.empty() && open.front() == 0;
             dut.eval();
+            EXPECT_TRUE(!(dut.rsp_valid_o || dut.scat_valid_o) || open.empty())
+                << "somebody else before the END of the one before";
+            if (dut.end_i)
+                open.pop_front();
+            else if (!open.empty())
+                --open.front();
+            most_open = std::max(most_open, open.size());
             if (dut.qp_re_o)
                 rdata = qps[dut.qp_raddr_o];
+            dut.req_ready_i = dut.req_ready_i && open.size() < 3;
+            dut.eval();
             if (dut.req_valid_o && dut.req_ready_i)
                 to = kRequester;
             if (dut.rsp_valid_o && dut.rsp_ready_i)
@@ -85,7 +93,7 @@ class Dispatch : public testing::TestWithParam<unsigned> {
                 EXPECT_EQ(p.h.len, h.len);
                 EXPECT_EQ(p.ctx.cfg.tag, 0x5a);
                 EXPECT_EQ(p.ctx.state, qps[p.qp].state);
-                end_in = static_cast<int>(random() % 20);
+                open.push_back(random() % 20);
                 ++ends;
             }
             if (dut.scat_valid_o && dut.scat_ready_i) {
@@ -105,7 +113,8 @@ class Dispatch : public testing::TestWithParam<unsigned> {
                 qp_stats[s.idx] += s.by;
             }
             const bool done = dut.rxh_ready_o;
-            EXPECT_TRUE(!done || end_in < 0) << "next packet before the END of this one";
+            EXPECT_TRUE(!done || open.empty() || to == kRequester)
+                << "next packet before the END of this one";
             dut.clk_i = 1;
             dut.eval();
             if (done) {
@@ -151,6 +160,8 @@ class Dispatch : public testing::TestWithParam<unsigned> {
     std::vector<rtl::GidEntry> gids{16};
     rtl::QpEntry rdata;
     std::map<unsigned, std::uint64_t> stats, qp_stats;
+    std::deque<std::uint32_t> open;  ///< cycles until the END of each packet that was given
+    std::size_t most_open = 0;
 };
 INSTANTIATE_TEST_SUITE_P(Stalls, Dispatch, testing::Values(100U, 50U, 15U));
 
@@ -167,6 +178,30 @@ TEST_P(Dispatch, ResponsesGoToTheRequesterOthersToTheResponder) {
     EXPECT_EQ(stats[DINGO_CARD_RDMA_RX_BYTES], 24u * 99);
     EXPECT_EQ(qp_stats[DINGO_QP_RX_PACKETS], 24u);
     EXPECT_EQ(qp_stats[DINGO_QP_RX_BYTES], 24u * 99);
+}
+
+TEST_P(Dispatch, ResponsesFollowEachOtherAndNobodyElseOrdersInBetween) {
+    for (unsigned i = 0; i < 300; ++i) {
+        const unsigned what = random() % 8;
+        if (what == 0)
+            expect_drop(rc(0x24), DINGO_CARD_RX_DROP_OPCODE);
+        else
+            EXPECT_EQ(give(rc(what == 1 ? 4 : 0x0e)), what == 1 ? kResponder : kRequester);
+    }
+    EXPECT_GT(most_open, 1U);
+    // the last ENDs
+    for (unsigned i = 0; i < 100 && !open.empty(); ++i) {
+        dut.end_i = open.front() == 0;
+        if (dut.end_i)
+            open.pop_front();
+        else
+            --open.front();
+        EXPECT_FALSE(dut.idle_o);
+        clock();
+    }
+    dut.end_i = 0;
+    clock();
+    EXPECT_TRUE(open.empty());
 }
 
 TEST_P(Dispatch, DropsAreCountedByTheFirstReason) {

@@ -25,7 +25,7 @@ void RequesterBench::drive() {
         dut.db_qp_i = doorbells.front().first;
         dut.db_index_i = doorbells.front().second;
     }
-    if (!dut.rxp_valid_i && !responses.empty() && scatter_.empty() && !stall()) {
+    if (!dut.rxp_valid_i && !responses.empty() && !stall()) {
         const TestResponse& r = responses.front();
         dut.rxp_valid_i = 1;
         dut.rxp_qp_i = r.qp;
@@ -97,7 +97,7 @@ void RequesterBench::take() {
     if (dut.rxp_valid_i && dut.rxp_ready_o) {
         scatter_.push_back(responses.front());
         responses.pop_front();
-        scattered_ = 0;
+        most_open = std::max(most_open, scatter_.size());
     }
     if (dut.commit_valid_i && dut.commit_ready_o)
         commits.pop_front();
@@ -174,6 +174,7 @@ void RequesterBench::take() {
             commit.wait = random_() % 20;
             commits.push_back(commit);
             scatter_.pop_front();
+            scattered_ = 0;
         }
     }
     if (dut.cqe_valid_o && dut.cqe_ready_i) {

@@ -113,6 +113,14 @@ class RequesterBench {
         command(qp, 1, old, DINGO_QPM_STATE);
         dut.halt_tx_i = 0;
     }
+    /// A command's order to the requester while it is at work; its end is qpa_done_o.
+    void ask(std::uint16_t qp, std::uint8_t state, std::uint32_t mask) {
+        const std::uint8_t old = qps[qp].state;
+        qps[qp].state = state;
+        order(qp, 1, old, mask);
+        tick();
+        dut.qpa_valid_i = 0;
+    }
     /// Sets dut.info_* as QUERY_QP sees them.
     void query(std::uint16_t qp) {
         halt();
@@ -241,11 +249,12 @@ class RequesterBench {
     std::array<unsigned, DINGO_QP_COUNTERS> counters{};
     unsigned bad_doorbells = 0;
     std::uint64_t now = 1'000'000;
-    bool tell = true;         ///< answer datagrams that ask for it
-    bool stuck = false;       ///< run_until() gave up
-    unsigned line_wait = 30;  ///< cycles that an answer of host memory takes, at most
-    bool hold_lines = false;  ///< host memory does not answer for now
-    unsigned fills = 0;       ///< requests for WQE blocks
+    bool tell = true;           ///< answer datagrams that ask for it
+    bool stuck = false;         ///< run_until() gave up
+    unsigned line_wait = 30;    ///< cycles that an answer of host memory takes, at most
+    bool hold_lines = false;    ///< host memory does not answer for now
+    unsigned fills = 0;         ///< requests for WQE blocks
+    std::size_t most_open = 0;  ///< responses taken and not ended at one time
     std::function<void(const TestPacket&)> on_packet;
 
     struct Report {
@@ -274,14 +283,17 @@ class RequesterBench {
     };
 
     bool stall() { return random_() % 100 < stall_; }
-    void command(std::uint16_t qp, std::uint8_t op, std::uint8_t old, std::uint32_t mask) {
-        run_until([&] { return quiet() && !dut.qp_re_o; });
+    void order(std::uint16_t qp, std::uint8_t op, std::uint8_t old, std::uint32_t mask) {
         show(qp);
         dut.qpa_valid_i = 1;
         dut.qpa_op_i = op;
         dut.qpa_old_i = old;
         dut.qpa_mask_i = mask;
         dut.qpa_qp_i = qp;
+    }
+    void command(std::uint16_t qp, std::uint8_t op, std::uint8_t old, std::uint32_t mask) {
+        run_until([&] { return quiet() && !dut.qp_re_o; });
+        order(qp, op, old, mask);
         bool done = false;
         for (unsigned i = 0; i < 200'000 && !done; ++i) {
             tick();

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// A response arrives (phase 1, back part): orders for its payload, and the item that comes back when the
+/// payload is in memory. READ data needs its WQE and the memory table, which takes longer than a step
+/// should, so this goes on by itself while the requester takes other events. ACKs and NAKs come
+/// here without a step: what they mean is found out when they come back, in the order of arrival.
+module dingo_req_place (
+    input  logic        clk_i,
+    input  logic        rst_ni,
+    output logic        idle_o,        // nothing in work, nothing on its way out
+    output logic        ready_o,       // takes a response in this cycle
+    output logic        using_o,       // dingo_req_wqes is needed
+    // an ACK or NAK, in a cycle with ready
+    input  logic        ack_i,
+    input  rtl_pkg::qpi_t        ack_qp_i,
+    input  logic [23:0] ack_psn_i,
+    input  logic [7:0]  ack_syndrome_i,
+    input  logic [12:0] ack_len_i,
+    // the outcome of dingo_req_order, in a cycle with ready; never both
+    input  logic        start_i,
+    input  logic        data_i,        // it has a place: `offset_i` of what `rec_i` reads
+    input  logic [31:0] offset_i,
+    input  logic [12:0] len_i,
+    input  rtl_pkg::req_item_t   item_i,
+    input  rtl_pkg::req_rec_t    rec_i,
+    input  logic [31:0] producer_i,
+    input  rtl_pkg::qp_cfg_t     cfg_i,
+    // WQE of the READ and its SGEs
+    input  logic        free_i,        // nobody else looks at what dingo_req_wqes gave last
+    output rtl_pkg::qpi_t        qp_o,
+    output rtl_pkg::qp_cfg_t     cfg_o,         // log_sq, sq, pdn and privileged only
+    output logic [31:0] producer_o,
+    output logic        load_o,
+    output logic [31:0] index_o,
+    input  logic        load_done_i,
+    input  logic        load_miss_i,
+    input  rtl_pkg::swqe_t       wqe_i,
+    output logic        walk_o,
+    output logic [31:0] offset_o,
+    output logic [12:0] bytes_o,
+    input  logic        walk_done_i,
+    input  logic [7:0]  walk_verr_i,
+    output logic [3:0]  seg_index_o,
+    input  rtl_pkg::seg_t        seg_i,
+    output logic        scat_valid_o,
+    input  logic        scat_ready_i,
+    output rtl_pkg::scat_t       scat_o
+);
+  typedef enum logic [2:0] {
+    IDLE = 3'd0,
+    LOAD = 3'd1,
+    WALK = 3'd2,
+    SEGS = 3'd3,
+    LAST = 3'd4
+  } state_t;
+
+  state_t state_q;
+  rtl_pkg::req_item_t item_q;
+  logic [31:0] index_q, length_q, offset_q, producer_q;
+  logic [7:0] opcode_q;
+  logic [12:0] len_q;
+  logic [4:0] log_sq_q;
+  rtl_pkg::xmem_t sq_q;
+  logic [rtl_pkg::PD_BITS-1:0] pdn_q;
+  logic privileged_q;
+  logic [3:0] seg_q;
+  logic scat_valid_q, go;
+  rtl_pkg::scat_t scat_q;
+
+  assign go = !(scat_valid_q && !scat_ready_i);
+  assign idle_o = state_q == IDLE && !scat_valid_q;
+  assign ready_o = state_q == IDLE;
+  assign using_o = state_q == LOAD || state_q == WALK || state_q == SEGS;
+  assign qp_o = item_q.qp;
+  assign producer_o = producer_q;
+  assign load_o = state_q == LOAD && free_i;
+  assign index_o = index_q;
+  assign walk_o = state_q == WALK;
+  assign offset_o = offset_q;
+  assign bytes_o = len_q;
+  assign seg_index_o = seg_q;
+  assign scat_valid_o = scat_valid_q;
+  assign scat_o = scat_q;
+  always_comb begin
+    cfg_o = '0;
+    cfg_o.log_sq = log_sq_q;
+    cfg_o.sq = sq_q;
+    cfg_o.pdn = pdn_q;
+    cfg_o.privileged = privileged_q;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (scat_ready_i) scat_valid_q <= 1'b0;
+    if (!rst_ni) begin
+      state_q <= IDLE;
+      scat_valid_q <= 1'b0;
+    end else begin
+      assert (!(ack_i && start_i));
+      case (state_q)
+        IDLE: begin
+          if (ack_i) begin
+            item_q.kind <= rtl_pkg::REQ_ACK;
+            item_q.psn <= {8'd0, ack_psn_i};
+            item_q.syndrome <= ack_syndrome_i;
+            item_q.status <= dingo_pkg::WCS_BAD_RESP_ERR[7:0];
+            item_q.verr <= dingo_pkg::VERR_BAD_RESPONSE[7:0];
+            item_q.qp <= ack_qp_i;
+            len_q <= ack_len_i;
+            state_q <= LAST;
+          end
+          if (start_i) begin
+            item_q <= item_i;
+            index_q <= rec_i.index;
+            opcode_q <= rec_i.opcode;
+            length_q <= rec_i.length;
+            offset_q <= offset_i;
+            len_q <= len_i;
+            producer_q <= producer_i;
+            log_sq_q <= cfg_i.log_sq;
+            sq_q <= cfg_i.sq;
+            pdn_q <= cfg_i.pdn;
+            privileged_q <= cfg_i.privileged;
+            state_q <= data_i ? LOAD : LAST;
+          end
+        end
+        LOAD:                          // host memory always answers
+        if (load_done_i && !load_miss_i) begin
+          state_q <= WALK;
+          if (wqe_i.status != 8'd0 || wqe_i.opcode != opcode_q || wqe_i.length != length_q) begin
+            item_q.kind <= rtl_pkg::REQ_FAULT;
+            item_q.status <= wqe_i.status != 8'd0 ? wqe_i.status : dingo_pkg::WCS_LOC_QP_OP_ERR[7:0];
+            item_q.verr <= wqe_i.status != 8'd0 ? wqe_i.verr : dingo_pkg::VERR_WQE_FETCH[7:0];
+            state_q <= LAST;
+          end else if (len_q == 13'd0) state_q <= LAST;
+        end
+        WALK:
+        if (walk_done_i) begin
+          seg_q <= '0;
+          state_q <= SEGS;
+          if (walk_verr_i != 8'd0) begin
+            item_q.kind <= rtl_pkg::REQ_FAULT;
+            item_q.status <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
+            item_q.verr <= walk_verr_i;
+            state_q <= LAST;
+          end
+        end
+        SEGS:
+        if (go) begin
+          scat_valid_q <= 1'b1;
+          scat_q.op <= rtl_pkg::SCAT_SEG;
+          scat_q.seg <= seg_i;
+          seg_q <= seg_q + 4'd1;
+          if (seg_i.last) state_q <= LAST;
+        end
+        default:
+        if (go) begin
+          scat_valid_q <= 1'b1;
+          scat_q.op <= rtl_pkg::SCAT_END;
+          scat_q.no_item <= 1'b0;
+          scat_q.to_rsp <= 1'b0;
+          scat_q.has_payload <= len_q != 13'd0;
+          scat_q.item <= rtl_pkg::ITEM_BITS'(item_q);
+          state_q <= IDLE;
+        end
+      endcase
+    end
+  end
+
+  wire unused_ok = &{1'b0, rec_i, cfg_i, wqe_i};
+endmodule

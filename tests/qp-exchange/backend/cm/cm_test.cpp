@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Two peers over librdmacm. The device is that of QPX_CM_ADDRESS; without it only the refusal can
+// be looked at.
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+
+#include "loopback.h"
+
+namespace qpx {
+namespace {
+
+using test::endpoint;
+using test::expect_error;
+using test::options;
+using namespace std::chrono_literals;
+
+TEST(CmUrl, WithoutAConnectionManagerSaysWhatIsMissing) {
+    if (access("/dev/infiniband/rdma_cm", F_OK) == 0) {
+        GTEST_SKIP() << "this host has a connection manager";
+    }
+    expect_error(ErrorCode::Unsupported, "rdma_ucm",
+                 [] { Connection::connect(parse_url("cm://127.0.0.1:7"), options()); });
+    expect_error(ErrorCode::Unsupported, "cm://",
+                 [] { Listener(parse_url("cm://127.0.0.1"), options()); });
+}
+
+class Cm : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        const char* given = std::getenv("QPX_CM_ADDRESS");
+        if (given == nullptr) {
+            GTEST_SKIP() << "QPX_CM_ADDRESS names no RDMA device's address";
+        }
+        url_.scheme = "cm";
+        url_.host = given;
+        url_.port = 18601;
+    }
+
+    /// Both ends; the client in another thread.
+    template <class Call>
+    void both(const PeerOptions& how, Call call) {
+        Listener listener(url_, how);
+        auto other = std::async(std::launch::async, [&] {
+            Connection c = Connection::connect(url_, how);
+            call(c);
+        });
+        Connection c = listener.accept(30s);
+        call(c);
+        other.get();
+    }
+
+    Url url_;
+};
+
+TEST_F(Cm, ExchangeMessagesAndBarrier) {
+    both(options("cm"), [this](Connection& c) {
+        EXPECT_EQ(c.peer_address(), url_.host);
+        EXPECT_EQ(c.peer_name(), "cm");
+        EXPECT_EQ(c.exchange(endpoint(5)).qpn, 5U);
+        const std::vector<std::byte> large(4 << 20, std::byte{7});
+        c.send(large);
+        EXPECT_EQ(c.receive(), large);
+        c.barrier();
+    });
+}
+
+TEST_F(Cm, WithTls) {
+    PeerOptions secure = options("cm");
+    secure.security.mode = Security::Mode::Psk;
+    secure.security.psk = {{"cluster", std::vector<std::byte>(32, std::byte{1})}};
+    both(secure, [](Connection& c) {
+        EXPECT_TRUE(c.secure());
+        EXPECT_EQ(c.exchange(endpoint(6)).qpn, 6U);
+        c.barrier();
+    });
+}
+
+TEST_F(Cm, NobodyListening) {
+    url_.port = 18602;
+    expect_error(ErrorCode::Refused, "nobody listens",
+                 [this] { Connection::connect(url_, options()); });
+}
+
+TEST_F(Cm, ARefusalArrives) {
+    both(options(), [n = std::make_shared<std::atomic<int>>(0)](Connection& c) {
+        const bool first = (*n)++ == 0;
+        expect_error(ErrorCode::Refused, "QP types differ",
+                     [&] { c.exchange(endpoint(1, first ? QpType::RC : QpType::UD)); });
+    });
+}
+
+}  // namespace
+}  // namespace qpx

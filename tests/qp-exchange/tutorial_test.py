@@ -1,0 +1,12 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The code in a tutorial stands in the example that is compiled and run. usage: tutorial_test.py PAGE EXAMPLE"""
+import re
+import sys
+
+page, example = (open(name, encoding="utf-8").read() for name in sys.argv[1:3])
+blocks = re.findall(r"^```cpp\n(.*?)^```", page, re.M | re.S)
+assert blocks, f"{sys.argv[1]} shows no code"
+for block in blocks:
+    assert block in example, f"not in {sys.argv[2]}:\n{block}"
+print(f"{len(blocks)} blocks, {sum(block.count(chr(10)) for block in blocks)} lines")

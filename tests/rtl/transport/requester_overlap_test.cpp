@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// dingo_req_place works by itself: what the requester does meanwhile, and what must wait.
+#include "requester_fixture.h"
+
+namespace dingo::rtl {
+namespace {
+
+constexpr std::uint16_t kOther = 12;
+
+class Overlap : public Requester {
+  protected:
+    void create_other(std::uint16_t qp = kOther) {
+        TestQp other = config;
+        other.sq = other.ring = 0x40000U + qp * 0x1000U;
+        other.log_sq = 4;
+        b.create(qp, other);  // empties the cache
+    }
+    void respond(std::uint32_t n, std::uint8_t opcode, std::size_t length) {
+        b.respond({kQp, opcode, psn(n), 0x1F, std::vector<std::uint8_t>(length, 0x77)});
+    }
+    /// The response that comes next waits for its WQE until hold_lines is taken back.
+    void hold_wqes() {
+        create_other(20);
+        b.hold_lines = true;
+    }
+};
+
+TEST_F(Overlap, OthersCompleteWhileAResponseWaitsForItsWqe) {
+    start();
+    create_other();
+    read(0, 300);
+    go();
+    b.begin(DINGO_WR_SEND);
+    b.sges({sge(0, 100)});
+    b.post(kOther);
+    b.ring(kOther);
+    b.settle();
+    ASSERT_EQ(b.packets.size(), 2U);
+    hold_wqes();
+    b.ack(kOther, config.sq_psn);
+    respond(0, 0x0D, 256);
+    b.run(1000);
+    ASSERT_EQ(b.cqes.size(), 1U);
+    EXPECT_EQ(b.cqes[0].qp, kOther);
+    // doorbells are taken, and turns wait for the end of it
+    b.begin(DINGO_WR_NOP);
+    b.post(kOther);
+    b.ring(kOther);
+    b.run(1000);
+    EXPECT_TRUE(b.doorbells.empty());
+    EXPECT_FALSE(b.dut.db_valid_i);
+    EXPECT_EQ(b.cqes.size(), 1U);
+    EXPECT_FALSE(b.dut.idle_o);
+    b.hold_lines = false;
+    respond(1, 0x0F, 44);
+    b.settle();
+    ASSERT_EQ(b.cqes.size(), 3U);
+    EXPECT_EQ(bytes(0, 300), std::vector<std::uint8_t>(300, 0x77));
+}
+
+TEST_F(Overlap, TheSameQpCompletesWhileItsNextResponseWaits) {
+    start();
+    send(100);
+    read(0, 300);
+    read(512, 8);
+    go();
+    hold_wqes();
+    b.ack(kQp, psn(0));
+    respond(1, 0x0D, 256);
+    b.run(1000);
+    ASSERT_EQ(b.cqes.size(), 1U);
+    expect_cqe(0, 0, DINGO_WR_SEND);
+    b.hold_lines = false;
+    respond(2, 0x0F, 44);
+    respond(3, 0x10, 8);
+    b.settle();
+    ASSERT_EQ(b.cqes.size(), 3U);
+    expect_cqe(1, 1, DINGO_WR_READ, 0, 0, 300);
+    expect_cqe(2, 2, DINGO_WR_READ, 0, 0, 8);
+    EXPECT_EQ(bytes(512, 8), std::vector<std::uint8_t>(8, 0x77));
+    EXPECT_EQ(b.card[DINGO_CARD_IMPLIED_NAK_SEQ_ERR], 0U);
+}
+
+TEST_F(Overlap, AnAckTakesNoPlaceBeforeAResponseThatCameFirst) {
+    start();
+    read(0, 300);
+    send(100);
+    go();
+    hold_wqes();
+    respond(0, 0x0D, 256);
+    respond(1, 0x0F, 44);
+    b.ack(kQp, psn(2));
+    b.run(1000);
+    EXPECT_TRUE(b.cqes.empty());
+    b.hold_lines = false;
+    b.settle();
+    ASSERT_EQ(b.cqes.size(), 2U);
+    expect_cqe(0, 0, DINGO_WR_READ, 0, 0, 300);
+    expect_cqe(1, 1, DINGO_WR_SEND);
+    EXPECT_EQ(b.card[DINGO_CARD_IMPLIED_NAK_SEQ_ERR], 0U);
+    EXPECT_EQ(b.card[DINGO_CARD_RX_DROP_RESPONSE], 0U);
+}
+
+TEST_F(Overlap, AcksAreNotHeldUpByTurns) {
+    start();
+    send(100);
+    go();
+    hold_wqes();  // the next WQE does not come
+    send(100);
+    b.ring(kQp);
+    b.ack(kQp, psn(0));
+    b.run(1000);
+    EXPECT_EQ(b.cqes.size(), 1U);
+    b.hold_lines = false;
+    b.settle();
+    EXPECT_EQ(b.packets.size(), 2U);
+}
+
+TEST_F(Overlap, ARegionThatGoesAwayFailsTheReadAndWhatIsBehindIsFlushed) {
+    start();
+    read(0, 600);
+    read(1024, 20);
+    go();
+    b.regions.erase(kKey);
+    respond(0, 0x0D, 256);
+    respond(1, 0x0E, 256);
+    respond(2, 0x0F, 88);
+    respond(3, 0x10, 20);
+    b.settle();
+    ASSERT_EQ(b.cqes.size(), 2U);
+    expect_cqe(0, 0, DINGO_WR_READ, DINGO_WCS_LOC_PROT_ERR, DINGO_VERR_KEY);
+    expect_cqe(1, 1, DINGO_WR_READ, DINGO_WCS_WR_FLUSH_ERR, DINGO_VERR_FLUSHED);
+    EXPECT_EQ(b.qps[kQp].state, DINGO_QPS_ERR);
+    EXPECT_EQ(b.fails.size(), 1U);
+}
+
+TEST_F(Overlap, AWqeThatTheHostChangedFailsTheRead) {
+    start();
+    read(0, 300);
+    go();
+    create_other();
+    b.begin(DINGO_WR_READ);
+    b.rdma(0xABC000, 0x55);
+    b.sges({sge(0, 301)});
+    std::memcpy(b.memory.data() + config.ring, b.raw.data(), 64);
+    const auto before = bytes(0, 400);
+    respond(0, 0x0D, 256);
+    respond(1, 0x0F, 44);
+    b.settle();
+    ASSERT_EQ(b.cqes.size(), 1U);
+    expect_cqe(0, 0, DINGO_WR_READ, DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_FETCH);
+    EXPECT_EQ(bytes(0, 400), before);
+}
+
+TEST_F(Overlap, ACommandWaitsForAResponseInWork) {
+    start();
+    read(0, 8);
+    go();
+    hold_wqes();
+    respond(0, 0x10, 8);
+    b.run(1000);
+    b.ask(kQp, DINGO_QPS_ERR, DINGO_QPM_STATE);
+    bool done = false;
+    for (unsigned i = 0; i < 1000; ++i) {
+        b.tick();
+        done = done || b.dut.qpa_done_o;
+    }
+    EXPECT_FALSE(done);
+    b.hold_lines = false;
+    b.run_until([&] { return b.dut.qpa_done_o != 0; });
+    b.settle();
+    ASSERT_EQ(b.cqes.size(), 1U);
+}
+
+TEST_F(Overlap, DataAndAcksOfManyQpsMayMix) {
+    for (std::uint16_t qp = 1; qp < 8; ++qp) {
+        TestQp other = config;
+        other.sq = other.ring = 0x40000U + qp * 0x1000U;
+        b.create(qp, other);
+    }
+    for (std::uint16_t qp = 1; qp < 8; ++qp) {
+        b.begin(DINGO_WR_SEND);
+        b.sges({sge(0, 64)});
+        b.post(qp);
+        b.begin(DINGO_WR_READ);
+        b.rdma(0xABC000, 0x55);
+        b.sges({sge(qp * 1024U, 600)});
+        b.post(qp);
+        b.ring(qp);
+    }
+    b.settle();
+    ASSERT_EQ(b.packets.size(), 14U);
+    for (std::uint16_t qp = 1; qp < 8; ++qp)
+        b.ack(qp, psn(0));
+    for (std::uint32_t n = 0; n < 3; ++n) {
+        for (std::uint16_t qp = 1; qp < 8; ++qp) {
+            const std::uint8_t opcode = n == 0 ? 0x0D : n == 1 ? 0x0E : 0x0F;
+            b.respond(
+                {qp, opcode, psn(n + 1), 0x1F,
+                 std::vector<std::uint8_t>(n == 2 ? 88 : 256, static_cast<std::uint8_t>(qp))});
+        }
+    }
+    b.settle();
+    EXPECT_EQ(b.cqes.size(), 14U);
+    for (const TestCqe& c : b.cqes)
+        EXPECT_EQ(c.status, 0);
+    for (std::uint16_t qp = 1; qp < 8; ++qp)
+        EXPECT_EQ(bytes(qp * 1024U, 600),
+                  std::vector<std::uint8_t>(600, static_cast<std::uint8_t>(qp)));
+    EXPECT_GT(b.most_open, 1U);
+    EXPECT_EQ(b.card[DINGO_CARD_RETRANSMITS], 0U);
+}
+
+}  // namespace
+}  // namespace dingo::rtl
