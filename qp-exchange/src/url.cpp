@@ -158,7 +158,7 @@ std::string to_string(const Url& url) {
     }
     char separator = '?';
     for (const auto& [name, value] : url.query) {
-        text += separator + name + "=" + value;
+        text.append(1, separator).append(name).append("=").append(value);
         separator = '&';
     }
     return text;

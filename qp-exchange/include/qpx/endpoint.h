@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-namespace [[gnu::visibility("default")]] qpx {
+#pragma GCC visibility push(default)
+namespace qpx {
 
 /// Transport service of a QP; the numbers are those on the wire.
 enum class QpType : std::uint8_t { RC = 1, UC = 2, UD = 3 };
@@ -55,4 +56,5 @@ std::string why_invalid(const Endpoint& endpoint);
 /// Nothing when the two can be connected, else why not ("mine is RC, the peer's UD").
 std::string why_incompatible(const Endpoint& mine, const Endpoint& peer);
 
-}  // namespace gnu::visibility("default")]]qpx
+}  // namespace qpx
+#pragma GCC visibility pop

@@ -5,7 +5,8 @@
 #include <stdexcept>
 #include <string>
 
-namespace [[gnu::visibility("default")]] qpx {
+#pragma GCC visibility push(default)
+namespace qpx {
 
 enum class ErrorCode {
     Argument,     ///< the caller's value cannot be used; nothing was sent
@@ -45,4 +46,5 @@ class Error : public std::runtime_error {
     int detail_ = 0;
 };
 
-}  // namespace gnu::visibility("default")]]qpx
+}  // namespace qpx
+#pragma GCC visibility pop

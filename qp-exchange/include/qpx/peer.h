@@ -16,7 +16,8 @@
 #include "qpx/security.h"
 #include "qpx/url.h"
 
-namespace [[gnu::visibility("default")]] qpx {
+#pragma GCC visibility push(default)
+namespace qpx {
 
 /// What one side accepts of the other. It is told so in the first message.
 struct Limits {
@@ -116,4 +117,5 @@ class Listener {
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace gnu::visibility("default")]]qpx
+}  // namespace qpx
+#pragma GCC visibility pop

@@ -6,7 +6,8 @@
 #include <string_view>
 #include <vector>
 
-namespace [[gnu::visibility("default")]] qpx {
+#pragma GCC visibility push(default)
+namespace qpx {
 
 /// A secret that both sides know, under a name.
 struct PskKey {
@@ -45,4 +46,5 @@ Security parse_security(std::string_view text);
 /// read the file
 std::vector<PskKey> read_psk_file(const std::string& path);
 
-}  // namespace gnu::visibility("default")]]qpx
+}  // namespace qpx
+#pragma GCC visibility pop

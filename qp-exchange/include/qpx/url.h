@@ -7,7 +7,8 @@
 #include <string>
 #include <string_view>
 
-namespace [[gnu::visibility("default")]] qpx {
+#pragma GCC visibility push(default)
+namespace qpx {
 
 struct Url {
     std::string scheme{};    ///< lower case
@@ -28,4 +29,5 @@ std::string to_string(const Url& url);
 /// "host", "host:port", "[v6]:port" or a bare IPv6 address. @throws Error(Argument)
 Url parse_host_port(std::string_view text, std::uint16_t default_port);
 
-}  // namespace gnu::visibility("default")]]qpx
+}  // namespace qpx
+#pragma GCC visibility pop

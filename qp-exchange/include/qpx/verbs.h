@@ -11,7 +11,8 @@
 
 #include "qpx/endpoint.h"
 
-namespace [[gnu::visibility("default")]] qpx {
+#pragma GCC visibility push(default)
+namespace qpx {
 
 enum class GidType : std::uint8_t { InfiniBand, RoceV1, RoceV2 };
 const char* to_string(GidType type) noexcept;
@@ -104,4 +105,5 @@ void connect(ibv_qp* qp, const Local& local, const Endpoint& remote, const PathO
 ibv_ah* create_ah(ibv_pd* pd, const Local& local, const Endpoint& remote,
                   const PathOptions& path = {});
 
-}  // namespace gnu::visibility("default")]]qpx
+}  // namespace qpx
+#pragma GCC visibility pop

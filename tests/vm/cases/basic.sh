@@ -10,4 +10,5 @@ pair 'iperf3 -u' 'iperf3 -s -1' 'iperf3 -u -b 20M -l 8000 -c A -t 2' 'receiver'
 . tests/cases/perftest.sh
 . tests/vm/cases/examples.sh
 . tests/vm/cases/compute.sh
+. tests/vm/cases/exchange.sh
 clean_dmesg
