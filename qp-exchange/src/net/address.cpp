@@ -5,9 +5,11 @@
 #include <netdb.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <system_error>
 
 #include "net/socket.h"
@@ -97,6 +99,17 @@ std::string address_text(const Address& address) {
                       : std::to_string(v6->sin6_scope_id);
     }
     return result;
+}
+
+std::string network_of(const std::string& address) {
+    in6_addr v6{};
+    if (inet_pton(AF_INET6, address.substr(0, address.find('%')).c_str(), &v6) != 1) {
+        return address;
+    }
+    std::fill(std::begin(v6.s6_addr) + 8, std::end(v6.s6_addr), std::uint8_t{0});
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    inet_ntop(AF_INET6, &v6, text.data(), text.size());
+    return text.data();
 }
 
 std::uint16_t port_of(const Address& address) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backend/cm/cm.h"
+#include "net/socket.h"
 #include "peer/impl.h"
 
 namespace qpx {
@@ -12,14 +13,8 @@ namespace {
 
 constexpr std::size_t max_pending = 256, max_pending_of_address = 32, max_told = 100;
 
-/// Whose handshakes are counted together: an IPv4 address, a /64 of IPv6.
-std::string account_of(const std::string& address) {
-    std::size_t end = 0;
-    for (int groups = 0; groups < 4 && end != std::string::npos; ++groups) {
-        end = address.find(':', end + 1);
-    }
-    return address.substr(0, end);
-}
+/// For a handshake, also when calls have no limit: nobody may hold a place for ever.
+constexpr std::chrono::milliseconds patience{10'000};
 
 struct Pending {
     peer::Handshake handshake;
@@ -71,19 +66,20 @@ class Listener::Impl {
             if (stream == nullptr) {
                 return;
             }
-            const std::string address = stream->peer_address(), account = account_of(address);
-            const auto held =
-                std::count_if(pending_.begin(), pending_.end(),
-                              [&](const Pending& p) { return account_of(p.address) == account; });
+            const std::string address = stream->peer_address(), account = net::network_of(address);
+            const auto held = std::count_if(
+                pending_.begin(), pending_.end(),
+                [&](const Pending& p) { return net::network_of(p.address) == account; });
             const bool busy = static_cast<std::size_t>(held) >= max_pending_of_address;
             if (tls_ != nullptr && !busy) {
                 stream = net::make_tls_stream(tls_, std::move(stream));
             }
-            Pending pending = {{std::move(stream), net::Role::Server,
-                                peer::make_hello(wire::feature_peer, wire::feature_peer, options_)},
-                               net::Deadline::in(options_.timeout),
-                               address,
-                               net::Want::Read};
+            Pending pending = {
+                {std::move(stream), net::Role::Server,
+                 peer::make_hello(wire::feature_peer, wire::feature_peer, options_)},
+                net::Deadline::in(options_.timeout.count() < 0 ? patience : options_.timeout),
+                address,
+                net::Want::Read};
             if (busy) {
                 const std::string why = "too many unfinished connections from your address";
                 pending.handshake.refuse(wire::Reason::Busy, why);

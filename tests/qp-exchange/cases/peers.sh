@@ -21,6 +21,14 @@ plain 'tutorial: an unknown host is named' "$dingo run --card alpha -- $hello no
 plain 'tutorial: a wrong device is said to be one' "$dingo run --card alpha -- $hello 127.0.0.1 mlx9_9" 'no such RDMA device' 1
 plain 'tutorial: without a server it says so after its timeout' "$dingo run --card alpha -- $hello 127.0.0.1" 'nobody listens on this port' 1
 
+# A second server on the port is told, and the first is not disturbed.
+on alpha "$hello" >"$logs/first.out" 2>&1 &
+first=$!
+wait_listen 18600 $first || true
+plain 'tutorial: a second server is told that the port is taken' "$dingo run --card alpha -- $hello" 'port 18600 is taken' 1
+plain 'tutorial: the first server serves on' "$dingo run --card beta -- $hello 127.0.0.1" 'written to'
+wait $first || true
+
 # device NAME CARD: GoogleTest's cases with a device, one line each.
 device() {
     local out line

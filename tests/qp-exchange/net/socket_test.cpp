@@ -38,6 +38,13 @@ TEST(Resolve, ALinkLocalAddressKeepsItsInterface) {
     EXPECT_EQ(address_text(resolve("fe80::1%lo", 7, 0).at(0)), "fe80::1%lo");
 }
 
+TEST(NetworkOf, IsTheAddressOrItsSubnet) {
+    EXPECT_EQ(network_of("192.0.2.1"), "192.0.2.1");
+    EXPECT_EQ(network_of("2001:db8::1"), network_of("2001:db8::ffff:1"));
+    EXPECT_NE(network_of("2001:db8::1"), network_of("2001:db8:0:1::1"));
+    EXPECT_EQ(network_of("fe80::1%lo"), "fe80::");
+}
+
 TEST(Resolve, LocalhostIsKnown) {
     EXPECT_FALSE(resolve("localhost", 7, 0).empty());
 }
