@@ -29,6 +29,7 @@ suites=(
     "native-net|tests/native/suite.sh net|kernel-less cards in two network namespaces: UDP 4791, tshark, ICRC"
     "native-life|tests/native/suite.sh lifecycle|kernel-less: kill -9 of clients, servers and the card; idle cost"
     "native-pyverbs|tests/native/suite.sh pyverbs|this host's pyverbs suite on a kernel-less card"
+    "bench|tests/rdma-bench/suite.sh|rdma-bench on kernel-less cards: every test and option, verified data, what a new user meets, reports"
     "rtl|tests/native/suite.sh rtl|kernel-less: the SystemVerilog card under Verilator with this host's programs, alone, with the model and under loss"
     "native-rxe|tests/native/suite.sh rxe|a kernel-less card and the kernel's rdma_rxe in a guest: both roles, every byte"
     "exchange|tests/qp-exchange/suite.sh|qp-exchange: two peers on kernel-less cards, two hosts in namespaces, installation, fuzzing"

@@ -33,6 +33,7 @@ std::vector<OptionValue> agreed_options(const Options& o) {
         {"--reversed", yes(o.reversed)},
         {"--run_infinitely", yes(o.run_infinitely)},
         {"--verify", yes(o.verify)},
+        {"--perform_warm_up", yes(o.warm_up)},
     };
     if (o.verify) {
         // Both sides must see the same slots.

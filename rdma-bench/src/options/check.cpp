@@ -55,6 +55,12 @@ void check_bandwidth(const Options& o) {
     require(o.post_list <= o.tx_depth, "-l cannot be more than -t");
     require(o.report.output != Output::kLatency || o.rate > 0,
             "--output=latency: a bandwidth test gives latency with --rate only");
+    require(!(o.rate > 0 && o.bidirectional), "--rate goes one way: leave out -b");
+    require(!(o.rate > 0 && o.post_list > 1),
+            "--rate posts one message at a time; --burst_size makes several due together");
+    require(!(o.rate > 0 && o.run_infinitely), "--rate and --run_infinitely exclude each other");
+    require(!(o.warm_up && o.verify),
+            "--perform_warm_up: a verified run is no measurement of speed");
     require(!o.verify || !o.srq, "--verify: not with --use-srq");
     require(!o.verify || o.threads == 1, "--verify uses one thread");
     require(!o.verify || !o.bidirectional, "--verify goes one way: leave out -b");

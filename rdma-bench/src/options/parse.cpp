@@ -327,7 +327,7 @@ Options parse_options(Test test, std::span<const std::string> arguments) {
     }
     for (const auto& [option, why] : refused) {
         if (option->count()) {
-            throw UsageError(option->get_name() + ": " + std::string(why->sentence));
+            throw UsageError(std::string(why->names) + ": " + std::string(why->sentence));
         }
     }
     options.cq_moderation_given = app.count("--cq-mod") > 0;

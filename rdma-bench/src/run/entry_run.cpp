@@ -104,7 +104,7 @@ Measured EntryRun::run(const Where& where) {
         ping.from_server = !options_.client();
         ping.compare_and_swap = options_.atomic == AtomicType::kCompareAndSwap;
     }
-    prepare_memory();
+    prepare_memory(ping);
     link_.send("ready", json::object());
     // The peer may be a server that still registers its memory, or a user in a debugger.
     link_.expect("ready", false);
@@ -141,7 +141,7 @@ Measured EntryRun::run(const Where& where) {
     return collect();
 }
 
-void EntryRun::prepare_memory() {
+void EntryRun::prepare_memory(PingPong& ping) {
     Buffer& buffer = traffic_.buffer();
     std::vector<std::byte> zeros(std::max(traffic_.layout().in_area, traffic_.layout().out_area));
     for (unsigned qp = 0; qp < where_.qps; ++qp) {
@@ -151,6 +151,19 @@ void EntryRun::prepare_memory() {
             buffer.write(traffic_.in_offset(qp), std::span(zeros).first(traffic_.layout().in_area));
             buffer.write(traffic_.out_offset(qp),
                          std::span(zeros).first(traffic_.layout().out_area));
+        }
+        if (options_.verify && options_.test.latency() &&
+            options_.test.operation == Operation::kWrite) {
+            // The last byte tells that a message is there, so it must be another one before.
+            const Slots slots = in_slots(options_, where_.size);
+            std::vector<std::byte> message(where_.size);
+            for (unsigned slot = 0; slot < slots.count; ++slot) {
+                fill_pattern(message, {qp, options_.client()}, slot);
+                const std::byte other = ~message.back();
+                buffer.write(traffic_.in_offset(qp) + slot * slots.stride + where_.size - 1,
+                             {&other, 1});
+                ping.before[slot] = other;
+            }
         }
         if (options_.verify && options_.test.operation == Operation::kRead && !role_.initiator) {
             const Slots slots = out_slots(options_, where_.size);

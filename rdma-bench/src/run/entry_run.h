@@ -56,7 +56,7 @@ class EntryRun {
 
   private:
     void start_threads();
-    void prepare_memory();
+    void prepare_memory(PingPong& ping);
     void watch();
     void hear_peer();
     void say_done();

@@ -231,11 +231,6 @@ class Exchange {
     }
 
     void write() {
-        if (what_.verify) {
-            for (int slot = 0; slot < 2; ++slot) {
-                before_[slot] = in(static_cast<unsigned>(slot))[what_.size - 1];
-            }
-        }
         fill(0);
         while (more()) {
             if (!what_.first) {
@@ -348,7 +343,7 @@ class Exchange {
     CompletionQueue* armed_ = nullptr;
     std::uint64_t i_ = 0, start_ = 0, started_ = 0, late_ = 0;
     std::uint64_t sample_from_ = 0, sample_to_ = 0, end_ = 0;
-    std::byte before_[2]{};
+    std::byte before_[2] = {what_.before[0], what_.before[1]};
 };
 
 }  // namespace

@@ -231,14 +231,29 @@ class Session {
         std::size_t number = 0;
         for (const unsigned qps : options_.qps) {
             for (const auto size : options_.sizes) {
-                if (options_.warm_up && role_.initiator) {
-                    warm_up_ = true;
-                }
                 const EntryRun::Where where{size, qps, number++, entries};
+                if (options_.warm_up) {
+                    warm_up(traffic, where);
+                }
                 options_.verify && !options_.test.latency() ? verified(traffic, where)
                                                             : plain(traffic, where);
             }
         }
+    }
+
+    /// Caches, pages and the device's tables are as the measurement will find them.
+    void warm_up(Traffic& traffic, const EntryRun::Where& where) {
+        Options few = options_;
+        few.iterations = 100;
+        few.duration = 0;
+        few.run_infinitely = false;
+        few.rate = 0;
+        EntryRun run(traffic, few, *link_, sink_);
+        const Measured mine = run.run(where);
+        if (run.ended()) {
+            throw RunError(*run.ended());
+        }
+        run.exchange(mine);
     }
 
     Entry new_entry(const EntryRun::Where& where) const {
@@ -416,7 +431,6 @@ class Session {
     std::unique_ptr<Link> link_;
     std::vector<std::string> counter_names_;
     std::string below_, wrong_;
-    bool warm_up_ = false;
 };
 
 }  // namespace

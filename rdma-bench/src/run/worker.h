@@ -109,6 +109,7 @@ struct PingPong {
     bool verify = false;
     bool from_server = false;  ///< this side's messages carry the server's pattern
     bool compare_and_swap = false;
+    std::byte before[2]{};  ///< verified WRITE: the last byte of each slot before its first message
 };
 /// @param verification filled with `verify`
 void run_latency(Worker& worker, Control& control, const PingPong& what,

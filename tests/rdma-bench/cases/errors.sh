@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What a new user meets: each answered with a sentence and an exit status. Sourced by suite.sh.
+
+# says NAME STATUS REGEX ARGUMENTS...: one rdma-bench alone.
+says() {
+    local name=$1 status=$2 regex=$3 out rc=0
+    shift 3
+    out=$logs/$(slug "$name").out
+    timeout 30 "$dingo" run --card alpha -- "$bench" "$@" >"$out" 2>&1 || rc=$?
+    if [ $rc != "$status" ]; then
+        fail "$name" "status $rc, not $status: $(why "$out")"
+    elif ! grep -qE "$regex" "$out"; then
+        fail "$name" "no line like /$regex/: $(why "$out")"
+    else
+        pass "$name"
+    fi
+}
+says 'no arguments: the help' 2 'usage: rdma-bench TEST'
+says '--help' 0 'rdma-bench compare' --help
+says '--version' 0 '^rdma-bench [0-9]' --version
+says 'help of a test' 0 '--tx-depth' write-bw --help
+says 'unknown test' 2 "no test 'frob'" frob
+says 'unknown option' 2 'frob' write-bw --frob
+says 'an option of perftest that is not here' 2 '-g.*multicast' send-bw -g
+says 'unknown device: lists the devices' 3 "no device 'nope'; there are: alpha" write-bw -d nope
+says 'no such port of the device' 3 'no port 7' write-bw -i 7
+says 'unknown host' 4 'no-such-host.invalid' write-bw no-such-host.invalid
+says 'closed port' 4 'nobody listens' write-bw -p 18799 127.0.0.1
+says 'unknown memory kind' 2 "no memory kind 'foo'; there are: host" write-bw --mem foo
+says 'memory that this machine has not' 3 'CUDA' write-bw --mem cuda
+says 'unknown counter: lists those there are' 3 'hw_counters/rdma_tx_packets' write-bw -W hw_counters/nope
+says 'too much inline data' 3 'ibv_create_qp.*errno 22' write-bw -I 60000
+
+# Both sides: statuses and a sentence on each.
+# differ NAME STATUS_A REGEX_A SERVER STATUS_B REGEX_B CLIENT
+differ() {
+    local name=$1 base rc_a=0 rc_b=0 pid
+    base=$logs/$(slug "$name")
+    on alpha "$bench $4" >"$base.A" 2>&1 &
+    pid=$!
+    wait_listen 18515 $pid || true
+    on beta "$bench $7 127.0.0.1" >"$base.B" 2>&1 || rc_b=$?
+    wait $pid || rc_a=$?
+    if [ "$rc_a $rc_b" != "$2 $5" ]; then
+        fail "$name" "statuses $rc_a and $rc_b, not $2 and $5: $(why "$base.A") | $(why "$base.B")"
+    elif ! grep -qE "$3" "$base.A" || ! grep -qE "$6" "$base.B"; then
+        fail "$name" "not /$3/ and /$6/: $(why "$base.A") | $(why "$base.B")"
+    else
+        pass "$name"
+    fi
+}
+differ 'different sizes: both sides say so' 2 '-s: 64 here, 128 at the peer' 'write-bw -s 64' 2 '-s: 128 here, 64 at the peer' 'write-bw -s 128'
+differ 'different QPs and direction' 2 '-q: 2 here, 1 at the peer; -b: given here' 'write-bw -q 2 -b' 2 '-q: 1 here' 'write-bw'
+differ 'different tests' 2 'test: write-bw here, send-lat at the peer' write-bw 2 'test: send-lat here' send-lat
+differ 'a GID that there is not: lists the table' 4 'GID index 77' write-bw 2 'GID index 77 is not in use; the table has 0: fe80' 'write-bw -x 77'
+differ 'below a limit' 0 'BW average' 'write-bw -n 50' 6 'is below -w' 'write-bw -n 50 -w 100000000'
+
+# running SERVER_OPTIONS: server and client in the background, moving messages; sets $server and $client.
+running() {
+    "$dingo" run --card alpha -- "$bench" $1 -F >"$logs/running.A" 2>&1 &
+    server=$!
+    wait_listen 18515 $server || true
+    "$dingo" run --card beta -- "$bench" $1 -F --progress 127.0.0.1 >"$logs/running.B" 2>&1 &
+    client=$!
+    for _ in $(seq 200); do
+        ! grep -q 'messages/s' "$logs/running.B" || return 0
+        kill -0 $client 2>/dev/null || return 0
+        sleep 0.05
+    done
+}
+# ended NAME PID STATUS FILE REGEX: it ends within 5 s, so, and says so.
+ended() {
+    local rc=0 _
+    for _ in $(seq 100); do
+        kill -0 "$2" 2>/dev/null || break
+        sleep 0.05
+    done
+    if kill -0 "$2" 2>/dev/null; then
+        kill -9 "$2"
+        fail "$1" 'still runs after 5 s'
+        return
+    fi
+    wait "$2" || rc=$?
+    if [ $rc != "$3" ]; then
+        fail "$1" "status $rc, not $3: $(why "$4")"
+    elif ! grep -qE "$5" "$4"; then
+        fail "$1" "no line like /$5/: $(why "$4")"
+    else
+        pass "$1"
+    fi
+}
+for test in write-bw send-bw 'send-bw -c UD' read-bw write-lat send-lat 'send-bw -e'; do
+    running "$test -D 30"
+    kill -INT $client
+    ended "$test: Ctrl-C at the client: what was measured" $client 130 "$logs/running.B" 'interrupted: the row has'
+    ended "$test: Ctrl-C at the client: the server hears of it" $server 130 "$logs/running.A" 'the peer was interrupted'
+    running "$test -D 30"
+    kill -INT $server
+    ended "$test: Ctrl-C at the server: the client's measurement" $client 130 "$logs/running.B" 'interrupted: the row has'
+    ended "$test: Ctrl-C at the server" $server 130 "$logs/running.A" 'interrupted'
+    running "$test -D 30"
+    kill -9 $server
+    wait $server 2>/dev/null || true
+    ended "$test: the server is killed: the client says so" $client 4 "$logs/running.B" 'the peer is gone'
+    running "$test -D 30"
+    kill -9 $client
+    wait $client 2>/dev/null || true
+    ended "$test: the client is killed: the server says so" $server 4 "$logs/running.A" 'the peer is gone'
+done
+running 'write-bw -D 30 --run_infinitely'
+sleep 0.1
+kill -INT $client
+ended '--run_infinitely ends with Ctrl-C' $client 130 "$logs/running.B" 'interrupted'
+ended '--run_infinitely: the server too' $server 130 "$logs/running.A" 'interrupted'
+
+# A second server on the same port; a second client while the first is served.
+running 'write-bw -D 30'
+says 'a second client is told that nobody listens any more' 4 'nobody listens' write-bw 127.0.0.1
+kill -INT $client
+wait $client $server 2>/dev/null || true
+"$dingo" run --card alpha -- "$bench" write-bw -p 18790 >"$logs/waiting.A" 2>&1 &
+server=$!
+wait_listen 18790 $server || true
+says 'a second server at once: the port is in use' 4 '18790.*another server runs' write-bw -p 18790
+kill -INT $server
+ended 'Ctrl-C while waiting for a client' $server 130 "$logs/waiting.A" 'interrupted'

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# --verify: right data passes, wrong data does not. Sourced by suite.sh.
+for options in 'write-bw -s 1,64,5000,65536 -q 1,3' 'read-bw -s 1,64,65536 -q 2' 'send-bw -s 1,64,5000 -q 2' 'atomic-bw -q 2' \
+    'atomic-bw -A CMP_AND_SWAP' 'send-bw -c UD -s 64,4000 -q 2' 'send-bw -c UC' 'write-bw -c UC' 'write-bw -D 1' 'write-bw -s 8M -t 4' \
+    'write-bw -t 1' 'send-bw -r 4' 'write-lat -s 1,2,64,5000' 'send-lat -s 1,2,64,5000' 'read-lat -s 1,5000' atomic-lat 'atomic-lat -A CMP_AND_SWAP' \
+    'send-lat -c UD -s 64' 'write-lat -c UC' 'send-lat --use-srq'; do
+    count='-n 100'
+    [[ $options != *-D* ]] || count=''
+    pair "$options --verify: every byte right" "$bench $options --verify -F $count" "$bench $options --verify -F $count A" 'verified: [1-9][0-9]* messages, .* 0 wrong$'
+done
+
+# A cable that loses, reorders and damages frames: RC delivers all of them right.
+start_card gamma --wire shm:bad --faults 'drop=1%,reorder=1%,corrupt=0.5%'
+start_card delta --wire shm:bad
+server_card=gamma client_card=delta
+for test in write-bw read-bw send-bw atomic-bw; do
+    pair "$test --verify on a bad cable" "$bench $test --verify -F -n 200 -u 10" "$bench $test --verify -F -n 200 -u 10 A" '0 wrong$'
+done
+pair 'send-bw -c UD on a bad cable: what is lost is counted' "$bench send-bw -c UD -s 512 -F -n 2000" "$bench send-bw -c UD -s 512 -F -n 2000 A" 'lost: [1-9][0-9]* messages'
+server_card=alpha client_card=beta
