@@ -159,7 +159,7 @@ TEST_P(LossRecovery, RandomLossAtThreeRates) {
         unsigned rounds;
         std::uint32_t bytes;
     };
-    const unsigned scale = kSanitized ? 1 : 4;
+    const unsigned scale = kSanitized ? 1 : effort(4, 1);
     for (const Point& point : {Point{0.001, 40 * scale, 200'000}, Point{0.01, 40 * scale, 100'000},
                                Point{0.05, 20 * scale, 40'000}}) {
         PairOptions options;
@@ -178,7 +178,7 @@ TEST_P(LossRecovery, ThirtyPercentLossArrivesIntactOrFailsCleanly) {
     // Eight tries are not always enough at this rate: then the QP fails, and says so on its side.
     unsigned arrived = 0;
     unsigned failed = 0;
-    for (unsigned seed = 1; seed <= (kSanitized ? 20u : 100u); ++seed) {
+    for (unsigned seed = 1; seed <= (kSanitized ? 20u : effort(100, 40)); ++seed) {
         Pair pair(engine(), PairOptions().timeout(8));
         CableFaults faults(pair.cards);
         faults.add_random({.drop = 0.3, .seed = seed});
@@ -214,7 +214,7 @@ TEST_P(LossRecovery, DropReorderDuplicateAndCorruptTogether) {
     CableFaults faults(pair.cards);
     faults.add_random(
         {.drop = 0.01, .duplicate = 0.01, .reorder = 0.02, .corrupt = 0.01, .seed = 9});
-    run_mix(pair, kSanitized ? 40 : 200, 60'000, 5);
+    run_mix(pair, kSanitized ? 40 : effort(200, 60), 60'000, 5);
     EXPECT_GT(pair.stat(0, DINGO_CARD_RX_ICRC_ENCAPSULATED) +
                   pair.stat(1, DINGO_CARD_RX_ICRC_ENCAPSULATED),
               0u);
