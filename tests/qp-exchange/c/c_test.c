@@ -127,7 +127,10 @@ int main(void) {
     errors();
     child = fork();
     if (child == 0) {
-        client(qpx_listener_port(listener));
+        const uint16_t port = qpx_listener_port(listener);
+
+        qpx_listener_close(listener);
+        client(port);
         return failures != 0;
     }
     CHECK(qpx_accept(listener, 20000, &c) == 0);
