@@ -150,3 +150,28 @@ install_program() {
     program=$(dingo_build_dir)/bin/$1
     for side in A B; do "$vm" push --quiet --name "$session" "$side" "$program" /usr/local/bin || return 1; done
 }
+
+# install_rdma_bench: this tree's rdma-bench for both guests, with the libraries of this host that theirs may not have,
+# and the fake GPU drivers of its tests (found only with --gpu as the first word).
+install_rdma_bench() {
+    local side build place=/root/rdma-bench
+    # shellcheck source=scripts/lib/dingo.sh
+    . "$dingo_root/scripts/lib/dingo.sh"
+    build_dingo rdma-bench fake_cuda fake_hip fake_hsa || { fail rdma-bench 'did not build'; return 1; }
+    build=$(dingo_build_dir)
+    mkdir -p "$logs/rdma-bench"
+    ldd "$build/bin/rdma-bench" | awk '$3 ~ /^\// { print $3 }' |
+        grep -vE '/(libc|libm|libibverbs|librdmacm|libnl-[a-z0-9-]*)\.so' | xargs -r cp -L -t "$logs/rdma-bench"
+    cat >"$logs/rdma-bench.sh" <<EOF
+#!/bin/bash
+libraries=$place/lib
+[ "\${1:-}" != --gpu ] || { libraries+=:$place/gpu; shift; }
+LD_LIBRARY_PATH=\$libraries exec $place/rdma-bench "\$@"
+EOF
+    for side in A B; do
+        "$vm" push --quiet --name "$session" "$side" "$build/bin/rdma-bench" "$logs/rdma-bench.sh" $place &&
+            "$vm" push --quiet --name "$session" "$side" "$logs"/rdma-bench/* $place/lib &&
+            "$vm" push --quiet --name "$session" "$side" "$build"/fake-gpu/* $place/gpu &&
+            in_guest "$side" "install -m 755 $place/rdma-bench.sh /usr/local/bin/rdma-bench" || return 1
+    done
+}

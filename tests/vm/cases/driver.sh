@@ -50,6 +50,15 @@ load_exporter
 dmabuf 'a dynamic region follows moves under traffic' exporter 100 '^[0-9]+ moves, [1-9]'
 for kind in udmabuf heap; do dmabuf "dynamic region of $kind, which never moves" $kind 0 '^ok$'; done
 unload_exporter 'after dynamic regions'
+# The way of a GPU's memory without a GPU: exporters of the kernel, and GPU drivers of our own that export by udmabuf.
+if install_rdma_bench; then
+    for memory in dmabuf:/dev/udmabuf,offset=12800 dmabuf:/dev/dma_heap/system cuda hip; do
+        for operation in write read; do
+            options="$operation-bw -F -s 65536 -n 200 --verify --mem $memory"
+            pair "rdma-bench $operation-bw --verify --mem $memory" "rdma-bench --gpu $options" "rdma-bench --gpu $options A" '65536'
+        done
+    done
+fi
 no_complaint 'dynamic DMA buffers'
 "$vm" push --quiet --name "$session" A tests/kmod/{lifecycle.sh,break_card.py} \
     "$(dingo_build_dir)/hw/contract/include/dingo_hw.h" /root/driver
