@@ -25,7 +25,6 @@ suites=(
     "unit|tests/unit.sh release|contract, packets, model, card, wire, conformance (ctest)"
     "kmod|tests/kmod/build.sh|dingo.ko on 6.12 and 7.2 without a warning, sparse, checkpatch"
     "native|tests/native/suite.sh tools|kernel-less cards: perftest with its options, pingpongs, many clients, an ordinary user"
-    "bench-report|tests/native/suite.sh report|rdma-bench: JSON, CSV, HTML, comparisons, Coyote's example, memory of GPUs that are pretended"
     "native-net|tests/native/suite.sh net|kernel-less cards in two network namespaces: UDP 4791, tshark, ICRC"
     "native-life|tests/native/suite.sh lifecycle|kernel-less: kill -9 of clients, servers and the card; idle cost"
     "native-pyverbs|tests/native/suite.sh pyverbs|this host's pyverbs suite on a kernel-less card"

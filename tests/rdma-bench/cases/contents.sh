@@ -1,13 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# rdma-bench: what it writes, what it compares, memory that is not the host's, and Coyote's example.
-build_preset release rdma-bench fake_cuda fake_hip fake_hsa dmabuf_as_host >>"$logs/build.log" 2>&1 ||
-    { fail 'rdma-bench' "did not build: $(tail -n 2 "$logs/build.log" | tr '\n' ' ')"; exit 1; }
-bench=$PWD/build/bin/rdma-bench
-start_card alpha
-start_card beta
-
-# Files of a run, and what programs that know nothing of us find in them.
-out=$logs/files
+# What programs that know nothing of us find in the files of a run, and what comparisons say. Sourced by suite.sh.
+out=$logs/contents
 mkdir -p "$out"
 pair 'bandwidth run writes JSON, CSV, HTML and the JSON of perftest' "$bench write-bw -F -s 64,4k -q 1,2 -n 500" \
     "$bench write-bw -F -s 64,4k -q 1,2 -n 500 --json $out/bw.json --csv $out/bw.csv --html $out/bw.html --out_json_file $out/perftest.json A" '4096'
@@ -35,33 +28,3 @@ plain 'compare: two tests end with 2' "$bench compare $out/bw.json $out/lat.json
 plain 'compare: what is no result ends with 2' "$bench compare $out/bw.json $out/bw.csv" 'not JSON' 2
 plain 'report of several runs' "$bench report $out/bw.json $out/slow.json $out/lat.json --html - | grep -o 'Ratio of [a-z]*' | sort -u" '^Ratio of bandwidth$'
 single 'a file that cannot be written is said before the run' beta "! timeout 10 $bench write-bw -F --json /nowhere/x.json 127.0.0.1 2>&1" 'nowhere/x.json: create: No such file'
-
-# Coyote's example 8.
-for o in 0 1; do
-    pair "coyote -o $o" "$bench coyote -o $o -X 65536 -r 3" "$bench coyote -i A -o $o -X 65536 -r 3" \
-        '^Size: +65536; Average throughput: +[0-9.e+]+ MB/s; Average latency: +[0-9.]+ us$' 18488
-done
-pair 'coyote over IPv6, sizes that are no powers of two' "$bench coyote -o 1 -x 3 -X 7000 -r 2" "$bench coyote -i ::1 -o 1 -x 3 -X 7000 -r 2" 'Size: +6144;' 18488
-single 'coyote: nobody listens' beta "$bench coyote -i 127.0.0.1 2>&1; test \$? = 4" 'nobody listens'
-plain 'coyote: sides that differ both say so' "timeout 20 $dingo run --card alpha -- $bench coyote -r 3 >$out/server 2>&1 & p=\$!; sleep 1
-    timeout 20 $dingo run --card beta -- $bench coyote -i 127.0.0.1 -r 4 2>&1; a=\$?; wait \$p; echo \"status \$a \$?\"; cat $out/server" '^status 2 2$'
-
-# GPUs without a GPU: our drivers, and a library that registers what they export.
-gpu="LD_LIBRARY_PATH=$PWD/build/fake-gpu LD_PRELOAD=\$LD_PRELOAD:$PWD/build/fake-gpu/libdmabuf-as-host.so"
-for kind in cuda hip; do
-    [ $kind = cuda ] && offset=512 || offset=12800
-    for o in 0 1; do
-        pair "coyote --mem $kind -o $o" "$gpu $bench coyote -o $o -X 65536 -r 3 --mem $kind" "$gpu $bench coyote -i A -o $o -X 65536 -r 3 --mem $kind" \
-            'Size: +65536;' 18488
-    done
-    pair "write-bw --verify --mem $kind" "$gpu $bench write-bw -F -n 200 --verify --mem $kind" "$gpu $bench write-bw -F -n 200 --verify --mem $kind A 2>&1" "at offset $offset as"
-done
-single 'a memory kind without its driver says so' alpha "! FAKE_CUDA=no-gpu LD_LIBRARY_PATH=$PWD/build/fake-gpu $bench coyote --mem cuda 2>&1" 'finds no GPU'
-single 'device memory that a card does not have' alpha "! $bench coyote --mem dm 2>&1" 'has no memory of its own'
-pages=$(cat /proc/sys/vm/nr_hugepages)
-if [ "$(id -u)" = 0 ] && echo $((pages + 8)) 2>/dev/null >/proc/sys/vm/nr_hugepages && [ "$(cat /proc/sys/vm/nr_hugepages)" -ge $((pages + 8)) ]; then
-    pair 'coyote --mem huge' "$bench coyote -o 1 -X 65536 -r 3 --mem huge" "$bench coyote -i A -o 1 -X 65536 -r 3 --mem huge" 'Size: +65536;' 18488
-else
-    skip 'coyote --mem huge' 'this machine gives no huge pages'
-fi
-echo "$pages" 2>/dev/null >/proc/sys/vm/nr_hugepages || true

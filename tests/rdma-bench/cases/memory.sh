@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Memory that is not the host's. GPUs without a GPU: our drivers, and a library that registers what they export. Sourced
+# by suite.sh.
+build_preset release fake_cuda fake_hip fake_hsa dmabuf_as_host >>"$logs/build.log" 2>&1 ||
+    { fail 'fake GPU drivers' "did not build: $(tail -n 2 "$logs/build.log" | tr '\n' ' ')"; exit 1; }
+gpu="LD_LIBRARY_PATH=$PWD/build/fake-gpu LD_PRELOAD=\$LD_PRELOAD:$PWD/build/fake-gpu/libdmabuf-as-host.so"
+for kind in cuda hip; do
+    [ $kind = cuda ] && offset=512 || offset=12800
+    for o in 0 1; do
+        pair "coyote --mem $kind -o $o" "$gpu $bench coyote -o $o -X 65536 -r 3 --mem $kind" "$gpu $bench coyote -i A -o $o -X 65536 -r 3 --mem $kind" \
+            'Size: +65536;' 18488
+    done
+    pair "write-bw --verify --mem $kind" "$gpu $bench write-bw -F -n 200 --verify --mem $kind" "$gpu $bench write-bw -F -n 200 --verify --mem $kind A 2>&1" "at offset $offset as"
+done
+single 'a memory kind without its driver says so' alpha "! FAKE_CUDA=no-gpu LD_LIBRARY_PATH=$PWD/build/fake-gpu $bench coyote --mem cuda 2>&1" 'finds no GPU'
+single 'device memory that a card does not have' alpha "! $bench coyote --mem dm 2>&1" 'has no memory of its own'
+pages=$(cat /proc/sys/vm/nr_hugepages)
+if [ "$(id -u)" = 0 ] && echo $((pages + 8)) 2>/dev/null >/proc/sys/vm/nr_hugepages && [ "$(cat /proc/sys/vm/nr_hugepages)" -ge $((pages + 8)) ]; then
+    pair 'coyote --mem huge' "$bench coyote -o 1 -X 65536 -r 3 --mem huge" "$bench coyote -i A -o 1 -X 65536 -r 3 --mem huge" 'Size: +65536;' 18488
+else
+    skip 'coyote --mem huge' 'this machine gives no huge pages'
+fi
+echo "$pages" 2>/dev/null >/proc/sys/vm/nr_hugepages || true
