@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Everything that reads bytes of a peer, on any bytes. For libFuzzer; without it a main() that reads files.
+// Everything that reads bytes of a peer, on any bytes. For libFuzzer; without it a main() that
+// reads files.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -17,7 +18,8 @@ using qpx::Error;
 namespace wire = qpx::wire;
 
 /// Small limits, so that short inputs reach them.
-constexpr qpx::Limits limits = {.max_frame = 4096, .max_endpoints = 8, .max_regions = 4, .max_application = 64};
+constexpr qpx::Limits limits = {
+    .max_frame = 4096, .max_endpoints = 8, .max_regions = 4, .max_application = 64};
 
 void must(bool condition, const char* what) {
     if (!condition) {
@@ -107,7 +109,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 endpoints(bytes);
                 break;
             default:
-                to_string(qpx::parse_url({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+                to_string(
+                    qpx::parse_url({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
         }
     } catch (const Error&) {
         return 0;  // what a hostile peer gets
@@ -121,7 +124,8 @@ int main(int argc, char** argv) {
         std::ifstream file(argv[i], std::ios::binary);
         must(file.good(), argv[i]);
         const std::string content((std::istreambuf_iterator<char>(file)), {});
-        LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(content.data()), content.size());
+        LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(content.data()),
+                               content.size());
     }
     std::printf("%d inputs\n", argc - 1);
     return argc > 1 ? 0 : 1;
