@@ -31,7 +31,9 @@ void AxiMemory::drive() {
         std::memcpy(card_.m_axi_rdata_i.data(), read.data.data() + read.next, kBeat);
     }
     card_.m_axi_awready_i = aw_.ready();
-    card_.m_axi_wready_i = write_budget_.has() && w_.ready();
+    // Data is taken behind its address, which AXI allows a memory (A3.3.1).
+    const bool address = !addresses_.empty() || (card_.m_axi_awvalid_o && card_.m_axi_awready_i);
+    card_.m_axi_wready_i = write_budget_.has() && w_.ready() && address;
     card_.m_axi_bvalid_i = b_.valid(!answers_.empty());
     card_.m_axi_bresp_i = answers_.empty() ? kOkay : answers_.front();
 }
@@ -86,10 +88,8 @@ void AxiMemory::take_read() {
 }
 
 void AxiMemory::take_write_beat() {
-    if (addresses_.empty()) {
-        // Data in front of its address: the card never does this (dingo_axi_guard).
-        std::abort();
-    }
+    if (addresses_.empty())
+        std::abort();  // drive() was not ready for it
     Write& write = addresses_.front();
     const std::size_t at = write.data.size();
     write.data.resize(at + kBeat);
