@@ -2,8 +2,8 @@
 
 /// A packet's way to its QP: the checks that all transports share, each with its own counter; then to
 /// the requester (responses) or the responder (requests, datagrams). A packet that is dropped here gets its END from here.
-/// Orders for payload come in the order of the packets: the requester may take responses one behind the other, but
-/// what somebody else orders for waits until it has ordered END for all of them, and the other way round.
+/// Orders for payload come in the order of the packets: an engine may take one packet behind the other, but
+/// what somebody else orders for waits until it has ordered END for all of them.
 module dingo_dispatch (
     input  logic   clk_i,
     input  logic   rst_ni,
@@ -41,15 +41,15 @@ module dingo_dispatch (
     CHECK = 3'd3,
     DROP = 3'd4,
     GIVE = 3'd5,      // to the engine
-    WAIT = 3'd6,      // for the responder's END
-    NEXT = 3'd7       // the headers go
+    NEXT = 3'd6       // the headers go
   } state_t;
   localparam int unsigned GIDS = 1 << rtl_pkg::GID_LOG;
 
   state_t state_q;
   rtl_pkg::qp_t qp_q;
   logic [2:0] owed_q;  // packets that were given and have no END yet
-  logic given, free;
+  logic owner_q;       // by whom: 1 the responder
+  logic given, free, mine;
 
   // ---------------------------------------------------------------- counters, one a cycle
   logic count_packet_q, count_bytes_q, count_ecn_q, count_drop_q, count_qp_q, count_qp_bytes_q;
@@ -111,6 +111,7 @@ module dingo_dispatch (
   assign address_ok = is_rc ? local_q[qp_q.cfg.sgid] && peer_q : multicast_q || local_q != '0;
 
   assign free = owed_q == '0;
+  assign mine = free || owner_q == !is_response;
   assign given = (req_valid_o && req_ready_i) || (rsp_valid_o && rsp_ready_i);
   assign idle_o = state_q == IDLE && counted && free;
   assign qp_re_o = state_q == IDLE && rxh_valid_i && !halt_i && counted;
@@ -119,8 +120,8 @@ module dingo_dispatch (
   assign rxp_o.qp = rxh_i.dqpn[rtl_pkg::QP_LOG-1:0];
   assign rxp_o.ctx = qp_q;
   assign rxp_o.h = rxh_i;
-  assign req_valid_o = state_q == GIVE && is_response;
-  assign rsp_valid_o = state_q == GIVE && !is_response && free;
+  assign req_valid_o = state_q == GIVE && is_response && mine;
+  assign rsp_valid_o = state_q == GIVE && !is_response && mine;
   assign scat_valid_o = state_q == DROP && free;
   always_comb begin
     scat_o = '0;
@@ -179,8 +180,11 @@ module dingo_dispatch (
         end
       end
       DROP: if (scat_valid_o && scat_ready_i) state_q <= NEXT;
-      GIVE: if (given) state_q <= is_response ? NEXT : WAIT;
-      WAIT: if (end_i) state_q <= NEXT;
+      GIVE:
+      if (given) begin
+        owner_q <= !is_response;
+        state_q <= NEXT;
+      end
       NEXT: if (counted) state_q <= IDLE;
       default: state_q <= IDLE;
     endcase

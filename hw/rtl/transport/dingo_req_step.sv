@@ -9,6 +9,7 @@ module dingo_req_step (
     output logic        idle_o,        // between two steps, and nothing on its way out
     output logic        tx_idle_o,     // not in a turn, and no packet on its way out
     input  logic        halt_tx_i,
+    input  logic        turn_ok_i,     // a turn may begin, and nobody waits for one
     input  logic [63:0] now_ns_i,
     input  logic [15:0] port_mtu_i,
     input  logic [(1<<rtl_pkg::GID_LOG)-1:0] gid_valid_i,
@@ -490,7 +491,10 @@ module dingo_req_step (
             9'h004:
             if (db_good) begin
               c_q.producer <= db_index_q;
-              wake_q <= st_q >= dingo_pkg::QPS_RTS[2:0];
+              if (st_q == dingo_pkg::QPS_RTS[2:0] && !c_q.fetching && turn_ok_i) begin
+                kind_q <= 9'h100;      // nobody else waits for a turn: it is this one's
+                state_q <= TURN;
+              end else wake_q <= st_q >= dingo_pkg::QPS_RTS[2:0] && !c_q.fetching;
             end else begin
               card_q <= {1'b1, 6'(dingo_pkg::CARD_DB_DROPPED)};
             end
@@ -616,7 +620,7 @@ module dingo_req_step (
                 event_q <= {1'b1, dingo_pkg::EV_SQ_DRAINED[7:0]};
               end
             end
-            if ((cursor_lost ? c_q.head : c_q.cursor) != c_q.tail || c_q.next_index != c_q.producer) wake_q <= 1'b1;
+            if ((cursor_lost ? c_q.head : c_q.cursor) != c_q.tail || c_q.next_index != c_q.producer) wake_q <= !c_q.fetching;
           end
           state_q <= ack_ret_q;
         end

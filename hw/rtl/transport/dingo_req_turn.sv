@@ -79,7 +79,7 @@ module dingo_req_turn (
 
 
   typedef enum logic [4:0] {
-    IDLE, NEXT, REC, RELOAD, NEW, BEGIN, CHECK, PUSH, REFUSE, FAULT, PACKET, WALK, EMIT, SENT, FLUSH_NEXT, FLUSH_LOAD, FLUSH_DO, DONE
+    IDLE, NEXT, REC, RELOAD, NEW, BEGIN, CHECK, PUSH, REFUSE, FAULT, PACKET, WALK, EMIT, FLUSH_NEXT, FLUSH_LOAD, FLUSH_DO, DONE
   } state_t;
   typedef enum logic [1:0] {
     OVER,
@@ -133,12 +133,12 @@ module dingo_req_turn (
   assign load_o = load_state && !load_seen_q && free_o;
   assign loaded = load_done_i || load_seen_q;
   assign index_o = state_q == RELOAD ? r_q.index : c_q.next_index;
-  assign walk_state = state_q == CHECK || state_q == WALK;
+  assign walk_state = (state_q == BEGIN && may_check) || state_q == CHECK || state_q == WALK;
   assign walk_o = walk_state && !walk_seen_q && free_o;
   assign walked = walk_done_i || walk_seen_q;
-  assign whole_o = state_q == CHECK && !single;
-  assign offset_o = off_q;
-  assign bytes_o = bytes_q;
+  assign whole_o = state_q != WALK && !single;
+  assign offset_o = state_q == BEGIN ? '0 : off_q;
+  assign bytes_o = state_q == BEGIN ? r_q.length[12:0] : bytes_q;
   assign sending = state_q == EMIT && run_i;
 
   // Longest datagram: the largest IB MTU whose packet fits the port's MTU
@@ -150,6 +150,14 @@ module dingo_req_turn (
     else if (port_mtu_i >= 16'd608) longest = 32'd512;
     else longest = 32'd256;
   end
+
+  // The WQE that begins
+  logic no_reads, must_wait, may_check;
+  assign no_reads = r_read && reliable && cfg_i.max_rd == 8'd0;
+  assign must_wait = (wqe_i.fence && c_q.reads != 5'd0) ||
+                     (reliable && !r_nop && !no_reads &&
+                      ((r_read && (c_q.reads >= max_reads || (c_q.reads != 5'd0 && span > READ_SPAN))) || span > PSN_SPAN));
+  assign may_check = reliable && !must_wait && !r_nop && !no_reads && gid_ok && !wqe_i.inl && wqe_i.num_sge != 4'd0;
 
   // The packet that begins
   logic [23:0] place;                  // of the packet in its message
@@ -239,6 +247,7 @@ module dingo_req_turn (
         IDLE:
         if (start_i) begin
           c_q <= c_i;
+          c_q.fetching <= 1'b0;
           wake_q <= 1'b0;
           then_q <= OVER;
           state_q <= NEXT;
@@ -271,6 +280,7 @@ module dingo_req_turn (
           verr_q <= wqe_i.verr;
           if (load_miss_i) begin
             wake_q <= !load_asked_i;
+            c_q.fetching <= load_asked_i;
             state_q <= DONE;
           end else if (wqe_i.status != 8'd0) state_q <= FAULT;
           else if (wqe_i.opcode != r_q.opcode || wqe_i.length != r_q.length) begin
@@ -295,32 +305,25 @@ module dingo_req_turn (
           r_q.signaled <= wqe_i.signaled || cfg_i.signal_all;
           if (load_miss_i) begin
             wake_q <= !load_asked_i;
+            c_q.fetching <= load_asked_i;
             state_q <= DONE;
           end else state_q <= wqe_i.status != 8'd0 ? REFUSE : BEGIN;
         end
         BEGIN: begin
           off_q <= '0;
           bytes_q <= r_q.length[12:0];
+          {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_GID[7:0]};
           state_q <= PUSH;
-          if (wqe_i.fence && c_q.reads != 5'd0) state_q <= DONE;
+          if (must_wait) state_q <= DONE;
           else if (r_nop) r_q.packets <= '0;
-          else if (datagram_i) begin
-            if (r_q.length > longest) begin
-              {status_q, verr_q} <= {dingo_pkg::WCS_LOC_LEN_ERR[7:0], dingo_pkg::VERR_MSG_TOO_LONG[7:0]};
-              state_q <= REFUSE;
-            end else if (!gid_ok) begin
-              {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_GID[7:0]};
-              state_q <= REFUSE;
-            end
-          end else if (r_read && cfg_i.max_rd == 8'd0) begin
-            {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_RD_ATOMIC[7:0]};
+          else if (datagram_i && r_q.length > longest) begin
+            {status_q, verr_q} <= {dingo_pkg::WCS_LOC_LEN_ERR[7:0], dingo_pkg::VERR_MSG_TOO_LONG[7:0]};
             state_q <= REFUSE;
-          end else if (r_read && (c_q.reads >= max_reads || (c_q.reads != 5'd0 && span > READ_SPAN))) state_q <= DONE;
-          else if (span > PSN_SPAN) state_q <= DONE;
-          else if (!gid_ok) begin
-            {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_GID[7:0]};
+          end else if (no_reads) begin
+            verr_q <= dingo_pkg::VERR_RD_ATOMIC[7:0];
             state_q <= REFUSE;
-          end else if (!wqe_i.inl && wqe_i.num_sge != 4'd0) state_q <= CHECK;
+          end else if (!gid_ok) state_q <= REFUSE;
+          else if (may_check) state_q <= CHECK;
         end
         CHECK:
         if (walked) begin
@@ -333,7 +336,9 @@ module dingo_req_turn (
           c_q.tail <= c_q.tail + 8'd1;
           c_q.next_index <= c_q.next_index + {28'd0, r_q.blocks};
           c_q.new_psn <= c_q.new_psn + {8'd0, r_q.packets};
-          state_q <= PACKET;
+          last_q <= 1'b1;              // as PACKET would find of a message that has its segments
+          next_psn_q <= c_q.send + 32'd1;
+          state_q <= placed_q ? EMIT : PACKET;
           if (r_nop) begin
             c_q.cursor <= c_q.cursor + 8'd1;
             used_q <= used_q + 5'd1;
@@ -360,7 +365,7 @@ module dingo_req_turn (
           bytes_q <= r_read ? '0 : rest < {19'd0, pmtu} ? rest[12:0] : pmtu;
           if (datagram_i) bytes_q <= rest[12:0];
           next_psn_q <= r_read ? rec_next : c_q.send + 32'd1;
-          state_q <= r_read || wqe_i.inl || rest == 32'd0 || placed_q ? EMIT : WALK;
+          state_q <= r_read || wqe_i.inl || rest == 32'd0 ? EMIT : WALK;
           if (reliable && !gid_ok) begin
             {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_GID[7:0]};
             state_q <= FAULT;
@@ -372,8 +377,8 @@ module dingo_req_turn (
           verr_q <= walk_verr_i;
           state_q <= walk_verr_i != 8'd0 ? FAULT : EMIT;
         end
-        EMIT: if (free_o) state_q <= SENT;
-        SENT: begin
+        EMIT:
+        if (free_o) begin              // it is taken
           if (rtl_pkg::idx_before(c_q.send, c_q.sent)) begin
             card_q <= {1'b1, 6'(dingo_pkg::CARD_RETRANSMITS)};
             count_q <= {1'b1, 4'(dingo_pkg::QP_RETRANSMITS)};
@@ -403,6 +408,7 @@ module dingo_req_turn (
           if (!load_miss_i) state_q <= FLUSH_DO;
           else if (!flush_i) begin
             wake_q <= !load_asked_i;
+            c_q.fetching <= load_asked_i;
             state_q <= DONE;
           end
         end

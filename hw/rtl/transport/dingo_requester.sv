@@ -102,7 +102,7 @@ module dingo_requester (
   rtl_pkg::cqi_t cq;
   rtl_pkg::qp_cfg_t cfg;
   // responses
-  logic is_ack, ack_take, rx, send_free, place_valid, place_ready, place_data, place_idle, place_using, place_load, place_walk;
+  logic turn_ok, is_ack, ack_take, rx, send_free, place_valid, place_ready, place_data, place_idle, place_using, place_load, place_walk;
   logic [31:0] place_at, place_index, place_producer, place_offset;
   logic [12:0] place_len, place_bytes;
   logic [3:0] place_seg;
@@ -134,6 +134,7 @@ module dingo_requester (
   assign is_ack = rxp_i.h.opcode == ACKNOWLEDGE;
   // A READ response in work keeps those behind it: they go to dingo_req_place in the order of arrival.
   assign ack_take = rxp_valid_i && is_ack && scat_room_i && place_ready && !rx;
+  assign turn_ok = !halt_tx_i && tx_room_i && !place_using;
   assign rxp_ready_o = (take && kind[1]) || ack_take;
   assign db_ready_o = take && kind[2];
   assign txerr_ready_o = take && kind[5];
@@ -166,7 +167,7 @@ module dingo_requester (
       .fail_i(fail_valid_i),
       .fail_qp_i,
       .fails_o(fails),
-      .turn_ok_i(!halt_tx_i && tx_room_i && !place_using),
+      .turn_ok_i(turn_ok),
       .ready_i(ready),
       .ready_qp_i(qp),
       .woken_i(wake_valid),
@@ -199,6 +200,7 @@ module dingo_requester (
       .idle_o(step_idle),
       .tx_idle_o,
       .halt_tx_i,
+      .turn_ok_i(turn_ok && !work_o),
       .now_ns_i,
       .port_mtu_i,
       .gid_valid_i,
@@ -327,7 +329,7 @@ module dingo_requester (
       .cfg_i(place_using ? place_cfg : cfg),
       .datagram_i(datagram && !place_using),
       .load_i(load || place_load),
-      .sel_i(place_using),
+      .sel_i(place_using && send_free),  // the last packet's inline data or segments may still be
       .index_i(place_using ? place_index : index),
       .producer_i(place_using ? place_producer : producer),
       .wake_i(load_wake && !place_using),
@@ -342,7 +344,7 @@ module dingo_requester (
       .bytes_i(place_using ? place_bytes : bytes),
       .walk_done_o(walk_done),
       .walk_verr_o(walk_verr),
-      .seg_index_i(place_using ? place_seg : seg_index),
+      .seg_index_i(send_free ? place_seg : seg_index),  // on their way out
       .seg_o(seg),
       .inl_re_i(inl_re),
       .inl_block_i(inl_block),

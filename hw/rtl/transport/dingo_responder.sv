@@ -178,7 +178,7 @@ module dingo_responder (
       .db_qp_i(db_i.qp),
       .txerr_valid_i,
       .txerr_qp_i(txerr_i.qp),
-      .qpa_valid_i(qpa_pending_q),
+      .qpa_valid_i(qpa_pending_q && !(state_q == STORE && step_q == rsp_pkg::STEP_QPA)),
       .qpa_qp_i(qpa_q.qp),
       // room is as of before what is on its way
       .rxp_valid_i(rxp_valid_i && scat_room_i && !scat_valid_o),
@@ -193,7 +193,7 @@ module dingo_responder (
       .ready_o(turn_ready),
       .failures_o(failures)
   );
-  assign take = state_q == IDLE && go && step_valid;
+  assign take = (state_q == IDLE || state_q == STORE) && go && step_valid;
   assign commit_ready_o = take && step == rsp_pkg::STEP_COMMIT;
   assign db_ready_o = take && step == rsp_pkg::STEP_DB;
   assign txerr_ready_o = take && step == rsp_pkg::STEP_TXERR;
@@ -202,9 +202,11 @@ module dingo_responder (
   assign work_o = turn_ready;
 
   // ---------------------------------------------------------------- contexts
+  logic same_q;                           // the step before was of the same QP and is being stored
   rsp_pkg::rctx_t ctx_w, ctx_r;
   logic [rsp_pkg::RCTX_W-1:0] ctx_rdata;
-  assign ctx_r = rsp_pkg::rctx_t'(ctx_rdata);
+  // What is being written in the cycle of its choice cannot be read yet.
+  assign ctx_r = same_q ? c_q : rsp_pkg::rctx_t'(ctx_rdata);
   assign wake_push = state_q == STORE && go && wake_q && !c_q.queued;
   always_comb begin
     ctx_w = c_q;
@@ -544,12 +546,18 @@ module dingo_responder (
           if (init_q == '1) state_q <= IDLE;
         end
 
-        IDLE: begin
+        IDLE, STORE: begin
           wake_q <= 1'b0;
           prefetch_q <= 1'b0;
+          state_q <= IDLE;
+          if (state_q == STORE) begin
+            c_q.queued <= ctx_w.queued;
+            if (step_q == rsp_pkg::STEP_QPA) qpa_pending_q <= 1'b0;
+          end
           if (take) begin
             step_q <= step;
             qp_q <= step_qp;
+            same_q <= state_q == STORE && step_qp == qp_q;
             if (step == rsp_pkg::STEP_COMMIT) begin
               item_q <= commit_item;
               item_err_q <= commit_i.err;
@@ -603,11 +611,6 @@ module dingo_responder (
             wake_q <= 1'b1;
           end
           state_q <= STORE;
-        end
-
-        STORE: begin
-          if (step_q == rsp_pkg::STEP_QPA) qpa_pending_q <= 1'b0;
-          state_q <= IDLE;
         end
 
         EV_DB: begin

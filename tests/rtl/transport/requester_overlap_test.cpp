@@ -173,6 +173,38 @@ TEST_F(Overlap, ACommandWaitsForAResponseInWork) {
     ASSERT_EQ(b.cqes.size(), 1U);
 }
 
+TEST_F(Overlap, AResponseDoesNotDisturbThePacketThatIsLeaving) {
+    config.mtu = 3;
+    start();
+    create_other();
+    std::vector<std::uint8_t> data(480);
+    for (std::size_t i = 0; i < data.size(); ++i)
+        data[i] = static_cast<std::uint8_t>(i * 7);
+    const auto sent = bytes(0x1000, 14 * 20);
+    std::vector<TestSge> pieces;
+    for (unsigned i = 0; i < 14; ++i)
+        pieces.push_back(sge(0x1000 + i * 20, 20));
+    for (unsigned delay = 0; delay < 80; ++delay) {
+        read(0, 64);
+        go();
+        b.begin(DINGO_WR_SEND);
+        if (delay % 2 == 0)
+            b.inline_data(data);
+        else
+            b.sges(pieces);
+        b.post(kOther);
+        b.ring(kOther);
+        b.run(delay);
+        respond(delay, 0x10, 64);
+        b.settle();
+        ASSERT_EQ(b.packets.size(), 2 * delay + 2U);
+        ASSERT_EQ(b.packets.back().payload, delay % 2 == 0 ? data : sent) << delay;
+        b.ack(kOther, psn(delay));
+        b.settle();
+        ASSERT_EQ(b.cqes.size(), 2 * delay + 2U);
+    }
+}
+
 TEST_F(Overlap, DataAndAcksOfManyQpsMayMix) {
     for (std::uint16_t qp = 1; qp < 8; ++qp) {
         TestQp other = config;
