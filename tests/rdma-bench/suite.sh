@@ -22,6 +22,12 @@ need_packages "${build_packages[@]}" "${native_packages[@]}" procps python3
 build_preset release "${native_targets[@]}" rdma-bench >"$logs/build.log" 2>&1 || { tail -20 "$logs/build.log"; exit 1; }
 dingo=$PWD/build/bin/dingo
 bench=$PWD/build/bin/rdma-bench
+# Not perftest's: somebody may measure on this machine.
+port=18615
+# bench_pair NAME REGEX ARGUMENTS...: server and client with these arguments, one string each (the client's, when it has others).
+bench_pair() {
+    pair "$1" "$bench $3 -F -p $port" "$bench ${4:-$3} -F -p $port A" "$2" $port
+}
 as_user=''
 DINGO_RUN=$(mktemp -d /tmp/dingo-bench-XXXXXX)
 export DINGO_RUN

@@ -37,6 +37,18 @@ class Loop {
         end_ = start + w_.task.duration_ticks;
         next_moment_ = w_.task.duration_ticks ? sample_from_ : UINT64_MAX;
         first_tick_ = start;
+        try {
+            move();
+        } catch (...) {
+            // What was measured until then may still be of use.
+            finish(start, cost.stop());
+            throw;
+        }
+        finish(start, cost.stop());
+    }
+
+  private:
+    void move() {
         std::uint64_t shown = 0;
         for (;;) {
             bool moved = false;
@@ -64,10 +76,8 @@ class Loop {
                 doze();
             }
         }
-        finish(start, cost.stop());
     }
 
-  private:
     void post() {
         for (Lane* lane : lanes_) {
             auto room = std::min<std::uint64_t>(lane->depth - (lane->posted - lane->completed),

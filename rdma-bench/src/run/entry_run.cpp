@@ -369,10 +369,14 @@ void EntryRun::throw_worker_error() {
             hear_peer();
             poll(nullptr, 0, 50);
         }
-        if (ended_) {
-            throw RunError(ended_->status(), std::string(ended_->what()) + "; here: " + text);
+        if (!ended_) {
+            throw RunError(status, text);
         }
-        throw RunError(status, text);
+        if (ended_->status() != Exit::kInterrupted) {
+            ended_ = std::make_unique<RunError>(ended_->status(),
+                                                std::string(ended_->what()) + "; here: " + text);
+        }
+        return;
     }
 }
 

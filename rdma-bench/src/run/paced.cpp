@@ -33,6 +33,19 @@ class Pace {
         const auto end = w_.task.duration_ticks ? start_ + w_.task.duration_ticks : UINT64_MAX;
         from_ = from;
         to_ = to;
+        try {
+            move(end);
+        } catch (...) {
+            finish(cost.stop());
+            throw;
+        }
+        finish(cost.stop());
+        w_.sends_done.store(true, std::memory_order_release);
+        control_.wake();
+    }
+
+  private:
+    void move(std::uint64_t end) {
         while (done_ < posted_ || (posted_ < goals_ && !stopping_)) {
             const std::uint64_t now = ticks();
             stopping_ = stopping_ || now >= end || control_.stop.load(std::memory_order_relaxed);
@@ -44,17 +57,17 @@ class Pace {
             }
             poll();
         }
+    }
+
+    void finish(const CpuCost& cost) {
         auto& out = w_.outcome;
-        out.cost = cost.stop();
+        out.cost = cost;
         out.cost.messages = done_;
         out.messages = measured_;
         out.first_tick = first_;
         out.last_tick = last_;
-        w_.sends_done.store(true, std::memory_order_release);
-        control_.wake();
     }
 
-  private:
     [[nodiscard]] std::uint64_t due(std::uint64_t message) const {
         const std::uint64_t step = message / w_.task.burst * w_.task.burst;
         return start_ +

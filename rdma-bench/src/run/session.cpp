@@ -106,7 +106,10 @@ class Session {
 
     /// The peer hears why, unless it was the one to say so.
     void give_up(const RunError& error) {
-        if (link_ && error.status() != Exit::kPeer) {
+        if (exchanging_) {
+            // The peer waits in exchange(), where only a refusal is understood.
+            link_->connection().refuse(error.what());
+        } else if (link_ && error.status() != Exit::kPeer) {
             link_->give_up(error.what(), error.status() == Exit::kInterrupted);
         }
     }
@@ -148,6 +151,7 @@ class Session {
 
     void connect(Traffic& traffic) {
         auto& connection = link_->connection();
+        exchanging_ = true;
         const auto& locals = traffic.describe(connection.local_address());
         std::vector<qpx::Endpoint> mine;
         for (const auto& local : locals) {
@@ -158,8 +162,10 @@ class Session {
             connection.set_timeout(std::chrono::seconds(std::max(30U, options_.connect_timeout)));
             peers = connection.exchange(mine);
         } catch (const qpx::Error& error) {
+            exchanging_ = false;
             throw RunError(Exit::kPeer, error.what());
         }
+        exchanging_ = false;
         traffic.connect(peers);
         describe(traffic);
     }
@@ -286,6 +292,8 @@ class Session {
         // Of a run that ended early, a side that measures nothing has nothing to show.
         if (!entry.partial || entry.iterations) {
             emit(std::move(entry));
+        } else if (role_.sends) {
+            warn("nothing was measured yet");
         }
         if (run.ended()) {
             throw RunError(*run.ended());
@@ -431,6 +439,7 @@ class Session {
     std::unique_ptr<Link> link_;
     std::vector<std::string> counter_names_;
     std::string below_, wrong_;
+    bool exchanging_ = false;
 };
 
 }  // namespace

@@ -9,7 +9,7 @@ says() {
     timeout 30 "$dingo" run --card alpha -- "$bench" "$@" >"$out" 2>&1 || rc=$?
     if [ $rc != "$status" ]; then
         fail "$name" "status $rc, not $status: $(why "$out")"
-    elif ! grep -qE "$regex" "$out"; then
+    elif ! grep -qE -- "$regex" "$out"; then
         fail "$name" "no line like /$regex/: $(why "$out")"
     else
         pass "$name"
@@ -36,14 +36,14 @@ says 'too much inline data' 3 'ibv_create_qp.*errno 22' write-bw -I 60000
 differ() {
     local name=$1 base rc_a=0 rc_b=0 pid
     base=$logs/$(slug "$name")
-    on alpha "$bench $4" >"$base.A" 2>&1 &
+    on alpha "$bench $4 -p $port" >"$base.A" 2>&1 &
     pid=$!
-    wait_listen 18515 $pid || true
-    on beta "$bench $7 127.0.0.1" >"$base.B" 2>&1 || rc_b=$?
+    wait_listen $port $pid || true
+    on beta "$bench $7 -p $port 127.0.0.1" >"$base.B" 2>&1 || rc_b=$?
     wait $pid || rc_a=$?
     if [ "$rc_a $rc_b" != "$2 $5" ]; then
         fail "$name" "statuses $rc_a and $rc_b, not $2 and $5: $(why "$base.A") | $(why "$base.B")"
-    elif ! grep -qE "$3" "$base.A" || ! grep -qE "$6" "$base.B"; then
+    elif ! grep -qE -- "$3" "$base.A" || ! grep -qE -- "$6" "$base.B"; then
         fail "$name" "not /$3/ and /$6/: $(why "$base.A") | $(why "$base.B")"
     else
         pass "$name"
@@ -57,13 +57,16 @@ differ 'below a limit' 0 'BW average' 'write-bw -n 50' 6 'is below -w' 'write-bw
 
 # running SERVER_OPTIONS: server and client in the background, moving messages; sets $server and $client.
 running() {
-    "$dingo" run --card alpha -- "$bench" $1 -F >"$logs/running.A" 2>&1 &
+    rm -f "$logs"/running.[AB] # what the former run said would be taken for this one's words
+    # shellcheck disable=SC2086  # the options are words
+    "$dingo" run --card alpha -- "$bench" $1 -F -p $port >"$logs/running.A" 2>&1 &
     server=$!
-    wait_listen 18515 $server || true
-    "$dingo" run --card beta -- "$bench" $1 -F --progress 127.0.0.1 >"$logs/running.B" 2>&1 &
+    wait_listen $port $server || true
+    # shellcheck disable=SC2086
+    "$dingo" run --card beta -- "$bench" $1 -F -p $port --progress 127.0.0.1 >"$logs/running.B" 2>&1 &
     client=$!
     for _ in $(seq 200); do
-        ! grep -q 'messages/s' "$logs/running.B" || return 0
+        ! grep -qs 'messages/s' "$logs/running.B" || return 0
         kill -0 $client 2>/dev/null || return 0
         sleep 0.05
     done
@@ -83,44 +86,44 @@ ended() {
     wait "$2" || rc=$?
     if [ $rc != "$3" ]; then
         fail "$1" "status $rc, not $3: $(why "$4")"
-    elif ! grep -qE "$5" "$4"; then
+    elif ! grep -qE -- "$5" "$4"; then
         fail "$1" "no line like /$5/: $(why "$4")"
     else
         pass "$1"
     fi
 }
 for test in write-bw send-bw 'send-bw -c UD' read-bw write-lat send-lat 'send-bw -e'; do
-    running "$test -D 30"
-    kill -INT $client
+    running "$test -D 30 -f 0"
+    kill -INT $client 2>/dev/null || true
     ended "$test: Ctrl-C at the client: what was measured" $client 130 "$logs/running.B" 'interrupted: the row has'
     ended "$test: Ctrl-C at the client: the server hears of it" $server 130 "$logs/running.A" 'the peer was interrupted'
-    running "$test -D 30"
-    kill -INT $server
+    running "$test -D 30 -f 0"
+    kill -INT $server 2>/dev/null || true
     ended "$test: Ctrl-C at the server: the client's measurement" $client 130 "$logs/running.B" 'interrupted: the row has'
     ended "$test: Ctrl-C at the server" $server 130 "$logs/running.A" 'interrupted'
-    running "$test -D 30"
-    kill -9 $server
+    running "$test -D 30 -f 0"
+    kill -9 $server 2>/dev/null || true
     wait $server 2>/dev/null || true
     ended "$test: the server is killed: the client says so" $client 4 "$logs/running.B" 'the peer is gone'
-    running "$test -D 30"
-    kill -9 $client
+    running "$test -D 30 -f 0"
+    kill -9 $client 2>/dev/null || true
     wait $client 2>/dev/null || true
     ended "$test: the client is killed: the server says so" $server 4 "$logs/running.A" 'the peer is gone'
 done
 running 'write-bw -D 30 --run_infinitely'
 sleep 0.1
-kill -INT $client
+kill -INT $client 2>/dev/null || true
 ended '--run_infinitely ends with Ctrl-C' $client 130 "$logs/running.B" 'interrupted'
 ended '--run_infinitely: the server too' $server 130 "$logs/running.A" 'interrupted'
 
 # A second server on the same port; a second client while the first is served.
 running 'write-bw -D 30'
-says 'a second client is told that nobody listens any more' 4 'nobody listens' write-bw 127.0.0.1
-kill -INT $client
+says 'a second client is told that nobody listens any more' 4 'nobody listens' write-bw -p $port 127.0.0.1
+kill -INT $client 2>/dev/null || true
 wait $client $server 2>/dev/null || true
 "$dingo" run --card alpha -- "$bench" write-bw -p 18790 >"$logs/waiting.A" 2>&1 &
 server=$!
 wait_listen 18790 $server || true
 says 'a second server at once: the port is in use' 4 '18790.*another server runs' write-bw -p 18790
-kill -INT $server
+kill -INT $server 2>/dev/null || true
 ended 'Ctrl-C while waiting for a client' $server 130 "$logs/waiting.A" 'interrupted'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # All eight tests with perftest's options: the client's row of the table is there. Sourced by suite.sh.
 row='^ [0-9]+ +[0-9]+ +[0-9.]+ +[0-9.]+'
-both() { pair "$1" "$bench $1 -F" "$bench $1 -F A" "${2:-$row}"; }
+both() { bench_pair "$1" "${2:-$row}" "$1"; }
 
 for test in write-bw read-bw send-bw atomic-bw write-lat read-lat send-lat atomic-lat; do both "$test -n 300"; done
 for test in write-bw read-bw send-bw; do

@@ -6,15 +6,15 @@ for options in 'write-bw -s 1,64,5000,65536 -q 1,3' 'read-bw -s 1,64,65536 -q 2'
     'send-lat -c UD -s 64' 'write-lat -c UC' 'send-lat --use-srq'; do
     count='-n 100'
     [[ $options != *-D* ]] || count=''
-    pair "$options --verify: every byte right" "$bench $options --verify -F $count" "$bench $options --verify -F $count A" 'verified: [1-9][0-9]* messages, .* 0 wrong$'
+    bench_pair "$options --verify: every byte right" 'verified: [1-9][0-9]* messages, .* 0 wrong$' "$options --verify $count"
 done
 
 # A cable that loses, reorders and damages frames: RC delivers all of them right.
 start_card gamma --wire shm:bad --faults 'drop=1%,reorder=1%,corrupt=0.5%'
-start_card delta --wire shm:bad
+start_card delta --wire shm:bad --faults 'drop=1%,reorder=1%,corrupt=0.5%'
 server_card=gamma client_card=delta
 for test in write-bw read-bw send-bw atomic-bw; do
-    pair "$test --verify on a bad cable" "$bench $test --verify -F -n 200 -u 10" "$bench $test --verify -F -n 200 -u 10 A" '0 wrong$'
+    bench_pair "$test --verify on a bad cable" '0 wrong$' "$test --verify -n 200 -u 10"
 done
-pair 'send-bw -c UD on a bad cable: what is lost is counted' "$bench send-bw -c UD -s 512 -F -n 2000" "$bench send-bw -c UD -s 512 -F -n 2000 A" 'lost: [1-9][0-9]* messages'
+bench_pair 'send-bw -c UD on a bad cable: what is lost is counted' 'lost: [1-9][0-9]* messages' 'send-bw -c UD -s 512 -n 2000'
 server_card=alpha client_card=beta
