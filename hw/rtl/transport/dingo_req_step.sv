@@ -51,6 +51,8 @@ module dingo_req_step (
     output logic        load_o,
     output logic [31:0] index_o,
     output logic [31:0] producer_o,
+    output logic        ahead_o,       // a doorbell's blocks; they begin at producer_o
+    output logic [31:0] ahead_limit_o,
     output logic        wake_o,
     input  logic        load_done_i,
     input  logic        load_miss_i,
@@ -384,6 +386,9 @@ module dingo_req_step (
   logic db_good;
   assign db_good = st_q != dingo_pkg::QPS_RESET[2:0] && db_index_q - consumer <= (32'd1 << cfg_q.log_sq) &&
                    db_index_q - consumer >= c_q.producer - consumer;
+  // The QP waits for WQEs that were posted before: those that follow need not wait for them.
+  assign ahead_o = state_q == START && run && kind_q[2] && db_good && c_q.fetching && ahead_limit_o != '0;
+  assign ahead_limit_o = db_index_q - c_q.producer;
   assign db_bad_o = state_q == START && run && kind_q[2] && !db_good;
 
   // ------------------------------------------------------------------------------------ steps

@@ -20,6 +20,10 @@ module dingo_req_wqes (
     output logic        load_done_o,
     output logic        load_miss_o,
     output logic        load_asked_o,
+    // blocks that will be needed soon, from ahead_index_i on; no harm if they do not come
+    input  logic        ahead_i,
+    input  logic [31:0] ahead_index_i,
+    input  logic [31:0] ahead_limit_i,
     output rtl_pkg::swqe_t       wqe_o,
     output logic [383:0] head_o,
     // its SGEs; see dingo_sge_walk
@@ -58,7 +62,9 @@ module dingo_req_wqes (
   logic [2:0] block_index, walk_block;
   logic cache_re, cache_hit, cache_err, fill_valid, fill_ready, fill_wake, fill_force;
   logic [31:0] cache_index, fill_index, fill_limit;
+  logic ahead;
 
+  assign ahead = ahead_i && !fill_valid;
   assign is_read = wqe_o.opcode == dingo_pkg::WR_READ[7:0];
   assign block_re = walk_re || inl_re_i;
   assign block_index = walk_re ? walk_block : inl_block_i;
@@ -106,13 +112,13 @@ module dingo_req_wqes (
       .hit_o(cache_hit),
       .err_o(cache_err),
       .data_o(cache_data),
-      .fill_valid_i(fill_valid),
+      .fill_valid_i(fill_valid || ahead),
       .fill_ready_o(fill_ready),
       .fill_qp_i(qp_i),
-      .fill_index_i(fill_index),
-      .fill_limit_i(fill_limit),
-      .fill_wake_i(fill_wake),
-      .fill_force_i(fill_force),
+      .fill_index_i(ahead ? ahead_index_i : fill_index),
+      .fill_limit_i(ahead ? ahead_limit_i : fill_limit),
+      .fill_wake_i(fill_wake && !ahead),
+      .fill_force_i(fill_force && !ahead),
       .fill_log_sq_i(cfg_i.log_sq),
       .fill_sq_i(cfg_i.sq),
       .wake_valid_o,

@@ -113,8 +113,8 @@ module dingo_requester (
   logic [31:0] qpn;
   logic [63:0] set_ns;
   // WQEs
-  logic load, load_wake, load_done, load_miss, load_asked, walk, whole, walk_done, inl_re;
-  logic [31:0] index, producer, offset;
+  logic ahead, load, load_wake, load_done, load_miss, load_asked, walk, whole, walk_done, inl_re;
+  logic [31:0] index, producer, offset, ahead_limit;
   logic [12:0] bytes;
   logic [7:0] walk_verr;
   logic [3:0] seg_index;
@@ -239,6 +239,8 @@ module dingo_requester (
       .load_o(load),
       .index_o(index),
       .producer_o(producer),
+      .ahead_o(ahead),
+      .ahead_limit_o(ahead_limit),
       .wake_o(load_wake),
       .load_done_i(load_done),
       .load_miss_i(load_miss),
@@ -336,6 +338,9 @@ module dingo_requester (
       .load_done_o(load_done),
       .load_miss_o(load_miss),
       .load_asked_o(load_asked),
+      .ahead_i(ahead && !place_using),
+      .ahead_index_i(producer),
+      .ahead_limit_i(ahead_limit),
       .wqe_o(wqe),
       .head_o(head),
       .walk_i(walk || place_walk),

@@ -355,6 +355,23 @@ TEST(RequesterTurns, QpsThatAlwaysWaitForTheirWqesLeaveTurnsToTheOthers) {
     EXPECT_FALSE(b.stuck);
 }
 
+TEST_F(Requester, WhatIsPostedWhileAWqeIsFetchedIsFetchedBesideIt) {
+    config.log_sq = 6;
+    start();
+    b.hold_lines = true;
+    for (unsigned i = 0; i < 4; ++i) {
+        send(4, 0);
+        b.ring(kQp);
+        b.run(100);
+    }
+    EXPECT_EQ(b.fills, 4U);
+    EXPECT_TRUE(b.packets.empty());
+    b.hold_lines = false;
+    b.settle();
+    EXPECT_EQ(b.packets.size(), 4U);
+    EXPECT_EQ(b.fills, 4U);
+}
+
 TEST_F(Requester, BlocksAreFetchedSeveralAtATimeAndAhead) {
     config.log_sq = 6;
     start();
