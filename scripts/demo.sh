@@ -34,7 +34,7 @@ native_demo() {
     local start=$SECONDS dingo server
     log "building the card, the provider and the dingo command"
     mkdir -p build
-    build_preset release "${native_targets[@]}" >build/demo-build.log 2>&1 || { tail -20 build/demo-build.log; die "the build failed"; }
+    build_preset release "${native_targets[@]}" rdma-bench >build/demo-build.log 2>&1 || { tail -20 build/demo-build.log; die "the build failed"; }
     log "built in $((SECONDS - start)) s"
     DINGO_RUN=$(mktemp -d)
     export DINGO_RUN
@@ -54,11 +54,28 @@ native_demo() {
         $dingo run --card bob -- $tool 127.0.0.1
         wait $server
     done
+    report_demo
     run $dingo stats alice
     $dingo card stop --all >/dev/null
     rm -rf "$DINGO_RUN"
     trap - EXIT
     printf '\nThose cards were processes of this machine; %s s after the packages were here.\n' "$((SECONDS - start))"
+}
+
+# rdma-bench between the two cards: every byte compared, then a page with plots.
+report_demo() {
+    local page=$PWD/build/demo-report.html options
+    for options in 'send-bw --verify -s 64,4k,64k -n 500' 'read-lat -s 8,1k,16k,64k -n 2000'; do
+        printf '\n$ dingo run --card alice -- rdma-bench %s & dingo run --card bob -- rdma-bench %s 127.0.0.1\n' "$options" "$options"
+        # shellcheck disable=SC2086  # options are words
+        $dingo run --card alice -- build/bin/rdma-bench $options -F >/dev/null 2>&1 &
+        server=$!
+        for _ in $(seq 100); do ! ss -Hltn 'sport = :18515' | grep -q . || break; sleep 0.05; done
+        # shellcheck disable=SC2086
+        $dingo run --card bob -- build/bin/rdma-bench $options -F --html "$page" 127.0.0.1
+        wait $server
+    done
+    printf '\nThe latencies as a page with plots: %s\n' "$page"
 }
 
 guests_demo() {

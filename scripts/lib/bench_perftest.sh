@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# rdma-bench beside perftest on the same kernel-less cards: `scripts/bench.sh perftest`. Rounds measure each row with the one and
+# the other program in turn; the figure is the median of $perftest_rounds. Sourced by bench.sh after bench_native.sh.
+
+perftest_rounds=7
+
+# name|column of the table|perftest's program|options for both
+perftest_rows=(
+    "WRITE bandwidth 64 KiB, Gb/s|4|write_bw|-s 65536 -n 5000 --report_gbits -N"
+    "READ bandwidth 64 KiB, Gb/s|4|read_bw|-s 65536 -n 2000 --report_gbits -N"
+    "SEND bandwidth 64 KiB, Gb/s|4|send_bw|-s 65536 -n 5000 --report_gbits -N"
+    "WRITE 64 B, M messages/s|5|write_bw|-s 64 -n 100000 -N"
+    "SEND 64 B, M messages/s|5|send_bw|-s 64 -n 100000 -N"
+    "WRITE latency 8 B, us typical|5|write_lat|-s 8 -n 5000 -I 0"
+    "SEND latency 8 B, us typical|5|send_lat|-s 8 -n 5000 -I 0"
+    "READ latency 8 B, us typical|5|read_lat|-s 8 -n 5000"
+)
+
+# Instructions of the client for a message: the difference of two runs under callgrind, which leaves out start and end.
+# client_instructions OPTIONS COMMAND...
+client_instructions() {
+    local options=$1 count=() n pid
+    shift
+    for n in 5000 25000; do
+        native_port=$((native_port + 1))
+        # shellcheck disable=SC2086
+        timeout 120 "$dingo" run --card bench0 -- "$@" $options -F -p $native_port -n $n >/dev/null 2>&1 &
+        pid=$!
+        wait_for_port $native_port
+        # shellcheck disable=SC2086
+        count+=("$(timeout 120 "$dingo" run --card bench0 -- valgrind --tool=callgrind --callgrind-out-file=/dev/null "$@" $options -F \
+            -p $native_port -n $n 127.0.0.1 2>&1 | sed -n 's/.*Collected : //p')")
+        wait $pid || true
+    done
+    echo $(((count[1] - count[0]) / 20000))
+}
+
+bench_perftest() {
+    local row name column tool options round figures program ours
+    need_packages perftest iproute2 python3 valgrind
+    build_preset release "${native_targets[@]}" rdma-bench >/dev/null
+    dingo=$PWD/build/bin/dingo
+    native_port=19600
+    DINGO_RUN=$(mktemp -d)
+    export DINGO_RUN
+    trap '"$dingo" card stop --all >/dev/null 2>&1; rm -rf "$DINGO_RUN"' EXIT
+    # One card for both sides: two processes and a card are enough for two processors.
+    "$dingo" card start bench0 >/dev/null
+    figures=$DINGO_RUN/figures
+    for round in $(seq $perftest_rounds); do
+        for row in "${perftest_rows[@]}"; do
+            IFS='|' read -r name column tool options <<<"$row"
+            for program in perftest ours; do
+                ours="$PWD/build/bin/rdma-bench ${tool/_/-}"
+                [ $program = ours ] || ours="ib_$tool"
+                # shellcheck disable=SC2086  # command and options are words
+                printf '%s|%s|%s\n' "$name" $program "$(both_sides "$column" $ours $options)" >>"$figures"
+            done
+        done
+        echo "# round $round of $perftest_rounds" >&2
+    done
+    python3 - "$figures" <<'PY'
+import collections
+import statistics
+import sys
+
+figures = collections.defaultdict(lambda: collections.defaultdict(list))
+for line in open(sys.argv[1], encoding="utf-8"):
+    name, program, value = line.strip().split("|")
+    if float(value or 0) > 0:
+        figures[name][program].append(float(value))
+print(f"{'median of interleaved rounds':34} {'perftest':>10} {'rdma-bench':>10} {'ratio':>7}   (spread perftest; rdma-bench)")
+for name, programs in figures.items():
+    a, b = programs["perftest"], programs["ours"]
+    if not a or not b:
+        print(f"{name:34} no figure")
+        continue
+    p, o = statistics.median(a), statistics.median(b)
+    print(f"{name:34} {p:10.4g} {o:10.4g} {o / p:7.3f}   ({min(a):.3g} to {max(a):.3g}; {min(b):.3g} to {max(b):.3g})")
+PY
+    printf '\n%-34s %10s %10s\n' "client's instructions per message" perftest rdma-bench
+    for row in 'WRITE 64 B|write_bw|-s 64 -N' 'SEND 64 B|send_bw|-s 64 -N' 'READ 64 B|read_bw|-s 64 -N' 'WRITE 64 B, -Q 1|write_bw|-s 64 -N -Q 1'; do
+        IFS='|' read -r name tool options <<<"$row"
+        printf '%-34s %10s %10s\n' "$name" "$(client_instructions "$options" "ib_$tool")" \
+            "$(client_instructions "$options" "$PWD/build/bin/rdma-bench" "${tool/_/-}")"
+    done
+}
+
+# both_sides COLUMN COMMAND...: server and client on one card; prints one figure of the client's table.
+both_sides() {
+    local column=$1 out pid
+    shift
+    out=$(mktemp)
+    native_port=$((native_port + 1))
+    timeout 60 "$dingo" run --card bench0 -- "$@" -F -p $native_port >/dev/null 2>&1 &
+    pid=$!
+    wait_for_port $native_port
+    timeout 60 "$dingo" run --card bench0 -- "$@" -F -p $native_port 127.0.0.1 >"$out" 2>/dev/null || true
+    wait $pid || true
+    perftest_column "$column" <"$out"
+    rm -f "$out"
+}
