@@ -55,6 +55,10 @@ void Registry::fail(Client& client, uint32_t request, ErrorCode code, std::strin
     send(client, {.type = Type::Failed, .request = request, .code = code, .text = text});
 }
 
+uint32_t Registry::next_sequence(ClientId id) {
+    return at(id).outbox.take_sequence();
+}
+
 bool Registry::has_output(ClientId id) const {
     const Client& client = at(id);
     return !client.outbox.empty() || client.delivery ||

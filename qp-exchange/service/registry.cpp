@@ -130,8 +130,8 @@ void Registry::handle(ClientId id, const Message& m, Time now) {
         fail(client, m.request, error.code(), error.what());
     }
     if (client.overflowed) {
-        throw Error(ErrorCode::Limit, "answers are not read: " +
-                                          std::to_string(client.outbox.size()) + " bytes wait");
+        throw Error(ErrorCode::Timeout, "answers are not read: " +
+                                            std::to_string(client.outbox.size()) + " bytes wait");
     }
 }
 

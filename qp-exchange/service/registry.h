@@ -44,7 +44,7 @@ class Registry {
     ClientId open(Peer peer);
 
     /// One message of a client. @throws Error when the client must be refused and closed: Protocol,
-    /// or Limit when it does not read its answers. What a request alone does wrong is answered.
+    /// or Timeout when it does not read its answers. What a request alone does wrong is answered.
     void handle(ClientId client, const Message& message, Time now);
 
     /// The connection is gone. A member that had not left has failed, with this reason.
@@ -53,6 +53,9 @@ class Registry {
     /// Moves frames for a client into `out` until it holds `wanted` bytes or nothing is left.
     void output(ClientId client, Bytes& out, size_t wanted);
     bool has_output(ClientId client) const;
+
+    /// Number of a frame that goes to the client behind all others.
+    uint32_t next_sequence(ClientId client);
 
     /// Clients that have got output since the last call. A client may have gone since.
     std::vector<ClientId> take_ready();

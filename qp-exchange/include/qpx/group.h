@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// N processes that find each other by a URL: ranks, small values, barriers, all-to-all exchange of
+// endpoints, and news of members that come, leave and fail.
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "qpx/endpoint.h"
+#include "qpx/error.h"
+#include "qpx/security.h"
+
+namespace qpx {
+
+/// How a group is joined. What the URL's query says comes first: ?rank=3&size=8&name=a&shrink=1.
+struct GroupOptions {
+    std::string job;               ///< when the URL has no path
+    std::optional<uint32_t> rank;  ///< unset: any that is free; tcp:// needs it, rank 0 serves
+    uint32_t size = 0;             ///< 0: the job's, or an open group without a fixed size
+    std::string name;              ///< unique in the job; empty: none
+    bool shrink = false;  ///< who fails is left out, barriers go on; the first member decides
+    int family = 0;       ///< AF_INET or AF_INET6 only; 0: both
+    Security security;
+    /// Of each call that is given none, and of join(). Negative: for ever.
+    std::chrono::milliseconds timeout{30'000};
+};
+
+struct GroupMember {
+    enum class State : uint8_t { Here, Left, Failed };
+    uint32_t rank = 0;
+    uint32_t incarnation = 0;  ///< 1 for the first that had this rank
+    State state = State::Here;
+    std::string name{};
+    std::string address{};  ///< as the service sees it, for people; may be empty
+};
+
+struct GroupEvent {
+    enum class Kind : uint8_t {
+        Joined,
+        Left,
+        Failed,
+        Lost  ///< this member did not read for so long that events were dropped: ask members()
+    };
+    Kind kind = Kind::Joined;
+    uint32_t rank = 0;
+    std::string name{};
+    std::string reason{};  ///< of a failure: "connection reset by peer"
+};
+
+struct RankBytes {
+    uint32_t rank = 0;
+    std::vector<std::byte> bytes{};
+};
+struct RankEndpoint {
+    uint32_t rank = 0;
+    Endpoint endpoint{};
+};
+struct Exchanged {
+    std::vector<RankBytes> items;  ///< by rank
+    std::vector<uint32_t> gone;    ///< peers that left, failed or gave up instead
+};
+
+/// A member of a group. For one thread at a time; every call blocks until done or its time is over.
+/// After Error(Timeout) the group can be used on. Calls throw Error(PeerGone) when the service is
+/// gone, (Refused) with its reason when it does not want this member any more, (Limit) when
+/// something is too large for it.
+class Group {
+  public:
+    using Milliseconds = std::chrono::milliseconds;
+    /// What GroupOptions::timeout says.
+    static constexpr Milliseconds default_timeout = Milliseconds::min();
+
+    /// qpxd://host:port/job, tcp://host:port/job (rank 0 serves), pmix:, redis://host:port/job.
+    /// @throws Error Argument; Unsupported with what to install when the build lacks the back end;
+    /// Resolve, Refused, Timeout, Auth
+    static std::unique_ptr<Group> join(const std::string& url, const GroupOptions& options = {});
+
+    virtual ~Group() = default;  ///< leaves, without waiting
+    Group(const Group&) = delete;
+    Group& operator=(const Group&) = delete;
+
+    virtual uint32_t rank() const = 0;
+    virtual uint32_t size() const = 0;  ///< 0: open group
+    virtual std::string url() const = 0;
+
+    /// Values that all members see.
+    virtual void put(std::string_view key, std::span<const std::byte> value) = 0;
+    void put(std::string_view key, std::string_view value);
+    /// @return false: the key exists and keeps its value
+    virtual bool put_once(std::string_view key, std::span<const std::byte> value) = 0;
+    /// Waits until somebody has put it. @throws Error Timeout
+    virtual std::vector<std::byte> get(std::string_view key,
+                                       Milliseconds timeout = default_timeout) = 0;
+    virtual std::optional<std::vector<std::byte>> try_get(std::string_view key) = 0;
+    std::string get_text(std::string_view key, Milliseconds timeout = default_timeout);
+    /// Until all are there.
+    virtual void wait(std::span<const std::string> keys,
+                      Milliseconds timeout = default_timeout) = 0;
+    /// Adds to a number, 0 at first, kept as decimal text. @return the sum
+    virtual int64_t add(std::string_view key, int64_t delta) = 0;
+    /// @return whether it was there
+    virtual bool erase(std::string_view key) = 0;
+
+    /// Until all members have called it. @throws Error PeerGone: a member failed; Timeout names who
+    /// is missing
+    virtual void barrier(Milliseconds timeout = default_timeout) = 0;
+    /// Each gives bytes, all get those of all, by rank.
+    virtual std::vector<RankBytes> all_gather(std::span<const std::byte> mine,
+                                              Milliseconds timeout = default_timeout) = 0;
+
+    /// Gives each named peer its bytes and gets what it has for this member. Peers must name this
+    /// member, too; pairs match in the order of calls. Peers of a fixed size need not have joined.
+    virtual Exchanged exchange_bytes(std::span<const RankBytes> mine,
+                                     Milliseconds timeout = default_timeout) = 0;
+    /// The same with endpoints: an RC QP for each peer, say. @throws Error PeerGone that names the
+    /// peers that are gone; exchange_some() tells them apart
+    std::vector<RankEndpoint> exchange(std::span<const RankEndpoint> mine,
+                                       Milliseconds timeout = default_timeout);
+    std::vector<RankEndpoint> exchange_some(std::span<const RankEndpoint> mine,
+                                            std::vector<uint32_t>& gone,
+                                            Milliseconds timeout = default_timeout);
+    /// One endpoint for all (UD). @return those of the others
+    std::vector<RankEndpoint> all_gather(const Endpoint& mine,
+                                         Milliseconds timeout = default_timeout);
+
+    /// All that ever were, by rank; of who came again the last.
+    virtual std::vector<GroupMember> members() = 0;
+    /// Rank of a member by its name; waits for it. @throws Error Timeout
+    uint32_t find(std::string_view name, Milliseconds timeout = default_timeout);
+
+    /// What happened since the last call, one at a time; does not wait.
+    virtual std::optional<GroupEvent> poll_event() = 0;
+    /// Readable when poll_event() may have something; -1 when the back end has no such descriptor.
+    virtual int fd() const = 0;
+
+    /// Not before the other members have got what they wait for. Rank 0 of a tcp:// group serves
+    /// until the others have left or the timeout is over.
+    virtual void leave() = 0;
+
+    virtual bool secure() const = 0;
+    virtual std::string security_text() const = 0;
+
+  protected:
+    Group() = default;
+};
+
+/// Rank and size that a launcher gave this process: RANK and WORLD_SIZE, OMPI_COMM_WORLD_*, PMIX_*,
+/// PMI_*, SLURM_PROCID and SLURM_NTASKS. Empty when there is none.
+struct RankAndSize {
+    uint32_t rank = 0;
+    uint32_t size = 0;
+};
+std::optional<RankAndSize> rank_from_environment();
+
+}  // namespace qpx

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Who may join which job: lines "IDENTITY JOB", both with * and ? as in file names.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "service/registry.h"
+
+namespace qpx::service {
+
+/// Rules from text; '#' begins a comment. Whom no line names may nothing; the status needs a line
+/// whose job is "*". @throws Error(Argument) with the line's number
+Authorize parse_rules(std::string_view text);
+
+/// Rules from a file. @throws Error(Argument)
+Authorize read_rules(const std::string& path);
+
+}  // namespace qpx::service

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// One client's connection: handshake, then frames to and from the registry. Never blocks.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "peer/handshake.h"
+#include "service/registry.h"
+
+namespace qpx::service {
+
+class Link {
+  public:
+    /// What became of a step.
+    enum class State { Open, Closed };
+
+    Link(std::unique_ptr<net::Stream> stream, const wire::Hello& hello, Registry& registry);
+    ~Link();
+    Link(const Link&) = delete;
+    Link& operator=(const Link&) = delete;
+
+    /// The descriptor is ready.
+    State step(Time now);
+    /// Sends what the registry has for this client as far as the socket takes it.
+    State flush(Time now);
+    /// Says why and ends; as far as the socket takes it.
+    void refuse(wire::Reason reason, const std::string& text, Time now);
+    /// Ends with the member lost for this reason.
+    void close(std::string_view reason, Time now);
+
+    bool handshaking() const { return handshake_ != nullptr; }
+    bool wants_write() const { return wants_write_; }
+    /// Bytes lie in TLS's buffer, so that the descriptor will not tell.
+    bool wants_step() const { return wants_step_; }
+    /// When the message began that is not complete.
+    std::optional<Time> stalled_since() const { return partial_since_; }
+    std::optional<ClientId> client() const { return client_; }
+    int fd() const { return fd_; }
+    const std::string& address() const { return address_; }
+    const std::string& host() const { return host_; }
+    /// Why it ended, for the log; empty for an orderly end.
+    const std::string& end() const { return end_; }
+
+  private:
+    State shake(Time now);
+    State receive(Time now);
+    bool read_frames(Time now);
+    State failed(const Error& error, Time now);
+    void count(const Error& error);
+
+    Registry& registry_;
+    std::unique_ptr<peer::Handshake> handshake_;
+    std::unique_ptr<peer::Session> session_;
+    std::optional<ClientId> client_;
+    Bytes unsent_;
+    std::optional<Time> partial_since_;
+    int fd_;
+    uint32_t max_frame_;
+    bool wants_write_ = false;
+    bool wants_step_ = false;
+    std::string host_;  ///< without the port
+    std::string address_, end_;
+};
+
+}  // namespace qpx::service

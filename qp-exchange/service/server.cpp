@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "service/server.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <unordered_map>
+#include <utility>
+
+#include "net/socket.h"
+#include "peer/handshake.h"
+#include "service/http.h"
+#include "service/link.h"
+
+namespace qpx::service {
+namespace {
+
+constexpr int accept_at_a_time = 64;
+constexpr size_t most_http = 32;
+constexpr std::chrono::seconds http_timeout{5};
+constexpr std::chrono::milliseconds accept_pause{100};  // when descriptors have run out
+
+// What epoll gives back: kind in the upper half, number in the lower.
+enum class Kind : uint32_t { Listener, Stop, HttpListener, Link, Http };
+uint64_t token(Kind kind, uint32_t number) {
+    return uint64_t{static_cast<uint32_t>(kind)} << 32 | number;
+}
+
+void set(int fd, int level, int option, int value) {
+    setsockopt(fd, level, option, &value, sizeof value);
+}
+
+}  // namespace
+
+class Server::Impl {
+  public:
+    explicit Impl(ServerOptions options)
+        : options_(std::move(options)),
+          registry_(options_.limits, options_.authorize),
+          tls_(options_.security.on() ? net::make_tls(options_.security, net::Role::Server)
+                                      : nullptr),
+          listener_(net::listen_tcp(options_.address, options_.port, options_.family)),
+          epoll_(epoll_create1(EPOLL_CLOEXEC)),
+          stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+        PeerOptions peer;
+        peer.name = "qpxd";
+        peer.limits.max_frame = static_cast<uint32_t>(options_.limits.max_value) + 65536;
+        hello_ = peer::make_hello(wire::feature_service, wire::feature_service, peer);
+        watch(listener_.get(), EPOLLIN, token(Kind::Listener, 0), EPOLL_CTL_ADD);
+        watch(stop_.get(), EPOLLIN, token(Kind::Stop, 0), EPOLL_CTL_ADD);
+        if (!options_.metrics.empty()) {
+            http_listener_ = listen_http(options_.metrics);
+            watch(http_listener_.get(), EPOLLIN, token(Kind::HttpListener, 0), EPOLL_CTL_ADD);
+        }
+    }
+
+    ~Impl() {
+        if (options_.metrics.rfind("unix:", 0) == 0) {
+            unlink(options_.metrics.c_str() + 5);
+        }
+    }
+
+    void run();
+    void stop() noexcept {
+        const uint64_t one = 1;
+        // Cannot fail but when it is set already.
+        [[maybe_unused]] const ssize_t count = write(stop_.get(), &one, sizeof one);
+    }
+    uint16_t port() const { return net::port_of(net::local_address(listener_.get())); }
+    uint16_t metrics_port() const {
+        return http_listener_.get() < 0 || options_.metrics.rfind("unix:", 0) == 0
+                   ? 0
+                   : net::port_of(net::local_address(http_listener_.get()));
+    }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    /// A link looked at again at this time; it may be another one by then.
+    struct Timer {
+        Time at;
+        uint32_t link;
+        uint64_t serial;
+    };
+    struct Slot {
+        std::unique_ptr<Link> link;
+        uint64_t serial = 0;
+        bool write_watched = false;
+        bool stall_watched = false;
+    };
+
+    void watch(int fd, uint32_t events, uint64_t data, int operation) {
+        epoll_event event{};
+        event.events = events;
+        event.data.u64 = data;
+        if (epoll_ctl(epoll_.get(), operation, fd, &event) != 0) {
+            throw Error(ErrorCode::Limit, std::string("epoll_ctl: ") + std::strerror(errno));
+        }
+    }
+    void log(LogLevel level, const std::string& text) const {
+        if (options_.log) {
+            options_.log(level, text);
+        }
+    }
+
+    int wait_ms() const;
+    void dispatch(uint64_t data);
+    void accept_links();
+    void accept_link(net::Fd fd, const net::Address& peer);
+    void turn_away(net::Fd fd, const std::string& address, const std::string& why);
+    void step(uint32_t number);
+    void flush_ready();
+    void after(uint32_t number, Link::State state);
+    void end(uint32_t number);
+    void expire();
+    void accept_http();
+    void step_http(uint32_t number);
+
+    ServerOptions options_;
+    Registry registry_;
+    std::shared_ptr<const net::Tls> tls_;
+    wire::Hello hello_;
+    net::Fd listener_, http_listener_, epoll_, stop_;
+    bool stopping_ = false;
+    std::optional<Time> resume_accept_;
+    std::vector<Slot> slots_;
+    std::vector<uint32_t> free_;
+    std::vector<uint32_t> slot_of_client_;
+    std::vector<uint32_t> again_;  ///< links with bytes in TLS's buffer
+    std::deque<Timer> handshakes_, stalls_;
+    std::unordered_map<std::string, uint32_t> per_address_;
+    std::unordered_map<uint32_t, std::unique_ptr<HttpLink>> http_;
+    uint32_t next_http_ = 0;
+    uint64_t next_serial_ = 1;
+    uint32_t links_ = 0;
+    Time now_ = Clock::now();
+};
+
+void Server::Impl::run() {
+    std::array<epoll_event, 512> events{};
+    while (!stopping_) {
+        const int count =
+            epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), wait_ms());
+        if (count < 0 && errno != EINTR) {
+            throw Error(ErrorCode::Limit, std::string("epoll_wait: ") + std::strerror(errno));
+        }
+        now_ = Clock::now();
+        for (int i = 0; i < count; ++i) {
+            dispatch(events[static_cast<size_t>(i)].data.u64);
+        }
+        for (uint32_t number : std::exchange(again_, {})) {
+            if (slots_[number].link) {
+                step(number);
+            }
+        }
+        registry_.tick(now_);
+        flush_ready();
+        expire();
+    }
+    for (uint32_t number = 0; number < slots_.size(); ++number) {
+        if (slots_[number].link) {
+            slots_[number].link->refuse(wire::Reason::Busy, "qpxd is stopping", now_);
+            end(number);
+        }
+    }
+}
+
+int Server::Impl::wait_ms() const {
+    if (!again_.empty()) {
+        return 0;
+    }
+    Time next = Time::max();
+    for (const auto* timers : {&handshakes_, &stalls_}) {
+        if (!timers->empty()) {
+            next = std::min(next, timers->front().at);
+        }
+    }
+    next = std::min(next, registry_.next_tick().value_or(Time::max()));
+    next = std::min(next, resume_accept_.value_or(Time::max()));
+    if (!http_.empty()) {
+        next = std::min(next, now_ + std::chrono::seconds(1));
+    }
+    return net::Deadline(next).poll_ms();
+}
+
+void Server::Impl::dispatch(uint64_t data) {
+    const auto number = static_cast<uint32_t>(data);
+    switch (static_cast<Kind>(data >> 32)) {
+        case Kind::Listener:
+            accept_links();
+            break;
+        case Kind::Stop:
+            stopping_ = true;
+            break;
+        case Kind::HttpListener:
+            accept_http();
+            break;
+        case Kind::Link:
+            // It may have ended earlier in this batch.
+            if (slots_[number].link) {
+                step(number);
+            }
+            break;
+        case Kind::Http:
+            step_http(number);
+            break;
+    }
+}
+
+void Server::Impl::accept_links() {
+    for (int i = 0; i < accept_at_a_time; ++i) {
+        net::Address peer;
+        try {
+            net::Fd fd = net::accept_tcp(listener_.get(), peer);
+            if (fd.get() < 0) {
+                return;
+            }
+            accept_link(std::move(fd), peer);
+        } catch (const Error& error) {
+            log(LogLevel::Warning, error.what());
+            watch(listener_.get(), 0, token(Kind::Listener, 0), EPOLL_CTL_MOD);
+            resume_accept_ = now_ + accept_pause;
+            return;
+        }
+    }
+}
+
+void Server::Impl::accept_link(net::Fd fd, const net::Address& peer) {
+    ++registry_.counters().connections;
+    const std::string host = net::address_text(peer);  // as Link::host()
+    if (links_ >= options_.limits.max_clients) {
+        turn_away(std::move(fd), host,
+                  "qpxd serves " + std::to_string(links_) +
+                      " clients, the most it is allowed (--max-clients)");
+        return;
+    }
+    if (const auto found = per_address_.find(host);
+        found != per_address_.end() && found->second >= options_.limits.max_clients_per_address) {
+        turn_away(std::move(fd), host,
+                  std::to_string(found->second) +
+                      " clients of this address, the most allowed (--max-clients-per-address)");
+        return;
+    }
+    const int raw = fd.get();
+    auto stream = net::make_tcp_stream(fd.release());
+    const int seconds = static_cast<int>(options_.keepalive.count());
+    set(raw, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, seconds));
+    set(raw, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, seconds / 3));
+    set(raw, IPPROTO_TCP, TCP_KEEPCNT, 3);
+    // The same for a host that dies while an answer is on its way.
+    set(raw, IPPROTO_TCP, TCP_USER_TIMEOUT, std::max(1, seconds) * 2000);
+    if (tls_) {
+        stream = net::make_tls_stream(tls_, std::move(stream));
+    }
+    // Each conversation has its own numbers, or it could be played back.
+    hello_.nonce = peer::make_hello(0, 0, {}).nonce;
+    uint32_t number = 0;
+    if (free_.empty()) {
+        number = static_cast<uint32_t>(slots_.size());
+        slots_.emplace_back();
+    } else {
+        number = free_.back();
+        free_.pop_back();
+    }
+    Slot& slot = slots_[number];
+    slot = {std::make_unique<Link>(std::move(stream), hello_, registry_), next_serial_++};
+    ++links_;
+    ++per_address_[host];
+    watch(raw, EPOLLIN, token(Kind::Link, number), EPOLL_CTL_ADD);
+    handshakes_.push_back({now_ + options_.handshake_timeout, number, slot.serial});
+    step(number);
+}
+
+void Server::Impl::turn_away(net::Fd fd, const std::string& address, const std::string& why) {
+    ++registry_.counters().refused_busy;
+    ++registry_.counters().connections_closed;
+    log(LogLevel::Debug, address + " turned away: " + why);
+    auto stream = net::make_tcp_stream(fd.release());
+    peer::Handshake(std::move(stream), net::Role::Server, hello_).refuse(wire::Reason::Busy, why);
+}
+
+void Server::Impl::step(uint32_t number) {
+    Link& link = *slots_[number].link;
+    const bool handshaking = link.handshaking();
+    Link::State state = link.step(now_);
+    if (state == Link::State::Open && handshaking && link.client()) {
+        if (*link.client() >= slot_of_client_.size()) {
+            slot_of_client_.resize(*link.client() + 1);
+        }
+        slot_of_client_[*link.client()] = number;
+    }
+    if (state == Link::State::Open && link.wants_write() && !link.handshaking()) {
+        state = link.flush(now_);
+    }
+    after(number, state);
+}
+
+void Server::Impl::flush_ready() {
+    for (ClientId client : registry_.take_ready()) {
+        const uint32_t number = slot_of_client_[client];
+        Link* link = slots_[number].link.get();
+        // Who waits for its socket is served when that is writable.
+        if (link && link->client() == client && !link->wants_write()) {
+            after(number, link->flush(now_));
+        }
+    }
+}
+
+void Server::Impl::after(uint32_t number, Link::State state) {
+    if (state == Link::State::Closed) {
+        end(number);
+        return;
+    }
+    Slot& slot = slots_[number];
+    if (slot.link->wants_write() != slot.write_watched) {
+        slot.write_watched = slot.link->wants_write();
+        watch(slot.link->fd(), EPOLLIN | (slot.write_watched ? uint32_t{EPOLLOUT} : 0),
+              token(Kind::Link, number), EPOLL_CTL_MOD);
+    }
+    if (slot.link->wants_step()) {
+        again_.push_back(number);
+    }
+    if (slot.link->stalled_since() && !slot.stall_watched) {
+        slot.stall_watched = true;
+        stalls_.push_back(
+            {*slot.link->stalled_since() + options_.frame_timeout, number, slot.serial});
+    }
+}
+
+void Server::Impl::end(uint32_t number) {
+    Slot& slot = slots_[number];
+    log(LogLevel::Debug, slot.link->address() + ": " + slot.link->end());
+    const auto found = per_address_.find(slot.link->host());
+    if (--found->second == 0) {
+        per_address_.erase(found);
+    }
+    // Closing the descriptor takes it out of epoll.
+    slot = {};
+    free_.push_back(number);
+    --links_;
+    ++registry_.counters().connections_closed;
+}
+
+void Server::Impl::expire() {
+    while (!handshakes_.empty() && handshakes_.front().at <= now_) {
+        const Timer timer = handshakes_.front();
+        handshakes_.pop_front();
+        Slot& slot = slots_[timer.link];
+        if (slot.link && slot.serial == timer.serial && slot.link->handshaking()) {
+            ++registry_.counters().refused_slow;
+            ++registry_.counters().refused_handshake;
+            slot.link->refuse(wire::Reason::Timeout, "the handshake took too long", now_);
+            end(timer.link);
+        }
+    }
+    while (!stalls_.empty() && stalls_.front().at <= now_) {
+        const Timer timer = stalls_.front();
+        stalls_.pop_front();
+        Slot& slot = slots_[timer.link];
+        if (!slot.link || slot.serial != timer.serial) {
+            continue;
+        }
+        slot.stall_watched = false;
+        const auto since = slot.link->stalled_since();
+        if (since && *since + options_.frame_timeout <= now_) {
+            ++registry_.counters().stalled_frames;
+            slot.link->refuse(wire::Reason::Timeout, "a message was begun and not finished", now_);
+            end(timer.link);
+        } else if (since) {
+            slot.stall_watched = true;
+            const Timer again = {*since + options_.frame_timeout, timer.link, timer.serial};
+            stalls_.insert(
+                std::upper_bound(stalls_.begin(), stalls_.end(), again,
+                                 [](const Timer& a, const Timer& b) { return a.at < b.at; }),
+                again);
+        }
+    }
+    if (resume_accept_ && *resume_accept_ <= now_) {
+        resume_accept_.reset();
+        watch(listener_.get(), EPOLLIN, token(Kind::Listener, 0), EPOLL_CTL_MOD);
+    }
+    for (auto it = http_.begin(); it != http_.end();) {
+        const bool late = it->second->since() + http_timeout <= now_;
+        registry_.counters().http_refused += late ? 1 : 0;
+        it = late ? http_.erase(it) : std::next(it);
+    }
+}
+
+void Server::Impl::accept_http() {
+    net::Fd fd(accept4(http_listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (fd.get() < 0) {
+        return;
+    }
+    if (http_.size() >= most_http) {
+        ++registry_.counters().http_refused;
+        return;
+    }
+    const uint32_t number = next_http_++;
+    watch(fd.get(), EPOLLIN, token(Kind::Http, number), EPOLL_CTL_ADD);
+    http_.emplace(number, std::make_unique<HttpLink>(std::move(fd), registry_, now_));
+}
+
+void Server::Impl::step_http(uint32_t number) {
+    const auto found = http_.find(number);
+    if (found == http_.end()) {
+        return;
+    }
+    const bool waited = found->second->wants_write();
+    if (!found->second->step()) {
+        http_.erase(found);
+    } else if (!waited && found->second->wants_write()) {
+        watch(found->second->fd(), EPOLLOUT, token(Kind::Http, number), EPOLL_CTL_MOD);
+    }
+}
+
+Server::Server(ServerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Server::~Server() = default;
+void Server::run() {
+    impl_->run();
+}
+void Server::stop() noexcept {
+    impl_->stop();
+}
+uint16_t Server::port() const {
+    return impl_->port();
+}
+uint16_t Server::metrics_port() const {
+    return impl_->metrics_port();
+}
+
+}  // namespace qpx::service

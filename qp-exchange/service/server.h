@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The service on sockets: one thread, one epoll descriptor, any number of clients.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "qpx/security.h"
+#include "service/registry.h"
+
+namespace qpx::service {
+
+enum class LogLevel { Debug, Info, Warning, Error };
+
+struct ServerOptions {
+    std::string address;    ///< of this host; empty: all, IPv6 and IPv4
+    uint16_t port = 18516;  ///< 0: any free one
+    int family = 0;         ///< AF_INET or AF_INET6 only; 0: both
+    Security security;
+    ServiceLimits limits;
+    Authorize authorize;  ///< unset: whoever gets through the handshake may join any job
+    std::string metrics;  ///< "host:port" or "unix:PATH" for HTTP; empty: none
+    std::chrono::milliseconds handshake_timeout{10'000};  ///< for TLS and HELLO together
+    std::chrono::milliseconds frame_timeout{30'000};      ///< from a message's first to last byte
+    std::chrono::seconds keepalive{10};  ///< a dead host is noticed after about twice that
+    std::function<void(LogLevel, const std::string&)> log;
+};
+
+class Server {
+  public:
+    /// Listens. @throws Error as net::listen_tcp and net::make_tls
+    explicit Server(ServerOptions options);
+    ~Server();
+
+    /// Serves until stop(). Members that are there then see the connection end.
+    void run();
+    /// From any thread and from signal handlers.
+    void stop() noexcept;
+
+    uint16_t port() const;
+    /// Of the metrics, 0 with a unix socket or without.
+    uint16_t metrics_port() const;
+
+    class Impl;
+
+  private:
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace qpx::service

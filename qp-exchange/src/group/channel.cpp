@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "group/channel.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "wire/frame.h"
+#include "wire/messages.h"
+
+namespace qpx::service {
+namespace {
+
+constexpr size_t part_size = 256 << 10;
+constexpr std::chrono::milliseconds cancel_time{2000};
+constexpr std::chrono::milliseconds retry_pause{50};
+
+std::string seconds(std::chrono::milliseconds time) {
+    const auto ms = time.count();
+    std::string text = std::to_string(ms / 1000);
+    if (ms % 1000 != 0) {
+        text += "." + std::to_string(ms % 1000 + 1000).substr(1);
+        text.erase(text.find_last_not_of('0') + 1);
+    }
+    return text + " s";
+}
+
+}  // namespace
+
+Channel::Channel(const Url& url, const Security& security, int family, net::Deadline deadline,
+                 bool retry)
+    : who_(url.scheme + "://" +
+           (url.host.find(':') != std::string::npos ? "[" + url.host + "]" : url.host) + ":" +
+           std::to_string(url.port)) {
+    while (true) {
+        try {
+            greet(url, security, family, deadline);
+            return;
+        } catch (const Error& error) {
+            // Detail 0: a closed port, not a refusal. The one who serves may come yet.
+            if (!retry || error.code() != ErrorCode::Refused || error.detail() != 0 ||
+                deadline.passed()) {
+                throw;
+            }
+        }
+        std::this_thread::sleep_for(retry_pause);
+    }
+}
+
+void Channel::greet(const Url& url, const Security& security, int family, net::Deadline deadline) {
+    auto stream = net::connect_tcp_stream(url.host, url.port, family, deadline);
+    if (security.on()) {
+        stream = net::make_tls_stream(net::make_tls(security, net::Role::Client), std::move(stream),
+                                      url.host);
+    }
+    peer::Handshake handshake(
+        std::move(stream), net::Role::Client,
+        peer::make_hello(wire::feature_service, wire::feature_service, PeerOptions{}));
+    while (true) {
+        const net::Want want = handshake.step();
+        if (want == net::Want::Nothing) {
+            break;
+        }
+        if (!const_cast<net::Stream&>(handshake.stream())
+                 .wait(want == net::Want::Read, want == net::Want::Write, deadline)) {
+            throw Error(ErrorCode::Timeout,
+                        who_ + " does not answer: " +
+                            (handshake.received() == 0
+                                 ? "it took the connection and said nothing; is it qpxd, and "
+                                   "does it run?"
+                                 : "its greeting is incomplete"));
+        }
+    }
+    session_ = handshake.take();
+}
+
+Channel::~Channel() {
+    if (ended_.empty() && session_.stream) {
+        try {
+            wire::FrameWriter(out_, wire::Type::Bye).finish(session_.next_send++);
+            flush();
+            session_.stream->shutdown();
+        } catch (const Error&) {
+            ended_ = "gone";
+        }
+    }
+}
+
+void Channel::check_usable() const {
+    if (!ended_.empty()) {
+        throw Error(ErrorCode::PeerGone, who_ + ": the connection has ended before: " + ended_);
+    }
+}
+
+void Channel::broken(const Error& error) {
+    ended_ = error.what();
+    throw Error(error.code(), who_ + ": " + error.what(), error.detail());
+}
+
+void Channel::queue(const Message& message) {
+    encode(message, session_.next_send++, out_);
+}
+
+// @return everything is out
+bool Channel::flush() {
+    while (sent_ < out_.size()) {
+        const net::Io io = session_.stream->write(View(out_).subspan(sent_));
+        if (io.bytes == 0) {
+            return false;
+        }
+        sent_ += io.bytes;
+    }
+    out_.clear();
+    sent_ = 0;
+    return true;
+}
+
+// @return something came
+bool Channel::receive() {
+    if (closed_) {
+        return false;
+    }
+    const net::Io io = session_.stream->read(session_.reader.space());
+    session_.reader.received(io.bytes);
+    closed_ = io.closed;
+    return io.bytes != 0;
+}
+
+// Moves bytes both ways; waits when none can be moved. @return false: the deadline passed
+bool Channel::pump(net::Deadline deadline) {
+    bool all_out = false;
+    std::optional<Error> write_error;
+    try {
+        all_out = flush();
+    } catch (const Error& error) {
+        write_error = error;  // its reason may lie unread
+    }
+    if (receive() || (closed_ && session_.reader.partial() != 0)) {
+        return true;
+    }
+    if (write_error) {
+        throw *write_error;
+    }
+    if (closed_) {
+        throw Error(ErrorCode::PeerGone, "the service has ended the connection");
+    }
+    return session_.stream->wait(true, !all_out, deadline);
+}
+
+std::optional<Message> Channel::next_message() {
+    const auto frame = session_.reader.next();
+    if (!frame) {
+        if (closed_) {
+            throw Error(ErrorCode::PeerGone, "the service has ended the connection");
+        }
+        return std::nullopt;
+    }
+    if (frame->header.type == wire::Type::Refuse) {
+        throw wire::refused(wire::decode_refusal(frame->payload), "the service");
+    }
+    session_.check_sequence(frame->header);
+    return decode(static_cast<uint8_t>(frame->header.type), frame->payload);
+}
+
+void Channel::keep_events(const Message& message) {
+    if (message.options & events_lost) {
+        events_.push_back({.kind = GroupEvent::Kind::Lost});
+    }
+    for (const Record& record : read_records(message.records)) {
+        events_.push_back({.kind = record.kind == EventKind::Joined ? GroupEvent::Kind::Joined
+                                   : record.kind == EventKind::Left ? GroupEvent::Kind::Left
+                                                                    : GroupEvent::Kind::Failed,
+                           .rank = record.rank,
+                           .name = std::string(record.name),
+                           .reason = std::string(record.text)});
+    }
+}
+
+void Channel::call(Message request, std::chrono::milliseconds timeout, const char* what,
+                   const OnAnswer& on_answer) {
+    check_usable();
+    request.request = ++last_request_;
+    queue(request);
+    run(request.request, timeout, what, on_answer);
+}
+
+void Channel::call_with_items(Message request, View items, std::chrono::milliseconds timeout,
+                              const char* what, const OnAnswer& on_answer) {
+    check_usable();
+    request.request = ++last_request_;
+    const size_t room =
+        std::min<size_t>(part_size, session_.theirs.limits.max_frame - frame_overhead);
+    const uint32_t options = request.options;
+    Items each(items);
+    const std::byte* begin = items.data();
+    size_t size = 0;
+    const auto part = [&](bool last) {
+        request.items = View(begin, size);
+        request.options = options | (last ? uint32_t{last_part} : 0);
+        queue(request);
+        begin += size;
+        size = 0;
+    };
+    while (each.next()) {
+        const size_t more = item_overhead + each.bytes().size();
+        if (more > session_.theirs.limits.max_frame - frame_overhead) {
+            throw Error(ErrorCode::Limit, std::string(what) + ": the item for rank " +
+                                              std::to_string(each.rank()) + " has " +
+                                              std::to_string(each.bytes().size()) +
+                                              " bytes, more than the service takes");
+        }
+        if (size != 0 && size + more > room) {
+            part(false);
+        }
+        size += more;
+    }
+    part(true);
+    run(request.request, timeout, what, on_answer);
+}
+
+void Channel::run(uint32_t request, std::chrono::milliseconds timeout, const char* what,
+                  const OnAnswer& on_answer) {
+    net::Deadline deadline = net::Deadline::in(timeout);
+    uint32_t cancel = 0;
+    const auto timed_out = [&](const std::string& missing) {
+        throw Error(ErrorCode::Timeout, std::string(what) + ": not done after " + seconds(timeout) +
+                                            (missing.empty() ? "" : "; " + missing));
+    };
+    while (true) {
+        std::optional<Message> message;
+        bool in_time = true;
+        try {
+            message = next_message();
+            if (message && message->type == Type::Events) {
+                keep_events(*message);
+                continue;
+            }
+            if (!message) {
+                in_time = pump(deadline);
+            }
+        } catch (const Error& error) {
+            broken(error);
+        }
+        if (message && message->request == request) {
+            if (message->type == Type::Failed) {
+                throw Error(message->code, std::string(what) + ": " + std::string(message->text));
+            }
+            if (on_answer(*message)) {
+                return;
+            }
+        } else if (message && cancel != 0 && message->request == cancel) {
+            timed_out(std::string(message->text));
+        } else if (!message && !in_time && cancel == 0) {
+            // The service knows who is missing; an answer that is on its way still counts.
+            cancel = ++last_request_;
+            queue({.type = Type::Cancel, .request = cancel, .rank = request});
+            deadline = net::Deadline::in(cancel_time);
+        } else if (!message && !in_time) {
+            timed_out("the service does not answer");
+        }
+    }
+}
+
+std::optional<GroupEvent> Channel::next_event() {
+    if (events_.empty()) {
+        check_usable();
+        try {
+            flush();
+            while (receive()) {
+            }
+            while (session_.reader.partial() != 0) {
+                const auto message = next_message();
+                if (!message) {
+                    break;
+                }
+                if (message->type == Type::Events) {
+                    keep_events(*message);
+                }
+            }
+            if (events_.empty() && closed_) {
+                throw Error(ErrorCode::PeerGone, "the service has ended the connection");
+            }
+        } catch (const Error& error) {
+            broken(error);
+        }
+    }
+    if (events_.empty()) {
+        return std::nullopt;
+    }
+    GroupEvent event = std::move(events_.front());
+    events_.pop_front();
+    return event;
+}
+
+void Channel::wait_readable(std::chrono::milliseconds time) {
+    session_.stream->wait(true, false, net::Deadline::in(time));
+}
+
+void Channel::send_last(Message request) noexcept {
+    try {
+        if (ended_.empty()) {
+            request.request = ++last_request_;
+            queue(request);
+            flush();
+        }
+    } catch (const Error& error) {
+        ended_ = error.what();
+    }
+}
+
+std::string fetch_status(const Url& url, const Security& security) {
+    Url where = url;
+    if (where.scheme != "qpxd" && where.scheme != "tcp") {
+        throw Error(ErrorCode::Argument, to_string(url) + ": the status is at qpxd://host:port");
+    }
+    where.port = where.port == 0 ? default_port : where.port;
+    constexpr std::chrono::seconds patience{10};
+    Channel channel(where, security, 0, net::Deadline::in(patience), false);
+    std::string json;
+    channel.call({.type = Type::Status}, patience, "status", [&](const Message& m) {
+        json += text_of(m.items);
+        return (m.options & last_part) != 0;
+    });
+    return json;
+}
+
+}  // namespace qpx::service

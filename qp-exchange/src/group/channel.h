@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Requests and answers over one connection to the service; events are set aside.
+#pragma once
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "group/messages.h"
+#include "net/stream.h"
+#include "peer/handshake.h"
+#include "qpx/group.h"
+#include "qpx/url.h"
+
+namespace qpx::service {
+
+class Channel {
+  public:
+    /// Connects and greets. @param retry a closed port is tried again until the deadline
+    Channel(const Url& url, const Security& security, int family, net::Deadline deadline,
+            bool retry);
+    ~Channel();
+
+    /// Sends a request and hands its answers to `on_answer` until that returns true.
+    /// @param what for the text of a timeout, which says what the service knows to be missing
+    using OnAnswer = std::function<bool(const Message&)>;
+    void call(Message request, std::chrono::milliseconds timeout, const char* what,
+              const OnAnswer& on_answer);
+    /// The same with a list of items, in as many parts as the service's frame limit needs.
+    void call_with_items(Message request, View items, std::chrono::milliseconds timeout,
+                         const char* what, const OnAnswer& on_answer);
+
+    std::optional<GroupEvent> next_event();
+    /// Until something came or the time is over.
+    void wait_readable(std::chrono::milliseconds time);
+    /// Sends a last request without waiting for anything.
+    void send_last(Message request) noexcept;
+
+    const net::Stream& stream() const { return *session_.stream; }
+
+  private:
+    void greet(const Url& url, const Security& security, int family, net::Deadline deadline);
+    void queue(const Message& message);
+    bool flush();
+    bool receive();
+    std::optional<Message> next_message();
+    void run(uint32_t request, std::chrono::milliseconds timeout, const char* what,
+             const OnAnswer& on_answer);
+    bool pump(net::Deadline deadline);
+    void keep_events(const Message& message);
+    [[noreturn]] void broken(const Error& error);
+    void check_usable() const;
+
+    peer::Session session_;
+    Bytes out_;
+    size_t sent_ = 0;
+    uint32_t last_request_ = 0;
+    bool closed_ = false;
+    std::string ended_;
+    std::deque<GroupEvent> events_;
+    std::string who_;
+};
+
+/// Status of a qpxd as JSON text.
+std::string fetch_status(const Url& url, const Security& security);
+
+inline constexpr uint16_t default_port = 18516;
+
+}  // namespace qpx::service

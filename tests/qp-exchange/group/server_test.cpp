@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The service and clients that mean no good, are slow, or may not.
+#include <random>
+
+#include "group/channel.h"
+#include "group/messages.h"
+#include "net/stream.h"
+#include "peer/handshake.h"
+#include "running_server.h"
+#include "service/authorize.h"
+#include "wire/frame.h"
+
+namespace qpx::service {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A greeting as a member sends it.
+std::string hello() {
+    Bytes out;
+    wire::encode(out,
+                 peer::make_hello(wire::feature_service, wire::feature_service, PeerOptions{}));
+    return std::string(text_of(out));
+}
+
+std::string frame(const Message& message, uint32_t sequence) {
+    Bytes out;
+    encode(message, sequence, out);
+    return std::string(text_of(out));
+}
+
+/// After the greetings, with the sequence number that the server wants next.
+struct Greeted {
+    explicit Greeted(uint16_t port) : raw(port) {
+        raw.send(hello());
+        std::string got = raw.read(wire::header_size);
+        auto header =
+            wire::decode_header(View(view_of(got)).first<wire::header_size>(), wire::max_hello);
+        if (got.size() < wire::header_size + header.length) {
+            got += raw.read(wire::header_size + header.length - got.size());
+        }
+        const auto theirs =
+            wire::decode_hello(view_of(got).subspan(wire::header_size, header.length));
+        next = theirs.nonce;
+    }
+    void say(const Message& message) { raw.send(frame(message, next++)); }
+
+    RawClient raw;
+    uint32_t next = 0;
+};
+
+TEST(Hostile, RandomBytesAreRefusedAndCounted) {
+    RunningServer server;
+    std::mt19937 random(1);
+    for (int i = 0; i < 50; ++i) {
+        RawClient client(server.port());
+        std::string bytes(random() % 3000 + 16, '\0');
+        for (char& c : bytes) {
+            c = static_cast<char>(random());
+        }
+        bytes[0] = 'R';
+        client.send(bytes);
+        client.read_all();
+    }
+    EXPECT_TRUE(server.reaches("refused_handshake_total", 50));
+    EXPECT_TRUE(server.reaches("clients", 0));
+    Group::join(server.url())->put("k", "others are served");
+}
+
+TEST(Hostile, RandomBytesAfterTheGreeting) {
+    RunningServer server;
+    std::mt19937 random(2);
+    for (int i = 0; i < 50; ++i) {
+        Greeted client(server.port());
+        // A valid header with a random type and payload.
+        Bytes out;
+        wire::FrameWriter writer(out, static_cast<wire::Type>(0x40 + random() % 0x40));
+        for (uint32_t n = random() % 200; n > 0; --n) {
+            writer.raw_u8(static_cast<uint8_t>(random()));
+        }
+        writer.finish(client.next);
+        client.raw.send(text_of(out));
+        EXPECT_NE(client.raw.read_all().find("QPX1"), std::string::npos);  // REFUSE
+    }
+    EXPECT_TRUE(server.reaches("protocol_errors_total", 50));
+    EXPECT_TRUE(server.reaches("clients", 0));
+}
+
+TEST(Hostile, ASlowGreetingEndsInTime) {
+    ServerOptions options;
+    options.handshake_timeout = 100ms;
+    RunningServer server(options);
+    RawClient silent(server.port()), half(server.port());
+    half.send(hello().substr(0, 20));
+    silent.read_all();
+    EXPECT_NE(half.read_all().find("the handshake took too long"), std::string::npos);
+    EXPECT_TRUE(server.reaches("refused_slow_total", 2));
+}
+
+TEST(Hostile, AMessageThatIsNotFinishedEndsInTime) {
+    ServerOptions options;
+    options.frame_timeout = 100ms;
+    RunningServer server(options);
+    Greeted client(server.port());
+    const std::string join = frame({.type = Type::Join, .request = 1, .job = "j"}, client.next);
+    client.raw.send(join.substr(0, join.size() - 1));
+    EXPECT_NE(client.raw.read_all().find("begun and not finished"), std::string::npos);
+    EXPECT_TRUE(server.reaches("stalled_frames_total", 1));
+}
+
+TEST(Hostile, OneByteAtATimeIsServed) {
+    RunningServer server;
+    Greeted client(server.port());
+    for (char c : frame({.type = Type::Join, .request = 1, .job = "j"}, client.next)) {
+        client.raw.send(std::string_view(&c, 1));
+    }
+    EXPECT_TRUE(server.reaches("joins_total", 1));
+}
+
+TEST(Hostile, OversizedMessagesAreRefusedBeforeTheyCome) {
+    RunningServer server;
+    Greeted client(server.port());
+    wire::Header header;
+    header.type = static_cast<wire::Type>(Type::Put);
+    header.sequence = client.next;
+    header.length = 1 << 30;
+    std::array<std::byte, wire::header_size> bytes{};
+    wire::encode_header(header, bytes);
+    client.raw.send(text_of(bytes));
+    EXPECT_NE(client.raw.read_all().find("1073741824"), std::string::npos);
+    EXPECT_TRUE(server.reaches("oversized_total", 1));
+}
+
+TEST(Hostile, AConversationCannotBePlayedBack) {
+    RunningServer server;
+    std::string recorded = hello();
+    Greeted first(server.port());
+    const std::string join =
+        frame({.type = Type::Join, .request = 1, .rank = 0, .size = 1, .job = "j"}, first.next);
+    first.raw.send(join);
+    EXPECT_TRUE(server.reaches("joins_total", 1));
+    // The same bytes on the same connection, and on another one.
+    first.raw.send(join);
+    EXPECT_NE(first.raw.read_all().find("played back"), std::string::npos);
+    RawClient second(server.port());
+    second.send(recorded + join);
+    second.read_all();
+    EXPECT_TRUE(server.reaches("protocol_errors_total", 2));
+    EXPECT_EQ(server.metric("joins_total"), 1u);
+}
+
+TEST(Hostile, WhoDoesNotReadIsEnded) {
+    ServerOptions options;
+    options.limits.client_output = 4 << 20;
+    RunningServer server(options);
+    Greeted client(server.port());
+    client.say({.type = Type::Join, .request = 1, .job = "j"});
+    const Bytes value(1 << 20);
+    client.say({.type = Type::Put, .request = 2, .keys = {"k"}, .value = value});
+    for (uint32_t request = 3; request < 200; ++request) {
+        client.say({.type = Type::Get, .request = request, .keys = {"k"}});
+    }
+    EXPECT_TRUE(server.reaches("slow_readers_total", 1));
+}
+
+TEST(Hostile, TooManyClientsAreTurnedAwayWithAReason) {
+    ServerOptions options;
+    options.limits.max_clients = 2;
+    RunningServer server(options);
+    auto a = Group::join(server.url()), b = Group::join(server.url());
+    try {
+        Group::join(server.url());
+        ADD_FAILURE() << "a third client got in";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::Refused);
+        EXPECT_NE(std::string(error.what()).find("--max-clients"), std::string::npos);
+    }
+    a.reset();
+    EXPECT_TRUE(server.reaches("clients", 1));
+    Group::join(server.url());
+}
+
+TEST(Hostile, OneAddressCannotTakeAllPlaces) {
+    ServerOptions options;
+    options.limits.max_clients_per_address = 1;
+    RunningServer server(options);
+    auto a = Group::join(server.url());
+    EXPECT_THROW(Group::join(server.url()), Error);
+    EXPECT_EQ(server.metric("refused_busy_total"), 1u);
+}
+
+TEST(Http, MetricsStatusAndNonsense) {
+    RunningServer server;
+    auto group = Group::join(server.url("my job"));
+    EXPECT_EQ(server.metric("members"), 1u);
+    const std::string metrics = server.http("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_NE(metrics.find("# TYPE qpxd_joins_total counter\nqpxd_joins_total 1\n"),
+              std::string::npos);
+    EXPECT_NE(server.http("GET /status HTTP/1.0\r\n\r\n").find("\"job\": \"my job\""),
+              std::string::npos);
+    EXPECT_NE(server.http("GET /other HTTP/1.0\r\n\r\n").find("404"), std::string::npos);
+    EXPECT_NE(server.http("nonsense\r\n\r\n").find("400"), std::string::npos);
+    EXPECT_EQ(server.http(std::string(20'000, 'x')), "");
+    EXPECT_EQ(server.metric("http_refused_total"), 2u);
+}
+
+TEST(Http, StatusComesOverTheServicesPortToo) {
+    RunningServer server;
+    auto group = Group::join(server.url("j"));
+    EXPECT_NE(fetch_status(parse_url(server.url()), {}).find("\"job\": \"j\""), std::string::npos);
+}
+
+Security psk(const std::string& identity, uint8_t key) {
+    Security security;
+    security.mode = Security::Mode::Psk;
+    security.psk.push_back({identity, std::vector<std::byte>(32, static_cast<std::byte>(key))});
+    return security;
+}
+
+ErrorCode join_error(const std::string& url, const Security& security) {
+    GroupOptions options;
+    options.security = security;
+    options.timeout = 5s;
+    try {
+        Group::join(url, options)->put("k", "v");
+    } catch (const Error& error) {
+        return error.code();
+    }
+    ADD_FAILURE() << "got in";
+    return {};
+}
+
+TEST(Secured, PresharedKeysAndWhoHasNone) {
+    ServerOptions options;
+    options.security = psk("alice", 1);
+    options.security.psk.push_back(psk("bob", 2).psk.front());
+    options.authorize = parse_rules("alice jobs-of-alice*  # and no other\nbob *\n");
+    RunningServer server(options);
+    GroupOptions alice;
+    alice.security = psk("alice", 1);
+    auto group = Group::join(server.url("jobs-of-alice-7"), alice);
+    EXPECT_TRUE(group->secure());
+    group->put("k", std::vector<std::byte>(300'000, std::byte{5}));
+    EXPECT_EQ(group->get("k").size(), 300'000u);
+    EXPECT_EQ(join_error(server.url("x"), psk("alice", 1)), ErrorCode::Auth);
+    EXPECT_EQ(join_error(server.url("jobs-of-alice"), psk("alice", 9)), ErrorCode::Auth);
+    EXPECT_EQ(join_error(server.url("jobs-of-alice"), psk("mallory", 1)), ErrorCode::Auth);
+    EXPECT_NE(join_error(server.url("jobs-of-alice"), {}), ErrorCode::Timeout);
+    EXPECT_THROW(fetch_status(parse_url(server.url()), psk("alice", 1)), Error);
+    EXPECT_NE(fetch_status(parse_url(server.url()), psk("bob", 2)).find("jobs-of-alice-7"),
+              std::string::npos);
+}
+
+TEST(Secured, ASecuredMemberDoesNotTalkInClear) {
+    RunningServer server;
+    EXPECT_EQ(join_error(server.url(), psk("alice", 1)), ErrorCode::Auth);
+    EXPECT_EQ(server.metric("joins_total"), 0u);
+}
+
+TEST(Secured, AllToAllThroughTls) {
+    ServerOptions options;
+    options.security = psk("all", 3);
+    RunningServer server(options);
+    for_each_rank(6, [&](uint32_t rank) {
+        GroupOptions member;
+        member.rank = rank;
+        member.size = 6;
+        member.security = psk("all", 3);
+        auto group = Group::join(server.url(), member);
+        std::vector<RankBytes> mine;
+        for (uint32_t peer = 0; peer < 6; ++peer) {
+            mine.push_back({peer, std::vector<std::byte>(200'000, static_cast<std::byte>(rank))});
+        }
+        EXPECT_EQ(group->exchange_bytes(mine).items.size(), 6u);
+        group->leave();
+    });
+}
+
+TEST(Rules, WrongLinesAreNamed) {
+    EXPECT_THROW(parse_rules("alice\n"), Error);
+    try {
+        parse_rules("# rules\nalice job more\n");
+        ADD_FAILURE();
+    } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("line 2"), std::string::npos);
+    }
+    EXPECT_FALSE(parse_rules("")("alice", "job"));
+}
+
+}  // namespace
+}  // namespace qpx::service
