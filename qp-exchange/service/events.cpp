@@ -68,7 +68,7 @@ void Registry::flush_events(Job& job) {
                      job.events.begin() + static_cast<ptrdiff_t>(oldest - job.events_from));
     job.events_from = oldest;
     if (job.events.empty()) {
-        job.events = {};
+        Bytes().swap(job.events);
     }
 }
 

@@ -30,7 +30,7 @@ struct Contribution {
     void withdraw() {
         release();
         withdrawn = true;
-        bytes = {};
+        Bytes().swap(bytes);
     }
 
     uint32_t from;

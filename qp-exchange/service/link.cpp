@@ -212,7 +212,7 @@ Link::State Link::flush(Time now) {
                 wants_write_ = true;
                 return State::Open;
             }
-            unsent_ = {};
+            Bytes().swap(unsent_);  // gives the memory back
         }
     } catch (const Error& error) {
         return failed(error, now);

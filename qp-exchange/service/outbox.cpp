@@ -39,7 +39,7 @@ void Outbox::pull(Bytes& out, size_t wanted) {
         piece = {};
     }
     if (first_ == pieces_.size()) {
-        pieces_ = {};
+        std::vector<Piece>().swap(pieces_);  // gives the memory back
         first_ = 0;
     }
 }

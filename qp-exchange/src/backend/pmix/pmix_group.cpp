@@ -34,18 +34,18 @@ class PmixGroup final : public Group {
     std::string url() const override { return to_string(url_); }
 
     void put(std::string_view key, std::span<const std::byte> value) override {
+        // Servers differ in what a second value under one key does: there is never a second one.
         const std::string name = key_of(key);
+        session_->unpublish(name);
         if (!session_->publish(name, value)) {
-            session_->unpublish(name);
-            if (!session_->publish(name, value)) {
-                throw Error(ErrorCode::Refused,
-                            "put: another member puts '" + std::string(key) +
-                                "' at the same time, or did and PMIx lets only it change it");
-            }
+            throw Error(ErrorCode::Refused, "put: another member has put '" + std::string(key) +
+                                                "', and PMIx lets only that one change it");
         }
     }
-    bool put_once(std::string_view key, std::span<const std::byte> value) override {
-        return session_->publish(key_of(key), value);
+    bool put_once(std::string_view, std::span<const std::byte>) override {
+        throw Error(ErrorCode::Unsupported,
+                    "put_once: PMIx servers take a second value under one key without a word; use "
+                    "a qpxd://, tcp:// or redis:// URL");
     }
     std::optional<std::vector<std::byte>> try_get(std::string_view key) override {
         return session_->lookup(key_of(key));
