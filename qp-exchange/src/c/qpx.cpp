@@ -4,10 +4,10 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <new>
 
 #include "c/convert.h"
+#include "c/guard.h"
 #include "qpx/peer.h"
 #include "qpx/verbs.h"
 
@@ -59,33 +59,6 @@ int code_of(qpx::ErrorCode code) {
     return QPX_EINTERNAL;
 }
 
-int failed(int code, const char* text) noexcept {
-    try {
-        last_error = text;
-    } catch (const std::bad_alloc&) {
-        last_error.clear();
-    }
-    return -code;
-}
-
-template <class Call>
-int guarded(Call call) noexcept {
-    try {
-        call();
-        return 0;
-    } catch (const qpx::Error& error) {
-        return failed(code_of(error.code()), error.what());
-    } catch (const std::exception& error) {
-        return failed(QPX_EINTERNAL, error.what());
-    }
-}
-
-void want(const void* pointer, const char* what) {
-    if (pointer == nullptr) {
-        throw qpx::Error(qpx::ErrorCode::Argument, std::string(what) + " is NULL");
-    }
-}
-
 qpx::PeerOptions options_of(const qpx_options* options) {
     qpx::PeerOptions out;
     if (options == nullptr) {
@@ -104,6 +77,26 @@ qpx::PeerOptions options_of(const qpx_options* options) {
 }
 
 }  // namespace
+
+namespace qpx::c {
+
+int failed(int code, const char* text) noexcept {
+    try {
+        last_error = text;
+    } catch (const std::bad_alloc&) {
+        last_error.clear();
+    }
+    return -code;
+}
+
+int failed(const Error& error) noexcept {
+    return failed(code_of(error.code()), error.what());
+}
+
+}  // namespace qpx::c
+
+using qpx::c::guarded;
+using qpx::c::want;
 
 const char* qpx_version() {
     return QPX_VERSION;
