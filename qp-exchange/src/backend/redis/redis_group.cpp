@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Keys of a job, all below qpx:{JOB}: -- members and conf (hashes), k:KEY values, x:RANK endpoints
-// for a rank (list), g:N contributions to gathering N (hash), n:RANK completed gatherings (list).
+// Keys of a job, all below qpx:{JOB}: -- members and conf (hashes), and below RUN: k:KEY values,
+// x:RANK endpoints for a rank (list), g:N contributions to gathering N (hash), n:RANK completed
+// gatherings (list). RUN is the first member's token.
 #include "backend/redis/redis_group.h"
 
 #include <algorithm>
@@ -70,15 +71,16 @@ class RedisGroup final : public Group {
         const std::string job = !url.path.empty()      ? url.path
                                 : !options.job.empty() ? options.job
                                                        : "default";
-        prefix_ = "qpx:{" + job + "}:";
-        members_key_ = prefix_ + "members";
-        conf_key_ = prefix_ + "conf";
+        job_prefix_ = "qpx:{" + job + "}:";
+        members_key_ = job_prefix_ + "members";
+        conf_key_ = job_prefix_ + "conf";
         token_ = random_token();
         run({"CLIENT", "SETNAME", "qpx:" + token_});
         // Members of a run that was killed are found dead; a job of the dead alone is no job.
+        const Reply run_before = run({"HGET", conf_key_, "run"});
         look_at_members();
-        if (here() == 0) {
-            purge();
+        if (here() == 0 && run_before->type == REDIS_REPLY_STRING) {
+            purge(job_prefix_ + std::string(view(*run_before)) + ":");
         }
         enter(options);
         look_at_members();
@@ -100,6 +102,7 @@ class RedisGroup final : public Group {
     uint32_t rank() const override { return rank_; }
     uint32_t size() const override { return size_; }
     std::string url() const override { return to_string(url_); }
+    Milliseconds timeout() const override { return timeout_; }
 
     void put(std::string_view key, std::span<const std::byte> value) override {
         run({"SET", value_key(key), std::string(text_of(value)), "EX", keep_seconds});
@@ -174,8 +177,8 @@ class RedisGroup final : public Group {
         if (std::exchange(left_, true)) {
             return;
         }
-        if (eval(scripts::vacate, {std::to_string(rank_), token_, "L"})->integer == 0) {
-            purge();
+        if (eval(scripts::vacate, {std::to_string(rank_), token_, "L"})->element[1]->integer == 0) {
+            purge(prefix_);
         }
     }
     bool secure() const override { return false; }
@@ -204,7 +207,8 @@ class RedisGroup final : public Group {
         return redis_.command({words.begin(), words.end()}, patience());
     }
     Reply eval(const std::string& script, const std::vector<std::string>& arguments) {
-        std::vector<std::string> words = {"EVAL", script, "2", members_key_, conf_key_, prefix_};
+        std::vector<std::string> words = {"EVAL",       script,    "2",
+                                          members_key_, conf_key_, job_prefix_};
         words.insert(words.end(), arguments.begin(), arguments.end());
         return run(words);
     }
@@ -223,7 +227,7 @@ class RedisGroup final : public Group {
     }
 
     void enter(const GroupOptions& options);
-    void purge();
+    void purge(const std::string& prefix);
     void look_at_members();
     std::set<std::string> live_tokens();
     size_t here() const {
@@ -249,7 +253,7 @@ class RedisGroup final : public Group {
     Milliseconds timeout_;
     net::Deadline deadline_;
     RedisClient redis_;
-    std::string prefix_, members_key_, conf_key_, token_;
+    std::string job_prefix_, prefix_, members_key_, conf_key_, token_;
     uint32_t rank_ = 0, size_ = 0, incarnation_ = 0;
     bool shrink_ = false;
     bool left_ = true;
@@ -293,14 +297,15 @@ void RedisGroup::enter(const GroupOptions& options) {
     incarnation_ = to_number(view(*reply->element[2]));
     size_ = to_number(view(*reply->element[3]));
     shrink_ = view(*reply->element[4]) == "1";
+    prefix_ = job_prefix_ + std::string(view(*reply->element[5])) + ":";
     left_ = false;
 }
 
-// All keys of the job.
-void RedisGroup::purge() {
+// The values and lists of a run; its hashes have gone with its last member.
+void RedisGroup::purge(const std::string& prefix) {
     std::string cursor = "0";
     std::string pattern;
-    for (char c : prefix_) {
+    for (char c : prefix) {
         if (std::strchr("*?[]\\", c)) {
             pattern += '\\';
         }
@@ -343,8 +348,14 @@ void RedisGroup::look_at_members() {
     const std::set<std::string> live = live_tokens();
     for (auto& [rank, record] : now) {
         if (record.state == GroupMember::State::Here && !live.contains(record.token)) {
-            eval(scripts::vacate, {std::to_string(rank), record.token, "F"});
-            record.state = GroupMember::State::Failed;
+            const Reply changed = eval(scripts::vacate, {std::to_string(rank), record.token, "F"});
+            // It may have left, or another member found it first, since the list was read.
+            const Reply current = run({"HGET", members_key_, std::to_string(rank)});
+            if (changed->element[0]->integer == 0 && current->type == REDIS_REPLY_STRING) {
+                record = parse(view(*current));
+            } else {
+                record.state = GroupMember::State::Failed;
+            }
         }
         const auto before = known_.find(rank);
         const bool fresh =

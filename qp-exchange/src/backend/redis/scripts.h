@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What must happen at once in the Redis server: members come and go, gatherings complete. Lua, run
-// by EVAL with the hashes `members` and `conf` as keys and the prefix as first argument.
+// by EVAL with the hashes `members` and `conf` as keys and the job's prefix as first argument.
 #pragma once
 #include <string>
 
@@ -8,7 +8,8 @@ namespace qpx::backend::scripts {
 
 /// A member: state (Here, Left, Failed), incarnation, token of its connection, name.
 inline const std::string common = R"lua(
-local m, c, p = KEYS[1], KEYS[2], ARGV[1]
+local m, c = KEYS[1], KEYS[2]
+local p = ARGV[1] .. (redis.call('HGET', c, 'run') or '') .. ':'
 local keep = 604800
 local function number(field) return tonumber(redis.call('HGET', c, field) or '0') end
 local function gathering() return p .. 'g:' .. number('seq') end
@@ -34,6 +35,8 @@ local function vacate(rank, token, state)
   if state == 'F' then redis.call('HINCRBY', c, 'failed', 1) end
   redis.call('HDEL', gathering(), rank)
   complete()
+  -- The job ends with its last member; who joins now begins another run, with keys of its own.
+  if number('here') == 0 then redis.call('DEL', m, c) end
   return 1
 end
 )lua";
@@ -42,7 +45,8 @@ end
 inline const std::string join = common + R"lua(
 local rank, size, name, token, shrink, most = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7])
 if redis.call('EXISTS', c) == 0 then
-  redis.call('HSET', c, 'size', size, 'shrink', shrink, 'here', 0, 'ever', 0, 'failed', 0, 'seq', 0)
+  redis.call('HSET', c, 'size', size, 'shrink', shrink, 'here', 0, 'ever', 0, 'failed', 0, 'seq', 0, 'run', token)
+  p = ARGV[1] .. token .. ':'
 end
 local have = number('size')
 if size ~= '0' and tonumber(size) ~= have then return {'size', tostring(have)} end
@@ -81,13 +85,14 @@ redis.call('HINCRBY', c, 'here', 1)
 redis.call('HSET', m, rank, 'H|' .. inc .. '|' .. token .. '|' .. name)
 redis.call('EXPIRE', m, keep)
 redis.call('EXPIRE', c, keep)
-return {'ok', rank, tostring(inc), tostring(have), redis.call('HGET', c, 'shrink')}
+return {'ok', rank, tostring(inc), tostring(have), redis.call('HGET', c, 'shrink'),
+        redis.call('HGET', c, 'run')}
 )lua";
 
-/// rank, token, "L" or "F". Returns members that are left.
+/// rank, token, "L" or "F". Returns whether that changed its state, and how many members are left.
 inline const std::string vacate = common + R"lua(
-vacate(ARGV[2], ARGV[3], ARGV[4])
-return number('here')
+local changed = vacate(ARGV[2], ARGV[3], ARGV[4])
+return {changed, number('here')}
 )lua";
 
 /// rank, value. Returns the gathering's number, -1 when a member has failed.
