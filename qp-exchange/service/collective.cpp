@@ -37,6 +37,7 @@ void Registry::gather(Client& client, const Message& m) {
                                " bytes, a contribution " + std::to_string(limits_.max_value));
     }
     may_wait(client);
+    check_total(m.value.size());
     const std::string label(m.name);
     const bool is_barrier = (m.options & barrier) != 0;
     auto found = job.collectives.find(label);
@@ -51,7 +52,7 @@ void Registry::gather(Client& client, const Message& m) {
             throw RequestError(ErrorCode::Argument, "this member is in '" + label + "' already");
         }
     }
-    if (job.store_bytes + m.value.size() > limits_.job_store) {
+    if (job.store_bytes.value() + m.value.size() > limits_.job_store) {
         throw RequestError(ErrorCode::Limit, "the job's store is full");
     }
     if (found == job.collectives.end()) {

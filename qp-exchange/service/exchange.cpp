@@ -61,13 +61,14 @@ void Registry::exchange(Client& client, const Message& m) {
     }
     Exchanging& ex = *client.exchanging;
     try {
+        check_total(m.items.size());
         check_items(job, ex.wanted, m.items, limits_.max_value);
         if (own.sent_bytes + m.items.size() > limits_.client_exchange ||
-            job.exchange_bytes + m.items.size() > limits_.job_exchange) {
+            job.exchange_bytes.value() + m.items.size() > limits_.job_exchange) {
             throw RequestError(ErrorCode::Limit,
                                "more endpoint bytes are on their way than the service allows (" +
                                    std::to_string(own.sent_bytes) + " of this member, " +
-                                   std::to_string(job.exchange_bytes) + " of the job)");
+                                   std::to_string(job.exchange_bytes.value()) + " of the job)");
         }
     } catch (const RequestError&) {
         client.abandoned_exchange = m.request;

@@ -134,6 +134,8 @@ std::string metrics_text(Registry& registry) {
     add("clients", "gauge", "Connections after their handshake", registry.clients());
     add("members", "gauge", "Members of all jobs", registry.members());
     add("jobs", "gauge", "Jobs", registry.jobs());
+    add("job_bytes", "gauge", "Values, endpoints on their way and ranks of all jobs",
+        registry.bytes());
     long pages = 0;
     if (std::ifstream statm("/proc/self/statm"); statm >> pages >> pages) {
         add("resident_bytes", "gauge", "Memory of the process",

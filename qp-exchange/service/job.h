@@ -12,9 +12,33 @@
 
 namespace qpx::service {
 
+/// Bytes of one job, counted in the service's total, too.
+class Tally {
+  public:
+    explicit Tally(size_t& total) : total_(total) {}
+    Tally(const Tally&) = delete;
+    Tally& operator=(const Tally&) = delete;
+    ~Tally() { total_ -= value_; }
+    Tally& operator+=(size_t bytes) {
+        value_ += bytes;
+        total_ += bytes;
+        return *this;
+    }
+    Tally& operator-=(size_t bytes) {
+        value_ -= bytes;
+        total_ -= bytes;
+        return *this;
+    }
+    size_t value() const { return value_; }
+
+  private:
+    size_t value_ = 0;
+    size_t& total_;
+};
+
 /// Endpoints that one client sent in one frame; freed when the last receiver has its own.
 struct Contribution {
-    Contribution(uint32_t sender, View items, size_t& sender_total, size_t& job_total)
+    Contribution(uint32_t sender, View items, size_t& sender_total, Tally& job_total)
         : from(sender),
           bytes(items.begin(), items.end()),
           sender_bytes(&sender_total),
@@ -43,7 +67,7 @@ struct Contribution {
         *job_bytes -= bytes.size();
     }
     size_t* sender_bytes;
-    size_t* job_bytes;
+    Tally* job_bytes;
 };
 
 /// One endpoint on its way.
@@ -134,18 +158,19 @@ struct Job {
     std::unordered_map<std::string, uint32_t> names;
 
     std::unordered_map<std::string, Bytes> store;
-    size_t store_bytes = 0;
+    Tally store_bytes;
     std::unordered_map<std::string, std::vector<std::shared_ptr<KeyWait>>> key_waits;
 
     std::map<std::string, Collective, std::less<>> collectives;
-    size_t exchange_bytes = 0;
+    Tally exchange_bytes;
+    Tally seat_bytes;
 
     Bytes events;              ///< packed records
     uint64_t events_from = 0;  ///< number of the log's first byte since the job began
     bool events_listed = false;
     Time events_due{};
 
-    Job() = default;
+    explicit Job(size_t& total) : store_bytes(total), exchange_bytes(total), seat_bytes(total) {}
     Job(const Job&) = delete;
     Job& operator=(const Job&) = delete;
     /// Contributions refer to seats and to this job.
@@ -164,6 +189,7 @@ struct Job {
         }
         if (!seats[rank]) {
             seats[rank] = std::make_unique<Seat>();
+            seat_bytes += sizeof(Seat);
         }
         return *seats[rank];
     }

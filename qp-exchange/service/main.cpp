@@ -139,6 +139,10 @@ void add_options(CLI::App& app, Arguments& a) {
                    "Bytes of endpoints of one job that are on their way")
         ->transform(CLI::AsSizeValue(false))
         ->capture_default_str();
+    app.add_option("--total", limits.total,
+                   "Bytes of all jobs: values, endpoints on their way, ranks")
+        ->transform(CLI::AsSizeValue(false))
+        ->capture_default_str();
     app.add_option("--client-exchange", limits.client_exchange, "The same of one member")
         ->transform(CLI::AsSizeValue(false))
         ->capture_default_str();

@@ -178,7 +178,7 @@ Job& Registry::job_for(Client& client, const Message& m) {
         throw RequestError(ErrorCode::Limit,
                            "there are " + std::to_string(jobs_.size()) + " jobs, the most allowed");
     }
-    auto job = std::make_unique<Job>();
+    auto job = std::make_unique<Job>(bytes_);
     job->name = m.job;
     job->size = m.size;
     job->shrink = (m.options & shrink) != 0;

@@ -72,6 +72,8 @@ class Registry {
     uint32_t clients() const { return clients_open_; }
     uint32_t jobs() const { return static_cast<uint32_t>(jobs_.size()); }
     uint32_t members() const { return members_; }
+    /// Of all jobs: values, endpoints on their way, ranks.
+    size_t bytes() const { return bytes_; }
 
     /// Joined and left members are told this much later, many at a time.
     static constexpr std::chrono::milliseconds event_delay{20};
@@ -107,6 +109,7 @@ class Registry {
     void drop_wait(Client& client, uint32_t request);
     void may_wait(const Client& client) const;
     void check_key(std::string_view key) const;
+    void check_total(size_t more) const;
 
     // collective.cpp: barrier, gather
     void gather(Client& client, const Message& m);
@@ -134,10 +137,11 @@ class Registry {
     Counters counters_;
     std::vector<std::unique_ptr<Client>> clients_;
     std::vector<ClientId> free_;
-    std::map<std::string, std::unique_ptr<Job>, std::less<>> jobs_;
     std::vector<ClientId> ready_;
     std::vector<std::string> jobs_with_events_;
     std::optional<Time> next_tick_;
+    size_t bytes_ = 0;  ///< of all jobs; outlives them
+    std::map<std::string, std::unique_ptr<Job>, std::less<>> jobs_;
     uint32_t clients_open_ = 0;
     uint32_t members_ = 0;
 };

@@ -11,6 +11,7 @@ std::string Registry::status_json() const {
     nlohmann::ordered_json status;
     status["clients"] = clients_open_;
     status["members"] = members_;
+    status["bytes"] = bytes_;
     auto& jobs = status["jobs"] = nlohmann::ordered_json::array();
     for (const auto& [name, job] : jobs_) {
         nlohmann::ordered_json one;
@@ -20,8 +21,8 @@ std::string Registry::status_json() const {
         one["here"] = job->here;
         one["failed"] = job->failed;
         one["keys"] = job->store.size();
-        one["store_bytes"] = job->store_bytes;
-        one["exchange_bytes"] = job->exchange_bytes;
+        one["store_bytes"] = job->store_bytes.value();
+        one["exchange_bytes"] = job->exchange_bytes.value();
         one["in_barriers_and_gatherings"] = nlohmann::ordered_json::object();
         for (const auto& [label, collective] : job->collectives) {
             one["in_barriers_and_gatherings"][label] = collective.entries.size();

@@ -15,6 +15,14 @@ void Registry::check_key(std::string_view key) const {
     }
 }
 
+void Registry::check_total(size_t more) const {
+    if (more > limits_.total || bytes_ > limits_.total - more) {
+        throw RequestError(ErrorCode::Limit, "all jobs of the service together hold " +
+                                                 std::to_string(bytes_) +
+                                                 " bytes, no more are allowed (--total)");
+    }
+}
+
 void Registry::may_wait(const Client& client) const {
     if (client.in_collectives + client.key_waits.size() >= limits_.max_waits) {
         throw RequestError(
@@ -33,13 +41,16 @@ void Registry::store(Job& job, std::string_view key, View value) {
     const auto found = job.store.find(name);
     const size_t before = found == job.store.end() ? 0 : found->second.size() + name.size();
     const size_t after = value.size() + name.size();
-    if (job.store_bytes - before + after > limits_.job_store ||
+    if (job.store_bytes.value() - before + after > limits_.job_store ||
         (found == job.store.end() && job.store.size() >= limits_.max_keys)) {
-        throw RequestError(ErrorCode::Limit, "the store of job '" + job.name + "' is full: " +
-                                                 std::to_string(job.store.size()) + " keys, " +
-                                                 std::to_string(job.store_bytes) + " bytes");
+        throw RequestError(ErrorCode::Limit,
+                           "the store of job '" + job.name +
+                               "' is full: " + std::to_string(job.store.size()) + " keys, " +
+                               std::to_string(job.store_bytes.value()) + " bytes");
     }
-    job.store_bytes = job.store_bytes - before + after;
+    check_total(after);
+    job.store_bytes -= before;
+    job.store_bytes += after;
     job.store[name].assign(value.begin(), value.end());
     if (found == job.store.end()) {
         key_appeared(job, name);

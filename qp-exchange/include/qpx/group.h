@@ -88,6 +88,7 @@ class Group {
     virtual uint32_t rank() const = 0;
     virtual uint32_t size() const = 0;  ///< 0: open group
     virtual std::string url() const = 0;
+    virtual Milliseconds timeout() const = 0;  ///< GroupOptions::timeout
 
     /// Values that all members see.
     virtual void put(std::string_view key, std::span<const std::byte> value) = 0;

@@ -159,8 +159,7 @@ uint32_t Group::find(std::string_view name, Milliseconds timeout) {
                 return member.rank;
             }
         }
-        const Milliseconds limit =
-            timeout == default_timeout ? std::chrono::milliseconds(30'000) : timeout;
+        const Milliseconds limit = timeout == default_timeout ? this->timeout() : timeout;
         if (limit.count() >= 0 && Clock::now() - start >= limit) {
             throw Error(ErrorCode::Timeout,
                         "find: nobody has joined under the name '" + std::string(name) + "'");

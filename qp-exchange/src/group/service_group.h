@@ -41,6 +41,7 @@ class ServiceGroup final : public Group {
     uint32_t rank() const override { return rank_; }
     uint32_t size() const override { return size_; }
     std::string url() const override { return to_string(url_); }
+    Milliseconds timeout() const override { return timeout_; }
     void put(std::string_view key, std::span<const std::byte> value) override;
     bool put_once(std::string_view key, std::span<const std::byte> value) override;
     std::vector<std::byte> get(std::string_view key, Milliseconds timeout) override;

@@ -145,6 +145,20 @@ TEST_F(Store, LimitsHoldAndWhatIsErasedIsFree) {
     hear(a, Type::Done);
 }
 
+TEST_F(Store, AllJobsTogetherHaveALimit) {
+    limits.total = 2000;
+    const ClientId a = member("j"), b = member("k");
+    put(a, "k", std::string(1000, 'v'));
+    hear(a, Type::Done);
+    put(b, "k", std::string(1000, 'v'));
+    EXPECT_NE(hear_failure(b, ErrorCode::Limit).find("--total"), std::string::npos);
+    ask(a, {.type = Type::Leave});  // the job ends, and what it held is free
+    put(b, "k", std::string(1000, 'v'));
+    hear(b, Type::Done);
+    registry().close(b, "killed", now);
+    EXPECT_EQ(registry().bytes(), 0u);
+}
+
 TEST_F(Store, OneClientMayNotWaitForEverything) {
     limits.max_waits = 3;
     const ClientId a = member("j");

@@ -32,6 +32,7 @@ class PmixGroup final : public Group {
     uint32_t rank() const override { return session_->rank(); }
     uint32_t size() const override { return session_->size(); }
     std::string url() const override { return to_string(url_); }
+    Milliseconds timeout() const override { return timeout_; }
 
     void put(std::string_view key, std::span<const std::byte> value) override {
         // Servers differ in what a second value under one key does: there is never a second one.
