@@ -44,8 +44,9 @@ instructions() {
 }
 
 bench_exchange() {
-    build_preset release qpx_bench >/dev/null
+    build_preset release qpx_bench qpxd_bench >/dev/null
     build/bin/qpx_bench
+    build/bin/qpxd_bench
 }
 
 bench_provider() {

@@ -36,8 +36,6 @@ native_test_targets=(verbs_check verbs_load verbs_dlopen local_transfer)
 
 # qp-exchange: what its processes, namespaces and fuzzing need.
 # shellcheck disable=SC2034
-exchange_packages=(clang libclang-rt-14-dev procps)
+exchange_packages=(clang libclang-rt-14-dev procps openmpi-bin redis-server redis-tools)
 # shellcheck disable=SC2034
-exchange_targets=(qpx qpx_shared write_hello qpx_device_test)
-exchange_packages+=(openmpi-bin redis-server redis-tools iproute2)
-exchange_targets+=(qpxd qpx-rank qpx_store_check)
+exchange_targets=(qpx qpx_shared write_hello qpx_device_test qpxd qpx-rank qpx_store_check)

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The program qpxd: options, signals, status and metrics, security, restart.
+. tests/qp-exchange/services.sh
+plain 'qpxd --version' "$bin/qpxd --version" '^qpxd [0-9]+\.[0-9]+'
+plain 'qpxd --help names its exit statuses' "$bin/qpxd --help" 'Exit status: 0'
+plain 'qpxd: an unknown option' "$bin/qpxd --nonsense" 'not expected' 2
+plain 'qpxd: a port that is none' "$bin/qpxd --listen 127.0.0.1:99999" 'none of' 2
+plain 'qpxd: a key file that is absent' "$bin/qpxd --security psk:/nonexistent" '/nonexistent' 2
+plain 'qpxd: rules without security' "$bin/qpxd --listen 0 --authorize /dev/null" 'needs --security' 2
+plain 'qpxd --status: nobody there' "$bin/qpxd --status qpxd://127.0.0.1:1" 'nobody listens' 4
+
+metrics=$(free_port)
+if start_qpxd plain --listen "127.0.0.1:$(free_port)" --metrics "127.0.0.1:$metrics"; then
+    plain 'qpxd warns that nothing is encrypted' "cat $qpxd_log" 'no security'
+    plain 'qpxd: the port is taken' "$bin/qpxd --listen 127.0.0.1:$qpxd_port" 'taken' 3
+    plain 'qpxd --status is JSON' "$bin/qpxd --status qpxd://127.0.0.1:$qpxd_port | python3 -c 'import json,sys; s = json.load(sys.stdin); print(\"jobs\", s[\"jobs\"], \"counters\", len(s[\"counters\"]))'" 'jobs \[\] counters [0-9]+'
+    truth 'qpxd metrics count connections' "$(metric "$metrics" connections_total)" [ "$(metric "$metrics" connections_total)" -ge 1 ]
+
+    # A restart with members connected: the server's side closes first, its port is in TIME_WAIT.
+    timeout 60 "$bin/qpx-rank" "qpxd://127.0.0.1:$qpxd_port/restart" --rank 0 --size 2 --no-device >"$logs/restart.out" 2>&1 &
+    waiting=$!
+    until_true metric_is "$metrics" members 1 || true
+    rc=0
+    kill -TERM "$qpxd_pid"; wait "$qpxd_pid" || rc=$?
+    truth 'qpxd ends at SIGTERM with status 0' "status $rc: $(why "$qpxd_log")" eval "[ $rc = 0 ] && grep -q 'ended by a signal' '$qpxd_log'"
+    rc=0; wait $waiting || rc=$?
+    truth 'members hear that qpxd stops' "status $rc: $(why "$logs/restart.out")" eval "[ $rc = 1 ] && grep -qE 'stopping|ended' '$logs/restart.out'"
+    truth 'qpxd restarts at once on its port' 'see qpxd-again.log' start_qpxd again --listen "127.0.0.1:$qpxd_port" --metrics "127.0.0.1:$metrics"
+else
+    fail 'qpxd starts' "$(why "$qpxd_log")"
+fi
+stop_services
+
+keys=$logs/keys
+(umask 077; printf 'cluster:%s\n' "$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n')" >"$keys")
+printf 'cluster team-*\n' >"$logs/rules"
+if start_qpxd psk --listen "127.0.0.1:$(free_port)" --security "psk:$keys" --authorize "$logs/rules"; then
+    rank="$bin/qpx-rank --no-device --size 4 --security psk:$keys qpxd://127.0.0.1:$qpxd_port"
+    all_of 'four ranks with a pre-shared key' 4 "$rank/team-a --rank \$N"
+    verdict 'four ranks with a pre-shared key' "$all_rc" "$all_out" 'TLSv1.3.*exchanged endpoints with 3 peers, 0 wrong' 4
+    plain 'a job that the rules do not name' "$rank/other --rank 0" 'may not join' 1
+    plain 'a member without security' "$bin/qpx-rank qpxd://127.0.0.1:$qpxd_port/team-a --rank 0 --size 1 --no-device" 'TLS is required' 1
+    truth 'with security qpxd does not warn' "$(why "$qpxd_log")" eval "! grep -q 'no security' '$qpxd_log'"
+else
+    fail 'qpxd starts with a pre-shared key' "$(why "$qpxd_log")"
+fi
+stop_services
