@@ -2,7 +2,7 @@
 # rdma-bench beside perftest on the same kernel-less cards: `scripts/bench.sh perftest`. Rounds measure each row with the one and
 # the other program in turn; the figure is the median of $perftest_rounds. Sourced by bench.sh after bench_native.sh.
 
-perftest_rounds=7
+perftest_rounds=${PERFTEST_ROUNDS:-7}
 
 # name|column of the table|perftest's program|options for both
 perftest_rows=(
@@ -16,10 +16,11 @@ perftest_rows=(
     "READ latency 8 B, us typical|5|read_lat|-s 8 -n 5000"
 )
 
-# Instructions of the client for a message: the difference of two runs under callgrind, which leaves out start and end.
+# Instructions of the client for a message: the difference of two runs under callgrind, which leaves out start and end. Prints
+# those in the program's own code, and all, which has the provider, and every poll that found nothing.
 # client_instructions OPTIONS COMMAND...
 client_instructions() {
-    local options=$1 count=() n pid
+    local options=$1 n pid
     shift
     for n in 5000 25000; do
         native_port=$((native_port + 1))
@@ -28,11 +29,31 @@ client_instructions() {
         pid=$!
         wait_for_port $native_port
         # shellcheck disable=SC2086
-        count+=("$(timeout 120 "$dingo" run --card bench0 -- valgrind --tool=callgrind --callgrind-out-file=/dev/null "$@" $options -F \
-            -p $native_port -n $n 127.0.0.1 2>&1 | sed -n 's/.*Collected : //p')")
+        timeout 120 "$dingo" run --card bench0 -- valgrind --tool=callgrind --callgrind-out-file="$DINGO_RUN/callgrind.$n" "$@" $options -F \
+            -p $native_port -n $n 127.0.0.1 >/dev/null 2>&1
         wait $pid || true
+        callgrind_annotate --threshold=100 --auto=no "$DINGO_RUN/callgrind.$n" >"$DINGO_RUN/annotated.$n"
     done
-    echo $(((count[1] - count[0]) / 20000))
+    python3 - "$DINGO_RUN" "$(basename "$1")" <<'PY'
+import re
+import sys
+
+
+def count(path):
+    own = total = 0
+    with open(path, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            match = re.match(r"\s*([\d,]+) \([ \d.]+%\)\s+(.*)$", line)
+            if match and "PROGRAM TOTALS" in match[2]:
+                total = int(match[1].replace(",", ""))
+            elif match and match[2].endswith(f"/{sys.argv[2]}]"):
+                own += int(match[1].replace(",", ""))
+    return own, total
+
+
+(own, total), (more_own, more_total) = (count(f"{sys.argv[1]}/annotated.{n}") for n in (5000, 25000))
+print(round((more_own - own) / 20000), "of", round((more_total - total) / 20000))
+PY
 }
 
 bench_perftest() {
@@ -78,10 +99,10 @@ for name, programs in figures.items():
     p, o = statistics.median(a), statistics.median(b)
     print(f"{name:34} {p:10.4g} {o:10.4g} {o / p:7.3f}   ({min(a):.3g} to {max(a):.3g}; {min(b):.3g} to {max(b):.3g})")
 PY
-    printf '\n%-34s %10s %10s\n' "client's instructions per message" perftest rdma-bench
+    printf '\n%-34s %12s %12s\n' "client's instructions per message" perftest rdma-bench
     for row in 'WRITE 64 B|write_bw|-s 64 -N' 'SEND 64 B|send_bw|-s 64 -N' 'READ 64 B|read_bw|-s 64 -N' 'WRITE 64 B, -Q 1|write_bw|-s 64 -N -Q 1'; do
         IFS='|' read -r name tool options <<<"$row"
-        printf '%-34s %10s %10s\n' "$name" "$(client_instructions "$options" "ib_$tool")" \
+        printf '%-34s %12s %12s\n' "$name, own of all" "$(client_instructions "$options" "ib_$tool")" \
             "$(client_instructions "$options" "$PWD/build/bin/rdma-bench" "${tool/_/-}")"
     done
 }

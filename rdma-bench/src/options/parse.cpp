@@ -23,6 +23,17 @@ struct Raw {
     int tos = -1;
 };
 
+/// Values as "N" or "TEXT": the sentences say which are allowed, and so does a refusal.
+class PlainFormatter : public CLI::Formatter {
+  public:
+    std::string make_option_opts(const CLI::Option* option) const override {
+        if (option->get_type_size() == 0) {
+            return "";
+        }
+        return option->get_type_name().starts_with("TEXT") ? " TEXT" : " N";
+    }
+};
+
 void add_device(CLI::App& app, Options& o, Raw& raw) {
     app.add_option("-d,--ib-dev", o.device, "device (the first there is)")->group(kDevice);
     app.add_option("-i,--ib-port", o.port, "port of the device (1)")
@@ -298,6 +309,7 @@ Options parse_options(Test test, std::span<const std::string> arguments) {
     set_defaults(options);
     Raw raw;
     CLI::App app(description(test), "rdma-bench " + std::string(to_string(test)));
+    app.formatter(std::make_shared<PlainFormatter>());
     app.get_formatter()->column_width(34);
     app.set_version_flag("-V,--version", "rdma-bench " RDMA_BENCH_VERSION);
     add_peer(app, options);
