@@ -55,7 +55,7 @@ class Bench {
             for (auto& link : links_)
                 for (unsigned i = 0; i < depth; ++i)
                     post(c, link, opcode, bytes);
-        const Nanoseconds end = now_ + kGiveUp * 10;
+        const Nanoseconds end = now_ + kGiveUp * 40;
         while (done < total && now_ < end) {
             tick();
             for (unsigned c = 0; c <= (both ? 1U : 0U); ++c) {
@@ -170,31 +170,41 @@ int main(int argc, char** argv) {
         const char* name;
         std::uint8_t opcode;
         bool both;
+        unsigned qps = 1;
+        unsigned depth = 16;
     };
     for (const std::uint8_t mtu : {std::uint8_t{5}, std::uint8_t{3}}) {
         for (const Row& row :
              {Row{"WRITE", DINGO_WR_WRITE, false}, Row{"READ", DINGO_WR_READ, false},
-              Row{"WRITE both", DINGO_WR_WRITE, true}}) {
+              Row{"WRITE both", DINGO_WR_WRITE, true}, Row{"WRITE", DINGO_WR_WRITE, false, 1000, 1},
+              Row{"READ", DINGO_WR_READ, false, 1000, 1}}) {
             for (const std::uint32_t bytes : {4096U, 8192U, 65536U}) {
-                if (quick && bytes == 4096)
+                if (row.qps == 1 ? quick && bytes == 4096 : quick || bytes != 8192)
                     continue;
-                Bench bench(1, mtu);
+                Bench bench(row.qps, mtu);
+                // Completions come in clumps: a longer look where more is outstanding.
                 const unsigned count =
-                    (quick ? 512U * 1024 : 2048U * 1024) / bytes * (row.both ? 2 : 1);
-                const double ns = bench.stream(row.opcode, bytes, 16, count, row.both);
+                    row.qps > 1 ? 4 * row.qps
+                                : (quick ? 512U * 1024 : 2048U * 1024) / bytes * (row.both ? 8 : 1);
+                const double ns = bench.stream(row.opcode, bytes, row.depth, count, row.both);
                 const double rate =
                     ns < 0 ? 0 : count * 8.0 * bytes / ns * kGigabit / (row.both ? 2 : 1);
-                std::printf("%-10s %-6u %6u %9u %12.2f %13.1f%%\n", row.name, 128U << mtu, 1, bytes,
-                            rate, 100 * rate / ceiling(mtu));
+                std::printf("%-10s %-6u %6u %9u %12.2f %13.1f%%\n", row.name, 128U << mtu, row.qps,
+                            bytes, rate, 100 * rate / ceiling(mtu));
                 std::fflush(stdout);
             }
         }
     }
     std::printf("\n%-24s %8s %12s\n", "message rate", "QPs", "M/s");
-    for (const unsigned qps : {1U, 16U}) {
+    struct Depth {
+        unsigned qps, depth;
+    };
+    for (const auto& [qps, depth] : {Depth{1, 32}, Depth{16, 8}, Depth{1000, 1}}) {
+        if (quick && qps == 1000)
+            continue;
         Bench bench(qps, 5);
-        const unsigned count = quick ? 500 : 2000;
-        const double ns = bench.stream(DINGO_WR_WRITE, 64, qps == 1 ? 32 : 8, count, false);
+        const unsigned count = quick ? 500 : 2000 + 4 * qps;
+        const double ns = bench.stream(DINGO_WR_WRITE, 64, depth, count, false);
         std::printf("%-24s %8u %12.2f\n", "64-byte WRITE", qps, ns < 0 ? 0 : count / ns * 1000);
         std::fflush(stdout);
     }

@@ -9,6 +9,7 @@ module dingo_req_place (
     input  logic        rst_ni,
     output logic        idle_o,        // nothing in work, nothing on its way out
     output logic        ready_o,       // takes a response in this cycle
+    output logic        soon_o,        // or will, having promised room: nothing is waited for but its last orders
     output logic        using_o,       // dingo_req_wqes is needed
     // an ACK or NAK, in a cycle with ready
     input  logic        ack_i,
@@ -70,6 +71,7 @@ module dingo_req_place (
   assign go = !(scat_valid_q && !scat_ready_i);
   assign idle_o = state_q == IDLE && !scat_valid_q;
   assign ready_o = state_q == IDLE;
+  assign soon_o = state_q == IDLE || state_q == SEGS || state_q == LAST;
   assign using_o = state_q == LOAD || state_q == WALK || state_q == SEGS;
   assign qp_o = item_q.qp;
   assign producer_o = producer_q;

@@ -102,7 +102,7 @@ module dingo_requester (
   rtl_pkg::cqi_t cq;
   rtl_pkg::qp_cfg_t cfg;
   // responses
-  logic turn_ok, is_ack, ack_take, rx, send_free, place_valid, place_ready, place_data, place_idle, place_using, place_load, place_walk;
+  logic turn_ok, is_ack, ack_take, rx, send_free, place_valid, place_ready, place_data, place_idle, place_soon, place_using, place_load, place_walk;
   logic [31:0] place_at, place_index, place_producer, place_offset;
   logic [12:0] place_len, place_bytes;
   logic [3:0] place_seg;
@@ -151,7 +151,7 @@ module dingo_requester (
       .ready_o(sched_clear),
       .commit_i(commit_valid_i),
       .commit_qp_i(commit_i.item[rtl_pkg::QP_LOG-1:0]),
-      .rxp_i(rxp_valid_i && !is_ack && scat_room_i && place_idle),
+      .rxp_i(rxp_valid_i && !is_ack && scat_room_i && place_soon),
       .rxp_wait_i(rxp_valid_i && !is_ack && scat_room_i),
       .rxp_qp_i(rxp_i.qp),
       .db_i(db_valid_i),
@@ -286,6 +286,7 @@ module dingo_requester (
       .rst_ni,
       .idle_o(place_idle),
       .ready_o(place_ready),
+      .soon_o(place_soon),
       .using_o(place_using),
       .ack_i(ack_take),
       .ack_qp_i(rxp_i.qp),
