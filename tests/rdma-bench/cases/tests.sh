@@ -50,3 +50,8 @@ both 'write-bw --output=bandwidth -n 100' '^[0-9]+\.[0-9]+$'
 both 'write-lat --output=latency -n 100' '^[0-9]+\.[0-9]+$'
 both 'read-lat -H -n 20' '^20, [0-9.]+'
 both 'read-lat -U -C -n 20' 'cycles'
+
+# TLS between the two programs, and without it on one side.
+printf 'lab:%s\n' "$(od -An -tx1 -N32 /dev/urandom | tr -d ' \n')" >"$logs/psk"
+chmod 600 "$logs/psk"
+both "write-bw -n 100 --security psk:$logs/psk"
