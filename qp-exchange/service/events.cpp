@@ -14,7 +14,8 @@ constexpr size_t largest_part = 32768;
 
 void Registry::log_event(Job& job, const Record& record, bool urgent, Time now) {
     append_record(job.events, record);
-    const Time due = urgent ? now : now + event_delay;
+    const Time due =
+        std::max(urgent ? now : now + event_delay, job.events_sent + event_pause * job.here);
     if (!job.events_listed) {
         job.events_listed = true;
         job.events_due = due;
@@ -43,12 +44,14 @@ void Registry::tick(Time now) {
             continue;
         }
         job.events_listed = false;
+        job.events_sent = now;
         flush_events(job);
     }
     jobs_with_events_ = std::move(later);
 }
 
-// To all who read what they get; the others are served by output() when they have caught up.
+// output() takes them from the log as each member reads: no copy for everybody lies in memory. What
+// all have seen leaves the log at the next round.
 void Registry::flush_events(Job& job) {
     uint64_t oldest = job.events_end();
     for (const auto& seat : job.seats) {
@@ -56,14 +59,16 @@ void Registry::flush_events(Job& job) {
             continue;
         }
         Client& client = at(seat->client);
-        if (client.outbox.empty() && !client.delivery) {
-            send_events(client);
+        if (client.events_seen < job.events_end()) {
+            mark_ready(client);
         }
         oldest = std::min(oldest, client.events_seen);
     }
     if (job.events_end() - oldest > limits_.event_log) {
-        oldest = job.events_end();
+        // Members that do not read lose what was due before this round.
+        oldest = std::max(oldest, job.events_told);
     }
+    job.events_told = job.events_end();
     job.events.erase(job.events.begin(),
                      job.events.begin() + static_cast<ptrdiff_t>(oldest - job.events_from));
     job.events_from = oldest;

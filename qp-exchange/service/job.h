@@ -166,9 +166,10 @@ struct Job {
     Tally seat_bytes;
 
     Bytes events;              ///< packed records
+    uint64_t events_told = 0;  ///< end of the log at the last round
     uint64_t events_from = 0;  ///< number of the log's first byte since the job began
     bool events_listed = false;
-    Time events_due{};
+    Time events_due{}, events_sent{};
 
     explicit Job(size_t& total) : store_bytes(total), exchange_bytes(total), seat_bytes(total) {}
     Job(const Job&) = delete;

@@ -77,6 +77,8 @@ class Registry {
 
     /// Joined and left members are told this much later, many at a time.
     static constexpr std::chrono::milliseconds event_delay{20};
+    /// Between two rounds of events of a job, for each member: telling everybody has its price.
+    static constexpr std::chrono::microseconds event_pause{50};
 
   private:
     // registry.cpp: who is there

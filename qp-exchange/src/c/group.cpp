@@ -223,6 +223,7 @@ int qpx_group_exchange(qpx_group* group, const qpx_rank_endpoint* mine, size_t c
         }
         const auto got = group->group->exchange(items, timeout_of(timeout_ms));
         std::vector<qpx::Endpoint> endpoints;
+        endpoints.reserve(got.size());
         for (const qpx::RankEndpoint& item : got) {
             endpoints.push_back(item.endpoint);
         }

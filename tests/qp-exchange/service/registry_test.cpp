@@ -81,6 +81,7 @@ TEST_F(Members, AFailureIsToldAtOnceWithItsReason) {
     const ClientId a = member("j", 0, 2);
     const ClientId b = member("j", 1, 2, "b");
     skip_events(a);
+    now += std::chrono::milliseconds(1);
     registry().close(b, "connection reset", now);
     registry().tick(now);
     const Heard told = hear(a, Type::Events);
@@ -105,6 +106,33 @@ TEST_F(Members, ManyJoinsAreToldTogether) {
     EXPECT_EQ(records_of(told).size(), 100u);
     EXPECT_TRUE(silent(first));
     EXPECT_FALSE(registry().next_tick());
+}
+
+TEST_F(Members, ManyFailuresAreToldInFewRounds) {
+    const ClientId first = member("j");
+    std::vector<ClientId> others;
+    for (int i = 0; i < 100; ++i) {
+        others.push_back(member("j"));
+    }
+    skip_events(first);
+    size_t rounds = 0, told = 0;
+    for (const ClientId other : others) {
+        now += std::chrono::microseconds(100);
+        registry().close(other, "killed", now);
+        registry().tick(now);
+        if (!silent(first)) {
+            ++rounds;
+            told += records_of(hear(first, Type::Events)).size();
+        }
+    }
+    EXPECT_GE(rounds, 1u);
+    EXPECT_LE(rounds, 20u);
+    now += std::chrono::seconds(1);
+    registry().tick(now);
+    if (!silent(first)) {
+        told += records_of(hear(first, Type::Events)).size();
+    }
+    EXPECT_EQ(told, 100u);
 }
 
 TEST_F(Members, ALateJoinerHearsOnlyWhatFollows) {

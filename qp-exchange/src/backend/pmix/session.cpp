@@ -185,7 +185,7 @@ void PmixSession::fence(bool collect, std::chrono::milliseconds timeout, const s
     if (status != PMIX_SUCCESS) {
         fail("PMIx_Fence", status);
     }
-    handed.release();  // on_done frees it
+    [[maybe_unused]] const auto* freed_by_on_done = handed.release();
     std::unique_lock lock(waiting->mutex);
     const auto done = [&] { return waiting->done; };
     if (timeout.count() < 0) {
