@@ -12,7 +12,7 @@ module dingo_card #(
     input  logic [63:0]     now_ns_i,
     input  logic            cable_i,          // the cable is plugged
     output logic            idle_o,           // nothing to do until an input or a timer
-    output logic [24:0]     busy_o,           // who is not idle, for whoever looks for a hang; see the end
+    output logic [25:0]     busy_o,           // who is not idle, for whoever looks for a hang; see the end
     output logic            ready_o,          // STATUS.READY: reset is over
     output logic            timer_valid_o,    // some timer runs
     output logic [63:0]     timer_next_o,     // and none fires before this time
@@ -280,6 +280,8 @@ module dingo_card #(
       .etx_valid_o(etx_cfg_valid), .erx_valid_o(erx_cfg_valid), .eth_on_o(eth_on), .eth_mem_o(eth_mem),
       .eth_log_size_o(eth_log_size), .eth_cq_o(eth_cq), .qpa_valid_o(qpa_valid), .qpa_o(qpa),
       .req_done_i(qpa_req_done), .req_info_i(req_info), .rsp_done_i(qpa_rsp_done), .rsp_info_i(rsp_info),
+      .compute_valid_o(compute_valid), .compute_ready_i(compute_ready), .compute_qp_o(compute_qp),
+      .compute_kernel_o(compute_kernel), .compute_param_o(compute_param),
       .clear_valid_o(clear_valid), .clear_ready_i(clear_ready), .clear_qp_o(clear_qp), .read_valid_o(sread_valid),
       .read_ready_i(sread_ready), .read_qp_o(sread_qp), .read_qpi_o(sread_qpi), .read_idx_o(sread_idx),
       .value_valid_i(value_valid), .value_i(value), .irq_o(admin_irq), .stat_valid_o(stat_valid[rtl_pkg::STAT_ADMIN]),
@@ -391,6 +393,21 @@ module dingo_card #(
       .line_rsp_i(line_rsp)
   );
 
+  logic compute_idle, compute_valid, compute_ready, out_txd_valid, out_txd_ready, payload_out_valid, payload_out_ready;
+  rtl_pkg::qpi_t compute_qp;
+  rtl_pkg::kernel_t compute_kernel;
+  logic [31:0] compute_param;
+  rtl_pkg::beat_t payload_out;
+
+  dingo_compute_slot i_compute (
+      .clk_i, .rst_ni(core_rst_n_q), .idle_o(compute_idle), .cfg_valid_i(compute_valid), .cfg_ready_o(compute_ready),
+      .cfg_qp_i(compute_qp), .cfg_kernel_i(compute_kernel), .cfg_param_i(compute_param), .txd_valid_i(txd_out_valid),
+      .txd_ready_o(txd_out_ready), .txd_i(txd), .txd_valid_o(out_txd_valid), .txd_ready_i(out_txd_ready),
+      .gather_valid_i(gather_valid), .gather_ready_o(gather_ready), .gather_i(gather), .inl_valid_i(inl_valid),
+      .inl_ready_o(inl_ready), .inl_i(inl), .payload_valid_o(payload_out_valid), .payload_ready_i(payload_out_ready),
+      .payload_o(payload_out)
+  );
+
   logic wire_tx_idle, eth_tx_valid, eth_tx_ready, txerr_req_valid, txerr_req_ready, txerr_rsp_valid, txerr_rsp_ready;
   rtl_pkg::beat_t eth_tx, loop;
   rtl_pkg::txerr_t txerr;
@@ -398,9 +415,8 @@ module dingo_card #(
 
   dingo_wire_tx i_wire_tx (
       .clk_i, .rst_ni(core_rst_n_q), .idle_o(wire_tx_idle), .link_i(link), .gids_i(gids), .mac_valid_i(mac_valid),
-      .macs_i(macs), .txd_valid_i(txd_out_valid), .txd_ready_o(txd_out_ready), .txd_i(txd),
-      .gather_valid_i(gather_valid), .gather_ready_o(gather_ready), .gather_i(gather), .inl_valid_i(inl_valid),
-      .inl_ready_o(inl_ready), .inl_i(inl), .eth_valid_i(eth_tx_valid), .eth_ready_o(eth_tx_ready), .eth_i(eth_tx),
+      .macs_i(macs), .txd_valid_i(out_txd_valid), .txd_ready_o(out_txd_ready), .txd_i(txd),
+      .payload_valid_i(payload_out_valid), .payload_ready_o(payload_out_ready), .payload_i(payload_out), .eth_valid_i(eth_tx_valid), .eth_ready_o(eth_tx_ready), .eth_i(eth_tx),
       .req_err_valid_o(txerr_req_valid), .req_err_ready_i(txerr_req_ready), .rsp_err_valid_o(txerr_rsp_valid),
       .rsp_err_ready_i(txerr_rsp_ready), .err_o(txerr), .loop_valid_o(loop_valid), .loop_ready_i(loop_ready),
       .loop_o(loop), .stat_valid_o(stat_valid[rtl_pkg::STAT_TX]), .stat_ready_i(stat_ready[rtl_pkg::STAT_TX]),
@@ -563,11 +579,12 @@ module dingo_card #(
   );
 
   // ------------------------------------------------------------------------------------ rest
-  // Sending is at rest when nobody begins a packet and no payload is being read (what has been read may still leave).
-  assign tx_idle = req_tx_idle && rsp_tx_idle && gather_idle && eth_tx_idle && eth_rx_idle;
+  // Sending is at rest when nobody begins a packet, no payload is being read (what has been read may still leave) and no
+  // descriptor waits: those look up their QP's compute kernel later.
+  assign tx_idle = req_tx_idle && rsp_tx_idle && tx_mux_idle && gather_idle && eth_tx_idle && eth_rx_idle;
   assign rx_idle = dispatch_idle && scatter_idle && req_idle && rsp_idle && cq_idle && eq_idle && db_idle;
   assign busy_o = {
-      !regs_idle,                                                                                          // 24
+      !compute_idle, !regs_idle,                                                                           // 25, 24
       |ev_valid, msix_valid_o, rxh_valid, db_valid, rsp_work, req_work, !wire_rx_idle, !wire_tx_idle,      // 23..16
       !tx_mux_idle, !stats_idle, !admin_idle, !db_idle, !eq_idle, !cq_idle, !rsp_idle, !req_idle,          // 15..8
       !scatter_idle, !dispatch_idle, !eth_rx_idle, !eth_tx_idle, !gather_idle, !rsp_tx_idle, !req_tx_idle, !ready_o};

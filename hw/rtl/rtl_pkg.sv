@@ -269,6 +269,7 @@ package rtl_pkg;
   // ------------------------------------------------------------------------------------ frames out
   // One RoCE packet to be made. Which headers it has follows from the opcode.
   typedef struct packed {
+    logic [31:0]  offset;          // of the payload in its message, a multiple of 64: for the compute slot
     logic         from_rsp;        // 0 requester, 1 responder: who hears of a bus error
     logic         tell;            // report (txerr_t, ok) also when the payload was read and the packet goes out
     qpi_t         qp;
@@ -301,6 +302,18 @@ package rtl_pkg;
     qpi_t        qp;
     logic [23:0] psn;
   } txerr_t;
+
+  // ------------------------------------------------------------------------------------ compute slot
+  typedef logic [1:0] kernel_t;    // enum kernel
+  localparam int unsigned KERNELS = 3;
+  localparam kernel_t KERNEL_PASS = 2'd0;
+  localparam kernel_t KERNEL_ADD_ONE = 2'd1;
+  localparam kernel_t KERNEL_DLRM = 2'd2;
+  typedef struct packed {          // what a kernel is told beside a beat (tuser)
+    logic [31:0] offset;           // of its first byte in the message, a multiple of 64
+    logic [31:0] param;            // of the QP
+    logic [31:0] reciprocal;       // floor((2^32 - 1) / param)
+  } compute_t;
 
   // ------------------------------------------------------------------------------------ frames in
   // Headers of a RoCE packet whose form, checksums and ICRC are good.

@@ -12,20 +12,21 @@ LOG=${LOG:-4} LIMIT=${LIMIT:-60}
 out=build/area
 mkdir -p "$out"
 parts=(dingo_axi_guard dingo_dma_lines dingo_dma_read dingo_dma_write dingo_xlat dingo_gather dingo_scatter
-    dingo_wire_tx dingo_wire_rx dingo_eth_tx dingo_eth_rx
+    dingo_compute_slot dingo_wire_tx dingo_wire_rx dingo_eth_tx dingo_eth_rx
     dingo_tx_mux dingo_dispatch dingo_requester dingo_responder
     dingo_regs dingo_db dingo_qp_table dingo_mr_table dingo_port dingo_cq dingo_eq dingo_stats dingo_admin)
 [ $# -eq 0 ] || parts=("$@")
 root=$(yosys_root) || exit 125
 package=$out/dingo_pkg.sv
 python3 hw/contract/gen.py hw/contract/dingo.toml --sv "$package" || exit
+python3 hw/contract/log_table.py --sv "$out/dingo_log_pkg.sv" || exit
 mapfile -t sources < <(find hw/rtl -name 'dingo_*.sv' | sort)
 
 # synthesize MODULE: with everything in it, flat; its cells to MODULE.stat, its longest path to MODULE.ltp.
 synthesize() {
     timeout "$LIMIT" "$root/run/yosys" -q -p "
         read_verilog -sv -DDINGO_QP_LOG=$LOG -DDINGO_CQ_LOG=$LOG -DDINGO_MR_LOG=$LOG -DDINGO_EQ_LOG=2 -DDINGO_GID_LOG=2 \
-            $package hw/rtl/rtl_pkg.sv hw/rtl/transport/rsp_pkg.sv
+            $package $out/dingo_log_pkg.sv hw/rtl/rtl_pkg.sv hw/rtl/transport/rsp_pkg.sv
         read_verilog -sv -defer ${sources[*]}
         hierarchy -check -top $1
         chformal -remove

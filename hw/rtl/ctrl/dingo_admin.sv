@@ -67,6 +67,12 @@ module dingo_admin (
     input  rtl_pkg::req_info_t   req_info_i,
     input  logic        rsp_done_i,
     input  rtl_pkg::rsp_info_t   rsp_info_i,
+    // dingo_compute_slot
+    output logic        compute_valid_o,
+    input  logic        compute_ready_i,
+    output rtl_pkg::qpi_t        compute_qp_o,
+    output rtl_pkg::kernel_t     compute_kernel_o,
+    output logic [31:0] compute_param_o,
     // dingo_stats
     output logic        clear_valid_o,
     input  logic        clear_ready_i,
@@ -121,7 +127,8 @@ module dingo_admin (
     REPLYD  = 5'd20,
     REPLYW  = 5'd21,
     CLEARC  = 5'd22,   // counters of a new QP
-    DEAD    = 5'd23
+    DEAD    = 5'd23,
+    COMPUTE = 5'd24    // the QP's kernel
   } state_e;
 
   state_e state_q;
@@ -170,6 +177,7 @@ module dingo_admin (
   dingo_pkg::cmd_modify_qp_t mq;
   dingo_pkg::cmd_query_qp_t qq;
   dingo_pkg::cmd_create_eth_t eth;
+  dingo_pkg::cmd_set_compute_t sc;
   assign hdr = cmd_q[63:0];
   assign qd = cmd_q[191:0];
   assign qs = cmd_q[255:0];
@@ -184,6 +192,7 @@ module dingo_admin (
   assign mq = cmd_q[831:0];
   assign qq = cmd_q[191:0];
   assign eth = cmd_q[319:0];
+  assign sc = cmd_q[255:0];
   assign op = 32'(hdr.opcode);
 
   dingo_admin_check i_check (
@@ -217,6 +226,7 @@ module dingo_admin (
       dingo_pkg::OP_MODIFY_QP: qpn = mq.qpn;
       dingo_pkg::OP_QUERY_QP: qpn = qq.qpn;
       dingo_pkg::OP_QUERY_STATS: qpn = qs.id;
+      dingo_pkg::OP_SET_COMPUTE: qpn = sc.qpn;
       default: qpn = destroy.id;
     endcase
   assign qp_found = qp_q.cfg.valid && qp_q.cfg.tag == qpn[23:16] && qpn[31:24] == '0
@@ -260,6 +270,15 @@ module dingo_admin (
   assign send_cq_there = qp.send_cqn < 32'd1 << rtl_pkg::CQ_LOG && cq_used_q[qp.send_cqn[rtl_pkg::CQ_LOG-1:0]];
   assign recv_cq_there = qp.recv_cqn < 32'd1 << rtl_pkg::CQ_LOG && cq_used_q[qp.recv_cqn[rtl_pkg::CQ_LOG-1:0]];
 
+  // The kernel that QUERY_COMPUTE asks for
+  logic kernel_known;
+  logic [319:0] kernel_result;
+  logic [63:0] unused_range;
+  dingo_compute_info i_kernel (
+      .index_i(destroy.id), .known_o(kernel_known), .smallest_o(unused_range[31:0]), .largest_o(unused_range[63:32]),
+      .result_o(kernel_result)
+  );
+
   // What the tables say about the command; OK: go on
   logic [31:0] verdict;
   logic eth_tx, eth_there;
@@ -290,6 +309,10 @@ module dingo_admin (
         else if (!send_cq_there || !recv_cq_there) verdict = dingo_pkg::ST_BAD_ID;
       dingo_pkg::OP_DESTROY_QP, dingo_pkg::OP_QUERY_QP: if (!qp_found) verdict = dingo_pkg::ST_BAD_ID;
       dingo_pkg::OP_MODIFY_QP: verdict = qp_found ? modify_status : dingo_pkg::ST_BAD_ID;
+      dingo_pkg::OP_SET_COMPUTE:  // not once it may have sent
+        if (!qp_found) verdict = dingo_pkg::ST_BAD_ID;
+        else if (qp_q.state > 3'(dingo_pkg::QPS_RTR)) verdict = dingo_pkg::ST_BAD_STATE;
+      dingo_pkg::OP_QUERY_COMPUTE: if (!kernel_known) verdict = dingo_pkg::ST_BAD_ID;
       dingo_pkg::OP_QUERY_STATS: if (qs.scope[0] && !qp_found) verdict = dingo_pkg::ST_BAD_ID;
       dingo_pkg::OP_CREATE_ETH:
         if (eth_there) verdict = dingo_pkg::ST_IN_USE;
@@ -334,6 +357,7 @@ module dingo_admin (
     cpl.status = status_q;
     cpl.detail = detail_q;
     cpl.result[63:0] = result_q;
+    if (op == dingo_pkg::OP_QUERY_COMPUTE && status_q == dingo_pkg::ST_OK) cpl.result = kernel_result;
     cpl.owner = {7'd0, !consumer_q[{1'b0, aq_log_depth_i}]};
   end
 
@@ -454,6 +478,10 @@ module dingo_admin (
       : {forgot_q ? 8'(dingo_pkg::EV_CQ_ERR) : 8'(dingo_pkg::EV_COMPLETION), destroy.id, 32'd0};
   assign xl_flush_o = state_q == FORGET
       || (state_q == AFTER && (to_reset || op == dingo_pkg::OP_DESTROY_MR || op == dingo_pkg::OP_DESTROY_EQ || op == dingo_pkg::OP_DESTROY_ETH));
+  assign compute_valid_o = state_q == COMPUTE;
+  assign compute_qp_o = qp_windex_o;
+  assign compute_kernel_o = op == dingo_pkg::OP_SET_COMPUTE ? sc.kernel[1:0] : rtl_pkg::KERNEL_PASS;
+  assign compute_param_o = op == dingo_pkg::OP_SET_COMPUTE ? sc.param : '0;
   assign clear_valid_o = state_q == CLEARC;
   assign clear_qp_o = qp_windex_o;
   assign read_valid_o = state_q == STATS && !stat_asked_q;
@@ -625,6 +653,7 @@ module dingo_admin (
               state_q           <= FORGET;
             end
             dingo_pkg::OP_DESTROY_MR: state_q <= AFTER;
+            dingo_pkg::OP_SET_COMPUTE: state_q <= COMPUTE;
             dingo_pkg::OP_CREATE_QP: begin
               cq_users_q[cqi] <= cq_users + 1'b1;
               cq_second_q     <= 1'b1;
@@ -665,8 +694,9 @@ module dingo_admin (
           end else if (op == dingo_pkg::OP_CREATE_QP) state_q <= CLEARC;
           else state_q <= AFTER;
         end
-        CLEARC: if (clear_ready_i) state_q <= COUNT;
-        AFTER: state_q <= op == dingo_pkg::OP_DESTROY_QP ? FORGET : COUNT;
+        CLEARC: if (clear_ready_i) state_q <= COMPUTE;
+        AFTER: state_q <= op == dingo_pkg::OP_DESTROY_QP ? FORGET : to_reset ? COMPUTE : COUNT;
+        COMPUTE: if (compute_ready_i) state_q <= COUNT;
         FORGET: begin
           forgot_q <= 1'b1;
           if (op == dingo_pkg::OP_DESTROY_QP || forgot_q) state_q <= COUNT;
@@ -734,5 +764,5 @@ module dingo_admin (
     end
   end
 
-  wire unused_ok = &{1'b0, hdr, qd, qs, sp, sm, sg, eq, cq, mr, qp, mq, qq, eth, mr_q, asq_base_i[5:0], attach_addr_q[2:0], destroy, ring, counters, stats_len};
+  wire unused_ok = &{1'b0, hdr, qd, qs, sp, sm, sg, eq, cq, mr, qp, mq, qq, eth, sc, unused_range, mr_q, asq_base_i[5:0], attach_addr_q[2:0], destroy, ring, counters, stats_len};
 endmodule

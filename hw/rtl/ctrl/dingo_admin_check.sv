@@ -63,6 +63,7 @@ module dingo_admin_check (
   dingo_pkg::cmd_create_qp_t qp;
   dingo_pkg::cmd_query_qp_t qq;
   dingo_pkg::cmd_create_eth_t eth;
+  dingo_pkg::cmd_set_compute_t sc;
   assign hdr = cmd_i[63:0];
   assign qd = cmd_i[191:0];
   assign qs = cmd_i[255:0];
@@ -76,6 +77,15 @@ module dingo_admin_check (
   assign qp = cmd_i[639:0];
   assign qq = cmd_i[191:0];
   assign eth = cmd_i[319:0];
+  assign sc = cmd_i[255:0];
+
+  logic kernel_known;
+  logic [31:0] smallest_param, largest_param;
+  logic [319:0] unused_result;
+  dingo_compute_info i_kernel (
+      .index_i(sc.kernel), .known_o(kernel_known), .smallest_o(smallest_param), .largest_o(largest_param),
+      .result_o(unused_result)
+  );
 
   logic known, supported, qpn_ok;
   logic [7:0] size;      // bytes of the command's structure
@@ -100,6 +110,8 @@ module dingo_admin_check (
       dingo_pkg::OP_NOP: size = 8'd8;
       dingo_pkg::OP_QUERY_DEVICE: size = 8'd24;
       dingo_pkg::OP_QUERY_STATS: size = 8'd32;
+      dingo_pkg::OP_QUERY_COMPUTE: size = 8'd16;
+      dingo_pkg::OP_SET_COMPUTE: size = 8'd32;  // nothing is sent before: no need to halt
       dingo_pkg::OP_SET_PORT: halt_o = 1'b1;
       dingo_pkg::OP_SET_MAC: begin size = 8'd24; halt_o = 1'b1; end
       dingo_pkg::OP_SET_GID: begin size = 8'd40; halt_o = 1'b1; end
@@ -113,8 +125,7 @@ module dingo_admin_check (
       dingo_pkg::OP_QUERY_QP: begin size = 8'd24; halt_o = 1'b1; end
       dingo_pkg::OP_CREATE_ETH: begin size = 8'd40; halt_o = 1'b1; end
       dingo_pkg::OP_RESIZE_CQ, dingo_pkg::OP_REREG_MR, dingo_pkg::OP_PAUSE_MR, dingo_pkg::OP_CREATE_SRQ,
-      dingo_pkg::OP_DESTROY_SRQ, dingo_pkg::OP_MODIFY_SRQ, dingo_pkg::OP_QUERY_SRQ, dingo_pkg::OP_QUERY_COMPUTE,
-      dingo_pkg::OP_SET_COMPUTE: supported = 1'b0;
+      dingo_pkg::OP_DESTROY_SRQ, dingo_pkg::OP_MODIFY_SRQ, dingo_pkg::OP_QUERY_SRQ: supported = 1'b0;
       default: known = 1'b0;
     endcase
   end
@@ -145,6 +156,16 @@ module dingo_admin_check (
         `BAD(qs.scope > 32'd1, 32'd20)
         `BAD(qs.scope == '0 && qs.id != '0, 32'd24)
         `BAD(qs.rsvd != '0, 32'd28)
+      end
+      dingo_pkg::OP_QUERY_COMPUTE: begin
+        `BAD(destroy.rsvd != '0, 32'd12)
+      end
+      dingo_pkg::OP_SET_COMPUTE: begin
+        `BAD(sc.qpn == dingo_pkg::QPN_GSI, 32'd8)
+        `BAD(!kernel_known, 32'd12)
+        `BAD(sc.param < smallest_param || sc.param > largest_param, 32'd16)
+        `BAD(sc.rsvd0 != '0, 32'd20)
+        `BAD(sc.rsvd1 != '0, 32'd24)
       end
       dingo_pkg::OP_SET_PORT: begin
         `BAD((sp.flags & ~32'd7) != '0, 32'd8)
@@ -262,7 +283,7 @@ module dingo_admin_check (
 `undef BAD
 `undef BAD_MEM
 
-  wire unused_ok = &{1'b0, strap_i, sm.hdr, sg.hdr, eq.hdr, cq.hdr, mr.hdr, qp.hdr, qq.hdr, eth.hdr, qd.hdr, qs.hdr, sp.hdr,
+  wire unused_ok = &{1'b0, strap_i, sm.hdr, sg.hdr, eq.hdr, cq.hdr, sc.hdr, unused_result, mr.hdr, qp.hdr, qq.hdr, eth.hdr, qd.hdr, qs.hdr, sp.hdr,
       destroy.hdr, hdr.cmd_id, qd.out_len, qq.qpn, cq.eqn, eth.cqn, destroy.id, qp.send_cqn, qp.recv_cqn, qd.out_addr,
       qq.out_addr, qs.out_addr, qs.out_len};
 endmodule

@@ -37,6 +37,7 @@ module dingo_req_txd (
   always_comb begin
     txd_o = '0;
     if (en_i) begin
+      txd_o.offset = offset_i;
       txd_o.tell = datagram_i;
       txd_o.qp = qp_i;
       txd_o.psn = psn_i;

@@ -13,15 +13,11 @@ module dingo_tx_concat (
     input  logic [6:0]     header_bytes_i,
     input  logic [12:0]    frame_bytes_i,
     input  logic [12:0]    len_i,
-    input  logic           inl_i,
     input  logic           ipv6_i,
     input  logic           vlan_i,
-    input  logic           gather_valid_i,
-    output logic           gather_ready_o,
-    input  rtl_pkg::beat_t gather_i,
-    input  logic           inl_valid_i,
-    output logic           inl_ready_o,
-    input  rtl_pkg::beat_t beat_inl_i,
+    input  logic           payload_valid_i,
+    output logic           payload_ready_o,
+    input  rtl_pkg::beat_t payload_i,
     input  logic           room_i,           // for one more beat
     output logic           alloc_o,          // a beat is begun
     output logic           valid_o,          // and comes out
@@ -37,8 +33,7 @@ module dingo_tx_concat (
   // ---- which beat is next
   logic [6:0]  j_q, beats, payload_beats, k, rest;
   logic [12:0] crc_left_q, crc_left, payload_left_q, payload_left;
-  logic        first, last, two, take, payload_valid, go, err_q;
-  rtl_pkg::beat_t payload;
+  logic        first, last, two, take, go, err_q;
 
   assign two = header_bytes_i > 7'd64;        // a beat of headers alone comes first
   assign beats = 7'((frame_bytes_i + 13'd63) >> 6);
@@ -47,11 +42,8 @@ module dingo_tx_concat (
   assign last = j_q + 7'd1 == beats;
   assign k = j_q - 7'(two);
   assign take = (!two || !first) && k < payload_beats;
-  assign payload = inl_i ? beat_inl_i : gather_i;
-  assign payload_valid = inl_i ? inl_valid_i : gather_valid_i;
-  assign go = valid_i && room_i && (!take || payload_valid);
-  assign gather_ready_o = go && take && !inl_i;
-  assign inl_ready_o = go && take && inl_i;
+  assign go = valid_i && room_i && (!take || payload_valid_i);
+  assign payload_ready_o = go && take;
   assign alloc_o = go;
   assign ready_o = go && last;
   assign crc_left = first ? frame_bytes_i - 13'd4 : crc_left_q;
@@ -86,25 +78,25 @@ module dingo_tx_concat (
       last1_q <= last;
       take1_q <= take;
       two1_q <= two;
-      err1_q <= err_q && !first || take && payload.last && payload.err;
+      err1_q <= err_q && !first || take && payload_i.last && payload_i.err;
       ipv6_1_q <= ipv6_i;
       vlan1_q <= vlan_i;
       rest1_q <= rest;
       shift1_q <= header_bytes_i[5:0];
       if (take) begin
-        if (payload_left < 13'd64) data1_q <= cut(payload.data, payload_left[5:0]);
-        else data1_q <= payload.data;
+        if (payload_left < 13'd64) data1_q <= cut(payload_i.data, payload_left[5:0]);
+        else data1_q <= payload_i.data;
       end
       if (first) headers1_q <= headers_i;
       j_q <= last ? '0 : j_q + 7'd1;
       crc_left_q <= crc_left - 13'(rest);
       if (take) payload_left_q <= payload_left - 13'd64;
       else payload_left_q <= payload_left;
-      err_q <= err_q && !first || take && payload.last && payload.err;
+      err_q <= err_q && !first || take && payload_i.last && payload_i.err;
       if (rst_ni) assert (header_bytes_i[1:0] == 2'd2);
       if (rst_ni && take) begin
-        assert (payload.last == (k + 7'd1 == payload_beats));
-        assert (payload.bytes == (payload_left < 13'd64 ? payload_left[6:0] : 7'd64));
+        assert (payload_i.last == (k + 7'd1 == payload_beats));
+        assert (payload_i.bytes == (payload_left < 13'd64 ? payload_left[6:0] : 7'd64));
       end
     end
     if (!rst_ni) j_q <= '0;
@@ -198,5 +190,5 @@ module dingo_tx_concat (
   assign vlan_o = vlan4_q;
   assign err_o = err4_q;
   assign idle_o = !(valid_i || valid1_q || valid2_q || valid3_q || valid4_q);
-  wire unused_ok = &{1'b0, shift3_q, payload};
+  wire unused_ok = &{1'b0, shift3_q, payload_i};
 endmodule

@@ -18,7 +18,6 @@ module dingo_tx_headers (
     output logic [6:0]    header_bytes_o,
     output logic [12:0]   frame_bytes_o,  // with pad and ICRC
     output logic [12:0]   len_o,          // payload
-    output logic          inl_o,
     output logic          ipv6_o,
     output logic          vlan_o,
     output logic          ours_o,         // the frame is for the card itself
@@ -199,7 +198,7 @@ module dingo_tx_headers (
   logic [639:0] packet3_q;         // from the IP header on
   logic [143:0] ethernet3_q;
   logic [19:0]  sum3_q;
-  logic         ipv4_3_q, vlan3_q, ours3_q, inl3_q, from_rsp3_q, tell3_q;
+  logic         ipv4_3_q, vlan3_q, ours3_q, from_rsp3_q, tell3_q;
   logic [6:0]   bytes3_q;
   logic [12:0]  frame3_q, len3_q;
   logic [23:0]  psn3_q;
@@ -214,7 +213,6 @@ module dingo_tx_headers (
       ipv4_3_q <= gid2_q.ipv4;
       vlan3_q <= vlan2_q;
       ours3_q <= ours2_q;
-      inl3_q <= txd2_q.inl;
       from_rsp3_q <= txd2_q.from_rsp;
       tell3_q <= txd2_q.tell;
       psn3_q <= txd2_q.psn;
@@ -248,7 +246,6 @@ module dingo_tx_headers (
       header_bytes_o <= bytes3_q;
       frame_bytes_o <= frame3_q;
       len_o <= len3_q;
-      inl_o <= inl3_q;
       ipv6_o <= !ipv4_3_q;
       vlan_o <= vlan3_q;
       ours_o <= ours3_q;

@@ -16,12 +16,9 @@ module dingo_wire_tx (
     input  logic   txd_valid_i,
     output logic   txd_ready_o,
     input  rtl_pkg::txd_t   txd_i,
-    input  logic   gather_valid_i,                          // payload of packets with !inl && len != 0
-    output logic   gather_ready_o,
-    input  rtl_pkg::beat_t  gather_i,
-    input  logic   inl_valid_i,                             // payload of packets with inl && len != 0
-    output logic   inl_ready_o,
-    input  rtl_pkg::beat_t  inl_i,
+    input  logic   payload_valid_i,                         // of packets with len != 0
+    output logic   payload_ready_o,
+    input  rtl_pkg::beat_t  payload_i,
     input  logic   eth_valid_i,                             // whole frames
     output logic   eth_ready_o,
     input  rtl_pkg::beat_t  eth_i,
@@ -50,7 +47,7 @@ module dingo_wire_tx (
   localparam int unsigned QpLog = rtl_pkg::QP_LOG;
 
   // ---- headers
-  logic          hdr_idle, hdr_valid, hdr_ready, hdr_inl, hdr_ipv6, hdr_vlan, hdr_ours, hdr_from_rsp, hdr_tell;
+  logic          hdr_idle, hdr_valid, hdr_ready, hdr_ipv6, hdr_vlan, hdr_ours, hdr_from_rsp, hdr_tell;
   logic [783:0]  hdr;
   logic [6:0]    hdr_bytes;
   logic [12:0]   hdr_frame, hdr_len;
@@ -61,7 +58,7 @@ module dingo_wire_tx (
       .clk_i, .rst_ni, .idle_o(hdr_idle), .gids_i, .mac_valid_i, .macs_i,
       .txd_valid_i, .txd_ready_o, .txd_i,
       .valid_o(hdr_valid), .ready_i(hdr_ready), .headers_o(hdr), .header_bytes_o(hdr_bytes),
-      .frame_bytes_o(hdr_frame), .len_o(hdr_len), .inl_o(hdr_inl), .ipv6_o(hdr_ipv6), .vlan_o(hdr_vlan),
+      .frame_bytes_o(hdr_frame), .len_o(hdr_len), .ipv6_o(hdr_ipv6), .vlan_o(hdr_vlan),
       .ours_o(hdr_ours), .from_rsp_o(hdr_from_rsp), .tell_o(hdr_tell), .qp_o(hdr_qp), .psn_o(hdr_psn)
   );
 
@@ -74,9 +71,8 @@ module dingo_wire_tx (
   dingo_tx_concat u_concat (
       .clk_i, .rst_ni, .idle_o(cat_idle),
       .valid_i(hdr_valid), .ready_o(hdr_ready), .headers_i(hdr), .header_bytes_i(hdr_bytes),
-      .frame_bytes_i(hdr_frame), .len_i(hdr_len), .inl_i(hdr_inl), .ipv6_i(hdr_ipv6), .vlan_i(hdr_vlan),
-      .gather_valid_i, .gather_ready_o, .gather_i,
-      .inl_valid_i, .inl_ready_o, .beat_inl_i(inl_i),
+      .frame_bytes_i(hdr_frame), .len_i(hdr_len), .ipv6_i(hdr_ipv6), .vlan_i(hdr_vlan),
+      .payload_valid_i, .payload_ready_o, .payload_i,
       .room_i(roce_room), .alloc_o(cat_alloc),
       .valid_o(cat_valid), .data_o(cat_data), .first_o(cat_first), .second_o(cat_second), .last_o(cat_last),
       .crc_bytes_o(cat_bytes), .ipv6_o(cat_ipv6), .vlan_o(cat_vlan), .err_o(cat_err)

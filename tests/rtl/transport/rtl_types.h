@@ -160,6 +160,7 @@ struct Event {
 };
 
 struct TxDescriptor {
+    std::uint32_t offset = 0;
     bool from_rsp = false, tell = false;
     std::uint16_t qp = 0;
     std::uint8_t sgid = 0;
@@ -178,11 +179,11 @@ struct TxDescriptor {
     std::uint16_t len = 0;
     template <class V>
     void fields(V& v) {
-        v(from_rsp, 1), v(tell, 1), v(qp, kQpLog), v(sgid, kGidLog), v(dgid, 128), v(dmac, 48),
-            v(udp_sport, 16), v(flow_label, 20), v(hop_limit, 8), v(tclass, 8), v(sl, 4),
-            v(opcode, 8), v(se, 1), v(ackreq, 1), v(dqpn, 24), v(psn, 24), v(va, 64), v(rkey, 32),
-            v(dma_len, 32), v(syndrome, 8), v(msn, 24), v(imm, 32), v(qkey, 32), v(src_qpn, 24),
-            v(inl, 1), v(len, 13);
+        v(offset, 32), v(from_rsp, 1), v(tell, 1), v(qp, kQpLog), v(sgid, kGidLog), v(dgid, 128),
+            v(dmac, 48), v(udp_sport, 16), v(flow_label, 20), v(hop_limit, 8), v(tclass, 8),
+            v(sl, 4), v(opcode, 8), v(se, 1), v(ackreq, 1), v(dqpn, 24), v(psn, 24), v(va, 64),
+            v(rkey, 32), v(dma_len, 32), v(syndrome, 8), v(msn, 24), v(imm, 32), v(qkey, 32),
+            v(src_qpn, 24), v(inl, 1), v(len, 13);
     }
 };
 struct TxError {

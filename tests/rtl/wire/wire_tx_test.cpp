@@ -39,7 +39,6 @@ class WireTx : public testing::TestWithParam<Stalls> {
     struct Packet {
         std::array<std::uint32_t, 24> txd{};
         Frame payload;
-        bool inl = false;
         bool err = false;
     };
 
@@ -113,12 +112,11 @@ class WireTx : public testing::TestWithParam<Stalls> {
         h.inv_rkey = h.imm;
         const bool from_rsp = random() & 1;
         const unsigned qp = random() % 2048;
-        p.inl = !err && random() % 3 == 0;
         p.err = err;
         p.payload = random_bytes(random, len);
         Fields(p.txd.data())
             .put(13, len)
-            .put(1, p.inl)
+            .put(1, random() & 1)  // where the payload came from does not matter here
             .put(24, h.deth.src_qp)
             .put(32, h.deth.qkey)
             .put(32, __builtin_bswap32(h.imm))
@@ -176,30 +174,25 @@ class WireTx : public testing::TestWithParam<Stalls> {
 
     /// Runs until everything that was added is through.
     void run(Stalls stalls) {
-        std::deque<std::pair<Frame, bool>> gather, inl;
-        std::size_t gather_at = 0, inl_at = 0, eth_at = 0;
+        std::deque<std::pair<Frame, bool>> payload;
+        std::size_t payload_at = 0, eth_at = 0;
         Frame mac_frame, loop_frame;
         const std::uint64_t limit = cycles + 400'000;
         const std::uint64_t began = cycles;
-        bool txd_up = false, gather_up = false, inl_up = false, eth_up = false;
+        bool txd_up = false, payload_up = false, eth_up = false;
         for (int quiet = 0; quiet < 40;) {
             ASSERT_LT(cycles, limit) << "hangs with " << expected.size() << " frames to come";
             txd_up = txd_up || (!packets.empty() && chance(stalls.in));
-            gather_up = gather_up || (!gather.empty() && chance(stalls.in));
-            inl_up = inl_up || (!inl.empty() && chance(stalls.in));
+            payload_up = payload_up || (!payload.empty() && chance(stalls.in));
             eth_up = eth_up || (!ethernet.empty() && chance(stalls.in));
             dut.txd_valid_i = txd_up;
             if (txd_up) {
                 std::memcpy(&dut.txd_i[0], packets.front().txd.data(), sizeof dut.txd_i);
             }
-            dut.gather_valid_i = gather_up;
-            if (gather_up) {
-                put_beat(&dut.gather_i[0], gather.front().first, gather_at, gather.front().second,
-                         random);
-            }
-            dut.inl_valid_i = inl_up;
-            if (inl_up) {
-                put_beat(&dut.inl_i[0], inl.front().first, inl_at, false, random);
+            dut.payload_valid_i = payload_up;
+            if (payload_up) {
+                put_beat(&dut.payload_i[0], payload.front().first, payload_at,
+                         payload.front().second, random);
             }
             dut.eth_valid_i = eth_up;
             if (eth_up) {
@@ -220,7 +213,7 @@ class WireTx : public testing::TestWithParam<Stalls> {
             if (txd_up && dut.txd_ready_o) {
                 Packet& p = packets.front();
                 if (!p.payload.empty()) {
-                    (p.inl ? inl : gather).push_back({std::move(p.payload), p.err});
+                    payload.push_back({std::move(p.payload), p.err});
                 }
                 packets.pop_front();
                 txd_up = false;
@@ -234,8 +227,7 @@ class WireTx : public testing::TestWithParam<Stalls> {
                     }
                 }
             };
-            advance(gather_up, dut.gather_ready_o, gather, gather_at);
-            advance(inl_up, dut.inl_ready_o, inl, inl_at);
+            advance(payload_up, dut.payload_ready_o, payload, payload_at);
             advance(eth_up, dut.eth_ready_o, ethernet, eth_at);
             if (mac_open_ && stalls.in != 0) {
                 EXPECT_TRUE(dut.m_axis_tvalid_o) << "a gap in a frame on the cable";
