@@ -66,16 +66,15 @@ testing::AssertionResult transformed(const Kernel& kernel, std::span<const std::
 /// A pair whose card 0 sends through `kernel`.
 class ComputePair : public Pair {
   public:
-    ComputePair(const std::string& engine, const Kernel& kernel, PairOptions options = {})
+    ComputePair(const std::string& engine, const Kernel& kernel, const PairOptions& options = {})
         : Pair(engine, options) {
         link = connect(kernel, options);
     }
 
     test::TwoCards::Connection connect(const Kernel& kernel, PairOptions options = {}) {
-        options.connect.created = [&](unsigned card, const test::TestQp& qp) {
+        options.connect.created = [&](unsigned card, test::TestDriver& d, const test::TestQp& qp) {
             if (card == 0) {
-                EXPECT_EQ(driver(0).set_compute(qp.qpn, kernel.id, kernel.param).status,
-                          DINGO_ST_OK);
+                EXPECT_EQ(d.set_compute(qp.qpn, kernel.id, kernel.param).status, DINGO_ST_OK);
             }
         };
         return cards.connect(options.connect);

@@ -9,20 +9,26 @@
 namespace dingo::model::compute {
 namespace {
 
-constexpr int kFractionBits = 30;  // of the table
-constexpr int kMantissaBits = 24;  // of a single, with the leading 1
-constexpr int kExponentBias = 127;
+constexpr unsigned kFractionBits = 30;  // of the table
+constexpr unsigned kMantissaBits = 24;  // of a single, with the leading 1
+constexpr unsigned kExponentBias = 127;
 constexpr unsigned kSegmentShift = 24;  // of 31 fraction bits
 
-/// units * 2^-30 as a single, rounded half up. Not 0, and more than kMantissaBits bits long.
+/// Zeros above the highest bit of a number from 1 on.
+template <typename Number>
+unsigned zeros_above(Number number) noexcept {
+    return static_cast<unsigned>(std::countl_zero(number | Number{1}));
+}
+
+/// units * 2^-30 as a single, rounded half up. Not 0.
 std::uint32_t to_single(std::uint64_t units) noexcept {
-    const int drop = std::bit_width(units) - kMantissaBits;
-    const std::uint64_t mantissa = (units + (1ULL << (drop - 1))) >> drop;
-    const auto exponent =
-        static_cast<std::uint32_t>(kExponentBias + drop + kMantissaBits - 1 - kFractionBits);
+    const unsigned zeros = zeros_above(units);
+    const std::uint64_t top = units << zeros;
+    const auto mantissa = static_cast<std::uint32_t>(top >> (64 - kMantissaBits));
+    const auto next_bit = static_cast<std::uint32_t>(top >> (63 - kMantissaBits) & 1);
+    const std::uint32_t exponent = kExponentBias + 63 - zeros - kFractionBits;
     // A mantissa rounded up to 2^24 carries into the exponent.
-    return (exponent << (kMantissaBits - 1)) +
-           static_cast<std::uint32_t>(mantissa - (1ULL << (kMantissaBits - 1)));
+    return (exponent << (kMantissaBits - 1)) + (mantissa - (1U << (kMantissaBits - 1))) + next_bit;
 }
 
 }  // namespace
@@ -32,13 +38,13 @@ std::uint32_t log_plus_one(std::int32_t value) noexcept {
         return 0;  // ln 1
     }
     const std::uint32_t number = static_cast<std::uint32_t>(value) + 1;
-    const int power = std::bit_width(number) - 1;
-    const std::uint32_t fraction = (number << (31 - power)) & INT32_MAX;
+    const unsigned zeros = zeros_above(number);
+    const std::uint32_t fraction = (number << zeros) & INT32_MAX;
     const dingo_log_segment& segment = dingo_log_segments[fraction >> kSegmentShift];
     const std::uint64_t t = fraction & ((1U << kSegmentShift) - 1);
     const std::uint64_t bend = segment.c2 * (t >> 8) >> 16;
     const std::uint64_t rise = (segment.c1 - bend) * t >> kSegmentShift;
-    return to_single(dingo_log_powers[power] + segment.c0 + rise);
+    return to_single(dingo_log_powers[31 - zeros] + segment.c0 + rise);
 }
 
 }  // namespace dingo::model::compute
