@@ -259,16 +259,15 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     limit("--max-srq", o.config.max_srq, "Shared receive queues", 1 << 20);
 
     // Those that gate commands: what a work request asks for is not checked against CAPS.
-    const std::map<std::string, std::uint64_t> optional = {{"pause_mr", DINGO_CAP_PAUSE_MR},
-                                                           {"rereg_mr", DINGO_CAP_REREG_MR},
-                                                           {"resize_cq", DINGO_CAP_RESIZE_CQ},
-                                                           {"srq", DINGO_CAP_SRQ},
-                                                           {"uc", DINGO_CAP_UC}};
+    const std::map<std::string, std::uint64_t> optional = {
+        {"compute", DINGO_CAP_COMPUTE},   {"pause_mr", DINGO_CAP_PAUSE_MR},
+        {"rereg_mr", DINGO_CAP_REREG_MR}, {"resize_cq", DINGO_CAP_RESIZE_CQ},
+        {"srq", DINGO_CAP_SRQ},           {"uc", DINGO_CAP_UC}};
     std::vector<std::uint64_t> without;
     app.add_option(
            "--without", without,
            "Capabilities that the card does not have, as a smaller card may not, to try its "
-           "driver: pause_mr, rereg_mr, resize_cq, srq, uc")
+           "driver: compute, pause_mr, rereg_mr, resize_cq, srq, uc")
         ->type_name("CAP,...")
         ->delimiter(',')
         ->transform(CLI::CheckedTransformer(optional))

@@ -97,9 +97,9 @@ TEST(CardOptions, AllMistakesAreToldAtOnce) {
 }
 
 TEST(CardOptions, CapabilitiesCanBeLeftOut) {
-    const auto o = parse({"--vfio-user", "/tmp/s", "--without", "pause_mr,srq"});
+    const auto o = parse({"--vfio-user", "/tmp/s", "--without", "pause_mr,srq,compute"});
     ASSERT_TRUE(o);
-    EXPECT_EQ(o->config.withheld, DINGO_CAP_PAUSE_MR | DINGO_CAP_SRQ);
+    EXPECT_EQ(o->config.withheld, DINGO_CAP_PAUSE_MR | DINGO_CAP_SRQ | DINGO_CAP_COMPUTE);
     int status = 0;
     ::testing::internal::CaptureStderr();
     EXPECT_FALSE(parse({"--vfio-user", "/tmp/s", "--without", "rc"}, &status));

@@ -32,7 +32,7 @@ TEST(Registers, MemoryDoorbellsAreACapability) {
 
 TEST(Registers, WhatIsWithheldIsNoCapabilityAndItsCommandsAreRefused) {
     EngineConfig config;
-    config.withheld = DINGO_CAP_PAUSE_MR | DINGO_CAP_SRQ;
+    config.withheld = DINGO_CAP_PAUSE_MR | DINGO_CAP_SRQ | DINGO_CAP_COMPUTE;
     OneCard card("model", config);
     TestDriver& d = card.driver;
     EXPECT_EQ(d.read64(DINGO_REG_CAPS) & config.withheld, 0u);
@@ -40,6 +40,10 @@ TEST(Registers, WhatIsWithheldIsNoCapabilityAndItsCommandsAreRefused) {
     d.start();
     EXPECT_EQ(d.execute(DINGO_OP_PAUSE_MR, dingo_cmd_destroy{}).status, DINGO_ST_UNSUPPORTED + 0u);
     EXPECT_EQ(d.execute(DINGO_OP_CREATE_SRQ, dingo_cmd_create_srq{}).status,
+              DINGO_ST_UNSUPPORTED + 0u);
+    EXPECT_EQ(d.execute(DINGO_OP_SET_COMPUTE, dingo_cmd_set_compute{}).status,
+              DINGO_ST_UNSUPPORTED + 0u);
+    EXPECT_EQ(d.execute(DINGO_OP_QUERY_COMPUTE, dingo_cmd_query_compute{}).status,
               DINGO_ST_UNSUPPORTED + 0u);
     EXPECT_EQ(d.execute(DINGO_OP_REREG_MR, dingo_cmd_create_mr{}).status, DINGO_ST_BAD_FIELD + 0u);
 }

@@ -74,10 +74,11 @@ no_complaint 'pinned DMA buffers'
 shut_down
 
 # A card that lacks what a driver can do without.
-boot --card-args '--without pause_mr,rereg_mr,resize_cq,srq,uc' "${vm_options[@]}"
+boot --card-args '--without compute,pause_mr,rereg_mr,resize_cq,srq,uc' "${vm_options[@]}"
 single 'a smaller card offers no SRQ' A 'ibv_devinfo -v' 'max_srq:[[:space:]]+0$'
 pair 'a smaller card: RC' 'ib_write_bw -n 200' 'ib_write_bw -n 200 A' '65536'
 pair 'a smaller card: UD' 'ib_send_bw -c UD -n 200' 'ib_send_bw -c UD -n 200 A' '4096|2048|1024'
 single 'a smaller card: UC is refused' A 'ibv_uc_pingpong -g $(gid 4) 2>&1 | grep -i "create QP"' "[Cc]ouldn.t create QP"
 single 'a smaller card: SRQ is refused' A 'ibv_srq_pingpong -g $(gid 4) 2>&1 | grep -i SRQ' "[Cc]ouldn.t create SRQ"
+install_program local_transfer && single 'a smaller card: no compute slot' A 'local_transfer 2>&1 | grep -i supported' 'Operation not supported'
 no_complaint 'a smaller card'
