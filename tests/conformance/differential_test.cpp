@@ -33,6 +33,15 @@ TEST_P(Differential, SameOutcomeWhenPortsWait) {
             Against(engine()).same({.seed = 1000 + seed, .stalls = 10 + seed * 2}));
 }
 
+TEST_P(Differential, SameBytesFromTheComputeKernels) {
+    ENGINE_NEEDS(COMPUTE);
+    for (unsigned seed = 1; seed <= effort(60, 20); ++seed)
+        ASSERT_NO_FATAL_FAILURE(Against(engine()).same({.seed = 5000 + seed,
+                                                        .loss = seed % 2 == 0,
+                                                        .compute = true,
+                                                        .stalls = seed % 3 * 20}));
+}
+
 TEST_P(Differential, SameDataAndCompletionsUnderLoss) {
     for (unsigned seed = 1; seed <= effort(100, 20); ++seed)
         ASSERT_NO_FATAL_FAILURE(

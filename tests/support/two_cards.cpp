@@ -140,7 +140,7 @@ TwoCards::Connection TwoCards::connect(const ConnectOptions& options) {
         connection.cq[i] = driver(i).create_cq(options.log_cq);
         connection.qp[i] = driver(i).create_qp(connection.cq[i], connection.cq[i], options.qp);
         if (options.created)
-            options.created(i, connection.qp[i]);
+            options.created(i, driver(i), connection.qp[i]);
     }
     for (unsigned i = 0; i < 2; ++i) {
         const unsigned peer = 1 - i;

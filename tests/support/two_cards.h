@@ -72,8 +72,9 @@ class TwoCards {
         TestDriver::PathOptions path;  ///< addresses and PSNs are filled in
         unsigned gid_index = 0;
         unsigned log_cq = 8;
-        std::array<std::uint32_t, 2> start_psn = {0x100, 0x200};       ///< of what each card sends
-        std::function<void(unsigned card, const TestQp& qp)> created;  ///< called in state RESET
+        std::array<std::uint32_t, 2> start_psn = {0x100, 0x200};  ///< of what each card sends
+        /// Called in state RESET.
+        std::function<void(unsigned card, TestDriver& driver, const TestQp& qp)> created;
     };
     Connection connect(const ConnectOptions& options);
     Connection connect() { return connect(ConnectOptions{}); }

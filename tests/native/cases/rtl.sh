@@ -54,6 +54,9 @@ single 'threads: contexts of their own, and one shared' alpha "$load threads 8" 
 single '16 processes with 8 QPs each, data checked' alpha "$load many 16 8" ok
 single '500 QPs created and destroyed' alpha "$load churn 500" ok
 
+transfer='-r 1 -X 12288'
+. tests/native/cases/compute.sh
+
 # What the card does not have is skipped by its capabilities; nothing may fail.
 cp -r /usr/share/doc/rdma-core/tests "$logs/tests"
 find "$logs/tests" -name '*.gz' -exec gunzip {} +
