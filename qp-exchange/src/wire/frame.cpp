@@ -94,7 +94,7 @@ std::span<std::byte> FrameReader::space() {
     }
     if (end_ == 0 && buffer_.size() > 16 * first_space) {
         // An idle connection keeps no large buffer.
-        buffer_ = {};
+        std::vector<std::byte>().swap(buffer_);  // `= {}` would keep the capacity
     }
     if (end_ == buffer_.size()) {
         buffer_.resize(std::max(first_space, 2 * buffer_.size()));
