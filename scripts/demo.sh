@@ -34,7 +34,7 @@ native_demo() {
     local start=$SECONDS dingo server
     log "building the card, the provider and the dingo command"
     mkdir -p build
-    build_preset release "${native_targets[@]}" rdma-bench >build/demo-build.log 2>&1 || { tail -20 build/demo-build.log; die "the build failed"; }
+    build_preset release "${native_targets[@]}" >build/demo-build.log 2>&1 || { tail -20 build/demo-build.log; die "the build failed"; }
     log "built in $((SECONDS - start)) s"
     DINGO_RUN=$(mktemp -d)
     export DINGO_RUN
@@ -54,17 +54,19 @@ native_demo() {
         $dingo run --card bob -- $tool 127.0.0.1
         wait $server
     done
-    report_demo
     run $dingo stats alice
+    printf '\nThose cards are processes of this machine; %s s after the packages were here.\n' "$((SECONDS - start))"
+    report_demo
     $dingo card stop --all >/dev/null
     rm -rf "$DINGO_RUN"
     trap - EXIT
-    printf '\nThose cards were processes of this machine; %s s after the packages were here.\n' "$((SECONDS - start))"
 }
 
 # rdma-bench between the two cards: every byte compared, then a page with plots.
 report_demo() {
     local page=$PWD/build/demo-report.html options
+    log "building rdma-bench"
+    build_preset release rdma-bench >build/demo-build.log 2>&1 || { tail -20 build/demo-build.log; die "the build failed"; }
     for options in 'send-bw --verify -s 64,4k,64k -n 500' 'read-lat -s 8,1k,16k,64k -n 2000'; do
         printf '\n$ dingo run --card alice -- rdma-bench %s & dingo run --card bob -- rdma-bench %s 127.0.0.1\n' "$options" "$options"
         # shellcheck disable=SC2086  # options are words
