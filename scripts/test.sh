@@ -18,11 +18,11 @@ cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
 . scripts/lib/build.sh
 
-# Name, program, what it does; what says most in the least time comes first.
+# Name, program, what it does; what says most in the least time comes first (testplan asks what unit has built).
 suites=(
     "style|tests/style.sh|formatting, licences, names, shell syntax"
-    "testplan|tests/testplan/check.py|every promised behaviour has a test that exists"
     "unit|tests/unit.sh release|contract, packets, model, card, wire, conformance (ctest)"
+    "testplan|tests/testplan/check.py|every promised behaviour has a test that exists"
     "kmod|tests/kmod/build.sh|dingo.ko on 6.12 and 7.2 without a warning, sparse, checkpatch"
     "native|tests/native/suite.sh tools|kernel-less cards: perftest with its options, pingpongs, many clients, an ordinary user"
     "native-net|tests/native/suite.sh net|kernel-less cards in two network namespaces: UDP 4791, tshark, ICRC"
