@@ -173,9 +173,17 @@ class ShmWire final : public Wire {
             if (!peer->ready())
                 continue;
             quiet &= peer->rx().arm() || peer->bad();
-            // Frames that were refused wait for room.
-            if (peer->full_since != kNever && !peer->stuck)
-                quiet &= peer->tx().arm();
+            // Frames that were refused wait for room: until there is some, or patience ends. Their
+            // queue pair may be gone by then, and nobody ask for room again: so this is told once.
+            if (peer->full_since == kNever || peer->stuck)
+                continue;
+            if (!peer->tx().arm()) {
+                peer->full_since = kNever;
+                quiet = false;
+            } else if (now_ - peer->full_since >= patience()) {
+                peer->stuck = true;
+                quiet = false;
+            }
         }
         if (!quiet)
             woke();

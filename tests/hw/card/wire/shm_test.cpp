@@ -141,6 +141,40 @@ TEST_F(Shm, FullRingHoldsTheSenderBackAndNothingIsLost) {
     EXPECT_EQ(sink.frames, frames);
 }
 
+TEST_F(Shm, SenderThatLostInterestInAFullRingSleepsAgain) {
+    const auto a = card(1);
+    const auto b = card(2);
+    settle({a.get(), b.get()});
+    a->advance(1'000'000'000);
+    while (send(*a, frame(1, 2, 1000))) {
+    }
+    a->flush();
+    KeepingSink sink;
+    b->receive(sink, 50);  // there is room again, and nobody who wants it
+    for (int i = 0; i < 3 && !a->prepare_sleep(); i++) {
+        a->woke();
+        take(*a);
+    }
+    a->woke();
+    EXPECT_TRUE(a->prepare_sleep());
+    EXPECT_EQ(a->next_deadline(), kNever);
+}
+
+TEST_F(Shm, PatienceWithAFullRingEndsThoughNobodyAsksForRoom) {
+    const auto a = card(1);
+    const auto deaf = card(2);
+    settle({a.get(), deaf.get()});
+    a->advance(1'000'000'000);
+    while (send(*a, frame(1, 2, 1000))) {
+    }
+    a->flush();
+    ASSERT_NE(a->next_deadline(), kNever);
+    a->advance(a->next_deadline());
+    EXPECT_FALSE(a->prepare_sleep()) << "what was held back may be dropped now";
+    EXPECT_TRUE(a->prepare_sleep());
+    EXPECT_EQ(a->next_deadline(), kNever);
+}
+
 TEST_F(Shm, PeerThatTakesNothingDoesNotHoldUpTheOthers) {
     const auto a = card(1);
     const auto deaf = card(2);
