@@ -301,8 +301,13 @@ std::string difference(const Outcome& a, const Outcome& b) {
     for (std::size_t i = 0; i < std::max(a.lines.size(), b.lines.size()); ++i) {
         const std::string left = i < a.lines.size() ? a.lines[i] : "nothing";
         const std::string right = i < b.lines.size() ? b.lines[i] : "nothing";
-        if (left != right)
-            return "line " + std::to_string(i) + ": " + left + " | " + right;
+        if (left != right) {
+            std::string text = "line " + std::to_string(i) + ": ";
+            text += left;
+            text += " | ";
+            text += right;
+            return text;
+        }
     }
     return a.memory == b.memory ? "" : "the memory differs";
 }
