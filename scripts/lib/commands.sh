@@ -3,6 +3,13 @@
 # the variables used here, $session is the session's directory.
 # shellcheck disable=SC2154
 
+# remember_command ID, forget_command ID: what the supervisor ends in the guests should this process die without ending it.
+remember_command() {
+    process_start "$1" >"$session/new-command.$1"
+    mv "$session/new-command.$1" "$session/command.$1"
+}
+forget_command() { rm -f "$session/command.$1"; }
+
 # cmd_exec SIDE COMMAND
 cmd_exec() {
     local side id rc=0
@@ -15,7 +22,8 @@ cmd_exec() {
         return
     fi
     [ -n "$use_stdin" ] || exec </dev/null
-    trap 'guest_stop "$side" "$id"; exit 130' INT TERM HUP
+    trap 'guest_stop "$side" "$id"; forget_command "$id"; exit 130' INT TERM HUP
+    remember_command "$id"
     # In the background, because bash runs a trap only between commands; <&0 keeps its stdin.
     ssh_words "$side"
     timeout --foreground "$timeout" "${ssh_words[@]}" "$(guest_command "$id" "$*")" <&0 &
@@ -28,6 +36,7 @@ cmd_exec() {
         log "guest $side has ended; its console ($session/$side.console) ends with:"
         tail -n 5 "$session/$side.console" >&2
     fi
+    forget_command "$id"
     return $rc
 }
 
@@ -52,7 +61,8 @@ cmd_run() {
     dir=${out_dir:-$session/run.$id}
     mkdir -p "$dir"
     rm -f "$dir"/[AB].{out,err,rc}
-    trap 'guest_stop A "$id"; guest_stop B "$id"; exit 130' INT TERM HUP
+    trap 'guest_stop A "$id"; guest_stop B "$id"; forget_command "$id"; exit 130' INT TERM HUP
+    remember_command "$id"
     labelled "[$s] " "$dir/$s" guest_run "$s" "$id" "${positional[1]}" &
     job_s=$!
     ssh_words "$s"
@@ -79,6 +89,7 @@ cmd_run() {
     [ -z "$kill_server" ] || rc_s=0
     wait $job_s || true
     trap - INT TERM HUP
+    forget_command "$id"
     log "[$s] exit status $rc_s, [$c] exit status $rc_c"
     [ -n "$out_dir" ] || rm -rf "$dir"
     [ "$rc_c" = 0 ] || return "$rc_c"

@@ -235,6 +235,7 @@ supervise() {
             rm -rf "$session"
             exit 0
         fi
+        end_orphaned_commands
         for side in A B; do
             # A lost command channel is rebuilt as long as its guest lives.
             if alive "$session/$side.qemu.pid" && ! alive "$session/$side.ssh.pid"; then
@@ -242,6 +243,17 @@ supervise() {
                 start_channel "$side"
             fi
         done
+    done
+}
+
+# end_orphaned_commands: end in the guests what a vm.sh process was running there that was killed itself.
+end_orphaned_commands() {
+    local file id
+    for file in "$session"/command.*; do
+        id=${file##*.}
+        [ -e "$file" ] && [ "$(process_start "$id")" != "$(cat "$file")" ] || continue
+        rm -f "$file"
+        { guest_stop A "$id"; guest_stop B "$id"; } &
     done
 }
 

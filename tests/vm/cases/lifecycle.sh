@@ -44,6 +44,12 @@ both_ended 'kill -9 of the server' kill-server
 works_again 'kill -9 of the server'
 single 'nothing of killed programs is left' A 'rdma resource show qp | grep -vc "type GSI" || true' '^0$'
 
+start_transfer kill-both
+kill -KILL "$transfer"
+wait "$transfer" 2>/dev/null || true
+single 'kill -9 of vm.sh itself: its programs end in the guests' A 'for i in $(seq 150); do pgrep -x ib_write_bw >/dev/null || exit 0; sleep 0.2; done; exit 1'
+works_again 'kill -9 of vm.sh itself'
+
 start_transfer link-down
 in_guest A 'ip link set $(cat /run/dingo/netdev) down; sleep 8; ip link set $(cat /run/dingo/netdev) up' || true
 both_ended 'interface down and up' link-down
