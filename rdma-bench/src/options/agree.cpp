@@ -24,6 +24,7 @@ std::string yes(bool value) {
 std::vector<OptionValue> agreed_options(const Options& o) {
     std::vector<OptionValue> values{
         {"test", std::string(to_string(o.test))},
+        {"-R", yes(o.rdma_cm)},
         {"-c", std::string(to_string(o.connection))},
         {"-s", o.all_sizes ? "-a" : list(o.sizes)},
         {"-q", list(o.qps)},

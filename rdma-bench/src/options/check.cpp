@@ -31,6 +31,8 @@ void check_transport(const Options& o) {
     require(!o.srq || o.test.operation == Operation::kSend,
             "--use-srq: only send-bw and send-lat receive");
     require(!o.srq || o.connection != Connection::kUc, "--use-srq: not with UC");
+    require(!o.rdma_cm || o.connection == Connection::kRc,
+            "-R: rdma_cm connects RC QPs here; leave it out for -c " + name);
     require(!o.outstanding || one_sided_answer, "-o: only for RDMA READ and atomics");
     require(!(o.events && o.rate > 0), "-e: messages at a --rate are polled for");
     require(!o.events || o.test.operation != Operation::kWrite,

@@ -85,6 +85,7 @@ struct Options {
     std::string source_ip;           ///< --source_ip: address to listen on or to connect from
     bool ipv6 = false;               ///< --ipv6: a GID and a connection of that family
     std::string security = "none";   ///< --security, as qpx::parse_security takes it
+    bool rdma_cm = false;            ///< -R: the connection managers of both hosts connect the QPs
     bool rdma_cm_exchange = false;   ///< -z: the two programs talk over rdma_cm instead of TCP
     unsigned connect_timeout = 10;   ///< --connect-timeout, seconds
 

@@ -222,6 +222,9 @@ void add_peer(CLI::App& app, Options& o) {
                    "seconds to wait for the peer's answer (10)")
         ->check(CLI::Range(1, 86400))
         ->group(kPeer);
+    app.add_flag("-R,--rdma_cm", o.rdma_cm,
+                 "rdma_cm connects the QPs (RC; needs an RDMA device of the kernel)")
+        ->group(kPeer);
     app.add_flag("-z,--com_rdma_cm,--comm_rdma_cm", o.rdma_cm_exchange,
                  "the two programs talk over rdma_cm, not TCP")
         ->group(kPeer);

@@ -11,9 +11,6 @@ std::span<const RefusedOption> refused_options() {
                       "one port a run; start a second pair with -i for the other port"},
         RefusedOption{"--report-per-port",
                       "one port a run; start a second pair with -i for the other port"},
-        RefusedOption{"-R,--rdma_cm",
-                      "QPs are connected by what the two programs tell each other, over TCP or, "
-                      "with -z, over rdma_cm"},
         RefusedOption{"-g,--mcg", "multicast is not measured"},
         RefusedOption{"-M,--MGID", "multicast is not measured"},
         RefusedOption{"--odp", "on-demand paging is not measured; memory is registered"},

@@ -81,7 +81,7 @@ Json test_info(const Result& result) {
     const bool asks = test.operation == Operation::kRead || test.operation == Operation::kAtomic;
     info[asks ? "Outstand_reads" : "Max_inline_data"] =
         settings.value(asks ? "outstanding" : "inline_size");
-    info["rdma_cm_QPs"] = "OFF";
+    info["rdma_cm_QPs"] = settings.on("rdma_cm", "yes");
     info["Data_ex_method"] = "Ethernet";
     return info;
 }

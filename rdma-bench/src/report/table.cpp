@@ -72,7 +72,7 @@ class TableSink final : public Sink {
         } else {
             std::printf(" Max inline data : %s[B]\n", value("inline_size").c_str());
         }
-        std::printf(" rdma_cm QPs\t : OFF\n Data ex. method : %s\n",
+        std::printf(" rdma_cm QPs\t : %s\n Data ex. method : %s\n", on(options_.rdma_cm),
                     options_.rdma_cm_exchange ? "rdma_cm" : "Ethernet");
         std::printf("%s\n", kLine);
         print_addresses(" local", result.local_qps, one_sided);

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "cm/connector.h"
 #include "options/agree.h"
 #include "qpx/error.h"
 #include "run/clock.h"
@@ -85,6 +86,9 @@ class Session {
             throw RunError(Exit::kDevice, "-m " + std::to_string(options_.mtu) +
                                               ": the port's MTU is " +
                                               std::to_string(device.active_mtu()));
+        }
+        if (options_.rdma_cm) {
+            cm_ = std::make_unique<CmConnector>();
         }
         counter_names_ = find_counters(device.name(), device.port(), options_.report.counters);
         result_.local = host_facts(device);
@@ -166,8 +170,15 @@ class Session {
             throw RunError(Exit::kPeer, error.what());
         }
         exchanging_ = false;
-        traffic.connect(peers);
+        traffic.connect(peers, cm_ ? by_cm() : join_by_endpoints(options_));
         describe(traffic);
+    }
+
+    Traffic::Join by_cm() {
+        return [this](std::span<ibv_qp* const> qps, std::span<qpx::Local> locals,
+                      std::span<qpx::Endpoint> theirs) {
+            cm_->connect(*link_, options_, path_options(options_), {qps, locals, theirs});
+        };
     }
 
     void describe(const Traffic& traffic) {
@@ -204,6 +215,7 @@ class Session {
         const auto& o = options_;
         const auto largest = *std::max_element(o.sizes.begin(), o.sizes.end());
         add("connection", std::string(to_string(o.connection)));
+        add("rdma_cm", yes(o.rdma_cm));
         add("qps", std::to_string(*std::max_element(o.qps.begin(), o.qps.end())));
         add("threads", std::to_string(o.threads));
         add("tx_depth", std::to_string(send_depth(o, largest)));
@@ -437,6 +449,7 @@ class Session {
     Result& result_;
     Role role_;
     std::unique_ptr<Link> link_;
+    std::unique_ptr<CmConnector> cm_;  ///< -R; holds the connections until the end
     std::vector<std::string> counter_names_;
     std::string below_, wrong_;
     bool exchanging_ = false;

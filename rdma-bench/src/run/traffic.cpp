@@ -191,25 +191,41 @@ const std::vector<qpx::Local>& Traffic::describe(const std::string& local_addres
     return locals_;
 }
 
-void Traffic::connect(const std::vector<qpx::Endpoint>& peers) {
+Traffic::Join join_by_endpoints(const Options& options) {
+    return
+        [path = path_options(options)](std::span<ibv_qp* const> qps, std::span<qpx::Local> locals,
+                                       std::span<qpx::Endpoint> peers) {
+            for (std::size_t i = 0; i < qps.size(); ++i) {
+                try {
+                    qpx::connect(qps[i], locals[i], peers[i], path);
+                } catch (const qpx::Error& error) {
+                    throw RunError(Exit::kDevice, "QP " + std::to_string(i) + ": " + error.what());
+                }
+            }
+        };
+}
+
+void Traffic::connect(const std::vector<qpx::Endpoint>& peers, const Join& join) {
     peers_ = peers;
     const bool one_sided = options_.test.operation != Operation::kSend;
     const std::size_t area =
         options_.test.operation == Operation::kWrite ? layout_.in_area : layout_.out_area;
+    std::vector<ibv_qp*> qps;
     for (unsigned i = 0; i < layout_.qps; ++i) {
-        const auto& peer = peers.at(i);
+        const auto& peer = peers_.at(i);
         // Another layout at the peer would be written over somewhere else.
         if (one_sided && (peer.regions.size() != 1 || peer.regions.front().length < area)) {
             throw RunError(Exit::kPeer, "the peer offers no memory region of " +
                                             std::to_string(area) + " bytes for QP " +
                                             std::to_string(i) + "; is it another version?");
         }
+        qps.push_back(lanes_[i]->qp);
+    }
+    join(qps, locals_, peers_);
+    for (unsigned i = 0; i < layout_.qps && options_.connection == Connection::kUd; ++i) {
         try {
-            qpx::connect(lanes_[i]->qp, locals_[i], peer, path_options(options_));
-            if (options_.connection == Connection::kUd) {
-                handles_.emplace_back(
-                    qpx::create_ah(device_.pd(), locals_[i], peer, path_options(options_)));
-            }
+            handles_.emplace_back(
+                qpx::create_ah(device_.pd(), locals_[i], peers_[i], path_options(options_)));
         } catch (const qpx::Error& error) {
             throw RunError(Exit::kDevice, "QP " + std::to_string(i) + ": " + error.what());
         }

@@ -2,6 +2,7 @@
 // Everything of the device that a run uses: memory, queues, QPs, and their work requests for one
 // entry.
 #pragma once
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,8 +26,11 @@ class Traffic {
     /// What the peer must know; chooses the GID. @param local_address of this host in the
     /// connection to the peer
     const std::vector<qpx::Local>& describe(const std::string& local_address);
-    /// Brings all QPs to RTS. @throws RunError
-    void connect(const std::vector<qpx::Endpoint>& peers);
+    /// Brings QPs to RTS; may correct what is known of both sides. @throws RunError
+    using Join = std::function<void(std::span<ibv_qp* const> qps, std::span<qpx::Local> locals,
+                                    std::span<qpx::Endpoint> peers)>;
+    /// Brings all QPs to RTS by `join`. @throws RunError
+    void connect(const std::vector<qpx::Endpoint>& peers, const Join& join);
 
     /// This side's part in an entry.
     struct Part {
@@ -80,5 +84,8 @@ class Traffic {
 
 /// The path that the options ask for.
 qpx::PathOptions path_options(const Options& options);
+
+/// Traffic::Join by what the two programs told each other, without a connection manager.
+Traffic::Join join_by_endpoints(const Options& options);
 
 }  // namespace rdma_bench

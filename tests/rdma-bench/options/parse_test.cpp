@@ -105,6 +105,23 @@ TEST(Options, NonsenseIsNamedInTheRefusal) {
     EXPECT_NE(refusal("write-bw", "--rate 0").find("rate"), std::string::npos);
 }
 
+TEST(Options, TheConnectionManagerMayConnectTheQps) {
+    EXPECT_FALSE(parse("write-bw", "").rdma_cm);
+    for (const auto test : {"write-bw", "read-bw", "send-bw", "atomic-lat"}) {
+        const auto o = parse(test, "-R -T 104");
+        EXPECT_TRUE(o.rdma_cm) << test;
+        EXPECT_FALSE(o.rdma_cm_exchange) << "-z is another option";
+        EXPECT_EQ(o.traffic_class, 104);
+    }
+    EXPECT_TRUE(parse("send-bw", "--rdma_cm -z -q 40 --use-srq").rdma_cm);
+    EXPECT_NE(refusal("send-bw", "-R -c UD").find("-R: rdma_cm connects RC"), std::string::npos);
+    EXPECT_NE(refusal("write-bw", "-R -c UC").find("-R: rdma_cm connects RC"), std::string::npos);
+    EXPECT_NE(option_differences(agreed_options(parse("write-bw", "-R")),
+                                 agreed_options(parse("write-bw", "")))
+                  .find("-R: given here, not given at the peer"),
+              std::string::npos);
+}
+
 TEST(Options, WhatDoesNotFitTheTestIsRefused) {
     for (const auto& [test, line] :
          std::vector<std::pair<std::string, std::string>>{{"read-bw", "-c UC"},

@@ -11,5 +11,6 @@ pair 'iperf3 -u' 'iperf3 -s -1' 'iperf3 -u -b 20M -l 8000 -c A -t 2' 'receiver'
 . tests/vm/cases/examples.sh
 . tests/vm/cases/compute.sh
 . tests/vm/cases/exchange.sh
+. tests/vm/cases/bench.sh
 . tests/vm/cases/storage.sh
 clean_dmesg

@@ -11,6 +11,7 @@ perftest ib_atomic_bw '-n 20'
 perftest ib_send_bw '-c UD -n 20'
 perftest ib_send_bw '-c UC -n 20'
 perftest ib_write_bw '-R -n 20'
+install_rdma_bench && pair 'rdma-bench -R -T 104' 'rdma-bench send-bw -F -R -T 104 -n 20' 'rdma-bench send-bw -F -R -T 104 -n 20 A' '^ 65536 '
 pair 'rping' 'rping -s -a 10.77.0.1 -C 5 -V' 'rping -c -a 10.77.0.1 -C 5 -V' ''
 pair 'udaddy' 'udaddy -b 10.77.0.1' 'udaddy -b 10.77.0.2 -s 10.77.0.1' 'return status 0'
 pair 'ibv_rc_pingpong' 'ibv_rc_pingpong -n 20 -g $(gid 4)' 'ibv_rc_pingpong -n 20 -g $(gid 4) A' 'iters in'
@@ -36,6 +37,11 @@ fi
 other=$(decode 'udp.port == 4791 && !infiniband' | wc -l)
 if [ "$other" = 0 ]; then pass "every frame to port 4791 decodes"; else
     fail "every frame to port 4791 decodes" "$other do not"
+fi
+# Data and acknowledgements alike: both sides were given it.
+count=$(decode 'infiniband && ip.dsfield == 104' | wc -l)
+if [ "$count" -ge 40 ]; then pass 'the type of service that -R -T asks for is in the frames'; else
+    fail 'the type of service that -R -T asks for is in the frames' "in $count"
 fi
 # Opcodes by name of the family: RC send, write, read, acknowledge, atomic; UC; UD.
 opcodes=$(decode infiniband infiniband.bth.opcode | sort | uniq -c | sort -rn | awk '{print $2}' | xargs)

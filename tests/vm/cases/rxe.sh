@@ -33,6 +33,13 @@ done
 perftest ib_write_bw '-x $(gid 6) -n 50'
 perftest ib_send_bw '-b -n 50'
 perftest ib_write_bw '-R -n 50'
+if install_rdma_bench; then
+    for test in write-bw read-bw send-bw; do
+        options="$test -F -R -s 4096 -q 2 -n 50 --verify"
+        pair "rdma-bench $options" "rdma-bench $options" "rdma-bench $options A" '0 wrong$'
+        pair "rdma-bench $options (client: our card)" "rdma-bench $options" "rdma-bench $options B" '0 wrong$' --server B
+    done
+fi
 pair 'rping' 'rping -s -a 10.77.0.1 -C 20 -V' 'rping -c -a 10.77.0.1 -C 20 -V' ''
 pair 'ibv_rc_pingpong -c' 'ibv_rc_pingpong -c -n 200 -g $(gid 4)' 'ibv_rc_pingpong -c -n 200 -g $(gid 4) A' 'iters in'
 clean_dmesg

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// In place of connector.cpp where librdmacm was not there when the program was built.
+#include "cm/connector.h"
+#include "exit.h"
+
+namespace rdma_bench {
+
+class CmConnector::Impl {};
+
+CmConnector::CmConnector() {
+    throw RunError(Exit::kDevice, "-R: this rdma-bench was built without librdmacm");
+}
+CmConnector::~CmConnector() = default;
+
+void CmConnector::connect(Link& /*link*/, const Options& /*options*/,
+                          const qpx::PathOptions& /*path*/, const CmQps& /*what*/) {}
+
+}  // namespace rdma_bench
