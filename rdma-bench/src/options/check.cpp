@@ -63,9 +63,6 @@ void check_bandwidth(const Options& o) {
     require(!(o.rate > 0 && o.run_infinitely), "--rate and --run_infinitely exclude each other");
     require(!(o.warm_up && o.verify),
             "--perform_warm_up: a verified run is no measurement of speed");
-    require(!o.verify || !o.srq, "--verify: not with --use-srq");
-    require(!o.verify || o.threads == 1, "--verify uses one thread");
-    require(!o.verify || !o.bidirectional, "--verify goes one way: leave out -b");
     require(!o.verify || o.post_list == 1, "--verify posts one message at a time");
     require(!o.reversed || !o.bidirectional, "--reversed and -b exclude each other");
     require(o.burst == 1 || o.burst <= o.tx_depth, "--burst_size cannot be more than -t");

@@ -29,6 +29,12 @@ Slots slots_for(const Options& options, std::size_t bytes) {
     unsigned count = options.tx_depth;
     if (options.test.operation == Operation::kSend) {
         count = std::min(count, options.rx_depth);
+        if (options.srq) {
+            // -r is the SRQ's; a round must not need more than there are, however they are shared.
+            const unsigned qps = *std::max_element(options.qps.begin(), options.qps.end());
+            const unsigned share = (qps + options.threads - 1) / options.threads;
+            count = std::min(count, std::max(1U, options.rx_depth / share));
+        }
     }
     const auto fit = std::max<std::size_t>(1, kVerifiedArea / stride);
     return {stride, static_cast<unsigned>(std::min<std::size_t>(count, fit))};

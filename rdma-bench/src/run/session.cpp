@@ -363,7 +363,7 @@ class Session {
         VerifiedOutcome out;
         if (role_.initiator) {
             const auto began = monotonic_ns();
-            out = run_initiator(run, [&](const VerifiedOutcome& sofar) {
+            out = lead_rounds(run, [&](const VerifiedOutcome& sofar) {
                 Progress progress;
                 progress.size = where.size;
                 progress.qps = where.qps;
@@ -382,7 +382,7 @@ class Session {
                 sink_.progress(progress);
             });
         } else {
-            out = run_responder(run);
+            out = follow_rounds(run);
         }
         read_again(counters, result_.local.device.name, options_.port);
         Measured mine;

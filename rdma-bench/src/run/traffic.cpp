@@ -115,6 +115,13 @@ Traffic::~Traffic() {
     regions_.clear();
 }
 
+/// Receives of a thread's completion queue, and of its SRQ.
+unsigned Traffic::receives_of_thread() const {
+    const unsigned share = (layout_.qps + options_.threads - 1) / options_.threads;
+    // A verified round has a slot for each message of each QP, whoever shares them.
+    return deepest_receive(options_) * (options_.srq && !rounds() ? 1 : share);
+}
+
 void Traffic::make_queues() {
     const unsigned threads = options_.threads;
     const unsigned share = (layout_.qps + threads - 1) / threads;
@@ -122,10 +129,10 @@ void Traffic::make_queues() {
         auto worker = std::make_unique<Worker>();
         worker->send_cq = make_cq(device_, share * deepest_send(options_), options_.events,
                                   options_.completion_vector);
-        const unsigned receives = deepest_receive(options_) * (options_.srq ? 1 : share);
-        worker->recv_cq = make_cq(device_, receives, options_.events, options_.completion_vector);
+        worker->recv_cq =
+            make_cq(device_, receives_of_thread(), options_.events, options_.completion_vector);
         if (options_.srq) {
-            worker->srq = make_srq(device_, deepest_receive(options_));
+            worker->srq = make_srq(device_, receives_of_thread());
         }
         worker->repost = options_.recv_post_list > 1
                              ? options_.recv_post_list
@@ -237,18 +244,20 @@ std::uint32_t Traffic::lkey(unsigned qp) const {
 }
 
 void Traffic::make_receive_ring(std::vector<ibv_recv_wr>& ring, std::vector<ibv_sge>& sges,
-                                unsigned qp, std::uint64_t id) const {
+                                std::span<const unsigned> qps, std::uint64_t id) const {
     const Slots slots = in_slots(options_, 0);
-    const unsigned rounds = options_.verify ? 1 : (kReceiveRing + slots.count - 1) / slots.count;
+    const unsigned times = options_.verify ? 1 : (kReceiveRing + slots.count - 1) / slots.count;
+    const std::size_t once = std::size_t{slots.count} * qps.size();
     const auto length =
         static_cast<std::uint32_t>(*std::max_element(options_.sizes.begin(), options_.sizes.end()) +
                                    (options_.connection == Connection::kUd ? kGrhSize : 0));
-    ring.assign(std::size_t{slots.count} * rounds, {});
+    ring.assign(once * times, {});
     sges.resize(ring.size());
     for (std::size_t i = 0; i < ring.size(); ++i) {
+        const unsigned qp = qps[i % once / slots.count];
         sges[i] = {buffer_->address() + layout_.in(qp) + i % slots.count * slots.stride, length,
                    lkey(qp)};
-        ring[i].wr_id = id;
+        ring[i].wr_id = rounds() ? i : id;
         ring[i].sg_list = &sges[i];
         ring[i].num_sge = 1;
         ring[i].next = i + 1 < ring.size() ? &ring[i + 1] : nullptr;
@@ -315,18 +324,25 @@ void Traffic::make_send_ring(Lane& lane, std::uint64_t size, std::uint64_t id) c
 
 void Traffic::post_first_receives(Lane& lane) {
     Worker& worker = *workers_[lane.number % options_.threads];
-    const unsigned depth = deepest_receive(options_);
     int error = 0;
     if (worker.srq) {
         if (worker.srq_ring.empty()) {
-            // All QPs of the thread share these slots.
-            make_receive_ring(worker.srq_ring, worker.srq_sges, lane.number, 0);
-            error = post_receives(nullptr, worker.srq.get(), worker.srq_ring, worker.srq_at, depth);
+            // All QPs of the thread share the slots of the first, or in verified rounds of all.
+            std::vector<unsigned> qps;
+            for (unsigned qp = lane.number; qp < layout_.qps; qp += options_.threads) {
+                qps.push_back(qp);
+            }
+            make_receive_ring(worker.srq_ring, worker.srq_sges,
+                              std::span(qps).first(rounds() ? qps.size() : 1), 0);
+            error = post_receives(
+                nullptr, worker.srq.get(), worker.srq_ring, worker.srq_at,
+                rounds() ? static_cast<unsigned>(worker.srq_ring.size()) : receives_of_thread());
         }
     } else if (!lane.receives_posted) {
-        make_receive_ring(lane.receives, lane.receive_sges, lane.number,
+        make_receive_ring(lane.receives, lane.receive_sges, {&lane.number, 1},
                           lane.number / options_.threads);
-        error = post_receives(lane.qp, nullptr, lane.receives, lane.receive_at, depth);
+        error = post_receives(lane.qp, nullptr, lane.receives, lane.receive_at,
+                              deepest_receive(options_));
     }
     lane.receives_posted = true;
     if (error) {

@@ -60,10 +60,13 @@ class Traffic {
   private:
     void make_queues();
     void make_qps();
-    void make_receive_ring(std::vector<ibv_recv_wr>& ring, std::vector<ibv_sge>& sges, unsigned qp,
-                           std::uint64_t id) const;
+    void make_receive_ring(std::vector<ibv_recv_wr>& ring, std::vector<ibv_sge>& sges,
+                           std::span<const unsigned> qps, std::uint64_t id) const;
     void make_send_ring(Lane& lane, std::uint64_t size, std::uint64_t id) const;
     void post_first_receives(Lane& lane);
+    [[nodiscard]] unsigned receives_of_thread() const;
+    /// Work requests of receives say their place in the ring, not their QP's.
+    [[nodiscard]] bool rounds() const { return options_.verify && !options_.test.latency(); }
     [[nodiscard]] bool receives() const { return options_.test.operation == Operation::kSend; }
     [[nodiscard]] std::uint32_t lkey(unsigned qp) const;
 

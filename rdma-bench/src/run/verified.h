@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The bandwidth tests with --verify: rounds of as many messages as there are slots. In each the
-// initiator fills, transfers (only this is timed) and says so; then who holds the data compares
-// every byte of every message.
+// The bandwidth tests with --verify: rounds of as many messages of each QP as there are slots. In
+// each the sides fill, transfer (only this is timed) and say so; then who holds the data compares
+// every byte of every message. The client leads; with -b both sides send.
 //
-//   initiator: round {first, count} -> responder   fills what is READ, posts receives
-//              go                   <-
-//              (messages)
-//              sent                 ->
-//              checked {...}        <-             WRITE, SEND: messages; atomics: the counter.
-//              READ, atomics: also here
-//   ...        end                  ->
+//   leader:   round {first, count} ->   follower   fills what it sends or what is READ
+//             go                   <-
+//             (messages)
+//             sent                 <->             from a side that sends
+//             checked {...}        <-              what the follower compared: WRITE, SEND: the
+//                                                  leader's messages; READ, atomics: its own, and
+//                                                  the counter
+//   ...       end                  ->
 #pragma once
 #include <functional>
 
@@ -29,16 +30,16 @@ struct VerifiedRun {
 };
 
 struct VerifiedOutcome {
-    Verification verification;
-    std::uint64_t messages = 0;
-    double seconds = 0;
+    Verification verification;  ///< of both sides; what only the follower compared, at the follower
+    std::uint64_t messages = 0;  ///< that this side sent
+    double seconds = 0;          ///< in which it did
     CpuCost cost;
 };
 
-/// Sends until the iterations or the duration are over, or Ctrl-C. `tell` hears of each round.
-VerifiedOutcome run_initiator(const VerifiedRun& run,
-                              const std::function<void(const VerifiedOutcome&)>& tell);
-/// Answers until the initiator ends. @return what this side compared
-VerifiedOutcome run_responder(const VerifiedRun& run);
+/// Until the iterations or the duration are over, or Ctrl-C. `tell` hears of each round.
+VerifiedOutcome lead_rounds(const VerifiedRun& run,
+                            const std::function<void(const VerifiedOutcome&)>& tell);
+/// Answers until the leader ends.
+VerifiedOutcome follow_rounds(const VerifiedRun& run);
 
 }  // namespace rdma_bench

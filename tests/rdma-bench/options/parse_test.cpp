@@ -138,7 +138,6 @@ TEST(Options, WhatDoesNotFitTheTestIsRefused) {
                                                           {"write-bw", "-o 3"},
                                                           {"read-bw", "-e --rate 10"},
                                                           {"write-bw", "-b --rate 10"},
-                                                          {"write-bw", "--verify -b"},
                                                           {"write-bw", "-n 10 -D 3"},
                                                           {"write-bw", "-a -s 3"},
                                                           {"write-bw", "-D 4 -f 2"},

@@ -63,6 +63,18 @@ TEST(Layout, WholePostListsFitIntoTheQueue) {
     }
 }
 
+TEST(Layout, AVerifiedRoundNeedsNoMoreReceivesThanTheSharedQueueHas) {
+    EXPECT_EQ(receive_depth(parse("send-bw", "--verify -s 64 -q 4"), 64), 128U);
+    EXPECT_EQ(receive_depth(parse("send-bw", "--verify -s 64 -q 4 --use-srq"), 64), 128U);
+    EXPECT_EQ(receive_depth(parse("send-bw", "--verify -s 64 -q 4 --use-srq -r 100"), 64), 25U);
+    EXPECT_EQ(
+        receive_depth(parse("send-bw", "--verify -s 64 -q 7 --threads 2 --use-srq -r 100"), 64),
+        25U)
+        << "the busiest thread has four QPs";
+    EXPECT_EQ(receive_depth(parse("send-bw", "--verify -s 64 -q 9 --use-srq -r 4"), 64), 1U);
+    EXPECT_EQ(receive_depth(parse("send-bw", "-s 64 -q 9 --use-srq -r 4"), 64), 4U);
+}
+
 TEST(Layout, TheQueueIsNoDeeperThanThereAreMessages) {
     EXPECT_EQ(send_depth(parse("write-bw", "-n 20"), 64), 20U);
     EXPECT_EQ(send_depth(parse("write-bw", "-D 5"), 64), 128U);
