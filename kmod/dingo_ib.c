@@ -53,6 +53,7 @@ static const struct ib_device_ops dingo_ops = {
 	.query_pkey = dingo_query_pkey,
 	.query_port = dingo_query_port,
 	.query_qp = dingo_query_qp,
+	.query_ucontext = dingo_query_ucontext,
 	.reg_user_mr = dingo_reg_user_mr,
 	.reg_user_mr_dmabuf = dingo_reg_user_mr_dmabuf,
 	.req_notify_cq = dingo_req_notify_cq,
@@ -202,6 +203,8 @@ int dingo_ib_register(struct dingo_dev *dev)
 	strscpy(ib->ibdev.node_desc, "Dingo RoCE v2 card",
 		sizeof(ib->ibdev.node_desc));
 	dingo_set_ops(ib);
+	if (IS_ENABLED(CONFIG_INFINIBAND_USER_ACCESS))
+		ib->ibdev.driver_def = dingo_uapi_defs;
 	err = ib_device_set_netdev(&ib->ibdev, dev->netdev, DINGO_PORT);
 	if (err)
 		goto err_cleanup;

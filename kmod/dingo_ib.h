@@ -115,6 +115,8 @@ static inline struct dingo_ucontext *dingo_udata_ucontext(struct ib_udata *u)
 
 int dingo_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata);
 void dingo_dealloc_ucontext(struct ib_ucontext *ibuc);
+void dingo_ucontext_describe(struct dingo_ucontext *uc,
+			     struct dingo_alloc_ucontext_resp *resp);
 void dingo_disassociate_ucontext(struct ib_ucontext *ibuc);
 int dingo_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma);
 void dingo_mmap_free(struct rdma_user_mmap_entry *entry);
@@ -127,6 +129,12 @@ void dingo_qmem_free(struct dingo_qmem *qmem);
 int dingo_ring_map_fill(struct dingo_ucontext *uc, struct dingo_qmem *qmem,
 			struct dingo_db *db, u8 log_size, u8 log_stride,
 			struct dingo_ring_map *map);
+
+/* --------------------------------------------------------- dingo_import.c */
+
+extern const struct uapi_definition dingo_uapi_defs[];
+int dingo_query_ucontext(struct ib_ucontext *ibuc,
+			 struct uverbs_attr_bundle *attrs);
 
 /* ---------------------------------------------------------- dingo_udata.c */
 

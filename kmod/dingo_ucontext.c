@@ -35,6 +35,31 @@ static struct dingo_mmap *dingo_mmap_io(struct dingo_ucontext *uc,
 }
 
 /**
+ * dingo_ucontext_describe() - what a process must know of a context
+ * @uc: the context
+ * @resp: the result
+ */
+void dingo_ucontext_describe(struct dingo_ucontext *uc,
+			     struct dingo_alloc_ucontext_resp *resp)
+{
+	struct dingo_dev *dev = to_ddev(uc->ibuc.device);
+
+	*resp = (struct dingo_alloc_ucontext_resp){
+		.caps = dev->caps,
+		.max_inline = le32_to_cpu(dev->limits.max_inline),
+		.log_max_sq = dev->limits.log_max_sq,
+		.log_max_rq = dev->limits.log_max_rq,
+		.log_max_cq = dev->limits.log_max_cq,
+		.kick_mode = DINGO_KICK_NONE,
+		.kick_fd = -1, /* no card behind PCI is kicked through a file */
+	};
+	if (uc->kick) {
+		resp->kick_mode = DINGO_KICK_MMIO;
+		resp->kick_mmap = rdma_user_mmap_get_offset(&uc->kick->rdma);
+	}
+}
+
+/**
  * dingo_alloc_ucontext() - a process opens the device
  * @ibuc: its context
  * @udata: struct dingo_alloc_ucontext_req and _resp
@@ -45,7 +70,7 @@ int dingo_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 {
 	struct dingo_ucontext *uc = to_ducontext(ibuc);
 	struct dingo_dev *dev = to_ddev(ibuc->device);
-	struct dingo_alloc_ucontext_resp resp = {};
+	struct dingo_alloc_ucontext_resp resp;
 	struct dingo_alloc_ucontext_req req = {};
 	int err;
 
@@ -56,14 +81,6 @@ int dingo_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 		return -EOPNOTSUPP;
 
 	dingo_db_space_init(dev, &uc->db, false);
-	resp.caps = dev->caps;
-	resp.max_inline = le32_to_cpu(dev->limits.max_inline);
-	resp.log_max_sq = dev->limits.log_max_sq;
-	resp.log_max_rq = dev->limits.log_max_rq;
-	resp.log_max_cq = dev->limits.log_max_cq;
-	resp.kick_mode = DINGO_KICK_NONE;
-	resp.kick_fd = -1; /* no card behind PCI is kicked through a file */
-
 	if (dev->caps & DINGO_CAP_DB_MEMORY) {
 		if (!(req.kick_modes & BIT(DINGO_KICK_MMIO))) {
 			err = -EOPNOTSUPP;
@@ -78,10 +95,9 @@ int dingo_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 			err = PTR_ERR(uc->kick);
 			goto err_space;
 		}
-		resp.kick_mode = DINGO_KICK_MMIO;
-		resp.kick_mmap = rdma_user_mmap_get_offset(&uc->kick->rdma);
 	}
 
+	dingo_ucontext_describe(uc, &resp);
 	err = dingo_udata_out(udata, &resp, sizeof(resp));
 	if (err)
 		goto err_kick;

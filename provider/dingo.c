@@ -5,6 +5,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <infiniband/cmd_ioctl.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+
 #include "abi.h"
 #include "dingo.h"
 #include "dingodv.h"
@@ -59,6 +62,8 @@ static const struct verbs_context_ops dingo_ops = {
 	.destroy_cq = dingo_destroy_cq,
 	.destroy_qp = dingo_destroy_qp,
 	.free_context = dingo_free_context,
+	.import_mr = dingo_import_mr,
+	.import_pd = dingo_import_pd,
 	.modify_qp = dingo_modify_qp,
 	.poll_cq = dingo_poll_cq,
 	.post_recv = dingo_post_recv,
@@ -69,6 +74,8 @@ static const struct verbs_context_ops dingo_ops = {
 	.reg_dmabuf_mr = dingo_reg_dmabuf_mr,
 	.reg_mr = dingo_reg_mr,
 	.req_notify_cq = dingo_req_notify_cq,
+	.unimport_mr = dingo_unimport_mr,
+	.unimport_pd = dingo_unimport_pd,
 };
 
 static const struct verbs_context_ops dingo_srq_ops = {
@@ -111,7 +118,7 @@ static void set_ops(struct dingo_context *ctx)
 
 /* What the card wants to be woken by; kick_fd is ours from here on. */
 static int init_kick(struct dingo_context *ctx,
-		     const struct udingo_alloc_ucontext_resp *resp)
+		     const struct dingo_alloc_ucontext_resp *resp)
 {
 	if (!(ctx->caps & DINGO_CAP_DB_MEMORY))
 		return 0;
@@ -147,7 +154,7 @@ static void destroy_kick(struct dingo_context *ctx)
 
 /* A forked child may poll its parent's queues no more than with other cards, but it may look. */
 static int init_status(struct dingo_context *ctx,
-		       const struct udingo_alloc_ucontext_resp *resp)
+		       const struct dingo_alloc_ucontext_resp *resp)
 {
 	static const _Atomic(uint32_t)
 		never_gone[DINGO_STATUS_CROWDED_OFFSET / 4 + 1];
@@ -166,51 +173,92 @@ static int init_status(struct dingo_context *ctx,
 	return 0;
 }
 
+/* What the kernel says of the context, of one just made and of an imported one. */
+static int init_context(struct dingo_context *ctx,
+			const struct dingo_alloc_ucontext_resp *resp)
+{
+	int err;
+
+	ctx->caps = resp->caps;
+	ctx->kick_mode = resp->kick_mode;
+	ctx->max_inline = resp->max_inline;
+	ctx->log_max_sq = resp->log_max_sq;
+	ctx->log_max_rq = resp->log_max_rq;
+	ctx->kick_fd = -1;
+	err = pthread_mutex_init(&ctx->mutex, NULL);
+	if (err)
+		return err;
+	err = init_kick(ctx, resp);
+	if (err)
+		goto err_mutex;
+	err = init_status(ctx, resp);
+	if (err)
+		goto err_kick;
+	set_ops(ctx);
+	return 0;
+
+err_kick:
+	destroy_kick(ctx);
+err_mutex:
+	pthread_mutex_destroy(&ctx->mutex);
+	return err;
+}
+
+static struct dingo_context *new_context(struct ibv_device *device, int cmd_fd)
+{
+	struct dingo_context *ctx;
+
+	return verbs_init_and_alloc_context(device, cmd_fd, ctx, vctx,
+					    RDMA_DRIVER_UNKNOWN);
+}
+
+/* `ctx` is done, or goes, with `err` in errno. */
+static struct verbs_context *finish_context(struct dingo_context *ctx, int err)
+{
+	if (!err)
+		return &ctx->vctx;
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+	errno = err;
+	return NULL;
+}
+
 static struct verbs_context *dingo_alloc_context(struct ibv_device *device,
 						 int cmd_fd, void *private_data)
 {
+	struct dingo_context *ctx = new_context(device, cmd_fd);
 	struct udingo_alloc_ucontext_resp resp = {};
 	struct udingo_alloc_ucontext req = {};
-	struct dingo_context *ctx;
 	int err;
 
-	ctx = verbs_init_and_alloc_context(device, cmd_fd, ctx, vctx,
-					   RDMA_DRIVER_UNKNOWN);
 	if (!ctx)
 		return NULL;
 	req.kick_modes = 1U << DINGO_KICK_NONE | 1U << DINGO_KICK_MMIO |
 			 1U << DINGO_KICK_FD;
 	err = ibv_cmd_get_context(&ctx->vctx, &req.ibv_cmd, sizeof(req),
 				  &resp.ibv_resp, sizeof(resp));
-	if (err)
-		goto err_context;
-	ctx->caps = resp.caps;
-	ctx->kick_mode = resp.kick_mode;
-	ctx->max_inline = resp.max_inline;
-	ctx->log_max_sq = resp.log_max_sq;
-	ctx->log_max_rq = resp.log_max_rq;
-	err = pthread_mutex_init(&ctx->mutex, NULL);
-	if (err)
-		goto err_context;
-	ctx->kick_fd = -1;
-	err = init_kick(ctx, &resp);
-	if (err)
-		goto err_mutex;
-	err = init_status(ctx, &resp);
-	if (err)
-		goto err_kick;
-	set_ops(ctx);
-	return &ctx->vctx;
+	if (!err)
+		err = init_context(ctx, &resp.drv_payload);
+	return finish_context(ctx, err);
+}
 
-err_kick:
-	destroy_kick(ctx);
-err_mutex:
-	pthread_mutex_destroy(&ctx->mutex);
-err_context:
-	verbs_uninit_context(&ctx->vctx);
-	free(ctx);
-	errno = err;
-	return NULL;
+/* ibv_import_device(3): doorbells, queues and objects belong to the descriptor, whoever maps them. */
+static struct verbs_context *dingo_import_context(struct ibv_device *device,
+						  int cmd_fd)
+{
+	DECLARE_COMMAND_BUFFER(driver, UVERBS_OBJECT_DEVICE,
+			       UVERBS_METHOD_QUERY_CONTEXT, 1);
+	struct dingo_alloc_ucontext_resp resp = {};
+	struct dingo_context *ctx = new_context(device, cmd_fd);
+	int err;
+
+	if (!ctx)
+		return NULL;
+	fill_attr_out_ptr(driver, DINGO_ATTR_QUERY_CONTEXT_RESP, &resp);
+	err = ibv_cmd_query_context(&ctx->vctx.context, driver);
+	if (!err)
+		err = init_context(ctx, &resp);
+	return finish_context(ctx, err);
 }
 
 static void dingo_free_context(struct ibv_context *context)
@@ -255,6 +303,7 @@ static const struct verbs_device_ops dingo_dev_ops = {
 	.alloc_device = dingo_alloc_device,
 	.uninit_device = dingo_uninit_device,
 	.alloc_context = dingo_alloc_context,
+	.import_context = dingo_import_context,
 };
 
 bool dingodv_is_supported(struct ibv_device *device)

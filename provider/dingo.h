@@ -78,6 +78,19 @@ struct dingo_pd {
 	struct dingo_td *td;
 	atomic_uint refcount;
 	uint32_t pdn;
+	/* a parent domain's allocators; NULL: libc's */
+	void *(*alloc)(struct ibv_pd *pd, void *pd_context, size_t size,
+		       size_t alignment, uint64_t resource_type);
+	void (*free)(struct ibv_pd *pd, void *pd_context, void *ptr,
+		     uint64_t resource_type);
+	void *pd_context;
+};
+
+/* Memory of the provider's own for one object; the rings are not: the card's driver makes them. */
+struct dingo_buf {
+	void *at;
+	struct dingo_pd *owner;		/* whose allocator made it; NULL: libc's */
+	uint64_t resource_type;		/* DINGODV_RES_TYPE_* */
 };
 
 struct dingo_td {
@@ -151,6 +164,7 @@ struct dingo_srq {
 	uint32_t *next_free;		/* by tag */
 	uint32_t free_head;		/* DINGO_INVALID_ID: none */
 	struct dingo_pd *parent_domain;
+	struct dingo_buf work;		/* wr_id and next_free */
 };
 
 struct dingo_qp {
@@ -163,6 +177,7 @@ struct dingo_qp {
 	struct dingo_rq rq;
 	struct dingo_srq *srq;
 	struct dingo_pd *parent_domain;
+	struct dingo_buf work;		/* sq.sent and rq.wr_id */
 };
 
 struct dingo_ah {
@@ -248,6 +263,15 @@ int dingo_dealloc_td(struct ibv_td *td);
 struct ibv_pd *
 dingo_alloc_parent_domain(struct ibv_context *context,
 			  struct ibv_parent_domain_init_attr *attr);
+struct ibv_pd *dingo_import_pd(struct ibv_context *context,
+			       uint32_t pd_handle);
+void dingo_unimport_pd(struct ibv_pd *pd);
+/* Zeroed memory from the allocator of `domain`, which may be NULL. Returns 0 or ENOMEM; buf->at is for the caller to
+ * use until dingo_buf_free(), which takes an empty buffer, too.
+ */
+int dingo_buf_alloc(struct dingo_buf *buf, struct dingo_pd *domain, size_t size,
+		    uint64_t resource_type);
+void dingo_buf_free(struct dingo_buf *buf);
 /* Parent domain behind `pd`, with a reference, or NULL for a plain PD. */
 struct dingo_pd *dingo_hold_parent_domain(struct ibv_pd *pd);
 void dingo_put_parent_domain(struct dingo_pd *domain);
@@ -263,6 +287,8 @@ struct ibv_mr *dingo_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 int dingo_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		   void *addr, size_t length, int access);
 int dingo_dereg_mr(struct verbs_mr *vmr);
+struct ibv_mr *dingo_import_mr(struct ibv_pd *pd, uint32_t mr_handle);
+void dingo_unimport_mr(struct ibv_mr *mr);
 struct ibv_mw *dingo_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int dingo_dealloc_mw(struct ibv_mw *mw);
 int dingo_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,

@@ -19,6 +19,15 @@ extern "C" {
 /* Whether the device is a Dingo card; the other calls want one. */
 bool dingodv_is_supported(struct ibv_device *device);
 
+/* The resource_type that the allocators of a parent domain get: what the memory is for. The upper 32 bits would be
+ * the driver's number, and this driver has none (RDMA_DRIVER_UNKNOWN). Rings are memory of the card's driver and
+ * come from no allocator; a CQ has nothing else.
+ */
+enum dingodv_res_type {
+	DINGODV_RES_TYPE_QP = 1,	/* what is remembered of posted work requests */
+	DINGODV_RES_TYPE_SRQ = 2,
+};
+
 /* Compute kernels of the card's data path; a card may have more. */
 enum dingodv_kernel_id {
 	DINGODV_KERNEL_PASS = 0,

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Protection, thread and parent domains. */
+/* Protection, thread and parent domains, and what a parent domain's allocators give. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include <infiniband/cmd_ioctl.h>
+#include <rdma/ib_user_ioctl_cmds.h>
 
 #include "abi.h"
 #include "dingo.h"
@@ -25,6 +29,45 @@ struct ibv_pd *dingo_alloc_pd(struct ibv_context *context)
 	atomic_init(&pd->refcount, 1);
 	pd->pdn = resp.pdn;
 	return &pd->pd;
+}
+
+/* The handle is asked about: an object that does not exist must not become an ibv_pd. */
+static int query_pd(struct ibv_context *context, uint32_t handle, uint32_t *pdn)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_PD, DINGO_METHOD_PD_QUERY, 2);
+
+	fill_attr_in_obj(cmd, DINGO_ATTR_PD_QUERY_HANDLE, handle);
+	fill_attr_out_ptr(cmd, DINGO_ATTR_PD_QUERY_RESP_PDN, pdn);
+	return execute_ioctl(context, cmd);
+}
+
+struct ibv_pd *dingo_import_pd(struct ibv_context *context, uint32_t pd_handle)
+{
+	struct dingo_pd *pd = calloc(1, sizeof(*pd));
+	int err;
+
+	if (!pd)
+		return NULL;
+	err = query_pd(context, pd_handle, &pd->pdn);
+	if (err) {
+		free(pd);
+		errno = err;
+		return NULL;
+	}
+	atomic_init(&pd->refcount, 1);
+	pd->pd.context = context;
+	pd->pd.handle = pd_handle;
+	return &pd->pd;
+}
+
+void dingo_unimport_pd(struct ibv_pd *ibpd)
+{
+	struct dingo_pd *pd = to_dingo_pd(ibpd);
+
+	/* a parent domain still points here */
+	if (atomic_load(&pd->refcount) > 1)
+		return;
+	free(pd);
 }
 
 static void put_td(struct dingo_td *td)
@@ -87,10 +130,15 @@ dingo_alloc_parent_domain(struct ibv_context *context,
 
 	if (ibv_check_alloc_parent_domain(attr))
 		return NULL;
-	/* Own allocators: the rings are the kernel's memory, so none could be used. */
 	if (!check_comp_mask(attr->comp_mask,
-			     IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)) {
+			     IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
+				     IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)) {
 		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS &&
+	    (!attr->alloc || !attr->free)) {
+		errno = EINVAL;
 		return NULL;
 	}
 	domain = calloc(1, sizeof(*domain));
@@ -105,9 +153,53 @@ dingo_alloc_parent_domain(struct ibv_context *context,
 		domain->td = to_dingo_td(attr->td);
 		atomic_fetch_add(&domain->td->refcount, 1);
 	}
+	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) {
+		domain->alloc = attr->alloc;
+		domain->free = attr->free;
+	}
+	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
+		domain->pd_context = attr->pd_context;
 	atomic_init(&domain->refcount, 1);
 	ibv_initialize_parent_domain(&domain->pd, &domain->parent->pd);
 	return &domain->pd;
+}
+
+/* So that no two objects' bookkeeping shares a cache line. */
+#define DINGO_BUF_ALIGNMENT 64
+
+int dingo_buf_alloc(struct dingo_buf *buf, struct dingo_pd *domain, size_t size,
+		    uint64_t resource_type)
+{
+	void *at = IBV_ALLOCATOR_USE_DEFAULT;
+
+	size = align(size, DINGO_BUF_ALIGNMENT);
+	if (domain && domain->alloc)
+		at = domain->alloc(&domain->pd, domain->pd_context, size,
+				   DINGO_BUF_ALIGNMENT, resource_type);
+	buf->owner = at == IBV_ALLOCATOR_USE_DEFAULT ? NULL : domain;
+	if (!buf->owner) {
+		at = NULL;
+		if (posix_memalign(&at, DINGO_BUF_ALIGNMENT, size))
+			at = NULL;
+	}
+	buf->at = at;
+	if (!at)
+		return ENOMEM;
+	buf->resource_type = resource_type;
+	memset(at, 0, size);
+	return 0;
+}
+
+void dingo_buf_free(struct dingo_buf *buf)
+{
+	if (!buf->at)
+		return;
+	if (buf->owner)
+		buf->owner->free(&buf->owner->pd, buf->owner->pd_context,
+				 buf->at, buf->resource_type);
+	else
+		free(buf->at);
+	buf->at = NULL;
 }
 
 struct dingo_pd *dingo_hold_parent_domain(struct ibv_pd *ibpd)

@@ -66,6 +66,27 @@ int dingo_dereg_mr(struct verbs_mr *vmr)
 	return 0;
 }
 
+struct ibv_mr *dingo_import_mr(struct ibv_pd *pd, uint32_t mr_handle)
+{
+	struct verbs_mr *vmr = calloc(1, sizeof(*vmr));
+	int err;
+
+	if (!vmr)
+		return NULL;
+	err = ibv_cmd_query_mr(pd, vmr, mr_handle);
+	if (err) {
+		free(vmr);
+		errno = err;
+		return NULL;
+	}
+	return &vmr->ibv_mr;
+}
+
+void dingo_unimport_mr(struct ibv_mr *mr)
+{
+	free(verbs_get_mr(mr));
+}
+
 struct ibv_mw *dingo_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
 	struct ib_uverbs_alloc_mw_resp resp;

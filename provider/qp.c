@@ -7,6 +7,7 @@
 #include "abi.h"
 #include "completion.h"
 #include "dingo.h"
+#include "dingodv.h"
 #include "queue_size.h"
 #include "ring.h"
 #include "wqe.h"
@@ -130,29 +131,34 @@ static void table_remove(struct dingo_context *ctx, struct dingo_qp *qp)
 static int map_queues(struct dingo_context *ctx, struct dingo_qp *qp,
 		      const struct dingo_create_qp_resp *resp)
 {
+	size_t sent_bytes, id_bytes = 0;
 	int err;
 
 	err = dingo_ring_map(ctx, &qp->sq.ring, &resp->sq, false);
 	if (err)
 		return err;
-	qp->sq.sent = calloc(qp->sq.ring.mask + 1, sizeof(*qp->sq.sent));
-	if (!qp->sq.sent)
-		return ENOMEM;
-	if (qp->srq)
-		return 0;
-	err = dingo_ring_map(ctx, &qp->rq.ring, &resp->rq, false);
+	sent_bytes = (qp->sq.ring.mask + 1ULL) * sizeof(*qp->sq.sent);
+	if (!qp->srq) {
+		err = dingo_ring_map(ctx, &qp->rq.ring, &resp->rq, false);
+		if (err)
+			return err;
+		id_bytes = (qp->rq.ring.mask + 1ULL) * sizeof(*qp->rq.wr_id);
+	}
+	err = dingo_buf_alloc(&qp->work, qp->parent_domain,
+			      sent_bytes + id_bytes, DINGODV_RES_TYPE_QP);
 	if (err)
 		return err;
-	qp->rq.wr_id = calloc(qp->rq.ring.mask + 1, sizeof(*qp->rq.wr_id));
-	return qp->rq.wr_id ? 0 : ENOMEM;
+	qp->sq.sent = qp->work.at;
+	if (!qp->srq)
+		qp->rq.wr_id = (uint64_t *)((uint8_t *)qp->work.at + sent_bytes);
+	return 0;
 }
 
 static void free_qp(struct dingo_qp *qp)
 {
 	dingo_ring_unmap(&qp->sq.ring);
 	dingo_ring_unmap(&qp->rq.ring);
-	free(qp->sq.sent);
-	free(qp->rq.wr_id);
+	dingo_buf_free(&qp->work);
 	dingo_put_parent_domain(qp->parent_domain);
 	free(qp);
 }

@@ -6,6 +6,7 @@
 #include "abi.h"
 #include "completion.h"
 #include "dingo.h"
+#include "dingodv.h"
 #include "queue_size.h"
 #include "ring.h"
 
@@ -22,11 +23,16 @@ void dingo_srq_free_tag(struct dingo_srq *srq, uint32_t tag)
 static int init_tags(struct dingo_srq *srq)
 {
 	uint32_t count = srq->ring.mask + 1, i;
+	int err;
 
-	srq->wr_id = calloc(count, sizeof(*srq->wr_id));
-	srq->next_free = calloc(count, sizeof(*srq->next_free));
-	if (!srq->wr_id || !srq->next_free)
-		return ENOMEM;
+	err = dingo_buf_alloc(&srq->work, srq->parent_domain,
+			      (size_t)count * (sizeof(*srq->wr_id) +
+					       sizeof(*srq->next_free)),
+			      DINGODV_RES_TYPE_SRQ);
+	if (err)
+		return err;
+	srq->wr_id = srq->work.at;
+	srq->next_free = (uint32_t *)(srq->wr_id + count);
 	for (i = 0; i < count; i++)
 		srq->next_free[i] = i + 1 < count ? i + 1 : DINGO_INVALID_ID;
 	return 0;
@@ -35,8 +41,7 @@ static int init_tags(struct dingo_srq *srq)
 static void free_srq(struct dingo_srq *srq)
 {
 	dingo_ring_unmap(&srq->ring);
-	free(srq->wr_id);
-	free(srq->next_free);
+	dingo_buf_free(&srq->work);
 	dingo_put_parent_domain(srq->parent_domain);
 	free(srq);
 }

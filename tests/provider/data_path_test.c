@@ -583,6 +583,65 @@ static void datagram_service_level(void)
 	CHECK(dingo_cqe_sl(&cqe) == 10);
 }
 
+struct lender {
+	void *next;			/* what it gives */
+	void *back;			/* what it got back */
+	uint64_t type;
+	size_t size;
+};
+
+static void *lend(struct ibv_pd *pd, void *context, size_t size,
+		  size_t alignment, uint64_t type)
+{
+	struct lender *lender = context;
+
+	CHECK(alignment && !(alignment & (alignment - 1)) && size % alignment == 0);
+	lender->size = size;
+	lender->type = type;
+	return lender->next;
+}
+
+static void take_back(struct ibv_pd *pd, void *context, void *at, uint64_t type)
+{
+	struct lender *lender = context;
+
+	CHECK(type == lender->type);
+	lender->back = at;
+}
+
+/* ibv_alloc_parent_domain(3): NULL is an error, IBV_ALLOCATOR_USE_DEFAULT asks for ours, which is not given back. */
+static void parent_domain_allocators(void)
+{
+	static uint8_t memory[4096];
+	struct lender lender = { .next = memory };
+	struct dingo_pd domain = { .alloc = lend, .free = take_back, .pd_context = &lender };
+	struct dingo_buf buf = {};
+
+	memset(memory, 0xff, sizeof(memory));
+	CHECK(dingo_buf_alloc(&buf, &domain, 100, 7) == 0);
+	CHECK(buf.at == memory && lender.type == 7 && lender.size >= 100);
+	CHECK(memory[0] == 0 && memory[99] == 0);
+	dingo_buf_free(&buf);
+	CHECK(lender.back == memory && !buf.at);
+	lender.back = NULL;
+	dingo_buf_free(&buf);
+	CHECK(!lender.back);
+
+	lender.next = NULL;
+	CHECK(dingo_buf_alloc(&buf, &domain, 100, 7) == ENOMEM && !buf.at);
+	dingo_buf_free(&buf);
+	CHECK(!lender.back);
+
+	lender.next = IBV_ALLOCATOR_USE_DEFAULT;
+	CHECK(dingo_buf_alloc(&buf, &domain, 100, 7) == 0);
+	CHECK(buf.at && buf.at != IBV_ALLOCATOR_USE_DEFAULT && ((uint8_t *)buf.at)[99] == 0);
+	dingo_buf_free(&buf);
+	CHECK(!lender.back);
+
+	CHECK(dingo_buf_alloc(&buf, NULL, 1, 7) == 0 && buf.at);
+	dingo_buf_free(&buf);
+}
+
 #define CASE(name) { #name, name }
 static const struct {
 	const char *name;
@@ -594,6 +653,7 @@ static const struct {
 	CASE(datagram_service_level),
 	CASE(poll_skips_forgotten_qp), CASE(cq_reports_consumption), CASE(arming), CASE(resize_drains_old_ring),
 	CASE(srq_tags), CASE(doorbell_memory), CASE(kick_fd), CASE(card_gone),
+	CASE(parent_domain_allocators),
 };
 
 int main(int argc, char **argv)

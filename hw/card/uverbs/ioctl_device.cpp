@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstddef>
 
+#include "dingo-abi.h"
 #include "uverbs/connection.h"
 #include "uverbs/ioctl.h"
 #include "uverbs/verbs.h"
@@ -78,8 +79,16 @@ void get_context(IoctlCall& c) {
 }
 
 void query_context(IoctlCall& c) {
-    (void)c.call.context();
-    throw ErrnoError(EOPNOTSUPP);  // importing needs a driver that tells its state again
+    const Context& context = c.call.context();
+    c.out(UVERBS_ATTR_QUERY_CONTEXT_NUM_COMP_VECTORS, c.call.driver().num_comp_vectors());
+    c.out(UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT, kCoreSupport);
+    if (c.has(DINGO_ATTR_QUERY_CONTEXT_RESP)) {
+        const IoctlCall::Room room = c.room(DINGO_ATTR_QUERY_CONTEXT_RESP);
+        Udata answer;
+        context.describe(answer);
+        put_driver_answer(c.call, answer, room.va, room.length);
+        c.mark_valid(DINGO_ATTR_QUERY_CONTEXT_RESP);
+    }
 }
 
 ib_uverbs_gid_entry entry_of(const GidEntry& gid) {
@@ -182,7 +191,9 @@ std::vector<IoctlMethod> device_methods() {
          UVERBS_METHOD_QUERY_CONTEXT,
          false,
          {out<std::uint32_t>(UVERBS_ATTR_QUERY_CONTEXT_NUM_COMP_VECTORS, kOptional),
-          out<std::uint64_t>(UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT, kOptional)},
+          out<std::uint64_t>(UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT, kOptional),
+          out_array(DINGO_ATTR_QUERY_CONTEXT_RESP, offsetof(dingo_alloc_ucontext_resp, kick_mmap),
+                    kOptional)},
          query_context},
         {kDevice,
          UVERBS_METHOD_QUERY_GID_TABLE,

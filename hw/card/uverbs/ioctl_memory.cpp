@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <cerrno>
 
+#include "dingo-abi.h"
 #include "uverbs/connection.h"
 #include "uverbs/ioctl.h"
 #include "uverbs/verbs.h"
@@ -18,6 +19,10 @@ void destroy_handler(IoctlCall& c) {
 template <typename T, std::uint16_t Id>
 IoctlMethod destroy_method(std::uint16_t method) {
     return {T::kType, method, false, {destroyed(Id, T::kType)}, destroy_handler<T, Id>};
+}
+
+void query_pd(IoctlCall& c) {
+    c.out(DINGO_ATTR_PD_QUERY_RESP_PDN, c.object<PdObject>(DINGO_ATTR_PD_QUERY_HANDLE).pd.pdn());
 }
 
 void query_mr(IoctlCall& c) {
@@ -69,6 +74,12 @@ std::vector<IoctlMethod> memory_methods() {
         destroy_method<MwObject, UVERBS_ATTR_DESTROY_MW_HANDLE>(UVERBS_METHOD_MW_DESTROY),
         destroy_method<AhObject, UVERBS_ATTR_DESTROY_AH_HANDLE>(UVERBS_METHOD_AH_DESTROY),
         destroy_method<MrObject, UVERBS_ATTR_DESTROY_MR_HANDLE>(UVERBS_METHOD_MR_DESTROY),
+        {kPd,
+         DINGO_METHOD_PD_QUERY,
+         false,
+         {object(DINGO_ATTR_PD_QUERY_HANDLE, kPd, kMandatory),
+          out<std::uint32_t>(DINGO_ATTR_PD_QUERY_RESP_PDN, kMandatory)},
+         query_pd},
         {kMr,
          UVERBS_METHOD_QUERY_MR,
          false,

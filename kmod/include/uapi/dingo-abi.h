@@ -56,6 +56,25 @@ struct dingo_alloc_ucontext_resp {
 	__aligned_u64 status_mmap; /* one page; with DINGO_UCONTEXT_STATUS */
 };
 
+/* Attributes and methods of our own in the uverbs ioctl: the numbers from
+ * 1 << UVERBS_ID_NS_SHIFT are the driver's. The answer to
+ * UVERBS_METHOD_QUERY_CONTEXT is struct dingo_alloc_ucontext_resp of a context
+ * that exists, for who imports it; its kick_fd is the importer's own.
+ */
+enum {
+	DINGO_ATTR_QUERY_CONTEXT_RESP = 0x1000,
+};
+
+/* Of UVERBS_OBJECT_PD: which PD a handle is. */
+enum {
+	DINGO_METHOD_PD_QUERY = 0x1000,
+};
+
+enum {
+	DINGO_ATTR_PD_QUERY_HANDLE = 0x1000,
+	DINGO_ATTR_PD_QUERY_RESP_PDN = 0x1001, /* out: __u32 */
+};
+
 struct dingo_alloc_pd_resp {
 	__u32 comp_mask;
 	__u32 pdn;

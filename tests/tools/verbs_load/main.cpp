@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "import.h"
 #include "self_link.h"
 
 namespace {
@@ -28,6 +29,8 @@ constexpr const char* kUsage =
     "       verbs_load fork                  parent and child both work, before and after the "
     "fork\n"
     "       verbs_load threads N             N threads with contexts of their own, and N on one\n"
+    "       verbs_load import                a process uses device, PD and MR of another one\n"
+    "       verbs_load allocators            a parent domain's own, with traffic\n"
     "       verbs_load hold PHASE            goes to context|pd|mr|cq|qp|rts, says so and waits to "
     "be killed\n"
     "       verbs_load stream                posts for ever\n"
@@ -184,6 +187,10 @@ int run(const std::vector<std::string>& args) {
         fork_test();
     else if (what == "threads")
         threads(number(1));
+    else if (what == "import")
+        verbs_load::import_test();
+    else if (what == "allocators")
+        verbs_load::allocators_test();
     else if (what == "hold")
         hold(args.at(1));
     else if (what == "stream")

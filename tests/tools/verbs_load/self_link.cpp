@@ -46,6 +46,41 @@ SelfLink::SelfLink(const std::string& device, unsigned qps, std::size_t bytes, P
     context_ = open_device(device);
     if (last == Phase::kContext)
         return;
+    find_gid();
+    if ((pd_ = ibv_alloc_pd(context_)) == nullptr)
+        fail("ibv_alloc_pd");
+    if (last == Phase::kPd)
+        return;
+    buffer_ =
+        static_cast<std::uint8_t*>(std::aligned_alloc(4096, (bytes + 4095) & ~std::size_t{4095}));
+    if (buffer_ == nullptr)
+        fail("aligned_alloc");
+    mr_ = ibv_reg_mr(pd_, buffer_, bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    if (mr_ == nullptr)
+        fail("ibv_reg_mr");
+    if (last != Phase::kMr)
+        make_queues(qps, last);
+}
+
+SelfLink::SelfLink(const Borrowed& borrowed, unsigned qps, std::size_t bytes)
+    : owner_(false),
+      context_(borrowed.context),
+      pd_(borrowed.pd),
+      mr_(borrowed.mr),
+      buffer_(borrowed.buffer),
+      bytes_(bytes) {
+    find_gid();
+    try {
+        make_queues(qps, Phase::kRts);
+    } catch (...) {
+        const int error = errno;
+        destroy_queues();
+        errno = error;
+        throw;
+    }
+}
+
+void SelfLink::find_gid() {
     ibv_port_attr port{};
     if (ibv_query_port(context_, 1, &port) != 0)
         fail("ibv_query_port");
@@ -59,24 +94,14 @@ SelfLink::SelfLink(const std::string& device, unsigned qps, std::size_t bytes, P
                 break;
         }
     }
-    if ((pd_ = ibv_alloc_pd(context_)) == nullptr)
-        fail("ibv_alloc_pd");
-    if (last == Phase::kPd)
-        return;
-    buffer_ =
-        static_cast<std::uint8_t*>(std::aligned_alloc(4096, (bytes + 4095) & ~std::size_t{4095}));
-    if (buffer_ == nullptr)
-        fail("aligned_alloc");
-    mr_ = ibv_reg_mr(pd_, buffer_, bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-    if (mr_ == nullptr)
-        fail("ibv_reg_mr");
-    if (last == Phase::kMr)
-        return;
+}
+
+void SelfLink::make_queues(unsigned qps, Phase last) {
     if ((cq_ = ibv_create_cq(context_, 4096, nullptr, nullptr, 0)) == nullptr)
         fail("ibv_create_cq");
     if (last == Phase::kCq)
         return;
-    share_ = bytes / (qps != 0 ? qps : 1) & ~std::size_t{1};
+    share_ = bytes_ / (qps != 0 ? qps : 1) & ~std::size_t{1};
     for (unsigned i = 0; i < qps; ++i) {
         qps_.push_back(create_qp());
         if (last == Phase::kRts)
@@ -84,11 +109,17 @@ SelfLink::SelfLink(const std::string& device, unsigned qps, std::size_t bytes, P
     }
 }
 
-SelfLink::~SelfLink() {
+void SelfLink::destroy_queues() {
     for (ibv_qp* qp : qps_)
         ibv_destroy_qp(qp);
     if (cq_ != nullptr)
         ibv_destroy_cq(cq_);
+}
+
+SelfLink::~SelfLink() {
+    destroy_queues();
+    if (!owner_)
+        return;
     if (mr_ != nullptr)
         ibv_dereg_mr(mr_);
     if (pd_ != nullptr)

@@ -21,6 +21,14 @@ class SelfLink {
 
     /// Throws std::runtime_error. `device` "" = the first.
     SelfLink(const std::string& device, unsigned qps, std::size_t bytes, Phase last = Phase::kRts);
+    /// Queues only: domain, region and buffer are the caller's, and stay.
+    struct Borrowed {
+        ibv_context* context;
+        ibv_pd* pd;
+        ibv_mr* mr;
+        std::uint8_t* buffer;
+    };
+    SelfLink(const Borrowed& borrowed, unsigned qps, std::size_t bytes);
     ~SelfLink();
     SelfLink(const SelfLink&) = delete;
     SelfLink& operator=(const SelfLink&) = delete;
@@ -41,8 +49,12 @@ class SelfLink {
     [[nodiscard]] unsigned qps() const { return static_cast<unsigned>(qps_.size()); }
 
   private:
+    void find_gid();
+    void make_queues(unsigned qps, Phase last);
+    void destroy_queues();
     void wait();
 
+    bool owner_ = true;
     ibv_context* context_ = nullptr;
     ibv_pd* pd_ = nullptr;
     ibv_mr* mr_ = nullptr;

@@ -40,8 +40,17 @@ Context::Context(Driver& driver, Udata& udata) {
     }
     state_ = std::make_unique<State>(d);
     state_->kick = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!state_->kick) {
+        throw ErrnoError(ENOMEM);
+    }
+    state_->status_offset = state_->publish(d.status->fd(), kPageBytes);
+    describe(udata);
+}
+
+void Context::describe(Udata& udata) const {
+    const Driver::State& d = state_->driver;
     UniqueFd copy(::fcntl(state_->kick.get(), F_DUPFD_CLOEXEC, 0));
-    if (!state_->kick || !copy) {
+    if (!copy) {
         throw ErrnoError(ENOMEM);
     }
     dingo_alloc_ucontext_resp resp{};
@@ -53,7 +62,7 @@ Context::Context(Driver& driver, Udata& udata) {
     resp.log_max_rq = d.limits.log_max_rq;
     resp.log_max_cq = d.limits.log_max_cq;
     resp.kick_fd = -1;
-    resp.status_mmap = state_->publish(d.status->fd(), kPageBytes);
+    resp.status_mmap = state_->status_offset;
     udata_out(udata, resp);
     udata.fds.push_back({offsetof(dingo_alloc_ucontext_resp, kick_fd), std::move(copy)});
 }

@@ -44,6 +44,10 @@ class Context {
     /// For an offset that an answer gave out. ErrnoError(EINVAL): unknown, or another length.
     Mapping mmap(std::uint64_t offset, std::uint64_t length);
 
+    /// For a process that imports the context: dingo_alloc_ucontext_resp, with a kick descriptor of
+    /// its own.
+    void describe(Udata& udata) const;
+
     /// Readable when the client kicked: poll it, then Driver::kicked().
     [[nodiscard]] int kick_fd() const;
 

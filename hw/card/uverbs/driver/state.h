@@ -107,6 +107,7 @@ struct Context::State {
     };
     std::map<std::uint64_t, Entry> mappings;
     std::uint64_t next_offset = kPageBytes;
+    std::uint64_t status_offset = 0;  ///< of the status page
 
     /// An offset that nobody had before.
     std::uint64_t publish(int fd, std::uint64_t length);

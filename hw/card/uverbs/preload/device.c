@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
+#include <sys/un.h>
 
 #include "descriptors.h"
 #include "paths.h"
@@ -42,9 +43,40 @@ void dingo_device_show_statx(struct statx* st, dev_t rdev) {
     }
 }
 
+static void know(int fd, uint32_t rdev) {
+    dingo_fd_set(fd, DINGO_FD_UVERBS | (rdev & 0xfffff) << DINGO_FD_MINOR_SHIFT,
+                 (pid_t)DINGO_SYS(SYS_getpid));
+}
+
+bool dingo_device_adopt(int fd) {
+    static const char name[] = "/uverbs.sock";
+    struct sockaddr_un peer = {.sun_family = AF_UNSPEC};
+    socklen_t length = sizeof(peer) - 1; /* the path ends with 0 */
+    int type = 0;
+    socklen_t type_length = sizeof(type);
+    uint32_t rdev = 0;
+    size_t path;
+
+    if (!dingo_view() || (unsigned)fd >= DINGO_FD_LIMIT ||
+        DINGO_SYS(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, &type, &type_length) < 0 ||
+        type != SOCK_SEQPACKET || DINGO_SYS(SYS_getpeername, fd, &peer, &length) < 0 ||
+        peer.sun_family != AF_UNIX) {
+        return false;
+    }
+    path = strlen(peer.sun_path);
+    if (path < sizeof(name) || strcmp(peer.sun_path + path - (sizeof(name) - 1), name) != 0) {
+        return false;
+    }
+    atomic_store(dingo_fd_hello(fd), 0);
+    if (dingo_hello(fd, &rdev) < 0 || rdev == 0) {
+        return false;
+    }
+    know(fd, rdev);
+    return true;
+}
+
 int dingo_device_open(const char* path, int number, int flags) {
     uint32_t rdev = UVERBS_MAJOR << 20 | (UVERBS_FIRST_MINOR + (uint32_t)number);
-    uint32_t minor_number;
     int result;
     int fd;
 
@@ -66,9 +98,7 @@ int dingo_device_open(const char* path, int number, int flags) {
         /* the card died between accept and its answer: no device, as if it had died before */
         return result == -EIO ? -ENXIO : result;
     }
-    minor_number = rdev & 0xfffff;
-    dingo_fd_set(fd, DINGO_FD_UVERBS | minor_number << DINGO_FD_MINOR_SHIFT,
-                 (pid_t)DINGO_SYS(SYS_getpid));
+    know(fd, rdev);
     return fd;
 }
 

@@ -32,6 +32,9 @@ static int shown(int result, struct stat* st, int number) {
 static int shown_fd(int result, struct stat* st, int fd) {
     uint32_t entry = dingo_fd_entry(fd);
 
+    if (DINGO_UNLIKELY(!entry && result == 0 && S_ISSOCK(st->st_mode)) && dingo_device_adopt(fd)) {
+        entry = dingo_fd_entry(fd);
+    }
     if (DINGO_UNLIKELY(entry) && result == 0 && dingo_fd_kind(entry) == DINGO_FD_UVERBS) {
         uint32_t minor_number = entry >> DINGO_FD_MINOR_SHIFT;
 

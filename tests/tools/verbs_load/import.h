@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+namespace verbs_load {
+
+/// A process imports device, domain and region of another one and works with them. Throws.
+void import_test();
+
+/// A parent domain's allocators give the provider's memory and get it back. Throws.
+void allocators_test();
+
+}  // namespace verbs_load
