@@ -49,11 +49,12 @@ class Loop {
 
   private:
     void move() {
-        std::uint64_t shown = 0;
         for (;;) {
             bool moved = false;
             if (done_ < goals_) {
-                post();
+                if (room_) {
+                    post();
+                }
                 moved = poll_sends();
             }
             if (w_.task.receives) {
@@ -62,9 +63,8 @@ class Loop {
             if (next_moment_ != UINT64_MAX && ticks() >= next_moment_) [[unlikely]] {
                 pass_moment();
             }
-            if (done_ + received_ != shown) {
-                shown = done_ + received_;
-                w_.progress.store(shown, std::memory_order_relaxed);
+            if (moved) {
+                w_.progress.store(done_ + received_, std::memory_order_relaxed);
             }
             if (control_.stop.load(std::memory_order_relaxed) && !stopping_) [[unlikely]] {
                 stop_posting();
@@ -79,6 +79,8 @@ class Loop {
     }
 
     void post() {
+        // Until a completion makes room there is nothing more: polls in vain cost little.
+        room_ = false;
         for (Lane* lane : lanes_) {
             auto room = std::min<std::uint64_t>(lane->depth - (lane->posted - lane->completed),
                                                 lane->goal - lane->posted);
@@ -116,6 +118,7 @@ class Loop {
             return false;
         }
         [[maybe_unused]] const std::uint64_t now = kStamps ? ticks() : 0;
+        room_ = true;
         for (int i = 0; i < count; ++i) {
             if (wc[i].status != IBV_WC_SUCCESS) [[unlikely]] {
                 fail_completion(w_, wc[i]);
@@ -188,6 +191,7 @@ class Loop {
     /// Goals become what is posted, up to the next completion.
     void stop_posting() {
         stopping_ = true;
+        room_ = true;  // for what is posted up to the next completion
         stopped_at_ = ticks();
         goals_ = 0;
         for (Lane* lane : lanes_) {
@@ -277,6 +281,7 @@ class Loop {
     std::uint64_t sample_ = 0;
     std::uint64_t last_done_ = 0, stopped_at_ = 0, quiet_since_ = 0;
     bool sampling_ = false, sampled_ = false, stopping_ = false;
+    bool room_ = true;  ///< something may be posted
     std::vector<std::uint64_t> posted_, completed_;
 };
 

@@ -47,7 +47,8 @@ struct ExtendedPost {
     static int post(Lane& lane, ibv_send_wr* list) {
         ibv_qp_ex* qp = lane.extended;
         ibv_wr_start(qp);
-        for (ibv_send_wr* wr = list; wr; wr = wr->next) {
+        ibv_send_wr* wr = list;
+        do {
             qp->wr_id = wr->wr_id;
             qp->wr_flags = wr->send_flags;
             switch (wr->opcode) {
@@ -78,7 +79,8 @@ struct ExtendedPost {
             } else {
                 ibv_wr_set_sge(qp, wr->sg_list->lkey, wr->sg_list->addr, wr->sg_list->length);
             }
-        }
+            wr = wr->next;
+        } while (wr);
         return ibv_wr_complete(qp);
     }
 };
