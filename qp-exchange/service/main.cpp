@@ -116,7 +116,7 @@ void add_options(CLI::App& app, Arguments& a) {
         ->check(CLI::Range(1, 1 << 20))
         ->capture_default_str();
     app.add_option("--max-clients-per-address", limits.max_clients_per_address,
-                   "Connections of one host at a time")
+                   "Connections of one IPv4 address, or of the /64 of an IPv6 one, at a time")
         ->check(CLI::Range(1, 1 << 20))
         ->capture_default_str();
     app.add_option("--max-jobs", limits.max_jobs, "Jobs at a time")

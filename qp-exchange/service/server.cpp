@@ -138,7 +138,7 @@ class Server::Impl {
     std::vector<uint32_t> slot_of_client_;
     std::vector<uint32_t> again_;  ///< links with bytes in TLS's buffer
     std::deque<Timer> handshakes_, stalls_;
-    std::unordered_map<std::string, uint32_t> per_address_;
+    std::unordered_map<std::string, uint32_t> per_network_;  ///< links, by net::network_of()
     std::unordered_map<uint32_t, std::unique_ptr<HttpLink>> http_;
     uint32_t next_http_ = 0;
     uint64_t next_serial_ = 1;
@@ -244,11 +244,13 @@ void Server::Impl::accept_link(net::Fd fd, const net::Address& peer) {
                       " clients, the most it is allowed (--max-clients)");
         return;
     }
-    if (const auto found = per_address_.find(host);
-        found != per_address_.end() && found->second >= options_.limits.max_clients_per_address) {
+    const std::string network = net::network_of(host);
+    if (const auto found = per_network_.find(network);
+        found != per_network_.end() && found->second >= options_.limits.max_clients_per_address) {
         turn_away(std::move(fd), host,
-                  std::to_string(found->second) +
-                      " clients of this address, the most allowed (--max-clients-per-address)");
+                  std::to_string(found->second) + " clients of " +
+                      (network == host ? "this address" : network + "/64") +
+                      ", the most allowed (--max-clients-per-address)");
         return;
     }
     const int raw = fd.get();
@@ -275,7 +277,7 @@ void Server::Impl::accept_link(net::Fd fd, const net::Address& peer) {
     Slot& slot = slots_[number];
     slot = {std::make_unique<Link>(std::move(stream), hello_, registry_), next_serial_++};
     ++links_;
-    ++per_address_[host];
+    ++per_network_[network];
     watch(raw, EPOLLIN, token(Kind::Link, number), EPOLL_CTL_ADD);
     handshakes_.push_back({now_ + options_.handshake_timeout, number, slot.serial});
     step(number);
@@ -340,9 +342,9 @@ void Server::Impl::after(uint32_t number, Link::State state) {
 void Server::Impl::end(uint32_t number) {
     Slot& slot = slots_[number];
     log(LogLevel::Debug, slot.link->address() + ": " + slot.link->end());
-    const auto found = per_address_.find(slot.link->host());
+    const auto found = per_network_.find(net::network_of(slot.link->host()));
     if (--found->second == 0) {
-        per_address_.erase(found);
+        per_network_.erase(found);
     }
     // Closing the descriptor takes it out of epoll.
     slot = {};

@@ -41,5 +41,37 @@ if start_qpxd netns --listen 18516 --keepalive 1; then
 else
     fail 'qpxd starts in a network namespace' "$(why "$qpxd_log")"
 fi
+# One host may have all addresses of its /64: they are counted as one.
+ip -n $ns_b link set v0 up
+ip -n $ns_a addr add fd7a::1/64 dev v0 nodad
+# Those of IPv6 went when the cable did.
+for address in fd79::2 fd79::3 fd7a::2; do ip -n $ns_b addr replace $address/64 dev v0 nodad; done
+if start_qpxd netns-limit --listen 18517 --max-clients-per-address 1; then
+    plain 'qpxd counts the clients of an IPv6 /64 together' "ip netns exec $ns_b python3 - <<'END'
+import socket
+
+def client(source, target):
+    s = socket.create_connection((target, 18517), timeout=10, source_address=(source, 0))
+    s.settimeout(1)
+    try:
+        return s, s.recv(4096)
+    except TimeoutError:
+        return s, b''
+
+first, said = client('fd79::2', 'fd79::1')
+assert said == b'', said
+second, said = client('fd79::3', 'fd79::1')
+assert b'1 clients of fd79::/64, the most allowed' in said, said
+third, said = client('fd7a::2', 'fd7a::1')
+assert said == b'', said
+fourth, said = client('10.79.0.2', '10.79.0.1')
+assert said == b'', said
+fifth, said = client('10.79.0.2', '10.79.0.1')
+assert b'1 clients of this address' in said, said
+print('counted')
+END" '^counted$'
+else
+    fail 'qpxd with a limit starts in a network namespace' "$(why "$qpxd_log")"
+fi
 in=''
 stop_services
