@@ -318,12 +318,21 @@ module dingo_cq (
   assign c_drop = c_valid_q && !c_take && !c_hold;
   assign c_arm_new = db_q.word0[30:29] != c_dyn_q.arm_sn;
   assign c_solicited = db_q.word0[28] && (!c_dyn_q.armed || c_dyn_q.armed_solicited);
+  // Every comparison is made with both values that `notified` may get, beside the one that says which.
+  logic c_moves, c_caught_up;
+  logic [31:0] c_notified;
+  assign c_moves = rtl_pkg::idx_before(c_dyn_q.notified, c_index);
+  assign c_notified = c_moves ? c_index : c_dyn_q.notified;
+  assign c_caught_up = c_moves ? rtl_pkg::idx_before(c_dyn_q.last_solicited, c_index) :
+      rtl_pkg::idx_before(c_dyn_q.last_solicited, c_dyn_q.notified);
   always_comb begin
     c_new = c_dyn_q;
     c_new.consumer = c_index;
-    if (rtl_pkg::idx_before(c_dyn_q.notified, c_index)) c_new.notified = c_index;
-    if (rtl_pkg::idx_before(c_dyn_q.last_solicited, c_new.notified)) c_new.last_solicited = c_new.notified;
-    c_pending = c_solicited ? c_new.last_solicited != c_new.notified : c_dyn_q.producer != c_new.notified;
+    c_new.notified = c_notified;
+    if (c_caught_up) c_new.last_solicited = c_notified;
+    if (c_solicited)
+      c_pending = !c_caught_up && (c_moves ? c_dyn_q.last_solicited != c_index : c_dyn_q.last_solicited != c_dyn_q.notified);
+    else c_pending = c_moves ? c_dyn_q.producer != c_index : c_dyn_q.producer != c_dyn_q.notified;
     c_fired = c_take && c_arm_new && c_pending;
     if (c_arm_new) begin
       c_new.arm_sn = db_q.word0[30:29];

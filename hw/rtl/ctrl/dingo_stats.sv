@@ -104,15 +104,16 @@ module dingo_stats (
   end
 
   // ---------------------------------------------------------------------------------- counters of QPs
-  // One operation a cycle: clearing first, then reads, then steps. A step reads in one cycle and
-  // writes in the next; what was written last is forwarded.
+  // One operation a cycle: clearing first, then reads, then steps. A step is chosen in one cycle, waits in
+  // pick_q, reads in the next and writes in the one after; what was written last is forwarded.
   logic clear_q, add_q, fwd_q;
   rtl_pkg::qpi_t clear_qp_q;
   logic [3:0] clear_idx_q;
   logic [AddrW-1:0] add_addr_q;
   logic [15:0] add_by_q;
   logic [63:0] last_q, old, sum, ram_data;
-  rtl_pkg::qstat_t q_step;
+  rtl_pkg::qstat_t q_step, pick_q;
+  logic pick_valid_q, pick_go;
   logic read_take, qread;
   logic q_we;
   logic [AddrW-1:0] q_waddr, q_raddr;
@@ -132,13 +133,14 @@ module dingo_stats (
       .take_i(q_grant != '0),
       .grant_o(q_win)
   );
-  assign q_grant = (clear_q || clear_valid_i || qread || clearing) ? '0 : q_win;
+  assign pick_go = pick_valid_q && !(clear_q || clear_valid_i || qread || clearing);
+  assign q_grant = (pick_valid_q && !pick_go) ? '0 : q_win;
   always_comb begin
     q_step = '0;
     for (int i = 0; i < Qstats; i++) if (q_win[i]) q_step = q_data[i*QstatW +: QstatW];
   end
 
-  assign q_raddr = qread ? {read_qpi_i, read_idx_i[3:0]} : {q_step.qp, q_step.idx};
+  assign q_raddr = qread ? {read_qpi_i, read_idx_i[3:0]} : {pick_q.qp, pick_q.idx};
   assign old = fwd_q ? last_q : ram_data;
   assign sum = old + 64'(add_by_q);
   assign q_we = add_q || clear_q;
@@ -152,7 +154,7 @@ module dingo_stats (
       .we_i(q_we),
       .waddr_i(q_waddr),
       .wdata_i(q_wdata),
-      .re_i(qread || q_grant != '0),
+      .re_i(qread || pick_go),
       .raddr_i(q_raddr),
       .rdata_o(ram_data)
   );
@@ -163,11 +165,13 @@ module dingo_stats (
     if (!rst_ni) begin
       clear_q <= 1'b0;
       clear_idx_q <= '0;
+      pick_valid_q <= 1'b0;
       add_q <= 1'b0;
       fwd_q <= 1'b0;
       value_valid_q <= 1'b0;
     end else begin
-      add_q <= q_grant != '0;
+      pick_valid_q <= q_grant != '0 || (pick_valid_q && !pick_go);
+      add_q <= pick_go;
       value_valid_q <= read_take;
       fwd_q <= q_we && q_waddr == q_raddr;
       if (clear_q) begin
@@ -178,9 +182,10 @@ module dingo_stats (
       end
     end
     if (clear_valid_i && clear_ready_o) clear_qp_q <= clear_qp_i;
-    if (q_grant != '0) begin
+    if (q_grant != '0) pick_q <= q_step;
+    if (pick_go) begin
       add_addr_q <= q_raddr;
-      add_by_q <= q_step.by;
+      add_by_q <= pick_q.by;
     end
     if (q_we) last_q <= q_wdata;
     if (read_take) begin
@@ -195,5 +200,5 @@ module dingo_stats (
     if (rst_ni) one_writer: assert (!(add_q && clear_q));  // no step is begun when clearing is asked for
   end
 
-  assign idle_o = !clearing && s_valid == '0 && q_valid == '0 && !step_valid_q && !add_q && !clear_q;
+  assign idle_o = !clearing && s_valid == '0 && q_valid == '0 && !pick_valid_q && !step_valid_q && !add_q && !clear_q;
 endmodule

@@ -13,11 +13,10 @@ module dingo_arb #(
 );
   logic [N-1:0] mask_q;  // requests behind the last winner
   logic [N-1:0] high;
-  logic [N-1:0] from;
 
+  // Both first requests beside each other, then the choice.
   assign high = req_i & mask_q;
-  assign from = high != '0 ? high : req_i;
-  assign grant_o = from & (~from + 1'b1);
+  assign grant_o = high != '0 ? high & (~high + 1'b1) : req_i & (~req_i + 1'b1);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) mask_q <= '0;

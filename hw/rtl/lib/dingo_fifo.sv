@@ -18,20 +18,35 @@ module dingo_fifo #(
 );
   logic [Width-1:0] mem[0:(1<<LogDepth)-1];
   logic [LogDepth:0] wr_q, rd_q;
+  // What count_o says, straight from flip-flops: the logic behind them is long elsewhere.
+  logic valid_q, full_q;
+  logic push, pop;
 
+  assign push = valid_i && ready_o;
+  assign pop = valid_o && ready_i;
   assign count_o = wr_q - rd_q;
-  assign ready_o = !count_o[LogDepth];
-  assign valid_o = count_o != '0;
+  assign ready_o = !full_q;
+  assign valid_o = valid_q;
   assign data_o = mem[rd_q[LogDepth-1:0]];
 
   always_ff @(posedge clk_i) begin
-    if (valid_i && ready_o) mem[wr_q[LogDepth-1:0]] <= data_i;
+    if (push) mem[wr_q[LogDepth-1:0]] <= data_i;
     if (!rst_ni) begin
       wr_q <= '0;
       rd_q <= '0;
+      valid_q <= 1'b0;
+      full_q <= 1'b0;
     end else begin
-      if (valid_i && ready_o) wr_q <= wr_q + 1'b1;
-      if (valid_o && ready_i) rd_q <= rd_q + 1'b1;
+      flags: assert (valid_q == (count_o != '0) && full_q == (count_o == {1'b1, {LogDepth{1'b0}}}) && full_q == count_o[LogDepth]);
+      if (push) wr_q <= wr_q + 1'b1;
+      if (pop) rd_q <= rd_q + 1'b1;
+      if (push && !pop) begin
+        valid_q <= 1'b1;
+        full_q <= &count_o[LogDepth-1:0];
+      end else if (pop && !push) begin
+        valid_q <= count_o[LogDepth:1] != '0;
+        full_q <= 1'b0;
+      end
     end
   end
 endmodule

@@ -37,6 +37,7 @@ module axi_credit_props (
   wire [9:0] dut_reads, dut_writes;
   wire [1:0] dut_ar_wr, dut_ar_rd, dut_aw_wr, dut_aw_rd, dut_w_wr, dut_w_rd;
   wire [5:0] dut_len_wr, dut_len_rd;
+  wire dut_ar_valid, dut_ar_full, dut_aw_valid, dut_aw_full, dut_len_valid, dut_len_full, dut_w_valid, dut_w_full;
   wire [7:0] dut_len, dut_beat;
   wire [576:0] dut_w0, dut_w1;
   logic [1:0] ars, aws, ws, lasts;
@@ -82,6 +83,8 @@ module axi_credit_props (
       a_beat : assert (lens == 6'd0 ? dut_beat == 8'd0 : dut_beat <= dut_len);
       a_open : assert (!open || dut_beat != 8'd0);
       a_fifos : assert (ars <= 2'd2 && aws <= 2'd2 && ws <= 2'd2 && lens <= 6'd32);
+      a_valid : assert ({dut_ar_valid, dut_aw_valid, dut_len_valid, dut_w_valid} == {ars != 2'd0, aws != 2'd0, lens != 6'd0, ws != 2'd0});
+      a_full : assert ({dut_ar_full, dut_aw_full, dut_len_full, dut_w_full} == {ars[1], aws[1], lens[5], ws[1]});
       if (drained) begin
         a_quiet : assert (!arvalid && !awvalid && !wvalid && reads_q == 10'd0 && addrs_q == 10'd0 && datas_q == 10'd0);
       end

@@ -25,7 +25,7 @@ breaks[arb]="${lib}dingo_arb.sv:s/~(grant_o | (grant_o - 1'b1))/~(grant_o - 1'b1
 
 files[fifo]="${lib}dingo_fifo.sv" depth[fifo]=16 induct[fifo]=2
 sees[fifo]="dut_rd=rd_q dut_mem0=mem[0] dut_mem1=mem[1] dut_mem2=mem[2] dut_mem3=mem[3]"
-breaks[fifo]="${lib}dingo_fifo.sv:s/ready_o = !count_o.LogDepth./ready_o = 1'b1/"
+breaks[fifo]="${lib}dingo_fifo.sv:s/ready_o = !full_q/ready_o = 1'b1/"
 
 files[qp_fifo]="hw/rtl/transport/dingo_qp_fifo.sv" depth[qp_fifo]=16 induct[qp_fifo]=2
 sees[qp_fifo]="dut_wr=wr_q dut_rd=rd_q dut_clear=clear_q"
@@ -39,6 +39,7 @@ files[axi_credit]=$guard depth[axi_credit]=8 induct[axi_credit]=2
 sees[axi_credit]="dut_reads=reads_q dut_writes=writes_q dut_ar_wr=i_ar.wr_q dut_ar_rd=i_ar.rd_q dut_aw_wr=i_aw.wr_q
     dut_aw_rd=i_aw.rd_q dut_len_wr=i_len.wr_q dut_len_rd=i_len.rd_q dut_w_wr=i_w.wr_q dut_w_rd=i_w.rd_q
     dut_w0=i_w.mem[0] dut_w1=i_w.mem[1] dut_len=len dut_beat=beat_q"
+for i in ar aw len w; do sees[axi_credit]+=" dut_${i}_valid=i_$i.valid_q dut_${i}_full=i_$i.full_q"; done
 breaks[axi_credit]='hw/rtl/host/dingo_axi_guard.sv:s/m_rvalid_i && m_rready_o && m_rlast_i/m_rvalid_i \&\& m_rready_o/
 hw/rtl/host/dingo_axi_guard.sv:s/m_bvalid_i && m_bready_o)/m_bvalid_i \&\& bready_i)/'
 
