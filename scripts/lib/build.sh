@@ -24,6 +24,12 @@ build_preset() {
     cmake --build "$dir" ${1:+--target "$@"}
 }
 
+# build_rtl_engine: dingo-card with the engine rtl, which Verilator translates (minutes when nothing is cached).
+build_rtl_engine() {
+    need_packages verilator
+    DINGO_CMAKE_OPTIONS=-DDINGO_RTL_ENGINE=ON build_preset release dingo-card >&2
+}
+
 # What the kernel-less card is built from, shown with, and tested with.
 # shellcheck disable=SC2034  # used by demo.sh and the tests
 native_targets=(dingo dingo-card dingo_preload dingo_provider)

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The card in SystemVerilog under Verilator, as unmodified programs see it: few iterations, for it is simulated clock by
 # clock. One card, two cards, rtl and model in both roles, loss; and what it does not have is refused by its errno.
-if ! "$dingo_root/build/bin/dingo-card" --help | grep -A1 -e '--engine' | grep -qw rtl; then
-    skip 'the rtl engine' 'this build has none: cmake --preset release -DDINGO_RTL_ENGINE=ON'
-    return
-fi
+build_rtl_engine >"$logs/build.log" 2>&1 || { fail "the rtl engine builds" "see $logs/build.log"; return; }
 start_card alpha --engine rtl
 start_card beta --engine rtl
 start_card soft --engine model

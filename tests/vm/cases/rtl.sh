@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The card in SystemVerilog under Verilator below the kernel driver: two such cards, then one and the kernel's rdma_rxe.
-if ! "${DINGO_BUILD:-build}/bin/dingo-card" --help 2>/dev/null | grep -A1 -e '--engine' | grep -qw rtl; then
-    skip 'the rtl engine' 'this build has none: cmake --preset release -DDINGO_RTL_ENGINE=ON'
-    return
-fi
+. scripts/lib/build.sh
+[ -n "${DINGO_BUILD:-}" ] || build_rtl_engine >"$logs/build.log" 2>&1 || { fail "the rtl engine builds" "see $logs/build.log"; return; }
 
 # both TOOL OPTIONS: server in A, then server in B.
 both() {
