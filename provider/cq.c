@@ -10,7 +10,8 @@
 #include "ring.h"
 
 #define DINGO_CQ_SUPPORTED_WC_FLAGS                                            \
-	(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+	(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |         \
+	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
 
 static int check_attr(struct dingo_context *ctx,
 		      const struct ibv_cq_init_attr_ex *attr)
@@ -21,8 +22,12 @@ static int check_attr(struct dingo_context *ctx,
 		return EOPNOTSUPP;
 	if (!check_comp_mask(attr->wc_flags, DINGO_CQ_SUPPORTED_WC_FLAGS))
 		return EOPNOTSUPP;
-	if (attr->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP &&
+	if (attr->wc_flags & (IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+			      IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK) &&
 	    !(ctx->caps & DINGO_CAP_TIMESTAMP))
+		return EOPNOTSUPP;
+	if (attr->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK &&
+	    !ctx->clock)
 		return EOPNOTSUPP;
 	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
 	    !check_comp_mask(attr->flags, IBV_CREATE_CQ_ATTR_SINGLE_THREADED))
@@ -75,6 +80,9 @@ static struct dingo_cq *create_cq(struct ibv_context *context,
 	cq->cqn = resp.cqn;
 	cq->last_qp = &dingo_no_qp;
 	cq->status = ctx->status;
+	cq->clock_page = ctx->clock;
+	if (cq->clock_page)
+		dingo_clock_read(cq->clock_page, &cq->clock);
 	err = dingo_ring_map(ctx, &cq->ring, &resp.drv_payload.ring, false);
 	if (err)
 		goto err_cq;

@@ -116,6 +116,15 @@ static uint64_t read_completion_ts(struct ibv_cq_ex *ibcq)
 	return (uint64_t)le16toh(cqe->ts_hi) << 32 | le32toh(cqe->ts_lo);
 }
 
+/* A pair read now counts also for what completed before the time of day was set. */
+static uint64_t read_completion_wallclock(struct ibv_cq_ex *ibcq)
+{
+	struct dingo_cq *cq = cq_ex_to_dingo_cq(ibcq);
+
+	dingo_clock_read(cq->clock_page, &cq->clock);
+	return dingo_clock_real(&cq->clock, read_completion_ts(ibcq));
+}
+
 int dingo_cq_fill_ex_ops(struct dingo_cq *cq,
 			 const struct ibv_cq_init_attr_ex *attr)
 {
@@ -143,5 +152,7 @@ int dingo_cq_fill_ex_ops(struct dingo_cq *cq,
 		ex->read_dlid_path_bits = read_dlid_path_bits;
 	if (attr->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
 		ex->read_completion_ts = read_completion_ts;
+	if (attr->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+		ex->read_completion_wallclock_ns = read_completion_wallclock;
 	return 0;
 }

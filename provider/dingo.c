@@ -71,6 +71,7 @@ static const struct verbs_context_ops dingo_ops = {
 	.query_device_ex = dingo_query_device_ex,
 	.query_port = dingo_query_port,
 	.query_qp = dingo_query_qp,
+	.query_rt_values = dingo_query_rt_values,
 	.reg_dmabuf_mr = dingo_reg_dmabuf_mr,
 	.reg_mr = dingo_reg_mr,
 	.req_notify_cq = dingo_req_notify_cq,
@@ -92,6 +93,14 @@ static const struct verbs_context_ops dingo_mw_ops = {
 	.alloc_mw = dingo_alloc_mw,
 	.bind_mw = dingo_bind_mw,
 	.dealloc_mw = dingo_dealloc_mw,
+};
+
+static const struct verbs_context_ops dingo_dm_ops = {
+	.alloc_dm = dingo_alloc_dm,
+	.free_dm = dingo_free_dm,
+	.import_dm = dingo_import_dm,
+	.reg_dm_mr = dingo_reg_dm_mr,
+	.unimport_dm = dingo_unimport_dm,
 };
 
 static const struct verbs_context_ops dingo_rereg_ops = {
@@ -170,6 +179,9 @@ static int init_status(struct dingo_context *ctx,
 		return errno;
 	}
 	ctx->status = ctx->status_page;
+	if (resp->comp_mask & DINGO_UCONTEXT_CLOCK)
+		ctx->clock = (const struct dingo_clock_page *)
+			((uint8_t *)ctx->status_page + DINGO_STATUS_CLOCK_OFFSET);
 	return 0;
 }
 
@@ -195,6 +207,8 @@ static int init_context(struct dingo_context *ctx,
 	if (err)
 		goto err_kick;
 	set_ops(ctx);
+	if (resp->comp_mask & DINGO_UCONTEXT_DM)
+		verbs_set_ops(&ctx->vctx, &dingo_dm_ops);
 	return 0;
 
 err_kick:

@@ -49,6 +49,14 @@ struct dingo_db_page {
 #define DINGO_QP_TABLE_BITS 8
 #define DINGO_QP_TABLE_SIZE (1U << DINGO_QP_TABLE_BITS)
 
+/* What register CLOCK was at a time of day. */
+struct dingo_clock {
+	uint64_t card_ns;
+	uint64_t real_ns;
+};
+
+struct dingo_clock_page;
+
 struct dingo_context {
 	struct verbs_context vctx;
 	uint64_t caps;			/* DINGO_CAP_* */
@@ -58,6 +66,7 @@ struct dingo_context {
 	/* has DINGO_STATUS_GONE once nothing completes any more */
 	const _Atomic(uint32_t) *status;
 	void *status_page;		/* NULL: status is a word that stays 0 */
+	const struct dingo_clock_page *clock; /* NULL: real time is not known */
 	uint32_t max_inline;
 	uint8_t log_max_sq;
 	uint8_t log_max_rq;
@@ -117,6 +126,8 @@ struct dingo_cq {
 	enum ibv_wc_opcode opcode;
 	struct dingo_pd *parent_domain;
 	const _Atomic(uint32_t) *status; /* of the context */
+	const struct dingo_clock_page *clock_page; /* of the context */
+	struct dingo_clock clock;	/* as last read there */
 };
 
 /* What a posted send WQE leaves for its completion; kept at its first block. */
@@ -293,6 +304,25 @@ struct ibv_mw *dingo_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int dingo_dealloc_mw(struct ibv_mw *mw);
 int dingo_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
 		  struct ibv_mw_bind *bind);
+
+/* clock.c */
+/* The page's present pair; when it is being written for ever, for the card has died, `clock` stays. */
+void dingo_clock_read(const struct dingo_clock_page *page,
+		      struct dingo_clock *clock);
+/* CLOCK_REALTIME in ns of a time stamp, bits 47:0 of CLOCK. */
+uint64_t dingo_clock_real(const struct dingo_clock *clock, uint64_t stamp);
+int dingo_query_rt_values(struct ibv_context *context,
+			  struct ibv_values_ex *values);
+
+/* dm.c */
+struct ibv_dm *dingo_alloc_dm(struct ibv_context *context,
+			      struct ibv_alloc_dm_attr *attr);
+int dingo_free_dm(struct ibv_dm *dm);
+struct ibv_dm *dingo_import_dm(struct ibv_context *context, uint32_t dm_handle);
+void dingo_unimport_dm(struct ibv_dm *dm);
+struct ibv_mr *dingo_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm,
+			       uint64_t offset, size_t length,
+			       unsigned int access);
 
 /* cq.c */
 struct ibv_cq *dingo_create_cq(struct ibv_context *context, int cqe,

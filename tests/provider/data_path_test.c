@@ -642,6 +642,52 @@ static void parent_domain_allocators(void)
 	dingo_buf_free(&buf);
 }
 
+/* A stamp has 48 bits of the card's clock: the pair says which of their rounds is meant, before it and behind it. */
+static void wallclock(void)
+{
+	const uint64_t second = 1000000000, round = 1ULL << 48;
+	struct dingo_clock clock = { .card_ns = 5 * round + 10, .real_ns = 1700000000 * second };
+	struct dingo_clock_page page = { .sequence = 2, .card_ns = 77, .real_ns = 1000 };
+
+	CHECK(dingo_clock_real(&clock, 10) == clock.real_ns);
+	CHECK(dingo_clock_real(&clock, 10 + second) == clock.real_ns + second);
+	CHECK(dingo_clock_real(&clock, 9) == clock.real_ns - 1);
+	CHECK(dingo_clock_real(&clock, round - 1) == clock.real_ns - 11);
+	clock.card_ns = round - 1;
+	CHECK(dingo_clock_real(&clock, 5) == clock.real_ns + 6);
+
+	dingo_clock_read(&page, &clock);
+	CHECK(clock.card_ns == 77 && clock.real_ns == 1000);
+	/* the card died while it wrote: what was read before still counts, and the reader comes back */
+	page = (struct dingo_clock_page){ .sequence = 3, .card_ns = 1, .real_ns = 2 };
+	dingo_clock_read(&page, &clock);
+	CHECK(clock.card_ns == 77 && clock.real_ns == 1000);
+}
+
+/* Extended polling with wall clock: the time of day of each entry by the pair that is there when it is read. */
+static void poll_wallclock(void)
+{
+	struct fake *fake = fake_new(&rc);
+	struct ibv_cq_init_attr_ex attr = { .wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK };
+	struct dingo_clock_page page = { .sequence = 2, .card_ns = 1000, .real_ns = 500000 };
+	struct ibv_cq_ex *ex = &fake->cq.vcq.cq_ex;
+	struct dingo_cqe *cqe = fake->cq.ring.buf;
+	struct ibv_poll_cq_attr none = {};
+
+	fake->cq.clock_page = &page;
+	fake->qp.sq.sent[0].blocks = 1;
+	CHECK(dingo_cq_fill_ex_ops(&fake->cq, &attr) == 0);
+	CHECK(ex->read_completion_wallclock_ns && !ex->read_completion_ts);
+	fake_complete(fake, DINGO_WR_SEND, 0, 0, 0);
+	cqe->ts_lo = htole32(1234);
+	CHECK(ibv_start_poll(ex, &none) == 0);
+	CHECK(ibv_wc_read_completion_wallclock_ns(ex) == 500234);
+	page = (struct dingo_clock_page){ .sequence = 4, .card_ns = 1000, .real_ns = 900000 };
+	CHECK(ibv_wc_read_completion_wallclock_ns(ex) == 900234);
+	ibv_end_poll(ex);
+	fake_free(fake);
+}
+
 #define CASE(name) { #name, name }
 static const struct {
 	const char *name;
@@ -653,7 +699,7 @@ static const struct {
 	CASE(datagram_service_level),
 	CASE(poll_skips_forgotten_qp), CASE(cq_reports_consumption), CASE(arming), CASE(resize_drains_old_ring),
 	CASE(srq_tags), CASE(doorbell_memory), CASE(kick_fd), CASE(card_gone),
-	CASE(parent_domain_allocators),
+	CASE(parent_domain_allocators), CASE(wallclock), CASE(poll_wallclock),
 };
 
 int main(int argc, char **argv)

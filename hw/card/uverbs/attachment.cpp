@@ -30,6 +30,8 @@ std::string_view type_name(ObjectType type) {
             return "mr";
         case UVERBS_OBJECT_MW:
             return "mw";
+        case UVERBS_OBJECT_DM:
+            return "dm";
         default:
             return "other";
     }

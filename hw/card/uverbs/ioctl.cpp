@@ -16,7 +16,7 @@ using Key = std::pair<std::uint16_t, std::uint16_t>;
 const IoctlMethod& method_of(std::uint16_t object, std::uint16_t method) {
     static const auto kMethods = [] {
         std::map<Key, IoctlMethod> all;
-        for (auto* const list : {device_methods, queue_methods, memory_methods}) {
+        for (auto* const list : {device_methods, queue_methods, memory_methods, dm_methods}) {
             for (IoctlMethod& m : list()) {
                 const Key key{m.object, m.method};
                 all.emplace(key, std::move(m));

@@ -52,5 +52,6 @@ constexpr AttributeSpec fd(std::uint16_t id) {
 std::vector<IoctlMethod> device_methods();
 std::vector<IoctlMethod> queue_methods();   ///< CQ, QP, SRQ
 std::vector<IoctlMethod> memory_methods();  ///< PD, MR, MW, AH
+std::vector<IoctlMethod> dm_methods();      ///< DM and its regions
 
 }  // namespace dingo::card::uverbs

@@ -75,12 +75,20 @@ struct PdObject final : Object {
     Pd pd;
 };
 
+struct DmObject final : Object {
+    static constexpr ObjectType kType = UVERBS_OBJECT_DM;
+    DmObject(Driver& driver, Context& context, std::uint64_t length, std::uint32_t log_alignment)
+        : Object(kType), dm(driver, context, length, log_alignment) {}
+    Dm dm;
+};
+
 struct MrObject final : Object {
     static constexpr ObjectType kType = UVERBS_OBJECT_MR;
     MrObject(PdObject& domain, std::uint64_t len, std::uint64_t io)
         : Object(kType), pd(&domain), length(len), iova(io) {}
     [[nodiscard]] bool busy() const override { return Object::busy() || (mr && mr->busy()); }
     Ref<PdObject> pd;
+    Ref<DmObject> dm;  ///< whose memory it is, or none
     std::uint64_t length;
     std::uint64_t iova;
     std::uint32_t access = 0;

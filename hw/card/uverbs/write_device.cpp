@@ -77,6 +77,7 @@ void query_device_ex(WriteCall& c) {
     r.timestamp_mask = attr.timestamp_mask;
     r.hca_core_clock = attr.hca_core_clock;
     r.device_cap_flags_ex = attr.device_cap_flags;
+    r.max_dm_size = attr.max_dm_size;
     c.respond(r);
 }
 

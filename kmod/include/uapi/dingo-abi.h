@@ -24,6 +24,8 @@ enum dingo_kick_mode {
 
 /* Bits of dingo_alloc_ucontext_resp.comp_mask. */
 #define DINGO_UCONTEXT_STATUS 1U	/* status_mmap is there */
+#define DINGO_UCONTEXT_CLOCK 2U		/* the status page has a dingo_clock_page */
+#define DINGO_UCONTEXT_DM 4U		/* device memory can be allocated */
 
 /* The status page is read-only; its first u32 has this bit once the card is
  * gone for good: then nothing completes any more (FUTEX_OWNER_DIED of
@@ -35,6 +37,21 @@ enum dingo_kick_mode {
  * that has to wait for a processor: who polls in vain should give his up.
  */
 #define DINGO_STATUS_CROWDED_OFFSET 64
+
+/* With DINGO_UCONTEXT_CLOCK, at this offset of the status page: which time it
+ * was when register CLOCK, the clock of time stamps, had which value. Both run
+ * alike from then on; whoever writes this measures again about every second and
+ * after the machine's time was set. Readers take a pair whose sequence was even
+ * and the same before and after.
+ */
+#define DINGO_STATUS_CLOCK_OFFSET 128
+
+struct dingo_clock_page {
+	__u32 sequence;		/* odd while it is written; 0: never was */
+	__u32 error_ns;		/* the pair is as exact as this */
+	__aligned_u64 card_ns;	/* CLOCK */
+	__aligned_u64 real_ns;	/* CLOCK_REALTIME, ns since 1970 */
+};
 
 struct dingo_alloc_ucontext_req {
 	__u32 comp_mask;
@@ -73,6 +90,27 @@ enum {
 enum {
 	DINGO_ATTR_PD_QUERY_HANDLE = 0x1000,
 	DINGO_ATTR_PD_QUERY_RESP_PDN = 0x1001, /* out: __u32 */
+};
+
+/* Of UVERBS_METHOD_DM_ALLOC, out: struct dingo_dm_resp. */
+enum {
+	DINGO_ATTR_ALLOC_DM_RESP = 0x1000,
+};
+
+/* Of UVERBS_OBJECT_DM: what DM_ALLOC answered, for who imports it. */
+enum {
+	DINGO_METHOD_DM_QUERY = 0x1000,
+};
+
+enum {
+	DINGO_ATTR_DM_QUERY_HANDLE = 0x1000,
+	DINGO_ATTR_DM_QUERY_RESP = 0x1001, /* out: struct dingo_dm_resp */
+};
+
+struct dingo_dm_resp {
+	__aligned_u64 dm_mmap;
+	__aligned_u64 map_bytes;	/* multiple of the page size */
+	__aligned_u64 length;		/* as asked for */
 };
 
 struct dingo_alloc_pd_resp {

@@ -6,6 +6,8 @@ single 'fork: parent and child both work' alpha "$load fork" ok
 single 'threads: contexts of their own, and one shared' alpha "$load threads 8" ok
 single 'import: a process uses device, PD and MR of another' alpha "$load import" ok
 single "allocators of a parent domain give the provider's memory and get it back" alpha "$load allocators" ok
+single 'device memory: copies, traffic, atomics, borders' alpha "$load dm" ok
+single 'completions in wall clock' alpha "$load wallclock" ok
 single 'dlopen of libibverbs' alpha "$dingo_root/build/bin/verbs_dlopen" 'alpha: opened'
 single 'python: pyverbs opens the card' alpha \
     "/usr/bin/python3 -c 'from pyverbs.device import Context; c = Context(name=\"alpha\"); print(c.query_device().max_qp)'" '^[1-9]'

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "import.h"
+#include "modes.h"
 #include "self_link.h"
 
 namespace verbs_load {

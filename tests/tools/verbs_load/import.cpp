@@ -2,7 +2,7 @@
 //
 // ibv_import_device(3) and its relatives: the importer was forked before the device was opened, so
 // all that it has is the descriptor, which comes by SCM_RIGHTS, and two handles.
-#include "import.h"
+#include "modes.h"
 
 #include <sys/mman.h>
 #include <sys/socket.h>

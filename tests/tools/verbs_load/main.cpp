@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "import.h"
+#include "modes.h"
 #include "self_link.h"
 
 namespace {
@@ -31,6 +31,8 @@ constexpr const char* kUsage =
     "       verbs_load threads N             N threads with contexts of their own, and N on one\n"
     "       verbs_load import                a process uses device, PD and MR of another one\n"
     "       verbs_load allocators            a parent domain's own, with traffic\n"
+    "       verbs_load dm                    device memory\n"
+    "       verbs_load wallclock             time of day of completions\n"
     "       verbs_load hold PHASE            goes to context|pd|mr|cq|qp|rts, says so and waits to "
     "be killed\n"
     "       verbs_load stream                posts for ever\n"
@@ -191,6 +193,10 @@ int run(const std::vector<std::string>& args) {
         verbs_load::import_test();
     else if (what == "allocators")
         verbs_load::allocators_test();
+    else if (what == "dm")
+        verbs_load::device_memory_test();
+    else if (what == "wallclock")
+        verbs_load::wallclock_test();
     else if (what == "hold")
         hold(args.at(1));
     else if (what == "stream")

@@ -141,18 +141,19 @@ ibv_qp* SelfLink::create_qp() {
     return qp;
 }
 
-void SelfLink::connect(ibv_qp* qp) {
+void SelfLink::connect(ibv_qp* qp, std::uint32_t peer) const {
     ibv_qp_attr attr{};
     attr.qp_state = IBV_QPS_INIT;
     attr.port_num = 1;
-    attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+    attr.qp_access_flags =
+        IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
     if (int e = ibv_modify_qp(qp, &attr,
                               IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS))
         fail("to INIT", e);
     attr = {};
     attr.qp_state = IBV_QPS_RTR;
     attr.path_mtu = IBV_MTU_4096;
-    attr.dest_qp_num = qp->qp_num;
+    attr.dest_qp_num = peer;
     attr.max_dest_rd_atomic = 1;
     attr.min_rnr_timer = 12;
     attr.ah_attr.is_global = 1;

@@ -45,7 +45,9 @@ class SelfLink {
     [[nodiscard]] ibv_pd* pd() const { return pd_; }
     [[nodiscard]] ibv_cq* cq() const { return cq_; }
     ibv_qp* create_qp();
-    void connect(ibv_qp* qp);
+    /// With itself.
+    void connect(ibv_qp* qp) const { connect(qp, qp->qp_num); }
+    void connect(ibv_qp* qp, std::uint32_t peer) const;
     [[nodiscard]] unsigned qps() const { return static_cast<unsigned>(qps_.size()); }
 
   private:

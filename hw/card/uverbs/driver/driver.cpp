@@ -216,6 +216,7 @@ void Driver::start(Card& card) {
     const std::vector<Prefix> prefixes = port_prefixes(d.config, mac);
     try {
         d.status.emplace();
+        d.clock.emplace(*d.status);
         d.admin.emplace(card, d.bus);
         query_limits(d);
         if (prefixes.size() > d.limits.max_gid) {
@@ -236,6 +237,7 @@ void Driver::start(Card& card) {
 
 bool Driver::poll(Nanoseconds now) {
     State& d = *state_;
+    d.clock->poll(now);
     bool any = d.neighbours->poll(now);
     if (d.vectors != 0) {
         const std::uint64_t vectors = std::exchange(d.vectors, 0);

@@ -24,6 +24,8 @@
 #include "uverbs/driver/verbs_types.h"
 #include "uverbs/errno_error.h"
 
+struct dingo_dm_resp;  // dingo-abi.h
+
 namespace dingo::card::uverbs {
 
 class Driver;
@@ -136,6 +138,22 @@ class Qp {
     std::unique_ptr<State> state_;
 };
 
+/// Device memory: memory of the card process, a budget for each card (DriverConfig).
+class Dm {
+  public:
+    /// ErrnoError: EINVAL for length 0 or an alignment above a page, ENOMEM when so much is not
+    /// free.
+    Dm(Driver& driver, Context& context, std::uint64_t length, std::uint32_t log_alignment);
+    ~Dm();
+    [[nodiscard]] std::uint64_t length() const;
+    [[nodiscard]] dingo_dm_resp describe() const;
+    struct State;
+    [[nodiscard]] State& state() const { return *state_; }
+
+  private:
+    std::unique_ptr<State> state_;
+};
+
 class Mr {
   public:
     struct Range {
@@ -151,6 +169,10 @@ class Mr {
     /// [offset, offset + length) is not inside.
     Mr(Driver& driver, Pd& pd, int dmabuf_fd, std::uint64_t offset, std::uint64_t length,
        std::uint64_t iova, std::uint32_t access);
+    /// Part of device memory; its addresses begin at 0. A region of length 0 has a key that opens
+    /// nothing.
+    Mr(Driver& driver, Pd& pd, const Dm& dm, std::uint64_t offset, std::uint64_t length,
+       std::uint32_t access);
     ~Mr();
     /// flags: IB_UVERBS_REREG_* (TRANS 1, PD 2, ACCESS 4). The key stays. On failure all stays.
     void rereg(std::uint32_t flags, Pd* pd, const Range* range, std::uint32_t access);
@@ -183,6 +205,7 @@ struct DeviceAttr {
     std::uint32_t max_qp_rd_atom, max_qp_init_rd_atom, max_res_rd_atom, atomic_cap, max_mw, max_ah;
     std::uint32_t max_srq, max_srq_wr, max_srq_sge, max_pkeys, local_ca_ack_delay;
     std::uint64_t timestamp_mask, hca_core_clock;  ///< kHz
+    std::uint64_t max_dm_size;
 };
 struct PortAttr {
     std::uint8_t state, max_mtu, active_mtu, phys_state, active_width;  ///< enums of verbs
@@ -196,6 +219,7 @@ struct DriverConfig {
     std::vector<std::string>
         addresses;             ///< "10.77.0.1/24", "fd77::1/64"; link-local comes by itself
     std::uint32_t mtu = 9000;  ///< of the port's Ethernet, bytes
+    std::uint64_t device_memory = 16U << 20;  ///< bytes for ibv_alloc_dm(), whole pages
 };
 
 class Driver final : public HostPort {

@@ -3,7 +3,7 @@
 
 #include <cerrno>
 
-#include "uverbs/driver/state.h"
+#include "uverbs/driver/dm.h"
 
 namespace dingo::card::uverbs {
 namespace {
@@ -24,15 +24,19 @@ bool needs_write(std::uint32_t access) {
                       IB_UVERBS_ACCESS_REMOTE_ATOMIC | IB_UVERBS_ACCESS_MW_BIND)) != 0;
 }
 
-/// What all registrations check.
-void check_registration(const Driver::State& d, std::uint64_t length, std::uint64_t iova,
-                        std::uint32_t access) {
+void check_access(const Driver::State& d, std::uint32_t access) {
     if ((access & ~kMrAccess) != 0) {
         throw ErrnoError(EOPNOTSUPP);
     }
     if ((access & IB_UVERBS_ACCESS_MW_BIND) != 0) {
         d.need(DINGO_CAP_MW);
     }
+}
+
+/// What all registrations of a client's memory check.
+void check_registration(const Driver::State& d, std::uint64_t length, std::uint64_t iova,
+                        std::uint32_t access) {
+    check_access(d, access);
     // No length must never mean all memory.
     if (length == 0 || length > d.query_max_mr_size() || iova + (length - 1) < iova) {
         throw ErrnoError(EINVAL);
@@ -103,31 +107,38 @@ struct Mr::State {
         cmd.pdn = pdn;
         cmd.access = access;
         cmd.kind = DINGO_MRT_MR;
-        cmd.mem = memory->describe();
+        cmd.mem = mem;
         cmd.iova = iova;
         cmd.length = length;
         return cmd;
     }
 
     void create(Pd& pd, std::uint64_t first, std::uint64_t bytes, std::uint32_t verbs_access) {
+        if (memory) {
+            mem = memory->describe();
+        }
         pdn = pd.pdn();
         access = card_access(verbs_access);
         iova = (verbs_access & IB_UVERBS_ACCESS_ZERO_BASED) != 0 ? 0 : first;
         length = bytes;
         key = driver.make_key(index.get());
-        driver.admin->execute(DINGO_OP_CREATE_MR, command());
-        on_card = true;
+        // A key that the card does not know opens nothing: that is a region without a byte.
+        if (bytes != 0) {
+            driver.admin->execute(DINGO_OP_CREATE_MR, command());
+            on_card = true;
+        }
     }
 
     Driver::State& driver;
-    std::unique_ptr<MrMemory> memory;
+    std::unique_ptr<MrMemory> memory;  ///< none: device memory
+    dingo_mem mem{};
     OwnedId index;
     std::uint32_t key = 0;
     std::uint32_t pdn = 0;
     std::uint32_t access = 0;  ///< DINGO_ACC_*
     std::uint64_t iova = 0;
     std::uint64_t length = 0;
-    bool dmabuf = false;
+    bool fixed = false;  ///< no memory of the client: rereg() is refused
     bool on_card = false;
 };
 
@@ -145,9 +156,24 @@ Mr::Mr(Driver& driver, Pd& pd, int dmabuf_fd, std::uint64_t offset, std::uint64_
     Driver::State& d = driver.state();
     check_registration(d, length, iova, access);
     state_ = std::make_unique<State>(d);
-    state_->dmabuf = true;
+    state_->fixed = true;
     state_->memory = std::make_unique<MrMemory>(d, dmabuf_fd, offset, length, needs_write(access));
     state_->create(pd, iova, length, access);
+}
+
+Mr::Mr(Driver& driver, Pd& pd, const Dm& dm, std::uint64_t offset, std::uint64_t length,
+       std::uint32_t access) {
+    Driver::State& d = driver.state();
+    check_access(d, access);
+    if ((access & IB_UVERBS_ACCESS_ZERO_BASED) == 0 || offset > dm.length() ||
+        length > dm.length() - offset) {
+        throw ErrnoError(EINVAL);
+    }
+    state_ = std::make_unique<State>(d);
+    state_->fixed = true;
+    state_->mem = dm.state().memory.describe();
+    state_->mem.addr += offset;
+    state_->create(pd, 0, length, access);
 }
 
 Mr::~Mr() = default;
@@ -158,7 +184,7 @@ void Mr::rereg(std::uint32_t flags, Pd* pd, const Range* range, std::uint32_t ac
     d.need(DINGO_CAP_REREG_MR);
     const bool trans = (flags & kReregTrans) != 0;
     const bool new_access = (flags & kReregAccess) != 0;
-    if ((flags & ~(kReregTrans | kReregPd | kReregAccess)) != 0 || mr.dmabuf) {
+    if ((flags & ~(kReregTrans | kReregPd | kReregAccess)) != 0 || mr.fixed) {
         throw ErrnoError(EOPNOTSUPP);
     }
     if ((trans && range == nullptr) || ((flags & kReregPd) != 0 && pd == nullptr)) {
@@ -208,6 +234,7 @@ void Mr::rereg(std::uint32_t flags, Pd* pd, const Range* range, std::uint32_t ac
     mr.memory->writable |= upgraded;
     if (memory) {
         mr.memory = std::move(memory);
+        mr.mem = cmd.mem;
     }
     mr.access = cmd.access;
     mr.pdn = cmd.pdn;
@@ -222,7 +249,7 @@ std::uint32_t Mr::key() const {
 // REREG_MR to what it is already: it changes nothing, and is refused while windows are bound.
 bool Mr::busy() const {
     State& mr = *state_;
-    if (mr.driver.windows == 0 || !mr.driver.has(DINGO_CAP_REREG_MR)) {
+    if (!mr.on_card || mr.driver.windows == 0 || !mr.driver.has(DINGO_CAP_REREG_MR)) {
         return false;
     }
     dingo_cmd_create_mr cmd = mr.command();

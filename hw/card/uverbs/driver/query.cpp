@@ -107,6 +107,7 @@ DeviceAttr Driver::query_device() const {
         a.timestamp_mask = kTimestampMask;
         a.hca_core_clock = kClockKhz;
     }
+    a.max_dm_size = d.config.device_memory;
     return a;
 }
 

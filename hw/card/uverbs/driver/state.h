@@ -13,6 +13,7 @@
 
 #include "dingo-abi.h"
 #include "uverbs/driver/admin_queue.h"
+#include "uverbs/driver/clock.h"
 #include "uverbs/driver/doorbells.h"
 #include "uverbs/driver/driver.h"
 #include "uverbs/driver/event_queues.h"
@@ -59,6 +60,7 @@ struct Driver::State {
     dingo_limits limits{};
     Mac mac{};
     std::optional<StatusPage> status;
+    std::optional<Clock> clock;
     std::optional<AdminQueue> admin;
     std::optional<DoorbellPages> doorbells;
     std::optional<EventQueues> eqs;
@@ -74,7 +76,8 @@ struct Driver::State {
     std::vector<Qp::State*> qps;  ///< by index
     std::vector<Srq::State*> srqs;
     std::uint32_t next_cqn = 0;
-    std::size_t windows = 0;  ///< memory windows that exist
+    std::size_t windows = 0;               ///< memory windows that exist
+    std::uint64_t device_memory_used = 0;  ///< bytes
     SegmentCache segments;
 
     [[nodiscard]] bool has(std::uint64_t cap) const { return (caps & cap) != 0; }

@@ -29,6 +29,10 @@ std::atomic_ref<std::uint32_t> word_of(void* page) {
     return std::atomic_ref<std::uint32_t>(*static_cast<std::uint32_t*>(page));
 }
 
+void store64(__u64& where, std::uint64_t value) {
+    std::atomic_ref<__u64>(where).store(value, std::memory_order_relaxed);
+}
+
 void check(bool ok, int error, const char* what) {
     if (!ok) {
         throw std::system_error(error, std::generic_category(), what);
@@ -80,6 +84,19 @@ StatusPage::~StatusPage() {
 
 void StatusPage::set_gone() {
     word_of(page_).fetch_or(DINGO_STATUS_GONE, std::memory_order_release);
+}
+
+void StatusPage::set_clock(std::uint64_t card_ns, std::uint64_t real_ns, std::uint32_t error_ns) {
+    auto* const clock = reinterpret_cast<dingo_clock_page*>(static_cast<std::byte*>(page_) +
+                                                            DINGO_STATUS_CLOCK_OFFSET);
+    const std::atomic_ref<std::uint32_t> sequence(clock->sequence);
+    const std::uint32_t before = sequence.load(std::memory_order_relaxed);
+    sequence.store(before + 1, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);
+    std::atomic_ref(clock->error_ns).store(error_ns, std::memory_order_relaxed);
+    store64(clock->card_ns, card_ns);
+    store64(clock->real_ns, real_ns);
+    sequence.store(before + 2, std::memory_order_release);
 }
 
 void StatusPage::set_crowded(bool crowded) {

@@ -5,6 +5,8 @@
 // FUTEX_OWNER_DIED there however the thread ends.
 #pragma once
 
+#include <cstdint>
+
 #include "shared_memory.h"
 #include "unique_fd.h"
 
@@ -24,6 +26,9 @@ class StatusPage {
 
     /// Whether the card lacks processor time: clients that poll in vain then give theirs up.
     void set_crowded(bool crowded);
+
+    /// CLOCK_REALTIME was real_ns, give or take error_ns, when register CLOCK was card_ns.
+    void set_clock(std::uint64_t card_ns, std::uint64_t real_ns, std::uint32_t error_ns);
 
     /// Can only be mapped for reading.
     [[nodiscard]] int fd() const { return fd_.get(); }

@@ -8,11 +8,14 @@
 #include <sys/wait.h>
 
 #include <cstdint>
+#include <cstdlib>
+#include <ctime>
 #include <string>
 
 #include <fcntl.h>
 
 #include "dingo-abi.h"
+#include "uverbs/driver/clock.h"
 #include "uverbs/driver/queue_memory.h"
 
 namespace dingo::card::uverbs {
@@ -42,6 +45,39 @@ TEST(StatusPage, Failure) {
     const auto* word = map_word(page.fd());
     page.set_gone();
     EXPECT_NE(*word & DINGO_STATUS_GONE, 0U);
+}
+
+TEST(StatusPage, ClockIsWholeAndItsSequenceEven) {
+    StatusPage page;
+    const auto* const clock = reinterpret_cast<const volatile dingo_clock_page*>(
+        reinterpret_cast<const volatile std::byte*>(map_word(page.fd())) +
+        DINGO_STATUS_CLOCK_OFFSET);
+    EXPECT_EQ(clock->sequence, 0U);
+    page.set_clock(11, 22, 3);
+    EXPECT_EQ(clock->sequence, 2U);
+    EXPECT_EQ(clock->card_ns, 11U);
+    EXPECT_EQ(clock->real_ns, 22U);
+    EXPECT_EQ(clock->error_ns, 3U);
+    page.set_clock(12, 23, 4);
+    EXPECT_EQ(clock->sequence, 4U);
+    EXPECT_EQ(clock->card_ns, 12U);
+}
+
+TEST(StatusPage, ClockIsMeasuredAgainAfterAWhile) {
+    StatusPage page;
+    Clock measured(page);
+    const auto* const clock = reinterpret_cast<const volatile dingo_clock_page*>(
+        reinterpret_cast<const volatile std::byte*>(map_word(page.fd())) +
+        DINGO_STATUS_CLOCK_OFFSET);
+    EXPECT_EQ(clock->sequence, 2U) << "there is a pair before the first client";
+    measured.poll(1);
+    EXPECT_EQ(clock->sequence, 2U);
+    measured.poll(2'000'000'000);
+    EXPECT_EQ(clock->sequence, 4U);
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    const auto apart = now.tv_sec - static_cast<std::int64_t>(clock->real_ns / 1'000'000'000);
+    EXPECT_LE(std::abs(apart), 60) << "CLOCK_REALTIME, in nanoseconds";
 }
 
 TEST(StatusPage, TwoInOneThreadGoInAnyOrder) {
