@@ -223,6 +223,12 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
         ->check(CLI::IsMember({256U, 512U, 1024U, 2048U, 4096U}))
         ->capture_default_str()
         ->group(kernel_less);
+    app.add_option("--device-memory", o.uverbs.device_memory,
+                   "Device memory for ibv_alloc_dm, of this process; 0: none")
+        ->type_name("MIB")
+        ->check(CLI::Range(0, 65'536))
+        ->capture_default_str()
+        ->group(kernel_less);
     app.add_flag("--share", o.uverbs.share,
                  "Whoever can reach the directory may use the card, not only its user and root")
         ->group(kernel_less);

@@ -104,6 +104,7 @@ std::vector<std::string> command_of(const StartOptions& o, const CardEntry& card
     add("--mac", o.mac);
     if (const unsigned mtu = o.mtu != 0 ? o.mtu : fitting_mtu(o.wire); mtu != 0)
         add("--mtu", std::to_string(mtu));
+    add("--device-memory", o.device_memory);
     if (o.share)
         out.emplace_back("--share");
     return out;

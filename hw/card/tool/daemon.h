@@ -19,7 +19,8 @@ struct StartOptions {
     std::string pcap;
     std::string engine;
     std::string mac;
-    unsigned mtu = 0;  ///< 0: dingo-card's default
+    unsigned mtu = 0;           ///< 0: dingo-card's default
+    std::string device_memory;  ///< MiB; "": dingo-card's default
     bool share = false;
 };
 

@@ -33,6 +33,10 @@ inline void add_start_options(CLI::App& app, StartOptions& o) {
            "Largest path MTU of the port (default: 4096, or what the interface of roce holds)")
         ->type_name("256|512|1024|2048|4096")
         ->check(CLI::IsMember({256U, 512U, 1024U, 2048U, 4096U}));
+    app.add_option("--device-memory", o.device_memory,
+                   "Device memory for ibv_alloc_dm (default: 16; 0: none)")
+        ->type_name("MIB")
+        ->check(CLI::Range(0, 65'536));
     app.add_flag("--share", o.share, "Other users of this machine may use the card, too");
 }
 

@@ -66,6 +66,7 @@ DriverConfig driver_config(const HostOptions& options) {
     config.ib_name = options.name;
     config.addresses = options.addresses;
     config.mtu = options.path_mtu + kHeaders;
+    config.device_memory = std::uint64_t{options.device_memory} << 20;
     return config;
 }
 

@@ -85,6 +85,16 @@ TEST(CardOptions, EverythingReachesItsPlace) {
     EXPECT_EQ(o->wire.pcap, "x.pcap");
 }
 
+TEST(CardOptions, DeviceMemoryIsSixteenMebibytesOrWhatIsSaid) {
+    const auto usual = parse({"--uverbs", "/tmp/a"});
+    ASSERT_TRUE(usual);
+    EXPECT_EQ(uverbs::driver_config(usual->uverbs).device_memory, 16U << 20);
+    const auto large = parse({"--uverbs", "/tmp/a", "--device-memory", "8192"});
+    ASSERT_TRUE(large);
+    EXPECT_EQ(uverbs::driver_config(large->uverbs).device_memory, std::uint64_t{8} << 30);
+    EXPECT_FALSE(parse({"--uverbs", "/tmp/a", "--device-memory", "-1"}));
+}
+
 TEST(CardOptions, AllMistakesAreToldAtOnce) {
     int status = 0;
     ::testing::internal::CaptureStderr();

@@ -54,7 +54,10 @@ void Context::describe(Udata& udata) const {
         throw ErrnoError(ENOMEM);
     }
     dingo_alloc_ucontext_resp resp{};
-    resp.comp_mask = DINGO_UCONTEXT_STATUS | DINGO_UCONTEXT_CLOCK | DINGO_UCONTEXT_DM;
+    resp.comp_mask = DINGO_UCONTEXT_STATUS | DINGO_UCONTEXT_CLOCK;
+    if (d.config.device_memory != 0) {
+        resp.comp_mask |= DINGO_UCONTEXT_DM;
+    }
     resp.kick_mode = DINGO_KICK_FD;
     resp.caps = d.caps;
     resp.max_inline = d.limits.max_inline;

@@ -37,6 +37,9 @@ Dm::State::~State() {
 }
 
 Dm::Dm(Driver& driver, Context& context, std::uint64_t length, std::uint32_t log_alignment) {
+    if (driver.state().config.device_memory == 0) {
+        throw ErrnoError(EOPNOTSUPP);
+    }
     if (length == 0 || log_alignment > kLogPage) {
         throw ErrnoError(EINVAL);
     }

@@ -141,8 +141,8 @@ class Qp {
 /// Device memory: memory of the card process, a budget for each card (DriverConfig).
 class Dm {
   public:
-    /// ErrnoError: EINVAL for length 0 or an alignment above a page, ENOMEM when so much is not
-    /// free.
+    /// ErrnoError: EOPNOTSUPP when the card has none, EINVAL for length 0 or an alignment above a
+    /// page, ENOMEM when so much is not free.
     Dm(Driver& driver, Context& context, std::uint64_t length, std::uint32_t log_alignment);
     ~Dm();
     [[nodiscard]] std::uint64_t length() const;
@@ -219,7 +219,7 @@ struct DriverConfig {
     std::vector<std::string>
         addresses;             ///< "10.77.0.1/24", "fd77::1/64"; link-local comes by itself
     std::uint32_t mtu = 9000;  ///< of the port's Ethernet, bytes
-    std::uint64_t device_memory = 16U << 20;  ///< bytes for ibv_alloc_dm(), whole pages
+    std::uint64_t device_memory = 16U << 20;  ///< bytes for ibv_alloc_dm(), whole pages; 0: none
 };
 
 class Driver final : public HostPort {

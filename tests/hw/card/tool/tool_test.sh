@@ -39,6 +39,7 @@ expect 2 'no name for a card' "$dingo" card start views
 expect 2 'no name for a card' "$dingo" card show a/b
 expect 2 'NAME' "$dingo" card stop
 expect 2 '.' "$dingo" card start a --mtu 1000
+expect 2 '.' "$dingo" card start a --device-memory 1G
 expect 2 '.' "$dingo" completion tcsh
 for shell in bash zsh fish; do expect 0 'dingo card list' "$dingo" completion $shell; done
 bash -n <("$dingo" completion bash) || { echo "FAIL the completion for bash does not parse"; failed=1; }

@@ -83,6 +83,16 @@ TEST_F(UverbsDm, ThereIsAsMuchAsIsSaidAndNoMore) {
     EXPECT_EQ(alloc(kAll), 0) << "a client's goes with it";
 }
 
+TEST_F(UverbsDm, ACardWithoutSaysSo) {
+    const RunningCard bare(1024, 0);
+    Client other(bare.directory);
+    Verbs theirs(other);
+    ASSERT_EQ(theirs.get_context(), 0);
+    EXPECT_EQ(theirs.context.comp_mask & DINGO_UCONTEXT_DM, 0U);
+    EXPECT_EQ(alloc_by(other, 4096), -EOPNOTSUPP);
+    EXPECT_NE(verbs.context.comp_mask & DINGO_UCONTEXT_DM, 0U) << "others have it";
+}
+
 TEST_F(UverbsDm, RegionsLieInsideAndHoldTheMemory) {
     ASSERT_EQ(alloc(100), 0);
     const auto memory = handle;

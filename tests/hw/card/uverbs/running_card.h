@@ -32,8 +32,8 @@ inline std::string fresh_directory() {
 
 class RunningCard {
   public:
-    explicit RunningCard(unsigned max_clients = 1024)
-        : directory(fresh_directory()), driver_(driver_config()) {
+    explicit RunningCard(unsigned max_clients = 1024, std::uint64_t device_memory = 16U << 20)
+        : directory(fresh_directory()), driver_(driver_config(device_memory)) {
         model::register_model_engine();
         auto ends = make_loop_pair();
         // Nobody is at the other end: a cable that fills up would hold all clients back.
@@ -108,8 +108,9 @@ class RunningCard {
     const std::string directory;
 
   private:
-    static DriverConfig driver_config() {
+    static DriverConfig driver_config(std::uint64_t device_memory) {
         DriverConfig config;
+        config.device_memory = device_memory;
         config.addresses = {"10.77.0.1/24"};
         return config;
     }
