@@ -8,6 +8,7 @@
 
 #include "Vdingo_card.h"
 #include "axi_memory.h"
+#include "coverage.h"
 #include "dingo/rtl.h"
 #include "dingo_hw.h"
 #include "stalls.h"
@@ -45,7 +46,10 @@ class RtlEngine final : public Engine {
         card_.rst_ni = 1;
         until_ready();
     }
-    ~RtlEngine() override { card_.final(); }
+    ~RtlEngine() override {
+        card_.final();
+        save_coverage(context());
+    }
 
     void reset() override {
         frames_.clear();
