@@ -74,6 +74,7 @@ static const struct {
     CASE(share_mremap),
     CASE(share_stack),
     CASE(share_gives_back),
+    CASE(adopt),
     CASE(share_close_all),
 };
 

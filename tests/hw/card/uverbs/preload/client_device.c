@@ -7,6 +7,10 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,6 +56,27 @@ void client_mmap(void) {
     CHECK(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0x9000) == MAP_FAILED && errno == EINVAL);
     CHECK(mmap64(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0x7000) != MAP_FAILED);
     CHECK(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, fd, 0) != MAP_FAILED);
+}
+
+/* A copy that came behind our back, as by SCM_RIGHTS: fstat(), with which ibv_import_device() begins, finds out. */
+void client_adopt(void) {
+    int fd = open_card();
+    int copy = (int)syscall(SYS_dup, fd);
+    int pair[2];
+    struct stat st;
+
+    CHECK(copy >= 0 && fstat(copy, &st) == 0 && S_ISCHR(st.st_mode));
+    CHECK(st.st_rdev == makedev(231, 192));
+    close(fd);
+    echo(copy);
+    CHECK(method(copy, HELLOS, 0, 0, 0) == 2);
+    CHECK(fstat(copy, &st) == 0 && method(copy, HELLOS, 0, 0, 0) == 2);
+    CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) == 0);
+    CHECK(fstat(pair[0], &st) == 0 && S_ISSOCK(st.st_mode));
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    CHECK(fstat(pair[0], &st) == 0 && S_ISSOCK(st.st_mode));
+    close(copy);
+    CHECK(method(copy, ECHO, 8, 0, 0) < 0 && errno == EBADF);
 }
 
 static void make_channels(int fd, int* comp, int* async) {

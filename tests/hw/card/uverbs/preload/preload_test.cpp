@@ -74,17 +74,15 @@ TEST_P(Preload, Client) {
     EXPECT_EQ(run(GetParam()), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Case, Preload,
-                         testing::Values("paths", "paths_at", "stat", "counters", "gids", "ioctl",
-                                         "write", "mmap", "channels", "dead_card", "need_fd",
-                                         "dup_close", "fork", "vfork", "exec", "threads", "netlink",
-                                         "share_keeps", "share_partial", "share_faults",
-                                         "share_threads", "share_fork", "share_dontfork",
-                                         "share_dontneed", "share_realloc", "share_mremap",
-                                         "share_stack", "share_gives_back", "share_close_all"),
-                         [](const testing::TestParamInfo<std::string>& test) {
-                             return test.param;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Case, Preload,
+    testing::Values("paths", "paths_at", "stat", "counters", "gids", "ioctl", "write", "mmap",
+                    "channels", "dead_card", "need_fd", "dup_close", "fork", "vfork", "exec",
+                    "threads", "netlink", "share_keeps", "share_partial", "share_faults",
+                    "share_threads", "share_fork", "share_dontfork", "share_dontneed",
+                    "share_realloc", "share_mremap", "share_stack", "share_gives_back",
+                    "share_close_all", "adopt"),
+    [](const testing::TestParamInfo<std::string>& test) { return test.param; });
 
 /// Sharing turned off: everything works on the slow road.
 TEST_F(Preload, SharingOff) {
