@@ -27,6 +27,7 @@ suites=(
     "native|tests/native/suite.sh tools|kernel-less cards: perftest with its options, pingpongs, many clients, an ordinary user"
     "native-net|tests/native/suite.sh net|kernel-less cards in two network namespaces: UDP 4791, tshark, ICRC"
     "native-life|tests/native/suite.sh lifecycle|kernel-less: kill -9 of clients, servers and the card; idle cost"
+    "native-host|tests/native/suite.sh host|kernel-less: several cards in one process, beside one that has its own; stop, kill -9, faults, capture"
     "native-pyverbs|tests/native/suite.sh pyverbs|this host's pyverbs suite on a kernel-less card"
     "bench|tests/rdma-bench/suite.sh|rdma-bench on kernel-less cards: every test and option, verified data, what a new user meets, reports"
     "rtl|tests/native/suite.sh rtl|kernel-less: the SystemVerilog card under Verilator with this host's programs, alone, with the model and under loss"

@@ -2,12 +2,10 @@
 #include "card_loop.h"
 
 #include <signal.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <ctime>
-#include <nlohmann/json.hpp>
-#include <stdexcept>
+#include <utility>
 
 namespace dingo::card {
 namespace {
@@ -23,83 +21,127 @@ Nanoseconds clock_now() {
 
 }  // namespace
 
-CardLoop::CardLoop(const Options& options, Card& card, HostAttachment& host, Wire& wire,
-                   int stop_fd)
-    : card_(card), host_(host), wire_(wire), stop_fd_(stop_fd), idle_(options.idle) {
-    if (!options.control.empty()) {
-        control_ = std::make_unique<ControlServer>(
-            options.control, [this](const nlohmann::json& request) { return control(request); });
-    }
+void CardLoop::add(ServedCard& card) {
+    card.set_loop_stats(&stats_);
+    card.set_crowded(stats_.crowded);
+    cards_.push_back(&card);
+}
+
+void CardLoop::remove(ServedCard& card) {
+    card.stop();
+    card.set_loop_stats(nullptr);
+    std::erase(cards_, &card);
 }
 
 void CardLoop::run() {
-    Nanoseconds last_wait = 0;
     Nanoseconds idle_since = 0;
     bool idle = false;
     while (!stop_) {
         const Nanoseconds now = clock_now();
-        bool more = card_.poll(now);
-        more |= host_.settle(now);
+        const bool more = turns(now);
+        if (stop_) {
+            break;
+        }
         if (pressure_.sample(now)) {
-            host_.set_crowded(pressure_.crowded());
+            stats_.crowded = pressure_.crowded();
+            for (ServedCard* const card : cards_) {
+                card->set_crowded(stats_.crowded);
+            }
         }
         if (more) {
             idle = false;
-            if (now - last_wait >= kBusyPollEvery) {
-                last_wait = now;
-                wait(0);
-            }
+            look(now);
             continue;
         }
         if (!idle) {
             idle = true;
             idle_since = now;
         }
-        const Nanoseconds due = std::min(card_.next_deadline(), host_.next_deadline());
+        const Nanoseconds due = next_deadline();
         const Nanoseconds until_due = due == kNever ? kNever : due - std::min(due, now);
         switch (idle_.act(now - idle_since)) {
             case IdlePolicy::Act::kSpin:
-                if (now - last_wait >= kBusyPollEvery) {
-                    last_wait = now;
-                    wait(0);
-                }
+                look(now);
                 continue;
             case IdlePolicy::Act::kNap:
-                ++naps_;
-                last_wait = now;
-                wait(std::min(until_due, IdlePolicy::nap_length(now - idle_since)));
+                ++stats_.naps;
+                last_wait_ = now;
+                wait(std::min(until_due, IdlePolicy::nap_length(now - idle_since)), true);
                 continue;
             case IdlePolicy::Act::kSleep:
                 break;
         }
         idle = false;
-        if (!card_.prepare_sleep(now)) {
-            // Whatever keeps the card awake, the host is served.
-            if (now - last_wait >= kBusyPollEvery) {
-                last_wait = now;
-                wait(0);
-            }
+        if (!prepare_sleep(now)) {
+            look(now);  // whatever keeps a card awake, the hosts are served
             continue;
         }
-        ++sleeps_;
-        last_wait = now;
-        wait(until_due);
-        card_.woke();
+        ++stats_.sleeps;
+        last_wait_ = now;
+        wait(until_due, true);
+        for (ServedCard* const card : cards_) {
+            card->woke();
+        }
         idle_.slept(clock_now() - now);
     }
-    host_.stop();
+    for (ServedCard* const card : cards_) {
+        card->stop();
+    }
 }
 
-void CardLoop::wait(Nanoseconds timeout) {
+bool CardLoop::turns(Nanoseconds now) {
+    if (!tasks_.empty()) {
+        for (const auto& task : std::exchange(tasks_, {})) {
+            task();
+        }
+    }
+    if (cards_.size() == 1) {
+        cards_[0]->woke();
+        return cards_[0]->turn(now);
+    }
+    bool more = false;
+    for (ServedCard* const card : cards_) {
+        if (!card->sleeps_on(now)) {
+            more |= card->turn(now);
+        }
+    }
+    return more;
+}
+
+Nanoseconds CardLoop::next_deadline() const {
+    Nanoseconds due = kNever;
+    for (const ServedCard* const card : cards_) {
+        due = std::min(due, card->next_deadline());
+    }
+    return due;
+}
+
+bool CardLoop::prepare_sleep(Nanoseconds now) {
+    for (auto card = cards_.begin(); card != cards_.end(); ++card) {
+        if (!(*card)->prepare_sleep(now)) {
+            std::for_each(cards_.begin(), card + 1, [](ServedCard* armed) { armed->woke(); });
+            return false;
+        }
+    }
+    return true;
+}
+
+void CardLoop::look(Nanoseconds now) {
+    if (now - last_wait_ >= kBusyPollEvery) {
+        last_wait_ = now;
+        wait(0, false);
+    }
+}
+
+void CardLoop::wait(Nanoseconds timeout, bool asleep) {
     polls_.clear();
     polls_.push_back({stop_fd_, POLLIN, 0});
-    polls_.push_back({wire_.fd(), POLLIN, 0});
-    polls_.push_back({wire_.tx_blocked_fd(), POLLOUT, 0});
-    const std::size_t host_at = polls_.size();
-    host_.add_polls(polls_);
-    const std::size_t control_at = polls_.size();
-    if (control_) {
-        control_->add_polls(polls_);
+    const std::size_t count = cards_.size();  // one of them may add another
+    for (std::size_t i = 0; i < count; ++i) {
+        cards_[i]->add_polls(polls_, asleep);
+    }
+    if (!tasks_.empty()) {
+        timeout = 0;
     }
     const timespec time{static_cast<time_t>(timeout / 1'000'000'000),
                         static_cast<long>(timeout % 1'000'000'000)};
@@ -108,60 +150,10 @@ void CardLoop::wait(Nanoseconds timeout) {
     if (ready <= 0) {
         return;
     }
-    stop_ = polls_[0].revents != 0;
-    const std::span<const pollfd> polls(polls_);
-    host_.service(polls.subspan(host_at, control_at - host_at));
-    if (polls[1].revents != 0) {
-        card_.wire_readable();
+    stop_ |= polls_[0].revents != 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        cards_[i]->service(polls_);
     }
-    if (polls[2].revents != 0) {
-        wire_.flush();
-    }
-    if (control_) {
-        control_->service(polls.subspan(control_at));
-    }
-}
-
-nlohmann::json CardLoop::control(const nlohmann::json& request) {
-    const auto command = request.value("cmd", std::string());
-    if (command == "stats") {
-        return stats();
-    }
-    if (command == "faults") {
-        wire_.set_faults(request.at("spec").get<std::string>());
-        return {{"wire", wire_.describe()}};
-    }
-    if (command == "link") {
-        card_.set_link(request.at("up").get<bool>());
-        return {{"up", card_.link()}};
-    }
-    throw std::invalid_argument("cmd is one of stats, faults, link");
-}
-
-nlohmann::json CardLoop::stats() const {
-    nlohmann::json all;
-    all["engine"] = card_.engine_name();
-    all["link"] = card_.link();
-    all["cable"] = wire_.describe();
-    for_each_counter(wire_.stats(),
-                     [&](const char* name, std::uint64_t v) { all["wire"][name] = v; });
-    host_.add_stats(all);
-    const CardStats& card = card_.stats();
-    all["card"] = {{"link_down_drops", card.link_down_drops},
-                   {"trapped_reads", card.trapped_reads},
-                   {"trapped_writes", card.trapped_writes},
-                   {"crowded", pressure_.crowded()},
-                   {"naps", naps_},
-                   {"sleeps", sleeps_}};
-    if (const DoorbellScanner* scanner = card_.scanner()) {
-        const DoorbellStats& d = scanner->stats();
-        all["doorbells"] = {{"rings", d.rings},
-                            {"kicks", d.kicks},
-                            {"sweeps", d.sweeps},
-                            {"activated", d.activated},
-                            {"active_pages", scanner->active_pages()}};
-    }
-    return all;
 }
 
 }  // namespace dingo::card

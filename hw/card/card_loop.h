@@ -3,52 +3,52 @@
 
 #include <poll.h>
 
-#include <memory>
-#include <nlohmann/json_fwd.hpp>
-#include <string>
+#include <functional>
 #include <vector>
 
-#include "card.h"
-#include "control.h"
 #include "cpu_pressure.h"
-#include "host_attachment.h"
 #include "idle_policy.h"
-#include "wire/wire.h"
+#include "served_card.h"
 
 namespace dingo::card {
 
-/// What the program does until it is told to stop: one thread that gives the card, its host and
-/// its wire their turns, and sleeps in poll() when none has work.
+/// What the program does until it is told to stop: one thread that gives its cards, their hosts and
+/// their wires their turns, and sleeps in poll() when none has work.
 class CardLoop {
   public:
-    struct Options {
-        std::string control;  ///< path of the control socket; "" = none
-        IdlePolicy::Limits idle;
-    };
+    /// `stop_fd` becomes readable when run() shall return (a signalfd).
+    CardLoop(const IdlePolicy::Limits& idle, int stop_fd) : stop_fd_(stop_fd), idle_(idle) {}
 
-    /// Opens the control socket; throws std::runtime_error for the user. `stop_fd` becomes readable
-    /// when run() shall return (a signalfd). The others outlive the loop.
-    CardLoop(const Options& options, Card& card, HostAttachment& host, Wire& wire, int stop_fd);
+    /// A card to be served from the next round on; it is removed, or outlives the loop. A card may
+    /// add another one.
+    void add(ServedCard& card);
+    /// Switches a card off and serves it no more. Not while a card is served: see later().
+    void remove(ServedCard& card);
+    /// Runs `task` between two rounds, when no card is being served.
+    void later(std::function<void()> task) { tasks_.push_back(std::move(task)); }
 
-    /// Until stop_fd is readable.
+    /// Until stop_fd is readable or end() was called; then all cards are switched off.
     void run();
+    void end() { stop_ = true; }
 
   private:
+    bool turns(Nanoseconds now);
+    [[nodiscard]] Nanoseconds next_deadline() const;
+    /// All cards, or none.
+    bool prepare_sleep(Nanoseconds now);
+    /// Serves what is ready; waits for nothing.
+    void look(Nanoseconds now);
     /// Waits at most `timeout` (kNever: until something happens) and serves what is ready.
-    void wait(Nanoseconds timeout);
-    nlohmann::json control(const nlohmann::json& request);
-    [[nodiscard]] nlohmann::json stats() const;
+    void wait(Nanoseconds timeout, bool asleep);
 
-    Card& card_;
-    HostAttachment& host_;
-    Wire& wire_;
     int stop_fd_;
-    std::unique_ptr<ControlServer> control_;
     IdlePolicy idle_;
     CpuPressure pressure_;
+    std::vector<ServedCard*> cards_;
+    std::vector<std::function<void()>> tasks_;
     std::vector<pollfd> polls_;
-    std::uint64_t naps_ = 0;
-    std::uint64_t sleeps_ = 0;
+    LoopStats stats_;
+    Nanoseconds last_wait_ = 0;
     bool stop_ = false;
 };
 

@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <sched.h>
 #include <spdlog/common.h>
 #include <sys/random.h>
 
@@ -12,12 +11,13 @@
 #include <array>
 #include <cctype>
 #include <charconv>
-#include <cstdio>
 #include <filesystem>
 #include <map>
+#include <sstream>
 #include <string_view>
 
 #include "dingo_hw.h"
+#include "processors.h"
 
 namespace dingo::card {
 namespace {
@@ -47,12 +47,6 @@ std::uint64_t random_seed() {
 
 std::string join(const std::vector<std::string>& words) {
     return fmt::format("{}", fmt::join(words, ", "));
-}
-
-/// So few that a spinning card keeps the program from running that would give it work (measured).
-bool few_processors() {
-    cpu_set_t set;
-    return ::sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) <= 4;
 }
 
 bool is_log_level(const std::string& text) {
@@ -97,6 +91,9 @@ std::vector<std::string> check(const Options& o, const std::string& mac, bool tr
     if (!uverbs && (!o.uverbs.addresses.empty() || o.uverbs.share)) {
         wrong.emplace_back("--ip and --share are for --uverbs: elsewhere the guest decides");
     }
+    if (!uverbs && o.adopt) {
+        wrong.emplace_back("--adopt is for --uverbs: a card of a guest has its own process");
+    }
     if (uverbs && o.config.withheld != 0) {
         wrong.emplace_back("--without is for --vfio-user: a kernel-less card has no driver to try");
     }
@@ -124,7 +121,7 @@ std::vector<std::string> check(const Options& o, const std::string& mac, bool tr
             "--mac {}: write six hexadecimal octets of a unicast address, e.g. 02:44:49:00:00:01",
             mac));
     }
-    if (!o.loop.control.empty() && o.loop.control == o.vfio_user) {
+    if (!o.control.empty() && o.control == o.vfio_user) {
         wrong.emplace_back("--control and --vfio-user name the same socket: choose two paths");
     }
     if (!is_log_level(o.log_level)) {
@@ -178,8 +175,8 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     }
     std::string mac;
     std::uint64_t seed = 0;
-    std::uint64_t spin_us = o.loop.idle.spin / 1000;
-    std::uint64_t nap_us = o.loop.idle.nap / 1000;
+    std::uint64_t spin_us = o.idle.spin / 1000;
+    std::uint64_t nap_us = o.idle.nap / 1000;
     bool trapped = false;
 
     CLI::App app{std::string(kAbout)};
@@ -204,7 +201,7 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     app.add_option("--mac", mac,
                    "Factory MAC address (default: made from the socket's path, so that it stays)")
         ->type_name("MAC");
-    app.add_option("--control", o.loop.control,
+    app.add_option("--control", o.control,
                    "Path of a UNIX socket for 'dingo-card ctl': counters, faults, link")
         ->type_name("SOCKET");
 
@@ -231,6 +228,10 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
         ->group(kernel_less);
     app.add_flag("--share", o.uverbs.share,
                  "Whoever can reach the directory may use the card, not only its user and root")
+        ->group(kernel_less);
+    app.add_flag("--adopt", o.adopt,
+                 "Further cards may be started in this process (control command adopt), where one "
+                 "thread serves them all: see 'dingo card start --one-process'")
         ->group(kernel_less);
 
     const char* const link = "Cable";
@@ -291,18 +292,20 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
         "--spin-us", spin_us,
         "Longest time that an idle card looks for work without pause; it adapts below this. With "
         "--uverbs the default is 50 where there are more than four processors, else 5");
-    idle("--nap-us", nap_us,
-         "Longest time that it then looks for work with short pauses, before it sleeps and a "
-         "doorbell costs the guest a kick; it adapts below this. For machines with idle cores");
+    const CLI::Option* const nap =
+        idle("--nap-us", nap_us,
+             "Longest time that it then looks for work with short pauses, before it sleeps and a "
+             "doorbell costs the guest a kick; it adapts below this. For machines with idle cores");
     app.add_flag("--trapped-doorbells", trapped,
                  "Every doorbell is a message from QEMU, as on a card without capability "
                  "DB_MEMORY: slow, for tests")
         ->group(tuning);
-    app.add_option("--log", o.log_level,
-                   "trace, debug, info, warning, error, critical or off; to stderr")
-        ->type_name("LEVEL")
-        ->capture_default_str()
-        ->group(tuning);
+    const CLI::Option* const log =
+        app.add_option("--log", o.log_level,
+                       "trace, debug, info, warning, error, critical or off; to stderr")
+            ->type_name("LEVEL")
+            ->capture_default_str()
+            ->group(tuning);
 
     CLI::App* const ctl = app.add_subcommand("ctl", "Talk to a running card and exit");
     ctl->add_option("socket", o.ctl_path, "Its --control socket")->required();
@@ -313,7 +316,11 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
-        exit.status = app.exit(e);
+        std::ostringstream text;
+        std::ostringstream error;
+        exit.status = app.exit(e, text, error);
+        exit.text = text.str();
+        exit.error = error.str();
         return std::nullopt;
     }
     if ((o.ctl = ctl->parsed())) {
@@ -325,23 +332,24 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     const auto wrong = check(o, mac, trapped);
     if (!wrong.empty()) {
         for (const auto& text : wrong) {
-            fmt::print(stderr, "dingo-card: {}\n", text);
+            exit.error += fmt::format("dingo-card: {}\n", text);
         }
-        fmt::print(stderr, "dingo-card --help explains all options.\n");
+        exit.error += "dingo-card --help explains all options.\n";
         exit.status = 2;
         return std::nullopt;
     }
     if (spin->count() == 0 && !o.uverbs.directory.empty()) {
         spin_us = few_processors() ? 5 : 50;
     }
-    o.loop.idle = {.spin = spin_us * 1000, .nap = nap_us * 1000};
+    o.idle = {.spin = spin_us * 1000, .nap = nap_us * 1000};
+    o.tuned = spin->count() + nap->count() + log->count() != 0;
     o.config.memory_doorbells = !trapped;
     o.config.seed = o.wire.seed = seed_option->count() != 0 ? seed : random_seed();
     const std::string& place = o.vfio_user.empty() ? o.uverbs.directory : o.vfio_user;
     o.config.mac =
         mac.empty() ? mac_for(std::filesystem::absolute(place).string()) : *parse_mac(mac);
-    if (!o.uverbs.directory.empty() && o.loop.control.empty()) {
-        o.loop.control = o.uverbs.directory + "/control";
+    if (!o.uverbs.directory.empty() && o.control.empty()) {
+        o.control = o.uverbs.directory + "/control";
     }
     o.wire.mac = o.config.mac;
     return o;

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "card_loop.h"
 #include "dingo/engine.h"
+#include "idle_policy.h"
 #include "uverbs/host.h"
 #include "wire/wire.h"
 
@@ -17,9 +17,12 @@ struct Options {
     std::string engine = "model";
     EngineConfig config;
     WireOptions wire;
-    CardLoop::Options loop;
+    std::string control;  ///< path of the control socket; "" = none
+    IdlePolicy::Limits idle;
     std::string vfio_user;  ///< path of the socket for QEMU; or
     uverbs::HostOptions uverbs;
+    bool adopt = false;  ///< further cards may come into this process
+    bool tuned = false;  ///< the loop's options were given
     std::string log_level = "info";
 
     /// `ctl SOCKET REQUEST...`: talk to a running card instead of being one.
@@ -28,12 +31,14 @@ struct Options {
     std::vector<std::string> ctl_words;
 };
 
-/// The command line is done with: help was shown, or what is wrong was explained.
+/// The command line is done with: help is to be shown, or what is wrong to be explained.
 struct Exit {
     int status = 0;
+    std::string text;   ///< for stdout
+    std::string error;  ///< for stderr: what is wrong and what to do
 };
 
-/// Parses the command line; writes help to stdout and errors, with what to do, to stderr.
+/// Parses the command line.
 std::optional<Options> parse_options(int argc, char** argv, Exit& exit);
 
 /// "02:44:49:00:00:01" as 0x024449000001; nullopt when it is no unicast MAC address.

@@ -59,14 +59,18 @@ tcp_latency() {
 # native_rows: name|unit|command that prints the figure
 native_rows=(
     "iperf3, one TCP stream over loopback|Gb/s|tcp_stream"
-    "ib_write_bw 64 KiB, two cards, shm|Gb/s|pair_on bench0 bench1 4 ib_write_bw -s 65536 -D $native_seconds --report_gbits"
+    "ib_write_bw 64 KiB, two cards in one process|Gb/s|pair_on bench0 bench1 4 ib_write_bw -s 65536 -D $native_seconds --report_gbits"
+    "ib_write_bw 64 KiB, two processes, shm|Gb/s|pair_on bench4 bench5 4 ib_write_bw -s 65536 -D $native_seconds --report_gbits"
     "ib_write_bw 64 KiB, one card|Gb/s|pair_on bench0 bench0 4 ib_write_bw -s 65536 -D $native_seconds --report_gbits"
     "ib_write_bw 64 KiB, two cards, UDP loopback|Gb/s|pair_on bench2 bench3 4 ib_write_bw -s 65536 -D $native_seconds --report_gbits"
     "qperf tcp_lat|us|tcp_latency"
-    "ib_write_lat 8 B, two cards, shm|us|pair_on bench0 bench1 5 ib_write_lat -s 8 -n 20000"
+    "ib_write_lat 8 B, two cards in one process|us|pair_on bench0 bench1 5 ib_write_lat -s 8 -n 20000"
+    "ib_write_lat 8 B, two processes, shm|us|pair_on bench4 bench5 5 ib_write_lat -s 8 -n 20000"
     "ib_write_lat 8 B, one card|us|pair_on bench0 bench0 5 ib_write_lat -s 8 -n 20000"
-    "ib_send_bw 64 B, two cards, shm|M msg/s|pair_on bench0 bench1 5 ib_send_bw -s 64 -D $native_seconds --report_gbits"
-    "ib_write_bw 8 B, 8 QPs, two cards, shm|M msg/s|pair_on bench0 bench1 5 ib_write_bw -s 8 -q 8 -D $native_seconds --report_gbits"
+    "ib_send_bw 64 B, two cards in one process|M msg/s|pair_on bench0 bench1 5 ib_send_bw -s 64 -D $native_seconds --report_gbits"
+    "ib_send_bw 64 B, two processes, shm|M msg/s|pair_on bench4 bench5 5 ib_send_bw -s 64 -D $native_seconds --report_gbits"
+    "ib_write_bw 8 B, 8 QPs, two cards in one process|M msg/s|pair_on bench0 bench1 5 ib_write_bw -s 8 -q 8 -D $native_seconds --report_gbits"
+    "ib_write_bw 8 B, 8 QPs, two processes, shm|M msg/s|pair_on bench4 bench5 5 ib_write_bw -s 8 -q 8 -D $native_seconds --report_gbits"
 )
 
 # bench_native [--json]
@@ -79,8 +83,8 @@ bench_native() {
     DINGO_RUN=$(mktemp -d)
     export DINGO_RUN
     trap '"$dingo" card stop --all >/dev/null 2>&1; rm -rf "$DINGO_RUN"' EXIT
-    "$dingo" card start bench0 --wire shm:bench >/dev/null
-    "$dingo" card start bench1 --wire shm:bench >/dev/null
+    for name in bench0 bench1; do "$dingo" card start $name --one-process --wire shm:bench >/dev/null; done
+    for name in bench4 bench5; do "$dingo" card start $name --own-process --wire shm:bench2 >/dev/null; done
     "$dingo" card start bench2 --wire roce:127.0.0.2 --ip 127.0.0.2/8 >/dev/null
     "$dingo" card start bench3 --wire roce:127.0.0.3 --ip 127.0.0.3/8 >/dev/null
     figures=$DINGO_RUN/figures

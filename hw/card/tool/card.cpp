@@ -44,6 +44,8 @@ Json describe(const CardEntry& card, const Json& stats) {
     for (const char* key : {"engine", "link", "cable"})
         if (stats.contains(key))
             out[key] = stats[key];
+    if (stats.contains("process"))
+        out["process_serves"] = stats["process"]["cards"];
     if (stats.contains("clients"))
         out["clients"] =
             stats["clients"].is_array() ? Json(stats["clients"].size()) : stats["clients"];

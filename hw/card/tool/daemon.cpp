@@ -14,8 +14,10 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <thread>
 
+#include "processors.h"
 #include "tool/error.h"
 #include "wire/local_address.h"
 
@@ -110,6 +112,38 @@ std::vector<std::string> command_of(const StartOptions& o, const CardEntry& card
     return out;
 }
 
+/// Why dingo-card would not let this card share a process (needs_own_process()); "" when it would.
+std::string needs_own_process(const StartOptions& o) {
+    if (o.wire != "shm" && !o.wire.starts_with("shm:"))
+        return fmt::format("--wire {} is not shm", o.wire);
+    if (!o.engine.empty() && o.engine != "model")
+        return fmt::format("--engine {} is not the model", o.engine);
+    return o.share ? "--share opens it to other users" : "";
+}
+
+/// Whether the card goes into one process with others.
+bool shares_process(const StartOptions& o) {
+    const std::string why = needs_own_process(o);
+    if (o.process == ProcessChoice::kOne && !why.empty())
+        throw Error("--one-process: this card needs a process of its own: " + why, kUsage);
+    const bool wanted = o.process == ProcessChoice::kByMachine ? card::few_processors()
+                                                               : o.process == ProcessChoice::kOne;
+    return wanted && why.empty();
+}
+
+/// A running card whose process takes further ones; the same program, not one that was since
+/// replaced by another build.
+std::optional<CardEntry> adopter() {
+    const Path program = fs::canonical(find_card_program());
+    for (const CardEntry& card : all_cards()) {
+        std::error_code error;
+        if (card.running() && card.info.value("adopts", Json(false)) == true &&
+            fs::read_symlink(fmt::format("/proc/{}/exe", card.pid), error) == program)
+            return card;
+    }
+    return std::nullopt;
+}
+
 /// In the child: becomes a daemon that runs `command`. Does not return.
 [[noreturn]] void become(const std::vector<char*>& command, const std::string& log) {
     ::setsid();
@@ -149,25 +183,28 @@ bool serves(CardEntry& card) {
     return card.running() && fs::exists(card.dir / "uverbs.sock") && !card.info.empty();
 }
 
-}  // namespace
+/// Gives the card to a process that serves others.
+void start_in(const CardEntry& adopter, CardEntry& card, std::vector<std::string> words) {
+    words.erase(words.begin());  // the program
+    try {
+        ask(adopter, {{"cmd", "adopt"}, {"args", words}});
+    } catch (const Error& error) {
+        fs::remove_all(card.dir);
+        throw Error(
+            fmt::format("card {} did not start in the process of {}", card.name, error.what()));
+    }
+    if (!serves(card))
+        throw Error(fmt::format("card {} went as soon as it had come; its log is {}", card.name,
+                                (card.dir / "log").string()));
+}
 
-CardEntry start_card(const StartOptions& options) {
-    CardEntry card = look_at(options.name);
-    const int number = free_number();
-    const auto words = command_of(options, card, number);
+/// Starts a process for the card.
+void start_process(CardEntry& card, const std::vector<std::string>& words) {
     std::vector<char*> command;
     command.reserve(words.size() + 1);
     for (const std::string& word : words)
         command.push_back(const_cast<char*>(word.c_str()));
     command.push_back(nullptr);
-
-    fs::remove_all(card.dir);  // what a killed card left
-    const mode_t mode = options.share ? 0755 : 0700;
-    if (::mkdir(card.dir.c_str(), 0700) != 0 || ::chmod(card.dir.c_str(), mode) != 0)
-        throw Error(fmt::format("cannot make {}: {}", card.dir.string(), std::strerror(errno)));
-    if (options.share)
-        ::chmod(card.dir.parent_path().c_str(), 0711);  // others may pass, not look around
-
     const std::string log = card.dir / "log";
     const pid_t child = ::fork();
     if (child < 0)
@@ -179,24 +216,19 @@ CardEntry start_card(const StartOptions& options) {
         if (::waitpid(child, nullptr, WNOHANG) == child) {
             const std::string words_of_it = last_words(log);
             fs::remove_all(card.dir);
-            throw Error(fmt::format("card {} did not start:{}", options.name, words_of_it));
+            throw Error(fmt::format("card {} did not start:{}", card.name, words_of_it));
         }
         if (std::chrono::steady_clock::now() > until) {
             ::kill(child, SIGKILL);
             ::waitpid(child, nullptr, 0);
             throw Error(fmt::format("card {} does not serve after {} s; its log is {}:{}",
-                                    options.name, kStartTime.count() / 1000, log, last_words(log)));
+                                    card.name, kStartTime.count() / 1000, log, last_words(log)));
         }
         std::this_thread::sleep_for(kLook);
     }
-    return card;
 }
 
-void stop_card(const CardEntry& card) {
-    // The descriptor names the process that we then verify: its number may not be taken over.
-    const card::UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, card.pid, 0)));
-    if (look_at(card.name).pid != card.pid)
-        return;  // gone, or another one by now
+void send_term(const CardEntry& card, const card::UniqueFd& process) {
     const int sent =
         process
             ? static_cast<int>(::syscall(SYS_pidfd_send_signal, process.get(), SIGTERM, nullptr, 0))
@@ -204,8 +236,47 @@ void stop_card(const CardEntry& card) {
     if (sent != 0 && errno != ESRCH)
         throw Error(fmt::format("cannot stop card {} (pid {}): {}", card.name, card.pid,
                                 std::strerror(errno)));
+}
+
+}  // namespace
+
+CardEntry start_card(const StartOptions& options) {
+    const bool shares = shares_process(options);
+    CardEntry card = look_at(options.name);
+    auto words = command_of(options, card, free_number());
+    const auto other = shares ? adopter() : std::nullopt;
+    if (shares)
+        words.emplace_back("--adopt");
+
+    fs::remove_all(card.dir);  // what a killed card left
+    const mode_t mode = options.share ? 0755 : 0700;
+    if (::mkdir(card.dir.c_str(), 0700) != 0 || ::chmod(card.dir.c_str(), mode) != 0)
+        throw Error(fmt::format("cannot make {}: {}", card.dir.string(), std::strerror(errno)));
+    if (options.share)
+        ::chmod(card.dir.parent_path().c_str(), 0711);  // others may pass, not look around
+    if (other)
+        start_in(*other, card, words);
+    else
+        start_process(card, words);
+    return card;
+}
+
+void stop_card(const CardEntry& card) {
+    // The descriptor names the process that we then verify: its number may not be taken over.
+    const card::UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, card.pid, 0)));
+    if (look_at(card.name).pid != card.pid)
+        return;        // gone, or another one by now
+    bool ends = true;  // the process does
+    if (card.info.value("adopts", Json(false)) == true)
+        ends = ask(card, {{"cmd", "stop"}}).value("last", false);
+    else
+        send_term(card, process);
     const auto until = std::chrono::steady_clock::now() + kStopTime;
     const auto gone = [&] {
+        if (!ends) {
+            std::this_thread::sleep_for(kLook);
+            return !fs::exists(card.dir / "card.json") && !look_at(card.name).running();
+        }
         if (process) {
             pollfd p{process.get(), POLLIN, 0};
             return ::poll(&p, 1, static_cast<int>(kLook.count())) > 0;
@@ -215,8 +286,8 @@ void stop_card(const CardEntry& card) {
     };
     while (!gone())
         if (std::chrono::steady_clock::now() > until)
-            throw Error(
-                fmt::format("card {} does not end; to kill it: kill -9 {}", card.name, card.pid));
+            throw Error(fmt::format("card {} does not end; to kill it{}: kill -9 {}", card.name,
+                                    ends ? "" : " and the other cards of its process", card.pid));
     if (!look_at(card.name).running())
         fs::remove_all(card.dir);
 }

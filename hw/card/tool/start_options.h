@@ -38,6 +38,14 @@ inline void add_start_options(CLI::App& app, StartOptions& o) {
         ->type_name("MIB")
         ->check(CLI::Range(0, 65'536));
     app.add_flag("--share", o.share, "Other users of this machine may use the card, too");
+    auto* const own = app.add_flag_callback(
+        "--own-process", [&o] { o.process = ProcessChoice::kOwn; },
+        "The card gets a process of its own (default with more than four processors)");
+    app.add_flag_callback(
+           "--one-process", [&o] { o.process = ProcessChoice::kOne; },
+           "One process and thread for all cards that are started so (default with up to four\n"
+           "processors, for cards that can: wire shm, engine model, not shared)")
+        ->excludes(own);
 }
 
 }  // namespace dingo::tool

@@ -32,11 +32,12 @@ SysfsIdentity identity_of(const HostOptions& options, unsigned number, const Car
 }  // namespace
 
 Host::Host(const HostOptions& options, CardDirectory& directory, Driver& driver, const Card& card,
-           std::string engine)
+           std::string engine, bool adopts)
     : options_(options),
       directory_(directory),
       driver_(driver),
       engine_(std::move(engine)),
+      adopts_(adopts),
       sysfs_(directory.path(), identity_of(options, directory.number(), card, engine_),
              driver.query_device(), driver.query_port(), driver.gids(), driver.card_counters()),
       attachment_({.directory = directory.path().string(),
@@ -58,7 +59,8 @@ void Host::publish() {
                         {"name", options_.name},
                         {"engine", engine_},
                         {"addresses", options_.addresses},
-                        {"share", options_.share}});
+                        {"share", options_.share},
+                        {"adopts", adopts_}});
 }
 
 DriverConfig driver_config(const HostOptions& options) {

@@ -25,9 +25,10 @@ struct HostOptions {
 /// shows of itself appears once it is ready, and goes with it.
 class Host {
   public:
-    /// The card is brought up: `driver` is its HostPort. Throws std::runtime_error for the user.
+    /// The card is brought up: `driver` is its HostPort. `adopts`: its process takes further cards.
+    /// Throws std::runtime_error for the user.
     Host(const HostOptions& options, CardDirectory& directory, Driver& driver, const Card& card,
-         std::string engine);
+         std::string engine, bool adopts);
     ~Host();
     Host(const Host&) = delete;
     Host& operator=(const Host&) = delete;
@@ -41,6 +42,7 @@ class Host {
     CardDirectory& directory_;
     Driver& driver_;
     std::string engine_;
+    bool adopts_;
     Sysfs sysfs_;
     Attachment attachment_;
 };

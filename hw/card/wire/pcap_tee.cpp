@@ -128,6 +128,7 @@ class PcapTee final : public Wire {
     bool polled() const override { return inner_->polled(); }
     bool prepare_sleep() override { return inner_->prepare_sleep(); }
     void woke() override { inner_->woke(); }
+    bool kicked() const override { return inner_->kicked(); }
     bool resolves() const override { return inner_->resolves(); }
     std::uint16_t fixed_source_port() const override { return inner_->fixed_source_port(); }
     bool link() const override { return inner_->link(); }

@@ -2,7 +2,8 @@
 //
 // An Ethernet segment over shared memory: all cards of this host that name the same NET. Each pair
 // shares two rings (shm_ring.h, shm_peer.h); frames are built and parsed in place. While a card is
-// awake nobody makes a system call for it; a sleeping one is woken through a socket.
+// awake nobody makes a system call for it; a sleeping one is woken through a socket. Cards that one
+// thread serves find each other in LocalSegments instead.
 //
 // A ring that is full holds the sender back. A peer that takes nothing for a while is given up on
 // and its frames are dropped until it goes on: it must not hold up the others, and the QPs that
@@ -24,6 +25,7 @@
 
 #include "run_dir.h"
 #include "wire/factory.h"
+#include "wire/local_segments.h"
 #include "wire/shm_peer.h"
 #include "wire/socket.h"
 
@@ -77,16 +79,21 @@ fs::path directory_of(std::string_view net) {
     return dir;
 }
 
-class ShmWire final : public Wire {
+class ShmWire final : public Wire, private LocalMember {
   public:
-    ShmWire(std::string_view net, std::uint64_t mac) : net_(net), mac_(mac) {
+    ShmWire(std::string_view net, std::uint64_t mac, LocalSegments* local)
+        : net_(net), mac_(mac), local_(local) {
         epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
         if (!epoll_)
             throw_errno("shm wire: epoll", errno);
         join(directory_of(net));
     }
 
-    ~ShmWire() override { ::unlink(path_.c_str()); }
+    ~ShmWire() override {
+        if (local_ != nullptr)
+            local_->remove(*this);
+        ::unlink(path_.c_str());
+    }
 
     std::span<std::byte> begin_frame(std::size_t max_len) override {
         target_ = nullptr;
@@ -194,11 +201,16 @@ class ShmWire final : public Wire {
         for (const auto& peer : peers_) {
             if (!peer->ready())
                 continue;
+            peer->clear_kick();
             peer->rx().disarm();
             if (peer->full_since != kNever)
                 peer->tx().disarm();
         }
         service_due_ = true;
+    }
+
+    bool kicked() const override {
+        return std::any_of(peers_.begin(), peers_.end(), [](const auto& p) { return p->kicked(); });
     }
 
     /// When a peer that holds us up will be given up on.
@@ -235,9 +247,19 @@ class ShmWire final : public Wire {
             ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
         if (!lock || ::flock(lock.get(), LOCK_EX) != 0)
             throw_errno(fmt::format("shm wire: cannot lock {}", lock_path.string()), errno);
+        const auto local = local_ != nullptr ? local_->on(dir) : std::vector<LocalMember*>();
         for (const auto& entry : fs::directory_iterator(dir))
-            if (entry.is_socket())
-                meet(entry.path());
+            if (entry.is_socket() &&
+                std::none_of(local.begin(), local.end(),
+                             [&](const auto* member) { return member->path() == entry.path(); }))
+                connect(entry.path());
+        for (LocalMember* const member : local) {
+            if (peers_.size() >= kMaxPeers)
+                break;
+            auto [ours, theirs] = ShmPeer::local_pair(mac_, member->mac());
+            peers_.push_back(std::move(ours));
+            member->meet(std::move(theirs));
+        }
         ::unlink(path_.c_str());  // of an earlier process with our number
         listener_ = UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
         const mode_t old = ::umask(0177);
@@ -249,9 +271,15 @@ class ShmWire final : public Wire {
             throw_errno(fmt::format("shm wire: cannot listen at {}", path_.string()),
                         bound != 0 ? error : errno);
         watch(listener_.get());
+        if (local_ != nullptr)
+            local_->add(*this);
     }
 
-    void meet(const fs::path& path) {
+    const fs::path& path() const override { return path_; }
+    std::uint64_t mac() const override { return mac_; }
+    void meet(std::unique_ptr<ShmPeer> peer) override { peers_.push_back(std::move(peer)); }
+
+    void connect(const fs::path& path) {
         if (peers_.size() >= kMaxPeers)
             return;
         auto peer = ShmPeer::connect(path, mac_);
@@ -441,6 +469,7 @@ class ShmWire final : public Wire {
 
     const std::string net_;
     const std::uint64_t mac_;
+    LocalSegments* const local_;
     fs::path path_;
     UniqueFd epoll_;
     UniqueFd listener_;
@@ -465,7 +494,7 @@ class ShmWire final : public Wire {
 }  // namespace
 
 std::unique_ptr<Wire> make_shm_wire(std::string_view args, const WireOptions& options) {
-    return std::make_unique<ShmWire>(args.empty() ? "default" : args, options.mac);
+    return std::make_unique<ShmWire>(args.empty() ? "default" : args, options.mac, options.local);
 }
 
 }  // namespace dingo::card

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <system_error>
 
 namespace dingo::card {
 namespace {
@@ -29,6 +30,15 @@ UniqueFd make_memory() {
                ::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0))
         fd.reset();
     return fd;
+}
+
+/// Maps a descriptor's memory, -1: memory of this process only; null with errno set.
+std::shared_ptr<std::byte> map_memory(int fd) {
+    const int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+    void* const at = ::mmap(nullptr, kMemoryBytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+    if (at == MAP_FAILED)
+        return nullptr;
+    return {static_cast<std::byte*>(at), [](std::byte* p) { ::munmap(p, kMemoryBytes); }};
 }
 
 /// The descriptors of a message; all but the first are closed.
@@ -64,9 +74,35 @@ std::unique_ptr<ShmPeer> ShmPeer::connect(const std::string& address, std::uint6
     return peer;
 }
 
+std::pair<std::unique_ptr<ShmPeer>, std::unique_ptr<ShmPeer>> ShmPeer::local_pair(
+    std::uint64_t first_mac, std::uint64_t second_mac) {
+    auto memory = map_memory(-1);
+    if (memory == nullptr)
+        throw std::system_error(errno, std::generic_category(), "memory of a cable");
+    std::pair out{std::make_unique<ShmPeer>(UniqueFd(), first_mac),
+                  std::make_unique<ShmPeer>(UniqueFd(), second_mac)};
+    out.first->use(memory, true, true);
+    out.second->use(std::move(memory), false, true);
+    out.first->mac_ = second_mac;
+    out.second->mac_ = first_mac;
+    out.first->other_ = out.second.get();
+    out.second->other_ = out.first.get();
+    return out;
+}
+
 ShmPeer::~ShmPeer() {
-    if (memory_ != nullptr)
-        ::munmap(memory_, kMemoryBytes);
+    if (other_ != nullptr) {
+        other_->other_ = nullptr;
+        other_->gone_ = true;
+        other_->kicked_ = true;
+    }
+}
+
+void ShmPeer::use(std::shared_ptr<std::byte> memory, bool ours, bool local) {
+    memory_ = std::move(memory);
+    // The maker sends in the first half.
+    tx_.emplace(memory_.get() + (ours ? 0 : kShmDirectionBytes), local);
+    rx_.emplace(memory_.get() + (ours ? kShmDirectionBytes : 0));
 }
 
 bool ShmPeer::map(int memory, bool ours) {
@@ -74,13 +110,10 @@ bool ShmPeer::map(int memory, bool ours) {
     if (::fstat(memory, &st) != 0 || st.st_size != static_cast<off_t>(kMemoryBytes) ||
         (::fcntl(memory, F_GET_SEALS) & F_SEAL_SHRINK) == 0)
         return false;
-    void* const at = ::mmap(nullptr, kMemoryBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
-    if (at == MAP_FAILED)
+    auto mapped = map_memory(memory);
+    if (mapped == nullptr)
         return false;
-    memory_ = static_cast<std::byte*>(at);
-    // The maker sends in the first half.
-    tx_.emplace(memory_ + (ours ? 0 : kShmDirectionBytes));
-    rx_.emplace(memory_ + (ours ? kShmDirectionBytes : 0));
+    use(std::move(mapped), ours, false);
     return true;
 }
 
@@ -141,6 +174,11 @@ void ShmPeer::service() {
 }
 
 void ShmPeer::kick() {
+    if (!socket_) {
+        if (other_ != nullptr)
+            other_->kicked_ = true;
+        return;
+    }
     const char byte = 0;
     // A full socket holds kicks that the peer has not seen: one more would tell it nothing.
     ::send(socket_.get(), &byte, sizeof byte, MSG_NOSIGNAL | MSG_DONTWAIT);

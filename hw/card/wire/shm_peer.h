@@ -6,10 +6,16 @@
 // if it is sealed and of the right size, and answers with its own hello. After that each message of
 // one byte is a kick: look at the rings. The socket, unlike an eventfd, tells of the peer's death
 // and cannot be made to block us.
+//
+// Two cards that one thread serves need none of this: they have the rings alone, and a kick is a
+// flag (local_pair).
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "unique_fd.h"
 #include "wire/shm_ring.h"
@@ -23,10 +29,15 @@ class ShmPeer {
     /// A connection that was accepted; ready() when its hello came.
     ShmPeer(UniqueFd socket, std::uint64_t own_mac)
         : socket_(std::move(socket)), own_mac_(own_mac) {}
+    /// The two ends between cards of one thread, ready at once: what the card `first_mac` holds,
+    /// and what the card `second_mac` does. Throws std::system_error.
+    static std::pair<std::unique_ptr<ShmPeer>, std::unique_ptr<ShmPeer>> local_pair(
+        std::uint64_t first_mac, std::uint64_t second_mac);
     ~ShmPeer();
     ShmPeer(const ShmPeer&) = delete;
     ShmPeer& operator=(const ShmPeer&) = delete;
 
+    /// -1 at a local end.
     [[nodiscard]] int fd() const { return socket_.get(); }
     [[nodiscard]] bool ready() const { return tx_.has_value(); }
     /// It has gone, or does not keep to the protocol. Frames that it sent may still be there.
@@ -52,6 +63,10 @@ class ShmPeer {
     /// The socket is readable: hellos and kicks.
     void service();
 
+    /// Kicked by a card of this thread since the last clear_kick().
+    [[nodiscard]] bool kicked() const { return kicked_; }
+    void clear_kick() { kicked_ = false; }
+
     // Of the sender: since when the ring is full, and whether the peer is given up on.
     Nanoseconds full_since = kNever;
     bool stuck = false;
@@ -66,15 +81,18 @@ class ShmPeer {
 
     void kick();
     bool map(int memory, bool ours);
+    void use(std::shared_ptr<std::byte> memory, bool ours, bool local);
     bool send_hello(int memory);
     void take_hello(const Hello& hello, int memory);
 
     UniqueFd socket_;
     std::uint64_t own_mac_;
     std::uint64_t mac_ = 0;
-    std::byte* memory_ = nullptr;
+    std::shared_ptr<std::byte> memory_;  // of both ends, where they are local
     std::optional<ShmProducer> tx_;
     std::optional<ShmConsumer> rx_;
+    ShmPeer* other_ = nullptr;  // the other local end, while it lives
+    bool kicked_ = false;
     bool gone_ = false;
     bool bad_ = false;
 };

@@ -29,6 +29,8 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 inline constexpr std::size_t kShmRingBytes = 2UL * 1024 * 1024;
 inline constexpr std::size_t kShmDataOffset = 4096;
+/// What a ring within a thread uses of it when the consumer keeps up.
+inline constexpr std::size_t kLocalBytes = 256UL * 1024;
 /// Memory of one direction.
 inline constexpr std::size_t kShmDirectionBytes = kShmDataOffset + kShmRingBytes;
 
@@ -57,13 +59,14 @@ class ShmRing {
 
 class ShmProducer : public ShmRing {
   public:
-    using ShmRing::ShmRing;
+    /// `local`: the consumer is in this thread.
+    explicit ShmProducer(std::byte* memory, bool local = false) : ShmRing(memory), local_(local) {}
 
     /// Room for a frame; empty when the ring is full.
     std::span<std::byte> reserve(std::size_t max_len) {
         const std::size_t need = record_size(max_len);
         const std::size_t to_end = kShmRingBytes - (head_ & kMask);
-        const std::size_t skip = need > to_end ? to_end : 0;
+        const std::size_t skip = need > to_end || rewind() ? to_end : 0;
         if (head_ + skip + need - tail_ > kShmRingBytes) {
             const std::uint64_t tail = header_.tail.load(std::memory_order_acquire);
             if (tail < tail_ || tail > published_)
@@ -114,6 +117,11 @@ class ShmProducer : public ShmRing {
     void disarm() { header_.producer_waits.store(0, std::memory_order_relaxed); }
 
   private:
+    /// An empty ring starts again at its beginning, where the memory is in this core's cache.
+    [[nodiscard]] bool rewind() const {
+        return local_ && (head_ & kMask) >= kLocalBytes &&
+               header_.tail.load(std::memory_order_relaxed) == head_;
+    }
     void store_length(std::uint64_t at, std::uint32_t len) {
         std::memcpy(data_ + (at & kMask), &len, sizeof len);
     }
@@ -123,6 +131,7 @@ class ShmProducer : public ShmRing {
     std::uint64_t published_ = 0;
     std::uint64_t tail_ = 0;  // as last seen
     bool moved_ = false;
+    const bool local_;
 };
 
 class ShmConsumer : public ShmRing {

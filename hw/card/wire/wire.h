@@ -140,6 +140,9 @@ class Wire : public dingo::WirePort {
     /// that were refused, are here; go on. After true, call woke() before anything else.
     [[nodiscard]] virtual bool prepare_sleep() { return true; }
     virtual void woke() {}
+    /// Since prepare_sleep(), a card of this process has asked for attention, of which fd() does
+    /// not tell.
+    [[nodiscard]] virtual bool kicked() const { return false; }
 
     /// True when the wire finds the way itself (the kernel's routes and neighbours): the card asks
     /// nobody for MAC addresses.
@@ -163,6 +166,8 @@ class Wire : public dingo::WirePort {
     [[nodiscard]] virtual WireStats stats() const = 0;
 };
 
+class LocalSegments;
+
 /// What --wire, --pcap, --faults and --seed say.
 struct WireOptions {
     std::string wire = "none";                ///< see wire_help()
@@ -170,6 +175,8 @@ struct WireOptions {
     std::string faults;                       ///< fault rules, see faults_help(); "" = none
     std::uint64_t seed = 1;                   ///< of the fault injector's random choices
     std::uint64_t mac = 0x02'44'49'00'00'01;  ///< of the card
+    /// Of cards that one thread serves: those on the same shm segment meet here. It outlives them.
+    LocalSegments* local = nullptr;
 };
 
 /// Makes a wire with its layers. Throws WireError. A fault injector is always there, so that

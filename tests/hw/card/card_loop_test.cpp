@@ -122,16 +122,17 @@ class Client {
     std::uint16_t id_ = 0;
 };
 
-class RunningCard {
+/// A card that is not served yet.
+class Seat {
   public:
-    explicit RunningCard(bool memory_doorbells = true) {
+    explicit Seat(bool memory_doorbells = true) {
         static std::atomic<int> number{0};
         const auto base =
             std::filesystem::temp_directory_path() /
             ("dingo-card-test." + std::to_string(::getpid()) + "." + std::to_string(++number));
         socket_ = base.string() + ".sock";
         attachment_.emplace(socket_, server_);
-        options_.control = base.string() + ".ctl";
+        control_ = base.string() + ".ctl";
         auto ends = make_loop_pair();
         wire_ = wrap_wire(std::move(ends.first), {});
         peer = std::move(ends.second);
@@ -141,19 +142,13 @@ class RunningCard {
         card_.emplace("fake", config, server_, *wire_);
         engine = FakeEngine::last;
         server_.bind(*card_, card_->identity());
-        stop_.reset(::eventfd(0, EFD_CLOEXEC));
-        loop_.emplace(options_, *card_, *attachment_, *wire_, stop_.get());
-        thread_ = std::thread([this] { loop_->run(); });
-    }
-    ~RunningCard() {
-        const std::uint64_t one = 1;
-        EXPECT_EQ(::write(stop_.get(), &one, sizeof one), 8);
-        thread_.join();
+        served_.emplace(control_, *card_, *attachment_, *wire_);
     }
     [[nodiscard]] const std::string& socket() const { return socket_; }
+    [[nodiscard]] ServedCard& served() { return *served_; }
 
     nlohmann::json control(const std::string& line) const {
-        const UniqueFd fd = connect_unix(options_.control);
+        const UniqueFd fd = connect_unix(control_);
         const std::string text = line + "\n";
         EXPECT_EQ(::send(fd.get(), text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
         std::string reply;
@@ -168,15 +163,47 @@ class RunningCard {
     FakeEngine* engine = nullptr;
 
   private:
-    CardLoop::Options options_;
+    std::string control_;
     std::string socket_;
     std::unique_ptr<Wire> wire_;
     vfio_user::Server server_;
     std::optional<vfio_user::Attachment> attachment_;
     std::optional<Card> card_;
+    std::optional<ServedCard> served_;
+};
+
+/// A loop in a thread of its own.
+class RunningLoop {
+  public:
+    explicit RunningLoop(std::initializer_list<Seat*> seats)
+        : stop_(::eventfd(0, EFD_CLOEXEC)), loop(IdlePolicy::Limits{}, stop_.get()) {
+        for (Seat* const seat : seats) {
+            loop.add(seat->served());
+        }
+        thread_ = std::thread([this] { loop.run(); });
+    }
+    ~RunningLoop() {
+        const std::uint64_t one = 1;
+        EXPECT_EQ(::write(stop_.get(), &one, sizeof one), 8);
+        thread_.join();
+    }
+
+  private:
     UniqueFd stop_;
-    std::optional<CardLoop> loop_;
+
+  public:
+    CardLoop loop;
+
+  private:
     std::thread thread_;
+};
+
+class RunningCard : public Seat {
+  public:
+    explicit RunningCard(bool memory_doorbells = true) : Seat(memory_doorbells), loop_({this}) {}
+
+  private:
+    RunningLoop loop_;
 };
 
 /// What a driver does with a doorbell page of its own.
@@ -190,8 +217,7 @@ void ring(Client& client, std::span<std::byte> doorbells, std::size_t page, std:
 }
 
 struct Host {
-    explicit Host(RunningCard& card)
-        : client(card.socket()), fd(vfio_user::test::make_memfd(1 << 20)) {
+    explicit Host(Seat& card) : client(card.socket()), fd(vfio_user::test::make_memfd(1 << 20)) {
         memory = static_cast<std::byte*>(
             ::mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0));
         Bytes map;
@@ -336,6 +362,39 @@ TEST(CardLoop, FramesAreDroppedWhileTheLinkIsDown) {
            std::chrono::steady_clock::now() < deadline) {
     }
     EXPECT_EQ(card.control(R"({"cmd":"stats"})")["card"]["link_down_drops"], 1);
+}
+
+TEST(CardLoop, CardThatSleepsBesideABusyOneHearsDoorbellsTimersAndItsSockets) {
+    Seat busy;
+    Seat quiet;
+    RunningLoop loop({&busy, &quiet});
+    Host busy_host(busy);
+    Host host(quiet);
+    ring(busy_host.client, busy_host.doorbells, 1, (std::uint64_t{1} << 39) << 8 | 4);
+    for (int i = 1; i <= 5; ++i) {
+        std::this_thread::sleep_for(10ms);  // lets it fall asleep
+        std::memset(host.memory, i, 64);
+        ring(host.client, host.doorbells, 3,
+             static_cast<std::uint64_t>(i) << 48 | std::uint64_t{0x100000} << 8 | 1);
+        host.wait_for(1);
+        EXPECT_EQ(std::memcmp(host.memory, host.memory + 64, 64), 0) << i;
+    }
+    EXPECT_GT(quiet.control(R"({"cmd":"stats"})")["doorbells"]["kicks"], 1) << "it never slept";
+    ring(host.client, host.doorbells, 1, std::uint64_t{8'000'000} << 8 | 3);
+    host.wait_for(2);
+    std::this_thread::sleep_for(10ms);
+    EXPECT_EQ(host.client.read<std::uint32_t>(VFIO_PCI_BAR0_REGION_INDEX, 0), 0x4F474E44u);
+    std::this_thread::sleep_for(10ms);
+    EXPECT_EQ(quiet.control(R"({"cmd":"link","up":false})")["up"], false);
+    // The busy one ends its work: now both sleep, and both are heard.
+    EXPECT_EQ(busy_host.client.call(Command::kDeviceReset, {}).error(), 0);
+    busy_host.client.write<std::uint16_t>(VFIO_PCI_CONFIG_REGION_INDEX, 4, 6);
+    std::this_thread::sleep_for(10ms);
+    std::uint64_t n = 0;
+    for (Host* const one : {&host, &busy_host, &host}) {
+        ring(one->client, one->doorbells, 5, ++n << 50 | std::uint64_t{100} << 8 | 4);
+        one->wait_for(3);
+    }
 }
 
 TEST(CardLoop, SocketInUseAndSocketThatIsNoSocketAreExplained) {

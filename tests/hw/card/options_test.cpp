@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "fake_engine.h"
+#include "host_process.h"
 #include "idle_policy.h"
 
 namespace dingo::card {
 namespace {
 
-std::optional<Options> parse(std::vector<std::string> words, int* status = nullptr) {
+std::optional<Options> parse(std::vector<std::string> words, int* status = nullptr,
+                             std::string* error = nullptr) {
     test::register_fake_engine();
     words.insert(words.begin(), "dingo-card");
     std::vector<char*> argv;
@@ -20,6 +22,9 @@ std::optional<Options> parse(std::vector<std::string> words, int* status = nullp
     auto options = parse_options(static_cast<int>(argv.size()), argv.data(), exit);
     if (status != nullptr) {
         *status = exit.status;
+    }
+    if (error != nullptr) {
+        *error = exit.error;
     }
     return options;
 }
@@ -78,9 +83,9 @@ TEST(CardOptions, EverythingReachesItsPlace) {
     EXPECT_EQ(o->config.mac, 0x020000000009u);
     EXPECT_EQ(o->config.max_qp, 100u);
     EXPECT_FALSE(o->config.memory_doorbells);
-    EXPECT_EQ(o->loop.idle.spin, 0u);
-    EXPECT_EQ(o->loop.idle.nap, 7000u);
-    EXPECT_EQ(o->loop.control, "/tmp/c");
+    EXPECT_EQ(o->idle.spin, 0u);
+    EXPECT_EQ(o->idle.nap, 7000u);
+    EXPECT_EQ(o->control, "/tmp/c");
     EXPECT_EQ(o->wire.faults, "drop=1%");
     EXPECT_EQ(o->wire.pcap, "x.pcap");
 }
@@ -97,9 +102,8 @@ TEST(CardOptions, DeviceMemoryIsSixteenMebibytesOrWhatIsSaid) {
 
 TEST(CardOptions, AllMistakesAreToldAtOnce) {
     int status = 0;
-    ::testing::internal::CaptureStderr();
-    EXPECT_FALSE(parse({"--engine", "x", "--mac", "y", "--log", "z"}, &status));
-    const std::string text = ::testing::internal::GetCapturedStderr();
+    std::string text;
+    EXPECT_FALSE(parse({"--engine", "x", "--mac", "y", "--log", "z"}, &status, &text));
     EXPECT_EQ(status, 2);
     for (const char* word : {"--vfio-user is missing", "--engine x", "--mac y", "--log z"}) {
         EXPECT_NE(text.find(word), std::string::npos) << text;
@@ -111,11 +115,51 @@ TEST(CardOptions, CapabilitiesCanBeLeftOut) {
     ASSERT_TRUE(o);
     EXPECT_EQ(o->config.withheld, DINGO_CAP_PAUSE_MR | DINGO_CAP_SRQ | DINGO_CAP_COMPUTE);
     int status = 0;
-    ::testing::internal::CaptureStderr();
+    std::string text;
     EXPECT_FALSE(parse({"--vfio-user", "/tmp/s", "--without", "rc"}, &status));
-    EXPECT_FALSE(parse({"--uverbs", "/tmp/d", "--without", "srq"}, &status));
-    EXPECT_NE(::testing::internal::GetCapturedStderr().find("--without is for --vfio-user"),
-              std::string::npos);
+    EXPECT_FALSE(parse({"--uverbs", "/tmp/d", "--without", "srq"}, &status, &text));
+    EXPECT_NE(text.find("--without is for --vfio-user"), std::string::npos);
+}
+
+TEST(CardOptions, HelpIsForStdout) {
+    test::register_fake_engine();
+    std::vector<std::string> words{"dingo-card", "--help"};
+    std::vector<char*> argv{words[0].data(), words[1].data()};
+    Exit exit;
+    EXPECT_FALSE(parse_options(2, argv.data(), exit));
+    EXPECT_EQ(exit.status, 0);
+    EXPECT_NE(exit.text.find("--adopt"), std::string::npos);
+    EXPECT_EQ(exit.error, "");
+}
+
+TEST(CardOptions, OnlyPlainKernelLessCardsOnShmShareAProcess) {
+    test::register_fake_engine();
+    const auto why = [](std::vector<std::string> words) {
+        auto o = parse(std::move(words));
+        EXPECT_TRUE(o);
+        if (!o) {
+            return std::string();
+        }
+        o->engine = o->engine == "fake" ? "model" : o->engine;
+        return needs_own_process(*o);
+    };
+    const std::vector<std::string> shm{"--uverbs", "/tmp/d", "--engine", "fake", "--wire", "shm"};
+    const auto with = [&](std::initializer_list<const char*> more) {
+        std::vector<std::string> words = shm;
+        words.insert(words.end(), more.begin(), more.end());
+        return words;
+    };
+    EXPECT_EQ(why(shm), "");
+    EXPECT_EQ(why({"--uverbs", "/tmp/d", "--wire", "shm:net", "--engine", "fake"}), "");
+    EXPECT_EQ(why(with({"--pcap", "/tmp/x", "--faults", "drop=1%", "--mtu", "1024"})), "");
+    EXPECT_NE(why(with({"--share"})), "");
+    EXPECT_NE(why(with({"--spin-us", "50"})), "");
+    EXPECT_NE(why({"--uverbs", "/tmp/d", "--wire", "roce", "--engine", "fake"}), "");
+    EXPECT_NE(why({"--vfio-user", "/tmp/s", "--wire", "shm", "--engine", "fake"}), "");
+    EXPECT_FALSE(parse({"--vfio-user", "/tmp/s", "--adopt"}));
+    auto rtl = parse(shm);
+    ASSERT_TRUE(rtl);
+    EXPECT_NE(needs_own_process(*rtl), "") << "its engine is not the model";
 }
 
 TEST(CardOptions, CtlNeedsNoCardOptions) {

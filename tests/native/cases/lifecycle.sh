@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Sudden deaths: clients killed in every phase, servers killed under load, the card killed; nothing hangs or is left.
 load=$dingo_root/build/bin/verbs_load
-start_card alpha
-start_card beta
+start_card alpha --own-process
+start_card beta --own-process
 
 # objects CARD: how many queue pairs and clients the card has now.
 objects() { "$dingo" --json stats "$1" | /usr/bin/python3 -c 'import json,sys; s = json.load(sys.stdin)[0]; print(len(s["qps"]), len(s["clients"]))'; }
@@ -129,7 +129,7 @@ else
 fi
 wait $stream 2>/dev/null || true
 plain 'card killed: dingo says so' "$dingo card show alpha" 'dead'
-start_card alpha
+start_card alpha --own-process
 pair 'card killed: a new card of the same name works' 'ib_write_bw -F -n 200' 'ib_write_bw -F -n 200 A' '65536'
 
 # Idle: no processor, little memory.

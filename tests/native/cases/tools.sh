@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Debian's own programs, unmodified, with the options that people use; two cards over shared memory, one card, and as
-# an ordinary user.
-start_card alpha
-start_card beta
+# an ordinary user. The first two cards are in one process, the ordinary user's have one each.
+start_card alpha --one-process
+start_card beta --one-process
 
 single 'ibv_devices lists the card' alpha ibv_devices 'alpha[[:space:]]+[0-9a-f]{16}'
 single 'ibv_devinfo -v: RoCE v2 GIDs' alpha 'ibv_devinfo -v' 'GID\[.*RoCE v2'
@@ -43,8 +43,8 @@ chown 65534:65534 "$DINGO_RUN"
 chmod 711 "$root_run"
 prefix='ordinary user: '
 server_card=gamma client_card=delta
-start_card gamma
-start_card delta
+start_card gamma --own-process
+start_card delta --own-process
 single 'ordinary user: ibv_devinfo' gamma ibv_devinfo 'PORT_ACTIVE'
 for tool in ib_write_bw ib_read_lat ib_send_bw ib_atomic_lat; do perftest $tool; done
 pair 'ordinary user: ibv_srq_pingpong -e' 'ibv_srq_pingpong -e -g $(gid 4)' 'ibv_srq_pingpong -e -g $(gid 4) A' 'iters in'

@@ -59,9 +59,9 @@ expect 1 '.' "$dingo" card start a --ip 300.1.1.1/24
 [ ! -e "$DINGO_RUN/a" ] || { echo "FAIL a directory was left behind"; failed=1; }
 
 echo "-- two cards"
-expect 0 'card a runs: uverbs0, 10.77.0.1/24 fd77::1/64' "$dingo" card start a
+expect 0 'card a runs: uverbs0, 10.77.0.1/24 fd77::1/64' "$dingo" card start a --own-process
 expect 1 'runs already' "$dingo" card start a
-expect 0 '"number": 1' "$dingo" card start b --json
+expect 0 '"number": 1' "$dingo" card start b --own-process --json
 expect 0 '^a +running' "$dingo" card list
 [ "$("$dingo" card list -q | tr '\n' ' ')" = "a b " ] || { echo "FAIL card list -q"; failed=1; }
 [ "$("$dingo" card list --json | field '[1]["name"]')" = b ] || { echo "FAIL card list --json"; failed=1; }
@@ -71,6 +71,25 @@ pid=$("$dingo" card show a --json | field '["pid"]')
 expect 0 '"tx_frames"' "$dingo" stats --json
 expect 0 '^CARD' "$dingo" stats a
 expect 124 'GBIT/S' timeout 1 "$dingo" stats --watch 0.2 a
+
+echo "-- cards in one process"
+expect 0 'card d runs: uverbs2' "$dingo" card start d --one-process
+expect 0 'card e runs: uverbs3' "$dingo" card start e --one-process
+expect 1 'unknown wire|shm' "$dingo" card start f --one-process --wire shm:a/b
+expect 2 'needs a process of its own' "$dingo" card start f --one-process --wire none
+expect 2 'needs a process of its own' "$dingo" card start f --one-process --share
+expect 2 'excludes' "$dingo" card start f --one-process --own-process
+one=$("$dingo" card show d --json | field '["pid"]')
+[ "$one" = "$("$dingo" card show e --json | field '["pid"]')" ] || { echo "FAIL d and e are not in one process"; failed=1; }
+[ "$one" != "$pid" ] || { echo "FAIL d is in the process of a"; failed=1; }
+expect 0 'card d stopped' "$dingo" card stop d
+[ ! -e "$DINGO_RUN/d" ] || { echo "FAIL a stopped card left its directory"; failed=1; }
+expect 0 '^e +running' "$dingo" card list
+expect 0 'card d runs: uverbs2' "$dingo" card start d --one-process
+expect 0 'card e stopped' "$dingo" card stop e
+expect 0 'card d stopped' "$dingo" card stop d
+for _ in $(seq 100); do [ -e "/proc/$one" ] || break; sleep 0.02; done # until its parent has seen it
+[ ! -e "/proc/$one" ] || { echo "FAIL the process did not end with its last card"; failed=1; }
 
 echo "-- a killed card is seen, and replaced"
 kill -9 "$pid"

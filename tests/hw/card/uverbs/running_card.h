@@ -53,14 +53,15 @@ class RunningCard {
             return path == "class/known" ? std::optional<std::string>("42\n") : std::nullopt;
         });
         stop_.reset(::eventfd(0, EFD_CLOEXEC));
-        CardLoop::Options options;
-        options.control = directory + "/control";
-        loop_.emplace(options, *card_, *attachment_, *wire_, stop_.get());
+        served_.emplace(directory + "/control", *card_, *attachment_, *wire_);
+        loop_.emplace(IdlePolicy::Limits{}, stop_.get());
+        loop_->add(*served_);
         thread_ = std::thread([this] { loop_->run(); });
     }
     ~RunningCard() {
         stop();
         loop_.reset();
+        served_.reset();
         attachment_.reset();
         std::filesystem::remove_all(directory);
     }
@@ -121,6 +122,7 @@ class RunningCard {
     std::optional<Card> card_;
     std::optional<Attachment> attachment_;
     UniqueFd stop_;
+    std::optional<ServedCard> served_;
     std::optional<CardLoop> loop_;
     std::thread thread_;
 };

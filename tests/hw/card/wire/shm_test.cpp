@@ -14,6 +14,7 @@
 
 #include "support.h"
 #include "unique_fd.h"
+#include "wire/local_segments.h"
 #include "wire/shm_ring.h"
 
 namespace dingo::card::test {
@@ -454,6 +455,114 @@ TEST_F(Shm, TwoThreadsExchangeManyFrames) {
     std::thread other([&] { work(*b, 2, 1); });
     work(*a, 1, 2);
     other.join();
+}
+
+/// Cards that one thread serves.
+class ShmLocal : public Shm {
+  protected:
+    std::unique_ptr<Wire> local(unsigned n, const std::string& net = "net") {
+        WireOptions options;
+        options.wire = "shm:" + dir_ + "/" + net;
+        options.mac = kMac + n;
+        options.local = &segments_;
+        return make_wire(options);
+    }
+
+    LocalSegments segments_;
+};
+
+TEST_F(ShmLocal, FramesPassInOrderThroughAnEmptyAndAFullRingWithoutDescriptors) {
+    const auto a = local(1);
+    const auto b = local(2);
+    pollfd p{a->fd(), POLLIN, 0};
+    EXPECT_EQ(::poll(&p, 1, 0), 0) << "they met through a socket";
+    std::vector<Frame> sent;
+    KeepingSink sink;
+    // Bursts that end short of the place where an empty ring starts anew, at it, and far behind.
+    for (const unsigned burst : {1U, 3U, 40U, 65U, 200U, 600U, 1U, 300U, 7U}) {
+        for (unsigned i = 0; i < burst; i++) {
+            const Frame f = frame(1, 2, 14 + (i * 997 + burst) % (kMaxFrame - 13), i);
+            if (!send(*a, f))
+                break;
+            sent.push_back(f);
+        }
+        a->flush();
+        while (b->receive(sink, 16) != 0) {
+        }
+    }
+    EXPECT_EQ(sink.frames, sent);
+    EXPECT_GT(a->stats().tx_full, 0U) << "no burst filled the ring";
+    EXPECT_EQ(b->stats().rx_frames, sent.size());
+    EXPECT_EQ(b->stats().rx_errors, 0U);
+    EXPECT_EQ(a->stats().tx_dropped, 0U);
+}
+
+TEST_F(ShmLocal, SegmentHasCardsOfThisThreadAndOfOtherProcesses) {
+    const auto foreign_before = card(4);
+    const auto a = local(1);
+    const auto b = local(2);
+    const auto elsewhere = local(5, "other");
+    const auto foreign_after = card(3);
+    const std::vector<Wire*> all{a.get(), b.get(), foreign_after.get(), foreign_before.get()};
+    settle({a.get(), b.get(), foreign_after.get(), foreign_before.get(), elsewhere.get()});
+    for (unsigned from = 1; from <= 4; from++) {
+        for (unsigned to = 1; to <= 4; to++) {
+            if (from != to) {
+                EXPECT_EQ(pass(*all[from - 1], *all[to - 1], {frame(from, to)}).size(), 1U)
+                    << from << " to " << to;
+            }
+        }
+        ASSERT_TRUE(send(*all[from - 1], frame(from, 0xff)));
+        all[from - 1]->flush();
+        for (unsigned n = 1; n <= 4; n++)
+            EXPECT_EQ(take(*all[n - 1]).size(), n == from ? 0U : 1U) << from << " at " << n;
+    }
+    EXPECT_TRUE(take(*elsewhere).empty());
+}
+
+TEST_F(ShmLocal, CardThatGoesIsForgottenAfterItsLastFrames) {
+    const auto a = local(1);
+    for (unsigned life = 0; life < 3; life++) {
+        auto b = local(2);
+        EXPECT_EQ(pass(*a, *b, {frame(1, 2)}).size(), 1U);
+        send(*b, frame(2, 1));
+        b->flush();
+        ASSERT_TRUE(send(*a, frame(1, 2)));  // nobody will take it
+        a->flush();
+        b.reset();
+        EXPECT_EQ(take(*a).size(), 1U);
+        send(*a, frame(1, 2));
+        EXPECT_EQ(a->stats().tx_no_peer, 1U + life);
+        EXPECT_EQ(a->stats().rx_errors, 0U);
+    }
+}
+
+TEST_F(ShmLocal, SleeperIsKickedWithoutASystemCallAndOneThatIsAwakeIsNot) {
+    const auto a = local(1);
+    const auto b = local(2);
+    settle({a.get(), b.get()});
+    send(*a, frame(1, 2));
+    a->flush();
+    EXPECT_FALSE(b->kicked());
+    EXPECT_FALSE(b->prepare_sleep()) << "a frame is here";
+    EXPECT_EQ(take(*b).size(), 1U);
+    ASSERT_TRUE(b->prepare_sleep());
+    send(*a, frame(1, 2));
+    EXPECT_FALSE(b->kicked()) << "not flushed yet";
+    a->flush();
+    EXPECT_TRUE(b->kicked());
+    b->woke();
+    EXPECT_FALSE(b->kicked());
+    EXPECT_EQ(take(*b).size(), 1U);
+    // Room wakes a sender.
+    while (send(*a, frame(1, 2, 1000))) {
+    }
+    a->flush();
+    ASSERT_TRUE(a->prepare_sleep());
+    EXPECT_FALSE(a->kicked());
+    KeepingSink sink;
+    b->receive(sink, 50);
+    EXPECT_TRUE(a->kicked());
 }
 
 TEST_F(Shm, BadNamesSayWhatToDo) {

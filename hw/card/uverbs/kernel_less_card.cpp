@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "uverbs/kernel_less_card.h"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+#include "log_turn.h"
+
+namespace dingo::card::uverbs {
+namespace {
+
+/// The card, brought up by its driver.
+Card& start(Driver& driver, Card& card) {
+    driver.start(card);
+    return card;
+}
+
+int log_of(const UniqueFd& log) {
+    return log ? log.get() : STDERR_FILENO;
+}
+
+}  // namespace
+
+KernelLessCard::KernelLessCard(Options options, ServedCard::Hooks hooks, UniqueFd log)
+    : options_((set_log(log_of(log)), std::move(options))),
+      log_(std::move(log)),
+      wire_(make_wire(options_.wire)),
+      directory_(options_.uverbs.directory, options_.uverbs.share),
+      driver_(driver_config(options_.uverbs)),
+      card_(options_.engine, options_.config, driver_, *wire_),
+      host_(options_.uverbs, directory_, driver_, start(driver_, card_), options_.engine,
+            options_.adopt),
+      served_(options_.control, card_, host_.attachment(), *wire_, std::move(hooks), log_of(log_)) {
+}
+
+void KernelLessCard::publish() {
+    spdlog::info("engine {}, MAC {:012x}, seed {}, wire: {}", card_.engine_name(),
+                 options_.config.mac, options_.config.seed, wire_->describe());
+    host_.publish();
+    spdlog::info("RDMA device {}, uverbs{}: serving in {}", name(), directory_.number(),
+                 directory_.path().string());
+}
+
+}  // namespace dingo::card::uverbs
