@@ -9,6 +9,23 @@ both() {
     pair "$1 $2 (server B)" "$1 $2" "$1 $2 B" '^ +[0-9]+ +[0-9]+ +[0-9.]+' --server B
 }
 
+# lossy PEER VM-OPTION...: what a user would run, server in either guest, when 1 % of the frames is lost on each way.
+lossy() {
+    local peer=$1 tool side
+    boot "${@:2}" --faults drop=1% "${vm_options[@]}"
+    for tool in 'ib_write_bw -u 17 -n 200 -s 4096 -m 1024' 'ib_read_bw -u 17 -n 200 -s 4096 -m 1024 -o 16' 'ib_send_bw -u 17 -n 200 -s 4096 -m 1024' \
+        'ib_write_lat -u 17 -n 100' 'ib_read_lat -u 17 -n 100 -o 16' 'ib_send_lat -u 17 -n 100'; do
+        for side in A B; do
+            limit=300 pair "$peer, 1 % lost: $tool, server $side" "$tool" "$tool $side" '^ +[0-9]+ +[0-9]+ +[0-9.]+' --server $side
+        done
+    done
+    pair "$peer, 1 % lost: ibv_rc_pingpong -c" 'ibv_rc_pingpong -c -n 200 -g $(gid 4)' 'ibv_rc_pingpong -c -n 200 -g $(gid 4) A' 'iters in'
+    pair "$peer, 1 % lost: rping" 'rping -s -a 10.77.0.1 -C 20 -V' 'rping -c -a 10.77.0.1 -C 20 -V -v' 'ping data'
+    single "$peer: frames were lost, and sent again" A \
+        'grep . /sys/class/infiniband/*/ports/1/hw_counters/{local_ack_timeout_err,packet_seq_err,out_of_sequence}' ':[1-9]'
+    shut_down
+}
+
 boot --engine rtl "${vm_options[@]}"
 single 'the driver says what the card is' A ibv_devinfo 'board_id:[[:space:]]+dingo-rtl'
 single 'ping' A 'ping -c 3 -i 0.3 -w 20 10.77.0.2' ' 0% packet loss'
@@ -29,6 +46,10 @@ single 'a full GID table takes what fits' A \
 single 'the driver leaves and comes back' A 'modprobe -r dingo && modprobe dingo; for i in $(seq 50); do ! ping -c 1 -W 1 10.77.0.2 >/dev/null || break; done; ibv_devinfo' PORT_ACTIVE
 perftest ib_write_bw '-n 20 -s 4096 -x $(gid 4)'
 shut_down
+
+lossy 'two of them' --engine rtl
+lossy 'with the model' --engine-a rtl
+lossy 'with rxe' --engine-a rtl --rxe-b
 
 boot --engine-a rtl --rxe-b "${vm_options[@]}"
 # rxe takes 128 outstanding READs, the RTL card 16; perftest does not negotiate.
