@@ -30,7 +30,7 @@ std::atomic_ref<std::uint32_t> word_of(void* page) {
 }
 
 void store64(__u64& where, std::uint64_t value) {
-    std::atomic_ref<__u64>(where).store(value, std::memory_order_relaxed);
+    std::atomic_ref<__u64>(where).store(value, std::memory_order_release);
 }
 
 void check(bool ok, int error, const char* what) {
@@ -92,8 +92,8 @@ void StatusPage::set_clock(std::uint64_t card_ns, std::uint64_t real_ns, std::ui
     const std::atomic_ref<std::uint32_t> sequence(clock->sequence);
     const std::uint32_t before = sequence.load(std::memory_order_relaxed);
     sequence.store(before + 1, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_release);
-    std::atomic_ref(clock->error_ns).store(error_ns, std::memory_order_relaxed);
+    // Each is a release, so that whoever sees it sees the odd number before it.
+    std::atomic_ref(clock->error_ns).store(error_ns, std::memory_order_release);
     store64(clock->card_ns, card_ns);
     store64(clock->real_ns, real_ns);
     sequence.store(before + 2, std::memory_order_release);
