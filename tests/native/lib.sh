@@ -1,12 +1,56 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Cases of kernel-less cards. Each prints one line: PASS name, FAIL name: why, SKIP name: why.
-# Sourced by suite.sh, which sets $suite, $logs, $dingo and, for an ordinary user, $as_user.
+# Sourced by the suites on them after common.sh and build.sh.
 
 failed=0
 limit=60
 server_card=alpha client_card=beta
 server_address=127.0.0.1
 cleanups=()
+
+# begin_suite NAME LOGS [PACKAGE...] -- TARGET...: installs and builds; sets $suite, $logs (build/test-logs/LOGS), $dingo, and
+# $as_user, the words before a command of an ordinary user. Cards are this suite's own and end with it.
+begin_suite() {
+    local packages=()
+    suite=$1 logs=$dingo_root/build/test-logs/$2
+    DINGO_RUN=$(mktemp -d "/tmp/dingo-${2%%-*}-XXXXXX")
+    export DINGO_RUN
+    shift 2
+    while [ "$1" != -- ]; do
+        packages+=("$1")
+        shift
+    done
+    shift
+    rm -rf "$logs"
+    mkdir -p "$logs"
+    dingo=$dingo_root/build/bin/dingo
+    as_user=''
+    trap stop_cards EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    need_packages "${packages[@]}"
+    build_preset release "$@" >"$logs/build.log" 2>&1 || {
+        tail -20 "$logs/build.log"
+        exit 1
+    }
+}
+
+# run_cases DIRECTORY [NAME...]: the files of cases there, all unless named. Status 0 when no case failed.
+run_cases() {
+    local directory=$1 name
+    shift
+    [ $# -gt 0 ] || set -- "$directory"/*.sh
+    for name in "$@"; do
+        name=$(basename "$name" .sh)
+        [ -r "$directory/$name.sh" ] || {
+            usage >&2
+            die "no cases '$name'"
+        }
+        # shellcheck source=/dev/null
+        . "$directory/$name.sh"
+    done
+    [ "$failed" = 0 ]
+}
 
 pass() { echo "PASS $suite:$1"; }
 skip() { echo "SKIP $suite:$1: $2"; }
@@ -99,7 +143,7 @@ start_card() {
 stop_cards() {
     local c
     # shellcheck disable=SC2086
-    $as_user "$dingo" card stop --all >>"$logs/cards.log" 2>&1 || true
+    [ ! -x "$dingo" ] || $as_user "$dingo" card stop --all >>"$logs/cards.log" 2>&1 || true
     for c in "${cleanups[@]}"; do eval "$c"; done
     rm -rf "$DINGO_RUN"
 }

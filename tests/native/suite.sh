@@ -16,18 +16,7 @@ cd "$(dirname "$0")/../.."
 suite=${1:-}
 case $suite in -h | --help) usage; exit 0 ;; esac
 [[ $suite =~ ^[a-z]+$ ]] && [ -r "tests/native/cases/$suite.sh" ] || { usage >&2; die "no suite '$suite'"; }
-logs=$PWD/build/test-logs/native-$suite
-rm -rf "$logs"
-mkdir -p "$logs"
-need_packages "${build_packages[@]}" "${native_packages[@]}" "${native_test_packages[@]}"
-build_preset release "${native_targets[@]}" "${native_test_targets[@]}" >"$logs/build.log" 2>&1 || { tail -20 "$logs/build.log"; exit 1; }
-dingo=$PWD/build/bin/dingo
-as_user=''
-DINGO_RUN=$(mktemp -d /tmp/dingo-native-XXXXXX)
-export DINGO_RUN
 . tests/native/lib.sh
-trap stop_cards EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-. "tests/native/cases/$suite.sh"
-[ "$failed" = 0 ]
+begin_suite "$suite" "native-$suite" "${build_packages[@]}" "${native_packages[@]}" "${native_test_packages[@]}" -- \
+    "${native_targets[@]}" "${native_test_targets[@]}"
+run_cases tests/native/cases "$suite"
