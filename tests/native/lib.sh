@@ -130,7 +130,7 @@ perftest() {
     local tool=$1 options=${2:-}
     pair "$prefix$tool${options:+ $options}" "$tool -F $options" "$tool -F $options A" '^ +[0-9]+ +[0-9]+ +[0-9.]+'
 }
-cm_perftest() { :; } # no connection manager without a kernel: one case of its own says so
+cm_perftest() { :; } # the suite `cm` has them: they wait for a listener in another way
 prefix=''
 
 start_card() {

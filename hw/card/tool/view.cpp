@@ -16,11 +16,16 @@ namespace fs = std::filesystem;
 constexpr const char* kParts[] = {"sys/class/infiniband", "sys/class/infiniband_verbs",
                                   "dev/infiniband"};
 
+/// A card's rdma_cm knows this card alone: a view of several has none.
+constexpr const char* kRdmaCm = "rdma_cm";
+
 /// Links everything of a card's `part` into the same place below `view`.
 void link_part(const CardEntry& card, const Path& view, const char* part) {
     fs::create_directories(view / part);
     std::error_code missing;
     for (const auto& entry : fs::directory_iterator(card.dir / part, missing)) {
+        if (entry.path().filename() == kRdmaCm)
+            continue;
         const Path link = view / part / entry.path().filename();
         std::error_code there;
         if (entry.is_regular_file() && !entry.is_symlink())

@@ -111,6 +111,9 @@ void Attachment::forget_closed() {
 bool Attachment::settle(Nanoseconds now) {
     now_ = now;
     bool more = device_.driver.poll(now);
+    for (Service* const service : services_) {
+        more |= service->settle(now);
+    }
     const bool waiting = std::any_of(connections_.begin(), connections_.end(),
                                      [](const auto& c) { return c->has_waiting(); });
     if (!waiting) {
@@ -128,10 +131,17 @@ bool Attachment::settle(Nanoseconds now) {
 }
 
 Nanoseconds Attachment::next_deadline() const {
-    return std::min(retry_at_, device_.driver.next_deadline());
+    Nanoseconds due = std::min(retry_at_, device_.driver.next_deadline());
+    for (const Service* const service : services_) {
+        due = std::min(due, service->next_deadline());
+    }
+    return due;
 }
 
 void Attachment::stop() {
+    for (Service* const service : services_) {
+        service->stop();
+    }
     for (const auto& connection : connections_) {
         connection->post_to_all(kDeviceFatal, 0);
     }
@@ -149,6 +159,9 @@ void Attachment::add_stats(nlohmann::json& all) const {
                    {"events_sent", s.events.sent},
                    {"events_taken_back", s.events.taken_back},
                    {"events_dropped", s.events.dropped}};
+    for (const Service* const service : services_) {
+        service->add_stats(all);
+    }
     all["clients"] = nlohmann::json::array();
     all["qps"] = nlohmann::json::array();
     for (const auto& connection : connections_) {

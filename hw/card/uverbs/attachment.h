@@ -12,6 +12,7 @@
 #include "uverbs/connection.h"
 #include "uverbs/device.h"
 #include "uverbs/listener.h"
+#include "uverbs/service.h"
 
 namespace dingo::card::uverbs {
 
@@ -29,6 +30,10 @@ class Attachment final : public HostAttachment, private Pollable {
 
     /// Who answers for sysfs files that change.
     void set_sysfs(SysfsReader reader) { device_.sysfs = std::move(reader); }
+
+    /// Something else that this host's clients reach; it outlives the attachment's last call.
+    void add_service(Service& service) { services_.push_back(&service); }
+    [[nodiscard]] Poller& poller() { return device_.poller; }
 
     /// Any port or device event, after clients were told.
     std::function<void(int event)> on_port_event;
@@ -56,6 +61,7 @@ class Attachment final : public HostAttachment, private Pollable {
     std::list<std::unique_ptr<Connection>> connections_;
     Nanoseconds now_ = 0;
     Nanoseconds retry_at_ = kNever;
+    std::vector<Service*> services_;
 };
 
 }  // namespace dingo::card::uverbs

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "log_turn.h"
+#include "ucma/service.h"
 
 namespace dingo::card::uverbs {
 namespace {
@@ -14,6 +15,19 @@ namespace {
 Card& start(Driver& driver, Card& card) {
     driver.start(card);
     return card;
+}
+
+std::unique_ptr<Service> make_rdma_cm(const Options& options, const CardDirectory& directory,
+                                      Driver& driver, Card& card, Attachment& attachment) {
+    if ((card.read(Bar::kRegisters, DINGO_REG_CAPS, 8) & DINGO_CAP_UD) == 0) {
+        return nullptr;
+    }
+    auto service = std::make_unique<ucma::Service>(
+        ucma::Service::Options{.directory = directory.path().string(),
+                               .share = options.uverbs.share},
+        driver, attachment.poller());
+    attachment.add_service(*service);
+    return service;
 }
 
 int log_of(const UniqueFd& log) {
@@ -31,6 +45,7 @@ KernelLessCard::KernelLessCard(Options options, ServedCard::Hooks hooks, UniqueF
       card_(options_.engine, options_.config, driver_, *wire_),
       host_(options_.uverbs, directory_, driver_, start(driver_, card_), options_.engine,
             options_.adopt),
+      rdma_cm_(make_rdma_cm(options_, directory_, driver_, card_, host_.attachment())),
       served_(options_.control, card_, host_.attachment(), *wire_, std::move(hooks), log_of(log_)) {
 }
 

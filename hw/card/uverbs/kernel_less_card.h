@@ -11,6 +11,7 @@
 #include "uverbs/card_directory.h"
 #include "uverbs/driver/driver.h"
 #include "uverbs/host.h"
+#include "uverbs/service.h"
 #include "wire/wire.h"
 
 namespace dingo::card::uverbs {
@@ -36,6 +37,7 @@ class KernelLessCard {
     Driver driver_;
     Card card_;
     Host host_;
+    std::unique_ptr<Service> rdma_cm_;  ///< none without UD, which its QP1 is
     ServedCard served_;
 };
 

@@ -53,8 +53,8 @@ bool parse(std::span<const std::byte> bytes, Message& m) {
     m.reply = std::move(m.fds[0]);
     m.fds.erase(m.fds.begin());
     m.header = take<dingo_uverbs_request>(bytes);
-    constexpr std::uint32_t kFlags =
-        DINGO_UVERBS_SHARED | DINGO_UVERBS_FAULT | DINGO_UVERBS_FDS | DINGO_UVERBS_BADF;
+    constexpr std::uint32_t kFlags = DINGO_UVERBS_SHARED | DINGO_UVERBS_FAULT | DINGO_UVERBS_FDS |
+                                     DINGO_UVERBS_BADF | DINGO_UVERBS_TOKEN;
     if (m.header.version != DINGO_UVERBS_VERSION || (m.header.flags & ~kFlags) != 0 ||
         m.header.num_segments > DINGO_UVERBS_MAX_SEGMENTS ||
         bytes.size() !=

@@ -38,6 +38,11 @@ enum dingo_uverbs_request_type {
     /* open() of a sysfs file whose content changes. payload: path below sys/. Reply: fds[0], a
      * descriptor to read it from; -ENOENT: the file is a plain one. Needs no HELLO. */
     DINGO_UVERBS_SYSFS = 5,
+    /* write() on a descriptor of /dev/infiniband/rdma_cm, which is a connection to the socket of
+     * that name. payload: what was written. GET_EVENT never waits: -EAGAIN. While events wait the
+     * card keeps one message of a byte, the token, in the connection, so that poll() works; who
+     * takes it says so (TOKEN), and the card sends it again where it is still needed. */
+    DINGO_UVERBS_RDMA_CM = 6,
 };
 
 /* Memory of the client that the card can map, too: fds[1 + fd] at `offset` is what the client has
@@ -54,6 +59,7 @@ struct dingo_uverbs_segment {
 #define DINGO_UVERBS_FAULT 2u  /* with SHARED: part of the range is not mapped, or not as asked */
 #define DINGO_UVERBS_FDS 4u    /* the answer to NEED_FDS: fds[1...] are the descriptors, in order */
 #define DINGO_UVERBS_BADF 8u   /* with FDS, and then without descriptors: one of them is not open */
+#define DINGO_UVERBS_TOKEN 16u /* RDMA_CM: the caller has taken the token */
 
 struct dingo_uverbs_request {
     uint32_t version; /* DINGO_UVERBS_VERSION */

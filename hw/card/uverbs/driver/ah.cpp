@@ -66,6 +66,10 @@ AddressVector make_address_vector(Driver::State& driver, const AhAttr& attr,
     return av;
 }
 
+void Driver::resolve(const Gid& gid) {
+    state_->neighbours->resolve(packet::Gid{gid});
+}
+
 void Driver::create_ah(const AhAttr& attr, Udata& udata) {
     udata_none(udata);
     const AddressVector av = make_address_vector(*state_, attr, 0, 0);

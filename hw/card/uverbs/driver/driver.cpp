@@ -86,7 +86,7 @@ void query_limits(Driver::State& d) {
     d.mr_ids = IdPool(d.limits.max_mr);
     d.srqns = IdPool(d.limits.max_srq);
     d.mr_tags.resize(d.limits.max_mr);
-    d.cqs.resize(d.limits.max_cq);
+    d.cqs.resize(d.limits.max_cq - 1);  // the last one is the GSI QP's
     d.srqs.resize(d.limits.max_srq);
     d.qps.resize(std::min(d.limits.max_qp + kFirstQpIndex, kQpIndexMask + 1));
     d.qp_tags.resize(d.qps.size());

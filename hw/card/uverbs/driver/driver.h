@@ -253,6 +253,9 @@ class Driver final : public HostPort {
     [[nodiscard]] std::uint64_t clock_ns() const;  ///< register CLOCK
     /// For ibv_create_ah: dingo_create_ah_resp. NotYet as Qp::modify.
     void create_ah(const AhAttr& attr, Udata& udata);
+    /// Finds out how `gid` is reached. NotYet while it is asked for; ErrnoError: ENETUNREACH,
+    /// ETIMEDOUT.
+    void resolve(const Gid& gid);
 
     /// Counters by hw_counters name, in contract order; and one QP's.
     std::vector<std::pair<std::string, std::uint64_t>> card_counters();

@@ -86,7 +86,7 @@ DeviceAttr Driver::query_device() const {
     a.max_qp_wr = std::min(kMaxQpWr, 1U << l.log_max_rq);
     a.max_sge = std::min(l.max_send_sge, l.max_recv_sge);
     a.max_sge_rd = l.max_send_sge;
-    a.max_cq = l.max_cq;
+    a.max_cq = static_cast<std::uint32_t>(d.cqs.size());
     a.max_cqe = (1U << l.log_max_cq) - (1U << l.log_max_cq) / 4;
     a.max_mr = l.max_mr;
     a.max_pd = l.max_pd;

@@ -18,14 +18,18 @@
 
 #include "descriptors.h"
 #include "paths.h"
+#include "rdma_cm.h"
 #include "request.h"
 #include "sys.h"
 
 #define UVERBS_MAJOR 231
 #define UVERBS_FIRST_MINOR 192
+#define RDMA_CM_MAJOR 10
+#define RDMA_CM_MINOR 58
 
 dev_t dingo_device_rdev(unsigned number) {
-    return makedev(UVERBS_MAJOR, UVERBS_FIRST_MINOR + number);
+    return number == DINGO_RDMA_CM_NUMBER ? makedev(RDMA_CM_MAJOR, RDMA_CM_MINOR)
+                                          : makedev(UVERBS_MAJOR, UVERBS_FIRST_MINOR + number);
 }
 
 void dingo_device_show(struct stat* st, dev_t rdev) {
@@ -44,8 +48,9 @@ void dingo_device_show_statx(struct statx* st, dev_t rdev) {
 }
 
 static void know(int fd, uint32_t rdev) {
-    dingo_fd_set(fd, DINGO_FD_UVERBS | (rdev & 0xfffff) << DINGO_FD_MINOR_SHIFT,
-                 (pid_t)DINGO_SYS(SYS_getpid));
+    enum dingo_fd_kind kind = rdev >> 20 == RDMA_CM_MAJOR ? DINGO_FD_RDMA_CM : DINGO_FD_UVERBS;
+
+    dingo_fd_set(fd, kind | (rdev & 0xfffff) << DINGO_FD_MINOR_SHIFT, (pid_t)DINGO_SYS(SYS_getpid));
 }
 
 bool dingo_device_adopt(int fd) {
@@ -292,10 +297,11 @@ DINGO_EXPORT int ioctl(int fd, unsigned long command, ...) {
 
 DINGO_EXPORT ssize_t write(int fd, const void* data, size_t bytes) {
     ssize_t (*real)(int, const void*, size_t);
+    enum dingo_fd_kind kind = dingo_fd_kind(dingo_fd_entry(fd));
 
-    if (DINGO_UNLIKELY(dingo_fd_entry(fd)) &&
-        dingo_fd_kind(dingo_fd_entry(fd)) == DINGO_FD_UVERBS) {
-        long result = device_write(fd, data, bytes);
+    if (DINGO_UNLIKELY(kind == DINGO_FD_UVERBS || kind == DINGO_FD_RDMA_CM)) {
+        long result = kind == DINGO_FD_RDMA_CM ? dingo_rdma_cm_write(fd, data, bytes)
+                                               : device_write(fd, data, bytes);
 
         if (!stale(fd, result)) {
             return dingo_sys_result(result);
@@ -356,7 +362,8 @@ static ssize_t device_read(int fd, uint32_t entry, void* data, size_t bytes) {
     int saved = errno;
     ssize_t got;
 
-    if (dingo_fd_kind(entry) == DINGO_FD_UVERBS || bytes < least) {
+    if (dingo_fd_kind(entry) == DINGO_FD_UVERBS || dingo_fd_kind(entry) == DINGO_FD_RDMA_CM ||
+        bytes < least) {
         /* what the kernel's uverbs files say */
         errno = EINVAL;
         return -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A uverbs device of the view: what open() of it gives, and its system calls.
+ * A uverbs or rdma_cm device of the view: what open() of it gives, and its system calls.
  */
 #ifndef DINGO_PRELOAD_DEVICE_H
 #define DINGO_PRELOAD_DEVICE_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* open() of the rewritten path `path`, uverbs number `number`. A descriptor or -errno. */
+/* open() of the rewritten path `path`, device `number` (paths.h). A descriptor or -errno. */
 int dingo_device_open(const char* path, int number, int flags);
 
 /* The file at `fd` was opened for reading: when it is a counter of a card, `fd` becomes its present
@@ -20,7 +20,7 @@ void dingo_device_refresh(int fd);
  * process, by SCM_RIGHTS or exec. Then it is known from here on. */
 bool dingo_device_adopt(int fd);
 
-/* Device number of uverbsN. */
+/* Device number of uverbsN, or of rdma_cm. */
 dev_t dingo_device_rdev(unsigned number);
 
 /* What stat() shows of a socket that plays a character device. */

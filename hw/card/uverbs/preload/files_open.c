@@ -36,7 +36,7 @@ static int refreshed(int fd, int flags) {
 
 /* The part after the rewriting: -2 when the caller's libc function shall open `path`. */
 static int open_in_view(const char* path, int flags) {
-    int number = dingo_uverbs_number(path);
+    int number = dingo_device_number(path);
 
     return number >= 0 ? (int)dingo_sys_result(dingo_device_open(path, number, flags)) : -2;
 }

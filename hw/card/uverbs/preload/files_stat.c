@@ -14,11 +14,11 @@
 #include "paths.h"
 #include "sys.h"
 
-/* What `path` stands for; *number: of the uverbs device that it leads to, else -1. */
+/* What `path` stands for; *number: of the device that it leads to, else -1. */
 static const char* resolve(int dirfd, const char* path, char buffer[PATH_MAX], int* number) {
     const char* rewritten = dingo_rewrite_at(dirfd, path, buffer);
 
-    *number = DINGO_UNLIKELY(rewritten != path) && rewritten ? dingo_uverbs_number(rewritten) : -1;
+    *number = DINGO_UNLIKELY(rewritten != path) && rewritten ? dingo_device_number(rewritten) : -1;
     return rewritten;
 }
 
@@ -39,6 +39,8 @@ static int shown_fd(int result, struct stat* st, int fd) {
         uint32_t minor_number = entry >> DINGO_FD_MINOR_SHIFT;
 
         dingo_device_show(st, dingo_device_rdev(0) - 192 + minor_number);
+    } else if (DINGO_UNLIKELY(entry) && result == 0 && dingo_fd_kind(entry) == DINGO_FD_RDMA_CM) {
+        dingo_device_show(st, dingo_device_rdev(DINGO_RDMA_CM_NUMBER));
     }
     return result;
 }
@@ -158,6 +160,8 @@ DINGO_EXPORT int statx(int dirfd, const char* original, int flags, unsigned mask
         if (dingo_fd_kind(entry) == DINGO_FD_UVERBS) {
             dingo_device_show_statx(st,
                                     dingo_device_rdev(0) - 192 + (entry >> DINGO_FD_MINOR_SHIFT));
+        } else if (dingo_fd_kind(entry) == DINGO_FD_RDMA_CM) {
+            dingo_device_show_statx(st, dingo_device_rdev(DINGO_RDMA_CM_NUMBER));
         }
     }
     return 0;

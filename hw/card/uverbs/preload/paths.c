@@ -86,6 +86,12 @@ static bool is_infiniband(const char* p, bool classes) {
     return p[10] == '\0' || p[10] == '/' || (classes && p[10] == '_');
 }
 
+/* misc/rdma_cm, the class device of /dev/infiniband/rdma_cm. */
+static bool is_rdma_cm_class(const char* p) {
+    p = skip_component(p, "misc");
+    return p && skip_component(p, "rdma_cm");
+}
+
 static const char* join(const char* directory, const char* rest, char buffer[PATH_MAX]) {
     size_t first = strlen(directory);
     size_t second = strlen(rest);
@@ -107,10 +113,14 @@ static const char* rewrite_root(const char* path, const char* p, char buffer[PAT
     if (*p == 's') {
         q = skip_component(p, "sys");
         q = q ? skip_component(q, "class") : NULL;
-        return q && is_infiniband(q, true) ? join("/sys/class/", q, buffer) : path;
+        return q && (is_infiniband(q, true) || is_rdma_cm_class(q)) ? join("/sys/class/", q, buffer)
+                                                                    : path;
     }
     if (*p == 'd') {
         q = skip_component(p, "dev");
+        if (q && strcmp(q, "rdma_cm") == 0) {
+            return join("/dev/infiniband/", q, buffer);
+        }
         return q && is_infiniband(q, false) ? join("/dev/", q, buffer) : path;
     }
     return path;
@@ -174,7 +184,7 @@ const char* dingo_rewrite_at(int dirfd, const char* path, char buffer[PATH_MAX])
     return path;
 }
 
-int dingo_uverbs_number(const char* rewritten) {
+int dingo_device_number(const char* rewritten) {
     const char* p = strncmp(rewritten, view_path, view_length) == 0 ? rewritten + view_length : "";
     int n = 0;
 
@@ -182,6 +192,9 @@ int dingo_uverbs_number(const char* rewritten) {
         return -1;
     }
     p = next_component(p + 16);
+    if (strcmp(p, "rdma_cm") == 0) {
+        return DINGO_RDMA_CM_NUMBER;
+    }
     if (strncmp(p, "uverbs", 6) != 0 || p[6] == '\0') {
         return -1;
     }

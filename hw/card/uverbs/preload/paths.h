@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What paths mean to the application: /dev/infiniband and /sys/class/infiniband* are those of the
- * view (DINGO_VIEW), everything else is as it is.
+ * What paths mean to the application: /dev/infiniband, /dev/rdma_cm, /sys/class/infiniband* and
+ * /sys/class/misc/rdma_cm are those of the view (DINGO_VIEW), everything else is as it is.
  */
 #ifndef DINGO_PRELOAD_PATHS_H
 #define DINGO_PRELOAD_PATHS_H
@@ -19,8 +19,11 @@ const char* dingo_rewrite(const char* path, char buffer[PATH_MAX]);
 /* As openat() and its like see it: `path` is relative to `dirfd`. */
 const char* dingo_rewrite_at(int dirfd, const char* path, char buffer[PATH_MAX]);
 
-/* N of a rewritten path that ends in /dev/infiniband/uverbsN, else -1. */
-int dingo_uverbs_number(const char* rewritten);
+#define DINGO_RDMA_CM_NUMBER 0x100000 /* larger than that of a uverbs device */
+
+/* N of a rewritten path that ends in /dev/infiniband/uverbsN, DINGO_RDMA_CM_NUMBER of one that ends
+ * in /dev/infiniband/rdma_cm, else -1. */
+int dingo_device_number(const char* rewritten);
 
 /* The path leads to a sysfs file whose content changes. */
 bool dingo_is_counter(const char* path);

@@ -228,7 +228,7 @@ long dingo_request_plain(int fd, const struct dingo_request* request, struct din
 }
 
 long dingo_request(int fd, const struct dingo_request* request, struct dingo_answer* answer) {
-    struct message message = {.num_fds = 0};
+    struct message message = {.head.flags = request->flags, .num_fds = 0};
     long result;
 
     answer->num_fds = 0;

@@ -14,6 +14,7 @@ struct dingo_request {
     uint32_t type;
     uint64_t arg;
     uint64_t arg2;
+    uint32_t flags;
     const void* payload;
     size_t payload_len;
 };

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <rdma/rdma_user_cm.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "unique_fd.h"
+#include "uverbs/client_memory.h"
+#include "uverbs/message.h"
+#include "uverbs/poller.h"
+
+namespace dingo::card::ucma {
+
+class Id;
+class Service;
+
+/// One open rdma_cm descriptor: its identifiers and the events that it has not read. All go with
+/// its last copy.
+class File final : public uverbs::Pollable {
+  public:
+    File(Service& service, UniqueFd socket, pid_t pid);
+    ~File() override;
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+
+    void ready(std::uint32_t events) override;
+    [[nodiscard]] bool closed() const { return closed_; }
+    [[nodiscard]] pid_t pid() const { return pid_; }
+    [[nodiscard]] std::size_t ids() const { return ids_.size(); }
+    [[nodiscard]] std::size_t events() const { return events_.size(); }
+
+    // Commands ask:
+    /// ErrnoError(EINVAL): this descriptor has no such identifier.
+    [[nodiscard]] Id& id(std::uint32_t number) const;
+    void add(Id& id);
+    /// Destroys it and what only it leads to: requests that nobody read.
+    void destroy(Id& id);
+    /// From another descriptor of the same process, with its unread events.
+    void adopt(Id& id);
+    /// Whether that process has used this descriptor.
+    [[nodiscard]] bool is_of(std::int64_t process) const { return memories_.contains(process); }
+
+    struct Entry {
+        Id* about;
+        Id* request;  ///< the new identifier of a CONNECT_REQUEST
+        rdma_ucm_event_resp event;
+    };
+    /// The oldest unread event, or nullptr; taken() once the client has it.
+    [[nodiscard]] const Entry* front() const {
+        return events_.empty() ? nullptr : &events_.front();
+    }
+    void taken();
+
+    // Identifiers say:
+    void post(Id& about, rdma_ucm_event_resp event);
+    void post_request(Id& listener, Id& request, rdma_ucm_event_resp event);
+
+  private:
+    void fail();
+    void serve(const uverbs::Message& message);
+    int execute(const uverbs::Message& message);
+    void hello(const uverbs::Message& message, uverbs::Reply& reply);
+    void push(const Entry& entry);
+    /// Puts the token where it has to be.
+    void update_token();
+
+    Service& service_;
+    UniqueFd socket_;
+    pid_t pid_;
+    uverbs::Poller::Id poll_id_ = 0;
+    bool closed_ = false;
+    bool token_out_ = false;
+    std::map<std::int64_t, std::shared_ptr<uverbs::ClientMemory>> memories_;
+    std::set<Id*> ids_;
+    std::deque<Entry> events_;
+};
+
+}  // namespace dingo::card::ucma

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rdma_cm.h"
+
+#include <rdma/rdma_user_cm.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "request.h"
+#include "sys.h"
+
+/* Commands after which the token may be wrong: they read events, or take some away. */
+static int touches_events(uint32_t command) {
+    return command == RDMA_USER_CM_CMD_GET_EVENT || command == RDMA_USER_CM_CMD_DESTROY_ID ||
+           command == RDMA_USER_CM_CMD_MIGRATE_ID;
+}
+
+static uint32_t take_token(int fd) {
+    char token;
+
+    return DINGO_SYS(SYS_recvfrom, fd, &token, sizeof(token), MSG_DONTWAIT, NULL, NULL) ==
+                   sizeof(token)
+               ? DINGO_UVERBS_TOKEN
+               : 0;
+}
+
+/* Until an event may be there: libc's recv(), so that signals, O_NONBLOCK and cancellation act as
+ * they do on a write() that waits in the kernel. */
+static long wait_for_token(int fd) {
+    int saved = errno;
+    char token;
+    ssize_t got = recv(fd, &token, sizeof(token), MSG_PEEK);
+    long result = got > 0 ? 0 : got < 0 && errno != ECONNRESET ? -errno : -EIO;
+
+    errno = saved;
+    return result;
+}
+
+long dingo_rdma_cm_write(int fd, const void* data, size_t bytes) {
+    struct dingo_request request = {.type = DINGO_UVERBS_RDMA_CM,
+                                    .arg = (uintptr_t)data,
+                                    .payload = data,
+                                    .payload_len = bytes};
+    struct rdma_ucm_cmd_hdr head = {.cmd = ~0u};
+    struct dingo_answer answer;
+    long result;
+
+    if (bytes >= sizeof(head)) {
+        memcpy(&head, data, sizeof(head));
+    }
+    for (;;) {
+        request.flags = touches_events(head.cmd) ? take_token(fd) : 0;
+        result = dingo_request(fd, &request, &answer);
+        dingo_answer_close(&answer);
+        if (result != -EAGAIN || head.cmd != RDMA_USER_CM_CMD_GET_EVENT) {
+            return result;
+        }
+        result = wait_for_token(fd);
+        if (result < 0) {
+            return result;
+        }
+    }
+}

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# rdma_cm without a kernel: Debian's own programs over librdmacm, two cards and one card, refusals, sudden deaths, loss.
+start_card alpha --ip 10.77.0.1/24 --ip fd77::1/64
+start_card beta --ip 10.77.0.2/24 --ip fd77::2/64
+
+# cm_count CARD NAME: a number of the card's rdma_cm.
+cm_count() {
+    "$dingo_root/build/bin/dingo-card" ctl "$DINGO_RUN/$1/control" stats |
+        /usr/bin/python3 -c 'import json,sys; print(json.load(sys.stdin)["rdma_cm"][sys.argv[1]])' "$2"
+}
+# wait_count CARD NAME VALUE PID: until that number is there, or the process is gone.
+wait_count() {
+    local _
+    for _ in $(seq 200); do
+        [ "$(cm_count "$1" "$2")" != "$3" ] || return 0
+        kill -0 "$4" 2>/dev/null || return 1
+        sleep 0.05
+    done
+    return 1
+}
+# try_pair NAME SERVER CLIENT [REGEX]: sets $problem, empty when all was right, and $out, the beginning of the logs' names.
+try_pair() {
+    local rc_a=0 rc_b=0 pid
+    problem=''
+    out=$logs/$(slug "$1")
+    wait_count "$server_card" listeners 0 $$ || true # the last server's may be there a moment longer
+    on "$server_card" "$2" >"$out.A" 2>&1 &
+    pid=$!
+    wait_count "$server_card" listeners 1 $pid || true
+    on "$client_card" "$3" >"$out.B" 2>&1 || rc_b=$?
+    wait $pid || rc_a=$?
+    if [ "$rc_a $rc_b" != '0 0' ]; then
+        problem="status A $rc_a B $rc_b: $(why "$out.A") | $(why "$out.B")"
+    elif [ -n "${4:-}" ] && ! grep -qE "$4" "$out.B"; then
+        problem="the client printed no line like /$4/: $(why "$out.B")"
+    fi
+}
+# cm_pair NAME SERVER CLIENT [REGEX]: as pair; the server listens when its card has a listener.
+cm_pair() {
+    try_pair "$@"
+    if [ -n "$problem" ]; then fail "$1" "$problem"; else pass "$1"; fi
+}
+# cm_perftest TOOL OPTIONS. perftest listens twice, a second apart, and its client does not wait for the second time: on
+# a busy machine it comes too early and is rejected, which only then may be tried again.
+cm_perftest() {
+    local row='^ +[0-9]+ +[0-9]+ +[0-9.]+' _
+    for _ in 1 2 3; do
+        limit=20 try_pair "$prefix$1 $2" "$1 -F $2" "$1 -F $2 10.77.0.1" "$row"
+        grep -q 'RDMA_CM_EVENT_REJECTED; error: 8' "$out.B" || break
+    done
+    if [ -n "$problem" ]; then fail "$prefix$1 $2" "$problem"; else pass "$prefix$1 $2"; fi
+}
+# nothing_left NAME: no identifiers, listeners and descriptors; communications end after their timewait.
+nothing_left() {
+    local card what left _
+    for _ in $(seq 100); do
+        left=''
+        for card in alpha beta; do
+            for what in descriptors ids listeners communications; do
+                [ "$(cm_count $card $what)" = 0 ] || left+=" $card:$what"
+            done
+        done
+        [ -n "$left" ] || { pass "$1"; return; }
+        sleep 0.1
+    done
+    fail "$1" "left:$left"
+}
+
+single 'the device is there' alpha 'stat -c %F /dev/infiniband/rdma_cm; cat /sys/class/misc/rdma_cm/abi_version' '^4$'
+cm_pair 'rping, every byte checked' 'rping -s -a 10.77.0.1 -V -C 100 -S 4000' 'rping -c -a 10.77.0.1 -V -C 100 -S 4000'
+cm_pair 'rping over IPv6' 'rping -s -a fd77::1 -V -C 20' 'rping -c -a fd77::1 -V -C 20'
+cm_pair 'rping to a wildcard listener' 'rping -s -V -C 20' 'rping -c -a 10.77.0.1 -V -C 20'
+cm_pair 'rping over IPv6 to a wildcard listener of both families' 'rping -s -a ::0 -V -C 20' 'rping -c -a 10.77.0.1 -V -C 20'
+cm_pair 'rping with a source address' 'rping -s -a 10.77.0.1 -V -C 20' 'rping -c -a 10.77.0.1 -I 10.77.0.2 -V -C 20'
+cm_pair 'ucmatose' ucmatose 'ucmatose -s 10.77.0.1' 'return status 0'
+cm_pair 'ucmatose: 20 connections, data' 'ucmatose -c 20 -C 20 -S 1000' 'ucmatose -s 10.77.0.1 -c 20 -C 20 -S 1000' 'return status 0'
+cm_pair 'ucmatose migrates its identifiers' 'ucmatose -c 5 -m' 'ucmatose -s 10.77.0.1 -c 5 -m' 'return status 0'
+cm_pair 'ucmatose with a type of service' 'ucmatose -t 96' 'ucmatose -s 10.77.0.1 -t 96' 'return status 0'
+cm_pair 'udaddy: datagrams' udaddy 'udaddy -s 10.77.0.1' 'return status 0'
+cm_pair 'udaddy: 10 connections over IPv6' 'udaddy -b fd77::1 -c 10' 'udaddy -s fd77::1 -c 10' 'return status 0'
+cm_pair 'rdma_client and rdma_server: endpoints' rdma_server 'rdma_client -s 10.77.0.1' 'end 0'
+cm_pair 'rstream: rsockets' 'rstream -S 4096 -C 100' 'rstream -s 10.77.0.1 -S 4096 -C 100' 'custom'
+cm_pair 'rstream: rsockets, data verified' 'rstream -S 65536 -C 20 -T v' 'rstream -s 10.77.0.1 -S 65536 -C 20 -T v' 'custom'
+cm_pair 'riostream' 'riostream -S 4096 -C 20' 'riostream -s 10.77.0.1 -S 4096 -C 20' 'custom'
+for tool in ib_write_bw ib_read_bw ib_send_bw; do
+    cm_perftest $tool '-R'
+    cm_perftest $tool '-R -q 4 -n 500'
+done
+for tool in ib_write_lat ib_read_lat ib_send_lat; do cm_perftest $tool '-R -n 200'; done
+cm_perftest ib_send_bw '-c UD -R -n 500'
+
+client_card=alpha
+prefix='one card: '
+cm_pair 'one card: rping' 'rping -s -a 10.77.0.1 -V -C 20' 'rping -c -a 10.77.0.1 -V -C 20'
+cm_pair 'one card: ucmatose' 'ucmatose -c 10' 'ucmatose -s 10.77.0.1 -c 10' 'return status 0'
+cm_pair 'one card: udaddy' 'udaddy -c 10' 'udaddy -s 10.77.0.1 -c 10' 'return status 0'
+cm_perftest ib_write_bw '-R -n 500'
+client_card=beta
+prefix=''
+nothing_left 'nothing is left of them'
+
+# Refusals.
+single 'nobody listens: REJECTED with status 8' beta '! rping -c -a 10.77.0.1 -v -C 1' 'RDMA_CM_EVENT_REJECTED, error 8'
+single 'no such neighbour: ADDR_ERROR' beta '! rping -c -a 10.77.0.99 -v -C 1' 'RDMA_CM_EVENT_ADDR_ERROR'
+single 'no route: ENETUNREACH' beta '! rping -c -a 10.99.0.1 -v -C 1' 'Network is unreachable'
+single "an address that is no card's: EADDRNOTAVAIL" beta '! rping -s -a 10.77.0.1 -v -C 1' 'Cannot assign requested address'
+on alpha 'rping -s -a 10.77.0.1 -P' >"$logs/persistent" 2>&1 &
+holder=$!
+wait_count alpha listeners 1 $holder || true
+single 'a port that is taken: EADDRINUSE' alpha '! rping -s -a 10.77.0.1 -C 1' 'Address already in use'
+
+# Sudden deaths. leaf PID: the program below the shells.
+leaf() {
+    local pid=$1 child
+    while child=$(pgrep -P "$pid" | head -n 1) && [ -n "$child" ]; do pid=$child; done
+    echo "$pid"
+}
+for n in 1 2 3; do
+    on beta 'rping -c -a 10.77.0.1 -V' >"$logs/killed-$n" 2>&1 &
+    pid=$!
+    wait_count beta ids 1 $pid || true
+    sleep 0.$n
+    kill -9 "$(leaf $pid)" 2>/dev/null || true
+    wait $pid 2>/dev/null || true
+done
+single 'a server outlives clients that were killed' beta 'rping -c -a 10.77.0.1 -V -C 5'
+kill -9 "$(leaf $holder)"
+wait $holder 2>/dev/null || true
+nothing_left 'nothing is left of killed ones'
+
+"$dingo_root/build/bin/dingo-card" ctl "$DINGO_RUN/alpha/control" faults 'drop=5%,duplicate=5%,reorder=5%' >/dev/null
+limit=120
+cm_pair 'five percent loss: ucmatose' 'ucmatose -c 10' 'ucmatose -s 10.77.0.1 -c 10' 'return status 0'
+"$dingo_root/build/bin/dingo-card" ctl "$DINGO_RUN/alpha/control" faults >/dev/null
+limit=60
+nothing_left 'nothing is left after loss'
+
+plain 'a view of two cards has no rdma_cm' "$dingo run --card alpha --card beta -- ls /dev/infiniband" '^uverbs'
+plain 'and says so by its errno' "! $dingo run --card alpha --card beta -- rping -s -C 1" 'No such file|rdma_create_event_channel'
