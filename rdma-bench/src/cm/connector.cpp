@@ -50,8 +50,8 @@ class CmConnector::Impl {
             fail(Exit::kDevice,
                  "the connection manager does not work here: " +
                      cm_failure("rdma_create_event_channel", errno) +
-                     "; it needs an RDMA device of the kernel and the module rdma_ucm. A "
-                     "kernel-less card has neither: leave out -R");
+                     "; it needs an RDMA device and the module rdma_ucm: load it, or leave out "
+                     "-R");
         }
         fcntl(channel_->fd, F_SETFL, O_NONBLOCK);
     }

@@ -223,7 +223,7 @@ void add_peer(CLI::App& app, Options& o) {
         ->check(CLI::Range(1, 86400))
         ->group(kPeer);
     app.add_flag("-R,--rdma_cm", o.rdma_cm,
-                 "rdma_cm connects the QPs (RC; needs an RDMA device of the kernel)")
+                 "rdma_cm connects the QPs (RC; needs the module rdma_ucm)")
         ->group(kPeer);
     app.add_flag("-z,--com_rdma_cm,--comm_rdma_cm", o.rdma_cm_exchange,
                  "the two programs talk over rdma_cm, not TCP")

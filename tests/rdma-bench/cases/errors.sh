@@ -22,7 +22,6 @@ says 'help of a test' 0 '--tx-depth' write-bw --help
 says 'unknown test' 2 "no test 'frob'" frob
 says 'unknown option' 2 'frob' write-bw --frob
 says 'an option of perftest that is not here' 2 '-g.*multicast' send-bw -g
-says '-R without a connection manager: what it takes' 3 'rdma_ucm.*leave out -R' write-bw -R
 says 'unknown device: lists the devices' 3 "no device 'nope'; there are: alpha" write-bw -d nope
 says 'no such port of the device' 3 'no port 7' write-bw -i 7
 says 'unknown host' 4 'no-such-host.invalid' write-bw no-such-host.invalid
