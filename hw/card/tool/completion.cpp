@@ -12,7 +12,8 @@ namespace dingo::tool {
 namespace {
 
 constexpr const char* kStartOptions =
-    "--ip --wire --faults --pcap --engine --mac --mtu --device-memory --share --help";
+    "--ip --wire --faults --pcap --engine --mac --mtu --device-memory --share --one-process "
+    "--own-process --help";
 
 constexpr const char* kBash = R"SH(# source <(dingo completion bash)
 _dingo() {{
