@@ -29,9 +29,10 @@ bool ServedCard::turn(Nanoseconds now) {
     set_log(log_);
     bool more = card_.poll(now);
     more |= host_.settle(now);
-    if (more) {
-        last_work_ = now;
+    if (!more && !idle_) {
+        idle_since_ = now;
     }
+    idle_ = !more;
     return more;
 }
 
@@ -50,17 +51,14 @@ bool ServedCard::prepare_sleep(Nanoseconds now) {
 void ServedCard::woke() {
     if (asleep_) {
         asleep_ = false;
-        heard_ = true;
+        idle_ = false;
         card_.woke();
     }
 }
 
 bool ServedCard::sleeps_on(Nanoseconds now) {
     if (!asleep_) {
-        if (std::exchange(heard_, false)) {
-            last_work_ = now;
-        }
-        if (now - last_work_ < kSleepsAfter || !prepare_sleep(now)) {
+        if (!idle_ || now - idle_since_ < kSleepsAfter || !prepare_sleep(now)) {
             return false;
         }
         due_ = next_deadline();
@@ -89,8 +87,9 @@ void ServedCard::add_polls(std::vector<pollfd>& polls, bool all) {
 void ServedCard::service(std::span<const pollfd> polls) {
     set_log(log_);
     const auto own = polls.subspan(wire_at_, end_at_ - wire_at_);
-    if (asleep_ && std::any_of(own.begin(), own.end(), [](auto& p) { return p.revents != 0; })) {
+    if (std::any_of(own.begin(), own.end(), [](const pollfd& p) { return p.revents != 0; })) {
         woke();
+        idle_ = false;  // what comes may give the engine work
     }
     host_.service(polls.subspan(host_at_, control_at_ - host_at_));
     if (host_at_ != wire_at_) {

@@ -76,9 +76,9 @@ class ServedCard {
     std::unique_ptr<ControlServer> control_;
     const LoopStats* loop_stats_ = nullptr;
     bool asleep_ = false;
-    bool heard_ = true;         // it is awake because something may be for it
     Nanoseconds due_ = kNever;  // of a card that sleeps
-    Nanoseconds last_work_ = 0;
+    bool idle_ = false;         // its last turn found nothing, and nothing has come since
+    Nanoseconds idle_since_ = 0;
     // Of the last add_polls().
     std::size_t wire_at_ = 0;
     std::size_t host_at_ = 0;

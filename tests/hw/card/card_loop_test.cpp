@@ -146,6 +146,7 @@ class Seat {
     }
     [[nodiscard]] const std::string& socket() const { return socket_; }
     [[nodiscard]] ServedCard& served() { return *served_; }
+    [[nodiscard]] Card& card() { return *card_; }
 
     nlohmann::json control(const std::string& line) const {
         const UniqueFd fd = connect_unix(control_);
@@ -395,6 +396,26 @@ TEST(CardLoop, CardThatSleepsBesideABusyOneHearsDoorbellsTimersAndItsSockets) {
         ring(one->client, one->doorbells, 5, ++n << 50 | std::uint64_t{100} << 8 | 4);
         one->wait_for(3);
     }
+}
+
+TEST(CardLoop, CardWithWorkLeftDoesNotSleepHoweverLateItsNextTurnIs) {
+    Seat seat;
+    ServedCard& served = seat.served();
+    constexpr Nanoseconds kLate = 50'000'000;
+    Nanoseconds now = kLate;
+    served.turn(now);
+    seat.card().write(Bar::kDoorbells, 4096 + 256, std::uint64_t{1000} << 8 | 4, 8);
+    unsigned turns = 0;
+    while (served.turn(now)) {
+        now += kLate;  // the thread was off its processor
+        ASSERT_FALSE(served.sleeps_on(now)) << "after " << turns << " turns";
+        ASSERT_LT(++turns, 1000U);
+    }
+    EXPECT_GT(turns, 3U);
+    EXPECT_FALSE(served.sleeps_on(now + 1000));
+    EXPECT_TRUE(served.sleeps_on(now + kLate));
+    served.woke();
+    EXPECT_FALSE(served.sleeps_on(now + 2 * kLate)) << "it has not looked at what woke it";
 }
 
 TEST(CardLoop, SocketInUseAndSocketThatIsNoSocketAreExplained) {
