@@ -37,26 +37,23 @@ module dingo_dispatch (
   typedef enum logic [2:0] {
     IDLE = 3'd0,
     LOAD = 3'd1,      // context comes from the table; addresses are compared
-    COMPARE = 3'd2,
-    CHECK = 3'd3,
-    DROP = 3'd4,
-    GIVE = 3'd5,      // to the engine
-    NEXT = 3'd6       // the headers go
+    CHECK = 3'd2,
+    DROP = 3'd3,
+    GIVE = 3'd4       // to the engine
   } state_t;
   localparam int unsigned GIDS = 1 << rtl_pkg::GID_LOG;
 
   state_t state_q;
   rtl_pkg::qp_t qp_q;
-  logic [2:0] owed_q;  // packets that were given and have no END yet
+  logic [3:0] owed_q;  // packets that were given and have no END yet
   logic owner_q;       // by whom: 1 the responder
   logic given, free, mine;
 
-  // ---------------------------------------------------------------- counters, one a cycle
+  // ---------------------------------------------------------------- counters, one a cycle, while the next packet is looked at
   logic count_packet_q, count_bytes_q, count_ecn_q, count_drop_q, count_qp_q, count_qp_bytes_q;
   logic [5:0] drop_q;
-  logic [13:0] bytes_q;
-  logic counted;
-  assign counted = !(count_packet_q || count_bytes_q || count_ecn_q || count_drop_q || count_qp_q || count_qp_bytes_q);
+  logic [13:0] bytes_q, qp_bytes_q;
+  rtl_pkg::qpi_t count_index_q;
   assign stat_valid_o = count_packet_q || count_bytes_q || count_ecn_q || count_drop_q;
   always_comb begin
     stat_o.by = 16'd1;
@@ -68,9 +65,9 @@ module dingo_dispatch (
     else stat_o.idx = drop_q;
   end
   assign qstat_valid_o = count_qp_q || count_qp_bytes_q;
-  assign qstat_o.qp = rtl_pkg::qpi_t'(rxh_i.dqpn[rtl_pkg::QP_LOG-1:0]);
+  assign qstat_o.qp = count_index_q;
   assign qstat_o.idx = count_qp_q ? 4'(dingo_pkg::QP_RX_PACKETS) : 4'(dingo_pkg::QP_RX_BYTES);
-  assign qstat_o.by = count_qp_q ? 16'd1 : {2'd0, bytes_q};
+  assign qstat_o.by = count_qp_q ? 16'd1 : {2'd0, qp_bytes_q};
 
   // ---------------------------------------------------------------- headers against the QP
   localparam logic [7:0] OP_CNP = 8'h81;
@@ -113,10 +110,10 @@ module dingo_dispatch (
   assign free = owed_q == '0;
   assign mine = free || owner_q == !is_response;
   assign given = (req_valid_o && req_ready_i) || (rsp_valid_o && rsp_ready_i);
-  assign idle_o = state_q == IDLE && counted && free;
-  assign qp_re_o = state_q == IDLE && rxh_valid_i && !halt_i && counted;
+  assign idle_o = state_q == IDLE && !stat_valid_o && !qstat_valid_o && free;
+  assign qp_re_o = state_q == IDLE && rxh_valid_i && !halt_i && !stat_valid_o;
   assign qp_raddr_o = rxh_i.dqpn[rtl_pkg::QP_LOG-1:0];
-  assign rxh_ready_o = state_q == NEXT && counted;
+  assign rxh_ready_o = given || (scat_valid_o && scat_ready_i);
   assign rxp_o.qp = rxh_i.dqpn[rtl_pkg::QP_LOG-1:0];
   assign rxp_o.ctx = qp_q;
   assign rxp_o.h = rxh_i;
@@ -141,7 +138,7 @@ module dingo_dispatch (
       if (count_qp_q) count_qp_q <= 1'b0;
       else count_qp_bytes_q <= 1'b0;
     end
-    owed_q <= owed_q + {2'd0, given} - {2'd0, end_i};
+    owed_q <= owed_q + {3'd0, given} - {3'd0, end_i};
 
     case (state_q)
       IDLE:
@@ -157,13 +154,11 @@ module dingo_dispatch (
         multicast_q <= rxh_i.dgid[7:0] == 8'hff
                        || (rxh_i.dgid[95:0] == {16'hffff, 80'd0} && rxh_i.dgid[103:100] == 4'he);
         local_q <= match;
-        state_q <= COMPARE;
-      end
-      COMPARE: begin
-        peer_q <= rxh_i.sgid == qp_q.cfg.dgid;
+        peer_q <= rxh_i.sgid == qp_rdata_i.cfg.dgid;
         state_q <= CHECK;
       end
-      CHECK: begin
+      CHECK:
+      if (!qstat_valid_o) begin  // of the packet before
         state_q <= DROP;
         count_drop_q <= 1'b1;
         if (rxh_i.opcode == OP_CNP) drop_q <= 6'(dingo_pkg::CARD_RP_CNP_IGNORED);
@@ -176,16 +171,17 @@ module dingo_dispatch (
           count_drop_q <= 1'b0;
           count_qp_q <= 1'b1;
           count_qp_bytes_q <= 1'b1;
+          count_index_q <= rxh_i.dqpn[rtl_pkg::QP_LOG-1:0];
+          qp_bytes_q <= bytes_q;
           state_q <= GIVE;
         end
       end
-      DROP: if (scat_valid_o && scat_ready_i) state_q <= NEXT;
+      DROP: if (scat_valid_o && scat_ready_i) state_q <= IDLE;
       GIVE:
       if (given) begin
         owner_q <= !is_response;
-        state_q <= NEXT;
+        state_q <= IDLE;
       end
-      NEXT: if (counted) state_q <= IDLE;
       default: state_q <= IDLE;
     endcase
 

@@ -110,6 +110,8 @@ module dingo_responder (
   rtl_pkg::qpa_req_t qpa_q;
   rtl_pkg::qpi_t init_q;
 
+  logic quick_rx_q, quick_turn_q;         // dingo_rsp_quick had it: END, or the ACK, leaves while it is stored
+  logic [383:0] end_q;                    // item of that END
   logic is_rx, is_commit, is_turn;
   assign is_rx = step_q == rsp_pkg::STEP_RXP;
   assign is_commit = step_q == rsp_pkg::STEP_COMMIT;
@@ -133,17 +135,17 @@ module dingo_responder (
   assign ev_o.kind = own.ev ? own.ev_kind : part.ev_kind;
   assign ev_o.id = {8'd0, x_q.cfg.tag, 16'(qp_q)};
   assign ev_o.data = '0;
-  assign cqe_valid_o = part.cqe;
+  assign cqe_valid_o = own.cqe || part.cqe;
   always_comb begin
     cqe_o = '0;
     cqe_o.cq = x_q.cfg.recv_cq;
     cqe_o.from_rsp = 1'b1;
     cqe_o.qp = qp_q;
-    cqe_o.wqe_index = part.cqe_tag;
+    cqe_o.wqe_index = own.cqe ? own.cqe_tag : part.cqe_tag;
     cqe_o.qpn_op = {dingo_pkg::WC_RECV[7:0], x_q.cfg.tag, 16'(qp_q)};
-    cqe_o.status = part.cqe_status;
-    cqe_o.verr = part.cqe_verr;
-    if (part.cqe_status == dingo_pkg::WCS_SUCCESS[7:0]) begin
+    cqe_o.status = own.cqe ? own.cqe_status : part.cqe_status;
+    cqe_o.verr = own.cqe ? own.cqe_verr : part.cqe_verr;
+    if (cqe_o.status == dingo_pkg::WCS_SUCCESS[7:0]) begin
       cqe_o.qpn_op[31:24] = item_q.opcode;
       cqe_o.byte_len = item_q.bytes;
       cqe_o.imm = item_q.imm;
@@ -180,10 +182,10 @@ module dingo_responder (
       .txerr_qp_i(txerr_i.qp),
       .qpa_valid_i(qpa_pending_q && !(state_q == STORE && step_q == rsp_pkg::STEP_QPA)),
       .qpa_qp_i(qpa_q.qp),
-      // room is as of before what is on its way
-      .rxp_valid_i(rxp_valid_i && scat_room_i && !scat_valid_o),
-      .rxp_qp_i(rxp_i.qp),
-      .turn_ok_i(!halt_tx_i && tx_room_i && !txd_valid_o && !seg_valid_o),
+      // room is as of before what is on its way: two more than a packet's orders
+      .rxp_valid_i(in_valid && scat_room_i),
+      .rxp_qp_i(in.qp),
+      .turn_ok_i(!halt_tx_i && tx_room_i && !txd_valid_o && !seg_valid_o && !quick_turn_q),
       .wake_i(wake_push),
       .wake_qp_i(qp_q),
       .take_i(take),
@@ -200,6 +202,33 @@ module dingo_responder (
   assign qp_re_o = take;
   assign qp_raddr_o = step_qp;
   assign work_o = turn_ready;
+
+  // ---------------------------------------------------------------- packets that wait
+  logic in_valid, in_key, in_pop, in_idle, in_mr_valid, answer;
+  rtl_pkg::rxp_t in;
+  rtl_pkg::mr_req_t in_mr;
+  rtl_pkg::mr_rsp_t in_mr_rsp;
+  dingo_rsp_intake u_intake (
+      .clk_i,
+      .rst_ni,
+      .idle_o(in_idle),
+      .rxp_valid_i,
+      .rxp_ready_o,
+      .rxp_i,
+      .valid_o(in_valid),
+      .rxp_o(in),
+      .key_o(in_key),
+      .mr_rsp_o(in_mr_rsp),
+      .pop_i(in_pop),
+      .ask_i(rx_mr_valid || tn_mr_valid || w_mr_valid),
+      .mr_valid_o(in_mr_valid),
+      .mr_o(in_mr),
+      .mr_rsp_valid_i,
+      .mr_rsp_i,
+      .answer_o(answer)
+  );
+  // Headers are looked at until then.
+  assign in_pop = rx_end || (state_q == LOAD && go && quick_rx);
 
   // ---------------------------------------------------------------- contexts
   logic same_q;                           // the step before was of the same QP and is being stored
@@ -226,13 +255,42 @@ module dingo_responder (
       .rdata_o(ctx_rdata)
   );
 
+  // ---------------------------------------------------------------- steps of one cycle
+  rtl_pkg::qp_t x_load;
+  logic quick_rx, quick_commit, quick_reply, quick, quick_wake;
+  rsp_pkg::rctx_t quick_ctx;
+  rsp_pkg::emit_t quick_emit;
+  rsp_pkg::item_t quick_item;
+  assign x_load = is_rx ? in.ctx : step_q == rsp_pkg::STEP_QPA ? qpa_q.ctx : qp_rdata_i;
+  dingo_rsp_quick u_quick (
+      .en_i(state_q == LOAD),
+      .step_i(step_q),
+      .qp_i(qp_q),
+      .ctx_i(ctx_r),
+      .x_i(x_load),
+      .h_i(in.h),
+      .key_i(in_key),
+      .key_ok_i(in_mr_rsp.ok),
+      .item_i(item_q),
+      .item_err_i(item_err_q),
+      .path_ok_i(gid_valid_i[x_load.cfg.sgid]),
+      .rx_o(quick_rx),
+      .commit_o(quick_commit),
+      .reply_o(quick_reply),
+      .ctx_o(quick_ctx),
+      .wake_o(quick_wake),
+      .emit_o(quick_emit),
+      .item_o(quick_item)
+  );
+  assign quick = quick_rx || quick_commit || quick_reply;
+
   // ---------------------------------------------------------------- the parts
   logic rx_done, rx_end, rx_prefetch, cm_done, cm_wake, tn_done, tn_wake;
   logic [1:0] cm_exit, tn_exit;
   rsp_pkg::rctx_t rx_ctx, cm_ctx, tn_ctx;
   rsp_pkg::nak_t cm_nak;
   logic start;
-  assign start = state_q == LOAD && go;
+  assign start = state_q == LOAD && go && !quick;
 
   logic rx_open, rx_scatter, rx_again, rx_wqe_taken, rx_seg_ready, rx_mr_valid;
   logic [12:0] rx_bytes;
@@ -249,7 +307,7 @@ module dingo_responder (
       .emit_o(rx_emit),
       .emit_ready_i(emit_ready),
       .qp_i(qp_q),
-      .h_i(rxp_i.h),
+      .h_i(in.h),
       .end_o(rx_end),
       .prefetch_o(rx_prefetch),
       .open_o(rx_open),
@@ -273,11 +331,14 @@ module dingo_responder (
       .mr_o(rx_mr),
       .mr_done_i(mr_have_q),
       .mr_rsp_i(mr_q),
-      .scat_valid_o,
+      .scat_valid_o(rx_scat_valid),
       .scat_ready_i,
-      .scat_o
+      .scat_o(rx_scat)
   );
-  assign rxp_ready_o = rx_end;            // its headers are looked at until then
+  logic rx_scat_valid, own_scat_valid_q;
+  rtl_pkg::scat_t rx_scat, own_scat_q;
+  assign scat_valid_o = rx_scat_valid || own_scat_valid_q;
+  assign scat_o = own_scat_valid_q ? own_scat_q : rx_scat;
 
   logic rd_new, rd_find, rd_get, rd_step, rd_done, rd_done_q, rd_hit;
   logic [3:0] rd_found, rd_slot;
@@ -375,7 +436,7 @@ module dingo_responder (
   dingo_rsp_packet u_packet (
       .qp_i(qp_q),
       .cfg_i(x_q.cfg),
-      .ctx_i(is_turn ? tn_ctx : c_q),
+      .ctx_i(is_turn && !quick_turn_q ? tn_ctx : c_q),
       .res_i(res),
       .read_i(is_turn && tn_read),
       .txd_o(txd),
@@ -425,7 +486,7 @@ module dingo_responder (
       .line_data_i(line_data),
       .mr_valid_o(w_mr_valid),
       .mr_o(w_mr),
-      .mr_rsp_valid_i,
+      .mr_rsp_valid_i(answer),
       .mr_rsp_i,
       .seg_valid_o(w_seg_valid),
       .seg_ready_i(rx_seg_ready),
@@ -464,7 +525,7 @@ module dingo_responder (
   // ---------------------------------------------------------------- keys
   logic mr_asked_q, mr_have_q;            // by dingo_rsp_receive or _turn; dingo_rsp_wqe looks itself
   rtl_pkg::mr_rsp_t mr_q;
-  assign mr_valid_o = rx_mr_valid || tn_mr_valid || w_mr_valid;
+  assign mr_valid_o = rx_mr_valid || tn_mr_valid || w_mr_valid || in_mr_valid;
   always_comb begin
     mr_o = rx_mr_valid ? rx_mr : w_mr;
     if (tn_mr_valid) begin
@@ -475,6 +536,7 @@ module dingo_responder (
     end
     mr_o.pdn = x_q.cfg.pdn;
     mr_o.privileged = x_q.cfg.privileged;
+    if (in_mr_valid) mr_o = in_mr;
   end
 
   // ---------------------------------------------------------------- events and commands
@@ -504,7 +566,7 @@ module dingo_responder (
   assign state_o = dingo_pkg::QPS_ERR[2:0];
 
   assign idle_o = state_q == IDLE && !busy && !commit_valid_i && !failures && !txerr_valid_i && !db_valid_i
-                  && !rxp_valid_i && !qpa_pending_q && !cq_fail_valid_i && !fail_valid_i && cache_idle;
+                  && !rxp_valid_i && in_idle && !qpa_pending_q && !cq_fail_valid_i && !fail_valid_i && cache_idle;
   assign tx_idle_o = !(is_turn && state_q != IDLE && state_q != INIT) && !txd_valid_o && !seg_valid_o;
 
   always_ff @(posedge clk_i) begin
@@ -515,7 +577,7 @@ module dingo_responder (
     if (rx_mr_valid || tn_mr_valid) begin
       mr_asked_q <= 1'b1;
       mr_have_q <= 1'b0;
-    end else if (mr_rsp_valid_i && mr_asked_q) begin
+    end else if (answer && mr_asked_q) begin
       mr_asked_q <= 1'b0;
       mr_have_q <= 1'b1;
       mr_q <= mr_rsp_i;
@@ -527,9 +589,11 @@ module dingo_responder (
     if (stat_ready_i) own.stat <= 1'b0;
     if (qstat_ready_i) own.qstat <= 1'b0;
     if (ev_ready_i) own.ev <= 1'b0;
+    if (cqe_ready_i) own.cqe <= 1'b0;
+    if (scat_ready_i) own_scat_valid_q <= 1'b0;
     if (txd_ready_i) txd_valid_o <= 1'b0;
     if (seg_ready_i) seg_valid_o <= 1'b0;
-    if (tn_send) begin
+    if (tn_send || (state_q == STORE && go && quick_turn_q)) begin
       txd_valid_o <= 1'b1;
       txd_o <= txd;
       seg_valid_o <= tn_read && res_bytes != '0;
@@ -553,6 +617,13 @@ module dingo_responder (
           if (state_q == STORE) begin
             c_q.queued <= ctx_w.queued;
             if (step_q == rsp_pkg::STEP_QPA) qpa_pending_q <= 1'b0;
+            if (quick_rx_q) begin
+              own_scat_valid_q <= 1'b1;
+              own_scat_q.op <= rtl_pkg::SCAT_END;
+              own_scat_q.item <= end_q;
+            end
+            quick_rx_q <= 1'b0;
+            quick_turn_q <= 1'b0;
           end
           if (take) begin
             step_q <= step;
@@ -569,16 +640,36 @@ module dingo_responder (
         end
 
         LOAD: begin
-          c_q <= ctx_r;
-          x_q <= is_rx ? rxp_i.ctx : step_q == rsp_pkg::STEP_QPA ? qpa_q.ctx : qp_rdata_i;
+          c_q <= quick ? quick_ctx : ctx_r;
+          x_q <= x_load;
           case (step_q)
             rsp_pkg::STEP_CQ_FAIL: state_q <= EV_CQ_FAIL;
             rsp_pkg::STEP_FAIL: state_q <= EV_FAIL;
             rsp_pkg::STEP_TXERR: state_q <= EV_TXERR;
             rsp_pkg::STEP_DB: state_q <= EV_DB;
             rsp_pkg::STEP_QPA: state_q <= EV_QPA;
-            default: state_q <= PART;
+            default: state_q <= quick ? STORE : PART;
           endcase
+          if (quick) begin
+            wake_q <= quick_wake;
+            own <= quick_emit;
+            quick_rx_q <= quick_rx;
+            quick_turn_q <= quick_reply;
+          end
+          if (quick_rx) begin
+            own_scat_valid_q <= 1'b1;
+            own_scat_q.op <= rtl_pkg::SCAT_SEG;
+            own_scat_q.no_item <= 1'b0;
+            own_scat_q.to_rsp <= 1'b1;
+            own_scat_q.has_payload <= 1'b1;
+            own_scat_q.seg.last <= 1'b1;
+            own_scat_q.seg.len <= {19'd0, in.h.len};
+            own_scat_q.seg.off <= in_mr_rsp.off;
+            own_scat_q.seg.mem <= in_mr_rsp.mem;
+            end_q <= quick_item;
+          end
+          a_item: assert (!quick_commit || ctx_r.items != '0);
+          a_items: assert (!quick_rx || ctx_r.items != '1);
         end
 
         PART:
@@ -694,10 +785,13 @@ module dingo_responder (
       w_done_q <= 1'b0;
       mr_asked_q <= 1'b0;
       own <= '0;
+      own_scat_valid_q <= 1'b0;
+      quick_rx_q <= 1'b0;
+      quick_turn_q <= 1'b0;
       txd_valid_o <= 1'b0;
       seg_valid_o <= 1'b0;
     end
   end
 
-  wire unused_ok = &{1'b0, rxp_i, qpa_q, mr_q, txerr_q, item_q, own};
+  wire unused_ok = &{1'b0, qpa_q, mr_q, in, in_mr_rsp, txerr_q, item_q, own};
 endmodule

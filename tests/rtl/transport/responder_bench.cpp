@@ -169,7 +169,11 @@ void Bench::take_scatter(const rtl::Scatter& order) {
             grh_.push_back(static_cast<std::uint8_t>(order.item[i / 4] >> (i % 4 * 8)));
         return;
     }
-    // END: of the packet in front, or of the one that was taken in this step
+    // END: of the oldest packet that was taken
+    if (taken_ == 0) {
+        errors.emplace_back("an END without a packet");
+        return;
+    }
     Bytes payload = packets_.front().second;
     if (order.has_payload != !payload.empty())
         errors.emplace_back("has_payload is wrong");
@@ -199,7 +203,7 @@ void Bench::take_scatter(const rtl::Scatter& order) {
     segs_.clear();
     grh_.clear();
     packets_.pop_front();
-    in_work_ = false;
+    --taken_;
     commits_.push_back(late);
 }
 
@@ -214,9 +218,9 @@ void Bench::cycle() {
         rtl::drive(dut.db_i, doorbells_.front());
     }
     dut.db_valid_i = db_up_;
-    if (!rxp_up_ && !in_work_ && !packets_.empty() && chance(options_.ready)) {
+    if (!rxp_up_ && taken_ < packets_.size() && chance(options_.ready)) {
         rxp_up_ = true;
-        rtl::RxPacket p = packets_.front().first;
+        rtl::RxPacket p = packets_[taken_].first;
         p.ctx = qps_[p.qp];
         rtl::drive(dut.rxp_i, p);
     }
@@ -290,7 +294,7 @@ void Bench::cycle() {
         bad_doorbells += dut.db_bad_o;
         if (dut.rxp_valid_i && dut.rxp_ready_o) {
             rxp_up_ = false;
-            in_work_ = true;  // until its END
+            ++taken_;
         }
         if (dut.txerr_valid_i && dut.txerr_ready_o) {
             txerr_up_ = false;

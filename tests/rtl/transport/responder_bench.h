@@ -146,10 +146,11 @@ class Bench {
     std::vector<rtl::Seg> segs_;
     Bytes grh_;
     std::size_t packet_count_ = 0;
+    std::size_t taken_ = 0;  ///< of packets_: those whose END has not come
     bool qpa_done_ = false;
     rtl::RspInfo info_;
     rtl::QpEntry qp_rdata_;
-    bool db_up_ = false, rxp_up_ = false, txerr_up_ = false, in_work_ = false, room_seen_ = false;
+    bool db_up_ = false, rxp_up_ = false, txerr_up_ = false, room_seen_ = false;
 };
 
 }  // namespace bench

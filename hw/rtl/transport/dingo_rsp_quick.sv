@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// The steps that are most of the traffic, each decided in the cycle in which the context comes: a WRITE of
+/// one packet that is what the QP expects, the return of an item whose bytes are in memory, a turn in which
+/// nothing but an ACK or NAK is owed. They do what dingo_rsp_receive, _commit and _turn would do;
+/// whatever is not plain goes to those. Combinational.
+module dingo_rsp_quick (
+    input  logic              en_i,          // it is looked at; 0 otherwise, which spares a simulation its work
+    input  logic [2:0]        step_i,
+    input  rtl_pkg::qpi_t     qp_i,
+    input  rsp_pkg::rctx_t    ctx_i,
+    input  rtl_pkg::qp_t      x_i,
+    input  rtl_pkg::rxh_t     h_i,
+    input  logic              key_i,         // the key was looked up,
+    input  logic              key_ok_i,      // and is good
+    input  rsp_pkg::item_t    item_i,        // that came back
+    input  logic              item_err_i,
+    input  logic              path_ok_i,     // our address is there
+    output logic              rx_o,          // a packet that is plain; its item is item_o
+    output logic              commit_o,
+    output logic              reply_o,
+    output rsp_pkg::rctx_t    ctx_o,
+    output logic              wake_o,
+    output rsp_pkg::emit_t    emit_o,
+    output rsp_pkg::item_t    item_o
+);
+  logic is_rc, answers, room;
+  assign is_rc = x_i.cfg.kind == dingo_pkg::QPT_RC[2:0];
+  assign answers = x_i.state == dingo_pkg::QPS_RTR[2:0] || x_i.state == dingo_pkg::QPS_RTS[2:0]
+                   || x_i.state == dingo_pkg::QPS_SQD[2:0] || x_i.state == dingo_pkg::QPS_SQE[2:0];
+  assign room = h_i.len <= rtl_pkg::pmtu_bytes(x_i.cfg.path_mtu);
+
+  // What was looked up is a WRITE of one packet on an RC QP, and longer than nothing.
+  assign rx_o = en_i && step_i == rsp_pkg::STEP_RXP && key_i && key_ok_i && h_i.psn == ctx_i.exp_psn && !ctx_i.err && !ctx_i.failed
+                && ctx_i.message == rsp_pkg::MSG_NONE && (x_i.cfg.access & dingo_pkg::ACC_REMOTE_WRITE[4:0]) != '0
+                && !(x_i.state == dingo_pkg::QPS_RTR[2:0] && !ctx_i.comm_est) && room && {19'd0, h_i.len} == h_i.dma_len;
+  assign commit_o = en_i && step_i == rsp_pkg::STEP_COMMIT && item_i.kind == rsp_pkg::IT_DATA && !item_err_i && !ctx_i.dead;
+  assign reply_o = en_i && step_i == rsp_pkg::STEP_TURN && !ctx_i.err && !ctx_i.fatal && ctx_i.rd_pending == '0 && ctx_i.reply_pending
+                   && is_rc && answers && path_ok_i;
+
+  always_comb begin
+    ctx_o = ctx_i;
+    wake_o = 1'b0;
+    emit_o = '0;
+    item_o = '0;
+    if (rx_o) begin
+      ctx_o.nak_sent = 1'b0;
+      ctx_o.rnr_sent = 1'b0;
+      ctx_o.held = 1'b0;
+      ctx_o.exp_psn = ctx_i.exp_psn + 24'd1;
+      ctx_o.items = ctx_i.items + 8'd1;
+      item_o.kind = rsp_pkg::IT_DATA;
+      item_o.qp = 16'(qp_i);
+      item_o.psn = h_i.psn;
+      item_o.write = 1'b1;
+      item_o.first = 1'b1;
+      item_o.last = 1'b1;
+      item_o.ack = h_i.ackreq;
+      item_o.rq_after = ctx_i.rq_cons;
+      item_o.bytes = h_i.dma_len;
+    end
+    if (commit_o) begin
+      ctx_o.items = ctx_i.items - 8'd1;
+      if (ctx_i.items == 8'd1 && ctx_i.err) wake_o = 1'b1;
+      if (item_i.last && !item_i.ud) ctx_o.msn = ctx_i.msn + 24'd1;
+      if (item_i.ack && !ctx_i.fatal && !ctx_i.err) begin
+        ctx_o.reply_pending = 1'b1;
+        ctx_o.reply_syn = rsp_pkg::SYN_ACK;
+        ctx_o.reply_psn = item_i.psn;
+        wake_o = 1'b1;
+      end
+      emit_o.stat = item_i.first;
+      emit_o.stat_idx = item_i.write ? 6'(dingo_pkg::CARD_RX_WRITE_REQUESTS) : 6'(dingo_pkg::CARD_RX_SEND_REQUESTS);
+      emit_o.qstat = item_i.cqe;
+      emit_o.qstat_idx = 4'(dingo_pkg::QP_RECV_CQES);
+      emit_o.cqe = item_i.cqe;
+      emit_o.cqe_status = dingo_pkg::WCS_SUCCESS[7:0];
+      emit_o.cqe_verr = dingo_pkg::VERR_NONE[7:0];
+      emit_o.cqe_tag = item_i.tag;
+    end
+    if (reply_o) begin
+      ctx_o.queued = 1'b0;
+      ctx_o.reply_pending = 1'b0;
+      emit_o.qstat = ctx_i.reply_syn[7:5] == '0;
+      emit_o.qstat_idx = 4'(dingo_pkg::QP_ACKS_SENT);
+    end
+  end
+  wire unused_ok = &{1'b0, x_i, h_i, item_i};
+endmodule
