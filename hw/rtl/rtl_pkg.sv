@@ -392,7 +392,9 @@ package rtl_pkg;
     logic        halted;        // a WQE failed locally; it completes when those before it have
     logic        implied;       // went back because a response skipped one; not again before progress
     logic        drained;       // SQD: everything begun has completed
-    logic        fetching;      // the WQE that its turn missed is on its way, and a turn comes with it
+    logic        fetching;      // the WQE that comes next is on its way or will be asked for, and a turn comes with it
+    logic        down;          // what had begun is flushed: the rest may be
+    logic        odd;           // some records have no packet or have failed
     logic [63:0] ack_at;        // deadlines
     logic [63:0] wait_at;
   } req_ctx_t;
@@ -426,7 +428,7 @@ package rtl_pkg;
     logic [7:0]  verr;
     qpi_t qp;           // lowest: dingo_requester looks at it
   } req_item_t;
-  localparam int unsigned REQ_CTX_W = 454;
+  localparam int unsigned REQ_CTX_W = 456;
   localparam int unsigned REQ_REC_W = 173;
   localparam int unsigned REQ_ITEM_W = 59 + QP_LOG;
 

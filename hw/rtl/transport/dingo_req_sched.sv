@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What the requester does next: events in turn, and the turns of QPs that are ready to send or flush:
-/// when no event waits, and after so many events that a flood of them starves nobody.
+/// What the requester does next: the next event for a step, and beside it the next turn of a QP that is ready to
+/// send or flush. A QP's context is in one place at a time: events of the QP whose turn it is wait for its end,
+/// and a turn waits for the step of its QP. Events of a QP go before its turn, but not so many that a flood
+/// of them starves it.
 module dingo_req_sched (
     input  logic        clk_i,
     input  logic        rst_ni,
@@ -11,7 +13,7 @@ module dingo_req_sched (
     input  rtl_pkg::qpi_t        commit_qp_i,
     input  logic        rxp_i,
     input  rtl_pkg::qpi_t        rxp_qp_i,
-    input  logic        rxp_wait_i,    // there is one, which can be taken soon
+    input  logic        rxp_wait_i,    // there is one, which can be taken soon: it goes before turns
     input  logic        db_i,
     input  rtl_pkg::qpi_t        db_qp_i,
     input  logic        txerr_i,
@@ -20,58 +22,87 @@ module dingo_req_sched (
     input  rtl_pkg::qpi_t        due_qp_i,
     input  logic        qpa_i,
     input  rtl_pkg::qpi_t        qpa_qp_i,
+    input  logic        ack_i,         // a turn completed something without a packet
+    input  rtl_pkg::qpi_t        ack_qp_i,
     // events that wait here
     input  logic        cq_fail_i,
     input  rtl_pkg::qpi_t        cq_fail_qp_i,
     input  logic        fail_i,
     input  rtl_pkg::qpi_t        fail_qp_i,
     output logic        fails_o,       // one of them waits
-    // turns
-    input  logic        turn_ok_i,
-    input  logic        ready_i,       // this QP gets a turn, behind the others
+    input  logic        fetch_i,       // this QP's WQE is asked for
+    input  rtl_pkg::qpi_t        fetch_qp_i,
+    input  logic        fetch_ok_i,    // when there is room
+    // QPs that are ready
+    input  logic        ready_i,       // this one gets a turn, behind the others
     input  rtl_pkg::qpi_t        ready_qp_i,
     input  logic        woken_i,       // this one soon: its WQE has come
     output logic        woken_take_o,
     input  rtl_pkg::qpi_t        woken_qp_i,
     output logic        work_o,
-    // choice
+    // contexts that are out
+    input  logic        step_i,
+    input  rtl_pkg::qpi_t        step_qp_i,
+    input  logic        next_i,
+    input  rtl_pkg::qpi_t        next_qp_i,
+    input  logic        turn_i,
+    input  rtl_pkg::qpi_t        turn_qp_i,
+    // next turn
+    input  logic        turn_ok_i,
+    output logic        turn_take_o,
+    output rtl_pkg::qpi_t        turn_take_qp_o,
+    // next event
     output logic        valid_o,
     input  logic        take_i,
-    output logic [8:0]  kind_o,        // one-hot, in the order below
+    output logic [9:0]  kind_o,        // one-hot, in the order below
     output rtl_pkg::qpi_t        qp_o
 );
-  localparam int unsigned EVENTS = 8;
+  localparam int unsigned EVENTS = 10;
   localparam logic [3:0] MOST = 4'd8;  // events between two turns
 
   logic [EVENTS-1:0] req, grant;
-  logic fail_valid, cq_fail_valid, turn_valid, turn, fail_clear, cq_fail_clear, turn_clear;
-  rtl_pkg::qpi_t fail_qp, cq_fail_qp, turn_qp;
+  logic fail_valid, cq_fail_valid, turn_valid, turn, same_event, fail_clear, cq_fail_clear, turn_clear, fetch_valid, fetch_clear;
+  rtl_pkg::qpi_t fail_qp, cq_fail_qp, turn_qp, next_qp, fetch_qp;
   logic [3:0] since_q;
-  logic woken, woken_last_q;           // the last turn was of one that was woken
+  logic work, woken, woken_last_q;           // the last turn was of one that was woken
 
-  assign ready_o = fail_clear && cq_fail_clear && turn_clear;
+  assign ready_o = fail_clear && cq_fail_clear && turn_clear && fetch_clear;
   assign fails_o = fail_valid || cq_fail_valid;
-  assign work_o = turn_valid || woken_i;
-  assign req = {qpa_i, due_i, txerr_i, cq_fail_valid, fail_valid, db_i, rxp_i, commit_i};
-  assign turn = turn_ok_i && work_o && ((req == '0 && !rxp_wait_i) || since_q >= MOST);
-  assign valid_o = turn || req != '0;
-  assign kind_o = turn ? 9'h100 : {1'b0, grant};
+  assign work = turn_valid || woken_i;
+  assign work_o = work || fetch_valid;
+  assign next_qp = woken ? woken_qp_i : turn_qp;
+  assign req = {fetch_valid && fetch_ok_i && !out(fetch_qp), ack_i && !out(ack_qp_i), qpa_i && !out(qpa_qp_i), due_i && !out(due_qp_i), txerr_i && !out(txerr_qp_i),
+                cq_fail_valid && !out(cq_fail_qp), fail_valid && !out(fail_qp), db_i && !out(db_qp_i), rxp_i && !turn_i,
+                commit_i && !out(commit_qp_i)};
+  assign same_event = (db_i && db_qp_i == next_qp) || (commit_i && commit_qp_i == next_qp) || (fail_valid && fail_qp == next_qp) ||
+                      (cq_fail_valid && cq_fail_qp == next_qp) || rxp_wait_i;
+  assign turn = turn_ok_i && work && !take_i && !(step_i && step_qp_i == next_qp) && !(next_i && next_qp_i == next_qp) &&
+                !(turn_i && turn_qp_i == next_qp) && (!same_event || since_q >= MOST);
+  assign turn_take_o = turn;
+  assign turn_take_qp_o = next_qp;
+  assign valid_o = req != '0;
+  assign kind_o = grant;
+
+  function automatic logic out(input logic [rtl_pkg::QP_LOG-1:0] qp);
+    out = turn_i && qp == turn_qp_i;
+  endfunction
   // Those that are woken go first, but in turn with the others: a QP whose WQEs always come late would
   // otherwise be the only one.
   assign woken = woken_i && !(woken_last_q && turn_valid);
-  assign woken_take_o = take_i && turn && woken;
+  assign woken_take_o = turn && woken;
 
   always_comb begin
     case (kind_o)
-      9'h001: qp_o = commit_qp_i;
-      9'h002: qp_o = rxp_qp_i;
-      9'h004: qp_o = db_qp_i;
-      9'h008: qp_o = fail_qp;
-      9'h010: qp_o = cq_fail_qp;
-      9'h020: qp_o = txerr_qp_i;
-      9'h040: qp_o = due_qp_i;
-      9'h080: qp_o = qpa_qp_i;
-      default: qp_o = woken ? woken_qp_i : turn_qp;
+      10'h001: qp_o = commit_qp_i;
+      10'h002: qp_o = rxp_qp_i;
+      10'h004: qp_o = db_qp_i;
+      10'h008: qp_o = fail_qp;
+      10'h010: qp_o = cq_fail_qp;
+      10'h020: qp_o = txerr_qp_i;
+      10'h040: qp_o = due_qp_i;
+      10'h080: qp_o = qpa_qp_i;
+      10'h100: qp_o = ack_qp_i;
+      default: qp_o = fetch_qp;
     endcase
   end
 
@@ -81,7 +112,7 @@ module dingo_req_sched (
       .clk_i,
       .rst_ni,
       .req_i(req),
-      .take_i(take_i && !turn),
+      .take_i,
       .grant_o(grant)
   );
   dingo_qp_fifo u_fail (
@@ -111,17 +142,28 @@ module dingo_req_sched (
       .push_i(ready_i),
       .push_qp_i(ready_qp_i),
       .valid_o(turn_valid),
-      .pop_i(take_i && turn && !woken),
+      .pop_i(turn && !woken),
       .qp_o(turn_qp)
+  );
+
+  dingo_qp_fifo u_fetch (
+      .clk_i,
+      .rst_ni,
+      .ready_o(fetch_clear),
+      .push_i(fetch_i),
+      .push_qp_i(fetch_qp_i),
+      .valid_o(fetch_valid),
+      .pop_i(take_i && kind_o[9]),
+      .qp_o(fetch_qp)
   );
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       since_q <= '0;
       woken_last_q <= 1'b0;
-    end else if (take_i) begin
-      if (turn) woken_last_q <= woken;
-      since_q <= turn ? '0 : since_q == MOST ? MOST : since_q + 1'b1;
-    end
+    end else if (turn) begin
+      woken_last_q <= woken;
+      since_q <= '0;
+    end else if (take_i && since_q != MOST) since_q <= since_q + 1'b1;
   end
 endmodule

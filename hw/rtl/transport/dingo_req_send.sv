@@ -12,6 +12,8 @@ module dingo_req_send (
     input  rtl_pkg::txd_t        txd_i,
     input  logic        datagram_i,
     input  logic [31:0] offset_i,      // of the packet in its message
+    input  logic        quick_i,       // its one segment comes with it
+    input  rtl_pkg::seg_t        quick_seg_i,
     // segments and blocks of the WQE; blocks in the next cycle
     output logic [3:0]  seg_index_o,
     input  rtl_pkg::seg_t        seg_i,
@@ -83,7 +85,11 @@ module dingo_req_send (
           block_q <= datagram_i ? 4'd1 : offset_i[9:6];
           prime_q <= !datagram_i;
           datagram_q <= datagram_i;
-          state_q <= txd_i.len == 13'd0 ? HEAD : txd_i.inl ? FIRST : SEGS;
+          state_q <= txd_i.len == 13'd0 || quick_i ? HEAD : txd_i.inl ? FIRST : SEGS;
+          if (quick_i) begin
+            seg_valid_q <= 1'b1;
+            seg_q <= quick_seg_i;
+          end
         end
         SEGS: begin
           seg_valid_q <= 1'b1;

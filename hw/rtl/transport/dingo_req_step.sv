@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The steps of the requester: takes what dingo_req_sched has chosen, reads the QP's context, does what
-/// there is to do, writes the context back. No step waits for the cable or for another QP.
+/// The steps of the requester: takes the event that dingo_req_sched has chosen, reads the QP's context, does what
+/// there is to do, writes the context back. No step waits for the cable or for another QP; turns of other QPs go
+/// on meanwhile (dingo_req_turn).
 module dingo_req_step (
     input  logic        clk_i,
     input  logic        rst_ni,
     input  logic        clear_i,       // what must be cleared after reset is
     output logic        idle_o,        // between two steps, and nothing on its way out
-    output logic        tx_idle_o,     // not in a turn, and no packet on its way out
-    input  logic        halt_tx_i,
-    input  logic        turn_ok_i,     // a turn may begin, and nobody waits for one
+    output logic        ready_o,       // cleared after reset
     input  logic [63:0] now_ns_i,
-    input  logic [15:0] port_mtu_i,
-    input  logic [(1<<rtl_pkg::GID_LOG)-1:0] gid_valid_i,
     // what comes next; see dingo_req_sched
     input  logic        pick_i,
     output logic        take_o,
+    output logic        busy_o,        // in a step of qp_o, its last cycle included
+    output logic        next_o,        // the next one is chosen: next_qp_o
+    output rtl_pkg::qpi_t        next_qp_o,
     output logic        rx_o,          // in the step of a READ response
-    input  logic [8:0]  kind_i,
+    input  logic [9:0]  kind_i,
     input  rtl_pkg::qpi_t        pick_qp_i,
     input  rtl_pkg::commit_t     commit_i,
     input  rtl_pkg::rxp_t        rxp_i,
@@ -40,52 +40,41 @@ module dingo_req_step (
     output rtl_pkg::cqi_t        cq_o,
     output logic        state_we_o,
     output rtl_pkg::qps_t        state_o,
-    output logic        ready_o,       // it gets another turn
-    output logic        set_o,         // its deadline
-    output logic [63:0] set_ns_o,
+    // a context that goes back; see dingo_req_store
+    output logic        back_o,
+    output rtl_pkg::req_ctx_t    c_o,
+    output logic        wake_o,        // it gets another turn
+    output logic        fetch_o,       // there was no room to ask for its WQE: once more, later
+    input  rtl_pkg::req_ctx_t    c_i,
+    output logic        between_o,     // looks at no record
+    input  logic        hold_i,        // somebody else wants to: choose nothing ahead
+    output rtl_pkg::qpi_t        rec_qp_o,      // of a read
+    output logic        rec_re_o,
+    output logic [7:0]  rec_rpos_o,
+    input  rtl_pkg::req_rec_t    rec_i,
+    output logic        rec_we_o,
+    output logic [7:0]  rec_wpos_o,
+    output rtl_pkg::req_rec_t    rec_o,
     // dingo_req_wqes
     output rtl_pkg::qp_cfg_t     cfg_o,
-    output logic        datagram_o,
-    output logic        forget_o,
-    output logic        free_o,        // what it gave last is no longer looked at
-    output logic        load_o,
-    output logic [31:0] index_o,
     output logic [31:0] producer_o,
-    output logic        ahead_o,       // a doorbell's blocks; they begin at producer_o
+    output logic        forget_o,
+    output logic        ahead_o,       // a doorbell's blocks,
+    output logic [31:0] ahead_index_o,
     output logic [31:0] ahead_limit_o,
-    output logic        wake_o,
-    input  logic        load_done_i,
-    input  logic        load_miss_i,
-    input  logic        load_asked_i,
-    input  rtl_pkg::swqe_t       wqe_i,
-    input  logic [383:0] head_i,
-    output logic        walk_o,
-    output logic        whole_o,
-    output logic [31:0] offset_o,
-    output logic [12:0] bytes_o,
-    input  logic        walk_done_i,
-    input  logic [7:0]  walk_verr_i,
-    output logic [3:0]  seg_index_o,
-    input  rtl_pkg::seg_t        seg_i,
-    output logic        inl_re_o,
-    output logic [2:0]  inl_block_o,
-    input  logic [511:0] block_i,
+    output logic        ahead_wake_o,  // the next to be sent, with which a turn comes
+    input  logic        ahead_ok_i,    // in this cycle
+    // dingo_req_turn: all that was posted is flushed
+    output logic        flush_o,
+    output rtl_pkg::qps_t        flush_st_o,
+    input  logic        flushed_i,
+    input  rtl_pkg::req_ctx_t    flushed_c_i,
     // dingo_req_out
     input  logic        room_i,
     output logic [88:0] cqe_o,
     output logic [8:0]  event_o,
     output logic [6:0]  card_o,
     output logic [4:0]  count_o,
-    input  logic        tx_room_i,
-    output logic        txd_valid_o,
-    input  logic        txd_ready_i,
-    output rtl_pkg::txd_t        txd_o,
-    output logic        seg_valid_o,
-    input  logic        seg_ready_i,
-    output rtl_pkg::seg_t        seg_o,
-    output logic        inl_valid_o,
-    input  logic        inl_ready_i,
-    output rtl_pkg::beat_t       inl_o,
     // what a READ response answers; see dingo_req_place
     output logic        place_valid_o,
     input  logic        place_ready_i,
@@ -96,25 +85,28 @@ module dingo_req_step (
     output rtl_pkg::req_rec_t    place_rec_o
 );
   localparam int unsigned QP = rtl_pkg::QP_LOG;
-  localparam int unsigned REC = rtl_pkg::REC_LOG;
   localparam logic [63:0] NEVER = '1;
 
   typedef enum logic [5:0] {
     CLEAR, IDLE, LOAD, START, BACK,
     ACK_READ, ACK_TEST, ACK_END,
     FAIL_READ, FAIL, ENTER, GO_BACK, RETRY, IMPLIED,
-    RSP_DONE, RX, TURN, BEGIN_RTS, TXERR_FIND, TXERR_TEST
+    RSP_DONE, RX, FLUSH, BEGIN_RTS, TXERR_FIND, TXERR_TEST
   } state_t;
 
   // ------------------------------------------------------------------------------------ registers
   state_t state_q, ack_ret_q;
-  logic [8:0] kind_q;
+  logic [9:0] kind_q, next_kind_q;
+  logic [QP-1:0] next_qp_q;
+  logic next_q;                        // an event was chosen ahead: its context comes while this one's goes back
   logic [QP-1:0] qp_q;
-  rtl_pkg::req_ctx_t c_q, c_in, turn_c;
-  rtl_pkg::req_rec_t rec, rec_wr, turn_rec;
+  rtl_pkg::req_ctx_t c_q;
+  rtl_pkg::req_rec_t rec, rec_wr;
   rtl_pkg::qp_cfg_t cfg_q;
   logic [2:0] st_q;
   logic wake_q;                        // at the end of the step: ready for a turn
+  logic ahead_q, ahead_wake_q;         // a doorbell's blocks are to be fetched; with a turn when they are there
+  logic [31:0] ahead_index_q;
   logic [31:0] ack_psn_q, before_q;
   logic adv_q, complete_q;             // an ACK_*: with what follows from it; nothing before was missing
   logic [7:0] status_q, verr_q;        // of a failure
@@ -134,111 +126,60 @@ module dingo_req_step (
   logic [8:0] event_q;
   logic [6:0] card_q;
   logic [4:0] count_q;
-  logic run, choose, same_q, send_idle;
+  logic run, choose, ending, same_q;
 
-  assign cqe_o = cqe_q | turn_cqe;     // never both
+  assign cqe_o = cqe_q;
   assign event_o = event_q;
-  assign card_o = card_q | turn_card;
-  assign count_o = count_q | turn_count;
+  assign card_o = card_q;
+  assign count_o = count_q;
   // A step goes on when everything that one state may give has room.
   assign run = room_i;
-  assign choose = (state_q == IDLE || state_q == BACK) && run && pick_i;
+  // What can only be followed by BACK has the next event chosen.
+  assign ending = !hold_i && (state_q == START ? kind_q[2] || kind_q[9] : state_q == ACK_END && acked);
+  assign choose = (state_q == IDLE || (state_q == BACK && !next_q) || ending) && run && pick_i;
+  assign next_o = next_q;
+  assign next_qp_o = next_qp_q;
+  assign rec_qp_o = next_q ? next_qp_q : qp_q;
   assign take_o = choose;
   assign item_in = commit_i.item[rtl_pkg::REQ_ITEM_W-1:0];
-  assign idle_o = state_q == IDLE && send_idle && {cqe_o[88], event_q[8], card_o[6], count_o[4]} == '0;
-  assign tx_idle_o = state_q != CLEAR && !(state_q != IDLE && kind_q[8]) && send_idle;
+  assign idle_o = state_q == IDLE && {cqe_o[88], event_q[8], card_o[6], count_o[4]} == '0;
+  assign ready_o = state_q != CLEAR;
+  assign busy_o = state_q != CLEAR && state_q != IDLE;
+  assign between_o = state_q == IDLE || (state_q == BACK && !next_q);
   assign qpa_wait_o = qpa_wait_q && !(state_q == BACK && kind_q[7]);
   assign qpa_qp_o = qpa_q.qp;
   assign qp_o = qp_q;
   assign qpn_o = qpn;
   assign cq_o = cfg_q.send_cq;
-  assign ready_o = state_q == BACK && run && wake_q;
-  assign set_o = state_q == BACK && run;
-  assign set_ns_o = c_q.ack_at < c_q.wait_at ? c_q.ack_at : c_q.wait_at;
+  assign back_o = state_q == BACK && run;
+  always_comb begin
+    c_o = c_q;
+    c_o.fetching = c_q.fetching || ahead_wake_q;
+  end
+  assign wake_o = wake_q;
+  assign fetch_o = back_o && ahead_wake_q && !ahead_ok_i;
 
-  // ------------------------------------------------------------------------------------ a turn, a response arrives
-  logic turning, turned, turn_done, turn_seen_q, turn_wake, turn_ack, turn_again, turn_re, turn_we;
+  // ------------------------------------------------------------------------------------ blocks ahead of their turn
+  assign ahead_o = back_o && ahead_q;
+  assign ahead_index_o = ahead_index_q;
+  assign ahead_limit_o = c_q.producer - ahead_index_q;
+  assign ahead_wake_o = ahead_wake_q;
+
+  // ------------------------------------------------------------------------------------ a flush, a response arrives
   logic order_re;
-  logic [7:0] turn_rpos, turn_wpos, order_pos;
-  logic [88:0] turn_cqe;
-  logic [6:0] turn_card;
-  logic [4:0] turn_count;
+  logic [7:0] order_pos;
   logic datagram, reliable;
 
   assign datagram = cfg_q.kind == dingo_pkg::QPT_UD[2:0] || cfg_q.kind == dingo_pkg::QPT_GSI[2:0];
   assign reliable = !datagram;
-  assign turning = state_q == TURN && !turn_seen_q;
-  assign turned = turn_done || turn_seen_q;
+  assign flush_o = state_q == FLUSH;
+  assign flush_st_o = st_q;
   assign place_len_o = rx_len_q;
-  assign rx_o = kind_q[1] && state_q != IDLE;
+  assign rx_o = (kind_q[1] && state_q != IDLE) || (next_q && next_kind_q[1]);
   assign cfg_o = cfg_q;
-  assign datagram_o = datagram;
   assign producer_o = c_q.producer;
-  assign wake_o = kind_q[8];
   assign forget_o = state_q == START && kind_q[7] && qpa_q.op == rtl_pkg::QPA_CLEAR;
 
-  dingo_req_turn u_turn (
-      .clk_i,
-      .rst_ni,
-      .run_i(run),
-      .idle_o(send_idle),
-      .free_o,
-      .fresh_i(state_q == START),
-      .start_i(turning),
-      .flush_i(kind_q[7]),
-      .halt_tx_i,
-      .now_ns_i,
-      .port_mtu_i,
-      .gid_valid_i,
-      .qp_i(qp_q),
-      .qpn_i(qpn),
-      .cfg_i(cfg_q),
-      .datagram_i(datagram),
-      .st_i(st_q),
-      .c_i(c_q),
-      .done_o(turn_done),
-      .c_o(turn_c),
-      .wake_o(turn_wake),
-      .ack_o(turn_ack),
-      .again_o(turn_again),
-      .rec_re_o(turn_re),
-      .rec_rpos_o(turn_rpos),
-      .rec_i(rec),
-      .rec_we_o(turn_we),
-      .rec_wpos_o(turn_wpos),
-      .rec_o(turn_rec),
-      .load_o,
-      .index_o,
-      .load_done_i,
-      .load_miss_i,
-      .load_asked_i,
-      .wqe_i,
-      .head_i,
-      .walk_o,
-      .whole_o,
-      .offset_o,
-      .bytes_o,
-      .walk_done_i,
-      .walk_verr_i,
-      .seg_index_o,
-      .seg_i,
-      .inl_re_o,
-      .inl_block_o,
-      .block_i,
-      .cqe_o(turn_cqe),
-      .card_o(turn_card),
-      .count_o(turn_count),
-      .tx_room_i,
-      .txd_valid_o,
-      .txd_ready_i,
-      .txd_o,
-      .seg_valid_o,
-      .seg_ready_i,
-      .seg_o,
-      .inl_valid_o,
-      .inl_ready_i,
-      .inl_o
-  );
   dingo_req_order u_order (
       .clk_i,
       .rst_ni,
@@ -264,16 +205,6 @@ module dingo_req_step (
       .rec_pos_o(order_pos),
       .rec_i(rec)
   );
-
-  // ------------------------------------------------------------------------------------ contexts, records
-  logic rec_re, rec_we;
-  logic [7:0] rec_rpos, rec_wpos;
-  dingo_ram #(.Width(rtl_pkg::REQ_CTX_W), .LogDepth(QP)) u_ctx (
-      .clk_i, .we_i(state_q == BACK && run), .waddr_i(qp_q), .wdata_i(c_q),
-      .re_i(choose), .raddr_i(pick_qp_i), .rdata_o(c_in));
-  dingo_ram #(.Width(rtl_pkg::REQ_REC_W), .LogDepth(QP + REC)) u_rec (
-      .clk_i, .we_i(rec_we), .waddr_i({qp_q, rec_wpos[REC-1:0]}), .wdata_i(rec_wr),
-      .re_i(rec_re), .raddr_i({qp_q, rec_rpos[REC-1:0]}), .rdata_o(rec));
 
   // ------------------------------------------------------------------------------------ of the QP
   logic up, empty, has_front;
@@ -303,7 +234,7 @@ module dingo_req_step (
   assign rnr_ns = {47'd0, rnr_units(item_q.syndrome[4:0])} * 64'd10000;
 
   // ------------------------------------------------------------------------------------ of responses
-  logic is_ack, is_rnr, is_seq, rec_is_read, rec_waits;
+  logic is_ack, is_rnr, is_seq, acked, rec_is_read, rec_waits;
   logic [31:0] rec_end, rx_psn, rx_span, ahead;
   logic ahead_of_send, cursor_lost;    // of what is acknowledged: `send`, and the record of `cursor`
 
@@ -317,16 +248,29 @@ module dingo_req_step (
   assign ahead = {8'd0, item_q.psn[23:0] - c_q.oldest[23:0]};
   assign rx_psn = c_q.oldest + ahead;
   assign ahead_of_send = rtl_pkg::idx_before(c_q.send, c_q.oldest);
+  assign acked = ack_ret_q == RSP_DONE && item_q.kind == rtl_pkg::REQ_ACK && is_ack && complete_q;  // that was all
   assign cursor_lost = ahead_of_send || $signed(c_q.cursor - c_q.head) < 0;
 
   // ------------------------------------------------------------------------------------ records
+  logic rec_re, rec_we;
+  logic [7:0] rec_rpos, rec_wpos;
+  assign rec = rec_i;
+  assign rec_re_o = rec_re;
+  assign rec_rpos_o = rec_rpos;
+  assign rec_we_o = rec_we;
+  assign rec_wpos_o = rec_wpos;
+  assign rec_o = rec_wr;
   always_comb begin
     rec_re = 1'b0;
     rec_rpos = c_q.head;
     case (state_q)
       LOAD: begin
         rec_re = 1'b1;
-        rec_rpos = same_q ? c_q.head : c_in.head;
+        rec_rpos = same_q ? c_q.head : c_i.head;
+      end
+      BACK: begin                      // as LOAD
+        rec_re = next_q;
+        rec_rpos = same_q ? c_q.head : c_i.head;
       end
       ACK_READ, ACK_END, FAIL_READ: rec_re = 1'b1;
       ACK_TEST: begin                  // the one behind it, which is looked at next when this one completes
@@ -343,9 +287,6 @@ module dingo_req_step (
     if (state_q == RX) begin
       rec_re = order_re;
       rec_rpos = order_pos;
-    end else if (state_q == TURN) begin
-      rec_re = turn_re;
-      rec_rpos = turn_rpos;
     end
   end
   logic data_good, rec_next, txerr_here;
@@ -353,23 +294,14 @@ module dingo_req_step (
   assign data_good = state_q == RSP_DONE && item_q.kind == rtl_pkg::REQ_DATA && complete_q && !commit_err_q && rec_next;
   assign txerr_here = state_q == TXERR_TEST && pos_q != c_q.tail && item_q.psn - rec.first < {8'd0, rec.packets};
   always_comb begin
-    rec_we = turn_we || (run && (data_good || txerr_here));
-    rec_wpos = turn_wpos;
-    rec_wr = turn_rec;
-    case (state_q)
-      RSP_DONE: begin
-        rec_wpos = c_q.head;
-        rec_wr = rec;
-        rec_wr.received = rec.received + 24'd1;
-      end
-      TXERR_TEST: begin
-        rec_wpos = pos_q;
-        rec_wr = rec;
-        rec_wr.status = dingo_pkg::WCS_LOC_PROT_ERR[7:0];
-        rec_wr.verr = dingo_pkg::VERR_BUS[7:0];
-      end
-      default: ;
-    endcase
+    rec_we = run && (data_good || txerr_here);
+    rec_wpos = c_q.head;
+    rec_wr = rec;
+    if (state_q == TXERR_TEST) begin
+      rec_wpos = pos_q;
+      rec_wr.status = dingo_pkg::WCS_LOC_PROT_ERR[7:0];
+      rec_wr.verr = dingo_pkg::VERR_BUS[7:0];
+    end else rec_wr.received = rec.received + 24'd1;
   end
 
   // ------------------------------------------------------------------------------------ state of the QP, answers
@@ -383,12 +315,10 @@ module dingo_req_step (
                        qpa_q.ctx.state == dingo_pkg::QPS_SQD[2:0] && !c_q.drained};
   logic [31:0] consumer, info_consumer_q;
   assign consumer = empty ? c_q.next_index : rec.index;  // START: rec is the oldest
-  logic db_good;
+  logic db_good, sent_all;
+  assign sent_all = c_q.next_index == c_q.producer && c_q.cursor == c_q.tail;
   assign db_good = st_q != dingo_pkg::QPS_RESET[2:0] && db_index_q - consumer <= (32'd1 << cfg_q.log_sq) &&
                    db_index_q - consumer >= c_q.producer - consumer;
-  // The QP waits for WQEs that were posted before: those that follow need not wait for them.
-  assign ahead_o = state_q == START && run && kind_q[2] && db_good && c_q.fetching && ahead_limit_o != '0;
-  assign ahead_limit_o = db_index_q - c_q.producer;
   assign db_bad_o = state_q == START && run && kind_q[2] && !db_good;
 
   // ------------------------------------------------------------------------------------ steps
@@ -397,51 +327,69 @@ module dingo_req_step (
     event_q <= '0;
     card_q <= '0;
     count_q <= '0;
-    turn_seen_q <= turned && !run && state_q == TURN;
     if (qpa_valid_i) qpa_q <= qpa_i;
-    if (fail_valid_i && fail_qp_i == qp_q) peer_failed_q <= 1'b1;
+    if (fail_valid_i && fail_qp_i == rec_qp_o) peer_failed_q <= 1'b1;
     if (!rst_ni) begin
       state_q <= CLEAR;
       kind_q <= '0;
+      next_q <= 1'b0;
       qpa_wait_q <= 1'b0;
     end else begin
       if (qpa_valid_i) qpa_wait_q <= 1'b1;
+      if (choose) begin
+        next_kind_q <= kind_i;
+        next_qp_q <= pick_qp_i;
+        peer_failed_q <= fail_valid_i && fail_qp_i == pick_qp_i;
+        commit_err_q <= commit_i.err;
+        if (kind_i[0]) item_q <= item_in;
+        else begin
+          item_q.kind <= rtl_pkg::REQ_STALE;
+          item_q.qp <= pick_qp_i;
+          item_q.psn <= {8'd0, kind_i[1] ? rxp_i.h.psn : txerr_i.psn};
+          item_q.syndrome <= rxp_i.h.syndrome;
+        end
+        rx_opcode_q <= rxp_i.h.opcode;
+        rx_len_q <= rxp_i.h.len;
+        txerr_ok_q <= txerr_i.ok;
+        db_index_q <= db_i.index;
+        if (ending) begin
+          next_q <= 1'b1;
+          same_q <= pick_qp_i == qp_q;
+        end
+      end
       if (run) case (state_q)
         CLEAR: if (clear_i) state_q <= IDLE;
 
         IDLE, BACK: begin
+          next_q <= 1'b0;
           wake_q <= 1'b0;
+          ahead_q <= 1'b0;
+          ahead_wake_q <= 1'b0;
           to_sqe_q <= 1'b0;
           state_q <= IDLE;
+          c_q.fetching <= c_o.fetching;
           if (state_q == BACK && kind_q[7]) qpa_wait_q <= 1'b0;
-          if (pick_i) begin
+          if (next_q) begin
+            kind_q <= next_kind_q;
+            qp_q <= next_qp_q;
+            if (!same_q) c_q <= c_i;
+            cfg_q <= qp_rdata_i.cfg;
+            st_q <= qp_rdata_i.state;
+            state_q <= START;
+          end else if (pick_i) begin
             kind_q <= kind_i;
             qp_q <= pick_qp_i;
             same_q <= state_q == BACK && pick_qp_i == qp_q;
-            peer_failed_q <= fail_valid_i && fail_qp_i == pick_qp_i;
-            commit_err_q <= commit_i.err;
-            if (kind_i[0]) item_q <= item_in;
-            else begin
-              item_q.kind <= rtl_pkg::REQ_STALE;
-              item_q.qp <= pick_qp_i;
-              item_q.psn <= {8'd0, kind_i[1] ? rxp_i.h.psn : txerr_i.psn};
-              item_q.syndrome <= rxp_i.h.syndrome;
-            end
-            rx_opcode_q <= rxp_i.h.opcode;
-            rx_len_q <= rxp_i.h.len;
-            txerr_ok_q <= txerr_i.ok;
-            db_index_q <= db_i.index;
             state_q <= LOAD;
           end
         end
         LOAD: begin
           // what is being written back in the cycle of its choice cannot be read yet
-          if (!same_q) c_q <= c_in;
+          if (!same_q) c_q <= c_i;
           cfg_q <= qp_rdata_i.cfg;
           st_q <= qp_rdata_i.state;
           state_q <= START;
         end
-
         // -------------------------------------------------------------------------- an event begins
         START: begin
           state_q <= BACK;
@@ -450,7 +398,7 @@ module dingo_req_step (
           before_q <= c_q.oldest;
           adv_q <= 1'b1;
           case (kind_q)
-            9'h001: begin              // a response whose payload is in memory
+            10'h001: begin              // a response whose payload is in memory
               ack_ret_q <= RSP_DONE;
               complete_q <= 1'b1;
               ack_psn_q <= item_q.psn;
@@ -492,30 +440,33 @@ module dingo_req_step (
                 end
               end
             end
-            9'h002: state_q <= RX;
-            9'h004:
+            10'h002: state_q <= RX;
+            10'h004:
             if (db_good) begin
               c_q.producer <= db_index_q;
-              if (st_q == dingo_pkg::QPS_RTS[2:0] && !c_q.fetching && turn_ok_i) begin
-                kind_q <= 9'h100;      // nobody else waits for a turn: it is this one's
-                state_q <= TURN;
-              end else wake_q <= st_q >= dingo_pkg::QPS_RTS[2:0] && !c_q.fetching;
+              ahead_index_q <= c_q.producer;
+              // Its blocks are fetched at once. When nothing else is to be sent before, its turn comes with them.
+              if (st_q == dingo_pkg::QPS_RTS[2:0] && db_index_q != c_q.producer) begin
+                ahead_q <= 1'b1;
+                ahead_wake_q <= !c_q.fetching && sent_all;
+              end
+              wake_q <= st_q >= dingo_pkg::QPS_RTS[2:0] && !c_q.fetching && !(st_q == dingo_pkg::QPS_RTS[2:0] && sent_all && db_index_q != c_q.producer);
             end else begin
               card_q <= {1'b1, 6'(dingo_pkg::CARD_DB_DROPPED)};
             end
-            9'h008: if (st_q != dingo_pkg::QPS_RESET[2:0]) state_q <= ENTER;
-            9'h010:
+            10'h008: if (st_q != dingo_pkg::QPS_RESET[2:0]) state_q <= ENTER;
+            10'h010:
             if (st_q != dingo_pkg::QPS_RESET[2:0] && st_q != dingo_pkg::QPS_ERR[2:0]) begin
               event_q <= {1'b1, dingo_pkg::EV_QP_FATAL[7:0]};
               state_q <= ENTER;
             end
-            9'h020: begin
+            10'h020: begin
               item_q.psn <= rx_psn;
               ack_psn_q <= rx_psn + 32'd1;
               ack_ret_q <= BACK;
               if (up && ahead < rx_span) state_q <= txerr_ok_q ? ACK_READ : TXERR_FIND;
             end
-            9'h040: begin
+            10'h040: begin
               verr_q <= dingo_pkg::VERR_TIMEOUT[7:0];
               retry_implied_q <= 1'b0;
               if (c_q.wait_at <= now_ns_i) begin
@@ -535,7 +486,7 @@ module dingo_req_step (
                 end
               end
             end
-            9'h080:
+            10'h080:
             case (qpa_q.op)
               rtl_pkg::QPA_CLEAR: begin
                 c_q <= '0;
@@ -556,7 +507,7 @@ module dingo_req_step (
                 if (qpa_q.mask[0]) begin   // STATE
                   case (qpa_q.ctx.state)
                     // what was posted before is flushed, not sent
-                    dingo_pkg::QPS_RTS[2:0]: state_q <= qpa_q.old_state == dingo_pkg::QPS_SQE[2:0] ? TURN : BEGIN_RTS;
+                    dingo_pkg::QPS_RTS[2:0]: state_q <= qpa_q.old_state == dingo_pkg::QPS_SQE[2:0] ? FLUSH : BEGIN_RTS;
                     dingo_pkg::QPS_SQD[2:0]:
                     if (qpa_q.old_state != dingo_pkg::QPS_SQD[2:0] || !c_q.drained) begin
                       c_q.drained <= empty;
@@ -571,13 +522,27 @@ module dingo_req_step (
               end
               default: ;
             endcase
-            default: state_q <= TURN;
+            10'h200: begin             // there is room to ask for the WQE that comes next
+              c_q.fetching <= 1'b0;
+              ahead_index_q <= c_q.next_index;
+              if (st_q == dingo_pkg::QPS_RTS[2:0] && c_q.next_index != c_q.producer && c_q.cursor == c_q.tail) begin
+                ahead_q <= 1'b1;
+                ahead_wake_q <= 1'b1;
+              end else wake_q <= st_q >= dingo_pkg::QPS_RTS[2:0];
+            end
+            default: begin             // a turn completed something without a packet
+              adv_q <= 1'b0;
+              ack_psn_q <= c_q.oldest;
+              ack_ret_q <= BACK;
+              state_q <= ACK_READ;
+            end
           endcase
         end
         BEGIN_RTS: begin
           c_q.retries <= cfg_q.retry_cnt;
           c_q.rnr <= cfg_q.rnr_retry;
           c_q.drained <= 1'b0;
+          c_q.down <= 1'b0;
           wake_q <= 1'b1;
           state_q <= BACK;
         end
@@ -604,7 +569,8 @@ module dingo_req_step (
                 cqe_q <= {1'b1, rec.index, rec_is_read ? rec.length : 32'd0, rec.opcode, 8'd0, 8'd0};
                 count_q <= {1'b1, 4'(dingo_pkg::QP_SEND_CQES)};
               end
-              state_q <= ACK_TEST;
+              // What lies behind is not completed by this, unless it has no packet or has failed.
+              state_q <= rec_end == ack_psn_q && !c_q.odd ? ACK_END : ACK_TEST;
             end
           end
         end
@@ -628,6 +594,8 @@ module dingo_req_step (
             if ((cursor_lost ? c_q.head : c_q.cursor) != c_q.tail || c_q.next_index != c_q.producer) wake_q <= !c_q.fetching;
           end
           state_q <= ack_ret_q;
+          if (acked) state_q <= BACK;
+          if (empty) c_q.odd <= 1'b0;
         end
 
         // -------------------------------------------------------------------------- responses: behind the acknowledgement
@@ -724,6 +692,7 @@ module dingo_req_step (
           c_q.head <= c_q.tail;
           c_q.cursor <= c_q.tail;
           c_q.halted <= 1'b0;
+          c_q.down <= 1'b1;
           c_q.wait_at <= NEVER;
           c_q.read_psns <= '0;
           if (to_sqe_q) begin          // an interrupted message leaves no gap behind
@@ -744,6 +713,7 @@ module dingo_req_step (
           state_q <= TXERR_FIND;
           if (txerr_here) begin        // as if it had been found when the packet was made
             c_q.halted <= 1'b1;
+            c_q.odd <= 1'b1;
             if ($signed(c_q.cursor - pos_q) >= 0 && rtl_pkg::idx_before(item_q.psn, c_q.send)) begin
               c_q.cursor <= pos_q;
               c_q.send <= item_q.psn;
@@ -762,21 +732,16 @@ module dingo_req_step (
           state_q <= BACK;
         end
 
-        // -------------------------------------------------------------------------- a turn
-        TURN:
-        if (turned) begin
-          c_q <= turn_c;
-          if (turn_wake) wake_q <= 1'b1;
-          adv_q <= 1'b0;
-          ack_psn_q <= c_q.oldest;
-          ack_ret_q <= turn_again ? TURN : BACK;
-          state_q <= turn_ack ? ACK_READ : kind_q[7] ? BEGIN_RTS : BACK;
+        // -------------------------------------------------------------------------- what was posted is flushed
+        FLUSH:
+        if (flushed_i) begin
+          c_q <= flushed_c_i;
+          state_q <= BEGIN_RTS;
         end
         default: state_q <= BACK;
       endcase
     end
   end
 
-  wire unused_ok = &{1'b0, commit_i.item, rxp_i, db_i, txerr_i, qpa_q, cfg_q, rec_rpos,
-                     rec_wpos};
+  wire unused_ok = &{1'b0, commit_i.item, rxp_i, db_i, txerr_i, qpa_q, cfg_q};
 endmodule

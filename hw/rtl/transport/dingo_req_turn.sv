@@ -2,42 +2,59 @@
 
 /// A QP's turn: which WQE and which packet of it comes next, up to 16 packets; or, in ERR and SQE, its
 /// WQEs flushed. After a loss the cursor is at an older record, and its packets are made again.
-/// Works on a copy of the context, which it gives back with what is to be done next.
+/// It goes on beside the steps of other QPs: it takes the context out of the memory and writes it back, and
+/// between that (busy_o) nobody else touches this QP's.
 module dingo_req_turn (
     input  logic        clk_i,
     input  logic        rst_ni,
     input  logic        run_i,         // what is reported has room
     output logic        idle_o,        // no packet on its way out
+    output logic        rest_o,        // no turn, nothing of one to be reported
     output logic        free_o,        // what dingo_req_wqes gave last is no longer looked at
-    // order: stays until done
-    input  logic        fresh_i,       // a step begins
-    input  logic        start_i,
-    input  logic        flush_i,       // everything is flushed, at once
     input  logic        halt_tx_i,
     input  logic [63:0] now_ns_i,
     input  logic [15:0] port_mtu_i,
     input  logic [(1<<rtl_pkg::GID_LOG)-1:0] gid_valid_i,
-    input  rtl_pkg::qpi_t        qp_i,
-    input  logic [31:0] qpn_i,
-    input  rtl_pkg::qp_cfg_t     cfg_i,
-    input  logic        datagram_i,
-    input  rtl_pkg::qps_t        st_i,
+    // a QP's turn begins: its context and its entry of the table come in the next cycle
+    output logic        ready_o,
+    input  logic        take_i,
+    input  rtl_pkg::qpi_t        take_qp_i,
     input  rtl_pkg::req_ctx_t    c_i,
-    output logic        done_o,        // one cycle; what follows stays until the next order
+    input  rtl_pkg::qp_t         qp_rdata_i,
+    // or, while everything else stands still, a step has all that was posted flushed
+    input  logic        flush_i,       // stays until flushed_o
+    input  rtl_pkg::qpi_t        flush_qp_i,
+    input  rtl_pkg::qp_cfg_t     flush_cfg_i,
+    input  rtl_pkg::qps_t        flush_st_i,
+    input  rtl_pkg::req_ctx_t    flush_c_i,
+    output logic        flushed_o,     // one cycle, with c_o
+    // the QP
+    output logic        busy_o,        // its context is here
+    output rtl_pkg::qpi_t        qp_o,
+    output logic [31:0] qpn_o,
+    output rtl_pkg::cqi_t        cq_o,
+    output rtl_pkg::qp_cfg_t     cfg_o,
+    output logic        datagram_o,
+    output logic [31:0] producer_o,
+    output logic        back_o,        // its context goes back,
+    input  logic        back_ok_i,     // in this cycle
     output rtl_pkg::req_ctx_t    c_o,
-    output logic        wake_o,        // there is more to do
-    output logic        ack_o,         // what has completed is to be looked for,
-    output logic        again_o,       // and then the turn goes on
-    // records; reads in the next cycle
+    output logic        wake_o,        // with back: there is more to do
+    output logic        ack_o,         // what has completed is to be looked for; no other turn before
+    input  logic        ack_take_i,
+    // records; a read gives rec_i in the next cycle
     output logic        rec_re_o,
+    input  logic        rec_re_ok_i,   // in this cycle
     output logic [7:0]  rec_rpos_o,
     input  rtl_pkg::req_rec_t    rec_i,
     output logic        rec_we_o,
+    input  logic        rec_we_ok_i,
     output logic [7:0]  rec_wpos_o,
     output rtl_pkg::req_rec_t    rec_o,
     // dingo_req_wqes
     output logic        load_o,
     output logic [31:0] index_o,
+    output logic        wake_load_o,   // what is missing brings the next turn
     input  logic        load_done_i,
     input  logic        load_miss_i,
     input  logic        load_asked_i,
@@ -54,7 +71,20 @@ module dingo_req_turn (
     output logic        inl_re_o,
     output logic [2:0]  inl_block_o,
     input  logic [511:0] block_i,
+    // dingo_wqe_quick
+    output logic        quick_start_o,
+    output logic        quick_stop_o,
+    output logic [31:0] quick_index_o,
+    input  logic        quick_rest_i,
+    input  logic        quick_on_i,
+    input  logic        quick_valid_i,
+    input  logic        quick_plain_i,
+    output logic        quick_take_o,
+    input  rtl_pkg::swqe_t       quick_wqe_i,
+    input  logic [127:0] quick_rdma_i,
+    input  rtl_pkg::seg_t        quick_seg_i,
     // dingo_req_out
+    input  logic        out_ok_i,      // what is given is taken
     output logic [88:0] cqe_o,
     output logic [6:0]  card_o,
     output logic [4:0]  count_o,
@@ -79,19 +109,19 @@ module dingo_req_turn (
 
 
   typedef enum logic [4:0] {
-    IDLE, NEXT, REC, RELOAD, NEW, BEGIN, CHECK, PUSH, REFUSE, FAULT, PACKET, WALK, EMIT, FLUSH_NEXT, FLUSH_LOAD, FLUSH_DO, DONE
+    IDLE, TAKE, NEXT, QUICK, REC, RELOAD, NEW, BEGIN, CHECK, PUSH, REFUSE, FAULT, PACKET, WALK, EMIT, FLUSH_NEXT, FLUSH_LOAD, FLUSH_DO, BACK,
+    ACK
   } state_t;
-  typedef enum logic [1:0] {
-    OVER,
-    ACKNOWLEDGE,
-    AGAIN
-  } then_t;
 
   state_t state_q;
-  then_t then_q;
+  logic flush_q;                       // a step waits for it
+  logic ack_q;                         // something has completed without a packet
+  rtl_pkg::qpi_t qp_q;
+  rtl_pkg::qp_cfg_t cfg_q;
+  rtl_pkg::qps_t st_q;
   rtl_pkg::req_ctx_t c_q;
   rtl_pkg::req_rec_t r_q, rec_wr;
-  logic wake_q;
+  logic wake_q, datagram, out_free, leaving;
   logic [4:0] used_q;                  // packets of this turn
   logic [7:0] status_q, verr_q;        // of a failure
   logic [12:0] bytes_q;
@@ -110,23 +140,36 @@ module dingo_req_turn (
   logic [32:0] wqe_round;
   rtl_pkg::txd_t txd;
 
-  assign done_o = state_q == DONE && run_i;
+  assign ready_o = (state_q == IDLE || (leaving && !ack_q)) && quick_rest_i;
+  assign leaving = back_o && back_ok_i;
+  assign rest_o = state_q == IDLE && {cqe_q[88], card_q[6], count_q[4]} == '0;
+  assign busy_o = state_q != IDLE && state_q != ACK;
+  assign qp_o = qp_q;
+  assign qpn_o = {8'd0, cfg_q.tag, 16'(qp_q)};
+  assign cq_o = cfg_q.send_cq;
+  assign cfg_o = cfg_q;
+  assign datagram_o = datagram;
+  assign producer_o = state_q == TAKE ? c_i.producer : c_q.producer;
+  assign wake_load_o = !flush_q;
+  assign back_o = state_q == BACK && !flush_q && run_i && out_free;
+  assign flushed_o = state_q == BACK && flush_q && run_i && out_free;
   assign c_o = c_q;
   assign wake_o = wake_q;
-  assign ack_o = then_q != OVER;
-  assign again_o = then_q == AGAIN;
+  assign ack_o = state_q == ACK;
   assign cqe_o = cqe_q;
   assign card_o = card_q;
   assign count_o = count_q;
-  assign reliable = !datagram_i;
-  assign up = st_i == dingo_pkg::QPS_RTS[2:0] || st_i == dingo_pkg::QPS_SQD[2:0];
-  assign shift = 4'd7 + {1'b0, cfg_i.path_mtu};
-  assign pmtu = rtl_pkg::pmtu_bytes(cfg_i.path_mtu);
+  assign out_free = {cqe_q[88], card_q[6], count_q[4]} == '0 || out_ok_i;
+  assign datagram = cfg_q.kind == dingo_pkg::QPT_UD[2:0] || cfg_q.kind == dingo_pkg::QPT_GSI[2:0];
+  assign reliable = !datagram;
+  assign up = st_q == dingo_pkg::QPS_RTS[2:0] || st_q == dingo_pkg::QPS_SQD[2:0];
+  assign shift = 4'd7 + {1'b0, cfg_q.path_mtu};
+  assign pmtu = rtl_pkg::pmtu_bytes(cfg_q.path_mtu);
   assign in_flight = c_q.send - c_q.oldest - {8'd0, c_q.read_psns};
   assign window_closed = !in_flight[31] && in_flight >= WINDOW;
-  assign ack_ns = now_ns_i + (64'd4096 << cfg_i.timeout);
+  assign ack_ns = now_ns_i + (64'd4096 << cfg_q.timeout);
   assign wqe_round = ({1'b0, wqe_i.length} + {20'd0, pmtu} - 33'd1) >> shift;
-  assign wqe_packets = datagram_i || wqe_i.length == 32'd0 ? 32'd1 : wqe_round[31:0];
+  assign wqe_packets = datagram || wqe_i.length == 32'd0 ? 32'd1 : wqe_round[31:0];
   assign rec_next = r_q.first + {8'd0, r_q.packets};
 
   assign load_state = state_q == RELOAD || state_q == NEW || state_q == FLUSH_LOAD;
@@ -153,7 +196,7 @@ module dingo_req_turn (
 
   // The WQE that begins
   logic no_reads, must_wait, may_check;
-  assign no_reads = r_read && reliable && cfg_i.max_rd == 8'd0;
+  assign no_reads = r_read && reliable && cfg_q.max_rd == 8'd0;
   assign must_wait = (wqe_i.fence && c_q.reads != 5'd0) ||
                      (reliable && !r_nop && !no_reads &&
                       ((r_read && (c_q.reads >= max_reads || (c_q.reads != 5'd0 && span > READ_SPAN))) || span > PSN_SPAN));
@@ -175,21 +218,21 @@ module dingo_req_turn (
   assign r_last = place + 24'd1 == r_q.packets;
   assign ackreq = reliable && (r_read || last_q || c_q.since_ackreq + 7'd1 >= ACK_INTERVAL);
   assign span = c_q.new_psn - c_q.oldest + {8'd0, r_q.packets};
-  assign max_reads = cfg_i.max_rd > {3'd0, MAX_READS} ? MAX_READS : cfg_i.max_rd[4:0];
+  assign max_reads = cfg_q.max_rd > {3'd0, MAX_READS} ? MAX_READS : cfg_q.max_rd[4:0];
 
   dingo_req_txd u_txd (
-      .en_i(state_q == EMIT),
-      .qp_i,
-      .qpn_i,
-      .cfg_i,
-      .datagram_i,
-      .wqe_i,
-      .head_i,
+      .en_i(state_q == EMIT || quick_take_o),
+      .qp_i(qp_q),
+      .qpn_i(qpn_o),
+      .cfg_i(cfg_q),
+      .datagram_i(datagram),
+      .wqe_i(state_q == QUICK ? quick_wqe_i : wqe_i),
+      .head_i(state_q == QUICK ? {256'd0, quick_rdma_i} : head_i),
       .psn_i(c_q.send[23:0]),
-      .offset_i(off_q),
-      .bytes_i(bytes_q),
-      .last_i(last_q),
-      .ackreq_i(ackreq),
+      .offset_i(state_q == QUICK ? 32'd0 : off_q),
+      .bytes_i(state_q == QUICK ? quick_wqe_i.length[12:0] : bytes_q),
+      .last_i(state_q == QUICK || last_q),
+      .ackreq_i(state_q == QUICK || ackreq),
       .gid_valid_i,
       .gid_ok_o(gid_ok),
       .txd_o(txd)
@@ -199,11 +242,13 @@ module dingo_req_turn (
       .clk_i,
       .rst_ni,
       .idle_o,
-      .start_i(sending),
+      .start_i(sending || quick_take_o),
       .ready_o(free_o),
       .txd_i(txd),
-      .datagram_i,
+      .datagram_i(datagram),
       .offset_i(off_q),
+      .quick_i(quick_take_o),
+      .quick_seg_i,
       .seg_index_o,
       .seg_i,
       .inl_re_o,
@@ -220,55 +265,115 @@ module dingo_req_turn (
       .inl_o
   );
 
-  assign rec_re_o = state_q == NEXT && run_i;
+  // ---------------------------------------------------------------- what may come next
+  logic more, may_send, may_begin, quick_next, quick_last, flushing, old;
+  // The table may say ERR before the step that sees to what had begun, which goes first.
+  assign flushing = flush_q || (c_q.down && (st_q == dingo_pkg::QPS_ERR[2:0] || st_q == dingo_pkg::QPS_SQE[2:0]));
+  assign old = c_q.cursor != c_q.tail;
+  assign more = st_q == dingo_pkg::QPS_RTS[2:0] && !c_q.halted && c_q.next_index != c_q.producer;
+  assign may_send = used_q != BURST && !halt_tx_i && tx_room_i;
+  assign may_begin = c_q.tail - c_q.head != 8'd1 << rtl_pkg::REC_LOG && !window_closed;
+  // A new WQE that may be plain. Without READs outstanding the window keeps PSNs in reach.
+  assign quick_next = !flushing && up && c_q.wait_at == NEVER && !old && more && may_send && may_begin && reliable && gid_ok &&
+                      c_q.reads == 5'd0 && (quick_on_i || quick_valid_i || quick_rest_i);
+  assign quick_last = c_q.next_index + 32'd1 == c_q.producer;
+  assign quick_take_o = state_q == QUICK && run_i && quick_valid_i && quick_plain_i && free_o && rec_we_ok_i;
+  // It begins with the turn, as far as can be seen of what comes from the memory.
+  assign quick_start_o = (state_q == TAKE && qp_rdata_i.cfg.kind == dingo_pkg::QPT_RC[2:0] && qp_rdata_i.state == dingo_pkg::QPS_RTS[2:0] &&
+                          c_i.cursor == c_i.tail && c_i.next_index != c_i.producer) || (state_q == NEXT && run_i && out_free && quick_next && !quick_on_i && !quick_valid_i);
+  assign quick_stop_o = (state_q == NEXT && !quick_next) || (state_q == QUICK && quick_valid_i && !quick_plain_i) || state_q == BACK;
+  assign quick_index_o = state_q == TAKE ? c_i.next_index : c_q.next_index;
+
+  assign rec_re_o = state_q == NEXT && run_i && out_free && old;
   assign rec_rpos_o = c_q.cursor;
-  assign rec_we_o = run_i && (state_q == PUSH || state_q == REFUSE || state_q == FAULT);
+  assign rec_we_o = quick_take_o || (run_i && (state_q == PUSH || state_q == REFUSE || state_q == FAULT));
   assign rec_wpos_o = state_q == FAULT ? c_q.cursor : c_q.tail;
   assign rec_o = rec_wr;
   always_comb begin
     rec_wr = r_q;
     if (state_q == REFUSE) rec_wr.packets = '0;
-    if (state_q != PUSH) begin
+    if (state_q == REFUSE || state_q == FAULT) begin
       rec_wr.status = status_q;
       rec_wr.verr = verr_q;
+    end
+    if (state_q == QUICK) begin
+      rec_wr = '0;
+      rec_wr.index = c_q.next_index;
+      rec_wr.first = c_q.new_psn;
+      rec_wr.packets = 24'd1;
+      rec_wr.length = quick_wqe_i.length;
+      rec_wr.opcode = quick_wqe_i.opcode;
+      rec_wr.blocks = 4'd1;
+      rec_wr.signaled = quick_wqe_i.signaled || cfg_q.signal_all;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    cqe_q <= '0;
-    card_q <= '0;
-    count_q <= '0;
+    if (out_free) begin
+      cqe_q <= '0;
+      card_q <= '0;
+      count_q <= '0;
+    end
     load_seen_q <= loaded && !run_i && load_state;
     walk_seen_q <= walked && !run_i && walk_state;
-    if (fresh_i) used_q <= '0;
-    if (!rst_ni) state_q <= IDLE;
-    else if (run_i)
+    if (!rst_ni) begin
+      state_q <= IDLE;
+      {cqe_q, card_q, count_q} <= '0;
+    end else if (state_q == IDLE) begin
+      used_q <= '0;
+      wake_q <= 1'b0;
+      ack_q <= 1'b0;
+      flush_q <= flush_i;
+      if (take_i) begin
+        qp_q <= take_qp_i;
+        state_q <= TAKE;
+      end else if (flush_i) begin
+        qp_q <= flush_qp_i;
+        cfg_q <= flush_cfg_i;
+        st_q <= flush_st_i;
+        c_q <= flush_c_i;
+        state_q <= FLUSH_NEXT;
+      end
+    end else if (state_q == TAKE) begin  // what comes from the memory is there for one cycle
+      cfg_q <= qp_rdata_i.cfg;
+      st_q <= qp_rdata_i.state;
+      c_q <= c_i;
+      c_q.fetching <= 1'b0;
+      state_q <= NEXT;
+    end else if (run_i)
       case (state_q)
-        IDLE:
-        if (start_i) begin
-          c_q <= c_i;
-          c_q.fetching <= 1'b0;
-          wake_q <= 1'b0;
-          then_q <= OVER;
-          state_q <= NEXT;
-        end
         // -------------------------------------------------------------------------- sending
-        NEXT: begin
+        NEXT:
+        if (out_free) begin
           placed_q <= 1'b0;
-          state_q <= DONE;
-          if (flush_i || st_i == dingo_pkg::QPS_ERR[2:0] || st_i == dingo_pkg::QPS_SQE[2:0]) state_q <= FLUSH_NEXT;
-          else if (up && c_q.wait_at == NEVER) begin
-            if (c_q.cursor != c_q.tail || (st_i == dingo_pkg::QPS_RTS[2:0] && !c_q.halted && c_q.next_index != c_q.producer)) begin
-              if (used_q == BURST || halt_tx_i || !tx_room_i) wake_q <= 1'b1;
-              else if (c_q.cursor != c_q.tail) state_q <= REC;
-              else if (c_q.tail - c_q.head != 8'd1 << rtl_pkg::REC_LOG && !window_closed) state_q <= NEW;
-            end
+          state_q <= BACK;
+          if (flushing) state_q <= FLUSH_NEXT;
+          else if (up && c_q.wait_at == NEVER && (old || more)) begin
+            if (!may_send) wake_q <= 1'b1;
+            else if (old) state_q <= rec_re_ok_i ? REC : NEXT;
+            else if (quick_next) state_q <= QUICK;
+            else if (may_begin) state_q <= quick_rest_i ? NEW : NEXT;
           end
         end
+        QUICK:                         // one behind the other, two cycles each
+        if (quick_take_o) begin
+          c_q.tail <= c_q.tail + 8'd1;
+          c_q.cursor <= c_q.tail + 8'd1;
+          c_q.next_index <= c_q.next_index + 32'd1;
+          c_q.new_psn <= c_q.new_psn + 32'd1;
+          c_q.send <= c_q.send + 32'd1;
+          c_q.sent <= c_q.send + 32'd1;
+          c_q.ackreq <= c_q.send;
+          c_q.since_ackreq <= '0;
+          if (c_q.ack_at == NEVER && cfg_q.timeout != 5'd0) c_q.ack_at <= ack_ns;
+          used_q <= used_q + 5'd1;
+          state_q <= quick_last ? BACK : NEXT;
+          a_new: assert (c_q.send == c_q.new_psn && !rtl_pkg::idx_before(c_q.send, c_q.sent));
+        end else if (!quick_valid_i && !quick_on_i && quick_rest_i) state_q <= NEW;
         REC: begin
           r_q <= rec_i;
           state_q <= RELOAD;
-          if (rec_i.status != 8'd0 || (rec_i.packets != 24'd0 && window_closed)) state_q <= DONE;
+          if (rec_i.status != 8'd0 || (rec_i.packets != 24'd0 && window_closed)) state_q <= BACK;
           else if (rec_i.packets == 24'd0) begin  // NOP, passed again while repeating
             c_q.cursor <= c_q.cursor + 8'd1;
             state_q <= NEXT;
@@ -281,7 +386,7 @@ module dingo_req_turn (
           if (load_miss_i) begin
             wake_q <= !load_asked_i;
             c_q.fetching <= load_asked_i;
-            state_q <= DONE;
+            state_q <= BACK;
           end else if (wqe_i.status != 8'd0) state_q <= FAULT;
           else if (wqe_i.opcode != r_q.opcode || wqe_i.length != r_q.length) begin
             // the host changed a WQE that it had given away
@@ -302,11 +407,11 @@ module dingo_req_turn (
           r_q.blocks <= wqe_i.blocks;
           r_q.status <= '0;
           r_q.verr <= '0;
-          r_q.signaled <= wqe_i.signaled || cfg_i.signal_all;
+          r_q.signaled <= wqe_i.signaled || cfg_q.signal_all;
           if (load_miss_i) begin
             wake_q <= !load_asked_i;
             c_q.fetching <= load_asked_i;
-            state_q <= DONE;
+            state_q <= BACK;
           end else state_q <= wqe_i.status != 8'd0 ? REFUSE : BEGIN;
         end
         BEGIN: begin
@@ -314,9 +419,9 @@ module dingo_req_turn (
           bytes_q <= r_q.length[12:0];
           {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_GID[7:0]};
           state_q <= PUSH;
-          if (must_wait) state_q <= DONE;
+          if (must_wait) state_q <= BACK;
           else if (r_nop) r_q.packets <= '0;
-          else if (datagram_i && r_q.length > longest) begin
+          else if (datagram && r_q.length > longest) begin
             {status_q, verr_q} <= {dingo_pkg::WCS_LOC_LEN_ERR[7:0], dingo_pkg::VERR_MSG_TOO_LONG[7:0]};
             state_q <= REFUSE;
           end else if (no_reads) begin
@@ -332,7 +437,8 @@ module dingo_req_turn (
           placed_q <= single;
           state_q <= walk_verr_i != 8'd0 ? REFUSE : PUSH;
         end
-        PUSH: begin
+        PUSH:
+        if (rec_we_ok_i) begin
           c_q.tail <= c_q.tail + 8'd1;
           c_q.next_index <= c_q.next_index + {28'd0, r_q.blocks};
           c_q.new_psn <= c_q.new_psn + {8'd0, r_q.packets};
@@ -342,28 +448,34 @@ module dingo_req_turn (
           if (r_nop) begin
             c_q.cursor <= c_q.cursor + 8'd1;
             used_q <= used_q + 5'd1;
-            then_q <= AGAIN;
-            state_q <= DONE;
+            ack_q <= 1'b1;
+            wake_q <= 1'b1;
+            c_q.odd <= 1'b1;
+            state_q <= BACK;
           end
           if (r_read) c_q.reads <= c_q.reads + 5'd1;
         end
-        REFUSE: begin               // completes at once when nothing is before it
+        REFUSE:                        // completes at once when nothing is before it
+        if (rec_we_ok_i) begin
           c_q.tail <= c_q.tail + 8'd1;
           c_q.next_index <= c_q.next_index + {28'd0, r_q.blocks};
           c_q.halted <= 1'b1;
-          then_q <= ACKNOWLEDGE;
-          state_q <= DONE;
+          c_q.odd <= 1'b1;
+          ack_q <= 1'b1;
+          state_q <= BACK;
         end
-        FAULT: begin
+        FAULT:
+        if (rec_we_ok_i) begin
           c_q.halted <= 1'b1;
-          then_q <= ACKNOWLEDGE;
-          state_q <= DONE;
+          c_q.odd <= 1'b1;
+          ack_q <= 1'b1;
+          state_q <= BACK;
         end
         PACKET: begin
           off_q <= place_off;
           last_q <= r_last || r_read;
           bytes_q <= r_read ? '0 : rest < {19'd0, pmtu} ? rest[12:0] : pmtu;
-          if (datagram_i) bytes_q <= rest[12:0];
+          if (datagram) bytes_q <= rest[12:0];
           next_psn_q <= r_read ? rec_next : c_q.send + 32'd1;
           state_q <= r_read || wqe_i.inl || rest == 32'd0 ? EMIT : WALK;
           if (reliable && !gid_ok) begin
@@ -390,7 +502,7 @@ module dingo_req_turn (
           if (r_read) c_q.read_psns <= c_q.read_psns + (next_psn_q[23:0] - c_q.send[23:0]);
           c_q.send <= next_psn_q;
           if (rtl_pkg::idx_before(c_q.sent, next_psn_q)) c_q.sent <= next_psn_q;
-          if (reliable && c_q.ack_at == NEVER && cfg_i.timeout != 5'd0) c_q.ack_at <= ack_ns;
+          if (reliable && c_q.ack_at == NEVER && cfg_q.timeout != 5'd0) c_q.ack_at <= ack_ns;
           if (last_q) c_q.cursor <= c_q.cursor + 8'd1;
           used_q <= used_q + 5'd1;
           state_q <= NEXT;
@@ -398,18 +510,19 @@ module dingo_req_turn (
 
         // -------------------------------------------------------------------------- flushing
         FLUSH_NEXT:
-        if (c_q.next_index == c_q.producer) state_q <= DONE;
-        else if (!flush_i && (used_q == BURST || halt_tx_i)) begin
+        if (!out_free) state_q <= FLUSH_NEXT;
+        else if (c_q.next_index == c_q.producer) state_q <= BACK;
+        else if (!flush_q && (used_q == BURST || halt_tx_i)) begin
           wake_q <= 1'b1;
-          state_q <= DONE;
+          state_q <= BACK;
         end else state_q <= FLUSH_LOAD;
         FLUSH_LOAD:                    // for opcode and size; that it may be wrong no longer matters
         if (loaded) begin
           if (!load_miss_i) state_q <= FLUSH_DO;
-          else if (!flush_i) begin
+          else if (!flush_q) begin
             wake_q <= !load_asked_i;
             c_q.fetching <= load_asked_i;
-            state_q <= DONE;
+            state_q <= BACK;
           end
         end
         FLUSH_DO: begin
@@ -420,9 +533,17 @@ module dingo_req_turn (
           used_q <= used_q + 5'd1;
           state_q <= FLUSH_NEXT;
         end
-        default: state_q <= IDLE;
+        BACK: begin
+          if (leaving || flushed_o) state_q <= ack_q ? ACK : take_i ? TAKE : IDLE;
+          if (take_i) begin
+            qp_q <= take_qp_i;
+            used_q <= '0;
+            wake_q <= 1'b0;
+          end
+        end
+        default: if (ack_take_i) state_q <= IDLE;  // ACK
       endcase
   end
 
-  wire unused_ok = &{1'b0, wqe_round[32], wqe_packets[31:24], cfg_i, rec_i};
+  wire unused_ok = &{1'b0, wqe_round[32], wqe_packets[31:24], cfg_q, rec_i};
 endmodule

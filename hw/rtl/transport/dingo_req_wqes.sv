@@ -22,8 +22,25 @@ module dingo_req_wqes (
     output logic        load_asked_o,
     // blocks that will be needed soon, from ahead_index_i on; no harm if they do not come
     input  logic        ahead_i,
+    input  rtl_pkg::qpi_t        ahead_qp_i,
+    input  rtl_pkg::qp_cfg_t     ahead_cfg_i,
     input  logic [31:0] ahead_index_i,
     input  logic [31:0] ahead_limit_i,
+    input  logic        ahead_wake_i,  // make the QP due when they have come
+    output logic        ahead_ok_o,    // they are on their way
+    output logic        fetch_ok_o,    // there is room for one that makes its QP due
+    // WQEs one behind the other; see dingo_wqe_quick
+    input  logic        quick_start_i,
+    input  logic        quick_stop_i,
+    input  logic [31:0] quick_index_i,
+    output logic        quick_rest_o,
+    output logic        quick_on_o,
+    output logic        quick_valid_o,
+    output logic        quick_plain_o,
+    input  logic        quick_take_i,
+    output rtl_pkg::swqe_t       quick_wqe_o,
+    output logic [127:0] quick_rdma_o,
+    output rtl_pkg::seg_t        quick_seg_o,
     output rtl_pkg::swqe_t       wqe_o,
     output logic [383:0] head_o,
     // its SGEs; see dingo_sge_walk
@@ -62,9 +79,21 @@ module dingo_req_wqes (
   logic [2:0] block_index, walk_block;
   logic cache_re, cache_hit, cache_err, fill_valid, fill_ready, fill_wake, fill_force;
   logic [31:0] cache_index, fill_index, fill_limit;
-  logic ahead;
+  logic load_re, quick_re, quick_fill, load_fill, quick_mr_valid, walk_mr_valid;
+  logic [31:0] load_index, quick_look, quick_fill_index, quick_fill_limit;
+  rtl_pkg::mr_req_t quick_mr, walk_mr;
+  logic ahead, any_fill, spare;
 
-  assign ahead = ahead_i && !fill_valid;
+  // A WQE that is waited for goes first, then a doorbell's, then what will be needed later.
+  assign load_fill = fill_valid;
+  assign ahead = ahead_i && !load_fill;
+  assign spare = quick_fill && !load_fill && !ahead_i;
+  assign any_fill = load_fill || ahead || spare;
+  assign ahead_ok_o = ahead && fill_ready;
+  assign cache_re = load_re || quick_re;
+  assign cache_index = quick_re ? quick_look : load_index;
+  assign mr_valid_o = walk_mr_valid || quick_mr_valid;
+  assign mr_o = quick_mr_valid ? quick_mr : walk_mr;
   assign is_read = wqe_o.opcode == dingo_pkg::WR_READ[7:0];
   assign block_re = walk_re || inl_re_i;
   assign block_index = walk_re ? walk_block : inl_block_i;
@@ -88,8 +117,8 @@ module dingo_req_wqes (
       .re_i(block_re),
       .block_i(block_index),
       .block_o,
-      .cache_re_o(cache_re),
-      .cache_index_o(cache_index),
+      .cache_re_o(load_re),
+      .cache_index_o(load_index),
       .cache_hit_i(cache_hit),
       .cache_err_i(cache_err),
       .cache_data_i(cache_data),
@@ -99,6 +128,37 @@ module dingo_req_wqes (
       .fill_limit_o(fill_limit),
       .fill_wake_o(fill_wake),
       .fill_force_o(fill_force)
+  );
+  dingo_wqe_quick u_quick (
+      .clk_i,
+      .rst_ni,
+      .rest_o(quick_rest_o),
+      .on_o(quick_on_o),
+      .start_i(quick_start_i),
+      .stop_i(quick_stop_i),
+      .index_i(quick_index_i),
+      .producer_i,
+      .path_mtu_i(cfg_i.path_mtu),
+      .pdn_i(cfg_i.pdn),
+      .privileged_i(cfg_i.privileged),
+      .valid_o(quick_valid_o),
+      .plain_o(quick_plain_o),
+      .take_i(quick_take_i),
+      .wqe_o(quick_wqe_o),
+      .rdma_o(quick_rdma_o),
+      .seg_o(quick_seg_o),
+      .cache_re_o(quick_re),
+      .cache_index_o(quick_look),
+      .cache_hit_i(cache_hit),
+      .cache_err_i(cache_err),
+      .cache_data_i(cache_data),
+      .fill_valid_o(quick_fill),
+      .fill_index_o(quick_fill_index),
+      .fill_limit_o(quick_fill_limit),
+      .mr_valid_o(quick_mr_valid),
+      .mr_o(quick_mr),
+      .mr_rsp_valid_i,
+      .mr_rsp_i
   );
   dingo_wqe_cache u_cache (
       .clk_i,
@@ -112,15 +172,17 @@ module dingo_req_wqes (
       .hit_o(cache_hit),
       .err_o(cache_err),
       .data_o(cache_data),
-      .fill_valid_i(fill_valid || ahead),
+      .fill_valid_i(any_fill),
       .fill_ready_o(fill_ready),
-      .fill_qp_i(qp_i),
-      .fill_index_i(ahead ? ahead_index_i : fill_index),
-      .fill_limit_i(ahead ? ahead_limit_i : fill_limit),
-      .fill_wake_i(fill_wake && !ahead),
-      .fill_force_i(fill_force && !ahead),
-      .fill_log_sq_i(cfg_i.log_sq),
-      .fill_sq_i(cfg_i.sq),
+      .fill_qp_i(ahead ? ahead_qp_i : qp_i),
+      .fill_index_i(ahead ? ahead_index_i : spare ? quick_fill_index : fill_index),
+      .fill_limit_i(ahead ? ahead_limit_i : spare ? quick_fill_limit : fill_limit),
+      .fill_wake_i(ahead ? ahead_wake_i : fill_wake && load_fill),
+      .fill_force_i(fill_force && load_fill),
+      .fill_spare_i(!load_fill),
+      .spare_o(fetch_ok_o),
+      .fill_log_sq_i(ahead ? ahead_cfg_i.log_sq : cfg_i.log_sq),
+      .fill_sq_i(ahead ? ahead_cfg_i.sq : cfg_i.sq),
       .wake_valid_o,
       .wake_ready_i,
       .wake_qp_o,
@@ -153,11 +215,17 @@ module dingo_req_wqes (
       .re_o(walk_re),
       .block_o(walk_block),
       .block_i(block_o),
-      .mr_valid_o,
-      .mr_o,
-      .mr_rsp_valid_i,
+      .mr_valid_o(walk_mr_valid),
+      .mr_o(walk_mr),
+      .mr_rsp_valid_i(mr_rsp_valid_i && quick_rest_o),  // else it is the other's
       .mr_rsp_i
   );
 
-  wire unused_ok = &{1'b0, cfg_i};
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      a_look: assert (!(load_re && quick_re));
+      a_key: assert (!(walk_mr_valid && quick_mr_valid));
+    end
+  end
+  wire unused_ok = &{1'b0, cfg_i, ahead_cfg_i};
 endmodule

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// The sending half of all QPs: send queues to request packets; acknowledgements, NAKs and READ data to
-/// completions; loss recovery, timers, flushing. One QP's step after the other. It never waits
-/// for the cable in the middle of a step: a packet is begun when tx_room says that it fits.
+/// completions; loss recovery, timers, flushing. Events are steps, one after the other; beside them goes the turn of another
+/// QP, which sends. Nothing waits for the cable in the middle: a packet is begun when tx_room says that it fits.
 module dingo_requester (
     input  logic        clk_i,
     input  logic        rst_ni,
@@ -95,14 +95,44 @@ module dingo_requester (
 
   localparam logic [7:0] ACKNOWLEDGE = 8'h11;
 
-  logic sched_clear, timers_clear, pick, take, fails, due_valid, wake_valid, wake_take, ready, set, step_idle, cache_idle, out_idle;
-  logic qpa_wait, datagram, forget;
-  logic [8:0] kind;
-  rtl_pkg::qpi_t pick_qp, due_qp, wake_qp, qpa_qp, qp;
+  logic sched_clear, timers_clear, step_clear, pick, take, fails, due_valid, wake_valid, wake_take, ready, set, step_idle, cache_idle, out_idle;
+  logic qpa_wait, forget, db_valid;
+  logic [2:0] db_count;
+  rtl_pkg::qdb_t db;
+  logic [9:0] kind;
+  rtl_pkg::qpi_t pick_qp, due_qp, wake_qp, qpa_qp, qp, next_qp, rec_qp, set_qp;
   rtl_pkg::cqi_t cq;
   rtl_pkg::qp_cfg_t cfg;
+  logic [31:0] qpn;
+  logic [63:0] set_ns;
+  // contexts and records
+  logic step_busy, next, fetch, fetch_ok, step_back, step_wake, step_between, step_re, step_we;
+  logic [7:0] step_rpos, step_wpos;
+  rtl_pkg::req_ctx_t step_c, c_in;
+  rtl_pkg::req_rec_t step_rec, rec_in;
+  // a turn
+  logic turn_ok, turn_ready, turn_rest, turn_take, turn_busy, turn_back, turn_back_ok, turn_wake, turn_ack, turn_re, turn_re_ok, turn_we, turn_we_ok;
+  logic turn_datagram, turn_load_wake, flush, flushed, out_step;
+  logic [7:0] turn_rpos, turn_wpos;
+  rtl_pkg::qpi_t turn_take_qp, turn_qp;
+  rtl_pkg::qps_t flush_st;
+  rtl_pkg::qp_cfg_t turn_cfg;
+  rtl_pkg::cqi_t turn_cq;
+  rtl_pkg::req_ctx_t turn_c;
+  rtl_pkg::req_rec_t turn_rec;
+  logic [31:0] turn_qpn, turn_producer;
+  logic [88:0] turn_cqe;
+  logic [6:0] turn_card;
+  logic [4:0] turn_count;
+  // WQEs that are looked at ahead
+  logic quick_start, quick_stop, quick_rest, quick_on, quick_valid, quick_plain, quick_take;
+  logic [31:0] quick_index;
+  rtl_pkg::swqe_t quick_wqe;
+  logic [127:0] quick_rdma;
+  rtl_pkg::seg_t quick_seg;
   // responses
-  logic turn_ok, is_ack, ack_take, rx, send_free, place_valid, place_ready, place_data, place_idle, place_soon, place_using, place_load, place_walk;
+  logic is_ack, ack_take, rx, send_free, send_idle, place_valid, place_ready, place_data, place_idle, place_soon, place_using, place_load, place_walk;
+  logic place_free, place_sel;
   logic [31:0] place_at, place_index, place_producer, place_offset;
   logic [12:0] place_len, place_bytes;
   logic [3:0] place_seg;
@@ -110,11 +140,9 @@ module dingo_requester (
   rtl_pkg::req_rec_t place_rec;
   rtl_pkg::qpi_t place_qp;
   rtl_pkg::qp_cfg_t place_cfg;
-  logic [31:0] qpn;
-  logic [63:0] set_ns;
   // WQEs
-  logic ahead, load, load_wake, load_done, load_miss, load_asked, walk, whole, walk_done, inl_re;
-  logic [31:0] index, producer, offset, ahead_limit;
+  logic ahead, ahead_wake, ahead_ok, load, load_done, load_miss, load_asked, walk, whole, walk_done, inl_re;
+  logic [31:0] index, producer, offset, ahead_index, ahead_limit;
   logic [12:0] bytes;
   logic [7:0] walk_verr;
   logic [3:0] seg_index;
@@ -134,17 +162,24 @@ module dingo_requester (
   assign is_ack = rxp_i.h.opcode == ACKNOWLEDGE;
   // A READ response in work keeps those behind it: they go to dingo_req_place in the order of arrival.
   assign ack_take = rxp_valid_i && is_ack && scat_room_i && place_ready && !rx;
-  assign turn_ok = !halt_tx_i && tx_room_i && !place_using;
+  assign turn_ok = turn_ready && room && !halt_tx_i && tx_room_i && !place_using && !rx && !flush;
+  // dingo_req_wqes serves the turn, and dingo_req_place when there is none and nothing of one is awaited.
+  assign place_sel = place_using && !turn_busy;
+  assign place_free = send_free && !turn_busy && quick_rest;
+  assign tx_idle_o = step_clear && !turn_busy && send_idle;
   assign rxp_ready_o = (take && kind[1]) || ack_take;
-  assign db_ready_o = take && kind[2];
   assign txerr_ready_o = take && kind[5];
-  assign qp_re_o = take;
-  assign qp_raddr_o = pick_qp;
+  assign qp_re_o = take || turn_take;
+  assign qp_raddr_o = turn_take ? turn_take_qp : pick_qp;
   assign state_index_o = qp;
   assign fail_qp_o = qp;
-  assign idle_o = step_idle && place_idle && cache_idle && out_idle && !commit_valid_i && !rxp_valid_i && !db_valid_i && !txerr_valid_i && !fails &&
+  assign idle_o = step_idle && turn_rest && place_idle && cache_idle && out_idle && !commit_valid_i && !rxp_valid_i && !db_valid_i && !db_valid && !txerr_valid_i && !fails &&
                   !qpa_wait && !due_valid && !fail_valid_i && !cq_fail_valid_i && !(timer_valid_o && timer_next_o <= now_ns_i);
 
+  // The steps take doorbells when they come to it; those behind are checked meanwhile.
+  dingo_fifo #(.Width(32 + rtl_pkg::QP_LOG), .LogDepth(2)) u_db (
+      .clk_i, .rst_ni, .valid_i(db_valid_i), .ready_o(db_ready_o), .data_i(db_i),
+      .valid_o(db_valid), .ready_i(take && kind[2]), .data_o(db), .count_o(db_count));
   dingo_req_sched u_sched (
       .clk_i,
       .rst_ni,
@@ -154,26 +189,39 @@ module dingo_requester (
       .rxp_i(rxp_valid_i && !is_ack && scat_room_i && place_soon),
       .rxp_wait_i(rxp_valid_i && !is_ack && scat_room_i),
       .rxp_qp_i(rxp_i.qp),
-      .db_i(db_valid_i),
-      .db_qp_i(db_i.qp),
+      .db_i(db_valid),
+      .db_qp_i(db.qp),
       .txerr_i(txerr_valid_i),
       .txerr_qp_i(txerr_i.qp),
       .due_i(due_valid),
       .due_qp_i(due_qp),
       .qpa_i(qpa_wait && place_idle),
       .qpa_qp_i(qpa_qp),
+      .ack_i(turn_ack),
+      .ack_qp_i(turn_qp),
       .cq_fail_i(cq_fail_valid_i),
       .cq_fail_qp_i,
       .fail_i(fail_valid_i),
       .fail_qp_i,
       .fails_o(fails),
-      .turn_ok_i(turn_ok),
+      .fetch_i(fetch),
+      .fetch_qp_i(qp),
+      .fetch_ok_i(fetch_ok && !halt_tx_i),
       .ready_i(ready),
-      .ready_qp_i(qp),
+      .ready_qp_i(set_qp),
       .woken_i(wake_valid),
       .woken_take_o(wake_take),
       .woken_qp_i(wake_qp),
       .work_o,
+      .step_i(step_busy),
+      .step_qp_i(qp),
+      .next_i(next),
+      .next_qp_i(next_qp),
+      .turn_i(turn_busy),
+      .turn_qp_i(turn_qp),
+      .turn_ok_i(turn_ok),
+      .turn_take_o(turn_take),
+      .turn_take_qp_o(turn_take_qp),
       .valid_o(pick),
       .take_i(take),
       .kind_o(kind),
@@ -185,7 +233,7 @@ module dingo_requester (
       .ready_o(timers_clear),
       .now_ns_i,
       .set_i(set),
-      .set_qp_i(qp),
+      .set_qp_i(set_qp),
       .set_ns_i(set_ns),
       .valid_o(timer_valid_o),
       .next_o(timer_next_o),
@@ -198,20 +246,19 @@ module dingo_requester (
       .rst_ni,
       .clear_i(sched_clear && timers_clear),
       .idle_o(step_idle),
-      .tx_idle_o,
-      .halt_tx_i,
-      .turn_ok_i(turn_ok && !work_o),
+      .ready_o(step_clear),
       .now_ns_i,
-      .port_mtu_i,
-      .gid_valid_i,
       .pick_i(pick),
       .take_o(take),
+      .busy_o(step_busy),
+      .next_o(next),
+      .next_qp_o(next_qp),
       .rx_o(rx),
       .kind_i(kind),
       .pick_qp_i(pick_qp),
       .commit_i,
       .rxp_i,
-      .db_i,
+      .db_i(db),
       .db_bad_o,
       .txerr_i,
       .fail_valid_i,
@@ -229,19 +276,128 @@ module dingo_requester (
       .cq_o(cq),
       .state_we_o,
       .state_o,
-      .ready_o(ready),
-      .set_o(set),
-      .set_ns_o(set_ns),
+      .back_o(step_back),
+      .c_o(step_c),
+      .wake_o(step_wake),
+      .fetch_o(fetch),
+      .c_i(c_in),
+      .between_o(step_between),
+      .hold_i(turn_re),
+      .rec_qp_o(rec_qp),
+      .rec_re_o(step_re),
+      .rec_rpos_o(step_rpos),
+      .rec_i(rec_in),
+      .rec_we_o(step_we),
+      .rec_wpos_o(step_wpos),
+      .rec_o(step_rec),
       .cfg_o(cfg),
-      .datagram_o(datagram),
+      .producer_o(producer),
       .forget_o(forget),
+      .ahead_o(ahead),
+      .ahead_index_o(ahead_index),
+      .ahead_limit_o(ahead_limit),
+      .ahead_wake_o(ahead_wake),
+      .ahead_ok_i(ahead_ok),
+      .flush_o(flush),
+      .flush_st_o(flush_st),
+      .flushed_i(flushed),
+      .flushed_c_i(turn_c),
+      .room_i(room),
+      .cqe_o(cqe),
+      .event_o(event_req),
+      .card_o(card),
+      .count_o(count),
+      .place_valid_o(place_valid),
+      .place_ready_i(place_ready),
+      .place_data_o(place_data),
+      .place_offset_o(place_at),
+      .place_len_o(place_len),
+      .place_item_o(place_item),
+      .place_rec_o(place_rec)
+  );
+  dingo_req_store u_store (
+      .clk_i,
+      .rst_ni,
+      .step_take_i(take),
+      .step_take_qp_i(pick_qp),
+      .step_qp_i(qp),
+      .step_back_i(step_back),
+      .step_c_i(step_c),
+      .step_wake_i(step_wake),
+      .step_between_i(step_between),
+      .step_re_i(step_re),
+      .step_rec_qp_i(rec_qp),
+      .step_rpos_i(step_rpos),
+      .step_we_i(step_we),
+      .step_wpos_i(step_wpos),
+      .step_rec_i(step_rec),
+      .turn_take_i(turn_take),
+      .turn_take_qp_i(turn_take_qp),
+      .turn_qp_i(turn_qp),
+      .turn_back_i(turn_back),
+      .turn_back_ok_o(turn_back_ok),
+      .turn_c_i(turn_c),
+      .turn_wake_i(turn_wake),
+      .turn_re_i(turn_re),
+      .turn_re_ok_o(turn_re_ok),
+      .turn_rpos_i(turn_rpos),
+      .turn_we_i(turn_we),
+      .turn_we_ok_o(turn_we_ok),
+      .turn_wpos_i(turn_wpos),
+      .turn_rec_i(turn_rec),
+      .c_o(c_in),
+      .rec_o(rec_in),
+      .set_o(set),
+      .set_qp_o(set_qp),
+      .set_ns_o(set_ns),
+      .ready_o(ready)
+  );
+  dingo_req_turn u_turn (
+      .clk_i,
+      .rst_ni,
+      .run_i(room),
+      .idle_o(send_idle),
+      .rest_o(turn_rest),
       .free_o(send_free),
+      .halt_tx_i,
+      .now_ns_i,
+      .port_mtu_i,
+      .gid_valid_i,
+      .ready_o(turn_ready),
+      .take_i(turn_take),
+      .take_qp_i(turn_take_qp),
+      .c_i(c_in),
+      .qp_rdata_i,
+      .flush_i(flush),
+      .flush_qp_i(qp),
+      .flush_cfg_i(cfg),
+      .flush_st_i(flush_st),
+      .flush_c_i(step_c),
+      .flushed_o(flushed),
+      .busy_o(turn_busy),
+      .qp_o(turn_qp),
+      .qpn_o(turn_qpn),
+      .cq_o(turn_cq),
+      .cfg_o(turn_cfg),
+      .datagram_o(turn_datagram),
+      .producer_o(turn_producer),
+      .back_o(turn_back),
+      .back_ok_i(turn_back_ok),
+      .c_o(turn_c),
+      .wake_o(turn_wake),
+      .ack_o(turn_ack),
+      .ack_take_i(take && kind[8]),
+      .rec_re_o(turn_re),
+      .rec_re_ok_i(turn_re_ok),
+      .rec_rpos_o(turn_rpos),
+      .rec_i(rec_in),
+      .rec_we_o(turn_we),
+      .rec_we_ok_i(turn_we_ok),
+      .rec_wpos_o(turn_wpos),
+      .rec_o(turn_rec),
       .load_o(load),
       .index_o(index),
-      .producer_o(producer),
-      .ahead_o(ahead),
-      .ahead_limit_o(ahead_limit),
-      .wake_o(load_wake),
+      .wake_load_o(turn_load_wake),
       .load_done_i(load_done),
       .load_miss_i(load_miss),
       .load_asked_i(load_asked),
@@ -258,11 +414,21 @@ module dingo_requester (
       .inl_re_o(inl_re),
       .inl_block_o(inl_block),
       .block_i(block),
-      .room_i(room),
-      .cqe_o(cqe),
-      .event_o(event_req),
-      .card_o(card),
-      .count_o(count),
+      .quick_start_o(quick_start),
+      .quick_stop_o(quick_stop),
+      .quick_index_o(quick_index),
+      .quick_rest_i(quick_rest),
+      .quick_on_i(quick_on),
+      .quick_valid_i(quick_valid),
+      .quick_plain_i(quick_plain),
+      .quick_take_o(quick_take),
+      .quick_wqe_i(quick_wqe),
+      .quick_rdma_i(quick_rdma),
+      .quick_seg_i(quick_seg),
+      .out_ok_i(!out_step && room),
+      .cqe_o(turn_cqe),
+      .card_o(turn_card),
+      .count_o(turn_count),
       .tx_room_i,
       .txd_valid_o,
       .txd_ready_i,
@@ -272,14 +438,7 @@ module dingo_requester (
       .seg_o,
       .inl_valid_o,
       .inl_ready_i,
-      .inl_o,
-      .place_valid_o(place_valid),
-      .place_ready_i(place_ready),
-      .place_data_o(place_data),
-      .place_offset_o(place_at),
-      .place_len_o(place_len),
-      .place_item_o(place_item),
-      .place_rec_o(place_rec)
+      .inl_o
   );
   dingo_req_place u_place (
       .clk_i,
@@ -301,7 +460,7 @@ module dingo_requester (
       .rec_i(place_rec),
       .producer_i(producer),
       .cfg_i(cfg),
-      .free_i(send_free),
+      .free_i(place_free),
       .qp_o(place_qp),
       .cfg_o(place_cfg),
       .producer_o(place_producer),
@@ -321,33 +480,48 @@ module dingo_requester (
       .scat_ready_i,
       .scat_o
   );
-  // While dingo_req_place needs it there is no turn.
   dingo_req_wqes u_wqes (
       .clk_i,
       .rst_ni,
       .idle_o(cache_idle),
       .xl_flush_i,
       .forget_i(forget),
-      .qp_i(place_using ? place_qp : qp),
-      .cfg_i(place_using ? place_cfg : cfg),
-      .datagram_i(datagram && !place_using),
+      .qp_i(place_sel ? place_qp : turn_qp),
+      .cfg_i(place_sel ? place_cfg : turn_cfg),
+      .datagram_i(turn_datagram && !place_sel),
       .load_i(load || place_load),
-      .sel_i(place_using && send_free),  // the last packet's inline data or segments may still be
-      .index_i(place_using ? place_index : index),
-      .producer_i(place_using ? place_producer : producer),
-      .wake_i(load_wake && !place_using),
+      .sel_i(place_sel && send_free),    // the last packet's inline data or segments may still be on their way out
+      .index_i(place_sel ? place_index : index),
+      .producer_i(place_sel ? place_producer : turn_producer),
+      .wake_i(turn_load_wake && !place_sel),
       .load_done_o(load_done),
       .load_miss_o(load_miss),
       .load_asked_o(load_asked),
-      .ahead_i(ahead && !place_using),
-      .ahead_index_i(producer),
+      .ahead_i(ahead),
+      .ahead_qp_i(qp),
+      .ahead_cfg_i(cfg),
+      .ahead_index_i(ahead_index),
       .ahead_limit_i(ahead_limit),
+      .ahead_wake_i(ahead_wake),
+      .ahead_ok_o(ahead_ok),
+      .fetch_ok_o(fetch_ok),
+      .quick_start_i(quick_start),
+      .quick_stop_i(quick_stop),
+      .quick_index_i(quick_index),
+      .quick_rest_o(quick_rest),
+      .quick_on_o(quick_on),
+      .quick_valid_o(quick_valid),
+      .quick_plain_o(quick_plain),
+      .quick_take_i(quick_take),
+      .quick_wqe_o(quick_wqe),
+      .quick_rdma_o(quick_rdma),
+      .quick_seg_o(quick_seg),
       .wqe_o(wqe),
       .head_o(head),
       .walk_i(walk || place_walk),
-      .whole_i(whole && !place_using),
-      .offset_i(place_using ? place_offset : offset),
-      .bytes_i(place_using ? place_bytes : bytes),
+      .whole_i(whole && !place_sel),
+      .offset_i(place_sel ? place_offset : offset),
+      .bytes_i(place_sel ? place_bytes : bytes),
       .walk_done_o(walk_done),
       .walk_verr_o(walk_verr),
       .seg_index_i(send_free ? place_seg : seg_index),  // on their way out
@@ -372,18 +546,20 @@ module dingo_requester (
       .line_rsp_valid_i,
       .line_rsp_i
   );
+  // The step's goes first; the turn waits until it is taken.
+  assign out_step = cqe[88] || event_req[8] || card[6] || count[4];
   dingo_req_out u_out (
       .clk_i,
       .rst_ni,
       .room_o(room),
       .idle_o(out_idle),
-      .qp_i(qp),
-      .qpn_i(qpn),
-      .cq_i(cq),
-      .cqe_i(cqe),
+      .qp_i(out_step ? qp : turn_qp),
+      .qpn_i(out_step ? qpn : turn_qpn),
+      .cq_i(out_step ? cq : turn_cq),
+      .cqe_i(out_step ? cqe : room ? turn_cqe : '0),
       .event_i(event_req),
-      .card_i(card),
-      .count_i(count),
+      .card_i(out_step ? card : room ? turn_card : '0),
+      .count_i(out_step ? count : room ? turn_count : '0),
       .cqe_valid_o,
       .cqe_ready_i,
       .cqe_o,
@@ -398,5 +574,5 @@ module dingo_requester (
       .qstat_o
   );
 
-  wire unused_ok = &{1'b0, commit_i.item};
+  wire unused_ok = &{1'b0, commit_i.item, db_count};
 endmodule

@@ -5,7 +5,7 @@
 /// QP is due (`wake_*`). Until it is taken no other fill may push its blocks out: two QPs whose blocks
 /// have the same places would otherwise do so to each other for ever.
 module dingo_wqe_cache #(
-    parameter int unsigned LogLines = 8
+    parameter int unsigned LogLines = 9
 ) (
     input  logic        clk_i,
     input  logic        rst_ni,
@@ -27,6 +27,8 @@ module dingo_wqe_cache #(
     input  logic [31:0] fill_limit_i,  // blocks from there that the host has given away, not 0
     input  logic        fill_wake_i,
     input  logic        fill_force_i,  // the requester stands still for it
+    input  logic        fill_spare_i,  // not for a turn that misses it: leave those some room
+    output logic        spare_o,       // there is room for such
     input  logic [4:0]  fill_log_sq_i,
     input  rtl_pkg::xmem_t       fill_sq_i,
     output logic        wake_valid_o,
@@ -44,12 +46,19 @@ module dingo_wqe_cache #(
     input  rtl_pkg::rdl_rsp_t    line_rsp_i
 );
   localparam int unsigned QP = rtl_pkg::QP_LOG;
-  localparam int unsigned LOGF = 3;    // fills at once
+  localparam int unsigned LOGF = 5;    // fills at once: what a PCIe round trip holds
   localparam int unsigned FILLS = 1 << LOGF;
 
   // A WQE's blocks never push each other out, and QPs with the same index rarely.
   function automatic logic [LogLines-1:0] line_of(input logic [QP-1:0] qp, input logic [LogLines-1:0] index);
     line_of = index ^ LogLines'(32'(qp) >> 3) ^ {qp[2:0], {(LogLines - 3) {1'b0}}};
+  endfunction
+
+  // Two runs of blocks have places in common, as far as it is looked at
+  function automatic logic meet(input logic ones, input logic [LogLines-1:0] a, input logic [LogLines-4:0] a_last,
+                                input logic [LogLines-1:0] b, input logic [LogLines-4:0] b_last);
+    meet = (a[LogLines-1:3] == b[LogLines-1:3] && (!ones || a[2:0] == b[2:0])) || a[LogLines-1:3] == b_last && !ones ||
+           a_last == b[LogLines-1:3] && !ones || a_last == b_last && !ones;
   endfunction
 
   // ---------------------------------------------------------------- blocks
@@ -116,12 +125,16 @@ module dingo_wqe_cache #(
   logic [LOGF:0] new_q, asked_q, read_q, done_q;
   logic [LOGF:0] due_count, due_wr_q, due_rd_q;
   logic [QP-1:0] due_qp[FILLS];        // QPs that wait for their turn
-  // Places of the blocks: groups of 8 lines, of the first and of the last block
+  // Places of the blocks, of the first and of the last: two fills meet when they share a group of 8 lines,
+  // or, when both are of one block, the line.
   localparam int unsigned G = LogLines - 3;
-  logic [G-1:0] fill_first[FILLS], fill_last[FILLS], due_first[FILLS], due_last[FILLS];
-  logic [G-1:0] first, last;
+  logic [LogLines-1:0] fill_first[FILLS], due_first[FILLS];
+  logic [G-1:0] fill_last[FILLS], due_last[FILLS];
+  logic [FILLS-1:0] fill_one_q, due_one_q;
+  logic [G-1:0] last;
   logic [LogLines-1:0] first_line, last_line;
-  logic clash;
+  logic one, clash, late, spare, refused_q;
+  logic [LOGF+1:0] used;               // fills and QPs that are due
   logic [3:0] block_q;                 // of the fill that is being answered
   logic [LOGF-1:0] new_slot, read_slot, done_slot;
   logic same_any, room, take, done, xl_req_ready, xl_rsp_valid, xl_rsp_ready, xl_fail, xl_idle;
@@ -137,8 +150,12 @@ module dingo_wqe_cache #(
   assign done_slot = done_q[LOGF-1:0];
   // Every fill that will wake a QP has a place among those that are due. One for which the requester
   // stands still waits for nobody: as long as it does nobody gets a turn.
-  assign room = new_q - done_q < (LOGF + 1)'(FILLS) && !clash &&
-                (!fill_wake_i || {1'b0, new_q - done_q} + {1'b0, due_count} < (LOGF + 2)'(FILLS));
+  assign room = new_q - done_q < (LOGF + 1)'(FILLS) && !clash && !late &&
+                (!fill_wake_i || used < (LOGF + 2)'(FILLS)) && (!fill_spare_i || spare);
+  assign used = {1'b0, new_q - done_q} + {1'b0, due_count};
+  // What was refused is asked for again when something has changed.
+  assign spare = used < (LOGF + 2)'(FILLS - FILLS / 4);
+  assign spare_o = spare && !refused_q;
   assign fill_ready_o = room;
   assign take = fill_valid_i && room && !same_any;
   assign idle_o = new_q == done_q && xl_idle;
@@ -153,20 +170,24 @@ module dingo_wqe_cache #(
     new_xl.off = {26'd0, fill_index_i & ring_mask, 6'd0};
     same = '0;
     clash = 1'b0;
+    late = 1'b0;
     first_line = line_of(fill_qp_i, fill_index_i[LogLines-1:0]);
     last_line = line_of(fill_qp_i, fill_index_i[LogLines-1:0] + LogLines'(most) - 1'b1);
-    first = first_line[LogLines-1:3];
     last = last_line[LogLines-1:3];
+    one = most == 4'd1;
     if (fill_valid_i) begin
       for (int unsigned i = 0; i < FILLS; i++) begin
         same[i] = LOGF'(i - 32'(done_slot)) < LOGF'(new_q - done_q) || new_q - done_q == (LOGF + 1)'(FILLS);
         if (fill_qp[i] != fill_qp_i || fill_index_i - fill_index[i] >= {28'd0, fill_max[i]}) same[i] = 1'b0;
-        if (done && done_slot == LOGF'(i)) same[i] = 1'b0;  // too late to wake anybody else
+        if (same[i] && done && done_slot == LOGF'(i)) begin  // it comes in this cycle, too late to wake anybody else
+          same[i] = 1'b0;
+          late = 1'b1;
+        end
         if ((LOGF'(i - 32'(done_slot)) < LOGF'(new_q - done_q) || new_q - done_q == (LOGF + 1)'(FILLS)) && fill_qp[i] != fill_qp_i &&
-            (fill_first[i] == first || fill_first[i] == last || fill_last[i] == first || fill_last[i] == last))
+            meet(fill_one_q[i] && one, fill_first[i], fill_last[i], first_line, last))
           clash = !fill_force_i;
         if ((LOGF'(i - 32'(due_rd_q)) < LOGF'(due_count) || due_count == (LOGF + 1)'(FILLS)) && due_qp[i] != fill_qp_i &&
-            (due_first[i] == first || due_first[i] == last || due_last[i] == first || due_last[i] == last))
+            meet(due_one_q[i] && one, due_first[i], due_last[i], first_line, last))
           clash = !fill_force_i;
       end
     end
@@ -217,13 +238,15 @@ module dingo_wqe_cache #(
       fill_index[new_slot] <= fill_index_i;
       fill_max[new_slot] <= most;
       fill_xl[new_slot] <= new_xl;
-      fill_first[new_slot] <= first;
+      fill_first[new_slot] <= first_line;
       fill_last[new_slot] <= last;
+      fill_one_q[new_slot] <= one;
     end
     if (done && wake_q[done_slot]) begin
       due_qp[due_wr_q[LOGF-1:0]] <= we_qp;
       due_first[due_wr_q[LOGF-1:0]] <= fill_first[done_slot];
       due_last[due_wr_q[LOGF-1:0]] <= fill_last[done_slot];
+      due_one_q[due_wr_q[LOGF-1:0]] <= fill_one_q[done_slot];
     end
     if (!rst_ni) begin
       new_q <= '0;
@@ -232,9 +255,12 @@ module dingo_wqe_cache #(
       done_q <= '0;
       block_q <= '0;
       wake_q <= '0;
+      refused_q <= 1'b0;
       due_wr_q <= '0;
       due_rd_q <= '0;
     end else begin
+      if (fill_valid_i && fill_spare_i && fill_wake_i && !room) refused_q <= 1'b1;
+      if (done || (wake_valid_o && wake_ready_i)) refused_q <= 1'b0;
       if (fill_valid_i && room) wake_q <= (wake_q | (fill_wake_i ? same : '0));
       if (take) begin
         wake_q[new_slot] <= fill_wake_i;
@@ -254,5 +280,5 @@ module dingo_wqe_cache #(
     end
   end
 
-  wire unused_ok = &{1'b0, xl_rsp.addr[5:0], first_line, last_line};
+  wire unused_ok = &{1'b0, xl_rsp.addr[5:0], last_line};
 endmodule
