@@ -183,9 +183,9 @@ module dingo_responder (
       .qpa_valid_i(qpa_pending_q && !(state_q == STORE && step_q == rsp_pkg::STEP_QPA)),
       .qpa_qp_i(qpa_q.qp),
       // room is as of before what is on its way: two more than a packet's orders
-      .rxp_valid_i(in_valid && scat_room_i),
+      .rxp_valid_i(in_valid && scat_room_i && !(loading && is_rx)),
       .rxp_qp_i(in.qp),
-      .turn_ok_i(!halt_tx_i && tx_room_i && !txd_valid_o && !seg_valid_o && !quick_turn_q),
+      .turn_ok_i(!halt_tx_i && tx_room_i && !txd_valid_o && !seg_valid_o && !quick_turn_q && !(loading && is_turn)),
       .wake_i(wake_push),
       .wake_qp_i(qp_q),
       .take_i(take),
@@ -195,7 +195,7 @@ module dingo_responder (
       .ready_o(turn_ready),
       .failures_o(failures)
   );
-  assign take = (state_q == IDLE || state_q == STORE) && go && step_valid;
+  assign take = (state_q == IDLE || (state_q == STORE && !next_q) || early) && go && step_valid;
   assign commit_ready_o = take && step == rsp_pkg::STEP_COMMIT;
   assign db_ready_o = take && step == rsp_pkg::STEP_DB;
   assign txerr_ready_o = take && step == rsp_pkg::STEP_TXERR;
@@ -209,33 +209,18 @@ module dingo_responder (
   rtl_pkg::mr_req_t in_mr;
   rtl_pkg::mr_rsp_t in_mr_rsp;
   dingo_rsp_intake u_intake (
-      .clk_i,
-      .rst_ni,
-      .idle_o(in_idle),
-      .rxp_valid_i,
-      .rxp_ready_o,
-      .rxp_i,
-      .valid_o(in_valid),
-      .rxp_o(in),
-      .key_o(in_key),
-      .mr_rsp_o(in_mr_rsp),
-      .pop_i(in_pop),
-      .ask_i(rx_mr_valid || tn_mr_valid || w_mr_valid),
-      .mr_valid_o(in_mr_valid),
-      .mr_o(in_mr),
-      .mr_rsp_valid_i,
-      .mr_rsp_i,
-      .answer_o(answer)
-  );
+      .clk_i, .rst_ni, .idle_o(in_idle), .rxp_valid_i, .rxp_ready_o, .rxp_i, .valid_o(in_valid), .rxp_o(in), .key_o(in_key),
+      .mr_rsp_o(in_mr_rsp), .pop_i(in_pop), .ask_i(rx_mr_valid || tn_mr_valid || w_mr_valid), .mr_valid_o(in_mr_valid), .mr_o(in_mr),
+      .mr_rsp_valid_i, .mr_rsp_i, .answer_o(answer));
   // Headers are looked at until then.
-  assign in_pop = rx_end || (state_q == LOAD && go && quick_rx);
+  assign in_pop = rx_end || (loading && go && quick_rx);
 
   // ---------------------------------------------------------------- contexts
   logic same_q;                           // the step before was of the same QP and is being stored
   rsp_pkg::rctx_t ctx_w, ctx_r;
   logic [rsp_pkg::RCTX_W-1:0] ctx_rdata;
   // What is being written in the cycle of its choice cannot be read yet.
-  assign ctx_r = same_q ? c_q : rsp_pkg::rctx_t'(ctx_rdata);
+  assign ctx_r = same_q ? ctx_w : rsp_pkg::rctx_t'(ctx_rdata);
   assign wake_push = state_q == STORE && go && wake_q && !c_q.queued;
   always_comb begin
     ctx_w = c_q;
@@ -257,32 +242,24 @@ module dingo_responder (
 
   // ---------------------------------------------------------------- steps of one cycle
   rtl_pkg::qp_t x_load;
-  logic quick_rx, quick_commit, quick_reply, quick, quick_wake;
+  logic quick_rx, quick_commit, quick_reply, quick, quick_wake, loading, early;
+  logic next_q;                           // the step to be loaded is chosen; step_q and item_q are its
+  rtl_pkg::qpi_t next_qp_q, load_qp;
   rsp_pkg::rctx_t quick_ctx;
   rsp_pkg::emit_t quick_emit;
   rsp_pkg::item_t quick_item;
   assign x_load = is_rx ? in.ctx : step_q == rsp_pkg::STEP_QPA ? qpa_q.ctx : qp_rdata_i;
   dingo_rsp_quick u_quick (
-      .en_i(state_q == LOAD),
-      .step_i(step_q),
-      .qp_i(qp_q),
-      .ctx_i(ctx_r),
-      .x_i(x_load),
-      .h_i(in.h),
-      .key_i(in_key),
-      .key_ok_i(in_mr_rsp.ok),
-      .item_i(item_q),
-      .item_err_i(item_err_q),
-      .path_ok_i(gid_valid_i[x_load.cfg.sgid]),
-      .rx_o(quick_rx),
-      .commit_o(quick_commit),
-      .reply_o(quick_reply),
-      .ctx_o(quick_ctx),
-      .wake_o(quick_wake),
-      .emit_o(quick_emit),
-      .item_o(quick_item)
-  );
+      .en_i(loading), .step_i(step_q), .qp_i(load_qp), .ctx_i(ctx_r), .x_i(x_load), .h_i(in.h), .key_i(in_key), .key_ok_i(in_mr_rsp.ok),
+      .item_i(item_q), .item_err_i(item_err_q), .path_ok_i(gid_valid_i[x_load.cfg.sgid]), .rx_o(quick_rx), .commit_o(quick_commit),
+      .reply_o(quick_reply), .ctx_o(quick_ctx), .wake_o(quick_wake), .emit_o(quick_emit), .item_o(quick_item));
   assign quick = quick_rx || quick_commit || quick_reply;
+  // Behind such a step the next is chosen while it is loaded, and loaded while it is stored.
+  assign loading = state_q == LOAD || (state_q == STORE && next_q);
+  assign load_qp = next_q ? next_qp_q : qp_q;
+  assign early = loading && quick && !(quick_commit && item_q.cqe)   // whose completion wants item_q once more
+                 && (step == rsp_pkg::STEP_COMMIT || step == rsp_pkg::STEP_TURN || step == rsp_pkg::STEP_RXP)
+                 && (step_qp == load_qp || step_qp != qp_q);          // what is being stored cannot be read yet
 
   // ---------------------------------------------------------------- the parts
   logic rx_done, rx_end, rx_prefetch, cm_done, cm_wake, tn_done, tn_wake;
@@ -290,7 +267,7 @@ module dingo_responder (
   rsp_pkg::rctx_t rx_ctx, cm_ctx, tn_ctx;
   rsp_pkg::nak_t cm_nak;
   logic start;
-  assign start = state_q == LOAD && go && !quick;
+  assign start = loading && go && !quick;
 
   logic rx_open, rx_scatter, rx_again, rx_wqe_taken, rx_seg_ready, rx_mr_valid;
   logic [12:0] rx_bytes;
@@ -567,7 +544,7 @@ module dingo_responder (
 
   assign idle_o = state_q == IDLE && !busy && !commit_valid_i && !failures && !txerr_valid_i && !db_valid_i
                   && !rxp_valid_i && in_idle && !qpa_pending_q && !cq_fail_valid_i && !fail_valid_i && cache_idle;
-  assign tx_idle_o = !(is_turn && state_q != IDLE && state_q != INIT) && !txd_valid_o && !seg_valid_o;
+  assign tx_idle_o = !((is_turn || quick_turn_q) && state_q != IDLE && state_q != INIT) && !txd_valid_o && !seg_valid_o;
 
   always_ff @(posedge clk_i) begin
     if (w_done) w_done_q <= 1'b1;
@@ -616,7 +593,7 @@ module dingo_responder (
           state_q <= IDLE;
           if (state_q == STORE) begin
             c_q.queued <= ctx_w.queued;
-            if (step_q == rsp_pkg::STEP_QPA) qpa_pending_q <= 1'b0;
+            if (step_q == rsp_pkg::STEP_QPA && !next_q) qpa_pending_q <= 1'b0;
             if (quick_rx_q) begin
               own_scat_valid_q <= 1'b1;
               own_scat_q.op <= rtl_pkg::SCAT_END;
@@ -626,50 +603,10 @@ module dingo_responder (
             quick_turn_q <= 1'b0;
           end
           if (take) begin
-            step_q <= step;
             qp_q <= step_qp;
             same_q <= state_q == STORE && step_qp == qp_q;
-            if (step == rsp_pkg::STEP_COMMIT) begin
-              item_q <= commit_item;
-              item_err_q <= commit_i.err;
-            end
-            if (step == rsp_pkg::STEP_TXERR) txerr_q <= txerr_i;
-            if (step == rsp_pkg::STEP_DB) db_index_q <= db_i.index;
             state_q <= LOAD;
           end
-        end
-
-        LOAD: begin
-          c_q <= quick ? quick_ctx : ctx_r;
-          x_q <= x_load;
-          case (step_q)
-            rsp_pkg::STEP_CQ_FAIL: state_q <= EV_CQ_FAIL;
-            rsp_pkg::STEP_FAIL: state_q <= EV_FAIL;
-            rsp_pkg::STEP_TXERR: state_q <= EV_TXERR;
-            rsp_pkg::STEP_DB: state_q <= EV_DB;
-            rsp_pkg::STEP_QPA: state_q <= EV_QPA;
-            default: state_q <= quick ? STORE : PART;
-          endcase
-          if (quick) begin
-            wake_q <= quick_wake;
-            own <= quick_emit;
-            quick_rx_q <= quick_rx;
-            quick_turn_q <= quick_reply;
-          end
-          if (quick_rx) begin
-            own_scat_valid_q <= 1'b1;
-            own_scat_q.op <= rtl_pkg::SCAT_SEG;
-            own_scat_q.no_item <= 1'b0;
-            own_scat_q.to_rsp <= 1'b1;
-            own_scat_q.has_payload <= 1'b1;
-            own_scat_q.seg.last <= 1'b1;
-            own_scat_q.seg.len <= {19'd0, in.h.len};
-            own_scat_q.seg.off <= in_mr_rsp.off;
-            own_scat_q.seg.mem <= in_mr_rsp.mem;
-            end_q <= quick_item;
-          end
-          a_item: assert (!quick_commit || ctx_r.items != '0);
-          a_items: assert (!quick_rx || ctx_r.items != '1);
         end
 
         PART:
@@ -773,11 +710,58 @@ module dingo_responder (
           end
         end
 
+        LOAD: ;
         default: state_q <= IDLE;
       endcase
+      if (loading) begin
+        qp_q <= load_qp;
+        c_q <= quick ? quick_ctx : ctx_r;
+        x_q <= x_load;
+        case (step_q)
+          rsp_pkg::STEP_CQ_FAIL: state_q <= EV_CQ_FAIL;
+          rsp_pkg::STEP_FAIL: state_q <= EV_FAIL;
+          rsp_pkg::STEP_TXERR: state_q <= EV_TXERR;
+          rsp_pkg::STEP_DB: state_q <= EV_DB;
+          rsp_pkg::STEP_QPA: state_q <= EV_QPA;
+          default: state_q <= quick ? STORE : PART;
+        endcase
+        if (quick) begin
+          wake_q <= quick_wake;
+          own <= quick_emit;
+          quick_rx_q <= quick_rx;
+          quick_turn_q <= quick_reply;
+        end
+        if (quick_rx) begin
+          own_scat_valid_q <= 1'b1;
+          own_scat_q.op <= rtl_pkg::SCAT_SEG;
+          own_scat_q.no_item <= 1'b0;
+          own_scat_q.to_rsp <= 1'b1;
+          own_scat_q.has_payload <= 1'b1;
+          own_scat_q.seg.last <= 1'b1;
+          own_scat_q.seg.len <= {19'd0, in.h.len};
+          own_scat_q.seg.off <= in_mr_rsp.off;
+          own_scat_q.seg.mem <= in_mr_rsp.mem;
+          end_q <= quick_item;
+        end
+        a_item: assert (!quick_commit || ctx_r.items != '0);
+        a_items: assert (!quick_rx || ctx_r.items != '1);
+        next_q <= take;
+        next_qp_q <= step_qp;
+        if (take) same_q <= step_qp == load_qp;
+      end
+      if (take) begin
+        step_q <= step;
+        if (step == rsp_pkg::STEP_COMMIT) begin
+          item_q <= commit_item;
+          item_err_q <= commit_i.err;
+        end
+        if (step == rsp_pkg::STEP_TXERR) txerr_q <= txerr_i;
+        if (step == rsp_pkg::STEP_DB) db_index_q <= db_i.index;
+      end
     end
 
     if (!rst_ni) begin
+      next_q <= 1'b0;
       state_q <= INIT;
       step_q <= rsp_pkg::STEP_COMMIT;
       init_q <= '0;

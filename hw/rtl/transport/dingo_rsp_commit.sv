@@ -64,7 +64,7 @@ module dingo_rsp_commit (
         CM_ITEM: begin
           a_item: assert (c_q.items != '0);
           c_q.items <= c_q.items - 8'd1;
-          if (c_q.items == 8'd1 && c_q.err) wake_o <= 1'b1;   // the flush waited for it
+          if (c_q.items == 8'd1 && (c_q.err || c_q.reply_pending)) wake_o <= 1'b1;   // the flush, or an ACK, waited for it
           if (it_q.kind == rsp_pkg::IT_READ) c_q.rd_inflight <= c_q.rd_inflight - 5'd1;
           state_q <= IDLE;
           if (!c_q.dead) begin

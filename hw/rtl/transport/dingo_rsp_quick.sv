@@ -24,7 +24,11 @@ module dingo_rsp_quick (
     output rsp_pkg::emit_t    emit_o,
     output rsp_pkg::item_t    item_o
 );
-  logic is_rc, answers, room;
+  localparam logic [1:0] WAIT_MOST = 2'd3;
+  localparam logic [31:0] SHORT = 32'd256;
+  logic is_rc, answers, room, wait_ack;
+  // The item of another packet will come back soon, and its ACK will stand for this one too.
+  assign wait_ack = ctx_i.items != 8'd1 && item_i.bytes <= SHORT && ctx_i.waited != WAIT_MOST;
   assign is_rc = x_i.cfg.kind == dingo_pkg::QPT_RC[2:0];
   assign answers = x_i.state == dingo_pkg::QPS_RTR[2:0] || x_i.state == dingo_pkg::QPS_RTS[2:0]
                    || x_i.state == dingo_pkg::QPS_SQD[2:0] || x_i.state == dingo_pkg::QPS_SQE[2:0];
@@ -61,13 +65,14 @@ module dingo_rsp_quick (
     end
     if (commit_o) begin
       ctx_o.items = ctx_i.items - 8'd1;
-      if (ctx_i.items == 8'd1 && ctx_i.err) wake_o = 1'b1;
+      if (ctx_i.items == 8'd1 && (ctx_i.err || ctx_i.reply_pending)) wake_o = 1'b1;
       if (item_i.last && !item_i.ud) ctx_o.msn = ctx_i.msn + 24'd1;
       if (item_i.ack && !ctx_i.fatal && !ctx_i.err) begin
         ctx_o.reply_pending = 1'b1;
         ctx_o.reply_syn = rsp_pkg::SYN_ACK;
         ctx_o.reply_psn = item_i.psn;
-        wake_o = 1'b1;
+        ctx_o.waited = wait_ack ? ctx_i.waited + 2'd1 : 2'd0;
+        wake_o = !wait_ack;
       end
       emit_o.stat = item_i.first;
       emit_o.stat_idx = item_i.write ? 6'(dingo_pkg::CARD_RX_WRITE_REQUESTS) : 6'(dingo_pkg::CARD_RX_SEND_REQUESTS);
@@ -81,6 +86,7 @@ module dingo_rsp_quick (
     if (reply_o) begin
       ctx_o.queued = 1'b0;
       ctx_o.reply_pending = 1'b0;
+      ctx_o.waited = '0;
       emit_o.qstat = ctx_i.reply_syn[7:5] == '0;
       emit_o.qstat_idx = 4'(dingo_pkg::QP_ACKS_SENT);
     end

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What the responder does next. Commits first, since everything waits for them; then events; packets and
-/// turns alternate. Holds what must be taken at once: failures, QPs that wait for their turn.
+/// What the responder does next. Commits first, since everything waits for them; then events; a turn when no packet
+/// waits or behind so many: one ACK stands for several packets then. Holds what must be taken at once: failures, QPs that wait for their turn.
 module dingo_rsp_sched (
     input  logic          clk_i,
     input  logic          rst_ni,
@@ -33,7 +33,8 @@ module dingo_rsp_sched (
   rtl_pkg::qpi_t cqf_qp, fail_qp, turn_qp;
   logic cqf_room, fail_room, turn_room;
   logic [rtl_pkg::QP_LOG:0] cqf_count, fail_count, turn_count;
-  logic turn_next_q;                        // of packet and turn the turn goes first
+  localparam logic [1:0] MOST = 2'd3;       // packets between two turns
+  logic [1:0] packets_q;
 
   // A QP fails once, a CQ holds fewer entries than this, and a QP is queued once: nothing overflows.
   dingo_fifo #(.Width(rtl_pkg::QP_LOG), .LogDepth(rtl_pkg::QP_LOG)) u_cq_fails (
@@ -72,7 +73,7 @@ module dingo_rsp_sched (
     end else if (qpa_valid_i) begin
       step_o = rsp_pkg::STEP_QPA;
       step_qp_o = qpa_qp_i;
-    end else if (turn_valid && turn_ok_i && (turn_next_q || !rxp_valid_i)) begin
+    end else if (turn_valid && turn_ok_i && (packets_q == MOST || !rxp_valid_i)) begin
       step_o = rsp_pkg::STEP_TURN;
       step_qp_o = turn_qp;
     end else begin
@@ -86,9 +87,9 @@ module dingo_rsp_sched (
   assign failures_o = cqf_valid || fail_valid;
 
   always_ff @(posedge clk_i) begin
-    if (take_i && step_o == rsp_pkg::STEP_RXP) turn_next_q <= 1'b1;
-    if (take_i && step_o == rsp_pkg::STEP_TURN) turn_next_q <= 1'b0;
-    if (!rst_ni) turn_next_q <= 1'b0;
+    if (take_i && step_o == rsp_pkg::STEP_RXP && packets_q != MOST) packets_q <= packets_q + 2'd1;
+    if (take_i && step_o == rsp_pkg::STEP_TURN) packets_q <= '0;
+    if (!rst_ni) packets_q <= '0;
     else begin
       a_cq_fails: assert (!cq_fail_valid_i || cqf_room);
       a_fails: assert (!fail_valid_i || fail_room);

@@ -46,6 +46,7 @@ package rsp_pkg;
     logic [23:0] exp_psn;          // p1
     logic [23:0] msn;              // p2
     logic        reply_pending;    // p2: one ACK or NAK, behind all READ responses
+    logic [1:0]  waited;           // p2: short packets whose ACK waits for those behind them
     logic [7:0]  reply_syn;
     logic [23:0] reply_psn;
     logic [31:0] write_rkey;       // p1: WRITE in progress
@@ -67,7 +68,7 @@ package rsp_pkg;
     logic [15:0] rd_pending;       // p2: slots with packets to send
     logic [15:0] rd_answered;      // p2: all of it left once: what is pending now is a repetition
   } rctx_t;
-  localparam int unsigned RCTX_W = 521;
+  localparam int unsigned RCTX_W = 523;
 
   typedef enum logic [2:0] {
     IT_DATA = 3'd0,                // SEND, WRITE, datagram: payload is in memory

@@ -63,6 +63,27 @@ TEST_P(BackToBack, WritesOfManyQps) {
     }
 }
 
+/// A context comes from the registers, from what is being stored, or from the memory.
+TEST_P(BackToBack, WritesOfTwoAndThreeQpsInTurn) {
+    for (unsigned qps = 2; qps < 4; ++qps) {
+        for (unsigned qp = 1; qp <= qps; ++qp)
+            bench.create_rc(qp);
+        for (unsigned n = 0; n < 40; ++n)
+            for (unsigned qp = 1; qp <= qps; ++qp)
+                write(n, kKey, qp);
+        settle();
+        for (unsigned qp = 1; qp <= qps; ++qp) {
+            const auto info = bench.query(qp);
+            EXPECT_EQ(info.msn, 40U);
+            EXPECT_EQ(info.rq_psn, bench.qp(qp).cfg.rq_psn + 40);
+            for (unsigned n = 0; n < 40; ++n)
+                EXPECT_TRUE(written(n, qp)) << qp << " " << n;
+        }
+    }
+    EXPECT_EQ(stat(DINGO_CARD_DUPLICATE_REQUEST), 0U);
+    EXPECT_EQ(stat(DINGO_CARD_OUT_OF_SEQUENCE), 0U);
+}
+
 TEST_P(BackToBack, ABadKeyEndsTheQpBetweenGoodOnes) {
     for (unsigned n = 0; n < 10; ++n)
         write(n, n == 4 ? 0x00060011 : kKey);
