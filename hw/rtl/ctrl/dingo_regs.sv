@@ -292,11 +292,11 @@ module dingo_regs (
   typedef enum logic [1:0] {
     D_IDLE  = 2'd0,
     D_CHECK = 2'd1,
-    D_PUSH  = 2'd2,
+    D_PUSH  = 2'd2,  // the queue was full
     D_RESP  = 2'd3
   } dstate_t;
   dstate_t d_state_q;
-  logic daw_full_q, dw_full_q, db_ok, db_drop;
+  logic daw_full_q, dw_full_q, db_ok, db_drop, db_push;
   logic [PageW+8:0] d_slot_q;  // page and slot
   logic [63:0] d_data_q;
   logic [7:0] d_strb_q;
@@ -306,6 +306,7 @@ module dingo_regs (
   assign s_db_bvalid_o = d_state_q == D_RESP;
   assign db_ok = d_strb_q == 8'hff && 32'(d_slot_q[8:0]) >= dingo_pkg::DB_FIRST_SLOT && !fatal && ready_i;
   assign db_drop = d_state_q == D_CHECK && !db_ok;
+  assign db_push = d_state_q == D_PUSH || (d_state_q == D_CHECK && db_ok);
   assign db_busy = d_state_q == D_CHECK || d_state_q == D_PUSH || (d_state_q == D_IDLE && (daw_full_q || dw_full_q)) ||
                    s_db_awvalid_i || s_db_wvalid_i;
 
@@ -317,7 +318,7 @@ module dingo_regs (
   ) u_queue (
       .clk_i,
       .rst_ni(rst_ni && !soft_reset_q),
-      .valid_i(d_state_q == D_PUSH),
+      .valid_i(db_push),
       .ready_o(queue_ready),
       .data_i({d_slot_q[9 +: PageW], d_data_q[63:32], d_data_q[31:0]}),
       .valid_o(queue_valid),
@@ -343,8 +344,8 @@ module dingo_regs (
       if (s_db_awvalid_i && s_db_awready_o) daw_full_q <= 1'b1;
       if (s_db_wvalid_i && s_db_wready_o) dw_full_q <= 1'b1;
       case (d_state_q)
-        D_IDLE: if (daw_full_q && dw_full_q) d_state_q <= D_CHECK;
-        D_CHECK: d_state_q <= db_ok ? D_PUSH : D_RESP;
+        D_IDLE: if ((daw_full_q || s_db_awvalid_i) && (dw_full_q || s_db_wvalid_i)) d_state_q <= D_CHECK;
+        D_CHECK: d_state_q <= db_ok && !queue_ready && !soft_reset_q ? D_PUSH : D_RESP;
         D_PUSH: if (queue_ready || soft_reset_q) d_state_q <= D_RESP;
         default: begin
           if (s_db_bready_i) begin
