@@ -2,7 +2,8 @@
 
 /// Packets of requester (0) and responder (1) in one order for headers and payload: a packet's segments
 /// follow its descriptor. An engine starts a packet only while its `room` is set: then
-/// descriptor, 16 segments and 8 inline beats are taken without waiting.
+/// descriptor, 16 segments and 8 inline beats are taken without waiting. No more payload is put in order ahead than
+/// its fetching needs, so that an ACK, which has none, does not wait behind many packets of the other direction.
 module dingo_tx_mux (
     input  logic       clk_i,
     input  logic       rst_ni,
@@ -33,6 +34,7 @@ module dingo_tx_mux (
   localparam int unsigned OUT_LOG = 5;     // so that payload is fetched ahead of its packet
   localparam int unsigned SEG_LOG = 6;
   localparam int unsigned INL_LOG = 5;
+  localparam logic [15:0] AHEAD = 16'd16384;  // bytes: a round trip of host memory at the cable's speed, twice
   // An engine sees `room` a few cycles late: twice what a packet needs.
   localparam int unsigned SEG_ROOM = (1 << SEG_LOG) - 32;
   localparam int unsigned INL_ROOM = (1 << INL_LOG) - 16;
@@ -52,6 +54,8 @@ module dingo_tx_mux (
   logic [INL_LOG:0] inl_count;
   logic [OUT_LOG:0] out_count;
   logic out_valid, out_ready, who_q, has_segs;
+  logic [15:0] ahead_q;                    // bytes of the packets that were put in order and not begun
+  logic fits;
   state_t state_q;
 
   dingo_fifo #(.Width(TXD_W), .LogDepth(TXD_LOG)) u_txd0 (
@@ -77,7 +81,8 @@ module dingo_tx_mux (
   assign room_o[1] = txd_count1 < (TXD_LOG + 1)'(2) && seg_count1 <= (SEG_LOG + 1)'(SEG_ROOM);
   assign idle_o = state_q == HEAD && txd_valid == 2'd0 && seg_valid == 2'd0 && !inl_valid_o && out_count == '0;
 
-  assign want = state_q == HEAD ? txd_valid : 2'd0;
+  assign fits = ahead_q < AHEAD;
+  assign want = state_q == HEAD ? txd_valid & {fits || txd1.len == '0, fits || txd0.len == '0} : 2'd0;
   dingo_arb #(.N(2)) u_arb (.clk_i, .rst_ni, .req_i(want), .take_i(out_ready), .grant_o(grant));
 
   assign txd = grant[1] ? txd1 : txd0;
@@ -94,11 +99,15 @@ module dingo_tx_mux (
     if (!rst_ni) begin
       state_q <= HEAD;
       who_q <= 1'b0;
-    end else if (state_q == HEAD) begin
-      if (out_valid && out_ready && has_segs) begin
-        state_q <= SEGS;
-        who_q <= grant[1];
-      end
-    end else if (seg_valid_o && seg_ready_i && seg_o.last) state_q <= HEAD;
+      ahead_q <= '0;
+    end else begin
+      ahead_q <= ahead_q + (out_valid && out_ready ? {3'd0, txd.len} : 16'd0) - (txd_valid_o && txd_ready_i ? {3'd0, txd_o.len} : 16'd0);
+      if (state_q == HEAD) begin
+        if (out_valid && out_ready && has_segs) begin
+          state_q <= SEGS;
+          who_q <= grant[1];
+        end
+      end else if (seg_valid_o && seg_ready_i && seg_o.last) state_q <= HEAD;
+    end
   end
 endmodule
