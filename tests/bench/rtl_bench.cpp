@@ -158,6 +158,8 @@ int main(int argc, char** argv) {
     CLI::App app{"Measures the SystemVerilog card, cycle by cycle"};
     bool quick = false;
     app.add_flag("--quick", quick, "fewer sizes and messages");
+    bool rate_only = false;
+    app.add_flag("--rate", rate_only, "only the message rate");
     CLI11_PARSE(app, argc, argv);
     test::register_engines();
 
@@ -174,6 +176,8 @@ int main(int argc, char** argv) {
         unsigned depth = 16;
     };
     for (const std::uint8_t mtu : {std::uint8_t{5}, std::uint8_t{3}}) {
+        if (rate_only)
+            break;
         for (const Row& row :
              {Row{"WRITE", DINGO_WR_WRITE, false}, Row{"READ", DINGO_WR_READ, false},
               Row{"WRITE both", DINGO_WR_WRITE, true}, Row{"WRITE", DINGO_WR_WRITE, false, 1000, 1},
@@ -195,19 +199,23 @@ int main(int argc, char** argv) {
             }
         }
     }
-    std::printf("\n%-24s %8s %12s\n", "message rate", "QPs", "M/s");
+    std::printf("\n%-24s %8s %14s %12s\n", "message rate", "QPs", "outstanding", "M/s");
     struct Depth {
-        unsigned qps, depth;
+        unsigned qps, depth;  // depth: requests outstanding on each
     };
-    for (const auto& [qps, depth] : {Depth{1, 32}, Depth{16, 8}, Depth{1000, 1}}) {
+    for (const auto& [qps, depth] :
+         {Depth{1, 32}, Depth{1, 128}, Depth{16, 8}, Depth{16, 32}, Depth{1000, 1}}) {
         if (quick && qps == 1000)
             continue;
         Bench bench(qps, 5);
         const unsigned count = quick ? 500 : 2000 + 4 * qps;
         const double ns = bench.stream(DINGO_WR_WRITE, 64, depth, count, false);
-        std::printf("%-24s %8u %12.2f\n", "64-byte WRITE", qps, ns < 0 ? 0 : count / ns * 1000);
+        std::printf("%-24s %8u %14u %12.2f\n", "64-byte WRITE", qps, qps * depth,
+                    ns < 0 ? 0 : count / ns * 1000);
         std::fflush(stdout);
     }
+    if (rate_only)
+        return 0;
     std::printf("\n%-24s %16s %16s\n", "latency, ns", "in memory", "completion");
     Bench bench(1, 5);
     bench.once(DINGO_WR_WRITE, 64, false);
