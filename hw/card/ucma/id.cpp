@@ -173,8 +173,9 @@ void Id::make_path() {
     path_.rate = service_.rate();
     path_.traffic_class = traffic_class_;
     path_.sl = static_cast<std::uint8_t>(traffic_class_ >> kSlOfTrafficClassShift);
-    path_.packet_life_time =
-        ack_timeout_ != 0 ? static_cast<std::uint8_t>(ack_timeout_ - 1) : cm::kPacketLifetime;
+    path_.packet_life_time = ack_timeout_.value_or(0) != 0
+                                 ? static_cast<std::uint8_t>(*ack_timeout_ - 1)
+                                 : cm::kPacketLifetime;
     has_path_ = true;
 }
 

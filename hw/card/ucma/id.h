@@ -7,6 +7,7 @@
 #include <rdma/rdma_user_cm.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "cm/manager.h"
@@ -135,7 +136,7 @@ class Id final : private cm::Owner {
     bool has_path_ = false;
     Nanoseconds resolve_until_ = kNever;
     std::uint8_t traffic_class_ = 0;
-    std::uint8_t ack_timeout_ = 0;  ///< RDMA_OPTION_ID_ACK_TIMEOUT; 0: not set
+    std::optional<std::uint8_t> ack_timeout_;  ///< RDMA_OPTION_ID_ACK_TIMEOUT
     std::uint32_t psn_ = 0;
     std::uint32_t qkey_ = 0;
     std::uint32_t backlog_ = 0;

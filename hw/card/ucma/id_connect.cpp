@@ -340,7 +340,7 @@ ib_uverbs_qp_attr Id::qp_attr(std::uint32_t qp_state) const {
             if (qp_type_ == kRc) {
                 a.qp_attr_mask |=
                     IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
-                a.timeout = c.timeout();
+                a.timeout = ack_timeout_.value_or(c.timeout());
                 a.retry_cnt = c.retry_count();
                 a.rnr_retry = c.rnr_retry_count();
                 a.max_rd_atomic = c.initiator_depth();

@@ -29,6 +29,7 @@ Place::Place(const fs::path& directory)
     : device_(directory / "dev" / "infiniband" / "rdma_cm"),
       class_(directory / "sys" / "class" / "misc" / "rdma_cm") {
     fs::create_directories(class_);
+    fs::create_directories(device_.parent_path());
     write_file(class_ / "abi_version", fmt::format("{}\n", RDMA_USER_CM_ABI_VERSION));
     write_file(class_ / "dev", fmt::format("{}:{}\n", kMiscMajor, kMiscMinor));
     write_file(class_ / "uevent", fmt::format("MAJOR={}\nMINOR={}\nDEVNAME=infiniband/rdma_cm\n",

@@ -14,7 +14,7 @@ inline constexpr std::uint32_t kMiscMinor = 58;
 /// rdma_cm.sock, and sys/class/misc/rdma_cm. There as long as this is.
 class Place {
   public:
-    /// sys/ and dev/ exist. Throws std::filesystem::filesystem_error, std::runtime_error.
+    /// Throws std::filesystem::filesystem_error, std::runtime_error.
     explicit Place(const std::filesystem::path& directory);
     ~Place();
     Place(const Place&) = delete;

@@ -82,3 +82,42 @@ check=$dingo_root/build/bin/verbs_check
 against 'verbs_check, rxe serves' "$check -p PORT A" 'verbs_check -p PORT' 'every byte right'
 against 'verbs_check, the card serves' "$check -p PORT" 'verbs_check -p PORT A' 'every byte right'
 against 'verbs_check over IPv6, rxe serves' "$check -6 -p PORT A" 'verbs_check -6 -p PORT' 'every byte right'
+
+# rdma_cm with the kernel's, byte for byte: no TCP goes beside it.
+# cm_against NAME card|rxe SERVER CLIENT REGEX: who serves.
+cm_against() {
+    local out rc_card=0 rc_guest=0 pid client=guest
+    out=$logs/$(slug "$1")
+    if [ "$2" = card ]; then
+        on near "$3" >"$out.card" 2>&1 &
+        pid=$!
+        for _ in $(seq 100); do
+            "$dingo_root/build/bin/dingo-card" ctl "$DINGO_RUN/near/control" stats | grep -q '"listeners": 0' || break
+            sleep 0.1
+        done
+        in_guest "$4" >"$out.guest" 2>&1 || rc_guest=$?
+        wait $pid || rc_card=$?
+    else
+        client=card
+        in_guest "$3" >"$out.guest" 2>&1 &
+        pid=$!
+        in_guest "for i in \$(seq 100); do ! rdma resource show cm_id | grep -q LISTEN || break; sleep 0.1; done"
+        on near "$4" >"$out.card" 2>&1 || rc_card=$?
+        wait $pid || rc_guest=$?
+    fi
+    if [ "$rc_card $rc_guest" != '0 0' ]; then
+        fail "$1" "status card $rc_card guest $rc_guest: $(why "$out.card") | $(why "$out.guest")"
+    elif [ -n "${5:-}" ] && ! grep -qE "$5" "$out.$client"; then
+        fail "$1" "the client printed no line like /$5/: $(why "$out.$client")"
+    else
+        pass "$1"
+    fi
+}
+cm_against 'rping, rxe serves' rxe 'rping -s -a 10.77.0.2 -V -C 20' 'rping -c -a 10.77.0.2 -V -C 20'
+cm_against 'rping, the card serves' card 'rping -s -a 10.77.0.1 -V -C 20' 'rping -c -a 10.77.0.1 -V -C 20'
+cm_against 'rping over IPv6, rxe serves' rxe 'rping -s -a fd77::2 -V -C 20' 'rping -c -a fd77::2 -V -C 20'
+cm_against 'rping over IPv6, the card serves' card 'rping -s -a fd77::1 -V -C 20' 'rping -c -a fd77::1 -V -C 20'
+cm_against 'ucmatose, rxe serves' rxe 'ucmatose -c 3' 'ucmatose -s 10.77.0.2 -c 3' 'return status 0'
+cm_against 'ucmatose, the card serves' card 'ucmatose -c 3' 'ucmatose -s 10.77.0.1 -c 3' 'return status 0'
+cm_against 'udaddy, rxe serves' rxe 'udaddy -c 3' 'udaddy -s 10.77.0.2 -c 3' 'return status 0'
+cm_against 'udaddy, the card serves' card 'udaddy -c 3' 'udaddy -s 10.77.0.1 -c 3' 'return status 0'

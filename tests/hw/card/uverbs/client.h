@@ -150,10 +150,11 @@ class Ioctl {
 
 class Client {
   public:
-    explicit Client(const std::string& directory, bool greet = true) {
+    explicit Client(const std::string& directory, bool greet = true,
+                    const char* name = "/uverbs.sock") {
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
-        (directory + "/uverbs.sock").copy(address.sun_path, sizeof address.sun_path - 1);
+        (directory + name).copy(address.sun_path, sizeof address.sun_path - 1);
         socket_.reset(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
         if (::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
             0) {

@@ -15,6 +15,7 @@
 
 #include "card_loop.h"
 #include "dingo/model.h"
+#include "ucma/service.h"
 #include "unix_socket.h"
 #include "uverbs/attachment.h"
 #include "verbs.h"
@@ -32,7 +33,8 @@ inline std::string fresh_directory() {
 
 class RunningCard {
   public:
-    explicit RunningCard(unsigned max_clients = 1024, std::uint64_t device_memory = 16U << 20)
+    explicit RunningCard(unsigned max_clients = 1024, std::uint64_t device_memory = 16U << 20,
+                         bool rdma_cm = false)
         : directory(fresh_directory()), driver_(driver_config(device_memory)) {
         model::register_model_engine();
         auto ends = make_loop_pair();
@@ -52,6 +54,11 @@ class RunningCard {
         attachment_->set_sysfs([](const std::string& path) {
             return path == "class/known" ? std::optional<std::string>("42\n") : std::nullopt;
         });
+        if (rdma_cm) {
+            rdma_cm_.emplace(ucma::Service::Options{.directory = directory, .share = false},
+                             driver_, attachment_->poller());
+            attachment_->add_service(*rdma_cm_);
+        }
         stop_.reset(::eventfd(0, EFD_CLOEXEC));
         served_.emplace(directory + "/control", *card_, *attachment_, *wire_);
         loop_.emplace(IdlePolicy::Limits{}, stop_.get());
@@ -62,6 +69,7 @@ class RunningCard {
         stop();
         loop_.reset();
         served_.reset();
+        rdma_cm_.reset();
         attachment_.reset();
         std::filesystem::remove_all(directory);
     }
@@ -121,6 +129,7 @@ class RunningCard {
     std::unique_ptr<Wire> peer_;
     std::optional<Card> card_;
     std::optional<Attachment> attachment_;
+    std::optional<ucma::Service> rdma_cm_;
     UniqueFd stop_;
     std::optional<ServedCard> served_;
     std::optional<CardLoop> loop_;
