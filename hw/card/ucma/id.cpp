@@ -20,10 +20,6 @@ using uverbs::ErrnoError;
 constexpr std::uint8_t kMaxTimeout = 31;
 constexpr std::uint8_t kSlOfTrafficClassShift = 5;
 
-[[noreturn]] void fail(int code) {
-    throw ErrnoError(code);
-}
-
 template <typename T>
 T value_of(std::span<const std::byte> bytes) {
     T value;

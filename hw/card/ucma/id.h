@@ -13,8 +13,14 @@
 #include "cm/manager.h"
 #include "ucma/address.h"
 #include "ucma/ports.h"
+#include "uverbs/errno_error.h"
 
 namespace dingo::card::ucma {
+
+/// Ends a command with this errno.
+[[noreturn]] inline void fail(int code) {
+    throw uverbs::ErrnoError(code);
+}
 
 class File;
 class Service;

@@ -18,8 +18,6 @@
 namespace dingo::card::ucma {
 namespace {
 
-using uverbs::ErrnoError;
-
 constexpr std::uint32_t kDefaultQkey = 0x01234567;  // RDMA_UDP_QKEY
 constexpr std::uint32_t kMaxBacklog = 1024;
 constexpr std::size_t kMaxReqData = sizeof(cm::Req::private_data);
@@ -27,10 +25,6 @@ constexpr std::size_t kMaxRepData = sizeof(cm::Rep::private_data);
 constexpr std::size_t kMaxRejData = sizeof(cm::Rej::private_data);
 constexpr std::size_t kMaxSidrReqData = sizeof(cm::SidrReq::private_data);
 constexpr std::size_t kMaxSidrRepData = sizeof(cm::SidrRep::private_data);
-
-[[noreturn]] void fail(int code) {
-    throw ErrnoError(code);
-}
 
 std::span<const std::uint8_t> private_data_of(const rdma_ucm_conn_param& param, std::size_t most) {
     if (param.private_data_len > most) {
