@@ -5,7 +5,7 @@
 /// QP is due (`wake_*`). Until it is taken no other fill may push its blocks out: two QPs whose blocks
 /// have the same places would otherwise do so to each other for ever.
 module dingo_wqe_cache #(
-    parameter int unsigned LogLines = 9
+    parameter int unsigned LogLines = 10
 ) (
     input  logic        clk_i,
     input  logic        rst_ni,
