@@ -53,9 +53,12 @@ bool parse(std::span<const std::byte> bytes, Message& m) {
     m.reply = std::move(m.fds[0]);
     m.fds.erase(m.fds.begin());
     m.header = take<dingo_uverbs_request>(bytes);
-    constexpr std::uint32_t kFlags = DINGO_UVERBS_SHARED | DINGO_UVERBS_FAULT | DINGO_UVERBS_FDS |
-                                     DINGO_UVERBS_BADF | DINGO_UVERBS_TOKEN;
-    if (m.header.version != DINGO_UVERBS_VERSION || (m.header.flags & ~kFlags) != 0 ||
+    std::uint32_t allowed =
+        DINGO_UVERBS_SHARED | DINGO_UVERBS_FAULT | DINGO_UVERBS_FDS | DINGO_UVERBS_BADF;
+    if (m.header.type == DINGO_UVERBS_RDMA_CM) {
+        allowed |= DINGO_UVERBS_TOKEN;
+    }
+    if (m.header.version != DINGO_UVERBS_VERSION || (m.header.flags & ~allowed) != 0 ||
         m.header.num_segments > DINGO_UVERBS_MAX_SEGMENTS ||
         bytes.size() !=
             m.header.num_segments * sizeof(dingo_uverbs_segment) + m.header.payload_len) {

@@ -44,7 +44,9 @@ TEST(UverbsProtocol, EachMalformedFieldClosesTheConnectionAndIsCounted) {
     const std::vector<std::pair<const char*, Change>> changes{
         {"version", [](Request&, Bytes& b, std::vector<int>&) { b[0] = std::byte{9}; }},
         {"type", [](Request&, Bytes& b, std::vector<int>&) { b[4] = std::byte{99}; }},
-        {"flags", [](Request&, Bytes& b, std::vector<int>&) { b[12] = std::byte{0x10}; }},
+        {"flags", [](Request&, Bytes& b, std::vector<int>&) { b[12] = std::byte{0x80}; }},
+        {"flag of another type",
+         [](Request&, Bytes& b, std::vector<int>&) { b[12] = std::byte{DINGO_UVERBS_TOKEN}; }},
         {"segments", [](Request&, Bytes& b, std::vector<int>&) { b[32] = std::byte{1}; }},
         {"many segments", [](Request&, Bytes& b, std::vector<int>&) { b[32] = std::byte{31}; }},
         {"payload length", [](Request&, Bytes& b, std::vector<int>&) { b[36] = std::byte{77}; }},
