@@ -37,7 +37,7 @@ launcher=''
 objects=()
 for source in "tests/qp-exchange/fuzz/${target}_fuzz.cpp" "${sources[@]}" $q/src/endpoint.cpp $q/src/error.cpp $q/src/url.cpp; do
     object=$out/$(tr / _ <<<"$source").o
-    $launcher $clang -std=c++20 -O1 -g -Wall -Wextra -DQPX_LIBFUZZER -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all \
+    $launcher $clang -std=c++20 -O1 -g -Wall -Wextra -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all \
         -I$q/include -I$q/src -I$q -c "$source" -o "$object"
     objects+=("$object")
 done

@@ -5,9 +5,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
-#include <string>
 
 #include "qpx/url.h"
 #include "wire/messages.h"
@@ -117,17 +114,3 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     return 0;
 }
-
-#ifndef QPX_LIBFUZZER
-int main(int argc, char** argv) {
-    for (int i = 1; i < argc; ++i) {
-        std::ifstream file(argv[i], std::ios::binary);
-        must(file.good(), argv[i]);
-        const std::string content((std::istreambuf_iterator<char>(file)), {});
-        LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(content.data()),
-                               content.size());
-    }
-    std::printf("%d inputs\n", argc - 1);
-    return argc > 1 ? 0 : 1;
-}
-#endif
