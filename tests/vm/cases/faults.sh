@@ -23,7 +23,11 @@ for tool in ib_write_bw ib_send_bw; do
 done
 pair 'ibv_rc_pingpong -c (data checked)' 'ibv_rc_pingpong -c -g $(gid 4)' \
     'ibv_rc_pingpong -c -g $(gid 4) A' 'iters in'
-pair 'ibv_srq_pingpong' 'ibv_srq_pingpong -g $(gid 4)' 'ibv_srq_pingpong -g $(gid 4) A' 'iters in'
+# The pingpongs end without waiting for each other, on every device: who gets its last completion first destroys its
+# queue pairs, and if one of its last acknowledgments was lost the other side's retries find nobody. With 16
+# queue pairs (the default) that is up to one run in six; so one here, and many with perftest, which waits.
+pair 'ibv_srq_pingpong -q 1' 'ibv_srq_pingpong -q 1 -g $(gid 4)' 'ibv_srq_pingpong -q 1 -g $(gid 4) A' 'iters in'
+limit=300 perftest ib_send_bw '--use-srq -q 8 -n 300'
 pair 'rping, data checked' 'rping -s -a 10.77.0.1 -C 50 -V' 'rping -c -a 10.77.0.1 -C 50 -V' ''
 single 'the card dropped, reordered and corrupted frames' A \
     'grep . /sys/class/infiniband/*/ports/1/hw_counters/{local_ack_timeout_err,packet_seq_err,out_of_sequence} 2>/dev/null; cat /sys/class/infiniband/*/ports/1/hw_counters/* >/dev/null' \
