@@ -42,6 +42,6 @@ native_test_targets=(verbs_check verbs_load verbs_dlopen local_transfer)
 
 # qp-exchange: what its processes, namespaces and fuzzing need.
 # shellcheck disable=SC2034
-exchange_packages=(clang libclang-rt-14-dev procps openmpi-bin redis-server redis-tools)
+exchange_packages=(clang libclang-rt-14-dev procps openmpi-bin redis-server redis-tools munge slurmctld slurmd slurm-client util-linux iproute2)
 # shellcheck disable=SC2034
-exchange_targets=(qpx qpx_shared write_hello qpx_device_test qpxd qpx-rank qpx_store_check)
+exchange_targets=(qpx qpx_shared write_hello qpx_device_test qpxd qpx-rank qpx_store_check rdma-bench)

@@ -151,8 +151,8 @@ class Group {
     Group() = default;
 };
 
-/// Rank and size that a launcher gave this process: RANK and WORLD_SIZE, OMPI_COMM_WORLD_*, PMIX_*,
-/// PMI_*, SLURM_PROCID and SLURM_NTASKS. Empty when there is none.
+/// Rank and size that a launcher gave this process: RANK and WORLD_SIZE, OMPI_COMM_WORLD_*, PMI_*,
+/// SLURM_PROCID and SLURM_NTASKS, PALS_*. Empty when there is none.
 struct RankAndSize {
     uint32_t rank = 0;
     uint32_t size = 0;

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The interface of a group with several processes, whatever is behind the URL. Started once for
-// each rank, by a launcher or by hand.
+// each rank, by a launcher or by hand; all on one machine.
+#include <time.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
+#include <thread>
 
 #include "qpx/group.h"
 
@@ -86,6 +91,40 @@ void values(qpx::Group& group) {
     }
 }
 
+// The clock that all processes of a machine share.
+int64_t now() {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * int64_t{1'000'000'000} + time.tv_nsec;
+}
+
+int64_t number_in(const Bytes& value) {
+    int64_t number = 0;
+    CHECK(value.size() == sizeof number);
+    std::memcpy(&number, value.data(), sizeof number);
+    return number;
+}
+
+// Each rank in turn is late: nobody may be through before it has come.
+void barriers(qpx::Group& group) {
+    for (uint32_t late = 0; late < group.size(); ++late) {
+        if (late == group.rank()) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        }
+        const int64_t before = now();
+        group.barrier();
+        const int64_t after = now();
+        int64_t last_in = 0, first_out = INT64_MAX;
+        for (const auto& item : group.all_gather(std::as_bytes(std::span(&before, 1)))) {
+            last_in = std::max(last_in, number_in(item.bytes));
+        }
+        for (const auto& item : group.all_gather(std::as_bytes(std::span(&after, 1)))) {
+            first_out = std::min(first_out, number_in(item.bytes));
+        }
+        CHECK(last_in <= first_out);
+    }
+}
+
 void collectives(qpx::Group& group) {
     const uint32_t me = group.rank(), size = group.size();
     for (int round = 0; round < 3; ++round) {
@@ -135,6 +174,7 @@ int main(int argc, char** argv) {
         }
         const auto group = qpx::Group::join(url, options);
         values(*group);
+        barriers(*group);
         collectives(*group);
         group->leave();
         std::printf("store: all is well\n");

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 namespace qpx::backend {
@@ -99,6 +100,13 @@ void check_key(const std::string& key) {
     }
 }
 
+// Slurm 22.05 runs a fence that collects nothing over a tree of nodes whose width slurmstepd does
+// not know: no node waits for another one. Its ring, which all data takes, is well.
+bool empty_fence_holds(std::string_view nspace) {
+    const char* fence = std::getenv("SLURM_PMIX_FENCE");
+    return !nspace.starts_with("slurm.pmix.") || (fence && std::string_view(fence) == "ring");
+}
+
 }  // namespace
 
 std::shared_ptr<PmixSession> PmixSession::get() {
@@ -131,6 +139,7 @@ PmixSession::PmixSession() : wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
         fail("the size of the job", status);
     }
     size_ = value->data.uint32;
+    empty_fence_holds_ = empty_fence_holds(process_.nspace);
     PMIX_VALUE_RELEASE(value);
     watch_failures();
 }
@@ -172,6 +181,7 @@ void PmixSession::fence(bool collect, std::chrono::milliseconds timeout, const s
     if (const pmix_status_t status = PMIx_Commit(); status != PMIX_SUCCESS) {
         fail("PMIx_Commit", status);
     }
+    collect = collect || !empty_fence_holds_;
     pmix_info_t info;
     PMIX_INFO_CONSTRUCT(&info);
     PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);

@@ -55,6 +55,7 @@ class PmixSession {
 
     pmix_proc_t process_{};
     uint32_t size_ = 0;
+    bool empty_fence_holds_ = true;
     net::Fd wake_;
 };
 
