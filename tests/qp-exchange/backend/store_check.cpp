@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The interface of a group with several processes, whatever is behind the URL. Started once for
 // each rank, by a launcher or by hand; all on one machine.
+#include <poll.h>
 #include <time.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -155,11 +158,108 @@ void collectives(qpx::Group& group) {
     group.barrier();
 }
 
+// Who gives up a call and repeats it is in the same round as the others, who come late.
+template <typename Call>
+void impatient(qpx::Group& group, Call call) {
+    if (group.rank() != 0) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        call(qpx::Group::default_timeout);
+        return;
+    }
+    try {
+        call(std::chrono::milliseconds(20));
+    } catch (const qpx::Error& error) {
+        CHECK(error.code() == qpx::ErrorCode::Timeout);
+        call(qpx::Group::default_timeout);
+    }
+}
+
+void retries(qpx::Group& group) {
+    const Bytes mine = bytes("retry-" + std::to_string(group.rank()));
+    for (int round = 0; round < 2; ++round) {
+        impatient(group, [&](qpx::Group::Milliseconds timeout) { group.barrier(timeout); });
+        impatient(group, [&](qpx::Group::Milliseconds timeout) {
+            const auto all = group.all_gather(mine, timeout);
+            CHECK(all.size() == group.size());
+            for (const auto& item : all) {
+                CHECK(item.bytes == bytes("retry-" + std::to_string(item.rank)));
+            }
+        });
+    }
+    barriers(group);
+}
+
+// A member fails: the others' calls end, and they are told who it was.
+void failure(qpx::Group& group, uint32_t failing, bool dies) {
+    group.barrier();
+    if (group.rank() == failing) {
+        if (dies) {
+            std::raise(SIGKILL);
+        }
+        std::this_thread::sleep_for(std::chrono::seconds(6));
+        return;
+    }
+    const std::string name = "rank " + std::to_string(failing);
+    try {
+        while (true) {
+            group.barrier();
+        }
+    } catch (const qpx::Error& error) {
+        std::printf("barrier: %s\n", error.what());
+        CHECK(error.code() == qpx::ErrorCode::PeerGone);
+    }
+    // Its news may come after the end of the call that waited for it.
+    std::optional<qpx::GroupEvent> event;
+    while (!(event = group.poll_event()) || event->kind != qpx::GroupEvent::Kind::Failed) {
+        pollfd ready = {group.fd(), POLLIN, 0};
+        CHECK(event || poll(&ready, 1, 10'000) == 1);
+    }
+    CHECK(event->rank == failing);
+    CHECK(group.members().at(failing).state == qpx::GroupMember::State::Failed);
+    try {
+        group.barrier();
+        CHECK(false);
+    } catch (const qpx::Error& error) {
+        CHECK(error.code() == qpx::ErrorCode::PeerGone);
+        CHECK(std::string(error.what()).find(name) != std::string::npos);
+    }
+    std::printf("store: rank %u is told of %s: %s\n", group.rank(), name.c_str(),
+                event->reason.c_str());
+}
+
+// A member of a group that shrinks fails: the others go on.
+void shrinks(qpx::Group& group, uint32_t failing) {
+    group.barrier();
+    if (group.rank() == failing) {
+        std::raise(SIGKILL);
+    }
+    for (int round = 0; round < 3; ++round) {
+        group.barrier();
+        const auto all = group.all_gather(bytes(std::to_string(round)));
+        CHECK(all.size() == group.size() - 1);
+        for (const auto& item : all) {
+            CHECK(item.rank != failing && item.bytes == bytes(std::to_string(round)));
+        }
+    }
+    std::printf("store: rank %u goes on without rank %u\n", group.rank(), failing);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+    std::string mode;
+    uint32_t failing = 0;
+    if (argc > 3 && argv[1][0] == '-') {
+        mode = argv[1];
+        failing = static_cast<uint32_t>(std::atol(argv[2]));
+        argv += 2;
+        argc -= 2;
+    }
     if (argc < 2) {
-        std::fprintf(stderr, "usage: qpx_store_check URL [SIZE RANK]\n");
+        std::fprintf(stderr,
+                     "usage: qpx_store_check [--kill|--hang|--shrink RANK] URL [SIZE RANK]\n"
+                     "--kill: this rank kills itself, --hang: it waits, and the others must hear "
+                     "that it has failed; --shrink: it kills itself, and the others go on\n");
         return 2;
     }
     try {
@@ -172,9 +272,20 @@ int main(int argc, char** argv) {
             options.size = launched->size;
             options.rank = launched->rank;
         }
+        options.shrink = mode == "--shrink";
         const auto group = qpx::Group::join(url, options);
+        if (mode == "--shrink") {
+            shrinks(*group, failing);
+        } else if (!mode.empty()) {
+            failure(*group, failing, mode == "--kill");
+        }
+        if (!mode.empty()) {
+            group->leave();
+            return 0;
+        }
         values(*group);
         barriers(*group);
+        retries(*group);
         collectives(*group);
         group->leave();
         std::printf("store: all is well\n");

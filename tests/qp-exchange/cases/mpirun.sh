@@ -11,6 +11,23 @@ mpirun() { # NAME COUNT REGEX COMMAND...: COUNT ranks must each print a line lik
 plain 'pmix: without a launcher' "$bin/qpx-rank pmix: --no-device" 'mpirun or by srun' 1
 mpirun 'pmix: eight ranks, all to all' 8 'of 8 .*exchanged endpoints with 7 peers, 0 wrong' "$bin/qpx-rank" pmix: --no-device
 mpirun 'pmix: the interface of the stores' 4 'store: all is well' "$bin/qpx_store_check" pmix:
+# What PMIx servers tell of a rank that fails, and what they do not: one of ours, which does what the standard says, and mpirun.
+plain 'pmix: a killed rank is named to the others' "$bin/qpx_pmix_launcher 4 $bin/qpx_store_check --kill 2 pmix: | grep -c 'told of rank 2'" '^3$'
+plain 'pmix: calls that the launcher never ends do end' "$bin/qpx_pmix_launcher --accuse 2 4 $bin/qpx_store_check --hang 2 pmix: | grep -c 'told of rank 2'" '^3$'
+plain 'pmix: a group that shrinks goes on without a killed rank' "$bin/qpx_pmix_launcher 4 $bin/qpx_store_check --shrink 2 pmix: | grep -c 'goes on without rank 2'" '^3$'
+cat >"$logs/orphan.sh" <<'END'
+"$1/qpx_pmix_launcher" 2 bash -c 'if [ $PMIX_RANK = 1 ]; then exec sleep 4; fi; exec "$0" pmix: --no-device' "$1/qpx-rank" &
+sleep 1.5
+kill -9 $!
+sleep 1.5
+END
+plain 'pmix: a launcher that dies is said' "TMPDIR=$logs bash $logs/orphan.sh $bin" 'PMIx server is gone'
+cat >"$logs/killed.sh" <<'END'
+"$1" pmix: --no-device --rounds 1000000 &
+[ "$OMPI_COMM_WORLD_RANK" != 2 ] || { sleep 1; kill -9 $!; }
+wait $! || true
+END
+mpirun 'pmix: mpirun --enable-recovery, calls of the others end' 3 'qpx-rank: .*(a process of the job has ended|rank 2 has left, failed)' --enable-recovery -n 4 bash "$logs/killed.sh" "$bin/qpx-rank"
 if start_qpxd mpirun --listen "127.0.0.1:$(free_port)"; then
     mpirun 'qpxd: ranks that mpirun gave' 6 'of 6 .*with 5 peers, 0 wrong' "$bin/qpx-rank" "qpxd://127.0.0.1:$qpxd_port/mpi" --no-device
     mpirun 'qpxd: the interface of the stores' 4 'store: all is well' "$bin/qpx_store_check" "qpxd://127.0.0.1:$qpxd_port/store"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -15,7 +16,10 @@ namespace {
 class PmixGroup final : public Group {
   public:
     PmixGroup(const Url& url, const GroupOptions& options)
-        : url_(url), timeout_(options.timeout), session_(PmixSession::get()) {
+        : url_(url),
+          timeout_(options.timeout),
+          shrink_(options.shrink),
+          session_(PmixSession::get()) {
         if ((options.rank && *options.rank != session_->rank()) ||
             (options.size != 0 && options.size != session_->size())) {
             throw Error(ErrorCode::Argument, "pmix: the launcher says rank " +
@@ -73,28 +77,38 @@ class PmixGroup final : public Group {
     bool erase(std::string_view key) override { return session_->unpublish(key_of(key)); }
 
     void barrier(Milliseconds timeout) override {
-        session_->fence(false, time(timeout), "barrier");
+        need_all("barrier");
+        session_->fence(false, time(timeout), "barrier", prefix_ + "b");
+        need_all("barrier");
     }
     std::vector<RankBytes> all_gather(std::span<const std::byte> mine,
                                       Milliseconds timeout) override {
-        const std::string key = prefix_ + "g" + std::to_string(gathers_++);
-        session_->put(key, mine);
-        session_->fence(true, time(timeout), "all_gather");
+        const std::string key = prefix_ + "g" + std::to_string(gathers_);
+        const std::string call = key + ":" + std::string(text(mine));
+        need_all("all_gather");
+        if (!session_->goes_on(call)) {
+            session_->put(key, mine);
+        }
+        session_->fence(true, time(timeout), "all_gather", call);
+        ++gathers_;
+        need_all("all_gather");
         std::vector<RankBytes> all;
         for (uint32_t rank = 0; rank < size(); ++rank) {
-            auto value = session_->value_of(rank, key);
-            if (!value) {
+            if (auto value = session_->value_of(rank, key)) {
+                all.push_back({rank, std::move(*value)});
+            } else if (session_->who_is_gone().empty()) {
                 throw Error(ErrorCode::Protocol,
                             "all_gather: rank " + std::to_string(rank) +
-                                " is in another call: all must make the same calls in one order");
+                                " is in another call: all must make the same calls in one order; "
+                                "or the launcher's fence does not hold");
             }
-            all.push_back({rank, std::move(*value)});
         }
         return all;
     }
     // All processes of the job call it, with whatever peers: PMIx gives values away at a fence.
     Exchanged exchange_bytes(std::span<const RankBytes> mine, Milliseconds timeout) override {
-        const std::string prefix = prefix_ + "x" + std::to_string(exchanges_++) + ".";
+        const std::string prefix = prefix_ + "x" + std::to_string(exchanges_) + ".";
+        std::string call = prefix;
         std::map<uint32_t, bool> named;
         for (const RankBytes& item : mine) {
             if (item.rank >= size() || !named.emplace(item.rank, true).second) {
@@ -103,9 +117,15 @@ class PmixGroup final : public Group {
                                 (item.rank >= size() ? " is none of the job's"
                                                      : " is named twice in one exchange"));
             }
-            session_->put(prefix + std::to_string(item.rank), item.bytes);
+            call += std::to_string(item.rank) + ":" + std::string(text(item.bytes)) + ";";
         }
-        session_->fence(true, time(timeout), "exchange");
+        if (!session_->goes_on(call)) {
+            for (const RankBytes& item : mine) {
+                session_->put(prefix + std::to_string(item.rank), item.bytes);
+            }
+        }
+        session_->fence(true, time(timeout), "exchange", call);
+        ++exchanges_;
         Exchanged result;
         for (const auto& [peer, _] : named) {
             if (auto value = session_->value_of(peer, prefix + std::to_string(rank()))) {
@@ -148,6 +168,16 @@ class PmixGroup final : public Group {
         return timeout == default_timeout ? timeout_ : timeout;
     }
     std::string key_of(std::string_view key) const { return prefix_ + "k." + std::string(key); }
+    static std::string_view text(std::span<const std::byte> bytes) {
+        return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    }
+
+    // Barriers and gatherings are of all, unless the group shrinks.
+    void need_all(const std::string& what) const {
+        if (const std::string gone = session_->who_is_gone(); !gone.empty() && !shrink_) {
+            throw Error(ErrorCode::PeerGone, what + ": " + gone);
+        }
+    }
 
     template <typename Done>
     void poll(Milliseconds timeout, const std::string& what, Done done) {
@@ -163,21 +193,21 @@ class PmixGroup final : public Group {
     }
 
     void take_failures() {
-        for (auto& failure : session_->take_failures()) {
-            if (failed_.emplace(failure.rank, failure.reason).second) {
-                events_.push_back({.kind = GroupEvent::Kind::Failed,
-                                   .rank = failure.rank,
-                                   .reason = failure.reason});
-            }
+        for (auto& failure : session_->failures(failed_.size())) {
+            failed_.insert(failure.rank);
+            events_.push_back({.kind = GroupEvent::Kind::Failed,
+                               .rank = failure.rank,
+                               .reason = std::move(failure.reason)});
         }
     }
 
     Url url_;
     Milliseconds timeout_;
+    bool shrink_;
     std::shared_ptr<PmixSession> session_;
     std::string prefix_;
     uint64_t gathers_ = 0, exchanges_ = 0;
-    std::map<uint32_t, std::string> failed_;
+    std::set<uint32_t> failed_;
     std::deque<GroupEvent> events_;
 };
 

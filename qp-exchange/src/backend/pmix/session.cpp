@@ -4,12 +4,14 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <condition_variable>
 #include <cstdlib>
 #include <mutex>
 #include <string_view>
 #include <utility>
+
+#include "backend/pmix/launcher.h"
 
 namespace qpx::backend {
 namespace {
@@ -32,49 +34,14 @@ namespace {
     }
 }
 
-// PMIx calls its handlers in a thread of its own, without a pointer of ours.
-struct Failures {
-    std::mutex mutex;
-    std::vector<PmixSession::Failure> list;
-    int wake = -1;
-};
-Failures& failures() {
-    static Failures all;
-    return all;
-}
-
-void on_failure(size_t, pmix_status_t status, const pmix_proc_t* source, pmix_info_t[], size_t,
-                pmix_info_t*, size_t, pmix_event_notification_cbfunc_fn_t done, void* data) {
-    {
-        Failures& all = failures();
-        const std::lock_guard lock(all.mutex);
-        // Events of the server itself have no rank.
-        if (source && source->rank <= PMIX_RANK_VALID && all.wake >= 0) {
-            all.list.push_back({source->rank, PMIx_Error_string(status)});
-            const uint64_t one = 1;
-            [[maybe_unused]] const ssize_t count = write(all.wake, &one, sizeof one);
-        }
-    }
-    if (done) {
-        done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, data);
-    }
-}
-
-struct Waiting {
-    std::mutex mutex;
-    std::condition_variable condition;
-    bool done = false;
-    pmix_status_t status = PMIX_SUCCESS;
-};
-
 // The caller may have given up by then: what it waits on is shared.
 void on_done(pmix_status_t status, void* data) {
-    const std::unique_ptr<std::shared_ptr<Waiting>> waiting(
-        static_cast<std::shared_ptr<Waiting>*>(data));
-    const std::lock_guard lock((*waiting)->mutex);
-    (*waiting)->done = true;
-    (*waiting)->status = status;
-    (*waiting)->condition.notify_all();
+    const std::unique_ptr<std::shared_ptr<PmixSession::Fence>> fence(
+        static_cast<std::shared_ptr<PmixSession::Fence>*>(data));
+    const std::lock_guard lock(launcher().mutex);
+    (*fence)->done = true;
+    (*fence)->status = status;
+    launcher().changed.notify_all();
 }
 
 void load(pmix_value_t& value, std::span<const std::byte> bytes) {
@@ -146,23 +113,36 @@ PmixSession::PmixSession() : wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
 
 PmixSession::~PmixSession() {
     {
-        const std::lock_guard lock(failures().mutex);
-        failures().wake = -1;
+        const std::lock_guard lock(launcher().mutex);
+        launcher().wake = -1;
     }
     PMIx_Finalize(nullptr, 0);
 }
 
 void PmixSession::watch_failures() {
     {
-        const std::lock_guard lock(failures().mutex);
-        failures().wake = wake_.get();
-        failures().list.clear();
+        Launcher& all = launcher();
+        const std::lock_guard lock(all.mutex);
+        all.nspace = process_.nspace;
+        all.failed.clear();
+        all.lost = false;
+        all.wake = wake_.get();
     }
-    std::array<pmix_status_t, 3> codes = {PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_TERM_WO_SYNC,
-                                          PMIX_ERR_PROC_ABORTING};
+    // libpmix 4.2 gives an event that names who is affected only to handlers that have named whom
+    // they care for, and these get no others: one of each.
+    pmix_proc_t job{};
+    PMIX_LOAD_PROCID(&job, process_.nspace, PMIX_RANK_WILDCARD);
+    pmix_info_t affected;
+    PMIX_INFO_CONSTRUCT(&affected);
+    PMIX_INFO_LOAD(&affected, PMIX_EVENT_AFFECTED_PROC, &job, PMIX_PROC);
     // A launcher that tells nothing is no reason not to start.
-    PMIx_Register_event_handler(codes.data(), codes.size(), nullptr, 0, on_failure, nullptr,
-                                nullptr);
+    for (auto codes : {failure_codes(), std::vector<pmix_status_t>{PMIX_EVENT_NODE_DOWN}}) {
+        PMIx_Register_event_handler(codes.data(), codes.size(), &affected, 1, on_event, nullptr,
+                                    nullptr);
+        PMIx_Register_event_handler(codes.data(), codes.size(), nullptr, 0, on_event, nullptr,
+                                    nullptr);
+    }
+    PMIX_INFO_DESTRUCT(&affected);
 }
 
 void PmixSession::put(const std::string& key, std::span<const std::byte> bytes) {
@@ -177,7 +157,7 @@ void PmixSession::put(const std::string& key, std::span<const std::byte> bytes) 
     }
 }
 
-void PmixSession::fence(bool collect, std::chrono::milliseconds timeout, const std::string& what) {
+std::shared_ptr<PmixSession::Fence> PmixSession::start_fence(bool collect) {
     if (const pmix_status_t status = PMIx_Commit(); status != PMIX_SUCCESS) {
         fail("PMIx_Commit", status);
     }
@@ -185,29 +165,88 @@ void PmixSession::fence(bool collect, std::chrono::milliseconds timeout, const s
     pmix_info_t info;
     PMIX_INFO_CONSTRUCT(&info);
     PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
-    auto waiting = std::make_shared<Waiting>();
-    auto handed = std::make_unique<std::shared_ptr<Waiting>>(waiting);
+    auto fence = std::make_shared<Fence>();
+    auto handed = std::make_unique<std::shared_ptr<Fence>>(fence);
     const pmix_status_t status = PMIx_Fence_nb(nullptr, 0, &info, 1, on_done, handed.get());
     PMIX_INFO_DESTRUCT(&info);
-    if (status == PMIX_OPERATION_SUCCEEDED) {
-        return;
-    }
-    if (status != PMIX_SUCCESS) {
+    if (status == PMIX_SUCCESS) {
+        [[maybe_unused]] const auto* freed_by_on_done = handed.release();
+    } else if (status == PMIX_OPERATION_SUCCEEDED) {
+        fence->done = true;
+    } else {
         fail("PMIx_Fence", status);
     }
-    [[maybe_unused]] const auto* freed_by_on_done = handed.release();
-    std::unique_lock lock(waiting->mutex);
-    const auto done = [&] { return waiting->done; };
-    if (timeout.count() < 0) {
-        waiting->condition.wait(lock, done);
-    } else if (!waiting->condition.wait_for(lock, timeout, done)) {
+    return fence;
+}
+
+bool PmixSession::goes_on(const std::string& call) const {
+    if (unfinished_ && unfinished_call_ != call) {
+        throw Error(ErrorCode::Argument,
+                    "pmix: an earlier call has timed out, and PMIx cannot take it back: repeat "
+                    "that call, with what it was given, before another one");
+    }
+    return unfinished_ != nullptr;
+}
+
+void PmixSession::fence(bool collect, std::chrono::milliseconds timeout, const std::string& what,
+                        const std::string& call) {
+    // Some launchers end a fence without those that have failed, others never end it.
+    constexpr std::chrono::seconds grace(2);
+    Launcher& all = launcher();
+    if (fences_are_over_) {
+        const std::lock_guard lock(all.mutex);
+        throw Error(ErrorCode::PeerGone, what + ": " + gone(all));
+    }
+    const auto fence = goes_on(call) ? std::exchange(unfinished_, nullptr) : start_fence(collect);
+    const net::Deadline deadline = net::Deadline::in(timeout);
+    std::unique_lock lock(all.mutex);
+    const auto wait = [&](net::Deadline until, auto ready) {
+        if (until.at() == net::Deadline::never().at()) {
+            all.changed.wait(lock, ready);
+        } else {
+            all.changed.wait_until(lock, until.at(), ready);
+        }
+    };
+    wait(deadline, [&] { return fence->done || all.lost || !all.failed.empty(); });
+    if (!fence->done && !deadline.passed()) {
+        wait(net::Deadline(std::min(deadline.at(), net::Deadline::in(grace).at())),
+             [&] { return fence->done || all.lost; });
+    }
+    if (!fence->done) {
+        if (all.lost || !all.failed.empty()) {
+            // The launcher still has it: another one would be taken for its continuation.
+            fences_are_over_ = true;
+            throw Error(ErrorCode::PeerGone, what + ": " + gone(all));
+        }
+        unfinished_ = fence;
+        unfinished_call_ = call;
         throw Error(ErrorCode::Timeout, what + ": not done after " +
                                             std::to_string(timeout.count()) +
                                             " ms; not all processes of the job have called it");
     }
-    if (waiting->status != PMIX_SUCCESS) {
-        fail(what, waiting->status);
+    switch (fence->status) {
+        case PMIX_SUCCESS:
+            return;
+        case PMIX_ERR_PARTIAL_SUCCESS:
+            left_out_ = true;
+            return;
+        case PMIX_ERR_TIMEOUT:
+        case PMIX_ERR_NOT_SUPPORTED:
+            fail(what, fence->status);
+        case PMIX_ERR_UNREACH:
+        case PMIX_ERR_LOST_CONNECTION:
+            all.lost = true;
+            [[fallthrough]];
+        default:
+            throw Error(ErrorCode::PeerGone,
+                        what + ": " + gone(all) + " (" + PMIx_Error_string(fence->status) + ")");
     }
+}
+
+std::string PmixSession::who_is_gone() const {
+    const std::lock_guard lock(launcher().mutex);
+    const Launcher& all = launcher();
+    return left_out_ || all.lost || !all.failed.empty() ? gone(all) : std::string();
 }
 
 std::optional<std::vector<std::byte>> PmixSession::value_of(uint32_t rank, const std::string& key) {
@@ -281,11 +320,12 @@ bool PmixSession::unpublish(const std::string& key) {
     return true;
 }
 
-std::vector<PmixSession::Failure> PmixSession::take_failures() {
+std::vector<PmixFailure> PmixSession::failures(size_t known) const {
     uint64_t count = 0;
     [[maybe_unused]] const ssize_t got = read(wake_.get(), &count, sizeof count);
-    const std::lock_guard lock(failures().mutex);
-    return std::exchange(failures().list, {});
+    const std::lock_guard lock(launcher().mutex);
+    const auto& all = launcher().failed;
+    return {all.begin() + static_cast<ptrdiff_t>(std::min(known, all.size())), all.end()};
 }
 
 }  // namespace qpx::backend

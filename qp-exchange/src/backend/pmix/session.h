@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/pmix/failures.h"
 #include "net/socket.h"
 #include "qpx/group.h"
 
@@ -30,8 +31,18 @@ class PmixSession {
 
     /// A value of this process, for the others after fence().
     void put(const std::string& key, std::span<const std::byte> value);
-    /// Until all processes of the job have called it; their values are here then.
-    void fence(bool collect, std::chrono::milliseconds timeout, const std::string& what);
+    /// Until all processes of the job have called it, or the launcher ends it without those that
+    /// are gone (who_is_gone()); their values are here then. `call` says which call of which group
+    /// it is and what it was given: one that has timed out goes on at the launcher, and only the
+    /// same call can go on with it here.
+    /// @throws Error Timeout; PeerGone: a process has failed and the launcher does not end it
+    void fence(bool collect, std::chrono::milliseconds timeout, const std::string& what,
+               const std::string& call);
+    /// Whether this call goes on with one that has timed out: its values have been put.
+    /// @throws Error Argument: another one has
+    bool goes_on(const std::string& call) const;
+    /// Who has failed, in words; empty: nobody.
+    std::string who_is_gone() const;
     /// Of another process, after fence(). Empty: it has put no such value.
     std::optional<std::vector<std::byte>> value_of(uint32_t rank, const std::string& key);
 
@@ -40,22 +51,29 @@ class PmixSession {
     std::optional<std::vector<std::byte>> lookup(const std::string& key);
     bool unpublish(const std::string& key);
 
-    /// Processes that have failed since the last call.
-    struct Failure {
-        uint32_t rank = 0;
-        std::string reason;
-    };
-    std::vector<Failure> take_failures();
-    /// Readable when there are failures.
+    /// Processes that have failed, in the order of news, but for the first `known`.
+    std::vector<PmixFailure> failures(size_t known) const;
+    /// Readable when there may be more failures.
     int fd() const { return wake_.get(); }
+
+    /// A fence that the launcher has. Changed under a lock of the session's.
+    struct Fence {
+        bool done = false;
+        pmix_status_t status = PMIX_SUCCESS;
+    };
 
   private:
     PmixSession();
     void watch_failures();
+    std::shared_ptr<Fence> start_fence(bool collect);
 
     pmix_proc_t process_{};
     uint32_t size_ = 0;
     bool empty_fence_holds_ = true;
+    bool fences_are_over_ = false;  // one was given up, because who it waits for has failed
+    bool left_out_ = false;         // the launcher has ended one without somebody
+    std::shared_ptr<Fence> unfinished_;
+    std::string unfinished_call_;
     net::Fd wake_;
 };
 
