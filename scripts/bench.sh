@@ -5,10 +5,11 @@ usage() {
     cat <<'EOF'
 Prints the numbers of docs/performance.md, measured now on this machine.
 
-usage: scripts/bench.sh [model] [rtl] [provider] [exchange] [native [--json]] [perftest] [guests]        default: all
+usage: scripts/bench.sh [model] [rtl] [rtl-speed [--json]] [provider] [exchange] [native [--json]] [perftest] [guests]        default: all
   native    kernel-less cards and the kernel's TCP side by side: bandwidth, latency, message rate
   model     two cards joined in one process, one thread, ICRC made and checked
   rtl       two SystemVerilog cards, cycle by cycle, on a stated PCIe and cable: goodput, message rate, latency
+  rtl-speed how fast the simulated clock of SystemVerilog cards runs under perftest, kernel-less
   provider  instructions per ibv_post_send and ibv_poll_cq (valgrind, exact)
   exchange  qp-exchange between two processes on loopback, warm and cold, plain and with TLS
   perftest  rdma-bench beside perftest on the same kernel-less card, interleaved; instructions per message (valgrind)
@@ -21,6 +22,7 @@ cd "$(dirname "$0")/.."
 . scripts/lib/build.sh
 . scripts/lib/bench_native.sh
 . scripts/lib/bench_perftest.sh
+. scripts/lib/bench_rtl_speed.sh
 
 bench_model() {
     build_preset release model_bench >/dev/null
@@ -91,17 +93,18 @@ json=()
 parts=()
 for arg in "$@"; do
     case $arg in
-        model | rtl | provider | exchange | native | perftest | guests) parts+=("$arg") ;;
+        model | rtl | rtl-speed | provider | exchange | native | perftest | guests) parts+=("$arg") ;;
         --json) json=(--json) ;;
         -h | --help) usage; exit 0 ;;
         *) usage >&2; die "no part '$arg'" ;;
     esac
 done
-[ ${#parts[@]} -gt 0 ] || parts=(model rtl provider exchange native perftest guests)
+[ ${#parts[@]} -gt 0 ] || parts=(model rtl rtl-speed provider exchange native perftest guests)
 need_packages "${build_packages[@]}" libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev
 for part in "${parts[@]}"; do
     case $part in
         native) bench_native "${json[@]}" ;;
+        rtl-speed) bench_rtl_speed "${json[@]}" ;;
         *) "bench_$part" ;;
     esac
 done

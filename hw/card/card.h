@@ -84,6 +84,9 @@ class Card final : public vfio_user::Device, public DoorbellSink, public FrameSi
     /// What the PCI function of this card looks like, from the engine's registers.
     [[nodiscard]] const vfio_user::PciIdentity& identity() const { return identity_; }
     [[nodiscard]] std::string_view engine_name() const { return engine_->name(); }
+    [[nodiscard]] std::optional<SimulatedClock> simulated_clock() const {
+        return engine_->simulated_clock();
+    }
     [[nodiscard]] const CardStats& stats() const { return stats_; }
     /// nullptr without doorbells in memory.
     [[nodiscard]] const DoorbellScanner* scanner() const { return scanner_ ? &*scanner_ : nullptr; }

@@ -144,6 +144,15 @@ nlohmann::json ServedCard::stats() const {
     all["card"] = {{"link_down_drops", card.link_down_drops},
                    {"trapped_reads", card.trapped_reads},
                    {"trapped_writes", card.trapped_writes}};
+    if (const auto clock = card_.simulated_clock()) {
+        all["simulation"] = {
+            {"clock_cycles", clock->cycles},
+            {"busy_ns", clock->busy},
+            {"processor_ns", clock->processor},
+            {"clock_khz", clock->busy == 0 ? 0.0
+                                           : 1e6 * static_cast<double>(clock->cycles) /
+                                                 static_cast<double>(clock->busy)}};
+    }
     if (loop_stats_ != nullptr) {
         all["card"]["crowded"] = loop_stats_->crowded;
         all["card"]["naps"] = loop_stats_->naps;

@@ -190,8 +190,27 @@ std::string qp_table(const Sample& s, const Sample* old) {
     return fmt::format("\n{}:\n{}", s.name, table.text());
 }
 
+/// How fast the clock of a simulated card runs while it has work; between two samples, if there is
+/// an older one.
+std::string clock_line(const Sample& s, const Sample* old) {
+    if (!s.stats.contains("simulation"))
+        return "";
+    const auto gone = [&](const char* key) {
+        return counter(s.stats, "simulation", key) -
+               (old != nullptr ? counter(old->stats, "simulation", key) : 0);
+    };
+    const double busy = gone("busy_ns");
+    if (busy <= 0)
+        return fmt::format("{}: simulated clock at rest\n", s.name);
+    return fmt::format("{}: simulated clock {:.1f} kHz while busy; {} cycles, busy {:.2f} s\n",
+                       s.name, 1e6 * gone("clock_cycles") / busy,
+                       short_number(gone("clock_cycles")), busy / 1e9);
+}
+
 std::string text_of(const std::vector<Sample>& now, const std::vector<Sample>& before) {
     std::string out = card_table(now, before);
+    for (const Sample& s : now)
+        out += clock_line(s, same_card(before, s.name));
     for (const Sample& s : now) {
         out += qp_table(s, same_card(before, s.name));
         if (counter(s.stats, "wire", "tx_errors") + counter(s.stats, "wire", "tx_no_peer") > 0)

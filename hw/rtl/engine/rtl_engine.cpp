@@ -8,6 +8,7 @@
 
 #include "Vdingo_card.h"
 #include "axi_memory.h"
+#include "clock_meter.h"
 #include "coverage.h"
 #include "dingo/rtl.h"
 #include "dingo_hw.h"
@@ -61,6 +62,7 @@ class RtlEngine final : public Engine {
         if (bar != Bar::kRegisters || offset + size > DINGO_BAR_REGS_SIZE ||
             (size != 4 && size != 8) || offset % size != 0)
             return 0;
+        const ClockMeter::Busy busy(meter_);
         // A read pushes the writes in front of it.
         for (unsigned i = 0; i < kAccessCycles && !writes_.empty(); ++i)
             cycle();
@@ -132,6 +134,9 @@ class RtlEngine final : public Engine {
             wire_retry_ = kNever;
         if (card_.timer_valid_o && card_.timer_next_o <= now)
             settle_ = std::max(settle_, kSettleCycles);
+        if (at_rest())
+            return false;
+        const ClockMeter::Busy busy(meter_);
         const std::uint64_t cycles = std::uint64_t{budget} * kCyclesPerUnit;
         for (std::uint64_t i = 0; i < cycles; ++i) {
             if (at_rest())
@@ -146,6 +151,10 @@ class RtlEngine final : public Engine {
     [[nodiscard]] Nanoseconds next_deadline() const override {
         const Nanoseconds timer = card_.timer_valid_o ? Nanoseconds{card_.timer_next_o} : kNever;
         return std::min(timer, wire_retry_);
+    }
+
+    [[nodiscard]] std::optional<SimulatedClock> simulated_clock() const override {
+        return meter_.total();
     }
 
     [[nodiscard]] std::string_view name() const override {
@@ -190,6 +199,7 @@ class RtlEngine final : public Engine {
     }
 
     void until_ready() {
+        const ClockMeter::Busy busy(meter_);
         for (unsigned i = 0; i < kAccessCycles && (!card_.ready_o || !writes_.empty()); ++i)
             cycle();
         settle_ = kSettleCycles;
@@ -231,6 +241,7 @@ class RtlEngine final : public Engine {
 
         card_.clk_i = 1;
         card_.eval();
+        meter_.count();
         return seen;
     }
 
@@ -328,6 +339,7 @@ class RtlEngine final : public Engine {
         out_done_ = false;
     }
 
+    ClockMeter meter_;
     Vdingo_card card_;
     HostPort& host_;
     WirePort& wire_;

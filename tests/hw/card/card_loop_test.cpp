@@ -350,6 +350,22 @@ TEST(CardLoop, ControlSocketAnswersAndExplains) {
     }
 }
 
+TEST(CardLoop, SpeedOfASimulatedClockIsToldAndOfNoOther) {
+    const auto told = [](std::optional<SimulatedClock> clock) {
+        FakeEngine::clock = clock;
+        auto all = RunningCard().control(R"({"cmd":"stats"})");
+        FakeEngine::clock.reset();
+        return all;
+    };
+    EXPECT_FALSE(told(std::nullopt).contains("simulation"));
+    const auto stats = told(SimulatedClock{.cycles = 300, .busy = 2'000'000, .processor = 7});
+    EXPECT_EQ(stats["simulation"]["clock_cycles"], 300);
+    EXPECT_EQ(stats["simulation"]["busy_ns"], 2'000'000);
+    EXPECT_EQ(stats["simulation"]["processor_ns"], 7);
+    EXPECT_DOUBLE_EQ(stats["simulation"]["clock_khz"].get<double>(), 150);
+    EXPECT_EQ(told(SimulatedClock{})["simulation"]["clock_khz"], 0) << "it had no work yet";
+}
+
 TEST(CardLoop, FramesAreDroppedWhileTheLinkIsDown) {
     RunningCard card;
     card.control(R"({"cmd":"link","up":false})");

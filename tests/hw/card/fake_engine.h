@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -36,10 +37,13 @@ class FakeEngine final : public Engine {
     void set_link(bool up) override { link_ = up; }
     bool run(Nanoseconds now, unsigned budget) override;
     [[nodiscard]] Nanoseconds next_deadline() const override { return deadline_; }
+    [[nodiscard]] std::optional<SimulatedClock> simulated_clock() const override { return clock; }
     [[nodiscard]] std::string_view name() const override { return "fake"; }
 
     /// The one made last, for tests to look into.
     static inline FakeEngine* last = nullptr;
+    /// What every one says of its clock; not to be changed while a card runs.
+    static inline std::optional<SimulatedClock> clock;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> doorbells;
     std::vector<std::vector<std::byte>> frames;
     int resets = 0;

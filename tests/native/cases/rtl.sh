@@ -14,6 +14,22 @@ single 'ibv_devinfo -v: RoCE v2 GIDs' alpha 'ibv_devinfo -v' 'GID\[.*RoCE v2'
 single 'ibv_uc_pingpong: no UC' alpha '! ibv_uc_pingpong' "Couldn't create QP"
 single 'ibv_srq_pingpong: no SRQ' alpha '! ibv_srq_pingpong' "Couldn't create SRQ"
 
+# clock CARD: cycles that were simulated, and whether the rate fits the time that they took.
+clock() {
+    "$dingo" --json stats "$1" |
+        python3 -c 'import json,sys; s=json.load(sys.stdin)[0]["simulation"]; print(s["clock_cycles"], abs(s["clock_khz"] * s["busy_ns"] - 1e6 * s["clock_cycles"]) <= s["clock_cycles"])'
+}
+export -f clock
+export dingo
+first=$(clock alpha)
+sleep 1
+plain 'a card at rest simulates no cycle' "[ \"\$(clock alpha)\" = '$first' ]"
+single 'a card that works does' alpha 'ibv_devinfo -v' 'PORT_ACTIVE'
+plain 'and its cycles are counted' "[ \$(clock alpha | cut -d' ' -f1) -gt ${first% *} ]"
+plain 'kilohertz are cycles by the time that they took' 'clock alpha' ' True$'
+plain 'dingo stats says how fast the clock ran' "$dingo stats alpha" '^alpha: simulated clock [0-9.]+ kHz'
+plain 'the model has no such clock' "! $dingo stats soft | grep -q 'simulated clock'"
+
 # The model takes 128 outstanding READs, the RTL card 16; perftest does not negotiate.
 tools=('ib_write_bw -n 20 -s 4096' 'ib_read_bw -n 20 -s 4096 -o 16' 'ib_send_bw -n 20 -s 4096'
     'ib_write_lat -n 20' 'ib_read_lat -n 20 -o 16' 'ib_send_lat -n 20')

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -75,6 +76,14 @@ struct EngineConfig {
     std::uint64_t withheld = 0;         ///< DINGO_CAP_* that the engine has but this card has not
 };
 
+/// How fast a card that is simulated clock by clock runs on this machine: for people, nothing that
+/// the card does depends on it.
+struct SimulatedClock {
+    std::uint64_t cycles = 0;   ///< of the card's clock, since it was made
+    Nanoseconds busy = 0;       ///< time that they took; a card at rest has none
+    Nanoseconds processor = 0;  ///< the part of it in which the card's thread had a processor
+};
+
 class Engine {
   public:
     virtual ~Engine() = default;
@@ -99,6 +108,11 @@ class Engine {
 
     /// When run() must be called next though nothing else happens; kNever when no timer is armed.
     [[nodiscard]] virtual Nanoseconds next_deadline() const = 0;
+
+    /// nullopt: the card has no clock that is simulated.
+    [[nodiscard]] virtual std::optional<SimulatedClock> simulated_clock() const {
+        return std::nullopt;
+    }
 
     /// "model" or "rtl", and one line of text for people.
     [[nodiscard]] virtual std::string_view name() const = 0;
