@@ -2,8 +2,10 @@
 #include "backend/cm/cm.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <rdma/rsocket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -55,8 +57,8 @@ Rsocket create(int family) {
         const int error = errno;
         throw Error(has_no_cm(error) ? ErrorCode::Unsupported : ErrorCode::Limit,
                     "cm:// does not work on this host: " + errno_text(error) +
-                        " (needs an RDMA device of the kernel and the module rdma_ucm; a "
-                        "kernel-less card has none: use tcp://)");
+                        " (needs an RDMA device with a connection manager: of the kernel's, the "
+                        "module rdma_ucm)");
     }
     rfcntl(created.get(), F_SETFL, O_NONBLOCK);
     return created;
@@ -71,11 +73,24 @@ Address name_of(int fd, Call call) {
                : Address();
 }
 
+/// rpoll() until the deadline, in small steps: its own time limit, when it is over, leaves
+/// librdmacm 44 in a state in which a later call spins and does not end.
+int poll_until(pollfd* descriptors, nfds_t count, Deadline deadline) {
+    for (int pause_ms = 1;; pause_ms = std::min(2 * pause_ms, 16)) {
+        const int ready = rpoll(descriptors, count, 0);
+        if (ready != 0 || deadline.passed()) {
+            return ready;
+        }
+        const int left = deadline.poll_ms();
+        ::poll(nullptr, 0, left < 0 ? pause_ms : std::min(left, pause_ms));
+    }
+}
+
 /// @return false: the deadline passed
 bool wait_for(int fd, short events, Deadline deadline) {
     pollfd ready = {fd, events, 0};
     for (;;) {
-        const int count = rpoll(&ready, 1, deadline.poll_ms());
+        const int count = poll_until(&ready, 1, deadline);
         if (count > 0) {
             return true;
         }
@@ -155,7 +170,8 @@ class CmAcceptor final : public net::Acceptor {
         return "cm://" + net::address_port_text(name_of(socket_.get(), rgetsockname));
     }
     int poll(pollfd* descriptors, nfds_t count, int milliseconds) override {
-        return rpoll(descriptors, count, milliseconds);
+        return poll_until(descriptors, count,
+                          Deadline::in(std::chrono::milliseconds(milliseconds)));
     }
 
   private:
