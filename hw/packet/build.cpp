@@ -148,6 +148,12 @@ std::span<std::byte> FrameBuilder::finish() noexcept {
     return frame_;
 }
 
+std::span<std::byte> FrameBuilder::finish_copying(const std::byte* source) noexcept {
+    store_le32(payload_.data() + payload_.size(), 0);
+    icrc_append_copying(frame_, l3_offset_, l3_, payload_, source);
+    return frame_;
+}
+
 std::span<std::byte> FrameBuilder::finish_without_icrc() noexcept {
     store_le32(payload_.data() + payload_.size(), 0);
     store_le32(frame_.data() + frame_.size() - kIcrcBytes, 0);

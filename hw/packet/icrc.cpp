@@ -7,6 +7,8 @@
 #include <array>
 #include <cstring>
 
+#include "crc_copy.h"
+
 namespace dingo::packet {
 namespace {
 
@@ -117,6 +119,33 @@ void icrc_append(std::span<std::byte> frame, std::size_t l3_offset, L3Kind l3) n
     const std::size_t icrc_offset = frame.size() - kIcrcBytes;
     const auto covered = frame.subspan(l3_offset, icrc_offset - l3_offset);
     store_le32(frame.data() + icrc_offset, icrc(covered, l3));
+}
+
+void icrc_append_copying(std::span<std::byte> frame, std::size_t l3_offset, L3Kind l3,
+                         std::span<std::byte> payload, const std::byte* source) noexcept {
+    if (payload.size() < kCrcCopyBytes || !can_crc_copy()) {
+        std::memcpy(payload.data(), source, payload.size());
+        icrc_append(frame, l3_offset, l3);
+        return;
+    }
+    // Headers of the longest request are shorter than the buffer: IPv6, UDP, BTH, ATOMICETH, IMM.
+    alignas(64) std::array<std::byte, 128> headers;
+    const std::byte* const l3_at = frame.data() + l3_offset;
+    const auto header_bytes = static_cast<std::size_t>(payload.data() - l3_at);
+    if (l3 == L3Kind::kIpv4)
+        copy_masked<kIpv4Bytes>(headers.data(), l3_at, header_bytes);
+    else
+        copy_masked<kIpv6Bytes>(headers.data(), l3_at, header_bytes);
+    std::uint32_t crc = crc32(kCrcOfDummyLrh, headers.data(), header_bytes);
+
+    const std::size_t whole = payload.size() / kCrcCopyBytes * kCrcCopyBytes;
+    crc = crc_copy(crc, payload.data(), source, whole);
+    std::byte* const rest = payload.data() + whole;
+    std::memcpy(rest, source + whole, payload.size() - whole);
+    std::byte* const end = frame.data() + frame.size() - kIcrcBytes;
+    if (rest != end)
+        crc = crc32(crc, rest, static_cast<std::size_t>(end - rest));
+    store_le32(end, crc);
 }
 
 }  // namespace dingo::packet

@@ -82,6 +82,30 @@ TEST(Icrc, RandomPacketsEqualZlibAndAreAccepted) {
     }
 }
 
+TEST(Icrc, PayloadThatIsCopiedOnTheWayGivesTheSameFrame) {
+    test::Random random(5);
+    const auto opcodes = test::all_opcodes();
+    const auto bytes = test::random_bytes(random, kMaxPmtu + 64);
+    std::vector<std::byte> buffer(kMaxRoceFrameBytes);
+    std::vector<std::byte> expected(kMaxRoceFrameBytes);
+    FrameBuilder builder;
+    for (std::size_t n = 0; n <= kMaxPmtu; n += n < 1100 ? 1 : 37) {
+        const Opcode op = opcodes[n % opcodes.size()];
+        if (!traits(op).carries_payload)
+            continue;
+        const auto l3 = n % 2 == 0 ? L3Kind::kIpv4 : L3Kind::kIpv6;
+        const HeaderTemplate path(test::random_path(random, l3, n % 3 == 0));
+        const auto headers = test::random_headers(random, op, n);
+        const std::byte* const source = bytes.data() + n % 61;
+        ASSERT_TRUE(builder.begin(path, headers, n, 7, expected));
+        std::memcpy(builder.payload().data(), source, n);
+        const auto filled = builder.finish();
+        ASSERT_TRUE(builder.begin(path, headers, n, 7, buffer));
+        const auto copied = builder.finish_copying(source);
+        ASSERT_TRUE(std::ranges::equal(copied, filled)) << n;
+    }
+}
+
 TEST(Icrc, EveryLengthAndAlignmentEqualsZlib) {
     test::Random random(2);
     const auto bytes = test::random_bytes(random, 1400);

@@ -52,6 +52,11 @@ class HeaderTemplate {
     /// Length of all headers in front of the BTH.
     std::size_t bytes() const noexcept { return bytes_; }
     std::size_t l3_offset() const noexcept { return l3_offset_; }
+    /// The headers in front of the BTH, destination MAC first; lengths, IPv4 identification and
+    /// checksum are a packet's and still zero.
+    std::span<const std::byte> headers() const noexcept {
+        return std::span(headers_).first(bytes_);
+    }
     /// Length of a complete frame, without Ethernet padding; 0 for an unknown opcode.
     std::size_t frame_bytes(Opcode op, std::size_t payload_bytes) const noexcept;
 
@@ -86,8 +91,15 @@ class FrameBuilder {
 
     /// Zeroes the pad, writes the ICRC and gives the frame.
     std::span<std::byte> finish() noexcept;
+    /// Fills payload() from `source` and finishes: each byte is read once, and where the processor
+    /// can, the ICRC is made of it on its way.
+    std::span<std::byte> finish_copying(const std::byte* source) noexcept;
     /// The same with 0 for the ICRC: for a frame that goes on no wire.
     std::span<std::byte> finish_without_icrc() noexcept;
+    /// Length of headers in front of the payload.
+    std::size_t payload_offset() const noexcept {
+        return static_cast<std::size_t>(payload_.data() - frame_.data());
+    }
     /// What is written so far.
     std::span<const std::byte> frame() const noexcept { return frame_; }
 
