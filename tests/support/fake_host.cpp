@@ -97,7 +97,7 @@ bool TestHost::dma_write(std::uint64_t addr, std::span<const std::byte> src) {
     if (on_write) {
         on_write(addr, src);
     }
-    std::memcpy(memory_ + (addr - kBase), src.data(), src.size());
+    std::memmove(memory_ + (addr - kBase), src.data(), src.size());
     return true;
 }
 

@@ -28,14 +28,16 @@ void write_ordered(std::byte* to, std::span<const std::byte> src) {
     const std::size_t len = src.size();
     const auto at = reinterpret_cast<std::uintptr_t>(to);
     if (len >= 8 && (at + len) % 8 == 0) {
-        std::memcpy(to, src.data(), len - 8);
-        store_release<std::uint64_t>(to + len - 8, src.data() + len - 8);
+        std::uint64_t last = 0;  // first: a region may be written onto itself
+        std::memcpy(&last, src.data() + len - 8, sizeof last);
+        std::memmove(to, src.data(), len - 8);
+        store_release<std::uint64_t>(to + len - 8, reinterpret_cast<const std::byte*>(&last));
     } else if (len == 4 && at % 4 == 0) {
         store_release<std::uint32_t>(to, src.data());
     } else if (len == 2 && at % 2 == 0) {
         store_release<std::uint16_t>(to, src.data());
     } else {
-        std::memcpy(to, src.data(), len);
+        std::memmove(to, src.data(), len);
     }
 }
 

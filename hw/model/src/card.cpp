@@ -15,7 +15,7 @@ constexpr unsigned kAdminShare = 16;  // commands in one run(): they are rare an
 }  // namespace
 
 Card::Card(const EngineConfig& config, HostPort& host, WirePort& wire)
-    : config_(config), loopback_(wire), card_{config_, host, loopback_, 0, {}, {}, 0} {
+    : config_(config), loopback_(wire), card_{config_, host, wire, loopback_, 0, {}, {}, 0} {
     card_.random.seed(config_.seed);
     reset();
     resets_ = 0;  // power on is none
@@ -49,10 +49,10 @@ void Card::set_link(bool up) {
 }
 
 void Card::receive(std::span<const std::byte> frame) {
-    take(frame, false);
+    take(frame, {}, false);
 }
 
-void Card::take(std::span<const std::byte> frame, bool inside) {
+void Card::take(std::span<const std::byte> frame, std::span<const std::byte> payload, bool inside) {
     if (fatal_ != DINGO_FATAL_NONE) {
         return;
     }
@@ -79,6 +79,9 @@ void Card::take(std::span<const std::byte> frame, bool inside) {
     } else if (packet.frame_bytes() > port.max_frame(packet.has_vlan)) {
         card_.count(DINGO_CARD_ETH_RX_TOO_LONG);
     } else {
+        if (!payload.empty()) {
+            packet.payload = payload;
+        }
         state_->transport.receive(packet, frame, inside);
     }
 }
@@ -105,8 +108,10 @@ bool Card::run(Nanoseconds now, unsigned budget) {
 bool Card::run_loopback(unsigned budget) {
     const bool any = !loopback_.empty();
     while (!loopback_.empty() && budget-- > 0) {
-        take(loopback_.take(), true);
+        const Loopback::Taken taken = loopback_.take();
+        take(taken.frame, taken.payload, true);
     }
+    loopback_.gather();
     return any;  // what came in may have to be answered
 }
 

@@ -48,8 +48,8 @@ class Card final : public Engine, private TransportHost {
     bool run_admin(unsigned budget, unsigned& done);
     void fail(std::uint32_t reason);
 
-    /// A frame from the cable, or one that turned round inside.
-    void take(std::span<const std::byte> frame, bool inside);
+    /// A frame from the cable, or one that turned round inside; `payload` where it is not in it.
+    void take(std::span<const std::byte> frame, std::span<const std::byte> payload, bool inside);
     bool run_loopback(unsigned budget);
 
     const EngineConfig config_;

@@ -10,6 +10,7 @@
 
 #include "dingo/engine.h"
 #include "dingo_hw.h"
+#include "loopback.h"
 
 namespace dingo::model {
 
@@ -21,7 +22,8 @@ inline constexpr Nanoseconds kWireRetry = 5'000;  ///< pause after the cable too
 struct CardContext {
     const EngineConfig& config;
     HostPort& host;
-    WirePort& wire;
+    WirePort& cable;
+    Loopback& wire;  ///< the cable, but for frames to ourselves
     Nanoseconds now = 0;
     std::array<std::uint64_t, DINGO_CARD_COUNTERS> counters{};
     std::mt19937_64 random;

@@ -2,6 +2,7 @@
 #include "loopback.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "port.h"
 
@@ -13,46 +14,61 @@ void Loopback::set_port(const Port* port) noexcept {
 }
 
 std::span<std::byte> Loopback::begin_frame(std::size_t max_len) {
-    if (put_ - taken_ == kFrames - 1) {  // the frame last taken may still be in use
+    if (full()) {
         return {};
     }
     cable_room_ = cable_.begin_frame(max_len);
-    room_ = cable_room_;
-    if (inside_ && !cable_room_.empty()) {
-        std::vector<std::byte>& own = frames_[put_ % kFrames].room;
-        if (own.size() < max_len) {
-            own.resize(max_len);
-        }
-        room_ = std::span(own).first(max_len);
-    }
-    return room_;
+    return cable_room_;
 }
 
 void Loopback::end_frame(std::size_t len) {
-    if (len == 0) {
-        cable_.end_frame(0);
-        return;
-    }
-    const bool guessed_inside = inside_;
-    inside_ = port_ != nullptr && port_->turns_round(room_.first(len));
-    if (!inside_) {
-        if (guessed_inside) {
-            std::ranges::copy(room_.first(len), cable_room_.begin());
-        }
+    if (len == 0 || port_ == nullptr || !port_->turns_round(cable_room_.first(len))) {
         cable_.end_frame(len);
         return;
     }
-    Frame& frame = frames_[put_++ % kFrames];
-    if (!guessed_inside) {
-        frame.room.assign(room_.begin(), room_.begin() + static_cast<std::ptrdiff_t>(len));
-    }
-    frame.length = len;
+    std::ranges::copy(cable_room_.first(len), begin_inside(len).begin());
+    end_inside(len, {});
     cable_.end_frame(0);
 }
 
-std::span<const std::byte> Loopback::take() noexcept {
+std::span<std::byte> Loopback::begin_inside(std::size_t max_len) {
+    if (full()) {
+        return {};
+    }
+    std::vector<std::byte>& room = frames_[put_ % kFrames].room;
+    if (room.size() < max_len) {
+        room.resize(max_len);
+    }
+    return std::span(room).first(max_len);
+}
+
+void Loopback::end_inside(std::size_t len, const Elsewhere& payload) {
+    if (len == 0) {
+        return;
+    }
+    Frame& frame = frames_[put_++ % kFrames];
+    frame.length = len;
+    frame.payload = payload;
+}
+
+Loopback::Taken Loopback::take() noexcept {
     const Frame& frame = frames_[taken_++ % kFrames];
-    return std::span(frame.room).first(frame.length);
+    Taken taken{std::span(frame.room).first(frame.length), {}};
+    if (frame.payload.at != nullptr) {
+        taken.payload = {frame.payload.at, frame.payload.bytes};
+    }
+    return taken;
+}
+
+void Loopback::gather() {
+    for (std::uint64_t i = taken_; i != put_; ++i) {
+        Frame& frame = frames_[i % kFrames];
+        if (frame.payload.at != nullptr) {
+            std::memcpy(frame.room.data() + frame.payload.offset, frame.payload.at,
+                        frame.payload.bytes);
+            frame.payload = {};
+        }
+    }
 }
 
 }  // namespace dingo::model

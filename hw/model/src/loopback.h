@@ -2,7 +2,8 @@
 //
 // The turn inside the card: frames for our own address never reach the cable, they come back as
 // received ones. Two QPs of one card talk this way, as on any NIC. Such a frame has no ICRC: it is
-// on no wire.
+// on no wire. Its payload may stay in host memory until the frame is taken, so that it is copied
+// once.
 #pragma once
 
 #include <cstdint>
@@ -20,30 +21,50 @@ class Loopback final : public WirePort {
     /// Then begin_frame() gives nothing until some are taken. So few that they stay in the cache.
     static constexpr std::size_t kFrames = 64;
 
+    /// Payload of a frame that is not in the frame.
+    struct Elsewhere {
+        const std::byte* at = nullptr;  ///< host memory; null: the payload is in the frame
+        std::size_t offset = 0;         ///< of its place in the frame
+        std::size_t bytes = 0;
+    };
+    struct Taken {
+        std::span<const std::byte> frame;    ///< with a hole where the payload is elsewhere
+        std::span<const std::byte> payload;  ///< elsewhere; empty: it is in the frame
+    };
+
     explicit Loopback(WirePort& cable) : cable_(cable), frames_(kFrames) {}
 
     /// Whose addresses are ours; nullptr: nobody's.
     void set_port(const Port* port) noexcept;
 
+    /// A frame that may be for the cable or for us.
     std::span<std::byte> begin_frame(std::size_t max_len) override;
     void end_frame(std::size_t len) override;
 
+    /// The same for a frame that is known to be for us; `len` 0 gives the room back.
+    std::span<std::byte> begin_inside(std::size_t max_len);
+    void end_inside(std::size_t len, const Elsewhere& payload);
+
     [[nodiscard]] bool empty() const noexcept { return taken_ == put_; }
     /// The oldest frame, valid until the next take(). Not when empty().
-    std::span<const std::byte> take() noexcept;
+    Taken take() noexcept;
+    /// Puts into the frames what is elsewhere: host memory is at hand until the engine's call ends.
+    void gather();
 
   private:
-    WirePort& cable_;
-    const Port* port_ = nullptr;
     struct Frame {
         std::vector<std::byte> room;  // kept, and never smaller than it was
         std::size_t length = 0;
+        Elsewhere payload;
     };
 
+    // The frame last taken may still be in use.
+    [[nodiscard]] bool full() const noexcept { return put_ - taken_ == kFrames - 1; }
+
+    WirePort& cable_;
+    const Port* port_ = nullptr;
     std::span<std::byte> cable_room_;
-    std::span<std::byte> room_;
     std::vector<Frame> frames_;  // a ring
-    bool inside_ = false;        // the last frame was for us: the next may be, too
     std::uint64_t put_ = 0;
     std::uint64_t taken_ = 0;
 };

@@ -54,6 +54,8 @@ class MemoryTable {
     /// error.
     bool read(const MemoryRange& range, std::uint64_t at, std::span<std::byte> data);
     bool write(const MemoryRange& range, std::uint64_t at, std::span<const std::byte> data);
+    /// Where the whole range can be read until the engine's call ends; nullptr: only by read().
+    const std::byte* pointer(const MemoryRange& range);
 
     /// Work requests on keys. kOk, or why not.
     /// LOCAL_INV, SEND_INV: FRWR regions and type 2 windows.

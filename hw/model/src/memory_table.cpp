@@ -101,6 +101,17 @@ bool MemoryTable::write(const MemoryRange& range, std::uint64_t at,
     return true;
 }
 
+const std::byte* MemoryTable::pointer(const MemoryRange& range) {
+    std::uint64_t bus = 0;
+    std::uint64_t contiguous = 0;
+    if (range.length == 0 ||
+        !range.region->pages.translate(impl_->card, range.offset, bus, contiguous) ||
+        contiguous < range.length) {
+        return nullptr;
+    }
+    return impl_->card.host.dma_pointer(bus, range.length);
+}
+
 void MemoryTable::Impl::create(const dingo_cmd_create_mr& command) {
     auto region = std::make_unique<MemoryRegion>();
     region->key = command.key;

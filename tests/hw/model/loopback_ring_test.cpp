@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "cable.h"
 #include "loopback.h"
@@ -42,12 +43,12 @@ TEST_F(LoopbackRing, TakenFrameStaysWholeWhileItsAnswersFillTheRing) {
     while (put(mark)) {
         ++mark;
     }
-    const auto first = loopback.take();
+    const auto first = loopback.take().frame;
     while (put(0xEE)) {
     }
     EXPECT_EQ(first[10], std::byte{0});
     EXPECT_EQ(first[5], std::byte{1});
-    EXPECT_EQ(loopback.take()[10], std::byte{1});
+    EXPECT_EQ(loopback.take().frame[10], std::byte{1});
 }
 
 TEST_F(LoopbackRing, FramesForOthersAndGroupsGoToTheCable) {
@@ -66,6 +67,28 @@ TEST_F(LoopbackRing, FramesForOthersAndGroupsGoToTheCable) {
     loopback.end_frame(0);
     EXPECT_FALSE(loopback.empty());
     EXPECT_EQ(wire.sent.size(), 2u);
+}
+
+TEST_F(LoopbackRing, GatheredPayloadIsInTheFrameAndItsMemoryMayGo) {
+    std::vector<std::byte> memory(16, std::byte{0x5A});
+    for (int i = 0; i < 2; ++i) {
+        const auto room = loopback.begin_inside(64);
+        ASSERT_EQ(room.size(), 64u);
+        std::ranges::fill(room, std::byte{0x11});
+        loopback.end_inside(64, {memory.data(), 40, memory.size()});
+    }
+    const auto elsewhere = loopback.take();
+    EXPECT_EQ(elsewhere.payload.data(), memory.data());
+    EXPECT_EQ(elsewhere.payload.size(), memory.size());
+    loopback.gather();
+    std::ranges::fill(memory, std::byte{0});
+    const auto gathered = loopback.take();
+    EXPECT_TRUE(gathered.payload.empty());
+    EXPECT_EQ(gathered.frame[39], std::byte{0x11});
+    EXPECT_EQ(gathered.frame[40], std::byte{0x5A});
+    EXPECT_EQ(gathered.frame[55], std::byte{0x5A});
+    EXPECT_EQ(gathered.frame[56], std::byte{0x11});
+    EXPECT_TRUE(loopback.empty());
 }
 
 }  // namespace

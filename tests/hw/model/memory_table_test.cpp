@@ -67,7 +67,8 @@ class MemoryTableTest : public testing::Test {
     const EngineConfig config;
     TestHost host{8ull << 30};
     test::TestWire wire;
-    CardContext card{config, host, wire, 0, {}, {}, 0};
+    Loopback loopback{wire};
+    CardContext card{config, host, wire, loopback, 0, {}, {}, 0};
     MemoryTable table{card};
     Qp qp;
     Qp other;

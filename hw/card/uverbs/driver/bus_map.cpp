@@ -63,12 +63,12 @@ void BusMap::copy_out(std::byte* to, const std::byte* from, std::size_t len) {
     const bool line = len >= sizeof(std::uint64_t) && len <= kLine && len % 8 == 0 &&
                       reinterpret_cast<std::uintptr_t>(to) % 8 == 0;
     if (!line) {
-        std::memcpy(to, from, len);
+        std::memmove(to, from, len);  // a region may be written onto itself
         return;
     }
     std::uint64_t last = 0;
     std::memcpy(&last, from + len - sizeof last, sizeof last);
-    std::memcpy(to, from, len - sizeof last);
+    std::memmove(to, from, len - sizeof last);
     std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(to + len - sizeof last))
         .store(last, std::memory_order_release);
 }

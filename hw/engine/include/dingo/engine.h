@@ -31,7 +31,7 @@ class HostPort {
     /// Copies dst.size() bytes from bus address `addr`. False = bus error (nothing usable in dst).
     virtual bool dma_read(std::uint64_t addr, std::span<std::byte> dst) = 0;
 
-    /// Copies src to bus address `addr`. False = bus error (some bytes may have been written).
+    /// Copies src (may overlap: dma_pointer()) to addr. False = bus error, some may be written.
     /// Writes become visible to the host in call order. Of a naturally aligned write of at most
     /// 64 bytes, the last 8 bytes become visible last: that is where the contract keeps phase bits.
     virtual bool dma_write(std::uint64_t addr, std::span<const std::byte> src) = 0;

@@ -88,9 +88,12 @@ class Core {
     /// Message bytes [offset, offset + data.size()) between the WQE's entries and `data`.
     Move gather(const Qp& qp, const SendWqe& wqe, std::uint32_t offset, std::span<std::byte> data,
                 WqeFault& fault);
-    /// The same through the QP's compute kernel: payload of a SEND or WRITE.
-    Move gather_payload(const Qp& qp, const SendWqe& wqe, std::uint32_t offset,
-                        std::span<std::byte> data, WqeFault& fault);
+    /// Gives the open frame its payload: bytes of a SEND or WRITE from `offset` on, through the
+    /// QP's compute kernel.
+    Move fill_payload(const Qp& qp, const SendWqe& wqe, std::uint32_t offset, WqeFault& fault);
+    /// The payload where it lies in host memory, when nothing changes it on its way; else nullptr.
+    const std::byte* payload_in_place(const Qp& qp, const SendWqe& wqe, std::uint64_t offset,
+                                      std::uint64_t bytes);
     Move scatter(const Qp& qp, const SendWqe& wqe, std::uint32_t offset,
                  std::span<const std::byte> data, WqeFault& fault);
     Move scatter(const Qp& qp, const ReceiveWqe& wqe, std::uint64_t offset,
@@ -265,6 +268,9 @@ class Core {
 
 /// Looks again after this time at a paused region.
 inline constexpr Nanoseconds kPauseRetry = 100'000;
+
+/// A payload of so many bytes is left where it is until it is copied to where it goes.
+inline constexpr std::size_t kReferredBytes = 512;
 
 /// Payload bytes of a full packet.
 inline std::uint32_t pmtu_bytes(const Qp& qp) noexcept {

@@ -79,8 +79,7 @@ SendStop Core::send_datagram(Qp& qp) {
     if (!frame_.open(*path, headers, wqe.length()))
         return SendStop::kTurnOver;
     WqeFault fault;
-    if (const Move move = gather_payload(qp, wqe, 0, frame_.payload(), fault);
-        move != Move::kDone) {
+    if (const Move move = fill_payload(qp, wqe, 0, fault); move != Move::kDone) {
         frame_.cancel();
         if (move == Move::kFault)
             return refuse(fault);

@@ -6,12 +6,15 @@ namespace dingo::model {
 bool FrameWriter::open(const packet::HeaderTemplate& path, const packet::TransportHeaders& headers,
                        std::size_t payload_bytes) {
     const std::size_t bytes = path.frame_bytes(headers.bth.opcode, payload_bytes);
-    discard_ = !port_.up();
-    std::span<std::byte> room =
-        discard_ ? std::span<std::byte>(discarded_) : card_.wire.begin_frame(bytes);
+    source_ = nullptr;
+    if (!port_.up())
+        way_ = Way::kNowhere;
+    else
+        way_ = port_.turns_round(path.headers()) ? Way::kInside : Way::kCable;
+    std::span<std::byte> room = room_for(bytes);
     if (room.size() < bytes) {
         if (!room.empty())
-            card_.wire.end_frame(0);
+            cancel();
         card_.count(DINGO_CARD_WIRE_BUSY);
         busy_ = true;
         return false;
@@ -19,12 +22,29 @@ bool FrameWriter::open(const packet::HeaderTemplate& path, const packet::Transpo
     return builder_.begin(path, headers, payload_bytes, ip_id_++, room);
 }
 
+std::span<std::byte> FrameWriter::room_for(std::size_t bytes) {
+    switch (way_) {
+        case Way::kCable:
+            return card_.cable.begin_frame(bytes);
+        case Way::kInside:
+            return card_.wire.begin_inside(bytes);
+        case Way::kNowhere:
+            break;
+    }
+    return discarded_;
+}
+
 void FrameWriter::send(Qp& qp) {
-    if (discard_)
+    if (way_ == Way::kNowhere)
         return;
-    const bool inside = port_.turns_round(builder_.frame());
-    const std::size_t bytes = (inside ? builder_.finish_without_icrc() : builder_.finish()).size();
-    card_.wire.end_frame(bytes);
+    std::size_t bytes = 0;
+    if (way_ == Way::kInside) {
+        bytes = builder_.finish_without_icrc().size();
+        card_.wire.end_inside(bytes, {source_, builder_.payload_offset(), payload().size()});
+    } else {
+        bytes = (source_ ? builder_.finish_copying(source_) : builder_.finish()).size();
+        card_.cable.end_frame(bytes);
+    }
     card_.count(DINGO_CARD_RDMA_TX_PACKETS);
     card_.count(DINGO_CARD_RDMA_TX_BYTES, bytes);
     qp.count(DINGO_QP_TX_PACKETS);
@@ -32,8 +52,8 @@ void FrameWriter::send(Qp& qp) {
 }
 
 void FrameWriter::cancel() {
-    if (!discard_)
-        card_.wire.end_frame(0);
+    if (way_ == Way::kCable)
+        card_.cable.end_frame(0);
 }
 
 }  // namespace dingo::model

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "../card_context.h"
@@ -23,8 +24,13 @@ class FrameWriter {
     /// does.
     bool open(const packet::HeaderTemplate& path, const packet::TransportHeaders& headers,
               std::size_t payload_bytes);
-    /// To be filled before send().
+    /// To be filled before send(), or else named by refer().
     [[nodiscard]] std::span<std::byte> payload() const noexcept { return builder_.payload(); }
+    /// The payload is at `source` (HostPort::dma_pointer) and is taken from there: by send(), or
+    /// where the frame turns round inside the card, when it is received.
+    void refer(const std::byte* source) noexcept { source_ = source; }
+    /// The frame turns round inside the card.
+    [[nodiscard]] bool inside() const noexcept { return way_ == Way::kInside; }
     /// Adds pad and ICRC, and sends; counts for card and QP.
     void send(Qp& qp);
     /// Gives the room back.
@@ -35,12 +41,18 @@ class FrameWriter {
     void clear_busy() noexcept { busy_ = false; }
 
   private:
+    /// Where the frame goes.
+    enum class Way : std::uint8_t { kCable, kInside, kNowhere };
+
+    std::span<std::byte> room_for(std::size_t bytes);
+
     CardContext& card_;
     const Port& port_;
     packet::FrameBuilder builder_;
     std::uint16_t ip_id_ = 0;
     bool busy_ = false;
-    bool discard_ = false;
+    Way way_ = Way::kNowhere;
+    const std::byte* source_ = nullptr;
     alignas(64) std::array<std::byte, packet::kMaxRoceFrameBytes> discarded_;
 };
 

@@ -79,8 +79,35 @@ Move Core::gather(const Qp& qp, const SendWqe& wqe, std::uint32_t offset, std::s
         });
 }
 
-Move Core::gather_payload(const Qp& qp, const SendWqe& wqe, std::uint32_t offset,
-                          std::span<std::byte> data, WqeFault& fault) {
+const std::byte* Core::payload_in_place(const Qp& qp, const SendWqe& wqe, std::uint64_t offset,
+                                        std::uint64_t bytes) {
+    if (bytes < kReferredBytes || wqe.is_inline() || qp.kernel.id != DINGO_KERNEL_PASS)
+        return nullptr;
+    // Without an acknowledgement the send completes, and its buffer may change, when the frame has
+    // left: inside the card that is before it is received.
+    if (frame_.inside() && !is_reliable(qp))
+        return nullptr;
+    for (std::uint32_t i = 0; i < wqe.num_sge(); ++i) {
+        const dingo_sge sge = wqe.sge(i);
+        if (offset >= sge.length) {
+            offset -= sge.length;
+            continue;
+        }
+        MemoryRange range;
+        if (sge.length - offset < bytes ||
+            memory_.check(qp, sge.lkey, sge.addr + offset, bytes, 0, range) != KeyVerdict::kOk)
+            return nullptr;
+        return memory_.pointer(range);
+    }
+    return nullptr;
+}
+
+Move Core::fill_payload(const Qp& qp, const SendWqe& wqe, std::uint32_t offset, WqeFault& fault) {
+    const std::span<std::byte> data = frame_.payload();
+    if (const std::byte* const source = payload_in_place(qp, wqe, offset, data.size())) {
+        frame_.refer(source);
+        return Move::kDone;
+    }
     const Move move = gather(qp, wqe, offset, data, fault);
     if (move == Move::kDone && qp.kernel.id != DINGO_KERNEL_PASS)
         compute::transform(qp.kernel, offset, data);

@@ -88,7 +88,7 @@ SendStop Core::send_data_packet(Qp& qp, const SendRecord& record, std::uint32_t 
     if (!frame_.open(qp.transport->path, headers, bytes))
         return SendStop::kTurnOver;
     WqeFault fault;
-    switch (gather_payload(qp, wqe, offset, frame_.payload(), fault)) {
+    switch (fill_payload(qp, wqe, offset, fault)) {
         case Move::kDone:
             break;
         case Move::kPaused:

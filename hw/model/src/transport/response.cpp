@@ -117,7 +117,10 @@ Core::Sent Core::send_read_response(Qp& qp, ReadResource& resource,
     } else {
         if (!frame_.open(qp.transport->path, headers, bytes))
             return Sent::kBusy;
-        if (bytes > 0 && !memory_.read(range, 0, frame_.payload())) {
+        const std::byte* const source = bytes >= kReferredBytes ? memory_.pointer(range) : nullptr;
+        if (source) {
+            frame_.refer(source);
+        } else if (bytes > 0 && !memory_.read(range, 0, frame_.payload())) {
             frame_.cancel();
             fault = syndrome::kNakRemoteOperational;
         }
