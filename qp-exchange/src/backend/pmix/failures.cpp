@@ -6,7 +6,7 @@
 namespace qpx::backend {
 namespace {
 
-bool is(const pmix_info_t& info, const char* key, pmix_data_type_t type) {
+bool has(const pmix_info_t& info, const char* key, pmix_data_type_t type) {
     return PMIX_CHECK_KEY(&info, key) && info.value.type == type;
 }
 
@@ -18,20 +18,20 @@ struct Told {
     bool bad_state = false;
 };
 
-Told read(std::span<const pmix_info_t> info) {
+Told told_by(std::span<const pmix_info_t> info) {
     Told told;
     for (const pmix_info_t& one : info) {
-        if (is(one, PMIX_EVENT_AFFECTED_PROC, PMIX_PROC) && one.value.data.proc) {
+        if (has(one, PMIX_EVENT_AFFECTED_PROC, PMIX_PROC) && one.value.data.proc) {
             told.affected.push_back(*one.value.data.proc);
-        } else if (is(one, PMIX_EVENT_AFFECTED_PROCS, PMIX_DATA_ARRAY) && one.value.data.darray &&
+        } else if (has(one, PMIX_EVENT_AFFECTED_PROCS, PMIX_DATA_ARRAY) && one.value.data.darray &&
                    one.value.data.darray->type == PMIX_PROC) {
             const auto* procs = static_cast<const pmix_proc_t*>(one.value.data.darray->array);
             told.affected.insert(told.affected.end(), procs, procs + one.value.data.darray->size);
-        } else if (is(one, PMIX_EXIT_CODE, PMIX_INT)) {
+        } else if (has(one, PMIX_EXIT_CODE, PMIX_INT)) {
             told.exit_code = one.value.data.integer;
-        } else if (is(one, PMIX_EVENT_TEXT_MESSAGE, PMIX_STRING) && one.value.data.string) {
+        } else if (has(one, PMIX_EVENT_TEXT_MESSAGE, PMIX_STRING) && one.value.data.string) {
             told.text = one.value.data.string;
-        } else if (is(one, PMIX_PROC_STATE_STATUS, PMIX_PROC_STATE)) {
+        } else if (has(one, PMIX_PROC_STATE_STATUS, PMIX_PROC_STATE)) {
             told.bad_state = one.value.data.state >= PMIX_PROC_STATE_ERROR;
         }
     }
@@ -69,7 +69,7 @@ std::vector<pmix_status_t> failure_codes() {
 
 std::vector<PmixFailure> failures_of(pmix_status_t status, const pmix_proc_t* source,
                                      std::span<const pmix_info_t> info, const std::string& nspace) {
-    Told told = read(info);
+    Told told = told_by(info);
     if (status == PMIX_EVENT_PROC_TERMINATED && told.exit_code.value_or(0) == 0 &&
         !told.bad_state) {
         return {};
