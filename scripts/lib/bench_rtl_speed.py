@@ -63,7 +63,8 @@ def main() -> int:
     head = f"median of rounds, {os.cpu_count()} cores"
     print(f"{head:<32} {'figure':>10} {'unit':<5} {'card':<7} {'clock kHz':>10} {'on its core':>12} {'busy':>6} {'cycles':>10}")
     for name, row in rows.items():
-        left = f"{name:<32} {row['figure']:>10.2f} {row['unit']:<5}"
+        figure = f"{row['figure']:.2f}" if row["figure"] else "none"  # perftest did not end in time
+        left = f"{name:<32} {figure:>10} {row['unit']:<5}"
         for role, card in row["cards"].items():
             print(
                 f"{left:<49} {role:<7} {card['clock_khz']:>10.1f} {card['clock_khz_of_processor_time']:>12.1f} "

@@ -39,5 +39,7 @@ bench_rtl_speed() {
         done
         echo "# round $round of $rtl_speed_rounds" >&2
     done
+    "$dingo" card stop --all >/dev/null  # another part may follow
     python3 scripts/lib/bench_rtl_speed.py table "$@" <"$DINGO_RUN/samples"
+    rm -rf "$DINGO_RUN"
 }
