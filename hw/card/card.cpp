@@ -82,10 +82,7 @@ bool Card::poll(Nanoseconds now) {
     // A deadline may be that of a frame which the fault injector holds on the receiving side.
     if (wire_ready_ || wire_.polled() || wire_.fd() < 0 || wire_.next_deadline() <= now) {
         first_frame_ = true;
-        if (slept_) {
-            slept_ = false;
-            engine_->run(now, 1);  // frames get this time's stamps, not those of before the sleep
-        }
+        advance(now);  // frames get this time's stamps, not those of before the sleep
         const unsigned frames = wire_.receive(*this, kFrameBudget);
         wire_ready_ = frames == kFrameBudget;
         more |= frames != 0;
@@ -113,6 +110,14 @@ void Card::woke() {
     wire_.woke();
     if (scanner_) {
         scanner_->disarm();
+    }
+}
+
+void Card::advance(Nanoseconds now) {
+    now_ = now;
+    if (slept_) {
+        slept_ = false;
+        engine_->run(now, 1);
     }
 }
 

@@ -49,6 +49,9 @@ class Card final : public vfio_user::Device, public DoorbellSink, public FrameSi
     /// call woke() before the next poll().
     [[nodiscard]] bool prepare_sleep(Nanoseconds now);
     void woke();
+    /// The host asks for something between two poll()s: it finds the time of now, not that of the
+    /// last poll(), which a card that slept has left long ago.
+    void advance(Nanoseconds now);
 
     /// When poll() must be called though no input arrives.
     [[nodiscard]] Nanoseconds next_deadline() const;

@@ -151,8 +151,9 @@ void CardLoop::wait(Nanoseconds timeout, bool asleep) {
         return;
     }
     stop_ |= polls_[0].revents != 0;
+    const Nanoseconds now = clock_now();
     for (std::size_t i = 0; i < count; ++i) {
-        cards_[i]->service(polls_);
+        cards_[i]->service(polls_, now);
     }
 }
 

@@ -84,12 +84,13 @@ void ServedCard::add_polls(std::vector<pollfd>& polls, bool all) {
     end_at_ = polls.size();
 }
 
-void ServedCard::service(std::span<const pollfd> polls) {
+void ServedCard::service(std::span<const pollfd> polls, Nanoseconds now) {
     set_log(log_);
     const auto own = polls.subspan(wire_at_, end_at_ - wire_at_);
     if (std::any_of(own.begin(), own.end(), [](const pollfd& p) { return p.revents != 0; })) {
         woke();
         idle_ = false;  // what comes may give the engine work
+        card_.advance(now);
     }
     host_.service(polls.subspan(host_at_, control_at_ - host_at_));
     if (host_at_ != wire_at_) {

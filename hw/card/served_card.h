@@ -56,7 +56,7 @@ class ServedCard {
     /// itself.
     void add_polls(std::vector<pollfd>& polls, bool all);
     /// After poll(): the same vector, with its events.
-    void service(std::span<const pollfd> polls);
+    void service(std::span<const pollfd> polls, Nanoseconds now);
 
     /// Of the loop that serves it.
     void set_loop_stats(const LoopStats* stats) { loop_stats_ = stats; }

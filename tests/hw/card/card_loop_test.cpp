@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "dingo_hw.h"
 #include "fake_engine.h"
 #include "vfio_user/attachment.h"
 #include "vfio_user/client.h"
@@ -249,6 +250,19 @@ struct Host {
     std::array<UniqueFd, 8> events;
     std::span<std::byte> doorbells;
 };
+
+TEST(CardLoop, TheClockThatIsReadFirstAfterASleepIsOfNow) {
+    RunningCard card;
+    Host host(card);
+    for (int i = 0; i < 3; ++i) {
+        std::this_thread::sleep_for(20ms);  // far longer than a card spins
+        const auto before =
+            std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch());
+        const auto clock =
+            host.client.read<std::uint64_t>(VFIO_PCI_BAR0_REGION_INDEX, DINGO_REG_CLOCK);
+        EXPECT_GE(clock, static_cast<std::uint64_t>(before.count()));
+    }
+}
 
 TEST(CardLoop, DoorbellInMemoryWakesTheCardWhichDoesDmaAndInterrupts) {
     RunningCard card;
