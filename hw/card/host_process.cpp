@@ -46,8 +46,9 @@ std::string needs_own_process(const Options& o) {
     if (o.ctl || o.uverbs.directory.empty()) {
         return "it is no card for applications of this machine";
     }
-    if (o.wire.wire != "shm" && !o.wire.wire.starts_with("shm:")) {
-        return "its wire is not shm";
+    const std::string wire = o.wire.wire.substr(0, o.wire.wire.find_first_of(":,"));
+    if (wire != "shm" && wire != "roce") {
+        return "its wire is neither shm nor roce";
     }
     if (o.engine != "model") {
         return "its engine is not the model";

@@ -62,7 +62,8 @@ native_rows=(
     "ib_write_bw 64 KiB, two cards in one process|Gb/s|pair_on bench0 bench1 4 ib_write_bw -s 65536 -D $native_seconds --report_gbits"
     "ib_write_bw 64 KiB, two processes, shm|Gb/s|pair_on bench4 bench5 4 ib_write_bw -s 65536 -D $native_seconds --report_gbits"
     "ib_write_bw 64 KiB, one card|Gb/s|pair_on bench0 bench0 4 ib_write_bw -s 65536 -D $native_seconds --report_gbits"
-    "ib_write_bw 64 KiB, two cards, UDP loopback|Gb/s|pair_on bench2 bench3 4 ib_write_bw -s 65536 -D $native_seconds --report_gbits"
+    "ib_write_bw 64 KiB, two cards in one process, UDP loopback|Gb/s|pair_on bench2 bench3 4 ib_write_bw -s 65536 -D $native_seconds --report_gbits"
+    "ib_write_bw 64 KiB, two processes, UDP loopback|Gb/s|pair_on bench6 bench7 4 ib_write_bw -s 65536 -D $native_seconds --report_gbits"
     "qperf tcp_lat|us|tcp_latency"
     "ib_write_lat 8 B, two cards in one process|us|pair_on bench0 bench1 5 ib_write_lat -s 8 -n 20000"
     "ib_write_lat 8 B, two processes, shm|us|pair_on bench4 bench5 5 ib_write_lat -s 8 -n 20000"
@@ -85,8 +86,8 @@ bench_native() {
     trap '"$dingo" card stop --all >/dev/null 2>&1; rm -rf "$DINGO_RUN"' EXIT
     for name in bench0 bench1; do "$dingo" card start $name --one-process --wire shm:bench >/dev/null; done
     for name in bench4 bench5; do "$dingo" card start $name --own-process --wire shm:bench2 >/dev/null; done
-    "$dingo" card start bench2 --wire roce:127.0.0.2 --ip 127.0.0.2/8 >/dev/null
-    "$dingo" card start bench3 --wire roce:127.0.0.3 --ip 127.0.0.3/8 >/dev/null
+    for name in 2 3; do "$dingo" card start bench$name --one-process --wire roce:127.0.0.$name --ip 127.0.0.$name/8 >/dev/null; done
+    for name in 6 7; do "$dingo" card start bench$name --own-process --wire roce:127.0.0.$name --ip 127.0.0.$name/8 >/dev/null; done
     figures=$DINGO_RUN/figures
     for round in $(seq $native_rounds); do
         for row in "${native_rows[@]}"; do

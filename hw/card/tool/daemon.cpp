@@ -114,8 +114,8 @@ std::vector<std::string> command_of(const StartOptions& o, const CardEntry& card
 
 /// Why dingo-card would not let this card share a process (needs_own_process()); "" when it would.
 std::string needs_own_process(const StartOptions& o) {
-    if (o.wire != "shm" && !o.wire.starts_with("shm:"))
-        return fmt::format("--wire {} is not shm", o.wire);
+    if (o.wire != "shm" && !o.wire.starts_with("shm:") && !is_roce(o.wire))
+        return fmt::format("--wire {} is neither shm nor roce", o.wire);
     if (!o.engine.empty() && o.engine != "model")
         return fmt::format("--engine {} is not the model", o.engine);
     return o.share ? "--share opens it to other users" : "";
@@ -131,14 +131,22 @@ bool shares_process(const StartOptions& o) {
     return wanted && why.empty();
 }
 
+/// Which network stack a process has.
+Path network_of(const std::string& process) {
+    std::error_code error;
+    return fs::read_symlink(fmt::format("/proc/{}/ns/net", process), error);
+}
+
 /// A running card whose process takes further ones; the same program, not one that was since
-/// replaced by another build.
+/// replaced by another build, and with the network that this card's wire is to find.
 std::optional<CardEntry> adopter() {
     const Path program = fs::canonical(find_card_program());
+    const Path network = network_of("self");
     for (const CardEntry& card : all_cards()) {
         std::error_code error;
         if (card.running() && card.info.value("adopts", Json(false)) == true &&
-            fs::read_symlink(fmt::format("/proc/{}/exe", card.pid), error) == program)
+            fs::read_symlink(fmt::format("/proc/{}/exe", card.pid), error) == program &&
+            network_of(std::to_string(card.pid)) == network)
             return card;
     }
     return std::nullopt;

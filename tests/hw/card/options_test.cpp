@@ -132,7 +132,7 @@ TEST(CardOptions, HelpIsForStdout) {
     EXPECT_EQ(exit.error, "");
 }
 
-TEST(CardOptions, OnlyPlainKernelLessCardsOnShmShareAProcess) {
+TEST(CardOptions, OnlyPlainKernelLessCardsOnShmOrRoceShareAProcess) {
     test::register_fake_engine();
     const auto why = [](std::vector<std::string> words) {
         auto o = parse(std::move(words));
@@ -154,7 +154,8 @@ TEST(CardOptions, OnlyPlainKernelLessCardsOnShmShareAProcess) {
     EXPECT_EQ(why(with({"--pcap", "/tmp/x", "--faults", "drop=1%", "--mtu", "1024"})), "");
     EXPECT_NE(why(with({"--share"})), "");
     EXPECT_NE(why(with({"--spin-us", "50"})), "");
-    EXPECT_NE(why({"--uverbs", "/tmp/d", "--wire", "roce", "--engine", "fake"}), "");
+    EXPECT_EQ(why({"--uverbs", "/tmp/d", "--wire", "roce:127.0.0.2", "--engine", "fake"}), "");
+    EXPECT_NE(why({"--uverbs", "/tmp/d", "--wire", "udp:1,2", "--engine", "fake"}), "");
     EXPECT_NE(why({"--vfio-user", "/tmp/s", "--wire", "shm", "--engine", "fake"}), "");
     EXPECT_FALSE(parse({"--vfio-user", "/tmp/s", "--adopt"}));
     auto rtl = parse(shm);

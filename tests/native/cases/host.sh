@@ -39,6 +39,13 @@ truth 'two cards, one process' "$shared and $(pid_of beta)" [ "$shared" = "$(pid
 truth 'a card with a process of its own' "gamma is in $shared" [ "$shared" != "$(pid_of gamma)" ]
 plain 'card show names the cards of the process' "$dingo card show beta" '^process_serves +alpha beta$'
 plain 'a card on another wire cannot share a process' "$dingo card start delta --one-process --wire none" 'needs a process of its own' 2
+start_card epsilon --one-process --wire roce:127.0.79.1 --ip 127.0.79.1/8
+start_card zeta --one-process --wire roce:127.0.79.2 --ip 127.0.79.2/8
+truth 'cards on UDP are in it, too' "$shared, $(pid_of epsilon) and $(pid_of zeta)" [ "$shared $shared" = "$(pid_of epsilon) $(pid_of zeta)" ]
+server_card=epsilon client_card=zeta
+pair 'UDP in one process: verbs_check, every byte' "$check" "$check A" 'every byte right' 18600
+perftest ib_write_bw '-s 65536 -n 500'
+for name in epsilon zeta; do $dingo card stop $name >>"$logs/cards.log"; done
 plain 'a card of several users cannot either' "$dingo card start delta --one-process --share" 'needs a process of its own' 2
 plain 'nor is it asked for both' "$dingo card start delta --one-process --own-process" 'excludes' 2
 plain 'what is wrong with a card is told, and it leaves nothing' \
