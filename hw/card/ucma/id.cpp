@@ -76,12 +76,11 @@ void Id::bind(const Address& address) {
         }
     } else if (!address.is_ip()) {
         fail(EAFNOSUPPORT);
-    } else if (address.is_loopback()) {
-        fail(ENODEV);  // the machine's own interface, which is no card
     } else if (!address.is_any()) {
         index = service_.routes().gid_index(address.gid);
         if (index < 0) {
-            fail(EADDRNOTAVAIL);
+            // The machine's own interface is no card, but a card may have its addresses.
+            fail(address.is_loopback() ? ENODEV : EADDRNOTAVAIL);
         }
     }
     binding_.address = address;
@@ -112,7 +111,7 @@ void Id::resolve_address(const Address& source, const Address& destination,
     if (binding_.address.family != destination.family) {
         fail(EINVAL);
     }
-    if (destination.is_loopback()) {
+    if (destination.is_loopback() && !service_.routes().on_link(destination)) {
         fail(ENODEV);
     }
     destination_ = destination;

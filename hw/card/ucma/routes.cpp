@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "ucma/routes.h"
 
+#include <algorithm>
+
 namespace dingo::card::ucma {
 
 Routes::Routes(const uverbs::Driver& driver) {
@@ -32,6 +34,12 @@ int Routes::own(bool ipv4) const {
         }
     }
     return -1;
+}
+
+bool Routes::on_link(const Address& destination) const {
+    return std::any_of(prefixes_.begin(), prefixes_.end(), [&](const auto& prefix) {
+        return prefix.holds(packet::Gid{destination.gid});
+    });
 }
 
 int Routes::source_for(const Address& destination) const {

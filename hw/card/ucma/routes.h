@@ -20,6 +20,8 @@ class Routes {
     /// Of an address of ours, or -1.
     [[nodiscard]] int gid_index(const Gid& gid) const;
     [[nodiscard]] const Gid& gid(int index) const;
+    /// One of our prefixes holds it.
+    [[nodiscard]] bool on_link(const Address& destination) const;
     /// The address of ours that speaks to `destination`, of the same IP version, or -1.
     [[nodiscard]] int source_for(const Address& destination) const;
     /// Stands for "myself": our first address of that version, or -1.

@@ -66,6 +66,13 @@ nothing_left() {
     fail "$1" "left:$left"
 }
 
+# leaf PID: the program below the shells.
+leaf() {
+    local pid=$1 child
+    while child=$(pgrep -P "$pid" | head -n 1) && [ -n "$child" ]; do pid=$child; done
+    echo "$pid"
+}
+
 single 'the device is there' alpha 'stat -c %F /dev/infiniband/rdma_cm; cat /sys/class/misc/rdma_cm/abi_version' '^4$'
 cm_pair 'rping, every byte checked' 'rping -s -a 10.77.0.1 -V -C 100 -S 4000' 'rping -c -a 10.77.0.1 -V -C 100 -S 4000'
 cm_pair 'rping over IPv6' 'rping -s -a fd77::1 -V -C 20' 'rping -c -a fd77::1 -V -C 20'
@@ -89,6 +96,25 @@ done
 for tool in ib_write_lat ib_read_lat ib_send_lat; do cm_perftest $tool '-R -n 200'; done
 cm_perftest ib_send_bw '-c UD -R -n 500'
 
+for verb in write read; do
+    cm_pair "fio, RDMA engine: $verb" 'fio --name=server --ioengine=rdma --port=18540 --bs=16k --size=4m --rw=read --iodepth=16' \
+        "fio --name=client --ioengine=rdma --hostname=10.77.0.1 --port=18540 --verb=$verb --bs=16k --size=4m --rw=write --iodepth=16" 'err= 0'
+done
+
+# qperf takes one address for TCP and rdma_cm: a card with an address of the machine has both.
+start_card gamma --wire roce:127.0.78.1 --ip 127.0.78.1/8
+start_card delta --wire roce:127.0.78.2 --ip 127.0.78.2/8
+on gamma 'qperf -lp 18541' >"$logs/qperf-server" 2>&1 &
+qperf_server=$!
+wait_listen 18541 $qperf_server || true
+for measure in rc_bw rc_lat rc_rdma_write_bw rc_rdma_read_lat ver_rc_fetch_add; do
+    single "qperf -cm1 $measure" delta "qperf -lp 18541 -cm1 -t 1 127.0.78.1 $measure" '= +[0-9]'
+done
+kill -9 "$(leaf $qperf_server)" 2>/dev/null || true
+wait $qperf_server 2>/dev/null || true
+single "a machine's loopback address that no card has: ENODEV" alpha '! rping -c -a 127.0.0.1 -v -C 1' 'No such device'
+for name in gamma delta; do $as_user "$dingo" card stop $name >>"$logs/cards.log" 2>&1; done
+
 client_card=alpha
 prefix='one card: '
 cm_pair 'one card: rping' 'rping -s -a 10.77.0.1 -V -C 20' 'rping -c -a 10.77.0.1 -V -C 20'
@@ -109,12 +135,7 @@ holder=$!
 wait_count alpha listeners 1 $holder || true
 single 'a port that is taken: EADDRINUSE' alpha '! rping -s -a 10.77.0.1 -C 1' 'Address already in use'
 
-# Sudden deaths. leaf PID: the program below the shells.
-leaf() {
-    local pid=$1 child
-    while child=$(pgrep -P "$pid" | head -n 1) && [ -n "$child" ]; do pid=$child; done
-    echo "$pid"
-}
+# Sudden deaths.
 for n in 1 2 3; do
     on beta 'rping -c -a 10.77.0.1 -V' >"$logs/killed-$n" 2>&1 &
     pid=$!
