@@ -73,6 +73,9 @@ void dingo_db_free(struct dingo_db_space *space, struct dingo_db *db);
 void dingo_db_clear(struct dingo_dev *dev, const struct dingo_db *db);
 void dingo_db_ring(struct dingo_dev *dev, const struct dingo_db *db, u32 word0,
 		   u32 index);
+void dingo_db_ring_cq(struct dingo_dev *dev, const struct dingo_db *db,
+		      u32 cqn, u32 index, bool arm, bool solicited,
+		      u32 *arm_bits);
 
 /**
  * dingo_db_word0() - first word of a doorbell

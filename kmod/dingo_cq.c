@@ -285,15 +285,11 @@ static struct dingo_cqe *dingo_cq_entry(struct dingo_cq *cq, u32 n)
 	return cqe;
 }
 
-static void dingo_cq_ring(struct dingo_cq *cq)
+static void dingo_cq_ring(struct dingo_cq *cq, bool arm, bool solicited)
 {
-	u32 word0 = dingo_db_word0(DINGO_DB_CQ, cq->core.cqn) |
-		    FIELD_PREP(DINGO_DOORBELL_WORD0_ARM_SN_MASK, cq->arm_sn) |
-		    FIELD_PREP(DINGO_DOORBELL_WORD0_ARM_SOLICITED_MASK,
-			       cq->solicited);
-
 	lockdep_assert_held(&cq->lock);
-	dingo_db_ring(to_ddev(cq->ibcq.device), &cq->db, word0, cq->consumer);
+	dingo_db_ring_cq(to_ddev(cq->ibcq.device), &cq->db, cq->core.cqn,
+			 cq->consumer, arm, solicited, &cq->arm);
 	cq->rung = cq->consumer;
 }
 
@@ -331,7 +327,7 @@ int dingo_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	if (done < num && unlikely(!dingo_is_up(ib->dev)))
 		done += dingo_kqp_flush(cq, num - done, wc + done);
 	if (cq->consumer - cq->rung >= BIT(cq->log_size) / 4)
-		dingo_cq_ring(cq);
+		dingo_cq_ring(cq, false, false);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return done;
 }
@@ -350,11 +346,8 @@ int dingo_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	int ret = 0;
 
 	spin_lock_irqsave(&cq->lock, irqflags);
-	cq->arm_sn++;
-	cq->arm_sn &= DINGO_DOORBELL_WORD0_ARM_SN_MASK >>
-		      __ffs(DINGO_DOORBELL_WORD0_ARM_SN_MASK);
-	cq->solicited = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED;
-	dingo_cq_ring(cq);
+	dingo_cq_ring(cq, true,
+		      (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED);
 	if ((flags & IB_CQ_REPORT_MISSED_EVENTS) &&
 	    dingo_cq_entry(cq, cq->consumer))
 		ret = 1;

@@ -213,22 +213,30 @@ out:
 	return err;
 }
 
+/* Tells a card that polls the page of a new value. */
+static void dingo_db_mark_dirty(struct dingo_dev *dev,
+				const struct dingo_db *db)
+{
+	u8 *dirty = db->page->mem + DINGO_DB_DIRTY_OFFSET;
+	__le32 *need_kick = db->page->mem + DINGO_DB_NEED_KICK_OFFSET;
+
+	/* The card must find the value when it sees the dirty byte. */
+	wmb();
+	WRITE_ONCE(dirty[db->slot * sizeof(u64) / DINGO_DB_LINE], 1);
+	/* Of us and a card that falls asleep, one must see the other. */
+	mb();
+	if (READ_ONCE(*need_kick))
+		dingo_write32(dev, DINGO_KICK_PAGE_OFFSET, 1);
+}
+
 /* The protocol of a page that the card polls. */
 static void dingo_db_store(struct dingo_dev *dev, const struct dingo_db *db,
 			   u64 value)
 {
 	__le64 *slots = db->page->mem;
-	u8 *dirty = db->page->mem + DINGO_DB_DIRTY_OFFSET;
-	__le32 *need_kick = db->page->mem + DINGO_DB_NEED_KICK_OFFSET;
 
 	WRITE_ONCE(slots[db->slot], cpu_to_le64(value));
-	/* The card must find the value when it sees the dirty byte. */
-	wmb();
-	WRITE_ONCE(dirty[db->slot * sizeof(*slots) / DINGO_DB_LINE], 1);
-	/* Of us and a card that falls asleep, one must see the other. */
-	mb();
-	if (READ_ONCE(*need_kick))
-		dingo_write32(dev, DINGO_KICK_PAGE_OFFSET, 1);
+	dingo_db_mark_dirty(dev, db);
 }
 
 /**
@@ -283,4 +291,61 @@ void dingo_db_ring(struct dingo_dev *dev, const struct dingo_db *db, u32 word0,
 	} else {
 		writeq(value, db->page->io + db->slot * sizeof(u64));
 	}
+}
+
+static u32 dingo_db_next_arm(u32 bits, bool seen, bool solicited)
+{
+	u32 sn = FIELD_GET(DINGO_DOORBELL_WORD0_ARM_SN_MASK, bits) + seen;
+
+	/* A request that is still to be seen goes on. */
+	if (!seen && !(bits & DINGO_DOORBELL_WORD0_ARM_SOLICITED_MASK))
+		solicited = false;
+	return FIELD_PREP(DINGO_DOORBELL_WORD0_ARM_SN_MASK,
+			  sn & FIELD_MAX(DINGO_DOORBELL_WORD0_ARM_SN_MASK)) |
+	       FIELD_PREP(DINGO_DOORBELL_WORD0_ARM_SOLICITED_MASK, solicited);
+}
+
+/**
+ * dingo_db_ring_cq() - ring the doorbell of a kernel CQ
+ * @dev: the card
+ * @db: the doorbell; callers serialize
+ * @cqn: number of the CQ
+ * @index: consumer index
+ * @arm: ask for an event
+ * @solicited: only after a solicited completion
+ * @arm_bits: ARM_SN and ARM_SOLICITED as last rung; 0 at first
+ *
+ * A card that polls the page may pass over a value, but not over the request
+ * to arm in it (contract, doorbell page: TAKEN).
+ */
+void dingo_db_ring_cq(struct dingo_dev *dev, const struct dingo_db *db,
+		      u32 cqn, u32 index, bool arm, bool solicited,
+		      u32 *arm_bits)
+{
+	u32 word0 = dingo_db_word0(DINGO_DB_CQ, cqn), bits;
+	u64 old, value, *slot;
+	bool seen;
+
+	if (!db->page->mem) {
+		if (arm)
+			*arm_bits = dingo_db_next_arm(*arm_bits, true,
+						      solicited);
+		dingo_db_ring(dev, db, word0 | *arm_bits, index);
+		return;
+	}
+	slot = (u64 *)db->page->mem + db->slot;
+	/* The ring's entries have been read before the card may reuse them. */
+	mb();
+	old = READ_ONCE(*slot);
+	do {
+		seen = !old || (le64_to_cpu((__force __le64)old) &
+				DINGO_DOORBELL_WORD0_TAKEN_MASK);
+		bits = arm ? dingo_db_next_arm(*arm_bits, seen, solicited) :
+			     *arm_bits;
+		value = (u64)index << 32 | word0 | bits;
+		if (seen && !arm)
+			value |= DINGO_DOORBELL_WORD0_TAKEN_MASK;
+	} while (!try_cmpxchg64(slot, &old, (__force u64)cpu_to_le64(value)));
+	*arm_bits = bits;
+	dingo_db_mark_dirty(dev, db);
 }

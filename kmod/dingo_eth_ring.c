@@ -94,14 +94,8 @@ void dingo_eth_ring_doorbell(struct dingo_channel *ch,
 
 static void dingo_channel_cq_doorbell(struct dingo_channel *ch, bool arm)
 {
-	u32 word0;
-
-	if (arm)
-		ch->arm_sn++;
-	word0 = dingo_db_word0(DINGO_DB_CQ, ch->cq.cqn) |
-		FIELD_PREP(DINGO_DOORBELL_WORD0_ARM_SN_MASK,
-			   ch->arm_sn & FIELD_MAX(DINGO_DOORBELL_WORD0_ARM_SN_MASK));
-	dingo_db_ring(ch->nd->dev, &ch->cq_db, word0, ch->cq_consumer);
+	dingo_db_ring_cq(ch->nd->dev, &ch->cq_db, ch->cq.cqn, ch->cq_consumer,
+			 arm, false, &ch->cq_arm);
 }
 
 /* Return: the next completion, or NULL. */
@@ -195,7 +189,7 @@ static int dingo_channel_start_cq(struct dingo_channel *ch, u8 log_size)
 	/* Every descriptor may complete twice before the card sees a doorbell. */
 	ch->cq_log_size = log_size + 2;
 	ch->cq_consumer = 0;
-	ch->arm_sn = 0;
+	ch->cq_arm = 0;
 	ch->cq.comp = dingo_channel_event;
 	ch->cq.error = dingo_channel_error;
 	err = dingo_ring_alloc(dev, &ch->cq_ring,

@@ -271,8 +271,7 @@ struct dingo_cq {
 	spinlock_t lock;
 	u32 consumer;
 	u32 rung; /* consumer index of the last doorbell */
-	u8 arm_sn;
-	bool solicited;
+	u32 arm; /* as dingo_db_ring_cq() keeps it */
 	struct list_head kcq_entry; /* dingo_ibdev.kcqs */
 	struct list_head send_qps; /* kernel QPs that complete here */
 	struct list_head recv_qps;

@@ -54,7 +54,7 @@ struct dingo_channel {
 	u8 cq_log_size;
 	bool cq_created;
 	u32 cq_consumer;
-	u8 arm_sn;
+	u32 cq_arm; /* as dingo_db_ring_cq() keeps it */
 
 	struct dingo_eth_ring tx;
 	struct dingo_tx_slot *tx_slots;

@@ -246,30 +246,30 @@ out:
 	return err;
 }
 
-void dingo_cq_ring(struct dingo_cq *cq)
+static void ring(struct dingo_cq *cq, bool arm)
 {
 	/* while the old ring drains, nothing of the new one is consumed */
 	uint32_t index = cq->old.buf ? 0 : cq->consumer;
 
 	dingo_cq_reported(cq, index);
-	dingo_ring_doorbell(&cq->ring.db,
-			    dingo_doorbell_word(DINGO_DB_CQ, cq->cqn) | cq->arm,
-			    index);
+	dingo_ring_cq_doorbell(&cq->ring.db, cq->cqn, index, arm,
+			       !cq->armed_any, &cq->arm);
+}
+
+void dingo_cq_ring(struct dingo_cq *cq)
+{
+	ring(cq, false);
 }
 
 int dingo_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
 	struct dingo_cq *cq = to_dingo_cq(ibcq);
-	uint32_t sn;
 
 	dingo_lock(&cq->lock);
 	/* ibv_req_notify_cq(3): asking for solicited ones does not take back "any" */
 	if (!solicited_only)
 		cq->armed_any = true;
-	sn = DINGO_GET(DINGO_DOORBELL_WORD0_ARM_SN_MASK, cq->arm) + 1;
-	cq->arm = DINGO_PREP(DINGO_DOORBELL_WORD0_ARM_SN_MASK, sn) |
-		  (cq->armed_any ? 0 : DINGO_DOORBELL_WORD0_ARM_SOLICITED_MASK);
-	dingo_cq_ring(cq);
+	ring(cq, true);
 	dingo_unlock(&cq->lock);
 	return 0;
 }

@@ -102,3 +102,48 @@ void dingo_kick(const struct dingo_db *db)
 		;
 	errno = saved;
 }
+
+static uint32_t next_arm_bits(uint32_t bits, bool seen, bool solicited)
+{
+	uint32_t sn = DINGO_GET(DINGO_DOORBELL_WORD0_ARM_SN_MASK, bits);
+
+	/* a request that is still to be seen goes on, for any completion if one of the two is */
+	if (!seen && !(bits & DINGO_DOORBELL_WORD0_ARM_SOLICITED_MASK))
+		solicited = false;
+	return DINGO_PREP(DINGO_DOORBELL_WORD0_ARM_SN_MASK, sn + seen) |
+	       (solicited ? DINGO_DOORBELL_WORD0_ARM_SOLICITED_MASK : 0);
+}
+
+void dingo_ring_cq_doorbell(const struct dingo_db *db, uint32_t cqn,
+			    uint32_t index, bool arm, bool solicited,
+			    uint32_t *arm_bits)
+{
+	const uint32_t word0 = dingo_doorbell_word(DINGO_DB_CQ, cqn);
+	_Atomic(uint64_t) *slot = db->slot;
+	uint64_t old, value;
+	uint32_t bits;
+	bool seen;
+
+	if (!db->dirty) {
+		if (arm)
+			*arm_bits = next_arm_bits(*arm_bits, true, solicited);
+		dingo_ring_doorbell(db, word0 | *arm_bits, index);
+		return;
+	}
+	udma_to_device_barrier();
+	old = atomic_load_explicit(slot, memory_order_relaxed);
+	do {
+		seen = !old || (le64toh(old) & DINGO_DOORBELL_WORD0_TAKEN_MASK);
+		bits = arm ? next_arm_bits(*arm_bits, seen, solicited) :
+			     *arm_bits;
+		value = (uint64_t)index << 32 | word0 | bits;
+		if (seen && !arm)
+			value |= DINGO_DOORBELL_WORD0_TAKEN_MASK;
+	} while (!atomic_compare_exchange_weak_explicit(slot, &old,
+							htole64(value),
+							memory_order_release,
+							memory_order_relaxed));
+	*arm_bits = bits;
+	if (dingo_mark_dirty(db))
+		dingo_kick(db);
+}

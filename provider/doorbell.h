@@ -16,6 +16,15 @@ void dingo_doorbell_unmap_all(struct dingo_context *ctx);
 /* Wakes a sleeping card. */
 void dingo_kick(const struct dingo_db *db) __attribute__((cold, noinline));
 
+/* Tells a card that polls the page of a new value; says whether dingo_kick() must follow. */
+static inline bool dingo_mark_dirty(const struct dingo_db *db)
+{
+	atomic_store_explicit(db->dirty, 1, memory_order_release);
+	atomic_thread_fence(memory_order_seq_cst);
+	return unlikely(atomic_load_explicit(db->need_kick,
+					     memory_order_relaxed));
+}
+
 /* Rings, and says whether dingo_kick() must follow: one 8-byte MemWr TLP. Everything written to ring memory before is visible to the card
  * first. With DB_MEMORY (contract, doorbell page) the write goes to memory that the card polls: mark the
  * line, then look whether the card sleeps; the full barrier pairs with the card's own between need_kick and its last look.
@@ -33,11 +42,16 @@ static inline bool dingo_ring_quietly(const struct dingo_db *db,
 	}
 	udma_to_device_barrier();
 	mmio_write64_le(db->slot, value);
-	atomic_store_explicit(db->dirty, 1, memory_order_release);
-	atomic_thread_fence(memory_order_seq_cst);
-	return unlikely(atomic_load_explicit(db->need_kick,
-					     memory_order_relaxed));
+	return dingo_mark_dirty(db);
 }
+
+/* Rings the doorbell of a CQ and, with `arm`, asks for an event: after any completion, or after a solicited one. `arm_bits` are
+ * ARM_SN and ARM_SOLICITED as last rung. A card that polls the page may pass over a value, but not over the
+ * request to arm in it (contract, doorbell page: TAKEN).
+ */
+void dingo_ring_cq_doorbell(const struct dingo_db *db, uint32_t cqn,
+			    uint32_t index, bool arm, bool solicited,
+			    uint32_t *arm_bits);
 
 static inline void dingo_ring_doorbell(const struct dingo_db *db,
 				       uint32_t word0, uint32_t index)

@@ -15,6 +15,7 @@ constexpr std::size_t kDirty = DINGO_DB_DIRTY_OFFSET;
 constexpr std::size_t kFirstLine =
     DINGO_DB_FIRST_SLOT * sizeof(std::uint64_t) / DoorbellScanner::kLineSize;
 constexpr std::size_t kSlotsPerLine = DoorbellScanner::kLineSize / sizeof(std::uint64_t);
+constexpr std::uint64_t kTaken = DINGO_DOORBELL_WORD0_TAKEN_MASK;
 /// Inactive pages that one scan() looks at while a sweep is due: some 10 us of cache misses.
 constexpr std::size_t kSweepStep = 256;
 
@@ -22,6 +23,14 @@ constexpr std::size_t kSweepStep = 256;
 template <typename T>
 std::atomic_ref<T> shared(std::byte* p) {
     return std::atomic_ref<T>(*reinterpret_cast<T*>(p));
+}
+
+/// Times that take() tries again when the writer was quicker.
+constexpr int kTakeTries = 8;
+
+bool is_cq(std::uint64_t value) {
+    return DINGO_GET(DINGO_DOORBELL_WORD0_TYPE_MASK, static_cast<std::uint32_t>(value)) ==
+           DINGO_DB_CQ;
 }
 
 static_assert(std::endian::native == std::endian::little, "dirty bytes are read eight at a time");
@@ -48,6 +57,24 @@ DoorbellScanner::Shadow& DoorbellScanner::shadow_of(std::size_t page) {
     return *pages_[page].shadow;
 }
 
+// Reads a slot; in that of a CQ it sets TAKEN in the same moment, so that the writer knows which
+// request to arm has been seen (contract: doorbell page).
+std::uint64_t DoorbellScanner::take(std::size_t page, std::size_t slot) {
+    auto memory = shared<std::uint64_t>(at(page) + slot * sizeof(std::uint64_t));
+    std::uint64_t value = memory.load(std::memory_order_acquire);
+    for (int tries = 0; is_cq(value) && (value & kTaken) == 0; ++tries) {
+        if (tries == kTakeTries) {  // a hostile writer; the slot is looked at again
+            shared<std::uint8_t>(at(page) + kDirty + slot / kSlotsPerLine).store(1);
+            return shadow_of(page)[slot];
+        }
+        if (memory.compare_exchange_strong(value, value | kTaken, std::memory_order_acq_rel,
+                                           std::memory_order_acquire)) {
+            break;
+        }
+    }
+    return is_cq(value) ? value & ~kTaken : value;
+}
+
 unsigned DoorbellScanner::scan_line(std::size_t page, std::size_t line) {
     // Clear first: a doorbell stored after our loads below sets dirty again.
     shared<std::uint8_t>(at(page) + kDirty + line).exchange(0, std::memory_order_seq_cst);
@@ -57,14 +84,13 @@ unsigned DoorbellScanner::scan_line(std::size_t page, std::size_t line) {
     Shadow& shadow = shadow_of(page);
     unsigned found = 0;
     for (std::size_t slot = line * kSlotsPerLine; slot < (line + 1) * kSlotsPerLine; ++slot) {
-        const std::size_t offset = slot * sizeof(std::uint64_t);
-        const auto value = shared<std::uint64_t>(at(page) + offset).load(std::memory_order_acquire);
+        const std::uint64_t value = take(page, slot);
         if (value == shadow[slot]) {
             continue;
         }
         shadow[slot] = value;
         if (value != 0) {
-            rings_.push_back({page * kPageSize + offset, value});
+            rings_.push_back({page * kPageSize + slot * sizeof(value), value});
             ++found;
         }
     }
@@ -274,7 +300,8 @@ void DoorbellScanner::store(DoorbellSink& sink, std::uint64_t offset, std::uint6
             shared<std::uint32_t>(to).store(static_cast<std::uint32_t>(value));
             return;
         default:
-            shared<std::uint64_t>(to).store(value);
+            shared<std::uint64_t>(to).store(is_cq(value) ? value | kTaken : value);
+            value = is_cq(value) ? value & ~kTaken : value;
     }
     const std::size_t in_page = offset % kPageSize;
     if (in_page >= kFirstLine * kLineSize && value != 0) {

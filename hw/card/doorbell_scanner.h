@@ -6,6 +6,10 @@
 // a full barrier and reads need_kick; if that is not 0 it kicks the card. A kick says not which
 // page it was for.
 //
+// A value may be passed over when the next one is stored before the card looks. That must not
+// happen to a CQ's request for an event, so the card marks what it has taken (bit TAKEN), and
+// delivers doorbells without it.
+//
 // A page is active while its doorbells are in use: the scanner looks at it in every scan() and its
 // need_kick is 0. Pages that are not active keep need_kick at 1 and cost nothing; the first
 // doorbell there kicks, and a sweep over all pages finds it. Before the card sleeps, arm() sets
@@ -115,6 +119,7 @@ class DoorbellScanner {
         std::unique_ptr<Shadow> shadow;  ///< last delivered value of each slot; made at first use
     };
 
+    [[nodiscard]] std::uint64_t take(std::size_t page, std::size_t slot);
     [[nodiscard]] std::byte* at(std::size_t page) const {
         return memory_.data() + page * kPageSize;
     }

@@ -515,6 +515,68 @@ static void doorbell_memory(void)
 	fake_free(fake);
 }
 
+static void card_takes_arm(struct fake *fake)
+{
+	fake->doorbell[FAKE_DB_CQ] |= DINGO_DOORBELL_WORD0_TAKEN_MASK;
+}
+
+/* A card that polls the page sees the last value only: a request to arm counts on from one that it took, and no other. */
+static void arming_in_memory(void)
+{
+	struct fake_options memory = rc;
+	struct fake *fake;
+	struct ibv_cq *cq;
+	uint64_t *db;
+	uint32_t i;
+
+	memory.db_memory = true;
+	fake = fake_new(&memory);
+	cq = &fake->cq.vcq.cq;
+	db = &fake->doorbell[FAKE_DB_CQ];
+	for (i = 0; i < 9; i++) {
+		CHECK(dingo_req_notify_cq(cq, 1) == 0);
+		CHECK(DINGO_GET(DINGO_DOORBELL_WORD0_ARM_SN_MASK, (uint32_t)*db) == 1);
+		CHECK(!(*db & DINGO_DOORBELL_WORD0_TAKEN_MASK));
+		CHECK(atomic_exchange(&fake->dirty, 0) == 1);
+	}
+	/* "any" joins a request that waits, and a stale event does not take it back */
+	CHECK(dingo_req_notify_cq(cq, 0) == 0);
+	dingo_cq_event(cq);
+	CHECK(dingo_req_notify_cq(cq, 1) == 0);
+	CHECK(!(*db & DINGO_DOORBELL_WORD0_ARM_SOLICITED_MASK));
+
+	card_takes_arm(fake);
+	atomic_store(&fake->need_kick, 1);
+	CHECK(dingo_req_notify_cq(cq, 1) == 0);
+	CHECK(DINGO_GET(DINGO_DOORBELL_WORD0_ARM_SN_MASK, (uint32_t)*db) == 2);
+	CHECK(*db & DINGO_DOORBELL_WORD0_ARM_SOLICITED_MASK);
+	CHECK(fake->kick == 1);
+	fake_free(fake);
+}
+
+/* Reporting what was consumed neither asks for an event nor forgets that the card took the request. */
+static void reporting_in_memory(void)
+{
+	struct fake_options memory = rc;
+	struct fake *fake;
+	uint64_t *db;
+
+	memory.db_memory = true;
+	fake = fake_new(&memory);
+	db = &fake->doorbell[FAKE_DB_CQ];
+	dingo_cq_ring(&fake->cq);
+	CHECK((uint32_t)*db == (DINGO_DB_CQ << 24 | FAKE_CQN | DINGO_DOORBELL_WORD0_TAKEN_MASK));
+	CHECK(dingo_req_notify_cq(&fake->cq.vcq.cq, 0) == 0);
+	fake->cq.consumer = 5;
+	dingo_cq_ring(&fake->cq);
+	CHECK(*db == (5ULL << 32 | 1 << 29 | DINGO_DB_CQ << 24 | FAKE_CQN));
+	card_takes_arm(fake);
+	fake->cq.consumer = 6;
+	dingo_cq_ring(&fake->cq);
+	CHECK(*db == (6ULL << 32 | DINGO_DOORBELL_WORD0_TAKEN_MASK | 1 << 29 | DINGO_DB_CQ << 24 | FAKE_CQN));
+	fake_free(fake);
+}
+
 /* A sleeping card that is kicked through a file; errno is the caller's. */
 static void kick_fd(void)
 {
@@ -698,7 +760,7 @@ static const struct {
 	CASE(wr_api), CASE(wr_api_errors), CASE(post_recv), CASE(poll_cq_phases), CASE(poll_cq_mixed), CASE(poll_cq_errors),
 	CASE(datagram_service_level),
 	CASE(poll_skips_forgotten_qp), CASE(cq_reports_consumption), CASE(arming), CASE(resize_drains_old_ring),
-	CASE(srq_tags), CASE(doorbell_memory), CASE(kick_fd), CASE(card_gone),
+	CASE(srq_tags), CASE(doorbell_memory), CASE(arming_in_memory), CASE(reporting_in_memory), CASE(kick_fd), CASE(card_gone),
 	CASE(parent_domain_allocators), CASE(wallclock), CASE(poll_wallclock),
 };
 

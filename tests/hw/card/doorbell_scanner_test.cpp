@@ -37,6 +37,9 @@ struct Writer {
             .store(1, std::memory_order_seq_cst);
         return need_kick() != 0;
     }
+    [[nodiscard]] std::uint64_t value(std::size_t slot) const {
+        return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(page + slot * 8)).load();
+    }
     [[nodiscard]] std::uint32_t need_kick() const {
         return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(page))
             .load(std::memory_order_seq_cst);
@@ -114,6 +117,37 @@ TEST_F(Scanner, ARenewedPageHasNoPast) {
     EXPECT_TRUE(writer(5).ring(20, 77)) << "kicks, and is not taken for the old value";
     scanner.kicked(5, now);
     EXPECT_EQ(scanner.scan(sink, now), 1u);
+}
+
+constexpr std::uint64_t kCqDoorbell = std::uint64_t{7} << 32 | std::uint64_t{DINGO_DB_CQ} << 24 | 3;
+constexpr std::uint64_t kTaken = DINGO_DOORBELL_WORD0_TAKEN_MASK;
+
+TEST_F(Scanner, ADoorbellOfACqIsMarkedAsTakenAndDeliveredWithoutTheMark) {
+    activate(5);
+    writer(5).ring(20, kCqDoorbell);
+    EXPECT_EQ(scanner.scan(sink, now), 1u);
+    EXPECT_EQ(sink.rings.at(0).second, kCqDoorbell);
+    EXPECT_EQ(writer(5).value(20), kCqDoorbell | kTaken);
+    writer(5).ring(20, kCqDoorbell | kTaken);
+    EXPECT_EQ(scanner.scan(sink, now), 0u) << "the mark alone is no doorbell";
+    const std::uint64_t next = kCqDoorbell + (std::uint64_t{1} << 32);
+    writer(5).ring(20, next | kTaken);
+    EXPECT_EQ(scanner.scan(sink, now), 1u) << "a new index with the old mark is one";
+    EXPECT_EQ(sink.rings.at(1).second, next);
+}
+
+TEST_F(Scanner, OnlyDoorbellsOfCqsAreMarked) {
+    activate(5);
+    const std::uint64_t send = std::uint64_t{7} << 32 | std::uint64_t{DINGO_DB_SQ} << 24 | 3;
+    writer(5).ring(20, send);
+    EXPECT_EQ(scanner.scan(sink, now), 1u);
+    EXPECT_EQ(writer(5).value(20), send);
+}
+
+TEST_F(Scanner, ATrappedStoreOfACqIsTakenAtOnce) {
+    scanner.store(sink, 5 * 4096 + 160, kCqDoorbell, 8);
+    EXPECT_EQ(sink.rings.at(0).second, kCqDoorbell);
+    EXPECT_EQ(writer(5).value(20), kCqDoorbell | kTaken);
 }
 
 TEST_F(Scanner, AClearedSlotRingsItsOldValueAgain) {

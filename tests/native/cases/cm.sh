@@ -156,5 +156,21 @@ cm_pair 'five percent loss: ucmatose' 'ucmatose -c 10' 'ucmatose -s 10.77.0.1 -c
 limit=60
 nothing_left 'nothing is left after loss'
 
+# Live migration of QEMU: its own rdma_cm, its own libibverbs (rdma-core 56), and it asks for more events than it reads.
+# shellcheck disable=SC2031  # dingo_root is set again in the subshell alone
+qemu=$(
+    . "$dingo_root/scripts/lib/common.sh"
+    . "$dingo_root/scripts/lib/qemu.sh"
+    root=$(qemu_root) && qemu_command "$root" && echo "${qemu_command[*]}"
+)
+limit=300
+for pin_all in off on; do
+    mkdir -p "$logs/migration-$pin_all"
+    plain "live migration of QEMU, every byte (rdma-pin-all $pin_all)" \
+        "/usr/bin/python3 $dingo_root/tests/native/migrate.py $dingo alpha beta 10.77.0.2 $logs/migration-$pin_all $pin_all $qemu" '^migrated [0-9]+ bytes'
+done
+limit=60
+nothing_left 'nothing is left of the migrated machine'
+
 plain 'a view of two cards has no rdma_cm' "$dingo run --card alpha --card beta -- ls /dev/infiniband" '^uverbs'
 plain 'and says so by its errno' "! $dingo run --card alpha --card beta -- rping -s -C 1" 'No such file|rdma_create_event_channel'

@@ -7,6 +7,7 @@ single 'threads: contexts of their own, and one shared' alpha "$load threads 8" 
 single 'import: a process uses device, PD and MR of another' alpha "$load import" ok
 single "allocators of a parent domain give the provider's memory and get it back" alpha "$load allocators" ok
 single 'device memory: copies, traffic, atomics, borders' alpha "$load dm" ok
+single 'more requests for events than events read: no completion goes unnoticed' alpha "$load events" ok
 single 'completions in wall clock' alpha "$load wallclock" ok
 single 'dlopen of libibverbs' alpha "$dingo_root/build/bin/verbs_dlopen" 'alpha: opened'
 single 'python: pyverbs opens the card' alpha \
