@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// Reads of bytes: each client has its own tags, queue and buffer, so that one that does not take its
-/// answers never delays another. The AXI ID is the client's number and its tag.
+/// answers never delays another. Payload that leaves has 64 tags: a message of 64 bytes every 4 cycles needs as many as
+/// there are in the read round trip of a PCIe (600 ns: 38). The AXI ID is 1 and one of those, or 01 and one of 32.
 module dingo_dma_read (
     input  logic clk_i,
     input  logic rst_ni,
@@ -16,27 +17,26 @@ module dingo_dma_read (
     // read address and data channels
     output logic         ar_valid_o,
     input  logic         ar_ready_i,
-    output logic [  5:0] ar_id_o,
+    output logic [  6:0] ar_id_o,    // never 00xxxxx
     output logic [ 57:0] ar_line_o,
     output logic [  2:0] ar_len_o,   // beats - 1
     input  logic         r_valid_i,
-    input  logic [  5:0] r_id_i,
+    input  logic [  6:0] r_id_i,
     input  logic [511:0] r_data_i,
     input  logic         r_err_i,
     input  logic         r_last_i
 );
   localparam int unsigned N = rtl_pkg::READS;
-  localparam int unsigned ClientLog = $clog2(N);
-  localparam int unsigned TagLog = 6 - ClientLog;
   localparam int unsigned ReqW = rtl_pkg::DMA_REQ_W;
   localparam int unsigned BeatW = rtl_pkg::BEAT_W;
-  localparam int unsigned ArW = 67;  // ID, line, length
+  localparam int unsigned ArW = 68;  // ID, line, length
 
   logic [N-1:0] idle, ar_valid, grant;
   logic [N*ArW-1:0] ar;
   logic [ArW-1:0] chosen;
 
   for (genvar i = 0; i < N; i++) begin : g_port
+    localparam int unsigned TagLog = i == rtl_pkg::READ_TX ? 6 : 5;
     rtl_pkg::dma_req_t req;
     rtl_pkg::beat_t rsp;
     logic [TagLog-1:0] tag;
@@ -44,7 +44,7 @@ module dingo_dma_read (
     logic [2:0] len;
     assign req = read_i[i*ReqW +: ReqW];
     assign read_rsp_o[i*BeatW +: BeatW] = rsp;
-    assign ar[i*ArW +: ArW] = {ClientLog'(i), tag, line, len};
+    assign ar[i*ArW +: ArW] = {7'(1 << TagLog) | 7'(tag), line, len};
     dingo_read_port #(.TagLog(TagLog)) u_port (
         .clk_i, .rst_ni, .idle_o(idle[i]),
         .req_valid_i(read_valid_i[i]), .req_ready_o(read_ready_o[i]), .req_i(req),
@@ -52,7 +52,7 @@ module dingo_dma_read (
         .error_o(error_o[i]),
         .ar_valid_o(ar_valid[i]), .ar_ready_i(ar_ready_i && grant[i]), .ar_tag_o(tag),
         .ar_line_o(line), .ar_len_o(len),
-        .r_valid_i(r_valid_i && r_id_i[5 -: ClientLog] == ClientLog'(i)), .r_tag_i(r_id_i[TagLog-1:0]),
+        .r_valid_i(r_valid_i && r_id_i[6:TagLog] == (7-TagLog)'(1)), .r_tag_i(r_id_i[TagLog-1:0]),
         .r_data_i, .r_err_i, .r_last_i
     );
   end

@@ -26,7 +26,7 @@ module dingo_gather (
     input  logic     line_rsp_valid_i,
     input  rtl_pkg::rdl_rsp_t line_rsp_i
 );
-  localparam int unsigned LogOrders = 6;  // pieces whose bytes have not come; more than reads in flight
+  localparam int unsigned LogOrders = 7;  // pieces whose bytes have not come; more than reads in flight
 
   // ---------------------------------------------------------------- ask
   logic piece_valid, piece_err, piece_end, packet_last, pieces_idle;

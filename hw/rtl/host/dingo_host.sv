@@ -86,7 +86,8 @@ module dingo_host (
   // ---------------------------------------------------------------- engines
   logic [1:0] ar_valid, ar_grant;  // 0 lines, 1 bytes
   logic ar_take;
-  logic [5:0] l_id, p_id;
+  logic [5:0] l_id;
+  logic [6:0] p_id;
   logic [57:0] l_line, p_line;
   logic [2:0] l_len, p_len;
   logic l_idle, p_idle, w_idle, l_error, w_error;
@@ -98,7 +99,7 @@ module dingo_host (
       .line_valid_i, .line_ready_o, .line_i, .line_rsp_valid_o, .line_rsp_o, .error_o(l_error),
       .ar_valid_o(ar_valid[0]), .ar_ready_i(ar_take && ar_grant[0]),
       .ar_id_o(l_id), .ar_line_o(l_line), .ar_len_o(l_len),
-      .r_valid_i(r_valid_q && !r_id_q[6]), .r_id_i(r_id_q[5:0]), .r_data_i(r_data_q),
+      .r_valid_i(r_valid_q && r_id_q[6:5] == 2'd0), .r_id_i(r_id_q[5:0]), .r_data_i(r_data_q),
       .r_err_i(r_err_q), .r_last_i(r_last_q)
   );
 
@@ -108,7 +109,7 @@ module dingo_host (
       .error_o(p_error),
       .ar_valid_o(ar_valid[1]), .ar_ready_i(ar_take && ar_grant[1]),
       .ar_id_o(p_id), .ar_line_o(p_line), .ar_len_o(p_len),
-      .r_valid_i(r_valid_q && r_id_q[6]), .r_id_i(r_id_q[5:0]), .r_data_i(r_data_q),
+      .r_valid_i(r_valid_q && r_id_q[6:5] != 2'd0), .r_id_i(r_id_q), .r_data_i(r_data_q),
       .r_err_i(r_err_q), .r_last_i(r_last_q)
   );
 
@@ -139,7 +140,7 @@ module dingo_host (
       ar_valid_q <= 1'b0;
     end else if (ar_take) begin
       ar_valid_q <= ar_valid != '0;
-      ar_id_q <= ar_grant[1] ? {1'b1, p_id} : {1'b0, l_id};
+      ar_id_q <= ar_grant[1] ? p_id : {1'b0, l_id};
       ar_line_q <= ar_grant[1] ? p_line : l_line;
       ar_len_q <= ar_grant[1] ? p_len : l_len;
     end

@@ -31,7 +31,7 @@ module dingo_tx_mux (
     output rtl_pkg::beat_t      inl_o
 );
   localparam int unsigned TXD_LOG = 2;     // each engine's; what was merged waits in a longer queue,
-  localparam int unsigned OUT_LOG = 5;     // so that payload is fetched ahead of its packet
+  localparam int unsigned OUT_LOG = 6;     // so that payload is fetched ahead of its packet: 38 of 64 bytes in a round trip of PCIe
   localparam int unsigned SEG_LOG = 6;
   localparam int unsigned INL_LOG = 5;
   localparam logic [15:0] AHEAD = 16'd16384;  // bytes: a round trip of host memory at the cable's speed, twice
