@@ -45,9 +45,11 @@ module dingo_dispatch (
 
   state_t state_q;
   rtl_pkg::qp_t qp_q;
+  rtl_pkg::rxh_t h_q;  // of the packet that is given or dropped; the next one's are in front meanwhile
+  logic response_q;
   logic [3:0] owed_q;  // packets that were given and have no END yet
   logic owner_q;       // by whom: 1 the responder
-  logic given, free, mine;
+  logic given, free, mine, begins, next;
 
   // ---------------------------------------------------------------- counters, one a cycle, while the next packet is looked at
   logic count_packet_q, count_bytes_q, count_ecn_q, count_drop_q, count_qp_q, count_qp_bytes_q;
@@ -108,23 +110,26 @@ module dingo_dispatch (
   assign address_ok = is_rc ? local_q[qp_q.cfg.sgid] && peer_q : multicast_q || local_q != '0;
 
   assign free = owed_q == '0;
-  assign mine = free || owner_q == !is_response;
+  assign mine = free || owner_q == !response_q;
   assign given = (req_valid_o && req_ready_i) || (rsp_valid_o && rsp_ready_i);
   assign idle_o = state_q == IDLE && !stat_valid_o && !qstat_valid_o && free;
-  assign qp_re_o = state_q == IDLE && rxh_valid_i && !halt_i && !stat_valid_o;
+  // Its QP is read while the one before is given, and once more as long as that is not taken.
+  assign qp_re_o = (state_q == IDLE || state_q == GIVE) && rxh_valid_i && !halt_i && !stat_valid_o;
+  assign next = state_q == IDLE || given;
+  assign begins = qp_re_o && next;
   assign qp_raddr_o = rxh_i.dqpn[rtl_pkg::QP_LOG-1:0];
-  assign rxh_ready_o = given || (scat_valid_o && scat_ready_i);
-  assign rxp_o.qp = rxh_i.dqpn[rtl_pkg::QP_LOG-1:0];
+  assign rxh_ready_o = state_q == CHECK && !qstat_valid_o;
+  assign rxp_o.qp = h_q.dqpn[rtl_pkg::QP_LOG-1:0];
   assign rxp_o.ctx = qp_q;
-  assign rxp_o.h = rxh_i;
-  assign req_valid_o = state_q == GIVE && is_response && mine;
-  assign rsp_valid_o = state_q == GIVE && !is_response && mine;
+  assign rxp_o.h = h_q;
+  assign req_valid_o = state_q == GIVE && response_q && mine;
+  assign rsp_valid_o = state_q == GIVE && !response_q && mine;
   assign scat_valid_o = state_q == DROP && free;
   always_comb begin
     scat_o = '0;
     scat_o.op = rtl_pkg::SCAT_END;
     scat_o.no_item = 1'b1;
-    scat_o.has_payload = rxh_i.len != '0;
+    scat_o.has_payload = h_q.len != '0;
   end
 
   always_ff @(posedge clk_i) begin
@@ -141,13 +146,18 @@ module dingo_dispatch (
     owed_q <= owed_q + {3'd0, given} - {3'd0, end_i};
 
     case (state_q)
-      IDLE:
-      if (qp_re_o) begin
-        count_packet_q <= 1'b1;
-        count_bytes_q <= 1'b1;
-        count_ecn_q <= rxh_i.ce;
-        bytes_q <= rxh_i.frame_bytes;
-        state_q <= LOAD;
+      IDLE, GIVE: begin
+        if (given) begin
+          owner_q <= !response_q;
+          state_q <= IDLE;
+        end
+        if (begins) begin
+          count_packet_q <= 1'b1;
+          count_bytes_q <= 1'b1;
+          count_ecn_q <= rxh_i.ce;
+          bytes_q <= rxh_i.frame_bytes;
+          state_q <= LOAD;
+        end
       end
       LOAD: begin
         qp_q <= qp_rdata_i;
@@ -159,6 +169,8 @@ module dingo_dispatch (
       end
       CHECK:
       if (!qstat_valid_o) begin  // of the packet before
+        h_q <= rxh_i;
+        response_q <= is_response;
         state_q <= DROP;
         count_drop_q <= 1'b1;
         if (rxh_i.opcode == OP_CNP) drop_q <= 6'(dingo_pkg::CARD_RP_CNP_IGNORED);
@@ -177,11 +189,6 @@ module dingo_dispatch (
         end
       end
       DROP: if (scat_valid_o && scat_ready_i) state_q <= IDLE;
-      GIVE:
-      if (given) begin
-        owner_q <= !is_response;
-        state_q <= IDLE;
-      end
       default: state_q <= IDLE;
     endcase
 

@@ -120,7 +120,7 @@ class Dispatch : public testing::TestWithParam<unsigned> {
             dut.clk_i = 1;
             dut.eval();
             dut.rxh_valid_i = !went;
-            if (went && !dut.stat_valid_o && !dut.qstat_valid_o) {
+            if (went && ends != 0 && !dut.stat_valid_o && !dut.qstat_valid_o) {
                 EXPECT_EQ(ends, 1u);
                 return to;
             }
