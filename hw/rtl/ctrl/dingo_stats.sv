@@ -27,7 +27,6 @@ module dingo_stats (
   localparam int unsigned QstatW = rtl_pkg::QSTAT_W;
   localparam int unsigned Stats = rtl_pkg::STATS;
   localparam int unsigned Qstats = rtl_pkg::QSTATS;
-  localparam int unsigned AddrW = rtl_pkg::QP_LOG + 4;
 
   // ---------------------------------------------------------------------------------- sources
   logic [Stats-1:0] s_valid, s_grant;
@@ -49,7 +48,7 @@ module dingo_stats (
         .count_o(unused_count)
     );
   end
-  logic [Qstats-1:0] q_valid, q_grant, q_win;
+  logic [Qstats-1:0] q_valid, q_grant;
   logic [Qstats*QstatW-1:0] q_data;
   for (genvar i = 0; i < Qstats; i++) begin : g_qstat
     wire [2:0] unused_count;
@@ -104,101 +103,56 @@ module dingo_stats (
   end
 
   // ---------------------------------------------------------------------------------- counters of QPs
-  // One operation a cycle: clearing first, then reads, then steps. A step is chosen in one cycle, waits in
-  // pick_q, reads in the next and writes in the one after; what was written last is forwarded.
-  logic clear_q, add_q, fwd_q;
-  rtl_pkg::qpi_t clear_qp_q;
-  logic [3:0] clear_idx_q;
-  logic [AddrW-1:0] add_addr_q;
-  logic [15:0] add_by_q;
-  logic [63:0] last_q, old, sum, ram_data;
-  rtl_pkg::qstat_t q_step, pick_q;
-  logic pick_valid_q, pick_go;
-  logic read_take, qread;
-  logic q_we;
-  logic [AddrW-1:0] q_waddr, q_raddr;
-  logic [63:0] q_wdata;
+  // In two halves, by the lowest bit of the index; each source gives one step at a time.
+  logic [1:0] half_idle, half_busy;
+  logic [2*Qstats-1:0] half_grant;
+  logic [127:0] half_value;
+  logic read_take, clear_take;
 
-  assign read_ready_o = !clear_q && !clearing;
+  assign read_ready_o = half_busy == '0 && !clearing;
   assign read_take = read_valid_i && read_ready_o;
-  assign qread = read_take && read_qp_i;
-  assign clear_ready_o = !clear_q && !clearing;
-
-  dingo_arb #(
-      .N(Qstats)
-  ) u_qarb (
-      .clk_i,
-      .rst_ni,
-      .req_i(q_valid),
-      .take_i(q_grant != '0),
-      .grant_o(q_win)
-  );
-  assign pick_go = pick_valid_q && !(clear_q || clear_valid_i || qread || clearing);
-  assign q_grant = (pick_valid_q && !pick_go) ? '0 : q_win;
-  always_comb begin
-    q_step = '0;
-    for (int i = 0; i < Qstats; i++) if (q_win[i]) q_step = q_data[i*QstatW +: QstatW];
+  assign clear_ready_o = half_busy == '0 && !clearing;
+  assign clear_take = clear_valid_i && clear_ready_o;
+  assign q_grant = half_grant[Qstats-1:0] | half_grant[2*Qstats-1:Qstats];
+  for (genvar h = 0; h < 2; h++) begin : g_half
+    logic [Qstats-1:0] mine;
+    for (genvar i = 0; i < Qstats; i++) begin : g_mine
+      rtl_pkg::qstat_t front;
+      assign front = q_data[i*QstatW +: QstatW];
+      assign mine[i] = q_valid[i] && front.idx[0] == 1'(h);
+      wire unused_ok = &{1'b0, front};
+    end
+    dingo_stats_qp u_qp (
+        .clk_i,
+        .rst_ni,
+        .hold_i(clearing),
+        .idle_o(half_idle[h]),
+        .valid_i(mine),
+        .take_o(half_grant[h*Qstats +: Qstats]),
+        .step_i(q_data),
+        .clear_i(clear_take),
+        .clear_qp_i,
+        .busy_o(half_busy[h]),
+        .read_i(read_take && read_qp_i && read_idx_i[0] == 1'(h)),
+        .read_qp_i(read_qpi_i),
+        .read_idx_i(read_idx_i[3:1]),
+        .value_o(half_value[h*64 +: 64])
+    );
   end
 
-  assign q_raddr = qread ? {read_qpi_i, read_idx_i[3:0]} : {pick_q.qp, pick_q.idx};
-  assign old = fwd_q ? last_q : ram_data;
-  assign sum = old + 64'(add_by_q);
-  assign q_we = add_q || clear_q;
-  assign q_waddr = add_q ? add_addr_q : {clear_qp_q, clear_idx_q};
-  assign q_wdata = add_q ? sum : 64'd0;
-  dingo_ram #(
-      .Width(64),
-      .LogDepth(AddrW)
-  ) u_qp (
-      .clk_i,
-      .we_i(q_we),
-      .waddr_i(q_waddr),
-      .wdata_i(q_wdata),
-      .re_i(qread || pick_go),
-      .raddr_i(q_raddr),
-      .rdata_o(ram_data)
-  );
-
-  logic value_valid_q, value_qp_q;
+  logic value_valid_q, value_qp_q, value_odd_q;
   logic [63:0] card_value_q;
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      clear_q <= 1'b0;
-      clear_idx_q <= '0;
-      pick_valid_q <= 1'b0;
-      add_q <= 1'b0;
-      fwd_q <= 1'b0;
-      value_valid_q <= 1'b0;
-    end else begin
-      pick_valid_q <= q_grant != '0 || (pick_valid_q && !pick_go);
-      add_q <= pick_go;
-      value_valid_q <= read_take;
-      fwd_q <= q_we && q_waddr == q_raddr;
-      if (clear_q) begin
-        clear_idx_q <= clear_idx_q + 1'b1;
-        clear_q <= clear_idx_q != 4'd15;
-      end else if (clear_valid_i && clear_ready_o) begin
-        clear_q <= 1'b1;
-      end
-    end
-    if (clear_valid_i && clear_ready_o) clear_qp_q <= clear_qp_i;
-    if (q_grant != '0) pick_q <= q_step;
-    if (pick_go) begin
-      add_addr_q <= q_raddr;
-      add_by_q <= pick_q.by;
-    end
-    if (q_we) last_q <= q_wdata;
+    if (!rst_ni) value_valid_q <= 1'b0;
+    else value_valid_q <= read_take;
     if (read_take) begin
       value_qp_q <= read_qp_i;
+      value_odd_q <= read_idx_i[0];
       card_value_q <= card[read_idx_i];
     end
   end
   assign value_valid_o = value_valid_q;
-  assign value_o = value_qp_q ? old : card_value_q;
+  assign value_o = !value_qp_q ? card_value_q : value_odd_q ? half_value[127:64] : half_value[63:0];
 
-  always_ff @(posedge clk_i) begin
-    if (rst_ni) one_writer: assert (!(add_q && clear_q));  // no step is begun when clearing is asked for
-  end
-
-  assign idle_o = !clearing && s_valid == '0 && q_valid == '0 && !pick_valid_q && !step_valid_q && !add_q && !clear_q;
+  assign idle_o = !clearing && s_valid == '0 && q_valid == '0 && !step_valid_q && half_idle == '1;
 endmodule
