@@ -393,6 +393,7 @@ package rtl_pkg;
     logic        implied;       // went back because a response skipped one; not again before progress
     logic        drained;       // SQD: everything begun has completed
     logic        fetching;      // the WQE that comes next is on its way or will be asked for, and a turn comes with it
+    logic        asking;        // waits for room to be asked for, with all that is posted until then
     logic        down;          // what had begun is flushed: the rest may be
     logic        odd;           // some records have no packet or have failed
     logic [63:0] ack_at;        // deadlines
@@ -428,7 +429,7 @@ package rtl_pkg;
     logic [7:0]  verr;
     qpi_t qp;           // lowest: dingo_requester looks at it
   } req_item_t;
-  localparam int unsigned REQ_CTX_W = 456;
+  localparam int unsigned REQ_CTX_W = 457;
   localparam int unsigned REQ_REC_W = 173;
   localparam int unsigned REQ_ITEM_W = 59 + QP_LOG;
 

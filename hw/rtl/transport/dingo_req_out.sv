@@ -29,7 +29,8 @@ module dingo_req_out (
     output rtl_pkg::qstat_t      qstat_o
 );
   rtl_pkg::cqe_req_t cqe;
-  logic [2:0] cqe_count, ev_count, stat_count, qstat_count;
+  logic [2:0] ev_count, stat_count;
+  logic [4:0] cqe_count, qstat_count;
   logic [3:0] ready;
 
   always_comb begin
@@ -43,7 +44,7 @@ module dingo_req_out (
     cqe.verr = cqe_i[7:0];
   end
 
-  dingo_fifo #(.Width(rtl_pkg::CQE_REQ_W), .LogDepth(2)) u_cqe (
+  dingo_fifo #(.Width(rtl_pkg::CQE_REQ_W), .LogDepth(4)) u_cqe (
       .clk_i, .rst_ni, .valid_i(cqe_i[88]), .ready_o(ready[0]), .data_i(cqe),
       .valid_o(cqe_valid_o), .ready_i(cqe_ready_i), .data_o(cqe_o), .count_o(cqe_count));
   dingo_fifo #(.Width(rtl_pkg::EV_W), .LogDepth(2)) u_ev (
@@ -52,12 +53,12 @@ module dingo_req_out (
   dingo_fifo #(.Width(rtl_pkg::STAT_W), .LogDepth(2)) u_stat (
       .clk_i, .rst_ni, .valid_i(card_i[6]), .ready_o(ready[2]), .data_i({card_i[5:0], 16'd1}),
       .valid_o(stat_valid_o), .ready_i(stat_ready_i), .data_o(stat_o), .count_o(stat_count));
-  dingo_fifo #(.Width(rtl_pkg::QSTAT_W), .LogDepth(2)) u_qstat (
+  dingo_fifo #(.Width(rtl_pkg::QSTAT_W), .LogDepth(4)) u_qstat (
       .clk_i, .rst_ni, .valid_i(count_i[4]), .ready_o(ready[3]), .data_i({qp_i, count_i[3:0], 16'd1}),
       .valid_o(qstat_valid_o), .ready_i(qstat_ready_i), .data_o(qstat_o), .count_o(qstat_count));
 
-  // One more may be on its way.
-  assign room_o = cqe_count < 3'd2 && ev_count < 3'd2 && stat_count < 3'd2 && qstat_count < 3'd2;
+  // One more may be on its way. An ACK completes several messages, one a cycle, which is more than dingo_cq takes.
+  assign room_o = cqe_count < 5'd14 && ev_count < 3'd2 && stat_count < 3'd2 && qstat_count < 5'd14;
   assign idle_o = {cqe_count, ev_count, stat_count, qstat_count} == '0;
 
   always_ff @(posedge clk_i) begin

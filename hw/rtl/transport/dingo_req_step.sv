@@ -21,7 +21,9 @@ module dingo_req_step (
     input  rtl_pkg::qpi_t        pick_qp_i,
     input  rtl_pkg::commit_t     commit_i,
     input  rtl_pkg::rxp_t        rxp_i,
+    input  logic        db_valid_i,    // a doorbell waits: db_i
     input  rtl_pkg::qdb_t        db_i,
+    output logic        db_next_o,     // it is of the same QP as the one in work, and is taken behind it in the same step
     output logic        db_bad_o,
     input  rtl_pkg::txerr_t      txerr_i,
     input  logic        fail_valid_i,
@@ -126,7 +128,7 @@ module dingo_req_step (
   logic [8:0] event_q;
   logic [6:0] card_q;
   logic [4:0] count_q;
-  logic run, choose, ending, same_q;
+  logic run, choose, ending, same_q, again;
 
   assign cqe_o = cqe_q;
   assign event_o = event_q;
@@ -134,8 +136,11 @@ module dingo_req_step (
   assign count_o = count_q;
   // A step goes on when everything that one state may give has room.
   assign run = room_i;
+  // Doorbells of one QP come in runs, since its completions do: one step takes them, each checked as if it were alone.
+  assign again = state_q == START && kind_q[2] && db_valid_i && db_i.qp == qp_q;
+  assign db_next_o = again && run;
   // What can only be followed by BACK has the next event chosen.
-  assign ending = !hold_i && (state_q == START ? kind_q[2] || kind_q[9] : state_q == ACK_END && acked);
+  assign ending = !hold_i && !again && (state_q == START ? kind_q[2] || kind_q[9] : state_q == ACK_END && acked);
   assign choose = (state_q == IDLE || (state_q == BACK && !next_q) || ending) && run && pick_i;
   assign next_o = next_q;
   assign next_qp_o = next_qp_q;
@@ -155,6 +160,7 @@ module dingo_req_step (
   always_comb begin
     c_o = c_q;
     c_o.fetching = c_q.fetching || ahead_wake_q;
+    c_o.asking = c_q.asking || (ahead_wake_q && !ahead_ok_i);
   end
   assign wake_o = wake_q;
   assign fetch_o = back_o && ahead_wake_q && !ahead_ok_i;
@@ -368,6 +374,7 @@ module dingo_req_step (
           to_sqe_q <= 1'b0;
           state_q <= IDLE;
           c_q.fetching <= c_o.fetching;
+          c_q.asking <= c_o.asking;
           if (state_q == BACK && kind_q[7]) qpa_wait_q <= 1'b0;
           if (next_q) begin
             kind_q <= next_kind_q;
@@ -441,18 +448,26 @@ module dingo_req_step (
               end
             end
             10'h002: state_q <= RX;
-            10'h004:
-            if (db_good) begin
-              c_q.producer <= db_index_q;
-              ahead_index_q <= c_q.producer;
-              // Its blocks are fetched at once. When nothing else is to be sent before, its turn comes with them.
-              if (st_q == dingo_pkg::QPS_RTS[2:0] && db_index_q != c_q.producer) begin
-                ahead_q <= 1'b1;
-                ahead_wake_q <= !c_q.fetching && sent_all;
+            10'h004: begin
+              if (db_good) begin
+                c_q.producer <= db_index_q;
+                // The first that brings blocks decides: they are fetched at once, with those of the doorbells behind it.
+                // When nothing else is to be sent before, a turn comes with them.
+                if (!ahead_q) begin
+                  ahead_index_q <= c_q.producer;
+                  if (st_q == dingo_pkg::QPS_RTS[2:0] && db_index_q != c_q.producer && !c_q.asking) begin
+                    ahead_q <= 1'b1;
+                    ahead_wake_q <= !c_q.fetching && sent_all;
+                  end
+                  wake_q <= st_q >= dingo_pkg::QPS_RTS[2:0] && !c_q.fetching && !(st_q == dingo_pkg::QPS_RTS[2:0] && sent_all && db_index_q != c_q.producer);
+                end
+              end else begin
+                card_q <= {1'b1, 6'(dingo_pkg::CARD_DB_DROPPED)};
               end
-              wake_q <= st_q >= dingo_pkg::QPS_RTS[2:0] && !c_q.fetching && !(st_q == dingo_pkg::QPS_RTS[2:0] && sent_all && db_index_q != c_q.producer);
-            end else begin
-              card_q <= {1'b1, 6'(dingo_pkg::CARD_DB_DROPPED)};
+              if (again) begin
+                db_index_q <= db_i.index;
+                state_q <= START;
+              end
             end
             10'h008: if (st_q != dingo_pkg::QPS_RESET[2:0]) state_q <= ENTER;
             10'h010:
@@ -524,6 +539,7 @@ module dingo_req_step (
             endcase
             10'h200: begin             // there is room to ask for the WQE that comes next
               c_q.fetching <= 1'b0;
+              c_q.asking <= 1'b0;
               ahead_index_q <= c_q.next_index;
               if (st_q == dingo_pkg::QPS_RTS[2:0] && c_q.next_index != c_q.producer && c_q.cursor == c_q.tail) begin
                 ahead_q <= 1'b1;
@@ -743,5 +759,5 @@ module dingo_req_step (
     end
   end
 
-  wire unused_ok = &{1'b0, commit_i.item, rxp_i, db_i, txerr_i, qpa_q, cfg_q};
+  wire unused_ok = &{1'b0, commit_i.item, rxp_i, txerr_i, qpa_q, cfg_q};
 endmodule

@@ -266,7 +266,7 @@ module dingo_req_turn (
   );
 
   // ---------------------------------------------------------------- what may come next
-  logic more, may_send, may_begin, quick_next, quick_last, flushing, old;
+  logic more, may_send, may_begin, quick_next, quick_last, quick_more, flushing, old;
   // The table may say ERR before the step that sees to what had begun, which goes first.
   assign flushing = flush_q || (c_q.down && (st_q == dingo_pkg::QPS_ERR[2:0] || st_q == dingo_pkg::QPS_SQE[2:0]));
   assign old = c_q.cursor != c_q.tail;
@@ -277,6 +277,9 @@ module dingo_req_turn (
   assign quick_next = !flushing && up && c_q.wait_at == NEVER && !old && more && may_send && may_begin && reliable && gid_ok &&
                       c_q.reads == 5'd0 && (quick_on_i || quick_valid_i || quick_rest_i);
   assign quick_last = c_q.next_index + 32'd1 == c_q.producer;
+  // And another behind it: what may_send and may_begin will say then, or less.
+  assign quick_more = used_q != BURST - 5'd1 && !halt_tx_i && tx_room_i && c_q.tail - c_q.head < (8'd1 << rtl_pkg::REC_LOG) - 8'd1 &&
+                    (in_flight[31] || in_flight < WINDOW - 32'd1);
   assign quick_take_o = state_q == QUICK && run_i && quick_valid_i && quick_plain_i && free_o && rec_we_ok_i;
   // It begins with the turn, as far as can be seen of what comes from the memory.
   assign quick_start_o = (state_q == TAKE && qp_rdata_i.cfg.kind == dingo_pkg::QPT_RC[2:0] && qp_rdata_i.state == dingo_pkg::QPS_RTS[2:0] &&
@@ -355,7 +358,7 @@ module dingo_req_turn (
             else if (may_begin) state_q <= quick_rest_i ? NEW : NEXT;
           end
         end
-        QUICK:                         // one behind the other, two cycles each
+        QUICK:                         // one behind the other, as long as nothing is in the way
         if (quick_take_o) begin
           c_q.tail <= c_q.tail + 8'd1;
           c_q.cursor <= c_q.tail + 8'd1;
@@ -367,7 +370,7 @@ module dingo_req_turn (
           c_q.since_ackreq <= '0;
           if (c_q.ack_at == NEVER && cfg_q.timeout != 5'd0) c_q.ack_at <= ack_ns;
           used_q <= used_q + 5'd1;
-          state_q <= quick_last ? BACK : NEXT;
+          state_q <= quick_last ? BACK : quick_more ? QUICK : NEXT;
           a_new: assert (c_q.send == c_q.new_psn && !rtl_pkg::idx_before(c_q.send, c_q.sent));
         end else if (!quick_valid_i && !quick_on_i && quick_rest_i) state_q <= NEW;
         REC: begin

@@ -96,7 +96,7 @@ module dingo_requester (
   localparam logic [7:0] ACKNOWLEDGE = 8'h11;
 
   logic sched_clear, timers_clear, step_clear, pick, take, fails, due_valid, wake_valid, wake_take, ready, set, step_idle, cache_idle, out_idle;
-  logic qpa_wait, forget, db_valid;
+  logic qpa_wait, forget, db_valid, db_next;
   logic [2:0] db_count;
   rtl_pkg::qdb_t db;
   logic [9:0] kind;
@@ -179,7 +179,7 @@ module dingo_requester (
   // The steps take doorbells when they come to it; those behind are checked meanwhile.
   dingo_fifo #(.Width(32 + rtl_pkg::QP_LOG), .LogDepth(2)) u_db (
       .clk_i, .rst_ni, .valid_i(db_valid_i), .ready_o(db_ready_o), .data_i(db_i),
-      .valid_o(db_valid), .ready_i(take && kind[2]), .data_o(db), .count_o(db_count));
+      .valid_o(db_valid), .ready_i((take && kind[2]) || db_next), .data_o(db), .count_o(db_count));
   dingo_req_sched u_sched (
       .clk_i,
       .rst_ni,
@@ -258,7 +258,9 @@ module dingo_requester (
       .pick_qp_i(pick_qp),
       .commit_i,
       .rxp_i,
+      .db_valid_i(db_valid),
       .db_i(db),
+      .db_next_o(db_next),
       .db_bad_o,
       .txerr_i,
       .fail_valid_i,

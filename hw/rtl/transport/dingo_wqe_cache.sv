@@ -143,7 +143,9 @@ module dingo_wqe_cache #(
   rtl_pkg::xl_rsp_t xl_rsp;
   logic [31:0] ring_left, ring_mask;
   logic [6:0] page_left;
-  logic [3:0] most, lines;
+  logic [3:0] most, lines, fresh;
+  logic [7:0] behind;                  // a fill on its way begins so many blocks further on
+  logic [31:0] gap;
 
   assign new_slot = new_q[LOGF-1:0];
   assign read_slot = read_q[LOGF-1:0];
@@ -169,6 +171,8 @@ module dingo_wqe_cache #(
     new_xl.mem = fill_sq_i;
     new_xl.off = {26'd0, fill_index_i & ring_mask, 6'd0};
     same = '0;
+    behind = '0;
+    gap = '0;
     clash = 1'b0;
     late = 1'b0;
     first_line = line_of(fill_qp_i, fill_index_i[LogLines-1:0]);
@@ -179,6 +183,10 @@ module dingo_wqe_cache #(
       for (int unsigned i = 0; i < FILLS; i++) begin
         same[i] = LOGF'(i - 32'(done_slot)) < LOGF'(new_q - done_q) || new_q - done_q == (LOGF + 1)'(FILLS);
         if (fill_qp[i] != fill_qp_i || fill_index_i - fill_index[i] >= {28'd0, fill_max[i]}) same[i] = 1'b0;
+        gap = fill_index[i] - fill_index_i;
+        if ((LOGF'(i - 32'(done_slot)) < LOGF'(new_q - done_q) || new_q - done_q == (LOGF + 1)'(FILLS)) && fill_qp[i] == fill_qp_i &&
+            gap[31:3] == '0 && gap[2:0] != 3'd0)
+          behind[gap[2:0]] = 1'b1;
         if (same[i] && done && done_slot == LOGF'(i)) begin  // it comes in this cycle, too late to wake anybody else
           same[i] = 1'b0;
           late = 1'b1;
@@ -193,6 +201,11 @@ module dingo_wqe_cache #(
     end
   end
   assign same_any = same != '0;
+  // What is on its way is not asked for again: PCIe has little more than a WQE and its payload a message.
+  always_comb begin
+    fresh = most;
+    for (int unsigned k = 7; k > 0; k--) if (behind[k] && 4'(k) < most) fresh = 4'(k);
+  end
 
   assign xl_req = fill_xl[asked_q[LOGF-1:0]];
   dingo_xlat u_xlat (
@@ -236,7 +249,7 @@ module dingo_wqe_cache #(
     if (take) begin
       fill_qp[new_slot] <= fill_qp_i;
       fill_index[new_slot] <= fill_index_i;
-      fill_max[new_slot] <= most;
+      fill_max[new_slot] <= fresh;
       fill_xl[new_slot] <= new_xl;
       fill_first[new_slot] <= first_line;
       fill_last[new_slot] <= last;
@@ -280,5 +293,5 @@ module dingo_wqe_cache #(
     end
   end
 
-  wire unused_ok = &{1'b0, xl_rsp.addr[5:0], last_line};
+  wire unused_ok = &{1'b0, xl_rsp.addr[5:0], last_line, behind[0]};
 endmodule

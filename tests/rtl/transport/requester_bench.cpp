@@ -198,6 +198,7 @@ void RequesterBench::take() {
     };
     if (dut.wqe_valid_o && dut.wqe_ready_i) {
         ++fills;
+        fill_lines += dut.wqe_lines_o;
         read(true, dut.wqe_addr_o << 6, dut.wqe_lines_o);
     }
     if (dut.line_valid_o && dut.line_ready_i)

@@ -254,6 +254,7 @@ class RequesterBench {
     unsigned line_wait = 30;    ///< cycles that an answer of host memory takes, at most
     bool hold_lines = false;    ///< host memory does not answer for now
     unsigned fills = 0;         ///< requests for WQE blocks
+    unsigned fill_lines = 0;    ///< blocks that they asked for
     std::size_t most_open = 0;  ///< responses taken and not ended at one time
     std::function<void(const TestPacket&)> on_packet;
 

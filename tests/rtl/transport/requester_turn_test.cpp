@@ -76,6 +76,33 @@ TEST_F(Turn, AcksComeWhileTheQpSends) {
     EXPECT_EQ(b.card[DINGO_CARD_RETRANSMITS], 0U);
 }
 
+TEST_F(Turn, DoorbellsOfARunAreEachCheckedAlone) {
+    start();
+    ack_all();
+    std::mt19937 random(1);
+    std::uint32_t rung = 0;
+    unsigned bad = 0;
+    for (unsigned round = 0; round < 60; ++round) {
+        const std::size_t sent = rung;
+        const unsigned run = 1 + random() % 5;
+        for (unsigned i = 0; i < run; ++i) {
+            if (random() % 3 == 0) {
+                b.doorbells.push_back({kQp, random() % 2 == 0 ? rung - 1 : rung + 100});
+                ++bad;
+            } else {
+                writes(1);
+                b.ring(kQp);
+                ++rung;
+            }
+        }
+        b.settle();
+        ASSERT_EQ(b.bad_doorbells, bad) << round;
+        expect_packets(sent, rung - sent);
+        ASSERT_EQ(b.cqes.size(), rung);
+    }
+    EXPECT_EQ(b.card[DINGO_CARD_DB_DROPPED], bad);
+}
+
 TEST_F(Turn, BlocksFarBehindTheDoorbellComeWithoutAskingTwice) {
     start();
     writes(40);
@@ -231,6 +258,7 @@ TEST_F(Turn, ManyQpsWithOneWqeEachAllGetTheirTurn) {
     EXPECT_EQ(b.packets.size(), 240U);
     EXPECT_EQ(b.cqes.size(), 240U);
     EXPECT_EQ(b.card[DINGO_CARD_RETRANSMITS], 0U);
+    EXPECT_LE(b.fill_lines, 300U) << "blocks on their way are not asked for again";
 }
 
 }  // namespace
