@@ -93,13 +93,16 @@ module dingo_db (
   assign qp_ok = index_ok && entry_valid && entry_tag == db_q.word0[23:16] && entry_page == db_q.page;
   assign kernel_page = db_q.page == dingo_pkg::DB_PAGE_KERNEL[PageW-1:0];
 
+  logic ring_zero;  // this card has one Ethernet ring each way
+  assign ring_zero = db_q.word0[23:0] == '0;
+
   logic is_sq, is_rq, is_cq, is_eq, is_etx, is_erx;
   assign is_sq = form_ok && qp_ok && kind == dingo_pkg::DB_SQ[3:0];
   assign is_rq = form_ok && qp_ok && kind == dingo_pkg::DB_RQ[3:0];
   assign is_cq = form_ok && kind == dingo_pkg::DB_CQ[3:0];
   assign is_eq = form_ok && kernel_page && kind == dingo_pkg::DB_EQ[3:0];
-  assign is_etx = form_ok && kernel_page && kind == dingo_pkg::DB_ETH_TX[3:0];
-  assign is_erx = form_ok && kernel_page && kind == dingo_pkg::DB_ETH_RX[3:0];
+  assign is_etx = form_ok && kernel_page && ring_zero && kind == dingo_pkg::DB_ETH_TX[3:0];
+  assign is_erx = form_ok && kernel_page && ring_zero && kind == dingo_pkg::DB_ETH_RX[3:0];
 
   assign etx_valid_o = state_q == CHECK && is_etx;
   assign erx_valid_o = state_q == CHECK && is_erx;
