@@ -23,6 +23,7 @@ suites=(
     "style|tests/style.sh|formatting, licences, names, shell syntax"
     "unit|tests/unit.sh release|contract, packets, model, card, wire, conformance (ctest)"
     "testplan|tests/testplan/check.py|every promised behaviour has a test that exists"
+    "lint|tests/rtl/lint/run.sh|the SystemVerilog card: Verilator's -Wall, widths of structures, waivers"
     "kmod|tests/kmod/build.sh|dingo.ko on 6.12 and 7.2 without a warning, sparse, checkpatch"
     "native|tests/native/suite.sh tools|kernel-less cards: perftest with its options, pingpongs, many clients, an ordinary user"
     "native-cm|tests/native/suite.sh cm|kernel-less: rdma_cm with rping, ucmatose, udaddy, rsockets, perftest -R; refusals, deaths, loss"

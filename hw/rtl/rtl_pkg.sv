@@ -527,7 +527,7 @@ package rtl_pkg;
 
   // ------------------------------------------------------------------------------------ widths
   // Of the structures above where a port or memory holds several (Yosys has no $bits of a type);
-  // tests/rtl/package checks them.
+  // tests/rtl/lint checks them.
   localparam int unsigned BEAT_W = 521;
   localparam int unsigned RDL_REQ_W = 62;
   localparam int unsigned DMA_REQ_W = 77;
