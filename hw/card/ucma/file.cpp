@@ -24,12 +24,6 @@ namespace {
 using uverbs::ErrnoError;
 
 constexpr unsigned kRequestBudget = 8;  // of one client in one round
-constexpr std::size_t kMaxProcesses = 256;
-
-/// Tells the processes of a descriptor apart; one that we cannot name is what it says it is.
-std::int64_t key_of(const uverbs::Message& message) {
-    return message.pid > 0 ? message.pid : -std::int64_t{message.header.pid};
-}
 
 }  // namespace
 
@@ -99,25 +93,18 @@ void File::serve(const uverbs::Message& message) {
 }
 
 int File::execute(const uverbs::Message& message) {
-    const auto memory = memories_.find(key_of(message));
-    if (memory == memories_.end()) {
-        throw ErrnoError(EACCES);  // no HELLO from this process
-    }
-    Command command{service_, *this, *memory->second, memory->first, message.payload, 0};
+    const auto memory = processes_.memory_of(message);
+    Command command{service_,        *this, *memory, uverbs::ClientProcesses::key_of(message),
+                    message.payload, 0};
     execute_command(command);
     return static_cast<int>(message.payload.size());
 }
 
 void File::hello(const uverbs::Message& message, uverbs::Reply& reply) {
-    if (message.fds.size() != 1 || !message.payload.empty()) {
+    if (!uverbs::ClientProcesses::is_hello(message)) {
         throw ErrnoError(EINVAL);
     }
-    if (memories_.size() >= kMaxProcesses) {
-        throw ErrnoError(ENOMEM);
-    }
-    UniqueFd memory = std::move(const_cast<uverbs::Message&>(message).fds[0]);
-    memories_[key_of(message)] =
-        std::make_shared<uverbs::ClientMemory>(message.pid, std::move(memory));
+    processes_.admit(message);
     reply.header.card_pid = static_cast<std::uint32_t>(::getpid());
     reply.header.rdev = kMiscMajor << 20 | kMiscMinor;
 }

@@ -12,7 +12,7 @@
 #include <set>
 
 #include "unique_fd.h"
-#include "uverbs/client_memory.h"
+#include "uverbs/client_processes.h"
 #include "uverbs/message.h"
 #include "uverbs/poller.h"
 
@@ -45,7 +45,7 @@ class File final : public uverbs::Pollable {
     /// From another descriptor of the same process, with its unread events.
     void adopt(Id& id);
     /// Whether that process has used this descriptor.
-    [[nodiscard]] bool is_of(std::int64_t process) const { return memories_.contains(process); }
+    [[nodiscard]] bool is_of(std::int64_t process) const { return processes_.contains(process); }
 
     struct Entry {
         Id* about;
@@ -77,7 +77,7 @@ class File final : public uverbs::Pollable {
     uverbs::Poller::Id poll_id_ = 0;
     bool closed_ = false;
     bool token_out_ = false;
-    std::map<std::int64_t, std::shared_ptr<uverbs::ClientMemory>> memories_;
+    uverbs::ClientProcesses processes_;
     std::set<Id*> ids_;
     std::deque<Entry> events_;
 };

@@ -2,7 +2,6 @@
 #include "uverbs/connection.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -23,21 +22,10 @@ namespace {
 
 // Of one client in one round of the loop, so that nobody waits long for his turn.
 constexpr unsigned kRequestBudget = 8;
-constexpr std::size_t kMaxProcesses = 256;
 constexpr std::size_t kMaxWaitingRequests = 256;
 constexpr std::size_t kMaxChannels = 4096;
 constexpr std::uint32_t kUverbsMajor = 231;
 constexpr std::uint32_t kFirstMinor = 192;
-
-bool is_gone(pid_t pid) {
-    return pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH;
-}
-
-/// Tells the processes of a connection apart. One in a PID namespace that we do not see is known by
-/// the number that it says it has; it can deceive only those who share its connection.
-std::int64_t key_of(const Message& message) {
-    return message.pid > 0 ? message.pid : -std::int64_t{message.header.pid};
-}
 
 UniqueFd text_file(std::string_view text) {
     UniqueFd fd(::memfd_create("dingo-sysfs", MFD_CLOEXEC));
@@ -167,31 +155,19 @@ void Connection::execute(const Message& message, Reply& reply) {
             fail();
             return;
     }
-    const auto memory = memories_.find(key_of(message));
-    if (memory == memories_.end()) {
-        throw ErrnoError(EACCES);  // no HELLO from this process
-    }
-    Call call(*this, message, memory->second);
+    Call call(*this, message, processes_.memory_of(message));
     reply.header.result =
         message.header.type == DINGO_UVERBS_IOCTL ? execute_ioctl(call) : execute_write(call);
     call.commit(reply);
 }
 
 void Connection::hello(const Message& message, Reply& reply) {
-    if (message.fds.size() != 1 || !message.payload.empty()) {
+    if (!ClientProcesses::is_hello(message)) {
         ++device_.stats.malformed;
         fail();
         return;
     }
-    if (memories_.size() >= kMaxProcesses) {
-        std::erase_if(memories_, [](const auto& entry) { return is_gone(entry.second->pid()); });
-        if (memories_.size() >= kMaxProcesses) {
-            throw ErrnoError(ENOMEM);
-        }
-    }
-    // The message is const, as it may have to be tried again; this one never is.
-    UniqueFd mem = std::move(const_cast<Message&>(message).fds[0]);
-    memories_[key_of(message)] = std::make_shared<ClientMemory>(message.pid, std::move(mem));
+    processes_.admit(message);
     reply.header.card_pid = static_cast<std::uint32_t>(::getpid());
     reply.header.rdev = kUverbsMajor << 20 | (kFirstMinor + device_.number);
 }

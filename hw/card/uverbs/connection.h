@@ -3,13 +3,12 @@
 
 #include <sys/types.h>
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "uverbs/call.h"
-#include "uverbs/client_memory.h"
+#include "uverbs/client_processes.h"
 #include "uverbs/device.h"
 #include "uverbs/events.h"
 #include "uverbs/message.h"
@@ -81,7 +80,7 @@ class Connection final : public Pollable {
     pid_t pid_;
     Poller::Id poll_id_ = 0;
     bool closed_ = false;
-    std::map<std::int64_t, std::shared_ptr<ClientMemory>> memories_;  ///< by key_of() its messages
+    ClientProcesses processes_;
     std::vector<Message> waiting_;
 
     std::vector<std::shared_ptr<EventChannel>> channels_;
