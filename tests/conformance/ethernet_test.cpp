@@ -200,8 +200,9 @@ TEST_P(Ethernet, BusyWireKeepsTheFrameAndAsksToBeCalledAgain) {
     d.post_eth(tx, put(frame_to(kPeer, 64)), 64, kEop);
     card.settle();
     EXPECT_FALSE(d.poll_cq(cq));
-    if (engine() != "rtl")  // which waits at a handshake: no event to count
+    if (engine() != "rtl") {  // which waits at a handshake: no event to count
         EXPECT_GE(stat(DINGO_CARD_WIRE_BUSY), 1u);
+    }
     card.settle();
     const Nanoseconds again = card.engine->next_deadline();
     ASSERT_NE(again, kNever);
