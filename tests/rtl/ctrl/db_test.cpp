@@ -60,9 +60,9 @@ Target judge(const Doorbell& db, const std::array<QpEntry, kQps>& qps) {
         case DINGO_DB_EQ:
             return db.page == 0 ? kEq : kNone;
         case DINGO_DB_ETH_TX:
-            return db.page == 0 ? kEtx : kNone;
+            return db.page == 0 && object == 0 ? kEtx : kNone;
         case DINGO_DB_ETH_RX:
-            return db.page == 0 ? kErx : kNone;
+            return db.page == 0 && object == 0 ? kErx : kNone;
         default:
             return kNone;
     }
@@ -129,6 +129,9 @@ TEST_P(RtlDb, EveryDoorbellReachesItsTargetOrIsCounted) {
             const unsigned index = dice.percent(95) ? dice.below(kQps) : dice.below(65536);
             db = {dice.percent(90) ? dice.below(3) : dice.below(1024),
                   static_cast<std::uint32_t>(dice.any()), type << 24 | dice.below(3) << 16 | index};
+            if ((type == DINGO_DB_ETH_TX || type == DINGO_DB_ETH_RX) && dice.percent(50)) {
+                db.word0 = type << 24;  // the one ring that there is
+            }
             if (dice.percent(30)) {
                 db.word0 |= 1u << (28 + dice.below(4));
             }
