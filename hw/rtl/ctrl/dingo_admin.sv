@@ -139,6 +139,7 @@ module dingo_admin (
   logic [31:0] consumer_q;
   logic enable_q;
   logic [3:0] rest_q;                 // cycles at rest
+  logic [2:0] settle_q;               // the checks are long sums: they have 8 cycles (a multicycle path)
   logic halting_q;
   logic [1:0] halt_stage_q;
   rtl_pkg::qp_t qp_q;
@@ -508,6 +509,7 @@ module dingo_admin (
       halting_q    <= 1'b0;
       halt_stage_q <= '0;
       rest_q       <= '0;
+      settle_q     <= '0;
       line_q       <= 1'b0;
       async_q      <= 1'b0;
       etx_on_q     <= 1'b0;
@@ -516,6 +518,7 @@ module dingo_admin (
       eq_used_q    <= '0;
       eq_async_q   <= '0;
     end else begin
+      settle_q <= state_q == CHECK || state_q == DECIDE ? settle_q + 1'b1 : '0;
       // Enabling starts both rings afresh.
       if (state_q == IDLE) begin
         enable_q <= aq_enable_i;
@@ -542,7 +545,8 @@ module dingo_admin (
             else if (line_rsp_i.last) state_q <= CHECK;
           end
         end
-        CHECK: begin
+        CHECK:
+        if (&settle_q) begin
           status_q <= check_status;
           detail_q <= check_detail;
           if (check_status != dingo_pkg::ST_OK) state_q <= COUNT;
@@ -570,7 +574,8 @@ module dingo_admin (
         mr_q    <= mr_rdata_i;
           state_q <= DECIDE;
         end
-        DECIDE: begin
+        DECIDE:
+        if (&settle_q) begin
           status_q <= verdict;
           if (verdict == dingo_pkg::ST_BAD_FIELD) detail_q <= modify_detail;
           stat_q       <= '0;

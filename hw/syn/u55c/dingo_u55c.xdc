@@ -27,6 +27,10 @@ set_false_path -to [get_ports hbm_cattrip]
 # Single bits that go from clock to clock through two registers: link state and alignment.
 set_false_path -to [get_pins -hierarchical -filter {NAME =~ up_q_reg[0]/D || NAME =~ */aligned_q_reg[0]/D}]
 
+# The checks of an admin command, and what MODIFY_QP makes of a context: the command stands still for 8 cycles before they are looked at (settle_q).
+set_multicycle_path 8 -setup -through [get_pins -hierarchical -filter {NAME =~ */i_admin/i_check/*_o* || NAME =~ */i_admin/i_modify/*_o*}]
+set_multicycle_path 7 -hold -through [get_pins -hierarchical -filter {NAME =~ */i_admin/i_check/*_o* || NAME =~ */i_admin/i_modify/*_o*}]
+
 set_property CFGBVS GND [current_design]
 set_property CONFIG_VOLTAGE 1.8 [current_design]
 set_property BITSTREAM.GENERAL.COMPRESS TRUE [current_design]
