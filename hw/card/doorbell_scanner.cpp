@@ -33,6 +33,11 @@ bool is_cq(std::uint64_t value) {
            DINGO_DB_CQ;
 }
 
+/// The doorbell in a slot, without the card's own mark.
+std::uint64_t doorbell_in(std::uint64_t slot) {
+    return is_cq(slot) ? slot & ~kTaken : slot;
+}
+
 static_assert(std::endian::native == std::endian::little, "dirty bytes are read eight at a time");
 
 }  // namespace
@@ -72,7 +77,7 @@ std::uint64_t DoorbellScanner::take(std::size_t page, std::size_t slot) {
             break;
         }
     }
-    return is_cq(value) ? value & ~kTaken : value;
+    return doorbell_in(value);
 }
 
 unsigned DoorbellScanner::scan_line(std::size_t page, std::size_t line) {
@@ -301,7 +306,7 @@ void DoorbellScanner::store(DoorbellSink& sink, std::uint64_t offset, std::uint6
             return;
         default:
             shared<std::uint64_t>(to).store(is_cq(value) ? value | kTaken : value);
-            value = is_cq(value) ? value & ~kTaken : value;
+            value = doorbell_in(value);
     }
     const std::size_t in_page = offset % kPageSize;
     if (in_page >= kFirstLine * kLineSize && value != 0) {
