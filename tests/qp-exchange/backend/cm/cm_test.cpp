@@ -35,8 +35,11 @@ class Cm : public ::testing::Test {
         }
         url_.scheme = "cm";
         url_.host = given;
-        url_.port = 18601;
     }
+
+    /// A port of each pair's own: a client that is a process of its own would else meet the listener
+    /// of the test before, which is about to end.
+    void at_port(std::uint16_t port) { url_.port = port; }
 
     /// Both ends, the client in another thread; or the one end that this process is.
     void both(PeerOptions how, const std::function<void(Connection&, bool server)>& call) {
@@ -67,6 +70,7 @@ class Cm : public ::testing::Test {
 };
 
 TEST_F(Cm, ExchangeMessagesAndBarrier) {
+    at_port(18601);
     both(options("cm"), [this](Connection& c, bool server) {
         EXPECT_TRUE(server || c.peer_address() == url_.host) << c.peer_address();
         EXPECT_EQ(c.peer_name(), "cm");
@@ -79,6 +83,7 @@ TEST_F(Cm, ExchangeMessagesAndBarrier) {
 }
 
 TEST_F(Cm, WithTls) {
+    at_port(18603);
     PeerOptions secure = options("cm");
     secure.security.mode = Security::Mode::Psk;
     secure.security.psk = {{"cluster", std::vector<std::byte>(32, std::byte{1})}};
@@ -90,12 +95,13 @@ TEST_F(Cm, WithTls) {
 }
 
 TEST_F(Cm, NobodyListening) {
-    url_.port = 18602;
+    at_port(18602);
     expect_error(ErrorCode::Refused, "nobody listens",
                  [this] { Connection::connect(url_, options()); });
 }
 
 TEST_F(Cm, ARefusalArrives) {
+    at_port(18604);
     both(options(), [](Connection& c, bool server) {
         expect_error(ErrorCode::Refused, "QP types differ",
                      [&] { c.exchange(endpoint(1, server ? QpType::RC : QpType::UD)); });
