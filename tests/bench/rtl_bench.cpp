@@ -3,9 +3,12 @@
 // rtl_bench: two cards in SystemVerilog on a stated PCIe and a 100G cable, cycle by cycle: goodput,
 // message rate, latency. Cycles are exact: the same on every machine.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <deque>
+#include <exception>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "dingo/rtl.h"
@@ -46,8 +49,9 @@ class Bench {
 
     /// `depth` requests of `bytes` are kept outstanding on every QP of the sending cards; result:
     /// nanoseconds that `count` completions took after as many to warm up.
+    /// `at_start`: called when they begin to count.
     double stream(std::uint8_t opcode, std::uint32_t bytes, unsigned depth, unsigned count,
-                  bool both) {
+                  bool both, const std::function<void()>& at_start = {}) {
         unsigned done = 0;
         const unsigned total = 2 * count;
         Nanoseconds start = 0;
@@ -65,8 +69,11 @@ class Bench {
                             std::fprintf(stderr, "completion with status %u\n", cqe->status);
                             return -1;
                         }
-                        if (++done == count)
+                        if (++done == count) {
                             start = now_;
+                            if (at_start)
+                                at_start();
+                        }
                         if (done + depth * links_.size() * (both ? 2 : 1) <= total + count)
                             post(c, link, opcode, bytes);
                     }
@@ -104,6 +111,13 @@ class Bench {
         for (unsigned i = 0; i < 2000; ++i)
             tick();
         return latency;
+    }
+
+    /// Waveforms of a card, from now on. @throws std::runtime_error
+    void trace(unsigned card, rtl::Trace window, Nanoseconds length) {
+        window.from = now_;
+        window.to = now_ + length;
+        rtl::set_trace(*cards_.card(card).engine, window);
     }
 
   private:
@@ -152,16 +166,75 @@ double ceiling(std::uint8_t path_mtu) {
            (payload + 82);  // docs/performance.md: 24 + 14 + 20 + 8 + 12 + 4 bytes a packet
 }
 
+/// One measurement, chosen on the command line.
+struct One {
+    std::string operation;
+    unsigned qps = 1;
+    unsigned bytes = 65536;
+    unsigned outstanding = 16;  // on each QP
+    unsigned path_mtu = 4096;
+    unsigned count = 0;
+    bool both = false;
+    rtl::Trace trace;
+    unsigned trace_card = 0;
+    Nanoseconds trace_length = 10'000;
+};
+
+void add_options(CLI::App& app, One& one) {
+    auto* const operation = app.add_option("--operation", one.operation,
+                                           "measure this one only, as the options below say")
+                                ->check(CLI::IsMember({"read", "write"}));
+    const auto option = [&](const char* name, auto& value, const char* text) {
+        return app.add_option(name, value, text)->capture_default_str()->needs(operation);
+    };
+    option("--qps", one.qps, "QPs")->check(CLI::Range(1, 1000));
+    option("--bytes", one.bytes, "of a message")->check(CLI::Range(1, 4 << 20));
+    option("--outstanding", one.outstanding, "requests on each QP")->check(CLI::Range(1, 128));
+    option("--pmtu", one.path_mtu, "path MTU")->check(CLI::IsMember({256, 512, 1024, 2048, 4096}));
+    option("--count", one.count, "messages that count; 0: some");
+    app.add_flag("--both", one.both, "in both directions")->needs(operation);
+    auto* const file = option("--trace", one.trace.file,
+                              "waveforms (VCD) from the first message that counts; needs a build "
+                              "with -DDINGO_RTL_TRACE=ON");
+    option("--trace-card", one.trace_card, "1: of the peer")->check(CLI::Range(0, 1))->needs(file);
+    option("--trace-ns", one.trace_length, "so long")->needs(file);
+}
+
+int measure(const One& one) {
+    std::uint8_t mtu = 0;
+    while (128U << ++mtu != one.path_mtu) {
+    }
+    Bench bench(one.qps, mtu);
+    const unsigned atonce = one.qps * one.outstanding;
+    const unsigned count = one.count != 0 ? one.count : std::max(4 * atonce, 512U);
+    std::function<void()> at_start;
+    if (!one.trace.file.empty())
+        at_start = [&] { bench.trace(one.trace_card, one.trace, one.trace_length); };
+    const double ns = bench.stream(one.operation == "read" ? DINGO_WR_READ : DINGO_WR_WRITE,
+                                   one.bytes, one.outstanding, count, one.both, at_start);
+    if (ns < 0)
+        return 1;
+    const double rate = count / ns / (one.both ? 2 : 1);
+    std::printf("%u messages in %.0f cycles: %.2f M/s, %.2f Gb/s, %.1f %% of the ceiling\n", count,
+                ns / rtl::kCycle, rate * 1000, rate * 8 * one.bytes,
+                100 * rate * 8 * one.bytes / ceiling(mtu));
+    return 0;
+}
+
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
     CLI::App app{"Measures the SystemVerilog card, cycle by cycle"};
     bool quick = false;
     app.add_flag("--quick", quick, "fewer sizes and messages");
     bool rate_only = false;
     app.add_flag("--rate", rate_only, "only the message rate");
+    One one;
+    add_options(app, one);
     CLI11_PARSE(app, argc, argv);
     test::register_engines();
+    if (!one.operation.empty())
+        return measure(one);
 
     std::printf(
         "PCIe: 550 ns read round trip, 105.9 Gb/s each way; cable: 100 Gb/s, 200 ns; clock 250 "
@@ -232,4 +305,7 @@ int main(int argc, char** argv) {
                 static_cast<unsigned long long>(read.memory),
                 static_cast<unsigned long long>(read.completion));
     return 0;
+} catch (const std::exception& error) {
+    std::fprintf(stderr, "rtl_bench: %s\n", error.what());
+    return 1;
 }

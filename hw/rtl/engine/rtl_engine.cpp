@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <memory>
 #include <vector>
 
 #include "Vdingo_card.h"
@@ -13,6 +14,7 @@
 #include "dingo/rtl.h"
 #include "dingo_hw.h"
 #include "stalls.h"
+#include "trace.h"
 #include "verilated.h"
 
 namespace dingo::rtl {
@@ -29,7 +31,11 @@ constexpr std::size_t kMostFrames = 4096;      // received and not yet taken by 
 /// One for all cards: a Verilated model's scopes are taken out of the thread's latest context when
 /// it goes, whichever it came from (Verilator 5.006).
 VerilatedContext& context() {
-    static auto* const shared = new VerilatedContext;
+    static auto* const shared = [] {
+        auto* const made = new VerilatedContext;
+        made->traceEverOn(kCanTrace);
+        return made;
+    }();
     return *shared;
 }
 
@@ -120,11 +126,15 @@ class RtlEngine final : public Engine {
             stall->set(percent, ++seed * 2862933555777941757u);
     }
 
+    void set_trace(const Trace& trace) { waves_ = std::make_unique<Waves>(card_, trace); }
+
     bool run(Nanoseconds now, unsigned budget) override {
         if (timed_) {
             for (; timed_now_ + kCycle <= now; timed_now_ += kCycle) {
                 card_.now_ns_i = timed_now_;
                 cycle();
+                if (waves_)
+                    waves_->cycle(timed_now_);
             }
             return false;
         }
@@ -343,6 +353,7 @@ class RtlEngine final : public Engine {
     Vdingo_card card_;
     HostPort& host_;
     WirePort& wire_;
+    std::unique_ptr<Waves> waves_;
     AxiMemory memory_;
     std::deque<PostedWrite> writes_;
     std::deque<std::vector<std::byte>> frames_;
@@ -370,6 +381,10 @@ void set_timing(Engine& engine, const Timing& timing) {
 
 void set_stalls(Engine& engine, unsigned percent, std::uint64_t seed) {
     static_cast<RtlEngine&>(engine).set_stalls(percent, seed);
+}
+
+void set_trace(Engine& engine, const Trace& trace) {
+    static_cast<RtlEngine&>(engine).set_trace(trace);
 }
 
 void register_rtl_engine() {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "dingo/engine.h"
 
@@ -30,6 +31,16 @@ void set_timing(Engine& engine, const Timing& timing);
 /// Random waits on every port: AXI4 AR, R, AW, W, B, both AXI4-Lite slaves, both AXI-Streams,
 /// MSI-X; and read bursts of different IDs answered in any order. `percent` of the cycles, 0..90.
 void set_stalls(Engine& engine, unsigned percent, std::uint64_t seed);
+
+/// A window of waveforms, in the time of run().
+struct Trace {
+    std::string file;  ///< VCD
+    Nanoseconds from = 0;
+    Nanoseconds to = 0;
+};
+
+/// @throws std::runtime_error: built without DINGO_RTL_TRACE, or the file cannot be written
+void set_trace(Engine& engine, const Trace& trace);
 
 /// Registers the engine named "rtl"; call once at program start.
 void register_rtl_engine();
