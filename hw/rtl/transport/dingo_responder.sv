@@ -100,6 +100,8 @@ module dingo_responder (
   rsp_pkg::rctx_t c_q;                    // context, but while a part has it
   rtl_pkg::qp_t x_q;                      // its QP
   logic wake_q;                           // a turn is wanted
+  logic again_q;                          // with it: the one that was cut short
+  logic again_next, again_next_q;         // the turn that is chosen; to be loaded: is such a one
   rsp_pkg::nak_t nak_q;
   rsp_pkg::item_t item_q;
   logic item_err_q;
@@ -188,10 +190,12 @@ module dingo_responder (
       .turn_ok_i(!halt_tx_i && tx_room_i && !txd_valid_o && !seg_valid_o && !quick_turn_q && !(loading && is_turn)),
       .wake_i(wake_push),
       .wake_qp_i(qp_q),
+      .again_i(again_q),
       .take_i(take),
       .step_o(step),
       .step_valid_o(step_valid),
       .step_qp_o(step_qp),
+      .again_o(again_next),
       .ready_o(turn_ready),
       .failures_o(failures)
   );
@@ -262,7 +266,7 @@ module dingo_responder (
                  && (step_qp == load_qp || step_qp != qp_q);          // what is being stored cannot be read yet
 
   // ---------------------------------------------------------------- the parts
-  logic rx_done, rx_end, rx_prefetch, cm_done, cm_wake, tn_done, tn_wake;
+  logic rx_done, rx_end, rx_prefetch, cm_done, cm_wake, tn_done, tn_wake, tn_again;
   logic [1:0] cm_exit, tn_exit;
   rsp_pkg::rctx_t rx_ctx, cm_ctx, tn_ctx;
   rsp_pkg::nak_t cm_nak;
@@ -357,6 +361,8 @@ module dingo_responder (
       .done_o(tn_done),
       .ctx_o(tn_ctx),
       .wake_o(tn_wake),
+      .again_o(tn_again),
+      .again_i(again_next_q),
       .x_i(x_q),
       .emit_o(tn_emit),
       .emit_ready_i(emit_ready),
@@ -589,6 +595,7 @@ module dingo_responder (
 
         IDLE, STORE: begin
           wake_q <= 1'b0;
+          again_q <= 1'b0;
           prefetch_q <= 1'b0;
           state_q <= IDLE;
           if (state_q == STORE) begin
@@ -613,6 +620,7 @@ module dingo_responder (
         if (part_done) begin
           c_q <= is_rx ? rx_ctx : is_commit ? cm_ctx : tn_ctx;
           wake_q <= is_commit ? cm_wake : is_turn && tn_wake;
+          again_q <= is_turn && tn_again;
           prefetch_q <= is_rx && rx_prefetch;
           if (is_commit) nak_q <= cm_nak;
           else begin                         // a READ whose region has gone
@@ -751,6 +759,7 @@ module dingo_responder (
       end
       if (take) begin
         step_q <= step;
+        again_next_q <= again_next;
         if (step == rsp_pkg::STEP_COMMIT) begin
           item_q <= commit_item;
           item_err_q <= commit_i.err;
@@ -762,6 +771,7 @@ module dingo_responder (
 
     if (!rst_ni) begin
       next_q <= 1'b0;
+      again_q <= 1'b0;
       state_q <= INIT;
       step_q <= rsp_pkg::STEP_COMMIT;
       init_q <= '0;

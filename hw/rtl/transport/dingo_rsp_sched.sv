@@ -22,15 +22,17 @@ module dingo_rsp_sched (
     input  logic          turn_ok_i,        // a turn may begin
     input  logic          wake_i,           // this QP waits for a turn; it is not queued yet
     input  rtl_pkg::qpi_t wake_qp_i,
+    input  logic          again_i,          // with wake_i: its turn was cut short and goes on before others; else 0
     input  logic          take_i,           // step_o begins
     output logic [2:0]    step_o,           // STEP_*
     output logic          step_valid_o,
     output rtl_pkg::qpi_t step_qp_o,
+    output logic          again_o,          // with STEP_TURN: it goes on
     output logic          ready_o,          // a QP waits for its turn
     output logic          failures_o        // one that was not taken yet
 );
-  logic cqf_valid, fail_valid, turn_valid;
-  rtl_pkg::qpi_t cqf_qp, fail_qp, turn_qp;
+  logic cqf_valid, fail_valid, turn_valid, queue_valid, again_q;
+  rtl_pkg::qpi_t cqf_qp, fail_qp, turn_qp, queue_qp, again_qp_q;
   logic cqf_room, fail_room, turn_room;
   logic [rtl_pkg::QP_LOG:0] cqf_count, fail_count, turn_count;
   localparam logic [1:0] MOST = 2'd3;       // packets between two turns
@@ -49,9 +51,12 @@ module dingo_rsp_sched (
   );
   dingo_fifo #(.Width(rtl_pkg::QP_LOG), .LogDepth(rtl_pkg::QP_LOG)) u_turns (
       .clk_i, .rst_ni,
-      .valid_i(wake_i), .ready_o(turn_room), .data_i(wake_qp_i),
-      .valid_o(turn_valid), .ready_i(take_i && step_o == rsp_pkg::STEP_TURN), .data_o(turn_qp), .count_o(turn_count)
+      .valid_i(wake_i && !again_i), .ready_o(turn_room), .data_i(wake_qp_i),
+      .valid_o(queue_valid), .ready_i(take_i && step_o == rsp_pkg::STEP_TURN && !again_q), .data_o(queue_qp), .count_o(turn_count)
   );
+  assign turn_valid = queue_valid || again_q;
+  assign turn_qp = again_q ? again_qp_q : queue_qp;
+  assign again_o = again_q;
 
   always_comb begin
     step_valid_o = 1'b1;
@@ -73,7 +78,7 @@ module dingo_rsp_sched (
     end else if (qpa_valid_i) begin
       step_o = rsp_pkg::STEP_QPA;
       step_qp_o = qpa_qp_i;
-    end else if (turn_valid && turn_ok_i && (packets_q == MOST || !rxp_valid_i)) begin
+    end else if (turn_valid && turn_ok_i && !again_i && (packets_q == MOST || !rxp_valid_i)) begin
       step_o = rsp_pkg::STEP_TURN;
       step_qp_o = turn_qp;
     end else begin
@@ -89,8 +94,16 @@ module dingo_rsp_sched (
   always_ff @(posedge clk_i) begin
     if (take_i && step_o == rsp_pkg::STEP_RXP && packets_q != MOST) packets_q <= packets_q + 2'd1;
     if (take_i && step_o == rsp_pkg::STEP_TURN) packets_q <= '0;
-    if (!rst_ni) packets_q <= '0;
-    else begin
+    if (take_i && step_o == rsp_pkg::STEP_TURN) again_q <= 1'b0;
+    if (wake_i && again_i) begin
+      again_q <= 1'b1;
+      again_qp_q <= wake_qp_i;
+    end
+    if (!rst_ni) begin
+      packets_q <= '0;
+      again_q <= 1'b0;
+    end else begin
+      a_again: assert (!(wake_i && again_i && again_q));
       a_cq_fails: assert (!cq_fail_valid_i || cqf_room);
       a_fails: assert (!fail_valid_i || fail_room);
       a_turns: assert (!wake_i || turn_room);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// A QP's turn: READ responses in PSN order, at most 16 packets, then the ACK or NAK that is owed; or, in ERR,
-/// as many receive WQEs flushed. A flush waits for packets that are on their way to memory, to keep the order.
+/// as many receive WQEs flushed. A turn that the cable cuts short goes on when there is room, before the next QP's,
+/// up to 8 KiB: the peer needs the READ's WQE for each packet, and has it at hand while they follow each other. A flush
+/// waits for packets that are on their way to memory, to keep the order.
 module dingo_rsp_turn (
     input  logic              clk_i,
     input  logic              rst_ni,
@@ -11,6 +13,8 @@ module dingo_rsp_turn (
     output logic              done_o,        // stays until the next start
     output rsp_pkg::rctx_t    ctx_o,         // new context, also while it is worked on
     output logic              wake_o,        // the QP wants a turn
+    output logic              again_o,       // with wake_o: this one was cut short
+    input  logic              again_i,       // with start_i: it goes on
     input  rtl_pkg::qp_t      x_i,           // its QP, from the cycle after start_i on
     output rsp_pkg::emit_t    emit_o,
     input  rsp_pkg::emit_ready_t emit_ready_i,
@@ -53,11 +57,13 @@ module dingo_rsp_turn (
   state_t state_q;
   rsp_pkg::rctx_t c_q;
   logic [4:0] used_q;
+  logic [4:0] together;                      // packets that stay together: 8 KiB, or a turn's
 
   logic is_rc, answers, rq_empty;
   assign is_rc = x_i.cfg.kind == dingo_pkg::QPT_RC[2:0];
   assign answers = x_i.state == dingo_pkg::QPS_RTR[2:0] || x_i.state == dingo_pkg::QPS_RTS[2:0]
                    || x_i.state == dingo_pkg::QPS_SQD[2:0] || x_i.state == dingo_pkg::QPS_SQE[2:0];
+  assign together = x_i.cfg.path_mtu == 3'd5 ? 5'd2 : x_i.cfg.path_mtu == 3'd4 ? 5'd4 : x_i.cfg.path_mtu == 3'd3 ? 5'd8 : BURST;
   assign rq_empty = c_q.rq_cons == c_q.rq_prod;
 
   // Oldest READ first: from rd_next on, then from 0 on
@@ -87,8 +93,9 @@ module dingo_rsp_turn (
     if (emit_ready_i.cqe) emit_o.cqe <= 1'b0;
     if (start_i) begin
       c_q <= ctx_i;
-      used_q <= '0;
+      if (!again_i) used_q <= '0;
       wake_o <= 1'b0;
+      again_o <= 1'b0;
       exit_o <= rsp_pkg::EXIT_STORE;
       state_q <= TN_START;
     end else if (go_i) begin
@@ -126,6 +133,7 @@ module dingo_rsp_turn (
           if (c_q.rd_pending == '0 && !c_q.reply_pending) state_q <= IDLE;
           else if (used_q == BURST || !tx_room_i) begin
             wake_o <= 1'b1;
+            again_o <= used_q != '0 && used_q < together;
             state_q <= IDLE;
           end else state_q <= c_q.rd_pending != '0 ? TN_GET : TN_REPLY;
         end
@@ -203,6 +211,7 @@ module dingo_rsp_turn (
     if (!rst_ni) begin
       state_q <= IDLE;
       wake_o <= 1'b0;
+      again_o <= 1'b0;
       open_o <= 1'b0;
       emit_o <= '0;
     end

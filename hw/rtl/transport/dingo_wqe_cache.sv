@@ -5,7 +5,7 @@
 /// QP is due (`wake_*`). Until it is taken no other fill may push its blocks out: two QPs whose blocks
 /// have the same places would otherwise do so to each other for ever.
 module dingo_wqe_cache #(
-    parameter int unsigned LogLines = 10
+    parameter int unsigned LogLines = 11
 ) (
     input  logic        clk_i,
     input  logic        rst_ni,
@@ -49,9 +49,11 @@ module dingo_wqe_cache #(
   localparam int unsigned LOGF = 5;    // fills at once: what a PCIe round trip holds
   localparam int unsigned FILLS = 1 << LOGF;
 
-  // A WQE's blocks never push each other out, and QPs with the same index rarely.
+  // A WQE's blocks never push each other out. Of few QPs each has a part of the lines for itself; with as many as there
+  // are, a QP's next block takes no line of another QP's present one, as long as none is two ahead of the others.
   function automatic logic [LogLines-1:0] line_of(input logic [QP-1:0] qp, input logic [LogLines-1:0] index);
-    line_of = index ^ LogLines'(32'(qp) >> 3) ^ {qp[2:0], {(LogLines - 3) {1'b0}}};
+    line_of = index;
+    for (int unsigned i = 0; i < QP && i < LogLines; i++) line_of[LogLines-1-i] = line_of[LogLines-1-i] ^ qp[i];
   endfunction
 
   // Two runs of blocks have places in common, as far as it is looked at

@@ -270,7 +270,7 @@ void Bench::cycle() {
         (due.list ? dut.line_rsp_valid_i : dut.rwqe_rsp_valid_i) = 1;
     }
     // once offered, room stays until it is used
-    dut.tx_room_i = chance(options_.ready);
+    dut.tx_room_i = chance(options_.ready) && now_ >= room_from_;
     dut.scat_room_i = chance(options_.ready);
     dut.txd_ready_i = 1;
     dut.seg_ready_i = 1;
@@ -320,6 +320,7 @@ void Bench::cycle() {
             if (!room_seen_)
                 errors.emplace_back("a packet without room");
             room_seen_ = false;
+            room_from_ = now_ + room_pause;
             steps.push_back({Step::kSent, sent.size()});
             sent.push_back({rtl::sample<rtl::TxDescriptor>(dut.txd_o), {}});
         }

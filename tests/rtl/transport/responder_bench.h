@@ -106,6 +106,7 @@ class Bench {
     std::vector<std::string> errors;                          ///< broken rules of the interface
     unsigned rq_reads = 0;
     bool halt_tx = false;
+    unsigned room_pause = 0;  ///< cycles without room behind each packet: a full cable
     std::uint16_t gid_valid = 0xffff;
     Vdingo_responder dut;
 
@@ -132,6 +133,7 @@ class Bench {
     Options options_;
     std::mt19937 random_;
     std::uint64_t now_ = 0;
+    std::uint64_t room_from_ = 0;
     std::vector<rtl::QpEntry> qps_{1U << rtl::kQpLog};
     std::vector<std::uint32_t> written_ = std::vector<std::uint32_t>(1U << rtl::kQpLog);
     std::map<std::uint32_t, Region> regions_;

@@ -58,6 +58,41 @@ TEST_P(Reads, LongResponseTakesSeveralTurns) {
     EXPECT_EQ(bench.sent.size(), 50u);
 }
 
+/// The peer looks at a READ's WQE for each packet: on a full cable, too, 8 KiB of a QP come
+/// together.
+TEST_P(Reads, FullCableDoesNotMixResponsesOfQueuePairs) {
+    constexpr unsigned kPackets = 40, kTogether = 16;  // packets of 256 bytes in a turn
+    bench.create_rc(2);
+    bench.create_rc(3);
+    bench.room_pause = 60;
+    for (unsigned qp = 1; qp <= 3; ++qp)
+        bench.packet(qp, with_reth(kReadRequest, 1000 * qp, kIova, kPackets * kPmtu));
+    settle();
+    ASSERT_EQ(bench.sent.size(), 3 * kPackets);
+    unsigned changes = 0;
+    for (std::size_t i = 1; i < bench.sent.size(); ++i)
+        changes += bench.sent[i].d.qp != bench.sent[i - 1].d.qp;
+    EXPECT_LE(changes, 3 * (kPackets / kTogether + 1));
+    EXPECT_GE(changes, 3 * (kPackets / kTogether)) << "one QP has kept the others waiting";
+}
+
+/// What happens to a QP between two packets of a turn that was cut short is seen by the next.
+TEST_P(Reads, FailureInTheMiddleOfAResponseOnAFullCable) {
+    bench.create_rc(2);
+    bench.room_pause = 60;
+    bench.packet(1, with_reth(kReadRequest, psn0(), kIova, 40 * kPmtu));
+    bench.packet(2, with_reth(kReadRequest, 2000, kIova, 4 * kPmtu));
+    for (unsigned i = 0; i < 10'000 && bench.sent.size() < 3; ++i)
+        bench.cycle();
+    bench.requester_failed(1);
+    settle();
+    unsigned of_two = 0;
+    for (const Sent& s : bench.sent)
+        of_two += s.d.qp == 2;
+    EXPECT_EQ(of_two, 4u);
+    EXPECT_LT(bench.sent.size(), 10u);
+}
+
 TEST_P(Reads, AcknowledgementComesBehindResponses) {
     bench.packet(1, with_reth(kWriteOnly, psn0(), kIova, 4), pattern(4, 1));
     bench.packet(1, with_reth(kReadRequest, psn0() + 1, kIova, 3 * kPmtu));
