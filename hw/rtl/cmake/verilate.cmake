@@ -14,10 +14,10 @@ function(dingo_verilate target)
   if(DINGO_SANITIZE)
     string(APPEND flags " -fsanitize=${DINGO_SANITIZE} -fno-sanitize-recover=all")
   endif()
-  # What runs once, at the start, takes 40 % of the compiler's time at -O2; a build for coverage is six times as large.
+  # What runs once, at the start, takes 40 % of the compiler's time at -O2; a build that counts toggles is six times as large.
   set(fast -O2)
   set(slow -O1)
-  if(DINGO_RTL_COVERAGE)
+  if(DINGO_RTL_COVERAGE STREQUAL toggle)
     set(fast -O1)
     set(slow -O0)
   endif()
