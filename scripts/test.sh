@@ -43,7 +43,7 @@ suites=(
     "vm-capture|tests/vm/suite.sh capture|tshark decodes what is on the cable"
     "vm-7.2|tests/vm/suite.sh --kernel 7.2 smoke|the same driver on the newer kernel"
     "vm-rtl|tests/vm/suite.sh rtl|two guests with the SystemVerilog card under Verilator, then one with the kernel's rdma_rxe"
-    "threads|tests/unit.sh tsan|what has threads, under ThreadSanitizer"
+    "threads|tests/threads.sh|what has threads, under ThreadSanitizer; whole runs of rdma-bench too"
     "formal|tests/rtl/formal/run.sh|proofs of the RTL's small control blocks (yosys-smtbmc, z3)"
     "sanitizers|tests/unit.sh asan|the same under AddressSanitizer and UBSan"
     "vm-pyverbs|tests/vm/suite.sh pyverbs|Debian's pyverbs suite"

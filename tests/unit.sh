@@ -10,7 +10,7 @@ preset=$1
 
 # Only these have threads; the rest is single-threaded by construction.
 targets=()
-[ "$preset" != tsan ] || targets=(doorbell_scanner_test card_test wire_test test_qpx_net test_qpx_peer test_qpx_group)
+[ "$preset" != tsan ] || targets=(doorbell_scanner_test card_test wire_test test_qpx_net test_qpx_peer test_qpx_group rdma_bench_run_test)
 # The tests know both engines; users who build the card do not wait for Verilator.
 [ "$preset" != release ] || export DINGO_CMAKE_OPTIONS=-DDINGO_RTL_ENGINE=ON
 build_preset "$preset" "${targets[@]}"
@@ -18,7 +18,7 @@ results=build/test-logs/ctest-$preset.xml
 mkdir -p build/test-logs
 rm -f "$results"
 select=()
-[ "$preset" != tsan ] || select=(-R "$(IFS='|'; echo "^(${targets[*]})\\.|^card\\.|^wire\\.|^qpx\\.(net|peer|group)\\.")" -E 'NOT_BUILT|^card\.tool|^wire\.model\.')
+[ "$preset" != tsan ] || select=(-R "$(IFS='|'; echo "^(${targets[*]})\\.|^card\\.|^wire\\.|^qpx\\.(net|peer|group)\\.|^bench\\.run\\.")" -E 'NOT_BUILT|^card\.tool|^wire\.model\.')
 if [ "$preset" = asan ]; then
     select=(-E TooManyWindows)
     echo "SKIP asan:TooManyWindows: 4,096 mappings of guest memory were not tried under AddressSanitizer; the release run has it"

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The threads of an entry, for real: which messages they move, and that they end when one of them
+// fails, the peer goes or the user presses Ctrl-C.
+#include "run/entry_run.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+
+#include "two_sides.h"
+
+namespace rdma_bench::test {
+namespace {
+
+struct Case {
+    const char* name;
+    const char* test;
+    std::function<void(Options&)> change;
+};
+void PrintTo(const Case& one, std::ostream* out) {
+    *out << one.name;
+}
+
+class EntryOf : public ::testing::TestWithParam<Case> {
+  protected:
+    void SetUp() override { loop_verbs::set_faults({}); }
+};
+
+TEST_P(EntryOf, MovesEachMessageOfEachQp) {
+    Options options = options_of(GetParam().test);
+    GetParam().change(options);
+    Measured at_server, at_client, told;
+    std::uint64_t samples = 0;
+    {
+        TwoSides sides(options);
+        sides.both(
+            [&](Side& side) {
+                EntryRun run(side.traffic, side.options, side.link, side.sink);
+                at_server = run.run(side.where());
+                EXPECT_EQ(run.ended(), nullptr);
+                run.exchange(at_server);
+            },
+            [&](Side& side) {
+                EntryRun run(side.traffic, side.options, side.link, side.sink);
+                at_client = run.run(side.where());
+                EXPECT_EQ(run.ended(), nullptr);
+                samples = run.latency.count();
+                told = run.exchange(at_client);
+            });
+    }
+    const Role client = role_of(Side::as(options, true)),
+               server = role_of(Side::as(options, false));
+    const std::uint64_t all = options.iterations * options.qps.front();
+    EXPECT_EQ(at_client.messages, client.sends ? all : 0);
+    EXPECT_EQ(at_server.messages, server.sends ? all : 0);
+    if (client.receives && options.connection == Connection::kRc) {
+        EXPECT_EQ(at_client.received, all);
+    }
+    if (server.receives && options.connection == Connection::kRc) {
+        EXPECT_EQ(at_server.received, all);
+    }
+    if (options.connection != Connection::kRc) {
+        EXPECT_EQ(at_server.received + at_server.lost, all);
+    }
+    EXPECT_EQ(told.messages, at_server.messages);
+    if (options.test.latency() || options.rate > 0) {
+        EXPECT_EQ(samples, all);
+    }
+    EXPECT_EQ(at_client.verification.wrong + at_server.verification.wrong, 0U);
+    EXPECT_EQ(at_client.verification.messages + at_server.verification.messages,
+              options.verify ? (options.test.ping_pong() ? 2 * all : all) : 0);
+    EXPECT_EQ(loop_verbs::live_objects(), 0);
+}
+
+const auto kPlain = [](Options&) {};
+INSTANTIATE_TEST_SUITE_P(
+    , EntryOf,
+    ::testing::Values(
+        Case{"Write", "write-bw", kPlain}, Case{"Read", "read-bw", kPlain},
+        Case{"Send", "send-bw", kPlain}, Case{"Atomic", "atomic-bw", kPlain},
+        Case{"SendBothWays", "send-bw", [](Options& o) { o.bidirectional = true; }},
+        Case{"WriteBothWays", "write-bw", [](Options& o) { o.bidirectional = true; }},
+        Case{"SendReversed", "send-bw", [](Options& o) { o.reversed = true; }},
+        Case{"SendWithEvents", "send-bw", [](Options& o) { o.events = true; }},
+        Case{"SendBothWaysWithEvents", "send-bw",
+             [](Options& o) { o.events = o.bidirectional = true; }},
+        Case{"SendToSrq", "send-bw", [](Options& o) { o.srq = true; }},
+        Case{"SendWithOneReceive", "send-bw", [](Options& o) { o.rx_depth = 1; }},
+        Case{"Datagrams", "send-bw", [](Options& o) { o.connection = Connection::kUd; }},
+        Case{"Unreliable", "send-bw", [](Options& o) { o.connection = Connection::kUc; }},
+        Case{"MoreThreadsThanProcessors", "write-bw",
+             [](Options& o) {
+                 o.qps = {16};
+                 o.threads = 8;
+                 o.report.cpu = true;
+             }},
+        Case{"Paced", "write-bw", [](Options& o) { o.rate = 20000; }},
+        Case{"WriteLatency", "write-lat", kPlain}, Case{"ReadLatency", "read-lat", kPlain},
+        Case{"SendLatency", "send-lat", kPlain}, Case{"AtomicLatency", "atomic-lat", kPlain},
+        Case{"SendLatencyWithEvents", "send-lat", [](Options& o) { o.events = true; }},
+        Case{"SendLatencyVerified", "send-lat", [](Options& o) { o.verify = true; }}),
+    [](const auto& one) { return std::string(one.param.name); });
+
+TEST(EntryRun, DurationEndsAllThreads) {
+    loop_verbs::set_faults({});
+    Options options = options_of("send-bw");
+    options.duration = 1;
+    // So the main threads count what was sent while the others still receive.
+    options.bidirectional = true;
+    TwoSides sides(options);
+    const auto run_it = [](Side& side) {
+        EntryRun run(side.traffic, side.options, side.link, side.sink);
+        const Measured mine = run.run(side.where());
+        EXPECT_EQ(run.ended(), nullptr);
+        const Measured theirs = run.exchange(mine);
+        EXPECT_GT(mine.messages + theirs.messages, 0U);
+        EXPECT_EQ(mine.lost + theirs.lost, 0U);
+    };
+    sides.both(run_it, run_it);
+}
+
+TEST(EntryRun, OneThreadsErrorEndsTheOthersAndThePeer) {
+    loop_verbs::set_faults({.fail = 500});
+    Options options = options_of("write-bw");
+    options.iterations = std::uint64_t{1} << 40;
+    TwoSides sides(options);
+    sides.both(
+        [](Side& side) {
+            EntryRun run(side.traffic, side.options, side.link, side.sink);
+            run.run(side.where());
+            ASSERT_NE(run.ended(), nullptr);
+            EXPECT_EQ(run.ended()->status(), Exit::kPeer);
+        },
+        [](Side& side) {
+            EntryRun run(side.traffic, side.options, side.link, side.sink);
+            try {
+                run.run(side.where());
+                ADD_FAILURE() << "nothing was thrown";
+            } catch (const RunError& error) {
+                EXPECT_EQ(error.status(), Exit::kFailed);
+                EXPECT_NE(std::string(error.what()).find("remote operation error"),
+                          std::string::npos)
+                    << error.what();
+                side.link.give_up(error.what(), false);
+            }
+        });
+}
+
+TEST(EntryRun, APeerThatVanishesEndsAllThreads) {
+    loop_verbs::set_faults({});
+    Options options = options_of("send-bw");
+    options.iterations = std::uint64_t{1} << 40;
+    TwoSides sides(options);
+    sides.both(
+        [](Side& side) {
+            side.link.send("ready", nlohmann::json::object());
+            side.link.expect("ready");
+            side.link.connection().close();
+        },
+        [](Side& side) {
+            EntryRun run(side.traffic, side.options, side.link, side.sink);
+            run.run(side.where());
+            ASSERT_NE(run.ended(), nullptr);
+            EXPECT_EQ(run.ended()->status(), Exit::kPeer);
+        });
+}
+
+/// Ctrl-C cannot be taken back: only in a process of its own.
+void interrupt_while_messages_move() {
+    loop_verbs::set_faults({});
+    Options options = options_of("send-bw");
+    options.bidirectional = true;
+    options.iterations = std::uint64_t{1} << 40;
+    TwoSides sides(options);
+    std::atomic<int> marked{0};
+    const auto run_it = [&](Side& side) {
+        EntryRun run(side.traffic, side.options, side.link, side.sink);
+        run.run(side.where());
+        if (run.ended() != nullptr && run.ended()->status() == Exit::kInterrupted) {
+            ++marked;
+        }
+    };
+    auto user = std::async(std::launch::async, [] {
+        std::this_thread::sleep_for(300ms);
+        kill(getpid(), SIGINT);
+    });
+    sides.both(run_it, run_it);
+    _exit(marked == 2 ? 130 : 1);
+}
+
+TEST(EntryRunDeathTest, InterruptEndsBothSides) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(interrupt_while_messages_move(), ::testing::ExitedWithCode(130), "");
+}
+
+}  // namespace
+}  // namespace rdma_bench::test

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What has threads, under ThreadSanitizer: unit tests, then whole runs of rdma-bench. A PASS, FAIL or SKIP line for each.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+rc=0
+tests/unit.sh tsan || rc=1
+tests/rdma-bench/threads.sh || rc=1
+exit $rc
