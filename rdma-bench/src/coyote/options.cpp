@@ -59,6 +59,9 @@ Options parse_options(std::span<const std::string> arguments) {
     } catch (const CLI::ParseError& error) {
         throw std::invalid_argument(error.what());
     }
+    if (app.count("--ip_address") != 0 && options.server.empty()) {
+        throw std::invalid_argument("--ip_address: the value is empty");
+    }
     if (options.min_size > options.max_size) {
         throw std::invalid_argument("--min_size " + std::to_string(options.min_size) +
                                     " is larger than --max_size " +

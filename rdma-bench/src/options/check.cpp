@@ -86,7 +86,6 @@ void set_sizes(Options& o) {
 
 void check_options(const Options& o) {
     check_sizes(o);
-    require(o.iterations >= 5, "-n: at least 5");
     require(!o.run_infinitely || o.duration, "--run_infinitely needs -D, how often a line comes");
     require(!o.duration || 2 * o.margin < o.duration,
             "-f: both margins are " + std::to_string(2 * o.margin) + " s, the run -D " +

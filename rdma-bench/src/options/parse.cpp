@@ -2,6 +2,7 @@
 #include "options/parse.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 
 #include "memory/buffer.h"
@@ -14,6 +15,8 @@ constexpr auto kDevice = "Device and path";
 constexpr auto kTraffic = "Traffic";
 constexpr auto kReport = "Report";
 constexpr auto kPeer = "Between the two programs";
+/// Weeks at any speed. A negative number, which CLI11 takes for one of 64 bits, is above.
+constexpr std::uint64_t kMostIterations = 1'000'000'000'000;
 
 /// Text that must be turned into the members of Options after CLI11 has looked at it.
 struct Raw {
@@ -87,6 +90,7 @@ void add_traffic(CLI::App& app, Options& o, Raw& raw) {
         ->group(kTraffic);
     app.add_option("-n,--iters", o.iterations,
                    "messages of each QP, at least 5 (1000; write-bw 5000)")
+        ->check(CLI::Range(std::uint64_t{5}, kMostIterations))
         ->group(kTraffic);
     app.add_option("-D,--duration", o.duration, "seconds to run, instead of -n")
         ->check(CLI::Range(1, 1000000))
@@ -201,9 +205,11 @@ void add_report(CLI::App& app, Options& o, Raw& raw) {
                      "no peak bandwidth, and no time stamp for each message")
             ->group(kReport);
         app.add_option("-w,--limit_bw", o.limit_bandwidth, "fail (status 6) below this average")
+            ->check(CLI::NonNegativeNumber)
             ->group(kReport);
         app.add_option("-y,--limit_msgrate", o.limit_message_rate,
                        "fail (status 6) below this message rate, Mpps")
+            ->check(CLI::NonNegativeNumber)
             ->group(kReport);
     }
 }
@@ -275,6 +281,9 @@ void take(Options& o, const Raw& raw) {
     o.report.output = kOutputs.at(raw.output);
     for (std::size_t from = 0; from < raw.counters.size();) {
         const auto comma = std::min(raw.counters.find(',', from), raw.counters.size());
+        if (comma == from) {
+            throw UsageError("-W " + raw.counters + ": the name of a counter is empty");
+        }
         o.report.counters.push_back(raw.counters.substr(from, comma - from));
         from = comma + 1;
     }
@@ -291,6 +300,16 @@ void set_defaults(Options& o) {
     const bool write_bw = o.test == Test{Operation::kWrite, Metric::kBandwidth};
     o.iterations = write_bw ? 5000 : 1000;
     o.tx_depth = o.test.latency() ? 1 : 128;
+}
+
+/// What a script gives whose variable is not set: the default would not be what was meant.
+void refuse_empty_values(const CLI::App& app) {
+    for (const CLI::Option* option : app.get_options()) {
+        const auto& values = option->results();
+        if (std::find(values.begin(), values.end(), "") != values.end()) {
+            throw UsageError(option->get_name() + ": the value is empty");
+        }
+    }
 }
 
 std::string description(Test test) {
@@ -345,6 +364,7 @@ Options parse_options(Test test, std::span<const std::string> arguments) {
             throw UsageError(std::string(why->names) + ": " + std::string(why->sentence));
         }
     }
+    refuse_empty_values(app);
     options.cq_moderation_given = app.count("--cq-mod") > 0;
     if (!app.count("--margin")) {
         options.margin = std::min(2U, options.duration / 4);

@@ -2,9 +2,12 @@
 // perftest's banner and table, column by column, so that scripts that cut them keep working. What
 // perftest does not have stands in lines that begin with a tab.
 #include <algorithm>
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
 
+#include "exit.h"
 #include "report/sinks.h"
 
 namespace rdma_bench {
@@ -79,7 +82,7 @@ class TableSink final : public Sink {
         print_addresses(" remote", result.peer_qps, one_sided);
         std::printf("%s\n", kLine);
         print_head();
-        std::fflush(stdout);
+        flush();
     }
 
     void entry(const Result& /*result*/, const Entry& entry) override {
@@ -97,17 +100,26 @@ class TableSink final : public Sink {
             print_bandwidth(entry);
         }
         print_more(entry);
-        std::fflush(stdout);
+        flush();
     }
 
     void done(const Result& result) override {
         if (table_ && !result.local_qps.empty()) {
             std::printf("%s\n", kLine);
         }
-        std::fflush(stdout);
+        flush();
     }
 
   private:
+    /// A full disk and a reader that has gone, as `head` does, end the run: nobody sees the rest.
+    void flush() {
+        if ((std::fflush(stdout) == 0 && std::ferror(stdout) == 0) || told_) {
+            return;
+        }
+        told_ = true;
+        throw RunError(Exit::kFailed, std::string("standard output: ") + std::strerror(errno));
+    }
+
     void print_addresses(const char* side, const std::vector<QpFacts>& qps,
                          bool outstanding) const {
         for (const auto& qp : qps) {
@@ -263,6 +275,7 @@ class TableSink final : public Sink {
 
     Options options_;
     bool table_;
+    bool told_ = false;  ///< that standard output cannot be written
 };
 
 }  // namespace

@@ -84,6 +84,9 @@ qpx::Url url_of(const Options& options, const std::string& host) {
 
 qpx::Connection accept(const Options& options) {
     qpx::Listener listener(url_of(options, options.source_ip), peer_options(options));
+    std::fprintf(stderr,
+                 "\n************************************\n* Waiting for client to "
+                 "connect... *\n************************************\n");
     for (;;) {
         wait_readable(listener.fd(), 500);
         check_interrupt();

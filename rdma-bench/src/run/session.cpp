@@ -93,11 +93,6 @@ class Session {
         counter_names_ = find_counters(device.name(), device.port(), options_.report.counters);
         result_.local = host_facts(device);
         Traffic traffic(device, options_);
-        if (!options_.client()) {
-            std::fprintf(stderr,
-                         "\n************************************\n* Waiting for client to "
-                         "connect... *\n************************************\n");
-        }
         link_ = std::make_unique<Link>(Link::open(options_));
         greet();
         connect(traffic);

@@ -74,6 +74,14 @@ std::unique_ptr<CompletionQueue> make_cq(const Device& device, unsigned depth, b
                                           " has completion vectors 0 to " +
                                           std::to_string(std::max(1U, vectors) - 1));
     }
+    const auto most = static_cast<unsigned>(device.limits().max_cqe);
+    if (depth > most) {
+        throw RunError(Exit::kDevice,
+                       "a completion queue of " + std::to_string(depth) +
+                           " entries, -t or -r for each QP of a thread: " + device.name() +
+                           " has at most " + std::to_string(most) +
+                           "; take a smaller -t and -r, fewer QPs or more --threads");
+    }
     queue->cq.reset(ibv_create_cq(device.context(), static_cast<int>(depth), nullptr,
                                   queue->channel.get(), static_cast<int>(vector)));
     if (!queue->cq) {

@@ -29,6 +29,12 @@ says 'closed port' 4 'nobody listens' write-bw -p 18799 127.0.0.1
 says 'unknown memory kind' 2 "no memory kind 'foo'; there are: host" write-bw --mem foo
 says 'memory that this machine has not' 3 'CUDA' write-bw --mem cuda
 says 'unknown counter: lists those there are' 3 'hw_counters/rdma_tx_packets' write-bw -W hw_counters/nope
+says 'a negative number of messages' 2 '-5 not in range 5' write-bw -n -5
+says 'an empty host is no server' 2 'host: the value is empty' write-bw ''
+says 'an empty size is not the default' 2 '--size: the value is empty' write-bw -s ''
+says 'more completions than the device has: which options' 3 'at most [0-9]+; take a smaller -t and -r' send-bw -q 16384
+says 'no security of this name' 2 'foo' write-bw --security foo
+says 'a results file where none can be' 2 '/nope/x: create: No such file' write-bw --json /nope/x
 says 'too much inline data' 3 'ibv_create_qp.*errno 22' write-bw -I 60000
 
 # Both sides: statuses and a sentence on each.
@@ -115,6 +121,26 @@ sleep 0.1
 kill -INT $client 2>/dev/null || true
 ended '--run_infinitely ends with Ctrl-C' $client 130 "$logs/running.B" 'interrupted'
 ended '--run_infinitely: the server too' $server 130 "$logs/running.A" 'interrupted'
+
+# Results that nobody can have: a full disk, a reader that leaves.
+"$dingo" run --card alpha -- "$bench" write-bw -n 50 -p $port >"$logs/full.A" 2>&1 &
+server=$!
+wait_listen $port $server || true
+rc=0
+timeout 30 "$dingo" run --card beta -- "$bench" write-bw -n 50 -p $port 127.0.0.1 2>"$logs/full.B" >/dev/full || rc=$?
+if [ $rc = 1 ] && grep -q 'standard output: No space left' "$logs/full.B"; then
+    pass 'a table that cannot be written is an error'
+else
+    fail 'a table that cannot be written is an error' "status $rc: $(why "$logs/full.B")"
+fi
+ended 'a table that cannot be written: the server hears of it' $server 4 "$logs/full.A" 'the peer gave up: standard output'
+"$dingo" run --card alpha -- "$bench" write-bw -D 1 --run_infinitely -p $port >"$logs/head.A" 2>&1 &
+server=$!
+wait_listen $port $server || true
+"$dingo" run --card beta -- "$bench" write-bw -D 1 --run_infinitely -p $port 127.0.0.1 2>"$logs/head.B" | head -n 1 >/dev/null &
+client=$!
+ended '| head ends a run without end: the server hears of it' $server 4 "$logs/head.A" 'standard output: Broken pipe'
+wait $client || true
 
 # A second server on the same port; a second client while the first is served.
 running 'write-bw -D 30'

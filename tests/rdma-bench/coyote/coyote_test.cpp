@@ -43,6 +43,7 @@ TEST(Coyote, RefusesWhatMakesNoSense) {
     EXPECT_THROW(parse("-r", "0"), std::invalid_argument);
     EXPECT_THROW(parse("-X", "4G"), std::invalid_argument);
     EXPECT_THROW(parse("host"), std::invalid_argument);
+    EXPECT_THROW(parse("-i", ""), std::invalid_argument);  // no server that waits for ever
     EXPECT_THROW(parse("--help"), HelpWanted);
 }
 

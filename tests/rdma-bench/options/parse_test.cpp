@@ -28,6 +28,22 @@ std::string refusal(std::string_view test, const std::string& line) {
     }
 }
 
+/// `rdma-bench write-bw -s "$SIZE"` without a SIZE.
+TEST(Options, EmptyValuesAreRefusedNotTakenForTheDefault) {
+    const std::pair<std::vector<std::string>, const char*> lines[] = {
+        {{"-s", ""}, "--size"},         {{"-q", ""}, "--qp"}, {{"-d", ""}, "--ib-dev"},
+        {{"--json", ""}, "--json"},     {{""}, "host"},       {{"-W", ""}, "--report-counters"},
+        {{"--security="}, "--security"}};
+    for (const auto& [arguments, option] : lines) {
+        try {
+            parse_options(*parse_test("write-bw"), arguments);
+            ADD_FAILURE() << option;
+        } catch (const UsageError& error) {
+            EXPECT_NE(std::string(error.what()).find(option), std::string::npos) << error.what();
+        }
+    }
+}
+
 TEST(Options, DefaultsAreThoseOfPerftest) {
     const auto write = parse("write-bw", "");
     EXPECT_EQ(write.sizes, std::vector<std::uint64_t>{65536});
@@ -97,7 +113,13 @@ TEST(Options, NonsenseIsNamedInTheRefusal) {
     EXPECT_NE(refusal("write-bw", "-s 99999999999999999999").find("-s"), std::string::npos);
     EXPECT_NE(refusal("write-bw", "-s 4G").find("2^31"), std::string::npos);
     EXPECT_NE(refusal("write-bw", "-q 0").find("-q"), std::string::npos);
-    EXPECT_NE(refusal("write-bw", "-n 4").find("at least 5"), std::string::npos);
+    EXPECT_NE(refusal("write-bw", "-n 4").find("not in range 5"), std::string::npos);
+    // Not the number of 64 bits that it would wrap to.
+    EXPECT_NE(refusal("write-bw", "-n -5").find("-5 not in range"), std::string::npos);
+    EXPECT_NE(refusal("write-bw", "-n 99999999999999999999").find("not in range"),
+              std::string::npos);
+    EXPECT_NE(refusal("write-bw", "-w -1").find("-1"), std::string::npos);
+    EXPECT_NE(refusal("write-bw", "-W a,,b").find("name of a counter is empty"), std::string::npos);
     EXPECT_NE(refusal("write-bw", "-m 1000").find("1000"), std::string::npos);
     EXPECT_NE(refusal("write-bw", "--no-such").find("--no-such"), std::string::npos);
     EXPECT_NE(refusal("write-bw", "-c XRC").find("RC, UC and UD"), std::string::npos);
