@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What has threads, under ThreadSanitizer: unit tests, then whole runs of rdma-bench. A PASS, FAIL or SKIP line for each.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
 rc=0
 tests/unit.sh tsan || rc=1
 tests/rdma-bench/threads.sh || rc=1

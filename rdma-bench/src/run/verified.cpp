@@ -59,10 +59,10 @@ class Rounds {
                (o.duration ? monotonic_ns() < end : first < o.iterations)) {
             const auto count = static_cast<unsigned>(
                 o.duration ? slots : std::min<std::uint64_t>(slots, o.iterations - first));
-            check_.begin(first, count);
+            const auto workers = prepare(first, count);
             run_.link.send("round", {{"first", first}, {"count", count}});
             run_.link.expect("go", false);
-            auto checked = transfer(first, count);
+            auto checked = transfer(workers, count);
             add(out_.verification, check_.compare());
             add(out_.verification,
                 verification_from(checked ? *checked : run_.link.expect("checked", false)));
@@ -88,9 +88,9 @@ class Rounds {
                                                 " messages, this side has " +
                                                 std::to_string(check_.slots()) + " slots");
             }
-            check_.begin(first, count);
+            const auto workers = prepare(first, count);
             run_.link.send("go", json::object());
-            transfer(first, count);
+            transfer(workers, count);
             const auto checked = check_.compare();
             run_.link.send("checked", to_json(checked));
             add(out_.verification, checked);
@@ -98,8 +98,9 @@ class Rounds {
     }
 
   private:
-    /// @return the peer's "checked" when it came already
-    std::optional<json> transfer(std::uint64_t first, unsigned count) {
+    /// What must be there before the peer may send: data, and the receives of the first round.
+    std::vector<Worker*> prepare(std::uint64_t first, unsigned count) {
+        check_.begin(first, count);
         Traffic::Part part;
         part.size = run_.size;
         part.qps = run_.qps;
@@ -108,10 +109,15 @@ class Rounds {
         part.task.receives = role_.receives;
         part.task.extended = run_.extended;
         part.task.cost = run_.options.report.cpu;
-        const auto workers = run_.traffic.prepare(part);
+        auto workers = run_.traffic.prepare(part);
         for (Worker* worker : workers) {
             check_.set_atomics(*worker, first, count);
         }
+        return workers;
+    }
+
+    /// @return the peer's "checked" when it came already
+    std::optional<json> transfer(const std::vector<Worker*>& workers, unsigned count) {
         RoundTransfer round(run_, role_, workers, count);
         auto checked = round.run();
         check_.arrived(round.arrivals());

@@ -73,6 +73,11 @@ INSTANTIATE_TEST_SUITE_P(
                            }},
                       Case{"Datagrams", "send-bw",
                            [](Options& o) { o.connection = Connection::kUd; }},
+                      Case{"UnreliableBothWays", "send-bw",
+                           [](Options& o) {
+                               o.connection = Connection::kUc;
+                               o.bidirectional = true;
+                           }},
                       Case{"MoreThreadsThanProcessors", "send-bw",
                            [](Options& o) {
                                o.qps = {16};
