@@ -24,7 +24,7 @@ verdict "no file above 800 lines" "$(sources '\.(c|h|cpp|sv|py|sh)$' | xargs -r 
 verdict "C++ is formatted (.clang-format)" "$(sources '^(hw|qp-exchange|rdma-bench|tests)/.*\.(cpp|h)$' | grep -vE '^tests/(kmod|provider)/' | xargs -r clang-format --dry-run 2>&1 | grep -oE '^[^ :]+\.(cpp|h)' | sort -u)"
 # Its flags come from a configured tree, and the contract's header must be there; nothing is compiled.
 if { cmake -S . -B build/tidy -G Ninja -DCMAKE_BUILD_TYPE=Release -DDINGO_PROVIDER=OFF -DDINGO_RTL=OFF && cmake --build build/tidy --target dingo_contract_files; } >build/test-logs/tidy-configure.log 2>&1; then
-    verdict "clang-tidy finds nothing in hw (but the Verilated engine), qp-exchange, tests/support and tests/conformance" "$(tests/tidy.py build/tidy 2>&1)"
+    verdict "clang-tidy finds nothing in hw (but the Verilated engine), qp-exchange, rdma-bench, tests/support and tests/conformance" "$(tests/tidy.py build/tidy 2>&1)"
 else
     verdict "clang-tidy can be run" "$(tail -n 3 build/test-logs/tidy-configure.log)"
 fi

@@ -22,7 +22,7 @@ import sys
 BATCH = 10
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The other parts follow when they are clean.
-COVERED = ("hw/", "qp-exchange/", "tests/support/", "tests/conformance/")
+COVERED = ("hw/", "qp-exchange/", "rdma-bench/", "tests/support/", "tests/conformance/")
 EXCEPT = ("hw/rtl/",)  # includes what Verilator makes
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.M)
 FINDING = re.compile(r"^(/[^:]+:\d+:\d+: (?:warning|error): .*)$", re.M)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // In place of connector.cpp where librdmacm was not there when the program was built.
+#ifndef RDMA_BENCH_HAVE_CM
 #include "cm/connector.h"
 #include "exit.h"
 
@@ -16,3 +17,4 @@ void CmConnector::connect(Link& /*link*/, const Options& /*options*/,
                           const qpx::PathOptions& /*path*/, const CmQps& /*what*/) {}
 
 }  // namespace rdma_bench
+#endif

@@ -193,7 +193,7 @@ std::vector<std::pair<std::string, const Entry*>> distributions(const std::vecto
                 name += fmt::format(", {} QP{}", entry->qps, entry->qps == 1 ? "" : "s");
             }
             if (runs.size() > 1) {
-                name = run.name + ", " + name;
+                name.insert(0, run.name + ", ");
             }
             all.emplace_back(std::move(name), entry);
         }

@@ -53,19 +53,23 @@ struct Range {
     }
 };
 
+std::string grid_line(const Tick& tick, const std::string& x1, const std::string& y1,
+                      const std::string& x2, const std::string& y2) {
+    const std::string look = tick.label.empty() ? "minor" : "major";
+    return "<line class=\"" + look + "\" x1=\"" + x1 + "\" x2=\"" + x2 + "\" y1=\"" + y1 +
+           "\" y2=\"" + y2 + "\"/>";
+}
+
 void draw_grid(std::string& out, const Plot& plot, const Frame& frame) {
     const std::string bottom = number(kTop + kInnerHeight);
     out += "<g class=\"grid\">";
     for (const Tick& tick : frame.x.ticks()) {
         const std::string x = number(frame.left(tick.value));
-        out += "<line class=\"" + std::string(tick.label.empty() ? "minor" : "major") + "\" x1=\"" +
-               x + "\" x2=\"" + x + "\" y1=\"" + number(kTop) + "\" y2=\"" + bottom + "\"/>";
+        out += grid_line(tick, x, number(kTop), x, bottom);
     }
     for (const Tick& tick : frame.y.ticks()) {
         const std::string y = number(frame.top(tick.value));
-        out += "<line class=\"" + std::string(tick.label.empty() ? "minor" : "major") + "\" x1=\"" +
-               number(kLeft) + "\" x2=\"" + number(kWidth - kRight) + "\" y1=\"" + y + "\" y2=\"" +
-               y + "\"/>";
+        out += grid_line(tick, number(kLeft), y, number(kWidth - kRight), y);
     }
     out += "</g><g class=\"labels\">";
     for (const Tick& tick : frame.x.ticks()) {

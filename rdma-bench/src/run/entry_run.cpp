@@ -332,7 +332,8 @@ void EntryRun::look_for_stall(std::uint64_t now, std::uint64_t count) {
     double limit =
         repeats ? 30 + 8 * 4 * 4.096e-6 * static_cast<double>(std::uint64_t{1} << options_.timeout)
                 : 5;
-    limit += static_cast<double>(where_.size) / 1e6 * traffic_.lanes().size() * options_.tx_depth +
+    limit += static_cast<double>(where_.size) / 1e6 * static_cast<double>(traffic_.lanes().size()) *
+                 options_.tx_depth +
              (options_.rate > 0 ? 2 / options_.rate : 0);
     const bool waits =
         !workers_.empty() && role_.initiator && control_.running != 0 &&

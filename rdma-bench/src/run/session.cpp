@@ -153,6 +153,7 @@ class Session {
         exchanging_ = true;
         const auto& locals = traffic.describe(connection.local_address());
         std::vector<qpx::Endpoint> mine;
+        mine.reserve(locals.size());
         for (const auto& local : locals) {
             mine.push_back(local.endpoint);
         }

@@ -34,6 +34,16 @@ std::vector<std::string> files_of(const std::string& directory) {
     return names;
 }
 
+[[noreturn]] void no_such_counter(const std::string& name, const std::string& device, unsigned port,
+                                  const std::vector<std::string>& there) {
+    std::string text = "-W " + name + ": port " + std::to_string(port) + " of " + device +
+                       (there.empty() ? " has no counters" : " has no such counter; there are:");
+    for (const auto& other : there) {
+        text.append(" ").append(other);
+    }
+    throw RunError(Exit::kDevice, text);
+}
+
 }  // namespace
 
 std::vector<std::string> find_counters(const std::string& device, unsigned port,
@@ -47,9 +57,10 @@ std::vector<std::string> find_counters(const std::string& device, unsigned port,
     for (const std::string group : {"counters", "hw_counters"}) {
         for (const auto& name : files_of(directory + group)) {
             std::uint64_t value = 0;
+            const auto counter = std::string(group).append("/").append(name);
             // "lifespan" and the like are settings; write-only files cannot be read.
-            if (name != "lifespan" && read_number(directory + group + "/" + name, value)) {
-                there.push_back(group + "/" + name);
+            if (name != "lifespan" && read_number(std::string(directory).append(counter), value)) {
+                there.push_back(counter);
             }
         }
     }
@@ -58,14 +69,7 @@ std::vector<std::string> find_counters(const std::string& device, unsigned port,
     }
     for (const auto& name : wanted) {
         if (std::find(there.begin(), there.end(), name) == there.end()) {
-            std::string list;
-            for (const auto& other : there) {
-                list += " " + other;
-            }
-            throw RunError(Exit::kDevice,
-                           "-W " + name + ": port " + std::to_string(port) + " of " + device +
-                               (there.empty() ? " has no counters"
-                                              : " has no such counter; there are:" + list));
+            no_such_counter(name, device, port, there);
         }
     }
     return wanted;
