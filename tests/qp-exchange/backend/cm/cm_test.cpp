@@ -37,8 +37,8 @@ class Cm : public ::testing::Test {
         url_.host = given;
     }
 
-    /// A port of each pair's own: a client that is a process of its own would else meet the listener
-    /// of the test before, which is about to end.
+    /// A port of each pair's own: a client that is a process of its own would else meet the
+    /// listener of the test before, which is about to end.
     void at_port(std::uint16_t port) { url_.port = port; }
 
     /// Both ends, the client in another thread; or the one end that this process is.
