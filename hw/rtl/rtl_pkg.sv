@@ -196,6 +196,11 @@ package rtl_pkg;
 
   typedef logic [2:0] qps_t;       // enum qps
 
+  // Of n blocks that are there, what one read of a send queue may take: up to 8.
+  function automatic logic [3:0] fill_limit(input logic [31:0] n);
+    fill_limit = n[31:3] == '0 ? n[3:0] : 4'd8;
+  endfunction
+
   // What a table lookup gives: context and state of one moment.
   typedef struct packed {
     qps_t    state;

@@ -48,7 +48,7 @@ module dingo_req_order (
   logic [7:0] pos_q;
   logic skipped_q;                     // an earlier READ waits for data
   logic next_q;                        // GIVE: what comes next for rec_q, if opcode and length fit
-  logic [31:0] ahead, span, psn, limit, rest, want;
+  logic [31:0] ahead, span, psn, limit_q, rest, want;
   logic [23:0] place;
   logic [3:0] shift;
   logic [12:0] pmtu;
@@ -57,8 +57,6 @@ module dingo_req_order (
   assign ahead = {8'd0, item_i.psn[23:0] - oldest_i[23:0]};
   assign span = sent_i - oldest_i;
   assign psn = oldest_i + ahead;
-  // READ data is ordered ahead of what is acknowledged.
-  assign limit = rtl_pkg::idx_before(ordered_i, oldest_i) ? oldest_i : ordered_i;
   assign is_read = rec_i.opcode == dingo_pkg::WR_READ[7:0] && rec_i.packets != 24'd0;
 
   // Opcode and length are those of the place. A repeated READ starts with FIRST or ONLY anywhere; the
@@ -86,6 +84,8 @@ module dingo_req_order (
   assign rec_pos_o = pos_q;
 
   always_ff @(posedge clk_i) begin
+    // READ data is ordered ahead of what is acknowledged. The context stays while this is in work.
+    if (state_q == IDLE) limit_q <= rtl_pkg::idx_before(ordered_i, oldest_i) ? oldest_i : ordered_i;
     if (!rst_ni) state_q <= IDLE;
     else if (run_i)
       case (state_q)
@@ -112,12 +112,12 @@ module dingo_req_order (
           state_q <= GIVE;
           if (item_q.psn - rec_i.first < {8'd0, rec_i.packets}) begin
             if (is_read) begin
-              if (skipped_q || item_q.psn != (rtl_pkg::idx_before(limit, rec_i.first) ? rec_i.first : limit))
+              if (skipped_q || item_q.psn != (rtl_pkg::idx_before(limit_q, rec_i.first) ? rec_i.first : limit_q))
                 item_q.kind <= rtl_pkg::REQ_SKIP;
               else next_q <= 1'b1;
             end
           end else begin
-            if (is_read && rtl_pkg::idx_before(limit, rec_i.first + {8'd0, rec_i.packets})) skipped_q <= 1'b1;
+            if (is_read && rtl_pkg::idx_before(limit_q, rec_i.first + {8'd0, rec_i.packets})) skipped_q <= 1'b1;
             state_q <= FIND;
           end
         end

@@ -62,8 +62,9 @@ module dingo_req_step (
     output logic [31:0] producer_o,
     output logic        forget_o,
     output logic        ahead_o,       // a doorbell's blocks,
+    output logic        ahead_go_o,    // in this cycle, with the context that goes back
     output logic [31:0] ahead_index_o,
-    output logic [31:0] ahead_limit_o,
+    output logic [3:0]  ahead_limit_o,
     output logic        ahead_wake_o,  // the next to be sent, with which a turn comes
     input  logic        ahead_ok_i,    // in this cycle
     // dingo_req_turn: all that was posted is flushed
@@ -108,7 +109,9 @@ module dingo_req_step (
   logic [2:0] st_q;
   logic wake_q;                        // at the end of the step: ready for a turn
   logic ahead_q, ahead_wake_q;         // a doorbell's blocks are to be fetched; with a turn when they are there
+  logic ahead_on_q;                    // in BACK, with such
   logic [31:0] ahead_index_q;
+  logic [3:0] ahead_limit_q;
   logic [31:0] ack_psn_q, before_q;
   logic adv_q, complete_q;             // an ACK_*: with what follows from it; nothing before was missing
   logic [7:0] status_q, verr_q;        // of a failure
@@ -166,9 +169,10 @@ module dingo_req_step (
   assign fetch_o = back_o && ahead_wake_q && !ahead_ok_i;
 
   // ------------------------------------------------------------------------------------ blocks ahead of their turn
-  assign ahead_o = back_o && ahead_q;
+  assign ahead_o = ahead_on_q;
+  assign ahead_go_o = run;
   assign ahead_index_o = ahead_index_q;
-  assign ahead_limit_o = c_q.producer - ahead_index_q;
+  assign ahead_limit_o = ahead_limit_q;
   assign ahead_wake_o = ahead_wake_q;
 
   // ------------------------------------------------------------------------------------ a flush, a response arrives
@@ -340,7 +344,9 @@ module dingo_req_step (
       kind_q <= '0;
       next_q <= 1'b0;
       qpa_wait_q <= 1'b0;
+      ahead_on_q <= 1'b0;
     end else begin
+      a_ahead: assert (state_q == CLEAR || state_q == IDLE || ahead_on_q == (state_q == BACK && ahead_q));
       if (qpa_valid_i) qpa_wait_q <= 1'b1;
       if (choose) begin
         next_kind_q <= kind_i;
@@ -370,6 +376,7 @@ module dingo_req_step (
           next_q <= 1'b0;
           wake_q <= 1'b0;
           ahead_q <= 1'b0;
+          ahead_on_q <= 1'b0;
           ahead_wake_q <= 1'b0;
           to_sqe_q <= 1'b0;
           state_q <= IDLE;
@@ -401,6 +408,7 @@ module dingo_req_step (
         START: begin
           state_q <= BACK;
           info_consumer_q <= consumer;
+          ahead_on_q <= ahead_q && !again;
           pos_q <= c_q.head;
           before_q <= c_q.oldest;
           adv_q <= 1'b1;
@@ -451,12 +459,14 @@ module dingo_req_step (
             10'h004: begin
               if (db_good) begin
                 c_q.producer <= db_index_q;
+                ahead_limit_q <= rtl_pkg::fill_limit(db_index_q - (ahead_q ? ahead_index_q : c_q.producer));
                 // The first that brings blocks decides: they are fetched at once, with those of the doorbells behind it.
                 // When nothing else is to be sent before, a turn comes with them.
                 if (!ahead_q) begin
                   ahead_index_q <= c_q.producer;
                   if (st_q == dingo_pkg::QPS_RTS[2:0] && db_index_q != c_q.producer && !c_q.asking) begin
                     ahead_q <= 1'b1;
+                    ahead_on_q <= !again;
                     ahead_wake_q <= !c_q.fetching && sent_all;
                   end
                   wake_q <= st_q >= dingo_pkg::QPS_RTS[2:0] && !c_q.fetching && !(st_q == dingo_pkg::QPS_RTS[2:0] && sent_all && db_index_q != c_q.producer);
@@ -541,8 +551,10 @@ module dingo_req_step (
               c_q.fetching <= 1'b0;
               c_q.asking <= 1'b0;
               ahead_index_q <= c_q.next_index;
+              ahead_limit_q <= rtl_pkg::fill_limit(c_q.producer - c_q.next_index);
               if (st_q == dingo_pkg::QPS_RTS[2:0] && c_q.next_index != c_q.producer && c_q.cursor == c_q.tail) begin
                 ahead_q <= 1'b1;
+                ahead_on_q <= 1'b1;
                 ahead_wake_q <= 1'b1;
               end else wake_q <= st_q >= dingo_pkg::QPS_RTS[2:0];
             end

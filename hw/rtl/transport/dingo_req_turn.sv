@@ -72,6 +72,7 @@ module dingo_req_turn (
     output logic [2:0]  inl_block_o,
     input  logic [511:0] block_i,
     // dingo_wqe_quick
+    output logic        quick_may_start_o,
     output logic        quick_start_o,
     output logic        quick_stop_o,
     output logic [31:0] quick_index_o,
@@ -101,7 +102,7 @@ module dingo_req_turn (
 );
   localparam logic [63:0] NEVER = '1;
   localparam logic [4:0] BURST = 5'd16;            // packets of a turn
-  localparam logic [31:0] WINDOW = 32'd256;        // request packets in flight
+  localparam int unsigned WINDOW_LOG = 8;          // 256 request packets in flight
   localparam logic [31:0] PSN_SPAN = 32'd1 << 23;  // PSNs outstanding: half of the number space
   localparam logic [31:0] READ_SPAN = 32'd4096;    // response packets that READs may have outstanding
   localparam logic [6:0] ACK_INTERVAL = 7'd64;     // packets between requests for an acknowledgement
@@ -166,7 +167,7 @@ module dingo_req_turn (
   assign shift = 4'd7 + {1'b0, cfg_q.path_mtu};
   assign pmtu = rtl_pkg::pmtu_bytes(cfg_q.path_mtu);
   assign in_flight = c_q.send - c_q.oldest - {8'd0, c_q.read_psns};
-  assign window_closed = !in_flight[31] && in_flight >= WINDOW;
+  assign window_closed = !in_flight[31] && in_flight[30:WINDOW_LOG] != '0;
   assign ack_ns = now_ns_i + (64'd4096 << cfg_q.timeout);
   assign wqe_round = ({1'b0, wqe_i.length} + {20'd0, pmtu} - 33'd1) >> shift;
   assign wqe_packets = datagram || wqe_i.length == 32'd0 ? 32'd1 : wqe_round[31:0];
@@ -279,8 +280,9 @@ module dingo_req_turn (
   assign quick_last = c_q.next_index + 32'd1 == c_q.producer;
   // And another behind it: what may_send and may_begin will say then, or less.
   assign quick_more = used_q != BURST - 5'd1 && !halt_tx_i && tx_room_i && c_q.tail - c_q.head < (8'd1 << rtl_pkg::REC_LOG) - 8'd1 &&
-                    (in_flight[31] || in_flight < WINDOW - 32'd1);
+                    (in_flight[31] || (in_flight[30:WINDOW_LOG] == '0 && in_flight[WINDOW_LOG-1:0] != '1));
   assign quick_take_o = state_q == QUICK && run_i && quick_valid_i && quick_plain_i && free_o && rec_we_ok_i;
+  assign quick_may_start_o = state_q == TAKE || state_q == NEXT;
   // It begins with the turn, as far as can be seen of what comes from the memory.
   assign quick_start_o = (state_q == TAKE && qp_rdata_i.cfg.kind == dingo_pkg::QPT_RC[2:0] && qp_rdata_i.state == dingo_pkg::QPS_RTS[2:0] &&
                           c_i.cursor == c_i.tail && c_i.next_index != c_i.producer) || (state_q == NEXT && run_i && out_free && quick_next && !quick_on_i && !quick_valid_i);

@@ -22,14 +22,16 @@ module dingo_req_wqes (
     output logic        load_asked_o,
     // blocks that will be needed soon, from ahead_index_i on; no harm if they do not come
     input  logic        ahead_i,
+    input  logic        ahead_go_i,    // in this cycle, if at all
     input  rtl_pkg::qpi_t        ahead_qp_i,
     input  rtl_pkg::qp_cfg_t     ahead_cfg_i,
     input  logic [31:0] ahead_index_i,
-    input  logic [31:0] ahead_limit_i,
+    input  logic [3:0]  ahead_limit_i,
     input  logic        ahead_wake_i,  // make the QP due when they have come
     output logic        ahead_ok_o,    // they are on their way
     output logic        fetch_ok_o,    // there is room for one that makes its QP due
     // WQEs one behind the other; see dingo_wqe_quick
+    input  logic        quick_may_start_i,
     input  logic        quick_start_i,
     input  logic        quick_stop_i,
     input  logic [31:0] quick_index_i,
@@ -78,9 +80,10 @@ module dingo_req_wqes (
   logic block_re, walk_re, is_read;
   logic [2:0] block_index, walk_block;
   logic cache_re, cache_hit, cache_err, fill_valid, fill_ready, fill_wake, fill_force;
-  logic [31:0] cache_index, fill_index, fill_limit;
+  logic [31:0] cache_index, fill_index;
+  logic [3:0] fill_limit, quick_fill_limit;
   logic load_re, quick_re, quick_fill, load_fill, quick_mr_valid, walk_mr_valid;
-  logic [31:0] load_index, quick_look, quick_fill_index, quick_fill_limit;
+  logic [31:0] load_index, quick_look, quick_fill_index;
   rtl_pkg::mr_req_t quick_mr, walk_mr;
   logic ahead, any_fill, spare;
 
@@ -134,6 +137,7 @@ module dingo_req_wqes (
       .rst_ni,
       .rest_o(quick_rest_o),
       .on_o(quick_on_o),
+      .may_start_i(quick_may_start_i),
       .start_i(quick_start_i),
       .stop_i(quick_stop_i),
       .index_i(quick_index_i),
@@ -173,6 +177,7 @@ module dingo_req_wqes (
       .err_o(cache_err),
       .data_o(cache_data),
       .fill_valid_i(any_fill),
+      .fill_go_i(ahead_go_i || !ahead),
       .fill_ready_o(fill_ready),
       .fill_qp_i(ahead ? ahead_qp_i : qp_i),
       .fill_index_i(ahead ? ahead_index_i : spare ? quick_fill_index : fill_index),
@@ -221,8 +226,12 @@ module dingo_req_wqes (
       .mr_rsp_i
   );
 
+  rtl_pkg::qpi_t qp_q;
   always_ff @(posedge clk_i) begin
+    qp_q <= qp_i;
     if (rst_ni) begin
+      // A fill that comes a cycle late is still of the same turn.
+      a_same: assert (!(spare || (load_fill && !fill_wake && !fill_force)) || qp_i == qp_q);
       a_look: assert (!(load_re && quick_re));
       a_key: assert (!(walk_mr_valid && quick_mr_valid));
     end

@@ -125,7 +125,7 @@ module dingo_requester (
   logic [6:0] turn_card;
   logic [4:0] turn_count;
   // WQEs that are looked at ahead
-  logic quick_start, quick_stop, quick_rest, quick_on, quick_valid, quick_plain, quick_take;
+  logic quick_may_start, quick_start, quick_stop, quick_rest, quick_on, quick_valid, quick_plain, quick_take;
   logic [31:0] quick_index;
   rtl_pkg::swqe_t quick_wqe;
   logic [127:0] quick_rdma;
@@ -141,8 +141,9 @@ module dingo_requester (
   rtl_pkg::qpi_t place_qp;
   rtl_pkg::qp_cfg_t place_cfg;
   // WQEs
-  logic ahead, ahead_wake, ahead_ok, load, load_done, load_miss, load_asked, walk, whole, walk_done, inl_re;
-  logic [31:0] index, producer, offset, ahead_index, ahead_limit;
+  logic ahead, ahead_go, ahead_wake, ahead_ok, load, load_done, load_miss, load_asked, walk, whole, walk_done, inl_re;
+  logic [31:0] index, producer, offset, ahead_index;
+  logic [3:0] ahead_limit;
   logic [12:0] bytes;
   logic [7:0] walk_verr;
   logic [3:0] seg_index;
@@ -296,6 +297,7 @@ module dingo_requester (
       .producer_o(producer),
       .forget_o(forget),
       .ahead_o(ahead),
+      .ahead_go_o(ahead_go),
       .ahead_index_o(ahead_index),
       .ahead_limit_o(ahead_limit),
       .ahead_wake_o(ahead_wake),
@@ -416,6 +418,7 @@ module dingo_requester (
       .inl_re_o(inl_re),
       .inl_block_o(inl_block),
       .block_i(block),
+      .quick_may_start_o(quick_may_start),
       .quick_start_o(quick_start),
       .quick_stop_o(quick_stop),
       .quick_index_o(quick_index),
@@ -500,6 +503,7 @@ module dingo_requester (
       .load_miss_o(load_miss),
       .load_asked_o(load_asked),
       .ahead_i(ahead),
+      .ahead_go_i(ahead_go),
       .ahead_qp_i(qp),
       .ahead_cfg_i(cfg),
       .ahead_index_i(ahead_index),
@@ -507,6 +511,7 @@ module dingo_requester (
       .ahead_wake_i(ahead_wake),
       .ahead_ok_o(ahead_ok),
       .fetch_ok_o(fetch_ok),
+      .quick_may_start_i(quick_may_start),
       .quick_start_i(quick_start),
       .quick_stop_i(quick_stop),
       .quick_index_i(quick_index),

@@ -21,10 +21,11 @@ module dingo_wqe_cache #(
     output logic [511:0] data_o,
     // fills
     input  logic        fill_valid_i,
+    input  logic        fill_go_i,     // known late: in this cycle, or it is only looked at
     output logic        fill_ready_o,
     input  rtl_pkg::qpi_t        fill_qp_i,
     input  logic [31:0] fill_index_i,
-    input  logic [31:0] fill_limit_i,  // blocks from there that the host has given away, not 0
+    input  logic [3:0]  fill_limit_i,  // blocks from there that the host has given away; 8: or more
     input  logic        fill_wake_i,
     input  logic        fill_force_i,  // the requester stands still for it
     input  logic        fill_spare_i,  // not for a turn that misses it: leave those some room
@@ -48,6 +49,8 @@ module dingo_wqe_cache #(
   localparam int unsigned QP = rtl_pkg::QP_LOG;
   localparam int unsigned LOGF = 5;    // fills at once: what a PCIe round trip holds
   localparam int unsigned FILLS = 1 << LOGF;
+  localparam int unsigned RING = 16;   // log2 of the largest ring
+  localparam int unsigned NEAR = RING + 2;  // bits of an index that tell how far apart two blocks of a QP are
 
   // A WQE's blocks never push each other out. Of few QPs each has a part of the lines for itself; with as many as there
   // are, a QP's next block takes no line of another QP's present one, as long as none is two ahead of the others.
@@ -56,16 +59,25 @@ module dingo_wqe_cache #(
     for (int unsigned i = 0; i < QP && i < LogLines; i++) line_of[LogLines-1-i] = line_of[LogLines-1-i] ^ qp[i];
   endfunction
 
-  // Two runs of blocks have places in common, as far as it is looked at
-  function automatic logic meet(input logic ones, input logic [LogLines-1:0] a, input logic [LogLines-4:0] a_last,
-                                input logic [LogLines-1:0] b, input logic [LogLines-4:0] b_last);
-    meet = (a[LogLines-1:3] == b[LogLines-1:3] && (!ones || a[2:0] == b[2:0])) || a[LogLines-1:3] == b_last && !ones ||
-           a_last == b[LogLines-1:3] && !ones || a_last == b_last && !ones;
+  // a < b, without a carry chain
+  function automatic logic below(input logic [2:0] a, input logic [2:0] b);
+    below = (!a[2] && b[2]) || (a[2] == b[2] && ((!a[1] && b[1]) || (a[1] == b[1] && !a[0] && b[0])));
+  endfunction
+
+  // Where a run of blocks that begins at line `a`, and goes on in group `a_next`, meets one on lines `b` to `b_last`:
+  // {in b's or b_last's group by what lies in a_next; by what lies in a's own group; even when both are of one block}
+  function automatic logic [2:0] meet(input logic [LogLines-1:0] a, input logic [LogLines-4:0] a_next,
+                                      input logic [LogLines-1:0] b, input logic [LogLines-4:0] b_last, input logic b_one);
+    logic own;
+    own = a[LogLines-1:3] == b[LogLines-1:3];
+    meet = {a_next == b[LogLines-1:3] || a_next == b_last, own || a[LogLines-1:3] == b_last,
+            b_one ? own && a[2:0] == b[2:0] : own || a[LogLines-1:3] == b_last};
   endfunction
 
   // ---------------------------------------------------------------- blocks
   logic [(1<<LogLines)-1:0] valid_q;
-  logic valid_read_q;
+  logic [31:0] valid_read_q;           // of 32 lines, the one asked for among them
+  logic [4:0] line_read_q;
   logic [QP-1:0] qp_read_q, tag_qp;
   logic [31:0] index_read_q, tag_index;
   logic tag_err;
@@ -76,7 +88,7 @@ module dingo_wqe_cache #(
 
   assign waddr = line_of(we_qp, we_index[LogLines-1:0]);
   assign raddr = line_of(qp_i, index_i[LogLines-1:0]);
-  assign hit_o = valid_read_q && tag_qp == qp_read_q && tag_index == index_read_q;
+  assign hit_o = valid_read_q[line_read_q] && tag_qp == qp_read_q && tag_index == index_read_q;
   assign err_o = tag_err;
 
   dingo_ram #(
@@ -106,7 +118,8 @@ module dingo_wqe_cache #(
 
   always_ff @(posedge clk_i) begin
     if (re_i) begin
-      valid_read_q <= valid_q[raddr];
+      valid_read_q <= valid_q[{raddr[LogLines-1:5], 5'd0}+:32];
+      line_read_q <= raddr[4:0];
       qp_read_q <= qp_i;
       index_read_q <= index_i;
     end
@@ -126,6 +139,9 @@ module dingo_wqe_cache #(
   logic [XLW-1:0] fill_xl[FILLS];
   logic [LOGF:0] new_q, asked_q, read_q, done_q;
   logic [LOGF:0] due_count, due_wr_q, due_rd_q;
+  logic push, pop, wake_valid_q;
+  logic [LOGF-1:0] due_wr_slot, due_rd_slot, due_next_slot;
+  logic [QP-1:0] wake_qp_q;            // due_qp[due_rd_slot]
   logic [QP-1:0] due_qp[FILLS];        // QPs that wait for their turn
   // Places of the blocks, of the first and of the last: two fills meet when they share a group of 8 lines,
   // or, when both are of one block, the line.
@@ -133,75 +149,82 @@ module dingo_wqe_cache #(
   logic [LogLines-1:0] fill_first[FILLS], due_first[FILLS];
   logic [G-1:0] fill_last[FILLS], due_last[FILLS];
   logic [FILLS-1:0] fill_one_q, due_one_q;
-  logic [G-1:0] last;
-  logic [LogLines-1:0] first_line, last_line;
-  logic one, clash, late, spare, refused_q;
-  logic [LOGF+1:0] used;               // fills and QPs that are due
+  logic [FILLS-1:0] fill_live_q, due_live_q;  // on its way; waits for its turn
+  logic [G-1:0] next_group, last;
+  logic [LogLines-1:0] first_line, next_line;
+  logic [2:0] met;                     // meet()'s, of all that count
+  logic one, crosses, clash, late, spare, refused_q;
+  logic [LOGF+1:0] used_q;             // fills and QPs that are due
   logic [3:0] block_q;                 // of the fill that is being answered
   logic [LOGF-1:0] new_slot, read_slot, done_slot;
-  logic same_any, room, take, done, xl_req_ready, xl_rsp_valid, xl_rsp_ready, xl_fail, xl_idle;
+  logic same_any, full, room, taken, take, done, xl_req_ready, xl_rsp_valid, xl_rsp_ready, xl_fail, xl_idle;
   logic [FILLS-1:0] same;
   rtl_pkg::xl_req_t xl_req, new_xl;
   rtl_pkg::xl_rsp_t xl_rsp;
-  logic [31:0] ring_left, ring_mask;
+  logic [RING-1:0] ring_mask, ring_behind;
+  logic [NEAR-1:0] gap;
   logic [6:0] page_left;
   logic [3:0] most, lines, fresh;
+  logic [2:0] more;                    // blocks wanted behind the first
   logic [7:0] behind;                  // a fill on its way begins so many blocks further on
-  logic [31:0] gap;
 
   assign new_slot = new_q[LOGF-1:0];
   assign read_slot = read_q[LOGF-1:0];
   assign done_slot = done_q[LOGF-1:0];
   // Every fill that will wake a QP has a place among those that are due. One for which the requester
   // stands still waits for nobody: as long as it does nobody gets a turn.
-  assign room = new_q - done_q < (LOGF + 1)'(FILLS) && !clash && !late &&
-                (!fill_wake_i || used < (LOGF + 2)'(FILLS)) && (!fill_spare_i || spare);
-  assign used = {1'b0, new_q - done_q} + {1'b0, due_count};
+  assign room = !full && !clash && !late && (!fill_wake_i || used_q[LOGF+1:LOGF] == '0) && (!fill_spare_i || spare);
+  assign full = new_q == {!done_q[LOGF], done_slot};
   // What was refused is asked for again when something has changed.
-  assign spare = used < (LOGF + 2)'(FILLS - FILLS / 4);
+  assign spare = used_q[LOGF+1:LOGF] == '0 && used_q[LOGF-1:LOGF-2] != 2'b11;  // a quarter is left
   assign spare_o = spare && !refused_q;
   assign fill_ready_o = room;
-  assign take = fill_valid_i && room && !same_any;
+  assign taken = fill_valid_i && fill_go_i && room;
+  assign take = taken && !same_any;
   assign idle_o = new_q == done_q && xl_idle;
 
-  assign ring_mask = (32'd1 << fill_log_sq_i) - 1'b1;
-  assign ring_left = ring_mask - (fill_index_i & ring_mask) + 1'b1;
+  // Blocks of a fill: up to 8, up to the ring's end, and those that are there.
+  assign ring_mask = ~({RING{1'b1}} << fill_log_sq_i);
+  assign ring_behind = ~fill_index_i[RING-1:0] & ring_mask;
   always_comb begin
-    most = 4'd8;
-    if (ring_left < 32'd8) most = ring_left[3:0];
-    if (fill_limit_i < {28'd0, most}) most = fill_limit_i[3:0];
-    new_xl.mem = fill_sq_i;
-    new_xl.off = {26'd0, fill_index_i & ring_mask, 6'd0};
+    more = 3'd7;
+    if (ring_behind[RING-1:3] == '0) more = ring_behind[2:0];
+    if (!fill_limit_i[3] && !below(more, fill_limit_i[2:0])) more = fill_limit_i[2:0] - 3'd1;
+  end
+  assign most = {1'b0, more} + 4'd1;
+  assign one = more == '0;
+  assign crosses = below(~fill_index_i[2:0], more);  // into the next group of 8
+  assign first_line = line_of(fill_qp_i, fill_index_i[LogLines-1:0]);
+  assign next_line = line_of(fill_qp_i, {fill_index_i[LogLines-1:3] + 1'b1, 3'd0});
+  assign next_group = next_line[LogLines-1:3];
+  assign last = crosses ? next_group : first_line[LogLines-1:3];
+  assign new_xl.mem = fill_sq_i;
+  assign new_xl.off = {(58 - RING)'(0), fill_index_i[RING-1:0] & ring_mask, 6'd0};
+  always_comb begin
     same = '0;
     behind = '0;
     gap = '0;
-    clash = 1'b0;
     late = 1'b0;
-    first_line = line_of(fill_qp_i, fill_index_i[LogLines-1:0]);
-    last_line = line_of(fill_qp_i, fill_index_i[LogLines-1:0] + LogLines'(most) - 1'b1);
-    last = last_line[LogLines-1:3];
-    one = most == 4'd1;
+    met = '0;
     if (fill_valid_i) begin
       for (int unsigned i = 0; i < FILLS; i++) begin
-        same[i] = LOGF'(i - 32'(done_slot)) < LOGF'(new_q - done_q) || new_q - done_q == (LOGF + 1)'(FILLS);
-        if (fill_qp[i] != fill_qp_i || fill_index_i - fill_index[i] >= {28'd0, fill_max[i]}) same[i] = 1'b0;
-        gap = fill_index[i] - fill_index_i;
-        if ((LOGF'(i - 32'(done_slot)) < LOGF'(new_q - done_q) || new_q - done_q == (LOGF + 1)'(FILLS)) && fill_qp[i] == fill_qp_i &&
-            gap[31:3] == '0 && gap[2:0] != 3'd0)
-          behind[gap[2:0]] = 1'b1;
+        // What a QP has on its way lies within two rings.
+        gap = fill_index_i[NEAR-1:0] - fill_index[i][NEAR-1:0];
+        if (fill_live_q[i] && fill_qp[i] == fill_qp_i) begin
+          same[i] = gap[NEAR-1:3] == '0 && (fill_max[i][3] || below(gap[2:0], fill_max[i][2:0]));
+          if (gap[NEAR-1:3] == '1 && gap[2:0] != 3'd0) behind[3'd0 - gap[2:0]] = 1'b1;
+        end
         if (same[i] && done && done_slot == LOGF'(i)) begin  // it comes in this cycle, too late to wake anybody else
           same[i] = 1'b0;
           late = 1'b1;
         end
-        if ((LOGF'(i - 32'(done_slot)) < LOGF'(new_q - done_q) || new_q - done_q == (LOGF + 1)'(FILLS)) && fill_qp[i] != fill_qp_i &&
-            meet(fill_one_q[i] && one, fill_first[i], fill_last[i], first_line, last))
-          clash = !fill_force_i;
-        if ((LOGF'(i - 32'(due_rd_q)) < LOGF'(due_count) || due_count == (LOGF + 1)'(FILLS)) && due_qp[i] != fill_qp_i &&
-            meet(due_one_q[i] && one, due_first[i], due_last[i], first_line, last))
-          clash = !fill_force_i;
+        if (fill_live_q[i] && fill_qp[i] != fill_qp_i) met = met | meet(first_line, next_group, fill_first[i], fill_last[i], fill_one_q[i]);
+        if (due_live_q[i] && due_qp[i] != fill_qp_i) met = met | meet(first_line, next_group, due_first[i], due_last[i], due_one_q[i]);
       end
     end
   end
+  // How many blocks it wants is known late: it chooses at the end.
+  assign clash = !fill_force_i && (met[0] || (met[1] && !one) || (met[2] && crosses));
   assign same_any = same != '0;
   // What is on its way is not asked for again: PCIe has little more than a WQE and its payload a message.
   always_comb begin
@@ -244,8 +267,13 @@ module dingo_wqe_cache #(
   assign done = xl_fail || (wqe_rsp_valid_i && line_rsp_i.last);
 
   assign due_count = due_wr_q - due_rd_q;
-  assign wake_valid_o = due_count != '0;
-  assign wake_qp_o = due_qp[due_rd_q[LOGF-1:0]];
+  assign due_wr_slot = due_wr_q[LOGF-1:0];
+  assign due_rd_slot = due_rd_q[LOGF-1:0];
+  assign due_next_slot = due_rd_slot + 1'b1;
+  assign wake_valid_o = wake_valid_q;
+  assign wake_qp_o = wake_qp_q;
+  assign push = done && wake_q[done_slot];
+  assign pop = wake_valid_q && wake_ready_i;
 
   always_ff @(posedge clk_i) begin
     if (take) begin
@@ -257,12 +285,15 @@ module dingo_wqe_cache #(
       fill_last[new_slot] <= last;
       fill_one_q[new_slot] <= one;
     end
-    if (done && wake_q[done_slot]) begin
-      due_qp[due_wr_q[LOGF-1:0]] <= we_qp;
-      due_first[due_wr_q[LOGF-1:0]] <= fill_first[done_slot];
-      due_last[due_wr_q[LOGF-1:0]] <= fill_last[done_slot];
-      due_one_q[due_wr_q[LOGF-1:0]] <= fill_one_q[done_slot];
+    if (push) begin
+      due_qp[due_wr_slot] <= we_qp;
+      due_first[due_wr_slot] <= fill_first[done_slot];
+      due_last[due_wr_slot] <= fill_last[done_slot];
+      due_one_q[due_wr_slot] <= fill_one_q[done_slot];
     end
+    // The one in front: it takes part in the choice of the next turn.
+    if (pop) wake_qp_q <= due_next_slot == due_wr_slot ? we_qp : due_qp[due_next_slot];
+    else if (!wake_valid_q) wake_qp_q <= we_qp;
     if (!rst_ni) begin
       new_q <= '0;
       asked_q <= '0;
@@ -270,30 +301,48 @@ module dingo_wqe_cache #(
       done_q <= '0;
       block_q <= '0;
       wake_q <= '0;
+      used_q <= '0;
+      fill_live_q <= '0;
+      due_live_q <= '0;
       refused_q <= 1'b0;
       due_wr_q <= '0;
       due_rd_q <= '0;
+      wake_valid_q <= 1'b0;
     end else begin
-      if (fill_valid_i && fill_spare_i && fill_wake_i && !room) refused_q <= 1'b1;
-      if (done || (wake_valid_o && wake_ready_i)) refused_q <= 1'b0;
-      if (fill_valid_i && room) wake_q <= (wake_q | (fill_wake_i ? same : '0));
+      if (fill_valid_i && fill_go_i && fill_spare_i && fill_wake_i && !room) refused_q <= 1'b1;
+      if (done || pop) refused_q <= 1'b0;
+      if (taken) wake_q <= (wake_q | (fill_wake_i ? same : '0));
       if (take) begin
         wake_q[new_slot] <= fill_wake_i;
+        fill_live_q[new_slot] <= 1'b1;
         new_q <= new_q + 1'b1;
       end
       if (asked_q != new_q && xl_req_ready) asked_q <= asked_q + 1'b1;
       if (xl_rsp_valid && xl_rsp_ready) read_q <= read_q + 1'b1;
       if (wqe_rsp_valid_i) block_q <= block_q + 1'b1;
+      used_q <= used_q + (LOGF + 2)'(take) - (LOGF + 2)'(done && !push) - (LOGF + 2)'(pop);
+      wake_valid_q <= push || (pop ? due_count > (LOGF + 1)'(1) : wake_valid_q);
+      if (pop) begin
+        due_rd_q <= due_rd_q + 1'b1;
+        due_live_q[due_rd_slot] <= 1'b0;
+      end
       if (done) begin
         done_q <= done_q + 1'b1;
-        if (wake_q[done_slot]) due_wr_q <= due_wr_q + 1'b1;
+        fill_live_q[done_slot] <= 1'b0;
+        if (push) begin
+          due_wr_q <= due_wr_q + 1'b1;
+          due_live_q[due_wr_slot] <= 1'b1;
+        end
         block_q <= '0;
       end
+      a_limit: assert (!fill_valid_i || (fill_limit_i != '0 && fill_limit_i <= 4'd8));
+      a_ring: assert (!fill_valid_i || fill_log_sq_i <= 5'(RING));
+      a_used: assert (used_q == {1'b0, new_q - done_q} + {1'b0, due_count});
       assert (!(wqe_rsp_valid_i && done_q == read_q));
-      if (wake_valid_o && wake_ready_i) due_rd_q <= due_rd_q + 1'b1;
-      assert (!(done && wake_q[done_slot] && due_count == (LOGF + 1)'(FILLS)));
+      assert (!(push && due_count == (LOGF + 1)'(FILLS)));
+      a_front: assert (wake_valid_q == (due_count != '0) && (!wake_valid_q || wake_qp_q == due_qp[due_rd_slot]));
     end
   end
 
-  wire unused_ok = &{1'b0, xl_rsp.addr[5:0], last_line, behind[0]};
+  wire unused_ok = &{1'b0, xl_rsp.addr[5:0], next_line, behind[0]};
 endmodule

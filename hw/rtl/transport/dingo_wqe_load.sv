@@ -33,7 +33,7 @@ module dingo_wqe_load (
     output logic        fill_valid_o,
     input  logic        fill_ready_i,
     output logic [31:0] fill_index_o,
-    output logic [31:0] fill_limit_o,
+    output logic [3:0]  fill_limit_o,
     output logic        fill_wake_o,
     output logic        fill_force_o
 );
@@ -57,6 +57,9 @@ module dingo_wqe_load (
   logic [3:0] blocks_q;
   logic miss_q, asked_q, fetch_q, fresh_q;
   logic have_hit_q;                    // was in its buffer already
+  logic fill_q;                        // in FILL, or behind AHEAD
+  logic [31:0] fill_index_q;
+  logic [3:0] fill_limit_q;
   ctrl_t ctrl_q, ctrl_in;
   logic [383:0] head_q, head0_q;       // of the WQE that is checked; of the one in buffer 0
   logic [4:0] sge_q;                   // SUM: read so far
@@ -67,13 +70,14 @@ module dingo_wqe_load (
   logic [1:0] have_q;
   logic [QP-1:0] qp0_q, qp1_q;
   logic [31:0] index0_q, index1_q;
-  logic [31:0] posted;
+  logic [31:0] posted, posted_q;
+  logic [3:0] most_q;                  // blocks that the WQE may have
   logic held, in_ok;
   logic [3:0] in_blocks;
 
   assign ctrl_in = cache_data_i[127:0];
   assign posted = producer_i - index_i;
-  assign in_ok = ctrl_in.blocks != 8'd0 && ctrl_in.blocks <= 8'd8 && {24'd0, ctrl_in.blocks} <= posted;
+  assign in_ok = ctrl_in.blocks != 8'd0 && ctrl_in.blocks <= {4'd0, most_q};
   assign in_blocks = in_ok ? ctrl_in.blocks[3:0] : 4'd1;
   assign held = sel_i ? have_q[1] && qp1_q == qp_i && index1_q == index_i : have_q[0] && qp0_q == qp_i && index0_q == index_i;
   assign wqe_o = sel_i ? wqe1_q : wqe0_q;
@@ -174,24 +178,19 @@ module dingo_wqe_load (
   );
 
   // ---------------------------------------------------------------- cache
+  // What is looked up for nothing is not looked at.
   logic more;
   assign more = block_q == 4'd0 ? in_blocks > 4'd1 : block_q + 1'b1 < blocks_q;
   always_comb begin
-    cache_re_o = 1'b0;
+    cache_re_o = (state_q == IDLE && start_i) || state_q == COPY || (state_q == DONE && fresh_q);
     cache_index_o = index_i;
-    if (state_q == IDLE) cache_re_o = start_i && !held;
-    if (copy && more) begin
-      cache_re_o = 1'b1;
-      cache_index_o = index_i + {28'd0, block_q} + 32'd1;
-    end
-    if (state_q == DONE && fresh_q) begin
-      cache_re_o = 1'b1;
-      cache_index_o = index_i + 32'd8;
-    end
+    if (state_q == COPY) cache_index_o = index_i + {28'd0, block_q + 4'd1};
+    if (state_q == DONE) cache_index_o = index_i + 32'd8;
   end
-  assign fill_valid_o = state_q == FILL || (state_q == AHEAD && !cache_hit_i);
-  assign fill_index_o = state_q == AHEAD ? index0_q + 32'd8 : index_i + {28'd0, block_q};
-  assign fill_limit_o = state_q == AHEAD ? producer_i - index0_q - 32'd8 : posted - {28'd0, block_q};
+  // From registers: what the cache makes of a fill is long enough.
+  assign fill_valid_o = fill_q;
+  assign fill_index_o = fill_index_q;
+  assign fill_limit_o = fill_limit_q;
   assign fill_wake_o = state_q == FILL && wake_i;
   assign fill_force_o = state_q == FILL && !wake_i;
   assign done_o = state_q == DONE;
@@ -200,6 +199,18 @@ module dingo_wqe_load (
   assign head_o = head0_q;
 
   always_ff @(posedge clk_i) begin
+    if (state_q == IDLE) begin
+      posted_q <= posted;
+      most_q <= rtl_pkg::fill_limit(posted);
+    end
+    if (state_q == COPY) begin
+      fill_index_q <= index_i + {28'd0, block_q};
+      fill_limit_q <= rtl_pkg::fill_limit(posted_q - {28'd0, block_q});
+    end else if (state_q == AHEAD) begin
+      fill_index_q <= index0_q + 32'd8;
+      fill_limit_q <= rtl_pkg::fill_limit(producer_i - index0_q - 32'd8);
+    end
+    fill_q <= rst_ni && (state_q == COPY || state_q == AHEAD) && !cache_hit_i;
     if (!rst_ni) begin
       state_q <= IDLE;
       have_q <= '0;
@@ -244,7 +255,7 @@ module dingo_wqe_load (
             if (sel_i) wqe1_q <= wqe_d;
             else wqe0_q <= wqe_d;
             have_q[sel_i] <= wqe_d.status == 8'd0;
-            fresh_q <= wqe_d.status == 8'd0 && !sel_i && posted > 32'd8;
+            fresh_q <= wqe_d.status == 8'd0 && !sel_i && posted_q > 32'd8;
             state_q <= DONE;
           end else state_q <= SUM;
         end
@@ -257,7 +268,7 @@ module dingo_wqe_load (
             if (sel_i) wqe1_q <= wqe_d;
             else wqe0_q <= wqe_d;
             have_q[sel_i] <= wqe_d.status == 8'd0;
-            fresh_q <= wqe_d.status == 8'd0 && !sel_i && posted > 32'd8;
+            fresh_q <= wqe_d.status == 8'd0 && !sel_i && posted_q > 32'd8;
             state_q <= DONE;
           end
         end

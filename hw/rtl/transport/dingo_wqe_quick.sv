@@ -9,7 +9,8 @@ module dingo_wqe_quick (
     input  logic        rst_ni,
     output logic        rest_o,        // no answer is awaited: what is asked for now gets its own
     output logic        on_o,          // begun, and not stopped
-    input  logic        start_i,       // at rest: from index_i on, which is there
+    input  logic        may_start_i,   // known early: looks up index_i unless it is on
+    input  logic        start_i,       // with may_start_i, at rest: from index_i on, which is there
     input  logic        stop_i,        // forget what was looked at
     input  logic [31:0] index_i,
     input  logic [31:0] producer_i,    // blocks before it are there
@@ -31,7 +32,7 @@ module dingo_wqe_quick (
     input  logic [511:0] cache_data_i,
     output logic        fill_valid_o,  // blocks further on, when they are not on their way; no harm if they do not come
     output logic [31:0] fill_index_o,
-    output logic [31:0] fill_limit_o,
+    output logic [3:0]  fill_limit_o,
     output logic        mr_valid_o,
     output rtl_pkg::mr_req_t     mr_o,
     input  logic        mr_rsp_valid_i,
@@ -47,6 +48,9 @@ module dingo_wqe_quick (
   logic [LOG:0] held_q;                // looked up and not taken
   logic [2:0] asked_q;                 // answers that are awaited
   logic re, probe, look, plain, push;
+  logic fill_valid_q;
+  logic [31:0] fill_index_q;
+  logic [3:0] fill_limit_q;
   rtl_pkg::mr_req_t mr_q;
   dingo_pkg::wqe_ctrl_t ctrl;
   dingo_pkg::wqe_rdma_t rdma;
@@ -59,8 +63,9 @@ module dingo_wqe_quick (
   // ---------------------------------------------------------------- look-ups: the next WQE, then a block further on
   assign re = on_q && !stop_i && !probe_q && index_q != producer_i && !held_q[LOG];
   assign probe = on_q && !stop_i && probe_q;
-  assign cache_re_o = start_i || re || probe;
-  assign cache_index_o = start_i ? index_i : probe ? probe_index_q : index_q;
+  // Whether it starts or stops is known late: what was looked up for nothing is not looked at.
+  assign cache_re_o = on_q ? probe_q || (index_q != producer_i && !held_q[LOG]) : may_start_i;
+  assign cache_index_o = !on_q ? index_i : probe_q ? probe_index_q : index_q;
   assign look = look_q && !looked_probe_q;
 
   // ---------------------------------------------------------------- what was looked up
@@ -74,9 +79,10 @@ module dingo_wqe_quick (
                  ((is_send && rdma == '0) || (is_write && rdma.rsvd == 32'd0)) && sge.length != 32'd0 &&
                  sge.length <= {19'd0, rtl_pkg::pmtu_bytes(path_mtu_i)};
   assign push = look && on_q && !stop_i;
-  assign fill_valid_o = look_q && looked_probe_q && on_q && !stop_i && !cache_hit_i;
-  assign fill_index_o = probe_index_q;
-  assign fill_limit_o = producer_i - probe_index_q;
+  // For one cycle, taken or not: it must not stand before a fill that somebody waits for.
+  assign fill_valid_o = fill_valid_q;
+  assign fill_index_o = fill_index_q;
+  assign fill_limit_o = fill_limit_q;
   assign mr_valid_o = mr_valid_q;
   assign mr_o = mr_q;
 
@@ -122,6 +128,9 @@ module dingo_wqe_quick (
 
   always_ff @(posedge clk_i) begin
     mr_valid_q <= 1'b0;
+    fill_valid_q <= rst_ni && look_q && looked_probe_q && on_q && !stop_i && !cache_hit_i;
+    fill_index_q <= probe_index_q;
+    fill_limit_q <= rtl_pkg::fill_limit(producer_i - probe_index_q);
     if (look) begin
       mr_q.key <= sge.lkey;
       mr_q.va <= sge.addr;
@@ -138,7 +147,7 @@ module dingo_wqe_quick (
       held_q <= '0;
       asked_q <= '0;
     end else begin
-      look_q <= cache_re_o;
+      look_q <= start_i || re || probe;
       looked_probe_q <= probe;
       held_q <= held_q + (LOG + 1)'(re) - (LOG + 1)'(take_i);
       asked_q <= asked_q + 3'(mr_valid_q) - 3'(mr_rsp_valid_i && asked_q != '0);
@@ -168,7 +177,7 @@ module dingo_wqe_quick (
         held_q <= (LOG + 1)'(1);
         mine_q <= 1'b1;
       end
-      a_start: assert (!start_i || (rest_o && !on_q && !look_q));
+      a_start: assert (!start_i || (may_start_i && rest_o && !on_q && !look_q));
       a_take: assert (!take_i || valid_o);
       a_room: assert ((info_ready || !push) && (key_ready || !key_in));
     end
