@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Which blocks, branches and bits of the SystemVerilog card the conformance suite reaches: a Markdown table.
-# usage: tests/rtl/coverage.sh [GTEST-FILTER]    default: every test on the engine rtl
+# Which blocks, branches and bits of the SystemVerilog card the conformance suite and the packet scripts reach: a Markdown table.
+# usage: tests/rtl/coverage.sh [GTEST-FILTER]    default: every test on the engine rtl, and every script
 # KINDS="line toggle": blocks and branches, then bits. Each is a build and a run of its own, since counting bits makes the
 # simulation slow. A test gets LIMIT=100 seconds, and what it reached counts only when it ended.
 # Builds and counts are kept in build/coverage; the points that nothing reaches: build/coverage/missed.txt.
@@ -16,13 +16,15 @@ for kind in ${KINDS:-line toggle}; do
     build=$top/$kind
     cmake --preset release -B "$build" -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
         -DDINGO_PROVIDER=OFF -DDINGO_RTL_ENGINE=ON -DDINGO_RTL_COVERAGE="$kind" >&2
-    cmake --build "$build" --target conformance >&2
+    cmake --build "$build" --target conformance wire_script >&2
     mkdir -p "$build/counts"
     rm -f "$build/counts"/*
-    "$build/bin/conformance" --gtest_list_tests --gtest_filter="${1:-*/rtl}" |
-        awk '/^[^ ]/ { suite = $1 } /^ / { print suite $1 }' |
-        DINGO_RTL_COVERAGE=$build/counts/c xargs -P "$(nproc)" -I{} \
-            sh -c "timeout ${LIMIT:-100} '$build/bin/conformance' --gtest_brief=1 --gtest_filter={} >&2 || echo '# $kind: {} did not pass, or not in time'"
+    {
+        "$build/bin/conformance" --gtest_list_tests --gtest_filter="${1:-*/rtl}" |
+            awk '/^[^ ]/ { suite = $1 } /^ / { print "conformance --gtest_brief=1 --gtest_filter=" suite $1 }'
+        [ $# -gt 0 ] || printf 'wire_script rtl %s\n' "$PWD"/tests/wire/scripts/*.pkt "$build"/tests/wire/generated/*.pkt
+    } | DINGO_RTL_COVERAGE=$build/counts/c xargs -P "$(nproc)" -I{} \
+        sh -c "timeout ${LIMIT:-100} '$build/bin/'{} >&2; case \$? in 0 | 77) ;; *) echo '# $kind: {} did not pass, or not in time' ;; esac"
 done
 tests/rtl/coverage.py --missed "$top"/*/counts/c.* >"$top/missed.txt"
 tests/rtl/coverage.py "$top"/*/counts/c.*
