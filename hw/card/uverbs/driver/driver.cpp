@@ -258,11 +258,11 @@ Nanoseconds Driver::next_deadline() const {
     return state_->vectors != 0 ? 0 : state_->neighbours->next_deadline();
 }
 
-// The client may drain or fill its copy, or make it block: RWF_NOWAIT does not care.
 void Driver::set_crowded(bool crowded) {
     state_->status->set_crowded(crowded);
 }
 
+// The client may drain or fill its copy, or make it block: RWF_NOWAIT does not care.
 void Driver::kicked(Context& context) {
     std::uint64_t count = 0;
     const iovec to{&count, sizeof count};
