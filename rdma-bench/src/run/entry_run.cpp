@@ -11,6 +11,7 @@
 #include "exit.h"
 #include "run/clock.h"
 #include "run/pattern.h"
+#include "verbs/explain.h"
 
 namespace rdma_bench {
 namespace {
@@ -344,7 +345,8 @@ void EntryRun::look_for_stall(std::uint64_t now, std::uint64_t count) {
             "no message was completed for " + std::to_string(static_cast<int>(limit)) + " s" +
                 (repeats ? ": does the peer's device answer?"
                          : ": one was lost, which " + std::string(to_string(options_.connection)) +
-                               " does not repeat (-r at the peer, -t here)")));
+                               " does not repeat (-r at the peer, -t here)") +
+                " " + name_qp(*traffic_.lanes().front()->qp)));
         control_.abort = true;
     }
 }

@@ -84,10 +84,18 @@ std::string explain_status(ibv_wc_status status, std::uint32_t vendor) {
     return cause ? text + ": " + cause : text;
 }
 
+namespace {
+
+std::string name_qp(std::uint32_t qpn, ibv_qp* qp) {
+    char text[32];
+    std::snprintf(text, sizeof text, "[QP 0x%06x, state ", qpn);
+    return text + (qp ? qp_state(qp) : "unknown") + "]";
+}
+
+}  // namespace
+
 std::string explain_completion(const ibv_wc& wc, ibv_qp* qp) {
-    char text[64];
-    std::snprintf(text, sizeof text, " [QP 0x%06x, state ", wc.qp_num);
-    return explain_status(wc.status, wc.vendor_err) + text + (qp ? qp_state(qp) : "unknown") + "]";
+    return explain_status(wc.status, wc.vendor_err) + " " + name_qp(wc.qp_num, qp);
 }
 
 std::string explain_errno(const std::string& verb, int error) {
@@ -106,6 +114,10 @@ std::string qp_state(ibv_qp* qp) {
     static const char* const kNames[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
     const auto state = static_cast<unsigned>(attr.qp_state);
     return state < std::size(kNames) ? kNames[state] : "unknown";
+}
+
+std::string name_qp(ibv_qp& qp) {
+    return name_qp(qp.qp_num, &qp);
 }
 
 }  // namespace rdma_bench

@@ -22,4 +22,7 @@ std::string explain_errno(const std::string& verb, int error);
 /// "RTS"; "unknown" when ibv_query_qp fails.
 std::string qp_state(ibv_qp* qp);
 
+/// "[QP 0x000123, state RTS]"
+std::string name_qp(ibv_qp& qp);
+
 }  // namespace rdma_bench

@@ -42,10 +42,10 @@ says 'too much inline data' 3 'ibv_create_qp.*errno 22' write-bw -I 60000
 differ() {
     local name=$1 base rc_a=0 rc_b=0 pid
     base=$logs/$(slug "$name")
-    on alpha "$bench $4 -p $port" >"$base.A" 2>&1 &
+    on "${server_card:-alpha}" "$bench $4 -p $port" >"$base.A" 2>&1 &
     pid=$!
     wait_listen $port $pid || true
-    on beta "$bench $7 -p $port 127.0.0.1" >"$base.B" 2>&1 || rc_b=$?
+    on "${client_card:-beta}" "$bench $7 -p $port 127.0.0.1" >"$base.B" 2>&1 || rc_b=$?
     wait $pid || rc_a=$?
     if [ "$rc_a $rc_b" != "$2 $5" ]; then
         fail "$name" "statuses $rc_a and $rc_b, not $2 and $5: $(why "$base.A") | $(why "$base.B")"
@@ -58,6 +58,13 @@ differ() {
 differ 'different sizes: both sides say so' 2 '-s: 64 here, 128 at the peer' 'write-bw -s 64' 2 '-s: 128 here, 64 at the peer' 'write-bw -s 128'
 differ 'different QPs and direction' 2 '-q: 2 here, 1 at the peer; -b: given here' 'write-bw -q 2 -b' 2 '-q: 1 here' 'write-bw'
 differ 'different tests' 2 'test: write-bw here, send-lat at the peer' write-bw 2 'test: send-lat here' send-lat
+# A datagram that is lost holds a latency test up for ever.
+start_card epsilon --wire shm:holes --faults drop=5%
+start_card zeta --wire shm:holes --faults drop=5%
+server_card=epsilon client_card=zeta
+differ 'a lost datagram: both sides say so, with the QP' 4 'the peer gave up: no message was completed' 'send-lat -c UD -s 64 -n 5000' \
+    1 'one was lost, which UD does not repeat .*\[QP 0x[0-9a-f]+, state RTS\]' 'send-lat -c UD -s 64 -n 5000'
+server_card=alpha client_card=beta
 differ 'a GID that there is not: lists the table' 4 'GID index 77' write-bw 2 'GID index 77 is not in use; the table has 0: fe80' 'write-bw -x 77'
 differ 'below a limit' 0 'BW average' 'write-bw -n 50' 6 'is below -w' 'write-bw -n 50 -w 100000000'
 
