@@ -3,7 +3,7 @@
 # Which blocks, branches and bits of the SystemVerilog card the conformance suite and the packet scripts reach: a Markdown table.
 # usage: tests/rtl/coverage.sh [GTEST-FILTER]    default: every test on the engine rtl, and every script
 # KINDS="line toggle": blocks and branches, then bits. Each is a build and a run of its own, since counting bits makes the
-# simulation slow. A test gets LIMIT=100 seconds, and what it reached counts only when it ended.
+# simulation slow. A test gets LIMIT=200 seconds, and what it reached counts only when it ended.
 # Builds and counts are kept in build/coverage; the points that nothing reaches: build/coverage/missed.txt.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -24,7 +24,7 @@ for kind in ${KINDS:-line toggle}; do
             awk '/^[^ ]/ { suite = $1 } /^ / { print "conformance --gtest_brief=1 --gtest_filter=" suite $1 }'
         [ $# -gt 0 ] || printf 'wire_script rtl %s\n' "$PWD"/tests/wire/scripts/*.pkt "$build"/tests/wire/generated/*.pkt
     } | DINGO_RTL_COVERAGE=$build/counts/c xargs -P "$(nproc)" -I{} \
-        sh -c "timeout ${LIMIT:-100} '$build/bin/'{} >&2; case \$? in 0 | 77) ;; *) echo '# $kind: {} did not pass, or not in time' ;; esac"
+        sh -c "timeout ${LIMIT:-200} '$build/bin/'{} >&2; case \$? in 0 | 77) ;; *) echo '# $kind: {} did not pass, or not in time' ;; esac"
 done
 tests/rtl/coverage.py --missed "$top"/*/counts/c.* >"$top/missed.txt"
 tests/rtl/coverage.py "$top"/*/counts/c.*
