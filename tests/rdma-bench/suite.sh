@@ -17,12 +17,6 @@ cd "$(dirname "$0")/../.."
 . tests/native/lib.sh
 begin_suite bench bench "${build_packages[@]}" "${native_packages[@]}" procps python3 -- "${native_targets[@]}" rdma-bench
 bench=$PWD/build/bin/rdma-bench
-# Not perftest's: somebody may measure on this machine.
 port=18615
-# bench_pair NAME REGEX ARGUMENTS...: server and client with these arguments, one string each (the client's, when it has others).
-bench_pair() {
-    pair "$1" "$bench $3 -F -p $port" "$bench ${4:-$3} -F -p $port A" "$2" $port
-}
-start_card alpha
-start_card beta
+. tests/rdma-bench/lib.sh
 run_cases tests/rdma-bench/cases "$@"

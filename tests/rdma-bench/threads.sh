@@ -20,10 +20,9 @@ begin_suite tsan threads "${build_packages[@]}" "${native_packages[@]}" -- "${na
 build_preset tsan rdma-bench >"$logs/build-tsan.log" 2>&1 || die "$(tail -n 20 "$logs/build-tsan.log")"
 bench=$PWD/build/tsan/bin/rdma-bench
 port=18616
-start_card alpha
-start_card beta
+. tests/rdma-bench/lib.sh
 # run_of OPTIONS [REGEX]: a pair with these, and the client's row.
-run_of() { pair "rdma-bench $1" "$bench $1 -F -p $port" "$bench $1 -F -p $port A" "${2:-^ [0-9]+ +[0-9]+ +[0-9.]+}" $port; }
+run_of() { bench_pair "rdma-bench $1" "${2:-^ [0-9]+ +[0-9]+ +[0-9.]+}" "$1"; }
 run_of 'send-bw -q 4 --threads 2 -b -D 1' 'BW average'
 run_of 'send-bw -q 8 --threads 4 -e -n 300'
 run_of 'send-bw -q 4 --threads 2 --use-srq --verify -n 300' 'verified: 1200 messages'

@@ -70,6 +70,12 @@ const char* likely_cause(const std::string& verb, int error) {
     return nullptr;
 }
 
+std::string name_qp(std::uint32_t qpn, ibv_qp* qp) {
+    char text[32];
+    std::snprintf(text, sizeof text, "[QP 0x%06x, state ", qpn);
+    return text + (qp ? qp_state(qp) : "unknown") + "]";
+}
+
 }  // namespace
 
 std::string explain_status(ibv_wc_status status, std::uint32_t vendor) {
@@ -83,16 +89,6 @@ std::string explain_status(ibv_wc_status status, std::uint32_t vendor) {
     const char* cause = likely_cause(status);
     return cause ? text + ": " + cause : text;
 }
-
-namespace {
-
-std::string name_qp(std::uint32_t qpn, ibv_qp* qp) {
-    char text[32];
-    std::snprintf(text, sizeof text, "[QP 0x%06x, state ", qpn);
-    return text + (qp ? qp_state(qp) : "unknown") + "]";
-}
-
-}  // namespace
 
 std::string explain_completion(const ibv_wc& wc, ibv_qp* qp) {
     return explain_status(wc.status, wc.vendor_err) + " " + name_qp(wc.qp_num, qp);

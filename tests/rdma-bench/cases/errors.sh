@@ -42,10 +42,10 @@ says 'too much inline data' 3 'ibv_create_qp.*errno 22' write-bw -I 60000
 differ() {
     local name=$1 base rc_a=0 rc_b=0 pid
     base=$logs/$(slug "$name")
-    on "${server_card:-alpha}" "$bench $4 -p $port" >"$base.A" 2>&1 &
+    on "$server_card" "$bench $4 -p $port" >"$base.A" 2>&1 &
     pid=$!
     wait_listen $port $pid || true
-    on "${client_card:-beta}" "$bench $7 -p $port 127.0.0.1" >"$base.B" 2>&1 || rc_b=$?
+    on "$client_card" "$bench $7 -p $port 127.0.0.1" >"$base.B" 2>&1 || rc_b=$?
     wait $pid || rc_a=$?
     if [ "$rc_a $rc_b" != "$2 $5" ]; then
         fail "$name" "statuses $rc_a and $rc_b, not $2 and $5: $(why "$base.A") | $(why "$base.B")"

@@ -13,19 +13,7 @@
 namespace rdma_bench::test {
 namespace {
 
-struct Case {
-    const char* name;
-    const char* test;
-    std::function<void(Options&)> change;
-};
-void PrintTo(const Case& one, std::ostream* out) {
-    *out << one.name;
-}
-
-class EntryOf : public ::testing::TestWithParam<Case> {
-  protected:
-    void SetUp() override { loop_verbs::set_faults({}); }
-};
+class EntryOf : public EachCase {};
 
 TEST_P(EntryOf, MovesEachMessageOfEachQp) {
     Options options = options_of(GetParam().test);
@@ -73,7 +61,6 @@ TEST_P(EntryOf, MovesEachMessageOfEachQp) {
     EXPECT_EQ(loop_verbs::live_objects(), 0);
 }
 
-const auto kPlain = [](Options&) {};
 INSTANTIATE_TEST_SUITE_P(
     , EntryOf,
     ::testing::Values(
@@ -100,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"SendLatency", "send-lat", kPlain}, Case{"AtomicLatency", "atomic-lat", kPlain},
         Case{"SendLatencyWithEvents", "send-lat", [](Options& o) { o.events = true; }},
         Case{"SendLatencyVerified", "send-lat", [](Options& o) { o.verify = true; }}),
-    [](const auto& one) { return std::string(one.param.name); });
+    name_of);
 
 TEST(EntryRun, DurationEndsAllThreads) {
     loop_verbs::set_faults({});

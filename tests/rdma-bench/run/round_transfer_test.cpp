@@ -12,14 +12,14 @@
 namespace rdma_bench::test {
 namespace {
 
+VerifiedRun run_of(Side& side) {
+    return {side.traffic, side.options, side.link, side.where().size, side.where().qps, false};
+}
+
 /// What the leader says of the whole run.
 VerifiedOutcome verified(const Options& options) {
     VerifiedOutcome out;
     TwoSides sides(options);
-    const auto run_of = [](Side& side) {
-        return VerifiedRun{side.traffic,      side.options,     side.link,
-                           side.where().size, side.where().qps, false};
-    };
     sides.both([&](Side& side) { follow_rounds(run_of(side)); },
                [&](Side& side) { out = lead_rounds(run_of(side), [](const auto&) {}); });
     return out;
@@ -31,19 +31,7 @@ Options options_for(const char* test) {
     return options;
 }
 
-struct Case {
-    const char* name;
-    const char* test;
-    std::function<void(Options&)> change;
-};
-void PrintTo(const Case& one, std::ostream* out) {
-    *out << one.name;
-}
-
-class RoundsOf : public ::testing::TestWithParam<Case> {
-  protected:
-    void SetUp() override { loop_verbs::set_faults({}); }
-};
+class RoundsOf : public EachCase {};
 
 TEST_P(RoundsOf, CompareEachMessageOfEachQp) {
     Options options = options_for(GetParam().test);
@@ -58,7 +46,6 @@ TEST_P(RoundsOf, CompareEachMessageOfEachQp) {
     EXPECT_EQ(loop_verbs::live_objects(), 0);
 }
 
-const auto kPlain = [](Options&) {};
 INSTANTIATE_TEST_SUITE_P(
     , RoundsOf,
     ::testing::Values(Case{"Write", "write-bw", kPlain}, Case{"Read", "read-bw", kPlain},
@@ -84,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
                                o.threads = 8;
                                o.iterations = 60;
                            }}),
-    [](const auto& one) { return std::string(one.param.name); });
+    name_of);
 
 TEST(RoundTransfer, AWrongByteIsFound) {
     for (const char* test : {"write-bw", "read-bw", "send-bw"}) {
@@ -110,10 +97,6 @@ TEST(RoundTransfer, ALostDatagramIsCountedAndNothingWaitsForIt) {
 TEST(RoundTransfer, OneThreadsErrorEndsTheOthersAndThePeer) {
     loop_verbs::set_faults({.fail = 50});
     TwoSides sides(options_for("send-bw"));
-    const auto run_of = [](Side& side) {
-        return VerifiedRun{side.traffic,      side.options,     side.link,
-                           side.where().size, side.where().qps, false};
-    };
     sides.both(
         [&](Side& side) {
             try {

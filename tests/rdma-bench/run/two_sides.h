@@ -2,11 +2,15 @@
 // Server and client of a test in this process, each with a device, memory and QPs of its own,
 // connected to each other on loopback.
 #pragma once
+#include <gtest/gtest.h>
+
 #include <chrono>
 #include <functional>
 #include <future>
 #include <memory>
 #include <optional>
+#include <ostream>
+#include <string>
 
 #include "loop_verbs.h"
 #include "qpx/peer.h"
@@ -33,6 +37,25 @@ inline Options options_of(std::string_view name, std::uint64_t size = 64) {
     }
     return options;
 }
+
+/// A row of a table of runs: what differs from options_of(test).
+struct Case {
+    const char* name;
+    const char* test;
+    std::function<void(Options&)> change;
+};
+inline void PrintTo(const Case& one, std::ostream* out) {
+    *out << one.name;
+}
+inline std::string name_of(const ::testing::TestParamInfo<Case>& one) {
+    return one.param.name;
+}
+inline const auto kPlain = [](Options&) {};
+
+class EachCase : public ::testing::TestWithParam<Case> {
+  protected:
+    void SetUp() override { loop_verbs::set_faults({}); }
+};
 
 struct Side {
     Side(const Options& wanted, bool client, qpx::Connection connection)
