@@ -31,11 +31,7 @@ constexpr std::size_t kMostFrames = 4096;      // received and not yet taken by 
 /// One for all cards: a Verilated model's scopes are taken out of the thread's latest context when
 /// it goes, whichever it came from (Verilator 5.006).
 VerilatedContext& context() {
-    static auto* const shared = [] {
-        auto* const made = new VerilatedContext;
-        made->traceEverOn(kCanTrace);
-        return made;
-    }();
+    static auto* const shared = new VerilatedContext;
     return *shared;
 }
 

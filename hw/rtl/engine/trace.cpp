@@ -17,6 +17,7 @@ struct Waves::File {
 Waves::Waves(Vdingo_card& card, const Trace& trace)
     : trace_(trace), file_(std::make_unique<File>()) {
     constexpr int kLevels = 99;
+    card.contextp()->traceEverOn(true);
     card.trace(&file_->vcd, kLevels);
     file_->vcd.set_time_unit("1ns");
     file_->vcd.set_time_resolution("1ns");

@@ -10,12 +10,6 @@ class Vdingo_card;
 
 namespace dingo::rtl {
 
-#ifdef VM_TRACE
-inline constexpr bool kCanTrace = true;
-#else
-inline constexpr bool kCanTrace = false;
-#endif
-
 class Waves {
   public:
     /// @throws std::runtime_error: not built for it, or the file cannot be written

@@ -19,23 +19,6 @@ namespace {
 constexpr unsigned kFills = 32;  // on their way, and QPs that are due
 constexpr unsigned kSpare = 24;  // of them for doorbells
 
-struct ReadReq {
-    std::uint8_t lines = 0;
-    std::uint64_t line = 0;
-    template <class V>
-    void fields(V& v) {
-        v(lines, 4), v(line, 58);
-    }
-};
-struct ReadRsp {
-    bool err = false, last = false;
-    std::array<std::uint32_t, 16> data{};
-    template <class V>
-    void fields(V& v) {
-        v(err, 1), v(last, 1), v(data, 512);
-    }
-};
-
 struct Fill {
     unsigned qp = 0;
     std::uint32_t index = 0;
@@ -197,7 +180,7 @@ class WqeCache : public testing::TestWithParam<unsigned> {
         dut.wqe_rsp_valid_i = answers && !lines.empty() && (!stalls || pick(3) != 0);
         done = false;
         if (dut.wqe_rsp_valid_i) {
-            ReadRsp rsp;
+            rtl::LineRsp rsp;
             rsp.err = lines.front().err;
             rsp.last = done = lines.front().last;
             rsp.data.fill(pattern(lines.front().line));
@@ -255,9 +238,9 @@ class WqeCache : public testing::TestWithParam<unsigned> {
         ASSERT_FALSE(unread.empty()) << "read without a fill";
         const Fill fill = unread.front();
         unread.pop_front();
-        const auto req = rtl::sample<ReadReq>(dut.wqe_o);
+        const auto req = rtl::sample<rtl::LineReq>(dut.wqe_o);
         const std::uint64_t line = rings[fill.qp].addr / 64 + fill.index % (1U << log_sq);
-        ASSERT_EQ(req.line, line);
+        ASSERT_EQ(req.addr, line);
         ASSERT_EQ(req.lines, std::min<std::uint64_t>(fill.blocks, 64 - line % 64));
         ++reads;
         for (unsigned i = 0; i < req.lines; ++i)
@@ -401,7 +384,7 @@ TEST_P(WqeCache, RingWithoutTranslationGivesAnErrorAndWakesItsQp) {
         ASSERT_FALSE(dut.wqe_valid_o);
         dut.line_rsp_valid_i = listed;
         if (listed)
-            rtl::drive(dut.line_rsp_i, ReadRsp{true, true, {}});
+            rtl::drive(dut.line_rsp_i, rtl::LineRsp{true, true, {}});
         dut.eval();
         listed = dut.line_valid_o;
         edge();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The card in SystemVerilog under Verilator, as an engine. Cycles run while there is work; between
-// them time stands still, as if the clock were faster than the world outside. tests/rtl/bench
-// measures with one cycle = 4 ns.
+// them time stands still, as if the clock were faster than the world outside.
+// tests/bench/rtl_bench.cpp measures with one cycle = 4 ns.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ void set_timing(Engine& engine, const Timing& timing);
 /// MSI-X; and read bursts of different IDs answered in any order. `percent` of the cycles, 0..90.
 void set_stalls(Engine& engine, unsigned percent, std::uint64_t seed);
 
-/// A window of waveforms, in the time of run().
+/// A window of waveforms, in the time of run(), of a card with set_timing().
 struct Trace {
     std::string file;  ///< VCD
     Nanoseconds from = 0;
