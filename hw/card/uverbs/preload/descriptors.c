@@ -20,8 +20,17 @@ bool dingo_fd_table_is_ours(void) {
     return atomic_compare_exchange_strong(&owner, &known, self) || known == self;
 }
 
+/* Who waits on a held copy is in the parent. */
 void dingo_fd_after_fork(void) {
+    int top = atomic_load(&highest);
+
     atomic_store(&owner, (pid_t)DINGO_SYS(SYS_getpid));
+    for (int fd = 0; fd <= top; fd++) {
+        if (dingo_fd_kind(dingo_fd_entry(fd)) == DINGO_FD_HELD) {
+            atomic_store(&dingo_fd_table[fd], 0);
+            dingo_sys_close(fd);
+        }
+    }
 }
 
 bool dingo_fd_set(int fd, uint32_t entry, pid_t hello_pid) {
@@ -76,7 +85,9 @@ static void forget_range(unsigned first, unsigned last) {
 
 /* A descriptor that the application does not know of. A vfork() child may close its copy. */
 static bool is_hidden(int fd) {
-    return dingo_fd_kind(dingo_fd_entry(fd)) == DINGO_FD_ARENA && dingo_fd_table_is_ours();
+    enum dingo_fd_kind kind = dingo_fd_kind(dingo_fd_entry(fd));
+
+    return (kind == DINGO_FD_ARENA || kind == DINGO_FD_HELD) && dingo_fd_table_is_ours();
 }
 
 /* The first hidden descriptor of [first, last], or -1. */

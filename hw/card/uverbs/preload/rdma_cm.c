@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rdma_cm.h"
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <rdma/rdma_user_cm.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "descriptors.h"
 #include "request.h"
 #include "sys.h"
 
@@ -35,28 +38,58 @@ static long wait_for_token(int fd) {
     return result;
 }
 
-long dingo_rdma_cm_write(int fd, const void* data, size_t bytes) {
+static long command_once(int fd, uint32_t command, const void* data, size_t bytes) {
     struct dingo_request request = {.type = DINGO_UVERBS_RDMA_CM,
                                     .arg = (uintptr_t)data,
                                     .payload = data,
                                     .payload_len = bytes};
-    struct rdma_ucm_cmd_hdr head = {.cmd = ~0u};
     struct dingo_answer answer;
     long result;
+
+    request.flags = touches_events(command) ? take_token(fd) : 0;
+    result = dingo_request(fd, &request, &answer);
+    dingo_answer_close(&answer);
+    return result;
+}
+
+static void release(void* held) {
+    int fd = *(int*)held;
+
+    dingo_fd_forget(fd);
+    dingo_sys_close(fd);
+}
+
+/* A write() that waits in the kernel holds its file: a close() by another thread is nothing to it,
+ * and programs end that way. So a copy is waited on. */
+static long get_event(int fd, const void* data, size_t bytes) {
+    int held;
+    long result = dingo_hello(fd, NULL);
+
+    if (result < 0) {
+        return result;
+    }
+    held = (int)DINGO_SYS(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
+    if (held < 0) {
+        return held;
+    }
+    pthread_cleanup_push(release, &held);
+    if (dingo_fd_set(held, DINGO_FD_HELD, *dingo_fd_hello(fd))) {
+        do {
+            result = command_once(held, RDMA_USER_CM_CMD_GET_EVENT, data, bytes);
+        } while (result == -EAGAIN && (result = wait_for_token(held)) == 0);
+    } else {
+        result = -EMFILE;
+    }
+    pthread_cleanup_pop(1);
+    return result;
+}
+
+long dingo_rdma_cm_write(int fd, const void* data, size_t bytes) {
+    struct rdma_ucm_cmd_hdr head = {.cmd = ~0u};
 
     if (bytes >= sizeof(head)) {
         memcpy(&head, data, sizeof(head));
     }
-    for (;;) {
-        request.flags = touches_events(head.cmd) ? take_token(fd) : 0;
-        result = dingo_request(fd, &request, &answer);
-        dingo_answer_close(&answer);
-        if (result != -EAGAIN || head.cmd != RDMA_USER_CM_CMD_GET_EVENT) {
-            return result;
-        }
-        result = wait_for_token(fd);
-        if (result < 0) {
-            return result;
-        }
-    }
+    return head.cmd == RDMA_USER_CM_CMD_GET_EVENT ? get_event(fd, data, bytes)
+                                                  : command_once(fd, head.cmd, data, bytes);
 }

@@ -63,6 +63,7 @@ static const struct {
     CASE(exec),
     CASE(threads),
     CASE(netlink),
+    CASE(event_after_close),
     CASE(share_keeps),
     CASE(share_partial),
     CASE(share_faults),

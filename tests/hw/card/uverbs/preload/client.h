@@ -16,7 +16,7 @@
         }                                                                                          \
     } while (0)
 
-enum { ECHO = 1, CHANNELS, SHARE, POKE, PEEK, DIE, NEED_FD, HELLOS };
+enum { ECHO = 1, CHANNELS, SHARE, POKE, PEEK, DIE, NEED_FD, HELLOS, CM_WAITING, CM_EVENT };
 
 /* ioctl() with a method of the fake card. */
 int method(int fd, int number, uint64_t a, uint64_t b, uint64_t c);
@@ -42,6 +42,7 @@ void client_vfork(void);
 void client_exec(void);
 void client_threads(void);
 void client_netlink(void);
+void client_event_after_close(void);
 
 void client_share_keeps(void);
 void client_share_partial(void);

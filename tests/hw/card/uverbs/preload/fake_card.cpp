@@ -19,16 +19,22 @@
 using dingo::card::UniqueFd;
 
 FakeCard::FakeCard(const std::filesystem::path& dir) : dir_(dir) {
-    listener_.reset(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    listeners_ = {listen("uverbs.sock"), listen("rdma_cm.sock")};
+    std::filesystem::create_symlink("../../rdma_cm.sock", dir / "dev/infiniband/rdma_cm");
+    thread_ = std::thread([this] { run(); });
+}
+
+UniqueFd FakeCard::listen(const std::string& name) const {
+    UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    const std::string path = (dir / "uverbs.sock").string();
+    const std::string path = (dir_ / name).string();
     path.copy(address.sun_path, sizeof(address.sun_path) - 1);
-    if (::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
-        ::listen(listener_.get(), 64) != 0) {
+    if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
+        ::listen(fd.get(), 64) != 0) {
         throw std::runtime_error("no socket at " + path);
     }
-    thread_ = std::thread([this] { run(); });
+    return fd;
 }
 
 FakeCard::~FakeCard() {
@@ -39,35 +45,39 @@ FakeCard::~FakeCard() {
 void FakeCard::run() {
     while (!stop_) {
         std::vector<pollfd> polled;
-        if (!dead_) {
-            polled.push_back({listener_.get(), POLLIN, 0});
+        for (const auto& listener : listeners_) {
+            polled.push_back({listener.get(), POLLIN, 0});
         }
         for (const auto& client : clients_) {
-            polled.push_back({client.get(), POLLIN, 0});
+            polled.push_back({client.fd.get(), POLLIN, 0});
         }
         if (::poll(polled.data(), polled.size(), 20) <= 0) {
             continue;
         }
-        for (std::size_t n = 1; n < polled.size() && !dead_; n++) {
+        for (std::size_t n = listeners_.size(); n < polled.size() && !dead_; n++) {
             if (polled[n].revents == 0) {
                 continue;
             }
+            const auto client = std::ranges::find_if(
+                clients_, [&](const Client& c) { return c.fd.get() == polled[n].fd; });
             Message message;
             if (receive(polled[n].fd, message)) {
-                handle(message);
+                handle(message, client->rdma_cm);
             } else {
-                std::erase_if(clients_,
-                              [&](const UniqueFd& fd) { return fd.get() == polled[n].fd; });
+                clients_.erase(client);
             }
         }
-        if (!dead_ && polled[0].revents != 0) {
-            clients_.emplace_back(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        for (std::size_t n = 0; n < listeners_.size() && !dead_; n++) {
+            if (polled[n].revents != 0) {
+                clients_.push_back(
+                    {UniqueFd(::accept4(polled[n].fd, nullptr, nullptr, SOCK_CLOEXEC)), n == 1});
+            }
         }
         if (dead_) {
             clients_.clear();
             channels_.clear();
             memory_.clear();
-            listener_.reset();
+            listeners_ = {};
         }
     }
 }
@@ -108,7 +118,7 @@ bool FakeCard::receive(int fd, Message& message) {
     return !message.fds.empty();
 }
 
-void FakeCard::handle(Message& message) {
+void FakeCard::handle(Message& message, bool rdma_cm) {
     dingo_uverbs_reply reply{};
     reply.version = DINGO_UVERBS_VERSION;
     reply.type = DINGO_UVERBS_DONE;
@@ -118,7 +128,13 @@ void FakeCard::handle(Message& message) {
         case DINGO_UVERBS_HELLO:
             hellos_++;
             memory_[message.head.pid] = std::move(message.fds.at(1));
-            reply.rdev = 231U << 20 | 192;
+            reply.rdev = rdma_cm ? 10U << 20 | 58 : 231U << 20 | 192;
+            break;
+        case DINGO_UVERBS_RDMA_CM:
+            reply.result = (message.head.flags & DINGO_UVERBS_TOKEN) != 0
+                               ? static_cast<int>(message.payload.size())
+                               : -EAGAIN;
+            cm_waiting_ += reply.result == -EAGAIN ? 1 : 0;
             break;
         case DINGO_UVERBS_IOCTL:
             ioctl(message, reply);
@@ -267,6 +283,16 @@ void FakeCard::ioctl(const Message& message, dingo_uverbs_reply& reply) {
             return;
         case kHellos:
             reply.result = hellos_;
+            return;
+        case kCmWaiting:
+            reply.result = cm_waiting_;
+            return;
+        case kCmEvent:
+            for (const Client& client : clients_) {
+                if (client.rdma_cm && ::send(client.fd.get(), "t", 1, MSG_NOSIGNAL) < 0) {
+                    reply.result = -errno;
+                }
+            }
             return;
         default:
             reply.result = -EPROTONOSUPPORT;

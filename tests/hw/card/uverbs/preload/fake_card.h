@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
@@ -18,14 +19,16 @@
 
 /// Methods of the fake card's ioctl; numbers in attrs[].data.
 enum FakeMethod : std::uint16_t {
-    kEcho = 1,      ///< [0] address: its 8 bytes are read, incremented and written back
-    kChannels = 2,  ///< [0], [1]: where the numbers of a completion and an async channel go
-    kShare = 3,     ///< [0] va, [1] length, [2] writable; result: bytes shared
-    kPoke = 4,      ///< [0] va, [1] value: written through the shared memory
-    kPeek = 5,      ///< [0] va; result: the byte there, through the shared memory
-    kDie = 6,       ///< no answer any more
-    kNeedFd = 7,    ///< [0] descriptor; result: its size by fstat
-    kHellos = 8,    ///< result: how many HELLOs came
+    kEcho = 1,       ///< [0] address: its 8 bytes are read, incremented and written back
+    kChannels = 2,   ///< [0], [1]: where the numbers of a completion and an async channel go
+    kShare = 3,      ///< [0] va, [1] length, [2] writable; result: bytes shared
+    kPoke = 4,       ///< [0] va, [1] value: written through the shared memory
+    kPeek = 5,       ///< [0] va; result: the byte there, through the shared memory
+    kDie = 6,        ///< no answer any more
+    kNeedFd = 7,     ///< [0] descriptor; result: its size by fstat
+    kHellos = 8,     ///< result: how many HELLOs came
+    kCmWaiting = 9,  ///< result: how many GET_EVENTs of rdma_cm were told to wait
+    kCmEvent = 10,   ///< an event for every rdma_cm descriptor
 };
 
 class FakeCard {
@@ -34,6 +37,10 @@ class FakeCard {
     ~FakeCard();
 
   private:
+    struct Client {
+        dingo::card::UniqueFd fd;
+        bool rdma_cm = false;
+    };
     struct Segment {
         std::uint64_t va;
         std::uint64_t length;
@@ -46,23 +53,25 @@ class FakeCard {
         std::vector<dingo::card::UniqueFd> fds;
     };
 
+    dingo::card::UniqueFd listen(const std::string& name) const;
     void run();
     bool receive(int fd, Message& message);
-    void handle(Message& message);
+    void handle(Message& message, bool rdma_cm);
     void ioctl(const Message& message, dingo_uverbs_reply& reply);
     void take_segments(const Message& message, dingo_uverbs_reply& reply);
     std::uint8_t* shared_at(std::uint64_t va);
     void send(int fd, const dingo_uverbs_reply& reply);
 
     std::filesystem::path dir_;
-    dingo::card::UniqueFd listener_;
-    std::vector<dingo::card::UniqueFd> clients_;
+    std::array<dingo::card::UniqueFd, 2> listeners_;  ///< uverbs, rdma_cm
+    std::vector<Client> clients_;
     std::map<std::uint32_t, dingo::card::UniqueFd> memory_;  ///< by pid
     std::vector<dingo::card::UniqueFd> channels_;            ///< our ends
     std::vector<dingo_uverbs_fixup> fixups_;
     std::vector<dingo::card::UniqueFd> reply_fds_;
     std::vector<Segment> segments_;
     int hellos_ = 0;
+    int cm_waiting_ = 0;
     std::atomic<bool> stop_ = false;
     bool dead_ = false;
     std::thread thread_;

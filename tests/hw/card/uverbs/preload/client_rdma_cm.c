@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <rdma/rdma_user_cm.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "client.h"
+
+static void* get_event(void* cm) {
+    struct {
+        struct rdma_ucm_cmd_hdr head;
+        struct rdma_ucm_get_event event;
+    } request;
+
+    memset(&request, 0, sizeof(request));
+    request.head.cmd = RDMA_USER_CM_CMD_GET_EVENT;
+    request.head.in = sizeof(request.event);
+    CHECK(write(*(int*)cm, &request, sizeof(request)) == sizeof(request));
+    return NULL;
+}
+
+/* The descriptors of this process that stand for the same file as `fd`. */
+static int same_file(int fd) {
+    DIR* all = opendir("/proc/self/fd");
+    char path[64], file[64] = "", other[64];
+    struct dirent* entry;
+    int count = 0;
+
+    CHECK(all);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    CHECK(readlink(path, file, sizeof(file) - 1) > 0);
+    while ((entry = readdir(all))) {
+        memset(other, 0, sizeof(other));
+        if (readlinkat(dirfd(all), entry->d_name, other, sizeof(other) - 1) > 0 &&
+            strcmp(file, other) == 0) {
+            count++;
+        }
+    }
+    closedir(all);
+    return count;
+}
+
+/* As in the kernel, a GET_EVENT that waits gets the next event though the descriptor is closed. */
+void client_event_after_close(void) {
+    int card = open_card();
+    int cm = open("/dev/infiniband/rdma_cm", O_RDWR | O_CLOEXEC);
+    pthread_t waiter;
+    int status = 1;
+    pid_t child;
+
+    CHECK(cm >= 0);
+    CHECK(pthread_create(&waiter, NULL, get_event, &cm) == 0);
+    while (method(card, CM_WAITING, 0, 0, 0) == 0) {
+        usleep(1000);
+    }
+    CHECK(same_file(cm) == 2);
+    child = fork();
+    if (child == 0) {
+        CHECK(same_file(cm) == 1);
+        exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(close(cm) == 0 && fcntl(cm, F_GETFD) < 0);
+    closefrom(card + 1);
+    CHECK(method(card, CM_EVENT, 0, 0, 0) == 0);
+    CHECK(pthread_join(waiter, NULL) == 0);
+}
