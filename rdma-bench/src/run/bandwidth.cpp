@@ -84,18 +84,15 @@ class Loop {
         for (Lane* lane : lanes_) {
             auto room = std::min<std::uint64_t>(lane->depth - (lane->posted - lane->completed),
                                                 lane->goal - lane->posted);
-            for (; room >= lane->list; room -= lane->list) {
-                // The last of all must ask for a completion whatever the interval.
-                if (lane->goal - lane->posted <= lane->list && lane->until != lane->list)
-                    [[unlikely]] {
-                    break;
-                }
-                if constexpr (kStamps) {
-                    posted_.insert(posted_.end(), lane->list, ticks());
-                }
-                if (const int error = post_list<Post>(*lane)) [[unlikely]] {
-                    fail_post("ibv_post_send", error, lane->qp);
-                }
+            std::uint64_t lists = room / lane->list;
+            // The last of all must ask for a completion whatever the interval.
+            if (lists && lane->goal - lane->posted == lists * lane->list &&
+                (lists * lane->list + lane->interval - lane->until) % lane->interval) [[unlikely]] {
+                --lists;
+            }
+            room -= lists * lane->list;
+            if (const int error = post_lists(*lane, lists)) [[unlikely]] {
+                fail_post("ibv_post_send", error, lane->qp);
             }
             if (room && lane->goal - lane->posted == room) [[unlikely]] {
                 if constexpr (kStamps) {
@@ -106,6 +103,18 @@ class Loop {
                 }
             }
         }
+    }
+
+    int post_lists(Lane& lane, std::uint64_t lists) {
+        if constexpr (!kStamps) {
+            return rdma_bench::post_lists<Post>(lane, lists);
+        }
+        int error = 0;
+        for (; lists && !error; --lists) {
+            posted_.insert(posted_.end(), lane.list, ticks());
+            error = rdma_bench::post_lists<Post>(lane, 1);
+        }
+        return error;
     }
 
     bool poll_sends() {

@@ -10,11 +10,15 @@
 
 namespace rdma_bench {
 
-inline std::uint64_t monotonic_ns() {
+inline std::uint64_t clock_ns(clockid_t clock) {
     timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
            static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+inline std::uint64_t monotonic_ns() {
+    return clock_ns(CLOCK_MONOTONIC);
 }
 
 inline std::uint64_t ticks() {

@@ -132,6 +132,7 @@ Measured EntryRun::run(const Where& where) {
         });
     }
     started_ns_ = shown_ns_ = moved_ns_ = interval_ns_ = monotonic_ns();
+    moved_processor_ns_ = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     start.arrive_and_wait();
     watch();
     for (auto& thread : threads_) {
@@ -325,6 +326,7 @@ void EntryRun::look_for_stall(std::uint64_t now, std::uint64_t count) {
     if (count != moved_before_) {
         moved_before_ = count;
         moved_ns_ = now;
+        moved_processor_ns_ = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
         return;
     }
     // RC repeats a message -- retry_count + 1 times, each some multiples of the timeout -- before
@@ -340,9 +342,12 @@ void EntryRun::look_for_stall(std::uint64_t now, std::uint64_t count) {
         !workers_.empty() && role_.initiator && control_.running != 0 &&
         !(options_.duration && count == 0 && !repeats && now - started_ns_ < 5 * kSecond);
     if (waits && static_cast<double>(now - moved_ns_) * 1e-9 > limit) {
+        // A machine that is too busy looks the same but for this.
+        const auto ran_ms = (clock_ns(CLOCK_PROCESS_CPUTIME_ID) - moved_processor_ns_) / 1'000'000;
         end_early(RunError(
             Exit::kFailed,
-            "no message was completed for " + std::to_string(static_cast<int>(limit)) + " s" +
+            "no message was completed for " + std::to_string(static_cast<int>(limit)) +
+                " s (this process ran for " + std::to_string(ran_ms) + " ms of them)" +
                 (repeats ? ": does the peer's device answer?"
                          : ": one was lost, which " + std::string(to_string(options_.connection)) +
                                " does not repeat (-r at the peer, -t here)") +

@@ -87,24 +87,33 @@ struct ExtendedPost {
     }
 };
 
-/// Posts the next list of a lane. @return 0 or an errno
+/// Posts the next `lists` lists of a lane. @return 0 or an errno
 template <class Post>
-inline int post_list(Lane& lane) {
-    const unsigned at = lane.at;
-    ibv_send_wr* first = &lane.ring[at];
-    const unsigned next = at + lane.list;
-    lane.at = next == lane.ring.size() ? 0 : next;
-    lane.posted += lane.list;
-    lane.until -= lane.list;
-    if (lane.until == 0) [[unlikely]] {
-        lane.until = lane.interval;
-        ibv_send_wr* last = first + lane.list - 1;
-        last->send_flags |= IBV_SEND_SIGNALED;
-        const int error = Post::post(lane, first);
-        last->send_flags &= ~static_cast<unsigned>(IBV_SEND_SIGNALED);
-        return error;
+inline int post_lists(Lane& lane, std::uint64_t lists) {
+    // The lane's fields are out of the compiler's sight while the device posts.
+    ibv_send_wr* const begin = lane.ring.data();
+    ibv_send_wr* const end = begin + lane.ring.size();
+    ibv_send_wr* first = begin + lane.at;
+    const unsigned list = lane.list;
+    unsigned until = lane.until;
+    int error = 0;
+    lane.posted += lists * list;
+    for (; lists && !error; --lists) {
+        ibv_send_wr* const next = first + list;
+        until -= list;
+        if (until == 0) [[unlikely]] {
+            until = lane.interval;
+            next[-1].send_flags |= IBV_SEND_SIGNALED;
+            error = Post::post(lane, first);
+            next[-1].send_flags &= ~static_cast<unsigned>(IBV_SEND_SIGNALED);
+        } else {
+            error = Post::post(lane, first);
+        }
+        first = next == end ? begin : next;
     }
-    return Post::post(lane, first);
+    lane.at = static_cast<unsigned>(first - begin);
+    lane.until = until;
+    return error;
 }
 
 /// Posts what is left of the goal, less than a list or without a completion of its own, the last

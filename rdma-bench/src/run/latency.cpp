@@ -140,7 +140,7 @@ class Exchange {
     // --- Queues.
 
     void post() {
-        if (const int error = post_list<Post>(lane_)) [[unlikely]] {
+        if (const int error = post_lists<Post>(lane_, 1)) [[unlikely]] {
             fail_post("ibv_post_send", error, lane_.qp);
         }
     }
