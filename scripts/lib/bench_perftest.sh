@@ -3,6 +3,8 @@
 # the other program in turn; the figure is the median of $perftest_rounds. Sourced by bench.sh after bench_native.sh.
 
 perftest_rounds=${PERFTEST_ROUNDS:-7}
+# "CARD SERVER CLIENT": the processor of each; where there are enough of them, the scheduler's choice is the largest difference.
+read -r pin_card pin_server pin_client <<<"${PERFTEST_PIN:-}"
 
 # name|column of the table|perftest's program|options for both. A short run shows on which processors the scheduler put the three
 # programs at its start, and little else; in seconds they move.
@@ -12,6 +14,7 @@ perftest_rows=(
     "SEND bandwidth 64 KiB, Gb/s|4|send_bw|-s 65536 -D 3 --report_gbits"
     "WRITE 64 B, M messages/s|5|write_bw|-s 64 -D 3"
     "SEND 64 B, M messages/s|5|send_bw|-s 64 -D 3"
+    "READ 64 B, M messages/s|5|read_bw|-s 64 -D 3"
     "WRITE latency 8 B, us typical|5|write_lat|-s 8 -n 50000 -I 0"
     "SEND latency 8 B, us typical|5|send_lat|-s 8 -n 50000 -I 0"
     "READ latency 8 B, us typical|5|read_lat|-s 8 -n 50000"
@@ -68,8 +71,11 @@ bench_perftest() {
     trap '"$dingo" card stop --all >/dev/null 2>&1; rm -rf "$DINGO_RUN"' EXIT
     # One card for both sides: two processes and a card are enough for two processors.
     "$dingo" card start bench0 >/dev/null
+    if [ -n "$pin_card" ]; then
+        taskset -apc "$pin_card" "$("$dingo" card list --json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["pid"])')" >/dev/null
+    fi
     figures=$DINGO_RUN/figures
-    for round in $(seq $perftest_rounds); do
+    for round in $(seq "$perftest_rounds"); do
         for row in "${perftest_rows[@]}"; do
             IFS='|' read -r name column tool options <<<"$row"
             for program in perftest ours; do
@@ -91,14 +97,15 @@ for line in open(sys.argv[1], encoding="utf-8"):
     name, program, value = line.strip().split("|")
     if float(value or 0) > 0:
         figures[name][program].append(float(value))
-print(f"{'median of interleaved rounds':34} {'perftest':>10} {'rdma-bench':>10} {'ratio':>7}   (spread perftest; rdma-bench)")
+print(f"{'median of interleaved rounds':34} {'perftest':>10} {'rdma-bench':>10} {'ratio':>7} {'of means':>9}   (spread perftest; rdma-bench)")
 for name, programs in figures.items():
     a, b = programs["perftest"], programs["ours"]
     if not a or not b:
         print(f"{name:34} no figure")
         continue
     p, o = statistics.median(a), statistics.median(b)
-    print(f"{name:34} {p:10.4g} {o:10.4g} {o / p:7.3f}   ({min(a):.3g} to {max(a):.3g}; {min(b):.3g} to {max(b):.3g})")
+    means = statistics.mean(b) / statistics.mean(a)
+    print(f"{name:34} {p:10.4g} {o:10.4g} {o / p:7.3f} {means:9.3f}   ({min(a):.3g} to {max(a):.3g}; {min(b):.3g} to {max(b):.3g})")
 PY
     printf '\n%-34s %12s %12s\n' "client's instructions per message" perftest rdma-bench
     for row in 'WRITE 64 B|write_bw|-s 64 -N' 'SEND 64 B|send_bw|-s 64 -N' 'READ 64 B|read_bw|-s 64 -N' 'WRITE 64 B, -Q 1|write_bw|-s 64 -N -Q 1'; do
@@ -114,10 +121,10 @@ both_sides() {
     shift
     out=$(mktemp)
     native_port=$((native_port + 1))
-    timeout 60 "$dingo" run --card bench0 -- "$@" -F -p $native_port >/dev/null 2>&1 &
+    ${pin_server:+taskset -c "$pin_server"} timeout 60 "$dingo" run --card bench0 -- "$@" -F -p $native_port >/dev/null 2>&1 &
     pid=$!
     wait_for_port $native_port
-    timeout 60 "$dingo" run --card bench0 -- "$@" -F -p $native_port 127.0.0.1 >"$out" 2>/dev/null || true
+    ${pin_client:+taskset -c "$pin_client"} timeout 60 "$dingo" run --card bench0 -- "$@" -F -p $native_port 127.0.0.1 >"$out" 2>/dev/null || true
     wait $pid || true
     perftest_column "$column" <"$out"
     rm -f "$out"
