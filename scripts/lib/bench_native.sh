@@ -3,7 +3,7 @@
 # Each figure is the median of $native_rounds rounds; a round measures every row once, so that what else the
 # machine does hits them alike. Sourced by bench.sh.
 
-native_rounds=3
+native_rounds=${NATIVE_ROUNDS:-3}
 native_seconds=3
 
 # value_of COMMAND...: last data row of a perftest table: column $1 of "#bytes #iterations ...".
