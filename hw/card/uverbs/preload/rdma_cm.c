@@ -55,8 +55,11 @@ static long command_once(int fd, uint32_t command, const void* data, size_t byte
 static void release(void* held) {
     int fd = *(int*)held;
 
-    dingo_fd_forget(fd);
-    dingo_sys_close(fd);
+    /* unless the application has put something else there by dup2() */
+    if (dingo_fd_kind(dingo_fd_entry(fd)) == DINGO_FD_HELD) {
+        dingo_fd_forget(fd);
+        dingo_sys_close(fd);
+    }
 }
 
 /* A write() that waits in the kernel holds its file: a close() by another thread is nothing to it,
@@ -68,7 +71,7 @@ static long get_event(int fd, const void* data, size_t bytes) {
     if (result < 0) {
         return result;
     }
-    held = (int)DINGO_SYS(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
+    held = (int)DINGO_SYS(SYS_fcntl, fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (held < 0) {
         return held;
     }
@@ -78,6 +81,7 @@ static long get_event(int fd, const void* data, size_t bytes) {
             result = command_once(held, RDMA_USER_CM_CMD_GET_EVENT, data, bytes);
         } while (result == -EAGAIN && (result = wait_for_token(held)) == 0);
     } else {
+        dingo_sys_close(held);
         result = -EMFILE;
     }
     pthread_cleanup_pop(1);
