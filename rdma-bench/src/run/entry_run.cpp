@@ -131,7 +131,8 @@ Measured EntryRun::run(const Where& where) {
             control_.wake();
         });
     }
-    started_ns_ = shown_ns_ = moved_ns_ = interval_ns_ = monotonic_ns();
+    started_ns_ = shown_ns_ = looked_ns_ = interval_ns_ = monotonic_ns();
+    quiet_ns_ = 0;
     moved_processor_ns_ = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     start.arrive_and_wait();
     watch();
@@ -323,9 +324,13 @@ void EntryRun::show_progress() {
 }
 
 void EntryRun::look_for_stall(std::uint64_t now, std::uint64_t count) {
+    // Of a time in which this thread did not look either (the process was stopped, the virtual
+    // machine frozen, the processors elsewhere) a moment counts.
+    quiet_ns_ += std::min(now - looked_ns_, kSecond);
+    looked_ns_ = now;
     if (count != moved_before_) {
         moved_before_ = count;
-        moved_ns_ = now;
+        quiet_ns_ = 0;
         moved_processor_ns_ = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
         return;
     }
@@ -341,7 +346,7 @@ void EntryRun::look_for_stall(std::uint64_t now, std::uint64_t count) {
     const bool waits =
         !workers_.empty() && role_.initiator && control_.running != 0 &&
         !(options_.duration && count == 0 && !repeats && now - started_ns_ < 5 * kSecond);
-    if (waits && static_cast<double>(now - moved_ns_) * 1e-9 > limit) {
+    if (waits && static_cast<double>(quiet_ns_) * 1e-9 > limit) {
         // A machine that is too busy looks the same but for this.
         const auto ran_ms = (clock_ns(CLOCK_PROCESS_CPUTIME_ID) - moved_processor_ns_) / 1'000'000;
         end_early(RunError(

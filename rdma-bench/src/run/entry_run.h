@@ -81,8 +81,9 @@ class EntryRun {
     std::unique_ptr<RunError> ended_;
     bool said_done_ = false, peer_done_ = false;
     std::uint64_t started_ns_ = 0, ended_ns_ = 0, shown_ns_ = 0;
-    std::uint64_t moved_before_ = 0, moved_ns_ = 0;
-    std::uint64_t moved_processor_ns_ = 0;  ///< processor time of this process then
+    std::uint64_t moved_before_ = 0;
+    std::uint64_t looked_ns_ = 0, quiet_ns_ = 0;  ///< for how long nothing has moved, as was seen
+    std::uint64_t moved_processor_ns_ = 0;        ///< processor time of this process then
     std::uint64_t interval_ns_ = 0, interval_moved_ = 0;
     std::uint64_t peer_posted_ = 0;
     std::optional<Measured> early_;  ///< the peer's word that came before this side was done
