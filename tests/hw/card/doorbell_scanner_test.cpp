@@ -296,7 +296,12 @@ TEST_F(Scanner, ResetForgetsEverything) {
 // leave the last value of a slot undelivered and end in the time-out.
 TEST_F(Scanner, NoDoorbellIsLostWhileWritersRaceWithSleeping) {
     constexpr std::size_t kWriters = 3;
-    constexpr std::uint64_t kRings = 30'000;
+    constexpr std::uint64_t kRings = 30'000;  // of each writer, at least
+    constexpr std::uint64_t kSleeps = 100;    // or the race was hardly tried
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(100);
+    const auto late = [&] { return std::chrono::steady_clock::now() >= deadline; };
+    std::atomic<std::uint64_t> sleeps{0};
+    std::atomic<std::uint64_t> rung[kWriters]{};  // the last value of a writer that has ended
     std::atomic<int> kicks{0};
     std::atomic<std::uint64_t> delivered[kWriters];  // the last value the card saw
     struct Last final : DoorbellSink {
@@ -314,35 +319,31 @@ TEST_F(Scanner, NoDoorbellIsLostWhileWritersRaceWithSleeping) {
     for (std::size_t w = 0; w < kWriters; ++w) {
         writers.emplace_back([&, w] {
             const Writer page = writer(w * 300);
-            for (std::uint64_t i = 1; i <= kRings; ++i) {
-                if (page.ring(16 + w, i)) {
+            std::uint64_t i = 0;
+            while (i < kRings || (sleeps.load() < kSleeps && !late())) {
+                if (page.ring(16 + w, ++i)) {
                     kicks.fetch_add(1);
                 }
                 // Now and then wait until the card has it: so it sleeps between doorbells too.
-                while (i % 64 == 0 && delivered[w].load() != i) {
+                while (i % 64 == 0 && delivered[w].load() != i && !late()) {
                     std::this_thread::yield();
                 }
             }
+            rung[w].store(i);
         });
     }
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(100);
     const auto done = [&] {
-        for (const auto& d : delivered) {
-            if (d.load() != kRings) {
-                return false;
-            }
-        }
-        return true;
+        return std::ranges::equal(rung, delivered, [](const auto& value, const auto& seen) {
+            return value.load() != 0 && value.load() == seen.load();
+        });
     };
-    std::uint64_t sleeps = 0;
-    while (!done() && std::chrono::steady_clock::now() < deadline) {
+    while (!done() && !late()) {
         now += 1000;
         if (scanner.scan(last, now) != 0 || scanner.sweeping() || !scanner.arm(last, now)) {
             continue;
         }
         ++sleeps;
-        while (kicks.load() == 0 && scanner.next_deadline() == kNever && !done() &&
-               std::chrono::steady_clock::now() < deadline) {
+        while (kicks.load() == 0 && scanner.next_deadline() == kNever && !done() && !late()) {
             std::this_thread::yield();
         }
         scanner.disarm();
@@ -354,7 +355,7 @@ TEST_F(Scanner, NoDoorbellIsLostWhileWritersRaceWithSleeping) {
     }
     EXPECT_TRUE(done()) << "a doorbell was lost";
     EXPECT_TRUE(last.ordered);
-    EXPECT_GT(sleeps, 100u);
+    EXPECT_GE(sleeps.load(), kSleeps);
     for (auto& thread : writers) {
         thread.join();
     }
