@@ -13,6 +13,7 @@ usage: scripts/bench.sh [model] [rtl] [rtl-speed [--json]] [provider] [exchange]
   provider  instructions per ibv_post_send and ibv_poll_cq (valgrind, exact)
   exchange  qp-exchange between two processes on loopback, warm and cold, plain and with TLS
   perftest  rdma-bench beside perftest on the same kernel-less card, interleaved; instructions per message (valgrind)
+            PERFTEST_ROUNDS=7, PERFTEST_PIN="CARD SERVER CLIENT" (a processor each); native: NATIVE_ROUNDS=3
   guests    ib_write_bw and ib_send_lat on Dingo and on rdma_rxe, the same two guests' worth of machine, one run
 EOF
 }

@@ -72,7 +72,7 @@ bench_perftest() {
     # One card for both sides: two processes and a card are enough for two processors.
     "$dingo" card start bench0 >/dev/null
     if [ -n "$pin_card" ]; then
-        taskset -apc "$pin_card" "$("$dingo" card list --json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["pid"])')" >/dev/null
+        taskset -apc "$pin_card" "$("$dingo" --json card show bench0 | python3 -c 'import json, sys; print(json.load(sys.stdin)["pid"])')" >/dev/null
     fi
     figures=$DINGO_RUN/figures
     for round in $(seq "$perftest_rounds"); do

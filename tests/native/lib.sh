@@ -140,6 +140,8 @@ start_card() {
         exit 1
     }
 }
+# card_pid NAME: the process that serves it.
+card_pid() { "$dingo" --json card show "$1" | /usr/bin/python3 -c 'import json, sys; print(json.load(sys.stdin)["pid"])'; }
 stop_cards() {
     local c
     # shellcheck disable=SC2086

@@ -90,7 +90,7 @@ struct ExtendedPost {
 /// Posts the next `lists` lists of a lane. @return 0 or an errno
 template <class Post>
 inline int post_lists(Lane& lane, std::uint64_t lists) {
-    // The lane's fields are out of the compiler's sight while the device posts.
+    // In locals: after each call the compiler would have to load the lane's fields again.
     ibv_send_wr* const begin = lane.ring.data();
     ibv_send_wr* const end = begin + lane.ring.size();
     ibv_send_wr* first = begin + lane.at;

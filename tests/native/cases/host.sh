@@ -2,7 +2,6 @@
 # Cards that share one process (docs/kernel-less.md): they work as if each had its own, and come and go one by one.
 check=$dingo_root/build/bin/verbs_check load=$dingo_root/build/bin/verbs_load
 json() { /usr/bin/python3 -c "import json,sys; s = json.load(sys.stdin); print($1)"; }
-pid_of() { "$dingo" --json card show "$1" | json 's["pid"]'; }
 counter() { "$dingo" --json stats "$1" | json "s[0]['wire']['$2']"; }
 # truth NAME WHY COMMAND...: the command succeeds.
 truth() {
@@ -34,14 +33,14 @@ ends() {
 start_card alpha --one-process
 start_card beta --one-process
 start_card gamma --own-process
-shared=$(pid_of alpha)
-truth 'two cards, one process' "$shared and $(pid_of beta)" [ "$shared" = "$(pid_of beta)" ]
-truth 'a card with a process of its own' "gamma is in $shared" [ "$shared" != "$(pid_of gamma)" ]
+shared=$(card_pid alpha)
+truth 'two cards, one process' "$shared and $(card_pid beta)" [ "$shared" = "$(card_pid beta)" ]
+truth 'a card with a process of its own' "gamma is in $shared" [ "$shared" != "$(card_pid gamma)" ]
 plain 'card show names the cards of the process' "$dingo card show beta" '^process_serves +alpha beta$'
 plain 'a card on another wire cannot share a process' "$dingo card start delta --one-process --wire none" 'needs a process of its own' 2
 start_card epsilon --one-process --wire roce:127.0.79.1 --ip 127.0.79.1/8
 start_card zeta --one-process --wire roce:127.0.79.2 --ip 127.0.79.2/8
-truth 'cards on UDP are in it, too' "$shared, $(pid_of epsilon) and $(pid_of zeta)" [ "$shared $shared" = "$(pid_of epsilon) $(pid_of zeta)" ]
+truth 'cards on UDP are in it, too' "$shared, $(card_pid epsilon) and $(card_pid zeta)" [ "$shared $shared" = "$(card_pid epsilon) $(card_pid zeta)" ]
 server_card=epsilon client_card=zeta
 pair 'UDP in one process: verbs_check, every byte' "$check" "$check A" 'every byte right' 18600
 perftest ib_write_bw '-s 65536 -n 500'
@@ -93,7 +92,7 @@ pair_running() { # pair_running SERVER CLIENT: ib_write_bw for 6 s in the backgr
 }
 pair_running alpha beta
 start_card delta --one-process
-truth 'a card is added to a busy process' "it is in $(pid_of delta)" [ "$(pid_of delta)" = "$shared" ]
+truth 'a card is added to a busy process' "it is in $(card_pid delta)" [ "$(card_pid delta)" = "$shared" ]
 client_card=delta
 pair 'and works beside the traffic' 'ibv_rc_pingpong -c -n 200 -g $(gid 4)' 'ibv_rc_pingpong -c -n 200 -g $(gid 4) A' 'iters in'
 "$dingo" card stop delta >/dev/null
@@ -119,7 +118,7 @@ plain 'the first card of the process is gone, the process serves on' "$dingo car
 client_card=beta server_card=gamma
 pair 'the other card works on' "$check" "$check A" 'every byte right' 18600
 start_card alpha --one-process
-truth 'it comes back into the same process' "$(pid_of alpha), not $shared" [ "$(pid_of alpha)" = "$shared" ]
+truth 'it comes back into the same process' "$(card_pid alpha), not $shared" [ "$(card_pid alpha)" = "$shared" ]
 server_card=alpha
 pair 'and works' "$check" "$check A" 'every byte right' 18600
 
@@ -149,7 +148,7 @@ start_card beta --one-process
 pair 'process killed: new cards of the same names work' "$check" "$check A" 'every byte right' 18600
 server_card=gamma
 pair 'process killed: and reach the others' "$check" "$check A" 'every byte right' 18600
-shared=$(pid_of alpha)
+shared=$(card_pid alpha)
 "$dingo" card stop alpha >/dev/null
 "$dingo" card stop beta >/dev/null
 for _ in $(seq 100); do [ -e "/proc/$shared" ] || break; sleep 0.02; done # until its parent has seen it

@@ -106,7 +106,7 @@ watch=$!
 stream=$!
 for _ in $(seq 100); do ! grep -q holding "$logs/watch.out" || break; sleep 0.05; done
 sleep 0.5
-kill -9 "$("$dingo" --json card show alpha | /usr/bin/python3 -c 'import json,sys; print(json.load(sys.stdin)["pid"])')"
+kill -9 "$(card_pid alpha)"
 rc=0
 timeout 10 tail --pid=$watch -f /dev/null || true
 timeout 10 tail --pid=$stream -f /dev/null || true
@@ -133,7 +133,7 @@ start_card alpha --own-process
 pair 'card killed: a new card of the same name works' 'ib_write_bw -F -n 200' 'ib_write_bw -F -n 200 A' '65536'
 
 # Idle: no processor, little memory.
-card_pid=$("$dingo" --json card show alpha | /usr/bin/python3 -c 'import json,sys; print(json.load(sys.stdin)["pid"])')
+card_pid=$(card_pid alpha)
 ticks() { awk '{print $14 + $15}' "/proc/$card_pid/stat"; }
 sleep 2
 before=$(ticks)

@@ -130,7 +130,7 @@ ended '--run_infinitely ends with Ctrl-C' $client 130 "$logs/running.B" 'interru
 ended '--run_infinitely: the server too' $server 130 "$logs/running.A" 'interrupted'
 
 # All stand still, as in a virtual machine that is frozen for a while, and the client is the first to go on.
-card_pids=$("$dingo" card list --json | /usr/bin/python3 -c 'import json, sys; print(*{c["pid"] for c in json.load(sys.stdin)})')
+card_pids="$(card_pid alpha) $(card_pid beta)"
 running 'send-bw -c UD -D 12 -f 0'
 # shellcheck disable=SC2086  # one or more of them
 kill -STOP $card_pids

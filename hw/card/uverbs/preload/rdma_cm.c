@@ -75,15 +75,14 @@ static long get_event(int fd, const void* data, size_t bytes) {
     if (held < 0) {
         return held;
     }
-    pthread_cleanup_push(release, &held);
-    if (dingo_fd_set(held, DINGO_FD_HELD, *dingo_fd_hello(fd))) {
-        do {
-            result = command_once(held, RDMA_USER_CM_CMD_GET_EVENT, data, bytes);
-        } while (result == -EAGAIN && (result = wait_for_token(held)) == 0);
-    } else {
+    if (!dingo_fd_set(held, DINGO_FD_HELD, *dingo_fd_hello(fd))) {
         dingo_sys_close(held);
-        result = -EMFILE;
+        return -EMFILE;
     }
+    pthread_cleanup_push(release, &held);
+    do {
+        result = command_once(held, RDMA_USER_CM_CMD_GET_EVENT, data, bytes);
+    } while (result == -EAGAIN && (result = wait_for_token(held)) == 0);
     pthread_cleanup_pop(1);
     return result;
 }

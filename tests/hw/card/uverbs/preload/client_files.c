@@ -65,7 +65,7 @@ void client_paths(void) {
     }
     CHECK(open(NULL, O_RDONLY) < 0 && errno == EFAULT);
     CHECK(open("/sys/class/infiniband/none", O_RDONLY) < 0 && errno == ENOENT);
-    CHECK(open("/dev/infiniband/issm0", O_RDWR) < 0 && errno == ENOENT);
+    CHECK(open("/dev/infiniband/rdma_cm", O_RDWR) < 0 && errno == ENOENT);
 
     dir = opendir("/sys/class/infiniband");
     CHECK(dir);

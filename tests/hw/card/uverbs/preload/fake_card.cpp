@@ -20,8 +20,11 @@ using dingo::card::UniqueFd;
 
 FakeCard::FakeCard(const std::filesystem::path& dir) : dir_(dir) {
     listeners_ = {listen("uverbs.sock"), listen("rdma_cm.sock")};
-    std::filesystem::create_symlink("../../rdma_cm.sock", dir / "dev/infiniband/rdma_cm");
     thread_ = std::thread([this] { run(); });
+}
+
+void FakeCard::offer_rdma_cm() const {
+    std::filesystem::create_symlink("../../rdma_cm.sock", dir_ / "dev/infiniband/rdma_cm");
 }
 
 UniqueFd FakeCard::listen(const std::string& name) const {

@@ -35,6 +35,8 @@ class FakeCard {
   public:
     explicit FakeCard(const std::filesystem::path& dir);
     ~FakeCard();
+    /// Without it the view has no /dev/infiniband/rdma_cm.
+    void offer_rdma_cm() const;
 
   private:
     struct Client {

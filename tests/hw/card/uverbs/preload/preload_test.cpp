@@ -78,11 +78,16 @@ INSTANTIATE_TEST_SUITE_P(
     Case, Preload,
     testing::Values("paths", "paths_at", "stat", "counters", "gids", "ioctl", "write", "mmap",
                     "channels", "dead_card", "need_fd", "dup_close", "fork", "vfork", "exec",
-                    "threads", "netlink", "event_after_close", "share_keeps", "share_partial",
-                    "share_faults", "share_threads", "share_fork", "share_dontfork",
-                    "share_dontneed", "share_realloc", "share_mremap", "share_stack",
-                    "share_gives_back", "share_close_all", "adopt"),
+                    "threads", "netlink", "share_keeps", "share_partial", "share_faults",
+                    "share_threads", "share_fork", "share_dontfork", "share_dontneed",
+                    "share_realloc", "share_mremap", "share_stack", "share_gives_back",
+                    "share_close_all", "adopt"),
     [](const testing::TestParamInfo<std::string>& test) { return test.param; });
+
+TEST_F(Preload, AnEventComesAfterItsDescriptorIsClosed) {
+    card_->offer_rdma_cm();
+    EXPECT_EQ(run("event_after_close"), 0);
+}
 
 /// Sharing turned off: everything works on the slow road.
 TEST_F(Preload, SharingOff) {
