@@ -9,8 +9,9 @@ if(NOT text MATCHES "providers/dingo")
   message(FATAL_ERROR "rdma-core's CMakeLists.txt has no add_subdirectory(providers/erdma) to stand beside")
 endif()
 file(WRITE ${TREE}/CMakeLists.txt "${text}")
-# The script that wraps kernel ABI structures runs on our header too.
+# The script that wraps kernel ABI structures runs on our header, and not on those of providers that are not built.
 file(READ ${TREE}/kernel-headers/CMakeLists.txt text)
-string(REPLACE "  rdma/erdma-abi.h\n" "  rdma/dingo-abi.h\n  rdma/erdma-abi.h\n" text "${text}")
+string(REGEX REPLACE "\n  rdma/[a-z0-9_]+-abi\\.h|\n  rdma/rdma_user_rxe\\.h" "" text "${text}")
+string(REPLACE "  rdma/ib_user_verbs.h\n" "  rdma/dingo-abi.h\n  rdma/ib_user_verbs.h\n" text "${text}")
 file(WRITE ${TREE}/kernel-headers/CMakeLists.txt "${text}")
 file(CREATE_LINK ${PROVIDER}/../kmod/include/uapi/dingo-abi.h ${TREE}/kernel-headers/rdma/dingo-abi.h SYMBOLIC)

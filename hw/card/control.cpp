@@ -14,6 +14,8 @@
 #include <optional>
 #include <utility>
 
+#include "json_text.h"
+
 namespace dingo::card {
 namespace {
 
@@ -84,7 +86,7 @@ bool ControlServer::serve(Client& client) {
 std::string ControlServer::reply_to(const std::string& line) const {
     json reply;
     try {
-        const json request = json::parse(line, nullptr, false);
+        const json request = json_value(line);
         if (!request.is_object()) {
             throw std::invalid_argument(R"(a request is one JSON object, e.g. {"cmd":"stats"})");
         }
@@ -94,7 +96,7 @@ std::string ControlServer::reply_to(const std::string& line) const {
         reply = {{"ok", false}, {"error", e.what()}};
     }
     // A request may hold bytes that are no UTF-8 and come back in an error text.
-    return reply.dump(-1, ' ', false, json::error_handler_t::replace);
+    return json_text(reply);
 }
 
 int run_control_client(const std::string& path, const std::vector<std::string>& words) {
@@ -111,7 +113,7 @@ int run_control_client(const std::string& path, const std::vector<std::string>& 
                    path, std::strerror(errno), path);
         return 2;
     }
-    const std::string line = request->dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+    const std::string line = json_text(*request) + "\n";
     if (::send(fd.get(), line.data(), line.size(), MSG_NOSIGNAL) !=
         static_cast<ssize_t>(line.size())) {
         fmt::print(stderr, "dingo-card ctl: cannot send: {}\n", std::strerror(errno));
@@ -127,12 +129,12 @@ int run_control_client(const std::string& path, const std::vector<std::string>& 
         }
         text.append(buffer.data(), static_cast<std::size_t>(got));
     }
-    const json reply = json::parse(text, nullptr, false);
+    const json reply = json_value(text);
     if (!reply.is_object()) {
         fmt::print(stderr, "dingo-card ctl: '{}' is not the control socket of a card\n", path);
         return 2;
     }
-    fmt::print("{}\n", reply.dump(2));
+    fmt::print("{}\n", json_text(reply, 2));
     return reply.value("ok", false) ? 0 : 1;
 }
 

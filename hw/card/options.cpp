@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <spdlog/common.h>
 #include <sys/random.h>
 
 #include <CLI/CLI.hpp>
@@ -17,6 +16,7 @@
 #include <string_view>
 
 #include "dingo_hw.h"
+#include "log.h"
 #include "processors.h"
 
 namespace dingo::card {
@@ -46,11 +46,11 @@ std::uint64_t random_seed() {
 }
 
 std::string join(const std::vector<std::string>& words) {
-    return fmt::format("{}", fmt::join(words, ", "));
-}
-
-bool is_log_level(const std::string& text) {
-    return text == "off" || spdlog::level::from_str(text) != spdlog::level::off;
+    std::string text;
+    for (const std::string& word : words) {
+        text += (text.empty() ? "" : ", ") + word;
+    }
+    return text;
 }
 
 bool is_address(const std::string& text) {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <signal.h>
-#include <spdlog/spdlog.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 
@@ -14,7 +13,7 @@
 #include "card_loop.h"
 #include "control.h"
 #include "host_process.h"
-#include "log_turn.h"
+#include "log.h"
 #include "options.h"
 #include "served_card.h"
 #include "uverbs/host.h"
@@ -44,9 +43,9 @@ void run_for_qemu(const Options& options, Wire& wire, int stop) {
     ServedCard served(options.control, card, attachment, wire);
     CardLoop loop(options.idle, stop);
     loop.add(served);
-    spdlog::info("engine {}, MAC {:012x}, seed {}, wire: {}", card.engine_name(),
-                 options.config.mac, options.config.seed, wire.describe());
-    spdlog::info("waiting for QEMU at {}", options.vfio_user);
+    log::info("engine {}, MAC {:012x}, seed {}, wire: {}", card.engine_name(), options.config.mac,
+              options.config.seed, wire.describe());
+    log::info("waiting for QEMU at {}", options.vfio_user);
     loop.run();
 }
 
@@ -82,8 +81,7 @@ int run_program(int argc, char** argv) {
     if (options->ctl) {
         return run_control_client(options->ctl_path, options->ctl_words);
     }
-    spdlog::set_default_logger(make_turn_logger());
-    spdlog::set_level(spdlog::level::from_str(options->log_level));
+    start_log(options->log_level);
     try {
         run_card(*options);
     } catch (const std::exception& e) {

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "log_turn.h"
+#include "log.h"
 
 namespace dingo::card {
 namespace {

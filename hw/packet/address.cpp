@@ -10,7 +10,9 @@
 namespace dingo::packet {
 
 std::string to_string(const Mac& mac) {
-    return fmt::format("{:02x}", fmt::join(mac.bytes, ":"));
+    const auto& b = mac.bytes;
+    return fmt::format("{:02x}:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", b[0], b[1], b[2], b[3], b[4],
+                       b[5]);
 }
 
 std::string to_string(const Gid& gid) {

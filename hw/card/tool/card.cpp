@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "json_text.h"
 #include "tool/commands.h"
 #include "tool/daemon.h"
 #include "tool/error.h"
@@ -21,7 +22,7 @@ std::string joined(const Json& list) {
     if (list.is_array())
         for (const Json& item : list)
             out += (out.empty() ? "" : " ") +
-                   (item.is_string() ? item.get<std::string>() : item.dump());
+                   (item.is_string() ? item.get<std::string>() : card::json_text(item));
     return out;
 }
 
@@ -59,7 +60,7 @@ std::string cell(const Json& object, const char* key) {
         return "-";
     if (object[key].is_string())
         return object[key].get<std::string>();
-    return object[key].is_array() ? joined(object[key]) : object[key].dump();
+    return object[key].is_array() ? joined(object[key]) : card::json_text(object[key]);
 }
 
 std::string link_of(const Json& card) {
@@ -77,7 +78,7 @@ int start(const StartOptions& options, bool json) {
     const CardEntry card = start_card(options);
     const Json about = describe(card, stats_of(card));
     if (json)
-        fmt::print("{}\n", about.dump(2));
+        fmt::print("{}\n", card::json_text(about, 2));
     else
         fmt::print("card {} runs: uverbs{}, {}, wire {}\n", card.name, card.number(),
                    cell(about, "addresses"), cell(about, "cable"));
@@ -113,7 +114,7 @@ int stop(const std::string& name, bool all, bool json) {
         }
     }
     if (json)
-        fmt::print("{}\n", Json{{"stopped", stopped}}.dump(2));
+        fmt::print("{}\n", card::json_text(Json{{"stopped", stopped}}, 2));
     return kSuccess;
 }
 
@@ -133,7 +134,7 @@ int list(bool json, bool quiet) {
     if (quiet)
         return kSuccess;
     if (json)
-        fmt::print("{}\n", out.dump(2));
+        fmt::print("{}\n", card::json_text(out, 2));
     else if (table.empty())
         fmt::print("no card runs; start one: dingo card start\n");
     else
@@ -165,7 +166,7 @@ int show(const std::string& name, bool json) {
     Json about = describe(card, stats);
     if (json) {
         about["stats"] = stats;
-        fmt::print("{}\n", about.dump(2));
+        fmt::print("{}\n", card::json_text(about, 2));
     } else {
         print_lines(about, "");
     }

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "json_text.h"
 #include "run_dir.h"
 #include "tool/error.h"
 #include "unix_socket.h"
@@ -65,7 +66,7 @@ CardEntry look_at(const std::string& name) {
     CardEntry out{name, card::run_dir() / name, Json::object(), 0};
     std::ifstream file(out.dir / "card.json");
     if (file) {
-        const Json info = Json::parse(file, nullptr, false);
+        const Json info = card::json_value(file);
         if (info.is_object())
             out.info = info;
     }
@@ -122,7 +123,7 @@ Json ask(const CardEntry& card, const Json& request) {
             fmt::format("card {}: {}; its log is {}", card.name, why, (card.dir / "log").string()));
     };
     const card::UniqueFd fd = card::connect_unix(card.dir / "control");
-    const std::string line = request.dump() + "\n";
+    const std::string line = card::json_text(request) + "\n";
     if (!fd || ::send(fd.get(), line.data(), line.size(), MSG_NOSIGNAL) < 0)
         throw fail("it cannot be reached");
     std::string text;
@@ -138,7 +139,7 @@ Json ask(const CardEntry& card, const Json& request) {
             throw fail("it closed the connection");
         text.append(buffer.data(), static_cast<std::size_t>(got));
     }
-    Json reply = Json::parse(text, nullptr, false);
+    Json reply = card::json_value(text);
     if (!reply.is_object())
         throw fail("its answer is no JSON object");
     if (!reply.value("ok", false))

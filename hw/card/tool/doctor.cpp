@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "json_text.h"
 #include "tool/checks.h"
 #include "tool/commands.h"
 #include "tool/error.h"
@@ -37,7 +38,8 @@ int doctor(bool json) {
             fmt::print("{:22}-> {}\n", "", f.mend);
     }
     if (json)
-        fmt::print("{}\n", nlohmann::json{{"healthy", !failed}, {"checks", list}}.dump(2));
+        fmt::print("{}\n",
+                   card::json_text(nlohmann::json{{"healthy", !failed}, {"checks", list}}, 2));
     else
         fmt::print("\n{}\n", failed ? "Something must be mended before cards work here."
                                     : "Cards work here: dingo run -- ibv_devices");

@@ -10,6 +10,7 @@
 #include <memory>
 #include <thread>
 
+#include "json_text.h"
 #include "run_dir.h"
 #include "tool/cards.h"
 #include "tool/commands.h"
@@ -132,7 +133,7 @@ std::string plain(const Json& value) {
     if (value.is_number())
         return value.is_number_float() ? fmt::format("{:.1f}", value.get<double>())
                                        : short_number(value.get<double>());
-    return value.is_null() ? "-" : value.dump();
+    return value.is_null() ? "-" : card::json_text(value);
 }
 
 bool is_label(const std::string& key) {
@@ -177,7 +178,7 @@ std::string qp_table(const Sample& s, const Sample* old) {
         for (const std::string& key : head) {
             const Json value = qp.value(key, Json());
             if (is_label(key) && value.is_number())
-                row.push_back(value.dump());
+                row.push_back(card::json_text(value));
             else if (before.is_object() && value.is_number() && before.contains(key))
                 row.push_back(
                     short_number(rate(value.get<double>(), before[key].get<double>(), seconds)) +
@@ -233,7 +234,7 @@ Json json_of(const std::vector<Sample>& samples) {
 int stats(const std::string& name, double every, bool json) {
     std::vector<Sample> now = sample(name);
     if (every <= 0) {
-        fmt::print("{}", json ? json_of(now).dump(2) + "\n" : text_of(now, {}));
+        fmt::print("{}", json ? card::json_text(json_of(now), 2) + "\n" : text_of(now, {}));
         return kSuccess;
     }
     const bool screen = !json && ::isatty(STDOUT_FILENO) != 0;
@@ -242,7 +243,7 @@ int stats(const std::string& name, double every, bool json) {
         const std::vector<Sample> before = std::move(now);
         now = sample(name);
         if (json)
-            fmt::print("{}\n", json_of(now).dump());  // one line a sample
+            fmt::print("{}\n", card::json_text(json_of(now)));  // one line a sample
         else
             fmt::print("{}{}{}", screen ? "\x1b[H\x1b[2J" : "", text_of(now, before),
                        screen ? "" : "\n");

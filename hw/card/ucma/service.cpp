@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "ucma/service.h"
 
-#include <spdlog/spdlog.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cm/ip_service.h"
+#include "log.h"
 
 namespace dingo::card::ucma {
 namespace {
@@ -72,8 +72,8 @@ void Service::ready(std::uint32_t /*events*/) {
         }
         if (!accepted.allowed || files_.size() >= kMaxFiles) {
             ++refused_;
-            spdlog::warn("rdma_cm: process {} was turned away: {}", accepted.pid,
-                         accepted.allowed ? "too many descriptors" : "it belongs to another user");
+            log::warn("rdma_cm: process {} was turned away: {}", accepted.pid,
+                      accepted.allowed ? "too many descriptors" : "it belongs to another user");
             continue;
         }
         files_.push_back(std::make_unique<File>(*this, std::move(accepted.socket), accepted.pid));

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "uverbs/attachment.h"
 
-#include <spdlog/spdlog.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string_view>
+
+#include "log.h"
 
 namespace dingo::card::uverbs {
 namespace {
@@ -79,7 +80,7 @@ void Attachment::ready(std::uint32_t /*events*/) {
     for (unsigned i = 0; i < kAcceptBudget; ++i) {
         Listener::Accepted accepted = listener_.accept();
         if (accepted.exhausted) {
-            spdlog::warn("uverbs: out of descriptors: new clients wait");
+            log::warn("uverbs: out of descriptors: new clients wait");
             device_.poller.change(listener_id_, 0);
             listening_ = false;
             return;
@@ -89,8 +90,8 @@ void Attachment::ready(std::uint32_t /*events*/) {
         }
         if (!accepted.allowed || connections_.size() >= options_.max_clients) {
             ++device_.stats.refused;
-            spdlog::warn("uverbs: process {} was turned away: {}", accepted.pid,
-                         accepted.allowed ? "too many clients" : "it belongs to another user");
+            log::warn("uverbs: process {} was turned away: {}", accepted.pid,
+                      accepted.allowed ? "too many clients" : "it belongs to another user");
             continue;
         }
         ++device_.stats.connections;

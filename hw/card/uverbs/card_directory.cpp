@@ -17,6 +17,8 @@
 #include <system_error>
 #include <utility>
 
+#include "json_text.h"
+
 namespace dingo::card::uverbs {
 namespace {
 
@@ -46,7 +48,7 @@ std::set<unsigned> numbers_in_use(const fs::path& parent, const fs::path& mine) 
             continue;
         }
         std::ifstream file(entry.path() / "card.json");
-        const auto info = nlohmann::json::parse(file, nullptr, false);
+        const auto info = json_value(file);
         if (info.is_object() && info.contains("number") && info["number"].is_number_unsigned()) {
             used.insert(info["number"].get<unsigned>());
         }
@@ -96,7 +98,7 @@ void CardDirectory::publish(const nlohmann::json& info) {
     const fs::path path = dir_ / "card.json";
     const fs::path draft = dir_ / "card.json.new";
     std::ofstream file(draft, std::ios::trunc);
-    file << info.dump(2) << '\n';
+    file << json_text(info, 2) << '\n';
     file.close();
     if (!file || ::rename(draft.c_str(), path.c_str()) != 0) {
         throw std::runtime_error(

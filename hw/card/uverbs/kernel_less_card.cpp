@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "uverbs/kernel_less_card.h"
 
-#include <spdlog/spdlog.h>
-
 #include <utility>
 
-#include "log_turn.h"
+#include "log.h"
 #include "ucma/service.h"
 
 namespace dingo::card::uverbs {
@@ -50,11 +48,11 @@ KernelLessCard::KernelLessCard(Options options, ServedCard::Hooks hooks, UniqueF
 }
 
 void KernelLessCard::publish() {
-    spdlog::info("engine {}, MAC {:012x}, seed {}, wire: {}", card_.engine_name(),
-                 options_.config.mac, options_.config.seed, wire_->describe());
+    log::info("engine {}, MAC {:012x}, seed {}, wire: {}", card_.engine_name(), options_.config.mac,
+              options_.config.seed, wire_->describe());
     host_.publish();
-    spdlog::info("RDMA device {}, uverbs{}: serving in {}", name(), directory_.number(),
-                 directory_.path().string());
+    log::info("RDMA device {}, uverbs{}: serving in {}", name(), directory_.number(),
+              directory_.path().string());
 }
 
 }  // namespace dingo::card::uverbs

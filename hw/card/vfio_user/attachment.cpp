@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "attachment.h"
 
-#include <spdlog/spdlog.h>
-
 #include <nlohmann/json.hpp>
 #include <utility>
+
+#include "log.h"
 
 namespace dingo::card::vfio_user {
 
@@ -40,7 +40,7 @@ void Attachment::accept_client() {
         server_.service();  // the old client may have died without our having noticed
     }
     if (server_.connected()) {
-        spdlog::warn("vfio-user: a second client was turned away: the card is in use");
+        log::warn("vfio-user: a second client was turned away: the card is in use");
         return;
     }
     server_.attach(std::move(socket));

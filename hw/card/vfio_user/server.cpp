@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "server.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
 #include <utility>
+
+#include "log.h"
 
 namespace dingo::card::vfio_user {
 namespace {
@@ -47,14 +47,14 @@ void Server::bind(Device& device, const PciIdentity& identity) {
 void Server::attach(UniqueFd socket) {
     connection_ = std::make_unique<Connection>(std::move(socket));
     ++stats_.connections;
-    spdlog::info("vfio-user: client connected");
+    log::info("vfio-user: client connected");
 }
 
 void Server::detach(std::string_view why) {
     if (!connected()) {
         return;
     }
-    spdlog::info("vfio-user: connection closed: {}", why);
+    log::info("vfio-user: connection closed: {}", why);
     connection_.reset();
     negotiated_ = false;
     client_max_transfer_ = kMaxTransfer;
@@ -182,8 +182,8 @@ int Server::execute(Message& message, Reply& reply) {
 void Server::answer(const Message& message, int error, const Reply& reply) {
     stats_.request_errors += error != 0;
     if (error != 0) {
-        spdlog::debug("vfio-user: request {} failed: {}", message.header.command,
-                      std::strerror(error));
+        log::debug("vfio-user: request {} failed: {}", message.header.command,
+                   std::strerror(error));
     }
     if (!connected() || (message.header.flags & kFlagNoReply) != 0) {
         return;
@@ -239,8 +239,8 @@ void Server::serve_nested(Message& message) {
     } else if ((message.header.flags & kFlagNoReply) == 0) {
         abort_dma_ = true;
         ++stats_.dma_aborted;
-        spdlog::warn("vfio-user: DMA by message given up, as the client waits for request {}",
-                     message.header.command);
+        log::warn("vfio-user: DMA by message given up, as the client waits for request {}",
+                  message.header.command);
     }
     item.message = std::move(message);
     deferred_.push_back(std::move(item));

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "json_text.h"
 #include "server.h"
 
 namespace dingo::card::vfio_user {
@@ -54,7 +55,7 @@ int Server::do_version(Message& m, Reply& reply) {
         if (text.size() > kMaxVersionText || text.back() != '\0') {
             return EINVAL;
         }
-        const auto json = nlohmann::json::parse(text.substr(0, text.size() - 1), nullptr, false);
+        const auto json = json_value(text.substr(0, text.size() - 1));
         if (!json.is_object()) {
             return EINVAL;
         }

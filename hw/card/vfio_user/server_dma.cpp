@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <poll.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <atomic>

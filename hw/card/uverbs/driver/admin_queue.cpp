@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "uverbs/driver/admin_queue.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 
+#include "log.h"
 #include "uverbs/errno_error.h"
 
 namespace dingo::card::uverbs {
@@ -61,12 +60,12 @@ const dingo_admin_cpl* AdminQueue::wait() {
         const auto status =
             static_cast<std::uint32_t>(card_.read(Bar::kRegisters, DINGO_REG_STATUS, 4));
         if ((status & DINGO_STATUS_FATAL_MASK) != 0) {
-            spdlog::error("the card reports fatal error {}",
-                          card_.read(Bar::kRegisters, DINGO_REG_FATAL, 4));
+            log::error("the card reports fatal error {}",
+                       card_.read(Bar::kRegisters, DINGO_REG_FATAL, 4));
             return nullptr;
         }
     } while (std::chrono::steady_clock::now() < give_up);
-    spdlog::error("an admin command got no answer: the card has failed");
+    log::error("an admin command got no answer: the card has failed");
     return nullptr;
 }
 
@@ -86,8 +85,8 @@ AdminQueue::Results AdminQueue::execute_raw(std::span<const std::byte> command,
         throw ErrnoError(EIO);
     }
     if (completion->status != DINGO_ST_OK) {
-        spdlog::debug("admin command 0x{:02x}: status {}, detail {}", opcode,
-                      std::uint32_t{completion->status}, std::uint32_t{completion->detail});
+        log::debug("admin command 0x{:02x}: status {}, detail {}", opcode,
+                   std::uint32_t{completion->status}, std::uint32_t{completion->detail});
         throw ErrnoError(completion->status < kErrno.size() ? kErrno[completion->status] : EIO);
     }
     Results results{};

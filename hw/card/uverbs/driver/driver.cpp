@@ -4,7 +4,6 @@
 #include "uverbs/driver/driver.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "log.h"
 #include "uverbs/driver/state.h"
 
 namespace dingo::card::uverbs {
@@ -135,8 +135,8 @@ bool Driver::State::destroy(std::uint16_t opcode, std::uint32_t id) noexcept {
         admin->destroy(opcode, id);
         return true;
     } catch (const ErrnoError& error) {
-        spdlog::error("the card would not destroy object 0x{:x} (command 0x{:02x}): {}", id, opcode,
-                      std::strerror(error.code()));
+        log::error("the card would not destroy object 0x{:x} (command 0x{:02x}): {}", id, opcode,
+                   std::strerror(error.code()));
         return false;
     }
 }
@@ -183,11 +183,11 @@ void Driver::State::dispatch(const dingo_eqe& event) {
             }
             return;
         case DINGO_EV_DEVICE_FATAL:
-            spdlog::error("the card reports fatal error {}", std::uint32_t{event.data});
+            log::error("the card reports fatal error {}", std::uint32_t{event.data});
             admin->fail();
             return;
         default:
-            spdlog::warn("event of unknown kind 0x{:02x}", event.kind);
+            log::warn("event of unknown kind 0x{:02x}", event.kind);
     }
 }
 
