@@ -79,18 +79,18 @@ class Exchange {
         return now;
     }
 
-    /// The time at which message i starts; the sample of the one before ends there, unless a rate
-    /// keeps them apart.
+    /// Message i starts: last before its post.
     void stamp() {
-        if (w_.task.ticks_per_message > 0) {
-            started_ = await_turn();
-            return;
+        before_it_ = started_;
+        started_ = w_.task.ticks_per_message > 0 ? await_turn() : ticks();
+    }
+
+    /// Records the sample that ended when message i started, unless a rate keeps them apart: behind
+    /// the post, where nobody waits for it.
+    void note() {
+        if (i_ && w_.task.ticks_per_message == 0) {
+            record(before_it_, started_, started_ - before_it_);
         }
-        const std::uint64_t now = ticks();
-        if (i_) {
-            record(now, now - started_);
-        }
-        started_ = now;
     }
 
     /// Message i is over.
@@ -98,7 +98,7 @@ class Exchange {
         if (w_.task.ticks_per_message > 0) {
             const std::uint64_t now = ticks();
             // Half ticks: the way there and back counts half, the waiting before it whole.
-            record(now, now - started_ + (ping_pong() ? 2 : 1) * late_);
+            record(started_, now, now - started_ + (ping_pong() ? 2 : 1) * late_);
         }
         ++i_;
         w_.progress.store(i_, std::memory_order_relaxed);
@@ -108,18 +108,18 @@ class Exchange {
     void close() {
         const std::uint64_t now = ticks();
         if (i_ && w_.task.ticks_per_message == 0) {
-            record(now, now - started_);
+            record(started_, now, now - started_);
         }
     }
 
-    void record(std::uint64_t now, std::uint64_t value) {
-        if (now < sample_from_ || now > sample_to_) {
+    void record(std::uint64_t from, std::uint64_t to, std::uint64_t value) {
+        if (to < sample_from_ || to > sample_to_) {
             return;
         }
         if (w_.outcome.messages++ == 0) {
-            w_.outcome.first_tick = started_;
+            w_.outcome.first_tick = from;
         }
-        w_.outcome.last_tick = now;
+        w_.outcome.last_tick = to;
         w_.outcome.latency.record(value);
         if (w_.task.samples) {
             w_.outcome.samples.push_back(value);
@@ -232,15 +232,18 @@ class Exchange {
 
     void write() {
         fill(0);
+        std::byte* last_out = out(0) + what_.size - 1;  // found while a message is under way
         while (more()) {
             if (!what_.first) {
                 await_written(i_);
             }
             stamp();
             if (!what_.verify) {
-                out(i_)[what_.size - 1] = static_cast<std::byte>(i_ + 1);
+                *last_out = static_cast<std::byte>(i_ + 1);
             }
             post();
+            note();
+            last_out = out(i_ + 1) + what_.size - 1;
             fill(i_ + 1);
             if (!what_.first) {
                 compare(i_);
@@ -266,10 +269,13 @@ class Exchange {
             }
             stamp();
             post();
+            note();
             fill(i_ + 1);
             if (!what_.first) {
                 compare(i_);
                 receive_again();
+            } else if (i_) {
+                receive_again();  // for the answer before: nobody waits for it here
             }
             await_sent();
             if (what_.first) {
@@ -278,10 +284,12 @@ class Exchange {
             over();
             if (what_.first) {
                 compare(i_ - 1);
-                receive_again();
             }
         }
         close();
+        if (what_.first && i_) {
+            receive_again();
+        }
     }
 
     /// READ and atomics: the peer's device answers.
@@ -295,6 +303,7 @@ class Exchange {
             }
             stamp();
             post();
+            note();
             await_sent();
             over();
             if (what_.verify && read) {
@@ -341,7 +350,7 @@ class Exchange {
     Verification& verification_;
     Lane& lane_;
     CompletionQueue* armed_ = nullptr;
-    std::uint64_t i_ = 0, start_ = 0, started_ = 0, late_ = 0;
+    std::uint64_t i_ = 0, start_ = 0, started_ = 0, before_it_ = 0, late_ = 0;
     std::uint64_t sample_from_ = 0, sample_to_ = 0, end_ = 0;
     std::byte before_[2] = {what_.before[0], what_.before[1]};
 };
