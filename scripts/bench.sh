@@ -5,7 +5,7 @@ usage() {
     cat <<'EOF'
 Prints the numbers of docs/performance.md, measured now on this machine.
 
-usage: scripts/bench.sh [model] [rtl] [rtl-speed [--json]] [provider] [exchange] [native [--json]] [perftest] [guests]        default: all
+usage: scripts/bench.sh [model] [rtl] [rtl-speed [--json]] [provider] [exchange] [native [--json]] [perftest] [pairs] [guests]    default: all
   native    kernel-less cards and the kernel's TCP side by side: bandwidth, latency, message rate
   model     two cards joined in one process, one thread, ICRC made and checked
   rtl       two SystemVerilog cards, cycle by cycle, on a stated PCIe and cable: goodput, message rate, latency
@@ -14,6 +14,8 @@ usage: scripts/bench.sh [model] [rtl] [rtl-speed [--json]] [provider] [exchange]
   exchange  qp-exchange between two processes on loopback, warm and cold, plain and with TLS
   perftest  rdma-bench beside perftest on the same kernel-less card, interleaved; instructions per message (valgrind)
             PERFTEST_ROUNDS=7, PERFTEST_PIN="CARD SERVER CLIENT" (a processor each); native: NATIVE_ROUNDS=3
+  pairs     the same rows in hundreds of short pairs on processors of their own, where there are more than two; ratios with
+            their standard errors. PAIRS_SECONDS=60 a row, PAIRS_GROUPS="CARD,SERVER,CLIENT ..."
   guests    ib_write_bw and ib_send_lat on Dingo and on rdma_rxe, the same two guests' worth of machine, one run
 EOF
 }
@@ -94,13 +96,13 @@ json=()
 parts=()
 for arg in "$@"; do
     case $arg in
-        model | rtl | rtl-speed | provider | exchange | native | perftest | guests) parts+=("$arg") ;;
+        model | rtl | rtl-speed | provider | exchange | native | perftest | pairs | guests) parts+=("$arg") ;;
         --json) json=(--json) ;;
         -h | --help) usage; exit 0 ;;
         *) usage >&2; die "no part '$arg'" ;;
     esac
 done
-[ ${#parts[@]} -gt 0 ] || parts=(model rtl rtl-speed provider exchange native perftest guests)
+[ ${#parts[@]} -gt 0 ] || parts=(model rtl rtl-speed provider exchange native perftest pairs guests)
 need_packages "${build_packages[@]}" libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev
 for part in "${parts[@]}"; do
     case $part in

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """rdma-bench beside perftest where there are many processors: `scripts/bench.sh pairs`.
 
-A group is three processors: of a card, a server and a client. In each slot half of the groups run one program and half the
+A group is three processors: of a card, a server and a client; card and server may share one where the server sleeps (WRITE
+bandwidth and READ). In each slot half of the groups run one program and half the
 other, in the next slot they change, so that whatever happens to the machine in a slot happens to both programs. Runs are
 short and many, as most of what differs between two runs of one program (which pages, which addresses) is drawn at its start.
 Prints for each row the geometric mean of the ratios of a group's two neighbouring slots, and its standard error.
@@ -16,17 +17,17 @@ import statistics
 import subprocess
 import time
 
-# name, perftest's program, options of a short run, column of the table, whether more is better
+# name, perftest's program, options of a short run, column of the table; of a latency less is better
 ROWS = [
-    ("WRITE 64 KiB", "write_bw", "-s 65536 -n 60000 --report_gbits", 3, True),
-    ("READ 64 KiB", "read_bw", "-s 65536 -n 60000 --report_gbits", 3, True),
-    ("SEND 64 KiB", "send_bw", "-s 65536 -n 60000 --report_gbits", 3, True),
-    ("WRITE 64 B", "write_bw", "-s 64 -n 500000", 4, True),
-    ("SEND 64 B", "send_bw", "-s 64 -n 400000", 4, True),
-    ("READ 64 B", "read_bw", "-s 64 -n 300000", 4, True),
-    ("WRITE latency 8 B", "write_lat", "-s 8 -n 100000 -I 0", 4, False),
-    ("SEND latency 8 B", "send_lat", "-s 8 -n 100000 -I 0", 4, False),
-    ("READ latency 8 B", "read_lat", "-s 8 -n 100000", 4, False),
+    ("WRITE 64 KiB", "write_bw", "-s 65536 -n 60000 --report_gbits", 3),
+    ("READ 64 KiB", "read_bw", "-s 65536 -n 60000 --report_gbits", 3),
+    ("SEND 64 KiB", "send_bw", "-s 65536 -n 60000 --report_gbits", 3),
+    ("WRITE 64 B", "write_bw", "-s 64 -n 500000", 4),
+    ("SEND 64 B", "send_bw", "-s 64 -n 400000", 4),
+    ("READ 64 B", "read_bw", "-s 64 -n 300000", 4),
+    ("WRITE latency 8 B", "write_lat", "-s 8 -n 100000 -I 0", 4),
+    ("SEND latency 8 B", "send_lat", "-s 8 -n 100000 -I 0", 4),
+    ("READ latency 8 B", "read_lat", "-s 8 -n 100000", 4),
 ]
 
 
@@ -80,7 +81,7 @@ class Group:
 
 def measure(groups, row, rdma_bench, seconds):
     """Pairs (perftest, rdma-bench) of one row, of neighbouring slots of one group."""
-    name, tool, options, column, _ = row
+    name, tool, options, column = row
     pairs = []
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -115,6 +115,26 @@ PY
     done
 }
 
+# Groups of processors CARD,SERVER,CLIENT for this machine: the first is everybody's.
+default_groups() {
+    local first n
+    n=$(nproc)
+    if [ "$n" -lt 4 ]; then
+        echo 0,0,1
+    else
+        for ((first = 1; first + 2 < n; first += 4)); do printf '%d,%d,%d ' $first $((first + 1)) $((first + 2)); done
+    fi
+}
+
+bench_pairs() {
+    need_packages perftest iproute2 python3 util-linux
+    build_preset release "${native_targets[@]}" rdma-bench >/dev/null
+    DINGO_RUN=$(mktemp -d)
+    export DINGO_RUN
+    python3 scripts/lib/bench_pairs.py build/bin --groups "${PAIRS_GROUPS:-$(default_groups)}" --seconds "${PAIRS_SECONDS:-60}"
+    rm -rf "$DINGO_RUN"
+}
+
 # both_sides COLUMN COMMAND...: server and client on one card; prints one figure of the client's table.
 both_sides() {
     local column=$1 out pid
