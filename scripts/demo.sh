@@ -29,6 +29,7 @@ while [ $# -gt 0 ]; do
 done
 
 need_packages "${build_packages[@]}" "${native_packages[@]}"
+scripts/rdma-core.sh >/dev/null  # a source package, so a download as well
 
 native_demo() {
     local start=$SECONDS dingo server
