@@ -273,9 +273,10 @@ class Exchange {
             fill(i_ + 1);
             if (!what_.first) {
                 compare(i_);
+            }
+            // The first side's is for the answer before: nobody waits for it here.
+            if (!what_.first || i_) {
                 receive_again();
-            } else if (i_) {
-                receive_again();  // for the answer before: nobody waits for it here
             }
             await_sent();
             if (what_.first) {
