@@ -8,6 +8,8 @@
 
 #define DINGO_MIN_LOG_CQ 2
 #define DINGO_LOG_CQE_SIZE 5
+/* A ring fills the page that it takes anyway: users report every 16th completion, not each. */
+#define DINGO_MIN_LOG_CQ_RING 7
 
 static struct dingo_cq *core_to_dcq(struct dingo_cq_core *core)
 {
@@ -20,16 +22,22 @@ static u32 dingo_cq_usable(u8 log_size)
 	return BIT(log_size) - BIT(log_size) / 4;
 }
 
-/* Log2 of the ring for @cqe usable entries, or an error. */
-static int dingo_cq_log_size(struct dingo_dev *dev, unsigned int cqe)
+/*
+ * Log2 of the ring for @cqe entries, or an error. @promised: how many the user is told, which is
+ * what the smallest ring would hold.
+ */
+static int dingo_cq_log_ring(struct dingo_dev *dev, unsigned int cqe,
+			     u32 *promised)
 {
 	u8 log_size = DINGO_MIN_LOG_CQ;
 
 	if (!cqe)
 		return -EINVAL;
 	while (log_size <= dev->limits.log_max_cq) {
-		if (dingo_cq_usable(log_size) >= cqe)
-			return log_size;
+		*promised = dingo_cq_usable(log_size);
+		if (*promised >= cqe)
+			return clamp_t(u8, DINGO_MIN_LOG_CQ_RING, log_size,
+				       dev->limits.log_max_cq);
 		log_size++;
 	}
 	return -EINVAL;
@@ -119,13 +127,14 @@ int dingo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct dingo_cq *cq = to_dcq(ibcq);
 	struct dingo_ucontext *uc = NULL;
 	struct dingo_mem mem;
+	u32 promised;
 	int log_size;
 	int err;
 
 	err = dingo_create_cq_check(dev, attr, udata);
 	if (err)
 		return err;
-	log_size = dingo_cq_log_size(dev, attr->cqe);
+	log_size = dingo_cq_log_ring(dev, attr->cqe, &promised);
 	if (log_size < 0)
 		return log_size;
 	if (udata)
@@ -155,7 +164,7 @@ int dingo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 				  cq->db.page->index, log_size, &mem);
 	if (err)
 		goto err_core;
-	ibcq->cqe = dingo_cq_usable(log_size);
+	ibcq->cqe = promised;
 
 	if (udata) {
 		err = dingo_create_cq_answer(cq, uc, udata);
@@ -228,6 +237,7 @@ int dingo_resize_cq(struct ib_cq *ibcq, DINGO_CQE_COUNT cqe,
 	struct dingo_ucontext *uc;
 	struct dingo_qmem *qmem;
 	struct dingo_mem mem;
+	u32 promised;
 	int log_size;
 	int err;
 
@@ -236,7 +246,7 @@ int dingo_resize_cq(struct ib_cq *ibcq, DINGO_CQE_COUNT cqe,
 	err = dingo_udata_none(udata);
 	if (err)
 		return err;
-	log_size = dingo_cq_log_size(dev, cqe);
+	log_size = dingo_cq_log_ring(dev, cqe, &promised);
 	if (log_size < 0)
 		return log_size;
 	uc = dingo_udata_ucontext(udata);
@@ -261,7 +271,7 @@ int dingo_resize_cq(struct ib_cq *ibcq, DINGO_CQE_COUNT cqe,
 	dingo_qmem_free(cq->qmem);
 	cq->qmem = qmem;
 	cq->log_size = log_size;
-	ibcq->cqe = dingo_cq_usable(log_size);
+	ibcq->cqe = promised;
 	err = dingo_udata_out(udata, &resp, sizeof(resp));
 	goto out;
 

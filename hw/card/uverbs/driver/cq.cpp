@@ -2,6 +2,7 @@
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "uverbs/driver/state.h"
@@ -10,6 +11,8 @@ namespace dingo::card::uverbs {
 namespace {
 
 constexpr unsigned kMinLogCq = 2;
+/// A ring fills the page that it takes anyway: the client reports every 16th completion, not each.
+constexpr unsigned kMinLogRing = 7;
 constexpr unsigned kLogEntry = 5;
 static_assert(1U << kLogEntry == DINGO_CQE_SIZE);
 
@@ -18,10 +21,16 @@ std::uint32_t usable(unsigned log_size) {
     return (1U << log_size) - (1U << log_size) / 4;
 }
 
-unsigned log_size_for(const Driver::State& driver, std::uint32_t cqe) {
-    for (unsigned log = kMinLogCq; cqe != 0 && log <= driver.limits.log_max_cq; ++log) {
+struct Size {
+    unsigned log_ring;
+    std::uint32_t promised;  ///< entries that the client is told: what the smallest ring would hold
+};
+
+Size size_for(const Driver::State& driver, std::uint32_t cqe) {
+    const unsigned most = driver.limits.log_max_cq;
+    for (unsigned log = kMinLogCq; cqe != 0 && log <= most; ++log) {
         if (usable(log) >= cqe) {
-            return log;
+            return {std::clamp(kMinLogRing, log, most), usable(log)};
         }
     }
     throw ErrnoError(EINVAL);
@@ -56,13 +65,13 @@ Cq::Cq(Driver& driver, Context& context, std::uint32_t cqe, std::uint32_t comp_v
     if (req.comp_mask != 0 || req.reserved != 0) {
         throw ErrnoError(EOPNOTSUPP);
     }
-    const unsigned log_size = log_size_for(d, cqe);
+    const auto [log_size, promised] = size_for(d, cqe);
     if (comp_vector >= d.eqs->comp_vectors()) {
         throw ErrnoError(EINVAL);
     }
     state_ = std::make_unique<State>(d, context.state(), listener);
     State& cq = *state_;
-    cq.log_size = log_size;
+    cq.entries = promised;
     cq.queue =
         std::make_unique<ClientQueue>(context.state(), std::size_t{DINGO_CQE_SIZE} << log_size);
     cq.number = take_number(d, &cq);
@@ -94,7 +103,7 @@ Cq::State::~State() {
 Cq::~Cq() = default;
 
 std::uint32_t Cq::entries() const {
-    return usable(state_->log_size);
+    return state_->entries;
 }
 
 void Cq::resize(std::uint32_t cqe, Udata& udata) {
@@ -102,7 +111,7 @@ void Cq::resize(std::uint32_t cqe, Udata& udata) {
     Driver::State& d = cq.driver;
     d.need(DINGO_CAP_RESIZE_CQ);
     udata_none(udata);
-    const unsigned log_size = log_size_for(d, cqe);
+    const auto [log_size, promised] = size_for(d, cqe);
     auto queue = std::make_unique<ClientQueue>(cq.context, std::size_t{DINGO_CQE_SIZE} << log_size);
     dingo_cmd_create_cq cmd{};
     cmd.cqn = cq.number;
@@ -112,7 +121,7 @@ void Cq::resize(std::uint32_t cqe, Udata& udata) {
     resp.ring = queue->map(cq.doorbell, log_size, kLogEntry);
     resp.switch_index = static_cast<std::uint32_t>(d.admin->execute(DINGO_OP_RESIZE_CQ, cmd)[0]);
     cq.queue = std::move(queue);
-    cq.log_size = log_size;
+    cq.entries = promised;
     udata_out(udata, resp);
 }
 

@@ -149,7 +149,7 @@ struct Cq::State {
     std::unique_ptr<ClientQueue> queue;
     Doorbell doorbell;
     std::uint32_t number = DINGO_INVALID_ID;
-    unsigned log_size = 0;
+    std::uint32_t entries = 0;  ///< as the client was told
     bool on_card = false;
 };
 

@@ -135,15 +135,32 @@ TEST_F(ContextTest, ResizeMovesTheRing) {
     Udata udata;
     c.cq->resize(1000, udata);
     EXPECT_GE(c.cq->entries(), 1000U);
-    dingo_resize_cq_resp resp{};
-    ASSERT_EQ(udata.out.size(), sizeof resp);
-    std::memcpy(&resp, udata.out.data(), sizeof resp);
+    const auto resp = response_of<dingo_resize_cq_resp>(udata);
     EXPECT_EQ(resp.switch_index, 0U);
     EXPECT_EQ(resp.ring.db_slot, c.cq_ring.map.db_slot);
     EXPECT_EQ(errno_of([&] { c.context->mmap(c.cq_ring.map.ring_mmap, c.cq_ring.map.ring_bytes); }),
               EINVAL)
         << "the old ring is gone";
     ClientRing(*c.context, resp.ring);
+}
+
+// Else a client of one message at a time would report each completion, a doorbell in front of its
+// next request; and ibv_resize_cq(3) goes by the number that it was told.
+TEST_F(ContextTest, ASmallCompletionQueueHasARingOfOnePage) {
+    Client c(*a);
+    const dingo_create_cq_req req{};
+    Udata udata{bytes_of(req), {}, {}};
+    Cq cq(a->driver, *c.context, 1, 0, 0, c.listener, udata);
+    const auto resp = response_of<dingo_create_cq_resp>(udata);
+    EXPECT_EQ(cq.entries(), 3U);
+    EXPECT_EQ(std::size_t{DINGO_CQE_SIZE} << resp.ring.log_size, 4096U);
+    EXPECT_EQ(resp.ring.ring_bytes, 4096U);
+
+    udata = Udata{};
+    cq.resize(7, udata);
+    const auto resized = response_of<dingo_resize_cq_resp>(udata);
+    EXPECT_EQ(cq.entries(), 12U);
+    EXPECT_EQ(resized.ring.log_size, resp.ring.log_size);
 }
 
 TEST_F(ContextTest, SharedReceiveQueue) {

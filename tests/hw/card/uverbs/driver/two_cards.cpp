@@ -22,14 +22,6 @@ EngineConfig engine_config(std::uint64_t mac) {
     return config;
 }
 
-template <typename Response>
-Response response_of(const Udata& udata) {
-    Response response{};
-    EXPECT_EQ(udata.out.size(), sizeof response);
-    std::memcpy(&response, udata.out.data(), std::min(udata.out.size(), sizeof response));
-    return response;
-}
-
 }  // namespace
 
 ClientMap::ClientMap(Context& context, std::uint64_t offset, std::uint64_t length, int prot) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -21,6 +22,14 @@ namespace dingo::card::uverbs::test {
 template <typename T>
 std::span<const std::byte> bytes_of(const T& value) {
     return std::as_bytes(std::span(&value, 1));
+}
+
+template <typename Response>
+Response response_of(const Udata& udata) {
+    Response response{};
+    EXPECT_EQ(udata.out.size(), sizeof response);
+    std::memcpy(&response, udata.out.data(), std::min(udata.out.size(), sizeof response));
+    return response;
 }
 
 /// Calls fn and gives the errno that it fails with; 0 when it does not.
