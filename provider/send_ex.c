@@ -26,7 +26,7 @@ static void wr_start(struct ibv_qp_ex *ibqp)
 }
 
 /* A WQE is counted in when its setters are done, that is, at the next begin or at complete. */
-static void close_wqe(struct dingo_sq *sq)
+static inline void close_wqe(struct dingo_sq *sq)
 {
 	if (sq->ctrl && !sq->error)
 		dingo_wqe_end(sq, sq->ctrl, dingo_sq_sent(sq), sq->data_offset, sq->data_bytes);
@@ -58,8 +58,9 @@ static void wr_abort(struct ibv_qp_ex *ibqp)
 	dingo_unlock(&sq->lock);
 }
 
-static struct dingo_wqe_ctrl *begin(struct ibv_qp_ex *ibqp,
-				    const struct dingo_wr_kind *kind)
+/* Inlined, so that what the kind says are constants. */
+static inline __attribute__((always_inline)) struct dingo_wqe_ctrl *
+begin(struct ibv_qp_ex *ibqp, const struct dingo_wr_kind *kind)
 {
 	struct dingo_qp *qp = qp_ex_to_dingo_qp(ibqp);
 	struct dingo_sq *sq = &qp->sq;
@@ -219,12 +220,30 @@ static void wr_set_sge_list(struct ibv_qp_ex *ibqp, size_t count,
 	sq->data_bytes = count * sizeof(struct dingo_sge);
 }
 
+/* One always fits behind the segments of the first block. */
 static void wr_set_sge(struct ibv_qp_ex *ibqp, uint32_t lkey, uint64_t addr,
 		       uint32_t length)
 {
-	struct ibv_sge sge = { .addr = addr, .length = length, .lkey = lkey };
+	struct dingo_sq *sq = &qp_ex_to_dingo_qp(ibqp)->sq;
+	struct dingo_wqe_ctrl *ctrl = sq->ctrl;
 
-	wr_set_sge_list(ibqp, 1, &sge);
+	if (unlikely(!ctrl))
+		return;
+	if (unlikely(!sq->max_sge)) {
+		sq->error = EINVAL;
+		return;
+	}
+	dingo_sge_set((struct dingo_sge *)((uint8_t *)ctrl + sq->data_offset),
+		      addr, lkey, length);
+	ctrl->num_sge = 1;
+	sq->data_bytes = sizeof(struct dingo_sge);
+}
+
+static inline void set_inline(struct dingo_sq *sq, uint32_t bytes)
+{
+	sq->ctrl->flags |= DINGO_WQE_CTRL_FLAGS_INLINE_MASK;
+	sq->ctrl->inline_len = htole16(bytes);
+	sq->data_bytes = bytes;
 }
 
 static void wr_set_inline_data_list(struct ibv_qp_ex *ibqp, size_t count,
@@ -245,17 +264,24 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ibqp, size_t count,
 			       list[i].length);
 		total += list[i].length;
 	}
-	sq->ctrl->flags |= DINGO_WQE_CTRL_FLAGS_INLINE_MASK;
-	sq->ctrl->inline_len = htole16(total);
-	sq->data_bytes = total;
+	set_inline(sq, total);
 }
 
 static void wr_set_inline_data(struct ibv_qp_ex *ibqp, void *addr,
 			       size_t length)
 {
 	struct ibv_data_buf buf = { .addr = addr, .length = length };
+	struct dingo_sq *sq = &qp_ex_to_dingo_qp(ibqp)->sq;
 
-	wr_set_inline_data_list(ibqp, 1, &buf);
+	if (unlikely(!sq->ctrl))
+		return;
+	if (unlikely(length > DINGO_SQ_BLOCK - sq->data_offset ||
+		     length > sq->max_inline)) {
+		wr_set_inline_data_list(ibqp, 1, &buf);
+		return;
+	}
+	dingo_copy_small((uint8_t *)sq->ctrl + sq->data_offset, addr, length);
+	set_inline(sq, length);
 }
 
 static uint64_t supported_ops(const struct dingo_context *ctx,

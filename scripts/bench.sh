@@ -38,11 +38,13 @@ bench_rtl() {
     build/bin/rtl_bench
 }
 
-# instructions FUNCTION MODE: exact count per call: the difference of two runs.
+# instructions "FUNCTION..." MODE...: exact count per message of these functions: the difference of two runs.
 instructions() {
-    local n count=()
+    local n count=() functions
+    read -ra functions <<<"$1"
+    shift
     for n in 1000 3000; do
-        count+=("$(valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect="$1" build/bin/provider_hot_path "$n" "$2" 2>&1 |
+        count+=("$(valgrind --tool=callgrind --callgrind-out-file=/dev/null "${functions[@]/#/--toggle-collect=}" build/bin/provider_hot_path "$n" "$@" 2>&1 |
             sed -n 's/.*Collected : //p')")
     done
     echo $(((count[1] - count[0]) / 2000))
@@ -59,6 +61,8 @@ bench_provider() {
     build_preset release provider_hot_path >/dev/null
     printf '%-34s %8s %14s\n' 'instructions per call' locked 'thread domain'
     printf '%-34s %8s %14s\n' 'ibv_post_send, inline 8 B, one WR' "$(instructions dingo_post_send locked)" "$(instructions dingo_post_send single)"
+    local wr="wr_start wr_send wr_set_inline_data wr_complete"
+    printf '%-34s %8s %14s\n' 'ibv_wr_*, the same' "$(instructions "$wr" extended)" "$(instructions "$wr" extended single)"
     printf '%-34s %8s %14s\n' 'ibv_poll_cq, one completion' "$(instructions dingo_poll_cq locked)" "$(instructions dingo_poll_cq single)"
 }
 

@@ -5,12 +5,14 @@
 A group is three processors: of a card, a server and a client; card and server may share one where the server sleeps (WRITE
 bandwidth and READ). In each slot half of the groups run one program and half the
 other, in the next slot they change, so that whatever happens to the machine in a slot happens to both programs. Runs are
-short and many, as most of what differs between two runs of one program (which pages, which addresses) is drawn at its start.
+short and many, as most of what differs between two runs of one program (which pages, which addresses) is drawn at its start;
+class Pages sees to it that it is.
 Prints for each row the geometric mean of the ratios of a group's two neighbouring slots, and its standard error.
 """
 import argparse
 import json
 import math
+import mmap
 import os
 import random
 import statistics
@@ -52,11 +54,37 @@ def listens(port):
     return False
 
 
+class Pages:
+    """Draws other pages for each run.
+
+    A processor gives a freed page to who asks next, so that a program would get the same ones in each of its runs. How far a page is
+    from a processor (its slice of the cache, its node) is half of a latency, and would look like the program's.
+    """
+
+    MOST = 512
+
+    def __init__(self):
+        self.held = {}
+
+    def draw(self, processors):
+        before = os.sched_getaffinity(0)
+        for processor in processors:
+            held = self.held.setdefault(processor, [])
+            os.sched_setaffinity(0, {int(processor)})
+            held.append(mmap.mmap(-1, random.randint(1, self.MOST) * mmap.PAGESIZE))
+            for at in range(0, len(held[-1]), mmap.PAGESIZE):
+                held[-1][at] = 1
+            if len(held) > 4:
+                held.pop(random.randrange(4)).close()
+        os.sched_setaffinity(0, before)
+
+
 class Group:
     """A card, and the processors of card, server and client."""
 
     def __init__(self, dingo, name, processors, port):
         self.dingo, self.name, self.processors, self.port = dingo, name, processors, port
+        self.pages = Pages()
         subprocess.run([dingo, "card", "start", name], check=True, stdout=subprocess.DEVNULL)
         shown = subprocess.run([dingo, "--json", "card", "show", name], check=True, capture_output=True, text=True).stdout
         subprocess.run(["taskset", "-apc", processors[0], str(json.loads(shown)["pid"])], check=True, stdout=subprocess.DEVNULL)
@@ -68,6 +96,7 @@ class Group:
 
     def serve(self, command):
         self.port += 1
+        self.pages.draw(self.processors)
         return self.side(self.processors[1], command)
 
     def ask(self, command):

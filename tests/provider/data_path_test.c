@@ -263,6 +263,35 @@ static void wr_api(void)
 	fake_free(fake);
 }
 
+/* Up to 32 bytes take a short way, more run into the next block. */
+static void wr_api_inline_sizes(void)
+{
+	static const unsigned int sizes[] = { 0, 1, 7, 8, 31, 32, 33, 64 };
+	struct fake *fake = wr_fake();
+	struct ibv_qp_ex *qp = &fake->qp.vqp.qp_ex;
+	char data[64];
+	unsigned int i;
+
+	for (i = 0; i < sizeof(data); i++)
+		data[i] = i + 1;
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		uint32_t at = fake->qp.sq.producer, blocks = sizes[i] > 32 ? 2 : 1;
+		struct dingo_wqe_ctrl *ctrl = dingo_ring_entry(&fake->qp.sq.ring, at);
+
+		ibv_wr_start(qp);
+		ibv_wr_send(qp);
+		ibv_wr_set_inline_data(qp, data, sizes[i]);
+		CHECK(ibv_wr_complete(qp) == 0);
+		CHECK(ctrl->blocks == blocks && le16toh(ctrl->inline_len) == sizes[i]);
+		CHECK(memcmp((char *)ctrl + 32, data, sizes[i] < 32 ? sizes[i] : 32) == 0);
+		if (blocks == 2)
+			CHECK(memcmp(dingo_ring_entry(&fake->qp.sq.ring, at + 1), data + 32, sizes[i] - 32) == 0);
+		CHECK(fake->qp.sq.producer == at + blocks);
+		atomic_store(&fake->qp.sq.consumer, at + blocks);
+	}
+	fake_free(fake);
+}
+
 static void wr_api_errors(void)
 {
 	struct fake *fake = wr_fake();
@@ -290,6 +319,11 @@ static void wr_api_errors(void)
 		ibv_wr_set_sge(qp, 1, 2, 3);
 	}
 	CHECK(ibv_wr_complete(qp) == ENOMEM);
+	fake->qp.sq.max_sge = 0;
+	ibv_wr_start(qp);
+	ibv_wr_send(qp);
+	ibv_wr_set_sge(qp, 1, 2, 3);
+	CHECK(ibv_wr_complete(qp) == EINVAL && fake->qp.sq.producer == 0);
 	CHECK(dingo_qp_fill_wr_ops(&fake->qp, &attr) == EOPNOTSUPP);
 	fake_free(fake);
 }
@@ -757,7 +791,7 @@ static const struct {
 } cases[] = {
 	CASE(post_send_layout), CASE(post_send_wraps), CASE(post_send_limits), CASE(post_send_inline),
 	CASE(post_send_small), CASE(post_send_small_limits),
-	CASE(wr_api), CASE(wr_api_errors), CASE(post_recv), CASE(poll_cq_phases), CASE(poll_cq_mixed), CASE(poll_cq_errors),
+	CASE(wr_api), CASE(wr_api_inline_sizes), CASE(wr_api_errors), CASE(post_recv), CASE(poll_cq_phases), CASE(poll_cq_mixed), CASE(poll_cq_errors),
 	CASE(datagram_service_level),
 	CASE(poll_skips_forgotten_qp), CASE(cq_reports_consumption), CASE(arming), CASE(resize_drains_old_ring),
 	CASE(srq_tags), CASE(doorbell_memory), CASE(arming_in_memory), CASE(reporting_in_memory), CASE(kick_fd), CASE(card_gone),

@@ -1,14 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Instructions of the data path, counted by valgrind: posts and polls one 8-byte inline SEND at a time.
- * usage: hot_path COUNT [single]; run under `valgrind --tool=callgrind` with two COUNTs: the difference divided by the
- * difference of COUNTs is exact (scripts/bench-provider.sh does it). "single": as in a thread domain, without locks.
+ * usage: hot_path COUNT [single] [extended]; run under `valgrind --tool=callgrind` with two COUNTs: the difference divided by
+ * the difference of COUNTs is exact (scripts/bench.sh provider does it). "single": as in a thread domain, without locks;
+ * "extended": posts by ibv_wr_*.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fake_rings.h"
+
+static int post_extended(struct ibv_qp_ex *qp, const struct ibv_sge *sge)
+{
+	ibv_wr_start(qp);
+	qp->wr_id = 0;
+	qp->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_send(qp);
+	ibv_wr_set_inline_data(qp, (void *)(uintptr_t)sge->addr, sge->length);
+	return ibv_wr_complete(qp);
+}
+
+static bool has(int argc, char **argv, const char *word)
+{
+	while (argc-- > 2)
+		if (!strcmp(argv[argc], word))
+			return true;
+	return false;
+}
 
 int main(int argc, char **argv)
 {
@@ -19,13 +39,19 @@ int main(int argc, char **argv)
 	struct ibv_sge sge = { .addr = (uintptr_t)&value, .length = 8 };
 	struct ibv_send_wr *bad, wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
 					.send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED };
+	struct ibv_qp_init_attr_ex attr = { .qp_type = IBV_QPT_RC, .send_ops_flags = IBV_QP_EX_WITH_SEND };
+	bool extended = has(argc, argv, "extended");
 	struct fake *fake;
 	struct ibv_wc wc;
 
-	options.single_threaded = argc > 2 && !strcmp(argv[2], "single");
+	options.single_threaded = has(argc, argv, "single");
 	fake = fake_new(&options);
+	attr.pd = &fake->pd.pd;
+	if (extended && dingo_qp_fill_wr_ops(&fake->qp, &attr))
+		return 1;
 	for (i = 0; i < count; i++) {
-		if (dingo_post_send(&fake->qp.vqp.qp, &wr, &bad))
+		if (extended ? post_extended(&fake->qp.vqp.qp_ex, &sge) :
+			       dingo_post_send(&fake->qp.vqp.qp, &wr, &bad))
 			return 1;
 		fake_complete(fake, DINGO_WR_SEND, i, 0, 0);
 		if (dingo_poll_cq(&fake->cq.vcq.cq, 1, &wc) != 1)

@@ -116,6 +116,18 @@ inline int post_lists(Lane& lane, std::uint64_t lists) {
     return error;
 }
 
+/// Posts the next request of a lane where each has a completion of its own; counts when it is under
+/// way. @return 0 or an errno
+template <class Post>
+inline int post_single(Lane& lane) {
+    ibv_send_wr& wr = lane.ring[lane.at];
+    wr.send_flags |= IBV_SEND_SIGNALED;
+    const int error = Post::post(lane, &wr);
+    ++lane.posted;
+    lane.at = lane.at + 1 == lane.ring.size() ? 0 : lane.at + 1;
+    return error;
+}
+
 /// Posts what is left of the goal, less than a list or without a completion of its own, the last
 /// with a completion.
 template <class Post>

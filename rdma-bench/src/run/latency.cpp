@@ -140,7 +140,7 @@ class Exchange {
     // --- Queues.
 
     void post() {
-        if (const int error = post_lists<Post>(lane_, 1)) [[unlikely]] {
+        if (const int error = post_single<Post>(lane_)) [[unlikely]] {
             fail_post("ibv_post_send", error, lane_.qp);
         }
     }
