@@ -7,7 +7,9 @@ bandwidth and READ). In each slot half of the groups run one program and half th
 other, in the next slot they change, so that whatever happens to the machine in a slot happens to both programs. Runs are
 short and many, as most of what differs between two runs of one program (which pages, which addresses) is drawn at its start;
 class Pages sees to it that it is.
-Prints for each row the geometric mean of the ratios of a group's two neighbouring slots, and its standard error.
+Prints for each row the median and the geometric mean of the ratios of a group's two neighbouring slots, each with its
+standard error. A processor of a shared machine has two speeds (its other thread is somebody else's, or idle) that change
+every few seconds: a pair that meets a change moves the mean much and the median little.
 """
 import argparse
 import json
@@ -108,6 +110,13 @@ class Group:
         return self.side(self.processors[2], command)
 
 
+def median_and_error(values):
+    """The median and, by 500 samples with replacement, its standard error."""
+    draw = random.Random(1)
+    medians = [statistics.median(draw.choices(values, k=len(values))) for _ in range(500)]
+    return statistics.median(values), statistics.stdev(medians)
+
+
 def measure(groups, row, rdma_bench, seconds):
     """Pairs (perftest, rdma-bench) of one row, of neighbouring slots of one group."""
     name, tool, options, column = row
@@ -142,7 +151,8 @@ def main():
     dingo = os.path.join(args.bin, "dingo")
     groups = [Group(dingo, f"pair{i}", g.split(","), 10000 + 3000 * i) for i, g in enumerate(args.groups.split())]
     try:
-        print(f"{'':20} {'perftest':>9} {'rdma-bench':>10} {'ratio':>6} {'error':>6} {'pairs':>6}   spread of perftest; of rdma-bench")
+        print(f"{'':20} {'perftest':>9} {'rdma-bench':>10} {'median':>7} {'error':>6} {'mean':>7} {'error':>6} {'pairs':>6}"
+              "   spread of perftest; of rdma-bench")
         for row in ROWS:
             if args.rows not in row[0]:
                 continue
@@ -153,8 +163,10 @@ def main():
             logs = [math.log(ours / theirs) for theirs, ours in pairs]
             ratio = math.exp(statistics.mean(logs))
             error = ratio * statistics.stdev(logs) / math.sqrt(len(logs))
+            median, median_error = median_and_error([ours / theirs for theirs, ours in pairs])
             a, b = zip(*pairs)
-            print(f"{name:20} {statistics.mean(a):9.4g} {statistics.mean(b):10.4g} {ratio:6.3f} {error:6.3f} {len(pairs):6}"
+            print(f"{name:20} {statistics.mean(a):9.4g} {statistics.mean(b):10.4g} {median:7.3f} {median_error:6.3f} {ratio:7.3f} {error:6.3f}"
+                  f" {len(pairs):6}"
                   f"   {min(a):.3g} to {max(a):.3g}; {min(b):.3g} to {max(b):.3g}", flush=True)
     finally:
         subprocess.run([dingo, "card", "stop", "--all"], check=False, stdout=subprocess.DEVNULL)
