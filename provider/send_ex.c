@@ -220,7 +220,6 @@ static void wr_set_sge_list(struct ibv_qp_ex *ibqp, size_t count,
 	sq->data_bytes = count * sizeof(struct dingo_sge);
 }
 
-/* One always fits behind the segments of the first block. */
 static void wr_set_sge(struct ibv_qp_ex *ibqp, uint32_t lkey, uint64_t addr,
 		       uint32_t length)
 {
@@ -233,8 +232,8 @@ static void wr_set_sge(struct ibv_qp_ex *ibqp, uint32_t lkey, uint64_t addr,
 		sq->error = EINVAL;
 		return;
 	}
-	dingo_sge_set((struct dingo_sge *)((uint8_t *)ctrl + sq->data_offset),
-		      addr, lkey, length);
+	/* a datagram's lies in the second block, maybe at the ring's start */
+	dingo_wqe_sge(sq, sq->data_offset, addr, lkey, length);
 	ctrl->num_sge = 1;
 	sq->data_bytes = sizeof(struct dingo_sge);
 }

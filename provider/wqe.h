@@ -99,18 +99,14 @@ static inline void dingo_wqe_end(struct dingo_sq *sq,
 	sq->producer += blocks;
 }
 
-static inline void dingo_sge_set(struct dingo_sge *sge, uint64_t addr,
-				 uint32_t lkey, uint32_t length)
-{
-	sge->addr = htole64(addr);
-	sge->lkey = htole32(lkey);
-	sge->length = htole32(length);
-}
-
 static inline void dingo_wqe_sge(struct dingo_sq *sq, uint32_t offset,
 				 uint64_t addr, uint32_t lkey, uint32_t length)
 {
-	dingo_sge_set(dingo_wqe_at(sq, offset), addr, lkey, length);
+	struct dingo_sge *sge = dingo_wqe_at(sq, offset);
+
+	sge->addr = htole64(addr);
+	sge->lkey = htole32(lkey);
+	sge->length = htole32(length);
 }
 
 /* memcpy of a few bytes without a call: overlapping words. */

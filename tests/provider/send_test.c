@@ -259,6 +259,42 @@ static void wr_api_inline_sizes(void)
 	fake_free(fake);
 }
 
+/* A datagram's data begin in the second block, which after the ring's last one is its first. */
+static void wr_api_datagram_wraps(void)
+{
+	static const struct fake_options ud = {
+		.type = IBV_QPT_UD, .sq_blocks = 4, .max_blocks = 2, .rq_entries = 4, .cq_entries = 8,
+	};
+	struct ibv_qp_init_attr_ex attr = { .qp_type = IBV_QPT_UD, .send_ops_flags = IBV_QP_EX_WITH_SEND };
+	struct fake *fake = fake_new(&ud);
+	struct ibv_qp_ex *qp = &fake->qp.vqp.qp_ex;
+	struct dingo_sge *sge = fake->qp.sq.ring.buf;
+	struct dingo_ah ah = {};
+	char text[] = "hello";
+
+	attr.pd = &fake->pd.pd;
+	CHECK(dingo_qp_fill_wr_ops(&fake->qp, &attr) == 0);
+	fake->qp.sq.producer = 3;
+	atomic_store(&fake->qp.sq.consumer, 3);
+	ibv_wr_start(qp);
+	ibv_wr_send(qp);
+	ibv_wr_set_ud_addr(qp, &ah.ah, 5, 6);
+	ibv_wr_set_sge(qp, 0x11, 0x1000, 100);
+	CHECK(ibv_wr_complete(qp) == 0);
+	CHECK(fake->qp.sq.producer == 5);
+	CHECK(le64toh(sge->addr) == 0x1000 && le32toh(sge->length) == 100 && le32toh(sge->lkey) == 0x11);
+
+	fake->qp.sq.producer = 7;
+	atomic_store(&fake->qp.sq.consumer, 7);
+	ibv_wr_start(qp);
+	ibv_wr_send(qp);
+	ibv_wr_set_ud_addr(qp, &ah.ah, 5, 6);
+	ibv_wr_set_inline_data(qp, text, sizeof(text));
+	CHECK(ibv_wr_complete(qp) == 0);
+	CHECK(memcmp(sge, text, sizeof(text)) == 0);
+	fake_free(fake);
+}
+
 static void wr_api_errors(void)
 {
 	struct fake *fake = wr_fake();
@@ -298,7 +334,8 @@ static void wr_api_errors(void)
 static const struct test_case cases[] = {
 	CASE(post_send_layout), CASE(post_send_wraps), CASE(post_send_limits), CASE(post_send_inline),
 	CASE(post_send_small), CASE(post_send_small_limits),
-	CASE(wr_api), CASE(wr_api_inline_sizes), CASE(wr_api_errors),
+	CASE(wr_api), CASE(wr_api_inline_sizes), CASE(wr_api_datagram_wraps),
+	CASE(wr_api_errors),
 };
 
 int main(int argc, char **argv)
