@@ -34,7 +34,7 @@ bench_model() {
 
 bench_rtl() {
     need_packages verilator
-    DINGO_CMAKE_OPTIONS=-DDINGO_RTL_ENGINE=ON build_preset release rtl_bench >/dev/null
+    DINGO_CMAKE_OPTIONS=$rtl_engine_options build_preset release rtl_bench >/dev/null
     build/bin/rtl_bench
 }
 

@@ -12,7 +12,7 @@ preset=$1
 targets=()
 [ "$preset" != tsan ] || targets=(doorbell_scanner_test card_test wire_test test_qpx_net test_qpx_peer test_qpx_group rdma_bench_run_test)
 # The tests know both engines; users who build the card do not wait for Verilator.
-[ "$preset" != release ] || export DINGO_CMAKE_OPTIONS=-DDINGO_RTL_ENGINE=ON
+[ "$preset" != release ] || export DINGO_CMAKE_OPTIONS=$rtl_engine_options
 build_preset "$preset" "${targets[@]}"
 results=build/test-logs/ctest-$preset.xml
 mkdir -p build/test-logs

@@ -18,7 +18,7 @@ rtl_speed_rows=(
 bench_rtl_speed() {
     local row name server client unit column command round figure start end
     need_packages verilator "${native_packages[@]}" python3
-    DINGO_CMAKE_OPTIONS=-DDINGO_RTL_ENGINE=ON build_preset release "${native_targets[@]}" >/dev/null
+    DINGO_CMAKE_OPTIONS=$rtl_engine_options build_preset release "${native_targets[@]}" >/dev/null
     dingo=$PWD/build/bin/dingo
     native_port=19800
     DINGO_RUN=$(mktemp -d)

@@ -25,10 +25,14 @@ build_preset() {
     cmake --build "$dir" ${1:+--target "$@"}
 }
 
+# A tree that was configured before Verilator came has DINGO_RTL off, so it is said.
+# shellcheck disable=SC2034  # used by the tests
+rtl_engine_options="-DDINGO_RTL=ON -DDINGO_RTL_ENGINE=ON"
+
 # build_rtl_engine: dingo-card with the engine rtl, which Verilator translates (minutes when nothing is cached).
 build_rtl_engine() {
     need_packages verilator
-    DINGO_CMAKE_OPTIONS=-DDINGO_RTL_ENGINE=ON build_preset release dingo-card >&2
+    DINGO_CMAKE_OPTIONS=$rtl_engine_options build_preset release dingo-card >&2
 }
 
 # What the kernel-less card is built from, shown with, and tested with.
