@@ -59,8 +59,8 @@ def listens(port):
 class Pages:
     """Draws other pages for each run.
 
-    A processor gives a freed page to who asks next, so that a program would get the same ones in each of its runs. How far a page is
-    from a processor (its slice of the cache, its node) is half of a latency, and would look like the program's.
+    A processor gives the page freed last to who asks next, so a program may get the same ones in each of its runs; where they lie
+    would then look like the program's doing.
     """
 
     MOST = 512

@@ -15,7 +15,7 @@ export CCACHE_DIR=${CCACHE_DIR:-$DINGO_CACHE/ccache} CCACHE_BASEDIR=$PWD CCACHE_
 for kind in ${KINDS:-line toggle}; do
     build=$top/$kind
     cmake --preset release -B "$build" -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
-        -DDINGO_PROVIDER=OFF -DDINGO_RTL_ENGINE=ON -DDINGO_RTL_COVERAGE="$kind" >&2
+        -DDINGO_PROVIDER=OFF $rtl_engine_options -DDINGO_RTL_COVERAGE="$kind" >&2
     cmake --build "$build" --target conformance wire_script >&2
     mkdir -p "$build/counts"
     rm -f "$build/counts"/*

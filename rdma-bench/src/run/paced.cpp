@@ -88,7 +88,7 @@ class Pace {
                 ++w_.outcome.late;
             }
             due_[lane_][lane->posted % lane->depth] = when;
-            if (const int error = post_lists<Post>(*lane, 1)) {
+            if (const int error = post_single<Post>(*lane)) {
                 fail_post("ibv_post_send", error, lane->qp);
             }
             ++posted_;
