@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // All to all: each member names its peers, one item for each, and gets one from each of them. Pairs
 // match in order, so that members may be one exchange apart, and newcomers exchange with whom they
-// like.
+// like. A pair is used up when one side's exchange is complete with it, also when the other side
+// then gives up: what is left of a pair never meets another item.
+#include <openssl/evp.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "service/job.h"
 #include "service/registry.h"
@@ -38,6 +42,17 @@ void check_items(const Job& job, const RankSet& wanted, View items, size_t max_i
     }
 }
 
+std::string digest_of(View bytes) {
+    std::string digest(EVP_MAX_MD_SIZE, '\0');
+    unsigned length = 0;
+    if (EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(digest.data()),
+                   &length, EVP_sha256(), nullptr) != 1) {
+        throw Error(ErrorCode::Unsupported, "OpenSSL without SHA-256");
+    }
+    digest.resize(length);
+    return digest;
+}
+
 }  // namespace
 
 void Registry::exchange(Client& client, const Message& m) {
@@ -53,8 +68,9 @@ void Registry::exchange(Client& client, const Message& m) {
     if (!client.exchanging) {
         client.exchanging = std::make_unique<Exchanging>();
         client.exchanging->request = m.request;
+        client.exchanging->number = ++exchanges_begun_;
         for (const Parcel& parcel : own.inbox) {
-            if (!parcel.contribution->withdrawn) {
+            if (!parcel.contribution->withdrawn()) {
                 client.exchanging->here.add(parcel.contribution->from);
             }
         }
@@ -75,8 +91,11 @@ void Registry::exchange(Client& client, const Message& m) {
         drop_exchange(client, Withdraw::Current);
         throw;
     }
-    auto contribution =
-        std::make_shared<Contribution>(client.rank, m.items, own.sent_bytes, job.exchange_bytes);
+    auto contribution = std::make_shared<Contribution>(Contribution{
+        .from = client.rank,
+        .incarnation = own.incarnation,
+        .exchange = ex.number,
+        .sent = std::make_shared<const SentBytes>(m.items, own.sent_bytes, job.exchange_bytes)});
     ex.sent.push_back(contribution);
     const std::byte* base = m.items.data();
     std::vector<ClientId> complete;
@@ -85,6 +104,12 @@ void Registry::exchange(Client& client, const Message& m) {
         const uint32_t rank = each.rank();
         Seat& seat = job.make_seat(rank);
         ex.wanted.add(rank);
+        if (seat.incarnation > 1) {
+            ex.meant.emplace(rank, seat.incarnation);
+        }
+        if (resume_half(client, rank, each.bytes())) {
+            continue;
+        }
         const bool vacant = seat.state == SeatState::Left || seat.state == SeatState::Failed;
         if (vacant) {
             ex.here.add(rank);
@@ -121,22 +146,32 @@ void Registry::deliver_if_complete(Client& client) {
     auto delivery = std::make_unique<Delivery>();
     delivery->request = ex->request;
     RankSet taken;
-    // The first of each peer; a second is for the next exchange.
+    // The first of each peer; a second is for the next exchange, and so is what comes from one who
+    // took the rank of a member that these items were for.
     std::vector<Parcel>& inbox = client.job->seat(client.rank)->inbox;
     std::vector<Parcel> later;
     delivery->parcels.reserve(inbox.size());
     for (Parcel& parcel : inbox) {
         const uint32_t from = parcel.contribution->from;
-        if (parcel.contribution->withdrawn) {
+        if (parcel.contribution->withdrawn()) {
             continue;
         }
-        const bool mine = ex->wanted.has(from) && taken.add(from);
+        const bool mine = ex->wanted.has(from) &&
+                          ex->means(from, parcel.contribution->incarnation) && taken.add(from);
+        if (mine) {
+            parcel.hold();
+            note_half(client, parcel);
+        }
         (mine ? delivery->parcels : later).push_back(std::move(parcel));
     }
     inbox = std::move(later);
     ex->wanted.for_each([&](uint32_t rank) {
         if (!taken.has(rank)) {
             delivery->gone.push_back(rank);
+            // One that gave up and asks again must not find this side's half.
+            std::erase_if(client.job->seat(rank)->inbox, [&](const Parcel& parcel) {
+                return parcel.contribution->exchange == ex->number;
+            });
         }
     });
     std::erase_if(client.sent, [](const auto& sent) { return sent.expired(); });
@@ -144,6 +179,68 @@ void Registry::deliver_if_complete(Client& client) {
     client.delivery = std::move(delivery);
     ++counters_.exchanges;
     mark_ready(client);
+}
+
+// The client's exchange is complete with this parcel. Its sender's may still wait for others.
+void Registry::note_half(Client& client, const Parcel& taken) {
+    const Contribution& contribution = *taken.contribution;
+    const Job& job = *client.job;
+    const Seat& seat = *job.seat(contribution.from);
+    Exchanging* other = seat.state == SeatState::Here ? at(seat.client).exchanging.get() : nullptr;
+    if (other && other->number == contribution.exchange) {
+        other->half_done[client.rank] = {.mine = taken,
+                                         .incarnation = job.seat(client.rank)->incarnation};
+    }
+}
+
+// The client ends its exchange without its answer. What its peers have of it they keep; what they
+// gave for it goes out of the inbox, for it belongs to these pairs.
+void Registry::give_up_halves(Client& client) {
+    Seat& own = *client.job->seat(client.rank);
+    auto& halves = client.exchanging->half_done;
+    std::erase_if(own.inbox, [&](Parcel& parcel) {
+        const auto half = halves.find(parcel.contribution->from);
+        if (half == halves.end() || parcel.contribution->withdrawn() ||
+            half->second.theirs.contribution) {
+            return false;  // the first of each peer is the one of the pair
+        }
+        half->second.theirs = std::move(parcel);
+        return true;
+    });
+    for (auto& [rank, half] : halves) {
+        if (half.theirs.contribution) {
+            if (half.mine.held) {
+                half.digest = digest_of(half.mine.bytes());
+                half.mine = {};
+            }
+            own.given_up[rank] = std::move(half);
+        }
+    }
+    std::erase_if(client.sent, [](const auto& sent) { return sent.expired(); });
+    client.sent.insert(client.sent.end(), client.exchanging->sent.begin(),
+                       client.exchanging->sent.end());
+}
+
+// A member that gave up and asks again with the same item, while the peer has not begun another
+// pair, goes on with the half that was done.
+bool Registry::resume_half(Client& client, uint32_t rank, View item) {
+    Seat& own = *client.job->seat(client.rank);
+    const auto found = own.given_up.find(rank);
+    if (found == own.given_up.end()) {
+        return false;
+    }
+    HalfPair half = std::move(found->second);
+    own.given_up.erase(found);
+    Exchanging& ex = *client.exchanging;
+    const Seat& peer = *client.job->seat(rank);
+    if (half.theirs.contribution->dead || peer.incarnation != half.incarnation ||
+        ex.here.has(rank) || half.digest != digest_of(item)) {
+        return false;
+    }
+    ex.here.add(rank);
+    own.inbox.push_back(std::exchange(half.theirs, {}));
+    ex.half_done[rank] = std::move(half);
+    return true;
 }
 
 // Nothing more comes from this rank: whoever waits for it goes on without.
@@ -169,7 +266,7 @@ void Registry::next_delivery_frame(Client& client, Bytes& out) {
     size_t count = 0;
     for (; delivery.next < delivery.parcels.size(); ++delivery.next) {
         const Parcel& parcel = delivery.parcels[delivery.next];
-        if (parcel.contribution->withdrawn) {
+        if (parcel.contribution->dead) {
             delivery.gone.push_back(parcel.contribution->from);
             continue;
         }
@@ -196,11 +293,10 @@ void Registry::next_delivery_frame(Client& client, Bytes& out) {
     out.reserve(out.size() + bytes);
     for (size_t i = first; i < delivery.next; ++i) {
         Parcel& parcel = delivery.parcels[i];
-        if (!parcel.contribution->withdrawn) {
-            append_item(out, parcel.contribution->from,
-                        View(parcel.contribution->bytes).subspan(parcel.offset, parcel.length));
+        if (!parcel.contribution->dead) {
+            append_item(out, parcel.contribution->from, parcel.bytes());
         }
-        parcel.contribution.reset();
+        parcel = {};
     }
     counters_.endpoints += count;
     if (last) {
@@ -209,18 +305,21 @@ void Registry::next_delivery_frame(Client& client, Bytes& out) {
 }
 
 void Registry::drop_exchange(Client& client, Withdraw what) {
-    const auto withdraw = [](const std::vector<std::weak_ptr<Contribution>>& list) {
+    const auto each = [](const std::vector<std::weak_ptr<Contribution>>& list, auto action) {
         for (const auto& sent : list) {
-            if (auto contribution = sent.lock()) {
-                contribution->withdraw();
+            if (const auto contribution = sent.lock()) {
+                action(*contribution);
             }
         }
     };
-    if (client.exchanging && what != Withdraw::Nothing) {
-        withdraw(client.exchanging->sent);
-    }
-    if (what == Withdraw::All) {
-        withdraw(client.sent);
+    if (client.exchanging && what == Withdraw::Current) {
+        give_up_halves(client);
+        each(client.exchanging->sent, [](Contribution& c) { c.withdraw(); });
+    } else if (what == Withdraw::All) {
+        if (client.exchanging) {
+            each(client.exchanging->sent, [](Contribution& c) { c.kill(); });
+        }
+        each(client.sent, [](Contribution& c) { c.kill(); });
     }
     client.exchanging.reset();
     client.delivery.reset();

@@ -36,38 +36,41 @@ class Tally {
     size_t& total_;
 };
 
+/// Bytes on their way, counted for their sender and its job.
+struct SentBytes {
+    SentBytes(View items, size_t& sender_total, Tally& job_total)
+        : bytes(items.begin(), items.end()), sender_bytes(sender_total), job_bytes(job_total) {
+        sender_bytes += bytes.size();
+        job_bytes += bytes.size();
+    }
+    SentBytes(const SentBytes&) = delete;
+    SentBytes& operator=(const SentBytes&) = delete;
+    ~SentBytes() {
+        sender_bytes -= bytes.size();
+        job_bytes -= bytes.size();
+    }
+
+    const Bytes bytes;
+    size_t& sender_bytes;
+    Tally& job_bytes;
+};
+
 /// Endpoints that one client sent in one frame; freed when the last receiver has its own.
 struct Contribution {
-    Contribution(uint32_t sender, View items, size_t& sender_total, Tally& job_total)
-        : from(sender),
-          bytes(items.begin(), items.end()),
-          sender_bytes(&sender_total),
-          job_bytes(&job_total) {
-        *sender_bytes += bytes.size();
-        *job_bytes += bytes.size();
-    }
-    Contribution(const Contribution&) = delete;
-    Contribution& operator=(const Contribution&) = delete;
-    ~Contribution() { release(); }
-
+    /// The sender has given up: who has not taken its part does not get it any more.
+    void withdraw() { sent.reset(); }
     /// The sender has gone: nobody connects to these endpoints any more.
-    void withdraw() {
-        release();
-        withdrawn = true;
-        Bytes().swap(bytes);
+    void kill() {
+        withdraw();
+        dead = true;
     }
+    bool withdrawn() const { return sent == nullptr; }
 
-    uint32_t from;
-    bool withdrawn = false;
-    Bytes bytes;
-
-  private:
-    void release() {
-        *sender_bytes -= bytes.size();
-        *job_bytes -= bytes.size();
-    }
-    size_t* sender_bytes;
-    Tally* job_bytes;
+    uint32_t from = 0;
+    uint32_t incarnation = 0;  ///< of the sender
+    uint64_t exchange = 0;     ///< Exchanging::number of the sender's
+    bool dead = false;         ///< not even for who has taken its part and not read it
+    std::shared_ptr<const SentBytes> sent{};  ///< null: withdrawn
 };
 
 /// One endpoint on its way.
@@ -75,16 +78,38 @@ struct Parcel {
     std::shared_ptr<Contribution> contribution;
     uint32_t offset = 0;
     uint32_t length = 0;
+    std::shared_ptr<const SentBytes> held{};  ///< by who has taken it
+
+    void hold() { held = contribution->sent; }
+    View bytes() const { return View(held->bytes).subspan(offset, length); }
+};
+
+/// A pair of which one half is done: the peer's exchange is complete with what this side sent, this
+/// side's waits for others.
+struct HalfPair {
+    Parcel mine{};             ///< while the exchange lasts
+    std::string digest{};      ///< of `mine`, when it was given up
+    Parcel theirs{};           ///< when it was given up
+    uint32_t incarnation = 0;  ///< the peer's
 };
 
 /// A client's exchange that is not complete.
 struct Exchanging {
+    uint64_t number = 0;  ///< of all exchanges of the service
     uint32_t request = 0;
     bool all_sent = false;  ///< the last part has come
     uint32_t missing = 0;   ///< wanted and not here
     RankSet wanted;
     RankSet here;  ///< an item has come, or none can come
     std::vector<std::weak_ptr<Contribution>> sent;
+    std::unordered_map<uint32_t, HalfPair> half_done;  ///< by the peer's rank
+    /// For whom the items are: incarnations of ranks, where it is not the first.
+    std::unordered_map<uint32_t, uint32_t> meant;
+
+    bool means(uint32_t rank, uint32_t incarnation) const {
+        const auto found = meant.find(rank);
+        return incarnation == (found == meant.end() ? 1 : found->second);
+    }
 };
 
 /// A completed exchange that goes to its client frame by frame, as fast as it reads.
@@ -113,6 +138,9 @@ struct Seat {
     size_t sent_bytes = 0;  ///< in contributions that are not delivered
     std::string name;
     std::vector<Parcel> inbox;
+    /// Of exchanges that this member gave up. A next one that sends the same goes on with its half;
+    /// one that sends something else begins a new pair.
+    std::unordered_map<uint32_t, HalfPair> given_up;
 };
 
 struct Client {
@@ -179,6 +207,7 @@ struct Job {
         for (auto& seat : seats) {
             if (seat) {
                 seat->inbox.clear();
+                seat->given_up.clear();
             }
         }
     }

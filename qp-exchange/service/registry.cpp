@@ -283,6 +283,7 @@ void Registry::vacate(Client& client, EventKind how, std::string_view reason, Ti
     // What a member sent before it left stays good; what it sent before it failed does not.
     drop_exchange(client, how == EventKind::Failed ? Withdraw::All : Withdraw::Nothing);
     seat.inbox.clear();
+    seat.given_up.clear();
     seat.state = how == EventKind::Left ? SeatState::Left : SeatState::Failed;
     if (!seat.name.empty()) {
         job.names.erase(seat.name);

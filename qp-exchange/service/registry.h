@@ -21,6 +21,7 @@ namespace qpx::service {
 struct Client;
 struct Job;
 struct KeyWait;
+struct Parcel;
 struct Seat;
 
 /// One connection. Numbers are used again after close().
@@ -124,6 +125,9 @@ class Registry {
     void exchange(Client& client, const Message& m);
     void deliver_if_complete(Client& client);
     void peer_gone(Job& job, uint32_t rank);
+    bool resume_half(Client& client, uint32_t rank, View item);
+    void note_half(Client& client, const Parcel& taken);
+    void give_up_halves(Client& client);
     void next_delivery_frame(Client& client, Bytes& out);
     enum class Withdraw { Nothing, Current, All };
     void drop_exchange(Client& client, Withdraw what);
@@ -146,6 +150,7 @@ class Registry {
     std::map<std::string, std::unique_ptr<Job>, std::less<>> jobs_;
     uint32_t clients_open_ = 0;
     uint32_t members_ = 0;
+    uint64_t exchanges_begun_ = 0;
 };
 
 }  // namespace qpx::service

@@ -16,6 +16,7 @@
 #include "qpx/error.h"
 #include "qpx/security.h"
 
+#pragma GCC visibility push(default)
 namespace qpx {
 
 /// How a group is joined. What the URL's query says comes first: ?rank=3&size=8&name=a&shrink=1.
@@ -117,6 +118,8 @@ class Group {
 
     /// Gives each named peer its bytes and gets what it has for this member. Peers must name this
     /// member, too; pairs match in the order of calls. Peers of a fixed size need not have joined.
+    /// After Error(Timeout) a peer may have got its bytes and be done: the same bytes once more go
+    /// on with that pair, other bytes wait for that peer's next exchange.
     virtual Exchanged exchange_bytes(std::span<const RankBytes> mine,
                                      Milliseconds timeout = default_timeout) = 0;
     /// The same with endpoints: an RC QP for each peer, say. @throws Error PeerGone that names the
@@ -160,3 +163,4 @@ struct RankAndSize {
 std::optional<RankAndSize> rank_from_environment();
 
 }  // namespace qpx
+#pragma GCC visibility pop

@@ -7,7 +7,9 @@ plain 'install: C++ and C headers' "ls $prefix/include/qpx/peer.h $prefix/includ
 libdir=$(dirname "$(find "$prefix" -name libqpx.so)")
 for kind in qpx::qpx qpx::static; do
     plain "install: find_package(qpx) and $kind" "mkdir -p $logs/consumer; cp tests/qp-exchange/cases/consumer/project.cmake $logs/consumer/CMakeLists.txt; cmake -S $logs/consumer -B $logs/$kind -DCMAKE_PREFIX_PATH=$prefix \
-        -DKIND=$kind -DSOURCE=$PWD/qp-exchange/examples/write_hello.cpp && cmake --build $logs/$kind" 'Built target write_hello'
+        -DKIND=$kind -DSOURCE=$PWD/qp-exchange/examples/write_hello.cpp -DHEADERS=$PWD/tests/qp-exchange/cases/consumer/every_header.cpp && \
+        cmake --build $logs/$kind" 'Built target write_hello'
+    plain "install: every public header with $kind" "LD_LIBRARY_PATH=$libdir $logs/$kind/every_header" 'every header links and works'
 done
 export PKG_CONFIG_PATH=$libdir/pkgconfig
 plain 'install: pkg-config' "g++ -std=c++20 qp-exchange/examples/write_hello.cpp -o $logs/hello \$(pkg-config --cflags --libs qpx)" ''

@@ -251,6 +251,134 @@ TEST_F(Exchange, CancelNamesWhoIsMissing) {
     EXPECT_TRUE(silent(c));
 }
 
+/// An exchange whose items say which try they are: "FROM>TO#TRY".
+void try_exchange(RegistryTest& test, ClientId id, uint32_t from, const std::vector<uint32_t>& to,
+                  int attempt, uint32_t* request = nullptr) {
+    Bytes items;
+    for (uint32_t rank : to) {
+        append_item(items, rank,
+                    view_of(std::to_string(from) + ">" + std::to_string(rank) + "#" +
+                            std::to_string(attempt)));
+    }
+    const uint32_t number =
+        test.ask(id, {.type = Type::Exchange, .options = last_part, .items = items});
+    if (request != nullptr) {
+        *request = number;
+    }
+}
+
+TEST_F(Exchange, AfterATimeoutNewItemsMeetNewItems) {
+    const ClientId a = member("j", 0, 3), b = member("j", 1, 3);
+    member("j", 2, 3);  // c never answers
+    uint32_t first = 0;
+    try_exchange(*this, a, 0, {1, 2}, 1, &first);
+    try_exchange(*this, b, 1, {0}, 1);
+    EXPECT_EQ(hear_items(b, Type::Exchanged), (All{{0, "0>1#1"}}));
+    ask(a, {.type = Type::Cancel, .rank = first});
+    EXPECT_NE(std::string(hear(a, Type::Done).message.text).find("rank 2"), std::string::npos);
+    // Both begin anew, as after a timeout that the application has seen on both sides.
+    for (int attempt = 2; attempt < 4; ++attempt) {
+        const std::string tag = "#" + std::to_string(attempt);
+        try_exchange(*this, a, 0, {1}, attempt);
+        EXPECT_TRUE(silent(a)) << "what b gave for the first try met try " << attempt;
+        try_exchange(*this, b, 1, {0}, attempt);
+        EXPECT_EQ(hear_items(a, Type::Exchanged), (All{{1, "1>0" + tag}}));
+        EXPECT_EQ(hear_items(b, Type::Exchanged), (All{{0, "0>1" + tag}}));
+    }
+}
+
+TEST_F(Exchange, AfterATimeoutThePeerMayBeginFirst) {
+    const ClientId a = member("j", 0, 3), b = member("j", 1, 3);
+    member("j", 2, 3);
+    uint32_t first = 0;
+    try_exchange(*this, a, 0, {1, 2}, 1, &first);
+    try_exchange(*this, b, 1, {0}, 1);
+    hear_items(b, Type::Exchanged);
+    ask(a, {.type = Type::Cancel, .rank = first});
+    hear(a, Type::Done);
+    try_exchange(*this, b, 1, {0}, 2);
+    EXPECT_TRUE(silent(b));
+    try_exchange(*this, a, 0, {1}, 1);  // the same item, but b has begun another pair
+    EXPECT_EQ(hear_items(a, Type::Exchanged), (All{{1, "1>0#2"}}));
+    EXPECT_EQ(hear_items(b, Type::Exchanged), (All{{0, "0>1#1"}}));
+}
+
+TEST_F(Exchange, TheSameItemsAgainGoOnWithThePairsThatWereDone) {
+    const ClientId a = member("j", 0, 3), b = member("j", 1, 3), c = member("j", 2, 3);
+    uint32_t request = 0;
+    try_exchange(*this, a, 0, {1, 2}, 1, &request);
+    try_exchange(*this, b, 1, {0}, 1);
+    EXPECT_EQ(hear_items(b, Type::Exchanged), (All{{0, "0>1#1"}}));
+    for (int i = 0; i < 2; ++i) {
+        ask(a, {.type = Type::Cancel, .rank = request});
+        hear(a, Type::Done);
+        try_exchange(*this, a, 0, {1, 2}, 1, &request);
+        EXPECT_TRUE(silent(a));
+    }
+    try_exchange(*this, c, 2, {0}, 1);
+    EXPECT_EQ(hear_items(a, Type::Exchanged), (All{{1, "1>0#1"}, {2, "2>0#1"}}));
+    EXPECT_TRUE(silent(b)) << "b has had this item";
+    try_exchange(*this, b, 1, {0}, 2);
+    try_exchange(*this, a, 0, {1}, 2);
+    EXPECT_EQ(hear_items(a, Type::Exchanged), (All{{1, "1>0#2"}}));
+    EXPECT_EQ(hear_items(b, Type::Exchanged), (All{{0, "0>1#2"}}));
+}
+
+TEST_F(Exchange, WhoWasToldThatThePeerGaveUpIsNotMetLater) {
+    const ClientId a = member("j", 0, 4), b = member("j", 1, 4);
+    member("j", 2, 4);
+    const ClientId d = member("j", 3, 4);
+    uint32_t request = 0;
+    try_exchange(*this, a, 0, {1, 2}, 1, &request);
+    try_exchange(*this, b, 1, {0, 3}, 1);
+    ask(a, {.type = Type::Cancel, .rank = request});
+    hear(a, Type::Done);
+    try_exchange(*this, d, 3, {1}, 1);
+    std::vector<uint32_t> gone;
+    EXPECT_EQ(hear_items(b, Type::Exchanged, &gone), (All{{3, "3>1#1"}}));
+    EXPECT_EQ(gone, (std::vector<uint32_t>{0}));
+    try_exchange(*this, a, 0, {1}, 2);
+    EXPECT_TRUE(silent(a)) << "b's exchange ended without a";
+    try_exchange(*this, b, 1, {0}, 2);
+    EXPECT_EQ(hear_items(a, Type::Exchanged), (All{{1, "1>0#2"}}));
+    EXPECT_EQ(hear_items(b, Type::Exchanged), (All{{0, "0>1#2"}}));
+}
+
+TEST_F(Exchange, WhoTakesARankDoesNotMeetItemsForTheOneBefore) {
+    const ClientId a = member("j", 0, 3), b = member("j", 1, 3), c = member("j", 2, 3);
+    try_exchange(*this, b, 1, {0, 2}, 1);
+    registry().close(a, "killed", now);
+    const ClientId again = member("j", 0, 3);
+    try_exchange(*this, again, 0, {1}, 7);
+    try_exchange(*this, c, 2, {1}, 1);
+    skip_events(b);
+    std::vector<uint32_t> gone;
+    EXPECT_EQ(hear_items(b, Type::Exchanged, &gone), (All{{2, "2>1#1"}}));
+    EXPECT_EQ(gone, (std::vector<uint32_t>{0}));
+    skip_events(again);
+    EXPECT_TRUE(silent(again));
+    try_exchange(*this, b, 1, {0}, 2);
+    EXPECT_EQ(hear_items(b, Type::Exchanged), (All{{0, "0>1#7"}}));
+    EXPECT_EQ(hear_items(again, Type::Exchanged), (All{{1, "1>0#2"}}));
+}
+
+TEST_F(Exchange, WhatWasGivenUpHoldsNoBytesForLong) {
+    const ClientId a = member("j", 0, 3), b = member("j", 1, 3);
+    member("j", 2, 3);
+    uint32_t request = 0;
+    for (int i = 0; i < 5; ++i) {
+        try_exchange(*this, a, 0, {1, 2}, i, &request);
+        try_exchange(*this, b, 1, {0}, i);
+        hear_items(b, Type::Exchanged);
+        ask(a, {.type = Type::Cancel, .rank = request});
+        hear(a, Type::Done);
+    }
+    const size_t before = registry().bytes();
+    ask(a, {.type = Type::Leave});
+    EXPECT_LT(registry().bytes(), before);
+    EXPECT_NE(registry().status_json().find("\"exchange_bytes\": 0"), std::string::npos);
+}
+
 TEST_F(Exchange, OneAtATime) {
     const ClientId a = member("j", 0, 2);
     exchange(a, 0, {1});
