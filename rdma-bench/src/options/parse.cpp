@@ -30,7 +30,8 @@ struct Raw {
 class PlainFormatter : public CLI::Formatter {
   public:
     std::string make_option_opts(const CLI::Option* option) const override {
-        if (option->get_type_size() == 0) {
+        // A flag of CLI11 has a type; that it takes no word tells it apart.
+        if (option->get_type_size() == 0 || option->get_items_expected_max() == 0) {
             return "";
         }
         return option->get_type_name().starts_with("TEXT") ? " TEXT" : " N";

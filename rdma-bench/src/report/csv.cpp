@@ -136,9 +136,10 @@ std::string to_csv(const Result& result) {
             cells.push_back(column.cell(result, entry));
         }
         for (const Percentile& p : kPercentiles) {
-            cells.push_back(entry.latency ? real(entry.latency->percentile(p.percent) /
-                                                 kNanosecondsPerMicrosecond)
-                                          : std::string{});
+            const bool told = entry.latency && enough_samples(entry.latency->count(), p.percent);
+            cells.push_back(
+                told ? real(entry.latency->percentile(p.percent) / kNanosecondsPerMicrosecond)
+                     : std::string{});
         }
         for (const Column& column : last_columns()) {
             cells.push_back(column.cell(result, entry));

@@ -128,8 +128,7 @@ Plot figure_plot(const Groups& groups, const char* id, const char* title, PlotAx
 
 double percentile_us(const Entry& entry, double percent) {
     // Above what the samples can tell every percentile is the same as the maximum.
-    const bool told = entry.latency && entry.latency->count() > 0 &&
-                      static_cast<double>(entry.latency->count()) * (100 - percent) >= 99.999;
+    const bool told = entry.latency && enough_samples(entry.latency->count(), percent);
     return told ? entry.latency->percentile(percent) / kNanosecondsPerMicrosecond : std::nan("");
 }
 

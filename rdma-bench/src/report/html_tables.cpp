@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "report/counter_table.h"
 #include "report/markup.h"
 #include "report/percentiles.h"
 
@@ -76,7 +77,13 @@ std::vector<Column> all_columns() {
     for (const Percentile& p : kPercentiles) {
         columns.push_back({p.percent == 50 ? "median" : std::string(p.name) + " %",
                            [percent = p.percent](const Entry& e) {
-                               return e.latency ? us(e.latency->percentile(percent)) : "";
+                               if (!e.latency) {
+                                   return std::string{};
+                               }
+                               return enough_samples(e.latency->count(), percent)
+                                          ? us(e.latency->percentile(percent))
+                                          : fmt::format("needs {} samples",
+                                                        samples_needed(percent));
                            }});
     }
     columns.push_back(
@@ -210,22 +217,22 @@ Table machines_table(const std::vector<Run>& runs) {
 
 Table counters_table(const Run& run) {
     Table table;
-    table.head = {"counter", "side", "size, bytes", "QPs", "difference"};
+    table.head = {"counter", "side"};
     table.text_columns = 2;
-    const auto add = [&](const Entry& entry, const std::vector<Counter>& counters,
-                         const char* side) {
-        for (const Counter& counter : counters) {
-            if (counter.after != counter.before) {
-                // A counter may be reset or wrap: then the difference is below zero.
-                const auto moved = static_cast<std::int64_t>(counter.after - counter.before);
-                table.rows.push_back({counter.name, side, fmt::format("{}", entry.size),
-                                      fmt::format("{}", entry.qps), fmt::format("{:+}", moved)});
-            }
-        }
-    };
     for (const Entry& entry : run.result.entries) {
-        add(entry, entry.counters, "this side");
-        add(entry, entry.peer_counters, "peer");
+        table.head.push_back(entry_name(run.result, entry));
+    }
+    for (const bool peer : {false, true}) {
+        for (const CounterRow& counter : pivot_counters(run.result, peer)) {
+            if (counter.still()) {
+                continue;
+            }
+            std::vector<std::string> row{counter.name, peer ? "peer" : "this side"};
+            for (const std::int64_t moved : counter.moved) {
+                row.push_back(moved == 0 ? "" : fmt::format("{:+}", moved));
+            }
+            table.rows.push_back(std::move(row));
+        }
     }
     return table;
 }

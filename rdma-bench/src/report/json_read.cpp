@@ -250,6 +250,8 @@ Json parse(std::string_view text, const std::string& name) {
             std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
         throw BadInput(name + ": not JSON: line " + std::to_string(lines + 1) + ", byte " +
                        std::to_string(at) + (text.empty() ? ": the file is empty" : ""));
+    } catch (const Json::exception&) {
+        throw BadInput(name + ": a number in it is too large");
     }
 }
 

@@ -50,8 +50,13 @@ Json bandwidth(const Bandwidth& b) {
 Json latency(const Histogram& histogram) {
     const auto us = [](double ns) { return number(ns / kNanosecondsPerMicrosecond); };
     Json percentiles = Json::object();
+    Json needed = Json::object();
     for (const Percentile& p : kPercentiles) {
-        percentiles[p.name] = us(histogram.percentile(p.percent));
+        const bool enough = enough_samples(histogram.count(), p.percent);
+        percentiles[p.name] = enough ? us(histogram.percentile(p.percent)) : Json(nullptr);
+        if (!enough) {
+            needed[p.name] = samples_needed(p.percent);
+        }
     }
     const Histogram::State state = histogram.state();
     Json buckets = Json::array();
@@ -64,6 +69,7 @@ Json latency(const Histogram& histogram) {
             {"stdev_us", us(histogram.stdev())},
             {"max_us", us(histogram.max())},
             {"percentiles_us", percentiles},
+            {"percentiles_need_samples", needed},
             {"histogram",
              {{"tick_ns", number(state.unit_ns)},
               {"min_ticks", state.min_ticks},

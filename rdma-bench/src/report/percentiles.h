@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <cmath>
+#include <cstdint>
 
 namespace rdma_bench::report {
 
@@ -18,5 +20,18 @@ constexpr std::array<Percentile, 7> kPercentiles{{{50, "50"},
                                                   {99.9, "99.9"},
                                                   {99.99, "99.99"},
                                                   {99.999, "99.999"}}};
+
+/// The fewest samples of which one is expected beyond the percentile: with fewer it would be the
+/// maximum by another name.
+inline std::uint64_t samples_needed(double percent) {
+    return static_cast<std::uint64_t>(std::llround(100 / (100 - percent)));
+}
+
+inline bool enough_samples(std::uint64_t samples, double percent) {
+    return samples >= samples_needed(percent);
+}
+
+/// From this ratio of mean and median on, one of them alone says little.
+constexpr double kSkewed = 2;
 
 }  // namespace rdma_bench::report

@@ -8,6 +8,8 @@
 #include <cstring>
 
 #include "exit.h"
+#include "report/counter_table.h"
+#include "report/percentiles.h"
 #include "report/sinks.h"
 
 namespace rdma_bench {
@@ -105,6 +107,8 @@ class TableSink final : public Sink {
 
     void done(const Result& result) override {
         if (table_ && !result.local_qps.empty()) {
+            const bool named = options_.report.counters != std::vector<std::string>{"all"};
+            std::fputs(report::counter_table(result, named).c_str(), stdout);
             std::printf("%s\n", kLine);
         }
         flush();
@@ -219,17 +223,22 @@ class TableSink final : public Sink {
         }
         if (entry.latency && (options_.rate > 0 || options_.duration)) {
             const Histogram& h = *entry.latency;
-            std::printf(
-                "\tlatency, us: min %.2f, 50%% %.2f, 90%% %.2f, 99%% %.2f, 99.9%% %.2f, 99.99%% "
-                "%.2f, 99.999%% %.2f, max %.2f\n",
-                h.min() / 1000, h.typical() / 1000, h.percentile(90) / 1000,
-                h.percentile(99) / 1000, h.percentile(99.9) / 1000, h.percentile(99.99) / 1000,
-                h.percentile(99.999) / 1000, h.max() / 1000);
+            std::printf("\tlatency, us: min %.2f", h.min() / 1000);
+            for (const double percent : {50.0, 90.0, 99.0, 99.9, 99.99, 99.999}) {
+                std::printf(", %s", percentile(entry, percent, 1 / 1e3).c_str());
+            }
+            std::printf(", max %.2f\n", h.max() / 1000);
         } else if (entry.latency) {
-            std::printf("\t99.99%% %.2f, 99.999%% %.2f\n",
-                        time(entry, entry.latency->percentile(99.99)),
-                        time(entry, entry.latency->percentile(99.999)));
+            const double unit = time(entry, 1);
+            std::printf("\t%s, %s\n", percentile(entry, 99.99, unit).c_str(),
+                        percentile(entry, 99.999, unit).c_str());
+            // Its column is perftest's, and stays.
+            if (!report::enough_samples(entry.latency->count(), 99.9)) {
+                std::printf("\tthe column 99.9%% is the slowest message: %s\n",
+                            percentile(entry, 99.9, unit).c_str());
+            }
         }
+        warn_about_skew(entry);
         if (entry.rate) {
             std::printf("\trate: %.0f messages/s of %.0f, %" PRIu64 " started late\n",
                         entry.rate->reached, entry.rate->wanted, entry.rate->late);
@@ -239,9 +248,6 @@ class TableSink final : public Sink {
             if (entry.peer_cpu) {
                 print_cost("peer", *entry.peer_cpu);
             }
-        }
-        for (const auto& counter : entry.counters) {
-            std::printf("\t%s=%" PRIu64 "\n", counter.name.c_str(), counter.after - counter.before);
         }
         if (entry.lost) {
             std::printf("\tlost: %" PRIu64 " messages, which %s does not repeat\n", entry.lost,
@@ -255,6 +261,32 @@ class TableSink final : public Sink {
         }
         if (entry.partial) {
             std::printf("\tinterrupted: the row has what was measured until then\n");
+        }
+    }
+
+    /// "99.9% 12.34", or how many samples that takes. @param unit of the table in a nanosecond
+    static std::string percentile(const Entry& entry, double percent, double unit) {
+        char text[96];
+        if (report::enough_samples(entry.latency->count(), percent)) {
+            std::snprintf(text, sizeof text, "%g%% %.2f", percent,
+                          entry.latency->percentile(percent) * unit);
+        } else {
+            std::snprintf(text, sizeof text, "%g%% needs %" PRIu64 " samples", percent,
+                          report::samples_needed(percent));
+        }
+        return text;
+    }
+
+    static void warn_about_skew(const Entry& entry) {
+        if (!entry.latency || !(entry.latency->typical() > 0)) {
+            return;
+        }
+        const double ratio = entry.latency->mean() / entry.latency->typical();
+        if (ratio >= report::kSkewed) {
+            std::printf(
+                "\twarning: the mean is %.1f times the median: a few messages took very "
+                "long (read the percentiles, not t_avg)\n",
+                ratio);
         }
     }
 

@@ -67,7 +67,9 @@ ibv_context* open(const std::string& name) {
         fail(std::string("no RDMA device on this machine") +
              (list.error() ? std::string(": ibv_get_device_list: ") + std::strerror(list.error())
                            : "") +
-             "; `ibv_devices` lists what there is, `rdma link add` makes a software one");
+             "; `dingo run -- rdma-bench ...` makes one for this program (see `dingo run --help`), "
+             "`rdma link add` a software one of the kernel's, and `ibv_devices` lists what there "
+             "is");
     }
     fail("no device '" + name + "'; there are: " + joined(names));
 }

@@ -23,6 +23,7 @@ says 'unknown test' 2 "no test 'frob'" frob
 says 'unknown option' 2 'frob' write-bw --frob
 says 'an option of perftest that is not here' 2 '-g.*multicast' send-bw -g
 says 'unknown device: lists the devices' 3 "no device 'nope'; there are: alpha" write-bw -d nope
+plain 'no device at all: dingo run makes one' "IBV_DRIVERS=none $bench write-bw 2>&1" 'no RDMA device.*dingo run -- rdma-bench' 3
 says 'no such port of the device' 3 'no port 7' write-bw -i 7
 says 'unknown host' 4 'no-such-host.invalid' write-bw no-such-host.invalid
 says 'closed port' 4 'nobody listens' write-bw -p 18799 127.0.0.1

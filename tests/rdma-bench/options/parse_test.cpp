@@ -209,6 +209,19 @@ TEST(Options, DurationLeavesOutMarginsThatFit) {
 
 TEST(Options, HelpAndVersionAreTexts) {
     EXPECT_THROW(parse("write-bw", "-h"), TextWanted);
+    try {
+        parse("write-bw", "--help");
+    } catch (const TextWanted& text) {
+        const std::string help = text.what();
+        EXPECT_NE(help.find("--tx-depth N"), std::string::npos) << help;
+        EXPECT_NE(help.find("--ib-dev TEXT"), std::string::npos) << help;
+        for (const char* flag : {"--all", "--verify", "--bidirectional", "--noPeak", "--cpu"}) {
+            const auto at = help.find(flag);
+            ASSERT_NE(at, std::string::npos) << flag;
+            EXPECT_EQ(help.substr(at + std::string(flag).size(), 2), "  ")
+                << flag << " takes no word";
+        }
+    }
     EXPECT_THROW(parse("write-bw", "--version"), TextWanted);
 }
 

@@ -73,6 +73,7 @@ TEST(HtmlReport, LatencyRunShowsPercentilesAndDistribution) {
     }
     EXPECT_FALSE(has(html, "99.999 %</span>"))
         << "1000 samples do not tell the 99.999th percentile";
+    EXPECT_TRUE(has(html, "needs 100000 samples")) << "nor does the table";
 }
 
 TEST(HtmlReport, TwoRunsAreCompared) {

@@ -58,6 +58,10 @@ TEST(ResultJson, KeysCarryTheirUnits) {
     EXPECT_EQ(entry["rate"]["late_messages"], 17);
     const Json latency = Json::parse(to_json(samples::latency()))["entries"][0]["latency"];
     EXPECT_NEAR(latency["percentiles_us"]["50"].get<double>(), 2.01, 0.02);
+    EXPECT_FALSE(latency["percentiles_us"]["99.9"].is_null()) << "1000 samples tell it";
+    EXPECT_TRUE(latency["percentiles_us"]["99.99"].is_null()) << "1000 samples do not tell it";
+    EXPECT_EQ(latency["percentiles_need_samples"]["99.99"], 10000);
+    EXPECT_FALSE(latency["percentiles_need_samples"].contains("99.9"));
     EXPECT_EQ(latency["max_us"], 20);
 }
 

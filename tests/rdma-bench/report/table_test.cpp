@@ -74,6 +74,74 @@ TEST(Table, LatencyRowHasPerftestsColumns) {
     EXPECT_NE(text.find("\t\t100.00  \t\t100.00 \n"), std::string::npos) << text;
 }
 
+TEST(Table, APercentileThatTheSamplesCannotTellSaysHowManyItNeeds) {
+    Entry entry;
+    entry.latency = Histogram(1.0);
+    for (unsigned i = 0; i < 5000; ++i) {
+        entry.latency->record(1000 + i);
+    }
+    auto text = printed(options_of("write-lat"), entry);
+    EXPECT_NE(text.find("\t99.99% needs 10000 samples, 99.999% needs 100000 samples\n"),
+              std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("the slowest message"), std::string::npos) << "99.9% is told by 5000";
+    text = printed(options_of("write-lat", {"-D", "1"}), entry);
+    EXPECT_NE(text.find("99.9% 6.00"), std::string::npos) << text;
+    EXPECT_NE(text.find("99.99% needs 10000 samples, 99.999% needs 100000 samples, max"),
+              std::string::npos)
+        << text;
+    entry.latency->clear();
+    entry.latency->record(1000);
+    text = printed(options_of("write-lat"), entry);
+    EXPECT_NE(text.find("the column 99.9% is the slowest message: 99.9% needs 1000 samples"),
+              std::string::npos)
+        << text;
+}
+
+TEST(Table, AMeanFarFromTheMedianIsSaid) {
+    Entry entry;
+    entry.latency = Histogram(1.0);
+    for (unsigned i = 0; i < 100; ++i) {
+        entry.latency->record(i < 99 ? 1000 : 2601000);
+    }
+    EXPECT_NE(printed(options_of("write-lat"), entry).find("the mean is 27.0 times the median"),
+              std::string::npos);
+    entry.latency->clear();
+    entry.latency->record(1000);
+    EXPECT_EQ(printed(options_of("write-lat"), entry).find("warning"), std::string::npos);
+}
+
+TEST(Table, CountersStandOnceWithAColumnForEachSize) {
+    Result result;
+    result.test = *parse_test("write-bw");
+    result.local_qps.resize(1);
+    for (const std::uint64_t size : {64, 4096}) {
+        Entry entry;
+        entry.size = size;
+        entry.bandwidth = Bandwidth{};
+        entry.counters = {{"counters/moves", 10, 10 + size}, {"counters/rests", 5, 5}};
+        result.entries.push_back(entry);
+    }
+    const auto text_of = [&](const char* which) {
+        const auto options = options_of("write-bw", {"-W", which});
+        testing::internal::CaptureStdout();
+        const auto sink = make_table_sink(options);
+        sink->entry(result, result.entries[0]);
+        sink->entry(result, result.entries[1]);
+        sink->done(result);
+        return testing::internal::GetCapturedStdout();
+    };
+    const auto all = text_of("all");
+    EXPECT_NE(all.find("\tcounter                  64 B          4 KiB\n"
+                       "\tcounters/moves             64           4096\n"
+                       "\t1 counter did not move\n"),
+              std::string::npos)
+        << all;
+    EXPECT_EQ(all.find("counters/rests"), std::string::npos);
+    EXPECT_NE(text_of("counters/moves,counters/rests").find("\tcounters/rests"), std::string::npos)
+        << "one that was asked for by name is shown";
+}
+
 TEST(Table, OneNumberMeansNothingElse) {
     Entry entry;
     entry.size = 1;
