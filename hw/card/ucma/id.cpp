@@ -154,6 +154,9 @@ bool Id::poll(Nanoseconds now) {
         }
         status = -ETIMEDOUT;
     } catch (const ErrnoError& error) {
+        if (error.code() == ETIMEDOUT && now < resolve_until_) {
+            return false;  // the host may still come up: it is asked again
+        }
         status = -error.code();
     }
     resolve_until_ = kNever;

@@ -173,21 +173,23 @@ bool Neighbours::poll(Nanoseconds now) {
         return false;
     }
     due_ = kNever;
+    // Whoever waited has had a turn to hear of it since: those who come now may find the host up.
+    std::erase_if(table_, [now](const auto& entry) {
+        return entry.second.failed && now >= entry.second.retry_at;
+    });
     for (auto& [gid, entry] : table_) {
-        if (entry.tries == 0) {
-            continue;
-        }
-        if (entry.retry_at == kUnset) {
+        if (entry.tries != 0 && entry.retry_at == kUnset) {
             entry.retry_at = now + kRetry;
-        } else if (now >= entry.retry_at) {
+        } else if (entry.tries != 0 && now >= entry.retry_at) {
             if (entry.tries < kTries) {
                 ask(gid, entry);
             } else {
                 entry = Entry{};
                 entry.failed = true;
+                entry.retry_at = now + 1;
             }
         }
-        if (entry.tries != 0) {
+        if (entry.tries != 0 || entry.failed) {
             due_ = std::min(due_, entry.retry_at);
         }
     }

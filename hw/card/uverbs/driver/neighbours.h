@@ -43,7 +43,8 @@ class Neighbours final : public FrameTap {
 
     /// The MAC address of `gid`. Throws NotYet while it is asked for, and once
     /// ErrnoError(ETIMEDOUT) when nobody answered, ErrnoError(ENETUNREACH) when no prefix of ours
-    /// holds it.
+    /// holds it. Who waits calls again after each poll(): a failure is for them, later calls ask
+    /// anew.
     packet::Mac resolve(const packet::Gid& gid);
 
     /// Asks again where it is time. True: something was sent or given up.
@@ -58,7 +59,7 @@ class Neighbours final : public FrameTap {
         bool known = false;
         Nanoseconds fresh_until = 0;
         unsigned tries = 0;   ///< requests sent since the last answer; 0: none under way
-        bool failed = false;  ///< to be told once
+        bool failed = false;  ///< to be told once, until retry_at
         Nanoseconds retry_at = kNever;
     };
 

@@ -81,10 +81,10 @@ class CmClient {
     int listen(std::uint32_t which, std::uint32_t backlog = 0) {
         return command(RDMA_USER_CM_CMD_LISTEN, rdma_ucm_listen{which, backlog});
     }
-    int resolve(std::uint32_t which, const sockaddr_in& to) {
+    int resolve(std::uint32_t which, const sockaddr_in& to, std::uint32_t timeout_ms = 2000) {
         rdma_ucm_resolve_addr cmd{};
         cmd.id = which;
-        cmd.timeout_ms = 2000;
+        cmd.timeout_ms = timeout_ms;
         cmd.dst_size = sizeof to;
         std::memcpy(&cmd.dst_addr, &to, sizeof to);
         return command(RDMA_USER_CM_CMD_RESOLVE_ADDR, cmd);

@@ -16,6 +16,7 @@ namespace dingo::card::ucma::test {
 namespace {
 
 constexpr int kResolved = static_cast<int>(EventType::kAddrResolved);
+constexpr int kUnresolved = static_cast<int>(EventType::kAddrError);
 constexpr int kRouted = static_cast<int>(EventType::kRouteResolved);
 constexpr int kRequest = static_cast<int>(EventType::kConnectRequest);
 constexpr int kResponse = static_cast<int>(EventType::kConnectResponse);
@@ -183,6 +184,16 @@ TEST_F(Ucma, ClientThatGoesLeavesNothingAndTellsItsPeers) {
     EXPECT_TRUE(wait_count("ids", 0));
     EXPECT_TRUE(wait_count("listeners", 0));
     EXPECT_TRUE(wait_count("communications", 0));
+}
+
+TEST_F(Ucma, HostThatIsSilentIsAskedUntilTheCallersTimeout) {
+    constexpr auto kTimeout = std::chrono::milliseconds(3500);  // longer than one neighbour's tries
+    ASSERT_EQ(client.create(1), 0);
+    const auto began = std::chrono::steady_clock::now();
+    ASSERT_EQ(client.resolve(client.id, ipv4("10.77.0.9", 1), kTimeout.count()), 0);
+    EXPECT_EQ(client.wait_event(), kUnresolved);
+    EXPECT_EQ(static_cast<int>(client.event.status), -ETIMEDOUT);
+    EXPECT_GE(std::chrono::steady_clock::now() - began, kTimeout);
 }
 
 TEST_F(Ucma, TokenIsThereExactlyWhileEventsAre) {

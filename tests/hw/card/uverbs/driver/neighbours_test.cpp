@@ -106,6 +106,18 @@ TEST_F(NeighboursTest, NobodyAnswers) {
     EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt) << "the next call starts anew";
 }
 
+TEST_F(NeighboursTest, FailureThatNobodyWaitedForIsForgotten) {
+    EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt);
+    for (int second = 0; second < 4; ++second) {
+        received();
+        now += Neighbours::kRetry;
+    }
+    received();
+    EXPECT_EQ(host.driver.next_deadline(), kNever);
+    EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt) << "the host may be up by now";
+    EXPECT_EQ(received().size(), 1U) << "it is asked";
+}
+
 TEST_F(NeighboursTest, NeighbourDiscovery) {
     const auto peer = packet::parse_gid("fd77::9").value();
     EXPECT_EQ(ah(to("fd77::9", 2)), std::nullopt);
