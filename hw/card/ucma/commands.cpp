@@ -191,6 +191,7 @@ void migrate_id(Command& c) {
     }
     const rdma_ucm_migrate_resp answer{id->events_reported};
     c.respond(r.response, answer);
+    c.left = &id->file();
     c.file.adopt(*id);
 }
 

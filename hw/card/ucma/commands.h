@@ -28,6 +28,7 @@ struct Command {
     std::int64_t process;  ///< who asks
     std::span<const std::byte> in;
     std::size_t out_length;
+    File* left = nullptr;  ///< where a migrated identifier was
 
     /// The command's structure; what an older library did not send is 0.
     template <typename T>

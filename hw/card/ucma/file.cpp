@@ -78,7 +78,7 @@ void File::serve(const uverbs::Message& message) {
         if (message.header.type == DINGO_UVERBS_HELLO) {
             hello(message, reply);
         } else if (message.header.type == DINGO_UVERBS_RDMA_CM) {
-            reply.header.result = execute(message);
+            reply.header.result = execute(message, reply);
         } else {
             service_.count_malformed();
             return fail();
@@ -89,14 +89,23 @@ void File::serve(const uverbs::Message& message) {
         reply.header.result = -ENOMEM;
     }
     update_token();
+    if (has_idle_token()) {
+        reply.header.idle_token |= DINGO_UVERBS_IDLE_HERE;
+    }
     uverbs::send_reply(message.reply.get(), reply);  // a client that does not wait gets none
 }
 
-int File::execute(const uverbs::Message& message) {
+int File::execute(const uverbs::Message& message, uverbs::Reply& reply) {
+    if (message.payload.empty() && (message.header.flags & DINGO_UVERBS_TOKEN) != 0) {
+        return 0;  // an idle token was taken out
+    }
     const auto memory = processes_.memory_of(message);
     Command command{service_,        *this, *memory, uverbs::ClientProcesses::key_of(message),
                     message.payload, 0};
     execute_command(command);
+    if (command.left != nullptr && command.left != this && command.left->has_idle_token()) {
+        reply.header.idle_token |= DINGO_UVERBS_IDLE_LEFT;
+    }
     return static_cast<int>(message.payload.size());
 }
 

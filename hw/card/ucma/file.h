@@ -65,11 +65,13 @@ class File final : public uverbs::Pollable {
   private:
     void fail();
     void serve(const uverbs::Message& message);
-    int execute(const uverbs::Message& message);
+    int execute(const uverbs::Message& message, uverbs::Reply& reply);
     void hello(const uverbs::Message& message, uverbs::Reply& reply);
     void push(const Entry& entry);
     /// Puts the token where it has to be.
     void update_token();
+    /// The events that it stood for are gone, and only the client can take it out.
+    [[nodiscard]] bool has_idle_token() const { return token_out_ && events_.empty(); }
 
     Service& service_;
     UniqueFd socket_;

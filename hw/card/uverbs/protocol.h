@@ -41,7 +41,9 @@ enum dingo_uverbs_request_type {
     /* write() on a descriptor of /dev/infiniband/rdma_cm, which is a connection to the socket of
      * that name. payload: what was written. GET_EVENT never waits: -EAGAIN. While events wait the
      * card keeps one message of a byte, the token, in the connection, so that poll() works; who
-     * takes it says so (TOKEN), and the card sends it again where it is still needed. */
+     * takes it says so (TOKEN), and the card sends it again where it is still needed. An answer may
+     * say that no event is left to the token (idle_token): the client takes it out and tells the
+     * card by a request with TOKEN and without payload. */
     DINGO_UVERBS_RDMA_CM = 6,
 };
 
@@ -100,6 +102,8 @@ enum dingo_uverbs_reply_type {
 };
 
 #define DINGO_UVERBS_MAX_NEED_FDS 4
+#define DINGO_UVERBS_IDLE_HERE 1u /* in the connection that was asked */
+#define DINGO_UVERBS_IDLE_LEFT 2u /* in the one that the identifier of MIGRATE_ID has left */
 
 struct dingo_uverbs_reply {
     uint32_t version;
@@ -109,7 +113,10 @@ struct dingo_uverbs_reply {
     uint64_t map_offset; /* MMAP */
     uint64_t need_va;
     uint64_t need_length;
-    uint32_t need_writable;
+    union {
+        uint32_t need_writable; /* NEED_SHARING */
+        uint32_t idle_token;    /* RDMA_CM: DINGO_UVERBS_IDLE_*: tokens without an event */
+    };
     uint32_t card_pid; /* HELLO */
     uint32_t rdev; /* HELLO: device number that fstat() shows, makedev(231, 192 + N) as major << 20
                       | minor */

@@ -74,6 +74,7 @@ leaf() {
 }
 
 single 'the device is there' alpha 'stat -c %F /dev/infiniband/rdma_cm; cat /sys/class/misc/rdma_cm/abi_version' '^4$'
+single 'a channel is readable only while it has an event' alpha "/usr/bin/python3 $dingo_root/tests/native/cm_events.py 10.77.0.1" '^ok'
 cm_pair 'rping, every byte checked' 'rping -s -a 10.77.0.1 -V -C 100 -S 4000' 'rping -c -a 10.77.0.1 -V -C 100 -S 4000'
 cm_pair 'rping over IPv6' 'rping -s -a fd77::1 -V -C 20' 'rping -c -a fd77::1 -V -C 20'
 cm_pair 'rping to a wildcard listener' 'rping -s -V -C 20' 'rping -c -a 10.77.0.1 -V -C 20'

@@ -11,12 +11,6 @@
 #include "request.h"
 #include "sys.h"
 
-/* Commands after which the token may be wrong: they read events, or take some away. */
-static int touches_events(uint32_t command) {
-    return command == RDMA_USER_CM_CMD_GET_EVENT || command == RDMA_USER_CM_CMD_DESTROY_ID ||
-           command == RDMA_USER_CM_CMD_MIGRATE_ID;
-}
-
 static uint32_t take_token(int fd) {
     char token;
 
@@ -38,6 +32,33 @@ static long wait_for_token(int fd) {
     return result;
 }
 
+/* Nobody's event is behind the token: it goes, else poll() would promise one. The card hears of it,
+ * as another event may have come meanwhile. */
+static void take_out_idle(int fd) {
+    struct dingo_request request = {.type = DINGO_UVERBS_RDMA_CM, .flags = DINGO_UVERBS_TOKEN};
+    struct dingo_answer answer;
+    long result;
+
+    while (take_token(fd)) {
+        result = dingo_request(fd, &request, &answer);
+        dingo_answer_close(&answer);
+        if (result < 0 || !(answer.reply.idle_token & DINGO_UVERBS_IDLE_HERE)) {
+            return;
+        }
+    }
+}
+
+/* The descriptor that MIGRATE_ID takes the identifier from. */
+static int left_descriptor(const void* data, size_t bytes) {
+    struct rdma_ucm_migrate_id migrate;
+
+    if (bytes < sizeof(struct rdma_ucm_cmd_hdr) + sizeof(migrate)) {
+        return -1;
+    }
+    memcpy(&migrate, (const char*)data + sizeof(struct rdma_ucm_cmd_hdr), sizeof(migrate));
+    return (int)migrate.fd;
+}
+
 static long command_once(int fd, uint32_t command, const void* data, size_t bytes) {
     struct dingo_request request = {.type = DINGO_UVERBS_RDMA_CM,
                                     .arg = (uintptr_t)data,
@@ -46,9 +67,20 @@ static long command_once(int fd, uint32_t command, const void* data, size_t byte
     struct dingo_answer answer;
     long result;
 
-    request.flags = touches_events(command) ? take_token(fd) : 0;
+    request.flags = command == RDMA_USER_CM_CMD_GET_EVENT ? take_token(fd) : 0;
+    answer.reply.idle_token = 0;
     result = dingo_request(fd, &request, &answer);
     dingo_answer_close(&answer);
+    if (DINGO_UNLIKELY(answer.reply.idle_token & DINGO_UVERBS_IDLE_HERE)) {
+        take_out_idle(fd);
+    }
+    if (DINGO_UNLIKELY(answer.reply.idle_token & DINGO_UVERBS_IDLE_LEFT)) {
+        int left = left_descriptor(data, bytes);
+
+        if (dingo_fd_kind(dingo_fd_entry(left)) == DINGO_FD_RDMA_CM) {
+            take_out_idle(left);
+        }
+    }
     return result;
 }
 

@@ -39,7 +39,20 @@ class CmClient {
         uverbs::test::Request r(DINGO_UVERBS_RDMA_CM);
         r.payload = bytes;
         r.header.flags = token ? DINGO_UVERBS_TOKEN : 0;
-        return client_.call(std::move(r));
+        const uverbs::test::Answer answer = client_.send(r);
+        idle_token = answer.closed ? 0 : answer.header.idle_token;
+        return answer.result();
+    }
+    bool take_token() {
+        char token = 0;
+        return ::recv(client_.socket(), &token, 1, MSG_DONTWAIT) == 1;
+    }
+    /// Tells the card that a token without an event was taken out.
+    int give_back_token() { return write({}, true); }
+    void take_out_idle() {
+        if (take_token()) {
+            give_back_token();
+        }
     }
     template <typename Cmd>
     int command(std::uint32_t number, const Cmd& cmd, std::size_t out = 0, bool token = false) {
@@ -66,9 +79,21 @@ class CmClient {
         rdma_ucm_destroy_id cmd{};
         cmd.response = reinterpret_cast<std::uintptr_t>(&answer);
         cmd.id = which;
-        const bool token = take_token();
-        const int result = command(RDMA_USER_CM_CMD_DESTROY_ID, cmd, sizeof answer, token);
+        const int result = command(RDMA_USER_CM_CMD_DESTROY_ID, cmd, sizeof answer);
         reported = answer.events_reported;
+        if ((idle_token & DINGO_UVERBS_IDLE_HERE) != 0) {
+            take_out_idle();
+        }
+        return result;
+    }
+    /// Takes an identifier of `from`.
+    int migrate(CmClient& from, std::uint32_t which) {
+        rdma_ucm_migrate_resp answer{};
+        const rdma_ucm_migrate_id cmd{reinterpret_cast<std::uintptr_t>(&answer), which, 0};
+        const int result = command(RDMA_USER_CM_CMD_MIGRATE_ID, cmd, sizeof answer);
+        if ((idle_token & DINGO_UVERBS_IDLE_LEFT) != 0) {
+            from.take_out_idle();
+        }
         return result;
     }
     int bind(std::uint32_t which, const sockaddr_in& address) {
@@ -108,9 +133,9 @@ class CmClient {
         return command(RDMA_USER_CM_CMD_ACCEPT, cmd);
     }
     /// GET_EVENT as it is: -EAGAIN when there is none.
-    int get_event() {
+    int get_event() { return get_event(take_token()); }
+    int get_event(bool token) {
         rdma_ucm_get_event cmd{reinterpret_cast<std::uintptr_t>(&event)};
-        const bool token = take_token();
         return command(RDMA_USER_CM_CMD_GET_EVENT, cmd, sizeof event, token);
     }
     /// The next event's type, or -1 after ten seconds.
@@ -119,20 +144,17 @@ class CmClient {
         return ::poll(&readable, 1, 10'000) == 1 && get_event() == 0 ? static_cast<int>(event.event)
                                                                      : -1;
     }
-    [[nodiscard]] bool readable() const {
+    [[nodiscard]] bool readable(int timeout_ms = 0) const {
         pollfd p{client_.socket(), POLLIN, 0};
-        return ::poll(&p, 1, 0) == 1;
+        return ::poll(&p, 1, timeout_ms) == 1;
     }
 
-    std::uint32_t id = 0;        ///< of create()
-    std::uint32_t reported = 0;  ///< of destroy()
+    std::uint32_t id = 0;          ///< of create()
+    std::uint32_t reported = 0;    ///< of destroy()
+    std::uint32_t idle_token = 0;  ///< of the last command
     rdma_ucm_event_resp event{};
 
   private:
-    bool take_token() {
-        char token = 0;
-        return ::recv(client_.socket(), &token, 1, MSG_DONTWAIT) == 1;
-    }
     uverbs::test::Client client_;
 };
 

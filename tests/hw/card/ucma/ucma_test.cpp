@@ -214,6 +214,30 @@ TEST_F(Ucma, TokenIsThereExactlyWhileEventsAre) {
     EXPECT_EQ(client.get_event(), -EAGAIN);
 }
 
+TEST_F(Ucma, EventThatWasReadBeforeItsTokenCameLeavesNone) {
+    ASSERT_EQ(client.create(1), 0);
+    ASSERT_EQ(client.resolve(client.id, ipv4("10.77.0.1", 1)), 0);
+    ASSERT_TRUE(client.readable(10'000));
+    ASSERT_EQ(client.get_event(false), 0);
+    EXPECT_EQ(client.idle_token, DINGO_UVERBS_IDLE_HERE);
+    client.take_out_idle();
+    EXPECT_FALSE(client.readable());
+}
+
+TEST_F(Ucma, EventThatComesWhileAnIdleTokenIsTakenOutIsTold) {
+    ASSERT_EQ(client.create(1), 0);
+    const std::uint32_t first = client.id;
+    ASSERT_EQ(client.resolve(first, ipv4("10.77.0.1", 1)), 0);
+    ASSERT_TRUE(client.readable(10'000));
+    ASSERT_EQ(client.get_event(false), 0);
+    ASSERT_TRUE(client.take_token());
+    ASSERT_EQ(client.command(RDMA_USER_CM_CMD_RESOLVE_ROUTE, rdma_ucm_resolve_route{first, 1}), 0);
+    EXPECT_EQ(client.idle_token, 0U);
+    EXPECT_EQ(client.give_back_token(), 0);
+    EXPECT_TRUE(client.readable());
+    EXPECT_EQ(client.wait_event(), kRouted);
+}
+
 TEST_F(Ucma, IdentifierMovesWithItsEvents) {
     CmClient second(card.directory);
     ASSERT_EQ(client.create(7), 0);
@@ -221,9 +245,9 @@ TEST_F(Ucma, IdentifierMovesWithItsEvents) {
     for (int n = 0; n < 1000 && !client.readable(); ++n) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
-    rdma_ucm_migrate_resp answer{};
-    const rdma_ucm_migrate_id cmd{reinterpret_cast<std::uintptr_t>(&answer), client.id, 0};
-    ASSERT_EQ(second.command(RDMA_USER_CM_CMD_MIGRATE_ID, cmd, sizeof answer), 0);
+    ASSERT_EQ(second.migrate(client, client.id), 0);
+    EXPECT_FALSE(client.readable()) << "its event is at the other descriptor";
+    EXPECT_EQ(client.get_event(), -EAGAIN);
     EXPECT_EQ(second.wait_event(), kResolved);
     EXPECT_EQ(client.destroy(client.id), -EINVAL);
     EXPECT_EQ(second.destroy(client.id), 0);

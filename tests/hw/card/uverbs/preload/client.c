@@ -64,6 +64,7 @@ static const struct {
     CASE(threads),
     CASE(netlink),
     CASE(event_after_close),
+    CASE(idle_token),
     CASE(share_keeps),
     CASE(share_partial),
     CASE(share_faults),

@@ -16,7 +16,19 @@
         }                                                                                          \
     } while (0)
 
-enum { ECHO = 1, CHANNELS, SHARE, POKE, PEEK, DIE, NEED_FD, HELLOS, CM_WAITING, CM_EVENT };
+enum {
+    ECHO = 1,
+    CHANNELS,
+    SHARE,
+    POKE,
+    PEEK,
+    DIE,
+    NEED_FD,
+    HELLOS,
+    CM_WAITING,
+    CM_EVENT,
+    CM_GIVEN_BACK
+};
 
 /* ioctl() with a method of the fake card. */
 int method(int fd, int number, uint64_t a, uint64_t b, uint64_t c);
@@ -43,6 +55,7 @@ void client_exec(void);
 void client_threads(void);
 void client_netlink(void);
 void client_event_after_close(void);
+void client_idle_token(void);
 
 void client_share_keeps(void);
 void client_share_partial(void);

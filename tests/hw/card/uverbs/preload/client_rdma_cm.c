@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <rdma/rdma_user_cm.h>
 #include <string.h>
@@ -67,4 +68,44 @@ void client_event_after_close(void) {
     closefrom(card + 1);
     CHECK(method(card, CM_EVENT, 0, 0, 0) == 0);
     CHECK(pthread_join(waiter, NULL) == 0);
+}
+
+static int readable(int fd) {
+    struct pollfd polled = {.fd = fd, .events = POLLIN};
+
+    return poll(&polled, 1, 0);
+}
+
+/* The event of an identifier comes just when the identifier is destroyed, or migrated. */
+void client_idle_token(void) {
+    struct {
+        struct rdma_ucm_cmd_hdr head;
+        union {
+            struct rdma_ucm_destroy_id destroy;
+            struct rdma_ucm_migrate_id migrate;
+        } what;
+    } request;
+    int card = open_card();
+    int cm = open("/dev/infiniband/rdma_cm", O_RDWR | O_CLOEXEC);
+
+    CHECK(cm >= 0);
+    memset(&request, 0, sizeof(request));
+    request.head.cmd = RDMA_USER_CM_CMD_DESTROY_ID;
+    request.head.in = sizeof(request.what.destroy);
+    CHECK(write(cm, &request, sizeof(request)) == sizeof(request));
+    CHECK(readable(cm) == 0);
+    CHECK(method(card, CM_GIVEN_BACK, 0, 0, 0) == 1);
+
+    request.head.cmd = RDMA_USER_CM_CMD_MIGRATE_ID;
+    request.head.in = sizeof(request.what.migrate);
+    request.what.migrate.fd = (uint32_t)cm;
+    CHECK(write(cm, &request, sizeof(request)) == sizeof(request));
+    CHECK(readable(cm) == 0);
+    CHECK(method(card, CM_GIVEN_BACK, 0, 0, 0) == 2);
+
+    request.what.migrate.fd = (uint32_t)card; /* no descriptor of rdma_cm: left alone */
+    CHECK(write(cm, &request, sizeof(request)) == sizeof(request));
+    request.what.migrate.fd = ~0u;
+    CHECK(write(cm, &request, sizeof(request)) == sizeof(request));
+    CHECK(method(card, CM_GIVEN_BACK, 0, 0, 0) == 2);
 }

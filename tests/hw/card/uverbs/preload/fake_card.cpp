@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_cm.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -134,10 +135,7 @@ void FakeCard::handle(Message& message, bool rdma_cm) {
             reply.rdev = rdma_cm ? 10U << 20 | 58 : 231U << 20 | 192;
             break;
         case DINGO_UVERBS_RDMA_CM:
-            reply.result = (message.head.flags & DINGO_UVERBS_TOKEN) != 0
-                               ? static_cast<int>(message.payload.size())
-                               : -EAGAIN;
-            cm_waiting_ += reply.result == -EAGAIN ? 1 : 0;
+            this->rdma_cm(message, reply);
             break;
         case DINGO_UVERBS_IOCTL:
             ioctl(message, reply);
@@ -171,6 +169,36 @@ void FakeCard::handle(Message& message, bool rdma_cm) {
     }
     if (!dead_) {
         send(message.fds[0].get(), reply);
+    }
+}
+
+int FakeCard::send_token() {
+    for (const Client& client : clients_) {
+        if (client.rdma_cm && ::send(client.fd.get(), "t", 1, MSG_NOSIGNAL) < 0) {
+            return -errno;
+        }
+    }
+    return 0;
+}
+
+/// Each destroyed or migrated identifier has an event that comes in the last moment and goes with
+/// it.
+void FakeCard::rdma_cm(const Message& message, dingo_uverbs_reply& reply) {
+    const bool token = (message.head.flags & DINGO_UVERBS_TOKEN) != 0;
+    rdma_ucm_cmd_hdr head{};
+    std::memcpy(&head, message.payload.data(), std::min(message.payload.size(), sizeof(head)));
+    reply.result = static_cast<int>(message.payload.size());
+    if (message.payload.empty()) {
+        cm_given_back_ += token ? 1 : 0;
+    } else if (head.cmd == RDMA_USER_CM_CMD_DESTROY_ID) {
+        send_token();
+        reply.idle_token = DINGO_UVERBS_IDLE_HERE;
+    } else if (head.cmd == RDMA_USER_CM_CMD_MIGRATE_ID) {
+        send_token();
+        reply.idle_token = DINGO_UVERBS_IDLE_LEFT;
+    } else if (!token) {
+        reply.result = -EAGAIN;
+        cm_waiting_++;
     }
 }
 
@@ -291,11 +319,10 @@ void FakeCard::ioctl(const Message& message, dingo_uverbs_reply& reply) {
             reply.result = cm_waiting_;
             return;
         case kCmEvent:
-            for (const Client& client : clients_) {
-                if (client.rdma_cm && ::send(client.fd.get(), "t", 1, MSG_NOSIGNAL) < 0) {
-                    reply.result = -errno;
-                }
-            }
+            reply.result = send_token();
+            return;
+        case kCmGivenBack:
+            reply.result = cm_given_back_;
             return;
         default:
             reply.result = -EPROTONOSUPPORT;

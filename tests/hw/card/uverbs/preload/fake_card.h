@@ -19,16 +19,17 @@
 
 /// Methods of the fake card's ioctl; numbers in attrs[].data.
 enum FakeMethod : std::uint16_t {
-    kEcho = 1,       ///< [0] address: its 8 bytes are read, incremented and written back
-    kChannels = 2,   ///< [0], [1]: where the numbers of a completion and an async channel go
-    kShare = 3,      ///< [0] va, [1] length, [2] writable; result: bytes shared
-    kPoke = 4,       ///< [0] va, [1] value: written through the shared memory
-    kPeek = 5,       ///< [0] va; result: the byte there, through the shared memory
-    kDie = 6,        ///< no answer any more
-    kNeedFd = 7,     ///< [0] descriptor; result: its size by fstat
-    kHellos = 8,     ///< result: how many HELLOs came
-    kCmWaiting = 9,  ///< result: how many GET_EVENTs of rdma_cm were told to wait
-    kCmEvent = 10,   ///< an event for every rdma_cm descriptor
+    kEcho = 1,          ///< [0] address: its 8 bytes are read, incremented and written back
+    kChannels = 2,      ///< [0], [1]: where the numbers of a completion and an async channel go
+    kShare = 3,         ///< [0] va, [1] length, [2] writable; result: bytes shared
+    kPoke = 4,          ///< [0] va, [1] value: written through the shared memory
+    kPeek = 5,          ///< [0] va; result: the byte there, through the shared memory
+    kDie = 6,           ///< no answer any more
+    kNeedFd = 7,        ///< [0] descriptor; result: its size by fstat
+    kHellos = 8,        ///< result: how many HELLOs came
+    kCmWaiting = 9,     ///< result: how many GET_EVENTs of rdma_cm were told to wait
+    kCmEvent = 10,      ///< an event for every rdma_cm descriptor
+    kCmGivenBack = 11,  ///< result: how many idle tokens were taken out
 };
 
 class FakeCard {
@@ -60,6 +61,8 @@ class FakeCard {
     bool receive(int fd, Message& message);
     void handle(Message& message, bool rdma_cm);
     void ioctl(const Message& message, dingo_uverbs_reply& reply);
+    void rdma_cm(const Message& message, dingo_uverbs_reply& reply);
+    int send_token();
     void take_segments(const Message& message, dingo_uverbs_reply& reply);
     std::uint8_t* shared_at(std::uint64_t va);
     void send(int fd, const dingo_uverbs_reply& reply);
@@ -74,6 +77,7 @@ class FakeCard {
     std::vector<Segment> segments_;
     int hellos_ = 0;
     int cm_waiting_ = 0;
+    int cm_given_back_ = 0;
     std::atomic<bool> stop_ = false;
     bool dead_ = false;
     std::thread thread_;

@@ -89,6 +89,11 @@ TEST_F(Preload, AnEventComesAfterItsDescriptorIsClosed) {
     EXPECT_EQ(run("event_after_close"), 0);
 }
 
+TEST_F(Preload, DescriptorIsNotReadableWithoutAnEvent) {
+    card_->offer_rdma_cm();
+    EXPECT_EQ(run("idle_token"), 0);
+}
+
 /// Sharing turned off: everything works on the slow road.
 TEST_F(Preload, SharingOff) {
     EXPECT_EQ(run("share_stack", "DINGO_SHARE=0"), 0);
