@@ -18,11 +18,11 @@ cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
 . scripts/lib/build.sh
 
-# Name, program, what it does; what says most in the least time comes first (testplan asks what unit has built).
+# Name, program, what it does; what says most in the least time comes first. Each works alone in a fresh tree.
 suites=(
     "style|tests/style.sh|formatting, licences, names, shell syntax"
     "unit|tests/unit.sh release|contract, packets, model, card, wire, conformance (ctest)"
-    "testplan|tests/testplan/check.py|every promised behaviour has a test that exists"
+    "testplan|tests/testplan/suite.sh|every promised behaviour has a test that exists"
     "lint|tests/rtl/lint/run.sh|the SystemVerilog card: Verilator's -Wall, widths of structures, waivers"
     "kmod|tests/kmod/build.sh|dingo.ko on 6.12 and 7.2 without a warning, sparse, checkpatch"
     "native|tests/native/suite.sh tools|kernel-less cards: perftest with its options, pingpongs, many clients, an ordinary user"
@@ -31,6 +31,7 @@ suites=(
     "native-life|tests/native/suite.sh lifecycle|kernel-less: kill -9 of clients, servers and the card; idle cost"
     "native-host|tests/native/suite.sh host|kernel-less: several cards in one process, beside one that has its own; stop, kill -9, faults, capture"
     "native-pyverbs|tests/native/suite.sh pyverbs|this host's pyverbs suite on a kernel-less card"
+    "install|tests/packaging/suite.sh install|cmake --install: all or nothing, any prefix, no RPATH, uninstall"
     "bench|tests/rdma-bench/suite.sh|rdma-bench on kernel-less cards: every test and option, verified data, what a new user meets, reports"
     "rtl|tests/native/suite.sh rtl|kernel-less: the SystemVerilog card under Verilator with this host's programs, alone, with the model and under loss"
     "native-rxe|tests/native/suite.sh rxe|a kernel-less card and the kernel's rdma_rxe in a guest: both roles, every byte"
@@ -73,6 +74,8 @@ for w in "${wanted[@]}"; do
 done
 
 need_packages "${build_packages[@]}" "${test_packages[@]}"
+# Warnings are errors here; not for who builds Dingo with a compiler that was not tried.
+export DINGO_WERROR=ON
 logs=$PWD/build/test-logs
 mkdir -p "$logs"
 passed=0 failed=0 skipped=0

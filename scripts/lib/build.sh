@@ -10,7 +10,7 @@ test_packages=(libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev libamdhip64
     iproute2 mmdebstrap procps)
 
 # build_preset PRESET [TARGET...]: configure when needed and build; ccache is kept in the product cache.
-# DINGO_CMAKE_OPTIONS: more options for the configuration.
+# DINGO_CMAKE_OPTIONS: more options for the configuration. DINGO_WERROR=ON, as test.sh sets it: warnings are errors.
 build_preset() {
     local preset=$1 dir
     shift
@@ -21,7 +21,7 @@ build_preset() {
     # as a run of the preprocessor before each compilation costs a fresh build a tenth.
     export CCACHE_BASEDIR=$dingo_root CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
     cmake -S "$dingo_root" --preset "$preset" -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
-        ${DINGO_CMAKE_OPTIONS:-}
+        ${DINGO_WERROR:+-DDINGO_WERROR="$DINGO_WERROR"} ${DINGO_CMAKE_OPTIONS:-}
     cmake --build "$dir" ${1:+--target "$@"}
 }
 

@@ -29,8 +29,8 @@ void create_cq(IoctlCall& c) {
             ? c.call.connection().channel(EventChannel::Kind::kCompletion,
                                           c.fd(UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL))
             : HeldChannel();
-    const auto& cq = make_cq(c.call, params, std::move(channel),
-                             async_of(c, UVERBS_ATTR_CREATE_CQ_EVENT_FD), c.udata);
+    auto& cq = make_cq(c.call, params, std::move(channel),
+                       async_of(c, UVERBS_ATTR_CREATE_CQ_EVENT_FD), c.udata);
     c.put_object(UVERBS_ATTR_CREATE_CQ_HANDLE, cq);
     c.out(UVERBS_ATTR_CREATE_CQ_RESP_CQE, cq.cq->entries());
 }
@@ -76,9 +76,9 @@ void create_qp(IoctlCall& c) {
     if (c.has(UVERBS_ATTR_CREATE_QP_SOURCE_QPN)) {
         params.create_flags |= 1U << 10;  // IB_QP_CREATE_SOURCE_QPN, which the driver refuses
     }
-    const auto& qp = make_qp(c.call, params, pd, send_cq, recv_cq,
-                             c.object_if<SrqObject>(UVERBS_ATTR_CREATE_QP_SRQ_HANDLE),
-                             async_of(c, UVERBS_ATTR_CREATE_QP_EVENT_FD), c.udata);
+    auto& qp = make_qp(c.call, params, pd, send_cq, recv_cq,
+                       c.object_if<SrqObject>(UVERBS_ATTR_CREATE_QP_SRQ_HANDLE),
+                       async_of(c, UVERBS_ATTR_CREATE_QP_EVENT_FD), c.udata);
     c.put_object(UVERBS_ATTR_CREATE_QP_HANDLE, qp);
     c.out(UVERBS_ATTR_CREATE_QP_RESP_CAP, params.cap);
     c.out(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, qp.qp->number());
@@ -97,8 +97,8 @@ void create_srq(IoctlCall& c) {
     params.max_wr = c.in<std::uint32_t>(UVERBS_ATTR_CREATE_SRQ_MAX_WR);
     params.max_sge = c.in<std::uint32_t>(UVERBS_ATTR_CREATE_SRQ_MAX_SGE);
     params.limit = c.in<std::uint32_t>(UVERBS_ATTR_CREATE_SRQ_LIMIT);
-    const auto& srq = make_srq(c.call, params, c.object<PdObject>(UVERBS_ATTR_CREATE_SRQ_PD_HANDLE),
-                               async_of(c, UVERBS_ATTR_CREATE_SRQ_EVENT_FD), c.udata);
+    auto& srq = make_srq(c.call, params, c.object<PdObject>(UVERBS_ATTR_CREATE_SRQ_PD_HANDLE),
+                         async_of(c, UVERBS_ATTR_CREATE_SRQ_EVENT_FD), c.udata);
     c.put_object(UVERBS_ATTR_CREATE_SRQ_HANDLE, srq);
     c.out(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR, params.max_wr);
     c.out(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, params.max_sge);

@@ -34,12 +34,11 @@ class CudaGpu final : public Gpu {
 
     SharedLibrary library_;
     std::string name_;
-    int index_;
     Device device_ = 0;
     Context context_ = nullptr;
 };
 
-CudaGpu::CudaGpu(int index) : library_({"libcuda.so.1", "libcuda.so"}), index_(index) {
+CudaGpu::CudaGpu(int index) : library_({"libcuda.so.1", "libcuda.so"}) {
     if (!library_) {
         throw std::runtime_error("memory kind cuda: no CUDA driver on this machine (" +
                                  library_.error() +

@@ -2,7 +2,7 @@
 # What `cmake --install` leaves is enough to build and run the tutorial elsewhere.
 prefix=$logs/prefix
 plain 'install: cmake --install --component qpx' "cmake --install build --component qpx --prefix $prefix" 'libqpx.so.0'
-plain 'install: the library names itself libqpx.so.0' "readelf -d $prefix/lib*/libqpx.so" 'SONAME.*\[libqpx.so.0\]'
+plain 'install: the library names itself libqpx.so.0' "readelf -d $prefix/lib/$(gcc -print-multiarch)/libqpx.so" 'SONAME.*\[libqpx.so.0\]'
 plain 'install: C++ and C headers' "ls $prefix/include/qpx/peer.h $prefix/include/qpx/qpx.h" ''
 libdir=$(dirname "$(find "$prefix" -name libqpx.so)")
 for kind in qpx::qpx qpx::static; do

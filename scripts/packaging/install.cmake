@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Where things go when they are installed. Components: native (what the kernel-less card and a board's user need), bench,
+# qpx, qpxd. Targets: `programs` builds all that `cmake --install build` takes, `uninstall` takes it away.
+
+# Debian's libibverbs has its providers in the multiarch directory, whatever prefix the first configuration had.
+if(NOT DEFINED CMAKE_INSTALL_LIBDIR AND EXISTS /etc/debian_version AND CMAKE_LIBRARY_ARCHITECTURE)
+  set(CMAKE_INSTALL_LIBDIR lib/${CMAKE_LIBRARY_ARCHITECTURE} CACHE PATH "Libraries, below the prefix")
+endif()
+include(GNUInstallDirs)
+set(DINGO_ZSH_COMPLETIONS ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE PATH "Completion for zsh, below the prefix")
+
+# A library found by pkg-config may ask for an RPATH (pmix does); Debian's are where the loader looks.
+function(dingo_without_rpath target)
+  get_target_property(options ${target} INTERFACE_LINK_OPTIONS)
+  if(options)
+    string(REGEX REPLACE "(-Wl,-rpath[^;]*;-Wl,|-Wl,-rpath[,=])[^;]*;?" "" options "${options}")
+    set_property(TARGET ${target} PROPERTY INTERFACE_LINK_OPTIONS ${options})
+  endif()
+endfunction()
+
+# dingo_completion(PROGRAM COMPONENT): what `PROGRAM completion SHELL` prints, where the shells look.
+function(dingo_completion program component)
+  if(DINGO_SANITIZE OR (CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR))
+    return()
+  endif()
+  set(dir ${CMAKE_BINARY_DIR}/completions)
+  file(MAKE_DIRECTORY ${dir})
+  foreach(shell IN ITEMS bash zsh fish)
+    add_custom_command(TARGET ${program} POST_BUILD COMMAND ${program} completion ${shell} > ${dir}/${program}.${shell} VERBATIM)
+  endforeach()
+  install(FILES ${dir}/${program}.bash RENAME ${program} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT ${component})
+  install(FILES ${dir}/${program}.zsh RENAME _${program} DESTINATION ${DINGO_ZSH_COMPLETIONS} COMPONENT ${component})
+  install(FILES ${dir}/${program}.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT ${component})
+endfunction()
+
+# What is not there must be said before the first file is copied.
+install(CODE "
+  if(CMAKE_INSTALL_COMPONENT STREQUAL \"\" OR NOT DEFINED CMAKE_INSTALL_COMPONENT)
+    include(\"${CMAKE_BINARY_DIR}/installed.cmake\")
+    foreach(file IN LISTS installed)
+      if(NOT EXISTS \"\${file}\")
+        message(FATAL_ERROR \"Nothing was installed: \${file} is not built. Type\n  cmake --build ${CMAKE_BINARY_DIR} --target programs\n\"
+          \"for all that is installed, or install a part:\n  cmake --install ${CMAKE_BINARY_DIR} --component native\")
+      endif()
+    endforeach()
+  endif()")
+install(DIRECTORY LICENSES/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT native)
+
+# dingo_programs(): after all targets are known.
+function(dingo_programs)
+  set(targets "")
+  set(files "")
+  foreach(target IN ITEMS dingo dingo-card dingo_preload local_transfer qpx qpx_shared qpxd rdma-bench)
+    if(TARGET ${target})
+      list(APPEND targets ${target})
+      string(APPEND files "  \"$<TARGET_FILE:${target}>\"\n")
+    endif()
+  endforeach()
+  # CMake ends the RPATH of a build tree with an empty element, which is the current directory; these need none.
+  foreach(target IN LISTS targets)
+    if(NOT target STREQUAL local_transfer)
+      set_target_properties(${target} PROPERTIES SKIP_BUILD_RPATH ON)
+    endif()
+  endforeach()
+  add_custom_target(programs DEPENDS ${targets})
+  add_custom_target(native DEPENDS dingo dingo-card dingo_preload)
+  if(TARGET dingo_provider)
+    add_dependencies(programs dingo_provider)
+    add_dependencies(native dingo_provider)
+    string(APPEND files "  \"${CMAKE_BINARY_DIR}/lib/libdingo.so.1\"\n")
+  endif()
+  if(TARGET local_transfer)
+    add_dependencies(native local_transfer)
+  endif()
+  file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/installed.cmake CONTENT "set(installed\n${files})\n")
+  add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -DBUILD=${CMAKE_BINARY_DIR} -P ${CMAKE_SOURCE_DIR}/scripts/packaging/uninstall.cmake)
+endfunction()

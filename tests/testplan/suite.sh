@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Every promised behaviour has a test: one PASS, FAIL or SKIP line for each. ctest knows the names of built programs only,
+# so they are built first, with the options of tests/unit.sh.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. scripts/lib/common.sh
+. scripts/lib/build.sh
+need_packages "${build_packages[@]}" "${test_packages[@]}"
+mkdir -p build/test-logs
+DINGO_CMAKE_OPTIONS=$rtl_engine_options build_preset release >build/test-logs/testplan-build.log 2>&1 || {
+    tail -20 build/test-logs/testplan-build.log
+    exit 1
+}
+exec tests/testplan/check.py
