@@ -2,6 +2,7 @@
 /*
  * What the device and its port tell about themselves: only what the card has.
  */
+#include <linux/slab.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_mad.h>
 
@@ -138,6 +139,23 @@ static void dingo_port_speed(struct dingo_dev *dev, struct ib_port_attr *attr)
 	attr->active_width = dingo_speeds[n].width;
 }
 
+/* What fabric managers ask after; the card may be gone: then it is 0. */
+static void dingo_port_violations(struct dingo_dev *dev,
+				  struct ib_port_attr *attr)
+{
+	u64 *values = kcalloc(DINGO_CARD_COUNTERS, sizeof(*values), GFP_KERNEL);
+
+	if (!values)
+		return;
+	if (!dingo_cmd_query_card_stats(dev, values, DINGO_CARD_COUNTERS)) {
+		attr->bad_pkey_cntr =
+			min_t(u64, values[DINGO_CARD_BAD_PKEY], U32_MAX);
+		attr->qkey_viol_cntr =
+			min_t(u64, values[DINGO_CARD_BAD_QKEY], U32_MAX);
+	}
+	kfree(values);
+}
+
 /**
  * dingo_query_port() - state of the port
  * @ibdev: the device
@@ -171,6 +189,7 @@ int dingo_query_port(struct ib_device *ibdev, u32 port,
 					   IB_PORT_PHYS_STATE_DISABLED;
 	}
 	dingo_port_speed(dev, attr);
+	dingo_port_violations(dev, attr);
 	return 0;
 }
 

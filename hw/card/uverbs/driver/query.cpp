@@ -67,6 +67,20 @@ std::uint64_t node_guid(const Mac& mac) {
     return packet::load_be64(std::as_bytes(std::span(gid.bytes)).data() + 8);
 }
 
+std::vector<std::uint64_t> query_stats(AdminQueue& admin, std::uint32_t scope, std::uint32_t id,
+                                       std::size_t count) {
+    const auto out = admin.out();
+    dingo_cmd_query_stats cmd{};
+    cmd.out_addr = admin.out_address();
+    cmd.out_len = static_cast<std::uint32_t>(count * sizeof(std::uint64_t));
+    cmd.scope = scope;
+    cmd.id = id;
+    admin.execute(DINGO_OP_QUERY_STATS, cmd);
+    std::vector<std::uint64_t> values(count);
+    std::memcpy(values.data(), out.data(), count * sizeof(std::uint64_t));
+    return values;
+}
+
 }  // namespace
 
 DeviceAttr Driver::query_device() const {
@@ -129,6 +143,15 @@ PortAttr Driver::query_port() const {
     a.pkey_tbl_len = 1;
     a.port_cap_flags = kPortCmSup;  // that GIDs are IP addresses is for uverbs to say
     a.max_msg_sz = d.limits.max_msg;
+    if (!d.admin->failed()) {
+        const auto counters = query_stats(*state_->admin, 0, 0, DINGO_CARD_COUNTERS);
+        const auto clipped = [&](dingo_card_counter counter) {
+            return static_cast<std::uint32_t>(
+                std::min<std::uint64_t>(counters[counter], UINT32_MAX));
+        };
+        a.bad_pkey_cntr = clipped(DINGO_CARD_BAD_PKEY);
+        a.qkey_viol_cntr = clipped(DINGO_CARD_BAD_QKEY);
+    }
     return a;
 }
 
@@ -137,20 +160,6 @@ std::uint64_t Driver::clock_ns() const {
 }
 
 namespace {
-
-std::vector<std::uint64_t> query_stats(AdminQueue& admin, std::uint32_t scope, std::uint32_t id,
-                                       std::size_t count) {
-    const auto out = admin.out();
-    dingo_cmd_query_stats cmd{};
-    cmd.out_addr = admin.out_address();
-    cmd.out_len = static_cast<std::uint32_t>(count * sizeof(std::uint64_t));
-    cmd.scope = scope;
-    cmd.id = id;
-    admin.execute(DINGO_OP_QUERY_STATS, cmd);
-    std::vector<std::uint64_t> values(count);
-    std::memcpy(values.data(), out.data(), count * sizeof(std::uint64_t));
-    return values;
-}
 
 #define DINGO_COUNTER_NAME(id, text) text,
 constexpr const char* kCardCounters[] = {DINGO_FOR_EACH_CARD_COUNTER(DINGO_COUNTER_NAME)};

@@ -7,6 +7,7 @@
 
 #include <set>
 
+#include "dingo/packet/build.h"
 #include "two_cards.h"
 
 namespace dingo::card::uverbs::test {
@@ -272,6 +273,45 @@ TEST_F(ContextTest, DeviceAndPort) {
     EXPECT_EQ(packet::to_string(packet::Gid{gids[0].gid}), "fe80::44:49ff:fe00:a");
     EXPECT_EQ(packet::to_string(packet::Gid{gids[1].gid}), "10.77.0.1");
     EXPECT_EQ(packet::to_string(packet::Gid{gids[2].gid}), "fd77::1");
+}
+
+TEST_F(ContextTest, PortCountsPacketsWithWrongKeys) {
+    Client c(*a);
+    Client::QpRings qp = c.make_qp(4);
+    Udata none;
+    QpAttr attr;
+    attr.qp_state = DINGO_QPS_INIT;
+    attr.port_num = 1;
+    attr.qkey = 0x1234;
+    qp.qp->modify(attr, DINGO_QPM_STATE | DINGO_QPM_PORT | DINGO_QPM_PKEY_INDEX | DINGO_QPM_QKEY,
+                  none);
+    attr.qp_state = DINGO_QPS_RTR;
+    qp.qp->modify(attr, DINGO_QPM_STATE, none);
+
+    packet::NetworkPath path;
+    path.dmac.bytes = {0x02, 0x44, 0x49, 0x00, 0x00, 0x0a};
+    path.smac.bytes = {0x02, 0x44, 0x49, 0x00, 0x00, 0x0b};
+    path.sgid.bytes = b->driver.gids().at(1).gid;
+    path.dgid.bytes = a->driver.gids().at(1).gid;
+    packet::TransportHeaders headers;
+    headers.bth.opcode = packet::Opcode::kUdSendOnly;
+    headers.bth.dest_qp = qp.qp->number();
+    const auto receive = [&](std::uint16_t pkey, std::uint32_t qkey) {
+        headers.bth.pkey = pkey;
+        headers.deth.qkey = qkey;
+        std::array<std::byte, 256> buffer;
+        packet::FrameBuilder frame;
+        ASSERT_TRUE(frame.begin(packet::HeaderTemplate(path), headers, 0, 0, buffer));
+        a->card.on_frame(frame.finish());
+    };
+    for (int i = 0; i < 3; ++i) {
+        receive(DINGO_PKEY_DEFAULT, 0x4321);
+    }
+    receive(0x8001, 0x1234);
+    const PortAttr port = a->driver.query_port();
+    EXPECT_EQ(port.qkey_viol_cntr, 3U);
+    EXPECT_EQ(port.bad_pkey_cntr, 1U);
+    EXPECT_EQ(b->driver.query_port().qkey_viol_cntr, 0U);
 }
 
 TEST_F(ContextTest, CablePulled) {
