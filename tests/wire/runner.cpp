@@ -93,7 +93,7 @@ std::string_view trim(std::string_view text) {
 
 }  // namespace
 
-Runner::Runner(const std::string& engine_name) : card_(engine_name) {
+Runner::Runner(const std::string& engine_name) : engine_(engine_name), card_(engine_name) {
     card_.wire.sink = [this](std::span<const std::byte> frame) {
         frames_.push_back({{frame.begin(), frame.end()}, card_.now});
         note("> " + describe(frame));
@@ -149,6 +149,7 @@ void Runner::run_line(const Line& line) {
         {"destroy", &Runner::destroy},
         {"link", &Runner::link},
         {"need", &Runner::need},
+        {"only", &Runner::only},
         {"fill", &Runner::fill},
         {"break", &Runner::break_memory},
         {"cqe", &Runner::check_cqe},

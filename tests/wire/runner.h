@@ -63,6 +63,7 @@ class Runner {
     void destroy(Words& words);
     void link(Words& words);
     void need(Words& words);
+    void only(Words& words);
     void fill(Words& words);
     void break_memory(Words& words);
     void make_window(Words& words);
@@ -104,6 +105,7 @@ class Runner {
     std::span<std::byte> memory(std::string_view place, std::size_t length);
     void note(std::string text);
 
+    const std::string engine_;
     test::OneCard card_;
     test::Cq cq_;
     std::map<std::string, test::Mr, std::less<>> mrs_;

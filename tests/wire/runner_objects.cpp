@@ -280,6 +280,12 @@ void Runner::need(Words& words) {
         throw CaseSkipped(fmt::format("the engine has no {}", name));
 }
 
+void Runner::only(Words& words) {
+    const std::string name = words.bare("an engine");
+    if (name != engine_)
+        throw CaseSkipped(fmt::format("only for the engine {}", name));
+}
+
 void Runner::fill(Words& words) {
     const std::string place = words.bare("a place");
     const auto bytes = read_bytes(words.bare("bytes"));

@@ -55,6 +55,18 @@ kill -INT $tcpdump_pid 2>/dev/null || true
 wait $tcpdump_pid 2>/dev/null || true
 plain 'veth: the ICRC of every packet is right' "/usr/bin/python3 $dingo_root/tests/native/icrc.py $capture.full" 'packets, 0 wrong'
 
+# Somebody else on the server's host sends NAKs for what he sees outstanding, from a port of his own: they must do nothing.
+dropped() { in_ns $b on west 'cat /sys/class/infiniband/west/ports/1/hw_counters/rx_drop_address'; }
+before=$(dropped)
+ip netns exec $a /usr/bin/python3 "$dingo_root/tests/native/forge.py" v0 10.78.0.2 10.78.0.1 50000 6 >"$logs/forge.out" 2>&1 &
+forge_pid=$!
+ns_pair 'veth: NAKs from another port of the peer do not end a connection' 'ib_write_bw -F -D 3 -s 65536' 'ib_write_bw -F -D 3 -s 65536 10.78.0.1' '^ +65536'
+if wait $forge_pid && [ "$(dropped)" -gt "$before" ]; then
+    pass 'veth: NAKs from another port are counted'
+else
+    fail 'veth: NAKs from another port are counted' "rx_drop_address $before, then $(dropped); $(why "$logs/forge.out")"
+fi
+
 ns_pair 'veth: verbs_check, every byte' "$dingo_root/build/bin/verbs_check" "$dingo_root/build/bin/verbs_check 10.78.0.1" ''
 in_ns $a "$dingo" card stop east >/dev/null
 in_ns $b "$dingo" card stop west >/dev/null

@@ -48,6 +48,7 @@ void Core::receive_response(Qp& qp, const packet::Packet& packet) {
         drop(DINGO_CARD_RX_DROP_RESPONSE);
         return;
     }
+    qp.transport->peer_ports.responses = packet.udp_sport;
     const std::uint32_t psn = r.oldest_psn + ahead;
     const packet::OpcodeTraits& op = packet.op();
     if (op.is_read_response())

@@ -63,6 +63,8 @@ class Core {
     bool check_state(const Qp& qp, const packet::Packet& packet);
     bool check_pkey(const packet::Packet& packet);
     bool check_path(const Qp& qp, const packet::Packet& packet);
+    /// The source port is the one that the peer has used so far, when it is known.
+    static bool check_port(const Qp& qp, const packet::Packet& packet);
 
     // --- retransmit.cpp: timers
     void arm(Qp& qp);

@@ -41,7 +41,8 @@ void Core::receive(const packet::Packet& packet, std::span<const std::byte> fram
     }
     if (!check_transport(*qp, packet) || !check_state(*qp, packet) || !check_pkey(packet))
         return;
-    if (is_datagram(*qp) ? !is_local_address(packet) : !check_path(*qp, packet)) {
+    if (is_datagram(*qp) ? !is_local_address(packet)
+                         : !check_path(*qp, packet) || !check_port(*qp, packet)) {
         drop(DINGO_CARD_RX_DROP_ADDRESS);
         return;
     }

@@ -72,6 +72,12 @@ bool Core::check_path(const Qp& qp, const packet::Packet& packet) {
            same_vlan(*local, packet);
 }
 
+bool Core::check_port(const Qp& qp, const packet::Packet& packet) {
+    const PeerPorts& ports = qp.transport->peer_ports;
+    const std::uint16_t known = packet.op().is_response() ? ports.responses : ports.requests;
+    return known == 0 || known == packet.udp_sport;
+}
+
 bool Core::is_local_address(const packet::Packet& packet) {
     if (packet.dgid.is_multicast())
         return true;

@@ -7,8 +7,10 @@ namespace dingo::model {
 
 void Core::qp_modified(Qp& qp, QpState old_state, std::uint32_t mask) {
     TransportState& t = *qp.transport;
-    if (mask & DINGO_QPM_AV)
+    if (mask & DINGO_QPM_AV) {
         t.path_valid = false;
+        t.peer_ports = {};  // the peer may have a new QP behind its number
+    }
     if (mask & DINGO_QPM_RQ_PSN)
         t.responder.expected_psn = qp.attr.rq_psn & packet::kPsnMask;
     if (mask & DINGO_QPM_SQ_PSN) {

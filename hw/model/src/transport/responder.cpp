@@ -24,6 +24,7 @@ bool Core::check_psn(Qp& qp, const packet::Packet& packet) {
     Responder& p = qp.transport->responder;
     const std::int32_t ahead = packet::psn_diff(packet.bth.psn, p.expected_psn);
     if (ahead == 0) {
+        qp.transport->peer_ports.requests = packet.udp_sport;
         p.nak_sent = p.rnr_sent = false;
         return true;
     }

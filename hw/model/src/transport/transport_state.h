@@ -95,12 +95,21 @@ struct Responder {
     Nanoseconds wait_deadline = kNever;   ///< paused region: READ responses wait
 };
 
+/// UDP source ports from which the peer sends to a connected QP; 0: not learnt yet. A packet that
+/// only the peer can have made teaches one: a request with the expected PSN, a response to what is
+/// outstanding. Two, because a peer may have one for each kind.
+struct PeerPorts {
+    std::uint16_t requests = 0;
+    std::uint16_t responses = 0;
+};
+
 struct TransportState {
     ReadyHook ready;
     TimerHook timer;
     Requester requester;
     Responder responder;
     packet::HeaderTemplate path;
+    PeerPorts peer_ports;
     std::uint32_t path_generation = 0;  ///< Port::gid_generation of `path`
     bool path_valid = false;
     bool last_wqe_reached = false;  ///< event QP_LAST_WQE was raised

