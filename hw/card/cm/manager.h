@@ -37,6 +37,7 @@ class Port {
 struct Request {
     bool datagram = false;  ///< SIDR
     std::uint64_t service_id = 0;
+    Gid source{};  ///< who sent it
     Transport transport = Transport::kRc;
     Parameters parameters;
 };

@@ -171,6 +171,7 @@ void Manager::on_req(const Arrival& from, const Req& req) {
     insert_remote_qpn(c);
     switch (listeners_.on_request(c, {.datagram = false,
                                       .service_id = req.service_id,
+                                      .source = from.back.remote,
                                       .transport = req.transport,
                                       .parameters = parameters_of(req)})) {
         case Listeners::Answer::kTaken:
@@ -380,6 +381,7 @@ void Manager::on_sidr_req(const Arrival& from, const SidrReq& req) {
     requests_.emplace(SidrKey{from.back.remote, req.request_id}, &c);
     switch (listeners_.on_request(c, {.datagram = true,
                                       .service_id = req.service_id,
+                                      .source = from.back.remote,
                                       .transport = Transport::kRc,
                                       .parameters = private_data_of(req)})) {
         case Listeners::Answer::kTaken:

@@ -88,16 +88,14 @@ bool Address::is_ipv4_mapped() const {
 }
 
 bool Address::is_any() const {
-    return family == AF_INET ? gid == mapped(0) : gid == Gid{};
+    return family == AF_INET ? gid[12] == 0 : gid == Gid{};
 }
 
 bool Address::is_loopback() const {
     if (family == AF_INET) {
         return gid[12] == 127;
     }
-    Gid one{};
-    one[15] = 1;
-    return family == AF_INET6 && gid == one;
+    return family == AF_INET6 && gid == loopback(false);
 }
 
 std::size_t Address::put(sockaddr_storage& to) const {
@@ -120,11 +118,9 @@ std::size_t Address::put(sockaddr_storage& to) const {
         std::memcpy(&to, &in6, sizeof in6);
         return sizeof in6;
     }
-    return family == kIb ? put_gid(to) : 0;
-}
-
-std::size_t Address::put_gid(sockaddr_storage& to) const {
-    std::memset(&to, 0, sizeof to);
+    if (family != kIb) {
+        return 0;
+    }
     SockaddrIb ib{};
     ib.family = kIb;
     ib.pkey = htons(kDefaultPkey);
@@ -140,6 +136,22 @@ Address Address::any(sa_family_t family) {
     if (family == AF_INET) {
         a.gid = mapped(0);
     }
+    return a;
+}
+
+Gid Address::loopback(bool ipv4) {
+    if (ipv4) {
+        return mapped(htonl(INADDR_LOOPBACK));
+    }
+    Gid one{};
+    one[15] = 1;
+    return one;
+}
+
+Address Address::of_ib(const Gid& gid) {
+    Address a;
+    a.family = kIb;
+    a.gid = gid;
     return a;
 }
 

@@ -26,6 +26,7 @@ struct Address {
     std::uint32_t flow_info = 0;  ///< as it came, network order
 
     [[nodiscard]] bool is_ip() const { return family == AF_INET || family == AF_INET6; }
+    /// 0.0.0.0/8 or ::.
     [[nodiscard]] bool is_any() const;
     /// 127.0.0.0/8 or ::1.
     [[nodiscard]] bool is_loopback() const;
@@ -33,10 +34,12 @@ struct Address {
 
     /// Writes a sockaddr; returns its length, 0 for no address.
     std::size_t put(sockaddr_storage& to) const;
-    /// The same as family AF_IB with its GID.
-    std::size_t put_gid(sockaddr_storage& to) const;
 
     static Address any(sa_family_t family);
+    /// 127.0.0.1 or ::1.
+    static Gid loopback(bool ipv4);
+    /// Of family AF_IB.
+    static Address of_ib(const Gid& gid);
     static Address of_gid(const Gid& gid, std::uint16_t port, bool ipv4);
 };
 

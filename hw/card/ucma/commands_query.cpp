@@ -24,9 +24,9 @@ constexpr std::uint8_t kExactly = 2;
 constexpr std::uint32_t kPathFlags = IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL;
 
 template <typename To>
-std::uint16_t put(const Address& address, To& to, bool as_gid) {
+std::uint16_t put(const Address& address, To& to) {
     sockaddr_storage storage{};
-    const std::size_t size = as_gid ? address.put_gid(storage) : address.put(storage);
+    const std::size_t size = address.put(storage);
     std::memcpy(&to, &storage, std::min(sizeof to, sizeof storage));
     return static_cast<std::uint16_t>(size);
 }
@@ -49,13 +49,12 @@ ibv_path_record record_of(const cm::Path& path) {
 rdma_ucm_query_addr_resp addresses_of(const Command& c, const Id& id, bool as_gid) {
     rdma_ucm_query_addr_resp r{};
     r.ibdev_index = kNoIndex;
-    if (!as_gid || id.has_device()) {
-        r.src_size = put(id.source(), r.src_addr, as_gid);
-        r.dst_size = put(id.destination(), r.dst_addr, as_gid);
+    if (!as_gid) {
+        r.src_size = put(id.source(), r.src_addr);
+        r.dst_size = put(id.destination(), r.dst_addr);
     } else {
-        const Address none = Address::any(Address::kIb);
-        r.src_size = put(none, r.src_addr, true);
-        r.dst_size = put(none, r.dst_addr, true);
+        r.src_size = put(Address::of_ib(id.has_device() ? id.path().local : Gid{}), r.src_addr);
+        r.dst_size = put(Address::of_ib(id.remote_gid()), r.dst_addr);
     }
     if (id.has_device()) {
         r.node_guid = htobe64(c.service.node_guid());
@@ -106,8 +105,8 @@ void query_route(Command& c) {
     const Id& id = c.file.id(r.id);
     rdma_ucm_query_route_resp answer{};
     answer.ibdev_index = kNoIndex;
-    put(id.source(), answer.src_addr, false);
-    put(id.destination(), answer.dst_addr, false);
+    put(id.source(), answer.src_addr);
+    put(id.destination(), answer.dst_addr);
     if (id.has_device()) {
         const cm::Path& path = id.path();
         ib_user_path_rec& route = answer.ib_route[0];
@@ -115,7 +114,7 @@ void query_route(Command& c) {
         answer.port_num = 1;
         answer.num_paths = id.has_path() ? 1 : 0;
         std::copy(path.local.begin(), path.local.end(), route.sgid);
-        std::copy(id.destination().gid.begin(), id.destination().gid.end(), route.dgid);
+        std::copy(id.remote_gid().begin(), id.remote_gid().end(), route.dgid);
         route.pkey = htobe16(kPkey);
         if (id.has_path()) {
             route.flow_label = htobe32(path.flow_label);

@@ -78,12 +78,12 @@ void Id::bind(const Address& address) {
         fail(EAFNOSUPPORT);
     } else if (!address.is_any()) {
         index = service_.routes().gid_index(address.gid);
-        if (index < 0) {
-            // The machine's own interface is no card, but a card may have its addresses.
-            fail(address.is_loopback() ? ENODEV : EADDRNOTAVAIL);
+        if (index < 0 && !address.is_loopback()) {
+            fail(EADDRNOTAVAIL);
         }
     }
     binding_.address = address;
+    binding_.loopback = index < 0 && address.is_loopback();
     if (!af_only_set_) {
         binding_.af_only = address.family == AF_INET;
     }
@@ -111,31 +111,32 @@ void Id::resolve_address(const Address& source, const Address& destination,
     if (binding_.address.family != destination.family) {
         fail(EINVAL);
     }
-    if (destination.is_loopback() && !service_.routes().on_link(destination)) {
-        fail(ENODEV);
-    }
-    destination_ = destination;
+    const Routes& routes = service_.routes();
+    const bool ipv4 = destination.family == AF_INET;
+    const bool myself =
+        destination.is_any() || (destination.is_loopback() && !routes.on_link(destination));
     int index = gid_index_;
-    if (destination.is_any()) {  // myself
-        index = index >= 0 ? index : service_.routes().own(destination.family == AF_INET);
-        if (index < 0) {
-            fail(ENODEV);
-        }
-        destination_.gid = service_.routes().gid(index);
-    } else if (index < 0) {
-        index = service_.routes().source_for(destination);
-        if (index < 0) {
-            fail(ENETUNREACH);
-        }
+    if (index < 0) {
+        index = myself ? std::max(0, routes.own(ipv4)) : routes.source_for(destination);
     }
-    remote_gid_ = destination_.gid;
+    if (index < 0) {
+        fail(ENETUNREACH);
+    }
+    if (binding_.loopback && !myself && routes.gid_index(destination.gid) < 0) {
+        fail(EINVAL);  // no route begins at a loopback address and ends elsewhere
+    }
+    remote_gid_ = myself ? routes.gid(index) : destination.gid;
     try {
         service_.driver().resolve(remote_gid_);
     } catch (const uverbs::NotYet&) {
         // poll() goes on
     }
+    if (!has_device()) {
+        binding_.address.gid = myself ? Address::loopback(ipv4) : routes.gid(index);
+        binding_.loopback = myself;
+    }
+    destination_ = destination;
     use_gid(index);
-    binding_.address.gid = path_.local;
     state_ = IdState::kAddressQuery;
     resolve_until_ = service_.now() + std::uint64_t{timeout_ms} * 1'000'000;
     service_.watch(*this);
@@ -271,7 +272,7 @@ bool Id::listens_to(std::uint16_t space, const Address& destination) const {
         return false;
     }
     const Address& mine = binding_.address;
-    if (mine.is_any()) {
+    if (is_wildcard()) {
         return mine.family == destination.family || !binding_.af_only;
     }
     return mine.gid == destination.gid;

@@ -86,6 +86,9 @@ class Id final : private cm::Owner {
     [[nodiscard]] const cm::Path& path() const { return path_; }
     [[nodiscard]] const Address& source() const { return binding_.address; }
     [[nodiscard]] const Address& destination() const { return destination_; }
+    /// Of the peer's card: other than destination() when that stands for "myself".
+    [[nodiscard]] const Gid& remote_gid() const { return remote_gid_; }
+    [[nodiscard]] bool is_wildcard() const { return binding_.is_any(); }
     [[nodiscard]] IdState state() const { return state_; }
     [[nodiscard]] std::uint16_t space() const { return space_; }
     [[nodiscard]] bool is_datagram() const { return qp_type_ == kUd; }

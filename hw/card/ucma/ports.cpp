@@ -16,10 +16,9 @@ constexpr std::uint32_t kEphemerals = 60999 - kFirstEphemeral + 1;
 /// Whether both may receive what is sent to one address.
 bool overlap(const Binding& a, const Binding& b) {
     const bool other_family = a.address.family != b.address.family;
-    if (a.address.is_any() || b.address.is_any()) {
+    if (a.is_any() || b.is_any()) {
         // A wildcard of both families meets all.
-        return !other_family || (a.address.is_any() && !a.af_only) ||
-               (b.address.is_any() && !b.af_only);
+        return !other_family || (a.is_any() && !a.af_only) || (b.is_any() && !b.af_only);
     }
     return !other_family && a.address.gid == b.address.gid;
 }

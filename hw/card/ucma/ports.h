@@ -16,9 +16,12 @@ namespace dingo::card::ucma {
 /// Somebody's claim to a port.
 struct Binding {
     Address address;
-    bool reuse = false;  ///< RDMA_OPTION_ID_REUSEADDR
+    bool loopback = false;  ///< a loopback address that no card has: as the wildcard
+    bool reuse = false;     ///< RDMA_OPTION_ID_REUSEADDR
     bool af_only = false;
     bool listening = false;
+
+    [[nodiscard]] bool is_any() const { return loopback || address.is_any(); }
 };
 
 class Ports {

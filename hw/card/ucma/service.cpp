@@ -206,8 +206,7 @@ Id* Service::listener_for(std::uint16_t space, const Address& destination) const
     if (at != listeners_.end()) {
         for (Id* const id : at->second) {
             // An address comes before the wildcard.
-            if (id->listens_to(space, destination) &&
-                (found == nullptr || !id->source().is_any())) {
+            if (id->listens_to(space, destination) && (found == nullptr || !id->is_wildcard())) {
                 found = id;
             }
         }
@@ -217,12 +216,20 @@ Id* Service::listener_for(std::uint16_t space, const Address& destination) const
 
 cm::Listeners::Answer Service::on_request(cm::Connection& connection, const cm::Request& request) {
     const auto header = cm::decode_ip_header(request.parameters.private_data);
-    if (!header || request.service_id >> 32 != 0 || gid_index(header->destination) < 0) {
+    if (!header || request.service_id >> 32 != 0) {
         return Answer::kNobody;
     }
     const auto space = static_cast<std::uint16_t>(request.service_id >> 16);
     const auto port = static_cast<std::uint16_t>(request.service_id);
     const Address destination = Address::of_gid(header->destination, port, header->ipv4);
+    if (gid_index(header->destination) < 0) {
+        // "Myself" is what only we say to us.
+        const bool ours =
+            gid_index(request.source) >= 0 && gid_index(connection.path().remote) >= 0;
+        if (!ours || (!destination.is_any() && !destination.is_loopback())) {
+            return Answer::kNobody;
+        }
+    }
     const Address source = Address::of_gid(header->source, header->source_port, header->ipv4);
     Id* const listener = listener_for(space, destination);
     if (listener == nullptr) {

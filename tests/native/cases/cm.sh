@@ -113,7 +113,7 @@ for measure in rc_bw rc_lat rc_rdma_write_bw rc_rdma_read_lat ver_rc_fetch_add; 
 done
 kill -9 "$(leaf $qperf_server)" 2>/dev/null || true
 wait $qperf_server 2>/dev/null || true
-single "a machine's loopback address that no card has: ENODEV" alpha '! rping -c -a 127.0.0.1 -v -C 1' 'No such device'
+single 'nobody listens at 127.0.0.1: REJECTED with status 8' alpha '! rping -c -a 127.0.0.1 -v -C 1' 'RDMA_CM_EVENT_REJECTED, error 8'
 for name in gamma delta; do $as_user "$dingo" card stop $name >>"$logs/cards.log" 2>&1; done
 
 client_card=alpha
@@ -122,7 +122,23 @@ cm_pair 'one card: rping' 'rping -s -a 10.77.0.1 -V -C 20' 'rping -c -a 10.77.0.
 cm_pair 'one card: ucmatose' 'ucmatose -c 10' 'ucmatose -s 10.77.0.1 -c 10' 'return status 0'
 cm_pair 'one card: udaddy' 'udaddy -c 10' 'udaddy -s 10.77.0.1 -c 10' 'return status 0'
 cm_perftest ib_write_bw '-R -n 500'
+
+# Loopback addresses are the card itself, whatever its own are.
+cm_pair 'loopback: rping' 'rping -s -a 127.0.0.1 -V -C 20' 'rping -c -a 127.0.0.1 -V -C 20'
+cm_pair 'loopback: rping over IPv6' 'rping -s -a ::1 -V -C 20' 'rping -c -a ::1 -V -C 20'
+cm_pair 'loopback: rping to a wildcard listener' 'rping -s -V -C 20' 'rping -c -a 127.0.0.1 -V -C 20'
+cm_pair 'loopback: ucmatose' 'ucmatose -b 127.0.0.1 -c 10' 'ucmatose -s 127.0.0.1 -c 10' 'return status 0'
+cm_pair 'loopback: udaddy' 'udaddy -c 10' 'udaddy -s 127.0.0.1 -c 10' 'return status 0'
+cm_pair 'loopback: rstream' 'rstream -S 4096 -C 100' 'rstream -s 127.0.0.1 -S 4096 -C 100' 'custom'
 client_card=beta
+cm_pair 'a listener at 127.0.0.1 takes what comes to any address' 'rping -s -a 127.0.0.1 -V -C 20' 'rping -c -a 10.77.0.1 -V -C 20'
+single "from 127.0.0.1 no other host is reached: EINVAL" beta '! rping -c -a 10.77.0.1 -I 127.0.0.1 -v -C 1' 'Invalid argument'
+if [ "$(id -u)" = 0 ]; then
+    single 'fi_pingpong, verbs, msg' alpha "$dingo_root/tests/native/pingpong.sh 10.77.0.1/24 -p verbs -e msg" '^1m '
+    single 'fi_pingpong, verbs, ofi_rxm' alpha "$dingo_root/tests/native/pingpong.sh 10.77.0.1/24 -p 'verbs;ofi_rxm' -e rdm" '^1m '
+else
+    for endpoint in msg ofi_rxm; do skip "fi_pingpong, verbs, $endpoint" 'an interface for it can only root make'; done
+fi
 prefix=''
 nothing_left 'nothing is left of them'
 

@@ -26,6 +26,14 @@ inline sockaddr_in ipv4(const char* text, std::uint16_t port) {
     return a;
 }
 
+inline sockaddr_in6 ipv6(const char* text, std::uint16_t port) {
+    sockaddr_in6 a{};
+    a.sin6_family = AF_INET6;
+    a.sin6_port = htons(port);
+    ::inet_pton(AF_INET6, text, &a.sin6_addr);
+    return a;
+}
+
 class CmClient {
   public:
     explicit CmClient(const std::string& directory) : client_(directory, true, "/rdma_cm.sock") {}
@@ -96,7 +104,8 @@ class CmClient {
         }
         return result;
     }
-    int bind(std::uint32_t which, const sockaddr_in& address) {
+    template <typename Sockaddr>
+    int bind(std::uint32_t which, const Sockaddr& address) {
         rdma_ucm_bind cmd{};
         cmd.id = which;
         cmd.addr_size = sizeof address;
@@ -106,7 +115,8 @@ class CmClient {
     int listen(std::uint32_t which, std::uint32_t backlog = 0) {
         return command(RDMA_USER_CM_CMD_LISTEN, rdma_ucm_listen{which, backlog});
     }
-    int resolve(std::uint32_t which, const sockaddr_in& to, std::uint32_t timeout_ms = 2000) {
+    template <typename Sockaddr>
+    int resolve(std::uint32_t which, const Sockaddr& to, std::uint32_t timeout_ms = 2000) {
         rdma_ucm_resolve_addr cmd{};
         cmd.id = which;
         cmd.timeout_ms = timeout_ms;

@@ -41,15 +41,19 @@ class Ucma : public ::testing::Test {
         return false;
     }
     void listen(std::uint16_t port, std::uint32_t backlog = 0) {
+        listen("10.77.0.1", port, backlog);
+    }
+    void listen(const char* address, std::uint16_t port, std::uint32_t backlog = 0) {
         ASSERT_EQ(server.create(100), 0);
         listener = server.id;
-        ASSERT_EQ(server.bind(listener, ipv4("10.77.0.1", port)), 0);
+        ASSERT_EQ(server.bind(listener, ipv4(address, port)), 0);
         ASSERT_EQ(server.listen(listener, backlog), 0);
     }
     /// As far as CONNECT, with its result.
-    int ask(std::uint16_t port, std::uint32_t qpn) {
+    int ask(std::uint16_t port, std::uint32_t qpn) { return ask("10.77.0.1", port, qpn); }
+    int ask(const char* address, std::uint16_t port, std::uint32_t qpn) {
         EXPECT_EQ(client.create(200 + qpn), 0);
-        EXPECT_EQ(client.resolve(client.id, ipv4("10.77.0.1", port)), 0);
+        EXPECT_EQ(client.resolve(client.id, ipv4(address, port)), 0);
         EXPECT_EQ(client.wait_event(), kResolved);
         EXPECT_EQ(
             client.command(RDMA_USER_CM_CMD_RESOLVE_ROUTE, rdma_ucm_resolve_route{client.id, 2000}),
@@ -59,7 +63,10 @@ class Ucma : public ::testing::Test {
     }
     /// A connection; the server's identifier.
     std::uint32_t establish(std::uint16_t port, std::uint32_t qpn) {
-        EXPECT_EQ(ask(port, qpn), 0);
+        return establish("10.77.0.1", port, qpn);
+    }
+    std::uint32_t establish(const char* address, std::uint16_t port, std::uint32_t qpn) {
+        EXPECT_EQ(ask(address, port, qpn), 0);
         EXPECT_EQ(server.wait_event(), kRequest);
         const std::uint32_t passive = server.event.id;
         EXPECT_EQ(server.accept(passive, 300 + qpn, qpn + 1), 0);
@@ -69,6 +76,32 @@ class Ucma : public ::testing::Test {
         EXPECT_EQ(server.wait_event(), kEstablished);
         EXPECT_EQ(server.event.uid, 300 + qpn);
         return passive;
+    }
+    static rdma_ucm_query_addr_resp addresses(CmClient& of, std::uint32_t id,
+                                              std::uint32_t option = RDMA_USER_CM_QUERY_ADDR) {
+        rdma_ucm_query_addr_resp answer{};
+        const rdma_ucm_query cmd{reinterpret_cast<std::uintptr_t>(&answer), id, option};
+        EXPECT_EQ(of.command(RDMA_USER_CM_CMD_QUERY, cmd, sizeof answer), 0);
+        return answer;
+    }
+    static std::string address_of(const __kernel_sockaddr_storage& storage) {
+        sockaddr_in6 a{};
+        std::memcpy(&a, &storage, sizeof a);
+        const bool ipv4 = a.sin6_family == AF_INET;
+        std::array<char, INET6_ADDRSTRLEN> text{};
+        ::inet_ntop(
+            a.sin6_family,
+            reinterpret_cast<const char*>(&storage) +
+                (ipv4 ? offsetof(sockaddr_in, sin_addr) : offsetof(sockaddr_in6, sin6_addr)),
+            text.data(), text.size());
+        return text.data();
+    }
+    /// Of an address of family AF_IB.
+    static std::string gid_of(const __kernel_sockaddr_storage& storage) {
+        std::array<char, INET6_ADDRSTRLEN> text{};
+        ::inet_ntop(AF_INET6, reinterpret_cast<const char*>(&storage) + 8, text.data(),
+                    text.size());
+        return text.data();
     }
     std::uint32_t listener = 0;
 };
@@ -276,7 +309,6 @@ TEST_F(Ucma, ErrnosAreTheKernels) {
     EXPECT_EQ(client.create(1, 0x999), -EINVAL);
     EXPECT_EQ(server.destroy(mine), -EINVAL);
     EXPECT_EQ(client.bind(mine, ipv4("10.77.0.9", 1)), -EADDRNOTAVAIL);
-    EXPECT_EQ(client.bind(mine, ipv4("127.0.0.1", 1)), -ENODEV);
     EXPECT_EQ(client.connect(mine, 5), -EINVAL);
     EXPECT_EQ(client.resolve(mine, ipv4("10.99.0.1", 1)), -ENETUNREACH);
     EXPECT_EQ(client.listen(mine), 0);
@@ -295,6 +327,72 @@ TEST_F(Ucma, ErrnosAreTheKernels) {
     uverbs::test::Bytes bytes;
     uverbs::test::append(bytes, longer);
     EXPECT_EQ(client.write(bytes), -EINVAL);
+}
+
+TEST_F(Ucma, LoopbackListenerIsAWildcard) {
+    ASSERT_EQ(server.create(100), 0);
+    listener = server.id;
+    ASSERT_EQ(server.bind(listener, ipv4("127.0.0.1", 7471)), 0);
+    EXPECT_EQ(addresses(server, listener).port_num, 0) << "no device is chosen by it";
+    ASSERT_EQ(server.listen(listener), 0);
+    ASSERT_EQ(client.create(1), 0);
+    EXPECT_EQ(client.bind(client.id, ipv4("10.77.0.1", 7471)), -EADDRINUSE);
+    establish(7471, 0x100);
+}
+
+TEST_F(Ucma, LoopbackLeadsToTheCardItself) {
+    listen("0.0.0.0", 7471);
+    establish("127.0.0.1", 7471, 0x100);
+    for (CmClient* const end : {&client, &server}) {
+        const std::uint32_t id = end == &client ? client.id : server.event.id;
+        const rdma_ucm_query_addr_resp ip = addresses(*end, id);
+        EXPECT_NE(ip.node_guid, 0U);
+        EXPECT_EQ(address_of(ip.src_addr), "127.0.0.1");
+        EXPECT_EQ(address_of(ip.dst_addr), "127.0.0.1");
+        const rdma_ucm_query_addr_resp gids = addresses(*end, id, RDMA_USER_CM_QUERY_GID);
+        EXPECT_EQ(gid_of(gids.src_addr), "::ffff:10.77.0.1") << "the wire knows no loopback";
+        EXPECT_EQ(gid_of(gids.dst_addr), "::ffff:10.77.0.1");
+    }
+}
+
+TEST_F(Ucma, LoopbackIsNotTheCardsOwnAddressToAListener) {
+    listen("10.77.0.1", 7471);
+    ASSERT_EQ(ask("127.0.0.1", 7471, 0x100), 0);
+    EXPECT_EQ(client.wait_event(), kRejected);
+    EXPECT_EQ(client.event.status, 8U);
+}
+
+TEST_F(Ucma, AnAddressThatIsBoundStaysTheSourceOfLoopback) {
+    ASSERT_EQ(client.create(1), 0);
+    ASSERT_EQ(client.bind(client.id, ipv4("10.77.0.1", 0)), 0);
+    ASSERT_EQ(client.resolve(client.id, ipv4("127.0.0.1", 7471)), 0);
+    ASSERT_EQ(client.wait_event(), kResolved);
+    EXPECT_EQ(address_of(addresses(client, client.id).src_addr), "10.77.0.1");
+    EXPECT_EQ(address_of(addresses(client, client.id).dst_addr), "127.0.0.1");
+}
+
+TEST_F(Ucma, FromLoopbackNoOtherHostIsReached) {
+    ASSERT_EQ(client.create(1), 0);
+    ASSERT_EQ(client.bind(client.id, ipv4("127.0.0.1", 0)), 0);
+    EXPECT_EQ(client.resolve(client.id, ipv4("10.77.0.2", 7471)), -EINVAL);
+    EXPECT_EQ(client.resolve(client.id, ipv4("10.77.0.1", 7471)), 0);
+    ASSERT_EQ(client.wait_event(), kResolved);
+    EXPECT_EQ(address_of(addresses(client, client.id).src_addr), "10.77.0.1");
+}
+
+TEST_F(Ucma, LoopbackOfIpv6WorksOnACardWithoutSuchAnAddress) {
+    ASSERT_EQ(server.create(100), 0);
+    ASSERT_EQ(server.bind(server.id, ipv6("::1", 7471)), 0);
+    ASSERT_EQ(server.listen(server.id), 0);
+    ASSERT_EQ(client.create(1), 0);
+    ASSERT_EQ(client.resolve(client.id, ipv6("::1", 7471)), 0);
+    ASSERT_EQ(client.wait_event(), kResolved);
+    EXPECT_EQ(address_of(addresses(client, client.id).src_addr), "::1");
+    ASSERT_EQ(
+        client.command(RDMA_USER_CM_CMD_RESOLVE_ROUTE, rdma_ucm_resolve_route{client.id, 2000}), 0);
+    ASSERT_EQ(client.wait_event(), kRouted);
+    ASSERT_EQ(client.connect(client.id, 0x100), 0);
+    EXPECT_EQ(server.wait_event(), kRequest);
 }
 
 TEST_F(Ucma, PortThatIsTakenIsRefused) {
