@@ -281,6 +281,7 @@ void Core::after_progress(Qp& qp) {
     Requester& r = qp.transport->requester;
     r.retries_left = qp.attr.retry_cnt;
     r.rnr_left = qp.attr.rnr_retry;
+    r.timeouts = 0;
     r.implied_nak = false;
     r.response_paused = false;
     restart_ack_timer(qp);

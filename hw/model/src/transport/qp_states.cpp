@@ -52,6 +52,7 @@ void Core::start_requester(Qp& qp) {
     Requester& r = qp.transport->requester;
     r.retries_left = qp.attr.retry_cnt;
     r.rnr_left = qp.attr.rnr_retry;
+    r.timeouts = 0;
     r.drained = false;
     wake(qp);
 }

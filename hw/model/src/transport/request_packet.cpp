@@ -151,6 +151,8 @@ void Core::request_sent(Qp& qp, std::uint32_t next_psn, bool ack_requested) {
         card_.count(DINGO_CARD_RETRANSMITS);
         qp.count(DINGO_QP_RETRANSMITS);
     }
+    // The time in which the peer owes an answer begins when it is asked for one.
+    const bool first_asked = ack_requested && is_before(r.ackreq_psn, r.oldest_psn);
     if (ack_requested) {
         r.ackreq_psn = next_psn - 1;
         r.since_ackreq = 0;
@@ -160,7 +162,7 @@ void Core::request_sent(Qp& qp, std::uint32_t next_psn, bool ack_requested) {
     r.send_psn = next_psn;
     if (is_before(r.sent_psn, next_psn))
         r.sent_psn = next_psn;
-    if (is_reliable(qp) && r.ack_deadline == kNever)
+    if (is_reliable(qp) && (r.ack_deadline == kNever || first_asked))
         restart_ack_timer(qp);
 }
 

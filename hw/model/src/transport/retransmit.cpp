@@ -55,7 +55,11 @@ void Core::pause_sending(Qp& qp, Nanoseconds delay) {
 
 void Core::restart_ack_timer(Qp& qp) {
     Requester& r = qp.transport->requester;
-    const Nanoseconds t_tr = packet::ack_timeout_ns(qp.attr.timeout);  // C9-140
+    // C9-140 allows T_tr to 4 T_tr. A peer that answers late is asked less and less often: each
+    // timeout in a row waits longer, up to three times, which leaves room below four for us.
+    constexpr std::uint8_t kMostAdded = 2;
+    const Nanoseconds t_tr =
+        packet::ack_timeout_ns(qp.attr.timeout) * (1U + std::min(r.timeouts, kMostAdded));
     const bool outstanding = is_before(r.oldest_psn, r.send_psn);
     r.ack_deadline = outstanding && t_tr != 0 ? card_.now + t_tr : kNever;
     note_time(qp, r.stale_ack);
@@ -119,9 +123,12 @@ void Core::ack_timeout(Qp& qp) {
     }
     card_.count(DINGO_CARD_LOCAL_ACK_TIMEOUT_ERR);
     qp.count(DINGO_QP_TIMEOUTS);
-    r.implied_nak = false;
+    // Everything is asked for again now: responses that were late, not lost, are no second reason.
+    r.implied_nak = true;
     const bool our_fault = r.response_paused;
     r.response_paused = false;
+    if (!our_fault)
+        r.timeouts = static_cast<std::uint8_t>(std::min(r.timeouts + 1, 0xFF));
     if (our_fault || use_retry(qp, DINGO_VERR_TIMEOUT))
         go_back(qp);
 }

@@ -22,6 +22,16 @@ void Scheduler::add(Qp& qp) {
     ring_[tail_++ & mask()] = &qp;
 }
 
+void Scheduler::add_first(Qp& qp) {
+    ReadyHook& hook = qp.transport->ready;
+    if (hook.queued)
+        return;
+    if (tail_ - head_ == ring_.size())
+        grow();
+    hook.queued = true;
+    ring_[--head_ & mask()] = &qp;
+}
+
 void Scheduler::remove(Qp& qp) noexcept {
     ReadyHook& hook = qp.transport->ready;
     if (!hook.queued)

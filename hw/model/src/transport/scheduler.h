@@ -21,6 +21,8 @@ class Scheduler {
   public:
     /// Queues `qp` unless it is queued.
     void add(Qp& qp);
+    /// The same, in front of all: it had no use of its turn.
+    void add_first(Qp& qp);
     /// Takes `qp` out, wherever it stands.
     void remove(Qp& qp) noexcept;
     /// The QP whose turn it is, taken out; nullptr when none is ready.

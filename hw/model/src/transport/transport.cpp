@@ -198,7 +198,12 @@ unsigned Core::turn(Qp& qp) {
         more = stop == SendStop::kTurnOver || more;
         used += sent;
     }
-    if (more || frame_.busy())
+    // A full wire says so to whose turn it is. Who could send nothing keeps the place: else chance,
+    // and not the order, decides who finds room, and some wait for longer than their peers'
+    // timeouts.
+    if (frame_.busy() && used == 0)
+        scheduler_.add_first(qp);
+    else if (more || frame_.busy())
         wake(qp);
     return used;
 }

@@ -33,10 +33,11 @@ struct Requester {
     std::uint16_t since_ackreq = 0;
     std::uint8_t outstanding_reads = 0;  ///< READs and atomics begun and not completed
     std::uint8_t retries_left = 0;
+    std::uint8_t timeouts = 0;  ///< in a row, without progress
     std::uint8_t rnr_left = 0;
-    bool halted = false;  ///< a WQE failed locally; it completes when those before it have
-    bool implied_nak =
-        false;  ///< went back because a response skipped oldest_psn; not again before progress
+    bool halted = false;       ///< a WQE failed locally; it completes when those before it have
+    bool implied_nak = false;  ///< went back already: a response that skips oldest_psn is no reason
+                               ///< before progress
     bool response_paused =
         false;  ///< a response met a paused region: the repetition is not the peer's fault
     bool drained = false;  ///< SQD: everything begun has completed

@@ -86,6 +86,95 @@ TEST_F(ManyQps, AQpThatWaitsForAReceiverHoldsUpNobody) {
     }
 }
 
+TEST_F(ManyQps, AFullWireTakesATurnFromNobody) {
+    constexpr unsigned kCount = 4;
+    constexpr unsigned kRounds = 64;
+    constexpr unsigned kRoom = 16;
+    start(kCount);
+    std::map<std::uint32_t, unsigned> sent;
+    unsigned total = 0;
+    cards.cable.tap = [&](const Frame& frame) {
+        const auto packet = parse_frame(frame);
+        if (frame.from != 0 || !packet)
+            return;
+        ++sent[packet->bth.dest_qp];
+        cards.card(0).wire.busy = ++total % kRoom == 0;
+    };
+    cards.card(0).wire.busy = true;
+    for (TestQp& sender : senders)
+        driver(0).post_send(sender, rdma(DINGO_WR_WRITE, 0, 0, 4'000'000));
+    for (unsigned round = 0; round < kRounds; ++round) {
+        cards.run_for(100'000 + round % 7 * 5'000);  // it asks for room again and again
+        cards.card(0).wire.busy = false;
+        cards.run_until([&] { return cards.card(0).wire.busy; });
+    }
+    ASSERT_EQ(sent.size(), kCount);
+    for (const auto& [qpn, count] : sent)
+        EXPECT_EQ(count, kRounds * kRoom / kCount) << "QP " << qpn;
+}
+
+/// A bad cable to a peer that has little of a processor: frames pass one by one, and the sender is
+/// held back when so many wait. A QP's turn comes round later than its timeout.
+class SlowPeer : public ManyQps, public ::testing::WithParamInterface<std::uint64_t> {
+  protected:
+    static constexpr unsigned kCount = 64;
+    static constexpr Nanoseconds kFrameTime = 200'000;
+    static constexpr Nanoseconds kQueue = 512;
+    Chance chance{GetParam()};
+    Nanoseconds free_at[2] = {0, 0};
+
+    void start_slow() {
+        TestDriver::PathOptions path;
+        path.path_mtu = 3;
+        path.timeout = 14;
+        path.retry_cnt = 7;
+        start(kCount, path);
+        cards.cable.hook = [this](Frame& frame) {
+            constexpr double kLost = 3;  // dropped or damaged
+            if (chance(kLost))
+                return false;
+            Nanoseconds& free = free_at[frame.from];
+            free = std::max(free, cards.now()) + kFrameTime;
+            frame.delay = free - cards.now();
+            if (chance(1))
+                cards.cable.inject(frame, cards.now());
+            if (chance(1))
+                frame.delay += 3 * kFrameTime;  // overtaken
+            return true;
+        };
+    }
+    /// All of them complete well.
+    void finish(unsigned messages) {
+        for (unsigned done = 0; done < messages; ++done) {
+            std::optional<dingo_cqe> cqe;
+            const auto completed = [&] {
+                for (unsigned i = 0; i < 2; ++i)
+                    cards.card(i).wire.busy = free_at[i] > cards.now() + kQueue * kFrameTime;
+                return (cqe = poll(0)).has_value();
+            };
+            ASSERT_TRUE(cards.run_until(completed, 600'000'000'000)) << done;
+            ASSERT_STREQ(status_name(cqe->status), "SUCCESS")
+                << "message " << done << ", vendor_err " << int{cqe->vendor_err};
+        }
+    }
+};
+
+TEST_P(SlowPeer, ReadsOutliveTheirTimeouts) {
+    start_slow();
+    for (TestQp& sender : senders)
+        driver(0).post_send(sender, rdma(DINGO_WR_READ, 0, 0, 300'000));
+    finish(kCount);
+}
+
+TEST_P(SlowPeer, WritesOutliveTheirTimeouts) {
+    start_slow();
+    for (TestQp& sender : senders)
+        driver(0).post_send(sender, rdma(DINGO_WR_WRITE, 0, 0, 300'000));
+    finish(kCount);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, SlowPeer, ::testing::Values(1, 2, 3));
+
 TEST_F(ManyQps, FourThousandQpsEachGetTheirMessagesThroughABadCable) {
     constexpr unsigned kCount = 4096;
     TestDriver::PathOptions path;
