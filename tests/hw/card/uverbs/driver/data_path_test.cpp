@@ -85,6 +85,47 @@ TEST_F(DataPath, WriteCrossesSharedAndSlowParts) {
     EXPECT_EQ(b->driver.state().bus.errors(), 0U);
 }
 
+TEST_F(DataPath, AnswerThatWaitedForTheProcessorIsNoTimeout) {
+    Buffer from, to;
+    Udata none;
+    Mr mr_a(a->driver, *ca.pd, from.range(memory), kAccess, none);
+    Mr mr_b(b->driver, *cb.pd, to.range(memory), kAccess, none);
+    auto qa = ca.make_qp();
+    auto qb = cb.make_qp();
+    connect(qa, qb);
+    const auto timeouts = [&] {
+        const auto counters = a->driver.card_counters();
+        return std::ranges::find(counters, "local_ack_timeout_err",
+                                 [](const auto& counter) { return counter.first; })
+            ->second;
+    };
+    dingo_sge sge{};
+    sge.addr = from.va() + 100;
+    sge.lkey = mr_a.key();
+    sge.length = 64;
+    ca.post_write(qa, sge, to.va() + 100, mr_b.key());
+    ca.kick();
+    while (a->poll(now)) {
+    }
+    // Other frames come before the acknowledgement, more than a round takes.
+    constexpr std::size_t kMinFrame = 60;
+    for (int i = 0; i < 300; ++i) {
+        const auto room = wires.second->begin_frame(kMinFrame);
+        ASSERT_FALSE(room.empty());
+        std::ranges::fill(room, std::byte{0});
+        wires.second->end_frame(kMinFrame);
+    }
+    for (int i = 0; i < 20; ++i) {
+        b->poll(now);
+    }
+    now += 100'000'000;  // T_tr of timeout 14 is 67 ms
+    a->poll(now);
+    EXPECT_EQ(timeouts(), 0U);
+    settle();
+    EXPECT_EQ(ca.poll_cq().value().status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(timeouts(), 0U);
+}
+
 TEST_F(DataPath, MemoryOfAnotherProcess) {
     Buffer from;
     auto* const theirs = static_cast<std::byte*>(
