@@ -21,6 +21,7 @@ cd "$(dirname "$0")/.."
 # Name, program, what it does; what says most in the least time comes first. Each works alone in a fresh tree.
 suites=(
     "style|tests/style.sh|formatting, licences, names, shell syntax"
+    "scripts|tests/scripts/suite.sh|what the scripts share: the cache keeps only what was built, engines that are asked for"
     "unit|tests/unit.sh release|contract, packets, model, card, wire, conformance (ctest)"
     "testplan|tests/testplan/suite.sh|every promised behaviour has a test that exists"
     "lint|tests/rtl/lint/run.sh|the SystemVerilog card: Verilator's -Wall, widths of structures, waivers"

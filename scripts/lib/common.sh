@@ -109,6 +109,31 @@ EOF
     APT_CONFIG=$apt/apt.conf apt-get -qq update
 }
 
+# shell_state: this shell's functions and variables, as a script for another bash.
+shell_state() {
+    local state_name state_text
+    for state_name in $(compgen -A variable); do
+        case $state_name in
+        BASH* | DIRSTACK | EPOCH* | EUID | FUNCNAME | GROUPS | LINENO | PIPESTATUS | PPID | RANDOM | SECONDS | SHELLOPTS | SRANDOM | UID | _ | state_*)
+            continue
+            ;;
+        esac
+        # Without a value there is nothing to take along; what is read-only here may be so there.
+        state_text=$(declare -p "$state_name" 2>/dev/null) || continue
+        [[ ! $state_text =~ ^declare\ -[a-zA-Z]*r ]] || continue
+        printf '%s\n' "$state_text"
+    done
+    declare -f
+}
+
+# strictly FUNCTION [ARG...]: call it under set -e, whatever its caller does with the status. Behind `||`, in an `if` and in
+# `x=$(...) || ...` bash ignores -e in all that is called, in subshells with a `set -e` of their own too; so the function runs in
+# a bash of its own, which has this one's functions and variables. What it sets stays there.
+strictly() {
+    "$BASH" -c '. /dev/fd/8 && exec 8<&- && set -euo pipefail || exit 125
+        "$@"' "$0" "$@" 8< <(shell_state)
+}
+
 # cached NAME RECIPE BUILDER [ARG...]: print the path of product NAME as made by RECIPE (any text
 # that changes when the product must). When it is missing, BUILDER is called with a temporary
 # path and ARGs; only a finished product gets the final name. Concurrent callers wait.
@@ -125,12 +150,9 @@ cached() {
             rm -rf --one-file-system "$path".tmp.*
             log "building $name (log: $DINGO_CACHE/logs/$name-$hash.log)"
             start=$SECONDS
-            # Not in an `if`: the builder must run under set -e.
-            set +e
-            (set -e; trap - EXIT INT TERM; "$builder" "$path.tmp.$$" "$@") \
-                </dev/null >"$DINGO_CACHE/logs/$name-$hash.log" 2>&1 9>&-
-            rc=$?
-            set -e
+            rc=0
+            strictly "$builder" "$path.tmp.$$" "$@" \
+                </dev/null >"$DINGO_CACHE/logs/$name-$hash.log" 2>&1 9>&- || rc=$?
             if [ $rc != 0 ]; then
                 tail -25 "$DINGO_CACHE/logs/$name-$hash.log" >&2
                 rm -rf --one-file-system "$path.tmp.$$"

@@ -8,7 +8,7 @@
 # The build directory of the release preset, also that of a person who follows the README.
 dingo_build_dir() { printf '%s\n' "${DINGO_BUILD:-$dingo_root/build}"; }
 
-# build_dingo TARGET...: configure once and build those targets; one builder at a time.
+# build_dingo TARGET...: configure once, or with DINGO_CMAKE_OPTIONS, and build those targets; one builder at a time.
 build_dingo() {
     local build out
     build=$(dingo_build_dir)
@@ -20,8 +20,8 @@ build_dingo() {
     out=$build/vm-build.log
     (
         flock 6
-        [ -e "$build/build.ninja" ] ||
-            cmake -S "$dingo_root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+        { [ -e "$build/build.ninja" ] && [ -z "${DINGO_CMAKE_OPTIONS:-}" ]; } ||
+            cmake ${DINGO_CMAKE_OPTIONS:-} -S "$dingo_root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
                 -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
                 >"$out" 2>&1 ||
             { tail -30 "$out" >&2; die "cmake failed (log: $out)"; }
@@ -53,7 +53,14 @@ prepare_dingo() {
     [ -n "$ko" ] || targets+=(dingo_contract_files)
     if [ ${#targets[@]} -gt 0 ]; then
         log "building ${targets[*]}"
-        build_dingo "${targets[@]}"
+        # A tree that was configured for something else has no engine rtl.
+        if [ -z "$card" ] && [[ ${engine_A:-}${engine_B:-} == *rtl* ]] &&
+            ! grep -qs '^DINGO_RTL_ENGINE:BOOL=ON' "$build/CMakeCache.txt"; then
+            need_packages verilator
+            DINGO_CMAKE_OPTIONS=$rtl_engine_options build_dingo "${targets[@]}"
+        else
+            build_dingo "${targets[@]}"
+        fi
     fi
     [ -n "$ko" ] || { log "building dingo.ko for $kernel"; ko=$(build_dingo_module "$kernel"); }
     card=${card:-$build/bin/dingo-card}

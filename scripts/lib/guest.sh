@@ -83,11 +83,11 @@ kernel_image() {
     tree=$(guest_tree) || exit 125
     cached "kernel-image-$1" "v1 $root $(cat "$root/release") $tree $(cat \
         "$dingo_root/scripts/guest/initramfs-init" "$dingo_root/scripts/lib/extract_vmlinux.py") $(declare -f build_kernel_image build_initrd make_ext4)" \
-        build_kernel_image "$(cat "$root/release")" "$tree"
+        build_kernel_image "$(cat "$root/release")" "$tree" "$root"
 }
 
 build_kernel_image() {
-    local out=$1 release=$2 tree=$3 apt p lib f
+    local out=$1 release=$2 tree=$3 root=$4 apt p lib f
     apt=$out/apt
     private_trixie_apt "$apt"
     # 6.12 has one package; later Debian kernels split it in three.
@@ -102,14 +102,16 @@ build_kernel_image() {
     python3 "$dingo_root/scripts/lib/extract_vmlinux.py" \
         "$(find "$out/x" -name "vmlinuz-$release" -o -path "*/$release/vmlinuz" | head -1)" \
         "$out/vmlinux"
-    cp "$(find "$out/x" -name "config-$release" -o -path "*/$release/config" | head -1)" \
-        "$out/config"
+    # Not all image packages have it, the headers of each do.
+    cp "$root/root/usr/src/linux-headers-$release/.config" "$out/config"
     mkdir -p "$out/modules/lib/modules"
     lib=$out/modules/lib/modules/$release
     mv "$(find "$out/x" -type d -path "*/lib/modules/$release" | head -1)" "$lib"
     # No guest has these; a smaller tree makes depmod and the image quick.
     (cd "$lib/kernel" && rm -rf sound drivers/{gpu,media,iio,staging,hwmon,input,leds,usb,bluetooth} \
-        drivers/{scsi,ata,mmc,mtd,isdn,platform,power,thermal,video,comedi,i2c,spi,gpio,regulator} \
+        drivers/{ata,mmc,mtd,isdn,platform,power,thermal,video,comedi,i2c,spi,gpio,regulator} \
+        drivers/scsi/{aacraid,aic7xxx,aic94xx,be2iscsi,bfa,bnx2fc,bnx2i,csiostor,cxgbi,fcoe,fnic,hisi_sas,isci,lpfc,megaraid,mpi3mr} \
+        drivers/scsi/{mpt3sas,mvsas,pcmcia,pm8001,qedf,qedi,qla2xxx,qla4xxx,smartpqi,snic,sym53c8xx_2,ufs} \
         drivers/net/{wireless,usb,can,wwan,ieee802154,arcnet} net/{bluetooth,mac80211,wireless,can})
     find "$lib" -name '*.ko.xz' -print0 | xargs -0 -r -P2 -n 64 xz -d
     find "$lib" -name '*.ko.zst' -print0 | xargs -0 -r zstd -q -d --rm

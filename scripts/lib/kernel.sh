@@ -54,7 +54,9 @@ build_kernel_root() {
 # KERNEL; the .ko files go to OUTDIR. DINGO_CONTRACT_INC names the directory of the generated
 # contract header; make sees a copy of it under the same variable name. OUTDIR/.kbuild-KERNEL
 # keeps objects, so a second build is incremental. KBUILD_ARGS holds further make arguments.
-build_kmod() {
+build_kmod() { strictly build_kmod_strictly "$@"; }
+
+build_kmod_strictly() {
     local kernel=$1 outdir=$2 source=${3:-$dingo_root/kmod} dir release work
     [ $# -gt 3 ] && shift 3 || shift $#
     [ $# -gt 0 ] || set -- modules
