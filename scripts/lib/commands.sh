@@ -157,7 +157,17 @@ cmd_card() {
     side=$(side_of "${1:-}")
     [ "$(kind_of "$side")" = card ] || die "guest $side has no Dingo card"
     case ${2:-} in
-    start | stop | kill) supervisor_request "card-$2" "$side" ;;
+    start)
+        # QEMU does not connect again to a card that died, and the guest's driver has given it up.
+        if plugged "$side" && ! alive "$session/$side.card.pid"; then
+            log "the card of guest $side died: it is unplugged, and a new one plugged in"
+            cmd_plug unplug "$side"
+            cmd_plug plug "$side"
+        else
+            supervisor_request card-start "$side"
+        fi
+        ;;
+    stop | kill) supervisor_request "card-$2" "$side" ;;
     log) cat "$session/$side.card.log" ;;
     ctl) shift 2; "$card" ctl "$session/$side.control" "$@" ;;
     *) die "card: start, stop, kill, log or ctl" ;;

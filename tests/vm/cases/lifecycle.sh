@@ -58,6 +58,7 @@ works_again 'interface down and up'
 
 single 'MTU change is seen by the RDMA port' A 'ip link set $(cat /run/dingo/netdev) mtu 1500; ibv_devinfo | grep active_mtu' '1024'
 single 'and back' A 'ip link set $(cat /run/dingo/netdev) mtu 9000; ibv_devinfo | grep active_mtu' '4096'
+single 'an MTU that carries no full packet: the port has the least there is' A 'n=$(cat /run/dingo/netdev); ip link set $n mtu 256; ibv_devinfo | grep active_mtu; ip link set $n mtu 9000' '256 \(1\)'
 single 'MAC change is seen in the GID table' A 'n=$(cat /run/dingo/netdev); ip link set $n down; ip link set $n address 02:44:49:00:00:aa; ip link set $n up; sleep 1; /usr/lib/dingo-guest/configure-nic $n; cat /sys/class/infiniband/*/ports/1/gids/*' 'fe80:.*00aa'
 works_again 'MAC change'
 
@@ -85,6 +86,12 @@ single 'the card dies: the guest lives and answers' A 'timeout 20 ibv_devinfo >/
 "$vm" plug --quiet --name "$session" A >/dev/null 2>&1 || true
 single 'the card dies: a new card works' B 'for i in $(seq 30); do ping -c 1 -W 2 A && exit 0; done; exit 1' ' 0% packet loss'
 works_again 'the card dies'
+
+"$vm" card --quiet --name "$session" A kill || true
+"$vm" card --quiet --name "$session" A start >/dev/null 2>&1 && pass 'the card dies: card start gives the guest a new one' ||
+    fail 'the card dies: card start gives the guest a new one' 'it did not start'
+single 'card start after a death: the network is back' B 'for i in $(seq 30); do ping -c 1 -W 2 A && exit 0; done; exit 1' ' 0% packet loss'
+works_again 'card start after a death'
 
 # QEMU waits 5 s for an answer, and gives the card up. Last, because QEMU 11.1.3 may abort when such a card is unplugged.
 start_transfer card-stands-still --kill-server
