@@ -141,6 +141,12 @@ TEST_P(ErrorsAndFlush, MalformedWorkRequestsAreRefused) {
         {"no blocks", [](auto& c) { c.blocks = 0; }, DINGO_VERR_WQE_SIZE},
         {"too many blocks", [](auto& c) { c.blocks = 9; }, DINGO_VERR_WQE_SIZE},
         {"too many entries", [](auto& c) { c.num_sge = 16; }, DINGO_VERR_WQE_SIZE},
+        {"too many entries, all within the blocks",
+         [](auto& c) {
+             c.blocks = 8;
+             c.num_sge = 16;
+         },
+         DINGO_VERR_WQE_SIZE},
         {"entries beyond the blocks", [](auto& c) { c.num_sge = 5; }, DINGO_VERR_WQE_SIZE},
         {"inline too long",
          [](auto& c) {
@@ -159,6 +165,8 @@ TEST_P(ErrorsAndFlush, MalformedWorkRequestsAreRefused) {
         std::memcpy(&ctrl, blocks.data(), sizeof ctrl);
         bad.change(ctrl);
         std::memcpy(blocks.data(), &ctrl, sizeof ctrl);
+        if (ctrl.blocks == DINGO_SQ_MAX_BLOCKS)
+            blocks.resize(std::size_t{DINGO_SQ_MAX_BLOCKS} * DINGO_SQ_BLOCK);
         pair.driver(0).post_blocks(pair.qp(0), blocks);
         const dingo_cqe cqe = pair.wait();
         EXPECT_EQ(cqe.status, DINGO_WCS_LOC_QP_OP_ERR) << bad.what;

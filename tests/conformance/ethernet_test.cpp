@@ -102,6 +102,22 @@ TEST_P(Ethernet, SendsAFrameOfOneDescriptor) {
     EXPECT_EQ(stat(DINGO_CARD_ETH_TX_BYTES), 60u);
 }
 
+TEST_P(Ethernet, FrameToOurOwnAddressTurnsRoundAndIsNotOnTheCable) {
+    post_rx();
+    const FrameBytes frame = frame_to(kOwn, 60);
+    d.post_eth(tx, put(frame), 60, kEop);
+    card.settle();
+    EXPECT_EQ(card.wire.sent.size(), 0u);
+    EXPECT_EQ(stat(DINGO_CARD_ETH_RX_PACKETS), 1u);
+}
+
+TEST_P(Ethernet, HeaderAloneIsAFrame) {
+    post_rx();
+    card.receive(frame_to(kOwn, 14));
+    EXPECT_EQ(stat(DINGO_CARD_ETH_RX_PACKETS), 1u);
+    EXPECT_EQ(stat(DINGO_CARD_ETH_RX_TOO_SHORT), 0u);
+}
+
 TEST_P(Ethernet, GathersAFrameAndCompletesItsLastDescriptorOnly) {
     const FrameBytes frame = frame_to(kPeer, 1514);
     const std::uint64_t addr = put(frame);

@@ -136,6 +136,7 @@ class Subject {
         return bytes;
     }
     std::uint8_t state() { return driver().query_qp(qp_.qpn).state; }
+    auto path() { return cards_.path_to(1, 0x1234); }
     test::TestDriver& driver() { return cards_.driver(0); }
     test::TestQp& qp() { return qp_; }
 
@@ -245,6 +246,74 @@ TEST_P(ModifyQp, ValuesOutOfRangeChangeNothing) {
         EXPECT_EQ(completion.status, DINGO_ST_BAD_FIELD) << "bit " << bad.bit;
         EXPECT_GE(completion.detail, 24u) << "names a byte of the attributes";
         EXPECT_EQ(subject.query(), before);
+    }
+}
+
+TEST_P(ModifyQp, LargestValuesAreAcceptedAndTheNextOnesAreNot) {
+    Subject subject(engine(), DINGO_QPT_RC);
+    const dingo_limits limits = subject.driver().query_limits();
+    struct Field {
+        const char* name;
+        std::uint8_t from;  // a state in which the field may be given
+        std::uint8_t to;
+        std::uint32_t bit;
+        std::uint64_t most;
+        std::function<void(dingo_qp_attr&, std::uint64_t)> set;
+    };
+    constexpr std::uint8_t init = DINGO_QPS_INIT, rtr = DINGO_QPS_RTR, rts = DINGO_QPS_RTS,
+                           sqd = DINGO_QPS_SQD;
+    constexpr std::uint64_t k24Bits = (1u << 24) - 1;
+    const Field fields[] = {
+        {"rq_psn", init, rtr, DINGO_QPM_RQ_PSN, k24Bits,
+         [](auto& a, auto v) { a.rq_psn = static_cast<std::uint32_t>(v); }},
+        {"sq_psn", rtr, rts, DINGO_QPM_SQ_PSN, k24Bits,
+         [](auto& a, auto v) { a.sq_psn = static_cast<std::uint32_t>(v); }},
+        {"dest_qpn", init, rtr, DINGO_QPM_DEST_QPN, k24Bits,
+         [](auto& a, auto v) { a.dest_qpn = static_cast<std::uint32_t>(v); }},
+        {"path_mtu", init, rtr, DINGO_QPM_PATH_MTU, 5,
+         [](auto& a, auto v) { a.path_mtu = static_cast<std::uint8_t>(v); }},
+        {"max_rd_atomic", sqd, sqd, DINGO_QPM_MAX_RD_ATOMIC, limits.max_rd_atomic,
+         [](auto& a, auto v) { a.max_rd_atomic = static_cast<std::uint8_t>(v); }},
+        {"max_dest_rd_atomic", sqd, sqd, DINGO_QPM_MAX_DEST_RD_ATOMIC, limits.max_dest_rd_atomic,
+         [](auto& a, auto v) { a.max_dest_rd_atomic = static_cast<std::uint8_t>(v); }},
+        {"min_rnr_timer", sqd, sqd, DINGO_QPM_MIN_RNR_TIMER, 31,
+         [](auto& a, auto v) { a.min_rnr_timer = static_cast<std::uint8_t>(v); }},
+        {"timeout", sqd, sqd, DINGO_QPM_TIMEOUT, 31,
+         [](auto& a, auto v) { a.timeout = static_cast<std::uint8_t>(v); }},
+        {"retry_cnt", sqd, sqd, DINGO_QPM_RETRY_CNT, 7,
+         [](auto& a, auto v) { a.retry_cnt = static_cast<std::uint8_t>(v); }},
+        {"rnr_retry", sqd, sqd, DINGO_QPM_RNR_RETRY, 7,
+         [](auto& a, auto v) { a.rnr_retry = static_cast<std::uint8_t>(v); }},
+        {"flow_label", sqd, sqd, DINGO_QPM_AV, (1u << 20) - 1,
+         [](auto& a, auto v) { a.flow_label = static_cast<std::uint32_t>(v); }},
+        {"sl", sqd, sqd, DINGO_QPM_AV, 15,
+         [](auto& a, auto v) { a.sl = static_cast<std::uint8_t>(v); }},
+    };
+    for (const Field& field : fields) {
+        for (const std::uint64_t value : {field.most, field.most + 1}) {
+            subject.bring_to(field.from);
+            const auto path = subject.path();
+            dingo_cmd_modify_qp cmd{};
+            cmd.qpn = subject.qp().qpn;
+            cmd.next_state = field.to;
+            cmd.mask = DINGO_QPM_STATE | field.bit;
+            cmd.attr = subject.driver().query_qp(cmd.qpn).attr;
+            cmd.attr.port = 1;
+            if (field.to == rtr)
+                cmd.mask |= kPath | DINGO_QPM_MAX_DEST_RD_ATOMIC | DINGO_QPM_MIN_RNR_TIMER;
+            if (field.to == rts)
+                cmd.mask |= kTimers | DINGO_QPM_SQ_PSN;
+            if (field.to == rtr) {
+                cmd.attr.path_mtu = 3;
+                std::ranges::copy(path.dgid, cmd.attr.dgid);
+                std::ranges::copy(path.dmac, cmd.attr.dmac);
+                cmd.attr.udp_sport = 0xc001;
+            }
+            field.set(cmd.attr, value);
+            EXPECT_EQ(subject.driver().execute(DINGO_OP_MODIFY_QP, cmd).status,
+                      value == field.most ? DINGO_ST_OK : DINGO_ST_BAD_FIELD)
+                << field.name << " = " << value;
+        }
     }
 }
 

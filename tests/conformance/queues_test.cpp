@@ -205,6 +205,21 @@ TEST_P(Queues, ProducerBeyondTheRingIsNotFollowed) {
     EXPECT_EQ(pair.stat(0, DINGO_CARD_DB_DROPPED), dropped + 2) << "one of each queue";
 }
 
+TEST_P(Queues, DoorbellsOfAQpInResetAreDropped) {
+    Pair pair(engine());
+    pair.driver(0).to_state(pair.qp(0), DINGO_QPS_RESET);
+    const std::uint32_t sq = DINGO_PREP(DINGO_DOORBELL_WORD0_TYPE_MASK, DINGO_DB_SQ);
+    const std::uint32_t rq = DINGO_PREP(DINGO_DOORBELL_WORD0_TYPE_MASK, DINGO_DB_RQ);
+    const std::uint64_t dropped = pair.stat(0, DINGO_CARD_DB_DROPPED);
+    pair.driver(0).doorbell(1, sq | pair.qp(0).qpn, 1);
+    pair.driver(0).doorbell(1, rq | pair.qp(0).qpn, 1);
+    pair.cards.settle();
+    const dingo_qp_info info = pair.driver(0).query_qp(pair.qp(0).qpn);
+    EXPECT_EQ(info.sq_producer, 0u);
+    EXPECT_EQ(info.rq_producer, 0u);
+    EXPECT_EQ(pair.stat(0, DINGO_CARD_DB_DROPPED), dropped + 2) << "one of each queue";
+}
+
 TEST_P(Queues, EventsWaitForRoomInTheEq) {
     Pair pair(engine());
     test::TestDriver& driver = pair.driver(0);

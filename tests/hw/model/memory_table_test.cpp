@@ -452,6 +452,9 @@ TEST_F(MemoryTableTest, FastRegistrationNeedsAFreeRegionAPrivilegedQueuePairAndF
     EXPECT_EQ(table.fast_register(qp, bad), KeyVerdict::kBounds);
     bad.length = 0;
     EXPECT_EQ(table.fast_register(qp, bad), KeyVerdict::kBounds);
+    bad.iova = 0;
+    EXPECT_EQ(table.fast_register(qp, bad), KeyVerdict::kBounds) << "length 0 on a page's start";
+    bad.iova = reg.iova;
     bad.length = ~0ull;
     EXPECT_EQ(table.fast_register(qp, bad), KeyVerdict::kBounds);
     bad = reg;

@@ -93,6 +93,23 @@ TEST_F(Pause, ReadIntoAPausedRegionIsRepeatedWithoutUsingRetries) {
     EXPECT_TRUE(same(0, 0, 100'000));
 }
 
+TEST_F(Pause, RegionPausedHalfwayThroughAReadHoldsTheResponseBack) {
+    TwoCards::ConnectOptions options;
+    options.path.timeout = 18;  // the requester does not ask again meanwhile
+    connect(options);
+    fill(1, 0, 1'000'000);
+    bool begun = false;
+    cards.cable.tap = [&](const Frame& frame) { begun = begun || frame.from == 1; };
+    driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 1'000'000));
+    cards.run_until([&] { return begun; });
+    pause(1);
+    cards.run_for(300'000'000);
+    EXPECT_FALSE(poll(0));
+    move(1);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(same(0, 0, 1'000'000));
+}
+
 TEST_F(Pause, SendIntoAPausedRegionWaits) {
     connect();
     fill(0, 0, 5'000);
