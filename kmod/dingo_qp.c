@@ -130,7 +130,9 @@ static int dingo_qp_check(struct dingo_dev *dev,
 		return -EOPNOTSUPP;
 	if (user && attr->qp_type == IB_QPT_GSI)
 		return -EOPNOTSUPP;
-	if (attr->srq && attr->qp_type == IB_QPT_GSI)
+	/* ibv_create_qp(3): shared receive queues are for RC and UD */
+	if (attr->srq && attr->qp_type != IB_QPT_RC &&
+	    attr->qp_type != IB_QPT_UD)
 		return -EINVAL;
 	if (!attr->send_cq || !attr->recv_cq)
 		return -EINVAL;

@@ -90,7 +90,7 @@ static int dingo_srq_kernel_init(struct dingo_srq *srq)
 }
 
 static int dingo_srq_create_on_card(struct dingo_dev *dev,
-				    struct dingo_srq *srq, u32 limit)
+				    struct dingo_srq *srq)
 {
 	struct dingo_cmd_create_srq cmd = {
 		.srqn = cpu_to_le32(srq->srqn),
@@ -98,7 +98,6 @@ static int dingo_srq_create_on_card(struct dingo_dev *dev,
 		.db_page = cpu_to_le32(srq->db.page->index),
 		.log_size = srq->log_size,
 		.log_stride = srq->log_stride,
-		.limit = cpu_to_le32(limit),
 	};
 
 	dingo_ring_describe(&srq->qmem->ring, &cmd.ring);
@@ -124,8 +123,7 @@ static int dingo_srq_check(struct dingo_dev *dev,
 		return -EOPNOTSUPP;
 	if (!init->attr.max_wr ||
 	    init->attr.max_wr > BIT(dev->limits.log_max_rq) ||
-	    init->attr.max_sge > dev->limits.max_recv_sge ||
-	    init->attr.srq_limit > init->attr.max_wr)
+	    init->attr.max_sge > dev->limits.max_recv_sge)
 		return -EINVAL;
 	return 0;
 }
@@ -133,7 +131,7 @@ static int dingo_srq_check(struct dingo_dev *dev,
 /**
  * dingo_create_srq() - make a shared receive queue
  * @ibsrq: the queue
- * @init: sizes and limit
+ * @init: sizes, rounded up on success; the limit is for dingo_modify_srq()
  * @udata: struct dingo_create_srq_req and _resp; NULL: the kernel's
  *
  * Return: 0 or a negative error.
@@ -162,6 +160,11 @@ int dingo_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	}
 	if (err)
 		goto err_arrays;
+	/* what the entries hold anyway is given */
+	srq->max_wr = BIT(srq->log_size);
+	srq->max_sge = min_t(u32, dev->limits.max_recv_sge,
+			     (BIT(srq->log_stride) - DINGO_RQ_HDR) /
+				     sizeof(struct dingo_sge));
 
 	err = dingo_qmem_alloc(dev, uc,
 			       1UL << (srq->log_size + srq->log_stride),
@@ -178,7 +181,7 @@ int dingo_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		err = err == -EBUSY ? -ENOSPC : err;
 		goto err_db;
 	}
-	err = dingo_srq_create_on_card(dev, srq, init->attr.srq_limit);
+	err = dingo_srq_create_on_card(dev, srq);
 	if (err)
 		goto err_srqn;
 	if (udata) {
@@ -186,6 +189,8 @@ int dingo_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		if (err)
 			goto err_card;
 	}
+	init->attr.max_wr = srq->max_wr;
+	init->attr.max_sge = srq->max_sge;
 	return 0;
 
 err_card:

@@ -96,7 +96,6 @@ void create_srq(IoctlCall& c) {
     params.type = static_cast<std::uint32_t>(c.constant(UVERBS_ATTR_CREATE_SRQ_TYPE, UINT32_MAX));
     params.max_wr = c.in<std::uint32_t>(UVERBS_ATTR_CREATE_SRQ_MAX_WR);
     params.max_sge = c.in<std::uint32_t>(UVERBS_ATTR_CREATE_SRQ_MAX_SGE);
-    params.limit = c.in<std::uint32_t>(UVERBS_ATTR_CREATE_SRQ_LIMIT);
     auto& srq = make_srq(c.call, params, c.object<PdObject>(UVERBS_ATTR_CREATE_SRQ_PD_HANDLE),
                          async_of(c, UVERBS_ATTR_CREATE_SRQ_EVENT_FD), c.udata);
     c.put_object(UVERBS_ATTR_CREATE_SRQ_HANDLE, srq);

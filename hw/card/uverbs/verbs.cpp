@@ -57,8 +57,8 @@ SrqObject& make_srq(Call& call, SrqParams& params, PdObject& pd, HeldChannel asy
         throw ErrnoError(params.type > IB_UVERBS_SRQT_TM ? EINVAL : EOPNOTSUPP);
     }
     auto object = std::make_unique<SrqObject>(params.user_handle, std::move(async), pd);
-    object->srq.emplace(call.driver(), context, pd.pd, params.max_wr, params.max_sge, params.limit,
-                        *object, udata);
+    object->srq.emplace(call.driver(), context, pd.pd, params.max_wr, params.max_sge, *object,
+                        udata);
     return call.add(std::move(object));
 }
 

@@ -34,7 +34,6 @@ struct SrqParams {
     std::uint32_t type = IB_UVERBS_SRQT_BASIC;
     std::uint32_t max_wr = 0;  ///< real sizes come back
     std::uint32_t max_sge = 0;
-    std::uint32_t limit = 0;
 };
 SrqObject& make_srq(Call& call, SrqParams& params, PdObject& pd, HeldChannel async, Udata& udata);
 

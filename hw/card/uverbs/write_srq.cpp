@@ -21,11 +21,7 @@ void create(WriteCall& c, SrqParams params, std::uint32_t pd_handle) {
 
 void create_srq(WriteCall& c) {
     const auto r = c.request<ib_uverbs_create_srq>();
-    create(c,
-           {.user_handle = r.user_handle,
-            .max_wr = r.max_wr,
-            .max_sge = r.max_sge,
-            .limit = r.srq_limit},
+    create(c, {.user_handle = r.user_handle, .max_wr = r.max_wr, .max_sge = r.max_sge},
            r.pd_handle);
 }
 
@@ -35,8 +31,7 @@ void create_xsrq(WriteCall& c) {
            {.user_handle = r.user_handle,
             .type = r.srq_type,
             .max_wr = r.max_wr,
-            .max_sge = r.max_sge,
-            .limit = r.srq_limit},
+            .max_sge = r.max_sge},
            r.pd_handle);
 }
 

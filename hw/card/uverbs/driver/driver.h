@@ -90,7 +90,7 @@ class Srq {
   public:
     /// dingo_create_srq_req and _resp. The real sizes come back in max_wr and max_sge.
     Srq(Driver& driver, Context& context, Pd& pd, std::uint32_t& max_wr, std::uint32_t& max_sge,
-        std::uint32_t limit, EventListener& listener, Udata& udata);
+        EventListener& listener, Udata& udata);
     ~Srq();
     /// mask: IBV_SRQ_LIMIT (IBV_SRQ_MAX_WR: EOPNOTSUPP).
     void modify(std::uint32_t mask, std::uint32_t max_wr, std::uint32_t limit, Udata& udata);

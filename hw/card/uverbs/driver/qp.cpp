@@ -31,6 +31,9 @@ void check_init(const Driver::State& d, const QpInit& init) {
     if (init.create_flags != 0) {
         throw ErrnoError(EOPNOTSUPP);
     }
+    if (init.srq != nullptr && init.type == DINGO_QPT_UC) {  // ibv_create_qp(3): RC and UD only
+        throw ErrnoError(EINVAL);
+    }
     const QpCap& cap = init.cap;
     const std::uint32_t max_inline = std::min<std::uint32_t>(
         d.limits.max_inline, init.type == DINGO_QPT_UD ? std::uint32_t{DINGO_MAX_INLINE_UD}

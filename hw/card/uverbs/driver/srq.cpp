@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <algorithm>
 #include <cerrno>
 
 #include "uverbs/driver/state.h"
@@ -12,11 +13,10 @@ constexpr std::uint32_t kSrqLimit = 1U << 1;
 }  // namespace
 
 Srq::Srq(Driver& driver, Context& context, Pd& pd, std::uint32_t& max_wr, std::uint32_t& max_sge,
-         std::uint32_t limit, EventListener& listener, Udata& udata) {
+         EventListener& listener, Udata& udata) {
     Driver::State& d = driver.state();
     d.need(DINGO_CAP_SRQ);
-    if (max_wr == 0 || max_wr > 1U << d.limits.log_max_rq || max_sge > d.limits.max_recv_sge ||
-        limit > max_wr) {
+    if (max_wr == 0 || max_wr > 1U << d.limits.log_max_rq || max_sge > d.limits.max_recv_sge) {
         throw ErrnoError(EINVAL);
     }
     const auto req = udata_in<dingo_create_srq_req>(udata);
@@ -29,8 +29,10 @@ Srq::Srq(Driver& driver, Context& context, Pd& pd, std::uint32_t& max_wr, std::u
     }
     state_ = std::make_unique<State>(d, context.state(), listener);
     State& srq = *state_;
-    srq.max_wr = max_wr;
-    srq.max_sge = max_sge;
+    // What the entries hold anyway is given; the limit is armed by modify() only.
+    srq.max_wr = max_wr = 1U << req.log_size;
+    srq.max_sge = max_sge = std::min<std::uint32_t>(
+        d.limits.max_recv_sge, ((1U << req.log_stride) - DINGO_RQ_HDR) / sizeof(dingo_sge));
     srq.queue = std::make_unique<ClientQueue>(context.state(),
                                               std::size_t{1} << (req.log_size + req.log_stride));
     dingo_cmd_create_srq cmd{};
@@ -40,7 +42,6 @@ Srq::Srq(Driver& driver, Context& context, Pd& pd, std::uint32_t& max_wr, std::u
     cmd.log_size = req.log_size;
     cmd.log_stride = req.log_stride;
     cmd.ring = srq.queue->describe();
-    cmd.limit = limit;
     d.admin->execute(DINGO_OP_CREATE_SRQ, cmd);
     srq.on_card = true;
     d.srqs[srq.number.get()] = &srq;

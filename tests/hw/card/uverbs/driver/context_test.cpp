@@ -171,19 +171,22 @@ TEST_F(ContextTest, SharedReceiveQueue) {
     req.log_stride = 6;
     Udata udata{bytes_of(req), {}, {}};
     std::uint32_t wr = 10, sge = 2;
-    Srq srq(a->driver, *c.context, *c.pd, wr, sge, 0, c.listener, udata);
+    Srq srq(a->driver, *c.context, *c.pd, wr, sge, c.listener, udata);
+    EXPECT_EQ(wr, 16U);
+    EXPECT_EQ(sge, 3U);
+    EXPECT_EQ(srq.query().max_wr, wr) << "what create said";
+    EXPECT_EQ(srq.query().max_sge, sge);
     Udata none;
-    srq.modify(2, 0, 5, none);
+    srq.modify(2, 0, 16, none);
     settle();
     EXPECT_EQ(c.listener.events, std::vector<int>{15}) << "it is empty: the limit is reached";
     EXPECT_EQ(srq.query().limit, 0U) << "it fires once";
-    EXPECT_EQ(errno_of([&] { srq.modify(2, 0, 11, none); }), EINVAL);
+    EXPECT_EQ(errno_of([&] { srq.modify(2, 0, 17, none); }), EINVAL);
     EXPECT_EQ(errno_of([&] { srq.modify(1, 20, 0, none); }), EOPNOTSUPP);
     wr = 17;
     udata = Udata{bytes_of(req), {}, {}};
-    EXPECT_EQ(
-        errno_of([&] { Srq more(a->driver, *c.context, *c.pd, wr, sge, 0, c.listener, udata); }),
-        EINVAL);
+    EXPECT_EQ(errno_of([&] { Srq more(a->driver, *c.context, *c.pd, wr, sge, c.listener, udata); }),
+              EINVAL);
 }
 
 TEST_F(ContextTest, QueuePairChecks) {
@@ -212,6 +215,19 @@ TEST_F(ContextTest, QueuePairChecks) {
     dingo_create_qp_req small = req;
     small.log_rq = 3;
     EXPECT_EQ(make(init, small), EINVAL);
+    dingo_create_srq_req srq_req{};
+    srq_req.log_stride = 5;
+    Udata srq_udata{bytes_of(srq_req), {}, {}};
+    std::uint32_t wr = 1, sge = 1;
+    Srq srq(a->driver, *c.context, *c.pd, wr, sge, c.listener, srq_udata);
+    bad = init;
+    bad.type = DINGO_QPT_UC;
+    bad.srq = &srq;
+    dingo_create_qp_req shared = req;
+    shared.log_rq = shared.log_rq_stride = 0;
+    EXPECT_EQ(make(bad, shared), EINVAL) << "UC with an SRQ, ibv_create_qp(3)";
+    bad.type = DINGO_QPT_RC;
+    EXPECT_EQ(make(bad, shared), 0);
     Udata none;
     auto qp = c.make_qp();
     QpAttr attr;
