@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Completion queues: life and arming. Polling: cq_poll.c, cq_poll_ex.c. */
+/* Completion queues: life and arming. Resizing: cq_resize.c. Polling: cq_poll.c, cq_poll_ex.c. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -7,6 +7,7 @@
 #include "completion.h"
 #include "dingo.h"
 #include "doorbell.h"
+#include "rdma_core_compat.h"
 #include "ring.h"
 
 #define DINGO_CQ_SUPPORTED_WC_FLAGS                                            \
@@ -72,9 +73,9 @@ static struct dingo_cq *create_cq(struct ibv_context *context,
 	core.comp_mask &= ~(IBV_CQ_INIT_ATTR_MASK_PD |
 			    IBV_CQ_INIT_ATTR_MASK_FLAGS);
 	core.flags = 0;
-	err = ibv_cmd_create_cq_ex(context, &core, &cq->vcq, &req.ibv_cmd,
-				   sizeof(req), &resp.ibv_resp, sizeof(resp),
-				   CREATE_CQ_CMD_FLAGS_TS_IGNORED_EX);
+	err = dingo_cmd_create_cq_ex(context, &core, &cq->vcq, &req.ibv_cmd,
+				     sizeof(req), &resp.ibv_resp, sizeof(resp),
+				     CREATE_CQ_CMD_FLAGS_TS_IGNORED_EX);
 	if (err)
 		goto err_free;
 	cq->cqn = resp.cqn;
@@ -140,116 +141,18 @@ int dingo_destroy_cq(struct ibv_cq *ibcq)
 
 	if (err)
 		return err;
-	dingo_ring_unmap(&cq->old);
+	while (cq->old)
+		dingo_cq_drop_old(cq);
 	dingo_ring_unmap(&cq->ring);
 	dingo_put_parent_domain(cq->parent_domain);
 	free(cq);
 	return 0;
 }
 
-/* Entries that the card has written and nobody has polled, in the only ring. */
-static uint32_t entries_waiting(const struct dingo_cq *cq)
-{
-	uint32_t index = cq->consumer;
-
-	while (index - cq->consumer <= cq->ring.mask &&
-	       dingo_cqe_valid(dingo_ring_entry(&cq->ring, index), &cq->ring,
-			       index))
-		index++;
-	return index - cq->consumer;
-}
-
-/* Sends whose completions are still to come here, whether signaled or not. */
-static uint32_t sends_outstanding(struct dingo_qp *qp)
-{
-	struct dingo_sq *sq = &qp->sq;
-	uint32_t index, count = 0;
-
-	dingo_lock(&sq->lock);
-	index = atomic_load_explicit(&sq->consumer, memory_order_acquire);
-	while (index != sq->producer) {
-		index += sq->sent[index & sq->ring.mask].blocks;
-		count++;
-	}
-	dingo_unlock(&sq->lock);
-	return count;
-}
-
-static uint32_t completions_to_come(struct dingo_context *ctx,
-				    const struct ibv_cq *cq)
-{
-	uint32_t leaf, n, count = 0;
-
-	pthread_mutex_lock(&ctx->mutex);
-	for (leaf = 0; leaf < DINGO_QP_TABLE_SIZE; leaf++) {
-		struct dingo_qp **qps = ctx->qp_table[leaf];
-
-		for (n = 0; qps && n < DINGO_QP_TABLE_SIZE; n++) {
-			if (qps[n] && qps[n]->vqp.qp.send_cq == cq)
-				count += sends_outstanding(qps[n]);
-		}
-	}
-	pthread_mutex_unlock(&ctx->mutex);
-	return count;
-}
-
-/* The card moves to a new ring at once and says where the old one ends; polling drains the old one
- * first. A second resize before that is refused: two old rings would have to be kept. So is a size that does
- * not hold what waits to be polled, or will when the posted sends are done: ibv_resize_cq(3) promises an error.
- */
-int dingo_resize_cq(struct ibv_cq *ibcq, int cqe)
-{
-	struct dingo_context *ctx = to_dingo_context(ibcq->context);
-	struct udingo_resize_cq_resp resp = {};
-	struct dingo_cq *cq = to_dingo_cq(ibcq);
-	struct ibv_resize_cq req = {};
-	struct dingo_ring ring;
-	int err;
-
-	if (cqe <= 0)
-		return EINVAL;
-	dingo_lock(&cq->lock);
-	if (cq->old.buf) {
-		err = EBUSY;
-		goto out;
-	}
-	if (cqe < ibcq->cqe &&
-	    entries_waiting(cq) + completions_to_come(ctx, ibcq) >
-		    (uint32_t)cqe) {
-		err = EINVAL;
-		goto out;
-	}
-	err = ibv_cmd_resize_cq(ibcq, cqe, &req, sizeof(req), &resp.ibv_resp,
-				sizeof(resp));
-	if (err)
-		goto out;
-	ring = cq->ring;
-	err = dingo_ring_map(ctx, &ring, &resp.drv_payload.ring, true);
-	if (err) {
-		/* The card writes where we cannot read: nothing more can be polled. */
-		verbs_err(&ctx->vctx, "CQ %u is lost: its new ring cannot be mapped\n", cq->cqn);
-		goto out;
-	}
-	cq->old_left = resp.switch_index - cq->consumer;
-	if (cq->old_left) {
-		cq->old = cq->ring;
-	} else {
-		dingo_ring_unmap(&cq->ring);
-	}
-	cq->ring = ring;
-	if (!cq->old_left) {
-		cq->consumer = 0;
-		dingo_cq_reported(cq, 0);
-	}
-out:
-	dingo_unlock(&cq->lock);
-	return err;
-}
-
 static void ring(struct dingo_cq *cq, bool arm)
 {
-	/* while the old ring drains, nothing of the new one is consumed */
-	uint32_t index = cq->old.buf ? 0 : cq->consumer;
+	/* while an old ring drains, nothing of the new one is consumed */
+	uint32_t index = cq->old ? 0 : cq->consumer;
 
 	dingo_cq_reported(cq, index);
 	dingo_ring_cq_doorbell(&cq->ring.db, cq->cqn, index, arm,
@@ -306,13 +209,14 @@ static void forget_in_ring(struct dingo_ring *ring, uint32_t first,
 /* Entries of a QP that is gone, or was reset, are no longer delivered. The card writes none any more. */
 void dingo_cq_forget_qp(struct dingo_cq *cq, struct dingo_qp *qp)
 {
+	struct dingo_old_ring *old;
+	uint32_t index;
+
 	dingo_lock(&cq->lock);
-	if (cq->old.buf) {
-		forget_in_ring(&cq->old, cq->consumer, cq->old_left, qp);
-		forget_in_ring(&cq->ring, 0, cq->ring.mask + 1, qp);
-	} else {
-		forget_in_ring(&cq->ring, cq->consumer, cq->ring.mask + 1, qp);
-	}
+	index = cq->consumer;
+	for (old = cq->old; old; old = old->next, index = 0)
+		forget_in_ring(&old->ring, index, old->left, qp);
+	forget_in_ring(&cq->ring, index, cq->ring.mask + 1, qp);
 	if (cq->last_qp == qp)
 		cq->last_qp = &dingo_no_qp;
 	dingo_unlock(&cq->lock);

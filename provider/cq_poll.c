@@ -11,21 +11,20 @@
 
 const struct dingo_cqe *dingo_cq_next_old(struct dingo_cq *cq)
 {
+	struct dingo_old_ring *old = cq->old;
 	const struct dingo_cqe *cqe;
 
-	if (cq->old_left) {
-		cqe = dingo_ring_entry(&cq->old, cq->consumer);
-		if (!dingo_cqe_valid(cqe, &cq->old, cq->consumer))
+	if (old->left) {
+		cqe = dingo_ring_entry(&old->ring, cq->consumer);
+		if (!dingo_cqe_valid(cqe, &old->ring, cq->consumer))
 			return NULL;
 		udma_from_device_barrier();
 		cq->consumer++;
-		cq->old_left--;
+		old->left--;
 		return cqe;
 	}
 	/* the entry given last lay in the old ring; it is settled by now */
-	dingo_ring_unmap(&cq->old);
-	cq->consumer = 0;
-	dingo_cq_reported(cq, 0);
+	dingo_cq_drop_old(cq);
 	return dingo_cq_next(cq);
 }
 

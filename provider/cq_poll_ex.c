@@ -5,7 +5,7 @@
 #include "completion.h"
 #include "dingo.h"
 
-static int next_poll(struct ibv_cq_ex *ibcq)
+static int take_next(struct ibv_cq_ex *ibcq)
 {
 	struct dingo_cq *cq = cq_ex_to_dingo_cq(ibcq);
 	struct dingo_completion done;
@@ -32,13 +32,20 @@ static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 	if (attr->comp_mask)
 		return EINVAL;
 	dingo_lock(&cq->lock);
-	err = next_poll(ibcq);
+	err = take_next(ibcq);
 	if (err) {
 		dingo_cq_polled(cq);
 		dingo_unlock(&cq->lock);
 		dingo_cq_give_way(cq);
 	}
 	return err;
+}
+
+/* The caller may post again as it goes, so what it has read is reported on the way. */
+static int next_poll(struct ibv_cq_ex *ibcq)
+{
+	dingo_cq_polled(cq_ex_to_dingo_cq(ibcq));
+	return take_next(ibcq);
 }
 
 static void end_poll(struct ibv_cq_ex *ibcq)

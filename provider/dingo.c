@@ -12,6 +12,7 @@
 #include "dingo.h"
 #include "dingodv.h"
 #include "doorbell.h"
+#include "rdma_core_compat.h"
 
 static int dingo_query_device_ex(struct ibv_context *context,
 				 const struct ibv_query_device_ex_input *input,
@@ -249,8 +250,8 @@ static struct verbs_context *dingo_alloc_context(struct ibv_device *device,
 		return NULL;
 	req.kick_modes = 1U << DINGO_KICK_NONE | 1U << DINGO_KICK_MMIO |
 			 1U << DINGO_KICK_FD;
-	err = ibv_cmd_get_context(&ctx->vctx, &req.ibv_cmd, sizeof(req),
-				  &resp.ibv_resp, sizeof(resp));
+	err = dingo_cmd_get_context(&ctx->vctx, &req.ibv_cmd, sizeof(req),
+				    &resp.ibv_resp, sizeof(resp));
 	if (!err)
 		err = init_context(ctx, &resp.drv_payload);
 	return finish_context(ctx, err);

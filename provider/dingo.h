@@ -107,16 +107,22 @@ struct dingo_td {
 	atomic_uint refcount;
 };
 
+/* A ring from before a resize, until its entries are polled. */
+struct dingo_old_ring {
+	struct dingo_ring ring;
+	uint32_t left;			/* entries not polled */
+	struct dingo_old_ring *next;	/* the one that took over from it */
+};
+
 struct dingo_cq {
 	struct verbs_cq vcq;
 	struct dingo_lock lock;
 	struct dingo_ring ring;
 	uint32_t cqn;
-	uint32_t consumer;
+	uint32_t consumer;		/* of the oldest ring that is left */
 	uint32_t arm;			/* ARM_SN and ARM_SOLICITED as last rung */
 	bool armed_any;			/* armed for any completion, event not seen */
-	struct dingo_ring old;		/* after a resize, until drained */
-	uint32_t old_left;		/* entries still in it */
+	struct dingo_old_ring *old;	/* the oldest first; NULL: all drained */
 	_Atomic(uint32_t) vain_at;	/* consumer index of the polls in vain ... */
 	_Atomic(uint32_t) vain;		/* ... and how many there were */
 	uint32_t report_at;		/* consumer index at which the card must hear of it */
@@ -329,11 +335,13 @@ struct ibv_cq *dingo_create_cq(struct ibv_context *context, int cqe,
 			       struct ibv_comp_channel *channel, int vector);
 struct ibv_cq_ex *dingo_create_cq_ex(struct ibv_context *context,
 				     struct ibv_cq_init_attr_ex *attr);
-int dingo_resize_cq(struct ibv_cq *cq, int cqe);
 int dingo_destroy_cq(struct ibv_cq *cq);
 int dingo_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 void dingo_cq_event(struct ibv_cq *cq);
 void dingo_cq_forget_qp(struct dingo_cq *cq, struct dingo_qp *qp);
+
+/* cq_resize.c */
+int dingo_resize_cq(struct ibv_cq *cq, int cqe);
 
 /* cq_poll.c */
 extern struct dingo_qp dingo_no_qp; /* its number is nobody's */

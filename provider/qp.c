@@ -9,6 +9,7 @@
 #include "dingo.h"
 #include "dingodv.h"
 #include "queue_size.h"
+#include "rdma_core_compat.h"
 #include "ring.h"
 #include "wqe.h"
 
@@ -29,6 +30,9 @@ static int check_attr(struct dingo_context *ctx,
 	    attr->create_flags)
 		return EOPNOTSUPP;
 	if (!attr->send_cq || !attr->recv_cq)
+		return EINVAL;
+	/* ibv_create_qp(3): shared receive queues are for RC and UD */
+	if (attr->srq && attr->qp_type == IBV_QPT_UC)
 		return EINVAL;
 	switch (attr->qp_type) {
 	case IBV_QPT_RC:
@@ -237,8 +241,8 @@ struct ibv_qp *dingo_create_qp_ex(struct ibv_context *context,
 	core.comp_mask &= ~(IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
 			    IBV_QP_INIT_ATTR_CREATE_FLAGS);
 	mark_comp_masks(qp);
-	err = ibv_cmd_create_qp_ex2(context, &qp->vqp, &core, &req.ibv_cmd,
-				    sizeof(req), &resp.ibv_resp, sizeof(resp));
+	err = dingo_cmd_create_qp_ex2(context, &qp->vqp, &core, &req.ibv_cmd,
+				      sizeof(req), &resp.ibv_resp, sizeof(resp));
 	if (err)
 		goto err_free;
 	set_comp_mask(qp, attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS ?

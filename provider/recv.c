@@ -32,6 +32,8 @@ int dingo_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	uint32_t start;
 	int err = 0;
 
+	if (!wr)
+		return 0;
 	if (qp->srq || ibqp->state == IBV_QPS_RESET) {
 		*bad = wr;
 		return EINVAL;

@@ -265,6 +265,8 @@ int dingo_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	struct dingo_sq *sq = &qp->sq;
 	bool posted, kick;
 
+	if (unlikely(!wr))
+		return 0;
 	if (!is_small(qp, wr) || ibqp->state < IBV_QPS_RTS ||
 	    unlikely(!dingo_trylock(&sq->lock)))
 		return post_list(ibqp, wr, bad);

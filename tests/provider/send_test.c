@@ -331,11 +331,24 @@ static void wr_api_errors(void)
 	fake_free(fake);
 }
 
+/* An empty list is a success and rings no doorbell, in any state. */
+static void no_sends(void)
+{
+	struct fake *fake = fake_new(&rc);
+	struct ibv_send_wr *bad = NULL;
+
+	CHECK(dingo_post_send(&fake->qp.vqp.qp, NULL, &bad) == 0 && !bad);
+	fake->qp.vqp.qp.state = IBV_QPS_INIT;
+	CHECK(dingo_post_send(&fake->qp.vqp.qp, NULL, &bad) == 0 && !bad);
+	CHECK(fake->doorbell[FAKE_DB_SQ] == 0 && fake->qp.sq.lock.held == 0);
+	fake_free(fake);
+}
+
 static const struct test_case cases[] = {
 	CASE(post_send_layout), CASE(post_send_wraps), CASE(post_send_limits), CASE(post_send_inline),
 	CASE(post_send_small), CASE(post_send_small_limits),
 	CASE(wr_api), CASE(wr_api_inline_sizes), CASE(wr_api_datagram_wraps),
-	CASE(wr_api_errors),
+	CASE(wr_api_errors), CASE(no_sends),
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Resizing of CQs on rings that the test owns. usage: provider_resize_test CASE */
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "cases.h"
+#include "completion.h"
+#include "ring.h"
+
+/* What dingo_resize_cq() does once the kernel has answered: the card goes on at entry 0 of a new ring. */
+static void resize(struct fake *fake)
+{
+	struct dingo_ring ring = fake->cq.ring;
+	struct dingo_old_ring *old = malloc(sizeof(*old));
+	uint32_t switch_index = fake->cq_producer;
+
+	/* the fake's ring goes to the heap, ours is mapped: the one that is left is unmapped */
+	ring.bytes = 4096;
+	ring.buf = mmap(NULL, ring.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(ring.buf != MAP_FAILED);
+	dingo_cq_switch_ring(&fake->cq, &ring, switch_index, old);
+	fake->cq_producer = 0;
+}
+
+static struct fake *new_fake(void)
+{
+	struct fake *fake = fake_new(&rc);
+	uint32_t i;
+
+	/* a first resize, with nothing to drain, replaces the heap's ring by a mapped one */
+	void *heap = fake->cq.ring.buf;
+
+	fake->cq.ring.bytes = 4096;
+	fake->cq.ring.buf = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	free(heap);
+	resize(fake);
+	CHECK(!fake->cq.old && fake->cq.consumer == 0);
+	for (i = 0; i < 8; i++) {
+		fake->qp.sq.sent[i].blocks = 1;
+		fake->qp.sq.sent[i].wr_id = i;
+	}
+	return fake;
+}
+
+static void drop_fake(struct fake *fake)
+{
+	while (fake->cq.old)
+		dingo_cq_drop_old(&fake->cq);
+	dingo_ring_unmap(&fake->cq.ring);
+	fake_free(fake);
+}
+
+static void resize_drains_old_ring(void)
+{
+	struct fake *fake = new_fake();
+	struct ibv_wc wc[8];
+	uint32_t i;
+
+	for (i = 0; i < 3; i++)
+		fake_complete(fake, DINGO_WR_SEND, i, 0, 0);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 1, wc) == 1);
+	resize(fake);
+	fake_complete(fake, DINGO_WR_SEND, 3, 0, 0);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 8, wc) == 3);
+	CHECK(wc[0].wr_id == 1 && wc[1].wr_id == 2 && wc[2].wr_id == 3);
+	CHECK(!fake->cq.old && fake->cq.consumer == 1);
+	drop_fake(fake);
+}
+
+/* As often as the application likes, with entries left in each ring, in some, in none, and half polled. */
+static void resize_again_before_polling(void)
+{
+	struct fake *fake = new_fake();
+	struct ibv_wc wc[8];
+	uint32_t i;
+
+	fake_complete(fake, DINGO_WR_SEND, 0, 0, 0);
+	fake_complete(fake, DINGO_WR_SEND, 1, 0, 0);
+	resize(fake);
+	fake_complete(fake, DINGO_WR_SEND, 2, 0, 0);
+	fake_complete(fake, DINGO_WR_SEND, 3, 0, 0);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 1, wc) == 1 && wc[0].wr_id == 0);
+	resize(fake);
+	resize(fake);
+	fake_complete(fake, DINGO_WR_SEND, 4, 0, 0);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 2, wc) == 2 && wc[0].wr_id == 1 && wc[1].wr_id == 2);
+	resize(fake);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 1, wc) == 1 && wc[0].wr_id == 3);
+	/* the oldest ring is drained, but nobody has polled on */
+	resize(fake);
+	fake_complete(fake, DINGO_WR_SEND, 5, 0, 0);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 8, wc) == 2 && wc[0].wr_id == 4 && wc[1].wr_id == 5);
+	CHECK(!fake->cq.old && fake->cq.consumer == 1);
+	/* drained to the last, and nothing in the present one: the resize leaves nothing behind */
+	resize(fake);
+	CHECK(!fake->cq.old && fake->cq.consumer == 0);
+	for (i = 0; i < 24; i++) {
+		fake_complete(fake, DINGO_WR_SEND, i & 7, 0, 0);
+		CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 8, wc) == 1 && wc[0].wr_id == (i & 7));
+	}
+	drop_fake(fake);
+}
+
+/* A QP that goes takes its entries along, whichever ring they are in. */
+static void forget_in_all_rings(void)
+{
+	struct fake *fake = new_fake();
+	struct ibv_wc wc[8];
+
+	fake_complete(fake, DINGO_WR_SEND, 0, 0, 0);
+	resize(fake);
+	fake_complete(fake, DINGO_WR_SEND, 1, 0, 0);
+	resize(fake);
+	fake_complete(fake, DINGO_WR_SEND, 2, 0, 0);
+	dingo_cq_forget_qp(&fake->cq, &fake->qp);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 8, wc) == 0);
+	drop_fake(fake);
+}
+
+static void post(struct fake *fake, unsigned int flags)
+{
+	struct ibv_send_wr *bad, wr = { .sg_list = sges, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = flags };
+
+	CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr, &bad) == 0);
+}
+
+/* Each completion that is, or will be, counts once: a signaled send whether its entry is there already or not. */
+static void entries_are_counted_once(void)
+{
+	struct fake *fake = new_fake();
+	struct dingo_context *ctx = &fake->ctx;
+	struct ibv_wc wc[8];
+
+	fake->qp.vqp.qp.send_cq = &fake->cq.vcq.cq;
+	CHECK(dingo_cq_entries_needed(ctx, &fake->cq) == 0);
+	post(fake, 0);
+	CHECK(dingo_cq_entries_needed(ctx, &fake->cq) == 0);
+	post(fake, IBV_SEND_SIGNALED);
+	post(fake, IBV_SEND_SIGNALED);
+	CHECK(dingo_cq_entries_needed(ctx, &fake->cq) == 2);
+	fake_complete(fake, DINGO_WR_SEND, 1, 0, 0);
+	CHECK(dingo_cq_entries_needed(ctx, &fake->cq) == 2);
+	fake_complete(fake, DINGO_WC_RECV, 0, 0, 0);
+	CHECK(dingo_cq_entries_needed(ctx, &fake->cq) == 3);
+	resize(fake);
+	fake_complete(fake, DINGO_WR_SEND, 2, 0, 0);
+	CHECK(dingo_cq_entries_needed(ctx, &fake->cq) == 3);
+	/* an unsignaled one completes only with an error, and then needs its entry */
+	post(fake, 0);
+	fake_complete(fake, DINGO_WR_SEND, 3, DINGO_WCS_WR_FLUSH_ERR, 0);
+	CHECK(dingo_cq_entries_needed(ctx, &fake->cq) == 4);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 1, wc) == 1);
+	CHECK(dingo_cq_entries_needed(ctx, &fake->cq) == 3);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 8, wc) == 3);
+	CHECK(dingo_cq_entries_needed(ctx, &fake->cq) == 0);
+	drop_fake(fake);
+}
+
+static const struct test_case cases[] = {
+	CASE(resize_drains_old_ring), CASE(resize_again_before_polling), CASE(forget_in_all_rings), CASE(entries_are_counted_once),
+};
+
+int main(int argc, char **argv)
+{
+	return run_case(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}
