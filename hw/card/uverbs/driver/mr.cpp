@@ -206,6 +206,9 @@ void Mr::rereg(std::uint32_t flags, Pd* pd, const Range* range, std::uint32_t ac
         cmd.iova = (access & IB_UVERBS_ACCESS_ZERO_BASED) != 0 ? 0 : range->iova;
         cmd.length = range->length;
     } else if (writable && !mr.memory->writable) {
+        if (!mr.memory->mapped.may_write) {
+            throw ErrnoError(EFAULT);
+        }
         for (const auto& mapping : mr.memory->mapped.mappings) {
             if (!mapping->make_writable()) {
                 throw ErrnoError(EFAULT);

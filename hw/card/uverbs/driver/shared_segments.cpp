@@ -32,6 +32,11 @@ std::shared_ptr<SharedMapping> map_file(int fd, std::uint64_t offset, std::uint6
     return nullptr;
 }
 
+bool open_for_writing(int fd) {
+    const int flags = ::fcntl(fd, F_GETFL);
+    return flags >= 0 && (flags & O_PATH) == 0 && (flags & O_ACCMODE) == O_RDWR;
+}
+
 }  // namespace
 
 SharedMapping::~SharedMapping() {
@@ -96,6 +101,11 @@ MappedRange SegmentCache::map(std::uint64_t va, std::uint64_t length,
         if (from >= to) {
             continue;
         }
+        const bool may_write = open_for_writing(s.fd);
+        if (writable && !may_write) {
+            throw ErrnoError(EINVAL);
+        }
+        range.may_write = range.may_write && may_write;
         auto mapping = map_one(s, writable);
         range.parts.push_back({from - va, mapping->bytes().subspan(from - s.va, to - from)});
         range.mappings.push_back(std::move(mapping));
@@ -119,6 +129,7 @@ MappedRange map_dmabuf(int fd, std::uint64_t offset, std::uint64_t length, bool 
         throw ErrnoError(EOPNOTSUPP);
     }
     MappedRange range;
+    range.may_write = open_for_writing(fd);
     range.parts.push_back({0, mapping->bytes()});
     range.mappings.push_back(std::move(mapping));
     return range;

@@ -40,6 +40,9 @@ class SharedMapping {
 struct MappedRange {
     std::vector<MappedPart> parts;
     std::vector<std::shared_ptr<SharedMapping>> mappings;
+    /// All descriptors that came for it were open for writing: others' mappings of the same files,
+    /// which are shared, may be writable though.
+    bool may_write = true;
 };
 
 class SegmentCache {

@@ -231,6 +231,26 @@ TEST_F(DataPath, RegionsOverTheSameFileShareAMapping) {
     EXPECT_NE(first.key(), second.key());
 }
 
+TEST_F(DataPath, AReadOnlyDescriptorStaysReadOnlyBesideAWritableOne) {
+    Buffer buffer;
+    const std::string path = "/proc/self/fd/" + std::to_string(buffer.fd.get());
+    const UniqueFd read_only(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    ASSERT_TRUE(bool(read_only));
+    Udata none;
+    Mr::Range theirs = buffer.range(memory);
+    theirs.segments[0].fd = read_only.get();
+    const auto reg = [&](std::uint32_t access) {
+        return errno_of([&] { Mr mr(a->driver, *ca.pd, theirs, access, none); });
+    };
+    EXPECT_EQ(reg(kAccess), EINVAL) << "alone";
+    Mr writable(a->driver, *ca.pd, buffer.range(memory), kAccess, none);
+    EXPECT_EQ(reg(kAccess), EINVAL) << "over a mapping that is writable";
+    constexpr std::uint32_t kRemoteRead = 4;
+    Mr readable(a->driver, *ca.pd, theirs, kRemoteRead, none);
+    EXPECT_EQ(errno_of([&] { readable.rereg(4, nullptr, nullptr, kAccess); }), EFAULT);
+    EXPECT_EQ(errno_of([&] { readable.rereg(4, nullptr, nullptr, 0); }), 0);
+}
+
 TEST_F(DataPath, ReregGivesAndTakesRights) {
     Buffer from, to;
     Udata none;
