@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -68,25 +67,6 @@ Finding proc_mem() {
     return {Verdict::kFail, "/proc/self/mem", std::strerror(errno),
             "cards read the arguments of verbs through it: mount /proc read-write in the container "
             "(docker: not --security-opt systempaths=...), and without hidepid for yourself"};
-}
-
-Finding vm_calls() {
-    int there = 0x44494e47;
-    int seen = 0;
-    const iovec local{&seen, sizeof seen};
-    const iovec remote{&there, sizeof there};
-    const std::string scope = first_line("/proc/sys/kernel/yama/ptrace_scope");
-    if (::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0) != sizeof seen)
-        return {Verdict::kWarn, "process_vm_readv", std::strerror(errno),
-                "buffers that cannot be shared go through /proc/self/mem, which is slower; docker: "
-                "--cap-add SYS_PTRACE or a seccomp profile that has process_vm_readv/writev"};
-    if (!scope.empty() && scope != "0" && ::geteuid() != 0)
-        return {Verdict::kOk, "process_vm_readv",
-                fmt::format("there, but kernel.yama.ptrace_scope is {}: buffers that cannot be "
-                            "shared (stacks, files) go through /proc/self/mem",
-                            scope),
-                ""};
-    return {Verdict::kOk, "process_vm_readv", "allowed", ""};
 }
 
 Finding userfault() {
@@ -169,7 +149,6 @@ void check_system(std::vector<Finding>& out) {
     out.push_back(run_directory());
     out.push_back(memfd());
     out.push_back(proc_mem());
-    out.push_back(vm_calls());
     out.push_back(userfault());
     out.push_back(memlock());
     out.push_back(open_files());

@@ -28,14 +28,8 @@ class ClientMemory {
     [[nodiscard]] pid_t pid() const { return pid_; }
 
   private:
-    bool vm_usable(std::uint64_t va, std::size_t size);
-    template <typename VmCall, typename FileCall>
-    bool copy(std::uint64_t va, std::byte* here, std::size_t size, VmCall vm_call,
-              FileCall file_call);
-
-    pid_t pid_;
+    pid_t pid_;  ///< what the client says; the memory is always the descriptor's
     UniqueFd mem_;
-    bool vm_calls_;  ///< process_vm_readv works; tried first for large copies, faster there
 };
 
 }  // namespace dingo::card::uverbs

@@ -141,6 +141,11 @@ TEST(ClientMemory, AnotherProcess) {
         EXPECT_EQ(data, other);
         ASSERT_TRUE(memory.write(va, std::vector<std::byte>(size, std::byte{0x21})));
     }
+    // A client may say any number; what it handed over is what counts.
+    std::vector<std::byte> theirs(kLarge);
+    ClientMemory misnamed(::getpid(), UniqueFd(::open(path.c_str(), O_RDWR)));
+    ASSERT_TRUE(misnamed.read(va, theirs));
+    EXPECT_EQ(theirs.front(), std::byte{0x21});
     std::vector<std::byte> data(100);
     EXPECT_FALSE(memory.read(8, data));
     EXPECT_FALSE(memory.read(~std::uint64_t{0} - 10, data));
