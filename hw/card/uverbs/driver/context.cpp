@@ -8,10 +8,10 @@
 
 namespace dingo::card::uverbs {
 
-std::uint64_t Context::State::publish(int fd, std::uint64_t length) {
+std::uint64_t Context::State::publish(const Entry& entry) {
     const std::uint64_t offset = next_offset;
-    next_offset += page_align(length);
-    mappings[offset] = {fd, length};
+    next_offset += page_align(entry.length);
+    mappings[offset] = entry;
     return offset;
 }
 
@@ -20,7 +20,7 @@ dingo_ring_map ClientQueue::map(const Doorbell& doorbell, unsigned log_size,
     DoorbellPage& page = doorbell.page();
     // The first queue of a page makes it mappable.
     if (page.mmap_offset == 0) {
-        page.mmap_offset = context_.publish(page.fd(), DINGO_DB_PAGE_SIZE);
+        page.mmap_offset = context_.publish({page.fd(), DINGO_DB_PAGE_SIZE});
     }
     dingo_ring_map map{};
     map.ring_mmap = offset_;
@@ -43,7 +43,7 @@ Context::Context(Driver& driver, Udata& udata) {
     if (!state_->kick) {
         throw ErrnoError(ENOMEM);
     }
-    state_->status_offset = state_->publish(d.status->fd(), kPageBytes);
+    state_->status_offset = state_->publish({d.status->fd(), kPageBytes});
     describe(udata);
 }
 
@@ -81,7 +81,7 @@ Context::Mapping Context::mmap(std::uint64_t offset, std::uint64_t length) {
     if (!fd) {
         throw ErrnoError(ENOMEM);
     }
-    return {std::move(fd), 0};
+    return {std::move(fd), entry->second.file_offset};
 }
 
 int Context::kick_fd() const {

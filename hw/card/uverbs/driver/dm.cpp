@@ -29,7 +29,7 @@ Dm::State::State(Driver::State& d, Context::State& c, std::uint64_t bytes)
     : budget(d, bytes),
       context(c),
       memory(d.bus, bytes),
-      offset(c.publish(memory.fd(), memory.bytes().size())),
+      offset(c.publish({memory.fd(), memory.bytes().size()})),
       length(bytes) {}
 
 Dm::State::~State() {

@@ -19,6 +19,7 @@
 #include "uverbs/driver/event_queues.h"
 #include "uverbs/driver/neighbours.h"
 #include "uverbs/driver/numbers.h"
+#include "uverbs/driver/queue_slabs.h"
 #include "uverbs/driver/shared_segments.h"
 #include "uverbs/driver/status_page.h"
 #include "uverbs/driver/udata.h"
@@ -103,38 +104,49 @@ struct Context::State {
     Driver::State& driver;
     UniqueFd kick;
     DoorbellSpace doorbells;
+    QueueSlabs queues;
 
     struct Entry {
         int fd = -1;  ///< the owner's
         std::uint64_t length = 0;
+        std::uint64_t file_offset = 0;
     };
     std::map<std::uint64_t, Entry> mappings;
     std::uint64_t next_offset = kPageBytes;
     std::uint64_t status_offset = 0;  ///< of the status page
 
     /// An offset that nobody had before.
-    std::uint64_t publish(int fd, std::uint64_t length);
+    std::uint64_t publish(const Entry& entry);
 };
 
-/// Memory of one queue of a context, and what the context calls it.
+/// Memory of one queue of a context, zeroed, and what the context calls it.
 class ClientQueue {
   public:
     ClientQueue(Context::State& context, std::size_t bytes)
         : context_(context),
-          memory_(context.driver.bus, bytes),
-          offset_(context.publish(memory_.fd(), memory_.bytes().size())) {}
-    ~ClientQueue() { context_.mappings.erase(offset_); }
+          memory_(context.queues.take(bytes)),
+          address_(context.driver.bus.add(memory_.bytes())),
+          offset_(context.publish({memory_.fd(), memory_.bytes().size(), memory_.offset()})) {}
+    ~ClientQueue() {
+        context_.mappings.erase(offset_);
+        context_.driver.bus.remove(address_);
+    }
     ClientQueue(const ClientQueue&) = delete;
     ClientQueue& operator=(const ClientQueue&) = delete;
 
-    [[nodiscard]] dingo_mem describe() const { return memory_.describe(); }
+    [[nodiscard]] dingo_mem describe() const {
+        dingo_mem mem{};
+        mem.addr = address_;
+        return mem;
+    }
     /// Tells the client where it is.
     [[nodiscard]] dingo_ring_map map(const Doorbell& doorbell, unsigned log_size,
                                      unsigned log_stride) const;
 
   private:
     Context::State& context_;
-    QueueMemory memory_;
+    QueueSlabs::Piece memory_;
+    std::uint64_t address_;  ///< on the bus
     std::uint64_t offset_;
 };
 

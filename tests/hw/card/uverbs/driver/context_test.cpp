@@ -4,6 +4,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <set>
 
@@ -116,6 +118,83 @@ TEST_F(ContextTest, TenThousandQueuePairsLeaveNothingBehind) {
     EXPECT_EQ(a->driver.state().bus.size(), windows);
     EXPECT_EQ(c.context->state().mappings.size(), mappings);
     EXPECT_EQ(c.context->state().doorbells.pages().size(), 1U);
+}
+
+/// Lets this process open `more` descriptors than it has.
+class FewDescriptors {
+  public:
+    explicit FewDescriptors(std::size_t more) {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        rlimit low = before_;
+        low.rlim_cur = open_descriptors() + more;
+        ::setrlimit(RLIMIT_NOFILE, &low);
+    }
+    ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+    FewDescriptors(const FewDescriptors&) = delete;
+    FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+  private:
+    rlimit before_{};
+};
+
+TEST_F(ContextTest, AllQueuePairsThatAreAdvertisedCanBeMade) {
+    const DeviceAttr device = a->driver.query_device();
+    const std::size_t windows = a->driver.state().bus.size();
+    {
+        Client c(*a);
+        const FewDescriptors limit(800);
+        QpInit init;
+        init.cap = {16, 16, 2, 2, 0};
+        init.send_cq = init.recv_cq = c.cq.get();
+        dingo_create_qp_req req{};
+        req.log_sq = 6;
+        req.log_rq = 4;
+        req.log_rq_stride = 6;
+        std::vector<std::unique_ptr<Qp>> qps;
+        const auto make = [&] {
+            Udata udata{bytes_of(req), {}, {}};
+            return errno_of([&] {
+                qps.push_back(
+                    std::make_unique<Qp>(a->driver, *c.context, *c.pd, init, c.listener, udata));
+            });
+        };
+        for (std::uint32_t n = 0; n < device.max_qp; ++n) {
+            ASSERT_EQ(make(), 0) << n;
+        }
+        EXPECT_EQ(make(), ENOSPC);
+        qps.pop_back();
+        EXPECT_EQ(make(), 0);
+    }
+    EXPECT_EQ(a->driver.state().bus.size(), windows);
+}
+
+TEST_F(ContextTest, ANewQueueIsZeroedWhereverItLies) {
+    Client c(*a);
+    auto keeps_the_file = c.make_qp();
+    auto first = c.make_qp();
+    const std::size_t files = c.context->state().queues.files();
+    std::memset(first.sq.memory.data(), 0xff, first.sq.map.ring_bytes);
+    std::memset(first.rq.memory.data(), 0xff, first.rq.map.ring_bytes);
+    first = {};
+    for (int n = 0; n < 8; ++n) {
+        auto next = c.make_qp();
+        for (const ClientRing* ring : {&next.sq, &next.rq}) {
+            EXPECT_TRUE(std::all_of(ring->memory.data(), ring->memory.data() + ring->map.ring_bytes,
+                                    [](std::byte value) { return value == std::byte{0}; }));
+        }
+    }
+    EXPECT_EQ(c.context->state().queues.files(), files);
+}
+
+TEST_F(ContextTest, ClientsShareNoFileOfQueues) {
+    Client first(*a), second(*a);
+    const auto inode = [](Client& c) {
+        const auto mapping = c.context->mmap(c.cq_ring.map.ring_mmap, c.cq_ring.map.ring_bytes);
+        struct stat st {};
+        EXPECT_EQ(::fstat(mapping.fd.get(), &st), 0);
+        return st.st_ino;
+    };
+    EXPECT_NE(inode(first), inode(second));
 }
 
 TEST_F(ContextTest, ManyContextsComeAndGo) {
