@@ -18,6 +18,7 @@
 #define ARENA_BYTES (1ULL << 62)
 #define SLOT_BYTES (1ULL << 36) /* least distance of two pieces in the file */
 #define MAX_SLOTS 16384         /* each takes one or two of the 65530 mappings of a process */
+#define MAX_SMALL 1024          /* of them shorter than DINGO_SMALL_PIECE */
 #define REAP_SLOTS 64
 #define REAP_BYTES (64ULL << 20)
 
@@ -37,8 +38,12 @@ static struct {
     uint64_t length;
 } views[MAX_SLOTS];
 static atomic_uint num_views;
-/* when to look for dead pieces again */
-static unsigned reap_slots = REAP_SLOTS;
+static unsigned num_small;
+/* When to look for dead pieces again: as much has happened as there was to look at, so that a
+ * registration costs the same however many there are. */
+static unsigned wishes_since_reap; /* for a slot, fulfilled or not */
+static unsigned mappings_seen;
+static unsigned reap_wishes = REAP_SLOTS;
 static uint64_t bytes_since_reap;
 static uint64_t reap_bytes = REAP_BYTES;
 
@@ -74,6 +79,11 @@ static int move_up(int fd) {
     }
     dingo_sys_close(fd);
     return (int)high;
+}
+
+static void forget_slots(void) {
+    atomic_store(&num_slots, 0);
+    num_small = 0;
 }
 
 static bool make_arena(void) {
@@ -129,7 +139,7 @@ bool dingo_arena_ready(void) {
     }
     /* Closed behind our back: what is mapped of it stays as it is, on the slow road. */
     arena = -1;
-    atomic_store(&num_slots, 0);
+    forget_slots();
     return make_arena();
 }
 
@@ -146,6 +156,26 @@ bool dingo_arena_inherited(const struct dingo_map* map) {
     return false;
 }
 
+static bool fits(uint64_t length) {
+    return arena >= 0 && atomic_load(&num_slots) < MAX_SLOTS &&
+           (length >= DINGO_SMALL_PIECE || num_small < MAX_SMALL);
+}
+
+bool dingo_arena_has_room(uint64_t length) {
+    /* before the first piece there is no file yet */
+    if (arena < 0 && !dingo_arena_ready()) {
+        return false;
+    }
+    if (fits(length)) {
+        return true;
+    }
+    wishes_since_reap++;
+    if (dingo_arena_fd() >= 0) {
+        dingo_arena_reap(false);
+    }
+    return fits(length);
+}
+
 struct dingo_slot* dingo_arena_add(uint64_t va, uint64_t length) {
     unsigned n = atomic_load(&num_slots);
     struct dingo_slot* slot = &slots[n];
@@ -154,18 +184,21 @@ struct dingo_slot* dingo_arena_add(uint64_t va, uint64_t length) {
     while (room < length * 4) {
         room *= 2;
     }
-    if (n == MAX_SLOTS || next_offset + room > ARENA_BYTES) {
+    if (!fits(length) || next_offset + room > ARENA_BYTES) {
         return NULL;
     }
     *slot = (struct dingo_slot){.offset = next_offset, .length = length, .va = va};
     next_offset += room;
     bytes_since_reap += length;
+    wishes_since_reap++;
+    num_small += length < DINGO_SMALL_PIECE ? 1 : 0;
+    slot->small = length < DINGO_SMALL_PIECE;
     atomic_store(&num_slots, n + 1);
     return slot;
 }
 
 void dingo_arena_drop_last(void) {
-    atomic_fetch_sub(&num_slots, 1);
+    num_small -= slots[atomic_fetch_sub(&num_slots, 1) - 1].small ? 1 : 0;
 }
 
 struct dingo_slot* dingo_arena_find(uint64_t offset) {
@@ -189,6 +222,7 @@ static bool note_live(const struct dingo_map* map, void* arg) {
     uint64_t end = map->offset + (map->end - map->start);
 
     (void)arg;
+    mappings_seen++;
     if (!dingo_arena_owns(map)) {
         return true;
     }
@@ -217,16 +251,18 @@ void dingo_arena_reap(bool now) {
     unsigned kept = 0;
     uint64_t live = 0;
 
-    if (!now && count < reap_slots && bytes_since_reap < reap_bytes) {
+    if (!now && wishes_since_reap < reap_wishes && bytes_since_reap < reap_bytes) {
         return;
     }
     for (unsigned i = 0; i < count; i++) {
         slots[i].live_start = slots[i].live_end = 0;
     }
+    mappings_seen = 0;
     if (!dingo_maps_read(0, UINT64_MAX, false, note_live, NULL)) {
         return;
     }
     atomic_fetch_add(&moves, 1);
+    num_small = 0;
     for (unsigned i = 0; i < count; i++) {
         struct dingo_slot* slot = &slots[i];
         uint64_t end = slot->offset + slot->length;
@@ -238,12 +274,14 @@ void dingo_arena_reap(bool now) {
         if (slot->live_end) {
             slot->length = slot->live_end - slot->offset;
             live += slot->live_end - slot->live_start;
+            num_small += slot->small ? 1 : 0;
             slots[kept++] = *slot;
         }
     }
     atomic_store(&num_slots, kept);
     atomic_fetch_add(&moves, 1);
-    reap_slots = kept * 2 > REAP_SLOTS ? kept * 2 : REAP_SLOTS;
+    reap_wishes = mappings_seen / 4 > REAP_SLOTS ? mappings_seen / 4 : REAP_SLOTS;
+    wishes_since_reap = 0;
     reap_bytes = live > REAP_BYTES ? live : REAP_BYTES;
     bytes_since_reap = 0;
 }
@@ -308,5 +346,5 @@ void dingo_arena_leave(void) {
         dingo_fd_forget(arena);
     }
     arena = -1;
-    atomic_store(&num_slots, 0);
+    forget_slots();
 }

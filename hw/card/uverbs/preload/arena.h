@@ -12,11 +12,16 @@
 
 #include "maps.h"
 
+/* Shorter pieces are small: each costs two mappings of the 65530 that a process may have, so there
+ * are few of them. */
+#define DINGO_SMALL_PIECE (64ULL << 10)
+
 struct dingo_slot {
     uint64_t offset;               /* in the file */
     uint64_t length;               /* of the piece when it was shared */
     uint64_t va;                   /* where the piece was seen last */
     uint64_t live_start, live_end; /* offsets in use, by the present look at the mappings */
+    bool small;                    /* counted as such */
     bool frozen;                   /* a forked child may see it: its pages are not given back */
 };
 
@@ -32,6 +37,8 @@ bool dingo_arena_owns(const struct dingo_map* map);
 /* A private view of what a parent of this process had shared before it forked. */
 bool dingo_arena_inherited(const struct dingo_map* map);
 
+/* There may be another piece of `length` bytes. Small regions that find none take the slow road. */
+bool dingo_arena_has_room(uint64_t length);
 /* A slot for `length` bytes at `va`, or NULL: too many. */
 struct dingo_slot* dingo_arena_add(uint64_t va, uint64_t length);
 /* The slot that holds `offset`. */

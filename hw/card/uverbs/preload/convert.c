@@ -35,7 +35,9 @@ static bool uffd_api(struct dingo_guard* guard, uint64_t features) {
 bool dingo_guard_open(struct dingo_guard* guard) {
     guard->uffd = -1;
     guard->protects_missing = false;
+    guard->pagemap = -1;
     if (!other_threads()) {
+        guard->pagemap = dingo_sys_open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
         return true;
     }
     /* Without the privilege a system call of another thread that writes there just now would get
@@ -61,6 +63,10 @@ void dingo_guard_close(struct dingo_guard* guard) {
     if (guard->uffd >= 0) {
         dingo_sys_close(guard->uffd);
         guard->uffd = -1;
+    }
+    if (guard->pagemap >= 0) {
+        dingo_sys_close(guard->pagemap);
+        guard->pagemap = -1;
     }
 }
 
@@ -111,14 +117,40 @@ static bool is_zero(const uint64_t* words) {
     return !any;
 }
 
+/* Which pages of a chunk may hold something: in memory, or swapped. */
+struct touched {
+    bool known;
+    uint64_t pages[CHUNK / PAGE];
+};
+#define PAGEMAP_SWAPPED (1ULL << 62)
+#define PAGEMAP_PRESENT (1ULL << 63)
+
+static void find_touched(struct touched* touched, const struct dingo_guard* guard,
+                         const struct dingo_map* map, uint64_t start, uint64_t length) {
+    long bytes = (long)(length / PAGE * sizeof(touched->pages[0]));
+
+    /* what a private view of a file has not touched is the file's */
+    touched->known = guard->pagemap >= 0 && map->inode == 0 &&
+                     DINGO_SYS(SYS_pread64, guard->pagemap, touched->pages, bytes,
+                               start / PAGE * sizeof(touched->pages[0])) == bytes;
+}
+
+static bool is_empty(const struct touched* touched, uint64_t start, uint64_t at) {
+    if (touched->known && !(touched->pages[at / PAGE] & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED))) {
+        return true;
+    }
+    return is_zero((const uint64_t*)(uintptr_t)(start + at));
+}
+
 /* Pages of zeros stay holes, so memory that was never touched costs nothing. */
-static bool copy(uint64_t start, uint64_t length, int fd, uint64_t offset) {
+static bool copy(const struct touched* touched, uint64_t start, uint64_t length, int fd,
+                 uint64_t offset) {
     uint64_t at = 0;
 
     while (at < length) {
         uint64_t run = at;
 
-        while (run < length && !is_zero((const uint64_t*)(uintptr_t)(start + run))) {
+        while (run < length && !is_empty(touched, start, run)) {
             run += PAGE;
         }
         while (at < run) {
@@ -129,7 +161,7 @@ static bool copy(uint64_t start, uint64_t length, int fd, uint64_t offset) {
             }
             at += done > 0 ? (uint64_t)done : 0;
         }
-        while (at < length && is_zero((const uint64_t*)(uintptr_t)(start + at))) {
+        while (at < length && is_empty(touched, start, at)) {
             at += PAGE;
         }
     }
@@ -163,11 +195,13 @@ uint64_t dingo_convert(const struct dingo_guard* guard, const struct dingo_map* 
     while (at < end) {
         uint64_t length = end - at < CHUNK ? end - at : CHUNK;
         uint64_t place = offset + (at - start);
+        struct touched touched;
 
         if (!protect(guard, at, length)) {
             break;
         }
-        if (!copy(at, length, fd, place) ||
+        find_touched(&touched, guard, map, at, length);
+        if (!copy(&touched, at, length, fd, place) ||
             DINGO_SYS(SYS_mmap, at, length, prot, MAP_SHARED | MAP_FIXED, fd, place) < 0) {
             give_up(guard, at, length);
             break;

@@ -14,6 +14,7 @@
 struct dingo_guard {
     int uffd; /* -1: there are none */
     bool protects_missing;
+    int pagemap; /* tells which pages were never touched; -1: not known */
 };
 
 /* False: there are other threads, and no way to hold them off. */

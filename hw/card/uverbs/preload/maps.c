@@ -2,7 +2,9 @@
 #include "maps.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "sys.h"
 
@@ -63,6 +65,11 @@ static void skip(const char** p, char c) {
     }
 }
 
+static void set_name(struct dingo_map* map, const char* name) {
+    map->name = name;
+    map->special = *name == '[' && strcmp(name, "[heap]") != 0 && strncmp(name, "[anon:", 6) != 0;
+}
+
 /* "7f00-7f10 rw-p 00000000 00:01 1234    /path". False: not such a line. */
 static bool parse(const char* p, struct dingo_map* map) {
     const char* begin = p;
@@ -86,14 +93,88 @@ static bool parse(const char* p, struct dingo_map* map) {
     skip(&p, ' ');
     map->offset = number(&p, 16);
     skip(&p, ' ');
-    (void)number(&p, 16);
+    map->dev_major = (uint32_t)number(&p, 16);
     skip(&p, ':');
-    (void)number(&p, 16);
+    map->dev_minor = (uint32_t)number(&p, 16);
     skip(&p, ' ');
     map->inode = number(&p, 10);
     skip(&p, ' ');
-    map->special = *p == '[' && strcmp(p, "[heap]") != 0 && strncmp(p, "[anon:", 6) != 0;
+    set_name(map, p);
     return true;
+}
+
+/* Newer than the headers of some systems: struct procmap_query and its ioctl. */
+struct query {
+    uint64_t size;
+    uint64_t flags;
+    uint64_t address;
+    uint64_t start;
+    uint64_t end;
+    uint64_t rights;
+    uint64_t page_size;
+    uint64_t offset;
+    uint64_t inode;
+    uint32_t dev_major;
+    uint32_t dev_minor;
+    uint32_t name_size;
+    uint32_t build_id_size;
+    uint64_t name;
+    uint64_t build_id;
+};
+#define QUERY _IOWR('f', 17, struct query)
+#define QUERY_READABLE 1u
+#define QUERY_WRITABLE 2u
+#define QUERY_EXECUTABLE 4u
+#define QUERY_SHARED 8u
+#define QUERY_OR_NEXT 16u
+
+/* 0 or -errno; -ENOTTY: the kernel cannot, and nobody was told of anything. */
+static long ask(struct lines* in, uint64_t start, uint64_t end,
+                bool (*each)(const struct dingo_map*, void*), void* arg) {
+    char* name = in->text;
+    struct query query;
+    struct dingo_map map;
+    bool first = true;
+    bool more = true;
+
+    while (more && start < end) {
+        long result;
+
+        memset(&query, 0, sizeof(query));
+        name[0] = '\0';
+        query.size = sizeof(query);
+        query.flags = QUERY_OR_NEXT;
+        query.address = start;
+        query.name = (uintptr_t)name;
+        query.name_size = PATH_MAX;
+        result = DINGO_SYS(SYS_ioctl, in->fd, QUERY, &query);
+        if (result == -ENAMETOOLONG) {
+            query.name_size = 0;
+            query.name = 0;
+            result = DINGO_SYS(SYS_ioctl, in->fd, QUERY, &query);
+        }
+        if (result == -ENOENT || (result == 0 && query.start >= end)) {
+            return 0;
+        }
+        if (result < 0) {
+            return first ? -ENOTTY : result;
+        }
+        first = false;
+        map = (struct dingo_map){.start = query.start,
+                                 .end = query.end,
+                                 .offset = query.offset,
+                                 .inode = query.inode,
+                                 .dev_major = query.dev_major,
+                                 .dev_minor = query.dev_minor,
+                                 .readable = query.rights & QUERY_READABLE,
+                                 .writable = query.rights & QUERY_WRITABLE,
+                                 .executable = query.rights & QUERY_EXECUTABLE,
+                                 .shared = query.rights & QUERY_SHARED};
+        set_name(&map, name);
+        more = each(&map, arg);
+        start = query.end;
+    }
+    return 0;
 }
 
 static uint32_t parse_flags(const char* p) {
@@ -131,10 +212,20 @@ bool dingo_maps_read(uint64_t start, uint64_t end, bool with_flags,
     if (in.fd < 0) {
         return false;
     }
+    /* of all mappings the text is the faster way */
+    if (!with_flags && end != UINT64_MAX) {
+        long result = ask(&in, start, end, each, arg);
+
+        if (result != -ENOTTY) {
+            dingo_sys_close(in.fd);
+            return result == 0;
+        }
+    }
     while (more && (line = next_line(&in))) {
         if (with_flags && strncmp(line, "VmFlags: ", 9) == 0) {
             if (pending) {
                 map.flags = parse_flags(line + 9);
+                map.name = ""; /* it was in another line */
                 pending = false;
                 more = each(&map, arg);
             }
@@ -156,30 +247,35 @@ bool dingo_maps_read(uint64_t start, uint64_t end, bool with_flags,
     return true;
 }
 
-uint64_t dingo_status_kb(const char* name) {
+static bool field(const char* line, const char* name, uint64_t* value) {
+    size_t length = strlen(name);
+    const char* p = line + length;
+
+    if (strncmp(line, name, length) != 0) {
+        return false;
+    }
+    while (*p == ' ' || *p == '\t') {
+        p++;
+    }
+    *value = number(&p, 10);
+    return true;
+}
+
+struct dingo_memory_status dingo_memory_status(void) {
+    struct dingo_memory_status status = {0, 0};
     struct lines in;
-    uint64_t value = 0;
     char* line;
 
     in.begin = 0;
     in.end = 0;
     in.fd = dingo_sys_open("/proc/self/status", O_RDONLY | O_CLOEXEC);
     if (in.fd < 0) {
-        return 0;
+        return status;
     }
-    while ((line = next_line(&in))) {
-        size_t length = strlen(name);
-
-        if (strncmp(line, name, length) == 0) {
-            const char* p = line + length;
-
-            while (*p == ' ' || *p == '\t') {
-                p++;
-            }
-            value = number(&p, 10);
-            break;
-        }
+    /* VmPin follows VmLck */
+    while ((line = next_line(&in)) && !field(line, "VmPin:", &status.pinned)) {
+        (void)field(line, "VmLck:", &status.locked);
     }
     dingo_sys_close(in.fd);
-    return value;
+    return status;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * /proc/self/maps, without libc's streams: it is read inside madvise() and fork().
+ * The mappings of this process, without libc's streams: they are looked at inside madvise() and
+ * fork(). Kernels since 6.11 answer for an address (PROCMAP_QUERY); with others /proc/self/maps is
+ * read up to the range's end.
  */
 #ifndef DINGO_PRELOAD_MAPS_H
 #define DINGO_PRELOAD_MAPS_H
@@ -13,6 +15,8 @@ struct dingo_map {
     uint64_t end;
     uint64_t offset;
     uint64_t inode; /* 0: anonymous */
+    uint32_t dev_major, dev_minor;
+    const char* name; /* path or [name], "" where there is none; only during the call */
     bool readable;
     bool writable;
     bool executable;
@@ -34,7 +38,11 @@ struct dingo_map {
 bool dingo_maps_read(uint64_t start, uint64_t end, bool with_flags,
                      bool (*each)(const struct dingo_map* map, void* arg), void* arg);
 
-/* A number of /proc/self/status in kB ("VmLck:"), 0 where there is none. */
-uint64_t dingo_status_kb(const char* name);
+/* What /proc/self/status says of memory, in kB; 0 where it says nothing. */
+struct dingo_memory_status {
+    uint64_t locked; /* mlock() */
+    uint64_t pinned; /* pages that a device or io_uring holds on to */
+};
+struct dingo_memory_status dingo_memory_status(void);
 
 #endif

@@ -2,14 +2,22 @@
 #include "sharing.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "advice.h"
 #include "arena.h"
 #include "convert.h"
 #include "descriptors.h"
+#include "pins.h"
+#include "sys.h"
 
 #define PAGE 4096ULL
 #define MAX_PIECES 64 /* mappings of one region that are looked at */
+#define MAX_PINS 64   /* ranges in them that a driver holds on to; behind the last one all counts */
+
+/* Newer than the headers of some systems. */
+#define MADV_POPULATE_READ_ADVICE 22
+#define MADV_POPULATE_WRITE_ADVICE 23
 
 struct walk {
     struct dingo_shared_range* range;
@@ -17,9 +25,22 @@ struct walk {
     uint64_t covered; /* up to here all is mapped as asked */
     struct dingo_map pieces[MAX_PIECES];
     unsigned num_pieces;
+    struct {
+        uint64_t start;
+        uint64_t end;
+    } pins[MAX_PINS]; /* in order */
+    unsigned num_pins;
 };
 
-/* First look: is all of it there, and what could be shared? */
+static void report(struct dingo_shared_range* range, uint64_t start, uint64_t end,
+                   uint64_t offset) {
+    if (range->num_segments < range->max_segments) {
+        range->segments[range->num_segments++] = (struct dingo_uverbs_segment){
+            .va = start, .length = end - start, .offset = offset, .fd = 0};
+    }
+}
+
+/* Is all of it there, what is shared, and what could be? */
 static bool check(const struct dingo_map* map, void* arg) {
     struct walk* walk = arg;
 
@@ -27,76 +48,188 @@ static bool check(const struct dingo_map* map, void* arg) {
         return false;
     }
     walk->covered = map->end;
-    if (walk->num_pieces < MAX_PIECES && !map->shared &&
-        (map->inode == 0 || dingo_arena_inherited(map)) && !map->special && map->writable &&
-        !(map->flags & DINGO_MAP_WIPEONFORK)) {
+    if (dingo_arena_owns(map)) {
+        /* all of the mapping: regions inside it share the card's */
+        report(walk->range, map->start, map->end, map->offset);
+    } else if (walk->num_pieces < MAX_PIECES && !map->shared &&
+               (map->inode == 0 || dingo_arena_inherited(map)) && !map->special && map->writable &&
+               !(map->flags & DINGO_MAP_WIPEONFORK)) {
         walk->pieces[walk->num_pieces++] = *map;
     }
-    return true;
+    return walk->covered < walk->end;
 }
 
-static void convert(const struct walk* walk) {
+static bool look(struct walk* walk, bool with_flags) {
+    walk->covered = walk->range->va;
+    walk->num_pieces = 0;
+    walk->range->num_segments = 0;
+    return !dingo_maps_read(walk->range->va, walk->end, with_flags, check, walk) ||
+           walk->covered >= walk->end;
+}
+
+/* The whole pages of the region in piece `i`; false: none, or a stack (of a thread: it has no name)
+ * that is just being used. */
+static bool whole_pages(const struct walk* walk, unsigned i, uint64_t* start, uint64_t* end) {
+    const struct dingo_map* map = &walk->pieces[i];
     uint64_t first = (walk->range->va + PAGE - 1) & ~(PAGE - 1);
     uint64_t last = walk->end & ~(PAGE - 1);
     uint64_t stack = (uintptr_t)__builtin_frame_address(0);
-    struct dingo_guard guard;
-    int fd;
 
-    if (first >= last || walk->num_pieces == 0 || !dingo_arena_ready()) {
+    *start = map->start > first ? map->start : first;
+    *end = map->end < last ? map->end : last;
+    return *start < *end && !(map->start <= stack && stack < map->end);
+}
+
+static bool has_candidates(const struct walk* walk) {
+    uint64_t start;
+    uint64_t end;
+
+    for (unsigned i = 0; i < walk->num_pieces; i++) {
+        if (whole_pages(walk, i, &start, &end) && dingo_arena_has_room(end - start)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Asks drivers about the pieces: without the lock, as a driver has locks of its own. */
+static void find_pins(struct walk* walk) {
+    uint64_t at;
+    uint64_t end;
+
+    walk->num_pins = 0;
+    for (unsigned i = 0; i < walk->num_pieces; i++) {
+        if (!whole_pages(walk, i, &at, &end)) {
+            continue;
+        }
+        while (at < end) {
+            uint64_t to = dingo_pins_end(at);
+
+            if (to == at) {
+                at += PAGE;
+                continue;
+            }
+            if (walk->num_pins > 0 && walk->pins[walk->num_pins - 1].end >= at) {
+                walk->pins[walk->num_pins - 1].end = to;
+            } else if (walk->num_pins < MAX_PINS) {
+                walk->pins[walk->num_pins].start = at;
+                walk->pins[walk->num_pins++].end = to;
+            } else {
+                walk->pins[MAX_PINS - 1].end = UINT64_MAX;
+                return;
+            }
+            at = to;
+        }
+    }
+}
+
+static void convert_range(const struct walk* walk, const struct dingo_guard* guard,
+                          const struct dingo_map* map, uint64_t start, uint64_t end, int fd) {
+    struct dingo_slot* slot = dingo_arena_add(start, end - start);
+
+    if (!slot) {
         return;
     }
+    slot->length = dingo_convert(guard, map, start, end, fd, slot->offset);
+    if (slot->length == 0) {
+        dingo_arena_drop_last();
+    } else {
+        report(walk->range, start, start + slot->length, slot->offset);
+    }
+}
+
+static void convert(const struct walk* walk) {
+    struct dingo_guard guard;
+    uint64_t start;
+    uint64_t end;
+    int fd;
+
     dingo_arena_reap(false);
     fd = dingo_arena_fd();
     if (fd < 0 || !dingo_guard_open(&guard)) {
         return;
     }
     for (unsigned i = 0; i < walk->num_pieces; i++) {
-        const struct dingo_map* map = &walk->pieces[i];
-        uint64_t start = map->start > first ? map->start : first;
-        uint64_t end = map->end < last ? map->end : last;
-        struct dingo_slot* slot;
-
-        /* a stack (of a thread: it has no name) that is just being used */
-        if (start >= end || (map->start <= stack && stack < map->end)) {
+        if (!whole_pages(walk, i, &start, &end)) {
             continue;
         }
-        slot = dingo_arena_add(start, end - start);
-        if (!slot) {
-            break;
+        for (unsigned n = 0; n < walk->num_pins && start < end; n++) {
+            if (walk->pins[n].end > start && walk->pins[n].start < end) {
+                if (walk->pins[n].start > start) {
+                    convert_range(walk, &guard, &walk->pieces[i], start, walk->pins[n].start, fd);
+                }
+                start = walk->pins[n].end;
+            }
         }
-        slot->length = dingo_convert(&guard, map, start, end, fd, slot->offset);
-        if (slot->length == 0) {
-            dingo_arena_drop_last();
+        if (start < end) {
+            convert_range(walk, &guard, &walk->pieces[i], start, end, fd);
         }
     }
     dingo_guard_close(&guard);
 }
 
-/* Second look: the mappings say what is shared, whatever we remember. */
-static bool report(const struct dingo_map* map, void* arg) {
-    struct walk* walk = arg;
-    struct dingo_shared_range* range = walk->range;
+/* A small region that would not be shared: what Linux does to its pages says whether they are there
+ * as asked, and nobody looks at the mappings. */
+static bool is_there(const struct dingo_shared_range* range, uint64_t end) {
     uint64_t first = range->va & ~(PAGE - 1);
-    uint64_t last = (walk->end + PAGE - 1) & ~(PAGE - 1);
-    uint64_t start = map->start > first ? map->start : first;
-    uint64_t end = map->end < last ? map->end : last;
+    uint64_t last = (end + PAGE - 1) & ~(PAGE - 1);
+    int advice = range->writable ? MADV_POPULATE_WRITE_ADVICE : MADV_POPULATE_READ_ADVICE;
 
-    if (!dingo_arena_owns(map) || start >= end) {
-        return true;
+    return last - first <= DINGO_SMALL_PIECE && !dingo_arena_has_room(last - first) &&
+           !dingo_arena_touches(first, last) &&
+           DINGO_SYS(SYS_madvise, first, last - first, advice) == 0;
+}
+
+enum outcome { FAULT, DONE, ASK_DRIVERS };
+
+static enum outcome share(struct walk* walk, bool ask_drivers) {
+    struct dingo_memory_status status;
+    bool ready;
+
+    if (is_there(walk->range, walk->end)) {
+        return DONE;
     }
-    if (range->num_segments == range->max_segments) {
-        return false;
+    ready = dingo_arena_ready();
+    if (!look(walk, false)) {
+        return FAULT;
     }
-    range->segments[range->num_segments++] = (struct dingo_uverbs_segment){
-        .va = start, .length = end - start, .offset = map->offset + (start - map->start), .fd = 0};
-    return true;
+    if (!ready || !has_candidates(walk)) {
+        return DONE;
+    }
+    if (ask_drivers) {
+        return ASK_DRIVERS;
+    }
+    status = dingo_memory_status();
+    /* Whoever has pinned pages would not see the new ones, and which they are nobody tells. */
+    if (status.pinned > 0) {
+        return DONE;
+    }
+    if ((dingo_advice_flags_used() || status.locked > 0) && !look(walk, true)) {
+        return FAULT;
+    }
+    convert(walk);
+    return DONE;
+}
+
+static enum outcome locked_share(struct walk* walk, bool ask_drivers) {
+    struct dingo_shared_range* range = walk->range;
+    enum outcome outcome;
+    uint64_t signals;
+
+    range->num_segments = 0;
+    range->num_fds = 0;
+    dingo_arena_lock(&signals);
+    outcome = share(walk, ask_drivers);
+    if (range->num_segments > 0) {
+        range->fds[range->num_fds++] = dingo_arena_fd();
+    }
+    dingo_arena_unlock(&signals);
+    return outcome;
 }
 
 bool dingo_share(struct dingo_shared_range* range) {
-    struct walk walk = {.range = range, .end = range->va + range->length, .covered = range->va};
-    bool with_flags = dingo_advice_flags_used() || dingo_status_kb("VmLck:") > 0;
-    uint64_t signals;
-    bool whole;
+    struct walk walk = {.range = range, .end = range->va + range->length};
+    enum outcome outcome;
 
     range->num_segments = 0;
     range->num_fds = 0;
@@ -107,16 +240,10 @@ bool dingo_share(struct dingo_shared_range* range) {
     if (!dingo_fd_table_is_ours()) {
         return true;
     }
-    dingo_arena_lock(&signals);
-    whole =
-        !dingo_maps_read(range->va, walk.end, with_flags, check, &walk) || walk.covered >= walk.end;
-    if (whole) {
-        convert(&walk);
-        (void)dingo_maps_read(range->va, walk.end, false, report, &walk);
-        if (range->num_segments > 0) {
-            range->fds[range->num_fds++] = dingo_arena_fd();
-        }
+    outcome = locked_share(&walk, dingo_pins_possible());
+    if (outcome == ASK_DRIVERS) {
+        find_pins(&walk);
+        outcome = locked_share(&walk, false);
     }
-    dingo_arena_unlock(&signals);
-    return whole;
+    return outcome != FAULT;
 }

@@ -27,8 +27,11 @@ enum {
     HELLOS,
     CM_WAITING,
     CM_EVENT,
-    CM_GIVEN_BACK
+    CM_GIVEN_BACK,
+    PLACES
 };
+
+#define SKIPPED 77 /* exit status of a case that cannot be tried here */
 
 /* ioctl() with a method of the fake card. */
 int method(int fd, int number, uint64_t a, uint64_t b, uint64_t c);
@@ -69,5 +72,10 @@ void client_share_mremap(void);
 void client_share_stack(void);
 void client_share_close_all(void);
 void client_share_gives_back(void);
+void client_share_many(void);
+void client_share_inside(void);
+void client_share_pinned(void);
+void client_share_gpu(void);
+void client_share_cuda(void);
 
 #endif

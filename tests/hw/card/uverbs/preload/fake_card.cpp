@@ -202,19 +202,30 @@ void FakeCard::rdma_cm(const Message& message, dingo_uverbs_reply& reply) {
     }
 }
 
-void FakeCard::take_segments(const Message& message, dingo_uverbs_reply& reply) {
+void FakeCard::take_segments(const Message& message, std::uint64_t va, std::uint64_t length,
+                             dingo_uverbs_reply& reply) {
+    const std::uint64_t first = va & ~std::uint64_t{4095};
+    const std::uint64_t last = (va + length + 4095) & ~std::uint64_t{4095};
     std::uint64_t bytes = 0;
     for (const dingo_uverbs_segment& segment : message.segments) {
         const int fd = message.fds.at(1 + segment.fd).get();
         const int seals = ::fcntl(fd, F_GET_SEALS);
-        void* at = ::mmap(nullptr, segment.length, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                          static_cast<off_t>(segment.offset));
-        if ((seals & F_SEAL_SHRINK) == 0 || at == MAP_FAILED) {
-            reply.result = -EINVAL;
-            return;
+        const auto same = [&](const Segment& s) {
+            return s.va == segment.va && s.length == segment.length && s.offset == segment.offset;
+        };
+        if (std::ranges::none_of(segments_, same)) {
+            void* at = ::mmap(nullptr, segment.length, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                              static_cast<off_t>(segment.offset));
+            if ((seals & F_SEAL_SHRINK) == 0 || at == MAP_FAILED) {
+                reply.result = -EINVAL;
+                return;
+            }
+            segments_.push_back(
+                {segment.va, segment.length, segment.offset, static_cast<std::uint8_t*>(at)});
         }
-        segments_.push_back({segment.va, segment.length, static_cast<std::uint8_t*>(at)});
-        bytes += segment.length;
+        // What lies outside of the region is mapped, too, but not asked for.
+        const std::uint64_t begin = std::max(segment.va, first);
+        bytes += std::max(std::min(segment.va + segment.length, last), begin) - begin;
     }
     reply.result = static_cast<int>(bytes);
 }
@@ -281,7 +292,7 @@ void FakeCard::ioctl(const Message& message, dingo_uverbs_reply& reply) {
                 reply.result = -EFAULT;
                 return;
             }
-            take_segments(message, reply);
+            take_segments(message, first, second, reply);
             return;
         case kPoke:
         case kPeek: {
@@ -317,6 +328,9 @@ void FakeCard::ioctl(const Message& message, dingo_uverbs_reply& reply) {
             return;
         case kCmWaiting:
             reply.result = cm_waiting_;
+            return;
+        case kPlaces:
+            reply.result = static_cast<int>(segments_.size());
             return;
         case kCmEvent:
             reply.result = send_token();

@@ -30,6 +30,7 @@ enum FakeMethod : std::uint16_t {
     kCmWaiting = 9,     ///< result: how many GET_EVENTs of rdma_cm were told to wait
     kCmEvent = 10,      ///< an event for every rdma_cm descriptor
     kCmGivenBack = 11,  ///< result: how many idle tokens were taken out
+    kPlaces = 12,       ///< result: how many different parts of files were shared
 };
 
 class FakeCard {
@@ -47,6 +48,7 @@ class FakeCard {
     struct Segment {
         std::uint64_t va;
         std::uint64_t length;
+        std::uint64_t offset;
         std::uint8_t* at;
     };
     struct Message {
@@ -63,7 +65,8 @@ class FakeCard {
     void ioctl(const Message& message, dingo_uverbs_reply& reply);
     void rdma_cm(const Message& message, dingo_uverbs_reply& reply);
     int send_token();
-    void take_segments(const Message& message, dingo_uverbs_reply& reply);
+    void take_segments(const Message& message, std::uint64_t va, std::uint64_t length,
+                       dingo_uverbs_reply& reply);
     std::uint8_t* shared_at(std::uint64_t va);
     void send(int fd, const dingo_uverbs_reply& reply);
 

@@ -49,14 +49,24 @@ class Preload : public testing::TestWithParam<std::string> {
         fs::remove_all(dir_);
     }
 
+    /// Carried to another machine, all lies elsewhere.
+    static std::string place(const char* variable, const char* built) {
+        const char* const there = ::getenv(variable);
+        return there != nullptr ? there : built;
+    }
+
+    /// 77, what a case says that cannot be tried here.
+    static bool skipped(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == 77; }
+
     int run(const std::string& name, const std::string& extra = "X=1") const {
         const std::string view = "DINGO_VIEW=" + dir_.string();
-        const std::string preload = std::string("LD_PRELOAD=") + PRELOAD_LIBRARY;
+        const std::string preload = "LD_PRELOAD=" + place("PRELOAD_LIBRARY", PRELOAD_LIBRARY);
+        const std::string client = place("PRELOAD_CLIENT", PRELOAD_CLIENT);
         std::array<const char*, 3> args{"preload_client", name.c_str(), nullptr};
         std::array<const char*, 5> env{view.c_str(), preload.c_str(), "PATH=/bin:/usr/bin",
                                        extra.c_str(), nullptr};
         pid_t child = -1;
-        if (::posix_spawn(&child, PRELOAD_CLIENT, nullptr, nullptr, const_cast<char**>(args.data()),
+        if (::posix_spawn(&child, client.c_str(), nullptr, nullptr, const_cast<char**>(args.data()),
                           const_cast<char**>(env.data())) != 0) {
             return -1;
         }
@@ -81,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "threads", "netlink", "share_keeps", "share_partial", "share_faults",
                     "share_threads", "share_fork", "share_dontfork", "share_dontneed",
                     "share_realloc", "share_mremap", "share_stack", "share_gives_back",
-                    "share_close_all", "adopt"),
+                    "share_close_all", "share_many", "share_inside", "adopt"),
     [](const testing::TestParamInfo<std::string>& test) { return test.param; });
 
 TEST_F(Preload, AnEventComesAfterItsDescriptorIsClosed) {
@@ -93,6 +103,40 @@ TEST_F(Preload, DescriptorIsNotReadableWithoutAnEvent) {
     card_->offer_rdma_cm();
     EXPECT_EQ(run("idle_token"), 0);
 }
+
+TEST_F(Preload, PinnedPagesStay) {
+    const int status = run("share_pinned");
+    if (skipped(status)) {
+        GTEST_SKIP() << "no io_uring here";
+    }
+    EXPECT_EQ(status, 0);
+}
+
+TEST_F(Preload, PagesThatAGpuDriverHasPinnedStay) {
+    EXPECT_EQ(run("share_gpu", std::string("FAKE_CUDA=") + FAKE_CUDA), 0);
+}
+
+/// tests/gpu/pinned_pages.sh runs it where there is one.
+TEST_F(Preload, PagesThatTheRealDriverHasPinnedStay) {
+    const int status = run("share_cuda");
+    if (skipped(status)) {
+        GTEST_SKIP() << "no CUDA device here";
+    }
+    EXPECT_EQ(status, 0);
+}
+
+/// Before 6.11 the mappings are a text that is read from its beginning.
+class OnOldKernel : public Preload {};
+TEST_P(OnOldKernel, Client) {
+    EXPECT_EQ(run(GetParam(), "OLD_KERNEL=1"), 0);
+}
+INSTANTIATE_TEST_SUITE_P(Case, OnOldKernel,
+                         testing::Values("share_keeps", "share_partial", "share_faults",
+                                         "share_fork", "share_dontneed", "share_realloc",
+                                         "share_mremap", "share_many", "share_inside"),
+                         [](const testing::TestParamInfo<std::string>& test) {
+                             return test.param;
+                         });
 
 /// Sharing turned off: everything works on the slow road.
 TEST_F(Preload, SharingOff) {

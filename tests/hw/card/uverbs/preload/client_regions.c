@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Many regions, and memory that somebody else holds on to. */
+#include <dlfcn.h>
+#include <linux/io_uring.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "client.h"
+
+#define PAGE 4096UL
+#define MANY 3000
+#define LAST 500
+
+static long lines_of(const char* path) {
+    FILE* file = fopen(path, "r");
+    long lines = 0;
+    int c;
+
+    CHECK(file);
+    while ((c = getc(file)) != EOF) {
+        lines += c == '\n';
+    }
+    fclose(file);
+    return lines;
+}
+
+/* Bytes that read() has given this process, of files in /proc too. */
+static long bytes_read(void) {
+    FILE* file = fopen("/proc/self/io", "r");
+    long value = -1;
+
+    CHECK(file && fscanf(file, "rchar: %ld", &value) == 1);
+    fclose(file);
+    return value;
+}
+
+static char* map_pages(size_t count) {
+    char* at = mmap(NULL, count * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    CHECK(at != MAP_FAILED);
+    return at;
+}
+
+/* Small buffers apart: each would split the mapping, and each look at /proc/self/maps would take
+ * longer than the one before. */
+void client_share_many(void) {
+    int fd = open_card();
+    char* at = map_pages(2 * MANY);
+    long mappings = lines_of("/proc/self/maps");
+    long before = 0;
+
+    for (size_t i = 0; i < MANY; i++) {
+        char* buffer = at + 2 * i * PAGE;
+        int shared;
+
+        if (i == MANY - LAST) {
+            before = bytes_read();
+        }
+        memset(buffer, (int)(i % 250) + 1, PAGE);
+        shared = method(fd, SHARE, (uintptr_t)buffer, PAGE, 1);
+        CHECK(shared == (int)PAGE || (shared == 0 && i > 500));
+        CHECK(buffer[0] == (char)(i % 250 + 1) && buffer[PAGE] == 0);
+    }
+    CHECK((bytes_read() - before) / LAST < 4096);
+    CHECK(lines_of("/proc/self/maps") - mappings < MANY);
+    /* a large region still finds room */
+    share(fd, map_pages(64), 64 * PAGE, 64 * PAGE);
+    /* what is not there is not there, however many there are */
+    CHECK(munmap(at + 2 * (MANY - 1) * PAGE, PAGE) == 0);
+    CHECK(method(fd, SHARE, (uintptr_t)(at + 2 * (MANY - 1) * PAGE), PAGE, 1) < 0 &&
+          errno == EFAULT);
+    CHECK(mprotect(at + 2 * (MANY - 2) * PAGE, PAGE, PROT_READ) == 0);
+    CHECK(method(fd, SHARE, (uintptr_t)(at + 2 * (MANY - 2) * PAGE), PAGE, 1) < 0 &&
+          errno == EFAULT);
+    CHECK(method(fd, SHARE, (uintptr_t)(at + 2 * (MANY - 2) * PAGE), PAGE, 0) == 0);
+    /* and those that are given back make room */
+    CHECK(munmap(at, 2 * MANY * PAGE) == 0);
+    for (size_t i = 0; i < MANY; i++) {
+        at = map_pages(1);
+        CHECK(method(fd, SHARE, (uintptr_t)at, PAGE, 1) >= 0);
+        CHECK(munmap(at, PAGE) == 0);
+    }
+    share(fd, map_pages(1), PAGE, PAGE);
+}
+
+/* Small regions inside a large one need nothing of their own, in the card neither. */
+void client_share_inside(void) {
+    int fd = open_card();
+    char* at = map_pages(MANY);
+    long mappings;
+    int places;
+
+    share(fd, at, MANY * PAGE, MANY * PAGE);
+    mappings = lines_of("/proc/self/maps");
+    places = method(fd, PLACES, 0, 0, 0);
+    for (size_t i = 0; i < MANY; i++) {
+        share(fd, at + i * PAGE, PAGE, PAGE);
+    }
+    CHECK(lines_of("/proc/self/maps") == mappings);
+    CHECK(method(fd, PLACES, 0, 0, 0) == places);
+}
+
+/* Whoever has pinned pages reads and writes those, not others that lie at the same address: as
+ * io_uring does with its fixed buffers. */
+void client_share_pinned(void) {
+    struct io_uring_params params;
+    struct iovec buffer = {map_pages(16), 16 * PAGE};
+    char* other = map_pages(16);
+    int card = open_card();
+    int ring;
+
+    memset(&params, 0, sizeof(params));
+    ring = (int)syscall(SYS_io_uring_setup, 4, &params);
+    if (ring < 0 || syscall(SYS_io_uring_register, ring, IORING_REGISTER_BUFFERS, &buffer, 1) < 0) {
+        fprintf(stderr, "no io_uring here: not tested\n");
+        exit(SKIPPED);
+    }
+    share(card, buffer.iov_base, 16 * PAGE, 0);
+    CHECK(syscall(SYS_io_uring_register, ring, IORING_UNREGISTER_BUFFERS, NULL, 0) == 0);
+    close(ring);
+    share(card, other, 16 * PAGE, 16 * PAGE);
+}
+
+static void check_gpu_pages(int card, void (*pin)(uint64_t, uint64_t, int), int ranges) {
+    char* at = map_pages(64);
+
+    memset(at, 1, 64 * PAGE);
+    pin((uintptr_t)at + 10 * PAGE + 100, 8 * PAGE, ranges);
+    /* pages 10 to 18 hold it; the pages around them are shared as always */
+    share(card, at, 64 * PAGE, (64 - 9) * PAGE);
+    CHECK(method(card, PEEK, (uintptr_t)at + 9 * PAGE, 0, 0) == 1);
+    CHECK(method(card, PEEK, (uintptr_t)at + 10 * PAGE, 0, 0) < 0);
+    CHECK(method(card, PEEK, (uintptr_t)at + 18 * PAGE, 0, 0) < 0);
+    CHECK(method(card, PEEK, (uintptr_t)at + 19 * PAGE, 0, 0) == 1);
+    CHECK(at[0] == 1 && at[64 * PAGE - 1] == 1);
+    /* what was shared before it was pinned is the same memory for all */
+    pin((uintptr_t)at, 64 * PAGE, ranges);
+    share(card, at, 64 * PAGE, (64 - 9) * PAGE);
+    pin(0, 0, ranges);
+    share(card, at, 64 * PAGE, 64 * PAGE);
+}
+
+/* Pages that a GPU's driver has pinned keep their place. */
+void client_share_gpu(void) {
+    void* cuda = dlopen(getenv("FAKE_CUDA"), RTLD_NOW);
+    void (*pin)(uint64_t, uint64_t, int);
+    int card = open_card();
+
+    CHECK(cuda);
+    pin = (void (*)(uint64_t, uint64_t, int))dlsym(cuda, "fake_pin");
+    CHECK(pin);
+    check_gpu_pages(card, pin, 1);
+    check_gpu_pages(card, pin, 0);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Stands for libcuda.so.1: it knows one pinned range. */
+#include <stddef.h>
+#include <stdint.h>
+
+static uint64_t pinned_start, pinned_end;
+static int ranges_known = 1;
+
+void fake_pin(uint64_t start, uint64_t bytes, int ranges);
+void fake_pin(uint64_t start, uint64_t bytes, int ranges) {
+    pinned_start = start;
+    pinned_end = start + bytes;
+    ranges_known = ranges;
+}
+
+/* As the driver: CUDA_ERROR_INVALID_VALUE for a pointer that is not its. */
+int cuPointerGetAttribute(void* data, int attribute, uint64_t pointer);
+int cuPointerGetAttribute(void* data, int attribute, uint64_t pointer) {
+    if (attribute != 2 || pointer < pinned_start || pointer >= pinned_end) {
+        return 1;
+    }
+    *(uint32_t*)data = 1; /* CU_MEMORYTYPE_HOST */
+    return 0;
+}
+
+int cuPointerGetAttributes(unsigned count, int* attributes, void** data, uint64_t pointer);
+int cuPointerGetAttributes(unsigned count, int* attributes, void** data, uint64_t pointer) {
+    int known = pointer >= pinned_start && pointer < pinned_end;
+
+    for (unsigned i = 0; i < count; i++) {
+        switch (attributes[i]) {
+            case 2:
+                *(uint32_t*)data[i] = known ? 1 : 0;
+                break;
+            case 11:
+            case 12:
+                if (!ranges_known) {
+                    return 1;
+                }
+                *(uint64_t*)data[i] = !known                ? 0
+                                      : attributes[i] == 11 ? pinned_start
+                                                            : pinned_end - pinned_start;
+                break;
+            default:
+                return 1;
+        }
+    }
+    return 0;
+}
