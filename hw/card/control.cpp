@@ -12,9 +12,11 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "json_text.h"
+#include "wire/wire_system_error.h"
 
 namespace dingo::card {
 namespace {
@@ -92,6 +94,10 @@ std::string ControlServer::reply_to(const std::string& line) const {
         }
         reply = handler_(request);
         reply["ok"] = true;
+    } catch (const WireSystemError& e) {
+        reply = {{"ok", false}, {"error", e.what()}};
+    } catch (const std::invalid_argument& e) {
+        reply = {{"ok", false}, {"error", e.what()}, {"usage", true}};
     } catch (const std::exception& e) {
         reply = {{"ok", false}, {"error", e.what()}};
     }

@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <stdexcept>
 
 #include "card.h"
 #include "card_loop.h"
@@ -20,6 +21,7 @@
 #include "vfio_user/attachment.h"
 #include "vfio_user/dma_table.h"
 #include "vfio_user/server.h"
+#include "wire/wire_system_error.h"
 
 namespace dingo::card {
 namespace {
@@ -68,6 +70,11 @@ void run_card(const Options& options) {
     }
 }
 
+int failed(const std::exception& why, int status) {
+    fmt::print(stderr, "dingo-card: {}\n", why.what());
+    return status;
+}
+
 }  // namespace
 
 int run_program(int argc, char** argv) {
@@ -76,7 +83,7 @@ int run_program(int argc, char** argv) {
     if (!options) {
         fmt::print("{}", exit.text);
         fmt::print(stderr, "{}", exit.error);
-        return exit.status;
+        return exit.status == 0 ? 0 : 2;  // what CLI11 has for it names its own exceptions
     }
     if (options->ctl) {
         return run_control_client(options->ctl_path, options->ctl_words);
@@ -84,9 +91,12 @@ int run_program(int argc, char** argv) {
     start_log(options->log_level);
     try {
         run_card(*options);
+    } catch (const WireSystemError& e) {
+        return failed(e, 1);
+    } catch (const std::invalid_argument& e) {  // what the options ask for makes no sense
+        return failed(e, 2);
     } catch (const std::exception& e) {
-        fmt::print(stderr, "dingo-card: {}\n", e.what());
-        return 1;
+        return failed(e, 1);
     }
     return 0;
 }

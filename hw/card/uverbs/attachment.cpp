@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "uverbs/attachment.h"
 
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -14,6 +18,23 @@ namespace {
 
 constexpr Nanoseconds kRetryEvery = 20'000'000;
 constexpr unsigned kAcceptBudget = 16;
+
+/// A GID as people write it: the IPv4 address that it holds, else IPv6.
+std::string address_text(const Gid& gid) {
+    constexpr std::array<std::uint8_t, 12> kIpv4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    std::array<char, INET6_ADDRSTRLEN> out{};
+    if (std::equal(kIpv4.begin(), kIpv4.end(), gid.begin())) {
+        ::inet_ntop(AF_INET, gid.data() + kIpv4.size(), out.data(), out.size());
+    } else {
+        ::inet_ntop(AF_INET6, gid.data(), out.data(), out.size());
+    }
+    return out.data();
+}
+
+/// Of enum ibv_mtu.
+unsigned mtu_bytes(std::uint8_t mtu) {
+    return 128U << mtu;
+}
 
 std::string_view type_name(ObjectType type) {
     switch (type) {
@@ -163,6 +184,14 @@ void Attachment::add_stats(nlohmann::json& all) const {
     for (const Service* const service : services_) {
         service->add_stats(all);
     }
+    const PortAttr port = device_.driver.query_port();
+    all["port"] = {{"mac", fmt::format("{:02x}", fmt::join(device_.driver.mac(), ":"))},
+                   {"active_mtu", mtu_bytes(port.active_mtu)},
+                   {"max_mtu", mtu_bytes(port.max_mtu)},
+                   {"gids", nlohmann::json::object()}};
+    for (const GidEntry& entry : device_.driver.gids()) {
+        all["port"]["gids"][std::to_string(entry.index)] = address_text(entry.gid);
+    }
     all["clients"] = nlohmann::json::array();
     all["qps"] = nlohmann::json::array();
     for (const auto& connection : connections_) {
@@ -180,7 +209,12 @@ void Attachment::add_stats(nlohmann::json& all) const {
                               {"type", qp_type_name(object.qp->init().type)},
                               {"pid", connection->pid()}};
             try {
-                qp["state"] = object.qp->query().qp_state;
+                const QpAttr attr = object.qp->query();
+                qp["state"] = attr.qp_state;
+                if (attr.dest_qp_num != 0) {  // connected
+                    qp["dest_qpn"] = attr.dest_qp_num;
+                    qp["peer"] = address_text(attr.ah.dgid);
+                }
                 for (const auto& [name, value] : device_.driver.qp_counters(object.qp->number())) {
                     qp["counters"][name] = value;
                 }

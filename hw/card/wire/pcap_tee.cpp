@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "wire/factory.h"
+#include "wire/wire_system_error.h"
 
 namespace dingo::card {
 namespace {
@@ -36,7 +37,8 @@ class Capture {
         if (file == nullptr) {
             const int error = errno;
             pcap_close(pcap_);
-            throw WireError(fmt::format("pcap: cannot write '{}': {}", path, std::strerror(error)));
+            throw WireSystemError(
+                fmt::format("pcap: cannot write '{}': {}", path, std::strerror(error)));
         }
         // The buffer never runs over by itself, so only whole records reach the file.
         std::setvbuf(file, buffer_.data(), _IOFBF, buffer_.size());
@@ -44,7 +46,7 @@ class Capture {
         if (dumper_ == nullptr) {
             const std::string reason = pcap_geterr(pcap_);  // libpcap has closed the file
             pcap_close(pcap_);
-            throw WireError(fmt::format("pcap: cannot write '{}': {}", path, reason));
+            throw WireSystemError(fmt::format("pcap: cannot write '{}': {}", path, reason));
         }
         flush();
     }

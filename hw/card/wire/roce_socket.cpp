@@ -13,6 +13,7 @@
 #include "wire/bytes.h"
 #include "wire/local_address.h"
 #include "wire/port_owner.h"
+#include "wire/wire_system_error.h"
 
 namespace dingo::card {
 namespace {
@@ -119,7 +120,7 @@ void RoceSocket::open(const RoceBind& bind) {
         rc = ::bind(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to);
     }
     if (rc != 0)
-        throw WireError(bind_error(bind, errno));
+        throw WireSystemError(bind_error(bind, errno));
 }
 
 std::string RoceSocket::bind_error(const RoceBind& bind, int error) const {

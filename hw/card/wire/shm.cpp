@@ -20,6 +20,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <vector>
 
@@ -77,6 +79,21 @@ fs::path directory_of(std::string_view net) {
         throw WireError(fmt::format("shm wire: cannot make {}: {}; set DINGO_RUN to another place",
                                     dir.string(), error.message()));
     return dir;
+}
+
+/// Why the segment's lock is not ours, and what to do.
+std::string lock_error(const fs::path& lock, int error) {
+    struct stat owner {};
+    const bool there =
+        ::stat(lock.c_str(), &owner) == 0 || ::stat(lock.parent_path().c_str(), &owner) == 0;
+    if ((error != EACCES && error != EPERM) || !there || owner.st_uid == ::geteuid())
+        return fmt::format("shm wire: cannot lock {}: {}", lock.string(), std::strerror(error));
+    return fmt::format(
+        "shm wire: the segment {} is user {}'s, and you are user {}: cards on one segment map each "
+        "other's memory, so they have one owner. Cards of two users meet over UDP: --wire "
+        "roce:127.0.0.2 --ip 127.0.0.2/8 for one, roce:127.0.0.3 --ip 127.0.0.3/8 for the other; "
+        "or two users share one card: dingo card start NAME --share",
+        lock.parent_path().string(), owner.st_uid, ::geteuid());
 }
 
 class ShmWire final : public Wire, private LocalMember {
@@ -246,7 +263,7 @@ class ShmWire final : public Wire, private LocalMember {
         const UniqueFd lock(
             ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
         if (!lock || ::flock(lock.get(), LOCK_EX) != 0)
-            throw_errno(fmt::format("shm wire: cannot lock {}", lock_path.string()), errno);
+            throw WireSystemError(lock_error(lock_path, errno));
         const auto local = local_ != nullptr ? local_->on(dir) : std::vector<LocalMember*>();
         for (const auto& entry : fs::directory_iterator(dir))
             if (entry.is_socket() &&

@@ -13,7 +13,7 @@ namespace dingo::card {
 
 void throw_errno(const std::string& what, int error, const std::string& hint) {
     const bool denied = error == EPERM || error == EACCES;
-    throw WireError(fmt::format("{}: {}{}", what, std::strerror(error), denied ? hint : ""));
+    throw WireSystemError(fmt::format("{}: {}{}", what, std::strerror(error), denied ? hint : ""));
 }
 
 void set_socket_buffers(int fd, int bytes) {

@@ -15,10 +15,12 @@
 
 #include "unique_fd.h"
 #include "wire/wire.h"
+#include "wire/wire_system_error.h"
 
 namespace dingo::card {
 
-/// Throws WireError "what: text of errno", with `hint` ("; do this") behind it for EPERM/EACCES.
+/// Throws WireSystemError "what: text of errno", with `hint` ("; do this") behind it for
+/// EPERM/EACCES.
 [[noreturn]] void throw_errno(const std::string& what, int error, const std::string& hint = "");
 
 /// Asks for `bytes` of send and receive buffer, beyond the sysctl limits where we may.
