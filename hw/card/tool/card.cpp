@@ -42,6 +42,9 @@ Json describe(const CardEntry& card, const Json& stats) {
              {"log", (card.dir / "log").string()}};
     out.update(card.info);
     out["pid"] = card.running() ? Json(card.pid) : Json();
+    if (stats.contains("port"))
+        for (const char* key : {"mac", "gids", "active_mtu", "max_mtu"})
+            out[key] = stats["port"].value(key, Json());
     for (const char* key : {"engine", "link", "cable"})
         if (stats.contains(key))
             out[key] = stats[key];
@@ -67,6 +70,12 @@ std::string link_of(const Json& card) {
     if (!card.contains("link") || !card["link"].is_boolean())
         return "-";
     return card["link"].get<bool>() ? "up" : "down";
+}
+
+/// The cable in short: `card show` has its files.
+std::string wire_of(const Json& card) {
+    const std::string all = cell(card, "cable");
+    return all.substr(0, all.find(" ("));
 }
 
 int start(const StartOptions& options, bool json) {
@@ -120,7 +129,15 @@ int stop(const std::string& name, bool all, bool json) {
 
 int list(bool json, bool quiet) {
     Json out = Json::array();
-    Table table({"NAME", "STATE", "DEVICE", "PID", "LINK", "CLIENTS", "QPS", "ADDRESSES", "WIRE"});
+    Table table({"NAME",
+                 "STATE",
+                 {"DEVICE", 3},
+                 {"PID", 2},
+                 {"LINK", 1},
+                 {"CLIENTS", 4},
+                 {"QPS", 4},
+                 "ADDRESSES",
+                 {"WIRE", 5}});
     for (const CardEntry& card : all_cards()) {
         const Json about = describe(card, quiet ? Json::object() : stats_of(card));
         out.push_back(about);
@@ -129,7 +146,7 @@ int list(bool json, bool quiet) {
         table.add({card.name, cell(about, "state"),
                    card.number() < 0 ? "-" : fmt::format("uverbs{}", card.number()),
                    cell(about, "pid"), link_of(about), cell(about, "clients"), cell(about, "qps"),
-                   cell(about, "addresses"), cell(about, "cable")});
+                   cell(about, "addresses"), wire_of(about)});
     }
     if (quiet)
         return kSuccess;
@@ -138,7 +155,7 @@ int list(bool json, bool quiet) {
     else if (table.empty())
         fmt::print("no card runs; start one: dingo card start\n");
     else
-        fmt::print("{}", table.text());
+        fmt::print("{}", table.text(output_width()));
     return kSuccess;
 }
 

@@ -120,30 +120,33 @@ CardEntry shared_card(const std::string& dir) {
 Json ask(const CardEntry& card, const Json& request) {
     const auto fail = [&](const std::string& why) {
         return Error(
-            fmt::format("card {}: {}; its log is {}", card.name, why, (card.dir / "log").string()));
+            fmt::format("card {} {}. Its log: {}", card.name, why, (card.dir / "log").string()));
     };
     const card::UniqueFd fd = card::connect_unix(card.dir / "control");
     const std::string line = card::json_text(request) + "\n";
     if (!fd || ::send(fd.get(), line.data(), line.size(), MSG_NOSIGNAL) < 0)
-        throw fail("it cannot be reached");
+        throw fail("cannot be reached");
     std::string text;
     std::array<char, 65'536> buffer;
     while (text.find('\n') == std::string::npos) {
         pollfd p{fd.get(), POLLIN, 0};
         if (::poll(&p, 1, kAnswerMs) == 0)
-            throw fail("it does not answer");
+            throw fail("does not answer");
         const ssize_t got = ::recv(fd.get(), buffer.data(), buffer.size(), 0);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            throw fail("it closed the connection");
+            throw fail("closed the connection");
         text.append(buffer.data(), static_cast<std::size_t>(got));
     }
     Json reply = card::json_value(text);
     if (!reply.is_object())
-        throw fail("its answer is no JSON object");
-    if (!reply.value("ok", false))
-        throw fail(reply.value("error", "it refused"));
+        throw fail("answered with no JSON object");
+    if (!reply.value("ok", false)) {
+        std::string why = reply.value("error", "it refused");
+        why.erase(why.find_last_not_of(" \n") + 1);
+        throw Error(why, reply.value("usage", false) ? kUsage : kFailed);
+    }
     reply.erase("ok");
     return reply;
 }

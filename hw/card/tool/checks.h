@@ -19,6 +19,11 @@ struct Finding {
 /// All checks of `dingo doctor`, in the order in which they are shown.
 std::vector<Finding> examine();
 
+/// The system calls without which a program does not see a card (a seccomp filter may deny them).
+std::vector<Finding> check_calls();
+/// Throws Error that says which of them is denied, where libibverbs would only find no device.
+void require_calls();
+
 /// The parts: the machine, its network, and Dingo's own libraries.
 void check_system(std::vector<Finding>& out);
 void check_network(std::vector<Finding>& out);

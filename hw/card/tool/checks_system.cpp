@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <linux/userfaultfd.h>
 #include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -18,6 +21,7 @@
 #include "run_dir.h"
 #include "tool/cards.h"
 #include "tool/checks.h"
+#include "tool/error.h"
 #include "tool/places.h"
 #include "unique_fd.h"
 
@@ -91,6 +95,19 @@ Finding memfd() {
         "them)"};
 }
 
+/// A system call that a client of a card cannot do without.
+Finding call(const char* name, const UniqueFd& fd) {
+    if (fd)
+        return {Verdict::kOk, name, "allowed", ""};
+    const int error = errno;
+    if (error == EMFILE || error == ENFILE)
+        return {Verdict::kFail, name, std::strerror(error),
+                "close descriptors, or allow more: ulimit -n 1024"};
+    return {Verdict::kFail, name, fmt::format("{} is denied: {}", name, std::strerror(error)),
+            "a seccomp filter forbids it, and no program opens an RDMA device without it; docker, "
+            "podman: --security-opt seccomp=unconfined, or a profile that has it"};
+}
+
 Finding memlock() {
     rlimit limit{};
     ::getrlimit(RLIMIT_MEMLOCK, &limit);
@@ -145,10 +162,24 @@ Finding container() {
 
 }  // namespace
 
+std::vector<Finding> check_calls() {
+    return {call("eventfd2", UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))),
+            call("epoll_create1", UniqueFd(::epoll_create1(EPOLL_CLOEXEC))),
+            call("socket (UNIX)", UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)))};
+}
+
+void require_calls() {
+    for (const Finding& finding : check_calls())
+        if (finding.verdict == Verdict::kFail)
+            throw Error(fmt::format("{}: {}", finding.text, finding.mend));
+}
+
 void check_system(std::vector<Finding>& out) {
     out.push_back(run_directory());
     out.push_back(memfd());
     out.push_back(proc_mem());
+    for (const Finding& finding : check_calls())
+        out.push_back(finding);
     out.push_back(userfault());
     out.push_back(memlock());
     out.push_back(open_files());

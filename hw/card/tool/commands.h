@@ -21,6 +21,8 @@ struct Common {
 void add_card(CLI::App& app, const Common& common, Action& action);
 void add_completion(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, const Common& common, Action& action);
+/// `command`: the words behind the options of `pair`, which CLI11 does not see.
+void add_pair(CLI::App& app, const std::vector<std::string>& command, Action& action);
 /// `command`: the words behind the options of `run`, which CLI11 does not see.
 void add_run(CLI::App& app, const std::vector<std::string>& command, Action& action);
 void add_stats(CLI::App& app, const Common& common, Action& action);

@@ -153,7 +153,7 @@ std::optional<CardEntry> adopter() {
 }
 
 /// In the child: becomes a daemon that runs `command`. Does not return.
-[[noreturn]] void become(const std::vector<char*>& command, const std::string& log) {
+[[noreturn]] void become_daemon(const std::vector<char*>& command, const std::string& log) {
     ::setsid();
     const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
     const int in = ::open("/dev/null", O_RDONLY);
@@ -167,7 +167,7 @@ std::optional<CardEntry> adopter() {
     sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     ::umask(077);
-    for (const char* name : {"LD_PRELOAD", "DINGO_VIEW", "RDMAV_DRIVERS"})
+    for (const char* name : {"LD_PRELOAD", "DINGO_VIEW", "DINGO_CLUSTER", "RDMAV_DRIVERS"})
         ::unsetenv(name);  // a card is no client of a card
     ::execv(command[0], command.data());
     ::dprintf(2, "cannot execute %s: %s\n", command[0], std::strerror(errno));
@@ -198,11 +198,11 @@ void start_in(const CardEntry& adopter, CardEntry& card, std::vector<std::string
         ask(adopter, {{"cmd", "adopt"}, {"args", words}});
     } catch (const Error& error) {
         fs::remove_all(card.dir);
-        throw Error(
-            fmt::format("card {} did not start in the process of {}", card.name, error.what()));
+        throw Error(fmt::format("card {} did not start:\n  {}", card.name, error.what()),
+                    error.status());
     }
     if (!serves(card))
-        throw Error(fmt::format("card {} went as soon as it had come; its log is {}", card.name,
+        throw Error(fmt::format("card {} went as soon as it had come. Its log: {}", card.name,
                                 (card.dir / "log").string()));
 }
 
@@ -218,18 +218,20 @@ void start_process(CardEntry& card, const std::vector<std::string>& words) {
     if (child < 0)
         throw Error(fmt::format("fork: {}", std::strerror(errno)));
     if (child == 0)
-        become(command, log);
+        become_daemon(command, log);
     const auto until = std::chrono::steady_clock::now() + kStartTime;
     while (!serves(card)) {
-        if (::waitpid(child, nullptr, WNOHANG) == child) {
+        if (int status = 0; ::waitpid(child, &status, WNOHANG) == child) {
             const std::string words_of_it = last_words(log);
             fs::remove_all(card.dir);
-            throw Error(fmt::format("card {} did not start:{}", card.name, words_of_it));
+            const bool usage = WIFEXITED(status) && WEXITSTATUS(status) == kUsage;
+            throw Error(fmt::format("card {} did not start:{}", card.name, words_of_it),
+                        usage ? kUsage : kFailed);
         }
         if (std::chrono::steady_clock::now() > until) {
             ::kill(child, SIGKILL);
             ::waitpid(child, nullptr, 0);
-            throw Error(fmt::format("card {} does not serve after {} s; its log is {}:{}",
+            throw Error(fmt::format("card {} does not serve after {} s. Its log, {}, ends so:{}",
                                     card.name, kStartTime.count() / 1000, log, last_words(log)));
         }
         std::this_thread::sleep_for(kLook);

@@ -8,6 +8,7 @@
 
 #include "tool/commands.h"
 #include "tool/error.h"
+#include "tool/suggest.h"
 
 namespace dingo::tool {
 namespace {
@@ -16,9 +17,8 @@ constexpr const char* kAbout =
     R"(RDMA (RoCE v2) on any Linux machine: a card in user space, and programs that use it.
 
   dingo run -- ibv_devices               any program, with the card dingo0, started when needed
-  dingo run -- ib_write_bw &             two programs on one card
-  dingo run -- ib_write_bw localhost
-  dingo card start a; dingo card start b two cards on one cable; dingo run --card a -- ...
+  dingo pair a b -- ib_write_bw          server and client, with two cards on one cable
+  dingo card start a; dingo card start b cards that stay; dingo run --card a -- ...
   dingo doctor                           what this machine can and cannot do)";
 
 constexpr const char* kFooter =
@@ -27,14 +27,20 @@ constexpr const char* kFooter =
     "DINGO_RUN names the directory of the cards (default: $XDG_RUNTIME_DIR/dingo or "
     "/tmp/dingo-UID).";
 
-/// Takes the command of `run` from the end of `words`: what follows the first word that is
-/// neither an option nor an option's value.
+/// Takes the command of `run` or `pair` from the end of `words`. Of `pair` it stands behind "--",
+/// of `run` it is what follows the first word that is neither an option nor an option's value.
 std::vector<std::string> split_command(std::vector<std::string>& words) {
+    if (!words.empty() && words[0] == "pair") {
+        const auto at = std::find(words.begin(), words.end(), "--");
+        std::vector<std::string> command(at == words.end() ? at : at + 1, words.end());
+        words.erase(at, words.end());
+        return command;
+    }
     if (words.empty() || words[0] != "run")
         return {};
     const auto flag = [](const std::string& w) {
-        return w == "--share" || w == "-h" || w == "--help" || w.find('=') != w.npos ||
-               (w.size() > 2 && w[1] != '-');
+        return w == "--share" || w == "--force" || w == "--one-process" || w == "--own-process" ||
+               w == "-h" || w == "--help" || w.find('=') != w.npos || (w.size() > 2 && w[1] != '-');
     };
     std::size_t at = 1;
     while (at < words.size() && words[at] != "--" && words[at].size() > 1 && words[at][0] == '-')
@@ -60,15 +66,21 @@ int run_tool(int argc, char** argv) {
     const std::vector<std::string> command = split_command(words);
     Action action;
     add_run(app, command, action);
+    add_pair(app, command, action);
     add_card(app, common, action);
     add_stats(app, common, action);
     add_doctor(app, common, action);
     add_completion(app, action);
+    check_command(app, words);
+    const std::vector<std::string> asked = words;
     try {
         std::reverse(words.begin(), words.end());  // CLI11 takes them last first
         app.parse(words);
     } catch (const CLI::ParseError& e) {
-        return app.exit(e) == 0 ? kSuccess : kUsage;
+        const int status = app.exit(e) == 0 ? kSuccess : kUsage;
+        if (const std::string hint = likely_option(app, asked); status != kSuccess && !hint.empty())
+            fmt::print(stderr, "{}\n", hint);
+        return status;
     }
     return action();
 }

@@ -3,35 +3,22 @@
 // dingo run [OPTIONS] [--] COMMAND...: the command sees the card instead of the machine's own RDMA
 // devices. This process becomes the command, so that signals and exit status are its own.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 
+#include "tool/checks.h"
+#include "tool/cluster.h"
 #include "tool/commands.h"
 #include "tool/daemon.h"
 #include "tool/error.h"
+#include "tool/launch.h"
+#include "tool/program_file.h"
 #include "tool/start_options.h"
 #include "tool/view.h"
 
 namespace dingo::tool {
 namespace {
-
-/// Puts `value` in front of the list in the environment variable, unless it is there.
-void prepend(const char* variable, const std::string& value, const char* separators) {
-    const char* const old = std::getenv(variable);
-    std::string list = value;
-    for (std::string_view rest = old != nullptr ? old : ""; !rest.empty();) {
-        const std::size_t end = std::min(rest.find_first_of(separators), rest.size());
-        if (end != 0 && rest.substr(0, end) != value)
-            list += separators[0] + std::string(rest.substr(0, end));
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-    ::setenv(variable, list.c_str(), 1);
-}
 
 /// The cards by name, started where that was asked for: the default card always is.
 std::vector<CardEntry> cards_for(std::vector<std::string> names, const StartOptions& start,
@@ -62,38 +49,21 @@ std::vector<CardEntry> cards_for(std::vector<std::string> names, const StartOpti
 }
 
 int run(const std::vector<std::string>& names, const StartOptions& start, bool start_asked,
-        const std::vector<std::string>& command) {
+        const std::vector<std::string>& command, bool force, unsigned cluster) {
     if (command.empty())
         throw Error("there is no command to run: dingo run -- COMMAND...", kUsage);
-    const std::string preload = find_preload();
-    const std::string driver = driver_name(find_provider());
-    for (const std::string& path : {preload, driver})
-        if (path.find_first_of(": ;") != std::string::npos)
-            throw Error(
-                fmt::format("the path {} has a blank, ':' or ';' in it, which LD_PRELOAD "
-                            "and RDMAV_DRIVERS cannot take: move Dingo elsewhere",
-                            path));
+    check_program(command, force);
+    require_calls();
+    const Libraries libraries = find_libraries();
+    if (cluster != 0)
+        return run_cluster(cluster, names.empty() ? "rank" : names.back(), start, command);
     Path view;
     {
         const card::UniqueFd lock = lock_run_dir();
         view = make_view(cards_for(names, start, names.empty() || start_asked));
     }
-    const char* const other_drivers = std::getenv("IBV_DRIVERS");
-    if (std::getenv("RDMAV_DRIVERS") == nullptr && other_drivers != nullptr)
-        ::setenv("RDMAV_DRIVERS", other_drivers, 1);  // the former hides the latter
-    ::setenv("DINGO_VIEW", view.c_str(), 1);
-    prepend("LD_PRELOAD", preload, ": ");
-    prepend("RDMAV_DRIVERS", driver, ":;");
-
-    std::vector<char*> argv;
-    argv.reserve(command.size() + 1);
-    for (const std::string& word : command)
-        argv.push_back(const_cast<char*>(word.c_str()));
-    argv.push_back(nullptr);
-    ::execvp(argv[0], argv.data());
-    const int error = errno;
-    throw Error(fmt::format("cannot run {}: {}", command[0], std::strerror(error)),
-                error == ENOENT ? kNotFound : kCannotExecute);
+    set_environment(libraries, view);
+    become(command);
 }
 
 }  // namespace
@@ -114,12 +84,25 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, Action& act
         ->type_name("NAME")
         ->take_all()
         ->allow_extra_args(false);
+    const auto force = std::make_shared<bool>(false);
+    cmd->add_flag("--force", *force,
+                  "Start COMMAND even if it will not see the card (setuid, musl)");
+    const auto cluster = std::make_shared<unsigned>(0);
+    cmd->add_option(
+           "--cluster", *cluster,
+           "COMMAND starts ranks (mpirun, torchrun ...): a card for each of N local ranks,\n"
+           "rank0 ... (--card NAME: NAME0 ...), started now and stopped at the end")
+        ->type_name("N")
+        ->check(CLI::Range(1, 256));
     add_start_options(*cmd, *start);
     cmd->callback([=, &command, &action] {
         bool start_asked = false;
         for (const CLI::Option* option : cmd->get_options())
-            start_asked |= option->count() != 0 && option->get_name() != "--card";
-        action = [=, &command] { return run(*names, *start, start_asked, command); };
+            start_asked |= option->count() != 0 && option->get_name() != "--card" &&
+                           option->get_name() != "--force" && option->get_name() != "--cluster";
+        action = [=, &command] {
+            return run(*names, *start, start_asked, command, *force, *cluster);
+        };
     });
 }
 

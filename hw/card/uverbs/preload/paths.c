@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rank.h"
 #include "real.h"
 #include "sys.h"
 
@@ -20,6 +21,7 @@ static atomic_bool cwd_in_view;
 
 static int read_view(void) {
     int state = VIEW_UNKNOWN;
+    char of_rank[PATH_MAX];
     const char* view;
     size_t length;
 
@@ -31,7 +33,8 @@ static int read_view(void) {
         }
         return state;
     }
-    view = getenv("DINGO_VIEW");
+    view = dingo_view_of_rank(of_rank);
+    view = view ? view : getenv("DINGO_VIEW");
     length = view ? strlen(view) : 0;
     while (length > 1 && view[length - 1] == '/') {
         length--;

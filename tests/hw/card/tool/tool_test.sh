@@ -41,8 +41,18 @@ expect 2 'NAME' "$dingo" card stop
 expect 2 '.' "$dingo" card start a --mtu 1000
 expect 2 '.' "$dingo" card start a --device-memory 1G
 expect 2 '.' "$dingo" completion tcsh
+expect 2 "Did you mean 'dingo card list'" "$dingo" list
+expect 2 "Did you mean 'dingo card start'" "$dingo" card strat
+expect 2 'needs a command: start, stop' "$dingo" card
+expect 2 'Did you mean --watch' "$dingo" stats --wacth
+expect 2 "'abc' is neither a number of seconds nor a card" "$dingo" stats --watch abc
+expect 2 'dingo pair A B -- COMMAND' "$dingo" pair a b
+expect 2 'each with its own' "$dingo" pair a b --ip 10.0.0.1/24 -- true
 for shell in bash zsh fish; do expect 0 'dingo card list' "$dingo" completion $shell; done
-bash -n <("$dingo" completion bash) || { echo "FAIL the completion for bash does not parse"; failed=1; }
+for shell in bash zsh fish; do
+    command -v $shell >/dev/null || continue
+    "$dingo" completion $shell | $shell -n || { echo "FAIL the completion for $shell does not parse"; failed=1; }
+done
 
 echo "-- nothing runs"
 expect 0 'no card runs' "$dingo" card list
@@ -53,9 +63,10 @@ expect 3 "no card 'a'" "$dingo" stats a
 expect 0 'no card runs' "$dingo" stats
 
 echo "-- a bad start shows the card's own words and leaves nothing behind"
-expect 1 'unknown wire' "$dingo" card start a --wire nonsense
-expect 1 'fault|drop' "$dingo" card start a --faults frobnicate=1
-expect 1 '.' "$dingo" card start a --ip 300.1.1.1/24
+expect 2 'unknown wire' "$dingo" card start a --wire nonsense
+expect 2 'fault|drop' "$dingo" card start a --faults frobnicate=1
+expect 2 '.' "$dingo" card start a --ip 300.1.1.1/24
+expect 1 'pcap: cannot write' "$dingo" card start a --pcap /no/such/directory/x.pcap
 [ ! -e "$DINGO_RUN/a" ] || { echo "FAIL a directory was left behind"; failed=1; }
 
 echo "-- two cards"
@@ -71,11 +82,21 @@ pid=$("$dingo" card show a --json | field '["pid"]')
 expect 0 '"tx_frames"' "$dingo" stats --json
 expect 0 '^CARD' "$dingo" stats a
 expect 124 'GBIT/S' timeout 1 "$dingo" stats --watch 0.2 a
+expect 124 'GBIT/S' timeout 4 "$dingo" stats --watch a
+expect 0 '^CARD' "$dingo" stats --sort OUT_BYTES
+expect 0 '^mac +([0-9a-f]{2}:){5}' "$dingo" card show a
+expect 0 '10.77.0.1$' "$dingo" card show a
+expect 0 '^active_mtu +4096' "$dingo" card show a
+for width in 40 60 80 120; do
+    wide=$(for what in 'card list' 'stats a'; do COLUMNS=$width "$dingo" $what; done | awk -v w=$width 'length > w')
+    [ -z "$wide" ] || { echo "FAIL wider than $width columns: $wide"; failed=1; }
+done
 
 echo "-- cards in one process"
 expect 0 'card d runs: uverbs2' "$dingo" card start d --one-process
 expect 0 'card e runs: uverbs3' "$dingo" card start e --one-process
-expect 1 'unknown wire|shm' "$dingo" card start f --one-process --wire shm:a/b
+expect 2 'no name for a net' "$dingo" card start f --one-process --wire shm:a/b
+"$dingo" card start f --one-process --faults frobnicate=1 2>&1 | grep -qE '^;|; its log' && { echo "FAIL half a sentence"; failed=1; }
 expect 2 'needs a process of its own' "$dingo" card start f --one-process --wire none
 expect 2 'needs a process of its own' "$dingo" card start f --one-process --share
 expect 2 'excludes' "$dingo" card start f --one-process --own-process
@@ -118,6 +139,17 @@ sys.exit(any(c["verdict"] == "fail" and c["check"] in ("provider", "preload libr
     expect 127 'cannot run' "$dingo" run --card a -- no-such-program
     expect 126 'cannot run' "$dingo" run --card a -- /etc/passwd
     expect 3 "no card 'z'" "$dingo" run --card z -- true
+    printf '#!%s\n' "$DINGO_RUN/musl" >"$DINGO_RUN/script"
+    python3 - "$(type -P true)" "$DINGO_RUN/musl" <<'EOF'
+import sys
+text = open(sys.argv[1], "rb").read()
+at = text.index(b"/lib64/ld-linux")
+open(sys.argv[2], "wb").write(text[:at] + b"/lib/ld-musl-x86_64.so.1\0\0\0"[:len(b"/lib64/ld-linux-x86-64.so.2")] + text[at + 27:])
+EOF
+    chmod 755 "$DINGO_RUN/musl" "$DINGO_RUN/script"
+    expect 126 'C library musl' "$dingo" run --card a -- "$DINGO_RUN/musl"
+    expect 126 'C library musl' "$dingo" run --card a -- "$DINGO_RUN/script"
+    expect 127 'warning: .*musl' "$dingo" run --force --card a -- "$DINGO_RUN/script"
     expect 0 'started card dingo0' "$dingo" run -- true
     expect 0 '^$' "$dingo" run -- true
     if command -v ibv_devices >/dev/null; then
@@ -126,6 +158,26 @@ sys.exit(any(c["verdict"] == "fail" and c["check"] in ("provider", "preload libr
     fi
 else
     echo "SKIP run: the provider or the preload library is not built"
+fi
+
+echo "-- a system call that a filter denies is named"
+cat >"$DINGO_RUN/denied.py" <<'EOF'
+# denied.py NUMBER COMMAND...: the command runs with EPERM for that system call.
+import ctypes, os, struct, sys
+number = int(sys.argv[1])
+rules = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *r) for r in rules))
+class Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
+program = Program(len(rules), ctypes.addressof(code))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.byref(program), 0, 0) == 0
+os.execvp(sys.argv[2], sys.argv[2:])
+EOF
+if [ "$(uname -m)" = x86_64 ]; then
+    eventfd2=290
+    expect 1 'eventfd2 is denied' python3 "$DINGO_RUN/denied.py" $eventfd2 "$dingo" doctor
+    expect 1 'eventfd2 is denied.*seccomp' python3 "$DINGO_RUN/denied.py" $eventfd2 "$dingo" run --card a -- true
 fi
 
 echo "-- stop"
