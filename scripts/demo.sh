@@ -6,7 +6,8 @@ usage() {
 The main job, shown, with Debian's own RDMA tools, unmodified:
   1. here, without kernel modules: cards that are processes, `dingo run -- ibv_devices`, ib_write_bw, ib_send_lat;
   2. two virtual machines with one card each on their PCIe bus and a cable between them.
-Needs Debian 12 and root; installs and caches what is missing.
+The first needs an ordinary user, and the packages that scripts/deps.sh installs; the second needs Debian 12 and root, and caches what it downloads.
+As root both install what is missing.
 
 usage: scripts/demo.sh [native | guests] [--kernel 6.12|7.2] [--pcap FILE]      default: both steps
 EOF
@@ -28,14 +29,25 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-need_packages "${build_packages[@]}" "${native_packages[@]}"
+DINGO_QUIET=1 scripts/deps.sh native
 scripts/rdma-core.sh >/dev/null  # a source package, so a download as well
 
+# build_for_demo TARGET...: what the build said is shown when it fails, and only then.
+build_for_demo() {
+    local said
+    need_own_build "$PWD/build"
+    said=$(mktemp)
+    build_preset release "$@" >"$said" 2>&1 || {
+        tail -20 "$said" >&2
+        die "the build failed (all of its words: $said)"
+    }
+    rm -f "$said"
+}
+
 native_demo() {
-    local start=$SECONDS dingo server
+    local start=$SECONDS dingo
     log "building the card, the provider and the dingo command"
-    mkdir -p build
-    build_preset release "${native_targets[@]}" >build/demo-build.log 2>&1 || { tail -20 build/demo-build.log; die "the build failed"; }
+    build_for_demo "${native_targets[@]}"
     log "built in $((SECONDS - start)) s"
     DINGO_RUN=$(mktemp -d)
     export DINGO_RUN
@@ -45,16 +57,8 @@ native_demo() {
     run $dingo card start alice
     run $dingo card start bob
     run $dingo run --card alice -- ibv_devices
-    for tool in 'ib_write_bw -F' 'ib_send_lat -F'; do
-        printf '\n$ dingo run --card alice -- %s & dingo run --card bob -- %s 127.0.0.1\n' "$tool" "$tool"
-        # shellcheck disable=SC2086  # the tool and its option
-        $dingo run --card alice -- $tool >/dev/null &
-        server=$!
-        for _ in $(seq 100); do ! ss -Hltn 'sport = :18515' | grep -q . || break; sleep 0.05; done
-        # shellcheck disable=SC2086
-        $dingo run --card bob -- $tool 127.0.0.1
-        wait $server
-    done
+    run $dingo pair alice bob -- ib_write_bw -F
+    run $dingo pair alice bob -- ib_send_lat -F
     run $dingo stats alice
     printf '\nThose cards are processes of this machine; %s s after the packages were here.\n' "$((SECONDS - start))"
     report_demo
@@ -65,19 +69,13 @@ native_demo() {
 
 # rdma-bench between the two cards: every byte compared, then a page with plots.
 report_demo() {
-    local page=$PWD/build/demo-report.html options
+    local page=$PWD/build/demo-report.html bench
     log "building rdma-bench"
-    build_preset release rdma-bench >build/demo-build.log 2>&1 || { tail -20 build/demo-build.log; die "the build failed"; }
-    for options in 'send-bw --verify -s 64,4k,64k -n 500' 'read-lat -s 8,1k,16k,64k -n 2000'; do
-        printf '\n$ dingo run --card alice -- rdma-bench %s & dingo run --card bob -- rdma-bench %s 127.0.0.1\n' "$options" "$options"
-        # shellcheck disable=SC2086  # options are words
-        $dingo run --card alice -- build/bin/rdma-bench $options -F >/dev/null 2>&1 &
-        server=$!
-        for _ in $(seq 100); do ! ss -Hltn 'sport = :18515' | grep -q . || break; sleep 0.05; done
-        # shellcheck disable=SC2086
-        $dingo run --card bob -- build/bin/rdma-bench $options -F --html "$page" 127.0.0.1
-        wait $server
-    done
+    build_for_demo rdma-bench
+    bench=build/bin/rdma-bench
+    run $dingo pair alice bob -- $bench send-bw -F --verify -s 64,4k,64k -n 500
+    set -- read-lat -F -s 8,1k,16k,64k -n 2000
+    run $dingo pair alice bob -- $bench "$@" -- $bench "$@" --html "$page"
     printf '\nThe latencies as a page with plots: %s\n' "$page"
 }
 

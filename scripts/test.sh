@@ -27,6 +27,8 @@ suites=(
     "lint|tests/rtl/lint/run.sh|the SystemVerilog card: Verilator's -Wall, widths of structures, waivers"
     "kmod|tests/kmod/build.sh|dingo.ko on 6.12 and 7.2 without a warning, sparse, checkpatch"
     "native|tests/native/suite.sh tools|kernel-less cards: perftest with its options, pingpongs, many clients, an ordinary user"
+    "native-pair|tests/native/suite.sh pair|kernel-less: dingo pair: server and client, their ends and failures, nothing left behind"
+    "native-cluster|tests/native/suite.sh cluster|kernel-less: dingo run --cluster: a card for each rank of mpirun and of other launchers"
     "native-cm|tests/native/suite.sh cm|kernel-less: rdma_cm with rping, ucmatose, udaddy, rsockets, perftest -R; refusals, deaths, loss"
     "native-net|tests/native/suite.sh net|kernel-less cards in two network namespaces: UDP 4791, tshark, ICRC"
     "native-life|tests/native/suite.sh lifecycle|kernel-less: kill -9 of clients, servers and the card; idle cost"
@@ -77,6 +79,7 @@ done
 need_packages "${build_packages[@]}" "${test_packages[@]}"
 # Warnings are errors here; not for who builds Dingo with a compiler that was not tried.
 export DINGO_WERROR=ON
+need_own_build "$PWD/build"
 logs=$PWD/build/test-logs
 mkdir -p "$logs"
 passed=0 failed=0 skipped=0

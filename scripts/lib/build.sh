@@ -9,6 +9,23 @@ build_packages+=(libpmix-dev libhiredis-dev)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev libamdhip64-dev clang-format clang-tidy verilator tshark python3-scapy
     iproute2 mmdebstrap procps)
 
+# need_own_build DIRECTORY: stop when somebody else has built there, or there is no room to build.
+need_own_build() {
+    local file owner
+    # Root may write everywhere, and so leave files that the tree's owner cannot replace.
+    for file in "$1" "$1/CMakeCache.txt" "$1/build.ninja" "$DINGO_CACHE"; do
+        [ -e "$file" ] || continue
+        owner=$(stat -c %U "$file")
+        [ -w "$file" ] || die "$file belongs to $owner, who has built here; you are $(id -un). Give it to you, as root:
+    chown -R $(id -u):$(id -g) $([ "$file" = "$DINGO_CACHE" ] && echo "$file" || echo "$1")
+or build in a clone of your own$([ "$file" = "$DINGO_CACHE" ] && echo ', with DINGO_CACHE=~/.cache/dingo')"
+    done
+    [ -w "$dingo_root" ] || [ -w "$1" ] || die "$dingo_root belongs to $(stat -c %U "$dingo_root"), and $(id -un) may not write into it: build in a clone of your own"
+    [ -e "$1/build.ninja" ] || need_space 1000 "$1" "a build"
+    [ "$(id -u)" != 0 ] || [ "$(stat -c %u "$dingo_root")" = 0 ] ||
+        log "built as root in the tree of $(stat -c %U "$dingo_root"): afterwards build/ is root's"
+}
+
 # build_preset PRESET [TARGET...]: configure when needed and build; ccache is kept in the product cache.
 # DINGO_CMAKE_OPTIONS: more options for the configuration. DINGO_WERROR=ON, as test.sh sets it: warnings are errors.
 build_preset() {
@@ -16,6 +33,7 @@ build_preset() {
     shift
     dir=$dingo_root/build
     [ "$preset" = release ] || dir=$dingo_root/build/$preset
+    need_own_build "$dingo_root/build"
     export CCACHE_DIR=${CCACHE_DIR:-$DINGO_CACHE/ccache} CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-2G}
     # Headers are found by the same relative name in every clone; the compiler's own list of them is trusted,
     # as a run of the preprocessor before each compilation costs a fresh build a tenth.

@@ -18,35 +18,11 @@ die() {
 }
 
 need_root() {
-    [ "$(id -u)" = 0 ] || die "must run as root (it installs packages and builds Debian roots)"
+    [ "$(id -u)" = 0 ] || die "must run as root: it builds roots of Debian and mounts them (sudo ${0##*/} ...)"
 }
 
-# need_packages PACKAGE...: install those Debian packages of the host that are missing.
-need_packages() {
-    local p missing=()
-    for p in "$@"; do
-        dpkg-query -W -f '${db:Status-Status}\n' "$p" 2>/dev/null | grep -qx installed ||
-            missing+=("$p")
-    done
-    [ ${#missing[@]} -gt 0 ] || return 0
-    need_root
-    log "installing ${missing[*]}"
-    mkdir -p "$DINGO_CACHE"
-    (
-        flock 8
-        export DEBIAN_FRONTEND=noninteractive
-        opts=(-qq -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
-        # A cloud image may come without package lists, or with lists of superseded versions.
-        if ! apt-get "${opts[@]}" install -y --no-install-recommends "${missing[@]}" \
-            >"$DINGO_CACHE/apt.log" 2>&1; then
-            apt-get "${opts[@]}" update >>"$DINGO_CACHE/apt.log" 2>&1 || true
-            apt-get "${opts[@]}" install -y --no-install-recommends "${missing[@]}" \
-                >>"$DINGO_CACHE/apt.log" 2>&1 ||
-                { tail -20 "$DINGO_CACHE/apt.log" >&2
-                  die "apt-get could not install ${missing[*]} (log: $DINGO_CACHE/apt.log)"; }
-        fi
-    ) 8>"$DINGO_CACHE/apt.lock"
-}
+# shellcheck source=scripts/lib/packages.sh
+. "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
 
 # debian_mirror: print the base address of the Debian archive that this machine's apt uses.
 # apt itself parses its configuration, so .list and .sources files and options all count.

@@ -21,6 +21,7 @@ begin_suite() {
         shift
     done
     shift
+    need_own_build "$dingo_root/build"
     rm -rf "$logs"
     mkdir -p "$logs"
     dingo=$dingo_root/build/bin/dingo
