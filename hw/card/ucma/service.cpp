@@ -87,6 +87,7 @@ bool Service::settle(Nanoseconds now) {
     });
     manager_.poll(now);
     if (!resolving_.empty()) {
+        const uverbs::Driver::Retrying retrying(driver_);
         for (const std::uint32_t number : std::vector<std::uint32_t>(resolving_)) {
             Id* const id = find_id(number);
             more |= id != nullptr && id->poll(now);

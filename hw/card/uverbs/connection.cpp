@@ -89,6 +89,7 @@ void Connection::ready(std::uint32_t /*events*/) {
 bool Connection::retry() {
     const auto before = waiting_.size();
     auto again = std::exchange(waiting_, {});
+    const Driver::Retrying retrying(device_.driver);
     for (Message& message : again) {
         if (!closed_ && !serve(message)) {
             waiting_.push_back(std::move(message));

@@ -70,6 +70,10 @@ void Driver::resolve(const Gid& gid) {
     state_->neighbours->resolve(packet::Gid{gid});
 }
 
+void Driver::set_retrying(bool retrying) {
+    state_->neighbours->set_retrying(retrying);
+}
+
 void Driver::create_ah(const AhAttr& attr, Udata& udata) {
     udata_none(udata);
     const AddressVector av = make_address_vector(*state_, attr, 0, 0);

@@ -256,6 +256,17 @@ class Driver final : public HostPort {
     /// Finds out how `gid` is reached. NotYet while it is asked for; ErrnoError: ENETUNREACH,
     /// ETIMEDOUT.
     void resolve(const Gid& gid);
+    /// Requests that NotYet has ended are tried again, while this is alive.
+    class Retrying {
+      public:
+        explicit Retrying(Driver& driver) : driver_(driver) { driver_.set_retrying(true); }
+        ~Retrying() { driver_.set_retrying(false); }
+        Retrying(const Retrying&) = delete;
+        Retrying& operator=(const Retrying&) = delete;
+
+      private:
+        Driver& driver_;
+    };
 
     /// Counters by hw_counters name, in contract order; and one QP's.
     std::vector<std::pair<std::string, std::uint64_t>> card_counters();
@@ -274,6 +285,8 @@ class Driver final : public HostPort {
     [[nodiscard]] State& state() { return *state_; }
 
   private:
+    void set_retrying(bool retrying);
+
     std::unique_ptr<State> state_;
 };
 

@@ -243,6 +243,7 @@ bool Gsi::try_send(const Waiting& what) {
 
 bool Gsi::send_waiting() {
     const std::size_t before = waiting_.size();
+    const Driver::Retrying retrying(driver_);
     // Whoever has no address yet does not hold up the others.
     for (std::size_t n = before; n != 0; --n) {
         const Waiting what = waiting_.front();

@@ -108,7 +108,9 @@ packet::Mac Neighbours::resolve(const packet::Gid& gid) {
     const auto [at, fresh] = table_.try_emplace(gid);
     Entry& entry = at->second;
     if (entry.failed) {
-        table_.erase(at);
+        if (!retrying_) {
+            table_.erase(at);
+        }
         throw ErrnoError(ETIMEDOUT);  // as rdma_resolve_ip()
     }
     if (entry.tries == 0 && (!entry.known || entry.fresh_until <= card_.now())) {

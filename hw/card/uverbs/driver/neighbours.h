@@ -43,9 +43,11 @@ class Neighbours final : public FrameTap {
 
     /// The MAC address of `gid`. Throws NotYet while it is asked for, and once
     /// ErrnoError(ETIMEDOUT) when nobody answered, ErrnoError(ENETUNREACH) when no prefix of ours
-    /// holds it. Who waits calls again after each poll(): a failure is for them, later calls ask
-    /// anew.
+    /// holds it. Who waits calls again after each poll(): a failure is for them alone, later calls
+    /// ask anew.
     packet::Mac resolve(const packet::Gid& gid);
+    /// While requests that wait are tried again: a failure is for all of them.
+    void set_retrying(bool retrying) { retrying_ = retrying; }
 
     /// Asks again where it is time. True: something was sent or given up.
     bool poll(Nanoseconds now);
@@ -76,6 +78,7 @@ class Neighbours final : public FrameTap {
     packet::Mac mac_;
     std::vector<Prefix> prefixes_;
     std::map<packet::Gid, Entry> table_;
+    bool retrying_ = false;
     Nanoseconds due_ = kNever;
 };
 

@@ -106,6 +106,23 @@ TEST_F(NeighboursTest, NobodyAnswers) {
     EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt) << "the next call starts anew";
 }
 
+TEST_F(NeighboursTest, FailureIsForAllWhoWait) {
+    EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt);
+    for (int second = 0; second < 3; ++second) {
+        received();
+        now += Neighbours::kRetry;
+    }
+    received();
+    {
+        const Driver::Retrying retrying(host.driver);
+        EXPECT_EQ(errno_of([&] { ah(to("10.77.0.9")); }), ETIMEDOUT);
+        EXPECT_EQ(errno_of([&] { ah(to("10.77.0.9")); }), ETIMEDOUT);
+    }
+    ++now;
+    received();
+    EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt) << "not for those who come later";
+}
+
 TEST_F(NeighboursTest, FailureThatNobodyWaitedForIsForgotten) {
     EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt);
     for (int second = 0; second < 4; ++second) {
