@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""qp-exchange for Python: two processes, or the members of a group, give each other their queue pairs' addresses.
+
+A binding of libqpx.so.0 by ctypes; QPX_LIBRARY names another file. qpx/qpx.h and qpx/qpx_group.h say what the calls do.
+
+    with qpx.listen("tcp://:18600") as listener, listener.accept() as peer:
+        theirs = peer.exchange([qpx.Endpoint(qpn=17, psn=1, gid=gid)])
+
+    with qpx.Group("qpxd://head/job", rank=0, size=2) as group:
+        group.put("key", b"value"); group.barrier()
+"""
+from ._library import Error, version
+from .group import ANY_RANK, Group
+from .peer import Connection, Endpoint, Listener, Region, connect, listen
+
+__all__ = ["ANY_RANK", "Connection", "Endpoint", "Error", "Group", "Listener", "Region", "connect", "listen", "version"]

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The C library: its structures, its functions' types, its errors."""
+import ctypes as c
+import os
+
+
+class Error(Exception):
+    """A call failed: `code` is one of QPX_E... of qpx.h, the text what the library said."""
+
+    def __init__(self, code, text):
+        super().__init__(text)
+        self.code = code
+
+
+class CRegion(c.Structure):
+    _fields_ = [("address", c.c_uint64), ("length", c.c_uint64), ("rkey", c.c_uint32), ("tag", c.c_char * 256)]
+
+
+class CEndpoint(c.Structure):
+    _fields_ = [
+        ("device", c.c_char * 64), ("gid", c.c_uint8 * 16), ("qpn", c.c_uint32), ("psn", c.c_uint32), ("qkey", c.c_uint32),
+        ("srqn", c.c_uint32), ("mtu", c.c_uint32), ("type", c.c_uint32), ("lid", c.c_uint16), ("port", c.c_uint8),
+        ("max_rd_atomic", c.c_uint8), ("max_dest_rd_atomic", c.c_uint8), ("reserved", c.c_uint8 * 3),
+        ("regions", c.POINTER(CRegion)), ("region_count", c.c_size_t), ("application", c.c_void_p),
+        ("application_length", c.c_size_t),
+    ]
+
+
+class Options(c.Structure):
+    _fields_ = [("timeout_ms", c.c_int), ("family", c.c_int), ("retry_refused", c.c_int), ("name", c.c_char_p),
+                ("security", c.c_char_p)]
+
+
+class GroupOptions(c.Structure):
+    _fields_ = [("rank", c.c_uint32), ("size", c.c_uint32), ("timeout_ms", c.c_int), ("family", c.c_int), ("shrink", c.c_int),
+                ("job", c.c_char_p), ("name", c.c_char_p), ("security", c.c_char_p)]
+
+
+class RankBytes(c.Structure):
+    _fields_ = [("rank", c.c_uint32), ("data", c.c_void_p), ("length", c.c_size_t)]
+
+
+class Event(c.Structure):
+    _fields_ = [("kind", c.c_uint32), ("rank", c.c_uint32), ("name", c.c_char * 256), ("reason", c.c_char * 256)]
+
+
+library = c.CDLL(os.environ.get("QPX_LIBRARY", "libqpx.so.0"))
+free = c.CDLL(None).free
+free.argtypes = [c.c_void_p]
+free.restype = None
+
+_POINTER, _OUT, _SIZE, _TEXT, _INT = c.c_void_p, c.POINTER(c.c_void_p), c.c_size_t, c.c_char_p, c.c_int
+_TYPES = {
+    "qpx_connect": (_INT, _TEXT, c.POINTER(Options), _OUT),
+    "qpx_listen": (_INT, _TEXT, c.POINTER(Options), _OUT),
+    "qpx_accept": (_INT, _POINTER, _INT, _OUT),
+    "qpx_listener_port": (c.c_uint16, _POINTER),
+    "qpx_listener_close": (None, _POINTER),
+    "qpx_exchange": (_INT, _POINTER, c.POINTER(CEndpoint), _SIZE, c.POINTER(c.POINTER(CEndpoint)), c.POINTER(_SIZE)),
+    "qpx_endpoints_free": (None, c.POINTER(CEndpoint), _SIZE),
+    "qpx_send": (_INT, _POINTER, _TEXT, _SIZE),
+    "qpx_receive": (_INT, _POINTER, _OUT, c.POINTER(_SIZE)),
+    "qpx_barrier": (_INT, _POINTER),
+    "qpx_set_timeout": (None, _POINTER, _INT),
+    "qpx_refuse": (None, _POINTER, _TEXT),
+    "qpx_close": (None, _POINTER),
+    "qpx_peer_name": (_TEXT, _POINTER),
+    "qpx_peer_address": (_TEXT, _POINTER),
+    "qpx_peer_identity": (_TEXT, _POINTER),
+    "qpx_secure": (_INT, _POINTER),
+    "qpx_version": (_TEXT,),
+    "qpx_last_error": (_TEXT,),
+    "qpx_group_join": (_INT, _TEXT, c.POINTER(GroupOptions), _OUT),
+    "qpx_group_rank": (c.c_uint32, _POINTER),
+    "qpx_group_size": (c.c_uint32, _POINTER),
+    "qpx_group_put": (_INT, _POINTER, _TEXT, _TEXT, _SIZE),
+    "qpx_group_get": (_INT, _POINTER, _TEXT, _INT, _OUT, c.POINTER(_SIZE)),
+    "qpx_group_wait": (_INT, _POINTER, c.POINTER(_TEXT), _SIZE, _INT),
+    "qpx_group_add": (_INT, _POINTER, _TEXT, c.c_int64, c.POINTER(c.c_int64)),
+    "qpx_group_erase": (_INT, _POINTER, _TEXT),
+    "qpx_group_barrier": (_INT, _POINTER, _INT),
+    "qpx_group_all_gather": (_INT, _POINTER, _TEXT, _SIZE, _INT, c.POINTER(c.POINTER(RankBytes)), c.POINTER(_SIZE)),
+    "qpx_group_exchange_bytes": (_INT, _POINTER, c.POINTER(RankBytes), _SIZE, _INT, c.POINTER(c.POINTER(RankBytes)),
+                                 c.POINTER(_SIZE)),
+    "qpx_group_poll_event": (_INT, _POINTER, c.POINTER(Event)),
+    "qpx_group_leave": (_INT, _POINTER),
+    "qpx_group_free": (None, _POINTER),
+}
+for _name, (_result, *_arguments) in _TYPES.items():
+    _function = getattr(library, _name)
+    _function.restype, _function.argtypes = _result, _arguments
+
+
+def good(status):
+    """The status of a call that succeeded; Error for one that did not."""
+    if status < 0:
+        raise Error(-status, library.qpx_last_error().decode(errors="replace"))
+    return status
+
+
+def text(value):
+    return None if value is None else value.encode()
+
+
+def milliseconds(seconds, default=0):
+    """None is for ever, as in Python elsewhere."""
+    return default if seconds == "default" else -1 if seconds is None else max(1, round(seconds * 1000))
+
+
+def take(pointer, length):
+    """The bytes of an answer, which is freed."""
+    value = c.string_at(pointer, length.value) if pointer else b""
+    free(pointer)
+    return value
+
+
+def version():
+    return library.qpx_version().decode()

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The members of a job: values, barriers, gatherings, exchanges, events."""
+import ctypes as c
+
+from ._library import Event, GroupOptions, RankBytes, free, good, library, milliseconds, take, text
+from .peer import _Handle
+
+ANY_RANK = 0xFFFFFFFF
+_KINDS = {1: "joined", 2: "left", 3: "failed", 4: "lost"}
+
+
+def _ranks(items, count):
+    try:
+        return {item.rank: c.string_at(item.data, item.length) if item.length else b"" for item in items[:count.value]}
+    finally:
+        free(c.cast(items, c.c_void_p))
+
+
+class Group(_Handle):
+    """@url: qpxd://host:port/job, tcp://host:port/job (rank 0 serves), pmix:, redis://host:port/job."""
+    _free = "qpx_group_free"
+
+    def __init__(self, url, rank=ANY_RANK, size=0, timeout="default", name=None, security=None, job=None, shrink=False):
+        super().__init__(None)
+        options = GroupOptions(rank=rank, size=size, timeout_ms=milliseconds(timeout), shrink=shrink, job=text(job),
+                               name=text(name), security=text(security))
+        handle = c.c_void_p()
+        good(library.qpx_group_join(url.encode(), c.byref(options), c.byref(handle)))
+        self._handle = handle
+
+    rank = property(lambda self: library.qpx_group_rank(self._handle))
+    size = property(lambda self: library.qpx_group_size(self._handle))
+
+    def put(self, key, value):
+        good(library.qpx_group_put(self._handle, key.encode(), bytes(value), len(value)))
+
+    def get(self, key, timeout="default"):
+        """Waits until somebody has put it."""
+        value, length = c.c_void_p(), c.c_size_t()
+        good(library.qpx_group_get(self._handle, key.encode(), milliseconds(timeout), c.byref(value), c.byref(length)))
+        return take(value, length)
+
+    def wait(self, keys, timeout="default"):
+        names = (c.c_char_p * len(keys))(*[key.encode() for key in keys])
+        good(library.qpx_group_wait(self._handle, names, len(names), milliseconds(timeout)))
+
+    def add(self, key, delta=1):
+        """The sum."""
+        total = c.c_int64()
+        good(library.qpx_group_add(self._handle, key.encode(), delta, c.byref(total)))
+        return total.value
+
+    def erase(self, key):
+        """Whether it was there."""
+        return good(library.qpx_group_erase(self._handle, key.encode())) == 1
+
+    def barrier(self, timeout="default"):
+        good(library.qpx_group_barrier(self._handle, milliseconds(timeout)))
+
+    def all_gather(self, mine, timeout="default"):
+        """Everybody's bytes, by rank."""
+        theirs, count = c.POINTER(RankBytes)(), c.c_size_t()
+        good(library.qpx_group_all_gather(self._handle, bytes(mine), len(mine), milliseconds(timeout), c.byref(theirs),
+                                          c.byref(count)))
+        return _ranks(theirs, count)
+
+    def exchange_bytes(self, mine, timeout="default"):
+        """@mine: bytes by rank, of peers that name this member, too; gives theirs."""
+        keep = [c.create_string_buffer(bytes(value), len(value)) for value in mine.values()]
+        items = (RankBytes * len(mine))(*[RankBytes(rank, c.cast(value, c.c_void_p), len(value)) for rank, value in zip(mine, keep)])
+        theirs, count = c.POINTER(RankBytes)(), c.c_size_t()
+        good(library.qpx_group_exchange_bytes(self._handle, items, len(items), milliseconds(timeout), c.byref(theirs),
+                                              c.byref(count)))
+        return _ranks(theirs, count)
+
+    def poll_event(self):
+        """(kind, rank, name, reason), or None when nothing has happened."""
+        event = Event()
+        if good(library.qpx_group_poll_event(self._handle, c.byref(event))) == 0:
+            return None
+        return _KINDS.get(event.kind, event.kind), event.rank, event.name.decode(), event.reason.decode()
+
+    def leave(self):
+        good(library.qpx_group_leave(self._handle))

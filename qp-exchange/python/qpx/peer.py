@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Two processes: connect, listen, exchange."""
+import ctypes as c
+import dataclasses
+
+from ._library import CEndpoint, CRegion, Options, good, library, milliseconds, take, text
+
+RC, UC, UD = 1, 2, 3
+
+
+@dataclasses.dataclass
+class Region:
+    """Memory that the other side may use."""
+    address: int = 0
+    length: int = 0
+    rkey: int = 0
+    tag: str = ""
+
+
+@dataclasses.dataclass
+class Endpoint:
+    """One queue pair as the other side sees it."""
+    qpn: int = 0
+    psn: int = 0
+    gid: bytes = bytes(16)
+    mtu: int = 1024
+    type: int = RC
+    device: str = ""
+    qkey: int = 0
+    srqn: int = 0
+    lid: int = 0
+    port: int = 1
+    max_rd_atomic: int = 0
+    max_dest_rd_atomic: int = 0
+    regions: list = dataclasses.field(default_factory=list)
+    application: bytes = b""
+
+
+_NUMBERS = ("qpn", "psn", "qkey", "srqn", "mtu", "type", "lid", "port", "max_rd_atomic", "max_dest_rd_atomic")
+
+
+def _to_c(endpoint, keep):
+    out = CEndpoint(device=endpoint.device.encode(), gid=(c.c_uint8 * 16)(*endpoint.gid))
+    for name in _NUMBERS:
+        setattr(out, name, getattr(endpoint, name))
+    regions = (CRegion * len(endpoint.regions))(*[CRegion(r.address, r.length, r.rkey, r.tag.encode()) for r in endpoint.regions])
+    application = c.create_string_buffer(endpoint.application, len(endpoint.application))
+    keep += [regions, application]
+    out.regions, out.region_count = c.cast(regions, c.POINTER(CRegion)), len(regions)
+    out.application, out.application_length = c.cast(application, c.c_void_p), len(endpoint.application)
+    return out
+
+
+def _from_c(endpoint):
+    regions = [Region(r.address, r.length, r.rkey, r.tag.decode()) for r in endpoint.regions[:endpoint.region_count]]
+    application = c.string_at(endpoint.application, endpoint.application_length) if endpoint.application else b""
+    return Endpoint(gid=bytes(endpoint.gid), device=endpoint.device.decode(), regions=regions, application=application,
+                    **{name: getattr(endpoint, name) for name in _NUMBERS})
+
+
+class _Handle:
+    """Something of the library, freed once."""
+    _free = None
+
+    def __init__(self, handle):
+        self._handle = handle
+
+    def close(self):
+        handle, self._handle = self._handle, None
+        if handle:
+            getattr(library, self._free)(handle)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __del__(self):
+        self.close()
+
+
+class Connection(_Handle):
+    _free = "qpx_close"
+
+    def exchange(self, endpoints):
+        """Both sides call it; gives the other side's endpoints."""
+        keep = []
+        mine = (CEndpoint * len(endpoints))(*[_to_c(e, keep) for e in endpoints])
+        theirs, count = c.POINTER(CEndpoint)(), c.c_size_t()
+        good(library.qpx_exchange(self._handle, mine, len(mine), c.byref(theirs), c.byref(count)))
+        try:
+            return [_from_c(e) for e in theirs[:count.value]]
+        finally:
+            library.qpx_endpoints_free(theirs, count)
+
+    def send(self, message):
+        good(library.qpx_send(self._handle, bytes(message), len(message)))
+
+    def receive(self):
+        message, length = c.c_void_p(), c.c_size_t()
+        good(library.qpx_receive(self._handle, c.byref(message), c.byref(length)))
+        return take(message, length)
+
+    def barrier(self):
+        good(library.qpx_barrier(self._handle))
+
+    def set_timeout(self, seconds):
+        library.qpx_set_timeout(self._handle, milliseconds(seconds))
+
+    def refuse(self, reason):
+        """The peer's next call fails with this text."""
+        library.qpx_refuse(self._handle, reason.encode())
+
+    peer_name = property(lambda self: library.qpx_peer_name(self._handle).decode())
+    peer_address = property(lambda self: library.qpx_peer_address(self._handle).decode())
+    peer_identity = property(lambda self: library.qpx_peer_identity(self._handle).decode())
+    secure = property(lambda self: bool(library.qpx_secure(self._handle)))
+
+
+class Listener(_Handle):
+    _free = "qpx_listener_close"
+
+    def accept(self, timeout=None):
+        """Waits for the next peer: seconds, or for ever."""
+        handle = c.c_void_p()
+        good(library.qpx_accept(self._handle, milliseconds(timeout), c.byref(handle)))
+        return Connection(handle)
+
+    port = property(lambda self: library.qpx_listener_port(self._handle))
+
+
+def _open(function, url, timeout, name, security, retry_refused):
+    options = Options(timeout_ms=milliseconds(timeout), retry_refused=retry_refused, name=text(name), security=text(security))
+    handle = c.c_void_p()
+    good(function(url.encode(), c.byref(options), c.byref(handle)))
+    return handle
+
+
+def connect(url, timeout="default", name=None, security=None, retry_refused=False):
+    """@url: tcp://host:port, or cm://host:port. @timeout: seconds of each call; None: for ever."""
+    return Connection(_open(library.qpx_connect, url, timeout, name, security, retry_refused))
+
+
+def listen(url, timeout="default", name=None, security=None):
+    """@url: tcp://address:port; tcp://:0 is any free port."""
+    return Listener(_open(library.qpx_listen, url, timeout, name, security, False))
