@@ -7,7 +7,7 @@ Builds everything and runs every test suite. Needs Debian 12 and root; installs 
 
 usage: scripts/test.sh [--list] [--budget MINUTES] [SUITE...]
 
-Without SUITE all run. With --budget none begins, and none goes on, when the time is over: what that leaves out is
+Without SUITE all run but those that --list gives as "by name". With --budget none begins, and none goes on, when the time is over: what that leaves out is
 counted as skipped and says so. Each suite is a program that prints one line per case,
 "PASS name", "FAIL name: why" or "SKIP name: why"; this script counts them. Logs: build/test-logs/SUITE.log.
 Exit status 0 when nothing failed. Last line: N passed, N failed, N skipped
@@ -53,6 +53,14 @@ suites=(
     "vm-pyverbs|tests/vm/suite.sh pyverbs|Debian's pyverbs suite"
 )
 
+# These build Dingo several times more, in roots of their own: they run when they are named.
+by_name=(
+    "packages|tests/packaging/suite.sh packages|Debian packages in clean roots of 12 and 13: lintian, install, use, upgrade, remove, purge"
+    "trixie|tests/packaging/suite.sh trixie|Debian 13: gcc 14 and clang 19 build without a warning, native programs run"
+    "bookworm|tests/packaging/suite.sh bookworm|Debian 12 in a root: gcc 12 and clang 14 build without a warning, native programs run"
+    "arm64|tests/packaging/suite.sh arm64|unit tests of contract, packets, transport and model for arm64, under qemu-user"
+)
+
 field() { cut -d'|' -f"$1" <<<"$2"; }
 
 wanted=()
@@ -65,13 +73,13 @@ while [ $# -gt 0 ]; do
             [[ ${1:-} =~ ^[1-9][0-9]*$ ]] || die "--budget needs a number of minutes"
             budget=$((SECONDS + $1 * 60))
             shift ;;
-        --list) for s in "${suites[@]}"; do printf '%-15s %s\n' "$(field 1 "$s")" "$(field 3 "$s")"; done; exit 0 ;;
+        --list) for s in "${suites[@]}" "${by_name[@]}"; do printf '%-15s %s\n' "$(field 1 "$s")" "$(field 3 "$s")"; done; printf 'by name: '; for s in "${by_name[@]}"; do printf '%s ' "$(field 1 "$s")"; done; echo; exit 0 ;;
         -h | --help) usage; exit 0 ;;
         -*) usage >&2; die "unknown option $arg" ;;
         *) wanted+=("$arg") ;;
     esac
 done
-known=" $(for s in "${suites[@]}"; do field 1 "$s"; done | tr '\n' ' ')"
+known=" $(for s in "${suites[@]}" "${by_name[@]}"; do field 1 "$s"; done | tr '\n' ' ')"
 for w in "${wanted[@]}"; do
     [[ $known == *" $w "* ]] || die "no suite '$w'; there are:$known"
 done
@@ -84,6 +92,7 @@ logs=$PWD/build/test-logs
 mkdir -p "$logs"
 passed=0 failed=0 skipped=0
 failures=()
+[ ${#wanted[@]} -eq 0 ] || suites+=("${by_name[@]}")
 for suite in "${suites[@]}"; do
     name=$(field 1 "$suite") program=$(field 2 "$suite")
     [ ${#wanted[@]} -eq 0 ] || [[ " ${wanted[*]} " == *" $name "* ]] || continue

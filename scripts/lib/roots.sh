@@ -2,16 +2,24 @@
 # Debian roots of other releases, in which Dingo is built, tested and packaged. Sourced after common.sh and build.sh.
 
 # What builds, tests and packages Dingo in a root.
-root_packages=("${build_packages[@]}" "${native_packages[@]}" "${native_test_packages[@]}"
+root_packages=("${build_packages[@]}" "${native_packages[@]}" procps util-linux
     libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev clang ca-certificates
-    debhelper dh-dkms dh-python dpkg-dev fakeroot lintian)
+    build-essential debhelper dh-dkms dh-python dpkg-dev fakeroot lintian)
 
-# debian_root RELEASE [clean]: print the directory of a root of that release with all of root_packages, or a clean one, with
-# apt and what every Debian has. It must not be changed: in_root puts a layer over it.
+# What compiles for arm64 in an amd64 root, and what its programs need to run under qemu-user.
+arm64_packages=(g++-aarch64-linux-gnu libc6-dev:arm64 libstdc++6:arm64 cmake ninja-build ccache pkg-config python3 qemu-user
+    libisal-dev:arm64 libfmt-dev:arm64 libspdlog-dev:arm64 libpcap-dev:arm64 libibverbs-dev:arm64 libnl-3-dev:arm64 libnl-route-3-dev:arm64
+    libudev-dev:arm64 libgtest-dev:arm64 libgmock-dev:arm64 zlib1g-dev:arm64 libcli11-dev nlohmann-json3-dev)
+
+# debian_root RELEASE [clean|arm64]: print the directory of a root of that release with all of root_packages, or a clean one,
+# with apt and what every Debian has, or one that builds for arm64. It must not be changed: in_root puts a layer over it.
 debian_root() {
     local packages=("${root_packages[@]}")
     [[ $1 =~ ^(bookworm|trixie)$ ]] || die "no root of '$1': there are bookworm and trixie"
-    [ "${2:-}" != clean ] || packages=(ca-certificates)
+    case ${2:-} in
+    clean) packages=(ca-certificates) ;;
+    arm64) packages=("${arm64_packages[@]}") ;;
+    esac
     need_packages mmdebstrap debian-archive-keyring gpgv
     cached "root-$1${2:+-$2}" "v1 ${packages[*]} $(declare -f build_debian_root)" build_debian_root "$1" "${packages[@]}"
 }
@@ -22,22 +30,22 @@ build_debian_root() {
     while read -r acquire; do opts+=("--aptopt=$acquire"); done < <(apt_acquire_options)
     printf 'Types: deb\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: %s\n' "$(debian_mirror)" "$release" "$(debian_keyring)" |
         mmdebstrap --mode=root --variant=important --format=directory "${opts[@]}" --include="$(IFS=,; echo "$*")" \
-            --dpkgopt='path-exclude=/usr/share/locale/*' "$release" "$out" -
+            --dpkgopt='path-exclude=/usr/share/locale/*' $([[ $* != *:arm64* ]] || echo --architectures=amd64,arm64) "$release" "$out" -
     printf '#!/bin/sh\nexit 101\n' >"$out/usr/sbin/policy-rc.d"
     chmod +x "$out/usr/sbin/policy-rc.d"
 }
 
 # The flags of Debian's packages, so that a build in a root and its package share what ccache has. No debugging information:
 # it would double the time.
-root_flags='export DEB_BUILD_MAINT_OPTIONS="hardening=+all reproducible=-fixfilepath" DEB_CFLAGS_MAINT_STRIP=-g DEB_CXXFLAGS_MAINT_STRIP=-g
+root_flags='export DEB_BUILD_MAINT_OPTIONS="hardening=+all reproducible=-fixfilepath,-fixdebugpath" DEB_CFLAGS_MAINT_STRIP=-g DEB_CXXFLAGS_MAINT_STRIP=-g
     CPPFLAGS=$(dpkg-buildflags --get CPPFLAGS)
     export CFLAGS="$(dpkg-buildflags --get CFLAGS) $CPPFLAGS" CXXFLAGS="$(dpkg-buildflags --get CXXFLAGS) $CPPFLAGS" LDFLAGS="$(dpkg-buildflags --get LDFLAGS)"'
 
 # in_root ROOT LAYER COMMAND [ARG...]: a command in ROOT with LAYER, a directory that takes what is written ('' for one that
 # ends with the command). It sees this tree and the product cache under their names; $dingo_root/build is LAYER's own.
 # Downloaded packages are kept in the cache. Mounts and processes are private and end with the command. root_environment:
-# words NAME=VALUE for the command.
-root_environment=()
+# words NAME=VALUE for the command; root_binds: further directories that it sees under their names.
+root_environment=() root_binds=()
 in_root() {
     local root=$1 layer=$2 release
     shift 2
@@ -47,8 +55,8 @@ in_root() {
     # shellcheck disable=SC2016
     unshare --mount --pid --fork --kill-child bash -c '
         set -e
-        root=$1 layer=$2 release=$3 tree=$4 cache=$5 words=$6
-        shift 6
+        root=$1 layer=$2 release=$3 tree=$4 cache=$5 words=$6 binds=$7
+        shift 7
         top=$cache/mnt
         mkdir -p "$top"
         mount -t tmpfs -o size=75% tmpfs "$top"
@@ -65,13 +73,19 @@ in_root() {
         mount --bind "$tree" ".$tree"
         mount --bind "$cache" ".$cache"
         mount --bind "$layer/build" ".$tree/build"
+        for directory in "${@:1:$binds}"; do
+            mkdir -p ".$directory"
+            mount --bind "$directory" ".$directory"
+        done
+        shift "$binds"
         mount --bind "$cache/archives-$release" var/cache/apt/archives
         rm -f etc/resolv.conf
         cp -L /etc/resolv.conf /etc/hosts etc/ 2>/dev/null || true
         exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 TERM=dumb \
             DEBIAN_FRONTEND=noninteractive DINGO_CACHE="$cache" CCACHE_DIR="$cache/ccache-$release" CCACHE_IGNOREOPTIONS=-Werror \
             "${@:1:$words}" chroot . /bin/bash -c "cd \"\$0\"; exec \"\$@\"" "$tree" "${@:$((words + 1))}"
-    ' bash "$root" "$layer" "$release" "$dingo_root" "$DINGO_CACHE" ${#root_environment[@]} "${root_environment[@]}" "$@"
+    ' bash "$root" "$layer" "$release" "$dingo_root" "$DINGO_CACHE" ${#root_environment[@]} ${#root_binds[@]} \
+        "${root_binds[@]}" "${root_environment[@]}" "$@"
 }
 
 # build_in_root RELEASE COMPILER TARGET...: with gcc or clang, into build/roots/RELEASE-COMPILER. gcc builds with the packages'

@@ -7,7 +7,7 @@ if(NOT DEFINED CMAKE_INSTALL_LIBDIR AND EXISTS /etc/debian_version AND CMAKE_LIB
   set(CMAKE_INSTALL_LIBDIR lib/${CMAKE_LIBRARY_ARCHITECTURE} CACHE PATH "Libraries, below the prefix")
 endif()
 include(GNUInstallDirs)
-set(DINGO_ZSH_COMPLETIONS ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE PATH "Completion for zsh, below the prefix")
+set(DINGO_ZSH_COMPLETIONS ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING "Completion for zsh, below the prefix")
 
 # A library found by pkg-config may ask for an RPATH (pmix does); Debian's are where the loader looks.
 function(dingo_without_rpath target)

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Sourced by cases that build in a root.
+
+# build_there RELEASE COMPILER: all that is installed, without a warning; then the native suite's core with what was built.
+build_there() {
+    local name=$1-$2 rc=0
+    (set -e; build_in_root "$1" "$2" programs "${native_test_targets[@]}") >"$logs/$name.build" 2>&1 || rc=$?
+    if [ $rc != 0 ]; then
+        fail "$name builds" "status $rc: $(grep -m 3 -E 'error|warning' "$logs/$name.build" | tr '\n' ' ' | cut -c1-300) $(why "$logs/$name.build")"
+        return
+    fi
+    pass "$name builds"
+    # ccache repeats warnings of an object that it has: -Werror does not.
+    if grep -qE 'warning: ' "$logs/$name.build"; then
+        fail "$name: no warning" "$(grep -m 2 'warning: ' "$logs/$name.build" | tr '\n' ' ' | cut -c1-300)"
+    else
+        pass "$name: no warning"
+    fi
+    rc=0
+    in_root "$(debian_root "$1")" "$dingo_root/build/roots/$name" timeout 600 unshare --net \
+        bash -c 'ip link set lo up; exec tests/native/suite.sh core' >"$logs/$name.native" 2>&1 || rc=$?
+    sed -nE "s/^(PASS|FAIL|SKIP) core:/\1 $suite:$name: /p" "$logs/$name.native"
+    failed=$((failed + $(grep -c '^FAIL ' "$logs/$name.native" || true)))
+    [ $rc = 0 ] || grep -q '^FAIL ' "$logs/$name.native" || fail "$name: native programs" "status $rc: $(why "$logs/$name.native")"
+}

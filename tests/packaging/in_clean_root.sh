@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What a user does with the packages, in a root that has nothing else: installs, uses, as an ordinary user too, upgrades,
+# removes, purges. Started by cases/packages.sh with LOGS and RELEASE; all but apt's downloads is without a network.
+set -uo pipefail
+packages=(dingo libdingo1 libdingo-dev rdma-bench libqpx0 libqpx-dev python3-qpx qpxd)
+tuple=$(dpkg --print-architecture | sed 's/amd64/x86_64-linux-gnu/; s/arm64/aarch64-linux-gnu/')
+apt_get() { apt-get -qq -o Dpkg::Use-Pty=0 "$@"; }
+offline() { unshare --net bash -c 'ip link set lo up; exec "$@"' bash "$@"; }
+# check NAME COMMAND [REGEX]: it succeeds and prints such a line.
+check() {
+    local out rc=0
+    out=$(timeout 300 bash -c "$2" 2>&1 </dev/null) || rc=$?
+    printf '## %s\n%s\n' "$1" "$out"
+    if [ $rc != 0 ]; then
+        echo "FAIL packages:$RELEASE: $1: status $rc: $(tail -n 3 <<<"$out" | tr '\n' ' ' | cut -c1-300)"
+    elif [ -n "${3:-}" ] && ! grep -qE "$3" <<<"$out"; then
+        echo "FAIL packages:$RELEASE: $1: no line like /$3/: $(tail -n 3 <<<"$out" | tr '\n' ' ' | cut -c1-300)"
+    else
+        echo "PASS packages:$RELEASE: $1"
+    fi
+}
+export -f apt_get offline
+# A pair of commands on cards of whoever runs this: SERVER CLIENT PORT.
+pair_of() {
+    dingo card start a && dingo card start b || return
+    dingo run --card a -- $1 >/tmp/server.$$ 2>&1 &
+    for _ in $(seq 100); do ! ss -Hltn "sport = :$3" | grep -q . || break; sleep 0.1; done
+    dingo run --card b -- $2
+    rc=$?
+    dingo card stop --all >/dev/null
+    wait
+    return $rc
+}
+export -f pair_of
+
+echo "deb [trusted=yes] file:$LOGS/packages/$RELEASE ./" >/etc/apt/sources.list.d/dingo.list
+check 'apt update reads the repository' 'apt_get update'
+check 'one apt command installs all of it' "apt_get install -y ${packages[*]}"
+apt_get install -y --no-install-recommends perftest ibverbs-utils iproute2 man-db bash-completion >/dev/null 2>&1
+check 'no file lies about whence it comes: dpkg --verify' 'dpkg --verify dingo libdingo1 rdma-bench libqpx0 qpxd && ! dpkg --audit | grep .'
+check "the provider is in libibverbs's directory" "ls /usr/lib/$tuple/libibverbs/libdingo-rdmav34.so && cat /etc/libibverbs.d/dingo.driver" '^driver dingo$'
+check 'libibverbs loads it without a word' "ibv_devices 2>&1 | grep -i warn; [ \${PIPESTATUS[0]} = 0 ]"
+check 'nothing has an RPATH' '! for f in $(dpkg -L '"${packages[*]}"' | grep -E "^/usr/(bin|lib)/"); do [ -f $f ] && head -c 4 $f | grep -q ELF && readelf -d $f | grep -E "RPATH|RUNPATH"; done | grep . '
+check 'dingo doctor' 'offline dingo doctor' 'provider.*/usr/lib'
+check 'ibv_devinfo on a card' 'offline dingo run -- ibv_devinfo' 'PORT_ACTIVE'
+check 'ib_write_bw between two cards' 'offline bash -c "pair_of \"ib_write_bw -F\" \"ib_write_bw -F localhost\" 18515"' '^ 65536'
+check 'local_transfer' 'offline dingo run -- local_transfer -X 4096 -r 2' '4096'
+useradd -m visitor
+as_visitor='offline setpriv --reuid=visitor --regid=visitor --init-groups env HOME=/home/visitor USER=visitor'
+check 'an ordinary user: ib_send_lat' "$as_visitor bash -c 'pair_of \"ib_send_lat -F\" \"ib_send_lat -F localhost\" 18515'" '^ 2 '
+check 'an ordinary user: rdma-bench' "$as_visitor bash -c 'pair_of \"rdma-bench write-bw -n 200\" \"rdma-bench write-bw -n 200 localhost\" 18515'" '65536'
+check 'man pages and completion' 'for p in dingo dingo-card local_transfer rdma-bench qpxd; do zcat -f /usr/share/man/man1/$p.1* | grep -q . || exit 1; done; bash -c ". /usr/share/bash-completion/completions/dingo; complete -p dingo"'
+check 'Python: import qpx' "/usr/bin/python3 -c 'import qpx; print(qpx.version())'" '^[0-9]+\.[0-9]+'
+check 'qpxd: a user, a unit that systemd takes, a directory for keys that only it reads' \
+    'id qpxd && stat -c "%U:%G %a" /etc/qpxd && { ! command -v systemd-analyze || systemd-analyze verify --man=no /lib/systemd/system/qpxd.service; }' 'root:qpxd 750'
+check 'qpxd serves as its user' "offline bash -c 'setpriv --reuid=qpxd --regid=qpxd --clear-groups qpxd --port 18600 & p=\$!; for _ in \$(seq 50); do qpxd --status qpxd://127.0.0.1:18600 && break; sleep 0.1; done; kill \$p'" 'jobs'
+
+echo '# changed here' >>/etc/default/qpxd
+echo 'a key' >/etc/qpxd/keys
+sed -i "s|/packages/|/newer/|" /etc/apt/sources.list.d/dingo.list
+check 'apt upgrade' "apt_get update && apt_get upgrade -y && dpkg-query -W -f '\${Version}\n' ${packages[*]} | grep -c -- '-2~deb'" "^${#packages[@]}\$"
+check 'an upgrade keeps what the administrator has written' 'cat /etc/default/qpxd /etc/qpxd/keys' 'changed here'
+check 'upgraded: a card works' 'offline dingo run -- ibv_devinfo' 'PORT_ACTIVE'
+check 'remove' "apt_get remove -y ${packages[*]} && ! command -v dingo && ls /etc/qpxd/keys"
+check 'purge leaves nothing of ours' "apt_get purge -y ${packages[*]} && ! find / -xdev \\( -path /proc -o -path /sys -o -path /tmp -o -path \"$PWD\" -o -path \"$LOGS\" -o -path \"$DINGO_CACHE\" -o -path /var/lib/apt -o -path /var/log -o -path /home \\) -prune -o \\( -name '*dingo*' -o -name '*qpx*' \\) -print | grep -vE 'sources.list.d|/var/cache/apt|^/work|^/root/.cache' | grep ."
+exit 0
