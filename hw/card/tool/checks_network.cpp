@@ -9,11 +9,14 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "tool/cards.h"
 #include "tool/checks.h"
 #include "unique_fd.h"
+#include "wire/local_address.h"
 #include "wire/port_owner.h"
+#include "wire/segmenting.h"
 
 namespace dingo::tool {
 namespace {
@@ -56,6 +59,30 @@ Finding roce_port() {
                   "--wire roce:IP"};
 }
 
+/// What limits the wire `roce` on an interface.
+Finding roce_limits(const card::LocalAddress& a) {
+    constexpr int kHeaders = 40 + 8 + 12 + 28 + 4;  // IPv6, UDP, BTH, the longest extension, ICRC
+    int fits = 4096;
+    while (fits > 256 && fits + kHeaders > a.mtu)
+        fits /= 2;
+    const std::string driver = card::driver_of(a.interface);
+    const bool runs = driver == "veth" || driver == "bridge";
+    std::string text = fmt::format("{}{}{}: MTU {} holds path MTU {}; ", a.interface,
+                                   driver.empty() ? "" : ", ", driver, a.mtu, fits);
+    if (!runs)
+        text += "packets leave one by one (gso=on: in runs)";
+    else if (card::segmenting_helps_on(a.interface))
+        text += "packets cross in runs";
+    else
+        text += "packets cross one by one, as somebody captures there";
+    return {Verdict::kOk, "--wire roce", text,
+            fits == 4096
+                ? ""
+                : fmt::format("larger packets are faster: ip link set {} mtu 4200, as root, "
+                              "at both ends",
+                              a.interface)};
+}
+
 Finding loopback() {
     const card::UniqueFd fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     ifreq request{};
@@ -72,6 +99,10 @@ void check_network(std::vector<Finding>& out) {
     out.push_back(kernel_devices());
     out.push_back(roce_port());
     out.push_back(loopback());
+    std::set<std::string> seen;
+    for (const card::LocalAddress& address : card::local_addresses())
+        if (!address.loopback && seen.insert(address.interface).second)
+            out.push_back(roce_limits(address));
 }
 
 }  // namespace dingo::tool

@@ -13,6 +13,7 @@
 #include "wire/bytes.h"
 #include "wire/local_address.h"
 #include "wire/port_owner.h"
+#include "wire/segmenting.h"
 #include "wire/wire_system_error.h"
 
 namespace dingo::card {
@@ -145,11 +146,16 @@ bool RoceSocket::may_segment(const IpBytes& dst) {
         return false;
     if (gso_mode_ == GsoMode::kOn)
         return true;
-    // Single packets on a real interface or a veth, so that a capture shows what RoCE looks like.
-    if (local_.size() > kMaxSenders)
-        local_.clear();
-    const auto it = local_.find(dst);
-    return it != local_.end() ? it->second : (local_[dst] = is_local_address(text_of(dst)));
+    if (routes_.size() > kMaxSenders)
+        routes_.clear();
+    Route& route = routes_[dst];
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    if (now.tv_sec != route.asked) {  // a capture may begin, and routes change
+        route.asked = now.tv_sec;
+        route.segment = segmenting_helps(text_of(dst));
+    }
+    return route.segment;
 }
 
 /// Moves the ICRC of an IPv4 frame to the identification that the kernel will write, and to the

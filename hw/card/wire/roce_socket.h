@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <ctime>
 #include <map>
 #include <string>
 
@@ -82,6 +83,10 @@ class RoceSocket {
         unsigned skipped = 0;
         bool solve = false;
     };
+    struct Route {
+        time_t asked = -1;  // in this second of CLOCK_MONOTONIC
+        bool segment = false;
+    };
     struct Arrival {  // a datagram's header fields
         IpBytes src{};
         IpBytes dst{};
@@ -117,7 +122,7 @@ class RoceSocket {
     bool gso_ = true;
     bool blocked_ = false;
     bool refused_ = false;
-    std::map<IpBytes, bool> local_;  // destinations: on this host?
+    std::map<IpBytes, Route> routes_;  // by destination
     std::map<IpBytes, Sender> senders_;
     Sender* sender_ = nullptr;  // of the datagram that is being delivered
     std::map<std::string, bool> explained_;

@@ -34,7 +34,7 @@ constexpr std::array kForms{
         "roce", "roce[:IP[%IF]][,gso=auto|on|off]",
         "RoCE v2 over a UDP socket on port 4791 of this host's address IP (default: all): to\n"
         "other hosts, to rdma_rxe, to a ConnectX; no privilege needed. The card's --ip must be\n"
-        "an address of this host. gso=auto: segmentation offload within this host only",
+        "an address of this host. gso=auto: segmentation offload within this host and over veth",
         make_roce_wire, true},
     WireForm{"udp", "udp:LOCAL_IP:PORT,PEER_IP:PORT",
              "one Ethernet frame in each UDP datagram, e.g. udp:127.0.0.1:7001,127.0.0.1:7002 or\n"

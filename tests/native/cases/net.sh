@@ -10,8 +10,9 @@ ip -n $b addr add fd78::2/64 dev v0 nodad
 for ns in $a $b; do ip -n $ns link set v0 up; ip -n $ns link set lo up; done
 
 in_ns() { as_user="ip netns exec $1"; shift; "$@"; as_user=''; }
-in_ns $a start_card east --wire roce:10.78.0.1 --ip 10.78.0.1/24
-in_ns $b start_card west --wire roce:10.78.0.2 --ip 10.78.0.2/24
+# gso=off: the capture at one end shows what the other sends, packet by packet.
+in_ns $a start_card east --wire roce:10.78.0.1,gso=off --ip 10.78.0.1/24
+in_ns $b start_card west --wire roce:10.78.0.2,gso=off --ip 10.78.0.2/24
 
 # ns_pair NAME SERVER CLIENT REGEX: server in a, client in b.
 ns_pair() {
@@ -68,6 +69,28 @@ else
 fi
 
 ns_pair 'veth: verbs_check, every byte' "$dingo_root/build/bin/verbs_check" "$dingo_root/build/bin/verbs_check 10.78.0.1" ''
+in_ns $a "$dingo" card stop east >/dev/null
+in_ns $b "$dingo" card stop west >/dev/null
+in_ns $a start_card east --wire roce:10.78.0.1 --ip 10.78.0.1/24
+in_ns $b start_card west --wire roce:10.78.0.2 --ip 10.78.0.2/24
+# By itself: the client's packets come to the server's end in runs, as one packet that no link would carry.
+ip netns exec $a tcpdump -q -nn -i v0 'udp port 4791 and greater 12000' >"$logs/runs" 2>/dev/null &
+tcpdump_pid=$!
+sleep 1
+ns_pair 'veth: ib_write_bw, packets in runs' 'ib_write_bw -F -n 200' 'ib_write_bw -F -n 200 10.78.0.1' '^ +65536'
+kill -INT $tcpdump_pid 2>/dev/null || true
+wait $tcpdump_pid 2>/dev/null || true
+[ "$(grep -c UDP, "$logs/runs")" -gt 20 ] && pass 'veth: runs of packets cross in one piece' || fail 'veth: runs of packets cross in one piece' "$(wc -l <"$logs/runs") seen"
+# But where they leave somebody looks on: single packets.
+ip netns exec $b tcpdump -q -nn -i v0 'udp port 4791 and greater 12000' >"$logs/no-runs" 2>/dev/null &
+tcpdump_pid=$!
+for _ in $(seq 200); do ! ip netns exec $b awk '$4 == "0003" { found = 1 } END { exit !found }' /proc/net/packet || break; sleep 0.05; done
+sleep 1.5 # the card looks once a second
+ns_pair 'veth: ib_write_bw, captured where it leaves' 'ib_write_bw -F -n 200' 'ib_write_bw -F -n 200 10.78.0.1' '^ +65536'
+kill -INT $tcpdump_pid 2>/dev/null || true
+wait $tcpdump_pid 2>/dev/null || true
+! grep -q UDP, "$logs/no-runs" && pass 'veth: a capture at the sender shows single packets' || fail 'veth: a capture at the sender shows single packets' "$(grep -c UDP, "$logs/no-runs") runs"
+plain 'veth: doctor says what limits' "ip netns exec $a $dingo doctor" 'v0, veth: MTU 9000 holds path MTU 4096; packets cross in runs'
 in_ns $a "$dingo" card stop east >/dev/null
 in_ns $b "$dingo" card stop west >/dev/null
 in_ns $a start_card east --wire 'roce:[fd78::1]' --ip fd78::1/64
