@@ -49,6 +49,20 @@ expect 2 "'abc' is neither a number of seconds nor a card" "$dingo" stats --watc
 expect 2 'dingo pair A B -- COMMAND' "$dingo" pair a b
 expect 2 'each with its own' "$dingo" pair a b --ip 10.0.0.1/24 -- true
 for shell in bash zsh fish; do expect 0 'dingo card list' "$dingo" completion $shell; done
+# completes 'WORDS' EXPECTED...: what bash offers behind these words has all of them.
+completes() {
+    local offered word
+    offered=" $(PATH=$(dirname "$dingo"):$PATH bash --norc -c 'eval "$(dingo completion bash)"
+        read -ra COMP_WORDS <<<"$1"; [[ $1 != *" " ]] || COMP_WORDS+=(""); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _dingo; echo "${COMPREPLY[*]}"' - "$1") "
+    shift
+    for word in "$@"; do [[ $offered == *" $word "* ]] || { echo "FAIL completion lacks $word: $offered"; failed=1; }; done
+}
+completes 'dingo ' run pair card stats doctor completion --json
+completes 'dingo card ' start stop list show
+completes 'dingo run --c' --card --cluster
+completes 'dingo card start x --wire ' shm roce none
+completes 'dingo card start --mtu ' 256 4096
+completes 'dingo completion ' bash zsh fish
 for shell in bash zsh fish; do
     command -v $shell >/dev/null || continue
     "$dingo" completion $shell | $shell -n || { echo "FAIL the completion for $shell does not parse"; failed=1; }
@@ -81,6 +95,10 @@ pid=$("$dingo" card show a --json | field '["pid"]')
 [ "$(stat -c %a "$DINGO_RUN/a")" = 700 ] || { echo "FAIL the card's directory is open to others"; failed=1; }
 expect 0 '"tx_frames"' "$dingo" stats --json
 expect 0 '^CARD' "$dingo" stats a
+completes 'dingo card stop ' a b
+completes 'dingo stats ' a b --watch
+completes 'dingo run --share --card ' a b
+completes 'dingo pair a ' a b
 expect 124 'GBIT/S' timeout 1 "$dingo" stats --watch 0.2 a
 expect 124 'GBIT/S' timeout 4 "$dingo" stats --watch a
 expect 0 '^CARD' "$dingo" stats --sort OUT_BYTES
@@ -178,6 +196,20 @@ if [ "$(uname -m)" = x86_64 ]; then
     eventfd2=290
     expect 1 'eventfd2 is denied' python3 "$DINGO_RUN/denied.py" $eventfd2 "$dingo" doctor
     expect 1 'eventfd2 is denied.*seccomp' python3 "$DINGO_RUN/denied.py" $eventfd2 "$dingo" run --card a -- true
+fi
+
+echo "-- a segment of another user"
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    user_run=$(mktemp -d /tmp/dingo-user-XXXXXX)
+    mkdir "$user_run/net"
+    (umask 077; : >"$user_run/net/.lock")
+    chmod 755 "$user_run" "$user_run/net"
+    mkdir "$user_run/run" && chown 65534:65534 "$user_run/run"
+    expect 1 "is user 0's, and you are user 65534.*--wire roce:127.0.0.2.*--share" \
+        setpriv --reuid=65534 --regid=65534 --clear-groups env DINGO_RUN="$user_run/run" "$dingo" card start x --wire "shm:$user_run/net"
+    rm -rf "$user_run"
+else
+    echo "SKIP a segment of another user: needs root"
 fi
 
 echo "-- stop"
