@@ -206,6 +206,50 @@ static void arming(void)
 	fake_free(fake);
 }
 
+/* Nothing of what the caller had in its entry stays there. */
+static void every_field_is_written(void)
+{
+	struct fake *fake = fake_new(&rc);
+	struct ibv_recv_wr *bad, wr = { .wr_id = 5 };
+	struct ibv_wc wc;
+
+	CHECK(dingo_post_recv(&fake->qp.vqp.qp, &wr, &bad) == 0);
+	fake_complete(fake, DINGO_WC_RECV, 0, 0, 64);
+	memset(&wc, 0xff, sizeof(wc));
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 1, &wc) == 1);
+	CHECK(wc.wr_id == 5 && wc.status == IBV_WC_SUCCESS && wc.opcode == IBV_WC_RECV && wc.byte_len == 64);
+	CHECK(wc.vendor_err == 0 && wc.wc_flags == 0 && wc.qp_num == FAKE_QPN);
+	CHECK(wc.pkey_index == 0 && wc.slid == 0 && wc.sl == 0 && wc.dlid_path_bits == 0);
+	fake_free(fake);
+}
+
+/* The readers of an extended CQ say of a receive what ibv_poll_cq() says. */
+static void extended_poll_of_a_receive(void)
+{
+	struct fake *fake = fake_new(&rc);
+	struct ibv_poll_cq_attr none = {};
+	struct ibv_cq_init_attr_ex attr = { .wc_flags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_QP_NUM };
+	struct ibv_cq_ex *ex = &fake->cq.vcq.cq_ex;
+	struct ibv_recv_wr *bad, wr = { .wr_id = 5 };
+
+	CHECK(dingo_cq_fill_ex_ops(&fake->cq, &attr) == 0);
+	CHECK(dingo_post_recv(&fake->qp.vqp.qp, &wr, &bad) == 0);
+	wr.wr_id = 6;
+	CHECK(dingo_post_recv(&fake->qp.vqp.qp, &wr, &bad) == 0);
+	fake_complete(fake, DINGO_WC_RECV, 0, 0, 64);
+	fake_complete(fake, DINGO_WC_RECV, 1, DINGO_WCS_WR_FLUSH_ERR, 0);
+	CHECK(ibv_start_poll(ex, &none) == 0);
+	CHECK(ex->wr_id == 5 && ex->status == IBV_WC_SUCCESS);
+	CHECK(ibv_wc_read_opcode(ex) == IBV_WC_RECV && ibv_wc_read_byte_len(ex) == 64);
+	CHECK(ibv_wc_read_qp_num(ex) == FAKE_QPN);
+	CHECK(ibv_next_poll(ex) == 0);
+	CHECK(ex->wr_id == 6 && ex->status == IBV_WC_WR_FLUSH_ERR);
+	CHECK(ibv_next_poll(ex) == ENOENT);
+	ibv_end_poll(ex);
+	CHECK(fake->cq.consumer == 2);
+	fake_free(fake);
+}
+
 static void srq_tags(void)
 {
 	struct fake_options shared = rc;
@@ -221,7 +265,9 @@ static void srq_tags(void)
 		wr.wr_id = 10 + i;
 		CHECK(dingo_post_srq_recv(&fake->srq.vsrq.srq, &wr, &bad) == 0);
 	}
+	bad = NULL;
 	CHECK(dingo_post_srq_recv(&fake->srq.vsrq.srq, &wr, &bad) == ENOMEM);
+	CHECK(bad == &wr);
 	/* completed out of order: its tag, and only that, is free again */
 	fake_complete(fake, DINGO_WC_RECV, 2, 0, 64);
 	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 2, wc) == 1);
@@ -232,6 +278,75 @@ static void srq_tags(void)
 	CHECK(le32toh(wqe->tag) == 2);
 	CHECK(dingo_post_recv(&fake->qp.vqp.qp, &wr, &bad) == EINVAL);
 	CHECK(fake->doorbell[FAKE_DB_SRQ] == (5ULL << 32 | DINGO_DB_SRQ << 24 | FAKE_SRQN));
+	fake_free(fake);
+}
+
+/* Receives of a QP that is gone are not delivered; those of the SRQ that they took are free again. */
+static void forgotten_qp_gives_srq_tags_back(void)
+{
+	struct fake_options shared = rc;
+	struct ibv_recv_wr *bad, wr = { .sg_list = sges, .num_sge = 1 };
+	struct dingo_rq_wqe *wqe;
+	struct ibv_wc wc[2];
+	struct fake *fake;
+	int i;
+
+	shared.srq = true;
+	fake = fake_new(&shared);
+	for (i = 0; i < 4; i++)
+		CHECK(dingo_post_srq_recv(&fake->srq.vsrq.srq, &wr, &bad) == 0);
+	fake_complete(fake, DINGO_WC_RECV, 3, DINGO_WCS_WR_FLUSH_ERR, 0);
+	fake_complete(fake, DINGO_WR_SEND, 0, DINGO_WCS_WR_FLUSH_ERR, 0);
+	dingo_cq_forget_qp(&fake->cq, &fake->qp);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 2, wc) == 0);
+	CHECK(dingo_post_srq_recv(&fake->srq.vsrq.srq, &wr, &bad) == 0);
+	wqe = dingo_ring_entry(&fake->srq.ring, 4);
+	CHECK(le32toh(wqe->tag) == 3);
+	CHECK(dingo_post_srq_recv(&fake->srq.vsrq.srq, &wr, &bad) == ENOMEM);
+	fake_free(fake);
+}
+
+/* An extended CQ has the readers that it was asked for. */
+static void extended_readers(void)
+{
+	struct fake *fake = fake_new(&rc);
+	struct ibv_cq_ex *ex = &fake->cq.vcq.cq_ex;
+	struct ibv_cq_init_attr_ex attr = {};
+	const uint64_t flags[] = {
+		IBV_WC_EX_WITH_BYTE_LEN, IBV_WC_EX_WITH_IMM, IBV_WC_EX_WITH_QP_NUM, IBV_WC_EX_WITH_SRC_QP,
+		IBV_WC_EX_WITH_SLID, IBV_WC_EX_WITH_SL, IBV_WC_EX_WITH_DLID_PATH_BITS,
+		IBV_WC_EX_WITH_COMPLETION_TIMESTAMP, IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,
+	};
+	size_t asked, n;
+
+	for (asked = 0; asked < sizeof(flags) / sizeof(flags[0]); asked++) {
+		bool has[sizeof(flags) / sizeof(flags[0])];
+
+		ex->read_byte_len = NULL;
+		ex->read_imm_data = NULL;
+		ex->read_qp_num = NULL;
+		ex->read_src_qp = NULL;
+		ex->read_slid = NULL;
+		ex->read_sl = NULL;
+		ex->read_dlid_path_bits = NULL;
+		ex->read_completion_ts = NULL;
+		ex->read_completion_wallclock_ns = NULL;
+		attr.wc_flags = flags[asked];
+		CHECK(dingo_cq_fill_ex_ops(&fake->cq, &attr) == 0);
+		CHECK(ex->start_poll && ex->next_poll && ex->end_poll && ex->read_opcode && ex->read_vendor_err &&
+		      ex->read_wc_flags);
+		has[0] = ex->read_byte_len;
+		has[1] = ex->read_imm_data;
+		has[2] = ex->read_qp_num;
+		has[3] = ex->read_src_qp;
+		has[4] = ex->read_slid;
+		has[5] = ex->read_sl;
+		has[6] = ex->read_dlid_path_bits;
+		has[7] = ex->read_completion_ts;
+		has[8] = ex->read_completion_wallclock_ns;
+		for (n = 0; n < sizeof(flags) / sizeof(flags[0]); n++)
+			CHECK(has[n] == (n == asked));
+	}
 	fake_free(fake);
 }
 
@@ -490,7 +605,8 @@ static const struct test_case cases[] = {
 	CASE(post_recv), CASE(poll_cq_phases), CASE(poll_cq_mixed), CASE(poll_cq_errors), CASE(datagram_service_level),
 	CASE(poll_skips_forgotten_qp), CASE(cq_reports_consumption), CASE(next_poll_reports_consumption), CASE(no_receives), CASE(arming),
 	CASE(srq_tags), CASE(doorbell_memory), CASE(arming_in_memory), CASE(reporting_in_memory), CASE(kick_fd), CASE(card_gone),
-	CASE(parent_domain_allocators), CASE(wallclock), CASE(poll_wallclock),
+	CASE(every_field_is_written), CASE(extended_poll_of_a_receive),
+	CASE(forgotten_qp_gives_srq_tags_back), CASE(extended_readers), CASE(parent_domain_allocators), CASE(wallclock), CASE(poll_wallclock),
 };
 
 int main(int argc, char **argv)

@@ -49,6 +49,22 @@ TEST_F(Timing, FirstRetryComesBetweenOneAndFourTimeouts) {  // C9-140
     }
 }
 
+TEST_F(Timing, AnAcknowledgementRestartsTheTimerAtTheTimeItCame) {
+    Options options = defaults();
+    options.path.timeout = 14;
+    start(options);
+    post(request(DINGO_WR_WRITE, 10));
+    post(request(DINGO_WR_WRITE, 10));
+    expect_packet(Opcode::kRcWriteOnly, kCardPsn);
+    expect_packet(Opcode::kRcWriteOnly, kCardPsn + 1);
+    card.now += t_tr(14) * 9 / 10;  // the card sleeps until the frame comes
+    in(ack(0));
+    const Nanoseconds waited = wait_for_packet(5 * t_tr(14));
+    EXPECT_GE(waited, t_tr(14));
+    EXPECT_LE(waited, 4 * t_tr(14));
+    expect_packet(Opcode::kRcWriteOnly, kCardPsn + 1);
+}
+
 TEST_F(Timing, TimeoutZeroWaitsForEver) {
     Options options = defaults();
     options.path.timeout = 0;
