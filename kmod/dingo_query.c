@@ -177,7 +177,9 @@ int dingo_query_port(struct ib_device *ibdev, u32 port,
 	attr->max_msg_sz = le32_to_cpu(dev->limits.max_msg);
 	attr->max_vl_num = 1;
 	attr->max_mtu = IB_MTU_4096;
-	attr->active_mtu = iboe_get_mtu(READ_ONCE(ndev->mtu));
+	/* The least there is a number for; with less no packet is full. */
+	attr->active_mtu = max_t(enum ib_mtu, IB_MTU_256,
+				 iboe_get_mtu(READ_ONCE(ndev->mtu)));
 	attr->phys_mtu = READ_ONCE(ndev->mtu);
 	if (netif_running(ndev) && netif_carrier_ok(ndev)) {
 		attr->state = IB_PORT_ACTIVE;

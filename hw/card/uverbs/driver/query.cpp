@@ -21,7 +21,7 @@ constexpr std::uint8_t kPortDown = 1;
 constexpr std::uint8_t kPortActive = 4;
 constexpr std::uint8_t kPhysPolling = 2;
 constexpr std::uint8_t kPhysLinkUp = 5;
-constexpr std::uint8_t kMtu4096 = 5;
+constexpr std::uint8_t kMtu256 = 1, kMtu4096 = 5;
 constexpr std::uint32_t kPortCmSup = 1U << 16;
 
 /// Speed and width of a link, as near as the tables of InfiniBand come.
@@ -38,7 +38,7 @@ constexpr Speed kSpeeds[] = {
 /// Path MTU that fits with the largest headers, as the kernel's iboe_get_mtu().
 std::uint8_t path_mtu(std::uint32_t mtu) {
     constexpr std::uint32_t kHeaders = 40 + 8 + 12 + 4 + 28 + 4;
-    std::uint8_t code = 0;
+    std::uint8_t code = kMtu256;  // the least there is a number for, also below it
     while (code < kMtu4096 && mtu >= kHeaders + (256U << code)) {
         ++code;
     }
