@@ -94,9 +94,15 @@ std::vector<SharedSegment> Call::shared(std::uint64_t va, std::uint64_t length,
     }
     std::vector<SharedSegment> segments;
     for (const dingo_uverbs_segment& s : message_.segments) {
-        check_file(message_.fds[s.fd], s);
-        segments.push_back(
-            {.va = s.va, .length = s.length, .offset = s.offset, .fd = message_.fds[s.fd].get()});
+        const bool by_file = (s.flags & DINGO_UVERBS_SEGMENT_FILE) != 0;
+        if (!by_file) {
+            check_file(message_.fds[s.fd], s);
+        }
+        segments.push_back({.va = s.va,
+                            .length = s.length,
+                            .offset = s.offset,
+                            .fd = message_.fds[s.fd].get(),
+                            .by_file = by_file});
     }
     return segments;
 }

@@ -36,7 +36,7 @@ bool valid_segments(std::vector<dingo_uverbs_segment>& segments, std::size_t fds
               [](const auto& a, const auto& b) { return a.va < b.va; });
     std::uint64_t end = 0;
     for (const auto& s : segments) {
-        if (s.fd >= fds || s.reserved != 0 || s.length == 0 ||
+        if (s.fd >= fds || (s.flags & ~DINGO_UVERBS_SEGMENT_FILE) != 0 || s.length == 0 ||
             (s.va | s.length | s.offset) % page != 0 || s.va < end || s.length > UINT64_MAX / 4 ||
             s.va > UINT64_MAX - s.length || s.offset > INT64_MAX - s.length) {
             return false;

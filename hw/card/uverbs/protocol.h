@@ -47,15 +47,18 @@ enum dingo_uverbs_request_type {
     DINGO_UVERBS_RDMA_CM = 6,
 };
 
-/* Memory of the client that the card can map, too: fds[1 + fd] at `offset` is what the client has
- * at `va`. The file is sealed against shrinking (F_SEAL_SHRINK), else it is refused. */
+/* Memory of the client that the card can reach, too: fds[1 + fd] at `offset` is what the client has
+ * at `va`. The card maps the file, which must be sealed against shrinking (F_SEAL_SHRINK); one that
+ * is not (flag FILE) must be in memory (tmpfs), and is read and written by its descriptor. */
 struct dingo_uverbs_segment {
     uint64_t va;
     uint64_t length; /* va, length and offset: multiples of the page size */
     uint64_t offset;
-    uint32_t fd; /* index into the descriptors after the reply socket */
-    uint32_t reserved;
+    uint32_t fd;    /* index into the descriptors after the reply socket */
+    uint32_t flags; /* DINGO_UVERBS_SEGMENT_* */
 };
+
+#define DINGO_UVERBS_SEGMENT_FILE 2u
 
 #define DINGO_UVERBS_SHARED 1u /* the answer to NEED_SHARING: as much as is possible is shared */
 #define DINGO_UVERBS_FAULT 2u  /* with SHARED: part of the range is not mapped, or not as asked */

@@ -52,7 +52,52 @@ bool for_each_piece(Parts& parts, std::uint64_t offset, std::size_t len, Fn&& pi
     return true;
 }
 
+/// Calls piece(file part or nullptr, offset in window, bytes) for what is not mapped.
+template <typename Fn>
+bool for_each_unmapped(const std::vector<FilePart>& files, std::uint64_t offset, std::size_t len,
+                       Fn&& piece) {
+    auto part = std::upper_bound(
+        files.begin(), files.end(), offset,
+        [](std::uint64_t at, const FilePart& p) { return at < p.offset + p.length; });
+    while (len != 0) {
+        const FilePart* file = nullptr;
+        std::size_t n = len;
+        if (part != files.end() && part->offset <= offset) {
+            file = &*part;
+            n = std::min<std::uint64_t>(len, part->offset + part->length - offset);
+            ++part;
+        } else if (part != files.end()) {
+            n = std::min<std::uint64_t>(len, part->offset - offset);
+        }
+        if (!piece(file, offset, n)) {
+            return false;
+        }
+        offset += n;
+        len -= n;
+    }
+    return true;
+}
+
 }  // namespace
+
+bool BusMap::read_unmapped(const Window& w, std::uint64_t offset, std::span<std::byte> dst) {
+    return for_each_unmapped(
+        w.files, offset, dst.size(), [&](const FilePart* file, std::uint64_t at, std::size_t n) {
+            const auto to = dst.subspan(at - offset, n);
+            return file != nullptr ? file->file->read(file->file_offset + (at - file->offset), to)
+                                   : w.client != nullptr && w.client->read(w.va + at, to);
+        });
+}
+
+bool BusMap::write_unmapped(const Window& w, std::uint64_t offset, std::span<const std::byte> src) {
+    return for_each_unmapped(
+        w.files, offset, src.size(), [&](const FilePart* file, std::uint64_t at, std::size_t n) {
+            const auto from = src.subspan(at - offset, n);
+            return file != nullptr
+                       ? file->file->write(file->file_offset + (at - file->offset), from)
+                       : w.client != nullptr && w.client->write(w.va + at, from);
+        });
+}
 
 void BusMap::copy_in(std::byte* to, const std::byte* from, std::size_t len) {
     std::memcpy(to, from, len);
@@ -111,7 +156,8 @@ std::uint64_t BusMap::add(std::span<std::byte> bytes) {
 }
 
 std::uint64_t BusMap::add(std::shared_ptr<ClientMemory> client, std::uint64_t va,
-                          std::uint64_t length, std::vector<MappedPart> parts, bool writable) {
+                          std::uint64_t length, std::vector<MappedPart> parts, bool writable,
+                          std::vector<FilePart> files) {
     if (length == 0 || length > kMaxWindow) {
         throw ErrnoError(ENOMEM);
     }
@@ -122,6 +168,7 @@ std::uint64_t BusMap::add(std::shared_ptr<ClientMemory> client, std::uint64_t va
     window.client = std::move(client);
     window.va = va;
     window.parts = std::move(parts);
+    window.files = std::move(files);
     return add(std::move(window));
 }
 
@@ -151,15 +198,15 @@ bool BusMap::slow_read(std::uint64_t addr, std::span<std::byte> dst) {
     if (w == nullptr || !holds(w->readable, start, dst.size())) {
         return fail();
     }
-    const bool ok = for_each_piece(
-        w->parts, start, dst.size(), [&](std::uint64_t at, std::size_t n, const std::byte* mapped) {
-            std::byte* const to = dst.data() + (at - start);
-            if (mapped != nullptr) {
-                copy_in(to, mapped, n);
-                return true;
-            }
-            return w->client != nullptr && w->client->read(w->va + at, {to, n});
-        });
+    const bool ok = for_each_piece(w->parts, start, dst.size(),
+                                   [&](std::uint64_t at, std::size_t n, const std::byte* mapped) {
+                                       std::byte* const to = dst.data() + (at - start);
+                                       if (mapped != nullptr) {
+                                           copy_in(to, mapped, n);
+                                           return true;
+                                       }
+                                       return read_unmapped(*w, at, {to, n});
+                                   });
     return ok || fail();
 }
 
@@ -173,15 +220,15 @@ bool BusMap::write(std::uint64_t addr, std::span<const std::byte> src) {
         copy_out(to, src.data(), src.size());
         return true;
     }
-    const bool ok = for_each_piece(
-        w->parts, start, src.size(), [&](std::uint64_t at, std::size_t n, std::byte* mapped) {
-            const std::byte* const from = src.data() + (at - start);
-            if (mapped != nullptr) {
-                copy_out(mapped, from, n);
-                return true;
-            }
-            return w->client != nullptr && w->client->write(w->va + at, {from, n});
-        });
+    const bool ok = for_each_piece(w->parts, start, src.size(),
+                                   [&](std::uint64_t at, std::size_t n, std::byte* mapped) {
+                                       const std::byte* const from = src.data() + (at - start);
+                                       if (mapped != nullptr) {
+                                           copy_out(mapped, from, n);
+                                           return true;
+                                       }
+                                       return write_unmapped(*w, at, {from, n});
+                                   });
     return ok || fail();
 }
 

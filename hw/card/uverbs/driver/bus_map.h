@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dingo/engine.h"
+#include "uverbs/client_file.h"
 #include "uverbs/client_memory.h"
 
 namespace dingo::card::uverbs {
@@ -33,11 +34,13 @@ class BusMap {
     std::uint64_t add(std::span<std::byte> bytes);
 
     /// A window over [va, va + length) of a client; `parts` (sorted, without overlap) are mapped
-    /// here. `client` may be null when the parts are all there is. Reads, not writes, may go on to
+    /// here, `files` (likewise, and apart from the parts) are reached by their descriptors.
+    /// `client` may be null when they are all there is. Reads, not writes, may go on to
     /// the end of the last page: an engine that reads whole lines does. Throws ErrnoError(ENOMEM)
     /// when length does not fit an offset.
     std::uint64_t add(std::shared_ptr<ClientMemory> client, std::uint64_t va, std::uint64_t length,
-                      std::vector<MappedPart> parts, bool writable);
+                      std::vector<MappedPart> parts, bool writable,
+                      std::vector<FilePart> files = {});
 
     /// The card may write from now on, or may not.
     void set_writable(std::uint64_t bus_address, bool writable);
@@ -83,10 +86,14 @@ class BusMap {
         std::shared_ptr<ClientMemory> client;  ///< null: what is not mapped is a bus error
         std::uint64_t va = 0;
         std::vector<MappedPart> parts;
+        std::vector<FilePart> files;
     };
 
     static void copy_in(std::byte* to, const std::byte* from, std::size_t len);
     static void copy_out(std::byte* to, const std::byte* from, std::size_t len);
+    static bool read_unmapped(const Window& w, std::uint64_t offset, std::span<std::byte> dst);
+    static bool write_unmapped(const Window& w, std::uint64_t offset,
+                               std::span<const std::byte> src);
     static std::byte* slow_pointer(const Window& w, std::uint64_t offset, std::size_t len);
     std::uint64_t add(Window window);
     bool slow_read(std::uint64_t addr, std::span<std::byte> dst);

@@ -55,7 +55,7 @@ struct MrMemory {
             throw ErrnoError(EINVAL);
         }
         mapped = d.segments.map(va, page_align(length), range.segments, rw);
-        window = bus.add(range.client, va, length, mapped.parts, rw);
+        window = bus.add(range.client, va, length, mapped.parts, rw, mapped.files);
     }
     MrMemory(Driver::State& d, int dmabuf, std::uint64_t offset, std::uint64_t length, bool rw)
         : bus(d.bus), in_page(offset % kPageBytes), writable(rw) {

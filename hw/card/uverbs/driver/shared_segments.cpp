@@ -85,6 +85,21 @@ std::shared_ptr<SharedMapping> SegmentCache::map_one(const SharedSegment& s, boo
     return mapping;
 }
 
+std::shared_ptr<ClientFile> SegmentCache::file_of(int fd, bool writable) {
+    auto file = std::make_shared<ClientFile>(fd, writable);
+    struct stat st {};
+    if (::fstat(fd, &st) != 0) {
+        throw ErrnoError(EINVAL);
+    }
+    std::erase_if(files_, [](const auto& entry) { return entry.second.expired(); });
+    auto& known = files_[{st.st_dev, st.st_ino, writable}];
+    if (auto there = known.lock()) {
+        return there;
+    }
+    known = file;
+    return file;
+}
+
 MappedRange SegmentCache::map(std::uint64_t va, std::uint64_t length,
                               std::span<const SharedSegment> segments, bool writable) {
     MappedRange range;
@@ -106,6 +121,11 @@ MappedRange SegmentCache::map(std::uint64_t va, std::uint64_t length,
             throw ErrnoError(EINVAL);
         }
         range.may_write = range.may_write && may_write;
+        if (s.by_file) {
+            range.files.push_back(
+                {from - va, to - from, file_of(s.fd, may_write), s.offset + (from - s.va)});
+            continue;
+        }
         auto mapping = map_one(s, writable);
         range.parts.push_back({from - va, mapping->bytes().subspan(from - s.va, to - from)});
         range.mappings.push_back(std::move(mapping));

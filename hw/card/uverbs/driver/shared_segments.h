@@ -36,9 +36,10 @@ class SharedMapping {
     bool writable_;
 };
 
-/// What of a window is mapped, and the mappings that keep it so.
+/// What of a window is mapped, the mappings that keep it so, and what is in files that are not.
 struct MappedRange {
     std::vector<MappedPart> parts;
+    std::vector<FilePart> files;
     std::vector<std::shared_ptr<SharedMapping>> mappings;
     /// All descriptors that came for it were open for writing: others' mappings of the same files,
     /// which are shared, may be writable though.
@@ -49,16 +50,19 @@ class SegmentCache {
   public:
     /// The parts of window [va, va + length) that `segments` cover. ErrnoError(EINVAL): segments
     /// out of order or not whole pages, a file that could shrink or is too short, or cannot be
-    /// written though it must; ErrnoError(ENOMEM).
+    /// written though it must; one by descriptor that is not in memory; ErrnoError(ENOMEM).
     MappedRange map(std::uint64_t va, std::uint64_t length, std::span<const SharedSegment> segments,
                     bool writable);
 
   private:
     using Key = std::tuple<dev_t, ino_t, std::uint64_t, std::uint64_t>;
     std::shared_ptr<SharedMapping> map_one(const SharedSegment& segment, bool writable);
+    std::shared_ptr<ClientFile> file_of(int fd, bool writable);
     void forget_dead();
 
     std::map<Key, std::weak_ptr<SharedMapping>> live_;
+    /// One descriptor for all regions of a file: device, inode, writable.
+    std::map<std::tuple<dev_t, ino_t, bool>, std::weak_ptr<ClientFile>> files_;
     std::size_t sweep_at_ = 64;  ///< entries at which dead ones are looked for
 };
 

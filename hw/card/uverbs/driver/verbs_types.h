@@ -104,6 +104,7 @@ struct SharedSegment {
     std::uint64_t length = 0;
     std::uint64_t offset = 0;
     int fd = -1;
+    bool by_file = false;  ///< reached by the descriptor, not mapped
 };
 
 }  // namespace dingo::card::uverbs

@@ -20,6 +20,7 @@ struct message {
     struct dingo_uverbs_segment segments[DINGO_UVERBS_MAX_SEGMENTS];
     int fds[ANY_FDS]; /* after the reply socket */
     unsigned num_fds;
+    struct dingo_shared_range shared; /* where the segments and descriptors are from */
 };
 
 union control {
@@ -202,7 +203,7 @@ static void add_fds(struct message* message, const struct dingo_uverbs_reply* re
 
 /* The answer to NEED_SHARING. */
 static void add_segments(struct message* message, const struct dingo_uverbs_reply* reply) {
-    struct dingo_shared_range range = {
+    message->shared = (struct dingo_shared_range){
         .va = reply->need_va,
         .length = reply->need_length,
         .writable = reply->need_writable != 0,
@@ -213,11 +214,11 @@ static void add_segments(struct message* message, const struct dingo_uverbs_repl
     };
 
     message->head.flags |= DINGO_UVERBS_SHARED;
-    if (!dingo_share(&range)) {
+    if (!dingo_share(&message->shared)) {
         message->head.flags |= DINGO_UVERBS_FAULT;
     }
-    message->head.num_segments = range.num_segments;
-    message->num_fds = range.num_fds;
+    message->head.num_segments = message->shared.num_segments;
+    message->num_fds = message->shared.num_fds;
 }
 
 long dingo_request_plain(int fd, const struct dingo_request* request, struct dingo_answer* answer) {
@@ -243,6 +244,7 @@ long dingo_request(int fd, const struct dingo_request* request, struct dingo_ans
     /* once each at most */
     for (int round = 0; round < 3; round++) {
         result = exchange(fd, &message, request, answer);
+        dingo_shared_close(&message.shared);
         if (result < 0) {
             return result;
         }

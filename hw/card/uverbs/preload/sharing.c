@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sharing.h"
 
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "advice.h"
 #include "arena.h"
+#include "backing.h"
 #include "convert.h"
 #include "descriptors.h"
 #include "pins.h"
@@ -32,12 +34,50 @@ struct walk {
     unsigned num_pins;
 };
 
+#define ARENA_FD UINT32_MAX /* of a segment, until the index is known */
+
 static void report(struct dingo_shared_range* range, uint64_t start, uint64_t end,
                    uint64_t offset) {
     if (range->num_segments < range->max_segments) {
         range->segments[range->num_segments++] = (struct dingo_uverbs_segment){
-            .va = start, .length = end - start, .offset = offset, .fd = 0};
+            .va = start, .length = end - start, .offset = offset, .fd = ARENA_FD};
     }
+}
+
+/* Memory of a file: the card keeps a descriptor of it. */
+static void report_file(struct walk* walk, const struct dingo_map* map) {
+    struct dingo_shared_range* range = walk->range;
+    uint64_t first = range->va & ~(PAGE - 1);
+    uint64_t last = (walk->end + PAGE - 1) & ~(PAGE - 1);
+    uint64_t start = map->start > first ? map->start : first;
+    uint64_t end = map->end < last ? map->end : last;
+    int fd;
+
+    /* one descriptor is the arena's */
+    if (range->num_segments == range->max_segments || range->num_opened + 1 >= range->max_fds) {
+        return;
+    }
+    /* for writing where it can be: the region's rights may grow */
+    fd = dingo_backing_open(map, map->writable);
+    if (fd < 0 && map->writable && !range->writable) {
+        fd = dingo_backing_open(map, false);
+    }
+    if (fd >= 0) {
+        range->segments[range->num_segments++] =
+            (struct dingo_uverbs_segment){.va = start,
+                                          .length = end - start,
+                                          .offset = map->offset + (start - map->start),
+                                          .fd = range->num_opened,
+                                          .flags = DINGO_UVERBS_SEGMENT_FILE};
+        range->fds[range->num_opened++] = fd;
+    }
+}
+
+void dingo_shared_close(struct dingo_shared_range* range) {
+    for (unsigned i = 0; i < range->num_opened; i++) {
+        dingo_backing_close(range->fds[i]);
+    }
+    range->num_opened = 0;
 }
 
 /* Is all of it there, what is shared, and what could be? */
@@ -51,6 +91,8 @@ static bool check(const struct dingo_map* map, void* arg) {
     if (dingo_arena_owns(map)) {
         /* all of the mapping: regions inside it share the card's */
         report(walk->range, map->start, map->end, map->offset);
+    } else if (dingo_backing_possible(map)) {
+        report_file(walk, map);
     } else if (walk->num_pieces < MAX_PIECES && !map->shared &&
                (map->inode == 0 || dingo_arena_inherited(map)) && !map->special && map->writable &&
                !(map->flags & DINGO_MAP_WIPEONFORK)) {
@@ -63,6 +105,7 @@ static bool look(struct walk* walk, bool with_flags) {
     walk->covered = walk->range->va;
     walk->num_pieces = 0;
     walk->range->num_segments = 0;
+    dingo_shared_close(walk->range);
     return !dingo_maps_read(walk->range->va, walk->end, with_flags, check, walk) ||
            walk->covered >= walk->end;
 }
@@ -168,6 +211,25 @@ static void convert(const struct walk* walk) {
     dingo_guard_close(&guard);
 }
 
+/* Pages of private memory only: those that are there now and no file's. */
+static bool is_private(uint64_t first, uint64_t last) {
+    const uint64_t of_file = 1ULL << 61;
+    uint64_t pages[DINGO_SMALL_PIECE / PAGE];
+    long bytes = (long)((last - first) / PAGE * sizeof(pages[0]));
+    int fd = dingo_sys_open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    bool known;
+
+    if (fd < 0) {
+        return false;
+    }
+    known = DINGO_SYS(SYS_pread64, fd, pages, bytes, first / PAGE * sizeof(pages[0])) == bytes;
+    dingo_sys_close(fd);
+    for (uint64_t i = 0; known && i < (last - first) / PAGE; i++) {
+        known = !(pages[i] & of_file);
+    }
+    return known;
+}
+
 /* A small region that would not be shared: what Linux does to its pages says whether they are there
  * as asked, and nobody looks at the mappings. */
 static bool is_there(const struct dingo_shared_range* range, uint64_t end) {
@@ -177,7 +239,7 @@ static bool is_there(const struct dingo_shared_range* range, uint64_t end) {
 
     return last - first <= DINGO_SMALL_PIECE && !dingo_arena_has_room(last - first) &&
            !dingo_arena_touches(first, last) &&
-           DINGO_SYS(SYS_madvise, first, last - first, advice) == 0;
+           DINGO_SYS(SYS_madvise, first, last - first, advice) == 0 && is_private(first, last);
 }
 
 enum outcome { FAULT, DONE, ASK_DRIVERS };
@@ -216,12 +278,17 @@ static enum outcome locked_share(struct walk* walk, bool ask_drivers) {
     enum outcome outcome;
     uint64_t signals;
 
-    range->num_segments = 0;
-    range->num_fds = 0;
     dingo_arena_lock(&signals);
     outcome = share(walk, ask_drivers);
-    if (range->num_segments > 0) {
-        range->fds[range->num_fds++] = dingo_arena_fd();
+    range->num_fds = range->num_opened;
+    for (unsigned i = 0; i < range->num_segments; i++) {
+        if (range->segments[i].fd == ARENA_FD) {
+            range->segments[i].fd = range->num_opened;
+            range->num_fds = range->num_opened + 1;
+        }
+    }
+    if (range->num_fds > range->num_opened) {
+        range->fds[range->num_opened] = dingo_arena_fd();
     }
     dingo_arena_unlock(&signals);
     return outcome;
@@ -233,6 +300,7 @@ bool dingo_share(struct dingo_shared_range* range) {
 
     range->num_segments = 0;
     range->num_fds = 0;
+    range->num_opened = 0;
     if (walk.end < range->va) {
         return false;
     }

@@ -18,13 +18,16 @@ struct dingo_shared_range {
     struct dingo_uverbs_segment* segments;
     uint32_t max_segments;
     uint32_t num_segments;
-    int* fds; /* ours to keep; the segments' fd are indices here */
+    int* fds; /* the segments' fd are indices here */
     unsigned max_fds;
     unsigned num_fds;
+    unsigned num_opened; /* the first ones, dingo_shared_close() */
 };
 
 /* Shares what can be shared of the range. False: part of it is not mapped, or not as asked. What
  * cannot be shared is not an error: the card goes the slow road there. */
 bool dingo_share(struct dingo_shared_range* range);
+/* When the card has its copies of the descriptors. */
+void dingo_shared_close(struct dingo_shared_range* range);
 
 #endif

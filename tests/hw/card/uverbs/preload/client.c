@@ -88,6 +88,9 @@ static const struct {
     CASE(share_pinned),
     CASE(share_gpu),
     CASE(share_cuda),
+    CASE(share_file),
+    CASE(share_file_unprivileged),
+    CASE(share_file_locks),
 };
 
 /* As a kernel before 6.11: it does not answer for an address, PROCMAP_QUERY. */

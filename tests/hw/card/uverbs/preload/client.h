@@ -77,5 +77,8 @@ void client_share_inside(void);
 void client_share_pinned(void);
 void client_share_gpu(void);
 void client_share_cuda(void);
+void client_share_file(void);
+void client_share_file_unprivileged(void);
+void client_share_file_locks(void);
 
 #endif

@@ -214,9 +214,12 @@ void FakeCard::take_segments(const Message& message, std::uint64_t va, std::uint
             return s.va == segment.va && s.length == segment.length && s.offset == segment.offset;
         };
         if (std::ranges::none_of(segments_, same)) {
-            void* at = ::mmap(nullptr, segment.length, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                              static_cast<off_t>(segment.offset));
-            if ((seals & F_SEAL_SHRINK) == 0 || at == MAP_FAILED) {
+            const bool sealed = seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
+            const bool by_file = (segment.flags & DINGO_UVERBS_SEGMENT_FILE) != 0;
+            const bool rw = (::fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR;
+            void* at = ::mmap(nullptr, segment.length, PROT_READ | (rw ? PROT_WRITE : 0),
+                              MAP_SHARED, fd, static_cast<off_t>(segment.offset));
+            if ((!sealed && !by_file) || at == MAP_FAILED) {
                 reply.result = -EINVAL;
                 return;
             }

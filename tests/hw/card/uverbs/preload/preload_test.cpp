@@ -91,7 +91,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "threads", "netlink", "share_keeps", "share_partial", "share_faults",
                     "share_threads", "share_fork", "share_dontfork", "share_dontneed",
                     "share_realloc", "share_mremap", "share_stack", "share_gives_back",
-                    "share_close_all", "share_many", "share_inside", "adopt"),
+                    "share_close_all", "share_many", "share_inside", "share_file",
+                    "share_file_unprivileged", "share_file_locks", "adopt"),
     [](const testing::TestParamInfo<std::string>& test) { return test.param; });
 
 TEST_F(Preload, AnEventComesAfterItsDescriptorIsClosed) {
@@ -133,7 +134,8 @@ TEST_P(OnOldKernel, Client) {
 INSTANTIATE_TEST_SUITE_P(Case, OnOldKernel,
                          testing::Values("share_keeps", "share_partial", "share_faults",
                                          "share_fork", "share_dontneed", "share_realloc",
-                                         "share_mremap", "share_many", "share_inside"),
+                                         "share_mremap", "share_many", "share_inside", "share_file",
+                                         "share_file_unprivileged"),
                          [](const testing::TestParamInfo<std::string>& test) {
                              return test.param;
                          });
