@@ -21,7 +21,7 @@ code='\.(c|h|cpp|sv|py|sh|cmake|toml)$|CMakeLists\.txt$|(^|/)(Kbuild|Makefile)$|
 verdict "every source names its licence" "$(sources "$code" | while read -r f; do head -n 5 "$f" | grep -q SPDX-License-Identifier || echo "$f"; done)"
 verdict "kernel and provider are GPL-2.0 OR BSD-2-Clause" "$(sources '^(kmod|provider)/.*\.[ch]$' | xargs -r grep -L 'SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause')"
 verdict "no file above 800 lines" "$(sources '\.(c|h|cpp|sv|py|sh)$' | xargs -r wc -l | awk '$2 != "total" && $1 > 800 {print $2 " (" $1 ")"}')"
-verdict "C++ is formatted (.clang-format)" "$(sources '^(hw|qp-exchange|rdma-bench|tests)/.*\.(cpp|h)$' | grep -vE '^tests/(kmod|provider)/' | xargs -r clang-format --dry-run 2>&1 | grep -oE '^[^ :]+\.(cpp|h)' | sort -u)"
+verdict "C++ is formatted (.clang-format)" "$(sources '^(cli|hw|qp-exchange|rdma-bench|tests)/.*\.(cpp|h)$' | grep -vE '^tests/(kmod|provider)/' | xargs -r clang-format --dry-run 2>&1 | grep -oE '^[^ :]+\.(cpp|h)' | sort -u)"
 # Its flags come from a configured tree, and the contract's header must be there; nothing is compiled.
 if { cmake -S . -B build/tidy -G Ninja -DCMAKE_BUILD_TYPE=Release -DDINGO_PROVIDER=OFF -DDINGO_RTL=OFF && cmake --build build/tidy --target dingo_contract_files; } >build/test-logs/tidy-configure.log 2>&1; then
     verdict "clang-tidy finds nothing in hw (but the Verilated engine), qp-exchange, rdma-bench, tests/support and tests/conformance" "$(tests/tidy.py build/tidy 2>&1)"
