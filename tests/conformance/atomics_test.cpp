@@ -72,14 +72,15 @@ TEST_P(Atomics, ManyOutstandingFromBothSides) {
         EXPECT_EQ(word(pair, 0, 8 * i), i);
 }
 
-TEST_P(Atomics, MisalignedAddressIsRefusedBeforeItIsSent) {
+TEST_P(Atomics, MisalignedAddressIsRefusedByTheResponder) {
     Pair pair(engine());
     NEEDS(pair.driver(1), ATOMIC);
     const dingo_cqe cqe = pair.complete(pair.fetch_add(0, 4, 1));
-    EXPECT_EQ(cqe.status, DINGO_WCS_LOC_QP_OP_ERR);
-    EXPECT_EQ(cqe.vendor_err, DINGO_VERR_ALIGN);
-    EXPECT_EQ(pair.stat(0, DINGO_CARD_RDMA_TX_PACKETS), 0u);
-    EXPECT_EQ(pair.state(1), DINGO_QPS_RTS);
+    EXPECT_EQ(cqe.status, DINGO_WCS_REM_INV_REQ_ERR);
+    EXPECT_EQ(cqe.vendor_err, DINGO_VERR_NAK_INVALID);
+    EXPECT_EQ(pair.stat(0, DINGO_CARD_RDMA_TX_PACKETS), 1u);
+    EXPECT_EQ(pair.stat(1, DINGO_CARD_RX_ATOMIC_REQUESTS), 0u);
+    EXPECT_EQ(pair.state(1), DINGO_QPS_ERR);
 }
 
 }  // namespace dingo::conformance

@@ -87,8 +87,6 @@ WqeFault SendWqe::check_segments(const Qp& qp) const {
         clean = is_zero(kSegment, sizeof(dingo_wqe_rdma));
     } else if (op != DINGO_WR_NOP) {
         clean = rdma().rsvd == 0;
-        if (is_atomic_opcode(op) && rdma().raddr % kAtomicBytes != 0)
-            return operation_error(DINGO_VERR_ALIGN);
     }
     return clean ? kNoFault : operation_error(DINGO_VERR_WQE_RESERVED);
 }
