@@ -33,6 +33,7 @@ suites=(
     "native-net|tests/native/suite.sh net|kernel-less cards in two network namespaces: UDP 4791, tshark, ICRC"
     "native-life|tests/native/suite.sh lifecycle|kernel-less: kill -9 of clients, servers and the card; idle cost"
     "native-host|tests/native/suite.sh host|kernel-less: several cards in one process, beside one that has its own; stop, kill -9, faults, capture"
+    "native-promises|tests/native/suite.sh promises|what the man pages of libibverbs and librdmacm promise, each promise a case"
     "native-pyverbs|tests/native/suite.sh pyverbs|this host's pyverbs suite on a kernel-less card"
     "install|tests/packaging/suite.sh install|cmake --install: all or nothing, any prefix, no RPATH, uninstall"
     "bench|tests/rdma-bench/suite.sh|rdma-bench on kernel-less cards: every test and option, verified data, what a new user meets, reports"
@@ -50,6 +51,7 @@ suites=(
     "threads|tests/threads.sh|what has threads, under ThreadSanitizer; whole runs of rdma-bench too"
     "formal|tests/rtl/formal/run.sh|proofs of the RTL's small control blocks (yosys-smtbmc, z3)"
     "sanitizers|tests/unit.sh asan|the same under AddressSanitizer and UBSan"
+    "vm-promises|tests/vm/suite.sh promises|the man pages' promises under dingo.ko"
     "vm-pyverbs|tests/vm/suite.sh pyverbs|Debian's pyverbs suite"
 )
 

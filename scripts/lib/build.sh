@@ -61,7 +61,7 @@ native_packages=(perftest ibverbs-utils iproute2)
 # shellcheck disable=SC2034
 native_test_packages=(python3-pyverbs rdmacm-utils libfabric-bin ucx-utils fio qperf rdma-core tcpdump tshark procps util-linux)
 # shellcheck disable=SC2034
-native_test_targets=(verbs_check verbs_load verbs_dlopen local_transfer)
+native_test_targets=(verbs_check verbs_load verbs_promises verbs_dlopen local_transfer)
 
 # qp-exchange: what its processes, namespaces and fuzzing need.
 # shellcheck disable=SC2034

@@ -6,7 +6,7 @@ usage() {
 Runs unmodified RDMA programs between two guests (scripts/vm.sh): one PASS, FAIL or SKIP line a case.
 
 usage: tests/vm/suite.sh [--kernel 6.12|7.2] SUITE [-- VM-OPTION...]
-SUITE: smoke, basic, rxe, faults, capture, pyverbs, lifecycle, driver, rtl. VM-OPTIONs go to `vm.sh up`.
+SUITE: smoke, basic, promises, rxe, faults, capture, pyverbs, lifecycle, driver, rtl. VM-OPTIONs go to `vm.sh up`.
 Outputs of all cases: build/test-logs/vm-SUITE-KERNEL/. Exit status 0 when no case failed.
 EOF
 }

@@ -67,6 +67,12 @@ single 'threads: contexts of their own, and one shared' alpha "$load threads 8" 
 single '16 processes with 8 QPs each, data checked' alpha "$load many 16 8" ok
 single '500 QPs created and destroyed' alpha "$load churn 500" ok
 
+# Promises about what the card does not have are skipped, by what they lack.
+. tests/cases/promises.sh
+limit=1500 on alpha "$dingo_root/build/bin/verbs_promises -d alpha -t 120" >"$logs/promises.out" 2>&1 || true
+promises "$logs/promises.out" \
+    ': (the device has no (UC queue pairs|shared receive queues|atomics|memory windows|device memory|ibv_rereg_mr|resizing of CQs|clock|extended CQs with these fields|these operations|state SQD)|every value is allowed|the table is full)'
+
 transfer='-r 1 -X 12288'
 . tests/native/cases/compute.sh
 
