@@ -3,7 +3,7 @@
 set -euo pipefail
 usage() {
     cat <<'USAGE'
-Builds Debian packages: dingo, libdingo1, libdingo-dev, dingo-dkms, rdma-bench, libqpx0, libqpx-dev, python3-qpx, qpxd.
+Builds Debian packages: dingo, libdingo1, libdingo-dev, dingo-dkms, rdma-bench, libqp-exchange0, libqp-exchange-dev, python3-qpx, qpxd.
 
 usage: scripts/packages.sh [--release bookworm|trixie]... [--here] [--rdma-core DIR] [--revision N] [--out DIR] [--no-lintian]
   --release R      Debian 12 or 13, in a root of its own, as root; default: this machine's release

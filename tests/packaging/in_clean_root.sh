@@ -3,7 +3,7 @@
 # What a user does with the packages, in a root that has nothing else: installs, uses, as an ordinary user too, upgrades,
 # removes, purges. Started by cases/packages.sh with LOGS and RELEASE; all but apt's downloads is without a network.
 set -uo pipefail
-packages=(dingo libdingo1 libdingo-dev rdma-bench libqpx0 libqpx-dev python3-qpx qpxd)
+packages=(dingo libdingo1 libdingo-dev rdma-bench libqp-exchange0 libqp-exchange-dev python3-qpx qpxd)
 tuple=$(dpkg --print-architecture | sed 's/amd64/x86_64-linux-gnu/; s/arm64/aarch64-linux-gnu/')
 apt_get() { apt-get -qq -o Dpkg::Use-Pty=0 "$@"; }
 offline() { unshare --net bash -c 'ip link set lo up; exec "$@"' bash "$@"; }
@@ -33,14 +33,40 @@ pair_of() {
     return $rc
 }
 export -f pair_of
+# What compose.yaml lets a container run.
+command_of() { sed -n "/^  $1:/,/^  [a-z]*:\$/s/^    command: //p" scripts/packaging/container/compose.yaml; }
+# Its two commands, as an ordinary user, in two network namespaces with a cable between them.
+two_containers() {
+    local a b rc=0
+    unshare --net sleep 300 & a=$!
+    unshare --net sleep 300 & b=$!
+    sleep 1
+    ip link add veth0 netns $a type veth peer name veth0 netns $b || return
+    for place in "$a 2" "$b 3"; do
+        # shellcheck disable=SC2086
+        set -- $place
+        nsenter -t "$1" -n sh -ec "ip link set lo up; ip addr add 10.88.0.$2/24 dev veth0; ip link set veth0 up"
+        install -d -m 700 -o visitor "/tmp/container-$2"
+    done
+    local as='setpriv --reuid=visitor --regid=visitor --init-groups env HOME=/home/visitor'
+    # shellcheck disable=SC2086
+    nsenter -t $a -n $as DINGO_RUN=/tmp/container-2 bash -c "$(command_of server)" >/tmp/container-2.log 2>&1 &
+    # shellcheck disable=SC2086
+    nsenter -t $b -n $as DINGO_RUN=/tmp/container-3 bash -c "$(command_of client)" || rc=$?
+    [ $rc = 0 ] || cat /tmp/container-2.log
+    for place in 2 3; do setpriv --reuid=visitor --regid=visitor --init-groups env DINGO_RUN=/tmp/container-$place dingo card stop --all >/dev/null; done
+    kill $a $b
+    return $rc
+}
+export -f command_of two_containers
 
 echo "deb [trusted=yes] file:$LOGS/packages/$RELEASE ./" >/etc/apt/sources.list.d/dingo.list
 check 'apt update reads the repository' 'apt_get update'
-check 'one apt command installs all of it' "apt_get install -y ${packages[*]}"
+check 'one apt command installs all of it' "apt_get install -y --no-install-recommends ${packages[*]}"
 apt_get install -y --no-install-recommends perftest ibverbs-utils iproute2 man-db bash-completion >/dev/null 2>&1
-check 'no file lies about whence it comes: dpkg --verify' 'dpkg --verify dingo libdingo1 rdma-bench libqpx0 qpxd && ! dpkg --audit | grep .'
+check 'no file lies about whence it comes: dpkg --verify' 'dpkg --verify dingo libdingo1 rdma-bench libqp-exchange0 qpxd && ! dpkg --audit | grep .'
 check "the provider is in libibverbs's directory" "ls /usr/lib/$tuple/libibverbs/libdingo-rdmav34.so && cat /etc/libibverbs.d/dingo.driver" '^driver dingo$'
-check 'libibverbs loads it without a word' "ibv_devices 2>&1 | grep -i warn; [ \${PIPESTATUS[0]} = 0 ]"
+check 'libibverbs loads it without a word' "! ibv_devices 2>&1 | grep -iE 'warning|load driver'"
 check 'nothing has an RPATH' '! for f in $(dpkg -L '"${packages[*]}"' | grep -E "^/usr/(bin|lib)/"); do [ -f $f ] && head -c 4 $f | grep -q ELF && readelf -d $f | grep -E "RPATH|RUNPATH"; done | grep . '
 check 'dingo doctor' 'offline dingo doctor' 'provider.*/usr/lib'
 check 'ibv_devinfo on a card' 'offline dingo run -- ibv_devinfo' 'PORT_ACTIVE'
@@ -50,6 +76,8 @@ useradd -m visitor
 as_visitor='offline setpriv --reuid=visitor --regid=visitor --init-groups env HOME=/home/visitor USER=visitor'
 check 'an ordinary user: ib_send_lat' "$as_visitor bash -c 'pair_of \"ib_send_lat -F\" \"ib_send_lat -F localhost\" 18515'" '^ 2 '
 check 'an ordinary user: rdma-bench' "$as_visitor bash -c 'pair_of \"rdma-bench write-bw -n 200\" \"rdma-bench write-bw -n 200 localhost\" 18515'" '65536'
+check 'the two commands of compose.yaml, in two network namespaces' two_containers '^ 65536'
+check 'dingo pair, as another project would have it in its CI' "$as_visitor dingo pair -- ib_write_bw -F" '^ 65536'
 check 'man pages and completion' 'for p in dingo dingo-card local_transfer rdma-bench qpxd; do zcat -f /usr/share/man/man1/$p.1* | grep -q . || exit 1; done; bash -c ". /usr/share/bash-completion/completions/dingo; complete -p dingo"'
 check 'Python: import qpx' "/usr/bin/python3 -c 'import qpx; print(qpx.version())'" '^[0-9]+\.[0-9]+'
 check 'qpxd: a user, a unit that systemd takes, a directory for keys that only it reads' \
@@ -58,7 +86,7 @@ check 'qpxd serves as its user' "offline bash -c 'setpriv --reuid=qpxd --regid=q
 
 echo '# changed here' >>/etc/default/qpxd
 echo 'a key' >/etc/qpxd/keys
-sed -i "s|/packages/|/newer/|" /etc/apt/sources.list.d/dingo.list
+sed -i "s|/packages/$RELEASE|/newer/$RELEASE|" /etc/apt/sources.list.d/dingo.list
 check 'apt upgrade' "apt_get update && apt_get upgrade -y && dpkg-query -W -f '\${Version}\n' ${packages[*]} | grep -c -- '-2~deb'" "^${#packages[@]}\$"
 check 'an upgrade keeps what the administrator has written' 'cat /etc/default/qpxd /etc/qpxd/keys' 'changed here'
 check 'upgraded: a card works' 'offline dingo run -- ibv_devinfo' 'PORT_ACTIVE'
