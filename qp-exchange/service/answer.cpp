@@ -26,10 +26,43 @@ std::vector<ClientId> Registry::take_ready() {
     return ready;
 }
 
+// A client may always have this much unread, also when all together have too much.
+constexpr size_t small_output = 64 << 10;
+
+void Registry::mark_overflow(Client& client) {
+    const size_t unread = client.outbox.size();
+    client.overflowed = unread > limits_.client_output ||
+                        (outputs_ > limits_.total_output && unread > small_output);
+}
+
 void Registry::send(Client& client, const Message& message) {
     client.outbox.push(message);
-    client.overflowed = client.outbox.size() > limits_.client_output;
+    mark_overflow(client);
     mark_ready(client);
+}
+
+// A value as it lies in the store.
+void Registry::send_value(Client& client, uint32_t request, const std::shared_ptr<Shared>& value) {
+    client.outbox.push({.type = Type::Value, .request = request, .options = exists},
+                       bytes_in(value));
+    mark_overflow(client);
+    mark_ready(client);
+}
+
+// A part of an answer that any number of clients get.
+std::shared_ptr<const Bytes> Registry::share(Bytes part) {
+    const auto shared = std::make_shared<Shared>(std::move(part));
+    shared->count_as_output(outputs_);
+    return bytes_in(shared);
+}
+
+void Registry::check_output(size_t more) {
+    if (more > limits_.total_output || outputs_ > limits_.total_output - more) {
+        ++counters_.refused_output;
+        throw RequestError(ErrorCode::Limit, "answers of " + std::to_string(outputs_) +
+                                                 " bytes are not read, no more are allowed "
+                                                 "(--total-output)");
+    }
 }
 
 void Registry::send_parts(Client& client, Message message,
@@ -37,17 +70,15 @@ void Registry::send_parts(Client& client, Message message,
     static const auto nothing = std::make_shared<const Bytes>();
     const uint32_t options = message.options;
     for (size_t i = 0; i < std::max<size_t>(parts.size(), 1); ++i) {
-        const auto& part = parts.empty() ? nothing : parts[i];
         message.options = options | (i + 1 >= parts.size() ? uint32_t{last_part} : 0);
-        if (message.type == Type::MemberList) {
-            message.records = *part;
-            client.outbox.push(message);
-        } else {
-            client.outbox.push(message, part);
-        }
+        client.outbox.push(message, parts.empty() ? nothing : parts[i]);
     }
-    client.overflowed = client.outbox.size() > limits_.client_output;
+    mark_overflow(client);
     mark_ready(client);
+}
+
+void Registry::set_unsent(ClientId id, size_t bytes) {
+    at(id).outbox.set_unsent(bytes);
 }
 
 void Registry::fail(Client& client, uint32_t request, ErrorCode code, std::string_view text) {

@@ -91,15 +91,15 @@ void Registry::evaluate(Job& job, const std::string& label) {
     // Packed once, sent to all.
     std::vector<std::shared_ptr<const Bytes>> parts;
     if (!broken && !done.barrier) {
-        auto part = std::make_shared<Bytes>();
+        Bytes part;
         for (const auto& entry : entries) {
-            append_item(*part, entry.rank, entry.value);
-            if (part->size() >= part_size) {
-                parts.push_back(std::exchange(part, std::make_shared<Bytes>()));
+            append_item(part, entry.rank, entry.value);
+            if (part.size() >= part_size) {
+                parts.push_back(share(std::exchange(part, {})));
             }
         }
-        if (!part->empty()) {
-            parts.push_back(std::move(part));
+        if (!part.empty()) {
+            parts.push_back(share(std::move(part)));
         }
     }
     std::string why;

@@ -10,6 +10,10 @@ namespace qpx::service {
     X(connections, "Connections that were accepted")                                         \
     X(connections_closed, "Connections that ended, for whatever reason")                     \
     X(refused_busy, "Connections turned away: too many clients, or too many of one address") \
+    X(refused_share, "Connections turned away: places are few and their address holds many") \
+    X(refused_idle, "Connections closed because they joined no job in time")                 \
+    X(refused_waits, "Requests to wait that were refused: too many, or for too many keys")   \
+    X(refused_output, "Answers refused because too many lie unread")                         \
     X(refused_handshake, "Connections that ended before TLS and HELLO were done")            \
     X(refused_slow, "Connections closed because the handshake took too long")                \
     X(refused_auth, "Connections and joins of peers that may not")                           \

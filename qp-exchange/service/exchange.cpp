@@ -285,7 +285,7 @@ void Registry::next_delivery_frame(Client& client, Bytes& out) {
             append_rank(gone, rank);
         }
     }
-    encode_before_items({.type = Type::Exchanged,
+    encode_before_bytes({.type = Type::Exchanged,
                          .request = delivery.request,
                          .options = last ? uint32_t{last_part} : 0,
                          .ranks = gone},

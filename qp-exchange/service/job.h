@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "service/outbox.h"
@@ -35,6 +36,32 @@ class Tally {
     size_t value_ = 0;
     size_t& total_;
 };
+
+/// Bytes that the store and any number of outboxes have together. The store counts its values
+/// itself; what is in outboxes only counts as output.
+class Shared {
+  public:
+    explicit Shared(Bytes value) : bytes(std::move(value)) {}
+    Shared(const Shared&) = delete;
+    Shared& operator=(const Shared&) = delete;
+    ~Shared() {
+        if (outputs_ != nullptr) {
+            *outputs_ -= bytes.size();
+        }
+    }
+    void count_as_output(size_t& outputs) {
+        outputs_ = &outputs;
+        outputs += bytes.size();
+    }
+
+    const Bytes bytes;
+
+  private:
+    size_t* outputs_ = nullptr;
+};
+inline std::shared_ptr<const Bytes> bytes_in(const std::shared_ptr<Shared>& shared) {
+    return {shared, &shared->bytes};
+}
 
 /// Bytes on their way, counted for their sender and its job.
 struct SentBytes {
@@ -125,7 +152,8 @@ struct KeyWait {
     ClientId client = 0;
     uint32_t request = 0;
     bool get = false;
-    std::vector<std::string> missing;  ///< each listed in Job::key_waits
+    std::unordered_set<std::string> missing;  ///< each listed in Job::key_waits
+    size_t bytes = 0;                         ///< what it costs
 };
 
 enum class SeatState : uint8_t { Empty, Here, Left, Failed };
@@ -144,8 +172,11 @@ struct Seat {
 };
 
 struct Client {
-    Client(ClientId number, Registry::Peer who)
-        : id(number), peer(std::move(who)), outbox(peer.first_sequence) {}
+    Client(ClientId number, Registry::Peer who, Time now, size_t& outputs)
+        : id(number),
+          jobless_since(now),
+          peer(std::move(who)),
+          outbox(peer.first_sequence, outputs) {}
 
     ClientId id;
     bool ready = false;  ///< listed in ready_
@@ -154,7 +185,9 @@ struct Client {
     uint32_t rank = any_rank;
     uint32_t in_collectives = 0;
     uint64_t events_seen = 0;
+    size_t wait_bytes = 0;
     Job* job = nullptr;
+    Time jobless_since;
     Registry::Peer peer;
     Outbox outbox;
     std::vector<std::shared_ptr<KeyWait>> key_waits;
@@ -185,9 +218,10 @@ struct Job {
     uint32_t ever = 0;  ///< ranks that somebody has taken at least once
     std::unordered_map<std::string, uint32_t> names;
 
-    std::unordered_map<std::string, Bytes> store;
+    std::unordered_map<std::string, std::shared_ptr<Shared>> store;
     Tally store_bytes;
-    std::unordered_map<std::string, std::vector<std::shared_ptr<KeyWait>>> key_waits;
+    std::unordered_map<std::string, std::unordered_set<std::shared_ptr<KeyWait>>> key_waits;
+    Tally wait_bytes;
 
     std::map<std::string, Collective, std::less<>> collectives;
     Tally exchange_bytes;
@@ -199,11 +233,19 @@ struct Job {
     bool events_listed = false;
     Time events_due{}, events_sent{};
 
-    explicit Job(size_t& total) : store_bytes(total), exchange_bytes(total), seat_bytes(total) {}
+    Job(size_t& total, size_t& outputs)
+        : store_bytes(total),
+          wait_bytes(total),
+          exchange_bytes(total),
+          seat_bytes(total),
+          outputs_(outputs) {}
     Job(const Job&) = delete;
     Job& operator=(const Job&) = delete;
     /// Contributions refer to seats and to this job.
     ~Job() {
+        for (auto& [key, value] : store) {
+            forget(value);
+        }
         for (auto& seat : seats) {
             if (seat) {
                 seat->inbox.clear();
@@ -224,6 +266,15 @@ struct Job {
         return *seats[rank];
     }
     uint64_t events_end() const { return events_from + events.size(); }
+    /// A value that leaves the store.
+    void forget(const std::shared_ptr<Shared>& value) {
+        if (value.use_count() > 1) {
+            value->count_as_output(outputs_);
+        }
+    }
+
+  private:
+    size_t& outputs_;
 };
 
 /// What one request did wrong: becomes FAILED. Any other Error closes the connection.

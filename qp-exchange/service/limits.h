@@ -20,6 +20,8 @@ struct ServiceLimits {
     size_t job_exchange = size_t{2} << 30;      ///< endpoint bytes of one job on their way
     size_t client_exchange = size_t{64} << 20;  ///< those that one client sent
     size_t client_output = size_t{16} << 20;    ///< answers that a client has not read
+    size_t client_waits = 1 << 20;              ///< keys that one client waits for
+    size_t total_output = size_t{1} << 30;      ///< answers that all clients have not read
     size_t total = size_t{8} << 30;  ///< bytes of all jobs: values, endpoints on their way, ranks
     size_t event_log = 1 << 20;      ///< bytes of events kept for slow members of a job
 };

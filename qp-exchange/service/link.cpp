@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "service/link.h"
 
-#include <array>
 #include <utility>
 
 namespace qpx::service {
@@ -36,26 +35,22 @@ void Link::close(std::string_view reason, Time now) {
         end_ = reason;
     }
     handshake_.reset();
-    session_.reset();
+    frames_.reset();
 }
 
 void Link::refuse(wire::Reason reason, const std::string& text, Time now) {
     if (handshake_) {
         handshake_->refuse(reason, text);
-    } else if (session_) {
+    } else if (frames_) {
         try {
-            net::Stream& stream = *session_->stream;
             // A refusal in the middle of another frame would be taken for its bytes.
-            if (unsent_.empty()) {
-                Bytes out;
+            if (frames_->unsent() == 0) {
                 // The registry has numbered all frames before this one.
-                wire::encode(out, wire::Refusal{reason, text}, registry_.next_sequence(*client_));
-                stream.write(out);
-            }
-            stream.shutdown();
-            // Unread bytes would make the kernel send a reset in place of the refusal.
-            std::array<std::byte, 4096> unread{};
-            for (int i = 0; i < 16 && stream.read(unread).bytes > 0; ++i) {
+                wire::encode(frames_->out(), wire::Refusal{reason, text},
+                             registry_.next_sequence(*client_));
+                frames_->finish();
+            } else {
+                net::end(frames_->stream());
             }
         } catch (const Error&) {
             end_ = "gone";
@@ -118,32 +113,34 @@ Link::State Link::shake(Time now) {
     if (want != net::Want::Nothing) {
         return State::Open;
     }
-    session_ = std::make_unique<peer::Session>(handshake_->take());
+    peer::Session session = handshake_->take();
     handshake_.reset();
+    const uint32_t their_max_frame = session.theirs.limits.max_frame;
     client_ = registry_.open({.address = address_,
-                              .identity = session_->stream->identity(),
-                              .max_frame = session_->theirs.limits.max_frame,
-                              .first_sequence = session_->next_send});
+                              .identity = session.stream->identity(),
+                              .max_frame = their_max_frame,
+                              .first_sequence = session.next_send},
+                             now);
+    session.theirs = {};
+    frames_ = std::make_unique<peer::FrameStream>(std::move(session));
     const uint32_t least = static_cast<uint32_t>(registry_.limits().max_value) + 4096;
-    if (session_->theirs.limits.max_frame < least) {
+    if (their_max_frame < least) {
         throw Error(ErrorCode::Limit, "a member must take frames of " + std::to_string(least) +
                                           " bytes, for the largest values of this service");
     }
-    session_->theirs = {};
     // What came right behind the HELLO is in the reader already.
     return read_frames(now) ? receive(now) : State::Closed;
 }
 
 // @return false: the client has said good-bye
 bool Link::read_frames(Time now) {
-    while (const auto frame = session_->reader.next()) {
+    while (const auto frame = frames_->next()) {
         const wire::Type type = frame->header.type;
         if (type == wire::Type::Refuse) {
             const wire::Refusal refusal = wire::decode_refusal(frame->payload);
             close("said: " + refusal.text, now);
             return false;
         }
-        session_->check_sequence(frame->header);
         if (type == wire::Type::Bye) {
             close("closed the connection without leaving", now);
             return false;
@@ -157,62 +154,54 @@ bool Link::read_frames(Time now) {
 Link::State Link::receive(Time now) {
     size_t total = 0;
     while (total < read_per_step) {
-        const net::Io io = session_->stream->read(session_->reader.space());
-        if (io.closed) {
+        const size_t bytes = frames_->read_some();
+        if (frames_->closed()) {
             close("closed the connection without leaving: its process ended", now);
             return State::Closed;
         }
-        if (io.bytes == 0) {
+        if (bytes == 0) {
             break;
         }
-        total += io.bytes;
-        registry_.counters().bytes_in += io.bytes;
-        session_->reader.received(io.bytes);
+        total += bytes;
+        registry_.counters().bytes_in += bytes;
         if (!read_frames(now)) {
             return State::Closed;
         }
     }
-    wants_step_ = total >= read_per_step && session_->stream->pending();
-    if (session_->reader.partial() != 0) {
+    wants_step_ = total >= read_per_step && frames_->stream().pending();
+    if (frames_->partial() != 0) {
         if (!partial_since_) {
             partial_since_ = now;
         }
     } else {
         partial_since_.reset();
         // An idle member holds no buffer.
-        session_->reader = wire::FrameReader(max_frame_);
+        frames_->release_memory(max_frame_);
     }
     return State::Open;
 }
 
 Link::State Link::flush(Time now) {
-    if (!session_) {
+    if (!frames_) {
         return State::Open;
     }
     try {
         while (true) {
-            if (unsent_.empty()) {
-                registry_.output(*client_, unsent_, write_per_pull);
+            if (frames_->unsent() == 0) {
+                registry_.output(*client_, frames_->out(), write_per_pull);
             }
-            if (unsent_.empty()) {
-                wants_write_ = false;
+            wants_write_ = frames_->unsent() != 0;
+            if (!wants_write_) {
+                frames_->release_memory(max_frame_);
                 return State::Open;
             }
-            size_t sent = 0;
-            while (sent < unsent_.size()) {
-                const net::Io io = session_->stream->write(View(unsent_).subspan(sent));
-                if (io.bytes == 0) {
-                    break;
-                }
-                sent += io.bytes;
-            }
+            const size_t before = frames_->unsent();
+            const size_t sent = frames_->write_queued();
             registry_.counters().bytes_out += sent;
-            if (sent < unsent_.size()) {
-                unsent_.erase(unsent_.begin(), unsent_.begin() + static_cast<ptrdiff_t>(sent));
-                wants_write_ = true;
+            registry_.set_unsent(*client_, before - sent);
+            if (frames_->unsent() != 0) {
                 return State::Open;
             }
-            Bytes().swap(unsent_);  // gives the memory back
         }
     } catch (const Error& error) {
         return failed(error, now);

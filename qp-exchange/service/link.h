@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "peer/handshake.h"
+#include "peer/frame_stream.h"
 #include "service/registry.h"
 
 namespace qpx::service {
@@ -51,9 +51,8 @@ class Link {
 
     Registry& registry_;
     std::unique_ptr<peer::Handshake> handshake_;
-    std::unique_ptr<peer::Session> session_;
+    std::unique_ptr<peer::FrameStream> frames_;
     std::optional<ClientId> client_;
-    Bytes unsent_;
     std::optional<Time> partial_since_;
     int fd_;
     uint32_t max_frame_;

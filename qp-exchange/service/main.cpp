@@ -75,7 +75,7 @@ int show_status(const std::string& url, const qpx::Security& security) {
 struct Arguments {
     ServerOptions server;
     std::string listen, security = "none", rules, status, log_level = "info";
-    double handshake_timeout = 10, message_timeout = 30;
+    double handshake_timeout = 10, join_timeout = 30, message_timeout = 30;
     int keepalive = 10;
 };
 
@@ -102,6 +102,9 @@ void add_options(CLI::App& app, Arguments& a) {
     app.add_option("--handshake-timeout", a.handshake_timeout,
                    "Seconds for TLS and HELLO of a new connection")
         ->check(CLI::Range(0.1, 3600.0))
+        ->capture_default_str();
+    app.add_option("--join-timeout", a.join_timeout, "Seconds that a connection may be in no job")
+        ->check(CLI::Range(0.1, 86400.0))
         ->capture_default_str();
     app.add_option("--message-timeout", a.message_timeout,
                    "Seconds from the first to the last byte of a message")
@@ -150,6 +153,13 @@ void add_options(CLI::App& app, Arguments& a) {
                    "Bytes of answers that a member may leave unread")
         ->transform(CLI::AsSizeValue(false))
         ->capture_default_str();
+    app.add_option("--client-waits", limits.client_waits, "Bytes of keys that a member waits for")
+        ->transform(CLI::AsSizeValue(false))
+        ->capture_default_str();
+    app.add_option("--total-output", limits.total_output,
+                   "Bytes of answers that all clients together may leave unread")
+        ->transform(CLI::AsSizeValue(false))
+        ->capture_default_str();
     app.set_version_flag("-V,--version", "qpxd " QPXD_VERSION);
     app.footer(
         "Members find qpxd by a URL: qpxd://HOST:PORT/JOB. A job begins with its first member and "
@@ -168,6 +178,13 @@ int serve(Arguments& a) {
     a.server.log = [logger](qpx::service::LogLevel level, const std::string& text) {
         logger->log(level_of(level), text);
     };
+    const auto milliseconds = [](double seconds) {
+        return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+    };
+    a.server.handshake_timeout = milliseconds(a.handshake_timeout);
+    a.server.join_timeout = milliseconds(a.join_timeout);
+    a.server.frame_timeout = milliseconds(a.message_timeout);
+    a.server.keepalive = std::chrono::seconds(a.keepalive);
     raise_descriptors();
     try {
         a.server.security = qpx::parse_security(a.security);

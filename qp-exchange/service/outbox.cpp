@@ -16,15 +16,22 @@ void Outbox::push(const Message& message) {
     Bytes& out = tail();
     const size_t before = out.size();
     encode(message, sequence_++, out);
-    size_ += out.size() - before;
+    grown(out.size() - before);
 }
 
-void Outbox::push(const Message& message, std::shared_ptr<const Bytes> items) {
+void Outbox::grown(size_t bytes) {
+    size_ += bytes;
+    own_ += bytes;
+    total_ += bytes;
+}
+
+void Outbox::push(const Message& message, std::shared_ptr<const Bytes> rest) {
     Bytes& out = tail();
     const size_t before = out.size();
-    encode_before_items(message, sequence_++, items->size(), out);
-    size_ += out.size() - before + items->size();
-    pieces_.back().shared = std::move(items);
+    encode_before_bytes(message, sequence_++, rest->size(), out);
+    grown(out.size() - before);
+    size_ += rest->size();
+    pieces_.back().shared = std::move(rest);
 }
 
 void Outbox::pull(Bytes& out, size_t wanted) {
@@ -32,6 +39,8 @@ void Outbox::pull(Bytes& out, size_t wanted) {
         Piece& piece = pieces_[first_++];
         out.insert(out.end(), piece.own.begin(), piece.own.end());
         size_ -= piece.own.size();
+        own_ -= piece.own.size();
+        total_ -= piece.own.size();
         if (piece.shared) {
             out.insert(out.end(), piece.shared->begin(), piece.shared->end());
             size_ -= piece.shared->size();

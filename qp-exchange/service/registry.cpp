@@ -38,7 +38,7 @@ Registry::~Registry() {
     clients_.clear();
 }
 
-ClientId Registry::open(Peer peer) {
+ClientId Registry::open(Peer peer, Time now) {
     ClientId id = 0;
     if (free_.empty()) {
         id = static_cast<ClientId>(clients_.size());
@@ -47,9 +47,14 @@ ClientId Registry::open(Peer peer) {
         id = free_.back();
         free_.pop_back();
     }
-    clients_[id] = std::make_unique<Client>(id, std::move(peer));
+    clients_[id] = std::make_unique<Client>(id, std::move(peer), now, outputs_);
     ++clients_open_;
     return id;
+}
+
+std::optional<Time> Registry::jobless_since(ClientId id) const {
+    const Client& client = at(id);
+    return client.job != nullptr ? std::nullopt : std::optional(client.jobless_since);
 }
 
 Job& Registry::job_of(const Client& client) const {
@@ -112,13 +117,13 @@ void Registry::handle(ClientId id, const Message& m, Time now) {
                     throw RequestError(ErrorCode::Auth, "this peer may not ask for the status");
                 }
                 // The JSON can be long: parts as with gatherings.
-                auto json = std::make_shared<Bytes>();
                 const std::string text = status_json();
                 const View view = view_of(text);
+                check_output(view.size());
                 std::vector<std::shared_ptr<const Bytes>> parts;
                 for (size_t at = 0; at < view.size(); at += 65536) {
                     const View part = view.subspan(at, std::min<size_t>(65536, view.size() - at));
-                    parts.push_back(std::make_shared<const Bytes>(part.begin(), part.end()));
+                    parts.push_back(share(Bytes(part.begin(), part.end())));
                 }
                 send_parts(client, {.type = Type::Gathered, .request = m.request}, parts);
                 break;
@@ -130,8 +135,10 @@ void Registry::handle(ClientId id, const Message& m, Time now) {
         fail(client, m.request, error.code(), error.what());
     }
     if (client.overflowed) {
-        throw Error(ErrorCode::Timeout, "answers are not read: " +
-                                            std::to_string(client.outbox.size()) + " bytes wait");
+        throw Error(ErrorCode::Timeout,
+                    "answers are not read: " + std::to_string(client.outbox.size()) +
+                        " bytes wait (--client-output), of all clients " +
+                        std::to_string(outputs_) + " (--total-output)");
     }
 }
 
@@ -178,7 +185,7 @@ Job& Registry::job_for(Client& client, const Message& m) {
         throw RequestError(ErrorCode::Limit,
                            "there are " + std::to_string(jobs_.size()) + " jobs, the most allowed");
     }
-    auto job = std::make_unique<Job>(bytes_);
+    auto job = std::make_unique<Job>(bytes_, outputs_);
     job->name = m.job;
     job->size = m.size;
     job->shrink = (m.options & shrink) != 0;
@@ -292,6 +299,7 @@ void Registry::vacate(Client& client, EventKind how, std::string_view reason, Ti
     --job.here;
     --members_;
     client.job = nullptr;
+    client.jobless_since = now;
     client.rank = any_rank;
     if (how == EventKind::Failed) {
         ++job.failed;
@@ -313,7 +321,7 @@ void Registry::vacate(Client& client, EventKind how, std::string_view reason, Ti
 void Registry::members(Client& client, const Message& m) {
     const Job& job = job_of(client);
     std::vector<std::shared_ptr<const Bytes>> parts;
-    auto records = std::make_shared<Bytes>();
+    Bytes records;
     for (uint32_t rank = 0; rank < job.seats.size(); ++rank) {
         const Seat* seat = job.seat(rank);
         if (!seat || seat->state == SeatState::Empty) {
@@ -323,15 +331,17 @@ void Registry::members(Client& client, const Message& m) {
                                : seat->state == SeatState::Left ? EventKind::Left
                                                                 : EventKind::Failed;
         const bool here = seat->state == SeatState::Here;
-        append_record(*records, {kind, rank, seat->incarnation, seat->name,
-                                 here ? std::string_view(at(seat->client).peer.address) : ""});
-        if (records->size() > 32768) {
-            parts.push_back(std::exchange(records, std::make_shared<Bytes>()));
+        append_record(records, {kind, rank, seat->incarnation, seat->name,
+                                here ? std::string_view(at(seat->client).peer.address) : ""});
+        if (records.size() > 32768) {
+            parts.push_back(share(std::exchange(records, {})));
+            check_output(0);
         }
     }
-    if (!records->empty()) {
-        parts.push_back(std::move(records));
+    if (!records.empty()) {
+        parts.push_back(share(std::move(records)));
     }
+    check_output(0);
     send_parts(client, {.type = Type::MemberList, .request = m.request, .size = job.size}, parts);
 }
 
@@ -355,7 +365,8 @@ void Registry::cancel(Client& client, const Message& m) {
         withdraw_from_collectives(client, target);
         for (const auto& wait : client.key_waits) {
             if (wait->request == target) {
-                missing = "nobody has put '" + wait->missing.front() + "'";
+                missing = "nobody has put '" +
+                          *std::min_element(wait->missing.begin(), wait->missing.end()) + "'";
                 if (wait->missing.size() > 1) {
                     missing += " and " + std::to_string(wait->missing.size() - 1) + " other keys";
                 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "group/messages.h"
@@ -23,6 +24,7 @@ struct Job;
 struct KeyWait;
 struct Parcel;
 struct Seat;
+class Shared;
 
 /// One connection. Numbers are used again after close().
 using ClientId = uint32_t;
@@ -42,7 +44,9 @@ class Registry {
         uint32_t max_frame = 65536;   ///< payload bytes that it takes
         uint32_t first_sequence = 0;  ///< of the first frame sent to it
     };
-    ClientId open(Peer peer);
+    ClientId open(Peer peer, Time now = {});
+    /// Since when a client has been in no job; nothing while it is in one.
+    std::optional<Time> jobless_since(ClientId client) const;
 
     /// One message of a client. @throws Error when the client must be refused and closed: Protocol,
     /// or Timeout when it does not read its answers. What a request alone does wrong is answered.
@@ -54,6 +58,9 @@ class Registry {
     /// Moves frames for a client into `out` until it holds `wanted` bytes or nothing is left.
     void output(ClientId client, Bytes& out, size_t wanted);
     bool has_output(ClientId client) const;
+
+    /// Of what output() gave, so much is not sent: it counts on.
+    void set_unsent(ClientId client, size_t bytes);
 
     /// Number of a frame that goes to the client behind all others.
     uint32_t next_sequence(ClientId client);
@@ -75,6 +82,8 @@ class Registry {
     uint32_t members() const { return members_; }
     /// Of all jobs: values, endpoints on their way, ranks.
     size_t bytes() const { return bytes_; }
+    /// Answers that clients have not read; what several get counts once.
+    size_t unread_bytes() const { return outputs_; }
 
     /// Joined and left members are told this much later, many at a time.
     static constexpr std::chrono::milliseconds event_delay{20};
@@ -95,8 +104,12 @@ class Registry {
 
     // answer.cpp: what goes to a client
     void send(Client& client, const Message& message);
+    void mark_overflow(Client& client);
+    void send_value(Client& client, uint32_t request, const std::shared_ptr<Shared>& value);
     void send_parts(Client& client, Message message,
                     const std::vector<std::shared_ptr<const Bytes>>& parts);
+    std::shared_ptr<const Bytes> share(Bytes part);
+    void check_output(size_t more);
     void fail(Client& client, uint32_t request, ErrorCode code, std::string_view text);
     void mark_ready(Client& client);
 
@@ -108,9 +121,11 @@ class Registry {
     void erase(Client& client, const Message& m);
     void store(Job& job, std::string_view key, View value);
     void key_appeared(Job& job, const std::string& key);
-    void start_wait(Client& client, const Message& m, std::vector<std::string> missing, bool get);
+    void start_wait(Client& client, const Message& m, std::unordered_set<std::string> missing,
+                    bool get);
+    void end_wait(Client& client, const std::shared_ptr<KeyWait>& wait);
     void drop_wait(Client& client, uint32_t request);
-    void may_wait(const Client& client) const;
+    void may_wait(const Client& client);
     void check_key(std::string_view key) const;
     void check_total(size_t more) const;
 
@@ -141,6 +156,7 @@ class Registry {
     ServiceLimits limits_;
     Authorize authorize_;
     Counters counters_;
+    size_t outputs_ = 0;  ///< of all clients; outlives them and the jobs
     std::vector<std::unique_ptr<Client>> clients_;
     std::vector<ClientId> free_;
     std::vector<ClientId> ready_;

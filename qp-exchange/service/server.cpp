@@ -48,8 +48,7 @@ class Server::Impl {
     explicit Impl(ServerOptions options)
         : options_(std::move(options)),
           registry_(options_.limits, options_.authorize),
-          tls_(options_.security.on() ? net::make_tls(options_.security, net::Role::Server)
-                                      : nullptr),
+          tls_(options_.security),
           listener_(net::listen_tcp(options_.address, options_.port, options_.family)),
           epoll_(epoll_create1(EPOLL_CLOEXEC)),
           stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -97,6 +96,7 @@ class Server::Impl {
         uint64_t serial = 0;
         bool write_watched = false;
         bool stall_watched = false;
+        bool idle_watched = false;
     };
 
     void watch(int fd, uint32_t events, uint64_t data, int operation) {
@@ -123,12 +123,14 @@ class Server::Impl {
     void after(uint32_t number, Link::State state);
     void end(uint32_t number);
     void expire();
+    void expire_idle();
+    bool is_fair(uint32_t held) const;
     void accept_http();
     void step_http(uint32_t number);
 
     ServerOptions options_;
     Registry registry_;
-    std::shared_ptr<const net::Tls> tls_;
+    net::TlsFiles tls_;
     wire::Hello hello_;
     net::Fd listener_, http_listener_, epoll_, stop_;
     bool stopping_ = false;
@@ -137,7 +139,7 @@ class Server::Impl {
     std::vector<uint32_t> free_;
     std::vector<uint32_t> slot_of_client_;
     std::vector<uint32_t> again_;  ///< links with bytes in TLS's buffer
-    std::deque<Timer> handshakes_, stalls_;
+    std::deque<Timer> handshakes_, stalls_, idle_;
     std::unordered_map<std::string, uint32_t> per_network_;  ///< links, by net::network_of()
     std::unordered_map<uint32_t, std::unique_ptr<HttpLink>> http_;
     uint32_t next_http_ = 0;
@@ -180,7 +182,7 @@ int Server::Impl::wait_ms() const {
         return 0;
     }
     Time next = Time::max();
-    for (const auto* timers : {&handshakes_, &stalls_}) {
+    for (const auto* timers : {&handshakes_, &stalls_, &idle_}) {
         if (!timers->empty()) {
             next = std::min(next, timers->front().at);
         }
@@ -253,6 +255,15 @@ void Server::Impl::accept_link(net::Fd fd, const net::Address& peer) {
                       ", the most allowed (--max-clients-per-address)");
         return;
     }
+    if (const auto found = per_network_.find(network);
+        found != per_network_.end() && !is_fair(found->second)) {
+        ++registry_.counters().refused_share;
+        turn_away(std::move(fd), host,
+                  "places are few, and " + std::to_string(found->second) + " of " +
+                      std::to_string(options_.limits.max_clients) +
+                      " are held by your address (--max-clients)");
+        return;
+    }
     const int raw = fd.get();
     auto stream = net::make_tcp_stream(fd.release());
     const int seconds = static_cast<int>(options_.keepalive.count());
@@ -261,8 +272,13 @@ void Server::Impl::accept_link(net::Fd fd, const net::Address& peer) {
     set(raw, IPPROTO_TCP, TCP_KEEPCNT, 3);
     // The same for a host that dies while an answer is on its way.
     set(raw, IPPROTO_TCP, TCP_USER_TIMEOUT, std::max(1, seconds) * 2000);
-    if (tls_) {
-        stream = net::make_tls_stream(tls_, std::move(stream));
+    std::string why_old;
+    const auto tls = tls_.current(&why_old);
+    if (!why_old.empty()) {
+        log(LogLevel::Warning, why_old);
+    }
+    if (tls) {
+        stream = net::make_tls_stream(tls, std::move(stream));
     }
     // Each conversation has its own numbers, or it could be played back.
     hello_.nonce = peer::make_hello(0, 0, {}).nonce;
@@ -281,6 +297,12 @@ void Server::Impl::accept_link(net::Fd fd, const net::Address& peer) {
     watch(raw, EPOLLIN, token(Kind::Link, number), EPOLL_CTL_ADD);
     handshakes_.push_back({now_ + options_.handshake_timeout, number, slot.serial});
     step(number);
+}
+
+// The last eighth of the places is for addresses that hold less than half of all.
+bool Server::Impl::is_fair(uint32_t held) const {
+    const uint32_t most = options_.limits.max_clients;
+    return most - links_ > most / 8 || held < most / 2;
 }
 
 void Server::Impl::turn_away(net::Fd fd, const std::string& address, const std::string& why) {
@@ -328,6 +350,11 @@ void Server::Impl::after(uint32_t number, Link::State state) {
         slot.write_watched = slot.link->wants_write();
         watch(slot.link->fd(), EPOLLIN | (slot.write_watched ? uint32_t{EPOLLOUT} : 0),
               token(Kind::Link, number), EPOLL_CTL_MOD);
+    }
+    if (!slot.idle_watched && slot.link->client() &&
+        registry_.jobless_since(*slot.link->client())) {
+        slot.idle_watched = true;
+        idle_.push_back({now_ + options_.join_timeout, number, slot.serial});
     }
     if (slot.link->wants_step()) {
         again_.push_back(number);
@@ -387,6 +414,7 @@ void Server::Impl::expire() {
                 again);
         }
     }
+    expire_idle();
     if (resume_accept_ && *resume_accept_ <= now_) {
         resume_accept_.reset();
         watch(listener_.get(), EPOLLIN, token(Kind::Listener, 0), EPOLL_CTL_MOD);
@@ -395,6 +423,29 @@ void Server::Impl::expire() {
         const bool late = it->second->since() + http_timeout <= now_;
         registry_.counters().http_refused += late ? 1 : 0;
         it = late ? http_.erase(it) : std::next(it);
+    }
+}
+
+// Who is in no job holds a place for a while only.
+void Server::Impl::expire_idle() {
+    while (!idle_.empty() && idle_.front().at <= now_) {
+        const Timer timer = idle_.front();
+        idle_.pop_front();
+        Slot& slot = slots_[timer.link];
+        if (!slot.link || slot.serial != timer.serial) {
+            continue;
+        }
+        slot.idle_watched = false;
+        const auto since = registry_.jobless_since(*slot.link->client());
+        if (since && *since + options_.join_timeout <= now_) {
+            ++registry_.counters().refused_idle;
+            slot.link->refuse(wire::Reason::Timeout, "this connection has joined no job in time",
+                              now_);
+            end(timer.link);
+        } else if (since) {
+            slot.idle_watched = true;
+            idle_.push_back({now_ + options_.join_timeout, timer.link, timer.serial});
+        }
     }
 }
 

@@ -23,6 +23,7 @@ struct ServerOptions {
     Authorize authorize;  ///< unset: whoever gets through the handshake may join any job
     std::string metrics;  ///< "host:port" or "unix:PATH" for HTTP; empty: none
     std::chrono::milliseconds handshake_timeout{10'000};  ///< for TLS and HELLO together
+    std::chrono::milliseconds join_timeout{30'000};       ///< a connection in no job
     std::chrono::milliseconds frame_timeout{30'000};      ///< from a message's first to last byte
     std::chrono::seconds keepalive{10};  ///< a dead host is noticed after about twice that
     std::function<void(LogLevel, const std::string&)> log;

@@ -12,6 +12,7 @@ std::string Registry::status_json() const {
     status["clients"] = clients_open_;
     status["members"] = members_;
     status["bytes"] = bytes_;
+    status["unread_bytes"] = outputs_;
     auto& jobs = status["jobs"] = nlohmann::ordered_json::array();
     for (const auto& [name, job] : jobs_) {
         nlohmann::ordered_json one;
@@ -22,6 +23,7 @@ std::string Registry::status_json() const {
         one["failed"] = job->failed;
         one["keys"] = job->store.size();
         one["store_bytes"] = job->store_bytes.value();
+        one["wait_bytes"] = job->wait_bytes.value();
         one["exchange_bytes"] = job->exchange_bytes.value();
         one["in_barriers_and_gatherings"] = nlohmann::ordered_json::object();
         for (const auto& [label, collective] : job->collectives) {

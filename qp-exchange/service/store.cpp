@@ -7,6 +7,11 @@
 #include "service/registry.h"
 
 namespace qpx::service {
+namespace {
+
+constexpr size_t wait_overhead = 160;  // of a key in two tables
+
+}  // namespace
 
 void Registry::check_key(std::string_view key) const {
     if (key.empty() || key.size() > limits_.max_key) {
@@ -23,8 +28,9 @@ void Registry::check_total(size_t more) const {
     }
 }
 
-void Registry::may_wait(const Client& client) const {
+void Registry::may_wait(const Client& client) {
     if (client.in_collectives + client.key_waits.size() >= limits_.max_waits) {
+        ++counters_.refused_waits;
         throw RequestError(
             ErrorCode::Limit,
             "a member has at most " + std::to_string(limits_.max_waits) + " requests that wait");
@@ -39,7 +45,7 @@ void Registry::store(Job& job, std::string_view key, View value) {
     }
     const std::string name(key);
     const auto found = job.store.find(name);
-    const size_t before = found == job.store.end() ? 0 : found->second.size() + name.size();
+    const size_t before = found == job.store.end() ? 0 : found->second->bytes.size() + name.size();
     const size_t after = value.size() + name.size();
     if (job.store_bytes.value() - before + after > limits_.job_store ||
         (found == job.store.end() && job.store.size() >= limits_.max_keys)) {
@@ -51,8 +57,13 @@ void Registry::store(Job& job, std::string_view key, View value) {
     check_total(after);
     job.store_bytes -= before;
     job.store_bytes += after;
-    job.store[name].assign(value.begin(), value.end());
-    if (found == job.store.end()) {
+    const bool fresh = found == job.store.end();
+    auto& kept = job.store[name];
+    if (kept) {
+        job.forget(kept);
+    }
+    kept = std::make_shared<Shared>(Bytes(value.begin(), value.end()));
+    if (fresh) {
         key_appeared(job, name);
     }
 }
@@ -77,25 +88,22 @@ void Registry::get(Client& client, const Message& m) {
         return;
     }
     ++counters_.gets;
-    Message answer{.type = Type::Value, .request = m.request};
     if (found != job.store.end()) {
-        answer.options = exists;
-        answer.value = found->second;
+        send_value(client, m.request, found->second);
+    } else {
+        send(client, {.type = Type::Value, .request = m.request});
     }
-    send(client, answer);
 }
 
 void Registry::wait(Client& client, const Message& m) {
     Job& job = job_of(client);
-    std::vector<std::string> missing;
+    std::unordered_set<std::string> missing;
     for (std::string_view key : m.keys) {
         check_key(key);
         if (std::string name(key); !job.store.contains(name)) {
-            missing.push_back(std::move(name));
+            missing.insert(std::move(name));
         }
     }
-    std::sort(missing.begin(), missing.end());
-    missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
     if (missing.empty() || (m.options & no_wait)) {
         send(client, {.type = Type::Done,
                       .request = m.request,
@@ -105,14 +113,35 @@ void Registry::wait(Client& client, const Message& m) {
     start_wait(client, m, std::move(missing), false);
 }
 
-void Registry::start_wait(Client& client, const Message& m, std::vector<std::string> missing,
+void Registry::start_wait(Client& client, const Message& m, std::unordered_set<std::string> missing,
                           bool get) {
     may_wait(client);
-    auto wait = std::make_shared<KeyWait>(KeyWait{client.id, m.request, get, std::move(missing)});
+    size_t bytes = sizeof(KeyWait);
+    for (const std::string& key : missing) {
+        bytes += key.size() + wait_overhead;
+    }
+    if (client.wait_bytes + bytes > limits_.client_waits) {
+        ++counters_.refused_waits;
+        throw RequestError(ErrorCode::Limit, "the keys that one member waits for take at most " +
+                                                 std::to_string(limits_.client_waits) +
+                                                 " bytes (--client-waits)");
+    }
+    check_total(bytes);
+    client.wait_bytes += bytes;
+    client.job->wait_bytes += bytes;
+    auto wait =
+        std::make_shared<KeyWait>(KeyWait{client.id, m.request, get, std::move(missing), bytes});
     for (const std::string& key : wait->missing) {
-        client.job->key_waits[key].push_back(wait);
+        client.job->key_waits[key].insert(wait);
     }
     client.key_waits.push_back(std::move(wait));
+}
+
+// It is in no list of a key any more.
+void Registry::end_wait(Client& client, const std::shared_ptr<KeyWait>& wait) {
+    client.wait_bytes -= wait->bytes;
+    client.job->wait_bytes -= wait->bytes;
+    std::erase(client.key_waits, std::shared_ptr(wait));
 }
 
 void Registry::drop_wait(Client& client, uint32_t request) {
@@ -121,14 +150,15 @@ void Registry::drop_wait(Client& client, uint32_t request) {
     if (found == client.key_waits.end()) {
         return;
     }
-    for (const std::string& key : (*found)->missing) {
+    const std::shared_ptr<KeyWait> wait = *found;
+    for (const std::string& key : wait->missing) {
         const auto listed = client.job->key_waits.find(key);
-        std::erase(listed->second, *found);
+        listed->second.erase(wait);
         if (listed->second.empty()) {
             client.job->key_waits.erase(listed);
         }
     }
-    client.key_waits.erase(found);
+    end_wait(client, wait);
 }
 
 void Registry::key_appeared(Job& job, const std::string& key) {
@@ -139,18 +169,15 @@ void Registry::key_appeared(Job& job, const std::string& key) {
     const auto waits = std::move(listed->second);
     job.key_waits.erase(listed);
     for (const auto& wait : waits) {
-        std::erase(wait->missing, key);
+        wait->missing.erase(key);
         if (!wait->missing.empty()) {
             continue;
         }
         Client& client = at(wait->client);
-        std::erase(client.key_waits, wait);
+        end_wait(client, wait);
         if (wait->get) {
             ++counters_.gets;
-            send(client, {.type = Type::Value,
-                          .request = wait->request,
-                          .options = exists,
-                          .value = job.store.at(key)});
+            send_value(client, wait->request, job.store.at(key));
         } else {
             send(client, {.type = Type::Done, .request = wait->request, .options = exists});
         }
@@ -161,7 +188,7 @@ void Registry::add(Client& client, const Message& m) {
     Job& job = job_of(client);
     int64_t number = 0;
     if (const auto found = job.store.find(std::string(m.key())); found != job.store.end()) {
-        const std::string_view text = text_of(found->second);
+        const std::string_view text = text_of(found->second->bytes);
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
         if (error != std::errc() || end != text.data() + text.size()) {
             throw RequestError(ErrorCode::Argument,
@@ -181,7 +208,8 @@ void Registry::erase(Client& client, const Message& m) {
     const auto found = job.store.find(std::string(m.key()));
     const bool there = found != job.store.end();
     if (there) {
-        job.store_bytes -= found->first.size() + found->second.size();
+        job.store_bytes -= found->first.size() + found->second->bytes.size();
+        job.forget(found->second);
         job.store.erase(found);
     }
     send(client,

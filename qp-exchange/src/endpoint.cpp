@@ -75,6 +75,9 @@ std::string why_invalid(const Endpoint& endpoint) {
     if (endpoint.device.size() > max_device || !wire::is_text(endpoint.device)) {
         return "the device's name is above 63 bytes or no text";
     }
+    if (endpoint.candidates.size() > 64) {
+        return "it has " + std::to_string(endpoint.candidates.size()) + " GIDs, 64 are allowed";
+    }
     for (const Region& region : endpoint.regions) {
         if (region.tag.size() > max_tag || !wire::is_text(region.tag)) {
             return "the tag of a region is above 255 bytes or no text";

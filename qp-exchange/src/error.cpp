@@ -27,6 +27,8 @@ const char* to_string(ErrorCode code) noexcept {
             return "device";
         case ErrorCode::Unsupported:
             return "unsupported";
+        case ErrorCode::Cancelled:
+            return "cancelled";
     }
     return "unknown";
 }

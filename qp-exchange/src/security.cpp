@@ -1,19 +1,41 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "qpx/security.h"
 
+#include <fcntl.h>
+#include <openssl/crypto.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
-#include <fstream>
 #include <system_error>
 
+#include "net/fd.h"
 #include "qpx/error.h"
 
 namespace qpx {
 
 namespace {
 
-constexpr std::size_t min_key = 16, max_key = 64;
+constexpr std::size_t min_key = 16, max_key = 64, max_key_file = 1 << 20;
+
+/// Text that is overwritten wherever it has been.
+struct Secret {
+    std::string value{};
+
+    void append(const char* text, std::size_t count) {
+        if (value.capacity() - value.size() < count) {
+            std::string larger;
+            larger.reserve(2 * (value.size() + count));
+            larger = value;
+            larger.swap(value);
+            OPENSSL_cleanse(larger.data(), larger.size());
+        }
+        value.append(text, count);
+    }
+    ~Secret() { OPENSSL_cleanse(value.data(), value.size()); }
+};
 
 int hex_digit(char c) {
     if (c >= '0' && c <= '9') {
@@ -35,13 +57,14 @@ std::vector<std::string> split(std::string_view text) {
     }
 }
 
-PskKey parse_line(const std::string& line, const std::string& where) {
+PskKey parse_line(std::string_view line, const std::string& where) {
     const std::size_t colon = line.rfind(':');
-    if (colon == std::string::npos || colon == 0) {
+    if (colon == std::string_view::npos || colon == 0) {
         throw Error(ErrorCode::Argument, where + ": expected identity:key");
     }
-    PskKey key = {line.substr(0, colon), {}};
-    const std::string digits = line.substr(colon + 1);
+    PskKey key = {std::string(line.substr(0, colon)), {}};
+    key.key.reserve(max_key);  // growing would leave copies behind
+    const std::string_view digits = line.substr(colon + 1);
     for (std::size_t i = 0; i < digits.size(); i += 2) {
         const int high = hex_digit(digits[i]),
                   low = i + 1 < digits.size() ? hex_digit(digits[i + 1]) : -1;
@@ -49,6 +72,10 @@ PskKey parse_line(const std::string& line, const std::string& where) {
             // The line is a secret: it is not shown.
             throw Error(ErrorCode::Argument,
                         where + ": the key is no even number of hexadecimal digits");
+        }
+        if (key.key.size() == max_key) {
+            throw Error(ErrorCode::Argument,
+                        where + ": the key has more than 64 bytes (openssl rand -hex 32)");
         }
         key.key.push_back(static_cast<std::byte>(high * 16 + low));
     }
@@ -64,21 +91,47 @@ PskKey parse_line(const std::string& line, const std::string& where) {
 
 }  // namespace
 
+PskKey::~PskKey() {
+    OPENSSL_cleanse(key.data(), key.size());
+}
+
 std::vector<PskKey> read_psk_file(const std::string& path) {
-    std::ifstream file(path);
-    if (!file) {
-        throw Error(ErrorCode::Argument,
-                    "key file " + path + ": " + std::system_category().message(errno));
-    }
+    const net::Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const auto failed = [&] {
+        return Error(ErrorCode::Argument,
+                     "key file " + path + ": " + std::system_category().message(errno));
+    };
+    // The very file that was opened: a look at the path could meet another one.
     struct stat status {};
-    if (stat(path.c_str(), &status) == 0 && (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    if (file.get() < 0 || fstat(file.get(), &status) != 0) {
+        throw failed();
+    }
+    if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
         throw Error(ErrorCode::Argument,
                     "key file " + path + " can be used by other users: chmod 600 " + path);
     }
+    Secret text;
+    std::array<char, 4096> piece{};
+    for (;;) {
+        const ssize_t count = read(file.get(), piece.data(), piece.size());
+        if (count < 0) {
+            throw failed();
+        }
+        if (count == 0) {
+            break;
+        }
+        if (text.value.size() + static_cast<std::size_t>(count) > max_key_file) {
+            throw Error(ErrorCode::Argument, "key file " + path + " is above 1 MiB");
+        }
+        text.append(piece.data(), static_cast<std::size_t>(count));
+    }
+    OPENSSL_cleanse(piece.data(), piece.size());
     std::vector<PskKey> keys;
-    std::string line;
-    for (int number = 1; std::getline(file, line); ++number) {
-        line.erase(line.find_last_not_of(" \t\r") + 1);
+    std::string_view rest = text.value;
+    for (int number = 1; !rest.empty(); ++number) {
+        std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+        line = line.substr(0, line.find_last_not_of(" \t\r") + 1);
         if (!line.empty() && line.front() != '#') {
             keys.push_back(parse_line(line, path + " line " + std::to_string(number)));
         }
@@ -97,7 +150,8 @@ Security parse_security(std::string_view text) {
     }
     if (text.starts_with("psk:")) {
         security.mode = Security::Mode::Psk;
-        security.psk = read_psk_file(std::string(text.substr(4)));
+        security.psk_file = std::string(text.substr(4));
+        security.psk = read_psk_file(security.psk_file);
         return security;
     }
     if (text.starts_with("tls:")) {

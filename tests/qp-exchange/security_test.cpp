@@ -2,6 +2,10 @@
 // What users say about security, and key files that must not be used.
 #include "qpx/security.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "bytes.h"
 #include "temporary.h"
 
@@ -35,6 +39,19 @@ TEST(ParseSecurity, OtherFormsAreAnsweredWithTheRightOnes) {
         SCOPED_TRACE(text);
         expect_error(ErrorCode::Argument, "psk:FILE", [&] { parse_security(text); });
     }
+}
+
+TEST(PskFile, ThatWasOpenedIsTheOneWhoseRightsAreLookedAt) {
+    const test::Directory directory;
+    const std::string path = directory.write("k", std::string("a:") + key32 + "\n");
+    const int fd = ::open(path.c_str(), O_RDONLY);
+    ASSERT_GE(fd, 0);
+    ::unlink(path.c_str());
+    const std::string again = "/proc/self/fd/" + std::to_string(fd);
+    EXPECT_EQ(read_psk_file(again).at(0).identity, "a");
+    ::fchmod(fd, 0644);
+    expect_error(ErrorCode::Argument, "chmod 600", [&] { read_psk_file(again); });
+    ::close(fd);
 }
 
 TEST(PskFile, ThatOthersCanReadIsNotUsed) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,23 @@ struct Region {
     bool operator==(const Region&) const = default;
 };
 
+/// An address that a port has. Both sides tell theirs and choose a pair by one rule (agree()).
+struct GidCandidate {
+    /// The numbers are those on the wire.
+    enum class Type : std::uint8_t { InfiniBand = 1, RoceV1 = 2, RoceV2 = 3 };
+    enum class Wish : std::uint8_t {
+        None = 0,
+        Chosen = 1,     ///< Endpoint::gid
+        Connected = 2,  ///< Endpoint::gid, and the two sides are connected over this very address
+    };
+    std::array<std::uint8_t, 16> gid{};
+    Type type = Type::RoceV2;
+    Wish wish = Wish::None;
+    std::uint8_t prefix = 0;  ///< bits that name its network; 0: not known
+
+    bool operator==(const GidCandidate&) const = default;
+};
+
 /// One queue pair as the other side sees it.
 struct Endpoint {
     std::string device{};                ///< for messages only; up to 63 bytes of text
@@ -41,13 +59,22 @@ struct Endpoint {
     std::uint8_t max_rd_atomic = 0;       ///< READs and atomics this side may have outstanding
     std::uint8_t max_dest_rd_atomic = 0;  ///< READs and atomics this side answers at a time
     std::vector<Region> regions{};
-    std::vector<std::byte> application{};  ///< the application's own, not looked at
+    std::vector<std::byte> application{};    ///< the application's own, not looked at
+    std::vector<GidCandidate> candidates{};  ///< up to 64; empty: `gid` and no other
 
     bool operator==(const Endpoint&) const = default;
 };
 
 /// Address of a GID as people write it: dotted quad for an IPv4-mapped one, else IPv6.
 std::string gid_text(const std::array<std::uint8_t, 16>& gid);
+
+/// An endpoint as bytes, to be carried by whatever a program has: MPI, a key-value store, a file.
+/// The form is that of docs/qp-exchange-protocol.md, the same on all hosts and readable by later
+/// versions.
+/// @throws Error(Argument) why_invalid()
+std::vector<std::byte> pack(const Endpoint& endpoint);
+/// @throws Error Protocol: bytes that are no endpoint; Limit
+Endpoint unpack(std::span<const std::byte> bytes);
 
 /// Nothing when the values can be those of a QP, else what is wrong ("MTU 1000 is none of 256, 512,
 /// ...").

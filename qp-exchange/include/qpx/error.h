@@ -20,6 +20,7 @@ enum class ErrorCode {
     PeerGone,     ///< the connection ended
     Device,       ///< a verbs call failed
     Unsupported,  ///< not in this build, not on this device, not with this QP type
+    Cancelled,    ///< cancel() was called, or a signal came where that ends calls
 };
 
 /// Name of a code in lower case, e.g. "timeout"; never null.
@@ -37,8 +38,8 @@ class Error : public std::runtime_error {
 
     ErrorCode code() const noexcept { return code_; }
 
-    /// Refused: the reason code that came over the wire, 0 for a closed port; Device: errno; else
-    /// 0.
+    /// Refused: the reason code that came over the wire, 0 for a closed port; Device: errno;
+    /// Cancelled: EINTR when it was a signal; else 0.
     int detail() const noexcept { return detail_; }
 
   private:

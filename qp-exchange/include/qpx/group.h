@@ -27,6 +27,8 @@ struct GroupOptions {
     std::string name;              ///< unique in the job; empty: none
     bool shrink = false;  ///< who fails is left out, barriers go on; the first member decides
     int family = 0;       ///< AF_INET or AF_INET6 only; 0: both
+    /// A signal whose handler runs while a call waits ends that call with Error(Cancelled).
+    bool stop_on_signal = false;
     Security security;
     /// Of each call that is given none, and of join(). Negative: for ever.
     std::chrono::milliseconds timeout{30'000};
@@ -140,8 +142,14 @@ class Group {
 
     /// What happened since the last call, one at a time; does not wait.
     virtual std::optional<GroupEvent> poll_event() = 0;
-    /// Readable when poll_event() may have something; -1 when the back end has no such descriptor.
+    /// For poll(), select(), epoll: readable when poll_event() may have something; -1 when the back
+    /// end has no such descriptor. Not to be read.
     virtual int fd() const = 0;
+
+    /// The call that waits now, or else the next that would, throws Error(Cancelled); the group can
+    /// be used on, as after a timeout. From any thread and from signal handlers.
+    /// @return false: this kind of group cannot (pmix:)
+    virtual bool cancel() noexcept { return false; }
 
     /// Not before the other members have got what they wait for. Rank 0 of a tcp:// group serves
     /// until the others have left or the timeout is over.
@@ -152,6 +160,8 @@ class Group {
 
   protected:
     Group() = default;
+    /// For find(): lets time pass, unless cancel() was called.
+    virtual void pause(Milliseconds time);
 };
 
 /// Rank and size that a launcher gave this process: RANK and WORLD_SIZE, OMPI_COMM_WORLD_*, PMI_*,

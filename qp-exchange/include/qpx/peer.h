@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "qpx/endpoint.h"
@@ -36,9 +37,12 @@ struct PeerOptions {
     int family = 0;      ///< AF_INET or AF_INET6 only; 0: both
     Limits limits{};
     bool retry_refused = false;  ///< connect: a closed port is tried again until the timeout
+    /// A signal whose handler runs while a call waits ends that call with Error(Cancelled).
+    bool stop_on_signal = false;
 };
 
-/// A connection to one peer. Movable, blocking, for one thread at a time.
+/// A connection to one peer. Movable, for one thread at a time but for cancel(). Calls wait until
+/// done or their time is over, try_receive() does not wait.
 class Connection {
   public:
     /// Client side. @throws Error Resolve, Refused, Timeout, Auth, Version, Protocol
@@ -62,6 +66,8 @@ class Connection {
     /// size
     void send(std::span<const std::byte> message);
     std::vector<std::byte> receive();
+    /// The next message when it is here; nothing: wait until fd() is readable. @throws as receive()
+    std::optional<std::vector<std::byte>> try_receive();
 
     /// Returns when the peer has called it as often.
     void barrier();
@@ -71,8 +77,20 @@ class Connection {
     /// An orderly end: the peer's next call throws Error PeerGone.
     void close();
 
+    /// The call that waits now, or else the next that would, throws Error(Cancelled). After a
+    /// cancelled receive() the connection can be used on, other calls end it. From any thread and
+    /// from signal handlers, while the object exists and is not moved.
+    void cancel() noexcept;
+
+    /// The peer's end of the connection has come, though messages before it may be unread. Does not
+    /// wait; over cm:// only a call that receives notices.
+    bool peer_gone() const;
+
     void set_timeout(std::chrono::milliseconds timeout);
-    int fd() const;                    ///< readable when something came or the peer is gone
+    /// For poll(), select(), epoll: readable while try_receive() would give a message or throw, and
+    /// perhaps when it gives nothing yet. Not to be read. Over cm:// also every few milliseconds,
+    /// for librdmacm has no descriptor to wait on. @throws Error(Limit) no descriptors left
+    int fd() const;
     std::string peer_address() const;  ///< "192.0.2.1", "fe80::1%eth0"
     std::string local_address() const;
     std::uint16_t peer_port() const;
@@ -89,6 +107,11 @@ class Connection {
     std::unique_ptr<Impl> impl_;
 };
 
+/// The rule for two sides that could both connect: each gives its own name and the other's, as both
+/// know them (ranks, host:port of their listeners), and exactly one of the two is to connect, the
+/// other to accept. @throws Error(Argument) equal names
+bool should_connect(std::string_view mine, std::string_view theirs);
+
 /// Accepts connections. Clients that are slow or say nonsense hold nobody up.
 class Listener {
   public:
@@ -101,14 +124,23 @@ class Listener {
     Listener& operator=(Listener&&) noexcept;
     ~Listener();
 
-    /// The next client whose handshake is done. Negative: wait for ever. @throws Error Timeout
+    /// The next client whose handshake is done. Negative: wait for ever. While the process has no
+    /// descriptors left new clients wait in the kernel; turned_away() says so. @throws Error
+    /// Timeout, Cancelled
     Connection accept(std::chrono::milliseconds timeout);
+    /// One that is done now; nothing: wait until fd() is readable.
+    std::optional<Connection> try_accept();
+    /// The accept() that waits now, or else the next, throws Error(Cancelled). From any thread and
+    /// from signal handlers.
+    void cancel() noexcept;
     /// Why the last clients were turned away ("192.0.2.7: sent 12 bytes and nothing more for 10
     /// s"); empties the list.
     std::vector<std::string> turned_away();
 
     std::uint16_t port() const;
     std::string url() const;  ///< what a client on this host gives
+    /// For poll(), select(), epoll: readable when try_accept() has work: then call it. Not to be
+    /// read.
     int fd() const;
 
     class [[gnu::visibility("hidden")]] Impl;

@@ -31,7 +31,8 @@ enum qpx_error {
     QPX_EPEERGONE = 9,     /* the connection ended */
     QPX_EDEVICE = 10,      /* a verbs call failed */
     QPX_EUNSUPPORTED = 11, /* not in this build, or not on this device */
-    QPX_EINTERNAL = 12     /* no memory, or another failure of this process */
+    QPX_EINTERNAL = 12,    /* no memory, or another failure of this process */
+    QPX_ECANCELLED = 13    /* qpx_cancel() and the like, or a signal where that ends calls */
 };
 
 enum qpx_qp_type { QPX_RC = 1, QPX_UC = 2, QPX_UD = 3 };
@@ -65,14 +66,24 @@ struct qpx_endpoint {
     size_t application_length;
 };
 
-/* How to connect. NULL, or all zero, is the default. */
+/*
+ * Structures of options begin with their size, so that a later library knows which members the
+ * program has: sizeof the structure, or 0 for those of version 0.1. NULL, or all zero, is the
+ * default.
+ */
+
+/* How to connect. */
 struct qpx_options {
+    size_t struct_size;
     int timeout_ms;       /* for each call; 0: 10 s; negative: for ever */
     int family;           /* AF_INET or AF_INET6 only; 0: both */
     int retry_refused;    /* not 0: connect tries a closed port again until the timeout */
     const char* name;     /* told to the peer; NULL: host and process */
     const char* security; /* "none" or NULL, "psk:FILE", "tls:CERT,KEY,CA[,ALLOWED...]" */
+    int stop_on_signal;   /* not 0: a signal that meets a waiting call ends it: QPX_ECANCELLED */
 };
+#define QPX_OPTIONS_INIT \
+    { .struct_size = sizeof(struct qpx_options) }
 
 typedef struct qpx_connection qpx_connection;
 typedef struct qpx_listener qpx_listener;
@@ -90,17 +101,36 @@ QPX_API int qpx_connect(const char* url, const struct qpx_options* options,
 /* @url: tcp://address:port; tcp://:0 is any free port on all addresses. */
 QPX_API int qpx_listen(const char* url, const struct qpx_options* options, qpx_listener** listener);
 QPX_API int qpx_accept(qpx_listener* listener, int timeout_ms, qpx_connection** connection);
+/* 1: *@connection is the next client, 0: none is done; wait until qpx_listener_fd() is readable */
+QPX_API int qpx_try_accept(qpx_listener* listener, qpx_connection** connection);
+QPX_API int qpx_listener_fd(const qpx_listener* listener);
+/* The waiting qpx_accept(), or the next, gives QPX_ECANCELLED. Any thread, any signal handler. */
+QPX_API void qpx_listener_cancel(qpx_listener* listener);
+/* Why clients were turned away since the last call, a line each; NULL: none were. Freed by free().
+ */
+QPX_API int qpx_listener_turned_away(qpx_listener* listener, char** lines);
 QPX_API uint16_t qpx_listener_port(const qpx_listener* listener);
 QPX_API void qpx_listener_close(qpx_listener* listener); /* NULL is nothing */
 
 /* Both sides call it. *@theirs is freed by qpx_endpoints_free(). */
 QPX_API int qpx_exchange(qpx_connection* connection, const struct qpx_endpoint* mine, size_t count,
                          struct qpx_endpoint** theirs, size_t* their_count);
+/* An endpoint as bytes, for MPI, a key-value store, a file. *@bytes is freed by free(). */
+QPX_API int qpx_endpoint_pack(const struct qpx_endpoint* endpoint, void** bytes, size_t* length);
+/* *@endpoint is freed by qpx_endpoints_free(endpoint, 1). */
+QPX_API int qpx_endpoint_unpack(const void* bytes, size_t length, struct qpx_endpoint** endpoint);
+/* Of two sides that know each other's names one is to connect: 1: this one, 0: the other. */
+QPX_API int qpx_should_connect(const char* mine, const char* theirs);
 QPX_API void qpx_endpoints_free(struct qpx_endpoint* endpoints, size_t count); /* NULL is nothing */
 
 QPX_API int qpx_send(qpx_connection* connection, const void* message, size_t length);
 /* *@message is freed by free(); NULL for an empty one. */
 QPX_API int qpx_receive(qpx_connection* connection, void** message, size_t* length);
+/* 1: a message, 0: none is here; wait until qpx_fd() is readable */
+QPX_API int qpx_try_receive(qpx_connection* connection, void** message, size_t* length);
+/* The call that waits, or the next that would, gives QPX_ECANCELLED. Any thread, any signal
+ * handler. */
+QPX_API void qpx_cancel(qpx_connection* connection);
 QPX_API int qpx_barrier(qpx_connection* connection);
 QPX_API void qpx_set_timeout(qpx_connection* connection, int timeout_ms);
 /* The peer's next call fails with this text. */
@@ -115,6 +145,7 @@ QPX_API const char* qpx_local_address(const qpx_connection* connection);
 QPX_API const char* qpx_peer_identity(
     const qpx_connection* connection);                    /* as TLS proved it, or "" */
 QPX_API int qpx_secure(const qpx_connection* connection); /* 1: TLS */
+/* For poll(): readable when qpx_try_receive() has something to say. Not to be read. -1: an error */
 QPX_API int qpx_fd(const qpx_connection* connection);
 
 struct ibv_qp;
@@ -129,6 +160,40 @@ QPX_API int qpx_describe(struct ibv_qp* qp, uint8_t port, int gid_index,
 /* RESET to RTS with the usual timeouts and all remote access that the QP's type has. */
 QPX_API int qpx_connect_qp(struct ibv_qp* qp, const struct qpx_endpoint* local, int gid_index,
                            const struct qpx_endpoint* remote);
+
+/* What the two sides need not agree on; begin with QPX_PATH_OPTIONS_INIT. */
+struct qpx_path_options {
+    size_t struct_size;
+    uint8_t timeout; /* 4.096 us * 2^timeout; 0: for ever */
+    uint8_t retry_cnt;
+    uint8_t rnr_retry;     /* 7: for ever */
+    uint8_t min_rnr_timer; /* code of IBTA table 45 */
+    uint8_t traffic_class; /* DSCP << 2 | ECN on RoCE v2 */
+    uint8_t sl;
+    uint8_t hop_limit;
+    uint8_t static_rate;
+    uint32_t flow_label;
+    uint16_t pkey_index;
+    uint16_t reserved;
+    int access; /* qp_access_flags; -1: all that type and device have */
+    int grh;    /* 0, 1; -1: always on Ethernet, on InfiniBand when subnets differ */
+};
+#define QPX_PATH_OPTIONS_INIT                                                          \
+    {                                                                                  \
+        .struct_size = sizeof(struct qpx_path_options), .timeout = 14, .retry_cnt = 7, \
+        .rnr_retry = 7, .min_rnr_timer = 12, .hop_limit = 64, .access = -1, .grh = -1  \
+    }
+
+/* As qpx_connect_qp(); @path: NULL for the usual. */
+QPX_API int qpx_connect_qp_path(struct ibv_qp* qp, const struct qpx_endpoint* local, int gid_index,
+                                const struct qpx_endpoint* remote,
+                                const struct qpx_path_options* path);
+struct ibv_pd;
+struct ibv_ah;
+/* Where a UD QP sends to. *@ah is destroyed by ibv_destroy_ah(). */
+QPX_API int qpx_create_ah(struct ibv_pd* pd, const struct qpx_endpoint* local, int gid_index,
+                          const struct qpx_endpoint* remote, const struct qpx_path_options* path,
+                          struct ibv_ah** ah);
 
 #ifdef __cplusplus
 }

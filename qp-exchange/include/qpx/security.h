@@ -12,7 +12,8 @@ namespace qpx {
 /// A secret that both sides know, under a name.
 struct PskKey {
     std::string identity{};
-    std::vector<std::byte> key{};  ///< 16 to 64 bytes
+    std::vector<std::byte> key{};  ///< 16 to 64 bytes; overwritten at the end
+    ~PskKey();
 };
 
 struct Security {
@@ -23,7 +24,7 @@ struct Security {
     };
     Mode mode = Mode::None;
 
-    // Certificates: PEM files.
+    // Certificates: PEM files. A listener and qpxd read them again when they have changed.
     std::string certificate{};  ///< with the chain behind it
     std::string key{};
     std::string ca{};
@@ -34,6 +35,9 @@ struct Security {
 
     // Psk: a client shows the first, a server takes all. allowed_peers narrows to these identities.
     std::vector<PskKey> psk{};
+    /// Where the keys came from: a listener and qpxd read it again when it has changed. Empty:
+    /// nowhere.
+    std::string psk_file{};
 
     bool on() const noexcept { return mode != Mode::None; }
 };

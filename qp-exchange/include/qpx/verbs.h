@@ -55,8 +55,21 @@ struct DescribeOptions {
 /// A local QP and the GID that it will use. The PSN is random (getrandom).
 struct Local {
     Endpoint endpoint{};
-    GidChoice gid{};
+    GidChoice gid{};                   ///< what it uses with a peer that tells no candidates
+    std::vector<GidChoice> choices{};  ///< endpoint.candidates, with their indices
 };
+
+/// The GIDs that the two sides use.
+struct GidPair {
+    GidChoice mine{};
+    std::array<std::uint8_t, 16> theirs{};
+};
+/// Both sides find the same pair: of one RoCE version and family; the addresses over which they are
+/// connected, else two of one network, else what each chose. connect(), to_rtr() and create_ah()
+/// use it. With a peer that tells no candidates (an older one, a Local that was filled by hand)
+/// each side uses what it chose. @throws Error(Argument) that lists both sides when no two fit
+GidPair agree(const Local& local, const Endpoint& remote);
+
 Local describe(ibv_qp* qp, const DescribeOptions& options = {});
 
 /// A region of registered memory.

@@ -10,7 +10,9 @@ A binding of libqpx.so.0 by ctypes; QPX_LIBRARY names another file. qpx/qpx.h an
         group.put("key", b"value"); group.barrier()
 """
 from ._library import Error, version
-from .group import ANY_RANK, Group
-from .peer import Connection, Endpoint, Listener, Region, connect, listen
+from .group import ANY_RANK, HAS_FAILED, HAS_LEFT, HERE, Group, Member
+from .peer import (RC, UC, UD, Connection, Endpoint, Listener, Region, connect, connect_qp, create_ah, describe, listen,
+                   should_connect)
 
-__all__ = ["ANY_RANK", "Connection", "Endpoint", "Error", "Group", "Listener", "Region", "connect", "listen", "version"]
+__all__ = ["ANY_RANK", "Connection", "Endpoint", "Error", "Group", "HAS_FAILED", "HAS_LEFT", "HERE", "Listener", "Member", "RC",
+           "Region", "UC", "UD", "connect", "connect_qp", "create_ah", "describe", "listen", "should_connect", "version"]

@@ -26,14 +26,40 @@ class CEndpoint(c.Structure):
     ]
 
 
-class Options(c.Structure):
-    _fields_ = [("timeout_ms", c.c_int), ("family", c.c_int), ("retry_refused", c.c_int), ("name", c.c_char_p),
-                ("security", c.c_char_p)]
+class RankEndpoint(c.Structure):
+    _fields_ = [("rank", c.c_uint32), ("endpoint", CEndpoint)]
 
 
-class GroupOptions(c.Structure):
-    _fields_ = [("rank", c.c_uint32), ("size", c.c_uint32), ("timeout_ms", c.c_int), ("family", c.c_int), ("shrink", c.c_int),
-                ("job", c.c_char_p), ("name", c.c_char_p), ("security", c.c_char_p)]
+class CMember(c.Structure):
+    _fields_ = [("rank", c.c_uint32), ("incarnation", c.c_uint32), ("state", c.c_uint32), ("name", c.c_char * 256),
+                ("address", c.c_char * 64)]
+
+
+class Sized(c.Structure):
+    """Begins with its own size: a library that knows more, or less, takes what both know."""
+
+    def __init__(self, **members):
+        super().__init__(struct_size=c.sizeof(self), **members)
+
+
+class Path(Sized):
+    _fields_ = [("struct_size", c.c_size_t)] + [(name, c.c_uint8) for name in (
+        "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer", "traffic_class", "sl", "hop_limit", "static_rate")] + [
+        ("flow_label", c.c_uint32), ("pkey_index", c.c_uint16), ("reserved", c.c_uint16), ("access", c.c_int), ("grh", c.c_int)]
+
+    def __init__(self, **members):
+        usual = {"timeout": 14, "retry_cnt": 7, "rnr_retry": 7, "min_rnr_timer": 12, "hop_limit": 64, "access": -1, "grh": -1}
+        super().__init__(**{**usual, **members})
+
+
+class Options(Sized):
+    _fields_ = [("struct_size", c.c_size_t), ("timeout_ms", c.c_int), ("family", c.c_int), ("retry_refused", c.c_int), ("name", c.c_char_p),
+                ("security", c.c_char_p), ("stop_on_signal", c.c_int)]
+
+
+class GroupOptions(Sized):
+    _fields_ = [("struct_size", c.c_size_t), ("rank", c.c_uint32), ("size", c.c_uint32), ("timeout_ms", c.c_int), ("family", c.c_int), ("shrink", c.c_int),
+                ("job", c.c_char_p), ("name", c.c_char_p), ("security", c.c_char_p), ("stop_on_signal", c.c_int)]
 
 
 class RankBytes(c.Structure):
@@ -83,6 +109,32 @@ _TYPES = {
     "qpx_group_exchange_bytes": (_INT, _POINTER, c.POINTER(RankBytes), _SIZE, _INT, c.POINTER(c.POINTER(RankBytes)),
                                  c.POINTER(_SIZE)),
     "qpx_group_poll_event": (_INT, _POINTER, c.POINTER(Event)),
+    "qpx_try_accept": (_INT, _POINTER, _OUT),
+    "qpx_listener_fd": (_INT, _POINTER),
+    "qpx_listener_cancel": (None, _POINTER),
+    "qpx_listener_turned_away": (_INT, _POINTER, _OUT),
+    "qpx_try_receive": (_INT, _POINTER, _OUT, c.POINTER(_SIZE)),
+    "qpx_fd": (_INT, _POINTER),
+    "qpx_cancel": (None, _POINTER),
+    "qpx_local_address": (_TEXT, _POINTER),
+    "qpx_endpoint_pack": (_INT, c.POINTER(CEndpoint), _OUT, c.POINTER(_SIZE)),
+    "qpx_endpoint_unpack": (_INT, _TEXT, _SIZE, c.POINTER(c.POINTER(CEndpoint))),
+    "qpx_should_connect": (_INT, _TEXT, _TEXT),
+    "qpx_describe": (_INT, _POINTER, c.c_uint8, _INT, _POINTER, c.POINTER(CEndpoint), c.POINTER(_INT)),
+    "qpx_connect_qp_path": (_INT, _POINTER, c.POINTER(CEndpoint), _INT, c.POINTER(CEndpoint), c.POINTER(Path)),
+    "qpx_create_ah": (_INT, _POINTER, c.POINTER(CEndpoint), _INT, c.POINTER(CEndpoint), c.POINTER(Path), _OUT),
+    "qpx_group_secure": (_INT, _POINTER),
+    "qpx_group_fd": (_INT, _POINTER),
+    "qpx_group_cancel": (_INT, _POINTER),
+    "qpx_group_put_once": (_INT, _POINTER, _TEXT, _TEXT, _SIZE),
+    "qpx_group_try_get": (_INT, _POINTER, _TEXT, _OUT, c.POINTER(_SIZE)),
+    "qpx_group_members": (_INT, _POINTER, c.POINTER(c.POINTER(CMember)), c.POINTER(_SIZE)),
+    "qpx_group_find": (_INT, _POINTER, _TEXT, _INT, c.POINTER(c.c_uint32)),
+    "qpx_group_exchange": (_INT, _POINTER, c.POINTER(RankEndpoint), _SIZE, _INT, c.POINTER(c.POINTER(RankEndpoint)),
+                           c.POINTER(_SIZE)),
+    "qpx_group_exchange_some": (_INT, _POINTER, c.POINTER(RankEndpoint), _SIZE, _INT, c.POINTER(c.POINTER(RankEndpoint)),
+                                c.POINTER(_SIZE), c.POINTER(c.POINTER(c.c_uint32)), c.POINTER(_SIZE)),
+    "qpx_rank_endpoints_free": (None, c.POINTER(RankEndpoint), _SIZE),
     "qpx_group_leave": (_INT, _POINTER),
     "qpx_group_free": (None, _POINTER),
 }

@@ -2,11 +2,33 @@
 """The members of a job: values, barriers, gatherings, exchanges, events."""
 import ctypes as c
 
-from ._library import Event, GroupOptions, RankBytes, free, good, library, milliseconds, take, text
-from .peer import _Handle
+import dataclasses
+
+from ._library import (CMember, Event, GroupOptions, RankBytes, RankEndpoint, free, good, library, milliseconds, take,
+                       text)
+from .peer import _Handle, _from_c, _to_c
 
 ANY_RANK = 0xFFFFFFFF
 _KINDS = {1: "joined", 2: "left", 3: "failed", 4: "lost"}
+
+
+HERE, HAS_LEFT, HAS_FAILED = 0, 1, 2
+
+
+@dataclasses.dataclass
+class Member:
+    rank: int
+    incarnation: int
+    state: int
+    name: str
+    address: str
+
+
+def _endpoints(theirs, count):
+    try:
+        return {item.rank: _from_c(item.endpoint) for item in theirs[:count.value]}
+    finally:
+        library.qpx_rank_endpoints_free(theirs, count)
 
 
 def _ranks(items, count):
@@ -33,6 +55,16 @@ class Group(_Handle):
 
     def put(self, key, value):
         good(library.qpx_group_put(self._handle, key.encode(), bytes(value), len(value)))
+
+    def put_once(self, key, value):
+        """False: the key exists and keeps its value."""
+        return good(library.qpx_group_put_once(self._handle, key.encode(), bytes(value), len(value))) == 1
+
+    def try_get(self, key):
+        """None: nobody has put it."""
+        value, length = c.c_void_p(), c.c_size_t()
+        there = good(library.qpx_group_try_get(self._handle, key.encode(), c.byref(value), c.byref(length)))
+        return take(value, length) if there else None
 
     def get(self, key, timeout="default"):
         """Waits until somebody has put it."""
@@ -72,6 +104,53 @@ class Group(_Handle):
         good(library.qpx_group_exchange_bytes(self._handle, items, len(items), milliseconds(timeout), c.byref(theirs),
                                               c.byref(count)))
         return _ranks(theirs, count)
+
+    def exchange(self, mine, timeout="default"):
+        """@mine: an Endpoint by rank; gives theirs. Fails when one is gone: exchange_some() tells them apart."""
+        items, keep = self._items(mine)
+        theirs, count = c.POINTER(RankEndpoint)(), c.c_size_t()
+        good(library.qpx_group_exchange(self._handle, items, len(items), milliseconds(timeout), c.byref(theirs), c.byref(count)))
+        return _endpoints(theirs, count)
+
+    def exchange_some(self, mine, timeout="default"):
+        """(Endpoints by rank, ranks that left, failed or gave up)"""
+        items, keep = self._items(mine)
+        theirs, count = c.POINTER(RankEndpoint)(), c.c_size_t()
+        gone, gone_count = c.POINTER(c.c_uint32)(), c.c_size_t()
+        good(library.qpx_group_exchange_some(self._handle, items, len(items), milliseconds(timeout), c.byref(theirs), c.byref(count),
+                                             c.byref(gone), c.byref(gone_count)))
+        absent = gone[:gone_count.value]
+        free(c.cast(gone, c.c_void_p))
+        return _endpoints(theirs, count), absent
+
+    @staticmethod
+    def _items(mine):
+        keep = []
+        return (RankEndpoint * len(mine))(*[RankEndpoint(rank, _to_c(e, keep)) for rank, e in mine.items()]), keep
+
+    def members(self):
+        """All that ever were, by rank."""
+        members, count = c.POINTER(CMember)(), c.c_size_t()
+        good(library.qpx_group_members(self._handle, c.byref(members), c.byref(count)))
+        got = [Member(m.rank, m.incarnation, m.state, m.name.decode(), m.address.decode()) for m in members[:count.value]]
+        free(c.cast(members, c.c_void_p))
+        return got
+
+    def find(self, name, timeout="default"):
+        """Rank of a member by its name; waits for it."""
+        rank = c.c_uint32()
+        good(library.qpx_group_find(self._handle, name.encode(), milliseconds(timeout), c.byref(rank)))
+        return rank.value
+
+    def fileno(self):
+        """For select and the like; -1: none. Not to be read."""
+        return library.qpx_group_fd(self._handle)
+
+    def cancel(self):
+        """The call that waits, or the next, fails with QPX_ECANCELLED. False: this kind of group cannot."""
+        return library.qpx_group_cancel(self._handle) == 0
+
+    secure = property(lambda self: library.qpx_group_secure(self._handle) == 1)
 
     def poll_event(self):
         """(kind, rank, name, reason), or None when nothing has happened."""

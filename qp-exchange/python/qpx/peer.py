@@ -3,7 +3,7 @@
 import ctypes as c
 import dataclasses
 
-from ._library import CEndpoint, CRegion, Options, good, library, milliseconds, take, text
+from ._library import CEndpoint, CRegion, Options, Path, free, good, library, milliseconds, take, text
 
 RC, UC, UD = 1, 2, 3
 
@@ -34,6 +34,26 @@ class Endpoint:
     max_dest_rd_atomic: int = 0
     regions: list = dataclasses.field(default_factory=list)
     application: bytes = b""
+
+    def pack(self):
+        """As bytes for whatever carries them: MPI, etcd, a store of torch.distributed."""
+        keep, value, length = [], c.c_void_p(), c.c_size_t()
+        good(library.qpx_endpoint_pack(c.byref(_to_c(self, keep)), c.byref(value), c.byref(length)))
+        return take(value, length)
+
+    @staticmethod
+    def unpack(data):
+        out = c.POINTER(CEndpoint)()
+        good(library.qpx_endpoint_unpack(bytes(data), len(data), c.byref(out)))
+        try:
+            return _from_c(out[0])
+        finally:
+            library.qpx_endpoints_free(out, 1)
+
+
+def should_connect(mine, theirs):
+    """Of two sides that know each other's names exactly one is to connect."""
+    return good(library.qpx_should_connect(mine.encode(), theirs.encode())) == 1
 
 
 _NUMBERS = ("qpn", "psn", "qkey", "srqn", "mtu", "type", "lid", "port", "max_rd_atomic", "max_dest_rd_atomic")
@@ -102,6 +122,20 @@ class Connection(_Handle):
         good(library.qpx_receive(self._handle, c.byref(message), c.byref(length)))
         return take(message, length)
 
+    def try_receive(self):
+        """None: nothing is here; wait until fileno() is readable."""
+        message, length = c.c_void_p(), c.c_size_t()
+        there = good(library.qpx_try_receive(self._handle, c.byref(message), c.byref(length)))
+        return take(message, length) if there else None
+
+    def fileno(self):
+        """For select and the like; not to be read."""
+        return library.qpx_fd(self._handle)
+
+    def cancel(self):
+        """The call that waits, or the next, fails with QPX_ECANCELLED. From any thread."""
+        library.qpx_cancel(self._handle)
+
     def barrier(self):
         good(library.qpx_barrier(self._handle))
 
@@ -114,6 +148,7 @@ class Connection(_Handle):
 
     peer_name = property(lambda self: library.qpx_peer_name(self._handle).decode())
     peer_address = property(lambda self: library.qpx_peer_address(self._handle).decode())
+    local_address = property(lambda self: library.qpx_local_address(self._handle).decode())
     peer_identity = property(lambda self: library.qpx_peer_identity(self._handle).decode())
     secure = property(lambda self: bool(library.qpx_secure(self._handle)))
 
@@ -126,6 +161,25 @@ class Listener(_Handle):
         handle = c.c_void_p()
         good(library.qpx_accept(self._handle, milliseconds(timeout), c.byref(handle)))
         return Connection(handle)
+
+    def try_accept(self):
+        """None: no client is done; wait until fileno() is readable."""
+        handle = c.c_void_p()
+        return Connection(handle) if good(library.qpx_try_accept(self._handle, c.byref(handle))) else None
+
+    def turned_away(self):
+        """Why clients were, since the last call."""
+        lines = c.c_void_p()
+        good(library.qpx_listener_turned_away(self._handle, c.byref(lines)))
+        told = c.string_at(lines.value).decode(errors="replace").splitlines() if lines.value else []
+        free(lines)
+        return told
+
+    def fileno(self):
+        return library.qpx_listener_fd(self._handle)
+
+    def cancel(self):
+        library.qpx_listener_cancel(self._handle)
 
     port = property(lambda self: library.qpx_listener_port(self._handle))
 
@@ -145,3 +199,25 @@ def connect(url, timeout="default", name=None, security=None, retry_refused=Fals
 def listen(url, timeout="default", name=None, security=None):
     """@url: tcp://address:port; tcp://:0 is any free port."""
     return Listener(_open(library.qpx_listen, url, timeout, name, security, False))
+
+
+# Queue pairs and protection domains are their pointers in C, as integers.
+def describe(qp, port=1, gid_index=-1, connection=None):
+    """(Endpoint, index of the GID that was taken)"""
+    local, index = CEndpoint(), c.c_int()
+    good(library.qpx_describe(qp, port, gid_index, connection._handle if connection else None, c.byref(local), c.byref(index)))
+    return _from_c(local), index.value
+
+
+def connect_qp(qp, local, gid_index, remote, **path):
+    """RESET to RTS. @path: members of struct qpx_path_options"""
+    keep = []
+    good(library.qpx_connect_qp_path(qp, c.byref(_to_c(local, keep)), gid_index, c.byref(_to_c(remote, keep)), c.byref(Path(**path))))
+
+
+def create_ah(pd, local, gid_index, remote, **path):
+    """Pointer of an ibv_ah; the caller destroys it."""
+    keep, ah = [], c.c_void_p()
+    good(library.qpx_create_ah(pd, c.byref(_to_c(local, keep)), gid_index, c.byref(_to_c(remote, keep)), c.byref(Path(**path)),
+                               c.byref(ah)))
+    return ah.value

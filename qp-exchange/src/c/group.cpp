@@ -19,6 +19,7 @@ struct qpx_group {
 namespace {
 
 using qpx::c::guarded;
+using qpx::c::guarded_bool;
 using qpx::c::want;
 
 std::string text_or_empty(const char* text) {
@@ -59,20 +60,25 @@ qpx_rank_bytes* to_c(const std::vector<qpx::RankBytes>& items) {
     return list;
 }
 
-void copy_text(char (&out)[256], const std::string& text) {
-    const size_t length = std::min(text.size(), sizeof out - 1);
+template <size_t Size>
+void copy_text(char (&out)[Size], const std::string& text) {
+    const size_t length = std::min(text.size(), Size - 1);
     std::memcpy(out, text.data(), length);
     out[length] = '\0';
 }
 
 }  // namespace
 
-int qpx_group_join(const char* url, const qpx_group_options* options, qpx_group** group) {
+int qpx_group_join(const char* url, const qpx_group_options* given, qpx_group** group) {
     return guarded([&] {
         want(url, "url");
         want(group, "group");
         qpx::GroupOptions join;
-        if (options != nullptr) {
+        if (given != nullptr) {
+            const qpx_group_options all =
+                qpx::c::sized(*given, offsetof(qpx_group_options, stop_on_signal));
+            const qpx_group_options* options = &all;
+            join.stop_on_signal = options->stop_on_signal != 0;
             if (options->rank != QPX_ANY_RANK) {
                 join.rank = options->rank;
             }
@@ -127,6 +133,62 @@ int qpx_group_get(qpx_group* group, const char* key, int timeout_ms, void** valu
             std::memcpy(*value, got.data(), got.size());
         }
     });
+}
+
+int qpx_group_put_once(qpx_group* group, const char* key, const void* value, size_t length) {
+    return guarded_bool([&] {
+        want(group, "group");
+        want(key, "key");
+        return group->group->put_once(key, view(value, length, "value"));
+    });
+}
+
+int qpx_group_try_get(qpx_group* group, const char* key, void** value, size_t* length) {
+    return guarded_bool([&] {
+        want(group, "group");
+        want(key, "key");
+        want(value, "value");
+        want(length, "length");
+        const auto got = group->group->try_get(key);
+        if (got) {
+            *value = got->empty() ? nullptr : qpx::c::copy_out(got->data(), got->size());
+            *length = got->size();
+        }
+        return got.has_value();
+    });
+}
+
+int qpx_group_members(qpx_group* group, qpx_group_member** members, size_t* count) {
+    return guarded([&] {
+        want(group, "group");
+        want(members, "members");
+        want(count, "count");
+        const auto all = group->group->members();
+        auto* list =
+            static_cast<qpx_group_member*>(allocate(all.size() * sizeof(qpx_group_member)));
+        for (size_t i = 0; i < all.size(); ++i) {
+            list[i].rank = all[i].rank;
+            list[i].incarnation = all[i].incarnation;
+            list[i].state = static_cast<uint32_t>(all[i].state);
+            copy_text(list[i].name, all[i].name);
+            copy_text(list[i].address, all[i].address);
+        }
+        *members = list;
+        *count = all.size();
+    });
+}
+
+int qpx_group_find(qpx_group* group, const char* name, int timeout_ms, uint32_t* rank) {
+    return guarded([&] {
+        want(group, "group");
+        want(name, "name");
+        want(rank, "rank");
+        *rank = group->group->find(name, timeout_of(timeout_ms));
+    });
+}
+
+int qpx_group_cancel(qpx_group* group) {
+    return group->group->cancel() ? 0 : -QPX_EUNSUPPORTED;
 }
 
 int qpx_group_wait(qpx_group* group, const char* const* keys, size_t count, int timeout_ms) {
@@ -208,41 +270,77 @@ int qpx_group_exchange_bytes(qpx_group* group, const qpx_rank_bytes* mine, size_
     });
 }
 
+namespace {
+
+std::vector<qpx::RankEndpoint> from_c(const qpx_rank_endpoint* mine, size_t count) {
+    if (count != 0) {
+        want(mine, "mine");
+    }
+    std::vector<qpx::RankEndpoint> items;
+    for (const qpx_rank_endpoint& item : std::span(mine, count)) {
+        items.push_back({item.rank, qpx::c::from_c(item.endpoint)});
+    }
+    return items;
+}
+
+qpx_rank_endpoint* to_c(const std::vector<qpx::RankEndpoint>& got) {
+    std::vector<qpx::Endpoint> endpoints;
+    endpoints.reserve(got.size());
+    for (const qpx::RankEndpoint& item : got) {
+        endpoints.push_back(item.endpoint);
+    }
+    auto* list = static_cast<qpx_rank_endpoint*>(allocate(got.size() * sizeof(qpx_rank_endpoint)));
+    qpx_endpoint* converted = nullptr;
+    try {
+        converted = qpx::c::to_c(endpoints);
+    } catch (...) {
+        std::free(list);
+        throw;
+    }
+    for (size_t i = 0; i < got.size(); ++i) {
+        list[i] = {got[i].rank, converted[i]};
+    }
+    // What an endpoint points to has moved into the list.
+    std::free(converted);
+    return list;
+}
+
+}  // namespace
+
 int qpx_group_exchange(qpx_group* group, const qpx_rank_endpoint* mine, size_t count,
                        int timeout_ms, qpx_rank_endpoint** theirs, size_t* their_count) {
     return guarded([&] {
         want(group, "group");
         want(theirs, "theirs");
         want(their_count, "their_count");
-        if (count != 0) {
-            want(mine, "mine");
-        }
-        std::vector<qpx::RankEndpoint> items;
-        for (const qpx_rank_endpoint& item : std::span(mine, count)) {
-            items.push_back({item.rank, qpx::c::from_c(item.endpoint)});
-        }
-        const auto got = group->group->exchange(items, timeout_of(timeout_ms));
-        std::vector<qpx::Endpoint> endpoints;
-        endpoints.reserve(got.size());
-        for (const qpx::RankEndpoint& item : got) {
-            endpoints.push_back(item.endpoint);
-        }
-        auto* list =
-            static_cast<qpx_rank_endpoint*>(allocate(got.size() * sizeof(qpx_rank_endpoint)));
-        qpx_endpoint* converted = nullptr;
+        const auto got = group->group->exchange(from_c(mine, count), timeout_of(timeout_ms));
+        *theirs = to_c(got);
+        *their_count = got.size();
+    });
+}
+
+int qpx_group_exchange_some(qpx_group* group, const qpx_rank_endpoint* mine, size_t count,
+                            int timeout_ms, qpx_rank_endpoint** theirs, size_t* their_count,
+                            uint32_t** gone, size_t* gone_count) {
+    return guarded([&] {
+        want(group, "group");
+        want(theirs, "theirs");
+        want(their_count, "their_count");
+        want(gone, "gone");
+        want(gone_count, "gone_count");
+        std::vector<uint32_t> absent;
+        const auto got =
+            group->group->exchange_some(from_c(mine, count), absent, timeout_of(timeout_ms));
+        auto* list = qpx::c::copy_out(absent.data(), absent.size() * sizeof(uint32_t));
         try {
-            converted = qpx::c::to_c(endpoints);
+            *theirs = to_c(got);
         } catch (...) {
             std::free(list);
             throw;
         }
-        for (size_t i = 0; i < got.size(); ++i) {
-            list[i] = {got[i].rank, converted[i]};
-        }
-        // What an endpoint points to has moved into the list.
-        std::free(converted);
-        *theirs = list;
         *their_count = got.size();
+        *gone = static_cast<uint32_t*>(list);
+        *gone_count = absent.size();
     });
 }
 

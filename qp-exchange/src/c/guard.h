@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Around every call of the C interface: exceptions become codes, and a text for the thread.
 #pragma once
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
+#include <new>
 #include <string>
 
 #include "qpx/error.h"
@@ -23,6 +27,48 @@ int guarded(Call call) noexcept {
     } catch (const std::exception& error) {
         return failed(QPX_EINTERNAL, error.what());
     }
+}
+
+/// A structure of options as this library knows it: what the program's is too short for is `rest`.
+/// @param first size of the structure in version 0.1. @throws Error(Unsupported) when a longer one
+/// asks for what this library does not know
+template <class Options>
+Options sized(const Options& given, std::size_t first, Options rest = {}) {
+    const std::size_t size = given.struct_size != 0 ? given.struct_size : first;
+    if (size < first) {
+        throw Error(ErrorCode::Argument, "struct_size is " + std::to_string(size) +
+                                             ": give it sizeof the structure of options");
+    }
+    const auto* bytes = reinterpret_cast<const unsigned char*>(&given);
+    for (std::size_t i = sizeof(Options); i < size; ++i) {
+        if (bytes[i] != 0) {
+            throw Error(ErrorCode::Unsupported,
+                        "the options have members that this libqpx does not know: it is older than "
+                        "the program");
+        }
+    }
+    std::memcpy(&rest, &given, std::min(size, sizeof(Options)));
+    return rest;
+}
+
+/// Memory that the program frees by free(). @throws std::bad_alloc
+inline void* copy_out(const void* from, std::size_t size) {
+    void* memory = std::malloc(std::max<std::size_t>(size, 1));
+    if (memory == nullptr) {
+        throw std::bad_alloc();
+    }
+    if (size != 0) {
+        std::memcpy(memory, from, size);
+    }
+    return memory;
+}
+
+/// A call that answers 1 or 0. @return that, or -code
+template <class Call>
+int guarded_bool(Call call) noexcept {
+    bool result = false;
+    const int status = guarded([&] { result = call(); });
+    return status != 0 ? status : static_cast<int>(result);
 }
 
 /// @throws Error(Argument) for NULL

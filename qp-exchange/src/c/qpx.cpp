@@ -55,15 +55,20 @@ int code_of(qpx::ErrorCode code) {
             return QPX_EDEVICE;
         case qpx::ErrorCode::Unsupported:
             return QPX_EUNSUPPORTED;
+        case qpx::ErrorCode::Cancelled:
+            return QPX_ECANCELLED;
     }
     return QPX_EINTERNAL;
 }
 
-qpx::PeerOptions options_of(const qpx_options* options) {
+qpx::PeerOptions options_of(const qpx_options* given) {
     qpx::PeerOptions out;
-    if (options == nullptr) {
+    if (given == nullptr) {
         return out;
     }
+    const qpx_options all = qpx::c::sized(*given, offsetof(qpx_options, stop_on_signal));
+    const qpx_options* options = &all;
+    out.stop_on_signal = options->stop_on_signal != 0;
     if (options->timeout_ms != 0) {
         out.timeout = std::chrono::milliseconds(options->timeout_ms);
     }
@@ -74,6 +79,44 @@ qpx::PeerOptions options_of(const qpx_options* options) {
         out.security = qpx::parse_security(options->security);
     }
     return out;
+}
+
+qpx::PathOptions path_of(const qpx_path_options* given) {
+    qpx::PathOptions out;
+    if (given == nullptr) {
+        return out;
+    }
+    const qpx_path_options path = qpx::c::sized(*given, sizeof(qpx_path_options));
+    out.timeout = path.timeout;
+    out.retry_cnt = path.retry_cnt;
+    out.rnr_retry = path.rnr_retry;
+    out.min_rnr_timer = path.min_rnr_timer;
+    out.traffic_class = path.traffic_class;
+    out.sl = path.sl;
+    out.hop_limit = path.hop_limit;
+    out.static_rate = path.static_rate;
+    out.flow_label = path.flow_label;
+    out.pkey_index = path.pkey_index;
+    if (path.access >= 0) {
+        out.access = static_cast<unsigned>(path.access);
+    }
+    if (path.grh >= 0) {
+        out.grh = path.grh != 0;
+    }
+    return out;
+}
+
+qpx::Local local_of(const qpx_endpoint& local, int gid_index) {
+    qpx::Local mine;
+    mine.endpoint = qpx::c::from_c(local);
+    mine.gid = {.index = gid_index, .gid = mine.endpoint.gid};
+    return mine;
+}
+
+/// *message is NULL for an empty one.
+void give(const std::vector<std::byte>& got, void** message, size_t* length) {
+    *message = got.empty() ? nullptr : qpx::c::copy_out(got.data(), got.size());
+    *length = got.size();
 }
 
 }  // namespace
@@ -96,6 +139,7 @@ int failed(const Error& error) noexcept {
 }  // namespace qpx::c
 
 using qpx::c::guarded;
+using qpx::c::guarded_bool;
 using qpx::c::want;
 
 const char* qpx_version() {
@@ -131,6 +175,8 @@ const char* qpx_strerror(int code) {
             return "a verbs call failed";
         case QPX_EUNSUPPORTED:
             return "not supported";
+        case QPX_ECANCELLED:
+            return "cancelled";
         case QPX_EINTERNAL:
             return "internal failure";
         default:
@@ -169,6 +215,38 @@ int qpx_accept(qpx_listener* listener, int timeout_ms, qpx_connection** connecti
     });
 }
 
+int qpx_try_accept(qpx_listener* listener, qpx_connection** connection) {
+    return guarded_bool([&] {
+        want(listener, "listener");
+        want(connection, "connection");
+        auto accepted = listener->listener.try_accept();
+        if (accepted) {
+            *connection = new qpx_connection(std::move(*accepted));
+        }
+        return accepted.has_value();
+    });
+}
+
+int qpx_listener_fd(const qpx_listener* listener) {
+    return listener->listener.fd();
+}
+void qpx_listener_cancel(qpx_listener* listener) {
+    listener->listener.cancel();
+}
+
+int qpx_listener_turned_away(qpx_listener* listener, char** lines) {
+    return guarded([&] {
+        want(listener, "listener");
+        want(lines, "lines");
+        std::string all;
+        for (const std::string& line : listener->listener.turned_away()) {
+            all += line + "\n";
+        }
+        *lines = all.empty() ? nullptr
+                             : static_cast<char*>(qpx::c::copy_out(all.c_str(), all.size() + 1));
+    });
+}
+
 uint16_t qpx_listener_port(const qpx_listener* listener) {
     return listener->listener.port();
 }
@@ -193,6 +271,32 @@ int qpx_exchange(qpx_connection* connection, const qpx_endpoint* mine, size_t co
     });
 }
 
+int qpx_endpoint_pack(const qpx_endpoint* endpoint, void** bytes, size_t* length) {
+    return guarded([&] {
+        want(endpoint, "endpoint");
+        want(bytes, "bytes");
+        want(length, "length");
+        give(qpx::pack(qpx::c::from_c(*endpoint)), bytes, length);
+    });
+}
+
+int qpx_endpoint_unpack(const void* bytes, size_t length, qpx_endpoint** endpoint) {
+    return guarded([&] {
+        want(bytes, "bytes");
+        want(endpoint, "endpoint");
+        const qpx::Endpoint got = qpx::unpack({static_cast<const std::byte*>(bytes), length});
+        *endpoint = qpx::c::to_c({&got, 1});
+    });
+}
+
+int qpx_should_connect(const char* mine, const char* theirs) {
+    return guarded_bool([&] {
+        want(mine, "mine");
+        want(theirs, "theirs");
+        return qpx::should_connect(mine, theirs);
+    });
+}
+
 int qpx_send(qpx_connection* connection, const void* message, size_t length) {
     return guarded([&] {
         want(connection, "connection");
@@ -208,17 +312,25 @@ int qpx_receive(qpx_connection* connection, void** message, size_t* length) {
         want(connection, "connection");
         want(message, "message");
         want(length, "length");
-        const auto got = connection->connection.receive();
-        *message = nullptr;
-        *length = got.size();
-        if (!got.empty()) {
-            *message = std::malloc(got.size());
-            if (*message == nullptr) {
-                throw std::bad_alloc();
-            }
-            std::memcpy(*message, got.data(), got.size());
-        }
+        give(connection->connection.receive(), message, length);
     });
+}
+
+int qpx_try_receive(qpx_connection* connection, void** message, size_t* length) {
+    return guarded_bool([&] {
+        want(connection, "connection");
+        want(message, "message");
+        want(length, "length");
+        const auto got = connection->connection.try_receive();
+        if (got) {
+            give(*got, message, length);
+        }
+        return got.has_value();
+    });
+}
+
+void qpx_cancel(qpx_connection* connection) {
+    connection->connection.cancel();
 }
 
 int qpx_barrier(qpx_connection* connection) {
@@ -256,7 +368,9 @@ int qpx_secure(const qpx_connection* connection) {
     return connection->connection.secure() ? 1 : 0;
 }
 int qpx_fd(const qpx_connection* connection) {
-    return connection->connection.fd();
+    int fd = -1;
+    guarded([&] { fd = connection->connection.fd(); });
+    return fd;
 }
 
 int qpx_describe(ibv_qp* qp, uint8_t port, int gid_index, const qpx_connection* connection,
@@ -280,13 +394,27 @@ int qpx_describe(ibv_qp* qp, uint8_t port, int gid_index, const qpx_connection* 
 
 int qpx_connect_qp(ibv_qp* qp, const qpx_endpoint* local, int gid_index,
                    const qpx_endpoint* remote) {
+    return qpx_connect_qp_path(qp, local, gid_index, remote, nullptr);
+}
+
+int qpx_connect_qp_path(ibv_qp* qp, const qpx_endpoint* local, int gid_index,
+                        const qpx_endpoint* remote, const qpx_path_options* path) {
     return guarded([&] {
         want(qp, "qp");
         want(local, "local");
         want(remote, "remote");
-        qpx::Local mine;
-        mine.endpoint = qpx::c::from_c(*local);
-        mine.gid = {.index = gid_index, .gid = mine.endpoint.gid};
-        qpx::connect(qp, mine, qpx::c::from_c(*remote));
+        qpx::connect(qp, local_of(*local, gid_index), qpx::c::from_c(*remote), path_of(path));
+    });
+}
+
+int qpx_create_ah(ibv_pd* pd, const qpx_endpoint* local, int gid_index, const qpx_endpoint* remote,
+                  const qpx_path_options* path, ibv_ah** ah) {
+    return guarded([&] {
+        want(pd, "pd");
+        want(local, "local");
+        want(remote, "remote");
+        want(ah, "ah");
+        *ah =
+            qpx::create_ah(pd, local_of(*local, gid_index), qpx::c::from_c(*remote), path_of(path));
     });
 }

@@ -2,7 +2,6 @@
 #include "group/channel.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "wire/frame.h"
@@ -27,11 +26,13 @@ std::string seconds(std::chrono::milliseconds time) {
 
 }  // namespace
 
-Channel::Channel(const Url& url, const Security& security, int family, net::Deadline deadline,
-                 bool retry)
-    : who_(url.scheme + "://" +
+Channel::Channel(const Url& url, const Security& security, int family,
+                 std::chrono::milliseconds timeout, bool retry, bool stop_on_signal)
+    : interrupt_(stop_on_signal),
+      who_(url.scheme + "://" +
            (url.host.find(':') != std::string::npos ? "[" + url.host + "]" : url.host) + ":" +
            std::to_string(url.port)) {
+    const auto deadline = net::Deadline::in(timeout, &interrupt_);
     while (true) {
         try {
             greet(url, security, family, deadline);
@@ -43,7 +44,7 @@ Channel::Channel(const Url& url, const Security& security, int family, net::Dead
                 throw;
             }
         }
-        std::this_thread::sleep_for(retry_pause);
+        deadline.pause(retry_pause);
     }
 }
 
@@ -53,38 +54,30 @@ void Channel::greet(const Url& url, const Security& security, int family, net::D
         stream = net::make_tls_stream(net::make_tls(security, net::Role::Client), std::move(stream),
                                       url.host);
     }
-    peer::Handshake handshake(
-        std::move(stream), net::Role::Client,
-        peer::make_hello(wire::feature_service, wire::feature_service, PeerOptions{}));
-    while (true) {
-        const net::Want want = handshake.step();
-        if (want == net::Want::Nothing) {
-            break;
-        }
-        if (!const_cast<net::Stream&>(handshake.stream())
-                 .wait(want == net::Want::Read, want == net::Want::Write, deadline)) {
-            throw Error(ErrorCode::Timeout,
-                        who_ + " does not answer: " +
-                            (handshake.received() == 0
-                                 ? "it took the connection and said nothing; is it qpxd, and "
-                                   "does it run?"
-                                 : "its greeting is incomplete"));
-        }
-    }
-    session_ = handshake.take();
+    frames_ = peer::FrameStream(peer::shake_hands(
+        std::move(stream),
+        peer::make_hello(wire::feature_service, wire::feature_service, PeerOptions{}), deadline,
+        who_ + " does not answer: it took the connection and said nothing; is it qpxd, and does it "
+               "run?",
+        who_ + " does not answer: its greeting is incomplete"));
 }
 
 Channel::~Channel() {
-    if (ended_.empty() && session_.stream) {
+    if (ended_.empty() && frames_) {
         try {
-            wire::FrameWriter(out_, wire::Type::Bye).finish(session_.next_send++);
-            flush();
-            session_.stream->shutdown();
+            wire::FrameWriter(frames_.out(), wire::Type::Bye).finish(frames_.take_sequence());
+            frames_.write_queued();
+            frames_.stream().shutdown();
         } catch (const Error&) {
             ended_ = "gone";
         }
     }
 }
+
+struct Channel::Updated {
+    Channel& channel;
+    ~Updated() { channel.update(); }
+};
 
 void Channel::check_usable() const {
     if (!ended_.empty()) {
@@ -98,59 +91,33 @@ void Channel::broken(const Error& error) {
 }
 
 void Channel::queue(const Message& message) {
-    encode(message, session_.next_send++, out_);
-}
-
-// @return everything is out
-bool Channel::flush() {
-    while (sent_ < out_.size()) {
-        const net::Io io = session_.stream->write(View(out_).subspan(sent_));
-        if (io.bytes == 0) {
-            return false;
-        }
-        sent_ += io.bytes;
-    }
-    out_.clear();
-    sent_ = 0;
-    return true;
-}
-
-// @return something came
-bool Channel::receive() {
-    if (closed_) {
-        return false;
-    }
-    const net::Io io = session_.stream->read(session_.reader.space());
-    session_.reader.received(io.bytes);
-    closed_ = io.closed;
-    return io.bytes != 0;
+    encode(message, frames_.take_sequence(), frames_.out());
 }
 
 // Moves bytes both ways; waits when none can be moved. @return false: the deadline passed
 bool Channel::pump(net::Deadline deadline) {
-    bool all_out = false;
     std::optional<Error> write_error;
     try {
-        all_out = flush();
+        frames_.write_queued();
     } catch (const Error& error) {
         write_error = error;  // its reason may lie unread
     }
-    if (receive() || (closed_ && session_.reader.partial() != 0)) {
+    if (frames_.read_some() > 0 || (frames_.closed() && frames_.partial() != 0)) {
         return true;
     }
     if (write_error) {
         throw *write_error;
     }
-    if (closed_) {
+    if (frames_.closed()) {
         throw Error(ErrorCode::PeerGone, "the service has ended the connection");
     }
-    return session_.stream->wait(true, !all_out, deadline);
+    return frames_.stream().wait(true, frames_.unsent() != 0, deadline);
 }
 
 std::optional<Message> Channel::next_message() {
-    const auto frame = session_.reader.next();
+    const auto frame = frames_.next();
     if (!frame) {
-        if (closed_) {
+        if (frames_.closed()) {
             throw Error(ErrorCode::PeerGone, "the service has ended the connection");
         }
         return std::nullopt;
@@ -158,8 +125,24 @@ std::optional<Message> Channel::next_message() {
     if (frame->header.type == wire::Type::Refuse) {
         throw wire::refused(wire::decode_refusal(frame->payload), "the service");
     }
-    session_.check_sequence(frame->header);
     return decode(static_cast<uint8_t>(frame->header.type), frame->payload);
+}
+
+int Channel::fd() {
+    if (!readiness_) {
+        readiness_ = std::make_unique<net::Readiness>();
+        readiness_->watch(interrupt_.fd(), true, false);
+        readiness_->watch(frames_.stream().fd(), true, false);
+        update();
+    }
+    return readiness_->fd();
+}
+
+// However a call ends, fd() tells what is left.
+void Channel::update() noexcept {
+    if (readiness_) {
+        readiness_->set(!ended_.empty() || !events_.empty() || frames_.has_something());
+    }
 }
 
 void Channel::keep_events(const Message& message) {
@@ -189,7 +172,7 @@ void Channel::call_with_items(Message request, View items, std::chrono::millisec
     check_usable();
     request.request = ++last_request_;
     const size_t room =
-        std::min<size_t>(part_size, session_.theirs.limits.max_frame - frame_overhead);
+        std::min<size_t>(part_size, frames_.theirs().limits.max_frame - frame_overhead);
     const uint32_t options = request.options;
     Items each(items);
     const std::byte* begin = items.data();
@@ -203,7 +186,7 @@ void Channel::call_with_items(Message request, View items, std::chrono::millisec
     };
     while (each.next()) {
         const size_t more = item_overhead + each.bytes().size();
-        if (more > session_.theirs.limits.max_frame - frame_overhead) {
+        if (more > frames_.theirs().limits.max_frame - frame_overhead) {
             throw Error(ErrorCode::Limit, std::string(what) + ": the item for rank " +
                                               std::to_string(each.rank()) + " has " +
                                               std::to_string(each.bytes().size()) +
@@ -220,9 +203,15 @@ void Channel::call_with_items(Message request, View items, std::chrono::millisec
 
 void Channel::run(uint32_t request, std::chrono::milliseconds timeout, const char* what,
                   const OnAnswer& on_answer) {
-    net::Deadline deadline = net::Deadline::in(timeout);
+    net::Deadline deadline = net::Deadline::in(timeout, &interrupt_);
     uint32_t cancel = 0;
+    std::optional<Error> cancelled;
+    const Updated updated{*this};
     const auto timed_out = [&](const std::string& missing) {
+        if (cancelled) {
+            throw Error(cancelled->code(), std::string(what) + ": " + cancelled->what(),
+                        cancelled->detail());
+        }
         throw Error(ErrorCode::Timeout, std::string(what) + ": not done after " + seconds(timeout) +
                                             (missing.empty() ? "" : "; " + missing));
     };
@@ -239,13 +228,20 @@ void Channel::run(uint32_t request, std::chrono::milliseconds timeout, const cha
                 in_time = pump(deadline);
             }
         } catch (const Error& error) {
-            broken(error);
+            if (error.code() != ErrorCode::Cancelled) {
+                broken(error);
+            }
+            cancelled = error;
+            in_time = false;
         }
         if (message && message->request == request) {
             if (message->type == Type::Failed) {
                 throw Error(message->code, std::string(what) + ": " + std::string(message->text));
             }
             if (on_answer(*message)) {
+                if (cancelled && cancelled->detail() == 0) {
+                    interrupt_.cancel();  // the answer was faster: the next call ends
+                }
                 return;
             }
         } else if (message && cancel != 0 && message->request == cancel) {
@@ -262,13 +258,15 @@ void Channel::run(uint32_t request, std::chrono::milliseconds timeout, const cha
 }
 
 std::optional<GroupEvent> Channel::next_event() {
+    const Updated updated{*this};
+    interrupt_.check();
     if (events_.empty()) {
         check_usable();
         try {
-            flush();
-            while (receive()) {
+            frames_.write_queued();
+            while (frames_.read_some() > 0) {
             }
-            while (session_.reader.partial() != 0) {
+            while (frames_.partial() != 0) {
                 const auto message = next_message();
                 if (!message) {
                     break;
@@ -277,7 +275,7 @@ std::optional<GroupEvent> Channel::next_event() {
                     keep_events(*message);
                 }
             }
-            if (events_.empty() && closed_) {
+            if (events_.empty() && frames_.closed()) {
                 throw Error(ErrorCode::PeerGone, "the service has ended the connection");
             }
         } catch (const Error& error) {
@@ -293,7 +291,7 @@ std::optional<GroupEvent> Channel::next_event() {
 }
 
 void Channel::wait_readable(std::chrono::milliseconds time) {
-    session_.stream->wait(true, false, net::Deadline::in(time));
+    frames_.stream().wait(true, false, net::Deadline::in(time, &interrupt_));
 }
 
 void Channel::send_last(Message request) noexcept {
@@ -301,7 +299,7 @@ void Channel::send_last(Message request) noexcept {
         if (ended_.empty()) {
             request.request = ++last_request_;
             queue(request);
-            flush();
+            frames_.write_queued();
         }
     } catch (const Error& error) {
         ended_ = error.what();
@@ -315,7 +313,7 @@ std::string fetch_status(const Url& url, const Security& security) {
     }
     where.port = where.port == 0 ? default_port : where.port;
     constexpr std::chrono::seconds patience{10};
-    Channel channel(where, security, 0, net::Deadline::in(patience), false);
+    Channel channel(where, security, 0, patience, false);
     std::string json;
     channel.call({.type = Type::Status}, patience, "status", [&](const Message& m) {
         json += text_of(m.items);

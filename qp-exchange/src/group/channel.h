@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "group/messages.h"
-#include "net/stream.h"
-#include "peer/handshake.h"
+#include "net/readiness.h"
+#include "peer/frame_stream.h"
 #include "qpx/group.h"
 #include "qpx/url.h"
 
@@ -19,8 +19,8 @@ namespace qpx::service {
 class Channel {
   public:
     /// Connects and greets. @param retry a closed port is tried again until the deadline
-    Channel(const Url& url, const Security& security, int family, net::Deadline deadline,
-            bool retry);
+    Channel(const Url& url, const Security& security, int family, std::chrono::milliseconds timeout,
+            bool retry, bool stop_on_signal = false);
     ~Channel();
 
     /// Sends a request and hands its answers to `on_answer` until that returns true.
@@ -38,13 +38,18 @@ class Channel {
     /// Sends a last request without waiting for anything.
     void send_last(Message request) noexcept;
 
-    const net::Stream& stream() const { return *session_.stream; }
+    const net::Stream& stream() const { return frames_.stream(); }
+    /// Readable when next_event() has something to do.
+    int fd();
+    void cancel() noexcept { interrupt_.cancel(); }
+    /// A call's own waiting, which cancel() ends.
+    void pause(std::chrono::milliseconds time) { net::Deadline::in(time, &interrupt_).pause(time); }
 
   private:
+    struct Updated;
     void greet(const Url& url, const Security& security, int family, net::Deadline deadline);
     void queue(const Message& message);
-    bool flush();
-    bool receive();
+    void update() noexcept;
     std::optional<Message> next_message();
     void run(uint32_t request, std::chrono::milliseconds timeout, const char* what,
              const OnAnswer& on_answer);
@@ -53,11 +58,10 @@ class Channel {
     [[noreturn]] void broken(const Error& error);
     void check_usable() const;
 
-    peer::Session session_;
-    Bytes out_;
-    size_t sent_ = 0;
+    net::Interrupt interrupt_;
+    peer::FrameStream frames_;
+    std::unique_ptr<net::Readiness> readiness_;  ///< from the first fd() on
     uint32_t last_request_ = 0;
-    bool closed_ = false;
     std::string ended_;
     std::deque<GroupEvent> events_;
     std::string who_;

@@ -14,7 +14,6 @@
 #include "group/service_group.h"
 #include "qpx/peer.h"
 #include "qpx/url.h"
-#include "wire/messages.h"
 
 namespace qpx {
 namespace {
@@ -54,24 +53,12 @@ GroupOptions with_query(const Url& url, GroupOptions options) {
     return options;
 }
 
-std::vector<std::byte> pack(const Endpoint& endpoint) {
-    if (const std::string why = why_invalid(endpoint); !why.empty()) {
-        throw Error(ErrorCode::Argument, "an endpoint cannot be exchanged: " + why);
-    }
-    std::vector<std::byte> frame;
-    wire::encode(frame, std::span(&endpoint, 1), 0);
-    frame.erase(frame.begin(), frame.begin() + wire::header_size);
-    return frame;
-}
-
 Endpoint unpack(uint32_t rank, std::span<const std::byte> bytes) {
-    auto endpoints = wire::decode_endpoints(bytes, Limits{});
-    if (endpoints.size() != 1) {
-        throw Error(ErrorCode::Protocol, "rank " + std::to_string(rank) + " sent " +
-                                             std::to_string(endpoints.size()) +
-                                             " endpoints instead of one");
+    try {
+        return qpx::unpack(bytes);
+    } catch (const Error& error) {
+        throw Error(error.code(), "from rank " + std::to_string(rank) + ": " + error.what());
     }
-    return std::move(endpoints.front());
 }
 
 std::vector<RankEndpoint> unpack(const std::vector<RankBytes>& items) {
@@ -164,9 +151,13 @@ uint32_t Group::find(std::string_view name, Milliseconds timeout) {
             throw Error(ErrorCode::Timeout,
                         "find: nobody has joined under the name '" + std::string(name) + "'");
         }
-        std::this_thread::sleep_for(pause);
+        this->pause(pause);
         pause = std::min(pause * 2, std::chrono::milliseconds(200));
     }
+}
+
+void Group::pause(Milliseconds time) {
+    std::this_thread::sleep_for(time);
 }
 
 std::optional<RankAndSize> rank_from_environment() {

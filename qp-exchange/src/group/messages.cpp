@@ -247,12 +247,15 @@ void encode(const Message& message, uint32_t sequence, Bytes& out) {
     writer.finish(sequence);
 }
 
-void encode_before_items(const Message& message, uint32_t sequence, size_t bytes, Bytes& out) {
+void encode_before_bytes(const Message& message, uint32_t sequence, size_t bytes, Bytes& out) {
     const size_t start = out.size();
     wire::FrameWriter writer(out, static_cast<wire::Type>(message.type));
-    write_fields(writer, message, needed(message.type));
+    const Tag last = message.type == Type::Value        ? tag_value
+                     : message.type == Type::MemberList ? tag_records
+                                                        : tag_items;
+    write_fields(writer, message, needed(message.type) & ~bit(last));
     const size_t field = out.size();
-    writer.bytes(tag_items, {});
+    writer.bytes(last, {});
     writer.finish(sequence);
     // The lengths are those of the frame and the field when the items have followed.
     wire::Header header = wire::decode_header(

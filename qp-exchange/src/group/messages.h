@@ -83,9 +83,10 @@ Message decode(uint8_t type, View payload);
 /// Appends one whole frame to `out`. @param sequence of the frame in its direction
 void encode(const Message& message, uint32_t sequence, Bytes& out);
 
-/// Appends a frame but for its last `bytes` bytes: those of the field `items`, which the caller
-/// sends behind it. They may be shared between many frames.
-void encode_before_items(const Message& message, uint32_t sequence, size_t bytes, Bytes& out);
+/// Appends a frame but for its last `bytes` bytes: those of the field `items`, of VALUE and
+/// MEMBER_LIST those of the fields `value` and `records`, which the caller sends behind it. They
+/// may be shared between many frames.
+void encode_before_bytes(const Message& message, uint32_t sequence, size_t bytes, Bytes& out);
 
 /// Bytes that a frame has beside its items, at most.
 inline constexpr size_t frame_overhead = 128;

@@ -70,8 +70,8 @@ ServiceGroup::ServiceGroup(Url url, const GroupOptions& options,
     : url_(std::move(url)),
       timeout_(options.timeout),
       hosted_(std::move(hosted)),
-      channel_(url_, options.security, options.family, net::Deadline::in(options.timeout),
-               url_.scheme == "tcp") {
+      channel_(url_, options.security, options.family, options.timeout, url_.scheme == "tcp",
+               options.stop_on_signal) {
     std::string job = !url_.path.empty() ? url_.path : options.job;
     if (job.empty()) {
         job = "default";

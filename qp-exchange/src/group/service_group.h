@@ -55,7 +55,11 @@ class ServiceGroup final : public Group {
     Exchanged exchange_bytes(std::span<const RankBytes> mine, Milliseconds timeout) override;
     std::vector<GroupMember> members() override;
     std::optional<GroupEvent> poll_event() override;
-    int fd() const override { return channel_.stream().fd(); }
+    int fd() const override { return channel_.fd(); }
+    bool cancel() noexcept override {
+        channel_.cancel();
+        return true;
+    }
     void leave() override;
     bool secure() const override { return channel_.stream().secure(); }
     std::string security_text() const override { return channel_.stream().security_text(); }
@@ -64,12 +68,13 @@ class ServiceGroup final : public Group {
     Milliseconds time(Milliseconds timeout) const {
         return timeout == default_timeout ? timeout_ : timeout;
     }
+    void pause(Milliseconds time) override { channel_.pause(time); }
     void wait_for_others();
 
     Url url_;
     Milliseconds timeout_;
     std::unique_ptr<HostedService> hosted_;  ///< ends after the channel
-    Channel channel_;
+    mutable Channel channel_;
     uint32_t rank_ = 0, size_ = 0;
     bool left_ = false;
 };

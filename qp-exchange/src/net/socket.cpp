@@ -3,12 +3,10 @@
 
 #include <netinet/in.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <limits>
 #include <system_error>
 
 #include "qpx/error.h"
@@ -35,38 +33,19 @@ Deadline share(Deadline deadline, std::size_t parts) {
         return deadline;
     }
     const auto left = std::max(deadline.at() - Clock::now(), Clock::duration::zero());
-    return Deadline(Clock::now() + left / static_cast<Clock::rep>(std::max<std::size_t>(parts, 1)));
+    return deadline.moved_to(Clock::now() +
+                             left / static_cast<Clock::rep>(std::max<std::size_t>(parts, 1)));
 }
 
 }  // namespace
-
-int Deadline::poll_ms() const {
-    if (at_ == Clock::time_point::max()) {
-        return -1;
-    }
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(at_ - Clock::now()).count();
-    return static_cast<int>(std::clamp<std::int64_t>(left, 0, std::numeric_limits<int>::max()));
-}
-
-Fd::~Fd() {
-    if (fd_ >= 0) {
-        ::close(fd_);
-    }
-}
 
 int try_connect(int fd, const Address& address, Deadline deadline) {
     if (connect(fd, address.get(), address.length) != 0 && errno != EINPROGRESS) {
         return errno;
     }
     pollfd ready = {fd, POLLOUT, 0};
-    int count = 0;
-    while ((count = poll(&ready, 1, deadline.poll_ms())) <= 0) {
-        if (count < 0 && errno != EINTR) {
-            return errno;
-        }
-        if (deadline.passed()) {
-            return ETIMEDOUT;
-        }
+    if (!deadline.wait({&ready, 1})) {
+        return ETIMEDOUT;
     }
     int error = 0;
     socklen_t length = sizeof(error);

@@ -1,39 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A byte stream to a peer, with or without TLS. Nothing here blocks but wait().
 #pragma once
-#include <poll.h>
-
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 
+#include "net/deadline.h"
 #include "qpx/security.h"
 
 namespace qpx::net {
-
-using Clock = std::chrono::steady_clock;
-
-/// A moment until which something may last.
-class Deadline {
-  public:
-    static Deadline never() { return Deadline(Clock::time_point::max()); }
-    /// Negative: never.
-    static Deadline in(std::chrono::milliseconds time) {
-        return time.count() < 0 ? never() : Deadline(Clock::now() + time);
-    }
-    explicit Deadline(Clock::time_point at) : at_(at) {}
-
-    Clock::time_point at() const { return at_; }
-    bool passed() const { return at_ != Clock::time_point::max() && Clock::now() >= at_; }
-    /// What poll() wants: milliseconds rounded up, -1 for never.
-    int poll_ms() const;
-
-  private:
-    Clock::time_point at_;
-};
 
 /// What a stream waits for.
 enum class Want { Nothing, Read, Write };
@@ -43,6 +20,10 @@ struct Io {
     Want want = Want::Nothing;  ///< with 0 bytes: try again when the descriptor is ready for this
     bool closed = false;        ///< read: the other side has closed in an orderly way
 };
+
+/// Ends a stream whose last bytes matter: what lies unread at close() would make the kernel send a
+/// reset in place of an end.
+void end(class Stream& stream) noexcept;
 
 enum class Role { Client, Server };
 
@@ -58,7 +39,7 @@ class Stream {
     virtual Io write(std::span<const std::byte> from) = 0;
     /// Bytes that read() would give though the descriptor is not readable.
     virtual bool pending() const { return false; }
-    /// Until readable (or writable). @return false: the deadline passed
+    /// Until readable (or writable). @return false: the deadline passed. @throws Error(Cancelled)
     virtual bool wait(bool readable, bool writable, Deadline deadline);
     /// Tells the other side that no more follows, as far as this can be done without waiting.
     virtual void shutdown() noexcept = 0;
@@ -69,6 +50,8 @@ class Stream {
     virtual std::span<const std::byte> plain_bytes() const { return {}; }
 
     virtual int fd() const = 0;
+    /// False: fd() is none that poll() knows; try again every Readiness::tick.
+    virtual bool pollable() const { return true; }
     virtual std::string peer_address() const = 0;
     virtual std::uint16_t peer_port() const = 0;
     virtual std::string local_address() const = 0;
@@ -82,6 +65,25 @@ class Stream {
 class Tls;
 /// @throws Error(Argument) that names the file and OpenSSL's reason
 std::shared_ptr<const Tls> make_tls(const Security& security, Role role);
+
+/// A server's keys and rules as its files have them now.
+class TlsFiles {
+  public:
+    /// @throws as make_tls
+    explicit TlsFiles(const Security& security);
+
+    /// Null when security is off. Files that have changed are read again; while they cannot be used
+    /// the former stay, and `why` says so once for each change.
+    std::shared_ptr<const Tls> current(std::string* why = nullptr);
+
+  private:
+    std::string stamp() const;
+
+    Security security_;
+    std::shared_ptr<const Tls> tls_;
+    std::string stamp_;
+    Clock::time_point looked_{};
+};
 
 /// Wraps a transport in TLS. @param server_name what the certificate of a server must name; for a
 /// client
@@ -100,12 +102,9 @@ class Acceptor {
     /// The next connection, null when there is none now. @throws Error(Limit) no descriptors left
     virtual std::unique_ptr<Stream> accept() = 0;
     virtual int fd() const = 0;
+    virtual bool pollable() const { return true; }
     virtual std::uint16_t port() const = 0;
     virtual std::string url() const = 0;
-    /// poll() for this kind of descriptor.
-    virtual int poll(pollfd* descriptors, nfds_t count, int milliseconds) {
-        return ::poll(descriptors, count, milliseconds);
-    }
 };
 
 /// @throws Error Resolve; Refused when the port is taken

@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
+#include <array>
 #include <cerrno>
 #include <system_error>
 
@@ -29,17 +30,18 @@ bool Stream::wait(bool readable, bool writable, Deadline deadline) {
     }
     pollfd ready = {fd(), static_cast<short>((readable ? POLLIN : 0) | (writable ? POLLOUT : 0)),
                     0};
-    for (;;) {
-        const int count = poll(&ready, 1, deadline.poll_ms());
-        if (count > 0) {
-            return true;
+    return deadline.wait({&ready, 1});
+}
+
+void end(Stream& stream) noexcept {
+    try {
+        stream.shutdown();
+        std::array<std::byte, 4096> unread{};
+        for (int i = 0; i < 16 && stream.read(unread).bytes > 0; ++i) {
         }
-        if (count < 0 && errno != EINTR) {
-            throw Error(ErrorCode::PeerGone, "poll: " + errno_text(errno));
-        }
-        if (deadline.passed()) {
-            return false;
-        }
+    } catch (const std::exception&) {
+        // The other side is gone already.
+        return;
     }
 }
 

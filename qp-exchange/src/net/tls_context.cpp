@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -227,6 +228,58 @@ bool Tls::allows(const std::vector<std::string>& names) const {
                    return name_matches(pattern, name);
                });
            });
+}
+
+TlsFiles::TlsFiles(const Security& security) : security_(security) {
+    // Before the files are read: what changes meanwhile is seen. Who read the keys' file, and when,
+    // is not known here: it is read again for the first client.
+    stamp_ = security_.psk_file.empty() ? stamp() : std::string();
+    tls_ = make_tls(security_, Role::Server);
+}
+
+std::string TlsFiles::stamp() const {
+    std::string text;
+    for (const std::string* path :
+         {&security_.certificate, &security_.key, &security_.ca, &security_.psk_file}) {
+        struct stat s {};
+        if (!path->empty() && stat(path->c_str(), &s) == 0) {
+            for (const auto number :
+                 {static_cast<long long>(s.st_ino), static_cast<long long>(s.st_size),
+                  static_cast<long long>(s.st_mtim.tv_sec),
+                  static_cast<long long>(s.st_mtim.tv_nsec)}) {
+                text += std::to_string(number) + " ";
+            }
+        }
+        text += ";";
+    }
+    return text;
+}
+
+std::shared_ptr<const Tls> TlsFiles::current(std::string* why) {
+    constexpr std::chrono::milliseconds between_looks{200};
+    const auto now = Clock::now();
+    if (tls_ == nullptr || now - looked_ < between_looks) {
+        return tls_;
+    }
+    looked_ = now;
+    std::string seen = stamp();
+    if (seen == stamp_) {
+        return tls_;
+    }
+    stamp_ = std::move(seen);
+    try {
+        if (!security_.psk_file.empty()) {
+            security_.psk = read_psk_file(security_.psk_file);
+        }
+        tls_ = make_tls(security_, Role::Server);
+    } catch (const Error& error) {
+        // In the middle of a renewal key and certificate do not belong together: the next change
+        // mends it.
+        if (why != nullptr) {
+            *why = std::string("the changed security files are not used: ") + error.what();
+        }
+    }
+    return tls_;
 }
 
 std::shared_ptr<const Tls> make_tls(const Security& security, Role role) {

@@ -176,6 +176,7 @@ class TlsStream final : public Stream {
     Stream& transport() override { return *link_.stream; }
     std::span<const std::byte> plain_bytes() const override { return link_.first; }
     int fd() const override { return link_.stream->fd(); }
+    bool pollable() const override { return link_.stream->pollable(); }
     std::string peer_address() const override { return link_.stream->peer_address(); }
     std::uint16_t peer_port() const override { return link_.stream->peer_port(); }
     std::string local_address() const override { return link_.stream->local_address(); }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <poll.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -11,22 +13,18 @@ namespace {
 
 std::unique_ptr<Connection::Impl> shake_hands(std::unique_ptr<net::Stream> stream,
                                               const std::string& host, const PeerOptions& options,
-                                              net::Deadline deadline) {
+                                              net::Deadline deadline,
+                                              std::unique_ptr<net::Interrupt> interrupt) {
     if (auto tls = net::make_tls(options.security, net::Role::Client)) {
         stream = net::make_tls_stream(std::move(tls), std::move(stream), host);
     }
-    const std::string address = stream->peer_address();
-    peer::Handshake handshake(std::move(stream), net::Role::Client,
-                              peer::make_hello(wire::feature_peer, wire::feature_peer, options));
-    for (auto want = handshake.step(); want != net::Want::Nothing; want = handshake.step()) {
-        auto& ready = const_cast<net::Stream&>(handshake.stream());
-        if (!ready.wait(want == net::Want::Read, want == net::Want::Write, deadline)) {
-            throw Error(ErrorCode::Timeout, address +
-                                                " took the connection and says nothing: it is "
-                                                "busy, or no qp-exchange listens there");
-        }
-    }
-    return std::make_unique<Connection::Impl>(handshake.take(), options);
+    const std::string silent = stream->peer_address() +
+                               " took the connection and says nothing: it is busy, or no "
+                               "qp-exchange listens there";
+    auto session = peer::shake_hands(
+        std::move(stream), peer::make_hello(wire::feature_peer, wire::feature_peer, options),
+        deadline, silent, silent);
+    return std::make_unique<Connection::Impl>(std::move(session), options, std::move(interrupt));
 }
 
 /// Connects; with retry_refused again and again until the deadline.
@@ -43,7 +41,7 @@ std::unique_ptr<net::Stream> patiently(const PeerOptions& options, net::Deadline
                 throw;
             }
         }
-        ::poll(nullptr, 0, static_cast<int>(pause.count()));
+        deadline.pause(pause);
     }
 }
 
@@ -51,11 +49,13 @@ std::unique_ptr<net::Stream> patiently(const PeerOptions& options, net::Deadline
 
 Connection Connection::connect(const std::string& host, std::uint16_t port,
                                const PeerOptions& options) {
-    const auto deadline = net::Deadline::in(options.timeout);
+    auto interrupt = std::make_unique<net::Interrupt>(options.stop_on_signal);
+    const auto deadline = net::Deadline::in(options.timeout, interrupt.get());
     auto stream = patiently(options, deadline, [&] {
         return net::connect_tcp_stream(host, port, options.family, deadline);
     });
-    return Connection(shake_hands(std::move(stream), host, options, deadline));
+    return Connection(
+        shake_hands(std::move(stream), host, options, deadline, std::move(interrupt)));
 }
 
 Connection Connection::connect(const Url& url, const PeerOptions& options) {
@@ -66,15 +66,25 @@ Connection Connection::connect(const Url& url, const PeerOptions& options) {
         return connect(url.host, url.port, options);
     }
     if (url.scheme == "cm") {
-        const auto deadline = net::Deadline::in(options.timeout);
+        auto interrupt = std::make_unique<net::Interrupt>(options.stop_on_signal);
+        const auto deadline = net::Deadline::in(options.timeout, interrupt.get());
         auto stream = patiently(options, deadline, [&] {
             return backend::cm::connect(url.host, url.port, options.family, deadline);
         });
-        return Connection(shake_hands(std::move(stream), url.host, options, deadline));
+        return Connection(
+            shake_hands(std::move(stream), url.host, options, deadline, std::move(interrupt)));
     }
     throw Error(
         ErrorCode::Unsupported,
         to_string(url) + ": two peers meet at tcp:// or cm://; for a group see qpx/group.h");
+}
+
+bool should_connect(std::string_view mine, std::string_view theirs) {
+    if (mine == theirs) {
+        throw Error(ErrorCode::Argument,
+                    "both sides are called '" + std::string(mine) + "': give each its own name");
+    }
+    return mine < theirs;
 }
 
 Connection::Connection(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -102,6 +112,12 @@ void Connection::send(std::span<const std::byte> message) {
 std::vector<std::byte> Connection::receive() {
     return impl_->receive();
 }
+std::optional<std::vector<std::byte>> Connection::try_receive() {
+    return impl_->try_receive();
+}
+void Connection::cancel() noexcept {
+    impl_->cancel();
+}
 void Connection::barrier() {
     impl_->barrier();
 }
@@ -114,8 +130,11 @@ void Connection::close() {
 void Connection::set_timeout(std::chrono::milliseconds timeout) {
     impl_->set_timeout(timeout);
 }
+bool Connection::peer_gone() const {
+    return impl_->peer_gone();
+}
 int Connection::fd() const {
-    return impl_->stream().fd();
+    return impl_->fd();
 }
 std::string Connection::peer_address() const {
     return impl_->stream().peer_address();

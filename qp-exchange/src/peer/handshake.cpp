@@ -39,20 +39,6 @@ bool is_frame(std::span<const std::byte> bytes) {
     return bytes.size() >= magic.size() && std::equal(magic.begin(), magic.end(), bytes.begin());
 }
 
-/// Ends a stream whose last bytes matter.
-void linger(net::Stream& stream) noexcept {
-    try {
-        stream.shutdown();
-        // What lies unread at close() would make the kernel send a reset in place of an end.
-        std::array<std::byte, 4096> unread{};
-        for (int i = 0; i < 16 && stream.read(unread).bytes > 0; ++i) {
-        }
-    } catch (const std::exception&) {
-        // The other side is gone already.
-        return;
-    }
-}
-
 }  // namespace
 
 void Session::check_sequence(const wire::Header& header) {
@@ -89,7 +75,7 @@ net::Want Handshake::step() {
             } else if (is_frame(bytes)) {
                 refuse(wire::Reason::Auth, "TLS is required here: turn security on");
             } else {
-                linger(transport);
+                net::end(transport);
             }
         } else if (error.code() != ErrorCode::PeerGone && error.detail() == 0) {
             refuse(wire::reason_of(error.code()), error.what());
@@ -185,11 +171,23 @@ void Handshake::refuse(wire::Reason reason, const std::string& text) noexcept {
         net::Stream& way =
             session_.stream->secure() ? *session_.stream : session_.stream->transport();
         way.write(bytes);
-        linger(way);
+        net::end(way);
     } catch (const std::exception&) {
         // The other side is gone: nobody is left to be told.
         return;
     }
+}
+
+Session shake_hands(std::unique_ptr<net::Stream> stream, const wire::Hello& mine,
+                    const net::Deadline& deadline, const std::string& silent,
+                    const std::string& incomplete) {
+    Handshake handshake(std::move(stream), net::Role::Client, mine);
+    for (auto want = handshake.step(); want != net::Want::Nothing; want = handshake.step()) {
+        if (!handshake.stream().wait(want == net::Want::Read, want == net::Want::Write, deadline)) {
+            throw Error(ErrorCode::Timeout, handshake.received() == 0 ? silent : incomplete);
+        }
+    }
+    return handshake.take();
 }
 
 wire::Hello make_hello(std::uint64_t features, std::uint64_t required, const PeerOptions& options) {

@@ -29,7 +29,7 @@ class Handshake {
     /// Nothing: done. @throws Error; the peer has been told why, as far as its socket took it
     net::Want step();
     Session take() { return std::move(session_); }
-    const net::Stream& stream() const { return *session_.stream; }
+    net::Stream& stream() const { return *session_.stream; }
     /// For "sent 12 bytes and nothing more for 10 s".
     std::size_t received() const { return received_; }
 
@@ -51,6 +51,12 @@ class Handshake {
     std::size_t sent_ = 0;
     std::size_t received_ = 0;
 };
+
+/// A client's handshake to its end. @throws Error; Timeout says that the other side is `silent`, or
+/// its HELLO `incomplete`
+Session shake_hands(std::unique_ptr<net::Stream> stream, const wire::Hello& mine,
+                    const net::Deadline& deadline, const std::string& silent,
+                    const std::string& incomplete);
 
 /// A random nonce, this host's name and process id as the name unless one is given.
 wire::Hello make_hello(std::uint64_t features, std::uint64_t required, const PeerOptions& options);

@@ -27,6 +27,18 @@ const char* wanted_by(wire::Type type) {
     return type == wire::Type::Data ? "receive()" : name_of(type);
 }
 
+std::vector<std::byte> message_of(const wire::FrameView& frame) {
+    std::vector<std::byte> message;
+    for (wire::FieldReader fields(frame.payload); const auto field = fields.next();) {
+        if (field->tag != wire::tag::data) {
+            field->skip();
+            continue;
+        }
+        message.assign(field->value.begin(), field->value.end());
+    }
+    return message;
+}
+
 /// Both sides compare the same things, so both find the same.
 std::string why_no_pair(std::span<const Endpoint> mine, std::span<const Endpoint> theirs) {
     const auto all_ud = [](std::span<const Endpoint> list) {
@@ -54,8 +66,12 @@ std::string why_no_pair(std::span<const Endpoint> mine, std::span<const Endpoint
 
 }  // namespace
 
-Connection::Impl::Impl(peer::Session session, const PeerOptions& options)
-    : session_(std::move(session)), limits_(options.limits), timeout_(options.timeout) {}
+Connection::Impl::Impl(peer::Session session, const PeerOptions& options,
+                       std::unique_ptr<net::Interrupt> interrupt)
+    : frames_(std::move(session)),
+      limits_(options.limits),
+      timeout_(options.timeout),
+      interrupt_(std::move(interrupt)) {}
 
 Connection::Impl::~Impl() {
     close();
@@ -67,13 +83,21 @@ void Connection::Impl::check_open() const {
     }
 }
 
+/// However a call ends, fd() tells what is left.
+struct Connection::Impl::Updated {
+    Impl& impl;
+    ~Updated() { impl.update(); }
+};
+
 template <class Call>
 auto Connection::Impl::guarded(Call call, bool resumable) {
     check_open();
+    const Updated updated{*this};
     try {
         return call();
     } catch (const Error& error) {
-        if (error.code() == ErrorCode::Timeout && resumable) {
+        if (resumable &&
+            (error.code() == ErrorCode::Timeout || error.code() == ErrorCode::Cancelled)) {
             throw;
         }
         const bool told = error.code() == ErrorCode::PeerGone || error.code() == ErrorCode::Refused;
@@ -89,41 +113,48 @@ auto Connection::Impl::guarded(Call call, bool resumable) {
     }
 }
 
-bool Connection::Impl::write_queued() {
-    bool moved = false;
-    while (sent_ < out_.size()) {
-        const net::Io io = session_.stream->write(std::span(out_).subspan(sent_));
-        if (io.bytes == 0) {
-            return moved;
-        }
-        sent_ += io.bytes;
-        moved = true;
-    }
-    out_.clear();
-    sent_ = 0;
-    return moved;
-}
-
 bool Connection::Impl::read_some() {
     // Above the limit a whole frame lies there: the peer is not read faster than this side calls.
-    if (!wants_bytes()) {
-        return false;
+    return wants_bytes() && (frames_.read_some() > 0 || frames_.closed());
+}
+
+int Connection::Impl::fd() {
+    if (!readiness_) {
+        readiness_ = std::make_unique<net::Readiness>();
+        readiness_->watch(interrupt_->fd(), true, false);
+        if (stream().pollable()) {
+            readiness_->watch(stream().fd(), true, false);
+        }
+        update();
     }
-    const net::Io io = session_.stream->read(session_.reader.space());
-    session_.reader.received(io.bytes);
-    peer_closed_ = io.closed;
-    return io.bytes > 0 || io.closed;
+    return readiness_->fd();
+}
+
+bool Connection::Impl::peer_gone() const {
+    if (!ended_.empty() || frames_.closed() || !stream().pollable()) {
+        return !ended_.empty() || frames_.closed();
+    }
+    pollfd look = {stream().fd(), POLLRDHUP, 0};
+    return ::poll(&look, 1, 0) > 0 && (look.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+void Connection::Impl::update() {
+    if (readiness_) {
+        readiness_->set(!ended_.empty() || frames_.has_something());
+        if (!stream().pollable()) {
+            readiness_->wake_at(net::Clock::now() + net::Readiness::tick);
+        }
+    }
 }
 
 void Connection::Impl::throw_last_words() {
     try {
-        while (!peer_closed_ && read_some()) {
+        while (read_some()) {
         }
     } catch (const Error&) {
         // What came before the break is in the reader.
-        peer_closed_ = true;
     }
-    while (const auto frame = session_.reader.next()) {
+    while (const auto frame = frames_.next()) {
         if (frame->header.type == wire::Type::Refuse) {
             throw wire::refused(wire::decode_refusal(frame->payload), "the peer");
         }
@@ -133,7 +164,7 @@ void Connection::Impl::throw_last_words() {
 bool Connection::Impl::pump() {
     bool moved = false;
     try {
-        moved = write_queued();
+        moved = frames_.write_queued() > 0;
     } catch (const Error&) {
         throw_last_words();
         throw;
@@ -142,39 +173,46 @@ bool Connection::Impl::pump() {
 }
 
 void Connection::Impl::flush(net::Deadline deadline) {
-    while (pump(), !out_.empty()) {
-        if (peer_closed_) {
+    while (pump(), frames_.unsent() != 0) {
+        if (frames_.closed()) {
             throw_last_words();
             throw Error(ErrorCode::PeerGone, "the peer ended while this side was sending");
         }
-        if (!session_.stream->wait(wants_bytes(), true, deadline)) {
+        if (!frames_.stream().wait(wants_bytes(), true, deadline)) {
             throw Error(ErrorCode::Timeout, "the peer takes no bytes: it does not call receive()");
         }
     }
 }
 
-wire::FrameView Connection::Impl::expect(wire::Type type, net::Deadline deadline) {
-    for (;;) {
-        if (const auto frame = session_.reader.next()) {
-            const wire::Type got = frame->header.type;
-            if (got == wire::Type::Refuse) {
-                throw wire::refused(wire::decode_refusal(frame->payload), "the peer");
-            }
-            session_.check_sequence(frame->header);
-            if (got == wire::Type::Bye) {
-                throw Error(ErrorCode::PeerGone, "the peer has closed the connection");
-            }
-            if (got != type) {
-                throw Error(ErrorCode::Protocol,
-                            std::string("one side is in ") + wanted_by(type) + ", the other in " +
-                                name_of(got) + ": both must make the same calls in the same order");
-            }
-            return *frame;
-        }
-        if (peer_closed_) {
+std::optional<wire::FrameView> Connection::Impl::take(wire::Type type) {
+    const auto frame = frames_.next();
+    if (!frame) {
+        if (frames_.closed()) {
             throw Error(ErrorCode::PeerGone, "the peer ended without a good-bye: its process died");
         }
-        if (!pump() && !session_.stream->wait(wants_bytes(), !out_.empty(), deadline)) {
+        return std::nullopt;
+    }
+    const wire::Type got = frame->header.type;
+    if (got == wire::Type::Refuse) {
+        throw wire::refused(wire::decode_refusal(frame->payload), "the peer");
+    }
+    if (got == wire::Type::Bye) {
+        throw Error(ErrorCode::PeerGone, "the peer has closed the connection");
+    }
+    if (got != type) {
+        throw Error(ErrorCode::Protocol, std::string("one side is in ") + wanted_by(type) +
+                                             ", the other in " + name_of(got) +
+                                             ": both must make the same calls in the same order");
+    }
+    return frame;
+}
+
+wire::FrameView Connection::Impl::expect(wire::Type type, net::Deadline deadline) {
+    for (;;) {
+        if (const auto frame = take(type)) {
+            return *frame;
+        }
+        if (!pump() && !frames_.stream().wait(wants_bytes(), frames_.unsent() != 0, deadline)) {
             throw Error(ErrorCode::Timeout,
                         std::string("the peer does not answer: it has not called ") +
                             (type == wire::Type::Data ? "send()" : name_of(type)));
@@ -183,7 +221,7 @@ wire::FrameView Connection::Impl::expect(wire::Type type, net::Deadline deadline
 }
 
 void Connection::Impl::check_mine(std::span<const Endpoint> mine) const {
-    const Limits& limits = session_.theirs.limits;
+    const Limits& limits = frames_.theirs().limits;
     if (mine.empty()) {
         throw Error(ErrorCode::Argument, "exchange() needs an endpoint");
     }
@@ -216,64 +254,66 @@ std::vector<Endpoint> Connection::Impl::exchange(std::span<const Endpoint> mine)
     check_open();
     check_mine(mine);
     return guarded([&] {
-        const auto deadline = net::Deadline::in(timeout_);
-        wire::encode(out_, mine, session_.next_send++);
+        const auto until = deadline();
+        wire::encode(frames_.out(), mine, frames_.take_sequence());
         std::vector<Endpoint> theirs =
-            wire::decode_endpoints(expect(wire::Type::Endpoints, deadline).payload, limits_);
+            wire::decode_endpoints(expect(wire::Type::Endpoints, until).payload, limits_);
         if (const std::string why = why_no_pair(mine, theirs); !why.empty()) {
             refuse(wire::Reason::Mismatch, why);
             throw Error(ErrorCode::Refused, why, static_cast<int>(wire::Reason::Mismatch));
         }
-        wire::FrameWriter(out_, wire::Type::Accept).finish(session_.next_send++);
-        for (wire::FieldReader fields(expect(wire::Type::Accept, deadline).payload);
+        wire::FrameWriter(frames_.out(), wire::Type::Accept).finish(frames_.take_sequence());
+        for (wire::FieldReader fields(expect(wire::Type::Accept, until).payload);
              const auto field = fields.next();) {
             field->skip();
         }
-        flush(deadline);
+        flush(until);
         return theirs;
     });
 }
 
 void Connection::Impl::send(std::span<const std::byte> message) {
     check_open();
-    if (message.size() + wire::field_header_size > session_.theirs.limits.max_frame) {
-        throw Error(ErrorCode::Limit,
-                    "a message of " + std::to_string(message.size()) + " bytes: the peer takes " +
-                        std::to_string(session_.theirs.limits.max_frame - wire::field_header_size));
+    if (message.size() + wire::field_header_size > frames_.theirs().limits.max_frame) {
+        throw Error(
+            ErrorCode::Limit,
+            "a message of " + std::to_string(message.size()) + " bytes: the peer takes " +
+                std::to_string(frames_.theirs().limits.max_frame - wire::field_header_size));
     }
     guarded([&] {
-        wire::FrameWriter writer(out_, wire::Type::Data);
+        wire::FrameWriter writer(frames_.out(), wire::Type::Data);
         writer.bytes(wire::tag::data, message, wire::must_understand);
-        writer.finish(session_.next_send++);
-        flush(net::Deadline::in(timeout_));
+        writer.finish(frames_.take_sequence());
+        flush(deadline());
     });
 }
 
 std::vector<std::byte> Connection::Impl::receive() {
+    return guarded([&] { return message_of(expect(wire::Type::Data, deadline())); }, true);
+}
+
+std::optional<std::vector<std::byte>> Connection::Impl::try_receive() {
     return guarded(
-        [&] {
-            const wire::FrameView frame = expect(wire::Type::Data, net::Deadline::in(timeout_));
-            std::vector<std::byte> message;
-            for (wire::FieldReader fields(frame.payload); const auto field = fields.next();) {
-                if (field->tag != wire::tag::data) {
-                    field->skip();
-                    continue;
+        [&]() -> std::optional<std::vector<std::byte>> {
+            interrupt_->check();
+            do {
+                if (const auto frame = take(wire::Type::Data)) {
+                    return message_of(*frame);
                 }
-                message.assign(field->value.begin(), field->value.end());
-            }
-            return message;
+            } while (pump());
+            return std::nullopt;
         },
         true);
 }
 
 void Connection::Impl::barrier() {
     guarded([&] {
-        const auto deadline = net::Deadline::in(timeout_);
-        wire::FrameWriter writer(out_, wire::Type::Barrier);
+        const auto until = deadline();
+        wire::FrameWriter writer(frames_.out(), wire::Type::Barrier);
         writer.u32(wire::tag::round, round_, wire::must_understand);
-        writer.finish(session_.next_send++);
+        writer.finish(frames_.take_sequence());
         std::optional<std::uint32_t> theirs;
-        for (wire::FieldReader fields(expect(wire::Type::Barrier, deadline).payload);
+        for (wire::FieldReader fields(expect(wire::Type::Barrier, until).payload);
              const auto field = fields.next();) {
             if (field->tag != wire::tag::round) {
                 field->skip();
@@ -286,7 +326,7 @@ void Connection::Impl::barrier() {
                                                  " meets another one of the peer");
         }
         ++round_;
-        flush(deadline);
+        flush(until);
     });
 }
 
@@ -296,15 +336,12 @@ void Connection::Impl::refuse(wire::Reason reason, const std::string& text) noex
     }
     try {
         ended_ = "this side refused: " + text;
-        wire::encode(out_, wire::Refusal{reason, text}, session_.next_send++);
-        write_queued();
-        session_.stream->shutdown();
-        // What lies unread at close() would make the kernel send a reset in place of an end.
-        for (int i = 0; i < 16 && read_some(); ++i) {
-        }
+        wire::encode(frames_.out(), wire::Refusal{reason, text}, frames_.take_sequence());
+        frames_.finish();
     } catch (const std::exception&) {
         ended_ = "the peer is gone";
     }
+    update();
 }
 
 void Connection::Impl::close() noexcept {
@@ -313,12 +350,13 @@ void Connection::Impl::close() noexcept {
     }
     try {
         ended_ = "this side closed it";
-        wire::FrameWriter(out_, wire::Type::Bye).finish(session_.next_send++);
-        write_queued();
-        session_.stream->shutdown();
+        wire::FrameWriter(frames_.out(), wire::Type::Bye).finish(frames_.take_sequence());
+        frames_.write_queued();
+        frames_.stream().shutdown();
     } catch (const std::exception&) {
         ended_ = "the peer is gone";
     }
+    update();
 }
 
 }  // namespace qpx

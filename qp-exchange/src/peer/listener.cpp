@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 #include <list>
+#include <optional>
 #include <utility>
 
 #include "backend/cm/cm.h"
+#include "net/readiness.h"
 #include "net/socket.h"
 #include "peer/impl.h"
 
@@ -15,12 +17,14 @@ constexpr std::size_t max_pending = 256, max_pending_of_address = 32, max_told =
 
 /// For a handshake, also when calls have no limit: nobody may hold a place for ever.
 constexpr std::chrono::milliseconds patience{10'000};
+constexpr std::chrono::milliseconds accept_pause{100};  // when descriptors have run out
 
 struct Pending {
     peer::Handshake handshake;
     net::Deadline deadline;
     std::string address;
     net::Want want;
+    net::Want watched;  ///< as fd() watches it
 };
 
 }  // namespace
@@ -29,27 +33,44 @@ class Listener::Impl {
   public:
     Impl(std::unique_ptr<net::Acceptor> acceptor, const PeerOptions& options)
         : options_(options),
-          tls_(net::make_tls(options.security, net::Role::Server)),
-          acceptor_(std::move(acceptor)) {
+          tls_(options.security),
+          acceptor_(std::move(acceptor)),
+          interrupt_(options.stop_on_signal) {
         // What is wrong with the options is told now, not to the first client.
         peer::make_hello(wire::feature_peer, wire::feature_peer, options);
+        readiness_.watch(interrupt_.fd(), true, false);
+        watch();
     }
 
-    Connection accept(net::Deadline deadline) {
+    Connection accept(std::chrono::milliseconds timeout) {
+        const auto deadline = net::Deadline::in(timeout, &interrupt_);
         for (;;) {
-            take_connections();
-            if (auto session = step_all()) {
-                return Connection(
-                    std::make_unique<Connection::Impl>(std::move(*session), options_));
+            if (auto connection = try_accept()) {
+                return std::move(*connection);
             }
-            drop_slow();
-            if (deadline.passed()) {
+            pollfd ready = {readiness_.fd(), POLLIN, 0};
+            if (!deadline.wait({&ready, 1})) {
                 throw Error(ErrorCode::Timeout, "no client came");
             }
-            wait(deadline);
         }
     }
 
+    std::optional<Connection> try_accept() {
+        interrupt_.check();
+        take_connections();
+        auto session = step_all();
+        drop_slow();
+        watch();
+        if (!session) {
+            return std::nullopt;
+        }
+        return Connection(std::make_unique<Connection::Impl>(
+            std::move(*session), options_,
+            std::make_unique<net::Interrupt>(options_.stop_on_signal)));
+    }
+
+    void cancel() noexcept { interrupt_.cancel(); }
+    int fd() const { return readiness_.fd(); }
     std::vector<std::string> turned_away() { return std::exchange(told_, {}); }
     const net::Acceptor& acceptor() const { return *acceptor_; }
 
@@ -61,25 +82,41 @@ class Listener::Impl {
     }
 
     void take_connections() {
-        while (pending_.size() < max_pending) {
-            auto stream = acceptor_->accept();
+        while (pending_.size() < max_pending && !paused()) {
+            std::unique_ptr<net::Stream> stream;
+            try {
+                stream = acceptor_->accept();
+            } catch (const Error& error) {
+                if (!std::exchange(short_of_descriptors_, true)) {
+                    tell("new clients wait", error.what());
+                }
+                resume_ = net::Clock::now() + accept_pause;
+                return;
+            }
             if (stream == nullptr) {
                 return;
             }
+            short_of_descriptors_ = false;
             const std::string address = stream->peer_address(), account = net::network_of(address);
             const auto held = std::count_if(
                 pending_.begin(), pending_.end(),
                 [&](const Pending& p) { return net::network_of(p.address) == account; });
             const bool busy = static_cast<std::size_t>(held) >= max_pending_of_address;
-            if (tls_ != nullptr && !busy) {
-                stream = net::make_tls_stream(tls_, std::move(stream));
+            std::string why_old;
+            const auto tls = tls_.current(&why_old);
+            if (!why_old.empty()) {
+                tell("this side", why_old);
+            }
+            if (tls != nullptr && !busy) {
+                stream = net::make_tls_stream(tls, std::move(stream));
             }
             Pending pending = {
                 {std::move(stream), net::Role::Server,
                  peer::make_hello(wire::feature_peer, wire::feature_peer, options_)},
                 net::Deadline::in(options_.timeout.count() < 0 ? patience : options_.timeout),
                 address,
-                net::Want::Read};
+                net::Want::Read,
+                net::Want::Nothing};
             if (busy) {
                 const std::string why = "too many unfinished connections from your address";
                 pending.handshake.refuse(wire::Reason::Busy, why);
@@ -96,6 +133,7 @@ class Listener::Impl {
             try {
                 p->want = p->handshake.step();
                 if (p->want == net::Want::Nothing) {
+                    readiness_.forget(p->handshake.stream().fd());
                     auto session = p->handshake.take();
                     pending_.erase(p);
                     return session;
@@ -122,23 +160,49 @@ class Listener::Impl {
         });
     }
 
-    void wait(net::Deadline deadline) {
-        std::vector<pollfd> ready;
-        // A negative descriptor is one that poll() passes by.
-        ready.push_back({pending_.size() < max_pending ? acceptor_->fd() : -1, POLLIN, 0});
-        for (const Pending& p : pending_) {
-            ready.push_back({p.handshake.stream().fd(),
-                             static_cast<short>(p.want == net::Want::Write ? POLLOUT : POLLIN), 0});
-            deadline = net::Deadline(std::min(deadline.at(), p.deadline.at()));
+    bool paused() {
+        if (resume_ && *resume_ <= net::Clock::now()) {
+            resume_.reset();
         }
-        acceptor_->poll(ready.data(), ready.size(), deadline.poll_ms());
+        return resume_.has_value();
+    }
+
+    /// What fd() waits for: clients, the next step of each handshake, the end of its time.
+    void watch() {
+        std::optional<net::Clock::time_point> at = resume_;
+        const auto sooner = [&](net::Clock::time_point other) {
+            at = at ? std::min(*at, other) : other;
+        };
+        const bool pollable = acceptor_->pollable();
+        const bool taking = pending_.size() < max_pending && !resume_;
+        if (pollable && taking != taking_) {
+            readiness_.watch(acceptor_->fd(), taking, false);
+            taking_ = taking;
+        }
+        for (Pending& p : pending_) {
+            sooner(p.deadline.at());
+            if (pollable && p.want != p.watched) {
+                readiness_.watch(p.handshake.stream().fd(), p.want != net::Want::Write,
+                                 p.want == net::Want::Write);
+                p.watched = p.want;
+            }
+        }
+        if (!pollable) {
+            sooner(net::Clock::now() + net::Readiness::tick);
+        }
+        readiness_.wake_at(at);
     }
 
     PeerOptions options_;
-    std::shared_ptr<const net::Tls> tls_;
+    net::TlsFiles tls_;
     std::unique_ptr<net::Acceptor> acceptor_;
     std::list<Pending> pending_;
     std::vector<std::string> told_;
+    net::Interrupt interrupt_;
+    net::Readiness readiness_;
+    std::optional<net::Clock::time_point> resume_;
+    bool short_of_descriptors_ = false;
+    bool taking_ = false;
 };
 
 namespace {
@@ -165,7 +229,13 @@ Listener& Listener::operator=(Listener&&) noexcept = default;
 Listener::~Listener() = default;
 
 Connection Listener::accept(std::chrono::milliseconds timeout) {
-    return impl_->accept(net::Deadline::in(timeout));
+    return impl_->accept(timeout);
+}
+std::optional<Connection> Listener::try_accept() {
+    return impl_->try_accept();
+}
+void Listener::cancel() noexcept {
+    impl_->cancel();
 }
 std::vector<std::string> Listener::turned_away() {
     return impl_->turned_away();
@@ -177,7 +247,7 @@ std::string Listener::url() const {
     return impl_->acceptor().url();
 }
 int Listener::fd() const {
-    return impl_->acceptor().fd();
+    return impl_->fd();
 }
 
 }  // namespace qpx

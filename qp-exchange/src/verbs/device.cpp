@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What is asked of the device.
+#include <ifaddrs.h>
+#include <netinet/in.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <system_error>
 
+#include "net/socket.h"
 #include "qpx/error.h"
 #include "qpx/verbs.h"
 #include "random.h"
@@ -62,6 +67,61 @@ QpType type_of(const ibv_qp* qp) {
             throw Error(ErrorCode::Unsupported,
                         "QP type " + std::to_string(qp->qp_type) + " is none of RC, UC, UD");
     }
+}
+
+/// The address from which this host reaches that one; empty when it has no route.
+std::string source_address(const std::string& peer) {
+    // A datagram socket only looks the route up: nothing is sent.
+    const net::Address address = net::resolve(peer, 9, AF_UNSPEC).at(0);
+    const net::Fd fd(socket(address.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (fd.get() < 0 || ::connect(fd.get(), address.get(), address.length) != 0) {
+        return {};
+    }
+    return net::address_text(net::local_address(fd.get()));
+}
+
+/// The wanted GID is the one from which the host reaches the peer: its routes know.
+GidQuery with_route(GidQuery query) {
+    if (query.index < 0 && query.local.empty() && !query.peer.empty()) {
+        query.local = source_address(query.peer);
+    }
+    return query;
+}
+
+/// Of the network of an address of this host, counted in its GID. 0: it has no such address.
+std::uint8_t network_bits(const std::array<std::uint8_t, 16>& gid) {
+    ifaddrs* list = nullptr;
+    if (getifaddrs(&list) != 0) {
+        return 0;
+    }
+    const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, freeifaddrs);
+    const auto ones = [](const void* mask, std::size_t size) {
+        const auto* bytes = static_cast<const std::uint8_t*>(mask);
+        int bits = 0;
+        for (std::size_t i = 0; i < size; ++i) {
+            bits += __builtin_popcount(bytes[i]);
+        }
+        return bits;
+    };
+    for (const ifaddrs* at = list; at != nullptr; at = at->ifa_next) {
+        if (at->ifa_addr == nullptr || at->ifa_netmask == nullptr) {
+            continue;
+        }
+        if (at->ifa_addr->sa_family == AF_INET) {
+            const auto& in = reinterpret_cast<const sockaddr_in*>(at->ifa_addr)->sin_addr;
+            if (gid[10] == 0xff && gid[11] == 0xff && std::memcmp(&gid[12], &in, 4) == 0) {
+                return static_cast<std::uint8_t>(
+                    96 + ones(&reinterpret_cast<const sockaddr_in*>(at->ifa_netmask)->sin_addr, 4));
+            }
+        } else if (at->ifa_addr->sa_family == AF_INET6) {
+            const auto& in = reinterpret_cast<const sockaddr_in6*>(at->ifa_addr)->sin6_addr;
+            if (std::memcmp(gid.data(), &in, gid.size()) == 0) {
+                return static_cast<std::uint8_t>(
+                    ones(&reinterpret_cast<const sockaddr_in6*>(at->ifa_netmask)->sin6_addr, 16));
+            }
+        }
+    }
+    return 0;
 }
 
 /// @param wanted -1: the device's limit
@@ -127,7 +187,7 @@ std::vector<GidChoice> gids(ibv_context* context, std::uint8_t port) {
 
 GidChoice choose_gid(ibv_context* context, std::uint8_t port, const GidQuery& query) {
     const bool ethernet = query_port(context, port).link_layer == IBV_LINK_LAYER_ETHERNET;
-    return verbs::choose_from(gids(context, port), ethernet, query,
+    return verbs::choose_from(gids(context, port), ethernet, with_route(query),
                               device_name(context) + " port " + std::to_string(port));
 }
 
@@ -157,6 +217,9 @@ Local describe(ibv_qp* qp, const DescribeOptions& options) {
     Local local;
     local.gid = choose_gid(qp->context, options.port, options.gid);
     Endpoint& e = local.endpoint;
+    e.candidates = verbs::candidates_of(gids(qp->context, options.port),
+                                        port.link_layer == IBV_LINK_LAYER_ETHERNET, options.gid,
+                                        local.gid, network_bits, local.choices);
     e.device = name;
     e.port = options.port;
     e.gid = local.gid.gid;

@@ -99,6 +99,74 @@ GidChoice choose_from(std::span<const GidChoice> table, bool ethernet, const Gid
     return *best;
 }
 
+std::vector<GidCandidate> candidates_of(std::span<const GidChoice> table, bool ethernet,
+                                        const GidQuery& query, const GidChoice& chosen,
+                                        const std::function<std::uint8_t(const Gid&)>& prefix,
+                                        std::vector<GidChoice>& choices) {
+    constexpr std::size_t most = 64;
+    std::vector<GidCandidate> all;
+    const auto add = [&](const GidChoice& choice, GidCandidate::Wish wish) {
+        all.push_back({.gid = choice.gid,
+                       .type = choice.type == GidType::RoceV2   ? GidCandidate::Type::RoceV2
+                               : choice.type == GidType::RoceV1 ? GidCandidate::Type::RoceV1
+                                                                : GidCandidate::Type::InfiniBand,
+                       .wish = wish,
+                       .prefix = prefix(choice.gid)});
+        choices.push_back(choice);
+    };
+    add(chosen, gid_of(query.local) == chosen.gid ? GidCandidate::Wish::Connected
+                                                  : GidCandidate::Wish::Chosen);
+    if (query.index >= 0) {
+        return all;  // this one and no other
+    }
+    for (const GidChoice& choice : table) {
+        const bool wrong_type = ethernet && choice.type != GidType::RoceV2 && !query.allow_roce_v1;
+        const bool wrong_family =
+            query.family != AF_UNSPEC && is_ipv4(choice.gid) != (query.family == AF_INET);
+        if (choice.index != chosen.index && !wrong_type && !wrong_family && all.size() < most) {
+            add(choice, GidCandidate::Wish::None);
+        }
+    }
+    return all;
+}
+
+std::optional<std::pair<std::size_t, std::size_t>> choose_pair(
+    std::span<const GidCandidate> mine, std::span<const GidCandidate> theirs) {
+    using Wish = GidCandidate::Wish;
+    const auto same_network = [](const GidCandidate& a, const GidCandidate& b) {
+        const std::size_t bits = std::min<std::size_t>(std::max(a.prefix, b.prefix), 128);
+        for (std::size_t i = 0; i < bits; ++i) {
+            if (((a.gid[i / 8] ^ b.gid[i / 8]) >> (7 - i % 8) & 1) != 0) {
+                return false;
+            }
+        }
+        return a.prefix != 0 && b.prefix != 0;
+    };
+    std::optional<std::pair<std::size_t, std::size_t>> best;
+    // Nothing here knows whose side it is: swapped lists give the swapped pair.
+    std::tuple<bool, bool, bool, int, GidCandidate::Type> best_rank;
+    std::pair<Gid, Gid> best_name;
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+        for (std::size_t j = 0; j < theirs.size(); ++j) {
+            const GidCandidate &a = mine[i], &b = theirs[j];
+            if (a.type != b.type || is_ipv4(a.gid) != is_ipv4(b.gid)) {
+                continue;
+            }
+            const std::tuple rank(
+                a.wish == Wish::Connected && b.wish == Wish::Connected,
+                !is_link_local(a.gid) && !is_link_local(b.gid), same_network(a, b),
+                (a.wish != Wish::None ? 1 : 0) + (b.wish != Wish::None ? 1 : 0), a.type);
+            const std::pair<Gid, Gid> name = std::minmax(a.gid, b.gid);
+            if (!best || rank > best_rank || (rank == best_rank && name < best_name)) {
+                best = {i, j};
+                best_rank = rank;
+                best_name = name;
+            }
+        }
+    }
+    return best;
+}
+
 Attributes init_attributes(const Endpoint& local, const PathOptions& path, bool atomics) {
     Attributes a;
     a.attr.qp_state = IBV_QPS_INIT;
@@ -124,9 +192,10 @@ Attributes init_attributes(const Endpoint& local, const PathOptions& path, bool 
 
 ibv_ah_attr address_of(const Local& local, const Endpoint& remote, const PathOptions& path) {
     const bool ethernet = local.endpoint.lid == 0;
+    const GidPair pair = agree(local, remote);
     // The first 8 bytes of a GID are its subnet prefix.
     const bool other_subnet =
-        !std::equal(local.gid.gid.begin(), local.gid.gid.begin() + 8, remote.gid.begin());
+        !std::equal(pair.mine.gid.begin(), pair.mine.gid.begin() + 8, pair.theirs.begin());
     ibv_ah_attr a{};
     a.dlid = remote.lid;
     a.sl = path.sl;
@@ -134,8 +203,8 @@ ibv_ah_attr address_of(const Local& local, const Endpoint& remote, const PathOpt
     a.port_num = local.endpoint.port;
     a.is_global = path.grh.value_or(ethernet || other_subnet) ? 1 : 0;
     if (a.is_global != 0) {
-        std::memcpy(a.grh.dgid.raw, remote.gid.data(), remote.gid.size());
-        a.grh.sgid_index = static_cast<std::uint8_t>(local.gid.index);
+        std::memcpy(a.grh.dgid.raw, pair.theirs.data(), pair.theirs.size());
+        a.grh.sgid_index = static_cast<std::uint8_t>(pair.mine.index);
         a.grh.flow_label = path.flow_label;
         a.grh.hop_limit = path.hop_limit;
         a.grh.traffic_class = path.traffic_class;
@@ -207,6 +276,31 @@ std::string hint(int error, ibv_qp_state state, const Endpoint* remote) {
 }  // namespace qpx::verbs
 
 namespace qpx {
+
+GidPair agree(const Local& local, const Endpoint& remote) {
+    const auto& mine = local.endpoint.candidates;
+    if (mine.empty() || local.choices.size() != mine.size() || remote.candidates.empty()) {
+        return {local.gid, remote.gid};
+    }
+    const auto pair = verbs::choose_pair(mine, remote.candidates);
+    if (!pair) {
+        const auto list = [](const std::vector<GidCandidate>& all) {
+            std::string text;
+            for (const GidCandidate& one : all) {
+                text += (text.empty() ? "" : ", ") + gid_text(one.gid) +
+                        (one.type == GidCandidate::Type::RoceV2   ? " (RoCE v2)"
+                         : one.type == GidCandidate::Type::RoceV1 ? " (RoCE v1)"
+                                                                  : " (InfiniBand)");
+            }
+            return text;
+        };
+        throw Error(ErrorCode::Argument,
+                    "no two GIDs of one RoCE version and one family: here " + list(mine) +
+                        "; there " + list(remote.candidates) +
+                        "; give both interfaces an IPv4 or both an IPv6 address");
+    }
+    return {local.choices[pair->first], remote.candidates[pair->second].gid};
+}
 
 std::uint32_t path_mtu(const Endpoint& local, const Endpoint& remote) noexcept {
     return std::min(local.mtu, remote.mtu);

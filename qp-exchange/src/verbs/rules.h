@@ -3,6 +3,7 @@
 #pragma once
 #include <infiniband/verbs.h>
 
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -13,6 +14,19 @@ namespace qpx::verbs {
 /// @param ethernet link layer of the port. @param device for the error. @throws Error(Argument)
 GidChoice choose_from(std::span<const GidChoice> table, bool ethernet, const GidQuery& query,
                       const std::string& device);
+
+/// The GIDs of a table that the query allows, for the peer to choose from; the chosen one first.
+/// @param prefix bits of the network of an address, 0: not known
+/// @return at most 64, and `choices` in the same order
+std::vector<GidCandidate> candidates_of(
+    std::span<const GidChoice> table, bool ethernet, const GidQuery& query, const GidChoice& chosen,
+    const std::function<std::uint8_t(const std::array<std::uint8_t, 16>&)>& prefix,
+    std::vector<GidChoice>& choices);
+
+/// Positions of the pair that both sides find, whoever asks. Nothing: no two are of one type and
+/// family.
+std::optional<std::pair<std::size_t, std::size_t>> choose_pair(
+    std::span<const GidCandidate> mine, std::span<const GidCandidate> theirs);
 
 struct Attributes {
     ibv_qp_attr attr{};

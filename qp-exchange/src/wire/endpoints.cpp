@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t fixed_size = 44, region_fixed = 20;
 constexpr std::size_t max_device = 63, max_region_tag = 255;
+constexpr std::size_t candidate_size = 20, max_candidates = 64;
 
 std::string_view checked_text(std::span<const std::byte> bytes, std::size_t limit,
                               const char* what) {
@@ -28,6 +29,19 @@ Region get_region(std::span<const std::byte> value) {
     region.rkey = cursor.u32();
     region.tag = checked_text(cursor.rest(), max_region_tag, "a region's tag");
     return region;
+}
+
+GidCandidate get_candidate(std::span<const std::byte> value) {
+    Cursor cursor(value);
+    GidCandidate candidate;
+    const auto gid = cursor.bytes(candidate.gid.size());
+    std::transform(gid.begin(), gid.end(), candidate.gid.begin(),
+                   [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); });
+    candidate.type = static_cast<GidCandidate::Type>(cursor.u8());
+    candidate.wish = static_cast<GidCandidate::Wish>(cursor.u8());
+    candidate.prefix = cursor.u8();
+    cursor.u8();
+    return candidate;
 }
 
 void get_fixed(Cursor& cursor, Endpoint& endpoint) {
@@ -60,6 +74,7 @@ std::size_t encoded_size(const Endpoint& endpoint) noexcept {
     if (!endpoint.application.empty()) {
         size += field_header_size + endpoint.application.size();
     }
+    size += endpoint.candidates.size() * (field_header_size + candidate_size);
     return size;
 }
 
@@ -91,6 +106,15 @@ void put(FrameWriter& writer, std::uint16_t tag, const Endpoint& endpoint) {
     if (!endpoint.application.empty()) {
         writer.bytes(tag::application, endpoint.application);
     }
+    for (const GidCandidate& candidate : endpoint.candidates) {
+        const std::size_t at = writer.open(tag::candidate);
+        writer.raw(std::as_bytes(std::span(candidate.gid)));
+        writer.raw_u8(static_cast<std::uint8_t>(candidate.type));
+        writer.raw_u8(static_cast<std::uint8_t>(candidate.wish));
+        writer.raw_u8(candidate.prefix);
+        writer.raw_u8(0);
+        writer.close(at);
+    }
     writer.close(whole);
 }
 
@@ -107,6 +131,11 @@ Endpoint get_endpoint(std::span<const std::byte> value, const Limits& limits) {
                                                   std::to_string(limits.max_regions) + " regions");
             }
             endpoint.regions.push_back(get_region(field->value));
+        } else if (field->tag == tag::candidate) {
+            if (endpoint.candidates.size() == max_candidates) {
+                throw Error(ErrorCode::Limit, "an endpoint with more than 64 GIDs");
+            }
+            endpoint.candidates.push_back(get_candidate(field->value));
         } else if (field->tag == tag::device && !std::exchange(device, true)) {
             endpoint.device = checked_text(field->value, max_device, "a device name");
         } else if (field->tag == tag::application && !std::exchange(application, true)) {
@@ -159,3 +188,26 @@ std::vector<Endpoint> decode_endpoints(std::span<const std::byte> payload, const
 }
 
 }  // namespace qpx::wire
+
+namespace qpx {
+
+std::vector<std::byte> pack(const Endpoint& endpoint) {
+    if (const std::string why = why_invalid(endpoint); !why.empty()) {
+        throw Error(ErrorCode::Argument, "this endpoint cannot be: " + why);
+    }
+    std::vector<std::byte> frame;
+    wire::encode(frame, std::span(&endpoint, 1), 0);
+    frame.erase(frame.begin(), frame.begin() + wire::header_size);
+    return frame;
+}
+
+Endpoint unpack(std::span<const std::byte> bytes) {
+    auto endpoints = wire::decode_endpoints(bytes, Limits{});
+    if (endpoints.size() != 1) {
+        throw Error(ErrorCode::Protocol,
+                    std::to_string(endpoints.size()) + " endpoints instead of one");
+    }
+    return std::move(endpoints.front());
+}
+
+}  // namespace qpx

@@ -106,6 +106,17 @@ void FrameReader::received(std::size_t bytes) {
     end_ += std::min(bytes, buffer_.size() - end_);
 }
 
+bool FrameReader::whole() const {
+    try {
+        const auto there = bytes();
+        return there.size() >= header_size &&
+               decode_header(there.first<header_size>(), max_payload_).length <=
+                   there.size() - header_size;
+    } catch (const Error&) {
+        return true;
+    }
+}
+
 std::optional<FrameView> FrameReader::next() {
     const std::span<const std::byte> there = bytes();
     if (there.size() < header_size) {

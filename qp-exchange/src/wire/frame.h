@@ -80,6 +80,9 @@ class FrameReader {
     /// The next whole frame, valid until space() is called. @throws as decode_header
     std::optional<FrameView> next();
 
+    /// next() would give a frame, or throw.
+    bool whole() const;
+
     /// Bytes that are not a whole frame yet.
     std::size_t partial() const { return end_ - begin_; }
     /// All bytes that are not consumed, for a look at what is no frame at all.

@@ -21,12 +21,13 @@ inline constexpr std::uint64_t feature_service = 1u << 1;  ///< rendezvous servi
 namespace tag {
 inline constexpr std::uint16_t features = 1, required = 2, nonce = 3, max_frame = 4,
                                max_endpoints = 5, max_regions = 6, max_application = 7,
-                               name = 8;                                 // HELLO
-inline constexpr std::uint16_t reason = 1, reason_text = 2;              // REFUSE, BYE
-inline constexpr std::uint16_t endpoint = 1;                             // ENDPOINTS
-inline constexpr std::uint16_t device = 1, region = 2, application = 3;  // inside an endpoint
-inline constexpr std::uint16_t data = 1;                                 // DATA
-inline constexpr std::uint16_t round = 1;                                // BARRIER
+                               name = 8;                     // HELLO
+inline constexpr std::uint16_t reason = 1, reason_text = 2;  // REFUSE, BYE
+inline constexpr std::uint16_t endpoint = 1;                 // ENDPOINTS
+inline constexpr std::uint16_t device = 1, region = 2, application = 3,
+                               candidate = 4;  // inside an endpoint
+inline constexpr std::uint16_t data = 1;       // DATA
+inline constexpr std::uint16_t round = 1;      // BARRIER
 }  // namespace tag
 
 struct Hello {

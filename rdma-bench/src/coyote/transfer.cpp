@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <poll.h>
 
 #include <vector>
 
@@ -19,8 +18,7 @@ constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_A
 constexpr unsigned kPollsPerLook = 1U << 16U;
 
 void check_peer(const qpx::Connection& connection) {
-    pollfd waiting{connection.fd(), POLLRDHUP, 0};
-    if (::poll(&waiting, 1, 0) > 0 && (waiting.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) {
+    if (connection.peer_gone()) {
         throw RunError(Exit::kPeer, "the peer went away in the middle of a run");
     }
 }

@@ -88,14 +88,10 @@ qpx::Connection accept(const Options& options) {
                  "\n************************************\n* Waiting for client to "
                  "connect... *\n************************************\n");
     for (;;) {
-        wait_readable(listener.fd(), 500);
+        wait_readable(listener.fd(), -1);
         check_interrupt();
-        try {
-            return listener.accept(std::chrono::milliseconds(50));
-        } catch (const qpx::Error& error) {
-            if (error.code() != qpx::ErrorCode::Timeout) {
-                throw;
-            }
+        if (auto connection = listener.try_accept()) {
+            return std::move(*connection);
         }
         for (const auto& client : listener.turned_away()) {
             std::fprintf(stderr, "rdma-bench: turned away %s\n", client.c_str());
@@ -161,18 +157,17 @@ void Link::send(const std::string& type, nlohmann::json message) {
 std::optional<nlohmann::json> Link::take() {
     nlohmann::json message;
     try {
-        connection_.set_timeout(std::chrono::milliseconds(0));
-        const auto bytes = connection_.receive();
-        message = nlohmann::json::parse(reinterpret_cast<const char*>(bytes.data()),
-                                        reinterpret_cast<const char*>(bytes.data()) + bytes.size());
+        const auto bytes = connection_.try_receive();
+        if (!bytes) {
+            return std::nullopt;
+        }
+        const auto* text = reinterpret_cast<const char*>(bytes->data());
+        message = nlohmann::json::parse(text, text + bytes->size());
         if (message.at("type") != "give-up") {
             message.at("type").get_ref<const std::string&>();
             return message;
         }
     } catch (const qpx::Error& error) {
-        if (error.code() == qpx::ErrorCode::Timeout) {
-            return std::nullopt;
-        }
         throw RunError(Exit::kPeer, std::string("the peer is gone: ") + error.what());
     } catch (const nlohmann::json::exception&) {
         throw RunError(Exit::kPeer,
@@ -207,12 +202,14 @@ nlohmann::json Link::expect(const std::string& type, bool timed) {
             return std::move(*message);
         }
         check_interrupt();
-        if (timed && std::chrono::steady_clock::now() >= end) {
+        const auto left =
+            std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+        if (timed && left.count() <= 0) {
             throw RunError(Exit::kPeer, "the peer does not answer (waited " +
                                             std::to_string(timeout_.count() / 1000) + " s for '" +
                                             type + "')");
         }
-        wait_readable(fd(), 100);
+        wait_readable(fd(), timed ? static_cast<int>(left.count()) : -1);
     }
 }
 
@@ -222,7 +219,7 @@ nlohmann::json Link::expect_any(const std::vector<std::string>& types) {
             return std::move(*message);
         }
         check_interrupt();
-        wait_readable(fd(), 100);
+        wait_readable(fd(), -1);
     }
 }
 

@@ -89,6 +89,39 @@ static void errors(void) {
     qpx_endpoints_free(NULL, 3);
 }
 
+/* What is newer than a library is refused when it is used, and ignored when it is zero. */
+static void sizes_of_options(void) {
+    struct {
+        struct qpx_options known;
+        long newer;
+    } options = {QPX_OPTIONS_INIT, 0};
+    qpx_listener* l = NULL;
+
+    options.known.struct_size = sizeof(options);
+    CHECK(qpx_listen("tcp://127.0.0.1:0", &options.known, &l) == 0);
+    qpx_listener_close(l);
+    options.newer = 1;
+    CHECK(qpx_listen("tcp://127.0.0.1:0", &options.known, &l) == -QPX_EUNSUPPORTED);
+    options.known.struct_size = 3;
+    CHECK(qpx_listen("tcp://127.0.0.1:0", &options.known, &l) == -QPX_EARGUMENT);
+}
+
+static void endpoints_as_bytes(void) {
+    const struct qpx_endpoint mine = endpoint(77);
+    struct qpx_endpoint* back = NULL;
+    void* bytes = NULL;
+    size_t length = 0;
+
+    CHECK(qpx_endpoint_pack(&mine, &bytes, &length) == 0 && length > 44);
+    CHECK(qpx_endpoint_unpack(bytes, length, &back) == 0);
+    CHECK(back && back->qpn == 77 && back->region_count == mine.region_count);
+    qpx_endpoints_free(back, 1);
+    CHECK(qpx_endpoint_unpack(bytes, length - 1, &back) == -QPX_EPROTOCOL);
+    free(bytes);
+    CHECK(qpx_should_connect("a", "b") == 1 && qpx_should_connect("b", "a") == 0);
+    CHECK(qpx_should_connect("a", "a") == -QPX_EARGUMENT);
+}
+
 static void client(uint16_t port) {
     struct qpx_options options = {0};
     struct qpx_endpoint wrong = endpoint(1), *remote = NULL;
@@ -125,6 +158,8 @@ int main(void) {
         return 1;
     CHECK(qpx_accept(listener, 0, &c) == -QPX_ETIMEOUT);
     errors();
+    sizes_of_options();
+    endpoints_as_bytes();
     child = fork();
     if (child == 0) {
         const uint16_t port = qpx_listener_port(listener);

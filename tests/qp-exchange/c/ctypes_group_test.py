@@ -8,7 +8,7 @@ import threading
 
 class Options(c.Structure):
     _fields_ = [
-        ("rank", c.c_uint32), ("size", c.c_uint32), ("timeout_ms", c.c_int), ("family", c.c_int), ("shrink", c.c_int),
+        ("struct_size", c.c_size_t), ("rank", c.c_uint32), ("size", c.c_uint32), ("timeout_ms", c.c_int), ("family", c.c_int), ("shrink", c.c_int),
         ("job", c.c_char_p), ("name", c.c_char_p), ("security", c.c_char_p),
     ]
 

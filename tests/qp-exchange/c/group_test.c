@@ -36,9 +36,27 @@ static void exchange_endpoints(qpx_group* group, uint32_t me, uint32_t peer) {
     qpx_rank_endpoints_free(theirs, count);
 }
 
+static void exchange_with_some(qpx_group* group, uint32_t me, uint32_t peer) {
+    struct qpx_rank_endpoint mine = {.rank = peer, .endpoint = {.qpn = me + 1}};
+    mine.endpoint.type = QPX_UD;
+    mine.endpoint.mtu = 1024;
+    mine.endpoint.port = 1;
+    mine.endpoint.gid[15] = 1;
+    struct qpx_rank_endpoint* theirs = NULL;
+    uint32_t* gone = NULL;
+    size_t count = 0, gone_count = 7;
+    CHECK(qpx_group_exchange_some(group, &mine, 1, 0, &theirs, &count, &gone, &gone_count) == 0);
+    CHECK(count == 1 && theirs[0].endpoint.qpn == peer + 1 && gone_count == 0);
+    qpx_rank_endpoints_free(theirs, count);
+    free(gone);
+}
+
 static void* member(void* argument) {
     const uint32_t me = argument != NULL, peer = !me;
-    struct qpx_group_options options = {.rank = me, .size = 2};
+    struct qpx_group_options options = QPX_GROUP_OPTIONS_INIT;
+    options.rank = me;
+    options.size = 2;
+    options.name = me == 0 ? "zero" : "one";
     qpx_group* group = NULL;
     CHECK(qpx_group_join(url, &options, &group) == 0);
     CHECK(qpx_group_rank(group) == me && qpx_group_size(group) == 2);
@@ -71,6 +89,17 @@ static void* member(void* argument) {
 
     struct qpx_rank_bytes* all = NULL;
     size_t count = 0;
+    CHECK(qpx_group_try_get(group, "k", &value, &length) == 1 && length == 5);
+    free(value);
+    CHECK(qpx_group_try_get(group, "nobody", &value, &length) == 0);
+    CHECK(qpx_group_put_once(group, "k", "other", 5) == 0);
+    uint32_t found = 7;
+    CHECK(qpx_group_find(group, me == 0 ? "one" : "zero", 0, &found) == 0 && found == peer);
+    struct qpx_group_member* members = NULL;
+    CHECK(qpx_group_members(group, &members, &count) == 0 && count == 2);
+    CHECK(members[0].state == QPX_HERE && strcmp(members[1].name, "one") == 0);
+    free(members);
+    exchange_with_some(group, me, peer);
     CHECK(qpx_group_all_gather(group, &me, sizeof me, 0, &all, &count) == 0);
     CHECK(count == 2 && all[1].rank == 1 && all[1].length == sizeof me);
     CHECK(*(const char*)all[0].data == 0);
@@ -96,6 +125,8 @@ static void* member(void* argument) {
             }
         }
         CHECK(event.kind == QPX_LEFT && event.rank == 1);
+        CHECK(qpx_group_cancel(group) == 0);
+        CHECK(qpx_group_get(group, "never", -1, &value, &length) == -QPX_ECANCELLED);
         CHECK(qpx_group_leave(group) == 0);
     }
     qpx_group_free(group);

@@ -9,6 +9,18 @@ plain 'qpxd: a key file that is absent' "$bin/qpxd --security psk:/nonexistent" 
 plain 'qpxd: rules without security' "$bin/qpxd --listen 0 --authorize /dev/null" 'needs --security' 2
 plain 'qpxd --status: nobody there' "$bin/qpxd --status qpxd://127.0.0.1:1" 'nobody listens' 4
 
+# What a silent connection to qpxd hears before its end.
+silent_client() {
+    python3 -c '
+import socket, sys
+client = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=8)
+print(client.makefile("rb").read())' "$1"
+}
+if start_qpxd timeout --listen "127.0.0.1:$(free_port)" --handshake-timeout 0.2; then
+    plain 'qpxd --handshake-timeout ends a silent connection' "$(declare -f silent_client); silent_client $qpxd_port" 'handshake took too long'
+fi
+stop_services
+
 metrics=$(free_port)
 if start_qpxd plain --listen "127.0.0.1:$(free_port)" --metrics "127.0.0.1:$metrics"; then
     plain 'qpxd warns that nothing is encrypted' "cat $qpxd_log" 'no security'

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Groups over qpxd:// and tcp://, as programs use them.
+#include <poll.h>
 #include <sys/wait.h>
 
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <future>
 #include <map>
 
 #include "running_server.h"
@@ -211,6 +213,41 @@ GroupEvent await(Group& group, GroupEvent::Kind kind) {
     }
     ADD_FAILURE() << "no such event";
     return {};
+}
+
+bool readable(const Group& group, std::chrono::milliseconds time = 0ms) {
+    pollfd ready = {group.fd(), POLLIN, 0};
+    return poll(&ready, 1, static_cast<int>(time.count())) == 1;
+}
+
+TEST(Groups, TheDescriptorTellsOfEventsThatAnotherCallSetAside) {
+    RunningServer server;
+    auto a = Group::join(server.url(), member(0, 3));
+    while (a->poll_event()) {
+    }
+    EXPECT_FALSE(readable(*a));
+    auto b = Group::join(server.url(), member(1, 3));
+    ASSERT_TRUE(readable(*a, 20s));
+    a->put("k", "v");  // reads the event on its way to the answer
+    ASSERT_TRUE(readable(*a));
+    EXPECT_EQ(a->poll_event()->rank, 1u);
+    EXPECT_FALSE(a->poll_event().has_value());
+    EXPECT_FALSE(readable(*a));
+}
+
+TEST(Groups, CancelEndsACallAndTheGroupGoesOn) {
+    RunningServer server;
+    auto group = Group::join(server.url(), member(0, 2));
+    auto waiting = std::async(std::launch::async,
+                              [&] { return thrown([&] { group->get("nobody puts it", -1ms); }); });
+    std::this_thread::sleep_for(20ms);
+    EXPECT_TRUE(group->cancel());
+    EXPECT_EQ(waiting.get().first, ErrorCode::Cancelled);
+    group->put("k", "v");
+    EXPECT_EQ(group->get_text("k"), "v");
+    group->cancel();
+    EXPECT_EQ(thrown([&] { group->find("nobody", -1ms); }).first, ErrorCode::Cancelled);
+    EXPECT_GE(server.metric("cancels_total"), 1u);
 }
 
 /// A member in a process of its own that ends without a word when told.

@@ -60,7 +60,7 @@ TEST(ServiceMessages, ExchangedHasTheDocumentedBytes) {
     EXPECT_EQ(hex(out), expected);
     // The same with the items sent behind it.
     Bytes split;
-    encode_before_items(message, 1, items.size(), split);
+    encode_before_bytes(message, 1, items.size(), split);
     split.insert(split.end(), items.begin(), items.end());
     EXPECT_EQ(hex(split), expected);
 }

@@ -189,6 +189,46 @@ TEST(Hostile, OneAddressCannotTakeAllPlaces) {
     EXPECT_EQ(server.metric("refused_busy_total"), 1u);
 }
 
+TEST(Hostile, TheLastPlacesAreForAddressesThatHoldFew) {
+    ServerOptions options;
+    options.limits.max_clients = 16;
+    RunningServer server(options);
+    std::vector<std::unique_ptr<Group>> all;
+    std::string why;
+    for (int i = 0; i < 16 && why.empty(); ++i) {
+        try {
+            all.push_back(Group::join(server.url()));
+        } catch (const Error& error) {
+            why = error.what();
+        }
+    }
+    EXPECT_EQ(all.size(), 14u);
+    EXPECT_NE(why.find("held by your address"), std::string::npos) << why;
+    EXPECT_EQ(server.metric("refused_share_total"), 1u);
+    all.pop_back();
+    EXPECT_TRUE(server.reaches("clients", 13));
+    EXPECT_NO_THROW(Group::join(server.url()));
+}
+
+TEST(Hostile, WhoJoinsNoJobLosesItsPlace) {
+    ServerOptions options;
+    options.join_timeout = 100ms;
+    RunningServer server(options);
+    auto member = Group::join(server.url());
+    Greeted idle(server.port());
+    EXPECT_NE(idle.raw.read_all().find("joined no job in time"), std::string::npos);
+    EXPECT_TRUE(server.reaches("refused_idle_total", 1));
+    // Who asks without joining gains no time, who is in a job needs none, who has left begins anew.
+    Greeted asking(server.port());
+    for (uint32_t request = 1; request < 4; ++request) {
+        asking.say({.type = Type::Status, .request = request});
+    }
+    EXPECT_NE(asking.raw.read_all().find("joined no job in time"), std::string::npos);
+    member->put("k", "v");
+    member->leave();
+    EXPECT_TRUE(server.reaches("refused_idle_total", 3));
+}
+
 TEST(Http, MetricsStatusAndNonsense) {
     RunningServer server;
     auto group = Group::join(server.url("my job"));

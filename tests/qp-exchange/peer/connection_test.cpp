@@ -239,9 +239,13 @@ TEST(End, OfThePeersObjectIsAGoodBye) {
 }
 
 TEST(End, OfThePeersProcessIsNoGoodBye) {
-    Peers peers;
-    ::shutdown(peers.server->fd(), SHUT_RDWR);
-    expect_error(ErrorCode::PeerGone, "process died", [&] { peers.client->receive(); });
+    Listener listener("127.0.0.1", 0, options());
+    test::Raw dying(listener.port());
+    dying.send(test::Raw::hello());
+    Connection connection = listener.accept(20s);
+    dying.receive();  // unread bytes would make the kernel send a reset
+    dying.close();
+    expect_error(ErrorCode::PeerGone, "process died", [&] { connection.receive(); });
 }
 
 TEST(End, ByTheApplicationsRefusalCarriesItsText) {

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Two peers with security, and with security on one side only.
+#include <algorithm>
+#include <thread>
+
 #include "certificates.h"
 #include "loopback.h"
+#include "temporary.h"
 
 namespace qpx {
 namespace {
@@ -139,6 +143,51 @@ TEST(Secure, BothModesTogetherFailInWords) {
         both_errors(with_certificate(ca, "server.example"), with_key(1));
     EXPECT_FALSE(at_server.empty());
     EXPECT_TRUE(contains(at_client, "TLS"));
+}
+
+TEST(Secure, AListenerTakesKeysFromItsChangedFile) {
+    const test::Directory directory;
+    const auto write = [&](const char* digit) {
+        std::string key = "node:";
+        for (int i = 0; i < 64; ++i) {
+            key += digit;
+        }
+        return directory.write("keys", key + "\n");
+    };
+    PeerOptions server = options(), client = options();
+    server.security = parse_security("psk:" + write("1"));
+    client.security = parse_security("psk:" + write("2"));
+    Listener listener("127.0.0.1", 0, server);
+    bool in = false;
+    for (int i = 0; i < 100 && !in; ++i) {
+        auto connecting = std::async(std::launch::async, [&] {
+            try {
+                Connection::connect("127.0.0.1", listener.port(), client).barrier();
+                return true;
+            } catch (const Error&) {
+                return false;
+            }
+        });
+        try {
+            listener.accept(200ms).barrier();
+        } catch (const Error&) {
+            std::this_thread::sleep_for(50ms);
+        }
+        in = connecting.get();
+    }
+    EXPECT_TRUE(in) << "the new key is not taken";
+    // A file that cannot be used leaves the keys as they are, and says so.
+    directory.write("keys", "nonsense\n");
+    std::this_thread::sleep_for(300ms);
+    auto connecting = std::async(std::launch::async, [&] {
+        Connection::connect("127.0.0.1", listener.port(), client).barrier();
+    });
+    listener.accept(20s).barrier();
+    connecting.get();
+    const auto told = listener.turned_away();
+    EXPECT_TRUE(std::any_of(told.begin(), told.end(), [](const std::string& line) {
+        return line.find("changed security files are not used") != std::string::npos;
+    }));
 }
 
 TEST(Secure, NoEndpointCrossesInClear) {

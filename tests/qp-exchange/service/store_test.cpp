@@ -170,6 +170,99 @@ TEST_F(Store, OneClientMayNotWaitForEverything) {
     hear_failure(a, ErrorCode::Limit);
 }
 
+TEST_F(Store, KeysThatAreWaitedForAreCounted) {
+    const ClientId a = member("j"), b = member("j");
+    const size_t before = registry().bytes();
+    std::vector<std::string> names;
+    for (int i = 0; i < 1000; ++i) {
+        names.push_back("key " + std::to_string(i));
+    }
+    const std::vector<std::string_view> keys(names.begin(), names.end());
+    const uint32_t request = ask(a, {.type = Type::Wait, .keys = keys});
+    EXPECT_GT(registry().bytes(), before + 1000 * 8);
+    ask(a, {.type = Type::Cancel, .rank = request});
+    EXPECT_EQ(registry().bytes(), before);
+    ask(a, {.type = Type::Wait, .keys = keys});
+    ask(b, {.type = Type::Wait, .keys = keys});
+    for (const std::string& name : names) {
+        put(a, name, "");
+    }
+    size_t stored = 0;
+    for (const std::string& name : names) {
+        stored += name.size();
+    }
+    EXPECT_EQ(registry().bytes(), before + stored) << "nobody waits any more";
+    registry().close(b, "killed", now);
+}
+
+TEST_F(Store, TheKeysOfOneMembersWaitsHaveALimit) {
+    limits.client_waits = 700;
+    const ClientId a = member("j"), b = member("j");
+    ask(a, {.type = Type::Wait, .keys = {"one", "two"}});
+    ask(a, {.type = Type::Wait, .keys = {"three", "four"}});
+    EXPECT_NE(hear_failure(a, ErrorCode::Limit).find("--client-waits"), std::string::npos);
+    EXPECT_EQ(registry().counters().refused_waits, 1u);
+    ask(b, {.type = Type::Wait, .keys = {"one", "two"}});
+    skip_events(b);
+    EXPECT_TRUE(silent(b));
+    put(a, "one", "");
+    put(a, "two", "");
+    ask(a, {.type = Type::Wait, .keys = {"three", "four"}});  // the first wait is over
+    EXPECT_EQ(registry().counters().refused_waits, 1u);
+}
+
+TEST_F(Store, AValueThatManyHaveNotReadIsInMemoryOnce) {
+    const ClientId a = member("j");
+    put(a, "k", std::string(100'000, 'v'));
+    hear(a, Type::Done);
+    std::vector<ClientId> readers;
+    for (int i = 0; i < 50; ++i) {
+        readers.push_back(member("j"));
+        ask(readers.back(), {.type = Type::Get, .keys = {"k"}});
+    }
+    EXPECT_LT(registry().unread_bytes(), 50u * 200);
+    put(a, "k", "another");
+    EXPECT_GT(registry().unread_bytes(), 100'000u) << "only the answers hold it now";
+    EXPECT_LT(registry().unread_bytes(), 200'000u);
+    hear(a, Type::Done);
+    for (ClientId reader : readers) {
+        EXPECT_EQ(hear(reader, Type::Value).message.value.size(), 100'000u);
+        skip_events(reader);
+    }
+    skip_events(a);
+    EXPECT_EQ(registry().unread_bytes(), 0u);
+}
+
+TEST_F(Store, AnswersThatNobodyReadsHaveALimitTogether) {
+    limits.total_output = 150'000;
+    std::vector<ClientId> all;
+    for (int i = 0; i < 100; ++i) {
+        all.push_back(member("j", any_rank, 0, std::string(200, 'a') + std::to_string(i)));
+    }
+    uint32_t asked = 0;
+    for (ClientId id : all) {
+        ask(id, {.type = Type::Members});
+        if (++asked > 20) {
+            break;
+        }
+    }
+    EXPECT_GT(registry().counters().refused_output, 0u);
+    EXPECT_LT(registry().unread_bytes(), 2 * limits.total_output);
+    // Who has much unread while all together have too much is ended.
+    const ClientId a = all.back();
+    EXPECT_THROW(
+        {
+            for (int i = 0; i < 100'000; ++i) {
+                ask(a, {.type = Type::Erase, .keys = {"k"}});
+            }
+        },
+        Error);
+    for (ClientId id : all) {
+        registry().close(id, "killed", now);
+    }
+    EXPECT_EQ(registry().unread_bytes(), 0u);
+}
+
 TEST_F(Store, WhoNeverReadsIsEnded) {
     limits.client_output = 10000;
     const ClientId a = member("j");

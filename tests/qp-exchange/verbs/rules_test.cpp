@@ -52,6 +52,119 @@ TEST(ChooseGid, TakesTheAddressThatReachesThePeer) {
     EXPECT_EQ(chosen({.peer = "127.0.0.1", .local = "127.0.0.1"}), 5);
 }
 
+using Type = GidCandidate::Type;
+using Wish = GidCandidate::Wish;
+using Candidates = std::vector<GidCandidate>;
+
+std::string pair_of(const Candidates& mine, const Candidates& theirs) {
+    const auto pair = choose_pair(mine, theirs), swapped = choose_pair(theirs, mine);
+    if (!pair) {
+        return swapped ? "only one side finds a pair" : "none";
+    }
+    if (!swapped || mine[swapped->second] != mine[pair->first] ||
+        theirs[swapped->first] != theirs[pair->second]) {
+        return "the sides find different pairs";
+    }
+    return gid_text(mine[pair->first].gid) + " " + gid_text(theirs[pair->second].gid);
+}
+
+TEST(Agree, TwoVlansMeetInOne) {
+    // Each side chose the first of its table: another network on each.
+    const Candidates a = {{v4(10, 1, 0, 1), Type::RoceV2, Wish::Chosen, 120},
+                          {v4(10, 2, 0, 1), Type::RoceV2, Wish::None, 120}},
+                     b = {{v4(10, 2, 0, 2), Type::RoceV2, Wish::Chosen, 120},
+                          {v4(10, 3, 0, 2), Type::RoceV2, Wish::None, 120}};
+    EXPECT_EQ(pair_of(a, b), "10.2.0.1 10.2.0.2");
+}
+
+TEST(Agree, OnOneFamilyAndVersion) {
+    const Candidates a = {{v4(10, 1, 0, 1), Type::RoceV2, Wish::Chosen, 120},
+                          {v6(0x20, 0x01, 1), Type::RoceV2, Wish::None, 64}},
+                     b = {{v6(0x20, 0x01, 2), Type::RoceV2, Wish::Chosen, 64}},
+                     v1 = {{v4(10, 1, 0, 2), Type::RoceV1, Wish::Chosen, 120}};
+    EXPECT_EQ(pair_of(a, b), "2001::1 2001::2");
+    EXPECT_EQ(pair_of(a, v1), "none");
+    Local local;
+    local.endpoint.candidates = a;
+    local.choices = {{0, a[0].gid, GidType::RoceV2}, {4, a[1].gid, GidType::RoceV2}};
+    Endpoint remote;
+    remote.candidates = v1;
+    expect_error(ErrorCode::Argument, "there 10.1.0.2 (RoCE v1)", [&] { agree(local, remote); });
+    remote.candidates = b;
+    EXPECT_EQ(agree(local, remote).mine.index, 4);
+}
+
+TEST(Agree, WhereTheConnectionRunsComesFirst) {
+    const Candidates a = {{v4(10, 9, 0, 1), Type::RoceV2, Wish::Connected, 120},
+                          {v4(10, 1, 0, 1), Type::RoceV2, Wish::None, 120}},
+                     b = {{v4(10, 8, 0, 2), Type::RoceV2, Wish::Connected, 120},
+                          {v4(10, 1, 0, 2), Type::RoceV2, Wish::None, 120}};
+    EXPECT_EQ(pair_of(a, b), "10.9.0.1 10.8.0.2") << "through a router";
+}
+
+TEST(Agree, RoutedNetworksUseWhatEachChoseAndNotTheCable) {
+    const Candidates a = {{v4(10, 9, 0, 1), Type::RoceV2, Wish::Chosen, 120},
+                          {v4(10, 7, 0, 1), Type::RoceV2, Wish::None, 120},
+                          {v6(0xfe, 0x80, 1), Type::RoceV2, Wish::None, 64}},
+                     b = {{v6(0xfe, 0x80, 2), Type::RoceV2, Wish::None, 64},
+                          {v4(10, 8, 0, 2), Type::RoceV2, Wish::Chosen, 120}};
+    EXPECT_EQ(pair_of(a, b), "10.9.0.1 10.8.0.2");
+}
+
+TEST(Agree, BothSidesFindTheSameWhateverTheyHave) {
+    std::uint32_t seed = 1;
+    const auto random = [&](std::uint32_t below) {
+        seed = seed * 1664525 + 1013904223;
+        return (seed >> 16) % below;
+    };
+    const auto some = [&](std::uint8_t side) {
+        Candidates all;
+        for (std::uint32_t i = 0, count = 1 + random(6); i < count; ++i) {
+            const auto net = static_cast<std::uint8_t>(random(3));
+            const auto host = static_cast<std::uint8_t>(side * 100 + i);
+            all.push_back({random(2) != 0 ? v4(10, net, 0, host) : v6(0x20, net, host),
+                           random(4) != 0 ? Type::RoceV2 : Type::RoceV1,
+                           static_cast<Wish>(random(3)),
+                           static_cast<std::uint8_t>(random(2) != 0 ? 120 : 0)});
+        }
+        return all;
+    };
+    for (int i = 0; i < 2000; ++i) {
+        const std::string pair = pair_of(some(0), some(1));
+        EXPECT_EQ(pair.find("side"), std::string::npos) << pair;
+    }
+}
+
+TEST(Agree, WithAnOlderPeerEachUsesWhatItChose) {
+    Local local;
+    local.gid = {3, v4(10, 1, 0, 1), GidType::RoceV2};
+    local.endpoint.candidates = {{v4(10, 1, 0, 1), Type::RoceV2, Wish::Chosen, 120},
+                                 {v4(10, 2, 0, 1), Type::RoceV2, Wish::None, 120}};
+    local.choices = {local.gid, {5, v4(10, 2, 0, 1), GidType::RoceV2}};
+    Endpoint remote;
+    remote.gid = v4(10, 2, 0, 2);
+    const GidPair pair = agree(local, remote);
+    EXPECT_EQ(pair.mine.index, 3);
+    EXPECT_EQ(pair.theirs, remote.gid);
+    const ibv_ah_attr address = address_of(local, remote, {});
+    EXPECT_EQ(address.grh.sgid_index, 3);
+    remote.candidates = {{v4(10, 2, 0, 2), Type::RoceV2, Wish::Chosen, 120}};
+    EXPECT_EQ(address_of(local, remote, {}).grh.sgid_index, 5);
+}
+
+TEST(Agree, CandidatesAreWhatTheQueryAllows) {
+    std::vector<GidChoice> choices;
+    const auto bits = [](const auto&) { return std::uint8_t{120}; };
+    const auto all = candidates_of(table, true, {.local = "10.0.1.1"}, table[6], bits, choices);
+    ASSERT_EQ(all.size(), 4U);
+    EXPECT_EQ(all[0].wish, Wish::Connected);
+    EXPECT_EQ(choices[0].index, 7);
+    EXPECT_EQ(candidates_of(table, true, {.index = 5}, table[5], bits, choices).size(), 1U);
+    EXPECT_EQ(candidates_of(table, true, {.family = AF_INET6}, table[3], bits, choices).size(), 2U);
+    EXPECT_EQ(candidates_of(table, true, {.allow_roce_v1 = true}, table[5], bits, choices).size(),
+              7U);
+}
+
 TEST(ChooseGid, AFamilyIsACommandAPeerAWish) {
     const std::vector<GidChoice> link_local = {{0, v6(0xfe, 0x80, 1), GidType::RoceV2}};
     EXPECT_EQ(chosen({.peer = "127.0.0.1"}, link_local), 0);

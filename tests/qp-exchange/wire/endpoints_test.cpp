@@ -66,6 +66,21 @@ TEST(Endpoints, AreReadBackWhole) {
     EXPECT_EQ(decode_endpoints(std::span(out).subspan(header_size), {}), endpoints);
 }
 
+TEST(Endpoints, CandidatesTravelAndAreBounded) {
+    Endpoint one = sample();
+    one.candidates = {{one.gid, GidCandidate::Type::RoceV2, GidCandidate::Wish::Chosen, 120},
+                      {{0xfe, 0x80}, GidCandidate::Type::RoceV1, GidCandidate::Wish::None, 0}};
+    EXPECT_EQ(unpack(pack(one)), one);
+    std::vector<std::byte> out;
+    encode(out, std::vector<Endpoint>{one}, 1);
+    EXPECT_EQ(out.size(), header_size + encoded_size(one));
+    one.candidates.resize(65);
+    expect_error(ErrorCode::Argument, "64 are allowed", [&] { pack(one); });
+    out.clear();
+    encode(out, std::vector<Endpoint>{one}, 1);
+    expect_error(ErrorCode::Limit, "64 GIDs", [&] { unpack(std::span(out).subspan(header_size)); });
+}
+
 TEST(Endpoints, SkipWhatALaterVersionAdds) {
     const auto payload = with_header(std::string(fixed) + "0063 0000 00000001 00");
     EXPECT_EQ(decode_endpoints(payload, {}).size(), 1U);

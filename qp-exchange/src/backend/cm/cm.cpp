@@ -76,13 +76,13 @@ Address name_of(int fd, Call call) {
 /// rpoll() until the deadline, in small steps: its own time limit, when it is over, leaves
 /// librdmacm 44 in a state in which a later call spins and does not end.
 int poll_until(pollfd* descriptors, nfds_t count, Deadline deadline) {
-    for (int pause_ms = 1;; pause_ms = std::min(2 * pause_ms, 16)) {
+    constexpr std::chrono::milliseconds longest{16};
+    for (std::chrono::milliseconds pause{1};; pause = std::min(2 * pause, longest)) {
         const int ready = rpoll(descriptors, count, 0);
         if (ready != 0 || deadline.passed()) {
             return ready;
         }
-        const int left = deadline.poll_ms();
-        ::poll(nullptr, 0, left < 0 ? pause_ms : std::min(left, pause_ms));
+        deadline.pause(pause);
     }
 }
 
@@ -133,6 +133,7 @@ class CmStream final : public net::Stream {
 
     void shutdown() noexcept override { rshutdown(socket_.get(), SHUT_WR); }
     int fd() const override { return socket_.get(); }
+    bool pollable() const override { return false; }
     std::string peer_address() const override { return net::address_text(peer_); }
     std::uint16_t peer_port() const override { return net::port_of(peer_); }
     std::string local_address() const override { return net::address_text(local_); }
@@ -163,15 +164,12 @@ class CmAcceptor final : public net::Acceptor {
         return std::make_unique<CmStream>(std::move(accepted));
     }
     int fd() const override { return socket_.get(); }
+    bool pollable() const override { return false; }
     std::uint16_t port() const override {
         return net::port_of(name_of(socket_.get(), rgetsockname));
     }
     std::string url() const override {
         return "cm://" + net::address_port_text(name_of(socket_.get(), rgetsockname));
-    }
-    int poll(pollfd* descriptors, nfds_t count, int milliseconds) override {
-        return poll_until(descriptors, count,
-                          Deadline::in(std::chrono::milliseconds(milliseconds)));
     }
 
   private:

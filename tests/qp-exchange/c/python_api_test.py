@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The module qpx, what event loops, stores and failures need: usage: as python_test.py"""
+import select
+import sys
+import threading
+
+import qpx
+
+CODES = {"argument": 1, "refused": 3, "timeout": 4, "protocol": 5, "peer gone": 9, "cancelled": 13}
+
+
+def endpoint(number):
+    return qpx.Endpoint(qpn=number, gid=bytes([0xFE] + [0] * 14 + [1]), device="py0", regions=[qpx.Region(4096, 64, number, "box")],
+                        application=b"words")
+
+
+def fails(code, call, *arguments, **options):
+    try:
+        call(*arguments, **options)
+    except qpx.Error as error:
+        assert error.code == CODES[code] and str(error), (error.code, str(error))
+        return str(error)
+    raise AssertionError(f"no error '{code}'")
+
+
+def readable(thing, seconds=20):
+    return bool(select.select([thing], [], [], seconds)[0])
+
+
+def in_thread(call):
+    thread = threading.Thread(target=call)
+    thread.start()
+    return thread
+
+
+def packing():
+    assert qpx.Endpoint.unpack(endpoint(7).pack()) == endpoint(7)
+    fails("argument", qpx.Endpoint(qpn=1 << 24, gid=b"\1" * 16).pack)
+    fails("protocol", qpx.Endpoint.unpack, endpoint(7).pack()[:-1])
+    assert qpx.should_connect("a", "b") and not qpx.should_connect("b", "a")
+    fails("argument", qpx.should_connect, "a", "a")
+
+
+def client(port):
+    with qpx.connect(f"tcp://127.0.0.1:{port}", timeout=20, name="the client") as connection:
+        assert connection.exchange([endpoint(1)]) == [endpoint(2)]
+        connection.barrier()
+        for message in (b"one", b"", b"three"):
+            connection.send(message)
+        assert connection.receive() == b"bye"
+
+
+def peers():
+    fails("refused", qpx.connect, "tcp://127.0.0.1:1", timeout=5)
+    listener = qpx.listen("tcp://127.0.0.1:0", timeout=20)
+    assert listener.try_accept() is None and listener.turned_away() == []
+    fails("timeout", listener.accept, 0.01)
+    other = in_thread(lambda: client(listener.port))
+    connection = None
+    while connection is None:
+        assert readable(listener)
+        connection = listener.try_accept()
+    assert connection.peer_name == "the client" and connection.peer_address == "127.0.0.1" and not connection.secure
+    assert connection.exchange([endpoint(2)]) == [endpoint(1)]
+    connection.barrier()
+    got = []
+    while len(got) < 3:
+        assert readable(connection)
+        message = connection.try_receive()
+        if message is not None:
+            got.append(message)
+    assert got == [b"one", b"", b"three"]
+    waiting = in_thread(lambda: fails("cancelled", connection.receive))
+    connection.cancel()
+    waiting.join()
+    connection.send(b"bye")
+    other.join()
+    fails("peer gone", connection.receive)
+    listener.cancel()
+    fails("cancelled", listener.accept)
+
+
+def member(url, rank):
+    with qpx.Group(url, rank=rank, size=2, timeout=20, name=f"member {rank}") as group:
+        assert (group.rank, group.size, group.secure) == (rank, 2, False)
+        if rank == 0:
+            group.put("k", b"value")
+            assert group.put_once("once", b"") and not group.put_once("once", b"other")
+        group.wait(["k", "once"])
+        assert group.get("k") == b"value" and group.try_get("once") == b"" and group.try_get("nobody") is None
+        fails("timeout", group.get, "nobody", timeout=0.02)
+        group.add("n", 21)
+        group.barrier()
+        assert group.add("n", 0) == 42 and group.find(f"member {1 - rank}") == 1 - rank
+        assert [(m.rank, m.state, m.name) for m in group.members()] == [(0, qpx.HERE, "member 0"), (1, qpx.HERE, "member 1")]
+        assert group.all_gather(bytes([rank])) == {0: b"\0", 1: b"\1"}
+        assert group.exchange_bytes({1 - rank: b"for %d" % (1 - rank)}) == {1 - rank: b"for %d" % rank}
+        assert group.exchange({1 - rank: endpoint(rank)}) == {1 - rank: endpoint(1 - rank)}
+        assert group.exchange_some({1 - rank: endpoint(rank)}) == ({1 - rank: endpoint(1 - rank)}, [])
+        group.barrier()
+        if rank == 0:
+            assert group.erase("n") and not group.erase("n")
+            assert group.cancel()
+            fails("cancelled", group.get, "nobody", timeout=None)
+            kinds = set()
+            while "left" not in kinds:
+                assert readable(group)
+                event = group.poll_event()
+                kinds |= {event[0]} if event else set()
+            assert group.exchange_some({1: endpoint(0)}) == ({}, [1])
+            fails("peer gone", group.exchange, {1: endpoint(0)})
+        group.leave()
+
+
+failed = []
+threading.excepthook = lambda arguments: (failed.append(arguments), sys.__excepthook__(*arguments[:3]))
+packing()
+peers()
+members = [in_thread(lambda rank=rank: member(sys.argv[1], rank)) for rank in range(2)]
+for one in members:
+    one.join()
+if failed:
+    sys.exit(1)
+print("qpx", qpx.version(), "in Python: ok")
