@@ -184,6 +184,7 @@ TEST(Groups, ExchangesLargerThanAFrame) {
 
 TEST(Groups, MembersFindEachOtherByName) {
     RunningServer server;
+    auto client = Group::join(server.url());  // rank 0, whom the other names
     GroupOptions named;
     named.name = "storage";
     std::thread later([&] {
@@ -193,7 +194,6 @@ TEST(Groups, MembersFindEachOtherByName) {
         EXPECT_EQ(text(storage->exchange_bytes(mine).items.at(0).bytes), "from client");
         storage->leave();
     });
-    auto client = Group::join(server.url());
     const uint32_t rank = client->find("storage");
     const std::array<RankBytes, 1> mine = {{{rank, bytes("from client")}}};
     EXPECT_EQ(text(client->exchange_bytes(mine).items.at(0).bytes), "from storage");
