@@ -204,6 +204,31 @@ static struct fake *wr_fake(void)
 	return fake;
 }
 
+/* As many SGEs as the QP was created with, and not one more. */
+static void wr_api_sge_list_limit(void)
+{
+	struct fake *fake = wr_fake();
+	struct ibv_qp_ex *qp = &fake->qp.vqp.qp_ex;
+	struct dingo_wqe_ctrl *ctrl = fake->qp.sq.ring.buf;
+	struct ibv_sge list[64] = {};
+	uint32_t most = fake->qp.sq.max_sge, i;
+
+	CHECK(most + 1 < sizeof(list) / sizeof(list[0]));
+	for (i = 0; i < most; i++)
+		list[i].length = 1;
+	ibv_wr_start(qp);
+	ibv_wr_send(qp);
+	ibv_wr_set_sge_list(qp, most, list);
+	CHECK(ibv_wr_complete(qp) == 0);
+	CHECK(ctrl->num_sge == most);
+	ibv_wr_start(qp);
+	ibv_wr_send(qp);
+	ibv_wr_set_sge_list(qp, most + 1, list);
+	CHECK(ibv_wr_complete(qp) == EINVAL);
+	CHECK(rung(fake, FAKE_DB_SQ) == ctrl->blocks);
+	fake_free(fake);
+}
+
 static void wr_api(void)
 {
 	struct fake *fake = wr_fake();
@@ -347,7 +372,7 @@ static void no_sends(void)
 static const struct test_case cases[] = {
 	CASE(post_send_layout), CASE(post_send_wraps), CASE(post_send_limits), CASE(post_send_inline),
 	CASE(post_send_small), CASE(post_send_small_limits),
-	CASE(wr_api), CASE(wr_api_inline_sizes), CASE(wr_api_datagram_wraps),
+	CASE(wr_api), CASE(wr_api_sge_list_limit), CASE(wr_api_inline_sizes), CASE(wr_api_datagram_wraps),
 	CASE(wr_api_errors), CASE(no_sends),
 };
 
