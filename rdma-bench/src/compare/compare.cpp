@@ -22,21 +22,68 @@ Verdict judge(const Figure& figure, double threshold) {
     return gain > 1 + threshold ? Verdict::kBetter : Verdict::kSame;
 }
 
+/// By the interval of the ratio: all of it must be on one side of 1 for a difference, and within
+/// the threshold for none.
+Verdict judge_interval(const Figure& figure, double threshold) {
+    const Spread& s = *figure.interval;
+    if (!s.decides()) {
+        return Verdict::kUnclear;
+    }
+    const bool differs = s.low > 1 || s.high < 1;
+    const bool within = s.low >= 1 - threshold && s.high <= 1 / (1 - threshold);
+    if (differs) {
+        return judge(figure, threshold);
+    }
+    return within ? Verdict::kSame : Verdict::kUnclear;
+}
+
+std::vector<double> values(const Entry& entry, double Repeat::*value) {
+    std::vector<double> all;
+    for (const Repeat& repeat : entry.repeats) {
+        if (repeat.*value > 0) {
+            all.push_back(repeat.*value);
+        }
+    }
+    return all;
+}
+
+/// What second / first may be. Pairs: the ratios themselves. Else from the ends of both intervals,
+/// which is wider than need be, and never too narrow.
+std::optional<Spread> ratio_interval(const std::vector<double>& first,
+                                     const std::vector<double>& second, bool paired) {
+    if (first.size() < 2 || second.size() < 2) {
+        return std::nullopt;
+    }
+    if (paired && first.size() == second.size()) {
+        std::vector<double> ratios;
+        for (std::size_t i = 0; i < first.size(); ++i) {
+            ratios.push_back(second[i] / first[i]);
+        }
+        return spread_of(std::move(ratios));
+    }
+    const Spread a = spread_of(first), b = spread_of(second);
+    Spread ratio;
+    ratio.count = std::min(a.count, b.count);
+    ratio.median = b.median / a.median;
+    ratio.low = b.low / a.high;
+    ratio.high = b.high / a.low;
+    ratio.confidence = std::min(a.confidence, b.confidence);
+    return ratio;
+}
+
 class Matcher {
   public:
     Matcher(const CompareOptions& options, Comparison& out) : options_(options), out_(out) {}
 
     void match(const Entry& first, const Entry& second) {
-        if (first.bandwidth && second.bandwidth) {
-            add(first, "bandwidth", first.bandwidth->average, second.bandwidth->average, true,
-                true);
-        }
-        if (first.latency && second.latency) {
-            add(first, "median latency", first.latency->typical(), second.latency->typical(), false,
-                true);
-            add(first, "99th percentile", first.latency->percentile(kTail),
-                second.latency->percentile(kTail), false, options_.tail);
-        }
+        const auto speed = [](const Entry& e) { return e.bandwidth ? e.bandwidth->average : 0; };
+        const auto middle = [](const Entry& e) { return e.latency ? e.latency->typical() : 0; };
+        const auto tail = [](const Entry& e) {
+            return e.latency ? e.latency->percentile(kTail) : 0;
+        };
+        add({"bandwidth", &Repeat::bandwidth, true, true}, first, second, speed);
+        add({"median latency", &Repeat::median, false, true}, first, second, middle);
+        add({"99th percentile", &Repeat::tail, false, options_.tail}, first, second, tail);
         const auto wrong = [](const Entry& e) { return e.verification && !e.verification->ok(); };
         if (wrong(second) && !wrong(first)) {
             out_.failures.push_back(
@@ -46,22 +93,64 @@ class Matcher {
         }
     }
 
+    [[nodiscard]] std::string ground() const {
+        const std::string threshold = report::three_digits(options_.threshold * 100) + " %";
+        if (few_ > 0) {
+            return fmt::format(
+                "{} repeats are too few to decide anything: --repeat {} or more gives intervals "
+                "with "
+                "95 %",
+                few_, kFewestRepeats);
+        }
+        if (!single_) {
+            return fmt::format(
+                "by intervals that hold the true ratio with 95 % or more each{}; a difference "
+                "within "
+                "{} counts as the same",
+                options_.paired ? ", of pairs" : "", threshold);
+        }
+        return fmt::format(
+            "by single runs, whose scatter nobody knows, and a threshold of {} %: --repeat {} in "
+            "both gives intervals",
+            report::three_digits(options_.single.value_or(options_.threshold) * 100),
+            kFewestRepeats);
+    }
+
   private:
-    void add(const Entry& entry, const char* name, double first, double second, bool higher,
-             bool judged) {
+    struct Kind {
+        const char* name;
+        double Repeat::*value;
+        bool higher, judged;
+    };
+
+    template <typename Plain>
+    void add(const Kind& kind, const Entry& first, const Entry& second, Plain plain) {
+        const auto a = values(first, kind.value), b = values(second, kind.value);
+        const double one = a.empty() ? plain(first) : spread_of(a).median;
+        const double other = b.empty() ? plain(second) : spread_of(b).median;
         // What was not measured has no ratio.
-        if (!(first > 0) || !(second > 0) || !std::isfinite(first) || !std::isfinite(second)) {
+        if (!(one > 0) || !(other > 0) || !std::isfinite(one) || !std::isfinite(other)) {
             return;
         }
-        Figure figure{entry.size, entry.qps, name, first, second, higher, Verdict::kNotJudged};
-        if (judged) {
-            figure.verdict = judge(figure, options_.threshold);
+        Figure figure{first.size, first.qps,   kind.name,          one,
+                      other,      kind.higher, Verdict::kNotJudged};
+        figure.interval = ratio_interval(a, b, options_.paired);
+        if (kind.judged) {
+            single_ = single_ || !figure.interval;
+            if (figure.interval && !figure.interval->decides()) {
+                few_ = figure.interval->count;
+            }
+            figure.verdict = figure.interval
+                                 ? judge_interval(figure, options_.threshold)
+                                 : judge(figure, options_.single.value_or(options_.threshold));
         }
         out_.figures.push_back(std::move(figure));
     }
 
     CompareOptions options_;
     Comparison& out_;
+    bool single_ = false;
+    std::size_t few_ = 0;
 };
 
 const Entry* find(const Result& result, const Entry& like) {
@@ -110,6 +199,8 @@ std::string_view to_string(Verdict verdict) {
             return "better";
         case Verdict::kWorse:
             return "worse";
+        case Verdict::kUnclear:
+            return "unclear";
         case Verdict::kNotJudged:
             break;
     }
@@ -138,6 +229,7 @@ Comparison compare(const Result& first, const Result& second, const CompareOptio
         throw std::invalid_argument(
             "the runs have no figure in common: no size and number of QPs was measured in both");
     }
+    out.ground = matcher.ground();
     if (!second.error.empty() && first.error.empty()) {
         out.failures.push_back("the second run ended early: " + second.error);
     }

@@ -40,6 +40,14 @@ std::string format_change(const Figure& figure) {
     return fmt::format("{:+.1f} %", (figure.ratio() - 1) * 100);
 }
 
+std::string format_interval(const Figure& figure) {
+    if (!figure.interval) {
+        return "";
+    }
+    return fmt::format("{:+.1f} to {:+.1f}", (figure.interval->low - 1) * 100,
+                       (figure.interval->high - 1) * 100);
+}
+
 double parse_threshold(const std::string& text) {
     std::size_t used = 0;
     double value = -1;
@@ -60,10 +68,12 @@ double parse_threshold(const std::string& text) {
 }
 
 std::string to_table(const Comparison& comparison, const CompareOptions& options) {
-    std::string out = fmt::format("{:>10} {:>5}  {:<16} {:>12} {:>12} {:>8} {:>9}  {}\n", "#bytes",
-                                  "QPs", "figure", "first", "second", "ratio", "change", "verdict");
+    std::string out =
+        fmt::format("{:>10} {:>5}  {:<16} {:>12} {:>12} {:>8} {:>9} {:>16}  {}\n", "#bytes", "QPs",
+                    "figure", "first", "second", "ratio", "change", "interval, %", "verdict");
     std::size_t worse = 0;
     std::size_t better = 0;
+    std::size_t unclear = 0;
     for (const Figure& f : comparison.figures) {
         // The micro sign is two bytes and one column.
         const auto cell = [&](double value) {
@@ -71,9 +81,10 @@ std::string to_table(const Comparison& comparison, const CompareOptions& options
             const std::size_t wide = text.find("\xC2\xB5") != std::string::npos ? 1 : 0;
             return fmt::format("{:>{}}", text, 12 + wide);
         };
-        out += fmt::format("{:>10} {:>5}  {:<16} {} {} {:>8.3f} {:>9}  {}\n", f.size, f.qps, f.name,
-                           cell(f.first), cell(f.second), f.ratio(), format_change(f),
-                           to_string(f.verdict));
+        out += fmt::format("{:>10} {:>5}  {:<16} {} {} {:>8.3f} {:>9} {:>16}  {}\n", f.size, f.qps,
+                           f.name, cell(f.first), cell(f.second), f.ratio(), format_change(f),
+                           format_interval(f), to_string(f.verdict));
+        unclear += f.verdict == Verdict::kUnclear ? 1 : 0;
         worse += f.verdict == Verdict::kWorse ? 1 : 0;
         better += f.verdict == Verdict::kBetter ? 1 : 0;
     }
@@ -83,9 +94,14 @@ std::string to_table(const Comparison& comparison, const CompareOptions& options
     for (const std::string& failure : comparison.failures) {
         out += "failed: " + printable(failure) + "\n";
     }
-    out += fmt::format("{}: {} worse, {} better, threshold {}%\n",
-                       comparison.worse() ? "worse" : "not worse", worse, better,
-                       report::three_digits(options.threshold * 100));
+    out += "judged " + comparison.ground + "\n";
+    const bool single = std::none_of(comparison.figures.begin(), comparison.figures.end(),
+                                     [](const Figure& f) { return f.interval.has_value(); });
+    out += fmt::format(
+        "{}: {} worse, {} better, {}threshold {}%\n", comparison.worse() ? "worse" : "not worse",
+        worse, better, unclear > 0 ? fmt::format("{} unclear, ", unclear) : "",
+        report::three_digits(
+            (single ? options.single.value_or(options.threshold) : options.threshold) * 100));
     return out;
 }
 

@@ -16,6 +16,9 @@ std::string format_figure(const Figure& figure, double value);
 /// "+3.2 %": how much the second differs from the first.
 std::string format_change(const Figure& figure);
 
+/// "-1.2 to +3.4": between which changes in percent the true one lies; empty for single runs.
+std::string format_interval(const Figure& figure);
+
 /// "3%" or "0.03". @throws std::invalid_argument
 double parse_threshold(const std::string& text);
 

@@ -35,6 +35,7 @@ std::vector<OptionValue> agreed_options(const Options& o) {
         {"--run_infinitely", yes(o.run_infinitely)},
         {"--verify", yes(o.verify)},
         {"--perform_warm_up", yes(o.warm_up)},
+        {"--repeat", std::to_string(o.repeat)},
     };
     if (o.verify) {
         // Both sides must see the same slots.

@@ -28,15 +28,18 @@ void check_transport(const Options& o) {
             "-c " + name + ": only RC has RDMA READ and atomics");
     require(o.test.operation == Operation::kSend || o.connection != Connection::kUd,
             "-c UD: datagrams can only be sent (send-bw, send-lat)");
-    require(!o.srq || o.test.operation == Operation::kSend,
-            "--use-srq: only send-bw and send-lat receive");
+    require(!o.srq || takes_receives(o.test.operation),
+            "--use-srq: only send-bw, send-lat, write-imm-bw and write-imm-lat receive");
+    require(!o.verify || o.test.latency() || o.test.operation != Operation::kWriteImm,
+            "--verify: write-imm-bw is not compared; write-imm-lat and write-bw are");
     require(!o.srq || o.connection != Connection::kUc, "--use-srq: not with UC");
     require(!o.rdma_cm || o.connection == Connection::kRc,
             "-R: rdma_cm connects RC QPs here; leave it out for -c " + name);
     require(!o.outstanding || one_sided_answer, "-o: only for RDMA READ and atomics");
     require(!(o.events && o.rate > 0), "-e: messages at a --rate are polled for");
     require(!o.events || o.test.operation != Operation::kWrite,
-            "-e: the target of an RDMA WRITE gets no completion; use send-bw, send-lat or a READ");
+            "-e: the target of an RDMA WRITE gets no completion; use send-bw, send-lat, "
+            "write-imm-bw, write-imm-lat or a READ");
 }
 
 void check_latency(const Options& o) {
@@ -90,6 +93,7 @@ void check_options(const Options& o) {
     require(!o.duration || 2 * o.margin < o.duration,
             "-f: both margins are " + std::to_string(2 * o.margin) + " s, the run -D " +
                 std::to_string(o.duration) + " s");
+    require(o.repeat == 1 || !o.run_infinitely, "--repeat and --run_infinitely exclude each other");
     require(!(o.verify && o.rate > 0), "--verify and --rate exclude each other");
     require(!(o.verify && o.reversed),
             "--verify: start the test at the other side instead of --reversed");

@@ -72,6 +72,28 @@ std::vector<unsigned> parse_counts(std::string_view text, std::string_view optio
     return counts;
 }
 
+std::vector<unsigned> parse_processors(std::string_view text) {
+    constexpr unsigned kMost = 1024;  // what a cpu_set_t holds
+    std::vector<unsigned> processors;
+    for (const auto part : split(text)) {
+        const std::string error = "--pin: '" + std::string(part) +
+                                  "' is no processor (0 to 1023) or range of them, like 2-5";
+        std::string_view rest;
+        const auto first = number(part, rest, error);
+        auto last = first;
+        if (rest.starts_with('-')) {
+            last = number(rest.substr(1), rest, error);
+        }
+        if (!rest.empty() || last >= kMost || first > last) {
+            throw UsageError(error);
+        }
+        for (auto processor = first; processor <= last; ++processor) {
+            processors.push_back(static_cast<unsigned>(processor));
+        }
+    }
+    return processors;
+}
+
 double parse_rate(std::string_view text) {
     const std::string error = "'" + std::string(text) +
                               "' is no rate (messages a second, or with k, M for powers of 1000)";

@@ -5,8 +5,8 @@
 
 namespace rdma_bench {
 
-const std::array<Test, 8>& all_tests() {
-    static constexpr std::array<Test, 8> kTests{{
+const std::array<Test, 10>& all_tests() {
+    static constexpr std::array<Test, 10> kTests{{
         {Operation::kWrite, Metric::kBandwidth},
         {Operation::kWrite, Metric::kLatency},
         {Operation::kRead, Metric::kBandwidth},
@@ -15,6 +15,8 @@ const std::array<Test, 8>& all_tests() {
         {Operation::kSend, Metric::kLatency},
         {Operation::kAtomic, Metric::kBandwidth},
         {Operation::kAtomic, Metric::kLatency},
+        {Operation::kWriteImm, Metric::kBandwidth},
+        {Operation::kWriteImm, Metric::kLatency},
     }};
     return kTests;
 }
@@ -29,6 +31,8 @@ std::string_view to_string(Test test) {
             return test.latency() ? "send-lat" : "send-bw";
         case Operation::kAtomic:
             return test.latency() ? "atomic-lat" : "atomic-bw";
+        case Operation::kWriteImm:
+            return test.latency() ? "write-imm-lat" : "write-imm-bw";
     }
     return "";
 }

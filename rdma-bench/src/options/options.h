@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a run of one of the eight tests is asked to do. Filled by options/parse.cpp, which alone
+// What a run of one of the tests is asked to do. Filled by options/parse.cpp, which alone
 // knows the command line.
 #pragma once
 #include <array>
@@ -11,10 +11,18 @@
 
 namespace rdma_bench {
 
-enum class Operation : std::uint8_t { kWrite, kRead, kSend, kAtomic };
+enum class Operation : std::uint8_t { kWrite, kRead, kSend, kAtomic, kWriteImm };
+/// The target has a receive for each message, and a completion.
+constexpr bool takes_receives(Operation operation) {
+    return operation == Operation::kSend || operation == Operation::kWriteImm;
+}
+/// The target's memory is written to.
+constexpr bool writes(Operation operation) {
+    return operation == Operation::kWrite || operation == Operation::kWriteImm;
+}
 enum class Metric : std::uint8_t { kBandwidth, kLatency };
 
-/// One of the eight tests.
+/// One of the tests.
 struct Test {
     Operation operation = Operation::kWrite;
     Metric metric = Metric::kBandwidth;
@@ -23,7 +31,7 @@ struct Test {
     [[nodiscard]] bool latency() const { return metric == Metric::kLatency; }
     /// Messages go both ways in turn, so that half a round trip is what a message takes.
     [[nodiscard]] bool ping_pong() const {
-        return latency() && (operation == Operation::kWrite || operation == Operation::kSend);
+        return latency() && (writes(operation) || takes_receives(operation));
     }
 };
 
@@ -32,7 +40,7 @@ std::string_view to_string(Test test);
 /// Nothing when there is no such test.
 std::optional<Test> parse_test(std::string_view name);
 /// In the order of the help.
-const std::array<Test, 8>& all_tests();
+const std::array<Test, 10>& all_tests();
 
 enum class Connection : std::uint8_t { kRc, kUc, kUd };
 std::string_view to_string(Connection connection);
@@ -117,7 +125,10 @@ struct Options {
     bool no_peak = false;            ///< -N
     bool old_post_send = false;  ///< --use_old_post_send: ibv_post_send even when ibv_wr_* is there
     bool warm_up = false;        ///< --perform_warm_up
-    bool mr_per_qp = false;      ///< --mr_per_qp
+    unsigned repeat = 1;         ///< --repeat: measurements of each entry
+    double interval = 0.1;       ///< --interval, seconds: how fine the series over time is
+    std::vector<unsigned> pin;  ///< --pin: processors of the threads; empty: the scheduler's choice
+    bool mr_per_qp = false;     ///< --mr_per_qp
     bool relaxed_ordering = true;  ///< off by --disable_pcie_relaxed
     bool verify = false;           ///< --verify
     double rate = 0;     ///< --rate, messages a second of all QPs together; 0: as fast as it goes

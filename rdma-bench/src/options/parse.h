@@ -37,6 +37,8 @@ void check_options(const Options& options);
 std::vector<std::uint64_t> parse_sizes(std::string_view text);
 /// "1,8" @throws UsageError
 std::vector<unsigned> parse_counts(std::string_view text, std::string_view option);
+/// "0,2-3": processors, in the order given. @throws UsageError
+std::vector<unsigned> parse_processors(std::string_view text);
 /// "2.5M" messages a second, powers of 1000. @throws UsageError
 double parse_rate(std::string_view text);
 

@@ -77,23 +77,23 @@ std::string summary(const Run& run) {
 }
 
 /// One run against the first.
-std::string comparison(const Run& first, const Run& second, double threshold,
-                       std::vector<Plot>& plots) {
+std::string comparison(const Run& first, const Run& second, double threshold, bool paired,
+                       std::optional<double> single, std::vector<Plot>& plots) {
     Comparison result;
     try {
-        result = compare(first.result, second.result, {threshold, false});
+        result = compare(first.result, second.result, {threshold, false, single, paired});
     } catch (const std::invalid_argument& error) {
         return paragraph(second.name + " is not compared with " + first.name + ": " + error.what() +
                          ".");
     }
     Table table;
-    table.caption = fmt::format("{} against {}; a difference of up to {} % counts as the same",
-                                second.name, first.name, three_digits(threshold * 100));
-    table.head = {"figure", "size", "QPs", first.name, second.name, "change", "verdict"};
+    table.caption = fmt::format("{} against {}", second.name, first.name);
+    table.head = {"figure",    "size",   "QPs",         first.name,
+                  second.name, "change", "interval, %", "verdict"};
     for (const Figure& f : result.figures) {
         table.rows.push_back({f.name, format_bytes(static_cast<double>(f.size)),
                               fmt::format("{}", f.qps), format_figure(f, f.first),
-                              format_figure(f, f.second), format_change(f),
+                              format_figure(f, f.second), format_change(f), format_interval(f),
                               std::string(to_string(f.verdict))});
         table.marks.push_back(f.verdict == Verdict::kWorse    ? "worse"
                               : f.verdict == Verdict::kBetter ? "better"
@@ -124,18 +124,19 @@ std::string comparison(const Run& first, const Run& second, double threshold,
         }
         series->points.push_back({static_cast<double>(f.size), f.ratio()});
     }
-    std::string out = render(table);
+    std::string out = render(table) + paragraph("Judged " + result.ground + ".");
     for (const std::string& failure : result.failures) {
         out += paragraph("Failed: " + failure);
     }
     return out;
 }
 
-std::string comparisons(const std::vector<Run>& runs, double threshold) {
+std::string comparisons(const std::vector<Run>& runs, double threshold, bool paired,
+                        std::optional<double> single) {
     std::vector<Plot> plots;
     std::string tables;
     for (std::size_t i = 1; i < runs.size(); ++i) {
-        tables += comparison(runs.front(), runs[i], threshold, plots);
+        tables += comparison(runs.front(), runs[i], threshold, paired, single, plots);
     }
     return render(plots) + tables;
 }
@@ -155,7 +156,8 @@ std::string title(const std::vector<Run>& runs) {
 
 }  // namespace
 
-std::string to_html(const std::vector<Run>& runs, double threshold) {
+std::string to_html(const std::vector<Run>& runs, double threshold, bool paired,
+                    std::optional<double> single) {
     std::string body;
     for (const Run& run : runs) {
         body += summary(runs.size() > 1 ? run : Run{"", run.result});
@@ -163,7 +165,10 @@ std::string to_html(const std::vector<Run>& runs, double threshold) {
     const std::string overview = render(overview_plots(runs));
     body += overview.empty() ? paragraph("Nothing was measured.") : heading("Overview") + overview;
     if (runs.size() > 1) {
-        body += heading("Comparison") + comparisons(runs, threshold);
+        body += heading("Comparison") + comparisons(runs, threshold, paired, single);
+    }
+    if (const std::string plot = render({series_plot(runs)}); !plot.empty()) {
+        body += heading("Over time") + plot;
     }
     if (const std::string plots = render(distribution_plots(runs)); !plots.empty()) {
         body += heading("Latency distribution") + plots;

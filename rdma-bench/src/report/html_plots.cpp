@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "report/counter_table.h"
 #include "report/markup.h"
 #include "report/percentiles.h"
 
@@ -261,6 +262,40 @@ std::vector<Plot> overview_plots(const std::vector<Run>& runs) {
         [](const Entry& e) { return e.bandwidth ? e.bandwidth->message_rate : std::nan(""); }));
     plots.push_back(latency_plot(groups));
     return plots;
+}
+
+Plot series_plot(const std::vector<Run>& runs) {
+    Plot plot;
+    plot.id = "series";
+    plot.title = "Throughput over time";
+    plot.x = {"seconds", Scale::kLinear, Unit::kPlain};
+    const bool bandwidth = std::any_of(runs.begin(), runs.end(),
+                                       [](const Run& run) { return !run.result.test.latency(); });
+    plot.y = bandwidth ? PlotAxis{"bandwidth, Gb/s", Scale::kLinear, Unit::kGigabits}
+                       : PlotAxis{"messages per second", Scale::kLinear, Unit::kCount};
+    for (const Run& run : runs) {
+        for (const Entry& entry : run.result.entries) {
+            if (entry.series.empty() || plot.series.size() == kLooks) {
+                continue;
+            }
+            Series series{(runs.size() > 1 ? run.name + ", " : "") + entry_name(run.result, entry),
+                          {},
+                          static_cast<int>(plot.series.size()),
+                          false,
+                          false};
+            double from = 0;
+            for (const SeriesPoint& point : entry.series) {
+                const auto messages = static_cast<double>(point.messages);
+                const double rate = messages / (point.seconds - from);
+                const double bits = rate * static_cast<double>(entry.size) * kBitsPerByte / kGiga;
+                series.points.push_back({point.seconds, bandwidth ? bits : rate});
+                from = point.seconds;
+            }
+            plot.series.push_back(std::move(series));
+        }
+    }
+    plot.description = describe(plot, true);
+    return plot;
 }
 
 std::vector<Plot> distribution_plots(const std::vector<Run>& runs) {

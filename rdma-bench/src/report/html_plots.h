@@ -14,4 +14,7 @@ std::vector<Plot> overview_plots(const std::vector<Run>& runs);
 /// How the latencies of single sizes are distributed.
 std::vector<Plot> distribution_plots(const std::vector<Run>& runs);
 
+/// Throughput over time; without a line when no entry has a series.
+Plot series_plot(const std::vector<Run>& runs);
+
 }  // namespace rdma_bench::report

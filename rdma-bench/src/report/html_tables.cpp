@@ -9,6 +9,7 @@
 #include "report/counter_table.h"
 #include "report/markup.h"
 #include "report/percentiles.h"
+#include "report/spread.h"
 
 namespace rdma_bench::report {
 namespace {
@@ -54,6 +55,21 @@ std::string verdict(const Verification& v) {
                   : fmt::format("{} of {} WRONG: {}", v.wrong, v.messages, v.first);
 }
 
+/// "12.1 to 12.9 (96.9 %, 6)": the interval of the median, its confidence, of how many repeats.
+std::string interval(const Entry& entry) {
+    if (entry.repeats.empty()) {
+        return {};
+    }
+    std::vector<double> values;
+    for (const Repeat& r : entry.repeats) {
+        values.push_back(entry.bandwidth ? r.bandwidth * kBitsPerByte / kGiga
+                                         : r.median / kNanosecondsPerMicrosecond);
+    }
+    const Spread s = spread_of(values);
+    return fmt::format("{} to {} ({:.1f} % of {})", three_digits(s.low), three_digits(s.high),
+                       s.confidence * 100, s.count);
+}
+
 std::vector<Column> all_columns() {
     std::vector<Column> columns{
         {"size, bytes",
@@ -88,6 +104,7 @@ std::vector<Column> all_columns() {
     }
     columns.push_back(
         {"max, \xC2\xB5s", [](const Entry& e) { return e.latency ? us(e.latency->max()) : ""; }});
+    columns.push_back({"interval of the median, Gb/s or \xC2\xB5s", interval});
     columns.push_back(
         {"wanted/s", [](const Entry& e) { return e.rate ? format_count(e.rate->wanted) : ""; }});
     columns.push_back(
@@ -103,6 +120,16 @@ std::vector<Column> all_columns() {
     return columns;
 }
 
+std::string node(int number) {
+    return number < 0 ? "not told" : fmt::format("{}", number);
+}
+
+/// Where the threads that move messages run.
+std::string placement(const HostFacts& h) {
+    return (h.pinned.empty() ? "not pinned" : "pinned to " + h.pinned) +
+           (h.thread_nodes.empty() ? "" : ", NUMA node(s) " + h.thread_nodes);
+}
+
 struct Fact {
     const char* name;
     std::string (*value)(const HostFacts&);
@@ -116,6 +143,10 @@ const std::vector<Fact>& facts() {
          [](const HostFacts& h) {
              return h.cpus > 0 ? fmt::format("{}, {} CPU(s)", h.cpu, h.cpus) : h.cpu;
          }},
+        {"threads", [](const HostFacts& h) { return placement(h); }},
+        {"NUMA node of the memory", [](const HostFacts& h) { return node(h.memory_node); }},
+        {"NUMA node of the device", [](const HostFacts& h) { return node(h.device_node); }},
+        {"clock", [](const HostFacts& h) { return h.clock; }},
         {"device",
          [](const HostFacts& h) {
              return fmt::format("{}, port {}", h.device.name, h.device.port);

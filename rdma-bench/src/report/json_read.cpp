@@ -13,6 +13,7 @@ using Json = nlohmann::json;
 
 /// A histogram takes 128 KiB: a file must not make us take all memory.
 constexpr std::size_t kMostEntries = 4096;
+constexpr double kNanosecondsPerMicrosecond = 1e3;
 
 /// A value and its place, so that every complaint says where.
 class Value {
@@ -112,8 +113,29 @@ DeviceFacts device(const Value& v) {
 }
 
 HostFacts host(const Value& v) {
-    return {v.at("name").text(), v.at("kernel").text(), v.at("cpu").text(),
-            v.at("cpus").integer<unsigned>(), device(v.at("device"))};
+    HostFacts facts;
+    facts.name = v.at("name").text();
+    facts.kernel = v.at("kernel").text();
+    facts.cpu = v.at("cpu").text();
+    facts.cpus = v.at("cpus").integer<unsigned>();
+    facts.device = device(v.at("device"));
+    // Files of older versions do not have these.
+    if (v.has("clock")) {
+        facts.clock = v.at("clock").text();
+    }
+    if (v.has("pinned_cpus")) {
+        facts.pinned = v.at("pinned_cpus").text();
+    }
+    if (v.has("device_numa_node")) {
+        facts.device_node = v.at("device_numa_node").integer<int>();
+    }
+    if (v.has("memory_numa_node")) {
+        facts.memory_node = v.at("memory_numa_node").integer<int>();
+    }
+    if (v.has("thread_numa_nodes")) {
+        facts.thread_nodes = v.at("thread_numa_nodes").text();
+    }
+    return facts;
 }
 
 /// A speed or a time: nothing is slower than standing still.
@@ -198,6 +220,29 @@ Verification verification(const Value& v) {
             v.at("lost_messages").integer<std::uint64_t>(), v.at("first_mismatch").text()};
 }
 
+Repeat repeat(const Value& v) {
+    Repeat r;
+    r.started = v.at("started_utc").text();
+    r.iterations = v.at("iterations").integer<std::uint64_t>();
+    r.seconds = not_negative(v.at("seconds"));
+    const auto figure = [&](const char* key, double unit) {
+        return v.has(key) ? not_negative(v.at(key)) * unit : 0;
+    };
+    r.bandwidth = figure("bandwidth_bytes_per_second", 1);
+    r.message_rate = figure("messages_per_second", 1);
+    r.median = figure("median_us", kNanosecondsPerMicrosecond);
+    r.tail = figure("percentile_99_us", kNanosecondsPerMicrosecond);
+    return r;
+}
+
+SeriesPoint series_point(const Value& v) {
+    const auto parts = v.items();
+    if (parts.size() != 2) {
+        v.fail("expected [seconds, messages]");
+    }
+    return {not_negative(parts[0]), parts[1].integer<std::uint64_t>()};
+}
+
 Entry entry(const Value& v) {
     Entry e;
     e.size = v.at("size_bytes").integer<std::uint64_t>();
@@ -237,6 +282,16 @@ Entry entry(const Value& v) {
         e.rate = {rate.at("wanted_messages_per_second").real(),
                   rate.at("reached_messages_per_second").real(),
                   rate.at("late_messages").integer<std::uint64_t>()};
+    }
+    if (v.has("repeats")) {
+        for (const Value& r : v.at("repeats").items()) {
+            e.repeats.push_back(repeat(r));
+        }
+    }
+    if (v.has("series_seconds_and_messages")) {
+        for (const Value& point : v.at("series_seconds_and_messages").items()) {
+            e.series.push_back(series_point(point));
+        }
     }
     return e;
 }

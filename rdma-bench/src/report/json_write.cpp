@@ -4,6 +4,7 @@
 
 #include "report/json.h"
 #include "report/percentiles.h"
+#include "report/spread.h"
 
 namespace rdma_bench::report {
 namespace {
@@ -38,7 +39,12 @@ Json host(const HostFacts& facts) {
             {"kernel", facts.kernel},
             {"cpu", facts.cpu},
             {"cpus", facts.cpus},
-            {"device", device(facts.device)}};
+            {"device", device(facts.device)},
+            {"clock", facts.clock},
+            {"pinned_cpus", facts.pinned},
+            {"device_numa_node", facts.device_node},
+            {"memory_numa_node", facts.memory_node},
+            {"thread_numa_nodes", facts.thread_nodes}};
 }
 
 Json bandwidth(const Bandwidth& b) {
@@ -107,6 +113,55 @@ Json verification(const Verification& v) {
             {"first_mismatch", v.first}};
 }
 
+/// Null for what was not measured.
+Json measured(double value) {
+    return value > 0 ? number(value) : Json(nullptr);
+}
+
+Json repeats(const std::vector<Repeat>& all) {
+    Json out = Json::array();
+    for (const Repeat& r : all) {
+        out.push_back({{"started_utc", r.started},
+                       {"iterations", r.iterations},
+                       {"seconds", number(r.seconds)},
+                       {"bandwidth_bytes_per_second", measured(r.bandwidth)},
+                       {"messages_per_second", measured(r.message_rate)},
+                       {"median_us", measured(r.median / kNanosecondsPerMicrosecond)},
+                       {"percentile_99_us", measured(r.tail / kNanosecondsPerMicrosecond)}});
+    }
+    return out;
+}
+
+/// An interval for each figure that was measured in all repeats.
+Json intervals(const std::vector<Repeat>& all) {
+    struct Figure {
+        const char* name;
+        double Repeat::*value;
+        double unit;
+    };
+    Json out = Json::object();
+    for (const auto& [name, value, unit] :
+         {Figure{"bandwidth_bytes_per_second", &Repeat::bandwidth, 1},
+          Figure{"messages_per_second", &Repeat::message_rate, 1},
+          Figure{"median_us", &Repeat::median, kNanosecondsPerMicrosecond},
+          Figure{"percentile_99_us", &Repeat::tail, kNanosecondsPerMicrosecond}}) {
+        std::vector<double> values;
+        for (const Repeat& r : all) {
+            if (r.*value > 0) {
+                values.push_back(r.*value / unit);
+            }
+        }
+        if (!values.empty() && values.size() == all.size()) {
+            const Spread s = spread_of(values);
+            out[name] = {{"median", number(s.median)},
+                         {"low", number(s.low)},
+                         {"high", number(s.high)},
+                         {"confidence", number(s.confidence)}};
+        }
+    }
+    return out;
+}
+
 Json entry(const Entry& e) {
     Json out = {{"size_bytes", e.size},     {"qps", e.qps},
                 {"threads", e.threads},     {"iterations", e.iterations},
@@ -141,6 +196,16 @@ Json entry(const Entry& e) {
         out["rate"] = {{"wanted_messages_per_second", number(e.rate->wanted)},
                        {"reached_messages_per_second", number(e.rate->reached)},
                        {"late_messages", e.rate->late}};
+    }
+    if (!e.repeats.empty()) {
+        out["repeats"] = repeats(e.repeats);
+        out["intervals_of_the_median"] = intervals(e.repeats);
+    }
+    if (!e.series.empty()) {
+        Json& series = out["series_seconds_and_messages"] = Json::array();
+        for (const SeriesPoint& point : e.series) {
+            series.push_back(Json::array({number(point.seconds), point.messages}));
+        }
     }
     return out;
 }

@@ -17,10 +17,11 @@ constexpr double kNanosecondsPerMicrosecond = 1e3;
 
 /// As perftest calls its tests.
 std::string perftest_name(Test test) {
-    const char* const operation = test.operation == Operation::kWrite  ? "RDMA_Write"
-                                  : test.operation == Operation::kRead ? "RDMA_Read"
-                                  : test.operation == Operation::kSend ? "Send"
-                                                                       : "Atomic";
+    const char* const operation = test.operation == Operation::kWrite      ? "RDMA_Write"
+                                  : test.operation == Operation::kWriteImm ? "RDMA_Write"
+                                  : test.operation == Operation::kRead     ? "RDMA_Read"
+                                  : test.operation == Operation::kSend     ? "Send"
+                                                                           : "Atomic";
     return std::string(operation) + (test.latency() ? "_Latency_Test" : "_BW_Test");
 }
 
@@ -69,7 +70,7 @@ Json test_info(const Result& result) {
     info["PCIe_relax_order"] = settings.on("relaxed_ordering", "yes");
     info["ibv_wr_API"] = settings.on("posting", "ibv_wr");
     info["TX_depth"] = settings.value("tx_depth");
-    if (test.operation == Operation::kSend && !test.latency()) {
+    if (takes_receives(test.operation) && !test.latency()) {
         info["RX_depth"] = settings.value("rx_depth");
     }
     if (!test.latency()) {

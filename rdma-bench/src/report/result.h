@@ -36,6 +36,11 @@ struct HostFacts {
     std::string cpu;     ///< model name
     unsigned cpus = 0;   ///< that this process may use
     DeviceFacts device;
+    std::string clock;         ///< what time is read from; empty: not told
+    std::string pinned;        ///< --pin: processors of the threads that move messages; empty: free
+    int device_node = -1;      ///< NUMA node of the device; -1: not told
+    int memory_node = -1;      ///< of the messages' memory
+    std::string thread_nodes;  ///< of the processors that the threads may use: "0" or "0,1"
 };
 
 /// A setting of the run as it was used, e.g. {"tx_depth", "128"}; in the order to show.
@@ -77,7 +82,23 @@ struct RateOutcome {
     std::uint64_t late = 0;          ///< messages that could not start when they were to
 };
 
-/// One size with one number of QPs.
+/// How many messages there were in a stretch of an entry.
+struct SeriesPoint {
+    double seconds = 0;          ///< since the entry began, where the stretch ends
+    std::uint64_t messages = 0;  ///< completed in it
+};
+
+/// --repeat: one of several measurements of the same entry.
+struct Repeat {
+    std::string started;
+    std::uint64_t iterations = 0;
+    double seconds = 0;
+    double bandwidth = 0, message_rate = 0;  ///< as in Bandwidth; 0: not measured
+    double median = 0, tail = 0;             ///< latency, nanoseconds: 50 and 99 %; 0: not measured
+};
+
+/// One size with one number of QPs. With --repeat the figures are the medians of the repeats and
+/// latencies those of all together.
 struct Entry {
     std::uint64_t size = 0;  ///< bytes of a message
     unsigned qps = 1;
@@ -96,8 +117,10 @@ struct Entry {
     std::vector<Counter> peer_counters;
     std::optional<Verification> verification;  ///< with --verify: both sides together
     std::optional<RateOutcome> rate;
-    std::uint64_t lost = 0;  ///< messages of UC and UD that were sent and did not come
-    bool partial = false;    ///< interrupted: what was measured until then
+    std::vector<Repeat> repeats;      ///< in order; empty without --repeat
+    std::vector<SeriesPoint> series;  ///< of the side that sends; empty: the run was too short
+    std::uint64_t lost = 0;           ///< messages of UC and UD that were sent and did not come
+    bool partial = false;             ///< interrupted: what was measured until then
 };
 
 /// A QP as the header of the table shows it. Not for files: keys are secrets.

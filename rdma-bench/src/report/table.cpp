@@ -11,6 +11,7 @@
 #include "report/counter_table.h"
 #include "report/percentiles.h"
 #include "report/sinks.h"
+#include "report/spread.h"
 
 namespace rdma_bench {
 namespace {
@@ -19,11 +20,12 @@ constexpr auto kLine =
     "---------------------------------------------------------------------------------------";
 
 std::string title(const Options& o) {
-    std::string name = o.test.operation == Operation::kWrite  ? "RDMA_Write"
-                       : o.test.operation == Operation::kRead ? "RDMA_Read"
-                       : o.test.operation == Operation::kSend ? "Send"
-                       : o.atomic == AtomicType::kFetchAndAdd ? "Atomic FETCH_AND_ADD"
-                                                              : "Atomic CMP_AND_SWAP";
+    std::string name = o.test.operation == Operation::kWrite      ? "RDMA_Write"
+                       : o.test.operation == Operation::kWriteImm ? "RDMA_Write_Imm"
+                       : o.test.operation == Operation::kRead     ? "RDMA_Read"
+                       : o.test.operation == Operation::kSend     ? "Send"
+                       : o.atomic == AtomicType::kFetchAndAdd     ? "Atomic FETCH_AND_ADD"
+                                                                  : "Atomic CMP_AND_SWAP";
     return name + (o.bidirectional ? " Bidirectional" : "") +
            (o.test.latency() ? " Latency Test" : " BW Test");
 }
@@ -59,8 +61,7 @@ class TableSink final : public Sink {
         if (result.client || options_.bidirectional) {
             std::printf(" TX depth        : %s\n", value("tx_depth").c_str());
         }
-        if (options_.test.operation == Operation::kSend &&
-            (!result.client || options_.bidirectional)) {
+        if (takes_receives(options_.test.operation) && (!result.client || options_.bidirectional)) {
             std::printf(" RX depth        : %s\n", value("rx_depth").c_str());
         }
         if (!options_.test.latency()) {
@@ -239,6 +240,7 @@ class TableSink final : public Sink {
             }
         }
         warn_about_skew(entry);
+        print_spread(entry);
         if (entry.rate) {
             std::printf("\trate: %.0f messages/s of %.0f, %" PRIu64 " started late\n",
                         entry.rate->reached, entry.rate->wanted, entry.rate->late);
@@ -275,6 +277,27 @@ class TableSink final : public Sink {
                           report::samples_needed(percent));
         }
         return text;
+    }
+
+    void print_spread(const Entry& entry) const {
+        if (entry.repeats.empty()) {
+            return;
+        }
+        const bool latency = options_.test.latency();
+        std::vector<double> values;
+        for (const Repeat& r : entry.repeats) {
+            values.push_back(latency ? time(entry, r.median) : shown(r.bandwidth));
+        }
+        const Spread s = spread_of(values);
+        const char* unit = !latency                 ? options_.report.gbits ? "Gb/sec" : "MiB/sec"
+                           : options_.report.cycles ? "cycles"
+                                                    : "usec";
+        std::printf("\t%zu repeats: median %s%.2f %s, in %.2f to %.2f with %.1f %%\n", s.count,
+                    latency ? "t_typical " : "", s.median, unit, s.low, s.high, s.confidence * 100);
+        if (!s.decides()) {
+            std::printf("\tso few repeats decide nothing: --repeat %u or more gives 95 %%\n",
+                        kFewestRepeats);
+        }
     }
 
     static void warn_about_skew(const Entry& entry) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "run/clock.h"
 
+#include <fstream>
+#include <iterator>
+
 namespace rdma_bench {
 namespace {
 
@@ -25,7 +28,41 @@ Instant now() {
     return best;
 }
 
+std::string cpuinfo() {
+    std::ifstream file("/proc/cpuinfo");
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
 }  // namespace
+
+bool counter_is_steady(std::string_view cpuinfo) {
+    const auto at = cpuinfo.find("\nflags");
+    if (at == cpuinfo.npos) {
+        return false;
+    }
+    const auto end = cpuinfo.find('\n', at + 1);
+    std::string flags(cpuinfo.substr(at + 1, end - at - 1));
+    flags += ' ';
+    return flags.find(" constant_tsc ") != flags.npos && flags.find(" nonstop_tsc ") != flags.npos;
+}
+
+#if defined(__x86_64__)
+const bool counter_used = counter_is_steady(cpuinfo());
+#else
+// cntvct_el0 has one speed by its definition; elsewhere ticks() is the kernel's clock anyway.
+const bool counter_used = true;
+#endif
+
+std::string clock_text() {
+#if defined(__x86_64__)
+    return counter_used ? "TSC"
+                        : "CLOCK_MONOTONIC (the processor has no constant_tsc and nonstop_tsc)";
+#elif defined(__aarch64__)
+    return "cntvct_el0";
+#else
+    return "CLOCK_MONOTONIC";
+#endif
+}
 
 double ns_per_tick() {
     static const Instant start = now();

@@ -3,6 +3,8 @@
 #pragma once
 #include <cstdint>
 #include <ctime>
+#include <string>
+#include <string_view>
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -21,9 +23,21 @@ inline std::uint64_t monotonic_ns() {
     return clock_ns(CLOCK_MONOTONIC);
 }
 
+/// Whether the counter of a processor with these words in /proc/cpuinfo goes at one speed, whatever
+/// the frequency (constant_tsc) and however deep it sleeps (nonstop_tsc).
+bool counter_is_steady(std::string_view cpuinfo);
+
+/// Decided once, before main(): else ticks are nanoseconds of CLOCK_MONOTONIC.
+extern const bool counter_used;
+/// "TSC", or why it is another.
+std::string clock_text();
+
 inline std::uint64_t ticks() {
 #if defined(__x86_64__)
-    return __rdtsc();
+    if (counter_used) [[likely]] {
+        return __rdtsc();
+    }
+    return monotonic_ns();
 #elif defined(__aarch64__)
     std::uint64_t value;
     asm volatile("isb; mrs %0, cntvct_el0" : "=r"(value));

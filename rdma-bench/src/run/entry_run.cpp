@@ -11,6 +11,7 @@
 #include "exit.h"
 #include "run/clock.h"
 #include "run/pattern.h"
+#include "run/placement.h"
 #include "verbs/explain.h"
 
 namespace rdma_bench {
@@ -22,6 +23,8 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kEndless = std::uint64_t{1} << 40;
 /// Time stamps of so many messages are kept for the peak, as perftest does.
 constexpr std::uint64_t kMostStamps = 20000;
+/// Of a series over time.
+constexpr std::size_t kMostPoints = 1000;
 
 }  // namespace
 
@@ -32,7 +35,7 @@ Role role_of(const Options& options) {
     role.sends = role.initiator || both;
     role.peer_sends = !role.initiator || both;
     role.receives =
-        options.test.operation == Operation::kSend && !options.test.latency() && role.peer_sends;
+        takes_receives(options.test.operation) && !options.test.latency() && role.peer_sends;
     return role;
 }
 
@@ -113,9 +116,11 @@ Measured EntryRun::run(const Where& where) {
     std::barrier start(static_cast<std::ptrdiff_t>(workers_.size()) + 1);
     control_.running = static_cast<unsigned>(workers_.size());
     for (Worker* worker : workers_) {
-        threads_.emplace_back([this, worker, &start, &ping] {
+        const std::size_t number = threads_.size();
+        threads_.emplace_back([this, worker, number, &start, &ping] {
             start.arrive_and_wait();
             try {
+                pin_thread(options_.pin, number);
                 if (options_.test.latency()) {
                     run_latency(*worker, control_, ping, verification_);
                 } else if (worker->task.ticks_per_message > 0 && role_.sends && !role_.receives) {
@@ -131,7 +136,8 @@ Measured EntryRun::run(const Where& where) {
             control_.wake();
         });
     }
-    started_ns_ = shown_ns_ = looked_ns_ = interval_ns_ = monotonic_ns();
+    started_ns_ = shown_ns_ = looked_ns_ = interval_ns_ = series_ns_ = monotonic_ns();
+    series_step_ = options_.interval;
     quiet_ns_ = 0;
     moved_processor_ns_ = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     start.arrive_and_wait();
@@ -204,7 +210,8 @@ void EntryRun::watch() {
         if (interrupted) {
             fds[1].fd = -1;
         }
-        poll(fds, 3, ended_ ? 20 : 100);
+        const int step = static_cast<int>(std::clamp(options_.interval * 1000, 1.0, 100.0));
+        poll(fds, 3, ended_ ? 20 : step);
         eventfd_t drained;
         eventfd_read(control_.wake_fd, &drained);
         if (!ended_ && !early_) {
@@ -292,6 +299,7 @@ void EntryRun::show_progress() {
     const std::uint64_t now = monotonic_ns();
     const std::uint64_t count = moved();
     look_for_stall(now, count);
+    note_series(now, count);
     if (interval && options_.run_infinitely && now - interval_ns_ >= options_.duration * kSecond) {
         Measured part;
         part.messages = count - interval_moved_;
@@ -321,6 +329,26 @@ void EntryRun::show_progress() {
             : std::min(1.0,
                        (options_.duration ? progress.seconds : static_cast<double>(count)) / goal);
     sink_.progress(progress);
+}
+
+void EntryRun::note_series(std::uint64_t now, std::uint64_t count) {
+    const double since = static_cast<double>(now - series_ns_) * 1e-9;
+    if (workers_.empty() || since < series_step_) {
+        return;
+    }
+    series_.push_back({static_cast<double>(now - started_ns_) * 1e-9, count - series_moved_});
+    series_ns_ = now;
+    series_moved_ = count;
+    if (series_.size() < kMostPoints) {
+        return;
+    }
+    // A long run keeps half of its points, each for twice the time.
+    for (std::size_t i = 0; i < series_.size() / 2; ++i) {
+        series_[i] = {series_[2 * i + 1].seconds,
+                      series_[2 * i].messages + series_[2 * i + 1].messages};
+    }
+    series_.resize(series_.size() / 2);
+    series_step_ *= 2;
 }
 
 void EntryRun::look_for_stall(std::uint64_t now, std::uint64_t count) {
@@ -414,7 +442,7 @@ Measured EntryRun::collect() {
             samples.push_back(static_cast<double>(sample) * unit);
         }
         for (Lane* lane : worker->lanes) {
-            lane->taken += options_.test.operation == Operation::kSend ? out.received : 0;
+            lane->taken += takes_receives(options_.test.operation) ? out.received : 0;
         }
     }
     latency.set_unit_ns(unit);
@@ -426,6 +454,10 @@ Measured EntryRun::collect() {
         m.lost = peer_posted_ - m.received;
     }
     m.verification = verification_;
+    // One point is the average again.
+    if (series_.size() > 1) {
+        m.series = series_;
+    }
     return m;
 }
 

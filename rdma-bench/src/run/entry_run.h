@@ -62,6 +62,7 @@ class EntryRun {
     void say_done();
     void show_progress();
     void end_early(const RunError& why);
+    void note_series(std::uint64_t now, std::uint64_t count);
     void look_for_stall(std::uint64_t now, std::uint64_t moved);
     void throw_worker_error();
     [[nodiscard]] std::uint64_t moved() const;
@@ -86,6 +87,9 @@ class EntryRun {
     std::uint64_t moved_processor_ns_ = 0;        ///< processor time of this process then
     std::uint64_t interval_ns_ = 0, interval_moved_ = 0;
     std::uint64_t peer_posted_ = 0;
+    std::vector<SeriesPoint> series_;
+    double series_step_ = 0;  ///< seconds of a point
+    std::uint64_t series_ns_ = 0, series_moved_ = 0;
     std::optional<Measured> early_;  ///< the peer's word that came before this side was done
 };
 

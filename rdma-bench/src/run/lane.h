@@ -55,6 +55,10 @@ struct ExtendedPost {
                 case IBV_WR_RDMA_WRITE:
                     ibv_wr_rdma_write(qp, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr);
                     break;
+                case IBV_WR_RDMA_WRITE_WITH_IMM:
+                    ibv_wr_rdma_write_imm(qp, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr,
+                                          wr->imm_data);
+                    break;
                 case IBV_WR_RDMA_READ:
                     ibv_wr_rdma_read(qp, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr);
                     break;

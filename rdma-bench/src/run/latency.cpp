@@ -36,6 +36,7 @@ class Exchange {
                 write();
                 break;
             case Operation::kSend:
+            case Operation::kWriteImm:
                 send();
                 break;
             default:
@@ -127,7 +128,7 @@ class Exchange {
     }
 
     [[nodiscard]] bool ping_pong() const {
-        return what_.operation == Operation::kWrite || what_.operation == Operation::kSend;
+        return writes(what_.operation) || takes_receives(what_.operation);
     }
 
     /// Ends a wait when the run is over.

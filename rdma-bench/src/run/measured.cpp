@@ -19,7 +19,12 @@ json to_json(const Measured& m) {
         cost["instructions"] = *m.cost.instructions;
     }
     const auto& v = m.verification;
+    json series = json::array();
+    for (const auto& point : m.series) {
+        series.push_back({point.seconds, point.messages});
+    }
     return {{"messages", m.messages},
+            {"series", series},
             {"seconds", m.seconds},
             {"peak", m.peak},
             {"rate", m.rate},
@@ -56,6 +61,9 @@ Measured measured_from(const json& j) {
         m.counters.push_back({counter.at(0).get<std::string>(), counter.at(1).get<std::uint64_t>(),
                               counter.at(2).get<std::uint64_t>()});
     }
+    for (const auto& point : j.at("series")) {
+        m.series.push_back({point.at(0).get<double>(), point.at(1).get<std::uint64_t>()});
+    }
     const auto& v = j.at("verification");
     v.at("messages").get_to(m.verification.messages);
     v.at("bytes").get_to(m.verification.bytes);
@@ -81,7 +89,12 @@ json to_json(const HostFacts& f) {
               {"link", d.link_layer},
               {"state", d.state},
               {"mtu", d.active_mtu},
-              {"rate", d.rate_gbits}}}};
+              {"rate", d.rate_gbits}}},
+            {"clock", f.clock},
+            {"pinned", f.pinned},
+            {"device_node", f.device_node},
+            {"memory_node", f.memory_node},
+            {"thread_nodes", f.thread_nodes}};
 }
 
 HostFacts host_from(const json& j) {
@@ -101,6 +114,11 @@ HostFacts host_from(const json& j) {
     d.at("state").get_to(f.device.state);
     d.at("mtu").get_to(f.device.active_mtu);
     d.at("rate").get_to(f.device.rate_gbits);
+    j.at("clock").get_to(f.clock);
+    j.at("pinned").get_to(f.pinned);
+    j.at("device_node").get_to(f.device_node);
+    j.at("memory_node").get_to(f.memory_node);
+    j.at("thread_nodes").get_to(f.thread_nodes);
     return f;
 }
 

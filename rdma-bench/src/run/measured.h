@@ -18,6 +18,7 @@ struct Measured {
     CpuCost cost;
     std::vector<Counter> counters;
     Verification verification;
+    std::vector<SeriesPoint> series;
 };
 
 nlohmann::json to_json(const Measured& measured);

@@ -15,6 +15,8 @@
 #include "qpx/error.h"
 #include "run/clock.h"
 #include "run/entry_run.h"
+#include "run/placement.h"
+#include "run/repeats.h"
 #include "run/verified.h"
 #include "verbs/counters.h"
 
@@ -92,12 +94,22 @@ class Session {
         }
         counter_names_ = find_counters(device.name(), device.port(), options_.report.counters);
         result_.local = host_facts(device);
+        check_pin(options_.pin);
         Traffic traffic(device, options_);
+        note_placement(result_.local, traffic.buffer().host(), options_.pin);
+        if (options_.report.cycles && !counter_used) {
+            warn("-C: ticks are nanoseconds here: " + clock_text());
+        }
         link_ = std::make_unique<Link>(Link::open(options_));
         greet();
         connect(traffic);
         sink_.start(result_);
-        measure(traffic);
+        try {
+            measure(traffic);
+        } catch (const RunError&) {
+            emit_unfinished();
+            throw;
+        }
         link_->send("bye", json::object());
         link_->expect("bye", false);
         return check_limits();
@@ -232,6 +244,7 @@ class Session {
         add("outstanding", std::to_string(traffic.locals().front().endpoint.max_rd_atomic));
         add("rate_per_s", std::to_string(o.rate));
         add("verify", yes(o.verify));
+        add("repeat", std::to_string(o.repeat));
         add("traffic_class", std::to_string(o.traffic_class));
         add("sl", std::to_string(o.sl));
         add("qp_timeout", std::to_string(o.timeout));
@@ -241,16 +254,50 @@ class Session {
     }
 
     void measure(Traffic& traffic) {
-        const std::size_t entries = options_.sizes.size() * options_.qps.size();
+        const std::size_t rows = options_.sizes.size() * options_.qps.size();
         std::size_t number = 0;
-        for (const unsigned qps : options_.qps) {
-            for (const auto size : options_.sizes) {
-                const EntryRun::Where where{size, qps, number++, entries};
-                if (options_.warm_up) {
-                    warm_up(traffic, where);
+        kept_.resize(options_.repeat > 1 ? rows : 0);
+        // Each round has all rows: what changes on the machine in the meantime reaches each of
+        // them.
+        for (unsigned round = 0; round < options_.repeat; ++round) {
+            for (const unsigned qps : options_.qps) {
+                for (const auto size : options_.sizes) {
+                    const EntryRun::Where where{size, qps, number++, rows * options_.repeat};
+                    if (options_.warm_up) {
+                        warm_up(traffic, where);
+                    }
+                    options_.verify && !options_.test.latency() ? verified(traffic, where)
+                                                                : plain(traffic, where);
                 }
-                options_.verify && !options_.test.latency() ? verified(traffic, where)
-                                                            : plain(traffic, where);
+            }
+        }
+    }
+
+    /// A measurement of row `where.entry`; the row is told when it has all of its repeats.
+    void keep(Entry entry, const EntryRun::Where& where) {
+        if (kept_.empty()) {
+            emit(std::move(entry));
+            return;
+        }
+        auto& row = kept_[where.entry % kept_.size()];
+        row.push_back(std::move(entry));
+        if (row.size() == options_.repeat) {
+            emit(combine(std::move(row)));
+            row.clear();
+        }
+    }
+
+    /// What there is of rows whose repeats were cut short.
+    void emit_unfinished() {
+        for (auto& row : kept_) {
+            if (row.size() > 1 && row.back().partial) {
+                row.pop_back();
+            }
+            if (!row.empty()) {
+                Entry entry = combine(std::move(row));
+                entry.partial = true;
+                row.clear();
+                emit(std::move(entry));
             }
         }
     }
@@ -285,7 +332,7 @@ class Session {
         run.interval = [&](const Measured& part) {
             Entry row = new_entry(where);
             fill(row, part, {}, run);
-            emit(std::move(row));
+            keep(std::move(row), where);
         };
         auto counters = read_counters(result_.local.device.name, options_.port, counter_names_);
         Measured mine = run.run(where);
@@ -299,7 +346,7 @@ class Session {
         fill(entry, mine, peers, run);
         // Of a run that ended early, a side that measures nothing has nothing to show.
         if (!entry.partial || entry.iterations) {
-            emit(std::move(entry));
+            keep(std::move(entry), where);
         } else if (role_.sends) {
             warn("nothing was measured yet");
         }
@@ -336,6 +383,7 @@ class Session {
         entry.counters = mine.counters;
         entry.peer_counters = peers.counters;
         entry.lost = mine.lost + peers.lost;
+        entry.series = own ? mine.series : peers.series;
         if (options_.verify) {
             entry.verification = mine.verification;
             merge(*entry.verification, peers.verification);
@@ -398,7 +446,7 @@ class Session {
         EntryRun none(traffic, options_, *link_, sink_);
         entry.partial = interrupted;
         fill(entry, mine, peers, none);
-        emit(std::move(entry));
+        keep(std::move(entry), where);
         if (interrupted) {
             throw RunError(Exit::kInterrupted, "interrupted");
         }
@@ -447,6 +495,7 @@ class Session {
     std::unique_ptr<Link> link_;
     std::unique_ptr<CmConnector> cm_;  ///< -R; holds the connections until the end
     std::vector<std::string> counter_names_;
+    std::vector<std::vector<Entry>> kept_;  ///< --repeat: the measurements of each row so far
     std::string below_, wrong_;
     bool exchanging_ = false;
 };

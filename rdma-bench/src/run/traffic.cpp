@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "run/traffic.h"
 
+#include <endian.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@ int access_flags(const Options& options) {
     int access = IBV_ACCESS_LOCAL_WRITE;
     switch (options.test.operation) {
         case Operation::kWrite:
+        case Operation::kWriteImm:
             access |= IBV_ACCESS_REMOTE_WRITE;
             break;
         case Operation::kRead:
@@ -44,7 +46,7 @@ unsigned wanted_inline(const Options& options) {
     if (!options.test.ping_pong()) {
         return 0;
     }
-    return options.test.operation == Operation::kWrite ? 220 : 236;
+    return writes(options.test.operation) ? 220 : 236;
 }
 
 unsigned deepest_send(const Options& options) {
@@ -56,7 +58,7 @@ unsigned deepest_send(const Options& options) {
 }
 
 unsigned deepest_receive(const Options& options) {
-    if (options.test.operation != Operation::kSend) {
+    if (!takes_receives(options.test.operation)) {
         return 1;
     }
     unsigned depth = 1;
@@ -183,7 +185,7 @@ const std::vector<qpx::Local>& Traffic::describe(const std::string& local_addres
             what.gid.local = options_.gid_index < 0 ? local_address : "";
             what.mtu = options_.mtu;
             what.max_rd_atomic = options_.outstanding ? static_cast<int>(options_.outstanding) : -1;
-            const bool write = options_.test.operation == Operation::kWrite;
+            const bool write = writes(options_.test.operation);
             if (options_.test.operation != Operation::kSend) {
                 qpx::Region region =
                     qpx::describe(options_.mr_per_qp ? regions_[i].get() : buffer_->mr());
@@ -218,8 +220,7 @@ Traffic::Join join_by_endpoints(const Options& options) {
 void Traffic::connect(const std::vector<qpx::Endpoint>& peers, const Join& join) {
     peers_ = peers;
     const bool one_sided = options_.test.operation != Operation::kSend;
-    const std::size_t area =
-        options_.test.operation == Operation::kWrite ? layout_.in_area : layout_.out_area;
+    const std::size_t area = writes(options_.test.operation) ? layout_.in_area : layout_.out_area;
     std::vector<ibv_qp*> qps;
     for (unsigned i = 0; i < layout_.qps; ++i) {
         const auto& peer = peers_.at(i);
@@ -248,6 +249,17 @@ std::uint32_t Traffic::lkey(unsigned qp) const {
 
 void Traffic::make_receive_ring(std::vector<ibv_recv_wr>& ring, std::vector<ibv_sge>& sges,
                                 std::span<const unsigned> qps, std::uint64_t id) const {
+    if (options_.test.operation == Operation::kWriteImm) {
+        // The data goes where the WRITE says; a receive is only used up.
+        ring.assign(kReceiveRing, {});
+        sges.assign(kReceiveRing, {});
+        for (std::size_t i = 0; i < ring.size(); ++i) {
+            ring[i].wr_id = id;
+            ring[i].sg_list = &sges[i];
+            ring[i].next = i + 1 < ring.size() ? &ring[i + 1] : nullptr;
+        }
+        return;
+    }
     const Slots slots = in_slots(options_, 0);
     const unsigned times = options_.verify ? 1 : (kReceiveRing + slots.count - 1) / slots.count;
     const std::size_t once = std::size_t{slots.count} * qps.size();
@@ -269,7 +281,7 @@ void Traffic::make_receive_ring(std::vector<ibv_recv_wr>& ring, std::vector<ibv_
 
 void Traffic::make_send_ring(Lane& lane, std::uint64_t size, std::uint64_t id) const {
     const Operation operation = options_.test.operation;
-    const bool sends_out = operation == Operation::kWrite || operation == Operation::kSend;
+    const bool sends_out = writes(operation) || operation == Operation::kSend;
     const Slots out = out_slots(options_, size), in = in_slots(options_, size);
     const unsigned slots =
         operation == Operation::kSend ? out.count : std::min(out.count, in.count);
@@ -295,6 +307,12 @@ void Traffic::make_send_ring(Lane& lane, std::uint64_t size, std::uint64_t id) c
         switch (operation) {
             case Operation::kWrite:
                 wr.opcode = IBV_WR_RDMA_WRITE;
+                wr.wr.rdma.remote_addr = remote + slot * in.stride;
+                wr.wr.rdma.rkey = rkey;
+                break;
+            case Operation::kWriteImm:
+                wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+                wr.imm_data = htobe32(lane.number);
                 wr.wr.rdma.remote_addr = remote + slot * in.stride;
                 wr.wr.rdma.rkey = rkey;
                 break;

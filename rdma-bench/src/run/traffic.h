@@ -67,7 +67,7 @@ class Traffic {
     [[nodiscard]] unsigned receives_of_thread() const;
     /// Work requests of receives say their place in the ring, not their QP's.
     [[nodiscard]] bool rounds() const { return options_.verify && !options_.test.latency(); }
-    [[nodiscard]] bool receives() const { return options_.test.operation == Operation::kSend; }
+    [[nodiscard]] bool receives() const { return takes_receives(options_.test.operation); }
     [[nodiscard]] std::uint32_t lkey(unsigned qp) const;
 
     const Device& device_;

@@ -24,6 +24,8 @@ std::uint64_t send_ops(Operation operation) {
     switch (operation) {
         case Operation::kWrite:
             return IBV_QP_EX_WITH_RDMA_WRITE;
+        case Operation::kWriteImm:
+            return IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
         case Operation::kRead:
             return IBV_QP_EX_WITH_RDMA_READ;
         case Operation::kSend:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# All eight tests with perftest's options: the client's row of the table is there. Sourced by suite.sh.
+# All tests with perftest's options: the client's row of the table is there. Sourced by suite.sh.
 row='^ [0-9]+ +[0-9]+ +[0-9.]+ +[0-9.]+'
 both() { bench_pair "$1" "${2:-$row}" "$1"; }
 
-for test in write-bw read-bw send-bw atomic-bw write-lat read-lat send-lat atomic-lat; do both "$test -n 300"; done
+for test in write-bw read-bw send-bw atomic-bw write-lat read-lat send-lat atomic-lat write-imm-bw write-imm-lat; do both "$test -n 300"; done
 for test in write-bw read-bw send-bw; do
     both "$test -a -n 50" '^ 8388608 '
     both "$test -s 64,4096 -q 1,3 -n 200" '^ 4096 +600 '
@@ -35,6 +35,11 @@ both 'send-bw -c UD -n 300' '^ 4096 +300 '
 both 'send-bw -c UD -q 4 -s 512 -D 1' '^ 512 '
 both 'send-lat -c UD -n 100'
 both 'send-bw -c UC -n 300'
+both 'write-imm-bw -s 64,4096 -q 2 --use-srq -n 200' '^ 4096 +400 '
+both 'write-imm-bw -b -e -n 200'
+both 'write-imm-bw -c UC -n 300'
+both 'write-imm-bw --use_old_post_send -n 200'
+both 'write-imm-lat --verify -s 1,64,5000 -n 100' 'verified: 200 messages, .* 0 wrong$'
 both 'write-bw -c UC -n 300'
 both 'write-lat -c UC -n 100'
 both 'read-bw -o 1 -n 100'

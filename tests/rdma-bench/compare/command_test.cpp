@@ -53,6 +53,54 @@ TEST_F(CompareCommand, StatusTellsTheVerdict) {
     EXPECT_EQ(compare(path("a.json"), path("slow.json"), "--threshold", "60%"), 0);
 }
 
+TEST_F(CompareCommand, SingleRunsAreJudgedByAWiderThreshold) {
+    report::write_file(path("near.json"), report::to_json(samples::bandwidth(0.9)));
+    EXPECT_EQ(compare(path("a.json"), path("near.json")), 0)
+        << "10 % are noise between single runs";
+    EXPECT_NE(out_.find("by single runs, whose scatter nobody knows"), std::string::npos) << out_;
+    EXPECT_EQ(compare(path("a.json"), path("near.json"), "--threshold", "3%"), 1)
+        << "who knows the noise may say so";
+}
+
+/// A script that prints a table of perftest, faster or slower from call to call.
+TEST_F(CompareCommand, TwoCommandsInTurnAreComparedByPairs) {
+    const auto script = [&](const char* name, int percent) {
+        report::write_file(
+            path(name),
+            "n=$(cat " + path(name) +
+                ".n 2>/dev/null || echo 0)\n"
+                "echo $((n + 1)) >" +
+                path(name) +
+                ".n\n"
+                "echo ' Number of qps   : 2\t\tTransport type : IB'\n"
+                "echo '                    RDMA_Write BW Test'\n"
+                "echo ' #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]"
+                "   MsgRate[Mpps]'\n"
+                "b=$(((1000 - 60 * n) * " +
+                std::to_string(percent) +
+                " / 100))\n"
+                "echo \" 65536      5000             $b.00            $b.00     0.1\"\n");
+        return path(name);
+    };
+    const auto fast = script("fast.sh", 100), slow = script("slow.sh", 90);
+    EXPECT_EQ(compare("--interleave", "7", "--json", path("pairs.json"), "--html",
+                      path("pairs.html"), "--", "sh", fast, "--", "sh", slow),
+              1)
+        << out_ << err_;
+    EXPECT_NE(out_.find("65536     2  bandwidth"), std::string::npos) << out_;
+    EXPECT_NE(out_.find("of pairs"), std::string::npos) << out_;
+    EXPECT_NE(report::read_file(path("pairs.json")).find("\"verdict\": \"worse\""),
+              std::string::npos);
+    EXPECT_NE(report::read_file(path("pairs.html")).find("Ratio of bandwidth"), std::string::npos);
+    EXPECT_EQ(compare("--interleave", "7", "--", "sh", fast, "--", "sh", fast), 0) << out_;
+    EXPECT_EQ(compare("--interleave", "3", "--", "sh", fast), 2);
+    EXPECT_EQ(compare("--interleave", "3", "--", "true", "--", "true"), 2);
+    EXPECT_NE(err_.find("true: neither JSON nor a table"), std::string::npos) << err_;
+    EXPECT_EQ(compare("--interleave", "3", "--", "false", "--", "true"), 2);
+    EXPECT_NE(err_.find("`false`: exit status 1"), std::string::npos) << err_;
+    EXPECT_EQ(compare("--", "true", "--", "true"), 2);
+}
+
 TEST_F(CompareCommand, BadInputIsNamed) {
     EXPECT_EQ(compare(path("a.json")), 2);
     EXPECT_EQ(compare(path("a.json"), path("absent.json")), 2);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 #include <stdexcept>
 
 #include "compare/table.h"
@@ -68,6 +69,82 @@ TEST(Compare, WrongDataAndAnEarlyEndAreWorseWhateverTheSpeed) {
     Result ended = samples::bandwidth(2);
     ended.error = "the peer vanished";
     EXPECT_TRUE(compare(samples::bandwidth(), ended, {}).worse());
+}
+
+/// A run of one entry whose repeats have these speeds.
+Result repeated(const std::vector<double>& speeds) {
+    Result result = samples::bandwidth();
+    result.entries.resize(1);
+    std::vector<double> sorted = speeds;
+    std::sort(sorted.begin(), sorted.end());
+    result.entries[0].bandwidth->average = sorted[sorted.size() / 2];
+    for (const double speed : speeds) {
+        Repeat repeat;
+        repeat.bandwidth = speed;
+        result.entries[0].repeats.push_back(repeat);
+    }
+    return result;
+}
+
+TEST(Compare, IntervalsDecideWhereThereAreRepeats) {
+    const std::vector<double> noisy{100, 90, 110, 95, 105, 85, 115};
+    const std::vector<double> moved{94, 84, 104, 89, 99, 79, 109};
+    EXPECT_EQ(verdict_of(compare(repeated(noisy), repeated(moved), {}), "bandwidth"),
+              Verdict::kUnclear)
+        << "6 % less is within the scatter of both";
+    EXPECT_FALSE(compare(repeated(noisy), repeated(moved), {}).worse());
+    const std::vector<double> steady{100, 100.1, 99.9, 100.2, 99.8, 100};
+    const std::vector<double> slower{94, 94.1, 93.9, 94.2, 93.8, 94};
+    EXPECT_EQ(verdict_of(compare(repeated(steady), repeated(slower), {}), "bandwidth"),
+              Verdict::kWorse);
+    EXPECT_EQ(verdict_of(compare(repeated(slower), repeated(steady), {}), "bandwidth"),
+              Verdict::kBetter);
+    EXPECT_EQ(verdict_of(compare(repeated(steady), repeated(steady), {}), "bandwidth"),
+              Verdict::kSame);
+    const std::vector<double> little{99, 99.1, 98.9, 99.2, 98.8, 99};
+    EXPECT_EQ(verdict_of(compare(repeated(steady), repeated(little), {}), "bandwidth"),
+              Verdict::kSame)
+        << "a difference that is sure, and smaller than the threshold";
+}
+
+TEST(Compare, TooFewRepeatsDecideNothing) {
+    const Comparison few = compare(repeated({100, 100, 100}), repeated({50, 50, 50}), {});
+    EXPECT_EQ(verdict_of(few, "bandwidth"), Verdict::kUnclear);
+    EXPECT_NE(few.ground.find("3 repeats are too few"), std::string::npos) << few.ground;
+}
+
+TEST(Compare, PairsTakeOutWhatTheMachineDidMeanwhile) {
+    // The machine becomes half as fast on the way; each pair differs by 5 %.
+    const std::vector<double> first{100, 92, 84, 76, 68, 60, 52};
+    std::vector<double> second;
+    for (const double value : first) {
+        second.push_back(value * 0.95);
+    }
+    CompareOptions options;
+    EXPECT_EQ(verdict_of(compare(repeated(first), repeated(second), options), "bandwidth"),
+              Verdict::kUnclear);
+    options.paired = true;
+    EXPECT_EQ(verdict_of(compare(repeated(first), repeated(second), options), "bandwidth"),
+              Verdict::kWorse);
+}
+
+/// Neighbours of 25 runs of one distribution: a threshold of 3 % calls many of them worse.
+TEST(Compare, RunsOfTheSameAreNotCalledWorse) {
+    std::mt19937 random(7);
+    std::normal_distribution<double> scatter(100, 5);
+    std::vector<Result> runs;
+    for (unsigned run = 0; run < 25; ++run) {
+        std::vector<double> speeds;
+        for (unsigned i = 0; i < 6; ++i) {
+            speeds.push_back(scatter(random));
+        }
+        runs.push_back(repeated(speeds));
+    }
+    unsigned worse = 0;
+    for (unsigned run = 1; run < 25; ++run) {
+        worse += compare(runs[run - 1], runs[run], {}).worse() ? 1 : 0;
+    }
+    EXPECT_EQ(worse, 0U);
 }
 
 TEST(Compare, SaysWhatElseDiffers) {

@@ -28,6 +28,29 @@ std::string refusal(std::string_view test, const std::string& line) {
     }
 }
 
+TEST(Options, ProcessorsAreAListWithRanges) {
+    EXPECT_EQ(parse("write-bw", "--pin 0,2-4,1").pin, (std::vector<unsigned>{0, 2, 3, 4, 1}));
+    EXPECT_TRUE(parse("write-bw", "").pin.empty());
+    for (const char* bad : {"x", "1-", "3-1", "1024", "1,,2", "0x1"}) {
+        EXPECT_NE(refusal("write-bw", std::string("--pin ") + bad).find("--pin"), std::string::npos)
+            << bad;
+    }
+    EXPECT_NE(refusal("write-bw", "--pin_cores 1").find("--pin LIST"), std::string::npos);
+}
+
+TEST(Options, RepeatsAndTheSeries) {
+    EXPECT_EQ(parse("write-bw", "--repeat 7").repeat, 7U);
+    EXPECT_EQ(parse("write-bw", "").repeat, 1U);
+    EXPECT_DOUBLE_EQ(parse("write-bw", "--interval 0.5").interval, 0.5);
+    EXPECT_NE(refusal("write-bw", "--repeat 0"), "");
+    EXPECT_NE(refusal("write-bw", "--interval 0"), "");
+    EXPECT_NE(refusal("write-bw", "--repeat 2 --run_infinitely -D 1"), "");
+    EXPECT_NE(option_differences(agreed_options(parse("write-bw", "--repeat 7")),
+                                 agreed_options(parse("write-bw", "")))
+                  .find("--repeat: 7 here, 1 at the peer"),
+              std::string::npos);
+}
+
 /// `rdma-bench write-bw -s "$SIZE"` without a SIZE.
 TEST(Options, EmptyValuesAreRefusedNotTakenForTheDefault) {
     const std::pair<std::vector<std::string>, const char*> lines[] = {

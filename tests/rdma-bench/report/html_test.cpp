@@ -60,6 +60,10 @@ TEST(HtmlReport, BandwidthRunShowsItsPlotsTablesAndFacts) {
           "70000 messages that were checked had the right content", "not encrypted"}) {
         EXPECT_TRUE(has(html, part)) << part;
     }
+    for (const char* part : {"<h3>Throughput over time</h3>", "pinned to 2-3, NUMA node(s) 0",
+                             "NUMA node of the memory", "clock"}) {
+        EXPECT_TRUE(has(html, part)) << part;
+    }
     EXPECT_FALSE(has(html, "<h3>Latency</h3>"));
     EXPECT_FALSE(has(html, "Comparison"));
 }
@@ -74,6 +78,15 @@ TEST(HtmlReport, LatencyRunShowsPercentilesAndDistribution) {
     EXPECT_FALSE(has(html, "99.999 %</span>"))
         << "1000 samples do not tell the 99.999th percentile";
     EXPECT_TRUE(has(html, "needs 100000 samples")) << "nor does the table";
+}
+
+TEST(HtmlReport, RepeatsShowTheirIntervalAndDecideTheComparison) {
+    const std::string html = to_html({{"A", samples::repeated(7)}, {"B", samples::repeated(7)}});
+    EXPECT_EQ(unbalanced(html), std::vector<std::string>{});
+    EXPECT_TRUE(has(html, "(98.4 % of 7)"));
+    EXPECT_TRUE(has(html, "interval of the median"));
+    EXPECT_TRUE(has(html, "Judged by intervals that hold the true ratio"));
+    EXPECT_TRUE(has(html, ">unclear<")) << "6 % of scatter do not tell 3 %";
 }
 
 TEST(HtmlReport, TwoRunsAreCompared) {

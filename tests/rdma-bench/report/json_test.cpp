@@ -32,7 +32,7 @@ std::string why_changed(Change change) {
 }
 
 TEST(ResultJson, ComesBackAsItWas) {
-    for (const Result& result : {samples::bandwidth(), samples::latency()}) {
+    for (const Result& result : {samples::bandwidth(), samples::latency(), samples::repeated(7)}) {
         const std::string text = to_json(result);
         const Result back = from_json(text, "A.json");
         EXPECT_EQ(to_json(back), text);
@@ -47,6 +47,19 @@ TEST(ResultJson, ComesBackAsItWas) {
                      samples::latency().entries[0].latency->percentile(99.9));
 }
 
+TEST(ResultJson, RepeatsHaveAnIntervalWithItsConfidence) {
+    const Json json = Json::parse(to_json(samples::repeated(7)));
+    const Json& entry = json["entries"][0];
+    EXPECT_EQ(entry["repeats"].size(), 7U);
+    const Json& interval = entry["intervals_of_the_median"]["bandwidth_bytes_per_second"];
+    EXPECT_NEAR(interval["median"].get<double>(), 64e6 * 1.03, 1);
+    EXPECT_NEAR(interval["low"].get<double>(), 64e6, 1);
+    EXPECT_NEAR(interval["high"].get<double>(), 64e6 * 1.06, 1);
+    EXPECT_NEAR(interval["confidence"].get<double>(), 1 - 2.0 / 128, 1e-9);
+    EXPECT_FALSE(entry["intervals_of_the_median"].contains("median_us"))
+        << "no latency was measured";
+}
+
 TEST(ResultJson, KeysCarryTheirUnits) {
     const Json json = Json::parse(to_json(samples::bandwidth()));
     EXPECT_EQ(json["schema"], "rdma-bench");
@@ -56,6 +69,11 @@ TEST(ResultJson, KeysCarryTheirUnits) {
     EXPECT_EQ(entry["bandwidth"]["average_bytes_per_second"], 64e6);
     EXPECT_EQ(entry["bandwidth"]["messages_per_second"], 1e6);
     EXPECT_EQ(entry["rate"]["late_messages"], 17);
+    EXPECT_EQ(entry["series_seconds_and_messages"][1], Json::array({0.25, 3000}));
+    EXPECT_EQ(json["local"]["clock"], "TSC");
+    EXPECT_EQ(json["local"]["pinned_cpus"], "2-3");
+    EXPECT_EQ(json["local"]["device_numa_node"], 0);
+    EXPECT_EQ(json["local"]["memory_numa_node"], 1);
     const Json latency = Json::parse(to_json(samples::latency()))["entries"][0]["latency"];
     EXPECT_NEAR(latency["percentiles_us"]["50"].get<double>(), 2.01, 0.02);
     EXPECT_FALSE(latency["percentiles_us"]["99.9"].is_null()) << "1000 samples tell it";

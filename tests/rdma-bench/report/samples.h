@@ -9,7 +9,7 @@
 namespace rdma_bench::samples {
 
 inline HostFacts host(const std::string& name, const std::string& device) {
-    HostFacts facts{name, "6.12.0", "A processor", 96, {}};
+    HostFacts facts{name, "6.12.0", "A processor", 96, {}, "TSC", "2-3", 0, 1, "0"};
     facts.device = {device,   "1.2.3", 0x1ae0, 5, "0011223344556677", 1,        "Ethernet",
                     "ACTIVE", 4096,    100,    3, "192.0.2.1",        "RoCE v2"};
     return facts;
@@ -50,7 +50,25 @@ inline Result bandwidth(double factor = 1) {
             entry.peer_counters = {{"hw_counters/duplicate_request", 7, 3}};
             entry.verification = Verification{5000, entry.bytes, 0, 2, ""};
             entry.rate = RateOutcome{1e6, 0.9e6, 17};
+            entry.series = {{0.1, 2000}, {0.25, 3000}};
             result.entries.push_back(entry);
+        }
+    }
+    return result;
+}
+
+/// As bandwidth(), each row measured `times` times, 1 % apart.
+inline Result repeated(unsigned times) {
+    Result result = bandwidth();
+    for (Entry& entry : result.entries) {
+        for (unsigned i = 0; i < times; ++i) {
+            Repeat repeat;
+            repeat.started = result.started;
+            repeat.iterations = 5000;
+            repeat.seconds = 0.25;
+            repeat.bandwidth = entry.bandwidth->average * (1 + 0.01 * i);
+            repeat.message_rate = entry.bandwidth->message_rate;
+            entry.repeats.push_back(repeat);
         }
     }
     return result;

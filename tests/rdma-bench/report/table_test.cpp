@@ -98,6 +98,26 @@ TEST(Table, APercentileThatTheSamplesCannotTellSaysHowManyItNeeds) {
         << text;
 }
 
+TEST(Table, RepeatsShowTheIntervalOfTheMedian) {
+    Entry entry;
+    entry.bandwidth = Bandwidth{103 * 1048576.0, 0, 1};
+    for (unsigned i = 0; i < 7; ++i) {
+        Repeat repeat;
+        repeat.bandwidth = (100 + i) * 1048576.0;
+        entry.repeats.push_back(repeat);
+    }
+    auto text = printed(options_of("write-bw"), entry);
+    EXPECT_NE(text.find("\t7 repeats: median 103.00 MiB/sec, in 100.00 to 106.00 with 98.4 %\n"),
+              std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("so few"), std::string::npos);
+    entry.repeats.resize(3);
+    text = printed(options_of("write-bw"), entry);
+    EXPECT_NE(text.find("so few repeats decide nothing: --repeat 6 or more gives 95 %"),
+              std::string::npos)
+        << text;
+}
+
 TEST(Table, AMeanFarFromTheMedianIsSaid) {
     Entry entry;
     entry.latency = Histogram(1.0);

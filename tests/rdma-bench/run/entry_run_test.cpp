@@ -65,6 +65,12 @@ INSTANTIATE_TEST_SUITE_P(
     , EntryOf,
     ::testing::Values(
         Case{"Write", "write-bw", kPlain}, Case{"Read", "read-bw", kPlain},
+        Case{"WriteImmediate", "write-imm-bw", kPlain},
+        Case{"WriteImmediateBothWays", "write-imm-bw", [](Options& o) { o.bidirectional = true; }},
+        Case{"WriteImmediateToSrq", "write-imm-bw", [](Options& o) { o.srq = true; }},
+        Case{"WriteImmediateWithEvents", "write-imm-bw", [](Options& o) { o.events = true; }},
+        Case{"WriteImmediateLatency", "write-imm-lat", kPlain},
+        Case{"WriteImmediateLatencyVerified", "write-imm-lat", [](Options& o) { o.verify = true; }},
         Case{"Send", "send-bw", kPlain}, Case{"Atomic", "atomic-bw", kPlain},
         Case{"SendBothWays", "send-bw", [](Options& o) { o.bidirectional = true; }},
         Case{"WriteBothWays", "write-bw", [](Options& o) { o.bidirectional = true; }},

@@ -139,6 +139,33 @@ std::optional<ibv_wc_status> deliver(Qp& from, const Send& send, Qp& to) {
     return IBV_WC_SUCCESS;
 }
 
+ibv_wc_status access_memory(const Send& send);
+
+/// RDMA WRITE with immediate data. @return nothing: there is no receive, and the QP waits for one
+std::optional<ibv_wc_status> write_immediate(Qp& from, const Send& send, Qp& to) {
+    const std::lock_guard lock(to.receives->mutex);
+    if (to.receives->posted.empty()) {
+        if (from.qp_type != IBV_QPT_RC) {
+            return IBV_WC_SUCCESS;
+        }
+        to.receives->waiting.push_back(from.qp_num);
+        return std::nullopt;
+    }
+    const auto status = access_memory(send);
+    if (status == IBV_WC_SUCCESS) {
+        ibv_wc wc{};
+        wc.wr_id = to.receives->posted.front().id;
+        wc.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
+        wc.qp_num = to.qp_num;
+        wc.byte_len = send.sge.length;
+        wc.wc_flags = IBV_WC_WITH_IMM;
+        wc.imm_data = send.wr.imm_data;
+        to.receives->posted.pop_front();
+        complete(to.recv_cq, wc);
+    }
+    return status;
+}
+
 ibv_wc_status access_memory(const Send& send) {
     const auto& rdma = send.wr.wr.rdma;
     const bool atomic = send.wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ||
@@ -186,6 +213,9 @@ std::optional<ibv_wc_status> carry(Qp& qp, Send& send) {
     const auto to = qps.find(datagram ? send.wr.wr.ud.remote_qpn : qp.destination);
     if (to == qps.end() || send.number == faults.lose) {
         return qp.qp_type == IBV_QPT_RC ? IBV_WC_RETRY_EXC_ERR : IBV_WC_SUCCESS;
+    }
+    if (send.wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
+        return write_immediate(qp, send, *to->second);
     }
     return send.wr.opcode == IBV_WR_SEND ? deliver(qp, send, *to->second) : access_memory(send);
 }

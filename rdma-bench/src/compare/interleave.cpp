@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "compare/interleave.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "compare/read_output.h"
+
+extern char** environ;
+
+namespace rdma_bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A command prints a table, not a film.
+constexpr std::size_t kMostOutput = std::size_t{64} << 20U;
+
+class Descriptor {
+  public:
+    explicit Descriptor(int fd) : fd_(fd) {}
+    ~Descriptor() { close(); }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    void close() {
+        if (fd_ >= 0) {
+            ::close(fd_);
+            fd_ = -1;
+        }
+    }
+    [[nodiscard]] int get() const { return fd_; }
+
+  private:
+    int fd_;
+};
+
+std::string line_of(const std::vector<std::string>& command) {
+    std::string line;
+    for (const auto& word : command) {
+        line += (line.empty() ? "" : " ") + word;
+    }
+    return line;
+}
+
+[[noreturn]] void fail(const std::vector<std::string>& command, const std::string& why) {
+    throw std::runtime_error("`" + line_of(command) + "`: " + why);
+}
+
+std::string read_all(int fd) {
+    std::string text;
+    std::array<char, 65536> part;
+    for (;;) {
+        const ssize_t count = read(fd, part.data(), part.size());
+        if (count > 0) {
+            text.append(part.data(),
+                        std::min<std::size_t>(static_cast<std::size_t>(count),
+                                              kMostOutput - std::min(kMostOutput, text.size())));
+        } else if (count == 0 || errno != EINTR) {
+            return text;
+        }
+    }
+}
+
+/// What a command prints on standard output; standard error goes where ours goes.
+std::string output_of(const std::vector<std::string>& command) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        fail(command, std::strerror(errno));
+    }
+    Descriptor from(ends[0]), to(ends[1]);
+    std::vector<char*> words;
+    for (const auto& word : command) {
+        words.push_back(const_cast<char*>(word.c_str()));  // NOLINT: posix_spawn does not write
+    }
+    words.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, to.get(), STDOUT_FILENO);
+    pid_t pid = 0;
+    const int error = posix_spawnp(&pid, words[0], &actions, nullptr, words.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error) {
+        fail(command, std::strerror(error));
+    }
+    to.close();
+    std::string text = read_all(from.get());
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFSIGNALED(status)) {
+        fail(command, std::string("ended by the signal ") + strsignal(WTERMSIG(status)));
+    }
+    if (WEXITSTATUS(status) != 0) {
+        fail(command, "exit status " + std::to_string(WEXITSTATUS(status)));
+    }
+    return text;
+}
+
+/// Adds the figures of one run to those of the runs before.
+void add_round(Result& sum, const Result& one, const std::vector<std::string>& command,
+               unsigned round) {
+    if (round == 0) {
+        sum = one;
+        for (Entry& entry : sum.entries) {
+            entry.repeats.clear();
+            entry.latency.reset();
+            entry.series.clear();
+        }
+    }
+    if (one.entries.size() != sum.entries.size() || !(one.test == sum.test)) {
+        fail(command, "printed other rows than in its first run");
+    }
+    for (std::size_t i = 0; i < one.entries.size(); ++i) {
+        const Entry& entry = one.entries[i];
+        if (entry.size != sum.entries[i].size || entry.qps != sum.entries[i].qps) {
+            fail(command, "printed other rows than in its first run");
+        }
+        Repeat repeat;
+        repeat.started = entry.started;
+        repeat.iterations = entry.iterations;
+        repeat.seconds = entry.seconds;
+        if (entry.bandwidth) {
+            repeat.bandwidth = entry.bandwidth->average;
+            repeat.message_rate = entry.bandwidth->message_rate;
+        }
+        if (entry.latency && entry.latency->count() > 0) {
+            repeat.median = entry.latency->typical();
+            repeat.tail = entry.latency->percentile(99);
+        } else if (!entry.repeats.empty()) {
+            repeat.median = entry.repeats.front().median;
+            repeat.tail = entry.repeats.front().tail;
+        }
+        sum.entries[i].repeats.push_back(repeat);
+    }
+}
+
+void set_medians(Result& result) {
+    for (Entry& entry : result.entries) {
+        std::vector<double> speeds, rates;
+        for (const Repeat& repeat : entry.repeats) {
+            speeds.push_back(repeat.bandwidth);
+            rates.push_back(repeat.message_rate);
+        }
+        if (entry.bandwidth) {
+            entry.bandwidth = Bandwidth{spread_of(speeds).median, 0, spread_of(rates).median};
+        }
+    }
+}
+
+Json spread(const std::optional<Spread>& s) {
+    if (!s) {
+        return nullptr;
+    }
+    return {
+        {"median", s->median}, {"low", s->low}, {"high", s->high}, {"confidence", s->confidence}};
+}
+
+}  // namespace
+
+Commands two_commands(std::span<const std::string> words) {
+    Commands commands;
+    if (!words.empty()) {
+        const auto second = std::find(words.begin() + 1, words.end(), "--");
+        commands.first.assign(words.begin() + 1, second);
+        if (second != words.end()) {
+            commands.second.assign(second + 1, words.end());
+        }
+    }
+    if (commands.first.empty() || commands.second.empty()) {
+        throw std::invalid_argument("--interleave N -- COMMAND... -- COMMAND...: two commands");
+    }
+    return commands;
+}
+
+std::vector<report::Run> interleave(const Commands& commands, unsigned rounds) {
+    std::vector<report::Run> runs{{"first", {}}, {"second", {}}};
+    const std::vector<std::string>* both[] = {&commands.first, &commands.second};
+    for (unsigned round = 0; round < rounds; ++round) {
+        for (unsigned turn = 0; turn < 2; ++turn) {
+            // Each is the first of a pair as often as the other.
+            const unsigned which = (turn + round) % 2;
+            const auto& command = *both[which];
+            add_round(runs[which].result, read_output(output_of(command), line_of(command)),
+                      command, round);
+        }
+        if (isatty(STDERR_FILENO)) {
+            std::fprintf(stderr, "\r\033[Kround %u of %u%s", round + 1, rounds,
+                         round + 1 == rounds ? "\r\033[K" : "");
+        }
+    }
+    for (report::Run& run : runs) {
+        set_medians(run.result);
+    }
+    return runs;
+}
+
+std::string to_json(const std::vector<report::Run>& runs, const Comparison& comparison,
+                    const CompareOptions& options) {
+    Json figures = Json::array();
+    for (const Figure& f : comparison.figures) {
+        const double unit = f.higher_is_better ? 1 : 1e3;
+        figures.push_back({{"size_bytes", f.size},
+                           {"qps", f.qps},
+                           {"figure", f.name},
+                           {"unit", f.higher_is_better ? "bytes_per_second" : "us"},
+                           {"first", f.first / unit},
+                           {"second", f.second / unit},
+                           {"ratio", f.ratio()},
+                           {"interval_of_the_ratio", spread(f.interval)},
+                           {"verdict", std::string(to_string(f.verdict))}});
+    }
+    Json rounds = Json::array();
+    const auto& first = runs[0].result.entries;
+    const auto& second = runs[1].result.entries;
+    for (std::size_t i = 0; i < std::min(first.size(), second.size()); ++i) {
+        for (std::size_t r = 0; r < std::min(first[i].repeats.size(), second[i].repeats.size());
+             ++r) {
+            const Repeat &a = first[i].repeats[r], &b = second[i].repeats[r];
+            const bool latency = a.median > 0;
+            rounds.push_back({{"size_bytes", first[i].size},
+                              {"round", r + 1},
+                              {"first", latency ? a.median / 1e3 : a.bandwidth},
+                              {"second", latency ? b.median / 1e3 : b.bandwidth}});
+        }
+    }
+    const Json out = {
+        {"schema", "rdma-bench-compare"}, {"schema_version", 1}, {"threshold", options.threshold},
+        {"judged", comparison.ground},    {"figures", figures},  {"rounds", rounds}};
+    return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace rdma_bench
