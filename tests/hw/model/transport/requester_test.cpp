@@ -388,6 +388,30 @@ TEST_F(Requester, PathAttributesStandInTheHeaders) {
     EXPECT_EQ(packet.smac.to_u64(), card.driver.read64(DINGO_REG_MAC));
 }
 
+TEST_F(Requester, APathGivenInSqdIsTheOneFromThenOn) {
+    start();
+    const auto write_from = [&](std::uint16_t peer_port) {
+        post(request(DINGO_WR_WRITE, 10));
+        ASSERT_TRUE(next());
+        in(ack(packet.bth.psn - kCardPsn) + " sport=" + std::to_string(peer_port));
+        ASSERT_TRUE(poll());
+    };
+    write_from(50'000);
+    card.driver.to_state(qp, DINGO_QPS_SQD);
+    dingo_cmd_modify_qp cmd{};
+    cmd.qpn = qp.qpn;
+    cmd.mask = DINGO_QPM_AV;
+    cmd.attr = card.driver.query_qp(qp.qpn).attr;
+    cmd.attr.hop_limit = 9;
+    cmd.attr.dmac[5] ^= 0x10;
+    card.driver.execute_ok(DINGO_OP_MODIFY_QP, cmd);
+    card.driver.to_state(qp, DINGO_QPS_RTS);
+    write_from(50'001);  // behind the path may be another port, too
+    EXPECT_EQ(packet.hop_limit, 9);
+    EXPECT_EQ(packet.dmac.bytes[5], cmd.attr.dmac[5]);
+    EXPECT_EQ(stat(DINGO_CARD_RX_DROP_ADDRESS), 0U);
+}
+
 TEST_F(Requester, AGoneSourceGidFailsTheWork) {
     start();
     dingo_cmd_set_gid command{};
