@@ -82,7 +82,7 @@ check 'man pages and completion' 'for p in dingo dingo-card local_transfer rdma-
 check 'Python: import qpx' "/usr/bin/python3 -c 'import qpx; print(qpx.version())'" '^[0-9]+\.[0-9]+'
 check 'qpxd: a user, a unit that systemd takes, a directory for keys that only it reads' \
     'id qpxd && stat -c "%U:%G %a" /etc/qpxd && { ! command -v systemd-analyze || systemd-analyze verify --man=no /lib/systemd/system/qpxd.service; }' 'root:qpxd 750'
-check 'qpxd serves as its user' "offline bash -c 'setpriv --reuid=qpxd --regid=qpxd --clear-groups qpxd --port 18600 & p=\$!; for _ in \$(seq 50); do qpxd --status qpxd://127.0.0.1:18600 && break; sleep 0.1; done; kill \$p'" 'jobs'
+check 'qpxd serves as its user' "offline bash -c 'setpriv --reuid=qpxd --regid=qpxd --clear-groups qpxd --listen 18600 & p=\$!; for _ in \$(seq 50); do qpxd --status qpxd://127.0.0.1:18600 && ok=1 && break; sleep 0.1; done; kill \$p; [ -n \"\$ok\" ]'" 'jobs'
 
 echo '# changed here' >>/etc/default/qpxd
 echo 'a key' >/etc/qpxd/keys
