@@ -7,26 +7,29 @@
 
 namespace dingo::card {
 
-/// Owns a file descriptor; -1 is none.
-class UniqueFd {
+/// Owns a file descriptor; -1 is none. `Close` ends it.
+template <void (*Close)(int)>
+class BasicFd {
   public:
-    UniqueFd() = default;
-    explicit UniqueFd(int fd) : fd_(fd) {}
-    UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    UniqueFd& operator=(UniqueFd&& other) noexcept {
-        reset(std::exchange(other.fd_, -1));
+    BasicFd() = default;
+    explicit BasicFd(int fd) : fd_(fd) {}
+    BasicFd(BasicFd&& other) noexcept : fd_(other.release()) {}
+    BasicFd& operator=(BasicFd&& other) noexcept {
+        reset(other.release());
         return *this;
     }
-    UniqueFd(const UniqueFd&) = delete;
-    UniqueFd& operator=(const UniqueFd&) = delete;
-    ~UniqueFd() { reset(); }
+    BasicFd(const BasicFd&) = delete;
+    BasicFd& operator=(const BasicFd&) = delete;
+    ~BasicFd() { reset(); }
 
     [[nodiscard]] int get() const { return fd_; }
     explicit operator bool() const { return fd_ >= 0; }
+    /// The caller owns it from now on.
+    [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
 
     void reset(int fd = -1) {
         if (fd_ >= 0) {
-            ::close(fd_);
+            Close(fd_);
         }
         fd_ = fd;
     }
@@ -34,5 +37,11 @@ class UniqueFd {
   private:
     int fd_ = -1;
 };
+
+inline void close_here(int fd) {
+    ::close(fd);
+}
+
+using UniqueFd = BasicFd<close_here>;
 
 }  // namespace dingo::card

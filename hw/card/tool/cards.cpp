@@ -24,11 +24,13 @@ namespace {
 constexpr int kAnswerMs = 15'000;  // a card starts in it at its slowest, on a busy machine
 constexpr std::size_t kMaxName = 32;
 
-/// The process at the other end of a connected UNIX socket.
-pid_t peer_pid(int fd) {
+/// Who is at the other end of a connected UNIX socket; PID 0: nobody knows.
+ucred peer_of(int fd) {
     ucred peer{};
     socklen_t len = sizeof peer;
-    return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 ? peer.pid : 0;
+    return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0
+               ? peer
+               : ucred{0, static_cast<uid_t>(-1), static_cast<gid_t>(-1)};
 }
 
 bool is_reserved(const std::string& name) {
@@ -71,7 +73,7 @@ CardEntry look_at(const std::string& name) {
             out.info = info;
     }
     if (const card::UniqueFd fd = card::connect_unix(out.dir / "control"))
-        out.pid = peer_pid(fd.get());
+        out.pid = peer_of(fd.get()).pid;
     return out;
 }
 
@@ -95,7 +97,7 @@ CardEntry running_card(const std::string& name) {
     return out;
 }
 
-CardEntry shared_card(const std::string& dir) {
+CardEntry shared_card(const std::string& dir, bool trust_owner) {
     CardEntry out{dir, std::filesystem::absolute(dir).lexically_normal(), Json::object(), 0};
     const auto fail = [&](const char* why) {
         return Error(fmt::format("no card of another user can be used at {}: {}; its user shares "
@@ -113,7 +115,15 @@ CardEntry shared_card(const std::string& dir) {
     const card::UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
         throw fail(std::strerror(errno));
-    out.pid = peer_pid(fd.get());
+    const ucred owner = peer_of(fd.get());
+    if (owner.uid != ::geteuid() && owner.uid != 0 && !trust_owner)
+        throw Error(
+            fmt::format("the card at {} belongs to user {}, who could read and write all memory of "
+                        "a program that uses it: say --trust-owner if you trust that user",
+                        dir, owner.uid),
+            kCannotExecute);
+    out.pid = owner.pid;
+    out.owner = owner.uid;
     return out;
 }
 

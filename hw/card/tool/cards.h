@@ -20,8 +20,9 @@ using Json = nlohmann::json;
 struct CardEntry {
     std::string name;
     Path dir;
-    Json info;      ///< card.json; an empty object when it cannot be read
-    pid_t pid = 0;  ///< of the process that listens at its control socket; 0: none runs
+    Json info;        ///< card.json; an empty object when it cannot be read
+    pid_t pid = 0;    ///< of the process that listens at its control socket; 0: none runs
+    uid_t owner = 0;  ///< of a card that another user shares: that user
     [[nodiscard]] bool running() const { return pid != 0; }
     /// N of uverbsN; -1 when unknown.
     [[nodiscard]] int number() const;
@@ -40,8 +41,9 @@ std::vector<CardEntry> all_cards();
 CardEntry running_card(const std::string& name);
 
 /// The card in directory `dir`, which another user shares and which runs. Throws
-/// Error(kNoSuchCard).
-CardEntry shared_card(const std::string& dir);
+/// Error(kNoSuchCard), and Error(kCannotExecute) when that user is neither we nor root and is not
+/// trusted: who serves a card reads and writes the memory of the programs that use it.
+CardEntry shared_card(const std::string& dir, bool trust_owner);
 
 /// Sends one request to the control socket of a card and returns the answer. Throws Error.
 Json ask(const CardEntry& card, const Json& request);

@@ -39,8 +39,9 @@ std::vector<std::string> split_command(std::vector<std::string>& words) {
     if (words.empty() || words[0] != "run")
         return {};
     const auto flag = [](const std::string& w) {
-        return w == "--share" || w == "--force" || w == "--one-process" || w == "--own-process" ||
-               w == "-h" || w == "--help" || w.find('=') != w.npos || (w.size() > 2 && w[1] != '-');
+        return w == "--share" || w == "--force" || w == "--trust-owner" || w == "--one-process" ||
+               w == "--own-process" || w == "-h" || w == "--help" || w.find('=') != w.npos ||
+               (w.size() > 2 && w[1] != '-');
     };
     std::size_t at = 1;
     while (at < words.size() && words[at] != "--" && words[at].size() > 1 && words[at][0] == '-')

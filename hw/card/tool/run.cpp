@@ -22,7 +22,7 @@ namespace {
 
 /// The cards by name, started where that was asked for: the default card always is.
 std::vector<CardEntry> cards_for(std::vector<std::string> names, const StartOptions& start,
-                                 bool may_start) {
+                                 bool may_start, bool trust_owner) {
     if (names.empty())
         names.push_back(start.name);
     std::vector<CardEntry> out;
@@ -30,7 +30,7 @@ std::vector<CardEntry> cards_for(std::vector<std::string> names, const StartOpti
         if (std::any_of(out.begin(), out.end(), [&](const auto& c) { return c.name == name; }))
             continue;
         if (name.find('/') != name.npos) {
-            out.push_back(shared_card(name));
+            out.push_back(shared_card(name, trust_owner));
             continue;
         }
         CardEntry card = look_at(name);
@@ -48,8 +48,17 @@ std::vector<CardEntry> cards_for(std::vector<std::string> names, const StartOpti
     return out;
 }
 
+/// Owners of foreign cards that the user trusts: "1000,1001", as the preload library reads it.
+std::string trusted_owners(const std::vector<CardEntry>& cards) {
+    std::string out;
+    for (const CardEntry& card : cards)
+        if (card.owner != 0 && card.owner != ::geteuid())
+            out += (out.empty() ? "" : ",") + std::to_string(card.owner);
+    return out;
+}
+
 int run(const std::vector<std::string>& names, const StartOptions& start, bool start_asked,
-        const std::vector<std::string>& command, bool force, unsigned cluster) {
+        const std::vector<std::string>& command, bool force, bool trust_owner, unsigned cluster) {
     if (command.empty())
         throw Error("there is no command to run: dingo run -- COMMAND...", kUsage);
     check_program(command, force);
@@ -60,7 +69,10 @@ int run(const std::vector<std::string>& names, const StartOptions& start, bool s
     Path view;
     {
         const card::UniqueFd lock = lock_run_dir();
-        view = make_view(cards_for(names, start, names.empty() || start_asked));
+        const auto cards = cards_for(names, start, names.empty() || start_asked, trust_owner);
+        view = make_view(cards);
+        if (const std::string owners = trusted_owners(cards); !owners.empty())
+            ::setenv("DINGO_TRUST_OWNER", owners.c_str(), 1);
     }
     set_environment(libraries, view);
     become(command);
@@ -94,14 +106,20 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, Action& act
            "rank0 ... (--card NAME: NAME0 ...), started now and stopped at the end")
         ->type_name("N")
         ->check(CLI::Range(1, 256));
+    const auto trust_owner = std::make_shared<bool>(false);
+    cmd->add_flag("--trust-owner", *trust_owner,
+                  "Use a card of another user, who then can read and write all\n"
+                  "memory of COMMAND; root's cards need no such word");
     add_start_options(*cmd, *start);
     cmd->callback([=, &command, &action] {
         bool start_asked = false;
         for (const CLI::Option* option : cmd->get_options())
             start_asked |= option->count() != 0 && option->get_name() != "--card" &&
-                           option->get_name() != "--force" && option->get_name() != "--cluster";
+                           option->get_name() != "--force" &&
+                           option->get_name() != "--trust-owner" &&
+                           option->get_name() != "--cluster";
         action = [=, &command] {
-            return run(*names, *start, start_asked, command, *force, *cluster);
+            return run(*names, *start, start_asked, command, *force, *trust_owner, *cluster);
         };
     });
 }

@@ -35,7 +35,7 @@ StartedCards::~StartedCards() {
 
 CardEntry StartedCards::bring(const std::string& name, StartOptions options) {
     if (name.find('/') != name.npos)
-        return shared_card(name);
+        return shared_card(name, false);
     if (CardEntry card = look_at(name); card.running())
         return card;
     options.name = name;

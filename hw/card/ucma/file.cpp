@@ -27,7 +27,7 @@ constexpr unsigned kRequestBudget = 8;  // of one client in one round
 
 }  // namespace
 
-File::File(Service& service, UniqueFd socket, pid_t pid)
+File::File(Service& service, ForeignFd socket, pid_t pid)
     : service_(service), socket_(std::move(socket)), pid_(pid) {
     poll_id_ = service_.poller().add(socket_.get(), EPOLLIN, *this);
 }
@@ -98,6 +98,9 @@ void File::serve(const uverbs::Message& message) {
 int File::execute(const uverbs::Message& message, uverbs::Reply& reply) {
     if (message.payload.empty() && (message.header.flags & DINGO_UVERBS_TOKEN) != 0) {
         return 0;  // an idle token was taken out
+    }
+    if (uverbs::brings_unasked_descriptors(message)) {
+        throw ErrnoError(EINVAL);
     }
     const auto memory = processes_.memory_of(message);
     Command command{service_,        *this, *memory, uverbs::ClientProcesses::key_of(message),

@@ -11,7 +11,7 @@
 #include <optional>
 #include <set>
 
-#include "unique_fd.h"
+#include "foreign_fd.h"
 #include "uverbs/client_processes.h"
 #include "uverbs/message.h"
 #include "uverbs/poller.h"
@@ -25,7 +25,7 @@ class Service;
 /// its last copy.
 class File final : public uverbs::Pollable {
   public:
-    File(Service& service, UniqueFd socket, pid_t pid);
+    File(Service& service, ForeignFd socket, pid_t pid);
     ~File() override;
     File(const File&) = delete;
     File& operator=(const File&) = delete;
@@ -74,7 +74,7 @@ class File final : public uverbs::Pollable {
     [[nodiscard]] bool has_idle_token() const { return token_out_ && events_.empty(); }
 
     Service& service_;
-    UniqueFd socket_;
+    ForeignFd socket_;
     pid_t pid_;
     uverbs::Poller::Id poll_id_ = 0;
     bool closed_ = false;

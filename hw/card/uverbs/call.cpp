@@ -14,7 +14,7 @@ namespace dingo::card::uverbs {
 namespace {
 
 // Memory that its owner can take away would kill us at the next access.
-void check_file(const UniqueFd& fd, const dingo_uverbs_segment& segment) {
+void check_file(const ForeignFd& fd, const dingo_uverbs_segment& segment) {
     struct stat st {};
     const int seals = ::fcntl(fd.get(), F_GET_SEALS);
     if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || ::fstat(fd.get(), &st) != 0 ||

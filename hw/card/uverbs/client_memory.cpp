@@ -55,7 +55,7 @@ bool copy(int fd, std::uint64_t va, std::span<Byte> here, FileCall file_call) {
 
 }  // namespace
 
-ClientMemory::ClientMemory(pid_t pid, UniqueFd mem) : pid_(pid), mem_(std::move(mem)) {
+ClientMemory::ClientMemory(pid_t pid, ForeignFd mem) : pid_(pid), mem_(std::move(mem)) {
     if (pid < 0 || !is_proc_mem(mem_.get())) {
         throw ErrnoError(EINVAL);
     }

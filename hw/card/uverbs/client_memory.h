@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "unique_fd.h"
+#include "foreign_fd.h"
 
 namespace dingo::card::uverbs {
 
@@ -19,7 +19,7 @@ class ClientMemory {
     /// it needs no ptrace permission of ours, so it works under Yama, in containers and for other
     /// users. Throws ErrnoError(EINVAL) when it is something else (fstat, fcntl and /proc checks).
     /// pid 0: a process that we cannot name, as it is in a PID namespace we do not see.
-    ClientMemory(pid_t pid, UniqueFd mem);
+    ClientMemory(pid_t pid, ForeignFd mem);
 
     /// False: the range is not mapped there, or the process is gone.
     bool read(std::uint64_t va, std::span<std::byte> dst);
@@ -29,7 +29,7 @@ class ClientMemory {
 
   private:
     pid_t pid_;  ///< what the client says; the memory is always the descriptor's
-    UniqueFd mem_;
+    ForeignFd mem_;
 };
 
 }  // namespace dingo::card::uverbs

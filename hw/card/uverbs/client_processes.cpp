@@ -25,7 +25,7 @@ void ClientProcesses::admit(const Message& message) {
         }
     }
     // Messages are const, as some have to be tried again; a HELLO never is.
-    UniqueFd memory = std::move(const_cast<Message&>(message).fds[0]);
+    ForeignFd memory = std::move(const_cast<Message&>(message).fds[0]);
     memories_[key_of(message)] = std::make_shared<ClientMemory>(message.pid, std::move(memory));
 }
 

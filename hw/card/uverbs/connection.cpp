@@ -40,7 +40,7 @@ UniqueFd text_file(std::string_view text) {
 
 }  // namespace
 
-Connection::Connection(Device& device, UniqueFd socket, pid_t pid)
+Connection::Connection(Device& device, ForeignFd socket, pid_t pid)
     : device_(device), socket_(std::move(socket)), pid_(pid) {
     poll_id_ = device_.poller.add(socket_.get(), EPOLLIN, *this);
 }
@@ -138,6 +138,9 @@ bool Connection::serve(const Message& message) {
 }
 
 void Connection::execute(const Message& message, Reply& reply) {
+    if (brings_unasked_descriptors(message)) {
+        throw ErrnoError(EINVAL);
+    }
     switch (message.header.type) {
         case DINGO_UVERBS_HELLO:
             hello(message, reply);

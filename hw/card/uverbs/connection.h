@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "foreign_fd.h"
 #include "uverbs/call.h"
 #include "uverbs/client_processes.h"
 #include "uverbs/device.h"
@@ -22,7 +23,7 @@ namespace dingo::card::uverbs {
 class Connection final : public Pollable {
   public:
     /// `pid`: of who connected.
-    Connection(Device& device, UniqueFd socket, pid_t pid);
+    Connection(Device& device, ForeignFd socket, pid_t pid);
     ~Connection() override;
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
@@ -76,7 +77,7 @@ class Connection final : public Pollable {
     void sysfs(const Message& message, Reply& reply) const;
 
     Device& device_;
-    UniqueFd socket_;
+    ForeignFd socket_;
     pid_t pid_;
     Poller::Id poll_id_ = 0;
     bool closed_ = false;

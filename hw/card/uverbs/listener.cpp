@@ -18,7 +18,7 @@ Listener::Listener(std::string path, bool share)
 
 Listener::Accepted Listener::accept() const {
     Accepted result;
-    result.socket = listener_.accept();
+    result.socket.reset(listener_.accept().release());
     if (!result.socket) {
         result.exhausted =
             errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;

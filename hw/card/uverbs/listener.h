@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "unique_fd.h"
+#include "foreign_fd.h"
 #include "unix_socket.h"
 
 namespace dingo::card::uverbs {
@@ -19,7 +19,7 @@ class Listener {
     Listener(std::string path, bool share);
 
     struct Accepted {
-        UniqueFd socket;  ///< none: nobody waits
+        ForeignFd socket;  ///< none: nobody waits
         pid_t pid = 0;
         bool allowed = false;
         bool exhausted = false;  ///< nobody can be taken now: out of descriptors or memory

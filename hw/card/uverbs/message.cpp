@@ -15,6 +15,10 @@
 namespace dingo::card::uverbs {
 namespace {
 
+/// SCM_MAX_FD of Linux. With less space than that the kernel itself would close what is too much,
+/// on our thread, and close() may wait (foreign_fd.h).
+constexpr std::size_t kMaxSentFds = 253;
+
 template <typename T>
 T take(std::span<const std::byte>& bytes) {
     T value;
@@ -73,10 +77,18 @@ bool parse(std::span<const std::byte> bytes, Message& m) {
 
 }  // namespace
 
+bool brings_unasked_descriptors(const Message& message) {
+    const std::uint32_t flags = message.header.flags;
+    if (message.header.type == DINGO_UVERBS_HELLO || (flags & DINGO_UVERBS_SHARED) != 0) {
+        return false;  // checked where they are used
+    }
+    return message.fds.size() > ((flags & DINGO_UVERBS_FDS) != 0 ? DINGO_UVERBS_MAX_NEED_FDS : 0);
+}
+
 Received receive_message(int socket, Message& message) {
     static std::array<std::byte, DINGO_UVERBS_MAX_MESSAGE> buffer;  // one thread
     alignas(cmsghdr)
-        std::array<char, CMSG_SPACE(sizeof(int) * DINGO_UVERBS_MAX_FDS) + CMSG_SPACE(sizeof(ucred))>
+        std::array<char, CMSG_SPACE(sizeof(int) * kMaxSentFds) + CMSG_SPACE(sizeof(ucred))>
             control;
     iovec iov{buffer.data(), buffer.size()};
     msghdr msg{};
@@ -110,6 +122,7 @@ Received receive_message(int socket, Message& message) {
         return Received::kEnd;
     }
     if ((msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ||
+        message.fds.size() > DINGO_UVERBS_MAX_FDS ||
         !parse(std::span(buffer).first(static_cast<std::size_t>(got)), message)) {
         return Received::kMalformed;
     }

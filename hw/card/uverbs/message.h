@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "foreign_fd.h"
 #include "unique_fd.h"
 #include "uverbs/protocol.h"
 
@@ -18,8 +19,8 @@ namespace dingo::card::uverbs {
 struct Message {
     dingo_uverbs_request header{};
     pid_t pid = 0;                               ///< of the sender, as our kernel sees it
-    UniqueFd reply;                              ///< a UNIX socket
-    std::vector<UniqueFd> fds;                   ///< after the reply socket
+    ForeignFd reply;                             ///< a UNIX socket
+    std::vector<ForeignFd> fds;                  ///< after the reply socket
     std::vector<dingo_uverbs_segment> segments;  ///< sorted by va, without overlap
     std::vector<std::byte> payload;
 };
@@ -30,6 +31,9 @@ enum class Received {
     kEnd,        ///< the client is gone
     kMalformed,  ///< not what protocol.h says: the client cannot be trusted any more
 };
+
+/// True: descriptors came that no answer asked for; the request is refused with EINVAL.
+[[nodiscard]] bool brings_unasked_descriptors(const Message& message);
 
 /// Takes the next message; never blocks. The socket has SO_PASSCRED.
 Received receive_message(int socket, Message& message);

@@ -339,7 +339,8 @@ class ShmWire final : public Wire, private LocalMember {
 
     void accept_some() {
         for (unsigned i = 0; i < 16; i++) {
-            UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+            ForeignFd fd(
+                ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
             if (!fd)
                 return;
             if (peers_.size() >= kMaxPeers)
@@ -371,6 +372,7 @@ class ShmWire final : public Wire, private LocalMember {
                 held_len_ = 0;
                 held_for_ = nullptr;
             }
+            ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, peer->fd(), nullptr);  // it is closed later
             return true;
         });
     }

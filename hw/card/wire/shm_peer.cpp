@@ -21,7 +21,8 @@ constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr unsigned kMessagesAtOnce = 64;
 
 struct Control {
-    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(4 * sizeof(int))> bytes;
+    // SCM_MAX_FD of Linux: what does not fit the kernel closes on our thread (foreign_fd.h).
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(253 * sizeof(int))> bytes;
 };
 
 UniqueFd make_memory() {
@@ -42,15 +43,15 @@ std::shared_ptr<std::byte> map_memory(int fd) {
 }
 
 /// The descriptors of a message; all but the first are closed.
-UniqueFd descriptor_of(msghdr& msg) {
-    UniqueFd out;
+ForeignFd descriptor_of(msghdr& msg) {
+    ForeignFd out;
     for (cmsghdr* c = CMSG_FIRSTHDR(&msg); c != nullptr; c = CMSG_NXTHDR(&msg, c)) {
         if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
             continue;
         for (std::size_t at = 0; CMSG_LEN(at + sizeof(int)) <= c->cmsg_len; at += sizeof(int)) {
             int fd = -1;
             std::memcpy(&fd, CMSG_DATA(c) + at, sizeof fd);
-            UniqueFd owned(fd);
+            ForeignFd owned(fd);
             if (!out)
                 out = std::move(owned);
         }
@@ -61,7 +62,7 @@ UniqueFd descriptor_of(msghdr& msg) {
 }  // namespace
 
 std::unique_ptr<ShmPeer> ShmPeer::connect(const std::string& address, std::uint64_t own_mac) {
-    UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    ForeignFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     sockaddr_un to{};
     to.sun_family = AF_UNIX;
     std::memcpy(to.sun_path, address.c_str(), std::min(address.size(), sizeof to.sun_path - 1));
@@ -79,8 +80,8 @@ std::pair<std::unique_ptr<ShmPeer>, std::unique_ptr<ShmPeer>> ShmPeer::local_pai
     auto memory = map_memory(-1);
     if (memory == nullptr)
         throw std::system_error(errno, std::generic_category(), "memory of a cable");
-    std::pair out{std::make_unique<ShmPeer>(UniqueFd(), first_mac),
-                  std::make_unique<ShmPeer>(UniqueFd(), second_mac)};
+    std::pair out{std::make_unique<ShmPeer>(ForeignFd(), first_mac),
+                  std::make_unique<ShmPeer>(ForeignFd(), second_mac)};
     out.first->use(memory, true, true);
     out.second->use(std::move(memory), false, true);
     out.first->mac_ = second_mac;
@@ -163,7 +164,7 @@ void ShmPeer::service() {
         const ssize_t got = ::recvmsg(socket_.get(), &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
         if (got < 0 && (errno == EAGAIN || errno == EINTR))
             return;
-        const UniqueFd memory = got > 0 ? descriptor_of(msg) : UniqueFd();
+        const ForeignFd memory = got > 0 ? descriptor_of(msg) : ForeignFd();
         if (got <= 0)
             gone_ = true;
         else if (got == static_cast<ssize_t>(sizeof hello))

@@ -48,6 +48,18 @@ single 'ordinary user: ibv_devinfo' gamma ibv_devinfo 'PORT_ACTIVE'
 for tool in ib_write_bw ib_read_lat ib_send_bw ib_atomic_lat; do perftest $tool; done
 pair 'ordinary user: ibv_srq_pingpong -e' 'ibv_srq_pingpong -e -g $(gid 4)' 'ibv_srq_pingpong -e -g $(gid 4) A' 'iters in'
 plain "another user's card is out of reach" "! DINGO_RUN=$root_run $dingo run --card alpha -- ibv_devinfo"
+# Who serves a card reads and writes the memory of its programs, so root's program is not for everybody's card.
+start_card foreign --share
+owner=$as_user foreign=$DINGO_RUN/foreign
+as_user=''
+plain 'a card of another user is refused with the reason' \
+    "DINGO_RUN=$root_run $dingo run --card $foreign -- ibv_devinfo" 'belongs to user 65534, who could read and write all memory' 126
+plain 'a card of another user is refused without dingo run, too' \
+    "! DINGO_VIEW=$foreign LD_PRELOAD=$dingo_root/build/lib/libdingo-preload.so RDMAV_DRIVERS=$dingo_root/build/lib/libibverbs/libdingo ibv_devinfo" \
+    'belongs to user 65534'
+plain 'a card of another user is used when its user is trusted' \
+    "DINGO_RUN=$root_run $dingo run --trust-owner --card $foreign -- ibv_devinfo" 'PORT_ACTIVE'
+as_user=$owner
 stop_cards
 DINGO_RUN=$root_run
 as_user=''

@@ -3,7 +3,9 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -276,6 +278,50 @@ void dingo_answer_close(struct dingo_answer* answer) {
     answer->num_fds = 0;
 }
 
+/* The users, by number, whose cards may be used although they are not ours: "1000,1001". */
+static bool is_named(const char* list, uid_t user) {
+    while (list && *list) {
+        char* end;
+        unsigned long number = strtoul(list, &end, 10);
+
+        if (end == list) {
+            return false;
+        }
+        if (number == user) {
+            return true;
+        }
+        list = *end == ',' ? end + 1 : NULL;
+    }
+    return false;
+}
+
+/* Who serves a card reads and writes all memory of the processes that use it (HELLO). So it must be
+ * our own user, root, or one whom the user trusts by name. */
+static bool is_trusted(int fd, const char* path) {
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    struct ucred owner;
+    socklen_t length = sizeof(owner);
+    char text[512];
+
+    if (DINGO_SYS(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &owner, &length) < 0) {
+        return false;
+    }
+    if (owner.uid == 0 || (long)owner.uid == DINGO_SYS(SYS_geteuid) ||
+        is_named(getenv("DINGO_TRUST_OWNER"), owner.uid)) {
+        return true;
+    }
+    if (!atomic_flag_test_and_set(&said)) {
+        int bytes =
+            snprintf(text, sizeof(text),
+                     "dingo: %.300s belongs to user %u, who could read and write all memory "
+                     "of this process: to use it, say dingo run --trust-owner\n",
+                     path, owner.uid);
+
+        (void)DINGO_SYS(SYS_write, 2, text, (size_t)bytes);
+    }
+    return false;
+}
+
 int dingo_connect(const char* path, int flags) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int place = dingo_sys_open(path, O_PATH | O_CLOEXEC);
@@ -297,6 +343,9 @@ int dingo_connect(const char* path, int flags) {
             dingo_sys_close(fd);
             /* what open() of a device says whose driver is gone */
             fd = result == -ECONNREFUSED ? -ENXIO : (int)result;
+        } else if (!is_trusted(fd, path)) {
+            dingo_sys_close(fd);
+            fd = -EACCES;
         }
     }
     dingo_sys_close(place);

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -51,7 +52,11 @@ class RunningCard {
             Attachment::Options{
                 .directory = directory, .share = false, .number = 3, .max_clients = max_clients},
             driver_);
-        attachment_->set_sysfs([](const std::string& path) {
+        attachment_->set_sysfs([this](const std::string& path) {
+            if (path == kGate) {
+                gate_.lock();
+                gate_.unlock();
+            }
             return path == "class/known" ? std::optional<std::string>("42\n") : std::nullopt;
         });
         if (rdma_cm) {
@@ -114,6 +119,11 @@ class RunningCard {
         return false;
     }
 
+    /// From a client's request for this path of sysfs until open_gate() the card serves nobody.
+    static constexpr const char* kGate = "class/gate";
+    void close_gate() { gate_.lock(); }
+    void open_gate() { gate_.unlock(); }
+
     const std::string directory;
 
   private:
@@ -124,6 +134,7 @@ class RunningCard {
         return config;
     }
 
+    std::mutex gate_;
     Driver driver_;
     std::unique_ptr<Wire> wire_;
     std::unique_ptr<Wire> peer_;

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstddef>
+
+#include "unique_fd.h"
+
+namespace dingo::card {
+
+/// Closes `fd` on another thread, soon; never waits. close() of a descriptor that another process
+/// sent may take as long as that process likes: a TCP socket lingers, a file of a FUSE daemon is
+/// flushed by the daemon, and a UNIX socket has such descriptors in its queue.
+void close_elsewhere(int fd);
+
+/// Descriptors that close_elsewhere() has taken and not closed yet, of the whole process.
+[[nodiscard]] std::size_t closing_elsewhere();
+
+/// A descriptor that another process sent, or a socket on which others can send descriptors.
+using ForeignFd = BasicFd<close_elsewhere>;
+
+}  // namespace dingo::card
