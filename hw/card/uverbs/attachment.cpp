@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "log.h"
+#include "uverbs/netlink.h"
 
 namespace dingo::card::uverbs {
 namespace {
@@ -67,9 +68,27 @@ std::string_view qp_type_name(std::uint8_t type) {
 
 Attachment::Attachment(const Options& options, Driver& driver)
     : options_(options),
-      device_{.driver = driver, .poller = {}, .stats = {}, .sysfs = {}, .number = options.number},
+      device_{.driver = driver,
+              .poller = {},
+              .stats = {},
+              .sysfs = {},
+              .netlink = {},
+              .number = options.number},
       listener_(options.directory + "/uverbs.sock", options.share) {
     listener_id_ = device_.poller.add(listener_.fd(), EPOLLIN, *this);
+    device_.netlink = [this](std::span<const std::byte> request) {
+        return answer_netlink({.driver = device_.driver,
+                               .number = options_.number,
+                               .each_client =
+                                   [this](const std::function<void(Connection&)>& visit) {
+                                       for (const auto& connection : connections_) {
+                                           if (connection->has_context()) {
+                                               visit(*connection);
+                                           }
+                                       }
+                                   }},
+                              request);
+    };
     driver.on_port_event = [this](int event) {
         for (const auto& connection : connections_) {
             connection->post_to_all(event, event == kDeviceFatal ? 0 : 1);

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <fstream>
 #include <new>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -24,15 +25,13 @@ namespace {
 constexpr unsigned kRequestBudget = 8;
 constexpr std::size_t kMaxWaitingRequests = 256;
 constexpr std::size_t kMaxChannels = 4096;
-constexpr std::uint32_t kUverbsMajor = 231;
-constexpr std::uint32_t kFirstMinor = 192;
 
-UniqueFd text_file(std::string_view text) {
-    UniqueFd fd(::memfd_create("dingo-sysfs", MFD_CLOEXEC));
+UniqueFd file_with(std::span<const std::byte> bytes) {
+    UniqueFd fd(::memfd_create("dingo-answer", MFD_CLOEXEC));
     if (!fd) {
         throw ErrnoError(errno);
     }
-    if (::pwrite(fd.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+    if (::pwrite(fd.get(), bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
         throw ErrnoError(ENOMEM);
     }
     return fd;
@@ -148,6 +147,9 @@ void Connection::execute(const Message& message, Reply& reply) {
         case DINGO_UVERBS_SYSFS:
             sysfs(message, reply);
             return;
+        case DINGO_UVERBS_NETLINK:
+            netlink(message, reply);
+            return;
         case DINGO_UVERBS_MMAP:
             mmap(message, reply);
             return;
@@ -189,7 +191,14 @@ void Connection::sysfs(const Message& message, Reply& reply) const {
     if (!text) {
         throw ErrnoError(ENOENT);
     }
-    reply.fds.push_back(text_file(*text));
+    reply.fds.push_back(file_with(std::as_bytes(std::span(*text))));
+}
+
+void Connection::netlink(const Message& message, Reply& reply) const {
+    if (!device_.netlink) {
+        throw ErrnoError(EOPNOTSUPP);
+    }
+    reply.fds.push_back(file_with(device_.netlink(message.payload)));
 }
 
 void Connection::post_to_all(int event, std::uint64_t element) {

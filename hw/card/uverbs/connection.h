@@ -75,6 +75,7 @@ class Connection final : public Pollable {
     void hello(const Message& message, Reply& reply);
     void mmap(const Message& message, Reply& reply);
     void sysfs(const Message& message, Reply& reply) const;
+    void netlink(const Message& message, Reply& reply) const;
 
     Device& device_;
     ForeignFd socket_;

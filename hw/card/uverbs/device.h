@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "uverbs/driver/driver.h"
 #include "uverbs/events.h"
 #include "uverbs/poller.h"
 
 namespace dingo::card::uverbs {
+
+/// Of /dev/infiniband/uverbs0.
+inline constexpr std::uint32_t kUverbsMajor = 231;
+inline constexpr std::uint32_t kFirstMinor = 192;
 
 struct UverbsStats {
     std::uint64_t connections = 0;
@@ -25,12 +32,16 @@ struct UverbsStats {
 /// Text of a sysfs file that changes; nullopt: it is a plain file.
 using SysfsReader = std::function<std::optional<std::string>(const std::string& path)>;
 
+/// Answers to an RDMA netlink message (netlink.h). ErrnoError.
+using NetlinkReader = std::function<std::vector<std::byte>(std::span<const std::byte> request)>;
+
 /// What all connections of a card share.
 struct Device {
     Driver& driver;
     Poller poller;
     UverbsStats stats;
     SysfsReader sysfs;
+    NetlinkReader netlink;
     unsigned number = 0;  ///< N of uverbsN
 };
 

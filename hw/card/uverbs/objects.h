@@ -32,6 +32,8 @@ class Object {
     [[nodiscard]] std::uint32_t handle() const { return handle_; }
     /// It must not be destroyed now.
     [[nodiscard]] virtual bool busy() const { return users_ != 0; }
+    /// Objects that refer to it.
+    [[nodiscard]] unsigned users() const { return users_; }
 
   private:
     template <typename T>

@@ -45,6 +45,10 @@ enum dingo_uverbs_request_type {
      * say that no event is left to the token (idle_token): the client takes it out and tells the
      * card by a request with TOKEN and without payload. */
     DINGO_UVERBS_RDMA_CM = 6,
+    /* A message to RDMA netlink. payload: nlmsghdr and what follows. Reply: fds[0], a descriptor to
+     * read the answering messages from, one behind the other; of a dump NLMSG_DONE is the client's
+     * affair. Needs no HELLO. */
+    DINGO_UVERBS_NETLINK = 7,
 };
 
 /* Memory of the client that the card can reach, too: fds[1 + fd] at `offset` is what the client has

@@ -31,6 +31,7 @@ perftest ib_write_bw -a
 perftest ib_send_bw '-e -n 500'
 perftest ib_send_bw '-c UD -n 1000'
 pair 'one card: ibv_rc_pingpong -e' 'ibv_rc_pingpong -e -g $(gid 4)' 'ibv_rc_pingpong -e -g $(gid 4) A' 'iters in'
+. tests/native/cases/netlink.sh
 . tests/native/cases/programs.sh
 . tests/native/cases/compute.sh
 

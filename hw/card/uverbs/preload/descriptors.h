@@ -21,6 +21,7 @@ enum dingo_fd_kind {
     DINGO_FD_RDMA_CM = 5, /* connection to a card's rdma_cm */
     DINGO_FD_ARENA = 4,   /* our own: programs that close all they do not know must not close it */
     DINGO_FD_HELD = 6,    /* our own, too: a copy that a write() waits on (rdma_cm.c) */
+    DINGO_FD_NETLINK = 7, /* RDMA netlink of the view (netlink.c) */
 };
 #define DINGO_FD_KIND_MASK 0x7u
 #define DINGO_FD_FATAL_SEEN 0x8u /* ASYNC: DEVICE_FATAL was delivered */

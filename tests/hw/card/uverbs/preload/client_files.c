@@ -5,6 +5,7 @@
 #include <glob.h>
 #include <limits.h>
 #include <linux/netlink.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -188,10 +189,70 @@ void client_gids(void) {
     CHECK(fd >= 0 && read(fd, text, sizeof(text)) < 0 && errno == EINVAL);
 }
 
-void client_netlink(void) {
-    int fd;
+/* Asks the fake card for `count` messages; flags: NLM_F_*. */
+static void ask(int fd, uint32_t count, uint16_t flags) {
+    struct nlmsghdr request = {.nlmsg_len = sizeof(request),
+                               .nlmsg_type = 5 << 10 | 1,
+                               .nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags),
+                               .nlmsg_seq = count};
+    struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
 
-    CHECK(socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA) < 0 && errno == EPROTONOSUPPORT);
+    CHECK(sendto(fd, &request, sizeof(request), 0, (struct sockaddr*)&kernel, sizeof(kernel)) ==
+          (ssize_t)sizeof(request));
+}
+
+/* The next message; its sender is the kernel. */
+static struct nlmsghdr* next_message(int fd, void* buffer, size_t size) {
+    struct sockaddr_nl from = {.nl_family = AF_UNSPEC, .nl_pid = 1};
+    struct iovec part = {buffer, size};
+    struct msghdr message = {
+        .msg_name = &from, .msg_namelen = sizeof(from), .msg_iov = &part, .msg_iovlen = 1};
+    ssize_t got = recvmsg(fd, &message, 0);
+    struct nlmsghdr* head = buffer;
+
+    CHECK(got >= (ssize_t)sizeof(*head) && head->nlmsg_len == (size_t)got);
+    CHECK(message.msg_namelen == sizeof(from) && from.nl_family == AF_NETLINK && from.nl_pid == 0);
+    return head;
+}
+
+void client_netlink(void) {
+    static _Alignas(struct nlmsghdr) char buffer[8192];
+    struct sockaddr_nl own = {.nl_family = AF_NETLINK};
+    socklen_t length = sizeof(own);
+    struct pollfd readable;
+    struct nlmsghdr* message;
+    int on = 1;
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
+
+    CHECK(fd >= 0 && bind(fd, (struct sockaddr*)&own, sizeof(own)) == 0);
+    CHECK(setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on)) == 0);
+    CHECK(getsockname(fd, (struct sockaddr*)&own, &length) == 0 && length == sizeof(own) &&
+          own.nl_family == AF_NETLINK);
+    readable = (struct pollfd){.fd = fd, .events = POLLIN};
+    CHECK(poll(&readable, 1, 0) == 0);
+    /* More than the socket's queue holds: all come, in order, and then the end. */
+    ask(fd, 2000, NLM_F_DUMP);
+    for (uint32_t i = 0; i < 2000; i++) {
+        CHECK(poll(&readable, 1, 0) == 1);
+        message = next_message(fd, buffer, sizeof(buffer));
+        CHECK(message->nlmsg_type == 5 << 10 && message->nlmsg_seq == i);
+    }
+    message = next_message(fd, buffer, sizeof(buffer));
+    CHECK(message->nlmsg_type == NLMSG_DONE && message->nlmsg_seq == 2000);
+    /* One message and no end; with NLM_F_ACK an error of 0; what the card refuses is an error. */
+    ask(fd, 1, 0);
+    CHECK(next_message(fd, buffer, sizeof(buffer))->nlmsg_seq == 0);
+    ask(fd, 1, NLM_F_ACK);
+    CHECK(next_message(fd, buffer, sizeof(buffer))->nlmsg_seq == 0);
+    message = next_message(fd, buffer, sizeof(buffer));
+    CHECK(message->nlmsg_type == NLMSG_ERROR && *(int*)NLMSG_DATA(message) == 0);
+    ask(fd, 0, 0);
+    message = next_message(fd, buffer, sizeof(buffer));
+    CHECK(message->nlmsg_type == NLMSG_ERROR && *(int*)NLMSG_DATA(message) == -EOPNOTSUPP);
+    CHECK(recv(fd, buffer, sizeof(buffer), MSG_DONTWAIT) < 0 && errno == EAGAIN);
+    CHECK(send(fd, "no message", 10, 0) == 10);
+    CHECK(recv(fd, buffer, sizeof(buffer), MSG_DONTWAIT) < 0 && errno == EAGAIN);
+    CHECK(close(fd) == 0);
     fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
     CHECK(fd >= 0);
 }

@@ -2,6 +2,7 @@
 #include "fake_card.h"
 
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <poll.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_cm.h>
@@ -160,6 +161,25 @@ void FakeCard::handle(Message& message, bool rdma_cm) {
                 "card says " + std::string(message.payload.begin(), message.payload.end());
             if (::write(file.get(), text.data(), text.size()) < 0 || ::lseek(file.get(), 0, 0)) {
                 reply.result = -EIO;
+            }
+            reply_fds_.push_back(std::move(file));
+            break;
+        }
+        case DINGO_UVERBS_NETLINK: {
+            // As many messages as the request's sequence number says; of none: a refusal.
+            nlmsghdr request{};
+            std::memcpy(&request, message.payload.data(), sizeof request);
+            UniqueFd file(::memfd_create("messages", MFD_CLOEXEC));
+            std::vector<std::uint8_t> bytes(500);
+            for (std::uint32_t i = 0; i < request.nlmsg_seq; ++i) {
+                const nlmsghdr answer{500, 5 << 10, NLM_F_MULTI, i, 0};
+                std::memcpy(bytes.data(), &answer, sizeof answer);
+                if (::write(file.get(), bytes.data(), bytes.size()) < 0) {
+                    reply.result = -EIO;
+                }
+            }
+            if (request.nlmsg_seq == 0) {
+                reply.result = -EOPNOTSUPP;
             }
             reply_fds_.push_back(std::move(file));
             break;

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// RDMA netlink as <rdma/rdma_netlink.h> has it (RDMA_NL_NLDEV), for the one device of a kernel-less
+// card: what `rdma dev`, `rdma link`, `rdma resource` and `rdma statistic` ask, and how libibverbs
+// finds devices.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "uverbs/connection.h"
+#include "uverbs/driver/driver.h"
+
+namespace dingo::card::uverbs {
+
+/// Whom the answers are about.
+struct NetlinkDevice {
+    Driver& driver;
+    unsigned number;  ///< N of uverbsN; the device's index, too
+    /// Calls back for each client that has a context.
+    std::function<void(const std::function<void(Connection&)>&)> each_client;
+};
+
+/// Messages that answer `request`, one netlink message with its header; they lie one behind the
+/// other, each of at most 4,096 bytes, with the request's sequence number. Of a dump (NLM_F_DUMP)
+/// NLMSG_DONE is left to the caller, who may have several cards to ask.
+/// Throws ErrnoError: EINVAL malformed or a missing attribute, ENODEV another device's index,
+/// EOPNOTSUPP an operation that this device does not have (all that change something).
+std::vector<std::byte> answer_netlink(const NetlinkDevice& device,
+                                      std::span<const std::byte> request);
+
+}  // namespace dingo::card::uverbs
