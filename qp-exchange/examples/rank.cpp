@@ -265,7 +265,7 @@ int main(int argc, char** argv) {
         "what the others wrote.",
         "qpx-rank");
     app.add_option("url", options.url,
-                   "qpxd://host:port/job, tcp://host:port/job, redis://host:port/job or pmix:")
+                   "qpxd://host:port/job, tcp://host:port/job or pmix:")
         ->required();
     app.add_option("-r,--rank", options.rank,
                    "This rank (default: what the launcher says, else any that is free)");

@@ -101,8 +101,8 @@ Url parse_url(std::string_view text) {
     if (colon == std::string_view::npos || colon == 0 ||
         !std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(colon), letter)) {
         wrong(text,
-              "a URL begins with its scheme: tcp://host:port, qpxd://host:port/job, "
-              "redis://host:port, pmix:, cm://host:port");
+              "a URL begins with its scheme: tcp://host:port, qpxd://host:port/job, pmix:, "
+              "cm://host:port");
     }
     url.scheme = text.substr(0, colon);
     std::transform(url.scheme.begin(), url.scheme.end(), url.scheme.begin(),

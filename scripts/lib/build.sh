@@ -3,8 +3,8 @@
 
 build_packages=(g++ cmake ninja-build ccache pkg-config python3 libisal-dev libcli11-dev libfmt-dev libspdlog-dev
     nlohmann-json3-dev libpcap-dev libibverbs-dev librdmacm-dev libssl-dev libnl-3-dev libnl-route-3-dev libudev-dev)
-# Back ends of qp-exchange; without them their URLs are refused.
-build_packages+=(libpmix-dev libhiredis-dev)
+# A back end of qp-exchange; without it its URLs are refused.
+build_packages+=(libpmix-dev)
 # shellcheck disable=SC2034  # used by test.sh
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev libamdhip64-dev clang-format clang-tidy verilator tshark python3-scapy
     iproute2 mmdebstrap procps)
@@ -65,6 +65,6 @@ native_test_targets=(verbs_check verbs_load verbs_promises verbs_dlopen local_tr
 
 # qp-exchange: what its processes, namespaces and fuzzing need.
 # shellcheck disable=SC2034
-exchange_packages=(clang libclang-rt-14-dev procps openmpi-bin redis-server redis-tools munge slurmctld slurmd slurm-client util-linux iproute2)
+exchange_packages=(clang libclang-rt-14-dev procps openmpi-bin munge slurmctld slurmd slurm-client util-linux iproute2)
 # shellcheck disable=SC2034
 exchange_targets=(qpx qpx_shared write_hello qpx_device_test qpxd qpx-rank qpx_store_check qpx_pmix_launcher qpx_cm_test rdma-bench)

@@ -22,7 +22,6 @@ libnl-3-dev libnl3-devel libnl
 libnl-route-3-dev libnl3-devel libnl
 libudev-dev systemd-devel systemd-libs
 libpmix-dev pmix-devel openpmix
-libhiredis-dev hiredis-devel hiredis
 ibverbs-utils libibverbs-utils rdma-core
 rdmacm-utils librdmacm-utils rdma-core
 iproute2 iproute iproute2

@@ -79,7 +79,7 @@ class Group {
     /// What GroupOptions::timeout says.
     static constexpr Milliseconds default_timeout = Milliseconds::min();
 
-    /// qpxd://host:port/job, tcp://host:port/job (rank 0 serves), pmix:, redis://host:port/job.
+    /// qpxd://host:port/job, tcp://host:port/job (rank 0 serves), pmix:.
     /// @throws Error Argument; Unsupported with what to install when the build lacks the back end;
     /// Resolve, Refused, Timeout, Auth
     static std::unique_ptr<Group> join(const std::string& url, const GroupOptions& options = {});

@@ -60,7 +60,7 @@ struct qpx_group_event {
     char reason[256];
 };
 
-/* @url: qpxd://host:port/job, tcp://host:port/job (rank 0 serves), pmix:, redis://host:port/job */
+/* @url: qpxd://host:port/job, tcp://host:port/job (rank 0 serves), pmix: */
 QPX_API int qpx_group_join(const char* url, const struct qpx_group_options* options,
                            qpx_group** group);
 QPX_API uint32_t qpx_group_rank(const qpx_group* group);

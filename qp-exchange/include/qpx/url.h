@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How a meeting place is written: tcp://host:port, qpxd://host:port/job, redis://host:port/db,
-// pmix:, cm://host:port.
+// How a meeting place is written: tcp://host:port, qpxd://host:port/job, pmix:, cm://host:port.
 #pragma once
 #include <cstdint>
 #include <map>

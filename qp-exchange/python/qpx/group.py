@@ -39,7 +39,7 @@ def _ranks(items, count):
 
 
 class Group(_Handle):
-    """@url: qpxd://host:port/job, tcp://host:port/job (rank 0 serves), pmix:, redis://host:port/job."""
+    """@url: qpxd://host:port/job, tcp://host:port/job (rank 0 serves), pmix:."""
     _free = "qpx_group_free"
 
     def __init__(self, url, rank=ANY_RANK, size=0, timeout="default", name=None, security=None, job=None, shrink=False):

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "backend/pmix/pmix_group.h"
-#include "backend/redis/redis_group.h"
 #include "group/service_group.h"
 #include "qpx/peer.h"
 #include "qpx/url.h"
@@ -81,13 +80,16 @@ std::unique_ptr<Group> Group::join(const std::string& text, const GroupOptions& 
     if (url.scheme == "pmix") {
         return backend::join_pmix(url, asked);
     }
-    if (url.scheme == "redis") {
-        return backend::join_redis(url, asked);
+    if (url.scheme == "redis" || url.scheme == "rediss") {
+        throw Error(ErrorCode::Unsupported,
+                    url.scheme +
+                        "://: no group meets at a Redis server; use qpxd://host:port/job, "
+                        "or put what pack() makes of an endpoint under a key there");
     }
     throw Error(ErrorCode::Argument,
                 "'" + url.scheme + "' in " + to_string(url) +
                     " is no way to join a group: there are qpxd://host:port/job, "
-                    "tcp://host:port/job, pmix: and redis://host:port/job");
+                    "tcp://host:port/job and pmix:");
 }
 
 void Group::put(std::string_view key, std::string_view value) {

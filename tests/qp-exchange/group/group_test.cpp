@@ -54,6 +54,17 @@ std::pair<ErrorCode, std::string> thrown(Call call) {
     return {};
 }
 
+TEST(Groups, ARedisUrlIsToldWhatToUseInstead) {
+    for (const std::string scheme : {"redis", "rediss"}) {
+        const auto [code, what] =
+            thrown([&] { Group::join(scheme + "://:secret@host:6379/job", member(0, 1)); });
+        EXPECT_EQ(code, ErrorCode::Unsupported);
+        EXPECT_EQ(what, scheme +
+                            "://: no group meets at a Redis server; use qpxd://host:port/job, or "
+                            "put what pack() makes of an endpoint under a key there");
+    }
+}
+
 TEST(Groups, EndpointsOfAllToAll) {
     RunningServer server;
     constexpr uint32_t size = 12;

@@ -3,9 +3,16 @@
 // tests/qp-exchange/suite.sh.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cerrno>
+#include <condition_variable>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "bytes.h"
@@ -18,6 +25,50 @@ using test::expect_error;
 
 template <class T>
 using Verbs = std::unique_ptr<T, int (*)(T*)>;
+
+/// Connects qps[i] to rank i. Any store will do: put(key, bytes), and get(key), which waits.
+template <typename Store>
+void connect_through(Store& store, const std::string& job, size_t me, std::span<ibv_qp*> qps) {
+    const auto key = [&](size_t from, size_t to) {
+        return job + "/" + std::to_string(from) + "/" + std::to_string(to);
+    };
+    std::vector<qpx::Local> local(qps.size());
+    for (size_t peer = 0; peer < qps.size(); ++peer) {
+        if (peer != me) {
+            local[peer] = qpx::describe(qps[peer]);
+            store.put(key(me, peer), qpx::pack(local[peer].endpoint));
+        }
+    }
+    for (size_t peer = 0; peer < qps.size(); ++peer) {
+        if (peer != me) {
+            qpx::connect(qps[peer], local[peer], qpx::unpack(store.get(key(peer, me))));
+        }
+    }
+    store.put(key(me, me), {});
+    for (size_t peer = 0; peer < qps.size(); ++peer) {
+        store.get(key(peer, peer));  // its queue pairs can receive
+    }
+}
+
+/// A store as other programs have it, of threads.
+class Store {
+  public:
+    void put(const std::string& key, std::vector<std::byte> value) {
+        const std::lock_guard hold(mutex_);
+        values_[key] = std::move(value);
+        changed_.notify_all();
+    }
+    std::vector<std::byte> get(const std::string& key) {
+        std::unique_lock hold(mutex_);
+        changed_.wait(hold, [&] { return values_.contains(key); });
+        return values_.at(key);
+    }
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::map<std::string, std::vector<std::byte>> values_;
+};
 
 class Device : public ::testing::Test {
   protected:
@@ -126,6 +177,48 @@ TEST_F(Device, DescriptionIsValidAndItsPsnRandom) {
     expect_error(ErrorCode::Argument, "MTU 300", [&] { describe(qp.get(), {.mtu = 300}); });
     expect_error(ErrorCode::Argument, "the device has at most",
                  [&] { describe(qp.get(), {.max_rd_atomic = 256}); });
+}
+
+TEST_F(Device, AnyKeyValueStoreConnectsAllToAll) {
+    constexpr std::size_t kRanks = 3;
+    std::array<std::vector<Verbs<ibv_qp>>, kRanks> qps;
+    Store store;
+    std::vector<std::thread> ranks;
+    for (std::size_t me = 0; me < kRanks; ++me) {
+        for (std::size_t peer = 0; peer < kRanks; ++peer) {
+            qps[me].push_back(create(IBV_QPT_RC));
+            ASSERT_NE(qps[me].back(), nullptr);
+        }
+    }
+    for (std::size_t me = 0; me < kRanks; ++me) {
+        ranks.emplace_back([&, me] {
+            std::vector<ibv_qp*> mine;
+            for (const auto& qp : qps[me]) {
+                mine.push_back(qp.get());
+            }
+            connect_through(store, "job", me, mine);
+        });
+    }
+    for (std::thread& rank : ranks) {
+        rank.join();
+    }
+    // Each writes to each, into a slot that says who wrote to whom.
+    for (std::size_t from = 0; from < kRanks; ++from) {
+        for (std::size_t to = 0; to < kRanks; ++to) {
+            if (from == to) {
+                continue;
+            }
+            memory[0] = static_cast<char>(1 + from * kRanks + to);
+            ibv_send_wr wr{};
+            wr.opcode = IBV_WR_RDMA_WRITE;
+            wr.wr.rdma.remote_addr =
+                reinterpret_cast<std::uintptr_t>(memory.data()) + 64 + from * kRanks + to;
+            wr.wr.rdma.rkey = mr->rkey;
+            send(qps[from][to].get(), wr, 0, 1);
+            EXPECT_EQ(completion().status, IBV_WC_SUCCESS);
+            EXPECT_EQ(memory[64 + from * kRanks + to], memory[0]);
+        }
+    }
 }
 
 TEST_F(Device, RcWritesAndReadsWithTheSmallerLimits) {

@@ -50,7 +50,7 @@ class PmixGroup final : public Group {
     bool put_once(std::string_view, std::span<const std::byte>) override {
         throw Error(ErrorCode::Unsupported,
                     "put_once: PMIx servers take a second value under one key without a word; use "
-                    "a qpxd://, tcp:// or redis:// URL");
+                    "a qpxd:// or tcp:// URL");
     }
     std::optional<std::vector<std::byte>> try_get(std::string_view key) override {
         return session_->lookup(key_of(key));
@@ -72,7 +72,7 @@ class PmixGroup final : public Group {
     }
     int64_t add(std::string_view, int64_t) override {
         throw Error(ErrorCode::Unsupported,
-                    "add: PMIx has no counters; use a qpxd://, tcp:// or redis:// URL");
+                    "add: PMIx has no counters; use a qpxd:// or tcp:// URL");
     }
     bool erase(std::string_view key) override { return session_->unpublish(key_of(key)); }
 
