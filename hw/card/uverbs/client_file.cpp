@@ -53,7 +53,7 @@ ClientFile::ClientFile(int fd, bool writable) {
     if (!serves(fd, writable)) {
         throw ErrnoError(EINVAL);
     }
-    fd_ = UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    fd_ = ForeignFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
     if (!fd_) {
         throw ErrnoError(ENOMEM);
     }

@@ -8,7 +8,7 @@
 #include <memory>
 #include <span>
 
-#include "unique_fd.h"
+#include "foreign_fd.h"
 
 namespace dingo::card::uverbs {
 
@@ -23,7 +23,7 @@ class ClientFile {
     bool write(std::uint64_t offset, std::span<const std::byte> src) const;
 
   private:
-    UniqueFd fd_;
+    ForeignFd fd_;
 };
 
 /// Part of a window that is in a file.

@@ -15,7 +15,7 @@ namespace dingo::card::uverbs {
 namespace {
 
 std::shared_ptr<ClientMemory> own_memory() {
-    return std::make_shared<ClientMemory>(::getpid(), UniqueFd(::open("/proc/self/mem", O_RDWR)));
+    return std::make_shared<ClientMemory>(::getpid(), ForeignFd(::open("/proc/self/mem", O_RDWR)));
 }
 
 TEST(BusMap, BoundsOfAWindow) {
@@ -109,12 +109,12 @@ TEST(BusMap, TooLong) {
 }
 
 TEST(ClientMemory, OnlyProcMemIsOne) {
-    EXPECT_THROW(ClientMemory(::getpid(), UniqueFd(::open("/dev/null", O_RDWR))), ErrnoError);
-    EXPECT_THROW(ClientMemory(::getpid(), UniqueFd(::open("/proc/self/mem", O_RDONLY))),
+    EXPECT_THROW(ClientMemory(::getpid(), ForeignFd(::open("/dev/null", O_RDWR))), ErrnoError);
+    EXPECT_THROW(ClientMemory(::getpid(), ForeignFd(::open("/proc/self/mem", O_RDONLY))),
                  ErrnoError);
-    EXPECT_THROW(ClientMemory(::getpid(), UniqueFd(::open("/proc/self/maps", O_RDONLY))),
+    EXPECT_THROW(ClientMemory(::getpid(), ForeignFd(::open("/proc/self/maps", O_RDONLY))),
                  ErrnoError);
-    EXPECT_THROW(ClientMemory(::getpid(), UniqueFd()), ErrnoError);
+    EXPECT_THROW(ClientMemory(::getpid(), ForeignFd()), ErrnoError);
 }
 
 TEST(ClientMemory, AnotherProcess) {
@@ -129,7 +129,7 @@ TEST(ClientMemory, AnotherProcess) {
     }
     std::memset(at, 0x42, kLarge);
     const std::string path = "/proc/" + std::to_string(child) + "/mem";
-    ClientMemory memory(child, UniqueFd(::open(path.c_str(), O_RDWR)));
+    ClientMemory memory(child, ForeignFd(::open(path.c_str(), O_RDWR)));
     const auto va = reinterpret_cast<std::uint64_t>(at);
     for (const std::size_t size : {std::size_t{1}, std::size_t{5000}, kLarge}) {
         std::vector<std::byte> data(size);
@@ -143,7 +143,7 @@ TEST(ClientMemory, AnotherProcess) {
     }
     // A client may say any number; what it handed over is what counts.
     std::vector<std::byte> theirs(kLarge);
-    ClientMemory misnamed(::getpid(), UniqueFd(::open(path.c_str(), O_RDWR)));
+    ClientMemory misnamed(::getpid(), ForeignFd(::open(path.c_str(), O_RDWR)));
     ASSERT_TRUE(misnamed.read(va, theirs));
     EXPECT_EQ(theirs.front(), std::byte{0x21});
     std::vector<std::byte> data(100);

@@ -19,7 +19,7 @@ constexpr std::uint32_t kAccess = 0x7;  // local write, remote write, remote rea
 
 /// This process is its own client.
 std::shared_ptr<ClientMemory> own_memory() {
-    return std::make_shared<ClientMemory>(::getpid(), UniqueFd(::open("/proc/self/mem", O_RDWR)));
+    return std::make_shared<ClientMemory>(::getpid(), ForeignFd(::open("/proc/self/mem", O_RDWR)));
 }
 
 /// Memory of which pages 2..5 are a sealed file, as the preload library makes it.
@@ -142,7 +142,7 @@ TEST_F(DataPath, MemoryOfAnotherProcess) {
         ::_exit(0);
     }
     const std::string path = "/proc/" + std::to_string(child) + "/mem";
-    UniqueFd mem(::open(path.c_str(), O_RDWR));
+    ForeignFd mem(::open(path.c_str(), O_RDWR));
     ASSERT_TRUE(bool(mem));
     auto other = std::make_shared<ClientMemory>(child, std::move(mem));
     Udata none;

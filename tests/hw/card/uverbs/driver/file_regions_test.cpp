@@ -67,7 +67,7 @@ class FileRegions : public TwoCards {
     Client ca{*a}, cb{*b};
     Client::QpRings qa = ca.make_qp(), qb = cb.make_qp();
     std::shared_ptr<ClientMemory> memory = std::make_shared<ClientMemory>(
-        ::getpid(), UniqueFd(::open("/proc/self/mem", O_RDWR | O_CLOEXEC)));
+        ::getpid(), ForeignFd(::open("/proc/self/mem", O_RDWR | O_CLOEXEC)));
     Udata none;
 };
 
