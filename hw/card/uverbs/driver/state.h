@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "dingo-abi.h"
@@ -142,6 +143,8 @@ class ClientQueue {
     /// Tells the client where it is.
     [[nodiscard]] dingo_ring_map map(const Doorbell& doorbell, unsigned log_size,
                                      unsigned log_stride) const;
+    /// Nobody maps it from now on; who has mapped it keeps it.
+    void withdraw() { context_.mappings.erase(std::exchange(offset_, 0)); }
 
   private:
     Context::State& context_;

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <thread>
 
+#include "foreign_fd.h"
 #include "two_cards.h"
 
 namespace dingo::card::uverbs::test {
@@ -15,7 +17,11 @@ namespace {
 constexpr std::size_t kBytes = 4 * kPageBytes;
 constexpr std::uint32_t kAccess = 0x7;  // local write, remote write, remote read
 
+/// Once what was let go of is closed (foreign_fd.h).
 std::size_t open_descriptors() {
+    while (closing_elsewhere() != 0) {
+        std::this_thread::yield();
+    }
     std::size_t n = 0;
     DIR* dir = ::opendir("/proc/self/fd");
     while (::readdir(dir) != nullptr) {
