@@ -229,8 +229,8 @@ void Id::notify(std::uint32_t event) {
     if (event != IBV_EVENT_COMM_EST) {
         return;  // others mean nothing to a communication
     }
-    if (!connection_->establish() && connection_->state() != cm::State::kEstablished) {
-        fail(EINVAL);
+    if (!connection_->establish()) {
+        fail(connection_->state() == cm::State::kEstablished ? EISCONN : EINVAL);
     }
 }
 
