@@ -27,4 +27,5 @@ single 'NVMe over Fabrics: the disk is withdrawn' A 'set -e
 rm /sys/kernel/config/nvmet/ports/1/subsystems/dingo
 rmdir /sys/kernel/config/nvmet/ports/1 /sys/kernel/config/nvmet/subsystems/dingo/namespaces/1 /sys/kernel/config/nvmet/subsystems/dingo
 losetup -d /dev/loop0; rmmod nvmet-rdma'
-single 'iSER: initiator and target load, with the disks that they make' A 'modprobe -a ib_iser ib_isert sd_mod && lsmod' '^ib_iser'
+# The target complains where the directory of its configuration is missing.
+single 'iSER: initiator and target load, with the disks that they make' A 'mkdir -p /etc/target; modprobe -a ib_iser ib_isert sd_mod && lsmod' '^ib_iser'
