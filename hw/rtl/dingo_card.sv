@@ -173,7 +173,7 @@ module dingo_card #(
   logic fatal_valid, regs_idle, admin_idle;
   logic [31:0] fatal_code;
   logic link, qp_ready, mr_ready;
-  logic db_valid, db_ready;
+  logic db_valid, db_ready, db_crowded;
   rtl_pkg::db_t db;
 
   assign ready_o = core_rst_n_q && qp_ready && mr_ready;
@@ -182,7 +182,7 @@ module dingo_card #(
       .clk_i, .rst_ni, .idle_o(regs_idle), .strap_i, .now_ns_i, .ready_i(ready_o), .link_up_i(link), .fatal_valid_i(fatal_valid),
       .fatal_code_i(fatal_code), .soft_reset_o(soft_reset), .aq_enable_o(aq_enable), .aq_log_depth_o(aq_log_depth),
       .asq_base_o(asq_base), .acq_base_o(acq_base), .asq_producer_o(asq_producer), .asq_consumer_i(asq_consumer), .aq_idle_i(admin_idle), .db_valid_o(db_valid),
-      .db_ready_i(db_ready), .db_o(db), .stat_valid_o(stat_valid[rtl_pkg::STAT_REGS]),
+      .db_ready_i(db_ready), .db_o(db), .db_crowded_o(db_crowded), .stat_valid_o(stat_valid[rtl_pkg::STAT_REGS]),
       .stat_ready_i(stat_ready[rtl_pkg::STAT_REGS]), .stat_o(stat[rtl_pkg::STAT_REGS*SW+:SW]), .s_reg_awvalid_i,
       .s_reg_awready_o, .s_reg_awaddr_i, .s_reg_wvalid_i, .s_reg_wready_o, .s_reg_wdata_i, .s_reg_wstrb_i,
       .s_reg_bvalid_o, .s_reg_bready_i, .s_reg_arvalid_i, .s_reg_arready_o, .s_reg_araddr_i, .s_reg_rvalid_o,
@@ -312,9 +312,9 @@ module dingo_card #(
   rtl_pkg::db_t o_db;
 
   dingo_db i_db (
-      .clk_i, .rst_ni(core_rst_n_q), .halt_i(halt_db||!ready_o), .idle_o(db_idle), .db_valid_i(db_valid),
+      .clk_i, .rst_ni(core_rst_n_q), .halt_i(halt_db||!ready_o), .idle_o(db_idle), .crowded_i(db_crowded), .db_valid_i(db_valid),
       .db_ready_o(db_ready), .db_i(db), .qp_we_i(qp_we), .qp_windex_i(qp_windex), .qp_wdata_i(qp_wdata),
-      .sq_valid_o(sq_db_valid), .sq_ready_i(sq_db_ready), .rq_valid_o(rq_db_valid), .rq_ready_i(rq_db_ready),
+      .cq_we_i(cq_cfg_valid), .cq_wdata_i(cq_cfg), .sq_valid_o(sq_db_valid), .sq_ready_i(sq_db_ready), .rq_valid_o(rq_db_valid), .rq_ready_i(rq_db_ready),
       .q_o(q_db), .cq_valid_o(cq_db_valid), .cq_ready_i(cq_db_ready), .eq_valid_o(eq_db_valid),
       .eq_ready_i(eq_db_ready), .etx_valid_o(etx_db_valid), .etx_bad_i(etx_db_bad), .erx_valid_o(erx_db_valid),
       .erx_bad_i(erx_db_bad), .db_o(o_db), .stat_valid_o(stat_valid[rtl_pkg::STAT_DB]),

@@ -2,7 +2,7 @@
 
 /// The admin queue: fetches commands one after the other, checks every field, does them, writes the completion.
 /// Commands that change what engines use are done while everything stands still:
-/// halt_tx (nobody starts to send) until tx_idle, halt_rx until rx_idle, halt_db and rx_idle once more.
+/// halt_tx (nobody starts to send) until tx_idle, then halt_rx and halt_db until rx_idle.
 module dingo_admin (
     input  logic        clk_i,
     input  logic        rst_ni,
@@ -141,7 +141,7 @@ module dingo_admin (
   logic [3:0] rest_q;                 // cycles at rest
   logic [2:0] settle_q;               // the checks are long sums: they have 8 cycles (a multicycle path)
   logic halting_q;
-  logic [1:0] halt_stage_q;
+  logic halt_rx_q;                    // sending is at rest: receiving and doorbells, too
   rtl_pkg::qp_t qp_q;
   rtl_pkg::mr_t mr_q;
   logic req_seen_q, rsp_seen_q;
@@ -381,8 +381,8 @@ module dingo_admin (
   assign wdata_o = state_q == OUTDATA ? {1'b0, 1'b1, chunk, out_q[511:0]} : {1'b0, 1'b1, 7'd64, cpl};
 
   assign halt_tx_o = halting_q;
-  assign halt_rx_o = halting_q && halt_stage_q >= 2'd1;
-  assign halt_db_o = halting_q && halt_stage_q >= 2'd2;
+  assign halt_rx_o = halting_q && halt_rx_q;
+  assign halt_db_o = halting_q && halt_rx_q;
   assign asq_consumer_o = consumer_q;
   assign irq_o = irq_q;
   assign fatal_code_o = dingo_pkg::FATAL_ADMIN_BUS;
@@ -507,7 +507,7 @@ module dingo_admin (
       enable_q     <= 1'b0;
       consumer_q   <= '0;
       halting_q    <= 1'b0;
-      halt_stage_q <= '0;
+      halt_rx_q    <= 1'b0;
       rest_q       <= '0;
       settle_q     <= '0;
       line_q       <= 1'b0;
@@ -554,18 +554,18 @@ module dingo_admin (
           else if (check_halt) begin
             state_q      <= HALT;
             halting_q    <= 1'b1;
-            halt_stage_q <= '0;
+            halt_rx_q    <= 1'b0;
             rest_q       <= '0;
           end else state_q <= LOOKUP;
         end
         HALT: begin
           // At rest for several cycles: what is between two modules shows in one of them by then.
-          if (halt_stage_q == 2'd0 ? tx_idle_i : tx_idle_i && rx_idle_i) rest_q <= rest_q + 1'b1;
+          if (tx_idle_i && (rx_idle_i || !halt_rx_q)) rest_q <= rest_q + 1'b1;
           else rest_q <= '0;
           if (rest_q == 4'd8) begin
             rest_q <= '0;
-            if (halt_stage_q == 2'd2) state_q <= LOOKUP;
-            else halt_stage_q <= halt_stage_q + 1'b1;
+            halt_rx_q <= 1'b1;
+            if (halt_rx_q) state_q <= LOOKUP;
           end
         end
         LOOKUP: state_q <= LOOKED;

@@ -3,11 +3,14 @@
 /// Doorbells by object. SQ and RQ doorbells are checked here for QPN (index and tag) and page; CQ, EQ
 /// and Ethernet doorbells go on as they are (their modules check object and page: cq_db carries the page, EQ and Ethernet are
 /// passed from page 0 only). What is wrong is dropped and counted (db_dropped).
+/// While an object's module is busy, or all are halted, doorbells stay in dingo_regs' queue; when that is half full they go to
+/// dingo_db_store, which always has room: no write to a doorbell page ever waits for what the card does.
 module dingo_db (
     input  logic clk_i,
     input  logic rst_ni,
-    input  logic halt_i,               // take no more doorbells
-    output logic idle_o,               // holds none
+    input  logic halt_i,               // give no more doorbells, but for those that were in the store by then
+    output logic idle_o,               // none to give
+    input  logic crowded_i,            // many wait
     input  logic db_valid_i,
     output logic db_ready_o,
     input  rtl_pkg::db_t  db_i,
@@ -15,6 +18,8 @@ module dingo_db (
     input  logic       qp_we_i,
     input  rtl_pkg::qpi_t       qp_windex_i,
     input  rtl_pkg::qp_cfg_t    qp_wdata_i,
+    input  logic       cq_we_i,
+    input  rtl_pkg::cq_cfg_t    cq_wdata_i,
     output logic sq_valid_o,
     input  logic sq_ready_i,
     output logic rq_valid_o,
@@ -36,23 +41,74 @@ module dingo_db (
   localparam int unsigned IdxW = rtl_pkg::QP_LOG;
   localparam int unsigned PageW = rtl_pkg::DB_PAGE_LOG;
 
+  localparam int unsigned CqW = rtl_pkg::CQ_LOG;
+  localparam int unsigned EqW = rtl_pkg::EQ_LOG;
+  localparam int unsigned QueueW = IdxW > CqW ? IdxW : CqW;
+  localparam int unsigned ObjectW = QueueW > EqW ? QueueW : EqW + 1;
+  localparam int unsigned KeyW = ObjectW + 2;
+
   typedef enum logic [1:0] {
     IDLE  = 2'd0,
-    CHECK = 2'd1,  // the QP's entry has been read
-    GIVE  = 2'd2,  // to SQ, RQ, CQ or EQ
-    COUNT = 2'd3   // dropped
+    CHECK = 2'd1,  // the object's entry has been read
+    COUNT = 2'd2   // dropped
   } state_t;
   state_t state_q;
-  rtl_pkg::db_t db_q;
-  logic [IdxW:0] walk_q;  // the table is cleared after reset
+  rtl_pkg::db_t db_q, db, kept;
+  logic [KeyW:0] walk_q;  // the tables are cleared after reset
   logic clearing;
-  logic take;
+  logic take, take_direct, get, turn_q;
+  logic keep_q;           // CHECK, COUNT: goes to the store
+  logic got_q;            // comes from it
+  logic give_q, given;    // a doorbell for SQ, RQ, CQ or EQ
+  rtl_pkg::db_t give_db_q;
   logic to_sq_q, to_rq_q, to_cq_q, to_eq_q;
 
-  assign clearing = !walk_q[IdxW];
-  assign db_ready_o = state_q == IDLE && !clearing && !halt_i;
+  // ---------------------------------------------------------------------------------- who is next
+  logic store_ready, waiting, more, keep;
+  logic [KeyW-1:0] key, first;
+  logic [KeyW:0] waits, left_q;
+  logic halt_q, may_get;
+  // A command finds every doorbell done that was rung before it, but does not wait for later ones.
+  assign may_get = waiting && !give_q && (!halt_i || (halt_q && left_q != '0));
+  assign take_direct = !waiting && !give_q && !halt_i;
+  assign clearing = !walk_q[KeyW];
+  assign db_ready_o = state_q == IDLE && !clearing && store_ready && (take_direct || (crowded_i && !(may_get && turn_q)));
   assign take = db_valid_i && db_ready_o;
-  assign idle_o = state_q == IDLE;
+  assign get = state_q == IDLE && may_get && !take;
+  assign idle_o = !give_q && (halt_i ? (state_q == IDLE || keep_q) && (!waiting || (halt_q && left_q == '0))
+      : state_q == IDLE && !waiting);
+
+  // What has bits above an object's index is not kept.
+  function automatic logic [KeyW-1:0] key_of(input logic [3:0] kind_i, input logic [ObjectW-1:0] object_i);
+    case (kind_i)
+      dingo_pkg::DB_SQ[3:0]: key_of = {2'd0, object_i};
+      dingo_pkg::DB_RQ[3:0]: key_of = {2'd1, object_i};
+      dingo_pkg::DB_CQ[3:0]: key_of = {2'd2, object_i};
+      dingo_pkg::DB_EQ[3:0]: key_of = {3'd6, object_i[ObjectW-2:0]};
+      dingo_pkg::DB_ETH_TX[3:0]: key_of = {3'd7, (ObjectW - 1)'(0)};
+      default: key_of = {3'd7, (ObjectW - 1)'(1)};
+    endcase
+  endfunction
+  assign key = key_of(db_i.word0[27:24], db_i.word0[ObjectW-1:0]);
+
+  dingo_db_store #(
+      .KeyLog(KeyW)
+  ) u_store (
+      .clk_i,
+      .rst_ni,
+      .ready_o(store_ready),
+      .put_i(take && !take_direct),
+      .put_key_i(key),
+      .keep_i(keep),
+      .db_i(db_q),
+      .get_i(get),
+      .valid_o(waiting),
+      .key_o(first),
+      .db_o(kept),
+      .more_o(more),
+      .count_o(waits)
+  );
+  assign db = got_q ? kept : db_q;
 
   // What a doorbell must know of a QP: that it exists, QPN bits 23:16, its page.
   logic [PageW+8:0] entry;
@@ -68,33 +124,48 @@ module dingo_db (
       .we_i(clearing || qp_we_i),
       .waddr_i(clearing ? walk_q[IdxW-1:0] : qp_windex_i),
       .wdata_i(clearing ? '0 : {qp_wdata_i.valid, qp_wdata_i.tag, qp_wdata_i.db_page}),
-      .re_i(take),
-      .raddr_i(db_i.word0[IdxW-1:0]),
+      .re_i(take || get),
+      .raddr_i(take ? db_i.word0[IdxW-1:0] : first[IdxW-1:0]),
       .rdata_o(entry)
+  );
+  // And of a CQ, before it takes the place of another in the store.
+  logic cq_on;
+  logic [PageW-1:0] cq_page;
+  dingo_ram #(
+      .Width(PageW + 1),
+      .LogDepth(CqW)
+  ) u_cqs (
+      .clk_i,
+      .we_i(clearing || cq_we_i),
+      .waddr_i(clearing ? walk_q[CqW-1:0] : cq_wdata_i.cq),
+      .wdata_i(clearing ? '0 : {cq_wdata_i.on, cq_wdata_i.db_page}),
+      .re_i(take),
+      .raddr_i(db_i.word0[CqW-1:0]),
+      .rdata_o({cq_on, cq_page})
   );
 
   logic [3:0] kind;
   logic [31:0] known;  // bits of word0 that this type uses
   logic form_ok, qp_ok, kernel_page;
-  assign kind = db_q.word0[27:24];
+  assign kind = db.word0[27:24];
   always_comb begin
     known = dingo_pkg::DOORBELL_WORD0_OBJECT_MASK | dingo_pkg::DOORBELL_WORD0_TYPE_MASK;
     if (kind == dingo_pkg::DB_CQ[3:0])
       known = known | dingo_pkg::DOORBELL_WORD0_ARM_SOLICITED_MASK | dingo_pkg::DOORBELL_WORD0_ARM_SN_MASK;
     if (kind == dingo_pkg::DB_EQ[3:0]) known = known | dingo_pkg::DOORBELL_WORD0_ARM_MASK;
   end
-  assign form_ok = (db_q.word0 & ~known) == '0;
+  assign form_ok = (db.word0 & ~known) == '0;
   logic index_ok;  // QPN bits between the table's index and the tag
   if (IdxW < 16) begin : g_index
-    assign index_ok = db_q.word0[15:IdxW] == '0;
+    assign index_ok = db.word0[15:IdxW] == '0;
   end else begin : g_all
     assign index_ok = 1'b1;
   end
-  assign qp_ok = index_ok && entry_valid && entry_tag == db_q.word0[23:16] && entry_page == db_q.page;
-  assign kernel_page = db_q.page == dingo_pkg::DB_PAGE_KERNEL[PageW-1:0];
+  assign qp_ok = index_ok && entry_valid && entry_tag == db.word0[23:16] && entry_page == db.page;
+  assign kernel_page = db.page == dingo_pkg::DB_PAGE_KERNEL[PageW-1:0];
 
   logic ring_zero;  // this card has one Ethernet ring each way
-  assign ring_zero = db_q.word0[23:0] == '0;
+  assign ring_zero = db.word0[23:0] == '0;
 
   logic is_sq, is_rq, is_cq, is_eq, is_etx, is_erx;
   assign is_sq = form_ok && qp_ok && kind == dingo_pkg::DB_SQ[3:0];
@@ -103,47 +174,69 @@ module dingo_db (
   assign is_eq = form_ok && kernel_page && kind == dingo_pkg::DB_EQ[3:0];
   assign is_etx = form_ok && kernel_page && ring_zero && kind == dingo_pkg::DB_ETH_TX[3:0];
   assign is_erx = form_ok && kernel_page && ring_zero && kind == dingo_pkg::DB_ETH_RX[3:0];
+  assign keep = state_q == CHECK && keep_q && (is_sq || is_rq || is_etx || is_erx
+      || (is_cq && cq_on && cq_page == db.page && db.word0[23:CqW] == '0) || (is_eq && db.word0[23:EqW] == '0));
 
-  assign etx_valid_o = state_q == CHECK && is_etx;
-  assign erx_valid_o = state_q == CHECK && is_erx;
-  assign sq_valid_o = state_q == GIVE && to_sq_q;
-  assign rq_valid_o = state_q == GIVE && to_rq_q;
-  assign cq_valid_o = state_q == GIVE && to_cq_q;
-  assign eq_valid_o = state_q == GIVE && to_eq_q;
-  assign db_o = db_q;
-  assign q_o = {db_q.word0[IdxW-1:0], db_q.index};
+  // ---------------------------------------------------------------------------------- to the objects
+  assign etx_valid_o = state_q == CHECK && !keep_q && is_etx;
+  assign erx_valid_o = state_q == CHECK && !keep_q && is_erx;
+  assign sq_valid_o = give_q && to_sq_q;
+  assign rq_valid_o = give_q && to_rq_q;
+  assign cq_valid_o = give_q && to_cq_q;
+  assign eq_valid_o = give_q && to_eq_q;
+  assign db_o = give_q ? give_db_q : db;
+  assign q_o = {give_db_q.word0[IdxW-1:0], give_db_q.index};
   assign stat_valid_o = state_q == COUNT;
   assign stat_o = {6'(dingo_pkg::CARD_DB_DROPPED), 16'd1};
-
-  logic given;
   assign given = (to_sq_q && sq_ready_i) || (to_rq_q && rq_ready_i) || (to_cq_q && cq_ready_i) ||
                  (to_eq_q && eq_ready_i);
 
   always_ff @(posedge clk_i) begin
+    halt_q <= halt_i;
     if (!rst_ni) begin
       walk_q <= '0;
       state_q <= IDLE;
+      give_q <= 1'b0;
+      turn_q <= 1'b0;
+      keep_q <= 1'b0;
+      got_q <= 1'b0;
+      left_q <= '0;
       {to_sq_q, to_rq_q, to_cq_q, to_eq_q} <= '0;
     end else begin
       if (clearing) walk_q <= walk_q + 1'b1;
+      if (!halt_q) left_q <= waits;
+      else if (state_q == CHECK && got_q && !more && left_q != '0) left_q <= left_q - 1'b1;
+      if (give_q && given) give_q <= 1'b0;
       case (state_q)
-        IDLE: if (take) state_q <= CHECK;
-        CHECK: begin
-          {to_sq_q, to_rq_q, to_cq_q, to_eq_q} <= {is_sq, is_rq, is_cq, is_eq};
-          if (is_sq || is_rq || is_cq || is_eq) state_q <= GIVE;
-          else if ((is_etx && !etx_bad_i) || (is_erx && !erx_bad_i)) state_q <= IDLE;
-          else state_q <= COUNT;
+        IDLE:
+        if (take || get) begin
+          state_q <= CHECK;
+          keep_q <= take && !take_direct;
+          got_q <= get;
+          turn_q <= take;
         end
-        GIVE: if (given) state_q <= IDLE;
+        CHECK: begin
+          state_q <= IDLE;
+          if (keep_q) begin
+            if (!keep) state_q <= COUNT;
+          end else if (is_sq || is_rq || is_cq || is_eq) begin
+            {to_sq_q, to_rq_q, to_cq_q, to_eq_q} <= {is_sq, is_rq, is_cq, is_eq};
+            give_q <= 1'b1;
+          end else if (!((is_etx && !etx_bad_i) || (is_erx && !erx_bad_i))) state_q <= COUNT;
+        end
         default: if (stat_ready_i) state_q <= IDLE;
       endcase
     end
     if (take) db_q <= db_i;
+    if (state_q == CHECK && !keep_q) give_db_q <= db;
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_ni) one_target: assert (state_q != GIVE || $onehot({to_sq_q, to_rq_q, to_cq_q, to_eq_q}));
+    if (rst_ni) begin
+      one_target: assert (!give_q || $onehot({to_sq_q, to_rq_q, to_cq_q, to_eq_q}));
+      one_place: assert (!(state_q == CHECK && !keep_q && give_q));
+    end
   end
 
-  wire unused_ok = &{1'b0, qp_wdata_i};
+  wire unused_ok = &{1'b0, qp_wdata_i, cq_wdata_i, first};
 endmodule

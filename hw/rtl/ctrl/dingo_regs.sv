@@ -2,8 +2,8 @@
 
 /// Registers (BAR_REGS) and doorbell pages (BAR_DB) as two AXI4-Lite slaves of 64 bits. A 64-bit
 /// register takes one access or two of 32 bits. Undefined offsets read 0; writes to them are counted (mmio_dropped), and so
-/// are writes to doorbell pages that are no doorbell (db_dropped). No write waits for what the card is doing (64 doorbells
-/// apart): on PCIe the answers to the card's own reads would wait behind it.
+/// are writes to doorbell pages that are no doorbell (db_dropped). No write waits for what the card is doing: on PCIe the
+/// answers to the card's own reads would wait behind it.
 module dingo_regs (
     input  logic        clk_i,
     input  logic        rst_ni,          // power on; a function-level reset leaves this module running
@@ -25,6 +25,7 @@ module dingo_regs (
     output logic        db_valid_o,
     input  logic        db_ready_i,
     output rtl_pkg::db_t         db_o,
+    output logic        db_crowded_o,    // half of the queue is full
     output logic        stat_valid_o,
     input  logic        stat_ready_i,
     output rtl_pkg::stat_t       stat_o,
@@ -327,6 +328,7 @@ module dingo_regs (
       .count_o(queue_count)
   );
   assign db_valid_o = queue_valid;
+  assign db_crowded_o = queue_count[LogQueue:LogQueue-1] != '0;
   assign queue_pop = queue_valid && db_ready_i;
   always_ff @(posedge clk_i) begin
     if (!rst_ni || soft_reset_q) ahead_q <= '0;

@@ -21,8 +21,7 @@ void AxiMemory::drive() {
     ++cycle_;
     read_budget_.refill(bytes_per_cycle_);
     write_budget_.refill(bytes_per_cycle_);
-    card_.m_axi_rvalid_i =
-        r_.valid(!reads_.empty() && reads_.front().due <= cycle_ && read_budget_.has());
+    card_.m_axi_rvalid_i = r_.valid(arrived() && read_budget_.has());
     if (card_.m_axi_rvalid_i) {
         const Read& read = reads_.front();
         card_.m_axi_rid_i = read.id;
@@ -66,6 +65,18 @@ void AxiMemory::set_stalls(unsigned percent, std::uint64_t seed) {
     random_.seed(static_cast<std::uint32_t>(seed));
     for (Stall* stall : {&ar_, &r_, &aw_, &w_, &b_})
         stall->set(percent, seed = seed * 6364136223846793005u + 1442695040888963407u);
+}
+
+/// The answer to the oldest read is at the card.
+bool AxiMemory::arrived() {
+    if (reads_.empty() || reads_.front().due > cycle_)
+        return false;
+    Read& read = reads_.front();
+    if (!read.answered) {
+        read.answered = true;
+        read.behind = issued_;
+    }
+    return taken_ >= read.behind;
 }
 
 /// Between two bursts, one whose ID nobody in front has may go first (AXI4 A5.3).

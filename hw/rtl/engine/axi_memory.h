@@ -30,6 +30,12 @@ class AxiMemory {
         read_cycles_ = read_cycles;
         bytes_per_cycle_ = bytes_per_cycle;
     }
+    /// What the host has written to the card so far, and how much of it the card has taken. On PCIe
+    /// the answer to a read does not pass the writes that were issued before it.
+    void set_posted(std::uint64_t issued, std::uint64_t taken) {
+        issued_ = issued;
+        taken_ = taken;
+    }
     /// Every channel waits in `percent` of the cycles; bursts of different IDs overtake each other.
     void set_stalls(unsigned percent, std::uint64_t seed);
     /// No answer is owed to the card.
@@ -44,6 +50,8 @@ class AxiMemory {
         std::uint8_t id;
         bool error;
         std::uint64_t due = 0;        // cycle in which the first beat may come
+        bool answered = false;        // the host has sent the answer
+        std::uint64_t behind = 0;     // and issued so many writes before it
         std::size_t next = 0;         // byte of the next beat
         std::vector<std::byte> data;  // whole beats
     };
@@ -54,6 +62,7 @@ class AxiMemory {
         std::size_t end = 0;
     };
 
+    [[nodiscard]] bool arrived();
     void overtake();
     void take_read();
     void take_write_beat();
@@ -69,6 +78,8 @@ class AxiMemory {
     unsigned read_cycles_ = 0;
     double bytes_per_cycle_ = 1e9;
     std::uint64_t cycle_ = 0;
+    std::uint64_t issued_ = 0;
+    std::uint64_t taken_ = 0;
     Budget read_budget_;
     Budget write_budget_;
     Vdingo_card& card_;

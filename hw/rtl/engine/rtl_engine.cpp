@@ -95,6 +95,7 @@ class RtlEngine final : public Engine {
         const auto lane = static_cast<unsigned>(offset % 8);
         const auto strobes = static_cast<std::uint8_t>(((1U << size) - 1U) << lane);
         writes_.push_back({bar, static_cast<std::uint32_t>(offset), value << 8 * lane, strobes});
+        ++writes_issued_;
         settle_ = kSettleCycles;
     }
 
@@ -221,6 +222,7 @@ class RtlEngine final : public Engine {
         // What is between two modules for a cycle shows in one of them soon after.
         settle_ = card_.idle_o ? settle_ - (settle_ != 0) : std::max(settle_, kQuietCycles);
         send_out();
+        memory_.set_posted(writes_issued_, writes_issued_ - writes_.size());
         memory_.drive();
         drive_writes();
         drive_frame();
@@ -352,6 +354,7 @@ class RtlEngine final : public Engine {
     std::unique_ptr<Waves> waves_;
     AxiMemory memory_;
     std::deque<PostedWrite> writes_;
+    std::uint64_t writes_issued_ = 0;
     std::deque<std::vector<std::byte>> frames_;
     std::size_t in_at_ = 0;
     std::vector<std::byte> out_;

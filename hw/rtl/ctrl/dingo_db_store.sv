@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// Doorbells that wait, one an object: a newer one takes the place of the older, so there is always room. Objects come
+/// out in the order in which they began to wait. The newest index counts. Requests for events are not lost: that
+/// of an EQ stays; that of a CQ is a change of ARM_SN, so a value before the newest is kept and given first.
+/// One operation at a time: put_i or get_i, and what belongs to it in the next cycle.
+module dingo_db_store #(
+    parameter int unsigned KeyLog = 13
+) (
+    input  logic clk_i,
+    input  logic rst_ni,
+    output logic ready_o,                  // cleared after reset; nothing before
+    input  logic put_i,                    // for put_key_i; written in the next cycle if keep_i then says so
+    input  logic [KeyLog-1:0] put_key_i,
+    input  logic keep_i,
+    input  rtl_pkg::db_t db_i,
+    input  logic get_i,                    // the first; valid_o
+    output logic valid_o,
+    output logic [KeyLog-1:0] key_o,       // of the first
+    output rtl_pkg::db_t db_o,             // a cycle after get_i
+    output logic more_o,                   // with it: the same object comes once more
+    output logic [KeyLog:0] count_o        // objects that wait
+);
+  localparam int unsigned DbW = rtl_pkg::DB_PAGE_LOG + 64;
+
+  // Every word is written by one operation behind the other, so "it waits" is one bit beside it.
+  logic put_q, get_q;
+  logic [KeyLog-1:0] key_q;
+  logic [KeyLog:0] clear_q, wr_q, rd_q;
+  logic clearing;
+  logic waits, again, any;                 // ARM_SN before the present one is to be given, too
+  logic [1:0] sn;
+  rtl_pkg::db_t old;
+  logic [DbW-1:0] old_bits;
+  logic we;
+  logic [DbW+3:0] word_d, word;
+
+  assign clearing = !clear_q[KeyLog];
+  assign ready_o = !clearing;
+  assign count_o = wr_q - rd_q;
+  assign valid_o = count_o != '0;
+
+  dingo_ram #(
+      .Width(DbW + 4),
+      .LogDepth(KeyLog)
+  ) u_words (
+      .clk_i,
+      .we_i(we),
+      .waddr_i(clearing ? clear_q[KeyLog-1:0] : key_q),
+      .wdata_i(word_d),
+      .re_i(put_i || get_i),
+      .raddr_i(put_i ? put_key_i : key_o),
+      .rdata_o(word)
+  );
+  assign {waits, again, sn, old_bits} = word;
+  assign old = old_bits;
+
+  // The queue's first key is read when it becomes the first: two cycles after a get nothing asks.
+  logic first_push;
+  logic [KeyLog-1:0] head_key, head_q;
+  logic head_new_q;
+  dingo_ram #(
+      .Width(KeyLog),
+      .LogDepth(KeyLog)
+  ) u_queue (
+      .clk_i,
+      .we_i(first_push),
+      .waddr_i(wr_q[KeyLog-1:0]),
+      .wdata_i(key_q),
+      .re_i(1'b1),
+      .raddr_i(rd_d[KeyLog-1:0]),
+      .rdata_o(head_key)
+  );
+  logic [KeyLog:0] rd_d;
+  logic pop;
+  assign pop = get_q && !again;
+  assign rd_d = pop ? rd_q + 1'b1 : rd_q;
+  // A key that is pushed into an empty queue is the first at once.
+  assign key_o = head_new_q ? head_q : head_key;
+
+  logic cq, eq, arms;
+  rtl_pkg::db_t merged;
+  assign cq = db_i.word0[27:24] == dingo_pkg::DB_CQ[3:0];
+  assign eq = db_i.word0[27:24] == dingo_pkg::DB_EQ[3:0];
+  assign arms = cq && waits && db_i.word0[30:29] != old.word0[30:29];
+  always_comb begin
+    merged = db_i;
+    // Solicited only if all who asked meant that: an event too many does no harm, one too few does.
+    if (cq && waits) merged.word0[28] = arms ? db_i.word0[28] && old.word0[28] : old.word0[28];
+    if (eq && waits) merged.word0[28] = db_i.word0[28] || old.word0[28];
+    // What is given now
+    db_o = old;
+    if (again) db_o.word0[30:29] = sn;
+    more_o = again;
+    any = again && waits;
+    word_d = '0;
+    if (put_q) word_d = {1'b1, arms || any, arms ? old.word0[30:29] : sn, merged};
+    else if (get_q && again) word_d = {1'b1, 1'b0, 2'd0, old_bits};
+  end
+  assign first_push = put_q && keep_i && !waits;
+  assign we = clearing || (put_q && keep_i) || get_q;
+
+  always_ff @(posedge clk_i) begin
+    put_q <= put_i;
+    get_q <= get_i;
+    if (put_i) key_q <= put_key_i;
+    else if (get_i) key_q <= key_o;
+    // The queue's memory gives the old word when it is written in the cycle of the read.
+    head_new_q <= first_push && wr_q == rd_d;
+    head_q <= key_q;
+    if (!rst_ni) begin
+      clear_q <= '0;
+      wr_q <= '0;
+      rd_q <= '0;
+      put_q <= 1'b0;
+      get_q <= 1'b0;
+      head_new_q <= 1'b0;
+    end else begin
+      if (clearing) clear_q <= clear_q + 1'b1;
+      if (first_push) wr_q <= wr_q + 1'b1;
+      rd_q <= rd_d;
+      assert (!(put_i && get_i));
+      assert (!((put_i || get_i) && (put_q || get_q)));
+      assert (!get_i || valid_o);
+      assert (!get_q || waits);
+    end
+  end
+endmodule
