@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "compare/command.h"
-#include "coyote/command.h"
 #include "options/parse.h"
 #include "report/sinks.h"
 #include "run/session.h"
@@ -56,8 +55,6 @@ std::string help() {
         "       rdma-bench TEST [OPTIONS] HOST     start the client, with the same options\n"
         "       rdma-bench compare A.json B.json   what became better or worse\n"
         "       rdma-bench report A.json... --html FILE\n"
-        "       rdma-bench coyote [-i SERVER]      Coyote's example: READ or WRITE, client or "
-        "server\n"
         "       rdma-bench TEST --help             all options of a test\n\nTEST is one of";
     for (const auto test : all_tests()) {
         text.append(" ").append(to_string(test));
@@ -131,9 +128,6 @@ int run(std::vector<std::string> arguments) {
     }
     if (command == "report") {
         return run_report(arguments);
-    }
-    if (command == "coyote") {
-        return run_coyote(arguments);
     }
     if (const auto test = parse_test(command)) {
         return run_test(*test, arguments);

@@ -15,8 +15,10 @@ cd "$(dirname "$0")/../.."
 . scripts/lib/common.sh
 . scripts/lib/build.sh
 . tests/native/lib.sh
-begin_suite bench bench "${build_packages[@]}" "${native_packages[@]}" procps python3 -- "${native_targets[@]}" rdma-bench
+begin_suite bench bench "${build_packages[@]}" "${native_packages[@]}" procps python3 -- "${native_targets[@]}" rdma-bench coyote8
 bench=$PWD/build/bin/rdma-bench
+# shellcheck disable=SC2034  # used by the cases
+coyote8=$PWD/build/bin/coyote8
 port=18615
 . tests/rdma-bench/lib.sh
 run_cases tests/rdma-bench/cases "$@"

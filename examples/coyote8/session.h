@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "coyote/options.h"
+#include "coyote8/options.h"
 
-namespace rdma_bench::coyote {
+namespace coyote8 {
 
 /// Connects, measures all sizes and prints them.
 /// @throws RunError, qpx::Error, std::invalid_argument, std::runtime_error
@@ -17,4 +17,4 @@ std::string settings(const Options& options);
 /// @param throughput MiB/s, which the example calls MB/s
 std::string size_line(std::uint32_t size, double throughput, double latency_us);
 
-}  // namespace rdma_bench::coyote
+}  // namespace coyote8

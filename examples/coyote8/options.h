@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace rdma_bench::coyote {
+namespace coyote8 {
 
 enum class Operation { kRead, kWrite };
 
@@ -33,8 +33,8 @@ class HelpWanted : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// `arguments` without the program's name and the word coyote.
+/// `arguments` without the program's name.
 /// @throws std::invalid_argument with what is wrong, HelpWanted
 Options parse_options(std::span<const std::string> arguments);
 
-}  // namespace rdma_bench::coyote
+}  // namespace coyote8

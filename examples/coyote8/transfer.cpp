@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "coyote/transfer.h"
+#include "coyote8/transfer.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <vector>
 
-#include "coyote/pattern.h"
+#include "coyote8/pattern.h"
 #include "exit.h"
 #include "verbs/explain.h"
 
-namespace rdma_bench::coyote {
+namespace coyote8 {
 namespace {
 
 constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
@@ -28,16 +28,17 @@ void check_peer(const qpx::Connection& connection) {
 Transfer::Transfer(const Options& options)
     : half_(options.max_size),
       device_(options.device, options.ib_port),
-      send_cq_(make_cq(device_, kDepth, false, 0)),
-      recv_cq_(make_cq(device_, 2, false, 0)),
-      buffer_(make_buffer(options.memory, {device_.pd(), std::size_t{2} * half_, kAccess})) {
-    QpRequest request;
+      send_cq_(rdma_bench::make_cq(device_, kDepth, false, 0)),
+      recv_cq_(rdma_bench::make_cq(device_, 2, false, 0)),
+      buffer_(rdma_bench::make_buffer(options.memory,
+                                      {device_.pd(), std::size_t{2} * half_, kAccess})) {
+    rdma_bench::QpRequest request;
     request.operation = rdma_bench::Operation::kWrite;
     request.send_cq = send_cq_->cq.get();
     request.recv_cq = recv_cq_->cq.get();
     request.send_depth = kDepth;
     request.recv_depth = 2;
-    qp_ = make_qp(device_, request);
+    qp_ = rdma_bench::make_qp(device_, request);
     gid_.index = options.gid_index;
 }
 
@@ -82,7 +83,7 @@ void Transfer::post(ibv_wr_opcode opcode, std::uint64_t local, std::uint64_t rem
     }
     ibv_send_wr* bad = nullptr;
     if (const int error = ibv_post_send(qp_.qp.get(), requests.data(), &bad); error != 0) {
-        throw RunError(Exit::kFailed, explain_errno("ibv_post_send", error));
+        throw RunError(Exit::kFailed, rdma_bench::explain_errno("ibv_post_send", error));
     }
 }
 
@@ -99,7 +100,7 @@ void Transfer::post_receive() {
     ibv_recv_wr wr{};
     ibv_recv_wr* bad = nullptr;
     if (const int error = ibv_post_recv(qp_.qp.get(), &wr, &bad); error != 0) {
-        throw RunError(Exit::kFailed, explain_errno("ibv_post_recv", error));
+        throw RunError(Exit::kFailed, rdma_bench::explain_errno("ibv_post_recv", error));
     }
 }
 
@@ -114,7 +115,7 @@ ibv_wc Transfer::wait(ibv_cq* cq, const qpx::Connection& connection) {
             return wc;
         }
         if (got > 0) {
-            throw RunError(Exit::kFailed, explain_completion(wc, qp_.qp.get()));
+            throw RunError(Exit::kFailed, rdma_bench::explain_completion(wc, qp_.qp.get()));
         }
         if (polls % kPollsPerLook == 0) {
             check_peer(connection);
@@ -157,4 +158,4 @@ void Transfer::check_landing(std::uint32_t size, std::uint32_t first) const {
     }
 }
 
-}  // namespace rdma_bench::coyote
+}  // namespace coyote8

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "coyote/command.h"
-
+// Latency and throughput as Coyote's example 8 measures and prints them, client or server.
 #include <cstdio>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
-#include "coyote/options.h"
-#include "coyote/session.h"
+#include "coyote8/options.h"
+#include "coyote8/session.h"
 #include "exit.h"
 #include "qpx/error.h"
 
-namespace rdma_bench {
 namespace {
+
+using rdma_bench::Exit;
 
 int say(const std::string& what, Exit status) {
     std::fflush(stdout);
-    std::fprintf(stderr, "rdma-bench coyote: %s\n", what.c_str());
+    std::fprintf(stderr, "coyote8: %s\n", what.c_str());
     return static_cast<int>(status);
 }
 
@@ -32,22 +34,21 @@ Exit status_of(const qpx::Error& error) {
 
 }  // namespace
 
-int run_coyote(std::span<const std::string> arguments) {
+int main(int argc, char** argv) {
     try {
-        coyote::run_session(coyote::parse_options(arguments));
+        const std::vector<std::string> arguments(argv + 1, argv + argc);
+        coyote8::run_session(coyote8::parse_options(arguments));
         return static_cast<int>(Exit::kGood);
-    } catch (const coyote::HelpWanted& help) {
+    } catch (const coyote8::HelpWanted& help) {
         std::fputs(help.what(), stdout);
         return static_cast<int>(Exit::kGood);
-    } catch (const RunError& error) {
+    } catch (const rdma_bench::RunError& error) {
         return say(error.what(), error.status());
     } catch (const qpx::Error& error) {
         return say(error.what(), status_of(error));
     } catch (const std::invalid_argument& error) {
-        return say(std::string(error.what()) + "\nSee rdma-bench coyote --help.", Exit::kUsage);
+        return say(std::string(error.what()) + "\nSee coyote8 --help.", Exit::kUsage);
     } catch (const std::exception& error) {
         return say(error.what(), Exit::kDevice);
     }
 }
-
-}  // namespace rdma_bench

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "coyote/pattern.h"
+#include "coyote8/pattern.h"
 
 #include <algorithm>
 #include <cstring>
 
-namespace rdma_bench::coyote {
+namespace coyote8 {
 
 void fill(std::span<std::byte> memory, std::uint32_t first) {
     for (std::size_t at = 0; at < memory.size(); at += sizeof(first), ++first) {
@@ -26,4 +26,4 @@ std::optional<std::size_t> first_difference(std::span<const std::byte> memory,
     return std::nullopt;
 }
 
-}  // namespace rdma_bench::coyote
+}  // namespace coyote8

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-namespace rdma_bench::coyote {
+namespace coyote8 {
 
 /// 32-bit words that count up from `first`, as the example fills its buffer; `first` differs from
 /// run to run, so that a run cannot pass with the data of the one before. A last word that does not
@@ -16,4 +16,4 @@ void fill(std::span<std::byte> memory, std::uint32_t first);
 /// Position of the first byte that differs from what fill() writes; nothing when none does.
 std::optional<std::size_t> first_difference(std::span<const std::byte> memory, std::uint32_t first);
 
-}  // namespace rdma_bench::coyote
+}  // namespace coyote8

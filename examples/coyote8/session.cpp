@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "coyote/session.h"
+#include "coyote8/session.h"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,11 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "coyote/transfer.h"
+#include "coyote8/transfer.h"
 #include "exit.h"
 #include "qpx/security.h"
 
-namespace rdma_bench::coyote {
+namespace coyote8 {
 namespace {
 
 /// As many as the example has.
@@ -193,4 +193,4 @@ void run_session(const Options& options) {
     connection.close();
 }
 
-}  // namespace rdma_bench::coyote
+}  // namespace coyote8

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "coyote/options.h"
+#include "coyote8/options.h"
 
 #include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
-namespace rdma_bench::coyote {
+namespace coyote8 {
 namespace {
 
 constexpr std::uint32_t kLargest = 1U << 30U;
@@ -21,7 +21,7 @@ Options parse_options(std::span<const std::string> arguments) {
         "and prints them, over plain verbs. Every run's data is checked. Start the server first, "
         "with the same "
         "options but -i.",
-        "rdma-bench coyote");
+        "coyote8");
     app.add_option("-i,--ip_address", options.server,
                    "the server's address or name; without it this is the server");
     app.add_option("-o,--operation", operation,
@@ -71,4 +71,4 @@ Options parse_options(std::span<const std::string> arguments) {
     return options;
 }
 
-}  // namespace rdma_bench::coyote
+}  // namespace coyote8

@@ -5,14 +5,18 @@
 #include <memory>
 #include <string>
 
-#include "coyote/options.h"
+#include "coyote8/options.h"
+#include "exit.h"
 #include "memory/buffer.h"
 #include "qpx/peer.h"
 #include "qpx/verbs.h"
 #include "verbs/device.h"
 #include "verbs/queues.h"
 
-namespace rdma_bench::coyote {
+namespace coyote8 {
+
+using rdma_bench::Exit;
+using rdma_bench::RunError;
 
 /// One RC QP with a buffer of two halves: the source of what goes out, and where what comes in
 /// lands. The example has one buffer for both, in which nobody can tell data that came from data
@@ -53,13 +57,13 @@ class Transfer {
     ibv_wc wait(ibv_cq* cq, const qpx::Connection& connection);
 
     std::uint32_t half_;  ///< bytes
-    Device device_;
-    std::unique_ptr<CompletionQueue> send_cq_, recv_cq_;
-    std::unique_ptr<Buffer> buffer_;
-    MadeQp qp_;
+    rdma_bench::Device device_;
+    std::unique_ptr<rdma_bench::CompletionQueue> send_cq_, recv_cq_;
+    std::unique_ptr<rdma_bench::Buffer> buffer_;
+    rdma_bench::MadeQp qp_;
     qpx::GidQuery gid_;
     qpx::Local local_;
     qpx::Endpoint remote_;
 };
 
-}  // namespace rdma_bench::coyote
+}  // namespace coyote8

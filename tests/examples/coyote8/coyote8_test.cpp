@@ -4,11 +4,11 @@
 #include <stdexcept>
 #include <vector>
 
-#include "coyote/options.h"
-#include "coyote/pattern.h"
-#include "coyote/session.h"
+#include "coyote8/options.h"
+#include "coyote8/pattern.h"
+#include "coyote8/session.h"
 
-namespace rdma_bench::coyote {
+namespace coyote8 {
 namespace {
 
 template <typename... Words>
@@ -17,7 +17,7 @@ Options parse(Words... words) {
     return parse_options(arguments);
 }
 
-TEST(Coyote, DefaultsAreThoseOfTheExample) {
+TEST(Coyote8, DefaultsAreThoseOfTheExample) {
     const Options options = parse();
     EXPECT_FALSE(options.is_client());
     EXPECT_EQ(options.operation, Operation::kRead);
@@ -25,7 +25,7 @@ TEST(Coyote, DefaultsAreThoseOfTheExample) {
     EXPECT_EQ(options.tcp_port, 18488);
 }
 
-TEST(Coyote, TakesTheOptionsOfTheExample) {
+TEST(Coyote8, TakesTheOptionsOfTheExample) {
     const Options options =
         parse("-i", "192.0.2.1", "-o", "1", "-x", "128", "-X", "4096", "-r", "3");
     EXPECT_TRUE(options.is_client());
@@ -36,7 +36,7 @@ TEST(Coyote, TakesTheOptionsOfTheExample) {
               settings(options));
 }
 
-TEST(Coyote, RefusesWhatMakesNoSense) {
+TEST(Coyote8, RefusesWhatMakesNoSense) {
     EXPECT_THROW(parse("-o", "2"), std::invalid_argument);
     EXPECT_THROW(parse("-x", "0"), std::invalid_argument);
     EXPECT_THROW(parse("-x", "128", "-X", "64"), std::invalid_argument);
@@ -47,14 +47,14 @@ TEST(Coyote, RefusesWhatMakesNoSense) {
     EXPECT_THROW(parse("--help"), HelpWanted);
 }
 
-TEST(Coyote, TheLineOfASizeIsTheExamples) {
+TEST(Coyote8, TheLineOfASizeIsTheExamples) {
     EXPECT_EQ(size_line(64, 12.345678, 7.5),
               "Size:       64; Average throughput:  12.3457 MB/s; Average latency:      7.5 us");
     EXPECT_EQ(size_line(1048576, 11000.5, 95.25),
               "Size:  1048576; Average throughput:  11000.5 MB/s; Average latency:    95.25 us");
 }
 
-TEST(Coyote, AnyWrongByteIsFound) {
+TEST(Coyote8, AnyWrongByteIsFound) {
     for (const std::size_t size : {1U, 3U, 4U, 7U, 64U, 1000U}) {
         std::vector<std::byte> data(size);
         fill(data, 0xFFFFFFF0U);
@@ -68,7 +68,7 @@ TEST(Coyote, AnyWrongByteIsFound) {
     }
 }
 
-TEST(Coyote, WordsCountUp) {
+TEST(Coyote8, WordsCountUp) {
     std::vector<std::byte> data(12);
     fill(data, 5);
     EXPECT_EQ(data[0], std::byte{5});
@@ -77,4 +77,4 @@ TEST(Coyote, WordsCountUp) {
 }
 
 }  // namespace
-}  // namespace rdma_bench::coyote
+}  // namespace coyote8
