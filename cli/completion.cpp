@@ -2,6 +2,7 @@
 #include "cli/completion.h"
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 namespace cli {
@@ -270,6 +271,12 @@ std::string for_fish(const CLI::App& app, const Description& d, const std::vecto
 }
 
 }  // namespace
+
+void add_shell(CLI::App& command, std::string& shell) {
+    command.add_option("SHELL", shell, "bash, zsh or fish")
+        ->required()
+        ->check(CLI::IsMember(std::vector<std::string>(std::begin(kShells), std::end(kShells))));
+}
 
 std::string completion(const CLI::App& app, std::string_view shell,
                        const std::vector<Values>& values,

@@ -20,6 +20,9 @@ struct Values {
 /// Shells that there is a script for.
 inline constexpr std::string_view kShells[] = {"bash", "zsh", "fish"};
 
+/// The argument of a program's command "completion".
+void add_shell(CLI::App& command, std::string& shell);
+
 /// The script, for `shell`; a name of an option's group "" hides it here, too. Values of an option
 /// whose type_name is FILE or DIR are files. `commands`: below these ("run") another command's line
 /// begins behind "--".

@@ -5,10 +5,11 @@
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
+#include <vector>
 
+#include "cli/completion.h"
 #include "group/channel.h"
 #include "qpx/security.h"
 #include "qpx/url.h"
@@ -170,6 +171,22 @@ void add_options(CLI::App& app, Arguments& a) {
         "answer.");
 }
 
+const CLI::App* add_completion(CLI::App& app, std::string& shell) {
+    auto* const command = app.add_subcommand("completion", "Print a completion script for a shell");
+    cli::add_shell(*command, shell);
+    return command;
+}
+
+void print_completion(const CLI::App& app, const std::string& shell) {
+    const std::vector<cli::Values> values{
+        {"-s --security", "none psk: tls:", ""},
+        {"-m --metrics", "unix: 127.0.0.1:", ""},
+        {"--status", "qpxd://", ""},
+        {"-a --authorize", "", "FILES"},
+    };
+    std::fputs(cli::completion(app, shell, values).c_str(), stdout);
+}
+
 int serve(Arguments& a) {
     auto logger = spdlog::stderr_logger_st("qpxd");
     // systemd's journal adds the time itself.
@@ -227,8 +244,14 @@ int main(int argc, char** argv) {
         "qpxd");
     app.get_formatter()->column_width(32);
     add_options(app, arguments);
+    std::string shell;
+    const auto* const completion = add_completion(app, shell);
     try {
         app.parse(argc, argv);
+        if (completion->parsed()) {
+            print_completion(app, shell);
+            return 0;
+        }
         if (!arguments.listen.empty()) {
             const bool digits =
                 arguments.listen.find_first_not_of("0123456789") == std::string::npos;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compare/command.h"
+#include "complete/command.h"
 #include "options/parse.h"
 #include "report/sinks.h"
 #include "run/session.h"
@@ -55,6 +56,7 @@ std::string help() {
         "       rdma-bench TEST [OPTIONS] HOST     start the client, with the same options\n"
         "       rdma-bench compare A.json B.json   what became better or worse\n"
         "       rdma-bench report A.json... --html FILE\n"
+        "       rdma-bench completion SHELL        completion for bash, zsh or fish\n"
         "       rdma-bench TEST --help             all options of a test\n\nTEST is one of";
     for (const auto test : all_tests()) {
         text.append(" ").append(to_string(test));
@@ -128,6 +130,9 @@ int run(std::vector<std::string> arguments) {
     }
     if (command == "report") {
         return run_report(arguments);
+    }
+    if (command == "completion") {
+        return run_completion(arguments);
     }
     if (const auto test = parse_test(command)) {
         return run_test(*test, arguments);

@@ -35,9 +35,7 @@ int completion(const CLI::App& app, const std::string& shell) {
 void add_completion(CLI::App& app, Action& action) {
     auto* const cmd = app.add_subcommand("completion", "Print a completion script for a shell");
     const auto shell = std::make_shared<std::string>();
-    cmd->add_option("SHELL", *shell, "bash, zsh or fish")
-        ->required()
-        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+    cli::add_shell(*cmd, *shell);
     cmd->callback([=, &app, &action] { action = [=, &app] { return completion(app, *shell); }; });
 }
 

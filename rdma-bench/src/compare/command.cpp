@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <stdexcept>
 #include <vector>
 
@@ -65,94 +66,123 @@ std::vector<report::Run> read_runs(const std::vector<std::string>& files) {
     return runs;
 }
 
-}  // namespace
+constexpr auto kCompare =
+    "Compares two runs of the same test, entry by entry: bandwidth, median latency. Figures "
+    "that get worse by more "
+    "than the threshold decide the exit status. With --repeat in both, intervals of their "
+    "medians "
+    "decide.\n"
+    "With --interleave two commands are run in turn, and pairs of their figures are compared.";
+constexpr auto kReport =
+    "Makes an HTML report with plots of one run or of several, which are compared with the "
+    "first.";
 
-int run_compare(std::span<const std::string> arguments) {
-    CLI::App app(
-        "Compares two runs of the same test, entry by entry: bandwidth, median latency. Figures "
-        "that get worse by more "
-        "than the threshold decide the exit status. With --repeat in both, intervals of their "
-        "medians "
-        "decide.\n"
-        "With --interleave two commands are run in turn, and pairs of their figures are compared.",
-        "rdma-bench compare");
+struct CompareArguments {
     std::vector<std::string> files;
-    std::string threshold;
-    std::string html, json;
+    std::string threshold, html, json;
     unsigned rounds = 0;
     CompareOptions options;
-    app.add_option("FILE", files,
+};
+
+void add_options(CLI::App& app, CompareArguments& a) {
+    app.add_option("FILE", a.files,
                    "the run to compare with, and the run to judge: files that --json wrote, or "
                    "perftest's --out_json")
         ->expected(0, 2)
         ->option_text("A.json B.json");
     app.add_option(
-           "--interleave", rounds,
+           "--interleave", a.rounds,
            "run two commands N times in turn instead: ... --interleave N -- A... -- B...; each "
            "prints perftest's table or JSON, or rdma-bench's")
         ->check(CLI::Range(2, 10000))
         ->option_text("N");
-    app.add_option("--threshold", threshold,
+    app.add_option("--threshold", a.threshold,
                    "what counts as the same: 3% or 0.03 (3%; between single runs 20%)");
-    app.add_flag("--tail", options.tail, "judge the 99th percentile, too");
-    app.add_option("--html", html, "write a report with plots of both runs");
-    app.add_option("--json", json, "with --interleave: write all figures of both");
+    app.add_flag("--tail", a.options.tail, "judge the 99th percentile, too");
+    app.add_option("--html", a.html, "write a report with plots of both runs");
+    app.add_option("--json", a.json, "with --interleave: write all figures of both");
     app.footer(
         "Exit status: 0 nothing is worse, 1 something is, 2 the files or options cannot be used, "
         "or a "
         "command failed.");
+}
+
+struct ReportArguments {
+    std::vector<std::string> files;
+    std::string threshold = "3%", html;
+};
+
+void add_options(CLI::App& app, ReportArguments& a) {
+    app.add_option("FILE", a.files, "files that --json wrote")
+        ->required()
+        ->option_text("A.json [B.json...]");
+    app.add_option("--html", a.html, "the file to write, - for standard output")->required();
+    app.add_option("--threshold", a.threshold, "what counts as the same: 3% or 0.03")
+        ->capture_default_str();
+    app.footer("Exit status: 0 the report was written, 2 the files or options cannot be used.");
+}
+
+/// `Arguments` live as long as the command whose options point into them.
+template <typename Arguments>
+void add_command(CLI::App& root, const char* name, const char* description) {
+    const auto arguments = std::make_shared<Arguments>();
+    auto* const command = root.add_subcommand(name, description);
+    add_options(*command, *arguments);
+    command->callback([arguments] {});
+}
+
+}  // namespace
+
+void add_compare_commands(CLI::App& root) {
+    add_command<CompareArguments>(root, "compare", kCompare);
+    add_command<ReportArguments>(root, "report", kReport);
+}
+
+int run_compare(std::span<const std::string> arguments) {
+    CLI::App app(kCompare, "rdma-bench compare");
+    CompareArguments a;
+    add_options(app, a);
     const auto commands = std::find(arguments.begin(), arguments.end(), "--");
     return run(app, {arguments.begin(), commands}, [&] {
-        if (threshold.empty()) {
-            options.single = kSingleRuns;
+        if (a.threshold.empty()) {
+            a.options.single = kSingleRuns;
         } else {
-            options.threshold = parse_threshold(threshold);
+            a.options.threshold = parse_threshold(a.threshold);
         }
-        options.paired = rounds > 0;
+        a.options.paired = a.rounds > 0;
         std::vector<report::Run> runs;
-        if (rounds > 0) {
-            if (!files.empty()) {
+        if (a.rounds > 0) {
+            if (!a.files.empty()) {
                 throw std::invalid_argument("--interleave takes two commands, not files");
             }
-            runs = interleave(two_commands({commands, arguments.end()}), rounds);
-        } else if (commands != arguments.end() || files.size() != 2) {
+            runs = interleave(two_commands({commands, arguments.end()}), a.rounds);
+        } else if (commands != arguments.end() || a.files.size() != 2) {
             throw std::invalid_argument(commands != arguments.end()
                                             ? "commands need --interleave N"
                                             : "FILE: two of them are compared, A.json B.json");
         } else {
-            runs = read_runs(files);
+            runs = read_runs(a.files);
         }
-        const Comparison comparison = compare(runs[0].result, runs[1].result, options);
-        if (!json.empty()) {
-            report::write_file(json, to_json(runs, comparison, options));
+        const Comparison comparison = compare(runs[0].result, runs[1].result, a.options);
+        if (!a.json.empty()) {
+            report::write_file(a.json, to_json(runs, comparison, a.options));
         }
-        report::write_file("-", to_table(comparison, options));
-        if (!html.empty()) {
-            report::write_file(
-                html, report::to_html(runs, options.threshold, options.paired, options.single));
+        report::write_file("-", to_table(comparison, a.options));
+        if (!a.html.empty()) {
+            report::write_file(a.html, report::to_html(runs, a.options.threshold, a.options.paired,
+                                                       a.options.single));
         }
         return comparison.worse() ? kWorse : 0;
     });
 }
 
 int run_report(std::span<const std::string> arguments) {
-    CLI::App app(
-        "Makes an HTML report with plots of one run or of several, which are compared with the "
-        "first.",
-        "rdma-bench report");
-    std::vector<std::string> files;
-    std::string threshold = "3%";
-    std::string html;
-    app.add_option("FILE", files, "files that --json wrote")
-        ->required()
-        ->option_text("A.json [B.json...]");
-    app.add_option("--html", html, "the file to write, - for standard output")->required();
-    app.add_option("--threshold", threshold, "what counts as the same: 3% or 0.03")
-        ->capture_default_str();
-    app.footer("Exit status: 0 the report was written, 2 the files or options cannot be used.");
+    CLI::App app(kReport, "rdma-bench report");
+    ReportArguments a;
+    add_options(app, a);
     return run(app, arguments, [&] {
-        const double same = parse_threshold(threshold);
-        report::write_file(html, report::to_html(read_runs(files), same));
+        const double same = parse_threshold(a.threshold);
+        report::write_file(a.html, report::to_html(read_runs(a.files), same));
         return 0;
     });
 }

@@ -4,6 +4,10 @@
 #include <span>
 #include <string>
 
+namespace CLI {
+class App;
+}
+
 namespace rdma_bench {
 
 /// `rdma-bench compare A.json B.json [--threshold 3%] [--tail] [--html FILE]`; `arguments` begins
@@ -14,5 +18,8 @@ int run_compare(std::span<const std::string> arguments);
 /// `rdma-bench report A.json [B.json...] --html FILE`.
 /// @return exit status: 0, or 2 for bad arguments or files
 int run_report(std::span<const std::string> arguments);
+
+/// Both as commands of `root` with their options: what completion is made from.
+void add_compare_commands(CLI::App& root);
 
 }  // namespace rdma_bench

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+#include <memory>
 
 #include "memory/buffer.h"
 #include "options/refused.h"
@@ -342,31 +343,50 @@ std::string description(Test test) {
            " HOST` with the same options on another.\nDefaults stand in parentheses.";
 }
 
-}  // namespace
-
-Options parse_options(Test test, std::span<const std::string> arguments) {
+/// What CLI11 fills.
+struct CommandLine {
     Options options;
-    options.test = test;
-    set_defaults(options);
     Raw raw;
-    CLI::App app(description(test), "rdma-bench " + std::string(to_string(test)));
+    std::vector<std::pair<CLI::Option*, const RefusedOption*>> refused;
+    std::vector<std::string> ignored;
+};
+
+void add_all(CLI::App& app, Test test, CommandLine& line) {
+    line.options.test = test;
+    set_defaults(line.options);
     app.formatter(std::make_shared<PlainFormatter>());
     app.get_formatter()->column_width(34);
     app.set_version_flag("-V,--version", "rdma-bench " RDMA_BENCH_VERSION);
-    add_peer(app, options);
-    add_device(app, options, raw);
-    add_traffic(app, options, raw);
-    add_report(app, options, raw);
+    add_peer(app, line.options);
+    add_device(app, line.options, line.raw);
+    add_traffic(app, line.options, line.raw);
+    add_report(app, line.options, line.raw);
     app.footer(
         "Exit status: 0 good; 1 a message or the device failed; 2 options; 3 no such device, or it "
         "cannot;\n"
         "4 no connection to the peer; 5 wrong data; 6 below a limit; 130 interrupted.");
-    std::vector<std::pair<CLI::Option*, const RefusedOption*>> refused;
-    std::vector<std::string> ignored;
     for (const auto& option : refused_options()) {
-        refused.emplace_back(
-            app.add_option(std::string(option.names), ignored)->expected(0, 1)->group(""), &option);
+        line.refused.emplace_back(
+            app.add_option(std::string(option.names), line.ignored)->expected(0, 1)->group(""),
+            &option);
     }
+}
+
+}  // namespace
+
+void add_test_command(CLI::App& root, Test test) {
+    // The options point into it.
+    const auto line = std::make_shared<CommandLine>();
+    auto* const command = root.add_subcommand(std::string(to_string(test)), description(test));
+    add_all(*command, test, *line);
+    command->callback([line] {});
+}
+
+Options parse_options(Test test, std::span<const std::string> arguments) {
+    CommandLine line;
+    CLI::App app(description(test), "rdma-bench " + std::string(to_string(test)));
+    add_all(app, test, line);
+    Options& options = line.options;
     // CLI11 takes them from the back.
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     try {
@@ -378,7 +398,7 @@ Options parse_options(Test test, std::span<const std::string> arguments) {
     } catch (const CLI::ParseError& error) {
         throw UsageError(error.what());
     }
-    for (const auto& [option, why] : refused) {
+    for (const auto& [option, why] : line.refused) {
         if (option->count()) {
             throw UsageError(std::string(why->names) + ": " + std::string(why->sentence));
         }
@@ -391,9 +411,9 @@ Options parse_options(Test test, std::span<const std::string> arguments) {
     if (app.count("--iters") && options.duration && !options.run_infinitely) {
         throw UsageError("-n and -D exclude each other");
     }
-    take(options, raw);
+    take(options, line.raw);
     set_sizes(options);
-    take_rate(options, raw);
+    take_rate(options, line.raw);
     check_options(options);
     return options;
 }

@@ -9,6 +9,10 @@
 
 #include "options/options.h"
 
+namespace CLI {
+class App;
+}
+
 namespace rdma_bench {
 
 /// What the user gave cannot be used; what() is a sentence that says why.
@@ -27,6 +31,9 @@ class TextWanted : public std::runtime_error {
 /// @param arguments without the program's name and the test's
 /// @throws UsageError, TextWanted
 Options parse_options(Test test, std::span<const std::string> arguments);
+
+/// The test as a command of `root` with its options: what completion is made from.
+void add_test_command(CLI::App& root, Test test);
 
 /// The test's own sizes when none was given, all with -a. @throws UsageError
 void set_sizes(Options& options);

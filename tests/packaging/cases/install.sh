@@ -17,8 +17,10 @@ plain "that directory is libibverbs's own" "ls -d /usr/lib/$tuple/libibverbs && 
 plain "qpxd's unit starts the program that was installed" "cat $usr/lib/systemd/system/qpxd.service" '^ExecStart=/usr/bin/qpxd'
 plain 'the licences are there' "ls $usr/share/doc/dingo" 'BSD-2-Clause'
 plain 'every program has a man page' "cat <<<'$(unexplained "$usr")'; [ -z '$(unexplained "$usr")' ]"
-plain 'completion for bash loads' "bash -c 'source $usr/share/bash-completion/completions/dingo && complete -p dingo'" '_dingo'
-plain 'completion for zsh and fish is there' "ls $usr/share/zsh/site-functions/_dingo $usr/share/fish/vendor_completions.d/dingo.fish"
+for program in dingo rdma-bench qpxd; do
+    plain "completion of $program for bash loads" "bash -c 'source $usr/share/bash-completion/completions/$program && complete -p $program'" "_${program/-/_}"
+    plain "completion of $program for zsh and fish is there" "ls $usr/share/zsh/site-functions/_$program $usr/share/fish/vendor_completions.d/$program.fish"
+done
 plain 'uninstall leaves no file' "DESTDIR=$logs/debian cmake --build build --target uninstall && ! find $logs/debian -type f -o -type l | grep ." 'Removing .*/usr/bin/dingo$'
 plain 'uninstall twice: a sentence' '! cmake --build build --target uninstall' 'nothing was installed from it'
 

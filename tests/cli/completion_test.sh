@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What bash offers behind a program's words, and that each shell can read its script.
+# usage: completion_test.sh BUILD/bin/PROGRAM
+set -uo pipefail
+program=$1
+name=$(basename "$program")
+failed=0
+fail() { echo "FAIL $*"; failed=1; }
+
+# offered WORDS: what bash offers behind them, each between blanks.
+offered() {
+    echo " $("$program" completion bash | bash --norc -c 'eval "$(cat)"
+        read -ra COMP_WORDS <<<"$1"; [[ $1 != *" " ]] || COMP_WORDS+=(""); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+        "_${COMP_WORDS[0]//-/_}"; echo "${COMPREPLY[*]}"' - "$1") "
+}
+# completes WORDS EXPECTED...: all of them are offered.
+completes() {
+    local words=$1 all word
+    all=$(offered "$words")
+    shift
+    for word in "$@"; do [[ $all == *" $word "* ]] && echo "ok   $words: $word" || fail "'$words' lacks $word: $all"; done
+}
+# hides WORDS UNWANTED...: none of them is.
+hides() {
+    local words=$1 all word
+    all=$(offered "$words")
+    shift
+    for word in "$@"; do [[ $all != *" $word "* ]] && echo "ok   $words: no $word" || fail "'$words' has $word"; done
+}
+
+case $name in
+    dingo)
+        completes 'dingo ' run pair card stats doctor completion
+        completes 'dingo card start --mtu ' 256 4096
+        ;;
+    rdma-bench)
+        completes 'rdma-bench ' write-bw write-lat read-bw read-lat send-bw send-lat atomic-bw atomic-lat write-imm-bw write-imm-lat compare report completion
+        completes 'rdma-bench write-bw --' --size --qp --json --repeat --report_gbits --security
+        completes 'rdma-bench write-lat --report-' --report-histogram --report-cycles
+        hides 'rdma-bench write-bw --' --report-histogram --interleave --dlid --odp
+        completes 'rdma-bench read-bw -m ' 256 4096
+        completes 'rdma-bench send-bw -s 64 -c ' RC UC UD
+        completes 'rdma-bench atomic-bw -A ' FETCH_AND_ADD CMP_AND_SWAP
+        completes 'rdma-bench write-bw --mem ' host huge cuda hip dm dmabuf:
+        completes 'rdma-bench compare --' --threshold --interleave --tail
+        hides 'rdma-bench compare --' --size --repeat
+        completes 'rdma-bench completion ' bash zsh fish
+        ;;
+    qpxd)
+        completes 'qpxd ' --listen --security --authorize --metrics --status --max-ranks completion
+        completes 'qpxd --log-level ' debug info warning error
+        completes 'qpxd -s ' none psk: tls:
+        completes 'qpxd completion ' bash zsh fish
+        ;;
+    *) fail "no cases for $name" ;;
+esac
+for shell in bash zsh fish; do
+    script=$("$program" completion $shell)
+    [[ $script == *"completion of $name"* || $script == *"#compdef $name"* ]] || fail "no script for $shell"
+    command -v $shell >/dev/null || continue
+    $shell -n <<<"$script" || fail "the script for $shell does not parse"
+done
+for words in 'completion tcsh' 'completion' 'completion bash zsh'; do
+    # shellcheck disable=SC2086
+    out=$("$program" $words 2>&1)
+    rc=$?
+    [ $rc = 2 ] && [ -n "$out" ] && echo "ok   $words: status 2" || fail "$words: status $rc: $out"
+done
+exit $failed
