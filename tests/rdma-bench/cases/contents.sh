@@ -25,6 +25,7 @@ plain 'perftest keys' "/usr/bin/python3 -c 'import json,sys; d = json.load(open(
 plain 'compare: a run with itself is the same' "$bench compare $out/bw.json $out/bw.json" '^not worse: 0 worse, 0 better'
 plain 'compare: a slower run ends with 1' "/usr/bin/python3 -c 'import json,sys; d = json.load(open(sys.argv[1])); [e[\"bandwidth\"].update(average_bytes_per_second=e[\"bandwidth\"][\"average_bytes_per_second\"] / 2) for e in d[\"entries\"]]; json.dump(d, open(sys.argv[2], \"w\"))' $out/bw.json $out/slow.json && $bench compare $out/bw.json $out/slow.json --html $out/slow.html" '^worse: 4 worse' 1
 plain 'compare: two tests end with 2' "$bench compare $out/bw.json $out/lat.json" 'two tests' 2
-plain 'compare: what is no result ends with 2' "$bench compare $out/bw.json $out/bw.csv" 'not JSON' 2
+plain 'compare: what is no result ends with 2' "$bench compare $out/bw.json $out/bw.csv" 'bw.csv: neither JSON nor a table' 2
+plain 'compare: a JSON file that was cut off ends with 2' "head -c 300 $out/bw.json >$out/cut.json; $bench compare $out/bw.json $out/cut.json" 'cut.json: not JSON: line [0-9]+' 2
 plain 'report of several runs' "$bench report $out/bw.json $out/slow.json $out/lat.json --html - | grep -o 'Ratio of [a-z]*' | sort -u" '^Ratio of bandwidth$'
 single 'a file that cannot be written is said before the run' beta "! timeout 10 $bench write-bw -F --json /nowhere/x.json 127.0.0.1 2>&1" 'nowhere/x.json: create: No such file'
