@@ -115,6 +115,10 @@ build_kernel_image() {
         drivers/net/{wireless,usb,can,wwan,ieee802154,arcnet} net/{bluetooth,mac80211,wireless,can})
     find "$lib" -name '*.ko.xz' -print0 | xargs -0 -r -P2 -n 64 xz -d
     find "$lib" -name '*.ko.zst' -print0 | xargs -0 -r zstd -q -d --rm
+    # Where the headers have the lists of what is built in, modprobe must find them here to know of it.
+    for f in "$root/root/usr/lib/modules/$release"/modules.builtin*; do
+        [ ! -e "$f" ] || [ -e "$lib/${f##*/}" ] || cp "$f" "$lib/"
+    done
     depmod -b "$out/modules" "$release"
     make_ext4 "$out/modules/lib/modules" "$out/modules.img"
     build_initrd "$out" "$release" "$tree"
