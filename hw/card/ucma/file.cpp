@@ -27,7 +27,7 @@ constexpr unsigned kRequestBudget = 8;  // of one client in one round
 
 }  // namespace
 
-File::File(Service& service, ForeignFd socket, pid_t pid)
+File::File(Service& service, ForeignSocket socket, pid_t pid)
     : service_(service), socket_(std::move(socket)), pid_(pid) {
     poll_id_ = service_.poller().add(socket_.get(), EPOLLIN, *this);
 }

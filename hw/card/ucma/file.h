@@ -25,7 +25,7 @@ class Service;
 /// its last copy.
 class File final : public uverbs::Pollable {
   public:
-    File(Service& service, ForeignFd socket, pid_t pid);
+    File(Service& service, ForeignSocket socket, pid_t pid);
     ~File() override;
     File(const File&) = delete;
     File& operator=(const File&) = delete;
@@ -74,7 +74,7 @@ class File final : public uverbs::Pollable {
     [[nodiscard]] bool has_idle_token() const { return token_out_ && events_.empty(); }
 
     Service& service_;
-    ForeignFd socket_;
+    ForeignSocket socket_;
     pid_t pid_;
     uverbs::Poller::Id poll_id_ = 0;
     bool closed_ = false;

@@ -55,10 +55,11 @@ bool copy(int fd, std::uint64_t va, std::span<Byte> here, FileCall file_call) {
 
 }  // namespace
 
-ClientMemory::ClientMemory(pid_t pid, ForeignFd mem) : pid_(pid), mem_(std::move(mem)) {
-    if (pid < 0 || !is_proc_mem(mem_.get())) {
+ClientMemory::ClientMemory(pid_t pid, ForeignFd mem) : pid_(pid) {
+    if (pid < 0 || !is_proc_mem(mem.get())) {
         throw ErrnoError(EINVAL);
     }
+    mem_.reset(mem.release());
 }
 
 bool ClientMemory::read(std::uint64_t va, std::span<std::byte> dst) {

@@ -28,8 +28,8 @@ class ClientMemory {
     [[nodiscard]] pid_t pid() const { return pid_; }
 
   private:
-    pid_t pid_;  ///< what the client says; the memory is always the descriptor's
-    ForeignFd mem_;
+    pid_t pid_;     ///< what the client says; the memory is always the descriptor's
+    UniqueFd mem_;  ///< of procfs, so that close() waits for nobody
 };
 
 }  // namespace dingo::card::uverbs

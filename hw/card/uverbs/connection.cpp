@@ -39,7 +39,7 @@ UniqueFd file_with(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Connection::Connection(Device& device, ForeignFd socket, pid_t pid)
+Connection::Connection(Device& device, ForeignSocket socket, pid_t pid)
     : device_(device), socket_(std::move(socket)), pid_(pid) {
     poll_id_ = device_.poller.add(socket_.get(), EPOLLIN, *this);
 }

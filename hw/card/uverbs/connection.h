@@ -23,7 +23,7 @@ namespace dingo::card::uverbs {
 class Connection final : public Pollable {
   public:
     /// `pid`: of who connected.
-    Connection(Device& device, ForeignFd socket, pid_t pid);
+    Connection(Device& device, ForeignSocket socket, pid_t pid);
     ~Connection() override;
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
@@ -78,7 +78,7 @@ class Connection final : public Pollable {
     void netlink(const Message& message, Reply& reply) const;
 
     Device& device_;
-    ForeignFd socket_;
+    ForeignSocket socket_;
     pid_t pid_;
     Poller::Id poll_id_ = 0;
     bool closed_ = false;

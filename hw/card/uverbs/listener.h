@@ -19,7 +19,7 @@ class Listener {
     Listener(std::string path, bool share);
 
     struct Accepted {
-        ForeignFd socket;  ///< none: nobody waits
+        ForeignSocket socket;  ///< none: nobody waits
         pid_t pid = 0;
         bool allowed = false;
         bool exhausted = false;  ///< nobody can be taken now: out of descriptors or memory

@@ -54,7 +54,7 @@ bool parse(std::span<const std::byte> bytes, Message& m) {
     if (bytes.size() < sizeof m.header || m.fds.empty() || !is_unix_socket(m.fds[0].get())) {
         return false;
     }
-    m.reply = std::move(m.fds[0]);
+    m.reply.reset(m.fds[0].release());
     m.fds.erase(m.fds.begin());
     m.header = take<dingo_uverbs_request>(bytes);
     std::uint32_t allowed =

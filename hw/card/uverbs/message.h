@@ -19,7 +19,7 @@ namespace dingo::card::uverbs {
 struct Message {
     dingo_uverbs_request header{};
     pid_t pid = 0;                               ///< of the sender, as our kernel sees it
-    ForeignFd reply;                             ///< a UNIX socket
+    ForeignSocket reply;                         ///< a UNIX socket
     std::vector<ForeignFd> fds;                  ///< after the reply socket
     std::vector<dingo_uverbs_segment> segments;  ///< sorted by va, without overlap
     std::vector<std::byte> payload;

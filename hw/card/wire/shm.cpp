@@ -339,7 +339,7 @@ class ShmWire final : public Wire, private LocalMember {
 
     void accept_some() {
         for (unsigned i = 0; i < 16; i++) {
-            ForeignFd fd(
+            ForeignSocket fd(
                 ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
             if (!fd)
                 return;

@@ -62,7 +62,7 @@ ForeignFd descriptor_of(msghdr& msg) {
 }  // namespace
 
 std::unique_ptr<ShmPeer> ShmPeer::connect(const std::string& address, std::uint64_t own_mac) {
-    ForeignFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    ForeignSocket fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     sockaddr_un to{};
     to.sun_family = AF_UNIX;
     std::memcpy(to.sun_path, address.c_str(), std::min(address.size(), sizeof to.sun_path - 1));
@@ -80,8 +80,8 @@ std::pair<std::unique_ptr<ShmPeer>, std::unique_ptr<ShmPeer>> ShmPeer::local_pai
     auto memory = map_memory(-1);
     if (memory == nullptr)
         throw std::system_error(errno, std::generic_category(), "memory of a cable");
-    std::pair out{std::make_unique<ShmPeer>(ForeignFd(), first_mac),
-                  std::make_unique<ShmPeer>(ForeignFd(), second_mac)};
+    std::pair out{std::make_unique<ShmPeer>(ForeignSocket(), first_mac),
+                  std::make_unique<ShmPeer>(ForeignSocket(), second_mac)};
     out.first->use(memory, true, true);
     out.second->use(std::move(memory), false, true);
     out.first->mac_ = second_mac;

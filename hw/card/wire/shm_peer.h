@@ -27,7 +27,7 @@ class ShmPeer {
     /// Connects to the card at `address`; null with errno set when nobody is there.
     static std::unique_ptr<ShmPeer> connect(const std::string& address, std::uint64_t own_mac);
     /// A connection that was accepted; ready() when its hello came.
-    ShmPeer(ForeignFd socket, std::uint64_t own_mac)
+    ShmPeer(ForeignSocket socket, std::uint64_t own_mac)
         : socket_(std::move(socket)), own_mac_(own_mac) {}
     /// The two ends between cards of one thread, ready at once: what the card `first_mac` holds,
     /// and what the card `second_mac` does. Throws std::system_error.
@@ -85,7 +85,7 @@ class ShmPeer {
     bool send_hello(int memory);
     void take_hello(const Hello& hello, int memory);
 
-    ForeignFd socket_;
+    ForeignSocket socket_;
     std::uint64_t own_mac_;
     std::uint64_t mac_ = 0;
     std::shared_ptr<std::byte> memory_;  // of both ends, where they are local

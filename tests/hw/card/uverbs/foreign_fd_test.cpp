@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <string_view>
 
 #include "running_card.h"
@@ -126,6 +127,35 @@ TEST_F(UverbsForeignFd, AsManyAsTheKernelTakesHoldNobodyUp) {
     stop_card();
     send_with(hostile.socket(), "x", 1, std::vector<int>(253, slow_.sender()));
     expect_others_served();
+}
+
+// Each of them keeps a thread that closes; what other clients send does not wait for one.
+TEST_F(UverbsForeignFd, ManyHoldNobodyUp) {
+    constexpr unsigned kMany = 100;
+    std::vector<std::unique_ptr<Lingering>> more;
+    Client hostile(card_.directory, false);
+    stop_card();
+    std::vector<int> fds{slow_.sender()};
+    for (unsigned i = 1; i < kMany; ++i) {
+        more.push_back(std::make_unique<Lingering>());
+        fds.push_back(more.back()->sender());
+    }
+    send_with(hostile.socket(), "x", 1, fds);
+    for (const auto& one : more) {
+        one->forget();
+    }
+    expect_others_served();
+    EXPECT_GE(closing_elsewhere(), kMany);
+    const std::size_t waiting = closing_elsewhere();
+    for (int i = 0; i < 200; ++i) {
+        ASSERT_EQ(verbs_.alloc_pd(), 0);
+        ASSERT_EQ(verbs_.destroy_pd(verbs_.handle), 0);
+        ASSERT_EQ(Client(card_.directory).greeting, 0);
+    }
+    EXPECT_LE(closing_elsewhere(), waiting) << "what honest clients sent waits, too";
+    for (const auto& one : more) {
+        one->let_go();
+    }
 }
 
 TEST_F(UverbsForeignFd, OneInTheQueueOfAReplySocketHoldsNobodyUp) {
