@@ -3,8 +3,14 @@
 // Regions in files of a client: they keep their memory whatever is unmapped.
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <optional>
 #include <thread>
 
@@ -54,6 +60,57 @@ struct File {
     }
     std::byte* at = nullptr;
     UniqueFd fd;
+};
+
+/// A client's write() to its file whose data do not come: the kernel holds the file's lock.
+class StuckWrite {
+  public:
+    explicit StuckWrite(int file) : file_(file) {
+        fault_.reset(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK)));
+        page_ =
+            ::mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        uffdio_api api{};
+        api.api = UFFD_API;
+        uffdio_register missing{};
+        missing.range = range();
+        missing.mode = UFFDIO_REGISTER_MODE_MISSING;
+        if (!fault_ || ::ioctl(fault_.get(), UFFDIO_API, &api) != 0 ||
+            ::ioctl(fault_.get(), UFFDIO_REGISTER, &missing) != 0) {
+            return;
+        }
+        writer_ = std::thread([this] {
+            EXPECT_EQ(::pwrite(file_, page_, kPageBytes, kBytes - kPageBytes),
+                      static_cast<ssize_t>(kPageBytes));
+        });
+        pollfd fault{fault_.get(), POLLIN, 0};
+        stuck = ::poll(&fault, 1, 5000) == 1;
+    }
+    ~StuckWrite() {
+        let_go();
+        if (writer_.joinable()) {
+            writer_.join();
+        }
+        ::munmap(page_, kPageBytes);
+    }
+    StuckWrite(const StuckWrite&) = delete;
+    StuckWrite& operator=(const StuckWrite&) = delete;
+    void let_go() {
+        uffdio_zeropage zero{};
+        zero.range = range();
+        ::ioctl(fault_.get(), UFFDIO_ZEROPAGE, &zero);
+    }
+
+    bool stuck = false;  ///< else this user may not have it so
+
+  private:
+    [[nodiscard]] uffdio_range range() const {
+        return {reinterpret_cast<std::uint64_t>(page_), kPageBytes};
+    }
+
+    int file_;
+    UniqueFd fault_;
+    void* page_ = nullptr;
+    std::thread writer_;
 };
 
 class FileRegions : public TwoCards {
@@ -109,6 +166,33 @@ TEST_F(FileRegions, AFileThatGotShorterIsABusErrorAndStaysShort) {
     EXPECT_NE(copy(mr_a, from.va(), mr_b, to.va()), DINGO_WCS_SUCCESS);
     EXPECT_EQ(::lseek(to.fd.get(), 0, SEEK_END), static_cast<off_t>(kPageBytes));
     EXPECT_GT(b->driver.state().bus.errors(), 0U);
+}
+
+TEST_F(FileRegions, AClientThatHoldsItsFilesLockDoesNotHoldTheCard) {
+    File from, to;
+    from.at[kPageBytes] = std::byte{0x77};
+    Mr mr_a(a->driver, *ca.pd, from.range(memory), kAccess, none);
+    Mr mr_b(b->driver, *cb.pd, to.range(memory), kAccess, none);
+    StuckWrite write(to.fd.get());
+    if (!write.stuck) {
+        GTEST_SKIP() << "no userfaultfd for this user";
+    }
+    std::atomic<bool> served = false;
+    std::atomic<bool> waited = false;
+    std::thread rescue([&] {  // of a card that waits
+        for (int i = 0; i < 1000 && !served; ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+        if (!served) {
+            waited = true;
+            write.let_go();
+        }
+    });
+    EXPECT_EQ(copy(mr_a, from.va(), mr_b, to.va()), DINGO_WCS_SUCCESS);
+    served = true;
+    rescue.join();
+    EXPECT_FALSE(waited);
+    EXPECT_EQ(to.at[kPageBytes], std::byte{0x77});
 }
 
 TEST_F(FileRegions, RegionsOfAFileShareADescriptor) {
