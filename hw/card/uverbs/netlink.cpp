@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -292,6 +293,7 @@ class NetlinkAnswer {
         bool found = false;
         Table table(*this, table_type);
         device_.each_client([&](Connection& client) {
+            find_users(object_type, client);
             for (const std::uint32_t handle : client.objects().handles(object_type)) {
                 Object& object = client.objects().lookup(object_type, handle);
                 if (found || (wanted && number_of(object) != *wanted)) {
@@ -340,7 +342,7 @@ class NetlinkAnswer {
         }
     }
 
-    static void describe(NetlinkMessage& m, Object& object, Connection& client) {
+    void describe(NetlinkMessage& m, Object& object, Connection& client) const {
         switch (object.type()) {
             case UVERBS_OBJECT_QP:
                 describe_qp(m, static_cast<QpObject&>(object));
@@ -359,7 +361,7 @@ class NetlinkAnswer {
                 m.u32(RDMA_NLDEV_ATTR_RES_SRQN, number_of(object));
                 m.u8(RDMA_NLDEV_ATTR_RES_TYPE, IBV_SRQT_BASIC);
                 m.u32(RDMA_NLDEV_ATTR_RES_PDN, static_cast<SrqObject&>(object).pd->pd.pdn());
-                describe_users(m, static_cast<SrqObject&>(object), client);
+                describe_users(m, static_cast<SrqObject&>(object));
                 break;
             default:
                 m.u64(RDMA_NLDEV_ATTR_RES_USECNT, object.users());
@@ -367,15 +369,23 @@ class NetlinkAnswer {
         }
         m.u32(RDMA_NLDEV_ATTR_RES_PID, static_cast<std::uint32_t>(client.pid()));
     }
-    /// The QPs that receive from `srq`.
-    static void describe_users(NetlinkMessage& m, const SrqObject& srq, Connection& client) {
-        std::set<std::uint32_t> numbers;
+    /// Once for all SRQs of a client: he may have thousands of them, and of QPs.
+    void find_users(ObjectType type, Connection& client) {
+        users_.clear();
+        if (type != UVERBS_OBJECT_SRQ) {
+            return;
+        }
         for (const std::uint32_t handle : client.objects().handles(UVERBS_OBJECT_QP)) {
             const auto& qp = client.objects().get<QpObject>(handle);
-            if (qp.srq.get() == &srq) {
-                numbers.insert(qp.qp->number());
+            if (qp.srq.get() != nullptr) {
+                users_[qp.srq.get()].insert(qp.qp->number());
             }
         }
+    }
+    /// The QPs that receive from `srq`.
+    void describe_users(NetlinkMessage& m, const SrqObject& srq) const {
+        const auto known = users_.find(&srq);
+        const auto& numbers = known != users_.end() ? known->second : std::set<std::uint32_t>{};
         nlattr* const table = m.begin(RDMA_NLDEV_ATTR_RES_QP);
         unsigned ranges = 0;
         for (auto at = numbers.begin(); at != numbers.end() && ranges < kMostRanges; ++ranges) {
@@ -414,6 +424,7 @@ class NetlinkAnswer {
     const NetlinkDevice& device_;
     const NetlinkRequest& request_;
     std::vector<std::byte> bytes_;
+    std::map<const SrqObject*, std::set<std::uint32_t>> users_;  ///< QPNs
 };
 
 }  // namespace
