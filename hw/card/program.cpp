@@ -60,6 +60,7 @@ void run_for_applications(const Options& options, int stop) {
 
 void run_card(const Options& options) {
     ::signal(SIGPIPE, SIG_IGN);
+    ::signal(SIGXFSZ, SIG_IGN);  // under ulimit -f a file, ours or a client's, is an error then
     ::prctl(PR_SET_TIMERSLACK, 1000);  // ns; the default of 50 us delays every protocol timer
     const UniqueFd stop = stop_signals();
     if (options.uverbs.directory.empty()) {

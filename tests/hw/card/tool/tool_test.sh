@@ -81,6 +81,8 @@ expect 2 'unknown wire' "$dingo" card start a --wire nonsense
 expect 2 'fault|drop' "$dingo" card start a --faults frobnicate=1
 expect 2 '.' "$dingo" card start a --ip 300.1.1.1/24
 expect 1 'pcap: cannot write' "$dingo" card start a --pcap /no/such/directory/x.pcap
+# shellcheck disable=SC2016  # the inner shell's
+expect 1 'File too large' bash -c 'ulimit -f 100; exec "$0" card start a --own-process' "$dingo"
 [ ! -e "$DINGO_RUN/a" ] || { echo "FAIL a directory was left behind"; failed=1; }
 
 echo "-- two cards"
