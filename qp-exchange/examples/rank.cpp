@@ -264,8 +264,7 @@ int main(int argc, char** argv) {
         "Joins a group, connects a queue pair to every other rank, RDMA-writes to each and checks "
         "what the others wrote.",
         "qpx-rank");
-    app.add_option("url", options.url,
-                   "qpxd://host:port/job, tcp://host:port/job or pmix:")
+    app.add_option("url", options.url, "qpxd://host:port/job, tcp://host:port/job or pmix:")
         ->required();
     app.add_option("-r,--rank", options.rank,
                    "This rank (default: what the launcher says, else any that is free)");

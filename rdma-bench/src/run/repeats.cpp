@@ -27,6 +27,7 @@ Repeat repeat_of(const Entry& entry) {
 
 double median_of(const std::vector<Repeat>& repeats, double Repeat::*value) {
     std::vector<double> values;
+    values.reserve(repeats.size());
     for (const Repeat& repeat : repeats) {
         values.push_back(repeat.*value);
     }
