@@ -144,11 +144,16 @@ static int dingo_ib_init(struct dingo_ibdev *ib)
 	ib->wq = alloc_workqueue("dingo_ib", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!ib->wq)
 		goto err_qp_tags;
+	ib->status = (u32 *)get_zeroed_page(GFP_KERNEL);
+	if (!ib->status)
+		goto err_wq;
 	err = dingo_gid_init(ib);
 	if (err)
-		goto err_wq;
+		goto err_status;
 	return 0;
 
+err_status:
+	free_page((unsigned long)ib->status);
 err_wq:
 	destroy_workqueue(ib->wq);
 err_qp_tags:
@@ -161,6 +166,7 @@ err_mr_tags:
 static void dingo_ib_cleanup(struct dingo_ibdev *ib)
 {
 	dingo_gid_cleanup(ib);
+	free_page((unsigned long)ib->status);
 	destroy_workqueue(ib->wq);
 	kvfree(ib->qp_tags);
 	kvfree(ib->mr_tags);
@@ -305,6 +311,7 @@ void dingo_ib_async_event(struct dingo_dev *dev, const struct dingo_eqe *eqe)
 			dingo_dispatch(ib, IB_EVENT_PORT_ERR);
 		break;
 	case DINGO_EV_DEVICE_FATAL:
+		dingo_status_gone(ib);
 		dingo_dispatch(ib, IB_EVENT_DEVICE_FATAL);
 		queue_work(ib->wq, &ib->wake_work);
 		break;

@@ -59,6 +59,8 @@ struct dingo_ibdev {
 	spinlock_t kcq_lock;
 	struct list_head kcqs;
 	struct work_struct wake_work;
+
+	u32 *status; /* the page that processes map (dingo-abi.h) */
 };
 
 static inline struct dingo_ibdev *to_dibdev(struct ib_device *ibdev)
@@ -77,10 +79,12 @@ struct dingo_ucontext {
 	struct ib_ucontext ibuc;
 	struct dingo_db_space db;
 	struct dingo_mmap *kick; /* NULL without DB_MEMORY */
+	struct dingo_mmap *status;
 };
 
 enum dingo_mmap_kind {
 	DINGO_MMAP_IO, /* a page of a BAR: doorbells, kick page */
+	DINGO_MMAP_STATUS, /* the device's status page */
 	DINGO_MMAP_RING, /* queue memory */
 };
 
@@ -118,6 +122,7 @@ void dingo_dealloc_ucontext(struct ib_ucontext *ibuc);
 void dingo_ucontext_describe(struct dingo_ucontext *uc,
 			     struct dingo_alloc_ucontext_resp *resp);
 void dingo_disassociate_ucontext(struct ib_ucontext *ibuc);
+void dingo_status_gone(struct dingo_ibdev *ib);
 int dingo_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma);
 void dingo_mmap_free(struct rdma_user_mmap_entry *entry);
 

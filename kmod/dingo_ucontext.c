@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * User contexts: doorbell pages, and what a process may map. Pages of BARs are
- * mapped through ib_core, which takes them back when the card is unplugged.
+ * mapped through ib_core, which takes them back when the card is unplugged;
+ * the status page stays, and says so.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -13,9 +14,10 @@ static struct dingo_mmap *to_dmmap(struct rdma_user_mmap_entry *entry)
 	return container_of(entry, struct dingo_mmap, rdma);
 }
 
-/* A page of a BAR that the process of @uc may map. */
-static struct dingo_mmap *dingo_mmap_io(struct dingo_ucontext *uc,
-					phys_addr_t phys, bool cached)
+/* A page that the process of @uc may map; of a BAR it is at @phys. */
+static struct dingo_mmap *dingo_mmap_page(struct dingo_ucontext *uc,
+					  enum dingo_mmap_kind kind,
+					  phys_addr_t phys, bool cached)
 {
 	struct dingo_mmap *map;
 	int err;
@@ -23,7 +25,7 @@ static struct dingo_mmap *dingo_mmap_io(struct dingo_ucontext *uc,
 	map = kzalloc(sizeof(*map), GFP_KERNEL_ACCOUNT);
 	if (!map)
 		return ERR_PTR(-ENOMEM);
-	map->kind = DINGO_MMAP_IO;
+	map->kind = kind;
 	map->phys = phys;
 	map->cached = cached;
 	err = rdma_user_mmap_entry_insert(&uc->ibuc, &map->rdma, PAGE_SIZE);
@@ -52,6 +54,8 @@ void dingo_ucontext_describe(struct dingo_ucontext *uc,
 		.log_max_cq = dev->limits.log_max_cq,
 		.kick_mode = DINGO_KICK_NONE,
 		.kick_fd = -1, /* no card behind PCI is kicked through a file */
+		.comp_mask = DINGO_UCONTEXT_STATUS,
+		.status_mmap = rdma_user_mmap_get_offset(&uc->status->rdma),
 	};
 	if (uc->kick) {
 		resp->kick_mode = DINGO_KICK_MMIO;
@@ -86,23 +90,31 @@ int dingo_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 			err = -EOPNOTSUPP;
 			goto err_space;
 		}
-		uc->kick = dingo_mmap_io(uc,
-					 pci_resource_start(dev->pdev,
-							    DINGO_BAR_REGS) +
-						 DINGO_KICK_PAGE_OFFSET,
-					 false);
+		uc->kick = dingo_mmap_page(uc, DINGO_MMAP_IO,
+					   pci_resource_start(dev->pdev,
+							      DINGO_BAR_REGS) +
+						   DINGO_KICK_PAGE_OFFSET,
+					   false);
 		if (IS_ERR(uc->kick)) {
 			err = PTR_ERR(uc->kick);
 			goto err_space;
 		}
 	}
 
+	uc->status = dingo_mmap_page(uc, DINGO_MMAP_STATUS, 0, true);
+	if (IS_ERR(uc->status)) {
+		err = PTR_ERR(uc->status);
+		goto err_kick;
+	}
+
 	dingo_ucontext_describe(uc, &resp);
 	err = dingo_udata_out(udata, &resp, sizeof(resp));
 	if (err)
-		goto err_kick;
+		goto err_status;
 	return 0;
 
+err_status:
+	rdma_user_mmap_entry_remove(&uc->status->rdma);
 err_kick:
 	if (uc->kick)
 		rdma_user_mmap_entry_remove(&uc->kick->rdma);
@@ -126,6 +138,7 @@ void dingo_dealloc_ucontext(struct ib_ucontext *ibuc)
 		if (map)
 			rdma_user_mmap_entry_remove(&map->rdma);
 	}
+	rdma_user_mmap_entry_remove(&uc->status->rdma);
 	if (uc->kick)
 		rdma_user_mmap_entry_remove(&uc->kick->rdma);
 	dingo_db_space_destroy(&uc->db);
@@ -135,19 +148,40 @@ void dingo_dealloc_ucontext(struct ib_ucontext *ibuc)
  * dingo_disassociate_ucontext() - the card is leaving
  * @ibuc: a context that is still open
  *
- * ib_core takes the mapped pages away; there is nothing else to do. That it
- * exists lets unplug go on without waiting for the process.
+ * ib_core takes the mapped pages away; who polls for completions learns that
+ * none will come. That it exists lets unplug go on without waiting for the
+ * process.
  */
 void dingo_disassociate_ucontext(struct ib_ucontext *ibuc)
 {
+	dingo_status_gone(to_dibdev(ibuc->device));
 }
 
 /**
- * dingo_mmap() - map doorbells, the kick page or a queue
+ * dingo_status_gone() - tell the device's users that nothing completes any more
+ * @ib: the device, which will not come back; its successor has another page
+ */
+void dingo_status_gone(struct dingo_ibdev *ib)
+{
+	WRITE_ONCE(*ib->status, DINGO_STATUS_GONE);
+}
+
+static int dingo_status_mmap(struct dingo_ibdev *ib, struct vm_area_struct *vma)
+{
+	if (vma->vm_flags & VM_WRITE)
+		return -EPERM;
+	vm_flags_clear(vma, VM_MAYWRITE);
+	/* The mapping holds the page, also when the device is gone. */
+	return vm_insert_page(vma, vma->vm_start, virt_to_page(ib->status));
+}
+
+/**
+ * dingo_mmap() - map doorbells, the kick page, the status page or a queue
  * @ibuc: the process's context
  * @vma: where; its offset is one that we gave out
  *
- * Return: 0, -EINVAL for an unknown offset or a wrong size or protection.
+ * Return: 0, -EINVAL for an unknown offset or a wrong size, -EPERM for a
+ * protection that the page does not have.
  */
 int dingo_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma)
 {
@@ -168,6 +202,8 @@ int dingo_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma)
 				     pgprot_noncached(vma->vm_page_prot);
 		err = rdma_user_mmap_io(ibuc, vma, PHYS_PFN(map->phys),
 					PAGE_SIZE, prot, entry);
+	} else if (map->kind == DINGO_MMAP_STATUS) {
+		err = dingo_status_mmap(to_dibdev(ibuc->device), vma);
 	} else {
 		struct dingo_qmem *qmem =
 			container_of(map, struct dingo_qmem, map);
@@ -288,8 +324,8 @@ int dingo_ring_map_fill(struct dingo_ucontext *uc, struct dingo_qmem *qmem,
 	/* The first queue of a page makes it mappable. */
 	mutex_lock(&uc->db.lock);
 	if (!page->priv) {
-		io = dingo_mmap_io(uc, page->phys,
-				   uc->db.dev->caps & DINGO_CAP_DB_MEMORY);
+		io = dingo_mmap_page(uc, DINGO_MMAP_IO, page->phys,
+				     uc->db.dev->caps & DINGO_CAP_DB_MEMORY);
 		if (IS_ERR(io)) {
 			mutex_unlock(&uc->db.lock);
 			return PTR_ERR(io);

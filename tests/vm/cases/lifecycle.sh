@@ -20,6 +20,24 @@ both_ended() {
         pass "$1: both programs end"
     fi
 }
+# start_transfer_from_a NAME: as start_transfer, the client in A; the server is ended when the client has ended.
+start_transfer_from_a() {
+    "$vm" run --quiet --name "$session" --timeout 60 --kill-server --server B --out "$logs/$1" \
+        -- 'ib_write_bw -D 20 -u 12' -- 'ib_write_bw -D 20 -u 12 B' >/dev/null 2>&1 &
+    transfer=$!
+    sleep 6
+}
+# A client whose own card is gone must hear of it when it polls, not wait for completions that never come.
+own_client_gave_up() {
+    wait "$transfer" || true
+    if [ "$(cat "$logs/$2/A.rc")" = 124 ]; then
+        fail "$1: a client on that card ends" "it ran out of time"
+    elif ! grep -q 'poll CQ failed' "$logs/$2/A.err" "$logs/$2/A.out"; then
+        fail "$1: a client on that card ends" "its polls did not fail: $(why "$logs/$2")"
+    else
+        pass "$1: a client on that card ends"
+    fi
+}
 # When A's card is gone, so is the TCP connection over it: perftest's server waits for ever for a
 # word from its client. It must end when it is told to, and the client by itself.
 client_ended() {
@@ -76,6 +94,11 @@ single 'unplug during a transfer: the device is gone' A 'ls /sys/class/infiniban
 single 'plug: the device is back' A 'for i in $(seq 30); do ibv_devices | grep roce && exit 0; sleep 1; done; exit 1' 'rocep1s0'
 single 'plug: the network is back' B 'for i in $(seq 20); do ping -c 1 -W 2 A && exit 0; done; exit 1' ' 0% packet loss'
 works_again 'unplug and plug'
+start_transfer_from_a unplug-own
+"$vm" unplug --quiet --name "$session" A >/dev/null 2>&1 || true
+own_client_gave_up 'unplug during a transfer' unplug-own
+"$vm" plug --quiet --name "$session" A >/dev/null 2>&1 || true
+single 'plug again: the network is back' B 'for i in $(seq 30); do ping -c 1 -W 2 A && exit 0; done; exit 1' ' 0% packet loss'
 clean_dmesg
 
 start_transfer card-dies --kill-server
@@ -87,7 +110,9 @@ single 'the card dies: the guest lives and answers' A 'timeout 20 ibv_devinfo >/
 single 'the card dies: a new card works' B 'for i in $(seq 30); do ping -c 1 -W 2 A && exit 0; done; exit 1' ' 0% packet loss'
 works_again 'the card dies'
 
+start_transfer_from_a card-dies-own
 "$vm" card --quiet --name "$session" A kill || true
+own_client_gave_up 'the card dies during a transfer' card-dies-own
 "$vm" card --quiet --name "$session" A start >/dev/null 2>&1 && pass 'the card dies: card start gives the guest a new one' ||
     fail 'the card dies: card start gives the guest a new one' 'it did not start'
 single 'card start after a death: the network is back' B 'for i in $(seq 30); do ping -c 1 -W 2 A && exit 0; done; exit 1' ' 0% packet loss'
