@@ -41,7 +41,7 @@ for source in "tests/qp-exchange/fuzz/${target}_fuzz.cpp" "${sources[@]}" $q/src
         -I$q/include -I$q/src -I$q -c "$source" -o "$object"
     objects+=("$object")
 done
-$clang -fsanitize=fuzzer,address,undefined "${objects[@]}" -o "$out/${target}_fuzz"
+$clang -fsanitize=fuzzer,address,undefined "${objects[@]}" -o "$out/${target}_fuzz" -lcrypto  # digests of the service
 if [ -n "$keep" ]; then
     "$out/${target}_fuzz" -merge=1 -use_counters=0 -max_len=300 "$corpus" "$out/$target"
     exit
