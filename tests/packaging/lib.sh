@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Sourced by cases that look at an installation.
 
-# foreign_rpaths DIRECTORY: each ELF file below it whose RPATH has an element that is not $ORIGIN and a way from there: an
+# foreign_rpaths PATH...: each ELF file there or below whose RPATH has an element that is not $ORIGIN and a way from there: an
 # empty one is the current directory, an absolute one somebody else's.
 foreign_rpaths() {
     local file path
-    find "$1" -type f | while read -r file; do
+    find "$@" -type f | while read -r file; do
         path=$(readelf -d "$file" 2>/dev/null | sed -nE 's/.*\((RPATH|RUNPATH)\).*\[(.*)\]$/\2/p')
         [ -z "$path" ] || ! grep -qvE '^\$ORIGIN(/|$)' <<<"${path//:/$'\n'}" || echo "$file: $path"
     done
