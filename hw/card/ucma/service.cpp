@@ -141,7 +141,7 @@ void Service::add_stats(nlohmann::json& all) const {
 }
 
 std::uint8_t Service::mtu() const {
-    return driver_.query_port().active_mtu;
+    return driver_.mtu().active;
 }
 
 std::uint8_t Service::ack_delay() const {

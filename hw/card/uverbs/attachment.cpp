@@ -203,10 +203,10 @@ void Attachment::add_stats(nlohmann::json& all) const {
     for (const Service* const service : services_) {
         service->add_stats(all);
     }
-    const PortAttr port = device_.driver.query_port();
+    const PortMtu mtu = device_.driver.mtu();
     all["port"] = {{"mac", fmt::format("{:02x}", fmt::join(device_.driver.mac(), ":"))},
-                   {"active_mtu", mtu_bytes(port.active_mtu)},
-                   {"max_mtu", mtu_bytes(port.max_mtu)},
+                   {"active_mtu", mtu_bytes(mtu.active)},
+                   {"max_mtu", mtu_bytes(mtu.max)},
                    {"gids", nlohmann::json::object()}};
     for (const GidEntry& entry : device_.driver.gids()) {
         all["port"]["gids"][std::to_string(entry.index)] = address_text(entry.gid);

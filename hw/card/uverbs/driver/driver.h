@@ -207,6 +207,13 @@ struct DeviceAttr {
     std::uint64_t timestamp_mask, hca_core_clock;  ///< kHz
     std::uint64_t max_dm_size;
 };
+
+/// enum ibv_mtu.
+struct PortMtu {
+    std::uint8_t max = 0;
+    std::uint8_t active = 0;
+};
+
 struct PortAttr {
     std::uint8_t state, max_mtu, active_mtu, phys_state, active_width;  ///< enums of verbs
     std::uint16_t active_speed;  ///< IB_SPEED_*; old callers get the low 8 bits
@@ -247,6 +254,8 @@ class Driver final : public HostPort {
     /// The compute kernels: dingo_query_device_resp.
     void query_compute(Udata& udata);
     [[nodiscard]] PortAttr query_port() const;
+    /// The port's enum ibv_mtu, which the host chose: the card is not asked.
+    [[nodiscard]] PortMtu mtu() const;
     /// Completion event queues: Cq's comp_vector is less.
     [[nodiscard]] std::uint32_t num_comp_vectors() const;
     [[nodiscard]] const std::vector<GidEntry>& gids() const;

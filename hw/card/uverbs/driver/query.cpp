@@ -125,6 +125,10 @@ DeviceAttr Driver::query_device() const {
     return a;
 }
 
+PortMtu Driver::mtu() const {
+    return {.max = kMtu4096, .active = path_mtu(state_->config.mtu)};
+}
+
 PortAttr Driver::query_port() const {
     const State& d = *state_;
     const bool up =
@@ -135,8 +139,8 @@ PortAttr Driver::query_port() const {
     PortAttr a{};
     a.state = up ? kPortActive : kPortDown;
     a.phys_state = up ? kPhysLinkUp : kPhysPolling;
-    a.max_mtu = kMtu4096;
-    a.active_mtu = path_mtu(d.config.mtu);
+    a.max_mtu = mtu().max;
+    a.active_mtu = mtu().active;
     a.active_width = speed.width;
     a.active_speed = speed.speed;
     a.gid_tbl_len = d.limits.max_gid;
