@@ -41,22 +41,22 @@ static inline uint8_t dingo_cqe_sl(const struct dingo_cqe *cqe)
 	return DINGO_GET(DINGO_CQE_SRC_QPN_SL_MASK, le32toh(cqe->src_qpn));
 }
 
-/* cq_resize.c: forgets the oldest ring, which is drained or goes with its CQ. */
-void dingo_cq_drop_old(struct dingo_cq *cq);
-
 /* cq_resize.c: entries that wait to be polled, or will when the posted sends are done. */
 uint32_t dingo_cq_entries_needed(struct dingo_context *ctx, struct dingo_cq *cq);
 
+/* cq_resize.c: memory for all that can wait to be polled when the ring is switched; NULL: there is none. */
+struct dingo_old_entries *dingo_cq_make_room(const struct dingo_cq *cq);
+
 /* cq_resize.c: the card writes to `ring` from its entry 0 on; what it wrote before ends at `switch_index` of the present
- * one, which moves to `old`.
+ * one. What waits there moves to `room`, and the present ring is unmapped.
  */
 void dingo_cq_switch_ring(struct dingo_cq *cq, const struct dingo_ring *ring,
-			  uint32_t switch_index, struct dingo_old_ring *old);
+			  uint32_t switch_index, struct dingo_old_entries *room);
 
 /* Next entry, consumed, or NULL. The caller holds the lock and calls dingo_cq_polled() later. */
 const struct dingo_cqe *dingo_cq_next_old(struct dingo_cq *cq);
 
-/* Next entry, not consumed; NULL when there is none, or it lies in a ring from before a resize. */
+/* Next entry, not consumed; NULL when there is none, or it is from before a resize. */
 static inline const struct dingo_cqe *dingo_cq_peek(const struct dingo_cq *cq)
 {
 	const struct dingo_cqe *cqe = (const struct dingo_cqe *)cq->ring.buf +
@@ -110,7 +110,7 @@ static inline bool dingo_cq_report_due(const struct dingo_cq *cq)
 /* After a poll. */
 static inline void dingo_cq_polled(struct dingo_cq *cq)
 {
-	if (unlikely(dingo_cq_report_due(cq)) && !cq->old)
+	if (unlikely(dingo_cq_report_due(cq)))
 		dingo_cq_ring(cq);
 }
 

@@ -141,8 +141,7 @@ int dingo_destroy_cq(struct ibv_cq *ibcq)
 
 	if (err)
 		return err;
-	while (cq->old)
-		dingo_cq_drop_old(cq);
+	free(cq->old);
 	dingo_ring_unmap(&cq->ring);
 	dingo_put_parent_domain(cq->parent_domain);
 	free(cq);
@@ -151,11 +150,8 @@ int dingo_destroy_cq(struct ibv_cq *ibcq)
 
 static void ring(struct dingo_cq *cq, bool arm)
 {
-	/* while an old ring drains, nothing of the new one is consumed */
-	uint32_t index = cq->old ? 0 : cq->consumer;
-
-	dingo_cq_reported(cq, index);
-	dingo_ring_cq_doorbell(&cq->ring.db, cq->cqn, index, arm,
+	dingo_cq_reported(cq, cq->consumer);
+	dingo_ring_cq_doorbell(&cq->ring.db, cq->cqn, cq->consumer, arm,
 			       !cq->armed_any, &cq->arm);
 }
 
@@ -186,37 +182,33 @@ void dingo_cq_event(struct ibv_cq *ibcq)
 	dingo_unlock(&cq->lock);
 }
 
-static void forget_in_ring(struct dingo_ring *ring, uint32_t first,
-			   uint32_t count, struct dingo_qp *qp)
+static void forget_entry(struct dingo_cqe *cqe, struct dingo_qp *qp)
 {
-	uint32_t i;
+	uint32_t word = le32toh(cqe->qpn_op);
 
-	for (i = 0; i < count; i++) {
-		struct dingo_cqe *cqe = dingo_ring_entry(ring, first + i);
-		uint32_t word = le32toh(cqe->qpn_op);
-
-		if (!dingo_cqe_valid(cqe, ring, first + i))
-			return;
-		if (DINGO_GET(DINGO_CQE_QPN_OP_QPN_MASK, word) != qp->qpn)
-			continue;
-		if (qp->srq && dingo_cqe_is_recv(word))
-			dingo_srq_free_tag(qp->srq, le32toh(cqe->wqe_index));
-		/* no QP has number 0: polling skips it */
-		cqe->qpn_op = htole32(word & ~DINGO_CQE_QPN_OP_QPN_MASK);
-	}
+	if (DINGO_GET(DINGO_CQE_QPN_OP_QPN_MASK, word) != qp->qpn)
+		return;
+	if (qp->srq && dingo_cqe_is_recv(word))
+		dingo_srq_free_tag(qp->srq, le32toh(cqe->wqe_index));
+	/* no QP has number 0: polling skips it */
+	cqe->qpn_op = htole32(word & ~DINGO_CQE_QPN_OP_QPN_MASK);
 }
 
 /* Entries of a QP that is gone, or was reset, are no longer delivered. The card writes none any more. */
 void dingo_cq_forget_qp(struct dingo_cq *cq, struct dingo_qp *qp)
 {
-	struct dingo_old_ring *old;
-	uint32_t index;
+	struct dingo_cqe *cqe;
+	uint32_t i;
 
 	dingo_lock(&cq->lock);
-	index = cq->consumer;
-	for (old = cq->old; old; old = old->next, index = 0)
-		forget_in_ring(&old->ring, index, old->left, qp);
-	forget_in_ring(&cq->ring, index, cq->ring.mask + 1, qp);
+	for (i = 0; cq->old && i < cq->old->count; i++)
+		forget_entry(&cq->old->entries[cq->old->next + i], qp);
+	for (i = 0; i <= cq->ring.mask; i++) {
+		cqe = dingo_ring_entry(&cq->ring, cq->consumer + i);
+		if (!dingo_cqe_valid(cqe, &cq->ring, cq->consumer + i))
+			break;
+		forget_entry(cqe, qp);
+	}
 	if (cq->last_qp == qp)
 		cq->last_qp = &dingo_no_qp;
 	dingo_unlock(&cq->lock);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <errno.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -11,20 +12,15 @@
 
 const struct dingo_cqe *dingo_cq_next_old(struct dingo_cq *cq)
 {
-	struct dingo_old_ring *old = cq->old;
-	const struct dingo_cqe *cqe;
+	struct dingo_old_entries *old = cq->old;
 
-	if (old->left) {
-		cqe = dingo_ring_entry(&old->ring, cq->consumer);
-		if (!dingo_cqe_valid(cqe, &old->ring, cq->consumer))
-			return NULL;
-		udma_from_device_barrier();
-		cq->consumer++;
-		old->left--;
-		return cqe;
+	if (old->count) {
+		old->count--;
+		return &old->entries[old->next++];
 	}
-	/* the entry given last lay in the old ring; it is settled by now */
-	dingo_cq_drop_old(cq);
+	/* the entry given last was one of these; it is settled by now */
+	cq->old = NULL;
+	free(old);
 	return dingo_cq_next(cq);
 }
 

@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* ibv_resize_cq(3). The rings that the card has left stay until their entries are polled. */
+/* ibv_resize_cq(3). The entries of a ring that the card has left are copied, and the ring goes. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include <ccan/minmax.h>
 
 #include "abi.h"
 #include "completion.h"
 #include "dingo.h"
 #include "ring.h"
-
-void dingo_cq_drop_old(struct dingo_cq *cq)
-{
-	struct dingo_old_ring *old = cq->old;
-
-	cq->old = old->next;
-	dingo_ring_unmap(&old->ring);
-	free(old);
-	cq->consumer = 0;
-	dingo_cq_reported(cq, 0);
-}
 
 /* Whether the work request that `cqe` completes is a signaled send, which signaled_sends() counts. */
 static bool is_signaled_send(struct dingo_context *ctx,
@@ -34,24 +26,6 @@ static bool is_signaled_send(struct dingo_context *ctx,
 		return false;
 	ctrl = dingo_ring_entry(&qp->sq.ring, le32toh(cqe->wqe_index));
 	return ctrl->flags & DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK;
-}
-
-/* Entries from `index` on that the card has written and nobody has polled, `most` at most, without those of signaled sends. */
-static uint32_t entries_waiting(struct dingo_context *ctx,
-				const struct dingo_ring *ring, uint32_t index,
-				uint32_t most)
-{
-	uint32_t count = 0;
-
-	for (; most--; index++) {
-		const struct dingo_cqe *cqe = dingo_ring_entry(ring, index);
-
-		if (!dingo_cqe_valid(cqe, ring, index))
-			break;
-		if (!is_signaled_send(ctx, cqe))
-			count++;
-	}
-	return count;
 }
 
 /* Signaled sends whose completion nobody has polled. The WQEs stay in the ring until then. */
@@ -73,14 +47,31 @@ static uint32_t signaled_sends(struct dingo_qp *qp)
 	return count;
 }
 
+/* Entries that the card has written to the ring and nobody has polled, `most` at most. */
+static uint32_t entries_in_ring(const struct dingo_cq *cq, uint32_t most)
+{
+	const struct dingo_ring *ring = &cq->ring;
+	uint32_t n = 0;
+
+	while (n < most &&
+	       dingo_cqe_valid(dingo_ring_entry(ring, cq->consumer + n), ring,
+			       cq->consumer + n))
+		n++;
+	udma_from_device_barrier();
+	return n;
+}
+
 uint32_t dingo_cq_entries_needed(struct dingo_context *ctx, struct dingo_cq *cq)
 {
-	const struct dingo_old_ring *old;
-	uint32_t leaf, n, count = 0, index = cq->consumer;
+	uint32_t waiting = entries_in_ring(cq, cq->ring.mask + 1);
+	const struct dingo_old_entries *old = cq->old;
+	uint32_t leaf, n, count = 0;
 
-	for (old = cq->old; old; old = old->next, index = 0)
-		count += entries_waiting(ctx, &old->ring, index, old->left);
-	count += entries_waiting(ctx, &cq->ring, index, cq->ring.mask + 1);
+	/* without those of signaled sends, which are counted as such */
+	for (n = 0; old && n < old->count; n++)
+		count += !is_signaled_send(ctx, &old->entries[old->next + n]);
+	for (n = 0; n < waiting; n++)
+		count += !is_signaled_send(ctx, dingo_ring_entry(&cq->ring, cq->consumer + n));
 	pthread_mutex_lock(&ctx->mutex);
 	for (leaf = 0; leaf < DINGO_QP_TABLE_SIZE; leaf++) {
 		struct dingo_qp **qps = ctx->qp_table[leaf];
@@ -94,44 +85,78 @@ uint32_t dingo_cq_entries_needed(struct dingo_context *ctx, struct dingo_cq *cq)
 	return count;
 }
 
-void dingo_cq_switch_ring(struct dingo_cq *cq, const struct dingo_ring *ring,
-			  uint32_t switch_index, struct dingo_old_ring *old)
+static uint32_t old_count(const struct dingo_cq *cq)
 {
-	struct dingo_old_ring **last = &cq->old;
-
-	old->ring = cq->ring;
-	old->left = cq->old ? switch_index : switch_index - cq->consumer;
-	old->next = NULL;
-	cq->ring = *ring;
-	while (*last)
-		last = &(*last)->next;
-	*last = old;
-	while (cq->old && !cq->old->left)
-		dingo_cq_drop_old(cq);
+	return cq->old ? cq->old->count : 0;
 }
 
-/* The card moves to a new ring at once and says where the old one ends; polling drains the old ones first. A size that
- * does not hold what waits, or will, is refused: ibv_resize_cq(3) promises an error.
+static size_t room_bytes(size_t entries)
+{
+	return sizeof(struct dingo_old_entries) +
+	       entries * sizeof(struct dingo_cqe);
+}
+
+struct dingo_old_entries *dingo_cq_make_room(const struct dingo_cq *cq)
+{
+	size_t most = (size_t)old_count(cq) + cq->ring.mask + 1;
+	struct dingo_old_entries *room = malloc(room_bytes(most));
+
+	if (room)
+		room->count = room->next = 0;
+	return room;
+}
+
+void dingo_cq_switch_ring(struct dingo_cq *cq, const struct dingo_ring *ring,
+			  uint32_t switch_index, struct dingo_old_entries *room)
+{
+	uint32_t i, waiting = switch_index - cq->consumer;
+	struct dingo_old_entries *shrunk;
+
+	room->count = old_count(cq);
+	if (room->count)
+		memcpy(room->entries, &cq->old->entries[cq->old->next],
+		       room->count * sizeof(room->entries[0]));
+	waiting = entries_in_ring(cq, min(waiting, cq->ring.mask + 1));
+	for (i = 0; i < waiting; i++)
+		memcpy(&room->entries[room->count++],
+		       dingo_ring_entry(&cq->ring, cq->consumer + i),
+		       sizeof(room->entries[0]));
+	shrunk = realloc(room, room_bytes(room->count));
+	if (shrunk)
+		room = shrunk;
+	free(cq->old);
+	cq->old = room;
+	dingo_ring_unmap(&cq->ring);
+	cq->ring = *ring;
+	cq->consumer = 0;
+	dingo_cq_reported(cq, 0);
+}
+
+/* The card moves to a new ring at once and says where the old one ends; what waits there is copied, as the driver keeps an
+ * old ring only until the next resize. A size that does not hold what waits, or will, is refused: ibv_resize_cq(3) promises
+ * an error.
  */
 int dingo_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
 	struct dingo_context *ctx = to_dingo_context(ibcq->context);
 	struct udingo_resize_cq_resp resp = {};
 	struct dingo_cq *cq = to_dingo_cq(ibcq);
+	struct dingo_old_entries *room = NULL;
 	struct ibv_resize_cq req = {};
-	struct dingo_old_ring *old;
 	struct dingo_ring ring;
 	int err;
 
 	if (cqe <= 0)
 		return EINVAL;
-	old = malloc(sizeof(*old));
-	if (!old)
-		return ENOMEM;
 	dingo_lock(&cq->lock);
 	if (cqe < ibcq->cqe &&
 	    dingo_cq_entries_needed(ctx, cq) > (uint32_t)cqe) {
 		err = EINVAL;
+		goto out;
+	}
+	room = dingo_cq_make_room(cq);
+	if (!room) {
+		err = ENOMEM;
 		goto out;
 	}
 	err = ibv_cmd_resize_cq(ibcq, cqe, &req, sizeof(req), &resp.ibv_resp,
@@ -145,10 +170,10 @@ int dingo_resize_cq(struct ibv_cq *ibcq, int cqe)
 		verbs_err(&ctx->vctx, "CQ %u is lost: its new ring cannot be mapped\n", cq->cqn);
 		goto out;
 	}
-	dingo_cq_switch_ring(cq, &ring, resp.switch_index, old);
-	old = NULL;
+	dingo_cq_switch_ring(cq, &ring, resp.switch_index, room);
+	room = NULL;
 out:
 	dingo_unlock(&cq->lock);
-	free(old);
+	free(room);
 	return err;
 }

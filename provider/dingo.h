@@ -107,11 +107,11 @@ struct dingo_td {
 	atomic_uint refcount;
 };
 
-/* A ring from before a resize, until its entries are polled. */
-struct dingo_old_ring {
-	struct dingo_ring ring;
-	uint32_t left;			/* entries not polled */
-	struct dingo_old_ring *next;	/* the one that took over from it */
+/* Entries of the rings from before a resize, until they are polled. */
+struct dingo_old_entries {
+	uint32_t count;			/* not polled */
+	uint32_t next;			/* the first of them */
+	struct dingo_cqe entries[];
 };
 
 struct dingo_cq {
@@ -119,10 +119,10 @@ struct dingo_cq {
 	struct dingo_lock lock;
 	struct dingo_ring ring;
 	uint32_t cqn;
-	uint32_t consumer;		/* of the oldest ring that is left */
+	uint32_t consumer;
 	uint32_t arm;			/* ARM_SN and ARM_SOLICITED as last rung */
 	bool armed_any;			/* armed for any completion, event not seen */
-	struct dingo_old_ring *old;	/* the oldest first; NULL: all drained */
+	struct dingo_old_entries *old;	/* come before the ring's; NULL: none */
 	_Atomic(uint32_t) vain_at;	/* consumer index of the polls in vain ... */
 	_Atomic(uint32_t) vain;		/* ... and how many there were */
 	uint32_t report_at;		/* consumer index at which the card must hear of it */

@@ -11,14 +11,14 @@
 static void resize(struct fake *fake)
 {
 	struct dingo_ring ring = fake->cq.ring;
-	struct dingo_old_ring *old = malloc(sizeof(*old));
+	struct dingo_old_entries *room = dingo_cq_make_room(&fake->cq);
 	uint32_t switch_index = fake->cq_producer;
 
 	/* the fake's ring goes to the heap, ours is mapped: the one that is left is unmapped */
 	ring.bytes = 4096;
 	ring.buf = mmap(NULL, ring.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(ring.buf != MAP_FAILED);
-	dingo_cq_switch_ring(&fake->cq, &ring, switch_index, old);
+	dingo_cq_switch_ring(&fake->cq, &ring, switch_index, room);
 	fake->cq_producer = 0;
 }
 
@@ -34,7 +34,6 @@ static struct fake *new_fake(void)
 	fake->cq.ring.buf = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	free(heap);
 	resize(fake);
-	CHECK(!fake->cq.old && fake->cq.consumer == 0);
 	for (i = 0; i < 8; i++) {
 		fake->qp.sq.sent[i].blocks = 1;
 		fake->qp.sq.sent[i].wr_id = i;
@@ -44,8 +43,7 @@ static struct fake *new_fake(void)
 
 static void drop_fake(struct fake *fake)
 {
-	while (fake->cq.old)
-		dingo_cq_drop_old(&fake->cq);
+	free(fake->cq.old);
 	dingo_ring_unmap(&fake->cq.ring);
 	fake_free(fake);
 }
@@ -86,18 +84,67 @@ static void resize_again_before_polling(void)
 	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 2, wc) == 2 && wc[0].wr_id == 1 && wc[1].wr_id == 2);
 	resize(fake);
 	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 1, wc) == 1 && wc[0].wr_id == 3);
-	/* the oldest ring is drained, but nobody has polled on */
+	/* what was left is polled, but nobody has polled on */
 	resize(fake);
 	fake_complete(fake, DINGO_WR_SEND, 5, 0, 0);
 	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 8, wc) == 2 && wc[0].wr_id == 4 && wc[1].wr_id == 5);
 	CHECK(!fake->cq.old && fake->cq.consumer == 1);
-	/* drained to the last, and nothing in the present one: the resize leaves nothing behind */
+	/* drained to the last, and nothing in the present one */
 	resize(fake);
-	CHECK(!fake->cq.old && fake->cq.consumer == 0);
+	CHECK(fake->cq.consumer == 0);
 	for (i = 0; i < 24; i++) {
 		fake_complete(fake, DINGO_WR_SEND, i & 7, 0, 0);
 		CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 8, wc) == 1 && wc[0].wr_id == (i & 7));
 	}
+	drop_fake(fake);
+}
+
+static bool is_mapped(void *page)
+{
+	unsigned char resident;
+
+	return mincore(page, 4096, &resident) == 0;
+}
+
+/* Who resizes for ever and polls nothing holds one ring and what waits. */
+static void a_ring_that_is_left_is_unmapped_at_once(void)
+{
+	struct fake *fake = new_fake();
+	struct ibv_wc wc[8];
+	void *left;
+	uint32_t i;
+
+	for (i = 0; i < 6; i++) {
+		left = fake->cq.ring.buf;
+		if (i < 3)
+			fake_complete(fake, DINGO_WR_SEND, i, 0, 0);
+		CHECK(is_mapped(left));
+		resize(fake);
+		CHECK(!is_mapped(left));
+	}
+	CHECK(fake->cq.old->count == 3);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 8, wc) == 3 && wc[2].wr_id == 2);
+	CHECK(!fake->cq.old);
+	drop_fake(fake);
+}
+
+/* In the ring's second pass the phase is the other one; an entry that the card has not written is none. */
+static void resize_in_any_pass(void)
+{
+	struct fake *fake = new_fake();
+	struct ibv_wc wc[8];
+	uint32_t i;
+
+	for (i = 0; i < 6; i++) {
+		fake_complete(fake, DINGO_WR_SEND, i, 0, 0);
+		CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 8, wc) == 1);
+	}
+	for (; i < 10; i++)
+		fake_complete(fake, DINGO_WR_SEND, i & 7, 0, 0);
+	fake->cq_producer += 4; /* a card that says more than there is */
+	resize(fake);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 8, wc) == 4);
+	CHECK(wc[0].wr_id == 6 && wc[1].wr_id == 7 && wc[2].wr_id == 0 && wc[3].wr_id == 1);
 	drop_fake(fake);
 }
 
@@ -158,6 +205,7 @@ static void entries_are_counted_once(void)
 
 static const struct test_case cases[] = {
 	CASE(resize_drains_old_ring), CASE(resize_again_before_polling), CASE(forget_in_all_rings), CASE(entries_are_counted_once),
+	CASE(a_ring_that_is_left_is_unmapped_at_once), CASE(resize_in_any_pass),
 };
 
 int main(int argc, char **argv)

@@ -146,6 +146,9 @@ struct dingo_create_cq_resp {
 	struct dingo_ring_map ring;
 };
 
+/* The provider takes what it has not polled out of the old ring before it
+ * resizes again: the old ring may go then.
+ */
 struct dingo_resize_cq_resp {
 	__u32 comp_mask;
 	__u32 switch_index;	/* the old ring holds entries up to this index */

@@ -121,7 +121,7 @@ void Cq::resize(std::uint32_t cqe, Udata& udata) {
     resp.ring = queue->map(cq.doorbell, log_size, kLogEntry);
     resp.switch_index = static_cast<std::uint32_t>(d.admin->execute(DINGO_OP_RESIZE_CQ, cmd)[0]);
     cq.queue->withdraw();
-    cq.old_queues.push_back(std::move(cq.queue));
+    cq.old_queue = std::move(cq.queue);
     cq.queue = std::move(queue);
     cq.entries = promised;
     udata_out(udata, resp);

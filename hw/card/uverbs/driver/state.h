@@ -162,8 +162,8 @@ struct Cq::State {
     Context::State& context;
     CqListener& listener;
     std::unique_ptr<ClientQueue> queue;
-    /// Left by resize(): the client polls what is in them, and may do so as late as it likes.
-    std::vector<std::unique_ptr<ClientQueue>> old_queues;
+    /// Left by resize(): the client takes what is in it until it resizes again (dingo-abi.h).
+    std::unique_ptr<ClientQueue> old_queue;
     Doorbell doorbell;
     std::uint32_t number = DINGO_INVALID_ID;
     std::uint32_t entries = 0;  ///< as the client was told

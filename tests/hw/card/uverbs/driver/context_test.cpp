@@ -224,6 +224,34 @@ TEST_F(ContextTest, ResizeMovesTheRing) {
     ClientRing(*c.context, resp.ring);
 }
 
+TEST_F(ContextTest, ResizingForEverKeepsOneRingThatWasLeft) {
+    Client c(*a);
+    const auto resize = [&](int n) {
+        Udata udata;
+        c.cq->resize(n % 2 == 0 ? 100 : 5000, udata);
+        return response_of<dingo_resize_cq_resp>(udata).ring;
+    };
+    resize(0);
+    resize(1);
+    const std::size_t windows = a->driver.state().bus.size();
+    const std::size_t files = c.context->state().queues.files();
+    const std::size_t mappings = c.context->state().mappings.size();
+    for (int n = 2; n < 600; ++n) {
+        resize(n);
+    }
+    EXPECT_EQ(a->driver.state().bus.size(), windows);
+    EXPECT_LE(c.context->state().queues.files(), files + 1);
+    EXPECT_EQ(c.context->state().mappings.size(), mappings);
+}
+
+TEST_F(ContextTest, TheRingBeforeAResizeStaysUntilTheNext) {
+    Client c(*a);
+    c.cq_ring.memory.data()[0] = std::byte{0x77};  // an entry that waits
+    Udata udata;
+    c.cq->resize(100, udata);
+    EXPECT_EQ(c.cq_ring.memory.data()[0], std::byte{0x77});
+}
+
 // Else a client of one message at a time would report each completion, a doorbell in front of its
 // next request; and ibv_resize_cq(3) goes by the number that it was told.
 TEST_F(ContextTest, ASmallCompletionQueueHasARingOfOnePage) {
