@@ -45,7 +45,7 @@ two_containers() {
     for place in "$a 2" "$b 3"; do
         # shellcheck disable=SC2086
         set -- $place
-        nsenter -t "$1" -n sh -ec "ip link set lo up; ip addr add 10.88.0.$2/24 dev veth0; ip link set veth0 up"
+        nsenter -t "$1" -n sh -ec "ip link set lo up; ip addr add 10.123.0.$2/24 dev veth0; ip link set veth0 up"
         install -d -m 700 -o visitor "/tmp/container-$2"
     done
     local as='setpriv --reuid=visitor --regid=visitor --init-groups env HOME=/home/visitor'
@@ -80,6 +80,8 @@ check 'the two commands of compose.yaml, in two network namespaces' two_containe
 check 'dingo pair, as another project would have it in its CI' "$as_visitor dingo pair -- ib_write_bw -F" '^ 65536'
 check 'man pages and completion' 'for p in dingo dingo-card local_transfer rdma-bench qpxd; do zcat -f /usr/share/man/man1/$p.1* | grep -q . || exit 1; done; for p in dingo rdma-bench qpxd; do bash -c ". /usr/share/bash-completion/completions/$p; complete -p $p" || exit 1; done'
 check 'Python: import qpx' "/usr/bin/python3 -c 'import qpx; print(qpx.version())'" '^[0-9]+\.[0-9]+'
+check "beside Debian's libqpx0, of a program that tests disks" \
+    "apt_get install -y --no-install-recommends libqpx0 libqpx-dev && dpkg-query -W -f '\${db:Status-Status}\n' ${packages[*]} | grep -c '^installed' && apt_get purge -y libqpx0 libqpx-dev" "^${#packages[@]}\$"
 check 'qpxd: a user, a unit that systemd takes, a directory for keys that only it reads' \
     'id qpxd && stat -c "%U:%G %a" /etc/qpxd && { ! command -v systemd-analyze || systemd-analyze verify --man=no /lib/systemd/system/qpxd.service; }' 'root:qpxd 750'
 check 'qpxd serves as its user' "offline bash -c 'setpriv --reuid=qpxd --regid=qpxd --clear-groups qpxd --listen 18600 & p=\$!; for _ in \$(seq 50); do qpxd --status qpxd://127.0.0.1:18600 && ok=1 && break; sleep 0.1; done; kill \$p; [ -n \"\$ok\" ]'" 'jobs'
@@ -91,5 +93,5 @@ check 'apt upgrade' "apt_get update && apt_get upgrade -y && dpkg-query -W -f '\
 check 'an upgrade keeps what the administrator has written' 'cat /etc/default/qpxd /etc/qpxd/keys' 'changed here'
 check 'upgraded: a card works' 'offline dingo run -- ibv_devinfo' 'PORT_ACTIVE'
 check 'remove' "apt_get remove -y ${packages[*]} && ! command -v dingo && ls /etc/qpxd/keys"
-check 'purge leaves nothing of ours' "apt_get purge -y ${packages[*]} && ! find / -xdev \\( -path /proc -o -path /sys -o -path /tmp -o -path \"$PWD\" -o -path \"$LOGS\" -o -path \"$DINGO_CACHE\" -o -path /var/lib/apt -o -path /var/log -o -path /home \\) -prune -o \\( -name '*dingo*' -o -name '*qpx*' \\) -print | grep -vE 'sources.list.d|/var/cache/apt|^/work|^/root/.cache' | grep ."
+check 'purge leaves nothing of ours' "apt_get purge -y ${packages[*]} && ! find / -xdev \\( -path /proc -o -path /sys -o -path /tmp -o -path \"$PWD\" -o -path \"$LOGS\" -o -path \"$DINGO_CACHE\" -o -path /var/lib/apt -o -path /var/log -o -path /home \\) -prune -o \\( -name '*dingo*' -o -name '*qpx*' -o -name '*qp-exchange*' \\) -print | grep -vE 'sources.list.d|/var/cache/apt|^/work|^/root/.cache' | grep ."
 exit 0

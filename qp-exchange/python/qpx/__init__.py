@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """qp-exchange for Python: two processes, or the members of a group, give each other their queue pairs' addresses.
 
-A binding of libqpx.so.0 by ctypes; QPX_LIBRARY names another file. qpx/qpx.h and qpx/qpx_group.h say what the calls do.
+A binding of libqp-exchange.so.0 by ctypes; QPX_LIBRARY names another file. qpx/qpx.h and qpx/qpx_group.h say what the calls do.
 
     with qpx.listen("tcp://:18600") as listener, listener.accept() as peer:
         theirs = peer.exchange([qpx.Endpoint(qpn=17, psn=1, gid=gid)])

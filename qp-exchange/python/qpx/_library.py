@@ -70,7 +70,7 @@ class Event(c.Structure):
     _fields_ = [("kind", c.c_uint32), ("rank", c.c_uint32), ("name", c.c_char * 256), ("reason", c.c_char * 256)]
 
 
-library = c.CDLL(os.environ.get("QPX_LIBRARY", "libqpx.so.0"))
+library = c.CDLL(os.environ.get("QPX_LIBRARY", "libqp-exchange.so.0"))
 free = c.CDLL(None).free
 free.argtypes = [c.c_void_p]
 free.restype = None

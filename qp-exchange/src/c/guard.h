@@ -42,9 +42,10 @@ Options sized(const Options& given, std::size_t first, Options rest = {}) {
     const auto* bytes = reinterpret_cast<const unsigned char*>(&given);
     for (std::size_t i = sizeof(Options); i < size; ++i) {
         if (bytes[i] != 0) {
-            throw Error(ErrorCode::Unsupported,
-                        "the options have members that this libqpx does not know: it is older than "
-                        "the program");
+            throw Error(
+                ErrorCode::Unsupported,
+                "the options have members that this libqp-exchange does not know: it is older than "
+                "the program");
         }
     }
     std::memcpy(&rest, &given, std::min(size, sizeof(Options)));

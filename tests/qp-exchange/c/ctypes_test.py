@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""libqpx.so from Python without a binding: usage: ctypes_test.py LIBQPX.SO"""
+"""libqp-exchange.so from Python without a binding: usage: ctypes_test.py LIBRARY"""
 import ctypes as c
 import sys
 import threading
@@ -66,4 +66,4 @@ other.join()
 assert qpx.qpx_barrier(connection) < 0 and b"closed the connection" in qpx.qpx_last_error()
 qpx.qpx_close(connection)
 qpx.qpx_listener_close(listener)
-print("libqpx", qpx.qpx_version().decode(), "by ctypes: ok")
+print("libqp-exchange", qpx.qpx_version().decode(), "by ctypes: ok")

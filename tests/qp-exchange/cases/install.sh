@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What `cmake --install` leaves is enough to build and run the tutorial elsewhere.
 prefix=$logs/prefix
-plain 'install: cmake --install --component qpx' "cmake --install build --component qpx --prefix $prefix" 'libqpx.so.0'
-plain 'install: the library names itself libqpx.so.0' "readelf -d $prefix/lib/$(gcc -print-multiarch)/libqpx.so" 'SONAME.*\[libqpx.so.0\]'
+plain 'install: cmake --install --component qpx' "cmake --install build --component qpx --prefix $prefix" 'libqp-exchange.so.0'
+plain 'install: the library names itself libqp-exchange.so.0' "readelf -d $prefix/lib/$(gcc -print-multiarch)/libqp-exchange.so" 'SONAME.*\[libqp-exchange.so.0\]'
 plain 'install: C++ and C headers' "ls $prefix/include/qpx/peer.h $prefix/include/qpx/qpx.h" ''
-libdir=$(dirname "$(find "$prefix" -name libqpx.so)")
+libdir=$(dirname "$(find "$prefix" -name libqp-exchange.so)")
 for kind in qpx::qpx qpx::static; do
     plain "install: find_package(qpx) and $kind" "mkdir -p $logs/consumer; cp tests/qp-exchange/cases/consumer/project.cmake $logs/consumer/CMakeLists.txt; cmake -S $logs/consumer -B $logs/$kind -DCMAKE_PREFIX_PATH=$prefix \
         -DKIND=$kind -DSOURCE=$PWD/qp-exchange/examples/write_hello.cpp -DHEADERS=$PWD/tests/qp-exchange/cases/consumer/every_header.cpp && \
