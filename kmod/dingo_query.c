@@ -301,8 +301,16 @@ static ssize_t board_id_show(struct device *device,
 }
 static DEVICE_ATTR_RO(board_id);
 
+static ssize_t hca_type_show(struct device *device,
+			     struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "Dingo\n");
+}
+static DEVICE_ATTR_RO(hca_type);
+
 static struct attribute *dingo_attributes[] = {
 	&dev_attr_board_id.attr,
+	&dev_attr_hca_type.attr,
 	&dev_attr_hw_rev.attr,
 	NULL
 };

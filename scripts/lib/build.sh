@@ -59,7 +59,7 @@ native_targets=(dingo dingo-card dingo_preload dingo_provider)
 # shellcheck disable=SC2034
 native_packages=(perftest ibverbs-utils iproute2)
 # shellcheck disable=SC2034
-native_test_packages=(python3-pyverbs rdmacm-utils libfabric-bin ucx-utils fio qperf rdma-core tcpdump tshark procps util-linux)
+native_test_packages=(python3-pyverbs rdmacm-utils libfabric-bin ucx-utils fio qperf rdma-core infiniband-diags tcpdump tshark procps util-linux)
 # shellcheck disable=SC2034
 native_test_targets=(verbs_check verbs_load verbs_promises verbs_dlopen local_transfer)
 

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kParts[] = {"sys/class/infiniband", "sys/class/infiniband_verbs",
-                                  "dev/infiniband"};
+                                  "sys/class/infiniband_mad", "dev/infiniband"};
 
 /// A card's rdma_cm knows this card alone: a view of several has none.
 constexpr const char* kRdmaCm = "rdma_cm";

@@ -80,6 +80,7 @@ void write_device(const fs::path& dir, const SysfsIdentity& id, const DeviceAttr
     write_file(dir / "fw_ver", format("%u.%u.%u\n", fw >> 16, fw >> 8 & 0xff, fw & 0xff));
     write_file(dir / "hw_rev", format("0x%x\n", device.hw_ver));
     write_file(dir / "board_id", id.board_id + "\n");
+    write_file(dir / "hca_type", "Dingo\n");
     write_file(dir / "uevent", "NAME=" + id.name + "\n");
 }
 
@@ -143,6 +144,7 @@ Sysfs::Sysfs(fs::path dir, SysfsIdentity identity, const DeviceAttr& device, con
     fs::create_directories(sys / cdev);
     fs::create_directories(sys / "class" / "infiniband");
     fs::create_directories(sys / "class" / "infiniband_verbs");
+    fs::create_directories(sys / "class" / "infiniband_mad");
     fs::create_directories(fresh / "dev" / "infiniband");
 
     write_pci(sys / pci, identity_, device.hw_ver);
@@ -178,6 +180,9 @@ Sysfs::Sysfs(fs::path dir, SysfsIdentity identity, const DeviceAttr& device, con
 
     // Absolute: programs that follow links by themselves would read ../../devices as the machine's.
     write_file(sys / "class" / "infiniband_verbs" / "abi_version", "6\n");
+    // IB_USER_MAD_ABI_VERSION, and no port: libibumad looks for one of InfiniBand, as on every RoCE
+    // NIC.
+    write_file(sys / "class" / "infiniband_mad" / "abi_version", "5\n");
     const fs::path final_sys = fs::absolute(dir_) / "sys";
     fs::create_directory_symlink(final_sys / ib, sys / "class" / "infiniband" / identity_.name);
     fs::create_directory_symlink(final_sys / cdev, sys / "class" / "infiniband_verbs" / uverbs);

@@ -111,6 +111,11 @@ wait_listen 18541 $qperf_server || true
 for measure in rc_bw rc_lat rc_rdma_write_bw rc_rdma_read_lat ver_rc_fetch_add; do
     single "qperf -cm1 $measure" delta "qperf -lp 18541 -cm1 -t 1 127.0.78.1 $measure" '= +[0-9]'
 done
+# It sends its LID and no GID, and ib_core makes no address without one on RoCE: refused at once, and the server serves on.
+for measure in rc_bw uc_bw ud_lat; do
+    single "qperf $measure knows LIDs only" delta "! qperf -lp 18541 -t 1 127.0.78.1 $measure" '(RTR|address handle): Invalid argument'
+done
+single 'qperf: the server serves on' delta 'qperf -lp 18541 -cm1 -t 1 127.0.78.1 rc_lat' '= +[0-9]'
 kill -9 "$(leaf $qperf_server)" 2>/dev/null || true
 wait $qperf_server 2>/dev/null || true
 single 'nobody listens at 127.0.0.1: REJECTED with status 8' alpha '! rping -c -a 127.0.0.1 -v -C 1' 'RDMA_CM_EVENT_REJECTED, error 8'

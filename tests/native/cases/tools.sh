@@ -7,6 +7,12 @@ start_card beta --one-process
 single 'ibv_devices lists the card' alpha ibv_devices 'alpha[[:space:]]+[0-9a-f]{16}'
 single 'ibv_devinfo -v: RoCE v2 GIDs' alpha 'ibv_devinfo -v' 'GID\[.*RoCE v2'
 single 'ibv_devinfo: port state' alpha ibv_devinfo 'state:[[:space:]]+PORT_ACTIVE'
+single 'ibstat: type, state and link layer' alpha 'ibstat | tr -d "\n"' 'CA type: Dingo.*State: Active.*Link layer: Ethernet'
+# libibumad takes ports of InfiniBand only, with each RoCE NIC; what it says must not send anybody to modprobe.
+for tool in perfquery ibaddr sminfo; do
+    single "$tool: refused as with every RoCE NIC" alpha "out=\$(! $tool 2>&1) && echo \"\$out\" && ! grep -q module <<<\"\$out\"" "can't open UMAD port"
+done
+single 'saquery: RoCE has no subnet manager' alpha '! saquery' 'No SM/SA found'
 single 'sysfs: what NCCL reads' alpha 'cat /sys/class/infiniband/alpha/ports/1/gid_attrs/types/0; realpath /sys/class/infiniband/alpha/device' '0000:[0-9a-f]{2}:00.0'
 single 'sysfs: counters of the port move' alpha 'cat /sys/class/infiniband/alpha/ports/1/hw_counters/rdma_tx_packets' '^[0-9]+$'
 single 'other files are untouched' alpha 'cat /sys/class/net/lo/address; ls /dev/null' '00:00:00'
@@ -20,6 +26,7 @@ for kind in rc uc ud srq; do
     done
     tool="ibv_${kind}_pingpong"
     pair "$tool over IPv6" "$tool -g \$(gid 6)" "$tool -g \$(gid 6) A" 'iters in'
+    pair "$tool at the link-local GID" "$tool -g 0" "$tool -g 0 A" 'iters in'
 done
 pair 'ibv_rc_pingpong -c (data checked)' 'ibv_rc_pingpong -c -g $(gid 4)' 'ibv_rc_pingpong -c -g $(gid 4) A' 'iters in'
 
@@ -31,6 +38,7 @@ perftest ib_write_bw -a
 perftest ib_send_bw '-e -n 500'
 perftest ib_send_bw '-c UD -n 1000'
 pair 'one card: ibv_rc_pingpong -e' 'ibv_rc_pingpong -e -g $(gid 4)' 'ibv_rc_pingpong -e -g $(gid 4) A' 'iters in'
+for kind in rc ud; do pair "one card: ibv_${kind}_pingpong at the link-local GID" "ibv_${kind}_pingpong -g 0" "ibv_${kind}_pingpong -g 0 A" 'iters in'; done
 . tests/native/cases/netlink.sh
 . tests/native/cases/programs.sh
 . tests/native/cases/compute.sh

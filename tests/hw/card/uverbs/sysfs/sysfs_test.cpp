@@ -69,6 +69,7 @@ TEST_F(SysfsTest, ValuesAreThoseOfTheKernelDriver) {
     EXPECT_EQ(text(ib + "node_type"), "1: CA\n");
     EXPECT_EQ(text(ib + "node_guid"), "0250:c2ff:fe11:2233\n");
     EXPECT_EQ(text(ib + "fw_ver"), "1.2.3\n");
+    EXPECT_EQ(text(ib + "hca_type"), "Dingo\n");
     EXPECT_EQ(text(ib + "ports/1/state"), "4: ACTIVE\n");
     EXPECT_EQ(text(ib + "ports/1/phys_state"), "5: LinkUp\n");
     EXPECT_EQ(text(ib + "ports/1/rate"), "100 Gb/sec (4X EDR)\n");
@@ -86,6 +87,7 @@ TEST_F(SysfsTest, ValuesAreThoseOfTheKernelDriver) {
     EXPECT_EQ(text("class/infiniband_verbs/uverbs3/dev"), "231:195\n");
     EXPECT_EQ(text("class/infiniband_verbs/uverbs3/ibdev"), "dingo3\n");
     EXPECT_EQ(text("class/infiniband_verbs/abi_version"), "6\n");
+    EXPECT_EQ(text("class/infiniband_mad/abi_version"), "5\n");
     EXPECT_EQ(fs::canonical(dir_ / "sys" / ib / "device").filename(), "0000:c3:00.0");
     EXPECT_EQ(fs::canonical(dir_ / "sys/class/infiniband_verbs/uverbs3/device"),
               fs::canonical(dir_ / "sys" / ib / "device"));
