@@ -45,6 +45,23 @@ struct qpx_region {
     char tag[256]; /* text, ended by NUL */
 };
 
+enum qpx_gid_type { QPX_GID_INFINIBAND = 1, QPX_GID_ROCE_V1 = 2, QPX_GID_ROCE_V2 = 3 };
+enum qpx_gid_wish {
+    QPX_GID_POSSIBLE = 0,
+    QPX_GID_CHOSEN = 1,   /* qpx_endpoint.gid */
+    QPX_GID_CONNECTED = 2 /* qpx_endpoint.gid, and the two sides are connected over this address */
+};
+/* An address that a port has. Both sides tell theirs, and qpx_agree() says which two are used. */
+struct qpx_candidate {
+    uint8_t gid[16];
+    uint8_t type;      /* enum qpx_gid_type */
+    uint8_t wish;      /* enum qpx_gid_wish */
+    uint8_t prefix;    /* bits that name its network; 0: not known */
+    uint8_t reserved;  /* 0 */
+    int32_t gid_index; /* in this host's table; -1 in a peer's endpoint: it does not travel */
+};
+#define QPX_MAX_CANDIDATES 64
+
 /* One queue pair as the other side sees it. All zero, then filled in, is a good start. */
 struct qpx_endpoint {
     char device[64]; /* for messages only */
@@ -64,6 +81,10 @@ struct qpx_endpoint {
     size_t region_count;
     void* application; /* the application's own bytes */
     size_t application_length;
+    uint32_t candidate_count;  /* 0: `gid` and no other */
+    uint32_t reserved_flags;   /* 0 */
+    uint64_t reserved_more[4]; /* 0: room for what later versions tell */
+    struct qpx_candidate candidates[QPX_MAX_CANDIDATES];
 };
 
 /*
@@ -94,6 +115,9 @@ QPX_API const char* qpx_strerror(int code);
 /* What the last failed call of this thread has to say. Never NULL; valid until its next failed
  * call. */
 QPX_API const char* qpx_last_error(void);
+/* Of that call: errno of the device for QPX_EDEVICE, EINTR for QPX_ECANCELLED when it was a signal,
+ * the reason of docs/qp-exchange-protocol.md for QPX_EREFUSED; else 0. */
+QPX_API int qpx_last_detail(void);
 
 /* @url: tcp://host:port, or cm://host:port through librdmacm. */
 QPX_API int qpx_connect(const char* url, const struct qpx_options* options,
@@ -157,7 +181,47 @@ struct ibv_qp;
 QPX_API int qpx_describe(struct ibv_qp* qp, uint8_t port, int gid_index,
                          const qpx_connection* connection, struct qpx_endpoint* local,
                          int* chosen_gid_index);
-/* RESET to RTS with the usual timeouts and all remote access that the QP's type has. */
+
+/* What is wanted of a queue pair and its GID; begin with QPX_DESCRIBE_OPTIONS_INIT. */
+struct qpx_describe_options {
+    size_t struct_size;
+    int gid_index;     /* this one and no other; -1: any */
+    int family;        /* AF_INET or AF_INET6 only; 0: any */
+    const char* peer;  /* the peer's numeric address: the GID that reaches it; NULL: connection's */
+    const char* local; /* this host's: that very GID when there is one; NULL: connection's */
+    int max_rd_atomic; /* -1: the device's limit */
+    int max_dest_rd_atomic; /* -1: the device's limit */
+    uint32_t mtu;           /* bytes; 0: the port's active MTU */
+    uint32_t qkey;          /* UD; 0: a random one */
+    uint8_t port;           /* from 1 */
+    uint8_t allow_roce_v1;  /* not 0: a RoCE v1 GID when there is none of v2 */
+    uint8_t reserved[6];    /* 0 */
+};
+#define QPX_DESCRIBE_OPTIONS_INIT                                                                 \
+    {                                                                                             \
+        .struct_size = sizeof(struct qpx_describe_options), .gid_index = -1, .max_rd_atomic = -1, \
+        .max_dest_rd_atomic = -1, .port = 1                                                       \
+    }
+
+/* As qpx_describe(). @options: NULL for the usual. @connection: may be NULL. */
+QPX_API int qpx_describe_qp(struct ibv_qp* qp, const struct qpx_describe_options* options,
+                            const qpx_connection* connection, struct qpx_endpoint* local,
+                            int* chosen_gid_index);
+
+/*
+ * The two GIDs that @local and @remote use, the same on both sides: of one RoCE version and family,
+ * in one network where there is one. The calls below use it; who changes the QP himself asks it.
+ * @gid_index: what qpx_describe() said. *@mine: index in this host's table. @theirs: 16 bytes.
+ * -QPX_EARGUMENT with a text that lists both sides when no two fit.
+ */
+QPX_API int qpx_agree(const struct qpx_endpoint* local, int gid_index,
+                      const struct qpx_endpoint* remote, int* mine, uint8_t* theirs);
+
+/*
+ * RESET to RTS with the usual timeouts and all remote access that the QP's type has. A QP in INIT,
+ * where receives can be posted already, is taken on from there.
+ * @gid_index: what qpx_describe() said.
+ */
 QPX_API int qpx_connect_qp(struct ibv_qp* qp, const struct qpx_endpoint* local, int gid_index,
                            const struct qpx_endpoint* remote);
 
@@ -188,6 +252,10 @@ struct qpx_path_options {
 QPX_API int qpx_connect_qp_path(struct ibv_qp* qp, const struct qpx_endpoint* local, int gid_index,
                                 const struct qpx_endpoint* remote,
                                 const struct qpx_path_options* path);
+/* RESET to INIT, to post receives before qpx_connect_qp_path() takes the QP on. */
+QPX_API int qpx_init_qp(struct ibv_qp* qp, const struct qpx_endpoint* local,
+                        const struct qpx_path_options* path);
+
 struct ibv_pd;
 struct ibv_ah;
 /* Where a UD QP sends to. *@ah is destroyed by ibv_destroy_ah(). */

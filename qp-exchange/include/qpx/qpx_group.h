@@ -60,6 +60,12 @@ struct qpx_group_event {
     char reason[256];
 };
 
+/*
+ * What a launcher gave this process (mpirun, srun, torchrun): RANK and WORLD_SIZE,
+ * OMPI_COMM_WORLD_*, PMI_*, SLURM_PROCID and SLURM_NTASKS, PALS_*. 1: there, 0: none, negative: no
+ * number
+ */
+QPX_API int qpx_rank_from_environment(uint32_t* rank, uint32_t* size);
 /* @url: qpxd://host:port/job, tcp://host:port/job (rank 0 serves), pmix: */
 QPX_API int qpx_group_join(const char* url, const struct qpx_group_options* options,
                            qpx_group** group);
@@ -69,11 +75,11 @@ QPX_API int qpx_group_secure(const qpx_group* group);    /* 1: TLS */
 QPX_API int qpx_group_fd(const qpx_group* group);        /* -1: none */
 
 QPX_API int qpx_group_put(qpx_group* group, const char* key, const void* value, size_t length);
-/* *@value is freed by free(); NULL for an empty one. */
 /* 1: put, 0: the key exists and keeps its value, negative: an error */
 QPX_API int qpx_group_put_once(qpx_group* group, const char* key, const void* value, size_t length);
 /* 1: as qpx_group_get(), 0: nobody has put it, negative: an error */
 QPX_API int qpx_group_try_get(qpx_group* group, const char* key, void** value, size_t* length);
+/* Waits until somebody has put it. *@value is freed by free(); NULL for an empty one. */
 QPX_API int qpx_group_get(qpx_group* group, const char* key, int timeout_ms, void** value,
                           size_t* length);
 QPX_API int qpx_group_wait(qpx_group* group, const char* const* keys, size_t count, int timeout_ms);

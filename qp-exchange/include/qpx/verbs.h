@@ -67,7 +67,8 @@ struct GidPair {
 /// Both sides find the same pair: of one RoCE version and family; the addresses over which they are
 /// connected, else two of one network, else what each chose. connect(), to_rtr() and create_ah()
 /// use it. With a peer that tells no candidates (an older one, a Local that was filled by hand)
-/// each side uses what it chose. @throws Error(Argument) that lists both sides when no two fit
+/// each side uses what it chose. @throws Error(Argument) that lists both sides when no two fit, or
+/// says that `choices` are missing
 GidPair agree(const Local& local, const Endpoint& remote);
 
 Local describe(ibv_qp* qp, const DescribeOptions& options = {});

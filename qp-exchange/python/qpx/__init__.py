@@ -9,10 +9,14 @@ A binding of libqp-exchange.so.0 by ctypes; QPX_LIBRARY names another file. qpx/
     with qpx.Group("qpxd://head/job", rank=0, size=2) as group:
         group.put("key", b"value"); group.barrier()
 """
-from ._library import Error, version
-from .group import ANY_RANK, HAS_FAILED, HAS_LEFT, HERE, Group, Member
-from .peer import (RC, UC, UD, Connection, Endpoint, Listener, Region, connect, connect_qp, create_ah, describe, listen,
+from ._library import (EARGUMENT, EAUTH, ECANCELLED, EDEVICE, EINTERNAL, ELIMIT, EPEERGONE, EPROTOCOL, EREFUSED, ERESOLVE, ETIMEOUT,
+                       EUNSUPPORTED, EVERSION, Error, version)
+from .group import ANY_RANK, HAS_FAILED, HAS_LEFT, HERE, Group, Member, rank_from_environment
+from .peer import (GID_CHOSEN, GID_CONNECTED, GID_INFINIBAND, GID_POSSIBLE, GID_ROCE_V1, GID_ROCE_V2, RC, UC, UD, Candidate,
+                   Connection, Endpoint, Listener, Region, agree, connect, connect_qp, create_ah, describe, init_qp, listen,
                    should_connect)
 
-__all__ = ["ANY_RANK", "Connection", "Endpoint", "Error", "Group", "HAS_FAILED", "HAS_LEFT", "HERE", "Listener", "Member", "RC",
-           "Region", "UC", "UD", "connect", "connect_qp", "create_ah", "describe", "listen", "should_connect", "version"]
+__all__ = ["ANY_RANK", "Candidate", "Connection", "EARGUMENT", "EAUTH", "ECANCELLED", "EDEVICE", "EINTERNAL", "ELIMIT", "EPEERGONE",
+           "EPROTOCOL", "EREFUSED", "ERESOLVE", "ETIMEOUT", "EUNSUPPORTED", "EVERSION", "Endpoint", "Error", "GID_CHOSEN", "GID_CONNECTED", "GID_INFINIBAND", "GID_POSSIBLE",
+           "GID_ROCE_V1", "GID_ROCE_V2", "Group", "HAS_FAILED", "HAS_LEFT", "HERE", "Listener", "Member", "RC", "Region", "UC", "UD",
+           "agree", "connect", "connect_qp", "create_ah", "describe", "init_qp", "listen", "rank_from_environment", "should_connect", "version"]

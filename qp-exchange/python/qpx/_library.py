@@ -4,16 +4,30 @@ import ctypes as c
 import os
 
 
-class Error(Exception):
-    """A call failed: `code` is one of QPX_E... of qpx.h, the text what the library said."""
+# As in qpx.h, without QPX_.
+(EARGUMENT, ERESOLVE, EREFUSED, ETIMEOUT, EPROTOCOL, EVERSION, EAUTH, ELIMIT, EPEERGONE, EDEVICE, EUNSUPPORTED, EINTERNAL,
+ ECANCELLED) = range(1, 14)
 
-    def __init__(self, code, text):
+
+class Error(Exception):
+    """A call failed: `code` is one of ETIMEOUT and the like, the text what the library said, `detail` errno of a device
+    (EDEVICE), the reason of the other side (EREFUSED), EINTR (ECANCELLED by a signal), or 0."""
+
+    def __init__(self, code, text, detail=0):
         super().__init__(text)
-        self.code = code
+        self.code, self.detail = code, detail
 
 
 class CRegion(c.Structure):
     _fields_ = [("address", c.c_uint64), ("length", c.c_uint64), ("rkey", c.c_uint32), ("tag", c.c_char * 256)]
+
+
+class CCandidate(c.Structure):
+    _fields_ = [("gid", c.c_uint8 * 16), ("type", c.c_uint8), ("wish", c.c_uint8), ("prefix", c.c_uint8), ("reserved", c.c_uint8),
+                ("gid_index", c.c_int32)]
+
+
+MAX_CANDIDATES = 64
 
 
 class CEndpoint(c.Structure):
@@ -22,7 +36,8 @@ class CEndpoint(c.Structure):
         ("srqn", c.c_uint32), ("mtu", c.c_uint32), ("type", c.c_uint32), ("lid", c.c_uint16), ("port", c.c_uint8),
         ("max_rd_atomic", c.c_uint8), ("max_dest_rd_atomic", c.c_uint8), ("reserved", c.c_uint8 * 3),
         ("regions", c.POINTER(CRegion)), ("region_count", c.c_size_t), ("application", c.c_void_p),
-        ("application_length", c.c_size_t),
+        ("application_length", c.c_size_t), ("candidate_count", c.c_uint32), ("reserved_flags", c.c_uint32),
+        ("reserved_more", c.c_uint64 * 4), ("candidates", CCandidate * MAX_CANDIDATES),
     ]
 
 
@@ -50,6 +65,15 @@ class Path(Sized):
     def __init__(self, **members):
         usual = {"timeout": 14, "retry_cnt": 7, "rnr_retry": 7, "min_rnr_timer": 12, "hop_limit": 64, "access": -1, "grh": -1}
         super().__init__(**{**usual, **members})
+
+
+class DescribeOptions(Sized):
+    _fields_ = [("struct_size", c.c_size_t), ("gid_index", c.c_int), ("family", c.c_int), ("peer", c.c_char_p), ("local", c.c_char_p),
+                ("max_rd_atomic", c.c_int), ("max_dest_rd_atomic", c.c_int), ("mtu", c.c_uint32), ("qkey", c.c_uint32), ("port", c.c_uint8),
+                ("allow_roce_v1", c.c_uint8), ("reserved", c.c_uint8 * 6)]
+
+    def __init__(self, **members):
+        super().__init__(**{"gid_index": -1, "max_rd_atomic": -1, "max_dest_rd_atomic": -1, "port": 1, **members})
 
 
 class Options(Sized):
@@ -96,6 +120,8 @@ _TYPES = {
     "qpx_secure": (_INT, _POINTER),
     "qpx_version": (_TEXT,),
     "qpx_last_error": (_TEXT,),
+    "qpx_last_detail": (_INT,),
+    "qpx_rank_from_environment": (_INT, c.POINTER(c.c_uint32), c.POINTER(c.c_uint32)),
     "qpx_group_join": (_INT, _TEXT, c.POINTER(GroupOptions), _OUT),
     "qpx_group_rank": (c.c_uint32, _POINTER),
     "qpx_group_size": (c.c_uint32, _POINTER),
@@ -120,7 +146,9 @@ _TYPES = {
     "qpx_endpoint_pack": (_INT, c.POINTER(CEndpoint), _OUT, c.POINTER(_SIZE)),
     "qpx_endpoint_unpack": (_INT, _TEXT, _SIZE, c.POINTER(c.POINTER(CEndpoint))),
     "qpx_should_connect": (_INT, _TEXT, _TEXT),
-    "qpx_describe": (_INT, _POINTER, c.c_uint8, _INT, _POINTER, c.POINTER(CEndpoint), c.POINTER(_INT)),
+    "qpx_describe_qp": (_INT, _POINTER, c.POINTER(DescribeOptions), _POINTER, c.POINTER(CEndpoint), c.POINTER(_INT)),
+    "qpx_agree": (_INT, c.POINTER(CEndpoint), _INT, c.POINTER(CEndpoint), c.POINTER(_INT), c.c_void_p),
+    "qpx_init_qp": (_INT, _POINTER, c.POINTER(CEndpoint), c.POINTER(Path)),
     "qpx_connect_qp_path": (_INT, _POINTER, c.POINTER(CEndpoint), _INT, c.POINTER(CEndpoint), c.POINTER(Path)),
     "qpx_create_ah": (_INT, _POINTER, c.POINTER(CEndpoint), _INT, c.POINTER(CEndpoint), c.POINTER(Path), _OUT),
     "qpx_group_secure": (_INT, _POINTER),
@@ -146,7 +174,7 @@ for _name, (_result, *_arguments) in _TYPES.items():
 def good(status):
     """The status of a call that succeeded; Error for one that did not."""
     if status < 0:
-        raise Error(-status, library.qpx_last_error().decode(errors="replace"))
+        raise Error(-status, library.qpx_last_error().decode(errors="replace"), library.qpx_last_detail())
     return status
 
 

@@ -38,17 +38,26 @@ def _ranks(items, count):
         free(c.cast(items, c.c_void_p))
 
 
+def rank_from_environment():
+    """(rank, size) that a launcher gave this process, as mpirun, srun and torchrun do; None: none did."""
+    rank, size = c.c_uint32(), c.c_uint32()
+    return (rank.value, size.value) if good(library.qpx_rank_from_environment(c.byref(rank), c.byref(size))) else None
+
+
 class Group(_Handle):
-    """@url: qpxd://host:port/job, tcp://host:port/job (rank 0 serves), pmix:."""
+    """@url: qpxd://host:port/job, tcp://host:port/job (rank 0 serves), pmix:. @timeout: seconds of each call that is given none.
+    @stop_on_signal: a signal whose handler runs, as Ctrl-C, ends a call that waits: with what the handler raises, or else an
+    Error; the group can be used on."""
     _free = "qpx_group_free"
 
-    def __init__(self, url, rank=ANY_RANK, size=0, timeout="default", name=None, security=None, job=None, shrink=False):
+    def __init__(self, url, rank=ANY_RANK, size=0, timeout="default", name=None, security=None, job=None, shrink=False,
+                 family=0, stop_on_signal=True):
         super().__init__(None)
         options = GroupOptions(rank=rank, size=size, timeout_ms=milliseconds(timeout), shrink=shrink, job=text(job),
-                               name=text(name), security=text(security))
+                               name=text(name), security=text(security), family=family, stop_on_signal=stop_on_signal)
         handle = c.c_void_p()
         good(library.qpx_group_join(url.encode(), c.byref(options), c.byref(handle)))
-        self._handle = handle
+        self._pointer = handle
 
     rank = property(lambda self: library.qpx_group_rank(self._handle))
     size = property(lambda self: library.qpx_group_size(self._handle))

@@ -2,10 +2,14 @@
 """Two processes: connect, listen, exchange."""
 import ctypes as c
 import dataclasses
+import time
 
-from ._library import CEndpoint, CRegion, Options, Path, free, good, library, milliseconds, take, text
+from ._library import ETIMEOUT, CCandidate, CEndpoint, CRegion, DescribeOptions, MAX_CANDIDATES, Options, Path, free, good, library, milliseconds, take, text
 
 RC, UC, UD = 1, 2, 3
+_LOOK = 0.2
+GID_INFINIBAND, GID_ROCE_V1, GID_ROCE_V2 = 1, 2, 3
+GID_POSSIBLE, GID_CHOSEN, GID_CONNECTED = 0, 1, 2
 
 
 @dataclasses.dataclass
@@ -15,6 +19,16 @@ class Region:
     length: int = 0
     rkey: int = 0
     tag: str = ""
+
+
+@dataclasses.dataclass
+class Candidate:
+    """An address that a port has; agree() chooses a pair of two sides' candidates."""
+    gid: bytes = bytes(16)
+    type: int = GID_ROCE_V2
+    wish: int = GID_POSSIBLE
+    prefix: int = 0  # bits that name its network
+    gid_index: int = dataclasses.field(default=-1, compare=False)  # of this host's table; does not travel
 
 
 @dataclasses.dataclass
@@ -34,6 +48,7 @@ class Endpoint:
     max_dest_rd_atomic: int = 0
     regions: list = dataclasses.field(default_factory=list)
     application: bytes = b""
+    candidates: list = dataclasses.field(default_factory=list)
 
     def pack(self):
         """As bytes for whatever carries them: MPI, etcd, a store of torch.distributed."""
@@ -68,13 +83,18 @@ def _to_c(endpoint, keep):
     keep += [regions, application]
     out.regions, out.region_count = c.cast(regions, c.POINTER(CRegion)), len(regions)
     out.application, out.application_length = c.cast(application, c.c_void_p), len(endpoint.application)
+    out.candidate_count = len(endpoint.candidates)
+    for i, one in enumerate(endpoint.candidates[:MAX_CANDIDATES]):  # the library refuses a count above it
+        out.candidates[i] = CCandidate((c.c_uint8 * 16)(*one.gid), one.type, one.wish, one.prefix, 0, one.gid_index)
     return out
 
 
 def _from_c(endpoint):
     regions = [Region(r.address, r.length, r.rkey, r.tag.decode()) for r in endpoint.regions[:endpoint.region_count]]
     application = c.string_at(endpoint.application, endpoint.application_length) if endpoint.application else b""
-    return Endpoint(gid=bytes(endpoint.gid), device=endpoint.device.decode(), regions=regions, application=application,
+    candidates = [Candidate(bytes(g.gid), g.type, g.wish, g.prefix, g.gid_index)
+                  for g in endpoint.candidates[:endpoint.candidate_count]]
+    return Endpoint(gid=bytes(endpoint.gid), device=endpoint.device.decode(), regions=regions, application=application, candidates=candidates,
                     **{name: getattr(endpoint, name) for name in _NUMBERS})
 
 
@@ -83,14 +103,22 @@ class _Handle:
     _free = None
 
     def __init__(self, handle):
-        self._handle = handle
+        self._pointer = handle
+
+    @property
+    def _handle(self):
+        if not self._pointer:
+            raise ValueError(f"{type(self).__name__} is closed")
+        return self._pointer
 
     def close(self):
-        handle, self._handle = self._handle, None
+        """May be called again."""
+        handle, self._pointer = self._pointer, None
         if handle:
             getattr(library, self._free)(handle)
 
     def __enter__(self):
+        self._handle  # which says when it is closed
         return self
 
     def __exit__(self, *_):
@@ -157,10 +185,17 @@ class Listener(_Handle):
     _free = "qpx_listener_close"
 
     def accept(self, timeout=None):
-        """Waits for the next peer: seconds, or for ever."""
-        handle = c.c_void_p()
-        good(library.qpx_accept(self._handle, milliseconds(timeout), c.byref(handle)))
-        return Connection(handle)
+        """Waits for the next peer: seconds, or for ever. Ctrl-C ends it as it does other calls of Python."""
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            left = _LOOK if end is None else min(_LOOK, max(0, end - time.monotonic()))
+            handle = c.c_void_p()
+            status = library.qpx_accept(self._handle, milliseconds(left), c.byref(handle))
+            # Python's signal handlers run between two calls of the library.
+            if status == -ETIMEOUT and (end is None or time.monotonic() < end):
+                continue
+            good(status)
+            return Connection(handle)
 
     def try_accept(self):
         """None: no client is done; wait until fileno() is readable."""
@@ -184,29 +219,45 @@ class Listener(_Handle):
     port = property(lambda self: library.qpx_listener_port(self._handle))
 
 
-def _open(function, url, timeout, name, security, retry_refused):
-    options = Options(timeout_ms=milliseconds(timeout), retry_refused=retry_refused, name=text(name), security=text(security))
+def _open(function, url, timeout, name, security, retry_refused, family, stop_on_signal):
+    options = Options(timeout_ms=milliseconds(timeout), retry_refused=retry_refused, name=text(name), security=text(security),
+                      family=family, stop_on_signal=stop_on_signal)
     handle = c.c_void_p()
     good(function(url.encode(), c.byref(options), c.byref(handle)))
     return handle
 
 
-def connect(url, timeout="default", name=None, security=None, retry_refused=False):
-    """@url: tcp://host:port, or cm://host:port. @timeout: seconds of each call; None: for ever."""
-    return Connection(_open(library.qpx_connect, url, timeout, name, security, retry_refused))
+def connect(url, timeout="default", name=None, security=None, retry_refused=False, family=0, stop_on_signal=False):
+    """@url: tcp://host:port, or cm://host:port. @timeout: seconds of each call; None: for ever. @family: socket.AF_INET, AF_INET6.
+    @stop_on_signal: a signal whose handler runs ends a waiting call; an exchange or barrier has then ended its connection."""
+    return Connection(_open(library.qpx_connect, url, timeout, name, security, retry_refused, family, stop_on_signal))
 
 
-def listen(url, timeout="default", name=None, security=None):
-    """@url: tcp://address:port; tcp://:0 is any free port."""
-    return Listener(_open(library.qpx_listen, url, timeout, name, security, False))
+def listen(url, timeout="default", name=None, security=None, family=0, stop_on_signal=False):
+    """@url: tcp://address:port; tcp://:0 is any free port. The rest is as in connect(), and that of the connections."""
+    return Listener(_open(library.qpx_listen, url, timeout, name, security, False, family, stop_on_signal))
 
 
 # Queue pairs and protection domains are their pointers in C, as integers.
-def describe(qp, port=1, gid_index=-1, connection=None):
-    """(Endpoint, index of the GID that was taken)"""
-    local, index = CEndpoint(), c.c_int()
-    good(library.qpx_describe(qp, port, gid_index, connection._handle if connection else None, c.byref(local), c.byref(index)))
-    return _from_c(local), index.value
+def describe(qp, port=1, gid_index=-1, connection=None, peer=None, local=None, **options):
+    """(Endpoint, index of the GID that was taken). @options: other members of struct qpx_describe_options"""
+    wanted = DescribeOptions(port=port, gid_index=gid_index, peer=text(peer), local=text(local), **options)
+    described, index = CEndpoint(), c.c_int()
+    good(library.qpx_describe_qp(qp, c.byref(wanted), connection._handle if connection else None, c.byref(described), c.byref(index)))
+    return _from_c(described), index.value
+
+
+def agree(local, gid_index, remote):
+    """(index of this side's GID, the peer's GID): the pair that both sides use."""
+    keep, index, theirs = [], c.c_int(), c.create_string_buffer(16)
+    good(library.qpx_agree(c.byref(_to_c(local, keep)), gid_index, c.byref(_to_c(remote, keep)), c.byref(index), theirs))
+    return index.value, theirs.raw
+
+
+def init_qp(qp, local, **path):
+    """RESET to INIT: receives can be posted, then connect_qp() takes it on."""
+    keep = []
+    good(library.qpx_init_qp(qp, c.byref(_to_c(local, keep)), c.byref(Path(**path))))
 
 
 def connect_qp(qp, local, gid_index, remote, **path):

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "c/guard.h"
 #include "qpx/error.h"
 
 namespace qpx::c {
@@ -46,9 +47,27 @@ void check_pointer(const void* pointer, std::size_t count, const char* what) {
     }
 }
 
+std::vector<GidCandidate> candidates_of(const qpx_endpoint& e) {
+    if (e.candidate_count > QPX_MAX_CANDIDATES) {
+        throw Error(ErrorCode::Argument, "candidate_count is " + std::to_string(e.candidate_count) +
+                                             ": at most " + std::to_string(QPX_MAX_CANDIDATES));
+    }
+    std::vector<GidCandidate> all;
+    for (const qpx_candidate& c : std::span(e.candidates, e.candidate_count)) {
+        GidCandidate& one = all.emplace_back();
+        std::copy(std::begin(c.gid), std::end(c.gid), one.gid.begin());
+        one.type = static_cast<GidCandidate::Type>(c.type);
+        one.wish = static_cast<GidCandidate::Wish>(c.wish);
+        one.prefix = c.prefix;
+    }
+    return all;
+}
+
 }  // namespace
 
 Endpoint from_c(const qpx_endpoint& e) {
+    want_unused(&e.reserved_flags, sizeof(e.reserved_flags), "the endpoint");
+    want_unused(e.reserved_more, sizeof(e.reserved_more), "the endpoint");
     check_pointer(e.regions, e.region_count, "regions");
     check_pointer(e.application, e.application_length, "application");
     if (e.type > 255) {
@@ -73,6 +92,7 @@ Endpoint from_c(const qpx_endpoint& e) {
     }
     const auto* bytes = static_cast<const std::byte*>(e.application);
     out.application.assign(bytes, bytes + e.application_length);
+    out.candidates = candidates_of(e);
     return out;
 }
 
@@ -90,6 +110,17 @@ void fill(qpx_endpoint& out, const Endpoint& e) {
     out.port = e.port;
     out.max_rd_atomic = e.max_rd_atomic;
     out.max_dest_rd_atomic = e.max_dest_rd_atomic;
+    out.candidate_count =
+        static_cast<std::uint32_t>(std::min<std::size_t>(e.candidates.size(), QPX_MAX_CANDIDATES));
+    for (std::uint32_t i = 0; i < out.candidate_count; ++i) {
+        const GidCandidate& c = e.candidates[i];
+        qpx_candidate& one = out.candidates[i];
+        std::copy(c.gid.begin(), c.gid.end(), one.gid);
+        one.type = static_cast<std::uint8_t>(c.type);
+        one.wish = static_cast<std::uint8_t>(c.wish);
+        one.prefix = c.prefix;
+        one.gid_index = -1;
+    }
 }
 
 qpx_endpoint* to_c(std::span<const Endpoint> endpoints) {

@@ -69,6 +69,19 @@ void copy_text(char (&out)[Size], const std::string& text) {
 
 }  // namespace
 
+int qpx_rank_from_environment(uint32_t* rank, uint32_t* size) {
+    return guarded_bool([&] {
+        want(rank, "rank");
+        want(size, "size");
+        const auto given = qpx::rank_from_environment();
+        if (given) {
+            *rank = given->rank;
+            *size = given->size;
+        }
+        return given.has_value();
+    });
+}
+
 int qpx_group_join(const char* url, const qpx_group_options* given, qpx_group** group) {
     return guarded([&] {
         want(url, "url");

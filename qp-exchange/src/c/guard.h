@@ -13,8 +13,8 @@
 
 namespace qpx::c {
 
-/// Keeps the text for qpx_last_error(). @return -code
-int failed(int code, const char* text) noexcept;
+/// Keeps the text for qpx_last_error(), and the detail. @return -code
+int failed(int code, const char* text, int detail = 0) noexcept;
 int failed(const Error& error) noexcept;
 
 template <class Call>
@@ -50,6 +50,17 @@ Options sized(const Options& given, std::size_t first, Options rest = {}) {
     }
     std::memcpy(&rest, &given, std::min(size, sizeof(Options)));
     return rest;
+}
+
+/// @throws Error(Unsupported) when room for later members is in use
+inline void want_unused(const void* room, std::size_t size, const char* what) {
+    const auto* bytes = static_cast<const unsigned char*>(room);
+    if (std::any_of(bytes, bytes + size, [](unsigned char byte) { return byte != 0; })) {
+        throw Error(ErrorCode::Unsupported,
+                    std::string("reserved members of ") + what +
+                        " are not 0: begin with all zero, or this libqpx is older than the "
+                        "program");
+    }
 }
 
 /// Memory that the program frees by free(). @throws std::bad_alloc

@@ -9,7 +9,6 @@
 #include "c/convert.h"
 #include "c/guard.h"
 #include "qpx/peer.h"
-#include "qpx/verbs.h"
 
 struct qpx_connection {
     explicit qpx_connection(qpx::Connection taken)
@@ -30,6 +29,7 @@ struct qpx_listener {
 namespace {
 
 thread_local std::string last_error;
+thread_local int last_detail = 0;
 
 int code_of(qpx::ErrorCode code) {
     switch (code) {
@@ -81,38 +81,6 @@ qpx::PeerOptions options_of(const qpx_options* given) {
     return out;
 }
 
-qpx::PathOptions path_of(const qpx_path_options* given) {
-    qpx::PathOptions out;
-    if (given == nullptr) {
-        return out;
-    }
-    const qpx_path_options path = qpx::c::sized(*given, sizeof(qpx_path_options));
-    out.timeout = path.timeout;
-    out.retry_cnt = path.retry_cnt;
-    out.rnr_retry = path.rnr_retry;
-    out.min_rnr_timer = path.min_rnr_timer;
-    out.traffic_class = path.traffic_class;
-    out.sl = path.sl;
-    out.hop_limit = path.hop_limit;
-    out.static_rate = path.static_rate;
-    out.flow_label = path.flow_label;
-    out.pkey_index = path.pkey_index;
-    if (path.access >= 0) {
-        out.access = static_cast<unsigned>(path.access);
-    }
-    if (path.grh >= 0) {
-        out.grh = path.grh != 0;
-    }
-    return out;
-}
-
-qpx::Local local_of(const qpx_endpoint& local, int gid_index) {
-    qpx::Local mine;
-    mine.endpoint = qpx::c::from_c(local);
-    mine.gid = {.index = gid_index, .gid = mine.endpoint.gid};
-    return mine;
-}
-
 /// *message is NULL for an empty one.
 void give(const std::vector<std::byte>& got, void** message, size_t* length) {
     *message = got.empty() ? nullptr : qpx::c::copy_out(got.data(), got.size());
@@ -123,7 +91,8 @@ void give(const std::vector<std::byte>& got, void** message, size_t* length) {
 
 namespace qpx::c {
 
-int failed(int code, const char* text) noexcept {
+int failed(int code, const char* text, int detail) noexcept {
+    last_detail = detail;
     try {
         last_error = text;
     } catch (const std::bad_alloc&) {
@@ -133,7 +102,7 @@ int failed(int code, const char* text) noexcept {
 }
 
 int failed(const Error& error) noexcept {
-    return failed(code_of(error.code()), error.what());
+    return failed(code_of(error.code()), error.what(), error.detail());
 }
 
 }  // namespace qpx::c
@@ -147,6 +116,10 @@ const char* qpx_version() {
 }
 const char* qpx_last_error() {
     return last_error.c_str();
+}
+
+int qpx_last_detail() {
+    return last_detail;
 }
 
 const char* qpx_strerror(int code) {
@@ -371,50 +344,4 @@ int qpx_fd(const qpx_connection* connection) {
     int fd = -1;
     guarded([&] { fd = connection->connection.fd(); });
     return fd;
-}
-
-int qpx_describe(ibv_qp* qp, uint8_t port, int gid_index, const qpx_connection* connection,
-                 qpx_endpoint* local, int* chosen_gid_index) {
-    return guarded([&] {
-        want(qp, "qp");
-        want(local, "local");
-        want(chosen_gid_index, "chosen_gid_index");
-        qpx::DescribeOptions options;
-        options.port = port;
-        options.gid.index = gid_index;
-        if (connection != nullptr) {
-            options.gid.peer = connection->address;
-            options.gid.local = connection->local;
-        }
-        const qpx::Local described = qpx::describe(qp, options);
-        qpx::c::fill(*local, described.endpoint);
-        *chosen_gid_index = described.gid.index;
-    });
-}
-
-int qpx_connect_qp(ibv_qp* qp, const qpx_endpoint* local, int gid_index,
-                   const qpx_endpoint* remote) {
-    return qpx_connect_qp_path(qp, local, gid_index, remote, nullptr);
-}
-
-int qpx_connect_qp_path(ibv_qp* qp, const qpx_endpoint* local, int gid_index,
-                        const qpx_endpoint* remote, const qpx_path_options* path) {
-    return guarded([&] {
-        want(qp, "qp");
-        want(local, "local");
-        want(remote, "remote");
-        qpx::connect(qp, local_of(*local, gid_index), qpx::c::from_c(*remote), path_of(path));
-    });
-}
-
-int qpx_create_ah(ibv_pd* pd, const qpx_endpoint* local, int gid_index, const qpx_endpoint* remote,
-                  const qpx_path_options* path, ibv_ah** ah) {
-    return guarded([&] {
-        want(pd, "pd");
-        want(local, "local");
-        want(remote, "remote");
-        want(ah, "ah");
-        *ah =
-            qpx::create_ah(pd, local_of(*local, gid_index), qpx::c::from_c(*remote), path_of(path));
-    });
 }

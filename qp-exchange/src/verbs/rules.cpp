@@ -279,8 +279,15 @@ namespace qpx {
 
 GidPair agree(const Local& local, const Endpoint& remote) {
     const auto& mine = local.endpoint.candidates;
-    if (mine.empty() || local.choices.size() != mine.size() || remote.candidates.empty()) {
+    if (mine.empty() || remote.candidates.empty()) {
         return {local.gid, remote.gid};
+    }
+    if (local.choices.size() != mine.size()) {
+        // The peer has the list and goes by it: to use another GID here would part the two.
+        throw Error(ErrorCode::Argument,
+                    "the local endpoint has " + std::to_string(mine.size()) +
+                        " candidates and their indices are not known: keep the Local that "
+                        "describe() gave, or tell the peer no candidates");
     }
     const auto pair = verbs::choose_pair(mine, remote.candidates);
     if (!pair) {

@@ -80,6 +80,7 @@ static void errors(void) {
     CHECK(qpx_connect("tcp://qpx.invalid:1", NULL, &c) == -QPX_ERESOLVE);
     insecure.security = "rot13";
     CHECK(qpx_listen("tcp://127.0.0.1:0", &insecure, &l) == -QPX_EARGUMENT);
+    CHECK(qpx_last_detail() == 0);
     CHECK(strcmp(qpx_strerror(-QPX_ETIMEOUT), "timed out") == 0);
     CHECK(strcmp(qpx_strerror(1000), "unknown error") == 0);
     CHECK(strlen(qpx_version()) >= 5);
@@ -122,6 +123,83 @@ static void endpoints_as_bytes(void) {
     CHECK(qpx_should_connect("a", "a") == -QPX_EARGUMENT);
 }
 
+static struct qpx_candidate candidate(uint8_t net, uint8_t host, uint8_t type, uint8_t wish,
+                                      int32_t index) {
+    struct qpx_candidate c;
+
+    memset(&c, 0, sizeof(c));
+    c.gid[10] = c.gid[11] = 0xff;
+    c.gid[12] = 10;
+    c.gid[14] = net;
+    c.gid[15] = host;
+    c.type = type;
+    c.wish = wish;
+    c.prefix = 120;
+    c.gid_index = index;
+    return c;
+}
+
+/* Two networks on each side, one in common, which neither would choose alone. */
+static void two_networks(struct qpx_endpoint* a, struct qpx_endpoint* b) {
+    *a = endpoint(1);
+    a->candidates[0] = candidate(1, 1, QPX_GID_ROCE_V2, QPX_GID_CHOSEN, 5);
+    a->candidates[1] = candidate(2, 1, QPX_GID_ROCE_V2, QPX_GID_POSSIBLE, 9);
+    a->candidate_count = 2;
+    memcpy(a->gid, a->candidates[0].gid, sizeof(a->gid));
+    *b = endpoint(2);
+    b->candidates[0] = candidate(3, 2, QPX_GID_ROCE_V2, QPX_GID_CHOSEN, 0);
+    b->candidates[1] = candidate(2, 2, QPX_GID_ROCE_V2, QPX_GID_POSSIBLE, 1);
+    b->candidate_count = 2;
+    memcpy(b->gid, b->candidates[0].gid, sizeof(b->gid));
+}
+
+/* What travels is agreed on by both sides; what cannot be agreed on is said. */
+static void candidates(void) {
+    struct qpx_endpoint a, b, *at_a = NULL, *at_b = NULL;
+    uint8_t theirs[16];
+    void *from_a = NULL, *from_b = NULL;
+    size_t length_a = 0, length_b = 0;
+    int mine = -1;
+
+    two_networks(&a, &b);
+    CHECK(qpx_endpoint_pack(&a, &from_a, &length_a) == 0);
+    CHECK(qpx_endpoint_pack(&b, &from_b, &length_b) == 0);
+    CHECK(qpx_endpoint_unpack(from_a, length_a, &at_b) == 0);
+    CHECK(qpx_endpoint_unpack(from_b, length_b, &at_a) == 0);
+    free(from_a);
+    free(from_b);
+    if (!at_a || !at_b)
+        return;
+    CHECK(at_b->candidate_count == 2 && at_b->candidates[0].wish == QPX_GID_CHOSEN);
+    CHECK(at_b->candidates[1].gid[14] == 2 && at_b->candidates[1].gid_index == -1);
+    CHECK(at_b->candidates[1].prefix == 120 && at_b->candidates[1].type == QPX_GID_ROCE_V2);
+    CHECK(qpx_agree(&a, 5, at_a, &mine, theirs) == 0 && mine == 9);
+    CHECK(memcmp(theirs, b.candidates[1].gid, 16) == 0);
+    CHECK(qpx_agree(&b, 0, at_b, &mine, theirs) == 0 && mine == 1);
+    CHECK(memcmp(theirs, a.candidates[1].gid, 16) == 0);
+
+    /* Another index than the peer was told, and indices that were lost on the way. */
+    CHECK(qpx_agree(&a, 9, at_a, &mine, theirs) == -QPX_EARGUMENT);
+    CHECK(strstr(qpx_last_error(), "qpx_describe()") != NULL);
+    CHECK(qpx_agree(at_b, 5, at_a, &mine, theirs) == -QPX_EARGUMENT);
+    CHECK(strstr(qpx_last_error(), "no gid_index") != NULL);
+    at_a->candidates[0].type = at_a->candidates[1].type = QPX_GID_ROCE_V1;
+    CHECK(qpx_agree(&a, 5, at_a, &mine, theirs) == -QPX_EARGUMENT);
+    CHECK(strstr(qpx_last_error(), "RoCE v1") != NULL);
+    /* A peer that tells none: what each side chose. */
+    at_a->candidate_count = 0;
+    CHECK(qpx_agree(&a, 5, at_a, &mine, theirs) == 0 && mine == 5);
+    CHECK(memcmp(theirs, b.gid, 16) == 0);
+    qpx_endpoints_free(at_a, 1);
+    qpx_endpoints_free(at_b, 1);
+
+    a.candidate_count = QPX_MAX_CANDIDATES + 1;
+    CHECK(qpx_endpoint_pack(&a, &from_a, &length_a) == -QPX_EARGUMENT);
+    a.candidate_count = 2;
+    a.reserved_more[3] = 1;
+    CHECK(qpx_endpoint_pack(&a, &from_a, &length_a) == -QPX_EUNSUPPORTED);
+}
+
 static void client(uint16_t port) {
     struct qpx_options options = {0};
     struct qpx_endpoint wrong = endpoint(1), *remote = NULL;
@@ -160,6 +238,7 @@ int main(void) {
     errors();
     sizes_of_options();
     endpoints_as_bytes();
+    candidates();
     child = fork();
     if (child == 0) {
         const uint16_t port = qpx_listener_port(listener);
@@ -174,6 +253,7 @@ int main(void) {
         talk(c, 100, 200);
         CHECK(qpx_barrier(c) == -QPX_EREFUSED);
         CHECK(strstr(qpx_last_error(), "that is all") != NULL);
+        CHECK(qpx_last_detail() != 0);
     }
     qpx_close(c);
     qpx_listener_close(listener);

@@ -10,13 +10,19 @@ class Region(c.Structure):
     _fields_ = [("address", c.c_uint64), ("length", c.c_uint64), ("rkey", c.c_uint32), ("tag", c.c_char * 256)]
 
 
+class Candidate(c.Structure):
+    _fields_ = [("gid", c.c_uint8 * 16), ("type", c.c_uint8), ("wish", c.c_uint8), ("prefix", c.c_uint8), ("reserved", c.c_uint8),
+                ("gid_index", c.c_int32)]
+
+
 class Endpoint(c.Structure):
     _fields_ = [
         ("device", c.c_char * 64), ("gid", c.c_uint8 * 16), ("qpn", c.c_uint32), ("psn", c.c_uint32), ("qkey", c.c_uint32),
         ("srqn", c.c_uint32), ("mtu", c.c_uint32), ("type", c.c_uint32), ("lid", c.c_uint16), ("port", c.c_uint8),
         ("max_rd_atomic", c.c_uint8), ("max_dest_rd_atomic", c.c_uint8), ("reserved", c.c_uint8 * 3),
         ("regions", c.POINTER(Region)), ("region_count", c.c_size_t), ("application", c.c_void_p),
-        ("application_length", c.c_size_t),
+        ("application_length", c.c_size_t), ("candidate_count", c.c_uint32), ("reserved_flags", c.c_uint32),
+        ("reserved_more", c.c_uint64 * 4), ("candidates", Candidate * 64),
     ]
 
 

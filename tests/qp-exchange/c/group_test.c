@@ -133,10 +133,25 @@ static void* member(void* argument) {
     return NULL;
 }
 
+static void launched(void) {
+    uint32_t rank = 9, size = 9;
+
+    unsetenv("RANK");
+    CHECK(qpx_rank_from_environment(&rank, &size) >= 0);
+    setenv("RANK", "3", 1);
+    setenv("WORLD_SIZE", "8", 1);
+    CHECK(qpx_rank_from_environment(&rank, &size) == 1 && rank == 3 && size == 8);
+    setenv("RANK", "three", 1);
+    CHECK(qpx_rank_from_environment(&rank, &size) == -QPX_EARGUMENT);
+    unsetenv("RANK");
+    unsetenv("WORLD_SIZE");
+}
+
 int main(int argc, char** argv) {
     url = argc > 1 ? argv[1] : "tcp://127.0.0.1:18919/c";
     qpx_group* group = NULL;
     CHECK(qpx_group_join("http://nowhere/", NULL, &group) == -QPX_EARGUMENT);
+    launched();
     pthread_t other;
     static char one; /* any pointer but NULL is rank 1 */
     CHECK(pthread_create(&other, NULL, member, &one) == 0);

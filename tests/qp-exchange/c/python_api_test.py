@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """The module qpx, what event loops, stores and failures need: usage: as python_test.py"""
+import os
 import select
+import signal
+import socket
 import sys
 import threading
 
 import qpx
 
-CODES = {"argument": 1, "refused": 3, "timeout": 4, "protocol": 5, "peer gone": 9, "cancelled": 13}
+CODES = {"argument": qpx.EARGUMENT, "resolve": qpx.ERESOLVE, "refused": qpx.EREFUSED, "timeout": qpx.ETIMEOUT, "protocol": qpx.EPROTOCOL,
+         "peer gone": qpx.EPEERGONE, "cancelled": qpx.ECANCELLED}
+NUMBERS = [1, 2, 3, 4, 5, 9, 13]
 
 
 def endpoint(number):
@@ -40,6 +45,27 @@ def packing():
     fails("protocol", qpx.Endpoint.unpack, endpoint(7).pack()[:-1])
     assert qpx.should_connect("a", "b") and not qpx.should_connect("b", "a")
     fails("argument", qpx.should_connect, "a", "a")
+
+
+def network(net, host, wish, index, kind=qpx.GID_ROCE_V2):
+    gid = bytes([0] * 10 + [0xFF, 0xFF, 10, 0, net, host])
+    return qpx.Candidate(gid, kind, wish, 120, index)
+
+
+def candidates():
+    chosen, possible = qpx.GID_CHOSEN, qpx.GID_POSSIBLE
+    a, b = endpoint(1), endpoint(2)
+    a.candidates = [network(1, 1, chosen, 5), network(2, 1, possible, 9)]
+    b.candidates = [network(3, 2, chosen, 0), network(2, 2, possible, 1)]
+    at_a, at_b = qpx.Endpoint.unpack(b.pack()), qpx.Endpoint.unpack(a.pack())
+    assert at_b == a and [one.gid_index for one in at_b.candidates] == [-1, -1]
+    assert qpx.agree(a, 5, at_a) == (9, b.candidates[1].gid)
+    assert qpx.agree(b, 0, at_b) == (1, a.candidates[1].gid)
+    assert "qpx_describe()" in fails("argument", qpx.agree, a, 9, at_a)
+    at_a.candidates = [network(2, 2, chosen, -1, qpx.GID_ROCE_V1)]
+    assert "RoCE v1" in fails("argument", qpx.agree, a, 5, at_a)
+    a.candidates *= 33
+    fails("argument", a.pack)
 
 
 def client(port):
@@ -81,6 +107,53 @@ def peers():
     fails("cancelled", listener.accept)
 
 
+def closed():
+    """What is closed says so, and does not take the process with it."""
+    listener = qpx.listen("tcp://127.0.0.1:0")
+    listener.close()
+    listener.close()
+    for use in (lambda: listener.port, listener.accept, listener.fileno, listener.cancel, listener.__enter__):
+        try:
+            use()
+        except ValueError as error:
+            assert str(error) == "Listener is closed", error
+        else:
+            raise AssertionError("a closed listener answers")
+
+
+def launched():
+    os.environ["RANK"], os.environ["WORLD_SIZE"] = "2", "4"
+    assert qpx.rank_from_environment() == (2, 4)
+    os.environ["RANK"] = "-"
+    fails("argument", qpx.rank_from_environment)
+    del os.environ["RANK"], os.environ["WORLD_SIZE"]
+
+
+def interrupted(call, *arguments):
+    """Ctrl-C while `call` waits: ends it soon, as other calls of Python."""
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        call(*arguments)
+    except KeyboardInterrupt:
+        return
+    finally:
+        timer.cancel()
+    raise AssertionError("not interrupted")
+
+
+def signals(url):
+    with qpx.listen("tcp://127.0.0.1:0", timeout=60, family=socket.AF_INET) as listener:
+        interrupted(listener.accept)
+        interrupted(listener.accept, 60)
+        fails("timeout", listener.accept, 0.3)
+        fails("resolve", qpx.connect, f"tcp://127.0.0.1:{listener.port}", family=socket.AF_INET6)
+    with qpx.Group(url + "-signals", rank=0, size=1, timeout=None) as group:
+        interrupted(group.get, "nobody")
+        group.put("k", b"used on")
+        assert group.get("k") == b"used on"
+
+
 def member(url, rank):
     with qpx.Group(url, rank=rank, size=2, timeout=20, name=f"member {rank}") as group:
         assert (group.rank, group.size, group.secure) == (rank, 2, False)
@@ -116,6 +189,11 @@ def member(url, rank):
 failed = []
 threading.excepthook = lambda arguments: (failed.append(arguments), sys.__excepthook__(*arguments[:3]))
 packing()
+candidates()
+closed()
+launched()
+assert list(CODES.values()) == NUMBERS
+signals(sys.argv[1])
 peers()
 members = [in_thread(lambda rank=rank: member(sys.argv[1], rank)) for rank in range(2)]
 for one in members:

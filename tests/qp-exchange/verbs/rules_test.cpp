@@ -152,6 +152,17 @@ TEST(Agree, WithAnOlderPeerEachUsesWhatItChose) {
     EXPECT_EQ(address_of(local, remote, {}).grh.sgid_index, 5);
 }
 
+TEST(Agree, CandidatesWithoutTheirIndicesAreRefused) {
+    // The peer goes by the list: to fall back to the GID of `local` would part the two in silence.
+    Local local;
+    local.gid = {3, v4(10, 1, 0, 1), GidType::RoceV2};
+    local.endpoint.candidates = {{v4(10, 1, 0, 1), Type::RoceV2, Wish::Chosen, 120},
+                                 {v4(10, 2, 0, 1), Type::RoceV2, Wish::None, 120}};
+    Endpoint remote;
+    remote.candidates = {{v4(10, 2, 0, 2), Type::RoceV2, Wish::Chosen, 120}};
+    expect_error(ErrorCode::Argument, "indices are not known", [&] { agree(local, remote); });
+}
+
 TEST(Agree, CandidatesAreWhatTheQueryAllows) {
     std::vector<GidChoice> choices;
     const auto bits = [](const auto&) { return std::uint8_t{120}; };
