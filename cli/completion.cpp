@@ -137,68 +137,68 @@ Cases cases_of(const Description& d, const std::vector<Values>& given, const std
     return out;
 }
 
-constexpr const char* kBash = R"SH(# bash completion of PROGRAM
-FUNCTION() {
-    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} path= word i skip=
-    COMPREPLY=()
-    for ((i = 1; i < COMP_CWORD; i++)); do
-        word=${COMP_WORDS[i]}
+/// What bash and zsh understand alike: which command is being completed (`at`), and its words.
+constexpr const char* kLook = R"SH(    for ((i = FIRST; i < COUNT; i++)); do
+        word=ITEM
         if [ "$word" = -- ]; then
-            case $path in COMMANDS) declare -F _command_offset >/dev/null && _command_offset $((i + 1)) ;; esac
+            case $at in COMMANDS) OTHER ;; esac
             return
         fi
         [ -z "$skip" ] || { skip=; continue; }
         case $word in
             VALUED) skip=1 ;;
             -*) ;;
-            *) case "${path:+$path }$word" in PATHS) path="${path:+$path }$word" ;; esac ;;
+            *) case "${at:+$at }$word" in PATHS) at="${at:+$at }$word" ;; esac ;;
         esac
     done
     case $prev in
 VALUES        VALUED) return ;;
     esac
-    case $path in
+    case $at in
 WORDS    esac
-}
+)SH";
+
+/// One of these two.
+struct Shell {
+    const char* script;  ///< LOOK is kLook
+    const char *first, *count, *item;
+    const char* other;  ///< completes the command behind "--"
+};
+
+constexpr Shell kBash{R"SH(# bash completion of PROGRAM
+FUNCTION() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} at= word i skip=
+    COMPREPLY=()
+LOOK}
 FUNCTION_add() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur"); }
 complete -o default -F FUNCTION PROGRAM
-)SH";
+)SH",
+                      "1", "COMP_CWORD", "${COMP_WORDS[i]}",
+                      "declare -F _command_offset >/dev/null && _command_offset $((i + 1))"};
 
-constexpr const char* kZsh = R"SH(#compdef PROGRAM
+constexpr Shell kZsh{R"SH(#compdef PROGRAM
 FUNCTION() {
     emulate -L zsh -o sh_word_split
-    local prev=$words[CURRENT-1] npath= word i skip=
-    for ((i = 2; i < CURRENT; i++)); do
-        word=$words[i]
-        if [[ $word == -- ]]; then
-            case $npath in COMMANDS) shift $i words; (( CURRENT -= i )); _normal ;; esac
-            return
-        fi
-        [[ -z $skip ]] || { skip=; continue; }
-        case $word in
-            VALUED) skip=1 ;;
-            -*) ;;
-            *) case "${npath:+$npath }$word" in PATHS) npath="${npath:+$npath }$word" ;; esac ;;
-        esac
-    done
-    case $prev in
-VALUES        VALUED) return ;;
-    esac
-    case $npath in
-WORDS    esac
-}
+    local prev=$words[CURRENT-1] at= word i skip=
+LOOK}
 FUNCTION_add() { local list=($=1); compadd -- $list; }
 compdef FUNCTION PROGRAM
-)SH";
+)SH",
+                     "2", "CURRENT", "$words[i]", "shift $i words; (( CURRENT -= i )); _normal"};
 
-std::string for_shell(const char* script, const CLI::App& app, const Description& d,
+std::string for_shell(const Shell& shell, const CLI::App& app, const Description& d,
                       const std::vector<Values>& values, const std::vector<std::string>& commands,
                       const std::string& files) {
     const Cases cases = cases_of(d, values, function_of(app.get_name()) + "_add", files);
     std::string behind;
     for (const std::string& command : commands)
         behind += (behind.empty() ? "'" : "|'") + command + "'";
-    std::string out = script;
+    std::string out = shell.script;
+    replace_all(out, "LOOK", kLook);
+    replace_all(out, "FIRST", shell.first);
+    replace_all(out, "COUNT", shell.count);
+    replace_all(out, "ITEM", shell.item);
+    replace_all(out, "OTHER", shell.other);
     replace_all(out, "COMMANDS", behind.empty() ? "'-'" : behind);
     replace_all(out, "VALUES", cases.values);
     replace_all(out, "VALUED", cases.valued);
