@@ -15,6 +15,7 @@
 #include <stdexcept>
 
 #include "compare/read_output.h"
+#include "run/repeats.h"
 
 extern char** environ;
 
@@ -125,18 +126,8 @@ void add_round(Result& sum, const Result& one, const std::vector<std::string>& c
         if (entry.size != sum.entries[i].size || entry.qps != sum.entries[i].qps) {
             fail(command, "printed other rows than in its first run");
         }
-        Repeat repeat;
-        repeat.started = entry.started;
-        repeat.iterations = entry.iterations;
-        repeat.seconds = entry.seconds;
-        if (entry.bandwidth) {
-            repeat.bandwidth = entry.bandwidth->average;
-            repeat.message_rate = entry.bandwidth->message_rate;
-        }
-        if (entry.latency && entry.latency->count() > 0) {
-            repeat.median = entry.latency->typical();
-            repeat.tail = entry.latency->percentile(99);
-        } else if (!entry.repeats.empty()) {
+        Repeat repeat = repeat_of(entry);
+        if (!(entry.latency && entry.latency->count() > 0) && !entry.repeats.empty()) {
             repeat.median = entry.repeats.front().median;
             repeat.tail = entry.repeats.front().tail;
         }
@@ -146,13 +137,9 @@ void add_round(Result& sum, const Result& one, const std::vector<std::string>& c
 
 void set_medians(Result& result) {
     for (Entry& entry : result.entries) {
-        std::vector<double> speeds, rates;
-        for (const Repeat& repeat : entry.repeats) {
-            speeds.push_back(repeat.bandwidth);
-            rates.push_back(repeat.message_rate);
-        }
         if (entry.bandwidth) {
-            entry.bandwidth = Bandwidth{spread_of(speeds).median, 0, spread_of(rates).median};
+            entry.bandwidth = Bandwidth{median_of(entry.repeats, &Repeat::bandwidth), 0,
+                                        median_of(entry.repeats, &Repeat::message_rate)};
         }
     }
 }

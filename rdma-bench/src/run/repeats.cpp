@@ -9,31 +9,6 @@
 namespace rdma_bench {
 namespace {
 
-Repeat repeat_of(const Entry& entry) {
-    Repeat repeat;
-    repeat.started = entry.started;
-    repeat.iterations = entry.iterations;
-    repeat.seconds = entry.seconds;
-    if (entry.bandwidth) {
-        repeat.bandwidth = entry.bandwidth->average;
-        repeat.message_rate = entry.bandwidth->message_rate;
-    }
-    if (entry.latency && entry.latency->count() > 0) {
-        repeat.median = entry.latency->typical();
-        repeat.tail = entry.latency->percentile(99);
-    }
-    return repeat;
-}
-
-double median_of(const std::vector<Repeat>& repeats, double Repeat::*value) {
-    std::vector<double> values;
-    values.reserve(repeats.size());
-    for (const Repeat& repeat : repeats) {
-        values.push_back(repeat.*value);
-    }
-    return spread_of(std::move(values)).median;
-}
-
 /// What moved in all of them: before stands where it did at first.
 void add_counters(std::vector<Counter>& sum, const std::vector<Counter>& more) {
     for (const Counter& counter : more) {
@@ -69,6 +44,31 @@ void add_latency(Entry& sum, Entry& more) {
 }
 
 }  // namespace
+
+Repeat repeat_of(const Entry& entry) {
+    Repeat repeat;
+    repeat.started = entry.started;
+    repeat.iterations = entry.iterations;
+    repeat.seconds = entry.seconds;
+    if (entry.bandwidth) {
+        repeat.bandwidth = entry.bandwidth->average;
+        repeat.message_rate = entry.bandwidth->message_rate;
+    }
+    if (entry.latency && entry.latency->count() > 0) {
+        repeat.median = entry.latency->typical();
+        repeat.tail = entry.latency->percentile(99);
+    }
+    return repeat;
+}
+
+double median_of(const std::vector<Repeat>& repeats, double Repeat::*value) {
+    std::vector<double> values;
+    values.reserve(repeats.size());
+    for (const Repeat& repeat : repeats) {
+        values.push_back(repeat.*value);
+    }
+    return spread_of(std::move(values)).median;
+}
 
 Entry combine(std::vector<Entry> all) {
     Entry sum = all.front();

@@ -8,6 +8,12 @@
 
 namespace rdma_bench {
 
+/// The figures of one measurement.
+Repeat repeat_of(const Entry& entry);
+
+/// Of one figure of all of them.
+double median_of(const std::vector<Repeat>& repeats, double Repeat::*value);
+
 /// Figures become medians, counts and costs sums, latencies those of all together, the series one
 /// after the other. @param all at least one; in the order of measurement
 Entry combine(std::vector<Entry> all);
