@@ -90,7 +90,7 @@ struct qpx_endpoint {
 /*
  * Structures of options begin with their size, so that a later library knows which members the
  * program has: sizeof the structure, or 0 for those of version 0.1. NULL, or all zero, is the
- * default.
+ * default. The initializers name all members in order, for compilers of C and of any C++.
  */
 
 /* How to connect. */
@@ -104,7 +104,7 @@ struct qpx_options {
     int stop_on_signal;   /* not 0: a signal that meets a waiting call ends it: QPX_ECANCELLED */
 };
 #define QPX_OPTIONS_INIT \
-    { .struct_size = sizeof(struct qpx_options) }
+    { sizeof(struct qpx_options), 0, 0, 0, NULL, NULL, 0 }
 
 typedef struct qpx_connection qpx_connection;
 typedef struct qpx_listener qpx_listener;
@@ -197,10 +197,11 @@ struct qpx_describe_options {
     uint8_t allow_roce_v1;  /* not 0: a RoCE v1 GID when there is none of v2 */
     uint8_t reserved[6];    /* 0 */
 };
-#define QPX_DESCRIBE_OPTIONS_INIT                                                                 \
-    {                                                                                             \
-        .struct_size = sizeof(struct qpx_describe_options), .gid_index = -1, .max_rd_atomic = -1, \
-        .max_dest_rd_atomic = -1, .port = 1                                                       \
+#define QPX_DESCRIBE_OPTIONS_INIT                                                     \
+    {                                                                                 \
+        sizeof(struct qpx_describe_options), -1, 0, NULL, NULL, -1, -1, 0, 0, 1, 0, { \
+            0, 0, 0, 0, 0, 0                                                          \
+        }                                                                             \
     }
 
 /* As qpx_describe(). @options: NULL for the usual. @connection: may be NULL. */
@@ -242,11 +243,8 @@ struct qpx_path_options {
     int access; /* qp_access_flags; -1: all that type and device have */
     int grh;    /* 0, 1; -1: always on Ethernet, on InfiniBand when subnets differ */
 };
-#define QPX_PATH_OPTIONS_INIT                                                          \
-    {                                                                                  \
-        .struct_size = sizeof(struct qpx_path_options), .timeout = 14, .retry_cnt = 7, \
-        .rnr_retry = 7, .min_rnr_timer = 12, .hop_limit = 64, .access = -1, .grh = -1  \
-    }
+#define QPX_PATH_OPTIONS_INIT \
+    { sizeof(struct qpx_path_options), 14, 7, 7, 12, 0, 0, 64, 0, 0, 0, 0, -1, -1 }
 
 /* As qpx_connect_qp(); @path: NULL for the usual. */
 QPX_API int qpx_connect_qp_path(struct ibv_qp* qp, const struct qpx_endpoint* local, int gid_index,

@@ -30,7 +30,7 @@ struct qpx_group_options {
     int stop_on_signal;   /* not 0: a signal that meets a waiting call ends it: QPX_ECANCELLED */
 };
 #define QPX_GROUP_OPTIONS_INIT \
-    { .struct_size = sizeof(struct qpx_group_options), .rank = QPX_ANY_RANK }
+    { sizeof(struct qpx_group_options), QPX_ANY_RANK, 0, 0, 0, 0, NULL, NULL, NULL, 0 }
 
 /* Bytes for, or from, one rank. */
 struct qpx_rank_bytes {
