@@ -9,6 +9,7 @@
 #include "complete/command.h"
 #include "options/parse.h"
 #include "report/sinks.h"
+#include "run/clients.h"
 #include "run/session.h"
 
 namespace rdma_bench {
@@ -105,7 +106,8 @@ int run_test(Test test, const std::vector<std::string>& arguments) {
         return usage_error(std::string(error.what()) + "\nSee rdma-bench " +
                            std::string(to_string(test)) + " --help");
     }
-    const Exit status = run_session(options, sinks);
+    const Exit status =
+        options.clients > 1 ? run_clients(options, sinks) : run_session(options, sinks);
     return status == Exit::kGood && sinks.failed ? static_cast<int>(Exit::kFailed)
                                                  : static_cast<int>(status);
 }

@@ -71,6 +71,17 @@ void check_bandwidth(const Options& o) {
     require(o.burst == 1 || o.burst <= o.tx_depth, "--burst_size cannot be more than -t");
 }
 
+void check_clients(const Options& o) {
+    if (o.clients == 1) {
+        return;
+    }
+    require(!o.client(), "--clients: only the server waits for several; leave it out here");
+    // With -n the first to be done leaves the link to the others.
+    require(o.duration, "--clients needs -D on all sides, so that they run at the same time");
+    require(!o.run_infinitely, "--clients and --run_infinitely exclude each other");
+    require(!o.verify, "--clients and --verify exclude each other");
+}
+
 }  // namespace
 
 void set_sizes(Options& o) {
@@ -99,6 +110,7 @@ void check_options(const Options& o) {
             "--verify: start the test at the other side instead of --reversed");
     require(!(o.verify && o.run_infinitely), "--verify and --run_infinitely exclude each other");
     check_transport(o);
+    check_clients(o);
     o.test.latency() ? check_latency(o) : check_bandwidth(o);
     if (o.recv_post_list > o.rx_depth) {
         throw UsageError("--recv_post_list cannot be more than -r");

@@ -96,6 +96,7 @@ struct Options {
     bool rdma_cm = false;            ///< -R: the connection managers of both hosts connect the QPs
     bool rdma_cm_exchange = false;   ///< -z: the two programs talk over rdma_cm instead of TCP
     unsigned connect_timeout = 10;   ///< --connect-timeout, seconds
+    unsigned clients = 1;            ///< --clients: so many at a time, of a server
 
     // Traffic.
     Connection connection = Connection::kRc;  ///< -c

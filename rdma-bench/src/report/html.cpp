@@ -179,6 +179,13 @@ std::string to_html(const std::vector<Run>& runs, double threshold, bool paired,
         table.caption = runs.size() > 1 ? run.name : "";
         body += render(table);
     }
+    std::string clients;
+    for (const Run& run : runs) {
+        Table table = clients_table(run);
+        table.caption = runs.size() > 1 ? run.name : "";
+        clients += table.rows.empty() ? "" : render(table);
+    }
+    body += clients.empty() ? "" : heading("Clients") + clients;
     std::string counters;
     for (const Run& run : runs) {
         Table table = counters_table(run);

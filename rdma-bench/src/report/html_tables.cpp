@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "report/counter_table.h"
+#include "report/fairness.h"
 #include "report/markup.h"
 #include "report/percentiles.h"
 #include "report/spread.h"
@@ -104,6 +105,11 @@ std::vector<Column> all_columns() {
     }
     columns.push_back(
         {"max, \xC2\xB5s", [](const Entry& e) { return e.latency ? us(e.latency->max()) : ""; }});
+    columns.push_back({"fairness (Jain)", [](const Entry& e) {
+                           return e.clients.empty()
+                                      ? ""
+                                      : fmt::format("{:.4f}", fairness_of(e.clients).index);
+                       }});
     columns.push_back({"interval of the median, Gb/s or \xC2\xB5s", interval});
     columns.push_back(
         {"wanted/s", [](const Entry& e) { return e.rate ? format_count(e.rate->wanted) : ""; }});
@@ -197,6 +203,25 @@ Table results_table(const Run& run) {
     return table;
 }
 
+Table clients_table(const Run& run) {
+    Table table;
+    table.head = {"client", "size, bytes", "QPs", "messages", "Gb/s", "messages/s", "share, %"};
+    table.text_columns = 1;
+    for (const Entry& entry : run.result.entries) {
+        const double all = entry.bandwidth ? entry.bandwidth->average : 0;
+        for (std::size_t i = 0; i < entry.clients.size(); ++i) {
+            const ClientShare& c = entry.clients[i];
+            const auto& hosts = run.result.clients;
+            table.rows.push_back(
+                {fmt::format("{}{}", i + 1, i < hosts.size() ? ": " + hosts[i].name : ""),
+                 fmt::format("{}", entry.size), fmt::format("{}", entry.qps),
+                 fmt::format("{}", c.iterations), gbits(c.bandwidth), format_count(c.message_rate),
+                 all > 0 ? fmt::format("{:.1f}", c.bandwidth / all * 100) : ""});
+        }
+    }
+    return table;
+}
+
 Table parameters_table(const std::vector<Run>& runs) {
     Table table;
     table.text_columns = runs.size() + 1;
@@ -228,19 +253,26 @@ Table parameters_table(const std::vector<Run>& runs) {
 
 Table machines_table(const std::vector<Run>& runs) {
     Table table;
-    table.text_columns = 2 * runs.size() + 1;
     table.head.push_back("");
+    std::vector<const HostFacts*> hosts;
     for (const Run& run : runs) {
         const std::string prefix = runs.size() > 1 ? run.name + ", " : "";
         table.head.push_back(prefix + (run.result.client ? "client" : "server"));
-        table.head.push_back(prefix + (run.result.client ? "server" : "client"));
+        hosts.push_back(&run.result.local);
+        if (run.result.clients.empty()) {
+            table.head.push_back(prefix + (run.result.client ? "server" : "client"));
+            hosts.push_back(&run.result.peer);
+        }
+        for (std::size_t i = 0; i < run.result.clients.size(); ++i) {
+            table.head.push_back(prefix + fmt::format("client {}", i + 1));
+            hosts.push_back(&run.result.clients[i]);
+        }
     }
+    table.text_columns = hosts.size() + 1;
     for (const Fact& fact : facts()) {
         std::vector<std::string> row{fact.name};
-        for (const Run& run : runs) {
-            row.push_back(fact.value(run.result.local));
-            row.push_back(fact.value(run.result.peer));
-        }
+        std::transform(hosts.begin(), hosts.end(), std::back_inserter(row),
+                       [&](const HostFacts* host) { return fact.value(*host); });
         table.rows.push_back(std::move(row));
     }
     return table;

@@ -10,6 +10,8 @@ namespace rdma_bench::report {
 
 /// One table a run, without the columns that no entry fills.
 Table results_table(const Run& run);
+/// --clients: a line for each entry and client; without rows when there was one client.
+Table clients_table(const Run& run);
 /// What each setting was in each run.
 Table parameters_table(const std::vector<Run>& runs);
 /// Host, processor and RDMA device of both sides of each run.

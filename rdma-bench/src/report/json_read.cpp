@@ -243,6 +243,12 @@ SeriesPoint series_point(const Value& v) {
     return {not_negative(parts[0]), parts[1].integer<std::uint64_t>()};
 }
 
+ClientShare client(const Value& v) {
+    return {v.at("iterations").integer<std::uint64_t>(), not_negative(v.at("seconds")),
+            not_negative(v.at("bandwidth_bytes_per_second")),
+            not_negative(v.at("messages_per_second"))};
+}
+
 Entry entry(const Value& v) {
     Entry e;
     e.size = v.at("size_bytes").integer<std::uint64_t>();
@@ -286,6 +292,11 @@ Entry entry(const Value& v) {
     if (v.has("repeats")) {
         for (const Value& r : v.at("repeats").items()) {
             e.repeats.push_back(repeat(r));
+        }
+    }
+    if (v.has("clients")) {
+        for (const Value& c : v.at("clients").items()) {
+            e.clients.push_back(client(c));
         }
     }
     if (v.has("series_seconds_and_messages")) {
@@ -340,6 +351,11 @@ Result from_json(std::string_view text, const std::string& name) {
     result.security = v.at("security").text();
     result.local = host(v.at("local"));
     result.peer = host(v.at("peer"));
+    if (v.has("clients")) {
+        for (const Value& c : v.at("clients").items()) {
+            result.clients.push_back(host(c));
+        }
+    }
     for (const Value& parameter : v.at("parameters").items()) {
         result.parameters.push_back({parameter.at("name").text(), parameter.at("value").text()});
     }

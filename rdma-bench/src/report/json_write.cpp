@@ -2,6 +2,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "report/fairness.h"
 #include "report/json.h"
 #include "report/percentiles.h"
 #include "report/spread.h"
@@ -162,6 +163,17 @@ Json intervals(const std::vector<Repeat>& all) {
     return out;
 }
 
+Json clients(const std::vector<ClientShare>& all) {
+    Json out = Json::array();
+    for (const ClientShare& c : all) {
+        out.push_back({{"iterations", c.iterations},
+                       {"seconds", number(c.seconds)},
+                       {"bandwidth_bytes_per_second", number(c.bandwidth)},
+                       {"messages_per_second", number(c.message_rate)}});
+    }
+    return out;
+}
+
 Json entry(const Entry& e) {
     Json out = {{"size_bytes", e.size},     {"qps", e.qps},
                 {"threads", e.threads},     {"iterations", e.iterations},
@@ -200,6 +212,12 @@ Json entry(const Entry& e) {
     if (!e.repeats.empty()) {
         out["repeats"] = repeats(e.repeats);
         out["intervals_of_the_median"] = intervals(e.repeats);
+    }
+    if (!e.clients.empty()) {
+        const Fairness f = fairness_of(e.clients);
+        out["clients"] = clients(e.clients);
+        out["fairness"] = {{"jain_index", number(f.index)},
+                           {"slowest_over_fastest", number(f.ratio())}};
     }
     if (!e.series.empty()) {
         Json& series = out["series_seconds_and_messages"] = Json::array();
@@ -247,19 +265,26 @@ std::string to_json(const Result& result) {
     for (const Entry& e : result.entries) {
         entries.push_back(entry(e));
     }
-    return lines({{"schema", "rdma-bench"},
-                  {"schema_version", kSchemaVersion},
-                  {"program_version", result.version},
-                  {"test", std::string(to_string(result.test))},
-                  {"side", result.client ? "client" : "server"},
-                  {"started_utc", result.started},
-                  {"security", result.security},
-                  {"local", host(result.local)},
-                  {"peer", host(result.peer)},
-                  {"parameters", parameters},
-                  {"entries", entries},
-                  {"error", result.error},
-                  {"exit_status", result.exit_status}});
+    Json all = {{"schema", "rdma-bench"},
+                {"schema_version", kSchemaVersion},
+                {"program_version", result.version},
+                {"test", std::string(to_string(result.test))},
+                {"side", result.client ? "client" : "server"},
+                {"started_utc", result.started},
+                {"security", result.security},
+                {"local", host(result.local)},
+                {"peer", host(result.peer)},
+                {"parameters", parameters},
+                {"entries", entries},
+                {"error", result.error},
+                {"exit_status", result.exit_status}};
+    if (!result.clients.empty()) {
+        Json& hosts = all["clients"] = Json::array();
+        for (const HostFacts& client : result.clients) {
+            hosts.push_back(host(client));
+        }
+    }
+    return lines(all);
 }
 
 }  // namespace rdma_bench::report

@@ -88,6 +88,13 @@ struct SeriesPoint {
     std::uint64_t messages = 0;  ///< completed in it
 };
 
+/// --clients: what one of several at a time had of an entry.
+struct ClientShare {
+    std::uint64_t iterations = 0;
+    double seconds = 0;
+    double bandwidth = 0, message_rate = 0;  ///< as in Bandwidth
+};
+
 /// --repeat: one of several measurements of the same entry.
 struct Repeat {
     std::string started;
@@ -117,7 +124,10 @@ struct Entry {
     std::vector<Counter> peer_counters;
     std::optional<Verification> verification;  ///< with --verify: both sides together
     std::optional<RateOutcome> rate;
-    std::vector<Repeat> repeats;      ///< in order; empty without --repeat
+    std::vector<Repeat> repeats;  ///< in order; empty without --repeat
+    /// --clients: of each, in the order of Result::clients; the other figures are those of all
+    /// together.
+    std::vector<ClientShare> clients;
     std::vector<SeriesPoint> series;  ///< of the side that sends; empty: the run was too short
     std::uint64_t lost = 0;           ///< messages of UC and UD that were sent and did not come
     bool partial = false;             ///< interrupted: what was measured until then
@@ -138,6 +148,7 @@ struct Result {
     std::string started;  ///< UTC, as in Entry
     std::vector<Parameter> parameters;
     HostFacts local, peer;
+    std::vector<HostFacts> clients;  ///< --clients: all of them; `peer` is the first
     std::vector<QpFacts> local_qps, peer_qps;
     std::string security;  ///< of the exchange: "not encrypted", or cipher and identity
     std::vector<Entry> entries;

@@ -9,6 +9,7 @@
 
 #include "exit.h"
 #include "report/counter_table.h"
+#include "report/fairness.h"
 #include "report/percentiles.h"
 #include "report/sinks.h"
 #include "report/spread.h"
@@ -88,7 +89,7 @@ class TableSink final : public Sink {
         flush();
     }
 
-    void entry(const Result& /*result*/, const Entry& entry) override {
+    void entry(const Result& result, const Entry& entry) override {
         if (!table_) {
             print_number(entry);
             return;
@@ -102,7 +103,7 @@ class TableSink final : public Sink {
         } else if (entry.bandwidth) {
             print_bandwidth(entry);
         }
-        print_more(entry);
+        print_more(result, entry);
         flush();
     }
 
@@ -218,7 +219,29 @@ class TableSink final : public Sink {
         std::fflush(stdout);
     }
 
-    void print_more(const Entry& entry) const {
+    /// --clients: the row has all together, these are the parts.
+    void print_clients(const Result& result, const Entry& entry) const {
+        if (entry.clients.empty()) {
+            return;
+        }
+        const double all = entry.bandwidth ? entry.bandwidth->average : 0;
+        for (std::size_t i = 0; i < entry.clients.size(); ++i) {
+            const ClientShare& client = entry.clients[i];
+            const HostFacts* host = i < result.clients.size() ? &result.clients[i] : nullptr;
+            std::printf("\tclient %zu: %.2f %s, %.6f Mpps, %.1f %%%s%s%s\n", i + 1,
+                        shown(client.bandwidth), options_.report.gbits ? "Gb/sec" : "MiB/sec",
+                        client.message_rate / 1e6, all > 0 ? client.bandwidth / all * 100 : 0,
+                        host != nullptr ? ", " : "", host != nullptr ? host->name.c_str() : "",
+                        host != nullptr ? (" " + host->device.gid).c_str() : "");
+        }
+        const Fairness f = fairness_of(entry.clients);
+        std::printf(
+            "\tfairness: %.4f (Jain's index; 1: all the same), the slowest has %.1f %% of the "
+            "fastest\n",
+            f.index, f.ratio() * 100);
+    }
+
+    void print_more(const Result& result, const Entry& entry) const {
         if (options_.qps.size() > 1) {
             std::printf("\tQPs: %u\n", entry.qps);
         }
@@ -241,6 +264,7 @@ class TableSink final : public Sink {
         }
         warn_about_skew(entry);
         print_spread(entry);
+        print_clients(result, entry);
         if (entry.rate) {
             std::printf("\trate: %.0f messages/s of %.0f, %" PRIu64 " started late\n",
                         entry.rate->reached, entry.rate->wanted, entry.rate->late);

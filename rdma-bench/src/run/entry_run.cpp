@@ -109,9 +109,16 @@ Measured EntryRun::run(const Where& where) {
         ping.compare_and_swap = options_.atomic == AtomicType::kCompareAndSwap;
     }
     prepare_memory(ping);
-    link_.send("ready", json::object());
-    // The peer may be a server that still registers its memory, or a user in a debugger.
-    link_.expect("ready", false);
+    if (start_together) {
+        // A client begins when it hears that its server is ready.
+        link_.expect("ready", false);
+        start_together(link_);
+        link_.send("ready", json::object());
+    } else {
+        link_.send("ready", json::object());
+        // The peer may be a server that still registers its memory, or a user in a debugger.
+        link_.expect("ready", false);
+    }
 
     std::barrier start(static_cast<std::ptrdiff_t>(workers_.size()) + 1);
     control_.running = static_cast<unsigned>(workers_.size());

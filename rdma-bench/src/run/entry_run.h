@@ -51,6 +51,8 @@ class EntryRun {
     Histogram latency{1.0};
     std::vector<double> samples;  ///< nanoseconds
 
+    /// --clients: called when the peer is ready; comes back when all clients are.
+    std::function<void(Link&)> start_together;
     /// With --run_infinitely: called each interval with what was measured in it.
     std::function<void(const Measured&)> interval;
 

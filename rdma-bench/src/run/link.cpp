@@ -82,21 +82,47 @@ qpx::Url url_of(const Options& options, const std::string& host) {
     return url;
 }
 
-qpx::Connection accept(const Options& options) {
+/// A server's clients, one after the other. @param came false: no more are wanted
+/// @param more asked a few times a second; false: give up waiting
+void accept(const Options& options, const std::function<bool(qpx::Connection)>& came,
+            const std::function<bool()>& more) {
     qpx::Listener listener(url_of(options, options.source_ip), peer_options(options));
-    std::fprintf(stderr,
-                 "\n************************************\n* Waiting for client to "
-                 "connect... *\n************************************\n");
-    for (;;) {
-        wait_readable(listener.fd(), -1);
+    std::fprintf(
+        stderr,
+        "\n************************************\n* Waiting for %s to "
+        "connect... *\n************************************\n",
+        options.clients == 1 ? "client" : (std::to_string(options.clients) + " clients").c_str());
+    while (more()) {
+        wait_readable(listener.fd(), options.clients == 1 ? -1 : 200);
         check_interrupt();
         if (auto connection = listener.try_accept()) {
-            return std::move(*connection);
+            if (!came(std::move(*connection))) {
+                return;
+            }
         }
         for (const auto& client : listener.turned_away()) {
             std::fprintf(stderr, "rdma-bench: turned away %s\n", client.c_str());
         }
     }
+}
+
+qpx::Connection accept_one(const Options& options) {
+    std::optional<qpx::Connection> client;
+    accept(
+        options,
+        [&](qpx::Connection connection) {
+            client = std::move(connection);
+            return false;
+        },
+        [] { return true; });
+    return std::move(*client);
+}
+
+/// An error of the connection's beginning, with what the user can do.
+RunError beginning(const Options& options, const qpx::Error& error) {
+    check_interrupt();
+    const bool argument = error.code() == qpx::ErrorCode::Argument;
+    return {argument ? Exit::kUsage : Exit::kPeer, error.what() + advice(options, error)};
 }
 
 }  // namespace
@@ -126,15 +152,29 @@ Link Link::open(const Options& options) {
     const std::chrono::seconds timeout(options.connect_timeout);
     try {
         if (!options.client()) {
-            return Link(accept(options), timeout);
+            return Link(accept_one(options), timeout);
         }
         return Link(qpx::Connection::connect(url_of(options, options.host), peer_options(options)),
                     timeout);
     } catch (const qpx::Error& error) {
-        check_interrupt();
-        const bool argument = error.code() == qpx::ErrorCode::Argument;
-        throw RunError(argument ? Exit::kUsage : Exit::kPeer,
-                       error.what() + advice(options, error));
+        throw beginning(options, error);
+    }
+}
+
+void Link::accept_all(const Options& options, const std::function<void(Link)>& came,
+                      const std::function<bool()>& more) {
+    const std::chrono::seconds timeout(options.connect_timeout);
+    unsigned count = 0;
+    try {
+        accept(
+            options,
+            [&](qpx::Connection connection) {
+                came(Link(std::move(connection), timeout));
+                return ++count < options.clients;
+            },
+            more);
+    } catch (const qpx::Error& error) {
+        throw beginning(options, error);
     }
 }
 

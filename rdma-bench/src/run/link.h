@@ -3,6 +3,7 @@
 // qpx connection.
 #pragma once
 #include <chrono>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -32,6 +33,11 @@ class Link {
     /// The server waits for a client as long as it takes, the client connects.
     /// @throws RunError(kPeer) with what to do, RunError(kInterrupted)
     static Link open(const Options& options);
+    /// The server waits for `options.clients`, as long as it takes; each is told as it comes.
+    /// @param more asked while it waits; false: give up waiting
+    /// @throws as open()
+    static void accept_all(const Options& options, const std::function<void(Link)>& came,
+                           const std::function<bool()>& more);
 
     Link(qpx::Connection connection, std::chrono::milliseconds timeout);
     ~Link();

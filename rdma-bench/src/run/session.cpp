@@ -75,8 +75,17 @@ std::string yes(bool value) {
 
 class Session {
   public:
-    Session(Options& options, Sink& sink, Result& result)
-        : options_(options), sink_(sink), result_(result), role_(role_of(options)) {}
+    Session(Options& options, Sink& sink, Result& result, OneOfMany* client)
+        : options_(options),
+          sink_(sink),
+          result_(result),
+          role_(role_of(options)),
+          limits_(options) {
+        if (client != nullptr) {
+            link_ = std::make_unique<Link>(std::move(client->link));
+            start_together_ = client->start_together;
+        }
+    }
 
     Exit run() {
         Device device(options_.device, options_.port);
@@ -100,7 +109,9 @@ class Session {
         if (options_.report.cycles && !counter_used) {
             warn("-C: ticks are nanoseconds here: " + clock_text());
         }
-        link_ = std::make_unique<Link>(Link::open(options_));
+        if (!link_) {
+            link_ = std::make_unique<Link>(Link::open(options_));
+        }
         greet();
         connect(traffic);
         sink_.start(result_);
@@ -112,7 +123,8 @@ class Session {
         }
         link_->send("bye", json::object());
         link_->expect("bye", false);
-        return check_limits();
+        limits_.check();
+        return Exit::kGood;
     }
 
     /// The peer hears why, unless it was the one to say so.
@@ -135,6 +147,7 @@ class Session {
         link_->send("hello", {{"protocol", kProtocol},
                               {"version", RDMA_BENCH_VERSION},
                               {"client", options_.client()},
+                              {"clients", options_.clients},
                               {"options", values},
                               {"host", to_json(result_.local)}});
         const auto hello = link_->expect("hello");
@@ -153,6 +166,7 @@ class Session {
                            "the two sides were started with different options: " + different);
         }
         result_.peer = host_from(hello.at("host"));
+        clients_ = std::max(options_.clients, hello.value("clients", 1U));
         auto& connection = link_->connection();
         result_.security = connection.security_text();
         if (!connection.peer_identity().empty()) {
@@ -224,6 +238,9 @@ class Session {
         const auto largest = *std::max_element(o.sizes.begin(), o.sizes.end());
         add("connection", std::string(to_string(o.connection)));
         add("rdma_cm", yes(o.rdma_cm));
+        if (clients_ > 1) {
+            add("clients", std::to_string(clients_));
+        }
         add("qps", std::to_string(*std::max_element(o.qps.begin(), o.qps.end())));
         add("threads", std::to_string(o.threads));
         add("tx_depth", std::to_string(send_depth(o, largest)));
@@ -329,6 +346,7 @@ class Session {
     void plain(Traffic& traffic, const EntryRun::Where& where) {
         Entry entry = new_entry(where);
         EntryRun run(traffic, options_, *link_, sink_);
+        run.start_together = start_together_;
         run.interval = [&](const Measured& part) {
             Entry row = new_entry(where);
             fill(row, part, {}, run);
@@ -453,39 +471,9 @@ class Session {
     }
 
     void emit(Entry entry) {
-        if (entry.bandwidth) {
-            const double shown =
-                entry.bandwidth->average / (options_.report.gbits ? 1e9 / 8 : 1048576.0);
-            const double rate = entry.bandwidth->message_rate / 1e6;
-            char text[128];
-            if (options_.limit_bandwidth && shown < *options_.limit_bandwidth) {
-                std::snprintf(text, sizeof text, "%.2f %s is below -w %.2f", shown,
-                              options_.report.gbits ? "Gb/s" : "MiB/s", *options_.limit_bandwidth);
-                below_ = text;
-            }
-            if (options_.limit_message_rate && rate < *options_.limit_message_rate) {
-                std::snprintf(text, sizeof text, "%.6f Mpps is below -y %.6f", rate,
-                              *options_.limit_message_rate);
-                below_ = text;
-            }
-        }
-        if (entry.verification && !entry.verification->ok()) {
-            wrong_ = std::to_string(entry.verification->wrong) + " of " +
-                     std::to_string(entry.verification->messages) +
-                     " messages were wrong; the first: " + entry.verification->first;
-        }
+        limits_.note(entry);
         result_.entries.push_back(std::move(entry));
         sink_.entry(result_, result_.entries.back());
-    }
-
-    Exit check_limits() {
-        if (!wrong_.empty()) {
-            throw RunError(Exit::kData, wrong_);
-        }
-        if (!below_.empty()) {
-            throw RunError(Exit::kLimit, below_);
-        }
-        return Exit::kGood;
     }
 
     Options& options_;
@@ -493,24 +481,60 @@ class Session {
     Result& result_;
     Role role_;
     std::unique_ptr<Link> link_;
-    std::unique_ptr<CmConnector> cm_;  ///< -R; holds the connections until the end
+    std::function<void(Link&)> start_together_;  ///< --clients
+    std::unique_ptr<CmConnector> cm_;            ///< -R; holds the connections until the end
     std::vector<std::string> counter_names_;
     std::vector<std::vector<Entry>> kept_;  ///< --repeat: the measurements of each row so far
-    std::string below_, wrong_;
+    Limits limits_;
+    unsigned clients_ = 1;  ///< of the server at the same time
     bool exchanging_ = false;
 };
 
 }  // namespace
 
-Exit run_session(Options options, Sink& sink) {
+void Limits::note(const Entry& entry) {
+    if (entry.bandwidth) {
+        const double shown =
+            entry.bandwidth->average / (options_.report.gbits ? 1e9 / 8 : 1048576.0);
+        const double rate = entry.bandwidth->message_rate / 1e6;
+        char text[128];
+        if (options_.limit_bandwidth && shown < *options_.limit_bandwidth) {
+            std::snprintf(text, sizeof text, "%.2f %s is below -w %.2f", shown,
+                          options_.report.gbits ? "Gb/s" : "MiB/s", *options_.limit_bandwidth);
+            below_ = text;
+        }
+        if (options_.limit_message_rate && rate < *options_.limit_message_rate) {
+            std::snprintf(text, sizeof text, "%.6f Mpps is below -y %.6f", rate,
+                          *options_.limit_message_rate);
+            below_ = text;
+        }
+    }
+    if (entry.verification && !entry.verification->ok()) {
+        wrong_ = std::to_string(entry.verification->wrong) + " of " +
+                 std::to_string(entry.verification->messages) +
+                 " messages were wrong; the first: " + entry.verification->first;
+    }
+}
+
+void Limits::check() const {
+    if (!wrong_.empty()) {
+        throw RunError(Exit::kData, wrong_);
+    }
+    if (!below_.empty()) {
+        throw RunError(Exit::kLimit, below_);
+    }
+}
+
+namespace {
+
+Exit run_with(Options& options, Sink& sink, OneOfMany* client, Result& result) {
     Interrupt::instance();
     ns_per_tick();
-    Result result;
     result.version = RDMA_BENCH_VERSION;
     result.test = options.test;
     result.client = options.client();
     result.started = utc_now();
-    Session session(options, sink, result);
+    Session session(options, sink, result, client);
     Exit status = Exit::kGood;
     const auto fail = [&](const RunError& error) {
         session.give_up(error);
@@ -529,10 +553,23 @@ Exit run_session(Options options, Sink& sink) {
     }
     result.exit_status = static_cast<int>(status);
     sink.done(result);
+    return status;
+}
+
+}  // namespace
+
+Exit run_session(Options options, Sink& sink) {
+    Result result;
+    const Exit status = run_with(options, sink, nullptr, result);
     if (!result.error.empty()) {
         warn(result.error);
     }
     return status;
+}
+
+Exit run_session_with(Options options, Sink& sink, OneOfMany client) {
+    Result result;
+    return run_with(options, sink, &client, result);
 }
 
 }  // namespace rdma_bench

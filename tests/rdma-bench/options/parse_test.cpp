@@ -52,6 +52,23 @@ TEST(Options, RepeatsAndTheSeries) {
 }
 
 /// `rdma-bench write-bw -s "$SIZE"` without a SIZE.
+TEST(Options, AServerMayWaitForSeveralClients) {
+    EXPECT_EQ(parse("send-bw", "--clients 3 -D 5").clients, 3U);
+    EXPECT_EQ(parse("send-bw", "").clients, 1U);
+    EXPECT_EQ(parse("send-bw", "--clients 1 -n 5 host").clients, 1U);
+    EXPECT_NE(refusal("send-bw", "--clients 3").find("needs -D"), std::string::npos);
+    EXPECT_NE(refusal("send-bw", "--clients 3 -D 5 host").find("only the server"),
+              std::string::npos);
+    EXPECT_NE(refusal("send-bw", "--clients 3 -D 5 --verify").find("--verify"), std::string::npos);
+    EXPECT_NE(refusal("send-bw", "--clients 3 -D 5 --run_infinitely"), "");
+    EXPECT_NE(refusal("send-bw", "--clients 0 -D 5"), "");
+    EXPECT_NE(refusal("send-lat", "--clients 2 -D 5"), "") << "latency is between two";
+    EXPECT_EQ(option_differences(agreed_options(parse("send-bw", "--clients 3 -D 5")),
+                                 agreed_options(parse("send-bw", "-D 5 host"))),
+              "")
+        << "the clients need not know";
+}
+
 TEST(Options, EmptyValuesAreRefusedNotTakenForTheDefault) {
     const std::pair<std::vector<std::string>, const char*> lines[] = {
         {{"-s", ""}, "--size"},         {{"-q", ""}, "--qp"}, {{"-d", ""}, "--ib-dev"},

@@ -89,6 +89,18 @@ TEST(HtmlReport, RepeatsShowTheirIntervalAndDecideTheComparison) {
     EXPECT_TRUE(has(html, ">unclear<")) << "6 % of scatter do not tell 3 %";
 }
 
+TEST(HtmlReport, SeveralClientsHaveATableAndTheirMachines) {
+    const std::string html = to_html({{"a", samples::two_clients()}});
+    EXPECT_TRUE(unbalanced(html).empty());
+    EXPECT_TRUE(has(html, ">Clients<"));
+    EXPECT_TRUE(has(html, "1: node-b"));
+    EXPECT_TRUE(has(html, "2: node-c"));
+    EXPECT_TRUE(has(html, "75.0"));
+    EXPECT_TRUE(has(html, "0.8000"));
+    EXPECT_TRUE(has(html, "mlx5_1, port 1"));
+    EXPECT_FALSE(has(to_html({{"a", samples::bandwidth()}}), ">Clients<"));
+}
+
 TEST(HtmlReport, TwoRunsAreCompared) {
     const std::string html =
         to_html({{"old.json", samples::latency()}, {"new.json", samples::latency(1.5)}});

@@ -32,7 +32,8 @@ std::string why_changed(Change change) {
 }
 
 TEST(ResultJson, ComesBackAsItWas) {
-    for (const Result& result : {samples::bandwidth(), samples::latency(), samples::repeated(7)}) {
+    for (const Result& result :
+         {samples::bandwidth(), samples::latency(), samples::repeated(7), samples::two_clients()}) {
         const std::string text = to_json(result);
         const Result back = from_json(text, "A.json");
         EXPECT_EQ(to_json(back), text);
@@ -58,6 +59,17 @@ TEST(ResultJson, RepeatsHaveAnIntervalWithItsConfidence) {
     EXPECT_NEAR(interval["confidence"].get<double>(), 1 - 2.0 / 128, 1e-9);
     EXPECT_FALSE(entry["intervals_of_the_median"].contains("median_us"))
         << "no latency was measured";
+}
+
+TEST(ResultJson, SeveralClientsAreEachThereAndHowFairItWas) {
+    const Json json = Json::parse(to_json(samples::two_clients()));
+    EXPECT_EQ(json["clients"][1]["name"], "node-c");
+    const Json& entry = json["entries"][0];
+    EXPECT_DOUBLE_EQ(entry["clients"][1]["bandwidth_bytes_per_second"].get<double>(), 16e6);
+    EXPECT_DOUBLE_EQ(entry["bandwidth"]["average_bytes_per_second"].get<double>(), 64e6);
+    EXPECT_DOUBLE_EQ(entry["fairness"]["jain_index"].get<double>(), 0.8);
+    EXPECT_NEAR(entry["fairness"]["slowest_over_fastest"].get<double>(), 1.0 / 3, 1e-12);
+    EXPECT_FALSE(Json::parse(to_json(samples::bandwidth()))["entries"][0].contains("fairness"));
 }
 
 TEST(ResultJson, KeysCarryTheirUnits) {

@@ -74,6 +74,20 @@ inline Result repeated(unsigned times) {
     return result;
 }
 
+/// As bandwidth(), of a server with two clients; the second has a quarter.
+inline Result two_clients() {
+    Result result = bandwidth();
+    result.client = false;
+    result.clients = {host("node-b", "mlx5_0"), host("node-c", "mlx5_1")};
+    for (Entry& entry : result.entries) {
+        for (const double part : {0.75, 0.25}) {
+            entry.clients.push_back({2500, 0.25, entry.bandwidth->average * part,
+                                     entry.bandwidth->message_rate * part});
+        }
+    }
+    return result;
+}
+
 /// Sizes 2 and 4096; median 2 us and 4 us times `factor`, one sample in 100 ten times slower.
 inline Result latency(double factor = 1) {
     Result result = empty({Operation::kRead, Metric::kLatency});

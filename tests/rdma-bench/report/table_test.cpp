@@ -43,6 +43,21 @@ TEST(Table, BandwidthRowHasPerftestsColumns) {
         << text;
 }
 
+TEST(Table, SeveralClientsFollowTheRowOfAll) {
+    Entry entry;
+    entry.size = 65536;
+    entry.bandwidth = Bandwidth{400 * 1048576.0, 0, 6400};
+    entry.clients = {{1, 1, 300 * 1048576.0, 4800}, {1, 1, 100 * 1048576.0, 1600}};
+    const auto text = printed(options_of("write-bw", {"--clients", "2", "-D", "5"}), entry);
+    EXPECT_NE(text.find("\tclient 1: 300.00 MiB/sec, 0.004800 Mpps, 75.0 %\n"), std::string::npos)
+        << text;
+    EXPECT_NE(text.find("\tclient 2: 100.00 MiB/sec, 0.001600 Mpps, 25.0 %\n"), std::string::npos);
+    EXPECT_NE(
+        text.find("\tfairness: 0.8000 (Jain's index; 1: all the same), the slowest has 33.3 % "
+                  "of the fastest\n"),
+        std::string::npos);
+}
+
 TEST(Table, GigabitsAreDecimal) {
     Entry entry;
     entry.size = 65536;
