@@ -21,7 +21,8 @@ std::vector<Finding> examine();
 
 /// The system calls without which a program does not see a card (a seccomp filter may deny them).
 std::vector<Finding> check_calls();
-/// Throws Error that says which of them is denied, where libibverbs would only find no device.
+/// Throws Error that says which of them is denied, or that /proc/self/mem cannot be used, where
+/// libibverbs would only find no device.
 void require_calls();
 
 /// The parts: the machine, its network, and Dingo's own libraries.

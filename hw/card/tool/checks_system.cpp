@@ -169,6 +169,8 @@ std::vector<Finding> check_calls() {
 }
 
 void require_calls() {
+    if (const Finding memory = proc_mem(); memory.verdict == Verdict::kFail)
+        throw Error(fmt::format("{}: {}: {}", memory.what, memory.text, memory.mend));
     for (const Finding& finding : check_calls())
         if (finding.verdict == Verdict::kFail)
             throw Error(fmt::format("{}: {}", finding.text, finding.mend));

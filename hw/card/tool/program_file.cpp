@@ -8,6 +8,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -66,6 +67,36 @@ Path run_by_env(const std::vector<std::string>& words) {
     return {};
 }
 
+/// Whether the program has this text in it.
+bool contains(std::ifstream& file, std::string_view text) {
+    std::array<char, 1 << 16> block;
+    std::string kept;  // the end of the block before
+    file.clear();
+    file.seekg(0);
+    while (file.read(block.data(), block.size()), file.gcount() > 0) {
+        kept.append(block.data(), static_cast<std::size_t>(file.gcount()));
+        if (kept.find(text) != kept.npos)
+            return true;
+        kept.erase(0, kept.size() - std::min(kept.size(), text.size() - 1));
+    }
+    return false;
+}
+
+/// A program without a dynamic linker calls the kernel past the preload library. A shell or a
+/// launcher may be such a one and start others; one that names the devices wants them itself.
+Obstacle obstacle_of_static(std::ifstream& file, const std::string& name) {
+    constexpr const char* kMend =
+        "link it dynamically (cc without -static; Go: CGO_ENABLED=1, and no -extldflags=-static)";
+    if (contains(file, "/dev/infiniband") || contains(file, "/sys/class/infiniband"))
+        return {true, fmt::format("{} is linked statically, so it opens RDMA devices past the "
+                                  "library that leads programs to a card: {}",
+                                  name, kMend)};
+    return {false, fmt::format("{} is linked statically (most Go programs are), so it does not see "
+                               "the card itself; programs that it starts do. Should it use RDMA, "
+                               "{}",
+                               name, kMend)};
+}
+
 std::optional<Obstacle> obstacle_of_elf(std::ifstream& file, const std::string& name) {
     Elf64_Ehdr head{};
     file.seekg(0);
@@ -94,16 +125,46 @@ std::optional<Obstacle> obstacle_of_elf(std::ifstream& file, const std::string& 
         file.read(loader.data(), static_cast<std::streamsize>(loader.size()));
     }
     if (loader.empty())
-        return Obstacle{
-            false, fmt::format("{} is linked statically (most Go programs are), so it does not "
-                               "see the card itself; programs that it starts do",
-                               name)};
+        return obstacle_of_static(file, name);
     if (loader.find("ld-musl") != std::string::npos)
         return Obstacle{true,
                         fmt::format("{} uses the C library musl, and Dingo's libraries are for "
                                     "glibc: take a program of this distribution",
                                     name)};
     return std::nullopt;
+}
+
+/// What su's and runuser's words say of the environment: with a login it is a new one.
+bool asks_for_login(const std::vector<std::string>& command) {
+    for (std::size_t i = 1; i < command.size() && command[i] != "--"; i++) {
+        if (command[i] == "-c" || command[i] == "--command")
+            i++;  // the command's own words
+        else if (command[i] == "-" || command[i] == "-l" || command[i] == "--login")
+            return true;
+    }
+    return false;
+}
+
+/// Programs that run another one where it cannot know of the card, even if root starts them.
+std::optional<Obstacle> obstacle_of_command(const std::vector<std::string>& command) {
+    const std::string name = Path(command[0]).filename();
+    if (name == "sudo" || name == "doas" || name == "pkexec" ||
+        ((name == "su" || name == "runuser") && asks_for_login(command)))
+        return Obstacle{true,
+                        fmt::format("{} gives its program a new environment, without the "
+                                    "card. Turn the two around: {} 'dingo run -- COMMAND'",
+                                    name, name == "su" || name == "runuser" ? "su USER -c" : name)};
+    if (name != "chroot")
+        return std::nullopt;
+    const auto root = std::find_if(command.begin() + 1, command.end(),
+                                   [](const auto& word) { return !word.starts_with('-'); });
+    std::error_code error;
+    if (root == command.end() || *root == "/" ||
+        std::filesystem::exists(*root + find_preload().string(), error))
+        return std::nullopt;
+    return Obstacle{true, fmt::format("{} has no {}: install Dingo in there and turn the two "
+                                      "around: chroot {} dingo run -- COMMAND",
+                                      *root, find_preload().string(), *root)};
 }
 
 }  // namespace
@@ -148,7 +209,9 @@ std::optional<Obstacle> obstacle_of(const Path& program) {
 
 void check_program(const std::vector<std::string>& command, bool force) {
     const Path program = find_program(command.at(0));
-    const auto obstacle = program.empty() ? std::nullopt : obstacle_of(program);
+    auto obstacle = program.empty() ? std::nullopt : obstacle_of(program);
+    if (!program.empty() && !obstacle)
+        obstacle = obstacle_of_command(command);
     if (!obstacle)
         return;
     if (obstacle->certain && !force)

@@ -98,7 +98,7 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, Action& act
         ->allow_extra_args(false);
     const auto force = std::make_shared<bool>(false);
     cmd->add_flag("--force", *force,
-                  "Start COMMAND even if it will not see the card (setuid, musl)");
+                  "Start COMMAND even if it will not see the card (setuid, musl, static)");
     const auto cluster = std::make_shared<unsigned>(0);
     cmd->add_option(
            "--cluster", *cluster,

@@ -57,6 +57,14 @@ single 'ordinary user: ibv_devinfo' gamma ibv_devinfo 'PORT_ACTIVE'
 for tool in ib_write_bw ib_read_lat ib_send_bw ib_atomic_lat; do perftest $tool; done
 pair 'ordinary user: ibv_srq_pingpong -e' 'ibv_srq_pingpong -e -g $(gid 4)' 'ibv_srq_pingpong -e -g $(gid 4) A' 'iters in'
 plain "another user's card is out of reach" "! DINGO_RUN=$root_run $dingo run --card alpha -- ibv_devinfo"
+as_user=''
+plain 'a program that becomes another user is told why it sees no card' \
+    "! DINGO_RUN=$root_run $dingo run --card alpha -- setpriv --reuid=65534 --clear-groups ibv_devinfo" 'user 65534 may not use the card in .*--share'
+plain 'a program without /proc is told so' \
+    "! DINGO_RUN=$root_run $dingo run --card alpha -- unshare --mount sh -c 'mount -t tmpfs none /proc; ibv_devinfo'" '/proc/self/fd: No such file.*mount /proc'
+plain 'a program whose card has gone is told so' \
+    "! DINGO_VIEW=$root_run/nobody LD_PRELOAD=$dingo_root/build/lib/libdingo-preload.so ibv_devinfo" 'no card is in .*/nobody'
+as_user='setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/nonexistent'
 # Who serves a card reads and writes the memory of its programs, so root's program is not for everybody's card.
 start_card foreign --share
 owner=$as_user foreign=$DINGO_RUN/foreign

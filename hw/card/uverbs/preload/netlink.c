@@ -168,6 +168,7 @@ static long ask_cards(const struct nlmsghdr* request, struct backlog* b) {
     struct dirent* entry;
     DIR* directory;
 
+    dingo_explain_view();
     snprintf(path, sizeof(path), "%s/dev/infiniband", dingo_view());
     directory = opendir(path);
     while (directory && (entry = readdir(directory)) != NULL) {

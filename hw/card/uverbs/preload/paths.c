@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "rank.h"
 #include "real.h"
@@ -95,6 +97,35 @@ static bool is_rdma_cm_class(const char* p) {
     return p && skip_component(p, "rdma_cm");
 }
 
+void dingo_explain_view(void) {
+    static atomic_flag looked = ATOMIC_FLAG_INIT;
+    char text[PATH_MAX + 256];
+    struct stat st;
+    long result;
+    int bytes;
+
+    if (atomic_flag_test_and_set(&looked)) {
+        return;
+    }
+    snprintf(text, sizeof(text), "%s/sys", view_path);
+    result = DINGO_SYS(SYS_newfstatat, AT_FDCWD, text, &st, 0);
+    if (result == -EACCES) {
+        bytes = snprintf(text, sizeof(text),
+                         "dingo: user %ld may not use the card in %s: start one of that user's "
+                         "(su USER -c 'dingo run -- COMMAND'), or this one with --share\n",
+                         DINGO_SYS(SYS_geteuid), view_path);
+    } else if (result < 0) {
+        bytes = snprintf(text, sizeof(text),
+                         "dingo: no card is in %s: it has stopped, or it is outside of the "
+                         "directories that this program sees (chroot, container): use `dingo run` "
+                         "in there\n",
+                         view_path);
+    } else {
+        return;
+    }
+    (void)DINGO_SYS(SYS_write, 2, text, (size_t)bytes);
+}
+
 static const char* join(const char* directory, const char* rest, char buffer[PATH_MAX]) {
     size_t first = strlen(directory);
     size_t second = strlen(rest);
@@ -103,6 +134,7 @@ static const char* join(const char* directory, const char* rest, char buffer[PAT
         errno = ENAMETOOLONG;
         return NULL;
     }
+    dingo_explain_view();
     memcpy(buffer, view_path, view_length);
     memcpy(buffer + view_length, directory, first);
     memcpy(buffer + view_length + first, rest, second + 1);

@@ -13,6 +13,9 @@
 /* The view's directory, or NULL: this library does nothing. */
 const char* dingo_view(void);
 
+/* libibverbs only finds no device where the view cannot be reached: says why, once, on stderr. */
+void dingo_explain_view(void);
+
 /* `path` itself, or what it stands for, in `buffer`. NULL with errno ENAMETOOLONG. */
 const char* dingo_rewrite(const char* path, char buffer[PATH_MAX]);
 

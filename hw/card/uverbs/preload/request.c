@@ -155,6 +155,21 @@ static long exchange(int fd, struct message* message, const struct dingo_request
     return result;
 }
 
+/* libibverbs only fails to open the device: say why, once. */
+static void say_no_proc(const char* file, long error) {
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    char text[256];
+
+    if (!atomic_flag_test_and_set(&said)) {
+        int bytes = snprintf(text, sizeof(text),
+                             "dingo: %s: %s; no card can be used without it: mount /proc, readable "
+                             "and writable, where this program runs\n",
+                             file, strerror((int)-error));
+
+        (void)DINGO_SYS(SYS_write, 2, text, (size_t)bytes);
+    }
+}
+
 int dingo_hello(int fd, uint32_t* rdev) {
     const struct dingo_request request = {.type = DINGO_UVERBS_HELLO};
     pid_t self = (pid_t)DINGO_SYS(SYS_getpid);
@@ -181,6 +196,8 @@ int dingo_hello(int fd, uint32_t* rdev) {
             result = answer.reply.result;
             dingo_answer_close(&answer);
         }
+    } else if (result != -EMFILE && result != -ENFILE) {
+        say_no_proc("/proc/self/mem", result);
     }
     if (result >= 0 && rdev) {
         *rdev = answer.reply.rdev;
@@ -341,6 +358,9 @@ int dingo_connect(const char* path, int flags) {
         } while (result == -EINTR);
         if (result < 0) {
             dingo_sys_close(fd);
+            if (result == -ENOENT) {
+                say_no_proc("/proc/self/fd", result);
+            }
             /* what open() of a device says whose driver is gone */
             fd = result == -ECONNREFUSED ? -ENXIO : (int)result;
         } else if (!is_trusted(fd, path)) {

@@ -63,6 +63,36 @@ TEST_F(ToolProgram, AStaticOneDoesNotSeeTheCardItself) {
     EXPECT_NO_THROW(check_program({dir_ / "static"}, false));
 }
 
+TEST_F(ToolProgram, AStaticOneThatNamesTheDevicesIsRefused) {
+    // the words may lie across the blocks that are read
+    for (const std::size_t before : {0UL, 65530UL, 200000UL}) {
+        const auto obstacle = obstacle_of(write(
+            "static", elf("") + std::string(before, 'x') + "/dev/infiniband/uverbs0" + "more"));
+        ASSERT_TRUE(obstacle);
+        EXPECT_TRUE(obstacle->certain) << before;
+        EXPECT_NE(obstacle->text.find("link it dynamically"), std::string::npos);
+    }
+}
+
+TEST_F(ToolProgram, WhoGivesItsProgramANewEnvironment) {
+    const auto refused = [](const std::vector<std::string>& command) {
+        try {
+            check_program(command, false);
+        } catch (const Error& e) {
+            EXPECT_EQ(e.status(), kCannotExecute);
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    for (const char* name : {"sudo", "su", "runuser"})
+        write(name, elf("/lib64/ld-linux-x86-64.so.2"));
+    EXPECT_NE(refused({dir_ / "sudo", "true"}).find("sudo 'dingo run"), std::string::npos);
+    EXPECT_NE(refused({dir_ / "su", "-", "me"}).find("su USER -c"), std::string::npos);
+    EXPECT_NE(refused({dir_ / "runuser", "--login", "me"}), "");
+    EXPECT_EQ(refused({dir_ / "su", "me", "-c", "-"}), "");
+    EXPECT_EQ(refused({dir_ / "runuser", "-u", "me", "--", "ls", "-l"}), "");
+}
+
 TEST_F(ToolProgram, AnotherCLibrary) {
     const auto obstacle = obstacle_of(write("musl", elf("/lib/ld-musl-x86_64.so.1")));
     ASSERT_TRUE(obstacle);

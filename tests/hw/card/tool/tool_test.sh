@@ -170,6 +170,14 @@ EOF
     expect 126 'C library musl' "$dingo" run --card a -- "$DINGO_RUN/musl"
     expect 126 'C library musl' "$dingo" run --card a -- "$DINGO_RUN/script"
     expect 127 'warning: .*musl' "$dingo" run --force --card a -- "$DINGO_RUN/script"
+    if [ "$(id -u)" = 0 ] && unshare --mount true 2>/dev/null; then
+        mkdir "$DINGO_RUN/.root"
+        cp "$(type -P true)" "$DINGO_RUN/chroot"
+        expect 126 'turn the two around: chroot' "$dingo" run --card a -- "$DINGO_RUN/chroot" "$DINGO_RUN/.root" ibv_devinfo
+        expect 0 '' "$dingo" run --card a -- "$DINGO_RUN/chroot" / true
+        expect 1 '/proc/self/mem: No such file.*mount /proc' unshare --mount sh -c "mount -t tmpfs none /proc && $dingo run --card a -- true"
+        expect 1 '/proc/self/mem: Read-only.*mount /proc' unshare --mount sh -c "mount -o remount,bind,ro /proc && $dingo run --card a -- true"
+    fi
     expect 0 'started card dingo0' "$dingo" run -- true
     expect 0 '^$' "$dingo" run -- true
     if command -v ibv_devices >/dev/null; then
