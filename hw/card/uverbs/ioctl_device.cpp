@@ -128,7 +128,7 @@ void query_gid_entry(IoctlCall& c) {
     const std::uint64_t port = c.constant(UVERBS_ATTR_QUERY_GID_ENTRY_PORT, UINT32_MAX);
     (void)c.call.context();
     check_port(port);
-    if (index >= c.call.driver().query_port().gid_tbl_len) {
+    if (index >= c.call.driver().gid_table_size()) {
         throw ErrnoError(EINVAL);
     }
     const auto& gids = c.call.driver().gids();

@@ -160,6 +160,34 @@ ibv_qp_state state_of(ibv_qp* qp) {
     return attr.qp_state;
 }
 
+// The filled entries of a port's GID table: one system call where the kernel has it (5.10), else
+// one an entry.
+std::vector<ibv_gid_entry> gid_entries(ibv_context* context, std::uint8_t port) {
+    std::size_t size = 0;
+    const int ports = query_device(context).phys_port_cnt;
+    for (int p = 1; p <= ports; ++p) {
+        size +=
+            static_cast<std::size_t>(query_port(context, static_cast<std::uint8_t>(p)).gid_tbl_len);
+    }
+    std::vector<ibv_gid_entry> entries(size);
+    const ssize_t filled = ibv_query_gid_table(context, entries.data(), entries.size(), 0);
+    if (filled >= 0) {
+        entries.resize(static_cast<std::size_t>(filled));
+        std::erase_if(entries, [port](const ibv_gid_entry& e) { return e.port_num != port; });
+        return entries;
+    }
+    entries.clear();
+    const ibv_port_attr attr = query_port(context, port);
+    for (int index = 0; index < attr.gid_tbl_len; ++index) {
+        ibv_gid_entry entry{};
+        // ENODATA: nothing at this index.
+        if (ibv_query_gid_ex(context, port, static_cast<std::uint32_t>(index), &entry, 0) == 0) {
+            entries.push_back(entry);
+        }
+    }
+    return entries;
+}
+
 }  // namespace
 
 const char* to_string(GidType type) noexcept {
@@ -167,15 +195,10 @@ const char* to_string(GidType type) noexcept {
 }
 
 std::vector<GidChoice> gids(ibv_context* context, std::uint8_t port) {
-    const ibv_port_attr attr = query_port(context, port);
     std::vector<GidChoice> table;
-    for (int index = 0; index < attr.gid_tbl_len; ++index) {
-        ibv_gid_entry entry{};
-        // ENODATA: nothing at this index.
-        if (ibv_query_gid_ex(context, port, static_cast<std::uint32_t>(index), &entry, 0) != 0) {
-            continue;
-        }
-        GidChoice choice = {.index = index, .gid = {}, .type = type_of(entry.gid_type)};
+    for (const ibv_gid_entry& entry : gid_entries(context, port)) {
+        GidChoice choice = {
+            .index = static_cast<int>(entry.gid_index), .gid = {}, .type = type_of(entry.gid_type)};
         std::memcpy(choice.gid.data(), entry.gid.raw, choice.gid.size());
         if (std::any_of(choice.gid.begin(), choice.gid.end(),
                         [](std::uint8_t byte) { return byte != 0; })) {
@@ -215,11 +238,12 @@ Local describe(ibv_qp* qp, const DescribeOptions& options) {
         mtu_code(options.mtu);
     }
     Local local;
-    local.gid = choose_gid(qp->context, options.port, options.gid);
+    const std::vector<GidChoice> table = gids(qp->context, options.port);
+    const bool ethernet = port.link_layer == IBV_LINK_LAYER_ETHERNET;
+    local.gid = verbs::choose_from(table, ethernet, with_route(options.gid), port_name);
     Endpoint& e = local.endpoint;
-    e.candidates = verbs::candidates_of(gids(qp->context, options.port),
-                                        port.link_layer == IBV_LINK_LAYER_ETHERNET, options.gid,
-                                        local.gid, network_bits, local.choices);
+    e.candidates =
+        verbs::candidates_of(table, ethernet, options.gid, local.gid, network_bits, local.choices);
     e.device = name;
     e.port = options.port;
     e.gid = local.gid.gid;
@@ -227,7 +251,7 @@ Local describe(ibv_qp* qp, const DescribeOptions& options) {
     e.psn = random_psn();
     e.type = type_of(qp);
     e.mtu = options.mtu != 0 ? options.mtu : active_mtu;
-    e.lid = port.link_layer == IBV_LINK_LAYER_ETHERNET ? std::uint16_t{0} : port.lid;
+    e.lid = ethernet ? std::uint16_t{0} : port.lid;
     e.regions = options.regions;
     if (e.type == QpType::UD) {
         // Bit 31 is for privileged consumers (IBTA 10.2.5).

@@ -60,3 +60,9 @@ both 'read-lat -U -C -n 20' 'cycles'
 printf 'lab:%s\n' "$(od -An -tx1 -N32 /dev/urandom | tr -d ' \n')" >"$logs/psk"
 chmod 600 "$logs/psk"
 both "write-bw -n 100 --security psk:$logs/psk"
+
+# Each QP asks for the GID table, once and whole: asked index by index it was 512 requests a QP.
+requests() { "$dingo" --json stats alpha | python3 -c 'import json,sys; print(json.load(sys.stdin)[0]["host"]["requests"])'; }
+before=$(requests)
+both 'write-bw -q 64 -n 10'
+plain '64 QPs are set up by fewer than 30 requests each' "[ $(($(requests) - before)) -lt 1920 ]"

@@ -256,6 +256,8 @@ class Driver final : public HostPort {
     [[nodiscard]] PortAttr query_port() const;
     /// The port's enum ibv_mtu, which the host chose: the card is not asked.
     [[nodiscard]] PortMtu mtu() const;
+    /// Indexes of the GID table.
+    [[nodiscard]] std::uint32_t gid_table_size() const;
     /// Completion event queues: Cq's comp_vector is less.
     [[nodiscard]] std::uint32_t num_comp_vectors() const;
     [[nodiscard]] const std::vector<GidEntry>& gids() const;

@@ -129,6 +129,10 @@ PortMtu Driver::mtu() const {
     return {.max = kMtu4096, .active = path_mtu(state_->config.mtu)};
 }
 
+std::uint32_t Driver::gid_table_size() const {
+    return state_->limits.max_gid;
+}
+
 PortAttr Driver::query_port() const {
     const State& d = *state_;
     const bool up =
@@ -143,7 +147,7 @@ PortAttr Driver::query_port() const {
     a.active_mtu = mtu().active;
     a.active_width = speed.width;
     a.active_speed = speed.speed;
-    a.gid_tbl_len = d.limits.max_gid;
+    a.gid_tbl_len = gid_table_size();
     a.pkey_tbl_len = 1;
     a.port_cap_flags = kPortCmSup;  // that GIDs are IP addresses is for uverbs to say
     a.max_msg_sz = d.limits.max_msg;
