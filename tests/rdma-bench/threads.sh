@@ -29,4 +29,5 @@ run_of 'send-bw -q 4 --threads 2 --use-srq --verify -n 300' 'verified: 1200 mess
 run_of 'write-bw -q 4 --threads 3 -b --verify -s 1000 -n 300' 'verified: 2400 messages'
 run_of 'read-bw -q 4 --threads 2 --rate 5k -n 300' 'latency, us'
 run_of 'send-lat -e -n 200'
+bench_clients 'rdma-bench --clients 3: sessions side by side' 3 0 'fairness: ' 'send-bw -q 2 --threads 2 -D 1 -s 4096'
 [ "$failed" = 0 ]

@@ -58,7 +58,7 @@ inline void want_unused(const void* room, std::size_t size, const char* what) {
     if (std::any_of(bytes, bytes + size, [](unsigned char byte) { return byte != 0; })) {
         throw Error(ErrorCode::Unsupported,
                     std::string("reserved members of ") + what +
-                        " are not 0: begin with all zero, or this libqpx is older than the "
+                        " are not 0: begin with all zero, or this library is older than the "
                         "program");
     }
 }

@@ -2,38 +2,12 @@
 # One server, several clients at the same time. Sourced by suite.sh.
 out=$logs/clients
 mkdir -p "$out"
-# many NAME COUNT STATUS REGEX ARGUMENTS [SERVER'S]: a server for COUNT clients on two cards; all end with STATUS, and the server
-# prints a line like REGEX.
-many() {
-    local name=$1 count=$2 status=$3 regex=$4 rc_a=0 rc=0 worst=0 pid pids=() n card where
-    where=$out/$(slug "$name")
-    $as_user timeout -k 5 $limit "$dingo" run --card alpha -- "$bench" $5 -F -p $port --clients "$count" ${6:-} >"$where.A" 2>&1 &
-    pid=$!
-    wait_listen $port $pid || true
-    for n in $(seq "$count"); do
-        card=beta
-        [ $((n % 2)) = 1 ] || card=alpha
-        $as_user timeout -k 5 $limit "$dingo" run --card $card -- "$bench" $5 -F -p $port $server_address >"$where.B$n" 2>&1 &
-        pids+=($!)
-    done
-    for n in "${pids[@]}"; do
-        rc=0
-        wait "$n" || rc=$?
-        [ $rc = 0 ] || worst=$rc
-    done
-    wait $pid || rc_a=$?
-    if [ "$rc_a $worst" = "$status $status" ] && grep -qE "$regex" "$where.A"; then
-        pass "$name"
-    else
-        fail "$name" "status A $rc_a, of the clients $worst: $(why "$where.A") | $(why "$where.B1")"
-    fi
-}
-many 'write-bw: three clients at a time' 3 0 'client 3: [0-9.]+ MiB/sec, [0-9.]+ Mpps, [0-9.]+ %' 'write-bw -D 2 -s 4096' "--json $out/a.json --html $out/a.html"
-many 'send-bw: two clients, threads that receive, processors in turn' 2 0 'fairness: [01]\.[0-9]{4} ' 'send-bw -D 1 -s 4096,8192 --cpu' '--pin 0,1'
-many 'read-bw: two clients read, each row twice' 2 0 '2 repeats: median' 'read-bw -D 1 -q 2 -s 4096 --repeat 2'
-many 'write-bw --reversed: one server writes to two' 2 0 'client 2: ' 'write-bw -D 1 -s 4096 --reversed'
-many 'write-bw -b: both ways' 2 0 'fairness: ' 'write-bw -D 1 -s 4096 -b'
-many 'write-bw -R: rdma_cm connects each' 2 0 'fairness: ' 'write-bw -D 1 -s 4096 -R'
+bench_clients 'write-bw: three clients at a time' 3 0 'client 3: [0-9.]+ MiB/sec, [0-9.]+ Mpps, [0-9.]+ %' 'write-bw -D 2 -s 4096' "--json $out/a.json --html $out/a.html"
+bench_clients 'send-bw: two clients, threads that receive, processors in turn' 2 0 'fairness: [01]\.[0-9]{4} ' 'send-bw -D 1 -s 4096,8192 --cpu' '--pin 0,1'
+bench_clients 'read-bw: two clients read, each row twice' 2 0 '2 repeats: median' 'read-bw -D 1 -q 2 -s 4096 --repeat 2'
+bench_clients 'write-bw --reversed: one server writes to two' 2 0 'client 2: ' 'write-bw -D 1 -s 4096 --reversed'
+bench_clients 'write-bw -b: both ways' 2 0 'fairness: ' 'write-bw -D 1 -s 4096 -b'
+bench_clients 'write-bw -R: rdma_cm connects each' 2 0 'fairness: ' 'write-bw -D 1 -s 4096 -R'
 plain 'the JSON has the sum, each client and the fairness' "/usr/bin/python3 - $out/a.json <<'END'
 import json, sys
 d = json.load(open(sys.argv[1]))
