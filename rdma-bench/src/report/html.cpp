@@ -46,12 +46,15 @@ std::string summary(const Run& run) {
             wrong += entry.verification->wrong;
         }
     }
+    const auto side = [](const HostFacts& host) {
+        return fmt::format("{} ({})", host.name, host.device.name);
+    };
+    const std::string clients = result.clients.empty()
+                                    ? side(result.client ? result.local : result.peer)
+                                    : fmt::format("{} clients", result.clients.size());
     std::string text = fmt::format(
-        "{}{} from {} ({}) to {} ({}), {}.", run.name.empty() ? "" : run.name + ": ",
-        to_string(result.test), result.client ? result.local.name : result.peer.name,
-        result.client ? result.local.device.name : result.peer.device.name,
-        result.client ? result.peer.name : result.local.name,
-        result.client ? result.peer.device.name : result.local.device.name, result.started);
+        "{}{} from {} to {}, {}.", run.name.empty() ? "" : run.name + ": ", to_string(result.test),
+        clients, side(result.client ? result.peer : result.local), result.started);
     if (fastest != nullptr) {
         text += fmt::format(" Up to {} Gb/s with {}.",
                             three_digits(fastest->bandwidth->average * kBitsPerByte / kGiga),

@@ -95,6 +95,7 @@ TEST(HtmlReport, SeveralClientsHaveATableAndTheirMachines) {
     EXPECT_TRUE(has(html, ">Clients<"));
     EXPECT_TRUE(has(html, "1: node-b"));
     EXPECT_TRUE(has(html, "2: node-c"));
+    EXPECT_TRUE(has(html, "write-bw from 2 clients to node-a (dingo0)"));
     EXPECT_TRUE(has(html, "75.0"));
     EXPECT_TRUE(has(html, "0.8000"));
     EXPECT_TRUE(has(html, "mlx5_1, port 1"));
