@@ -5,7 +5,8 @@ import re
 import sys
 
 page, example = (open(name, encoding="utf-8").read() for name in sys.argv[1:3])
-blocks = re.findall(r"^```cpp\n(.*?)^```", page, re.M | re.S)
+language = "c" if sys.argv[2].endswith(".c") else "cpp"
+blocks = re.findall(rf"^```{language}\n(.*?)^```", page, re.M | re.S)
 assert blocks, f"{sys.argv[1]} shows no code"
 for block in blocks:
     assert block in example, f"not in {sys.argv[2]}:\n{block}"

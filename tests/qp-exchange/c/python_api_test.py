@@ -16,8 +16,9 @@ NUMBERS = [1, 2, 3, 4, 5, 9, 13]
 
 
 def endpoint(number):
-    return qpx.Endpoint(qpn=number, gid=bytes([0xFE] + [0] * 14 + [1]), device="py0", regions=[qpx.Region(4096, 64, number, "box")],
-                        application=b"words")
+    gid = bytes([0xFE] + [0] * 14 + [1])
+    return qpx.Endpoint(qpn=number, gid=gid, device="py0", regions=[qpx.Region(4096, 64, number, "box")], application=b"words",
+                        candidates=[qpx.Candidate(gid, qpx.GID_ROCE_V2, qpx.GID_CHOSEN, 64, 3)])
 
 
 def fails(code, call, *arguments, **options):

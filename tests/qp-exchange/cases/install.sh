@@ -15,8 +15,9 @@ export PKG_CONFIG_PATH=$libdir/pkgconfig
 plain 'install: pkg-config' "g++ -std=c++20 qp-exchange/examples/write_hello.cpp -o $logs/hello \$(pkg-config --cflags --libs qpx)" ''
 plain 'install: a C program by pkg-config' "gcc -std=c99 -D_DEFAULT_SOURCE tests/qp-exchange/c/c_test.c -o $logs/c_test \$(pkg-config --cflags --libs qpx) && \
     LD_LIBRARY_PATH=$libdir $logs/c_test" ''
+plain 'install: the example in C by pkg-config' "gcc -std=c99 qp-exchange/examples/write_hello_c.c -o $logs/hello_c \$(pkg-config --cflags --libs qpx)" ''
 start_card gamma
-for binary in "$logs/hello" "$logs/qpx::static/write_hello"; do
+for binary in "$logs/hello" "$logs/hello_c" "$logs/qpx::static/write_hello"; do
     server_card=gamma client_card=gamma
     pair "install: $(basename "$(dirname "$binary")")/$(basename "$binary") runs" "LD_LIBRARY_PATH=$libdir $binary" "LD_LIBRARY_PATH=$libdir $binary A" 'written to' 18600
 done

@@ -12,6 +12,12 @@ if grep -q "from .* hello from the client's memory" "$logs/$(slug 'tutorial: RC 
 else
     fail "tutorial: the bytes are in the server's memory" "$(why "$logs/$(slug 'tutorial: RC WRITE between two cards').A")"
 fi
+for sides in 'C and C' 'C and C++' 'C++ and C'; do
+    server=$hello client=$hello
+    [[ $sides != 'C and'* ]] || server=${hello}_c
+    [[ $sides != *'and C' ]] || client=${hello}_c
+    peers "tutorial: server and client in $sides" "$server" "$client A" "written to .*not encrypted.*hello from the client"
+done
 server_address=localhost
 peers 'tutorial: by host name, at once on the same port again' "$hello" "$hello A" 'written to'
 server_address=::1
