@@ -76,18 +76,18 @@ Attachment::Attachment(const Options& options, Driver& driver)
               .number = options.number},
       listener_(options.directory + "/uverbs.sock", options.share) {
     listener_id_ = device_.poller.add(listener_.fd(), EPOLLIN, *this);
-    device_.netlink = [this](std::span<const std::byte> request) {
+    device_.netlink = [this](std::span<const std::byte> request, std::uint64_t from) {
         return answer_netlink({.driver = device_.driver,
                                .number = options_.number,
                                .each_client =
-                                   [this](const std::function<void(Connection&)>& visit) {
+                                   [this](const std::function<bool(Connection&)>& visit) {
                                        for (const auto& connection : connections_) {
-                                           if (connection->has_context()) {
-                                               visit(*connection);
+                                           if (connection->has_context() && !visit(*connection)) {
+                                               return;
                                            }
                                        }
                                    }},
-                              request);
+                              request, from);
     };
     driver.on_port_event = [this](int event) {
         for (const auto& connection : connections_) {
@@ -135,8 +135,8 @@ void Attachment::ready(std::uint32_t /*events*/) {
             continue;
         }
         ++device_.stats.connections;
-        connections_.push_back(
-            std::make_unique<Connection>(device_, std::move(accepted.socket), accepted.pid));
+        connections_.push_back(std::make_unique<Connection>(
+            device_, ++last_id_, std::move(accepted.socket), accepted.pid));
     }
 }
 

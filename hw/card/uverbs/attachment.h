@@ -58,7 +58,8 @@ class Attachment final : public HostAttachment, private Pollable {
     Listener listener_;
     Poller::Id listener_id_ = 0;
     bool listening_ = true;
-    std::list<std::unique_ptr<Connection>> connections_;
+    std::list<std::unique_ptr<Connection>> connections_;  ///< by their ids
+    std::uint32_t last_id_ = 0;
     Nanoseconds now_ = 0;
     Nanoseconds retry_at_ = kNever;
     std::vector<Service*> services_;

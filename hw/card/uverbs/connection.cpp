@@ -39,8 +39,8 @@ UniqueFd file_with(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Connection::Connection(Device& device, ForeignSocket socket, pid_t pid)
-    : device_(device), socket_(std::move(socket)), pid_(pid) {
+Connection::Connection(Device& device, std::uint32_t id, ForeignSocket socket, pid_t pid)
+    : device_(device), id_(id), socket_(std::move(socket)), pid_(pid) {
     poll_id_ = device_.poller.add(socket_.get(), EPOLLIN, *this);
 }
 
@@ -198,7 +198,9 @@ void Connection::netlink(const Message& message, Reply& reply) const {
     if (!device_.netlink) {
         throw ErrnoError(EOPNOTSUPP);
     }
-    reply.fds.push_back(file_with(device_.netlink(message.payload)));
+    const NetlinkPiece piece = device_.netlink(message.payload, message.header.arg);
+    reply.fds.push_back(file_with(piece.message));
+    reply.header.next = piece.next;
 }
 
 void Connection::post_to_all(int event, std::uint64_t element) {

@@ -22,8 +22,8 @@ namespace dingo::card::uverbs {
 /// its last copy is closed; then closed() is true and the owner destroys it, and all goes.
 class Connection final : public Pollable {
   public:
-    /// `pid`: of who connected.
-    Connection(Device& device, ForeignSocket socket, pid_t pid);
+    /// `id`: greater than those of all who came before; `pid`: of who connected.
+    Connection(Device& device, std::uint32_t id, ForeignSocket socket, pid_t pid);
     ~Connection() override;
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
@@ -58,6 +58,7 @@ class Connection final : public Pollable {
     [[nodiscard]] HeldChannel default_async() const;
     [[nodiscard]] std::size_t channels() const { return channels_.size(); }
 
+    [[nodiscard]] std::uint32_t id() const { return id_; }
     [[nodiscard]] pid_t pid() const { return pid_; }
     [[nodiscard]] std::string command_name() const;
 
@@ -78,6 +79,7 @@ class Connection final : public Pollable {
     void netlink(const Message& message, Reply& reply) const;
 
     Device& device_;
+    std::uint32_t id_;
     ForeignSocket socket_;
     pid_t pid_;
     Poller::Id poll_id_ = 0;

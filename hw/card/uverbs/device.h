@@ -32,8 +32,14 @@ struct UverbsStats {
 /// Text of a sysfs file that changes; nullopt: it is a plain file.
 using SysfsReader = std::function<std::optional<std::string>(const std::string& path)>;
 
+/// What answers an RDMA netlink message, or a part of a dump.
+struct NetlinkPiece {
+    std::vector<std::byte> message;  ///< may be empty
+    std::uint64_t next = 0;          ///< where the dump goes on; 0: that was all
+};
 /// Answers to an RDMA netlink message (netlink.h). ErrnoError.
-using NetlinkReader = std::function<std::vector<std::byte>(std::span<const std::byte> request)>;
+using NetlinkReader =
+    std::function<NetlinkPiece(std::span<const std::byte> request, std::uint64_t from)>;
 
 /// What all connections of a card share.
 struct Device {

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "dingo-abi.h"
@@ -72,10 +71,13 @@ class NetlinkRequest {
 
 class NetlinkAnswer {
   public:
-    NetlinkAnswer(const NetlinkDevice& device, const NetlinkRequest& request)
-        : device_(device), request_(request) {}
+    NetlinkAnswer(const NetlinkDevice& device, const NetlinkRequest& request, std::uint64_t from)
+        : device_(device), request_(request), from_(from) {}
 
-    std::vector<std::byte> make() {
+    NetlinkPiece make() {
+        if (from_ != 0 && !request_.dump) {
+            throw ErrnoError(EINVAL);
+        }
         switch (request_.operation) {
             case RDMA_NLDEV_CMD_GET:
                 about_us();
@@ -127,7 +129,7 @@ class NetlinkAnswer {
             default:
                 throw ErrnoError(EOPNOTSUPP);
         }
-        return std::move(bytes_);
+        return std::move(piece_);
     }
 
   private:
@@ -158,7 +160,7 @@ class NetlinkAnswer {
     void one(Fill fill) {
         NetlinkMessage m = message();
         fill(m);
-        m.append_to(bytes_);
+        m.append_to(piece_.message);
     }
 
     void describe_device(NetlinkMessage& m) const {
@@ -230,6 +232,7 @@ class NetlinkAnswer {
             for (const auto& [type, count] : client.objects().counts()) {
                 counts[type] += count;
             }
+            return true;
         });
         handle(m);
         nlattr* const table = m.begin(RDMA_NLDEV_ATTR_RES_SUMMARY);
@@ -248,15 +251,15 @@ class NetlinkAnswer {
         m.end(table);
     }
 
-    /// A table of entries, over as many messages as it takes.
+    /// A table of entries, one message of it.
     class Table {
       public:
         Table(NetlinkAnswer& answer, int type) : answer_(answer), type_(type) {}
+        [[nodiscard]] bool full() const {
+            return message_ && message_->bytes() + kMostEntryBytes > NetlinkMessage::kMostBytes;
+        }
         template <typename Fill>
         void add(int entry_type, Fill fill) {
-            if (message_ && message_->bytes() + kMostEntryBytes > NetlinkMessage::kMostBytes) {
-                finish();
-            }
             if (!message_) {
                 message_.emplace(answer_.message());
                 answer_.handle(*message_);
@@ -269,8 +272,7 @@ class NetlinkAnswer {
         void finish() {
             if (message_) {
                 message_->end(table_);
-                message_->append_to(answer_.bytes_);
-                message_.reset();
+                message_->append_to(answer_.piece_.message);
             }
         }
 
@@ -281,37 +283,67 @@ class NetlinkAnswer {
         nlattr* table_ = nullptr;
     };
 
+    /// Where a dump is: the client, and the handle that comes next.
+    static constexpr unsigned kIdShift = 32;
+    [[nodiscard]] std::uint32_t first_client() const {
+        return static_cast<std::uint32_t>(from_ >> kIdShift);
+    }
+    [[nodiscard]] std::uint32_t first_handle(const Connection& client) const {
+        return client.id() == first_client() ? static_cast<std::uint32_t>(from_) : 0;
+    }
+    void go_on_at(const Connection& client, std::uint32_t handle) {
+        piece_.next = std::uint64_t{client.id()} << kIdShift | handle;
+    }
+
     void list(int table_type, int entry_type, ObjectType object_type, int number_attribute) {
         about_us();
-        std::optional<std::uint32_t> wanted;
         if (!request_.dump) {
-            wanted = request_.number(number_attribute);
+            const auto wanted = request_.number(number_attribute);
             if (!wanted) {
                 throw ErrnoError(EINVAL);
             }
+            describe_one(object_type, *wanted);
+            return;
         }
-        bool found = false;
         Table table(*this, table_type);
         device_.each_client([&](Connection& client) {
-            find_users(object_type, client);
-            for (const std::uint32_t handle : client.objects().handles(object_type)) {
-                Object& object = client.objects().lookup(object_type, handle);
-                if (found || (wanted && number_of(object) != *wanted)) {
-                    continue;
-                }
-                if (wanted) {
-                    found = true;  // the entry's attributes, in no table
-                    one([&](NetlinkMessage& m) {
-                        this->handle(m);
-                        describe(m, object, client);
-                    });
-                    continue;
-                }
-                table.add(entry_type, [&](NetlinkMessage& m) { describe(m, object, client); });
+            if (client.id() < first_client()) {
+                return true;
             }
+            const ObjectTable& objects = client.objects();
+            for (Object* object = objects.next(object_type, first_handle(client));
+                 object != nullptr;
+                 object = objects.next(object_type, std::uint64_t{object->handle()} + 1)) {
+                if (table.full()) {
+                    go_on_at(client, object->handle());
+                    return false;
+                }
+                table.add(entry_type, [&](NetlinkMessage& m) { describe(m, *object, client); });
+            }
+            return true;
         });
         table.finish();
-        if (wanted && !found) {
+    }
+
+    /// The object's attributes, in no table.
+    void describe_one(ObjectType object_type, std::uint32_t wanted) {
+        bool found = false;
+        device_.each_client([&](Connection& client) {
+            const ObjectTable& objects = client.objects();
+            for (Object* object = objects.next(object_type, 0); object != nullptr && !found;
+                 object = objects.next(object_type, std::uint64_t{object->handle()} + 1)) {
+                if (number_of(*object) != wanted) {
+                    continue;
+                }
+                found = true;
+                one([&](NetlinkMessage& m) {
+                    handle(m);
+                    describe(m, *object, client);
+                });
+            }
+            return !found;
+        });
+        if (!found) {
             throw ErrnoError(ENOENT);
         }
     }
@@ -320,10 +352,18 @@ class NetlinkAnswer {
         about_us();
         Table table(*this, RDMA_NLDEV_ATTR_RES_CTX);
         device_.each_client([&](Connection& client) {
+            if (client.id() < first_client()) {
+                return true;
+            }
+            if (table.full()) {
+                go_on_at(client, 0);
+                return false;
+            }
             table.add(RDMA_NLDEV_ATTR_RES_CTX_ENTRY, [&](NetlinkMessage& m) {
                 m.u32(RDMA_NLDEV_ATTR_RES_CTXN, static_cast<std::uint32_t>(client.pid()));
                 m.u32(RDMA_NLDEV_ATTR_RES_PID, static_cast<std::uint32_t>(client.pid()));
             });
+            return true;
         });
         table.finish();
     }
@@ -369,23 +409,9 @@ class NetlinkAnswer {
         }
         m.u32(RDMA_NLDEV_ATTR_RES_PID, static_cast<std::uint32_t>(client.pid()));
     }
-    /// Once for all SRQs of a client: he may have thousands of them, and of QPs.
-    void find_users(ObjectType type, Connection& client) {
-        users_.clear();
-        if (type != UVERBS_OBJECT_SRQ) {
-            return;
-        }
-        for (const std::uint32_t handle : client.objects().handles(UVERBS_OBJECT_QP)) {
-            const auto& qp = client.objects().get<QpObject>(handle);
-            if (qp.srq.get() != nullptr) {
-                users_[qp.srq.get()].insert(qp.qp->number());
-            }
-        }
-    }
     /// The QPs that receive from `srq`.
-    void describe_users(NetlinkMessage& m, const SrqObject& srq) const {
-        const auto known = users_.find(&srq);
-        const auto& numbers = known != users_.end() ? known->second : std::set<std::uint32_t>{};
+    static void describe_users(NetlinkMessage& m, const SrqObject& srq) {
+        const auto& numbers = srq.qpns;
         nlattr* const table = m.begin(RDMA_NLDEV_ATTR_RES_QP);
         unsigned ranges = 0;
         for (auto at = numbers.begin(); at != numbers.end() && ranges < kMostRanges; ++ranges) {
@@ -423,19 +449,19 @@ class NetlinkAnswer {
 
     const NetlinkDevice& device_;
     const NetlinkRequest& request_;
-    std::vector<std::byte> bytes_;
-    std::map<const SrqObject*, std::set<std::uint32_t>> users_;  ///< QPNs
+    std::uint64_t from_;
+    NetlinkPiece piece_;
 };
 
 }  // namespace
 
-std::vector<std::byte> answer_netlink(const NetlinkDevice& device,
-                                      std::span<const std::byte> request) {
+NetlinkPiece answer_netlink(const NetlinkDevice& device, std::span<const std::byte> request,
+                            std::uint64_t from) {
     // libnl reads attributes where they are aligned.
     std::vector<std::uint64_t> aligned(request.size() / sizeof(std::uint64_t) + 1);
     std::memcpy(aligned.data(), request.data(), request.size());
     const NetlinkRequest parsed(std::as_bytes(std::span(aligned)).first(request.size()));
-    return NetlinkAnswer(device, parsed).make();
+    return NetlinkAnswer(device, parsed, from).make();
 }
 
 }  // namespace dingo::card::uverbs

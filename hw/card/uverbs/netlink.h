@@ -21,16 +21,18 @@ namespace dingo::card::uverbs {
 struct NetlinkDevice {
     Driver& driver;
     unsigned number;  ///< N of uverbsN; the device's index, too
-    /// Calls back for each client that has a context.
-    std::function<void(const std::function<void(Connection&)>&)> each_client;
+    /// Calls back for each client that has a context, by their ids, until false is returned.
+    std::function<void(const std::function<bool(Connection&)>&)> each_client;
 };
 
-/// Messages that answer `request`, one netlink message with its header; they lie one behind the
-/// other, each of at most 4,096 bytes, with the request's sequence number. Of a dump (NLM_F_DUMP)
-/// NLMSG_DONE is left to the caller, who may have several cards to ask.
+/// The message that answers `request`, one netlink message with its header: of at most 4,096 bytes,
+/// with the request's sequence number. Of a dump (NLM_F_DUMP) it is a piece, since a card with
+/// thousands of objects has others to serve meanwhile: the first with `from` 0, the others with
+/// what the piece before says. What comes or goes between two pieces may be in it or not; all else
+/// is there once. NLMSG_DONE is left to the caller, who may have several cards to ask.
 /// Throws ErrnoError: EINVAL malformed or a missing attribute, ENODEV another device's index,
 /// EOPNOTSUPP an operation that this device does not have (all that change something).
-std::vector<std::byte> answer_netlink(const NetlinkDevice& device,
-                                      std::span<const std::byte> request);
+NetlinkPiece answer_netlink(const NetlinkDevice& device, std::span<const std::byte> request,
+                            std::uint64_t from);
 
 }  // namespace dingo::card::uverbs

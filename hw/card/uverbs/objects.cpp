@@ -72,6 +72,9 @@ void SrqObject::shut() {
 
 void QpObject::shut() {
     if (qp) {
+        if (srq.get() != nullptr) {
+            srq->qpns.erase(qp->number());
+        }
         qp.reset();
         take_back_async();
     }
@@ -135,6 +138,15 @@ std::vector<std::uint32_t> ObjectTable::handles(ObjectType type) const {
         }
     }
     return result;
+}
+
+Object* ObjectTable::next(ObjectType type, std::uint64_t handle) const {
+    for (; handle < objects_.size(); ++handle) {
+        if (Object* const object = objects_[handle].get(); object && object->type() == type) {
+            return object;
+        }
+    }
+    return nullptr;
 }
 
 std::map<ObjectType, std::size_t> ObjectTable::counts() const {

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -158,6 +159,7 @@ struct SrqObject final : EventSource, EventListener {
     void on_event(int event) override { post_async(event); }
 
     Ref<PdObject> pd;
+    std::set<std::uint32_t> qpns;  ///< of the QPs that receive from it
     std::optional<Srq> srq;
 };
 
@@ -207,6 +209,8 @@ class ObjectTable {
     void clear();
 
     [[nodiscard]] std::vector<std::uint32_t> handles(ObjectType type) const;
+    /// The first with this handle or a greater one; nullptr: none.
+    [[nodiscard]] Object* next(ObjectType type, std::uint64_t handle) const;
     [[nodiscard]] std::map<ObjectType, std::size_t> counts() const;
     [[nodiscard]] std::size_t size() const { return objects_.size() - free_.size(); }
 

@@ -46,8 +46,9 @@ enum dingo_uverbs_request_type {
      * card by a request with TOKEN and without payload. */
     DINGO_UVERBS_RDMA_CM = 6,
     /* A message to RDMA netlink. payload: nlmsghdr and what follows. Reply: fds[0], a descriptor to
-     * read the answering messages from, one behind the other; of a dump NLMSG_DONE is the client's
-     * affair. Needs no HELLO. */
+     * read the answering message from, if there is one; of a dump NLMSG_DONE is the client's
+     * affair. A dump comes in pieces of one message: `next` of the reply, if it is not 0, is `arg`
+     * of the request for the next piece. Needs no HELLO. */
     DINGO_UVERBS_NETLINK = 7,
 };
 
@@ -117,7 +118,10 @@ struct dingo_uverbs_reply {
     uint32_t type;       /* enum dingo_uverbs_reply_type */
     int32_t result;      /* as of the system call: >= 0, or -errno */
     uint32_t num_fixups; /* struct dingo_uverbs_fixup: after this header */
-    uint64_t map_offset; /* MMAP */
+    union {
+        uint64_t map_offset; /* MMAP */
+        uint64_t next;       /* NETLINK */
+    };
     uint64_t need_va;
     uint64_t need_length;
     union {

@@ -80,6 +80,9 @@ QpObject& make_qp(Call& call, QpParams& params, PdObject& pd, CqObject& send_cq,
     auto object =
         std::make_unique<QpObject>(params.user_handle, std::move(async), pd, send_cq, recv_cq, srq);
     object->qp.emplace(call.driver(), context, pd.pd, init, *object, udata);
+    if (srq != nullptr) {
+        srq->qpns.insert(object->qp->number());
+    }
     const QpCap& cap = object->qp->init().cap;
     params.cap = {.max_send_wr = cap.max_send_wr,
                   .max_recv_wr = cap.max_recv_wr,

@@ -3,21 +3,23 @@
  * RDMA netlink of the view's devices in place of the kernel's, which knows nothing of them.
  *
  * What the application gets is a datagram socket connected to itself. What it sends there goes to
- * each card of the view (DINGO_UVERBS_NETLINK); the answers are put into its own queue, so that
- * poll(), O_NONBLOCK and copies of the descriptor work as ever. What does not fit waits here until
- * the application reads.
+ * the cards of the view (DINGO_UVERBS_NETLINK), one after the other; the answers are put into its
+ * own queue, so that poll(), O_NONBLOCK and copies of the descriptor work as ever. A dump comes in
+ * pieces: behind a message the queue has a bookmark, and who would read that gets the next message
+ * fetched in its place. So nothing is kept here, and what nobody reads goes with the socket.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/netlink.h>
 #include <pthread.h>
 #include <rdma/rdma_netlink.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 
 #include "descriptors.h"
@@ -25,97 +27,38 @@
 #include "request.h"
 #include "sys.h"
 
-#define MAX_SOCKETS 64
 #define MAX_REQUEST 4096
+#define MAX_MESSAGE 4096
 
-/* Messages that wait for room in the queue of the socket with this inode. */
-struct backlog {
-    ino_t inode; /* 0: free */
-    char* bytes;
-    size_t length;
-    size_t sent;
+/* A message of a queue that no application sees. Who reads past this library ignores NLMSG_NOOP. */
+struct bookmark {
+    struct nlmsghdr head; /* NLMSG_NOOP */
+    uint32_t magic;
+    uint32_t device; /* N of the uverbsN that is next to be asked, or a greater one */
+    uint64_t from;   /* where its dump goes on */
+    struct nlmsghdr request;
+    char rest[MAX_REQUEST];
 };
+#define BOOKMARK_MAGIC 0x44646e67u
 
-static pthread_mutex_t backlog_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct backlog backlogs[MAX_SOCKETS];
+/* Of what reads the queues: nobody gets the bookmark that another is about to take. */
+static pthread_mutex_t read_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool is_netlink(int fd) {
     return DINGO_UNLIKELY(dingo_fd_entry(fd)) &&
            dingo_fd_kind(dingo_fd_entry(fd)) == DINGO_FD_NETLINK;
 }
 
-static ino_t inode_of(int fd) {
-    struct stat st;
+/* Into the socket's own queue: 0 or -errno. */
+static long put(int fd, const void* message, size_t length) {
+    long result = DINGO_SYS(SYS_sendto, fd, message, length, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
 
-    /* AT_EMPTY_PATH: of the descriptor itself, past our own fstat() */
-    return DINGO_SYS(SYS_newfstatat, fd, "", &st, AT_EMPTY_PATH) == 0 ? st.st_ino : 0;
-}
-
-/* The backlog of `inode`, or a free one when `make`; NULL: none. Under the lock. */
-static struct backlog* backlog_of(ino_t inode, bool make) {
-    struct backlog* free_one = NULL;
-
-    for (int i = 0; i < MAX_SOCKETS; i++) {
-        if (backlogs[i].inode == inode) {
-            return &backlogs[i];
-        }
-        if (backlogs[i].inode == 0) {
-            free_one = &backlogs[i];
-        }
-    }
-    if (make && free_one) {
-        *free_one = (struct backlog){.inode = inode};
-        return free_one;
-    }
-    return NULL;
-}
-
-static void drop(struct backlog* b) {
-    free(b->bytes);
-    *b = (struct backlog){.inode = 0};
-}
-
-/* Puts as many messages into the socket's queue as have room; one datagram each. Under the lock. */
-static void push(int fd, struct backlog* b) {
-    while (b->sent < b->length) {
-        const struct nlmsghdr* message = (const void*)(b->bytes + b->sent);
-
-        if (DINGO_SYS(SYS_sendto, fd, message, message->nlmsg_len, MSG_DONTWAIT | MSG_NOSIGNAL,
-                      NULL, 0) < 0) {
-            return;
-        }
-        b->sent += NLMSG_ALIGN(message->nlmsg_len);
-    }
-    drop(b);
-}
-
-static void refill(int fd) {
-    struct backlog* b;
-
-    pthread_mutex_lock(&backlog_lock);
-    b = backlog_of(inode_of(fd), false);
-    if (b) {
-        push(fd, b);
-    }
-    pthread_mutex_unlock(&backlog_lock);
-}
-
-static bool append(struct backlog* b, const void* bytes, size_t length) {
-    char* grown = realloc(b->bytes, b->length + NLMSG_ALIGN(length));
-
-    if (!grown) {
-        return false;
-    }
-    memset(grown + b->length, 0, NLMSG_ALIGN(length));
-    memcpy(grown + b->length, bytes, length);
-    b->bytes = grown;
-    b->length += NLMSG_ALIGN(length);
-    return true;
+    /* what the kernel says of a socket that is read too slowly */
+    return result == -EAGAIN ? -ENOBUFS : result < 0 ? result : 0;
 }
 
 /* NLMSG_DONE of a dump, or NLMSG_ERROR with the request's header; error: 0 or -errno. */
-static bool append_end(struct backlog* b, const struct nlmsghdr* request, uint16_t type,
-                       int error) {
+static long put_end(int fd, const struct nlmsghdr* request, uint16_t type, int error) {
     struct {
         struct nlmsghdr head;
         int error;
@@ -126,99 +69,138 @@ static bool append_end(struct backlog* b, const struct nlmsghdr* request, uint16
 
     end.head.nlmsg_len = type == NLMSG_DONE ? NLMSG_LENGTH(sizeof(int)) : sizeof(end);
     end.head.nlmsg_flags = type == NLMSG_DONE ? NLM_F_MULTI : 0;
-    return append(b, &end, end.head.nlmsg_len);
+    return put(fd, &end, end.head.nlmsg_len);
 }
 
-/* Appends a card's messages to `b`; 0 or -errno. */
-static long ask_card(const char* path, const struct nlmsghdr* request, struct backlog* b) {
-    const struct dingo_request question = {
-        .type = DINGO_UVERBS_NETLINK, .payload = request, .payload_len = request->nlmsg_len};
+/* A card's answer, from `*from` on, which is then where it goes on (0: that was all). 1: its
+ * message is in the queue; 0: it had none; -errno. */
+static long ask_card(int fd, const char* path, const struct nlmsghdr* request, uint64_t* from) {
+    const struct dingo_request question = {.type = DINGO_UVERBS_NETLINK,
+                                           .arg = *from,
+                                           .payload = request,
+                                           .payload_len = request->nlmsg_len};
     struct dingo_answer answer;
-    char buffer[4096];
+    char message[MAX_MESSAGE];
     long result;
     int card = dingo_connect(path, O_CLOEXEC);
 
+    *from = 0;
     if (card < 0) {
         return card;
     }
     result = dingo_request_plain(card, &question, &answer);
     if (result >= 0 && answer.num_fds > 0) {
-        long got;
-        long at = 0;
+        result = DINGO_SYS(SYS_pread64, answer.fds[0], message, sizeof(message), 0);
+        if (result > 0) {
+            long error = put(fd, message, ((struct nlmsghdr*)message)->nlmsg_len);
 
-        while ((got = DINGO_SYS(SYS_pread64, answer.fds[0], buffer, sizeof(buffer), at)) > 0) {
-            if (!append(b, buffer, (size_t)got)) {
-                got = -ENOMEM;
-                break;
-            }
-            at += got;
+            result = error < 0 ? error : 1;
         }
-        result = got;
+        *from = answer.reply.next;
     }
     dingo_answer_close(&answer);
     dingo_sys_close(card);
     return result;
 }
 
-/* Every card of the view; what none knows is -ENODEV. A view has a socket for each card. */
-static long ask_cards(const struct nlmsghdr* request, struct backlog* b) {
-    bool dump = (request->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
+/* The view's device with the smallest number from `device` on, or -1. */
+static long device_from(uint32_t device) {
     char path[PATH_MAX];
-    long result = dump ? 0 : -ENODEV;
     struct dirent* entry;
+    long found = -1;
     DIR* directory;
 
-    dingo_explain_view();
     snprintf(path, sizeof(path), "%s/dev/infiniband", dingo_view());
     directory = opendir(path);
     while (directory && (entry = readdir(directory)) != NULL) {
-        long answer;
+        char* end;
+        unsigned long number;
 
         if (strncmp(entry->d_name, "uverbs", 6) != 0) {
             continue;
         }
-        snprintf(path, sizeof(path), "%s/dev/infiniband/%s", dingo_view(), entry->d_name);
-        answer = ask_card(path, request, b);
-        if (!dump && answer >= 0) {
-            result = 0;
-            break;
-        }
-        /* another card's index; a card that has died since */
-        if (answer < 0 && answer != -ENODEV && answer != -ENXIO && answer != -EIO) {
-            result = answer;
+        number = strtoul(entry->d_name + 6, &end, 10);
+        if (*end == '\0' && end != entry->d_name + 6 && number >= device && number <= INT32_MAX &&
+            (found < 0 || (long)number < found)) {
+            found = (long)number;
         }
     }
     if (directory) {
         closedir(directory);
     }
-    return result;
+    return found;
+}
+
+/* Asks the cards until one has answered: puts its message and the bookmark of what is left, or what
+ * ends the answer, into the queue. 0 or -errno: the queue is full. */
+static long answer(int fd, struct bookmark* mark) {
+    const struct nlmsghdr* request = &mark->request;
+    bool dump = (request->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
+    char path[PATH_MAX];
+    long result = 0;
+    long device;
+
+    while ((device = device_from(mark->device)) >= 0) {
+        /* the card of the bookmark has gone: the next one begins at its beginning */
+        mark->from = (uint32_t)device == mark->device ? mark->from : 0;
+        snprintf(path, sizeof(path), "%s/dev/infiniband/uverbs%ld", dingo_view(), device);
+        result = ask_card(fd, path, request, &mark->from);
+        if (result == -ENOBUFS) {
+            return result;
+        }
+        mark->device = (uint32_t)device + (mark->from == 0);
+        /* another card's index; a card that has died since */
+        if (result == -ENODEV || result == -ENXIO || result == -EIO) {
+            continue;
+        }
+        if (result < 0 || !dump) {
+            break;
+        }
+        if (result > 0) {
+            return put(fd, mark, mark->head.nlmsg_len);
+        }
+    }
+    if (dump) {
+        return result >= 0 || device < 0 ? put_end(fd, request, NLMSG_DONE, 0)
+                                         : put_end(fd, request, NLMSG_ERROR, (int)result);
+    }
+    if (device < 0) {
+        return put_end(fd, request, NLMSG_ERROR, -ENODEV);
+    }
+    return result < 0 || request->nlmsg_flags & NLM_F_ACK
+               ? put_end(fd, request, NLMSG_ERROR, result < 0 ? (int)result : 0)
+               : 0;
 }
 
 static long serve(int fd, const struct nlmsghdr* request) {
-    bool dump = (request->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
-    struct backlog answer = {.inode = 0};
-    struct backlog* b;
-    long result = ask_cards(request, &answer);
-    bool whole = true;
+    struct bookmark mark = {.magic = BOOKMARK_MAGIC};
 
-    if (result < 0) {
-        answer.length = 0;
-        whole = append_end(&answer, request, NLMSG_ERROR, (int)result);
-    } else if (dump) {
-        whole = append_end(&answer, request, NLMSG_DONE, 0);
-    } else if (request->nlmsg_flags & NLM_F_ACK) {
-        whole = append_end(&answer, request, NLMSG_ERROR, 0);
+    dingo_explain_view();
+    mark.head.nlmsg_type = NLMSG_NOOP;
+    mark.head.nlmsg_len = (uint32_t)offsetof(struct bookmark, request) + request->nlmsg_len;
+    memcpy((char*)&mark + offsetof(struct bookmark, request), request, request->nlmsg_len);
+    return answer(fd, &mark);
+}
+
+/* Looks at the next message of the queue, and where that is a bookmark takes it and goes on. 0: it
+ * is one for the application; 1: it was a bookmark; -EAGAIN: there is none. Under the lock. */
+static long pass_bookmark(int fd) {
+    struct bookmark mark;
+    long got =
+        DINGO_SYS(SYS_recvfrom, fd, &mark, sizeof(mark), MSG_PEEK | MSG_DONTWAIT, NULL, NULL);
+
+    if (got < 0) {
+        return got;
     }
-    pthread_mutex_lock(&backlog_lock);
-    b = whole ? backlog_of(inode_of(fd), true) : NULL;
-    if (!b || !append(b, answer.bytes, answer.length)) {
-        whole = false;
-    } else {
-        push(fd, b);
+    if (got < (long)(offsetof(struct bookmark, request) + sizeof(mark.request)) ||
+        mark.head.nlmsg_type != NLMSG_NOOP || mark.magic != BOOKMARK_MAGIC ||
+        mark.head.nlmsg_len != got ||
+        mark.request.nlmsg_len != got - (long)offsetof(struct bookmark, request)) {
+        return 0;
     }
-    pthread_mutex_unlock(&backlog_lock);
-    free(answer.bytes);
-    return whole ? 0 : -ENOBUFS;
+    (void)DINGO_SYS(SYS_recvfrom, fd, NULL, 0, MSG_DONTWAIT, NULL, NULL);
+    got = answer(fd, &mark);
+    return got < 0 ? got : 1;
 }
 
 /* What was sent: one request or several. Returns the bytes taken or -errno. */
@@ -253,7 +235,6 @@ static long take(int fd, const struct iovec* parts, size_t num_parts) {
 static int open_netlink(int type) {
     struct sockaddr_un self = {.sun_family = AF_UNIX};
     socklen_t length = sizeof(self);
-    struct backlog* old;
     long result;
     int fd = (int)DINGO_SYS(SYS_socket, AF_UNIX,
                             SOCK_DGRAM | (type & (SOCK_CLOEXEC | SOCK_NONBLOCK)), 0);
@@ -276,12 +257,6 @@ static int open_netlink(int type) {
         dingo_sys_close(fd);
         return (int)result;
     }
-    pthread_mutex_lock(&backlog_lock);
-    old = backlog_of(inode_of(fd), false); /* of a socket that was closed unread */
-    if (old) {
-        drop(old);
-    }
-    pthread_mutex_unlock(&backlog_lock);
     return fd;
 }
 
@@ -355,44 +330,69 @@ DINGO_EXPORT ssize_t sendmsg(int fd, const struct msghdr* message, int flags) {
     return DINGO_REAL(ssize_t(*)(int, const struct msghdr*, int), sendmsg)(fd, message, flags);
 }
 
-DINGO_EXPORT ssize_t recv(int fd, void* bytes, size_t length, int flags) {
-    if (is_netlink(fd)) {
-        refill(fd);
+/* recvmsg() of the next message that is the application's. Reading never waits, so that it can be
+ * done under the lock; waiting is peeking, which takes nothing. */
+static ssize_t read_message(int fd, struct msghdr* message, int flags) {
+    ssize_t (*peek)(int, void*, size_t, int) =
+        DINGO_REAL(ssize_t(*)(int, void*, size_t, int), recv);
+    int cancel;
+    long next;
+    char byte;
+
+    for (;;) {
+        (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+        pthread_mutex_lock(&read_lock);
+        do {
+            next = pass_bookmark(fd);
+        } while (next > 0);
+        if (next == 0) {
+            next = DINGO_SYS(SYS_recvmsg, fd, message, flags | MSG_DONTWAIT);
+        }
+        pthread_mutex_unlock(&read_lock);
+        (void)pthread_setcancelstate(cancel, NULL);
+        if (next != -EAGAIN) {
+            return dingo_sys_result(next);
+        }
+        if (peek(fd, &byte, sizeof(byte), MSG_PEEK | (flags & MSG_DONTWAIT)) < 0) {
+            return -1;
+        }
     }
-    return DINGO_REAL(ssize_t(*)(int, void*, size_t, int), recv)(fd, bytes, length, flags);
+}
+
+DINGO_EXPORT ssize_t recvmsg(int fd, struct msghdr* message, int flags) {
+    socklen_t room = message ? message->msg_namelen : 0;
+    ssize_t got;
+
+    if (!is_netlink(fd)) {
+        return DINGO_REAL(ssize_t(*)(int, struct msghdr*, int), recvmsg)(fd, message, flags);
+    }
+    got = read_message(fd, message, flags);
+    if (got >= 0) {
+        message->msg_namelen = room;
+        name(message->msg_name, &message->msg_namelen, 0);
+    }
+    return got;
 }
 
 DINGO_EXPORT ssize_t recvfrom(int fd, void* bytes, size_t length, int flags, struct sockaddr* from,
                               socklen_t* from_length) {
-    ssize_t (*real)(int, void*, size_t, int, struct sockaddr*, socklen_t*) =
-        DINGO_REAL(ssize_t(*)(int, void*, size_t, int, struct sockaddr*, socklen_t*), recvfrom);
+    struct iovec part = {bytes, length};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
     ssize_t got;
 
     if (!is_netlink(fd)) {
-        return real(fd, bytes, length, flags, from, from_length);
+        return DINGO_REAL(ssize_t(*)(int, void*, size_t, int, struct sockaddr*, socklen_t*),
+                          recvfrom)(fd, bytes, length, flags, from, from_length);
     }
-    refill(fd);
-    got = real(fd, bytes, length, flags, NULL, NULL);
+    got = read_message(fd, &message, flags);
     if (got >= 0) {
         name(from, from_length, 0);
     }
     return got;
 }
 
-DINGO_EXPORT ssize_t recvmsg(int fd, struct msghdr* message, int flags) {
-    ssize_t (*real)(int, struct msghdr*, int) =
-        DINGO_REAL(ssize_t(*)(int, struct msghdr*, int), recvmsg);
-    socklen_t room = message ? message->msg_namelen : 0;
-    ssize_t got;
-
-    if (!is_netlink(fd)) {
-        return real(fd, message, flags);
-    }
-    refill(fd);
-    got = real(fd, message, flags);
-    if (got >= 0) {
-        message->msg_namelen = room;
-        name(message->msg_name, &message->msg_namelen, 0);
-    }
-    return got;
+DINGO_EXPORT ssize_t recv(int fd, void* bytes, size_t length, int flags) {
+    return is_netlink(fd)
+               ? recvfrom(fd, bytes, length, flags, NULL, NULL)
+               : DINGO_REAL(ssize_t(*)(int, void*, size_t, int), recv)(fd, bytes, length, flags);
 }

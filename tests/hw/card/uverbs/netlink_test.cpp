@@ -4,6 +4,10 @@
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
 
+#include <optional>
+#include <set>
+#include <span>
+
 #include "running_card.h"
 
 namespace dingo::card::uverbs::test {
@@ -12,6 +16,7 @@ namespace {
 struct Reply {
     int result = 0;
     std::vector<std::uint8_t> bytes;
+    std::uint64_t next = 0;  ///< where the dump goes on
     [[nodiscard]] std::string text() const { return {bytes.begin(), bytes.end()}; }
     /// Lengths of the messages; empty when they do not fill the bytes.
     [[nodiscard]] std::vector<std::uint32_t> messages() const {
@@ -47,11 +52,12 @@ class UverbsNetlink : public testing::Test {
         const auto length = static_cast<std::uint32_t>(bytes.size());
         std::memcpy(bytes.data(), &length, sizeof length);
     }
-    Reply ask(const Bytes& bytes) {
+    Reply ask(const Bytes& bytes, std::uint64_t from = 0) {
         Request request(DINGO_UVERBS_NETLINK);
+        request.header.arg = from;
         request.payload = bytes;
         const Answer answer = asker_.send(request);
-        Reply reply{answer.result(), {}};
+        Reply reply{answer.result(), {}, answer.header.next};
         if (!answer.fds.empty()) {
             reply.bytes.resize(1 << 20);
             const ssize_t got =
@@ -98,18 +104,88 @@ TEST_F(UverbsNetlink, TheCountersFitInWhatProgramsRead) {
     EXPECT_NE(counters.text().find("rdma_tx_packets"), std::string::npos);
 }
 
-TEST_F(UverbsNetlink, LongTablesComeInMessagesThatProgramsCanRead) {
-    Client client(card_.directory);
-    Verbs verbs(client);
-    ASSERT_EQ(verbs.get_context(), 0);
-    for (int i = 0; i < 500; ++i) {
-        ASSERT_EQ(verbs.alloc_pd(), 0);
+/// The numbers that a table's entries have, which is the first attribute of this type in each.
+std::multiset<std::uint32_t> numbers(const Reply& reply, int table, int attribute) {
+    std::multiset<std::uint32_t> out;
+    const auto nested = [](std::span<const std::uint8_t> bytes, int type, const auto& visit) {
+        for (std::size_t at = 0; at + sizeof(nlattr) <= bytes.size();) {
+            nlattr head;
+            std::memcpy(&head, bytes.data() + at, sizeof head);
+            if ((head.nla_type & NLA_TYPE_MASK) == type || type < 0) {
+                visit(bytes.subspan(at + sizeof head, head.nla_len - sizeof head));
+            }
+            at += NLA_ALIGN(head.nla_len);
+        }
+    };
+    const auto all = std::span(reply.bytes).subspan(std::min(reply.bytes.size(), sizeof(nlmsghdr)));
+    nested(all, table, [&](auto entries) {
+        nested(entries, -1, [&](auto entry) {
+            nested(entry, attribute, [&](auto value) {
+                std::uint32_t number = 0;
+                std::memcpy(&number, value.data(), sizeof number);
+                out.insert(number);
+            });
+        });
+    });
+    return out;
+}
+
+// A card with thousands of objects serves others between two pieces.
+TEST_F(UverbsNetlink, ALongTableComesInPiecesOfOneMessage) {
+    Client first(card_.directory), second(card_.directory);
+    Verbs one(first), two(second);
+    ASSERT_EQ(one.get_context(), 0);
+    ASSERT_EQ(two.get_context(), 0);
+    for (int i = 0; i < 250; ++i) {
+        ASSERT_EQ(one.alloc_pd(), 0);
+        ASSERT_EQ(two.alloc_pd(), 0);
     }
-    const Reply table = ask(message(RDMA_NLDEV_CMD_RES_PD_GET, NLM_F_DUMP));
-    EXPECT_GT(table.messages().size(), 1U);
-    for (const std::uint32_t length : table.messages()) {
-        EXPECT_LE(length, 4096U);
+    std::multiset<std::uint32_t> seen;
+    std::size_t pieces = 0;
+    std::uint64_t from = 0;
+    do {
+        const Reply piece = ask(message(RDMA_NLDEV_CMD_RES_PD_GET, NLM_F_DUMP), from);
+        ASSERT_EQ(piece.messages().size(), 1U);
+        EXPECT_LE(piece.messages()[0], 4096U);
+        seen.merge(numbers(piece, RDMA_NLDEV_ATTR_RES_PD, RDMA_NLDEV_ATTR_RES_PDN));
+        from = piece.next;
+        ++pieces;
+    } while (from != 0 && pieces < 100);
+    EXPECT_GT(pieces, 3U);
+    EXPECT_EQ(seen.size(), 500U);
+    EXPECT_EQ(std::set(seen.begin(), seen.end()).size(), 500U) << "each once";
+}
+
+TEST_F(UverbsNetlink, ATableGoesOnWhereObjectsAndClientsHaveGone) {
+    std::optional<Client> first(std::in_place, card_.directory);
+    Client second(card_.directory);
+    Verbs one(*first), two(second);
+    ASSERT_EQ(one.get_context(), 0);
+    ASSERT_EQ(two.get_context(), 0);
+    std::vector<std::uint32_t> handles;
+    for (int i = 0; i < 250; ++i) {
+        ASSERT_EQ(one.alloc_pd(), 0);
+        ASSERT_EQ(two.alloc_pd(), 0);
+        handles.push_back(two.handle);
     }
+    const Bytes question = message(RDMA_NLDEV_CMD_RES_PD_GET, NLM_F_DUMP);
+    const Reply begun = ask(question);
+    ASSERT_NE(begun.next, 0U);
+    first.reset();
+    ASSERT_TRUE(card_.wait_for_clients(2));  // who asks is one, too
+    for (int i = 0; i < 100; ++i) {
+        ASSERT_EQ(two.destroy_pd(handles[static_cast<std::size_t>(i)]), 0);
+    }
+    std::size_t left = 0;
+    std::uint64_t from = begun.next;
+    for (int pieces = 0; from != 0 && pieces < 100; ++pieces) {
+        const Reply piece = ask(question, from);
+        left += numbers(piece, RDMA_NLDEV_ATTR_RES_PD, RDMA_NLDEV_ATTR_RES_PDN).size();
+        from = piece.next;
+    }
+    EXPECT_EQ(left, 150U);
+    EXPECT_EQ(ask(question, ~std::uint64_t{0}).next, 0U) << "beyond all clients";
+    EXPECT_EQ(ask(about(RDMA_NLDEV_CMD_PORT_GET, kIndex, 1), 5).result, -EINVAL) << "no dump";
 }
 
 TEST_F(UverbsNetlink, WhatWouldChangeTheDeviceIsRefused) {

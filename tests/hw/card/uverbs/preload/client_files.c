@@ -222,6 +222,7 @@ void client_netlink(void) {
     struct pollfd readable;
     struct nlmsghdr* message;
     int on = 1;
+    int other = open("/dev/null", O_RDONLY);
     int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
 
     CHECK(fd >= 0 && bind(fd, (struct sockaddr*)&own, sizeof(own)) == 0);
@@ -252,7 +253,23 @@ void client_netlink(void) {
     CHECK(recv(fd, buffer, sizeof(buffer), MSG_DONTWAIT) < 0 && errno == EAGAIN);
     CHECK(send(fd, "no message", 10, 0) == 10);
     CHECK(recv(fd, buffer, sizeof(buffer), MSG_DONTWAIT) < 0 && errno == EAGAIN);
+    /* Looking at a message, or at its length, takes nothing and shows no bookmark. */
+    ask(fd, 2, NLM_F_DUMP);
+    for (uint32_t i = 0; i < 2; i++) {
+        CHECK(recv(fd, NULL, 0, MSG_PEEK | MSG_TRUNC) == 500);
+        CHECK(recv(fd, buffer, sizeof(buffer), MSG_PEEK) == 500);
+        CHECK(next_message(fd, buffer, sizeof(buffer))->nlmsg_seq == i);
+    }
+    CHECK(next_message(fd, buffer, sizeof(buffer))->nlmsg_type == NLMSG_DONE);
     CHECK(close(fd) == 0);
+    /* What is not read goes with its socket: it does not stand in the way of others. */
+    for (int i = 0; i < 200; i++) {
+        fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
+        CHECK(fd >= 0);
+        ask(fd, 5000, NLM_F_DUMP);
+        CHECK(next_message(fd, buffer, sizeof(buffer))->nlmsg_seq == 0);
+        CHECK(dup2(other, fd) == fd && close(fd) == 0);
+    }
     fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
     CHECK(fd >= 0);
 }

@@ -166,18 +166,18 @@ void FakeCard::handle(Message& message, bool rdma_cm) {
             break;
         }
         case DINGO_UVERBS_NETLINK: {
-            // As many messages as the request's sequence number says; of none: a refusal.
+            // As many messages, a piece each, as the sequence number says; of none: a refusal.
             nlmsghdr request{};
             std::memcpy(&request, message.payload.data(), sizeof request);
             UniqueFd file(::memfd_create("messages", MFD_CLOEXEC));
             std::vector<std::uint8_t> bytes(500);
-            for (std::uint32_t i = 0; i < request.nlmsg_seq; ++i) {
-                const nlmsghdr answer{500, 5 << 10, NLM_F_MULTI, i, 0};
-                std::memcpy(bytes.data(), &answer, sizeof answer);
-                if (::write(file.get(), bytes.data(), bytes.size()) < 0) {
-                    reply.result = -EIO;
-                }
+            const auto number = static_cast<std::uint32_t>(message.head.arg);
+            const nlmsghdr answer{500, 5 << 10, NLM_F_MULTI, number, 0};
+            std::memcpy(bytes.data(), &answer, sizeof answer);
+            if (::write(file.get(), bytes.data(), bytes.size()) < 0) {
+                reply.result = -EIO;
             }
+            reply.next = number + 1 < request.nlmsg_seq ? number + 1 : 0;
             if (request.nlmsg_seq == 0) {
                 reply.result = -EOPNOTSUPP;
             }
