@@ -30,6 +30,7 @@ suites=(
     "native-pair|tests/native/suite.sh pair|kernel-less: dingo pair: server and client, their ends and failures, nothing left behind"
     "native-cluster|tests/native/suite.sh cluster|kernel-less: dingo run --cluster: a card for each rank of mpirun and of other launchers"
     "native-cm|tests/native/suite.sh cm|kernel-less: rdma_cm with rping, ucmatose, udaddy, rsockets, perftest -R; refusals, deaths, loss"
+    "native-view|tests/native/suite.sh view|kernel-less: rdma_cm in a view of several cards, of one process and of several"
     "native-net|tests/native/suite.sh net|kernel-less cards in two network namespaces: UDP 4791, tshark, ICRC"
     "native-life|tests/native/suite.sh lifecycle|kernel-less: kill -9 of clients, servers and the card; idle cost"
     "native-host|tests/native/suite.sh host|kernel-less: several cards in one process, beside one that has its own; stop, kill -9, faults, capture"

@@ -62,9 +62,9 @@ fail() {
 slug() { tr -c 'A-Za-z0-9._\n-' '_' <<<"$1"; }
 why() { grep -hvE '^ *$|^-+$' "$@" 2>/dev/null | tail -n 3 | tr '\n\t' '  ' | cut -c1-300; }
 
-# on CARD COMMAND: a shell command that sees the card (tests/native/bin has `gid`).
-on() { # shellcheck disable=SC2086  # the prefixes are words
-    $as_user timeout -k 5 "$limit" "$dingo" run --card "$1" -- bash -c "PATH=$dingo_root/tests/native/bin:\$PATH; $2"
+# on CARD COMMAND: a shell command that sees the card, or several ("alpha beta"; tests/native/bin has `gid`).
+on() { # shellcheck disable=SC2086  # the prefixes and the cards are words
+    $as_user timeout -k 5 "$limit" "$dingo" run $(printf -- '--card %s ' $1) -- bash -c "PATH=$dingo_root/tests/native/bin:\$PATH; $2"
 }
 
 # single NAME CARD COMMAND [REGEX]: a command that must succeed and print a line like REGEX.

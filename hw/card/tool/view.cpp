@@ -16,7 +16,6 @@ namespace fs = std::filesystem;
 constexpr const char* kParts[] = {"sys/class/infiniband", "sys/class/infiniband_verbs",
                                   "sys/class/infiniband_mad", "dev/infiniband"};
 
-/// A card's rdma_cm knows this card alone: a view of several has none.
 constexpr const char* kRdmaCm = "rdma_cm";
 
 /// Links everything of a card's `part` into the same place below `view`.
@@ -32,6 +31,23 @@ void link_part(const CardEntry& card, const Path& view, const char* part) {
             fs::copy_file(entry.path(), link, fs::copy_options::overwrite_existing);  // abi_version
         else
             fs::create_symlink(entry.path(), link, there);
+    }
+}
+
+/// rdma_cm is of all cards: the preload library finds their sockets as rdma_cm/0, 1, ...
+void link_rdma_cm(const std::vector<CardEntry>& cards, const Path& view) {
+    const char* const misc = "sys/class/misc";
+    unsigned number = 0;
+    fs::create_directories(view / kRdmaCm);
+    fs::create_directories(view / misc);
+    for (const CardEntry& card : cards) {
+        if (!fs::exists(card.dir / "rdma_cm.sock"))
+            continue;  // a card without UD queue pairs
+        fs::create_symlink(card.dir / "rdma_cm.sock", view / kRdmaCm / std::to_string(number));
+        if (number++ == 0) {
+            fs::create_symlink("../../rdma_cm/0", view / "dev/infiniband" / kRdmaCm);
+            fs::create_symlink(card.dir / misc / kRdmaCm, view / misc / kRdmaCm);
+        }
     }
 }
 
@@ -52,6 +68,7 @@ Path make_view(const std::vector<CardEntry>& cards) {
         for (const CardEntry& card : cards)
             for (const char* part : kParts)
                 link_part(card, fresh, part);
+        link_rdma_cm(cards, fresh);
         // A card that was started again may have another number: make it anew each time. Programs
         // that run with the old view have opened what they need, or find the new one in its place.
         const Path old = views / fmt::format(".{}.old", ::getpid());

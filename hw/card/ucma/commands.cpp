@@ -19,27 +19,6 @@ constexpr std::uint8_t kRc = 2;
 constexpr std::uint8_t kUc = 3;
 constexpr std::size_t kMaxOption = 4096;
 
-Address address_of(const void* storage, std::size_t size) {
-    const auto address = parse_address({static_cast<const std::byte*>(storage), size});
-    if (!address) {
-        throw ErrnoError(EINVAL);
-    }
-    return *address;
-}
-
-/// As the kernel's rdma_addr_size() checks it: a family that is known and as long as it is.
-Address sized_address(const __kernel_sockaddr_storage& storage, std::size_t size) {
-    if (size == 0 || size > sizeof storage) {
-        throw ErrnoError(EINVAL);
-    }
-    const Address address = address_of(&storage, size);
-    sockaddr_storage scratch{};
-    if (address.family == AF_UNSPEC || address.put(scratch) != size) {
-        throw ErrnoError(EINVAL);
-    }
-    return address;
-}
-
 std::uint8_t qp_type_of(const rdma_ucm_create_id& r) {
     switch (r.ps) {
         case RDMA_PS_TCP:
@@ -69,6 +48,7 @@ void create_id(Command& c) {
         c.file.destroy(*id);
         throw;
     }
+    c.file.made(*id);
 }
 
 void destroy_id(Command& c) {
@@ -183,7 +163,7 @@ void migrate_id(Command& c) {
     const auto r = c.request<rdma_ucm_migrate_id>();
     Id* const id = c.service.find_id(r.id);
     // The descriptor's number says nothing here; what counts is that the process has used it.
-    if (id == nullptr || !id->file().is_of(c.process)) {
+    if (id == nullptr || !c.file.may_take_from(id->file(), c.process)) {
         throw ErrnoError(EINVAL);
     }
     if (c.out_length < sizeof(rdma_ucm_migrate_resp)) {
@@ -215,6 +195,26 @@ constexpr Handler kHandlers[] = {
 static_assert(std::size(kHandlers) == RDMA_USER_CM_CMD_JOIN_MCAST + 1);
 
 }  // namespace
+
+Address address_of(const void* storage, std::size_t size) {
+    const auto address = parse_address({static_cast<const std::byte*>(storage), size});
+    if (!address) {
+        throw ErrnoError(EINVAL);
+    }
+    return *address;
+}
+
+Address sized_address(const __kernel_sockaddr_storage& storage, std::size_t size) {
+    if (size == 0 || size > sizeof storage) {
+        throw ErrnoError(EINVAL);
+    }
+    const Address address = address_of(&storage, size);
+    sockaddr_storage scratch{};
+    if (address.family == AF_UNSPEC || address.put(scratch) != size) {
+        throw ErrnoError(EINVAL);
+    }
+    return address;
+}
 
 void Command::respond_bytes(std::uint64_t va, std::span<const std::byte> bytes,
                             std::size_t least) const {

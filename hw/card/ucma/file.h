@@ -12,6 +12,7 @@
 #include <set>
 
 #include "foreign_fd.h"
+#include "ucma/relay.h"
 #include "uverbs/client_processes.h"
 #include "uverbs/message.h"
 #include "uverbs/poller.h"
@@ -44,8 +45,19 @@ class File final : public uverbs::Pollable {
     void destroy(Id& id);
     /// From another descriptor of the same process, with its unread events.
     void adopt(Id& id);
-    /// Whether that process has used this descriptor.
-    [[nodiscard]] bool is_of(std::int64_t process) const { return processes_.contains(process); }
+    /// CREATE_ID made it.
+    void made(const Id& id);
+    /// Whether that process, which uses this descriptor, may take identifiers of the other one.
+    [[nodiscard]] bool may_take_from(const File& from, std::int64_t process) const;
+    [[nodiscard]] Relay& relay() { return relay_; }
+    [[nodiscard]] const Relay& relay() const { return relay_; }
+    /// Its number and those of the requests to it that nobody has read.
+    [[nodiscard]] std::vector<std::uint32_t> with_unread_requests(const Id& id) const;
+    void serve(uverbs::Message& message);
+    /// error: 0 or -errno.
+    void answer(Later& later, int error);
+    /// The events that it stood for are gone, and only the client can take it out.
+    [[nodiscard]] bool has_idle_token() const { return token_out_ && events_.empty(); }
 
     struct Entry {
         Id* about;
@@ -64,14 +76,15 @@ class File final : public uverbs::Pollable {
 
   private:
     void fail();
-    void serve(const uverbs::Message& message);
-    int execute(const uverbs::Message& message, uverbs::Reply& reply);
+    /// False: the answer comes later.
+    bool execute(uverbs::Message& message, uverbs::Reply& reply);
     void hello(const uverbs::Message& message, uverbs::Reply& reply);
+    void join(uverbs::Message& message);
+    void tell_routes(const uverbs::Message& message);
+    void send_reply(int socket, uverbs::Reply& reply);
     void push(const Entry& entry);
     /// Puts the token where it has to be.
     void update_token();
-    /// The events that it stood for are gone, and only the client can take it out.
-    [[nodiscard]] bool has_idle_token() const { return token_out_ && events_.empty(); }
 
     Service& service_;
     ForeignSocket socket_;
@@ -82,6 +95,9 @@ class File final : public uverbs::Pollable {
     uverbs::ClientProcesses processes_;
     std::set<Id*> ids_;
     std::deque<Entry> events_;
+    bool relayed_ = false;  ///< another card asks, for the client that has connected
+    std::uint32_t last_made_ = DINGO_UVERBS_CM_LAST;
+    Relay relay_;
 };
 
 }  // namespace dingo::card::ucma

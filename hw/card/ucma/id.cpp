@@ -61,6 +61,15 @@ void Id::release_port() {
     }
 }
 
+void Id::unbind() {
+    service_.drop_listener(*this);
+    release_port();
+    binding_.address = {};
+    binding_.loopback = binding_.listening = false;
+    backlog_ = 0;
+    state_ = IdState::kIdle;
+}
+
 void Id::use_gid(int index) {
     gid_index_ = index;
     path_.sgid_index = static_cast<std::uint8_t>(index);

@@ -91,6 +91,7 @@ class Id final : private cm::Owner {
     [[nodiscard]] bool is_wildcard() const { return binding_.is_any(); }
     [[nodiscard]] IdState state() const { return state_; }
     [[nodiscard]] std::uint16_t space() const { return space_; }
+    [[nodiscard]] std::uint8_t qp_type() const { return qp_type_; }
     [[nodiscard]] bool is_datagram() const { return qp_type_ == kUd; }
 
     // For the service.
@@ -101,6 +102,10 @@ class Id final : private cm::Owner {
     /// A request has come for this listener; nullptr: no room for it.
     Id* take_request(cm::Connection& connection, const cm::Request& request, const Address& source,
                      const Address& destination);
+    /// Room for so many requests.
+    void expect(std::uint32_t backlog);
+    /// For a request from elsewhere; false: there is no room for it.
+    bool reserve_place() { return backlog_ != 0 && backlog_-- != 0; }
     /// A request event of this listener was read: there is room for another.
     void request_read() { ++backlog_; }
     /// Goes on with resolving; true: it did something.
@@ -109,6 +114,9 @@ class Id final : private cm::Owner {
     [[nodiscard]] Nanoseconds deadline() const { return resolve_until_; }
     void device_removed();
     void move_to(File& file) { file_ = &file; }
+    void set_uid(std::uint64_t uid) { uid_ = uid; }
+    /// Gives port and address back, as before bind().
+    void unbind();
 
     std::uint32_t events_reported = 0;
 

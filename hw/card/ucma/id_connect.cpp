@@ -126,9 +126,13 @@ void Id::listen(std::uint32_t backlog) {
         fail(ENODEV);
     }
     service_.ports().listen(space_, binding_);
-    backlog_ = backlog == 0 || backlog > kMaxBacklog ? kMaxBacklog : backlog;
+    expect(backlog);
     state_ = IdState::kListen;
     service_.add_listener(*this);
+}
+
+void Id::expect(std::uint32_t backlog) {
+    backlog_ = backlog == 0 || backlog > kMaxBacklog ? kMaxBacklog : backlog;
 }
 
 Id* Id::take_request(cm::Connection& connection, const cm::Request& request, const Address& source,

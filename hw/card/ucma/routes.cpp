@@ -36,6 +36,17 @@ int Routes::own(bool ipv4) const {
     return -1;
 }
 
+int Routes::match(const Address& destination) const {
+    constexpr int kOurs = 129;
+    int best = gid_index(destination.gid) >= 0 ? kOurs : -1;
+    for (const uverbs::Prefix& prefix : prefixes_) {
+        if (prefix.holds(packet::Gid{destination.gid})) {
+            best = std::max(best, static_cast<int>(prefix.length));
+        }
+    }
+    return best;
+}
+
 bool Routes::on_link(const Address& destination) const {
     return std::any_of(prefixes_.begin(), prefixes_.end(), [&](const auto& prefix) {
         return prefix.holds(packet::Gid{destination.gid});

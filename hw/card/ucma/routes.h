@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "ucma/address.h"
@@ -15,11 +16,16 @@ namespace dingo::card::ucma {
 
 class Routes {
   public:
+    Routes() = default;  ///< leads nowhere
     explicit Routes(const uverbs::Driver& driver);
+    explicit Routes(std::vector<uverbs::Prefix> prefixes) : prefixes_(std::move(prefixes)) {}
 
     /// Of an address of ours, or -1.
     [[nodiscard]] int gid_index(const Gid& gid) const;
     [[nodiscard]] const Gid& gid(int index) const;
+    [[nodiscard]] const std::vector<uverbs::Prefix>& prefixes() const { return prefixes_; }
+    /// Bits of the longest prefix of ours that holds it (an address of ours: one more), or -1.
+    [[nodiscard]] int match(const Address& destination) const;
     /// One of our prefixes holds it.
     [[nodiscard]] bool on_link(const Address& destination) const;
     /// The address of ours that speaks to `destination`, of the same IP version, or -1.

@@ -120,7 +120,12 @@ void Service::stop() {
 void Service::add_stats(nlohmann::json& all) const {
     const cm::Stats& s = manager_.stats();
     const uverbs::GsiStats& g = gsi_.stats();
+    std::size_t links = 0;
+    for (const auto& file : files_) {
+        links += file->relay().links();
+    }
     all["rdma_cm"] = {{"descriptors", files_.size()},
+                      {"links", links},
                       {"ids", ids_.size()},
                       {"listeners", listeners_.size()},
                       {"communications", manager_.size()},
@@ -185,13 +190,17 @@ Id* Service::find_id(std::uint32_t number) const {
     return at == ids_.end() ? nullptr : at->second.get();
 }
 
-void Service::remove_id(Id& id) {
+void Service::drop_listener(Id& id) {
     if (const auto at = listeners_.find({id.space(), id.source().port}); at != listeners_.end()) {
         std::erase(at->second, &id);
         if (at->second.empty()) {
             listeners_.erase(at);
         }
     }
+}
+
+void Service::remove_id(Id& id) {
+    drop_listener(id);
     const std::uint32_t number = id.number();
     ids_.erase(number);
     numbers_.give_back(number);

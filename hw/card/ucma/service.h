@@ -62,6 +62,9 @@ class Service final : public uverbs::Service,
     [[nodiscard]] Id* find_id(std::uint32_t number) const;
     void remove_id(Id& id);
     void add_listener(Id& id);
+    void drop_listener(Id& id);
+    /// Names the identifier with this number for ever: no other one gets it.
+    std::uint64_t next_key(std::uint32_t number) { return ++last_key_ << 32 | number; }
     void watch(Id& id) { resolving_.push_back(id.number()); }
 
   private:
@@ -91,6 +94,7 @@ class Service final : public uverbs::Service,
     std::map<std::pair<std::uint16_t, std::uint16_t>, std::vector<Id*>> listeners_;
     std::vector<std::uint32_t> resolving_;
     std::list<std::unique_ptr<File>> files_;
+    std::uint64_t last_key_ = 0;
     std::uint64_t malformed_ = 0;
     std::uint64_t refused_ = 0;
     uverbs::Listener listener_;

@@ -34,6 +34,14 @@ bool is_proc_mem(int fd) {
     return name.ends_with("/mem") || name.ends_with("/mem (deleted)");
 }
 
+bool is_sealed_file(int fd) {
+    constexpr int kSize = F_SEAL_SHRINK | F_SEAL_GROW;
+    constexpr off_t kMost = 1 << 20;             // it is freed on our thread
+    const int seals = ::fcntl(fd, F_GET_SEALS);  // what is no memory has none
+    struct stat st {};
+    return seals >= 0 && (seals & kSize) == kSize && ::fstat(fd, &st) == 0 && st.st_size <= kMost;
+}
+
 template <typename Byte, typename FileCall>
 bool copy(int fd, std::uint64_t va, std::span<Byte> here, FileCall file_call) {
     if (va + here.size() < va) {
@@ -55,8 +63,8 @@ bool copy(int fd, std::uint64_t va, std::span<Byte> here, FileCall file_call) {
 
 }  // namespace
 
-ClientMemory::ClientMemory(pid_t pid, ForeignFd mem) : pid_(pid) {
-    if (pid < 0 || !is_proc_mem(mem.get())) {
+ClientMemory::ClientMemory(pid_t pid, ForeignFd mem, bool files) : pid_(pid) {
+    if (pid < 0 || !(is_proc_mem(mem.get()) || (files && is_sealed_file(mem.get())))) {
         throw ErrnoError(EINVAL);
     }
     mem_.reset(mem.release());

@@ -19,7 +19,9 @@ class ClientMemory {
     /// it needs no ptrace permission of ours, so it works under Yama, in containers and for other
     /// users. Throws ErrnoError(EINVAL) when it is something else (fstat, fcntl and /proc checks).
     /// pid 0: a process that we cannot name, as it is in a PID namespace we do not see.
-    ClientMemory(pid_t pid, ForeignFd mem);
+    /// With `files` a memfd that is sealed against shrinking and growing will do, too: addresses
+    /// are offsets in it.
+    ClientMemory(pid_t pid, ForeignFd mem, bool files = false);
 
     /// False: the range is not mapped there, or the process is gone.
     bool read(std::uint64_t va, std::span<std::byte> dst);
@@ -29,7 +31,7 @@ class ClientMemory {
 
   private:
     pid_t pid_;     ///< what the client says; the memory is always the descriptor's
-    UniqueFd mem_;  ///< of procfs, so that close() waits for nobody
+    UniqueFd mem_;  ///< of procfs or memory, so that close() waits for nobody
 };
 
 }  // namespace dingo::card::uverbs

@@ -85,8 +85,7 @@ bool brings_unasked_descriptors(const Message& message) {
     return message.fds.size() > ((flags & DINGO_UVERBS_FDS) != 0 ? DINGO_UVERBS_MAX_NEED_FDS : 0);
 }
 
-Received receive_message(int socket, Message& message) {
-    static std::array<std::byte, DINGO_UVERBS_MAX_MESSAGE> buffer;  // one thread
+RawMessage receive_raw(int socket, std::span<std::byte> buffer) {
     alignas(cmsghdr)
         std::array<char, CMSG_SPACE(sizeof(int) * kMaxSentFds) + CMSG_SPACE(sizeof(ucred))>
             control;
@@ -96,11 +95,11 @@ Received receive_message(int socket, Message& message) {
     msg.msg_iovlen = 1;
     msg.msg_control = control.data();
     msg.msg_controllen = control.size();
-    const ssize_t got = ::recvmsg(socket, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (got < 0) {
-        return errno == EAGAIN || errno == EINTR ? Received::kNothing : Received::kEnd;
+    RawMessage got;
+    got.bytes = ::recvmsg(socket, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got.bytes < 0) {
+        return got;
     }
-    message = {};
     for (cmsghdr* c = CMSG_FIRSTHDR(&msg); c != nullptr; c = CMSG_NXTHDR(&msg, c)) {
         if (c->cmsg_level != SOL_SOCKET) {
             continue;
@@ -110,23 +109,56 @@ Received receive_message(int socket, Message& message) {
             for (std::size_t i = 0; i < n; ++i) {
                 int fd = -1;
                 std::memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
-                message.fds.emplace_back(fd);
+                got.fds.emplace_back(fd);
             }
         } else if (c->cmsg_type == SCM_CREDENTIALS) {
             ucred cred{};
             std::memcpy(&cred, CMSG_DATA(c), sizeof cred);
-            message.pid = cred.pid;
+            got.pid = cred.pid;
         }
     }
-    if (got == 0 && message.fds.empty()) {
+    got.cut = (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
+    return got;
+}
+
+Received receive_message(int socket, Message& message) {
+    static std::array<std::byte, DINGO_UVERBS_MAX_MESSAGE> buffer;  // one thread
+    RawMessage got = receive_raw(socket, buffer);
+    if (got.bytes < 0) {
+        return errno == EAGAIN || errno == EINTR ? Received::kNothing : Received::kEnd;
+    }
+    message = {};
+    message.pid = got.pid;
+    message.fds = std::move(got.fds);
+    if (got.bytes == 0 && message.fds.empty()) {
         return Received::kEnd;
     }
-    if ((msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ||
-        message.fds.size() > DINGO_UVERBS_MAX_FDS ||
-        !parse(std::span(buffer).first(static_cast<std::size_t>(got)), message)) {
+    if (got.cut || message.fds.size() > DINGO_UVERBS_MAX_FDS ||
+        !parse(std::span(buffer).first(static_cast<std::size_t>(got.bytes)), message)) {
         return Received::kMalformed;
     }
     return Received::kMessage;
+}
+
+bool send_request(int socket, const dingo_uverbs_request& header,
+                  std::span<const std::byte> payload, std::span<const int> fds) {
+    std::array<iovec, 2> parts{{
+        {const_cast<dingo_uverbs_request*>(&header), sizeof header},
+        {const_cast<std::byte*>(payload.data()), payload.size()},
+    }};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * DINGO_UVERBS_MAX_FDS)> control{};
+    msghdr msg{};
+    msg.msg_iov = parts.data();
+    msg.msg_iovlen = parts.size();
+    msg.msg_control = control.data();
+    msg.msg_controllen = CMSG_SPACE(fds.size_bytes());
+    cmsghdr* c = CMSG_FIRSTHDR(&msg);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(fds.size_bytes());
+    std::memcpy(CMSG_DATA(c), fds.data(), fds.size_bytes());
+    return ::sendmsg(socket, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(sizeof header + payload.size());
 }
 
 bool send_reply(int socket, const Reply& reply) {

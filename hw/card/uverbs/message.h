@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "foreign_fd.h"
@@ -37,6 +38,22 @@ enum class Received {
 
 /// Takes the next message; never blocks. The socket has SO_PASSCRED.
 Received receive_message(int socket, Message& message);
+
+/// One message of a socket as it is.
+struct RawMessage {
+    ssize_t bytes = -1;  ///< in the buffer, or -1 with errno
+    bool cut = false;    ///< there was more
+    pid_t pid = 0;       ///< of the sender, where the socket has SO_PASSCRED
+    std::vector<ForeignFd> fds;
+};
+
+/// Takes the next message into `buffer`; never blocks, not even for descriptors that come with it.
+RawMessage receive_raw(int socket, std::span<std::byte> buffer);
+
+/// A request of ours to another card; the answer comes to `fds[0]`. Never blocks. False: it cannot
+/// be delivered.
+bool send_request(int socket, const dingo_uverbs_request& header,
+                  std::span<const std::byte> payload, std::span<const int> fds);
 
 struct Reply {
     dingo_uverbs_reply header{};

@@ -26,7 +26,8 @@
 #define DINGO_UVERBS_MAX_SEGMENTS 30   /* of one request */
 
 enum dingo_uverbs_request_type {
-    /* First message of each process that uses the connection. fds: reply, /proc/self/mem O_RDWR. */
+    /* First message of each process that uses the connection. fds: reply, /proc/self/mem O_RDWR (on
+     * a connection that JOIN is for, a memfd: see ROUTES). */
     DINGO_UVERBS_HELLO = 1,
     /* ioctl(RDMA_VERBS_IOCTL). payload: ib_uverbs_ioctl_hdr with its attributes; arg: its address.
      */
@@ -50,6 +51,29 @@ enum dingo_uverbs_request_type {
      * affair. A dump comes in pieces of one message: `next` of the reply, if it is not 0, is `arg`
      * of the request for the next piece. Needs no HELLO. */
     DINGO_UVERBS_NETLINK = 7,
+    /* On a descriptor of rdma_cm, where the view has several cards. fds: reply, a new connection to
+     * the rdma_cm.sock of another one. It is this card's from now on, which asks for the caller
+     * there: identifiers go to the card that their address leads to. -EEXIST: it is there
+     * already. */
+    DINGO_UVERBS_RDMA_CM_JOIN = 8,
+    /* What a card asks first on such a connection, after HELLO with a memfd that is sealed against
+     * shrinking and growing, in which addresses are offsets. arg, arg2: address and length of the
+     * memory for struct dingo_uverbs_cm_routes. From here on the connection takes no JOIN, and
+     * identifier DINGO_UVERBS_CM_LAST is the one that CREATE_ID made last. */
+    DINGO_UVERBS_RDMA_CM_ROUTES = 9,
+};
+
+#define DINGO_UVERBS_CM_LAST 0xffffffffu
+
+struct dingo_uverbs_cm_prefix {
+    uint8_t address[16]; /* of the card; IPv4 as ::ffff:a.b.c.d */
+    uint32_t length;     /* bits that are on its link */
+};
+
+struct dingo_uverbs_cm_routes {
+    uint64_t node_guid;
+    uint32_t num_prefixes; /* struct dingo_uverbs_cm_prefix, in the order of the GIDs: follow */
+    uint32_t reserved;
 };
 
 /* Memory of the client that the card can reach, too: fds[1 + fd] at `offset` is what the client has

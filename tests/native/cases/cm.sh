@@ -3,75 +3,8 @@
 start_card alpha --ip 10.77.0.1/24 --ip fd77::1/64
 start_card beta --ip 10.77.0.2/24 --ip fd77::2/64
 
-# cm_count CARD NAME: a number of the card's rdma_cm.
-cm_count() {
-    "$dingo_root/build/bin/dingo-card" ctl "$DINGO_RUN/$1/control" stats |
-        /usr/bin/python3 -c 'import json,sys; print(json.load(sys.stdin)["rdma_cm"][sys.argv[1]])' "$2"
-}
-# wait_count CARD NAME VALUE PID: until that number is there, or the process is gone.
-wait_count() {
-    local _
-    for _ in $(seq 200); do
-        [ "$(cm_count "$1" "$2")" != "$3" ] || return 0
-        kill -0 "$4" 2>/dev/null || return 1
-        sleep 0.05
-    done
-    return 1
-}
-# try_pair NAME SERVER CLIENT [REGEX]: sets $problem, empty when all was right, and $out, the beginning of the logs' names.
-try_pair() {
-    local rc_a=0 rc_b=0 pid
-    problem=''
-    out=$logs/$(slug "$1")
-    wait_count "$server_card" listeners 0 $$ || true # the last server's may be there a moment longer
-    on "$server_card" "$2" >"$out.A" 2>&1 &
-    pid=$!
-    wait_count "$server_card" listeners 1 $pid || true
-    on "$client_card" "$3" >"$out.B" 2>&1 || rc_b=$?
-    wait $pid || rc_a=$?
-    if [ "$rc_a $rc_b" != '0 0' ]; then
-        problem="status A $rc_a B $rc_b: $(why "$out.A") | $(why "$out.B")"
-    elif [ -n "${4:-}" ] && ! grep -qE "$4" "$out.B"; then
-        problem="the client printed no line like /$4/: $(why "$out.B")"
-    fi
-}
-# cm_pair NAME SERVER CLIENT [REGEX]: as pair; the server listens when its card has a listener.
-cm_pair() {
-    try_pair "$@"
-    if [ -n "$problem" ]; then fail "$1" "$problem"; else pass "$1"; fi
-}
-# cm_perftest TOOL OPTIONS. perftest listens twice, a second apart, and its client does not wait for the second time: on
-# a busy machine it comes too early and is rejected, which only then may be tried again.
-cm_perftest() {
-    local row='^ +[0-9]+ +[0-9]+ +[0-9.]+' _
-    for _ in 1 2 3; do
-        limit=20 try_pair "$prefix$1 $2" "$1 -F $2" "$1 -F $2 10.77.0.1" "$row"
-        grep -q 'RDMA_CM_EVENT_REJECTED; error: 8' "$out.B" || break
-    done
-    if [ -n "$problem" ]; then fail "$prefix$1 $2" "$problem"; else pass "$prefix$1 $2"; fi
-}
-# nothing_left NAME: no identifiers, listeners and descriptors; communications end after their timewait.
-nothing_left() {
-    local card what left _
-    for _ in $(seq 100); do
-        left=''
-        for card in alpha beta; do
-            for what in descriptors ids listeners communications; do
-                [ "$(cm_count $card $what)" = 0 ] || left+=" $card:$what"
-            done
-        done
-        [ -n "$left" ] || { pass "$1"; return; }
-        sleep 0.1
-    done
-    fail "$1" "left:$left"
-}
-
-# leaf PID: the program below the shells.
-leaf() {
-    local pid=$1 child
-    while child=$(pgrep -P "$pid" | head -n 1) && [ -n "$child" ]; do pid=$child; done
-    echo "$pid"
-}
+# shellcheck source=tests/native/cm_lib.sh
+. "$dingo_root/tests/native/cm_lib.sh"
 
 single 'the device is there' alpha 'stat -c %F /dev/infiniband/rdma_cm; cat /sys/class/misc/rdma_cm/abi_version' '^4$'
 single 'a channel is readable only while it has an event' alpha "/usr/bin/python3 $dingo_root/tests/native/cm_events.py 10.77.0.1" '^ok'
@@ -193,6 +126,3 @@ for pin_all in off on; do
 done
 limit=60
 nothing_left 'nothing is left of the migrated machine'
-
-plain 'a view of two cards has no rdma_cm' "$dingo run --card alpha --card beta -- ls /dev/infiniband" '^uverbs'
-plain 'and says so by its errno' "! $dingo run --card alpha --card beta -- rping -s -C 1" 'No such file|rdma_create_event_channel'

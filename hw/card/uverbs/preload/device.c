@@ -82,13 +82,15 @@ bool dingo_device_adopt(int fd) {
 
 int dingo_device_open(const char* path, int number, int flags) {
     uint32_t rdev = UVERBS_MAJOR << 20 | (UVERBS_FIRST_MINOR + (uint32_t)number);
+    unsigned card = 0;
     int result;
     int fd;
 
     if (flags & (O_PATH | O_DIRECTORY)) {
         return dingo_sys_open(path, flags);
     }
-    fd = dingo_connect(path, flags);
+    fd = number == DINGO_RDMA_CM_NUMBER ? dingo_rdma_cm_connect(path, flags, &card)
+                                        : dingo_connect(path, flags);
     if (fd < 0) {
         return fd;
     }
@@ -102,6 +104,9 @@ int dingo_device_open(const char* path, int number, int flags) {
         dingo_sys_close(fd);
         /* the card died between accept and its answer: no device, as if it had died before */
         return result == -EIO ? -ENXIO : result;
+    }
+    if (number == DINGO_RDMA_CM_NUMBER) {
+        dingo_rdma_cm_join(fd, card);
     }
     know(fd, rdev);
     return fd;

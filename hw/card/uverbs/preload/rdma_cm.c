@@ -2,14 +2,58 @@
 #include "rdma_cm.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <rdma/rdma_user_cm.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "descriptors.h"
+#include "paths.h"
 #include "request.h"
 #include "sys.h"
+
+#define MAX_CARDS 64
+
+/* A view of several cards has their sockets as VIEW/rdma_cm/0, 1, ...; false: no more. */
+static bool card_path(unsigned card, char path[PATH_MAX]) {
+    char target;
+
+    return card < MAX_CARDS &&
+           snprintf(path, PATH_MAX, "%s/rdma_cm/%u", dingo_view(), card) < PATH_MAX &&
+           DINGO_SYS(SYS_readlinkat, AT_FDCWD, path, &target, 1) > 0;
+}
+
+int dingo_rdma_cm_connect(const char* path, int flags, unsigned* card) {
+    int fd = dingo_connect(path, flags);
+    char other[PATH_MAX];
+
+    for (*card = 0; fd < 0 && card_path(*card + 1, other); ++*card) {
+        int next = dingo_connect(other, flags);
+
+        fd = next >= 0 ? next : fd;
+    }
+    return fd;
+}
+
+void dingo_rdma_cm_join(int fd, unsigned card) {
+    const struct dingo_request request = {.type = DINGO_UVERBS_RDMA_CM_JOIN};
+    struct dingo_answer answer;
+    char path[PATH_MAX];
+
+    for (unsigned other = 0; card_path(other, path); other++) {
+        int joins = other == card ? -1 : dingo_connect(path, O_CLOEXEC);
+
+        if (joins >= 0) {
+            /* a card that has died is no obstacle */
+            (void)dingo_request_with(fd, &request, joins, &answer);
+            dingo_answer_close(&answer);
+            dingo_sys_close(joins);
+        }
+    }
+}
 
 static uint32_t take_token(int fd) {
     char token;

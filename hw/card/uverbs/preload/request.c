@@ -247,6 +247,14 @@ long dingo_request_plain(int fd, const struct dingo_request* request, struct din
     return result < 0 ? result : answer->reply.result;
 }
 
+long dingo_request_with(int fd, const struct dingo_request* request, int carried,
+                        struct dingo_answer* answer) {
+    struct message message = {.fds = {carried}, .num_fds = 1};
+    long result = exchange(fd, &message, request, answer);
+
+    return result < 0 ? result : answer->reply.result;
+}
+
 long dingo_request(int fd, const struct dingo_request* request, struct dingo_answer* answer) {
     struct message message = {.head.flags = request->flags, .num_fds = 0};
     long result;

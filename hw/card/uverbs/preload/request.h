@@ -32,6 +32,10 @@ struct dingo_answer {
  * connection. */
 long dingo_request(int fd, const struct dingo_request* request, struct dingo_answer* answer);
 
+/* The same, with a copy of descriptor `carried`. */
+long dingo_request_with(int fd, const struct dingo_request* request, int carried,
+                        struct dingo_answer* answer);
+
 /* The same on a connection that needs no introduction: no HELLO, no memory. */
 long dingo_request_plain(int fd, const struct dingo_request* request, struct dingo_answer* answer);
 

@@ -35,8 +35,8 @@ inline std::string fresh_directory() {
 class RunningCard {
   public:
     explicit RunningCard(unsigned max_clients = 1024, std::uint64_t device_memory = 16U << 20,
-                         bool rdma_cm = false)
-        : directory(fresh_directory()), driver_(driver_config(device_memory)) {
+                         bool rdma_cm = false, unsigned host = 1)
+        : directory(fresh_directory()), driver_(driver_config(device_memory, host)) {
         model::register_model_engine();
         auto ends = make_loop_pair();
         // Nobody is at the other end: a cable that fills up would hold all clients back.
@@ -46,6 +46,7 @@ class RunningCard {
         peer_ = std::move(ends.second);
         EngineConfig config;
         config.memory_doorbells = true;
+        config.mac += host - 1;
         card_.emplace("model", config, driver_, *wire_);
         driver_.start(*card_);
         attachment_.emplace(
@@ -127,10 +128,10 @@ class RunningCard {
     const std::string directory;
 
   private:
-    static DriverConfig driver_config(std::uint64_t device_memory) {
+    static DriverConfig driver_config(std::uint64_t device_memory, unsigned host) {
         DriverConfig config;
         config.device_memory = device_memory;
-        config.addresses = {"10.77.0.1/24"};
+        config.addresses = {"10.77.0." + std::to_string(host) + "/24"};
         return config;
     }
 

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The commands on identifiers that may be on several cards.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "ucma/commands.h"
+#include "ucma/file.h"
+#include "ucma/id.h"
+#include "ucma/relay.h"
+#include "ucma/service.h"
+
+namespace dingo::card::ucma {
+namespace {
+
+using uverbs::ErrnoError;
+
+constexpr unsigned kPortTries = 16;
+
+void put_number(Bytes& body, std::size_t at, std::uint32_t number) {
+    std::memcpy(body.data() + at, &number, sizeof number);
+}
+
+}  // namespace
+
+const Relay::Layout Relay::kLayouts[] = {
+    {RDMA_USER_CM_CMD_DESTROY_ID, offsetof(rdma_ucm_destroy_id, id), {}},
+    {RDMA_USER_CM_CMD_BIND_IP, offsetof(rdma_ucm_bind_ip, id), {}},
+    {RDMA_USER_CM_CMD_RESOLVE_IP, offsetof(rdma_ucm_resolve_ip, id), {}},
+    {RDMA_USER_CM_CMD_RESOLVE_ROUTE, offsetof(rdma_ucm_resolve_route, id), {}},
+    {RDMA_USER_CM_CMD_QUERY_ROUTE, offsetof(rdma_ucm_query, id),
+     offsetof(rdma_ucm_query, response)},
+    {RDMA_USER_CM_CMD_CONNECT, offsetof(rdma_ucm_connect, id), {}},
+    {RDMA_USER_CM_CMD_LISTEN, offsetof(rdma_ucm_listen, id), {}},
+    {RDMA_USER_CM_CMD_ACCEPT, offsetof(rdma_ucm_accept, id), {}},
+    {RDMA_USER_CM_CMD_REJECT, offsetof(rdma_ucm_reject, id), {}},
+    {RDMA_USER_CM_CMD_DISCONNECT, offsetof(rdma_ucm_disconnect, id), {}},
+    {RDMA_USER_CM_CMD_INIT_QP_ATTR, offsetof(rdma_ucm_init_qp_attr, id),
+     offsetof(rdma_ucm_init_qp_attr, response)},
+    {RDMA_USER_CM_CMD_SET_OPTION, offsetof(rdma_ucm_set_option, id), {}},
+    {RDMA_USER_CM_CMD_NOTIFY, offsetof(rdma_ucm_notify, id), {}},
+    {RDMA_USER_CM_CMD_QUERY, offsetof(rdma_ucm_query, id), offsetof(rdma_ucm_query, response)},
+    {RDMA_USER_CM_CMD_BIND, offsetof(rdma_ucm_bind, id), {}},
+    {RDMA_USER_CM_CMD_RESOLVE_ADDR, offsetof(rdma_ucm_resolve_addr, id), {}},
+};
+
+Relay::Did Relay::execute(Command& command, uverbs::Message& message,
+                          const std::shared_ptr<uverbs::ClientMemory>& memory) {
+    const auto header = request_of<rdma_ucm_cmd_hdr>(command.in);
+    if (links_.empty() || command.in.size() < sizeof header ||
+        command.in.size() - sizeof header < header.in) {
+        return Did::kNothing;
+    }
+    if (header.cmd == RDMA_USER_CM_CMD_MIGRATE_ID) {
+        return migrate(command, message, memory);
+    }
+    const auto body = command.in.subspan(sizeof header, header.in);
+    const auto* const layout =
+        std::find_if(std::begin(kLayouts), std::end(kLayouts),
+                     [&header](const Layout& known) { return known.number == header.cmd; });
+    std::uint32_t number = 0;
+    if (layout == std::end(kLayouts) || body.size() < layout->id_at + sizeof number) {
+        return Did::kNothing;
+    }
+    std::memcpy(&number, body.data() + layout->id_at, sizeof number);
+    Id& id = file_.id(number);
+    Entry& entry = entries_[number];
+    if (entry.key == 0) {
+        entry.key = service_.next_key(number);
+    }
+    if (entry.busy) {
+        entry.waiting.push_back(std::move(message));
+        return Did::kLater;
+    }
+    Turn turn{command, message, memory, *layout, body, header.out, id, entry};
+    return handle(turn);
+}
+
+Relay::Did Relay::handle(Turn& t) {
+    switch (t.layout.number) {
+        case RDMA_USER_CM_CMD_DESTROY_ID:
+            return destroy(t);
+        case RDMA_USER_CM_CMD_SET_OPTION:
+            return set_option(t);
+        case RDMA_USER_CM_CMD_LISTEN:
+            return listen(t);
+        case RDMA_USER_CM_CMD_BIND_IP: {
+            const auto r = request_of<rdma_ucm_bind_ip>(t.body);
+            return bind(t, address_of(&r.addr, sizeof r.addr));
+        }
+        case RDMA_USER_CM_CMD_BIND: {
+            const auto r = request_of<rdma_ucm_bind>(t.body);
+            return bind(t, sized_address(r.addr, r.addr_size));
+        }
+        case RDMA_USER_CM_CMD_RESOLVE_IP: {
+            const auto r = request_of<rdma_ucm_resolve_ip>(t.body);
+            return resolve(t, address_of(&r.src_addr, sizeof r.src_addr),
+                           address_of(&r.dst_addr, sizeof r.dst_addr));
+        }
+        case RDMA_USER_CM_CMD_RESOLVE_ADDR: {
+            const auto r = request_of<rdma_ucm_resolve_addr>(t.body);
+            return resolve(t, r.src_size != 0 ? sized_address(r.src_addr, r.src_size) : Address{},
+                           sized_address(r.dst_addr, r.dst_size));
+        }
+        case RDMA_USER_CM_CMD_ACCEPT: {
+            if (!t.entry.away) {
+                return Did::kNothing;
+            }
+            const auto r = request_of<rdma_ucm_accept>(t.body);
+            return forward(t, [this, number = t.id.number(), key = t.entry.key, r](int error) {
+                Id* const id = service_.find_id(number);
+                if (error == 0 && r.conn_param.valid != 0 && entry_of(number, key) != nullptr) {
+                    id->set_uid(r.uid);
+                }
+            });
+        }
+        default:
+            return t.entry.away ? forward(t) : Did::kNothing;
+    }
+}
+
+Link::Command Relay::command_of(const Turn& t) {
+    Link::Command c{.number = t.layout.number, .body = Bytes(t.body.begin(), t.body.end())};
+    if (t.layout.response_at) {
+        c.response_at = t.layout.response_at;
+        c.room = t.room;
+    }
+    put_number(c.body, t.layout.id_at, DINGO_UVERBS_CM_LAST);
+    if (t.layout.number == RDMA_USER_CM_CMD_SET_OPTION) {
+        const auto r = request_of<rdma_ucm_set_option>(t.body);
+        if (r.optlen > Link::kMostData) {
+            fail(EINVAL);
+        }
+        c.data_at = offsetof(rdma_ucm_set_option, optval);
+        c.data.resize(r.optlen);
+        if (!c.data.empty() && !t.memory->read(r.optval, c.data)) {
+            fail(EFAULT);
+        }
+    } else if (t.layout.number == RDMA_USER_CM_CMD_ACCEPT) {
+        std::memcpy(c.body.data() + offsetof(rdma_ucm_accept, uid), &t.entry.key,
+                    sizeof t.entry.key);
+    }
+    return c;
+}
+
+Relay::Did Relay::forward(Turn& t, Then then) {
+    if (t.entry.twins.empty()) {
+        fail(EIO);  // its card has gone
+    }
+    const Twin twin = t.entry.twins.front();
+    Link::Command c = command_of(t);
+    put_number(c.body, t.layout.id_at, twin.number);
+    std::uint64_t response_at = 0;
+    if (t.layout.response_at) {
+        std::memcpy(&response_at, t.body.data() + *t.layout.response_at, sizeof response_at);
+    }
+    twin.link->send(std::move(c), [this, then = std::move(then), response_at,
+                                   result = later(t.message, t.memory)](
+                                      int error, std::span<const std::byte> response) {
+        if (error == 0 && !response.empty() && !result->memory->write(response_at, response)) {
+            error = -EFAULT;
+        }
+        if (then) {
+            then(error);
+        }
+        answer(result, error);
+    });
+    return Did::kLater;
+}
+
+Relay::Did Relay::bind(Turn& t, const Address& address) {
+    if (t.entry.away) {
+        return forward(t);
+    }
+    if (t.id.state() != IdState::kIdle || !address.is_ip()) {
+        return Did::kNothing;
+    }
+    const bool any = address.is_any() || (address.is_loopback() && !owns(address));
+    Link* const link = any ? nullptr : owner_of(address);
+    if (!any && link == nullptr) {
+        return Did::kNothing;
+    }
+    t.entry.busy = true;
+    const Then then = [this, number = t.id.number(), key = t.entry.key, any,
+                       result = later(t.message, t.memory)](int error) {
+        Entry* const entry = entry_of(number, key);
+        if (error == 0 && entry != nullptr) {
+            entry->away = !any;
+        }
+        answer(result, error);
+        arrived(number);
+    };
+    if (any) {
+        bind_everywhere(t.id, address, kPortTries, then);
+    } else {
+        make_twin(t.id, *link, command_of(t), then);
+    }
+    return Did::kLater;
+}
+
+Relay::Did Relay::resolve(Turn& t, const Address& source, const Address& destination) {
+    if (t.entry.away) {
+        return forward(t);
+    }
+    const std::uint32_t number = t.id.number();
+    const std::uint64_t key = t.entry.key;
+    if (t.id.state() == IdState::kIdle) {
+        const bool from_here =
+            source.is_ip() && !source.is_any() && (!source.is_loopback() || owns(source));
+        Link* const link = from_here ? owner_of(source) : way_to(destination);
+        if (link == nullptr) {
+            return Did::kNothing;
+        }
+        t.entry.busy = true;
+        make_twin(t.id, *link, command_of(t),
+                  [this, number, key, result = later(t.message, t.memory)](int error) {
+                      Entry* const entry = entry_of(number, key);
+                      if (error == 0 && entry != nullptr) {
+                          entry->away = true;
+                      }
+                      answer(result, error);
+                      arrived(number);
+                  });
+        return Did::kLater;
+    }
+    if (t.entry.twins.empty()) {
+        return Did::kNothing;
+    }
+    Link* const link = way_to(destination);
+    const auto twin = std::find_if(t.entry.twins.begin(), t.entry.twins.end(),
+                                   [link](const Twin& known) { return known.link == link; });
+    if (twin == t.entry.twins.end()) {
+        execute_command(t.command);
+        drop_twins(t.entry);
+        return Did::kAll;
+    }
+    Link::Command c = command_of(t);
+    put_number(c.body, t.layout.id_at, twin->number);
+    t.entry.busy = true;
+    link->send(std::move(c), [this, number, key, link, result = later(t.message, t.memory)](
+                                 int error, std::span<const std::byte>) {
+        Id* const id = service_.find_id(number);
+        Entry* const entry = entry_of(number, key);
+        if (error == 0 && id != nullptr && entry != nullptr) {
+            drop_twins(*entry, link);
+            id->unbind();
+            entry->away = true;
+        }
+        answer(result, error);
+        arrived(number);
+    });
+    return Did::kLater;
+}
+
+Relay::Did Relay::listen(Turn& t) {
+    const auto r = request_of<rdma_ucm_listen>(t.body);
+    const std::uint32_t number = t.id.number();
+    const std::uint64_t key = t.entry.key;
+    if (t.entry.away) {
+        // Before the first request can come.
+        t.id.expect(r.backlog);
+        return forward(t);
+    }
+    const bool idle = t.id.state() == IdState::kIdle;
+    if (!idle && t.entry.twins.empty()) {
+        return Did::kNothing;
+    }
+    t.entry.busy = true;
+    const Then done = [this, number, result = later(t.message, t.memory)](int error) {
+        answer(result, error);
+        arrived(number);
+    };
+    const Then bound = [this, number, key, backlog = r.backlog, done](int error) {
+        Id* const id = service_.find_id(number);
+        if (error != 0 || id == nullptr || entry_of(number, key) == nullptr) {
+            return done(error != 0 ? error : -EINVAL);
+        }
+        listen_everywhere(*id, backlog, done);
+    };
+    if (idle) {
+        bind_everywhere(t.id, Address::any(AF_INET), kPortTries, bound);
+    } else {
+        bound(0);
+    }
+    return Did::kLater;
+}
+
+Relay::Did Relay::set_option(Turn& t) {
+    if (t.entry.away) {
+        return forward(t);
+    }
+    Link::Command c = command_of(t);
+    execute_command(t.command);
+    for (const Twin& twin : t.entry.twins) {
+        Link::Command same = c;
+        put_number(same.body, t.layout.id_at, twin.number);
+        twin.link->send(std::move(same), [](int, std::span<const std::byte>) {});
+    }
+    if (t.id.state() == IdState::kIdle) {
+        const auto r = request_of<rdma_ucm_set_option>(t.body);
+        std::erase_if(t.entry.options, [&r](const Link::Command& old) {
+            const auto o = request_of<rdma_ucm_set_option>(old.body);
+            return o.level == r.level && o.optname == r.optname;
+        });
+        t.entry.options.push_back(std::move(c));
+    }
+    return Did::kAll;
+}
+
+Relay::Did Relay::destroy(Turn& t) {
+    std::vector<Twin> twins = std::exchange(t.entry.twins, {});
+    try {
+        execute_command(t.command);
+    } catch (const ErrnoError&) {
+        t.entry.twins = std::move(twins);
+        throw;
+    }
+    if (twins.empty()) {
+        return Did::kAll;
+    }
+    // Their ports are free when the answer comes.
+    const auto gathered = std::make_shared<Gathered>(Gathered{twins.size()});
+    const Result result = later(t.message, t.memory);
+    for (const Twin& twin : twins) {
+        destroy_twin(twin, [this, gathered, result](int error) {
+            if (gathered->take(error)) {
+                answer(result, 0);
+            }
+        });
+    }
+    return Did::kLater;
+}
+
+}  // namespace dingo::card::ucma
