@@ -75,6 +75,7 @@ void check_clients(const Options& o) {
     if (o.clients == 1) {
         return;
     }
+    require(!o.test.latency(), "--clients: only for bandwidth tests");
     require(!o.client(), "--clients: only the server waits for several; leave it out here");
     // With -n the first to be done leaves the link to the others.
     require(o.duration, "--clients needs -D on all sides, so that they run at the same time");

@@ -244,13 +244,12 @@ void add_peer(CLI::App& app, Options& o) {
                    "seconds to wait for the peer's answer (10)")
         ->check(CLI::Range(1, 86400))
         ->group(kPeer);
-    if (!o.test.latency()) {
-        app.add_option("--clients", o.clients,
-                       "server: wait for N clients, run them at the same time, show all together, "
-                       "each, and how fair it was (1)")
-            ->check(CLI::Range(1, 1024))
-            ->group(kPeer);
-    }
+    // Latency tests know it only to say that it is not theirs.
+    app.add_option("--clients", o.clients,
+                   "server: wait for N clients, run them at the same time, show all together, "
+                   "each, and how fair it was (1)")
+        ->check(CLI::Range(1, 1024))
+        ->group(o.test.latency() ? "" : kPeer);
     app.add_flag("-R,--rdma_cm", o.rdma_cm,
                  "rdma_cm connects the QPs (RC; needs the module rdma_ucm)")
         ->group(kPeer);
