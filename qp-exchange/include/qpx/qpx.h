@@ -209,6 +209,13 @@ QPX_API int qpx_describe_qp(struct ibv_qp* qp, const struct qpx_describe_options
                             const qpx_connection* connection, struct qpx_endpoint* local,
                             int* chosen_gid_index);
 
+/* The same of a QP that is known by its number, of the device of that name: for languages that hide
+ * the pointers of verbs. @type: enum qpx_qp_type */
+QPX_API int qpx_describe_number(const char* device, uint32_t qpn, uint32_t type,
+                                const struct qpx_describe_options* options,
+                                const qpx_connection* connection, struct qpx_endpoint* local,
+                                int* chosen_gid_index);
+
 /*
  * The two GIDs that @local and @remote use, the same on both sides: of one RoCE version and family,
  * in one network where there is one. The calls below use it; who changes the QP himself asks it.

@@ -72,6 +72,9 @@ struct GidPair {
 GidPair agree(const Local& local, const Endpoint& remote);
 
 Local describe(ibv_qp* qp, const DescribeOptions& options = {});
+/// Of a QP that is known by its number, as where a language hides its pointer.
+Local describe(ibv_context* context, std::uint32_t qpn, QpType type,
+               const DescribeOptions& options = {});
 
 /// A region of registered memory.
 Region describe(const ibv_mr* mr, std::string tag = {});

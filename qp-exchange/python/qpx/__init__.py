@@ -13,10 +13,10 @@ from ._library import (EARGUMENT, EAUTH, ECANCELLED, EDEVICE, EINTERNAL, ELIMIT,
                        EUNSUPPORTED, EVERSION, Error, version)
 from .group import ANY_RANK, HAS_FAILED, HAS_LEFT, HERE, Group, Member, rank_from_environment
 from .peer import (GID_CHOSEN, GID_CONNECTED, GID_INFINIBAND, GID_POSSIBLE, GID_ROCE_V1, GID_ROCE_V2, RC, UC, UD, Candidate,
-                   Connection, Endpoint, Listener, Region, agree, connect, connect_qp, create_ah, describe, init_qp, listen,
-                   should_connect)
+                   Connection, Endpoint, Listener, Region, agree, connect, connect_qp, create_ah, describe, describe_number, init_qp,
+                   listen, should_connect)
 
 __all__ = ["ANY_RANK", "Candidate", "Connection", "EARGUMENT", "EAUTH", "ECANCELLED", "EDEVICE", "EINTERNAL", "ELIMIT", "EPEERGONE",
            "EPROTOCOL", "EREFUSED", "ERESOLVE", "ETIMEOUT", "EUNSUPPORTED", "EVERSION", "Endpoint", "Error", "GID_CHOSEN", "GID_CONNECTED", "GID_INFINIBAND", "GID_POSSIBLE",
            "GID_ROCE_V1", "GID_ROCE_V2", "Group", "HAS_FAILED", "HAS_LEFT", "HERE", "Listener", "Member", "RC", "Region", "UC", "UD",
-           "agree", "connect", "connect_qp", "create_ah", "describe", "init_qp", "listen", "rank_from_environment", "should_connect", "version"]
+           "agree", "connect", "connect_qp", "create_ah", "describe", "describe_number", "init_qp", "listen", "rank_from_environment", "should_connect", "version"]

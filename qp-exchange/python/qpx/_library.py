@@ -147,6 +147,8 @@ _TYPES = {
     "qpx_endpoint_unpack": (_INT, _TEXT, _SIZE, c.POINTER(c.POINTER(CEndpoint))),
     "qpx_should_connect": (_INT, _TEXT, _TEXT),
     "qpx_describe_qp": (_INT, _POINTER, c.POINTER(DescribeOptions), _POINTER, c.POINTER(CEndpoint), c.POINTER(_INT)),
+    "qpx_describe_number": (_INT, _TEXT, c.c_uint32, c.c_uint32, c.POINTER(DescribeOptions), _POINTER, c.POINTER(CEndpoint),
+                            c.POINTER(_INT)),
     "qpx_agree": (_INT, c.POINTER(CEndpoint), _INT, c.POINTER(CEndpoint), c.POINTER(_INT), c.c_void_p),
     "qpx_init_qp": (_INT, _POINTER, c.POINTER(CEndpoint), c.POINTER(Path)),
     "qpx_connect_qp_path": (_INT, _POINTER, c.POINTER(CEndpoint), _INT, c.POINTER(CEndpoint), c.POINTER(Path)),

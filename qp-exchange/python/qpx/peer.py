@@ -247,6 +247,15 @@ def describe(qp, port=1, gid_index=-1, connection=None, peer=None, local=None, *
     return _from_c(described), index.value
 
 
+def describe_number(device, qpn, type=RC, port=1, gid_index=-1, connection=None, peer=None, local=None, **options):
+    """As describe(), of a queue pair that is known by its number, as those of pyverbs, on the device of that name."""
+    wanted = DescribeOptions(port=port, gid_index=gid_index, peer=text(peer), local=text(local), **options)
+    described, index = CEndpoint(), c.c_int()
+    good(library.qpx_describe_number(device.encode(), qpn, type, c.byref(wanted), connection._handle if connection else None,
+                                     c.byref(described), c.byref(index)))
+    return _from_c(described), index.value
+
+
 def agree(local, gid_index, remote):
     """(index of this side's GID, the peer's GID): the pair that both sides use."""
     keep, index, theirs = [], c.c_int(), c.create_string_buffer(16)

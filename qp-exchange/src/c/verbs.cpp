@@ -3,6 +3,10 @@
 #include "qpx/verbs.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <system_error>
 
 #include "c/convert.h"
 #include "c/guard.h"
@@ -106,6 +110,41 @@ qpx::Local local_of(const qpx_endpoint& local, int gid_index) {
     return mine;
 }
 
+using Context = std::unique_ptr<ibv_context, int (*)(ibv_context*)>;
+
+/// @throws Error(Argument) with the devices that there are, Error(Device)
+Context open_device(const std::string& name) {
+    int count = 0;
+    const std::unique_ptr<ibv_device*, void (*)(ibv_device**)> list(ibv_get_device_list(&count),
+                                                                    ibv_free_device_list);
+    std::string there;
+    for (int i = 0; list != nullptr && i < count; ++i) {
+        ibv_device* device = list.get()[i];
+        if (name != ibv_get_device_name(device)) {
+            there += (there.empty() ? "" : ", ") + std::string(ibv_get_device_name(device));
+            continue;
+        }
+        Context context(ibv_open_device(device), ibv_close_device);
+        if (context == nullptr) {
+            const int error = errno;
+            throw Error(ErrorCode::Device,
+                        "opening " + name + ": " + std::system_category().message(error), error);
+        }
+        return context;
+    }
+    throw Error(ErrorCode::Argument, "no RDMA device '" + name + "'; there are: " +
+                                         (there.empty() ? std::string("none") : there));
+}
+
+/// With what the C structure has besides: the candidates' indices.
+void give(const qpx::Local& described, qpx_endpoint* local, int* chosen_gid_index) {
+    qpx::c::fill(*local, described.endpoint);
+    for (uint32_t i = 0; i < local->candidate_count; ++i) {
+        local->candidates[i].gid_index = described.choices.at(i).index;
+    }
+    *chosen_gid_index = described.gid.index;
+}
+
 }  // namespace
 
 int qpx_describe(ibv_qp* qp, uint8_t port, int gid_index, const qpx_connection* connection,
@@ -122,12 +161,25 @@ int qpx_describe_qp(ibv_qp* qp, const qpx_describe_options* options,
         want(qp, "qp");
         want(local, "local");
         want(chosen_gid_index, "chosen_gid_index");
-        const qpx::Local described = qpx::describe(qp, describe_of(options, connection));
-        qpx::c::fill(*local, described.endpoint);
-        for (uint32_t i = 0; i < local->candidate_count; ++i) {
-            local->candidates[i].gid_index = described.choices.at(i).index;
+        give(qpx::describe(qp, describe_of(options, connection)), local, chosen_gid_index);
+    });
+}
+
+int qpx_describe_number(const char* device, uint32_t qpn, uint32_t type,
+                        const qpx_describe_options* options, const qpx_connection* connection,
+                        qpx_endpoint* local, int* chosen_gid_index) {
+    return guarded([&] {
+        want(device, "device");
+        want(local, "local");
+        want(chosen_gid_index, "chosen_gid_index");
+        if (type != QPX_RC && type != QPX_UC && type != QPX_UD) {
+            throw Error(ErrorCode::Argument,
+                        "QP type " + std::to_string(type) + " is none of QPX_RC, QPX_UC, QPX_UD");
         }
-        *chosen_gid_index = described.gid.index;
+        const Context context = open_device(device);
+        give(qpx::describe(context.get(), qpn, static_cast<qpx::QpType>(type),
+                           describe_of(options, connection)),
+             local, chosen_gid_index);
     });
 }
 

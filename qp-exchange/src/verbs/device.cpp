@@ -214,14 +214,15 @@ GidChoice choose_gid(ibv_context* context, std::uint8_t port, const GidQuery& qu
                               device_name(context) + " port " + std::to_string(port));
 }
 
-Local describe(ibv_qp* qp, const DescribeOptions& options) {
-    const std::string name = device_name(qp->context),
+Local describe(ibv_context* context, std::uint32_t qpn, QpType type,
+               const DescribeOptions& options) {
+    const std::string name = device_name(context),
                       port_name = name + " port " + std::to_string(options.port);
-    if (qp->context->device->transport_type == IBV_TRANSPORT_IWARP) {
+    if (context->device->transport_type == IBV_TRANSPORT_IWARP) {
         throw Error(ErrorCode::Unsupported,
                     name + " is an iWARP device: only rdma_cm connects its queue pairs");
     }
-    const ibv_port_attr port = query_port(qp->context, options.port);
+    const ibv_port_attr port = query_port(context, options.port);
     if (port.state != IBV_PORT_ACTIVE) {
         throw Error(ErrorCode::Device,
                     port_name + " is " + ibv_port_state_str(port.state) +
@@ -238,7 +239,7 @@ Local describe(ibv_qp* qp, const DescribeOptions& options) {
         mtu_code(options.mtu);
     }
     Local local;
-    const std::vector<GidChoice> table = gids(qp->context, options.port);
+    const std::vector<GidChoice> table = gids(context, options.port);
     const bool ethernet = port.link_layer == IBV_LINK_LAYER_ETHERNET;
     local.gid = verbs::choose_from(table, ethernet, with_route(options.gid), port_name);
     Endpoint& e = local.endpoint;
@@ -247,9 +248,9 @@ Local describe(ibv_qp* qp, const DescribeOptions& options) {
     e.device = name;
     e.port = options.port;
     e.gid = local.gid.gid;
-    e.qpn = qp->qp_num;
+    e.qpn = qpn;
     e.psn = random_psn();
-    e.type = type_of(qp);
+    e.type = type;
     e.mtu = options.mtu != 0 ? options.mtu : active_mtu;
     e.lid = ethernet ? std::uint16_t{0} : port.lid;
     e.regions = options.regions;
@@ -258,12 +259,16 @@ Local describe(ibv_qp* qp, const DescribeOptions& options) {
         e.qkey = options.qkey != 0 ? options.qkey : random_u32() & 0x7fffffff;
     }
     if (e.type == QpType::RC) {
-        const ibv_device_attr device = query_device(qp->context);
+        const ibv_device_attr device = query_device(context);
         e.max_rd_atomic = depth(options.max_rd_atomic, device.max_qp_init_rd_atom, "max_rd_atomic");
         e.max_dest_rd_atomic =
             depth(options.max_dest_rd_atomic, device.max_qp_rd_atom, "max_dest_rd_atomic");
     }
     return local;
+}
+
+Local describe(ibv_qp* qp, const DescribeOptions& options) {
+    return describe(qp->context, qp->qp_num, type_of(qp), options);
 }
 
 Region describe(const ibv_mr* mr, std::string tag) {

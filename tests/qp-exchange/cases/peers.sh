@@ -18,6 +18,9 @@ for sides in 'C and C' 'C and C++' 'C++ and C'; do
     [[ $sides != *'and C' ]] || client=${hello}_c
     peers "tutorial: server and client in $sides" "$server" "$client A" "written to .*not encrypted.*hello from the client"
 done
+library=$(ls "$PWD"/build/qp-exchange/libqp*.so | head -n 1)
+python="QPX_LIBRARY=$library PYTHONPATH=$PWD/qp-exchange/python /usr/bin/python3 $PWD/tests/qp-exchange/c/pyverbs_pair.py"
+peers 'queue pairs of pyverbs, by their numbers' "$python" "$python A" '^written to '
 server_address=localhost
 peers 'tutorial: by host name, at once on the same port again' "$hello" "$hello A" 'written to'
 server_address=::1
