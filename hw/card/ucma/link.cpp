@@ -23,6 +23,8 @@ constexpr std::size_t kSlots = 8;  // requests on their way
 constexpr std::size_t kAnswerBytes = 4096;
 constexpr std::size_t kSlotBytes = kAnswerBytes + Link::kMostData;
 constexpr unsigned kTokenBudget = 8;
+/// A card that leaves so much unanswered is of no use.
+constexpr std::size_t kMostWaiting = 4096;
 
 UniqueFd sealed_memory() {
     UniqueFd fd(::memfd_create("dingo-rdma-cm", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -100,6 +102,9 @@ void Link::enqueue(Request request) {
     }
     waiting_.push_back(std::move(request));
     pump();
+    if (waiting_.size() > kMostWaiting) {
+        lose();
+    }
 }
 
 void Link::pump() {

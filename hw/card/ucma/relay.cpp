@@ -20,6 +20,7 @@ void Relay::join(ForeignSocket socket, Later& later) {
     Link::Owner& self = *this;
     links_.push_back(std::make_unique<Link>(self, service_.poller(), std::move(socket)));
     const Result result = std::make_shared<Later>(std::move(later));
+    ++open_;
     Link& link = *links_.back();
     link.start([this, &link, result](int error) {
         const std::uint64_t guid = link.node_guid();
@@ -37,11 +38,13 @@ void Relay::join(ForeignSocket socket, Later& later) {
 
 Relay::Result Relay::later(uverbs::Message& message,
                            const std::shared_ptr<uverbs::ClientMemory>& memory) {
+    ++open_;
     return std::make_shared<Later>(
         Later{std::move(message.reply), memory, static_cast<int>(message.payload.size())});
 }
 
 void Relay::answer(const Result& result, int error) {
+    --open_;
     file_.answer(*result, error);
 }
 
@@ -51,6 +54,7 @@ void Relay::arrived(std::uint32_t id) {
         return;
     }
     at->second.busy = false;
+    open_ -= at->second.waiting.size();
     for (uverbs::Message& message : std::exchange(at->second.waiting, {})) {
         file_.serve(message);
     }
@@ -72,6 +76,7 @@ void Relay::forget(const Id& id) {
     const auto at = entries_.find(id.number());
     if (at != entries_.end()) {
         drop_twins(at->second);
+        open_ -= at->second.waiting.size();
         entries_.erase(at);
     }
 }
@@ -82,6 +87,8 @@ void Relay::adopt(Relay& from, const Id& id) {
         return;
     }
     Entry entry = std::move(at->second);
+    from.open_ -= entry.waiting.size();
+    open_ += entry.waiting.size();
     from.entries_.erase(at);
     if (const auto moved = coming_.find(entry.key); moved != coming_.end()) {
         entry.twins = std::move(moved->second);

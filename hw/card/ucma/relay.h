@@ -50,6 +50,8 @@ struct Gathered {
 class Relay final : private Link::Owner {
   public:
     static constexpr std::size_t kMostLinks = 63;
+    /// Requests that wait at the same time: each keeps a descriptor.
+    static constexpr std::size_t kMostOpen = 256;
 
     Relay(Service& service, File& file) : service_(service), file_(file) {}
 
@@ -120,8 +122,8 @@ class Relay final : private Link::Owner {
     /// To the only twin; `then` before the answer.
     [[nodiscard]] Did forward(Turn& turn, Then then = {});
 
-    [[nodiscard]] static Result later(uverbs::Message& message,
-                                      const std::shared_ptr<uverbs::ClientMemory>& memory);
+    [[nodiscard]] Result later(uverbs::Message& message,
+                               const std::shared_ptr<uverbs::ClientMemory>& memory);
     void answer(const Result& result, int error);
     /// The identifier is where it goes: what waited for that is carried out.
     void arrived(std::uint32_t id);
@@ -150,6 +152,7 @@ class Relay final : private Link::Owner {
     File& file_;
     std::vector<std::unique_ptr<Link>> links_;
     std::map<std::uint32_t, Entry> entries_;
+    std::size_t open_ = 0;                               ///< requests that wait
     std::map<std::uint64_t, std::vector<Twin>> coming_;  ///< by key: twins that have moved already
 };
 

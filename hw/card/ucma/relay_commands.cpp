@@ -64,6 +64,9 @@ Relay::Did Relay::execute(Command& command, uverbs::Message& message,
     if (layout == std::end(kLayouts) || body.size() < layout->id_at + sizeof number) {
         return Did::kNothing;
     }
+    if (open_ >= kMostOpen) {
+        fail(ENOMEM);
+    }
     std::memcpy(&number, body.data() + layout->id_at, sizeof number);
     Id& id = file_.id(number);
     Entry& entry = entries_[number];
@@ -72,6 +75,7 @@ Relay::Did Relay::execute(Command& command, uverbs::Message& message,
     }
     if (entry.busy) {
         entry.waiting.push_back(std::move(message));
+        ++open_;
         return Did::kLater;
     }
     Turn turn{command, message, memory, *layout, body, header.out, id, entry};

@@ -27,6 +27,9 @@ Relay::Did Relay::migrate(Command& command, uverbs::Message& message,
     if (entry == from.entries_.end()) {
         return Did::kNothing;
     }
+    if (open_ >= kMostOpen) {
+        fail(ENOMEM);
+    }
     if (entry->second.busy) {
         fail(EBUSY);
     }

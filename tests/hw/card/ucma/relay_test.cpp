@@ -386,6 +386,50 @@ TEST_F(UcmaRelay, FalseCardHarmsNobodyElse) {
     EXPECT_EQ(hostile.bind(hostile.id, ipv4("10.77.0.1", 1)), 0) << "the rest of it works on";
 }
 
+TEST_F(UcmaRelay, SilentCardCostsNoMoreDescriptorsThanItsLimit) {
+    CmClient hostile(first->directory);
+    FalseCard card;
+    std::thread plays([&card] {
+        dingo_uverbs_cm_routes routes{};
+        routes.node_guid = 77;
+        uverbs::test::Bytes bytes;
+        uverbs::test::append(bytes, routes);
+        card.answer(2, 0, bytes);
+    });
+    ASSERT_EQ(join(hostile, card.given()), 0);
+    plays.join();
+    ASSERT_EQ(hostile.create(1), 0);
+    const std::size_t before = uverbs::test::open_descriptors();
+    std::array<int, 2> answers{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, answers.data()), 0);
+    const UniqueFd mine(answers[0]);
+    const UniqueFd theirs(answers[1]);
+    rdma_ucm_bind body{};
+    body.id = hostile.id;
+    body.addr_size = sizeof(sockaddr_in);
+    const sockaddr_in any = ipv4("0.0.0.0", 0);
+    std::memcpy(&body.addr, &any, sizeof any);
+    uverbs::test::Bytes payload;
+    uverbs::test::append(payload, rdma_ucm_cmd_hdr{RDMA_USER_CM_CMD_BIND, sizeof body, 0});
+    uverbs::test::append(payload, body);
+    Request request(DINGO_UVERBS_RDMA_CM);
+    request.header.payload_len = static_cast<std::uint32_t>(payload.size());
+    constexpr int kTries = 2000;
+    for (int n = 0; n < kTries; ++n) {
+        while (!uverbs::send_request(hostile.raw().socket(), request.header, payload,
+                                     std::array{theirs.get()})) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
+    ASSERT_EQ(hostile.create(2), 0) << "behind all of them";
+    EXPECT_LE(uverbs::test::open_descriptors(), before + 400);
+    dingo_uverbs_reply refused{};
+    ASSERT_EQ(::recv(mine.get(), &refused, sizeof refused, 0),
+              static_cast<ssize_t>(sizeof refused));
+    EXPECT_EQ(refused.result, -ENOMEM);
+    EXPECT_EQ(server.create(9), 0) << "others are served";
+}
+
 TEST_F(UcmaRelay, CardThatIsAskedForAnotherAsksNobody) {
     const uverbs::test::Client link(second->directory, false, "/rdma_cm.sock");
     CmClient user(first->directory);
