@@ -136,7 +136,7 @@ void Id::resolve_address(const Address& source, const Address& destination,
     }
     remote_gid_ = myself ? routes.gid(index) : destination.gid;
     try {
-        service_.driver().resolve(remote_gid_);
+        ask_neighbour();
     } catch (const uverbs::NotYet&) {
         // poll() goes on
     }
@@ -151,13 +151,19 @@ void Id::resolve_address(const Address& source, const Address& destination,
     service_.watch(*this);
 }
 
+void Id::ask_neighbour() const {
+    if (!packet::Gid{remote_gid_}.is_multicast()) {  // a group is everywhere
+        service_.driver().resolve(remote_gid_);
+    }
+}
+
 bool Id::poll(Nanoseconds now) {
     if (state_ != IdState::kAddressQuery) {
         return false;
     }
     int status = 0;
     try {
-        service_.driver().resolve(remote_gid_);
+        ask_neighbour();
     } catch (const uverbs::NotYet&) {
         if (now < resolve_until_) {
             return false;

@@ -128,6 +128,8 @@ class Id final : private cm::Owner {
     void on_cm(const cm::Event& event) override;
     void require(IdState state) const;
     void use_gid(int index);
+    /// Throws NotYet until the destination's MAC address is known; ErrnoError.
+    void ask_neighbour() const;
     void release_port();
     void make_path();
     void post(EventType type, int status, const cm::Parameters* parameters = nullptr);

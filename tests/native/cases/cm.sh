@@ -85,6 +85,7 @@ single 'nobody listens: REJECTED with status 8' beta '! rping -c -a 10.77.0.1 -v
 single 'no such neighbour: ADDR_ERROR' beta '! rping -c -a 10.77.0.99 -v -C 1' 'RDMA_CM_EVENT_ADDR_ERROR'
 single 'no route: ENETUNREACH' beta '! rping -c -a 10.99.0.1 -v -C 1' 'Network is unreachable'
 single "an address that is no card's: EADDRNOTAVAIL" beta '! rping -s -a 10.77.0.1 -v -C 1' 'Cannot assign requested address'
+single 'a multicast group: EOPNOTSUPP' alpha '! mckey -m 239.1.2.3 -b 10.77.0.1' 'failure joining: Operation not supported'
 on alpha 'rping -s -a 10.77.0.1 -P' >"$logs/persistent" 2>&1 &
 holder=$!
 wait_count alpha listeners 1 $holder || true

@@ -38,6 +38,7 @@ view_cases() {
     nothing_left "$1: nothing is left of them"
 
     single "$1: no route from either: ENETUNREACH" "$both" '! rping -c -a 10.99.0.1 -v -C 1' 'Network is unreachable'
+    single "$1: a multicast group: EOPNOTSUPP" "$both" '! mckey -m 239.1.2.3 -b 10.77.0.2' 'failure joining: Operation not supported'
     single "$1: no card's address: EADDRNOTAVAIL" "$both" '! rping -s -a 10.77.0.9 -v -C 1' 'Cannot assign requested address'
     single "$1: nobody listens: REJECTED with status 8" "$both" '! rping -c -a 10.77.0.2 -I 10.77.0.1 -v -C 1' 'RDMA_CM_EVENT_REJECTED, error 8'
     on beta 'rping -s -a 10.77.0.2 -P' >"$logs/holder" 2>&1 &

@@ -395,6 +395,23 @@ TEST_F(Ucma, LoopbackOfIpv6WorksOnACardWithoutSuchAnAddress) {
     EXPECT_EQ(server.wait_event(), kRequest);
 }
 
+TEST_F(Ucma, GroupIsResolvedWithoutANeighbourAndCannotBeJoined) {
+    ASSERT_EQ(client.create(1, RDMA_PS_UDP), 0);
+    ASSERT_EQ(client.resolve(client.id, ipv4("239.1.2.3", 0)), 0);
+    ASSERT_EQ(client.wait_event(), kResolved);
+    EXPECT_EQ(address_of(addresses(client, client.id).src_addr), "10.77.0.1");
+    rdma_ucm_join_mcast join{};
+    join.id = client.id;
+    join.addr_size = sizeof(sockaddr_in);
+    join.join_flags = RDMA_MC_JOIN_FLAG_FULLMEMBER;
+    const sockaddr_in group = ipv4("239.1.2.3", 0);
+    std::memcpy(&join.addr, &group, sizeof group);
+    EXPECT_EQ(client.command(RDMA_USER_CM_CMD_JOIN_MCAST, join), -EOPNOTSUPP);
+    ASSERT_EQ(client.create(2, RDMA_PS_UDP), 0);
+    EXPECT_EQ(client.resolve(client.id, ipv6("ff0e::17", 0)), 0) << "by the link-local address";
+    EXPECT_EQ(client.wait_event(), kResolved);
+}
+
 TEST_F(Ucma, PortThatIsTakenIsRefused) {
     listen(7471);
     ASSERT_EQ(client.create(1), 0);
