@@ -2,6 +2,8 @@
 //
 // Errors end to end: right status on both sides, one completion for each request, nothing
 // afterwards.
+#include <algorithm>
+
 #include "conformance.h"
 
 namespace dingo::conformance {

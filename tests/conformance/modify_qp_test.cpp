@@ -3,6 +3,8 @@
 // MODIFY_QP: every pair of states with the right mask, a bit too few and a bit too many. The
 // expectations are the transition table of the InfiniBand specification as ib_modify_qp_is_ok() of
 // the kernel applies it.
+#include <algorithm>
+
 #include "conformance.h"
 
 namespace dingo::conformance {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // SEND end to end.
+#include <algorithm>
+
 #include "conformance.h"
 
 namespace dingo::conformance {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <algorithm>
+
 #include "dingo/packet/build.h"
 
 #include <gtest/gtest.h>

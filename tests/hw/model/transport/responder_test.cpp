@@ -2,6 +2,8 @@
 //
 // The RC responder against a peer that does what it likes: PSN rules, duplicates, opcode order,
 // lengths, keys.
+#include <algorithm>
+
 #include "peer.h"
 
 namespace dingo::test {
