@@ -30,12 +30,12 @@ while [ $# -gt 0 ]; do
 done
 
 DINGO_QUIET=1 scripts/deps.sh native
+need_own_build "$PWD/build"  # before anything is loaded for a build that cannot be
 scripts/rdma-core.sh >/dev/null  # a source package, so a download as well
 
 # build_for_demo TARGET...: what the build said is shown when it fails, and only then.
 build_for_demo() {
     local said
-    need_own_build "$PWD/build"
     said=$(mktemp)
     build_preset release "$@" >"$said" 2>&1 || {
         tail -20 "$said" >&2

@@ -80,9 +80,9 @@ if [ "$(id -u)" = 0 ]; then
     refused='build belongs to root.*chown -R 65534:65534 .*/build[[:space:]]+or build in a clone of your own'
     # shellcheck disable=SC2086
     says 'a build of root is refused in words' 125 "$refused" $user bash -c "cd '$tree' && . scripts/lib/common.sh && . scripts/lib/build.sh && build_preset release"
-    printf '#!/bin/sh\nexit 0\n' >"$tree/scripts/rdma-core.sh"
+    printf '#!/bin/sh\necho downloading; exit 1\n' >"$tree/scripts/rdma-core.sh"
     # shellcheck disable=SC2086
-    says 'so is the demo of one who cannot build' 125 "$refused" $user "$tree/scripts/demo.sh" native
+    says 'so is the demo of one who cannot build, before anything is downloaded' 125 "$refused" $user "$tree/scripts/demo.sh" native
     # shellcheck disable=SC2086
     ! $user "$tree/scripts/demo.sh" native 2>&1 | grep 'an old build failed' || { echo 'FAIL the demo shows an old log'; failed=1; }
 fi
