@@ -9,7 +9,7 @@
 namespace qpx::service {
 namespace {
 
-constexpr size_t part_size = 64 << 10;
+constexpr size_t streamed_part = 64 << 10;
 
 bool is_complete(const Job& job, const Collective& collective) {
     return collective.entries.size() == job.here && (job.size == 0 || job.ever == job.size);
@@ -94,7 +94,7 @@ void Registry::evaluate(Job& job, const std::string& label) {
         Bytes part;
         for (const auto& entry : entries) {
             append_item(part, entry.rank, entry.value);
-            if (part.size() >= part_size) {
+            if (part.size() >= streamed_part) {
                 parts.push_back(share(std::exchange(part, {})));
             }
         }

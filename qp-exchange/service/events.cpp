@@ -8,7 +8,7 @@
 namespace qpx::service {
 namespace {
 
-constexpr size_t largest_part = 32768;
+constexpr size_t largest_record_part = 32768;
 
 }  // namespace
 
@@ -91,14 +91,14 @@ void Registry::send_events(Client& client) {
         return;
     }
     uint32_t options = lost ? uint32_t{events_lost} : 0;
-    if (records.size() <= largest_part) {
+    if (records.size() <= largest_record_part) {
         send(client, {.type = Type::Events, .options = options, .records = records});
         return;
     }
     Bytes part;
     for (const Record& record : read_records(records)) {
         append_record(part, record);
-        if (part.size() > largest_part / 2) {
+        if (part.size() > largest_record_part / 2) {
             send(client, {.type = Type::Events, .options = options, .records = part});
             part.clear();
             options = 0;

@@ -37,10 +37,6 @@ uint64_t token(Kind kind, uint32_t number) {
     return uint64_t{static_cast<uint32_t>(kind)} << 32 | number;
 }
 
-void set(int fd, int level, int option, int value) {
-    setsockopt(fd, level, option, &value, sizeof value);
-}
-
 }  // namespace
 
 class Server::Impl {
@@ -267,11 +263,11 @@ void Server::Impl::accept_link(net::Fd fd, const net::Address& peer) {
     const int raw = fd.get();
     auto stream = net::make_tcp_stream(fd.release());
     const int seconds = static_cast<int>(options_.keepalive.count());
-    set(raw, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, seconds));
-    set(raw, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, seconds / 3));
-    set(raw, IPPROTO_TCP, TCP_KEEPCNT, 3);
+    net::set_option(raw, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, seconds));
+    net::set_option(raw, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, seconds / 3));
+    net::set_option(raw, IPPROTO_TCP, TCP_KEEPCNT, 3);
     // The same for a host that dies while an answer is on its way.
-    set(raw, IPPROTO_TCP, TCP_USER_TIMEOUT, std::max(1, seconds) * 2000);
+    net::set_option(raw, IPPROTO_TCP, TCP_USER_TIMEOUT, std::max(1, seconds) * 2000);
     std::string why_old;
     const auto tls = tls_.current(&why_old);
     if (!why_old.empty()) {

@@ -13,6 +13,7 @@
 
 #include "net/fd.h"
 #include "qpx/error.h"
+#include "wire/text.h"
 
 namespace qpx {
 
@@ -37,14 +38,6 @@ struct Secret {
     ~Secret() { OPENSSL_cleanse(value.data(), value.size()); }
 };
 
-int hex_digit(char c) {
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    const char lower = static_cast<char>(c | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 std::vector<std::string> split(std::string_view text) {
     std::vector<std::string> parts;
     while (true) {
@@ -66,8 +59,8 @@ PskKey parse_line(std::string_view line, const std::string& where) {
     key.key.reserve(max_key);  // growing would leave copies behind
     const std::string_view digits = line.substr(colon + 1);
     for (std::size_t i = 0; i < digits.size(); i += 2) {
-        const int high = hex_digit(digits[i]),
-                  low = i + 1 < digits.size() ? hex_digit(digits[i + 1]) : -1;
+        const int high = wire::hex_digit(digits[i]),
+                  low = i + 1 < digits.size() ? wire::hex_digit(digits[i + 1]) : -1;
         if (high < 0 || low < 0) {
             // The line is a secret: it is not shown.
             throw Error(ErrorCode::Argument,

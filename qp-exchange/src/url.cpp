@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "qpx/error.h"
+#include "wire/text.h"
 
 namespace qpx {
 
@@ -14,14 +15,6 @@ namespace {
     throw Error(ErrorCode::Argument, "\"" + std::string(text) + "\": " + why);
 }
 
-int hex_digit(char c) {
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    const char lower = static_cast<char>(c | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 std::string decoded(std::string_view text) {
     std::string out;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -29,8 +22,8 @@ std::string decoded(std::string_view text) {
             out += text[i];
             continue;
         }
-        const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
-        const int low = high >= 0 ? hex_digit(text[i + 2]) : -1;
+        const int high = i + 2 < text.size() ? wire::hex_digit(text[i + 1]) : -1;
+        const int low = high >= 0 ? wire::hex_digit(text[i + 2]) : -1;
         if (low < 0 || high * 16 + low == 0) {
             wrong(text, "'%' must be followed by two hexadecimal digits, not 00");
         }

@@ -15,16 +15,8 @@ namespace qpx::net {
 
 namespace {
 
-std::string errno_text(int code) {
-    return std::system_category().message(code);
-}
-
 bool same(const Address& a, const Address& b) {
     return a.length == b.length && std::memcmp(&a.storage, &b.storage, a.length) == 0;
-}
-
-void set(int fd, int level, int option, int value) {
-    setsockopt(fd, level, option, &value, sizeof(value));
 }
 
 /// An equal share of the time that is left for each of `parts` attempts.
@@ -38,6 +30,14 @@ Deadline share(Deadline deadline, std::size_t parts) {
 }
 
 }  // namespace
+
+std::string errno_text(int code) {
+    return std::system_category().message(code);
+}
+
+void set_option(int fd, int level, int option, int value) {
+    setsockopt(fd, level, option, &value, sizeof(value));
+}
 
 int try_connect(int fd, const Address& address, Deadline deadline) {
     if (connect(fd, address.get(), address.length) != 0 && errno != EINPROGRESS) {
@@ -103,9 +103,9 @@ Fd try_listen(const Address& address, int backlog, bool dual, int& error) {
         return fd;
     }
     // A restart binds although connections of the run before are in TIME_WAIT.
-    set(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+    set_option(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
     if (address.storage.ss_family == AF_INET6) {
-        set(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, dual ? 0 : 1);
+        set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, dual ? 0 : 1);
     }
     if (bind(fd.get(), address.get(), address.length) != 0 || ::listen(fd.get(), backlog) != 0) {
         error = errno;

@@ -33,6 +33,9 @@ std::string address_port_text(const Address& address);
 std::vector<Address> resolve(const std::string& host, std::uint16_t port, int family,
                              bool passive = false);
 
+std::string errno_text(int code);
+void set_option(int fd, int level, int option, int value);
+
 /// One attempt. @return 0 or errno; ETIMEDOUT when the deadline passed, ECONNREFUSED when it met
 /// itself
 int try_connect(int fd, const Address& address, Deadline deadline);

@@ -12,18 +12,6 @@
 
 namespace qpx::net {
 
-namespace {
-
-std::string errno_text(int code) {
-    return std::system_category().message(code);
-}
-
-void set(int fd, int level, int option, int value) {
-    setsockopt(fd, level, option, &value, sizeof(value));
-}
-
-}  // namespace
-
 bool Stream::wait(bool readable, bool writable, Deadline deadline) {
     if (readable && pending()) {
         return true;
@@ -51,12 +39,12 @@ class TcpStream final : public Stream {
   public:
     explicit TcpStream(int fd) : fd_(fd) {
         // Messages are small and wait for an answer.
-        set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+        set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
         // A peer whose host died is noticed within two minutes.
-        set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-        set(fd, IPPROTO_TCP, TCP_KEEPIDLE, 30);
-        set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 15);
-        set(fd, IPPROTO_TCP, TCP_KEEPCNT, 6);
+        set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+        set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 30);
+        set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 15);
+        set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 6);
         peer_ = net::peer_address(fd);
         local_ = net::local_address(fd);
     }

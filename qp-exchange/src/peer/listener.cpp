@@ -19,14 +19,6 @@ constexpr std::size_t max_pending = 256, max_pending_of_address = 32, max_told =
 constexpr std::chrono::milliseconds patience{10'000};
 constexpr std::chrono::milliseconds accept_pause{100};  // when descriptors have run out
 
-struct Pending {
-    peer::Handshake handshake;
-    net::Deadline deadline;
-    std::string address;
-    net::Want want;
-    net::Want watched;  ///< as fd() watches it
-};
-
 }  // namespace
 
 class Listener::Impl {
@@ -75,6 +67,14 @@ class Listener::Impl {
     const net::Acceptor& acceptor() const { return *acceptor_; }
 
   private:
+    struct Pending {
+        peer::Handshake handshake;
+        net::Deadline deadline;
+        std::string address;
+        net::Want want;
+        net::Want watched;  ///< as fd() watches it
+    };
+
     void tell(const std::string& address, const std::string& what) {
         if (told_.size() < max_told) {
             told_.push_back(address + ": " + what);

@@ -19,7 +19,7 @@ namespace qpx {
 
 namespace {
 
-constexpr std::uint32_t max_24_bits = 0xffffff;
+constexpr std::uint32_t psn_mask = 0xffffff;
 
 [[noreturn]] void failed(const std::string& what, int error, const std::string& hint = {}) {
     throw Error(
@@ -279,7 +279,7 @@ Region describe(const ibv_mr* mr, std::string tag) {
 }
 
 std::uint32_t random_psn() {
-    return random_u32() & max_24_bits;
+    return random_u32() & psn_mask;
 }
 
 void to_init(ibv_qp* qp, const Local& local, const PathOptions& path) {

@@ -33,6 +33,14 @@ std::size_t utf8_length(std::span<const std::byte> bytes) {
 
 }  // namespace
 
+int hex_digit(char c) noexcept {
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    const char lower = static_cast<char>(c | 0x20);
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
 bool is_text(std::span<const std::byte> value) noexcept {
     while (!value.empty()) {
         const auto c = std::to_integer<unsigned char>(value[0]);

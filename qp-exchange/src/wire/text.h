@@ -13,4 +13,7 @@ inline bool is_text(std::string_view value) noexcept {
     return is_text(std::as_bytes(std::span(value)));
 }
 
+/// 0 to 15, -1 when it is none.
+int hex_digit(char c) noexcept;
+
 }  // namespace qpx::wire

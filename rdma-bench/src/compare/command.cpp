@@ -73,7 +73,7 @@ constexpr auto kCompare =
     "medians "
     "decide.\n"
     "With --interleave two commands are run in turn, and pairs of their figures are compared.";
-constexpr auto kReport =
+constexpr auto kReportHelp =
     "Makes an HTML report with plots of one run or of several, which are compared with the "
     "first.";
 
@@ -135,7 +135,7 @@ void add_command(CLI::App& root, const char* name, const char* description) {
 
 void add_compare_commands(CLI::App& root) {
     add_command<CompareArguments>(root, "compare", kCompare);
-    add_command<ReportArguments>(root, "report", kReport);
+    add_command<ReportArguments>(root, "report", kReportHelp);
 }
 
 int run_compare(std::span<const std::string> arguments) {
@@ -177,7 +177,7 @@ int run_compare(std::span<const std::string> arguments) {
 }
 
 int run_report(std::span<const std::string> arguments) {
-    CLI::App app(kReport, "rdma-bench report");
+    CLI::App app(kReportHelp, "rdma-bench report");
     ReportArguments a;
     add_options(app, a);
     return run(app, arguments, [&] {

@@ -15,7 +15,7 @@ std::string list(const Numbers& numbers) {
     return text;
 }
 
-std::string yes(bool value) {
+std::string given(bool value) {
     return value ? "given" : "not given";
 }
 
@@ -24,17 +24,17 @@ std::string yes(bool value) {
 std::vector<OptionValue> agreed_options(const Options& o) {
     std::vector<OptionValue> values{
         {"test", std::string(to_string(o.test))},
-        {"-R", yes(o.rdma_cm)},
+        {"-R", given(o.rdma_cm)},
         {"-c", std::string(to_string(o.connection))},
         {"-s", o.all_sizes ? "-a" : list(o.sizes)},
         {"-q", list(o.qps)},
         {"-n", o.duration ? "none" : std::to_string(o.iterations)},
         {"-D", o.duration ? std::to_string(o.duration) + " s" : "none"},
-        {"-b", yes(o.bidirectional)},
-        {"--reversed", yes(o.reversed)},
-        {"--run_infinitely", yes(o.run_infinitely)},
-        {"--verify", yes(o.verify)},
-        {"--perform_warm_up", yes(o.warm_up)},
+        {"-b", given(o.bidirectional)},
+        {"--reversed", given(o.reversed)},
+        {"--run_infinitely", given(o.run_infinitely)},
+        {"--verify", given(o.verify)},
+        {"--perform_warm_up", given(o.warm_up)},
         {"--repeat", std::to_string(o.repeat)},
     };
     if (o.verify) {

@@ -11,8 +11,6 @@
 namespace rdma_bench {
 namespace {
 
-constexpr int kBatch = 16;
-
 /// The loop of one thread. Post is how requests are posted; Stamps: the time of each message is
 /// kept.
 template <class Post, bool kStamps>

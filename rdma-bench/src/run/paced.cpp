@@ -11,8 +11,6 @@
 namespace rdma_bench {
 namespace {
 
-constexpr int kBatch = 16;
-
 template <class Post>
 class Pace {
   public:

@@ -13,7 +13,7 @@ namespace rdma_bench {
 namespace {
 
 /// A WRITE over UC says "sent" when it has left; it may still be on its way.
-constexpr std::uint64_t kPatienceNs = 200'000'000;
+constexpr std::uint64_t kArrivalNs = 200'000'000;
 
 }  // namespace
 
@@ -139,7 +139,7 @@ void RoundCheck::tell(const std::string& wrong) {
 }
 
 void RoundCheck::compare_written() {
-    const auto patience = monotonic_ns() + kPatienceNs;
+    const auto patience = monotonic_ns() + kArrivalNs;
     for (unsigned qp = 0; qp < run_.qps; ++qp) {
         for (unsigned slot = 0; slot < count_; ++slot) {
             auto wrong = written(qp, slot);

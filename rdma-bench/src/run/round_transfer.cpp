@@ -13,7 +13,6 @@ namespace rdma_bench {
 namespace {
 
 using nlohmann::json;
-constexpr int kBatch = 16;
 /// UC and UD: what has not come so long after the peer's last word is lost.
 constexpr std::uint64_t kPatienceNs = 200'000'000;
 /// After Ctrl-C a round may still end by itself.

@@ -18,6 +18,9 @@
 
 namespace rdma_bench {
 
+/// Completions that one call takes.
+constexpr int kBatch = 16;
+
 /// What one thread is to do for one entry.
 struct Task {
     bool sends = false, receives = false;

@@ -22,10 +22,6 @@ using net::Deadline;
 using net::Io;
 using net::Want;
 
-std::string errno_text(int code) {
-    return std::system_category().message(code);
-}
-
 /// An rsocket that closes itself.
 class Rsocket {
   public:
@@ -56,7 +52,7 @@ Rsocket create(int family) {
     if (created.get() < 0) {
         const int error = errno;
         throw Error(has_no_cm(error) ? ErrorCode::Unsupported : ErrorCode::Limit,
-                    "cm:// does not work on this host: " + errno_text(error) +
+                    "cm:// does not work on this host: " + net::errno_text(error) +
                         " (needs an RDMA device with a connection manager: of the kernel's, the "
                         "module rdma_ucm)");
     }
@@ -95,7 +91,7 @@ bool wait_for(int fd, short events, Deadline deadline) {
             return true;
         }
         if (count < 0 && errno != EINTR) {
-            throw Error(ErrorCode::PeerGone, "rpoll: " + errno_text(errno));
+            throw Error(ErrorCode::PeerGone, "rpoll: " + net::errno_text(errno));
         }
         if (deadline.passed()) {
             return false;
@@ -143,7 +139,7 @@ class CmStream final : public net::Stream {
         if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == EINPROGRESS) {
             return {.want = want};
         }
-        throw Error(ErrorCode::PeerGone, "the connection broke: " + errno_text(errno) +
+        throw Error(ErrorCode::PeerGone, "the connection broke: " + net::errno_text(errno) +
                                              " (the peer's process or host ended)");
     }
 
