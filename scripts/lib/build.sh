@@ -61,6 +61,8 @@ native_packages=(perftest ibverbs-utils iproute2)
 # shellcheck disable=SC2034
 native_test_packages=(python3-pyverbs rdmacm-utils libfabric-bin ucx-utils fio qperf rdma-core infiniband-diags tcpdump tshark procps util-linux)
 # shellcheck disable=SC2034
+native_core_targets=(verbs_check local_transfer)
+# shellcheck disable=SC2034
 native_test_targets=(verbs_check verbs_load verbs_promises verbs_dlopen local_transfer)
 
 # qp-exchange: what its processes, namespaces and fuzzing need.

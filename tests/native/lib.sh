@@ -8,7 +8,7 @@ server_card=alpha client_card=beta
 server_address=127.0.0.1
 cleanups=()
 
-# begin_suite NAME LOGS [PACKAGE...] -- TARGET...: installs and builds; sets $suite, $logs (build/test-logs/LOGS), $dingo, and
+# begin_suite NAME LOGS [PACKAGE...] -- [TARGET...]: installs and builds; sets $suite, $logs (build/test-logs/LOGS), $dingo, and
 # $as_user, the words before a command of an ordinary user. Cards are this suite's own and end with it.
 begin_suite() {
     local packages=()
@@ -30,7 +30,7 @@ begin_suite() {
     trap 'exit 130' INT
     trap 'exit 143' TERM
     need_packages "${packages[@]}"
-    build_preset release "$@" >"$logs/build.log" 2>&1 || {
+    [ $# = 0 ] || build_preset release "$@" >"$logs/build.log" 2>&1 || {
         tail -20 "$logs/build.log"
         exit 1
     }

@@ -18,7 +18,7 @@ case $suite in -h | --help) usage; exit 0 ;; esac
 [[ $suite =~ ^[a-z]+$ ]] && [ -r "tests/native/cases/$suite.sh" ] || { usage >&2; die "no suite '$suite'"; }
 . tests/native/lib.sh
 # Where Dingo is built for the first time there may be no more than that.
-[ "$suite" != core ] || native_test_packages=()
+[ "$suite" != core ] || native_test_packages=() native_test_targets=("${native_core_targets[@]}")
 begin_suite "$suite" "native-$suite" "${build_packages[@]}" "${native_packages[@]}" "${native_test_packages[@]}" -- \
     "${native_targets[@]}" "${native_test_targets[@]}"
 run_cases tests/native/cases "$suite"

@@ -81,7 +81,7 @@ check 'dingo pair, as another project would have it in its CI' "$as_visitor ding
 check 'man pages and completion' 'for p in dingo dingo-card local_transfer rdma-bench qpxd; do zcat -f /usr/share/man/man1/$p.1* | grep -q . || exit 1; done; for p in dingo rdma-bench qpxd; do bash -c ". /usr/share/bash-completion/completions/$p; complete -p $p" || exit 1; done'
 check 'Python: import qpx' "/usr/bin/python3 -c 'import qpx; print(qpx.version())'" '^[0-9]+\.[0-9]+'
 check "beside Debian's libqpx0, of a program that tests disks" \
-    "apt_get install -y --no-install-recommends libqpx0 libqpx-dev && dpkg-query -W -f '\${db:Status-Status}\n' ${packages[*]} | grep -c '^installed' && apt_get purge -y libqpx0 libqpx-dev" "^${#packages[@]}\$"
+    "apt_get install -y --no-install-recommends libqpx0 libqpx-dev && dpkg-query -W -f '\${db:Status-Status}\n' ${packages[*]} | grep -c '^installed' && apt_get purge -y --autoremove libqpx-dev 'libqpx0*'" "^${#packages[@]}\$"
 check 'qpxd: a user, a unit that systemd takes, a directory for keys that only it reads' \
     'id qpxd && stat -c "%U:%G %a" /etc/qpxd && { ! command -v systemd-analyze || systemd-analyze verify --man=no /lib/systemd/system/qpxd.service; }' 'root:qpxd 750'
 check 'qpxd serves as its user' "offline bash -c 'setpriv --reuid=qpxd --regid=qpxd --clear-groups qpxd --listen 18600 & p=\$!; for _ in \$(seq 50); do qpxd --status qpxd://127.0.0.1:18600 && ok=1 && break; sleep 0.1; done; kill \$p; [ -n \"\$ok\" ]'" 'jobs'

@@ -7,7 +7,7 @@ How Dingo is built elsewhere, installed and removed: one PASS, FAIL or SKIP line
 
 usage: tests/packaging/suite.sh CASES...
 CASES: install (cmake --install, uninstall), packages (Debian packages in clean roots of 12 and 13), bookworm, trixie (build and
-native programs there, with gcc and clang), arm64 (unit tests under qemu-user). Outputs: build/test-logs/CASES/.
+native programs there, with gcc and clang), arm64 (unit tests under qemu-user), containers (podman). Outputs: build/test-logs/CASES/.
 Exit status 0 when no case failed.
 USAGE
 }
@@ -18,8 +18,9 @@ cd "$(dirname "$0")/../.."
 . scripts/lib/roots.sh
 . tests/native/lib.sh
 for name in "$@"; do
-    targets=(dingo)
-    [ "$name" != install ] || targets=(programs)
-    begin_suite "$name" "$name" "${build_packages[@]}" "${native_packages[@]}" -- "${targets[@]}"
+    # What the others build, they build in roots.
+    targets=() packages=(dpkg-dev)
+    [ "$name" != install ] || targets=(programs) packages=("${build_packages[@]}" "${native_packages[@]}")
+    begin_suite "$name" "$name" "${packages[@]}" -- "${targets[@]}"
     run_cases tests/packaging/cases "$name"
 done
