@@ -65,6 +65,36 @@ int dingo_av_init(struct dingo_av *av, const struct rdma_ah_attr *attr,
 }
 
 /**
+ * dingo_ah_resolve() - find the destination MAC that a kernel user left out
+ * @pd: of the QP
+ * @attr: the address, with sgid_attr; its MAC is filled in where it is zero
+ *
+ * ib_core resolves addresses for processes only, and SMC-R does not know the
+ * MAC of a peer that offers its second version alone. Sleeps.
+ * Return: 0 or a negative error.
+ */
+int dingo_ah_resolve(struct ib_pd *pd, struct rdma_ah_attr *attr)
+{
+	struct rdma_ah_attr resolved;
+	struct ib_ah *ah;
+
+	if (attr->type != RDMA_AH_ATTR_TYPE_ROCE ||
+	    !is_zero_ether_addr(attr->roce.dmac))
+		return 0;
+	/* The one function for this that ib_core exports: an address handle as
+	 * a process would make it.
+	 */
+	rdma_copy_ah_attr(&resolved, attr);
+	ah = rdma_create_user_ah(pd, &resolved, NULL);
+	if (!IS_ERR(ah)) {
+		ether_addr_copy(attr->roce.dmac, resolved.roce.dmac);
+		rdma_destroy_ah(ah, RDMA_DESTROY_AH_SLEEPABLE);
+	}
+	rdma_destroy_ah_attr(&resolved);
+	return PTR_ERR_OR_ZERO(ah);
+}
+
+/**
  * dingo_create_ah() - make an address handle
  * @ibah: the handle
  * @init: the address

@@ -186,6 +186,7 @@ static inline struct dingo_ah *to_dah(struct ib_ah *ibah)
 
 int dingo_av_init(struct dingo_av *av, const struct rdma_ah_attr *attr,
 		  u32 local_qpn, u32 remote_qpn);
+int dingo_ah_resolve(struct ib_pd *pd, struct rdma_ah_attr *attr);
 int dingo_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		    struct ib_udata *udata);
 int dingo_destroy_ah(struct ib_ah *ibah, u32 flags);

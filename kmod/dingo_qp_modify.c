@@ -149,6 +149,11 @@ int dingo_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
 
+	if ((mask & IB_QP_AV) && !udata) {
+		err = dingo_ah_resolve(ibqp->pd, &attr->ah_attr);
+		if (err)
+			return err;
+	}
 	mutex_lock(&qp->mutex);
 	err = dingo_set_compute(qp, mask, udata);
 	if (err <= 0)

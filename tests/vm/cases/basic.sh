@@ -13,4 +13,6 @@ pair 'iperf3 -u' 'iperf3 -s -1' 'iperf3 -u -b 20M -l 8000 -c A -t 2' 'receiver'
 . tests/vm/cases/exchange.sh
 . tests/vm/cases/bench.sh
 . tests/vm/cases/storage.sh
-clean_dmesg
+. tests/vm/cases/smc.sh
+single 'a resized CQ: who still maps the old ring keeps its pages' A old-ring 'kept through'
+clean_dmesg '\] smc: '
