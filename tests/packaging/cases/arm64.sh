@@ -10,7 +10,7 @@ in_root "$root" "$dingo_root/build/roots/arm64" bash -ec '
     . scripts/lib/common.sh
     . scripts/lib/build.sh
     build_preset release "$@"
-    file -L build/bin/test_packet 2>/dev/null || readelf -h build/bin/test_packet' bash "${targets[@]}" >"$logs/arm64.build" 2>&1 || rc=$?
+    aarch64-linux-gnu-readelf -h build/bin/test_packet' bash "${targets[@]}" >"$logs/arm64.build" 2>&1 || rc=$?
 if [ $rc != 0 ]; then
     fail 'it builds' "status $rc: $(grep -m 3 -E 'error|warning' "$logs/arm64.build" | tr '\n' ' ' | cut -c1-300) $(why "$logs/arm64.build")"
 else
@@ -18,8 +18,8 @@ else
     rc=0
     in_root "$root" "$dingo_root/build/roots/arm64" timeout 900 ctest --test-dir build -j "$(nproc)" --timeout 300 -E NOT_BUILT \
         -R '^(contract|packet|model|transport)\.|^(Icrc|Parse|Build|Aeth|Psn|Opcode|Address|Header|Decoder|Text)' >"$logs/arm64.ctest" 2>&1 || rc=$?
-    sed -nE "s/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) \.+ +Passed.*/PASS $suite:\1/p; s/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) \.+\*\*\*(Skipped|Not Run).*/SKIP $suite:\1: skipped by itself/p" "$logs/arm64.ctest"
-    while read -r test; do fail "$test" 'see arm64.ctest'; done < <(sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) \.+\*\*\*(Failed|Timeout|Exception).*/\1/p' "$logs/arm64.ctest")
+    sed -nE "s/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: (.*[^ .]) \.+ +Passed.*/PASS $suite:\1/p; s/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: (.*[^ .]) \.+\*\*\*(Skipped|Not Run).*/SKIP $suite:\1: skipped by itself/p" "$logs/arm64.ctest"
+    while read -r test; do fail "$test" 'see arm64.ctest'; done < <(sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: (.*[^ .]) \.+\*\*\*(Failed|Timeout|Exception).*/\1/p' "$logs/arm64.ctest")
     [ $rc = 0 ] || [ "$failed" != 0 ] || fail 'ctest' "status $rc: $(why "$logs/arm64.ctest")"
     grep -q '^PASS' <<<"$(sed -nE 's/.*Passed.*/PASS/p' "$logs/arm64.ctest")" || fail 'tests run' 'none did'
 fi
