@@ -29,7 +29,8 @@ package_source() {
 # What a root, or this machine, does with the source: packages, then lintian's opinion. Its arguments: DIR, OUT, LINTIAN.
 # shellcheck disable=SC2016
 build_package='
-    export CCACHE_BASEDIR=$1 CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 CCACHE_IGNOREOPTIONS=-Werror
+    # debhelper gives the build a home of its own.
+    export CCACHE_DIR=${CCACHE_DIR:-$HOME/.cache/ccache} CCACHE_BASEDIR=$1 CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 CCACHE_IGNOREOPTIONS=-Werror
     export DEB_BUILD_OPTIONS="parallel=$(nproc) noautodbgsym nocheck"
     ! command -v ccache >/dev/null || export DINGO_PACKAGE_CMAKE="-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache"
     cd "$1"
