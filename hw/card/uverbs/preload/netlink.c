@@ -80,7 +80,8 @@ static long ask_card(int fd, const char* path, const struct nlmsghdr* request, u
                                            .payload = request,
                                            .payload_len = request->nlmsg_len};
     struct dingo_answer answer;
-    char message[MAX_MESSAGE];
+    _Alignas(struct nlmsghdr) char message[MAX_MESSAGE];
+    const struct nlmsghdr* head = (const void*)message;
     long result;
     int card = dingo_connect(path, O_CLOEXEC);
 
@@ -91,12 +92,15 @@ static long ask_card(int fd, const char* path, const struct nlmsghdr* request, u
     result = dingo_request_plain(card, &question, &answer);
     if (result >= 0 && answer.num_fds > 0) {
         result = DINGO_SYS(SYS_pread64, answer.fds[0], message, sizeof(message), 0);
-        if (result > 0) {
-            long error = put(fd, message, ((struct nlmsghdr*)message)->nlmsg_len);
+        if (result >= (long)sizeof(*head) && head->nlmsg_len <= result) {
+            long error = put(fd, message, head->nlmsg_len);
 
             result = error < 0 ? error : 1;
+            /* without a message there is nothing to go on from */
+            *from = answer.reply.next;
+        } else if (result > 0) {
+            result = -EIO;
         }
-        *from = answer.reply.next;
     }
     dingo_answer_close(&answer);
     dingo_sys_close(card);
