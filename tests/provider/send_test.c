@@ -356,6 +356,102 @@ static void wr_api_errors(void)
 	fake_free(fake);
 }
 
+/* A bind names region, window and new key; ibv_post_send() and ibv_wr_bind_mw() write the same. */
+static void bind_window(void)
+{
+	struct fake *fake = wr_fake();
+	struct ibv_pd other = { .handle = 77 };
+	struct ibv_mr mr = { .pd = &fake->pd.pd, .lkey = 0x1234 };
+	struct ibv_mw mw = { .pd = &fake->pd.pd, .rkey = 0x5601, .type = IBV_MW_TYPE_2 };
+	struct ibv_mw_bind_info info = {
+		.mr = &mr, .addr = 0x123456789a, .length = 0x100000001,
+		.mw_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ZERO_BASED,
+	};
+	struct ibv_send_wr *bad, wr = {
+		.opcode = IBV_WR_BIND_MW, .send_flags = IBV_SEND_SIGNALED | IBV_SEND_FENCE,
+		.bind_mw = { .mw = &mw, .rkey = 0x5602, .bind_info = info },
+	};
+	struct ibv_qp *qp = &fake->qp.vqp.qp;
+	struct ibv_qp_ex *ex = &fake->qp.vqp.qp_ex;
+	struct ibv_wc wc;
+	unsigned int i;
+
+	ex->wr_id = 0;
+	ex->wr_flags = wr.send_flags;
+	CHECK(dingo_post_send(qp, &wr, &bad) == 0);
+	ibv_wr_start(ex);
+	ibv_wr_bind_mw(ex, &mw, 0x5602, &info);
+	CHECK(ibv_wr_complete(ex) == 0);
+	for (i = 0; i < 2; i++) {
+		struct dingo_wqe_ctrl *ctrl = dingo_ring_entry(&fake->qp.sq.ring, i);
+		struct dingo_wqe_bind *bind = (void *)(ctrl + 1);
+
+		CHECK(ctrl->opcode == DINGO_WR_BIND_MW && ctrl->num_sge == 0 && ctrl->blocks == 1);
+		CHECK(ctrl->flags == (DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK | DINGO_WQE_CTRL_FLAGS_FENCE_MASK));
+		CHECK(le64toh(bind->addr) == 0x123456789a && le64toh(bind->length) == 0x100000001);
+		CHECK(le32toh(bind->mr_key) == 0x1234 && le32toh(bind->mw_key) == 0x5601);
+		CHECK(le32toh(bind->new_key) == 0x5602);
+		CHECK(le32toh(bind->access) == (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ZERO_BASED));
+		fake_complete(fake, DINGO_WR_BIND_MW, i, DINGO_WCS_SUCCESS, 0);
+		CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 1, &wc) == 1 && wc.opcode == IBV_WC_BIND_MW);
+	}
+
+	/* length 0 unbinds, without a region */
+	wr.bind_mw.bind_info.mr = NULL;
+	CHECK(dingo_post_send(qp, &wr, &bad) == EPERM && bad == &wr);
+	wr.bind_mw.bind_info.length = 0;
+	CHECK(dingo_post_send(qp, &wr, &bad) == 0);
+	/* region, window and QP are of one PD */
+	mr.pd = &other;
+	wr.bind_mw.bind_info = info;
+	CHECK(dingo_post_send(qp, &wr, &bad) == EPERM);
+	mw.pd = &other;
+	CHECK(dingo_post_send(qp, &wr, &bad) == EPERM);
+	ibv_wr_start(ex);
+	ibv_wr_bind_mw(ex, &mw, 0x5602, &info);
+	CHECK(ibv_wr_complete(ex) == EPERM);
+	CHECK(fake->qp.sq.producer == 3);
+	fake_free(fake);
+}
+
+/* An operation that the card has not, or the type of QP has not, is refused when the QP is made. */
+static void wr_api_operations(void)
+{
+	static const struct {
+		enum ibv_qp_type type;
+		uint64_t caps, operation;
+		int error;
+	} all[] = {
+		{ IBV_QPT_RC, DINGO_CAP_MW, IBV_QP_EX_WITH_BIND_MW, 0 },
+		{ IBV_QPT_RC, 0, IBV_QP_EX_WITH_BIND_MW, EOPNOTSUPP },
+		{ IBV_QPT_UD, DINGO_CAP_MW, IBV_QP_EX_WITH_BIND_MW, EOPNOTSUPP },
+		{ IBV_QPT_RC, DINGO_CAP_SEND_INV, IBV_QP_EX_WITH_LOCAL_INV, 0 },
+		{ IBV_QPT_RC, DINGO_CAP_SEND_INV, IBV_QP_EX_WITH_SEND_WITH_INV, 0 },
+		{ IBV_QPT_RC, DINGO_CAP_MW, IBV_QP_EX_WITH_LOCAL_INV, EOPNOTSUPP },
+		{ IBV_QPT_RC, DINGO_CAP_MW, IBV_QP_EX_WITH_SEND_WITH_INV, EOPNOTSUPP },
+		{ IBV_QPT_RC, DINGO_CAP_ATOMIC, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, 0 },
+		{ IBV_QPT_RC, DINGO_CAP_ATOMIC, IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, 0 },
+		{ IBV_QPT_RC, DINGO_CAP_MW, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, EOPNOTSUPP },
+		{ IBV_QPT_UC, DINGO_CAP_ATOMIC, IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, EOPNOTSUPP },
+		{ IBV_QPT_UC, 0, IBV_QP_EX_WITH_RDMA_READ, EOPNOTSUPP },
+		{ IBV_QPT_UC, 0, IBV_QP_EX_WITH_RDMA_WRITE, 0 },
+	};
+	struct fake *fake = wr_fake();
+	unsigned int i;
+
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		struct ibv_qp_init_attr_ex attr = { .qp_type = all[i].type, .pd = &fake->pd.pd,
+						    .send_ops_flags = all[i].operation };
+
+		fake->ctx.caps = DINGO_CAP_RC | DINGO_CAP_UC | DINGO_CAP_UD | all[i].caps;
+		if (dingo_qp_fill_wr_ops(&fake->qp, &attr) != all[i].error) {
+			fprintf(stderr, "row %u\n", i);
+			exit(1);
+		}
+	}
+	fake_free(fake);
+}
+
 /* An empty list is a success and rings no doorbell, in any state. */
 static void no_sends(void)
 {
@@ -373,7 +469,7 @@ static const struct test_case cases[] = {
 	CASE(post_send_layout), CASE(post_send_wraps), CASE(post_send_limits), CASE(post_send_inline),
 	CASE(post_send_small), CASE(post_send_small_limits),
 	CASE(wr_api), CASE(wr_api_sge_list_limit), CASE(wr_api_inline_sizes), CASE(wr_api_datagram_wraps),
-	CASE(wr_api_errors), CASE(no_sends),
+	CASE(wr_api_errors), CASE(bind_window), CASE(wr_api_operations), CASE(no_sends),
 };
 
 int main(int argc, char **argv)
