@@ -27,6 +27,18 @@ void prepend(const char* variable, const std::string& value, const char* separat
     ::setenv(variable, list.c_str(), 1);
 }
 
+/// AddressSanitizer of gcc refuses to run behind another preloaded library, unless it is told that
+/// this is meant.
+void allow_address_sanitizer() {
+    constexpr std::string_view kOption = "verify_asan_link_order";
+    const char* const old = std::getenv("ASAN_OPTIONS");
+    std::string options = old != nullptr ? old : "";
+    if (options.find(kOption) != options.npos)
+        return;
+    options += fmt::format("{}{}=0", options.empty() ? "" : ":", kOption);
+    ::setenv("ASAN_OPTIONS", options.c_str(), 1);
+}
+
 }  // namespace
 
 Libraries find_libraries() {
@@ -48,6 +60,7 @@ void set_environment(const Libraries& libraries, const Path& view) {
     ::setenv("DINGO_VIEW", view.c_str(), 1);
     prepend("LD_PRELOAD", libraries.preload, ": ");
     prepend("RDMAV_DRIVERS", libraries.driver, ":;");
+    allow_address_sanitizer();
 }
 
 void become(const std::vector<std::string>& command) {

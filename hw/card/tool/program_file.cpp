@@ -20,6 +20,7 @@
 namespace dingo::tool {
 namespace {
 
+constexpr std::streamoff kSymbolNames = 1 << 20;  ///< linkers put the names near the beginning
 constexpr int kMaxScripts = 5;  ///< interpreters that are scripts themselves; Linux takes as many
 
 #if defined(__x86_64__)
@@ -67,13 +68,14 @@ Path run_by_env(const std::vector<std::string>& words) {
     return {};
 }
 
-/// Whether the program has this text in it.
-bool contains(std::ifstream& file, std::string_view text) {
+/// Whether the program has this text in its first `limit` bytes; 0: anywhere.
+bool contains(std::ifstream& file, std::string_view text, std::streamoff limit = 0) {
     std::array<char, 1 << 16> block;
     std::string kept;  // the end of the block before
     file.clear();
     file.seekg(0);
-    while (file.read(block.data(), block.size()), file.gcount() > 0) {
+    while ((limit == 0 || file.tellg() < limit) &&
+           (file.read(block.data(), block.size()), file.gcount() > 0)) {
         kept.append(block.data(), static_cast<std::size_t>(file.gcount()));
         if (kept.find(text) != kept.npos)
             return true;
@@ -130,6 +132,13 @@ std::optional<Obstacle> obstacle_of_elf(std::ifstream& file, const std::string& 
         return Obstacle{true,
                         fmt::format("{} uses the C library musl, and Dingo's libraries are for "
                                     "glibc: take a program of this distribution",
+                                    name)};
+    if (contains(file, "__interceptor_mmap", kSymbolNames))
+        return Obstacle{false,
+                        fmt::format("{} has a sanitizer's run time linked into it, which maps "
+                                    "memory past the library that leads programs to a card, so "
+                                    "ibv_open_device() fails (ENODEV): link it with gcc, or with "
+                                    "clang -shared-libsan",
                                     name)};
     return std::nullopt;
 }

@@ -10,6 +10,25 @@ single 'device memory: copies, traffic, atomics, borders' alpha "$load dm" ok
 single 'more requests for events than events read: no completion goes unnoticed' alpha "$load events" ok
 single 'completions in wall clock' alpha "$load wallclock" ok
 single 'dlopen of libibverbs' alpha "$dingo_root/build/bin/verbs_dlopen" 'alpha: opened'
+for sanitizer in address thread undefined; do
+    if cc -fsanitize=$sanitizer -g "$dingo_root/tests/native/sanitized.c" -o "$logs/sanitized-$sanitizer" -libverbs 2>"$logs/sanitized-$sanitizer.cc"; then
+        single "a program with gcc's $sanitizer sanitizer registers and closes, and nothing is reported" alpha "$logs/sanitized-$sanitizer" '^registered$'
+    else
+        skip "a program with gcc's $sanitizer sanitizer registers and closes, and nothing is reported" "no run time of it: $(why "$logs/sanitized-$sanitizer.cc")"
+    fi
+done
+# iperf3 knows nothing of RDMA: its sockets become rsockets.
+rsockets=$(ldconfig -p | awk '/librdmacm.so.1 /{print $NF; exit}' | xargs dirname)/rsocket/librspreload.so
+if [ -r "$rsockets" ] && command -v iperf3 >/dev/null; then
+    export over="$rsockets"
+    rings() { "$dingo" --json stats alpha | /usr/bin/python3 -c 'import json,sys; print(json.load(sys.stdin)[0]["doorbells"]["rings"])'; }
+    before=$(rings)
+    single 'iperf3 over librspreload: its sockets are rsockets' alpha \
+        'export LD_PRELOAD=$LD_PRELOAD:$over; iperf3 -s -1 -B 127.0.0.1 & for i in 1 2 3 4 5; do sleep 1; iperf3 -c 127.0.0.1 -t 1 && break; done; wait' 'iperf Done'
+    plain 'and its bytes went through the card' "[ $(rings) -gt $((before + 20)) ]"
+else
+    skip 'iperf3 over librspreload: its sockets are rsockets' 'librspreload.so or iperf3 is not installed'
+fi
 single 'python: pyverbs opens the card' alpha \
     "/usr/bin/python3 -c 'from pyverbs.device import Context; c = Context(name=\"alpha\"); print(c.query_device().max_qp)'" '^[1-9]'
 single '64 processes with 16 QPs each, data checked' alpha "$load many 64 16" ok

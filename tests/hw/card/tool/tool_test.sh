@@ -155,6 +155,9 @@ sys.exit(any(c["verdict"] == "fail" and c["check"] in ("provider", "preload libr
     expect 0 'views/a\+b' "$dingo" run --card a --card b sh -c 'echo $DINGO_VIEW'
     expect 0 'libdingo-preload.so' "$dingo" run --card a -- sh -c 'echo $LD_PRELOAD'
     expect 0 '/libdingo:mlx5$' env RDMAV_DRIVERS=mlx5 "$dingo" run --card a -- sh -c 'echo $RDMAV_DRIVERS'
+    expect 0 '^verify_asan_link_order=0$' env -u ASAN_OPTIONS "$dingo" run --card a -- sh -c 'echo $ASAN_OPTIONS'
+    expect 0 '^a=1:verify_asan_link_order=0$' env ASAN_OPTIONS=a=1 "$dingo" run --card a -- sh -c 'echo $ASAN_OPTIONS'
+    expect 0 '^verify_asan_link_order=1$' env ASAN_OPTIONS=verify_asan_link_order=1 "$dingo" run --card a -- sh -c 'echo $ASAN_OPTIONS'
     expect 7 '' "$dingo" run --card a -- sh -c 'exit 7'
     expect 127 'cannot run' "$dingo" run --card a -- no-such-program
     expect 126 'cannot run' "$dingo" run --card a -- /etc/passwd
@@ -170,6 +173,9 @@ EOF
     expect 126 'C library musl' "$dingo" run --card a -- "$DINGO_RUN/musl"
     expect 126 'C library musl' "$dingo" run --card a -- "$DINGO_RUN/script"
     expect 127 'warning: .*musl' "$dingo" run --force --card a -- "$DINGO_RUN/script"
+    { cat "$(type -P true)" && echo __interceptor_mmap; } >"$DINGO_RUN/sanitized"
+    chmod 755 "$DINGO_RUN/sanitized"
+    expect 0 "warning: .*sanitizer's run time.*-shared-libsan" "$dingo" run --card a -- "$DINGO_RUN/sanitized"
     if [ "$(id -u)" = 0 ] && unshare --mount true 2>/dev/null; then
         mkdir "$DINGO_RUN/.root"
         cp "$(type -P true)" "$DINGO_RUN/chroot"
