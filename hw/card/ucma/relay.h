@@ -136,8 +136,8 @@ class Relay final : private Link::Owner {
     void make_twin(const Id& id, Link& link, Link::Command last, Then then);
     static void destroy_twin(const Twin& twin, Then then = {});
     void drop_twins(Entry& entry, const Link* but = nullptr);
-    void bind_everywhere(Id& id, const Address& address, unsigned tries, Then then);
-    void listen_everywhere(Id& id, std::uint32_t backlog, Then then);
+    void bind_everywhere(Id& id, const Address& address, unsigned tries, const Then& then);
+    void listen_everywhere(Id& id, std::uint32_t backlog, const Then& then);
     void migrate_rest(std::uint32_t id, std::uint64_t key, std::uint64_t response,
                       const Result& result);
     void migrate_twin(std::uint32_t id, std::uint64_t key, const Twin& twin, Then then);

@@ -14,7 +14,7 @@ namespace dingo::card::ucma {
 
 using uverbs::ErrnoError;
 
-void Relay::bind_everywhere(Id& id, const Address& address, unsigned tries, Then then) {
+void Relay::bind_everywhere(Id& id, const Address& address, unsigned tries, const Then& then) {
     try {
         id.bind(address);
     } catch (const ErrnoError& error) {
@@ -52,7 +52,7 @@ void Relay::bind_everywhere(Id& id, const Address& address, unsigned tries, Then
     }
 }
 
-void Relay::listen_everywhere(Id& id, std::uint32_t backlog, Then then) {
+void Relay::listen_everywhere(Id& id, std::uint32_t backlog, const Then& then) {
     try {
         id.listen(backlog);
     } catch (const ErrnoError& error) {

@@ -30,6 +30,11 @@ view_cases() {
     limit=20 try_pair "$1: ib_write_bw -R" 'ib_write_bw -F -R -d beta -n 500' 'ib_write_bw -F -R -d beta -n 500 10.77.0.2' '^ +[0-9]+ +[0-9]+ +[0-9.]+'
     if [ -n "$problem" ]; then fail "$1: ib_write_bw -R" "$problem"; else pass "$1: ib_write_bw -R"; fi
 
+    for of in 'alpha 10.77.0.1' 'beta 10.77.0.2'; do
+        single "$1: what the man pages of librdmacm promise, with ${of% *}" "$both" \
+            "$dingo_root/build/bin/verbs_promises -d ${of% *} -a ${of#* } -m rdma_" '^PASS rdma_migrate_id'
+    done
+
     # One program of the view, the other one with a card of its own.
     server_card=$both client_card=beta
     cm_pair "$1: a client with one of the cards" 'rping -s -V -C 20' 'rping -c -a 10.77.0.1 -V -C 20'
