@@ -5,6 +5,7 @@
 #include <rdma/rdma_netlink.h>
 #include <sys/sysmacros.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
@@ -459,7 +460,7 @@ NetlinkPiece answer_netlink(const NetlinkDevice& device, std::span<const std::by
                             std::uint64_t from) {
     // libnl reads attributes where they are aligned.
     std::vector<std::uint64_t> aligned(request.size() / sizeof(std::uint64_t) + 1);
-    std::memcpy(aligned.data(), request.data(), request.size());
+    std::ranges::copy(request, std::as_writable_bytes(std::span(aligned)).begin());
     const NetlinkRequest parsed(std::as_bytes(std::span(aligned)).first(request.size()));
     return NetlinkAnswer(device, parsed, from).make();
 }
