@@ -62,6 +62,7 @@ by_name=(
     "trixie|tests/packaging/suite.sh trixie|Debian 13: gcc 14 and clang 19 build without a warning, native programs run"
     "bookworm|tests/packaging/suite.sh bookworm|Debian 12 in a root: gcc 12 and clang 14 build without a warning, native programs run"
     "arm64|tests/packaging/suite.sh arm64|unit tests of contract, packets, transport and model for arm64, under qemu-user"
+    "containers|tests/packaging/suite.sh containers|the container file with podman: an image, and the compose file's two containers over RoCE v2"
 )
 
 field() { cut -d'|' -f"$1" <<<"$2"; }

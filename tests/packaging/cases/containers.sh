@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The container file, and what the compose file says, with podman. No registry is asked: Debian's image is a
+# clean root. The containers are offline, in a network namespace of this case.
+need_packages podman crun containernetworking-plugins iptables
+release=trixie
+work=$dingo_root/build/containers
+clean_root=$(debian_root "$release" clean) || exit 125
+cleanups+=("rm -rf --one-file-system $work")
+rm -rf --one-file-system "$work"
+mkdir -p "$work" "$DINGO_CACHE/ccache-$release" "$DINGO_CACHE/archives-$release/partial"
+# As little of cgroups and limits as works where this machine is itself a container.
+cat >"$work/containers.conf" <<CONF
+[containers]
+cgroups = "disabled"
+default_ulimits = ["nofile=$(ulimit -Hn):$(ulimit -Hn)", "nproc=4096:4096"]
+[engine]
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+[network]
+network_config_dir = "$work/networks"
+CONF
+cat >"$work/storage.conf" <<CONF
+[storage]
+driver = "overlay"
+graphroot = "$work/storage"
+runroot = "$work/run"
+CONF
+
+# apart UNSHARE-OPTION... -- COMMAND: with podman's state, mounts and processes in namespaces that end with the command.
+apart() {
+    local options=()
+    while [ "$1" != -- ]; do options+=("$1"); shift; done
+    shift
+    CONTAINERS_CONF=$work/containers.conf CONTAINERS_STORAGE_CONF=$work/storage.conf \
+        unshare --mount --pid --fork --kill-child --mount-proc "${options[@]}" bash -c '
+            set -e
+            for directory in /run/netns /run/libpod /run/crun /run/containers /var/lib/cni; do
+                mkdir -p "$directory"
+                mount -t tmpfs tmpfs "$directory"
+            done
+            # crun takes cgroups of one version only.
+            umount /sys/fs/cgroup/unified 2>/dev/null || true
+            exec "$@"' bash "$@"
+}
+export -f apart
+export work release clean_root
+limit=120 plain "Debian's image" "tar -C $clean_root --one-file-system -cf - . | apart -- podman import - docker.io/library/debian:$release && \
+    apart -- podman tag debian:$release docker.io/library/debian:$release-slim"
+# The compiler's cache and the packages that apt has loaded are this machine's.
+limit=1500 plain 'podman build' "apart -- podman build --isolation chroot --network host --build-arg RELEASE=$release -v $DINGO_CACHE/ccache-$release:/root/.cache/ccache \
+    -v $DINGO_CACHE/archives-$release:/var/cache/apt/archives -t dingo -f scripts/packaging/container/Containerfile ." 'Successfully tagged localhost/dingo'
+limit=120 plain 'podman run: a pair, as an ordinary user, without a privilege' "apart --net -- podman run --rm --network none dingo dingo pair -- ib_write_bw -F" '^ 65536'
+limit=120 plain 'podman run: what the image does by itself' "apart --net -- podman run --rm --network none dingo" '^ 65536'
+limit=120 plain 'podman run: dingo doctor finds nothing that stops it' "apart --net -- podman run --rm --network none dingo dingo doctor"
+# podman-compose 1.0.3, as Debian 12 has it, knows no ipv4_address: podman does here what the compose file says.
+command_of() { sed -n "/^  $1:/,/^  [a-z]*:\$/s/^    command: //p" scripts/packaging/container/compose.yaml; }
+address_of() { sed -n "/^  $1:/,/^  [a-z]*:\$/s/^.*ipv4_address: \([0-9.]*\).*/\1/p" scripts/packaging/container/compose.yaml; }
+compose() {
+    ip link set lo up
+    podman network create --subnet "$(sed -n 's/.*subnet: \([0-9./]*\).*/\1/p' scripts/packaging/container/compose.yaml)" cable
+    eval "podman run -d --name server --network cable --ip $(address_of server) dingo $(command_of server)"
+    eval "podman run --rm --network cable --ip $(address_of client) dingo $(command_of client)"
+    podman logs server
+    podman rm -f server
+}
+export -f command_of address_of compose
+limit=180 plain 'two containers as in compose.yaml, RoCE v2 between them' "apart --net -- bash -ec compose" '^ 65536'
