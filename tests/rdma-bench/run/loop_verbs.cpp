@@ -385,16 +385,17 @@ int ibv_query_port(ibv_context* /*context*/, std::uint8_t /*port*/, _compat_ibv_
     return 0;
 }
 
-int _ibv_query_gid_ex(ibv_context* /*context*/, std::uint32_t /*port*/, std::uint32_t index,
-                      ibv_gid_entry* entry, std::uint32_t /*flags*/, std::size_t /*size*/) {
-    if (index != 0) {
-        return ENODATA;
+ssize_t _ibv_query_gid_table(ibv_context* /*context*/, ibv_gid_entry* entries, std::size_t max,
+                             std::uint32_t /*flags*/, std::size_t /*size*/) {
+    if (max == 0) {
+        return -EINVAL;
     }
-    *entry = {};
-    entry->gid_type = IBV_GID_TYPE_ROCE_V2;
+    entries[0] = {};
+    entries[0].port_num = 1;
+    entries[0].gid_type = IBV_GID_TYPE_ROCE_V2;
     const std::uint8_t loopback[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
-    std::memcpy(entry->gid.raw, loopback, sizeof loopback);
-    return 0;
+    std::memcpy(entries[0].gid.raw, loopback, sizeof loopback);
+    return 1;
 }
 
 ibv_pd* ibv_alloc_pd(ibv_context* context) {
