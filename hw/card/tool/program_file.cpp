@@ -133,7 +133,8 @@ std::optional<Obstacle> obstacle_of_elf(std::ifstream& file, const std::string& 
                         fmt::format("{} uses the C library musl, and Dingo's libraries are for "
                                     "glibc: take a program of this distribution",
                                     name)};
-    if (contains(file, "__interceptor_mmap", kSymbolNames))
+    // In two pieces, for this program's own text is no symbol.
+    if (contains(file, std::string("__interceptor_") + "mmap", kSymbolNames))
         return Obstacle{false,
                         fmt::format("{} has a sanitizer's run time linked into it, which maps "
                                     "memory past the library that leads programs to a card, so "

@@ -55,6 +55,14 @@ TEST_F(ToolProgram, AnOrdinaryProgramMayRun) {
     EXPECT_FALSE(obstacle_of(write("text", "just words")));
 }
 
+TEST_F(ToolProgram, ASanitizersRunTimeInItIsWarnedOf) {
+    const auto obstacle = obstacle_of(write(
+        "sanitized", elf("/lib64/ld-linux-x86-64.so.2") + std::string("__interceptor_") + "mmap"));
+    ASSERT_TRUE(obstacle);
+    EXPECT_FALSE(obstacle->certain);
+    EXPECT_NE(obstacle->text.find("-shared-libsan"), std::string::npos);
+}
+
 TEST_F(ToolProgram, AStaticOneDoesNotSeeTheCardItself) {
     const auto obstacle = obstacle_of(write("static", elf("")));
     ASSERT_TRUE(obstacle);
