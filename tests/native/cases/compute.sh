@@ -3,8 +3,8 @@
 # may make the transfers other than few by $transfer.
 local_transfer="$dingo_root/build/bin/local_transfer ${transfer:--r 5 -X 1000000}"
 single 'compute: the kernels are listed' alpha "$local_transfer --list" 'dlrm +record of 192 bytes, parameter 1 to 4294967295'
-for kernel in pass add_one dlrm 'dlrm --param 1000'; do
-    single "compute: local transfer through $kernel" alpha "$local_transfer --kernel $kernel" '^Every word .* right'
+for transform in pass add_one dlrm 'dlrm --param 1000'; do
+    single "compute: local transfer through $transform" alpha "$local_transfer --kernel $transform" '^Every word .* right'
 done
 single 'compute: transfers that are no whole records' alpha "$local_transfer -k dlrm -x 77 -X 40000" '^Every word .* right'
 single 'compute: what it prints' alpha "$local_transfer -x 4096 -X 4096" \
