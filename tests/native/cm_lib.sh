@@ -70,3 +70,16 @@ leaf() {
     while child=$(pgrep -P "$pid" | head -n 1) && [ -n "$child" ]; do pid=$child; done
     echo "$pid"
 }
+
+# kill_clients TIMES WHO COMMAND CARD COUNTER: clients that are killed at different moments, once CARD counts one.
+kill_clients() {
+    local n pid
+    for n in $(seq "$1"); do
+        on "$2" "$3" >"$logs/killed-$n" 2>&1 &
+        pid=$!
+        wait_count "$4" "$5" 1 $pid || true
+        sleep 0.$n
+        kill -9 "$(leaf $pid)" 2>/dev/null || true
+        wait $pid 2>/dev/null || true
+    done
+}

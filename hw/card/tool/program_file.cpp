@@ -133,7 +133,7 @@ std::optional<Obstacle> obstacle_of_elf(std::ifstream& file, const std::string& 
                         fmt::format("{} uses the C library musl, and Dingo's libraries are for "
                                     "glibc: take a program of this distribution",
                                     name)};
-    // In two pieces, for this program's own text is no symbol.
+    // Joined at run time: dingo's own file must not contain the name that is searched for.
     if (contains(file, std::string("__interceptor_") + "mmap", kSymbolNames))
         return Obstacle{false,
                         fmt::format("{} has a sanitizer's run time linked into it, which maps "

@@ -92,14 +92,7 @@ wait_count alpha listeners 1 $holder || true
 single 'a port that is taken: EADDRINUSE' alpha '! rping -s -a 10.77.0.1 -C 1' 'Address already in use'
 
 # Sudden deaths.
-for n in 1 2 3; do
-    on beta 'rping -c -a 10.77.0.1 -V' >"$logs/killed-$n" 2>&1 &
-    pid=$!
-    wait_count beta ids 1 $pid || true
-    sleep 0.$n
-    kill -9 "$(leaf $pid)" 2>/dev/null || true
-    wait $pid 2>/dev/null || true
-done
+kill_clients 3 beta 'rping -c -a 10.77.0.1 -V' beta ids
 single 'a server outlives clients that were killed' beta 'rping -c -a 10.77.0.1 -V -C 5'
 kill -9 "$(leaf $holder)"
 wait $holder 2>/dev/null || true

@@ -52,14 +52,7 @@ view_cases() {
     single "$1: a port that one card has taken: EADDRINUSE" "$both" '! rping -s -C 1' 'Address already in use'
 
     # A killed program of the view takes its identifiers at both cards along.
-    for n in 1 2; do
-        on "$both" 'rping -c -a 10.77.0.2 -I 10.77.0.1 -V' >"$logs/killed-$n" 2>&1 &
-        pid=$!
-        wait_count alpha links 1 $pid || true
-        sleep 0.$n
-        kill -9 "$(leaf $pid)" 2>/dev/null || true
-        wait $pid 2>/dev/null || true
-    done
+    kill_clients 2 "$both" 'rping -c -a 10.77.0.2 -I 10.77.0.1 -V' alpha links
     kill -9 "$(leaf $holder)"
     wait $holder 2>/dev/null || true
     nothing_left "$1: nothing is left of killed ones"

@@ -15,8 +15,20 @@
 #include <thread>
 
 #include "../uverbs/client.h"
+#include "ucma/id.h"
 
 namespace dingo::card::ucma::test {
+
+// Events as the number that a client reads.
+inline constexpr int kResolved = static_cast<int>(EventType::kAddrResolved);
+inline constexpr int kUnresolved = static_cast<int>(EventType::kAddrError);
+inline constexpr int kRouted = static_cast<int>(EventType::kRouteResolved);
+inline constexpr int kRequest = static_cast<int>(EventType::kConnectRequest);
+inline constexpr int kResponse = static_cast<int>(EventType::kConnectResponse);
+inline constexpr int kRejected = static_cast<int>(EventType::kRejected);
+inline constexpr int kEstablished = static_cast<int>(EventType::kEstablished);
+inline constexpr int kDisconnected = static_cast<int>(EventType::kDisconnected);
+inline constexpr int kRemoval = static_cast<int>(EventType::kDeviceRemoval);
 
 inline sockaddr_in ipv4(const char* text, std::uint16_t port) {
     sockaddr_in a{};

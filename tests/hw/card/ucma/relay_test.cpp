@@ -10,20 +10,10 @@
 
 #include "../uverbs/running_card.h"
 #include "cm_client.h"
-#include "ucma/id.h"
 #include "uverbs/message.h"
 
 namespace dingo::card::ucma::test {
 namespace {
-
-constexpr int kResolved = static_cast<int>(EventType::kAddrResolved);
-constexpr int kRouted = static_cast<int>(EventType::kRouteResolved);
-constexpr int kRequest = static_cast<int>(EventType::kConnectRequest);
-constexpr int kResponse = static_cast<int>(EventType::kConnectResponse);
-constexpr int kRejected = static_cast<int>(EventType::kRejected);
-constexpr int kEstablished = static_cast<int>(EventType::kEstablished);
-constexpr int kDisconnected = static_cast<int>(EventType::kDisconnected);
-constexpr int kRemoval = static_cast<int>(EventType::kDeviceRemoval);
 
 using uverbs::test::Request;
 using uverbs::test::RunningCard;
