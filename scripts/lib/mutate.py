@@ -1,174 +1,297 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Single mutants of C and C++ sources: applied one at a time, built, tested, taken back. See scripts/mutate.sh."""
+"""Runs single mutants of C and C++ sources, one at a time, in a copy of the tree. See scripts/mutate.sh and docs/mutation.md."""
 import argparse
+import hashlib
+import math
 import os
 import random
 import re
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
-# Name of the kind, what it looks like, what becomes of it. Templates and shifts have no blanks around their signs.
-SWAPS = [
-    ("compare", r" == ", " != "), ("compare", r" != ", " == "),
-    ("limit", r" < ", " <= "), ("limit", r" <= ", " < "), ("limit", r" > ", " >= "), ("limit", r" >= ", " > "),
-    ("logic", r" && ", " || "), ("logic", r" \|\| ", " && "),
-    ("arithmetic", r" \+ ", " - "), ("arithmetic", r" - ", " + "), ("arithmetic", r" & ~", " | ~"),
-    ("arithmetic", r"(?<=[^&] )& (?=[^&~])", "| "), ("arithmetic", r" \+= ", " -= "), ("arithmetic", r" \|= ", " &= "),
-    ("arithmetic", r"\+\+(?=[a-z])", "--"), ("constant", r"\btrue\b", "false"), ("constant", r"\bfalse\b", "true"),
-]
-SKIPPED = re.compile(r"^\s*(#|//|/\*|\*|template|using|namespace|static_assert|typedef|case\b|public:|private:|friend|\[\[)"
-                     r"|__attribute__|EXPECT_|ASSERT_|\boperator")
-STATEMENT = re.compile(r"^\s+((?:[\w.:\[\]>*-]+)(?:\(.*\))?(?:\s*(?:=|\+=|-=|\|=|&=)\s*[^=].*)?|\+\+[\w.>-]+|--[\w.>-]+);$")
-DECLARES = re.compile(r"^\s*(?:(?:const|constexpr|static|auto|struct|unsigned|u8|u16|u32|u64|int|bool|using|break|continue|goto|default)\b|return\s+\S)")
+import mutants
 
 
-def blank_out(text):
-    """The text with comments, string and character constants blank, so that offsets stay."""
-    def blank(match):
-        return re.sub(r"[^\n]", " ", match.group())
-    return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])+\'', blank, text, flags=re.S)
+def files_of_tree(root):
+    """What a copy needs: files that git knows or would take, with shared/ and the like left out."""
+    names = subprocess.run(["git", "ls-files", "-zco", "--exclude-standard"], cwd=root, check=True, capture_output=True).stdout
+    return [os.fsdecode(name) for name in names.split(b"\0") if name]
 
 
-def mutants_of(path):
-    """(kind, offset, length, replacement) of all mutants of a file."""
+def copy_tree(root, copy):
+    """A copy in which sources may change. Times are kept, so that a build there stays good."""
+    names = [name for name in files_of_tree(root) if os.path.lexists(os.path.join(root, name))]
+    for name in names:
+        source, target = os.path.join(root, name), os.path.join(copy, name)
+        if os.path.lexists(target):
+            one, other = os.lstat(source), os.lstat(target)
+            if one.st_size == other.st_size and one.st_mtime_ns == other.st_mtime_ns:
+                continue
+            os.remove(target)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        shutil.copy2(source, target, follow_symlinks=False)
+    known = set(names)
+    for folder, inner, present in os.walk(copy):
+        if folder == copy and "build" in inner:
+            inner.remove("build")
+        for name in present:
+            path = os.path.join(folder, name)
+            if os.path.relpath(path, copy) not in known:
+                os.remove(path)
+
+
+class Runner:
+    """Commands in the copy, all of whose processes end with them."""
+
+    def __init__(self, folder, log, environment):
+        self.folder, self.log, self.environment = folder, log, environment
+
+    def run(self, command, limit):
+        """'ok', 'failed' or 'late', and the seconds."""
+        began = time.monotonic()
+        with open(self.log, "ab") as out:
+            child = subprocess.Popen(["bash", "-c", command], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
+                                     stdout=out, stderr=out, start_new_session=True)
+            try:
+                state = "ok" if child.wait(limit) == 0 else "failed"
+            except subprocess.TimeoutExpired:
+                state = "late"
+            finally:
+                try:
+                    os.killpg(child.pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+                child.wait()
+        return state, time.monotonic() - began
+
+
+class Result:
+    """One line of output: verdict, what killed it, kind, place, the changed line."""
+    LINE = re.compile(r"^(killed|survived|equivalent|same|invalid)\b(.*?) {2,}(\w+) +(\S+?):(\d+): (.*)$")
+
+    def __init__(self, verdict, by, kind, file, number, line):
+        self.verdict, self.by, self.kind, self.file, self.number, self.line = verdict, by, kind, file, int(number), line
+
+    def __str__(self):
+        return f"{self.verdict + self.by:31}  {self.kind:10} {self.file}:{self.number}: {self.line}"
+
+
+def read_results(path):
     with open(path, encoding="utf-8") as file:
-        clear = blank_out(file.read())
-    found, start, depth = [], 0, 0
-    for line in clear.splitlines(keepends=True):
-        body = line.rstrip("\n")
-        inside, depth = depth, depth + body.count("{") - body.count("}")
-        if SKIPPED.search(body):
-            start += len(line)
-            continue
-        for kind, pattern, to in SWAPS:
-            found += [(kind, start + m.start(), len(m.group()), to) for m in re.finditer(pattern, body)]
-        for m in re.finditer(r"(?<![\w.'])(0x[0-9a-fA-F]+|\d+)(?=[uUlL]{0,3}\b)(?!['.\w]*['.])", body):
-            found.append(("constant", start + m.start(1), len(m.group(1)), str(int(m.group(1), 0) + 1)))
-        m = re.match(r"^\s*(?:\} else )?if \((?!constexpr)(.*)\)( \{)?$", body)
-        if m and m.group(1).count("(") == m.group(1).count(")") and ";" not in m.group(1) and " = " not in m.group(1):
-            at, size = start + m.start(1), len(m.group(1))
-            found += [("negated", at, 0, ("!(", size, ")")), ("never", at, 0, ("false && (", size, ")"))]
-        # A statement of its own inside a function.
-        m = STATEMENT.match(body)
-        if m and inside > 0 and not DECLARES.match(body) and not re.match(r"^\s+[\w:<>,*& ]+ [\w]+\(.*\);$", body):
-            at = start + m.start(1)
-            found.append(("dropped", at, len(m.group(1)), "(void)0"))
-        start += len(line)
+        return [Result(*match.groups()) for match in map(Result.LINE.match, file.read().splitlines()) if match]
+
+
+def read_equivalents(path):
+    """{(file, changed line, or line before and changed line with " | " between): reason}"""
+    found = {}
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            if line.strip() and not line.startswith("#"):
+                place, reason = line.rstrip("\n").rsplit(" ## ", 1)
+                name, changed = place.split(": ", 1)
+                found[name, changed.strip()] = reason
     return found
 
 
-def apply(text, mutant):
-    _, at, size, to = mutant
-    if isinstance(to, tuple):
-        before, length, after = to
-        return text[:at] + before + text[at:at + length] + after + text[at + length:]
-    return text[:at] + to + text[at + size:]
+def wilson(good, total):
+    """The 95 % interval of a share, in per cent."""
+    z, share = 1.96, good / total
+    middle, half = share + z * z / (2 * total), z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
+    return [100 * max(0, min(1, (middle + sign * half) / (1 + z * z / total))) for sign in (-1, 1)]
 
 
-class Tree:
-    """The source under change. What it was lies beside the build until it is back, so that a killed run is mended by the next."""
-
-    def __init__(self, build):
-        self.note = os.path.join(build, "mutant.original")
-        self.restore()
-
-    def change(self, path, text, changed):
-        with open(self.note + ".new", "w", encoding="utf-8") as file:
-            file.write(path + "\n" + text)
-        os.replace(self.note + ".new", self.note)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(changed)
-
-    def restore(self):
-        if not os.path.exists(self.note):
-            return
-        with open(self.note, encoding="utf-8") as file:
-            path, _, text = file.read().partition("\n")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.remove(self.note)
+def score(name, good, total):
+    if not total:
+        return f"{name}: none"
+    low, high = wilson(good, total)
+    return f"{name}: {good} of {total} = {100 * good / total:.1f} % (95 % interval {low:.0f} to {high:.0f})"
 
 
-def run(command, limit, log):
-    """'ok', 'failed' or 'late'; the command and what it started are gone then."""
-    with open(log, "ab") as out:
-        child = subprocess.Popen(["bash", "-c", command], stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
+class Step:
+    """A test: what is built for it, the products of that by which it may differ, and the command."""
+
+    def __init__(self, text):
+        self.targets, products, self.command = text.split("|", 2)
+        self.products, self.original, self.limit = products.split(), None, 0
+
+    def digest(self, build):
+        found = hashlib.sha256()
+        for product in self.products:
+            with open(os.path.join(build, product), "rb") as file:
+                found.update(hashlib.file_digest(file, "sha256").digest())
+        return found.digest()
+
+
+# Programs of two copies may want the same port or the same name of shared memory.
+PRIVATE = """unshare --net --ipc --mount bash -c 'ip link set lo up && mount -t tmpfs tmpfs /dev/shm && eval "$1"' private {}"""
+
+
+class Sample:
+    """One copy of the tree: one mutant at a time. The first copy is number 1; with several each has namespaces of its own."""
+
+    def __init__(self, args, root, number):
+        self.args, self.root = args, root
+        folder = os.path.join(os.path.abspath(args.folder), str(number))
+        # Two levels below the copy, as build/NAME is below the tree: ccache knows files by their relative names.
+        self.tree = os.path.join(folder, "tree")
+        self.build = os.path.join(self.tree, "build", "mutate")
+        environment = dict(os.environ, CCACHE_BASEDIR=self.tree, BUILD=self.build)
+        os.makedirs(self.build, exist_ok=True)
+        copy_tree(root, self.tree)
+        self.runner = Runner(self.tree, os.path.join(folder, "log"), environment)
+        # What a mutant makes is not worth keeping; what it was is.
+        self.mutant_runner = Runner(self.tree, self.runner.log, dict(environment, CCACHE_READONLY="1"))
+        self.steps = [Step(text) for text in args.test]
+        self.equivalents = read_equivalents(args.equivalents)
+
+    def make(self, step):
+        return f"ninja -j {max(2, (os.cpu_count() or 2) // self.args.jobs)} -C '{self.build}' {step.targets}"
+
+    def command(self, step):
+        return PRIVATE.format(shlex.quote(step.command)) if self.args.jobs > 1 else step.command
+
+    def prepare(self):
+        for command in [self.args.configure.replace("@BUILD@", self.build)] + [self.make(step) for step in self.steps]:
+            if self.runner.run(command, 7200)[0] != "ok":
+                sys.exit(f"without a mutant already: {command}: failed; see {self.runner.log}")
+        for step in self.steps:
+            step.original = step.digest(self.build)
+            state, seconds = self.runner.run(self.command(step), 1800)
+            if state != "ok":
+                sys.exit(f"without a mutant already: {step.command}: {state}; see {self.runner.log}")
+            # A busy machine is no proof: late is three times what it took, and half a minute.
+            step.limit = 3 * seconds + 30
+            print(f"# {seconds:5.1f} s {step.command}", flush=True)
+
+    def mutants(self):
+        files = []
+        for path in self.args.paths:
+            if os.path.isfile(os.path.join(self.root, path)):
+                files.append(path)
+            elif not os.path.isdir(os.path.join(self.root, path)):
+                sys.exit(f"no such file: {path}")
+            for folder, _, names in os.walk(os.path.join(self.root, path)):
+                files += [os.path.relpath(os.path.join(folder, name), self.root) for name in names if re.search(r"\.(c|cpp|h)$", name)]
+        files = sorted(set(files))
+        found = [(file, mutant) for file in files for mutant in mutants.mutants_of(os.path.join(self.tree, file))]
+        print(f"# {len(found)} mutants in {len(files)} files, seed {self.args.seed}", flush=True)
+        random.Random(self.args.seed).shuffle(found)
+        return found
+
+    def describe(self, file, mutant):
+        """The source, the changed source, line number, changed line, the line before it."""
+        with open(os.path.join(self.tree, file), encoding="utf-8") as source:
+            text = source.read()
+        changed = mutants.apply(text, mutant)
+        number = text.count("\n", 0, mutant[1]) + 1
+        lines = changed.splitlines()
+        return text, changed, number, lines[number - 1].strip(), lines[number - 2].strip() if number > 1 else ""
+
+    def judge(self):
+        """(verdict, by) of the tree as it is now. A test whose program is the same would say the same."""
+        verdict = "same"
+        for step in self.steps:
+            if self.mutant_runner.run(self.make(step), 1200)[0] != "ok":
+                return "invalid", ""
+            if step.digest(self.build) == step.original:
+                continue
+            verdict = "survived"
+            state = self.mutant_runner.run(self.command(step), step.limit)[0]
+            if state != "ok":
+                name = os.path.basename(step.command.split()[0])
+                return "killed", f" by {name}{' (late)' if state == 'late' else ''}"
+        return verdict, ""
+
+    def try_mutant(self, file, mutant):
+        text, changed, number, line, before = self.describe(file, mutant)
+        path = os.path.join(self.tree, file)
         try:
-            return "ok" if child.wait(limit) == 0 else "failed"
-        except subprocess.TimeoutExpired:
-            return "late"
+            with open(path, "w", encoding="utf-8") as out:
+                out.write(changed)
+            verdict, by = self.judge()
         finally:
-            try:
-                os.killpg(child.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            child.wait()
+            with open(path, "w", encoding="utf-8") as out:
+                out.write(text)
+        if verdict == "survived" and ((file, line) in self.equivalents or (file, f"{before} | {line}") in self.equivalents):
+            verdict = "equivalent"
+        return Result(verdict, by, mutant[0], file, number, line)
+
+    def again(self, results):
+        """The mutants of earlier survivors; a line that has moved is found by its text."""
+        found = []
+        everything = self.mutants()
+        for old in results:
+            same = []
+            for file, mutant in everything:
+                if file == old.file and mutant[0] == old.kind:
+                    _, _, number, line, _ = self.describe(file, mutant)
+                    if line == old.line:
+                        same.append((abs(number - old.number), file, mutant))
+            if same:
+                found.append(min(same, key=lambda one: one[0])[1:])
+            else:
+                print(f"# gone: {old}", flush=True)
+        return found
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--build", required=True, help="build directory, configured")
-    parser.add_argument("--target", required=True, help="targets to build, a list")
-    parser.add_argument("--test", required=True, action="append", help="a command that fails when the mutant is seen; in order")
+    parser.add_argument("--folder", required=True, help="where the copy of the tree and its build are")
+    parser.add_argument("--configure", required=True, help="command that configures; @BUILD@ is the build directory")
+    parser.add_argument("--test", required=True, action="append",
+                        help="TARGETS|PRODUCTS|COMMAND: what to build, the files by which that differs, what fails when the mutant is seen; in order")
+    parser.add_argument("--equivalents", required=True, help="file of mutants that no test can see, with reasons")
     parser.add_argument("--count", type=int, default=25)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--limit", type=float, default=120, help="seconds for each test command: longer is killed, too")
     parser.add_argument("--until", type=float, default=0, help="begin no mutant after so many seconds")
-    parser.add_argument("--skip", default="", help="regular expression of files that are left out")
+    parser.add_argument("--again", help="only the survivors in this output of an earlier run")
+    parser.add_argument("--jobs", type=int, default=1, help="copies of the tree that work side by side")
     parser.add_argument("paths", nargs="+")
     args = parser.parse_args()
 
     began = time.monotonic()
-    log = os.path.join(args.build, "mutate.log")
-    tree = Tree(args.build)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    build = f"cmake --build '{args.build}' --target {args.target}"
-    for command in [build] + args.test:
-        if (state := run(command, 3600, log)) != "ok":
-            sys.exit(f"without a mutant already: {command}: {state}; see {log}")
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(143))
+    samples = [Sample(args, os.getcwd(), number + 1) for number in range(args.jobs)]
+    samples[0].prepare()
+    with ThreadPoolExecutor(args.jobs) as pool:  # ccache knows by now what the others build
+        list(pool.map(Sample.prepare, samples[1:]))
+    chosen = samples[0].again([one for one in read_results(args.again) if one.verdict == "survived"]) if args.again else samples[0].mutants()
 
-    files = []
-    for path in args.paths:
-        if os.path.isfile(path):
-            files.append(path)
-        for folder, _, names in os.walk(path):
-            files += [os.path.join(folder, name) for name in names if re.search(r"\.(c|cpp|h)$", name)]
-    files = sorted(set(f for f in files if not args.skip or not re.search(args.skip, f)))
-    everything = [(file, mutant) for file in files for mutant in mutants_of(file)]
-    random.Random(args.seed).shuffle(everything)
+    counts = dict.fromkeys(("killed", "survived", "equivalent", "same", "invalid"), 0)
+    counting = threading.Lock()
+    waiting = iter(chosen)
 
-    counts = {"killed": 0, "survived": 0, "invalid": 0}
-    print(f"{len(everything)} mutants in {len(files)} files, seed {args.seed}")
-    for file, mutant in everything:
-        if counts["killed"] + counts["survived"] >= args.count or (args.until and time.monotonic() - began > args.until):
-            break
-        with open(file, encoding="utf-8") as source:
-            text = source.read()
-        changed = apply(text, mutant)
-        number = text.count("\n", 0, mutant[1]) + 1
-        by = ""
-        try:
-            tree.change(file, text, changed)
-            if run(build, 1200, log) != "ok":
-                verdict = "invalid"
-            else:
-                verdict = "survived"
-                for command in args.test:
-                    state = run(command, args.limit, log)
-                    if state != "ok":
-                        verdict, by = "killed", f" by {os.path.basename(command.split()[0])}{' (late)' if state == 'late' else ''}"
-                        break
-        finally:
-            tree.restore()
-        counts[verdict] += 1
-        print(f"{verdict + by:32} {mutant[0]:10} {os.path.relpath(file)}:{number}: {changed.splitlines()[number - 1].strip()}", flush=True)
-    run(build, 1200, log)
+    def take():
+        """The next mutant; None at the end."""
+        valid = counts["killed"] + counts["survived"] + counts["equivalent"]
+        if (not args.again and valid >= args.count) or (args.until and time.monotonic() - began > args.until):
+            return None
+        return next(waiting, None)
+
+    def work(sample):
+        while True:
+            with counting:
+                mutant = take()
+            if mutant is None:
+                return
+            result = sample.try_mutant(*mutant)
+            with counting:
+                counts[result.verdict] += 1
+                print(result, flush=True)
+
+    with ThreadPoolExecutor(args.jobs) as pool:
+        list(pool.map(work, samples))
     valid = counts["killed"] + counts["survived"]
-    score = f"{100 * counts['killed'] / valid:.0f} %" if valid else "none"
-    print(f"{counts['killed']} of {valid} killed: {score}; {counts['invalid']} did not compile")
+    print(f"# left out: {counts['same']} the same program, {counts['invalid']} did not compile")
+    print("# " + score("killed of all", counts["killed"], valid + counts["equivalent"]))
+    print("# " + score("killed of those that are not known as equivalent", counts["killed"], valid))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Single mutants of C and C++ sources: what they are and how one is made. mutate.py runs them."""
+import re
+
+# Name of the kind, what it looks like, what becomes of it. Templates and shifts have no blanks around their signs.
+SWAPS = [
+    ("compare", r" == ", " != "), ("compare", r" != ", " == "),
+    ("limit", r" < ", " <= "), ("limit", r" <= ", " < "), ("limit", r" > ", " >= "), ("limit", r" >= ", " > "),
+    ("logic", r" && ", " || "), ("logic", r" \|\| ", " && "),
+    ("arithmetic", r" \+ ", " - "), ("arithmetic", r" - ", " + "), ("arithmetic", r" & ~", " | ~"),
+    ("arithmetic", r"(?<=[^&] )& (?=[^&~])", "| "), ("arithmetic", r" \+= ", " -= "), ("arithmetic", r" \|= ", " &= "),
+    ("arithmetic", r"\+\+(?=[a-z])", "--"), ("constant", r"\btrue\b", "false"), ("constant", r"\bfalse\b", "true"),
+]
+SKIPPED = re.compile(r"^\s*(#|//|/\*|\*|template|using|namespace|static_assert|typedef|case\b|public:|private:|friend|\[\[)"
+                     r"|__attribute__|EXPECT_|ASSERT_|\boperator"
+                     # Words for a person, and what only costs or saves time or memory.
+                     r"|\blog::|\breserve\(|\bshrink_to_fit\(|\bprefetch|\bassert\(")
+STATEMENT = re.compile(r"^\s+((?:[\w.:\[\]>*-]+)(?:\(.*\))?(?:\s*(?:=|\+=|-=|\|=|&=)\s*[^=].*)?|\+\+[\w.>-]+|--[\w.>-]+);$")
+DECLARES = re.compile(r"^\s*(?:(?:const|constexpr|static|auto|struct|unsigned|u8|u16|u32|u64|int|bool|using|break|continue|goto|default)\b|return\s+\S)")
+
+
+def blank_out(text):
+    """The text with comments, string and character constants blank, so that offsets stay."""
+    def blank(match):
+        return re.sub(r"[^\n]", " ", match.group())
+    return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])+\'', blank, text, flags=re.S)
+
+
+def mutants_of(path):
+    """(kind, offset, length, replacement) of all mutants of a file."""
+    with open(path, encoding="utf-8") as file:
+        clear = blank_out(file.read())
+    found, start, depth = [], 0, 0
+    for line in clear.splitlines(keepends=True):
+        body = line.rstrip("\n")
+        inside, depth = depth, depth + body.count("{") - body.count("}")
+        if SKIPPED.search(body):
+            start += len(line)
+            continue
+        for kind, pattern, to in SWAPS:
+            found += [(kind, start + m.start(), len(m.group()), to) for m in re.finditer(pattern, body)]
+        for m in re.finditer(r"(?<![\w.'])(0x[0-9a-fA-F]+|\d+)(?=[uUlL]{0,3}\b)(?!['.\w]*['.])", body):
+            found.append(("constant", start + m.start(1), len(m.group(1)), str(int(m.group(1), 0) + 1)))
+        m = re.match(r"^\s*(?:\} else )?if \((?!constexpr)(.*)\)( \{)?$", body)
+        if m and m.group(1).count("(") == m.group(1).count(")") and ";" not in m.group(1) and " = " not in m.group(1):
+            at, size = start + m.start(1), len(m.group(1))
+            found += [("negated", at, 0, ("!(", size, ")")), ("never", at, 0, ("false && (", size, ")"))]
+        # A statement of its own inside a function.
+        m = STATEMENT.match(body)
+        if m and inside > 0 and not DECLARES.match(body) and not re.match(r"^\s+[\w:<>,*& ]+ [\w]+\(.*\);$", body):
+            at = start + m.start(1)
+            found.append(("dropped", at, len(m.group(1)), "(void)0"))
+        start += len(line)
+    return found
+
+
+def apply(text, mutant):
+    _, at, size, to = mutant
+    if isinstance(to, tuple):
+        before, length, after = to
+        return text[:at] + before + text[at:at + length] + after + text[at + length:]
+    return text[:at] + to + text[at + size:]
