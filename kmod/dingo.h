@@ -187,6 +187,8 @@ int dingo_cmd_query_qp(struct dingo_dev *dev, u32 qpn,
 int dingo_cmd_set_compute(struct dingo_dev *dev, u32 qpn, u32 kernel,
 			  u32 param);
 int dingo_cmd_query_compute(struct dingo_dev *dev, u32 index, u64 *result);
+int dingo_cmd_attach_mcast(struct dingo_dev *dev, u32 qpn, const u8 *gid);
+int dingo_cmd_detach_mcast(struct dingo_dev *dev, u32 qpn, const u8 *gid);
 int dingo_cmd_destroy_qp(struct dingo_dev *dev, u32 qpn);
 int dingo_cmd_create_srq(struct dingo_dev *dev,
 			 struct dingo_cmd_create_srq *cmd);

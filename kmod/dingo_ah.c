@@ -5,6 +5,8 @@
  */
 #include <linux/etherdevice.h>
 #include <linux/jhash.h>
+#include <net/if_inet6.h>
+#include <net/ip.h>
 #include <rdma/ib_addr.h>
 
 #include "dingo_ib.h"
@@ -23,6 +25,17 @@ static u16 dingo_udp_sport(const struct ib_global_route *grh, u32 local_qpn,
 	       (jhash(grh->dgid.raw, sizeof(grh->dgid.raw), 0) & 0x3fff);
 }
 
+/* Kernel users leave the MAC of a group out, as there is nothing to resolve. */
+static void dingo_group_mac(const union ib_gid *gid, u8 *mac)
+{
+	const struct in6_addr *ip = (const struct in6_addr *)gid->raw;
+
+	if (ipv6_addr_v4mapped(ip))
+		ip_eth_mc_map(ip->s6_addr32[3], mac);
+	else
+		ipv6_eth_mc_map(ip, mac);
+}
+
 /**
  * dingo_av_init() - make an address vector
  * @av: the result
@@ -30,12 +43,14 @@ static u16 dingo_udp_sport(const struct ib_global_route *grh, u32 local_qpn,
  * @local_qpn: of a connection; else 0
  * @remote_qpn: of a connection; else 0
  *
- * Return: 0, -EINVAL when it is not a RoCE v2 address.
+ * Return: 0, -EINVAL when it is not a RoCE v2 address, or a group of a
+ * connection.
  */
 int dingo_av_init(struct dingo_av *av, const struct rdma_ah_attr *attr,
 		  u32 local_qpn, u32 remote_qpn)
 {
 	const struct ib_global_route *grh;
+	bool to_group;
 
 	if (attr->type != RDMA_AH_ATTR_TYPE_ROCE ||
 	    !(rdma_ah_get_ah_flags(attr) & IB_AH_GRH))
@@ -44,9 +59,8 @@ int dingo_av_init(struct dingo_av *av, const struct rdma_ah_attr *attr,
 	if (!grh->sgid_attr ||
 	    grh->sgid_attr->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
 		return -EINVAL;
-	/* No multicast: the card has no groups to receive it. */
-	if (rdma_is_multicast_addr((struct in6_addr *)grh->dgid.raw) ||
-	    is_zero_ether_addr(attr->roce.dmac))
+	to_group = rdma_is_multicast_addr((struct in6_addr *)grh->dgid.raw);
+	if (to_group ? local_qpn != 0 : is_zero_ether_addr(attr->roce.dmac))
 		return -EINVAL;
 
 	*av = (struct dingo_av){
@@ -60,7 +74,10 @@ int dingo_av_init(struct dingo_av *av, const struct rdma_ah_attr *attr,
 	if (av->sl > 15)
 		return -EINVAL;
 	memcpy(av->dgid, grh->dgid.raw, sizeof(av->dgid));
-	ether_addr_copy(av->dmac, attr->roce.dmac);
+	if (to_group)
+		dingo_group_mac(&grh->dgid, av->dmac);
+	else
+		ether_addr_copy(av->dmac, attr->roce.dmac);
 	return 0;
 }
 

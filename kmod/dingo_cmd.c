@@ -432,6 +432,45 @@ int dingo_cmd_query_compute(struct dingo_dev *dev, u32 index, u64 *result)
 				result);
 }
 
+static int dingo_cmd_mcast(struct dingo_dev *dev, u16 opcode, u32 qpn,
+			   const u8 *gid)
+{
+	struct dingo_cmd_mcast cmd = { .qpn = cpu_to_le32(qpn) };
+
+	memcpy(cmd.gid, gid, sizeof(cmd.gid));
+	return dingo_admin_exec(dev, opcode, &cmd, sizeof(cmd), NULL);
+}
+
+/**
+ * dingo_cmd_attach_mcast() - attach a queue pair to a multicast group
+ * @dev: the card
+ * @qpn: the QP
+ * @gid: the group, 16 bytes in wire order
+ *
+ * Return: 0 or a negative errno, see dingo.h.
+ */
+int dingo_cmd_attach_mcast(struct dingo_dev *dev, u32 qpn, const u8 *gid)
+{
+	return dingo_cmd_mcast(dev, DINGO_OP_ATTACH_MCAST, qpn, gid);
+}
+
+/**
+ * dingo_cmd_detach_mcast() - detach a queue pair from a multicast group
+ * @dev: the card
+ * @qpn: the QP
+ * @gid: the group, 16 bytes in wire order
+ *
+ * Return: 0 or a negative errno, see dingo.h.
+ */
+int dingo_cmd_detach_mcast(struct dingo_dev *dev, u32 qpn, const u8 *gid)
+{
+	int err = dingo_cmd_mcast(dev, DINGO_OP_DETACH_MCAST, qpn, gid);
+
+	if (err == -EIO && !dingo_is_up(dev))
+		return 0; /* as dingo_cmd_destroy() */
+	return err;
+}
+
 /**
  * dingo_cmd_destroy_qp() - remove a queue pair
  * @dev: the card

@@ -71,6 +71,11 @@ static const struct ib_device_ops dingo_frwr_ops = {
 	.map_mr_sg = dingo_map_mr_sg,
 };
 
+static const struct ib_device_ops dingo_mcast_ops = {
+	.attach_mcast = dingo_attach_mcast,
+	.detach_mcast = dingo_detach_mcast,
+};
+
 static const struct ib_device_ops dingo_mw_ops = {
 	.alloc_mw = dingo_alloc_mw,
 	.dealloc_mw = dingo_dealloc_mw,
@@ -104,6 +109,8 @@ static void dingo_set_ops(struct dingo_ibdev *ib)
 	ib_set_device_ops(&ib->ibdev, &dingo_ops);
 	if (caps & DINGO_CAP_FRWR)
 		ib_set_device_ops(&ib->ibdev, &dingo_frwr_ops);
+	if (caps & DINGO_CAP_MCAST)
+		ib_set_device_ops(&ib->ibdev, &dingo_mcast_ops);
 	if (caps & DINGO_CAP_MW)
 		ib_set_device_ops(&ib->ibdev, &dingo_mw_ops);
 	if (caps & DINGO_CAP_REREG_MR)

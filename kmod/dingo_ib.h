@@ -368,6 +368,10 @@ void dingo_qp_event(struct dingo_ibdev *ib, u32 qpn, enum ib_event_type event);
 int dingo_query_compute(struct dingo_dev *dev, struct ib_udata *udata);
 int dingo_set_compute(struct dingo_qp *qp, int mask, struct ib_udata *udata);
 
+/* dingo_mcast.c */
+int dingo_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+int dingo_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+
 /* dingo_kqp.c: the part of a QP that only kernel users have. */
 int dingo_kqp_init(struct dingo_qp *qp, struct ib_qp_init_attr *attr);
 void dingo_kqp_attach(struct dingo_qp *qp);

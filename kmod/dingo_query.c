@@ -41,6 +41,17 @@ static u64 dingo_cap_flags(const struct dingo_dev *dev)
 	return flags;
 }
 
+static void dingo_mcast_limits(const struct dingo_limits *limits,
+			       struct ib_device_attr *attr)
+{
+	u64 groups = le32_to_cpu(limits->max_mcast);
+	u64 qps = le32_to_cpu(limits->max_mcast_qp);
+
+	attr->max_mcast_grp = min_t(u64, groups, INT_MAX);
+	attr->max_mcast_qp_attach = min_t(u64, qps, INT_MAX);
+	attr->max_total_mcast_qp_attach = min_t(u64, groups * qps, INT_MAX);
+}
+
 /**
  * dingo_query_device() - what the device can do
  * @ibdev: the device
@@ -102,6 +113,8 @@ int dingo_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	if (dev->caps & DINGO_CAP_FRWR)
 		attr->max_fast_reg_page_list_len =
 			le32_to_cpu(limits->max_frwr_pages);
+	if (dev->caps & DINGO_CAP_MCAST)
+		dingo_mcast_limits(limits, attr);
 	if (dev->caps & DINGO_CAP_TIMESTAMP) {
 		attr->timestamp_mask = GENMASK_ULL(47, 0);
 		attr->hca_core_clock = DINGO_CLOCK_KHZ;

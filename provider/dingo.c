@@ -90,6 +90,11 @@ static const struct verbs_context_ops dingo_srq_ops = {
 	.query_srq = dingo_query_srq,
 };
 
+static const struct verbs_context_ops dingo_mcast_ops = {
+	.attach_mcast = ibv_cmd_attach_mcast,
+	.detach_mcast = ibv_cmd_detach_mcast,
+};
+
 static const struct verbs_context_ops dingo_mw_ops = {
 	.alloc_mw = dingo_alloc_mw,
 	.bind_mw = dingo_bind_mw,
@@ -118,6 +123,8 @@ static void set_ops(struct dingo_context *ctx)
 	verbs_set_ops(&ctx->vctx, &dingo_ops);
 	if (ctx->caps & DINGO_CAP_SRQ)
 		verbs_set_ops(&ctx->vctx, &dingo_srq_ops);
+	if (ctx->caps & DINGO_CAP_MCAST)
+		verbs_set_ops(&ctx->vctx, &dingo_mcast_ops);
 	if (ctx->caps & DINGO_CAP_MW)
 		verbs_set_ops(&ctx->vctx, &dingo_mw_ops);
 	if (ctx->caps & DINGO_CAP_REREG_MR)

@@ -5,19 +5,6 @@
 #include "dingo.h"
 #include "wqe.h"
 
-static const struct dingo_wr_kind kinds[] = {
-	[IBV_WR_SEND] = { DINGO_WR_SEND, IBV_WC_SEND, DINGO_DATA_RC },
-	[IBV_WR_SEND_WITH_IMM] = { DINGO_WR_SEND_IMM, IBV_WC_SEND, DINGO_DATA_RC },
-	[IBV_WR_SEND_WITH_INV] = { DINGO_WR_SEND_INV, IBV_WC_SEND, DINGO_DATA_RC },
-	[IBV_WR_RDMA_WRITE] = { DINGO_WR_WRITE, IBV_WC_RDMA_WRITE, DINGO_DATA_RC },
-	[IBV_WR_RDMA_WRITE_WITH_IMM] = { DINGO_WR_WRITE_IMM, IBV_WC_RDMA_WRITE, DINGO_DATA_RC },
-	[IBV_WR_RDMA_READ] = { DINGO_WR_READ, IBV_WC_RDMA_READ, DINGO_DATA_RC },
-	[IBV_WR_ATOMIC_CMP_AND_SWP] = { DINGO_WR_CMP_SWAP, IBV_WC_COMP_SWAP, DINGO_DATA_ATOMIC },
-	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { DINGO_WR_FETCH_ADD, IBV_WC_FETCH_ADD, DINGO_DATA_ATOMIC },
-	[IBV_WR_LOCAL_INV] = { DINGO_WR_LOCAL_INV, IBV_WC_LOCAL_INV, DINGO_DATA_NONE },
-	[IBV_WR_BIND_MW] = { DINGO_WR_BIND_MW, IBV_WC_BIND_MW, DINGO_DATA_NONE },
-};
-
 /* What this QP type and card can do, as a mask of ibv_wr_opcode. */
 static uint32_t allowed_opcodes(const struct dingo_context *ctx,
 				enum ibv_qp_type type)
@@ -155,7 +142,7 @@ static void write_target(struct dingo_wqe_ctrl *ctrl,
 static inline int post_one(struct dingo_qp *qp, const struct ibv_send_wr *wr)
 {
 	const enum ibv_wr_opcode opcode = wr->opcode;
-	const struct dingo_wr_kind *kind = &kinds[opcode];
+	const struct dingo_wr_kind *kind = &dingo_wr_kinds[opcode];
 	struct dingo_sq *sq = &qp->sq;
 	struct dingo_sent *sent = dingo_sq_sent(sq);
 	uint32_t offset = kind->data_offset, bytes = 0;
@@ -235,7 +222,7 @@ static inline bool is_small(const struct dingo_qp *qp,
 /* What latency is measured with. Nothing is called but in the last place, so no register has to be saved. */
 static inline bool post_small(struct dingo_qp *qp, const struct ibv_send_wr *wr)
 {
-	const struct dingo_wr_kind *kind = &kinds[wr->opcode];
+	const struct dingo_wr_kind *kind = &dingo_wr_kinds[wr->opcode];
 	const struct ibv_sge *sge = wr->sg_list;
 	struct dingo_sq *sq = &qp->sq;
 	struct dingo_sent *sent = dingo_sq_sent(sq);

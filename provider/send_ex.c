@@ -60,8 +60,9 @@ static void wr_abort(struct ibv_qp_ex *ibqp)
 
 /* Inlined, so that what the kind says are constants. */
 static inline __attribute__((always_inline)) struct dingo_wqe_ctrl *
-begin(struct ibv_qp_ex *ibqp, const struct dingo_wr_kind *kind)
+begin(struct ibv_qp_ex *ibqp, enum ibv_wr_opcode opcode)
 {
+	const struct dingo_wr_kind *kind = &dingo_wr_kinds[opcode];
 	struct dingo_qp *qp = qp_ex_to_dingo_qp(ibqp);
 	struct dingo_sq *sq = &qp->sq;
 
@@ -81,17 +82,12 @@ begin(struct ibv_qp_ex *ibqp, const struct dingo_wr_kind *kind)
 
 static void wr_send(struct ibv_qp_ex *ibqp)
 {
-	static const struct dingo_wr_kind kind = {
-		DINGO_WR_SEND, IBV_WC_SEND, DINGO_DATA_RC };
-
-	begin(ibqp, &kind);
+	begin(ibqp, IBV_WR_SEND);
 }
 
 static void wr_send_imm(struct ibv_qp_ex *ibqp, __be32 imm)
 {
-	static const struct dingo_wr_kind kind = {
-		DINGO_WR_SEND_IMM, IBV_WC_SEND, DINGO_DATA_RC };
-	struct dingo_wqe_ctrl *ctrl = begin(ibqp, &kind);
+	struct dingo_wqe_ctrl *ctrl = begin(ibqp, IBV_WR_SEND_WITH_IMM);
 
 	if (ctrl)
 		ctrl->imm = imm;
@@ -99,9 +95,7 @@ static void wr_send_imm(struct ibv_qp_ex *ibqp, __be32 imm)
 
 static void wr_send_inv(struct ibv_qp_ex *ibqp, uint32_t rkey)
 {
-	static const struct dingo_wr_kind kind = {
-		DINGO_WR_SEND_INV, IBV_WC_SEND, DINGO_DATA_RC };
-	struct dingo_wqe_ctrl *ctrl = begin(ibqp, &kind);
+	struct dingo_wqe_ctrl *ctrl = begin(ibqp, IBV_WR_SEND_WITH_INV);
 
 	if (ctrl)
 		ctrl->imm = (__force __be32)htole32(rkey);
@@ -109,9 +103,7 @@ static void wr_send_inv(struct ibv_qp_ex *ibqp, uint32_t rkey)
 
 static void wr_rdma_write(struct ibv_qp_ex *ibqp, uint32_t rkey, uint64_t addr)
 {
-	static const struct dingo_wr_kind kind = {
-		DINGO_WR_WRITE, IBV_WC_RDMA_WRITE, DINGO_DATA_RC };
-	struct dingo_wqe_ctrl *ctrl = begin(ibqp, &kind);
+	struct dingo_wqe_ctrl *ctrl = begin(ibqp, IBV_WR_RDMA_WRITE);
 
 	if (ctrl)
 		dingo_wqe_rdma(ctrl, addr, rkey);
@@ -120,9 +112,7 @@ static void wr_rdma_write(struct ibv_qp_ex *ibqp, uint32_t rkey, uint64_t addr)
 static void wr_rdma_write_imm(struct ibv_qp_ex *ibqp, uint32_t rkey,
 			      uint64_t addr, __be32 imm)
 {
-	static const struct dingo_wr_kind kind = {
-		DINGO_WR_WRITE_IMM, IBV_WC_RDMA_WRITE, DINGO_DATA_RC };
-	struct dingo_wqe_ctrl *ctrl = begin(ibqp, &kind);
+	struct dingo_wqe_ctrl *ctrl = begin(ibqp, IBV_WR_RDMA_WRITE_WITH_IMM);
 
 	if (ctrl) {
 		dingo_wqe_rdma(ctrl, addr, rkey);
@@ -132,9 +122,7 @@ static void wr_rdma_write_imm(struct ibv_qp_ex *ibqp, uint32_t rkey,
 
 static void wr_rdma_read(struct ibv_qp_ex *ibqp, uint32_t rkey, uint64_t addr)
 {
-	static const struct dingo_wr_kind kind = {
-		DINGO_WR_READ, IBV_WC_RDMA_READ, DINGO_DATA_RC };
-	struct dingo_wqe_ctrl *ctrl = begin(ibqp, &kind);
+	struct dingo_wqe_ctrl *ctrl = begin(ibqp, IBV_WR_RDMA_READ);
 
 	if (ctrl)
 		dingo_wqe_rdma(ctrl, addr, rkey);
@@ -143,9 +131,7 @@ static void wr_rdma_read(struct ibv_qp_ex *ibqp, uint32_t rkey, uint64_t addr)
 static void wr_atomic_cmp_swp(struct ibv_qp_ex *ibqp, uint32_t rkey,
 			      uint64_t addr, uint64_t compare, uint64_t swap)
 {
-	static const struct dingo_wr_kind kind = {
-		DINGO_WR_CMP_SWAP, IBV_WC_COMP_SWAP, DINGO_DATA_ATOMIC };
-	struct dingo_wqe_ctrl *ctrl = begin(ibqp, &kind);
+	struct dingo_wqe_ctrl *ctrl = begin(ibqp, IBV_WR_ATOMIC_CMP_AND_SWP);
 
 	if (ctrl) {
 		dingo_wqe_rdma(ctrl, addr, rkey);
@@ -156,9 +142,7 @@ static void wr_atomic_cmp_swp(struct ibv_qp_ex *ibqp, uint32_t rkey,
 static void wr_atomic_fetch_add(struct ibv_qp_ex *ibqp, uint32_t rkey,
 				uint64_t addr, uint64_t add)
 {
-	static const struct dingo_wr_kind kind = {
-		DINGO_WR_FETCH_ADD, IBV_WC_FETCH_ADD, DINGO_DATA_ATOMIC };
-	struct dingo_wqe_ctrl *ctrl = begin(ibqp, &kind);
+	struct dingo_wqe_ctrl *ctrl = begin(ibqp, IBV_WR_ATOMIC_FETCH_AND_ADD);
 
 	if (ctrl) {
 		dingo_wqe_rdma(ctrl, addr, rkey);
@@ -168,9 +152,7 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *ibqp, uint32_t rkey,
 
 static void wr_local_inv(struct ibv_qp_ex *ibqp, uint32_t rkey)
 {
-	static const struct dingo_wr_kind kind = {
-		DINGO_WR_LOCAL_INV, IBV_WC_LOCAL_INV, DINGO_DATA_NONE };
-	struct dingo_wqe_ctrl *ctrl = begin(ibqp, &kind);
+	struct dingo_wqe_ctrl *ctrl = begin(ibqp, IBV_WR_LOCAL_INV);
 
 	if (ctrl)
 		ctrl->imm = (__force __be32)htole32(rkey);
@@ -179,10 +161,8 @@ static void wr_local_inv(struct ibv_qp_ex *ibqp, uint32_t rkey)
 static void wr_bind_mw(struct ibv_qp_ex *ibqp, struct ibv_mw *mw, uint32_t rkey,
 		       const struct ibv_mw_bind_info *info)
 {
-	static const struct dingo_wr_kind kind = {
-		DINGO_WR_BIND_MW, IBV_WC_BIND_MW, DINGO_DATA_NONE };
 	struct dingo_qp *qp = qp_ex_to_dingo_qp(ibqp);
-	struct dingo_wqe_ctrl *ctrl = begin(ibqp, &kind);
+	struct dingo_wqe_ctrl *ctrl = begin(ibqp, IBV_WR_BIND_MW);
 	int err;
 
 	if (!ctrl)

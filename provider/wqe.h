@@ -28,6 +28,20 @@ struct dingo_wr_kind {
 	uint16_t data_offset;		/* on RC and UC */
 };
 
+/* In a header, so that ibv_wr_*() has constants of it. */
+static const struct dingo_wr_kind dingo_wr_kinds[] = {
+	[IBV_WR_SEND] = { DINGO_WR_SEND, IBV_WC_SEND, DINGO_DATA_RC },
+	[IBV_WR_SEND_WITH_IMM] = { DINGO_WR_SEND_IMM, IBV_WC_SEND, DINGO_DATA_RC },
+	[IBV_WR_SEND_WITH_INV] = { DINGO_WR_SEND_INV, IBV_WC_SEND, DINGO_DATA_RC },
+	[IBV_WR_RDMA_WRITE] = { DINGO_WR_WRITE, IBV_WC_RDMA_WRITE, DINGO_DATA_RC },
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = { DINGO_WR_WRITE_IMM, IBV_WC_RDMA_WRITE, DINGO_DATA_RC },
+	[IBV_WR_RDMA_READ] = { DINGO_WR_READ, IBV_WC_RDMA_READ, DINGO_DATA_RC },
+	[IBV_WR_ATOMIC_CMP_AND_SWP] = { DINGO_WR_CMP_SWAP, IBV_WC_COMP_SWAP, DINGO_DATA_ATOMIC },
+	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { DINGO_WR_FETCH_ADD, IBV_WC_FETCH_ADD, DINGO_DATA_ATOMIC },
+	[IBV_WR_LOCAL_INV] = { DINGO_WR_LOCAL_INV, IBV_WC_LOCAL_INV, DINGO_DATA_NONE },
+	[IBV_WR_BIND_MW] = { DINGO_WR_BIND_MW, IBV_WC_BIND_MW, DINGO_DATA_NONE },
+};
+
 static inline uint32_t dingo_sq_room(struct dingo_sq *sq)
 {
 	return sq->ring.mask + 1 -

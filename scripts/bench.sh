@@ -5,10 +5,12 @@ usage() {
     cat <<'EOF'
 Prints the numbers of docs/performance.md, measured now on this machine.
 
-usage: scripts/bench.sh [model] [rtl] [rtl-speed [--json]] [provider] [exchange] [native [--json]] [perftest] [pairs] [guests]    default: all
+usage: scripts/bench.sh [--json] [model] [rtl] [rtl-speed] [provider] [exchange] [native] [perftest] [pairs] [guests]    default: all
+  --json    also puts the figures, this machine, commit and date into docs/performance/PART.json, which goes to stdout, and
+            renders docs/performance.md; what the part prints goes to stderr
   native    kernel-less cards and the kernel's TCP side by side: bandwidth, latency, message rate
   model     two cards joined in one process, one thread, ICRC made and checked
-  rtl       two SystemVerilog cards, cycle by cycle, on a stated PCIe and cable: goodput, message rate, latency
+  rtl       two SystemVerilog cards, cycle by cycle, on a stated PCIe and wire: goodput, message rate, latency
   rtl-speed how fast the simulated clock of SystemVerilog cards runs under perftest, kernel-less
   provider  instructions per ibv_post_send and ibv_poll_cq (valgrind, exact)
   exchange  qp-exchange between two processes on loopback, warm and cold, plain and with TLS
@@ -96,12 +98,12 @@ bench_guests() {
     awk -v d="${lats[card]}" -v r="${lats[rxe]}" 'BEGIN {printf "%-34s %10.1f %10.1f %8.2f\n", "ib_send_lat 2 B typical, us", d, r, r ? d / r : 0}'
 }
 
-json=()
+json=''
 parts=()
 for arg in "$@"; do
     case $arg in
         model | rtl | rtl-speed | provider | exchange | native | perftest | pairs | guests) parts+=("$arg") ;;
-        --json) json=(--json) ;;
+        --json) json=yes ;;
         -h | --help) usage; exit 0 ;;
         *) usage >&2; die "no part '$arg'" ;;
     esac
@@ -109,9 +111,14 @@ done
 [ ${#parts[@]} -gt 0 ] || parts=(model rtl rtl-speed provider exchange native perftest pairs guests)
 need_packages "${build_packages[@]}" libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev
 for part in "${parts[@]}"; do
-    case $part in
-        native) bench_native "${json[@]}" ;;
-        rtl-speed) bench_rtl_speed "${json[@]}" ;;
-        *) "bench_$part" ;;
-    esac
+    run=bench_${part//-/_}
+    if [ -z "$json" ]; then
+        "$run"
+    elif [ -r "docs/performance/$part.json" ]; then
+        "$run" | tee /dev/stderr | scripts/lib/performance.py record "$part"
+        scripts/lib/performance.py render --write
+    else
+        echo "bench.sh: $part has no table in docs/performance: its figures are only printed" >&2
+        "$run" >&2
+    fi
 done

@@ -5,7 +5,7 @@ usage() {
     cat <<'EOF'
 The main job, shown, with Debian's own RDMA tools, unmodified:
   1. here, without kernel modules: cards that are processes, `dingo run -- ibv_devices`, ib_write_bw, ib_send_lat;
-  2. two virtual machines with one card each on their PCIe bus and a cable between them.
+  2. two virtual machines with one card each on their PCIe bus and a wire between them.
 The first needs an ordinary user, and the packages that scripts/deps.sh installs; the second needs Debian 12 and root, and caches what it downloads.
 As root both install what is missing.
 

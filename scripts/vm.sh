@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Two virtual machines with one Dingo card each and a cable between them. See usage below.
+# Two virtual machines with one Dingo card each and a wire between them. See usage below.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 for part in common kernel guest qemu channel session dingo commands; do
@@ -10,7 +10,7 @@ done
 
 usage() {
     cat <<'EOF'
-Two virtual machines, A and B, with one Dingo card each and a cable between the cards.
+Two virtual machines, A and B, with one Dingo card each and a wire between the cards.
 
 usage:
   vm.sh [OPTIONS] -- 'SERVER COMMAND' -- 'CLIENT COMMAND'
@@ -41,8 +41,8 @@ options:
   --packages "P Q"      more Debian packages in the guests (cached)
   --faults SPEC         fault injection of both cards (see dingo-card --help);
                         --faults-a, --faults-b for one card
-  --pcap FILE           capture the cable at A's end
-  --rxe-b               guest B has an ordinary NIC and the kernel's rdma_rxe on the same cable
+  --pcap FILE           capture the wire at A's end
+  --rxe-b               guest B has an ordinary NIC and the kernel's rdma_rxe on the same wire
   --rxe-a               the same for guest A
   --rxe                 both: rxe against rxe, no card
   --wire unix|udp       what carries the frames between two cards (default udp, which is

@@ -28,8 +28,17 @@ if { cmake -S . -B build/tidy -G Ninja -DCMAKE_BUILD_TYPE=Release -DDINGO_PROVID
 else
     verdict "clang-tidy can be run" "$(tail -n 3 build/test-logs/tidy-configure.log)"
 fi
+verdict "below hw/ nobody knows more than tests/layers.py allows" "$(tests/layers.py 2>&1)"
 verdict "shell scripts parse" "$(sources '\.sh$|\.ci/run$' | while read -r f; do bash -n "$f" 2>/dev/null || echo "$f"; done)"
 verdict "Python scripts parse" "$(sources '\.py$' | while read -r f; do python3 -c 'import ast,sys; ast.parse(open(sys.argv[1]).read())' "$f" 2>/dev/null || echo "$f"; done)"
 verdict "no package host in a file" "$(printf '%s\n' "${files[@]}" | grep -v '^tests/style.sh$' | xargs -r grep -lIE 'deb\.debian\.org|snapshot\.debian|registry\.npmjs|pypi\.org' || true)"
 verdict "no merge markers, no trailing blanks in sources" "$(sources "$code" | xargs -r grep -lE '^(<<<<<<<|>>>>>>>)|[[:blank:]]+$' || true)"
 verdict "what has a #! line is executable" "$(sources '\.(sh|py)$|\.ci/run$' | while read -r f; do [ "$(head -c 2 "$f")" != '#!' ] || [ -x "$f" ] || echo "$f"; done)"
+# Documents: tests/docs.py --help says what each check is; tests/scripts/cases/docs.sh tries them on bad ones.
+verdict "documents link to what is there" "$(tests/docs.py links 2>&1)"
+verdict "documents name files that exist" "$(tests/docs.py paths 2>&1)"
+verdict "functions that documents name exist" "$(tests/docs.py names 2>&1)"
+verdict "documents are wrapped at 100 columns (tests/docs.py wrap FILE)" "$(tests/docs.py columns 2>&1)"
+verdict "no paragraph of docs/reference above 10 lines" "$(tests/docs.py paragraphs 2>&1)"
+verdict "README and performance.md stay short" "$(tests/docs.py lengths 2>&1)"
+verdict "docs/performance.md is what docs/performance/*.json give (scripts/lib/performance.py render --write)" "$(diff <(scripts/lib/performance.py render) docs/performance.md | head -5)"

@@ -247,7 +247,7 @@ module dingo_card #(
       .wdata_i(mr_wdata), .rdata_o(mr_rdata)
   );
 
-  // Standing still: see docs/rtl.md
+  // Standing still: see docs/reference/rtl.md
   logic halt_tx, halt_rx, halt_db, tx_idle, rx_idle;
   logic cq_cfg_valid, eq_cfg_valid, forget_valid, etx_cfg_valid, erx_cfg_valid, eth_on;
   rtl_pkg::cq_cfg_t cq_cfg;

@@ -207,7 +207,7 @@ package rtl_pkg;
     qp_cfg_t cfg;
   } qp_t;
 
-  // A command at an engine, given while everything stands still (see docs/rtl.md, "Commands").
+  // A command at an engine, given while everything stands still (see docs/reference/rtl.md, "Commands").
   typedef enum logic [1:0] {
     QPA_CLEAR  = 2'd0,             // CREATE, DESTROY, MODIFY to RESET: forget everything of this QP
     QPA_MODIFY = 2'd1,             // attributes `mask` are new; state went from old_state to qp.state
@@ -532,7 +532,7 @@ package rtl_pkg;
 
   // ------------------------------------------------------------------------------------ widths
   // Of the structures above where a port or memory holds several (Yosys has no $bits of a type);
-  // tests/rtl/lint checks them.
+  // tests/hw/rtl/lint checks them.
   localparam int unsigned BEAT_W = 521;
   localparam int unsigned RDL_REQ_W = 62;
   localparam int unsigned DMA_REQ_W = 77;

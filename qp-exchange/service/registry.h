@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Jobs, their members and what passes between them (docs/qpxd.md). A state machine: no sockets, no
-// clock of its own, one thread.
+// Jobs, their members and what passes between them (docs/reference/qpxd.md). A state machine: no
+// sockets, no clock of its own, one thread.
 #pragma once
 #include <chrono>
 #include <functional>

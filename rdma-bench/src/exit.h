@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How the program ends. docs/rdma-bench.md and the manual list these.
+// How the program ends. docs/reference/rdma-bench.md and the manual list these.
 #pragma once
 #include <stdexcept>
 #include <string>

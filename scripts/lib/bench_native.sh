@@ -74,7 +74,6 @@ native_rows=(
     "ib_write_bw 8 B, 8 QPs, two processes, shm|M msg/s|pair_on bench4 bench5 5 ib_write_bw -s 8 -q 8 -D $native_seconds --report_gbits"
 )
 
-# bench_native [--json]
 bench_native() {
     local row name command round figures
     need_packages iperf3 qperf perftest ibverbs-utils iproute2 python3
@@ -97,5 +96,5 @@ bench_native() {
         done
         echo "# round $round of $native_rounds" >&2
     done
-    python3 scripts/lib/bench_table.py "$@" <"$figures"
+    python3 scripts/lib/bench_table.py <"$figures"
 }

@@ -3,7 +3,7 @@
 """The clock of simulated cards between two `dingo --json stats`.
 
 sample NAME SERVER CLIENT UNIT FIGURE ELAPSED_NS BEFORE AFTER   one line of JSON: what each card of the run did
-table [--json]                                                  medians of such lines
+table                                                           medians of such lines
 """
 
 import json
@@ -56,10 +56,6 @@ def main() -> int:
         one = json.loads(line)
         runs.setdefault(one["name"], []).append(one)
     rows = {name: median_of(samples) for name, samples in runs.items()}
-    if "--json" in sys.argv[2:]:
-        json.dump({"cores": os.cpu_count(), "rows": rows}, sys.stdout, indent=2)
-        print()
-        return 0
     head = f"median of rounds, {os.cpu_count()} cores"
     print(f"{head:<32} {'figure':>10} {'unit':<5} {'card':<7} {'clock kHz':>10} {'on its core':>12} {'busy':>6} {'cycles':>10}")
     for name, row in rows.items():

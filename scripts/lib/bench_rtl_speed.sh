@@ -14,7 +14,6 @@ rtl_speed_rows=(
     "two cards, ib_write_lat 8 B|speed0|speed1|us|5|ib_write_lat -s 8 -n 300"
 )
 
-# bench_rtl_speed [--json]
 bench_rtl_speed() {
     local row name server client unit column command round figure start end
     need_packages verilator "${native_packages[@]}" python3
@@ -40,6 +39,6 @@ bench_rtl_speed() {
         echo "# round $round of $rtl_speed_rounds" >&2
     done
     "$dingo" card stop --all >/dev/null  # another part may follow
-    python3 scripts/lib/bench_rtl_speed.py table "$@" <"$DINGO_RUN/samples"
+    python3 scripts/lib/bench_rtl_speed.py table <"$DINGO_RUN/samples"
     rm -rf "$DINGO_RUN"
 }

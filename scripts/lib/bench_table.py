@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads NAME|UNIT|FIGURE lines, prints medians with ratios to the TCP row of the same unit; --json for programs."""
+"""Reads NAME|UNIT|FIGURE lines, prints medians with ratios to the TCP row of the same unit."""
 
-import json
 import os
 import statistics
 import sys
@@ -22,10 +21,6 @@ def main() -> int:
         base = rows.get(TCP.get(row["unit"], ""))
         if base and base is not row and base["median"]:
             row["ratio_to_tcp"] = row["median"] / base["median"]
-    if "--json" in sys.argv[1:]:
-        json.dump({"cores": os.cpu_count(), "rows": rows}, sys.stdout, indent=2)
-        print()
-        return 0
     print(f"{'median of rounds, ' + str(os.cpu_count()) + ' cores':<46} {'figure':>10} {'unit':<8} {'to TCP':>8}")
     for name, row in rows.items():
         ratio = f"{row['ratio_to_tcp']:.2f}" if "ratio_to_tcp" in row else ""

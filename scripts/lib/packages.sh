@@ -2,14 +2,16 @@
 # Packages of the host: what is missing, installing it, and what to type where this script may not or cannot.
 # Sourced by common.sh.
 
-# Debian, Fedora, Arch: what has another name there; "-": nothing to install; Fedora's and Arch's -dev packages are named here.
+# Debian, Fedora, Arch: what has another name there. aur:NAME is built from Arch's user repository. Fedora's names are those of
+# its list of packages; nothing here was installed on either.
 package_names='
 build-essential gcc-c++ base-devel
 g++ gcc-c++ gcc
 ninja-build ninja-build ninja
 pkg-config pkgconf-pkg-config pkgconf
 python3 python3 python
-libisal-dev isa-l-devel isa-l
+libisal-dev isa-l-devel aur:isa-l
+perftest perftest aur:perftest
 libcli11-dev cli11-devel cli11
 libfmt-dev fmt-devel fmt
 libspdlog-dev spdlog-devel spdlog
@@ -45,8 +47,11 @@ package_line() {
     words=$(for p in "$@"; do
         other=$(awk -v p="$p" -v c=$column '$1 == p { print $c }' <<<"$package_names")
         printf '%s\n' "${other:-$p}"
-    done | awk '!seen[$0]++' | tr '\n' ' ')
+    done | awk '!seen[$0]++')
+    other=$(sed -n 's/^aur://p' <<<"$words" | tr '\n' ' ')
+    words=$(sed '/^aur:/d' <<<"$words" | tr '\n' ' ')
     printf '%s %s\n' "$tool" "${words% }"
+    [ -z "$other" ] || printf 'and from the AUR: %s\n' "${other% }"
 }
 
 # missing_packages PACKAGE...: those that are not installed, one a line.

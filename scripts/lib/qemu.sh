@@ -43,17 +43,17 @@ qemu_command() {
         -L "$1/usr/share/qemu" -L "$1/usr/share/seabios")
 }
 
-# qemu_preload: print the path of the library that makes a card's unplug survivable (see its source).
+# qemu_preload: print the path of the library that makes a card's unplug and death survivable (see its source).
 qemu_preload() {
-    local source=$dingo_root/scripts/lib/qemu_unplug.c dir
+    local source=$dingo_root/scripts/lib/qemu_preload.c dir
     need_packages gcc libc6-dev
-    dir=$(cached qemu-unplug "v1 $(sha256sum <"$source")" build_qemu_preload "$source") || exit 125
-    printf '%s/unplug.so\n' "$dir"
+    dir=$(cached qemu-preload "v1 $(sha256sum <"$source")" build_qemu_preload "$source") || exit 125
+    printf '%s/preload.so\n' "$dir"
 }
 
 build_qemu_preload() {
     mkdir "$1"
-    gcc -O2 -Wall -Wextra -Werror -shared -fPIC -o "$1/unplug.so" "$2" -ldl
+    gcc -O2 -Wall -Wextra -Werror -shared -fPIC -o "$1/preload.so" "$2" -ldl
 }
 
 # kvm_usable KERNEL-DIR: succeed when an ordinary kernel really boots under KVM here. The device

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A session: two guests, their cards and the cable, owned by one supervisor process. All files of
+# A session: two guests, their cards and the wire, owned by one supervisor process. All files of
 # a session live in its directory $session; its parameters are the variables in $session/conf.
 
 # Unix socket paths have 108 bytes, so sessions live in a short place.
@@ -15,7 +15,7 @@ save_conf() {
 
 peer_of() { [ "$1" = A ] && echo B || echo A; }
 
-# wire_address SIDE: the cable is UDP on loopback addresses that belong to this session's slot.
+# wire_address SIDE: the wire is UDP on loopback addresses that belong to this session's slot.
 wire_address() {
     local slot
     slot=$(cat "$session/slot")
@@ -23,7 +23,7 @@ wire_address() {
 }
 wire_port=4801
 
-# wire_of SIDE: the cable's end at that card. UNIX sockets hold a sender back where
+# wire_of SIDE: the wire's end at that card. UNIX sockets hold a sender back where
 # UDP may lose frames, and moved half as much when it was measured.
 wire_of() {
     local peer

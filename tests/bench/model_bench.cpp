@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Speed of the card model alone: one thread runs two cards, the cable between them and both hosts.
+// Speed of the card model alone: one thread runs two cards, the wire between them and both hosts.
 // ICRC is made and checked, every frame is a complete RoCE v2 packet, every WQE makes a completion.
 // Rates are per second of CPU time, so that other work on the machine does not count.
 #include <benchmark/benchmark.h>
@@ -17,7 +17,7 @@
 namespace dingo::test {
 namespace {
 
-/// One direction of the cable: frames are built in its slots and received from there.
+/// One direction of the wire: frames are built in its slots and received from there.
 class Link final : public WirePort {
   public:
     std::span<std::byte> begin_frame(std::size_t) override {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// rtl_bench: two cards in SystemVerilog on a stated PCIe and a 100G cable, cycle by cycle: goodput,
+// rtl_bench: two cards in SystemVerilog on a stated PCIe and a 100G link, cycle by cycle: goodput,
 // message rate, latency. Cycles are exact: the same on every machine.
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace {
 
 using namespace dingo;
 
-constexpr Nanoseconds kCable = 200;  // MAC, PHY and fibre of both ends
-constexpr double kGigabit = 1.0;     // bits per nanosecond
+constexpr Nanoseconds kWire = 200;  // MAC, PHY and fibre of both ends
+constexpr double kGigabit = 1.0;    // bits per nanosecond
 constexpr Nanoseconds kGiveUp = 4'000'000;
 
 /// Two connected cards whose clocks run together.
@@ -41,7 +41,7 @@ class Bench {
         for (unsigned c = 0; c < 2; ++c) {
             cards_.card(c).engine->run(now_, 1000);
             cards_.card(c).wire.sink = [this, c](std::span<const std::byte> frame) {
-                cable_.push_back({now_ + kCable, 1 - c, {frame.begin(), frame.end()}});
+                wire_.push_back({now_ + kWire, 1 - c, {frame.begin(), frame.end()}});
             };
             rtl::set_timing(*cards_.card(c).engine, {});
         }
@@ -145,9 +145,9 @@ class Bench {
 
     void tick() {
         now_ += rtl::kCycle;
-        while (!cable_.empty() && cable_.front().due <= now_) {
-            cards_.card(cable_.front().to).engine->receive(cable_.front().bytes);
-            cable_.pop_front();
+        while (!wire_.empty() && wire_.front().due <= now_) {
+            cards_.card(wire_.front().to).engine->receive(wire_.front().bytes);
+            wire_.pop_front();
         }
         for (unsigned c = 0; c < 2; ++c)
             cards_.card(c).engine->run(now_, 1);
@@ -156,7 +156,7 @@ class Bench {
     test::TwoCards cards_;
     std::vector<test::TwoCards::Connection> links_;
     test::Mr mr_[2];
-    std::deque<Travelling> cable_;
+    std::deque<Travelling> wire_;
     Nanoseconds now_ = 0;
 };
 
@@ -237,7 +237,7 @@ int main(int argc, char** argv) try {
         return measure(one);
 
     std::printf(
-        "PCIe: 550 ns read round trip, 105.9 Gb/s each way; cable: 100 Gb/s, 200 ns; clock 250 "
+        "PCIe: 550 ns read round trip, 105.9 Gb/s each way; wire: 100 Gb/s, 200 ns; clock 250 "
         "MHz\n\n");
     std::printf("%-10s %-6s %6s %9s %12s %14s\n", "operation", "PMTU", "QPs", "bytes", "Gb/s",
                 "of the ceiling");

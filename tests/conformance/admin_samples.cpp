@@ -96,6 +96,16 @@ std::vector<Sample> admin_samples(test::TestHost& host, std::uint64_t capabiliti
         compute.param = 8192;
         list.push_back(sample(DINGO_OP_SET_COMPUTE, compute));
     }
+    if ((capabilities & DINGO_CAP_MCAST) != 0) {
+        qp.qpn = 0x1000a;
+        qp.kind = DINGO_QPT_UD;
+        list.push_back(sample(DINGO_OP_CREATE_QP, qp));
+        dingo_cmd_mcast group{};
+        group.qpn = qp.qpn;
+        group.gid[0] = 0xff;
+        list.push_back(sample(DINGO_OP_ATTACH_MCAST, group));
+        list.push_back(sample(DINGO_OP_DETACH_MCAST, group));
+    }
     return list;
 }
 

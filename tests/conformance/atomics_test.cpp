@@ -48,7 +48,7 @@ TEST_P(Atomics, CompareSwapStoresOnlyOnEquality) {
 TEST_P(Atomics, ThousandLostAnswersLeaveTheCounterExact) {
     Pair pair(engine(), PairOptions().timeout(8));
     NEEDS(pair.driver(1), ATOMIC);
-    CableFaults faults(pair.cards);
+    WireFaults faults(pair.cards);
     for (std::uint64_t i = 0; i < 1000; ++i) {
         faults.clear();
         faults.add(Fault::kDrop, {.from = 1, .opcode = packet::Opcode::kRcAtomicAck});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The compute slot: each kernel does its arithmetic to what a QP sends, wherever packets are cut
-// and whatever the cable loses, and to nothing else.
+// and whatever the wire loses, and to nothing else.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -29,7 +29,7 @@ std::uint32_t word_at(std::span<const std::byte> bytes, std::size_t at) {
     return word;
 }
 
-/// ln(max(x, 0) + 1) within the error that docs/compute.md states.
+/// ln(max(x, 0) + 1) within the error that docs/reference/compute.md states.
 bool is_log(std::uint32_t bits, std::int32_t x) {
     const double exact = std::log1p(static_cast<double>(std::max(x, 0)));
     const auto nearest = static_cast<float>(exact);
@@ -226,7 +226,7 @@ TEST_P(Compute, RepeatedPacketsCarryTheSameBytes) {
     ENGINE_NEEDS(COMPUTE);
     for (const Kernel& kernel : {kAddOne, kDlrm}) {
         ComputePair pair(engine(), kernel, PairOptions().mtu(1).timeout(8));
-        CableFaults faults(pair.cards);
+        WireFaults faults(pair.cards);
         faults.add_random({.drop = 0.05, .duplicate = 0.02, .seed = kernel.id});
         const unsigned rounds = effort(30, 4);
         constexpr std::uint32_t kBytes = 20'003;

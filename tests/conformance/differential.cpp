@@ -41,7 +41,7 @@ std::uint64_t hash(std::span<const std::byte> bytes) {
 class PacketLog {
   public:
     explicit PacketLog(test::TwoCards& cards) {
-        cards.cable.tap = [this](const test::Frame& frame) { add(frame); };
+        cards.link.tap = [this](const test::Frame& frame) { add(frame); };
     }
     void take(std::vector<std::string>& lines) {
         for (auto& [key, text] : packets_)
@@ -90,7 +90,7 @@ class Differential {
     }
 
     Outcome run() {
-        std::optional<CableFaults> faults;
+        std::optional<WireFaults> faults;
         if (options_.loss) {
             faults.emplace(pair_.cards);
             faults->add_random({.drop = 0.02,

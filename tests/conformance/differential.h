@@ -15,7 +15,7 @@ namespace dingo::conformance {
 struct DifferentialOptions {
     std::uint64_t seed = 1;
     unsigned batches = 3;  ///< with quiet between them
-    bool loss = false;     ///< drop, duplicate, delay, corrupt on the cable
+    bool loss = false;     ///< drop, duplicate, delay, corrupt on the wire
     bool mistake = false;  ///< the last batch has one, and only one side works in it
     bool compute = false;  ///< each card sends through some compute kernel
     unsigned stalls = 0;   ///< percent of the cycles in which a clocked card's ports wait

@@ -22,7 +22,7 @@ class Against {
     std::string engine_;
 };
 
-TEST_P(Differential, SameOutcomeOnACleanCable) {
+TEST_P(Differential, SameOutcomeOnACleanWire) {
     for (unsigned seed = 1; seed <= effort(100, 30); ++seed)
         ASSERT_NO_FATAL_FAILURE(Against(engine()).same({.seed = seed}));
 }

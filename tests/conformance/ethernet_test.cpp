@@ -50,6 +50,23 @@ FrameBytes udp_to(const Octets& to, std::uint16_t source_port, std::uint16_t por
     return frame;
 }
 
+/// IPv6 of `protocol` (TCP, UDP, ICMPv6), `last` of the destination's bytes, ports or type and
+/// checksum.
+FrameBytes ipv6_to(std::uint8_t protocol, std::uint8_t last, std::array<std::uint8_t, 4> l4) {
+    FrameBytes frame = frame_to(kOwn, 80, 0x86dd);
+    frame[14] = std::byte{0x60};
+    frame[20] = static_cast<std::byte>(protocol);
+    frame[53] = static_cast<std::byte>(last);
+    std::ranges::copy(std::as_bytes(std::span(l4)), frame.begin() + 54);
+    return frame;
+}
+
+FrameBytes with_tag(FrameBytes frame) {
+    const std::byte tag[] = {std::byte{0x81}, std::byte{0}, std::byte{0}, std::byte{7}};
+    frame.insert(frame.begin() + 12, std::begin(tag), std::end(tag));
+    return frame;
+}
+
 class Ethernet : public Conformance {
   protected:
     Ethernet() {
@@ -102,7 +119,7 @@ TEST_P(Ethernet, SendsAFrameOfOneDescriptor) {
     EXPECT_EQ(stat(DINGO_CARD_ETH_TX_BYTES), 60u);
 }
 
-TEST_P(Ethernet, FrameToOurOwnAddressTurnsRoundAndIsNotOnTheCable) {
+TEST_P(Ethernet, FrameToOurOwnAddressTurnsRoundAndIsNotOnTheWire) {
     post_rx();
     const FrameBytes frame = frame_to(kOwn, 60);
     d.post_eth(tx, put(frame), 60, kEop);
@@ -320,6 +337,34 @@ TEST_P(Ethernet, BadReceiveDescriptorIsReportedAndPassed) {
     EXPECT_EQ(card.host.load<std::uint8_t>(good), kOwn[0]);
 }
 
+TEST_P(Ethernet, ABufferOfTheLongestLengthTakesAFrame) {
+    post_rx(DINGO_MAX_FRAME);
+    card.receive(frame_to(kOwn, 64));
+    const auto entry = d.poll_cq(cq);
+    ASSERT_TRUE(entry);
+    EXPECT_EQ(entry->status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(entry->byte_len, 64u);
+}
+
+TEST_P(Ethernet, ABufferOfOneByteIsShortNotWrong) {
+    post_rx(1);
+    card.receive(frame_to(kOwn, 64));
+    EXPECT_EQ(stat(DINGO_CARD_ETH_RX_TOO_LONG), 1u);
+    EXPECT_EQ(stat(DINGO_CARD_ETH_RX_NO_BUFFER), 0u);
+    EXPECT_FALSE(d.poll_cq(cq)) << "the buffer stays";
+}
+
+TEST_P(Ethernet, FramesForARingThatCannotBeReadAreCounted) {
+    d.post_eth(rx, card.host.alloc(2048), 2048, 0, false);
+    card.host.break_range(rx.ring, 4096);
+    d.ring_eth(rx);
+    card.receive(frame_to(kOwn, 64));
+    EXPECT_EQ(stat(DINGO_CARD_ETH_RX_NO_BUFFER), 1u);
+    card.receive(frame_to(kOwn, 64));
+    EXPECT_EQ(stat(DINGO_CARD_ETH_RX_NO_BUFFER), 2u);
+    EXPECT_FALSE(d.poll_cq(cq));
+}
+
 TEST_P(Ethernet, SpreadsFlowsOverRingsAndKeepsEachFlowOnOne) {
     if (d.query_limits().max_eth_rings < 4)
         GTEST_SKIP() << "the engine has one ring of each kind";
@@ -346,6 +391,102 @@ TEST_P(Ethernet, SpreadsFlowsOverRingsAndKeepsEachFlowOnOne) {
     EXPECT_GT(used.size(), 2u);
     card.receive(frame_to(kOwn, 64));  // not IP: the first ring
     EXPECT_EQ(cqe_qpn(*d.poll_cq(cq)), 0u);
+}
+
+/// Four receive rings.
+class EthernetFlows : public Ethernet {
+  protected:
+    void SetUp() override {
+        if (d.query_limits().max_eth_rings < 4)
+            GTEST_SKIP() << "the engine has one ring of each kind";
+        rings.push_back(rx);
+        for (std::uint8_t i = 1; i < 4; ++i) {
+            rings.push_back(d.create_eth(DINGO_ETH_RX, i, cq));
+        }
+        const std::uint64_t buffer = card.host.alloc(4096);
+        for (auto& ring : rings) {
+            for (int i = 0; i < 64; ++i) {
+                d.post_eth(ring, buffer, 2048);
+            }
+        }
+    }
+    std::uint32_t ring_of(const FrameBytes& frame) {
+        card.receive(frame);
+        return cqe_qpn(*d.poll_cq(cq));
+    }
+    /// The rings that frame_of(0) to frame_of(15) come to.
+    template <typename FrameOf>
+    std::set<std::uint32_t> rings_of(FrameOf frame_of) {
+        std::set<std::uint32_t> used;
+        for (std::uint8_t i = 0; i < 16; ++i) {
+            used.insert(ring_of(frame_of(i)));
+        }
+        return used;
+    }
+    std::vector<EthRing> rings;
+};
+
+TEST_P(EthernetFlows, TaggedFlowsSpreadAsUntaggedOnes) {
+    const auto frame = [](std::uint8_t i) { return udp_to(kOwn, 1000 + i, 80); };
+    for (std::uint8_t i = 0; i < 8; ++i) {
+        EXPECT_EQ(ring_of(with_tag(frame(i))), ring_of(frame(i)));
+    }
+    EXPECT_GT(rings_of([&](std::uint8_t i) { return with_tag(frame(i)); }).size(), 2u);
+}
+
+TEST_P(EthernetFlows, Ipv6SpreadsByAddressesAndPortsOnly) {
+    EXPECT_GT(rings_of([](std::uint8_t i) { return ipv6_to(17, i, {1, 2, 3, 4}); }).size(), 2u);
+    EXPECT_GT(rings_of([](std::uint8_t i) { return ipv6_to(6, 1, {1, i, 3, 4}); }).size(), 2u);
+    const auto longer = [](std::uint8_t i) {
+        FrameBytes frame = ipv6_to(17, 1, {1, 2, 3, 4});
+        frame[18] = frame[21] = static_cast<std::byte>(i);  // length and hop limit
+        return frame;
+    };
+    EXPECT_EQ(rings_of(longer).size(), 1u) << "a flow stays in order";
+    const auto behind_the_ports = [](std::uint8_t i) {
+        FrameBytes frame = ipv6_to(6, 1, {1, 2, 3, 4});
+        frame[58] = static_cast<std::byte>(i);  // sequence number
+        return frame;
+    };
+    EXPECT_EQ(rings_of(behind_the_ports).size(), 1u) << "a flow stays in order";
+}
+
+TEST_P(EthernetFlows, WhatHasNoPortsSpreadsByAddressesOnly) {
+    const auto icmp = [](std::uint8_t i) { return ipv6_to(58, 1, {128, 0, i, i}); };
+    EXPECT_EQ(rings_of(icmp).size(), 1u);
+    const auto fragment = [](std::uint8_t i) {
+        FrameBytes frame = udp_to(kOwn, 1000 + i, 80);
+        frame[20] = std::byte{0x20};  // more fragments
+        return frame;
+    };
+    EXPECT_EQ(rings_of(fragment).size(), 1u);
+    const auto source = [](std::uint8_t i) {
+        FrameBytes frame = udp_to(kOwn, 1000, 80);
+        frame[26] = static_cast<std::byte>(i);
+        return frame;
+    };
+    EXPECT_GT(rings_of(source).size(), 2u) << "every byte of an address counts";
+}
+
+INSTANTIATE_TEST_SUITE_P(Conformance, EthernetFlows,
+                         testing::ValuesIn(dingo::test::register_engines()),
+                         [](const auto& engine_of) { return engine_of.param; });
+
+TEST_P(Ethernet, RingWhoseCqOverflowedSendsNothingMore) {
+    OneCard other(engine());
+    TestDriver& driver = other.driver;
+    driver.start();
+    driver.enable_port(1500);
+    const Cq small = driver.create_cq(0);
+    EthRing ring = driver.create_eth(DINGO_ETH_TX, 0, small);
+    const std::uint64_t addr = other.host.alloc(64);
+    std::ranges::copy(frame_to(kPeer, 64), other.host.at(addr, 64));
+    for (int i = 0; i < 4; ++i) {
+        driver.post_eth(ring, addr, 64, kEop);
+        other.settle();
+    }
+    EXPECT_EQ(other.wire.sent.size(), 2u) << "the second found no room in the CQ";
+    EXPECT_EQ(driver.card_stat(DINGO_CARD_CQ_OVERFLOW), 1u);
 }
 
 TEST_P(Ethernet, MalformedRoceFramesToUsAreDroppedOthersGoToTheRing) {

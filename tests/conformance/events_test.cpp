@@ -7,20 +7,20 @@ namespace dingo::conformance {
 
 CONFORMANCE_SUITE(Events);
 
-/// Plugs or pulls card 0's cable, and lets the card notice.
-void cable(Pair& pair, bool plugged) {
-    pair.cards.card(0).engine->set_link(plugged);
+/// Card 0 gets or loses its link, and notices.
+void set_link(Pair& pair, bool up) {
+    pair.cards.card(0).engine->set_link(up);
     pair.cards.card(0).settle();
 }
 
-TEST_P(Events, CablePulledAndPlugged) {
+TEST_P(Events, WirePulledAndPlugged) {
     Pair pair(engine());
     test::TestDriver& driver = pair.driver(0);
     EXPECT_EQ(pair.event(0), 0);
-    cable(pair, false);
+    set_link(pair, false);
     EXPECT_EQ(pair.event(0), DINGO_EV_PORT_DOWN);
     EXPECT_EQ(driver.read32(DINGO_REG_STATUS) & DINGO_STATUS_LINK_UP_MASK, 0u);
-    cable(pair, true);
+    set_link(pair, true);
     const auto up = driver.poll_eq(driver.async_eq);
     ASSERT_TRUE(up);
     EXPECT_EQ(up->kind, DINGO_EV_PORT_UP);
@@ -58,8 +58,8 @@ TEST_P(Events, InterruptComesOncePerArmOfTheEq) {
     while (pair.event(0)) {
     }
     host.take_msix(0);
-    cable(pair, false);
-    cable(pair, true);
+    set_link(pair, false);
+    set_link(pair, true);
     EXPECT_EQ(host.take_msix(0), 1u) << "two events, one arming";
     EXPECT_EQ(pair.event(0), DINGO_EV_PORT_DOWN);
 }
@@ -69,8 +69,8 @@ TEST_P(Events, ArmingAnEqWithWaitingEventsRaisesTheInterruptAtOnce) {
     test::TestDriver& driver = pair.driver(0);
     while (pair.event(0)) {
     }
-    cable(pair, false);
-    cable(pair, true);
+    set_link(pair, false);
+    set_link(pair, true);
     pair.cards.host(0).take_msix(0);
     driver.ring_eq(driver.async_eq);  // the consumer has seen neither of them
     pair.cards.card(0).settle();

@@ -7,27 +7,27 @@
 
 namespace dingo::conformance {
 
-CableFaults::CableFaults(test::TwoCards& cards) : cards_(cards) {
-    cards_.cable.hook = [this](test::Frame& frame) { return hook(frame); };
+WireFaults::WireFaults(test::TwoCards& cards) : cards_(cards) {
+    cards_.link.hook = [this](test::Frame& frame) { return hook(frame); };
 }
 
-void CableFaults::add(Fault fault, Match match, Nanoseconds delay) {
+void WireFaults::add(Fault fault, Match match, Nanoseconds delay) {
     rules_.push_back({fault, std::move(match), delay});
 }
 
-void CableFaults::add_random(const RandomFaults& faults) {
+void WireFaults::add_random(const RandomFaults& faults) {
     random_ = faults;
     generator_.seed(faults.seed);
 }
 
-bool CableFaults::matches(const Match& match, const test::Frame& frame,
-                          const packet::Packet& packet) {
+bool WireFaults::matches(const Match& match, const test::Frame& frame,
+                         const packet::Packet& packet) {
     return (!match.from || *match.from == frame.from) &&
            (!match.opcode || *match.opcode == packet.bth.opcode) &&
            (!match.psn || *match.psn == packet.bth.psn) && (!match.kind || match.kind(packet.op()));
 }
 
-bool CableFaults::hook(test::Frame& frame) {
+bool WireFaults::hook(test::Frame& frame) {
     ++frames;
     packet::Packet packet;
     if (packet::parse(frame.bytes, packet) != packet::ParseResult::kRoce)
@@ -60,7 +60,7 @@ bool CableFaults::hook(test::Frame& frame) {
     return pass;
 }
 
-bool CableFaults::apply(Fault fault, test::Frame& frame, Nanoseconds delay) {
+bool WireFaults::apply(Fault fault, test::Frame& frame, Nanoseconds delay) {
     ++injured;
     switch (fault) {
         case Fault::kDrop:
@@ -68,7 +68,7 @@ bool CableFaults::apply(Fault fault, test::Frame& frame, Nanoseconds delay) {
         case Fault::kDuplicate: {
             test::Frame copy = frame;
             copy.delay += delay;
-            cards_.cable.inject(std::move(copy), cards_.now());
+            cards_.link.inject(std::move(copy), cards_.now());
             return true;
         }
         case Fault::kDelay:
@@ -88,7 +88,7 @@ bool CableFaults::apply(Fault fault, test::Frame& frame, Nanoseconds delay) {
 }
 
 FrameLog::FrameLog(test::TwoCards& cards) {
-    cards.cable.tap = [this](const test::Frame& frame) {
+    cards.link.tap = [this](const test::Frame& frame) {
         packet::Packet packet;
         if (packet::parse(frame.bytes, packet) != packet::ParseResult::kRoce) {
             lines_.push_back(std::to_string(frame.from) + " not RoCE");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Faults on the cable between two cards: chosen frames, or random ones with a seed.
+// Faults on the wire between two cards: chosen frames, or random ones with a seed.
 #pragma once
 
 #include <cstdint>
@@ -36,13 +36,13 @@ struct RandomFaults {
     std::uint64_t seed = 1;
 };
 
-/// Takes over the cable's hook for as long as it lives.
-class CableFaults {
+/// Takes over the wire's hook for as long as it lives.
+class WireFaults {
   public:
-    explicit CableFaults(test::TwoCards& cards);
-    ~CableFaults() { cards_.cable.hook = nullptr; }
-    CableFaults(const CableFaults&) = delete;
-    CableFaults& operator=(const CableFaults&) = delete;
+    explicit WireFaults(test::TwoCards& cards);
+    ~WireFaults() { cards_.link.hook = nullptr; }
+    WireFaults(const WireFaults&) = delete;
+    WireFaults& operator=(const WireFaults&) = delete;
 
     /// `delay`: how much later a delayed or duplicated frame comes.
     void add(Fault fault, Match match, Nanoseconds delay = 50'000);
@@ -71,7 +71,7 @@ class CableFaults {
     std::mt19937_64 generator_;
 };
 
-/// Frames of one direction as lines of text, for comparing what two runs put on the cable.
+/// Frames of one direction as lines of text, for comparing what two runs put on the wire.
 class FrameLog {
   public:
     explicit FrameLog(test::TwoCards& cards);

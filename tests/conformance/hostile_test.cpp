@@ -407,7 +407,7 @@ TEST_P(Hostile, RandomFrames) {
     EXPECT_TRUE(card.alive());
 }
 
-TEST_P(Hostile, PureNoiseOnTheCable) {
+TEST_P(Hostile, PureNoiseOnTheWire) {
     Target card(engine(), 7);
     for (unsigned i = 0; i < effort(200'000, 10'000); ++i) {
         std::vector<std::byte> frame(card.random() % 300);

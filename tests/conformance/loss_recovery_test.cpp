@@ -54,7 +54,7 @@ CONFORMANCE_SUITE(LossRecovery);
 
 TEST_P(LossRecovery, LostMiddleIsAskedForByOneNak) {
     Pair pair(engine());
-    CableFaults faults(pair.cards);
+    WireFaults faults(pair.cards);
     FrameLog log(pair.cards);
     faults.add(Fault::kDrop, {.from = 0, .opcode = Opcode::kRcWriteMiddle, .skip = 2});
     pair.fill(0, 0, 8192, 1);
@@ -69,7 +69,7 @@ TEST_P(LossRecovery, LostMiddleIsAskedForByOneNak) {
 TEST_P(LossRecovery, LostFirstAndLostLast) {
     for (Opcode lost : {Opcode::kRcWriteFirst, Opcode::kRcWriteLast}) {
         Pair pair(engine());
-        CableFaults faults(pair.cards);
+        WireFaults faults(pair.cards);
         faults.add(Fault::kDrop, {.from = 0, .opcode = lost});
         pair.fill(0, 0, 8192, 1);
         EXPECT_EQ(pair.complete(pair.write(0, 0, 8192)).status, DINGO_WCS_SUCCESS);
@@ -80,7 +80,7 @@ TEST_P(LossRecovery, LostFirstAndLostLast) {
 
 TEST_P(LossRecovery, LostAckCostsATimeoutAndIsNotExecutedTwice) {
     Pair pair(engine());
-    CableFaults faults(pair.cards);
+    WireFaults faults(pair.cards);
     faults.add(Fault::kDrop, {.from = 1, .opcode = Opcode::kRcAck});
     pair.post_recv(1, 0, 64);
     pair.post_recv(2, 64, 64);
@@ -99,7 +99,7 @@ TEST_P(LossRecovery, LostReadRequestAndEachLostResponse) {
     for (Opcode lost : {Opcode::kRcReadRequest, Opcode::kRcReadResponseFirst,
                         Opcode::kRcReadResponseMiddle, Opcode::kRcReadResponseLast}) {
         Pair pair(engine(), PairOptions().timeout(8));
-        CableFaults faults(pair.cards);
+        WireFaults faults(pair.cards);
         faults.add(Fault::kDrop, {.opcode = lost});
         pair.fill(1, 0, 6000, 2);
         EXPECT_EQ(pair.complete(pair.read(0, 0, 6000)).status, DINGO_WCS_SUCCESS);
@@ -112,14 +112,14 @@ TEST_P(LossRecovery, EveryFrameOfAMixLostOnce) {
     std::uint64_t frames = 0;
     {
         Pair pair(engine());
-        CableFaults faults(pair.cards);
+        WireFaults faults(pair.cards);
         run_mix(pair, 1, 3000, 7);
         frames = faults.frames;
     }
     ASSERT_GE(frames, 8u);
     for (unsigned lost = 0; lost < frames; ++lost) {
         Pair pair(engine(), PairOptions().timeout(8));
-        CableFaults faults(pair.cards);
+        WireFaults faults(pair.cards);
         faults.add(Fault::kDrop, {.skip = lost});
         run_mix(pair, 1, 3000, 7);
         EXPECT_EQ(faults.injured, 1u);
@@ -134,7 +134,7 @@ TEST_P(LossRecovery, EveryFrameOfAMixDuplicatedOrLate) {
     for (const Fault fault : {Fault::kDuplicate, Fault::kDelay, Fault::kCorrupt}) {
         for (unsigned at = 0; at < 16; ++at) {
             Pair pair(engine(), PairOptions().timeout(8));
-            CableFaults faults(pair.cards);
+            WireFaults faults(pair.cards);
             faults.add(fault, {.skip = at}, 20'000);
             run_mix(pair, 1, 3000, 7);
             if (HasFailure()) {
@@ -147,7 +147,7 @@ TEST_P(LossRecovery, EveryFrameOfAMixDuplicatedOrLate) {
 
 TEST_P(LossRecovery, DuplicatedRequestsAreCountedAndHarmless) {
     Pair pair(engine());
-    CableFaults faults(pair.cards);
+    WireFaults faults(pair.cards);
     faults.add_random({.duplicate = 1.0});
     run_mix(pair, 20, 5000, 3);
     EXPECT_GT(pair.stat(1, DINGO_CARD_DUPLICATE_REQUEST), 0u);
@@ -165,7 +165,7 @@ TEST_P(LossRecovery, RandomLossAtThreeRates) {
         PairOptions options;
         options.bytes = 4u << 20;
         Pair pair(engine(), options.timeout(8));
-        CableFaults faults(pair.cards);
+        WireFaults faults(pair.cards);
         faults.add_random({.drop = point.drop, .seed = 42});
         const std::uint64_t moved = run_mix(pair, point.rounds, point.bytes, 1);
         RecordProperty("moved_at_" + std::to_string(point.drop), std::to_string(moved));
@@ -180,7 +180,7 @@ TEST_P(LossRecovery, ThirtyPercentLossArrivesIntactOrFailsCleanly) {
     unsigned failed = 0;
     for (unsigned seed = 1; seed <= (kSanitized ? 20u : effort(100, 40)); ++seed) {
         Pair pair(engine(), PairOptions().timeout(8));
-        CableFaults faults(pair.cards);
+        WireFaults faults(pair.cards);
         faults.add_random({.drop = 0.3, .seed = seed});
         pair.fill(0, 0, 4000, seed);
         pair.fill(1, 10'000, 4000, seed);
@@ -211,7 +211,7 @@ TEST_P(LossRecovery, DropReorderDuplicateAndCorruptTogether) {
     PairOptions options;
     options.bytes = 2u << 20;
     Pair pair(engine(), options.timeout(8));
-    CableFaults faults(pair.cards);
+    WireFaults faults(pair.cards);
     faults.add_random(
         {.drop = 0.01, .duplicate = 0.01, .reorder = 0.02, .corrupt = 0.01, .seed = 9});
     run_mix(pair, kSanitized ? 40 : effort(200, 60), 60'000, 5);
@@ -222,7 +222,7 @@ TEST_P(LossRecovery, DropReorderDuplicateAndCorruptTogether) {
 
 TEST_P(LossRecovery, DamagedFramesAreDroppedAndCounted) {
     Pair pair(engine());
-    CableFaults faults(pair.cards);
+    WireFaults faults(pair.cards);
     faults.add(Fault::kCorrupt, {.from = 0, .opcode = Opcode::kRcWriteOnly});
     pair.fill(0, 0, 512, 1);
     EXPECT_EQ(pair.complete(pair.write(0, 0, 512)).status, DINGO_WCS_SUCCESS);
@@ -232,7 +232,7 @@ TEST_P(LossRecovery, DamagedFramesAreDroppedAndCounted) {
 
 TEST_P(LossRecovery, VanishedPeerEndsInRetryExceededAfterTheRightTime) {
     Pair pair(engine(), PairOptions().timeout(10, 3));
-    CableFaults faults(pair.cards);
+    WireFaults faults(pair.cards);
     FrameLog log(pair.cards);
     faults.add(Fault::kDrop, {.count = 1'000'000});
     const Nanoseconds start = pair.cards.now();
@@ -248,7 +248,7 @@ TEST_P(LossRecovery, VanishedPeerEndsInRetryExceededAfterTheRightTime) {
     EXPECT_EQ(pair.stat(0, DINGO_CARD_REQ_TRANSPORT_RETRIES_EXCEEDED), 1u);
 }
 
-TEST_P(LossRecovery, CablePulledForAShortTimeIsSurvived) {
+TEST_P(LossRecovery, WirePulledForAShortTimeIsSurvived) {
     Pair pair(engine(), PairOptions().timeout(10));
     pair.fill(0, 0, 1'000'000, 1);
     pair.post(pair.write(0, 0, 1'000'000));
@@ -263,7 +263,7 @@ TEST_P(LossRecovery, CablePulledForAShortTimeIsSurvived) {
     EXPECT_TRUE(pair.same(0, 0, 1'000'000));
 }
 
-TEST_P(LossRecovery, BusyCableLosesNothing) {
+TEST_P(LossRecovery, BusyWireLosesNothing) {
     Pair pair(engine());
     pair.fill(0, 0, 100'000, 1);
     pair.cards.card(0).wire.busy = pair.cards.card(1).wire.busy = true;

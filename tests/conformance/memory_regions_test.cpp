@@ -38,6 +38,21 @@ TEST_P(MemoryRegions, PageListsOfBothLevelsAndOddOffsets) {
     }
 }
 
+TEST_P(MemoryRegions, LastPageMayHoldOneByte) {
+    for (const unsigned levels : {1u, 2u}) {
+        Pair pair(engine());
+        const auto pages = pair.cards.host(1).alloc_pages(3);
+        const test::Mr mr = pair.driver(1).create_mr(
+            pair.driver(1).page_list(pages, levels, 12, 100), 0, 2 * 4096 - 100 + 1, kAllAccess);
+        test::SendWr wr = pair.write(0, 0, 2);
+        wr.raddr = 2 * 4096 - 100 - 1;
+        wr.rkey = mr.key;
+        pair.fill(0, 0, 2, levels);
+        ASSERT_EQ(pair.complete(wr).status, DINGO_WCS_SUCCESS);
+        EXPECT_EQ(*pair.cards.host(1).at(pages[2]), pair.bytes(0, 1, 1)[0]);
+    }
+}
+
 TEST_P(MemoryRegions, LargePages) {
     Pair pair(engine());
     const auto pages = pair.cards.host(1).alloc_pages(4, 2u << 20);

@@ -123,6 +123,18 @@ TEST_P(MemoryWindows, RegionWithoutTheBindRight) {
     pair.mr[1] = kept;
 }
 
+TEST_P(MemoryWindows, WindowForReadingNeedsNoWritableRegion) {
+    for (const std::uint32_t right : {DINGO_ACC_REMOTE_READ, DINGO_ACC_REMOTE_WRITE}) {
+        Pair pair(engine());
+        NEEDS(pair.driver(1), MW);
+        pair.mr[1] = pair.driver(1).create_mr(
+            4096, DINGO_ACC_REMOTE_READ | std::uint32_t{DINGO_ACC_MW_BIND});
+        test::Mr window = pair.driver(1).create_key(DINGO_MRT_MW2);
+        EXPECT_EQ(bind(pair, window, 0, 64, right).status,
+                  right == DINGO_ACC_REMOTE_READ ? DINGO_WCS_SUCCESS : DINGO_WCS_MW_BIND_ERR);
+    }
+}
+
 TEST_P(MemoryWindows, ResetOfTheQpUnbindsItsType2Windows) {
     Pair pair(engine());
     NEEDS(pair.driver(1), MW);

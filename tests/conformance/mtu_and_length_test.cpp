@@ -12,7 +12,7 @@ TEST_P(MtuAndLength, FramesAreNoLongerThanThePathMtuAsks) {
     for (std::uint8_t mtu = 1; mtu <= 5; ++mtu) {
         Pair pair(engine(), PairOptions().mtu(mtu));
         std::size_t longest = 0;
-        pair.cards.cable.tap = [&](const test::Frame& frame) {
+        pair.cards.link.tap = [&](const test::Frame& frame) {
             longest = std::max(longest, frame.bytes.size());
         };
         pair.complete(pair.write(0, 0, 20'000));

@@ -36,7 +36,7 @@ TEST_P(PsnWrap, LossRightAtTheWrap) {
         PairOptions options;
         options.connect.start_psn = {0xfffffc, 0x10};
         Pair pair(engine(), options.timeout(8));
-        CableFaults faults(pair.cards);
+        WireFaults faults(pair.cards);
         faults.add(Fault::kDrop, {.from = 0, .psn = lost});
         pair.fill(0, 0, 8192, lost);
         EXPECT_EQ(pair.complete(pair.write(0, 0, 8192)).status, DINGO_WCS_SUCCESS);

@@ -149,6 +149,31 @@ TEST_P(Queues, OverflowOfACqIsFatalForItsQpsOnly) {
     }
 }
 
+TEST_P(Queues, LocalOperationsEndWithTheCqThatOverflows) {
+    PairOptions options;
+    options.connect.log_cq = 0;
+    Pair pair(engine(), options);
+    NEEDS(pair.driver(0), MW);
+    for (unsigned i = 0; i < 2; ++i) {  // the second finds no room
+        const test::Mr window = pair.driver(0).create_key(DINGO_MRT_MW1);
+        test::SendWr wr;
+        wr.opcode = DINGO_WR_BIND_MW;
+        wr.bind.addr = pair.mr[0].iova;
+        wr.bind.length = 64;
+        wr.bind.mr_key = pair.mr[0].key;
+        wr.bind.mw_key = window.key;
+        wr.bind.new_key = window.key + 1;
+        wr.bind.access = DINGO_ACC_REMOTE_READ;
+        pair.post(wr);
+    }
+    pair.cards.settle();
+    EXPECT_EQ(pair.event(0), DINGO_EV_CQ_ERR);
+    EXPECT_EQ(pair.event(0), DINGO_EV_QP_FATAL);
+    EXPECT_EQ(pair.event(0), 0) << "one event";
+    EXPECT_EQ(pair.state(0), DINGO_QPS_ERR);
+    EXPECT_EQ(pair.stat(0, DINGO_CARD_CQ_OVERFLOW), 1u);
+}
+
 TEST_P(Queues, ResizeKeepsEntriesAndGoesOnInTheNewRing) {
     PairOptions options;
     options.connect.log_cq = 4;

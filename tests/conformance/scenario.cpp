@@ -167,7 +167,7 @@ class Scenario {
     std::mt19937_64 random_;
     Pair pair_;
     FrameLog log_;
-    CableFaults faults_;
+    WireFaults faults_;
     std::uint32_t next_tag_ = 1;
     const bool atomics_ = (pair_.driver(0).read64(DINGO_REG_CAPS) & DINGO_CAP_ATOMIC) != 0;
     Trace trace_;

@@ -18,7 +18,7 @@ struct ScenarioOptions {
     bool random_psns = true;
 };
 
-/// What happened: frames on the cable, completions, events, counters, final memory.
+/// What happened: frames on the wire, completions, events, counters, final memory.
 struct Trace {
     std::vector<std::string> frames;
     std::vector<std::string> completions;

@@ -28,7 +28,7 @@ TEST_P(Uc, SendsAndWritesOfEverySizeArrive) {
 TEST_P(Uc, LostPacketLosesItsMessageOnly) {
     ENGINE_NEEDS(UC);
     Pair pair(engine(), PairOptions().kind(DINGO_QPT_UC));
-    CableFaults faults(pair.cards);
+    WireFaults faults(pair.cards);
     faults.add(Fault::kDrop, {.from = 0, .opcode = packet::Opcode::kUcSendMiddle});
     for (std::uint32_t i = 0; i < 3; ++i)
         pair.post_recv(i, i * 8192, 8192);
@@ -48,7 +48,7 @@ TEST_P(Uc, LostPacketLosesItsMessageOnly) {
 TEST_P(Uc, NothingIsRepeatedUnderLoss) {
     ENGINE_NEEDS(UC);
     Pair pair(engine(), PairOptions().kind(DINGO_QPT_UC));
-    CableFaults faults(pair.cards);
+    WireFaults faults(pair.cards);
     faults.add_random({.drop = 0.2});
     for (unsigned i = 0; i < 100; ++i)
         EXPECT_EQ(pair.complete(pair.write(0, 0, 3000)).status, DINGO_WCS_SUCCESS);

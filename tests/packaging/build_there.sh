@@ -10,15 +10,17 @@ build_there() {
         return
     fi
     pass "$name builds"
-    # ccache repeats warnings of an object that it has: -Werror does not.
-    if grep -qE 'warning: ' "$logs/$name.build"; then
-        fail "$name: no warning" "$(grep -m 2 'warning: ' "$logs/$name.build" | tr '\n' ' ' | cut -c1-300)"
+    # ccache repeats warnings of an object that it has: -Werror does not. rdma-core's own files are not ours.
+    local warnings
+    warnings=$(grep 'warning: ' "$logs/$name.build" | grep -vE '(^|/)rdma-core/(ccan|libibverbs|librdmacm|util)/' || true)
+    if [ -n "$warnings" ]; then
+        fail "$name: no warning" "$(head -n 2 <<<"$warnings" | tr '\n' ' ' | cut -c1-300)"
     else
         pass "$name: no warning"
     fi
     rc=0
     in_root "$(debian_root "$1")" "$dingo_root/build/roots/$name" timeout 600 unshare --net \
-        bash -c 'ip link set lo up; exec tests/native/suite.sh core' >"$logs/$name.native" 2>&1 || rc=$?
+        bash -c 'ip link set lo up; exec tests/e2e/native/suite.sh core' >"$logs/$name.native" 2>&1 || rc=$?
     sed -nE "s/^(PASS|FAIL|SKIP) core:/\1 $suite:$name: /p" "$logs/$name.native"
     failed=$((failed + $(grep -c '^FAIL ' "$logs/$name.native" || true)))
     [ $rc = 0 ] || grep -q '^FAIL ' "$logs/$name.native" || fail "$name: native programs" "status $rc: $(why "$logs/$name.native")"

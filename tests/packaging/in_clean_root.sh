@@ -35,7 +35,7 @@ pair_of() {
 export -f pair_of
 # What compose.yaml lets a container run.
 command_of() { sed -n "/^  $1:/,/^  [a-z]*:\$/s/^    command: //p" scripts/packaging/container/compose.yaml; }
-# Its two commands, as an ordinary user, in two network namespaces with a cable between them.
+# Its two commands, as an ordinary user, in two network namespaces with a wire between them.
 two_containers() {
     local a b rc=0
     unshare --net sleep 300 & a=$!

@@ -16,7 +16,7 @@ cd "$(dirname "$0")/../.."
 . scripts/lib/common.sh
 . scripts/lib/build.sh
 . scripts/lib/roots.sh
-. tests/native/lib.sh
+. tests/e2e/native/lib.sh
 for name in "$@"; do
     # What the others build, they build in roots.
     targets=() packages=(dpkg-dev)

@@ -41,6 +41,13 @@ static void post_send_layout(void)
 
 	CHECK(le64toh(atomic->swap_add) == 6 && le64toh(atomic->compare) == 5);
 	CHECK(le64toh(((struct dingo_sge *)(atomic + 1))->addr) == 0x1000);
+
+	wr.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+	CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr, &bad) == 0);
+	ctrl = dingo_ring_entry(&fake->qp.sq.ring, 3);
+	atomic = (void *)((char *)ctrl + 32);
+	CHECK(ctrl->opcode == DINGO_WR_FETCH_ADD);
+	CHECK(le64toh(atomic->swap_add) == 5 && le64toh(atomic->compare) == 0);
 	fake_free(fake);
 }
 
@@ -252,6 +259,24 @@ static void wr_api(void)
 	CHECK(ctrl->opcode == DINGO_WR_SEND && le16toh(ctrl->inline_len) == 5);
 	CHECK(memcmp((char *)ctrl + 32, text, 5) == 0);
 	CHECK(fake->qp.sq.sent[1].wr_id == 2 && fake->qp.sq.sent[0].opcode == IBV_WC_RDMA_WRITE);
+	fake_free(fake);
+}
+
+/* A request without data after one with three SGEs is one block: what came before it does not make it longer. */
+static void wr_api_no_data(void)
+{
+	struct fake *fake = wr_fake();
+	struct ibv_qp_ex *qp = &fake->qp.vqp.qp_ex;
+	struct dingo_wqe_ctrl *ctrl;
+
+	ibv_wr_start(qp);
+	ibv_wr_send(qp);
+	ibv_wr_set_sge_list(qp, 3, sges);
+	ibv_wr_send(qp);
+	CHECK(ibv_wr_complete(qp) == 0);
+	CHECK(rung(fake, FAKE_DB_SQ) == 3);
+	ctrl = dingo_ring_entry(&fake->qp.sq.ring, 2);
+	CHECK(ctrl->opcode == DINGO_WR_SEND && ctrl->blocks == 1 && ctrl->num_sge == 0 && ctrl->inline_len == 0);
 	fake_free(fake);
 }
 
@@ -468,7 +493,7 @@ static void no_sends(void)
 static const struct test_case cases[] = {
 	CASE(post_send_layout), CASE(post_send_wraps), CASE(post_send_limits), CASE(post_send_inline),
 	CASE(post_send_small), CASE(post_send_small_limits),
-	CASE(wr_api), CASE(wr_api_sge_list_limit), CASE(wr_api_inline_sizes), CASE(wr_api_datagram_wraps),
+	CASE(wr_api), CASE(wr_api_no_data), CASE(wr_api_sge_list_limit), CASE(wr_api_inline_sizes), CASE(wr_api_datagram_wraps),
 	CASE(wr_api_errors), CASE(bind_window), CASE(wr_api_operations), CASE(no_sends),
 };
 

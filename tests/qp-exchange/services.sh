@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Services that the cases start: each on a port of its own on the loopback interface, ended by pid.
-# Sourced by the cases; tests/native/lib.sh comes before.
+# Sourced by the cases; tests/e2e/native/lib.sh comes before.
 
 services=()
 bin=$PWD/build/bin

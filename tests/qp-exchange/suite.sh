@@ -15,6 +15,6 @@ case ${1:-} in -h | --help) usage; exit 0 ;; esac
 cd "$(dirname "$0")/../.."
 . scripts/lib/common.sh
 . scripts/lib/build.sh
-. tests/native/lib.sh
+. tests/e2e/native/lib.sh
 begin_suite exchange exchange "${build_packages[@]}" "${native_packages[@]}" "${exchange_packages[@]}" -- "${native_targets[@]}" "${exchange_targets[@]}"
 run_cases tests/qp-exchange/cases "$@"

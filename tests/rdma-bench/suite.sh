@@ -14,7 +14,7 @@ case ${1:-} in -h | --help) usage; exit 0 ;; esac
 cd "$(dirname "$0")/../.."
 . scripts/lib/common.sh
 . scripts/lib/build.sh
-. tests/native/lib.sh
+. tests/e2e/native/lib.sh
 begin_suite bench bench "${build_packages[@]}" "${native_packages[@]}" procps python3 -- "${native_targets[@]}" rdma-bench coyote8
 bench=$PWD/build/bin/rdma-bench
 # shellcheck disable=SC2034  # used by the cases

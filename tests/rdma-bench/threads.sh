@@ -15,7 +15,7 @@ case ${1:-} in -h | --help) usage; exit 0 ;; esac
 cd "$(dirname "$0")/../.."
 . scripts/lib/common.sh
 . scripts/lib/build.sh
-. tests/native/lib.sh
+. tests/e2e/native/lib.sh
 begin_suite tsan threads "${build_packages[@]}" "${native_packages[@]}" -- "${native_targets[@]}"
 build_preset tsan rdma-bench >"$logs/build-tsan.log" 2>&1 || die "$(tail -n 20 "$logs/build-tsan.log")"
 bench=$PWD/build/tsan/bin/rdma-bench

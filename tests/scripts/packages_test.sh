@@ -54,6 +54,7 @@ machine fedora 'dnf=exit 1'
 says 'Fedora: its own names' 125 'dnf install gcc-c\+\+ cmake .*cli11-devel.*DINGO_PACKAGES=installed' scripts/deps.sh build
 machine arch 'pacman=exit 1'
 says 'Arch: its own names' 125 'pacman -S gcc cmake .*nlohmann-json' scripts/deps.sh build
+says 'Arch: what its repositories lack' 125 'and from the AUR: isa-l' scripts/deps.sh build
 says 'there the user says what is installed' 0 'all packages are there' env DINGO_PACKAGES=installed scripts/deps.sh build
 
 # disk FREE: what df says, in MiB.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // A small driver for tests. It talks to any engine through registers, the admin queue, rings and
-// doorbells only, as docs/contract.md says.
+// doorbells only, as docs/reference/contract.md says.
 #pragma once
 
 #include <cstdint>
@@ -186,6 +186,9 @@ class TestDriver {
     EthRing create_eth(std::uint8_t kind, std::uint8_t number, const Cq& cq, unsigned log_size = 6);
     void modify(const TestQp& qp, std::uint32_t mask, const dingo_cmd_modify_qp& command);
     dingo_qp_info query_qp(std::uint32_t qpn);
+    /// ATTACH_MCAST or DETACH_MCAST; not checked.
+    dingo_admin_cpl multicast(std::uint16_t opcode, std::uint32_t qpn,
+                              const std::array<std::uint8_t, 16>& gid);
     /// SET_COMPUTE; not checked.
     dingo_admin_cpl set_compute(std::uint32_t qpn, std::uint32_t kernel, std::uint32_t param = 0);
     /// Page list (levels 1 or 2) over `pages`, in new host memory.

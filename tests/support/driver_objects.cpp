@@ -181,6 +181,14 @@ void TestDriver::modify(const TestQp& qp, std::uint32_t mask, const dingo_cmd_mo
     execute_ok(DINGO_OP_MODIFY_QP, cmd);
 }
 
+dingo_admin_cpl TestDriver::multicast(std::uint16_t opcode, std::uint32_t qpn,
+                                      const std::array<std::uint8_t, 16>& gid) {
+    dingo_cmd_mcast cmd{};
+    cmd.qpn = qpn;
+    std::ranges::copy(gid, cmd.gid);
+    return execute(opcode, cmd);
+}
+
 dingo_admin_cpl TestDriver::set_compute(std::uint32_t qpn, std::uint32_t kernel,
                                         std::uint32_t param) {
     dingo_cmd_set_compute cmd{};

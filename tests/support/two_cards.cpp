@@ -44,7 +44,7 @@ TwoCards::TwoCards(const std::string& engine0, const std::string& engine1, Engin
     for (unsigned i = 0; i < 2; ++i) {
         cards_[i] = std::make_unique<OneCard>(names[i], config_of(config, i));
         cards_[i]->wire.sink = [this, i](std::span<const std::byte> frame) {
-            cable.send(i, frame, now_);
+            link.send(i, frame, now_);
         };
         TestDriver& card = cards_[i]->driver;
         card.start();
@@ -57,14 +57,14 @@ TwoCards::TwoCards(const std::string& engine0, const std::string& engine1, Engin
 }
 
 bool TwoCards::step() {
-    bool more = cable.deliver(now_, [this](unsigned to, std::span<const std::byte> frame) {
+    bool more = link.deliver(now_, [this](unsigned to, std::span<const std::byte> frame) {
         cards_[to]->engine->receive(frame);
     });
     for (auto& card : cards_) {
         card->now = now_;
         more = card->engine->run(now_, kBudget) || more;
     }
-    return more || cable.next_arrival() <= now_;
+    return more || link.next_arrival() <= now_;
 }
 
 bool TwoCards::run_until(const std::function<bool()>& done, Nanoseconds limit) {
@@ -79,7 +79,7 @@ bool TwoCards::run_until(const std::function<bool()>& done, Nanoseconds limit) {
         if (done()) {
             return true;
         }
-        Nanoseconds next = cable.next_arrival();
+        Nanoseconds next = link.next_arrival();
         for (const auto& card : cards_) {
             next = std::min(next, card->engine->next_deadline());
         }

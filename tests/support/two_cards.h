@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One card alone, and two cards joined by a cable; time is explicit.
+// One card alone, and two cards joined by a wire; time is explicit.
 #pragma once
 
 #include <array>
@@ -8,10 +8,10 @@
 #include <memory>
 #include <string>
 
-#include "cable.h"
 #include "driver.h"
 #include "engines.h"
 #include "fake_host.h"
+#include "test_wire.h"
 
 namespace dingo::test {
 
@@ -43,7 +43,7 @@ class TwoCards {
     OneCard& card(unsigned i) { return *cards_[i]; }
     TestDriver& driver(unsigned i) { return cards_[i]->driver; }
     TestHost& host(unsigned i) { return cards_[i]->host; }
-    Cable cable;
+    TestLink link;
 
     [[nodiscard]] Nanoseconds now() const { return now_; }
     /// Delivers what is due and runs both engines once; true when something is left for now.

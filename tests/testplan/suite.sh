@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Every promised behaviour has a test: one PASS, FAIL or SKIP line for each. ctest knows the names of built programs only,
+# Every promised behaviour has a test: check.py says what its lines mean. ctest knows the names of built programs only,
 # so they are built first, with the options of tests/unit.sh.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -15,7 +15,7 @@ namespace dingo::model {
 inline constexpr std::uint64_t kImplemented =
     DINGO_CAP_RC | DINGO_CAP_UC | DINGO_CAP_UD | DINGO_CAP_SRQ | DINGO_CAP_ATOMIC |
     DINGO_CAP_SEND_INV | DINGO_CAP_MW | DINGO_CAP_FRWR | DINGO_CAP_RESIZE_CQ | DINGO_CAP_REREG_MR |
-    DINGO_CAP_TIMESTAMP | DINGO_CAP_ETH | DINGO_CAP_COMPUTE | DINGO_CAP_PAUSE_MR;
+    DINGO_CAP_TIMESTAMP | DINGO_CAP_ETH | DINGO_CAP_COMPUTE | DINGO_CAP_PAUSE_MR | DINGO_CAP_MCAST;
 
 inline constexpr std::uint32_t kDoorbellPages = 1024;
 inline constexpr std::uint32_t kVectors = DINGO_MSIX_MAX;
@@ -25,6 +25,8 @@ inline constexpr std::uint32_t kEthRings = 4;        ///< of each kind
 inline constexpr std::uint32_t kMaxRdAtomic = 128;   ///< requester and responder
 inline constexpr std::uint32_t kMaxFrwrPages = 512;  ///< pages in a REG_MR
 inline constexpr std::uint8_t kAckDelay = 15;        ///< 4.096 us * 2^15
+inline constexpr std::uint32_t kMaxMcast = 4096;     ///< multicast groups
+inline constexpr std::uint32_t kMaxMcastQp = 256;    ///< QPs of a multicast group
 inline constexpr std::uint64_t kMaxMrSize = 1ull << 48;
 inline constexpr unsigned kMinPageShift = 12;
 inline constexpr unsigned kMaxPageShift = 30;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "capabilities.h"
 #include "commands.h"
 #include "dingo/model.h"
 #include "dingo/packet/parse.h"
@@ -23,10 +24,15 @@ Card::Card(const EngineConfig& config, HostPort& host, WirePort& wire)
 
 void Card::reset() {
     loopback_.set_port(nullptr);
+    if (state_ != nullptr) {
+        state_->port.groups.clear();
+    }
     state_.reset();  // first, so that rings give back what they are charged for
     card_.counters.fill(0);
     state_ = std::make_unique<CardState>(card_, static_cast<TransportHost&>(*this));
-    state_->port.cable = cable_;
+    state_->port.link = link_;
+    state_->port.groups.set_wire(&card_.wire);
+    state_->port.has_groups = (capabilities(config_) & DINGO_CAP_MCAST) != 0;
     state_->port.macs[0] = MacEntry{true, config_.mac & kBroadcastMac};
     state_->port.addresses_changed();
     loopback_.set_port(&state_->port);
@@ -39,10 +45,10 @@ void Card::reset() {
 }
 
 void Card::set_link(bool up) {
-    cable_ = up;
+    link_ = up;
     Port& port = state_->port;
     const bool was_up = port.up();
-    port.cable = up;
+    port.link = up;
     if (port.up() != was_up && fatal_ == DINGO_FATAL_NONE) {
         state_->async.post(card_, was_up ? DINGO_EV_PORT_DOWN : DINGO_EV_PORT_UP, 1);
     }
@@ -52,7 +58,7 @@ void Card::receive(std::span<const std::byte> frame) {
     take(frame, {}, false);
 }
 
-void Card::take(std::span<const std::byte> frame, std::span<const std::byte> payload, bool inside) {
+void Card::take(std::span<const std::byte> frame, std::span<const std::byte> payload, bool looped) {
     if (fatal_ != DINGO_FATAL_NONE) {
         return;
     }
@@ -68,7 +74,9 @@ void Card::take(std::span<const std::byte> frame, std::span<const std::byte> pay
         return;
     }
     const auto* octets = reinterpret_cast<const std::uint8_t*>(frame.data());
-    if (!port.takes_roce(mac_number(octets))) {
+    const std::uint64_t mac = mac_number(octets);
+    const bool to_group = verdict == packet::ParseResult::kRoce && port.takes_group(mac, packet);
+    if (!to_group && !port.takes_roce(mac)) {
         state_->ethernet.receive(frame);  // somebody else's: a capture in promiscuous mode sees it
         return;
     }
@@ -82,7 +90,7 @@ void Card::take(std::span<const std::byte> frame, std::span<const std::byte> pay
         if (!payload.empty()) {
             packet.payload = payload;
         }
-        state_->transport.receive(packet, frame, inside);
+        state_->transport.receive(packet, frame, looped);
     }
 }
 

@@ -48,8 +48,8 @@ class Card final : public Engine, private TransportHost {
     bool run_admin(unsigned budget, unsigned& done);
     void fail(std::uint32_t reason);
 
-    /// A frame from the cable, or one that turned round inside; `payload` where it is not in it.
-    void take(std::span<const std::byte> frame, std::span<const std::byte> payload, bool inside);
+    /// A frame from the wire, or one that looped back; `payload` where it is not in it.
+    void take(std::span<const std::byte> frame, std::span<const std::byte> payload, bool looped);
     bool run_loopback(unsigned budget);
 
     const EngineConfig config_;
@@ -62,7 +62,7 @@ class Card final : public Engine, private TransportHost {
     std::uint32_t clock_high_ = 0;  // CLOCK 63:32 as it was when 31:0 were read
     std::uint32_t fatal_ = DINGO_FATAL_NONE;
     std::uint32_t resets_ = 0;
-    bool cable_ = true;
+    bool link_ = true;
 };
 
 }  // namespace dingo::model

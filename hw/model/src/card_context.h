@@ -17,13 +17,13 @@ namespace dingo::model {
 static_assert(std::endian::native == std::endian::little,
               "contract structures are little endian and are used in place");
 
-inline constexpr Nanoseconds kWireRetry = 5'000;  ///< pause after the cable took no frame
+inline constexpr Nanoseconds kWireRetry = 5'000;  ///< pause after the wire took no frame
 
 struct CardContext {
     const EngineConfig& config;
     HostPort& host;
-    WirePort& cable;
-    Loopback& wire;  ///< the cable, but for frames to ourselves
+    WirePort& wire;
+    Loopback& loopback;  ///< the wire, but for frames to ourselves
     Nanoseconds now = 0;
     std::array<std::uint64_t, DINGO_CARD_COUNTERS> counters{};
     std::mt19937_64 random;

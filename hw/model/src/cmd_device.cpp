@@ -37,6 +37,10 @@ dingo_limits limits_of(const EngineConfig& config) {
     limits.log_max_eth = DINGO_MAX_LOG_ETH;
     limits.ack_delay = kAckDelay;
     limits.serial = config.mac;
+    if ((capabilities(config) & DINGO_CAP_MCAST) != 0) {
+        limits.max_mcast = kMaxMcast;
+        limits.max_mcast_qp = kMaxMcastQp;
+    }
     return limits;
 }
 

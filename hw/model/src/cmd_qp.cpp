@@ -24,7 +24,8 @@ bool qpn_ok(const EngineConfig& config, std::uint32_t qpn, std::uint8_t kind) {
         return qpn == DINGO_QPN_GSI;
     }
     const std::uint32_t index = qpn & ((1u << DINGO_QPN_INDEX_BITS) - 1);
-    return qpn < 1u << 24 && index >= kFirstQpIndex && index - kFirstQpIndex < max_qp(config);
+    return qpn < DINGO_QPN_MCAST && index >= kFirstQpIndex &&
+           index - kFirstQpIndex < max_qp(config);
 }
 
 void check_receive_side(FieldCheck& check, const Create& cmd) {
@@ -122,6 +123,9 @@ AdminResult destroy_qp(CardState& card, const AdminCommand& command) {
     }
     card.transport.qp_destroyed(*qp);
     card.memory.unbind_windows_of(*qp);
+    if (qp->type == QpType::kUd) {
+        card.port.groups.forget(cmd.id);
+    }
     --qp->send_cq->users;
     --qp->recv_cq->users;
     if (qp->srq != nullptr) {

@@ -34,6 +34,8 @@ constexpr Entry kCommands[] = {
     {DINGO_OP_MODIFY_QP, sizeof(dingo_cmd_modify_qp), 0, commands::modify_qp},
     {DINGO_OP_QUERY_QP, sizeof(dingo_cmd_query_qp), 0, commands::query_qp},
     {DINGO_OP_SET_COMPUTE, sizeof(dingo_cmd_set_compute), DINGO_CAP_COMPUTE, commands::set_compute},
+    {DINGO_OP_ATTACH_MCAST, sizeof(dingo_cmd_mcast), DINGO_CAP_MCAST, commands::attach_mcast},
+    {DINGO_OP_DETACH_MCAST, sizeof(dingo_cmd_mcast), DINGO_CAP_MCAST, commands::detach_mcast},
     {DINGO_OP_CREATE_SRQ, sizeof(dingo_cmd_create_srq), DINGO_CAP_SRQ, commands::create_srq},
     {DINGO_OP_DESTROY_SRQ, sizeof(dingo_cmd_destroy), DINGO_CAP_SRQ, commands::destroy_srq},
     {DINGO_OP_MODIFY_SRQ, sizeof(dingo_cmd_modify_srq), DINGO_CAP_SRQ, commands::modify_srq},

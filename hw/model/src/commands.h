@@ -43,6 +43,9 @@ AdminResult destroy_qp(CardState& card, const AdminCommand& command);
 AdminResult modify_qp(CardState& card, const AdminCommand& command);
 AdminResult query_qp(CardState& card, const AdminCommand& command);
 
+AdminResult attach_mcast(CardState& card, const AdminCommand& command);
+AdminResult detach_mcast(CardState& card, const AdminCommand& command);
+
 AdminResult create_srq(CardState& card, const AdminCommand& command);
 AdminResult destroy_srq(CardState& card, const AdminCommand& command);
 AdminResult modify_srq(CardState& card, const AdminCommand& command);

@@ -25,7 +25,7 @@ class CompletionQueue {
     /// error; the caller moves its QP to ERR.
     bool post(CardContext& card, dingo_cqe entry);
 
-    /// Doorbell DB_CQ: consumer index, arming (docs/contract.md struct doorbell).
+    /// Doorbell DB_CQ: consumer index, arming (docs/reference/contract.md struct doorbell).
     void doorbell(CardContext& card, std::uint32_t word0, std::uint32_t consumer);
 
     [[nodiscard]] bool in_error() const noexcept { return error_; }

@@ -6,7 +6,6 @@
 #include <cstring>
 
 namespace dingo::model {
-namespace {}  // namespace
 
 RingMemory::Result Ethernet::create(const dingo_cmd_create_eth& command) {
     auto ring = std::make_unique<EthernetRing>();
@@ -112,10 +111,10 @@ Ethernet::Step Ethernet::transmit(EthernetRing& ring, std::uint32_t number) {
     good = good && length >= kEthernetHeader && length <= port_.max_frame(true) && port_.up();
 
     if (good) {
-        std::span<std::byte> room = card_.wire.begin_frame(length);
+        std::span<std::byte> room = card_.loopback.begin_frame(length);
         if (room.size() < length) {
             if (!room.empty()) {
-                card_.wire.end_frame(0);
+                card_.loopback.end_frame(0);
             }
             return Step::kWireBusy;
         }
@@ -126,7 +125,7 @@ Ethernet::Step Ethernet::transmit(EthernetRing& ring, std::uint32_t number) {
         }
         const bool tagged = good && room[12] == std::byte{0x81} && room[13] == std::byte{0x00};
         good = good && length <= port_.max_frame(tagged);
-        card_.wire.end_frame(good ? length : 0);
+        card_.loopback.end_frame(good ? length : 0);
     }
     const std::uint32_t last = ring.consumer + count - 1;
     ring.consumer += count;
@@ -147,7 +146,6 @@ Ethernet::Step Ethernet::transmit(EthernetRing& ring, std::uint32_t number) {
 
 void Ethernet::complete(EthernetRing& ring, std::uint32_t number, dingo_cqe entry) {
     entry.qpn_op |= DINGO_PREP(DINGO_CQE_QPN_OP_QPN_MASK, number);
-    entry.vlan = 0;
     if (!ring.cq->post(card_, entry)) {
         ring.stopped = true;
     }

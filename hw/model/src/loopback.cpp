@@ -17,21 +17,21 @@ std::span<std::byte> Loopback::begin_frame(std::size_t max_len) {
     if (full()) {
         return {};
     }
-    cable_room_ = cable_.begin_frame(max_len);
-    return cable_room_;
+    wire_room_ = wire_.begin_frame(max_len);
+    return wire_room_;
 }
 
 void Loopback::end_frame(std::size_t len) {
-    if (len == 0 || port_ == nullptr || !port_->turns_round(cable_room_.first(len))) {
-        cable_.end_frame(len);
+    if (port_ == nullptr || !port_->loops_back(wire_room_.first(len))) {
+        wire_.end_frame(len);
         return;
     }
-    std::ranges::copy(cable_room_.first(len), begin_inside(len).begin());
-    end_inside(len, {});
-    cable_.end_frame(0);
+    std::ranges::copy(wire_room_.first(len), begin_loopback(len).begin());
+    end_loopback(len, {});
+    wire_.end_frame(0);
 }
 
-std::span<std::byte> Loopback::begin_inside(std::size_t max_len) {
+std::span<std::byte> Loopback::begin_loopback(std::size_t max_len) {
     if (full()) {
         return {};
     }
@@ -42,7 +42,7 @@ std::span<std::byte> Loopback::begin_inside(std::size_t max_len) {
     return std::span(room).first(max_len);
 }
 
-void Loopback::end_inside(std::size_t len, const Elsewhere& payload) {
+void Loopback::end_loopback(std::size_t len, const Elsewhere& payload) {
     if (len == 0) {
         return;
     }

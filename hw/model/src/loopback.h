@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The turn inside the card: frames for our own address never reach the cable, they come back as
+// The loopback of the card: frames for our own address never reach the wire, they come back as
 // received ones. Two QPs of one card talk this way, as on any NIC. Such a frame has no ICRC: it is
 // on no wire. Its payload may stay in host memory until the frame is taken, so that it is copied
 // once.
@@ -32,18 +32,18 @@ class Loopback final : public WirePort {
         std::span<const std::byte> payload;  ///< elsewhere; empty: it is in the frame
     };
 
-    explicit Loopback(WirePort& cable) : cable_(cable), frames_(kFrames) {}
+    explicit Loopback(WirePort& wire) : wire_(wire), frames_(kFrames) {}
 
     /// Whose addresses are ours; nullptr: nobody's.
     void set_port(const Port* port) noexcept;
 
-    /// A frame that may be for the cable or for us.
+    /// A frame that may be for the wire or for us.
     std::span<std::byte> begin_frame(std::size_t max_len) override;
     void end_frame(std::size_t len) override;
 
     /// The same for a frame that is known to be for us; `len` 0 gives the room back.
-    std::span<std::byte> begin_inside(std::size_t max_len);
-    void end_inside(std::size_t len, const Elsewhere& payload);
+    std::span<std::byte> begin_loopback(std::size_t max_len);
+    void end_loopback(std::size_t len, const Elsewhere& payload);
 
     [[nodiscard]] bool empty() const noexcept { return taken_ == put_; }
     /// The oldest frame, valid until the next take(). Not when empty().
@@ -61,9 +61,9 @@ class Loopback final : public WirePort {
     // The frame last taken may still be in use.
     [[nodiscard]] bool full() const noexcept { return put_ - taken_ == kFrames - 1; }
 
-    WirePort& cable_;
+    WirePort& wire_;
     const Port* port_ = nullptr;
-    std::span<std::byte> cable_room_;
+    std::span<std::byte> wire_room_;
     std::vector<Frame> frames_;  // a ring
     std::uint64_t put_ = 0;
     std::uint64_t taken_ = 0;

@@ -43,7 +43,6 @@ bool PageList::load_block(CardContext& card, std::uint64_t index) {
         const std::uint64_t leaf = first / kLeaf;
         if (block_->leaf != leaf) {
             std::uint64_t address = 0;
-            block_->leaf = kNone;
             if (!card.dma_read(mem_.addr + leaf * sizeof address,
                                std::as_writable_bytes(std::span(&address, 1)))) {
                 return false;

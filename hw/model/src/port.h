@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "card_context.h"
+#include "dingo/packet/parse.h"
+#include "multicast.h"
 
 namespace dingo::model {
 
@@ -44,7 +46,7 @@ struct MacEntry {
 struct Port {
     static constexpr std::uint32_t kGidEntries = 256;
 
-    bool cable = true;     ///< set_link()
+    bool link = true;      ///< set_link()
     bool enabled = false;  ///< SET_PORT
     bool promiscuous = false;
     bool all_multicast = false;
@@ -53,8 +55,10 @@ struct Port {
     std::uint32_t gid_generation =
         0;  ///< raised by every SET_GID: cached header templates are stale
     std::array<MacEntry, DINGO_MAC_TABLE> macs{};
+    bool has_groups = false;  ///< capability MCAST
+    MulticastTable groups;
 
-    [[nodiscard]] bool up() const noexcept { return cable && enabled; }
+    [[nodiscard]] bool up() const noexcept { return link && enabled; }
     /// Valid entry at `index`, or nullptr.
     [[nodiscard]] const GidEntry* gid(std::uint32_t index) const noexcept {
         return index < gids.size() && gids[index].valid ? &gids[index] : nullptr;
@@ -72,8 +76,15 @@ struct Port {
     [[nodiscard]] bool takes_roce(std::uint64_t mac) const noexcept {
         return std::ranges::find(roce_macs_, mac) != roce_macs_.end();
     }
+    /// A datagram to a multicast group, whoever is attached to it. One that nobody is attached to
+    /// is left to an Ethernet function that wants to see it.
+    [[nodiscard]] bool takes_group(std::uint64_t mac, const packet::Packet& packet) const {
+        return has_groups && is_multicast(mac) && packet.bth.dest_qp == DINGO_QPN_MCAST &&
+               packet.dgid.is_multicast() &&
+               (!(promiscuous || all_multicast) || !groups.members(packet.dgid.bytes).empty());
+    }
     /// A frame that we send to ourselves.
-    [[nodiscard]] bool turns_round(std::span<const std::byte> frame) const noexcept {
+    [[nodiscard]] bool loops_back(std::span<const std::byte> frame) const noexcept {
         constexpr std::byte kGroup{1};
         return frame.size() >= 6 && (frame[0] & kGroup) == std::byte{0} &&
                takes_roce(mac_number(reinterpret_cast<const std::uint8_t*>(frame.data())));

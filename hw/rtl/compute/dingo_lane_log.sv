@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// One word: ln(max(x, 0) + 1) as an IEEE 754 single, by the integer algorithm of docs/compute.md. Eleven stages,
+/// One word: ln(max(x, 0) + 1) as an IEEE 754 single, by the integer algorithm of docs/reference/compute.md. Eleven stages,
 /// a word a cycle; stage k works when en_i[k] says so.
 module dingo_lane_log (
     input  logic        clk_i,

@@ -153,7 +153,7 @@ module dingo_admin (
   logic [1023:0] out_q;               // bytes for the host
   logic [63:0] out_addr_q;
   logic [15:0] out_left_q, out_have_q;  // bytes still to write; bytes in out_q
-  logic [5:0] stat_q;                 // next counter
+  logic [6:0] stat_q;                 // next counter; from 64 on they are 0: what is not built counts nothing
   logic [3:0] stat_fill_q;
   logic stat_asked_q;
   logic counted_q, forgot_q;
@@ -488,7 +488,7 @@ module dingo_admin (
   assign read_valid_o = state_q == STATS && !stat_asked_q;
   assign read_qp_o = qs.scope[0];
   assign read_qpi_o = qp_windex_o;
-  assign read_idx_o = stat_q;
+  assign read_idx_o = stat_q[5:0];
   assign stat_valid_o = state_q == COUNT;
   assign stat_o = {counted_q ? 6'(dingo_pkg::CARD_ADMIN_ERRORS) : 6'(dingo_pkg::CARD_ADMIN_COMMANDS), 16'd1};
 
@@ -709,7 +709,7 @@ module dingo_admin (
         STATS: begin
           if (read_valid_o && read_ready_i) stat_asked_q <= 1'b1;
           if (value_valid_i) begin
-            out_q[511:0] <= {value_i, out_q[511:64]};
+            out_q[511:0] <= {stat_q[6] ? 64'd0 : value_i, out_q[511:64]};
             stat_asked_q <= 1'b0;
             stat_q       <= stat_q + 1'b1;
             stat_fill_q  <= stat_fill_q + 1'b1;

@@ -69,8 +69,8 @@ struct Endpoint {
 std::string gid_text(const std::array<std::uint8_t, 16>& gid);
 
 /// An endpoint as bytes, to be carried by whatever a program has: MPI, a key-value store, a file.
-/// The form is that of docs/qp-exchange-protocol.md, the same on all hosts and readable by later
-/// versions.
+/// The form is that of docs/reference/qp-exchange-protocol.md, the same on all hosts and readable
+/// by later versions.
 /// @throws Error(Argument) why_invalid()
 std::vector<std::byte> pack(const Endpoint& endpoint);
 /// @throws Error Protocol: bytes that are no endpoint; Limit

@@ -31,8 +31,8 @@ class Error : public std::runtime_error {
   public:
     Error(ErrorCode code, const std::string& text) : std::runtime_error(text), code_(code) {}
 
-    /// With the other side's reason (wire::Reason, docs/qp-exchange-protocol.md) or errno of a
-    /// device.
+    /// With the other side's reason (wire::Reason, docs/reference/qp-exchange-protocol.md) or errno
+    /// of a device.
     Error(ErrorCode code, const std::string& text, int detail)
         : std::runtime_error(text), code_(code), detail_(detail) {}
 

@@ -116,7 +116,7 @@ QPX_API const char* qpx_strerror(int code);
  * call. */
 QPX_API const char* qpx_last_error(void);
 /* Of that call: errno of the device for QPX_EDEVICE, EINTR for QPX_ECANCELLED when it was a signal,
- * the reason of docs/qp-exchange-protocol.md for QPX_EREFUSED; else 0. */
+ * the reason of docs/reference/qp-exchange-protocol.md for QPX_EREFUSED; else 0. */
 QPX_API int qpx_last_detail(void);
 
 /* @url: tcp://host:port, or cm://host:port through librdmacm. */

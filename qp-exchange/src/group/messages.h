@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Messages between a member of a group and the service (docs/qpxd.md). No I/O.
+// Messages between a member of a group and the service (docs/reference/qpxd.md). No I/O.
 #pragma once
 
 #include <cstddef>

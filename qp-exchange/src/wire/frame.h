@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Frames and their fields (docs/qp-exchange-protocol.md). No I/O, no state of a conversation.
+// Frames and their fields (docs/reference/qp-exchange-protocol.md). No I/O, no state of a
+// conversation.
 #pragma once
 #include <cstddef>
 #include <cstdint>

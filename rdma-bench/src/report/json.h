@@ -12,8 +12,8 @@ namespace rdma_bench::report {
 /// A file of a newer major schema is refused; within one, keys are only added.
 constexpr int kSchemaVersion = 1;
 
-/// The run as JSON, schema "rdma-bench" (docs/rdma-bench.md, "Results"). Always valid: text that is
-/// not UTF-8 is replaced, numbers that JSON does not have are null.
+/// The run as JSON, schema "rdma-bench" (docs/reference/rdma-bench.md, "Results"). Always valid:
+/// text that is not UTF-8 is replaced, numbers that JSON does not have are null.
 std::string to_json(const Result& result);
 
 /// Not JSON, or not of this schema. what() has the name, the place in it and what was expected

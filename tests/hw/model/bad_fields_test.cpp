@@ -121,6 +121,25 @@ TEST_F(BadFields, Compute) {
     EXPECT_EQ(status(DINGO_OP_SET_COMPUTE, cmd), DINGO_ST_OK + 0u);
 }
 
+TEST_F(BadFields, Multicast) {
+    QpOptions datagram;
+    datagram.kind = DINGO_QPT_UD;
+    for (const std::uint16_t opcode : {DINGO_OP_ATTACH_MCAST, DINGO_OP_DETACH_MCAST}) {
+        dingo_cmd_mcast cmd{};
+        cmd.qpn = d.create_qp(cq, cq, datagram).qpn;
+        cmd.gid[0] = 0xff;
+        expect_bad(opcode, cmd, 8, 4, d.create_qp(cq, cq).qpn);
+        expect_reserved(opcode, cmd, 12, 4);
+        expect_bad(opcode, cmd, 16, 1, 0xfe);
+        cmd.qpn ^= 1u << DINGO_QPN_INDEX_BITS;
+        EXPECT_EQ(status(opcode, cmd), DINGO_ST_BAD_ID + 0u);
+    }
+    dingo_cmd_create_qp qp{};
+    qp.qpn = DINGO_QPN_MCAST;
+    qp.kind = DINGO_QPT_UD;
+    expect_bad(DINGO_OP_CREATE_QP, qp, 8, 4, DINGO_QPN_MCAST);
+}
+
 TEST_F(BadFields, SetPort) {
     dingo_cmd_set_port cmd{};
     cmd.mtu = 1500;
@@ -396,6 +415,13 @@ TEST_F(BadFields, Srq) {
     expect_bad(DINGO_OP_CREATE_SRQ, cmd, 21, 1, 9);
     expect_reserved(DINGO_OP_CREATE_SRQ, cmd, 22, 2);
     expect_ring(DINGO_OP_CREATE_SRQ, cmd, 24);
+    const std::uint64_t bytes = std::uint64_t{1} << (cmd.log_size + cmd.log_stride);
+    expect_bad(DINGO_OP_CREATE_SRQ, cmd, 24, 8, 0 - bytes + 64);
+    auto last = cmd;  // it may end with the last byte of the address space
+    last.srqn = 8;
+    last.ring.addr = 0 - bytes;
+    EXPECT_EQ(status(DINGO_OP_CREATE_SRQ, last), DINGO_ST_OK + 0u);
+    EXPECT_EQ(d.destroy(DINGO_OP_DESTROY_SRQ, 8).status, DINGO_ST_OK + 0u);
     expect_bad(DINGO_OP_CREATE_SRQ, cmd, 40, 4, 17);
     expect_reserved(DINGO_OP_CREATE_SRQ, cmd, 44, 4);
     EXPECT_EQ(status(DINGO_OP_CREATE_SRQ, cmd), DINGO_ST_OK + 0u);

@@ -6,7 +6,7 @@
 namespace dingo::test {
 namespace {
 
-/// The cable's plug makes asynchronous events; Ethernet frames make completions.
+/// The wire's plug makes asynchronous events; Ethernet frames make completions.
 class Events : public testing::Test {
   protected:
     Events() {
@@ -33,12 +33,13 @@ class Events : public testing::Test {
     TestDriver& d = card.driver;
 };
 
-TEST_F(Events, PortEventsFollowCableAndSwitch) {
+TEST_F(Events, PortEventsFollowWireAndSwitch) {
     plug(false);
     auto event = d.poll_eq(d.async_eq);
     ASSERT_TRUE(event);
     EXPECT_EQ(event->kind, DINGO_EV_PORT_DOWN);
     EXPECT_EQ(event->id, 1u);
+    EXPECT_EQ(event->data, 0u) << "this kind has none";
     EXPECT_EQ(card.host.take_msix(0), 1u);
     EXPECT_EQ(d.read32(DINGO_REG_STATUS) & DINGO_STATUS_LINK_UP_MASK, 0u);
     plug(false);  // no change, no event

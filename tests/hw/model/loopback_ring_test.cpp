@@ -7,9 +7,9 @@
 #include <cstring>
 #include <vector>
 
-#include "cable.h"
 #include "loopback.h"
 #include "port.h"
+#include "test_wire.h"
 
 namespace dingo::model {
 namespace {
@@ -51,7 +51,25 @@ TEST_F(LoopbackRing, TakenFrameStaysWholeWhileItsAnswersFillTheRing) {
     EXPECT_EQ(loopback.take().frame[10], std::byte{1});
 }
 
-TEST_F(LoopbackRing, FramesForOthersAndGroupsGoToTheCable) {
+TEST_F(LoopbackRing, AFullRingHasNoRoomAndLosesNoFrame) {
+    std::uint8_t marks = 0;
+    while (marks < 2 * Loopback::kFrames) {
+        const auto room = loopback.begin_loopback(64);
+        if (room.empty()) {
+            break;
+        }
+        std::ranges::fill(room, std::byte{marks++});
+        loopback.end_loopback(64, {});
+    }
+    EXPECT_LT(marks, Loopback::kFrames);
+    for (std::uint8_t mark = 0; mark < marks; ++mark) {
+        ASSERT_FALSE(loopback.empty());
+        EXPECT_EQ(loopback.take().frame[10], std::byte{mark});
+    }
+    EXPECT_TRUE(loopback.empty());
+}
+
+TEST_F(LoopbackRing, FramesForOthersAndGroupsGoToTheWire) {
     EXPECT_TRUE(put(1, 2));
     EXPECT_TRUE(loopback.empty());
     ASSERT_EQ(wire.sent.size(), 1u);
@@ -64,6 +82,7 @@ TEST_F(LoopbackRing, FramesForOthersAndGroupsGoToTheCable) {
     EXPECT_TRUE(loopback.empty());
     EXPECT_EQ(wire.sent.size(), 2u);
     EXPECT_TRUE(put(1));
+    EXPECT_FALSE(loopback.begin_frame(64).empty());
     loopback.end_frame(0);
     EXPECT_FALSE(loopback.empty());
     EXPECT_EQ(wire.sent.size(), 2u);
@@ -72,10 +91,10 @@ TEST_F(LoopbackRing, FramesForOthersAndGroupsGoToTheCable) {
 TEST_F(LoopbackRing, GatheredPayloadIsInTheFrameAndItsMemoryMayGo) {
     std::vector<std::byte> memory(16, std::byte{0x5A});
     for (int i = 0; i < 2; ++i) {
-        const auto room = loopback.begin_inside(64);
+        const auto room = loopback.begin_loopback(64);
         ASSERT_EQ(room.size(), 64u);
         std::ranges::fill(room, std::byte{0x11});
-        loopback.end_inside(64, {memory.data(), 40, memory.size()});
+        loopback.end_loopback(64, {memory.data(), 40, memory.size()});
     }
     const auto elsewhere = loopback.take();
     EXPECT_EQ(elsewhere.payload.data(), memory.data());

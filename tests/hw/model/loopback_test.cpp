@@ -34,7 +34,7 @@ class Loopback : public testing::Test {
     std::array<TestQp, 2> qp_;
 };
 
-TEST_F(Loopback, AWriteToOurselvesArrivesAndTheCableSeesNothing) {
+TEST_F(Loopback, AWriteToOurselvesArrivesAndTheWireSeesNothing) {
     constexpr std::uint32_t kBytes = 100'000;
     constexpr std::uint32_t kAll =
         DINGO_ACC_LOCAL_WRITE | DINGO_ACC_REMOTE_WRITE | DINGO_ACC_REMOTE_READ;

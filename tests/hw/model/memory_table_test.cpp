@@ -127,6 +127,17 @@ TEST_F(MemoryTableTest, ZeroLengthIsGrantedWithAnyKeyAndTouchesNothing) {
     EXPECT_EQ(host.dma_writes, 0u);
 }
 
+TEST_F(MemoryTableTest, AGrantEndsWhereItWasAskedToEnd) {
+    const auto mr = create(4096);
+    ASSERT_EQ(check(mr.key, mr.iova, 16), KeyVerdict::kOk);
+    std::vector<std::byte> data(9);
+    EXPECT_FALSE(table.read(range, 8, data));
+    EXPECT_FALSE(table.write(range, 8, data));
+    EXPECT_EQ(host.dma_reads + host.dma_writes, 0u);
+    EXPECT_TRUE(table.read(range, 7, data));
+    EXPECT_TRUE(table.write(range, 7, data));
+}
+
 TEST_F(MemoryTableTest, ContiguousRegionNeedsNoListRead) {
     const auto mr = create(1 << 20);
     const auto data = pattern(100'000);
@@ -229,6 +240,24 @@ TEST_F(MemoryTableTest, BadPageListIsABusErrorNotAWildAccess) {
     EXPECT_EQ(host.dma_writes, 0u);
 }
 
+TEST_F(MemoryTableTest, AnUnreadableRootIsABusErrorNotAnotherLeafsPage) {
+    constexpr std::size_t kLeaf = DINGO_PBL_LEAF_ENTRIES;
+    OneCard unused;
+    test::TestDriver lists(*unused.engine, host, unused.now);
+    auto cmd = command(4096);
+    cmd.mem = lists.page_list(host.alloc_pages(kLeaf + 1), 2, 12);
+    cmd.length = (kLeaf + 1) * 4096;
+    table.impl().create(cmd);
+    ASSERT_EQ(check(cmd.key, cmd.iova, cmd.length), KeyVerdict::kOk);
+    const auto data = pattern(8);
+    ASSERT_TRUE(table.write(range, 0, data));
+    host.break_range(cmd.mem.addr, 4096);
+    const auto writes = host.dma_writes;
+    EXPECT_FALSE(table.write(range, kLeaf * 4096, data));
+    EXPECT_EQ(host.dma_writes, writes);
+    EXPECT_TRUE(table.write(range, 4096, data)) << "the leaf that is known needs no root";
+}
+
 TEST_F(MemoryTableTest, PhysicalKeysAreForPrivilegedQueuePairs) {
     dingo_cmd_create_mr cmd{};
     cmd.key = 9u << DINGO_MR_INDEX_SHIFT;
@@ -272,6 +301,8 @@ TEST_F(MemoryTableTest, ReregistrationReplacesTranslationKeyAndDomainAtOnce) {
     ASSERT_EQ(check(next.key, mr.iova, 16, DINGO_ACC_LOCAL_WRITE), KeyVerdict::kOk);
     ASSERT_TRUE(table.write(range, 0, data));
     EXPECT_TRUE(std::ranges::equal(host.bytes(next.mem.addr, 16), data));
+    EXPECT_EQ(check(next.key, mr.iova, 4096, DINGO_ACC_LOCAL_WRITE), KeyVerdict::kOk);
+    EXPECT_EQ(check(next.key, mr.iova, 4097, DINGO_ACC_LOCAL_WRITE), KeyVerdict::kBounds);
 }
 
 // --- windows
@@ -373,6 +404,11 @@ TEST_F(WindowTest, BindRefusesWhatTheRegionDoesNotAllow) {
         EXPECT_EQ(table.bind(qp, bind), KeyVerdict::kNoKey) << bit;
     }
     EXPECT_EQ(table.bind(qp, request(mr.key, mr)), KeyVerdict::kNoKey);  // no window
+    bind = request(mw1, mr);
+    for (const std::uint32_t key : {mr.key ^ 1, mw2, create_kind(DINGO_MRT_FRWR, 4096)}) {
+        bind.mr_key = key;  // nothing, a window, a region without memory
+        EXPECT_EQ(table.bind(qp, bind), KeyVerdict::kNoKey) << key;
+    }
     EXPECT_EQ(table.bind(qp, request(mw1, create(4096, DINGO_ACC_LOCAL_WRITE))),
               KeyVerdict::kNoAccess);  // no MW_BIND
     EXPECT_EQ(table.bind(qp, request(mw1, create(4096, DINGO_ACC_MW_BIND))),

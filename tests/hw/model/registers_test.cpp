@@ -32,7 +32,7 @@ TEST(Registers, MemoryDoorbellsAreACapability) {
 
 TEST(Registers, WhatIsWithheldIsNoCapabilityAndItsCommandsAreRefused) {
     EngineConfig config;
-    config.withheld = DINGO_CAP_PAUSE_MR | DINGO_CAP_SRQ | DINGO_CAP_COMPUTE;
+    config.withheld = DINGO_CAP_PAUSE_MR | DINGO_CAP_SRQ | DINGO_CAP_COMPUTE | DINGO_CAP_MCAST;
     OneCard card("model", config);
     TestDriver& d = card.driver;
     EXPECT_EQ(d.read64(DINGO_REG_CAPS) & config.withheld, 0u);
@@ -45,6 +45,10 @@ TEST(Registers, WhatIsWithheldIsNoCapabilityAndItsCommandsAreRefused) {
               DINGO_ST_UNSUPPORTED + 0u);
     EXPECT_EQ(d.execute(DINGO_OP_QUERY_COMPUTE, dingo_cmd_query_compute{}).status,
               DINGO_ST_UNSUPPORTED + 0u);
+    for (const std::uint16_t opcode : {DINGO_OP_ATTACH_MCAST, DINGO_OP_DETACH_MCAST}) {
+        EXPECT_EQ(d.execute(opcode, dingo_cmd_mcast{}).status, DINGO_ST_UNSUPPORTED + 0u);
+    }
+    EXPECT_EQ(d.query_limits().max_mcast, 0u);
     EXPECT_EQ(d.execute(DINGO_OP_REREG_MR, dingo_cmd_create_mr{}).status, DINGO_ST_BAD_FIELD + 0u);
 }
 

@@ -60,6 +60,47 @@ TEST(Build, NothingOfAnEarlierPacketStaysInAReusedOne) {
     }
 }
 
+TEST(Build, WhatAnOpcodeDoesNotHaveIsZeroAfterParsing) {
+    test::Random random(8);
+    const auto v4 = test::random_path(random, L3Kind::kIpv4, false);
+    Packet packet;
+    const auto parsed = [&](Opcode op) {
+        ASSERT_EQ(parse(test::make_frame(v4, test::random_headers(random, op, 0), {}), packet),
+                  ParseResult::kRoce);
+    };
+    parsed(Opcode::kRcCmpSwap);
+    parsed(Opcode::kRcWriteOnlyImm);
+    parsed(Opcode::kRcSendOnly);
+    EXPECT_EQ(packet.reth.va, 0u);
+    EXPECT_EQ(packet.reth.rkey, 0u);
+    EXPECT_EQ(packet.reth.length, 0u);
+    EXPECT_EQ(packet.atomic_eth.va, 0u);
+    EXPECT_EQ(packet.atomic_eth.rkey, 0u);
+    EXPECT_EQ(packet.atomic_eth.swap_add, 0u);
+    EXPECT_EQ(packet.atomic_eth.compare, 0u);
+    EXPECT_EQ(packet.imm, 0u);
+}
+
+TEST(Build, LengthsInATemplateAreThePacketsAndStillZero) {
+    test::Random random(10);
+    test::for_each_path_kind([&](L3Kind l3, bool vlan) {
+        const HeaderTemplate path(test::random_path(random, l3, vlan));
+        const std::byte* const udp = path.headers().last(kUdpBytes).data();
+        EXPECT_EQ(load_be16(udp + UdpHeader::kLengthOffset), 0);
+    });
+}
+
+TEST(Build, EtherTypesAreThoseThatSwitchesKnow) {
+    test::Random random(9);
+    test::for_each_path_kind([&](L3Kind l3, bool vlan) {
+        const auto frame = test::make_frame(test::random_path(random, l3, vlan),
+                                            test::random_headers(random, Opcode::kRcAck, 0), {});
+        const std::uint16_t ip = l3 == L3Kind::kIpv4 ? 0x0800 : 0x86dd;
+        EXPECT_EQ(load_be16(frame.data() + 12), vlan ? 0x8100 : ip);
+        EXPECT_EQ(load_be16(frame.data() + (vlan ? 16 : 12)), ip);
+    });
+}
+
 TEST(Build, Ipv4ChecksumFitsForEveryIdAndLength) {
     test::Random random(3);
     std::vector<std::byte> buffer(kMaxRoceFrameBytes);

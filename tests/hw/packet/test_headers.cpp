@@ -89,6 +89,25 @@ TEST(Headers, StoreInvertsLoad) {
     store_inverts_load<AtomicEth>(random);
 }
 
+/// Every bit of these means something, so each comes back.
+template <typename Header>
+void every_bit_is_kept(test::Random& random) {
+    for (int i = 0; i < 100; ++i) {
+        const auto wire = test::random_bytes(random, Header::kBytes);
+        std::vector<std::byte> out(Header::kBytes);
+        Header::load(wire.data()).store(out.data());
+        ASSERT_EQ(out, wire);
+    }
+}
+
+TEST(Headers, NoBitOfAHeaderWithoutReservedOnesIsLost) {
+    test::Random random(3);
+    every_bit_is_kept<EthernetHeader>(random);
+    every_bit_is_kept<UdpHeader>(random);
+    every_bit_is_kept<Reth>(random);
+    every_bit_is_kept<AtomicEth>(random);
+}
+
 TEST(Headers, Ipv4SumIsOnesForEveryCorrectHeader) {
     test::Random random(2);
     for (int i = 0; i < 10'000; ++i) {

@@ -19,6 +19,14 @@ TEST(Opcodes, ExactlyTheOpcodesOfTheCardAreKnown) {
     }
 }
 
+TEST(Opcodes, AnUnknownOpcodeHasNoPlaceInAMessageAndNoHeaders) {
+    const OpcodeTraits& unknown = traits(Opcode{0xff});
+    EXPECT_FALSE(unknown.known());
+    EXPECT_FALSE(unknown.first || unknown.last || unknown.carries_payload);
+    EXPECT_EQ(unknown.extensions, 0);
+    EXPECT_EQ(unknown.header_bytes, 0);
+}
+
 TEST(Opcodes, NamesAreUniqueAndLeadBack) {
     std::set<std::string> names;
     for (Opcode op : test::all_opcodes()) {

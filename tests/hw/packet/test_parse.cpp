@@ -128,6 +128,10 @@ TEST(Parse, UdpLengthMustFitTheIpLength) {
 TEST(Parse, NoRoomForBthAndIcrc) {
     for (std::size_t n : {0, 4, 12, 15})
         EXPECT_EQ(verdict(with_udp_payload(good(L3Kind::kIpv4), n)), ParseResult::kTooShort) << n;
+    auto v6 = good(L3Kind::kIpv6);
+    store_be16(v6.data() + kIp + 4, 8);
+    store_be16(v6.data() + kUdpV6 + 4, 8);
+    EXPECT_EQ(verdict(v6), ParseResult::kTooShort) << "a UDP header alone";
     auto frame = with_udp_payload(good(L3Kind::kIpv4, Opcode::kRcSendOnly, 0), 16);
     EXPECT_EQ(verdict(frame), ParseResult::kRoce);
 }

@@ -57,9 +57,9 @@ command_of() { sed -n "/^  $1:/,/^  [a-z]*:\$/s/^    command: //p" scripts/packa
 address_of() { sed -n "/^  $1:/,/^  [a-z]*:\$/s/^.*ipv4_address: \([0-9.]*\).*/\1/p" scripts/packaging/container/compose.yaml; }
 compose() {
     ip link set lo up
-    podman network create --subnet "$(sed -n 's/.*subnet: \([0-9./]*\).*/\1/p' scripts/packaging/container/compose.yaml)" cable
-    eval "podman run -d --name server --network cable --ip $(address_of server) dingo $(command_of server)"
-    eval "podman run --rm --network cable --ip $(address_of client) dingo $(command_of client)"
+    podman network create --subnet "$(sed -n 's/.*subnet: \([0-9./]*\).*/\1/p' scripts/packaging/container/compose.yaml)" wire
+    eval "podman run -d --name server --network wire --ip $(address_of server) dingo $(command_of server)"
+    eval "podman run --rm --network wire --ip $(address_of client) dingo $(command_of client)"
     podman logs server
     podman rm -f server
 }

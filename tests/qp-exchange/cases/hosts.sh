@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Two hosts: network namespaces with a cable between them, a card in each; qp-exchange over their TCP, RDMA over the cable.
+# Two hosts: network namespaces with a wire between them, a card in each; qp-exchange over their TCP, RDMA over the wire.
 east=qpx-e-$$ west=qpx-w-$$
 for ns in $east $west; do ip netns add $ns; cleanups+=("ip netns del $ns"); done
 ip link add v0 netns $east mtu 9000 type veth peer name v0 netns $west mtu 9000
@@ -35,7 +35,7 @@ hosts 'two hosts over IPv6' fd79::1
 hosts 'two hosts over a link-local address with its interface' \
     "$(ip -n $east -6 -o addr show dev v0 scope link | awk '{sub("/.*", "", $4); print $4}')%v0"
 for round in 1 2 3; do hosts "the server restarts at once on its port ($round)" 10.79.0.1; done
-# A cable that is cut: the client's connect() must end.
+# A wire that is cut: the client's connect() must end.
 ip -n $east link set v0 down
 out=$logs/cut.out rc=0
 ip netns exec $west timeout 30 "$dingo" run --card qpx-west -- "$hello" 10.79.0.1 >"$out" 2>&1 || rc=$?

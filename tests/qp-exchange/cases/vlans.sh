@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Two hosts on one cable, each in two VLANs of which they share one; they find each other over a third network, that has no
+# Two hosts on one wire, each in two VLANs of which they share one; they find each other over a third network, that has no
 # RDMA. No side can know alone which of its GIDs leads to the other.
 east=qpx-ve-$$ west=qpx-vw-$$
 for ns in $east $west; do ip netns add $ns; cleanups+=("ip netns del $ns"); done
@@ -7,7 +7,7 @@ ip link add v0 netns $east type veth peer name v0 netns $west
 for ns in $east $west; do ip -n $ns link set v0 up; ip -n $ns link set lo up; done
 ip -n $east addr add 192.168.79.1/24 dev v0
 ip -n $west addr add 192.168.79.2/24 dev v0
-# vlan ID: on both ends of the cable. A kernel without 802.1Q gets a cable of its own for each network.
+# vlan ID: on both ends of the wire. A kernel without 802.1Q gets a wire of its own for each network.
 vlan() {
     if ip -n $east link add link v0 name "vlan$1" type vlan id "$1" 2>/dev/null; then
         ip -n $west link add link v0 name "vlan$1" type vlan id "$1"
@@ -18,7 +18,7 @@ vlan() {
 }
 for id in 10 20 30; do vlan $id; done
 ip -n $east -d link show vlan10 2>/dev/null | grep -q 'vlan protocol 802.1Q' ||
-    skip 'VLANs on one cable' 'this kernel has no 802.1Q: the cases below have a cable for each network'
+    skip 'VLANs on one wire' 'this kernel has no 802.1Q: the cases below have a wire for each network'
 ip -n $east addr add 10.81.10.1/24 dev vlan10
 ip -n $east addr add 10.81.20.1/24 dev vlan20
 ip -n $west addr add 10.81.30.2/24 dev vlan30

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The service's messages, byte for byte as docs/qpxd.md has them.
+// The service's messages, byte for byte as docs/reference/qpxd.md has them.
 #include "group/messages.h"
 
 #include <gtest/gtest.h>

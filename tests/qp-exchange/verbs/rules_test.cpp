@@ -40,7 +40,7 @@ TEST(ChooseGid, PrefersRoceV2RoutableIpv4) {
 TEST(ChooseGid, FollowsThePeersFamily) {
     EXPECT_EQ(chosen({.peer = "192.0.2.9"}), 5);
     EXPECT_EQ(chosen({.peer = "2001:db8::9"}), 3);
-    // An address that only the cable knows is worse than one of the other family.
+    // An address that only the wire knows is worse than one of the other family.
     const std::vector<GidChoice> v4_only = {table[1], table[5]};
     EXPECT_EQ(chosen({.peer = "2001:db8::9"}, v4_only), 5);
 }
@@ -102,7 +102,7 @@ TEST(Agree, WhereTheConnectionRunsComesFirst) {
     EXPECT_EQ(pair_of(a, b), "10.9.0.1 10.8.0.2") << "through a router";
 }
 
-TEST(Agree, RoutedNetworksUseWhatEachChoseAndNotTheCable) {
+TEST(Agree, RoutedNetworksUseWhatEachChoseAndNotTheWire) {
     const Candidates a = {{v4(10, 9, 0, 1), Type::RoceV2, Wish::Chosen, 120},
                           {v4(10, 7, 0, 1), Type::RoceV2, Wish::None, 120},
                           {v6(0xfe, 0x80, 1), Type::RoceV2, Wish::None, 64}},

@@ -17,12 +17,12 @@ for options in 'write-bw -s 1,64,5000,65536 -q 1,3' 'read-bw -s 1,64,65536 -q 2'
     bench_pair "$options --verify: every byte right" "verified: [1-9][0-9]* messages, .* 0 wrong$lost\$" "$options --verify $count"
 done
 
-# A cable that loses, reorders and damages frames: RC delivers all of them right.
+# A wire that loses, reorders and damages frames: RC delivers all of them right.
 start_card gamma --wire shm:bad --faults 'drop=1%,reorder=1%,corrupt=0.5%'
 start_card delta --wire shm:bad --faults 'drop=1%,reorder=1%,corrupt=0.5%'
 server_card=gamma client_card=delta
 for test in write-bw read-bw send-bw atomic-bw 'send-bw --use-srq -b -s 4096 -q 4 --threads 2'; do
-    bench_pair "$test --verify on a bad cable" '0 wrong$' "$test --verify -n 200 -u 10"
+    bench_pair "$test --verify on a bad wire" '0 wrong$' "$test --verify -n 200 -u 10"
 done
-bench_pair 'send-bw -c UD on a bad cable: what is lost is counted' 'lost: [1-9][0-9]* messages' 'send-bw -c UD -s 512 -n 2000'
+bench_pair 'send-bw -c UD on a bad wire: what is lost is counted' 'lost: [1-9][0-9]* messages' 'send-bw -c UD -s 512 -n 2000'
 server_card=alpha client_card=beta

@@ -131,6 +131,63 @@ void add_mcast(Promises& all) {
         const int rc = ibv_attach_mcast(qp.get(), &gid, 0xc000);
         CHECK(rc == EINVAL || (b.attr.max_mcast_grp == 0 && rc == EOPNOTSUPP));
     });
+    mcast("a queue pair in a group cannot be destroyed: EBUSY (ibv_destroy_qp.3)", [] {
+        Bench b;
+        Cq cq = b.cq();
+        Qp qp = b.qp(cq.get(), IBV_QPT_UD);
+        const ibv_gid gid = group();
+        if (b.attr.max_mcast_grp == 0)
+            return;
+        CHECK_RETURNS(0, ibv_attach_mcast(qp.get(), &gid, 0));
+        CHECK_RETURNS(EBUSY, ibv_destroy_qp(qp.get()));
+        CHECK_RETURNS(0, ibv_detach_mcast(qp.get(), &gid, 0));
+        CHECK_RETURNS(0, ibv_destroy_qp(qp.release()));
+    });
+    mcast("joining twice is once", [] {
+        Bench b;
+        Cq cq = b.cq();
+        Qp qp = b.qp(cq.get(), IBV_QPT_UD);
+        const ibv_gid gid = group();
+        if (b.attr.max_mcast_grp == 0)
+            return;
+        CHECK_RETURNS(0, ibv_attach_mcast(qp.get(), &gid, 0));
+        CHECK_RETURNS(0, ibv_attach_mcast(qp.get(), &gid, 0));
+        CHECK_RETURNS(0, ibv_detach_mcast(qp.get(), &gid, 0));
+        CHECK(ibv_detach_mcast(qp.get(), &gid, 0) != 0);
+    });
+    mcast("an address that is no group's is refused with EINVAL", [] {
+        Bench b;
+        Cq cq = b.cq();
+        Qp qp = b.qp(cq.get(), IBV_QPT_UD);
+        const int rc = ibv_attach_mcast(qp.get(), &b.gid, 0);
+        CHECK(rc == EINVAL || (b.attr.max_mcast_grp == 0 && rc == EOPNOTSUPP));
+    });
+    mcast("a datagram to the group comes to its members, with the GRH", [] {
+        Bench b;
+        Pair pair(b, IBV_QPT_UD);
+        ibv_gid gid = group();
+        const bool ipv4 = b.gid.raw[0] == 0 && b.gid.raw[10] == 0xff;
+        if (ipv4)
+            gid = ibv_gid{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 239, 1, 2, 23}};
+        if (b.attr.max_mcast_grp == 0)
+            return;
+        CHECK_RETURNS(0, ibv_attach_mcast(pair.qp(1), &gid, 0));
+        auto to = b.self();
+        to.grh.dgid = gid;
+        Ah ah(made(ibv_create_ah(b.pd.get(), &to), "AH"));
+        CHECK_RETURNS(0, pair.receive(1, 5, 40 + 64));
+        ibv_send_wr wr = pair.request(IBV_WR_SEND);
+        wr.wr.ud = {ah.get(), 0xffffff, kQkey};
+        CHECK(pair.run(wr).status == IBV_WC_SUCCESS);
+        const ibv_wc wc = wait_wc(pair.cq(1));
+        CHECK(wc.status == IBV_WC_SUCCESS && wc.wr_id == 5 && (wc.wc_flags & IBV_WC_GRH) != 0);
+        ibv_grh grh{};
+        std::memcpy(&grh, pair.memory(1).data(), sizeof grh);
+        // Of an IPv4 header the card shows the last 20 bytes.
+        const auto* seen = reinterpret_cast<const std::uint8_t*>(&grh);
+        CHECK(std::memcmp(seen + (ipv4 ? 36 : 24), gid.raw + (ipv4 ? 12 : 0), ipv4 ? 4 : 16) == 0);
+        CHECK_RETURNS(0, ibv_detach_mcast(pair.qp(1), &gid, 0));
+    });
     mcast("leaving a group that was not joined is an error", [] {
         Bench b;
         Cq cq = b.cq();

@@ -221,6 +221,30 @@ void add_end(Promises& all) {
         group.sin_addr.s_addr = htonl(0xe0000117);
         CHECK(rdma_join_multicast(id.get(), generic(group), nullptr) == -1);
     });
+    multicast("its event brings what to send to, until rdma_leave_multicast()", [] {
+        const Bench b;
+        EventChannel c = event_channel();
+        CmId id = cm_id(c.get(), RDMA_PS_UDP);
+        sockaddr_in own = own_address();
+        CHECK(rdma_bind_addr(id.get(), generic(own)) == 0);
+        sockaddr_in group{};
+        group.sin_family = AF_INET;
+        group.sin_addr.s_addr = htonl(0xe0000117);
+        int context = 0;
+        if (b.attr.max_mcast_grp == 0) {
+            return;
+        }
+        CHECK(rdma_join_multicast(id.get(), generic(group), &context) == 0);
+        {
+            const Event joined(c.get(), RDMA_CM_EVENT_MULTICAST_JOIN);
+            const rdma_ud_param& ud = joined->param.ud;
+            CHECK(joined->id == id.get() && ud.private_data == &context);
+            CHECK(ud.qp_num == 0xffffff && ud.qkey == RDMA_UDP_QKEY && ud.ah_attr.is_global == 1);
+            CHECK(std::memcmp(&ud.ah_attr.grh.dgid.raw[12], &group.sin_addr, 4) == 0);
+        }
+        CHECK(rdma_leave_multicast(id.get(), generic(group)) == 0);
+        CHECK_FAILS(-1, EADDRNOTAVAIL, rdma_leave_multicast(id.get(), generic(group)));
+    });
 }
 
 }  // namespace

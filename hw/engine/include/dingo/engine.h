@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The engine interface: what the C++ model and the Verilated RTL both implement, and the only
-// way in which hw/card and tests/conformance talk to a card.
+// way in which hw/app and tests/conformance talk to a card.
 //
 // An engine is single-threaded and knows no clock, socket or thread: time, host memory and the
-// cable are ports. Every call comes from one thread; a port never calls back into the engine.
+// wire are ports. Every call comes from one thread; a port never calls back into the engine.
 #pragma once
 
 #include <cstddef>
@@ -45,8 +45,8 @@ class HostPort {
     virtual void raise_msix(unsigned vector) = 0;
 };
 
-/// The cable's transmit side. Frames are Ethernet frames from destination MAC to the last payload
-/// byte: no preamble, no FCS.
+/// The wire's transmit side, and what a card says about itself there. Frames are Ethernet frames
+/// from destination MAC to the last payload byte: no preamble, no FCS.
 class WirePort {
   public:
     virtual ~WirePort() = default;
@@ -57,9 +57,14 @@ class WirePort {
 
     /// Sends the first `len` bytes of the room that begin_frame gave; 0 gives the room back unused.
     virtual void end_frame(std::size_t len) = 0;
+
+    /// The card takes datagrams to this multicast group from now on, or does so no longer. `group`
+    /// is its GID. For a wire on which somebody must ask for them; most carry all to everybody.
+    virtual void join_group(std::span<const std::uint8_t, 16> group) { static_cast<void>(group); }
+    virtual void leave_group(std::span<const std::uint8_t, 16> group) { static_cast<void>(group); }
 };
 
-/// PCI BAR numbers of the contract (docs/contract.md).
+/// PCI BAR numbers of the contract (docs/reference/contract.md).
 enum class Bar : std::uint8_t { kRegisters = 0, kDoorbells = 2, kMemory = 4 };
 
 /// What a card instance is made with. All values have working defaults.
@@ -96,10 +101,10 @@ class Engine {
     virtual std::uint64_t mmio_read(Bar bar, std::uint64_t offset, unsigned size) = 0;
     virtual void mmio_write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned size) = 0;
 
-    /// One frame arrived on the cable. The engine takes what it needs before it returns.
+    /// One frame arrived on the wire. The engine takes what it needs before it returns.
     virtual void receive(std::span<const std::byte> frame) = 0;
 
-    /// The cable was plugged or pulled.
+    /// The link came up or went down.
     virtual void set_link(bool up) = 0;
 
     /// Sets the time and does at most about `budget` units of work (a packet, a command, a WQE).

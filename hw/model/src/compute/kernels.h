@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The compute kernels (docs/compute.md): pure functions of word, offset in the message and the QP's
-// parameter. The SystemVerilog ones give the same bits.
+// The compute kernels (docs/reference/compute.md): pure functions of word, offset in the message
+// and the QP's parameter. The SystemVerilog ones give the same bits.
 #pragma once
 
 #include <cstddef>

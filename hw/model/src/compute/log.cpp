@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The logarithm in integers: equal bits in every engine. The algorithm is in docs/compute.md.
+// The logarithm in integers: equal bits in every engine. The algorithm is in
+// docs/reference/compute.md.
 #include <bit>
 
 #include "dingo_log_table.h"

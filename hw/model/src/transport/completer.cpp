@@ -184,7 +184,6 @@ void Core::receive_atomic_ack(Qp& qp, const packet::Packet& packet, std::uint32_
     record.received = 1;
     if (r.read_psns > 0)
         --r.read_psns;
-    r.oldest_psn = psn + 1;
     acknowledge(qp, psn + 1);
     after_progress(qp);
 }

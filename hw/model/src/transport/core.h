@@ -51,8 +51,8 @@ class Core {
     void qp_modified(Qp& qp, QpState old_state, std::uint32_t mask);
 
     // dispatch.cpp
-    /// `inside`: it turned round in the card, so it has no ICRC.
-    void receive(const packet::Packet& packet, std::span<const std::byte> frame, bool inside);
+    /// `looped`: it comes by the loopback, so it has no ICRC.
+    void receive(const packet::Packet& packet, std::span<const std::byte> frame, bool looped);
 
     // error_flow.cpp
     void fail(Qp& qp);
@@ -83,6 +83,8 @@ class Core {
     const packet::HeaderTemplate* path_of(const dingo_wqe_ud& av);
     /// Destination is a GID of ours, or a multicast group, on its VLAN.
     bool is_local_address(const packet::Packet& packet);
+    /// In the VLAN of a GID of ours.
+    [[nodiscard]] bool is_on_own_vlan(const packet::Packet& packet) const;
 
     // --- payload.cpp
     /// Checks all gather or scatter entries as a whole.
@@ -162,8 +164,8 @@ class Core {
     void execute(Qp& qp, const packet::Packet& packet);
     bool execute_send(Qp& qp, const packet::Packet& packet);
     bool execute_write(Qp& qp, const packet::Packet& packet);
-    bool execute_read(Qp& qp, const packet::Packet& packet);
-    bool execute_atomic(Qp& qp, const packet::Packet& packet);
+    void execute_read(Qp& qp, const packet::Packet& packet);
+    void execute_atomic(Qp& qp, const packet::Packet& packet);
     bool finish_message(Qp& qp, const packet::Packet& packet, std::uint32_t bytes);
     static ReadResource& new_resource(Responder& responder, const packet::Packet& packet);
 
@@ -218,7 +220,13 @@ class Core {
     // --- datagram.cpp: UD and GSI
     SendStop send_datagrams(Qp& qp, unsigned burst, unsigned& used);
     SendStop send_datagram(Qp& qp);
+    /// Of a QP that goes: as many as the wire takes.
+    void send_last_datagrams(Qp& qp);
     void receive_datagram(Qp& qp, const packet::Packet& packet, std::span<const std::byte> frame);
+    /// A copy to each QP that is attached to the group.
+    void receive_multicast(const packet::Packet& packet, std::span<const std::byte> frame);
+    /// QPs of this card are attached to the group that it goes to.
+    [[nodiscard]] bool is_in_own_group(const dingo_wqe_ud& av) const;
 
     // --- unreliable_connected.cpp
     void receive_unreliable(Qp& qp, const packet::Packet& packet);

@@ -49,6 +49,16 @@ SendStop Core::send_datagrams(Qp& qp, unsigned burst, unsigned& used) {
     return SendStop::kTurnOver;
 }
 
+// Programs end right behind their last post, as mckey does, and no completion tells them that it
+// has left: what was rung before the command leaves before it, as on a card that is never late.
+void Core::send_last_datagrams(Qp& qp) {
+    if (!is_datagram(qp))
+        return;
+    frame_.clear_busy();
+    unsigned used = 0;
+    send_datagrams(qp, qp.sq_producer - qp.transport->requester.next_index, used);
+}
+
 SendStop Core::send_datagram(Qp& qp) {
     Requester& r = qp.transport->requester;
     const SendWqe& wqe = send_wqe_;
@@ -76,7 +86,7 @@ SendStop Core::send_datagram(Qp& qp) {
     headers.bth.psn = r.send_psn & packet::kPsnMask;
     headers.deth = {(av.qkey & kOwnQkey) != 0 ? qp.attr.qkey : av.qkey, qp.qpn};
     headers.imm = wqe.imm();
-    if (!frame_.open(*path, headers, wqe.length()))
+    if (!frame_.open(*path, headers, wqe.length(), is_in_own_group(av)))
         return SendStop::kTurnOver;
     WqeFault fault;
     if (const Move move = fill_payload(qp, wqe, 0, fault); move != Move::kDone) {
@@ -93,6 +103,34 @@ SendStop Core::send_datagram(Qp& qp) {
     if (wqe.signaled() || qp.signal_all)
         complete_send(qp, index, wqe.opcode(), 0);
     return SendStop::kTurnOver;
+}
+
+bool Core::is_in_own_group(const dingo_wqe_ud& av) const {
+    if (av.dest_qpn != DINGO_QPN_MCAST)
+        return false;
+    return !port_.groups.members(std::to_array(av.dgid)).empty();
+}
+
+void Core::receive_multicast(const packet::Packet& packet, std::span<const std::byte> frame) {
+    const auto members = port_.groups.members(packet.dgid.bytes);
+    if (members.empty()) {
+        drop(DINGO_CARD_RX_DROP_MCAST);
+        return;
+    }
+    if (!check_pkey(packet))
+        return;
+    if (!is_on_own_vlan(packet)) {
+        drop(DINGO_CARD_RX_DROP_ADDRESS);
+        return;
+    }
+    for (const std::uint32_t qpn : members) {
+        Qp& qp = *host_.find_qp(qpn);  // DESTROY_QP detaches
+        if (!check_state(qp, packet))
+            continue;
+        qp.count(DINGO_QP_RX_PACKETS);
+        qp.count(DINGO_QP_RX_BYTES, packet.frame_bytes());
+        receive_datagram(qp, packet, frame);
+    }
 }
 
 void Core::receive_datagram(Qp& qp, const packet::Packet& packet,

@@ -20,8 +20,8 @@ packet::Transport transport_of(const Qp& qp) {
 
 }  // namespace
 
-void Core::receive(const packet::Packet& packet, std::span<const std::byte> frame, bool inside) {
-    if (!inside && !packet::icrc_check(frame, packet)) {
+void Core::receive(const packet::Packet& packet, std::span<const std::byte> frame, bool looped) {
+    if (!looped && !packet::icrc_check(frame, packet)) {
         drop(DINGO_CARD_RX_ICRC_ENCAPSULATED);
         return;
     }
@@ -32,6 +32,12 @@ void Core::receive(const packet::Packet& packet, std::span<const std::byte> fram
         card_.count(DINGO_CARD_NP_ECN_MARKED_ROCE_PACKETS);
     if (packet.bth.opcode == packet::Opcode::kCnp) {
         drop(DINGO_CARD_RP_CNP_IGNORED);
+        return;
+    }
+    // What else goes to this number finds no QP.
+    if (packet.bth.dest_qp == DINGO_QPN_MCAST && port_.has_groups && packet.dgid.is_multicast() &&
+        packet.op().transport == packet::Transport::kUd) {
+        receive_multicast(packet, frame);
         return;
     }
     Qp* const qp = host_.find_qp(packet.bth.dest_qp);

@@ -33,8 +33,6 @@ void Core::enter_error(Qp& qp) {
     r.halted = false;
     r.ack_deadline = r.wait_deadline = p.wait_deadline = kNever;
     arm(qp);
-    p.pending = 0;
-    p.reply_pending = false;
     p.message = Responder::Message::kNone;
     if (response_qp_ == &qp)
         response_qp_ = nullptr;
@@ -104,7 +102,6 @@ bool Core::flush_receives(Qp& qp, unsigned burst, unsigned& used) {
         if (used >= burst)
             return true;
         ++used;
-        receive_scratch_.tag = 0;
         qp.rq.fetch(card_, receive_scratch_);
         post_receive_error(qp, receive_scratch_.tag, DINGO_WC_RECV, kFlushed);
     }

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "frame_writer.h"
 
+#include <algorithm>
+
 namespace dingo::model {
 
 bool FrameWriter::open(const packet::HeaderTemplate& path, const packet::TransportHeaders& headers,
-                       std::size_t payload_bytes) {
+                       std::size_t payload_bytes, bool own_group) {
     const std::size_t bytes = path.frame_bytes(headers.bth.opcode, payload_bytes);
     source_ = nullptr;
     if (!port_.up())
         way_ = Way::kNowhere;
     else
-        way_ = port_.turns_round(path.headers()) ? Way::kInside : Way::kCable;
-    std::span<std::byte> room = room_for(bytes);
+        way_ = port_.loops_back(path.headers()) ? Way::kLoopback : Way::kWire;
+    copy_loopback_ = own_group && way_ == Way::kWire;
+    const bool room_looped = !copy_loopback_ || !card_.loopback.begin_loopback(bytes).empty();
+    std::span<std::byte> room = room_looped ? room_for(bytes) : std::span<std::byte>();
     if (room.size() < bytes) {
         if (!room.empty())
             cancel();
@@ -24,10 +28,10 @@ bool FrameWriter::open(const packet::HeaderTemplate& path, const packet::Transpo
 
 std::span<std::byte> FrameWriter::room_for(std::size_t bytes) {
     switch (way_) {
-        case Way::kCable:
-            return card_.cable.begin_frame(bytes);
-        case Way::kInside:
-            return card_.wire.begin_inside(bytes);
+        case Way::kWire:
+            return card_.wire.begin_frame(bytes);
+        case Way::kLoopback:
+            return card_.loopback.begin_loopback(bytes);
         case Way::kNowhere:
             break;
     }
@@ -38,12 +42,17 @@ void FrameWriter::send(Qp& qp) {
     if (way_ == Way::kNowhere)
         return;
     std::size_t bytes = 0;
-    if (way_ == Way::kInside) {
+    if (way_ == Way::kLoopback) {
         bytes = builder_.finish_without_icrc().size();
-        card_.wire.end_inside(bytes, {source_, builder_.payload_offset(), payload().size()});
+        card_.loopback.end_loopback(bytes, {source_, builder_.payload_offset(), payload().size()});
     } else {
-        bytes = (source_ ? builder_.finish_copying(source_) : builder_.finish()).size();
-        card_.cable.end_frame(bytes);
+        const auto frame = source_ ? builder_.finish_copying(source_) : builder_.finish();
+        bytes = frame.size();
+        if (copy_loopback_) {
+            std::ranges::copy(frame, card_.loopback.begin_loopback(bytes).begin());
+            card_.loopback.end_loopback(bytes, {});
+        }
+        card_.wire.end_frame(bytes);
     }
     card_.count(DINGO_CARD_RDMA_TX_PACKETS);
     card_.count(DINGO_CARD_RDMA_TX_BYTES, bytes);
@@ -52,8 +61,8 @@ void FrameWriter::send(Qp& qp) {
 }
 
 void FrameWriter::cancel() {
-    if (way_ == Way::kCable)
-        card_.cable.end_frame(0);
+    if (way_ == Way::kWire)
+        card_.wire.end_frame(0);
 }
 
 }  // namespace dingo::model

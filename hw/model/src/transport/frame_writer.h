@@ -20,17 +20,19 @@ class FrameWriter {
     FrameWriter(CardContext& card, const Port& port) : card_(card), port_(port) {}
 
     /// Takes room from the wire and writes all headers. False: the wire is busy, or the frame
-    /// cannot be built. A port that is down takes every frame and forgets it, as a pulled cable
-    /// does.
+    /// cannot be built. A port that is down takes every frame and forgets it, as one
+    /// without a link does.
+    /// `own_group`: QPs of this card are in the multicast group; what goes to the wire also loops
+    /// back.
     bool open(const packet::HeaderTemplate& path, const packet::TransportHeaders& headers,
-              std::size_t payload_bytes);
+              std::size_t payload_bytes, bool own_group = false);
     /// To be filled before send(), or else named by refer().
     [[nodiscard]] std::span<std::byte> payload() const noexcept { return builder_.payload(); }
     /// The payload is at `source` (HostPort::dma_pointer) and is taken from there: by send(), or
-    /// where the frame turns round inside the card, when it is received.
+    /// where the frame loops back, when it is received.
     void refer(const std::byte* source) noexcept { source_ = source; }
-    /// The frame turns round inside the card.
-    [[nodiscard]] bool inside() const noexcept { return way_ == Way::kInside; }
+    /// The frame loops back.
+    [[nodiscard]] bool loops_back() const noexcept { return way_ == Way::kLoopback; }
     /// Adds pad and ICRC, and sends; counts for card and QP.
     void send(Qp& qp);
     /// Gives the room back.
@@ -42,7 +44,7 @@ class FrameWriter {
 
   private:
     /// Where the frame goes.
-    enum class Way : std::uint8_t { kCable, kInside, kNowhere };
+    enum class Way : std::uint8_t { kWire, kLoopback, kNowhere };
 
     std::span<std::byte> room_for(std::size_t bytes);
 
@@ -52,6 +54,7 @@ class FrameWriter {
     std::uint16_t ip_id_ = 0;
     bool busy_ = false;
     Way way_ = Way::kNowhere;
+    bool copy_loopback_ = false;  ///< of the frame for the wire
     const std::byte* source_ = nullptr;
     alignas(64) std::array<std::byte, packet::kMaxRoceFrameBytes> discarded_;
 };

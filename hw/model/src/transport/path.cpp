@@ -78,6 +78,12 @@ bool Core::check_port(const Qp& qp, const packet::Packet& packet) {
     return known == 0 || known == packet.udp_sport;
 }
 
+bool Core::is_on_own_vlan(const packet::Packet& packet) const {
+    return std::ranges::any_of(port_.gids, [&packet](const GidEntry& entry) {
+        return entry.valid && same_vlan(entry, packet);
+    });
+}
+
 bool Core::is_local_address(const packet::Packet& packet) {
     if (packet.dgid.is_multicast())
         return true;

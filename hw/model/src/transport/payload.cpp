@@ -84,8 +84,8 @@ const std::byte* Core::payload_in_place(const Qp& qp, const SendWqe& wqe, std::u
     if (bytes < kReferredBytes || wqe.is_inline() || qp.kernel.id != DINGO_KERNEL_PASS)
         return nullptr;
     // Without an acknowledgement the send completes, and its buffer may change, when the frame has
-    // left: inside the card that is before it is received.
-    if (frame_.inside() && !is_reliable(qp))
+    // left: in loopback that is before it is received.
+    if (frame_.loops_back() && !is_reliable(qp))
         return nullptr;
     for (std::uint32_t i = 0; i < wqe.num_sge(); ++i) {
         const dingo_sge sge = wqe.sge(i);

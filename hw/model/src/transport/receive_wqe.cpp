@@ -15,6 +15,10 @@ ReceiveRing::Fetch Core::take_receive(Qp& qp) {
     if (qp.srq && qp.srq->error)
         return ReceiveRing::Fetch::kEmpty;
     const ReceiveRing::Fetch result = qp.receive_ring().fetch(card_, receive_scratch_);
+    if (result == ReceiveRing::Fetch::kBusError && qp.srq) {
+        qp.srq->error = true;
+        host_.async_event(DINGO_EV_SRQ_ERR, qp.srq->srqn);
+    }
     receive_ = result == ReceiveRing::Fetch::kEmpty ? nullptr : &receive_scratch_;
     return result;
 }

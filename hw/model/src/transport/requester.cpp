@@ -14,7 +14,7 @@ constexpr std::int32_t kWindow = 256;
 /// alike.
 constexpr std::uint32_t kPsnSpan = 1U << 23;
 /// Response packets that READs may have outstanding before another READ starts: nothing paces a
-/// responder, so this bounds what the cable and we must buffer (16 MiB at PMTU 4096). One READ of
+/// responder, so this bounds what the wire and we must buffer (16 MiB at PMTU 4096). One READ of
 /// any size is always allowed.
 constexpr std::uint32_t kReadSpan = 4096;
 

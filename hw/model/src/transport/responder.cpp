@@ -106,10 +106,6 @@ bool Core::check_resource(Qp& qp, const packet::Packet& packet) {
             fail_receive(qp, {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_SIZE});
             break;
         case ReceiveRing::Fetch::kBusError:
-            if (qp.srq && !qp.srq->error) {
-                qp.srq->error = true;
-                host_.async_event(DINGO_EV_SRQ_ERR, qp.srq->srqn);
-            }
             fail_receive(qp, {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_FETCH});
             break;
     }

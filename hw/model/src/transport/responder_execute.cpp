@@ -13,16 +13,16 @@ namespace syndrome = packet::syndrome;
 
 void Core::execute(Qp& qp, const packet::Packet& packet) {
     const packet::OpcodeTraits& op = packet.op();
-    bool done = false;
-    if (op.is_write())
-        done = execute_write(qp, packet);
-    else if (op.is_send())
-        done = execute_send(qp, packet);
-    else if (op.is_read_request())
-        done = execute_read(qp, packet);
-    else
-        done = execute_atomic(qp, packet);
-    if (done && packet.bth.ack_req && (op.is_send() || op.is_write()))
+    if (op.is_read_request()) {
+        execute_read(qp, packet);
+        return;
+    }
+    if (op.is_atomic()) {
+        execute_atomic(qp, packet);
+        return;
+    }
+    const bool done = op.is_write() ? execute_write(qp, packet) : execute_send(qp, packet);
+    if (done && packet.bth.ack_req)
         reply(qp, syndrome::kAckNoCredits, packet.bth.psn);
 }
 
@@ -118,7 +118,7 @@ ReadResource& Core::new_resource(Responder& p, const packet::Packet& packet) {
     return resource;
 }
 
-bool Core::execute_read(Qp& qp, const packet::Packet& packet) {
+void Core::execute_read(Qp& qp, const packet::Packet& packet) {
     Responder& p = qp.transport->responder;
     card_.count(DINGO_CARD_RX_READ_REQUESTS);
     ReadResource& resource = new_resource(p, packet);
@@ -128,17 +128,16 @@ bool Core::execute_read(Qp& qp, const packet::Packet& packet) {
     resource.packets = packets_of(resource.length, pmtu_bytes(qp));
     p.expected_psn = packet::psn_add(p.expected_psn, resource.packets);
     start_response(qp, resource, 0, resource.packets, resource.length);
-    return true;
 }
 
-bool Core::execute_atomic(Qp& qp, const packet::Packet& packet) {
+void Core::execute_atomic(Qp& qp, const packet::Packet& packet) {
     Responder& p = qp.transport->responder;
     const packet::AtomicEth& request = packet.atomic_eth;
     std::array<std::byte, sizeof(std::uint64_t)> bytes{};
     MemoryRange range;
     if (!check_remote(qp, memory_.check(qp, request.rkey, request.va, bytes.size(),
                                         DINGO_ACC_REMOTE_ATOMIC, range)))
-        return false;
+        return;
     bool ok = memory_.read(range, 0, bytes);
     std::uint64_t original = 0;
     std::memcpy(&original, bytes.data(), sizeof original);
@@ -150,7 +149,7 @@ bool Core::execute_atomic(Qp& qp, const packet::Packet& packet) {
     }
     if (!ok) {
         nak_fatal(qp, syndrome::kNakRemoteOperational, packet.bth.psn, DINGO_EV_QP_FATAL);
-        return false;
+        return;
     }
     card_.count(DINGO_CARD_RX_ATOMIC_REQUESTS);
     ReadResource& resource = new_resource(p, packet);
@@ -159,7 +158,6 @@ bool Core::execute_atomic(Qp& qp, const packet::Packet& packet) {
     resource.packets = 1;
     p.expected_psn = packet::psn_add(p.expected_psn, 1);
     start_response(qp, resource, 0, 1, 0);
-    return true;
 }
 
 }  // namespace dingo::model

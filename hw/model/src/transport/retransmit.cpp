@@ -115,8 +115,6 @@ void Core::fire(Qp& qp) {
 
 void Core::ack_timeout(Qp& qp) {
     Requester& r = qp.transport->requester;
-    if (qp.state != QpState::kRts && qp.state != QpState::kSqd)
-        return;
     if (is_before(r.ackreq_psn, r.oldest_psn)) {  // the peer owes no answer yet
         restart_ack_timer(qp);
         return;
@@ -128,7 +126,7 @@ void Core::ack_timeout(Qp& qp) {
     const bool our_fault = r.response_paused;
     r.response_paused = false;
     if (!our_fault)
-        r.timeouts = static_cast<std::uint8_t>(std::min(r.timeouts + 1, 0xFF));
+        ++r.timeouts;  // retry_cnt bounds it
     if (our_fault || use_retry(qp, DINGO_VERR_TIMEOUT))
         go_back(qp);
 }

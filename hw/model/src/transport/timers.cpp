@@ -63,8 +63,7 @@ void Timers::set(Qp& qp, Nanoseconds deadline) {
 }
 
 void Timers::remove(Qp& qp) {
-    TimerHook& hook = qp.transport->timer;
-    hook.deadline = kNever;
+    const TimerHook& hook = qp.transport->timer;
     if (hook.position != TimerHook::kOut)
         erase(hook.position);
 }

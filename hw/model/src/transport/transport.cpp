@@ -13,7 +13,6 @@ constexpr unsigned kBurst = 16;
 /// Blocks of the next QP's send queue that are fetched ahead; a prefetch beyond the ring does
 /// nothing.
 constexpr std::size_t kPrefetchedBlocks = 4;
-/// A wire that took nothing is tried again after this time.
 
 void prefetch_lines(const void* object, std::size_t bytes) {
     constexpr std::size_t kLine = 64;
@@ -56,8 +55,8 @@ void Transport::srq_doorbell(SharedReceiveQueue& srq, std::uint32_t producer) {
     impl_->srq_doorbell(srq, producer);
 }
 void Transport::receive(const packet::Packet& packet, std::span<const std::byte> frame,
-                        bool inside) {
-    impl_->receive(packet, frame, inside);
+                        bool looped) {
+    impl_->receive(packet, frame, looped);
 }
 bool Transport::run(unsigned budget) {
     return impl_->run(budget);
@@ -78,6 +77,7 @@ void Core::qp_created(Qp& qp) {
 
 void Core::qp_destroyed(Qp& qp) {
     send_owed_reply(qp);
+    send_last_datagrams(qp);
     forget(qp);
     qp.transport.reset();
 }

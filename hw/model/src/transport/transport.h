@@ -48,8 +48,8 @@ class Transport {
     void srq_doorbell(SharedReceiveQueue& srq, std::uint32_t producer);
 
     // --- frames for UDP port 4791 with a MAC of ours, parsed well; ICRC not yet checked
-    /// `inside`: it turned round in the card, so it has no ICRC.
-    void receive(const packet::Packet& packet, std::span<const std::byte> frame, bool inside);
+    /// `looped`: it comes by the loopback, so it has no ICRC.
+    void receive(const packet::Packet& packet, std::span<const std::byte> frame, bool looped);
 
     // --- time and work
     /// Up to `budget` units of work (packets) at card.now, all QPs fairly. True: more to do at

@@ -53,6 +53,7 @@ TEST_F(Datagram, CarriesTheNetworkHeaderInFrontOfThePayload) {
         EXPECT_EQ(cqe.byte_len, kGrh + 1000);
         EXPECT_EQ(__builtin_bswap32(cqe.imm), 0x12345678U);
         EXPECT_EQ(DINGO_GET(DINGO_CQE_SRC_QPN_QPN_MASK, cqe.src_qpn), qp(0).qpn);
+        EXPECT_EQ(DINGO_GET(DINGO_CQE_SRC_QPN_SL_MASK, cqe.src_qpn), 0U) << "no VLAN, no priority";
         EXPECT_TRUE(cqe.flags & DINGO_CQE_FLAGS_GRH_MASK);
         EXPECT_EQ((cqe.flags & DINGO_CQE_FLAGS_IPV4_MASK) != 0, gid_index == 0);
         EXPECT_TRUE(same(0, kGrh, 1000));
@@ -87,6 +88,11 @@ TEST_F(Datagram, AllSizesUpToThePortMtu) {
     driver(0).to_state(qp(0), DINGO_QPS_RTS);
     driver(0).enable_port(1500);
     expect_error(datagram(1025), DINGO_WCS_LOC_LEN_ERR, DINGO_VERR_MSG_TOO_LONG);
+    driver(0).to_state(qp(0), DINGO_QPS_RTS);
+    driver(0).enable_port(1024 + 96);
+    run(datagram(1024));
+    driver(0).enable_port(1024 + 95);
+    expect_error(datagram(513), DINGO_WCS_LOC_LEN_ERR, DINGO_VERR_MSG_TOO_LONG);
 }
 
 TEST_F(Datagram, InlineData) {

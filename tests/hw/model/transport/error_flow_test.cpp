@@ -145,7 +145,7 @@ TEST_F(ErrorFlow, PeerThatVanishes) {
     EXPECT_EQ(stat(1, DINGO_CARD_RX_DROP_BAD_QPN), 3U);
 }
 
-TEST_F(ErrorFlow, PulledCableIsSurvivedWithinTheRetries) {
+TEST_F(ErrorFlow, PulledWireIsSurvivedWithinTheRetries) {
     connect();
     driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 1'000'000));
     cards.run_for(5'000);
@@ -284,7 +284,7 @@ TEST_F(ErrorFlow, RegionDestroyedInTheMiddleOfAMessage) {
 TEST_F(ErrorFlow, RegionDestroyedInTheMiddleOfARead) {
     connect();
     unsigned responses = 0;
-    cards.cable.tap = [&](const Frame& frame) {
+    cards.link.tap = [&](const Frame& frame) {
         if (frame.from == 1 && ++responses == 100)
             cards.card(1).wire.busy = true;
     };

@@ -92,7 +92,7 @@ TEST_F(LocalOperations, InvalidationWaitsForTheMessagesBeforeIt) {
     wr.sges[0].addr = 0x10000;
     wr.sges[0].lkey = key;
     bool lost = false;
-    cards.cable.hook = [&](Frame& frame) {  // one loss: the message is read a second time
+    cards.link.hook = [&](Frame& frame) {  // one loss: the message is read a second time
         const bool drop = !lost && frame.from == 0;
         lost = lost || drop;
         return !drop;

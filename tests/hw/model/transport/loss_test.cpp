@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A bad cable: loss, duplicates, disorder and damage. Everything posted completes, and every byte
+// A bad wire: loss, duplicates, disorder and damage. Everything posted completes, and every byte
 // is right.
 #include <numeric>
 
@@ -15,7 +15,7 @@ struct Badness {
     unsigned rounds;
 };
 
-class BadCable : public Connected, public ::testing::WithParamInterface<Badness> {
+class BadWire : public Connected, public ::testing::WithParamInterface<Badness> {
   protected:
     Chance chance{42};
 
@@ -24,13 +24,13 @@ class BadCable : public Connected, public ::testing::WithParamInterface<Badness>
         options.path.timeout = 8;  // 1 ms
         options.start_psn = {0xFFFF80, 0xFFFF00};
         connect(options);
-        cards.cable.hook = [this](Frame& frame) {
+        cards.link.hook = [this](Frame& frame) {
             const Badness& bad = GetParam();
             if (chance(bad.drop)) {
                 return false;
             }
             if (chance(bad.duplicate)) {
-                cards.cable.inject(frame, cards.now());
+                cards.link.inject(frame, cards.now());
             }
             if (chance(bad.reorder)) {
                 frame.delay += 1 + chance.next() % 20'000;
@@ -47,7 +47,7 @@ class BadCable : public Connected, public ::testing::WithParamInterface<Badness>
     }
 };
 
-TEST_P(BadCable, WritesArriveWhole) {
+TEST_P(BadWire, WritesArriveWhole) {
     start();
     for (unsigned round = 0; round < GetParam().rounds; ++round) {
         const std::uint32_t size = 1 + static_cast<std::uint32_t>(chance.next() % 100'000);
@@ -58,7 +58,7 @@ TEST_P(BadCable, WritesArriveWhole) {
     }
 }
 
-TEST_P(BadCable, ReadsArriveWhole) {
+TEST_P(BadWire, ReadsArriveWhole) {
     start();
     for (unsigned round = 0; round < GetParam().rounds; ++round) {
         const std::uint32_t size = 1 + static_cast<std::uint32_t>(chance.next() % 100'000);
@@ -69,7 +69,7 @@ TEST_P(BadCable, ReadsArriveWhole) {
     }
 }
 
-TEST_P(BadCable, SendsArriveOnceAndInOrder) {
+TEST_P(BadWire, SendsArriveOnceAndInOrder) {
     start();
     constexpr unsigned kBatch = 10;
     constexpr std::uint32_t kSlot = 16'384;
@@ -92,7 +92,7 @@ TEST_P(BadCable, SendsArriveOnceAndInOrder) {
     }
 }
 
-TEST_P(BadCable, AtomicsHappenExactlyOnce) {
+TEST_P(BadWire, AtomicsHappenExactlyOnce) {
     start();
     const unsigned count = GetParam().rounds * 10;
     for (unsigned i = 0; i < count; ++i) {
@@ -103,7 +103,7 @@ TEST_P(BadCable, AtomicsHappenExactlyOnce) {
     EXPECT_EQ(cards.host(1).load<std::uint64_t>(mr[1].bus), count);
 }
 
-TEST_P(BadCable, EverythingMixedBothWays) {
+TEST_P(BadWire, EverythingMixedBothWays) {
     start();
     constexpr std::uint32_t kHalf = kRegion / 2;
     std::uint32_t sizes[2] = {};
@@ -146,7 +146,7 @@ TEST_P(BadCable, EverythingMixedBothWays) {
     }
 }
 
-TEST_P(BadCable, RecoveryIsSeenInTheCounters) {
+TEST_P(BadWire, RecoveryIsSeenInTheCounters) {
     start();
     for (unsigned round = 0; round < GetParam().rounds; ++round) {
         driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 50'000));
@@ -158,7 +158,7 @@ TEST_P(BadCable, RecoveryIsSeenInTheCounters) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Cable, BadCable,
+    Wire, BadWire,
     ::testing::Values(Badness{"clean", 0, 0, 0, 0, 10}, Badness{"drop0_1", 0.1, 0, 0, 0, 100},
                       Badness{"drop1", 1, 0, 0, 0, 100}, Badness{"drop5", 5, 0, 0, 0, 40},
                       Badness{"duplicate", 0, 20, 0, 0, 40}, Badness{"reorder", 0, 0, 5, 0, 40},

@@ -40,13 +40,13 @@ class ManyQps : public Connected {
     }
 };
 
-TEST_F(ManyQps, LongMessagesShareTheCableEvenly) {
+TEST_F(ManyQps, LongMessagesShareTheWireEvenly) {
     constexpr unsigned kCount = 16;
     start(kCount);
     std::map<std::uint32_t, unsigned> sent;
     unsigned total = 0;
     bool even = true;
-    cards.cable.tap = [&](const Frame& frame) {
+    cards.link.tap = [&](const Frame& frame) {
         const auto packet = parse_frame(frame);
         if (frame.from != 0 || !packet)
             return;
@@ -93,7 +93,7 @@ TEST_F(ManyQps, AFullWireTakesATurnFromNobody) {
     start(kCount);
     std::map<std::uint32_t, unsigned> sent;
     unsigned total = 0;
-    cards.cable.tap = [&](const Frame& frame) {
+    cards.link.tap = [&](const Frame& frame) {
         const auto packet = parse_frame(frame);
         if (frame.from != 0 || !packet)
             return;
@@ -113,7 +113,7 @@ TEST_F(ManyQps, AFullWireTakesATurnFromNobody) {
         EXPECT_EQ(count, kRounds * kRoom / kCount) << "QP " << qpn;
 }
 
-/// A bad cable to a peer that has little of a processor: frames pass one by one, and the sender is
+/// A bad wire to a peer that has little of a processor: frames pass one by one, and the sender is
 /// held back when so many wait. A QP's turn comes round later than its timeout.
 class SlowPeer : public ManyQps, public ::testing::WithParamInterface<std::uint64_t> {
   protected:
@@ -129,7 +129,7 @@ class SlowPeer : public ManyQps, public ::testing::WithParamInterface<std::uint6
         path.timeout = 14;
         path.retry_cnt = 7;
         start(kCount, path);
-        cards.cable.hook = [this](Frame& frame) {
+        cards.link.hook = [this](Frame& frame) {
             constexpr double kLost = 3;  // dropped or damaged
             if (chance(kLost))
                 return false;
@@ -137,7 +137,7 @@ class SlowPeer : public ManyQps, public ::testing::WithParamInterface<std::uint6
             free = std::max(free, cards.now()) + kFrameTime;
             frame.delay = free - cards.now();
             if (chance(1))
-                cards.cable.inject(frame, cards.now());
+                cards.link.inject(frame, cards.now());
             if (chance(1))
                 frame.delay += 3 * kFrameTime;  // overtaken
             return true;
@@ -175,14 +175,14 @@ TEST_P(SlowPeer, WritesOutliveTheirTimeouts) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, SlowPeer, ::testing::Values(1, 2, 3));
 
-TEST_F(ManyQps, FourThousandQpsEachGetTheirMessagesThroughABadCable) {
+TEST_F(ManyQps, FourThousandQpsEachGetTheirMessagesThroughABadWire) {
     constexpr unsigned kCount = 4096;
     TestDriver::PathOptions path;
     path.timeout = 10;
     path.path_mtu = 1;
     start(kCount, path);
     Chance chance(3);
-    cards.cable.hook = [&](Frame&) { return !chance(1); };
+    cards.link.hook = [&](Frame&) { return !chance(1); };
     for (unsigned k = 0; k < kCount; ++k) {
         cards.host(0).store<std::uint64_t>(mr[0].bus + k * 8, k * 0x9E3779B97F4A7C15ULL);
         driver(0).post_send(senders[k], rdma(DINGO_WR_WRITE, k * 8, k * 8, 8), false);

@@ -206,7 +206,7 @@ TEST_F(RcOperations, UnsignaledSuccessMakesNoCompletion) {
 TEST_F(RcOperations, FenceWaitsForTheRead) {
     connect();
     bool read_done = false;
-    cards.cable.tap = [&](const Frame& frame) {
+    cards.link.tap = [&](const Frame& frame) {
         const auto packet = parse_frame(frame);
         if (frame.from == 0 && packet && packet->op().is_write()) {
             EXPECT_TRUE(read_done);
@@ -228,7 +228,7 @@ TEST_F(RcOperations, NoMoreReadsAtOnceThanAgreed) {
     connect(options);
     int outstanding = 0;
     int most = 0;
-    cards.cable.tap = [&](const Frame& frame) {
+    cards.link.tap = [&](const Frame& frame) {
         const auto packet = parse_frame(frame);
         if (packet && packet->op().is_read_request())
             most = std::max(most, ++outstanding);

@@ -85,7 +85,7 @@ TEST_F(Pause, ReadIntoAPausedRegionIsRepeatedWithoutUsingRetries) {
     connect(options);
     fill(1, 0, 100'000);
     bool paused = false;
-    cards.cable.tap = [&](const Frame& frame) { paused = paused || frame.from == 1; };
+    cards.link.tap = [&](const Frame& frame) { paused = paused || frame.from == 1; };
     driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 100'000));
     cards.run_until([&] { return paused; });
     pause_and_move(0);
@@ -99,7 +99,7 @@ TEST_F(Pause, RegionPausedHalfwayThroughAReadHoldsTheResponseBack) {
     connect(options);
     fill(1, 0, 1'000'000);
     bool begun = false;
-    cards.cable.tap = [&](const Frame& frame) { begun = begun || frame.from == 1; };
+    cards.link.tap = [&](const Frame& frame) { begun = begun || frame.from == 1; };
     driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 1'000'000));
     cards.run_until([&] { return begun; });
     pause(1);

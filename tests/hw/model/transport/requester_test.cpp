@@ -123,6 +123,24 @@ TEST_F(Requester, SequenceNaksWithoutProgressExhaustTheRetries) {
     }
 }
 
+TEST_F(Requester, ModifyingAttributesInRtsGivesNoRetriesBack) {
+    Options options = defaults();
+    options.path.retry_cnt = 1;
+    start(options);
+    post(request(DINGO_WR_WRITE, 10));
+    in(ack(0, "nak:psn"));
+    drain();
+    dingo_cmd_modify_qp cmd{};
+    cmd.qpn = qp.qpn;
+    cmd.mask = DINGO_QPM_ACCESS;
+    cmd.attr = card.driver.query_qp(qp.qpn).attr;
+    card.driver.execute_ok(DINGO_OP_MODIFY_QP, cmd);
+    EXPECT_EQ(card.driver.query_qp(qp.qpn).retries_left, 0);
+    in(ack(0, "nak:psn"));
+    expect_silence();
+    expect_done(DINGO_WCS_RETRY_EXC_ERR, DINGO_VERR_NAK_SEQ);
+}
+
 TEST_F(Requester, FatalNaksFailTheirWqeAndFlushTheRest) {
     struct Case {
         const char* syndrome;
@@ -205,6 +223,74 @@ TEST_F(Requester, MissingReadDataIsAskedForFromTheHoleOn) {
     EXPECT_TRUE(is_pattern(0, 1000));
 }
 
+TEST_F(Requester, MissingReadDataIsAskedForAtOnceAlsoWhileDraining) {
+    start();
+    post(request(DINGO_WR_READ, 600));
+    drain();
+    card.driver.to_state(qp, DINGO_QPS_SQD);
+    in(response("FIRST", 0, 256));
+    in(response("LAST", 2, 88, 512));  // 1 is lost
+    expect_packet(Opcode::kRcReadRequest, kCardPsn + 1);
+    in(response("FIRST", 1, 256, 256));
+    in(response("LAST", 2, 88, 512));
+    expect_done(DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(is_pattern(0, 600));
+}
+
+TEST_F(Requester, ReadDataNeedsOneFetchOfItsWorkRequest) {
+    start();
+    post(request(DINGO_WR_WRITE, 10));
+    in(ack(0));
+    post(request(DINGO_WR_READ, 256 * 8));
+    in(response("FIRST", 1, 256));
+    const std::uint64_t reads = card.host.dma_reads;
+    for (std::uint32_t n = 2; n < 8; ++n)
+        in(response("MIDDLE", n, 256, (n - 1) * 256));
+    EXPECT_EQ(card.host.dma_reads, reads);
+    in(response("LAST", 8, 256, 7 * 256));
+    expect_done(DINGO_WCS_SUCCESS);
+    expect_done(DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(is_pattern(0, 256 * 8));
+}
+
+TEST_F(Requester, RnrNakThatPassesAReadTwiceUsesNoRnrRetry) {
+    Options options = defaults();
+    options.path.rnr_retry = 0;
+    start(options);
+    post(request(DINGO_WR_READ, 100));
+    post(request(DINGO_WR_SEND, 10));
+    drain();
+    in(ack(1, "rnr:5"));  // the READ's data is lost: both are asked for again
+    expect_packet(Opcode::kRcReadRequest, kCardPsn);
+    expect_packet(Opcode::kRcSendOnly, kCardPsn + 1);
+    in(ack(1, "rnr:5"));  // and once more
+    expect_silence();
+    EXPECT_FALSE(poll());
+    in(response("ONLY", 0, 100));
+    in(ack(1));
+    expect_done(DINGO_WCS_SUCCESS);
+    expect_done(DINGO_WCS_SUCCESS);
+}
+
+TEST_F(Requester, SequenceNakThatPassesAReadTwiceUsesOneRetry) {
+    Options options = defaults();
+    options.path.retry_cnt = 1;
+    start(options);
+    post(request(DINGO_WR_READ, 100));
+    post(request(DINGO_WR_WRITE, 10));
+    drain();
+    in(ack(1, "nak:psn"));  // the READ's data is lost: both are asked for again
+    expect_packet(Opcode::kRcReadRequest, kCardPsn);
+    expect_packet(Opcode::kRcWriteOnly, kCardPsn + 1);
+    in(ack(1, "nak:psn"));
+    expect_silence();
+    EXPECT_FALSE(poll());
+    in(response("ONLY", 0, 100));
+    in(ack(1));
+    expect_done(DINGO_WCS_SUCCESS);
+    expect_done(DINGO_WCS_SUCCESS);
+}
+
 TEST_F(Requester, AckThatPassesAReadIsAnImpliedNak) {
     start();
     post(request(DINGO_WR_WRITE, 10));
@@ -276,6 +362,7 @@ TEST_F(Requester, WindowBoundsWhatIsInFlight) {
     }
     EXPECT_EQ(sent, 256U);
     EXPECT_TRUE(asked);
+    EXPECT_TRUE(packet.bth.ack_req) << "one answer must be able to open the whole window";
     in(ack(99));
     sent = 0;
     while (next())
@@ -295,6 +382,48 @@ TEST_F(Requester, LongestReadSpansHalfOfThePsns) {
     expect_silence();  // its PSN would look older than the READ
     in(response("FIRST", 0, 256));
     expect_packet(Opcode::kRcWriteOnly, kCardPsn + (1U << 23));
+}
+
+TEST_F(Requester, ReadsTogetherAskForUpTo4096Packets) {
+    start();
+    post(request(DINGO_WR_READ, 2048 * kPmtu));
+    post(request(DINGO_WR_READ, 2048 * kPmtu));
+    expect_packet(Opcode::kRcReadRequest, kCardPsn);
+    expect_packet(Opcode::kRcReadRequest, kCardPsn + 2048);
+    post(request(DINGO_WR_READ, 10));
+    expect_silence();
+    in(response("FIRST", 0, 256));
+    expect_packet(Opcode::kRcReadRequest, kCardPsn + 4096);
+}
+
+TEST_F(Requester, SendThatInvalidatesMayCarryInlineData) {
+    start();
+    SendWr wr;
+    wr.opcode = DINGO_WR_SEND_INV;
+    wr.imm = 0x1234;
+    wr.inline_data.assign(5, std::byte{7});
+    post(wr);
+    expect_packet(Opcode::kRcSendOnlyInv, kCardPsn);
+    EXPECT_EQ(packet.inv_rkey, 0x1234U);
+    EXPECT_EQ(packet.payload.size(), 5U);
+}
+
+TEST_F(Requester, QueuePairsTakeTurnsOfSixteenPackets) {
+    start();
+    TestQp first = qp;
+    Options options = defaults();
+    options.path.sq_psn = 0x8000;
+    qp = card.driver.create_qp(cq, cq, options.qp);
+    card.driver.to_init(qp, options.path);
+    card.driver.to_rtr(qp, options.path);
+    card.driver.to_rts(qp, options.path);
+    card.driver.post_send(first, request(DINGO_WR_WRITE, 64 * kPmtu));
+    card.driver.post_send(qp, request(DINGO_WR_WRITE, 64 * kPmtu));
+    card.settle();
+    for (unsigned n = 0; n < 128; ++n) {
+        ASSERT_TRUE(next());
+        EXPECT_EQ(packet.bth.psn >= 0x8000, n / 16 % 2 == 1) << n;
+    }
 }
 
 TEST_F(Requester, MessagesBeyondTheLimitAreRefused) {

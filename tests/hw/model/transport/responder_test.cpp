@@ -569,6 +569,72 @@ TEST_F(Responder, ANewReadEndsTheRepetitionOfTheOldest) {
     EXPECT_EQ(state(), DINGO_QPS_RTS);
 }
 
+TEST_F(Responder, AnswersThatHaveNoSourceAddressAreNotSentLater) {
+    start();
+    card.wire.busy = true;
+    in("RC_RDMA_WRITE_ONLY ackreq" + psn(0) + at_mr() + " len=4 payload=4");
+    in("RC_RDMA_READ_REQUEST" + psn(1) + at_mr() + " len=1000");
+    card.driver.execute_ok(DINGO_OP_SET_GID, dingo_cmd_set_gid{});
+    card.wire.busy = false;
+    let_pass(1'000'000);
+    expect_silence();
+    card.driver.set_ipv4(0, 0x0a4d0001);
+    post(request(DINGO_WR_WRITE, 10));
+    expect_packet(Opcode::kRcWriteOnly, kCardPsn);
+    expect_silence();
+}
+
+TEST_F(Responder, AReceiveThatCannotBeFetchedHasNoOtherQueuePairsTag) {
+    start();
+    post_recv(77);
+    in("RC_SEND_ONLY ackreq" + psn(0) + " payload=10");
+    expect_reply(syndrome::kAckNoCredits, kRequestPsn);
+    EXPECT_EQ(poll()->wqe_index, 77U);
+    const Options options = defaults();
+    qp = card.driver.create_qp(cq, cq, options.qp);
+    card.driver.to_init(qp, options.path);
+    card.driver.to_rtr(qp, options.path);
+    card.driver.to_rts(qp, options.path);
+    post_recv(1);
+    post_recv(2);
+    card.host.break_range(qp.rq, 4096);
+    in("RC_SEND_ONLY ackreq" + psn(0) + " payload=10");
+    expect_fatal(syndrome::kNakRemoteOperational, 0, 0);
+    auto cqe = poll();
+    ASSERT_TRUE(cqe);
+    EXPECT_EQ(cqe->vendor_err, DINGO_VERR_WQE_FETCH);
+    EXPECT_EQ(cqe->wqe_index, 0U);
+    cqe = poll();
+    ASSERT_TRUE(cqe);
+    EXPECT_EQ(cqe->status, DINGO_WCS_WR_FLUSH_ERR);
+    EXPECT_EQ(cqe->wqe_index, 0U);
+}
+
+TEST_F(Responder, AnSrqInBrokenMemoryIsReported) {
+    start_card();
+    const Options options = defaults();
+    Srq srq = card.driver.create_srq();
+    QpOptions with_srq = options.qp;
+    with_srq.srqn = srq.srqn;
+    with_srq.log_rq = with_srq.log_stride = 0;
+    qp = card.driver.create_qp(cq, cq, with_srq);
+    card.driver.to_init(qp, options.path);
+    card.driver.to_rtr(qp, options.path);
+    card.driver.to_rts(qp, options.path);
+    const std::uint64_t dropped = stat(DINGO_CARD_DB_DROPPED);
+    card.driver.doorbell(srq.db_page,
+                         DINGO_PREP(DINGO_DOORBELL_WORD0_TYPE_MASK, DINGO_DB_SRQ) | srq.srqn, 65);
+    EXPECT_EQ(stat(DINGO_CARD_DB_DROPPED), dropped + 1) << "the ring has 64 entries";
+    card.driver.post_recv(srq, 5, {mr.sge(0, 100)});
+    card.host.break_range(srq.ring, 4096);
+    in("RC_SEND_ONLY ackreq" + psn(0) + " payload=10");
+    expect_reply(syndrome::kNakRemoteOperational, kRequestPsn);
+    unsigned reported = 0;
+    while (const auto entry = event())
+        reported += entry->kind == DINGO_EV_SRQ_ERR && entry->id == srq.srqn;
+    EXPECT_EQ(reported, 1U);
+}
+
 TEST_F(Responder, WireBusyLosesNoReply) {
     start();
     card.wire.busy = true;

@@ -73,6 +73,22 @@ TEST_F(Timing, TimeoutZeroWaitsForEver) {
     EXPECT_EQ(card.engine->next_deadline(), kNever);
 }
 
+TEST_F(Timing, TimeoutZeroStaysForEverWhenAnAckComesLate) {
+    Options options = defaults();
+    options.path.timeout = 0;
+    start(options);
+    post(request(DINGO_WR_WRITE, 10));
+    post(request(DINGO_WR_WRITE, 10));
+    expect_packet(Opcode::kRcWriteOnly, kCardPsn);
+    expect_packet(Opcode::kRcWriteOnly, kCardPsn + 1);
+    card.now += 1'000'000;  // the card sleeps until the frame comes
+    in(ack(0));
+    let_pass(1'000'000'000);
+    expect_silence();
+    EXPECT_EQ(qp_stat(DINGO_QP_TIMEOUTS), 0U);
+    EXPECT_EQ(card.engine->next_deadline(), kNever);
+}
+
 TEST_F(Timing, RetriesAreExhaustedAfterExactlyThatManySends) {
     start_card();
     for (unsigned retries = 0; retries <= 7; ++retries) {

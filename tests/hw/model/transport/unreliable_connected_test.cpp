@@ -2,6 +2,7 @@
 //
 // UC: like RC without answers; a message with a hole disappears, the next one arrives.
 #include "fixture.h"
+#include "peer.h"
 
 namespace dingo::test {
 namespace {
@@ -39,7 +40,7 @@ TEST_F(Unreliable, MessagesOfAllKindsArrive) {
 
 TEST_F(Unreliable, NothingIsEverAnswered) {
     start();
-    cards.cable.tap = [](const Frame& frame) { EXPECT_EQ(frame.from, 0U); };
+    cards.link.tap = [](const Frame& frame) { EXPECT_EQ(frame.from, 0U); };
     run(rdma(DINGO_WR_WRITE, 0, 0, 100'000));
     run(send_wr(0, 100));
     cards.settle();
@@ -52,11 +53,11 @@ TEST_F(Unreliable, AMessageWithAHoleIsDroppedAndItsReceiveServesTheNext) {
         SCOPED_TRACE(lost);
         driver(1).post_recv(qp(1), lost, {mr[1].sge(0, 8192)});
         unsigned number = 0;
-        cards.cable.hook = [&](Frame&) { return number++ != lost; };
+        cards.link.hook = [&](Frame&) { return number++ != lost; };
         run(send_wr(0, 5000));
         cards.settle();
         EXPECT_FALSE(poll(1));
-        cards.cable.hook = nullptr;
+        cards.link.hook = nullptr;
         fill(0, 0, 5000, lost);
         run(send_wr(0, 5000));
         EXPECT_EQ(wait(1).wqe_index, lost);
@@ -77,12 +78,12 @@ TEST_F(Unreliable, BadKeyIsDroppedWithoutAnError) {
     run(rdma(DINGO_WR_WRITE, 0, 0, 5000));
 }
 
-TEST_F(Unreliable, SurvivesABadCable) {
+TEST_F(Unreliable, SurvivesABadWire) {
     start();
     Chance chance(7);
-    cards.cable.hook = [&](Frame& frame) {
+    cards.link.hook = [&](Frame& frame) {
         if (chance(2))
-            cards.cable.inject(frame, cards.now());
+            cards.link.inject(frame, cards.now());
         if (chance(1))
             frame.delay += chance.next() % 10'000;
         return !chance(2);
@@ -111,6 +112,73 @@ TEST_F(Unreliable, ReadsAreRefused) {
     start();
     expect_error(rdma(DINGO_WR_READ, 0, 0, 8), DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_OPCODE);
     EXPECT_EQ(state(0), DINGO_QPS_SQE);
+}
+
+class UnreliableResponder : public Peer {
+  protected:
+    static Options uc() {
+        Options options = defaults();
+        options.qp.kind = DINGO_QPT_UC;
+        return options;
+    }
+};
+
+TEST_F(UnreliableResponder, TheLongestMessageIsTaken) {
+    start(uc());
+    const Mr big = card.driver.create_mr(1ULL << 31, kAll);
+    const std::string where =
+        " va=" + std::to_string(big.iova) + " rkey=" + std::to_string(big.key);
+    in("UC_RDMA_WRITE_FIRST" + psn(0) + where + " len=2147483648 payload=256");
+    EXPECT_EQ(card.host.load<std::uint8_t>(big.bus + 255),
+              std::to_integer<std::uint8_t>(packet::pattern_byte(255)));
+    EXPECT_EQ(stat(DINGO_CARD_RX_DROP_UC), 0U);
+}
+
+TEST_F(UnreliableResponder, ABadReceiveEndsTheQueuePairAndIsNoDroppedMessage) {
+    start(uc());
+    post_recv(1);
+    post_recv(2);
+    card.host.store<std::uint16_t>(qp.rq + offsetof(dingo_rq_wqe, rsvd0), 1);
+    in("UC_SEND_ONLY" + psn(0) + " payload=10");
+    EXPECT_EQ(state(), DINGO_QPS_ERR);
+    const auto bad = poll();
+    ASSERT_TRUE(bad);
+    EXPECT_EQ(bad->wqe_index, 1U);
+    EXPECT_EQ(bad->vendor_err, DINGO_VERR_WQE_SIZE);
+    EXPECT_EQ(poll()->wqe_index, 2U);
+    EXPECT_FALSE(poll());
+    EXPECT_EQ(stat(DINGO_CARD_RX_DROP_UC), 0U);
+}
+
+TEST_F(UnreliableResponder, AnSrqInBrokenMemoryIsReportedOnce) {
+    Options options = uc();
+    start_card();
+    Srq srq = card.driver.create_srq();
+    options.qp.srqn = srq.srqn;
+    options.qp.log_rq = options.qp.log_stride = 0;
+    for (std::uint32_t tag = 0; tag < 2; ++tag)
+        card.driver.post_recv(srq, tag, {mr.sge(0, 100)});
+    card.host.break_range(srq.ring, 4096);
+    unsigned reported = 0;
+    for (const std::uint8_t expected : {DINGO_QPS_ERR, DINGO_QPS_RTS}) {
+        qp = card.driver.create_qp(cq, cq, options.qp);
+        card.driver.to_init(qp, options.path);
+        card.driver.to_rtr(qp, options.path);
+        card.driver.to_rts(qp, options.path);
+        in("UC_SEND_ONLY" + psn(0) + " payload=10");
+        EXPECT_EQ(state(), expected) << "an SRQ in error has nothing for the next QP";
+        while (const auto entry = event())
+            reported += entry->kind == DINGO_EV_SRQ_ERR && entry->id == srq.srqn;
+    }
+    EXPECT_EQ(reported, 1U);
+}
+
+TEST_F(UnreliableResponder, MessagesThatEndedAreCounted) {
+    start(uc());
+    for (std::uint32_t n = 0; n < 2; ++n)
+        in("UC_RDMA_WRITE_ONLY" + psn(n) + at_mr() + " len=4 payload=4");
+    in("UC_RDMA_WRITE_FIRST" + psn(2) + at_mr() + " len=260 payload=256");
+    EXPECT_EQ(card.driver.query_qp(qp.qpn).msn, 2U);
 }
 
 }  // namespace

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "card.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <stdexcept>
+
+#include "dingo/packet/headers.h"
+#include "dingo_hw.h"
+
+namespace dingo {
+namespace {
+
+// Units of one round: so small that nobody waits long for his turn, so large that the fixed cost
+// of a round does not show.
+constexpr unsigned kEngineBudget = 64;
+constexpr unsigned kFrameBudget = 64;
+// Without the processor for so long, the card hears what came meanwhile before it looks at timers:
+// an answer that waits here is not missing.
+constexpr Nanoseconds kPause = 5'000'000;
+constexpr unsigned kPausedFrames = 16 * kFrameBudget;
+
+static_assert(DoorbellScanner::kPageSize == DINGO_DB_PAGE_SIZE);
+
+/// ARP, ICMP over IPv4, ICMPv6; without VLAN tag.
+bool for_tap(std::span<const std::byte> frame) {
+    constexpr std::size_t kType = packet::EthernetHeader::kTypeOffset;
+    constexpr std::size_t kL3 = packet::EthernetHeader::kBytes;
+    constexpr std::uint16_t kArp = 0x0806;
+    constexpr std::byte kIcmp{1};
+    constexpr std::byte kIcmp6{58};
+    if (frame.size() < kL3 + packet::Ipv4Header::kBytes) {
+        return false;
+    }
+    const auto type =
+        std::to_integer<unsigned>(frame[kType]) << 8 | std::to_integer<unsigned>(frame[kType + 1]);
+    return type == kArp ||
+           (type == packet::kEtherTypeIpv4 &&
+            frame[kL3 + packet::Ipv4Header::kProtocolOffset] == kIcmp) ||
+           (type == packet::kEtherTypeIpv6 &&
+            frame[kL3 + packet::Ipv6Header::kNextHeaderOffset] == kIcmp6);
+}
+
+}  // namespace
+
+Card::Card(std::string_view engine, const EngineConfig& config, HostPort& host, Wire& wire)
+    : wire_(wire), engine_(make_engine(engine, config, host, wire)) {
+    if (engine_ == nullptr) {
+        throw std::invalid_argument(fmt::format("no engine is called '{}'", engine));
+    }
+    const std::uint64_t doorbell_bytes =
+        std::uint64_t{register32(DINGO_REG_DB_PAGES)} * DINGO_DB_PAGE_SIZE;
+    const std::uint32_t vectors = register32(DINGO_REG_VECTORS);
+    if (!std::has_single_bit(doorbell_bytes) || doorbell_bytes < DINGO_DB_PAGE_SIZE ||
+        vectors == 0 || vectors > DINGO_MSIX_MAX) {
+        throw std::invalid_argument(
+            fmt::format("engine '{}' reports {} bytes of doorbells and {} interrupt vectors",
+                        engine, doorbell_bytes, vectors));
+    }
+    identity_ = {.vendor = DINGO_PCI_VENDOR_ID,
+                 .device = DINGO_PCI_DEVICE_ID,
+                 .class_code = DINGO_PCI_CLASS,
+                 .revision = static_cast<std::uint8_t>(register32(DINGO_REG_VERSION) >> 16),
+                 .bar0_size = DINGO_BAR_REGS_SIZE,
+                 .bar2_size = doorbell_bytes,
+                 .msix_vectors = vectors,
+                 .msix_table_offset = DINGO_MSIX_TABLE_OFFSET,
+                 .msix_pba_offset = DINGO_MSIX_PBA_OFFSET};
+    if (config.memory_doorbells) {
+        doorbells_.emplace("dingo-doorbells", doorbell_bytes);
+        scanner_.emplace(doorbells_->bytes());
+    }
+    set_link(true);
+}
+
+bool Card::poll(Nanoseconds now) {
+    // A simulated engine is that slow by itself, and its time is not this one.
+    const bool paused = now - now_ >= kPause && !engine_->simulated_clock();
+    now_ = now;
+    wire_.advance(now);
+    bool more = false;
+    if (scanner_) {
+        more |= scanner_->scan(*this, now) != 0 || scanner_->sweeping();
+    }
+    // A deadline may be that of a frame which the fault injector holds on the receiving side.
+    if (wire_ready_ || wire_.polled() || wire_.fd() < 0 || wire_.next_deadline() <= now) {
+        first_frame_ = true;
+        advance(now);  // frames get this time's stamps, not those of before the sleep
+        unsigned frames = 0;
+        unsigned heard = 0;
+        do {
+            frames = wire_.receive(*this, kFrameBudget);
+            heard += frames;
+        } while (paused && frames == kFrameBudget && heard < kPausedFrames);
+        wire_ready_ = frames == kFrameBudget;
+        more |= heard != 0;
+    }
+    more |= engine_->run(now, kEngineBudget);
+    wire_.flush();
+    return more;
+}
+
+bool Card::prepare_sleep(Nanoseconds now) {
+    if (scanner_ && (scanner_->sweeping() || !scanner_->arm(*this, now))) {
+        return false;
+    }
+    if (wire_.prepare_sleep()) {
+        return true;
+    }
+    if (scanner_) {
+        scanner_->disarm();
+    }
+    return false;
+}
+
+void Card::woke() {
+    slept_ = true;
+    wire_.woke();
+    if (scanner_) {
+        scanner_->disarm();
+    }
+}
+
+void Card::advance(Nanoseconds now) {
+    now_ = now;
+    if (slept_) {
+        slept_ = false;
+        engine_->run(now, 1);
+    }
+}
+
+Nanoseconds Card::next_deadline() const {
+    const Nanoseconds due = std::min(engine_->next_deadline(), wire_.next_deadline());
+    return scanner_ ? std::min(due, scanner_->next_deadline()) : due;
+}
+
+void Card::set_link(bool up) {
+    link_up_ = up && wire_.link();
+    engine_->set_link(link_up_);
+}
+
+void Card::run_engine() {
+    engine_->run(now_, kEngineBudget);
+}
+
+std::span<std::byte> Card::doorbell_memory() const {
+    return doorbells_ ? doorbells_->bytes() : std::span<std::byte>{};
+}
+
+void Card::use_doorbell_pages(std::size_t count) {
+    if (scanner_) {
+        scanner_->use_pages(count);
+    }
+}
+
+void Card::renew_doorbell_page(std::size_t page) {
+    if (scanner_) {
+        scanner_->renew(page);
+    }
+}
+
+void Card::clear_doorbell(std::uint64_t offset) {
+    if (scanner_) {
+        scanner_->clear(offset);
+    }
+}
+
+void Card::doorbell_page_kicked(std::size_t page) {
+    if (scanner_) {
+        scanner_->kicked(page, now_);
+    }
+}
+
+std::uint64_t Card::read(Bar bar, std::uint64_t offset, unsigned size) {
+    ++stats_.trapped_reads;
+    if (bar == Bar::kDoorbells && scanner_) {
+        std::uint64_t value = 0;
+        std::memcpy(&value, doorbells_->bytes().data() + offset, size);
+        return value;
+    }
+    return engine_->mmio_read(bar, offset, size);
+}
+
+void Card::write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned size) {
+    ++stats_.trapped_writes;
+    if (bar == Bar::kDoorbells && scanner_) {
+        scanner_->store(*this, offset, value, size);
+        return;
+    }
+    if (bar == Bar::kRegisters && scanner_) {
+        if (offset >= DINGO_KICK_PAGE_OFFSET && offset < DINGO_KICK_PAGE_OFFSET + 4096) {
+            scanner_->kicked();
+            return;
+        }
+        if (offset == DINGO_REG_ASQ_DB) {
+            scanner_->scan_all(*this, now_);
+        }
+        if (offset == DINGO_REG_CTRL && (value & DINGO_CTRL_RESET_MASK) != 0) {
+            scanner_->reset();
+        }
+    }
+    engine_->mmio_write(bar, offset, value, size);
+}
+
+void Card::reset() {
+    if (scanner_) {
+        scanner_->reset();
+    }
+    engine_->reset();
+    engine_->set_link(link_up_);
+}
+
+int Card::doorbell_fd() const {
+    return doorbells_ ? doorbells_->fd() : -1;
+}
+
+void Card::on_doorbell(std::uint64_t offset, std::uint64_t value) {
+    engine_->mmio_write(Bar::kDoorbells, offset, value, sizeof value);
+}
+
+void Card::on_frame(std::span<const std::byte> frame) {
+    if (!link_up_) {
+        ++stats_.link_down_drops;
+        return;
+    }
+    // A receive that was posted before the peer sent this frame must count: look before the first
+    // of a batch that the wire has delivered.
+    if (first_frame_ && scanner_) {
+        scanner_->scan(*this, now_);
+    }
+    first_frame_ = false;
+    if (tap_ != nullptr && for_tap(frame) && tap_->on_tapped_frame(frame)) {
+        return;
+    }
+    engine_->receive(frame);
+}
+
+}  // namespace dingo

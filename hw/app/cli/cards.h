@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The cards of the run directory: what is known of each, and talking to one that runs.
+#pragma once
+
+#include <sys/types.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/cli/places.h"
+#include "base/unique_fd.h"
+
+namespace dingo::cli {
+
+using Json = nlohmann::json;
+
+struct CardEntry {
+    std::string name;
+    Path dir;
+    Json info;        ///< card.json; an empty object when it cannot be read
+    pid_t pid = 0;    ///< of the process that listens at its control socket; 0: none runs
+    uid_t owner = 0;  ///< of a card that another user shares: that user
+    [[nodiscard]] bool running() const { return pid != 0; }
+    /// N of uverbsN; -1 when unknown.
+    [[nodiscard]] int number() const;
+};
+
+/// Throws Error(kUsage) when nothing can be called so.
+void check_name(const std::string& name);
+
+/// Looks at the card `name`, whether it exists or not.
+CardEntry look_at(const std::string& name);
+
+/// All that have a directory, by name.
+std::vector<CardEntry> all_cards();
+
+/// The card, which runs. Throws Error(kNoSuchCard).
+CardEntry running_card(const std::string& name);
+
+/// The card in directory `dir`, which another user shares and which runs. Throws
+/// Error(kNoSuchCard), and Error(kCannotExecute) when that user is neither we nor root and is not
+/// trusted: who serves a card reads and writes the memory of the programs that use it.
+CardEntry shared_card(const std::string& dir, bool trust_owner);
+
+/// Sends one request to the control socket of a card and returns the answer. Throws Error.
+Json ask(const CardEntry& card, const Json& request);
+
+/// Held while cards are started or stopped, and views are made.
+UniqueFd lock_run_dir();
+
+}  // namespace dingo::cli

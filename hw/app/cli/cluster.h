@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// dingo run --cluster N -- LAUNCHER...: a card for each rank of a parallel program.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/cli/daemon.h"
+
+namespace dingo::cli {
+
+/// The command with cards PREFIX0 ... of which each process sees the one of its local rank
+/// (hw/host/preload/rank.c), or all where it has none. Cards that it starts end with it.
+/// Returns the command's exit status. Throws Error.
+int run_cluster(unsigned cards, const std::string& prefix, const StartOptions& start,
+                const std::vector<std::string>& command);
+
+}  // namespace dingo::cli

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "app/cli/launch.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "app/cli/error.h"
+
+namespace dingo::cli {
+namespace {
+
+/// Puts `value` in front of the list in the environment variable, unless it is there.
+void prepend(const char* variable, const std::string& value, const char* separators) {
+    const char* const old = std::getenv(variable);
+    std::string list = value;
+    for (std::string_view rest = old != nullptr ? old : ""; !rest.empty();) {
+        const std::size_t end = std::min(rest.find_first_of(separators), rest.size());
+        if (end != 0 && rest.substr(0, end) != value)
+            list += separators[0] + std::string(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    ::setenv(variable, list.c_str(), 1);
+}
+
+/// AddressSanitizer of gcc refuses to run behind another preloaded library, unless it is told that
+/// this is meant.
+void allow_address_sanitizer() {
+    constexpr std::string_view kOption = "verify_asan_link_order";
+    const char* const old = std::getenv("ASAN_OPTIONS");
+    std::string options = old != nullptr ? old : "";
+    if (options.find(kOption) != options.npos)
+        return;
+    options += fmt::format("{}{}=0", options.empty() ? "" : ":", kOption);
+    ::setenv("ASAN_OPTIONS", options.c_str(), 1);
+}
+
+}  // namespace
+
+Libraries find_libraries() {
+    Libraries out{find_preload(), driver_name(find_provider())};
+    for (const std::string& path : {out.preload, out.driver})
+        if (path.find_first_of(": ;") != std::string::npos)
+            throw Error(
+                fmt::format("the path {} has a blank, ':' or ';' in it, which LD_PRELOAD "
+                            "and RDMAV_DRIVERS cannot take: move Dingo elsewhere",
+                            path));
+    return out;
+}
+
+void set_environment(const Libraries& libraries, const Path& view) {
+    const char* const other_drivers = std::getenv("IBV_DRIVERS");
+    if (std::getenv("RDMAV_DRIVERS") == nullptr && other_drivers != nullptr)
+        ::setenv("RDMAV_DRIVERS", other_drivers, 1);  // the former hides the latter
+    ::unsetenv("DINGO_CLUSTER");                      // of a `dingo run --cluster` around this one
+    ::setenv("DINGO_VIEW", view.c_str(), 1);
+    prepend("LD_PRELOAD", libraries.preload, ": ");
+    prepend("RDMAV_DRIVERS", libraries.driver, ":;");
+    allow_address_sanitizer();
+}
+
+void become(const std::vector<std::string>& command) {
+    std::vector<char*> argv;
+    argv.reserve(command.size() + 1);
+    for (const std::string& word : command)
+        argv.push_back(const_cast<char*>(word.c_str()));
+    argv.push_back(nullptr);
+    ::execvp(argv[0], argv.data());
+    const int error = errno;
+    throw Error(fmt::format("cannot run {}: {}", command[0], std::strerror(error)),
+                error == ENOENT ? kNotFound : kCannotExecute);
+}
+
+}  // namespace dingo::cli

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "app/cli/view.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "app/cli/error.h"
+#include "base/run_dir.h"
+
+namespace dingo::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kParts[] = {"sys/class/infiniband", "sys/class/infiniband_verbs",
+                                  "sys/class/infiniband_mad", "dev/infiniband"};
+
+constexpr const char* kRdmaCm = "rdma_cm";
+
+/// Links everything of a card's `part` into the same place below `view`.
+void link_part(const CardEntry& card, const Path& view, const char* part) {
+    fs::create_directories(view / part);
+    std::error_code missing;
+    for (const auto& entry : fs::directory_iterator(card.dir / part, missing)) {
+        if (entry.path().filename() == kRdmaCm)
+            continue;
+        const Path link = view / part / entry.path().filename();
+        std::error_code there;
+        if (entry.is_regular_file() && !entry.is_symlink())
+            fs::copy_file(entry.path(), link, fs::copy_options::overwrite_existing);  // abi_version
+        else
+            fs::create_symlink(entry.path(), link, there);
+    }
+}
+
+/// rdma_cm is of all cards: the preload library finds their sockets as rdma_cm/0, 1, ...
+void link_rdma_cm(const std::vector<CardEntry>& cards, const Path& view) {
+    const char* const misc = "sys/class/misc";
+    unsigned number = 0;
+    fs::create_directories(view / kRdmaCm);
+    fs::create_directories(view / misc);
+    for (const CardEntry& card : cards) {
+        if (!fs::exists(card.dir / "rdma_cm.sock"))
+            continue;  // a card without UD queue pairs
+        fs::create_symlink(card.dir / "rdma_cm.sock", view / kRdmaCm / std::to_string(number));
+        if (number++ == 0) {
+            fs::create_symlink("../../rdma_cm/0", view / "dev/infiniband" / kRdmaCm);
+            fs::create_symlink(card.dir / misc / kRdmaCm, view / misc / kRdmaCm);
+        }
+    }
+}
+
+}  // namespace
+
+Path make_view(const std::vector<CardEntry>& cards) {
+    if (cards.size() == 1)
+        return cards[0].dir;
+    std::string name;
+    for (const CardEntry& card : cards)
+        name += (name.empty() ? "" : "+") + card.name;
+    std::replace(name.begin(), name.end(), '/', '_');  // of another user
+    const Path views = run_dir() / "views";
+    Path view = views / name;
+    const Path fresh = views / fmt::format(".{}", ::getpid());
+    try {
+        fs::remove_all(fresh);
+        for (const CardEntry& card : cards)
+            for (const char* part : kParts)
+                link_part(card, fresh, part);
+        link_rdma_cm(cards, fresh);
+        // A card that was started again may have another number: make it anew each time. Programs
+        // that run with the old view have opened what they need, or find the new one in its place.
+        const Path old = views / fmt::format(".{}.old", ::getpid());
+        if (fs::exists(view))
+            fs::rename(view, old);
+        fs::rename(fresh, view);
+        fs::remove_all(old);
+    } catch (const fs::filesystem_error& e) {
+        throw Error(fmt::format("cannot make the view {}: {}", view.string(), e.what()));
+    }
+    return view;
+}
+
+}  // namespace dingo::cli

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "control.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "base/json_text.h"
+#include "wire/wire_system_error.h"
+
+namespace dingo {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMaxClients = 8;
+constexpr std::size_t kMaxLine = 64 * 1024;
+
+std::optional<json> request_of(const std::vector<std::string>& words) {
+    if (words.size() == 1 && words[0] == "stats") {
+        return json{{"cmd", "stats"}};
+    }
+    if ((words.size() == 1 || words.size() == 2) && words[0] == "faults") {
+        return json{{"cmd", "faults"}, {"spec", words.size() == 2 ? words[1] : ""}};
+    }
+    if (words.size() == 2 && words[0] == "link" && (words[1] == "up" || words[1] == "down")) {
+        return json{{"cmd", "link"}, {"up", words[1] == "up"}};
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+ControlServer::ControlServer(std::string path, Handler handler)
+    : listener_(std::move(path)), handler_(std::move(handler)) {}
+
+void ControlServer::add_polls(std::vector<pollfd>& polls) const {
+    polls.push_back({listener_.fd(), POLLIN, 0});
+    for (const Client& client : clients_) {
+        polls.push_back({client.fd.get(), POLLIN, 0});
+    }
+}
+
+void ControlServer::service(std::span<const pollfd> polls) {
+    const auto ready = [&](int fd) {
+        return std::any_of(polls.begin(), polls.end(),
+                           [&](const pollfd& p) { return p.fd == fd && p.revents != 0; });
+    };
+    clients_.remove_if([&](Client& client) { return ready(client.fd.get()) && !serve(client); });
+    if (ready(listener_.fd())) {
+        while (UniqueFd fd = listener_.accept()) {
+            if (clients_.size() < kMaxClients) {
+                clients_.push_back({std::move(fd), {}});
+            }
+        }
+    }
+}
+
+// False: the client is done, or is none that we want.
+bool ControlServer::serve(Client& client) {
+    std::array<char, 4096> buffer;
+    const ssize_t got = ::recv(client.fd.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (got <= 0) {
+        return got < 0 && (errno == EAGAIN || errno == EINTR);
+    }
+    client.input.append(buffer.data(), static_cast<std::size_t>(got));
+    for (std::size_t end; (end = client.input.find('\n')) != std::string::npos;) {
+        const std::string reply = reply_to(client.input.substr(0, end)) + "\n";
+        client.input.erase(0, end + 1);
+        if (::send(client.fd.get(), reply.data(), reply.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
+            static_cast<ssize_t>(reply.size())) {
+            return false;  // it does not read what it asks for
+        }
+    }
+    return client.input.size() <= kMaxLine;
+}
+
+std::string ControlServer::reply_to(const std::string& line) const {
+    json reply;
+    try {
+        const json request = json_value(line);
+        if (!request.is_object()) {
+            throw std::invalid_argument(R"(a request is one JSON object, e.g. {"cmd":"stats"})");
+        }
+        reply = handler_(request);
+        reply["ok"] = true;
+    } catch (const WireSystemError& e) {
+        reply = {{"ok", false}, {"error", e.what()}};
+    } catch (const std::invalid_argument& e) {
+        reply = {{"ok", false}, {"error", e.what()}, {"usage", true}};
+    } catch (const std::exception& e) {
+        reply = {{"ok", false}, {"error", e.what()}};
+    }
+    // A request may hold bytes that are no UTF-8 and come back in an error text.
+    return json_text(reply);
+}
+
+int run_control_client(const std::string& path, const std::vector<std::string>& words) {
+    const auto request = request_of(words);
+    if (!request) {
+        fmt::print(stderr, "dingo-card ctl: say one of: stats | faults [SPEC] | link up|down\n");
+        return 2;
+    }
+    const UniqueFd fd = connect_unix(path);
+    if (!fd) {
+        fmt::print(stderr,
+                   "dingo-card ctl: cannot connect to '{}': {}\n"
+                   "Is the card running, and was it started with --control {}?\n",
+                   path, std::strerror(errno), path);
+        return 2;
+    }
+    const std::string line = json_text(*request) + "\n";
+    if (::send(fd.get(), line.data(), line.size(), MSG_NOSIGNAL) !=
+        static_cast<ssize_t>(line.size())) {
+        fmt::print(stderr, "dingo-card ctl: cannot send: {}\n", std::strerror(errno));
+        return 2;
+    }
+    std::string text;
+    std::array<char, 4096> buffer;
+    while (text.find('\n') == std::string::npos) {
+        const ssize_t got = ::recv(fd.get(), buffer.data(), buffer.size(), 0);
+        if (got <= 0) {
+            fmt::print(stderr, "dingo-card ctl: the card closed the connection\n");
+            return 2;
+        }
+        text.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+    const json reply = json_value(text);
+    if (!reply.is_object()) {
+        fmt::print(stderr, "dingo-card ctl: '{}' is not the control socket of a card\n", path);
+        return 2;
+    }
+    fmt::print("{}\n", json_text(reply, 2));
+    return reply.value("ok", false) ? 0 : 1;
+}
+
+}  // namespace dingo

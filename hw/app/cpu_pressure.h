@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "base/unique_fd.h"
+#include "dingo/engine.h"
+
+namespace dingo {
+
+/// Whether the card's thread has to wait for a processor, as the scheduler counts it
+/// (/proc/thread-self/schedstat). On a machine with fewer processors than pollers, clients that
+/// find nothing must give way, or the card gets its turn milliseconds late.
+class CpuPressure {
+  public:
+    /// To be made in the card's thread.
+    CpuPressure();
+
+    /// Looks, but not more often than is sensible. True: crowded() has changed.
+    bool sample(Nanoseconds now);
+    [[nodiscard]] bool crowded() const { return crowded_; }
+
+  private:
+    static constexpr Nanoseconds kPeriod = 5'000'000;
+    /// Where clients give way nobody waits, so the finding is kept for some time.
+    static constexpr Nanoseconds kKeep = 2'000'000'000;
+
+    /// Nanoseconds that the thread was runnable and did not run; false without that counter.
+    bool waited(std::uint64_t& ns) const;
+
+    UniqueFd schedstat_;
+    std::uint64_t waited_ = 0;
+    Nanoseconds sampled_ = 0;
+    Nanoseconds found_ = 0;
+    bool crowded_ = false;
+};
+
+}  // namespace dingo

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host_process.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace dingo {
+namespace {
+
+/// The command line of {"cmd":"adopt","args":["--uverbs", ...]}.
+Options options_of(const nlohmann::json& request) {
+    auto words = request.at("args").get<std::vector<std::string>>();
+    words.insert(words.begin(), "dingo-card");
+    std::vector<char*> argv;
+    argv.reserve(words.size() + 1);
+    for (std::string& word : words) {
+        argv.push_back(word.data());
+    }
+    argv.push_back(nullptr);
+    Exit exit;
+    auto options = parse_options(static_cast<int>(words.size()), argv.data(), exit);
+    if (!options) {
+        throw std::invalid_argument(exit.error.empty() ? "adopt: the options make no card"
+                                                       : exit.error);
+    }
+    return std::move(*options);
+}
+
+UniqueFd open_log(const std::string& directory) {
+    const std::string path = directory + "/log";
+    return UniqueFd(
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
+}
+
+}  // namespace
+
+std::string needs_own_process(const Options& o) {
+    if (o.ctl || o.uverbs.directory.empty()) {
+        return "it is no card for applications of this machine";
+    }
+    const std::string wire = o.wire.wire.substr(0, o.wire.wire.find_first_of(":,"));
+    if (wire != "shm" && wire != "roce") {
+        return "its wire is neither shm nor roce";
+    }
+    if (o.engine != "model") {
+        return "its engine is not the model";
+    }
+    if (o.uverbs.share) {
+        return "other users share it";
+    }
+    return o.tuned ? "it has tuning options of its own" : "";
+}
+
+void HostProcess::start(Options options, UniqueFd log) {
+    adopts_ |= cards_.empty() && options.adopt;
+    options.wire.local = &segments_;
+    const std::string name = options.uverbs.name;
+    ServedCard::Hooks hooks{
+        [this, name](const nlohmann::json& request) { return command(name, request); },
+        [this](nlohmann::json& all) {
+            all["process"] = {{"pid", ::getpid()}, {"cards", nlohmann::json::array()}};
+            for (const auto& card : cards_) {
+                all["process"]["cards"].push_back(card.name());
+            }
+        }};
+    KernelLessCard& card =
+        cards_.emplace_back(std::move(options), std::move(hooks), std::move(log));
+    loop_.add(card.served());
+    try {
+        card.publish();
+    } catch (...) {
+        loop_.remove(card.served());
+        cards_.pop_back();
+        throw;
+    }
+}
+
+std::optional<nlohmann::json> HostProcess::command(const std::string& card,
+                                                   const nlohmann::json& request) {
+    const auto command = request.value("cmd", std::string());
+    if (command == "stop") {
+        return stop(card);
+    }
+    if (command == "adopt") {
+        return adopt(request);
+    }
+    return std::nullopt;
+}
+
+nlohmann::json HostProcess::adopt(const nlohmann::json& request) {
+    if (!adopts_) {
+        throw std::invalid_argument("this process keeps to its own card: it lacks --adopt");
+    }
+    if (stopping_ >= cards_.size()) {
+        throw std::runtime_error("this process is about to end");
+    }
+    Options options = options_of(request);
+    if (const std::string why = needs_own_process(options); !why.empty()) {
+        throw std::invalid_argument("the card needs a process of its own: " + why);
+    }
+    const std::string name = options.uverbs.name;
+    if (std::any_of(cards_.begin(), cards_.end(),
+                    [&](const auto& c) { return c.name() == name; })) {
+        throw std::invalid_argument("this process has a card of that name");
+    }
+    options.adopt = true;
+    UniqueFd log = open_log(options.uverbs.directory);
+    start(std::move(options), std::move(log));
+    return {{"pid", ::getpid()}};
+}
+
+/// After the answer was sent; with the last card the process ends.
+nlohmann::json HostProcess::stop(const std::string& name) {
+    ++stopping_;
+    loop_.later([this, name] {
+        const auto card = std::find_if(cards_.begin(), cards_.end(),
+                                       [&](const auto& c) { return c.name() == name; });
+        --stopping_;
+        if (card == cards_.end()) {
+            return;  // told twice
+        }
+        loop_.remove(card->served());
+        cards_.erase(card);
+        if (cards_.empty()) {
+            loop_.end();
+        }
+    });
+    return {{"last", stopping_ >= cards_.size()}};
+}
+
+}  // namespace dingo

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <algorithm>
+
+#include "dingo/engine.h"
+
+namespace dingo {
+
+/// A time that adapts to how long the card sleeps. A sleep shorter than the limit would have been
+/// better waited through, so the time doubles; a longer one was rightly slept, and the time halves
+/// down to nothing: an idle card costs no processor.
+class AdaptiveTime {
+  public:
+    explicit AdaptiveTime(Nanoseconds limit) : limit_(limit) {}
+
+    [[nodiscard]] Nanoseconds current() const { return current_; }
+
+    /// The card slept for so long.
+    void slept(Nanoseconds time) {
+        if (time < limit_) {
+            current_ = std::min(limit_, std::max(current_ * 2, kFirst));
+        } else {
+            current_ = current_ > kFirst ? current_ / 2 : 0;
+        }
+    }
+
+  private:
+    static constexpr Nanoseconds kFirst = 2'000;
+    Nanoseconds limit_;
+    Nanoseconds current_ = 0;
+};
+
+/// What a card does that has run out of work: it looks around without pause (spins), then with
+/// pauses (naps), then sleeps and asks for kicks.
+///
+/// A doorbell finds a spinning card at once and a napping one at the end of the nap; to a sleeping
+/// one it needs a kick, for which the guest pays: some 40 us a doorbell under QEMU without KVM.
+/// Frames and messages end a nap at once. A nap takes a quarter of the time since the last work:
+/// so a doorbell is late by no more than that, and the longer nothing comes the less naps cost.
+/// On cores that guests fill, naps made latency worse than kicks did (measured), so they are off
+/// unless asked for.
+class IdlePolicy {
+  public:
+    struct Limits {
+        Nanoseconds spin = 20'000;  ///< longest time to spin
+        Nanoseconds nap = 0;        ///< longest time to nap; 0: never
+    };
+    enum class Act { kSpin, kNap, kSleep };
+
+    explicit IdlePolicy(const Limits& limits) : spin_(limits.spin), nap_(limits.nap) {}
+
+    /// What to do now, without work for `idle`.
+    [[nodiscard]] Act act(Nanoseconds idle) const {
+        if (idle < spin_.current()) {
+            return Act::kSpin;
+        }
+        return idle < nap_.current() ? Act::kNap : Act::kSleep;
+    }
+
+    /// Length of the next nap, without work for `idle`.
+    [[nodiscard]] static Nanoseconds nap_length(Nanoseconds idle) {
+        return std::clamp(idle / 4, kShortestNap, kLongestNap);
+    }
+
+    void slept(Nanoseconds time) {
+        spin_.slept(time);
+        nap_.slept(time);
+    }
+
+  private:
+    static constexpr Nanoseconds kShortestNap = 4'000;
+    static constexpr Nanoseconds kLongestNap = 40'000;
+    AdaptiveTime spin_;
+    AdaptiveTime nap_;
+};
+
+}  // namespace dingo

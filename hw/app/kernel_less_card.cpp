@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "kernel_less_card.h"
+
+#include <utility>
+
+#include "base/log.h"
+#include "host/rdma_cm/service.h"
+
+namespace dingo {
+namespace {
+
+/// The card, brought up by its driver.
+Card& start(uverbs::Driver& driver, Card& card) {
+    driver.start(card);
+    return card;
+}
+
+std::unique_ptr<uverbs::Service> make_rdma_cm(const Options& options,
+                                              const uverbs::CardDirectory& directory,
+                                              uverbs::Driver& driver, Card& card,
+                                              uverbs::Attachment& attachment) {
+    if ((card.read(Bar::kRegisters, DINGO_REG_CAPS, 8) & DINGO_CAP_UD) == 0) {
+        return nullptr;
+    }
+    auto service = std::make_unique<rdma_cm::Service>(
+        rdma_cm::Service::Options{.directory = directory.path().string(),
+                                  .share = options.uverbs.share},
+        driver, attachment.poller());
+    attachment.add_service(*service);
+    return service;
+}
+
+int log_of(const UniqueFd& log) {
+    return log ? log.get() : STDERR_FILENO;
+}
+
+}  // namespace
+
+KernelLessCard::KernelLessCard(Options options, ServedCard::Hooks hooks, UniqueFd log)
+    : options_((set_log(log_of(log)), std::move(options))),
+      log_(std::move(log)),
+      wire_(make_wire(options_.wire)),
+      directory_(options_.uverbs.directory, options_.uverbs.share),
+      driver_(uverbs::driver_config(options_.uverbs)),
+      card_(options_.engine, options_.config, driver_, *wire_),
+      host_(options_.uverbs, directory_, driver_, start(driver_, card_), options_.engine,
+            options_.adopt),
+      rdma_cm_(make_rdma_cm(options_, directory_, driver_, card_, host_.attachment())),
+      served_(options_.control, card_, host_.attachment(), *wire_, std::move(hooks), log_of(log_)) {
+}
+
+void KernelLessCard::publish() {
+    log::info("engine {}, MAC {:012x}, seed {}, wire: {}", card_.engine_name(), options_.config.mac,
+              options_.config.seed, wire_->describe());
+    host_.publish();
+    log::info("RDMA device {}, uverbs{}: serving in {}", name(), directory_.number(),
+              directory_.path().string());
+}
+
+}  // namespace dingo

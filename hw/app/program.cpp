@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "program.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+
+#include "base/log.h"
+#include "card.h"
+#include "card_loop.h"
+#include "control.h"
+#include "host/uverbs/host.h"
+#include "host/vfio_user/attachment.h"
+#include "host/vfio_user/dma_table.h"
+#include "host/vfio_user/server.h"
+#include "host_process.h"
+#include "options.h"
+#include "served_card.h"
+#include "wire/wire_system_error.h"
+
+namespace dingo {
+namespace {
+
+/// A descriptor that becomes readable at SIGINT or SIGTERM, instead of their killing us.
+UniqueFd stop_signals() {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    ::sigprocmask(SIG_BLOCK, &set, nullptr);
+    return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+void run_for_qemu(const Options& options, Wire& wire, int stop) {
+    vfio_user::DmaTable::install_fault_handler();
+    vfio_user::Server server;
+    Card card(options.engine, options.config, server, wire);
+    server.bind(card, card.identity());
+    vfio_user::Attachment attachment(options.vfio_user, server);
+    ServedCard served(options.control, card, attachment, wire);
+    CardLoop loop(options.idle, stop);
+    loop.add(served);
+    log::info("engine {}, MAC {:012x}, seed {}, wire: {}", card.engine_name(), options.config.mac,
+              options.config.seed, wire.describe());
+    log::info("waiting for QEMU at {}", options.vfio_user);
+    loop.run();
+}
+
+void run_for_applications(const Options& options, int stop) {
+    uverbs::raise_descriptor_limit();
+    HostProcess process(options.idle, stop);
+    process.start(options);
+    process.run();
+}
+
+void run_card(const Options& options) {
+    ::signal(SIGPIPE, SIG_IGN);
+    ::signal(SIGXFSZ, SIG_IGN);  // under ulimit -f a file, ours or a client's, is an error then
+    ::prctl(PR_SET_TIMERSLACK, 1000);  // ns; the default of 50 us delays every protocol timer
+    const UniqueFd stop = stop_signals();
+    if (options.uverbs.directory.empty()) {
+        const auto wire = make_wire(options.wire);
+        run_for_qemu(options, *wire, stop.get());
+    } else {
+        run_for_applications(options, stop.get());
+    }
+}
+
+int failed(const std::exception& why, int status) {
+    fmt::print(stderr, "dingo-card: {}\n", why.what());
+    return status;
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv) {
+    Exit exit;
+    const auto options = parse_options(argc, argv, exit);
+    if (!options) {
+        fmt::print("{}", exit.text);
+        fmt::print(stderr, "{}", exit.error);
+        return exit.status == 0 ? 0 : 2;  // what CLI11 has for it names its own exceptions
+    }
+    if (options->ctl) {
+        return run_control_client(options->ctl_path, options->ctl_words);
+    }
+    start_log(options->log_level);
+    try {
+        run_card(*options);
+    } catch (const WireSystemError& e) {
+        return failed(e, 1);
+    } catch (const std::invalid_argument& e) {  // what the options ask for makes no sense
+        return failed(e, 2);
+    } catch (const std::exception& e) {
+        return failed(e, 1);
+    }
+    return 0;
+}
+
+}  // namespace dingo

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "served_card.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "base/log.h"
+
+namespace dingo {
+namespace {
+
+/// Longer than a peer or a program that is in touch with the card takes to answer.
+constexpr Nanoseconds kSleepsAfter = 1'000'000;
+
+}  // namespace
+
+ServedCard::ServedCard(const std::string& control, Card& card, HostAttachment& host, Wire& wire,
+                       Hooks hooks, int log)
+    : card_(card), host_(host), wire_(wire), hooks_(std::move(hooks)), log_(log) {
+    if (!control.empty()) {
+        control_ = std::make_unique<ControlServer>(
+            control, [this](const nlohmann::json& request) { return this->control(request); });
+    }
+}
+
+bool ServedCard::round(Nanoseconds now) {
+    set_log(log_);
+    bool more = card_.poll(now);
+    more |= host_.settle(now);
+    if (!more && !idle_) {
+        idle_since_ = now;
+    }
+    idle_ = !more;
+    return more;
+}
+
+Nanoseconds ServedCard::next_deadline() const {
+    return std::min(card_.next_deadline(), host_.next_deadline());
+}
+
+bool ServedCard::prepare_sleep(Nanoseconds now) {
+    if (asleep_) {
+        return !wire_.kicked();
+    }
+    asleep_ = card_.prepare_sleep(now);
+    return asleep_;
+}
+
+void ServedCard::woke() {
+    if (asleep_) {
+        asleep_ = false;
+        idle_ = false;
+        card_.woke();
+    }
+}
+
+bool ServedCard::sleeps_on(Nanoseconds now) {
+    if (!asleep_) {
+        if (!idle_ || now - idle_since_ < kSleepsAfter || !prepare_sleep(now)) {
+            return false;
+        }
+        due_ = next_deadline();
+    }
+    if (wire_.kicked() || due_ <= now) {
+        woke();
+    }
+    return asleep_;
+}
+
+void ServedCard::add_polls(std::vector<pollfd>& polls, bool all) {
+    wire_at_ = polls.size();
+    if (all || asleep_ || !wire_.polled()) {
+        polls.push_back({wire_.fd(), POLLIN, 0});
+        polls.push_back({wire_.tx_blocked_fd(), POLLOUT, 0});
+    }
+    host_at_ = polls.size();
+    host_.add_polls(polls);
+    control_at_ = polls.size();
+    if (control_) {
+        control_->add_polls(polls);
+    }
+    end_at_ = polls.size();
+}
+
+void ServedCard::service(std::span<const pollfd> polls, Nanoseconds now) {
+    set_log(log_);
+    const auto own = polls.subspan(wire_at_, end_at_ - wire_at_);
+    if (std::any_of(own.begin(), own.end(), [](const pollfd& p) { return p.revents != 0; })) {
+        woke();
+        idle_ = false;  // what comes may give the engine work
+        card_.advance(now);
+    }
+    host_.service(polls.subspan(host_at_, control_at_ - host_at_));
+    if (host_at_ != wire_at_) {
+        if (polls[wire_at_].revents != 0) {
+            card_.wire_readable();
+        }
+        if (polls[wire_at_ + 1].revents != 0) {
+            wire_.flush();
+        }
+    }
+    if (control_) {
+        control_->service(polls.subspan(control_at_, end_at_ - control_at_));
+    }
+}
+
+void ServedCard::stop() {
+    set_log(log_);
+    host_.stop();
+}
+
+nlohmann::json ServedCard::control(const nlohmann::json& request) {
+    const auto command = request.value("cmd", std::string());
+    if (command == "stats") {
+        return stats();
+    }
+    if (command == "faults") {
+        wire_.set_faults(request.at("spec").get<std::string>());
+        return {{"wire", wire_.describe()}};
+    }
+    if (command == "link") {
+        card_.set_link(request.at("up").get<bool>());
+        return {{"up", card_.link()}};
+    }
+    if (hooks_.command) {
+        if (auto answer = hooks_.command(request)) {
+            return std::move(*answer);
+        }
+        throw std::invalid_argument("cmd is one of stats, faults, link, stop, adopt");
+    }
+    throw std::invalid_argument("cmd is one of stats, faults, link");
+}
+
+nlohmann::json ServedCard::stats() const {
+    nlohmann::json all;
+    all["engine"] = card_.engine_name();
+    all["link"] = card_.link();
+    all["wire_description"] = wire_.describe();
+    for_each_counter(wire_.stats(),
+                     [&](const char* name, std::uint64_t v) { all["wire"][name] = v; });
+    host_.add_stats(all);
+    const CardStats& card = card_.stats();
+    all["card"] = {{"link_down_drops", card.link_down_drops},
+                   {"trapped_reads", card.trapped_reads},
+                   {"trapped_writes", card.trapped_writes}};
+    if (const auto clock = card_.simulated_clock()) {
+        all["simulation"] = {
+            {"clock_cycles", clock->cycles},
+            {"busy_ns", clock->busy},
+            {"processor_ns", clock->processor},
+            {"clock_khz", clock->busy == 0 ? 0.0
+                                           : 1e6 * static_cast<double>(clock->cycles) /
+                                                 static_cast<double>(clock->busy)}};
+    }
+    if (loop_stats_ != nullptr) {
+        all["card"]["crowded"] = loop_stats_->crowded;
+        all["card"]["naps"] = loop_stats_->naps;
+        all["card"]["sleeps"] = loop_stats_->sleeps;
+    }
+    if (const DoorbellScanner* scanner = card_.scanner()) {
+        const DoorbellStats& d = scanner->stats();
+        all["doorbells"] = {{"rings", d.rings},
+                            {"kicks", d.kicks},
+                            {"sweeps", d.sweeps},
+                            {"activated", d.activated},
+                            {"active_pages", scanner->active_pages()}};
+    }
+    if (hooks_.stats) {
+        hooks_.stats(all);
+    }
+    return all;
+}
+
+}  // namespace dingo

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "log.h"
+
+#include <spdlog/details/null_mutex.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <array>
+#include <memory>
+
+namespace dingo {
+namespace {
+
+class TurnSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+  protected:
+    void sink_it_(const spdlog::details::log_msg& message) override {
+        spdlog::memory_buf_t line;
+        formatter_->format(message, line);
+        // A log that cannot be written is nobody's to hear of.
+        [[maybe_unused]] const auto n = ::write(detail::log_descriptor, line.data(), line.size());
+    }
+    void flush_() override {}
+};
+
+spdlog::level::level_enum level_of(log::Level level) {
+    static constexpr std::array kLevels{spdlog::level::debug, spdlog::level::info,
+                                        spdlog::level::warn, spdlog::level::err};
+    return kLevels[static_cast<std::size_t>(level)];
+}
+
+}  // namespace
+
+bool is_log_level(const std::string& text) {
+    return text == "off" || spdlog::level::from_str(text) != spdlog::level::off;
+}
+
+void start_log(const std::string& level) {
+    spdlog::set_default_logger(
+        std::make_shared<spdlog::logger>("dingo-card", std::make_shared<TurnSink>()));
+    spdlog::set_level(spdlog::level::from_str(level));
+}
+
+bool log::enabled(Level level) {
+    return spdlog::should_log(level_of(level));
+}
+
+void log::write(Level level, std::string_view line) {
+    spdlog::default_logger_raw()->log(level_of(level), line);
+}
+
+}  // namespace dingo

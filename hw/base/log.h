@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The log of a card process. One that serves several cards has a log for each: a line goes to that
+// of the card whose turn it is. Only log.cpp includes spdlog, which costs every file that does
+// seconds of compilation.
+#pragma once
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace dingo {
+
+namespace detail {
+inline thread_local int log_descriptor = STDERR_FILENO;
+}
+
+/// From now on this thread's log lines go there.
+inline void set_log(int descriptor) {
+    detail::log_descriptor = descriptor;
+}
+
+/// trace, debug, info, warning, error, critical or off.
+bool is_log_level(const std::string& text);
+
+/// Lines of that level and the worse ones are written from now on, by all threads.
+void start_log(const std::string& level);
+
+namespace log {
+
+enum class Level : std::uint8_t { kDebug, kInfo, kWarning, kError };
+
+bool enabled(Level level);
+void write(Level level, std::string_view line);
+
+template <class... Args>
+void print(Level level, fmt::format_string<Args...> format, Args&&... args) {
+    if (enabled(level))
+        write(level, fmt::format(format, std::forward<Args>(args)...));
+}
+
+// The text is a fmt format string.
+template <class... Args>
+void debug(fmt::format_string<Args...> format, Args&&... args) {
+    print(Level::kDebug, format, std::forward<Args>(args)...);
+}
+template <class... Args>
+void info(fmt::format_string<Args...> format, Args&&... args) {
+    print(Level::kInfo, format, std::forward<Args>(args)...);
+}
+template <class... Args>
+void warn(fmt::format_string<Args...> format, Args&&... args) {
+    print(Level::kWarning, format, std::forward<Args>(args)...);
+}
+template <class... Args>
+void error(fmt::format_string<Args...> format, Args&&... args) {
+    print(Level::kError, format, std::forward<Args>(args)...);
+}
+
+}  // namespace log
+}  // namespace dingo

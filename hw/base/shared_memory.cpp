@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "shared_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace dingo {
+
+SharedMemory::SharedMemory(const char* name, std::size_t size)
+    : fd_(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
+    const auto fail = [](const char* what) {
+        throw std::system_error(errno, std::generic_category(), what);
+    };
+    if (!fd_) {
+        fail("memfd_create");
+    }
+    if (::ftruncate(fd_.get(), static_cast<off_t>(size)) != 0) {
+        fail("ftruncate of shared memory");
+    }
+    // Whoever we give the descriptor to must not be able to take the pages away from under us.
+    if (::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+        fail("sealing of shared memory");
+    }
+    void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+    if (at == MAP_FAILED) {
+        fail("mmap of shared memory");
+    }
+    bytes_ = {static_cast<std::byte*>(at), size};
+}
+
+SharedMemory::~SharedMemory() {
+    ::munmap(bytes_.data(), bytes_.size());
+}
+
+}  // namespace dingo

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <poll.h>
+
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <vector>
+
+#include "dingo/engine.h"
+
+namespace dingo {
+
+/// How hosts reach the card: QEMU over vfio-user, or applications over uverbs. Everything is called
+/// by the card's loop, in its thread; nothing may block.
+class HostAttachment {
+  public:
+    virtual ~HostAttachment() = default;
+
+    /// Appends what to poll.
+    virtual void add_polls(std::vector<pollfd>& polls) const = 0;
+    /// After each poll(): the descriptors that add_polls() gave, with their events.
+    virtual void service(std::span<const pollfd> polls) = 0;
+
+    /// After every call into the engine. True: there is more to do at once.
+    virtual bool settle(Nanoseconds now) = 0;
+    /// When settle() must be called though nothing happens.
+    [[nodiscard]] virtual Nanoseconds next_deadline() const { return kNever; }
+
+    /// Adds its part of the answer to {"cmd":"stats"}.
+    virtual void add_stats(nlohmann::json& all) const = 0;
+
+    /// The card has to wait for a processor, or not any more.
+    virtual void set_crowded(bool /*crowded*/) {}
+
+    /// The card is switched off in order.
+    virtual void stop() = 0;
+};
+
+}  // namespace dingo

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/driver/client_file.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "host/errno_error.h"
+
+namespace dingo::uverbs {
+namespace {
+
+/// A view takes addresses, not memory.
+constexpr std::uint64_t kView = std::uint64_t{64} << 20;
+
+bool serves(int fd, bool writable) {
+    const int flags = ::fcntl(fd, F_GETFL);
+    if (flags < 0 || (flags & (O_PATH | O_APPEND)) != 0) {
+        return false;
+    }
+    const int mode = flags & O_ACCMODE;
+    if (mode != O_RDWR && (writable || mode != O_RDONLY)) {
+        return false;
+    }
+    // Only regular files in memory have seals: no other file system is asked anything, as it might
+    // not answer. Those of huge pages cannot be written to.
+    struct statfs fs {};
+    return ::fcntl(fd, F_GET_SEALS) >= 0 && ::fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
+}
+
+}  // namespace
+
+ClientFile::ClientFile(int fd, bool writable) {
+    if (!serves(fd, writable)) {
+        throw ErrnoError(EINVAL);
+    }
+    fd_ = ForeignFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (!fd_) {
+        throw ErrnoError(ENOMEM);
+    }
+}
+
+ClientFile::~ClientFile() {
+    hide();
+}
+
+bool ClientFile::read(std::uint64_t offset, std::span<std::byte> dst) const {
+    while (!dst.empty()) {
+        const ssize_t n = ::pread(fd_.get(), dst.data(), dst.size(), static_cast<off_t>(offset));
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            return false;
+        }
+        dst = dst.subspan(static_cast<std::size_t>(n));
+        offset += static_cast<std::uint64_t>(n);
+    }
+    return true;
+}
+
+// pwrite() would wait for the file's lock, which a client can hold as long as it likes: by a
+// write() of its own whose data do not come. A page fault does not need that lock.
+bool ClientFile::write(std::uint64_t offset, std::span<const std::byte> src) {
+    struct stat st {};
+    // Nobody asked for a longer file.
+    if (::fstat(fd_.get(), &st) != 0 ||
+        offset + src.size() > static_cast<std::uint64_t>(st.st_size)) {
+        return false;
+    }
+    while (!src.empty()) {
+        if (!show(offset)) {
+            return false;
+        }
+        const std::uint64_t in_view = offset - view_at_;
+        const std::size_t want = std::min<std::uint64_t>(src.size(), kView - in_view);
+        const iovec from{const_cast<std::byte*>(src.data()), want};
+        const iovec to{view_ + in_view, want};
+        ssize_t n = ::process_vm_writev(::getpid(), &from, 1, &to, 1, 0);
+        if (n < 0 && (errno == ENOSYS || errno == EPERM)) {  // what some containers say
+            n = ::pwrite(fd_.get(), src.data(), want, static_cast<off_t>(offset));
+        }
+        if (n <= 0) {
+            return false;
+        }
+        src = src.subspan(static_cast<std::size_t>(n));
+        offset += static_cast<std::uint64_t>(n);
+    }
+    return true;
+}
+
+/// Makes the view one that holds `offset`.
+bool ClientFile::show(std::uint64_t offset) {
+    const std::uint64_t at = offset / kView * kView;
+    if (view_ != nullptr && view_at_ == at) {
+        return true;
+    }
+    hide();
+    void* const view = ::mmap(nullptr, kView, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                              fd_.get(), static_cast<off_t>(at));
+    if (view == MAP_FAILED) {
+        return false;
+    }
+    view_ = static_cast<std::byte*>(view);
+    view_at_ = at;
+    return true;
+}
+
+void ClientFile::hide() {
+    if (view_ != nullptr) {
+        ::munmap(view_, kView);
+        view_ = nullptr;
+    }
+}
+
+}  // namespace dingo::uverbs

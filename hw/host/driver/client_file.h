@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A file of a client's that a region lies in: reached by its descriptor, so that the region keeps
+// its memory whatever the client unmaps, and never touched where it is mapped here, as its owner
+// may make it shorter.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/foreign_fd.h"
+
+namespace dingo::uverbs {
+
+class ClientFile {
+  public:
+    /// Keeps a copy of `fd`. ErrnoError: EINVAL when it is no file in memory (tmpfs), where reading
+    /// and writing wait for nobody, or was not opened for that; ENOMEM.
+    ClientFile(int fd, bool writable);
+    ~ClientFile();
+    ClientFile(const ClientFile&) = delete;
+    ClientFile& operator=(const ClientFile&) = delete;
+
+    /// False: the file ends before.
+    bool read(std::uint64_t offset, std::span<std::byte> dst) const;
+    bool write(std::uint64_t offset, std::span<const std::byte> src);
+
+  private:
+    bool show(std::uint64_t offset);
+    void hide();
+
+    ForeignFd fd_;
+    std::byte* view_ = nullptr;  ///< a mapping of the part that is being written; only the kernel
+                                 ///< goes there, to which missing pages are an error, no signal
+    std::uint64_t view_at_ = 0;  ///< in the file
+};
+
+/// Part of a window that is in a file.
+struct FilePart {
+    std::uint64_t offset = 0;  ///< in the window
+    std::uint64_t length = 0;
+    std::shared_ptr<ClientFile> file;
+    std::uint64_t file_offset = 0;
+};
+
+}  // namespace dingo::uverbs

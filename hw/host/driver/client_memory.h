@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The memory of a client process: copy_from_user and copy_to_user of a kernel-less card, and the
+// slow road to memory regions that cannot be shared.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <span>
+
+#include "base/foreign_fd.h"
+
+namespace dingo::uverbs {
+
+class ClientMemory {
+  public:
+    /// `mem` is the client's own descriptor of its /proc/self/mem, open for reading and writing:
+    /// it needs no ptrace permission of ours, so it works under Yama, in containers and for other
+    /// users. Throws ErrnoError(EINVAL) when it is something else (fstat, fcntl and /proc checks).
+    /// pid 0: a process that we cannot name, as it is in a PID namespace we do not see.
+    /// With `files` a memfd that is sealed against shrinking and growing will do, too: addresses
+    /// are offsets in it.
+    ClientMemory(pid_t pid, ForeignFd mem, bool files = false);
+
+    /// False: the range is not mapped there, or the process is gone.
+    bool read(std::uint64_t va, std::span<std::byte> dst);
+    bool write(std::uint64_t va, std::span<const std::byte> src);
+
+    [[nodiscard]] pid_t pid() const { return pid_; }
+
+  private:
+    pid_t pid_;     ///< what the client says; the memory is always the descriptor's
+    UniqueFd mem_;  ///< of procfs or memory, so that close() waits for nobody
+};
+
+}  // namespace dingo::uverbs

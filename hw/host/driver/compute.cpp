@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The compute slot: what the provider asks for in the driver data of MODIFY_QP and QUERY_DEVICE.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "host/driver/state.h"
+
+namespace dingo::uverbs {
+namespace {
+
+dingo_compute_kernel describe(const AdminQueue::Results& answer) {
+    dingo_compute_kernel kernel{};
+    std::memcpy(kernel.name, &answer[1], sizeof kernel.name);
+    kernel.id = static_cast<std::uint32_t>(answer[0]);
+    kernel.smallest_param = static_cast<std::uint32_t>(answer[3]);
+    kernel.largest_param = static_cast<std::uint32_t>(answer[3] >> 32);
+    kernel.record = static_cast<std::uint32_t>(answer[4]);
+    return kernel;
+}
+
+}  // namespace
+
+void Driver::query_compute(Udata& udata) {
+    State& d = *state_;
+    udata_none(udata);
+    dingo_query_device_resp resp{};
+    if (d.has(DINGO_CAP_COMPUTE)) {
+        dingo_cmd_query_compute cmd{};
+        std::uint32_t kernels = 0;
+        do {
+            const auto answer = d.admin->execute(DINGO_OP_QUERY_COMPUTE, cmd);
+            kernels = static_cast<std::uint32_t>(answer[0] >> 32);
+            resp.kernels[cmd.index] = describe(answer);
+        } while (++cmd.index < std::min<std::uint32_t>(kernels, DINGO_MAX_KERNELS));
+        resp.num_kernels = cmd.index;
+    }
+    udata_out(udata, resp);
+}
+
+bool Qp::set_compute(std::uint32_t mask, const Udata& udata) {
+    State& qp = *state_;
+    if (std::ranges::all_of(udata.in, [](std::byte b) { return b == std::byte{0}; })) {
+        return false;
+    }
+    const auto req = udata_in<dingo_modify_qp_req>(udata);
+    if (req.comp_mask != DINGO_MODIFY_QP_COMPUTE || req.reserved != 0 ||
+        !qp.driver.has(DINGO_CAP_COMPUTE)) {
+        throw ErrnoError(EOPNOTSUPP);
+    }
+    if (mask != 0) {
+        throw ErrnoError(EINVAL);
+    }
+    dingo_cmd_set_compute cmd{};
+    cmd.qpn = qp.number;
+    cmd.kernel = req.kernel;
+    cmd.param = req.param;
+    qp.driver.admin->execute(DINGO_OP_SET_COMPUTE, cmd);
+    return true;
+}
+
+}  // namespace dingo::uverbs

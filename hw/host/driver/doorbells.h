@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Doorbell pages and their slots. Each page of a context is a file of its own that is put over the
+// card's page of the same number: nobody can map another's.
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "dingo_hw.h"
+#include "host/driver/numbers.h"
+#include "host/local_card.h"
+
+namespace dingo::uverbs {
+
+/// Numbers of the card's pages.
+class DoorbellPages {
+  public:
+    explicit DoorbellPages(LocalCard& card);
+
+    [[nodiscard]] LocalCard& card() { return card_; }
+    /// ErrnoError(ENOSPC).
+    std::uint32_t take();
+    void give_back(std::uint32_t page);
+    [[nodiscard]] std::size_t in_use() const { return ids_.in_use(); }
+
+  private:
+    LocalCard& card_;
+    IdPool ids_;
+};
+
+class DoorbellPage {
+  public:
+    explicit DoorbellPage(DoorbellPages& pages);
+    ~DoorbellPage();
+    DoorbellPage(const DoorbellPage&) = delete;
+    DoorbellPage& operator=(const DoorbellPage&) = delete;
+
+    [[nodiscard]] std::uint32_t index() const { return index_; }
+    [[nodiscard]] int fd() const { return fd_.get(); }
+    /// First free slot after `after`; DINGO_DB_SLOTS when there is none.
+    [[nodiscard]] std::uint32_t free_slot(std::uint32_t after = DINGO_DB_FIRST_SLOT - 1) const;
+
+    std::uint64_t mmap_offset = 0;  ///< what its context calls it; 0: nothing yet
+
+  private:
+    friend class Doorbell;
+    DoorbellPages& pages_;
+    std::uint32_t index_;
+    UniqueFd fd_;
+    std::bitset<DINGO_DB_SLOTS> used_;
+};
+
+/// A ring's slot; cleared and free again when this goes.
+class Doorbell {
+  public:
+    Doorbell() = default;
+    Doorbell(DoorbellPage& page, std::uint32_t slot) : page_(&page), slot_(slot) {
+        page.used_.set(slot);
+    }
+    Doorbell(Doorbell&& other) noexcept
+        : page_(std::exchange(other.page_, nullptr)), slot_(other.slot_) {}
+    Doorbell& operator=(Doorbell&&) = delete;
+    ~Doorbell() {
+        if (page_ != nullptr) {
+            clear();
+            page_->used_.reset(slot_);
+        }
+    }
+
+    [[nodiscard]] DoorbellPage& page() const { return *page_; }
+    [[nodiscard]] std::uint32_t slot() const { return slot_; }
+    /// Takes the value away, before the slot gets another owner or its QP is reset: the scanner
+    /// sees that by the next command, as each looks at all doorbells first.
+    void clear();
+
+  private:
+    DoorbellPage* page_ = nullptr;
+    std::uint32_t slot_ = 0;
+};
+
+/// The pages of one context. More are taken as they fill up; all go with it.
+class DoorbellSpace {
+  public:
+    explicit DoorbellSpace(DoorbellPages& pages) : pages_(pages) {}
+
+    Doorbell take();
+    /// Two slots of one page: a QP names only one.
+    std::pair<Doorbell, Doorbell> take_pair();
+    [[nodiscard]] const std::vector<std::unique_ptr<DoorbellPage>>& pages() const { return list_; }
+
+  private:
+    DoorbellPages& pages_;
+    std::vector<std::unique_ptr<DoorbellPage>> list_;
+};
+
+}  // namespace dingo::uverbs

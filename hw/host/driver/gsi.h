@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The general services QP (QP1) of a kernel-less card: management datagrams, as ib_mad has them of
+// a kernel driver. Its completions are looked at after every round of the card; it needs no events.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "host/driver/verbs_types.h"
+
+namespace dingo::uverbs {
+
+class Driver;
+
+/// Every management datagram has this length.
+inline constexpr std::size_t kMadBytes = 256;
+using MadBytes = std::array<std::byte, kMadBytes>;
+
+struct GsiStats {
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+    std::uint64_t wrong_length = 0;  ///< received, and no datagram of kMadBytes
+    std::uint64_t unsent = 0;        ///< no way to the peer, or too many wait for one
+};
+
+/// A received datagram: who sent it, and to which address of ours.
+struct GsiReceived {
+    Gid source{};
+    Gid destination{};
+    std::uint32_t qpn = 0;  ///< of the sender
+    MadBytes mad{};
+};
+
+class Gsi {
+  public:
+    /// Makes QP1 of the card and its queues, and takes it to RTS. One for each card, which is up.
+    /// ErrnoError: EOPNOTSUPP the card has no UD.
+    explicit Gsi(Driver& driver);
+    ~Gsi();
+    Gsi(const Gsi&) = delete;
+    Gsi& operator=(const Gsi&) = delete;
+
+    /// To QP1 at `to`. Waits, within limits, for the neighbour's MAC address; what cannot be sent
+    /// is lost, as on a wire, and counted.
+    void send(const AhAttr& to, const MadBytes& mad);
+
+    /// Hands out what was received and sends what waited. True: something was done.
+    bool poll(const std::function<void(const GsiReceived&)>& receive);
+
+    [[nodiscard]] const GsiStats& stats() const { return stats_; }
+
+  private:
+    struct Rings;
+    struct Waiting {
+        AhAttr to;
+        MadBytes mad;
+    };
+    void take_receive(std::uint32_t slot, std::uint32_t bytes, std::uint8_t flags,
+                      std::uint32_t source_qpn,
+                      const std::function<void(const GsiReceived&)>& receive);
+    bool try_send(const Waiting& what);
+    bool send_waiting();
+
+    Driver& driver_;
+    std::unique_ptr<Rings> rings_;
+    std::deque<Waiting> waiting_;
+    GsiStats stats_;
+};
+
+}  // namespace dingo::uverbs

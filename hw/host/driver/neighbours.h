@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// From IP addresses to MAC addresses, and the answers that a host owes its neighbours: ARP, NDP and
+// ping. What the kernel's network stack does for a card with a netdev.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dingo/packet/address.h"
+#include "host/driver/verbs_types.h"
+#include "host/local_card.h"
+
+namespace dingo::uverbs {
+
+/// An address of ours with the prefix that is on its link.
+struct Prefix {
+    packet::Gid address;
+    unsigned length = 0;  ///< bits of the GID: IPv4 prefixes count 96 more
+    [[nodiscard]] bool holds(const packet::Gid& gid) const;
+};
+
+/// "10.77.0.1/24" or "fd77::1/64"; without length the address alone. Throws std::invalid_argument
+/// that tells the user what is wrong.
+Prefix parse_prefix(std::string_view text);
+
+/// fe80::/64 with the EUI-64 of a MAC address.
+packet::Gid link_local_gid(const packet::Mac& mac);
+
+class Neighbours final : public FrameTap {
+  public:
+    /// Like Linux: three requests, a second apart.
+    static constexpr unsigned kTries = 3;
+    static constexpr Nanoseconds kRetry = 1'000'000'000;
+    /// A known address serves so long, then it is asked for again.
+    static constexpr Nanoseconds kFresh = 30'000'000'000;
+
+    Neighbours(LocalCard& card, const packet::Mac& mac, std::vector<Prefix> prefixes);
+
+    /// The MAC address of `gid`; that of a multicast group is known. Throws NotYet while it is
+    /// asked for, and once ErrnoError(ETIMEDOUT) when nobody answered, ErrnoError(ENETUNREACH) when
+    /// no prefix of ours holds it. Who waits calls again after each poll(): a failure is for them
+    /// alone, later calls ask anew.
+    packet::Mac resolve(const packet::Gid& gid);
+    /// While requests that wait are tried again: a failure is for all of them.
+    void set_retrying(bool retrying) { retrying_ = retrying; }
+
+    /// Asks again where it is time. True: something was sent or given up.
+    bool poll(Nanoseconds now);
+    [[nodiscard]] Nanoseconds next_deadline() const { return due_; }
+
+    bool on_tapped_frame(std::span<const std::byte> frame) override;
+
+  private:
+    struct Entry {
+        packet::Mac mac;
+        bool known = false;
+        Nanoseconds fresh_until = 0;
+        unsigned tries = 0;   ///< requests sent since the last answer; 0: none under way
+        bool failed = false;  ///< to be told once, until retry_at
+        Nanoseconds retry_at = kNever;
+    };
+
+    [[nodiscard]] const Prefix* own(const packet::Gid& gid) const;
+    void learn(const packet::Gid& gid, const packet::Mac& mac, bool may_create);
+    void make_room();
+    void ask(const packet::Gid& gid, Entry& entry);
+    void send(std::span<const std::byte> frame);
+    bool on_arp(std::span<const std::byte> frame);
+    bool on_ndp(std::span<const std::byte> frame);
+    bool on_echo(std::span<const std::byte> frame);
+
+    LocalCard& card_;
+    packet::Mac mac_;
+    std::vector<Prefix> prefixes_;
+    std::map<packet::Gid, Entry> table_;
+    bool retrying_ = false;
+    Nanoseconds due_ = kNever;
+};
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Numbers and keys of objects.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+#include <set>
+
+#include "host/errno_error.h"
+
+namespace dingo::uverbs {
+
+/// Unpredictable bits for tags of QPNs and keys.
+std::uint32_t random_bits();
+
+/// Gives out the lowest free number of [0, limit).
+class IdPool {
+  public:
+    explicit IdPool(std::uint32_t limit = 0) : limit_(limit) {}
+
+    /// ErrnoError(ENOSPC): all are in use.
+    std::uint32_t take() {
+        if (!returned_.empty()) {
+            const std::uint32_t id = *returned_.begin();
+            returned_.erase(returned_.begin());
+            return id;
+        }
+        if (next_ >= limit_) {
+            throw ErrnoError(ENOSPC);
+        }
+        return next_++;
+    }
+
+    void give_back(std::uint32_t id) {
+        returned_.insert(id);
+        // Keep the set small: the highest numbers go back to the part never given out.
+        while (!returned_.empty() && *returned_.rbegin() + 1 == next_) {
+            returned_.erase(std::prev(returned_.end()));
+            --next_;
+        }
+    }
+
+    /// No number from here on is in use.
+    [[nodiscard]] std::uint32_t end() const { return next_; }
+    [[nodiscard]] std::size_t in_use() const { return next_ - returned_.size(); }
+
+  private:
+    std::uint32_t limit_;
+    std::uint32_t next_ = 0;
+    std::set<std::uint32_t> returned_;
+};
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Multicast groups of UD QPs.
+#include <algorithm>
+#include <cerrno>
+
+#include "host/driver/state.h"
+
+namespace dingo::uverbs {
+
+void Qp::change_group(std::uint16_t opcode, const Gid& group) {
+    const State& qp = *state_;
+    qp.driver.need(DINGO_CAP_MCAST);
+    if (qp.init.type != DINGO_QPT_UD || !packet::Gid{group}.is_multicast()) {
+        throw ErrnoError(EINVAL);
+    }
+    dingo_cmd_mcast cmd{};
+    cmd.qpn = qp.number;
+    std::ranges::copy(group, cmd.gid);
+    try {
+        qp.driver.admin->execute(opcode, cmd);
+    } catch (const ErrnoError& error) {
+        // The QP exists: what the card does not find is its place in the group.
+        throw ErrnoError(error.code() == ENOENT ? EINVAL : error.code());
+    }
+}
+
+void Qp::attach(const Gid& group) {
+    change_group(DINGO_OP_ATTACH_MCAST, group);
+}
+
+void Qp::detach(const Gid& group) {
+    try {
+        change_group(DINGO_OP_DETACH_MCAST, group);
+    } catch (const ErrnoError&) {
+        if (!state_->driver.admin->failed()) {  // a card that failed has lost its groups
+            throw;
+        }
+    }
+}
+
+}  // namespace dingo::uverbs

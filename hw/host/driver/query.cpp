@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What the device and its port tell about themselves: only what the card has.
+#include <infiniband/verbs.h>
+#include <rdma/ib_user_verbs.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+
+#include "dingo/packet/bytes.h"
+#include "host/driver/link_rate.h"
+#include "host/driver/state.h"
+
+namespace dingo::uverbs {
+namespace {
+
+constexpr std::uint64_t kClockKhz = 1'000'000;  // CLOCK counts nanoseconds
+constexpr std::uint64_t kTimestampMask = (std::uint64_t{1} << 48) - 1;
+
+// IB_PORT_PHYS_STATE_*
+constexpr std::uint8_t kPhysPolling = 2;
+constexpr std::uint8_t kPhysLinkUp = 5;
+
+/// Speed and width of a link, as near as the tables of InfiniBand come.
+struct Speed {
+    std::uint32_t mbps;  ///< up to
+    LinkSpeed speed;
+    LinkWidth width;
+};
+constexpr Speed kSpeeds[] = {
+    {2'500, kSdr, k1X},    {5'000, kDdr, k1X},    {10'000, kFdr10, k1X}, {25'000, kEdr, k1X},
+    {40'000, kFdr10, k4X}, {50'000, kHdr, k1X},   {100'000, kEdr, k4X},  {200'000, kHdr, k4X},
+    {400'000, kNdr, k4X},  {UINT_MAX, kXdr, k4X},
+};
+
+/// Path MTU that fits with the largest headers, as the kernel's iboe_get_mtu().
+std::uint8_t path_mtu(std::uint32_t mtu) {
+    constexpr std::uint32_t kHeaders = 40 + 8 + 12 + 4 + 28 + 4;
+    std::uint8_t code = IBV_MTU_256;  // the least there is a number for, also below it
+    while (code < IBV_MTU_4096 && mtu >= kHeaders + (256U << code)) {
+        ++code;
+    }
+    return code;
+}
+
+std::uint32_t read32(const Driver::State& d, std::uint32_t reg) {
+    return static_cast<std::uint32_t>(d.card->read(Bar::kRegisters, reg, 4));
+}
+
+std::uint64_t cap_flags(const Driver::State& d) {
+    std::uint64_t flags = IB_UVERBS_DEVICE_CURR_QP_STATE_MOD | IB_UVERBS_DEVICE_PORT_ACTIVE_EVENT |
+                          IB_UVERBS_DEVICE_RC_RNR_NAK_GEN;
+    if (d.has(DINGO_CAP_FRWR) && d.has(DINGO_CAP_SEND_INV)) {
+        flags |= IB_UVERBS_DEVICE_MEM_MGT_EXTENSIONS;
+    }
+    if (d.has(DINGO_CAP_MW)) {
+        flags |= IB_UVERBS_DEVICE_MEM_WINDOW | IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B;
+    }
+    return flags;
+}
+
+/// The EUI-64 of the MAC address.
+std::uint64_t node_guid(const Mac& mac) {
+    const packet::Gid gid = link_local_gid(packet::Mac{mac});
+    return packet::load_be64(std::as_bytes(std::span(gid.bytes)).data() + 8);
+}
+
+std::vector<std::uint64_t> query_stats(AdminQueue& admin, std::uint32_t scope, std::uint32_t id,
+                                       std::size_t count) {
+    const auto out = admin.out();
+    dingo_cmd_query_stats cmd{};
+    cmd.out_addr = admin.out_address();
+    cmd.out_len = static_cast<std::uint32_t>(count * sizeof(std::uint64_t));
+    cmd.scope = scope;
+    cmd.id = id;
+    admin.execute(DINGO_OP_QUERY_STATS, cmd);
+    std::vector<std::uint64_t> values(count);
+    std::memcpy(values.data(), out.data(), count * sizeof(std::uint64_t));
+    return values;
+}
+
+}  // namespace
+
+DeviceAttr Driver::query_device() const {
+    const State& d = *state_;
+    const dingo_limits& l = d.limits;
+    DeviceAttr a{};
+    a.fw_ver = read32(d, DINGO_REG_BUILD);
+    a.node_guid = node_guid(d.mac);
+    a.sys_image_guid = a.node_guid;
+    a.max_mr_size = d.query_max_mr_size();
+    a.page_size_cap = l.page_sizes;
+    a.device_cap_flags = cap_flags(d);
+    a.vendor_id = DINGO_PCI_VENDOR_ID;
+    a.vendor_part_id = DINGO_PCI_DEVICE_ID;
+    a.hw_ver = d.card->identity().revision;
+    a.max_qp = l.max_qp;
+    a.max_qp_wr = std::min(kMaxQpWr, 1U << l.log_max_rq);
+    a.max_sge = std::min(l.max_send_sge, l.max_recv_sge);
+    a.max_sge_rd = l.max_send_sge;
+    a.max_cq = static_cast<std::uint32_t>(d.cqs.size());
+    a.max_cqe = (1U << l.log_max_cq) - (1U << l.log_max_cq) / 4;
+    a.max_mr = l.max_mr;
+    a.max_pd = l.max_pd;
+    a.max_qp_rd_atom = l.max_dest_rd_atomic;
+    a.max_qp_init_rd_atom = l.max_rd_atomic;
+    a.max_res_rd_atom = l.max_dest_rd_atomic * l.max_qp;
+    a.atomic_cap = d.has(DINGO_CAP_ATOMIC) ? 1 : 0;  // IBV_ATOMIC_HCA
+    a.max_mw = d.has(DINGO_CAP_MW) ? l.max_mr : 0;
+    a.max_ah = INT_MAX;  // the card keeps none
+    if (d.has(DINGO_CAP_SRQ)) {
+        a.max_srq = l.max_srq;
+        a.max_srq_wr = 1U << l.log_max_rq;
+        a.max_srq_sge = l.max_recv_sge;
+    }
+    a.max_pkeys = 1;
+    a.local_ca_ack_delay = l.ack_delay;
+    if (d.has(DINGO_CAP_TIMESTAMP)) {
+        a.timestamp_mask = kTimestampMask;
+        a.hca_core_clock = kClockKhz;
+    }
+    a.max_dm_size = d.config.device_memory;
+    if (has_groups()) {
+        const std::uint64_t all = std::uint64_t{l.max_mcast} * l.max_mcast_qp;
+        a.max_mcast_grp = std::min<std::uint32_t>(l.max_mcast, INT_MAX);
+        a.max_mcast_qp_attach = std::min<std::uint32_t>(l.max_mcast_qp, INT_MAX);
+        a.max_total_mcast_qp_attach =
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(all, INT_MAX));
+    }
+    return a;
+}
+
+bool Driver::has_groups() const {
+    return state_->has(DINGO_CAP_MCAST);
+}
+
+PortMtu Driver::mtu() const {
+    return {.max = IBV_MTU_4096, .active = path_mtu(state_->config.mtu)};
+}
+
+std::uint32_t Driver::gid_table_size() const {
+    return state_->limits.max_gid;
+}
+
+PortAttr Driver::query_port() const {
+    const State& d = *state_;
+    const bool up =
+        !d.admin->failed() && (read32(d, DINGO_REG_STATUS) & DINGO_STATUS_LINK_UP_MASK) != 0;
+    const std::uint32_t mbps = read32(d, DINGO_REG_LINK_MBPS);
+    const Speed& speed =
+        *std::ranges::find_if(kSpeeds, [mbps](const Speed& s) { return mbps <= s.mbps; });
+    PortAttr a{};
+    a.state = up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
+    a.phys_state = up ? kPhysLinkUp : kPhysPolling;
+    a.max_mtu = mtu().max;
+    a.active_mtu = mtu().active;
+    a.active_width = speed.width;
+    a.active_speed = speed.speed;
+    a.gid_tbl_len = gid_table_size();
+    a.pkey_tbl_len = 1;
+    a.port_cap_flags = IBV_PORT_CM_SUP;  // that GIDs are IP addresses is for uverbs to say
+    a.max_msg_sz = d.limits.max_msg;
+    if (!d.admin->failed()) {
+        const auto counters = query_stats(*state_->admin, 0, 0, DINGO_CARD_COUNTERS);
+        const auto clipped = [&](dingo_card_counter counter) {
+            return static_cast<std::uint32_t>(
+                std::min<std::uint64_t>(counters[counter], UINT32_MAX));
+        };
+        a.bad_pkey_cntr = clipped(DINGO_CARD_BAD_PKEY);
+        a.qkey_viol_cntr = clipped(DINGO_CARD_BAD_QKEY);
+    }
+    return a;
+}
+
+std::uint64_t Driver::clock_ns() const {
+    return state_->card->read(Bar::kRegisters, DINGO_REG_CLOCK, 8);
+}
+
+namespace {
+
+#define DINGO_COUNTER_NAME(id, text) text,
+constexpr const char* kCardCounters[] = {DINGO_FOR_EACH_CARD_COUNTER(DINGO_COUNTER_NAME)};
+constexpr const char* kQpCounters[] = {DINGO_FOR_EACH_QP_COUNTER(DINGO_COUNTER_NAME)};
+#undef DINGO_COUNTER_NAME
+
+template <std::size_t N>
+std::vector<std::pair<std::string, std::uint64_t>> named(const char* const (&names)[N],
+                                                         AdminQueue& admin, std::uint32_t scope,
+                                                         std::uint32_t id) {
+    const auto values = query_stats(admin, scope, id, N);
+    std::vector<std::pair<std::string, std::uint64_t>> result;
+    for (std::size_t n = 0; n < N; ++n) {
+        result.emplace_back(names[n], values[n]);
+    }
+    return result;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::uint64_t>> Driver::card_counters() {
+    return named(kCardCounters, *state_->admin, 0, 0);
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> Driver::qp_counters(std::uint32_t qpn) {
+    return named(kQpCounters, *state_->admin, 1, qpn);
+}
+
+}  // namespace dingo::uverbs

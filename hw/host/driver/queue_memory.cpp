@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/driver/queue_memory.h"
+
+#include <cerrno>
+#include <system_error>
+
+#include "host/errno_error.h"
+
+namespace dingo::uverbs {
+namespace {
+
+SharedMemory make_memory(std::size_t bytes) {
+    try {
+        return SharedMemory("dingo-queue", page_align(bytes));
+    } catch (const std::system_error&) {
+        throw ErrnoError(ENOMEM);  // memory, or descriptors: both are ours, not the client's
+    }
+}
+
+}  // namespace
+
+QueueMemory::QueueMemory(BusMap& bus, std::size_t bytes)
+    : bus_(bus), memory_(make_memory(bytes)), address_(bus.add(memory_.bytes())) {}
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Memory of a context's queues: many in one file, so that a queue costs no descriptor and no
+// mapping of the card. Each context has files of its own: nobody can map another's queues.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "base/shared_memory.h"
+
+namespace dingo::uverbs {
+
+class QueueSlabs {
+  public:
+    struct Slab {
+        Slab(std::size_t slot_bytes, std::size_t slots);
+        SharedMemory memory;
+        std::size_t slot_bytes;
+        std::size_t slots;
+        std::vector<std::uint32_t> free;
+        std::list<Slab>* home = nullptr;  ///< slabs of this size
+        std::list<Slab>::iterator self;
+    };
+
+    /// Zeroed pages; they are free again when it goes.
+    class Piece {
+      public:
+        Piece(Slab& slab, std::uint32_t slot, std::size_t size)
+            : slab_(slab), slot_(slot), size_(size) {}
+        ~Piece();
+        Piece(const Piece&) = delete;
+        Piece& operator=(const Piece&) = delete;
+
+        [[nodiscard]] int fd() const { return slab_.memory.fd(); }
+        [[nodiscard]] std::uint64_t offset() const { return slot_ * slab_.slot_bytes; }
+        [[nodiscard]] std::span<std::byte> bytes() const {
+            return slab_.memory.bytes().subspan(offset(), size_);
+        }
+
+      private:
+        Slab& slab_;
+        std::uint32_t slot_;
+        std::size_t size_;
+    };
+
+    QueueSlabs() = default;
+    QueueSlabs(const QueueSlabs&) = delete;
+    QueueSlabs& operator=(const QueueSlabs&) = delete;
+
+    /// `bytes` is rounded up to pages. ErrnoError(ENOMEM).
+    [[nodiscard]] Piece take(std::size_t bytes);
+
+    /// Files, each a descriptor and a mapping.
+    [[nodiscard]] std::size_t files() const;
+
+  private:
+    std::map<std::size_t, std::list<Slab>> sizes_;  ///< those with free slots come first
+};
+
+}  // namespace dingo::uverbs

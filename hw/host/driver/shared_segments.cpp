@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/driver/shared_segments.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "host/driver/queue_memory.h"
+#include "host/errno_error.h"
+
+namespace dingo::uverbs {
+namespace {
+
+std::shared_ptr<SharedMapping> map_file(int fd, std::uint64_t offset, std::uint64_t length,
+                                        bool writable) {
+    // Writable where it can be: another region over the same memory may want to write.
+    for (const bool rw : {true, false}) {
+        if (!rw && writable) {
+            break;
+        }
+        void* const at = ::mmap(nullptr, length, PROT_READ | (rw ? PROT_WRITE : 0),
+                                MAP_SHARED | MAP_NORESERVE, fd, static_cast<off_t>(offset));
+        if (at != MAP_FAILED) {
+            return std::make_shared<SharedMapping>(at, length, rw);
+        }
+    }
+    return nullptr;
+}
+
+bool open_for_writing(int fd) {
+    const int flags = ::fcntl(fd, F_GETFL);
+    return flags >= 0 && (flags & O_PATH) == 0 && (flags & O_ACCMODE) == O_RDWR;
+}
+
+}  // namespace
+
+SharedMapping::~SharedMapping() {
+    ::munmap(bytes_.data(), bytes_.size());
+}
+
+bool SharedMapping::make_writable() {
+    writable_ = writable_ || ::mprotect(bytes_.data(), bytes_.size(), PROT_READ | PROT_WRITE) == 0;
+    return writable_;
+}
+
+void SegmentCache::forget_dead() {
+    if (live_.size() >= sweep_at_) {
+        std::erase_if(live_, [](const auto& entry) { return entry.second.expired(); });
+        sweep_at_ = std::max<std::size_t>(64, 2 * live_.size());
+    }
+}
+
+std::shared_ptr<SharedMapping> SegmentCache::map_one(const SharedSegment& s, bool writable) {
+    struct stat st {};
+    struct statfs fs {};
+    // Pages of a huge-page file may not be there when they are touched: SIGBUS.
+    if (::fstatfs(s.fd, &fs) != 0 || fs.f_type != TMPFS_MAGIC) {
+        throw ErrnoError(EINVAL);
+    }
+    const int seals = ::fcntl(s.fd, F_GET_SEALS);
+    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || ::fstat(s.fd, &st) != 0 ||
+        s.offset > static_cast<std::uint64_t>(st.st_size) ||
+        s.length > static_cast<std::uint64_t>(st.st_size) - s.offset) {
+        throw ErrnoError(EINVAL);
+    }
+    const Key key{st.st_dev, st.st_ino, s.offset, s.length};
+    if (const auto known = live_.find(key); known != live_.end()) {
+        if (auto mapping = known->second.lock()) {
+            if (!writable || mapping->make_writable()) {
+                return mapping;
+            }
+        }
+    }
+    auto mapping = map_file(s.fd, s.offset, s.length, writable);
+    if (mapping == nullptr) {
+        throw ErrnoError(errno == ENOMEM ? ENOMEM : EINVAL);
+    }
+    forget_dead();
+    live_[key] = mapping;
+    return mapping;
+}
+
+std::shared_ptr<ClientFile> SegmentCache::file_of(int fd, bool writable) {
+    auto file = std::make_shared<ClientFile>(fd, writable);
+    struct stat st {};
+    if (::fstat(fd, &st) != 0) {
+        throw ErrnoError(EINVAL);
+    }
+    std::erase_if(files_, [](const auto& entry) { return entry.second.expired(); });
+    auto& known = files_[{st.st_dev, st.st_ino, writable}];
+    if (auto there = known.lock()) {
+        return there;
+    }
+    known = file;
+    return file;
+}
+
+MappedRange SegmentCache::map(std::uint64_t va, std::uint64_t length,
+                              std::span<const SharedSegment> segments, bool writable) {
+    MappedRange range;
+    const std::uint64_t end = va + length;
+    std::uint64_t last = 0;
+    for (const SharedSegment& s : segments) {
+        if (s.length == 0 || (s.va | s.length | s.offset) % kPageBytes != 0 || s.va < last ||
+            s.va + s.length < s.va) {
+            throw ErrnoError(EINVAL);
+        }
+        last = s.va + s.length;
+        const std::uint64_t from = std::max(va, s.va);
+        const std::uint64_t to = std::min(end, last);
+        if (from >= to) {
+            continue;
+        }
+        const bool may_write = open_for_writing(s.fd);
+        if (writable && !may_write) {
+            throw ErrnoError(EINVAL);
+        }
+        range.may_write = range.may_write && may_write;
+        if (s.by_file) {
+            range.files.push_back(
+                {from - va, to - from, file_of(s.fd, may_write), s.offset + (from - s.va)});
+            continue;
+        }
+        auto mapping = map_one(s, writable);
+        range.parts.push_back({from - va, mapping->bytes().subspan(from - s.va, to - from)});
+        range.mappings.push_back(std::move(mapping));
+    }
+    return range;
+}
+
+MappedRange map_dmabuf(int fd, std::uint64_t offset, std::uint64_t length, bool writable) {
+    struct statfs fs {};
+    if (::fstatfs(fd, &fs) != 0 || fs.f_type != DMA_BUF_MAGIC) {
+        throw ErrnoError(EINVAL);
+    }
+    const off_t size = ::lseek(fd, 0, SEEK_END);
+    if (size < 0 || offset > static_cast<std::uint64_t>(size) ||
+        length > static_cast<std::uint64_t>(size) - offset) {
+        throw ErrnoError(EINVAL);
+    }
+    const std::uint64_t in_page = offset % kPageBytes;
+    auto mapping = map_file(fd, offset - in_page, page_align(in_page + length), writable);
+    if (mapping == nullptr) {
+        throw ErrnoError(EOPNOTSUPP);
+    }
+    MappedRange range;
+    range.parts.push_back({0, mapping->bytes()});
+    range.mappings.push_back(std::move(mapping));
+    return range;
+}
+
+}  // namespace dingo::uverbs

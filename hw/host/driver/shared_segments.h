@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Memory that a client shares: its files, mapped here. Regions over the same part of the same file
+// share one mapping, so that to register a buffer again costs no page faults while it is mapped.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "host/driver/bus_map.h"
+#include "host/driver/verbs_types.h"
+
+namespace dingo::uverbs {
+
+/// One mapping of a file.
+class SharedMapping {
+  public:
+    SharedMapping(void* at, std::size_t size, bool writable)
+        : bytes_(static_cast<std::byte*>(at), size), writable_(writable) {}
+    ~SharedMapping();
+    SharedMapping(const SharedMapping&) = delete;
+    SharedMapping& operator=(const SharedMapping&) = delete;
+
+    [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
+    /// False: the descriptor was not open for writing.
+    bool make_writable();
+
+  private:
+    std::span<std::byte> bytes_;
+    bool writable_;
+};
+
+/// What of a window is mapped, the mappings that keep it so, and what is in files that are not.
+struct MappedRange {
+    std::vector<MappedPart> parts;
+    std::vector<FilePart> files;
+    std::vector<std::shared_ptr<SharedMapping>> mappings;
+    /// All descriptors that came for it were open for writing: others' mappings of the same files,
+    /// which are shared, may be writable though. Nobody asks for a DMABuf: its region stays as it
+    /// is.
+    bool may_write = true;
+};
+
+class SegmentCache {
+  public:
+    /// The parts of window [va, va + length) that `segments` cover. ErrnoError(EINVAL): segments
+    /// out of order or not whole pages, a file that could shrink or is too short, or cannot be
+    /// written though it must; one by descriptor that is not in memory; ErrnoError(ENOMEM).
+    MappedRange map(std::uint64_t va, std::uint64_t length, std::span<const SharedSegment> segments,
+                    bool writable);
+
+  private:
+    using Key = std::tuple<dev_t, ino_t, std::uint64_t, std::uint64_t>;
+    std::shared_ptr<SharedMapping> map_one(const SharedSegment& segment, bool writable);
+    std::shared_ptr<ClientFile> file_of(int fd, bool writable);
+    void forget_dead();
+
+    std::map<Key, std::weak_ptr<SharedMapping>> live_;
+    /// One descriptor for all regions of a file: device, inode, writable.
+    std::map<std::tuple<dev_t, ino_t, bool>, std::weak_ptr<ClientFile>> files_;
+    std::size_t sweep_at_ = 64;  ///< entries at which dead ones are looked for
+};
+
+/// A DMABuf. ErrnoError: EINVAL when it is none or [offset, offset + length) is not inside,
+/// EOPNOTSUPP when its exporter cannot map it. The part starts at offset's page.
+MappedRange map_dmabuf(int fd, std::uint64_t offset, std::uint64_t length, bool writable);
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The page by which clients learn that their card is gone (dingo-abi.h: DINGO_STATUS_GONE): its
+// first word is the futex of a robust mutex that the card's thread holds, so that the kernel sets
+// FUTEX_OWNER_DIED there however the thread ends.
+#pragma once
+
+#include <cstdint>
+
+#include "base/shared_memory.h"
+#include "base/unique_fd.h"
+
+namespace dingo::uverbs {
+
+class StatusPage {
+  public:
+    /// The calling thread is the card's. Throws std::system_error.
+    StatusPage();
+    /// An orderly stop: the card is gone.
+    ~StatusPage();
+    StatusPage(const StatusPage&) = delete;
+    StatusPage& operator=(const StatusPage&) = delete;
+
+    /// The card has failed though its thread lives.
+    void set_gone();
+
+    /// Whether the card lacks processor time: clients that poll in vain then give theirs up.
+    void set_crowded(bool crowded);
+
+    /// CLOCK_REALTIME was real_ns, give or take error_ns, when register CLOCK was card_ns.
+    void set_clock(std::uint64_t card_ns, std::uint64_t real_ns, std::uint32_t error_ns);
+
+    /// Can only be mapped for reading.
+    [[nodiscard]] int fd() const { return fd_.get(); }
+
+  private:
+    UniqueFd fd_;
+    void* page_ = nullptr;
+};
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The communication manager of one port: all its communications, who they are to their peers, and
+// their timers. Knows no socket and no clock.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <utility>
+
+#include "host/rdma_cm/cm/connection.h"
+
+namespace dingo::cm {
+
+/// What the manager needs of the card.
+class Port {
+  public:
+    virtual ~Port() = default;
+    /// May be lost.
+    virtual void send(const Path& path, const Mad& mad) = 0;
+    [[nodiscard]] virtual std::uint64_t ca_guid() const = 0;
+    [[nodiscard]] virtual std::uint8_t ack_delay() const = 0;  ///< 4.096 us * 2^n
+    /// Of one of our addresses, or -1.
+    [[nodiscard]] virtual int gid_index(const Gid& gid) const = 0;
+    [[nodiscard]] virtual std::uint8_t mtu() const = 0;  ///< 1..5
+    virtual std::uint32_t random() = 0;
+    /// The clock of poll(), read anew.
+    [[nodiscard]] virtual Nanoseconds now() const = 0;
+};
+
+/// A REQ or SIDR_REQ of a peer.
+struct Request {
+    bool datagram = false;  ///< SIDR
+    std::uint64_t service_id = 0;
+    Gid source{};  ///< who sent it
+    Transport transport = Transport::kRc;
+    Parameters parameters;
+};
+
+/// Who listens.
+class Listeners {
+  public:
+    enum class Answer : std::uint8_t { kTaken, kNobody, kRefused };
+    virtual ~Listeners() = default;
+    /// kTaken: `connection` has an owner now.
+    virtual Answer on_request(Connection& connection, const Request& request) = 0;
+};
+
+struct Stats {
+    std::uint64_t malformed = 0;   ///< datagrams of another class, or with impossible values
+    std::uint64_t unmatched = 0;   ///< of no communication that is here
+    std::uint64_t unexpected = 0;  ///< in a state that does not take them
+    std::uint64_t duplicates = 0;
+    std::uint64_t retries = 0;
+    std::uint64_t timeouts = 0;     ///< communications given up
+    std::uint64_t unsupported = 0;  ///< LAP and others
+    std::uint64_t refused = 0;      ///< requests turned away: nobody listens, or no room
+};
+
+class Manager {
+  public:
+    Manager(Port& port, Listeners& listeners) : port_(port), listeners_(listeners) {}
+    ~Manager();
+    Manager(const Manager&) = delete;
+    Manager& operator=(const Manager&) = delete;
+
+    Connection& create(Owner& owner);
+    /// Its owner has no more interest in it: the peer is told what its state asks for. It may stay
+    /// in timewait a while.
+    void destroy(Connection& connection);
+
+    /// A datagram from `source` to our address `destination`.
+    void receive(const Gid& source, const Gid& destination, const Mad& mad);
+
+    /// Does what is due.
+    void poll(Nanoseconds now);
+    [[nodiscard]] Nanoseconds next_deadline() const {
+        return timers_.empty() ? kNever : timers_.begin()->first;
+    }
+    [[nodiscard]] const Stats& stats() const { return stats_; }
+    [[nodiscard]] std::size_t size() const { return by_id_.size(); }
+
+  private:
+    friend class Connection;
+    using RemoteKey = std::pair<std::uint64_t, std::uint32_t>;
+    using SidrKey = std::pair<Gid, std::uint32_t>;
+
+    Connection& make();
+    void remove(Connection& connection);
+    void forget_remote(Connection& connection);
+    void arm(Connection& connection, std::uint64_t in_ms);
+    void disarm(Connection& connection);
+    void send(Connection& connection, const Mad& mad);
+    void send_with_retries(Connection& connection, const Mad& mad, std::uint64_t timeout_ms);
+    void expire(Connection& connection);
+    bool insert_remote_id(Connection& connection);
+    bool insert_remote_qpn(Connection& connection);
+    [[nodiscard]] Connection* find(std::uint32_t local_id) const;
+    [[nodiscard]] Connection* find(std::uint32_t local_id, std::uint32_t remote_id) const;
+    [[nodiscard]] Connection* find_rejected(const Rej& rej) const;
+
+    /// A datagram, and the way back.
+    struct Arrival {
+        Header header;
+        Path back;
+    };
+    void on_req(const Arrival& from, const Req& req);
+    void on_duplicate_req(const Arrival& from, Connection& connection, const Req& req);
+    void on_mra(const Mra& mra);
+    void on_rej(const Rej& rej);
+    void on_rep(const Arrival& from, const Rep& rep);
+    void on_rtu(const Rtu& rtu);
+    void on_dreq(const Arrival& from, const Dreq& dreq);
+    void on_drep(const Drep& drep);
+    void on_sidr_req(const Arrival& from, const SidrReq& req);
+    void on_sidr_rep(const SidrRep& rep);
+    void refuse(const Arrival& from, std::uint32_t remote_id, std::uint32_t local_id,
+                Answered answered, Reason reason);
+    void end_stale(Connection& connection);
+
+    Port& port_;
+    Listeners& listeners_;
+    std::unordered_map<std::uint32_t, std::unique_ptr<Connection>> by_id_;
+    std::map<RemoteKey, Connection*> by_remote_id_;
+    std::map<RemoteKey, Connection*> by_remote_qpn_;
+    std::map<SidrKey, Connection*> requests_;
+    std::set<std::pair<Nanoseconds, std::uint32_t>> timers_;
+    Stats stats_;
+};
+
+}  // namespace dingo::cm

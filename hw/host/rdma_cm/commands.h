@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The commands of rdma_ucm's write() interface, <rdma/rdma_user_cm.h>.
+#pragma once
+
+#include <rdma/rdma_user_cm.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "host/driver/client_memory.h"
+#include "host/errno_error.h"
+#include "host/rdma_cm/address.h"
+
+namespace dingo::rdma_cm {
+
+class File;
+class Id;
+class Service;
+
+/// One command while it is carried out.
+struct Command {
+    Service& service;
+    File& file;
+    uverbs::ClientMemory& memory;
+    std::int64_t process;  ///< who asks
+    std::span<const std::byte> in;
+    std::size_t out_length;
+    File* left = nullptr;  ///< where a migrated identifier was
+
+    /// The command's structure; what an older library did not send is 0.
+    template <typename T>
+    [[nodiscard]] T request() const {
+        T value;
+        std::memset(&value, 0, sizeof value);
+        std::memcpy(&value, in.data(), std::min(in.size(), sizeof value));
+        return value;
+    }
+    /// copy_to_user, of what the client has room for. ErrnoError: ENOSPC less than `least`, EFAULT.
+    template <typename T>
+    void respond(std::uint64_t va, const T& value, std::size_t least = sizeof(T)) const {
+        respond_bytes(va, std::as_bytes(std::span(&value, 1)), least);
+    }
+    void respond_bytes(std::uint64_t va, std::span<const std::byte> bytes, std::size_t least) const;
+};
+
+/// `command.in` is all that was written. ErrnoError.
+void execute_command(Command& command);
+
+/// Of a structure's sockaddr. ErrnoError(EINVAL).
+Address address_of(const void* storage, std::size_t size);
+/// As the kernel's rdma_addr_size() checks it: a family that is known and as long as it is.
+Address sized_address(const __kernel_sockaddr_storage& storage, std::size_t size);
+
+// commands_query.cpp
+void query_route(Command& c);
+void query(Command& c);
+
+}  // namespace dingo::rdma_cm

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <rdma/rdma_user_cm.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "base/foreign_fd.h"
+#include "host/rdma_cm/relay.h"
+#include "host/uverbs/client_processes.h"
+#include "host/uverbs/message.h"
+#include "host/uverbs/poller.h"
+
+namespace dingo::rdma_cm {
+
+class Id;
+class Service;
+struct GroupJoin;
+
+/// One open rdma_cm descriptor: its identifiers and the events that it has not read. All go with
+/// its last copy.
+class File final : public uverbs::Pollable {
+  public:
+    File(Service& service, ForeignSocket socket, pid_t pid);
+    ~File() override;
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+
+    void ready(std::uint32_t events) override;
+    [[nodiscard]] bool closed() const { return closed_; }
+    [[nodiscard]] pid_t pid() const { return pid_; }
+    [[nodiscard]] std::size_t ids() const { return ids_.size(); }
+    /// Groups that its identifiers have joined.
+    [[nodiscard]] std::size_t joins() const { return joins_; }
+    void joined() { ++joins_; }
+    void left() { --joins_; }
+    [[nodiscard]] std::size_t events() const { return events_.size(); }
+
+    // Commands ask:
+    /// ErrnoError(EINVAL): this descriptor has no such identifier.
+    [[nodiscard]] Id& id(std::uint32_t number) const;
+    void add(Id& id);
+    /// Destroys it and what only it leads to: requests that nobody read.
+    void destroy(Id& id);
+    /// From another descriptor of the same process, with its unread events.
+    void adopt(Id& id);
+    /// CREATE_ID made it.
+    void made(const Id& id);
+    /// Whether that process, which uses this descriptor, may take identifiers of the other one.
+    [[nodiscard]] bool may_take_from(const File& from, std::int64_t process) const;
+    [[nodiscard]] Relay& relay() { return relay_; }
+    [[nodiscard]] const Relay& relay() const { return relay_; }
+    /// Its number and those of the requests to it that nobody has read.
+    [[nodiscard]] std::vector<std::uint32_t> with_unread_requests(const Id& id) const;
+    void serve(uverbs::Message& message);
+    /// error: 0 or -errno.
+    void answer(Later& later, int error);
+    /// The events that it stood for are gone, and only the client can take it out.
+    [[nodiscard]] bool has_idle_token() const { return token_out_ && events_.empty(); }
+
+    struct Entry {
+        Id* about;
+        Id* request;  ///< the new identifier of a CONNECT_REQUEST
+        rdma_ucm_event_resp event;
+        GroupJoin* join = nullptr;  ///< of about's that the event is of
+    };
+    /// The oldest unread event, or nullptr; taken() once the client has it.
+    [[nodiscard]] const Entry* front() const {
+        return events_.empty() ? nullptr : &events_.front();
+    }
+    void taken();
+
+    // Identifiers say:
+    void post(Id& about, rdma_ucm_event_resp event);
+    void post_request(Id& listener, Id& request, rdma_ucm_event_resp event);
+    void post_join(GroupJoin& join, rdma_ucm_event_resp event);
+    /// What nobody has read of its events.
+    void take_back(const GroupJoin& join);
+
+  private:
+    void fail();
+    /// False: the answer comes later.
+    bool execute(uverbs::Message& message, uverbs::Reply& reply);
+    void hello(const uverbs::Message& message, uverbs::Reply& reply);
+    void join(uverbs::Message& message);
+    void tell_routes(const uverbs::Message& message);
+    void send_reply(int socket, uverbs::Reply& reply);
+    void push(const Entry& entry);
+    /// Puts the token where it has to be.
+    void update_token();
+
+    Service& service_;
+    ForeignSocket socket_;
+    pid_t pid_;
+    uverbs::Poller::Id poll_id_ = 0;
+    bool closed_ = false;
+    bool token_out_ = false;
+    uverbs::ClientProcesses processes_;
+    std::set<Id*> ids_;
+    std::size_t joins_ = 0;
+    std::deque<Entry> events_;
+    bool relayed_ = false;  ///< another card asks, for the client that has connected
+    std::uint32_t last_made_ = DINGO_UVERBS_CM_LAST;
+    Relay relay_;
+};
+
+}  // namespace dingo::rdma_cm

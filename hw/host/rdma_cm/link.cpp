@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/rdma_cm/link.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "host/errno_error.h"
+#include "host/uverbs/message.h"
+
+namespace dingo::rdma_cm {
+namespace {
+
+constexpr std::size_t kSlots = 8;  // requests on their way
+constexpr std::size_t kAnswerBytes = 4096;
+constexpr std::size_t kSlotBytes = kAnswerBytes + Link::kMostData;
+constexpr unsigned kTokenBudget = 8;
+/// A card that leaves so much unanswered is of no use.
+constexpr std::size_t kMostWaiting = 4096;
+
+UniqueFd sealed_memory() {
+    UniqueFd fd(::memfd_create("dingo-rdma-cm", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (!fd || ::ftruncate(fd.get(), kSlots * kSlotBytes) != 0 ||
+        ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+        throw ErrnoError(errno);
+    }
+    return fd;
+}
+
+bool is_connection(int fd) {
+    int domain = 0;
+    int type = 0;
+    socklen_t length = sizeof domain;
+    return ::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == AF_UNIX &&
+           ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_SEQPACKET;
+}
+
+void put_address(Bytes& body, std::size_t at, std::uint64_t address) {
+    if (at + sizeof address <= body.size()) {
+        std::memcpy(body.data() + at, &address, sizeof address);
+    }
+}
+
+}  // namespace
+
+Link::Link(Owner& owner, uverbs::Poller& poller, ForeignSocket socket)
+    : owner_(owner), poller_(poller), socket_(std::move(socket)), memory_(sealed_memory()) {
+    if (!is_connection(socket_.get())) {
+        throw ErrnoError(EINVAL);
+    }
+    std::array<int, 2> pair{};
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) != 0) {
+        throw ErrnoError(errno);
+    }
+    answers_.reset(pair[0]);
+    answer_to_.reset(pair[1]);
+    socket_end_.id = poller_.add(socket_.get(), EPOLLIN, socket_end_);
+    try {
+        answers_end_.id = poller_.add(answers_.get(), EPOLLIN, answers_end_);
+    } catch (const ErrnoError&) {
+        poller_.remove(socket_end_.id);
+        throw;
+    }
+}
+
+Link::~Link() {
+    if (!lost_) {
+        poller_.remove(socket_end_.id);
+        poller_.remove(answers_end_.id);
+    }
+}
+
+void Link::start(std::function<void(int result)> done) {
+    enqueue({.type = DINGO_UVERBS_HELLO, .done = [](int, std::span<const std::byte>) {}});
+    Request routes{.type = DINGO_UVERBS_RDMA_CM_ROUTES};
+    routes.command.room = kAnswerBytes;
+    routes.done = [this, done = std::move(done)](int result, std::span<const std::byte> response) {
+        if (result >= 0) {
+            learn_routes(response);
+        }
+        done(result);
+    };
+    enqueue(std::move(routes));
+}
+
+void Link::send(Command command, Done done) {
+    enqueue({.type = DINGO_UVERBS_RDMA_CM, .command = std::move(command), .done = std::move(done)});
+}
+
+void Link::enqueue(Request request) {
+    if (lost_) {
+        request.done(-EIO, {});
+        return;
+    }
+    waiting_.push_back(std::move(request));
+    pump();
+    if (waiting_.size() > kMostWaiting) {
+        lose();
+    }
+}
+
+void Link::pump() {
+    while (!lost_ && !waiting_.empty() && sent_.size() < kSlots) {
+        sent_.push_back(std::move(waiting_.front()));
+        waiting_.pop_front();
+        const std::size_t slot = std::exchange(next_slot_, (next_slot_ + 1) % kSlots);
+        if (!transmit(sent_.back(), slot)) {
+            return lose();
+        }
+    }
+}
+
+bool Link::transmit(Request& request, std::size_t slot) {
+    dingo_uverbs_request header{};
+    header.version = DINGO_UVERBS_VERSION;
+    header.type = request.type;
+    header.pid = static_cast<std::uint32_t>(::getpid());
+    header.flags = request.flags;
+    const std::uint64_t base = slot * kSlotBytes;
+    std::array<int, 2> fds{answer_to_.get(), memory_.get()};
+    Bytes payload;
+    Command& c = request.command;
+    c.room = std::min(c.room, kAnswerBytes);
+    if (request.type == DINGO_UVERBS_RDMA_CM_ROUTES) {
+        header.arg = base;
+        header.arg2 = c.room;
+    } else if (request.type == DINGO_UVERBS_RDMA_CM) {
+        if (c.response_at) {
+            put_address(c.body, *c.response_at, base);
+        }
+        if (c.data_at) {
+            put_address(c.body, *c.data_at, base + kAnswerBytes);
+            if (c.data.size() > kMostData || ::pwrite(memory_.get(), c.data.data(), c.data.size(),
+                                                      static_cast<off_t>(base + kAnswerBytes)) !=
+                                                 static_cast<ssize_t>(c.data.size())) {
+                return false;
+            }
+        }
+        const rdma_ucm_cmd_hdr head{c.number, static_cast<std::uint16_t>(c.body.size()),
+                                    static_cast<std::uint16_t>(c.room)};
+        const auto bytes = std::as_bytes(std::span(&head, 1));
+        payload.assign(bytes.begin(), bytes.end());
+        payload.insert(payload.end(), c.body.begin(), c.body.end());
+    }
+    header.payload_len = static_cast<std::uint32_t>(payload.size());
+    const std::size_t num_fds = request.type == DINGO_UVERBS_HELLO ? 2 : 1;
+    return uverbs::send_request(socket_.get(), header, payload, std::span(fds).first(num_fds));
+}
+
+void Link::take_answers() {
+    while (!lost_) {
+        dingo_uverbs_reply reply{};
+        const uverbs::RawMessage got =
+            uverbs::receive_raw(answers_.get(), std::as_writable_bytes(std::span(&reply, 1)));
+        if (got.bytes < 0 && (errno == EAGAIN || errno == EINTR)) {
+            return;
+        }
+        if (got.bytes != sizeof reply || got.cut || reply.version != DINGO_UVERBS_VERSION ||
+            reply.type != DINGO_UVERBS_DONE || sent_.empty()) {
+            return lose();
+        }
+        Request request = std::move(sent_.front());
+        sent_.pop_front();
+        const std::size_t slot = std::exchange(first_slot_, (first_slot_ + 1) % kSlots);
+        if (request.type == DINGO_UVERBS_HELLO && reply.result < 0) {
+            return lose();
+        }
+        std::array<std::byte, kAnswerBytes> response{};
+        const std::size_t room = reply.result < 0 ? 0 : request.command.room;
+        if (::pread(memory_.get(), response.data(), room, static_cast<off_t>(slot * kSlotBytes)) !=
+            static_cast<ssize_t>(room)) {
+            return lose();
+        }
+        request.done(reply.result < 0 ? reply.result : 0, std::span(response).first(room));
+        pump();
+    }
+}
+
+void Link::take_tokens() {
+    for (unsigned i = 0; i < kTokenBudget && !lost_; ++i) {
+        std::byte token{};
+        const uverbs::RawMessage got = uverbs::receive_raw(socket_.get(), std::span(&token, 1));
+        if (got.bytes < 0 && (errno == EAGAIN || errno == EINTR)) {
+            return;
+        }
+        // One token is out, and one more at most since the card was asked.
+        if (got.bytes != 1 || got.cut || ask_again_) {
+            return lose();
+        }
+        if (asking_) {
+            ask_again_ = true;
+        } else {
+            ask_event();
+        }
+    }
+}
+
+void Link::ask_event() {
+    asking_ = true;
+    rdma_ucm_get_event body{};
+    Request request{.type = DINGO_UVERBS_RDMA_CM, .flags = DINGO_UVERBS_TOKEN};
+    request.command.number = RDMA_USER_CM_CMD_GET_EVENT;
+    request.command.body.resize(sizeof body);
+    request.command.response_at = offsetof(rdma_ucm_get_event, response);
+    request.command.room = sizeof(rdma_ucm_event_resp);
+    request.done = [this](int result, std::span<const std::byte> response) {
+        asking_ = false;
+        rdma_ucm_event_resp event{};
+        if (result >= 0) {
+            std::memcpy(&event, response.data(), sizeof event);
+            owner_.on_event(*this, event);
+        }
+        if (!lost_ && std::exchange(ask_again_, false)) {
+            ask_event();
+        }
+    };
+    enqueue(std::move(request));
+}
+
+void Link::learn_routes(std::span<const std::byte> bytes) {
+    dingo_uverbs_cm_routes head{};
+    std::memcpy(&head, bytes.data(), sizeof head);
+    bytes = bytes.subspan(sizeof head);
+    node_guid_ = head.node_guid;
+    std::vector<uverbs::Prefix> prefixes;
+    dingo_uverbs_cm_prefix prefix{};
+    for (std::uint32_t n = 0; n < head.num_prefixes && bytes.size() >= sizeof prefix; ++n) {
+        std::memcpy(&prefix, bytes.data(), sizeof prefix);
+        bytes = bytes.subspan(sizeof prefix);
+        uverbs::Prefix known;
+        std::memcpy(known.address.bytes.data(), prefix.address, sizeof prefix.address);
+        known.length = std::min(prefix.length, 128U);
+        prefixes.push_back(known);
+    }
+    routes_ = Routes(std::move(prefixes));
+}
+
+void Link::lose() {
+    if (std::exchange(lost_, true)) {
+        return;
+    }
+    poller_.remove(socket_end_.id);
+    poller_.remove(answers_end_.id);
+    socket_.reset();
+    answers_.reset();
+    answer_to_.reset();
+    std::deque<Request> left = std::move(sent_);
+    std::move(waiting_.begin(), waiting_.end(), std::back_inserter(left));
+    waiting_.clear();
+    for (Request& request : left) {
+        request.done(-EIO, {});
+    }
+    owner_.on_lost(*this);
+}
+
+}  // namespace dingo::rdma_cm

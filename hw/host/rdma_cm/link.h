@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A connection of one of our clients to the rdma_cm of another card, which the client has handed
+// over: the commands that go there, and the events that come from there. Who is at the other end is
+// the client's word, so nothing that comes is believed without a look.
+#pragma once
+
+#include <rdma/rdma_user_cm.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/foreign_fd.h"
+#include "base/unique_fd.h"
+#include "host/rdma_cm/routes.h"
+#include "host/uverbs/poller.h"
+#include "host/uverbs/protocol.h"
+
+namespace dingo::rdma_cm {
+
+using Bytes = std::vector<std::byte>;
+
+/// A command's structure as it is sent.
+template <typename T>
+Bytes bytes_of(const T& value) {
+    const auto bytes = std::as_bytes(std::span(&value, 1));
+    return {bytes.begin(), bytes.end()};
+}
+
+/// The structure in `body`; what is not there is 0.
+template <typename T>
+T request_of(std::span<const std::byte> body) {
+    T value;
+    std::memset(&value, 0, sizeof value);
+    std::memcpy(&value, body.data(), std::min(body.size(), sizeof value));
+    return value;
+}
+
+class Link final {
+  public:
+    class Owner {
+      public:
+        virtual ~Owner() = default;
+        virtual void on_event(Link& link, const rdma_ucm_event_resp& event) = 0;
+        /// Nothing comes any more; every command has been answered.
+        virtual void on_lost(Link& link) = 0;
+    };
+    /// The command's result, 0 or -errno (-EIO: the link is lost), and what it has written.
+    using Done = std::function<void(int result, std::span<const std::byte> response)>;
+
+    struct Command {
+        std::uint32_t number = 0;  ///< RDMA_USER_CM_CMD_*
+        Bytes body{};
+        std::optional<std::size_t> response_at{};  ///< where in `body` the address of the answer is
+        std::size_t room = 0;                      ///< for the answer
+        std::optional<std::size_t> data_at{};      ///< where the address of `data` is
+        Bytes data{};
+    };
+
+    /// Throws ErrnoError: EINVAL `socket` is no such connection, or out of something.
+    Link(Owner& owner, uverbs::Poller& poller, ForeignSocket socket);
+    ~Link();
+    Link(const Link&) = delete;
+    Link& operator=(const Link&) = delete;
+
+    /// HELLO and ROUTES; once, before all else.
+    void start(std::function<void(int result)> done);
+    /// Commands are carried out, and answered, in the order of these calls. `done` is not called
+    /// when the link is destroyed before.
+    void send(Command command, Done done);
+    /// It is of no use.
+    void give_up() { lose(); }
+    /// Takes the answers that are here now.
+    void take_answers();
+
+    [[nodiscard]] bool lost() const { return lost_; }
+    [[nodiscard]] std::uint64_t node_guid() const { return node_guid_; }
+    [[nodiscard]] const Routes& routes() const { return routes_; }
+
+    static constexpr std::size_t kMostData = 4096;
+
+  private:
+    struct Request {
+        std::uint32_t type = 0;
+        std::uint32_t flags = 0;
+        Command command{};
+        Done done{};
+    };
+    /// One of the two sockets.
+    struct End final : uverbs::Pollable {
+        End(Link& of, void (Link::*what)()) : link(of), call(what) {}
+        void ready(std::uint32_t /*events*/) override { (link.*call)(); }
+        Link& link;
+        void (Link::*call)();
+        uverbs::Poller::Id id = 0;
+    };
+
+    void enqueue(Request request);
+    void pump();
+    bool transmit(Request& request, std::size_t slot);
+    void take_tokens();
+    void ask_event();
+    void learn_routes(std::span<const std::byte> bytes);
+    void lose();
+
+    Owner& owner_;
+    uverbs::Poller& poller_;
+    ForeignSocket socket_;
+    UniqueFd memory_;  ///< where the other card writes
+    UniqueFd answers_;
+    UniqueFd answer_to_;  ///< the other end of answers_
+    End socket_end_{*this, &Link::take_tokens};
+    End answers_end_{*this, &Link::take_answers};
+    std::deque<Request> waiting_;
+    std::deque<Request> sent_;
+    std::size_t next_slot_ = 0;
+    std::size_t first_slot_ = 0;  ///< of sent_.front()
+    bool asking_ = false;         ///< for an event
+    bool ask_again_ = false;
+    bool lost_ = false;
+    std::uint64_t node_guid_ = 0;
+    Routes routes_;
+};
+
+}  // namespace dingo::rdma_cm

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/rdma_cm/ports.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "host/errno_error.h"
+
+namespace dingo::rdma_cm {
+namespace {
+
+// As Linux's ip_local_port_range is set where nobody changed it.
+constexpr std::uint32_t kFirstEphemeral = 32768;
+constexpr std::uint32_t kEphemerals = 60999 - kFirstEphemeral + 1;
+
+/// Whether both may receive what is sent to one address.
+bool overlap(const Binding& a, const Binding& b) {
+    const bool other_family = a.address.family != b.address.family;
+    if (a.is_any() || b.is_any()) {
+        // A wildcard of both families meets all.
+        return !other_family || (a.is_any() && !a.af_only) || (b.is_any() && !b.af_only);
+    }
+    return !other_family && a.address.gid == b.address.gid;
+}
+
+}  // namespace
+
+void Ports::check(const std::vector<Binding*>& others, const Binding& mine, bool reuse) const {
+    for (const Binding* other : others) {
+        if (other == &mine || (!other->listening && reuse && other->reuse)) {
+            continue;
+        }
+        if (overlap(*other, mine)) {
+            throw ErrnoError(EADDRINUSE);
+        }
+    }
+}
+
+void Ports::bind(std::uint16_t space, Binding& binding) {
+    if (binding.address.port != 0) {
+        std::vector<Binding*>& there = ports_[{space, binding.address.port}];
+        check(there, binding, binding.reuse);
+        there.push_back(&binding);
+        return;
+    }
+    const std::uint32_t start = random_() % kEphemerals;
+    for (std::uint32_t n = 0; n < kEphemerals; ++n) {
+        const auto port = static_cast<std::uint16_t>(kFirstEphemeral + (start + n) % kEphemerals);
+        std::vector<Binding*>& there = ports_[{space, port}];
+        if (there.empty()) {
+            binding.address.port = port;
+            there.push_back(&binding);
+            return;
+        }
+    }
+    throw ErrnoError(EADDRNOTAVAIL);
+}
+
+void Ports::listen(std::uint16_t space, Binding& binding) {
+    check(ports_[{space, binding.address.port}], binding, false);
+    binding.listening = true;
+}
+
+void Ports::release(std::uint16_t space, const Binding& binding) {
+    const auto at = ports_.find({space, binding.address.port});
+    if (at == ports_.end()) {
+        return;
+    }
+    std::erase(at->second, &binding);
+    if (at->second.empty()) {
+        ports_.erase(at);
+    }
+}
+
+}  // namespace dingo::rdma_cm

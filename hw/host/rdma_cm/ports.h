@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The ports of the port spaces and who is bound to them, by the rules of Linux's rdma_cm.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "host/rdma_cm/address.h"
+
+namespace dingo::rdma_cm {
+
+/// Somebody's claim to a port.
+struct Binding {
+    Address address;
+    bool loopback = false;  ///< a loopback address that no card has: as the wildcard
+    bool reuse = false;     ///< RDMA_OPTION_ID_REUSEADDR
+    bool af_only = false;
+    bool listening = false;
+
+    [[nodiscard]] bool is_any() const { return loopback || address.is_any(); }
+};
+
+class Ports {
+  public:
+    explicit Ports(std::function<std::uint32_t()> random) : random_(std::move(random)) {}
+
+    /// Binds; port 0 becomes a free one in `binding`. ErrnoError(EADDRINUSE), or EADDRNOTAVAIL when
+    /// no port is free. `binding` stays where it is until release().
+    void bind(std::uint16_t space, Binding& binding);
+    /// ErrnoError(EADDRINUSE) when another one is in the way.
+    void listen(std::uint16_t space, Binding& binding);
+    void release(std::uint16_t space, const Binding& binding);
+
+  private:
+    using Key = std::pair<std::uint16_t, std::uint16_t>;  ///< space, port
+    void check(const std::vector<Binding*>& others, const Binding& mine, bool reuse) const;
+
+    std::function<std::uint32_t()> random_;
+    std::map<Key, std::vector<Binding*>> ports_;
+};
+
+}  // namespace dingo::rdma_cm

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/rdma_cm/service.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+#include "host/driver/link_rate.h"
+#include "host/rdma_cm/cm/ip_service.h"
+
+namespace dingo::rdma_cm {
+namespace {
+
+constexpr std::uint32_t kMaxIds = 65535;  // librdmacm has no room for more
+constexpr std::size_t kMaxIdsOfFile = 16384;
+constexpr std::uint32_t kMaxJoins = 65536;
+constexpr std::size_t kMaxJoinsOfId = 1024;
+constexpr std::size_t kMaxJoinsOfFile = 16384;
+constexpr std::size_t kMaxFiles = 4096;
+constexpr unsigned kAcceptBudget = 16;
+
+/// enum ibv_rate that is next below the port's.
+std::uint8_t rate_of(const uverbs::PortAttr& port) {
+    constexpr std::pair<unsigned, std::uint8_t> kRates[] = {
+        {25, 2},   {50, 5},  {100, 3}, {140, 11},  {200, 6},   {250, 15},  {300, 4},   {400, 7},
+        {560, 12}, {600, 8}, {800, 9}, {1000, 16}, {1200, 10}, {2000, 17}, {3000, 18}, {4000, 21}};
+    const uverbs::LaneRate* const lane = uverbs::lane_rate(port.active_speed);
+    const unsigned total =
+        lane == nullptr ? 0 : lane->deci_gbps * uverbs::lanes_of(port.active_width);
+    std::uint8_t rate = kRates[0].second;
+    for (const auto& [deci_gbps, code] : kRates) {
+        rate = deci_gbps <= total ? code : rate;
+    }
+    return rate;
+}
+
+}  // namespace
+
+Service::Service(const Options& options, uverbs::Driver& driver, uverbs::Poller& poller)
+    : options_(options),
+      driver_(driver),
+      poller_(poller),
+      device_(driver.query_device()),
+      rate_(rate_of(driver.query_port())),
+      routes_(driver),
+      ports_([this] { return random(); }),
+      gsi_(driver),
+      manager_(*this, *this),
+      numbers_(kMaxIds),
+      join_numbers_(kMaxJoins),
+      listener_(options.directory + "/rdma_cm.sock", options.share),
+      place_(options.directory) {
+    listener_id_ = poller_.add(listener_.fd(), EPOLLIN, *this);
+}
+
+Service::~Service() {
+    files_.clear();
+    poller_.remove(listener_id_);
+}
+
+void Service::ready(std::uint32_t /*events*/) {
+    for (unsigned i = 0; i < kAcceptBudget; ++i) {
+        uverbs::Listener::Accepted accepted = listener_.accept();
+        if (!accepted.socket) {
+            return;
+        }
+        if (!accepted.allowed || files_.size() >= kMaxFiles) {
+            ++refused_;
+            log::warn("rdma_cm: process {} was turned away: {}", accepted.pid,
+                      accepted.allowed ? "too many descriptors" : "it belongs to another user");
+            continue;
+        }
+        files_.push_back(std::make_unique<File>(*this, std::move(accepted.socket), accepted.pid));
+    }
+}
+
+bool Service::settle(Nanoseconds now) {
+    files_.remove_if([](const auto& file) { return file->closed(); });
+    bool more = gsi_.poll([this](const uverbs::GsiReceived& got) {
+        manager_.receive(got.source, got.destination, got.mad);
+    });
+    manager_.poll(now);
+    if (!resolving_.empty()) {
+        const uverbs::Driver::Retrying retrying(driver_);
+        for (const std::uint32_t number : std::vector<std::uint32_t>(resolving_)) {
+            Id* const id = find_id(number);
+            more |= id != nullptr && id->poll(now);
+        }
+        std::erase_if(resolving_, [this](std::uint32_t number) {
+            const Id* const id = find_id(number);
+            return id == nullptr || !id->resolving();
+        });
+    }
+    return more;
+}
+
+Nanoseconds Service::next_deadline() const {
+    Nanoseconds due = manager_.next_deadline();
+    for (const std::uint32_t number : resolving_) {
+        if (const Id* const id = find_id(number)) {
+            due = std::min(due, id->deadline());
+        }
+    }
+    return due;
+}
+
+void Service::stop() {
+    for (const auto& [number, id] : ids_) {
+        id->device_removed();
+    }
+    files_.clear();
+}
+
+void Service::add_stats(nlohmann::json& all) const {
+    const cm::Stats& s = manager_.stats();
+    const uverbs::GsiStats& g = gsi_.stats();
+    std::size_t links = 0;
+    for (const auto& file : files_) {
+        links += file->relay().links();
+    }
+    all["rdma_cm"] = {{"descriptors", files_.size()},
+                      {"links", links},
+                      {"ids", ids_.size()},
+                      {"listeners", listeners_.size()},
+                      {"joins", joins_.size()},
+                      {"communications", manager_.size()},
+                      {"sent", g.sent},
+                      {"unsent", g.unsent},
+                      {"received", g.received},
+                      {"wrong_length", g.wrong_length},
+                      {"malformed", s.malformed},
+                      {"unmatched", s.unmatched},
+                      {"unexpected", s.unexpected},
+                      {"unsupported", s.unsupported},
+                      {"duplicates", s.duplicates},
+                      {"retries", s.retries},
+                      {"timeouts", s.timeouts},
+                      {"requests_refused", s.refused},
+                      {"clients_malformed", malformed_},
+                      {"clients_refused", refused_}};
+}
+
+std::uint8_t Service::mtu() const {
+    return driver_.mtu().active;
+}
+
+std::uint8_t Service::ack_delay() const {
+    return static_cast<std::uint8_t>(device_.local_ca_ack_delay & 0x1f);
+}
+
+Nanoseconds Service::now() const {
+    timespec t{};
+    ::clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<Nanoseconds>(t.tv_sec) * 1'000'000'000 + static_cast<Nanoseconds>(t.tv_nsec);
+}
+
+std::uint32_t Service::random() {
+    return uverbs::random_bits();
+}
+
+void Service::send(const cm::Path& path, const cm::Mad& mad) {
+    uverbs::AhAttr to;
+    to.dgid = path.remote;
+    to.sgid_index = path.sgid_index;
+    to.flow_label = path.flow_label;
+    to.traffic_class = path.traffic_class;
+    to.sl = path.sl;
+    to.hop_limit = path.hop_limit;
+    to.is_global = true;
+    gsi_.send(to, mad);
+}
+
+Id* Service::make_id(File& file, std::uint64_t uid, std::uint16_t space, std::uint8_t qp_type) {
+    if (ids_.size() >= kMaxIds || file.ids() >= kMaxIdsOfFile) {
+        return nullptr;
+    }
+    const std::uint32_t number = numbers_.take();
+    auto id = std::make_unique<Id>(*this, file, number, uid, space, qp_type);
+    file.add(*id);
+    return ids_.emplace(number, std::move(id)).first->second.get();
+}
+
+Id* Service::find_id(std::uint32_t number) const {
+    const auto at = ids_.find(number);
+    return at == ids_.end() ? nullptr : at->second.get();
+}
+
+void Service::drop_listener(Id& id) {
+    if (const auto at = listeners_.find({id.space(), id.source().port}); at != listeners_.end()) {
+        std::erase(at->second, &id);
+        if (at->second.empty()) {
+            listeners_.erase(at);
+        }
+    }
+}
+
+void Service::remove_id(Id& id) {
+    drop_listener(id);
+    const std::uint32_t number = id.number();
+    ids_.erase(number);
+    numbers_.give_back(number);
+}
+
+GroupJoin* Service::make_join(Id& id, std::uint64_t uid) {
+    if (joins_.size() >= kMaxJoins || id.joins() >= kMaxJoinsOfId ||
+        id.file().joins() >= kMaxJoinsOfFile) {
+        return nullptr;
+    }
+    const std::uint32_t number = join_numbers_.take();
+    auto join = std::make_unique<GroupJoin>(GroupJoin{&id, number, uid});
+    id.file().joined();
+    return joins_.emplace(number, std::move(join)).first->second.get();
+}
+
+GroupJoin* Service::find_join(std::uint32_t number) const {
+    const auto at = joins_.find(number);
+    return at == joins_.end() ? nullptr : at->second.get();
+}
+
+void Service::remove_join(const GroupJoin& join) {
+    join.id->file().left();
+    const std::uint32_t number = join.number;
+    joins_.erase(number);
+    join_numbers_.give_back(number);
+}
+
+void Service::add_listener(Id& id) {
+    listeners_[{id.space(), id.source().port}].push_back(&id);
+}
+
+Id* Service::listener_for(std::uint16_t space, const Address& destination) const {
+    const auto at = listeners_.find({space, destination.port});
+    Id* found = nullptr;
+    if (at != listeners_.end()) {
+        for (Id* const id : at->second) {
+            // An address comes before the wildcard.
+            if (id->listens_to(space, destination) && (found == nullptr || !id->is_wildcard())) {
+                found = id;
+            }
+        }
+    }
+    return found;
+}
+
+cm::Listeners::Answer Service::on_request(cm::Connection& connection, const cm::Request& request) {
+    const auto header = cm::decode_ip_header(request.parameters.private_data);
+    if (!header || request.service_id >> 32 != 0) {
+        return Answer::kNobody;
+    }
+    const auto space = static_cast<std::uint16_t>(request.service_id >> 16);
+    const auto port = static_cast<std::uint16_t>(request.service_id);
+    const Address destination = Address::of_gid(header->destination, port, header->ipv4);
+    if (gid_index(header->destination) < 0) {
+        // "Myself" is what only we say to us.
+        const bool ours =
+            gid_index(request.source) >= 0 && gid_index(connection.path().remote) >= 0;
+        if (!ours || (!destination.is_any() && !destination.is_loopback())) {
+            return Answer::kNobody;
+        }
+    }
+    const Address source = Address::of_gid(header->source, header->source_port, header->ipv4);
+    Id* const listener = listener_for(space, destination);
+    if (listener == nullptr) {
+        return Answer::kNobody;
+    }
+    if (!listener->takes(request)) {
+        return Answer::kRefused;
+    }
+    return listener->take_request(connection, request, source, destination) != nullptr
+               ? Answer::kTaken
+               : Answer::kRefused;
+}
+
+}  // namespace dingo::rdma_cm

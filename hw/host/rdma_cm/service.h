@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The kernel's rdma_ucm and rdma_cm for the applications of a kernel-less card: their descriptors
+// and identifiers, and the card's QP1.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/driver/driver.h"
+#include "host/driver/gsi.h"
+#include "host/driver/numbers.h"
+#include "host/rdma_cm/cm/manager.h"
+#include "host/rdma_cm/file.h"
+#include "host/rdma_cm/id.h"
+#include "host/rdma_cm/place.h"
+#include "host/rdma_cm/ports.h"
+#include "host/rdma_cm/routes.h"
+#include "host/uverbs/listener.h"
+#include "host/uverbs/poller.h"
+#include "host/uverbs/service.h"
+
+namespace dingo::rdma_cm {
+
+class Service final : public uverbs::Service,
+                      private uverbs::Pollable,
+                      private cm::Port,
+                      private cm::Listeners {
+  public:
+    struct Options {
+        std::string directory;  ///< of the card
+        bool share = false;
+    };
+    /// The card is up and its part of sysfs exists. Throws std::runtime_error for the user.
+    Service(const Options& options, uverbs::Driver& driver, uverbs::Poller& poller);
+    ~Service() override;
+
+    bool settle(Nanoseconds now) override;
+    [[nodiscard]] Nanoseconds next_deadline() const override;
+    void add_stats(nlohmann::json& all) const override;
+    void stop() override;
+
+    // For files and identifiers.
+    [[nodiscard]] uverbs::Driver& driver() { return driver_; }
+    [[nodiscard]] uverbs::Poller& poller() { return poller_; }
+    [[nodiscard]] cm::Manager& manager() { return manager_; }
+    [[nodiscard]] Ports& ports() { return ports_; }
+    [[nodiscard]] const Routes& routes() const { return routes_; }
+    [[nodiscard]] std::uint64_t node_guid() const { return device_.node_guid; }
+    [[nodiscard]] std::uint8_t rate() const { return rate_; }
+    [[nodiscard]] std::uint8_t mtu() const override;
+    [[nodiscard]] Nanoseconds now() const override;
+    std::uint32_t random() override;
+    void count_malformed() { ++malformed_; }
+
+    /// nullptr: there are too many.
+    Id* make_id(File& file, std::uint64_t uid, std::uint16_t space, std::uint8_t qp_type);
+    [[nodiscard]] Id* find_id(std::uint32_t number) const;
+    void remove_id(Id& id);
+    /// nullptr: there are too many.
+    GroupJoin* make_join(Id& id, std::uint64_t uid);
+    [[nodiscard]] GroupJoin* find_join(std::uint32_t number) const;
+    void remove_join(const GroupJoin& join);
+    void add_listener(Id& id);
+    void drop_listener(Id& id);
+    /// Names the identifier with this number for ever: no other one gets it.
+    std::uint64_t next_key(std::uint32_t number) { return ++last_key_ << 32 | number; }
+    void watch(Id& id) { resolving_.push_back(id.number()); }
+
+  private:
+    // Pollable: somebody connects
+    void ready(std::uint32_t events) override;
+    // cm::Port
+    void send(const cm::Path& path, const cm::Mad& mad) override;
+    [[nodiscard]] std::uint64_t ca_guid() const override { return device_.node_guid; }
+    [[nodiscard]] std::uint8_t ack_delay() const override;
+    [[nodiscard]] int gid_index(const Gid& gid) const override { return routes_.gid_index(gid); }
+    // cm::Listeners
+    Answer on_request(cm::Connection& connection, const cm::Request& request) override;
+
+    [[nodiscard]] Id* listener_for(std::uint16_t space, const Address& destination) const;
+
+    Options options_;
+    uverbs::Driver& driver_;
+    uverbs::Poller& poller_;
+    uverbs::DeviceAttr device_;
+    std::uint8_t rate_;
+    Routes routes_;
+    Ports ports_;
+    uverbs::Gsi gsi_;
+    cm::Manager manager_;
+    uverbs::IdPool numbers_;
+    uverbs::IdPool join_numbers_;
+    std::map<std::uint32_t, std::unique_ptr<GroupJoin>> joins_;
+    std::map<std::uint32_t, std::unique_ptr<Id>> ids_;
+    std::map<std::pair<std::uint16_t, std::uint16_t>, std::vector<Id*>> listeners_;
+    std::vector<std::uint32_t> resolving_;
+    std::list<std::unique_ptr<File>> files_;
+    std::uint64_t last_key_ = 0;
+    std::uint64_t malformed_ = 0;
+    std::uint64_t refused_ = 0;
+    uverbs::Listener listener_;
+    uverbs::Poller::Id listener_id_ = 0;
+    Place place_;
+};
+
+}  // namespace dingo::rdma_cm

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A kernel-less card's part of sysfs and /dev, as files: what libibverbs, UCX, NCCL and scripts
+// read there. Values are those that the same card shows under dingo.ko.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/driver/driver.h"
+
+namespace dingo::uverbs {
+
+/// What never changes while the card lives.
+struct SysfsIdentity {
+    std::string name = "dingo0";  ///< of the RDMA device
+    unsigned number = 0;          ///< N of uverbsN
+    std::string board_id = "dingo-model";
+    std::string node_desc = "Dingo RoCE v2 card";
+    std::uint16_t vendor_id = 0;
+    std::uint16_t device_id = 0;
+    std::uint16_t subsystem_vendor_id = 0;
+    std::uint16_t subsystem_device_id = 0;
+    std::uint32_t pci_class = 0;  ///< 24 bits
+};
+
+using SysfsCounters = std::vector<std::pair<std::string, std::uint64_t>>;
+
+/// Where the PCI function of card N lies: "0000:c0:00.0" and on; no machine's own has that bus by
+/// habit, and a path of that shape is what topology code expects.
+std::string sysfs_pci_address(unsigned number);
+
+class Sysfs {
+  public:
+    /// Makes DIR/sys and DIR/dev; each appears whole or not at all, and a tree that a dead card
+    /// left is replaced. Throws std::system_error.
+    Sysfs(std::filesystem::path dir, SysfsIdentity identity, const DeviceAttr& device,
+          const PortAttr& port, const std::vector<GidEntry>& gids, const SysfsCounters& counters);
+    ~Sysfs();  ///< removes both
+    Sysfs(const Sysfs&) = delete;
+    Sysfs& operator=(const Sysfs&) = delete;
+
+    /// After a port event: state, rate and GIDs.
+    void update(const PortAttr& port, const std::vector<GidEntry>& gids);
+
+    /// Text of the counter that `path` names (.../hw_counters/NAME, .../counters/NAME), from the
+    /// card's present counters; nullopt: it is none. For DINGO_UVERBS_SYSFS.
+    static std::optional<std::string> counter(const std::string& path,
+                                              const SysfsCounters& counters);
+
+  private:
+    void write_port(const std::filesystem::path& port_dir, const PortAttr& port,
+                    const std::vector<GidEntry>& gids, bool replace);
+
+    std::filesystem::path dir_;
+    SysfsIdentity identity_;
+    std::filesystem::path port_dir_;              ///< DIR/sys/devices/.../ports/1
+    std::map<std::string, std::string> written_;  ///< below port_dir_: what changes
+};
+
+}  // namespace dingo::uverbs

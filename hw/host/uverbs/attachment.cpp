@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/uverbs/attachment.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/log.h"
+#include "host/uverbs/netlink.h"
+
+namespace dingo::uverbs {
+namespace {
+
+constexpr Nanoseconds kRetryEvery = 20'000'000;
+constexpr unsigned kAcceptBudget = 16;
+
+/// A GID as people write it: the IPv4 address that it holds, else IPv6.
+std::string address_text(const Gid& gid) {
+    constexpr std::array<std::uint8_t, 12> kIpv4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    std::array<char, INET6_ADDRSTRLEN> out{};
+    if (std::equal(kIpv4.begin(), kIpv4.end(), gid.begin())) {
+        ::inet_ntop(AF_INET, gid.data() + kIpv4.size(), out.data(), out.size());
+    } else {
+        ::inet_ntop(AF_INET6, gid.data(), out.data(), out.size());
+    }
+    return out.data();
+}
+
+/// Of enum ibv_mtu.
+unsigned mtu_bytes(std::uint8_t mtu) {
+    return 128U << mtu;
+}
+
+std::string_view type_name(ObjectType type) {
+    switch (type) {
+        case UVERBS_OBJECT_PD:
+            return "pd";
+        case UVERBS_OBJECT_CQ:
+            return "cq";
+        case UVERBS_OBJECT_QP:
+            return "qp";
+        case UVERBS_OBJECT_SRQ:
+            return "srq";
+        case UVERBS_OBJECT_AH:
+            return "ah";
+        case UVERBS_OBJECT_MR:
+            return "mr";
+        case UVERBS_OBJECT_MW:
+            return "mw";
+        case UVERBS_OBJECT_DM:
+            return "dm";
+        default:
+            return "other";
+    }
+}
+
+std::string_view qp_type_name(std::uint8_t type) {
+    switch (type) {
+        case IB_UVERBS_QPT_RC:
+            return "RC";
+        case IB_UVERBS_QPT_UC:
+            return "UC";
+        case IB_UVERBS_QPT_UD:
+            return "UD";
+        default:
+            return "other";
+    }
+}
+
+}  // namespace
+
+Attachment::Attachment(const Options& options, Driver& driver)
+    : options_(options),
+      device_{.driver = driver,
+              .poller = {},
+              .stats = {},
+              .sysfs = {},
+              .netlink = {},
+              .number = options.number},
+      listener_(options.directory + "/uverbs.sock", options.share) {
+    listener_id_ = device_.poller.add(listener_.fd(), EPOLLIN, *this);
+    device_.netlink = [this](std::span<const std::byte> request, std::uint64_t from) {
+        return answer_netlink({.driver = device_.driver,
+                               .number = options_.number,
+                               .each_client =
+                                   [this](const std::function<bool(Connection&)>& visit) {
+                                       for (const auto& connection : connections_) {
+                                           if (connection->has_context() && !visit(*connection)) {
+                                               return;
+                                           }
+                                       }
+                                   }},
+                              request, from);
+    };
+    driver.on_port_event = [this](int event) {
+        for (const auto& connection : connections_) {
+            connection->post_to_all(event, event == kDeviceFatal ? 0 : 1);
+        }
+        if (on_port_event) {
+            on_port_event(event);
+        }
+    };
+}
+
+Attachment::~Attachment() {
+    device_.driver.on_port_event = nullptr;
+    connections_.clear();
+    device_.poller.remove(listener_id_);
+}
+
+void Attachment::add_polls(std::vector<pollfd>& polls) const {
+    polls.push_back({device_.poller.fd(), POLLIN, 0});
+}
+
+void Attachment::service(std::span<const pollfd> polls) {
+    if (polls[0].revents != 0) {
+        device_.poller.service();
+        forget_closed();
+    }
+}
+
+void Attachment::ready(std::uint32_t /*events*/) {
+    for (unsigned i = 0; i < kAcceptBudget; ++i) {
+        Listener::Accepted accepted = listener_.accept();
+        if (accepted.exhausted) {
+            log::warn("uverbs: out of descriptors: new clients wait");
+            device_.poller.change(listener_id_, 0);
+            listening_ = false;
+            return;
+        }
+        if (!accepted.socket) {
+            return;
+        }
+        if (!accepted.allowed || connections_.size() >= options_.max_clients) {
+            ++device_.stats.refused;
+            log::warn("uverbs: process {} was turned away: {}", accepted.pid,
+                      accepted.allowed ? "too many clients" : "it belongs to another user");
+            continue;
+        }
+        ++device_.stats.connections;
+        connections_.push_back(std::make_unique<Connection>(
+            device_, ++last_id_, std::move(accepted.socket), accepted.pid));
+    }
+}
+
+void Attachment::forget_closed() {
+    const auto before = connections_.size();
+    connections_.remove_if([](const auto& connection) { return connection->closed(); });
+    if (!listening_ && connections_.size() != before) {
+        device_.poller.change(listener_id_, EPOLLIN);
+        listening_ = true;
+    }
+}
+
+bool Attachment::settle(Nanoseconds now) {
+    now_ = now;
+    bool more = device_.driver.poll(now);
+    for (Service* const service : services_) {
+        more |= service->settle(now);
+    }
+    const bool waiting = std::any_of(connections_.begin(), connections_.end(),
+                                     [](const auto& c) { return c->has_waiting(); });
+    if (!waiting) {
+        retry_at_ = kNever;
+        return more;
+    }
+    if (more || now >= retry_at_ || retry_at_ == kNever) {
+        retry_at_ = now + kRetryEvery;
+        for (const auto& connection : connections_) {
+            more |= connection->has_waiting() && connection->retry();
+        }
+        forget_closed();
+    }
+    return more;
+}
+
+Nanoseconds Attachment::next_deadline() const {
+    Nanoseconds due = std::min(retry_at_, device_.driver.next_deadline());
+    for (const Service* const service : services_) {
+        due = std::min(due, service->next_deadline());
+    }
+    return due;
+}
+
+void Attachment::stop() {
+    for (Service* const service : services_) {
+        service->stop();
+    }
+    for (const auto& connection : connections_) {
+        connection->post_to_all(kDeviceFatal, 0);
+    }
+    connections_.clear();
+}
+
+void Attachment::add_stats(nlohmann::json& all) const {
+    const UverbsStats& s = device_.stats;
+    all["host"] = {{"connections", s.connections},
+                   {"refused", s.refused},
+                   {"requests", s.requests},
+                   {"failed", s.failed},
+                   {"malformed", s.malformed},
+                   {"undelivered", s.undelivered},
+                   {"events_sent", s.events.sent},
+                   {"events_taken_back", s.events.taken_back},
+                   {"events_dropped", s.events.dropped}};
+    for (const Service* const service : services_) {
+        service->add_stats(all);
+    }
+    const PortMtu mtu = device_.driver.mtu();
+    all["port"] = {{"mac", fmt::format("{:02x}", fmt::join(device_.driver.mac(), ":"))},
+                   {"active_mtu", mtu_bytes(mtu.active)},
+                   {"max_mtu", mtu_bytes(mtu.max)},
+                   {"gids", nlohmann::json::object()}};
+    for (const GidEntry& entry : device_.driver.gids()) {
+        all["port"]["gids"][std::to_string(entry.index)] = address_text(entry.gid);
+    }
+    all["clients"] = nlohmann::json::array();
+    all["qps"] = nlohmann::json::array();
+    for (const auto& connection : connections_) {
+        nlohmann::json client{{"pid", connection->pid()},
+                              {"comm", connection->command_name()},
+                              {"objects", nlohmann::json::object()}};
+        for (const auto& [type, count] : connection->objects().counts()) {
+            client["objects"][std::string(type_name(type))] = count;
+        }
+        client["objects"]["channel"] = connection->channels();
+        all["clients"].push_back(std::move(client));
+        for (const std::uint32_t handle : connection->objects().handles(QpObject::kType)) {
+            auto& object = connection->objects().get<QpObject>(handle);
+            nlohmann::json qp{{"qpn", object.qp->number()},
+                              {"type", qp_type_name(object.qp->init().type)},
+                              {"pid", connection->pid()}};
+            try {
+                const QpAttr attr = object.qp->query();
+                qp["state"] = attr.qp_state;
+                if (attr.dest_qp_num != 0) {  // connected
+                    qp["dest_qpn"] = attr.dest_qp_num;
+                    qp["peer"] = address_text(attr.ah.dgid);
+                }
+                for (const auto& [name, value] : device_.driver.qp_counters(object.qp->number())) {
+                    qp["counters"][name] = value;
+                }
+            } catch (const ErrnoError&) {  // a card that is broken tells nothing
+            }
+            all["qps"].push_back(std::move(qp));
+        }
+    }
+}
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The kernel-less card's host side: listens for applications and serves them.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+
+#include "host/attachment.h"
+#include "host/uverbs/connection.h"
+#include "host/uverbs/device.h"
+#include "host/uverbs/listener.h"
+#include "host/uverbs/service.h"
+
+namespace dingo::uverbs {
+
+class Attachment final : public HostAttachment, private Pollable {
+  public:
+    struct Options {
+        std::string directory;  ///< has uverbs.sock
+        bool share = false;     ///< other users may connect
+        unsigned number = 0;    ///< N of uverbsN
+        unsigned max_clients = 1024;
+    };
+    /// `driver` is started and outlives it. Throws std::runtime_error for the user.
+    Attachment(const Options& options, Driver& driver);
+    ~Attachment() override;
+
+    /// Who answers for sysfs files that change.
+    void set_sysfs(SysfsReader reader) { device_.sysfs = std::move(reader); }
+
+    /// Something else that this host's clients reach; it outlives the attachment's last call.
+    void add_service(Service& service) { services_.push_back(&service); }
+    [[nodiscard]] Poller& poller() { return device_.poller; }
+
+    /// Any port or device event, after clients were told.
+    std::function<void(int event)> on_port_event;
+
+    void add_polls(std::vector<pollfd>& polls) const override;
+    void service(std::span<const pollfd> polls) override;
+    bool settle(Nanoseconds now) override;
+    [[nodiscard]] Nanoseconds next_deadline() const override;
+    void add_stats(nlohmann::json& all) const override;
+    void set_crowded(bool crowded) override { device_.driver.set_crowded(crowded); }
+    void stop() override;
+
+    [[nodiscard]] const UverbsStats& stats() const { return device_.stats; }
+    [[nodiscard]] std::size_t clients() const { return connections_.size(); }
+
+  private:
+    void ready(std::uint32_t events) override;
+    void forget_closed();
+
+    Options options_;
+    Device device_;
+    Listener listener_;
+    Poller::Id listener_id_ = 0;
+    bool listening_ = true;
+    std::list<std::unique_ptr<Connection>> connections_;  ///< by their ids
+    std::uint32_t last_id_ = 0;
+    Nanoseconds now_ = 0;
+    Nanoseconds retry_at_ = kNever;
+    std::vector<Service*> services_;
+};
+
+}  // namespace dingo::uverbs

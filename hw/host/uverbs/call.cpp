@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/uverbs/call.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "host/uverbs/connection.h"
+
+namespace dingo::uverbs {
+namespace {
+
+// Memory that its owner can take away would kill us at the next access.
+void check_file(const ForeignFd& fd, const dingo_uverbs_segment& segment) {
+    struct stat st {};
+    const int seals = ::fcntl(fd.get(), F_GET_SEALS);
+    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || ::fstat(fd.get(), &st) != 0 ||
+        st.st_size < 0 ||
+        segment.offset + segment.length > static_cast<std::uint64_t>(st.st_size)) {
+        throw ErrnoError(EINVAL);
+    }
+}
+
+}  // namespace
+
+Call::~Call() {
+    for (auto at = made_.rbegin(); at != made_.rend(); ++at) {
+        objects().remove(**at);
+    }
+}
+
+Driver& Call::driver() const {
+    return connection_.driver();
+}
+
+ObjectTable& Call::objects() const {
+    return connection_.objects();
+}
+
+Context& Call::context() const {
+    return connection_.context();
+}
+
+void Call::copy_from(std::uint64_t va, std::span<std::byte> bytes) const {
+    if (!bytes.empty() && !memory_->read(va, bytes)) {
+        throw ErrnoError(EFAULT);
+    }
+}
+
+void Call::copy_to(std::uint64_t va, std::span<const std::byte> bytes) const {
+    if (!bytes.empty() && !memory_->write(va, bytes)) {
+        throw ErrnoError(EFAULT);
+    }
+}
+
+void Call::clear(std::uint64_t va, std::size_t length) const {
+    constexpr std::array<std::byte, 256> kZeros{};
+    while (length != 0) {
+        const std::size_t part = std::min(length, kZeros.size());
+        copy_to(va, std::span(kZeros).first(part));
+        va += part;
+        length -= part;
+    }
+}
+
+std::vector<int> Call::descriptors(std::vector<int> numbers) const {
+    const std::uint32_t flags = message_.header.flags;
+    if (std::any_of(numbers.begin(), numbers.end(), [](int n) { return n < 0; })) {
+        throw ErrnoError(EBADF);
+    }
+    if ((flags & DINGO_UVERBS_FDS) == 0) {
+        throw NeedFds{std::move(numbers)};
+    }
+    if ((flags & DINGO_UVERBS_BADF) != 0 || message_.fds.size() < numbers.size()) {
+        throw ErrnoError(EBADF);
+    }
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        numbers[i] = message_.fds[i].get();
+    }
+    return numbers;
+}
+
+std::vector<SharedSegment> Call::shared(std::uint64_t va, std::uint64_t length,
+                                        bool writable) const {
+    const std::uint32_t flags = message_.header.flags;
+    if ((flags & DINGO_UVERBS_SHARED) == 0) {
+        throw NeedSharing{va, length, writable};
+    }
+    if ((flags & DINGO_UVERBS_FAULT) != 0) {
+        throw ErrnoError(EFAULT);
+    }
+    std::vector<SharedSegment> segments;
+    for (const dingo_uverbs_segment& s : message_.segments) {
+        const bool by_file = (s.flags & DINGO_UVERBS_SEGMENT_FILE) != 0;
+        if (!by_file) {
+            check_file(message_.fds[s.fd], s);
+        }
+        segments.push_back({.va = s.va,
+                            .length = s.length,
+                            .offset = s.offset,
+                            .fd = message_.fds[s.fd].get(),
+                            .by_file = by_file});
+    }
+    return segments;
+}
+
+void Call::give(UniqueFd fd, std::uint64_t va, std::uint32_t size, dingo_uverbs_fd_kind kind) {
+    fixups_.push_back(
+        {va, size, static_cast<std::uint32_t>(fds_.size()), static_cast<std::uint32_t>(kind), 0});
+    fds_.push_back(std::move(fd));
+}
+
+void Call::commit(Reply& reply) {
+    made_.clear();
+    for (const auto& what : at_success_) {
+        what();
+    }
+    reply.fixups = std::move(fixups_);
+    reply.fds = std::move(fds_);
+}
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// One request while it is carried out: what it brought, the client's memory, and what must be
+// undone should it fail half-way.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "host/driver/client_memory.h"
+#include "host/uverbs/message.h"
+#include "host/uverbs/objects.h"
+
+namespace dingo::uverbs {
+
+class Connection;
+
+/// Not an error: the client has to share memory or hand over descriptors, and ask again.
+struct NeedSharing {
+    std::uint64_t va;
+    std::uint64_t length;
+    bool writable;
+};
+struct NeedFds {
+    std::vector<int> numbers;
+};
+
+class Call {
+  public:
+    Call(Connection& connection, const Message& message, std::shared_ptr<ClientMemory> memory)
+        : connection_(connection), message_(message), memory_(std::move(memory)) {}
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+    /// Undoes what was made unless commit() was called.
+    ~Call();
+
+    [[nodiscard]] Connection& connection() const { return connection_; }
+    [[nodiscard]] const Message& message() const { return message_; }
+    [[nodiscard]] const std::shared_ptr<ClientMemory>& memory() const { return memory_; }
+    [[nodiscard]] Driver& driver() const;
+    [[nodiscard]] ObjectTable& objects() const;
+    /// ErrnoError(EINVAL) before GET_CONTEXT.
+    [[nodiscard]] Context& context() const;
+
+    /// copy_from_user and copy_to_user. ErrnoError(EFAULT).
+    void copy_from(std::uint64_t va, std::span<std::byte> bytes) const;
+    void copy_to(std::uint64_t va, std::span<const std::byte> bytes) const;
+    void clear(std::uint64_t va, std::size_t length) const;
+    template <typename T>
+    void copy_to(std::uint64_t va, const T& value) const {
+        copy_to(va, std::as_bytes(std::span(&value, 1)));
+    }
+
+    /// Copies of the descriptors that have these numbers in the client. NeedFds when the request
+    /// brought none; ErrnoError(EBADF) when one is not open there.
+    [[nodiscard]] std::vector<int> descriptors(std::vector<int> numbers) const;
+
+    /// The memory behind [va, va + length), as far as the client shares it. NeedSharing when it was
+    /// not asked yet; ErrnoError(EFAULT) when the range is not mapped as wanted.
+    [[nodiscard]] std::vector<SharedSegment> shared(std::uint64_t va, std::uint64_t length,
+                                                    bool writable) const;
+
+    /// The client finds its number for `fd` at va.
+    void give(UniqueFd fd, std::uint64_t va, std::uint32_t size, dingo_uverbs_fd_kind kind);
+
+    /// A new object; gone again when the call fails.
+    template <typename T>
+    T& add(std::unique_ptr<T> object) {
+        T& result = *object;
+        objects().add(std::move(object));
+        made_.push_back(&result);
+        return result;
+    }
+
+    /// Done once nothing can fail any more.
+    void at_success(std::function<void()> what) { at_success_.push_back(std::move(what)); }
+
+    /// It succeeded: the answer's descriptors.
+    void commit(Reply& reply);
+
+  private:
+    Connection& connection_;
+    const Message& message_;
+    std::shared_ptr<ClientMemory> memory_;
+    std::vector<Object*> made_;
+    std::vector<dingo_uverbs_fixup> fixups_;
+    std::vector<UniqueFd> fds_;
+    std::vector<std::function<void()>> at_success_;
+};
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/uverbs/card_directory.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include "base/json_text.h"
+
+namespace dingo::uverbs {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr unsigned kMaxNumber = 63;  // minor numbers 192 to 255
+
+UniqueFd open_lock(const fs::path& path) {
+    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!fd) {
+        throw std::runtime_error(
+            fmt::format("cannot make '{}': {}", path.string(), std::strerror(errno)));
+    }
+    return fd;
+}
+
+bool is_running(const fs::path& dir) {
+    const UniqueFd fd(::open((dir / "lock").c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    return fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+std::set<unsigned> numbers_in_use(const fs::path& parent, const fs::path& mine) {
+    std::set<unsigned> used;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(parent, error)) {
+        if (entry.path() == mine || !is_running(entry.path())) {
+            continue;
+        }
+        std::ifstream file(entry.path() / "card.json");
+        const auto info = json_value(file);
+        if (info.is_object() && info.contains("number") && info["number"].is_number_unsigned()) {
+            used.insert(info["number"].get<unsigned>());
+        }
+    }
+    return used;
+}
+
+}  // namespace
+
+CardDirectory::CardDirectory(const fs::path& dir, bool share)
+    : dir_(fs::absolute(dir).lexically_normal()) {
+    if (dir_.filename().empty()) {
+        dir_ = dir_.parent_path();  // it was written with a slash at its end
+    }
+    if (share) {
+        ::umask(022);  // what is made here from now on is for others to read, whoever started us
+    }
+    std::error_code error;
+    fs::create_directories(dir_.parent_path(), error);
+    if (::mkdir(dir_.c_str(), share ? 0755 : 0700) != 0 && errno != EEXIST) {
+        throw std::runtime_error(
+            fmt::format("cannot make directory '{}': {}", dir_.string(), std::strerror(errno)));
+    }
+    lock_ = open_lock(dir_ / "lock");
+    if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+        throw std::runtime_error(fmt::format(
+            "'{}' belongs to a running card: stop it, or choose another directory", dir_.string()));
+    }
+    numbers_lock_ = open_lock(dir_.parent_path() / ".numbers");
+    ::flock(numbers_lock_.get(), LOCK_EX);
+    const auto used = numbers_in_use(dir_.parent_path(), dir_);
+    while (used.contains(number_)) {
+        ++number_;
+    }
+    if (number_ > kMaxNumber) {
+        throw std::runtime_error(fmt::format("{} cards run in '{}' already: stop one",
+                                             kMaxNumber + 1, dir_.parent_path().string()));
+    }
+}
+
+CardDirectory::~CardDirectory() {
+    ::unlink((dir_ / "card.json").c_str());
+    ::unlink((dir_ / "lock").c_str());
+}
+
+void CardDirectory::publish(const nlohmann::json& info) {
+    const fs::path path = dir_ / "card.json";
+    const fs::path draft = dir_ / "card.json.new";
+    std::ofstream file(draft, std::ios::trunc);
+    file << json_text(info, 2) << '\n';
+    file.close();
+    if (!file || ::rename(draft.c_str(), path.c_str()) != 0) {
+        throw std::runtime_error(
+            fmt::format("cannot write '{}': {}", path.string(), std::strerror(errno)));
+    }
+    numbers_lock_.reset();
+}
+
+}  // namespace dingo::uverbs

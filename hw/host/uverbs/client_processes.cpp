@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/uverbs/client_processes.h"
+
+#include <csignal>
+
+#include <cerrno>
+#include <utility>
+
+#include "host/errno_error.h"
+
+namespace dingo::uverbs {
+namespace {
+
+bool is_gone(pid_t pid) {
+    return pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+}  // namespace
+
+void ClientProcesses::admit(const Message& message, bool files) {
+    if (memories_.size() >= kMost) {
+        std::erase_if(memories_, [](const auto& entry) { return is_gone(entry.second->pid()); });
+        if (memories_.size() >= kMost) {
+            throw ErrnoError(ENOMEM);
+        }
+    }
+    // Messages are const, as some have to be tried again; a HELLO never is.
+    ForeignFd memory = std::move(const_cast<Message&>(message).fds[0]);
+    memories_[key_of(message)] =
+        std::make_shared<ClientMemory>(message.pid, std::move(memory), files);
+}
+
+std::shared_ptr<ClientMemory> ClientProcesses::memory_of(const Message& message) const {
+    const auto memory = memories_.find(key_of(message));
+    if (memory == memories_.end()) {
+        throw ErrnoError(EACCES);
+    }
+    return memory->second;
+}
+
+}  // namespace dingo::uverbs

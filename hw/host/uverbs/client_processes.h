@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The processes that use one descriptor (of uverbs or rdma_cm): it may be inherited and sent, and a
+// request's arguments are in the memory of the process that makes it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "host/driver/client_memory.h"
+#include "host/uverbs/message.h"
+
+namespace dingo::uverbs {
+
+class ClientProcesses {
+  public:
+    static constexpr std::size_t kMost = 256;  ///< alive at the same time
+
+    /// True: a HELLO with what it must have.
+    static bool is_hello(const Message& message) {
+        return message.fds.size() == 1 && message.payload.empty();
+    }
+    /// Tells the processes apart. One in a PID namespace that we do not see is known by the number
+    /// that it says it has; it can deceive only those who share its descriptor.
+    static std::int64_t key_of(const Message& message) {
+        return message.pid > 0 ? message.pid : -std::int64_t{message.header.pid};
+    }
+
+    /// Takes the descriptor of a HELLO. Throws ErrnoError: ENOMEM when kMost are there, EINVAL when
+    /// the descriptor is not of a process's memory. `files`: as ClientMemory has it.
+    void admit(const Message& message, bool files = false);
+    /// Throws ErrnoError(EACCES) when the sender never said HELLO.
+    [[nodiscard]] std::shared_ptr<ClientMemory> memory_of(const Message& message) const;
+    [[nodiscard]] bool contains(std::int64_t key) const { return memories_.contains(key); }
+
+  private:
+    std::map<std::int64_t, std::shared_ptr<ClientMemory>> memories_;
+};
+
+}  // namespace dingo::uverbs

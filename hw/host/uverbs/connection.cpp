@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/uverbs/connection.h"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <new>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "host/uverbs/ioctl.h"
+#include "host/uverbs/write.h"
+
+namespace dingo::uverbs {
+namespace {
+
+// Of one client in one round of the loop, so that nobody waits long for his turn.
+constexpr unsigned kRequestBudget = 8;
+constexpr std::size_t kMaxWaitingRequests = 256;
+constexpr std::size_t kMaxChannels = 4096;
+
+UniqueFd file_with(std::span<const std::byte> bytes) {
+    UniqueFd fd(::memfd_create("dingo-answer", MFD_CLOEXEC));
+    if (!fd) {
+        throw ErrnoError(errno);
+    }
+    if (::pwrite(fd.get(), bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+        throw ErrnoError(ENOMEM);
+    }
+    return fd;
+}
+
+}  // namespace
+
+Connection::Connection(Device& device, std::uint32_t id, ForeignSocket socket, pid_t pid)
+    : device_(device), id_(id), socket_(std::move(socket)), pid_(pid) {
+    poll_id_ = device_.poller.add(socket_.get(), EPOLLIN, *this);
+}
+
+Connection::~Connection() {
+    device_.poller.remove(poll_id_);
+    device_.poller.remove(kick_id_);
+    objects_.clear();
+    context_.reset();
+}
+
+void Connection::fail() {
+    closed_ = true;
+    device_.poller.remove(poll_id_);
+}
+
+void Connection::ready(std::uint32_t /*events*/) {
+    for (unsigned i = 0; i < kRequestBudget; ++i) {
+        Message message;
+        switch (receive_message(socket_.get(), message)) {
+            case Received::kNothing:
+                return;
+            case Received::kEnd:
+                fail();
+                return;
+            case Received::kMalformed:
+                ++device_.stats.malformed;
+                fail();
+                return;
+            case Received::kMessage:
+                break;
+        }
+        ++device_.stats.requests;
+        if (message.pid == 0) {
+            message.pid = pid_;  // older kernels: sent between accept() and SO_PASSCRED
+        }
+        if (!serve(message)) {
+            waiting_.push_back(std::move(message));
+        }
+        if (closed_) {
+            return;
+        }
+    }
+}
+
+bool Connection::retry() {
+    const auto before = waiting_.size();
+    auto again = std::exchange(waiting_, {});
+    const Driver::Retrying retrying(device_.driver);
+    for (Message& message : again) {
+        if (!closed_ && !serve(message)) {
+            waiting_.push_back(std::move(message));
+        }
+    }
+    return waiting_.size() != before;
+}
+
+bool Connection::serve(const Message& message) {
+    Reply reply;
+    reply.header.type = DINGO_UVERBS_DONE;
+    try {
+        execute(message, reply);
+    } catch (const ErrnoError& e) {
+        reply = {};
+        reply.header.type = DINGO_UVERBS_DONE;
+        reply.header.result = -e.code();
+        ++device_.stats.failed;
+    } catch (const std::bad_alloc&) {
+        reply = {};
+        reply.header.type = DINGO_UVERBS_DONE;
+        reply.header.result = -ENOMEM;
+        ++device_.stats.failed;
+    } catch (const NotYet&) {
+        if (waiting_.size() < kMaxWaitingRequests) {
+            return false;
+        }
+        reply.header.result = -ENOMEM;
+    } catch (const NeedSharing& need) {
+        reply.header.type = DINGO_UVERBS_NEED_SHARING;
+        reply.header.need_va = need.va;
+        reply.header.need_length = need.length;
+        reply.header.need_writable = need.writable ? 1 : 0;
+    } catch (const NeedFds& need) {
+        reply.header.type = DINGO_UVERBS_NEED_FDS;
+        reply.header.num_need_fds = static_cast<std::uint32_t>(need.numbers.size());
+        std::copy(need.numbers.begin(), need.numbers.end(), reply.header.need_fds);
+    }
+    if (closed_) {
+        return true;
+    }
+    if (!send_reply(message.reply.get(), reply)) {
+        ++device_.stats.undelivered;
+    }
+    return true;
+}
+
+void Connection::execute(const Message& message, Reply& reply) {
+    if (brings_unasked_descriptors(message)) {
+        throw ErrnoError(EINVAL);
+    }
+    switch (message.header.type) {
+        case DINGO_UVERBS_HELLO:
+            hello(message, reply);
+            return;
+        case DINGO_UVERBS_SYSFS:
+            sysfs(message, reply);
+            return;
+        case DINGO_UVERBS_NETLINK:
+            netlink(message, reply);
+            return;
+        case DINGO_UVERBS_MMAP:
+            mmap(message, reply);
+            return;
+        case DINGO_UVERBS_IOCTL:
+        case DINGO_UVERBS_WRITE:
+            break;
+        default:
+            ++device_.stats.malformed;
+            fail();
+            return;
+    }
+    Call call(*this, message, processes_.memory_of(message));
+    reply.header.result =
+        message.header.type == DINGO_UVERBS_IOCTL ? execute_ioctl(call) : execute_write(call);
+    call.commit(reply);
+}
+
+void Connection::hello(const Message& message, Reply& reply) {
+    if (!ClientProcesses::is_hello(message)) {
+        ++device_.stats.malformed;
+        fail();
+        return;
+    }
+    processes_.admit(message);
+    reply.header.card_pid = static_cast<std::uint32_t>(::getpid());
+    reply.header.rdev = kUverbsMajor << 20 | (kFirstMinor + device_.number);
+}
+
+void Connection::mmap(const Message& message, Reply& reply) {
+    Context::Mapping mapping = context().mmap(message.header.arg, message.header.arg2);
+    reply.header.map_offset = mapping.offset;
+    reply.fds.push_back(std::move(mapping.fd));
+}
+
+void Connection::sysfs(const Message& message, Reply& reply) const {
+    const std::string path(reinterpret_cast<const char*>(message.payload.data()),
+                           message.payload.size());
+    const auto text = device_.sysfs ? device_.sysfs(path) : std::nullopt;
+    if (!text) {
+        throw ErrnoError(ENOENT);
+    }
+    reply.fds.push_back(file_with(std::as_bytes(std::span(*text))));
+}
+
+void Connection::netlink(const Message& message, Reply& reply) const {
+    if (!device_.netlink) {
+        throw ErrnoError(EOPNOTSUPP);
+    }
+    const NetlinkPiece piece = device_.netlink(message.payload, message.header.arg);
+    reply.fds.push_back(file_with(piece.message));
+    reply.header.next = piece.next;
+}
+
+void Connection::post_to_all(int event, std::uint64_t element) {
+    for (const auto& channel : channels_) {
+        if (channel->kind() == EventChannel::Kind::kAsync) {
+            channel->post({element, static_cast<std::uint32_t>(event)});
+        }
+    }
+}
+
+Context& Connection::context() const {
+    if (!context_) {
+        throw ErrnoError(EINVAL);
+    }
+    return *context_;
+}
+
+void Connection::set_context(std::unique_ptr<Context> context) {
+    context_ = std::move(context);
+    if (context_->kick_fd() >= 0) {
+        kick_id_ = device_.poller.add(context_->kick_fd(), EPOLLIN, kick_);
+    }
+}
+
+void Connection::Kick::ready(std::uint32_t /*events*/) {
+    connection.driver().kicked(*connection.context_);
+}
+
+std::shared_ptr<EventChannel> Connection::make_channel(EventChannel::Kind kind) {
+    if (channels_.size() >= kMaxChannels) {
+        throw ErrnoError(EMFILE);
+    }
+    return std::make_shared<EventChannel>(
+        kind, device_.poller, device_.stats.events, [this](EventChannel& channel) {
+            std::erase_if(channels_, [&](const auto& c) { return c.get() == &channel; });
+        });
+}
+
+void Connection::add_channel(std::shared_ptr<EventChannel> channel) {
+    channels_.push_back(std::move(channel));
+}
+
+void Connection::set_default_async(std::shared_ptr<EventChannel> channel, HeldChannel hold) {
+    default_hold_ = std::make_unique<HeldChannel>(std::move(hold));
+    default_async_ = std::move(channel);
+}
+
+HeldChannel Connection::channel(EventChannel::Kind kind, int fd) const {
+    for (const auto& channel : channels_) {
+        if (channel->kind() == kind && channel->is(fd)) {
+            return {channel, fd};
+        }
+    }
+    throw ErrnoError(EBADF);
+}
+
+HeldChannel Connection::default_async() const {
+    return {default_async_, -1};
+}
+
+std::string Connection::command_name() const {
+    std::string name;
+    std::ifstream file(fmt::format("/proc/{}/comm", pid_));
+    std::getline(file, name);
+    return name;
+}
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/uverbs/events.h"
+
+#include <fcntl.h>
+#include <rdma/ib_user_verbs.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "host/errno_error.h"
+
+namespace dingo::uverbs {
+namespace {
+
+/// A CQ has one unread event for each time it was armed, so honest clients stay far below.
+constexpr std::size_t kMaxWaiting = 16384;
+
+ino_t inode_of(int fd) {
+    struct stat st {};
+    return ::fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) ? st.st_ino : 0;
+}
+
+}  // namespace
+
+EventChannel::EventChannel(Kind kind, Poller& poller, EventStats& stats,
+                           std::function<void(EventChannel&)> closed)
+    : kind_(kind), poller_(poller), stats_(stats), closed_(std::move(closed)) {
+    std::array<int, 2> ends{};
+    // Blocking is a property of both copies of the client's end, so it is left to the client.
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+        throw ErrnoError(errno);
+    }
+    card_end_.reset(ends[0]);
+    client_end_.reset(ends[1]);
+    ::shutdown(card_end_.get(), SHUT_RD);  // and the client cannot fill our memory
+    inode_ = inode_of(client_end_.get());
+    poll_id_ = poller_.add(card_end_.get(), 0, *this);
+}
+
+EventChannel::~EventChannel() {
+    poller_.remove(poll_id_);
+}
+
+bool EventChannel::is(int fd) const {
+    // Inode numbers of sockets are not used twice while the socket is there.
+    return inode_of(fd) == inode_;
+}
+
+void EventChannel::hold(int copy) {
+    if (holds_ == 0) {
+        held_.reset(::fcntl(copy, F_DUPFD_CLOEXEC, 0));
+        if (!held_) {
+            throw ErrnoError(errno);
+        }
+    }
+    ++holds_;
+}
+
+void EventChannel::release() {
+    if (--holds_ == 0) {
+        held_.reset();  // if it was the last copy, poll() says so
+    }
+}
+
+std::size_t EventChannel::message_size() const {
+    return kind_ == Kind::kCompletion ? sizeof(ib_uverbs_comp_event_desc)
+                                      : sizeof(ib_uverbs_async_event_desc);
+}
+
+bool EventChannel::send(const Event& event) {
+    const ib_uverbs_async_event_desc desc{event.element, event.type, 0};
+    static_assert(offsetof(ib_uverbs_async_event_desc, element) ==
+                  offsetof(ib_uverbs_comp_event_desc, cq_handle));
+    return ::send(card_end_.get(), &desc, message_size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
+}
+
+void EventChannel::queue(const Event& event) {
+    if (waiting_.size() >= kMaxWaiting) {
+        ++stats_.dropped;
+        return;
+    }
+    if (waiting_.empty()) {
+        poller_.change(poll_id_, EPOLLOUT);
+    }
+    waiting_.push_back(event);
+}
+
+void EventChannel::post(const Event& event) {
+    ++stats_.sent;
+    if (!waiting_.empty() || !send(event)) {
+        queue(event);
+    }
+}
+
+unsigned EventChannel::take_back(const std::function<bool(const Event&)>& mine) {
+    if (!held_) {
+        return 0;
+    }
+    unsigned taken = 0;
+    std::deque<Event> keep;
+    const auto sort = [&](const Event& event) {
+        if (mine(event)) {
+            ++taken;
+        } else {
+            keep.push_back(event);
+        }
+    };
+    ib_uverbs_async_event_desc desc{};
+    while (::recv(held_.get(), &desc, sizeof desc, MSG_DONTWAIT) ==
+           static_cast<ssize_t>(message_size())) {
+        sort({desc.element, kind_ == Kind::kAsync ? desc.event_type : 0U});
+    }
+    for (const Event& event : std::exchange(waiting_, {})) {
+        sort(event);
+    }
+    while (!keep.empty() && send(keep.front())) {
+        keep.pop_front();
+    }
+    waiting_ = std::move(keep);
+    poller_.change(poll_id_, waiting_.empty() ? 0U : std::uint32_t{EPOLLOUT});
+    stats_.taken_back += taken;
+    return taken;
+}
+
+void EventChannel::ready(std::uint32_t events) {
+    if ((events & (EPOLLHUP | EPOLLERR)) != 0) {
+        const auto closed = closed_;
+        closed(*this);  // may delete this
+        return;
+    }
+    while (!waiting_.empty() && send(waiting_.front())) {
+        waiting_.pop_front();
+    }
+    if (waiting_.empty()) {
+        poller_.change(poll_id_, 0);
+    }
+}
+
+HeldChannel::HeldChannel(std::shared_ptr<EventChannel> channel, int copy)
+    : channel_(std::move(channel)) {
+    if (channel_) {
+        channel_->hold(copy);
+    }
+}
+
+HeldChannel::~HeldChannel() {
+    if (channel_) {
+        channel_->release();
+    }
+}
+
+}  // namespace dingo::uverbs

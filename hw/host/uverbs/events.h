@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Completion channels and async descriptors: a SOCK_SEQPACKET pair, one event a message. The client
+// has one end, so that read, poll and O_NONBLOCK are as on the kernel's descriptors.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+
+#include "base/unique_fd.h"
+#include "host/uverbs/poller.h"
+
+namespace dingo::uverbs {
+
+inline constexpr int kDeviceFatal = 8;  ///< IBV_EVENT_DEVICE_FATAL
+
+struct EventStats {
+    std::uint64_t sent = 0;
+    std::uint64_t taken_back = 0;  ///< unread ones of an object that was destroyed
+    std::uint64_t dropped = 0;     ///< of clients that read none
+};
+
+class EventChannel final : public Pollable {
+  public:
+    enum class Kind { kCompletion, kAsync };
+    struct Event {
+        std::uint64_t element = 0;  ///< user handle of the object, or a port number
+        std::uint32_t type = 0;     ///< enum ibv_event_type; async only
+    };
+
+    /// `closed` is called once the client has closed its last copy. Throws ErrnoError.
+    EventChannel(Kind kind, Poller& poller, EventStats& stats,
+                 std::function<void(EventChannel&)> closed);
+    ~EventChannel() override;
+    EventChannel(const EventChannel&) = delete;
+    EventChannel& operator=(const EventChannel&) = delete;
+
+    [[nodiscard]] Kind kind() const { return kind_; }
+    /// The client's end; only once, to be given away.
+    UniqueFd give_client_end() { return std::move(client_end_); }
+    /// Whether this is a copy of the client's end.
+    [[nodiscard]] bool is(int fd) const;
+
+    /// While somebody has a hold the card keeps a copy of the client's end: `copy`.
+    void hold(int copy);
+    void release();
+
+    /// Never blocks; what does not fit waits here, up to a limit.
+    void post(const Event& event);
+    /// Takes back unread events that `mine` accepts; needs a hold. Returns how many.
+    unsigned take_back(const std::function<bool(const Event&)>& mine);
+
+    void ready(std::uint32_t events) override;
+
+  private:
+    bool send(const Event& event);
+    void queue(const Event& event);
+    [[nodiscard]] std::size_t message_size() const;
+
+    Kind kind_;
+    Poller& poller_;
+    EventStats& stats_;
+    std::function<void(EventChannel&)> closed_;
+    UniqueFd card_end_;
+    UniqueFd client_end_;
+    ino_t inode_ = 0;
+    UniqueFd held_;
+    unsigned holds_ = 0;
+    Poller::Id poll_id_ = 0;
+    std::deque<Event> waiting_;
+};
+
+/// A hold on a channel; empty: no channel.
+class HeldChannel {
+  public:
+    HeldChannel() = default;
+    HeldChannel(std::shared_ptr<EventChannel> channel, int copy);
+    HeldChannel(HeldChannel&&) = default;
+    HeldChannel& operator=(HeldChannel&&) = delete;
+    ~HeldChannel();
+
+    explicit operator bool() const { return channel_ != nullptr; }
+    EventChannel* operator->() const { return channel_.get(); }
+
+  private:
+    std::shared_ptr<EventChannel> channel_;
+};
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/uverbs/message.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <span>
+#include <utility>
+
+namespace dingo::uverbs {
+namespace {
+
+/// SCM_MAX_FD of Linux. With less space than that the kernel itself would close what is too much,
+/// on our thread, and close() may wait (foreign_fd.h).
+constexpr std::size_t kMaxSentFds = 253;
+
+template <typename T>
+T take(std::span<const std::byte>& bytes) {
+    T value;
+    std::memcpy(&value, bytes.data(), sizeof value);
+    bytes = bytes.subspan(sizeof value);
+    return value;
+}
+
+// A reply socket that is something else could make us wait when we write to it.
+bool is_unix_socket(int fd) {
+    int domain = 0;
+    socklen_t len = sizeof domain;
+    return ::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 && domain == AF_UNIX;
+}
+
+bool valid_segments(std::vector<dingo_uverbs_segment>& segments, std::size_t fds) {
+    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    std::sort(segments.begin(), segments.end(),
+              [](const auto& a, const auto& b) { return a.va < b.va; });
+    std::uint64_t end = 0;
+    for (const auto& s : segments) {
+        if (s.fd >= fds || (s.flags & ~DINGO_UVERBS_SEGMENT_FILE) != 0 || s.length == 0 ||
+            (s.va | s.length | s.offset) % page != 0 || s.va < end || s.length > UINT64_MAX / 4 ||
+            s.va > UINT64_MAX - s.length || s.offset > INT64_MAX - s.length) {
+            return false;
+        }
+        end = s.va + s.length;
+    }
+    return true;
+}
+
+bool parse(std::span<const std::byte> bytes, Message& m) {
+    if (bytes.size() < sizeof m.header || m.fds.empty() || !is_unix_socket(m.fds[0].get())) {
+        return false;
+    }
+    m.reply.reset(m.fds[0].release());
+    m.fds.erase(m.fds.begin());
+    m.header = take<dingo_uverbs_request>(bytes);
+    std::uint32_t allowed =
+        DINGO_UVERBS_SHARED | DINGO_UVERBS_FAULT | DINGO_UVERBS_FDS | DINGO_UVERBS_BADF;
+    if (m.header.type == DINGO_UVERBS_RDMA_CM) {
+        allowed |= DINGO_UVERBS_TOKEN;
+    }
+    if (m.header.version != DINGO_UVERBS_VERSION || (m.header.flags & ~allowed) != 0 ||
+        m.header.num_segments > DINGO_UVERBS_MAX_SEGMENTS ||
+        bytes.size() !=
+            m.header.num_segments * sizeof(dingo_uverbs_segment) + m.header.payload_len) {
+        return false;
+    }
+    for (std::uint32_t i = 0; i < m.header.num_segments; ++i) {
+        m.segments.push_back(take<dingo_uverbs_segment>(bytes));
+    }
+    m.payload.assign(bytes.begin(), bytes.end());
+    return valid_segments(m.segments, m.fds.size());
+}
+
+}  // namespace
+
+bool brings_unasked_descriptors(const Message& message) {
+    const std::uint32_t flags = message.header.flags;
+    if (message.header.type == DINGO_UVERBS_HELLO || (flags & DINGO_UVERBS_SHARED) != 0) {
+        return false;  // checked where they are used
+    }
+    return message.fds.size() > ((flags & DINGO_UVERBS_FDS) != 0 ? DINGO_UVERBS_MAX_NEED_FDS : 0);
+}
+
+RawMessage receive_raw(int socket, std::span<std::byte> buffer) {
+    alignas(cmsghdr)
+        std::array<char, CMSG_SPACE(sizeof(int) * kMaxSentFds) + CMSG_SPACE(sizeof(ucred))>
+            control;
+    iovec iov{buffer.data(), buffer.size()};
+    msghdr msg{};
+    msg.msg_iov = &iov;
+    msg.msg_iovlen = 1;
+    msg.msg_control = control.data();
+    msg.msg_controllen = control.size();
+    RawMessage got;
+    got.bytes = ::recvmsg(socket, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got.bytes < 0) {
+        return got;
+    }
+    for (cmsghdr* c = CMSG_FIRSTHDR(&msg); c != nullptr; c = CMSG_NXTHDR(&msg, c)) {
+        if (c->cmsg_level != SOL_SOCKET) {
+            continue;
+        }
+        if (c->cmsg_type == SCM_RIGHTS) {
+            const std::size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+            for (std::size_t i = 0; i < n; ++i) {
+                int fd = -1;
+                std::memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+                got.fds.emplace_back(fd);
+            }
+        } else if (c->cmsg_type == SCM_CREDENTIALS) {
+            ucred cred{};
+            std::memcpy(&cred, CMSG_DATA(c), sizeof cred);
+            got.pid = cred.pid;
+        }
+    }
+    got.cut = (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
+    return got;
+}
+
+Received receive_message(int socket, Message& message) {
+    thread_local std::array<std::byte, DINGO_UVERBS_MAX_MESSAGE> buffer;  // a card has one thread
+    RawMessage got = receive_raw(socket, buffer);
+    if (got.bytes < 0) {
+        return errno == EAGAIN || errno == EINTR ? Received::kNothing : Received::kEnd;
+    }
+    message = {};
+    message.pid = got.pid;
+    message.fds = std::move(got.fds);
+    if (got.bytes == 0 && message.fds.empty()) {
+        return Received::kEnd;
+    }
+    if (got.cut || message.fds.size() > DINGO_UVERBS_MAX_FDS ||
+        !parse(std::span(buffer).first(static_cast<std::size_t>(got.bytes)), message)) {
+        return Received::kMalformed;
+    }
+    return Received::kMessage;
+}
+
+bool send_request(int socket, const dingo_uverbs_request& header,
+                  std::span<const std::byte> payload, std::span<const int> fds) {
+    std::array<iovec, 2> parts{{
+        {const_cast<dingo_uverbs_request*>(&header), sizeof header},
+        {const_cast<std::byte*>(payload.data()), payload.size()},
+    }};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * DINGO_UVERBS_MAX_FDS)> control{};
+    msghdr msg{};
+    msg.msg_iov = parts.data();
+    msg.msg_iovlen = parts.size();
+    msg.msg_control = control.data();
+    msg.msg_controllen = CMSG_SPACE(fds.size_bytes());
+    cmsghdr* c = CMSG_FIRSTHDR(&msg);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(fds.size_bytes());
+    std::memcpy(CMSG_DATA(c), fds.data(), fds.size_bytes());
+    return ::sendmsg(socket, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(sizeof header + payload.size());
+}
+
+bool send_reply(int socket, const Reply& reply) {
+    std::vector<std::byte> bytes(sizeof reply.header +
+                                 reply.fixups.size() * sizeof(dingo_uverbs_fixup));
+    dingo_uverbs_reply header = reply.header;
+    header.version = DINGO_UVERBS_VERSION;
+    header.num_fixups = static_cast<std::uint32_t>(reply.fixups.size());
+    std::memcpy(bytes.data(), &header, sizeof header);
+    if (!reply.fixups.empty()) {
+        std::memcpy(bytes.data() + sizeof header, reply.fixups.data(),
+                    reply.fixups.size() * sizeof(dingo_uverbs_fixup));
+    }
+    iovec iov{bytes.data(), bytes.size()};
+    msghdr msg{};
+    msg.msg_iov = &iov;
+    msg.msg_iovlen = 1;
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * DINGO_UVERBS_MAX_FDS)> control{};
+    if (!reply.fds.empty()) {
+        const std::size_t len = sizeof(int) * reply.fds.size();
+        msg.msg_control = control.data();
+        msg.msg_controllen = CMSG_SPACE(len);
+        cmsghdr* c = CMSG_FIRSTHDR(&msg);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(len);
+        for (std::size_t i = 0; i < reply.fds.size(); ++i) {
+            const int fd = reply.fds[i].get();
+            std::memcpy(CMSG_DATA(c) + i * sizeof fd, &fd, sizeof fd);
+        }
+    }
+    return ::sendmsg(socket, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(bytes.size());
+}
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Messages of protocol.h as they come from a client's socket and go back to it. What comes is
+// checked here as far as that is possible without knowing what it asks for.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/foreign_fd.h"
+#include "base/unique_fd.h"
+#include "host/uverbs/protocol.h"
+
+namespace dingo::uverbs {
+
+struct Message {
+    dingo_uverbs_request header{};
+    pid_t pid = 0;                               ///< of the sender, as our kernel sees it
+    ForeignSocket reply;                         ///< a UNIX socket
+    std::vector<ForeignFd> fds;                  ///< after the reply socket
+    std::vector<dingo_uverbs_segment> segments;  ///< sorted by va, without overlap
+    std::vector<std::byte> payload;
+};
+
+enum class Received {
+    kNothing,    ///< no message waits
+    kMessage,    ///< here it is
+    kEnd,        ///< the client is gone
+    kMalformed,  ///< not what protocol.h says: the client cannot be trusted any more
+};
+
+/// True: descriptors came that no answer asked for; the request is refused with EINVAL.
+[[nodiscard]] bool brings_unasked_descriptors(const Message& message);
+
+/// Takes the next message; never blocks. The socket has SO_PASSCRED.
+Received receive_message(int socket, Message& message);
+
+/// One message of a socket as it is.
+struct RawMessage {
+    ssize_t bytes = -1;  ///< in the buffer, or -1 with errno
+    bool cut = false;    ///< there was more
+    pid_t pid = 0;       ///< of the sender, where the socket has SO_PASSCRED
+    std::vector<ForeignFd> fds;
+};
+
+/// Takes the next message into `buffer`; never blocks, not even for descriptors that come with it.
+RawMessage receive_raw(int socket, std::span<std::byte> buffer);
+
+/// A request of ours to another card; the answer comes to `fds[0]`. Never blocks. False: it cannot
+/// be delivered.
+bool send_request(int socket, const dingo_uverbs_request& header,
+                  std::span<const std::byte> payload, std::span<const int> fds);
+
+struct Reply {
+    dingo_uverbs_reply header{};
+    std::vector<dingo_uverbs_fixup> fixups;
+    std::vector<UniqueFd> fds;
+};
+
+/// Never blocks. False: it cannot be delivered.
+bool send_reply(int socket, const Reply& reply);
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/uverbs/objects.h"
+
+#include <infiniband/verbs.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <functional>
+
+namespace dingo::uverbs {
+namespace {
+
+constexpr std::size_t kMaxObjects = std::size_t{1} << 20;
+
+// Elements of these are port numbers, which could be somebody's user handle.
+bool is_of_device(std::uint32_t type) {
+    return (type >= IBV_EVENT_DEVICE_FATAL && type <= IBV_EVENT_SM_CHANGE) ||
+           type == IBV_EVENT_CLIENT_REREGISTER || type == IBV_EVENT_GID_CHANGE;
+}
+
+}  // namespace
+
+void EventSource::post_async(int event) {
+    if (async_) {
+        ++async_events_;
+        async_->post({user_handle_, static_cast<std::uint32_t>(event)});
+    }
+}
+
+void EventSource::take_back_async() {
+    if (async_ && async_events_ != 0) {
+        async_events_ -= async_->take_back([this](const EventChannel::Event& e) {
+            return e.element == user_handle_ && !is_of_device(e.type);
+        });
+    }
+}
+
+void CqObject::shut() {
+    if (!cq) {
+        return;
+    }
+    cq.reset();
+    if (channel && completion_events != 0) {
+        completion_events -= channel->take_back(
+            [this](const EventChannel::Event& e) { return e.element == user_handle(); });
+    }
+    take_back_async();
+}
+
+void CqObject::on_completion() {
+    if (channel) {
+        ++completion_events;
+        channel->post({user_handle(), 0});
+    }
+}
+
+void CqObject::on_cq_error() {
+    post_async(IBV_EVENT_CQ_ERR);
+}
+
+void SrqObject::shut() {
+    if (srq) {
+        srq.reset();
+        take_back_async();
+    }
+}
+
+void QpObject::shut() {
+    if (qp) {
+        if (srq.get() != nullptr) {
+            srq->qpns.erase(qp->number());
+        }
+        qp.reset();
+        take_back_async();
+    }
+}
+
+void ObjectTable::add(std::unique_ptr<Object> object) {
+    if (free_.empty()) {
+        if (objects_.size() >= kMaxObjects) {
+            throw ErrnoError(ENOMEM);
+        }
+        object->handle_ = static_cast<std::uint32_t>(objects_.size());
+        objects_.push_back(std::move(object));
+        return;
+    }
+    std::pop_heap(free_.begin(), free_.end(), std::greater<>());
+    object->handle_ = free_.back();
+    free_.pop_back();
+    objects_[object->handle_] = std::move(object);
+}
+
+Object& ObjectTable::lookup(ObjectType type, std::uint64_t handle) const {
+    Object* const object = find(handle);
+    if (object == nullptr) {
+        throw ErrnoError(ENOENT);
+    }
+    if (object->type() != type) {
+        throw ErrnoError(EINVAL);
+    }
+    return *object;
+}
+
+std::unique_ptr<Object> ObjectTable::remove(Object& object) {
+    if (object.busy()) {
+        throw ErrnoError(EBUSY);
+    }
+    free_.push_back(object.handle());
+    std::push_heap(free_.begin(), free_.end(), std::greater<>());
+    return std::move(objects_[object.handle()]);
+}
+
+void ObjectTable::clear() {
+    constexpr std::array<ObjectType, 7> kOrder{QpObject::kType, SrqObject::kType, CqObject::kType,
+                                               MwObject::kType, MrObject::kType,  AhObject::kType,
+                                               PdObject::kType};
+    for (const ObjectType type : kOrder) {
+        for (auto& object : objects_) {
+            if (object && object->type() == type) {
+                object.reset();
+            }
+        }
+    }
+    objects_.clear();
+    free_.clear();
+}
+
+std::vector<std::uint32_t> ObjectTable::handles(ObjectType type) const {
+    std::vector<std::uint32_t> result;
+    for (const auto& object : objects_) {
+        if (object && object->type() == type) {
+            result.push_back(object->handle());
+        }
+    }
+    return result;
+}
+
+Object* ObjectTable::next(ObjectType type, std::uint64_t handle) const {
+    for (; handle < objects_.size(); ++handle) {
+        if (Object* const object = objects_[handle].get(); object && object->type() == type) {
+            return object;
+        }
+    }
+    return nullptr;
+}
+
+std::map<ObjectType, std::size_t> ObjectTable::counts() const {
+    std::map<ObjectType, std::size_t> result;
+    for (const auto& object : objects_) {
+        if (object) {
+            ++result[object->type()];
+        }
+    }
+    return result;
+}
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The verbs objects of one connection and their numbers. Who refers to whom is counted: an object
+// in use is not destroyed.
+#pragma once
+
+#include <rdma/ib_user_ioctl_cmds.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "host/driver/driver.h"
+#include "host/uverbs/events.h"
+
+namespace dingo::uverbs {
+
+/// enum uverbs_default_objects
+using ObjectType = std::uint16_t;
+
+class Object {
+  public:
+    explicit Object(ObjectType type) : type_(type) {}
+    virtual ~Object() = default;
+    Object(const Object&) = delete;
+    Object& operator=(const Object&) = delete;
+
+    [[nodiscard]] ObjectType type() const { return type_; }
+    [[nodiscard]] std::uint32_t handle() const { return handle_; }
+    /// It must not be destroyed now.
+    [[nodiscard]] virtual bool busy() const { return users_ != 0; }
+    /// Objects that refer to it.
+    [[nodiscard]] unsigned users() const { return users_; }
+
+  private:
+    template <typename T>
+    friend class Ref;
+    friend class ObjectTable;
+    ObjectType type_;
+    std::uint32_t handle_ = 0;
+    unsigned users_ = 0;
+};
+
+/// A counted reference to an object, or none.
+template <typename T>
+class Ref {
+  public:
+    Ref() = default;
+    explicit Ref(T* object) : object_(object) {
+        if (object_ != nullptr) {
+            ++static_cast<Object*>(object_)->users_;
+        }
+    }
+    Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+    Ref& operator=(Ref&& other) noexcept {
+        std::swap(object_, other.object_);
+        return *this;
+    }
+    ~Ref() {
+        if (object_ != nullptr) {
+            --static_cast<Object*>(object_)->users_;
+        }
+    }
+    T* get() const { return object_; }
+    T* operator->() const { return object_; }
+
+  private:
+    T* object_ = nullptr;
+};
+
+struct PdObject final : Object {
+    static constexpr ObjectType kType = UVERBS_OBJECT_PD;
+    PdObject(Driver& driver, Udata& udata) : Object(kType), pd(driver, udata) {}
+    Pd pd;
+};
+
+struct DmObject final : Object {
+    static constexpr ObjectType kType = UVERBS_OBJECT_DM;
+    DmObject(Driver& driver, Context& context, std::uint64_t length, std::uint32_t log_alignment)
+        : Object(kType), dm(driver, context, length, log_alignment) {}
+    Dm dm;
+};
+
+struct MrObject final : Object {
+    static constexpr ObjectType kType = UVERBS_OBJECT_MR;
+    MrObject(PdObject& domain, std::uint64_t len, std::uint64_t io)
+        : Object(kType), pd(&domain), length(len), iova(io) {}
+    [[nodiscard]] bool busy() const override { return Object::busy() || (mr && mr->busy()); }
+    Ref<PdObject> pd;
+    Ref<DmObject> dm;  ///< whose memory it is, or none
+    std::uint64_t length;
+    std::uint64_t iova;
+    std::uint32_t access = 0;
+    std::optional<Mr> mr;
+};
+
+struct MwObject final : Object {
+    static constexpr ObjectType kType = UVERBS_OBJECT_MW;
+    MwObject(Driver& driver, PdObject& domain, std::uint8_t type, Udata& udata)
+        : Object(kType), pd(&domain), mw(driver, domain.pd, type, udata) {}
+    Ref<PdObject> pd;
+    Mw mw;
+};
+
+/// The card keeps no address handles.
+struct AhObject final : Object {
+    static constexpr ObjectType kType = UVERBS_OBJECT_AH;
+    explicit AhObject(PdObject& domain) : Object(kType), pd(&domain) {}
+    Ref<PdObject> pd;
+};
+
+/// An object with asynchronous events.
+class EventSource : public Object {
+  public:
+    EventSource(ObjectType type, std::uint64_t user_handle, HeldChannel async)
+        : Object(type), user_handle_(user_handle), async_(std::move(async)) {}
+
+    /// Events that the client has read or will read. After shut().
+    [[nodiscard]] std::uint32_t async_reported() const { return async_events_; }
+
+    /// Takes it from the card, and back what the client has not read of its events.
+    virtual void shut() = 0;
+
+  protected:
+    void post_async(int event);
+    void take_back_async();
+    [[nodiscard]] std::uint64_t user_handle() const { return user_handle_; }
+
+  private:
+    std::uint64_t user_handle_;
+    HeldChannel async_;
+    std::uint32_t async_events_ = 0;
+};
+
+struct CqObject final : EventSource, CqListener {
+    static constexpr ObjectType kType = UVERBS_OBJECT_CQ;
+    CqObject(std::uint64_t user_handle, HeldChannel completions, HeldChannel async)
+        : EventSource(kType, user_handle, std::move(async)), channel(std::move(completions)) {}
+    ~CqObject() override { shut(); }
+    void shut() override;
+    void on_completion() override;
+    void on_cq_error() override;
+
+    HeldChannel channel;
+    std::uint32_t completion_events = 0;
+    std::optional<Cq> cq;
+};
+
+struct SrqObject final : EventSource, EventListener {
+    static constexpr ObjectType kType = UVERBS_OBJECT_SRQ;
+    SrqObject(std::uint64_t user_handle, HeldChannel async, PdObject& domain)
+        : EventSource(kType, user_handle, std::move(async)), pd(&domain) {}
+    ~SrqObject() override { shut(); }
+    void shut() override;
+    void on_event(int event) override { post_async(event); }
+
+    Ref<PdObject> pd;
+    std::set<std::uint32_t> qpns;  ///< of the QPs that receive from it
+    std::optional<Srq> srq;
+};
+
+struct QpObject final : EventSource, EventListener {
+    static constexpr ObjectType kType = UVERBS_OBJECT_QP;
+    QpObject(std::uint64_t user_handle, HeldChannel async, PdObject& domain, CqObject& send,
+             CqObject& recv, SrqObject* shared)
+        : EventSource(kType, user_handle, std::move(async)),
+          pd(&domain),
+          send_cq(&send),
+          recv_cq(&recv),
+          srq(shared) {}
+    ~QpObject() override { shut(); }
+    void shut() override;
+    void on_event(int event) override { post_async(event); }
+    /// Its owner has to leave its groups first.
+    [[nodiscard]] bool busy() const override { return Object::busy() || !groups.empty(); }
+
+    Ref<PdObject> pd;
+    Ref<CqObject> send_cq;
+    Ref<CqObject> recv_cq;
+    Ref<SrqObject> srq;
+    std::set<Gid> groups;  ///< that it is attached to
+    std::optional<Qp> qp;
+};
+
+class ObjectTable {
+  public:
+    ObjectTable() = default;
+    ~ObjectTable() { clear(); }
+    ObjectTable(const ObjectTable&) = delete;
+    ObjectTable& operator=(const ObjectTable&) = delete;
+
+    /// Gives it the smallest free handle. Throws ErrnoError(ENOMEM) when there are too many.
+    void add(std::unique_ptr<Object> object);
+    /// ErrnoError: ENOENT no such handle, EINVAL it is something else.
+    [[nodiscard]] Object& lookup(ObjectType type, std::uint64_t handle) const;
+    /// As ib_uverbs' write commands: any failure is EINVAL.
+    template <typename T>
+    [[nodiscard]] T& get(std::uint32_t handle) const {
+        Object* const object = find(handle);
+        if (object == nullptr || object->type() != T::kType) {
+            throw ErrnoError(EINVAL);
+        }
+        return static_cast<T&>(*object);
+    }
+    /// ErrnoError(EBUSY) when it is in use; then it stays. Returned, so that counts can be read.
+    std::unique_ptr<Object> remove(Object& object);
+    /// Destroys all, users before what they use.
+    void clear();
+
+    [[nodiscard]] std::vector<std::uint32_t> handles(ObjectType type) const;
+    /// The first with this handle or a greater one; nullptr: none.
+    [[nodiscard]] Object* next(ObjectType type, std::uint64_t handle) const;
+    [[nodiscard]] std::map<ObjectType, std::size_t> counts() const;
+    [[nodiscard]] std::size_t size() const { return objects_.size() - free_.size(); }
+
+  private:
+    [[nodiscard]] Object* find(std::uint64_t handle) const {
+        return handle < objects_.size() ? objects_[handle].get() : nullptr;
+    }
+    std::vector<std::unique_ptr<Object>> objects_;
+    std::vector<std::uint32_t> free_;  ///< a heap, the smallest on top
+};
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "connection.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace dingo::vfio_user {
+namespace {
+
+/// Replies waiting for a client that does not read; more than a few of the largest is abuse.
+constexpr std::size_t kMaxBacklog = 8 * std::size_t{kMaxMessage};
+
+}  // namespace
+
+Connection::Connection(UniqueFd socket) : socket_(std::move(socket)) {
+    ::fcntl(socket_.get(), F_SETFL, ::fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
+}
+
+// Reads header and payload separately and never past the end of a message: so the descriptors
+// that arrive with a piece are those of this message and not of the next one.
+Connection::Read Connection::receive(std::byte* to, std::size_t want, std::size_t& have) {
+    while (have < want) {
+        iovec iov{to + have, want - have};
+        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * kMaxFds)> control;
+        msghdr msg{};
+        msg.msg_iov = &iov;
+        msg.msg_iovlen = 1;
+        msg.msg_control = control.data();
+        msg.msg_controllen = control.size();
+        const ssize_t got = ::recvmsg(socket_.get(), &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+        if (got < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            return errno == EAGAIN ? Read::kWouldBlock : Read::kClosed;
+        }
+        for (cmsghdr* c = CMSG_FIRSTHDR(&msg); c != nullptr; c = CMSG_NXTHDR(&msg, c)) {
+            if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) {
+                continue;
+            }
+            const std::size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+            for (std::size_t i = 0; i < count; ++i) {
+                int fd = -1;
+                std::memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof fd);
+                current_.fds.emplace_back(fd);
+            }
+        }
+        if ((msg.msg_flags & MSG_CTRUNC) != 0 || current_.fds.size() > kMaxFds) {
+            return Read::kMalformed;  // more descriptors than we announced
+        }
+        if (got == 0) {
+            return Read::kClosed;
+        }
+        have += static_cast<std::size_t>(got);
+    }
+    return Read::kMessage;
+}
+
+Connection::Read Connection::read(Message& out) {
+    if (header_have_ < sizeof(Header)) {
+        const Read r =
+            receive(reinterpret_cast<std::byte*>(&current_.header), sizeof(Header), header_have_);
+        if (r != Read::kMessage) {
+            return r;
+        }
+        if (current_.header.size < sizeof(Header) || current_.header.size > kMaxMessage) {
+            return Read::kMalformed;
+        }
+        current_.payload.resize(current_.header.size - sizeof(Header));
+        payload_have_ = 0;
+    }
+    const Read r = receive(current_.payload.data(), current_.payload.size(), payload_have_);
+    if (r != Read::kMessage) {
+        return r;
+    }
+    header_have_ = 0;
+    std::swap(out, current_);  // keeps both payload buffers' capacity in use
+    current_.fds.clear();
+    return Read::kMessage;
+}
+
+long Connection::transmit(std::span<const std::span<const std::byte>> pieces, int fd) {
+    std::array<iovec, 3> iov{};
+    std::size_t n = 0;
+    for (const auto& piece : pieces) {
+        if (!piece.empty()) {
+            iov[n++] = {const_cast<std::byte*>(piece.data()), piece.size()};
+        }
+    }
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    msghdr msg{};
+    msg.msg_iov = iov.data();
+    msg.msg_iovlen = n;
+    if (fd >= 0) {
+        msg.msg_control = control.data();
+        msg.msg_controllen = control.size();
+        cmsghdr* c = CMSG_FIRSTHDR(&msg);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(sizeof(int));
+        std::memcpy(CMSG_DATA(c), &fd, sizeof fd);
+    }
+    while (true) {
+        const ssize_t sent = ::sendmsg(socket_.get(), &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent >= 0 || errno != EINTR) {
+            return sent;
+        }
+    }
+}
+
+bool Connection::send(Header header, std::span<const std::byte> head,
+                      std::span<const std::byte> body, int fd) {
+    header.size = static_cast<std::uint32_t>(sizeof header + head.size() + body.size());
+    const std::array<std::span<const std::byte>, 3> pieces{std::as_bytes(std::span(&header, 1)),
+                                                           head, body};
+    std::size_t sent = 0;
+    if (backlog_.empty()) {
+        const long n = transmit(pieces, fd);
+        if (n < 0 && errno != EAGAIN) {
+            return false;
+        }
+        sent = n < 0 ? 0 : static_cast<std::size_t>(n);
+        if (sent == header.size) {
+            return true;
+        }
+    }
+    if (backlog_bytes_ + header.size > kMaxBacklog) {
+        return false;
+    }
+    Queued queued;
+    queued.bytes.reserve(header.size);
+    for (const auto& piece : pieces) {
+        queued.bytes.insert(queued.bytes.end(), piece.begin(), piece.end());
+    }
+    queued.sent = sent;
+    if (fd >= 0 && sent == 0) {
+        queued.fd.reset(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    }
+    backlog_bytes_ += header.size;
+    backlog_.push_back(std::move(queued));
+    return true;
+}
+
+bool Connection::flush() {
+    while (!backlog_.empty()) {
+        Queued& first = backlog_.front();
+        const std::array<std::span<const std::byte>, 1> rest{
+            std::span<const std::byte>(first.bytes).subspan(first.sent)};
+        const long n = transmit(rest, first.fd.get());
+        if (n < 0) {
+            return errno == EAGAIN;
+        }
+        first.fd.reset();
+        first.sent += static_cast<std::size_t>(n);
+        if (first.sent == first.bytes.size()) {
+            backlog_bytes_ -= first.bytes.size();
+            backlog_.pop_front();
+        }
+    }
+    return true;
+}
+
+}  // namespace dingo::vfio_user

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "host/pci_function.h"
+
+namespace dingo::vfio_user {
+
+/// PCI configuration space of one endpoint: type 0 header, power management, PCI Express with
+/// FLR, MSI-X. Registers as in <linux/pci_regs.h>.
+class PciConfig {
+  public:
+    static constexpr std::size_t kSize = 4096;
+
+    explicit PciConfig(const PciIdentity& id);
+
+    /// Back to reset values.
+    void reset();
+
+    /// Any offset and length inside the 4096 bytes.
+    void read(std::size_t offset, std::span<std::byte> out) const;
+    /// Read-only bits keep their value. True: the write asked for a function-level reset.
+    bool write(std::size_t offset, std::span<const std::byte> in);
+
+    /// The function may read and write host memory and send interrupts.
+    [[nodiscard]] bool bus_master() const;
+
+  private:
+    void set8(std::size_t at, std::uint8_t value, std::uint8_t writable = 0);
+    void set16(std::size_t at, std::uint16_t value, std::uint16_t writable = 0);
+    void set32(std::size_t at, std::uint32_t value, std::uint32_t writable = 0);
+    void add_power_management(std::size_t at, std::uint8_t next);
+    void add_express(std::size_t at, std::uint8_t next);
+    void add_msix(std::size_t at, std::uint8_t next);
+
+    PciIdentity id_;
+    std::array<std::uint8_t, kSize> value_{};
+    std::array<std::uint8_t, kSize> writable_{};
+    std::array<std::uint8_t, kSize> clear_by_one_{};
+};
+
+}  // namespace dingo::vfio_user

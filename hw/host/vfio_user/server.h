@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A vfio-user server for one PCIe function: config space, BARs, DMA windows, MSI-X. It owns no
+// thread and no listening socket: the card's loop gives it a connected socket, calls service()
+// when that is ready, and settle() after every call into the engine.
+//
+// The client may be hostile or vanish. Whatever it sends is checked; a bad request gets an error
+// reply, a stream that cannot be trusted is closed, and a client that is gone resets the device.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "connection.h"
+#include "dingo/engine.h"
+#include "dma_table.h"
+#include "host/pci_function.h"
+#include "irq.h"
+#include "pci_config.h"
+#include "protocol.h"
+
+namespace dingo::vfio_user {
+
+struct ServerStats {
+    std::uint64_t connections = 0;
+    std::uint64_t requests = 0;
+    std::uint64_t request_errors = 0;   ///< answered with an error
+    std::uint64_t protocol_errors = 0;  ///< connection closed because of what came
+    std::uint64_t resets = 0;           ///< FLR, DEVICE_RESET or a vanished client
+    std::uint64_t dma_errors = 0;       ///< bus errors given to the engine
+    std::uint64_t dma_messages = 0;     ///< DMA_READ and DMA_WRITE sent to the client
+    std::uint64_t dma_aborted = 0;      ///< of them given up, as the client waited for us
+    std::uint64_t dma_faults = 0;       ///< pages missing from files that the client has shrunk
+};
+
+template <typename Fn>
+void for_each_counter(const ServerStats& s, Fn&& fn) {
+    fn("connections", s.connections);
+    fn("requests", s.requests);
+    fn("request_errors", s.request_errors);
+    fn("protocol_errors", s.protocol_errors);
+    fn("resets", s.resets);
+    fn("dma_errors", s.dma_errors);
+    fn("dma_messages", s.dma_messages);
+    fn("dma_aborted", s.dma_aborted);
+    fn("dma_faults", s.dma_faults);
+}
+
+class Server final : public HostPort {
+  public:
+    /// A client that leaves a DMA message unanswered for dma_timeout is closed: the engine waits.
+    explicit Server(std::chrono::milliseconds dma_timeout = std::chrono::seconds(5));
+    ~Server() override;
+
+    /// Before the first attach(). The engine needs a HostPort to be made and the identity comes
+    /// from the engine, so this cannot be in the constructor. `device` outlives the server's use.
+    void bind(PciFunction& device, const PciIdentity& identity);
+
+    /// Serves this connected socket from now on; only when not connected().
+    void attach(UniqueFd socket);
+    [[nodiscard]] bool connected() const { return connection_ != nullptr; }
+    /// The client's socket, -1 without client.
+    [[nodiscard]] int fd() const { return connected() ? connection_->fd() : -1; }
+    [[nodiscard]] bool wants_write() const { return connected() && connection_->wants_write(); }
+
+    /// Serves up to `budget` requests that are here, sends what waits. Never blocks (but see
+    /// dma_timeout).
+    void service(unsigned budget = 64);
+    /// Call after every call into the engine: finishes what had to wait for its return.
+    void settle();
+
+    /// Closes the connection and resets the device; `why` goes to the log.
+    void detach(std::string_view why);
+
+    // HostPort. Without bus-master enable all DMA is a bus error and no message is sent.
+    bool dma_read(std::uint64_t addr, std::span<std::byte> dst) override;
+    bool dma_write(std::uint64_t addr, std::span<const std::byte> src) override;
+    std::byte* dma_pointer(std::uint64_t addr, std::size_t len) override;
+    void raise_msix(unsigned vector) override;
+
+    [[nodiscard]] const ServerStats& stats() const { return stats_; }
+    [[nodiscard]] const DmaTable& dma() const { return dma_; }
+    [[nodiscard]] std::uint64_t interrupts() const { return irq_->sent(); }
+
+  private:
+    struct Reply {
+        std::vector<std::byte> bytes;
+        int fd = -1;
+    };
+    struct Deferred {
+        Message message;
+        bool answered = false;
+    };
+    using Handler = int (Server::*)(Message&, Reply&);
+    struct CommandEntry {
+        Command command;
+        std::size_t min_payload;
+        Handler handler;
+    };
+    static const CommandEntry kCommands[];
+
+    // server.cpp: requests
+    void dispatch(Message& message);
+    int execute(Message& message, Reply& reply);
+    void answer(const Message& message, int error, const Reply& reply);
+    void fail(std::string_view why);
+    void reset_device();
+    [[nodiscard]] bool needs_engine(const Message& message) const;
+    void serve_nested(Message& message);
+
+    // server_commands.cpp: one function a command; 0 or an errno
+    int do_version(Message& m, Reply& reply);
+    int do_dma_map(Message& m, Reply& reply);
+    int do_dma_unmap(Message& m, Reply& reply);
+    int do_get_info(Message& m, Reply& reply);
+    int do_get_region_info(Message& m, Reply& reply);
+    int do_get_irq_info(Message& m, Reply& reply);
+    int do_set_irqs(Message& m, Reply& reply);
+    int do_region_read(Message& m, Reply& reply);
+    int do_region_write(Message& m, Reply& reply);
+    int do_region_write_multi(Message& m, Reply& reply);
+    int do_reset(Message& m, Reply& reply);
+    [[nodiscard]] std::uint64_t region_size(std::uint32_t region) const;
+    [[nodiscard]] bool valid_access(const RegionAccess& access) const;
+    void read_region(const RegionAccess& access, std::span<std::byte> out);
+    void write_region(const RegionAccess& access, std::span<const std::byte> in);
+    void read_msix(std::uint64_t offset, std::span<std::byte> out) const;
+    void write_msix(std::uint64_t offset, std::span<const std::byte> in);
+    [[nodiscard]] bool in_msix_area(std::uint64_t offset) const;
+
+    // server_dma.cpp: DMA by messages
+    bool read_by_message(std::uint64_t addr, std::span<std::byte> dst);
+    bool write_by_message(std::uint64_t addr, std::span<const std::byte> src);
+    /// Sends a DMA request and serves the client until its reply is in nested_; false: no reply.
+    bool call_client(Command command, const DmaAccess& access, std::span<const std::byte> data);
+    bool dma_error();
+
+    const std::chrono::milliseconds dma_timeout_;
+    PciFunction* device_ = nullptr;
+    PciIdentity identity_;
+    std::optional<PciConfig> pci_;
+    std::optional<MsixVectors> irq_;
+    std::vector<std::byte> msix_table_;  ///< only storage: the client keeps the real one
+    DmaTable dma_;
+    ServerStats stats_;
+
+    std::unique_ptr<Connection> connection_;
+    bool negotiated_ = false;
+    std::uint32_t client_max_transfer_ = kMaxTransfer;
+    std::uint16_t next_id_ = 0;
+    Message message_;
+    Message nested_;
+    std::vector<std::uint16_t> abandoned_;  ///< ids of DMA requests nobody waits for any more
+
+    bool in_call_ = false;       ///< inside call_client(), thus inside the engine
+    bool abort_dma_ = false;     ///< the client waits for the engine: no more DMA by message now
+    bool reset_wanted_ = false;  ///< FLR asked for while the engine was busy
+    std::string failed_;         ///< why the connection has to go, once the engine is out
+    std::deque<Deferred> deferred_;  ///< requests that need the engine
+};
+
+}  // namespace dingo::vfio_user

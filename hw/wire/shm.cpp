@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// An Ethernet segment over shared memory: all cards of this host that name the same NET. Each pair
+// shares two rings (shm_ring.h, shm_peer.h); frames are built and parsed in place. While a card is
+// awake nobody makes a system call for it; a sleeping one is woken through a socket. Cards that one
+// thread serves find each other in LocalSegments instead.
+//
+// A ring that is full holds the sender back. A peer that takes nothing for a while is given up on
+// and its frames are dropped until it goes on: it must not hold up the others, and the QPs that
+// talk to it shall run into their timeouts.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "base/run_dir.h"
+#include "wire/factory.h"
+#include "wire/local_segments.h"
+#include "wire/shm_peer.h"
+#include "wire/socket.h"
+
+namespace dingo {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxPeers = 128;
+constexpr std::size_t kPublishBytes = 32UL * 1024;  // lets the peer work while we build
+constexpr std::size_t kReleaseBytes = kShmRingBytes / 8;
+constexpr Nanoseconds kServiceEvery = 1'000'000;
+constexpr unsigned kIdleRounds = 64;
+// A peer may be off the processor for some scheduler slices, and the only one may be slow indeed.
+constexpr Nanoseconds kGiveUpAfter = 20'000'000;
+constexpr Nanoseconds kGiveUpOnlyOneAfter = 200'000'000;
+
+constexpr std::uint64_t kGroupBit = 0x01'00'00'00'00'00;
+
+std::uint64_t destination_of(std::span<const std::byte> frame) {
+    std::uint64_t mac = 0;
+    for (std::size_t i = 0; i < 6; i++)
+        mac = mac << 8 | std::to_integer<std::uint64_t>(frame[i]);
+    return mac;
+}
+
+/// The directory in which the cards of `net` meet; made when it is not there.
+fs::path directory_of(std::string_view net) {
+    fs::path dir;
+    if (!net.empty() && net[0] == '/') {
+        dir = net;
+    } else {
+        const bool good = !net.empty() && net.size() <= 32 &&
+                          std::all_of(net.begin(), net.end(), [](unsigned char c) {
+                              return std::isalnum(c) != 0 || c == '-' || c == '_';
+                          });
+        if (!good)
+            throw WireError(
+                fmt::format("shm wire: '{}' is no name for a net: at most 32 letters, "
+                            "digits, - and _, or an absolute path",
+                            net));
+        dir = run_dir() / "nets" / net;
+    }
+    const mode_t old = ::umask(077);
+    std::error_code error;
+    fs::create_directories(dir, error);
+    ::umask(old);
+    if (error)
+        throw WireError(fmt::format("shm wire: cannot make {}: {}; set DINGO_RUN to another place",
+                                    dir.string(), error.message()));
+    return dir;
+}
+
+/// Why the segment's lock is not ours, and what to do.
+std::string lock_error(const fs::path& lock, int error) {
+    struct stat owner {};
+    const bool there =
+        ::stat(lock.c_str(), &owner) == 0 || ::stat(lock.parent_path().c_str(), &owner) == 0;
+    if ((error != EACCES && error != EPERM) || !there || owner.st_uid == ::geteuid())
+        return fmt::format("shm wire: cannot lock {}: {}", lock.string(), std::strerror(error));
+    return fmt::format(
+        "shm wire: the segment {} is user {}'s, and you are user {}: cards on one segment map each "
+        "other's memory, so they have one owner. Cards of two users meet over UDP: --wire "
+        "roce:127.0.0.2 --ip 127.0.0.2/8 for one, roce:127.0.0.3 --ip 127.0.0.3/8 for the other; "
+        "or two users share one card: dingo card start NAME --share",
+        lock.parent_path().string(), owner.st_uid, ::geteuid());
+}
+
+class ShmWire final : public Wire, private LocalMember {
+  public:
+    ShmWire(std::string_view net, std::uint64_t mac, LocalSegments* local)
+        : net_(net), mac_(mac), local_(local) {
+        epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
+        if (!epoll_)
+            throw_errno("shm wire: epoll", errno);
+        join(directory_of(net));
+    }
+
+    ~ShmWire() override {
+        if (local_ != nullptr)
+            local_->remove(*this);
+        ::unlink(path_.c_str());
+    }
+
+    std::span<std::byte> begin_frame(std::size_t max_len) override {
+        target_ = nullptr;
+        if (max_len > kMaxFrame)
+            return {};
+        if (held_len_ != 0 && !send_held()) {
+            stats_.tx_full++;
+            return {};
+        }
+        if (ShmPeer* const peer = guess(); peer != nullptr) {
+            const std::span<std::byte> room = reserve(*peer, max_len);
+            if (!room.empty()) {
+                target_ = peer;
+                return room_ = room;
+            }
+            if (!peer->stuck) {
+                stats_.tx_full++;
+                return {};
+            }
+        }
+        return room_ = std::span(scratch_).first(max_len);
+    }
+
+    void end_frame(std::size_t len) override {
+        if (len == 0)
+            return;
+        const std::span<const std::byte> frame = room_.first(len);
+        const std::uint64_t mac = len >= kMinFrame ? destination_of(frame) : kGroupBit;
+        ShmPeer* const to = (mac & kGroupBit) != 0 ? nullptr : find(mac);
+        bool sent = false;
+        if (to != nullptr) {
+            guess_ = to;
+            sent = to == target_ ? commit(*to, len) : copy(*to, frame, true);
+        } else {
+            for (const auto& peer : peers_)
+                if (peer.get() != target_ && peer->ready())
+                    sent |= copy(*peer, frame, false);
+            if (target_ != nullptr)  // last: the frame lies there
+                sent |= commit(*target_, len);
+            else if (!sent)
+                stats_.tx_no_peer += ready_peers() == 0 ? 1 : 0;
+        }
+        target_ = nullptr;
+        if (sent) {
+            stats_.tx_frames++;
+            stats_.tx_bytes += len;
+        }
+    }
+
+    int fd() const override { return epoll_.get(); }
+
+    void flush() override {
+        if (held_len_ != 0)
+            send_held();
+        for (const auto& peer : peers_)
+            if (peer->ready() && peer->tx().unpublished() != 0)
+                peer->publish();
+    }
+
+    unsigned receive(FrameSink& sink, unsigned budget) override {
+        if (service_due_ || now_ - serviced_ >= kServiceEvery || ++idle_rounds_ >= kIdleRounds)
+            service();
+        unsigned done = 0;
+        const std::size_t count = peers_.size();
+        for (std::size_t i = 0; i < count && done < budget; i++) {
+            ShmPeer& peer = *peers_[(first_ + i) % count];
+            if (peer.ready())
+                done += receive_from(peer, sink, budget - done);
+        }
+        if (count != 0)
+            first_ = (first_ + 1) % count;
+        if (any_gone_)
+            bury();
+        if (done != 0)
+            idle_rounds_ = 0;
+        return done;
+    }
+
+    bool polled() const override { return true; }
+
+    bool prepare_sleep() override {
+        bool quiet = true;
+        for (const auto& peer : peers_) {
+            if (!peer->ready())
+                continue;
+            quiet &= peer->rx().arm() || peer->bad();
+            // Frames that were refused wait for room: until there is some, or patience ends. Their
+            // queue pair may be gone by then, and nobody ask for room again: so this is told once.
+            if (peer->full_since == kNever || peer->stuck)
+                continue;
+            if (!peer->tx().arm()) {
+                peer->full_since = kNever;
+                quiet = false;
+            } else if (now_ - peer->full_since >= patience()) {
+                peer->stuck = true;
+                quiet = false;
+            }
+        }
+        if (!quiet)
+            woke();
+        return quiet;
+    }
+
+    void woke() override {
+        for (const auto& peer : peers_) {
+            if (!peer->ready())
+                continue;
+            peer->clear_kick();
+            peer->rx().disarm();
+            if (peer->full_since != kNever)
+                peer->tx().disarm();
+        }
+        service_due_ = true;
+    }
+
+    bool kicked() const override {
+        return std::any_of(peers_.begin(), peers_.end(), [](const auto& p) { return p->kicked(); });
+    }
+
+    /// When a peer that holds us up will be given up on.
+    Nanoseconds next_deadline() const override {
+        Nanoseconds due = kNever;
+        for (const auto& peer : peers_)
+            if (peer->full_since != kNever && !peer->stuck)
+                due = std::min(due, peer->full_since + patience());
+        return due;
+    }
+
+    void advance(Nanoseconds now) override { now_ = now; }
+
+    std::string describe() const override {
+        return fmt::format("shm {} ({})", net_, path_.parent_path().string());
+    }
+    WireStats stats() const override { return stats_; }
+
+  private:
+    void join(const fs::path& dir) {
+        static std::atomic<unsigned> serial{0};
+        path_ = dir / fmt::format("{:x}-{:x}", ::getpid(), serial++);
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        if (path_.native().size() >= sizeof address.sun_path)
+            throw WireError(fmt::format(
+                "shm wire: the path {} is too long for a socket: set DINGO_RUN to a shorter one",
+                path_.string()));
+        std::memcpy(address.sun_path, path_.c_str(), path_.native().size() + 1);
+
+        // One at a time: so of each pair the later one connects, once.
+        const fs::path lock_path = dir / ".lock";
+        const UniqueFd lock(
+            ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+        if (!lock || ::flock(lock.get(), LOCK_EX) != 0)
+            throw WireSystemError(lock_error(lock_path, errno));
+        const auto local = local_ != nullptr ? local_->on(dir) : std::vector<LocalMember*>();
+        for (const auto& entry : fs::directory_iterator(dir))
+            if (entry.is_socket() &&
+                std::none_of(local.begin(), local.end(),
+                             [&](const auto* member) { return member->path() == entry.path(); }))
+                connect(entry.path());
+        for (LocalMember* const member : local) {
+            if (peers_.size() >= kMaxPeers)
+                break;
+            auto [ours, theirs] = ShmPeer::local_pair(mac_, member->mac());
+            peers_.push_back(std::move(ours));
+            member->meet(std::move(theirs));
+        }
+        ::unlink(path_.c_str());  // of an earlier process with our number
+        listener_ = UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+        const mode_t old = ::umask(0177);
+        const int bound =
+            ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+        const int error = errno;
+        ::umask(old);
+        if (bound != 0 || ::listen(listener_.get(), kMaxPeers) != 0)
+            throw_errno(fmt::format("shm wire: cannot listen at {}", path_.string()),
+                        bound != 0 ? error : errno);
+        watch(listener_.get());
+        if (local_ != nullptr)
+            local_->add(*this);
+    }
+
+    const fs::path& path() const override { return path_; }
+    std::uint64_t mac() const override { return mac_; }
+    void meet(std::unique_ptr<ShmPeer> peer) override { peers_.push_back(std::move(peer)); }
+
+    void connect(const fs::path& path) {
+        if (peers_.size() >= kMaxPeers)
+            return;
+        auto peer = ShmPeer::connect(path, mac_);
+        if (peer != nullptr) {
+            watch(peer->fd());
+            peers_.push_back(std::move(peer));
+        } else if (errno == ECONNREFUSED) {
+            ::unlink(path.c_str());  // a killed card's
+        }
+    }
+
+    void watch(int fd) {
+        epoll_event event{};
+        event.events = EPOLLIN;
+        event.data.fd = fd;
+        ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
+    }
+
+    /// Looks at the sockets: who comes, who goes, who was kicked.
+    void service() {
+        service_due_ = false;
+        serviced_ = now_;
+        idle_rounds_ = 0;
+        std::array<epoll_event, 32> events;
+        const int n = ::epoll_wait(epoll_.get(), events.data(), events.size(), 0);
+        for (int i = 0; i < n; i++) {
+            const int fd = events[static_cast<std::size_t>(i)].data.fd;
+            if (fd == listener_.get()) {
+                accept_some();
+                continue;
+            }
+            for (const auto& peer : peers_) {
+                if (peer->fd() != fd)
+                    continue;
+                peer->service();
+                any_gone_ |= peer->gone();
+            }
+        }
+    }
+
+    void accept_some() {
+        for (unsigned i = 0; i < 16; i++) {
+            ForeignSocket fd(
+                ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+            if (!fd)
+                return;
+            if (peers_.size() >= kMaxPeers)
+                continue;
+            watch(fd.get());
+            peers_.push_back(std::make_unique<ShmPeer>(std::move(fd), mac_));
+            ShmPeer& peer = *peers_.back();
+            peer.service();  // its hello came with the connection
+            any_gone_ |= peer.gone();
+        }
+    }
+
+    /// Lets go of peers that are gone and whose frames were all delivered.
+    void bury() {
+        any_gone_ = false;
+        std::erase_if(peers_, [&](const auto& peer) {
+            if (!peer->gone())
+                return false;
+            if (peer->bad()) {
+                stats_.rx_errors++;
+            } else if (peer->ready() && !peer->rx().empty()) {
+                any_gone_ = true;
+                return false;
+            }
+            if (guess_ == peer.get())
+                guess_ = nullptr;
+            if (held_for_ == peer.get()) {
+                stats_.tx_no_peer++;
+                held_len_ = 0;
+                held_for_ = nullptr;
+            }
+            ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, peer->fd(), nullptr);  // it is closed later
+            return true;
+        });
+    }
+
+    unsigned receive_from(ShmPeer& peer, FrameSink& sink, unsigned budget) {
+        ShmConsumer& rx = peer.rx();
+        unsigned done = 0;
+        while (done < budget) {
+            const std::span<const std::byte> frame = rx.front();
+            if (frame.empty())
+                break;
+            if (frame.size() < kMinFrame) {
+                stats_.rx_short++;
+            } else {
+                stats_.rx_frames++;
+                stats_.rx_bytes += frame.size();
+                sink.on_frame(frame);
+            }
+            rx.pop();
+            done++;
+            if (rx.unreleased() >= kReleaseBytes)
+                peer.release();
+        }
+        peer.release();
+        any_gone_ |= peer.gone();
+        return done;
+    }
+
+    /// Where the next frame probably goes: where the last one went.
+    ShmPeer* guess() {
+        if (guess_ == nullptr || guess_->gone()) {
+            guess_ = nullptr;
+            for (const auto& peer : peers_)
+                if (peer->ready() && !peer->gone())
+                    guess_ = peer.get();
+        }
+        return guess_;
+    }
+
+    ShmPeer* find(std::uint64_t mac) {
+        if (guess_ != nullptr && guess_->mac() == mac)
+            return guess_;
+        for (const auto& peer : peers_)
+            if (peer->mac() == mac && !peer->gone())
+                return peer.get();
+        return nullptr;
+    }
+
+    std::size_t ready_peers() const {
+        return static_cast<std::size_t>(std::count_if(
+            peers_.begin(), peers_.end(), [](const auto& peer) { return peer->ready(); }));
+    }
+
+    Nanoseconds patience() const { return peers_.size() == 1 ? kGiveUpOnlyOneAfter : kGiveUpAfter; }
+
+    /// Room in a peer's ring. Empty: it is full; then the peer may be stuck, or it is waited for.
+    std::span<std::byte> reserve(ShmPeer& peer, std::size_t len) {
+        const std::span<std::byte> room = peer.tx().reserve(len);
+        if (!room.empty()) {
+            peer.full_since = kNever;
+            peer.stuck = false;
+            return room;
+        }
+        any_gone_ |= peer.gone();
+        if (peer.tx().unpublished() != 0)
+            peer.publish();  // it must see what is there to make room
+        if (peer.full_since == kNever || (peer.tx().moved() && !peer.stuck))
+            peer.full_since = now_;
+        peer.stuck |= peer.gone() || now_ - peer.full_since >= patience();
+        return {};
+    }
+
+    bool commit(ShmPeer& peer, std::size_t len) {
+        peer.tx().commit(len);
+        if (peer.tx().unpublished() >= kPublishBytes)
+            peer.publish();
+        return true;
+    }
+
+    /// Copies a frame into a peer's ring. Where it is full the frame is held for it (`hold`) as
+    /// long as the peer is not given up on.
+    bool copy(ShmPeer& peer, std::span<const std::byte> frame, bool hold) {
+        const std::span<std::byte> room = reserve(peer, frame.size());
+        if (!room.empty()) {
+            std::memcpy(room.data(), frame.data(), frame.size());
+            return commit(peer, frame.size());
+        }
+        if (!hold || peer.stuck) {
+            stats_.tx_dropped++;
+            return false;
+        }
+        std::memcpy(held_.data(), frame.data(), frame.size());
+        held_len_ = frame.size();
+        held_for_ = &peer;
+        return true;
+    }
+
+    /// True when the held frame is out of the way, sent or dropped.
+    bool send_held() {
+        const std::span<std::byte> room = reserve(*held_for_, held_len_);
+        if (room.empty() && !held_for_->stuck)
+            return false;
+        if (room.empty()) {
+            stats_.tx_dropped++;
+        } else {
+            std::memcpy(room.data(), held_.data(), held_len_);
+            commit(*held_for_, held_len_);
+        }
+        held_len_ = 0;
+        held_for_ = nullptr;
+        return true;
+    }
+
+    const std::string net_;
+    const std::uint64_t mac_;
+    LocalSegments* const local_;
+    fs::path path_;
+    UniqueFd epoll_;
+    UniqueFd listener_;
+    std::vector<std::unique_ptr<ShmPeer>> peers_;
+    WireStats stats_;
+    Nanoseconds now_ = 0;
+    Nanoseconds serviced_ = 0;
+    bool service_due_ = true;
+    bool any_gone_ = false;
+    unsigned idle_rounds_ = 0;
+    std::size_t first_ = 0;  // whose frames come first in the next round
+
+    ShmPeer* guess_ = nullptr;
+    ShmPeer* target_ = nullptr;  // in whose ring room_ is; null: it is scratch_
+    std::span<std::byte> room_;
+    ShmPeer* held_for_ = nullptr;
+    std::size_t held_len_ = 0;
+    std::array<std::byte, kMaxFrame> scratch_;
+    std::array<std::byte, kMaxFrame> held_;
+};
+
+}  // namespace
+
+std::unique_ptr<Wire> make_shm_wire(std::string_view args, const WireOptions& options) {
+    return std::make_unique<ShmWire>(args.empty() ? "default" : args, options.mac, options.local);
+}
+
+}  // namespace dingo

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "wire/shm_peer.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+namespace dingo {
+namespace {
+
+constexpr std::uint32_t kMagic = 0x44534d48;  // "DSMH"
+constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kMemoryBytes = 2 * kShmDirectionBytes;
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+constexpr unsigned kMessagesAtOnce = 64;
+
+struct Control {
+    // SCM_MAX_FD of Linux: what does not fit the kernel closes on our thread (foreign_fd.h).
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(253 * sizeof(int))> bytes;
+};
+
+UniqueFd make_memory() {
+    UniqueFd fd(::memfd_create("dingo-shm-wire", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (fd && (::ftruncate(fd.get(), static_cast<off_t>(kMemoryBytes)) != 0 ||
+               ::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0))
+        fd.reset();
+    return fd;
+}
+
+/// Maps a descriptor's memory, -1: memory of this process only; null with errno set.
+std::shared_ptr<std::byte> map_memory(int fd) {
+    const int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+    void* const at = ::mmap(nullptr, kMemoryBytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+    if (at == MAP_FAILED)
+        return nullptr;
+    return {static_cast<std::byte*>(at), [](std::byte* p) { ::munmap(p, kMemoryBytes); }};
+}
+
+/// The descriptors of a message; all but the first are closed.
+ForeignFd descriptor_of(msghdr& msg) {
+    ForeignFd out;
+    for (cmsghdr* c = CMSG_FIRSTHDR(&msg); c != nullptr; c = CMSG_NXTHDR(&msg, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+            continue;
+        for (std::size_t at = 0; CMSG_LEN(at + sizeof(int)) <= c->cmsg_len; at += sizeof(int)) {
+            int fd = -1;
+            std::memcpy(&fd, CMSG_DATA(c) + at, sizeof fd);
+            ForeignFd owned(fd);
+            if (!out)
+                out = std::move(owned);
+        }
+    }
+    return out;
+}
+
+}  // namespace
+
+std::unique_ptr<ShmPeer> ShmPeer::connect(const std::string& address, std::uint64_t own_mac) {
+    ForeignSocket fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    sockaddr_un to{};
+    to.sun_family = AF_UNIX;
+    std::memcpy(to.sun_path, address.c_str(), std::min(address.size(), sizeof to.sun_path - 1));
+    if (!fd || ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0)
+        return nullptr;
+    auto peer = std::make_unique<ShmPeer>(std::move(fd), own_mac);
+    const UniqueFd memory = make_memory();
+    if (!memory || !peer->map(memory.get(), true) || !peer->send_hello(memory.get()))
+        return nullptr;
+    return peer;
+}
+
+std::pair<std::unique_ptr<ShmPeer>, std::unique_ptr<ShmPeer>> ShmPeer::local_pair(
+    std::uint64_t first_mac, std::uint64_t second_mac) {
+    auto memory = map_memory(-1);
+    if (memory == nullptr)
+        throw std::system_error(errno, std::generic_category(), "memory of a wire");
+    std::pair out{std::make_unique<ShmPeer>(ForeignSocket(), first_mac),
+                  std::make_unique<ShmPeer>(ForeignSocket(), second_mac)};
+    out.first->use(memory, true, true);
+    out.second->use(std::move(memory), false, true);
+    out.first->mac_ = second_mac;
+    out.second->mac_ = first_mac;
+    out.first->other_ = out.second.get();
+    out.second->other_ = out.first.get();
+    return out;
+}
+
+ShmPeer::~ShmPeer() {
+    if (other_ != nullptr) {
+        other_->other_ = nullptr;
+        other_->gone_ = true;
+        other_->kicked_ = true;
+    }
+}
+
+void ShmPeer::use(std::shared_ptr<std::byte> memory, bool ours, bool local) {
+    memory_ = std::move(memory);
+    // The maker sends in the first half.
+    tx_.emplace(memory_.get() + (ours ? 0 : kShmDirectionBytes), local);
+    rx_.emplace(memory_.get() + (ours ? kShmDirectionBytes : 0));
+}
+
+bool ShmPeer::map(int memory, bool ours) {
+    struct stat st {};
+    if (::fstat(memory, &st) != 0 || st.st_size != static_cast<off_t>(kMemoryBytes) ||
+        (::fcntl(memory, F_GET_SEALS) & F_SEAL_SHRINK) == 0)
+        return false;
+    auto mapped = map_memory(memory);
+    if (mapped == nullptr)
+        return false;
+    use(std::move(mapped), ours, false);
+    return true;
+}
+
+bool ShmPeer::send_hello(int memory) {
+    Hello hello{kMagic, kVersion, own_mac_, kShmRingBytes};
+    iovec iov{&hello, sizeof hello};
+    Control control{};
+    msghdr msg{};
+    msg.msg_iov = &iov;
+    msg.msg_iovlen = 1;
+    if (memory >= 0) {
+        msg.msg_control = control.bytes.data();
+        msg.msg_controllen = CMSG_SPACE(sizeof(int));
+        cmsghdr* const c = CMSG_FIRSTHDR(&msg);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(sizeof(int));
+        std::memcpy(CMSG_DATA(c), &memory, sizeof memory);
+    }
+    return ::sendmsg(socket_.get(), &msg, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+           static_cast<ssize_t>(sizeof hello);
+}
+
+void ShmPeer::take_hello(const Hello& hello, int memory) {
+    if (hello.magic != kMagic || hello.version != kVersion || hello.ring_bytes != kShmRingBytes ||
+        mac_ != 0 || hello.mac == 0) {
+        bad_ = true;
+        return;
+    }
+    if (!ready() && (memory < 0 || !map(memory, false) || !send_hello(-1))) {
+        bad_ = true;
+        return;
+    }
+    mac_ = hello.mac;
+}
+
+void ShmPeer::service() {
+    for (unsigned i = 0; i < kMessagesAtOnce && !gone(); i++) {
+        Hello hello{};
+        iovec iov{&hello, sizeof hello};
+        Control control{};
+        msghdr msg{};
+        msg.msg_iov = &iov;
+        msg.msg_iovlen = 1;
+        msg.msg_control = control.bytes.data();
+        msg.msg_controllen = sizeof control.bytes;
+        const ssize_t got = ::recvmsg(socket_.get(), &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        const ForeignFd memory = got > 0 ? descriptor_of(msg) : ForeignFd();
+        if (got <= 0)
+            gone_ = true;
+        else if (got == static_cast<ssize_t>(sizeof hello))
+            take_hello(hello, memory.get());
+        else if (got != 1 || !ready())
+            bad_ = true;
+    }
+}
+
+void ShmPeer::kick() {
+    if (!socket_) {
+        if (other_ != nullptr)
+            other_->kicked_ = true;
+        return;
+    }
+    const char byte = 0;
+    // A full socket holds kicks that the peer has not seen: one more would tell it nothing.
+    ::send(socket_.get(), &byte, sizeof byte, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+}  // namespace dingo

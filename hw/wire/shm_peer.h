@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// One other card on a shared-memory segment: a SOCK_SEQPACKET connection and two rings.
+//
+// Who comes later connects, makes the memory and sends it with its hello; who was there maps it,
+// if it is sealed and of the right size, and answers with its own hello. After that each message of
+// one byte is a kick: look at the rings. The socket, unlike an eventfd, tells of the peer's death
+// and cannot be made to block us.
+//
+// Two cards that one thread serves need none of this: they have the rings alone, and a kick is a
+// flag (local_pair).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/foreign_fd.h"
+#include "wire/shm_ring.h"
+
+namespace dingo {
+
+class ShmPeer {
+  public:
+    /// Connects to the card at `address`; null with errno set when nobody is there.
+    static std::unique_ptr<ShmPeer> connect(const std::string& address, std::uint64_t own_mac);
+    /// A connection that was accepted; ready() when its hello came.
+    ShmPeer(ForeignSocket socket, std::uint64_t own_mac)
+        : socket_(std::move(socket)), own_mac_(own_mac) {}
+    /// The two ends between cards of one thread, ready at once: what the card `first_mac` holds,
+    /// and what the card `second_mac` does. Throws std::system_error.
+    static std::pair<std::unique_ptr<ShmPeer>, std::unique_ptr<ShmPeer>> local_pair(
+        std::uint64_t first_mac, std::uint64_t second_mac);
+    ~ShmPeer();
+    ShmPeer(const ShmPeer&) = delete;
+    ShmPeer& operator=(const ShmPeer&) = delete;
+
+    /// -1 at a local end.
+    [[nodiscard]] int fd() const { return socket_.get(); }
+    [[nodiscard]] bool ready() const { return tx_.has_value(); }
+    /// It has gone, or does not keep to the protocol. Frames that it sent may still be there.
+    [[nodiscard]] bool gone() const { return gone_ || bad(); }
+    [[nodiscard]] bool bad() const { return bad_ || (ready() && (tx_->bad() || rx_->bad())); }
+    /// 0 until it is known.
+    [[nodiscard]] std::uint64_t mac() const { return mac_; }
+
+    ShmProducer& tx() { return *tx_; }
+    ShmConsumer& rx() { return *rx_; }
+
+    /// Shows queued frames to the peer and wakes it when it sleeps.
+    void publish() {
+        if (tx_->publish())
+            kick();
+    }
+    /// Gives back the room of frames that were taken.
+    void release() {
+        if (rx_->release())
+            kick();
+    }
+
+    /// The socket is readable: hellos and kicks.
+    void service();
+
+    /// Kicked by a card of this thread since the last clear_kick().
+    [[nodiscard]] bool kicked() const { return kicked_; }
+    void clear_kick() { kicked_ = false; }
+
+    // Of the sender: since when the ring is full, and whether the peer is given up on.
+    Nanoseconds full_since = kNever;
+    bool stuck = false;
+
+  private:
+    struct Hello {
+        std::uint32_t magic;
+        std::uint32_t version;
+        std::uint64_t mac;
+        std::uint64_t ring_bytes;
+    };
+
+    void kick();
+    bool map(int memory, bool ours);
+    void use(std::shared_ptr<std::byte> memory, bool ours, bool local);
+    bool send_hello(int memory);
+    void take_hello(const Hello& hello, int memory);
+
+    ForeignSocket socket_;
+    std::uint64_t own_mac_;
+    std::uint64_t mac_ = 0;
+    std::shared_ptr<std::byte> memory_;  // of both ends, where they are local
+    std::optional<ShmProducer> tx_;
+    std::optional<ShmConsumer> rx_;
+    ShmPeer* other_ = nullptr;  // the other local end, while it lives
+    bool kicked_ = false;
+    bool gone_ = false;
+    bool bad_ = false;
+};
+
+}  // namespace dingo

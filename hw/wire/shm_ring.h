@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// One direction between two cards: a single-producer single-consumer ring of frames in memory that
+// the other process can write, too. So each position and length is read once, checked, and only
+// then used; what does not check makes the ring bad() and the peer is dropped.
+//
+// Records of {length, frame} start at multiples of kAlign and are contiguous: one that does not fit
+// before the end starts at the beginning, behind a kSkip mark. Positions only grow.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "wire/wire.h"
+
+namespace dingo {
+
+/// Positions and flags, on cache lines of their own: what one side writes the other one polls.
+struct ShmRingHeader {
+    alignas(64) std::atomic<std::uint64_t> head;             ///< producer: end of the frames
+    alignas(64) std::atomic<std::uint64_t> tail;             ///< consumer: begin of the frames
+    alignas(64) std::atomic<std::uint32_t> consumer_sleeps;  ///< kick it when head moves
+    alignas(64) std::atomic<std::uint32_t> producer_waits;   ///< kick it when tail moves
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+inline constexpr std::size_t kShmRingBytes = 2UL * 1024 * 1024;
+inline constexpr std::size_t kShmDataOffset = 4096;
+/// What a ring within a thread uses of it when the consumer keeps up.
+inline constexpr std::size_t kLocalBytes = 256UL * 1024;
+/// Memory of one direction.
+inline constexpr std::size_t kShmDirectionBytes = kShmDataOffset + kShmRingBytes;
+
+/// What both sides know of a ring.
+class ShmRing {
+  public:
+    explicit ShmRing(std::byte* memory)
+        : header_(*reinterpret_cast<ShmRingHeader*>(memory)), data_(memory + kShmDataOffset) {}
+
+    /// The other side wrote what cannot be: use the ring no more.
+    [[nodiscard]] bool bad() const { return bad_; }
+
+  protected:
+    static constexpr std::size_t kAlign = 16;
+    static constexpr std::size_t kMask = kShmRingBytes - 1;
+    static constexpr std::uint32_t kSkip = ~std::uint32_t{0};
+
+    static constexpr std::size_t record_size(std::size_t len) {
+        return kAlign + (len + kAlign - 1) / kAlign * kAlign;
+    }
+
+    ShmRingHeader& header_;
+    std::byte* const data_;
+    bool bad_ = false;
+};
+
+class ShmProducer : public ShmRing {
+  public:
+    /// `local`: the consumer is in this thread.
+    explicit ShmProducer(std::byte* memory, bool local = false) : ShmRing(memory), local_(local) {}
+
+    /// Room for a frame; empty when the ring is full.
+    std::span<std::byte> reserve(std::size_t max_len) {
+        const std::size_t need = record_size(max_len);
+        const std::size_t to_end = kShmRingBytes - (head_ & kMask);
+        const std::size_t skip = need > to_end || rewind() ? to_end : 0;
+        if (head_ + skip + need - tail_ > kShmRingBytes) {
+            const std::uint64_t tail = header_.tail.load(std::memory_order_acquire);
+            if (tail < tail_ || tail > published_)
+                bad_ = true;
+            if (bad_)
+                return {};
+            moved_ |= tail != tail_;
+            tail_ = tail;
+            if (head_ + skip + need - tail_ > kShmRingBytes)
+                return {};
+        }
+        reserved_ = head_ + skip;
+        return {data_ + (reserved_ & kMask) + kAlign, max_len};
+    }
+
+    /// Takes the frame in the reserved room; 0 gives the room back.
+    void commit(std::size_t len) {
+        if (len == 0)
+            return;
+        if (reserved_ != head_)
+            store_length(head_, kSkip);
+        store_length(reserved_, static_cast<std::uint32_t>(len));
+        head_ = reserved_ + record_size(len);
+    }
+
+    /// Bytes that are committed and not shown yet.
+    [[nodiscard]] std::size_t unpublished() const { return head_ - published_; }
+
+    /// Shows the committed frames to the consumer. True: it sleeps, kick it.
+    [[nodiscard]] bool publish() {
+        if (head_ == published_)
+            return false;
+        published_ = head_;
+        // Sequentially consistent, as in Consumer::arm: of the two, one sees the other's store.
+        header_.head.store(head_, std::memory_order_seq_cst);
+        return header_.consumer_sleeps.load(std::memory_order_seq_cst) != 0 &&
+               header_.consumer_sleeps.exchange(0, std::memory_order_relaxed) != 0;
+    }
+
+    /// True once after the consumer took something since the last call.
+    [[nodiscard]] bool moved() { return std::exchange(moved_, false); }
+
+    /// Asks to be kicked when the consumer takes something. False: it just did.
+    [[nodiscard]] bool arm() {
+        header_.producer_waits.store(1, std::memory_order_seq_cst);
+        return header_.tail.load(std::memory_order_seq_cst) == tail_;
+    }
+    void disarm() { header_.producer_waits.store(0, std::memory_order_relaxed); }
+
+  private:
+    /// An empty ring starts again at its beginning, where the memory is in this core's cache.
+    [[nodiscard]] bool rewind() const {
+        return local_ && (head_ & kMask) >= kLocalBytes &&
+               header_.tail.load(std::memory_order_relaxed) == head_;
+    }
+    void store_length(std::uint64_t at, std::uint32_t len) {
+        std::memcpy(data_ + (at & kMask), &len, sizeof len);
+    }
+
+    std::uint64_t head_ = 0;
+    std::uint64_t reserved_ = 0;
+    std::uint64_t published_ = 0;
+    std::uint64_t tail_ = 0;  // as last seen
+    bool moved_ = false;
+    const bool local_;
+};
+
+class ShmConsumer : public ShmRing {
+  public:
+    using ShmRing::ShmRing;
+
+    /// The oldest frame; empty when there is none, or when the ring is bad. It stays where the
+    /// producer can change it: whoever parses it decides once on each field.
+    std::span<const std::byte> front() {
+        if (tail_ == head_ && !look())
+            return {};
+        std::uint32_t len = load_length();
+        if (len == kSkip) {
+            const std::size_t to_end = kShmRingBytes - (tail_ & kMask);
+            if (head_ - tail_ <= to_end)
+                return fail();
+            tail_ += to_end;
+            len = load_length();
+        }
+        const std::size_t record = record_size(len);
+        if (len > kMaxFrame || len == 0 || record > head_ - tail_ ||
+            record > kShmRingBytes - (tail_ & kMask))
+            return fail();
+        record_ = record;
+        return {data_ + (tail_ & kMask) + kAlign, len};
+    }
+
+    /// Is done with the oldest frame.
+    void pop() { tail_ += record_; }
+
+    /// Gives the space of popped frames back. True: the producer waits for it, kick it.
+    [[nodiscard]] bool release() {
+        if (released_ == tail_)
+            return false;
+        released_ = tail_;
+        header_.tail.store(tail_, std::memory_order_seq_cst);  // with Producer::arm
+        return header_.producer_waits.load(std::memory_order_seq_cst) != 0 &&
+               header_.producer_waits.exchange(0, std::memory_order_relaxed) != 0;
+    }
+    [[nodiscard]] std::size_t unreleased() const { return tail_ - released_; }
+
+    [[nodiscard]] bool empty() { return bad_ || (tail_ == head_ && !look()); }
+
+    /// Asks to be kicked when a frame comes. False: one is here.
+    [[nodiscard]] bool arm() {
+        header_.consumer_sleeps.store(1, std::memory_order_seq_cst);
+        return empty();
+    }
+    void disarm() {
+        // The line is the producer's to read: write only what changes.
+        if (header_.consumer_sleeps.load(std::memory_order_relaxed) != 0)
+            header_.consumer_sleeps.store(0, std::memory_order_relaxed);
+    }
+
+  private:
+    bool look() {
+        if (bad_)
+            return false;
+        const std::uint64_t head = header_.head.load(std::memory_order_seq_cst);
+        if (head == head_)
+            return false;
+        if (head - released_ > kShmRingBytes || head < head_ || head % kAlign != 0) {
+            bad_ = true;
+            return false;
+        }
+        head_ = head;
+        return true;
+    }
+    std::span<const std::byte> fail() {
+        bad_ = true;
+        return {};
+    }
+    /// Read once: the other process may write it meanwhile.
+    [[nodiscard]] std::uint32_t load_length() const {
+        return __atomic_load_n(reinterpret_cast<const std::uint32_t*>(data_ + (tail_ & kMask)),
+                               __ATOMIC_RELAXED);
+    }
+
+    std::uint64_t head_ = 0;  // as last seen and checked
+    std::uint64_t tail_ = 0;
+    std::uint64_t released_ = 0;
+    std::size_t record_ = 0;
+};
+
+}  // namespace dingo

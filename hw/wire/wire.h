@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The wire of a card: what an engine sends through (dingo::WirePort) and what feeds its receive().
+//
+//   engine -> FaultInjector -> PcapTee -> shm | roce | udp | unix | tap | packet | loop | none
+//
+// The tee is next to the wire: it records what is really on it, after the faults of the transmit
+// side and before those of the receive side. A wire is single-threaded, like the engine; it never
+// blocks and never calls back except into the FrameSink that receive() was given.
+//
+// The loop of a card:
+//     wire->advance(now);
+//     while (wire->receive(sink, budget) == budget) ...;   // a full budget means: maybe more
+//     engine->run(now, budget);
+//     wire->flush();
+//     poll on {fd(), POLLIN} and, where >= 0, {tx_blocked_fd(), POLLOUT}, until next_deadline()
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "dingo/engine.h"
+
+namespace dingo {
+
+/// Largest frame that every wire carries, from destination MAC to the last byte before the FCS.
+inline constexpr std::size_t kMaxFrame = 9'728;
+/// Smallest frame that is one: two MAC addresses and a type. Shorter ones are dropped and counted.
+inline constexpr std::size_t kMinFrame = 14;
+
+/// A wire cannot be made as asked; what() tells the user what is wrong and what to do.
+class WireError : public std::invalid_argument {
+  public:
+    using std::invalid_argument::invalid_argument;
+};
+
+/// Where received frames go.
+class FrameSink {
+  public:
+    virtual ~FrameSink() = default;
+    /// One frame; the bytes are valid until the call returns.
+    virtual void on_frame(std::span<const std::byte> frame) = 0;
+};
+
+/// How often the fault injector did what.
+struct FaultStats {
+    std::uint64_t dropped = 0;
+    std::uint64_t duplicated = 0;
+    std::uint64_t reordered = 0;
+    std::uint64_t corrupted = 0;
+    std::uint64_t delayed = 0;
+    std::uint64_t ecn_marked = 0;
+    std::uint64_t overflowed =
+        0;  ///< not held or doubled, because too many frames were held already
+};
+
+/// Counters of a wire since it was made. Frames and bytes are those on the wire.
+struct WireStats {
+    std::uint64_t tx_frames = 0;
+    std::uint64_t tx_bytes = 0;
+    std::uint64_t tx_full = 0;      ///< begin_frame gave no room
+    std::uint64_t tx_no_peer = 0;   ///< lost: nobody listens at the other end
+    std::uint64_t tx_errors = 0;    ///< lost: the kernel refused the frame
+    std::uint64_t tx_dropped = 0;   ///< lost: a peer on a shm segment took nothing for too long
+    std::uint64_t tx_not_roce = 0;  ///< lost: the wire carries RoCE v2 packets only
+    std::uint64_t rx_frames = 0;
+    std::uint64_t rx_bytes = 0;
+    std::uint64_t rx_short = 0;      ///< dropped: less than kMinFrame
+    std::uint64_t rx_long = 0;       ///< dropped: more than kMaxFrame
+    std::uint64_t rx_overrun = 0;    ///< lost as the receive queue was full; a GSO run counts once
+    std::uint64_t rx_errors = 0;     ///< receive calls that failed
+    std::uint64_t rx_id_solved = 0;  ///< IPv4 identification found from the ICRC (`roce`)
+    std::uint64_t pcap_errors = 0;   ///< frames that could not be written to the capture file
+    FaultStats faults;
+};
+
+/// Calls fn(name, value) for every counter, in the order of the declarations.
+template <typename Fn>
+void for_each_counter(const WireStats& s, Fn&& fn) {
+    fn("tx_frames", s.tx_frames);
+    fn("tx_bytes", s.tx_bytes);
+    fn("tx_full", s.tx_full);
+    fn("tx_no_peer", s.tx_no_peer);
+    fn("tx_errors", s.tx_errors);
+    fn("tx_dropped", s.tx_dropped);
+    fn("tx_not_roce", s.tx_not_roce);
+    fn("rx_frames", s.rx_frames);
+    fn("rx_bytes", s.rx_bytes);
+    fn("rx_short", s.rx_short);
+    fn("rx_long", s.rx_long);
+    fn("rx_overrun", s.rx_overrun);
+    fn("rx_errors", s.rx_errors);
+    fn("rx_id_solved", s.rx_id_solved);
+    fn("pcap_errors", s.pcap_errors);
+    fn("fault_dropped", s.faults.dropped);
+    fn("fault_duplicated", s.faults.duplicated);
+    fn("fault_reordered", s.faults.reordered);
+    fn("fault_corrupted", s.faults.corrupted);
+    fn("fault_delayed", s.faults.delayed);
+    fn("fault_ecn_marked", s.faults.ecn_marked);
+    fn("fault_overflowed", s.faults.overflowed);
+}
+
+/// One end of a wire. Destruction sends nothing more: call flush() first.
+class Wire : public dingo::WirePort {
+  public:
+    // begin_frame(max_len): empty also when max_len > kMaxFrame.
+    // end_frame(len): queues; the frame leaves at flush() or earlier.
+
+    /// Descriptor to poll for POLLIN, -1 when there is none (then call receive() now and then).
+    [[nodiscard]] virtual int fd() const = 0;
+
+    /// Descriptor to poll for POLLOUT while frames wait for the kernel; -1 while none do, or when
+    /// there is nothing to poll. Call flush() when it is writable.
+    [[nodiscard]] virtual int tx_blocked_fd() const { return -1; }
+
+    /// Takes at most `budget` frames that are here now off the wire, delivers them and returns how
+    /// many it took (under a fault injector, the sink may see more or fewer). Never blocks. When it
+    /// returns `budget` more may wait though fd() is not readable: call again before sleeping.
+    virtual unsigned receive(FrameSink& sink, unsigned budget) = 0;
+
+    /// Hands what end_frame queued to the kernel, or as much as it takes.
+    virtual void flush() = 0;
+
+    /// When advance(), receive() and flush() must be called though nothing else happens: delayed
+    /// frames, a capture file to flush. kNever if nothing is due.
+    [[nodiscard]] virtual Nanoseconds next_deadline() const { return kNever; }
+
+    /// True when frames come through memory: fd() tells of them only between prepare_sleep() and
+    /// woke(), so call receive() in every round.
+    [[nodiscard]] virtual bool polled() const { return false; }
+
+    /// Asks the other ends to make fd() readable from now on. False: frames, or room for those
+    /// that were refused, are here; go on. After true, call woke() before anything else.
+    [[nodiscard]] virtual bool prepare_sleep() { return true; }
+    virtual void woke() {}
+    /// Since prepare_sleep(), a card of this process has asked for attention, of which fd() does
+    /// not tell.
+    [[nodiscard]] virtual bool kicked() const { return false; }
+
+    /// True when the wire finds the way itself (the kernel's routes and neighbours): the card asks
+    /// nobody for MAC addresses.
+    [[nodiscard]] virtual bool resolves() const { return false; }
+    /// The UDP source port that all frames leave with whatever they say; 0: their own.
+    [[nodiscard]] virtual std::uint16_t fixed_source_port() const { return 0; }
+
+    /// Sets the time; call it in every round of the loop.
+    virtual void advance(Nanoseconds now) = 0;
+
+    /// Replaces the fault rules (grammar: faults.h); "" ends all faults. Frames held by the old
+    /// rules are released at once. Throws WireError, with the old rules kept, when spec is bad.
+    virtual void set_faults(std::string_view spec);
+
+    /// False when nothing is ever connected (`none`): the card reports link down.
+    [[nodiscard]] virtual bool link() const { return true; }
+
+    /// One line for people: what it is, with its layers.
+    [[nodiscard]] virtual std::string describe() const = 0;
+
+    [[nodiscard]] virtual WireStats stats() const = 0;
+};
+
+class LocalSegments;
+
+/// What --wire, --pcap, --faults and --seed say.
+struct WireOptions {
+    std::string wire = "none";                ///< see wire_help()
+    std::string pcap;                         ///< capture file; "" = none
+    std::string faults;                       ///< fault rules, see faults_help(); "" = none
+    std::uint64_t seed = 1;                   ///< of the fault injector's random choices
+    std::uint64_t mac = 0x02'44'49'00'00'01;  ///< of the card
+    /// Of cards that one thread serves: those on the same shm segment meet here. It outlives them.
+    LocalSegments* local = nullptr;
+};
+
+/// Makes a wire with its layers. Throws WireError. A fault injector is always there, so that
+/// set_faults() works on a running card; without rules it costs one branch a frame.
+std::unique_ptr<Wire> make_wire(const WireOptions& options);
+
+/// Puts the layers of `options` (pcap, faults, seed) around a wire of your own, e.g. one end of a
+/// loop pair. options.wire is not looked at. Throws WireError.
+std::unique_ptr<Wire> wrap_wire(std::unique_ptr<Wire> wire, const WireOptions& options);
+
+/// The two ends of an in-process wire, each for one thread (one and the same, or two). Frames
+/// are built in and delivered from a ring of `ring_bytes` per direction, without a copy; a full
+/// ring makes begin_frame return empty. No descriptor: poll with receive(). An end may outlive the
+/// other.
+std::pair<std::unique_ptr<Wire>, std::unique_ptr<Wire>> make_loop_pair(
+    std::size_t ring_bytes = 512 * 1024);
+
+/// Text for --help: the forms of --wire and of --faults.
+std::string wire_help();
+std::string faults_help();
+
+}  // namespace dingo

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+set -euo pipefail
+usage() {
+    cat <<'EOF'
+Runs unmodified RDMA programs between two guests (scripts/vm.sh): one PASS, FAIL or SKIP line a case.
+
+usage: tests/e2e/vm/suite.sh [--kernel 6.12|7.2] SUITE [-- VM-OPTION...]
+SUITE: smoke, basic, promises, rxe, faults, capture, pyverbs, lifecycle, driver, rtl. VM-OPTIONs go to `vm.sh up`.
+Outputs of all cases: build/test-logs/vm-SUITE-KERNEL/. Exit status 0 when no case failed.
+EOF
+}
+cd "$(dirname "$0")/../../.."
+. scripts/lib/common.sh
+kernel=6.12
+suite=''
+vm_options=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --kernel) kernel=${2:?--kernel needs a value}; shift ;;
+    -h | --help) usage; exit 0 ;;
+    --) shift; vm_options=("$@"); break ;;
+    -*) usage >&2; die "unknown option $1" ;;
+    *) suite=$1 ;;
+    esac
+    shift
+done
+[[ $suite =~ ^[a-z]+$ ]] && [ -r "tests/e2e/vm/cases/$suite.sh" ] || { usage >&2; die "no suite '$suite'"; }
+logs=$PWD/build/test-logs/vm-$suite-$kernel
+rm -rf "$logs"
+mkdir -p "$logs"
+. tests/e2e/vm/lib.sh
+trap 'shut_down' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+. "tests/e2e/vm/cases/$suite.sh"
+shut_down
+[ "$failed" = 0 ]

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/driver/bus_map.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "host/errno_error.h"
+
+namespace dingo::uverbs {
+namespace {
+
+std::shared_ptr<ClientMemory> own_memory() {
+    return std::make_shared<ClientMemory>(::getpid(), ForeignFd(::open("/proc/self/mem", O_RDWR)));
+}
+
+TEST(BusMap, BoundsOfAWindow) {
+    BusMap map;
+    std::array<std::byte, 256> memory{};
+    std::array<std::byte, 16> data{};
+    const std::uint64_t at = map.add(memory);
+    EXPECT_NE(at, 0U);
+    EXPECT_EQ(map.pointer(at, 256), memory.data());
+    EXPECT_EQ(map.pointer(at + 240, 16), memory.data() + 240);
+    EXPECT_EQ(map.pointer(at + 241, 16), nullptr);
+    EXPECT_EQ(map.pointer(at + 256, 1), nullptr);
+    EXPECT_EQ(map.pointer(0, 1), nullptr);
+    EXPECT_EQ(map.pointer(~std::uint64_t{0}, 16), nullptr);
+    EXPECT_TRUE(map.write(at + 240, data));
+    EXPECT_FALSE(map.write(at + 241, data));
+    EXPECT_FALSE(map.read(at - 1, data));
+    EXPECT_FALSE(map.read(~std::uint64_t{0}, data));
+    EXPECT_EQ(map.errors(), 3U);
+    map.remove(at);
+    EXPECT_FALSE(map.read(at, data));
+    EXPECT_EQ(map.size(), 0U);
+}
+
+TEST(BusMap, WritesOfAnyLengthChangeTheirBytesAndNoOthers) {
+    BusMap map;
+    alignas(64) std::array<std::byte, 256> memory{};
+    std::array<std::byte, 256> expected{}, data{};
+    const std::uint64_t at = map.add(memory);
+    std::uint8_t value = 0;
+    for (std::size_t offset = 64; offset < 80; ++offset) {
+        for (std::size_t length = 0; length <= 130; ++length) {
+            const auto src = std::span(data).first(length);
+            std::ranges::fill(src, std::byte{++value});
+            std::ranges::copy(src, expected.begin() + static_cast<std::ptrdiff_t>(offset));
+            ASSERT_TRUE(map.write(at + offset, src));
+            ASSERT_EQ(memory, expected) << length << " bytes at " << offset;
+        }
+    }
+    EXPECT_TRUE(map.write(at + 256, {})) << "no bytes at the end are inside";
+    EXPECT_TRUE(map.read(at + 256, {}));
+    EXPECT_FALSE(map.read(at + 257, {}));
+}
+
+TEST(BusMap, NoMoreWindowsThanAddresses) {
+    BusMap map(3);
+    std::array<std::byte, 16> memory{};
+    const std::uint64_t first = map.add(memory);
+    map.add(memory);
+    EXPECT_THROW(map.add(memory), ErrnoError);
+    EXPECT_EQ(map.size(), 2U);
+    map.remove(first);
+    EXPECT_EQ(map.add(memory), first);
+    EXPECT_EQ(
+        (std::uint64_t{BusMap::kMaxWindows} - 1) << BusMap::kOffsetBits >> BusMap::kOffsetBits,
+        BusMap::kMaxWindows - 1)
+        << "the last window has an address";
+    EXPECT_EQ(std::uint64_t{BusMap::kMaxWindows} << BusMap::kOffsetBits, 0U);
+}
+
+TEST(BusMap, ReadOnlyWindow) {
+    BusMap map;
+    std::array<std::byte, 256> memory{};
+    std::array<std::byte, 8> data{};
+    const std::uint64_t at = map.add(nullptr, 0, 256, {{0, memory}}, false);
+    EXPECT_TRUE(map.read(at, data));
+    EXPECT_FALSE(map.write(at, data));
+    map.set_writable(at, true);
+    EXPECT_TRUE(map.write(at, data));
+}
+
+TEST(BusMap, PartsAndGaps) {
+    BusMap map;
+    std::array<std::byte, 400> client{};
+    std::array<std::byte, 100> first{}, second{};
+    for (std::size_t i = 0; i < client.size(); ++i) {
+        client[i] = static_cast<std::byte>(i);
+    }
+    first.fill(std::byte{0xaa});
+    second.fill(std::byte{0xbb});
+    const auto va = reinterpret_cast<std::uint64_t>(client.data());
+    const std::uint64_t at =
+        map.add(own_memory(), va, client.size(), {{50, first}, {200, second}}, true);
+    std::array<std::byte, 400> seen{};
+    ASSERT_TRUE(map.read(at, seen));
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+        const std::byte expected = i >= 50 && i < 150    ? std::byte{0xaa}
+                                   : i >= 200 && i < 300 ? std::byte{0xbb}
+                                                         : static_cast<std::byte>(i);
+        ASSERT_EQ(seen[i], expected) << i;
+    }
+    EXPECT_EQ(map.pointer(at + 50, 100), first.data());
+    EXPECT_EQ(map.pointer(at + 250, 50), second.data() + 50);
+    EXPECT_EQ(map.pointer(at + 149, 2), nullptr);
+    EXPECT_EQ(map.pointer(at + 10, 2), nullptr);
+    seen.fill(std::byte{0x11});
+    ASSERT_TRUE(map.write(at, seen));
+    EXPECT_EQ(first[99], std::byte{0x11});
+    EXPECT_EQ(second[0], std::byte{0x11});
+    EXPECT_EQ(client[49], std::byte{0x11});
+    EXPECT_EQ(client[50], std::byte{50}) << "lies under a mapped part";
+    EXPECT_EQ(client[399], std::byte{0x11});
+}
+
+TEST(BusMap, ReadsMayGoOnToTheEndOfThePageAndWritesMayNot) {
+    BusMap map;
+    constexpr std::size_t kPage = 4096;
+    alignas(kPage) static std::array<std::byte, 2 * kPage> client;
+    client.fill(std::byte{0x5a});
+    const auto va = reinterpret_cast<std::uint64_t>(client.data());
+    const std::uint64_t at = map.add(own_memory(), va, 1064, {}, true);
+    std::array<std::byte, 64> line{};
+    EXPECT_TRUE(map.read(at + 1024, line)) << "the region ends inside this line";
+    EXPECT_EQ(line[63], std::byte{0x5a});
+    EXPECT_TRUE(map.read(at + kPage - 64, line));
+    EXPECT_FALSE(map.read(at + kPage - 63, line));
+    EXPECT_FALSE(map.read(at + kPage, line));
+    line.fill(std::byte{0x11});
+    EXPECT_FALSE(map.write(at + 1024, line));
+    EXPECT_TRUE(map.write(at + 1000, line));
+    EXPECT_EQ(client[1064], std::byte{0x5a});
+    const std::uint64_t more = map.add(own_memory(), va, kPage + 1, {}, true);
+    EXPECT_TRUE(map.read(more + 2 * kPage - 64, line)) << "one byte takes its page";
+    EXPECT_FALSE(map.read(more + 2 * kPage - 63, line));
+}
+
+TEST(BusMap, TooLong) {
+    BusMap map;
+    EXPECT_THROW(map.add(own_memory(), 0, BusMap::kMaxWindow + 1, {}, true), ErrnoError);
+}
+
+TEST(ClientMemory, OnlyProcMemIsOne) {
+    EXPECT_THROW(ClientMemory(::getpid(), ForeignFd(::open("/dev/null", O_RDWR))), ErrnoError);
+    EXPECT_THROW(ClientMemory(::getpid(), ForeignFd(::open("/proc/self/mem", O_RDONLY))),
+                 ErrnoError);
+    EXPECT_THROW(ClientMemory(::getpid(), ForeignFd(::open("/proc/self/maps", O_RDONLY))),
+                 ErrnoError);
+    EXPECT_THROW(ClientMemory(::getpid(), ForeignFd()), ErrnoError);
+}
+
+/// A memfd of `size` bytes with these seals.
+int sealed_file(int seals, off_t size) {
+    const int fd = ::memfd_create("memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    EXPECT_EQ(::ftruncate(fd, size), 0);
+    EXPECT_EQ(::fcntl(fd, F_ADD_SEALS, seals), 0);
+    return fd;
+}
+
+// What a client's arguments are read from when its memory cannot be handed over.
+TEST(ClientMemory, ASmallFileOfFixedSizeWillDoWhereFilesMay) {
+    constexpr int kFixed = F_SEAL_SHRINK | F_SEAL_GROW;
+    constexpr off_t kMost = 1 << 20;
+    const auto accepted = [](int seals, off_t size, bool files = true) {
+        try {
+            ClientMemory(::getpid(), ForeignFd(sealed_file(seals, size)), files);
+        } catch (const ErrnoError& error) {
+            EXPECT_EQ(error.code(), EINVAL);
+            return false;
+        }
+        return true;
+    };
+    EXPECT_TRUE(accepted(kFixed, kMost));
+    EXPECT_TRUE(accepted(kFixed | F_SEAL_SEAL, 4096));
+    EXPECT_FALSE(accepted(kFixed, 4096, false));
+    EXPECT_FALSE(accepted(kFixed, kMost + 1));
+    EXPECT_FALSE(accepted(0, 4096));
+    EXPECT_FALSE(accepted(F_SEAL_SHRINK, 4096)) << "could grow";
+    EXPECT_FALSE(accepted(F_SEAL_GROW, 4096)) << "could shrink";
+    EXPECT_THROW(ClientMemory(::getpid(), ForeignFd(::open("/dev/null", O_RDWR)), true),
+                 ErrnoError);
+}
+
+TEST(ClientMemory, AnErrnoOfBeforeMeansNothing) {
+    ClientMemory memory(::getpid(), ForeignFd(sealed_file(F_SEAL_SHRINK | F_SEAL_GROW, 4096)),
+                        true);
+    std::array<std::byte, 16> data{};
+    errno = EINTR;
+    EXPECT_TRUE(memory.read(4080, data));
+    errno = EINTR;
+    EXPECT_TRUE(memory.write(4080, data));
+    errno = EINTR;
+    EXPECT_FALSE(memory.read(4081, data));
+    errno = EINTR;
+    EXPECT_FALSE(memory.read(4096, data)) << "the end, which sets no errno";
+}
+
+TEST(ClientMemory, AnotherProcess) {
+    constexpr std::size_t kLarge = 512 * 1024;
+    auto* const at = static_cast<std::byte*>(
+        ::mmap(nullptr, kLarge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    std::memset(at, 0x21, kLarge);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::pause();
+        ::_exit(0);
+    }
+    std::memset(at, 0x42, kLarge);
+    const std::string path = "/proc/" + std::to_string(child) + "/mem";
+    ClientMemory memory(child, ForeignFd(::open(path.c_str(), O_RDWR)));
+    const auto va = reinterpret_cast<std::uint64_t>(at);
+    for (const std::size_t size : {std::size_t{1}, std::size_t{5000}, kLarge}) {
+        std::vector<std::byte> data(size);
+        ASSERT_TRUE(memory.read(va, data));
+        EXPECT_EQ(data.back(), std::byte{0x21});
+        std::vector<std::byte> other(size, std::byte{0x63});
+        ASSERT_TRUE(memory.write(va, other));
+        ASSERT_TRUE(memory.read(va, data));
+        EXPECT_EQ(data, other);
+        ASSERT_TRUE(memory.write(va, std::vector<std::byte>(size, std::byte{0x21})));
+    }
+    // A client may say any number; what it handed over is what counts.
+    std::vector<std::byte> theirs(kLarge);
+    ClientMemory misnamed(::getpid(), ForeignFd(::open(path.c_str(), O_RDWR)));
+    ASSERT_TRUE(misnamed.read(va, theirs));
+    EXPECT_EQ(theirs.front(), std::byte{0x21});
+    std::vector<std::byte> data(100);
+    EXPECT_FALSE(memory.read(8, data));
+    EXPECT_FALSE(memory.read(~std::uint64_t{0} - 10, data));
+    EXPECT_FALSE(memory.read(va + kLarge - 50 + (std::uint64_t{1} << 46), data));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    EXPECT_FALSE(memory.read(va, data));
+    std::vector<std::byte> large(kLarge);
+    EXPECT_FALSE(memory.read(va, large)) << "a new process may have the number by now";
+    EXPECT_EQ(at[0], std::byte{0x42});
+    ::munmap(at, kLarge);
+}
+
+}  // namespace
+}  // namespace dingo::uverbs

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A WRITE from one client to another over two cards: shared memory and the slow road.
+#include <fcntl.h>
+#include <linux/udmabuf.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "two_cards.h"
+
+namespace dingo::uverbs::test {
+namespace {
+
+constexpr std::size_t kPages = 8;
+constexpr std::size_t kBytes = kPages * kPageBytes;
+constexpr std::uint32_t kAccess = 0x7;  // local write, remote write, remote read
+
+/// This process is its own client.
+std::shared_ptr<ClientMemory> own_memory() {
+    return std::make_shared<ClientMemory>(::getpid(), ForeignFd(::open("/proc/self/mem", O_RDWR)));
+}
+
+/// Memory of which pages 2..5 are a sealed file, as the preload library makes it.
+struct Buffer {
+    Buffer() {
+        at = static_cast<std::byte*>(
+            ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        fd = UniqueFd(::memfd_create("segment", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+        EXPECT_EQ(::ftruncate(fd.get(), 4 * kPageBytes), 0);
+        EXPECT_EQ(::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+        EXPECT_NE(::mmap(at + 2 * kPageBytes, 4 * kPageBytes, PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_FIXED, fd.get(), 0),
+                  MAP_FAILED);
+    }
+    ~Buffer() { ::munmap(at, kBytes); }
+    [[nodiscard]] std::uint64_t va() const { return reinterpret_cast<std::uint64_t>(at); }
+    /// A region that begins and ends inside a page.
+    [[nodiscard]] Mr::Range range(std::shared_ptr<ClientMemory> memory) const {
+        return {std::move(memory),
+                va() + 100,
+                kBytes - 300,
+                va() + 100,
+                {{va() + 2 * kPageBytes, 4 * kPageBytes, 0, fd.get()}}};
+    }
+    std::byte* at = nullptr;
+    UniqueFd fd;
+};
+
+/// Of this process's address space.
+std::size_t mappings_of_segments() {
+    std::ifstream maps("/proc/self/maps");
+    std::size_t n = 0;
+    for (std::string line; std::getline(maps, line);) {
+        n += line.find("memfd:segment") != std::string::npos ? 1 : 0;
+    }
+    return n;
+}
+
+class DataPath : public TwoCards {
+  protected:
+    Client ca{*a}, cb{*b};
+    std::shared_ptr<ClientMemory> memory = own_memory();
+};
+
+TEST_F(DataPath, WriteCrossesSharedAndSlowParts) {
+    Buffer from, to;
+    for (std::size_t i = 0; i < kBytes; ++i) {
+        from.at[i] = static_cast<std::byte>(i * 31 + (i >> 8));
+    }
+    Udata none;
+    Mr mr_a(a->driver, *ca.pd, from.range(memory), kAccess, none);
+    Mr mr_b(b->driver, *cb.pd, to.range(memory), kAccess, none);
+    auto qa = ca.make_qp();
+    auto qb = cb.make_qp();
+    connect(qa, qb);
+
+    dingo_sge sge{};
+    sge.addr = from.va() + 100;
+    sge.lkey = mr_a.key();
+    sge.length = kBytes - 300;
+    ca.arm_cq();
+    ca.post_write(qa, sge, to.va() + 100, mr_b.key());
+    ca.kick();
+    settle();
+    const auto done = ca.poll_cq();
+    ASSERT_TRUE(done.has_value());
+    EXPECT_EQ(done->status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(std::equal(from.at + 100, from.at + kBytes - 200, to.at + 100));
+    EXPECT_EQ(to.at[99], std::byte{0});
+    EXPECT_EQ(to.at[kBytes - 200], std::byte{0});
+    EXPECT_EQ(ca.listener.completions, 1) << "the armed CQ tells its listener";
+    EXPECT_EQ(a->driver.state().bus.errors(), 0U);
+    EXPECT_EQ(b->driver.state().bus.errors(), 0U);
+}
+
+TEST_F(DataPath, AnswerThatWaitedForTheProcessorIsNoTimeout) {
+    Buffer from, to;
+    Udata none;
+    Mr mr_a(a->driver, *ca.pd, from.range(memory), kAccess, none);
+    Mr mr_b(b->driver, *cb.pd, to.range(memory), kAccess, none);
+    auto qa = ca.make_qp();
+    auto qb = cb.make_qp();
+    connect(qa, qb);
+    const auto timeouts = [&] {
+        const auto counters = a->driver.card_counters();
+        return std::ranges::find(counters, "local_ack_timeout_err",
+                                 [](const auto& counter) { return counter.first; })
+            ->second;
+    };
+    dingo_sge sge{};
+    sge.addr = from.va() + 100;
+    sge.lkey = mr_a.key();
+    sge.length = 64;
+    ca.post_write(qa, sge, to.va() + 100, mr_b.key());
+    ca.kick();
+    while (a->poll(now)) {
+    }
+    // Other frames come before the acknowledgement, more than a round takes.
+    constexpr std::size_t kMinFrame = 60;
+    for (int i = 0; i < 300; ++i) {
+        const auto room = wires.second->begin_frame(kMinFrame);
+        ASSERT_FALSE(room.empty());
+        std::ranges::fill(room, std::byte{0});
+        wires.second->end_frame(kMinFrame);
+    }
+    for (int i = 0; i < 20; ++i) {
+        b->poll(now);
+    }
+    now += 100'000'000;  // T_tr of timeout 14 is 67 ms
+    a->poll(now);
+    EXPECT_EQ(timeouts(), 0U);
+    settle();
+    EXPECT_EQ(ca.poll_cq().value().status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(timeouts(), 0U);
+}
+
+TEST_F(DataPath, MemoryOfAnotherProcess) {
+    Buffer from;
+    auto* const theirs = static_cast<std::byte*>(
+        ::mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    int go[2], told[2];
+    ASSERT_EQ(::pipe(go), 0);
+    ASSERT_EQ(::pipe(told), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        char c = 0;
+        static_cast<void>(::read(go[0], &c, 1));
+        const char seen = static_cast<char>(theirs[10]);
+        static_cast<void>(::write(told[1], &seen, 1));
+        ::_exit(0);
+    }
+    const std::string path = "/proc/" + std::to_string(child) + "/mem";
+    ForeignFd mem(::open(path.c_str(), O_RDWR));
+    ASSERT_TRUE(bool(mem));
+    auto other = std::make_shared<ClientMemory>(child, std::move(mem));
+    Udata none;
+    Mr mr_a(a->driver, *ca.pd, from.range(memory), kAccess, none);
+    const auto va = reinterpret_cast<std::uint64_t>(theirs);
+    Mr mr_b(b->driver, *cb.pd, {other, va, kPageBytes, va, {}}, kAccess, none);
+    auto qa = ca.make_qp();
+    auto qb = cb.make_qp();
+    connect(qa, qb);
+    from.at[110] = std::byte{0x5c};
+    dingo_sge sge{};
+    sge.addr = from.va() + 100;
+    sge.lkey = mr_a.key();
+    sge.length = 64;
+    ca.post_write(qa, sge, va, mr_b.key());
+    ca.kick();
+    settle();
+    ASSERT_TRUE(ca.poll_cq().has_value());
+    EXPECT_EQ(theirs[10], std::byte{0}) << "not this process's copy";
+    char seen = 0;
+    ASSERT_EQ(::write(go[1], "x", 1), 1);
+    ASSERT_EQ(::read(told[0], &seen, 1), 1);
+    EXPECT_EQ(seen, 0x5c);
+    ::waitpid(child, nullptr, 0);
+
+    // The process is gone: its memory is a bus error, the card lives.
+    ca.post_write(qa, sge, va, mr_b.key());
+    ca.kick();
+    settle();
+    const auto failed = ca.poll_cq();
+    ASSERT_TRUE(failed.has_value());
+    EXPECT_NE(failed->status, DINGO_WCS_SUCCESS);
+    for (const int fd : {go[0], go[1], told[0], told[1]}) {
+        ::close(fd);
+    }
+    ::munmap(theirs, kPageBytes);
+}
+
+TEST_F(DataPath, BadRegionsAreRefused) {
+    Buffer buffer;
+    Udata none;
+    const auto reg = [&](const Mr::Range& range, std::uint32_t access) {
+        return errno_of([&] { Mr mr(a->driver, *ca.pd, range, access, none); });
+    };
+    Mr::Range range = buffer.range(memory);
+    EXPECT_EQ(reg(range, kAccess), 0);
+    EXPECT_EQ(reg(range, 1U << 6), EOPNOTSUPP) << "on demand";
+    range.length = 0;
+    EXPECT_EQ(reg(range, kAccess), EINVAL);
+    range = buffer.range(memory);
+    range.iova = ~std::uint64_t{0} - 10;
+    EXPECT_EQ(reg(range, kAccess), EINVAL);
+    range.iova = std::uint64_t{0} - range.length;
+    EXPECT_EQ(reg(range, kAccess), 0) << "the last byte has the last address";
+    ++range.iova;
+    EXPECT_EQ(reg(range, kAccess), EINVAL);
+    range = buffer.range(memory);
+    range.segments[0].offset = kPageBytes;
+    EXPECT_EQ(reg(range, kAccess), EINVAL) << "beyond the end of the file";
+    UniqueFd unsealed(::memfd_create("unsealed", MFD_CLOEXEC));
+    ASSERT_EQ(::ftruncate(unsealed.get(), 4 * kPageBytes), 0);
+    range = buffer.range(memory);
+    range.segments[0].fd = unsealed.get();
+    EXPECT_EQ(reg(range, kAccess), EINVAL) << "could shrink";
+    constexpr std::size_t kHuge = 2 << 20;
+    const UniqueFd huge(::memfd_create("huge", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB));
+    if (huge && ::ftruncate(huge.get(), kHuge) == 0 &&
+        ::fcntl(huge.get(), F_ADD_SEALS, F_SEAL_SHRINK) == 0) {
+        range.segments[0].fd = huge.get();
+        EXPECT_EQ(reg(range, kAccess), EINVAL) << "its pages may not exist";
+    }
+    range = buffer.range(memory);
+    range.segments.push_back(range.segments[0]);
+    EXPECT_EQ(reg(range, kAccess), EINVAL) << "overlap";
+    EXPECT_EQ(
+        errno_of([&] { Mr mr(a->driver, *ca.pd, buffer.fd.get(), 0, kPageBytes, 0, kAccess); }),
+        EINVAL)
+        << "no DMABuf";
+    EXPECT_EQ(a->driver.state().mr_ids.in_use(), 0U);
+}
+
+TEST_F(DataPath, RegionsOverTheSameFileShareAMapping) {
+    Buffer buffer;
+    Udata none;
+    const std::size_t windows = a->driver.state().bus.size();
+    const std::size_t mappings = mappings_of_segments();
+    Mr first(a->driver, *ca.pd, buffer.range(memory), kAccess, none);
+    Mr second(a->driver, *ca.pd, buffer.range(memory), kAccess, none);
+    EXPECT_EQ(mappings_of_segments(), mappings + 1);
+    auto& bus = a->driver.state().bus;
+    EXPECT_EQ(bus.size(), windows + 2);
+    EXPECT_NE(first.key(), second.key());
+}
+
+TEST_F(DataPath, ARegionThatIsGoneLeavesNoMapping) {
+    Buffer buffer;
+    Udata none;
+    const std::size_t mappings = mappings_of_segments();
+    for (int n = 0; n < 3; ++n) {
+        Mr mr(a->driver, *ca.pd, buffer.range(memory), kAccess, none);
+    }
+    EXPECT_EQ(mappings_of_segments(), mappings);
+}
+
+TEST_F(DataPath, AReadOnlyDescriptorStaysReadOnlyBesideAWritableOne) {
+    Buffer buffer;
+    const std::string path = "/proc/self/fd/" + std::to_string(buffer.fd.get());
+    const UniqueFd read_only(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    ASSERT_TRUE(bool(read_only));
+    Udata none;
+    Mr::Range theirs = buffer.range(memory);
+    theirs.segments[0].fd = read_only.get();
+    const auto reg = [&](std::uint32_t access) {
+        return errno_of([&] { Mr mr(a->driver, *ca.pd, theirs, access, none); });
+    };
+    EXPECT_EQ(reg(kAccess), EINVAL) << "alone";
+    Mr writable(a->driver, *ca.pd, buffer.range(memory), kAccess, none);
+    EXPECT_EQ(reg(kAccess), EINVAL) << "over a mapping that is writable";
+    constexpr std::uint32_t kRemoteRead = 4;
+    Mr readable(a->driver, *ca.pd, theirs, kRemoteRead, none);
+    EXPECT_EQ(errno_of([&] { readable.rereg(4, nullptr, nullptr, kAccess); }), EFAULT);
+    EXPECT_EQ(errno_of([&] { readable.rereg(4, nullptr, nullptr, 0); }), 0);
+}
+
+TEST_F(DataPath, ReregGivesAndTakesRights) {
+    Buffer from, to;
+    Udata none;
+    Mr mr_a(a->driver, *ca.pd, from.range(memory), kAccess, none);
+    Mr mr_b(b->driver, *cb.pd, to.range(memory), 0, none);
+    auto qa = ca.make_qp();
+    auto qb = cb.make_qp();
+    connect(qa, qb);
+    mr_b.rereg(4, nullptr, nullptr, kAccess);
+    from.at[3 * kPageBytes] = std::byte{7};
+    from.at[7 * kPageBytes] = std::byte{8};
+    dingo_sge sge{};
+    sge.addr = from.va() + 100;
+    sge.lkey = mr_a.key();
+    sge.length = kBytes - 300;
+    ca.post_write(qa, sge, to.va() + 100, mr_b.key());
+    ca.kick();
+    settle();
+    ASSERT_EQ(ca.poll_cq().value().status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(to.at[3 * kPageBytes], std::byte{7});
+    EXPECT_EQ(to.at[7 * kPageBytes], std::byte{8});
+    EXPECT_EQ(errno_of([&] { mr_b.rereg(8, nullptr, nullptr, 0); }), EOPNOTSUPP);
+    EXPECT_EQ(errno_of([&] { mr_b.rereg(1, nullptr, nullptr, 0); }), EINVAL) << "no range";
+    EXPECT_EQ(errno_of([&] { mr_b.rereg(2, nullptr, nullptr, 0); }), EINVAL) << "no PD";
+    EXPECT_FALSE(mr_b.busy());
+
+    // The rights that it got later are the region's, wherever it lies.
+    Buffer elsewhere;
+    const Mr::Range there = elsewhere.range(memory);
+    mr_b.rereg(1, nullptr, &there, 0);
+    ca.post_write(qa, sge, elsewhere.va() + 100, mr_b.key());
+    ca.kick();
+    settle();
+    ASSERT_EQ(ca.poll_cq().value().status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(elsewhere.at[3 * kPageBytes], std::byte{7});
+    EXPECT_EQ(elsewhere.at[7 * kPageBytes], std::byte{8});
+}
+
+TEST_F(DataPath, WindowsKeepTheirRegionBusy) {
+    Buffer buffer;
+    Udata none;
+    Mr mr(a->driver, *ca.pd, buffer.range(memory), kAccess | 1U << 4, none);
+    EXPECT_EQ(errno_of([&] { Mw bad(a->driver, *ca.pd, 3, none); }), EOPNOTSUPP);
+    Mw mw(a->driver, *ca.pd, 1, none);
+    EXPECT_FALSE(mr.busy());
+    auto qa = ca.make_qp();
+    auto qb = cb.make_qp();
+    connect(qa, qb);
+    const auto bind = [&](std::uint64_t length) {
+        dingo_wqe_ctrl ctrl{};
+        ctrl.opcode = DINGO_WR_BIND_MW;
+        ctrl.flags = DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK;
+        ctrl.blocks = 1;
+        dingo_wqe_bind what{};
+        what.addr = buffer.va() + 100;
+        what.length = length;
+        what.mr_key = mr.key();
+        what.mw_key = what.new_key = mw.key();
+        what.access = DINGO_ACC_REMOTE_READ;
+        std::byte* const block =
+            qa.sq.memory.data() + (qa.producer % (1U << qa.sq.map.log_size)) * DINGO_SQ_BLOCK;
+        std::memcpy(block, &ctrl, sizeof ctrl);
+        std::memcpy(block + sizeof ctrl, &what, sizeof what);
+        qa.sq.ring(DINGO_DB_SQ, qa.qp->number(), ++qa.producer);
+        ca.kick();
+        settle();
+        EXPECT_EQ(ca.poll_cq().value().status, DINGO_WCS_SUCCESS);
+    };
+    bind(100);
+    EXPECT_TRUE(mr.busy());
+    EXPECT_EQ(errno_of([&] { mr.rereg(4, nullptr, nullptr, kAccess); }), EBUSY);
+    Buffer from;
+    from.at[100] = std::byte{0x6b};
+    Mr theirs(b->driver, *cb.pd, from.range(memory), kAccess, none);
+    dingo_sge sge{};
+    sge.addr = from.va() + 100;
+    sge.lkey = theirs.key();
+    sge.length = 8;
+    cb.post_write(qb, sge, buffer.va() + 100, mr.key());
+    cb.kick();
+    settle();
+    EXPECT_EQ(cb.poll_cq().value().status, DINGO_WCS_SUCCESS) << "a refusal takes no rights";
+    EXPECT_EQ(buffer.at[100], std::byte{0x6b});
+    bind(0);
+    EXPECT_FALSE(mr.busy());
+}
+
+TEST_F(DataPath, DmaBuf) {
+    const UniqueFd device(::open("/dev/udmabuf", O_RDWR));
+    if (!device) {
+        GTEST_SKIP() << "no /dev/udmabuf";
+    }
+    UniqueFd memory_fd(::memfd_create("udmabuf", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    ASSERT_EQ(::ftruncate(memory_fd.get(), kBytes), 0);
+    ASSERT_EQ(::fcntl(memory_fd.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    udmabuf_create create{};
+    create.memfd = static_cast<__u32>(memory_fd.get());
+    create.size = kBytes;
+    const UniqueFd dmabuf(::ioctl(device.get(), UDMABUF_CREATE, &create));
+    ASSERT_TRUE(bool(dmabuf));
+    Buffer from;
+    Udata none;
+    Mr mr_a(a->driver, *ca.pd, from.range(memory), kAccess, none);
+    EXPECT_EQ(
+        errno_of([&] { Mr mr(b->driver, *cb.pd, dmabuf.get(), kBytes - 10, 11, 0, kAccess); }),
+        EINVAL);
+    Mr mr_b(b->driver, *cb.pd, dmabuf.get(), 5000, 1000, 0x7000, kAccess);
+    auto qa = ca.make_qp();
+    auto qb = cb.make_qp();
+    connect(qa, qb);
+    from.at[100] = std::byte{0x3d};
+    dingo_sge sge{};
+    sge.addr = from.va() + 100;
+    sge.lkey = mr_a.key();
+    sge.length = 1000;
+    ca.post_write(qa, sge, 0x7000, mr_b.key());
+    ca.kick();
+    settle();
+    EXPECT_EQ(ca.poll_cq().value().status, DINGO_WCS_SUCCESS);
+    std::byte seen{};
+    ASSERT_EQ(::pread(memory_fd.get(), &seen, 1, 5000), 1);
+    EXPECT_EQ(seen, std::byte{0x3d});
+}
+
+TEST_F(DataPath, ErrorsOfAQpReachItsListener) {
+    Buffer from;
+    Udata none;
+    Mr mr_a(a->driver, *ca.pd, from.range(memory), kAccess, none);
+    auto qa = ca.make_qp();
+    auto qb = cb.make_qp();
+    connect(qa, qb);
+    dingo_sge sge{};
+    sge.addr = from.va() + 100;
+    sge.lkey = mr_a.key();
+    sge.length = 8;
+    ca.post_write(qa, sge, 0x1000, 0xdead0000);
+    ca.kick();
+    settle();
+    EXPECT_EQ(ca.poll_cq().value().status, DINGO_WCS_REM_ACCESS_ERR);
+    EXPECT_EQ(qa.qp->query().qp_state, DINGO_QPS_ERR);
+    EXPECT_EQ(cb.listener.events, std::vector<int>{3}) << "QP_ACCESS_ERR of the responder";
+}
+
+}  // namespace
+}  // namespace dingo::uverbs::test

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A card that speaks the protocol and does what the tests ask through method numbers.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "host/uverbs/protocol.h"
+
+/// Methods of the fake card's ioctl; numbers in attrs[].data.
+enum FakeMethod : std::uint16_t {
+    kEcho = 1,          ///< [0] address: its 8 bytes are read, incremented and written back
+    kChannels = 2,      ///< [0], [1]: where the numbers of a completion and an async channel go
+    kShare = 3,         ///< [0] va, [1] length, [2] writable; result: bytes shared
+    kPoke = 4,          ///< [0] va, [1] value: written through the shared memory
+    kPeek = 5,          ///< [0] va; result: the byte there, through the shared memory
+    kDie = 6,           ///< no answer any more
+    kNeedFd = 7,        ///< [0] descriptor; result: its size by fstat
+    kHellos = 8,        ///< result: how many HELLOs came
+    kCmWaiting = 9,     ///< result: how many GET_EVENTs of rdma_cm were told to wait
+    kCmEvent = 10,      ///< an event for every rdma_cm descriptor
+    kCmGivenBack = 11,  ///< result: how many idle tokens were taken out
+    kPlaces = 12,       ///< result: how many different parts of files were shared
+};
+
+class FakeCard {
+  public:
+    explicit FakeCard(const std::filesystem::path& dir);
+    ~FakeCard();
+    /// Without it the view has no /dev/infiniband/rdma_cm.
+    void offer_rdma_cm() const;
+
+  private:
+    struct Client {
+        dingo::UniqueFd fd;
+        bool rdma_cm = false;
+    };
+    struct Segment {
+        std::uint64_t va;
+        std::uint64_t length;
+        std::uint64_t offset;
+        std::uint8_t* at;
+    };
+    struct Message {
+        dingo_uverbs_request head;
+        std::vector<dingo_uverbs_segment> segments;
+        std::vector<std::uint8_t> payload;
+        std::vector<dingo::UniqueFd> fds;
+    };
+
+    dingo::UniqueFd listen(const std::string& name) const;
+    void run();
+    bool receive(int fd, Message& message);
+    void handle(Message& message, bool rdma_cm);
+    void ioctl(const Message& message, dingo_uverbs_reply& reply);
+    void rdma_cm(const Message& message, dingo_uverbs_reply& reply);
+    int send_token();
+    void take_segments(const Message& message, std::uint64_t va, std::uint64_t length,
+                       dingo_uverbs_reply& reply);
+    std::uint8_t* shared_at(std::uint64_t va);
+    void send(int fd, const dingo_uverbs_reply& reply);
+
+    std::filesystem::path dir_;
+    std::array<dingo::UniqueFd, 2> listeners_;  ///< uverbs, rdma_cm
+    std::vector<Client> clients_;
+    std::map<std::uint32_t, dingo::UniqueFd> memory_;  ///< by pid
+    std::vector<dingo::UniqueFd> channels_;            ///< our ends
+    std::vector<dingo_uverbs_fixup> fixups_;
+    std::vector<dingo::UniqueFd> reply_fds_;
+    std::vector<Segment> segments_;
+    int hellos_ = 0;
+    int cm_waiting_ = 0;
+    int cm_given_back_ = 0;
+    std::atomic<bool> stop_ = false;
+    bool dead_ = false;
+    std::thread thread_;
+};

@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// One rdma_cm descriptor of two cards: where identifiers go, what becomes of them, and what a
+// client that hands over something else than a card can do.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "../uverbs/running_card.h"
+#include "cm_client.h"
+#include "host/uverbs/message.h"
+
+namespace dingo::rdma_cm::test {
+namespace {
+
+using uverbs::test::Request;
+using uverbs::test::RunningCard;
+
+/// Hands the connection `link` over.
+int join(CmClient& client, int link) {
+    Request r(DINGO_UVERBS_RDMA_CM_JOIN);
+    r.fds = {link};
+    return client.raw().send(r).result();
+}
+
+class UcmaRelay : public ::testing::Test {
+  protected:
+    /// A descriptor of the view of both cards, served by `home`.
+    class View : public CmClient {
+      public:
+        View(const RunningCard& home, const RunningCard& other) : CmClient(home.directory) {
+            const uverbs::test::Client link(other.directory, false, "/rdma_cm.sock");
+            joined = join(*this, link.socket());
+        }
+        int joined = -1;
+    };
+
+    std::unique_ptr<RunningCard> first = std::make_unique<RunningCard>(1024, 16U << 20, true, 1);
+    std::unique_ptr<RunningCard> second = std::make_unique<RunningCard>(1024, 16U << 20, true, 2);
+    View server{*first, *second};
+    View client{*first, *second};
+
+    static int count(const RunningCard& card, const char* name) {
+        return card.stats()["rdma_cm"][name].get<int>();
+    }
+    static bool wait_count(const RunningCard& card, const char* name, int value) {
+        for (int n = 0; n < 3000; ++n) {
+            if (count(card, name) == value) {
+                return true;
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        }
+        return false;
+    }
+    static std::uint32_t listen(CmClient& at, const char* address, std::uint16_t port,
+                                std::uint32_t backlog = 0) {
+        EXPECT_EQ(at.create(100), 0);
+        EXPECT_EQ(at.bind(at.id, ipv4(address, port)), 0);
+        EXPECT_EQ(at.listen(at.id, backlog), 0);
+        return at.id;
+    }
+    int ask(const char* address, std::uint16_t port, std::uint32_t qpn) {
+        EXPECT_EQ(client.create(200 + qpn), 0);
+        EXPECT_EQ(client.resolve(client.id, ipv4(address, port)), 0);
+        EXPECT_EQ(client.wait_event(), kResolved);
+        EXPECT_EQ(client.event.uid, 200 + qpn);
+        EXPECT_EQ(
+            client.command(RDMA_USER_CM_CMD_RESOLVE_ROUTE, rdma_ucm_resolve_route{client.id, 2000}),
+            0);
+        EXPECT_EQ(client.wait_event(), kRouted);
+        return client.connect(client.id, qpn);
+    }
+    std::uint32_t establish(const char* address, std::uint16_t port, std::uint32_t qpn,
+                            CmClient& passive_end) {
+        EXPECT_EQ(ask(address, port, qpn), 0);
+        EXPECT_EQ(passive_end.wait_event(), kRequest);
+        const std::uint32_t passive = passive_end.event.id;
+        EXPECT_EQ(passive_end.accept(passive, 300 + qpn, qpn + 1), 0);
+        EXPECT_EQ(client.wait_event(), kResponse);
+        EXPECT_EQ(client.event.param.conn.qp_num, qpn + 1);
+        EXPECT_EQ(client.accept(client.id, 0, 0, true), 0);
+        EXPECT_EQ(passive_end.wait_event(), kEstablished);
+        EXPECT_EQ(passive_end.event.uid, 300 + qpn);
+        EXPECT_EQ(passive_end.event.id, passive);
+        return passive;
+    }
+    static rdma_ucm_query_addr_resp addresses(CmClient& of, std::uint32_t id) {
+        rdma_ucm_query_addr_resp answer{};
+        const rdma_ucm_query cmd{reinterpret_cast<std::uintptr_t>(&answer), id,
+                                 RDMA_USER_CM_QUERY_ADDR};
+        EXPECT_EQ(of.command(RDMA_USER_CM_CMD_QUERY, cmd, sizeof answer), 0);
+        return answer;
+    }
+    static std::uint16_t port_of(const rdma_ucm_query_addr_resp& answer) {
+        sockaddr_in source{};
+        std::memcpy(&source, &answer.src_addr, sizeof source);
+        return ntohs(source.sin_port);
+    }
+};
+
+TEST_F(UcmaRelay, AddressLeadsToTheCardThatHasIt) {
+    ASSERT_EQ(client.joined, 0);
+    ASSERT_EQ(client.create(1), 0);
+    const std::uint32_t here = client.id;
+    ASSERT_EQ(client.bind(here, ipv4("10.77.0.1", 7471)), 0);
+    ASSERT_EQ(client.create(2), 0);
+    const std::uint32_t there = client.id;
+    ASSERT_EQ(client.bind(there, ipv4("10.77.0.2", 7471)), 0);
+    EXPECT_NE(addresses(client, here).node_guid, 0U);
+    EXPECT_NE(addresses(client, there).node_guid, 0U);
+    EXPECT_NE(addresses(client, here).node_guid, addresses(client, there).node_guid);
+    EXPECT_EQ(client.bind(there, ipv4("10.77.0.1", 7472)), -EINVAL) << "it has an address";
+    ASSERT_EQ(client.create(3), 0);
+    EXPECT_EQ(client.bind(client.id, ipv4("10.77.0.9", 1)), -EADDRNOTAVAIL);
+    EXPECT_EQ(client.resolve(client.id, ipv4("10.99.0.1", 1)), -ENETUNREACH);
+}
+
+TEST_F(UcmaRelay, ConnectsAtTheOtherCard) {
+    listen(server, "10.77.0.2", 7471);
+    const std::uint32_t passive = establish("10.77.0.2", 7471, 0x100, server);
+    EXPECT_NE(passive, client.id) << "numbers are one card's";
+    ib_uverbs_qp_attr attr{};
+    const rdma_ucm_init_qp_attr query{reinterpret_cast<std::uintptr_t>(&attr), passive, 2};
+    ASSERT_EQ(server.command(RDMA_USER_CM_CMD_INIT_QP_ATTR, query, sizeof attr), 0);
+    EXPECT_EQ(attr.dest_qp_num, 0x100U);
+    EXPECT_EQ(attr.ah_attr.grh.dgid[15], 2);
+    ASSERT_EQ(client.command(RDMA_USER_CM_CMD_DISCONNECT, rdma_ucm_disconnect{client.id}), 0);
+    EXPECT_EQ(server.wait_event(), kDisconnected);
+    ASSERT_EQ(server.command(RDMA_USER_CM_CMD_DISCONNECT, rdma_ucm_disconnect{passive}), 0);
+    EXPECT_EQ(client.wait_event(), kDisconnected);
+    EXPECT_EQ(client.destroy(client.id), 0);
+    EXPECT_EQ(client.reported, 4U);
+    EXPECT_EQ(server.destroy(passive), 0);
+    EXPECT_EQ(count(*second, "ids"), 1) << "the listener alone";
+}
+
+TEST_F(UcmaRelay, GroupIsJoinedAtTheCardOfTheIdentifier) {
+    const sockaddr_in group = ipv4("239.1.2.3", 0);
+    ASSERT_EQ(client.create(7, RDMA_PS_UDP), 0);
+    const std::uint32_t here = client.id;
+    ASSERT_EQ(client.bind(here, ipv4("10.77.0.1", 0)), 0);
+    ASSERT_EQ(client.create(8, RDMA_PS_UDP), 0);
+    const std::uint32_t there = client.id;
+    ASSERT_EQ(client.bind(there, ipv4("10.77.0.2", 0)), 0);
+    // Its number there is taken here.
+    ASSERT_EQ(client.join_group(here, group, 0x5000), 0);
+    const std::uint32_t of_here = client.group;
+    ASSERT_EQ(client.wait_event(), kJoined);
+    ASSERT_EQ(client.join_group(there, group, 0x6000), 0);
+    const std::uint32_t of_there = client.group;
+    EXPECT_NE(of_there, of_here);
+    EXPECT_EQ(count(*second, "joins"), 1);
+    ASSERT_EQ(client.wait_event(), kJoined);
+    EXPECT_EQ(client.event.uid, 0x6000U);
+    EXPECT_EQ(client.event.id, of_there);
+    EXPECT_EQ(client.event.param.ud.qp_num, 0xffffffU);
+    EXPECT_EQ(client.join_group(there, ipv4("10.77.0.2", 0), 1), -EINVAL);
+    EXPECT_EQ(count(*first, "joins"), 2) << "the one that was refused is not kept";
+
+    EXPECT_EQ(client.leave_group(of_there), 0);
+    EXPECT_EQ(client.reported, 1U);
+    EXPECT_TRUE(wait_count(*second, "joins", 0));
+    EXPECT_EQ(client.leave_group(of_there), -ENOENT);
+    EXPECT_EQ(client.leave_group(of_here), 0);
+    ASSERT_EQ(client.join_group(there, group, 1), 0);
+    EXPECT_EQ(client.destroy(there), 0);
+    EXPECT_EQ(count(*second, "joins"), 0) << "it goes with the identifier";
+    EXPECT_EQ(count(*first, "joins"), 0);
+}
+
+TEST_F(UcmaRelay, JoinThatWasLeftIsNotHeardOf) {
+    ASSERT_EQ(client.create(8, RDMA_PS_UDP), 0);
+    ASSERT_EQ(client.bind(client.id, ipv4("10.77.0.2", 0)), 0);
+    for (int round = 0; round < 20; ++round) {
+        ASSERT_EQ(client.join_group(client.id, ipv4("239.1.2.3", 0), 0x5000), 0);
+        ASSERT_EQ(client.leave_group(client.group), 0);
+        if (client.reported == 0) {
+            EXPECT_FALSE(client.readable(1));
+        }
+    }
+    EXPECT_TRUE(wait_count(*second, "joins", 0));
+}
+
+TEST_F(UcmaRelay, JoinMovesWithItsIdentifier) {
+    ASSERT_EQ(client.create(8, RDMA_PS_UDP), 0);
+    const std::uint32_t id = client.id;
+    ASSERT_EQ(client.bind(id, ipv4("10.77.0.2", 0)), 0);
+    ASSERT_EQ(client.join_group(id, ipv4("239.1.2.3", 0), 0x5000), 0);
+    const std::uint32_t group = client.group;
+    ASSERT_EQ(client.wait_event(), kJoined);
+    ASSERT_EQ(server.migrate(client, id), 0);
+    ASSERT_EQ(server.join_group(id, ipv4("239.1.2.4", 0), 0x6000), 0);
+    ASSERT_EQ(server.wait_event(), kJoined);
+    EXPECT_EQ(server.event.uid, 0x6000U);
+    EXPECT_EQ(client.leave_group(group), -EINVAL);
+    EXPECT_EQ(server.leave_group(group), 0);
+    EXPECT_EQ(server.reported, 1U);
+    EXPECT_TRUE(wait_count(*second, "joins", 1));
+}
+
+TEST_F(UcmaRelay, JoinOutlivesItsCardUntilItIsLeft) {
+    ASSERT_EQ(client.create(8, RDMA_PS_UDP), 0);
+    const std::uint32_t id = client.id;
+    ASSERT_EQ(client.bind(id, ipv4("10.77.0.2", 0)), 0);
+    ASSERT_EQ(client.join_group(id, ipv4("239.1.2.3", 0), 0x5000), 0);
+    const std::uint32_t group = client.group;
+    ASSERT_EQ(client.wait_event(), kJoined);
+    second.reset();
+    ASSERT_EQ(client.wait_event(), kRemoval);
+    EXPECT_EQ(client.join_group(id, ipv4("239.1.2.4", 0), 0x6000), -EIO);
+    EXPECT_EQ(client.leave_group(group), 0);
+    EXPECT_EQ(client.reported, 1U);
+}
+
+TEST_F(UcmaRelay, WildcardListensAtBothCards) {
+    const std::uint32_t listener = listen(server, "0.0.0.0", 7471);
+    EXPECT_EQ(count(*first, "listeners"), 1);
+    EXPECT_EQ(count(*second, "listeners"), 1);
+    establish("10.77.0.1", 7471, 0x100, server);
+    establish("10.77.0.2", 7471, 0x200, server);
+    EXPECT_EQ(server.destroy(listener), 0);
+    EXPECT_EQ(count(*first, "listeners"), 0);
+    EXPECT_EQ(count(*second, "listeners"), 0);
+}
+
+TEST_F(UcmaRelay, ListenerWithoutAnAddressListensAtBothCards) {
+    ASSERT_EQ(server.create(100), 0);
+    ASSERT_EQ(server.listen(server.id), 0);
+    EXPECT_EQ(count(*second, "listeners"), 1);
+    establish("10.77.0.2", port_of(addresses(server, server.id)), 0x100, server);
+}
+
+TEST_F(UcmaRelay, BacklogIsOneForAllCards) {
+    listen(server, "0.0.0.0", 7471, 1);
+    ASSERT_EQ(ask("10.77.0.2", 7471, 0x100), 0);
+    ASSERT_TRUE(server.readable(10'000));
+    ASSERT_EQ(ask("10.77.0.1", 7471, 0x200), 0);
+    EXPECT_EQ(client.wait_event(), kRejected);
+    ASSERT_EQ(ask("10.77.0.2", 7471, 0x300), 0);
+    EXPECT_EQ(client.wait_event(), kRejected);
+    EXPECT_EQ(server.wait_event(), kRequest);
+    ASSERT_EQ(ask("10.77.0.2", 7471, 0x400), 0);
+    EXPECT_EQ(server.wait_event(), kRequest);
+}
+
+TEST_F(UcmaRelay, PortOfAWildcardIsFreeAtAllCards) {
+    CmClient holder(second->directory);
+    listen(holder, "10.77.0.2", 7471);
+    ASSERT_EQ(client.create(1), 0);
+    EXPECT_EQ(client.bind(client.id, ipv4("0.0.0.0", 7471)), -EADDRINUSE);
+    EXPECT_EQ(count(*first, "ids"), 1);
+    EXPECT_EQ(client.bind(client.id, ipv4("0.0.0.0", 7472)), 0) << "it may choose again";
+    EXPECT_EQ(holder.create(2), 0);
+    EXPECT_EQ(holder.bind(holder.id, ipv4("10.77.0.2", 7472)), -EADDRINUSE);
+}
+
+TEST_F(UcmaRelay, WildcardBecomesOneCardsWhenItIsResolved) {
+    ASSERT_EQ(client.create(1), 0);
+    ASSERT_EQ(client.bind(client.id, ipv4("0.0.0.0", 7475)), 0);
+    ASSERT_EQ(client.resolve(client.id, ipv4("10.77.0.2", 7471)), 0);
+    EXPECT_EQ(client.wait_event(), kResolved);
+    EXPECT_EQ(port_of(addresses(client, client.id)), 7475);
+    EXPECT_NE(addresses(client, client.id).node_guid, 0U);
+    CmClient other(first->directory);
+    ASSERT_EQ(other.create(2), 0);
+    EXPECT_EQ(other.bind(other.id, ipv4("10.77.0.1", 7475)), 0) << "the first has it no more";
+    ASSERT_EQ(client.create(3), 0);
+    ASSERT_EQ(client.bind(client.id, ipv4("0.0.0.0", 7476)), 0);
+    ASSERT_EQ(client.resolve(client.id, ipv4("10.77.0.1", 7471)), 0);
+    EXPECT_EQ(client.wait_event(), kResolved);
+    EXPECT_TRUE(wait_count(*second, "ids", 1)) << "nor the second that of the other one";
+}
+
+TEST_F(UcmaRelay, OptionsGoWhereTheAddressLeads) {
+    ASSERT_EQ(client.create(1), 0);
+    const std::uint8_t timeout = 17;
+    const rdma_ucm_set_option option{reinterpret_cast<std::uintptr_t>(&timeout), client.id,
+                                     RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, sizeof timeout};
+    ASSERT_EQ(client.command(RDMA_USER_CM_CMD_SET_OPTION, option), 0);
+    listen(server, "10.77.0.2", 7471);
+    ASSERT_EQ(client.resolve(client.id, ipv4("10.77.0.2", 7471)), 0);
+    EXPECT_EQ(client.wait_event(), kResolved);
+    ASSERT_EQ(
+        client.command(RDMA_USER_CM_CMD_RESOLVE_ROUTE, rdma_ucm_resolve_route{client.id, 2000}), 0);
+    EXPECT_EQ(client.wait_event(), kRouted);
+    ASSERT_EQ(client.connect(client.id, 0x100), 0);
+    ASSERT_EQ(server.wait_event(), kRequest);
+    ASSERT_EQ(server.accept(server.event.id, 300, 0x101), 0);
+    ASSERT_EQ(client.wait_event(), kResponse);
+    ib_uverbs_qp_attr attr{};
+    const rdma_ucm_init_qp_attr query{reinterpret_cast<std::uintptr_t>(&attr), client.id, 3};
+    ASSERT_EQ(client.command(RDMA_USER_CM_CMD_INIT_QP_ATTR, query, sizeof attr), 0);
+    EXPECT_EQ(attr.timeout, 17);
+}
+
+TEST_F(UcmaRelay, IdentifierMovesWithEventsAndRequests) {
+    View third(*first, *second);
+    const std::uint32_t listener = listen(server, "0.0.0.0", 7471);
+    ASSERT_EQ(ask("10.77.0.2", 7471, 0x100), 0);
+    ASSERT_TRUE(server.readable(10'000));
+    ASSERT_EQ(third.migrate(server, listener), 0);
+    EXPECT_FALSE(server.readable());
+    EXPECT_EQ(server.destroy(listener), -EINVAL);
+    EXPECT_EQ(third.wait_event(), kRequest);
+    EXPECT_EQ(third.accept(third.event.id, 301, 0x101), 0);
+    EXPECT_EQ(client.wait_event(), kResponse);
+    server.close();
+    ASSERT_TRUE(wait_count(*second, "descriptors", 2));
+    establish("10.77.0.1", 7471, 0x200, third);
+    establish("10.77.0.2", 7471, 0x300, third);
+}
+
+TEST_F(UcmaRelay, ClientThatGoesLeavesNothingAtEitherCard) {
+    listen(server, "0.0.0.0", 7471);
+    establish("10.77.0.1", 7471, 0x100, server);
+    establish("10.77.0.2", 7471, 0x200, server);
+    client.close();
+    EXPECT_EQ(server.wait_event(), kDisconnected);
+    EXPECT_EQ(server.wait_event(), kDisconnected);
+    server.close();
+    for (const auto* const card : {first.get(), second.get()}) {
+        EXPECT_TRUE(wait_count(*card, "ids", 0));
+        EXPECT_TRUE(wait_count(*card, "listeners", 0));
+        EXPECT_TRUE(wait_count(*card, "communications", 0));
+        EXPECT_TRUE(wait_count(*card, "descriptors", 0));
+    }
+}
+
+TEST_F(UcmaRelay, CardThatGoesIsRemovedFromItsIdentifiersAlone) {
+    const std::uint32_t listener = listen(server, "0.0.0.0", 7471);
+    establish("10.77.0.2", 7471, 0x200, server);
+    const std::uint32_t there = client.id;
+    second.reset();
+    EXPECT_EQ(client.wait_event(), kRemoval);
+    EXPECT_EQ(client.event.uid, 200U + 0x200);
+    EXPECT_EQ(client.command(RDMA_USER_CM_CMD_DISCONNECT, rdma_ucm_disconnect{there}), -EIO);
+    EXPECT_EQ(client.destroy(there), 0);
+    EXPECT_EQ(server.wait_event(), kRemoval) << "of the connection";
+    establish("10.77.0.1", 7471, 0x300, server);
+    EXPECT_EQ(server.destroy(listener), 0);
+}
+
+TEST_F(UcmaRelay, ConnectionToTheSameCardIsRefused) {
+    CmClient alone(first->directory);
+    const uverbs::test::Client again(first->directory, false, "/rdma_cm.sock");
+    EXPECT_EQ(join(alone, again.socket()), -EEXIST);
+    const uverbs::test::Client twice(second->directory, false, "/rdma_cm.sock");
+    EXPECT_EQ(join(client, twice.socket()), -EEXIST);
+    listen(alone, "0.0.0.0", 7471);
+    EXPECT_EQ(count(*first, "listeners"), 1);
+}
+
+TEST_F(UcmaRelay, ConnectionToItselfIsRefusedAndLeavesNothing) {
+    const int before = count(*first, "descriptors");
+    {
+        CmClient alone(first->directory);
+        EXPECT_LT(join(alone, alone.raw().socket()), 0);
+    }
+    EXPECT_TRUE(wait_count(*first, "descriptors", before));
+}
+
+TEST_F(UcmaRelay, WhatIsNoCardIsRefused) {
+    CmClient alone(first->directory);
+    std::array<int, 2> pipe{};
+    ASSERT_EQ(::pipe(pipe.data()), 0);
+    EXPECT_EQ(join(alone, pipe[0]), -EINVAL);
+    ::close(pipe[0]);
+    ::close(pipe[1]);
+    std::array<int, 2> pair{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair.data()), 0);
+    const UniqueFd ended(pair[0]);
+    ::close(pair[1]);
+    EXPECT_EQ(join(alone, ended.get()), -EIO);
+    EXPECT_EQ(join(alone, -1), -EPIPE) << "no descriptor at all";
+}
+
+/// The other end of a link, played by the client.
+class FalseCard {
+  public:
+    FalseCard() {
+        std::array<int, 2> pair{};
+        EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()), 0);
+        given_.reset(pair[0]);
+        mine_.reset(pair[1]);
+    }
+    [[nodiscard]] int given() const { return given_.get(); }
+    /// Answers requests, each with `result`, and writes `bytes` where the answer belongs.
+    void answer(int requests, int result, const uverbs::test::Bytes& bytes = {}) {
+        for (int n = 0; n < requests; ++n) {
+            uverbs::Message message;
+            pollfd p{mine_.get(), POLLIN, 0};
+            ASSERT_EQ(::poll(&p, 1, 10'000), 1);
+            ASSERT_EQ(uverbs::receive_message(mine_.get(), message), uverbs::Received::kMessage);
+            if (message.header.type == DINGO_UVERBS_HELLO) {
+                memory_.reset(message.fds.at(0).release());
+            } else {
+                std::uint64_t at = message.header.arg;
+                if (message.header.type == DINGO_UVERBS_RDMA_CM) {  // a command begins with it
+                    std::memcpy(&at, message.payload.data() + sizeof(rdma_ucm_cmd_hdr), sizeof at);
+                }
+                EXPECT_EQ(
+                    ::pwrite(memory_.get(), bytes.data(), bytes.size(), static_cast<off_t>(at)),
+                    static_cast<ssize_t>(bytes.size()));
+            }
+            uverbs::Reply reply;
+            reply.header.type = DINGO_UVERBS_DONE;
+            reply.header.result = result;
+            uverbs::send_reply(message.reply.get(), reply);
+        }
+    }
+    int memory() const { return memory_.get(); }
+    void token() { EXPECT_EQ(::send(mine_.get(), "", 1, MSG_NOSIGNAL), 1); }
+    void close() { mine_.reset(); }
+
+  private:
+    UniqueFd given_;
+    UniqueFd mine_;
+    UniqueFd memory_;
+};
+
+TEST_F(UcmaRelay, FalseCardHarmsNobodyElse) {
+    listen(server, "0.0.0.0", 7471);
+    for (const char* const address : {"10.77.0.1", "10.77.0.2"}) {  // joins here and there
+        ASSERT_EQ(server.create(101, RDMA_PS_UDP), 0);
+        ASSERT_EQ(server.bind(server.id, ipv4(address, 0)), 0);
+        ASSERT_EQ(server.join_group(server.id, ipv4("239.1.2.3", 0), 102), 0);
+        ASSERT_EQ(server.wait_event(), kJoined);
+    }
+    CmClient hostile(first->directory);
+    FalseCard card;
+    std::thread plays([&card] {
+        dingo_uverbs_cm_routes routes{};
+        routes.node_guid = 77;
+        routes.num_prefixes = ~0U;
+        uverbs::test::Bytes bytes;
+        uverbs::test::append(bytes, routes);
+        card.answer(2, 0, bytes);
+    });
+    EXPECT_EQ(join(hostile, card.given()), 0);
+    plays.join();
+    EXPECT_NE(::ftruncate(card.memory(), 0), 0) << "its size is sealed";
+    // Events of identifiers and joins that are not there, of this card and of another client.
+    for (const EventType type : {EventType::kDisconnected, EventType::kMulticastJoin}) {
+        for (std::uint64_t serial = 0; serial < 8; ++serial) {
+            for (std::uint64_t number = 0; number < 4; ++number) {
+                card.token();
+                rdma_ucm_event_resp event{};
+                event.uid = serial << 32 | number;
+                event.event = static_cast<std::uint32_t>(type);
+                uverbs::test::Bytes bytes;
+                uverbs::test::append(bytes, event);
+                card.answer(1, 0, bytes);
+            }
+        }
+    }
+    for (int n = 0; n < 4; ++n) {
+        card.token();  // more than there can be
+    }
+    EXPECT_TRUE(wait_count(*first, "descriptors", 3));
+    EXPECT_FALSE(server.readable());
+    card.close();
+    establish("10.77.0.2", 7471, 0x100, server);
+    EXPECT_EQ(hostile.create(5), 0);
+    EXPECT_EQ(hostile.bind(hostile.id, ipv4("10.77.0.1", 1)), 0) << "the rest of it works on";
+}
+
+TEST_F(UcmaRelay, SilentCardCostsNoMoreDescriptorsThanItsLimit) {
+    CmClient hostile(first->directory);
+    FalseCard card;
+    std::thread plays([&card] {
+        dingo_uverbs_cm_routes routes{};
+        routes.node_guid = 77;
+        uverbs::test::Bytes bytes;
+        uverbs::test::append(bytes, routes);
+        card.answer(2, 0, bytes);
+    });
+    ASSERT_EQ(join(hostile, card.given()), 0);
+    plays.join();
+    ASSERT_EQ(hostile.create(1), 0);
+    const std::size_t before = uverbs::test::open_descriptors();
+    std::array<int, 2> answers{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, answers.data()), 0);
+    const UniqueFd mine(answers[0]);
+    const UniqueFd theirs(answers[1]);
+    rdma_ucm_bind body{};
+    body.id = hostile.id;
+    body.addr_size = sizeof(sockaddr_in);
+    const sockaddr_in any = ipv4("0.0.0.0", 0);
+    std::memcpy(&body.addr, &any, sizeof any);
+    uverbs::test::Bytes payload;
+    uverbs::test::append(payload, rdma_ucm_cmd_hdr{RDMA_USER_CM_CMD_BIND, sizeof body, 0});
+    uverbs::test::append(payload, body);
+    Request request(DINGO_UVERBS_RDMA_CM);
+    request.header.payload_len = static_cast<std::uint32_t>(payload.size());
+    constexpr int kTries = 2000;
+    for (int n = 0; n < kTries; ++n) {
+        while (!uverbs::send_request(hostile.raw().socket(), request.header, payload,
+                                     std::array{theirs.get()})) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
+    ASSERT_EQ(hostile.create(2), 0) << "behind all of them";
+    EXPECT_LE(uverbs::test::open_descriptors(), before + 400);
+    dingo_uverbs_reply refused{};
+    ASSERT_EQ(::recv(mine.get(), &refused, sizeof refused, 0),
+              static_cast<ssize_t>(sizeof refused));
+    EXPECT_EQ(refused.result, -ENOMEM);
+    EXPECT_EQ(server.create(9), 0) << "others are served";
+}
+
+TEST_F(UcmaRelay, CardThatIsAskedForAnotherAsksNobody) {
+    const uverbs::test::Client link(second->directory, false, "/rdma_cm.sock");
+    CmClient user(first->directory);
+    ASSERT_EQ(join(user, link.socket()), 0);
+    Request r(DINGO_UVERBS_RDMA_CM_JOIN);
+    const uverbs::test::Client back(first->directory, false, "/rdma_cm.sock");
+    r.fds = {back.socket()};
+    uverbs::test::Client copy(second->directory, false, "/rdma_cm.sock");
+    ASSERT_EQ(::dup2(link.socket(), copy.socket()), copy.socket());
+    EXPECT_EQ(copy.send(r).result(), -EINVAL);
+}
+
+}  // namespace
+}  // namespace dingo::rdma_cm::test

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Classic commands: what of a request counts, and what its errnos are.
+#include "running_card.h"
+
+namespace dingo::uverbs::test {
+namespace {
+
+struct UverbsCommands : ::testing::Test {
+    UverbsCommands() : client(card.directory), verbs(client) {
+        EXPECT_EQ(verbs.get_context(), 0);
+        EXPECT_EQ(verbs.alloc_pd(), 0);
+        pd = verbs.handle;
+    }
+    RunningCard card;
+    Client client;
+    Verbs verbs;
+    std::uint32_t pd = 0;
+    std::array<std::byte, 4096> memory{};
+};
+
+TEST_F(UverbsCommands, DeviceTellsTheReadsAndAtomicsOfAllQueuePairs) {
+    ib_uverbs_query_device_resp attr{};
+    ASSERT_GT(client.command(IB_USER_VERBS_CMD_QUERY_DEVICE,
+                             Verbs::zeroed<ib_uverbs_query_device>(), attr),
+              0);
+    ASSERT_GT(attr.max_qp_rd_atom, 0U);
+    EXPECT_EQ(attr.max_res_rd_atom, attr.max_qp_rd_atom * attr.max_qp);
+}
+
+// ibv_reg_mr() takes IBV_ACCESS_FLUSH_*: a device without them has no support, not a wrong call.
+TEST_F(UverbsCommands, AccessThatTheDeviceLacksIsNotAccessThatNobodyKnows) {
+    EXPECT_EQ(verbs.reg_mr(pd, memory.data(), 64, 1U << 8), -EOPNOTSUPP) << "FLUSH_GLOBAL";
+    EXPECT_EQ(verbs.reg_mr(pd, memory.data(), 64, 1U << 9), -EOPNOTSUPP) << "FLUSH_PERSISTENT";
+    EXPECT_EQ(verbs.reg_mr(pd, memory.data(), 64, 1U << 10), -EINVAL);
+}
+
+TEST_F(UverbsCommands, ReregThatNamesNoPdLooksAtNone) {
+    ASSERT_EQ(verbs.reg_mr(pd, memory.data(), 64), 0);
+    const std::uint32_t mr = verbs.handle;
+    ASSERT_EQ(verbs.alloc_pd(), 0);
+    const std::uint32_t other = verbs.handle;
+    const auto rereg = [&](std::uint32_t flags, std::uint32_t pd_handle) {
+        auto cmd = Verbs::zeroed<ib_uverbs_rereg_mr>();
+        cmd.mr_handle = mr;
+        cmd.flags = flags;
+        cmd.pd_handle = pd_handle;
+        cmd.access_flags = 1;
+        std::array<std::uint32_t, 2> resp{};
+        return std::min(client.command(IB_USER_VERBS_CMD_REREG_MR, cmd, resp), 0);
+    };
+    constexpr std::uint32_t kPd = 2;
+    constexpr std::uint32_t kAccess = 4;
+    EXPECT_EQ(rereg(kAccess, 0xffff), 0);
+    EXPECT_EQ(rereg(kAccess, other), 0);
+    EXPECT_EQ(verbs.destroy_pd(other), 0) << "it did not get the region";
+    EXPECT_EQ(verbs.destroy_pd(pd), -EBUSY);
+    EXPECT_EQ(rereg(kPd, 0xffff), -EINVAL);
+}
+
+// As in the kernel, where ib_uverbs looks before the driver does.
+TEST_F(UverbsCommands, AWrongPortIsToldBeforeWhatTheDriverLacks) {
+    ASSERT_EQ(verbs.create_cq(), 0);
+    ASSERT_EQ(verbs.create_qp(pd, verbs.handle), 0);
+    const std::uint32_t qp = verbs.handle;
+    constexpr std::uint32_t kAv = 1U << 7;
+    constexpr std::uint32_t kAltPath = 1U << 14;
+    auto cmd = Verbs::zeroed<ib_uverbs_modify_qp>();
+    cmd.dest.is_global = 1;
+    cmd.alt_port_num = cmd.alt_dest.port_num = 1;
+    cmd.dest.port_num = 2;
+    EXPECT_EQ(verbs.modify_qp(cmd, qp, 2, kAv | kAltPath), -EINVAL);
+    cmd.dest.port_num = 1;
+    EXPECT_EQ(verbs.modify_qp(cmd, qp, 2, kAv | kAltPath), -EOPNOTSUPP);
+}
+
+}  // namespace
+}  // namespace dingo::uverbs::test

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/uverbs/events.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <rdma/ib_user_verbs.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "host/uverbs/objects.h"
+
+namespace dingo::uverbs {
+namespace {
+
+struct Fixture : ::testing::Test {
+    std::shared_ptr<EventChannel> make(EventChannel::Kind kind) {
+        return std::make_shared<EventChannel>(kind, poller, stats,
+                                              [this](EventChannel&) { ++closed; });
+    }
+    static std::uint64_t read_completion(int fd) {
+        ib_uverbs_comp_event_desc desc{};
+        return ::recv(fd, &desc, sizeof desc, MSG_DONTWAIT) == sizeof desc ? desc.cq_handle : 0;
+    }
+    Poller poller;
+    EventStats stats;
+    int closed = 0;
+};
+using UverbsEvents = Fixture;
+
+TEST_F(UverbsEvents, UnreadEventsOfOneOwnerAreTakenBackAndOthersKeepTheirOrder) {
+    auto channel = make(EventChannel::Kind::kCompletion);
+    const UniqueFd client = channel->give_client_end();
+    const HeldChannel hold(channel, client.get());
+    for (std::uint64_t i = 1; i <= 6; ++i) {
+        channel->post({i % 2 == 0 ? 100 : i, 0});
+    }
+    EXPECT_EQ(read_completion(client.get()), 1u);
+    EXPECT_EQ(read_completion(client.get()), 100u);
+    EXPECT_EQ(channel->take_back([](const auto& e) { return e.element == 100; }), 2u);
+    EXPECT_EQ(read_completion(client.get()), 3u);
+    EXPECT_EQ(read_completion(client.get()), 5u);
+    EXPECT_EQ(read_completion(client.get()), 0u);
+}
+
+TEST_F(UverbsEvents, EventsBeyondTheSocketWaitAndComeLater) {
+    auto channel = make(EventChannel::Kind::kCompletion);
+    const UniqueFd client = channel->give_client_end();
+    const HeldChannel hold(channel, client.get());
+    constexpr std::uint64_t kMany = 5000;
+    for (std::uint64_t i = 1; i <= kMany; ++i) {
+        channel->post({i, 0});
+    }
+    std::uint64_t next = 1;
+    for (int rounds = 0; next <= kMany && rounds < 100'000; ++rounds) {
+        while (read_completion(client.get()) == next) {
+            ++next;
+        }
+        poller.service();
+    }
+    EXPECT_EQ(next, kMany + 1);
+    EXPECT_EQ(stats.dropped, 0u);
+}
+
+TEST_F(UverbsEvents, TakeBackCountsThoseThatWaitInTheCard) {
+    auto channel = make(EventChannel::Kind::kCompletion);
+    const UniqueFd client = channel->give_client_end();
+    const HeldChannel hold(channel, client.get());
+    for (int i = 0; i < 5000; ++i) {
+        channel->post({static_cast<std::uint64_t>(i % 2), 0});
+    }
+    EXPECT_EQ(channel->take_back([](const auto& e) { return e.element == 1; }), 2500u);
+    EXPECT_EQ(channel->take_back([](const auto& e) { return e.element == 0; }), 2500u);
+    EXPECT_EQ(read_completion(client.get()), 0u);
+}
+
+TEST_F(UverbsEvents, ClientThatReadsNothingCostsNoMemoryWithoutBound) {
+    auto channel = make(EventChannel::Kind::kAsync);
+    const UniqueFd client = channel->give_client_end();
+    for (int i = 0; i < 100'000; ++i) {
+        channel->post({1, 9});
+    }
+    EXPECT_GT(stats.dropped, 80'000u);
+}
+
+TEST_F(UverbsEvents, ClosingTheLastCopyIsSeenButNotWhileTheChannelIsHeld) {
+    auto channel = make(EventChannel::Kind::kCompletion);
+    UniqueFd client = channel->give_client_end();
+    {
+        const HeldChannel hold(channel, client.get());
+        client.reset();
+        poller.service();
+        EXPECT_EQ(closed, 0);
+    }
+    poller.service();
+    EXPECT_EQ(closed, 1);
+}
+
+TEST_F(UverbsEvents, ReadAndPollAreThoseOfTheKernelsDescriptor) {
+    auto channel = make(EventChannel::Kind::kAsync);
+    const UniqueFd client = channel->give_client_end();
+    pollfd p{client.get(), POLLIN, 0};
+    EXPECT_EQ(::poll(&p, 1, 0), 0);
+    channel->post({0x1122334455667788, 10});
+    EXPECT_EQ(::poll(&p, 1, 0), 1);
+    EXPECT_EQ(p.revents, POLLIN);
+    ib_uverbs_async_event_desc desc{};
+    EXPECT_EQ(::read(client.get(), &desc, sizeof desc), static_cast<ssize_t>(sizeof desc));
+    EXPECT_EQ(desc.element, 0x1122334455667788u);
+    EXPECT_EQ(desc.event_type, 10u);
+}
+
+TEST_F(UverbsEvents, ClientCannotFillTheCardsMemoryThroughItsEnd) {
+    auto channel = make(EventChannel::Kind::kCompletion);
+    const UniqueFd client = channel->give_client_end();
+    EXPECT_LT(::send(client.get(), "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT), 0);
+    EXPECT_EQ(errno, EPIPE);
+}
+
+struct Thing final : Object {
+    explicit Thing(ObjectType type) : Object(type) {}
+};
+
+TEST(UverbsObjects, HandlesAreSmallAndUsedAgainAndTypesAreChecked) {
+    ObjectTable table;
+    std::vector<Object*> all;
+    for (int i = 0; i < 4; ++i) {
+        auto thing = std::make_unique<Thing>(static_cast<ObjectType>(UVERBS_OBJECT_AH));
+        all.push_back(thing.get());
+        table.add(std::move(thing));
+        EXPECT_EQ(all.back()->handle(), static_cast<std::uint32_t>(i));
+    }
+    table.remove(*all[1]);
+    table.remove(*all[0]);
+    auto thing = std::make_unique<Thing>(static_cast<ObjectType>(UVERBS_OBJECT_MW));
+    Object& again = *thing;
+    table.add(std::move(thing));
+    EXPECT_EQ(again.handle(), 0u);
+    const auto code = [&](ObjectType type, std::uint64_t handle) {
+        try {
+            (void)table.lookup(type, handle);
+            return 0;
+        } catch (const ErrnoError& e) {
+            return e.code();
+        }
+    };
+    EXPECT_EQ(code(UVERBS_OBJECT_AH, 0), EINVAL);
+    EXPECT_EQ(code(UVERBS_OBJECT_MW, 0), 0);
+    EXPECT_EQ(code(UVERBS_OBJECT_AH, 1), ENOENT);
+    EXPECT_EQ(code(UVERBS_OBJECT_AH, UINT64_MAX), ENOENT);
+}
+
+TEST(UverbsObjects, WhatIsInUseIsBusyUntilItsUserGoes) {
+    ObjectTable table;
+    auto thing = std::make_unique<Thing>(static_cast<ObjectType>(UVERBS_OBJECT_AH));
+    Thing& used = *thing;
+    table.add(std::move(thing));
+    {
+        const Ref<Thing> ref(&used);
+        EXPECT_THROW(table.remove(used), ErrnoError);
+        EXPECT_EQ(&table.lookup(UVERBS_OBJECT_AH, 0), &used) << "it stays usable";
+    }
+    EXPECT_NE(table.remove(used), nullptr);
+}
+
+}  // namespace
+}  // namespace dingo::uverbs

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Descriptors whose close() waits, sent to a card: what another client asks for meanwhile is
+// answered while the close() still waits.
+#include "base/foreign_fd.h"
+
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <string_view>
+
+#include "running_card.h"
+
+namespace dingo::uverbs::test {
+namespace {
+
+/// A TCP connection whose sender's end holds data that the other end does not take, and lingers:
+/// the last close() of the sender's end waits until the receiver's end goes.
+class Lingering {
+  public:
+    Lingering() {
+        const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t length = sizeof address;
+        auto* const at = reinterpret_cast<sockaddr*>(&address);
+        EXPECT_EQ(::bind(listener.get(), at, length), 0);
+        EXPECT_EQ(::listen(listener.get(), 1), 0);
+        EXPECT_EQ(::getsockname(listener.get(), at, &length), 0);
+        sender_.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        EXPECT_EQ(::connect(sender_.get(), at, length), 0);
+        receiver_.reset(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        const linger wait{1, 60};
+        EXPECT_EQ(::setsockopt(sender_.get(), SOL_SOCKET, SO_LINGER, &wait, sizeof wait), 0);
+        const std::vector<char> data(1 << 20);
+        while (::send(sender_.get(), data.data(), data.size(), MSG_DONTWAIT) > 0) {
+        }
+    }
+    /// The kernel resets the connection, and a close() that waits returns.
+    void let_go() { receiver_.reset(); }
+    /// Whoever has a copy of sender() has the last one. There must be one.
+    void forget() { sender_.reset(); }
+    [[nodiscard]] int sender() const { return sender_.get(); }
+
+  private:
+    UniqueFd sender_;
+    UniqueFd receiver_;
+};
+
+void send_with(int socket, const void* bytes, std::size_t size, const std::vector<int>& fds) {
+    iovec iov{const_cast<void*>(bytes), size};
+    std::vector<std::byte> control(CMSG_SPACE(fds.size() * sizeof(int)));
+    msghdr msg{};
+    msg.msg_iov = &iov;
+    msg.msg_iovlen = 1;
+    msg.msg_control = control.data();
+    msg.msg_controllen = control.size();
+    cmsghdr* const c = CMSG_FIRSTHDR(&msg);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
+    std::memcpy(CMSG_DATA(c), fds.data(), fds.size() * sizeof(int));
+    EXPECT_GE(::sendmsg(socket, &msg, MSG_NOSIGNAL), 0);
+}
+
+bool wait_until_closing(bool wanted) {
+    for (int i = 0; i < 5000 && (closing_elsewhere() != 0) != wanted; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return (closing_elsewhere() != 0) == wanted;
+}
+
+class UverbsForeignFd : public testing::Test {
+  protected:
+    UverbsForeignFd() : honest_(card_.directory), verbs_(honest_) {
+        EXPECT_EQ(verbs_.get_context(), 0);
+    }
+    ~UverbsForeignFd() override {
+        slow_.let_go();
+        EXPECT_TRUE(wait_until_closing(false));
+    }
+
+    /// The card looks at nothing that comes from now on until expect_others_served().
+    void stop_card() {
+        card_.close_gate();
+        Request request(DINGO_UVERBS_SYSFS);
+        const std::string_view path = RunningCard::kGate;
+        std::transform(path.begin(), path.end(), std::back_inserter(request.payload),
+                       [](char c) { return static_cast<std::byte>(c); });
+        std::array<int, 2> pair{};
+        ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()), 0);
+        gate_answer_.reset(pair[0]);
+        const UniqueFd theirs(pair[1]);
+        honest_.send_bytes_without_answer(request.bytes(), theirs.get());
+    }
+    /// All copies of the slow descriptor are on their way to the card, which goes on now.
+    void expect_others_served() {
+        slow_.forget();
+        card_.open_gate();
+        ASSERT_TRUE(wait_until_closing(true));
+        for (int i = 0; i < 20; ++i) {
+            ASSERT_EQ(verbs_.alloc_pd(), 0);
+            ASSERT_EQ(verbs_.destroy_pd(verbs_.handle), 0);
+        }
+        EXPECT_NE(closing_elsewhere(), 0U) << "close() did not wait: this proves nothing";
+    }
+
+    RunningCard card_;
+    Lingering slow_;
+    Client honest_;
+    Verbs verbs_;
+    UniqueFd gate_answer_;
+};
+
+TEST_F(UverbsForeignFd, OneBeforeHelloHoldsNobodyUp) {
+    Client hostile(card_.directory, false);
+    stop_card();
+    send_with(hostile.socket(), "x", 1, {slow_.sender()});
+    expect_others_served();
+}
+
+TEST_F(UverbsForeignFd, AsManyAsTheKernelTakesHoldNobodyUp) {
+    Client hostile(card_.directory, false);
+    stop_card();
+    send_with(hostile.socket(), "x", 1, std::vector<int>(253, slow_.sender()));
+    expect_others_served();
+}
+
+// Each of them keeps a thread that closes; what other clients send does not wait for one.
+TEST_F(UverbsForeignFd, ManyHoldNobodyUp) {
+    constexpr unsigned kMany = 100;
+    std::vector<std::unique_ptr<Lingering>> more;
+    Client hostile(card_.directory, false);
+    stop_card();
+    std::vector<int> fds{slow_.sender()};
+    for (unsigned i = 1; i < kMany; ++i) {
+        more.push_back(std::make_unique<Lingering>());
+        fds.push_back(more.back()->sender());
+    }
+    send_with(hostile.socket(), "x", 1, fds);
+    for (const auto& one : more) {
+        one->forget();
+    }
+    expect_others_served();
+    EXPECT_GE(closing_elsewhere(), kMany);
+    const std::size_t waiting = closing_elsewhere();
+    for (int i = 0; i < 200; ++i) {
+        ASSERT_EQ(verbs_.alloc_pd(), 0);
+        ASSERT_EQ(verbs_.destroy_pd(verbs_.handle), 0);
+        ASSERT_EQ(Client(card_.directory).greeting, 0);
+    }
+    EXPECT_LE(closing_elsewhere(), waiting) << "what honest clients sent waits, too";
+    for (const auto& one : more) {
+        one->let_go();
+    }
+}
+
+TEST_F(UverbsForeignFd, OneInTheQueueOfAReplySocketHoldsNobodyUp) {
+    Client hostile(card_.directory);
+    stop_card();
+    std::array<int, 2> pair{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()), 0);
+    const UniqueFd mine(pair[0]);
+    UniqueFd theirs(pair[1]);
+    send_with(mine.get(), "x", 1, {slow_.sender()});
+    const Request request(DINGO_UVERBS_SYSFS);
+    hostile.send_bytes_without_answer(request.bytes(), theirs.get());
+    theirs.reset();
+    expect_others_served();
+}
+
+TEST_F(UverbsForeignFd, OneBehindAMessageThatEndsTheConnectionHoldsNobodyUp) {
+    Client hostile(card_.directory);
+    stop_card();
+    ASSERT_EQ(::send(hostile.socket(), "x", 1, MSG_NOSIGNAL), 1);
+    send_with(hostile.socket(), "y", 1, {slow_.sender()});
+    hostile.close();
+    expect_others_served();
+}
+
+TEST(UverbsProtocol, DescriptorsThatNoAnswerAskedForAreRefused) {
+    RunningCard card;
+    Client client(card.directory);
+    const std::string_view path = "class/known";
+    Request request(DINGO_UVERBS_SYSFS);
+    std::transform(path.begin(), path.end(), std::back_inserter(request.payload),
+                   [](char c) { return static_cast<std::byte>(c); });
+    EXPECT_EQ(client.send(request).result(), 0);
+    request.fds = {0};
+    EXPECT_EQ(client.send(request).result(), -EINVAL);
+}
+
+}  // namespace
+}  // namespace dingo::uverbs::test

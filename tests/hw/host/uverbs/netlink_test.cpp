@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// RDMA netlink of a card: what `rdma` and libibverbs ask, and what nobody should.
+#include <linux/netlink.h>
+#include <rdma/rdma_netlink.h>
+
+#include <optional>
+#include <set>
+#include <span>
+
+#include "running_card.h"
+
+namespace dingo::uverbs::test {
+namespace {
+
+struct Reply {
+    int result = 0;
+    std::vector<std::uint8_t> bytes;
+    std::uint64_t next = 0;  ///< where the dump goes on
+    [[nodiscard]] std::string text() const { return {bytes.begin(), bytes.end()}; }
+    /// Lengths of the messages; empty when they do not fill the bytes.
+    [[nodiscard]] std::vector<std::uint32_t> messages() const {
+        std::vector<std::uint32_t> out;
+        std::size_t at = 0;
+        while (at + sizeof(nlmsghdr) <= bytes.size()) {
+            nlmsghdr header;
+            std::memcpy(&header, bytes.data() + at, sizeof header);
+            out.push_back(header.nlmsg_len);
+            at += NLMSG_ALIGN(header.nlmsg_len);
+        }
+        return at == bytes.size() ? out : std::vector<std::uint32_t>{};
+    }
+};
+
+class UverbsNetlink : public testing::Test {
+  protected:
+    UverbsNetlink() : asker_(card_.directory, false) {}
+
+    static Bytes message(unsigned operation, std::uint16_t flags) {
+        nlmsghdr header{};
+        header.nlmsg_type = static_cast<std::uint16_t>(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, operation));
+        header.nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | flags);
+        header.nlmsg_seq = 77;
+        header.nlmsg_len = sizeof header;
+        Bytes bytes;
+        append(bytes, header);
+        return bytes;
+    }
+    static void attribute(Bytes& bytes, std::uint16_t type, std::uint32_t value) {
+        append(bytes, nlattr{8, type});
+        append(bytes, value);
+        const auto length = static_cast<std::uint32_t>(bytes.size());
+        std::memcpy(bytes.data(), &length, sizeof length);
+    }
+    Reply ask(const Bytes& bytes, std::uint64_t from = 0) {
+        Request request(DINGO_UVERBS_NETLINK);
+        request.header.arg = from;
+        request.payload = bytes;
+        const Answer answer = asker_.send(request);
+        Reply reply{answer.result(), {}, answer.header.next};
+        if (!answer.fds.empty()) {
+            reply.bytes.resize(1 << 20);
+            const ssize_t got =
+                ::pread(answer.fds[0].get(), reply.bytes.data(), reply.bytes.size(), 0);
+            reply.bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+        }
+        return reply;
+    }
+    static Bytes about(unsigned operation, std::uint32_t device, std::uint32_t port) {
+        Bytes bytes = message(operation, 0);
+        attribute(bytes, RDMA_NLDEV_ATTR_DEV_INDEX, device);
+        attribute(bytes, RDMA_NLDEV_ATTR_PORT_INDEX, port);
+        return bytes;
+    }
+
+    RunningCard card_;
+    Client asker_;
+};
+
+constexpr std::uint32_t kIndex = 3;  // RunningCard's number
+
+TEST_F(UverbsNetlink, DeviceAndPortAreNamed) {
+    for (const unsigned operation : {RDMA_NLDEV_CMD_GET, RDMA_NLDEV_CMD_PORT_GET}) {
+        const Reply dump = ask(message(operation, NLM_F_DUMP));
+        EXPECT_EQ(dump.result, 0);
+        EXPECT_EQ(dump.messages().size(), 1U);
+        EXPECT_NE(dump.text().find("dingo0"), std::string::npos);
+        const Reply one = ask(about(operation, kIndex, 1));
+        EXPECT_EQ(one.result, 0);
+        EXPECT_EQ(one.messages().size(), 1U);
+    }
+}
+
+TEST_F(UverbsNetlink, OtherDevicesAndPortsAreNotThere) {
+    EXPECT_EQ(ask(about(RDMA_NLDEV_CMD_GET, 4, 1)).result, -ENODEV);
+    EXPECT_EQ(ask(about(RDMA_NLDEV_CMD_PORT_GET, kIndex, 2)).result, -EINVAL);
+    EXPECT_EQ(ask(message(RDMA_NLDEV_CMD_GET, 0)).result, -EINVAL);
+}
+
+TEST_F(UverbsNetlink, TheCountersFitInWhatProgramsRead) {
+    const Reply counters = ask(about(RDMA_NLDEV_CMD_STAT_GET, kIndex, 1));
+    ASSERT_EQ(counters.messages().size(), 1U);
+    EXPECT_LE(counters.messages()[0], 4096U);
+    EXPECT_NE(counters.text().find("rdma_tx_packets"), std::string::npos);
+}
+
+/// The numbers that a table's entries have, which is the first attribute of this type in each.
+std::multiset<std::uint32_t> numbers(const Reply& reply, int table, int attribute) {
+    std::multiset<std::uint32_t> out;
+    const auto nested = [](std::span<const std::uint8_t> bytes, int type, const auto& visit) {
+        for (std::size_t at = 0; at + sizeof(nlattr) <= bytes.size();) {
+            nlattr head;
+            std::memcpy(&head, bytes.data() + at, sizeof head);
+            if ((head.nla_type & NLA_TYPE_MASK) == type || type < 0) {
+                visit(bytes.subspan(at + sizeof head, head.nla_len - sizeof head));
+            }
+            at += NLA_ALIGN(head.nla_len);
+        }
+    };
+    const auto all = std::span(reply.bytes).subspan(std::min(reply.bytes.size(), sizeof(nlmsghdr)));
+    nested(all, table, [&](auto entries) {
+        nested(entries, -1, [&](auto entry) {
+            nested(entry, attribute, [&](auto value) {
+                std::uint32_t number = 0;
+                std::memcpy(&number, value.data(), sizeof number);
+                out.insert(number);
+            });
+        });
+    });
+    return out;
+}
+
+// A card with thousands of objects serves others between two pieces.
+TEST_F(UverbsNetlink, ALongTableComesInPiecesOfOneMessage) {
+    Client first(card_.directory), second(card_.directory);
+    Verbs one(first), two(second);
+    ASSERT_EQ(one.get_context(), 0);
+    ASSERT_EQ(two.get_context(), 0);
+    for (int i = 0; i < 250; ++i) {
+        ASSERT_EQ(one.alloc_pd(), 0);
+        ASSERT_EQ(two.alloc_pd(), 0);
+    }
+    std::multiset<std::uint32_t> seen;
+    std::size_t pieces = 0;
+    std::uint64_t from = 0;
+    do {
+        const Reply piece = ask(message(RDMA_NLDEV_CMD_RES_PD_GET, NLM_F_DUMP), from);
+        ASSERT_EQ(piece.messages().size(), 1U);
+        EXPECT_LE(piece.messages()[0], 4096U);
+        seen.merge(numbers(piece, RDMA_NLDEV_ATTR_RES_PD, RDMA_NLDEV_ATTR_RES_PDN));
+        from = piece.next;
+        ++pieces;
+    } while (from != 0 && pieces < 100);
+    EXPECT_GT(pieces, 3U);
+    EXPECT_EQ(seen.size(), 500U);
+    EXPECT_EQ(std::set(seen.begin(), seen.end()).size(), 500U) << "each once";
+}
+
+TEST_F(UverbsNetlink, TheSummaryCountsTheObjectsOfAllClients) {
+    Client first(card_.directory), second(card_.directory);
+    Verbs one(first), two(second);
+    ASSERT_EQ(one.get_context(), 0);
+    ASSERT_EQ(two.get_context(), 0);
+    for (int i = 0; i < 10; ++i) {
+        ASSERT_EQ(one.alloc_pd(), 0);
+        ASSERT_EQ(two.alloc_pd(), 0);
+    }
+    ASSERT_EQ(two.create_cq(), 0);
+    Bytes question = message(RDMA_NLDEV_CMD_RES_GET, 0);
+    attribute(question, RDMA_NLDEV_ATTR_DEV_INDEX, kIndex);
+    const auto counts =
+        numbers(ask(question), RDMA_NLDEV_ATTR_RES_SUMMARY, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR);
+    // PDs, CQs, contexts; no QPs, MRs and SRQs.
+    EXPECT_EQ(counts, (std::multiset<std::uint32_t>{20, 1, 2, 0, 0, 0}));
+}
+
+TEST_F(UverbsNetlink, ATableGoesOnWhereObjectsAndClientsHaveGone) {
+    std::optional<Client> first(std::in_place, card_.directory);
+    Client second(card_.directory);
+    Verbs one(*first), two(second);
+    ASSERT_EQ(one.get_context(), 0);
+    ASSERT_EQ(two.get_context(), 0);
+    std::vector<std::uint32_t> handles;
+    for (int i = 0; i < 250; ++i) {
+        ASSERT_EQ(one.alloc_pd(), 0);
+        ASSERT_EQ(two.alloc_pd(), 0);
+        handles.push_back(two.handle);
+    }
+    const Bytes question = message(RDMA_NLDEV_CMD_RES_PD_GET, NLM_F_DUMP);
+    const Reply begun = ask(question);
+    ASSERT_NE(begun.next, 0U);
+    first.reset();
+    ASSERT_TRUE(card_.wait_for_clients(2));  // who asks is one, too
+    for (int i = 0; i < 100; ++i) {
+        ASSERT_EQ(two.destroy_pd(handles[static_cast<std::size_t>(i)]), 0);
+    }
+    std::size_t left = 0;
+    std::uint64_t from = begun.next;
+    for (int pieces = 0; from != 0 && pieces < 100; ++pieces) {
+        const Reply piece = ask(question, from);
+        left += numbers(piece, RDMA_NLDEV_ATTR_RES_PD, RDMA_NLDEV_ATTR_RES_PDN).size();
+        from = piece.next;
+    }
+    EXPECT_EQ(left, 150U);
+    EXPECT_EQ(ask(question, ~std::uint64_t{0}).next, 0U) << "beyond all clients";
+    EXPECT_EQ(ask(about(RDMA_NLDEV_CMD_PORT_GET, kIndex, 1), 5).result, -EINVAL) << "no dump";
+}
+
+TEST_F(UverbsNetlink, WhatWouldChangeTheDeviceIsRefused) {
+    for (const unsigned operation :
+         {RDMA_NLDEV_CMD_SET, RDMA_NLDEV_CMD_NEWLINK, RDMA_NLDEV_CMD_SYS_SET,
+          RDMA_NLDEV_CMD_STAT_SET, RDMA_NLDEV_CMD_RES_CM_ID_GET}) {
+        EXPECT_EQ(ask(about(operation, kIndex, 1)).result, -EOPNOTSUPP) << operation;
+    }
+}
+
+TEST_F(UverbsNetlink, MalformedMessagesAreRefused) {
+    const Bytes good = about(RDMA_NLDEV_CMD_PORT_GET, kIndex, 1);
+    for (std::size_t length = 0; length < good.size(); ++length) {
+        EXPECT_EQ(
+            ask(Bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(length))).result,
+            -EINVAL)
+            << length;
+    }
+    for (std::size_t at = 0; at < good.size(); ++at) {
+        for (const std::uint8_t value : {0x00, 0x01, 0x7f, 0xff}) {
+            Bytes bytes = good;
+            bytes[at] = std::byte{value};
+            EXPECT_LE(ask(bytes).result, 0);
+        }
+    }
+    EXPECT_EQ(ask(about(RDMA_NLDEV_CMD_PORT_GET, kIndex, 1)).result, 0);
+}
+
+}  // namespace
+}  // namespace dingo::uverbs::test

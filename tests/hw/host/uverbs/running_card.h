@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A whole kernel-less card with the model as its engine: its loop runs in a thread of its own.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "app/card_loop.h"
+#include "base/unix_socket.h"
+#include "dingo/model.h"
+#include "host/rdma_cm/service.h"
+#include "host/uverbs/attachment.h"
+#include "verbs.h"
+
+namespace dingo::uverbs::test {
+
+inline std::string fresh_directory() {
+    static std::atomic<int> number{0};
+    const auto dir =
+        std::filesystem::temp_directory_path() /
+        ("dingo-uverbs-test." + std::to_string(::getpid()) + "." + std::to_string(++number));
+    std::filesystem::create_directories(dir);
+    return dir.string();
+}
+
+class RunningCard {
+  public:
+    explicit RunningCard(unsigned max_clients = 1024, std::uint64_t device_memory = 16U << 20,
+                         bool rdma_cm = false, unsigned host = 1, std::uint64_t withheld = 0)
+        : directory(fresh_directory()), driver_(driver_config(device_memory, host)) {
+        model::register_model_engine();
+        auto ends = make_loop_pair();
+        // Nobody is at the other end: a wire that fills up would hold all clients back.
+        WireOptions broken;
+        broken.faults = "drop=1";
+        wire_ = wrap_wire(std::move(ends.first), broken);
+        peer_ = std::move(ends.second);
+        EngineConfig config;
+        config.memory_doorbells = true;
+        config.mac += host - 1;
+        config.withheld = withheld;
+        card_.emplace("model", config, driver_, *wire_);
+        driver_.start(*card_);
+        attachment_.emplace(
+            Attachment::Options{
+                .directory = directory, .share = false, .number = 3, .max_clients = max_clients},
+            driver_);
+        attachment_->set_sysfs([this](const std::string& path) {
+            if (path == kGate) {
+                gate_.lock();
+                gate_.unlock();
+            }
+            return path == "class/known" ? std::optional<std::string>("42\n") : std::nullopt;
+        });
+        if (rdma_cm) {
+            rdma_cm_.emplace(rdma_cm::Service::Options{.directory = directory, .share = false},
+                             driver_, attachment_->poller());
+            attachment_->add_service(*rdma_cm_);
+        }
+        stop_.reset(::eventfd(0, EFD_CLOEXEC));
+        served_.emplace(directory + "/control", *card_, *attachment_, *wire_);
+        loop_.emplace(IdlePolicy::Limits{}, stop_.get());
+        loop_->add(*served_);
+        thread_ = std::thread([this] { loop_->run(); });
+    }
+    ~RunningCard() {
+        stop();
+        loop_.reset();
+        served_.reset();
+        rdma_cm_.reset();
+        attachment_.reset();
+        std::filesystem::remove_all(directory);
+    }
+    /// As SIGTERM does.
+    void stop() {
+        if (thread_.joinable()) {
+            const std::uint64_t one = 1;
+            EXPECT_EQ(::write(stop_.get(), &one, sizeof one), 8);
+            thread_.join();
+        }
+    }
+
+    nlohmann::json control(const std::string& line) const {
+        const UniqueFd fd = connect_unix(directory + "/control");
+        const std::string text = line + "\n";
+        EXPECT_EQ(::send(fd.get(), text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
+        std::string reply;
+        char c = 0;
+        while (::recv(fd.get(), &c, 1, 0) == 1 && c != '\n') {
+            reply += c;
+        }
+        return nlohmann::json::parse(reply, nullptr, false);
+    }
+    nlohmann::json stats() const { return control(R"({"cmd":"stats"})"); }
+    /// Number of objects of all clients.
+    int objects(const char* type) const {
+        int n = 0;
+        const auto all = stats();
+        for (const auto& client : all["clients"]) {
+            n += client["objects"].value(type, 0);
+        }
+        return n;
+    }
+    /// Waits until this many clients are there; false: they are not.
+    bool wait_for_clients(std::size_t n) const {
+        for (int i = 0; i < 3000; ++i) {
+            if (stats()["clients"].size() == n) {
+                return true;
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        }
+        return false;
+    }
+
+    /// From a client's request for this path of sysfs until open_gate() the card serves nobody.
+    static constexpr const char* kGate = "class/gate";
+    void close_gate() { gate_.lock(); }
+    void open_gate() { gate_.unlock(); }
+
+    const std::string directory;
+
+  private:
+    static DriverConfig driver_config(std::uint64_t device_memory, unsigned host) {
+        DriverConfig config;
+        config.device_memory = device_memory;
+        config.addresses = {"10.77.0." + std::to_string(host) + "/24"};
+        return config;
+    }
+
+    std::mutex gate_;
+    Driver driver_;
+    std::unique_ptr<Wire> wire_;
+    std::unique_ptr<Wire> peer_;
+    std::optional<Card> card_;
+    std::optional<Attachment> attachment_;
+    std::optional<rdma_cm::Service> rdma_cm_;
+    UniqueFd stop_;
+    std::optional<ServedCard> served_;
+    std::optional<CardLoop> loop_;
+    std::thread thread_;
+};
+
+/// Once the control connections that are being closed are gone: the least of many looks.
+inline std::size_t open_descriptors() {
+    std::size_t least = SIZE_MAX;
+    for (int i = 0; i < 20; ++i) {
+        std::size_t n = 0;
+        for ([[maybe_unused]] const auto& entry :
+             std::filesystem::directory_iterator("/proc/self/fd")) {
+            ++n;
+        }
+        least = std::min(least, n);
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return least;
+}
+
+}  // namespace dingo::uverbs::test

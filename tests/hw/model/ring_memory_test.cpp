@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Memory of a ring: what crosses its pages arrives whole, nothing beyond its end is touched.
+#include "ring_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "loopback.h"
+#include "two_cards.h"
+
+namespace dingo::model {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+using Result = RingMemory::Result;
+
+class RingMemoryTest : public testing::Test {
+  protected:
+    dingo_mem list(const std::vector<std::uint64_t>& pages, unsigned levels) {
+        return lists.page_list(pages, levels, 12);
+    }
+
+    const EngineConfig config;
+    test::OneCard other;  // for page_list()
+    test::TestHost host;
+    test::TestDriver lists{*other.engine, host, other.now};
+    test::TestWire wire;
+    Loopback loopback{wire};
+    CardContext card{config, host, wire, loopback, 0, {}, {}, 0};
+    RingMemory ring;
+};
+
+TEST_F(RingMemoryTest, AnEntryThatCrossesPagesIsReadAndWrittenWhole) {
+    const auto pages = host.alloc_pages(3);
+    std::vector<std::byte> data(kPage + 200);
+    for (std::size_t i = 0; i < data.size(); ++i) {
+        data[i] = static_cast<std::byte>(i * 131 + (i >> 8));
+    }
+    for (const unsigned levels : {1u, 2u}) {
+        ASSERT_EQ(ring.attach(card, list(pages, levels), 3 * kPage), Result::kOk);
+        ASSERT_TRUE(ring.write(card, kPage - 100, data));
+        EXPECT_TRUE(std::ranges::equal(host.bytes(pages[0] + kPage - 100, 100),
+                                       std::span(data).first(100)));
+        EXPECT_TRUE(
+            std::ranges::equal(host.bytes(pages[1], kPage), std::span(data).subspan(100, kPage)));
+        EXPECT_TRUE(std::ranges::equal(host.bytes(pages[2], 100), std::span(data).last(100)));
+        std::vector<std::byte> back(data.size());
+        ASSERT_TRUE(ring.read(card, kPage - 100, back));
+        EXPECT_EQ(back, data);
+    }
+}
+
+TEST_F(RingMemoryTest, NothingBehindTheEndIsTouched) {
+    dingo_mem mem{};
+    mem.addr = host.alloc(2 * kPage);
+    ASSERT_EQ(ring.attach(card, mem, kPage), Result::kOk);
+    std::vector<std::byte> data(64);
+    for (const std::uint64_t offset : {kPage - 63, kPage, kPage + 64, ~std::uint64_t{0}}) {
+        EXPECT_FALSE(ring.read(card, offset, data)) << offset;
+        EXPECT_FALSE(ring.write(card, offset, data)) << offset;
+    }
+    EXPECT_EQ(host.dma_reads + host.dma_writes, 0u);
+    EXPECT_TRUE(ring.read(card, kPage - 64, data));
+    EXPECT_TRUE(ring.write(card, kPage - 64, data));
+}
+
+TEST_F(RingMemoryTest, AListThatFillsItsLeafNeedsNoSecondOne) {
+    const auto pages = host.alloc_pages(DINGO_PBL_LEAF_ENTRIES);
+    const dingo_mem mem = list(pages, 2);
+    host.store<std::uint64_t>(mem.addr + 8, 1);  // no leaf
+    EXPECT_EQ(ring.attach(card, mem, DINGO_PBL_LEAF_ENTRIES * kPage), Result::kOk);
+}
+
+TEST_F(RingMemoryTest, MemoryMayEndWithTheLastByteOfTheAddressSpace) {
+    dingo_mem mem{};
+    mem.addr = 0 - kPage;
+    EXPECT_FALSE(bad_mem_field(mem, kPage, RingMemory::kAlign));
+    EXPECT_EQ(bad_mem_field(mem, kPage + 1, RingMemory::kAlign), offsetof(dingo_mem, addr));
+}
+
+}  // namespace
+}  // namespace dingo::model

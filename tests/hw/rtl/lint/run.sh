@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Verilator's -Wall on the whole card, at its own size and at the smallest; the widths of rtl_pkg; and how many
+# waivers there are. Each check must fail on a copy that is broken on purpose: else its PASS means nothing.
+set -uo pipefail
+cd "$(dirname "$0")/../../../.." || exit 1
+. scripts/lib/common.sh
+need_packages verilator python3
+out=build/lint
+rm -rf "$out" && mkdir -p "$out"
+python3 hw/contract/gen.py hw/contract/dingo.toml --sv "$out/dingo_pkg.sv" || exit
+python3 hw/contract/log_table.py --sv "$out/dingo_log_pkg.sv" || exit
+# Waivers name their reason and their place; more of them want a look.
+waivers_allowed=4
+
+# lint RTL_DIR TOP [FILE|OPTION...]: no warning, no error.
+lint() {
+    local dir=$1 top=$2
+    shift 2
+    # shellcheck disable=SC2046  # names without blanks
+    timeout 900 verilator --lint-only -Wall -Wno-DECLFILENAME --top-module "$top" "$@" \
+        "$out/dingo_pkg.sv" "$out/dingo_log_pkg.sv" "$dir/rtl_pkg.sv" "$dir/transport/rsp_pkg.sv" \
+        $(find "$dir" -name 'dingo_*.sv' | sort)
+}
+widths() {
+    timeout 300 verilator --lint-only --top-module widths "$out/dingo_pkg.sv" "$1/rtl_pkg.sv" tests/hw/rtl/lint/widths.sv
+}
+# check NAME COMMAND...: it succeeds.
+check() {
+    local name=$1 log
+    log=$out/$(tr -c 'A-Za-z0-9\n' _ <<<"$1").log
+    shift
+    if "$@" >"$log" 2>&1; then
+        echo "PASS lint:$name"
+    else
+        echo "FAIL lint:$name: $(grep -m1 -E '%(Error|Warning)' "$log" | cut -c1-250)"
+    fi
+}
+refuses() { ! "$@"; }
+
+check 'the card' lint hw/rtl dingo_card
+check 'the card with few objects' lint hw/rtl dingo_card -DDINGO_QP_LOG=4 -DDINGO_CQ_LOG=4 -DDINGO_MR_LOG=4 -DDINGO_EQ_LOG=2 -DDINGO_GID_LOG=2
+check 'widths of structures' widths hw/rtl
+cp -r hw/rtl "$out/broken"
+sed -i 's/BEAT_W = 521/BEAT_W = 520/' "$out/broken/rtl_pkg.sv"
+check 'a wrong width is found' refuses widths "$out/broken"
+cp hw/rtl/rtl_pkg.sv "$out/broken/"
+sed -i '0,/^endmodule/s//  logic nobody_reads_this;\nendmodule/' "$out/broken/lib/dingo_fifo.sv"
+check 'a signal that nobody uses is found' refuses lint "$out/broken" dingo_card
+waivers=$(grep -rhc 'lint_off' --include='*.sv' hw/rtl | awk '{ n += $1 } END { print n }')
+check "$waivers waivers, $waivers_allowed allowed" test "$waivers" -le $waivers_allowed

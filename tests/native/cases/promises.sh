@@ -1,6 +1,0 @@
-# SPDX-License-Identifier: BSD-2-Clause
-# What the man pages of libibverbs and librdmacm promise, on the model; rtl.sh has the other engine.
-start_card alpha
-. tests/cases/promises.sh
-limit=900 on alpha "$dingo_root/build/bin/verbs_promises -d alpha" >"$logs/promises.out" 2>&1 || true
-promises "$logs/promises.out" ': (every value is allowed|the table is full)'

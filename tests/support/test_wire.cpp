@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "test_wire.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace dingo::test {
+
+std::span<std::byte> TestWire::begin_frame(std::size_t max_len) {
+    if (busy) {
+        return {};
+    }
+    if (open_) {
+        throw std::logic_error("the engine asked for room twice and gave none back");
+    }
+    open_ = true;
+    room_.resize(max_len);
+    return room_;
+}
+
+void TestWire::end_frame(std::size_t len) {
+    if (!open_) {
+        throw std::logic_error("the engine ended a frame that it had not begun");
+    }
+    open_ = false;
+    if (len > room_.size()) {
+        throw std::logic_error("the engine sent more than it had room for");
+    }
+    if (len == 0) {
+        return;
+    }
+    ++frames;
+    if (sink) {
+        sink(std::span(room_).first(len));
+    } else {
+        sent.emplace_back(room_.begin(), room_.begin() + static_cast<std::ptrdiff_t>(len));
+    }
+}
+
+void TestWire::join_group(std::span<const std::uint8_t, 16> group) {
+    Gid gid;
+    std::ranges::copy(group, gid.begin());
+    if (std::ranges::find(groups, gid) != groups.end()) {
+        throw std::logic_error("the engine joined a group that it was in");
+    }
+    groups.push_back(gid);
+}
+
+void TestWire::leave_group(std::span<const std::uint8_t, 16> group) {
+    Gid gid;
+    std::ranges::copy(group, gid.begin());
+    if (std::erase(groups, gid) != 1) {
+        throw std::logic_error("the engine left a group that it was not in");
+    }
+}
+
+void TestLink::send(unsigned from, std::span<const std::byte> bytes, Nanoseconds now) {
+    Frame frame;
+    if (!spare_.empty()) {
+        frame.bytes = std::move(spare_.back());
+        spare_.pop_back();
+    }
+    frame.bytes.assign(bytes.begin(), bytes.end());
+    frame.from = from;
+    frame.delay = latency;
+    if (tap) {
+        tap(frame);
+    }
+    if (!hook || hook(frame)) {
+        inject(std::move(frame), now);
+    }
+}
+
+void TestLink::inject(Frame frame, Nanoseconds now) {
+    const Nanoseconds arrival = now + frame.delay;
+    queue_.emplace(arrival, std::move(frame));
+}
+
+bool TestLink::deliver(
+    Nanoseconds now, const std::function<void(unsigned to, std::span<const std::byte>)>& deliver) {
+    bool any = false;
+    while (!queue_.empty() && queue_.begin()->first <= now) {
+        auto node = queue_.extract(queue_.begin());
+        deliver(1 - node.mapped().from, node.mapped().bytes);
+        spare_.push_back(std::move(node.mapped().bytes));
+        any = true;
+    }
+    return any;
+}
+
+Nanoseconds TestLink::next_arrival() const {
+    return queue_.empty() ? kNever : queue_.begin()->first;
+}
+
+}  // namespace dingo::test

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The wire between cards under test: collects frames, and carries them with explicit time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "dingo/engine.h"
+
+namespace dingo::test {
+
+using FrameBytes = std::vector<std::byte>;
+
+/// The transmit side of one card.
+class TestWire final : public WirePort {
+  public:
+    /// Takes each finished frame; without one, frames are kept in `sent`.
+    std::function<void(std::span<const std::byte>)> sink;
+    std::deque<FrameBytes> sent;
+    /// The wire takes nothing.
+    bool busy = false;
+    std::uint64_t frames = 0;
+
+    std::span<std::byte> begin_frame(std::size_t max_len) override;
+    void end_frame(std::size_t len) override;
+
+    using Gid = std::array<std::uint8_t, 16>;
+    std::vector<Gid> groups;  ///< joined and not left
+    void join_group(std::span<const std::uint8_t, 16> group) override;
+    void leave_group(std::span<const std::uint8_t, 16> group) override;
+
+  private:
+    FrameBytes room_;
+    bool open_ = false;  ///< between begin_frame and end_frame
+};
+
+/// One frame under way.
+struct Frame {
+    FrameBytes bytes;
+    unsigned from = 0;          ///< sending card: 0 or 1
+    Nanoseconds delay = 1'000;  ///< until the other side has it
+};
+
+/// Two directions. Each frame passes the hook, which may change it, delay it, or drop it.
+class TestLink {
+  public:
+    /// False: the frame is dropped.
+    using Hook = std::function<bool(Frame&)>;
+
+    /// Replaces the hook; an empty one lets everything pass.
+    Hook hook;
+    /// Sees every frame as it was sent, before the hook (for captures and checks).
+    std::function<void(const Frame&)> tap;
+    Nanoseconds latency = 1'000;
+
+    /// A card sent a frame.
+    void send(unsigned from, std::span<const std::byte> bytes, Nanoseconds now);
+    /// Puts a frame on the wire behind the hook (duplicates, forged frames).
+    void inject(Frame frame, Nanoseconds now);
+    /// Gives every frame that is due to `deliver`; true when there was one.
+    bool deliver(Nanoseconds now,
+                 const std::function<void(unsigned to, std::span<const std::byte>)>& deliver);
+    /// When the next frame arrives; kNever when the wire is empty.
+    [[nodiscard]] Nanoseconds next_arrival() const;
+
+  private:
+    std::multimap<Nanoseconds, Frame> queue_;  // by arrival; equal times keep their order
+    std::vector<FrameBytes> spare_;
+};
+
+}  // namespace dingo::test
