@@ -2,17 +2,15 @@
 #include "host/driver/bus_map.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 
+#include "base/ordered_write.h"
 #include "host/driver/queue_memory.h"
 #include "host/errno_error.h"
 
 namespace dingo::uverbs {
 namespace {
-
-constexpr std::size_t kLine = 64;
 
 bool holds(std::uint64_t size, std::uint64_t offset, std::size_t len) {
     return offset <= size && len <= size - offset;
@@ -99,21 +97,6 @@ bool BusMap::write_unmapped(const Window& w, std::uint64_t offset, std::span<con
 
 void BusMap::copy_in(std::byte* to, const std::byte* from, std::size_t len) {
     std::memcpy(to, from, len);
-}
-
-// The last 8 bytes of a line hold the phase bit: they become visible last (HostPort::dma_write).
-void BusMap::copy_out(std::byte* to, const std::byte* from, std::size_t len) {
-    const bool line = len >= sizeof(std::uint64_t) && len <= kLine && len % 8 == 0 &&
-                      reinterpret_cast<std::uintptr_t>(to) % 8 == 0;
-    if (!line) {
-        std::memmove(to, from, len);  // a region may be written onto itself
-        return;
-    }
-    std::uint64_t last = 0;
-    std::memcpy(&last, from + len - sizeof last, sizeof last);
-    std::memmove(to, from, len - sizeof last);
-    std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(to + len - sizeof last))
-        .store(last, std::memory_order_release);
 }
 
 std::byte* BusMap::slow_pointer(const Window& w, std::uint64_t offset, std::size_t len) {
@@ -215,14 +198,14 @@ bool BusMap::write(std::uint64_t addr, std::span<const std::byte> src) {
         return fail();
     }
     if (std::byte* to = pointer(addr, src.size())) {
-        copy_out(to, src.data(), src.size());
+        write_in_order(to, src);
         return true;
     }
     const bool ok = for_each_piece(w->parts, start, src.size(),
                                    [&](std::uint64_t at, std::size_t n, std::byte* mapped) {
                                        const std::byte* const from = src.data() + (at - start);
                                        if (mapped != nullptr) {
-                                           copy_out(mapped, from, n);
+                                           write_in_order(mapped, {from, n});
                                            return true;
                                        }
                                        return write_unmapped(*w, at, {from, n});

@@ -94,7 +94,6 @@ class BusMap {
     };
 
     static void copy_in(std::byte* to, const std::byte* from, std::size_t len);
-    static void copy_out(std::byte* to, const std::byte* from, std::size_t len);
     static bool read_unmapped(const Window& w, std::uint64_t offset, std::span<std::byte> dst);
     static bool write_unmapped(const Window& w, std::uint64_t offset,
                                std::span<const std::byte> src);

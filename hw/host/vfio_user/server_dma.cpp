@@ -2,9 +2,9 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 
+#include "base/ordered_write.h"
 #include "server.h"
 
 namespace dingo::vfio_user {
@@ -12,33 +12,6 @@ namespace {
 
 /// DMA requests given up whose replies may still come.
 constexpr std::size_t kMaxAbandoned = 256;
-
-template <typename T>
-void store_release(std::byte* to, const std::byte* from) {
-    T value;
-    std::memcpy(&value, from, sizeof value);
-    std::atomic_ref<T>(*reinterpret_cast<T*>(to)).store(value, std::memory_order_release);
-}
-
-/// A write that the host may be polling: its last 8 bytes (or all, when shorter) appear at once
-/// and after the rest. HostPort promises it for naturally aligned writes of at most 64 bytes; this
-/// does it for every write that ends 8-byte aligned, which costs nothing more.
-void write_ordered(std::byte* to, std::span<const std::byte> src) {
-    const std::size_t len = src.size();
-    const auto at = reinterpret_cast<std::uintptr_t>(to);
-    if (len >= 8 && (at + len) % 8 == 0) {
-        std::uint64_t last = 0;  // first: a region may be written onto itself
-        std::memcpy(&last, src.data() + len - 8, sizeof last);
-        std::memmove(to, src.data(), len - 8);
-        store_release<std::uint64_t>(to + len - 8, reinterpret_cast<const std::byte*>(&last));
-    } else if (len == 4 && at % 4 == 0) {
-        store_release<std::uint32_t>(to, src.data());
-    } else if (len == 2 && at % 2 == 0) {
-        store_release<std::uint16_t>(to, src.data());
-    } else {
-        std::memmove(to, src.data(), len);
-    }
-}
 
 }  // namespace
 
@@ -79,7 +52,7 @@ bool Server::dma_write(std::uint64_t addr, std::span<const std::byte> src) {
         }
         const auto piece = src.first(std::min<std::uint64_t>(src.size(), region->left(addr)));
         if (region->base != nullptr) {
-            write_ordered(region->base + (addr - region->address), piece);
+            write_in_order(region->base + (addr - region->address), piece);
         } else if (!write_by_message(addr, piece)) {
             return dma_error();
         }

@@ -32,8 +32,9 @@ class HostPort {
     virtual bool dma_read(std::uint64_t addr, std::span<std::byte> dst) = 0;
 
     /// Copies src (may overlap: dma_pointer()) to addr. False = bus error, some may be written.
-    /// Writes become visible to the host in call order. Of a naturally aligned write of at most
-    /// 64 bytes, the last 8 bytes become visible last: that is where the contract keeps phase bits.
+    /// Writes become visible to the host in call order. Of each write the last aligned 8-byte word
+    /// becomes visible last: the contract keeps phase bits there, and programs poll the last byte
+    /// of a message.
     virtual bool dma_write(std::uint64_t addr, std::span<const std::byte> src) = 0;
 
     /// Address through which [addr, addr+len) may be accessed directly until the next call into
