@@ -98,12 +98,14 @@ bool Card::poll(Nanoseconds now) {
         wire_ready_ = frames == kFrameBudget;
         more |= heard != 0;
     }
-    more |= engine_->run(now, kEngineBudget);
-    wire_.flush();
-    return more;
+    run_engine();
+    return more || engine_due_;
 }
 
 bool Card::prepare_sleep(Nanoseconds now) {
+    if (engine_due_) {
+        return false;
+    }
     if (scanner_ && (scanner_->sweeping() || !scanner_->arm(*this, now))) {
         return false;
     }
@@ -128,7 +130,7 @@ void Card::advance(Nanoseconds now) {
     now_ = now;
     if (slept_) {
         slept_ = false;
-        engine_->run(now, 1);
+        engine_due_ = engine_->run(now, 1);
     }
 }
 
@@ -143,7 +145,8 @@ void Card::set_link(bool up) {
 }
 
 void Card::run_engine() {
-    engine_->run(now_, kEngineBudget);
+    engine_due_ = engine_->run(now_, kEngineBudget);
+    wire_.flush();
 }
 
 std::span<std::byte> Card::doorbell_memory() const {
@@ -202,6 +205,7 @@ void Card::write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned si
             scanner_->reset();
         }
     }
+    engine_due_ = true;
     engine_->mmio_write(bar, offset, value, size);
 }
 
@@ -218,6 +222,7 @@ int Card::doorbell_fd() const {
 }
 
 void Card::on_doorbell(std::uint64_t offset, std::uint64_t value) {
+    engine_due_ = true;
     engine_->mmio_write(Bar::kDoorbells, offset, value, sizeof value);
 }
 
@@ -235,6 +240,7 @@ void Card::on_frame(std::span<const std::byte> frame) {
     if (tap_ != nullptr && for_tap(frame) && tap_->on_tapped_frame(frame)) {
         return;
     }
+    engine_due_ = true;
     engine_->receive(frame);
 }
 

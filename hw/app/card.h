@@ -36,8 +36,9 @@ class Card final : public LocalCard, public DoorbellSink, public FrameSink {
     /// without descriptor).
     void wire_readable() { wire_ready_ = true; }
 
-    /// Asks doorbell writers to kick from now on. False: there is work, poll() again. After true,
-    /// call woke() before the next poll().
+    /// Asks doorbell writers to kick from now on. False: there is work, poll() again; it stays
+    /// false until poll() was called, or the engine run. After true, call woke() before the next
+    /// poll().
     [[nodiscard]] bool prepare_sleep(Nanoseconds now);
     void woke();
     /// The host asks for something between two poll()s: it finds the time of now, not that of the
@@ -101,6 +102,8 @@ class Card final : public LocalCard, public DoorbellSink, public FrameSink {
     bool wire_ready_ = true;
     bool first_frame_ = true;
     bool slept_ = false;
+    /// The engine said that there is more to do, or has got something since its last run().
+    bool engine_due_ = true;
     Nanoseconds now_ = 0;  // of the last poll()
     bool link_up_ = true;
     CardStats stats_;

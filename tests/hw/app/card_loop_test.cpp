@@ -148,6 +148,7 @@ class Seat {
     [[nodiscard]] const std::string& socket() const { return socket_; }
     [[nodiscard]] ServedCard& served() { return *served_; }
     [[nodiscard]] Card& card() { return *card_; }
+    [[nodiscard]] const Card& card() const { return *card_; }
 
     nlohmann::json control(const std::string& line) const {
         const UniqueFd fd = connect_unix(control_);
@@ -446,6 +447,92 @@ TEST(CardLoop, CardWithWorkLeftDoesNotSleepHoweverLateItsNextTurnIs) {
     EXPECT_TRUE(served.sleeps_on(now + kLate));
     served.woke();
     EXPECT_FALSE(served.sleeps_on(now + 2 * kLate)) << "it has not looked at what woke it";
+}
+
+/// Rings as a client that has just seen need_kick at 0: the card is awake and will look.
+void ring_quietly(const Seat& seat, std::uint64_t value) {
+    std::byte* const at = seat.card().doorbell_memory().data() + 4096;
+    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(at + 256)).store(value);
+    std::atomic_ref(*reinterpret_cast<std::uint8_t*>(at + 64 + 256 / 64)).store(1);
+}
+
+TEST(CardLoop, DoorbellThatKeepsACardAwakeIsServedHoweverLateTheNextRoundIs) {
+    Seat seat;
+    ServedCard& served = seat.served();
+    constexpr Nanoseconds kLate = 50'000'000;
+    Nanoseconds now = kLate;
+    ring_quietly(seat, std::uint64_t{1} << 48);
+    seat.card().write(Bar::kRegisters, DINGO_KICK_PAGE_OFFSET, 1, 4);  // the page becomes active
+    while (served.round(now)) {
+        now += 1000;
+    }
+    // The round has found nothing; the doorbell comes before the card asks for kicks.
+    ring_quietly(seat, std::uint64_t{1000} << 8 | FakeEngine::kWork);
+    ASSERT_FALSE(served.prepare_sleep(now));
+    EXPECT_EQ(seat.engine->doorbells.size(), 2U);
+    EXPECT_FALSE(served.prepare_sleep(now)) << "the engine has not had its turn";
+    now += kLate;  // the thread was off its processor
+    ASSERT_FALSE(served.sleeps_on(now));
+    unsigned rounds = 0;
+    while (served.round(now)) {
+        ASSERT_LT(++rounds, 1000U);
+    }
+    EXPECT_GT(rounds, 3U);
+    EXPECT_TRUE(served.prepare_sleep(now));
+}
+
+TEST(CardLoop, WhatTheHostGaveTheEngineAfterItsTurnKeepsTheCardAwake) {
+    Seat seat;
+    ServedCard& served = seat.served();
+    constexpr Nanoseconds kNow = 50'000'000;
+    while (served.round(kNow)) {
+    }
+    seat.card().ring(4096 + 256, std::uint64_t{100} << 8 | FakeEngine::kWork);
+    EXPECT_FALSE(served.prepare_sleep(kNow)) << "a doorbell of the driver";
+    seat.card().run_engine();
+    EXPECT_FALSE(served.prepare_sleep(kNow)) << "work that the driver left to the engine";
+    seat.card().run_engine();
+    EXPECT_TRUE(served.prepare_sleep(kNow));
+}
+
+TEST(CardLoop, FramesOfAnEngineThatTheDriverRanLeaveThoughTheCardSleeps) {
+    struct Counting final : Wire {
+        std::span<std::byte> begin_frame(std::size_t len) override {
+            return std::span(room).first(len);
+        }
+        void end_frame(std::size_t len) override { queued += len != 0 ? 1 : 0; }
+        [[nodiscard]] int fd() const override { return -1; }
+        unsigned receive(FrameSink& /*sink*/, unsigned /*budget*/) override { return 0; }
+        void flush() override { left += std::exchange(queued, 0); }
+        void advance(Nanoseconds /*now*/) override {}
+        [[nodiscard]] std::string describe() const override { return "counting"; }
+        [[nodiscard]] WireStats stats() const override { return {}; }
+        std::array<std::byte, 64> room{};
+        unsigned queued = 0;
+        unsigned left = 0;
+    } wire;
+    struct Memory final : HostPort {
+        bool dma_read(std::uint64_t /*addr*/, std::span<std::byte> /*dst*/) override {
+            return true;
+        }
+        bool dma_write(std::uint64_t /*addr*/, std::span<const std::byte> /*src*/) override {
+            return true;
+        }
+        std::byte* dma_pointer(std::uint64_t /*addr*/, std::size_t /*len*/) override {
+            return nullptr;
+        }
+        void raise_msix(unsigned /*vector*/) override {}
+    } host;
+    register_fake_engine();
+    EngineConfig config;
+    config.memory_doorbells = true;
+    Card card("fake", config, host, wire);
+    while (card.poll(1000)) {
+    }
+    card.ring(4096 + 256, FakeEngine::kSend);
+    card.run_engine();
+    ASSERT_TRUE(card.prepare_sleep(1000));
+    EXPECT_EQ(wire.left, 1U);
 }
 
 TEST(CardLoop, SocketInUseAndSocketThatIsNoSocketAreExplained) {
