@@ -45,6 +45,9 @@ bool ServedCard::prepare_sleep(Nanoseconds now) {
         return !wire_.kicked();
     }
     asleep_ = card_.prepare_sleep(now);
+    if (!asleep_) {
+        idle_ = false;  // what keeps it awake is told only once
+    }
     return asleep_;
 }
 

@@ -45,7 +45,8 @@ class ServedCard {
     bool round(Nanoseconds now);
     /// When round() must be called though no input arrives.
     [[nodiscard]] Nanoseconds next_deadline() const;
-    /// As Card::prepare_sleep() and Card::woke(); a card may sleep already.
+    /// As Card::prepare_sleep() and Card::woke(); a card may sleep already. One that may not has a
+    /// round before sleeps_on() lets it.
     [[nodiscard]] bool prepare_sleep(Nanoseconds now);
     void woke();
     /// While others of its loop are busy, a card that has had nothing to do for a while sleeps: its

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <tuple>
 
 #include "../host/vfio_user/client.h"
 #include "dingo_hw.h"
@@ -126,7 +127,7 @@ class Client {
 /// A card that is not served yet.
 class Seat {
   public:
-    explicit Seat(bool memory_doorbells = true) {
+    explicit Seat(bool memory_doorbells = true, std::unique_ptr<Wire> wire = nullptr) {
         static std::atomic<int> number{0};
         const auto base =
             std::filesystem::temp_directory_path() /
@@ -134,9 +135,10 @@ class Seat {
         socket_ = base.string() + ".sock";
         attachment_.emplace(socket_, server_);
         control_ = base.string() + ".ctl";
-        auto ends = make_loop_pair();
-        wire_ = wrap_wire(std::move(ends.first), {});
-        peer = std::move(ends.second);
+        if (wire == nullptr) {
+            std::tie(wire, peer) = make_loop_pair();
+        }
+        wire_ = wrap_wire(std::move(wire), {});
         register_fake_engine();
         EngineConfig config;
         config.memory_doorbells = memory_doorbells;
@@ -495,22 +497,30 @@ TEST(CardLoop, WhatTheHostGaveTheEngineAfterItsTurnKeepsTheCardAwake) {
     EXPECT_TRUE(served.prepare_sleep(kNow));
 }
 
+/// A wire that leads nowhere, and says when its card may sleep.
+class NotedWire final : public Wire {
+  public:
+    std::span<std::byte> begin_frame(std::size_t len) override {
+        return std::span(room_).first(len);
+    }
+    void end_frame(std::size_t len) override { queued += len != 0 ? 1 : 0; }
+    [[nodiscard]] int fd() const override { return -1; }
+    unsigned receive(FrameSink& /*sink*/, unsigned /*budget*/) override { return 0; }
+    void flush() override { left += std::exchange(queued, 0); }
+    [[nodiscard]] bool prepare_sleep() override { return !std::exchange(restless, false); }
+    void advance(Nanoseconds /*now*/) override {}
+    [[nodiscard]] std::string describe() const override { return "noted"; }
+    [[nodiscard]] WireStats stats() const override { return {}; }
+
+    unsigned queued = 0;
+    unsigned left = 0;      ///< frames that were flushed
+    bool restless = false;  ///< says once that the card may not sleep
+
+  private:
+    std::array<std::byte, 64> room_{};
+};
+
 TEST(CardLoop, FramesOfAnEngineThatTheDriverRanLeaveThoughTheCardSleeps) {
-    struct Counting final : Wire {
-        std::span<std::byte> begin_frame(std::size_t len) override {
-            return std::span(room).first(len);
-        }
-        void end_frame(std::size_t len) override { queued += len != 0 ? 1 : 0; }
-        [[nodiscard]] int fd() const override { return -1; }
-        unsigned receive(FrameSink& /*sink*/, unsigned /*budget*/) override { return 0; }
-        void flush() override { left += std::exchange(queued, 0); }
-        void advance(Nanoseconds /*now*/) override {}
-        [[nodiscard]] std::string describe() const override { return "counting"; }
-        [[nodiscard]] WireStats stats() const override { return {}; }
-        std::array<std::byte, 64> room{};
-        unsigned queued = 0;
-        unsigned left = 0;
-    } wire;
     struct Memory final : HostPort {
         bool dma_read(std::uint64_t /*addr*/, std::span<std::byte> /*dst*/) override {
             return true;
@@ -523,6 +533,7 @@ TEST(CardLoop, FramesOfAnEngineThatTheDriverRanLeaveThoughTheCardSleeps) {
         }
         void raise_msix(unsigned /*vector*/) override {}
     } host;
+    NotedWire wire;
     register_fake_engine();
     EngineConfig config;
     config.memory_doorbells = true;
@@ -533,6 +544,23 @@ TEST(CardLoop, FramesOfAnEngineThatTheDriverRanLeaveThoughTheCardSleeps) {
     card.run_engine();
     ASSERT_TRUE(card.prepare_sleep(1000));
     EXPECT_EQ(wire.left, 1U);
+}
+
+TEST(CardLoop, CardThatItsWireKeepsAwakeHasARoundBeforeItSleeps) {
+    auto owned = std::make_unique<NotedWire>();
+    NotedWire& wire = *owned;
+    Seat seat(true, std::move(owned));
+    ServedCard& served = seat.served();
+    constexpr Nanoseconds kLate = 50'000'000;
+    Nanoseconds now = kLate;
+    while (served.round(now)) {
+    }
+    wire.restless = true;
+    EXPECT_FALSE(served.prepare_sleep(now));
+    now += kLate;
+    EXPECT_FALSE(served.sleeps_on(now));
+    served.round(now);
+    EXPECT_TRUE(served.sleeps_on(now + kLate));
 }
 
 TEST(CardLoop, SocketInUseAndSocketThatIsNoSocketAreExplained) {
