@@ -10,7 +10,7 @@ module dingo_card #(
     input  logic            rst_ni,
     input  rtl_pkg::strap_t strap_i,
     input  logic [63:0]     now_ns_i,
-    input  logic            cable_i,          // the cable is plugged
+    input  logic            wire_up_i,          // the wire is plugged
     output logic            idle_o,           // nothing to do until an input or a timer
     output logic [25:0]     busy_o,           // who is not idle, for whoever looks for a hang; see the end
     output logic            ready_o,          // STATUS.READY: reset is over
@@ -205,7 +205,7 @@ module dingo_card #(
   rtl_pkg::ev_t ev_req, ev_rsp, ev_cq, ev_port;
 
   dingo_port i_port (
-      .clk_i, .strap_i, .rst_ni(core_rst_n_q), .cable_i, .port_we_i(port_we), .port_i(port_new), .gid_we_i(gid_we),
+      .clk_i, .strap_i, .rst_ni(core_rst_n_q), .wire_up_i, .port_we_i(port_we), .port_i(port_new), .gid_we_i(gid_we),
       .gid_index_i(gid_index), .gid_i(gid_new), .mac_we_i(mac_we), .mac_index_i(mac_index),
       .mac_valid_i(mac_new_valid), .mac_i(mac_new), .port_o(port), .link_o(link), .gids_o(gids),
       .gid_valid_o(gid_valid), .mac_valid_o(mac_valid), .macs_o(macs), .ev_valid_o(ev_valid[3]),

@@ -20,13 +20,14 @@ root=$(yosys_root) || exit 125
 package=$out/dingo_pkg.sv
 python3 hw/contract/gen.py hw/contract/dingo.toml --sv "$package" || exit
 python3 hw/contract/log_table.py --sv "$out/dingo_log_pkg.sv" || exit
+mapfile -t packages < <(find hw/rtl -name '*_pkg.sv' | sort)
 mapfile -t sources < <(find hw/rtl -name 'dingo_*.sv' | sort)
 
 # synthesize MODULE: with everything in it, flat; its cells to MODULE.stat, its longest path to MODULE.ltp.
 synthesize() {
     timeout "$LIMIT" "$root/run/yosys" -q -p "
         read_verilog -sv -DDINGO_QP_LOG=$LOG -DDINGO_CQ_LOG=$LOG -DDINGO_MR_LOG=$LOG -DDINGO_EQ_LOG=2 -DDINGO_GID_LOG=2 \
-            $package $out/dingo_log_pkg.sv hw/rtl/rtl_pkg.sv hw/rtl/transport/rsp_pkg.sv
+            $package $out/dingo_log_pkg.sv ${packages[*]}
         read_verilog -sv -defer ${sources[*]}
         hierarchy -check -top $1
         chformal -remove

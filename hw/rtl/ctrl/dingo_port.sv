@@ -5,7 +5,7 @@ module dingo_port (
     input  logic    clk_i,
     input  logic    rst_ni,
     input  rtl_pkg::strap_t  strap_i,   // the factory MAC is entry 0 of the address table after reset
-    input  logic    cable_i,
+    input  logic    wire_up_i,
     input  logic    port_we_i,
     input  rtl_pkg::port_t   port_i,
     input  logic    gid_we_i,
@@ -16,7 +16,7 @@ module dingo_port (
     input  logic    mac_valid_i,
     input  logic [47:0] mac_i,
     output rtl_pkg::port_t   port_o,
-    output logic    link_o,              // cable plugged and port enabled
+    output logic    link_o,              // wire plugged and port enabled
     output logic [(1<<rtl_pkg::GID_LOG)*rtl_pkg::GID_W-1:0] gids_o,
     output logic [(1<<rtl_pkg::GID_LOG)-1:0]      gid_valid_o,
     output logic [(1<<rtl_pkg::MAC_LOG)-1:0]      mac_valid_o,
@@ -44,7 +44,7 @@ module dingo_port (
   end
 
   assign port_o = port_q;
-  assign link_o = cable_i && port_q.enabled;
+  assign link_o = wire_up_i && port_q.enabled;
   assign gids_o = gids_q;
   assign gid_valid_o = gid_valid_q;
   assign macs_o = macs_q;

@@ -11,7 +11,7 @@ module dingo_regs (
     input  rtl_pkg::strap_t      strap_i,
     input  logic [63:0] now_ns_i,
     input  logic        ready_i,         // STATUS.READY
-    input  logic        link_up_i,       // cable and port
+    input  logic        link_up_i,       // wire and port
     input  logic        fatal_valid_i,   // sets STATUS.FATAL until the next reset
     input  logic [31:0] fatal_code_i,
     output logic        soft_reset_o,    // pulse: CTRL.RESET was written

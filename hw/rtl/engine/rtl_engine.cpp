@@ -25,7 +25,7 @@ constexpr unsigned kCyclesPerUnit = 64;        // of run()'s budget
 constexpr unsigned kQuietCycles = 4;           // idle_o counts when it stays for so long
 constexpr unsigned kSettleCycles = 8;          // an input needs as many to show in idle_o
 constexpr unsigned kAccessCycles = 1'000'000;  // a register access never takes so long
-constexpr Nanoseconds kWireRetry = 5'000;      // pause after the cable took no frame
+constexpr Nanoseconds kWireRetry = 5'000;      // pause after the wire took no frame
 constexpr std::size_t kMostFrames = 4096;      // received and not yet taken by the card
 
 /// One for all cards: a Verilated model's scopes are taken out of the thread's latest context when
@@ -41,7 +41,7 @@ class RtlEngine final : public Engine {
         : card_(&context()), host_(host), wire_(wire), memory_(card_, host) {
         set_straps(config);
         card_.rst_ni = 0;
-        card_.cable_i = 1;
+        card_.wire_up_i = 1;
         card_.msix_ready_i = 1;
         card_.m_axis_tready_i = 1;
         for (int i = 0; i < 4; ++i)
@@ -107,7 +107,7 @@ class RtlEngine final : public Engine {
     }
 
     void set_link(bool up) override {
-        card_.cable_i = up;
+        card_.wire_up_i = up;
         settle_ = kSettleCycles;
     }
 
@@ -319,7 +319,7 @@ class RtlEngine final : public Engine {
         }
     }
 
-    // --- frames out: gathered, then given to the cable when it has room
+    // --- frames out: gathered, then given to the wire when it has room
     void take_out() {
         const std::uint64_t keep = card_.m_axis_tkeep_o;
         const auto bytes = static_cast<std::size_t>(__builtin_popcountll(keep));

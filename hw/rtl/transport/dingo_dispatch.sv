@@ -72,14 +72,12 @@ module dingo_dispatch (
   assign qstat_o.by = count_qp_q ? 16'd1 : {2'd0, qp_bytes_q};
 
   // ---------------------------------------------------------------- headers against the QP
-  localparam logic [7:0] OP_CNP = 8'h81;
-  localparam logic [7:0] OP_UD_SEND = 8'h64;
   logic [4:0] op;
   logic is_rc_op, is_ud_op, is_response, is_rc, known, open, pkey_ok;
   assign op = rxh_i.opcode[4:0];
-  assign is_rc_op = rxh_i.opcode[7:5] == 3'd0 && (op <= 5'd20 || op == 5'd22 || op == 5'd23);
-  assign is_ud_op = rxh_i.opcode[7:1] == OP_UD_SEND[7:1];
-  assign is_response = op >= 5'd13 && op <= 5'd18 && is_rc_op;
+  assign is_rc_op = rxh_i.opcode[7:5] == roce_pkg::TRANSPORT_RC && op <= roce_pkg::OP_SEND_ONLY_INV && op != roce_pkg::OP_RESERVED;
+  assign is_ud_op = rxh_i.opcode[7:1] == roce_pkg::UD_SEND[7:1];
+  assign is_response = op >= roce_pkg::OP_READ_FIRST && op <= roce_pkg::OP_ATOMIC_ACK && is_rc_op;
   assign is_rc = qp_q.cfg.kind == dingo_pkg::QPT_RC[2:0];
   assign known = qp_q.cfg.valid && qp_q.cfg.tag == rxh_i.dqpn[23:16]
                  && rxh_i.dqpn[15:0] < 16'(1 << rtl_pkg::QP_LOG);
@@ -173,7 +171,7 @@ module dingo_dispatch (
         response_q <= is_response;
         state_q <= DROP;
         count_drop_q <= 1'b1;
-        if (rxh_i.opcode == OP_CNP) drop_q <= 6'(dingo_pkg::CARD_RP_CNP_IGNORED);
+        if (rxh_i.opcode == roce_pkg::CNP) drop_q <= 6'(dingo_pkg::CARD_RP_CNP_IGNORED);
         else if (!known) drop_q <= 6'(dingo_pkg::CARD_RX_DROP_BAD_QPN);
         else if (is_rc ? !is_rc_op : !is_ud_op) drop_q <= 6'(dingo_pkg::CARD_RX_DROP_OPCODE);
         else if (!open) drop_q <= 6'(dingo_pkg::CARD_RX_DROP_QP_STATE);

@@ -30,10 +30,6 @@ module dingo_req_order (
     output logic [7:0]  rec_pos_o,
     input  rtl_pkg::req_rec_t    rec_i
 );
-  localparam logic [7:0] READ_FIRST = 8'h0d;
-  localparam logic [7:0] READ_MIDDLE = 8'h0e;
-  localparam logic [7:0] READ_LAST = 8'h0f;
-  localparam logic [7:0] READ_ONLY = 8'h10;
 
   typedef enum logic [1:0] {
     IDLE = 2'd0,
@@ -66,10 +62,10 @@ module dingo_req_order (
   assign place = item_q.psn[23:0] - rec_q.first[23:0];
   assign rest = rec_q.length - ({8'd0, place} << shift);
   assign want = rest < {19'd0, pmtu} ? rest : {19'd0, pmtu};
-  assign op_first = opcode_i == READ_FIRST || opcode_i == READ_ONLY;
-  assign op_last = opcode_i == READ_LAST || opcode_i == READ_ONLY;
+  assign op_first = opcode_i == roce_pkg::RC_READ_FIRST || opcode_i == roce_pkg::RC_READ_ONLY;
+  assign op_last = opcode_i == roce_pkg::RC_READ_LAST || opcode_i == roce_pkg::RC_READ_ONLY;
   assign fits = op_last == (place + 24'd1 == rec_q.packets) && (op_first || place != 24'd0) &&
-                (opcode_i == READ_MIDDLE || item_q.syndrome[7:5] == 3'd0) && {19'd0, len_i} == want;
+                (opcode_i == roce_pkg::RC_READ_MIDDLE || item_q.syndrome[7:5] == roce_pkg::AETH_ACK) && {19'd0, len_i} == want;
 
   always_comb begin
     item = item_q;
@@ -102,7 +98,7 @@ module dingo_req_order (
           state_q <= GIVE;
           if (up_i && ahead < span) begin
             item_q.kind <= rtl_pkg::REQ_BAD;
-            if (opcode_i >= READ_FIRST && opcode_i <= READ_ONLY && head_i != tail_i) state_q <= TEST;
+            if (opcode_i >= roce_pkg::RC_READ_FIRST && opcode_i <= roce_pkg::RC_READ_ONLY && head_i != tail_i) state_q <= TEST;
           end
         end
         FIND: state_q <= pos_q == tail_i ? GIVE : TEST;

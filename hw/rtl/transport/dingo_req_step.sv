@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// The steps of the requester: takes the event that dingo_req_sched has chosen, reads the QP's context, does what
-/// there is to do, writes the context back. No step waits for the cable or for another QP; turns of other QPs go
+/// there is to do, writes the context back. No step waits for the wire or for another QP; turns of other QPs go
 /// on meanwhile (dingo_req_turn).
 module dingo_req_step (
     input  logic        clk_i,
@@ -248,9 +248,9 @@ module dingo_req_step (
   logic [31:0] rec_end, rx_psn, rx_span, ahead;
   logic ahead_of_send, cursor_lost;    // of what is acknowledged: `send`, and the record of `cursor`
 
-  assign is_ack = item_q.syndrome[7:5] == 3'd0;
-  assign is_rnr = item_q.syndrome[7:5] == 3'd1;
-  assign is_seq = item_q.syndrome == 8'h60;
+  assign is_ack = item_q.syndrome[7:5] == roce_pkg::AETH_ACK;
+  assign is_rnr = item_q.syndrome[7:5] == roce_pkg::AETH_RNR;
+  assign is_seq = item_q.syndrome == roce_pkg::SYN_NAK_SEQ;
   assign rec_is_read = rec.opcode == dingo_pkg::WR_READ[7:0] && rec.packets != 24'd0;
   assign rec_waits = rec_is_read && rec.received < rec.packets;
   assign rec_end = rec.first + {8'd0, rec.packets};
@@ -438,13 +438,13 @@ module dingo_req_step (
                   end else if (is_seq) begin
                     card_q <= {1'b1, 6'(dingo_pkg::CARD_PACKET_SEQ_ERR)};
                     count_q <= {1'b1, 4'(dingo_pkg::QP_SEQ_NAK_RCVD)};
-                  end else if (item_q.syndrome == 8'h61) begin
+                  end else if (item_q.syndrome == roce_pkg::SYN_NAK_INVALID) begin
                     card_q <= {1'b1, 6'(dingo_pkg::CARD_REQ_REMOTE_INVALID_REQUEST)};
                     {status_q, verr_q} <= {dingo_pkg::WCS_REM_INV_REQ_ERR[7:0], dingo_pkg::VERR_NAK_INVALID[7:0]};
-                  end else if (item_q.syndrome == 8'h62) begin
+                  end else if (item_q.syndrome == roce_pkg::SYN_NAK_ACCESS) begin
                     card_q <= {1'b1, 6'(dingo_pkg::CARD_REQ_REMOTE_ACCESS_ERRORS)};
                     {status_q, verr_q} <= {dingo_pkg::WCS_REM_ACCESS_ERR[7:0], dingo_pkg::VERR_NAK_ACCESS[7:0]};
-                  end else if (item_q.syndrome == 8'h63) begin
+                  end else if (item_q.syndrome == roce_pkg::SYN_NAK_OP) begin
                     card_q <= {1'b1, 6'(dingo_pkg::CARD_REQ_REMOTE_OP_ERRORS)};
                     {status_q, verr_q} <= {dingo_pkg::WCS_REM_OP_ERR[7:0], dingo_pkg::VERR_NAK_OP[7:0]};
                   end

@@ -57,7 +57,7 @@ module dingo_req_txd (
         txd_o.dqpn = ud.dest_qpn[23:0];
         txd_o.qkey = ud.qkey[31] ? cfg_i.qkey : ud.qkey;
         txd_o.src_qpn = qpn_i[23:0];
-        txd_o.opcode = send_imm ? 8'h65 : 8'h64;
+        txd_o.opcode = send_imm ? roce_pkg::UD_SEND_IMM : roce_pkg::UD_SEND;
         txd_o.se = wqe_i.solicited;
       end else begin
         txd_o.sgid = cfg_i.sgid;
@@ -74,17 +74,16 @@ module dingo_req_txd (
         txd_o.va = rdma.raddr;
         txd_o.se = last_i && wqe_i.solicited && !is_read && wqe_i.opcode != dingo_pkg::WR_WRITE[7:0];
         if (is_read) begin                // a repeated READ asks for the missing tail only
-          txd_o.opcode = 8'h0c;
+          txd_o.opcode = roce_pkg::RC_READ_REQUEST;
           txd_o.va = rdma.raddr + {32'd0, offset_i};
           txd_o.dma_len = wqe_i.length - offset_i;
         end else begin
-          txd_o.opcode = is_write ? 8'h06 : 8'h00;
+          txd_o.opcode = is_write ? roce_pkg::RC_WRITE_FIRST : roce_pkg::RC_SEND_FIRST;
           if (last_i) txd_o.opcode[3:0] = txd_o.opcode[3:0] + (first ? 4'd4 : 4'd2) + {3'd0, write_imm || send_imm};
           else if (!first) txd_o.opcode[3:0] = txd_o.opcode[3:0] + 4'd1;
         end
       end
-      // Applications leave the hop limit at 0 for "on this link"; IP hosts drop such packets.
-      if (txd_o.hop_limit == 8'd0) txd_o.hop_limit = 8'd64;
+      if (txd_o.hop_limit == 8'd0) txd_o.hop_limit = roce_pkg::DEFAULT_HOP_LIMIT;
     end
   end
 

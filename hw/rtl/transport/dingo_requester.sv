@@ -2,7 +2,7 @@
 
 /// The sending half of all QPs: send queues to request packets; acknowledgements, NAKs and READ data to
 /// completions; loss recovery, timers, flushing. Events are steps, one after the other; beside them goes the turn of another
-/// QP, which sends. Nothing waits for the cable in the middle: a packet is begun when tx_room says that it fits.
+/// QP, which sends. Nothing waits for the wire in the middle: a packet is begun when tx_room says that it fits.
 module dingo_requester (
     input  logic        clk_i,
     input  logic        rst_ni,
@@ -93,8 +93,6 @@ module dingo_requester (
 );
 
 
-  localparam logic [7:0] ACKNOWLEDGE = 8'h11;
-
   logic sched_clear, timers_clear, step_clear, pick, take, fails, due_valid, wake_valid, wake_take, ready, set, step_idle, cache_idle, out_idle;
   logic qpa_wait, forget, db_valid, db_next;
   logic [2:0] db_count;
@@ -160,7 +158,7 @@ module dingo_requester (
   logic [4:0] count;
 
   assign commit_ready_o = take && kind[0];
-  assign is_ack = rxp_i.h.opcode == ACKNOWLEDGE;
+  assign is_ack = rxp_i.h.opcode == roce_pkg::RC_ACK;
   // A READ response in work keeps those behind it: they go to dingo_req_place in the order of arrival.
   assign ack_take = rxp_valid_i && is_ack && scat_room_i && place_ready && !rx;
   assign turn_ok = turn_ready && room && !halt_tx_i && tx_room_i && !place_using && !rx && !flush;

@@ -624,7 +624,7 @@ module dingo_responder (
           prefetch_q <= is_rx && rx_prefetch;
           if (is_commit) nak_q <= cm_nak;
           else begin                         // a READ whose region has gone
-            nak_q.syn <= rsp_pkg::SYN_NAK_ACCESS;
+            nak_q.syn <= roce_pkg::SYN_NAK_ACCESS;
             nak_q.ev <= dingo_pkg::EV_QP_ACCESS_ERR[7:0];
             nak_q.psn <= res.first_psn + res.next;
           end
@@ -634,8 +634,8 @@ module dingo_responder (
         NAK: begin
           if (!c_q.err && !c_q.fatal) begin
             own.stat <= 1'b1;
-            own.stat_idx <= nak_q.syn == rsp_pkg::SYN_NAK_INVALID ? 6'(dingo_pkg::CARD_RESP_INVALID_REQUESTS)
-                            : nak_q.syn == rsp_pkg::SYN_NAK_ACCESS ? 6'(dingo_pkg::CARD_RESP_REMOTE_ACCESS_ERRORS)
+            own.stat_idx <= nak_q.syn == roce_pkg::SYN_NAK_INVALID ? 6'(dingo_pkg::CARD_RESP_INVALID_REQUESTS)
+                            : nak_q.syn == roce_pkg::SYN_NAK_ACCESS ? 6'(dingo_pkg::CARD_RESP_REMOTE_ACCESS_ERRORS)
                                                                    : 6'(dingo_pkg::CARD_RESP_REMOTE_OP_ERRORS);
             own.ev <= nak_q.ev != '0;
             own.ev_kind <= nak_q.ev;
@@ -682,7 +682,7 @@ module dingo_responder (
         if (c_q.err || c_q.fatal || txerr_q.ok) state_q <= STORE;
         else begin
           c_q.rd_pending <= '0;
-          nak_q.syn <= rsp_pkg::SYN_NAK_OP;
+          nak_q.syn <= roce_pkg::SYN_NAK_OP;
           nak_q.ev <= dingo_pkg::EV_QP_ACCESS_ERR[7:0];
           nak_q.psn <= txerr_q.psn;
           state_q <= NAK;
@@ -713,7 +713,7 @@ module dingo_responder (
           if (reply_owed) begin
             txd_valid_o <= 1'b1;
             txd_o <= txd;
-            own.qstat <= c_q.reply_syn[7:5] == '0;
+            own.qstat <= c_q.reply_syn[7:5] == roce_pkg::AETH_ACK;
             own.qstat_idx <= 4'(dingo_pkg::QP_ACKS_SENT);
           end
         end

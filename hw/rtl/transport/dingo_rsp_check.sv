@@ -30,15 +30,18 @@ module dingo_rsp_check (
   logic invalidate;
 
   assign op = h_i.opcode[4:0];
-  assign send_o = op <= 5'd5 || invalidate;
-  assign invalidate = op == 5'd22 || op == 5'd23;
-  assign write_o = op >= 5'd6 && op <= 5'd11;
-  assign read_o = op == 5'd12;
-  assign atomic_o = op == 5'd19 || op == 5'd20;
-  assign first_o = op == 5'd0 || op == 5'd4 || op == 5'd5 || op == 5'd6 || op == 5'd10 || op == 5'd11 || op == 5'd23
-                   || read_o || atomic_o;
-  assign last_o = (op >= 5'd2 && op <= 5'd5) || (op >= 5'd8 && op <= 5'd11) || invalidate || read_o || atomic_o;
-  assign imm_o = op == 5'd3 || op == 5'd5 || op == 5'd9 || op == 5'd11;
+  assign send_o = op <= roce_pkg::OP_SEND_ONLY_IMM || invalidate;
+  assign invalidate = op == roce_pkg::OP_SEND_LAST_INV || op == roce_pkg::OP_SEND_ONLY_INV;
+  assign write_o = op >= roce_pkg::OP_WRITE_FIRST && op <= roce_pkg::OP_WRITE_ONLY_IMM;
+  assign read_o = op == roce_pkg::OP_READ_REQUEST;
+  assign atomic_o = op == roce_pkg::OP_COMPARE_SWAP || op == roce_pkg::OP_FETCH_ADD;
+  assign first_o = op == roce_pkg::OP_SEND_FIRST || op == roce_pkg::OP_SEND_ONLY || op == roce_pkg::OP_SEND_ONLY_IMM
+                   || op == roce_pkg::OP_WRITE_FIRST || op == roce_pkg::OP_WRITE_ONLY || op == roce_pkg::OP_WRITE_ONLY_IMM
+                   || op == roce_pkg::OP_SEND_ONLY_INV || read_o || atomic_o;
+  assign last_o = (op >= roce_pkg::OP_SEND_LAST && op <= roce_pkg::OP_SEND_ONLY_IMM)
+                  || (op >= roce_pkg::OP_WRITE_LAST && op <= roce_pkg::OP_WRITE_ONLY_IMM) || invalidate || read_o || atomic_o;
+  assign imm_o = op == roce_pkg::OP_SEND_LAST_IMM || op == roce_pkg::OP_SEND_ONLY_IMM
+                 || op == roce_pkg::OP_WRITE_LAST_IMM || op == roce_pkg::OP_WRITE_ONLY_IMM;
 
   assign ahead = h_i.psn - ctx_i.exp_psn;
   assign duplicate_o = ahead[23];

@@ -72,7 +72,7 @@ module dingo_rsp_commit (
               rsp_pkg::IT_DATA:
               if (item_err_q) begin
                 it_q.kind <= it_q.ud ? rsp_pkg::IT_UD_FAIL : rsp_pkg::IT_NAK;
-                it_q.syn <= rsp_pkg::SYN_NAK_OP;
+                it_q.syn <= roce_pkg::SYN_NAK_OP;
                 it_q.ev <= it_q.write ? dingo_pkg::EV_QP_FATAL[7:0] : 8'd0;
                 it_q.cqe <= !it_q.write;
                 it_q.status <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
@@ -96,7 +96,7 @@ module dingo_rsp_commit (
                 end
                 if (it_q.ack && !c_q.fatal && !c_q.err) begin
                   c_q.reply_pending <= 1'b1;
-                  c_q.reply_syn <= rsp_pkg::SYN_ACK;
+                  c_q.reply_syn <= roce_pkg::SYN_ACK;
                   c_q.reply_psn <= it_q.psn;
                   wake_o <= 1'b1;
                 end
@@ -107,13 +107,13 @@ module dingo_rsp_commit (
                 emit_o.stat_idx <= 6'(dingo_pkg::CARD_RX_READ_REQUESTS);
                 c_q.msn <= c_q.msn + 24'd1;
                 // its response acknowledges everything before it
-                if (c_q.reply_syn[7:5] == '0) c_q.reply_pending <= 1'b0;
+                if (c_q.reply_syn[7:5] == roce_pkg::AETH_ACK) c_q.reply_pending <= 1'b0;
                 state_q <= CM_NEW;
               end
               rsp_pkg::IT_DUP_ACK:  // a NAK on its way says as much
               if (rd_accept && !(c_q.reply_pending && it_q.nak_sent)) begin
                 c_q.reply_pending <= 1'b1;
-                c_q.reply_syn <= rsp_pkg::SYN_ACK;
+                c_q.reply_syn <= roce_pkg::SYN_ACK;
                 c_q.reply_psn <= it_q.psn;
                 wake_o <= 1'b1;
               end
@@ -133,7 +133,7 @@ module dingo_rsp_commit (
                   emit_o.stat_idx <= 6'(dingo_pkg::CARD_RNR_NAK_SENT);
                 end
                 c_q.reply_pending <= 1'b1;
-                c_q.reply_syn <= it_q.kind == rsp_pkg::IT_RNR ? it_q.syn : rsp_pkg::SYN_NAK_SEQ;
+                c_q.reply_syn <= it_q.kind == rsp_pkg::IT_RNR ? it_q.syn : roce_pkg::SYN_NAK_SEQ;
                 c_q.reply_psn <= it_q.psn;
                 wake_o <= 1'b1;
               end

@@ -25,7 +25,6 @@ module dingo_rsp_intake (
 );
   localparam int unsigned LogPackets = 2;
   localparam int unsigned LogAsked = 3;
-  localparam logic [7:0] WRITE_ONLY = 8'h0a;
   localparam int unsigned RXP_W = $bits(rxp_i);
 
   logic in_ready, in_key, push, out_valid, key_valid, asked_ready, asked_valid, asked_mine;
@@ -33,7 +32,7 @@ module dingo_rsp_intake (
   logic [LogPackets:0] count, key_count;
   logic [LogAsked:0] asked_count;
 
-  assign in_key = rxp_i.h.opcode == WRITE_ONLY && rxp_i.ctx.cfg.kind == dingo_pkg::QPT_RC[2:0] && rxp_i.h.dma_len != '0;
+  assign in_key = rxp_i.h.opcode == roce_pkg::RC_WRITE_ONLY && rxp_i.ctx.cfg.kind == dingo_pkg::QPT_RC[2:0] && rxp_i.h.dma_len != '0;
   assign rxp_ready_o = in_ready && !(in_key && ask_i);
   assign push = rxp_valid_i && rxp_ready_o;
   dingo_fifo #(.Width(RXP_W + 1), .LogDepth(LogPackets)) u_packets (

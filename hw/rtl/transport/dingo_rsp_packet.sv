@@ -13,12 +13,6 @@ module dingo_rsp_packet (
     output logic [12:0]      bytes_o,
     output logic             last_o        // the last packet of this response
 );
-  localparam logic [7:0] READ_FIRST = 8'h0d;
-  localparam logic [7:0] READ_MIDDLE = 8'h0e;
-  localparam logic [7:0] READ_LAST = 8'h0f;
-  localparam logic [7:0] READ_ONLY = 8'h10;
-  localparam logic [7:0] ACK = 8'h11;
-  localparam logic [7:0] HOP_LIMIT = 8'd64;  // applications leave it at 0 for "on this link"
 
   logic first;
   logic [31:0] rest;
@@ -39,18 +33,18 @@ module dingo_rsp_packet (
     txd_o.dmac = cfg_i.dmac;
     txd_o.udp_sport = cfg_i.udp_sport;
     txd_o.flow_label = cfg_i.flow_label;
-    txd_o.hop_limit = cfg_i.hop_limit == '0 ? HOP_LIMIT : cfg_i.hop_limit;
+    txd_o.hop_limit = cfg_i.hop_limit == '0 ? roce_pkg::DEFAULT_HOP_LIMIT : cfg_i.hop_limit;
     txd_o.tclass = cfg_i.tclass;
     txd_o.sl = cfg_i.sl;
     txd_o.dqpn = cfg_i.dest_qpn;
     if (read_i) begin
-      txd_o.opcode = first ? (last_o ? READ_ONLY : READ_FIRST) : (last_o ? READ_LAST : READ_MIDDLE);
+      txd_o.opcode = first ? (last_o ? roce_pkg::RC_READ_ONLY : roce_pkg::RC_READ_FIRST) : (last_o ? roce_pkg::RC_READ_LAST : roce_pkg::RC_READ_MIDDLE);
       txd_o.psn = res_i.first_psn + res_i.next;
-      txd_o.syndrome = rsp_pkg::SYN_ACK;
+      txd_o.syndrome = roce_pkg::SYN_ACK;
       txd_o.msn = res_i.msn;
       txd_o.len = bytes_o;
     end else begin
-      txd_o.opcode = ACK;
+      txd_o.opcode = roce_pkg::RC_ACK;
       txd_o.psn = ctx_i.reply_psn;
       txd_o.syndrome = ctx_i.reply_syn;
       txd_o.msn = ctx_i.msn;

@@ -69,7 +69,7 @@ module dingo_rsp_quick (
       if (item_i.last && !item_i.ud) ctx_o.msn = ctx_i.msn + 24'd1;
       if (item_i.ack && !ctx_i.fatal && !ctx_i.err) begin
         ctx_o.reply_pending = 1'b1;
-        ctx_o.reply_syn = rsp_pkg::SYN_ACK;
+        ctx_o.reply_syn = roce_pkg::SYN_ACK;
         ctx_o.reply_psn = item_i.psn;
         ctx_o.waited = wait_ack ? ctx_i.waited + 2'd1 : 2'd0;
         wake_o = !wait_ack;
@@ -87,7 +87,7 @@ module dingo_rsp_quick (
       ctx_o.queued = 1'b0;
       ctx_o.reply_pending = 1'b0;
       ctx_o.waited = '0;
-      emit_o.qstat = ctx_i.reply_syn[7:5] == '0;
+      emit_o.qstat = ctx_i.reply_syn[7:5] == roce_pkg::AETH_ACK;
       emit_o.qstat_idx = 4'(dingo_pkg::QP_ACKS_SENT);
     end
   end

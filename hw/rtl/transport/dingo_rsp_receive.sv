@@ -188,7 +188,7 @@ module dingo_rsp_receive (
               if (!order_ok || !valid_ok || (op_read && !rd_ok)) begin
                 c_q.failed <= 1'b1;
                 it_q.kind <= rsp_pkg::IT_NAK;
-                it_q.syn <= rsp_pkg::SYN_NAK_INVALID;
+                it_q.syn <= roce_pkg::SYN_NAK_INVALID;
                 it_q.ev <= dingo_pkg::EV_QP_REQ_ERR[7:0];
               end else if (takes_rq && !c_q.held && rq_empty) begin
                 emit_o.stat <= 1'b1;
@@ -196,7 +196,7 @@ module dingo_rsp_receive (
                 c_q.nak_sent <= 1'b1;
                 c_q.rnr_sent <= 1'b1;
                 it_q.kind <= rsp_pkg::IT_RNR;
-                it_q.syn <= rsp_pkg::SYN_RNR | {3'd0, x_i.cfg.min_rnr_timer};
+                it_q.syn <= roce_pkg::SYN_RNR | {3'd0, x_i.cfg.min_rnr_timer};
               end else if (takes_rq && !c_q.held) begin
                 open_o <= 1'b1;
                 state_q <= RX_OPEN;
@@ -222,7 +222,7 @@ module dingo_rsp_receive (
           if (wqe_bad_i || wqe_bus_i) begin
             c_q.failed <= 1'b1;
             it_q.kind <= is_rc ? rsp_pkg::IT_NAK : rsp_pkg::IT_UD_FAIL;
-            it_q.syn <= rsp_pkg::SYN_NAK_OP;
+            it_q.syn <= roce_pkg::SYN_NAK_OP;
             it_q.cqe <= 1'b1;
             it_q.tag <= wqe_tag_i;
             it_q.status <= dingo_pkg::WCS_LOC_QP_OP_ERR[7:0];
@@ -238,7 +238,7 @@ module dingo_rsp_receive (
             if (taken_q) c_q.rq_cons <= c_q.held_index;
             c_q.failed <= 1'b1;
             it_q.kind <= rsp_pkg::IT_NAK;
-            it_q.syn <= rsp_pkg::SYN_NAK_INVALID;
+            it_q.syn <= roce_pkg::SYN_NAK_INVALID;
             it_q.ev <= dingo_pkg::EV_QP_REQ_ERR[7:0];
           end else if ((op_send || !is_rc) && !fits_wqe) begin
             emit_o.stat <= 1'b1;
@@ -247,7 +247,7 @@ module dingo_rsp_receive (
               c_q.failed <= 1'b1;
               c_q.held <= 1'b0;
               it_q.kind <= rsp_pkg::IT_NAK;
-              it_q.syn <= rsp_pkg::SYN_NAK_INVALID;
+              it_q.syn <= roce_pkg::SYN_NAK_INVALID;
               it_q.cqe <= 1'b1;
               it_q.tag <= c_q.held_tag;
               it_q.status <= dingo_pkg::WCS_LOC_LEN_ERR[7:0];
@@ -276,7 +276,7 @@ module dingo_rsp_receive (
             if (taken_q) c_q.rq_cons <= c_q.held_index;
             c_q.failed <= 1'b1;
             it_q.kind <= rsp_pkg::IT_NAK;
-            it_q.syn <= rsp_pkg::SYN_NAK_ACCESS;
+            it_q.syn <= roce_pkg::SYN_NAK_ACCESS;
             it_q.ev <= dingo_pkg::EV_QP_ACCESS_ERR[7:0];
             state_q <= RX_END;
           end else begin
@@ -315,7 +315,7 @@ module dingo_rsp_receive (
             c_q.failed <= 1'b1;
             c_q.held <= 1'b0;
             it_q.kind <= is_rc ? rsp_pkg::IT_NAK : rsp_pkg::IT_UD_FAIL;
-            it_q.syn <= rsp_pkg::SYN_NAK_OP;
+            it_q.syn <= roce_pkg::SYN_NAK_OP;
             it_q.cqe <= 1'b1;
             it_q.scattered <= 1'b1;
             it_q.tag <= c_q.held_tag;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// A QP's turn: READ responses in PSN order, at most 16 packets, then the ACK or NAK that is owed; or, in ERR,
-/// as many receive WQEs flushed. A turn that the cable cuts short goes on when there is room, before the next QP's,
+/// as many receive WQEs flushed. A turn that the wire cuts short goes on when there is room, before the next QP's,
 /// up to 8 KiB: the peer needs the READ's WQE for each packet, and has it at hand while they follow each other. A flush
 /// waits for packets that are on their way to memory, to keep the order.
 module dingo_rsp_turn (
@@ -173,7 +173,7 @@ module dingo_rsp_turn (
 
         TN_REPLY: begin
           c_q.reply_pending <= 1'b0;
-          emit_o.qstat <= c_q.reply_syn[7:5] == '0;
+          emit_o.qstat <= c_q.reply_syn[7:5] == roce_pkg::AETH_ACK;
           emit_o.qstat_idx <= 4'(dingo_pkg::QP_ACKS_SENT);
           if (c_q.fatal) exit_o <= rsp_pkg::EXIT_ERR;   // the fatal NAK has left
           state_q <= IDLE;

@@ -34,7 +34,7 @@ module dingo_tx_mux (
   localparam int unsigned OUT_LOG = 6;     // so that payload is fetched ahead of its packet: 38 of 64 bytes in a round trip of PCIe
   localparam int unsigned SEG_LOG = 6;
   localparam int unsigned INL_LOG = 5;
-  localparam logic [15:0] AHEAD = 16'd16384;  // bytes: a round trip of host memory at the cable's speed, twice
+  localparam logic [15:0] AHEAD = 16'd16384;  // bytes: a round trip of host memory at the wire's speed, twice
   // An engine sees `room` a few cycles late: twice what a packet needs.
   localparam int unsigned SEG_ROOM = (1 << SEG_LOG) - 32;
   localparam int unsigned INL_ROOM = (1 << INL_LOG) - 16;

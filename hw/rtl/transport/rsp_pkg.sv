@@ -6,14 +6,6 @@
 /* verilator lint_off UNUSEDPARAM */  // no module needs all of it
 package rsp_pkg;
 
-  // AETH syndromes
-  localparam logic [7:0] SYN_ACK = 8'h1f;          // no credits told
-  localparam logic [7:0] SYN_RNR = 8'h20;          // plus the timer code
-  localparam logic [7:0] SYN_NAK_SEQ = 8'h60;
-  localparam logic [7:0] SYN_NAK_INVALID = 8'h61;
-  localparam logic [7:0] SYN_NAK_ACCESS = 8'h62;
-  localparam logic [7:0] SYN_NAK_OP = 8'h63;
-
   // Message that has begun and not ended
   localparam logic [1:0] MSG_NONE = 2'd0;
   localparam logic [1:0] MSG_SEND = 2'd1;

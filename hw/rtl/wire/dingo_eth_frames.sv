@@ -46,7 +46,7 @@ module dingo_eth_frames (
   assign take = valid_i && ready_o;
   assign keep = take && !drop;
   assign mac = start_q ? beat_i.data[47:0] : mac_q;
-  assign has_tag = start_q ? beat_i.data[111:96] == 16'h0081 : has_tag_q;
+  assign has_tag = start_q ? beat_i.data[111:96] == roce_pkg::WIRE_VLAN : has_tag_q;
   assign len = {n_q, 6'd0} + 14'(beat_i.bytes);
 
   always_ff @(posedge clk_i) begin

@@ -123,7 +123,7 @@ module dingo_eth_tx (
   // A frame without tag may be four bytes shorter only, and that shows in its first beat.
   logic first_q, tag_q, has_tag, too_long, bad, passed;
 
-  assign has_tag = first_q ? g.data[111:96] == 16'h0081 : tag_q;
+  assign has_tag = first_q ? g.data[111:96] == roce_pkg::WIRE_VLAN : tag_q;
   assign too_long = !has_tag && length_q > most - 20'd4;
   assign bad = g.err || too_long;
   assign frame_valid_o = g_valid;

@@ -15,23 +15,23 @@ module dingo_opcode (
   logic [4:0] op;
 
   assign op = opcode_i[4:0];
-  assign rc = opcode_i[7:5] == 3'b000 && op <= 5'h17 && op != 5'h15;
-  assign uc = opcode_i[7:5] == 3'b001 && op <= 5'h0b;
-  assign ud = opcode_i == 8'h64 || opcode_i == 8'h65;
-  assign cnp = opcode_i == 8'h81;
+  assign rc = opcode_i[7:5] == roce_pkg::TRANSPORT_RC && op <= roce_pkg::OP_SEND_ONLY_INV && op != roce_pkg::OP_RESERVED;
+  assign uc = opcode_i[7:5] == roce_pkg::TRANSPORT_UC && op <= roce_pkg::OP_WRITE_ONLY_IMM;
+  assign ud = opcode_i == roce_pkg::UD_SEND || opcode_i == roce_pkg::UD_SEND_IMM;
+  assign cnp = opcode_i == roce_pkg::CNP;
   assign known_o = rc || uc || ud || cnp;
 
   always_comb begin
     deth_o = ud;
-    // WRITE_FIRST, WRITE_ONLY, WRITE_ONLY_IMM, READ_REQUEST
-    reth_o = (rc || uc) && (op == 5'h06 || op == 5'h0a || op == 5'h0b || (rc && op == 5'h0c));
-    // READ_RESPONSE_FIRST, _LAST, _ONLY, ACK, ATOMIC_ACK
-    aeth_o = rc && (op == 5'h0d || (op >= 5'h0f && op <= 5'h12));
-    atomic_ack = rc && op == 5'h12;
-    atomic = rc && (op == 5'h13 || op == 5'h14);
-    // ..._LAST_IMM, ..._ONLY_IMM; SEND_LAST_INV, SEND_ONLY_INV
-    imm_o = ((rc || uc) && (op == 5'h03 || op == 5'h05 || op == 5'h09 || op == 5'h0b)) ||
-            (rc && op >= 5'h16) || (ud && opcode_i[0]);
+    reth_o = (rc || uc) && (op == roce_pkg::OP_WRITE_FIRST || op == roce_pkg::OP_WRITE_ONLY ||
+                            op == roce_pkg::OP_WRITE_ONLY_IMM || (rc && op == roce_pkg::OP_READ_REQUEST));
+    // not in the middle of a READ's response
+    aeth_o = rc && (op == roce_pkg::OP_READ_FIRST || (op >= roce_pkg::OP_READ_LAST && op <= roce_pkg::OP_ATOMIC_ACK));
+    atomic_ack = rc && op == roce_pkg::OP_ATOMIC_ACK;
+    atomic = rc && (op == roce_pkg::OP_COMPARE_SWAP || op == roce_pkg::OP_FETCH_ADD);
+    imm_o = ((rc || uc) && (op == roce_pkg::OP_SEND_LAST_IMM || op == roce_pkg::OP_SEND_ONLY_IMM ||
+                            op == roce_pkg::OP_WRITE_LAST_IMM || op == roce_pkg::OP_WRITE_ONLY_IMM)) ||
+            (rc && op >= roce_pkg::OP_SEND_LAST_INV) || (ud && opcode_i[0]);
     header_bytes_o = 7'd12 + (deth_o ? 7'd8 : 7'd0) + (reth_o || cnp ? 7'd16 : 7'd0) +
                      (aeth_o || imm_o ? 7'd4 : 7'd0) +
                      (atomic ? 7'd28 : 7'd0) + (atomic_ack ? 7'd8 : 7'd0);

@@ -15,8 +15,6 @@ module dingo_rx_icrc (
     output logic         good_o
 );
   localparam logic [31:0] Residue = 32'hdebb20e3;
-  localparam logic [15:0] TypeVlan = 16'h0081;   // as two bytes lie in a beat
-  localparam logic [15:0] TypeIpv6 = 16'hdd86;
 
   // ---- 1: where the packet ends
   logic        vlan, ipv6, vlan1_q, ipv6_1_q, valid1_q, first1_q, second1_q, last1_q;
@@ -24,9 +22,9 @@ module dingo_rx_icrc (
   logic [16:0] left, left1_q;         // from the start of the beat to the end of the packet
   logic [511:0] data1_q;
 
-  assign vlan = data_i[111:96] == TypeVlan;
+  assign vlan = data_i[111:96] == roce_pkg::WIRE_VLAN;
   assign ether_type = vlan ? data_i[143:128] : data_i[111:96];
-  assign ipv6 = ether_type == TypeIpv6;
+  assign ipv6 = ether_type == roce_pkg::WIRE_IPV6;
   always_comb begin
     case ({ipv6, vlan})
       2'b00: ip_length = data_i[143:128];
@@ -35,7 +33,7 @@ module dingo_rx_icrc (
       default: ip_length = data_i[191:176];
     endcase
     if (first_i)
-      left = {1'b0, ip_length[7:0], ip_length[15:8]} + (ipv6 ? 17'd54 : 17'd14) + (vlan ? 17'd4 : 17'd0);
+      left = {1'b0, roce_pkg::be16(ip_length)} + (ipv6 ? 17'd54 : 17'd14) + (vlan ? 17'd4 : 17'd0);
     else left = left1_q < 17'd64 ? '0 : left1_q - 17'd64;
   end
 

@@ -30,23 +30,8 @@ module dingo_rx_parse (
     output logic [6:0]     offset_o,      // of the payload in the frame
     output rtl_pkg::rxh_t  rxh_o
 );
-  localparam logic [15:0] TypeVlan = 16'h0081;   // as two bytes lie in a beat
-  localparam logic [15:0] TypeIpv4 = 16'h0008;
-  localparam logic [15:0] TypeIpv6 = 16'hdd86;
+  localparam logic [1:0] ECN_CE = 2'd3;           // congestion experienced
   localparam logic [13:0] MaxLen = 14'd8191;     // longer payload than any path MTU is cut there
-
-  function automatic logic [15:0] be16(input logic [15:0] v);
-    be16 = {v[7:0], v[15:8]};
-  endfunction
-  function automatic logic [23:0] be24(input logic [23:0] v);
-    be24 = {v[7:0], v[15:8], v[23:16]};
-  endfunction
-  function automatic logic [31:0] be32(input logic [31:0] v);
-    be32 = {v[7:0], v[15:8], v[23:16], v[31:24]};
-  endfunction
-  function automatic logic [63:0] be64(input logic [63:0] v);
-    be64 = {be32(v[31:0]), be32(v[63:32])};
-  endfunction
 
   // ---- 0: the first two beats; what a shorter frame lacks is older, and no length check lets it pass
   logic [511:0] low_q, high_q;
@@ -81,7 +66,7 @@ module dingo_rx_parse (
   logic [639:0] ip1_q;
   logic [7:0]   beats1_q;
 
-  assign vlan = head0_q[111:96] == TypeVlan;
+  assign vlan = head0_q[111:96] == roce_pkg::WIRE_VLAN;
   assign ether_type = vlan ? head0_q[143:128] : head0_q[111:96];
   assign l3 = vlan ? 5'd18 : 5'd14;
 
@@ -94,11 +79,11 @@ module dingo_rx_parse (
     if (valid0_q) begin
       ip1_q <= vlan ? head0_q[783:144] : head0_q[751:112];
       vlan1_q <= vlan;
-      tci1_q <= be16(head0_q[127:112]);
+      tci1_q <= roce_pkg::be16(head0_q[127:112]);
       ours1_q <= ours;
       avail1_q <= len0_q < 16'(l3) ? '0 : len0_q - 16'(l3);
-      is4_1_q <= len0_q >= 16'(l3) && ether_type == TypeIpv4;
-      is6_1_q <= len0_q >= 16'(l3) && ether_type == TypeIpv6;
+      is4_1_q <= len0_q >= 16'(l3) && ether_type == roce_pkg::WIRE_IPV4;
+      is6_1_q <= len0_q >= 16'(l3) && ether_type == roce_pkg::WIRE_IPV6;
       len1_q <= len0_q;
       beats1_q <= beats0_q;
       bad1_q <= bad0_q;
@@ -123,6 +108,14 @@ module dingo_rx_parse (
       .aeth_o(aeth), .imm_o(imm), .header_bytes_o(bth_bytes)
   );
 
+  roce_pkg::ipv4_t ip4;
+  roce_pkg::ipv6_t ip6;
+  roce_pkg::udp_t  udp4, udp6;
+  assign ip4 = ip1_q[159:0];
+  assign ip6 = ip1_q[319:0];
+  assign udp4 = ip1_q[223:160];
+  assign udp6 = ip1_q[383:320];
+
   always_comb begin
     ip_length = '0;
     roce4 = '0;
@@ -132,17 +125,18 @@ module dingo_rx_parse (
     datagram = '0;
     sum = '0;
     if (valid1_q) begin
-      ip_length = be16(is4_1_q ? ip1_q[31:16] : ip1_q[47:32]);
-      roce4 = is4_1_q && avail1_q >= 16'd28 && ip1_q[7:0] == 8'h45 && ip1_q[79:72] == 8'd17 &&
-              be16(ip1_q[63:48]) << 3 == '0 && be16(ip1_q[191:176]) == dingo_pkg::ROCE_UDP_PORT[15:0];
-      roce6 = is6_1_q && avail1_q >= 16'd48 && ip1_q[7:4] == 4'd6 && ip1_q[55:48] == 8'd17 &&
-              be16(ip1_q[351:336]) == dingo_pkg::ROCE_UDP_PORT[15:0];
-      fragment = is4_1_q && ip1_q[53];
+      ip_length = roce_pkg::be16(is4_1_q ? ip4.total_length : ip6.payload_length);
+      roce4 = is4_1_q && avail1_q >= 16'd28 && ip4.version_ihl == roce_pkg::IPV4_VERSION_IHL && ip4.protocol == roce_pkg::IP_PROTOCOL_UDP &&
+              roce_pkg::be16(ip4.fragment) << 3 == '0 &&
+              roce_pkg::be16(udp4.dport) == dingo_pkg::ROCE_UDP_PORT[15:0];
+      roce6 = is6_1_q && avail1_q >= 16'd48 && ip6.flow[7:4] == 4'd6 && ip6.next_header == roce_pkg::IP_PROTOCOL_UDP &&
+              roce_pkg::be16(udp6.dport) == dingo_pkg::ROCE_UDP_PORT[15:0];
+      fragment = is4_1_q && ip4.fragment[roce_pkg::IPV4_MORE_FRAGMENTS];
       short_ip = is4_1_q ? ip_length > avail1_q || ip_length < 16'd28
                          : ip_length > avail1_q - 16'd40 || ip_length < 16'd8;
       datagram = is4_1_q ? ip_length - 16'd20 : ip_length;
       sum = '0;
-      for (int i = 0; i < 10; i++) sum = sum + 20'(be16(ip1_q[i*16 +: 16]));
+      for (int i = 0; i < 10; i++) sum = sum + 20'(roce_pkg::be16(ip1_q[i*16 +: 16]));
     end
   end
 
@@ -151,7 +145,11 @@ module dingo_rx_parse (
     if (valid1_q) begin
       ip2_q <= ip1_q[319:0];
       udp2_q <= is4_1_q ? ip1_q[479:160] : ip1_q[639:320];
-      {known2_q, deth2_q, reth2_q, aeth2_q, imm2_q} <= {known, deth, reth, aeth, imm};
+      known2_q <= known;
+      deth2_q <= deth;
+      reth2_q <= reth;
+      aeth2_q <= aeth;
+      imm2_q <= imm;
       bth_bytes2_q <= bth_bytes;
       is4_2_q <= is4_1_q;
       roce2_q <= roce4 || roce6;
@@ -176,6 +174,11 @@ module dingo_rx_parse (
   logic        before_opcode, form_ok, too_long;
   logic [1:0]  pad;
 
+  roce_pkg::udp_t udp2;
+  roce_pkg::bth_t bth2;
+  assign udp2 = udp2_q[63:0];
+  assign bth2 = udp2_q[159:64];
+
   always_comb begin
     fold = '0;
     checksum_ok = '0;
@@ -188,10 +191,10 @@ module dingo_rx_parse (
     if (valid2_q) begin
       fold = 17'(sum2_q[15:0]) + 17'(sum2_q[19:16]);
       checksum_ok = fold == 17'h0ffff || fold == 17'h1fffe;
-      pad = udp2_q[77:76];
+      pad = bth2.pad;
       // everything that is checked in front of the opcode
       before_opcode = !(is4_2_q && (fragment2_q || !checksum_ok)) && !short2_q &&
-                      be16(udp2_q[47:32]) == datagram2_q && datagram2_q >= 16'd24 && udp2_q[75:72] == '0;
+                      roce_pkg::be16(udp2.length) == datagram2_q && datagram2_q >= 16'd24 && bth2.tver == '0;
       padded = datagram2_q - 16'd12 - 16'(bth_bytes2_q);     // payload and pad
       form_ok = datagram2_q >= 16'd12 + 16'(bth_bytes2_q) && padded[1:0] == '0 && 16'(pad) <= padded;
       frame = datagram2_q + (is4_2_q ? 16'd34 : 16'd54) + (vlan2_q ? 16'd4 : 16'd0);
@@ -206,7 +209,8 @@ module dingo_rx_parse (
   logic [6:0]   offset3_q;
   logic [7:0]   beats3_q;
   logic [319:0] ip3_q;
-  logic [255:0] bth3_q;
+  roce_pkg::bth_t bth3_q;
+  logic [159:0] ext3_q;             // extension headers
 
   always_ff @(posedge clk_i) begin
     valid3_q <= valid2_q && rst_ni;
@@ -222,7 +226,7 @@ module dingo_rx_parse (
         drop3_q <= too_long;
       end
       ip3_q <= ip2_q;
-      bth3_q <= udp2_q[319:64];
+      {ext3_q, bth3_q} <= udp2_q[319:64];
       is4_3_q <= is4_2_q;
       vlan3_q <= vlan2_q;
       tci3_q <= tci2_q;
@@ -239,10 +243,18 @@ module dingo_rx_parse (
   end
 
   // ---- 4: fields
-  rtl_pkg::rxh_t h;
-  logic [159:0]  ext;
+  rtl_pkg::rxh_t   h;
+  roce_pkg::ipv4_t ip4_3;
+  roce_pkg::ipv6_t ip6_3;
+  roce_pkg::reth_t reth3;
+  roce_pkg::deth_t deth3;
+  roce_pkg::aeth_t aeth3;
 
-  assign ext = bth3_q[255:96];
+  assign ip4_3 = ip3_q[159:0];
+  assign ip6_3 = ip3_q;
+  assign reth3 = ext3_q[127:0];
+  assign deth3 = ext3_q[63:0];
+  assign aeth3 = ext3_q[31:0];
 
   always_comb begin
     h = '0;
@@ -250,31 +262,31 @@ module dingo_rx_parse (
       h.ipv4 = is4_3_q;
       h.has_vlan = vlan3_q;
       h.vlan = vlan3_q ? tci3_q : '0;
-      h.ce = is4_3_q ? ip3_q[9:8] == 2'd3 : ip3_q[13:12] == 2'd3;
+      h.ce = is4_3_q ? ip4_3.tos[1:0] == ECN_CE : ip6_3.flow[13:12] == ECN_CE;
       h.frame_bytes = frame3_q;
-      h.sgid = is4_3_q ? {ip3_q[127:96], 16'hffff, 80'd0} : ip3_q[191:64];
-      h.dgid = is4_3_q ? {ip3_q[159:128], 16'hffff, 80'd0} : ip3_q[319:192];
-      h.grh = is4_3_q ? {ip3_q[159:0], 160'd0} : ip3_q;
-      h.opcode = bth3_q[7:0];
-      h.se = bth3_q[15];
-      h.pkey = be16(bth3_q[31:16]);
-      h.dqpn = be24(bth3_q[63:40]);
-      h.ackreq = bth3_q[71];
-      h.psn = be24(bth3_q[95:72]);
+      h.sgid = is4_3_q ? {ip4_3.saddr, 16'hffff, 80'd0} : ip6_3.saddr;
+      h.dgid = is4_3_q ? {ip4_3.daddr, 16'hffff, 80'd0} : ip6_3.daddr;
+      h.grh = is4_3_q ? {ip4_3, 160'd0} : ip3_q;
+      h.opcode = bth3_q.opcode;
+      h.se = bth3_q.se;
+      h.pkey = roce_pkg::be16(bth3_q.pkey);
+      h.dqpn = roce_pkg::be24(bth3_q.dqpn);
+      h.ackreq = bth3_q.ackreq;
+      h.psn = roce_pkg::be24(bth3_q.psn);
       if (reth3_q) begin
-        h.va = be64(ext[63:0]);
-        h.rkey = be32(ext[95:64]);
-        h.dma_len = be32(ext[127:96]);
+        h.va = roce_pkg::be64(reth3.va);
+        h.rkey = roce_pkg::be32(reth3.rkey);
+        h.dma_len = roce_pkg::be32(reth3.dma_len);
       end
       if (deth3_q) begin
-        h.qkey = be32(ext[31:0]);
-        h.src_qpn = be24(ext[63:40]);
+        h.qkey = roce_pkg::be32(deth3.qkey);
+        h.src_qpn = roce_pkg::be24(deth3.src_qpn);
       end
       if (aeth3_q) begin
-        h.syndrome = ext[7:0];
-        h.msn = be24(ext[31:8]);
+        h.syndrome = aeth3.syndrome;
+        h.msn = roce_pkg::be24(aeth3.msn);
       end
-      if (imm3_q) h.imm = reth3_q ? ext[159:128] : deth3_q ? ext[95:64] : ext[31:0];
+      if (imm3_q) h.imm = reth3_q ? ext3_q[159:128] : deth3_q ? ext3_q[95:64] : ext3_q[31:0];
       h.len = payload3_q > 16'(MaxLen) ? MaxLen[12:0] : payload3_q[12:0];
     end
   end
@@ -293,5 +305,5 @@ module dingo_rx_parse (
   end
 
   assign idle_o = !(valid0_q || valid1_q || valid2_q || valid3_q || valid_o);
-  wire unused_ok = &{1'b0, in_table, port_i, head0_q, bth3_q, ip2_q, udp2_q, high_q[511:272]};
+  wire unused_ok = &{1'b0, in_table, port_i, head0_q, bth3_q, ip2_q, udp2_q, ip4, ip6, udp4, udp6, udp2, bth2, ip4_3, ip6_3, deth3, high_q[511:272]};
 endmodule

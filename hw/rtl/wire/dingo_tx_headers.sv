@@ -26,21 +26,6 @@ module dingo_tx_headers (
     output rtl_pkg::qpi_t qp_o,
     output logic [23:0]   psn_o
 );
-  localparam logic [7:0] DefaultHops = 8'd64;
-
-  function automatic logic [15:0] be16(input logic [15:0] v);
-    be16 = {v[7:0], v[15:8]};
-  endfunction
-  function automatic logic [23:0] be24(input logic [23:0] v);
-    be24 = {v[7:0], v[15:8], v[23:16]};
-  endfunction
-  function automatic logic [31:0] be32(input logic [31:0] v);
-    be32 = {v[7:0], v[15:8], v[23:16], v[31:24]};
-  endfunction
-  function automatic logic [63:0] be64(input logic [63:0] v);
-    be64 = {be32(v[31:0]), be32(v[63:32])};
-  endfunction
-
   logic en1, en2, en3, en4;
   logic valid1_q, valid2_q, valid3_q, valid4_q;
 
@@ -95,7 +80,10 @@ module dingo_tx_headers (
   logic [1:0]    pad;
   logic [12:0]   udp_bytes;
   logic [159:0]  ext;
-  logic [95:0]   bth;
+  roce_pkg::bth_t  bth;
+  roce_pkg::reth_t reth_out;
+  roce_pkg::deth_t deth_out;
+  roce_pkg::aeth_t aeth_out;
   logic [18:0]   sum_here, sum_there;   // of the words of the IPv4 header but total length
 
   dingo_opcode u_opcode (
@@ -110,28 +98,43 @@ module dingo_tx_headers (
     pad = '0;
     udp_bytes = '0;
     bth = '0;
+    reth_out = '0;
+    deth_out = '0;
+    aeth_out = '0;
     ext = '0;
     sum_here = '0;
     sum_there = '0;
     if (valid1_q) begin
       pad = 2'd0 - txd1_q.len[1:0];
       udp_bytes = 13'd12 + 13'(bth_bytes) + txd1_q.len + 13'(pad);
-      bth = {be24(txd1_q.psn), txd1_q.ackreq, 7'd0, be24(txd1_q.dqpn), 8'd0, 16'hffff,
-             txd1_q.se, 1'b1, pad, 4'd0, txd1_q.opcode};
-      ext = '0;
+      bth.opcode = txd1_q.opcode;
+      bth.pad = pad;
+      bth.migreq = 1'b1;
+      bth.se = txd1_q.se;
+      bth.pkey = dingo_pkg::PKEY_DEFAULT[15:0];
+      bth.dqpn = roce_pkg::be24(txd1_q.dqpn);
+      bth.ackreq = txd1_q.ackreq;
+      bth.psn = roce_pkg::be24(txd1_q.psn);
+      reth_out.va = roce_pkg::be64(txd1_q.va);
+      reth_out.rkey = roce_pkg::be32(txd1_q.rkey);
+      reth_out.dma_len = roce_pkg::be32(txd1_q.dma_len);
+      deth_out.qkey = roce_pkg::be32(txd1_q.qkey);
+      deth_out.src_qpn = roce_pkg::be24(txd1_q.src_qpn);
+      aeth_out.syndrome = txd1_q.syndrome;
+      aeth_out.msn = roce_pkg::be24(txd1_q.msn);
       if (reth) begin
-        ext = {txd1_q.imm, be32(txd1_q.dma_len), be32(txd1_q.rkey), be64(txd1_q.va)};
+        ext = {txd1_q.imm, reth_out};
       end else if (deth) begin
-        ext[95:0] = {txd1_q.imm, be24(txd1_q.src_qpn), 8'd0, be32(txd1_q.qkey)};
+        ext[95:0] = {txd1_q.imm, deth_out};
       end else if (aeth) begin
-        ext[31:0] = {be24(txd1_q.msn), txd1_q.syndrome};
+        ext[31:0] = aeth_out;
       end else if (imm) begin
         ext[31:0] = txd1_q.imm;
       end
       sum_here = 19'h4511 + 19'h4000 + 19'(txd1_q.tclass) + 19'(id1_q) +
-                 {3'd0, (txd1_q.hop_limit == '0 ? DefaultHops : txd1_q.hop_limit), 8'd0};
-      sum_there = 19'(be16(gid1_q.gid[111:96])) + 19'(be16(gid1_q.gid[127:112])) +
-                  19'(be16(txd1_q.dgid[111:96])) + 19'(be16(txd1_q.dgid[127:112]));
+                 {3'd0, (txd1_q.hop_limit == '0 ? roce_pkg::DEFAULT_HOP_LIMIT : txd1_q.hop_limit), 8'd0};
+      sum_there = 19'(roce_pkg::be16(gid1_q.gid[111:96])) + 19'(roce_pkg::be16(gid1_q.gid[127:112])) +
+                  19'(roce_pkg::be16(txd1_q.dgid[111:96])) + 19'(roce_pkg::be16(txd1_q.dgid[127:112]));
     end
   end
 
@@ -167,9 +170,9 @@ module dingo_tx_headers (
   logic [12:0]  ip_bytes;
   logic [19:0]  sum;
   logic [7:0]   hops;
-  logic [159:0] ipv4;
-  logic [319:0] ipv6;
-  logic [63:0]  udp;
+  roce_pkg::ipv4_t ipv4;
+  roce_pkg::ipv6_t ipv6;
+  roce_pkg::udp_t  udp;
   logic [15:0]  tci, ip_type;
 
   always_comb begin
@@ -184,14 +187,27 @@ module dingo_tx_headers (
     if (valid2_q) begin
       ip_bytes = udp_bytes2_q + 13'd20;
       sum = {1'b0, sum_here2_q} + {1'b0, sum_there2_q} + 20'(ip_bytes);
-      hops = txd2_q.hop_limit == '0 ? DefaultHops : txd2_q.hop_limit;
-      ipv4 = {txd2_q.dgid[127:96], gid2_q.gid[127:96], 16'd0, 8'd17, hops, 16'h0040, be16(id2_q),
-              be16(16'(ip_bytes)), txd2_q.tclass, 8'h45};
-      ipv6 = {txd2_q.dgid, gid2_q.gid, hops, 8'd17, be16(16'(udp_bytes2_q)),
-              be32({4'd6, txd2_q.tclass, txd2_q.flow_label})};
-      udp = {16'd0, be16(16'(udp_bytes2_q)), be16(dingo_pkg::ROCE_UDP_PORT[15:0]), be16(txd2_q.udp_sport)};
+      hops = txd2_q.hop_limit == '0 ? roce_pkg::DEFAULT_HOP_LIMIT : txd2_q.hop_limit;
+      ipv4.version_ihl = roce_pkg::IPV4_VERSION_IHL;
+      ipv4.tos = txd2_q.tclass;
+      ipv4.total_length = roce_pkg::be16(16'(ip_bytes));
+      ipv4.id = roce_pkg::be16(id2_q);
+      ipv4.fragment = roce_pkg::IPV4_DONT_FRAGMENT;
+      ipv4.ttl = hops;
+      ipv4.protocol = roce_pkg::IP_PROTOCOL_UDP;
+      ipv4.saddr = gid2_q.gid[127:96];
+      ipv4.daddr = txd2_q.dgid[127:96];
+      ipv6.flow = roce_pkg::be32({4'd6, txd2_q.tclass, txd2_q.flow_label});
+      ipv6.payload_length = roce_pkg::be16(16'(udp_bytes2_q));
+      ipv6.next_header = roce_pkg::IP_PROTOCOL_UDP;
+      ipv6.hop_limit = hops;
+      ipv6.saddr = gid2_q.gid;
+      ipv6.daddr = txd2_q.dgid;
+      udp.sport = roce_pkg::be16(txd2_q.udp_sport);
+      udp.dport = roce_pkg::be16(dingo_pkg::ROCE_UDP_PORT[15:0]);
+      udp.length = roce_pkg::be16(16'(udp_bytes2_q));
       tci = {txd2_q.sl[2:0], 1'b0, gid2_q.vlan[11:0]};
-      ip_type = gid2_q.ipv4 ? 16'h0800 : 16'h86dd;
+      ip_type = gid2_q.ipv4 ? roce_pkg::ETHERTYPE_IPV4 : roce_pkg::ETHERTYPE_IPV6;
     end
   end
 
@@ -208,7 +224,8 @@ module dingo_tx_headers (
     if (en3 && valid2_q) begin
       if (gid2_q.ipv4) packet3_q <= {160'd0, transport2_q, udp, ipv4};
       else packet3_q <= {transport2_q, udp, ipv6};
-      ethernet3_q <= {be16(ip_type), be16(tci), be16(vlan2_q ? 16'h8100 : ip_type), gid2_q.mac, txd2_q.dmac};
+      ethernet3_q <= {roce_pkg::be16(ip_type), roce_pkg::be16(tci),
+                      roce_pkg::be16(vlan2_q ? roce_pkg::ETHERTYPE_VLAN : ip_type), gid2_q.mac, txd2_q.dmac};
       sum3_q <= sum;
       ipv4_3_q <= gid2_q.ipv4;
       vlan3_q <= vlan2_q;
@@ -236,7 +253,7 @@ module dingo_tx_headers (
       folded = 17'(sum3_q[15:0]) + 17'(sum3_q[19:16]);
       checksum = ~(folded[15:0] + 16'(folded[16]));
       packet = packet3_q;
-      if (ipv4_3_q) packet[95:80] = be16(checksum);
+      if (ipv4_3_q) packet[95:80] = roce_pkg::be16(checksum);
     end
   end
 

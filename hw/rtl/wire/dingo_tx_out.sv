@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Whole frames of two buffers leave one after the other, for the cable or round to the receiving side.
+/// Whole frames of two buffers leave one after the other, to the wire or, as loopback, to the receiving side.
 /// The ICRC is put behind the RoCE frames on the way. `ord` says which frame is next.
 module dingo_tx_out (
     input  logic           clk_i,
@@ -9,7 +9,7 @@ module dingo_tx_out (
     input  logic           ord_valid_i,
     output logic           ord_ready_o,
     input  logic           ord_eth_i,       // from the Ethernet buffer
-    input  logic           ord_loop_i,      // turns round
+    input  logic           ord_loop_i,      // loopback
     input  logic [7:0]     ord_beats_i,
     input  logic [6:0]     ord_bytes_i,     // of the last beat
     input  logic [31:0]    ord_icrc_i,

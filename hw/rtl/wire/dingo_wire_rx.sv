@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Frames from the cable, and those that turned round: parses, checks lengths, IPv4 checksum and ICRC,
+/// Frames from the wire and from loopback: parses, checks lengths, IPv4 checksum and ICRC,
 /// and gives RoCE packets of ours as headers and payload, everything else as whole frames to the
 /// Ethernet function. Counts what it drops. With DropWhenFull the MAC is never held up: what finds no room
 /// is dropped (eth_rx_no_buffer); without it, tready is low between frames until there is room.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// From packet descriptors and payload to frames on the cable: headers, padding, ICRC; frames of the
+/// From packet descriptors and payload to frames on the wire: headers, padding, ICRC; frames of the
 /// Ethernet function join here. A frame leaves when all of it is there, so that it has no gaps, and a
 /// packet whose payload could not be read is not sent (txerr); one with `tell` is reported when it could
 /// (a datagram completes only then: nobody acknowledges it, and its buffer may change afterwards). Frames for a
-/// MAC address of the card itself turn round (loop_*), RoCE with its ICRC. With the link down frames vanish.
+/// MAC address of the card itself are looped back (loop_*), RoCE with its ICRC. With the link down frames vanish.
 module dingo_wire_tx (
     input  logic   clk_i,
     input  logic   rst_ni,
     output logic   idle_o,
-    input  logic   link_i,                                  // cable plugged and port enabled
+    input  logic   link_i,                                  // wire plugged and port enabled
     input  logic [(1<<rtl_pkg::GID_LOG)*rtl_pkg::GID_W-1:0] gids_i,
     input  logic [(1<<rtl_pkg::MAC_LOG)-1:0]              mac_valid_i,
     input  logic [(1<<rtl_pkg::MAC_LOG)*48-1:0]           macs_i,     // first octet in bits 7:0 of each

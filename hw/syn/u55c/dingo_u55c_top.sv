@@ -71,7 +71,7 @@ module dingo_u55c_top (
   dingo_card #(
       .DropWhenFull(1)
   ) i_card (
-      .clk_i(clk), .rst_ni(rst_n), .strap_i(strap), .now_ns_i(now_ns_q), .cable_i(up_q[1]),
+      .clk_i(clk), .rst_ni(rst_n), .strap_i(strap), .now_ns_i(now_ns_q), .wire_up_i(up_q[1]),
       .idle_o(), .busy_o(), .ready_o(), .timer_valid_o(), .timer_next_o(),
       .msix_valid_o(irq_valid), .msix_ready_i(irq_ack || irq_fail), .msix_vector_o(irq_vector),
       .s_reg_awvalid_i(reg_awvalid), .s_reg_awready_o(reg_awready), .s_reg_awaddr_i(reg_awaddr),

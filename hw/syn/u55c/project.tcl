@@ -15,7 +15,7 @@ create_project dingo_u55c $out -part xcu55c-fsvh2892-2L-e -force
 set_property target_language Verilog [current_project]
 
 # Packages first: the order of compilation is theirs.
-set packages [list $out/dingo_pkg.sv $out/dingo_log_pkg.sv $root/hw/rtl/rtl_pkg.sv $root/hw/rtl/transport/rsp_pkg.sv]
+set packages [list $out/dingo_pkg.sv $out/dingo_log_pkg.sv {*}[glob $root/hw/rtl/*_pkg.sv $root/hw/rtl/*/*_pkg.sv]]
 set sources [concat [glob $root/hw/rtl/*/dingo_*.sv] $root/hw/rtl/dingo_card.sv [glob $here/*.sv]]
 add_files -norecurse [concat $packages $sources]
 add_files -fileset constrs_1 $here/dingo_u55c.xdc

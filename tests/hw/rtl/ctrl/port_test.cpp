@@ -111,9 +111,9 @@ TEST(RtlPort, EventsAlternateAndEndWithTheStateOfTheLink) {
     bool enabled = false;
     unsigned changes = 0;
     for (int step = 0; step < 20'000; ++step) {
-        const bool was = dut.cable_i && enabled;
+        const bool was = dut.wire_up_i && enabled;
         if (dice.percent(10)) {
-            dut.cable_i = dice.below(2);
+            dut.wire_up_i = dice.below(2);
         }
         dut.port_we_i = dice.percent(10);
         const bool enable = dice.percent(70);
@@ -125,8 +125,8 @@ TEST(RtlPort, EventsAlternateAndEndWithTheStateOfTheLink) {
             enabled = enable;
         }
         dut.eval();
-        ASSERT_EQ(dut.link_o != 0, dut.cable_i && enabled);
-        changes += was != (dut.cable_i && enabled);
+        ASSERT_EQ(dut.link_o != 0, dut.wire_up_i && enabled);
+        changes += was != (dut.wire_up_i && enabled);
     }
     dut.port_we_i = 0;
     dut.ev_ready_i = 1;

@@ -32,7 +32,7 @@ module psn_props (
       a_chain : assert (rtl_pkg::psn_before(a, c) && !rtl_pkg::psn_before(c, a) && ac > ab);
     end
     a_index : assert (rtl_pkg::idx_before(x, y) == (xy != 32'd0 && xy <= 32'h80000000));
-    // While numbers lie in one window of 2^23, 32 bits on the card and 24 on the cable order them alike.
+    // While numbers lie in one window of 2^23, 32 bits on the card and 24 on the wire order them alike.
     if (xy < 32'h800000) begin
       a_wire : assert (rtl_pkg::psn_before(x[23:0], y[23:0]) == rtl_pkg::idx_before(x, y));
     end

@@ -19,8 +19,8 @@ lint() {
     shift 2
     # shellcheck disable=SC2046  # names without blanks
     timeout 900 verilator --lint-only -Wall -Wno-DECLFILENAME --top-module "$top" "$@" \
-        "$out/dingo_pkg.sv" "$out/dingo_log_pkg.sv" "$dir/rtl_pkg.sv" "$dir/transport/rsp_pkg.sv" \
-        $(find "$dir" -name 'dingo_*.sv' | sort)
+        "$out/dingo_pkg.sv" "$out/dingo_log_pkg.sv" \
+        $(find "$dir" -name '*_pkg.sv' | sort) $(find "$dir" -name 'dingo_*.sv' | sort)
 }
 widths() {
     timeout 300 verilator --lint-only --top-module widths "$out/dingo_pkg.sv" "$1/rtl_pkg.sv" tests/hw/rtl/lint/widths.sv

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Everything around dingo_requester and dingo_tx_mux: QP table, memory table, host memory, scatter,
-// CQ, cable. Each of them stalls at random.
+// CQ, wire. Each of them stalls at random.
 #pragma once
 
 #include <array>

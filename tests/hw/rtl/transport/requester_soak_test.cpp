@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_requester against a peer on a cable that loses packets both ways: every byte arrives once
+// dingo_requester against a peer on a wire that loses packets both ways: every byte arrives once
 // and in order, every WQE completes once and in order.
 #include "requester_fixture.h"
 

@@ -106,7 +106,7 @@ class Bench {
     std::vector<std::string> errors;                          ///< broken rules of the interface
     unsigned rq_reads = 0;
     bool halt_tx = false;
-    unsigned room_pause = 0;  ///< cycles without room behind each packet: a full cable
+    unsigned room_pause = 0;  ///< cycles without room behind each packet: a full wire
     std::uint16_t gid_valid = 0xffff;
     Vdingo_responder dut;
 

@@ -58,9 +58,9 @@ TEST_P(Reads, LongResponseTakesSeveralTurns) {
     EXPECT_EQ(bench.sent.size(), 50u);
 }
 
-/// The peer looks at a READ's WQE for each packet: on a full cable, too, 8 KiB of a QP come
+/// The peer looks at a READ's WQE for each packet: on a full wire, too, 8 KiB of a QP come
 /// together.
-TEST_P(Reads, FullCableDoesNotMixResponsesOfQueuePairs) {
+TEST_P(Reads, FullWireDoesNotMixResponsesOfQueuePairs) {
     constexpr unsigned kPackets = 40, kTogether = 16;  // packets of 256 bytes in a turn
     bench.create_rc(2);
     bench.create_rc(3);
@@ -77,7 +77,7 @@ TEST_P(Reads, FullCableDoesNotMixResponsesOfQueuePairs) {
 }
 
 /// What happens to a QP between two packets of a turn that was cut short is seen by the next.
-TEST_P(Reads, FailureInTheMiddleOfAResponseOnAFullCable) {
+TEST_P(Reads, FailureInTheMiddleOfAResponseOnAFullWire) {
     bench.create_rc(2);
     bench.room_pause = 60;
     bench.packet(1, with_reth(kReadRequest, psn0(), kIova, 40 * kPmtu));

@@ -230,7 +230,7 @@ class WireTx : public testing::TestWithParam<Stalls> {
             advance(payload_up, dut.payload_ready_o, payload, payload_at);
             advance(eth_up, dut.eth_ready_o, ethernet, eth_at);
             if (mac_open_ && stalls.in != 0) {
-                EXPECT_TRUE(dut.m_axis_tvalid_o) << "a gap in a frame on the cable";
+                EXPECT_TRUE(dut.m_axis_tvalid_o) << "a gap in a frame on the wire";
             }
             if (dut.m_axis_tvalid_o && dut.m_axis_tready_i) {
                 unsigned bytes = 0;
