@@ -196,11 +196,6 @@ package rtl_pkg;
 
   typedef logic [2:0] qps_t;       // enum qps
 
-  // Of n blocks that are there, what one read of a send queue may take: up to 8.
-  function automatic logic [3:0] fill_limit(input logic [31:0] n);
-    fill_limit = n[31:3] == '0 ? n[3:0] : 4'd8;
-  endfunction
-
   // What a table lookup gives: context and state of one moment.
   typedef struct packed {
     qps_t    state;
@@ -374,85 +369,6 @@ package rtl_pkg;
     logic                   err;          // some bytes could not be written
     logic [ITEM_BITS-1:0]   item;
   } commit_t;
-
-  // ------------------------------------------------------------------------------------ inside the requester
-  // What the requester knows of a QP. PSNs and indices run free; the wire carries 24 bits.
-  typedef struct packed {
-    logic [31:0] producer;      // SQ blocks that the host has given away
-    logic [31:0] next_index;    // block of the WQE behind the records
-    logic [31:0] oldest;        // oldest PSN that is not acknowledged
-    logic [31:0] send;          // next PSN to send; before `sent` while repeating
-    logic [31:0] sent;          // behind the newest ever sent
-    logic [31:0] new_psn;       // of the next new message
-    logic [31:0] ackreq;        // newest packet that asked for an acknowledgement
-    logic [31:0] ordered;       // behind the newest READ response whose payload was ordered
-    logic [23:0] read_psns;     // PSNs between oldest and send that belong to READ responses
-    logic [6:0]  since_ackreq;
-    logic [4:0]  reads;         // begun and not completed
-    logic [7:0]  head;          // positions of records, free running
-    logic [7:0]  tail;
-    logic [7:0]  cursor;        // whose packets are being sent; tail: a new WQE comes next
-    logic [2:0]  retries;
-    logic [2:0]  rnr;
-    logic        halted;        // a WQE failed locally; it completes when those before it have
-    logic        implied;       // went back because a response skipped one; not again before progress
-    logic        drained;       // SQD: everything begun has completed
-    logic        fetching;      // the WQE that comes next is on its way or will be asked for, and a turn comes with it
-    logic        asking;        // waits for room to be asked for, with all that is posted until then
-    logic        down;          // what had begun is flushed: the rest may be
-    logic        odd;           // some records have no packet or have failed
-    logic [63:0] ack_at;        // deadlines
-    logic [63:0] wait_at;
-  } req_ctx_t;
-  // A send WQE between its first packet and its completion.
-  typedef struct packed {
-    logic [31:0] index;
-    logic [31:0] first;         // PSN
-    logic [23:0] packets;       // PSNs; 0: NOP or error
-    logic [31:0] length;
-    logic [23:0] received;      // READ: responses taken
-    logic [7:0]  opcode;
-    logic [3:0]  blocks;
-    logic [7:0]  status;        // not SUCCESS: failed locally
-    logic [7:0]  verr;
-    logic        signaled;
-  } req_rec_t;
-  // A response on its way through dingo_scatter.
-  typedef enum logic [2:0] {
-    REQ_STALE = 3'd0,             // acknowledged already, or never sent
-    REQ_ACK = 3'd1,               // ACK or NAK
-    REQ_DATA = 3'd2,              // READ data, ordered
-    REQ_SKIP = 3'd3,              // READ data behind others that are missing
-    REQ_BAD = 3'd4,               // READ data for what is no READ
-    REQ_FAULT = 3'd5              // READ data that does not fit or cannot be stored
-  } req_kind_t;
-  typedef struct packed {
-    req_kind_t  kind;
-    logic [31:0] psn;
-    logic [7:0]  syndrome;
-    logic [7:0]  status;
-    logic [7:0]  verr;
-    qpi_t qp;           // lowest: dingo_requester looks at it
-  } req_item_t;
-  localparam int unsigned REQ_CTX_W = 457;
-  localparam int unsigned REQ_REC_W = 173;
-  localparam int unsigned REQ_ITEM_W = 59 + QP_LOG;
-
-
-  // A send WQE that has been checked: what the requester needs of it.
-  typedef struct packed {
-    logic [7:0]   status;          // enum wcs; not SUCCESS: it cannot be executed
-    logic [7:0]   verr;            // enum verr
-    logic [7:0]   opcode;          // as far as it could be read
-    logic [3:0]   blocks;          // 1..8; 1 when the field is wrong
-    logic         signaled;
-    logic         solicited;
-    logic         fence;
-    logic         inl;             // data is in the WQE
-    logic [3:0]   num_sge;
-    logic [31:0]  imm;
-    logic [31:0]  length;          // of the message
-  } swqe_t;
 
   // ------------------------------------------------------------------------------------ statistics
   typedef struct packed {

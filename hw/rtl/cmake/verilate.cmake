@@ -41,7 +41,7 @@ endfunction()
 # Every test bench lists the modules it needs; the packages come first.
 set(DINGO_RTL_DIR ${CMAKE_SOURCE_DIR}/hw/rtl CACHE INTERNAL "")
 set(DINGO_RTL_PACKAGES ${DINGO_CONTRACT_DIR}/dingo_pkg.sv ${DINGO_CONTRACT_DIR}/dingo_log_pkg.sv ${DINGO_RTL_DIR}/rtl_pkg.sv
-    ${DINGO_RTL_DIR}/wire/roce_pkg.sv ${DINGO_RTL_DIR}/transport/rsp_pkg.sv CACHE INTERNAL "")
+    ${DINGO_RTL_DIR}/wire/roce_pkg.sv ${DINGO_RTL_DIR}/transport/req_pkg.sv ${DINGO_RTL_DIR}/transport/rsp_pkg.sv CACHE INTERNAL "")
 
 # dingo_rtl_test(NAME TOP module RTL file... CPP file...): a GoogleTest program for one module; RTL
 # paths are relative to hw/rtl.

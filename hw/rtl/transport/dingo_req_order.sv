@@ -9,7 +9,7 @@ module dingo_req_order (
     // order, with rec_i the oldest record. The item's psn is that of the wire
     input  logic        start_i,
     input  logic        up_i,          // the QP takes responses
-    input  rtl_pkg::req_item_t   item_i,
+    input  req_pkg::item_t   item_i,
     input  logic [7:0]  opcode_i,
     input  logic [12:0] len_i,
     input  logic [2:0]  path_mtu_i,
@@ -23,12 +23,12 @@ module dingo_req_order (
     input  logic        ready_i,
     output logic        data_o,        // it is the data that comes next for rec_o
     output logic [31:0] offset_o,      // of the data in its message
-    output rtl_pkg::req_item_t   item_o,
-    output rtl_pkg::req_rec_t    rec_o,
+    output req_pkg::item_t   item_o,
+    output req_pkg::rec_t    rec_o,
     // records, in the next cycle
     output logic        rec_re_o,
     output logic [7:0]  rec_pos_o,
-    input  rtl_pkg::req_rec_t    rec_i
+    input  req_pkg::rec_t    rec_i
 );
 
   typedef enum logic [1:0] {
@@ -39,8 +39,8 @@ module dingo_req_order (
   } state_t;
 
   state_t state_q;
-  rtl_pkg::req_item_t item_q, item;
-  rtl_pkg::req_rec_t rec_q;
+  req_pkg::item_t item_q, item;
+  req_pkg::rec_t rec_q;
   logic [7:0] pos_q;
   logic skipped_q;                     // an earlier READ waits for data
   logic next_q;                        // GIVE: what comes next for rec_q, if opcode and length fit
@@ -69,7 +69,7 @@ module dingo_req_order (
 
   always_comb begin
     item = item_q;
-    if (next_q) item.kind = fits ? rtl_pkg::REQ_DATA : rtl_pkg::REQ_FAULT;
+    if (next_q) item.kind = fits ? req_pkg::IT_DATA : req_pkg::IT_FAULT;
   end
   assign valid_o = state_q == GIVE && run_i;
   assign data_o = next_q && fits;
@@ -89,7 +89,7 @@ module dingo_req_order (
         if (start_i) begin
           item_q <= item_i;
           item_q.psn <= psn;
-          item_q.kind <= rtl_pkg::REQ_STALE;
+          item_q.kind <= req_pkg::IT_STALE;
           item_q.status <= dingo_pkg::WCS_BAD_RESP_ERR[7:0];
           item_q.verr <= dingo_pkg::VERR_BAD_RESPONSE[7:0];
           pos_q <= head_i;
@@ -97,7 +97,7 @@ module dingo_req_order (
           next_q <= 1'b0;
           state_q <= GIVE;
           if (up_i && ahead < span) begin
-            item_q.kind <= rtl_pkg::REQ_BAD;
+            item_q.kind <= req_pkg::IT_BAD;
             if (opcode_i >= roce_pkg::RC_READ_FIRST && opcode_i <= roce_pkg::RC_READ_ONLY && head_i != tail_i) state_q <= TEST;
           end
         end
@@ -109,7 +109,7 @@ module dingo_req_order (
           if (item_q.psn - rec_i.first < {8'd0, rec_i.packets}) begin
             if (is_read) begin
               if (skipped_q || item_q.psn != (rtl_pkg::idx_before(limit_q, rec_i.first) ? rec_i.first : limit_q))
-                item_q.kind <= rtl_pkg::REQ_SKIP;
+                item_q.kind <= req_pkg::IT_SKIP;
               else next_q <= 1'b1;
             end
           end else begin

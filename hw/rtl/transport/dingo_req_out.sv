@@ -10,11 +10,7 @@ module dingo_req_out (
     input  rtl_pkg::qpi_t        qp_i,
     input  logic [31:0] qpn_i,
     input  rtl_pkg::cqi_t        cq_i,
-    // highest bit: there is one
-    input  logic [88:0] cqe_i,         // WQE index, bytes, opcode, status, vendor error
-    input  logic [8:0]  event_i,       // enum ev
-    input  logic [6:0]  card_i,        // counter of the card, of the QP
-    input  logic [4:0]  count_i,
+    input  req_pkg::report_t     report_i,
     output logic        cqe_valid_o,
     input  logic        cqe_ready_i,
     output rtl_pkg::cqe_req_t    cqe_o,
@@ -29,6 +25,9 @@ module dingo_req_out (
     output rtl_pkg::qstat_t      qstat_o
 );
   rtl_pkg::cqe_req_t cqe;
+  rtl_pkg::ev_t ev;
+  rtl_pkg::stat_t stat;
+  rtl_pkg::qstat_t qstat;
   logic [2:0] ev_count, stat_count;
   logic [4:0] cqe_count, qstat_count;
   logic [3:0] ready;
@@ -37,24 +36,32 @@ module dingo_req_out (
     cqe = '0;
     cqe.cq = cq_i;
     cqe.qp = qp_i;
-    cqe.wqe_index = cqe_i[87:56];
-    cqe.byte_len = cqe_i[55:24];
-    cqe.qpn_op = {cqe_i[23:16], qpn_i[23:0]};
-    cqe.status = cqe_i[15:8];
-    cqe.verr = cqe_i[7:0];
+    cqe.wqe_index = report_i.cqe.wqe_index;
+    cqe.byte_len = report_i.cqe.byte_len;
+    cqe.qpn_op = {report_i.cqe.opcode, qpn_i[23:0]};
+    cqe.status = report_i.cqe.status;
+    cqe.verr = report_i.cqe.verr;
+    ev.kind = report_i.ev.kind;
+    ev.id = qpn_i;
+    ev.data = '0;
+    stat.idx = report_i.card.idx;
+    stat.by = 16'd1;
+    qstat.qp = qp_i;
+    qstat.idx = report_i.qp.idx;
+    qstat.by = 16'd1;
   end
 
   dingo_fifo #(.Width(rtl_pkg::CQE_REQ_W), .LogDepth(4)) u_cqe (
-      .clk_i, .rst_ni, .valid_i(cqe_i[88]), .ready_o(ready[0]), .data_i(cqe),
+      .clk_i, .rst_ni, .valid_i(report_i.cqe.valid), .ready_o(ready[0]), .data_i(cqe),
       .valid_o(cqe_valid_o), .ready_i(cqe_ready_i), .data_o(cqe_o), .count_o(cqe_count));
   dingo_fifo #(.Width(rtl_pkg::EV_W), .LogDepth(2)) u_ev (
-      .clk_i, .rst_ni, .valid_i(event_i[8]), .ready_o(ready[1]), .data_i({event_i[7:0], qpn_i, 32'd0}),
+      .clk_i, .rst_ni, .valid_i(report_i.ev.valid), .ready_o(ready[1]), .data_i(ev),
       .valid_o(ev_valid_o), .ready_i(ev_ready_i), .data_o(ev_o), .count_o(ev_count));
   dingo_fifo #(.Width(rtl_pkg::STAT_W), .LogDepth(2)) u_stat (
-      .clk_i, .rst_ni, .valid_i(card_i[6]), .ready_o(ready[2]), .data_i({card_i[5:0], 16'd1}),
+      .clk_i, .rst_ni, .valid_i(report_i.card.valid), .ready_o(ready[2]), .data_i(stat),
       .valid_o(stat_valid_o), .ready_i(stat_ready_i), .data_o(stat_o), .count_o(stat_count));
   dingo_fifo #(.Width(rtl_pkg::QSTAT_W), .LogDepth(4)) u_qstat (
-      .clk_i, .rst_ni, .valid_i(count_i[4]), .ready_o(ready[3]), .data_i({qp_i, count_i[3:0], 16'd1}),
+      .clk_i, .rst_ni, .valid_i(report_i.qp.valid), .ready_o(ready[3]), .data_i(qstat),
       .valid_o(qstat_valid_o), .ready_i(qstat_ready_i), .data_o(qstat_o), .count_o(qstat_count));
 
   // One more may be on its way. An ACK completes several messages, one a cycle, which is more than dingo_cq takes.

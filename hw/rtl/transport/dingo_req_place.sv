@@ -22,8 +22,8 @@ module dingo_req_place (
     input  logic        data_i,        // it has a place: `offset_i` of what `rec_i` reads
     input  logic [31:0] offset_i,
     input  logic [12:0] len_i,
-    input  rtl_pkg::req_item_t   item_i,
-    input  rtl_pkg::req_rec_t    rec_i,
+    input  req_pkg::item_t   item_i,
+    input  req_pkg::rec_t    rec_i,
     input  logic [31:0] producer_i,
     input  rtl_pkg::qp_cfg_t     cfg_i,
     // WQE of the READ and its SGEs
@@ -35,7 +35,7 @@ module dingo_req_place (
     output logic [31:0] index_o,
     input  logic        load_done_i,
     input  logic        load_miss_i,
-    input  rtl_pkg::swqe_t       wqe_i,
+    input  req_pkg::wqe_t       wqe_i,
     output logic        walk_o,
     output logic [31:0] offset_o,
     output logic [12:0] bytes_o,
@@ -56,7 +56,7 @@ module dingo_req_place (
   } state_t;
 
   state_t state_q;
-  rtl_pkg::req_item_t item_q;
+  req_pkg::item_t item_q;
   logic [31:0] index_q, length_q, offset_q, producer_q;
   logic [7:0] opcode_q;
   logic [12:0] len_q;
@@ -73,7 +73,7 @@ module dingo_req_place (
   assign ready_o = state_q == IDLE;
   assign soon_o = state_q == IDLE || state_q == SEGS || state_q == LAST;
   assign using_o = state_q == LOAD || state_q == WALK || state_q == SEGS;
-  assign qp_o = item_q.qp;
+  assign qp_o = item_q.qp[rtl_pkg::QP_LOG-1:0];
   assign producer_o = producer_q;
   assign load_o = state_q == LOAD && free_i;
   assign index_o = index_q;
@@ -101,12 +101,12 @@ module dingo_req_place (
       case (state_q)
         IDLE: begin
           if (ack_i) begin
-            item_q.kind <= rtl_pkg::REQ_ACK;
+            item_q.kind <= req_pkg::IT_ACK;
             item_q.psn <= {8'd0, ack_psn_i};
             item_q.syndrome <= ack_syndrome_i;
             item_q.status <= dingo_pkg::WCS_BAD_RESP_ERR[7:0];
             item_q.verr <= dingo_pkg::VERR_BAD_RESPONSE[7:0];
-            item_q.qp <= ack_qp_i;
+            item_q.qp <= 16'(ack_qp_i);
             len_q <= ack_len_i;
             state_q <= LAST;
           end
@@ -129,7 +129,7 @@ module dingo_req_place (
         if (load_done_i && !load_miss_i) begin
           state_q <= WALK;
           if (wqe_i.status != 8'd0 || wqe_i.opcode != opcode_q || wqe_i.length != length_q) begin
-            item_q.kind <= rtl_pkg::REQ_FAULT;
+            item_q.kind <= req_pkg::IT_FAULT;
             item_q.status <= wqe_i.status != 8'd0 ? wqe_i.status : dingo_pkg::WCS_LOC_QP_OP_ERR[7:0];
             item_q.verr <= wqe_i.status != 8'd0 ? wqe_i.verr : dingo_pkg::VERR_WQE_FETCH[7:0];
             state_q <= LAST;
@@ -140,7 +140,7 @@ module dingo_req_place (
           seg_q <= '0;
           state_q <= SEGS;
           if (walk_verr_i != 8'd0) begin
-            item_q.kind <= rtl_pkg::REQ_FAULT;
+            item_q.kind <= req_pkg::IT_FAULT;
             item_q.status <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
             item_q.verr <= walk_verr_i;
             state_q <= LAST;

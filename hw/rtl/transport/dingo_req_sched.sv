@@ -54,13 +54,14 @@ module dingo_req_sched (
     // next event
     output logic        valid_o,
     input  logic        take_i,
-    output logic [9:0]  kind_o,        // one-hot, in the order below
+    output req_pkg::step_t       kind_o,
     output rtl_pkg::qpi_t        qp_o
 );
-  localparam int unsigned EVENTS = 10;
+  localparam int unsigned EVENTS = $bits(kind_o);
   localparam logic [3:0] MOST = 4'd8;  // events between two turns
 
-  logic [EVENTS-1:0] req, grant;
+  logic [EVENTS-1:0] grant;
+  req_pkg::step_t req;                       // events that may begin
   logic fail_valid, cq_fail_valid, turn_valid, turn, same_event, fail_clear, cq_fail_clear, turn_clear, fetch_valid, fetch_clear;
   rtl_pkg::qpi_t fail_qp, cq_fail_qp, turn_qp, next_qp, fetch_qp;
   logic [3:0] since_q;
@@ -71,9 +72,16 @@ module dingo_req_sched (
   assign work = turn_valid || woken_i;
   assign work_o = work || fetch_valid;
   assign next_qp = woken ? woken_qp_i : turn_qp;
-  assign req = {fetch_valid && fetch_ok_i && !out(fetch_qp), ack_i && !out(ack_qp_i), qpa_i && !out(qpa_qp_i), due_i && !out(due_qp_i), txerr_i && !out(txerr_qp_i),
-                cq_fail_valid && !out(cq_fail_qp), fail_valid && !out(fail_qp), db_i && !out(db_qp_i), rxp_i && !turn_i,
-                commit_i && !out(commit_qp_i)};
+  assign req.commit = commit_i && !out(commit_qp_i);
+  assign req.rxp = rxp_i && !turn_i;
+  assign req.db = db_i && !out(db_qp_i);
+  assign req.fail = fail_valid && !out(fail_qp);
+  assign req.cq_fail = cq_fail_valid && !out(cq_fail_qp);
+  assign req.txerr = txerr_i && !out(txerr_qp_i);
+  assign req.due = due_i && !out(due_qp_i);
+  assign req.qpa = qpa_i && !out(qpa_qp_i);
+  assign req.ack = ack_i && !out(ack_qp_i);
+  assign req.fetch = fetch_valid && fetch_ok_i && !out(fetch_qp);
   assign same_event = (db_i && db_qp_i == next_qp) || (commit_i && commit_qp_i == next_qp) || (fail_valid && fail_qp == next_qp) ||
                       (cq_fail_valid && cq_fail_qp == next_qp) || rxp_wait_i;
   assign turn = turn_ok_i && work && !take_i && !(step_i && step_qp_i == next_qp) && !(next_i && next_qp_i == next_qp) &&
@@ -93,15 +101,15 @@ module dingo_req_sched (
 
   always_comb begin
     case (kind_o)
-      10'h001: qp_o = commit_qp_i;
-      10'h002: qp_o = rxp_qp_i;
-      10'h004: qp_o = db_qp_i;
-      10'h008: qp_o = fail_qp;
-      10'h010: qp_o = cq_fail_qp;
-      10'h020: qp_o = txerr_qp_i;
-      10'h040: qp_o = due_qp_i;
-      10'h080: qp_o = qpa_qp_i;
-      10'h100: qp_o = ack_qp_i;
+      req_pkg::STEP_COMMIT: qp_o = commit_qp_i;
+      req_pkg::STEP_RXP: qp_o = rxp_qp_i;
+      req_pkg::STEP_DB: qp_o = db_qp_i;
+      req_pkg::STEP_FAIL: qp_o = fail_qp;
+      req_pkg::STEP_CQ_FAIL: qp_o = cq_fail_qp;
+      req_pkg::STEP_TXERR: qp_o = txerr_qp_i;
+      req_pkg::STEP_DUE: qp_o = due_qp_i;
+      req_pkg::STEP_QPA: qp_o = qpa_qp_i;
+      req_pkg::STEP_ACK: qp_o = ack_qp_i;
       default: qp_o = fetch_qp;
     endcase
   end
@@ -122,7 +130,7 @@ module dingo_req_sched (
       .push_i(fail_i),
       .push_qp_i(fail_qp_i),
       .valid_o(fail_valid),
-      .pop_i(take_i && kind_o[3]),
+      .pop_i(take_i && kind_o.fail),
       .qp_o(fail_qp)
   );
   dingo_qp_fifo u_cq_fail (
@@ -132,7 +140,7 @@ module dingo_req_sched (
       .push_i(cq_fail_i),
       .push_qp_i(cq_fail_qp_i),
       .valid_o(cq_fail_valid),
-      .pop_i(take_i && kind_o[4]),
+      .pop_i(take_i && kind_o.cq_fail),
       .qp_o(cq_fail_qp)
   );
   dingo_qp_fifo u_turn (
@@ -153,7 +161,7 @@ module dingo_req_sched (
       .push_i(fetch_i),
       .push_qp_i(fetch_qp_i),
       .valid_o(fetch_valid),
-      .pop_i(take_i && kind_o[9]),
+      .pop_i(take_i && kind_o.fetch),
       .qp_o(fetch_qp)
   );
 

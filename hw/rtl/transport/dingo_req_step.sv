@@ -17,7 +17,7 @@ module dingo_req_step (
     output logic        next_o,        // the next one is chosen: next_qp_o
     output rtl_pkg::qpi_t        next_qp_o,
     output logic        rx_o,          // in the step of a READ response
-    input  logic [9:0]  kind_i,
+    input  req_pkg::step_t       kind_i,
     input  rtl_pkg::qpi_t        pick_qp_i,
     input  rtl_pkg::commit_t     commit_i,
     input  rtl_pkg::rxp_t        rxp_i,
@@ -44,19 +44,19 @@ module dingo_req_step (
     output rtl_pkg::qps_t        state_o,
     // a context that goes back; see dingo_req_store
     output logic        back_o,
-    output rtl_pkg::req_ctx_t    c_o,
+    output req_pkg::ctx_t    c_o,
     output logic        wake_o,        // it gets another turn
     output logic        fetch_o,       // there was no room to ask for its WQE: once more, later
-    input  rtl_pkg::req_ctx_t    c_i,
+    input  req_pkg::ctx_t    c_i,
     output logic        between_o,     // looks at no record
     input  logic        hold_i,        // somebody else wants to: choose nothing ahead
     output rtl_pkg::qpi_t        rec_qp_o,      // of a read
     output logic        rec_re_o,
     output logic [7:0]  rec_rpos_o,
-    input  rtl_pkg::req_rec_t    rec_i,
+    input  req_pkg::rec_t    rec_i,
     output logic        rec_we_o,
     output logic [7:0]  rec_wpos_o,
-    output rtl_pkg::req_rec_t    rec_o,
+    output req_pkg::rec_t    rec_o,
     // dingo_req_wqes
     output rtl_pkg::qp_cfg_t     cfg_o,
     output logic [31:0] producer_o,
@@ -71,21 +71,18 @@ module dingo_req_step (
     output logic        flush_o,
     output rtl_pkg::qps_t        flush_st_o,
     input  logic        flushed_i,
-    input  rtl_pkg::req_ctx_t    flushed_c_i,
+    input  req_pkg::ctx_t    flushed_c_i,
     // dingo_req_out
     input  logic        room_i,
-    output logic [88:0] cqe_o,
-    output logic [8:0]  event_o,
-    output logic [6:0]  card_o,
-    output logic [4:0]  count_o,
+    output req_pkg::report_t     report_o,
     // what a READ response answers; see dingo_req_place
     output logic        place_valid_o,
     input  logic        place_ready_i,
     output logic        place_data_o,
     output logic [31:0] place_offset_o,
     output logic [12:0] place_len_o,
-    output rtl_pkg::req_item_t   place_item_o,
-    output rtl_pkg::req_rec_t    place_rec_o
+    output req_pkg::item_t   place_item_o,
+    output req_pkg::rec_t    place_rec_o
 );
   localparam int unsigned QP = rtl_pkg::QP_LOG;
   localparam logic [63:0] NEVER = '1;
@@ -99,12 +96,12 @@ module dingo_req_step (
 
   // ------------------------------------------------------------------------------------ registers
   state_t state_q, ack_ret_q;
-  logic [9:0] kind_q, next_kind_q;
+  req_pkg::step_t kind_q, next_kind_q;
   logic [QP-1:0] next_qp_q;
   logic next_q;                        // an event was chosen ahead: its context comes while this one's goes back
   logic [QP-1:0] qp_q;
-  rtl_pkg::req_ctx_t c_q;
-  rtl_pkg::req_rec_t rec, rec_wr;
+  req_pkg::ctx_t c_q;
+  req_pkg::rec_t rec, rec_wr;
   rtl_pkg::qp_cfg_t cfg_q;
   logic [2:0] st_q;
   logic wake_q;                        // at the end of the step: ready for a turn
@@ -116,7 +113,7 @@ module dingo_req_step (
   logic adv_q, complete_q;             // an ACK_*: with what follows from it; nothing before was missing
   logic [7:0] status_q, verr_q;        // of a failure
   logic retry_implied_q;
-  rtl_pkg::req_item_t item_q, item_in;
+  req_pkg::item_t item_q, item_in;
   logic commit_err_q;
   logic [7:0] rx_opcode_q, pos_q;
   logic [12:0] rx_len_q;
@@ -127,34 +124,28 @@ module dingo_req_step (
   logic peer_failed_q;
   logic to_sqe_q;
 
-  logic [88:0] cqe_q;
-  logic [8:0] event_q;
-  logic [6:0] card_q;
-  logic [4:0] count_q;
+  req_pkg::report_t report_q;
   logic run, choose, ending, same_q, again;
 
-  assign cqe_o = cqe_q;
-  assign event_o = event_q;
-  assign card_o = card_q;
-  assign count_o = count_q;
+  assign report_o = report_q;
   // A step goes on when everything that one state may give has room.
   assign run = room_i;
   // Doorbells of one QP come in runs, since its completions do: one step takes them, each checked as if it were alone.
-  assign again = state_q == START && kind_q[2] && db_valid_i && db_i.qp == qp_q;
+  assign again = state_q == START && kind_q.db && db_valid_i && db_i.qp == qp_q;
   assign db_next_o = again && run;
   // What can only be followed by BACK has the next event chosen.
-  assign ending = !hold_i && !again && (state_q == START ? kind_q[2] || kind_q[9] : state_q == ACK_END && acked);
+  assign ending = !hold_i && !again && (state_q == START ? kind_q.db || kind_q.fetch : state_q == ACK_END && acked);
   assign choose = (state_q == IDLE || (state_q == BACK && !next_q) || ending) && run && pick_i;
   assign next_o = next_q;
   assign next_qp_o = next_qp_q;
   assign rec_qp_o = next_q ? next_qp_q : qp_q;
   assign take_o = choose;
-  assign item_in = commit_i.item[rtl_pkg::REQ_ITEM_W-1:0];
-  assign idle_o = state_q == IDLE && {cqe_o[88], event_q[8], card_o[6], count_o[4]} == '0;
+  assign item_in = commit_i.item[req_pkg::ITEM_W-1:0];
+  assign idle_o = state_q == IDLE && {report_q.cqe.valid, report_q.ev.valid, report_q.card.valid, report_q.qp.valid} == '0;
   assign ready_o = state_q != CLEAR;
   assign busy_o = state_q != CLEAR && state_q != IDLE;
   assign between_o = state_q == IDLE || (state_q == BACK && !next_q);
-  assign qpa_wait_o = qpa_wait_q && !(state_q == BACK && kind_q[7]);
+  assign qpa_wait_o = qpa_wait_q && !(state_q == BACK && kind_q.qpa);
   assign qpa_qp_o = qpa_q.qp;
   assign qp_o = qp_q;
   assign qpn_o = qpn;
@@ -185,16 +176,16 @@ module dingo_req_step (
   assign flush_o = state_q == FLUSH;
   assign flush_st_o = st_q;
   assign place_len_o = rx_len_q;
-  assign rx_o = (kind_q[1] && state_q != IDLE) || (next_q && next_kind_q[1]);
+  assign rx_o = (kind_q.rxp && state_q != IDLE) || (next_q && next_kind_q.rxp);
   assign cfg_o = cfg_q;
   assign producer_o = c_q.producer;
-  assign forget_o = state_q == START && kind_q[7] && qpa_q.op == rtl_pkg::QPA_CLEAR;
+  assign forget_o = state_q == START && kind_q.qpa && qpa_q.op == rtl_pkg::QPA_CLEAR;
 
   dingo_req_order u_order (
       .clk_i,
       .rst_ni,
       .run_i(run),
-      .start_i(state_q == START && kind_q[1]),
+      .start_i(state_q == START && kind_q.rxp),
       .up_i(up),
       .item_i(item_q),
       .opcode_i(rx_opcode_q),
@@ -258,7 +249,7 @@ module dingo_req_step (
   assign ahead = {8'd0, item_q.psn[23:0] - c_q.oldest[23:0]};
   assign rx_psn = c_q.oldest + ahead;
   assign ahead_of_send = rtl_pkg::idx_before(c_q.send, c_q.oldest);
-  assign acked = ack_ret_q == RSP_DONE && item_q.kind == rtl_pkg::REQ_ACK && is_ack && complete_q;  // that was all
+  assign acked = ack_ret_q == RSP_DONE && item_q.kind == req_pkg::IT_ACK && is_ack && complete_q;  // that was all
   assign cursor_lost = ahead_of_send || $signed(c_q.cursor - c_q.head) < 0;
 
   // ------------------------------------------------------------------------------------ records
@@ -301,7 +292,7 @@ module dingo_req_step (
   end
   logic data_good, rec_next, txerr_here;
   assign rec_next = has_front && rec_waits && item_q.psn == rec.first + {8'd0, rec.received};
-  assign data_good = state_q == RSP_DONE && item_q.kind == rtl_pkg::REQ_DATA && complete_q && !commit_err_q && rec_next;
+  assign data_good = state_q == RSP_DONE && item_q.kind == req_pkg::IT_DATA && complete_q && !commit_err_q && rec_next;
   assign txerr_here = state_q == TXERR_TEST && pos_q != c_q.tail && item_q.psn - rec.first < {8'd0, rec.packets};
   always_comb begin
     rec_we = run && (data_good || txerr_here);
@@ -317,26 +308,28 @@ module dingo_req_step (
   // ------------------------------------------------------------------------------------ state of the QP, answers
   logic entering;
   assign entering = state_q == ENTER && run;
-  assign state_we_o = entering && !kind_q[7] && !(to_sqe_q && (peer_failed_q || (fail_valid_i && fail_qp_i == qp_q)));
+  assign state_we_o = entering && !kind_q.qpa && !(to_sqe_q && (peer_failed_q || (fail_valid_i && fail_qp_i == qp_q)));
   assign state_o = to_sqe_q ? dingo_pkg::QPS_SQE[2:0] : dingo_pkg::QPS_ERR[2:0];
-  assign fail_valid_o = entering && !to_sqe_q && !kind_q[7] && !kind_q[3] && st_q != dingo_pkg::QPS_ERR[2:0];
-  assign qpa_done_o = state_q == BACK && run && kind_q[7];
-  assign qpa_info_o = {c_q.producer, info_consumer_q, c_q.oldest[23:0], c_q.new_psn[23:0], c_q.retries, c_q.rnr,
-                       qpa_q.ctx.state == dingo_pkg::QPS_SQD[2:0] && !c_q.drained};
+  assign fail_valid_o = entering && !to_sqe_q && !kind_q.qpa && !kind_q.fail && st_q != dingo_pkg::QPS_ERR[2:0];
+  assign qpa_done_o = state_q == BACK && run && kind_q.qpa;
+  assign qpa_info_o.sq_producer = c_q.producer;
+  assign qpa_info_o.sq_consumer = info_consumer_q;
+  assign qpa_info_o.oldest_psn = c_q.oldest[23:0];
+  assign qpa_info_o.sq_psn = c_q.new_psn[23:0];
+  assign qpa_info_o.retries_left = c_q.retries;
+  assign qpa_info_o.rnr_left = c_q.rnr;
+  assign qpa_info_o.draining = qpa_q.ctx.state == dingo_pkg::QPS_SQD[2:0] && !c_q.drained;
   logic [31:0] consumer, info_consumer_q;
   assign consumer = empty ? c_q.next_index : rec.index;  // START: rec is the oldest
   logic db_good, sent_all;
   assign sent_all = c_q.next_index == c_q.producer && c_q.cursor == c_q.tail;
   assign db_good = st_q != dingo_pkg::QPS_RESET[2:0] && db_index_q - consumer <= (32'd1 << cfg_q.log_sq) &&
                    db_index_q - consumer >= c_q.producer - consumer;
-  assign db_bad_o = state_q == START && run && kind_q[2] && !db_good;
+  assign db_bad_o = state_q == START && run && kind_q.db && !db_good;
 
   // ------------------------------------------------------------------------------------ steps
   always_ff @(posedge clk_i) begin
-    cqe_q <= '0;
-    event_q <= '0;
-    card_q <= '0;
-    count_q <= '0;
+    report_q <= '0;
     if (qpa_valid_i) qpa_q <= qpa_i;
     if (fail_valid_i && fail_qp_i == rec_qp_o) peer_failed_q <= 1'b1;
     if (!rst_ni) begin
@@ -353,11 +346,11 @@ module dingo_req_step (
         next_qp_q <= pick_qp_i;
         peer_failed_q <= fail_valid_i && fail_qp_i == pick_qp_i;
         commit_err_q <= commit_i.err;
-        if (kind_i[0]) item_q <= item_in;
+        if (kind_i.commit) item_q <= item_in;
         else begin
-          item_q.kind <= rtl_pkg::REQ_STALE;
-          item_q.qp <= pick_qp_i;
-          item_q.psn <= {8'd0, kind_i[1] ? rxp_i.h.psn : txerr_i.psn};
+          item_q.kind <= req_pkg::IT_STALE;
+          item_q.qp <= 16'(pick_qp_i);
+          item_q.psn <= {8'd0, kind_i.rxp ? rxp_i.h.psn : txerr_i.psn};
           item_q.syndrome <= rxp_i.h.syndrome;
         end
         rx_opcode_q <= rxp_i.h.opcode;
@@ -382,7 +375,7 @@ module dingo_req_step (
           state_q <= IDLE;
           c_q.fetching <= c_o.fetching;
           c_q.asking <= c_o.asking;
-          if (state_q == BACK && kind_q[7]) qpa_wait_q <= 1'b0;
+          if (state_q == BACK && kind_q.qpa) qpa_wait_q <= 1'b0;
           if (next_q) begin
             kind_q <= next_kind_q;
             qp_q <= next_qp_q;
@@ -413,53 +406,53 @@ module dingo_req_step (
           before_q <= c_q.oldest;
           adv_q <= 1'b1;
           case (kind_q)
-            10'h001: begin              // a response whose payload is in memory
+            req_pkg::STEP_COMMIT: begin              // a response whose payload is in memory
               ack_ret_q <= RSP_DONE;
               complete_q <= 1'b1;
               ack_psn_q <= item_q.psn;
               status_q <= item_q.status;
               verr_q <= item_q.verr;
               if (!up) begin
-                card_q <= {1'b1, 6'(dingo_pkg::CARD_RX_DROP_QP_STATE)};
-              end else if (item_q.kind == rtl_pkg::REQ_STALE || (item_q.kind == rtl_pkg::REQ_ACK ? ahead : item_q.psn - c_q.oldest) >= rx_span) begin
-                card_q <= {1'b1, 6'(dingo_pkg::CARD_RX_DROP_RESPONSE)};
+                report_q.card <= req_pkg::count_card(6'(dingo_pkg::CARD_RX_DROP_QP_STATE));
+              end else if (item_q.kind == req_pkg::IT_STALE || (item_q.kind == req_pkg::IT_ACK ? ahead : item_q.psn - c_q.oldest) >= rx_span) begin
+                report_q.card <= req_pkg::count_card(6'(dingo_pkg::CARD_RX_DROP_RESPONSE));
               end else begin
                 state_q <= ACK_TEST;   // rec is the oldest
-                if (item_q.kind == rtl_pkg::REQ_ACK) begin
+                if (item_q.kind == req_pkg::IT_ACK) begin
                   item_q.psn <= rx_psn;
                   ack_psn_q <= rx_psn;
                   {status_q, verr_q} <= {dingo_pkg::WCS_BAD_RESP_ERR[7:0], dingo_pkg::VERR_BAD_RESPONSE[7:0]};
                   if (is_ack) begin
                     ack_psn_q <= rx_psn + 32'd1;
-                    count_q <= {1'b1, 4'(dingo_pkg::QP_ACKS_RCVD)};
+                    report_q.qp <= req_pkg::count_qp(4'(dingo_pkg::QP_ACKS_RCVD));
                   end else if (is_rnr) begin
-                    card_q <= {1'b1, 6'(dingo_pkg::CARD_RNR_NAK_RETRY_ERR)};
-                    count_q <= {1'b1, 4'(dingo_pkg::QP_RNR_NAK_RCVD)};
+                    report_q.card <= req_pkg::count_card(6'(dingo_pkg::CARD_RNR_NAK_RETRY_ERR));
+                    report_q.qp <= req_pkg::count_qp(4'(dingo_pkg::QP_RNR_NAK_RCVD));
                   end else if (is_seq) begin
-                    card_q <= {1'b1, 6'(dingo_pkg::CARD_PACKET_SEQ_ERR)};
-                    count_q <= {1'b1, 4'(dingo_pkg::QP_SEQ_NAK_RCVD)};
+                    report_q.card <= req_pkg::count_card(6'(dingo_pkg::CARD_PACKET_SEQ_ERR));
+                    report_q.qp <= req_pkg::count_qp(4'(dingo_pkg::QP_SEQ_NAK_RCVD));
                   end else if (item_q.syndrome == roce_pkg::SYN_NAK_INVALID) begin
-                    card_q <= {1'b1, 6'(dingo_pkg::CARD_REQ_REMOTE_INVALID_REQUEST)};
+                    report_q.card <= req_pkg::count_card(6'(dingo_pkg::CARD_REQ_REMOTE_INVALID_REQUEST));
                     {status_q, verr_q} <= {dingo_pkg::WCS_REM_INV_REQ_ERR[7:0], dingo_pkg::VERR_NAK_INVALID[7:0]};
                   end else if (item_q.syndrome == roce_pkg::SYN_NAK_ACCESS) begin
-                    card_q <= {1'b1, 6'(dingo_pkg::CARD_REQ_REMOTE_ACCESS_ERRORS)};
+                    report_q.card <= req_pkg::count_card(6'(dingo_pkg::CARD_REQ_REMOTE_ACCESS_ERRORS));
                     {status_q, verr_q} <= {dingo_pkg::WCS_REM_ACCESS_ERR[7:0], dingo_pkg::VERR_NAK_ACCESS[7:0]};
                   end else if (item_q.syndrome == roce_pkg::SYN_NAK_OP) begin
-                    card_q <= {1'b1, 6'(dingo_pkg::CARD_REQ_REMOTE_OP_ERRORS)};
+                    report_q.card <= req_pkg::count_card(6'(dingo_pkg::CARD_REQ_REMOTE_OP_ERRORS));
                     {status_q, verr_q} <= {dingo_pkg::WCS_REM_OP_ERR[7:0], dingo_pkg::VERR_NAK_OP[7:0]};
                   end
                 end else if (commit_err_q) begin
                   {status_q, verr_q} <= {dingo_pkg::WCS_LOC_PROT_ERR[7:0], dingo_pkg::VERR_BUS[7:0]};
-                end else if (item_q.kind == rtl_pkg::REQ_DATA && item_q.psn == c_q.oldest && rec_next && rec.status == 8'd0) begin
+                end else if (item_q.kind == req_pkg::IT_DATA && item_q.psn == c_q.oldest && rec_next && rec.status == 8'd0) begin
                   state_q <= RSP_DONE; // the next data of the oldest: nothing before it to be acknowledged
                 end
               end
             end
-            10'h002: state_q <= RX;
-            10'h004: begin
+            req_pkg::STEP_RXP: state_q <= RX;
+            req_pkg::STEP_DB: begin
               if (db_good) begin
                 c_q.producer <= db_index_q;
-                ahead_limit_q <= rtl_pkg::fill_limit(db_index_q - (ahead_q ? ahead_index_q : c_q.producer));
+                ahead_limit_q <= req_pkg::fill_limit(db_index_q - (ahead_q ? ahead_index_q : c_q.producer));
                 // The first that brings blocks decides: they are fetched at once, with those of the doorbells behind it.
                 // When nothing else is to be sent before, a turn comes with them.
                 if (!ahead_q) begin
@@ -472,26 +465,26 @@ module dingo_req_step (
                   wake_q <= st_q >= dingo_pkg::QPS_RTS[2:0] && !c_q.fetching && !(st_q == dingo_pkg::QPS_RTS[2:0] && sent_all && db_index_q != c_q.producer);
                 end
               end else begin
-                card_q <= {1'b1, 6'(dingo_pkg::CARD_DB_DROPPED)};
+                report_q.card <= req_pkg::count_card(6'(dingo_pkg::CARD_DB_DROPPED));
               end
               if (again) begin
                 db_index_q <= db_i.index;
                 state_q <= START;
               end
             end
-            10'h008: if (st_q != dingo_pkg::QPS_RESET[2:0]) state_q <= ENTER;
-            10'h010:
+            req_pkg::STEP_FAIL: if (st_q != dingo_pkg::QPS_RESET[2:0]) state_q <= ENTER;
+            req_pkg::STEP_CQ_FAIL:
             if (st_q != dingo_pkg::QPS_RESET[2:0] && st_q != dingo_pkg::QPS_ERR[2:0]) begin
-              event_q <= {1'b1, dingo_pkg::EV_QP_FATAL[7:0]};
+              report_q.ev <= req_pkg::raise(dingo_pkg::EV_QP_FATAL[7:0]);
               state_q <= ENTER;
             end
-            10'h020: begin
+            req_pkg::STEP_TXERR: begin
               item_q.psn <= rx_psn;
               ack_psn_q <= rx_psn + 32'd1;
               ack_ret_q <= BACK;
               if (up && ahead < rx_span) state_q <= txerr_ok_q ? ACK_READ : TXERR_FIND;
             end
-            10'h040: begin
+            req_pkg::STEP_DUE: begin
               verr_q <= dingo_pkg::VERR_TIMEOUT[7:0];
               retry_implied_q <= 1'b0;
               if (c_q.wait_at <= now_ns_i) begin
@@ -504,14 +497,14 @@ module dingo_req_step (
                   // the peer owes no answer yet
                   if (rtl_pkg::idx_before(c_q.oldest, c_q.send) && cfg_q.timeout != 5'd0) c_q.ack_at <= ack_ns;
                 end else if (up) begin
-                  card_q <= {1'b1, 6'(dingo_pkg::CARD_LOCAL_ACK_TIMEOUT_ERR)};
-                  count_q <= {1'b1, 4'(dingo_pkg::QP_TIMEOUTS)};
+                  report_q.card <= req_pkg::count_card(6'(dingo_pkg::CARD_LOCAL_ACK_TIMEOUT_ERR));
+                  report_q.qp <= req_pkg::count_qp(4'(dingo_pkg::QP_TIMEOUTS));
                   c_q.implied <= 1'b0;
                   state_q <= RETRY;
                 end
               end
             end
-            10'h080:
+            req_pkg::STEP_QPA:
             case (qpa_q.op)
               rtl_pkg::QPA_CLEAR: begin
                 c_q <= '0;
@@ -537,7 +530,7 @@ module dingo_req_step (
                     if (qpa_q.old_state != dingo_pkg::QPS_SQD[2:0] || !c_q.drained) begin
                       c_q.drained <= empty;
                       if (empty && qpa_q.ctx.cfg.sqd_notify) begin
-                        event_q <= {1'b1, dingo_pkg::EV_SQ_DRAINED[7:0]};
+                        report_q.ev <= req_pkg::raise(dingo_pkg::EV_SQ_DRAINED[7:0]);
                       end
                     end
                     dingo_pkg::QPS_ERR[2:0]: if (qpa_q.old_state != dingo_pkg::QPS_ERR[2:0]) state_q <= ENTER;
@@ -547,11 +540,11 @@ module dingo_req_step (
               end
               default: ;
             endcase
-            10'h200: begin             // there is room to ask for the WQE that comes next
+            req_pkg::STEP_FETCH: begin             // there is room to ask for the WQE that comes next
               c_q.fetching <= 1'b0;
               c_q.asking <= 1'b0;
               ahead_index_q <= c_q.next_index;
-              ahead_limit_q <= rtl_pkg::fill_limit(c_q.producer - c_q.next_index);
+              ahead_limit_q <= req_pkg::fill_limit(c_q.producer - c_q.next_index);
               if (st_q == dingo_pkg::QPS_RTS[2:0] && c_q.next_index != c_q.producer && c_q.cursor == c_q.tail) begin
                 ahead_q <= 1'b1;
                 ahead_on_q <= 1'b1;
@@ -594,8 +587,8 @@ module dingo_req_step (
               c_q.head <= c_q.head + 8'd1;
               if (rec_is_read) c_q.reads <= c_q.reads - 5'd1;
               if (rec.signaled) begin
-                cqe_q <= {1'b1, rec.index, rec_is_read ? rec.length : 32'd0, rec.opcode, 8'd0, 8'd0};
-                count_q <= {1'b1, 4'(dingo_pkg::QP_SEND_CQES)};
+                report_q.cqe <= req_pkg::cqe(rec.index, rec_is_read ? rec.length : 32'd0, rec.opcode, 8'd0, 8'd0);
+                report_q.qp <= req_pkg::count_qp(4'(dingo_pkg::QP_SEND_CQES));
               end
               // What lies behind is not completed by this, unless it has no packet or has failed.
               state_q <= rec_end == ack_psn_q && !c_q.odd ? ACK_END : ACK_TEST;
@@ -616,7 +609,7 @@ module dingo_req_step (
             if (st_q == dingo_pkg::QPS_SQD[2:0] && !c_q.drained && empty) begin
               c_q.drained <= 1'b1;
               if (cfg_q.sqd_notify) begin
-                event_q <= {1'b1, dingo_pkg::EV_SQ_DRAINED[7:0]};
+                report_q.ev <= req_pkg::raise(dingo_pkg::EV_SQ_DRAINED[7:0]);
               end
             end
             if ((cursor_lost ? c_q.head : c_q.cursor) != c_q.tail || c_q.next_index != c_q.producer) wake_q <= !c_q.fetching;
@@ -631,12 +624,12 @@ module dingo_req_step (
           state_q <= BACK;
           retry_implied_q <= 1'b0;
           case (item_q.kind)
-            rtl_pkg::REQ_ACK:
+            req_pkg::IT_ACK:
             if (!complete_q) state_q <= IMPLIED;
             else if (is_rnr) begin
               if (rtl_pkg::idx_before(item_q.psn, c_q.send)) begin  // else it waits already
                 if (cfg_q.rnr_retry != 3'd7 && c_q.rnr == 3'd0) begin
-                  card_q <= {1'b1, 6'(dingo_pkg::CARD_REQ_RNR_RETRIES_EXCEEDED)};
+                  report_q.card <= req_pkg::count_card(6'(dingo_pkg::CARD_REQ_RNR_RETRIES_EXCEEDED));
                   {status_q, verr_q} <= {dingo_pkg::WCS_RNR_RETRY_EXC_ERR[7:0], dingo_pkg::VERR_RNR[7:0]};
                   state_q <= FAIL_READ;
                 end else begin
@@ -649,9 +642,9 @@ module dingo_req_step (
               verr_q <= dingo_pkg::VERR_NAK_SEQ[7:0];
               if (rtl_pkg::idx_before(item_q.psn, c_q.send)) state_q <= RETRY;  // else on its way already
             end else if (!is_ack) state_q <= FAIL_READ;
-            rtl_pkg::REQ_BAD: if (complete_q) state_q <= FAIL_READ;
-            rtl_pkg::REQ_FAULT: state_q <= complete_q ? FAIL_READ : IMPLIED;
-            rtl_pkg::REQ_DATA:
+            req_pkg::IT_BAD: if (complete_q) state_q <= FAIL_READ;
+            req_pkg::IT_FAULT: state_q <= complete_q ? FAIL_READ : IMPLIED;
+            req_pkg::IT_DATA:
             if (!complete_q) state_q <= IMPLIED;
             else if (commit_err_q) state_q <= FAIL_READ;
             else if (data_good) begin
@@ -662,12 +655,12 @@ module dingo_req_step (
               ack_ret_q <= BACK;
               state_q <= rec.received + 24'd1 == rec.packets ? ACK_READ : ACK_END;
             end else begin
-              card_q <= {1'b1, 6'(dingo_pkg::CARD_RX_DROP_RESPONSE)};
+              report_q.card <= req_pkg::count_card(6'(dingo_pkg::CARD_RX_DROP_RESPONSE));
             end
-            default:                   // rtl_pkg::REQ_SKIP
+            default:                   // req_pkg::IT_SKIP
             if (!complete_q) state_q <= IMPLIED;
             else begin
-              card_q <= {1'b1, 6'(dingo_pkg::CARD_RX_DROP_RESPONSE)};
+              report_q.card <= req_pkg::count_card(6'(dingo_pkg::CARD_RX_DROP_RESPONSE));
             end
           endcase
         end
@@ -675,7 +668,7 @@ module dingo_req_step (
         // Responses behind the lost one keep coming: one of them is enough.
         if (c_q.implied || !rtl_pkg::idx_before(c_q.oldest, c_q.send)) state_q <= BACK;
         else begin
-          card_q <= {1'b1, 6'(dingo_pkg::CARD_IMPLIED_NAK_SEQ_ERR)};
+          report_q.card <= req_pkg::count_card(6'(dingo_pkg::CARD_IMPLIED_NAK_SEQ_ERR));
           verr_q <= dingo_pkg::VERR_NAK_SEQ[7:0];
           retry_implied_q <= 1'b1;
           state_q <= RETRY;
@@ -696,7 +689,7 @@ module dingo_req_step (
           if (retry_implied_q) c_q.implied <= 1'b1;
           state_q <= GO_BACK;
         end else begin
-          card_q <= {1'b1, 6'(dingo_pkg::CARD_REQ_TRANSPORT_RETRIES_EXCEEDED)};
+          report_q.card <= req_pkg::count_card(6'(dingo_pkg::CARD_REQ_TRANSPORT_RETRIES_EXCEEDED));
           status_q <= dingo_pkg::WCS_RETRY_EXC_ERR[7:0];
           state_q <= FAIL_READ;
         end
@@ -706,9 +699,9 @@ module dingo_req_step (
         FAIL: begin
           state_q <= BACK;
           if (has_front) begin
-            cqe_q <= {1'b1, rec.index, 32'd0, rec.opcode, status_q, verr_q};
-            count_q <= {1'b1, 4'(dingo_pkg::QP_SEND_CQES)};
-            card_q <= {1'b1, 6'(dingo_pkg::CARD_REQ_CQE_ERROR)};
+            report_q.cqe <= req_pkg::cqe(rec.index, 32'd0, rec.opcode, status_q, verr_q);
+            report_q.qp <= req_pkg::count_qp(4'(dingo_pkg::QP_SEND_CQES));
+            report_q.card <= req_pkg::count_card(6'(dingo_pkg::CARD_REQ_CQE_ERROR));
             c_q.next_index <= rec.index + {28'd0, rec.blocks};  // the flush begins there
             c_q.head <= c_q.tail;
             to_sqe_q <= datagram;

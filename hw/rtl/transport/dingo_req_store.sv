@@ -10,7 +10,7 @@ module dingo_req_store (
     input  rtl_pkg::qpi_t        step_take_qp_i,
     input  rtl_pkg::qpi_t        step_qp_i,
     input  logic        step_back_i,
-    input  rtl_pkg::req_ctx_t    step_c_i,
+    input  req_pkg::ctx_t    step_c_i,
     input  logic        step_wake_i,   // with back: it wants a turn
     input  logic        step_between_i,  // it looks at no record: between two steps
     input  logic        step_re_i,
@@ -18,14 +18,14 @@ module dingo_req_store (
     input  logic [7:0]  step_rpos_i,
     input  logic        step_we_i,
     input  logic [7:0]  step_wpos_i,
-    input  rtl_pkg::req_rec_t    step_rec_i,
+    input  req_pkg::rec_t    step_rec_i,
     // a turn
     input  logic        turn_take_i,   // never with step_take_i
     input  rtl_pkg::qpi_t        turn_take_qp_i,
     input  rtl_pkg::qpi_t        turn_qp_i,
     input  logic        turn_back_i,
     output logic        turn_back_ok_o,
-    input  rtl_pkg::req_ctx_t    turn_c_i,
+    input  req_pkg::ctx_t    turn_c_i,
     input  logic        turn_wake_i,
     input  logic        turn_re_i,
     output logic        turn_re_ok_o,
@@ -33,10 +33,10 @@ module dingo_req_store (
     input  logic        turn_we_i,
     output logic        turn_we_ok_o,
     input  logic [7:0]  turn_wpos_i,
-    input  rtl_pkg::req_rec_t    turn_rec_i,
+    input  req_pkg::rec_t    turn_rec_i,
     // of both, in the cycle behind
-    output rtl_pkg::req_ctx_t    c_o,
-    output rtl_pkg::req_rec_t    rec_o,
+    output req_pkg::ctx_t    c_o,
+    output req_pkg::rec_t    rec_o,
     // what follows from a context that goes back
     output logic        set_o,         // its deadline
     output rtl_pkg::qpi_t        set_qp_o,
@@ -46,8 +46,8 @@ module dingo_req_store (
   localparam int unsigned QP = rtl_pkg::QP_LOG;
   localparam int unsigned REC = rtl_pkg::REC_LOG;
 
-  rtl_pkg::req_ctx_t c_back;
-  rtl_pkg::req_rec_t rec_wr;
+  req_pkg::ctx_t c_back;
+  req_pkg::rec_t rec_wr;
   logic turn_re, turn_we;
 
   assign turn_back_ok_o = !step_back_i;
@@ -62,10 +62,10 @@ module dingo_req_store (
   assign set_ns_o = c_back.ack_at < c_back.wait_at ? c_back.ack_at : c_back.wait_at;
   assign ready_o = step_back_i ? step_wake_i : turn_back_i && turn_wake_i;
 
-  dingo_ram #(.Width(rtl_pkg::REQ_CTX_W), .LogDepth(QP)) u_ctx (
+  dingo_ram #(.Width(req_pkg::CTX_W), .LogDepth(QP)) u_ctx (
       .clk_i, .we_i(set_o), .waddr_i(set_qp_o), .wdata_i(c_back),
       .re_i(step_take_i || turn_take_i), .raddr_i(turn_take_i ? turn_take_qp_i : step_take_qp_i), .rdata_o(c_o));
-  dingo_ram #(.Width(rtl_pkg::REQ_REC_W), .LogDepth(QP + REC)) u_rec (
+  dingo_ram #(.Width(req_pkg::REC_W), .LogDepth(QP + REC)) u_rec (
       .clk_i, .we_i(step_we_i || turn_we),
       .waddr_i(step_we_i ? {step_qp_i, step_wpos_i[REC-1:0]} : {turn_qp_i, turn_wpos_i[REC-1:0]}), .wdata_i(rec_wr),
       .re_i(step_re_i || turn_re), .raddr_i(turn_re ? {turn_qp_i, turn_rpos_i[REC-1:0]} : {step_rec_qp_i, step_rpos_i[REC-1:0]}),

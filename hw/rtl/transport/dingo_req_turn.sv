@@ -19,14 +19,14 @@ module dingo_req_turn (
     output logic        ready_o,
     input  logic        take_i,
     input  rtl_pkg::qpi_t        take_qp_i,
-    input  rtl_pkg::req_ctx_t    c_i,
+    input  req_pkg::ctx_t    c_i,
     input  rtl_pkg::qp_t         qp_rdata_i,
     // or, while everything else stands still, a step has all that was posted flushed
     input  logic        flush_i,       // stays until flushed_o
     input  rtl_pkg::qpi_t        flush_qp_i,
     input  rtl_pkg::qp_cfg_t     flush_cfg_i,
     input  rtl_pkg::qps_t        flush_st_i,
-    input  rtl_pkg::req_ctx_t    flush_c_i,
+    input  req_pkg::ctx_t    flush_c_i,
     output logic        flushed_o,     // one cycle, with c_o
     // the QP
     output logic        busy_o,        // its context is here
@@ -38,7 +38,7 @@ module dingo_req_turn (
     output logic [31:0] producer_o,
     output logic        back_o,        // its context goes back,
     input  logic        back_ok_i,     // in this cycle
-    output rtl_pkg::req_ctx_t    c_o,
+    output req_pkg::ctx_t    c_o,
     output logic        wake_o,        // with back: there is more to do
     output logic        ack_o,         // what has completed is to be looked for; no other turn before
     input  logic        ack_take_i,
@@ -46,11 +46,11 @@ module dingo_req_turn (
     output logic        rec_re_o,
     input  logic        rec_re_ok_i,   // in this cycle
     output logic [7:0]  rec_rpos_o,
-    input  rtl_pkg::req_rec_t    rec_i,
+    input  req_pkg::rec_t    rec_i,
     output logic        rec_we_o,
     input  logic        rec_we_ok_i,
     output logic [7:0]  rec_wpos_o,
-    output rtl_pkg::req_rec_t    rec_o,
+    output req_pkg::rec_t    rec_o,
     // dingo_req_wqes
     output logic        load_o,
     output logic [31:0] index_o,
@@ -58,7 +58,7 @@ module dingo_req_turn (
     input  logic        load_done_i,
     input  logic        load_miss_i,
     input  logic        load_asked_i,
-    input  rtl_pkg::swqe_t       wqe_i,
+    input  req_pkg::wqe_t       wqe_i,
     input  logic [383:0] head_i,
     output logic        walk_o,
     output logic        whole_o,
@@ -81,14 +81,12 @@ module dingo_req_turn (
     input  logic        quick_valid_i,
     input  logic        quick_plain_i,
     output logic        quick_take_o,
-    input  rtl_pkg::swqe_t       quick_wqe_i,
+    input  req_pkg::wqe_t       quick_wqe_i,
     input  logic [127:0] quick_rdma_i,
     input  rtl_pkg::seg_t        quick_seg_i,
     // dingo_req_out
     input  logic        out_ok_i,      // what is given is taken
-    output logic [88:0] cqe_o,
-    output logic [6:0]  card_o,
-    output logic [4:0]  count_o,
+    output req_pkg::report_t     report_o,      // without an event
     input  logic        tx_room_i,
     output logic        txd_valid_o,
     input  logic        txd_ready_i,
@@ -120,8 +118,8 @@ module dingo_req_turn (
   rtl_pkg::qpi_t qp_q;
   rtl_pkg::qp_cfg_t cfg_q;
   rtl_pkg::qps_t st_q;
-  rtl_pkg::req_ctx_t c_q;
-  rtl_pkg::req_rec_t r_q, rec_wr;
+  req_pkg::ctx_t c_q;
+  req_pkg::rec_t r_q, rec_wr;
   logic wake_q, datagram, out_free, leaving;
   logic [4:0] used_q;                  // packets of this turn
   logic [7:0] status_q, verr_q;        // of a failure
@@ -129,9 +127,8 @@ module dingo_req_turn (
   logic [31:0] off_q, next_psn_q, rec_next;
   logic last_q;
   logic placed_q;                      // the segments of the packet are there: it is all of its message
-  logic [88:0] cqe_q;
-  logic [6:0] card_q;
-  logic [4:0] count_q;
+  req_pkg::report_t report_q;
+  logic reports;
   logic load_state, walk_state, load_seen_q, loaded, walk_seen_q, walked, sending;
   logic up, reliable, window_closed;
   logic [3:0] shift;                   // PMTU = 2^shift
@@ -143,7 +140,7 @@ module dingo_req_turn (
 
   assign ready_o = (state_q == IDLE || (leaving && !ack_q)) && quick_rest_i;
   assign leaving = back_o && back_ok_i;
-  assign rest_o = state_q == IDLE && {cqe_q[88], card_q[6], count_q[4]} == '0;
+  assign rest_o = state_q == IDLE && !reports;
   assign busy_o = state_q != IDLE && state_q != ACK;
   assign qp_o = qp_q;
   assign qpn_o = {8'd0, cfg_q.tag, 16'(qp_q)};
@@ -157,10 +154,9 @@ module dingo_req_turn (
   assign c_o = c_q;
   assign wake_o = wake_q;
   assign ack_o = state_q == ACK;
-  assign cqe_o = cqe_q;
-  assign card_o = card_q;
-  assign count_o = count_q;
-  assign out_free = {cqe_q[88], card_q[6], count_q[4]} == '0 || out_ok_i;
+  assign report_o = report_q;
+  assign reports = report_q.cqe.valid || report_q.card.valid || report_q.qp.valid;
+  assign out_free = !reports || out_ok_i;
   assign datagram = cfg_q.kind == dingo_pkg::QPT_UD[2:0] || cfg_q.kind == dingo_pkg::QPT_GSI[2:0];
   assign reliable = !datagram;
   assign up = st_q == dingo_pkg::QPS_RTS[2:0] || st_q == dingo_pkg::QPS_SQD[2:0];
@@ -315,15 +311,13 @@ module dingo_req_turn (
 
   always_ff @(posedge clk_i) begin
     if (out_free) begin
-      cqe_q <= '0;
-      card_q <= '0;
-      count_q <= '0;
+      report_q <= '0;
     end
     load_seen_q <= loaded && !run_i && load_state;
     walk_seen_q <= walked && !run_i && walk_state;
     if (!rst_ni) begin
       state_q <= IDLE;
-      {cqe_q, card_q, count_q} <= '0;
+      report_q <= '0;
     end else if (state_q == IDLE) begin
       used_q <= '0;
       wake_q <= 1'b0;
@@ -497,8 +491,8 @@ module dingo_req_turn (
         EMIT:
         if (free_o) begin              // it is taken
           if (rtl_pkg::idx_before(c_q.send, c_q.sent)) begin
-            card_q <= {1'b1, 6'(dingo_pkg::CARD_RETRANSMITS)};
-            count_q <= {1'b1, 4'(dingo_pkg::QP_RETRANSMITS)};
+            report_q.card <= req_pkg::count_card(6'(dingo_pkg::CARD_RETRANSMITS));
+            report_q.qp <= req_pkg::count_qp(4'(dingo_pkg::QP_RETRANSMITS));
           end
           if (ackreq) begin
             c_q.ackreq <= next_psn_q - 32'd1;
@@ -531,9 +525,9 @@ module dingo_req_turn (
           end
         end
         FLUSH_DO: begin
-          cqe_q <= {1'b1, c_q.next_index, 32'd0, wqe_i.opcode, dingo_pkg::WCS_WR_FLUSH_ERR[7:0], dingo_pkg::VERR_FLUSHED[7:0]};
-          count_q <= {1'b1, 4'(dingo_pkg::QP_SEND_CQES)};
-          card_q <= {1'b1, 6'(dingo_pkg::CARD_REQ_CQE_FLUSH_ERROR)};
+          report_q.cqe <= req_pkg::cqe(c_q.next_index, 32'd0, wqe_i.opcode, dingo_pkg::WCS_WR_FLUSH_ERR[7:0], dingo_pkg::VERR_FLUSHED[7:0]);
+          report_q.qp <= req_pkg::count_qp(4'(dingo_pkg::QP_SEND_CQES));
+          report_q.card <= req_pkg::count_card(6'(dingo_pkg::CARD_REQ_CQE_FLUSH_ERROR));
           c_q.next_index <= c_q.next_index + {28'd0, wqe_i.blocks};
           used_q <= used_q + 5'd1;
           state_q <= FLUSH_NEXT;

@@ -8,7 +8,7 @@ module dingo_req_txd (
     input  logic [31:0] qpn_i,
     input  rtl_pkg::qp_cfg_t     cfg_i,
     input  logic        datagram_i,
-    input  rtl_pkg::swqe_t       wqe_i,
+    input  req_pkg::wqe_t       wqe_i,
     input  logic [383:0] head_i,       // bytes 16..63 of the WQE
     input  logic [23:0] psn_i,
     input  logic [31:0] offset_i,      // of the packet in its message

@@ -40,10 +40,10 @@ module dingo_req_wqes (
     output logic        quick_valid_o,
     output logic        quick_plain_o,
     input  logic        quick_take_i,
-    output rtl_pkg::swqe_t       quick_wqe_o,
+    output req_pkg::wqe_t       quick_wqe_o,
     output logic [127:0] quick_rdma_o,
     output rtl_pkg::seg_t        quick_seg_o,
-    output rtl_pkg::swqe_t       wqe_o,
+    output req_pkg::wqe_t       wqe_o,
     output logic [383:0] head_o,
     // its SGEs; see dingo_sge_walk
     input  logic        walk_i,

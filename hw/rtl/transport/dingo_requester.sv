@@ -97,7 +97,7 @@ module dingo_requester (
   logic qpa_wait, forget, db_valid, db_next;
   logic [2:0] db_count;
   rtl_pkg::qdb_t db;
-  logic [9:0] kind;
+  req_pkg::step_t kind;
   rtl_pkg::qpi_t pick_qp, due_qp, wake_qp, qpa_qp, qp, next_qp, rec_qp, set_qp;
   rtl_pkg::cqi_t cq;
   rtl_pkg::qp_cfg_t cfg;
@@ -106,8 +106,8 @@ module dingo_requester (
   // contexts and records
   logic step_busy, next, fetch, fetch_ok, step_back, step_wake, step_between, step_re, step_we;
   logic [7:0] step_rpos, step_wpos;
-  rtl_pkg::req_ctx_t step_c, c_in;
-  rtl_pkg::req_rec_t step_rec, rec_in;
+  req_pkg::ctx_t step_c, c_in;
+  req_pkg::rec_t step_rec, rec_in;
   // a turn
   logic turn_ok, turn_ready, turn_rest, turn_take, turn_busy, turn_back, turn_back_ok, turn_wake, turn_ack, turn_re, turn_re_ok, turn_we, turn_we_ok;
   logic turn_datagram, turn_load_wake, flush, flushed, out_step;
@@ -116,16 +116,14 @@ module dingo_requester (
   rtl_pkg::qps_t flush_st;
   rtl_pkg::qp_cfg_t turn_cfg;
   rtl_pkg::cqi_t turn_cq;
-  rtl_pkg::req_ctx_t turn_c;
-  rtl_pkg::req_rec_t turn_rec;
+  req_pkg::ctx_t turn_c;
+  req_pkg::rec_t turn_rec;
   logic [31:0] turn_qpn, turn_producer;
-  logic [88:0] turn_cqe;
-  logic [6:0] turn_card;
-  logic [4:0] turn_count;
+  req_pkg::report_t turn_report;
   // WQEs that are looked at ahead
   logic quick_may_start, quick_start, quick_stop, quick_rest, quick_on, quick_valid, quick_plain, quick_take;
   logic [31:0] quick_index;
-  rtl_pkg::swqe_t quick_wqe;
+  req_pkg::wqe_t quick_wqe;
   logic [127:0] quick_rdma;
   rtl_pkg::seg_t quick_seg;
   // responses
@@ -134,8 +132,8 @@ module dingo_requester (
   logic [31:0] place_at, place_index, place_producer, place_offset;
   logic [12:0] place_len, place_bytes;
   logic [3:0] place_seg;
-  rtl_pkg::req_item_t place_item;
-  rtl_pkg::req_rec_t place_rec;
+  req_pkg::item_t place_item;
+  req_pkg::rec_t place_rec;
   rtl_pkg::qpi_t place_qp;
   rtl_pkg::qp_cfg_t place_cfg;
   // WQEs
@@ -148,16 +146,15 @@ module dingo_requester (
   logic [2:0] inl_block;
   logic [511:0] block;
   logic [383:0] head;
-  rtl_pkg::swqe_t wqe;
+  req_pkg::wqe_t wqe;
   rtl_pkg::seg_t seg;
   // completions, events, counts
   logic room;
-  logic [88:0] cqe;
-  logic [8:0] event_req;
-  logic [6:0] card;
-  logic [4:0] count;
+  req_pkg::item_t commit_item;
+  req_pkg::report_t step_report, report;
 
-  assign commit_ready_o = take && kind[0];
+  assign commit_item = commit_i.item[req_pkg::ITEM_W-1:0];
+  assign commit_ready_o = take && kind.commit;
   assign is_ack = rxp_i.h.opcode == roce_pkg::RC_ACK;
   // A READ response in work keeps those behind it: they go to dingo_req_place in the order of arrival.
   assign ack_take = rxp_valid_i && is_ack && scat_room_i && place_ready && !rx;
@@ -166,8 +163,8 @@ module dingo_requester (
   assign place_sel = place_using && !turn_busy;
   assign place_free = send_free && !turn_busy && quick_rest;
   assign tx_idle_o = step_clear && !turn_busy && send_idle;
-  assign rxp_ready_o = (take && kind[1]) || ack_take;
-  assign txerr_ready_o = take && kind[5];
+  assign rxp_ready_o = (take && kind.rxp) || ack_take;
+  assign txerr_ready_o = take && kind.txerr;
   assign qp_re_o = take || turn_take;
   assign qp_raddr_o = turn_take ? turn_take_qp : pick_qp;
   assign state_index_o = qp;
@@ -178,13 +175,13 @@ module dingo_requester (
   // The steps take doorbells when they come to it; those behind are checked meanwhile.
   dingo_fifo #(.Width(32 + rtl_pkg::QP_LOG), .LogDepth(2)) u_db (
       .clk_i, .rst_ni, .valid_i(db_valid_i), .ready_o(db_ready_o), .data_i(db_i),
-      .valid_o(db_valid), .ready_i((take && kind[2]) || db_next), .data_o(db), .count_o(db_count));
+      .valid_o(db_valid), .ready_i((take && kind.db) || db_next), .data_o(db), .count_o(db_count));
   dingo_req_sched u_sched (
       .clk_i,
       .rst_ni,
       .ready_o(sched_clear),
       .commit_i(commit_valid_i),
-      .commit_qp_i(commit_i.item[rtl_pkg::QP_LOG-1:0]),
+      .commit_qp_i(commit_item.qp[rtl_pkg::QP_LOG-1:0]),
       .rxp_i(rxp_valid_i && !is_ack && scat_room_i && place_soon),
       .rxp_wait_i(rxp_valid_i && !is_ack && scat_room_i),
       .rxp_qp_i(rxp_i.qp),
@@ -237,7 +234,7 @@ module dingo_requester (
       .valid_o(timer_valid_o),
       .next_o(timer_next_o),
       .due_valid_o(due_valid),
-      .due_ready_i(take && kind[6]),
+      .due_ready_i(take && kind.due),
       .due_qp_o(due_qp)
   );
   dingo_req_step u_step (
@@ -305,10 +302,7 @@ module dingo_requester (
       .flushed_i(flushed),
       .flushed_c_i(turn_c),
       .room_i(room),
-      .cqe_o(cqe),
-      .event_o(event_req),
-      .card_o(card),
-      .count_o(count),
+      .report_o(step_report),
       .place_valid_o(place_valid),
       .place_ready_i(place_ready),
       .place_data_o(place_data),
@@ -388,7 +382,7 @@ module dingo_requester (
       .c_o(turn_c),
       .wake_o(turn_wake),
       .ack_o(turn_ack),
-      .ack_take_i(take && kind[8]),
+      .ack_take_i(take && kind.ack),
       .rec_re_o(turn_re),
       .rec_re_ok_i(turn_re_ok),
       .rec_rpos_o(turn_rpos),
@@ -429,9 +423,7 @@ module dingo_requester (
       .quick_rdma_i(quick_rdma),
       .quick_seg_i(quick_seg),
       .out_ok_i(!out_step && room),
-      .cqe_o(turn_cqe),
-      .card_o(turn_card),
-      .count_o(turn_count),
+      .report_o(turn_report),
       .tx_room_i,
       .txd_valid_o,
       .txd_ready_i,
@@ -552,7 +544,8 @@ module dingo_requester (
       .line_rsp_i
   );
   // The step's goes first; the turn waits until it is taken.
-  assign out_step = cqe[88] || event_req[8] || card[6] || count[4];
+  assign out_step = step_report.cqe.valid || step_report.ev.valid || step_report.card.valid || step_report.qp.valid;
+  assign report = out_step ? step_report : room ? turn_report : '0;
   dingo_req_out u_out (
       .clk_i,
       .rst_ni,
@@ -561,10 +554,7 @@ module dingo_requester (
       .qp_i(out_step ? qp : turn_qp),
       .qpn_i(out_step ? qpn : turn_qpn),
       .cq_i(out_step ? cq : turn_cq),
-      .cqe_i(out_step ? cqe : room ? turn_cqe : '0),
-      .event_i(event_req),
-      .card_i(out_step ? card : room ? turn_card : '0),
-      .count_i(out_step ? count : room ? turn_count : '0),
+      .report_i(report),
       .cqe_valid_o,
       .cqe_ready_i,
       .cqe_o,
@@ -579,5 +569,5 @@ module dingo_requester (
       .qstat_o
   );
 
-  wire unused_ok = &{1'b0, commit_i.item, db_count};
+  wire unused_ok = &{1'b0, commit_i.item, commit_item, db_count};
 endmodule

@@ -95,7 +95,7 @@ module dingo_responder (
   } state_t;
 
   state_t state_q;
-  logic [2:0] step_q;
+  rsp_pkg::step_t step_q;
   rtl_pkg::qpi_t qp_q;
   rsp_pkg::rctx_t c_q;                    // context, but while a part has it
   rtl_pkg::qp_t x_q;                      // its QP
@@ -163,7 +163,7 @@ module dingo_responder (
               && (!seg_valid_o || seg_ready_i);
 
   // ---------------------------------------------------------------- what comes next
-  logic [2:0] step;
+  rsp_pkg::step_t step;
   logic step_valid, take, turn_ready, failures, wake_push;
   rtl_pkg::qpi_t step_qp;
   rsp_pkg::item_t commit_item;
@@ -267,7 +267,7 @@ module dingo_responder (
 
   // ---------------------------------------------------------------- the parts
   logic rx_done, rx_end, rx_prefetch, cm_done, cm_wake, tn_done, tn_wake, tn_again;
-  logic [1:0] cm_exit, tn_exit;
+  rsp_pkg::exit_t cm_exit, tn_exit;
   rsp_pkg::rctx_t rx_ctx, cm_ctx, tn_ctx;
   rsp_pkg::nak_t cm_nak;
   logic start;
@@ -389,7 +389,7 @@ module dingo_responder (
 
   logic part_done;
   assign part_done = is_rx ? rx_done : is_commit ? cm_done : tn_done;
-  logic [1:0] part_exit;
+  rsp_pkg::exit_t part_exit;
   assign part_exit = is_rx ? rsp_pkg::EXIT_STORE : is_commit ? cm_exit : tn_exit;
 
   // ---------------------------------------------------------------- READs and what leaves

@@ -14,7 +14,7 @@ module dingo_rsp_commit (
     input  rtl_pkg::qp_t      x_i,           // its QP, from the cycle after start_i on
     output rsp_pkg::emit_t    emit_o,
     input  rsp_pkg::emit_ready_t emit_ready_i,
-    output logic [1:0]        exit_o,        // EXIT_*
+    output rsp_pkg::exit_t    exit_o,
     output rsp_pkg::nak_t     nak_o,
     input  rsp_pkg::item_t    item_i,        // with start_i
     input  logic              item_err_i,

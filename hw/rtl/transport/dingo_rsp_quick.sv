@@ -6,7 +6,7 @@
 /// whatever is not plain goes to those. Combinational.
 module dingo_rsp_quick (
     input  logic              en_i,          // it is looked at; 0 otherwise, which spares a simulation its work
-    input  logic [2:0]        step_i,
+    input  rsp_pkg::step_t    step_i,
     input  rtl_pkg::qpi_t     qp_i,
     input  rsp_pkg::rctx_t    ctx_i,
     input  rtl_pkg::qp_t      x_i,

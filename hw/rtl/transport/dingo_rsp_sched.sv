@@ -24,7 +24,7 @@ module dingo_rsp_sched (
     input  rtl_pkg::qpi_t wake_qp_i,
     input  logic          again_i,          // with wake_i: its turn was cut short and goes on before others; else 0
     input  logic          take_i,           // step_o begins
-    output logic [2:0]    step_o,           // STEP_*
+    output rsp_pkg::step_t step_o,
     output logic          step_valid_o,
     output rtl_pkg::qpi_t step_qp_o,
     output logic          again_o,          // with STEP_TURN: it goes on

@@ -18,7 +18,7 @@ module dingo_rsp_turn (
     input  rtl_pkg::qp_t      x_i,           // its QP, from the cycle after start_i on
     output rsp_pkg::emit_t    emit_o,
     input  rsp_pkg::emit_ready_t emit_ready_i,
-    output logic [1:0]        exit_o,        // EXIT_*; NAK: the READ's region has gone
+    output rsp_pkg::exit_t    exit_o,        // NAK: the READ's region has gone
     input  logic              busy_i,        // an output still holds something
     input  logic              path_ok_i,     // our address is there
     input  logic              tx_room_i,

@@ -18,7 +18,7 @@ module dingo_wqe_load (
     output logic        done_o,        // one cycle
     output logic        miss_o,        // with done: not there yet
     output logic        asked_o,       // with miss: and being fetched
-    output rtl_pkg::swqe_t       wqe_o,         // of buffer sel_i, after done
+    output req_pkg::wqe_t       wqe_o,         // of buffer sel_i, after done
     output logic [383:0] head_o,       // bytes 16..63 of the WQE in buffer 0
     // blocks of buffer sel_i, in the next cycle; not while an order is in work
     input  logic        re_i,
@@ -66,7 +66,7 @@ module dingo_wqe_load (
   logic [1:0] quarter_q;
   logic adding_q;
   logic [35:0] total_q;
-  rtl_pkg::swqe_t wqe0_q, wqe1_q, wqe_d;
+  req_pkg::wqe_t wqe0_q, wqe1_q, wqe_d;
   logic [1:0] have_q;
   logic [QP-1:0] qp0_q, qp1_q;
   logic [31:0] index0_q, index1_q;
@@ -201,14 +201,14 @@ module dingo_wqe_load (
   always_ff @(posedge clk_i) begin
     if (state_q == IDLE) begin
       posted_q <= posted;
-      most_q <= rtl_pkg::fill_limit(posted);
+      most_q <= req_pkg::fill_limit(posted);
     end
     if (state_q == COPY) begin
       fill_index_q <= index_i + {28'd0, block_q};
-      fill_limit_q <= rtl_pkg::fill_limit(posted_q - {28'd0, block_q});
+      fill_limit_q <= req_pkg::fill_limit(posted_q - {28'd0, block_q});
     end else if (state_q == AHEAD) begin
       fill_index_q <= index0_q + 32'd8;
-      fill_limit_q <= rtl_pkg::fill_limit(producer_i - index0_q - 32'd8);
+      fill_limit_q <= req_pkg::fill_limit(producer_i - index0_q - 32'd8);
     end
     fill_q <= rst_ni && (state_q == COPY || state_q == AHEAD) && !cache_hit_i;
     if (!rst_ni) begin

@@ -21,7 +21,7 @@ module dingo_wqe_quick (
     output logic        valid_o,
     output logic        plain_o,
     input  logic        take_i,
-    output rtl_pkg::swqe_t       wqe_o,
+    output req_pkg::wqe_t       wqe_o,
     output logic [127:0] rdma_o,       // bytes 16..31
     output rtl_pkg::seg_t        seg_o,
     // dingo_wqe_cache
@@ -130,7 +130,7 @@ module dingo_wqe_quick (
     mr_valid_q <= 1'b0;
     fill_valid_q <= rst_ni && look_q && looked_probe_q && on_q && !stop_i && !cache_hit_i;
     fill_index_q <= probe_index_q;
-    fill_limit_q <= rtl_pkg::fill_limit(producer_i - probe_index_q);
+    fill_limit_q <= req_pkg::fill_limit(producer_i - probe_index_q);
     if (look) begin
       mr_q.key <= sge.lkey;
       mr_q.va <= sge.addr;

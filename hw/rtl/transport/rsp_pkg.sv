@@ -7,19 +7,23 @@
 package rsp_pkg;
 
   // Message that has begun and not ended
-  localparam logic [1:0] MSG_NONE = 2'd0;
-  localparam logic [1:0] MSG_SEND = 2'd1;
-  localparam logic [1:0] MSG_WRITE = 2'd2;
+  typedef enum logic [1:0] {
+    MSG_NONE = 2'd0,
+    MSG_SEND = 2'd1,
+    MSG_WRITE = 2'd2
+  } message_t;
 
   // What the responder does at a time
-  localparam logic [2:0] STEP_COMMIT = 3'd0;       // an item came back
-  localparam logic [2:0] STEP_CQ_FAIL = 3'd1;
-  localparam logic [2:0] STEP_FAIL = 3'd2;
-  localparam logic [2:0] STEP_TXERR = 3'd3;
-  localparam logic [2:0] STEP_DB = 3'd4;
-  localparam logic [2:0] STEP_QPA = 3'd5;
-  localparam logic [2:0] STEP_TURN = 3'd6;
-  localparam logic [2:0] STEP_RXP = 3'd7;
+  typedef enum logic [2:0] {
+    STEP_COMMIT = 3'd0,            // an item came back
+    STEP_CQ_FAIL = 3'd1,
+    STEP_FAIL = 3'd2,              // the requester moved the QP to ERR
+    STEP_TXERR = 3'd3,
+    STEP_DB = 3'd4,
+    STEP_QPA = 3'd5,               // a command
+    STEP_TURN = 3'd6,
+    STEP_RXP = 3'd7                // a packet
+  } step_t;
 
   localparam int unsigned GRH_BYTES = 40;
 
@@ -33,7 +37,7 @@ package rsp_pkg;
     logic        comm_est;         // p1: event COMM_EST was raised
     logic        nak_sent;         // p1: sequence or RNR NAK: silent until the expected packet comes
     logic        rnr_sent;         // p1: it was an RNR NAK: packets behind it are no gap
-    logic [1:0]  message;          // p1: MSG_*
+    message_t    message;          // p1
     logic [7:0]  items;            // packets whose items have not come back
     logic [23:0] exp_psn;          // p1
     logic [23:0] msn;              // p2
@@ -124,9 +128,11 @@ package rsp_pkg;
   } emit_ready_t;
 
   // How a part's step ends
-  localparam logic [1:0] EXIT_STORE = 2'd0;
-  localparam logic [1:0] EXIT_NAK = 2'd1;          // with a fatal NAK
-  localparam logic [1:0] EXIT_ERR = 2'd2;          // the QP goes to ERR
+  typedef enum logic [1:0] {
+    EXIT_STORE = 2'd0,
+    EXIT_NAK = 2'd1,               // with a fatal NAK
+    EXIT_ERR = 2'd2                // the QP goes to ERR
+  } exit_t;
   typedef struct packed {
     logic [7:0]  syn;
     logic [7:0]  ev;               // event, 0 none

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Verilator's -Wall on the whole card, at its own size and at the smallest; the widths of rtl_pkg; and how many
+# Verilator's -Wall on the whole card, at its own size and at the smallest; the widths of packages' types; and how many
 # waivers there are. Each check must fail on a copy that is broken on purpose: else its PASS means nothing.
 set -uo pipefail
 cd "$(dirname "$0")/../../../.." || exit 1
@@ -23,7 +23,9 @@ lint() {
         $(find "$dir" -name '*_pkg.sv' | sort) $(find "$dir" -name 'dingo_*.sv' | sort)
 }
 widths() {
-    timeout 300 verilator --lint-only --top-module widths "$out/dingo_pkg.sv" "$1/rtl_pkg.sv" tests/hw/rtl/lint/widths.sv
+    # shellcheck disable=SC2046  # names without blanks
+    timeout 300 verilator --lint-only --top-module widths "$out/dingo_pkg.sv" $(find "$1" -name '*_pkg.sv' | sort) \
+        tests/hw/rtl/lint/widths.sv
 }
 # check NAME COMMAND...: it succeeds.
 check() {

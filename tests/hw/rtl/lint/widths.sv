@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// rtl_pkg's widths are those of its structures. Elaborated by run.sh: a false one is an error.
-`define SAME(width, type) if (rtl_pkg::width != $bits(rtl_pkg::type)) $error(`"width is not that of type`");
+// The packages' widths are those of their structures. Elaborated by run.sh: a false one is an error.
+`define SAME(pkg, width, type) if (pkg::width != $bits(pkg::type)) $error(`"width is not that of type`");
 module widths;
-  `SAME(BEAT_W, beat_t)
-  `SAME(RDL_REQ_W, rdl_req_t)
-  `SAME(DMA_REQ_W, dma_req_t)
-  `SAME(MR_W, mr_t)
-  `SAME(MR_REQ_W, mr_req_t)
-  `SAME(MR_RSP_W, mr_rsp_t)
-  `SAME(QP_CFG_W, qp_cfg_t)
-  `SAME(QP_W, qp_t)
-  `SAME(CQE_REQ_W, cqe_req_t)
-  `SAME(EV_W, ev_t)
-  `SAME(GID_W, gid_t)
-  `SAME(STAT_W, stat_t)
-  `SAME(QSTAT_W, qstat_t)
+  `SAME(rtl_pkg, BEAT_W, beat_t)
+  `SAME(rtl_pkg, RDL_REQ_W, rdl_req_t)
+  `SAME(rtl_pkg, DMA_REQ_W, dma_req_t)
+  `SAME(rtl_pkg, MR_W, mr_t)
+  `SAME(rtl_pkg, MR_REQ_W, mr_req_t)
+  `SAME(rtl_pkg, MR_RSP_W, mr_rsp_t)
+  `SAME(rtl_pkg, QP_CFG_W, qp_cfg_t)
+  `SAME(rtl_pkg, QP_W, qp_t)
+  `SAME(rtl_pkg, CQE_REQ_W, cqe_req_t)
+  `SAME(rtl_pkg, EV_W, ev_t)
+  `SAME(rtl_pkg, GID_W, gid_t)
+  `SAME(rtl_pkg, STAT_W, stat_t)
+  `SAME(rtl_pkg, QSTAT_W, qstat_t)
+  `SAME(req_pkg, CTX_W, ctx_t)
+  `SAME(req_pkg, REC_W, rec_t)
+  `SAME(req_pkg, ITEM_W, item_t)
+  `SAME(rsp_pkg, RCTX_W, rctx_t)
+  `SAME(rsp_pkg, RRES_W, rres_t)
 endmodule

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Types that the modules of the requester share: the step in work, the context of a QP and its records, a send
+// WQE, the item that follows a response through dingo_scatter, and what is reported.
+
+/* verilator lint_off UNUSEDPARAM */  // no module needs all of it
+package req_pkg;
+
+  // ------------------------------------------------------------------------------------ steps
+  /// What a step is about: one bit is set.
+  typedef struct packed {
+    logic fetch;                  // there is room to ask for the WQE that comes next
+    logic ack;                    // a turn completed something without a packet
+    logic qpa;                    // a command
+    logic due;                    // a timer
+    logic txerr;                  // a packet's payload was read, or could not be
+    logic cq_fail;
+    logic fail;                   // the responder moved the QP to ERR
+    logic db;                     // a doorbell
+    logic rxp;                    // a READ response arrives
+    logic commit;                 // a response whose payload is in memory
+  } step_t;
+  // The same as values: a comparison with all bits is smaller than a choice by one bit after the other.
+  localparam logic [9:0] STEP_COMMIT = 10'd1 << 0;
+  localparam logic [9:0] STEP_RXP = 10'd1 << 1;
+  localparam logic [9:0] STEP_DB = 10'd1 << 2;
+  localparam logic [9:0] STEP_FAIL = 10'd1 << 3;
+  localparam logic [9:0] STEP_CQ_FAIL = 10'd1 << 4;
+  localparam logic [9:0] STEP_TXERR = 10'd1 << 5;
+  localparam logic [9:0] STEP_DUE = 10'd1 << 6;
+  localparam logic [9:0] STEP_QPA = 10'd1 << 7;
+  localparam logic [9:0] STEP_ACK = 10'd1 << 8;
+  localparam logic [9:0] STEP_FETCH = 10'd1 << 9;
+
+  // ------------------------------------------------------------------------------------ QPs
+  // What the requester knows of a QP. PSNs and indices run free; the wire carries 24 bits.
+  typedef struct packed {
+    logic [31:0] producer;      // SQ blocks that the host has given away
+    logic [31:0] next_index;    // block of the WQE behind the records
+    logic [31:0] oldest;        // oldest PSN that is not acknowledged
+    logic [31:0] send;          // next PSN to send; before `sent` while repeating
+    logic [31:0] sent;          // behind the newest ever sent
+    logic [31:0] new_psn;       // of the next new message
+    logic [31:0] ackreq;        // newest packet that asked for an acknowledgement
+    logic [31:0] ordered;       // behind the newest READ response whose payload was ordered
+    logic [23:0] read_psns;     // PSNs between oldest and send that belong to READ responses
+    logic [6:0]  since_ackreq;
+    logic [4:0]  reads;         // begun and not completed
+    logic [7:0]  head;          // positions of records, free running
+    logic [7:0]  tail;
+    logic [7:0]  cursor;        // whose packets are being sent; tail: a new WQE comes next
+    logic [2:0]  retries;
+    logic [2:0]  rnr;
+    logic        halted;        // a WQE failed locally; it completes when those before it have
+    logic        implied;       // went back because a response skipped one; not again before progress
+    logic        drained;       // SQD: everything begun has completed
+    logic        fetching;      // the WQE that comes next is on its way or will be asked for, and a turn comes with it
+    logic        asking;        // waits for room to be asked for, with all that is posted until then
+    logic        down;          // what had begun is flushed: the rest may be
+    logic        odd;           // some records have no packet or have failed
+    logic [63:0] ack_at;        // deadlines
+    logic [63:0] wait_at;
+  } ctx_t;
+  // A send WQE between its first packet and its completion.
+  typedef struct packed {
+    logic [31:0] index;
+    logic [31:0] first;         // PSN
+    logic [23:0] packets;       // PSNs; 0: NOP or error
+    logic [31:0] length;
+    logic [23:0] received;      // READ: responses taken
+    logic [7:0]  opcode;
+    logic [3:0]  blocks;
+    logic [7:0]  status;        // not SUCCESS: failed locally
+    logic [7:0]  verr;
+    logic        signaled;
+  } rec_t;
+
+  // ------------------------------------------------------------------------------------ responses
+  // A response on its way through dingo_scatter.
+  typedef enum logic [2:0] {
+    IT_STALE = 3'd0,             // acknowledged already, or never sent
+    IT_ACK = 3'd1,               // ACK or NAK
+    IT_DATA = 3'd2,              // READ data, ordered
+    IT_SKIP = 3'd3,              // READ data behind others that are missing
+    IT_BAD = 3'd4,               // READ data for what is no READ
+    IT_FAULT = 3'd5              // READ data that does not fit or cannot be stored
+  } kind_t;
+  typedef struct packed {
+    kind_t       kind;
+    logic [31:0] psn;
+    logic [7:0]  syndrome;
+    logic [7:0]  status;
+    logic [7:0]  verr;
+    logic [15:0] qp;
+  } item_t;
+
+  // ------------------------------------------------------------------------------------ send queues
+  // A send WQE that has been checked: what the requester needs of it.
+  typedef struct packed {
+    logic [7:0]   status;          // enum wcs; not SUCCESS: it cannot be executed
+    logic [7:0]   verr;            // enum verr
+    logic [7:0]   opcode;          // as far as it could be read
+    logic [3:0]   blocks;          // 1..8; 1 when the field is wrong
+    logic         signaled;
+    logic         solicited;
+    logic         fence;
+    logic         inl;             // data is in the WQE
+    logic [3:0]   num_sge;
+    logic [31:0]  imm;
+    logic [31:0]  length;          // of the message
+  } wqe_t;
+
+  // Of n blocks that are there, what one read of a send queue may take: up to 8.
+  function automatic logic [3:0] fill_limit(input logic [31:0] n);
+    fill_limit = n[31:3] == '0 ? n[3:0] : 4'd8;
+  endfunction
+
+  // ------------------------------------------------------------------------------------ what is reported
+  typedef struct packed {         // a completion; CQ and QP are known beside it
+    logic        valid;
+    logic [31:0] wqe_index;
+    logic [31:0] byte_len;
+    logic [7:0]  opcode;
+    logic [7:0]  status;
+    logic [7:0]  verr;
+  } cqe_t;
+  typedef struct packed {         // an asynchronous event of the QP
+    logic        valid;
+    logic [7:0]  kind;            // enum ev
+  } event_t;
+  typedef struct packed {         // a counter of the card, by 1
+    logic        valid;
+    logic [5:0]  idx;
+  } card_count_t;
+  typedef struct packed {         // a counter of the QP, by 1
+    logic        valid;
+    logic [3:0]  idx;
+  } qp_count_t;
+  /// All that one cycle may report; see dingo_req_out.
+  typedef struct packed {
+    cqe_t        cqe;
+    event_t      ev;
+    card_count_t card;
+    qp_count_t   qp;
+  } report_t;
+
+  // A cqe_t, event_t, card_count_t, qp_count_t that is valid
+  function automatic logic [88:0] cqe(input logic [31:0] wqe_index, input logic [31:0] byte_len, input logic [7:0] opcode,
+                                      input logic [7:0] status, input logic [7:0] verr);
+    cqe = {1'b1, wqe_index, byte_len, opcode, status, verr};
+  endfunction
+  function automatic logic [8:0] raise(input logic [7:0] kind);
+    raise = {1'b1, kind};
+  endfunction
+  function automatic logic [6:0] count_card(input logic [5:0] idx);
+    count_card = {1'b1, idx};
+  endfunction
+  function automatic logic [4:0] count_qp(input logic [3:0] idx);
+    count_qp = {1'b1, idx};
+  endfunction
+
+  // ------------------------------------------------------------------------------------ widths
+  localparam int unsigned CTX_W = 457;
+  localparam int unsigned REC_W = 173;
+  localparam int unsigned ITEM_W = 75;
+
+endpackage
+/* verilator lint_on UNUSEDPARAM */
