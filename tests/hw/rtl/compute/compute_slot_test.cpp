@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "../support/packed.h"
 #include "Vdingo_compute_slot.h"
 #include "compute/kernels.h"
 #include "rtl_types.h"
@@ -16,7 +17,7 @@ namespace dingo::rtl {
 namespace {
 
 using model::compute::Config;
-using ::rtl::TxDescriptor;
+using ::rtl::Txd;
 
 constexpr unsigned kQps = 32;
 constexpr unsigned kBeatBytes = 64;
@@ -85,7 +86,7 @@ class ComputeSlot : public testing::TestWithParam<Stalls> {
     }
 
     /// The payload behind the kernel of its QP.
-    std::vector<Beat> expected(const TxDescriptor& txd, std::vector<Beat> beats) {
+    std::vector<Beat> expected(const Txd& txd, std::vector<Beat> beats) {
         const Config config = txd.from_rsp ? Config{} : configs[txd.qp];
         std::uint32_t offset = txd.offset;
         for (Beat& beat : beats) {
@@ -97,7 +98,7 @@ class ComputeSlot : public testing::TestWithParam<Stalls> {
     }
 
     void add(unsigned qp, std::uint32_t offset, unsigned bytes, bool from_rsp, bool inl, bool err) {
-        TxDescriptor txd;
+        Txd txd;
         txd.qp = static_cast<std::uint16_t>(qp);
         txd.offset = offset;
         txd.len = static_cast<std::uint16_t>(bytes);
@@ -174,7 +175,7 @@ class ComputeSlot : public testing::TestWithParam<Stalls> {
     std::mt19937 random;
     std::uint64_t cycles = 0;
     std::array<Config, kQps> configs;
-    std::deque<TxDescriptor> txds;
+    std::deque<Txd> txds;
     std::deque<Beat> gathered, inlined, wanted;
 };
 

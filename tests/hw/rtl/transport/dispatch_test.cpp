@@ -8,15 +8,16 @@
 #include <map>
 #include <random>
 
+#include "../support/packed.h"
 #include "Vdingo_dispatch.h"
 #include "dingo_hw.h"
 #include "rtl_types.h"
 
 namespace {
 
-constexpr rtl::Gid kOurs{1, 2, 3, 4};
-constexpr rtl::Gid kOther{1, 2, 3, 9};
-constexpr rtl::Gid kPeer{5, 6, 7, 8};
+constexpr rtl::Bits<128> kOurs{1, 2, 3, 4};
+constexpr rtl::Bits<128> kOther{1, 2, 3, 9};
+constexpr rtl::Bits<128> kPeer{5, 6, 7, 8};
 constexpr unsigned kRc = 3, kUd = 4;
 
 /// Percent of cycles in which each receiver is ready.
@@ -50,9 +51,9 @@ class Dispatch : public testing::TestWithParam<unsigned> {
 
     /// Where it went, once the next one may come. An END comes some time behind its packet; of one
     /// engine several may be open.
-    To give(const rtl::Headers& h) {
-        std::array<std::uint32_t, 16 * 194 / 32> words{};
-        rtl::Packer<16 * 194 / 32> packer{words, 16 * 194};
+    To give(const rtl::Rxh& h) {
+        std::array<std::uint32_t, 16 * rtl::kGidW / 32> words{};
+        rtl::Packer<16 * rtl::kGidW / 32> packer{words, 16 * rtl::kGidW};
         for (unsigned i = 16; i-- > 0;)
             gids[i].fields(packer);
         for (std::size_t i = 0; i < words.size(); ++i)
@@ -90,7 +91,7 @@ class Dispatch : public testing::TestWithParam<unsigned> {
             if (dut.rsp_valid_o && dut.rsp_ready_i)
                 to = kResponder;
             if ((dut.req_valid_o && dut.req_ready_i) || (dut.rsp_valid_o && dut.rsp_ready_i)) {
-                const auto p = rtl::sample<rtl::RxPacket>(dut.rxp_o);
+                const auto p = rtl::sample<rtl::Rxp>(dut.rxp_o);
                 EXPECT_EQ(p.qp, h.dqpn & 31);
                 EXPECT_EQ(p.h.psn, h.psn);
                 EXPECT_EQ(p.h.len, h.len);
@@ -101,8 +102,8 @@ class Dispatch : public testing::TestWithParam<unsigned> {
                 ++ends;
             }
             if (dut.scat_valid_o && dut.scat_ready_i) {
-                const auto order = rtl::sample<rtl::Scatter>(dut.scat_o);
-                EXPECT_EQ(order.op, rtl::kEnd);
+                const auto order = rtl::sample<rtl::Scat>(dut.scat_o);
+                EXPECT_EQ(order.op, rtl::kScatEnd);
                 EXPECT_TRUE(order.no_item);
                 EXPECT_EQ(order.has_payload, h.len != 0);
                 ++ends;
@@ -112,7 +113,7 @@ class Dispatch : public testing::TestWithParam<unsigned> {
                 stats[s.idx] += s.by;
             }
             if (dut.qstat_valid_o && dut.qstat_ready_i) {
-                const auto s = rtl::sample<rtl::QpStat>(dut.qstat_o);
+                const auto s = rtl::sample<rtl::Qstat>(dut.qstat_o);
                 EXPECT_EQ(s.qp, h.dqpn & 31);
                 qp_stats[s.idx] += s.by;
             }
@@ -129,7 +130,7 @@ class Dispatch : public testing::TestWithParam<unsigned> {
         return to;
     }
     /// Drops it, and counts `counter` and nothing else.
-    void expect_drop(const rtl::Headers& h, unsigned counter) {
+    void expect_drop(const rtl::Rxh& h, unsigned counter) {
         stats.clear();
         qp_stats.clear();
         EXPECT_EQ(give(h), kNowhere);
@@ -139,8 +140,8 @@ class Dispatch : public testing::TestWithParam<unsigned> {
         EXPECT_EQ(stats.size(), 3u);
         EXPECT_TRUE(qp_stats.empty());
     }
-    static rtl::Headers rc(std::uint8_t opcode) {
-        rtl::Headers h;
+    static rtl::Rxh rc(std::uint8_t opcode) {
+        rtl::Rxh h;
         h.opcode = opcode;
         h.pkey = 0xffff;
         h.dqpn = 0x5a0000 | kRc;
@@ -151,16 +152,16 @@ class Dispatch : public testing::TestWithParam<unsigned> {
         h.frame_bytes = 99;
         return h;
     }
-    static rtl::Headers ud() {
-        rtl::Headers h = rc(0x64);
+    static rtl::Rxh ud() {
+        rtl::Rxh h = rc(0x64);
         h.dqpn = 0x5a0000 | kUd;
         return h;
     }
     Vdingo_dispatch dut;
     std::mt19937 random{1};
-    std::vector<rtl::QpEntry> qps{32};
-    std::vector<rtl::GidEntry> gids{16};
-    rtl::QpEntry rdata;
+    std::vector<rtl::Qp> qps{32};
+    std::vector<rtl::Gid> gids{16};
+    rtl::Qp rdata;
     std::map<unsigned, std::uint64_t> stats, qp_stats;
     std::deque<std::uint32_t> open;  ///< cycles until the END of each packet that was given
     std::size_t most_open = 0;
@@ -209,7 +210,7 @@ TEST_P(Dispatch, PacketsOfOneEngineFollowEachOtherAndNobodyElseOrdersInBetween) 
 
 TEST_P(Dispatch, DropsAreCountedByTheFirstReason) {
     expect_drop(rc(0x81), DINGO_CARD_RP_CNP_IGNORED);
-    rtl::Headers h = rc(4);
+    rtl::Rxh h = rc(4);
     h.dqpn = 0x5b0000 | kRc;  // tag
     expect_drop(h, DINGO_CARD_RX_DROP_BAD_QPN);
     h.dqpn = 0x5a0000 | kRc | 32;  // beyond the table
@@ -254,7 +255,7 @@ TEST_P(Dispatch, StateDecidesWhatIsTaken) {
 }
 
 TEST_P(Dispatch, ConnectedQueuePairTakesItsOwnAddressesOnly) {
-    rtl::Headers h = rc(4);
+    rtl::Rxh h = rc(4);
     h.sgid[3] ^= 1;
     expect_drop(h, DINGO_CARD_RX_DROP_ADDRESS);
     h = rc(4);
@@ -274,7 +275,7 @@ TEST_P(Dispatch, ConnectedQueuePairTakesItsOwnAddressesOnly) {
 }
 
 TEST_P(Dispatch, DatagramsTakeAnyLocalAddressAndMulticast) {
-    rtl::Headers h = ud();
+    rtl::Rxh h = ud();
     h.sgid = kOther;
     EXPECT_EQ(give(h), kResponder);
     h.dgid = kOther;
@@ -291,7 +292,7 @@ TEST_P(Dispatch, DatagramsTakeAnyLocalAddressAndMulticast) {
 }
 
 TEST_P(Dispatch, CongestionMarksAreCounted) {
-    rtl::Headers h = rc(4);
+    rtl::Rxh h = rc(4);
     h.ce = true;
     give(h);
     EXPECT_EQ(stats[DINGO_CARD_NP_ECN_MARKED_ROCE_PACKETS], 1u);

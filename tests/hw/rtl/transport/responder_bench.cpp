@@ -23,10 +23,10 @@ void Bench::reset() {
 }
 
 void Bench::create_rc(unsigned index, unsigned log_rq, unsigned log_stride) {
-    rtl::QpEntry& entry = qps_[index];
+    rtl::Qp& entry = qps_[index];
     entry = {};
     entry.state = DINGO_QPS_RTS;
-    rtl::QpConfig& c = entry.cfg;
+    rtl::QpCfg& c = entry.cfg;
     c.valid = true;
     c.tag = static_cast<std::uint8_t>(0x40 + index);
     c.kind = DINGO_QPT_RC;
@@ -48,9 +48,9 @@ void Bench::create_rc(unsigned index, unsigned log_rq, unsigned log_stride) {
     c.sl = 2;
     rtl::QpaReq request;
     request.qp = static_cast<std::uint16_t>(index);
-    request.op = 0;
+    request.op = rtl::kQpaClear;
     command(request);
-    request.op = 1;
+    request.op = rtl::kQpaModify;
     request.mask = DINGO_QPM_STATE | DINGO_QPM_RQ_PSN | DINGO_QPM_MAX_DEST_RD_ATOMIC;
     request.ctx = entry;
     request.old_state = DINGO_QPS_INIT;
@@ -66,7 +66,7 @@ void Bench::create_ud(unsigned index, unsigned log_rq, unsigned log_stride) {
 
 void Bench::write_wqe(unsigned qp, std::uint32_t tag, const std::vector<Sge>& sges,
                       std::uint16_t rsvd) {
-    const rtl::QpConfig& c = qps_[qp].cfg;
+    const rtl::QpCfg& c = qps_[qp].cfg;
     const std::uint64_t offset = std::uint64_t{written_[qp] & ((1U << c.log_rq) - 1)}
                                  << c.log_rq_stride;
     const std::uint64_t at =
@@ -83,7 +83,7 @@ void Bench::write_wqe(unsigned qp, std::uint32_t tag, const std::vector<Sge>& sg
 }
 
 void Bench::page_ring(unsigned qp) {
-    rtl::Mem& rq = qps_[qp].cfg.rq;
+    rtl::Xmem& rq = qps_[qp].cfg.rq;
     rq.levels = 1;
     rq.shift = 12;
     rq.addr = list_address(qp);
@@ -96,8 +96,8 @@ void Bench::doorbell(unsigned qp, std::uint32_t index) {
     doorbells_.push_back({static_cast<std::uint16_t>(qp), index});
 }
 
-void Bench::packet(unsigned qp, rtl::Headers h, const Bytes& payload) {
-    rtl::RxPacket p;
+void Bench::packet(unsigned qp, rtl::Rxh h, const Bytes& payload) {
+    rtl::Rxp p;
     p.qp = static_cast<std::uint16_t>(qp);
     p.h = h;
     p.h.len = static_cast<std::uint16_t>(payload.size());
@@ -130,7 +130,7 @@ rtl::RspInfo Bench::command(rtl::QpaReq request) {
 rtl::RspInfo Bench::query(unsigned qp) {
     rtl::QpaReq request;
     request.qp = static_cast<std::uint16_t>(qp);
-    request.op = 2;
+    request.op = rtl::kQpaQuery;
     request.ctx = qps_[qp];
     return command(request);
 }
@@ -157,14 +157,14 @@ rtl::MrRsp Bench::look_up(const rtl::MrReq& request) const {
     return rsp;
 }
 
-void Bench::take_scatter(const rtl::Scatter& order) {
-    if (order.op == rtl::kSeg) {
+void Bench::take_scatter(const rtl::Scat& order) {
+    if (order.op == rtl::kScatSeg) {
         if (order.seg.len == 0)
             errors.emplace_back("a segment of 0 bytes");
         segs_.push_back(order.seg);
         return;
     }
-    if (order.op == rtl::kGrh) {
+    if (order.op == rtl::kScatGrh) {
         for (unsigned i = 0; i < kGrhBytes; ++i)
             grh_.push_back(static_cast<std::uint8_t>(order.item[i / 4] >> (i % 4 * 8)));
         return;
@@ -220,7 +220,7 @@ void Bench::cycle() {
     dut.db_valid_i = db_up_;
     if (!rxp_up_ && taken_ < packets_.size() && chance(options_.ready)) {
         rxp_up_ = true;
-        rtl::RxPacket p = packets_[taken_].first;
+        rtl::Rxp p = packets_[taken_].first;
         p.ctx = qps_[p.qp];
         rtl::drive(dut.rxp_i, p);
     }
@@ -262,7 +262,7 @@ void Bench::cycle() {
     if (!reads_.empty() && reads_.front().at <= now_) {
         const Due due = reads_.front();
         reads_.pop_front();
-        rtl::LineRsp rsp;
+        rtl::RdlRsp rsp;
         rsp.last = true;
         rsp.err = bad_lines.contains(due.request.addr);
         rsp.data = lines_[due.request.addr];
@@ -311,18 +311,18 @@ void Bench::cycle() {
         if (dut.rwqe_valid_o && dut.rwqe_ready_i) {
             ++rq_reads;
             reads_.push_back({now_ + 1 + random_() % options_.line_delay,
-                              rtl::sample<rtl::LineReq>(dut.rwqe_o), false});
+                              rtl::sample<rtl::RdlReq>(dut.rwqe_o), false});
         }
         if (dut.line_valid_o && dut.line_ready_i)
             reads_.push_back({now_ + 1 + random_() % options_.line_delay,
-                              rtl::sample<rtl::LineReq>(dut.line_o), true});
+                              rtl::sample<rtl::RdlReq>(dut.line_o), true});
         if (dut.txd_valid_o && dut.txd_ready_i) {
             if (!room_seen_)
                 errors.emplace_back("a packet without room");
             room_seen_ = false;
             room_from_ = now_ + room_pause;
             steps.push_back({Step::kSent, sent.size()});
-            sent.push_back({rtl::sample<rtl::TxDescriptor>(dut.txd_o), {}});
+            sent.push_back({rtl::sample<rtl::Txd>(dut.txd_o), {}});
         }
         if (dut.seg_valid_o && dut.seg_ready_i) {
             if (sent.empty())
@@ -336,14 +336,14 @@ void Bench::cycle() {
         }
         if (dut.ev_valid_o && dut.ev_ready_i) {
             steps.push_back({Step::kEvent, events.size()});
-            events.push_back(rtl::sample<rtl::Event>(dut.ev_o));
+            events.push_back(rtl::sample<rtl::Ev>(dut.ev_o));
         }
         if (dut.stat_valid_o && dut.stat_ready_i) {
             const auto s = rtl::sample<rtl::Stat>(dut.stat_o);
             stats[s.idx] += s.by;
         }
         if (dut.qstat_valid_o && dut.qstat_ready_i) {
-            const auto s = rtl::sample<rtl::QpStat>(dut.qstat_o);
+            const auto s = rtl::sample<rtl::Qstat>(dut.qstat_o);
             qp_stats[{s.qp, s.idx}] += s.by;
         }
         if (dut.qpa_done_o) {
@@ -354,7 +354,7 @@ void Bench::cycle() {
         room_seen_ = room_seen_ || (dut.tx_room_i && !dut.txd_valid_o && !dut.seg_valid_o);
         // last: END takes the packet out of the list
         if (dut.scat_valid_o && dut.scat_ready_i)
-            take_scatter(rtl::sample<rtl::Scatter>(dut.scat_o));
+            take_scatter(rtl::sample<rtl::Scat>(dut.scat_o));
     }
     dut.clk_i = 1;
     dut.eval();

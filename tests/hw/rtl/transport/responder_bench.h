@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "../support/packed.h"
 #include "Vdingo_responder.h"
 #include "rtl_types.h"
 
@@ -33,7 +34,7 @@ struct Sge {
 
 /// A packet that left, with where its payload came from.
 struct Sent {
-    rtl::TxDescriptor d;
+    rtl::Txd d;
     std::vector<rtl::Seg> segs;
 };
 
@@ -55,7 +56,7 @@ class Bench {
     explicit Bench(const Options& options);
 
     // --- set-up
-    rtl::QpEntry& qp(unsigned index) { return qps_[index]; }
+    rtl::Qp& qp(unsigned index) { return qps_[index]; }
     /// An RC QP in RTS with an RQ of 2^log_rq entries of 2^log_stride bytes.
     void create_rc(unsigned index, unsigned log_rq = 4, unsigned log_stride = 6);
     void create_ud(unsigned index, unsigned log_rq = 4, unsigned log_stride = 6);
@@ -77,7 +78,7 @@ class Bench {
     std::uint64_t ring_address(unsigned qp) const { return 0x100000ULL * (qp + 1); }
 
     // --- input
-    void packet(unsigned qp, rtl::Headers h, const Bytes& payload = {});
+    void packet(unsigned qp, rtl::Rxh h, const Bytes& payload = {});
     void tx_error(unsigned qp, std::uint32_t psn);
     void cq_failed(unsigned qp) { cq_fails_.push_back(qp); }
     void requester_failed(unsigned qp);
@@ -94,7 +95,7 @@ class Bench {
     // --- output
     std::vector<rtl::CqeReq> cqes;
     std::vector<Sent> sent;
-    std::vector<rtl::Event> events;
+    std::vector<rtl::Ev> events;
     std::vector<Step> steps;
     std::map<unsigned, std::uint64_t> stats;
     std::map<std::pair<unsigned, unsigned>, std::uint64_t> qp_stats;
@@ -116,7 +117,7 @@ class Bench {
   private:
     struct Due {
         std::uint64_t at;
-        rtl::LineReq request;
+        rtl::RdlReq request;
         bool list;
     };
     struct Late {
@@ -127,20 +128,20 @@ class Bench {
         std::size_t packet;
     };
     bool chance(unsigned percent) { return random_() % 100 < percent; }
-    void take_scatter(const rtl::Scatter& order);
+    void take_scatter(const rtl::Scat& order);
     rtl::MrRsp look_up(const rtl::MrReq& request) const;
 
     Options options_;
     std::mt19937 random_;
     std::uint64_t now_ = 0;
     std::uint64_t room_from_ = 0;
-    std::vector<rtl::QpEntry> qps_{1U << rtl::kQpLog};
+    std::vector<rtl::Qp> qps_{1U << rtl::kQpLog};
     std::vector<std::uint32_t> written_ = std::vector<std::uint32_t>(1U << rtl::kQpLog);
     std::map<std::uint32_t, Region> regions_;
     std::map<std::uint64_t, std::array<std::uint32_t, 16>> lines_;
-    std::deque<std::pair<rtl::RxPacket, Bytes>> packets_;
-    std::deque<rtl::QpDoorbell> doorbells_;
-    std::deque<rtl::TxError> tx_errors_;
+    std::deque<std::pair<rtl::Rxp, Bytes>> packets_;
+    std::deque<rtl::Qdb> doorbells_;
+    std::deque<rtl::Txerr> tx_errors_;
     std::deque<unsigned> cq_fails_, fails_;
     std::deque<std::pair<std::uint64_t, rtl::MrRsp>> lookups_;
     std::deque<Due> reads_;
@@ -151,7 +152,7 @@ class Bench {
     std::size_t taken_ = 0;  ///< of packets_: those whose END has not come
     bool qpa_done_ = false;
     rtl::RspInfo info_;
-    rtl::QpEntry qp_rdata_;
+    rtl::Qp qp_rdata_;
     bool db_up_ = false, rxp_up_ = false, txerr_up_ = false, room_seen_ = false;
 };
 

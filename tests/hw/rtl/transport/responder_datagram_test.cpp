@@ -12,8 +12,8 @@ class Datagrams : public ResponderTest {
         bench.create_ud(2, 3);
         bench.qp(2).cfg.tag = 0;
     }
-    rtl::Headers datagram(std::uint8_t opcode = kUdSendOnly) const {
-        rtl::Headers h = request(opcode, 77, false);
+    rtl::Rxh datagram(std::uint8_t opcode = kUdSendOnly) const {
+        rtl::Rxh h = request(opcode, 77, false);
         h.qkey = 0x11111111;
         h.src_qpn = 0xabcdef;
         for (unsigned i = 0; i < 10; ++i)
@@ -36,7 +36,7 @@ TEST_P(Datagrams, BufferHoldsNetworkHeaderAndPayload) {
     settle();
     const Bytes data = pattern(200, 1);
     bench.packet(2, datagram(), data);
-    rtl::Headers h = datagram(kUdSendOnlyImm);
+    rtl::Rxh h = datagram(kUdSendOnlyImm);
     h.imm = 0x01020304;
     h.se = true;
     h.ipv4 = true;
@@ -69,7 +69,7 @@ TEST_P(Datagrams, BufferHoldsNetworkHeaderAndPayload) {
 }
 
 TEST_P(Datagrams, DropsHaveTheirOwnCounters) {
-    rtl::Headers h = datagram();
+    rtl::Rxh h = datagram();
     bench.packet(2, h, pattern(10, 1));
     settle();
     EXPECT_EQ(stat(DINGO_CARD_RX_DROP_UD_NO_BUFFER), 1u);

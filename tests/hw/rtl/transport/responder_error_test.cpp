@@ -48,7 +48,7 @@ TEST_P(Errors, GapIsToldOnceAndRepaired) {
         bench.packet(
             1,
             [&] {
-                rtl::Headers h = with_reth(kWriteOnly, psn0() + i, kIova, 4);
+                rtl::Rxh h = with_reth(kWriteOnly, psn0() + i, kIova, 4);
                 h.ackreq = i == 3;
                 return h;
             }(),
@@ -131,7 +131,7 @@ TEST_P(Errors, OperationsWithoutARightAreInvalid) {
 
 TEST_P(Errors, LengthsThatDoNotFitTheMessageAreInvalid) {
     struct Case {
-        rtl::Headers h;
+        rtl::Rxh h;
         std::size_t bytes;
     };
     bench.add_region({kKey, 7, 0x1f, kIova, 1 << 20, kBase});
@@ -149,7 +149,7 @@ TEST_P(Errors, LengthsThatDoNotFitTheMessageAreInvalid) {
         bench.post(qp, qp, {{kIova, kKey, 4096}});
         settle();
         const std::size_t before = bench.cqes.size();
-        rtl::Headers h = cases[i].h;
+        rtl::Rxh h = cases[i].h;
         h.psn = bench.qp(qp).cfg.rq_psn;
         bench.packet(qp, h, pattern(cases[i].bytes, 1));
         settle();
@@ -368,7 +368,7 @@ TEST_P(Errors, OwedAcknowledgementLeavesBeforeTheQueuePair) {
         EXPECT_EQ(bench.sent.size(), seen_);
         rtl::QpaReq leave;
         leave.qp = 1;
-        leave.op = destroy ? 0 : 1;
+        leave.op = destroy ? rtl::kQpaClear : rtl::kQpaModify;
         leave.destroy = destroy;
         leave.mask = DINGO_QPM_STATE;
         leave.old_state = DINGO_QPS_RTS;

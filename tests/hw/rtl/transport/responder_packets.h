@@ -52,17 +52,17 @@ inline Bytes pattern(std::size_t count, unsigned seed) {
     return bytes;
 }
 
-inline rtl::Headers request(std::uint8_t opcode, std::uint32_t psn, bool ackreq = true) {
-    rtl::Headers h;
+inline rtl::Rxh request(std::uint8_t opcode, std::uint32_t psn, bool ackreq = true) {
+    rtl::Rxh h;
     h.opcode = opcode;
     h.psn = psn & 0xffffff;
     h.ackreq = ackreq;
     return h;
 }
 
-inline rtl::Headers with_reth(std::uint8_t opcode, std::uint32_t psn, std::uint64_t va,
-                              std::uint32_t length, std::uint32_t rkey = kKey) {
-    rtl::Headers h = request(opcode, psn);
+inline rtl::Rxh with_reth(std::uint8_t opcode, std::uint32_t psn, std::uint64_t va,
+                          std::uint32_t length, std::uint32_t rkey = kKey) {
+    rtl::Rxh h = request(opcode, psn);
     h.va = va;
     h.dma_len = length;
     h.rkey = rkey;
@@ -83,7 +83,7 @@ class ResponderTest : public testing::TestWithParam<Options> {
     /// The only packet since the last call, an ACK or NAK.
     void expect_reply(std::uint8_t syndrome, std::uint32_t psn, std::uint32_t msn) {
         ASSERT_EQ(bench.sent.size(), seen_ + 1);
-        const rtl::TxDescriptor& d = bench.sent[seen_++].d;
+        const rtl::Txd& d = bench.sent[seen_++].d;
         EXPECT_EQ(d.opcode, kAck);
         EXPECT_EQ(d.syndrome, syndrome);
         EXPECT_EQ(d.psn, psn & 0xffffff);

@@ -14,7 +14,7 @@ INSTANTIATE_TEST_SUITE_P(Stalls, Requests, kStalls);
 TEST_P(Requests, SendCompletesAndIsAcknowledged) {
     bench.post(1, 0xaa, {{kIova + 64, kKey, 512}});
     settle();
-    rtl::Headers h = request(kSendOnlyImm, psn0());
+    rtl::Rxh h = request(kSendOnlyImm, psn0());
     h.imm = 0x44332211;
     h.se = true;
     const Bytes data = pattern(100, 1);
@@ -114,7 +114,7 @@ TEST_P(Requests, WriteGoesToItsAddressAndTellsNobody) {
 TEST_P(Requests, WriteWithImmediateDataTakesAReceive) {
     bench.post(1, 0x77, {});
     settle();
-    rtl::Headers h = with_reth(kWriteOnlyImm, psn0(), kIova, 8);
+    rtl::Rxh h = with_reth(kWriteOnlyImm, psn0(), kIova, 8);
     h.imm = 0xdeadbeef;
     bench.packet(1, h, pattern(8, 4));
     settle();

@@ -9,13 +9,14 @@
 #include <random>
 #include <vector>
 
+#include "../support/packed.h"
 #include "Vdingo_tx_mux.h"
 #include "rtl_types.h"
 
 namespace {
 
 using rtl::Seg;
-using rtl::TxDescriptor;
+using rtl::Txd;
 
 struct Beat {
     bool err = false, last = false;
@@ -29,7 +30,7 @@ struct Beat {
 
 /// One packet of an engine that was begun while there was room.
 struct Packet {
-    TxDescriptor head;
+    Txd head;
     std::deque<Seg> segs;
     std::deque<Beat> beats;
 };
@@ -136,7 +137,7 @@ TEST_P(TxMux, KeepsThePacketsOfEachEngineInOrderAndTheirSegmentsWithThem) {
         if (dut.inl_valid_o && dut.inl_ready_i)
             early_beats.push_back(rtl::sample<Beat>(dut.inl_o));
         if (dut.txd_valid_o && dut.txd_ready_i) {
-            const auto head = rtl::sample<TxDescriptor>(dut.txd_o);
+            const auto head = rtl::sample<Txd>(dut.txd_o);
             const unsigned e = head.from_rsp;
             ASSERT_EQ(head.psn, arrived[e]++);
             const Packet& p = sent[e].front();
@@ -199,7 +200,7 @@ TEST(TxMuxRoom, EndsWhenNothingLeavesAndHoldsUpOnlyItsEngine) {
     dut.rst_ni = 0;
     clock();
     dut.rst_ni = 1;
-    TxDescriptor head;
+    Txd head;
     head.len = 64;
     Seg seg;
     seg.len = 4;

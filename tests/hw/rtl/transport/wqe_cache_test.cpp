@@ -11,6 +11,7 @@
 #include <map>
 #include <random>
 
+#include "../support/packed.h"
 #include "Vdingo_wqe_cache.h"
 #include "rtl_types.h"
 
@@ -137,7 +138,7 @@ class WqeCache : public testing::TestWithParam<unsigned> {
 
     Vdingo_wqe_cache dut;
     std::mt19937 random;
-    std::array<rtl::Mem, 32> rings{};
+    std::array<rtl::Xmem, 32> rings{};
     unsigned log_sq = 6;
     bool answers = true, wakes = true, looks = false, clears = false, stalls = false,
          clear_now = false;
@@ -180,7 +181,7 @@ class WqeCache : public testing::TestWithParam<unsigned> {
         dut.wqe_rsp_valid_i = answers && !lines.empty() && (!stalls || pick(3) != 0);
         done = false;
         if (dut.wqe_rsp_valid_i) {
-            rtl::LineRsp rsp;
+            rtl::RdlRsp rsp;
             rsp.err = lines.front().err;
             rsp.last = done = lines.front().last;
             rsp.data.fill(pattern(lines.front().line));
@@ -238,7 +239,7 @@ class WqeCache : public testing::TestWithParam<unsigned> {
         ASSERT_FALSE(unread.empty()) << "read without a fill";
         const Fill fill = unread.front();
         unread.pop_front();
-        const auto req = rtl::sample<rtl::LineReq>(dut.wqe_o);
+        const auto req = rtl::sample<rtl::RdlReq>(dut.wqe_o);
         const std::uint64_t line = rings[fill.qp].addr / 64 + fill.index % (1U << log_sq);
         ASSERT_EQ(req.addr, line);
         ASSERT_EQ(req.lines, std::min<std::uint64_t>(fill.blocks, 64 - line % 64));
@@ -384,7 +385,7 @@ TEST_P(WqeCache, RingWithoutTranslationGivesAnErrorAndWakesItsQp) {
         ASSERT_FALSE(dut.wqe_valid_o);
         dut.line_rsp_valid_i = listed;
         if (listed)
-            rtl::drive(dut.line_rsp_i, rtl::LineRsp{true, true, {}});
+            rtl::drive(dut.line_rsp_i, rtl::RdlRsp{true, true, {}});
         dut.eval();
         listed = dut.line_valid_o;
         edge();
