@@ -143,7 +143,10 @@ module dingo_compute_slot (
   end
   assign payload_valid_o = order_valid && m_valid[out_kernel];
   assign order_pop = payload_valid_o && payload_ready_i;
-  assign payload_o = {out_err, out_last, out_bytes, out_data};
+  assign payload_o.err = out_err;
+  assign payload_o.last = out_last;
+  assign payload_o.bytes = out_bytes;
+  assign payload_o.data = out_data;
   assign idle_o = !looked_q && packets == '0 && beats == '0;
 
   always_ff @(posedge clk_i) begin

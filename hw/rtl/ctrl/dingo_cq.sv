@@ -168,7 +168,11 @@ module dingo_cq (
       .raddr_i(a_cq),
       .rdata_o(dyn_rbits)
   );
-  assign cfg_new = {cfg_q.on, cfg_q.eq, cfg_q.db_page, cfg_q.log_size, cfg_q.mem};
+  assign cfg_new.on = cfg_q.on;
+  assign cfg_new.eq = cfg_q.eq;
+  assign cfg_new.db_page = cfg_q.db_page;
+  assign cfg_new.log_size = cfg_q.log_size;
+  assign cfg_new.mem = cfg_q.mem;
   assign cfg_we = clearing || can_cfg;
   assign cfg_wbits = clearing ? '0 : cfg_new;
   assign b_cfg = cfg_rbits;
@@ -202,7 +206,7 @@ module dingo_cq (
   );
 
   logic ring_ready;
-  logic [255:0] entry;
+  dingo_pkg::cqe_t entry;
   logic [31:0] slot;
   dingo_ring_write #(
       .Bytes(32),
@@ -247,10 +251,21 @@ module dingo_cq (
         b_req_q.status != dingo_pkg::WCS_SUCCESS[7:0]
       : b_meta_solicited_q;
   assign fires_done = b_dyn.armed && (b_solicited || !b_dyn.armed_solicited);
-  assign entry = {
-      7'd0, (b_dyn.head & size) == '0, b_req_q.flags, b_req_q.vlan, b_req_q.verr, b_req_q.status,
-      now_ns_i[47:32], now_ns_i[31:0], b_req_q.src_qpn, b_req_q.qpn_op, b_req_q.imm, b_req_q.byte_len,
-      b_req_q.wqe_index};
+  always_comb begin
+    entry = '0;
+    entry.wqe_index = b_req_q.wqe_index;
+    entry.byte_len = b_req_q.byte_len;
+    entry.imm = b_req_q.imm;
+    entry.qpn_op = b_req_q.qpn_op;
+    entry.src_qpn = b_req_q.src_qpn;
+    entry.ts_lo = now_ns_i[31:0];
+    entry.ts_hi = now_ns_i[47:32];
+    entry.status = b_req_q.status;
+    entry.vendor_err = b_req_q.verr;
+    entry.vlan = b_req_q.vlan;
+    entry.flags = b_req_q.flags;
+    entry.owner[0] = (b_dyn.head & size) == '0;
+  end
 
   always_comb begin
     b_new = b_dyn;
@@ -452,7 +467,9 @@ module dingo_cq (
       .data_o(ev_cq),
       .count_o(ev_count)
   );
-  assign ev_o = {dingo_pkg::EV_CQ_ERR[7:0], 32'(ev_cq), 32'd0};
+  assign ev_o.kind = dingo_pkg::EV_CQ_ERR[7:0];
+  assign ev_o.id = 32'(ev_cq);
+  assign ev_o.data = '0;
   dingo_fifo #(
       .Width(6),
       .LogDepth(2)
@@ -468,7 +485,8 @@ module dingo_cq (
       .count_o(stat_count)
   );
   logic [5:0] stat_idx;
-  assign stat_o = {stat_idx, 16'd1};
+  assign stat_o.idx = stat_idx;
+  assign stat_o.by = 16'd1;
 
   assign idle_o = !clearing && !cfg_full_q && !db_full_q && !b_valid_q && !c_valid_q && meta_count == '0 &&
                   comp_count == '0 && ev_count == '0 && stat_count == '0 && cqe_valid_i == '0;

@@ -185,9 +185,11 @@ module dingo_db (
   assign cq_valid_o = give_q && to_cq_q;
   assign eq_valid_o = give_q && to_eq_q;
   assign db_o = give_q ? give_db_q : db;
-  assign q_o = {give_db_q.word0[IdxW-1:0], give_db_q.index};
+  assign q_o.qp = give_db_q.word0[IdxW-1:0];
+  assign q_o.index = give_db_q.index;
   assign stat_valid_o = state_q == COUNT;
-  assign stat_o = {6'(dingo_pkg::CARD_DB_DROPPED), 16'd1};
+  assign stat_o.idx = 6'(dingo_pkg::CARD_DB_DROPPED);
+  assign stat_o.by = 16'd1;
   assign given = (to_sq_q && sq_ready_i) || (to_rq_q && rq_ready_i) || (to_cq_q && cq_ready_i) ||
                  (to_eq_q && eq_ready_i);
 

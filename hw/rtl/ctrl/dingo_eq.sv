@@ -193,8 +193,14 @@ module dingo_eq (
 
   // ---------------------------------------------------------------------------------- entries
   logic ring_ready, ring_done, ring_err;
-  logic [127:0] entry;
-  assign entry = {7'd0, (producer & size) == '0, 24'd0, ev_q.data, ev_q.id, 24'd0, ev_q.kind};
+  dingo_pkg::eqe_t entry;
+  always_comb begin
+    entry = '0;
+    entry.kind = ev_q.kind;
+    entry.id = ev_q.id;
+    entry.data = ev_q.data;
+    entry.owner[0] = (producer & size) == '0;
+  end
   dingo_ring_write #(
       .Bytes(16),
       .LogDepth(1)
@@ -300,7 +306,9 @@ module dingo_eq (
             end
           end else if (take_fatal) begin
             eq_q <= async_eq_q;
-            ev_q <= {dingo_pkg::EV_DEVICE_FATAL[7:0], 32'd0, fatal_code_q};
+            ev_q.kind <= dingo_pkg::EV_DEVICE_FATAL[7:0];
+            ev_q.id <= '0;
+            ev_q.data <= fatal_code_q;
             if (async_on_q) state_q <= POST;
           end else if (take_db) begin
             eq_q <= db_i.word0[EqW-1:0];
@@ -314,7 +322,9 @@ module dingo_eq (
             if (async_on_q && !dead_q) state_q <= POST;
           end else if (take_comp) begin
             eq_q <= comp_eq_i;
-            ev_q <= {dingo_pkg::EV_COMPLETION[7:0], 32'(comp_cq_i), 32'd0};
+            ev_q.kind <= dingo_pkg::EV_COMPLETION[7:0];
+            ev_q.id <= 32'(comp_cq_i);
+            ev_q.data <= '0;
             if (on_q[comp_eq_i] && !dead_q) state_q <= POST;
           end
         end
@@ -352,7 +362,9 @@ module dingo_eq (
         end
         SCAN: begin
           scan_q <= scan_q + 1'b1;
-          ev_q <= {dingo_pkg::EV_COMPLETION[7:0], 32'(scan_q), 32'd0};
+          ev_q.kind <= dingo_pkg::EV_COMPLETION[7:0];
+          ev_q.id <= 32'(scan_q);
+          ev_q.data <= '0;
           state_q <= scan_hit && !error_q[eq_q] ? WRITE : DRAIN;
         end
         FORGET: begin
@@ -433,7 +445,8 @@ module dingo_eq (
   end
 
   assign stat_valid_o = state_q == COUNT;
-  assign stat_o = {stat_q, 16'd1};
+  assign stat_o.idx = stat_q;
+  assign stat_o.by = 16'd1;
   assign idle_o = idle && !forget_valid && !cfg_full_q && !fatal_q && !db_valid_i && ev_valid_i == '0 &&
                   !comp_valid_i && !msix_valid_q && !admin_q;
 

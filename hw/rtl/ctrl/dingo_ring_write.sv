@@ -68,7 +68,8 @@ module dingo_ring_write #(
 
   assign listed = head_mem.levels != 2'd0;
   assign xl_valid = head_valid && listed && !asked_q;
-  assign xl_req = {32'd0, head_off, head_mem};
+  assign xl_req.off = {32'd0, head_off};
+  assign xl_req.mem = head_mem;
   // The head has its address (or has none) and goes on.
   assign answer = head_valid && (listed ? xl_rsp_valid : 1'b1);
   assign head_take = answer && free && order_ready;
@@ -112,9 +113,13 @@ module dingo_ring_write #(
   assign failed = listed && xl_rsp.err;
   assign go = head_take && !failed;
   assign write_valid_o = state_q == ASK;
-  assign write_o = {13'(Bytes), addr_q};
+  assign write_o.len = 13'(Bytes);
+  assign write_o.addr = addr_q;
   assign wdata_valid_o = state_q == DATA;
-  assign wdata_o = {1'b0, 1'b1, 7'(Bytes), 512'(data_q)};
+  assign wdata_o.err = 1'b0;
+  assign wdata_o.last = 1'b1;
+  assign wdata_o.bytes = 7'(Bytes);
+  assign wdata_o.data = 512'(data_q);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) state_q <= FREE;
     else if (go) state_q <= ASK;

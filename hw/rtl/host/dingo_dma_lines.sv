@@ -77,7 +77,9 @@ module dingo_dma_lines #(
   logic err;
 
   assign err = r_err_i || failed_q[r_id_i[3:0]];
-  assign line_rsp_o = {err, r_last_i, r_data_i};
+  assign line_rsp_o.err = err;
+  assign line_rsp_o.last = r_last_i;
+  assign line_rsp_o.data = r_data_i;
   assign error_o = r_valid_i && r_last_i && err;
 
   always_comb begin

@@ -173,6 +173,7 @@ module dingo_host (
     end
   end
   assign stat_valid_o = stat_valid_q;
-  assign stat_o = {6'(dingo_pkg::CARD_DMA_ERRORS), stat_by_q};
+  assign stat_o.idx = 6'(dingo_pkg::CARD_DMA_ERRORS);
+  assign stat_o.by = stat_by_q;
   assign idle_o = l_idle && p_idle && w_idle && errors_q == '0 && !stat_valid_q;
 endmodule

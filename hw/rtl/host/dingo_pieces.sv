@@ -40,7 +40,8 @@ module dingo_pieces (
   assign whole = seg_q.len <= {19'b0, most};
   assign len = whole ? seg_q.len[12:0] : most;
   assign xl_valid = act_q && info_ready;
-  assign xl_req = {seg_q.off, seg_q.mem};
+  assign xl_req.off = seg_q.off;
+  assign xl_req.mem = seg_q.mem;
   assign seg_ready_o = !act_q;
 
   always_ff @(posedge clk_i) begin

@@ -150,7 +150,8 @@ module dingo_scatter (
   assign complete = end_valid && !age[15];
   assign req_valid_o = complete && !end_no_item && !end_to_rsp;
   assign rsp_valid_o = complete && !end_no_item && end_to_rsp;
-  assign commit_o = {end_bad || failed_q[end_id], end_item};
+  assign commit_o.err = end_bad || failed_q[end_id];
+  assign commit_o.item = end_item;
   assign end_pop = complete && (end_no_item || (end_to_rsp ? rsp_ready_i : req_ready_i));
 
   always_ff @(posedge clk_i) begin

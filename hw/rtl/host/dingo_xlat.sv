@@ -86,7 +86,8 @@ module dingo_xlat #(
   assign req_ready_o = state_q == IDLE;
   assign idle_o = state_q == IDLE && !rsp_valid_q;
   assign line_valid_o = state_q == MISS;
-  assign line_o = {4'd1, ptr_q[63:6]};
+  assign line_o.lines = 4'd1;
+  assign line_o.addr = ptr_q[63:6];
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

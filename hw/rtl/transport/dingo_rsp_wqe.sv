@@ -60,26 +60,22 @@ module dingo_rsp_wqe (
 
   // entry `sge_q` is 16-byte piece sge_q + 1
   logic [4:0] piece;
-  logic [127:0] entry;
-  logic [63:0] addr;
-  logic [31:0] lkey, length, rest, take;
+  dingo_pkg::sge_t entry;
+  logic [31:0] rest, take;
   assign piece = {1'b0, sge_q} + 5'd1;
   assign entry = line_data_i[{piece[1:0], 7'd0} +: 128];
-  assign addr = entry[63:0];
-  assign lkey = entry[95:64];
-  assign length = entry[127:96];
-  assign rest = length - off_q;
+  assign rest = entry.length - off_q;
   assign take = rest < {19'd0, left_q} ? rest : {19'd0, left_q};
 
   logic here;                  // its line is there
   assign here = have_q && part_q == piece[3:2];
 
   // header
-  logic [15:0] num_sge;
+  dingo_pkg::rq_wqe_t head;
   logic bad_head;
-  assign num_sge = line_data_i[47:32];
-  assign bad_head = line_data_i[63:48] != '0 || line_data_i[127:64] != '0 || num_sge > 16'd15
-                    || {5'd0, num_sge[3:0], 4'd0} + 13'd16 > 13'd1 << log_stride_i;
+  assign head = line_data_i[127:0];
+  assign bad_head = head.rsvd0 != '0 || head.rsvd1 != '0 || head.num_sge > 16'd15
+                    || {5'd0, head.num_sge[3:0], 4'd0} + 13'd16 > 13'd1 << log_stride_i;
 
   assign line_valid_o = state_q == HEAD || state_q == SUM_LINE || state_q == PART_LINE;
   assign line_index_o = index_i;
@@ -87,8 +83,8 @@ module dingo_rsp_wqe (
 
   always_comb begin
     mr_o = '0;
-    mr_o.key = lkey;
-    mr_o.va = addr + {32'd0, off_q};
+    mr_o.key = entry.lkey;
+    mr_o.va = entry.addr + {32'd0, off_q};
     mr_o.len = take;
     mr_o.access = dingo_pkg::ACC_LOCAL_WRITE[5:0];
   end
@@ -131,10 +127,10 @@ module dingo_rsp_wqe (
         end else state_q <= CHECK;
       end
       CHECK: begin
-        tag_o <= line_data_i[31:0];
-        nsge_o <= num_sge[3:0];
+        tag_o <= head.tag;
+        nsge_o <= head.num_sge[3:0];
         bad_o <= bad_head;
-        if (bad_head || head_only_q || num_sge == '0) begin
+        if (bad_head || head_only_q || head.num_sge == '0) begin
           done_o <= 1'b1;
           state_q <= IDLE;
         end else state_q <= SUM;
@@ -144,7 +140,7 @@ module dingo_rsp_wqe (
         part_q <= piece[3:2];
         state_q <= SUM_LINE;
       end else begin
-        cap_o <= cap_o + {4'd0, length};
+        cap_o <= cap_o + {4'd0, entry.length};
         if (piece == {1'b0, nsge_o}) begin
           done_o <= 1'b1;
           state_q <= IDLE;
@@ -168,9 +164,9 @@ module dingo_rsp_wqe (
       end else if (!here) begin
         part_q <= piece[3:2];
         state_q <= PART_LINE;
-      end else if (off_q >= length) begin
+      end else if (off_q >= entry.length) begin
         sge_q <= sge_q + 4'd1;
-        off_q <= off_q - length;
+        off_q <= off_q - entry.length;
       end else state_q <= KEY;
       PART_LINE:
       if (line_rsp_valid_i) begin

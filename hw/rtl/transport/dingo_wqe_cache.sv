@@ -255,7 +255,8 @@ module dingo_wqe_cache #(
   assign page_left = 7'd64 - {1'b0, xl_rsp.addr[11:6]};
   assign lines = page_left < {3'd0, fill_max[read_slot]} ? page_left[3:0] : fill_max[read_slot];
   assign wqe_valid_o = xl_rsp_valid && !xl_rsp.err;
-  assign wqe_o = {lines, xl_rsp.addr[63:6]};
+  assign wqe_o.lines = lines;
+  assign wqe_o.addr = xl_rsp.addr[63:6];
   // A ring without translation: its first block stands for the error, once the fills before are done.
   assign xl_fail = xl_rsp_valid && xl_rsp.err && read_q == done_q;
   assign xl_rsp_ready = xl_rsp.err ? xl_fail : wqe_ready_i;

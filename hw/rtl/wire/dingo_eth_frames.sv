@@ -82,7 +82,10 @@ module dingo_eth_frames (
       .cmd_count_i(send_i ? beats : 8'd0), .cmd_tag_i(len_o[5:0] == '0 ? 7'd64 : {1'b0, len_o[5:0]}),
       .valid_o, .ready_i, .data_o(out_data), .last_o(out_last), .tag_o(out_bytes), .idle_o(buf_idle)
   );
-  assign beat_o = {1'b0, out_last, out_last ? out_bytes : 7'd64, out_data};
+  assign beat_o.err = 1'b0;
+  assign beat_o.last = out_last;
+  assign beat_o.bytes = out_last ? out_bytes : 7'd64;
+  assign beat_o.data = out_data;
   assign idle_o = held == '0 && buf_idle && start_q;
   wire unused_ok = &{1'b0, beat_i.err};
 endmodule

@@ -92,18 +92,16 @@ module dingo_eth_ring (
   logic [29:0]  tag_q;
   logic [31:0]  upto_q;      // descriptors before this one had been rung
   logic [31:0]  slot;
-  logic [127:0] desc;
-  logic [31:0]  length;
+  dingo_pkg::eth_desc_t desc;
 
   assign slot = index_i & (size - 32'd1);
   assign desc_valid_o = want_i && line_q && tag_q == index_i[31:2] && rtl_pkg::idx_before(index_i, upto_q);
   assign desc_err_o = state_q == BAD;
   assign desc = data_q[{slot[1:0], 7'd0} +: 128];
-  assign addr_o = desc[63:0];
-  assign length = desc[95:64];
-  assign len_o = length[13:0];
-  assign eop_o = desc[96];
-  assign good_o = length != '0 && length <= dingo_pkg::MAX_FRAME && desc[127:97] == '0;
+  assign addr_o = desc.addr;
+  assign len_o = desc.length[13:0];
+  assign eop_o = desc.flags[0];
+  assign good_o = desc.length != '0 && desc.length <= dingo_pkg::MAX_FRAME && {desc.rsvd, desc.flags[7:1]} == '0;
 
   // ---- fetch
   logic             req_valid, req_ready, rsp_valid, xl_idle;
@@ -112,9 +110,11 @@ module dingo_eth_ring (
   logic [57:0]      bus_q;
 
   assign req_valid = state_q == ASK;
-  assign req = {28'd0, slot[31:2], 6'd0, mem_q};
+  assign req.off = {28'd0, slot[31:2], 6'd0};
+  assign req.mem = mem_q;
   assign desc_valid_req_o = state_q == READ;
-  assign desc_o = {4'd1, bus_q};
+  assign desc_o.lines = 4'd1;
+  assign desc_o.addr = bus_q;
   assign idle_o = state_q == IDLE && xl_idle;
 
   dingo_xlat #(.LogLines(2)) u_xlat (

@@ -118,7 +118,12 @@ module dingo_eth_rx (
   rtl_pkg::rdl_req_t  unused_line;
 
   assign scat_valid = state_q == ORDER || state_q == END;
-  assign seg = {1'b1, 18'd0, f_len, 64'd0, 39'd0, addr_q};
+  always_comb begin                    // a bus address: no list, no offset
+    seg = '0;
+    seg.last = 1'b1;
+    seg.len = 32'(f_len);
+    seg.mem.addr = addr_q;
+  end
   always_comb begin
     scat = '0;
     scat.op = state_q == ORDER ? rtl_pkg::SCAT_SEG : rtl_pkg::SCAT_END;

@@ -88,18 +88,25 @@ module dingo_eth_tx (
   assign want = state_q == FETCH;
 
   // ---- pieces of the frame
-  logic [77:0] pieces [64];
-  logic [77:0] piece;
+  typedef struct packed {
+    logic [13:0] len;
+    logic [63:0] addr;
+  } piece_t;
+  localparam int unsigned PieceW = 78;
+  logic [PieceW-1:0] pieces [64];
+  piece_t piece, piece_in;
   logic [6:0]  next_q;
   logic [19:0] length_q, length, most;
   logic        good_q;
 
   assign piece = pieces[next_q[5:0]];
+  assign piece_in.len = d_len;
+  assign piece_in.addr = d_addr;
   assign length = length_q + 20'(d_len);
   assign most = 20'(port_i.mtu) + EthernetHeader + 20'd4;
 
   always_ff @(posedge clk_i) begin
-    if (want && d_valid) pieces[count_q[5:0]] <= {d_len, d_addr};
+    if (want && d_valid) pieces[count_q[5:0]] <= piece_in;
   end
 
   // ---- their bytes
@@ -109,7 +116,12 @@ module dingo_eth_tx (
   rtl_pkg::rdl_req_t unused_line;
 
   assign seg_valid = state_q == SEND && next_q != count_q;
-  assign seg = {next_q + 7'd1 == count_q, 18'd0, piece[77:64], 64'd0, 39'd0, piece[63:0]};
+  always_comb begin                    // a bus address: no list, no offset
+    seg = '0;
+    seg.last = next_q + 7'd1 == count_q;
+    seg.len = 32'(piece.len);
+    seg.mem.addr = piece.addr;
+  end
 
   // The addresses in descriptors are bus addresses: no list is ever read.
   dingo_gather u_gather (
@@ -128,7 +140,10 @@ module dingo_eth_tx (
   assign bad = g.err || too_long;
   assign frame_valid_o = g_valid;
   assign g_ready = frame_ready_i;
-  assign frame_o = {g.last && bad, g.last, g.bytes, g.data};
+  assign frame_o.err = g.last && bad;
+  assign frame_o.last = g.last;
+  assign frame_o.bytes = g.bytes;
+  assign frame_o.data = g.data;
   assign passed = g_valid && frame_ready_i;
 
   always_ff @(posedge clk_i) begin

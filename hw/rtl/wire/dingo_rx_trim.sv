@@ -101,7 +101,10 @@ module dingo_rx_trim (
   end
 
   assign valid_o = valid_q;
-  assign beat_o = {1'b0, last_q, bytes_q, data_q};
+  assign beat_o.err = 1'b0;
+  assign beat_o.last = last_q;
+  assign beat_o.bytes = bytes_q;
+  assign beat_o.data = data_q;
   assign idle_o = !valid1_q && !valid2_q && !over_q && !valid_q;
   wire unused_ok = &{1'b0, offset_i[1:0]};
 endmodule

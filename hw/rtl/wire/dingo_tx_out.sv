@@ -29,29 +29,38 @@ module dingo_tx_out (
     output logic           m_axis_tlast_o
 );
   // ---- orders queue
-  logic        valid, pop, is_eth, is_loop;
-  logic [7:0]  beats, n_q;
-  logic [6:0]  bytes;
-  logic [31:0] icrc;
+  typedef struct packed {
+    logic        eth;
+    logic        loop;
+    logic [7:0]  beats;
+    logic [6:0]  bytes;
+    logic [31:0] icrc;
+  } order_t;
+  order_t      order_in, order;
+  logic        valid, pop;
+  logic [7:0]  n_q;
   logic [3:0]  held;
 
-  dingo_fifo #(.Width(49), .LogDepth(3)) u_order (
+  assign order_in.eth = ord_eth_i;
+  assign order_in.loop = ord_loop_i;
+  assign order_in.beats = ord_beats_i;
+  assign order_in.bytes = ord_bytes_i;
+  assign order_in.icrc = ord_icrc_i;
+  dingo_fifo #(.Width($bits(order)), .LogDepth(3)) u_order (
       .clk_i, .rst_ni,
       .valid_i(ord_valid_i), .ready_o(ord_ready_o),
-      .data_i({ord_eth_i, ord_loop_i, ord_beats_i, ord_bytes_i, ord_icrc_i}),
-      .valid_o(valid), .ready_i(pop), .data_o({is_eth, is_loop, beats, bytes, icrc}),
-      .count_o(held)
+      .data_i(order_in), .valid_o(valid), .ready_i(pop), .data_o(order), .count_o(held)
   );
 
   // ---- the next beat
   logic         last, penult, take, src_valid, out_room;
 
-  assign last = n_q + 8'd1 == beats;
-  assign penult = n_q + 8'd2 == beats;
-  assign src_valid = valid && (is_eth ? eth_valid_i : roce_valid_i);
+  assign last = n_q + 8'd1 == order.beats;
+  assign penult = n_q + 8'd2 == order.beats;
+  assign src_valid = valid && (order.eth ? eth_valid_i : roce_valid_i);
   assign take = src_valid && out_room;
-  assign roce_ready_o = valid && !is_eth && out_room;
-  assign eth_ready_o = valid && is_eth && out_room;
+  assign roce_ready_o = valid && !order.eth && out_room;
+  assign eth_ready_o = valid && order.eth && out_room;
   assign pop = take && last;
 
   // ---- out
@@ -64,18 +73,18 @@ module dingo_tx_out (
   always_ff @(posedge clk_i) begin
     if (out_room) valid_q <= src_valid;
     if (take) begin
-      data_q <= is_eth ? eth_data_i : roce_data_i;
+      data_q <= order.eth ? eth_data_i : roce_data_i;
       // The ICRC ends the frame; its two halves may fall into two beats.
-      if (!is_eth && last) begin
-        if (bytes == 7'd2) data_q[15:0] <= icrc[31:16];
+      if (!order.eth && last) begin
+        if (order.bytes == 7'd2) data_q[15:0] <= order.icrc[31:16];
         for (int w = 0; w < 15; w++)
-          if (bytes == 7'(4 * w + 6)) data_q[w*32+16 +: 32] <= icrc;
-      end else if (!is_eth && penult && bytes == 7'd2) begin
-        data_q[511:496] <= icrc[15:0];
+          if (order.bytes == 7'(4 * w + 6)) data_q[w*32+16 +: 32] <= order.icrc;
+      end else if (!order.eth && penult && order.bytes == 7'd2) begin
+        data_q[511:496] <= order.icrc[15:0];
       end
-      loop_q <= is_loop;
+      loop_q <= order.loop;
       last_q <= last;
-      bytes_q <= last ? bytes : 7'd64;
+      bytes_q <= last ? order.bytes : 7'd64;
       n_q <= last ? '0 : n_q + 8'd1;
     end
     if (!rst_ni) begin
@@ -85,7 +94,10 @@ module dingo_tx_out (
   end
 
   assign loop_valid_o = valid_q && loop_q;
-  assign loop_o = {1'b0, last_q, bytes_q, data_q};
+  assign loop_o.err = 1'b0;
+  assign loop_o.last = last_q;
+  assign loop_o.bytes = bytes_q;
+  assign loop_o.data = data_q;
   assign m_axis_tvalid_o = valid_q && !loop_q;
   assign m_axis_tdata_o = data_q;
   assign m_axis_tlast_o = last_q;

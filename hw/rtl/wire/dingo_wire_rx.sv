@@ -74,37 +74,36 @@ module dingo_wire_rx #(
   );
 
   // ---- judged while it is stored
-  logic               p_idle, p_valid, p_eth, p_drop, c_idle, c_valid, c_good;
-  logic [5:0]         p_stat;
-  logic [7:0]         p_beats;
-  logic [6:0]         p_last_bytes, p_offset;
-  rtl_pkg::rxh_t      p_rxh;
-  localparam int unsigned VerdictWidth = 2 + 6 + 8 + 7 + 7 + $bits(p_rxh);
+  typedef struct packed {
+    logic          eth;                    // for the Ethernet function
+    logic          drop;                   // counted as stat
+    logic [5:0]    stat;
+    logic [7:0]    beats;
+    logic [6:0]    last_bytes;
+    logic [6:0]    offset;                 // of the payload
+    rtl_pkg::rxh_t rxh;
+  } verdict_t;
+  logic               p_idle, p_valid, c_idle, c_valid, c_good;
+  verdict_t           p, v;                // of the parser; of the oldest frame
 
   dingo_rx_parse u_parse (
       .clk_i, .rst_ni, .idle_o(p_idle), .port_i, .gids_i, .mac_valid_i, .macs_i,
       .valid_i(in_valid), .first_i(in_first), .second_i(in_second), .last_i(in_last), .data_i(in_data),
       .len_i(in_len), .beats_i(in_beats), .bad_i(in_bad), .down_i(in_down),
-      .valid_o(p_valid), .eth_o(p_eth), .drop_o(p_drop), .stat_o(p_stat), .beats_o(p_beats),
-      .last_bytes_o(p_last_bytes), .offset_o(p_offset), .rxh_o(p_rxh)
+      .valid_o(p_valid), .eth_o(p.eth), .drop_o(p.drop), .stat_o(p.stat), .beats_o(p.beats),
+      .last_bytes_o(p.last_bytes), .offset_o(p.offset), .rxh_o(p.rxh)
   );
   dingo_rx_icrc u_icrc (
       .clk_i, .rst_ni, .idle_o(c_idle), .valid_i(in_valid), .first_i(in_first), .second_i(in_second),
       .last_i(in_last), .data_i(in_data), .valid_o(c_valid), .good_o(c_good)
   );
 
-  logic               v_valid, g_valid, judged, v_eth, v_drop, g_good, pop, v_ready, g_ready;
-  logic [5:0]         v_stat;
-  logic [7:0]         v_beats;
-  logic [6:0]         v_last_bytes, v_offset;
-  rtl_pkg::rxh_t      v_rxh;
+  logic               v_valid, g_valid, judged, g_good, pop, v_ready, g_ready;
   logic [LogFrames:0] unused_v, unused_g;
 
-  dingo_fifo #(.Width(VerdictWidth), .LogDepth(LogFrames)) u_verdicts (
+  dingo_fifo #(.Width($bits(p)), .LogDepth(LogFrames)) u_verdicts (
       .clk_i, .rst_ni, .valid_i(p_valid), .ready_o(v_ready),
-      .data_i({p_eth, p_drop, p_stat, p_beats, p_last_bytes, p_offset, p_rxh}),
-      .valid_o(v_valid), .ready_i(pop),
-      .data_o({v_eth, v_drop, v_stat, v_beats, v_last_bytes, v_offset, v_rxh}), .count_o(unused_v)
+      .data_i(p), .valid_o(v_valid), .ready_i(pop), .data_o(v), .count_o(unused_v)
   );
   dingo_fifo #(.Width(1), .LogDepth(LogFrames)) u_goods (
       .clk_i, .rst_ni, .valid_i(c_valid), .ready_o(g_ready), .data_i(c_good),
@@ -119,25 +118,26 @@ module dingo_wire_rx #(
   logic [13:0] payload_end;
 
   assign judged = v_valid && g_valid && cmd_ready;
-  assign roce = judged && !v_eth && !v_drop && g_good;
-  assign drop = judged && !v_eth && (v_drop || !g_good);
-  assign stat = v_drop ? v_stat : 6'(dingo_pkg::CARD_RX_ICRC_ENCAPSULATED);
+  assign roce = judged && !v.eth && !v.drop && g_good;
+  assign drop = judged && !v.eth && (v.drop || !g_good);
+  assign stat = v.drop ? v.stat : 6'(dingo_pkg::CARD_RX_ICRC_ENCAPSULATED);
   // A header promises its payload: nobody may wait for that with the way to memory in hand while an
   // Ethernet frame in front of it waits for the same way.
   assign rxh_valid_o = roce && (!has_payload || eth_out_q == '0);
-  assign rxh_o = v_rxh;
-  assign pop = judged && (v_eth || (drop ? !drop_full && stat_ready_i : rxh_valid_o && rxh_ready_i));
-  assign has_payload = v_rxh.len != '0;
-  assign payload_end = 14'(v_offset[5:0]) + 14'(v_rxh.len) + 14'd63;
-  assign cmd_first = v_eth ? 8'd0 : {7'd0, v_offset[6]};
-  assign cmd_count = v_eth ? v_beats : roce && has_payload ? 8'(payload_end >> 6) : 8'd0;
+  assign rxh_o = v.rxh;
+  assign pop = judged && (v.eth || (drop ? !drop_full && stat_ready_i : rxh_valid_o && rxh_ready_i));
+  assign has_payload = v.rxh.len != '0;
+  assign payload_end = 14'(v.offset[5:0]) + 14'(v.rxh.len) + 14'd63;
+  assign cmd_first = v.eth ? 8'd0 : {7'd0, v.offset[6]};
+  assign cmd_count = v.eth ? v.beats : roce && has_payload ? 8'(payload_end >> 6) : 8'd0;
 
   // Frames that the MAC found no room for are counted in between; who asks first stays until it is taken.
   logic [15:0] full_q;
   logic        asked_q, asked_full_q;
   assign drop_full = asked_q ? asked_full_q : full_q != '0;
   assign stat_valid_o = drop_full || drop;
-  assign stat_o = drop_full ? {6'(dingo_pkg::CARD_ETH_RX_NO_BUFFER), 16'd1} : {stat, 16'd1};
+  assign stat_o.idx = drop_full ? 6'(dingo_pkg::CARD_ETH_RX_NO_BUFFER) : stat;
+  assign stat_o.by = 16'd1;
 
   always_ff @(posedge clk_i) begin
     asked_full_q <= drop_full;
@@ -163,8 +163,8 @@ module dingo_wire_rx #(
 
   dingo_frame_buf #(.LogBeats(LogBeats), .TagWidth(27)) u_buf (
       .clk_i, .rst_ni, .alloc_i(in_alloc), .room_o(room), .we_i(in_valid && in_keep), .data_i(in_data),
-      .cmd_valid_i(pop), .cmd_ready_o(cmd_ready), .cmd_beats_i(v_beats), .cmd_first_i(cmd_first),
-      .cmd_count_i(cmd_count), .cmd_tag_i({v_eth, v_last_bytes, v_offset[5:0], v_rxh.len}),
+      .cmd_valid_i(pop), .cmd_ready_o(cmd_ready), .cmd_beats_i(v.beats), .cmd_first_i(cmd_first),
+      .cmd_count_i(cmd_count), .cmd_tag_i({v.eth, v.last_bytes, v.offset[5:0], v.rxh.len}),
       .valid_o(b_valid), .ready_i(b_ready), .data_o(b_data), .last_o(b_last),
       .tag_o({b_eth, b_last_bytes, b_offset, b_len}), .idle_o(b_idle)
   );
@@ -176,14 +176,17 @@ module dingo_wire_rx #(
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) eth_out_q <= '0;
-    else eth_out_q <= eth_out_q + 3'(pop && v_eth) - 3'(b_valid && b_ready && b_eth && b_last);
-    if (rst_ni && pop && v_eth) assert (eth_out_q != '1);
+    else eth_out_q <= eth_out_q + 3'(pop && v.eth) - 3'(b_valid && b_ready && b_eth && b_last);
+    if (rst_ni && pop && v.eth) assert (eth_out_q != '1);
   end
 
   logic trim_idle, trim_ready;
   assign b_ready = b_eth ? eth_ready_i : trim_ready;
   assign eth_valid_o = b_valid && b_eth;
-  assign eth_o = {1'b0, b_last, b_last ? b_last_bytes : 7'd64, b_data};
+  assign eth_o.err = 1'b0;
+  assign eth_o.last = b_last;
+  assign eth_o.bytes = b_last ? b_last_bytes : 7'd64;
+  assign eth_o.data = b_data;
 
   dingo_rx_trim u_trim (
       .clk_i, .rst_ni, .idle_o(trim_idle), .valid_i(b_valid && !b_eth), .ready_o(trim_ready), .data_i(b_data),

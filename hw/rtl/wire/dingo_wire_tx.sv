@@ -46,20 +46,29 @@ module dingo_wire_tx (
   localparam int unsigned LogBeats = 9;    // 32 KiB: seven RoCE frames, three of the Ethernet function
   localparam int unsigned QpLog = rtl_pkg::QP_LOG;
 
+  // What is known of a RoCE frame when its last beat is begun
+  typedef struct packed {
+    logic [12:0]   bytes;
+    logic          ours;                   // for the card itself
+    logic          from_rsp;
+    logic          tell;
+    rtl_pkg::qpi_t qp;
+    logic [23:0]   psn;
+  } info_t;
+
   // ---- headers
-  logic          hdr_idle, hdr_valid, hdr_ready, hdr_ipv6, hdr_vlan, hdr_ours, hdr_from_rsp, hdr_tell;
+  logic          hdr_idle, hdr_valid, hdr_ready, hdr_ipv6, hdr_vlan;
   logic [783:0]  hdr;
   logic [6:0]    hdr_bytes;
-  logic [12:0]   hdr_frame, hdr_len;
-  rtl_pkg::qpi_t hdr_qp;
-  logic [23:0]   hdr_psn;
+  logic [12:0]   hdr_len;
+  info_t         info;
 
   dingo_tx_headers u_headers (
       .clk_i, .rst_ni, .idle_o(hdr_idle), .gids_i, .mac_valid_i, .macs_i,
       .txd_valid_i, .txd_ready_o, .txd_i,
       .valid_o(hdr_valid), .ready_i(hdr_ready), .headers_o(hdr), .header_bytes_o(hdr_bytes),
-      .frame_bytes_o(hdr_frame), .len_o(hdr_len), .ipv6_o(hdr_ipv6), .vlan_o(hdr_vlan),
-      .ours_o(hdr_ours), .from_rsp_o(hdr_from_rsp), .tell_o(hdr_tell), .qp_o(hdr_qp), .psn_o(hdr_psn)
+      .frame_bytes_o(info.bytes), .len_o(hdr_len), .ipv6_o(hdr_ipv6), .vlan_o(hdr_vlan),
+      .ours_o(info.ours), .from_rsp_o(info.from_rsp), .tell_o(info.tell), .qp_o(info.qp), .psn_o(info.psn)
   );
 
   // ---- frames
@@ -71,7 +80,7 @@ module dingo_wire_tx (
   dingo_tx_concat u_concat (
       .clk_i, .rst_ni, .idle_o(cat_idle),
       .valid_i(hdr_valid), .ready_o(hdr_ready), .headers_i(hdr), .header_bytes_i(hdr_bytes),
-      .frame_bytes_i(hdr_frame), .len_i(hdr_len), .ipv6_i(hdr_ipv6), .vlan_i(hdr_vlan),
+      .frame_bytes_i(info.bytes), .len_i(hdr_len), .ipv6_i(hdr_ipv6), .vlan_i(hdr_vlan),
       .payload_valid_i, .payload_ready_o, .payload_i,
       .room_i(roce_room), .alloc_o(cat_alloc),
       .valid_o(cat_valid), .data_o(cat_data), .first_o(cat_first), .second_o(cat_second), .last_o(cat_last),
@@ -108,19 +117,15 @@ module dingo_wire_tx (
       .data_i(masked), .tag_i(cat_err), .valid_o(crc_valid), .crc_o(crc), .tag_o(crc_err)
   );
 
-  // ---- what is known of a RoCE frame when its last beat is begun, and when its ICRC is there
-  localparam int unsigned InfoWidth = 13 + 3 + QpLog + 24;
-  logic          info_valid, done_valid, done_ready, done_err, f_ours, f_from_rsp, f_tell, roce_pop;
+  // ---- RoCE frames that are begun, and their ICRCs when they are there
+  logic          info_valid, done_valid, done_ready, done_err, roce_pop;
   logic [31:0]   done_crc;
-  logic [12:0]   f_bytes;
-  rtl_pkg::qpi_t f_qp;
-  logic [23:0]   f_psn;
+  info_t         f;                        // of the oldest frame
   logic [4:0]    info_held, done_held;
 
-  dingo_fifo #(.Width(InfoWidth), .LogDepth(4)) u_info (
+  dingo_fifo #(.Width($bits(info)), .LogDepth(4)) u_info (
       .clk_i, .rst_ni, .valid_i(hdr_valid && hdr_ready), .ready_o(info_ready),
-      .data_i({hdr_frame, hdr_ours, hdr_from_rsp, hdr_tell, hdr_qp, hdr_psn}),
-      .valid_o(info_valid), .ready_i(roce_pop), .data_o({f_bytes, f_ours, f_from_rsp, f_tell, f_qp, f_psn}),
+      .data_i(info), .valid_o(info_valid), .ready_i(roce_pop), .data_o(f),
       .count_o(info_held)
   );
   dingo_fifo #(.Width(33), .LogDepth(4)) u_done (
@@ -149,13 +154,15 @@ module dingo_wire_tx (
   logic       told_q;                    // the report of the oldest frame has been taken
 
   assign roce_whole = info_valid && done_valid && roce_cmd_ready;
-  assign roce_beats = 8'((f_bytes + 13'd63) >> 6);
-  assign report = roce_whole && (done_err || (f_tell && !told_q));
-  assign req_err_valid_o = report && !f_from_rsp;
-  assign rsp_err_valid_o = report && f_from_rsp;
-  assign err_o = {!done_err, f_qp, f_psn};
-  assign report_taken = report && (f_from_rsp ? rsp_err_ready_i : req_err_ready_i);
-  assign roce_good = roce_whole && !done_err && (!f_tell || told_q);
+  assign roce_beats = 8'((f.bytes + 13'd63) >> 6);
+  assign report = roce_whole && (done_err || (f.tell && !told_q));
+  assign req_err_valid_o = report && !f.from_rsp;
+  assign rsp_err_valid_o = report && f.from_rsp;
+  assign err_o.ok = !done_err;
+  assign err_o.qp = f.qp;
+  assign err_o.psn = f.psn;
+  assign report_taken = report && (f.from_rsp ? rsp_err_ready_i : req_err_ready_i);
+  assign roce_good = roce_whole && !done_err && (!f.tell || told_q);
   assign roce_vanish = roce_good && !link_i;
   assign roce_want = roce_good && link_i && stats_ready;
   assign eth_want = e_valid && eth_cmd_ready && !e_err && link_i;
@@ -181,8 +188,8 @@ module dingo_wire_tx (
   dingo_tx_out u_out (
       .clk_i, .rst_ni, .idle_o(out_idle),
       .ord_valid_i(ord_valid), .ord_ready_o(ord_ready), .ord_eth_i(eth_grant),
-      .ord_loop_i(eth_grant ? e_ours : f_ours), .ord_beats_i(eth_grant ? e_beats : roce_beats),
-      .ord_bytes_i(eth_grant ? e_bytes : {1'b0, f_bytes[5:0]}), .ord_icrc_i(done_crc),
+      .ord_loop_i(eth_grant ? e_ours : f.ours), .ord_beats_i(eth_grant ? e_beats : roce_beats),
+      .ord_bytes_i(eth_grant ? e_bytes : {1'b0, f.bytes[5:0]}), .ord_icrc_i(done_crc),
       .roce_valid_i(roce_valid), .roce_ready_o(roce_ready), .roce_data_i(roce_data),
       .eth_valid_i(eth_valid), .eth_ready_o(eth_ready), .eth_data_i(eth_data),
       .loop_valid_o, .loop_ready_i, .loop_o,
@@ -196,17 +203,18 @@ module dingo_wire_tx (
   logic [3:0]    s_held;
 
   dingo_fifo #(.Width(13 + QpLog), .LogDepth(3)) u_stats (
-      .clk_i, .rst_ni, .valid_i(roce_grant), .ready_o(stats_ready), .data_i({f_bytes, f_qp}),
+      .clk_i, .rst_ni, .valid_i(roce_grant), .ready_o(stats_ready), .data_i({f.bytes, f.qp}),
       .valid_o(s_valid), .ready_i(s_pop), .data_o({s_bytes, s_qp}), .count_o(s_held)
   );
 
   // card_q, queue_q: the counter of this step was taken already
   assign stat_valid_o = s_valid && !card_q;
-  assign stat_o = {bytes_q ? 6'(dingo_pkg::CARD_RDMA_TX_BYTES) : 6'(dingo_pkg::CARD_RDMA_TX_PACKETS),
-                   bytes_q ? 16'(s_bytes) : 16'd1};
+  assign stat_o.idx = bytes_q ? 6'(dingo_pkg::CARD_RDMA_TX_BYTES) : 6'(dingo_pkg::CARD_RDMA_TX_PACKETS);
+  assign stat_o.by = bytes_q ? 16'(s_bytes) : 16'd1;
   assign qstat_valid_o = s_valid && !queue_q;
-  assign qstat_o = {s_qp, bytes_q ? 4'(dingo_pkg::QP_TX_BYTES) : 4'(dingo_pkg::QP_TX_PACKETS),
-                    bytes_q ? 16'(s_bytes) : 16'd1};
+  assign qstat_o.qp = s_qp;
+  assign qstat_o.idx = bytes_q ? 4'(dingo_pkg::QP_TX_BYTES) : 4'(dingo_pkg::QP_TX_PACKETS);
+  assign qstat_o.by = bytes_q ? 16'(s_bytes) : 16'd1;
 
   logic step;
   assign step = s_valid && (card_q || stat_ready_i) && (queue_q || qstat_ready_i);
