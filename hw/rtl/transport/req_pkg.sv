@@ -32,6 +32,30 @@ package req_pkg;
   localparam logic [9:0] STEP_ACK = 10'd1 << 8;
   localparam logic [9:0] STEP_FETCH = 10'd1 << 9;
 
+  /// Where a step is.
+  typedef enum logic [4:0] {
+    PH_CLEAR = 5'd0,               // after reset: memories are being cleared
+    PH_IDLE = 5'd1,
+    PH_LOAD = 5'd2,                // context and QP come from their tables
+    PH_START = 5'd3,               // dingo_req_event
+    PH_BACK = 5'd4,                // context goes back; the next one may be on its way
+    PH_ACK_READ = 5'd5,            // the oldest record is read
+    PH_ACK_TEST = 5'd6,            // dingo_req_ack
+    PH_ACK_END = 5'd7,
+    PH_FAIL_READ = 5'd8,           // the oldest record is read
+    PH_FAIL = 5'd9,                // dingo_req_fail
+    PH_ENTER = 5'd10,
+    PH_GO_BACK = 5'd11,            // dingo_req_retry
+    PH_RETRY = 5'd12,
+    PH_IMPLIED = 5'd13,
+    PH_RSP_DONE = 5'd14,
+    PH_RX = 5'd15,                 // dingo_req_order
+    PH_FLUSH = 5'd16,              // dingo_req_turn
+    PH_BEGIN_RTS = 5'd17,          // dingo_req_event
+    PH_TXERR_FIND = 5'd18,         // the record at pos is read
+    PH_TXERR_TEST = 5'd19          // dingo_req_fail
+  } phase_t;
+
   // ------------------------------------------------------------------------------------ QPs
   // What the requester knows of a QP. PSNs and indices run free; the wire carries 24 bits.
   typedef struct packed {
@@ -114,6 +138,32 @@ package req_pkg;
   function automatic logic [3:0] fill_limit(input logic [31:0] n);
     fill_limit = n[31:3] == '0 ? n[3:0] : 4'd8;
   endfunction
+
+  // ------------------------------------------------------------------------------------ the step in work
+  /// What a step has in work beside the QP's context; dingo_req_step has it in registers.
+  typedef struct packed {
+    phase_t      phase;
+    phase_t      ack_ret;          // PH_ACK_*: what comes behind
+    logic [2:0]  st;               // state of the QP, enum qps
+    logic        wake;             // at the end of the step: ready for a turn
+    logic        ahead;            // a doorbell's blocks are to be fetched,
+    logic        ahead_on;         // in PH_BACK, with such
+    logic        ahead_wake;       // with a turn when they are there
+    logic [31:0] ahead_index;
+    logic [3:0]  ahead_limit;
+    logic [31:0] ack_psn;          // what is before it is acknowledged
+    logic [31:0] oldest_then;      // the oldest PSN when the step began
+    logic        adv;              // PH_ACK_*: with what follows from it
+    logic        complete;         // nothing before was missing
+    logic [7:0]  status;           // of a failure
+    logic [7:0]  verr;
+    logic        retry_implied;
+    logic [7:0]  pos;              // of a record
+    logic        to_sqe;           // the QP goes to SQE, not ERR
+    logic [31:0] db_index;
+    logic [31:0] info_consumer;    // for the answer to a command
+    item_t       item;
+  } work_t;
 
   // ------------------------------------------------------------------------------------ what is reported
   typedef struct packed {         // a completion; CQ and QP are known beside it
