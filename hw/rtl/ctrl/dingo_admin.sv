@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The admin queue: fetches commands one after the other, checks every field, does them, writes the completion.
-/// Commands that change what engines use are done while everything stands still:
-/// halt_tx (nobody starts to send) until tx_idle, then halt_rx and halt_db until rx_idle.
+/// The admin queue: fetches commands one after the other, checks every field (dingo_admin_check), does them, writes the
+/// completion. Commands that change what engines use are done while everything stands still (dingo_admin_halt).
+/// A command takes two host accesses, 8 cycles for the checks, 8 for what the tables say, and the halt.
 module dingo_admin (
     input  logic        clk_i,
     input  logic        rst_ni,
@@ -138,15 +138,14 @@ module dingo_admin (
   logic [63:0] result_q;
   logic [31:0] consumer_q;
   logic enable_q;
-  logic [3:0] rest_q;                 // cycles at rest
   logic [2:0] settle_q;               // the checks are long sums: they have 8 cycles (a multicycle path)
-  logic halting_q;
-  logic halt_rx_q;                    // sending is at rest: receiving and doorbells, too
+  logic at_rest;
   rtl_pkg::qp_t qp_q;
   rtl_pkg::mr_t mr_q;
   logic req_seen_q, rsp_seen_q;
   rtl_pkg::req_info_t req_info_q;
   rtl_pkg::rsp_info_t rsp_info_q;
+  logic cq_second_q;                  // the receive CQ of a QP
   logic ring_q;                       // CREATE_QP: 0 send queue, 1 receive queue
   logic leaf_q;                       // second level
   logic [63:0] attach_addr_q;
@@ -157,7 +156,7 @@ module dingo_admin (
   logic [3:0] stat_fill_q;
   logic stat_asked_q;
   logic counted_q, forgot_q;
-  logic async_q;                      // an EQ takes the asynchronous events
+  logic counted_all;                  // the command; the error besides when it is one
   logic irq_q;
 
   // ------------------------------------------------------------------------------------ the command
@@ -212,12 +211,6 @@ module dingo_admin (
       .qp_o(modified)
   );
 
-  /* verilator lint_off UNUSEDSIGNAL */  // reserved bits were checked
-  function automatic logic [102:0] xmem(input logic [127:0] mem);
-    xmem = {mem[97:96], mem[108:104], mem[95:64], mem[63:0]};
-  endfunction
-  /* verilator lint_on UNUSEDSIGNAL */
-
   // QPN of the command: find_qp compares index and tag
   logic [31:0] qpn;
   logic qp_found;
@@ -233,44 +226,6 @@ module dingo_admin (
   assign qp_found = qp_q.cfg.valid && qp_q.cfg.tag == qpn[23:16] && qpn[31:24] == '0
       && 32'(qpn[15:0]) < 32'd1 << rtl_pkg::QP_LOG;
 
-  // ------------------------------------------------------------------------------------ objects and their users
-  logic [(1<<rtl_pkg::CQ_LOG)-1:0] cq_used_q;
-  logic [(1<<rtl_pkg::EQ_LOG)-1:0] eq_used_q;
-  logic [15:0] cq_users_q[0:(1<<rtl_pkg::CQ_LOG)-1];
-  logic [15:0] eq_users_q[0:(1<<rtl_pkg::EQ_LOG)-1];
-  rtl_pkg::eqi_t cq_eq_q[0:(1<<rtl_pkg::CQ_LOG)-1];
-  logic [(1<<rtl_pkg::EQ_LOG)-1:0] eq_async_q;
-  logic etx_on_q, erx_on_q;
-  rtl_pkg::cqi_t etx_cq_q, erx_cq_q;
-
-  // The CQ that the present step is about
-  logic [31:0] cq_asked;
-  logic cq_second_q;                  // the receive CQ of a QP
-  always_comb
-    case (op)
-      dingo_pkg::OP_CREATE_CQ: cq_asked = cq.cqn;
-      dingo_pkg::OP_CREATE_QP: cq_asked = cq_second_q ? qp.recv_cqn : qp.send_cqn;
-      dingo_pkg::OP_DESTROY_QP: cq_asked = cq_second_q ? 32'(qp_q.cfg.recv_cq) : 32'(qp_q.cfg.send_cq);
-      dingo_pkg::OP_CREATE_ETH: cq_asked = eth.cqn;
-      dingo_pkg::OP_DESTROY_ETH: cq_asked = destroy.id[25:24] == 2'(dingo_pkg::ETH_TX) ? 32'(etx_cq_q) : 32'(erx_cq_q);
-      default: cq_asked = destroy.id;
-    endcase
-  rtl_pkg::cqi_t cqi;
-  rtl_pkg::eqi_t eqi, cq_eq;
-  logic [15:0] cq_users, eq_users;
-  logic cq_there, eq_there, send_cq_there, recv_cq_there;
-  logic [31:0] eq_asked;
-  assign eq_asked = op == dingo_pkg::OP_CREATE_CQ ? cq.eqn : op == dingo_pkg::OP_CREATE_EQ ? eq.eqn : destroy.id;
-  assign cqi = cq_asked[rtl_pkg::CQ_LOG-1:0];
-  assign eqi = eq_asked[rtl_pkg::EQ_LOG-1:0];
-  assign cq_users = cq_users_q[cqi];
-  assign cq_eq = cq_eq_q[cqi];
-  assign eq_users = eq_users_q[op == dingo_pkg::OP_DESTROY_CQ ? cq_eq : eqi];
-  assign cq_there = cq_asked < 32'd1 << rtl_pkg::CQ_LOG && cq_used_q[cqi];
-  assign eq_there = eq_asked < 32'd1 << rtl_pkg::EQ_LOG && eq_used_q[eqi];
-  assign send_cq_there = qp.send_cqn < 32'd1 << rtl_pkg::CQ_LOG && cq_used_q[qp.send_cqn[rtl_pkg::CQ_LOG-1:0]];
-  assign recv_cq_there = qp.recv_cqn < 32'd1 << rtl_pkg::CQ_LOG && cq_used_q[qp.recv_cqn[rtl_pkg::CQ_LOG-1:0]];
-
   // The kernel that QUERY_COMPUTE asks for
   logic kernel_known;
   logic [319:0] kernel_result;
@@ -280,26 +235,47 @@ module dingo_admin (
       .result_o(kernel_result)
   );
 
+  // What there is, and who uses it
+  rtl_pkg::cqi_t cqi;
+  rtl_pkg::eqi_t eqi, cq_eq;
+  logic cq_there, cq_used, eq_there, eq_used, send_cq_there, recv_cq_there, has_async, eth_tx, eth_there;
+  dingo_admin_users i_users (
+      .clk_i,
+      .rst_ni,
+      .cmd_i(cmd_q),
+      .qp_i(qp_q),
+      .second_i(cq_second_q),
+      .write_i(state_q == WRITE),
+      .write_second_i(state_q == USERS),
+      .cqi_o(cqi),
+      .eqi_o(eqi),
+      .cq_eq_o(cq_eq),
+      .cq_there_o(cq_there),
+      .cq_used_o(cq_used),
+      .eq_there_o(eq_there),
+      .eq_used_o(eq_used),
+      .send_cq_there_o(send_cq_there),
+      .recv_cq_there_o(recv_cq_there),
+      .async_o(has_async),
+      .eth_tx_o(eth_tx),
+      .eth_there_o(eth_there)
+  );
+
   // What the tables say about the command; OK: go on
   logic [31:0] verdict;
-  logic eth_tx, eth_there;
-  assign eth_tx = op == dingo_pkg::OP_CREATE_ETH ? eth.kind == 8'(dingo_pkg::ETH_TX)
-      : destroy.id[31:24] == 8'(dingo_pkg::ETH_TX);
-  assign eth_there = op == dingo_pkg::OP_CREATE_ETH ? (eth_tx ? etx_on_q : erx_on_q)
-      : (destroy.id == {8'(dingo_pkg::ETH_TX), 24'd0} && etx_on_q) || (destroy.id == {8'(dingo_pkg::ETH_RX), 24'd0} && erx_on_q);
   always_comb begin
     verdict = dingo_pkg::ST_OK;
     case (op)
-      dingo_pkg::OP_CREATE_EQ: if (eq_there || (eq.flags[0] && async_q)) verdict = dingo_pkg::ST_IN_USE;
+      dingo_pkg::OP_CREATE_EQ: if (eq_there || (eq.flags[0] && has_async)) verdict = dingo_pkg::ST_IN_USE;
       dingo_pkg::OP_DESTROY_EQ:
         if (!eq_there) verdict = dingo_pkg::ST_BAD_ID;
-        else if (eq_users != '0) verdict = dingo_pkg::ST_BUSY;
+        else if (eq_used) verdict = dingo_pkg::ST_BUSY;
       dingo_pkg::OP_CREATE_CQ:
         if (cq_there) verdict = dingo_pkg::ST_IN_USE;
         else if (!eq_there) verdict = dingo_pkg::ST_BAD_ID;
       dingo_pkg::OP_DESTROY_CQ:
         if (!cq_there) verdict = dingo_pkg::ST_BAD_ID;
-        else if (cq_users != '0) verdict = dingo_pkg::ST_BUSY;
+        else if (cq_used) verdict = dingo_pkg::ST_BUSY;
       dingo_pkg::OP_CREATE_MR: if (mr_q.valid) verdict = dingo_pkg::ST_IN_USE;
       dingo_pkg::OP_DESTROY_MR:
         // the low 8 bits of a key are its owner's
@@ -324,7 +300,7 @@ module dingo_admin (
   end
 
   // Ring whose page list is looked at
-  logic [127:0] ring;
+  dingo_pkg::mem_t ring;
   logic [31:0] ring_at;
   always_comb
     case (op)
@@ -338,7 +314,7 @@ module dingo_admin (
     endcase
   logic [63:0] entry, entry_mask;
   assign entry = line_rsp_i.data[attach_addr_q[5:3]*64+:64];
-  assign entry_mask = (64'd1 << (ring[97:96] == 2'd2 && !leaf_q ? 6'd12 : {1'b0, ring[108:104]})) - 64'd1;
+  assign entry_mask = (64'd1 << (ring.levels[1:0] == 2'd2 && !leaf_q ? 6'd12 : {1'b0, ring.page_shift[4:0]})) - 64'd1;
 
   // ------------------------------------------------------------------------------------ answers
   logic [1023:0] limits, info;
@@ -374,15 +350,30 @@ module dingo_admin (
       : chunk_most < 16'd64 ? chunk_most[6:0] : 7'd64;
 
   assign line_valid_o = (state_q == FETCH && !line_q) || state_q == ATTACH;
-  assign line_o = state_q == ATTACH ? {4'd1, attach_addr_q[63:6]} : {4'd2, asq_base_i[63:6] + 58'({slot, 1'b0})};
+  assign line_o.lines = state_q == ATTACH ? 4'd1 : 4'd2;
+  assign line_o.addr = state_q == ATTACH ? attach_addr_q[63:6] : asq_base_i[63:6] + 58'({slot, 1'b0});
   assign write_valid_o = state_q == OUT || state_q == REPLY;
-  assign write_o = state_q == OUT ? {6'd0, chunk, out_addr_q} : {13'd64, acq_base_i + {26'd0, slot, 6'd0}};
+  assign write_o.len = state_q == OUT ? 13'(chunk) : 13'd64;
+  assign write_o.addr = state_q == OUT ? out_addr_q : acq_base_i + {26'd0, slot, 6'd0};
   assign wdata_valid_o = state_q == OUTDATA || state_q == REPLYD;
-  assign wdata_o = state_q == OUTDATA ? {1'b0, 1'b1, chunk, out_q[511:0]} : {1'b0, 1'b1, 7'd64, cpl};
+  assign wdata_o.err = 1'b0;
+  assign wdata_o.last = 1'b1;
+  assign wdata_o.bytes = state_q == OUTDATA ? chunk : 7'd64;
+  assign wdata_o.data = state_q == OUTDATA ? out_q[511:0] : cpl;
 
-  assign halt_tx_o = halting_q;
-  assign halt_rx_o = halting_q && halt_rx_q;
-  assign halt_db_o = halting_q && halt_rx_q;
+  dingo_admin_halt i_halt (
+      .clk_i,
+      .rst_ni,
+      .start_i(state_q == CHECK && &settle_q && check_status == dingo_pkg::ST_OK && op != dingo_pkg::OP_NOP && check_halt),
+      .wait_i(state_q == HALT),
+      .release_i((state_q == COUNT && stat_ready_i && counted_all) || state_q == DEAD),
+      .tx_idle_i,
+      .rx_idle_i,
+      .halt_tx_o,
+      .halt_rx_o,
+      .rest_o(at_rest)
+  );
+  assign halt_db_o = halt_rx_o;
   assign asq_consumer_o = consumer_q;
   assign irq_o = irq_q;
   assign fatal_code_o = dingo_pkg::FATAL_ADMIN_BUS;
@@ -394,38 +385,21 @@ module dingo_admin (
   assign mr_re_o = state_q == LOOKUP;
   assign mr_index_o = op == dingo_pkg::OP_CREATE_MR ? mr.key[16+:rtl_pkg::MR_LOG] : destroy.id[16+:rtl_pkg::MR_LOG];
   assign mr_we_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_MR || op == dingo_pkg::OP_DESTROY_MR);
-  always_comb begin
-    mr_wdata_o = '0;
-    if (op == dingo_pkg::OP_CREATE_MR) begin
-      mr_wdata_o.valid = 1'b1;
-      mr_wdata_o.phys = mr.kind == 8'(dingo_pkg::MRT_PHYS);
-      mr_wdata_o.tag = mr.key[15:0];
-      mr_wdata_o.pdn = mr.pdn[15:0];
-      mr_wdata_o.access = mr.access[5:0];
-      mr_wdata_o.iova = mr.iova;
-      mr_wdata_o.length = mr.length;
-      mr_wdata_o.mem = xmem(mr.mem);
-    end
-  end
-
   rtl_pkg::qp_cfg_t created;
-  always_comb begin
-    created = '0;
-    created.valid = 1'b1;
-    created.tag = qp.qpn[23:16];
-    created.kind = qp.kind[2:0];
-    created.pdn = qp.pdn[15:0];
-    created.send_cq = qp.send_cqn[rtl_pkg::CQ_LOG-1:0];
-    created.recv_cq = qp.recv_cqn[rtl_pkg::CQ_LOG-1:0];
-    created.db_page = qp.db_page[rtl_pkg::DB_PAGE_LOG-1:0];
-    created.signal_all = qp.flags[0];
-    created.privileged = qp.flags[1];
-    created.log_sq = qp.log_sq[4:0];
-    created.log_rq = qp.log_rq[3:0];
-    created.log_rq_stride = qp.log_rq_stride[3:0];
-    created.sq = xmem(qp.sq);
-    created.rq = xmem(qp.rq);
-  end
+  dingo_admin_entries i_entries (
+      .cmd_i(cmd_q),
+      .cqi_i(cqi),
+      .eqi_i(eqi),
+      .cq_eq_i(cq_eq),
+      .mr_o(mr_wdata_o),
+      .qp_o(created),
+      .port_o,
+      .gid_o,
+      .cq_o,
+      .eq_o,
+      .eth_mem_o,
+      .eth_log_size_o
+  );
   logic destroy_qp_now;
   assign destroy_qp_now = state_q == AFTER && op == dingo_pkg::OP_DESTROY_QP;
   assign qp_windex_o = qpn[rtl_pkg::QP_LOG-1:0];
@@ -451,32 +425,24 @@ module dingo_admin (
   end
 
   assign port_we_o = state_q == WRITE && op == dingo_pkg::OP_SET_PORT;
-  assign port_o = {sp.flags[0], sp.flags[1], sp.flags[2], sp.mtu[15:0]};
   assign gid_we_o = state_q == WRITE && op == dingo_pkg::OP_SET_GID;
   assign gid_index_o = sg.index[rtl_pkg::GID_LOG-1:0];
-  assign gid_o = sg.valid[0]
-      ? {1'b1, sg.gid[79:0] == '0 && sg.gid[95:80] == 16'hffff, sg.mac, sg.vlan, sg.gid} : '0;
   assign mac_we_o = state_q == WRITE && op == dingo_pkg::OP_SET_MAC;
   assign mac_index_o = sm.index[rtl_pkg::MAC_LOG-1:0];
   assign mac_valid_o = sm.valid[0];
   assign mac_o = sm.mac;
   assign cq_valid_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_CQ || op == dingo_pkg::OP_DESTROY_CQ);
-  assign cq_o = op == dingo_pkg::OP_CREATE_CQ
-      ? {1'b1, cqi, eqi, cq.db_page[rtl_pkg::DB_PAGE_LOG-1:0], cq.log_size[4:0], xmem(cq.ring)}
-      : {1'b0, cqi, cq_eq, {rtl_pkg::DB_PAGE_LOG{1'b0}}, 5'd0, 103'd0};
   assign eq_valid_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_EQ || op == dingo_pkg::OP_DESTROY_EQ);
-  assign eq_o = op == dingo_pkg::OP_CREATE_EQ
-      ? {1'b1, eqi, eq.flags[0], eq.vector[5:0], eq.log_size[4:0], xmem(eq.ring)} : {1'b0, eqi, 1'b0, 6'd0, 5'd0, 103'd0};
   assign etx_valid_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_ETH || op == dingo_pkg::OP_DESTROY_ETH) && eth_tx;
   assign erx_valid_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_ETH || op == dingo_pkg::OP_DESTROY_ETH) && !eth_tx;
   assign eth_on_o = op == dingo_pkg::OP_CREATE_ETH;
-  assign eth_mem_o = xmem(eth.mem);
-  assign eth_log_size_o = eth.log_size[3:0];
   assign eth_cq_o = cqi;
 
   assign forget_valid_o = state_q == FORGET;
-  assign forget_o = op == dingo_pkg::OP_DESTROY_QP ? {8'(dingo_pkg::EV_QP_FATAL), destroy.id, 32'd0}
-      : {forgot_q ? 8'(dingo_pkg::EV_CQ_ERR) : 8'(dingo_pkg::EV_COMPLETION), destroy.id, 32'd0};
+  assign forget_o.kind = op == dingo_pkg::OP_DESTROY_QP ? 8'(dingo_pkg::EV_QP_FATAL)
+      : forgot_q ? 8'(dingo_pkg::EV_CQ_ERR) : 8'(dingo_pkg::EV_COMPLETION);
+  assign forget_o.id = destroy.id;
+  assign forget_o.data = '0;
   assign xl_flush_o = state_q == FORGET
       || (state_q == AFTER && (to_reset || op == dingo_pkg::OP_DESTROY_MR || op == dingo_pkg::OP_DESTROY_EQ || op == dingo_pkg::OP_DESTROY_ETH));
   assign compute_valid_o = state_q == COMPUTE;
@@ -489,8 +455,10 @@ module dingo_admin (
   assign read_qp_o = qs.scope[0];
   assign read_qpi_o = qp_windex_o;
   assign read_idx_o = stat_q[5:0];
+  assign counted_all = counted_q || status_q == dingo_pkg::ST_OK;
   assign stat_valid_o = state_q == COUNT;
-  assign stat_o = {counted_q ? 6'(dingo_pkg::CARD_ADMIN_ERRORS) : 6'(dingo_pkg::CARD_ADMIN_COMMANDS), 16'd1};
+  assign stat_o.idx = counted_q ? 6'(dingo_pkg::CARD_ADMIN_ERRORS) : 6'(dingo_pkg::CARD_ADMIN_COMMANDS);
+  assign stat_o.by = 16'd1;
 
   // ------------------------------------------------------------------------------------ steps
   logic [31:0] counters;
@@ -506,17 +474,8 @@ module dingo_admin (
       state_q      <= IDLE;
       enable_q     <= 1'b0;
       consumer_q   <= '0;
-      halting_q    <= 1'b0;
-      halt_rx_q    <= 1'b0;
-      rest_q       <= '0;
       settle_q     <= '0;
       line_q       <= 1'b0;
-      async_q      <= 1'b0;
-      etx_on_q     <= 1'b0;
-      erx_on_q     <= 1'b0;
-      cq_used_q    <= '0;
-      eq_used_q    <= '0;
-      eq_async_q   <= '0;
     end else begin
       settle_q <= state_q == CHECK || state_q == DECIDE ? settle_q + 1'b1 : '0;
       // Enabling starts both rings afresh.
@@ -551,23 +510,9 @@ module dingo_admin (
           detail_q <= check_detail;
           if (check_status != dingo_pkg::ST_OK) state_q <= COUNT;
           else if (op == dingo_pkg::OP_NOP) state_q <= COUNT;
-          else if (check_halt) begin
-            state_q      <= HALT;
-            halting_q    <= 1'b1;
-            halt_rx_q    <= 1'b0;
-            rest_q       <= '0;
-          end else state_q <= LOOKUP;
+          else state_q <= check_halt ? HALT : LOOKUP;
         end
-        HALT: begin
-          // At rest for several cycles: what is between two modules shows in one of them by then.
-          if (tx_idle_i && (rx_idle_i || !halt_rx_q)) rest_q <= rest_q + 1'b1;
-          else rest_q <= '0;
-          if (rest_q == 4'd8) begin
-            rest_q <= '0;
-            halt_rx_q <= 1'b1;
-            if (halt_rx_q) state_q <= LOOKUP;
-          end
-        end
+        HALT: if (at_rest) state_q <= LOOKUP;
         LOOKUP: state_q <= LOOKED;
         LOOKED: begin
           qp_q    <= qp_rdata_i;
@@ -584,7 +529,7 @@ module dingo_admin (
           req_seen_q   <= 1'b0;
           rsp_seen_q   <= 1'b0;
           leaf_q       <= 1'b0;
-          attach_addr_q <= ring[63:0];
+          attach_addr_q <= ring.addr;
           if (verdict != dingo_pkg::ST_OK) state_q <= COUNT;
           else
             case (op)
@@ -602,13 +547,13 @@ module dingo_admin (
                 state_q    <= stats_len == '0 ? COUNT : STATS;
               end
               dingo_pkg::OP_CREATE_EQ, dingo_pkg::OP_CREATE_CQ, dingo_pkg::OP_CREATE_ETH, dingo_pkg::OP_CREATE_QP:
-                state_q <= ring[103:96] != '0 ? ATTACH : WRITE;
+                state_q <= ring.levels != '0 ? ATTACH : WRITE;
               default: state_q <= WRITE;
             endcase
-          if (op == dingo_pkg::OP_CREATE_QP && verdict == dingo_pkg::ST_OK && ring[103:96] == '0) begin
+          if (op == dingo_pkg::OP_CREATE_QP && verdict == dingo_pkg::ST_OK && ring.levels == '0) begin
             ring_q  <= 1'b1;
-            state_q <= qp.rq[103:96] != '0 ? ATTACH : WRITE;
-            attach_addr_q <= qp.rq[63:0];
+            state_q <= qp.rq.levels != '0 ? ATTACH : WRITE;
+            attach_addr_q <= qp.rq.addr;
           end
         end
         ATTACH: if (line_ready_i) state_q <= ATTACHW;
@@ -621,73 +566,29 @@ module dingo_admin (
             status_q <= dingo_pkg::ST_BAD_FIELD;
             detail_q <= ring_at;
             state_q  <= COUNT;
-          end else if (ring[97:96] == 2'd2 && !leaf_q) begin
+          end else if (ring.levels[1:0] == 2'd2 && !leaf_q) begin
             leaf_q        <= 1'b1;
             attach_addr_q <= entry;
             state_q       <= ATTACH;
-          end else if (op == dingo_pkg::OP_CREATE_QP && !ring_q && qp.rq[103:96] != '0) begin
+          end else if (op == dingo_pkg::OP_CREATE_QP && !ring_q && qp.rq.levels != '0) begin
             ring_q        <= 1'b1;
             leaf_q        <= 1'b0;
-            attach_addr_q <= qp.rq[63:0];
+            attach_addr_q <= qp.rq.addr;
             state_q       <= ATTACH;
           end else state_q <= WRITE;
         end
         WRITE: begin
-          state_q <= COUNT;
+          if (op == dingo_pkg::OP_CREATE_QP || op == dingo_pkg::OP_DESTROY_QP) cq_second_q <= 1'b1;
           case (op)
-            dingo_pkg::OP_CREATE_EQ: begin
-              eq_used_q[eqi]  <= 1'b1;
-              eq_users_q[eqi] <= '0;
-              eq_async_q[eqi] <= eq.flags[0];
-              if (eq.flags[0]) async_q <= 1'b1;
-            end
-            dingo_pkg::OP_DESTROY_EQ: begin
-              eq_used_q[eqi] <= 1'b0;
-              if (eq_async_q[eqi]) async_q <= 1'b0;
-              state_q <= AFTER;
-            end
-            dingo_pkg::OP_CREATE_CQ: begin
-              cq_used_q[cqi]  <= 1'b1;
-              cq_users_q[cqi] <= '0;
-              cq_eq_q[cqi]    <= eqi;
-              eq_users_q[eqi] <= eq_users + 1'b1;
-            end
-            dingo_pkg::OP_DESTROY_CQ: begin
-              cq_used_q[cqi]    <= 1'b0;
-              eq_users_q[cq_eq] <= eq_users - 1'b1;
-              state_q           <= FORGET;
-            end
-            dingo_pkg::OP_DESTROY_MR: state_q <= AFTER;
+            dingo_pkg::OP_DESTROY_CQ: state_q <= FORGET;
+            dingo_pkg::OP_DESTROY_EQ, dingo_pkg::OP_DESTROY_MR, dingo_pkg::OP_DESTROY_ETH: state_q <= AFTER;
             dingo_pkg::OP_SET_COMPUTE: state_q <= COMPUTE;
-            dingo_pkg::OP_CREATE_QP: begin
-              cq_users_q[cqi] <= cq_users + 1'b1;
-              cq_second_q     <= 1'b1;
-              state_q         <= USERS;
-            end
-            dingo_pkg::OP_DESTROY_QP: begin
-              cq_users_q[cqi] <= cq_users - 1'b1;
-              cq_second_q     <= 1'b1;
-              state_q         <= USERS;
-            end
+            dingo_pkg::OP_CREATE_QP, dingo_pkg::OP_DESTROY_QP: state_q <= USERS;
             dingo_pkg::OP_MODIFY_QP, dingo_pkg::OP_QUERY_QP: state_q <= ENGINE;
-            dingo_pkg::OP_CREATE_ETH, dingo_pkg::OP_DESTROY_ETH: begin
-              cq_users_q[cqi] <= eth_on_o ? cq_users + 1'b1 : cq_users - 1'b1;
-              if (eth_tx) begin
-                etx_on_q <= eth_on_o;
-                if (eth_on_o) etx_cq_q <= cqi;
-              end else begin
-                erx_on_q <= eth_on_o;
-                if (eth_on_o) erx_cq_q <= cqi;
-              end
-              if (!eth_on_o) state_q <= AFTER;
-            end
-            default: ;
+            default: state_q <= COUNT;
           endcase
         end
-        USERS: begin
-          cq_users_q[cqi] <= op == dingo_pkg::OP_CREATE_QP ? cq_users + 1'b1 : cq_users - 1'b1;
-          state_q         <= ENGINE;
-        end
+        USERS: state_q <= ENGINE;
         ENGINE:
         if (req_seen_q && rsp_seen_q) begin
           if (op == dingo_pkg::OP_QUERY_QP) begin
@@ -739,10 +640,7 @@ module dingo_admin (
         COUNT:
         if (stat_ready_i) begin
           counted_q <= 1'b1;
-          if (counted_q || status_q == dingo_pkg::ST_OK) begin
-            state_q   <= REPLY;
-            halting_q <= 1'b0;
-          end
+          if (counted_all) state_q <= REPLY;
         end
         REPLY: if (write_ready_i) state_q <= REPLYD;
         REPLYD: if (wdata_ready_i) state_q <= REPLYW;
@@ -752,7 +650,7 @@ module dingo_admin (
           irq_q      <= !done_err_i;
           state_q    <= done_err_i ? DEAD : IDLE;
         end
-        default: halting_q <= 1'b0;  // DEAD: only a reset helps
+        default: ;  // DEAD: only a reset helps
       endcase
       if (qpa_valid_o) begin
         req_seen_q <= 1'b0;

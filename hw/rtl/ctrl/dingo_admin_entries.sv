@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// What a command writes into the tables of the card: its fields, checked before, as the card has them.
+/// Combinational.
+module dingo_admin_entries (
+    input  logic [1023:0]    cmd_i,
+    input  rtl_pkg::cqi_t    cqi_i,        // the CQ and EQ that the command is about
+    input  rtl_pkg::eqi_t    eqi_i,
+    input  rtl_pkg::eqi_t    cq_eq_i,      // EQ of that CQ
+    output rtl_pkg::mr_t     mr_o,         // CREATE_MR; else invalid
+    output rtl_pkg::qp_cfg_t qp_o,         // CREATE_QP
+    output rtl_pkg::port_t   port_o,
+    output rtl_pkg::gid_t    gid_o,
+    output rtl_pkg::cq_cfg_t cq_o,
+    output rtl_pkg::eq_cfg_t eq_o,
+    output rtl_pkg::xmem_t   eth_mem_o,
+    output logic [3:0]       eth_log_size_o
+);
+  dingo_pkg::admin_hdr_t hdr;
+  dingo_pkg::cmd_set_port_t port;
+  dingo_pkg::cmd_set_gid_t gid;
+  dingo_pkg::cmd_create_eq_t eq;
+  dingo_pkg::cmd_create_cq_t cq;
+  dingo_pkg::cmd_create_mr_t mr;
+  dingo_pkg::cmd_create_qp_t qp;
+  dingo_pkg::cmd_create_eth_t eth;
+  logic [31:0] op;
+  assign hdr = cmd_i[63:0];
+  assign port = cmd_i[127:0];
+  assign gid = cmd_i[319:0];
+  assign eq = cmd_i[319:0];
+  assign cq = cmd_i[383:0];
+  assign mr = cmd_i[511:0];
+  assign qp = cmd_i[639:0];
+  assign eth = cmd_i[319:0];
+  assign op = 32'(hdr.opcode);
+
+  /* verilator lint_off UNUSEDSIGNAL */  // reserved bits were checked
+  // xmem_t of a mem_t of the contract: levels, page shift, offset, address
+  function automatic logic [102:0] xmem(input logic [127:0] mem);
+    xmem = {mem[97:96], mem[108:104], mem[95:64], mem[63:0]};
+  endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  always_comb begin
+    mr_o = '0;
+    if (op == dingo_pkg::OP_CREATE_MR) begin
+      mr_o.valid = 1'b1;
+      mr_o.phys = mr.kind == 8'(dingo_pkg::MRT_PHYS);
+      mr_o.tag = mr.key[15:0];
+      mr_o.pdn = mr.pdn[15:0];
+      mr_o.access = mr.access[5:0];
+      mr_o.iova = mr.iova;
+      mr_o.length = mr.length;
+      mr_o.mem = xmem(mr.mem);
+    end
+  end
+
+  always_comb begin
+    qp_o = '0;
+    qp_o.valid = 1'b1;
+    qp_o.tag = qp.qpn[23:16];
+    qp_o.kind = qp.kind[2:0];
+    qp_o.pdn = qp.pdn[15:0];
+    qp_o.send_cq = qp.send_cqn[rtl_pkg::CQ_LOG-1:0];
+    qp_o.recv_cq = qp.recv_cqn[rtl_pkg::CQ_LOG-1:0];
+    qp_o.db_page = qp.db_page[rtl_pkg::DB_PAGE_LOG-1:0];
+    qp_o.signal_all = qp.flags[0];
+    qp_o.privileged = qp.flags[1];
+    qp_o.log_sq = qp.log_sq[4:0];
+    qp_o.log_rq = qp.log_rq[3:0];
+    qp_o.log_rq_stride = qp.log_rq_stride[3:0];
+    qp_o.sq = xmem(qp.sq);
+    qp_o.rq = xmem(qp.rq);
+  end
+
+  assign port_o.enabled = port.flags[0];
+  assign port_o.promisc = port.flags[1];
+  assign port_o.allmulti = port.flags[2];
+  assign port_o.mtu = port.mtu[15:0];
+
+  always_comb begin
+    gid_o = '0;
+    if (gid.valid[0]) begin
+      gid_o.valid = 1'b1;
+      gid_o.ipv4 = gid.gid[79:0] == '0 && gid.gid[95:80] == 16'hffff;
+      gid_o.mac = gid.mac;
+      gid_o.vlan = gid.vlan;
+      gid_o.gid = gid.gid;
+    end
+  end
+
+  always_comb begin
+    cq_o = '0;
+    cq_o.cq = cqi_i;
+    cq_o.eq = cq_eq_i;
+    if (op == dingo_pkg::OP_CREATE_CQ) begin
+      cq_o.on = 1'b1;
+      cq_o.eq = eqi_i;
+      cq_o.db_page = cq.db_page[rtl_pkg::DB_PAGE_LOG-1:0];
+      cq_o.log_size = cq.log_size[4:0];
+      cq_o.mem = xmem(cq.ring);
+    end
+  end
+
+  always_comb begin
+    eq_o = '0;
+    eq_o.eq = eqi_i;
+    if (op == dingo_pkg::OP_CREATE_EQ) begin
+      eq_o.on = 1'b1;
+      eq_o.is_async = eq.flags[0];
+      eq_o.msix = eq.vector[5:0];
+      eq_o.log_size = eq.log_size[4:0];
+      eq_o.mem = xmem(eq.ring);
+    end
+  end
+
+  assign eth_mem_o = xmem(eth.mem);
+  assign eth_log_size_o = eth.log_size[3:0];
+
+  wire unused_ok = &{1'b0, cmd_i, hdr, port, gid, eq, cq, mr, qp, eth};
+endmodule

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// Which CQs, EQs and Ethernet rings there are, and how many others use each CQ and EQ: what is in use stays.
+/// Look-ups are combinational; a command changes the tables in the cycle of write_i, CREATE_QP and DESTROY_QP those of
+/// the second CQ in that of write_second_i.
+module dingo_admin_users (
+    input  logic             clk_i,
+    input  logic             rst_ni,
+    input  logic [1023:0]    cmd_i,
+    input  rtl_pkg::qp_t     qp_i,             // the command's QP
+    input  logic             second_i,         // it is about the receive CQ of a QP, else the send CQ
+    input  logic             write_i,
+    input  logic             write_second_i,
+    output rtl_pkg::cqi_t    cqi_o,            // the CQ and EQ that the command is about
+    output rtl_pkg::eqi_t    eqi_o,
+    output rtl_pkg::eqi_t    cq_eq_o,          // EQ of that CQ
+    output logic             cq_there_o,
+    output logic             cq_used_o,        // by somebody
+    output logic             eq_there_o,
+    output logic             eq_used_o,
+    output logic             send_cq_there_o,  // CREATE_QP
+    output logic             recv_cq_there_o,
+    output logic             async_o,          // some EQ does
+    output logic             eth_tx_o,         // the Ethernet ring is the sending one
+    output logic             eth_there_o
+);
+  logic [31:0] op;
+  dingo_pkg::admin_hdr_t hdr;
+  dingo_pkg::cmd_create_eq_t eq;
+  dingo_pkg::cmd_create_cq_t cq;
+  dingo_pkg::cmd_create_qp_t qp;
+  dingo_pkg::cmd_create_eth_t eth;
+  dingo_pkg::cmd_destroy_t destroy;
+  assign hdr = cmd_i[63:0];
+  assign eq = cmd_i[319:0];
+  assign cq = cmd_i[383:0];
+  assign qp = cmd_i[639:0];
+  assign eth = cmd_i[319:0];
+  assign destroy = cmd_i[127:0];
+  assign op = 32'(hdr.opcode);
+
+  logic [(1<<rtl_pkg::CQ_LOG)-1:0] cq_used_q;
+  logic [(1<<rtl_pkg::EQ_LOG)-1:0] eq_used_q;
+  logic [15:0] cq_users_q[0:(1<<rtl_pkg::CQ_LOG)-1];
+  logic [15:0] eq_users_q[0:(1<<rtl_pkg::EQ_LOG)-1];
+  rtl_pkg::eqi_t cq_eq_q[0:(1<<rtl_pkg::CQ_LOG)-1];
+  logic [(1<<rtl_pkg::EQ_LOG)-1:0] eq_async_q;
+  logic async_q, etx_on_q, erx_on_q;
+  rtl_pkg::cqi_t etx_cq_q, erx_cq_q;
+
+  // The CQ that the present step is about
+  logic [31:0] cq_asked;
+  always_comb
+    case (op)
+      dingo_pkg::OP_CREATE_CQ: cq_asked = cq.cqn;
+      dingo_pkg::OP_CREATE_QP: cq_asked = second_i ? qp.recv_cqn : qp.send_cqn;
+      dingo_pkg::OP_DESTROY_QP: cq_asked = second_i ? 32'(qp_i.cfg.recv_cq) : 32'(qp_i.cfg.send_cq);
+      dingo_pkg::OP_CREATE_ETH: cq_asked = eth.cqn;
+      dingo_pkg::OP_DESTROY_ETH: cq_asked = destroy.id[25:24] == 2'(dingo_pkg::ETH_TX) ? 32'(etx_cq_q) : 32'(erx_cq_q);
+      default: cq_asked = destroy.id;
+    endcase
+  rtl_pkg::cqi_t cqi;
+  rtl_pkg::eqi_t eqi, cq_eq;
+  logic [15:0] cq_users, eq_users;
+  logic cq_there, eq_there, send_cq_there, recv_cq_there;
+  logic [31:0] eq_asked;
+  assign eq_asked = op == dingo_pkg::OP_CREATE_CQ ? cq.eqn : op == dingo_pkg::OP_CREATE_EQ ? eq.eqn : destroy.id;
+  assign cqi = cq_asked[rtl_pkg::CQ_LOG-1:0];
+  assign eqi = eq_asked[rtl_pkg::EQ_LOG-1:0];
+  assign cq_users = cq_users_q[cqi];
+  assign cq_eq = cq_eq_q[cqi];
+  assign eq_users = eq_users_q[op == dingo_pkg::OP_DESTROY_CQ ? cq_eq : eqi];
+  assign cq_there = cq_asked < 32'd1 << rtl_pkg::CQ_LOG && cq_used_q[cqi];
+  assign eq_there = eq_asked < 32'd1 << rtl_pkg::EQ_LOG && eq_used_q[eqi];
+  assign send_cq_there = qp.send_cqn < 32'd1 << rtl_pkg::CQ_LOG && cq_used_q[qp.send_cqn[rtl_pkg::CQ_LOG-1:0]];
+  assign recv_cq_there = qp.recv_cqn < 32'd1 << rtl_pkg::CQ_LOG && cq_used_q[qp.recv_cqn[rtl_pkg::CQ_LOG-1:0]];
+
+  logic eth_tx, eth_there;
+  assign eth_tx = op == dingo_pkg::OP_CREATE_ETH ? eth.kind == 8'(dingo_pkg::ETH_TX)
+      : destroy.id[31:24] == 8'(dingo_pkg::ETH_TX);
+  assign eth_there = op == dingo_pkg::OP_CREATE_ETH ? (eth_tx ? etx_on_q : erx_on_q)
+      : (destroy.id == {8'(dingo_pkg::ETH_TX), 24'd0} && etx_on_q) || (destroy.id == {8'(dingo_pkg::ETH_RX), 24'd0} && erx_on_q);
+
+  assign cqi_o = cqi;
+  assign eqi_o = eqi;
+  assign cq_eq_o = cq_eq;
+  assign cq_there_o = cq_there;
+  assign cq_used_o = cq_users != '0;
+  assign eq_there_o = eq_there;
+  assign eq_used_o = eq_users != '0;
+  assign send_cq_there_o = send_cq_there;
+  assign recv_cq_there_o = recv_cq_there;
+  assign async_o = async_q;
+  assign eth_tx_o = eth_tx;
+  assign eth_there_o = eth_there;
+
+  logic eth_on;
+  assign eth_on = op == dingo_pkg::OP_CREATE_ETH;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      async_q <= 1'b0;
+      etx_on_q <= 1'b0;
+      erx_on_q <= 1'b0;
+      cq_used_q <= '0;
+      eq_used_q <= '0;
+      eq_async_q <= '0;
+    end else if (write_i) begin
+      case (op)
+        dingo_pkg::OP_CREATE_EQ: begin
+          eq_used_q[eqi]  <= 1'b1;
+          eq_users_q[eqi] <= '0;
+          eq_async_q[eqi] <= eq.flags[0];
+          if (eq.flags[0]) async_q <= 1'b1;
+        end
+        dingo_pkg::OP_DESTROY_EQ: begin
+          eq_used_q[eqi] <= 1'b0;
+          if (eq_async_q[eqi]) async_q <= 1'b0;
+        end
+        dingo_pkg::OP_CREATE_CQ: begin
+          cq_used_q[cqi]  <= 1'b1;
+          cq_users_q[cqi] <= '0;
+          cq_eq_q[cqi]    <= eqi;
+          eq_users_q[eqi] <= eq_users + 1'b1;
+        end
+        dingo_pkg::OP_DESTROY_CQ: begin
+          cq_used_q[cqi]    <= 1'b0;
+          eq_users_q[cq_eq] <= eq_users - 1'b1;
+        end
+        dingo_pkg::OP_CREATE_QP: cq_users_q[cqi] <= cq_users + 1'b1;
+        dingo_pkg::OP_DESTROY_QP: cq_users_q[cqi] <= cq_users - 1'b1;
+        dingo_pkg::OP_CREATE_ETH, dingo_pkg::OP_DESTROY_ETH: begin
+          cq_users_q[cqi] <= eth_on ? cq_users + 1'b1 : cq_users - 1'b1;
+          if (eth_tx) begin
+            etx_on_q <= eth_on;
+            if (eth_on) etx_cq_q <= cqi;
+          end else begin
+            erx_on_q <= eth_on;
+            if (eth_on) erx_cq_q <= cqi;
+          end
+        end
+        default: ;
+      endcase
+    end else if (write_second_i) cq_users_q[cqi] <= op == dingo_pkg::OP_CREATE_QP ? cq_users + 1'b1 : cq_users - 1'b1;
+  end
+
+  wire unused_ok = &{1'b0, cmd_i, hdr, eq, cq, qp, eth, destroy, qp_i};
+endmodule
