@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "card_loop.h"
 
-#include <signal.h>
+#include <sys/epoll.h>
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
+
+#include "monotonic_clock.h"
 
 namespace dingo {
 namespace {
@@ -13,15 +14,22 @@ namespace {
 /// A busy card looks at its sockets this often.
 constexpr Nanoseconds kBusyPollEvery = 10'000;
 
-Nanoseconds clock_now() {
-    timespec t{};
-    ::clock_gettime(CLOCK_MONOTONIC, &t);
-    return static_cast<Nanoseconds>(t.tv_sec) * 1'000'000'000 + static_cast<Nanoseconds>(t.tv_nsec);
-}
+static_assert(kNever == Poller::kForever);
 
 }  // namespace
 
+CardLoop::CardLoop(const IdlePolicy::Limits& idle, int stop_fd) : idle_(idle) {
+    poller_.add(stop_fd, EPOLLIN, *this);
+}
+
+CardLoop::~CardLoop() {
+    for (ServedCard* const card : cards_) {
+        card->unwatch();
+    }
+}
+
 void CardLoop::add(ServedCard& card) {
+    card.watch(poller_);
     card.set_loop_stats(&stats_);
     card.set_crowded(stats_.crowded);
     cards_.push_back(&card);
@@ -29,6 +37,7 @@ void CardLoop::add(ServedCard& card) {
 
 void CardLoop::remove(ServedCard& card) {
     card.stop();
+    card.unwatch();
     card.set_loop_stats(nullptr);
     std::erase(cards_, &card);
 }
@@ -134,26 +143,15 @@ void CardLoop::look(Nanoseconds now) {
 }
 
 void CardLoop::wait(Nanoseconds timeout, bool asleep) {
-    polls_.clear();
-    polls_.push_back({stop_fd_, POLLIN, 0});
     const std::size_t count = cards_.size();  // one of them may add another
     for (std::size_t i = 0; i < count; ++i) {
-        cards_[i]->add_polls(polls_, asleep);
+        if (!cards_[i]->before_wait(asleep)) {
+            timeout = std::min(timeout, kBusyPollEvery);
+        }
     }
-    if (!tasks_.empty()) {
-        timeout = 0;
-    }
-    const timespec time{static_cast<time_t>(timeout / 1'000'000'000),
-                        static_cast<long>(timeout % 1'000'000'000)};
-    const int ready =
-        ::ppoll(polls_.data(), polls_.size(), timeout == kNever ? nullptr : &time, nullptr);
-    if (ready <= 0) {
-        return;
-    }
-    stop_ |= polls_[0].revents != 0;
-    const Nanoseconds now = clock_now();
+    poller_.wait(tasks_.empty() ? timeout : 0);
     for (std::size_t i = 0; i < count; ++i) {
-        cards_[i]->service(polls_, now);
+        cards_[i]->after_wait();
     }
 }
 

@@ -2,20 +2,23 @@
 #include "control.h"
 
 #include <fmt/format.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include "base/errno_error.h"
 #include "base/json_text.h"
+#include "base/log.h"
 #include "wire/wire_system_error.h"
 
 namespace dingo {
@@ -44,25 +47,53 @@ std::optional<json> request_of(const std::vector<std::string>& words) {
 ControlServer::ControlServer(std::string path, Handler handler)
     : listener_(std::move(path)), handler_(std::move(handler)) {}
 
-void ControlServer::add_polls(std::vector<pollfd>& polls) const {
-    polls.push_back({listener_.fd(), POLLIN, 0});
-    for (const Client& client : clients_) {
-        polls.push_back({client.fd.get(), POLLIN, 0});
+void ControlServer::watch(PollGroup& polls) {
+    listener_id_ = polls.add(listener_.fd(), EPOLLIN, *this);
+    polls_ = &polls;
+}
+
+void ControlServer::unwatch() {
+    if (polls_ != nullptr) {
+        for (const Client& client : clients_) {
+            polls_->remove(client.id);
+        }
+        clients_.clear();
+        polls_->remove(listener_id_);
+        polls_ = nullptr;
     }
 }
 
-void ControlServer::service(std::span<const pollfd> polls) {
-    const auto ready = [&](int fd) {
-        return std::any_of(polls.begin(), polls.end(),
-                           [&](const pollfd& p) { return p.fd == fd && p.revents != 0; });
-    };
-    clients_.remove_if([&](Client& client) { return ready(client.fd.get()) && !serve(client); });
-    if (ready(listener_.fd())) {
-        while (UniqueFd fd = listener_.accept()) {
-            if (clients_.size() < kMaxClients) {
-                clients_.push_back({std::move(fd), {}});
-            }
+void ControlServer::ready(std::uint32_t /*events*/) {
+    while (UniqueFd fd = listener_.accept()) {
+        if (clients_.size() >= kMaxClients) {
+            drop_done();
         }
+        if (clients_.size() >= kMaxClients) {
+            continue;
+        }
+        Client& client = clients_.emplace_back(*this, std::move(fd));
+        try {
+            client.id = polls_->add(client.fd.get(), EPOLLIN, client);
+        } catch (const ErrnoError& error) {
+            log::warn("control socket: a connection is closed: {}", std::strerror(error.code()));
+            clients_.pop_back();
+        }
+    }
+}
+
+/// Those that have gone make room, though the poller has not told of them yet.
+void ControlServer::drop_done() {
+    for (auto client = clients_.begin(); client != clients_.end();) {
+        const auto next = std::next(client);
+        client->ready(0);
+        client = next;
+    }
+}
+
+void ControlServer::Client::ready(std::uint32_t /*events*/) {
+    if (!server.serve(*this)) {
+        server.polls_->remove(id);
+        server.clients_.remove_if([this](const Client& c) { return &c == this; });
     }
 }
 

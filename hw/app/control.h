@@ -5,21 +5,19 @@
 // Replies are {"ok":true,...} or {"ok":false,"error":"..."}.
 #pragma once
 
-#include <poll.h>
-
 #include <cstddef>
 #include <functional>
 #include <list>
 #include <nlohmann/json_fwd.hpp>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "base/poller.h"
 #include "base/unix_socket.h"
 
 namespace dingo {
 
-class ControlServer {
+class ControlServer final : private Pollable {
   public:
     /// Answers one request. An exception's what() becomes the error reply.
     using Handler = std::function<nlohmann::json(const nlohmann::json& request)>;
@@ -27,22 +25,30 @@ class ControlServer {
     /// Throws as UnixListener does.
     ControlServer(std::string path, Handler handler);
 
-    /// Appends what to poll.
-    void add_polls(std::vector<pollfd>& polls) const;
-    /// Serves whoever is ready; never blocks.
-    void service(std::span<const pollfd> polls);
+    /// Its sockets are members of `polls` from now on, until unwatch(). Throws ErrnoError.
+    void watch(PollGroup& polls);
+    /// Closes all connections.
+    void unwatch();
 
   private:
-    struct Client {
+    struct Client final : Pollable {
+        Client(ControlServer& s, UniqueFd f) : server(s), fd(std::move(f)) {}
+        void ready(std::uint32_t events) override;
+        ControlServer& server;
         UniqueFd fd;
+        Poller::Id id = 0;
         std::string input;
     };
 
+    void ready(std::uint32_t events) override;
+    void drop_done();
     bool serve(Client& client);
     [[nodiscard]] std::string reply_to(const std::string& line) const;
 
     UnixListener listener_;
     Handler handler_;
+    PollGroup* polls_ = nullptr;
+    Poller::Id listener_id_ = 0;
     std::list<Client> clients_;
 };
 

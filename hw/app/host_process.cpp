@@ -72,8 +72,8 @@ void HostProcess::start(Options options, UniqueFd log) {
         }};
     KernelLessCard& card =
         cards_.emplace_back(std::move(options), std::move(hooks), std::move(log));
-    loop_.add(card.served());
     try {
+        loop_.add(card.served());
         card.publish();
     } catch (...) {
         loop_.remove(card.served());

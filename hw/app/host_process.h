@@ -34,8 +34,8 @@ class HostProcess {
     nlohmann::json stop(const std::string& card);
 
     LocalSegments segments_;
+    Cards cards_;  ///< outlive the loop
     CardLoop loop_;
-    Cards cards_;
     bool adopts_ = false;  ///< from the first card's options
     std::size_t stopping_ = 0;
 };

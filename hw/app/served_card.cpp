@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "served_card.h"
 
+#include <sys/epoll.h>
+
 #include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 
+#include "base/errno_error.h"
 #include "base/log.h"
+#include "monotonic_clock.h"
 
 namespace dingo {
 namespace {
@@ -55,6 +60,7 @@ void ServedCard::woke() {
     if (asleep_) {
         asleep_ = false;
         idle_ = false;
+        unwatch_sender();
         card_.woke();
     }
 }
@@ -72,41 +78,114 @@ bool ServedCard::sleeps_on(Nanoseconds now) {
     return asleep_;
 }
 
-void ServedCard::add_polls(std::vector<pollfd>& polls, bool all) {
-    wire_at_ = polls.size();
-    if (all || asleep_ || !wire_.polled()) {
-        polls.push_back({wire_.fd(), POLLIN, 0});
-        polls.push_back({wire_.tx_blocked_fd(), POLLOUT, 0});
+void ServedCard::watch(Poller& poller) {
+    poller_ = &poller;
+    polls_.emplace(poller, [this] { touched(); });
+    try {
+        watch_wire();
+        host_.watch(*polls_);
+        if (control_) {
+            control_->watch(*polls_);
+        }
+    } catch (...) {
+        unwatch();
+        throw;
     }
-    host_at_ = polls.size();
-    host_.add_polls(polls);
-    control_at_ = polls.size();
-    if (control_) {
-        control_->add_polls(polls);
-    }
-    end_at_ = polls.size();
 }
 
-void ServedCard::service(std::span<const pollfd> polls, Nanoseconds now) {
-    set_log(log_);
-    const auto own = polls.subspan(wire_at_, end_at_ - wire_at_);
-    if (std::any_of(own.begin(), own.end(), [](const pollfd& p) { return p.revents != 0; })) {
-        woke();
-        idle_ = false;  // what comes may give the engine work
-        card_.advance(now);
-    }
-    host_.service(polls.subspan(host_at_, control_at_ - host_at_));
-    if (host_at_ != wire_at_) {
-        if (polls[wire_at_].revents != 0) {
-            card_.wire_readable();
-        }
-        if (polls[wire_at_ + 1].revents != 0) {
-            wire_.flush();
-        }
+void ServedCard::unwatch() {
+    if (poller_ == nullptr) {
+        return;
     }
     if (control_) {
-        control_->service(polls.subspan(control_at_, end_at_ - control_at_));
+        control_->unwatch();
     }
+    host_.unwatch();
+    unwatch_sender();
+    poller_->remove(std::exchange(wire_id_, 0));
+    wire_fd_ = -1;
+    polls_.reset();
+    poller_ = nullptr;
+}
+
+/// Not in the group: while the card polls the wire itself, its readiness is no news.
+void ServedCard::watch_wire() {
+    const int fd = wire_.fd();
+    if (fd != wire_fd_) {
+        poller_->remove(std::exchange(wire_id_, 0));
+        wire_id_ = poller_->add(fd, EPOLLIN, *this);
+        wire_fd_ = fd;
+    }
+}
+
+void ServedCard::watch_sender() {
+    const int fd = wire_.tx_blocked_fd();
+    if (fd < 0 || sender_.id != 0) {
+        return;
+    }
+    if (fd == wire_fd_) {
+        poller_->change(wire_id_, EPOLLIN | EPOLLOUT);
+        sender_.id = wire_id_;
+    } else {
+        sender_.id = poller_->add(fd, EPOLLOUT, sender_);
+    }
+}
+
+void ServedCard::unwatch_sender() {
+    if (sender_.id == 0) {
+        return;
+    }
+    if (sender_.id == wire_id_) {
+        poller_->change(wire_id_, EPOLLIN);
+    } else {
+        poller_->remove(sender_.id);
+    }
+    sender_.id = 0;
+}
+
+bool ServedCard::before_wait(bool all) {
+    wire_counts_ = all || asleep_ || !wire_.polled();
+    try {
+        watch_wire();
+        if (all || asleep_) {  // in a round it sends what it can
+            watch_sender();
+        }
+    } catch (const ErrnoError& error) {
+        log::debug("a wire cannot be watched: {}", std::strerror(error.code()));
+        return false;
+    }
+    return true;
+}
+
+void ServedCard::after_wait() {
+    if (!asleep_) {
+        unwatch_sender();
+    }
+}
+
+void ServedCard::ready(std::uint32_t events) {
+    if (!wire_counts_) {
+        return;
+    }
+    touched();
+    if ((events & ~std::uint32_t{EPOLLOUT}) != 0) {
+        card_.wire_readable();
+    }
+    if ((events & EPOLLOUT) != 0) {
+        wire_.flush();
+    }
+}
+
+void ServedCard::Sender::ready(std::uint32_t /*events*/) {
+    card.touched();
+    card.wire_.flush();
+}
+
+void ServedCard::touched() {
+    set_log(log_);
+    woke();
+    idle_ = false;  // what comes may give the engine work
+    card_.advance(clock_now());
 }
 
 void ServedCard::stop() {

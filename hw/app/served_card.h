@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <poll.h>
-
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <span>
 #include <string>
-#include <vector>
 
+#include "base/poller.h"
 #include "card.h"
 #include "control.h"
 #include "host/attachment.h"
@@ -26,7 +23,7 @@ struct LoopStats {
 };
 
 /// A card with its host, its wire and its control socket, as a loop serves it.
-class ServedCard {
+class ServedCard final : private Pollable {
   public:
     /// What the control socket answers beyond the card's own.
     struct Hooks {
@@ -53,11 +50,14 @@ class ServedCard {
     /// rounds would cost them time. True: it does, until something is for it.
     [[nodiscard]] bool sleeps_on(Nanoseconds now);
 
-    /// Appends what to poll, and remembers where. `all`: also what a card that is awake looks at
-    /// itself.
-    void add_polls(std::vector<pollfd>& polls, bool all);
-    /// After poll(): the same vector, with its events.
-    void service(std::span<const pollfd> polls, Nanoseconds now);
+    /// Its wire, its host and its control socket are members of `poller` from now on, until
+    /// unwatch(). Throws ErrnoError.
+    void watch(Poller& poller);
+    void unwatch();
+    /// Before and after each wait of that poller. `all`: also for what a card that is awake looks
+    /// at itself. False: what it waits for cannot be watched now, so the wait must be short.
+    [[nodiscard]] bool before_wait(bool all);
+    void after_wait();
 
     /// Of the loop that serves it.
     void set_loop_stats(const LoopStats* stats) { loop_stats_ = stats; }
@@ -66,6 +66,21 @@ class ServedCard {
     void stop();
 
   private:
+    /// The wire takes frames again.
+    struct Sender final : Pollable {
+        explicit Sender(ServedCard& c) : card(c) {}
+        void ready(std::uint32_t events) override;
+        ServedCard& card;
+        Poller::Id id = 0;  ///< 0: not watched
+    };
+
+    /// The wire.
+    void ready(std::uint32_t events) override;
+    void watch_wire();
+    void watch_sender();
+    void unwatch_sender();
+    /// Something is for this card.
+    void touched();
     nlohmann::json control(const nlohmann::json& request);
     [[nodiscard]] nlohmann::json stats() const;
 
@@ -80,11 +95,13 @@ class ServedCard {
     Nanoseconds due_ = kNever;  // of a card that sleeps
     bool idle_ = false;         // its last round found nothing, and nothing has come since
     Nanoseconds idle_since_ = 0;
-    // Of the last add_polls().
-    std::size_t wire_at_ = 0;
-    std::size_t host_at_ = 0;
-    std::size_t control_at_ = 0;
-    std::size_t end_at_ = 0;
+
+    Poller* poller_ = nullptr;
+    std::optional<PollGroup> polls_;
+    int wire_fd_ = -1;  ///< that is watched
+    Poller::Id wire_id_ = 0;
+    bool wire_counts_ = true;  ///< the wire's readiness is news to the card
+    Sender sender_{*this};
 };
 
 }  // namespace dingo

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <poll.h>
-
 #include <nlohmann/json_fwd.hpp>
-#include <span>
-#include <vector>
 
+#include "base/poller.h"
 #include "dingo/engine.h"
 
 namespace dingo {
@@ -17,10 +14,9 @@ class HostAttachment {
   public:
     virtual ~HostAttachment() = default;
 
-    /// Appends what to poll.
-    virtual void add_polls(std::vector<pollfd>& polls) const = 0;
-    /// After each poll(): the descriptors that add_polls() gave, with their events.
-    virtual void service(std::span<const pollfd> polls) = 0;
+    /// Its descriptors are members of `polls` from now on, until unwatch(). Throws ErrnoError.
+    virtual void watch(PollGroup& polls) = 0;
+    virtual void unwatch() = 0;
 
     /// After every call into the engine. True: there is more to do at once.
     virtual bool settle(Nanoseconds now) = 0;

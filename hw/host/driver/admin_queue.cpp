@@ -7,8 +7,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/errno_error.h"
 #include "base/log.h"
-#include "host/errno_error.h"
 
 namespace dingo::uverbs {
 namespace {

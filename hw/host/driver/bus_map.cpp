@@ -5,9 +5,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/errno_error.h"
 #include "base/ordered_write.h"
 #include "host/driver/queue_memory.h"
-#include "host/errno_error.h"
 
 namespace dingo::uverbs {
 namespace {

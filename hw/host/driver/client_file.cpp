@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "host/errno_error.h"
+#include "base/errno_error.h"
 
 namespace dingo::uverbs {
 namespace {

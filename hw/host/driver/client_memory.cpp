@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "host/errno_error.h"
+#include "base/errno_error.h"
 
 namespace dingo::uverbs {
 namespace {

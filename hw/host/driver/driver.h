@@ -16,13 +16,14 @@
 #include <string>
 #include <vector>
 
+#include "base/errno_error.h"
 #include "dingo/engine.h"
 #include "dingo_hw.h"
 #include "host/driver/bus_map.h"
 #include "host/driver/client_memory.h"
 #include "host/driver/verbs_types.h"
-#include "host/errno_error.h"
 #include "host/local_card.h"
+#include "host/not_yet.h"
 
 struct dingo_dm_resp;  // dingo-abi.h
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <thread>
 
-#include "host/errno_error.h"
+#include "base/errno_error.h"
 
 namespace dingo::uverbs {
 namespace {

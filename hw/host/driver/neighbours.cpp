@@ -8,8 +8,9 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "base/errno_error.h"
 #include "host/driver/neighbour_frames.h"
-#include "host/errno_error.h"
+#include "host/not_yet.h"
 
 namespace dingo::uverbs {
 namespace {

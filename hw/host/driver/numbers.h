@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <set>
 
-#include "host/errno_error.h"
+#include "base/errno_error.h"
 
 namespace dingo::uverbs {
 

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "host/errno_error.h"
+#include "base/errno_error.h"
 
 namespace dingo::uverbs {
 namespace {

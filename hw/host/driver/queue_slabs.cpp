@@ -10,8 +10,8 @@
 #include <numeric>
 #include <system_error>
 
+#include "base/errno_error.h"
 #include "host/driver/queue_memory.h"
-#include "host/errno_error.h"
 
 namespace dingo::uverbs {
 namespace {

@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/errno_error.h"
 #include "host/driver/queue_memory.h"
-#include "host/errno_error.h"
 
 namespace dingo::uverbs {
 namespace {

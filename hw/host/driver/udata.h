@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/errno_error.h"
 #include "host/driver/verbs_types.h"
-#include "host/errno_error.h"
 
 namespace dingo::uverbs {
 

@@ -11,8 +11,8 @@
 #include <cstring>
 #include <span>
 
+#include "base/errno_error.h"
 #include "host/driver/client_memory.h"
-#include "host/errno_error.h"
 #include "host/rdma_cm/address.h"
 
 namespace dingo::rdma_cm {

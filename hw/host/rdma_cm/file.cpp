@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/errno_error.h"
+#include "base/errno_error.h"
 #include "host/rdma_cm/commands.h"
 #include "host/rdma_cm/id.h"
 #include "host/rdma_cm/place.h"

@@ -12,10 +12,10 @@
 #include <set>
 
 #include "base/foreign_fd.h"
+#include "base/poller.h"
 #include "host/rdma_cm/relay.h"
 #include "host/uverbs/client_processes.h"
 #include "host/uverbs/message.h"
-#include "host/uverbs/poller.h"
 
 namespace dingo::rdma_cm {
 
@@ -25,7 +25,7 @@ struct GroupJoin;
 
 /// One open rdma_cm descriptor: its identifiers and the events that it has not read. All go with
 /// its last copy.
-class File final : public uverbs::Pollable {
+class File final : public Pollable {
   public:
     File(Service& service, ForeignSocket socket, pid_t pid);
     ~File() override;
@@ -98,7 +98,7 @@ class File final : public uverbs::Pollable {
     Service& service_;
     ForeignSocket socket_;
     pid_t pid_;
-    uverbs::Poller::Id poll_id_ = 0;
+    Poller::Id poll_id_ = 0;
     bool closed_ = false;
     bool token_out_ = false;
     uverbs::ClientProcesses processes_;

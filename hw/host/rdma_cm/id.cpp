@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "host/errno_error.h"
+#include "base/errno_error.h"
 #include "host/rdma_cm/service.h"
 
 namespace dingo::rdma_cm {

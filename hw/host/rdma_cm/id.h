@@ -11,7 +11,8 @@
 #include <set>
 #include <span>
 
-#include "host/errno_error.h"
+#include "base/errno_error.h"
+#include "host/not_yet.h"
 #include "host/rdma_cm/address.h"
 #include "host/rdma_cm/cm/manager.h"
 #include "host/rdma_cm/group_join.h"

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "host/errno_error.h"
+#include "base/errno_error.h"
 #include "host/rdma_cm/cm/ip_service.h"
 #include "host/rdma_cm/file.h"
 #include "host/rdma_cm/id.h"

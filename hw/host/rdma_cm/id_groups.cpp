@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "host/errno_error.h"
+#include "base/errno_error.h"
 #include "host/rdma_cm/file.h"
 #include "host/rdma_cm/id.h"
 #include "host/rdma_cm/service.h"

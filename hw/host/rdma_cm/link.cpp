@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "host/errno_error.h"
+#include "base/errno_error.h"
 #include "host/uverbs/message.h"
 
 namespace dingo::rdma_cm {
@@ -49,7 +49,7 @@ void put_address(Bytes& body, std::size_t at, std::uint64_t address) {
 
 }  // namespace
 
-Link::Link(Owner& owner, uverbs::Poller& poller, ForeignSocket socket)
+Link::Link(Owner& owner, Poller& poller, ForeignSocket socket)
     : owner_(owner), poller_(poller), socket_(std::move(socket)), memory_(sealed_memory()) {
     if (!is_connection(socket_.get())) {
         throw ErrnoError(EINVAL);

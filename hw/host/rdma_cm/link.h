@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "base/foreign_fd.h"
+#include "base/poller.h"
 #include "base/unique_fd.h"
 #include "host/rdma_cm/routes.h"
-#include "host/uverbs/poller.h"
 #include "host/uverbs/protocol.h"
 
 namespace dingo::rdma_cm {
@@ -65,7 +65,7 @@ class Link final {
     };
 
     /// Throws ErrnoError: EINVAL `socket` is no such connection, or out of something.
-    Link(Owner& owner, uverbs::Poller& poller, ForeignSocket socket);
+    Link(Owner& owner, Poller& poller, ForeignSocket socket);
     ~Link();
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
@@ -94,12 +94,12 @@ class Link final {
         Done done{};
     };
     /// One of the two sockets.
-    struct End final : uverbs::Pollable {
+    struct End final : Pollable {
         End(Link& of, void (Link::*what)()) : link(of), call(what) {}
         void ready(std::uint32_t /*events*/) override { (link.*call)(); }
         Link& link;
         void (Link::*call)();
-        uverbs::Poller::Id id = 0;
+        Poller::Id id = 0;
     };
 
     void enqueue(Request request);
@@ -111,7 +111,7 @@ class Link final {
     void lose();
 
     Owner& owner_;
-    uverbs::Poller& poller_;
+    Poller& poller_;
     ForeignSocket socket_;
     UniqueFd memory_;  ///< where the other card writes
     UniqueFd answers_;

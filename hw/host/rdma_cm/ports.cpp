@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "host/errno_error.h"
+#include "base/errno_error.h"
 
 namespace dingo::rdma_cm {
 namespace {

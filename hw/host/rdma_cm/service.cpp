@@ -39,7 +39,7 @@ std::uint8_t rate_of(const uverbs::PortAttr& port) {
 
 }  // namespace
 
-Service::Service(const Options& options, uverbs::Driver& driver, uverbs::Poller& poller)
+Service::Service(const Options& options, uverbs::Driver& driver, Poller& poller)
     : options_(options),
       driver_(driver),
       poller_(poller),

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/poller.h"
 #include "host/driver/driver.h"
 #include "host/driver/gsi.h"
 #include "host/driver/numbers.h"
@@ -21,13 +22,12 @@
 #include "host/rdma_cm/ports.h"
 #include "host/rdma_cm/routes.h"
 #include "host/uverbs/listener.h"
-#include "host/uverbs/poller.h"
 #include "host/uverbs/service.h"
 
 namespace dingo::rdma_cm {
 
 class Service final : public uverbs::Service,
-                      private uverbs::Pollable,
+                      private Pollable,
                       private cm::Port,
                       private cm::Listeners {
   public:
@@ -36,7 +36,7 @@ class Service final : public uverbs::Service,
         bool share = false;
     };
     /// The card is up and its part of sysfs exists. Throws std::runtime_error for the user.
-    Service(const Options& options, uverbs::Driver& driver, uverbs::Poller& poller);
+    Service(const Options& options, uverbs::Driver& driver, Poller& poller);
     ~Service() override;
 
     bool settle(Nanoseconds now) override;
@@ -46,7 +46,7 @@ class Service final : public uverbs::Service,
 
     // For files and identifiers.
     [[nodiscard]] uverbs::Driver& driver() { return driver_; }
-    [[nodiscard]] uverbs::Poller& poller() { return poller_; }
+    [[nodiscard]] Poller& poller() { return poller_; }
     [[nodiscard]] cm::Manager& manager() { return manager_; }
     [[nodiscard]] Ports& ports() { return ports_; }
     [[nodiscard]] const Routes& routes() const { return routes_; }
@@ -86,7 +86,7 @@ class Service final : public uverbs::Service,
 
     Options options_;
     uverbs::Driver& driver_;
-    uverbs::Poller& poller_;
+    Poller& poller_;
     uverbs::DeviceAttr device_;
     std::uint8_t rate_;
     Routes routes_;
@@ -104,7 +104,7 @@ class Service final : public uverbs::Service,
     std::uint64_t malformed_ = 0;
     std::uint64_t refused_ = 0;
     uverbs::Listener listener_;
-    uverbs::Poller::Id listener_id_ = 0;
+    Poller::Id listener_id_ = 0;
     Place place_;
 };
 

@@ -115,15 +115,21 @@ Attachment::~Attachment() {
     device_.poller.remove(listener_id_);
 }
 
-void Attachment::add_polls(std::vector<pollfd>& polls) const {
-    polls.push_back({device_.poller.fd(), POLLIN, 0});
+void Attachment::watch(PollGroup& polls) {
+    clients_id_ = polls.add(device_.poller.fd(), EPOLLIN, clients_);
+    polls_ = &polls;
 }
 
-void Attachment::service(std::span<const pollfd> polls) {
-    if (polls[0].revents != 0) {
-        device_.poller.service();
-        forget_closed();
+void Attachment::unwatch() {
+    if (polls_ != nullptr) {
+        polls_->remove(clients_id_);
+        polls_ = nullptr;
     }
+}
+
+void Attachment::Clients::ready(std::uint32_t /*events*/) {
+    attachment.device_.poller.wait(0);
+    attachment.forget_closed();
 }
 
 void Attachment::ready(std::uint32_t /*events*/) {

@@ -38,8 +38,8 @@ class Attachment final : public HostAttachment, private Pollable {
     /// Any port or device event, after clients were told.
     std::function<void(int event)> on_port_event;
 
-    void add_polls(std::vector<pollfd>& polls) const override;
-    void service(std::span<const pollfd> polls) override;
+    void watch(PollGroup& polls) override;
+    void unwatch() override;
     bool settle(Nanoseconds now) override;
     [[nodiscard]] Nanoseconds next_deadline() const override;
     void add_stats(nlohmann::json& all) const override;
@@ -50,11 +50,22 @@ class Attachment final : public HostAttachment, private Pollable {
     [[nodiscard]] std::size_t clients() const { return connections_.size(); }
 
   private:
+    /// All descriptors of this card's clients are one member of the loop's poller, so that a card
+    /// with many clients that ask at once has no more turns than others.
+    struct Clients final : Pollable {
+        explicit Clients(Attachment& a) : attachment(a) {}
+        void ready(std::uint32_t events) override;
+        Attachment& attachment;
+    };
+
     void ready(std::uint32_t events) override;
     void forget_closed();
 
     Options options_;
     Device device_;
+    Clients clients_{*this};
+    PollGroup* polls_ = nullptr;  ///< in which clients_ is
+    Poller::Id clients_id_ = 0;
     Listener listener_;
     Poller::Id listener_id_ = 0;
     bool listening_ = true;

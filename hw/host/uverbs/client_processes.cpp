@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "host/errno_error.h"
+#include "base/errno_error.h"
 
 namespace dingo::uverbs {
 namespace {

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "base/foreign_fd.h"
+#include "base/poller.h"
 #include "host/uverbs/call.h"
 #include "host/uverbs/client_processes.h"
 #include "host/uverbs/device.h"
 #include "host/uverbs/events.h"
 #include "host/uverbs/message.h"
 #include "host/uverbs/objects.h"
-#include "host/uverbs/poller.h"
 
 namespace dingo::uverbs {
 

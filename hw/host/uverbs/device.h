@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "base/poller.h"
 #include "host/driver/driver.h"
 #include "host/uverbs/events.h"
-#include "host/uverbs/poller.h"
 
 namespace dingo::uverbs {
 

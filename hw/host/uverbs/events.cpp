@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/errno_error.h"
+#include "base/errno_error.h"
 
 namespace dingo::uverbs {
 namespace {

@@ -11,8 +11,8 @@
 #include <functional>
 #include <memory>
 
+#include "base/poller.h"
 #include "base/unique_fd.h"
-#include "host/uverbs/poller.h"
 
 namespace dingo::uverbs {
 

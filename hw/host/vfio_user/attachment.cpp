@@ -1,37 +1,68 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "attachment.h"
 
+#include <sys/epoll.h>
+
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/errno_error.h"
 #include "base/log.h"
 
 namespace dingo::vfio_user {
 
 Attachment::Attachment(std::string path, Server& server)
-    : listener_(std::move(path)), server_(server) {}
-
-void Attachment::add_polls(std::vector<pollfd>& polls) const {
-    polls.push_back({listener_.fd(), POLLIN, 0});
-    const short client_events = static_cast<short>(POLLIN | (server_.wants_write() ? POLLOUT : 0));
-    polls.push_back({server_.fd(), client_events, 0});  // -1 is ignored by poll
+    : listener_(std::move(path)), server_(server), client_(server) {
+    server_.on_closing = [this] { unwatch_client(); };
 }
 
-void Attachment::service(std::span<const pollfd> polls) {
-    if (polls[1].revents != 0) {
-        server_.service();
+Attachment::~Attachment() {
+    server_.on_closing = nullptr;
+}
+
+void Attachment::watch(PollGroup& polls) {
+    listener_id_ = polls.add(listener_.fd(), EPOLLIN, *this);
+    polls_ = &polls;
+    watch_client();
+}
+
+void Attachment::unwatch() {
+    if (polls_ != nullptr) {
+        unwatch_client();
+        polls_->remove(listener_id_);
+        polls_ = nullptr;
     }
-    if (polls[0].revents != 0) {
-        accept_client();
+}
+
+void Attachment::watch_client() {
+    if (polls_ != nullptr && server_.connected()) {
+        client_.events = EPOLLIN;
+        client_.id = polls_->add(server_.fd(), client_.events, client_);
     }
+}
+
+void Attachment::unwatch_client() {
+    if (client_.id != 0) {
+        polls_->remove(std::exchange(client_.id, 0));
+    }
+}
+
+void Attachment::Client::ready(std::uint32_t /*events*/) {
+    server.service();
 }
 
 bool Attachment::settle(Nanoseconds /*now*/) {
     server_.settle();
+    const std::uint32_t events = EPOLLIN | (server_.wants_write() ? std::uint32_t{EPOLLOUT} : 0U);
+    if (client_.id != 0 && client_.events != events) {
+        client_.events = events;
+        polls_->change(client_.id, events);
+    }
     return false;
 }
 
-void Attachment::accept_client() {
+void Attachment::ready(std::uint32_t /*events*/) {
     UniqueFd socket = listener_.accept();
     if (!socket) {
         return;
@@ -44,6 +75,11 @@ void Attachment::accept_client() {
         return;
     }
     server_.attach(std::move(socket));
+    try {
+        watch_client();
+    } catch (const ErrnoError& error) {
+        server_.detach(std::strerror(error.code()));
+    }
 }
 
 void Attachment::add_stats(nlohmann::json& all) const {

@@ -10,22 +10,38 @@
 namespace dingo::vfio_user {
 
 /// The socket that QEMU connects to: one client at a time.
-class Attachment final : public HostAttachment {
+class Attachment final : public HostAttachment, private Pollable {
   public:
     /// Throws as UnixListener does. `server` outlives it.
     Attachment(std::string path, Server& server);
+    ~Attachment() override;
+    Attachment(const Attachment&) = delete;
+    Attachment& operator=(const Attachment&) = delete;
 
-    void add_polls(std::vector<pollfd>& polls) const override;
-    void service(std::span<const pollfd> polls) override;
+    void watch(PollGroup& polls) override;
+    void unwatch() override;
     bool settle(Nanoseconds now) override;
     void add_stats(nlohmann::json& all) const override;
     void stop() override;
 
   private:
-    void accept_client();
+    struct Client final : Pollable {
+        explicit Client(Server& s) : server(s) {}
+        void ready(std::uint32_t events) override;
+        Server& server;
+        Poller::Id id = 0;  ///< 0: not watched
+        std::uint32_t events = 0;
+    };
+
+    void ready(std::uint32_t events) override;
+    void watch_client();
+    void unwatch_client();
 
     UnixListener listener_;
     Server& server_;
+    PollGroup* polls_ = nullptr;
+    Poller::Id listener_id_ = 0;
+    Client client_;
 };
 
 }  // namespace dingo::vfio_user

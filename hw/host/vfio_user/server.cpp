@@ -55,6 +55,9 @@ void Server::detach(std::string_view why) {
         return;
     }
     log::info("vfio-user: connection closed: {}", why);
+    if (on_closing) {
+        on_closing();
+    }
     connection_.reset();
     negotiated_ = false;
     client_max_transfer_ = kMaxTransfer;

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -71,6 +72,9 @@ class Server final : public HostPort {
     /// The client's socket, -1 without client.
     [[nodiscard]] int fd() const { return connected() ? connection_->fd() : -1; }
     [[nodiscard]] bool wants_write() const { return connected() && connection_->wants_write(); }
+
+    /// Called before the client's socket is closed: who watches it ends that.
+    std::function<void()> on_closing;
 
     /// Serves up to `budget` requests that are here, sends what waits. Never blocks (but see
     /// dma_timeout).

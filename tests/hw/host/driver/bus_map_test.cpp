@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "host/errno_error.h"
+#include "base/errno_error.h"
 
 namespace dingo::uverbs {
 namespace {

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <set>
 
-#include "host/errno_error.h"
+#include "base/errno_error.h"
 
 namespace dingo::rdma_cm {
 namespace {

@@ -55,7 +55,7 @@ TEST_F(UverbsEvents, EventsBeyondTheSocketWaitAndComeLater) {
         while (read_completion(client.get()) == next) {
             ++next;
         }
-        poller.service();
+        poller.wait(0);
     }
     EXPECT_EQ(next, kMany + 1);
     EXPECT_EQ(stats.dropped, 0u);
@@ -88,10 +88,10 @@ TEST_F(UverbsEvents, ClosingTheLastCopyIsSeenButNotWhileTheChannelIsHeld) {
     {
         const HeldChannel hold(channel, client.get());
         client.reset();
-        poller.service();
+        poller.wait(0);
         EXPECT_EQ(closed, 0);
     }
-    poller.service();
+    poller.wait(0);
     EXPECT_EQ(closed, 1);
 }
 

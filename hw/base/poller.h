@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What one thread waits for: descriptors, each with somebody who is told when it is ready.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <unordered_map>
+#include <utility>
+
+#include "base/unique_fd.h"
+
+struct epoll_event;
+
+namespace dingo {
+
+/// Who is told that a descriptor is ready.
+class Pollable {
+  public:
+    virtual ~Pollable() = default;
+    /// `events`: EPOLL*.
+    virtual void ready(std::uint32_t events) = 0;
+};
+
+class PollGroup;
+
+/// A set of descriptors, level-triggered. A wait costs what is ready and not how many there are.
+/// One poller may be a member of another one.
+class Poller {
+  public:
+    /// For wait(): until something is ready.
+    static constexpr std::uint64_t kForever = std::numeric_limits<std::uint64_t>::max();
+
+    /// Throws std::system_error.
+    Poller();
+
+    /// Readable when a member is ready.
+    [[nodiscard]] int fd() const { return epoll_.get(); }
+
+    using Id = std::uint64_t;
+    /// `events`: EPOLLIN, EPOLLOUT, both, or 0 to hear of errors only. `who` and `group` stay until
+    /// remove(). Throws ErrnoError.
+    Id add(int fd, std::uint32_t events, Pollable& who, PollGroup* group = nullptr);
+    void change(Id id, std::uint32_t events);
+    /// Before the descriptor is closed. No event comes for it any more, not even one that is here.
+    void remove(Id id);
+
+    /// Waits at most `timeout` nanoseconds until a member is ready; then tells those that are, up
+    /// to a limit, each once. Who is left over is first the next time.
+    void wait(std::uint64_t timeout);
+
+  private:
+    struct Member {
+        int fd;
+        Pollable* who;
+        PollGroup* group;
+    };
+    int collect(std::span<epoll_event> events, std::uint64_t timeout);
+
+    UniqueFd epoll_;
+    std::unordered_map<Id, Member> members_;
+    Id next_ = 1;
+    std::uint64_t waits_ = 0;
+    bool has_pwait2_ = true;
+};
+
+/// Members of a poller with one owner, who is called once in each wait() that finds some of them
+/// ready, before the first of them is told.
+class PollGroup {
+  public:
+    PollGroup(Poller& poller, std::function<void()> before)
+        : poller_(poller), before_(std::move(before)) {}
+    PollGroup(const PollGroup&) = delete;
+    PollGroup& operator=(const PollGroup&) = delete;
+
+    /// As the poller's.
+    Poller::Id add(int fd, std::uint32_t events, Pollable& who) {
+        return poller_.add(fd, events, who, this);
+    }
+    void change(Poller::Id id, std::uint32_t events) { poller_.change(id, events); }
+    void remove(Poller::Id id) { poller_.remove(id); }
+
+  private:
+    friend class Poller;
+    Poller& poller_;
+    std::function<void()> before_;
+    std::uint64_t told_ = 0;  ///< number of the wait in which it was called last
+};
+
+}  // namespace dingo
