@@ -61,7 +61,7 @@ provider)
 driver)
     # Memory of programs, queues and doorbells, frames of strangers (MADs, ARP, ND); not the card's start, its clock and its counters.
     d=hw/host/driver
-    paths=($d/{ah,bus_map,client_file,client_memory,cq,dm,doorbells,event_queues,gsi,mr,neighbour_frames,neighbours,qp,qp_modify,queue_memory,queue_slabs,shared_segments,srq}.cpp
+    paths=($d/{access,address_vector,bus_map,card_object,client_file,client_memory,client_queue,cq,dm,doorbells,event_queues,gsi,mr,mr_keys,mr_memory,neighbour_frames,neighbours,object_tables,qp,qp_modify,queue_memory,queue_slabs,shared_segments,srq}.cpp
         $d/{bus_map,client_file,client_memory,dm,doorbells,event_queues,gsi,neighbour_frames,neighbours,queue_memory,queue_slabs,shared_segments,udata}.h)
     gtest driver_test
     cards

@@ -5,7 +5,10 @@
 #include <cerrno>
 #include <cstring>
 
-#include "host/driver/state.h"
+#include "dingo-abi.h"
+#include "host/driver/driver.h"
+#include "host/driver/qp.h"
+#include "host/driver/udata.h"
 
 namespace dingo::uverbs {
 namespace {
@@ -23,14 +26,13 @@ dingo_compute_kernel describe(const AdminQueue::Results& answer) {
 }  // namespace
 
 void Driver::query_compute(Udata& udata) {
-    State& d = *state_;
     udata_none(udata);
     dingo_query_device_resp resp{};
-    if (d.has(DINGO_CAP_COMPUTE)) {
+    if (caps_.has(DINGO_CAP_COMPUTE)) {
         dingo_cmd_query_compute cmd{};
         std::uint32_t kernels = 0;
         do {
-            const auto answer = d.admin->execute(DINGO_OP_QUERY_COMPUTE, cmd);
+            const auto answer = admin().execute(DINGO_OP_QUERY_COMPUTE, cmd);
             kernels = static_cast<std::uint32_t>(answer[0] >> 32);
             resp.kernels[cmd.index] = describe(answer);
         } while (++cmd.index < std::min<std::uint32_t>(kernels, DINGO_MAX_KERNELS));
@@ -40,23 +42,22 @@ void Driver::query_compute(Udata& udata) {
 }
 
 bool Qp::set_compute(std::uint32_t mask, const Udata& udata) {
-    State& qp = *state_;
     if (std::ranges::all_of(udata.in, [](std::byte b) { return b == std::byte{0}; })) {
         return false;
     }
     const auto req = udata_in<dingo_modify_qp_req>(udata);
     if (req.comp_mask != DINGO_MODIFY_QP_COMPUTE || req.reserved != 0 ||
-        !qp.driver.has(DINGO_CAP_COMPUTE)) {
+        !driver_.capabilities().has(DINGO_CAP_COMPUTE)) {
         throw ErrnoError(EOPNOTSUPP);
     }
     if (mask != 0) {
         throw ErrnoError(EINVAL);
     }
     dingo_cmd_set_compute cmd{};
-    cmd.qpn = qp.number;
+    cmd.qpn = number();
     cmd.kernel = req.kernel;
     cmd.param = req.param;
-    qp.driver.admin->execute(DINGO_OP_SET_COMPUTE, cmd);
+    driver_.admin().execute(DINGO_OP_SET_COMPUTE, cmd);
     return true;
 }
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "host/driver/cq.h"
+
 #include <rdma/ib_user_ioctl_verbs.h>
-#include <rdma/ib_user_verbs.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
-#include "host/driver/state.h"
+#include "dingo-abi.h"
+#include "host/driver/driver.h"
+#include "host/driver/udata.h"
 
 namespace dingo::uverbs {
 namespace {
@@ -21,13 +25,14 @@ std::uint32_t usable(unsigned log_size) {
     return (1U << log_size) - (1U << log_size) / 4;
 }
 
-struct Size {
-    unsigned log_ring;
-    std::uint32_t promised;  ///< entries that the client is told: what the smallest ring would hold
-};
+std::size_t ring_bytes(unsigned log_size) {
+    return std::size_t{DINGO_CQE_SIZE} << log_size;
+}
 
-Size size_for(const Driver::State& driver, std::uint32_t cqe) {
-    const unsigned most = driver.limits.log_max_cq;
+}  // namespace
+
+Cq::Size Cq::size_for(const Driver& driver, std::uint32_t cqe) {
+    const unsigned most = driver.capabilities().limits().log_max_cq;
     for (unsigned log = kMinLogCq; cqe != 0 && log <= most; ++log) {
         if (usable(log) >= cqe) {
             return {std::clamp(kMinLogRing, log, most), usable(log)};
@@ -36,94 +41,66 @@ Size size_for(const Driver::State& driver, std::uint32_t cqe) {
     throw ErrnoError(EINVAL);
 }
 
-/// Numbers are given out in turn, so that a late event rarely meets a new CQ.
-std::uint32_t take_number(Driver::State& driver, Cq::State* cq) {
-    const auto max = static_cast<std::uint32_t>(driver.cqs.size());
-    for (std::uint32_t n = 0; n < max; ++n) {
-        const std::uint32_t number = (driver.next_cqn + n) % max;
-        if (driver.cqs[number] == nullptr) {
-            driver.cqs[number] = cq;
-            driver.next_cqn = number + 1;
-            return number;
-        }
-    }
-    throw ErrnoError(EBUSY);
-}
-
-}  // namespace
-
-Cq::Cq(Driver& driver, Context& context, std::uint32_t cqe, std::uint32_t comp_vector,
-       std::uint32_t flags, CqListener& listener, Udata& udata) {
-    Driver::State& d = driver.state();
+Cq::Size Cq::checked_size(Driver& driver, std::uint32_t cqe, std::uint32_t comp_vector,
+                          std::uint32_t flags, const Udata& udata) {
     if ((flags & ~std::uint32_t{IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION}) != 0) {
         throw ErrnoError(EOPNOTSUPP);
     }
     if (flags != 0) {
-        d.need(DINGO_CAP_TIMESTAMP);
+        driver.capabilities().need(DINGO_CAP_TIMESTAMP);
     }
     const auto req = udata_in<dingo_create_cq_req>(udata);
     if (req.comp_mask != 0 || req.reserved != 0) {
         throw ErrnoError(EOPNOTSUPP);
     }
-    const auto [log_size, promised] = size_for(d, cqe);
-    if (comp_vector >= d.eqs->comp_vectors()) {
+    const Size size = size_for(driver, cqe);
+    if (comp_vector >= driver.num_comp_vectors()) {
         throw ErrnoError(EINVAL);
     }
-    state_ = std::make_unique<State>(d, context.state(), listener);
-    State& cq = *state_;
-    cq.entries = promised;
-    cq.queue =
-        std::make_unique<ClientQueue>(context.state(), std::size_t{DINGO_CQE_SIZE} << log_size);
-    cq.number = take_number(d, &cq);
+    return size;
+}
 
+Cq::Cq(Driver& driver, Context& context, std::uint32_t cqe, std::uint32_t comp_vector,
+       std::uint32_t flags, CqListener& listener, Udata& udata)
+    : driver_(driver),
+      context_(context),
+      listener_(listener),
+      size_(checked_size(driver, cqe, comp_vector, flags, udata)),
+      doorbell_(context.doorbells().take()),
+      queue_(std::make_unique<ClientQueue>(context, ring_bytes(size_.log_ring))),
+      number_(driver.cqs(), *this) {
     dingo_cmd_create_cq cmd{};
-    cmd.cqn = cq.number;
-    cmd.eqn = d.eqs->eqn(comp_vector);
-    cmd.db_page = cq.doorbell.page().index();
-    cmd.log_size = static_cast<std::uint8_t>(log_size);
-    cmd.ring = cq.queue->describe();
-    d.admin->execute(DINGO_OP_CREATE_CQ, cmd);
-    cq.on_card = true;
+    cmd.cqn = number();
+    cmd.eqn = driver.event_queues().eqn(comp_vector);
+    cmd.db_page = doorbell_.page().index();
+    cmd.log_size = static_cast<std::uint8_t>(size_.log_ring);
+    cmd.ring = queue_->describe();
+    driver.admin().execute(DINGO_OP_CREATE_CQ, cmd);
+    on_card_.emplace(driver.admin(), DINGO_OP_DESTROY_CQ, number());
 
     dingo_create_cq_resp resp{};
-    resp.cqn = cq.number;
-    resp.ring = cq.queue->map(cq.doorbell, log_size, kLogEntry);
+    resp.cqn = number();
+    resp.ring = queue_->map(doorbell_, size_.log_ring, kLogEntry);
     udata_out(udata, resp);
 }
 
-Cq::State::~State() {
-    if (on_card) {
-        driver.destroy(DINGO_OP_DESTROY_CQ, number);
-    }
-    if (number != DINGO_INVALID_ID) {
-        driver.cqs[number] = nullptr;
-    }
-}
-
-Cq::~Cq() = default;
-
-std::uint32_t Cq::entries() const {
-    return state_->entries;
-}
-
 void Cq::resize(std::uint32_t cqe, Udata& udata) {
-    State& cq = *state_;
-    Driver::State& d = cq.driver;
-    d.need(DINGO_CAP_RESIZE_CQ);
+    driver_.capabilities().need(DINGO_CAP_RESIZE_CQ);
     udata_none(udata);
-    const auto [log_size, promised] = size_for(d, cqe);
-    auto queue = std::make_unique<ClientQueue>(cq.context, std::size_t{DINGO_CQE_SIZE} << log_size);
+    const Size size = size_for(driver_, cqe);
+    auto queue = std::make_unique<ClientQueue>(context_, ring_bytes(size.log_ring));
     dingo_cmd_create_cq cmd{};
-    cmd.cqn = cq.number;
-    cmd.log_size = static_cast<std::uint8_t>(log_size);
+    cmd.cqn = number();
+    cmd.log_size = static_cast<std::uint8_t>(size.log_ring);
     cmd.ring = queue->describe();
     dingo_resize_cq_resp resp{};
-    resp.ring = queue->map(cq.doorbell, log_size, kLogEntry);
-    resp.switch_index = static_cast<std::uint32_t>(d.admin->execute(DINGO_OP_RESIZE_CQ, cmd)[0]);
-    cq.queue->withdraw();
-    cq.old_queue = std::move(cq.queue);
-    cq.queue = std::move(queue);
-    cq.entries = promised;
+    resp.ring = queue->map(doorbell_, size.log_ring, kLogEntry);
+    resp.switch_index =
+        static_cast<std::uint32_t>(driver_.admin().execute(DINGO_OP_RESIZE_CQ, cmd)[0]);
+    queue_->withdraw();
+    old_queue_ = std::move(queue_);
+    queue_ = std::move(queue);
+    size_ = size;
     udata_out(udata, resp);
 }
 

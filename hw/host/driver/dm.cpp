@@ -1,61 +1,48 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Device memory: pages of the card process, one file for each piece, so that a client that maps its
-// own reaches nobody else's.
+// Device memory: one file for each piece, so that a client that maps its own reaches nobody else's.
 #include "host/driver/dm.h"
 
 #include <cerrno>
+
+#include "dingo-abi.h"
+#include "host/driver/driver.h"
 
 namespace dingo::uverbs {
 namespace {
 
 constexpr std::uint32_t kLogPage = 12;
 
-}  // namespace
-
-// Before the memory is made: what is not free must not be tried.
-DmBudget::DmBudget(Driver::State& d, std::uint64_t bytes) : driver(d), taken(page_align(bytes)) {
-    if (bytes > d.config.device_memory || taken > d.config.device_memory - d.device_memory_used) {
-        throw ErrnoError(ENOMEM);
-    }
-    d.device_memory_used += taken;
-}
-
-DmBudget::~DmBudget() {
-    driver.device_memory_used -= taken;
-}
-
-Dm::State::State(Driver::State& d, Context::State& c, std::uint64_t bytes)
-    : budget(d, bytes),
-      context(c),
-      memory(d.bus, bytes),
-      offset(c.publish({memory.fd(), memory.bytes().size()})),
-      length(bytes) {}
-
-Dm::State::~State() {
-    context.mappings.erase(offset);
-}
-
-Dm::Dm(Driver& driver, Context& context, std::uint64_t length, std::uint32_t log_alignment) {
-    if (driver.state().config.device_memory == 0) {
+DmBudget& checked_budget(Driver& driver, std::uint64_t length, std::uint32_t log_alignment) {
+    if (driver.device_memory().total() == 0) {
         throw ErrnoError(EOPNOTSUPP);
     }
     if (length == 0 || log_alignment > kLogPage) {
         throw ErrnoError(EINVAL);
     }
-    state_ = std::make_unique<State>(driver.state(), context.state(), length);
+    return driver.device_memory();
 }
 
-Dm::~Dm() = default;
+}  // namespace
 
-std::uint64_t Dm::length() const {
-    return state_->length;
+DmBudget::Share::Share(DmBudget& budget, std::uint64_t bytes)
+    : budget_(budget), taken_(page_align(bytes)) {
+    if (bytes > budget.total_ || taken_ > budget.total_ - budget.used_) {
+        throw ErrnoError(ENOMEM);
+    }
+    budget_.used_ += taken_;
 }
+
+// The share comes first: what is not free must not be tried.
+Dm::Dm(Driver& driver, Context& context, std::uint64_t length, std::uint32_t log_alignment)
+    : share_(checked_budget(driver, length, log_alignment), length),
+      context_(context),
+      memory_(driver.bus(), length),
+      offset_(context.publish(memory_.fd(), memory_.bytes().size())),
+      length_(length) {}
 
 dingo_dm_resp Dm::describe() const {
-    return {.dm_mmap = state_->offset,
-            .map_bytes = state_->memory.bytes().size(),
-            .length = state_->length};
+    return {.dm_mmap = offset_, .map_bytes = memory_.bytes().size(), .length = length_};
 }
 
 }  // namespace dingo::uverbs

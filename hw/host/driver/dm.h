@@ -1,32 +1,65 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "host/driver/state.h"
+#include <cstdint>
+
+#include "host/driver/context.h"
+#include "host/driver/queue_memory.h"
+
+struct dingo_dm_resp;  // dingo-abi.h
 
 namespace dingo::uverbs {
 
-/// A share of the card's device memory, in whole pages.
-struct DmBudget {
-    DmBudget(Driver::State& d, std::uint64_t bytes);
-    ~DmBudget();
-    DmBudget(const DmBudget&) = delete;
-    DmBudget& operator=(const DmBudget&) = delete;
+class Driver;
 
-    Driver::State& driver;
-    std::uint64_t taken;
+/// The card's device memory: how much there is, and how much is taken.
+class DmBudget {
+  public:
+    explicit DmBudget(std::uint64_t bytes) : total_(bytes) {}
+    /// Bytes; 0: the card has none.
+    [[nodiscard]] std::uint64_t total() const { return total_; }
+
+    /// A share, in whole pages.
+    class Share {
+      public:
+        /// ErrnoError(ENOMEM) when so much is not free.
+        Share(DmBudget& budget, std::uint64_t bytes);
+        ~Share() { budget_.used_ -= taken_; }
+        Share(const Share&) = delete;
+        Share& operator=(const Share&) = delete;
+
+      private:
+        DmBudget& budget_;
+        std::uint64_t taken_;
+    };
+
+  private:
+    std::uint64_t total_;
+    std::uint64_t used_ = 0;
 };
 
-struct Dm::State {
-    State(Driver::State& d, Context::State& c, std::uint64_t bytes);
-    ~State();
-    State(const State&) = delete;
-    State& operator=(const State&) = delete;
+/// Device memory: pages of the card's process.
+class Dm {
+  public:
+    /// ErrnoError: EOPNOTSUPP when the card has none, EINVAL for length 0 or an alignment above a
+    /// page, ENOMEM when so much is not free.
+    Dm(Driver& driver, Context& context, std::uint64_t length, std::uint32_t log_alignment);
+    ~Dm() { context_.withdraw(offset_); }
+    Dm(const Dm&) = delete;
+    Dm& operator=(const Dm&) = delete;
 
-    DmBudget budget;
-    Context::State& context;
-    QueueMemory memory;
-    std::uint64_t offset;  ///< of mmap()
-    std::uint64_t length;
+    [[nodiscard]] std::uint64_t length() const { return length_; }
+    /// Where the client maps it.
+    [[nodiscard]] dingo_dm_resp describe() const;
+    /// For the card.
+    [[nodiscard]] dingo_mem memory() const { return memory_.describe(); }
+
+  private:
+    DmBudget::Share share_;
+    Context& context_;
+    QueueMemory memory_;
+    std::uint64_t offset_;  ///< for mmap()
+    std::uint64_t length_;
 };
 
 }  // namespace dingo::uverbs

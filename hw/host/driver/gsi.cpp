@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
-#include "host/driver/state.h"
+#include "host/driver/address_vector.h"
+#include "host/driver/card_object.h"
+#include "host/driver/driver.h"
+#include "host/driver/queue_memory.h"
 
 namespace dingo::uverbs {
 namespace {
@@ -29,8 +33,7 @@ static_assert((1U << kLogCq) - (1U << kLogCq) / 4 >= (1U << kLogReceives) + (1U 
 
 /// What the card shares with us for QP1; taken from the card in the reverse order.
 struct Gsi::Rings {
-    explicit Rings(Driver::State& d);
-    ~Rings();
+    explicit Rings(Driver& d);
     Rings(const Rings&) = delete;
     Rings& operator=(const Rings&) = delete;
 
@@ -42,7 +45,7 @@ struct Gsi::Rings {
     /// The next completion, if there is one.
     const dingo_cqe* next();
 
-    Driver::State& driver;
+    Driver& driver;
     QueueMemory buffers;
     QueueMemory sq;
     QueueMemory rq;
@@ -51,57 +54,45 @@ struct Gsi::Rings {
     OwnedId mr;
     std::uint32_t key = 0;
     std::uint32_t cqn;
-    bool has_cq = false;
-    bool has_mr = false;
-    bool has_qp = false;
+    std::optional<CardObject> cq_on_card;
+    std::optional<CardObject> mr_on_card;
+    std::optional<CardObject> qp_on_card;
     std::uint32_t sends = 0;  ///< posted, free-running
     std::uint32_t sends_done = 0;
     std::uint32_t receives = 0;  ///< posted, free-running
     std::uint32_t completions = 0;
 };
 
-Gsi::Rings::Rings(Driver::State& d)
+Gsi::Rings::Rings(Driver& d)
     : driver(d),
-      buffers(d.bus, kBufferBytes),
-      sq(d.bus, std::size_t{DINGO_SQ_BLOCK} << kLogBlocks),
-      rq(d.bus, std::size_t{1} << (kLogReceives + kLogReceiveStride)),
-      cq(d.bus, std::size_t{DINGO_CQE_SIZE} << kLogCq),
-      pdn(d.pdns),
-      mr(d.mr_ids),
-      cqn(static_cast<std::uint32_t>(d.cqs.size())) {}  // the last one is kept for us
-
-Gsi::Rings::~Rings() {
-    if (has_qp) {
-        driver.destroy(DINGO_OP_DESTROY_QP, DINGO_QPN_GSI);
-    }
-    if (has_mr && !driver.destroy(DINGO_OP_DESTROY_MR, key)) {
-        mr.lose();
-    }
-    if (has_cq) {
-        driver.destroy(DINGO_OP_DESTROY_CQ, cqn);
-    }
-}
+      buffers(d.bus(), kBufferBytes),
+      sq(d.bus(), std::size_t{DINGO_SQ_BLOCK} << kLogBlocks),
+      rq(d.bus(), std::size_t{1} << (kLogReceives + kLogReceiveStride)),
+      cq(d.bus(), std::size_t{DINGO_CQE_SIZE} << kLogCq),
+      pdn(d.pdns()),
+      mr(d.keys().indexes()),
+      cqn(d.gsi_cqn()) {}
 
 void Gsi::Rings::create() {
     dingo_cmd_create_cq make_cq{};
     make_cq.cqn = cqn;
-    make_cq.eqn = driver.eqs->eqn(0);
+    make_cq.eqn = driver.event_queues().eqn(0);
     make_cq.db_page = DINGO_DB_PAGE_KERNEL;
     make_cq.log_size = kLogCq;
     make_cq.ring = cq.describe();
-    driver.admin->execute(DINGO_OP_CREATE_CQ, make_cq);
-    has_cq = true;
+    driver.admin().execute(DINGO_OP_CREATE_CQ, make_cq);
+    cq_on_card.emplace(driver.admin(), DINGO_OP_DESTROY_CQ, cqn);
 
     dingo_cmd_create_mr make_mr{};
-    key = driver.make_key(mr.get());
+    key = driver.keys().make_key(mr.get());
     make_mr.key = key;
     make_mr.pdn = pdn.get();
     make_mr.access = DINGO_ACC_LOCAL_WRITE;
     make_mr.kind = DINGO_MRT_MR;
     make_mr.mem = buffers.describe();
     make_mr.length = kBufferBytes;
-    driver.admin->execute(DINGO_OP_CREATE_MR, make_mr);
-    has_mr = true;
+    driver.admin().execute(DINGO_OP_CREATE_MR, make_mr);
+    mr_on_card.emplace(driver.admin(), DINGO_OP_DESTROY_MR, key, [this] { mr.lose(); });
 
     dingo_cmd_create_qp make_qp{};
     make_qp.qpn = DINGO_QPN_GSI;
@@ -117,8 +108,8 @@ void Gsi::Rings::create() {
     make_qp.log_rq_stride = kLogReceiveStride;
     make_qp.sq = sq.describe();
     make_qp.rq = rq.describe();
-    driver.admin->execute(DINGO_OP_CREATE_QP, make_qp);
-    has_qp = true;
+    driver.admin().execute(DINGO_OP_CREATE_QP, make_qp);
+    qp_on_card.emplace(driver.admin(), DINGO_OP_DESTROY_QP, DINGO_QPN_GSI);
 }
 
 void Gsi::Rings::start() {
@@ -127,7 +118,7 @@ void Gsi::Rings::start() {
     step.mask = DINGO_QPM_STATE | DINGO_QPM_PKEY_INDEX | DINGO_QPM_QKEY;
     step.next_state = DINGO_QPS_INIT;
     step.attr.qkey = kQkey;
-    driver.admin->execute(DINGO_OP_MODIFY_QP, step);
+    driver.admin().execute(DINGO_OP_MODIFY_QP, step);
     for (std::uint32_t slot = 0; slot < 1U << kLogReceives; ++slot) {
         post_receive(slot);
     }
@@ -135,18 +126,18 @@ void Gsi::Rings::start() {
     step.qpn = DINGO_QPN_GSI;
     step.mask = DINGO_QPM_STATE;
     step.next_state = DINGO_QPS_RTR;
-    driver.admin->execute(DINGO_OP_MODIFY_QP, step);
+    driver.admin().execute(DINGO_OP_MODIFY_QP, step);
     step.mask = DINGO_QPM_STATE | DINGO_QPM_SQ_PSN;
     step.next_state = DINGO_QPS_RTS;
-    driver.admin->execute(DINGO_OP_MODIFY_QP, step);
+    driver.admin().execute(DINGO_OP_MODIFY_QP, step);
 }
 
 void Gsi::Rings::ring(std::uint32_t type, std::uint32_t object, std::uint32_t index) {
     const std::uint32_t word0 = DINGO_PREP(DINGO_DOORBELL_WORD0_TYPE_MASK, type) |
                                 DINGO_PREP(DINGO_DOORBELL_WORD0_OBJECT_MASK, object);
-    driver.card->ring(std::uint64_t{DINGO_DB_PAGE_KERNEL} * DINGO_DB_PAGE_SIZE +
-                          DINGO_DB_FIRST_SLOT * sizeof(std::uint64_t),
-                      std::uint64_t{index} << 32 | word0);
+    driver.card().ring(std::uint64_t{DINGO_DB_PAGE_KERNEL} * DINGO_DB_PAGE_SIZE +
+                           DINGO_DB_FIRST_SLOT * sizeof(std::uint64_t),
+                       std::uint64_t{index} << 32 | word0);
 }
 
 void Gsi::Rings::post_receive(std::uint32_t slot) {
@@ -205,9 +196,8 @@ const dingo_cqe* Gsi::Rings::next() {
 }
 
 Gsi::Gsi(Driver& driver) : driver_(driver) {
-    Driver::State& d = driver.state();
-    d.need(DINGO_CAP_UD);
-    rings_ = std::make_unique<Rings>(d);
+    driver.capabilities().need(DINGO_CAP_UD);
+    rings_ = std::make_unique<Rings>(driver);
     rings_->create();
     rings_->start();
 }
@@ -231,7 +221,7 @@ bool Gsi::try_send(const Waiting& what) {
         return false;
     }
     try {
-        rings_->post_send(make_address_vector(driver_.state(), what.to, 0, 0), what.mad);
+        rings_->post_send(make_address_vector(driver_, what.to, 0, 0), what.mad);
         ++stats_.sent;
     } catch (const NotYet&) {
         return false;

@@ -51,4 +51,25 @@ class IdPool {
     std::set<std::uint32_t> returned_;
 };
 
+/// An MR index, PDN ... that is given back when its object goes.
+class OwnedId {
+  public:
+    explicit OwnedId(IdPool& pool) : pool_(pool), id_(pool.take()) {}
+    ~OwnedId() {
+        if (!lost_) {
+            pool_.give_back(id_);
+        }
+    }
+    OwnedId(const OwnedId&) = delete;
+    OwnedId& operator=(const OwnedId&) = delete;
+    [[nodiscard]] std::uint32_t get() const { return id_; }
+    /// The card would not let go of it: nobody else may have it.
+    void lose() { lost_ = true; }
+
+  private:
+    IdPool& pool_;
+    std::uint32_t id_;
+    bool lost_ = false;
+};
+
 }  // namespace dingo::uverbs

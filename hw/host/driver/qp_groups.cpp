@@ -4,21 +4,21 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "host/driver/state.h"
+#include "host/driver/driver.h"
+#include "host/driver/qp.h"
 
 namespace dingo::uverbs {
 
 void Qp::change_group(std::uint16_t opcode, const Gid& group) {
-    const State& qp = *state_;
-    qp.driver.need(DINGO_CAP_MCAST);
-    if (qp.init.type != DINGO_QPT_UD || !packet::Gid{group}.is_multicast()) {
+    driver_.capabilities().need(DINGO_CAP_MCAST);
+    if (init_.type != DINGO_QPT_UD || !packet::Gid{group}.is_multicast()) {
         throw ErrnoError(EINVAL);
     }
     dingo_cmd_mcast cmd{};
-    cmd.qpn = qp.number;
+    cmd.qpn = number();
     std::ranges::copy(group, cmd.gid);
     try {
-        qp.driver.admin->execute(opcode, cmd);
+        driver_.admin().execute(opcode, cmd);
     } catch (const ErrnoError& error) {
         // The QP exists: what the card does not find is its place in the group.
         throw ErrnoError(error.code() == ENOENT ? EINVAL : error.code());
@@ -33,7 +33,7 @@ void Qp::detach(const Gid& group) {
     try {
         change_group(DINGO_OP_DETACH_MCAST, group);
     } catch (const ErrnoError&) {
-        if (!state_->driver.admin->failed()) {  // a card that failed has lost its groups
+        if (!driver_.admin().failed()) {  // a card that failed has lost its groups
             throw;
         }
     }

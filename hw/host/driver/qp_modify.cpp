@@ -7,7 +7,10 @@
 #include <cerrno>
 #include <cstring>
 
-#include "host/driver/state.h"
+#include "host/driver/access.h"
+#include "host/driver/address_vector.h"
+#include "host/driver/driver.h"
+#include "host/driver/qp.h"
 
 namespace dingo::uverbs {
 namespace {
@@ -90,17 +93,15 @@ void put_attr(dingo_qp_attr& to, const QpAttr& attr, std::uint32_t mask) {
 
 // Transitions and required masks are checked by the card, as ib_modify_qp_is_ok() does.
 void Qp::modify(const QpAttr& attr, std::uint32_t mask, Udata& udata) {
-    State& qp = *state_;
-    Driver::State& d = qp.driver;
     if (set_compute(mask, udata)) {
         return;
     }
     check((mask & ~kStandardMask) == 0, EOPNOTSUPP);
     check((mask & ~kMask) == 0, EOPNOTSUPP);  // there are no alternate paths here
-    check_attr(d.limits, attr, mask);
+    check_attr(driver_.capabilities().limits(), attr, mask);
 
     dingo_cmd_modify_qp cmd{};
-    cmd.qpn = qp.number;
+    cmd.qpn = number();
     cmd.mask = mask;
     if ((mask & DINGO_QPM_CUR_STATE) != 0) {
         cmd.cur_state = attr.cur_qp_state;
@@ -110,29 +111,29 @@ void Qp::modify(const QpAttr& attr, std::uint32_t mask, Udata& udata) {
     }
     put_attr(cmd.attr, attr, mask);
     if ((mask & DINGO_QPM_AV) != 0) {
-        put_av(cmd.attr, make_address_vector(d, attr.ah, qp.number, attr.dest_qp_num));
+        put_av(cmd.attr, make_address_vector(driver_, attr.ah, number(), attr.dest_qp_num));
     }
     if ((mask & DINGO_QPM_STATE) != 0 && attr.qp_state == DINGO_QPS_RESET) {
-        qp.doorbells.first.clear();
-        qp.doorbells.second.clear();
+        doorbells_.first.clear();
+        doorbells_.second.clear();
     }
     try {
-        d.admin->execute(DINGO_OP_MODIFY_QP, cmd);
+        driver_.admin().execute(DINGO_OP_MODIFY_QP, cmd);
     } catch (const ErrnoError&) {
         // A card that failed works on no QP: for the owner, who may drain it now, that is the
         // error state.
-        if (!d.admin->failed() || (mask & DINGO_QPM_STATE) == 0 || attr.qp_state != DINGO_QPS_ERR) {
+        if (!driver_.admin().failed() || (mask & DINGO_QPM_STATE) == 0 ||
+            attr.qp_state != DINGO_QPS_ERR) {
             throw;
         }
     }
 }
 
 QpAttr Qp::query() {
-    State& qp = *state_;
-    AdminQueue& admin = *qp.driver.admin;
+    AdminQueue& admin = driver_.admin();
     const auto out = admin.out();
     dingo_cmd_query_qp cmd{};
-    cmd.qpn = qp.number;
+    cmd.qpn = number();
     cmd.out_addr = admin.out_address();
     admin.execute(DINGO_OP_QUERY_QP, cmd);
     dingo_qp_info info;
@@ -171,7 +172,7 @@ QpAttr Qp::query() {
     attr.ah.traffic_class = from.tclass;
     std::ranges::copy(from.dgid, attr.ah.dgid.begin());
     std::ranges::copy(from.dmac, attr.dmac.begin());
-    attr.cap = qp.init.cap;
+    attr.cap = init_.cap;
     return attr;
 }
 

@@ -9,8 +9,9 @@
 #include <cstring>
 
 #include "dingo/packet/bytes.h"
+#include "host/driver/driver.h"
 #include "host/driver/link_rate.h"
-#include "host/driver/state.h"
+#include "host/driver/neighbours.h"
 
 namespace dingo::uverbs {
 namespace {
@@ -44,17 +45,13 @@ std::uint8_t path_mtu(std::uint32_t mtu) {
     return code;
 }
 
-std::uint32_t read32(const Driver::State& d, std::uint32_t reg) {
-    return static_cast<std::uint32_t>(d.card->read(Bar::kRegisters, reg, 4));
-}
-
-std::uint64_t cap_flags(const Driver::State& d) {
+std::uint64_t cap_flags(const Capabilities& card) {
     std::uint64_t flags = IB_UVERBS_DEVICE_CURR_QP_STATE_MOD | IB_UVERBS_DEVICE_PORT_ACTIVE_EVENT |
                           IB_UVERBS_DEVICE_RC_RNR_NAK_GEN;
-    if (d.has(DINGO_CAP_FRWR) && d.has(DINGO_CAP_SEND_INV)) {
+    if (card.has(DINGO_CAP_FRWR) && card.has(DINGO_CAP_SEND_INV)) {
         flags |= IB_UVERBS_DEVICE_MEM_MGT_EXTENSIONS;
     }
-    if (d.has(DINGO_CAP_MW)) {
+    if (card.has(DINGO_CAP_MW)) {
         flags |= IB_UVERBS_DEVICE_MEM_WINDOW | IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B;
     }
     return flags;
@@ -83,44 +80,43 @@ std::vector<std::uint64_t> query_stats(AdminQueue& admin, std::uint32_t scope, s
 }  // namespace
 
 DeviceAttr Driver::query_device() const {
-    const State& d = *state_;
-    const dingo_limits& l = d.limits;
+    const dingo_limits& l = caps_.limits();
     DeviceAttr a{};
-    a.fw_ver = read32(d, DINGO_REG_BUILD);
-    a.node_guid = node_guid(d.mac);
+    a.fw_ver = read32(DINGO_REG_BUILD);
+    a.node_guid = node_guid(mac_);
     a.sys_image_guid = a.node_guid;
-    a.max_mr_size = d.query_max_mr_size();
+    a.max_mr_size = caps_.max_mr_size();
     a.page_size_cap = l.page_sizes;
-    a.device_cap_flags = cap_flags(d);
+    a.device_cap_flags = cap_flags(caps_);
     a.vendor_id = DINGO_PCI_VENDOR_ID;
     a.vendor_part_id = DINGO_PCI_DEVICE_ID;
-    a.hw_ver = d.card->identity().revision;
+    a.hw_ver = card_->identity().revision;
     a.max_qp = l.max_qp;
     a.max_qp_wr = std::min(kMaxQpWr, 1U << l.log_max_rq);
     a.max_sge = std::min(l.max_send_sge, l.max_recv_sge);
     a.max_sge_rd = l.max_send_sge;
-    a.max_cq = static_cast<std::uint32_t>(d.cqs.size());
+    a.max_cq = static_cast<std::uint32_t>(cqs_.size());
     a.max_cqe = (1U << l.log_max_cq) - (1U << l.log_max_cq) / 4;
     a.max_mr = l.max_mr;
     a.max_pd = l.max_pd;
     a.max_qp_rd_atom = l.max_dest_rd_atomic;
     a.max_qp_init_rd_atom = l.max_rd_atomic;
     a.max_res_rd_atom = l.max_dest_rd_atomic * l.max_qp;
-    a.atomic_cap = d.has(DINGO_CAP_ATOMIC) ? 1 : 0;  // IBV_ATOMIC_HCA
-    a.max_mw = d.has(DINGO_CAP_MW) ? l.max_mr : 0;
+    a.atomic_cap = caps_.has(DINGO_CAP_ATOMIC) ? 1 : 0;  // IBV_ATOMIC_HCA
+    a.max_mw = caps_.has(DINGO_CAP_MW) ? l.max_mr : 0;
     a.max_ah = INT_MAX;  // the card keeps none
-    if (d.has(DINGO_CAP_SRQ)) {
+    if (caps_.has(DINGO_CAP_SRQ)) {
         a.max_srq = l.max_srq;
         a.max_srq_wr = 1U << l.log_max_rq;
         a.max_srq_sge = l.max_recv_sge;
     }
     a.max_pkeys = 1;
     a.local_ca_ack_delay = l.ack_delay;
-    if (d.has(DINGO_CAP_TIMESTAMP)) {
+    if (caps_.has(DINGO_CAP_TIMESTAMP)) {
         a.timestamp_mask = kTimestampMask;
         a.hca_core_clock = kClockKhz;
     }
-    a.max_dm_size = d.config.device_memory;
+    a.max_dm_size = config_.device_memory;
     if (has_groups()) {
         const std::uint64_t all = std::uint64_t{l.max_mcast} * l.max_mcast_qp;
         a.max_mcast_grp = std::min<std::uint32_t>(l.max_mcast, INT_MAX);
@@ -132,22 +128,21 @@ DeviceAttr Driver::query_device() const {
 }
 
 bool Driver::has_groups() const {
-    return state_->has(DINGO_CAP_MCAST);
+    return caps_.has(DINGO_CAP_MCAST);
 }
 
 PortMtu Driver::mtu() const {
-    return {.max = IBV_MTU_4096, .active = path_mtu(state_->config.mtu)};
+    return {.max = IBV_MTU_4096, .active = path_mtu(config_.mtu)};
 }
 
 std::uint32_t Driver::gid_table_size() const {
-    return state_->limits.max_gid;
+    return caps_.limits().max_gid;
 }
 
-PortAttr Driver::query_port() const {
-    const State& d = *state_;
+PortAttr Driver::query_port() {
     const bool up =
-        !d.admin->failed() && (read32(d, DINGO_REG_STATUS) & DINGO_STATUS_LINK_UP_MASK) != 0;
-    const std::uint32_t mbps = read32(d, DINGO_REG_LINK_MBPS);
+        !admin_->failed() && (read32(DINGO_REG_STATUS) & DINGO_STATUS_LINK_UP_MASK) != 0;
+    const std::uint32_t mbps = read32(DINGO_REG_LINK_MBPS);
     const Speed& speed =
         *std::ranges::find_if(kSpeeds, [mbps](const Speed& s) { return mbps <= s.mbps; });
     PortAttr a{};
@@ -160,9 +155,9 @@ PortAttr Driver::query_port() const {
     a.gid_tbl_len = gid_table_size();
     a.pkey_tbl_len = 1;
     a.port_cap_flags = IBV_PORT_CM_SUP;  // that GIDs are IP addresses is for uverbs to say
-    a.max_msg_sz = d.limits.max_msg;
-    if (!d.admin->failed()) {
-        const auto counters = query_stats(*state_->admin, 0, 0, DINGO_CARD_COUNTERS);
+    a.max_msg_sz = caps_.limits().max_msg;
+    if (!admin_->failed()) {
+        const auto counters = query_stats(*admin_, 0, 0, DINGO_CARD_COUNTERS);
         const auto clipped = [&](dingo_card_counter counter) {
             return static_cast<std::uint32_t>(
                 std::min<std::uint64_t>(counters[counter], UINT32_MAX));
@@ -174,7 +169,7 @@ PortAttr Driver::query_port() const {
 }
 
 std::uint64_t Driver::clock_ns() const {
-    return state_->card->read(Bar::kRegisters, DINGO_REG_CLOCK, 8);
+    return card_->read(Bar::kRegisters, DINGO_REG_CLOCK, 8);
 }
 
 namespace {
@@ -199,11 +194,11 @@ std::vector<std::pair<std::string, std::uint64_t>> named(const char* const (&nam
 }  // namespace
 
 std::vector<std::pair<std::string, std::uint64_t>> Driver::card_counters() {
-    return named(kCardCounters, *state_->admin, 0, 0);
+    return named(kCardCounters, *admin_, 0, 0);
 }
 
 std::vector<std::pair<std::string, std::uint64_t>> Driver::qp_counters(std::uint32_t qpn) {
-    return named(kQpCounters, *state_->admin, 1, qpn);
+    return named(kQpCounters, *admin_, 1, qpn);
 }
 
 }  // namespace dingo::uverbs

@@ -1,62 +1,64 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "host/driver/srq.h"
+
 #include <infiniband/verbs.h>
 
 #include <algorithm>
 #include <cerrno>
 
-#include "host/driver/state.h"
+#include "dingo-abi.h"
+#include "host/driver/driver.h"
+#include "host/driver/udata.h"
 
 namespace dingo::uverbs {
-Srq::Srq(Driver& driver, Context& context, Pd& pd, std::uint32_t& max_wr, std::uint32_t& max_sge,
-         EventListener& listener, Udata& udata) {
-    Driver::State& d = driver.state();
-    d.need(DINGO_CAP_SRQ);
-    if (max_wr == 0 || max_wr > 1U << d.limits.log_max_rq || max_sge > d.limits.max_recv_sge) {
+
+// What the entries hold anyway is given; the limit is armed by modify() only.
+Srq::Size Srq::checked_size(const Driver& driver, std::uint32_t max_wr, std::uint32_t max_sge,
+                            const Udata& udata) {
+    driver.capabilities().need(DINGO_CAP_SRQ);
+    const dingo_limits& limits = driver.capabilities().limits();
+    if (max_wr == 0 || max_wr > 1U << limits.log_max_rq || max_sge > limits.max_recv_sge) {
         throw ErrnoError(EINVAL);
     }
     const auto req = udata_in<dingo_create_srq_req>(udata);
     if (req.comp_mask != 0 || req.reserved != 0) {
         throw ErrnoError(EOPNOTSUPP);
     }
-    if (req.log_size > d.limits.log_max_rq || 1U << req.log_size < max_wr || req.log_stride < 5 ||
+    if (req.log_size > limits.log_max_rq || 1U << req.log_size < max_wr || req.log_stride < 5 ||
         req.log_stride > 8 || 1U << req.log_stride < DINGO_RQ_HDR + max_sge * sizeof(dingo_sge)) {
         throw ErrnoError(EINVAL);
     }
-    state_ = std::make_unique<State>(d, context.state(), listener);
-    State& srq = *state_;
-    // What the entries hold anyway is given; the limit is armed by modify() only.
-    srq.max_wr = max_wr = 1U << req.log_size;
-    srq.max_sge = max_sge = std::min<std::uint32_t>(
-        d.limits.max_recv_sge, ((1U << req.log_stride) - DINGO_RQ_HDR) / sizeof(dingo_sge));
-    srq.queue = std::make_unique<ClientQueue>(context.state(),
-                                              std::size_t{1} << (req.log_size + req.log_stride));
+    return {.log_size = req.log_size,
+            .log_stride = req.log_stride,
+            .max_sge = std::min<std::uint32_t>(
+                limits.max_recv_sge, ((1U << req.log_stride) - DINGO_RQ_HDR) / sizeof(dingo_sge))};
+}
+
+Srq::Srq(Driver& driver, Context& context, Pd& pd, std::uint32_t& max_wr, std::uint32_t& max_sge,
+         EventListener& listener, Udata& udata)
+    : driver_(driver),
+      listener_(listener),
+      size_(checked_size(driver, max_wr, max_sge, udata)),
+      doorbell_(context.doorbells().take()),
+      number_(driver.srqs(), *this),
+      queue_(context, std::size_t{1} << (size_.log_size + size_.log_stride)) {
+    max_wr = size_.max_wr();
+    max_sge = size_.max_sge;
     dingo_cmd_create_srq cmd{};
-    cmd.srqn = srq.number.get();
+    cmd.srqn = number();
     cmd.pdn = pd.pdn();
-    cmd.db_page = srq.doorbell.page().index();
-    cmd.log_size = req.log_size;
-    cmd.log_stride = req.log_stride;
-    cmd.ring = srq.queue->describe();
-    d.admin->execute(DINGO_OP_CREATE_SRQ, cmd);
-    srq.on_card = true;
-    d.srqs[srq.number.get()] = &srq;
+    cmd.db_page = doorbell_.page().index();
+    cmd.log_size = size_.log_size;
+    cmd.log_stride = size_.log_stride;
+    cmd.ring = queue_.describe();
+    driver.admin().execute(DINGO_OP_CREATE_SRQ, cmd);
+    on_card_.emplace(driver.admin(), DINGO_OP_DESTROY_SRQ, number(), [this] { number_.lose(); });
 
     dingo_create_srq_resp resp{};
-    resp.srqn = srq.number.get();
-    resp.ring = srq.queue->map(srq.doorbell, req.log_size, req.log_stride);
+    resp.srqn = number();
+    resp.ring = queue_.map(doorbell_, size_.log_size, size_.log_stride);
     udata_out(udata, resp);
 }
-
-Srq::State::~State() {
-    if (on_card) {
-        driver.srqs[number.get()] = nullptr;
-        if (!driver.destroy(DINGO_OP_DESTROY_SRQ, number.get())) {
-            number.lose();
-        }
-    }
-}
-
-Srq::~Srq() = default;
 
 void Srq::modify(std::uint32_t mask, std::uint32_t /*max_wr*/, std::uint32_t limit, Udata& udata) {
     udata_none(udata);
@@ -66,24 +68,20 @@ void Srq::modify(std::uint32_t mask, std::uint32_t /*max_wr*/, std::uint32_t lim
     if (mask == 0) {
         return;
     }
-    if (limit > state_->max_wr) {
+    if (limit > size_.max_wr()) {
         throw ErrnoError(EINVAL);
     }
     dingo_cmd_modify_srq cmd{};
     cmd.srqn = number();
     cmd.limit = limit;
-    state_->driver.admin->execute(DINGO_OP_MODIFY_SRQ, cmd);
+    driver_.admin().execute(DINGO_OP_MODIFY_SRQ, cmd);
 }
 
 Srq::Attr Srq::query() {
     dingo_cmd_destroy cmd{};
     cmd.id = number();
-    const auto results = state_->driver.admin->execute(DINGO_OP_QUERY_SRQ, cmd);
-    return {state_->max_wr, state_->max_sge, static_cast<std::uint32_t>(results[0])};
-}
-
-std::uint32_t Srq::number() const {
-    return state_->number.get();
+    const auto results = driver_.admin().execute(DINGO_OP_QUERY_SRQ, cmd);
+    return {size_.max_wr(), size_.max_sge, static_cast<std::uint32_t>(results[0])};
 }
 
 }  // namespace dingo::uverbs

@@ -9,6 +9,7 @@
 
 #include "base/foreign_fd.h"
 #include "base/poller.h"
+#include "host/driver/context.h"
 #include "host/uverbs/call.h"
 #include "host/uverbs/client_processes.h"
 #include "host/uverbs/device.h"

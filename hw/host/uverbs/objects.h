@@ -14,7 +14,14 @@
 #include <utility>
 #include <vector>
 
+#include "host/driver/cq.h"
+#include "host/driver/dm.h"
 #include "host/driver/driver.h"
+#include "host/driver/mr.h"
+#include "host/driver/mw.h"
+#include "host/driver/pd.h"
+#include "host/driver/qp.h"
+#include "host/driver/srq.h"
 #include "host/uverbs/events.h"
 
 namespace dingo::uverbs {

@@ -69,14 +69,14 @@ TEST_F(ContextTest, PagesAreFilesOfTheirOwn) {
 TEST_F(ContextTest, AReusedPageGetsNoStaleDoorbell) {
     auto first = std::make_unique<Client>(*a);
     const auto dropped = [&] { return counter(*a, "db_dropped"); };
-    const std::uint32_t page = first->context->state().doorbells.pages().at(0)->index();
+    const std::uint32_t page = first->context->doorbells().pages().at(0)->index();
     ClientRing old(*first->context, first->cq_ring.map);
     first->arm_cq();
     first->kick();
     settle();
     first.reset();
     Client second(*a);
-    ASSERT_EQ(second.context->state().doorbells.pages().at(0)->index(), page);
+    ASSERT_EQ(second.context->doorbells().pages().at(0)->index(), page);
     const std::uint64_t before = dropped();
     old.ring(DINGO_DB_CQ, 0, 99);  // into a file that is nobody's
     second.kick();
@@ -92,7 +92,7 @@ TEST_F(ContextTest, MoreQueuesThanAPageHasSlots) {
     for (int n = 0; n < 300; ++n) {
         qps.push_back(c.make_qp());
     }
-    EXPECT_EQ(c.context->state().doorbells.pages().size(), 2U);
+    EXPECT_EQ(c.context->doorbells().pages().size(), 2U);
     std::set<std::uint32_t> numbers;
     for (const auto& qp : qps) {
         numbers.insert(qp.qp->number());
@@ -122,15 +122,12 @@ TEST_F(ContextTest, MoreCompletionQueuesThanAPageHasSlots) {
         slots.emplace(ring.db_mmap, ring.db_slot);
     }
     EXPECT_EQ(slots.size(), cqs.size());
-    EXPECT_EQ(c.context->state().doorbells.pages().size(), 2U);
+    EXPECT_EQ(c.context->doorbells().pages().size(), 2U);
 }
 
 TEST_F(ContextTest, NumbersOfCompletionQueuesComeBack) {
     Client c(*a);
-    const auto taken = [&] {
-        const auto& cqs = a->driver.state().cqs;
-        return cqs.size() - static_cast<std::size_t>(std::ranges::count(cqs, nullptr));
-    };
+    const auto taken = [&] { return a->driver.cqs().in_use(); };
     const std::size_t before = taken();
     for (int n = 0; n < 3; ++n) {
         const dingo_create_cq_req req{};
@@ -161,15 +158,15 @@ TEST_F(ContextTest, TenThousandQueuePairsLeaveNothingBehind) {
     Client c(*a);
     c.make_qp();
     const std::size_t descriptors = open_descriptors();
-    const std::size_t windows = a->driver.state().bus.size();
-    const std::size_t mappings = c.context->state().mappings.size();
+    const std::size_t windows = a->driver.bus().size();
+    const std::size_t mappings = c.context->published();
     for (int n = 0; n < 10'000; ++n) {
         c.make_qp();
     }
     EXPECT_EQ(open_descriptors(), descriptors);
-    EXPECT_EQ(a->driver.state().bus.size(), windows);
-    EXPECT_EQ(c.context->state().mappings.size(), mappings);
-    EXPECT_EQ(c.context->state().doorbells.pages().size(), 1U);
+    EXPECT_EQ(a->driver.bus().size(), windows);
+    EXPECT_EQ(c.context->published(), mappings);
+    EXPECT_EQ(c.context->doorbells().pages().size(), 1U);
 }
 
 /// Lets this process open `more` descriptors than it has.
@@ -191,7 +188,7 @@ class FewDescriptors {
 
 TEST_F(ContextTest, AllQueuePairsThatAreAdvertisedCanBeMade) {
     const DeviceAttr device = a->driver.query_device();
-    const std::size_t windows = a->driver.state().bus.size();
+    const std::size_t windows = a->driver.bus().size();
     {
         Client c(*a);
         const FewDescriptors limit(800);
@@ -217,14 +214,14 @@ TEST_F(ContextTest, AllQueuePairsThatAreAdvertisedCanBeMade) {
         qps.pop_back();
         EXPECT_EQ(make(), 0);
     }
-    EXPECT_EQ(a->driver.state().bus.size(), windows);
+    EXPECT_EQ(a->driver.bus().size(), windows);
 }
 
 TEST_F(ContextTest, ANewQueueIsZeroedWhereverItLies) {
     Client c(*a);
     auto keeps_the_file = c.make_qp();
     auto first = c.make_qp();
-    const std::size_t files = c.context->state().queues.files();
+    const std::size_t files = c.context->queue_memory().files();
     std::memset(first.sq.memory.data(), 0xff, first.sq.map.ring_bytes);
     std::memset(first.rq.memory.data(), 0xff, first.rq.map.ring_bytes);
     first = {};
@@ -235,7 +232,7 @@ TEST_F(ContextTest, ANewQueueIsZeroedWhereverItLies) {
                                     [](std::byte value) { return value == std::byte{0}; }));
         }
     }
-    EXPECT_EQ(c.context->state().queues.files(), files);
+    EXPECT_EQ(c.context->queue_memory().files(), files);
 }
 
 TEST_F(ContextTest, ClientsShareNoFileOfQueues) {
@@ -256,10 +253,10 @@ TEST_F(ContextTest, ManyContextsComeAndGo) {
         for (int n = 0; n < 100; ++n) {
             clients.push_back(std::make_unique<Client>(*a));
         }
-        EXPECT_EQ(a->driver.state().doorbells->in_use(), 101U);
+        EXPECT_EQ(a->driver.doorbell_pages().in_use(), 101U);
     }
     EXPECT_EQ(open_descriptors(), descriptors);
-    EXPECT_EQ(a->driver.state().doorbells->in_use(), 1U);
+    EXPECT_EQ(a->driver.doorbell_pages().in_use(), 1U);
 }
 
 TEST_F(ContextTest, ResizeMovesTheRing) {
@@ -285,15 +282,15 @@ TEST_F(ContextTest, ResizingForEverKeepsOneRingThatWasLeft) {
     };
     resize(0);
     resize(1);
-    const std::size_t windows = a->driver.state().bus.size();
-    const std::size_t files = c.context->state().queues.files();
-    const std::size_t mappings = c.context->state().mappings.size();
+    const std::size_t windows = a->driver.bus().size();
+    const std::size_t files = c.context->queue_memory().files();
+    const std::size_t mappings = c.context->published();
     for (int n = 2; n < 600; ++n) {
         resize(n);
     }
-    EXPECT_EQ(a->driver.state().bus.size(), windows);
-    EXPECT_LE(c.context->state().queues.files(), files + 1);
-    EXPECT_EQ(c.context->state().mappings.size(), mappings);
+    EXPECT_EQ(a->driver.bus().size(), windows);
+    EXPECT_LE(c.context->queue_memory().files(), files + 1);
+    EXPECT_EQ(c.context->published(), mappings);
 }
 
 TEST_F(ContextTest, TheRingBeforeAResizeStaysUntilTheNext) {

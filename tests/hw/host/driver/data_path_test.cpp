@@ -92,8 +92,8 @@ TEST_F(DataPath, WriteCrossesSharedAndSlowParts) {
     EXPECT_EQ(to.at[99], std::byte{0});
     EXPECT_EQ(to.at[kBytes - 200], std::byte{0});
     EXPECT_EQ(ca.listener.completions, 1) << "the armed CQ tells its listener";
-    EXPECT_EQ(a->driver.state().bus.errors(), 0U);
-    EXPECT_EQ(b->driver.state().bus.errors(), 0U);
+    EXPECT_EQ(a->driver.bus().errors(), 0U);
+    EXPECT_EQ(b->driver.bus().errors(), 0U);
 }
 
 TEST_F(DataPath, AnswerThatWaitedForTheProcessorIsNoTimeout) {
@@ -232,18 +232,18 @@ TEST_F(DataPath, BadRegionsAreRefused) {
         errno_of([&] { Mr mr(a->driver, *ca.pd, buffer.fd.get(), 0, kPageBytes, 0, kAccess); }),
         EINVAL)
         << "no DMABuf";
-    EXPECT_EQ(a->driver.state().mr_ids.in_use(), 0U);
+    EXPECT_EQ(a->driver.keys().indexes().in_use(), 0U);
 }
 
 TEST_F(DataPath, RegionsOverTheSameFileShareAMapping) {
     Buffer buffer;
     Udata none;
-    const std::size_t windows = a->driver.state().bus.size();
+    const std::size_t windows = a->driver.bus().size();
     const std::size_t mappings = mappings_of_segments();
     Mr first(a->driver, *ca.pd, buffer.range(memory), kAccess, none);
     Mr second(a->driver, *ca.pd, buffer.range(memory), kAccess, none);
     EXPECT_EQ(mappings_of_segments(), mappings + 1);
-    auto& bus = a->driver.state().bus;
+    auto& bus = a->driver.bus();
     EXPECT_EQ(bus.size(), windows + 2);
     EXPECT_NE(first.key(), second.key());
 }

@@ -168,7 +168,7 @@ TEST_F(FileRegions, AFileThatGotShorterIsABusErrorAndStaysShort) {
     ASSERT_EQ(::ftruncate(to.fd.get(), kPageBytes), 0);
     EXPECT_NE(copy(mr_a, from.va(), mr_b, to.va()), DINGO_WCS_SUCCESS);
     EXPECT_EQ(::lseek(to.fd.get(), 0, SEEK_END), static_cast<off_t>(kPageBytes));
-    EXPECT_GT(b->driver.state().bus.errors(), 0U);
+    EXPECT_GT(b->driver.bus().errors(), 0U);
 }
 
 TEST_F(FileRegions, AClientThatHoldsItsFilesLockDoesNotHoldTheCard) {

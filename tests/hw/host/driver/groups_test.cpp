@@ -82,7 +82,7 @@ TEST_F(Groups, HopLimitIsTheOneThatWasGiven) {
     attr.is_global = true;
     for (const std::uint8_t hops : {1, 7}) {
         attr.hop_limit = hops;
-        EXPECT_EQ(make_address_vector(a->driver.state(), attr, 0, 0).hop_limit, hops);
+        EXPECT_EQ(make_address_vector(a->driver, attr, 0, 0).hop_limit, hops);
     }
 }
 
@@ -112,7 +112,7 @@ TEST_F(Groups, ConnectionHasOnePeer) {
 
 TEST_F(Groups, CardThatFailedHasLostThem) {
     qp.qp->attach(group);
-    a->driver.state().admin->fail();
+    a->driver.admin().fail();
     EXPECT_EQ(errno_of([&] { qp.qp->detach(group); }), 0);
     EXPECT_EQ(errno_of([&] { qp.qp->attach(group); }), EIO);
 }

@@ -100,14 +100,14 @@ TEST_F(GsiTest, ANeighbourThatDoesNotAnswerHoldsUpNobody) {
 }
 
 TEST_F(GsiTest, ObjectsGoWithIt) {
-    auto& d = a->driver.state();
-    const std::size_t windows = d.bus.size();
-    const std::size_t regions = d.mr_ids.in_use();
+    Driver& d = a->driver;
+    const std::size_t windows = d.bus().size();
+    const std::size_t regions = d.keys().indexes().in_use();
     gsi_a.reset();
-    EXPECT_LT(d.bus.size(), windows);
-    EXPECT_EQ(d.mr_ids.in_use(), regions - 1);
+    EXPECT_LT(d.bus().size(), windows);
+    EXPECT_EQ(d.keys().indexes().in_use(), regions - 1);
     gsi_a.emplace(a->driver);
-    EXPECT_EQ(d.bus.size(), windows);
+    EXPECT_EQ(d.bus().size(), windows);
     gsi_a->send(to_b(1), mad_of(1));
     run();
     EXPECT_EQ(received.size(), 1U);

@@ -330,7 +330,7 @@ TEST_F(NeighboursTest, NoFrameIsReadBeyondItsEnd) {
         for (std::size_t length = packet::kEthernetBytes; length < whole.size(); ++length) {
             std::byte* const at = pages + kPageBytes - length;
             std::copy_n(whole.begin(), length, at);
-            EXPECT_FALSE(host.driver.state().neighbours->on_tapped_frame({at, length})) << length;
+            EXPECT_FALSE(host.driver.neighbours().on_tapped_frame({at, length})) << length;
         }
     }
     ::munmap(pages, 2 * kPageBytes);
@@ -374,7 +374,7 @@ TEST_F(NeighboursTest, Garbage) {
         frame.resize(
             std::max<std::size_t>(14, random() % 3 == 0 ? random() % frame.size() : frame.size()));
         frame.shrink_to_fit();
-        host.driver.state().neighbours->on_tapped_frame(frame);
+        host.driver.neighbours().on_tapped_frame(frame);
         if (n % 16 == 0) {
             received();
         }

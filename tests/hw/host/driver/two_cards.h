@@ -14,8 +14,17 @@
 
 #include "app/card.h"
 #include "dingo-abi.h"
+#include "host/driver/address_vector.h"
+#include "host/driver/context.h"
+#include "host/driver/cq.h"
+#include "host/driver/dm.h"
 #include "host/driver/driver.h"
-#include "host/driver/state.h"
+#include "host/driver/mr.h"
+#include "host/driver/mw.h"
+#include "host/driver/pd.h"
+#include "host/driver/qp.h"
+#include "host/driver/srq.h"
+#include "host/driver/udata.h"
 
 namespace dingo::uverbs::test {
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Address vectors: what ib_core resolves and dingo.ko checks.
+#include "host/driver/address_vector.h"
+
 #include <algorithm>
 #include <cerrno>
 
+#include "dingo-abi.h"
 #include "dingo/packet/build.h"
-#include "host/driver/state.h"
+#include "host/driver/driver.h"
+#include "host/driver/udata.h"
 
 namespace dingo::uverbs {
 namespace {
@@ -24,9 +28,9 @@ std::uint16_t port_of_peer(const Gid& dgid) {
     return static_cast<std::uint16_t>(packet::kRoceSourcePortMin | ((hash ^ hash >> 16) & 0x3fff));
 }
 
-std::uint16_t udp_sport(Driver::State& d, const AhAttr& attr, std::uint32_t local_qpn,
+std::uint16_t udp_sport(Driver& driver, const AhAttr& attr, std::uint32_t local_qpn,
                         std::uint32_t remote_qpn) {
-    if (const std::uint16_t fixed = d.card->fixed_source_port(); fixed != 0) {
+    if (const std::uint16_t fixed = driver.card().fixed_source_port(); fixed != 0) {
         return fixed;
     }
     std::uint32_t label = attr.flow_label & kFlowLabelMask;
@@ -39,16 +43,16 @@ std::uint16_t udp_sport(Driver::State& d, const AhAttr& attr, std::uint32_t loca
 
 }  // namespace
 
-AddressVector make_address_vector(Driver::State& driver, const AhAttr& attr,
-                                  std::uint32_t local_qpn, std::uint32_t remote_qpn) {
+AddressVector make_address_vector(Driver& driver, const AhAttr& attr, std::uint32_t local_qpn,
+                                  std::uint32_t remote_qpn) {
     if (!attr.is_global || attr.port_num != 1 || attr.sl > kMaxSl ||
-        attr.sgid_index >= driver.limits.max_gid) {
+        attr.sgid_index >= driver.gid_table_size()) {
         throw ErrnoError(EINVAL);
     }
-    if (attr.sgid_index >= driver.gids.size()) {
+    if (attr.sgid_index >= driver.gids().size()) {
         throw ErrnoError(ENODATA);  // as rdma_get_gid_attr(): an empty entry
     }
-    const packet::Gid sgid{driver.gids[attr.sgid_index].gid};
+    const packet::Gid sgid{driver.gids()[attr.sgid_index].gid};
     const packet::Gid dgid{attr.dgid};
     // A connection has one peer.
     if ((dgid.is_multicast() && local_qpn != 0) || sgid.is_ipv4_mapped() != dgid.is_ipv4_mapped()) {
@@ -56,7 +60,7 @@ AddressVector make_address_vector(Driver::State& driver, const AhAttr& attr,
     }
     AddressVector av;
     av.dgid = attr.dgid;
-    av.dmac = driver.neighbours->resolve(dgid).bytes;
+    av.dmac = driver.neighbours().resolve(dgid).bytes;
     av.sgid_index = attr.sgid_index;
     av.flow_label = attr.flow_label & kFlowLabelMask;
     av.udp_sport = udp_sport(driver, attr, local_qpn, remote_qpn);
@@ -67,16 +71,12 @@ AddressVector make_address_vector(Driver::State& driver, const AhAttr& attr,
 }
 
 void Driver::resolve(const Gid& gid) {
-    state_->neighbours->resolve(packet::Gid{gid});
-}
-
-void Driver::set_retrying(bool retrying) {
-    state_->neighbours->set_retrying(retrying);
+    neighbours_->resolve(packet::Gid{gid});
 }
 
 void Driver::create_ah(const AhAttr& attr, Udata& udata) {
     udata_none(udata);
-    const AddressVector av = make_address_vector(*state_, attr, 0, 0);
+    const AddressVector av = make_address_vector(*this, attr, 0, 0);
     dingo_create_ah_resp resp{};
     std::ranges::copy(av.dmac, resp.dmac);
     resp.udp_sport = av.udp_sport;

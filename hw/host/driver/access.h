@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+
+namespace dingo::uverbs {
+
+/// Access rights of verbs (IBV_ACCESS_*) in the card's words (DINGO_ACC_*).
+std::uint32_t card_access(std::uint32_t access);
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+
+#include "base/errno_error.h"
+#include "dingo_hw.h"
+#include "host/driver/bus_map.h"
+#include "host/driver/queue_memory.h"
+
+namespace dingo::uverbs {
+
+/// More work requests than this make no sense, whatever the card's limit.
+inline constexpr std::uint32_t kMaxQpWr = 8192;
+
+/// What the card can: register CAPS, and what QUERY_DEVICE answers.
+class Capabilities {
+  public:
+    Capabilities() = default;
+    Capabilities(std::uint64_t bits, const dingo_limits& limits) : bits_(bits), limits_(limits) {}
+
+    /// DINGO_CAP_*
+    [[nodiscard]] std::uint64_t bits() const { return bits_; }
+    [[nodiscard]] bool has(std::uint64_t cap) const { return (bits_ & cap) != 0; }
+    /// ErrnoError(EOPNOTSUPP) when the card lacks it.
+    void need(std::uint64_t cap) const {
+        if (!has(cap)) {
+            throw ErrnoError(EOPNOTSUPP);
+        }
+    }
+    [[nodiscard]] const dingo_limits& limits() const { return limits_; }
+    /// Bytes of a region: a window of the bus must hold it.
+    [[nodiscard]] std::uint64_t max_mr_size() const {
+        return std::min<std::uint64_t>(limits_.max_mr_size, BusMap::kMaxWindow - kPageBytes);
+    }
+
+  private:
+    std::uint64_t bits_ = 0;
+    dingo_limits limits_{};
+};
+
+}  // namespace dingo::uverbs

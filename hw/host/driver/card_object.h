@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "host/driver/admin_queue.h"
+
+namespace dingo::uverbs {
+
+/// An object that exists on the card, which destroys it when this goes. Declare it last: the card
+/// lets go of an object before its memory, its doorbell and its number are free.
+class CardObject {
+  public:
+    /// `opcode`: DINGO_OP_DESTROY_*. `kept` is called when the card would not let go of it.
+    CardObject(AdminQueue& admin, std::uint16_t opcode, std::uint32_t id,
+               std::function<void()> kept = {})
+        : admin_(admin), opcode_(opcode), id_(id), kept_(std::move(kept)) {}
+    ~CardObject();
+    CardObject(const CardObject&) = delete;
+    CardObject& operator=(const CardObject&) = delete;
+
+  private:
+    AdminQueue& admin_;
+    std::uint16_t opcode_;
+    std::uint32_t id_;
+    std::function<void()> kept_;
+};
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "dingo_hw.h"
+#include "host/driver/context.h"
+#include "host/driver/doorbells.h"
+#include "host/driver/queue_slabs.h"
+
+struct dingo_ring_map;  // dingo-abi.h
+
+namespace dingo::uverbs {
+
+/// Memory of one queue of a context, zeroed, and what the context calls it.
+class ClientQueue {
+  public:
+    /// ErrnoError(ENOMEM).
+    ClientQueue(Context& context, std::size_t bytes);
+    ~ClientQueue();
+    ClientQueue(const ClientQueue&) = delete;
+    ClientQueue& operator=(const ClientQueue&) = delete;
+
+    /// For the card.
+    [[nodiscard]] dingo_mem describe() const {
+        dingo_mem mem{};
+        mem.addr = address_;
+        return mem;
+    }
+    /// Tells the client where it is.
+    [[nodiscard]] dingo_ring_map map(const Doorbell& doorbell, unsigned log_size,
+                                     unsigned log_stride) const;
+    /// Nobody maps it from now on; who has mapped it keeps it.
+    void withdraw() { context_.withdraw(std::exchange(offset_, 0)); }
+
+  private:
+    Context& context_;
+    QueueSlabs::Piece memory_;
+    std::uint64_t address_;  ///< on the bus
+    std::uint64_t offset_;   ///< for mmap()
+};
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+#include "base/unique_fd.h"
+#include "host/driver/doorbells.h"
+#include "host/driver/queue_slabs.h"
+#include "host/driver/verbs_types.h"
+
+namespace dingo::uverbs {
+
+class Driver;
+
+/// A process's open device: doorbell pages, queue memory and what it may mmap.
+class Context {
+  public:
+    /// udata: dingo_alloc_ucontext_req and _resp; the kick descriptor comes as Udata::Fd.
+    Context(Driver& driver, Udata& udata);
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+
+    struct Mapping {
+        UniqueFd fd;
+        std::uint64_t offset = 0;
+    };
+    /// For an offset that an answer gave out. ErrnoError(EINVAL): unknown, or another length.
+    Mapping mmap(std::uint64_t offset, std::uint64_t length);
+
+    /// For a process that imports the context: dingo_alloc_ucontext_resp, with a kick descriptor of
+    /// its own.
+    void describe(Udata& udata) const;
+
+    /// Readable when the client kicked: poll it, then Driver::kicked().
+    [[nodiscard]] int kick_fd() const { return kick_.get(); }
+
+    // For the objects that are made in it.
+
+    [[nodiscard]] Driver& driver() const { return driver_; }
+    [[nodiscard]] DoorbellSpace& doorbells() { return doorbells_; }
+    [[nodiscard]] QueueSlabs& queue_memory() { return queues_; }
+    /// Lets the client map `length` bytes of `fd`, which stays the caller's, from file_offset on.
+    /// Returns an offset for mmap() that nobody had before.
+    std::uint64_t publish(int fd, std::uint64_t length, std::uint64_t file_offset = 0);
+    /// Nobody maps it from now on; who has mapped it keeps it.
+    void withdraw(std::uint64_t offset) { mappings_.erase(offset); }
+    /// Offsets that can be mapped now.
+    [[nodiscard]] std::size_t published() const { return mappings_.size(); }
+
+  private:
+    struct Entry {
+        int fd = -1;  ///< the owner's
+        std::uint64_t length = 0;
+        std::uint64_t file_offset = 0;
+    };
+
+    Driver& driver_;
+    UniqueFd kick_;
+    DoorbellSpace doorbells_;
+    QueueSlabs queues_;
+    std::map<std::uint64_t, Entry> mappings_;
+    std::uint64_t next_offset_;
+    std::uint64_t status_offset_ = 0;  ///< of the status page
+};
+
+}  // namespace dingo::uverbs

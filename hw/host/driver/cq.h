@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "host/driver/card_object.h"
+#include "host/driver/client_queue.h"
+#include "host/driver/context.h"
+#include "host/driver/doorbells.h"
+#include "host/driver/object_tables.h"
+#include "host/driver/verbs_types.h"
+
+namespace dingo::uverbs {
+
+class Driver;
+
+/// A completion queue.
+class Cq {
+  public:
+    /// dingo_create_cq_req and _resp. cqe: entries asked for; entries(): usable ones.
+    Cq(Driver& driver, Context& context, std::uint32_t cqe, std::uint32_t comp_vector,
+       std::uint32_t flags, CqListener& listener, Udata& udata);
+    Cq(const Cq&) = delete;
+    Cq& operator=(const Cq&) = delete;
+
+    [[nodiscard]] std::uint32_t entries() const { return size_.promised; }
+    [[nodiscard]] std::uint32_t number() const { return number_.get(); }
+    /// Who is told of this CQ's events.
+    [[nodiscard]] CqListener& listener() const { return listener_; }
+    void resize(std::uint32_t cqe, Udata& udata);  ///< dingo_resize_cq_resp
+
+  private:
+    struct Size {
+        unsigned log_ring;
+        std::uint32_t promised;  ///< entries that the client is told: what the smallest ring holds
+    };
+    /// ErrnoError(EINVAL): no ring holds so many.
+    static Size size_for(const Driver& driver, std::uint32_t cqe);
+    static Size checked_size(Driver& driver, std::uint32_t cqe, std::uint32_t comp_vector,
+                             std::uint32_t flags, const Udata& udata);
+
+    Driver& driver_;
+    Context& context_;
+    CqListener& listener_;
+    Size size_;
+    Doorbell doorbell_;
+    std::unique_ptr<ClientQueue> queue_;
+    /// Left by resize(): the client takes what is in it until it resizes again (dingo-abi.h).
+    std::unique_ptr<ClientQueue> old_queue_;
+    TableEntry<CqTable> number_;
+    std::optional<CardObject> on_card_;
+};
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "host/driver/numbers.h"
+
+namespace dingo::uverbs {
+
+/// Keys of memory regions and windows: an index, and a tag that nobody can guess.
+class MrKeys {
+  public:
+    explicit MrKeys(std::uint32_t limit = 0) : indexes_(limit), tags_(limit) {}
+
+    [[nodiscard]] IdPool& indexes() { return indexes_; }
+    /// For this index: a tag that differs from its last one.
+    std::uint32_t make_key(std::uint32_t index);
+
+    /// Memory windows that exist.
+    [[nodiscard]] std::size_t windows() const { return windows_; }
+    void window_made() { ++windows_; }
+    void window_gone() { --windows_; }
+
+  private:
+    IdPool indexes_;
+    std::vector<std::uint16_t> tags_;  ///< the last one of each index
+    std::size_t windows_ = 0;
+};
+
+}  // namespace dingo::uverbs

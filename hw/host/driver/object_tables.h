@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Which objects of a card have which numbers: numbers are the driver's to give, and events name
+// objects by them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "host/driver/numbers.h"
+
+namespace dingo::uverbs {
+
+class Cq;
+class Qp;
+class Srq;
+
+/// CQs. Numbers are given out in turn, so that a late event rarely meets a new CQ.
+class CqTable {
+  public:
+    /// Numbers of [0, size).
+    explicit CqTable(std::size_t size = 0) : cqs_(size) {}
+
+    /// ErrnoError(EBUSY): all are in use.
+    std::uint32_t take(Cq& cq);
+    void give_back(std::uint32_t number);
+    /// nullptr: there is none of this number.
+    [[nodiscard]] Cq* find(std::uint32_t number) const {
+        return number < cqs_.size() ? cqs_[number] : nullptr;
+    }
+    [[nodiscard]] std::size_t size() const { return cqs_.size(); }
+    [[nodiscard]] std::size_t in_use() const;
+
+  private:
+    std::vector<Cq*> cqs_;
+    std::uint32_t next_ = 0;
+};
+
+/// QPs by their QPN: an index, and a tag that differs from that of the index's last QP. Both are
+/// random. QP0 and QP1 are not given out.
+class QpTable {
+  public:
+    /// As many as `max_qp`, if the indexes of QPNs reach so far.
+    explicit QpTable(std::uint32_t max_qp = 0);
+
+    /// The QPN. ErrnoError(ENOSPC): all indexes are in use.
+    std::uint32_t take(Qp& qp);
+    void give_back(std::uint32_t qpn);
+    /// nullptr: none has this QPN now.
+    [[nodiscard]] Qp* find(std::uint32_t qpn) const;
+
+  private:
+    struct Entry {
+        Qp* qp = nullptr;
+        std::uint32_t qpn = 0;
+        std::uint8_t tag = 0;  ///< the last one
+    };
+    std::vector<Entry> entries_;  ///< by index
+};
+
+/// SRQs.
+class SrqTable {
+  public:
+    explicit SrqTable(std::uint32_t size = 0) : numbers_(size), srqs_(size) {}
+
+    /// ErrnoError(ENOSPC): all are in use.
+    std::uint32_t take(Srq& srq);
+    void give_back(std::uint32_t number);
+    /// The card would not let go of it: nobody has this number again.
+    void lose(std::uint32_t number) { srqs_[number] = nullptr; }
+    [[nodiscard]] Srq* find(std::uint32_t number) const {
+        return number < srqs_.size() ? srqs_[number] : nullptr;
+    }
+
+  private:
+    IdPool numbers_;
+    std::vector<Srq*> srqs_;
+};
+
+/// An object's number in one of these tables; given back when this goes.
+template <typename Table>
+class TableEntry {
+  public:
+    template <typename Object>
+    TableEntry(Table& table, Object& object) : table_(table), number_(table.take(object)) {}
+    ~TableEntry() {
+        if (!lost_) {
+            table_.give_back(number_);
+        }
+    }
+    TableEntry(const TableEntry&) = delete;
+    TableEntry& operator=(const TableEntry&) = delete;
+
+    [[nodiscard]] std::uint32_t get() const { return number_; }
+    void lose() {
+        table_.lose(number_);
+        lost_ = true;
+    }
+
+  private:
+    Table& table_;
+    std::uint32_t number_;
+    bool lost_ = false;
+};
+
+}  // namespace dingo::uverbs
