@@ -69,8 +69,8 @@ driver)
 uverbs)
     # What a program asks for and what it gets; not the directory, sysfs and the poller.
     u=hw/host/uverbs
-    paths=($u/{attachment,attributes,call,connection,events,ioctl,ioctl_device,ioctl_dm,ioctl_memory,ioctl_queues,message,netlink,objects,verbs}.cpp
-        $u/write*.cpp $u/{attributes,call,connection,events,ioctl,message,netlink_message,objects,protocol,verbs,write}.h)
+    paths=($u/{attachment,attributes,call,events,ioctl,ioctl_device,ioctl_dm,ioctl_memory,ioctl_queues,message,netlink,objects,uverbs_file,verbs}.cpp
+        $u/write*.cpp $u/{attributes,call,events,ioctl,message,netlink_message,objects,protocol,uverbs_file,verbs,write}.h)
     gtest uverbs_test
     cards
     ;;

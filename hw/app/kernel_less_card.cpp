@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "host/rdma_cm/service.h"
+#include "host/rdma_cm/cm_service.h"
 
 namespace dingo {
 namespace {
@@ -18,13 +18,13 @@ Card& start(uverbs::Driver& driver, Card& card) {
 std::unique_ptr<uverbs::Service> make_rdma_cm(const Options& options,
                                               const uverbs::CardDirectory& directory,
                                               uverbs::Driver& driver, Card& card,
-                                              uverbs::Attachment& attachment) {
+                                              uverbs::UverbsAttachment& attachment) {
     if ((card.read(Bar::kRegisters, DINGO_REG_CAPS, 8) & DINGO_CAP_UD) == 0) {
         return nullptr;
     }
-    auto service = std::make_unique<rdma_cm::Service>(
-        rdma_cm::Service::Options{.directory = directory.path().string(),
-                                  .share = options.uverbs.share},
+    auto service = std::make_unique<rdma_cm::CmService>(
+        rdma_cm::CmService::Options{.directory = directory.path().string(),
+                                    .share = options.uverbs.share},
         driver, attachment.poller());
     attachment.add_service(*service);
     return service;

@@ -8,8 +8,8 @@
 #include "card.h"
 #include "host/driver/driver.h"
 #include "host/uverbs/card_directory.h"
-#include "host/uverbs/host.h"
 #include "host/uverbs/service.h"
+#include "host/uverbs/uverbs_host.h"
 #include "options.h"
 #include "served_card.h"
 #include "wire/wire.h"
@@ -36,7 +36,7 @@ class KernelLessCard {
     uverbs::CardDirectory directory_;
     uverbs::Driver driver_;
     Card card_;
-    uverbs::Host host_;
+    uverbs::UverbsHost host_;
     std::unique_ptr<uverbs::Service> rdma_cm_;  ///< none without UD, which its QP1 is
     ServedCard served_;
 };

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dingo/engine.h"
-#include "host/uverbs/host.h"
+#include "host/uverbs/uverbs_host.h"
 #include "idle_policy.h"
 #include "wire/wire.h"
 
@@ -20,7 +20,7 @@ struct Options {
     std::string control;  ///< path of the control socket; "" = none
     IdlePolicy::Limits idle;
     std::string vfio_user;  ///< path of the socket for QEMU; or
-    uverbs::HostOptions uverbs;
+    uverbs::UverbsHostOptions uverbs;
     bool adopt = false;  ///< further cards may come into this process
     bool tuned = false;  ///< the loop's options were given
     std::string log_level = "info";

@@ -13,12 +13,12 @@
 #include "base/log.h"
 #include "card.h"
 #include "card_loop.h"
+#include "card_process.h"
 #include "control.h"
-#include "host/uverbs/host.h"
+#include "host/uverbs/uverbs_host.h"
 #include "host/vfio_user/attachment.h"
 #include "host/vfio_user/dma_table.h"
 #include "host/vfio_user/server.h"
-#include "host_process.h"
 #include "options.h"
 #include "served_card.h"
 #include "wire/wire_system_error.h"
@@ -41,7 +41,7 @@ void run_for_qemu(const Options& options, Wire& wire, int stop) {
     vfio_user::Server server;
     Card card(options.engine, options.config, server, wire);
     server.bind(card, card.identity());
-    vfio_user::Attachment attachment(options.vfio_user, server);
+    vfio_user::VfioUserAttachment attachment(options.vfio_user, server);
     ServedCard served(options.control, card, attachment, wire);
     CardLoop loop(options.idle, stop);
     loop.add(served);
@@ -53,7 +53,7 @@ void run_for_qemu(const Options& options, Wire& wire, int stop) {
 
 void run_for_applications(const Options& options, int stop) {
     uverbs::raise_descriptor_limit();
-    HostProcess process(options.idle, stop);
+    CardProcess process(options.idle, stop);
     process.start(options);
     process.run();
 }

@@ -5,9 +5,9 @@
 #include <iterator>
 #include <vector>
 
+#include "host/rdma_cm/cm_service.h"
 #include "host/rdma_cm/file.h"
 #include "host/rdma_cm/id.h"
-#include "host/rdma_cm/service.h"
 
 namespace dingo::rdma_cm {
 namespace {

@@ -19,11 +19,11 @@ namespace dingo::rdma_cm {
 
 class File;
 class Id;
-class Service;
+class CmService;
 
 /// One command while it is carried out.
 struct Command {
-    Service& service;
+    CmService& service;
     File& file;
     uverbs::ClientMemory& memory;
     std::int64_t process;  ///< who asks

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "base/errno_error.h"
+#include "host/rdma_cm/cm_service.h"
 #include "host/rdma_cm/commands.h"
 #include "host/rdma_cm/id.h"
 #include "host/rdma_cm/place.h"
-#include "host/rdma_cm/service.h"
 
 namespace dingo::rdma_cm {
 namespace {
@@ -25,7 +25,7 @@ constexpr unsigned kRequestBudget = 8;  // of one client in one round
 
 }  // namespace
 
-File::File(Service& service, ForeignSocket socket, pid_t pid)
+File::File(CmService& service, ForeignSocket socket, pid_t pid)
     : service_(service), socket_(std::move(socket)), pid_(pid), relay_(service, *this) {
     poll_id_ = service_.poller().add(socket_.get(), EPOLLIN, *this);
 }

@@ -20,14 +20,14 @@
 namespace dingo::rdma_cm {
 
 class Id;
-class Service;
+class CmService;
 struct GroupJoin;
 
 /// One open rdma_cm descriptor: its identifiers and the events that it has not read. All go with
 /// its last copy.
 class File final : public Pollable {
   public:
-    File(Service& service, ForeignSocket socket, pid_t pid);
+    File(CmService& service, ForeignSocket socket, pid_t pid);
     ~File() override;
     File(const File&) = delete;
     File& operator=(const File&) = delete;
@@ -95,7 +95,7 @@ class File final : public Pollable {
     /// Puts the token where it has to be.
     void update_token();
 
-    Service& service_;
+    CmService& service_;
     ForeignSocket socket_;
     pid_t pid_;
     Poller::Id poll_id_ = 0;

@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "base/errno_error.h"
-#include "host/rdma_cm/service.h"
+#include "host/rdma_cm/cm_service.h"
 
 namespace dingo::rdma_cm {
 namespace {
@@ -30,7 +30,7 @@ T value_of(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Id::Id(Service& service, File& file, std::uint32_t number, std::uint64_t uid, std::uint16_t space,
+Id::Id(CmService& service, File& file, std::uint32_t number, std::uint64_t uid, std::uint16_t space,
        std::uint8_t qp_type)
     : service_(service),
       file_(&file),

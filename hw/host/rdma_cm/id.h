@@ -26,7 +26,7 @@ namespace dingo::rdma_cm {
 }
 
 class File;
-class Service;
+class CmService;
 
 /// enum rdma_cm_event_type of <rdma/rdma_cma.h>.
 enum class EventType : std::uint32_t {
@@ -60,7 +60,7 @@ enum class IdState : std::uint8_t {
 
 class Id final : private cm::Owner {
   public:
-    Id(Service& service, File& file, std::uint32_t number, std::uint64_t uid, std::uint16_t space,
+    Id(CmService& service, File& file, std::uint32_t number, std::uint64_t uid, std::uint16_t space,
        std::uint8_t qp_type);
     ~Id() override;
     Id(const Id&) = delete;
@@ -154,7 +154,7 @@ class Id final : private cm::Owner {
     void connect_datagram(const rdma_ucm_conn_param& param);
     [[nodiscard]] bool has_ip_header() const { return destination_.is_ip(); }
 
-    Service& service_;
+    CmService& service_;
     File* file_;
     std::uint32_t number_;
     std::uint64_t uid_;

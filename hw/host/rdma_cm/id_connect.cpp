@@ -11,9 +11,9 @@
 
 #include "base/errno_error.h"
 #include "host/rdma_cm/cm/ip_service.h"
+#include "host/rdma_cm/cm_service.h"
 #include "host/rdma_cm/file.h"
 #include "host/rdma_cm/id.h"
-#include "host/rdma_cm/service.h"
 
 namespace dingo::rdma_cm {
 namespace {

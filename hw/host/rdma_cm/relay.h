@@ -23,7 +23,7 @@ namespace dingo::rdma_cm {
 
 class File;
 class Id;
-class Service;
+class CmService;
 struct Command;
 
 /// A request whose answer has to wait for another card.
@@ -53,7 +53,7 @@ class Relay final : private Link::Owner {
     /// Requests that wait at the same time: each keeps a descriptor.
     static constexpr std::size_t kMostOpen = 256;
 
-    Relay(Service& service, File& file) : service_(service), file_(file) {}
+    Relay(CmService& service, File& file) : service_(service), file_(file) {}
 
     /// DINGO_UVERBS_RDMA_CM_JOIN. ErrnoError; else it takes `later`.
     void join(ForeignSocket socket, Later& later);
@@ -153,7 +153,7 @@ class Relay final : private Link::Owner {
     [[nodiscard]] bool owns(const Address& address) const;
     [[nodiscard]] Link* link_to(std::uint64_t node_guid) const;
 
-    Service& service_;
+    CmService& service_;
     File& file_;
     std::vector<std::unique_ptr<Link>> links_;
     std::map<std::uint32_t, Entry> entries_;

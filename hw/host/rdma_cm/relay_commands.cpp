@@ -6,11 +6,11 @@
 #include <cerrno>
 #include <utility>
 
+#include "host/rdma_cm/cm_service.h"
 #include "host/rdma_cm/commands.h"
 #include "host/rdma_cm/file.h"
 #include "host/rdma_cm/id.h"
 #include "host/rdma_cm/relay.h"
-#include "host/rdma_cm/service.h"
 
 namespace dingo::rdma_cm {
 namespace {

@@ -76,7 +76,7 @@ std::string_view qp_type_name(std::uint8_t type) {
 
 }  // namespace
 
-Attachment::Attachment(const Options& options, Driver& driver)
+UverbsAttachment::UverbsAttachment(const Options& options, Driver& driver)
     : options_(options),
       device_{.driver = driver,
               .poller = {},
@@ -90,9 +90,9 @@ Attachment::Attachment(const Options& options, Driver& driver)
         return answer_netlink({.driver = device_.driver,
                                .number = options_.number,
                                .each_client =
-                                   [this](const std::function<bool(Connection&)>& visit) {
-                                       for (const auto& connection : connections_) {
-                                           if (connection->has_context() && !visit(*connection)) {
+                                   [this](const std::function<bool(UverbsFile&)>& visit) {
+                                       for (const auto& file : files_) {
+                                           if (file->has_context() && !visit(*file)) {
                                                return;
                                            }
                                        }
@@ -100,8 +100,8 @@ Attachment::Attachment(const Options& options, Driver& driver)
                               request, from);
     };
     driver.on_port_event = [this](int event) {
-        for (const auto& connection : connections_) {
-            connection->post_to_all(event, event == kDeviceFatal ? 0 : 1);
+        for (const auto& file : files_) {
+            file->post_to_all(event, event == kDeviceFatal ? 0 : 1);
         }
         if (on_port_event) {
             on_port_event(event);
@@ -109,30 +109,30 @@ Attachment::Attachment(const Options& options, Driver& driver)
     };
 }
 
-Attachment::~Attachment() {
+UverbsAttachment::~UverbsAttachment() {
     device_.driver.on_port_event = nullptr;
-    connections_.clear();
+    files_.clear();
     device_.poller.remove(listener_id_);
 }
 
-void Attachment::watch(PollGroup& polls) {
+void UverbsAttachment::watch(PollGroup& polls) {
     clients_id_ = polls.add(device_.poller.fd(), EPOLLIN, clients_);
     polls_ = &polls;
 }
 
-void Attachment::unwatch() {
+void UverbsAttachment::unwatch() {
     if (polls_ != nullptr) {
         polls_->remove(clients_id_);
         polls_ = nullptr;
     }
 }
 
-void Attachment::Clients::ready(std::uint32_t /*events*/) {
+void UverbsAttachment::Clients::ready(std::uint32_t /*events*/) {
     attachment.device_.poller.wait(0);
     attachment.forget_closed();
 }
 
-void Attachment::ready(std::uint32_t /*events*/) {
+void UverbsAttachment::ready(std::uint32_t /*events*/) {
     for (unsigned i = 0; i < kAcceptBudget; ++i) {
         Listener::Accepted accepted = listener_.accept();
         if (accepted.exhausted) {
@@ -144,50 +144,50 @@ void Attachment::ready(std::uint32_t /*events*/) {
         if (!accepted.socket) {
             return;
         }
-        if (!accepted.allowed || connections_.size() >= options_.max_clients) {
+        if (!accepted.allowed || files_.size() >= options_.max_clients) {
             ++device_.stats.refused;
             log::warn("uverbs: process {} was turned away: {}", accepted.pid,
                       accepted.allowed ? "too many clients" : "it belongs to another user");
             continue;
         }
         ++device_.stats.connections;
-        connections_.push_back(std::make_unique<Connection>(
-            device_, ++last_id_, std::move(accepted.socket), accepted.pid));
+        files_.push_back(std::make_unique<UverbsFile>(device_, ++last_id_,
+                                                      std::move(accepted.socket), accepted.pid));
     }
 }
 
-void Attachment::forget_closed() {
-    const auto before = connections_.size();
-    connections_.remove_if([](const auto& connection) { return connection->closed(); });
-    if (!listening_ && connections_.size() != before) {
+void UverbsAttachment::forget_closed() {
+    const auto before = files_.size();
+    files_.remove_if([](const auto& file) { return file->closed(); });
+    if (!listening_ && files_.size() != before) {
         device_.poller.change(listener_id_, EPOLLIN);
         listening_ = true;
     }
 }
 
-bool Attachment::settle(Nanoseconds now) {
+bool UverbsAttachment::settle(Nanoseconds now) {
     now_ = now;
     bool more = device_.driver.poll(now);
     for (Service* const service : services_) {
         more |= service->settle(now);
     }
-    const bool waiting = std::any_of(connections_.begin(), connections_.end(),
-                                     [](const auto& c) { return c->has_waiting(); });
+    const bool waiting =
+        std::any_of(files_.begin(), files_.end(), [](const auto& c) { return c->has_waiting(); });
     if (!waiting) {
         retry_at_ = kNever;
         return more;
     }
     if (more || now >= retry_at_ || retry_at_ == kNever) {
         retry_at_ = now + kRetryEvery;
-        for (const auto& connection : connections_) {
-            more |= connection->has_waiting() && connection->retry();
+        for (const auto& file : files_) {
+            more |= file->has_waiting() && file->retry();
         }
         forget_closed();
     }
     return more;
 }
 
-Nanoseconds Attachment::next_deadline() const {
+Nanoseconds UverbsAttachment::next_deadline() const {
     Nanoseconds due = std::min(retry_at_, device_.driver.next_deadline());
     for (const Service* const service : services_) {
         due = std::min(due, service->next_deadline());
@@ -195,17 +195,17 @@ Nanoseconds Attachment::next_deadline() const {
     return due;
 }
 
-void Attachment::stop() {
+void UverbsAttachment::stop() {
     for (Service* const service : services_) {
         service->stop();
     }
-    for (const auto& connection : connections_) {
-        connection->post_to_all(kDeviceFatal, 0);
+    for (const auto& file : files_) {
+        file->post_to_all(kDeviceFatal, 0);
     }
-    connections_.clear();
+    files_.clear();
 }
 
-void Attachment::add_stats(nlohmann::json& all) const {
+void UverbsAttachment::add_stats(nlohmann::json& all) const {
     const UverbsStats& s = device_.stats;
     all["host"] = {{"connections", s.connections},
                    {"refused", s.refused},
@@ -229,20 +229,20 @@ void Attachment::add_stats(nlohmann::json& all) const {
     }
     all["clients"] = nlohmann::json::array();
     all["qps"] = nlohmann::json::array();
-    for (const auto& connection : connections_) {
-        nlohmann::json client{{"pid", connection->pid()},
-                              {"comm", connection->command_name()},
+    for (const auto& file : files_) {
+        nlohmann::json client{{"pid", file->pid()},
+                              {"comm", file->command_name()},
                               {"objects", nlohmann::json::object()}};
-        for (const auto& [type, count] : connection->objects().counts()) {
+        for (const auto& [type, count] : file->objects().counts()) {
             client["objects"][std::string(type_name(type))] = count;
         }
-        client["objects"]["channel"] = connection->channels();
+        client["objects"]["channel"] = file->channels();
         all["clients"].push_back(std::move(client));
-        for (const std::uint32_t handle : connection->objects().handles(QpObject::kType)) {
-            auto& object = connection->objects().get<QpObject>(handle);
+        for (const std::uint32_t handle : file->objects().handles(QpObject::kType)) {
+            auto& object = file->objects().get<QpObject>(handle);
             nlohmann::json qp{{"qpn", object.qp->number()},
                               {"type", qp_type_name(object.qp->init().type)},
-                              {"pid", connection->pid()}};
+                              {"pid", file->pid()}};
             try {
                 const QpAttr attr = object.qp->query();
                 qp["state"] = attr.qp_state;

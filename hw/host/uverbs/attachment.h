@@ -9,14 +9,14 @@
 #include <string>
 
 #include "host/attachment.h"
-#include "host/uverbs/connection.h"
 #include "host/uverbs/device.h"
 #include "host/uverbs/listener.h"
 #include "host/uverbs/service.h"
+#include "host/uverbs/uverbs_file.h"
 
 namespace dingo::uverbs {
 
-class Attachment final : public HostAttachment, private Pollable {
+class UverbsAttachment final : public HostAttachment, private Pollable {
   public:
     struct Options {
         std::string directory;  ///< has uverbs.sock
@@ -25,8 +25,8 @@ class Attachment final : public HostAttachment, private Pollable {
         unsigned max_clients = 1024;
     };
     /// `driver` is started and outlives it. Throws std::runtime_error for the user.
-    Attachment(const Options& options, Driver& driver);
-    ~Attachment() override;
+    UverbsAttachment(const Options& options, Driver& driver);
+    ~UverbsAttachment() override;
 
     /// Who answers for sysfs files that change.
     void set_sysfs(SysfsReader reader) { device_.sysfs = std::move(reader); }
@@ -47,15 +47,15 @@ class Attachment final : public HostAttachment, private Pollable {
     void stop() override;
 
     [[nodiscard]] const UverbsStats& stats() const { return device_.stats; }
-    [[nodiscard]] std::size_t clients() const { return connections_.size(); }
+    [[nodiscard]] std::size_t clients() const { return files_.size(); }
 
   private:
     /// All descriptors of this card's clients are one member of the loop's poller, so that a card
     /// with many clients that ask at once has no more turns than others.
     struct Clients final : Pollable {
-        explicit Clients(Attachment& a) : attachment(a) {}
+        explicit Clients(UverbsAttachment& a) : attachment(a) {}
         void ready(std::uint32_t events) override;
-        Attachment& attachment;
+        UverbsAttachment& attachment;
     };
 
     void ready(std::uint32_t events) override;
@@ -69,7 +69,7 @@ class Attachment final : public HostAttachment, private Pollable {
     Listener listener_;
     Poller::Id listener_id_ = 0;
     bool listening_ = true;
-    std::list<std::unique_ptr<Connection>> connections_;  ///< by their ids
+    std::list<std::unique_ptr<UverbsFile>> files_;  ///< by their ids
     std::uint32_t last_id_ = 0;
     Nanoseconds now_ = 0;
     Nanoseconds retry_at_ = kNever;

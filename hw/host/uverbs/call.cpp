@@ -8,7 +8,7 @@
 #include <array>
 #include <cerrno>
 
-#include "host/uverbs/connection.h"
+#include "host/uverbs/uverbs_file.h"
 
 namespace dingo::uverbs {
 namespace {
@@ -33,15 +33,15 @@ Call::~Call() {
 }
 
 Driver& Call::driver() const {
-    return connection_.driver();
+    return file_.driver();
 }
 
 ObjectTable& Call::objects() const {
-    return connection_.objects();
+    return file_.objects();
 }
 
 Context& Call::context() const {
-    return connection_.context();
+    return file_.context();
 }
 
 void Call::copy_from(std::uint64_t va, std::span<std::byte> bytes) const {

@@ -17,7 +17,7 @@
 
 namespace dingo::uverbs {
 
-class Connection;
+class UverbsFile;
 
 /// Not an error: the client has to share memory or hand over descriptors, and ask again.
 struct NeedSharing {
@@ -31,14 +31,14 @@ struct NeedFds {
 
 class Call {
   public:
-    Call(Connection& connection, const Message& message, std::shared_ptr<ClientMemory> memory)
-        : connection_(connection), message_(message), memory_(std::move(memory)) {}
+    Call(UverbsFile& file, const Message& message, std::shared_ptr<ClientMemory> memory)
+        : file_(file), message_(message), memory_(std::move(memory)) {}
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
     /// Undoes what was made unless commit() was called.
     ~Call();
 
-    [[nodiscard]] Connection& connection() const { return connection_; }
+    [[nodiscard]] UverbsFile& file() const { return file_; }
     [[nodiscard]] const Message& message() const { return message_; }
     [[nodiscard]] const std::shared_ptr<ClientMemory>& memory() const { return memory_; }
     [[nodiscard]] Driver& driver() const;
@@ -83,7 +83,7 @@ class Call {
     void commit(Reply& reply);
 
   private:
-    Connection& connection_;
+    UverbsFile& file_;
     const Message& message_;
     std::shared_ptr<ClientMemory> memory_;
     std::vector<Object*> made_;

@@ -4,8 +4,8 @@
 #include <cstddef>
 
 #include "dingo-abi.h"
-#include "host/uverbs/connection.h"
 #include "host/uverbs/ioctl.h"
+#include "host/uverbs/uverbs_file.h"
 #include "host/uverbs/verbs.h"
 #include "host/uverbs/write.h"
 

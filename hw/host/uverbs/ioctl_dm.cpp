@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "dingo-abi.h"
-#include "host/uverbs/connection.h"
 #include "host/uverbs/ioctl.h"
+#include "host/uverbs/uverbs_file.h"
 #include "host/uverbs/verbs.h"
 
 namespace dingo::uverbs {

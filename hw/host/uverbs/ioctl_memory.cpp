@@ -2,8 +2,8 @@
 #include <cerrno>
 
 #include "dingo-abi.h"
-#include "host/uverbs/connection.h"
 #include "host/uverbs/ioctl.h"
+#include "host/uverbs/uverbs_file.h"
 #include "host/uverbs/verbs.h"
 
 namespace dingo::uverbs {

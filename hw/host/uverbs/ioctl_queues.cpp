@@ -2,8 +2,8 @@
 #include <cerrno>
 #include <cstddef>
 
-#include "host/uverbs/connection.h"
 #include "host/uverbs/ioctl.h"
+#include "host/uverbs/uverbs_file.h"
 #include "host/uverbs/verbs.h"
 
 namespace dingo::uverbs {
@@ -12,9 +12,8 @@ namespace {
 using namespace spec;
 
 HeldChannel async_of(const IoctlCall& c, std::uint16_t id) {
-    const Connection& connection = c.call.connection();
-    return c.has(id) ? connection.channel(EventChannel::Kind::kAsync, c.fd(id))
-                     : connection.default_async();
+    const UverbsFile& file = c.call.file();
+    return c.has(id) ? file.channel(EventChannel::Kind::kAsync, c.fd(id)) : file.default_async();
 }
 
 void create_cq(IoctlCall& c) {
@@ -24,11 +23,10 @@ void create_cq(IoctlCall& c) {
     params.comp_vector = c.in<std::uint32_t>(UVERBS_ATTR_CREATE_CQ_COMP_VECTOR);
     params.flags = c.flags(UVERBS_ATTR_CREATE_CQ_FLAGS, IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION |
                                                             IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN);
-    HeldChannel channel =
-        c.has(UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL)
-            ? c.call.connection().channel(EventChannel::Kind::kCompletion,
-                                          c.fd(UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL))
-            : HeldChannel();
+    HeldChannel channel = c.has(UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL)
+                              ? c.call.file().channel(EventChannel::Kind::kCompletion,
+                                                      c.fd(UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL))
+                              : HeldChannel();
     auto& cq = make_cq(c.call, params, std::move(channel),
                        async_of(c, UVERBS_ATTR_CREATE_CQ_EVENT_FD), c.udata);
     c.put_object(UVERBS_ATTR_CREATE_CQ_HANDLE, cq);

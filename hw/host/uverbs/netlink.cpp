@@ -228,7 +228,7 @@ class NetlinkAnswer {
     void summarize(NetlinkMessage& m) const {
         std::map<ObjectType, std::uint64_t> counts;
         std::uint64_t clients = 0;
-        device_.each_client([&](Connection& client) {
+        device_.each_client([&](UverbsFile& client) {
             ++clients;
             for (const auto& [type, count] : client.objects().counts()) {
                 counts[type] += count;
@@ -289,10 +289,10 @@ class NetlinkAnswer {
     [[nodiscard]] std::uint32_t first_client() const {
         return static_cast<std::uint32_t>(from_ >> kIdShift);
     }
-    [[nodiscard]] std::uint32_t first_handle(const Connection& client) const {
+    [[nodiscard]] std::uint32_t first_handle(const UverbsFile& client) const {
         return client.id() == first_client() ? static_cast<std::uint32_t>(from_) : 0;
     }
-    void go_on_at(const Connection& client, std::uint32_t handle) {
+    void go_on_at(const UverbsFile& client, std::uint32_t handle) {
         piece_.next = std::uint64_t{client.id()} << kIdShift | handle;
     }
 
@@ -307,7 +307,7 @@ class NetlinkAnswer {
             return;
         }
         Table table(*this, table_type);
-        device_.each_client([&](Connection& client) {
+        device_.each_client([&](UverbsFile& client) {
             if (client.id() < first_client()) {
                 return true;
             }
@@ -329,7 +329,7 @@ class NetlinkAnswer {
     /// The object's attributes, in no table.
     void describe_one(ObjectType object_type, std::uint32_t wanted) {
         bool found = false;
-        device_.each_client([&](Connection& client) {
+        device_.each_client([&](UverbsFile& client) {
             const ObjectTable& objects = client.objects();
             for (Object* object = objects.next(object_type, 0); object != nullptr && !found;
                  object = objects.next(object_type, std::uint64_t{object->handle()} + 1)) {
@@ -352,7 +352,7 @@ class NetlinkAnswer {
     void contexts() {
         about_us();
         Table table(*this, RDMA_NLDEV_ATTR_RES_CTX);
-        device_.each_client([&](Connection& client) {
+        device_.each_client([&](UverbsFile& client) {
             if (client.id() < first_client()) {
                 return true;
             }
@@ -383,7 +383,7 @@ class NetlinkAnswer {
         }
     }
 
-    void describe(NetlinkMessage& m, Object& object, Connection& client) const {
+    void describe(NetlinkMessage& m, Object& object, UverbsFile& client) const {
         switch (object.type()) {
             case UVERBS_OBJECT_QP:
                 describe_qp(m, static_cast<QpObject&>(object));

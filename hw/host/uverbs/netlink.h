@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "host/driver/driver.h"
-#include "host/uverbs/connection.h"
+#include "host/uverbs/uverbs_file.h"
 
 namespace dingo::uverbs {
 
@@ -22,7 +22,7 @@ struct NetlinkDevice {
     Driver& driver;
     unsigned number;  ///< N of uverbsN; the device's index, too
     /// Calls back for each client that has a context, by their ids, until false is returned.
-    std::function<void(const std::function<bool(Connection&)>&)> each_client;
+    std::function<void(const std::function<bool(UverbsFile&)>&)> each_client;
 };
 
 /// The message that answers `request`, one netlink message with its header: of at most 4,096 bytes,

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "host/driver/link_rate.h"
-#include "host/uverbs/connection.h"
+#include "host/uverbs/uverbs_file.h"
 
 namespace dingo::uverbs {
 namespace {
@@ -16,26 +16,25 @@ constexpr std::uint8_t kLinkLayerEthernet = 2;
 }  // namespace
 
 void make_context(Call& call, Udata& udata) {
-    Connection& connection = call.connection();
-    if (connection.has_context()) {
+    UverbsFile& file = call.file();
+    if (file.has_context()) {
         throw ErrnoError(EINVAL);
     }
     auto context =
         std::make_shared<std::unique_ptr<Context>>(std::make_unique<Context>(call.driver(), udata));
-    call.at_success([&connection, context] { connection.set_context(std::move(*context)); });
+    call.at_success([&file, context] { file.set_context(std::move(*context)); });
 }
 
 UniqueFd make_channel(Call& call, EventChannel::Kind kind) {
-    Connection& connection = call.connection();
-    auto channel = connection.make_channel(kind);
+    UverbsFile& file = call.file();
+    auto channel = file.make_channel(kind);
     UniqueFd end = channel->give_client_end();
-    if (kind == EventChannel::Kind::kAsync && !connection.default_async()) {
+    if (kind == EventChannel::Kind::kAsync && !file.default_async()) {
         auto hold = std::make_shared<HeldChannel>(channel, end.get());
-        call.at_success([&connection, channel, hold] {
-            connection.set_default_async(channel, std::move(*hold));
-        });
+        call.at_success(
+            [&file, channel, hold] { file.set_default_async(channel, std::move(*hold)); });
     }
-    call.at_success([&connection, channel] { connection.add_channel(channel); });
+    call.at_success([&file, channel] { file.add_channel(channel); });
     return end;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "host/uverbs/connection.h"
+#include "host/uverbs/uverbs_file.h"
 #include "host/uverbs/verbs.h"
 #include "host/uverbs/write.h"
 
@@ -7,15 +7,15 @@ namespace dingo::uverbs::handlers {
 namespace {
 
 CqObject& create(WriteCall& c, const CqParams& params, std::int32_t channel_number) {
-    const Connection& connection = c.call.connection();
+    const UverbsFile& file = c.call.file();
     (void)c.call.context();
     HeldChannel channel;
     if (channel_number >= 0) {
         const int copy = c.call.descriptors({channel_number}).front();
-        return make_cq(c.call, params, connection.channel(EventChannel::Kind::kCompletion, copy),
-                       connection.default_async(), c.udata);
+        return make_cq(c.call, params, file.channel(EventChannel::Kind::kCompletion, copy),
+                       file.default_async(), c.udata);
     }
-    return make_cq(c.call, params, {}, connection.default_async(), c.udata);
+    return make_cq(c.call, params, {}, file.default_async(), c.udata);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "host/uverbs/connection.h"
+#include "host/uverbs/uverbs_file.h"
 #include "host/uverbs/verbs.h"
 #include "host/uverbs/write.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 
-#include "host/uverbs/connection.h"
+#include "host/uverbs/uverbs_file.h"
 #include "host/uverbs/verbs.h"
 #include "host/uverbs/write.h"
 

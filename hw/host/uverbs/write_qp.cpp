@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "host/uverbs/connection.h"
+#include "host/uverbs/uverbs_file.h"
 #include "host/uverbs/verbs.h"
 #include "host/uverbs/write.h"
 
@@ -51,8 +51,8 @@ ib_uverbs_create_qp_resp create(WriteCall& c, const ib_uverbs_ex_create_qp& r) {
     params.sq_sig_all = r.sq_sig_all != 0;
     params.create_flags = r.create_flags;
     params.cap = {r.max_send_wr, r.max_recv_wr, r.max_send_sge, r.max_recv_sge, r.max_inline_data};
-    auto& qp = make_qp(c.call, params, pd, send_cq, recv_cq, srq,
-                       c.call.connection().default_async(), c.udata);
+    auto& qp =
+        make_qp(c.call, params, pd, send_cq, recv_cq, srq, c.call.file().default_async(), c.udata);
     ib_uverbs_create_qp_resp answer{};
     answer.qp_handle = qp.handle();
     answer.qpn = qp.qp->number();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "host/uverbs/connection.h"
+#include "host/uverbs/uverbs_file.h"
 #include "host/uverbs/verbs.h"
 #include "host/uverbs/write.h"
 
@@ -9,7 +9,7 @@ namespace {
 void create(WriteCall& c, SrqParams params, std::uint32_t pd_handle) {
     (void)c.call.context();
     auto& pd = c.call.objects().get<PdObject>(pd_handle);
-    auto& srq = make_srq(c.call, params, pd, c.call.connection().default_async(), c.udata);
+    auto& srq = make_srq(c.call, params, pd, c.call.file().default_async(), c.udata);
     ib_uverbs_create_srq_resp answer{};
     answer.srq_handle = srq.handle();
     answer.max_wr = params.max_wr;

@@ -12,22 +12,22 @@
 
 namespace dingo::vfio_user {
 
-Attachment::Attachment(std::string path, Server& server)
+VfioUserAttachment::VfioUserAttachment(std::string path, Server& server)
     : listener_(std::move(path)), server_(server), client_(server) {
     server_.on_closing = [this] { unwatch_client(); };
 }
 
-Attachment::~Attachment() {
+VfioUserAttachment::~VfioUserAttachment() {
     server_.on_closing = nullptr;
 }
 
-void Attachment::watch(PollGroup& polls) {
+void VfioUserAttachment::watch(PollGroup& polls) {
     listener_id_ = polls.add(listener_.fd(), EPOLLIN, *this);
     polls_ = &polls;
     watch_client();
 }
 
-void Attachment::unwatch() {
+void VfioUserAttachment::unwatch() {
     if (polls_ != nullptr) {
         unwatch_client();
         polls_->remove(listener_id_);
@@ -35,24 +35,24 @@ void Attachment::unwatch() {
     }
 }
 
-void Attachment::watch_client() {
+void VfioUserAttachment::watch_client() {
     if (polls_ != nullptr && server_.connected()) {
         client_.events = EPOLLIN;
         client_.id = polls_->add(server_.fd(), client_.events, client_);
     }
 }
 
-void Attachment::unwatch_client() {
+void VfioUserAttachment::unwatch_client() {
     if (client_.id != 0) {
         polls_->remove(std::exchange(client_.id, 0));
     }
 }
 
-void Attachment::Client::ready(std::uint32_t /*events*/) {
+void VfioUserAttachment::Client::ready(std::uint32_t /*events*/) {
     server.service();
 }
 
-bool Attachment::settle(Nanoseconds /*now*/) {
+bool VfioUserAttachment::settle(Nanoseconds /*now*/) {
     server_.settle();
     const std::uint32_t events = EPOLLIN | (server_.wants_write() ? std::uint32_t{EPOLLOUT} : 0U);
     if (client_.id != 0 && client_.events != events) {
@@ -62,7 +62,7 @@ bool Attachment::settle(Nanoseconds /*now*/) {
     return false;
 }
 
-void Attachment::ready(std::uint32_t /*events*/) {
+void VfioUserAttachment::ready(std::uint32_t /*events*/) {
     UniqueFd socket = listener_.accept();
     if (!socket) {
         return;
@@ -82,7 +82,7 @@ void Attachment::ready(std::uint32_t /*events*/) {
     }
 }
 
-void Attachment::add_stats(nlohmann::json& all) const {
+void VfioUserAttachment::add_stats(nlohmann::json& all) const {
     for_each_counter(server_.stats(),
                      [&](const char* name, std::uint64_t v) { all["host"][name] = v; });
     all["host"]["connected"] = server_.connected();
@@ -91,7 +91,7 @@ void Attachment::add_stats(nlohmann::json& all) const {
     all["host"]["interrupts"] = server_.interrupts();
 }
 
-void Attachment::stop() {
+void VfioUserAttachment::stop() {
     server_.detach("the card is switched off");
 }
 

@@ -10,13 +10,13 @@
 namespace dingo::vfio_user {
 
 /// The socket that QEMU connects to: one client at a time.
-class Attachment final : public HostAttachment, private Pollable {
+class VfioUserAttachment final : public HostAttachment, private Pollable {
   public:
     /// Throws as UnixListener does. `server` outlives it.
-    Attachment(std::string path, Server& server);
-    ~Attachment() override;
-    Attachment(const Attachment&) = delete;
-    Attachment& operator=(const Attachment&) = delete;
+    VfioUserAttachment(std::string path, Server& server);
+    ~VfioUserAttachment() override;
+    VfioUserAttachment(const VfioUserAttachment&) = delete;
+    VfioUserAttachment& operator=(const VfioUserAttachment&) = delete;
 
     void watch(PollGroup& polls) override;
     void unwatch() override;

@@ -45,7 +45,7 @@ void Server::bind(PciFunction& device, const PciIdentity& identity) {
 }
 
 void Server::attach(UniqueFd socket) {
-    connection_ = std::make_unique<Connection>(std::move(socket));
+    stream_ = std::make_unique<MessageStream>(std::move(socket));
     ++stats_.connections;
     log::info("vfio-user: client connected");
 }
@@ -58,7 +58,7 @@ void Server::detach(std::string_view why) {
     if (on_closing) {
         on_closing();
     }
-    connection_.reset();
+    stream_.reset();
     negotiated_ = false;
     client_max_transfer_ = kMaxTransfer;
     abandoned_.clear();
@@ -88,19 +88,19 @@ void Server::reset_device() {
 
 void Server::service(unsigned budget) {
     while (connected() && budget-- > 0) {
-        switch (connection_->read(message_)) {
-            case Connection::Read::kMessage:
+        switch (stream_->read(message_)) {
+            case MessageStream::Read::kMessage:
                 dispatch(message_);
                 break;
-            case Connection::Read::kWouldBlock:
-                if (!connection_->flush()) {
+            case MessageStream::Read::kWouldBlock:
+                if (!stream_->flush()) {
                     detach("client does not read");
                 }
                 return;
-            case Connection::Read::kClosed:
+            case MessageStream::Read::kClosed:
                 detach("client is gone");
                 return;
-            case Connection::Read::kMalformed:
+            case MessageStream::Read::kMalformed:
                 ++stats_.protocol_errors;
                 detach("malformed message");
                 return;
@@ -137,7 +137,7 @@ void Server::settle() {
     }
 }
 
-void Server::dispatch(Message& message) {
+void Server::dispatch(VfioMessage& message) {
     const std::uint32_t type = message.header.flags & kTypeMask;
     if (type == kTypeReply) {
         const auto late = std::find(abandoned_.begin(), abandoned_.end(), message.header.id);
@@ -162,7 +162,7 @@ void Server::dispatch(Message& message) {
     answer(message, error, reply);
 }
 
-int Server::execute(Message& message, Reply& reply) {
+int Server::execute(VfioMessage& message, Reply& reply) {
     const auto* entry =
         std::find_if(std::begin(kCommands), std::end(kCommands), [&](const CommandEntry& e) {
             return static_cast<std::uint16_t>(e.command) == message.header.command;
@@ -182,7 +182,7 @@ int Server::execute(Message& message, Reply& reply) {
     return (this->*entry->handler)(message, reply);
 }
 
-void Server::answer(const Message& message, int error, const Reply& reply) {
+void Server::answer(const VfioMessage& message, int error, const Reply& reply) {
     stats_.request_errors += error != 0;
     if (error != 0) {
         log::debug("vfio-user: request {} failed: {}", message.header.command,
@@ -194,14 +194,14 @@ void Server::answer(const Message& message, int error, const Reply& reply) {
     Header header = message.header;
     header.flags = kTypeReply | (error != 0 ? kFlagError : 0);
     header.error = static_cast<std::uint32_t>(error);
-    const bool sent = error != 0 ? connection_->send(header, {})
-                                 : connection_->send(header, reply.bytes, {}, reply.fd);
+    const bool sent =
+        error != 0 ? stream_->send(header, {}) : stream_->send(header, reply.bytes, {}, reply.fd);
     if (!sent) {
         fail("client does not read its replies");
     }
 }
 
-bool Server::needs_engine(const Message& message) const {
+bool Server::needs_engine(const VfioMessage& message) const {
     const auto command = static_cast<Command>(message.header.command);
     if (command == Command::kDeviceReset || command == Command::kRegionWriteMulti) {
         return true;
@@ -221,7 +221,7 @@ bool Server::needs_engine(const Message& message) const {
 // BARs are posted, as on PCIe: answered now, done after. A read or reset cannot wait for the DMA,
 // because the client may be unable to serve that before it has its answer (QEMU holds its lock):
 // so the DMA is given up with a bus error.
-void Server::serve_nested(Message& message) {
+void Server::serve_nested(VfioMessage& message) {
     if (deferred_.size() >= kMaxDeferred) {
         fail("too many requests while it owes us a DMA reply");
         return;

@@ -21,11 +21,11 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "connection.h"
 #include "dingo/engine.h"
 #include "dma_table.h"
 #include "host/pci_function.h"
 #include "irq.h"
+#include "message_stream.h"
 #include "pci_config.h"
 #include "protocol.h"
 
@@ -68,10 +68,10 @@ class Server final : public HostPort {
 
     /// Serves this connected socket from now on; only when not connected().
     void attach(UniqueFd socket);
-    [[nodiscard]] bool connected() const { return connection_ != nullptr; }
+    [[nodiscard]] bool connected() const { return stream_ != nullptr; }
     /// The client's socket, -1 without client.
-    [[nodiscard]] int fd() const { return connected() ? connection_->fd() : -1; }
-    [[nodiscard]] bool wants_write() const { return connected() && connection_->wants_write(); }
+    [[nodiscard]] int fd() const { return connected() ? stream_->fd() : -1; }
+    [[nodiscard]] bool wants_write() const { return connected() && stream_->wants_write(); }
 
     /// Called before the client's socket is closed: who watches it ends that.
     std::function<void()> on_closing;
@@ -101,10 +101,10 @@ class Server final : public HostPort {
         int fd = -1;
     };
     struct Deferred {
-        Message message;
+        VfioMessage message;
         bool answered = false;
     };
-    using Handler = int (Server::*)(Message&, Reply&);
+    using Handler = int (Server::*)(VfioMessage&, Reply&);
     struct CommandEntry {
         Command command;
         std::size_t min_payload;
@@ -113,26 +113,26 @@ class Server final : public HostPort {
     static const CommandEntry kCommands[];
 
     // server.cpp: requests
-    void dispatch(Message& message);
-    int execute(Message& message, Reply& reply);
-    void answer(const Message& message, int error, const Reply& reply);
+    void dispatch(VfioMessage& message);
+    int execute(VfioMessage& message, Reply& reply);
+    void answer(const VfioMessage& message, int error, const Reply& reply);
     void fail(std::string_view why);
     void reset_device();
-    [[nodiscard]] bool needs_engine(const Message& message) const;
-    void serve_nested(Message& message);
+    [[nodiscard]] bool needs_engine(const VfioMessage& message) const;
+    void serve_nested(VfioMessage& message);
 
     // server_commands.cpp: one function a command; 0 or an errno
-    int do_version(Message& m, Reply& reply);
-    int do_dma_map(Message& m, Reply& reply);
-    int do_dma_unmap(Message& m, Reply& reply);
-    int do_get_info(Message& m, Reply& reply);
-    int do_get_region_info(Message& m, Reply& reply);
-    int do_get_irq_info(Message& m, Reply& reply);
-    int do_set_irqs(Message& m, Reply& reply);
-    int do_region_read(Message& m, Reply& reply);
-    int do_region_write(Message& m, Reply& reply);
-    int do_region_write_multi(Message& m, Reply& reply);
-    int do_reset(Message& m, Reply& reply);
+    int do_version(VfioMessage& m, Reply& reply);
+    int do_dma_map(VfioMessage& m, Reply& reply);
+    int do_dma_unmap(VfioMessage& m, Reply& reply);
+    int do_get_info(VfioMessage& m, Reply& reply);
+    int do_get_region_info(VfioMessage& m, Reply& reply);
+    int do_get_irq_info(VfioMessage& m, Reply& reply);
+    int do_set_irqs(VfioMessage& m, Reply& reply);
+    int do_region_read(VfioMessage& m, Reply& reply);
+    int do_region_write(VfioMessage& m, Reply& reply);
+    int do_region_write_multi(VfioMessage& m, Reply& reply);
+    int do_reset(VfioMessage& m, Reply& reply);
     [[nodiscard]] std::uint64_t region_size(std::uint32_t region) const;
     [[nodiscard]] bool valid_access(const RegionAccess& access) const;
     void read_region(const RegionAccess& access, std::span<std::byte> out);
@@ -157,12 +157,12 @@ class Server final : public HostPort {
     DmaTable dma_;
     ServerStats stats_;
 
-    std::unique_ptr<Connection> connection_;
+    std::unique_ptr<MessageStream> stream_;
     bool negotiated_ = false;
     std::uint32_t client_max_transfer_ = kMaxTransfer;
     std::uint16_t next_id_ = 0;
-    Message message_;
-    Message nested_;
+    VfioMessage message_;
+    VfioMessage nested_;
     std::vector<std::uint16_t> abandoned_;  ///< ids of DMA requests nobody waits for any more
 
     bool in_call_ = false;       ///< inside call_client(), thus inside the engine

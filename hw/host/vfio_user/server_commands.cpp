@@ -20,7 +20,7 @@ constexpr std::size_t kMaxVersionText = 4096;
 constexpr std::uint32_t kNumIrqs = VFIO_PCI_MSIX_IRQ_INDEX + 1;
 
 template <typename T>
-T fixed_part(const Message& m) {
+T fixed_part(const VfioMessage& m) {
     T value;
     std::memcpy(&value, m.payload.data(), sizeof value);  // the dispatcher checked the size
     return value;
@@ -40,7 +40,7 @@ unsigned access_size(std::uint64_t offset, std::size_t left) {
 
 }  // namespace
 
-int Server::do_version(Message& m, Reply& reply) {
+int Server::do_version(VfioMessage& m, Reply& reply) {
     if (negotiated_) {
         return EINVAL;
     }
@@ -82,7 +82,7 @@ int Server::do_version(Message& m, Reply& reply) {
     return 0;
 }
 
-int Server::do_dma_map(Message& m, Reply&) {
+int Server::do_dma_map(VfioMessage& m, Reply&) {
     const auto map = fixed_part<DmaMap>(m);
     if (map.argsz < sizeof map || m.fds.size() > 1) {
         return EINVAL;
@@ -91,7 +91,7 @@ int Server::do_dma_map(Message& m, Reply&) {
     return dma_.map(map.address, map.size, map.offset, map.flags, std::move(fd));
 }
 
-int Server::do_dma_unmap(Message& m, Reply& reply) {
+int Server::do_dma_unmap(VfioMessage& m, Reply& reply) {
     const auto unmap = fixed_part<DmaUnmap>(m);
     if (unmap.argsz < sizeof unmap || (unmap.flags & ~kDmaUnmapAll) != 0) {
         return EINVAL;
@@ -111,7 +111,7 @@ int Server::do_dma_unmap(Message& m, Reply& reply) {
     return 0;
 }
 
-int Server::do_get_info(Message& m, Reply& reply) {
+int Server::do_get_info(VfioMessage& m, Reply& reply) {
     if (fixed_part<DeviceInfo>(m).argsz < sizeof(DeviceInfo)) {
         return EINVAL;
     }
@@ -134,7 +134,7 @@ std::uint64_t Server::region_size(std::uint32_t region) const {
     }
 }
 
-int Server::do_get_region_info(Message& m, Reply& reply) {
+int Server::do_get_region_info(VfioMessage& m, Reply& reply) {
     auto info = fixed_part<RegionInfo>(m);
     if (info.argsz < sizeof info || info.index >= VFIO_PCI_NUM_REGIONS) {
         return EINVAL;
@@ -151,7 +151,7 @@ int Server::do_get_region_info(Message& m, Reply& reply) {
     return 0;
 }
 
-int Server::do_get_irq_info(Message& m, Reply& reply) {
+int Server::do_get_irq_info(VfioMessage& m, Reply& reply) {
     auto info = fixed_part<IrqInfo>(m);
     if (info.argsz < sizeof info || info.index >= kNumIrqs) {
         return EINVAL;
@@ -163,7 +163,7 @@ int Server::do_get_irq_info(Message& m, Reply& reply) {
     return 0;
 }
 
-int Server::do_set_irqs(Message& m, Reply&) {
+int Server::do_set_irqs(VfioMessage& m, Reply&) {
     const auto set = fixed_part<IrqSet>(m);
     if (set.argsz < sizeof set || set.index >= kNumIrqs) {
         return EINVAL;
@@ -181,7 +181,7 @@ bool Server::valid_access(const RegionAccess& access) const {
            access.count <= size - access.offset;
 }
 
-int Server::do_region_read(Message& m, Reply& reply) {
+int Server::do_region_read(VfioMessage& m, Reply& reply) {
     const auto access = fixed_part<RegionAccess>(m);
     if (!valid_access(access) || m.payload.size() != sizeof access) {
         return EINVAL;
@@ -192,7 +192,7 @@ int Server::do_region_read(Message& m, Reply& reply) {
     return 0;
 }
 
-int Server::do_region_write(Message& m, Reply& reply) {
+int Server::do_region_write(VfioMessage& m, Reply& reply) {
     const auto access = fixed_part<RegionAccess>(m);
     if (!valid_access(access) || m.payload.size() != sizeof access + access.count) {
         return EINVAL;
@@ -203,7 +203,7 @@ int Server::do_region_write(Message& m, Reply& reply) {
 }
 
 // We do not announce write_multiple, but a client may have it from another server's description.
-int Server::do_region_write_multi(Message& m, Reply& reply) {
+int Server::do_region_write_multi(VfioMessage& m, Reply& reply) {
     const auto count = fixed_part<std::uint64_t>(m);
     const auto rest = std::span<const std::byte>(m.payload).subspan(sizeof count);
     if (rest.size() % sizeof(RegionWriteOne) != 0 ||
@@ -229,7 +229,7 @@ int Server::do_region_write_multi(Message& m, Reply& reply) {
     return 0;
 }
 
-int Server::do_reset(Message& m, Reply&) {
+int Server::do_reset(VfioMessage& m, Reply&) {
     if (!m.payload.empty()) {
         return EINVAL;
     }

@@ -118,7 +118,7 @@ bool Server::call_client(Command command, const DmaAccess& access,
     const auto deadline = std::chrono::steady_clock::now() + dma_timeout_;
     const std::uint16_t id = next_id_++;
     Header header{id, static_cast<std::uint16_t>(command), 0, kTypeCommand, 0};
-    if (!connection_->send(header, std::as_bytes(std::span(&access, 1)), data)) {
+    if (!stream_->send(header, std::as_bytes(std::span(&access, 1)), data)) {
         fail("client does not read");
         return false;
     }
@@ -132,20 +132,20 @@ bool Server::call_client(Command command, const DmaAccess& access,
             fail("no reply to a DMA request");
             break;
         }
-        const auto read = connection_->read(nested_);
-        if (read == Connection::Read::kMessage) {
+        const auto read = stream_->read(nested_);
+        if (read == MessageStream::Read::kMessage) {
             answered = nested_.header.id == id && (nested_.header.flags & kTypeMask) == kTypeReply;
             if (!answered) {
                 dispatch(nested_);
             }
             continue;
         }
-        if (read != Connection::Read::kWouldBlock || !connection_->flush()) {
-            fail(read == Connection::Read::kMalformed ? "malformed message" : "client is gone");
+        if (read != MessageStream::Read::kWouldBlock || !stream_->flush()) {
+            fail(read == MessageStream::Read::kMalformed ? "malformed message" : "client is gone");
             break;
         }
-        pollfd poll{connection_->fd(),
-                    static_cast<short>(POLLIN | (connection_->wants_write() ? POLLOUT : 0)), 0};
+        pollfd poll{stream_->fd(),
+                    static_cast<short>(POLLIN | (stream_->wants_write() ? POLLOUT : 0)), 0};
         ::poll(&poll, 1, static_cast<int>(left.count()));
     }
     in_call_ = false;

@@ -15,14 +15,14 @@ constexpr unsigned kAdminShare = 16;  // commands in one run(): they are rare an
 
 }  // namespace
 
-Card::Card(const EngineConfig& config, HostPort& host, WirePort& wire)
+ModelEngine::ModelEngine(const EngineConfig& config, HostPort& host, WirePort& wire)
     : config_(config), loopback_(wire), card_{config_, host, wire, loopback_, 0, {}, {}, 0} {
     card_.random.seed(config_.seed);
     reset();
     resets_ = 0;  // power on is none
 }
 
-void Card::reset() {
+void ModelEngine::reset() {
     loopback_.set_port(nullptr);
     if (state_ != nullptr) {
         state_->port.groups.clear();
@@ -44,7 +44,7 @@ void Card::reset() {
     ++resets_;
 }
 
-void Card::set_link(bool up) {
+void ModelEngine::set_link(bool up) {
     link_ = up;
     Port& port = state_->port;
     const bool was_up = port.up();
@@ -54,11 +54,12 @@ void Card::set_link(bool up) {
     }
 }
 
-void Card::receive(std::span<const std::byte> frame) {
+void ModelEngine::receive(std::span<const std::byte> frame) {
     take(frame, {}, false);
 }
 
-void Card::take(std::span<const std::byte> frame, std::span<const std::byte> payload, bool looped) {
+void ModelEngine::take(std::span<const std::byte> frame, std::span<const std::byte> payload,
+                       bool looped) {
     if (fatal_ != DINGO_FATAL_NONE) {
         return;
     }
@@ -94,7 +95,7 @@ void Card::take(std::span<const std::byte> frame, std::span<const std::byte> pay
     }
 }
 
-bool Card::run(Nanoseconds now, unsigned budget) {
+bool ModelEngine::run(Nanoseconds now, unsigned budget) {
     card_.now = std::max(card_.now, now);
     if (fatal_ != DINGO_FATAL_NONE) {
         return false;
@@ -113,7 +114,7 @@ bool Card::run(Nanoseconds now, unsigned budget) {
     return more;
 }
 
-bool Card::run_loopback(unsigned budget) {
+bool ModelEngine::run_loopback(unsigned budget) {
     const bool any = !loopback_.empty();
     while (!loopback_.empty() && budget-- > 0) {
         const Loopback::Taken taken = loopback_.take();
@@ -123,7 +124,7 @@ bool Card::run_loopback(unsigned budget) {
     return any;  // what came in may have to be answered
 }
 
-Nanoseconds Card::next_deadline() const {
+Nanoseconds ModelEngine::next_deadline() const {
     if (fatal_ != DINGO_FATAL_NONE) {
         return kNever;
     }
@@ -133,7 +134,7 @@ Nanoseconds Card::next_deadline() const {
     return std::min(state_->ethernet.next_deadline(), state_->transport.next_deadline());
 }
 
-bool Card::run_admin(unsigned budget, unsigned& done) {
+bool ModelEngine::run_admin(unsigned budget, unsigned& done) {
     while (admin_.pending() && done < budget) {
         ++done;
         AdminCommand command;
@@ -150,14 +151,14 @@ bool Card::run_admin(unsigned budget, unsigned& done) {
     return admin_.pending();
 }
 
-void Card::fail(std::uint32_t reason) {
+void ModelEngine::fail(std::uint32_t reason) {
     fatal_ = reason;
     state_->async.post(card_, DINGO_EV_DEVICE_FATAL, 0, reason);
     admin_.disable();
 }
 
 std::unique_ptr<Engine> make_model(const EngineConfig& config, HostPort& host, WirePort& wire) {
-    return std::make_unique<Card>(config, host, wire);
+    return std::make_unique<ModelEngine>(config, host, wire);
 }
 
 void register_model_engine() {

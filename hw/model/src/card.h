@@ -13,9 +13,9 @@
 
 namespace dingo::model {
 
-class Card final : public Engine, private TransportHost {
+class ModelEngine final : public Engine, private TransportHost {
   public:
-    Card(const EngineConfig& config, HostPort& host, WirePort& wire);
+    ModelEngine(const EngineConfig& config, HostPort& host, WirePort& wire);
 
     void reset() override;
     std::uint64_t mmio_read(Bar bar, std::uint64_t offset, unsigned size) override;

@@ -20,14 +20,14 @@ constexpr std::uint32_t extra_bits(std::uint32_t type) {
 
 }  // namespace
 
-void Card::doorbell(std::uint32_t page, std::uint32_t word0, std::uint32_t index) {
+void ModelEngine::doorbell(std::uint32_t page, std::uint32_t word0, std::uint32_t index) {
     if (!ring(page, word0, index)) {
         card_.count(DINGO_CARD_DB_DROPPED);
     }
 }
 
 /// False: no such object, another page, or an index that the ring cannot have.
-bool Card::ring(std::uint32_t page, std::uint32_t word0, std::uint32_t index) {
+bool ModelEngine::ring(std::uint32_t page, std::uint32_t word0, std::uint32_t index) {
     const std::uint32_t type = DINGO_GET(DINGO_DOORBELL_WORD0_TYPE_MASK, word0);
     const std::uint32_t object = DINGO_GET(DINGO_DOORBELL_WORD0_OBJECT_MASK, word0);
     const std::uint32_t known =

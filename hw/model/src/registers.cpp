@@ -20,7 +20,7 @@ constexpr bool valid_access(std::uint64_t offset, unsigned size) {
 
 }  // namespace
 
-std::uint32_t Card::status() const {
+std::uint32_t ModelEngine::status() const {
     std::uint32_t value = DINGO_STATUS_READY_MASK;
     if (fatal_ != DINGO_FATAL_NONE) {
         value |= DINGO_STATUS_FATAL_MASK;
@@ -32,7 +32,7 @@ std::uint32_t Card::status() const {
 }
 
 /// The 64 bits at `offset` (a multiple of 8) when two 32-bit registers are seen as one.
-std::uint64_t Card::register_value(std::uint64_t offset) const {
+std::uint64_t ModelEngine::register_value(std::uint64_t offset) const {
     const auto two = [](std::uint64_t low, std::uint64_t high) { return high << 32 | low; };
     switch (offset) {
         case DINGO_REG_MAGIC:
@@ -65,7 +65,7 @@ std::uint64_t Card::register_value(std::uint64_t offset) const {
     }
 }
 
-std::uint64_t Card::mmio_read(Bar bar, std::uint64_t offset, unsigned size) {
+std::uint64_t ModelEngine::mmio_read(Bar bar, std::uint64_t offset, unsigned size) {
     if (bar != Bar::kRegisters || offset >= kRegistersEnd || !valid_access(offset, size)) {
         return 0;
     }
@@ -82,7 +82,7 @@ std::uint64_t Card::mmio_read(Bar bar, std::uint64_t offset, unsigned size) {
     return offset % 8 == 0 ? value & 0xffffffff : value >> 32;
 }
 
-void Card::mmio_write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned size) {
+void ModelEngine::mmio_write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned size) {
     if (bar == Bar::kDoorbells) {
         const std::uint64_t slot = offset % DINGO_DB_PAGE_SIZE / 8;
         const std::uint64_t page = offset / DINGO_DB_PAGE_SIZE;
@@ -108,7 +108,7 @@ void Card::mmio_write(Bar bar, std::uint64_t offset, std::uint64_t value, unsign
     }
 }
 
-void Card::write_register(std::uint64_t offset, std::uint32_t value) {
+void ModelEngine::write_register(std::uint64_t offset, std::uint32_t value) {
     switch (offset) {
         case DINGO_REG_CTRL:
             if ((value & DINGO_CTRL_RESET_MASK) != 0) {
@@ -137,12 +137,12 @@ void Card::write_register(std::uint64_t offset, std::uint32_t value) {
     }
 }
 
-void Card::write_base(std::uint64_t& base, bool high_half, std::uint32_t value) {
+void ModelEngine::write_base(std::uint64_t& base, bool high_half, std::uint32_t value) {
     const unsigned shift = high_half ? 32 : 0;
     base = (base & ~(0xffffffffull << shift)) | std::uint64_t{value} << shift;
 }
 
-void Card::write_admin_control(std::uint32_t value) {
+void ModelEngine::write_admin_control(std::uint32_t value) {
     constexpr std::uint32_t kKnown = DINGO_AQ_CTRL_LOG_DEPTH_MASK | DINGO_AQ_CTRL_ENABLE_MASK;
     if ((value & ~kKnown) != 0 || fatal_ != DINGO_FATAL_NONE) {
         card_.count(DINGO_CARD_MMIO_DROPPED);

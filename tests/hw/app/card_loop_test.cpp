@@ -172,7 +172,7 @@ class Seat {
     std::string socket_;
     std::unique_ptr<Wire> wire_;
     vfio_user::Server server_;
-    std::optional<vfio_user::Attachment> attachment_;
+    std::optional<vfio_user::VfioUserAttachment> attachment_;
     std::optional<Card> card_;
     std::optional<ServedCard> served_;
 };

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/host_process.h"
+#include "app/card_process.h"
 #include "app/idle_policy.h"
 #include "fake_engine.h"
 

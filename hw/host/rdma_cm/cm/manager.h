@@ -18,9 +18,9 @@
 namespace dingo::cm {
 
 /// What the manager needs of the card.
-class Port {
+class CmPort {
   public:
-    virtual ~Port() = default;
+    virtual ~CmPort() = default;
     /// May be lost.
     virtual void send(const Path& path, const Mad& mad) = 0;
     [[nodiscard]] virtual std::uint64_t ca_guid() const = 0;
@@ -64,7 +64,7 @@ struct Stats {
 
 class Manager {
   public:
-    Manager(Port& port, Listeners& listeners) : port_(port), listeners_(listeners) {}
+    Manager(CmPort& port, Listeners& listeners) : port_(port), listeners_(listeners) {}
     ~Manager();
     Manager(const Manager&) = delete;
     Manager& operator=(const Manager&) = delete;
@@ -123,7 +123,7 @@ class Manager {
                 Answered answered, Reason reason);
     void end_stale(Connection& connection);
 
-    Port& port_;
+    CmPort& port_;
     Listeners& listeners_;
     std::unordered_map<std::uint32_t, std::unique_ptr<Connection>> by_id_;
     std::map<RemoteKey, Connection*> by_remote_id_;

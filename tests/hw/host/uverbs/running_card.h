@@ -17,7 +17,7 @@
 #include "app/card_loop.h"
 #include "base/unix_socket.h"
 #include "dingo/model.h"
-#include "host/rdma_cm/service.h"
+#include "host/rdma_cm/cm_service.h"
 #include "host/uverbs/attachment.h"
 #include "verbs.h"
 
@@ -51,7 +51,7 @@ class RunningCard {
         card_.emplace("model", config, driver_, *wire_);
         driver_.start(*card_);
         attachment_.emplace(
-            Attachment::Options{
+            UverbsAttachment::Options{
                 .directory = directory, .share = false, .number = 3, .max_clients = max_clients},
             driver_);
         attachment_->set_sysfs([this](const std::string& path) {
@@ -62,7 +62,7 @@ class RunningCard {
             return path == "class/known" ? std::optional<std::string>("42\n") : std::nullopt;
         });
         if (rdma_cm) {
-            rdma_cm_.emplace(rdma_cm::Service::Options{.directory = directory, .share = false},
+            rdma_cm_.emplace(rdma_cm::CmService::Options{.directory = directory, .share = false},
                              driver_, attachment_->poller());
             attachment_->add_service(*rdma_cm_);
         }
@@ -141,8 +141,8 @@ class RunningCard {
     std::unique_ptr<Wire> wire_;
     std::unique_ptr<Wire> peer_;
     std::optional<Card> card_;
-    std::optional<Attachment> attachment_;
-    std::optional<rdma_cm::Service> rdma_cm_;
+    std::optional<UverbsAttachment> attachment_;
+    std::optional<rdma_cm::CmService> rdma_cm_;
     UniqueFd stop_;
     std::optional<ServedCard> served_;
     std::optional<CardLoop> loop_;

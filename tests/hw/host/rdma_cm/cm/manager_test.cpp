@@ -40,7 +40,7 @@ struct Peer final : Owner {
     Connection* connection = nullptr;
 };
 
-struct Side final : Port, Listeners {
+struct Side final : CmPort, Listeners {
     Side(std::uint8_t host, Nanoseconds& clock)
         : host_(host), clock_(clock), manager(*this, *this) {}
 

@@ -13,14 +13,14 @@
 namespace dingo::vfio_user {
 
 /// One received message. Descriptors that a handler does not move away close with it.
-struct Message {
+struct VfioMessage {
     Header header{};
     std::vector<std::byte> payload;
     std::vector<UniqueFd> fds;
 };
 
 /// Message framing over a non-blocking UNIX stream socket, with descriptors as SCM_RIGHTS.
-class Connection {
+class MessageStream {
   public:
     enum class Read {
         kMessage,     ///< one whole message is in `out`
@@ -30,10 +30,10 @@ class Connection {
     };
 
     /// Takes the socket and makes it non-blocking.
-    explicit Connection(UniqueFd socket);
+    explicit MessageStream(UniqueFd socket);
 
     /// Reads the rest of the current message.
-    Read read(Message& out);
+    Read read(VfioMessage& out);
 
     /// Sends one message made of a header (whose size is filled in) and two pieces; `fd` travels
     /// with it unless -1 (it is duplicated if it has to wait). What the socket does not take is
@@ -60,7 +60,7 @@ class Connection {
     long transmit(std::span<const std::span<const std::byte>> pieces, int fd);
 
     UniqueFd socket_;
-    Message current_;
+    VfioMessage current_;
     std::size_t header_have_ = 0;
     std::size_t payload_have_ = 0;
     std::deque<Queued> backlog_;

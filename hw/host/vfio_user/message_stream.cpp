@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "connection.h"
+#include "message_stream.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -18,13 +18,13 @@ constexpr std::size_t kMaxBacklog = 8 * std::size_t{kMaxMessage};
 
 }  // namespace
 
-Connection::Connection(UniqueFd socket) : socket_(std::move(socket)) {
+MessageStream::MessageStream(UniqueFd socket) : socket_(std::move(socket)) {
     ::fcntl(socket_.get(), F_SETFL, ::fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
 }
 
 // Reads header and payload separately and never past the end of a message: so the descriptors
 // that arrive with a piece are those of this message and not of the next one.
-Connection::Read Connection::receive(std::byte* to, std::size_t want, std::size_t& have) {
+MessageStream::Read MessageStream::receive(std::byte* to, std::size_t want, std::size_t& have) {
     while (have < want) {
         iovec iov{to + have, want - have};
         alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * kMaxFds)> control;
@@ -62,7 +62,7 @@ Connection::Read Connection::receive(std::byte* to, std::size_t want, std::size_
     return Read::kMessage;
 }
 
-Connection::Read Connection::read(Message& out) {
+MessageStream::Read MessageStream::read(VfioMessage& out) {
     if (header_have_ < sizeof(Header)) {
         const Read r =
             receive(reinterpret_cast<std::byte*>(&current_.header), sizeof(Header), header_have_);
@@ -85,7 +85,7 @@ Connection::Read Connection::read(Message& out) {
     return Read::kMessage;
 }
 
-long Connection::transmit(std::span<const std::span<const std::byte>> pieces, int fd) {
+long MessageStream::transmit(std::span<const std::span<const std::byte>> pieces, int fd) {
     std::array<iovec, 3> iov{};
     std::size_t n = 0;
     for (const auto& piece : pieces) {
@@ -114,8 +114,8 @@ long Connection::transmit(std::span<const std::span<const std::byte>> pieces, in
     }
 }
 
-bool Connection::send(Header header, std::span<const std::byte> head,
-                      std::span<const std::byte> body, int fd) {
+bool MessageStream::send(Header header, std::span<const std::byte> head,
+                         std::span<const std::byte> body, int fd) {
     header.size = static_cast<std::uint32_t>(sizeof header + head.size() + body.size());
     const std::array<std::span<const std::byte>, 3> pieces{std::as_bytes(std::span(&header, 1)),
                                                            head, body};
@@ -147,7 +147,7 @@ bool Connection::send(Header header, std::span<const std::byte> head,
     return true;
 }
 
-bool Connection::flush() {
+bool MessageStream::flush() {
     while (!backlog_.empty()) {
         Queued& first = backlog_.front();
         const std::array<std::span<const std::byte>, 1> rest{

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "host/rdma_cm/service.h"
+#include "host/rdma_cm/cm_service.h"
 
 #include <sys/epoll.h>
 
@@ -39,7 +39,7 @@ std::uint8_t rate_of(const uverbs::PortAttr& port) {
 
 }  // namespace
 
-Service::Service(const Options& options, uverbs::Driver& driver, Poller& poller)
+CmService::CmService(const Options& options, uverbs::Driver& driver, Poller& poller)
     : options_(options),
       driver_(driver),
       poller_(poller),
@@ -56,12 +56,12 @@ Service::Service(const Options& options, uverbs::Driver& driver, Poller& poller)
     listener_id_ = poller_.add(listener_.fd(), EPOLLIN, *this);
 }
 
-Service::~Service() {
+CmService::~CmService() {
     files_.clear();
     poller_.remove(listener_id_);
 }
 
-void Service::ready(std::uint32_t /*events*/) {
+void CmService::ready(std::uint32_t /*events*/) {
     for (unsigned i = 0; i < kAcceptBudget; ++i) {
         uverbs::Listener::Accepted accepted = listener_.accept();
         if (!accepted.socket) {
@@ -77,7 +77,7 @@ void Service::ready(std::uint32_t /*events*/) {
     }
 }
 
-bool Service::settle(Nanoseconds now) {
+bool CmService::settle(Nanoseconds now) {
     files_.remove_if([](const auto& file) { return file->closed(); });
     bool more = gsi_.poll([this](const uverbs::GsiReceived& got) {
         manager_.receive(got.source, got.destination, got.mad);
@@ -97,7 +97,7 @@ bool Service::settle(Nanoseconds now) {
     return more;
 }
 
-Nanoseconds Service::next_deadline() const {
+Nanoseconds CmService::next_deadline() const {
     Nanoseconds due = manager_.next_deadline();
     for (const std::uint32_t number : resolving_) {
         if (const Id* const id = find_id(number)) {
@@ -107,14 +107,14 @@ Nanoseconds Service::next_deadline() const {
     return due;
 }
 
-void Service::stop() {
+void CmService::stop() {
     for (const auto& [number, id] : ids_) {
         id->device_removed();
     }
     files_.clear();
 }
 
-void Service::add_stats(nlohmann::json& all) const {
+void CmService::add_stats(nlohmann::json& all) const {
     const cm::Stats& s = manager_.stats();
     const uverbs::GsiStats& g = gsi_.stats();
     std::size_t links = 0;
@@ -143,25 +143,25 @@ void Service::add_stats(nlohmann::json& all) const {
                       {"clients_refused", refused_}};
 }
 
-std::uint8_t Service::mtu() const {
+std::uint8_t CmService::mtu() const {
     return driver_.mtu().active;
 }
 
-std::uint8_t Service::ack_delay() const {
+std::uint8_t CmService::ack_delay() const {
     return static_cast<std::uint8_t>(device_.local_ca_ack_delay & 0x1f);
 }
 
-Nanoseconds Service::now() const {
+Nanoseconds CmService::now() const {
     timespec t{};
     ::clock_gettime(CLOCK_MONOTONIC, &t);
     return static_cast<Nanoseconds>(t.tv_sec) * 1'000'000'000 + static_cast<Nanoseconds>(t.tv_nsec);
 }
 
-std::uint32_t Service::random() {
+std::uint32_t CmService::random() {
     return uverbs::random_bits();
 }
 
-void Service::send(const cm::Path& path, const cm::Mad& mad) {
+void CmService::send(const cm::Path& path, const cm::Mad& mad) {
     uverbs::AhAttr to;
     to.dgid = path.remote;
     to.sgid_index = path.sgid_index;
@@ -173,7 +173,7 @@ void Service::send(const cm::Path& path, const cm::Mad& mad) {
     gsi_.send(to, mad);
 }
 
-Id* Service::make_id(File& file, std::uint64_t uid, std::uint16_t space, std::uint8_t qp_type) {
+Id* CmService::make_id(File& file, std::uint64_t uid, std::uint16_t space, std::uint8_t qp_type) {
     if (ids_.size() >= kMaxIds || file.ids() >= kMaxIdsOfFile) {
         return nullptr;
     }
@@ -183,12 +183,12 @@ Id* Service::make_id(File& file, std::uint64_t uid, std::uint16_t space, std::ui
     return ids_.emplace(number, std::move(id)).first->second.get();
 }
 
-Id* Service::find_id(std::uint32_t number) const {
+Id* CmService::find_id(std::uint32_t number) const {
     const auto at = ids_.find(number);
     return at == ids_.end() ? nullptr : at->second.get();
 }
 
-void Service::drop_listener(Id& id) {
+void CmService::drop_listener(Id& id) {
     if (const auto at = listeners_.find({id.space(), id.source().port}); at != listeners_.end()) {
         std::erase(at->second, &id);
         if (at->second.empty()) {
@@ -197,14 +197,14 @@ void Service::drop_listener(Id& id) {
     }
 }
 
-void Service::remove_id(Id& id) {
+void CmService::remove_id(Id& id) {
     drop_listener(id);
     const std::uint32_t number = id.number();
     ids_.erase(number);
     numbers_.give_back(number);
 }
 
-GroupJoin* Service::make_join(Id& id, std::uint64_t uid) {
+GroupJoin* CmService::make_join(Id& id, std::uint64_t uid) {
     if (joins_.size() >= kMaxJoins || id.joins() >= kMaxJoinsOfId ||
         id.file().joins() >= kMaxJoinsOfFile) {
         return nullptr;
@@ -215,23 +215,23 @@ GroupJoin* Service::make_join(Id& id, std::uint64_t uid) {
     return joins_.emplace(number, std::move(join)).first->second.get();
 }
 
-GroupJoin* Service::find_join(std::uint32_t number) const {
+GroupJoin* CmService::find_join(std::uint32_t number) const {
     const auto at = joins_.find(number);
     return at == joins_.end() ? nullptr : at->second.get();
 }
 
-void Service::remove_join(const GroupJoin& join) {
+void CmService::remove_join(const GroupJoin& join) {
     join.id->file().left();
     const std::uint32_t number = join.number;
     joins_.erase(number);
     join_numbers_.give_back(number);
 }
 
-void Service::add_listener(Id& id) {
+void CmService::add_listener(Id& id) {
     listeners_[{id.space(), id.source().port}].push_back(&id);
 }
 
-Id* Service::listener_for(std::uint16_t space, const Address& destination) const {
+Id* CmService::listener_for(std::uint16_t space, const Address& destination) const {
     const auto at = listeners_.find({space, destination.port});
     Id* found = nullptr;
     if (at != listeners_.end()) {
@@ -245,7 +245,8 @@ Id* Service::listener_for(std::uint16_t space, const Address& destination) const
     return found;
 }
 
-cm::Listeners::Answer Service::on_request(cm::Connection& connection, const cm::Request& request) {
+cm::Listeners::Answer CmService::on_request(cm::Connection& connection,
+                                            const cm::Request& request) {
     const auto header = cm::decode_ip_header(request.parameters.private_data);
     if (!header || request.service_id >> 32 != 0) {
         return Answer::kNobody;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "host/uverbs/connection.h"
+#include "host/uverbs/uverbs_file.h"
 
 #include <fmt/format.h>
 #include <sys/epoll.h>
@@ -39,24 +39,24 @@ UniqueFd file_with(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Connection::Connection(Device& device, std::uint32_t id, ForeignSocket socket, pid_t pid)
+UverbsFile::UverbsFile(Device& device, std::uint32_t id, ForeignSocket socket, pid_t pid)
     : device_(device), id_(id), socket_(std::move(socket)), pid_(pid) {
     poll_id_ = device_.poller.add(socket_.get(), EPOLLIN, *this);
 }
 
-Connection::~Connection() {
+UverbsFile::~UverbsFile() {
     device_.poller.remove(poll_id_);
     device_.poller.remove(kick_id_);
     objects_.clear();
     context_.reset();
 }
 
-void Connection::fail() {
+void UverbsFile::fail() {
     closed_ = true;
     device_.poller.remove(poll_id_);
 }
 
-void Connection::ready(std::uint32_t /*events*/) {
+void UverbsFile::ready(std::uint32_t /*events*/) {
     for (unsigned i = 0; i < kRequestBudget; ++i) {
         Message message;
         switch (receive_message(socket_.get(), message)) {
@@ -85,7 +85,7 @@ void Connection::ready(std::uint32_t /*events*/) {
     }
 }
 
-bool Connection::retry() {
+bool UverbsFile::retry() {
     const auto before = waiting_.size();
     auto again = std::exchange(waiting_, {});
     const Driver::Retrying retrying(device_.driver);
@@ -97,7 +97,7 @@ bool Connection::retry() {
     return waiting_.size() != before;
 }
 
-bool Connection::serve(const Message& message) {
+bool UverbsFile::serve(const Message& message) {
     Reply reply;
     reply.header.type = DINGO_UVERBS_DONE;
     try {
@@ -136,7 +136,7 @@ bool Connection::serve(const Message& message) {
     return true;
 }
 
-void Connection::execute(const Message& message, Reply& reply) {
+void UverbsFile::execute(const Message& message, Reply& reply) {
     if (brings_unasked_descriptors(message)) {
         throw ErrnoError(EINVAL);
     }
@@ -167,7 +167,7 @@ void Connection::execute(const Message& message, Reply& reply) {
     call.commit(reply);
 }
 
-void Connection::hello(const Message& message, Reply& reply) {
+void UverbsFile::hello(const Message& message, Reply& reply) {
     if (!ClientProcesses::is_hello(message)) {
         ++device_.stats.malformed;
         fail();
@@ -178,13 +178,13 @@ void Connection::hello(const Message& message, Reply& reply) {
     reply.header.rdev = kUverbsMajor << 20 | (kFirstMinor + device_.number);
 }
 
-void Connection::mmap(const Message& message, Reply& reply) {
+void UverbsFile::mmap(const Message& message, Reply& reply) {
     Context::Mapping mapping = context().mmap(message.header.arg, message.header.arg2);
     reply.header.map_offset = mapping.offset;
     reply.fds.push_back(std::move(mapping.fd));
 }
 
-void Connection::sysfs(const Message& message, Reply& reply) const {
+void UverbsFile::sysfs(const Message& message, Reply& reply) const {
     const std::string path(reinterpret_cast<const char*>(message.payload.data()),
                            message.payload.size());
     const auto text = device_.sysfs ? device_.sysfs(path) : std::nullopt;
@@ -194,7 +194,7 @@ void Connection::sysfs(const Message& message, Reply& reply) const {
     reply.fds.push_back(file_with(std::as_bytes(std::span(*text))));
 }
 
-void Connection::netlink(const Message& message, Reply& reply) const {
+void UverbsFile::netlink(const Message& message, Reply& reply) const {
     if (!device_.netlink) {
         throw ErrnoError(EOPNOTSUPP);
     }
@@ -203,7 +203,7 @@ void Connection::netlink(const Message& message, Reply& reply) const {
     reply.header.next = piece.next;
 }
 
-void Connection::post_to_all(int event, std::uint64_t element) {
+void UverbsFile::post_to_all(int event, std::uint64_t element) {
     for (const auto& channel : channels_) {
         if (channel->kind() == EventChannel::Kind::kAsync) {
             channel->post({element, static_cast<std::uint32_t>(event)});
@@ -211,25 +211,25 @@ void Connection::post_to_all(int event, std::uint64_t element) {
     }
 }
 
-Context& Connection::context() const {
+Context& UverbsFile::context() const {
     if (!context_) {
         throw ErrnoError(EINVAL);
     }
     return *context_;
 }
 
-void Connection::set_context(std::unique_ptr<Context> context) {
+void UverbsFile::set_context(std::unique_ptr<Context> context) {
     context_ = std::move(context);
     if (context_->kick_fd() >= 0) {
         kick_id_ = device_.poller.add(context_->kick_fd(), EPOLLIN, kick_);
     }
 }
 
-void Connection::Kick::ready(std::uint32_t /*events*/) {
-    connection.driver().kicked(*connection.context_);
+void UverbsFile::Kick::ready(std::uint32_t /*events*/) {
+    file.driver().kicked(*file.context_);
 }
 
-std::shared_ptr<EventChannel> Connection::make_channel(EventChannel::Kind kind) {
+std::shared_ptr<EventChannel> UverbsFile::make_channel(EventChannel::Kind kind) {
     if (channels_.size() >= kMaxChannels) {
         throw ErrnoError(EMFILE);
     }
@@ -239,16 +239,16 @@ std::shared_ptr<EventChannel> Connection::make_channel(EventChannel::Kind kind) 
         });
 }
 
-void Connection::add_channel(std::shared_ptr<EventChannel> channel) {
+void UverbsFile::add_channel(std::shared_ptr<EventChannel> channel) {
     channels_.push_back(std::move(channel));
 }
 
-void Connection::set_default_async(std::shared_ptr<EventChannel> channel, HeldChannel hold) {
+void UverbsFile::set_default_async(std::shared_ptr<EventChannel> channel, HeldChannel hold) {
     default_hold_ = std::make_unique<HeldChannel>(std::move(hold));
     default_async_ = std::move(channel);
 }
 
-HeldChannel Connection::channel(EventChannel::Kind kind, int fd) const {
+HeldChannel UverbsFile::channel(EventChannel::Kind kind, int fd) const {
     for (const auto& channel : channels_) {
         if (channel->kind() == kind && channel->is(fd)) {
             return {channel, fd};
@@ -257,14 +257,14 @@ HeldChannel Connection::channel(EventChannel::Kind kind, int fd) const {
     throw ErrnoError(EBADF);
 }
 
-HeldChannel Connection::default_async() const {
+HeldChannel UverbsFile::default_async() const {
     return {default_async_, -1};
 }
 
-std::string Connection::command_name() const {
+std::string UverbsFile::command_name() const {
     std::string name;
-    std::ifstream file(fmt::format("/proc/{}/comm", pid_));
-    std::getline(file, name);
+    std::ifstream comm(fmt::format("/proc/{}/comm", pid_));
+    std::getline(comm, name);
     return name;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "host/uverbs/host.h"
+#include "host/uverbs/uverbs_host.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@ namespace {
 /// Headers of RoCE v2 over IPv6 around a payload, the longest there are.
 constexpr std::uint32_t kHeaders = 128;
 
-SysfsIdentity identity_of(const HostOptions& options, unsigned number, const LocalCard& card,
+SysfsIdentity identity_of(const UverbsHostOptions& options, unsigned number, const LocalCard& card,
                           const std::string& engine) {
     const PciIdentity& pci = card.identity();
     SysfsIdentity id;
@@ -30,8 +30,8 @@ SysfsIdentity identity_of(const HostOptions& options, unsigned number, const Loc
 
 }  // namespace
 
-Host::Host(const HostOptions& options, CardDirectory& directory, Driver& driver,
-           const LocalCard& card, std::string engine, bool adopts)
+UverbsHost::UverbsHost(const UverbsHostOptions& options, CardDirectory& directory, Driver& driver,
+                       const LocalCard& card, std::string engine, bool adopts)
     : options_(options),
       directory_(directory),
       driver_(driver),
@@ -50,9 +50,9 @@ Host::Host(const HostOptions& options, CardDirectory& directory, Driver& driver,
     };
 }
 
-Host::~Host() = default;
+UverbsHost::~UverbsHost() = default;
 
-void Host::publish() {
+void UverbsHost::publish() {
     directory_.publish({{"pid", ::getpid()},
                         {"number", directory_.number()},
                         {"name", options_.name},
@@ -62,7 +62,7 @@ void Host::publish() {
                         {"adopts", adopts_}});
 }
 
-DriverConfig driver_config(const HostOptions& options) {
+DriverConfig driver_config(const UverbsHostOptions& options) {
     DriverConfig config;
     config.ib_name = options.name;
     config.addresses = options.addresses;

@@ -12,7 +12,7 @@
 
 namespace dingo::uverbs {
 
-struct HostOptions {
+struct UverbsHostOptions {
     std::string directory;  ///< of the card; "" = no kernel-less card
     bool share = false;
     std::vector<std::string> addresses;
@@ -23,31 +23,31 @@ struct HostOptions {
 
 /// All that makes a running card one that applications can use without a kernel driver. What it
 /// shows of itself appears once it is ready, and goes with it.
-class Host {
+class UverbsHost {
   public:
     /// The card is brought up: `driver` is its HostPort. `adopts`: its process takes further cards.
     /// Throws std::runtime_error for the user.
-    Host(const HostOptions& options, CardDirectory& directory, Driver& driver,
-         const LocalCard& card, std::string engine, bool adopts);
-    ~Host();
-    Host(const Host&) = delete;
-    Host& operator=(const Host&) = delete;
+    UverbsHost(const UverbsHostOptions& options, CardDirectory& directory, Driver& driver,
+               const LocalCard& card, std::string engine, bool adopts);
+    ~UverbsHost();
+    UverbsHost(const UverbsHost&) = delete;
+    UverbsHost& operator=(const UverbsHost&) = delete;
 
-    [[nodiscard]] Attachment& attachment() { return attachment_; }
+    [[nodiscard]] UverbsAttachment& attachment() { return attachment_; }
     /// After the control socket is there, too.
     void publish();
 
   private:
-    const HostOptions& options_;
+    const UverbsHostOptions& options_;
     CardDirectory& directory_;
     Driver& driver_;
     std::string engine_;
     bool adopts_;
     Sysfs sysfs_;
-    Attachment attachment_;
+    UverbsAttachment attachment_;
 };
 
-DriverConfig driver_config(const HostOptions& options);
+DriverConfig driver_config(const UverbsHostOptions& options);
 
 /// One descriptor or more for each queue of each client: as many as we may have.
 void raise_descriptor_limit();

@@ -26,18 +26,18 @@
 
 namespace dingo::rdma_cm {
 
-class Service final : public uverbs::Service,
-                      private Pollable,
-                      private cm::Port,
-                      private cm::Listeners {
+class CmService final : public uverbs::Service,
+                        private Pollable,
+                        private cm::CmPort,
+                        private cm::Listeners {
   public:
     struct Options {
         std::string directory;  ///< of the card
         bool share = false;
     };
     /// The card is up and its part of sysfs exists. Throws std::runtime_error for the user.
-    Service(const Options& options, uverbs::Driver& driver, Poller& poller);
-    ~Service() override;
+    CmService(const Options& options, uverbs::Driver& driver, Poller& poller);
+    ~CmService() override;
 
     bool settle(Nanoseconds now) override;
     [[nodiscard]] Nanoseconds next_deadline() const override;
@@ -74,7 +74,7 @@ class Service final : public uverbs::Service,
   private:
     // Pollable: somebody connects
     void ready(std::uint32_t events) override;
-    // cm::Port
+    // cm::CmPort
     void send(const cm::Path& path, const cm::Mad& mad) override;
     [[nodiscard]] std::uint64_t ca_guid() const override { return device_.node_guid; }
     [[nodiscard]] std::uint8_t ack_delay() const override;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "host_process.h"
+#include "card_process.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -58,7 +58,7 @@ std::string needs_own_process(const Options& o) {
     return o.tuned ? "it has tuning options of its own" : "";
 }
 
-void HostProcess::start(Options options, UniqueFd log) {
+void CardProcess::start(Options options, UniqueFd log) {
     adopts_ |= cards_.empty() && options.adopt;
     options.wire.local = &segments_;
     const std::string name = options.uverbs.name;
@@ -82,7 +82,7 @@ void HostProcess::start(Options options, UniqueFd log) {
     }
 }
 
-std::optional<nlohmann::json> HostProcess::command(const std::string& card,
+std::optional<nlohmann::json> CardProcess::command(const std::string& card,
                                                    const nlohmann::json& request) {
     const auto command = request.value("cmd", std::string());
     if (command == "stop") {
@@ -94,7 +94,7 @@ std::optional<nlohmann::json> HostProcess::command(const std::string& card,
     return std::nullopt;
 }
 
-nlohmann::json HostProcess::adopt(const nlohmann::json& request) {
+nlohmann::json CardProcess::adopt(const nlohmann::json& request) {
     if (!adopts_) {
         throw std::invalid_argument("this process keeps to its own card: it lacks --adopt");
     }
@@ -117,7 +117,7 @@ nlohmann::json HostProcess::adopt(const nlohmann::json& request) {
 }
 
 /// After the answer was sent; with the last card the process ends.
-nlohmann::json HostProcess::stop(const std::string& name) {
+nlohmann::json CardProcess::stop(const std::string& name) {
     ++stopping_;
     loop_.later([this, name] {
         const auto card = std::find_if(cards_.begin(), cards_.end(),

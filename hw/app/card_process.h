@@ -15,12 +15,12 @@ namespace dingo {
 
 /// The kernel-less cards of one process: one thread serves them, and cards on the same shm segment
 /// meet inside the process. It ends with its last card.
-class HostProcess {
+class CardProcess {
   public:
     /// `stop_fd` as CardLoop's.
-    HostProcess(const IdlePolicy::Limits& idle, int stop_fd) : loop_(idle, stop_fd) {}
-    HostProcess(const HostProcess&) = delete;
-    HostProcess& operator=(const HostProcess&) = delete;
+    CardProcess(const IdlePolicy::Limits& idle, int stop_fd) : loop_(idle, stop_fd) {}
+    CardProcess(const CardProcess&) = delete;
+    CardProcess& operator=(const CardProcess&) = delete;
 
     /// Brings a card up and serves it. Throws std::exception for the user.
     void start(Options options, UniqueFd log = {});

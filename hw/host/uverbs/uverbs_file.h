@@ -21,13 +21,13 @@ namespace dingo::uverbs {
 
 /// One open uverbs descriptor: what ib_uverbs' file is. Whatever was made through it lives until
 /// its last copy is closed; then closed() is true and the owner destroys it, and all goes.
-class Connection final : public Pollable {
+class UverbsFile final : public Pollable {
   public:
     /// `id`: greater than those of all who came before; `pid`: of who connected.
-    Connection(Device& device, std::uint32_t id, ForeignSocket socket, pid_t pid);
-    ~Connection() override;
-    Connection(const Connection&) = delete;
-    Connection& operator=(const Connection&) = delete;
+    UverbsFile(Device& device, std::uint32_t id, ForeignSocket socket, pid_t pid);
+    ~UverbsFile() override;
+    UverbsFile(const UverbsFile&) = delete;
+    UverbsFile& operator=(const UverbsFile&) = delete;
 
     /// Serves some requests that are here.
     void ready(std::uint32_t events) override;
@@ -65,9 +65,9 @@ class Connection final : public Pollable {
 
   private:
     struct Kick final : Pollable {
-        explicit Kick(Connection& c) : connection(c) {}
+        explicit Kick(UverbsFile& c) : file(c) {}
         void ready(std::uint32_t events) override;
-        Connection& connection;
+        UverbsFile& file;
     };
 
     void fail();

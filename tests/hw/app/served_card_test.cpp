@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What a card's loop watches of a wire: a card at rest must hear of frames and of room for its own,
+// whatever descriptors the wire has just now.
+#include "app/served_card.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "app/card_loop.h"
+#include "fake_engine.h"
+
+namespace dingo::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct NoMemory final : HostPort {
+    bool dma_read(std::uint64_t /*addr*/, std::span<std::byte> /*dst*/) override { return false; }
+    bool dma_write(std::uint64_t /*addr*/, std::span<const std::byte> /*src*/) override {
+        return false;
+    }
+    std::byte* dma_pointer(std::uint64_t /*addr*/, std::size_t /*len*/) override { return nullptr; }
+    void raise_msix(unsigned /*vector*/) override {}
+};
+
+struct NoHost final : HostAttachment {
+    void watch(PollGroup& /*polls*/) override {}
+    void unwatch() override {}
+    bool settle(Nanoseconds /*now*/) override { return false; }
+    void add_stats(nlohmann::json& /*all*/) const override {}
+    void stop() override {}
+};
+
+/// Sends bytes through a socket that is full at first, and counts what happens to it.
+struct SocketWire final : Wire {
+    SocketWire() {
+        std::array<int, 2> ends{};
+        EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()),
+                  0);
+        near.reset(ends[0]);
+        far.reset(ends[1]);
+        const std::array<char, 4096> block{};
+        while (::send(near.get(), block.data(), block.size(), MSG_NOSIGNAL) > 0) {
+        }
+    }
+    std::span<std::byte> begin_frame(std::size_t /*max_len*/) override { return {}; }
+    void end_frame(std::size_t /*len*/) override {}
+    int fd() const override { return receives; }
+    int tx_blocked_fd() const override { return blocked ? near.get() : -1; }
+    unsigned receive(FrameSink& /*sink*/, unsigned /*budget*/) override {
+        ++looks;
+        std::uint64_t count = 0;
+        if (receives.load() != near.get() && ::read(receives, &count, sizeof count) > 0) {
+            ++arrived;
+        }
+        return 0;
+    }
+    void flush() override {
+        ++flushes;
+        pollfd room{near.get(), POLLOUT, 0};
+        blocked = ::poll(&room, 1, 0) == 0;
+    }
+    void advance(Nanoseconds /*now*/) override {}
+    std::string describe() const override { return "socket"; }
+    WireStats stats() const override { return {}; }
+
+    void make_room() const {
+        std::array<char, 65536> block;
+        while (::recv(far.get(), block.data(), block.size(), 0) > 0) {
+        }
+    }
+
+    UniqueFd near, far;
+    std::atomic<int> receives{-1};
+    std::atomic<bool> blocked{true};
+    std::atomic<int> looks{0};
+    std::atomic<int> arrived{0};
+    std::atomic<int> flushes{0};
+};
+
+template <typename Condition>
+bool wait_for(Condition&& condition) {
+    for (int i = 0; i < 30'000 && !condition(); ++i) {
+        std::this_thread::sleep_for(1ms);
+    }
+    return condition();
+}
+
+class ServedCardTest : public testing::Test {
+  protected:
+    ServedCardTest() : stop_(::eventfd(0, EFD_CLOEXEC)) { register_fake_engine(); }
+
+    void start(int receives) {
+        wire.receives = receives;
+        card_.emplace("fake", EngineConfig{}, memory_, wire);
+        served_.emplace("", *card_, host_, wire);
+        loop_.emplace(IdlePolicy::Limits{}, stop_.get());
+        loop_->add(*served_);
+        thread_ = std::thread([this] { loop_->run(); });
+    }
+    ~ServedCardTest() override {
+        ::eventfd_write(stop_.get(), 1);
+        thread_.join();
+        loop_.reset();
+    }
+    /// True once it has no rounds any more.
+    bool rests() const {
+        return wait_for([this] {
+            const int before = wire.flushes;
+            std::this_thread::sleep_for(20ms);
+            return wire.flushes == before;
+        });
+    }
+
+    SocketWire wire;
+
+  private:
+    NoMemory memory_;
+    NoHost host_;
+    UniqueFd stop_;
+    std::optional<Card> card_;
+    std::optional<ServedCard> served_;
+    std::optional<CardLoop> loop_;
+    std::thread thread_;
+};
+
+TEST_F(ServedCardTest, HearsOfRoomOnTheDescriptorThatItReceivesFrom) {
+    start(wire.near.get());
+    ASSERT_TRUE(rests());
+    ASSERT_TRUE(wire.blocked);
+    wire.make_room();
+    EXPECT_TRUE(wait_for([&] { return !wire.blocked; }));
+    EXPECT_TRUE(rests());
+}
+
+TEST_F(ServedCardTest, HearsOfRoomOnAnotherDescriptor) {
+    const UniqueFd receives(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    start(receives.get());
+    ASSERT_TRUE(rests());
+    wire.make_room();
+    EXPECT_TRUE(wait_for([&] { return !wire.blocked; }));
+    EXPECT_TRUE(rests());
+}
+
+TEST_F(ServedCardTest, HearsOfFramesOnADescriptorThatIsNewSinceTheLastWait) {
+    const UniqueFd first(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    const UniqueFd second(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    start(first.get());
+    ASSERT_TRUE(rests());
+    ::eventfd_write(first.get(), 1);
+    ASSERT_TRUE(wait_for([&] { return wire.arrived == 1; }));
+    ASSERT_TRUE(rests());
+    wire.receives = second.get();
+    ::eventfd_write(first.get(), 1);  // a round that finds the new one
+    wire.make_room();
+    ASSERT_TRUE(wait_for([&] { return !wire.blocked; }));
+    ::eventfd_write(second.get(), 1);
+    EXPECT_TRUE(wait_for([&] { return wire.arrived == 2; }));
+}
+
+}  // namespace
+}  // namespace dingo::test
