@@ -126,7 +126,7 @@ void dingo_kqp_detach(struct dingo_qp *qp)
  * dingo_kqp_reset() - the QP is in RESET: its queues are empty
  * @qp: the QP
  *
- * Completions that nobody polled are dropped, they name work that is gone.
+ * Unread completions are dropped, as their work requests are gone.
  */
 void dingo_kqp_reset(struct dingo_qp *qp)
 {

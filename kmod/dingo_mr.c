@@ -297,7 +297,7 @@ int dingo_check_reg(struct ib_device *ibdev, u64 length, u64 iova, int access)
 		return -EOPNOTSUPP;
 	if ((access & IB_ACCESS_MW_BIND) && !(dev->caps & DINGO_CAP_MW))
 		return -EOPNOTSUPP;
-	/* No length must never mean all memory (CVE-2023-25775). */
+	/* A zero length must not register all memory (CVE-2023-25775). */
 	if (!length || length > le64_to_cpu(dev->limits.max_mr_size))
 		return -EINVAL;
 	if (check_add_overflow(iova, length - 1, &end))

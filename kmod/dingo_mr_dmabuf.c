@@ -48,7 +48,7 @@ static void dingo_dmabuf_moved(struct dma_buf_attachment *attach)
 	dma_resv_assert_held(attach->dmabuf->resv);
 	if (!mr || !umem_dmabuf->sgt)
 		return;
-	/* A command that fails has told the reset code, which stops DMA. */
+	/* If the command fails, the reset code has been told and stops DMA. */
 	if (mr->on_card && !mr->paused &&
 	    dingo_cmd_pause_mr(dingo_mr_dev(mr), mr->ibmr.lkey))
 		ibdev_err_ratelimited(mr->ibmr.device,

@@ -7,7 +7,9 @@
 
 #include "dingo.h"
 
-/* A writer is done in a few instructions, or it was preempted; or killed, and nobody will ever be done. */
+/* A writer needs a few instructions. If it was preempted it takes longer; if it was killed it never
+ * ends.
+ */
 #define READS 10000
 
 /* cqe.ts_hi and ts_lo */
@@ -44,7 +46,9 @@ uint64_t dingo_clock_real(const struct dingo_clock *clock, uint64_t stamp)
 	return clock->real_ns + apart;
 }
 
-/* The clock itself is in no page of ours: it runs as the time of day does since the pair was taken. */
+/* The clock itself is not mapped here: it is extrapolated by the time of day since the pair was
+ * taken.
+ */
 static int present_clock(struct dingo_context *ctx, uint64_t *card_ns)
 {
 	struct dingo_clock clock = {};

@@ -81,17 +81,17 @@ static inline const struct dingo_cqe *dingo_cq_next(struct dingo_cq *cq)
 	return cqe;
 }
 
-/* Of a poll that finds nothing: 0, or EIO where nothing will come any more. */
+/* Result of a poll that found nothing: 0, or EIO when the card is gone and nothing will come. */
 static inline int dingo_cq_empty(const struct dingo_cq *cq)
 {
 	return unlikely(atomic_load_explicit(cq->status, memory_order_relaxed) &
 			DINGO_STATUS_GONE) ? EIO : 0;
 }
 
-/* cq_poll.c: lets others run. */
+/* cq_poll.c: yields the processor, and sleeps after many empty polls. */
 void dingo_cq_yield(struct dingo_cq *cq);
 
-/* After a poll in vain, without the lock: the card may be waiting for this very processor. */
+/* Call after an empty poll, without the lock: the card may be waiting for this processor. */
 static inline void dingo_cq_give_way(struct dingo_cq *cq)
 {
 	if (atomic_load_explicit(cq->status + DINGO_STATUS_CROWDED_OFFSET / 4,
@@ -99,7 +99,7 @@ static inline void dingo_cq_give_way(struct dingo_cq *cq)
 		dingo_cq_yield(cq);
 }
 
-/* The card must hear of consumption before a quarter of the ring went unreported
+/* The card must be told of consumed entries before a quarter of the ring is unreported
  * (dingo-abi.h, struct dingo_create_cq_resp).
  */
 static inline bool dingo_cq_report_due(const struct dingo_cq *cq)

@@ -18,14 +18,15 @@ const struct dingo_cqe *dingo_cq_next_old(struct dingo_cq *cq)
 		old->count--;
 		return &old->entries[old->next++];
 	}
-	/* the entry given last was one of these; it is settled by now */
+	/* the last entry returned was one of these; it is settled now */
 	cq->old = NULL;
 	free(old);
 	return dingo_cq_next(cq);
 }
 
-/* A yield gives the processor only to who waits for the same one. Who polls on in vain sleeps a little, so that a
- * card that waits for another one can move here; the answer to a single short request comes before that.
+/* sched_yield() gives way only to threads that wait for the same processor. A caller that keeps
+ * polling an empty CQ therefore sleeps briefly after a while, so that a card that waits for another
+ * processor can be moved to this one. The answer to a single short request comes before that.
  */
 #define YIELDS_BEFORE_SLEEP 64
 #define SHORTEST_SLEEP_NS 10000
@@ -35,22 +36,22 @@ void dingo_cq_yield(struct dingo_cq *cq)
 {
 	struct timespec time = {};
 	uint32_t consumer = cq->consumer;
-	uint32_t vain;
+	uint32_t empty_polls;
 
-	if (atomic_load_explicit(&cq->vain_at, memory_order_relaxed) !=
+	if (atomic_load_explicit(&cq->empty_at, memory_order_relaxed) !=
 	    consumer) {
-		atomic_store_explicit(&cq->vain_at, consumer,
+		atomic_store_explicit(&cq->empty_at, consumer,
 				      memory_order_relaxed);
-		atomic_store_explicit(&cq->vain, 0, memory_order_relaxed);
+		atomic_store_explicit(&cq->empty_polls, 0, memory_order_relaxed);
 	}
-	vain = atomic_fetch_add_explicit(&cq->vain, 1, memory_order_relaxed);
-	if (vain < YIELDS_BEFORE_SLEEP) {
+	empty_polls = atomic_fetch_add_explicit(&cq->empty_polls, 1, memory_order_relaxed);
+	if (empty_polls < YIELDS_BEFORE_SLEEP) {
 		sched_yield();
 		return;
 	}
-	/* as long again as it has already waited, more or less */
+	/* roughly double the time that it has waited so far */
 	time.tv_nsec = SHORTEST_SLEEP_NS
-		       << min_t(uint32_t, vain - YIELDS_BEFORE_SLEEP,
+		       << min_t(uint32_t, empty_polls - YIELDS_BEFORE_SLEEP,
 				LOG_LONGEST_SLEEP);
 	nanosleep(&time, NULL);
 }

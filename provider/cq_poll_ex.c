@@ -41,7 +41,7 @@ static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 	return err;
 }
 
-/* The caller may post again as it goes, so what it has read is reported on the way. */
+/* The caller may post again between two polls, so consumed entries are reported here, too. */
 static int next_poll(struct ibv_cq_ex *ibcq)
 {
 	dingo_cq_polled(cq_ex_to_dingo_cq(ibcq));

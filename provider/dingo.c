@@ -169,7 +169,7 @@ static void destroy_kick(struct dingo_context *ctx)
 		close(ctx->kick_fd);
 }
 
-/* A forked child may poll its parent's queues no more than with other cards, but it may look. */
+/* A forked child cannot use its parent's queues, as with other cards, but it may read this page. */
 static int init_status(struct dingo_context *ctx,
 		       const struct dingo_alloc_ucontext_resp *resp)
 {
@@ -234,7 +234,7 @@ static struct dingo_context *new_context(struct ibv_device *device, int cmd_fd)
 					    RDMA_DRIVER_UNKNOWN);
 }
 
-/* `ctx` is done, or goes, with `err` in errno. */
+/* Returns the finished context, or on failure frees `ctx` and sets errno to `err`. */
 static struct verbs_context *finish_context(struct dingo_context *ctx, int err)
 {
 	if (!err)

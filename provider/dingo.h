@@ -123,9 +123,9 @@ struct dingo_cq {
 	uint32_t arm;			/* ARM_SN and ARM_SOLICITED as last rung */
 	bool armed_any;			/* armed for any completion, event not seen */
 	struct dingo_old_entries *old;	/* come before the ring's; NULL: none */
-	_Atomic(uint32_t) vain_at;	/* consumer index of the polls in vain ... */
-	_Atomic(uint32_t) vain;		/* ... and how many there were */
-	uint32_t report_at;		/* consumer index at which the card must hear of it */
+	_Atomic(uint32_t) empty_at;	/* consumer index at the last empty poll ... */
+	_Atomic(uint32_t) empty_polls;	/* ... and how many empty polls there were at it */
+	uint32_t report_at;		/* consumer index to report to the card */
 	struct dingo_qp *last_qp;	/* of the entry polled before; never NULL */
 	const struct dingo_cqe *cur;	/* extended polling: present entry */
 	uint32_t wc_flags;		/* IBV_WC_* of it */
@@ -344,7 +344,7 @@ void dingo_cq_forget_qp(struct dingo_cq *cq, struct dingo_qp *qp);
 int dingo_resize_cq(struct ibv_cq *cq, int cqe);
 
 /* cq_poll.c */
-extern struct dingo_qp dingo_no_qp; /* its number is nobody's */
+extern struct dingo_qp dingo_no_qp; /* stands for no QP: no entry has its number */
 int dingo_poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *wc);
 
 /* cq_poll_ex.c */

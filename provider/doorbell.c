@@ -86,8 +86,9 @@ void dingo_doorbell_unmap_all(struct dingo_context *ctx)
 	ctx->db_pages = NULL;
 }
 
-/* EAGAIN: the eventfd's counter is full, so the card has kicks to see. Errors of a card that is gone
- * show up in polling. Callers of post functions do not expect errno to change.
+/* EAGAIN means that the eventfd's counter is full, so the card has unread kicks. Errors of a card
+ * that is gone show up in polling. errno is kept, as callers of post functions do not expect it to
+ * change.
  */
 void dingo_kick(const struct dingo_db *db)
 {
@@ -107,7 +108,7 @@ static uint32_t next_arm_bits(uint32_t bits, bool seen, bool solicited)
 {
 	uint32_t sn = DINGO_GET(DINGO_DOORBELL_WORD0_ARM_SN_MASK, bits);
 
-	/* a request that is still to be seen goes on, for any completion if one of the two is */
+	/* an unseen request is kept, for any completion if one of the two asks for that */
 	if (!seen && !(bits & DINGO_DOORBELL_WORD0_ARM_SOLICITED_MASK))
 		solicited = false;
 	return DINGO_PREP(DINGO_DOORBELL_WORD0_ARM_SN_MASK, sn + seen) |

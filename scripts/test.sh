@@ -121,7 +121,7 @@ for suite in "${suites[@]}"; do
     p=$(grep -c '^PASS ' "$logs/$name.log" || true)
     f=$(grep -c '^FAIL ' "$logs/$name.log" || true)
     s=$(grep -c '^SKIP ' "$logs/$name.log" || true)
-    # A suite that died, or said nothing, has failed whatever it counted.
+    # A suite that died or printed no result has failed, whatever it counted.
     if [ "$f" = 0 ] && { [ "$rc" != 0 ] || [ $((p + s)) = 0 ]; }; then
         f=1
         echo "FAIL $name: the suite ended with status $rc after $p cases" >>"$logs/$name.log"

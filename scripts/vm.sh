@@ -228,7 +228,7 @@ cmd_up() {
         wait_ready A "$((SECONDS + boot_timeout))" || failed_side=A
         [ -n "$failed_side" ] || wait_ready B "$((SECONDS + boot_timeout))" || failed_side=B
         [ -n "$failed_side" ] || break
-        # A busy host can break an emulated kernel's timer calibration; that is nobody's bug here.
+        # A busy host can break an emulated kernel's timer calibration. This is not a bug of Dingo's.
         if [ $attempt = 1 ] && ! grep -q systemd-udevd "$session/$failed_side.console"; then
             log "guest $failed_side stopped before its first process; once more"
             end_session

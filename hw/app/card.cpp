@@ -14,12 +14,12 @@
 namespace dingo {
 namespace {
 
-// Units of one round: so small that nobody waits long for his turn, so large that the fixed cost
-// of a round does not show.
+// Units of one round: few enough that others are served soon, and enough that the fixed cost of a
+// round does not matter.
 constexpr unsigned kEngineBudget = 64;
 constexpr unsigned kFrameBudget = 64;
-// Without the processor for so long, the card hears what came meanwhile before it looks at timers:
-// an answer that waits here is not missing.
+// After a pause of this length without a processor, the card receives waiting frames before it
+// checks timers: an answer that already waits is not late.
 constexpr Nanoseconds kPause = 5'000'000;
 constexpr unsigned kPausedFrames = 16 * kFrameBudget;
 
@@ -77,7 +77,7 @@ Card::Card(std::string_view engine, const EngineConfig& config, HostPort& host, 
 }
 
 bool Card::poll(Nanoseconds now) {
-    // A simulated engine is that slow by itself, and its time is not this one.
+    // A simulated engine is always this slow, and it has its own clock.
     const bool paused = now - now_ >= kPause && !engine_->simulated_clock();
     now_ = now;
     wire_.advance(now);
@@ -88,7 +88,7 @@ bool Card::poll(Nanoseconds now) {
     // A deadline may be that of a frame which the fault injector holds on the receiving side.
     if (wire_ready_ || wire_.polled() || wire_.fd() < 0 || wire_.next_deadline() <= now) {
         first_frame_ = true;
-        advance(now);  // frames get this time's stamps, not those of before the sleep
+        advance(now);  // frames get the time of now, not of before the sleep
         unsigned frames = 0;
         unsigned heard = 0;
         do {
@@ -231,8 +231,8 @@ void Card::on_frame(std::span<const std::byte> frame) {
         ++stats_.link_down_drops;
         return;
     }
-    // A receive that was posted before the peer sent this frame must count: look before the first
-    // of a batch that the wire has delivered.
+    // A receive that was posted before the peer sent this frame must count, so scan the doorbells
+    // before the first frame of a batch.
     if (first_frame_ && scanner_) {
         scanner_->scan(*this, now_);
     }

@@ -21,8 +21,8 @@ struct CardStats {
     std::uint64_t trapped_writes = 0;
 };
 
-/// An engine with its doorbell pages and its wire. Knows no clock and no descriptor: whoever owns
-/// it calls poll() with the time and sleeps as prepare_sleep() and next_deadline() allow.
+/// An engine with its doorbell pages and its wire. Knows no clock and no descriptor: the owner
+/// calls poll() with the time and sleeps as prepare_sleep() and next_deadline() allow.
 class Card final : public LocalCard, public DoorbellSink, public FrameSink {
   public:
     /// Throws std::invalid_argument when no engine has this name or when the engine's registers
@@ -41,8 +41,8 @@ class Card final : public LocalCard, public DoorbellSink, public FrameSink {
     /// poll().
     [[nodiscard]] bool prepare_sleep(Nanoseconds now);
     void woke();
-    /// The host asks for something between two poll()s: it finds the time of now, not that of the
-    /// last poll(), which a card that slept has left long ago.
+    /// The host makes a request between two poll()s. Sets the current time, as the time of the last
+    /// poll() may be long ago when the card slept.
     void advance(Nanoseconds now);
 
     /// When poll() must be called though no input arrives.

@@ -97,7 +97,7 @@ void ControlServer::Client::ready(std::uint32_t /*events*/) {
     }
 }
 
-// False: the client is done, or is none that we want.
+// False: the client is done, or broke the protocol.
 bool ControlServer::serve(Client& client) {
     std::array<char, 4096> buffer;
     const ssize_t got = ::recv(client.fd.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
@@ -110,7 +110,7 @@ bool ControlServer::serve(Client& client) {
         client.input.erase(0, end + 1);
         if (::send(client.fd.get(), reply.data(), reply.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
             static_cast<ssize_t>(reply.size())) {
-            return false;  // it does not read what it asks for
+            return false;  // the client does not read its replies
         }
     }
     return client.input.size() <= kMaxLine;

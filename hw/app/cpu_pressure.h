@@ -9,20 +9,20 @@
 namespace dingo {
 
 /// Whether the card's thread has to wait for a processor, as the scheduler counts it
-/// (/proc/thread-self/schedstat). On a machine with fewer processors than pollers, clients that
-/// find nothing must give way, or the card gets its turn milliseconds late.
+/// (/proc/thread-self/schedstat). On a machine with fewer processors than polling threads, clients
+/// that find nothing must yield; otherwise the card runs milliseconds late.
 class CpuPressure {
   public:
     /// To be made in the card's thread.
     CpuPressure();
 
-    /// Looks, but not more often than is sensible. True: crowded() has changed.
+    /// Samples, but not more often than kPeriod. True: crowded() has changed.
     bool sample(Nanoseconds now);
     [[nodiscard]] bool crowded() const { return crowded_; }
 
   private:
     static constexpr Nanoseconds kPeriod = 5'000'000;
-    /// Where clients give way nobody waits, so the finding is kept for some time.
+    /// While clients yield, the card does not wait, so the last result is kept for this time.
     static constexpr Nanoseconds kKeep = 2'000'000'000;
 
     /// Nanoseconds that the thread was runnable and did not run; false without that counter.

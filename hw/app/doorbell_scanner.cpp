@@ -213,9 +213,9 @@ bool DoorbellScanner::Ring::sends() const {
     return type == DINGO_DB_SQ || type == DINGO_DB_ETH_TX;
 }
 
-// What was rung before a send is visible when the send is: a second look, after the sends were
-// read, finds it wherever its slot is. Sends that only the second look found wait for the next
-// call, since what was rung before them may not have been seen.
+// A doorbell rung before a send is visible once the send is, so a second look after reading the
+// sends finds it in whichever slot. Sends found only by the second look wait for the next call:
+// what was rung before them may not have been seen yet.
 unsigned DoorbellScanner::deliver(DoorbellSink& sink, Nanoseconds now) {
     const std::size_t first_look = rings_.size();
     if (std::ranges::any_of(rings_, &Ring::sends)) {

@@ -65,19 +65,19 @@ class DoorbellScanner {
     /// posted writes on PCIe are. For rare writes (admin doorbell): it reads a line of each page.
     unsigned scan_all(DoorbellSink& sink, Nanoseconds now);
 
-    /// Somebody kicked: the next scan() finds out who.
+    /// A kick arrived: the next scan() finds out which page it was for.
     void kicked();
 
     /// A writer of this page kicked: the next scan() looks at it.
     void kicked(std::size_t page, Nanoseconds now);
 
-    /// Pages from `count` on are nobody's: sweeps leave them out. All are in use at first.
+    /// Pages from `count` on are unused: sweeps skip them. At first all pages are in use.
     void use_pages(std::size_t count);
 
-    /// Other memory, all zero, is where this page was: forgets what it held.
+    /// The page's memory was replaced by other memory, all zero: forgets what it held.
     void renew(std::size_t page);
 
-    /// The slot gets another owner: stores 0 there, as if that had been seen already.
+    /// The slot gets another owner: stores 0, without delivering it as a doorbell.
     void clear(std::uint64_t offset);
 
     /// True while a sweep is not finished: scan() again before sleeping.

@@ -7,9 +7,9 @@
 
 namespace dingo {
 
-/// A time that adapts to how long the card sleeps. A sleep shorter than the limit would have been
-/// better waited through, so the time doubles; a longer one was rightly slept, and the time halves
-/// down to nothing: an idle card costs no processor.
+/// A waiting time that adapts to how long the card sleeps. A sleep shorter than the limit should
+/// have been a wait, so the time doubles. After a longer sleep it halves, down to nothing: an idle
+/// card costs no processor time.
 class AdaptiveTime {
   public:
     explicit AdaptiveTime(Nanoseconds limit) : limit_(limit) {}
@@ -31,15 +31,14 @@ class AdaptiveTime {
     Nanoseconds current_ = 0;
 };
 
-/// What a card does that has run out of work: it looks around without pause (spins), then with
-/// pauses (naps), then sleeps and asks for kicks.
+/// What a card does when it has no work: it polls without pause (spins), then with pauses (naps),
+/// then sleeps and asks for kicks.
 ///
-/// A doorbell finds a spinning card at once and a napping one at the end of the nap; to a sleeping
-/// one it needs a kick, for which the guest pays: some 40 us a doorbell under QEMU without KVM.
-/// Frames and messages end a nap at once. A nap takes a quarter of the time since the last work:
-/// so a doorbell is late by no more than that, and the longer nothing comes the less naps cost.
-/// On cores that guests fill, naps made latency worse than kicks did (measured), so they are off
-/// unless asked for.
+/// A doorbell reaches a spinning card at once and a napping card at the end of the nap. A sleeping
+/// card needs a kick, which costs the guest some 40 us a doorbell under QEMU without KVM. Frames
+/// and messages end a nap at once. A nap takes a quarter of the time since the last work, so a
+/// doorbell is late by no more than that, and naps cost less the longer the card is idle. Naps are
+/// off by default: on cores that guests fill they made latency worse than kicks did (measured).
 class IdlePolicy {
   public:
     struct Limits {

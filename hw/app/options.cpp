@@ -171,7 +171,7 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     Options o;
     if (const auto engines = engine_names();
         !engines.empty() && std::find(engines.begin(), engines.end(), o.engine) == engines.end()) {
-        o.engine = engines.front();  // a program without the model
+        o.engine = engines.front();  // this program was built without the model
     }
     std::string mac;
     std::uint64_t seed = 0;
@@ -265,7 +265,7 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     limit("--max-mr", o.config.max_mr, "Memory regions and windows", 1 << 16);
     limit("--max-srq", o.config.max_srq, "Shared receive queues", 1 << 20);
 
-    // Those that gate commands: what a work request asks for is not checked against CAPS.
+    // Capabilities that gate commands. What a work request uses is not checked against CAPS.
     const std::map<std::string, std::uint64_t> optional = {
         {"compute", DINGO_CAP_COMPUTE},   {"pause_mr", DINGO_CAP_PAUSE_MR},
         {"rereg_mr", DINGO_CAP_REREG_MR}, {"resize_cq", DINGO_CAP_RESIZE_CQ},

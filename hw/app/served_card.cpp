@@ -16,7 +16,7 @@
 namespace dingo {
 namespace {
 
-/// Longer than a peer or a program that is in touch with the card takes to answer.
+/// Longer than an active peer or program takes to answer.
 constexpr Nanoseconds kSleepsAfter = 1'000'000;
 
 }  // namespace

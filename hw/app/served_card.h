@@ -46,8 +46,8 @@ class ServedCard final : private Pollable {
     /// round before sleeps_on() lets it.
     [[nodiscard]] bool prepare_sleep(Nanoseconds now);
     void woke();
-    /// While others of its loop are busy, a card that has had nothing to do for a while sleeps: its
-    /// rounds would cost them time. True: it does, until something is for it.
+    /// A card that has been idle for a while sleeps when other cards of its loop are busy, because
+    /// its rounds would cost them time. True: it sleeps until an event is for it.
     [[nodiscard]] bool sleeps_on(Nanoseconds now);
 
     /// Its wire, its host and its control socket are members of `poller` from now on, until

@@ -19,14 +19,14 @@
 namespace dingo {
 namespace {
 
-/// Each hostile close() keeps one thread; with all of them kept what is left waits. What honest
-/// clients send mostly closes at once, so that it does not wait behind it.
+/// A hostile close() blocks its thread. When all threads are blocked, further descriptors wait;
+/// most honest ones do not need a thread, as their close() returns at once.
 constexpr unsigned kMostThreads = 32;
 
-/// Freeing so much memory takes no time that anybody sees.
+/// Freeing this much memory takes no noticeable time.
 constexpr std::int64_t kSmallFile = 16 << 20;
 
-/// A descriptor goes out of scope between a call that failed and a look at errno.
+/// Keeps errno when a descriptor goes out of scope between a failed call and the check of errno.
 class KeepErrno {
   public:
     ~KeepErrno() { errno = saved_; }
@@ -35,8 +35,8 @@ class KeepErrno {
     int saved_ = errno;
 };
 
-/// Ends a UNIX socket: nobody can send to it any more. True: nothing waits in it, above all no
-/// descriptors.
+/// Shuts a UNIX socket down, so that no one can send to it any more. True: its queue is empty, so
+/// no descriptors wait in it.
 bool end_and_look(int fd) {
     int type = 0;
     socklen_t length = sizeof type;
@@ -45,8 +45,8 @@ bool end_and_look(int fd) {
     }
     int domain = 0;
     length = sizeof domain;
-    // With SO_PASSCRED every message has a control part, for which there is no room: so its end is
-    // told from an empty message.
+    // With SO_PASSCRED every message has control data. Its truncation (MSG_CTRUNC) tells an empty
+    // message from the end of the stream.
     const int on = 1;
     if (::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) != 0 || domain != AF_UNIX ||
         ::shutdown(fd, SHUT_RD) != 0 ||
@@ -87,7 +87,8 @@ class Closer {
     }
 
   private:
-    /// Under the lock. Without a thread the descriptors wait until the next one can be started.
+    /// Call with the lock held. When no thread can be started, the descriptors wait for the next
+    /// attempt.
     void start() {
         sigset_t all;
         sigset_t old;
@@ -110,7 +111,7 @@ class Closer {
             const int fd = queue_.front();
             queue_.pop_front();
             ++busy_;
-            // Descriptors behind this one must not wait for it.
+            // Start another thread, so that the descriptors behind this one do not wait for it.
             if (!queue_.empty() && idle_ == 0 && threads_ < kMostThreads) {
                 start();
             }

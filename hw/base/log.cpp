@@ -16,7 +16,7 @@ class TurnSink final : public spdlog::sinks::base_sink<spdlog::details::null_mut
     void sink_it_(const spdlog::details::log_msg& message) override {
         spdlog::memory_buf_t line;
         formatter_->format(message, line);
-        // A log that cannot be written is nobody's to hear of.
+        // There is no place to report that the log cannot be written.
         [[maybe_unused]] const auto n = ::write(detail::log_descriptor, line.data(), line.size());
     }
     void flush_() override {}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The log of a card process. One that serves several cards has a log for each: a line goes to that
-// of the card whose turn it is. Only log.cpp includes spdlog, which costs every file that does
-// seconds of compilation.
+// The log of a card process. A process that serves several cards has a log for each: a line goes to
+// the card whose round is running. Only log.cpp includes spdlog, which adds seconds to the
+// compilation of every file that does.
 #pragma once
 
 #include <fmt/core.h>

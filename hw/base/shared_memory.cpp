@@ -20,7 +20,7 @@ SharedMemory::SharedMemory(const char* name, std::size_t size)
     if (::ftruncate(fd_.get(), static_cast<off_t>(size)) != 0) {
         fail("ftruncate of shared memory");
     }
-    // Whoever we give the descriptor to must not be able to take the pages away from under us.
+    // A process that gets the descriptor must not be able to remove the pages that we have mapped.
     if (::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
         fail("sealing of shared memory");
     }

@@ -31,8 +31,8 @@ constexpr long long power(unsigned n) noexcept {
     return 2 * static_cast<long long>(r);
 }
 
-/// What moves the two halves of a lane `bits` towards the end of the data; the first half lies 64
-/// bits further away, and either product ends 32 bits before the lane's end.
+/// Constants that move the two halves of a lane `bits` towards the end of the data. The first half
+/// is 64 bits further away, and each product ends 32 bits before the lane's end.
 struct Fold {
     explicit constexpr Fold(unsigned bits) : first(power(bits + 32)), second(power(bits - 32)) {}
     long long first, second;

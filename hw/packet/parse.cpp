@@ -25,7 +25,7 @@ ParseResult parse_ipv4(const std::byte* p, std::size_t available, Packet& out,
     const Ipv4Header ip = Ipv4Header::load(p);
     if (ip.version_ihl != Ipv4Header::kVersionIhl || ip.protocol != kIpProtocolUdp)
         return ParseResult::kNotRoce;
-    // Later fragments have no UDP header to look at: the host's stack sorts them out.
+    // Later fragments have no UDP header to check: the host's stack reassembles them.
     if ((ip.flags_fragment & Ipv4Header::kFragmentOffsetMask) != 0)
         return ParseResult::kNotRoce;
     if (!to_roce_port(p + kIpv4Bytes))
@@ -113,7 +113,7 @@ ParseResult parse(std::span<const std::byte> frame, Packet& out) noexcept {
     if (size < kEthernetBytes)
         return ParseResult::kRunt;
 
-    // Straight into place: through an EthernetHeader the compiler stalls on its own stack.
+    // Copy directly: going through an EthernetHeader makes the compiler stall on store forwarding.
     std::memcpy(out.dmac.bytes.data(), base, out.dmac.bytes.size());
     std::memcpy(out.smac.bytes.data(), base + out.dmac.bytes.size(), out.smac.bytes.size());
     std::uint16_t ether_type = load_be16(base + EthernetHeader::kTypeOffset);

@@ -2,7 +2,7 @@
 //
 // The ICRC is linear: changing 16 bits of a packet changes it by a value that depends only on those
 // bits and on how many bytes follow. So an ICRC can be moved to another IPv4 identification without
-// reading the packet, and an identification that nobody tells can be found from the ICRC.
+// reading the packet, and an unknown identification can be computed from the ICRC.
 #pragma once
 
 #include <array>
@@ -26,7 +26,8 @@ class IcrcShift {
         return out;
     }
 
-    /// The change of the field that changes the ICRC so; none when no change does.
+    /// The change of the field that causes this change of the ICRC; none when there is no such
+    /// change.
     [[nodiscard]] std::optional<std::uint16_t> solve(std::uint32_t icrc_change) const;
 
   private:

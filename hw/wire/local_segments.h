@@ -18,19 +18,18 @@ class LocalMember {
     /// Its socket in the segment's directory.
     [[nodiscard]] virtual const std::filesystem::path& path() const = 0;
     [[nodiscard]] virtual std::uint64_t mac() const = 0;
-    /// A card of this process has come.
+    /// Another card of this process has joined the segment.
     virtual void meet(std::unique_ptr<ShmPeer> peer) = 0;
 };
 
-/// Which cards that one thread serves are on which shm segment: two of them are joined by a wire
-/// that makes no system call, and not by their sockets. Neither it nor they are for several
-/// threads.
+/// The shm segments of the cards that one thread serves. Two such cards on one segment are joined
+/// by a wire that needs no system call, instead of by their sockets. Not thread-safe.
 class LocalSegments {
   public:
     void add(LocalMember& member) { members_.push_back(&member); }
     void remove(LocalMember& member) { std::erase(members_, &member); }
 
-    /// Those whose segment is in `directory`.
+    /// The members whose segment is in `directory`.
     [[nodiscard]] std::vector<LocalMember*> on(const std::filesystem::path& directory) const {
         std::vector<LocalMember*> out;
         std::copy_if(members_.begin(), members_.end(), std::back_inserter(out),

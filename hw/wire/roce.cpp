@@ -190,7 +190,7 @@ class RoceWire final : public BatchWire {
     }
 
   private:
-    /// From now on fd() tells of all sockets, not only of the first.
+    /// From now on fd() covers all sockets, not only the first.
     void poll_all() {
         if (!epoll_) {
             epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));

@@ -52,7 +52,8 @@ std::uint64_t group_mac(const IpBytes& group) {
                                 : 0x33'33'00'00'00'00 | gid.ipv4();
 }
 
-/// The second of CLOCK_MONOTONIC: what the kernel says is asked again in each, as it may change.
+/// The current second of CLOCK_MONOTONIC. Answers of the kernel that may change are refreshed once
+/// in each.
 time_t this_second() {
     timespec now{};
     ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
@@ -222,7 +223,7 @@ bool RoceSocket::may_segment(const IpBytes& dst) {
     if (routes_.size() > kMaxSenders)
         routes_.clear();
     Route& route = routes_[dst];
-    if (const time_t now = this_second(); now != route.asked) {  // a capture may begin
+    if (const time_t now = this_second(); now != route.asked) {  // a capture may have begun
         route.asked = now;
         route.segment = segmenting_helps(text_of(dst));
     }
@@ -520,10 +521,10 @@ std::span<std::byte> RoceSocket::rebuild(std::byte* payload, std::size_t len, co
     return {frame, kEthernetBytes + ip_bytes + kUdpBytes + len};
 }
 
-/// The kernel hides the identification, which the ICRC covers. Cards of our kind send what `guess`
-/// says; where the ICRC does not fit that, the one identification is taken with which it does.
+/// The kernel does not show the identification, which the ICRC covers. Dingo cards send what
+/// `guess` says; where the ICRC does not fit it, the identification is computed from the ICRC.
 void RoceSocket::check_id(std::span<std::byte> frame, Sender& sender, std::uint16_t guess) {
-    // An honest guess is looked at now and then: a foreign peer may come to the same address.
+    // A guess that fits is checked again now and then: another peer may get the same address.
     if (!sender.solve && sender.checks_left == 0 && ++sender.skipped % kCheckOneIn != 0)
         return;
     const auto covered = frame.subspan(kEthernetBytes, frame.size() - kEthernetBytes - kIcrcBytes);
@@ -535,7 +536,7 @@ void RoceSocket::check_id(std::span<std::byte> frame, Sender& sender, std::uint1
     }
     const auto change = shifts_.at(covered.size() - kIdBehind).solve(differs);
     if (!change)
-        return;  // the card will find the ICRC wrong, and count it
+        return;  // the card finds the wrong ICRC and counts it
     sender.solve = true;
     stats_.rx_id_solved++;
     put16(frame.data() + kEthernetBytes + packet::Ipv4Header::kIdOffset, guess ^ *change);

@@ -8,9 +8,9 @@
 
 namespace dingo {
 
-/// It helps to an address of this host, and over a virtual link (veth, bridge), where the run
-/// stays whole to its end. Not on an interface that somebody captures on: there RoCE shall look as
-/// it does on a real link; nor on a real one, for the sake of captures elsewhere.
+/// Segmentation helps towards an address of this host and over a virtual link (veth, bridge), where
+/// the run stays whole to its end. It is off on an interface that is captured, so that the capture
+/// shows RoCE as on a real link, and on a real interface, because of captures at the other end.
 bool segmenting_helps(const std::string& destination);
 bool segmenting_helps_on(const std::string& interface);
 

@@ -37,11 +37,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxPeers = 128;
-constexpr std::size_t kPublishBytes = 32UL * 1024;  // lets the peer work while we build
+constexpr std::size_t kPublishBytes = 32UL * 1024;  // the peer works while we build
 constexpr std::size_t kReleaseBytes = kShmRingBytes / 8;
 constexpr Nanoseconds kServiceEvery = 1'000'000;
 constexpr unsigned kIdleRounds = 64;
-// A peer may be off the processor for some scheduler slices, and the only one may be slow indeed.
+// A peer may be descheduled for a few time slices. The only peer may be slow, too.
 constexpr Nanoseconds kGiveUpAfter = 20'000'000;
 constexpr Nanoseconds kGiveUpOnlyOneAfter = 200'000'000;
 
@@ -197,8 +197,8 @@ class ShmWire final : public Wire, private LocalMember {
             if (!peer->ready())
                 continue;
             quiet &= peer->rx().arm() || peer->bad();
-            // Frames that were refused wait for room: until there is some, or patience ends. Their
-            // queue pair may be gone by then, and nobody ask for room again: so this is told once.
+            // Refused frames wait until there is room or the peer is given up on. This is signalled
+            // once, because the QP may be gone by then and would not ask for room again.
             if (peer->full_since == kNever || peer->stuck)
                 continue;
             if (!peer->tx().arm()) {
@@ -230,7 +230,7 @@ class ShmWire final : public Wire, private LocalMember {
         return std::any_of(peers_.begin(), peers_.end(), [](const auto& p) { return p->kicked(); });
     }
 
-    /// When a peer that holds us up will be given up on.
+    /// When to give up on a peer whose ring is full.
     Nanoseconds next_deadline() const override {
         Nanoseconds due = kNever;
         for (const auto& peer : peers_)
@@ -258,7 +258,7 @@ class ShmWire final : public Wire, private LocalMember {
                 path_.string()));
         std::memcpy(address.sun_path, path_.c_str(), path_.native().size() + 1);
 
-        // One at a time: so of each pair the later one connects, once.
+        // Under a lock, so that of each pair of cards only the later one connects.
         const fs::path lock_path = dir / ".lock";
         const UniqueFd lock(
             ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -277,7 +277,7 @@ class ShmWire final : public Wire, private LocalMember {
             peers_.push_back(std::move(ours));
             member->meet(std::move(theirs));
         }
-        ::unlink(path_.c_str());  // of an earlier process with our number
+        ::unlink(path_.c_str());  // left by an earlier process with our number
         listener_ = UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
         const mode_t old = ::umask(0177);
         const int bound =
@@ -401,7 +401,7 @@ class ShmWire final : public Wire, private LocalMember {
         return done;
     }
 
-    /// Where the next frame probably goes: where the last one went.
+    /// The peer that the next frame probably goes to: the one that the last frame went to.
     ShmPeer* guess() {
         if (guess_ == nullptr || guess_->gone()) {
             guess_ = nullptr;
@@ -438,7 +438,7 @@ class ShmWire final : public Wire, private LocalMember {
         }
         any_gone_ |= peer.gone();
         if (peer.tx().unpublished() != 0)
-            peer.publish();  // it must see what is there to make room
+            peer.publish();  // the peer must see these frames to make room
         if (peer.full_since == kNever || (peer.tx().moved() && !peer.stuck))
             peer.full_since = now_;
         peer.stuck |= peer.gone() || now_ - peer.full_since >= patience();
@@ -452,8 +452,8 @@ class ShmWire final : public Wire, private LocalMember {
         return true;
     }
 
-    /// Copies a frame into a peer's ring. Where it is full the frame is held for it (`hold`) as
-    /// long as the peer is not given up on.
+    /// Copies a frame into a peer's ring. If the ring is full, the frame is held for the peer
+    /// (`hold`) until the peer is given up on.
     bool copy(ShmPeer& peer, std::span<const std::byte> frame, bool hold) {
         const std::span<std::byte> room = reserve(peer, frame.size());
         if (!room.empty()) {
@@ -499,10 +499,10 @@ class ShmWire final : public Wire, private LocalMember {
     bool service_due_ = true;
     bool any_gone_ = false;
     unsigned idle_rounds_ = 0;
-    std::size_t first_ = 0;  // whose frames come first in the next round
+    std::size_t first_ = 0;  // the peer whose frames are received first in the next round
 
     ShmPeer* guess_ = nullptr;
-    ShmPeer* target_ = nullptr;  // in whose ring room_ is; null: it is scratch_
+    ShmPeer* target_ = nullptr;  // the peer whose ring has room_; null: scratch_ has it
     std::span<std::byte> room_;
     ShmPeer* held_for_ = nullptr;
     std::size_t held_len_ = 0;

@@ -181,7 +181,7 @@ void ShmPeer::kick() {
         return;
     }
     const char byte = 0;
-    // A full socket holds kicks that the peer has not seen: one more would tell it nothing.
+    // If the socket is full, unread kicks are waiting in it and another one is not needed.
     ::send(socket_.get(), &byte, sizeof byte, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 

@@ -2,10 +2,10 @@
 //
 // One other card on a shared-memory segment: a SOCK_SEQPACKET connection and two rings.
 //
-// Who comes later connects, makes the memory and sends it with its hello; who was there maps it,
-// if it is sealed and of the right size, and answers with its own hello. After that each message of
-// one byte is a kick: look at the rings. The socket, unlike an eventfd, tells of the peer's death
-// and cannot be made to block us.
+// The later card connects, creates the memory and sends it with its hello. The earlier card maps it
+// if it is sealed and of the right size, and answers with a hello. After that, each message of one
+// byte is a kick: look at the rings. Unlike an eventfd, a socket shows the peer's death and cannot
+// be made to block us.
 //
 // Two cards that one thread serves need none of this: they have the rings alone, and a kick is a
 // flag (local_pair).
@@ -40,7 +40,7 @@ class ShmPeer {
     /// -1 at a local end.
     [[nodiscard]] int fd() const { return socket_.get(); }
     [[nodiscard]] bool ready() const { return tx_.has_value(); }
-    /// It has gone, or does not keep to the protocol. Frames that it sent may still be there.
+    /// The peer has gone or has broken the protocol. Frames that it sent may still be in the ring.
     [[nodiscard]] bool gone() const { return gone_ || bad(); }
     [[nodiscard]] bool bad() const { return bad_ || (ready() && (tx_->bad() || rx_->bad())); }
     /// 0 until it is known.

@@ -29,7 +29,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 inline constexpr std::size_t kShmRingBytes = 2UL * 1024 * 1024;
 inline constexpr std::size_t kShmDataOffset = 4096;
-/// What a ring within a thread uses of it when the consumer keeps up.
+/// The part of a thread-local ring that is used while the consumer keeps up.
 inline constexpr std::size_t kLocalBytes = 256UL * 1024;
 /// Memory of one direction.
 inline constexpr std::size_t kShmDirectionBytes = kShmDataOffset + kShmRingBytes;

@@ -149,7 +149,8 @@ class UdpWire final : public BatchWire {
             throw_errno("udp wire: cannot make a socket", errno);
         const int fd = socket_.get();
         set_socket_buffers(fd, kUdpSocketBuffer);
-        // The frame's own size is the user's business: fragment rather than lose it to DF.
+        // The user chooses the frame size: fragment a large frame instead of dropping it because of
+        // DF.
         const int dont = IP_PMTUDISC_DONT;
         if (local.storage.ss_family == AF_INET)
             ::setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &dont, sizeof dont);

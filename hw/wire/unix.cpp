@@ -124,7 +124,7 @@ class UnixWire final : public BatchWire {
         if (::bind(rx_.get(), sa, sizeof address) == 0)
             return;
         int error = errno;
-        // A socket file that nobody holds is what a killed process left behind.
+        // A killed process leaves its socket file behind.
         if (error == EADDRINUSE && is_abandoned_socket(address)) {
             ::unlink(local_path_.c_str());
             if (::bind(rx_.get(), sa, sizeof address) == 0)
@@ -193,7 +193,7 @@ class UnixWire final : public BatchWire {
             case ECONNRESET:
             case ENOTCONN:
             case EPIPE:
-                // The peer went away; perhaps another process has taken its path. Try that once.
+                // The peer has gone. Another process may have bound its path: try that once.
                 out_.reset();
                 if (!fresh_) {
                     fresh_ = true;

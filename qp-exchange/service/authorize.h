@@ -8,8 +8,8 @@
 
 namespace qpx::service {
 
-/// Rules from text; '#' begins a comment. Whom no line names may nothing; the status needs a line
-/// whose job is "*". @throws Error(Argument) with the line's number
+/// Parses rules; '#' begins a comment. An identity that no line names may not join any job. The
+/// status needs a line whose job is "*". @throws Error(Argument) with the line's number
 Authorize parse_rules(std::string_view text);
 
 /// Rules from a file. @throws Error(Argument)

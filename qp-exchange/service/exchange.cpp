@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// All to all: each member names its peers, one item for each, and gets one from each of them. Pairs
-// match in order, so that members may be one exchange apart, and newcomers exchange with whom they
-// like. A pair is used up when one side's exchange is complete with it, also when the other side
-// then gives up: what is left of a pair never meets another item.
+// All to all: each member names its peers, with one item for each, and gets one item from each of
+// them. Pairs match in order, so members may be one exchange apart, and a newcomer may exchange
+// with any member. A pair is used up when the exchange of one side is complete with it, even if the
+// other side then gives up: the rest of a pair never meets another item.
 #include <openssl/evp.h>
 
 #include <algorithm>
@@ -146,8 +146,8 @@ void Registry::deliver_if_complete(Client& client) {
     auto delivery = std::make_unique<Delivery>();
     delivery->request = ex->request;
     RankSet taken;
-    // The first of each peer; a second is for the next exchange, and so is what comes from one who
-    // took the rank of a member that these items were for.
+    // Deliver the first item of each peer. A second item is for the next exchange, and so is an
+    // item from a new member that took the rank of the one that was named.
     std::vector<Parcel>& inbox = client.job->seat(client.rank)->inbox;
     std::vector<Parcel> later;
     delivery->parcels.reserve(inbox.size());
@@ -193,8 +193,8 @@ void Registry::note_half(Client& client, const Parcel& taken) {
     }
 }
 
-// The client ends its exchange without its answer. What its peers have of it they keep; what they
-// gave for it goes out of the inbox, for it belongs to these pairs.
+// The client's exchange ends without an answer. Its peers keep what they have of it. What they sent
+// for it leaves the inbox, as it belongs to these pairs.
 void Registry::give_up_halves(Client& client) {
     Seat& own = *client.job->seat(client.rank);
     auto& halves = client.exchanging->half_done;
@@ -221,8 +221,8 @@ void Registry::give_up_halves(Client& client) {
                        client.exchanging->sent.end());
 }
 
-// A member that gave up and asks again with the same item, while the peer has not begun another
-// pair, goes on with the half that was done.
+// A member that gave up and asks again with the same item resumes the half-done pair, unless the
+// peer has begun another pair.
 bool Registry::resume_half(Client& client, uint32_t rank, View item) {
     Seat& own = *client.job->seat(client.rank);
     const auto found = own.given_up.find(rank);

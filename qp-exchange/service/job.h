@@ -84,9 +84,9 @@ struct SentBytes {
 
 /// Endpoints that one client sent in one frame; freed when the last receiver has its own.
 struct Contribution {
-    /// The sender has given up: who has not taken its part does not get it any more.
+    /// The sender has given up: receivers that have not taken their part do not get it any more.
     void withdraw() { sent.reset(); }
-    /// The sender has gone: nobody connects to these endpoints any more.
+    /// The sender has gone: no one can connect to these endpoints any more.
     void kill() {
         withdraw();
         dead = true;
@@ -96,7 +96,7 @@ struct Contribution {
     uint32_t from = 0;
     uint32_t incarnation = 0;  ///< of the sender
     uint64_t exchange = 0;     ///< Exchanging::number of the sender's
-    bool dead = false;         ///< not even for who has taken its part and not read it
+    bool dead = false;         ///< a part that was taken and not read is dropped, too
     std::shared_ptr<const SentBytes> sent{};  ///< null: withdrawn
 };
 
@@ -105,14 +105,14 @@ struct Parcel {
     std::shared_ptr<Contribution> contribution;
     uint32_t offset = 0;
     uint32_t length = 0;
-    std::shared_ptr<const SentBytes> held{};  ///< by who has taken it
+    std::shared_ptr<const SentBytes> held{};  ///< set when it was taken
 
     void hold() { held = contribution->sent; }
     View bytes() const { return View(held->bytes).subspan(offset, length); }
 };
 
-/// A pair of which one half is done: the peer's exchange is complete with what this side sent, this
-/// side's waits for others.
+/// A half-done pair: the peer's exchange is complete with this side's item, and this side's
+/// exchange still waits for others.
 struct HalfPair {
     Parcel mine{};             ///< while the exchange lasts
     std::string digest{};      ///< of `mine`, when it was given up
@@ -166,8 +166,8 @@ struct Seat {
     size_t sent_bytes = 0;  ///< in contributions that are not delivered
     std::string name;
     std::vector<Parcel> inbox;
-    /// Of exchanges that this member gave up. A next one that sends the same goes on with its half;
-    /// one that sends something else begins a new pair.
+    /// Half-done pairs of exchanges that this member gave up. The next exchange resumes one by
+    /// sending the same item; another item begins a new pair.
     std::unordered_map<uint32_t, HalfPair> given_up;
 };
 

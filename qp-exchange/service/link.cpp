@@ -43,7 +43,7 @@ void Link::refuse(wire::Reason reason, const std::string& text, Time now) {
         handshake_->refuse(reason, text);
     } else if (frames_) {
         try {
-            // A refusal in the middle of another frame would be taken for its bytes.
+            // In the middle of another frame a refusal would be read as part of it.
             if (frames_->unsent() == 0) {
                 // The registry has numbered all frames before this one.
                 wire::encode(frames_->out(), wire::Refusal{reason, text},

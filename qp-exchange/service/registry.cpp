@@ -287,7 +287,8 @@ void Registry::vacate(Client& client, EventKind how, std::string_view reason, Ti
         drop_wait(client, client.key_waits.back()->request);
     }
     withdraw_from_collectives(client, 0);
-    // What a member sent before it left stays good; what it sent before it failed does not.
+    // Items that a member sent before it left stay valid; those that it sent before it failed do
+    // not.
     drop_exchange(client, how == EventKind::Failed ? Withdraw::All : Withdraw::Nothing);
     seat.inbox.clear();
     seat.given_up.clear();

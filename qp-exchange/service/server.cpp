@@ -329,7 +329,7 @@ void Server::Impl::flush_ready() {
     for (ClientId client : registry_.take_ready()) {
         const uint32_t number = slot_of_client_[client];
         Link* link = slots_[number].link.get();
-        // Who waits for its socket is served when that is writable.
+        // A client whose socket is full is served when the socket is writable.
         if (link && link->client() == client && !link->wants_write()) {
             after(number, link->flush(now_));
         }
@@ -422,7 +422,7 @@ void Server::Impl::expire() {
     }
 }
 
-// Who is in no job holds a place for a while only.
+// A connection that has joined no job is closed after a while.
 void Server::Impl::expire_idle() {
     while (!idle_.empty() && idle_.front().at <= now_) {
         const Timer timer = idle_.front();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Numbers that nobody guesses.
+// Unpredictable numbers.
 #pragma once
 #include <cstdint>
 

@@ -6,7 +6,7 @@ ssh_options=(-F none -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null
     -o LogLevel=ERROR -o KexAlgorithms=curve25519-sha256 -o HostKeyAlgorithms=ssh-ed25519
     -o Ciphers=aes128-gcm@openssh.com,aes128-ctr -o MACs=umac-64@openssh.com
     -o PreferredAuthentications=none -o ForwardX11=no
-    # Seen: what lies in the port's socket waits for minutes, until something more comes. So something comes.
+    # Data can stay in the port's socket for minutes, until more arrives (seen). Keep-alives make more arrive.
     -o ServerAliveInterval=2 -o ServerAliveCountMax=1000)
 
 # ssh_words SIDE: set the array ssh_words to the words that reach the guest over its master; add

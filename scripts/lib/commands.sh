@@ -3,7 +3,8 @@
 # the variables used here, $session is the session's directory.
 # shellcheck disable=SC2154
 
-# remember_command ID, forget_command ID: what the supervisor ends in the guests should this process die without ending it.
+# remember_command ID, forget_command ID: the supervisor ends remembered commands in the guests if this process dies
+# first.
 remember_command() {
     process_start "$1" >"$session/new-command.$1"
     mv "$session/new-command.$1" "$session/command.$1"

@@ -102,9 +102,9 @@ shell_state() {
     declare -f
 }
 
-# strictly FUNCTION [ARG...]: call it under set -e, whatever its caller does with the status. Behind `||`, in an `if` and in
-# `x=$(...) || ...` bash ignores -e in all that is called, in subshells with a `set -e` of their own too; so the function runs in
-# a bash of its own, which has this one's functions and variables. What it sets stays there.
+# strictly FUNCTION [ARG...]: call it under set -e, whatever its caller does with the status. In a command before `||`,
+# in an `if` and in `x=$(...) || ...` bash ignores -e, even in subshells with a `set -e` of their own. So the function
+# runs in a bash of its own, with this one's functions and variables. Variables that it sets stay there.
 strictly() {
     "$BASH" -c '. /dev/fd/8 && exec 8<&- && set -euo pipefail || exit 125
         "$@"' "$0" "$@" 8< <(shell_state)

@@ -109,7 +109,7 @@ class Differential {
     PairOptions pair_options() {
         PairOptions o;
         o.bytes = kBytes;
-        // Never so unlucky that retries run out: what is left of them depends on time.
+        // Enough retries never to run out: how many are left depends on timing.
         o.mtu(static_cast<std::uint8_t>(1 + random_() % 5)).timeout(10, 7);
         o.connect.qp.log_sq = 8;
         o.connect.log_cq = 10;

@@ -172,7 +172,7 @@ TEST_P(Multicast, QpsOfTheSendingCardGetTheirsInside) {
 
 TEST_P(Multicast, ManyDatagramsToAnOwnGroupWaitForRoomAndAreNotLost) {
     ENGINE_NEEDS(MCAST);
-    constexpr unsigned kMany = 100;  // more than turn round at once
+    constexpr unsigned kMany = 100;  // more frames than loopback holds
     Groups g(engine());
     ASSERT_EQ(g.attach(0, 1), DINGO_ST_OK);
     ASSERT_EQ(g.attach(1, 0), DINGO_ST_OK);

@@ -93,7 +93,7 @@ TEST_P(RcSend, MessageTooLongForTheReceiveFailsBothSides) {
 }
 
 TEST_P(RcSend, ToAQpOfTheSameCard) {
-    // Whether the frames turn round inside the card or leave and come back does not matter.
+    // The frames may be looped back by the card or leave it and come back.
     test::OneCard card(engine());
     test::TestDriver& driver = card.driver;
     driver.start();

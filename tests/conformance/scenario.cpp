@@ -59,7 +59,7 @@ class Scenario {
         o.connect.gid_index = random_() % 2;
         o.connect.path.max_rd_atomic = static_cast<std::uint8_t>(1 + random_() % 16);
         o.connect.path.min_rnr_timer = static_cast<std::uint8_t>(1 + random_() % 14);
-        // Not for ever: with mistakes nobody may ever post the missing receive.
+        // Not infinite: after a mistake the missing receive may never be posted.
         o.connect.path.rnr_retry = options_.mistakes ? static_cast<std::uint8_t>(random_() % 7) : 7;
         if (options_.random_psns)
             o.connect.start_psn = {static_cast<std::uint32_t>(random_() & 0xffffff),

@@ -84,7 +84,7 @@ static void resize_again_before_polling(void)
 	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 2, wc) == 2 && wc[0].wr_id == 1 && wc[1].wr_id == 2);
 	resize(fake);
 	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 1, wc) == 1 && wc[0].wr_id == 3);
-	/* what was left is polled, but nobody has polled on */
+	/* the old entries are polled, but not yet a new one */
 	resize(fake);
 	fake_complete(fake, DINGO_WR_SEND, 5, 0, 0);
 	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 8, wc) == 2 && wc[0].wr_id == 4 && wc[1].wr_id == 5);
@@ -106,7 +106,7 @@ static bool is_mapped(void *page)
 	return mincore(page, 4096, &resident) == 0;
 }
 
-/* Who resizes for ever and polls nothing holds one ring and what waits. */
+/* Repeated resizing without polling keeps one ring and the waiting entries. */
 static void a_ring_that_is_left_is_unmapped_at_once(void)
 {
 	struct fake *fake = new_fake();

@@ -21,10 +21,10 @@
 namespace dingo::cli {
 namespace {
 
-constexpr int kAnswerMs = 15'000;  // a card starts in it at its slowest, on a busy machine
+constexpr int kAnswerMs = 15'000;  // long enough for a card to start on a busy machine
 constexpr std::size_t kMaxName = 32;
 
-/// Who is at the other end of a connected UNIX socket; PID 0: nobody knows.
+/// Credentials of the other end of a connected UNIX socket; PID 0: unknown.
 ucred peer_of(int fd) {
     ucred peer{};
     socklen_t len = sizeof peer;
@@ -111,7 +111,7 @@ CardEntry shared_card(const std::string& dir, bool trust_owner) {
     if (device.size() >= sizeof address.sun_path)
         throw fail("the path is too long for a socket");
     device.copy(address.sun_path, sizeof address.sun_path - 1);
-    // Its control socket is not for us; that we may open the device is what counts.
+    // The control socket belongs to the owner. The card can be used if its device can be opened.
     const UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
         throw fail(std::strerror(errno));

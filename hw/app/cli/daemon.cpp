@@ -137,8 +137,8 @@ Path network_of(const std::string& process) {
     return fs::read_symlink(fmt::format("/proc/{}/ns/net", process), error);
 }
 
-/// A running card whose process takes further ones; the same program, not one that was since
-/// replaced by another build, and with the network that this card's wire is to find.
+/// A running card whose process accepts further cards: it runs the same build of the program and is
+/// in the network namespace that the new card's wire needs.
 std::optional<CardEntry> adopter() {
     const Path program = fs::canonical(find_card_program());
     const Path network = network_of("self");
@@ -174,7 +174,7 @@ std::optional<CardEntry> adopter() {
     ::_exit(kCannotExecute);
 }
 
-/// What a card that died said last.
+/// The last line that a dead card logged.
 std::string last_words(const Path& log) {
     std::ifstream file(log);
     std::vector<std::string> lines;
@@ -263,7 +263,7 @@ CardEntry start_card(const StartOptions& options) {
     if (::mkdir(card.dir.c_str(), 0700) != 0 || ::chmod(card.dir.c_str(), mode) != 0)
         throw Error(fmt::format("cannot make {}: {}", card.dir.string(), std::strerror(errno)));
     if (options.share)
-        ::chmod(card.dir.parent_path().c_str(), 0711);  // others may pass, not look around
+        ::chmod(card.dir.parent_path().c_str(), 0711);  // others may pass through, but not list it
     if (other)
         start_in(*other, card, words);
     else
@@ -272,11 +272,11 @@ CardEntry start_card(const StartOptions& options) {
 }
 
 void stop_card(const CardEntry& card) {
-    // The descriptor names the process that we then verify: its number may not be taken over.
+    // The pidfd refers to the process that is checked next, even if the PID is reused later.
     const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, card.pid, 0)));
     if (look_at(card.name).pid != card.pid)
-        return;        // gone, or another one by now
-    bool ends = true;  // the process does
+        return;        // gone, or replaced by another
+    bool ends = true;  // the process ends
     if (card.info.value("adopts", Json(false)) == true)
         ends = ask(card, {{"cmd", "stop"}}).value("last", false);
     else

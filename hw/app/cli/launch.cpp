@@ -55,7 +55,7 @@ Libraries find_libraries() {
 void set_environment(const Libraries& libraries, const Path& view) {
     const char* const other_drivers = std::getenv("IBV_DRIVERS");
     if (std::getenv("RDMAV_DRIVERS") == nullptr && other_drivers != nullptr)
-        ::setenv("RDMAV_DRIVERS", other_drivers, 1);  // the former hides the latter
+        ::setenv("RDMAV_DRIVERS", other_drivers, 1);  // RDMAV_DRIVERS hides IBV_DRIVERS
     ::unsetenv("DINGO_CLUSTER");                      // of a `dingo run --cluster` around this one
     ::setenv("DINGO_VIEW", view.c_str(), 1);
     prepend("LD_PRELOAD", libraries.preload, ": ");

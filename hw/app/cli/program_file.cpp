@@ -84,8 +84,9 @@ bool contains(std::ifstream& file, std::string_view text, std::streamoff limit =
     return false;
 }
 
-/// A program without a dynamic linker calls the kernel past the preload library. A shell or a
-/// launcher may be such a one and start others; one that names the devices wants them itself.
+/// A program without a dynamic linker makes system calls that the preload library cannot see. If it
+/// is a shell or launcher, the programs that it starts may still work. If it contains the device
+/// names, it uses the devices itself.
 Obstacle obstacle_of_static(std::ifstream& file, const std::string& name) {
     constexpr const char* kMend =
         "link it dynamically (cc without -static; Go: CGO_ENABLED=1, and no -extldflags=-static)";
@@ -155,7 +156,8 @@ bool asks_for_login(const std::vector<std::string>& command) {
     return false;
 }
 
-/// Programs that run another one where it cannot know of the card, even if root starts them.
+/// Commands that start another program without the environment that leads to the card, even for
+/// root.
 std::optional<Obstacle> obstacle_of_command(const std::vector<std::string>& command) {
     const std::string name = Path(command[0]).filename();
     if (name == "sudo" || name == "doas" || name == "pkexec" ||
@@ -200,7 +202,7 @@ std::optional<Obstacle> obstacle_of(const Path& program) {
         std::ifstream file(at, std::ios::binary);
         const auto words = interpreter_of(file);
         if (words.empty()) {
-            // A script's own bits count for nothing: only those of what the kernel starts.
+            // The kernel ignores set-user-ID bits of a script: only those of its interpreter count.
             if (const std::string rights = gained_rights(at); !rights.empty())
                 return Obstacle{
                     true,

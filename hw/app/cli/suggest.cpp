@@ -33,7 +33,7 @@ struct Candidate {
     std::string whole;  ///< what to type
 };
 
-/// The nearest name, when so few letters are wrong that it was meant.
+/// The nearest name, if it differs in so few letters that it was probably meant.
 const Candidate* nearest(const std::vector<Candidate>& all, const std::string& word) {
     const auto of = [&](const Candidate& c) { return distance(c.name, word); };
     const auto best =

@@ -17,7 +17,7 @@
 namespace dingo::uverbs {
 namespace {
 
-/// A view takes addresses, not memory.
+/// Size of a mapping. It takes address space, but no memory.
 constexpr std::uint64_t kView = std::uint64_t{64} << 20;
 
 bool serves(int fd, bool writable) {
@@ -29,8 +29,8 @@ bool serves(int fd, bool writable) {
     if (mode != O_RDWR && (writable || mode != O_RDONLY)) {
         return false;
     }
-    // Only regular files in memory have seals: no other file system is asked anything, as it might
-    // not answer. Those of huge pages cannot be written to.
+    // Only regular files in memory have seals, so a file of another file system, which might not
+    // answer, is not asked anything more. Files of huge pages cannot be written to.
     struct statfs fs {};
     return ::fcntl(fd, F_GET_SEALS) >= 0 && ::fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
 }
@@ -66,11 +66,11 @@ bool ClientFile::read(std::uint64_t offset, std::span<std::byte> dst) const {
     return true;
 }
 
-// pwrite() would wait for the file's lock, which a client can hold as long as it likes: by a
-// write() of its own whose data do not come. A page fault does not need that lock.
+// pwrite() would wait for the file's lock, which a client can hold as long as it likes by a write()
+// whose data never come. A page fault does not need that lock.
 bool ClientFile::write(std::uint64_t offset, std::span<const std::byte> src) {
     struct stat st {};
-    // Nobody asked for a longer file.
+    // Writing must not extend the file.
     if (::fstat(fd_.get(), &st) != 0 ||
         offset + src.size() > static_cast<std::uint64_t>(st.st_size)) {
         return false;
@@ -84,7 +84,7 @@ bool ClientFile::write(std::uint64_t offset, std::span<const std::byte> src) {
         const iovec from{const_cast<std::byte*>(src.data()), want};
         const iovec to{view_ + in_view, want};
         ssize_t n = ::process_vm_writev(::getpid(), &from, 1, &to, 1, 0);
-        if (n < 0 && (errno == ENOSYS || errno == EPERM)) {  // what some containers say
+        if (n < 0 && (errno == ENOSYS || errno == EPERM)) {  // some containers forbid the call
             n = ::pwrite(fd_.get(), src.data(), want, static_cast<off_t>(offset));
         }
         if (n <= 0) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A file of a client's that a region lies in: reached by its descriptor, so that the region keeps
-// its memory whatever the client unmaps, and never touched where it is mapped here, as its owner
-// may make it shorter.
+// A file of a client that holds a region. It is accessed through its descriptor, so that the region
+// keeps its memory whatever the client unmaps. It is never accessed through a mapping, as its owner
+// may shrink it.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace dingo::uverbs {
 
 class ClientFile {
   public:
-    /// Keeps a copy of `fd`. ErrnoError: EINVAL when it is no file in memory (tmpfs), where reading
-    /// and writing wait for nobody, or was not opened for that; ENOMEM.
+    /// Keeps a copy of `fd`. ErrnoError: EINVAL when it is not a file in memory (tmpfs, where
+    /// reading and writing never block) or was not opened for that; ENOMEM.
     ClientFile(int fd, bool writable);
     ~ClientFile();
     ClientFile(const ClientFile&) = delete;

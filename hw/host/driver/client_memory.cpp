@@ -30,14 +30,14 @@ bool is_proc_mem(int fd) {
     const std::string link = "/proc/self/fd/" + std::to_string(fd);
     const ssize_t n = ::readlink(link.c_str(), path, sizeof path);
     const std::string_view name(path, n > 0 ? static_cast<std::size_t>(n) : 0);
-    // procfs forgets names that nobody looks up, and then calls an open file deleted.
+    // procfs drops unused names from its cache and then reports an open file as deleted.
     return name.ends_with("/mem") || name.ends_with("/mem (deleted)");
 }
 
 bool is_sealed_file(int fd) {
     constexpr int kSize = F_SEAL_SHRINK | F_SEAL_GROW;
-    constexpr off_t kMost = 1 << 20;             // it is freed on our thread
-    const int seals = ::fcntl(fd, F_GET_SEALS);  // what is no memory has none
+    constexpr off_t kMost = 1 << 20;             // closing it frees its pages on our thread
+    const int seals = ::fcntl(fd, F_GET_SEALS);  // only files in memory have seals
     struct stat st {};
     return seals >= 0 && (seals & kSize) == kSize && ::fstat(fd, &st) == 0 && st.st_size <= kMost;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The memory of a client process: copy_from_user and copy_to_user of a kernel-less card, and the
-// slow road to memory regions that cannot be shared.
+// slow path to memory regions that cannot be shared.
 #pragma once
 
 #include <sys/types.h>

@@ -7,8 +7,8 @@
 namespace dingo::uverbs {
 namespace {
 
-/// CLOCK_MONOTONIC is slewed as CLOCK_REALTIME is: only setting the time takes them apart, and that
-/// is seen so much later.
+/// CLOCK_MONOTONIC is slewed with CLOCK_REALTIME. They drift apart only when the time is set, and
+/// this is how late that is noticed.
 constexpr Nanoseconds kEvery = 500'000'000;
 constexpr unsigned kTries = 8;
 
@@ -21,8 +21,9 @@ std::uint64_t read_clock(clockid_t id) {
 
 }  // namespace
 
-// Register CLOCK is the time that the engine is run with, and the card's loop takes that from
-// CLOCK_MONOTONIC. Of several readings of one clock between two of the other the closest counts.
+// Register CLOCK is the time that the engine is run with, which the card's loop takes from
+// CLOCK_MONOTONIC. One clock is read between two readings of the other; of several tries the
+// closest pair counts.
 void Clock::measure(Nanoseconds now) {
     std::uint64_t best = UINT32_MAX;
     std::uint64_t card = 0;

@@ -15,7 +15,8 @@ namespace dingo::uverbs {
 namespace {
 
 constexpr unsigned kMinLogCq = 2;
-/// A ring fills the page that it takes anyway: the client reports every 16th completion, not each.
+/// The smallest ring fills the page that it takes anyway, so that the client reports every 16th
+/// completion instead of each.
 constexpr unsigned kMinLogRing = 7;
 constexpr unsigned kLogEntry = 5;
 static_assert(1U << kLogEntry == DINGO_CQE_SIZE);

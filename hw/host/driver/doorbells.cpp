@@ -61,11 +61,11 @@ DoorbellPage::DoorbellPage(DoorbellPages& pages) : pages_(pages), index_(pages.t
     pages_.card().renew_doorbell_page(index_);
 }
 
-// The card's own page comes back: it was never anybody else's and is zero.
+// Puts the card's own page back: it was never given to a client and is zero.
 DoorbellPage::~DoorbellPage() {
     LocalCard& card = pages_.card();
     if (!overlay(card, index_, card.doorbell_fd(), std::uint64_t{index_} * DINGO_DB_PAGE_SIZE)) {
-        return;  // better one page less than one that its last owner can write to
+        return;  // lose the page: its last owner can still write to it
     }
     card.renew_doorbell_page(index_);
     pages_.give_back(index_);

@@ -31,7 +31,7 @@ static_assert((1U << kLogCq) - (1U << kLogCq) / 4 >= (1U << kLogReceives) + (1U 
 
 }  // namespace
 
-/// What the card shares with us for QP1; taken from the card in the reverse order.
+/// The memory and objects of QP1; destroyed in the reverse order.
 struct Gsi::Rings {
     explicit Rings(Driver& d);
     Rings(const Rings&) = delete;
@@ -215,7 +215,7 @@ void Gsi::send(const AhAttr& to, const MadBytes& mad) {
     }
 }
 
-/// False: it has to wait.
+/// False: the datagram has to wait.
 bool Gsi::try_send(const Waiting& what) {
     if (rings_->sends - rings_->sends_done >= 1U << kLogSends) {
         return false;
@@ -226,7 +226,7 @@ bool Gsi::try_send(const Waiting& what) {
     } catch (const NotYet&) {
         return false;
     } catch (const ErrnoError&) {
-        ++stats_.unsent;  // who sent it tries again, or gives up
+        ++stats_.unsent;  // the sender retries or gives up
     }
     return true;
 }
@@ -234,7 +234,7 @@ bool Gsi::try_send(const Waiting& what) {
 bool Gsi::send_waiting() {
     const std::size_t before = waiting_.size();
     const Driver::Retrying retrying(driver_);
-    // Whoever has no address yet does not hold up the others.
+    // A datagram without an address yet does not block the others.
     for (std::size_t n = before; n != 0; --n) {
         const Waiting what = waiting_.front();
         waiting_.pop_front();
@@ -259,7 +259,7 @@ void Gsi::take_receive(std::uint32_t slot, std::uint32_t bytes, std::uint8_t fla
             reinterpret_cast<const std::uint8_t*>(rings_->buffers.bytes().data()) +
             slot * kReceiveBytes;
         if ((flags & DINGO_CQE_FLAGS_IPV4_MASK) != 0) {
-            // The IPv4 header ends the 40 bytes, and its addresses end it.
+            // The IPv4 header is the last 20 of the 40 bytes, and its addresses are the last 8.
             got.source[10] = got.source[11] = got.destination[10] = got.destination[11] = 0xff;
             std::copy_n(from + kGrhBytes - 8, 4, got.source.begin() + 12);
             std::copy_n(from + kGrhBytes - 4, 4, got.destination.begin() + 12);

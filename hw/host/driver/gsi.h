@@ -24,8 +24,8 @@ using MadBytes = std::array<std::byte, kMadBytes>;
 struct GsiStats {
     std::uint64_t sent = 0;
     std::uint64_t received = 0;
-    std::uint64_t wrong_length = 0;  ///< received, and no datagram of kMadBytes
-    std::uint64_t unsent = 0;        ///< no way to the peer, or too many wait for one
+    std::uint64_t wrong_length = 0;  ///< received datagrams that do not have kMadBytes
+    std::uint64_t unsent = 0;        ///< the peer has no address, or too many wait for one
 };
 
 /// A received datagram: who sent it, and to which address of ours.
@@ -45,8 +45,8 @@ class Gsi {
     Gsi(const Gsi&) = delete;
     Gsi& operator=(const Gsi&) = delete;
 
-    /// To QP1 at `to`. Waits, within limits, for the neighbour's MAC address; what cannot be sent
-    /// is lost, as on a wire, and counted.
+    /// Sends to QP1 at `to`. Waits, within limits, for the neighbour's MAC address. A datagram that
+    /// cannot be sent is lost, as on a wire, and counted.
     void send(const AhAttr& to, const MadBytes& mad);
 
     /// Hands out what was received and sends what waited. True: something was done.

@@ -17,9 +17,9 @@ namespace {
 
 constexpr unsigned kIpv4Skip = 96;  // bits of ::ffff:0:0
 constexpr std::size_t kMaxEntries = 4096;
-/// Of a time that is not known yet; it is also due at once.
+/// A time that is not known yet; such an entry is due at once.
 constexpr Nanoseconds kUnset = 0;
-/// What frames carry on a wire that finds the way by IP address: it only has to be unicast.
+/// Destination MAC on a wire that resolves by IP address: any unicast address will do.
 constexpr packet::Mac kAnyPeer{{0x02, 0x44, 0x49, 0xff, 0xff, 0xfe}};
 
 bool is_link_local(const packet::Gid& gid) {
@@ -95,7 +95,7 @@ packet::Mac Neighbours::resolve(const packet::Gid& gid) {
         return multicast_mac(gid);
     }
     if (own(gid) != nullptr) {
-        return mac_;  // the engine takes frames to itself without the wire
+        return mac_;  // the engine loops these frames back
     }
     if (card_.resolves_addresses()) {
         return kAnyPeer;
@@ -119,7 +119,7 @@ packet::Mac Neighbours::resolve(const packet::Gid& gid) {
     }
     if (entry.tries == 0 && (!entry.known || entry.fresh_until <= card_.now())) {
         ask(gid, entry);
-        // The card may have slept: the next poll() knows what time it is.
+        // The card may have slept: the next poll() sets the time.
         entry.retry_at = kUnset;
         due_ = kUnset;
     }
@@ -129,7 +129,7 @@ packet::Mac Neighbours::resolve(const packet::Gid& gid) {
     return entry.mac;
 }
 
-// A client may ask for every address of a large prefix.
+// Bounds the table, as a client may ask for every address of a large prefix.
 void Neighbours::make_room() {
     const Nanoseconds now = card_.now();
     std::erase_if(table_, [now](const auto& entry) {
@@ -159,7 +159,7 @@ void Neighbours::ask(const packet::Gid& gid, Entry& entry) {
     send(ndp.frame(mac_, multicast_mac(ndp.dst)));
 }
 
-// A full wire loses the frame: it is asked for again.
+// A frame that a full wire refuses is lost; the request is repeated.
 void Neighbours::send(std::span<const std::byte> frame) {
     WirePort& wire = card_.frames();
     const std::size_t bytes = std::max(frame.size(), packet::kMinEthernetFrameBytes);
@@ -179,7 +179,8 @@ bool Neighbours::poll(Nanoseconds now) {
         return false;
     }
     due_ = kNever;
-    // Whoever waited has had a turn to hear of it since: those who come now may find the host up.
+    // All waiting callers have seen the failure by now. Later calls ask again, as the host may be
+    // up then.
     std::erase_if(table_, [now](const auto& entry) {
         return entry.second.failed && now >= entry.second.retry_at;
     });

@@ -36,17 +36,17 @@ class Neighbours final : public FrameTap {
     /// Like Linux: three requests, a second apart.
     static constexpr unsigned kTries = 3;
     static constexpr Nanoseconds kRetry = 1'000'000'000;
-    /// A known address serves so long, then it is asked for again.
+    /// How long a known address is used before it is asked for again.
     static constexpr Nanoseconds kFresh = 30'000'000'000;
 
     Neighbours(LocalCard& card, const packet::Mac& mac, std::vector<Prefix> prefixes);
 
-    /// The MAC address of `gid`; that of a multicast group is known. Throws NotYet while it is
-    /// asked for, and once ErrnoError(ETIMEDOUT) when nobody answered, ErrnoError(ENETUNREACH) when
-    /// no prefix of ours holds it. Who waits calls again after each poll(): a failure is for them
-    /// alone, later calls ask anew.
+    /// The MAC address of `gid`; a multicast group's is known at once. Throws NotYet while it is
+    /// being asked for; then once ErrnoError(ETIMEDOUT) when no answer came. Throws
+    /// ErrnoError(ENETUNREACH) when no prefix of ours holds the address. A waiting caller calls
+    /// again after each poll(). A failure is reported to one caller only; later calls ask again.
     packet::Mac resolve(const packet::Gid& gid);
-    /// While requests that wait are tried again: a failure is for all of them.
+    /// While waiting requests are tried again, a failure is reported to all of them.
     void set_retrying(bool retrying) { retrying_ = retrying; }
 
     /// Asks again where it is time. True: something was sent or given up.

@@ -11,7 +11,7 @@ std::uint32_t random_bits() {
     std::uint32_t bits = 0;
     while (::getrandom(&bits, sizeof bits, 0) != sizeof bits) {
         if (errno != EINTR) {
-            throw ErrnoError(EIO);  // a guessable key would be worse than none
+            throw ErrnoError(EIO);  // do not fall back to a guessable key
         }
     }
     return bits;

@@ -20,7 +20,7 @@ void Qp::change_group(std::uint16_t opcode, const Gid& group) {
     try {
         driver_.admin().execute(opcode, cmd);
     } catch (const ErrnoError& error) {
-        // The QP exists: what the card does not find is its place in the group.
+        // The QP exists, so ENOENT is about its membership in the group.
         throw ErrnoError(error.code() == ENOENT ? EINVAL : error.code());
     }
 }

@@ -120,7 +120,7 @@ void Qp::modify(const QpAttr& attr, std::uint32_t mask, Udata& udata) {
     try {
         driver_.admin().execute(DINGO_OP_MODIFY_QP, cmd);
     } catch (const ErrnoError&) {
-        // A card that failed works on no QP: for the owner, who may drain it now, that is the
+        // A failed card processes no QP. To its owner, who may be draining it, the QP is in the
         // error state.
         if (!driver_.admin().failed() || (mask & DINGO_QPM_STATE) == 0 ||
             attr.qp_state != DINGO_QPS_ERR) {

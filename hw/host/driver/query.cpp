@@ -38,7 +38,7 @@ constexpr Speed kSpeeds[] = {
 /// Path MTU that fits with the largest headers, as the kernel's iboe_get_mtu().
 std::uint8_t path_mtu(std::uint32_t mtu) {
     constexpr std::uint32_t kHeaders = 40 + 8 + 12 + 4 + 28 + 4;
-    std::uint8_t code = IBV_MTU_256;  // the least there is a number for, also below it
+    std::uint8_t code = IBV_MTU_256;  // the smallest value there is, also for a smaller MTU
     while (code < IBV_MTU_4096 && mtu >= kHeaders + (256U << code)) {
         ++code;
     }

@@ -41,9 +41,9 @@ struct MappedRange {
     std::vector<MappedPart> parts;
     std::vector<FilePart> files;
     std::vector<std::shared_ptr<SharedMapping>> mappings;
-    /// All descriptors that came for it were open for writing: others' mappings of the same files,
-    /// which are shared, may be writable though. Nobody asks for a DMABuf: its region stays as it
-    /// is.
+    /// All descriptors that were handed over were open for writing. Mappings are shared with other
+    /// regions, so they may be writable anyway. Not used for a DMABuf, whose region keeps its
+    /// rights.
     bool may_write = true;
 };
 

@@ -63,7 +63,7 @@ StatusPage::StatusPage() : fd_(::memfd_create("dingo-status", MFD_CLOEXEC | MFD_
     check(::ftruncate(fd_.get(), kPageBytes) == 0, errno, "ftruncate of the status page");
     page_ = ::mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
     check(page_ != MAP_FAILED, errno, "mmap of the status page");
-    // After our own mapping nobody can make another one that writes.
+    // From here on no writable mapping can be made but ours.
     const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
     if (::fcntl(fd_.get(), F_ADD_SEALS, seals) != 0) {
         const int error = errno;
@@ -76,7 +76,8 @@ StatusPage::StatusPage() : fd_(::memfd_create("dingo-status", MFD_CLOEXEC | MFD_
 StatusPage::~StatusPage() {
     const int error = pthread_mutex_unlock(static_cast<pthread_mutex_t*>(page_));
     word_of(page_).store(DINGO_STATUS_GONE, std::memory_order_release);
-    // Of another thread it is still in that thread's list of robust mutexes: leave it mapped.
+    // When another thread holds the mutex, it is in that thread's list of robust mutexes: leave it
+    // mapped.
     if (error == 0) {
         ::munmap(page_, kPageBytes);
     }
@@ -92,7 +93,7 @@ void StatusPage::set_clock(std::uint64_t card_ns, std::uint64_t real_ns, std::ui
     const std::atomic_ref<std::uint32_t> sequence(clock->sequence);
     const std::uint32_t before = sequence.load(std::memory_order_relaxed);
     sequence.store(before + 1, std::memory_order_relaxed);
-    // Each is a release, so that whoever sees it sees the odd number before it.
+    // Each store is a release, so that a reader that sees it also sees the odd sequence number.
     std::atomic_ref(clock->error_ns).store(error_ns, std::memory_order_release);
     store64(clock->card_ns, card_ns);
     store64(clock->real_ns, real_ns);

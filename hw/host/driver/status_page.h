@@ -24,7 +24,8 @@ class StatusPage {
     /// The card has failed though its thread lives.
     void set_gone();
 
-    /// Whether the card lacks processor time: clients that poll in vain then give theirs up.
+    /// Tells clients whether the card lacks processor time. If so, they yield when a poll finds
+    /// nothing.
     void set_crowded(bool crowded);
 
     /// CLOCK_REALTIME was real_ns, give or take error_ns, when register CLOCK was card_ns.

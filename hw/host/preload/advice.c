@@ -46,7 +46,7 @@ static long discard_shared(const struct dingo_map* map, uint64_t start, uint64_t
                      map->offset + (start - map->start), end - start);
 }
 
-/* The same, and the pages of the file stay as they are: another process looks at them. */
+/* As discard_shared(), but leaves the pages of the file, which another process sees. */
 static long discard_view(const struct dingo_map* map, uint64_t start, uint64_t end) {
     int prot = (map->readable ? PROT_READ : 0) | (map->writable ? PROT_WRITE : 0) |
                (map->executable ? PROT_EXEC : 0);
@@ -114,7 +114,7 @@ DINGO_EXPORT int dingo_madvise(void* start, size_t length, int advice) {
 
 typedef void* mremap_fn(void*, size_t, size_t, int, ...);
 
-/* Growing and moving need nothing: the file goes on behind each piece, with zeros. */
+/* Growing and moving need no help: behind each piece the file continues with zeros. */
 DINGO_BIND(dingo_mremap, mremap);
 DINGO_EXPORT void* dingo_mremap(void* start, size_t length, size_t new_length, int flags, ...);
 DINGO_EXPORT void* dingo_mremap(void* start, size_t length, size_t new_length, int flags, ...) {
@@ -136,7 +136,7 @@ DINGO_EXPORT void* dingo_mremap(void* start, size_t length, size_t new_length, i
             return MAP_FAILED;
         }
         if (flags & 4) {
-            /* the old place would keep the content instead of being empty */
+            /* the old place would keep its content */
             errno = ENOMEM;
             return MAP_FAILED;
         }
@@ -155,7 +155,7 @@ DINGO_EXPORT int dingo_munmap(void* start, size_t length) {
     int result =
         real ? real(start, length) : (int)dingo_sys_result(DINGO_SYS(SYS_munmap, start, length));
 
-    /* small pieces are given back when the next ones are shared */
+    /* small pieces are freed when the next ones are shared */
     if (DINGO_UNLIKELY(ours) && result == 0 && dingo_fd_table_is_ours()) {
         uint64_t signals;
 

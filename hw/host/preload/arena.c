@@ -39,9 +39,9 @@ static struct {
 } views[MAX_SLOTS];
 static atomic_uint num_views;
 static unsigned num_small;
-/* When to look for dead pieces again: as much has happened as there was to look at, so that a
- * registration costs the same however many there are. */
-static unsigned wishes_since_reap; /* for a slot, fulfilled or not */
+/* When to look for dead pieces again: after as many requests as there was to look at, so that a
+ * registration costs the same however many pieces there are. */
+static unsigned wishes_since_reap; /* requests for a slot, granted or not */
 static unsigned mappings_seen;
 static unsigned reap_wishes = REAP_SLOTS;
 static uint64_t bytes_since_reap;
@@ -64,7 +64,7 @@ void dingo_arena_unlock(const uint64_t* signals) {
     (void)DINGO_SYS(SYS_rt_sigprocmask, SIG_SETMASK, signals, NULL, sizeof(*signals));
 }
 
-/* A high number, so that the application's own descriptors are numbered as always. */
+/* Uses a high number, so that the application's own descriptors get the usual numbers. */
 static int move_up(int fd) {
     struct rlimit limit;
     long high = -1;
@@ -95,7 +95,7 @@ static bool make_arena(void) {
     if (wish && strcmp(wish, "0") == 0) {
         return false;
     }
-    /* SIGXFSZ would be the answer */
+    /* exceeding the limit would raise SIGXFSZ */
     if (DINGO_SYS(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) < 0 ||
         limit.rlim_cur != RLIM_INFINITY) {
         return false;
@@ -137,7 +137,7 @@ bool dingo_arena_ready(void) {
     if (dingo_arena_fd() >= 0) {
         return true;
     }
-    /* Closed behind our back: what is mapped of it stays as it is, on the slow road. */
+    /* The application has closed our descriptor. Existing mappings stay, on the slow path. */
     arena = -1;
     forget_slots();
     return make_arena();
@@ -296,7 +296,7 @@ bool dingo_arena_touches(uint64_t start, uint64_t end) {
         }
     }
     if (DINGO_UNLIKELY(before & 1 || before != atomic_load(&moves))) {
-        return true; /* the caller looks closer, with the lock */
+        return true; /* the caller checks again, with the lock */
     }
     count = atomic_load_explicit(&num_views, memory_order_acquire);
     for (unsigned i = 0; i < count; i++) {

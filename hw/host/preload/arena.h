@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The file behind shared memory: one sparse memfd a process, of all but boundless size. Each piece
- * of shared memory has a slot of it that is far larger than the piece, so that an mremap() that
- * grows the piece, which nobody tells us of (realloc), meets only zeros.
+ * The file behind shared memory: one sparse memfd a process, of practically unlimited size. Each
+ * piece of shared memory has a slot that is far larger than the piece, so that an mremap() that
+ * grows it (realloc(), which we do not see) finds only zeros.
  */
 #ifndef DINGO_PRELOAD_ARENA_H
 #define DINGO_PRELOAD_ARENA_H
@@ -12,8 +12,8 @@
 
 #include "maps.h"
 
-/* Shorter pieces are small: each costs two mappings of the 65530 that a process may have, so there
- * are few of them. */
+/* Shorter pieces are small. Each takes two of the 65530 mappings that a process may have, so
+ * their number is limited. */
 #define DINGO_SMALL_PIECE (64ULL << 10)
 
 struct dingo_slot {
@@ -29,7 +29,7 @@ struct dingo_slot {
 void dingo_arena_lock(uint64_t* signals);
 void dingo_arena_unlock(const uint64_t* signals);
 
-/* Memory may be shared: the file exists or was made. */
+/* Whether memory can be shared: the file exists or was created. */
 bool dingo_arena_ready(void);
 /* The file's descriptor, checked to be still ours; -1: the application has closed it. */
 int dingo_arena_fd(void);
@@ -37,20 +37,20 @@ bool dingo_arena_owns(const struct dingo_map* map);
 /* A private view of what a parent of this process had shared before it forked. */
 bool dingo_arena_inherited(const struct dingo_map* map);
 
-/* There may be another piece of `length` bytes. Small regions that find none take the slow road. */
+/* Whether there is room for another piece of `length` bytes. Small regions without room take the
+ * slow path. */
 bool dingo_arena_has_room(uint64_t length);
 /* A slot for `length` bytes at `va`, or NULL: too many. */
 struct dingo_slot* dingo_arena_add(uint64_t va, uint64_t length);
 /* The slot that holds `offset`. */
 struct dingo_slot* dingo_arena_find(uint64_t offset);
-/* Takes back what add() gave last. */
+/* Undoes the last dingo_arena_add(). */
 void dingo_arena_drop_last(void);
 
-/* Gives back pages that are not mapped any more; not each time, `now`: for sure. */
+/* Frees pages that are no longer mapped. `now`: always; otherwise only now and then. */
 void dingo_arena_reap(bool now);
 
-/* Some shared piece may lie in [start, end): a guess, without the lock, that errs on the yes side.
- */
+/* Whether a shared piece may lie in [start, end). Takes no lock, and may say yes wrongly. */
 bool dingo_arena_touches(uint64_t start, uint64_t end);
 
 /* fork(): the child gets private views of all shared memory, and forgets the file. */

@@ -15,8 +15,8 @@
 
 #define MAX_HELD 8
 
-/* Descriptors that cannot be closed: to close one of a file ends all record locks that the process
- * has on the file. */
+/* Descriptors that must stay open: closing any descriptor of a file releases all record locks
+ * that the process has on the file. */
 static struct held {
     dev_t device;
     ino_t inode;
@@ -110,11 +110,11 @@ int dingo_backing_open(const struct dingo_map* map, bool writable) {
     if (num_held == MAX_HELD) {
         return -1;
     }
-    /* root may, and whoever may save and restore processes: also where no path leads to it */
+    /* Needs root or CAP_CHECKPOINT_RESTORE. Works also for a file without a name. */
     snprintf(path, sizeof(path), "/proc/self/map_files/%lx-%lx", (unsigned long)map->start,
              (unsigned long)map->end);
     fd = by_path(path, map, writable);
-    /* what is there now may be a pipe, which one does not open to try */
+    /* the name may lead to a pipe by now, which must not be opened */
     if (fd < 0 && map->name[0] == '/' &&
         DINGO_SYS(SYS_newfstatat, AT_FDCWD, map->name, &st, 0) == 0 && same_file(&st, map)) {
         fd = by_path(map->name, map, writable);
@@ -123,7 +123,7 @@ int dingo_backing_open(const struct dingo_map* map, bool writable) {
 }
 
 void dingo_backing_close(int fd) {
-    /* a lock of this process is in the way of an open file description's, too */
+    /* an open file description's lock conflicts with a lock of this process, too */
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     struct stat st;
 

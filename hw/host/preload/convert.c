@@ -11,7 +11,7 @@
 
 #include "sys.h"
 
-#define CHUNK (1ULL << 20) /* at once: other threads may have to wait as long as this is copied */
+#define CHUNK (1ULL << 20) /* bytes at a time: other threads may wait for this copy */
 #define PAGE 4096ULL
 
 /* Newer than the headers of some systems. */
@@ -40,8 +40,8 @@ bool dingo_guard_open(struct dingo_guard* guard) {
         guard->pagemap = dingo_sys_open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
         return true;
     }
-    /* Without the privilege a system call of another thread that writes there just now would get
-     * EFAULT; a plain store waits in both cases. */
+    /* Without the privilege, another thread's system call that writes there at this moment gets
+     * EFAULT. A plain store waits in both cases. */
     guard->uffd = (int)DINGO_SYS(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
     if (guard->uffd < 0) {
         guard->uffd =
@@ -80,7 +80,7 @@ static bool protect(const struct dingo_guard* guard, uint64_t start, uint64_t le
     if (DINGO_SYS(SYS_ioctl, guard->uffd, UFFDIO_REGISTER, &reg) < 0) {
         return false;
     }
-    /* A page that is not there cannot be protected by old kernels: all get the zero page first. */
+    /* Old kernels cannot protect a page that is not there, so all pages get the zero page first. */
     if ((guard->protects_missing ||
          DINGO_SYS(SYS_madvise, start, length, MADV_POPULATE_READ_ADVICE) == 0) &&
         DINGO_SYS(SYS_ioctl, guard->uffd, UFFDIO_WRITEPROTECT, &wp) == 0) {
@@ -129,7 +129,7 @@ static void find_touched(struct touched* touched, const struct dingo_guard* guar
                          const struct dingo_map* map, uint64_t start, uint64_t length) {
     long bytes = (long)(length / PAGE * sizeof(touched->pages[0]));
 
-    /* what a private view of a file has not touched is the file's */
+    /* an untouched page of a private file mapping holds the file's content */
     touched->known = guard->pagemap >= 0 && map->inode == 0 &&
                      DINGO_SYS(SYS_pread64, guard->pagemap, touched->pages, bytes,
                                start / PAGE * sizeof(touched->pages[0])) == bytes;

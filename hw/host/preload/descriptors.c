@@ -20,7 +20,7 @@ bool dingo_fd_table_is_ours(void) {
     return atomic_compare_exchange_strong(&owner, &known, self) || known == self;
 }
 
-/* Who waits on a held copy is in the parent. */
+/* A forked child forgets held copies: the thread that waits on one exists only in the parent. */
 void dingo_fd_after_fork(void) {
     int top = atomic_load(&highest);
 
@@ -102,7 +102,7 @@ static int hidden_in(unsigned first, unsigned last) {
     return -1;
 }
 
-/* The number may be somebody else's as soon as it is closed, so it is forgotten before. */
+/* Another thread may get the number as soon as it is closed, so forget it first. */
 DINGO_EXPORT int close(int fd) {
     int (*real)(int);
 

@@ -102,7 +102,8 @@ int dingo_device_open(const char* path, int number, int flags) {
     result = dingo_hello(fd, &rdev);
     if (result < 0) {
         dingo_sys_close(fd);
-        /* the card died between accept and its answer: no device, as if it had died before */
+        /* the card died between accept and its answer: report no device, as if it had died
+         * earlier */
         return result == -EIO ? -ENXIO : result;
     }
     if (number == DINGO_RDMA_CM_NUMBER) {
@@ -263,7 +264,8 @@ static long device_mmap(void* at, size_t length, int prot, int flags, int fd, of
     return result;
 }
 
-/* The number is somebody else's by now: it was closed behind our back. */
+/* Whether the number belongs to another file by now, because the application closed it without
+ * our seeing it. */
 static bool stale(int fd, long result) {
     int type = 0;
     socklen_t length = sizeof(type);
@@ -334,7 +336,7 @@ DINGO_EXPORT void* dingo_mmap64(void* at, size_t length, int prot, int flags, in
 DINGO_BIND(dingo_mmap, mmap);
 DINGO_BIND(dingo_mmap64, mmap64);
 
-/* The other end is gone: the card has died. `real` has just returned 0 or ECONNRESET. */
+/* Called when `real` has returned 0 or ECONNRESET: the other end is gone, so the card has died. */
 static ssize_t event_channel_ended(int fd, uint32_t entry, void* data) {
     const struct ib_uverbs_async_event_desc fatal = {.event_type = 8 /* IBV_EVENT_DEVICE_FATAL */};
     int type = 0;

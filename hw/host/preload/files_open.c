@@ -18,7 +18,7 @@
 typedef int open_fn(const char*, int, ...);
 typedef int openat_fn(int, const char*, int, ...);
 
-/* The number that libc gave is not one of ours any more, whatever we remember of it. */
+/* libc returned this number for a new file, so it is no longer one of ours. */
 static int opened(int fd) {
     if (DINGO_UNLIKELY(dingo_fd_entry(fd))) {
         dingo_fd_forget(fd);
@@ -34,7 +34,7 @@ static int refreshed(int fd, int flags) {
     return fd;
 }
 
-/* The part after the rewriting: -2 when the caller's libc function shall open `path`. */
+/* Opens a rewritten path; -2 when the caller's libc function should open `path`. */
 static int open_in_view(const char* path, int flags) {
     int number = dingo_device_number(path);
 
@@ -64,7 +64,7 @@ static int after_open(int dirfd, const char* original, const char* path, int fla
         if (!original || original[0] == '/' || !dingo_view()) {
             return fd;
         }
-        /* relative: it leads into a view only through a directory of one */
+        /* a relative path leads into a view only if its directory is in one */
         if (dirfd == AT_FDCWD
                 ? !dingo_cwd_in_view()
                 : strstr(original, "counters/") == NULL && strstr(original, "gid_attrs/") == NULL) {

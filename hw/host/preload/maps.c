@@ -128,7 +128,7 @@ struct query {
 #define QUERY_SHARED 8u
 #define QUERY_OR_NEXT 16u
 
-/* 0 or -errno; -ENOTTY: the kernel cannot, and nobody was told of anything. */
+/* 0 or -errno; -ENOTTY: the kernel does not support this, and `each` was not called. */
 static long ask(struct lines* in, uint64_t start, uint64_t end,
                 bool (*each)(const struct dingo_map*, void*), void* arg) {
     char* name = in->text;
@@ -212,7 +212,7 @@ bool dingo_maps_read(uint64_t start, uint64_t end, bool with_flags,
     if (in.fd < 0) {
         return false;
     }
-    /* of all mappings the text is the faster way */
+    /* for all mappings reading the text is faster */
     if (!with_flags && end != UINT64_MAX) {
         long result = ask(&in, start, end, each, arg);
 
@@ -225,7 +225,7 @@ bool dingo_maps_read(uint64_t start, uint64_t end, bool with_flags,
         if (with_flags && strncmp(line, "VmFlags: ", 9) == 0) {
             if (pending) {
                 map.flags = parse_flags(line + 9);
-                map.name = ""; /* it was in another line */
+                map.name = ""; /* the name was in an earlier line */
                 pending = false;
                 more = each(&map, arg);
             }

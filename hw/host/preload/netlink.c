@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * RDMA netlink of the view's devices in place of the kernel's, which knows nothing of them.
+ * RDMA netlink for the view's devices, which the kernel does not know.
  *
- * What the application gets is a datagram socket connected to itself. What it sends there goes to
- * the cards of the view (DINGO_UVERBS_NETLINK), one after the other; the answers are put into its
- * own queue, so that poll(), O_NONBLOCK and copies of the descriptor work as ever. A dump comes in
- * pieces: behind a message the queue has a bookmark, and who would read that gets the next message
- * fetched in its place. So nothing is kept here, and what nobody reads goes with the socket.
+ * The application gets a datagram socket that is connected to itself. Each request that it sends
+ * there goes to the cards of the view (DINGO_UVERBS_NETLINK), one after the other. The answers are
+ * put into the socket's own queue, so that poll(), O_NONBLOCK and copies of the descriptor work as
+ * usual. A dump comes in pieces: behind a message the queue has a bookmark, and reading the
+ * bookmark fetches the next message in its place. So no state is kept here, and unread messages are
+ * freed with the socket.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -30,7 +31,8 @@
 #define MAX_REQUEST 4096
 #define MAX_MESSAGE 4096
 
-/* A message of a queue that no application sees. Who reads past this library ignores NLMSG_NOOP. */
+/* A message that applications do not see. A reader that bypasses this library ignores
+ * NLMSG_NOOP. */
 struct bookmark {
     struct nlmsghdr head; /* NLMSG_NOOP */
     uint32_t magic;
@@ -41,7 +43,7 @@ struct bookmark {
 };
 #define BOOKMARK_MAGIC 0x44646e67u
 
-/* Of what reads the queues: nobody gets the bookmark that another is about to take. */
+/* Held while a queue is read, so that only one thread acts on a bookmark. */
 static pthread_mutex_t read_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool is_netlink(int fd) {
@@ -53,7 +55,7 @@ static bool is_netlink(int fd) {
 static long put(int fd, const void* message, size_t length) {
     long result = DINGO_SYS(SYS_sendto, fd, message, length, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
 
-    /* what the kernel says of a socket that is read too slowly */
+    /* the kernel's error for a socket that is read too slowly */
     return result == -EAGAIN ? -ENOBUFS : result < 0 ? result : 0;
 }
 

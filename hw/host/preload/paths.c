@@ -28,7 +28,7 @@ static int read_view(void) {
     size_t length;
 
     if (!atomic_compare_exchange_strong(&view_state, &state, VIEW_BEING_READ)) {
-        /* another thread reads it, which is over in a moment; a recursion sees no view */
+        /* another thread is reading it, which takes a moment; a recursive call sees no view */
         for (int i = 0; state == VIEW_BEING_READ && i < 1000; i++) {
             (void)DINGO_SYS(SYS_sched_yield);
             state = atomic_load(&view_state);

@@ -8,8 +8,8 @@
 
 #define PAGE 4096ULL
 
-/* The drivers' interfaces, as far as they are used here: they are loaded by the application or not
- * at all. */
+/* The parts of the drivers' interfaces that are used here. The drivers are loaded by the
+ * application or not at all. */
 
 /* CUresult, CUpointer_attribute */
 #define CU_SUCCESS 0
@@ -17,10 +17,10 @@
 #define CU_POINTER_ATTRIBUTE_RANGE_START_ADDR 11
 #define CU_POINTER_ATTRIBUTE_RANGE_SIZE 12
 typedef int cu_attribute_fn(void* data, int attribute, uint64_t pointer);
-/* Says 0 for pointers that it does not know, where the other one fails. */
+/* Sets 0 for unknown pointers, where the single-attribute call fails. */
 typedef int cu_attributes_fn(unsigned count, int* attributes, void** data, uint64_t pointer);
 
-/* hsa_amd_pointer_info_t: below HIP. The HIP function would start the runtime where nobody did. */
+/* hsa_amd_pointer_info_t: the layer below HIP. The HIP function would start the runtime. */
 #define HSA_SUCCESS 0
 struct hsa_info {
     uint32_t size;
@@ -41,7 +41,8 @@ static cu_attribute_fn* cu_attribute;
 static cu_attributes_fn* cu_attributes;
 static hsa_info_fn* hsa_info;
 
-/* A loaded library's function. The library stays loaded from then on: we keep the pointer. */
+/* A function of a library that is loaded. The library is never unloaded from then on, as we keep
+ * the pointer. */
 static void* find(const char* library, const char* name) {
     void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
 
@@ -58,7 +59,8 @@ bool dingo_pins_possible(void) {
     static _Atomic unsigned long long looked_at;
     unsigned long long loads = 0;
 
-    /* to ask for a library that is not there means a search of directories */
+    /* looking for a library that is not loaded searches directories, so do it only after new
+     * loads */
     (void)dl_iterate_phdr(count_loads, &loads);
     if (loads == looked_at) {
         return cu_attribute || hsa_info;
@@ -101,7 +103,7 @@ static uint64_t cuda_end(uint64_t pointer) {
             return type ? range_end(pointer, start, bytes) : 0;
         }
     }
-    /* an old driver, which does not know ranges; or CUDA was never started */
+    /* the driver is too old to know ranges, or CUDA was not started */
     type = 0;
     return cu_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer) == CU_SUCCESS && type
                ? pointer + 1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory whose pages a GPU's driver holds on to (cuMemHostRegister, hipHostRegister): other pages
- * at the same address would be memory that the GPU does not see.
+ * Memory whose pages a GPU's driver has pinned (cuMemHostRegister, hipHostRegister). Such pages
+ * must not be replaced: the GPU would not see the new ones.
  */
 #ifndef DINGO_PRELOAD_PINS_H
 #define DINGO_PRELOAD_PINS_H
@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Both call the dynamic linker or the driver, which have locks of their own: none of ours may be
- * held. */
+/* Both call the dynamic linker or the driver, which take locks of their own: call them without
+ * holding any lock of ours. */
 
 /* Whether a GPU's runtime is loaded at all. Loads nothing. */
 bool dingo_pins_possible(void);

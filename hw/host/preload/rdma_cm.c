@@ -64,8 +64,8 @@ static uint32_t take_token(int fd) {
                : 0;
 }
 
-/* Until an event may be there: libc's recv(), so that signals, O_NONBLOCK and cancellation act as
- * they do on a write() that waits in the kernel. */
+/* Waits until there may be an event. Uses libc's recv(), so that signals, O_NONBLOCK and
+ * cancellation act as on a write() that waits in the kernel. */
 static long wait_for_token(int fd) {
     int saved = errno;
     char token;
@@ -76,8 +76,8 @@ static long wait_for_token(int fd) {
     return result;
 }
 
-/* Nobody's event is behind the token: it goes, else poll() would promise one. The card hears of it,
- * as another event may have come meanwhile. */
+/* The token has no event behind it. It is removed, as poll() would report an event otherwise.
+ * The card is told, because another event may have come meanwhile. */
 static void take_out_idle(int fd) {
     struct dingo_request request = {.type = DINGO_UVERBS_RDMA_CM, .flags = DINGO_UVERBS_TOKEN};
     struct dingo_answer answer;
@@ -138,8 +138,8 @@ static void release(void* held) {
     }
 }
 
-/* A write() that waits in the kernel holds its file: a close() by another thread is nothing to it,
- * and programs end that way. So a copy is waited on. */
+/* A write() that waits in the kernel holds its file, so a close() by another thread does not end
+ * it, and programs rely on that. So this waits on a copy of the descriptor. */
 static long get_event(int fd, const void* data, size_t bytes) {
     int held;
     long result = dingo_hello(fd, NULL);

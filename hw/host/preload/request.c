@@ -107,8 +107,8 @@ static long receive(int fd, struct dingo_answer* answer) {
     return 0;
 }
 
-/* The card's death is seen on the connection, too: a child forked meanwhile may hold the other end
- * of the reply socket. */
+/* The card's death is also seen on the connection: a child forked meanwhile may hold the other
+ * end of the reply socket. */
 static long wait_for_answer(int fd, int reply_fd, struct dingo_answer* answer) {
     for (;;) {
         struct pollfd wait[2] = {{.fd = reply_fd, .events = POLLIN}, {.fd = fd, .events = 0}};
@@ -155,7 +155,7 @@ static long exchange(int fd, struct message* message, const struct dingo_request
     return result;
 }
 
-/* libibverbs only fails to open the device: say why, once. */
+/* libibverbs reports only that it cannot open the device: print the reason, once. */
 static void say_no_proc(const char* file, long error) {
     static atomic_flag said = ATOMIC_FLAG_INIT;
     char text[256];
@@ -179,7 +179,7 @@ int dingo_hello(int fd, uint32_t* rdev) {
     struct message message = {.num_fds = 1};
     long result;
 
-    /* -1: another thread is just saying it */
+    /* -1: another thread is sending HELLO */
     while (before != self && (before == -1 || !atomic_compare_exchange_weak(said, &before, -1))) {
         (void)DINGO_SYS(SYS_sched_yield);
         before = atomic_load(said);
@@ -320,8 +320,8 @@ static bool is_named(const char* list, uid_t user) {
     return false;
 }
 
-/* Who serves a card reads and writes all memory of the processes that use it (HELLO). So it must be
- * our own user, root, or one whom the user trusts by name. */
+/* The process that serves a card reads and writes all memory of its clients (HELLO). So it must
+ * run as our own user, as root, or as a user whom the caller trusts by name. */
 static bool is_trusted(int fd, const char* path) {
     static atomic_flag said = ATOMIC_FLAG_INIT;
     struct ucred owner;
@@ -369,7 +369,7 @@ int dingo_connect(const char* path, int flags) {
             if (result == -ENOENT) {
                 say_no_proc("/proc/self/fd", result);
             }
-            /* what open() of a device says whose driver is gone */
+            /* the error of open() on a device whose driver is gone */
             fd = result == -ECONNREFUSED ? -ENXIO : (int)result;
         } else if (!is_trusted(fd, path)) {
             dingo_sys_close(fd);

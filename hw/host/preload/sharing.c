@@ -110,8 +110,8 @@ static bool look(struct walk* walk, bool with_flags) {
            walk->covered >= walk->end;
 }
 
-/* The whole pages of the region in piece `i`; false: none, or a stack (of a thread: it has no name)
- * that is just being used. */
+/* The whole pages of the region in piece `i`; false: there are none, or it is a stack in use (a
+ * thread's stack has no name). */
 static bool whole_pages(const struct walk* walk, unsigned i, uint64_t* start, uint64_t* end) {
     const struct dingo_map* map = &walk->pieces[i];
     uint64_t first = (walk->range->va + PAGE - 1) & ~(PAGE - 1);
@@ -135,7 +135,8 @@ static bool has_candidates(const struct walk* walk) {
     return false;
 }
 
-/* Asks drivers about the pieces: without the lock, as a driver has locks of its own. */
+/* Asks the GPU drivers about the pieces. Called without the lock, as a driver has locks of its
+ * own. */
 static void find_pins(struct walk* walk) {
     uint64_t at;
     uint64_t end;
@@ -211,7 +212,7 @@ static void convert(const struct walk* walk) {
     dingo_guard_close(&guard);
 }
 
-/* Pages of private memory only: those that are there now and no file's. */
+/* Whether the pages are present, private and not of a file. */
 static bool is_private(uint64_t first, uint64_t last) {
     const uint64_t of_file = 1ULL << 61;
     uint64_t pages[DINGO_SMALL_PIECE / PAGE];
@@ -230,8 +231,8 @@ static bool is_private(uint64_t first, uint64_t last) {
     return known;
 }
 
-/* A small region that would not be shared: what Linux does to its pages says whether they are there
- * as asked, and nobody looks at the mappings. */
+/* Checks a small region that is not shared. The result of a system call on its pages tells
+ * whether they are mapped as wanted, so the mappings need not be read. */
 static bool is_there(const struct dingo_shared_range* range, uint64_t end) {
     uint64_t first = range->va & ~(PAGE - 1);
     uint64_t last = (end + PAGE - 1) & ~(PAGE - 1);
@@ -262,7 +263,7 @@ static enum outcome share(struct walk* walk, bool ask_drivers) {
         return ASK_DRIVERS;
     }
     status = dingo_memory_status();
-    /* Whoever has pinned pages would not see the new ones, and which they are nobody tells. */
+    /* Pinned pages must not be replaced, and the kernel does not tell which pages are pinned. */
     if (status.pinned > 0) {
         return DONE;
     }

@@ -25,7 +25,7 @@ struct dingo_shared_range {
 };
 
 /* Shares what can be shared of the range. False: part of it is not mapped, or not as asked. What
- * cannot be shared is not an error: the card goes the slow road there. */
+ * cannot be shared is not an error: the card goes the slow path there. */
 bool dingo_share(struct dingo_shared_range* range);
 /* When the card has its copies of the descriptors. */
 void dingo_shared_close(struct dingo_shared_range* range);

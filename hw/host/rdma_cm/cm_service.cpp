@@ -236,7 +236,7 @@ Id* CmService::listener_for(std::uint16_t space, const Address& destination) con
     Id* found = nullptr;
     if (at != listeners_.end()) {
         for (Id* const id : at->second) {
-            // An address comes before the wildcard.
+            // A listener bound to an address is preferred to a wildcard.
             if (id->listens_to(space, destination) && (found == nullptr || !id->is_wildcard())) {
                 found = id;
             }
@@ -255,7 +255,7 @@ cm::Listeners::Answer CmService::on_request(cm::Connection& connection,
     const auto port = static_cast<std::uint16_t>(request.service_id);
     const Address destination = Address::of_gid(header->destination, port, header->ipv4);
     if (gid_index(header->destination) < 0) {
-        // "Myself" is what only we say to us.
+        // A loopback destination is accepted only from ourselves.
         const bool ours =
             gid_index(request.source) >= 0 && gid_index(connection.path().remote) >= 0;
         if (!ours || (!destination.is_any() && !destination.is_loopback())) {

@@ -104,7 +104,7 @@ void File::send_reply(int socket, uverbs::Reply& reply) {
     if (has_idle_token()) {
         reply.header.idle_token |= DINGO_UVERBS_IDLE_HERE;
     }
-    uverbs::send_reply(socket, reply);  // a client that does not wait gets none
+    uverbs::send_reply(socket, reply);  // a client that has stopped waiting gets no reply
 }
 
 void File::answer(Later& later, int error) {
@@ -116,7 +116,7 @@ void File::answer(Later& later, int error) {
 
 bool File::execute(uverbs::Message& message, uverbs::Reply& reply) {
     if (message.payload.empty() && (message.header.flags & DINGO_UVERBS_TOKEN) != 0) {
-        return true;  // an idle token was taken out
+        return true;  // the client has removed an idle token
     }
     if (uverbs::brings_unasked_descriptors(message)) {
         throw ErrnoError(EINVAL);
@@ -153,7 +153,7 @@ void File::hello(const uverbs::Message& message, uverbs::Reply& reply) {
 void File::join(uverbs::Message& message) {
     Later later{std::move(message.reply), nullptr};
     try {
-        if (relayed_ || message.fds.size() != 1) {  // two cards that ask each other would not end
+        if (relayed_ || message.fds.size() != 1) {  // two cards that ask each other would loop
             throw ErrnoError(EINVAL);
         }
         ForeignSocket socket(message.fds[0].release());
@@ -197,7 +197,8 @@ void File::made(const Id& id) {
 }
 
 bool File::may_take_from(const File& from, std::int64_t process) const {
-    // A card asks for many clients: whose the identifier is says who has connected.
+    // A relayed connection is one card asking for many clients: the identifier's owner is the
+    // client that has connected.
     return from.processes_.contains(process) && relayed_ == from.relayed_ &&
            (!relayed_ || (pid_ == from.pid_ && pid_ != 0));
 }
@@ -286,7 +287,7 @@ void File::push(const Entry& entry) {
 
 void File::post(Id& about, rdma_ucm_event_resp event) {
     if (about.uid() == 0) {
-        return;  // nobody could say whose it is: a request that was not accepted
+        return;  // no uid: a request that was not accepted, so no one could use the event
     }
     event.uid = about.uid();
     event.id = about.number();

@@ -42,26 +42,26 @@ class File final : public Pollable {
     void left() { --joins_; }
     [[nodiscard]] std::size_t events() const { return events_.size(); }
 
-    // Commands ask:
+    // Called by commands:
     /// ErrnoError(EINVAL): this descriptor has no such identifier.
     [[nodiscard]] Id& id(std::uint32_t number) const;
     void add(Id& id);
-    /// Destroys it and what only it leads to: requests that nobody read.
+    /// Destroys it with the unread requests that only it leads to.
     void destroy(Id& id);
-    /// From another descriptor of the same process, with its unread events.
+    /// Moves it here from another descriptor of the same process, with its unread events.
     void adopt(Id& id);
-    /// CREATE_ID made it.
+    /// CREATE_ID has made it.
     void made(const Id& id);
-    /// Whether that process, which uses this descriptor, may take identifiers of the other one.
+    /// Whether a process that uses this descriptor may take identifiers of the other one.
     [[nodiscard]] bool may_take_from(const File& from, std::int64_t process) const;
     [[nodiscard]] Relay& relay() { return relay_; }
     [[nodiscard]] const Relay& relay() const { return relay_; }
-    /// Its number and those of the requests to it that nobody has read.
+    /// Its number and those of its unread requests.
     [[nodiscard]] std::vector<std::uint32_t> with_unread_requests(const Id& id) const;
     void serve(uverbs::Message& message);
     /// error: 0 or -errno.
     void answer(Later& later, int error);
-    /// The events that it stood for are gone, and only the client can take it out.
+    /// All its events are gone, so the token that the client holds must be removed by the client.
     [[nodiscard]] bool has_idle_token() const { return token_out_ && events_.empty(); }
 
     struct Entry {

@@ -131,7 +131,7 @@ void Id::resolve_address(const Address& source, const Address& destination,
         fail(ENETUNREACH);
     }
     if (binding_.loopback && !myself && routes.gid_index(destination.gid) < 0) {
-        fail(EINVAL);  // no route begins at a loopback address and ends elsewhere
+        fail(EINVAL);  // a loopback address has no route to another host
     }
     remote_gid_ = myself ? routes.gid(index) : destination.gid;
     try {
@@ -151,7 +151,7 @@ void Id::resolve_address(const Address& source, const Address& destination,
 }
 
 void Id::ask_neighbour() const {
-    if (!packet::Gid{remote_gid_}.is_multicast()) {  // a group is everywhere
+    if (!packet::Gid{remote_gid_}.is_multicast()) {  // a group needs no resolution
         service_.driver().resolve(remote_gid_);
     }
 }
@@ -170,7 +170,7 @@ bool Id::poll(Nanoseconds now) {
         status = -ETIMEDOUT;
     } catch (const ErrnoError& error) {
         if (error.code() == ETIMEDOUT && now < resolve_until_) {
-            return false;  // the host may still come up: it is asked again
+            return false;  // ask again: the host may still come up
         }
         status = -error.code();
     }
@@ -216,7 +216,7 @@ void Id::set_path(std::span<const std::byte> records) {
         require(IdState::kAddressResolved);
         if (std::memcmp(record.sgid.raw, path_.local.data(), path_.local.size()) != 0 ||
             std::memcmp(record.dgid.raw, remote_gid_.data(), remote_gid_.size()) != 0) {
-            fail(EINVAL);  // not the addresses that were resolved
+            fail(EINVAL);  // these are not the addresses that were resolved
         }
         make_path();
         path_.flow_label = be32toh(record.flowlabel_hoplimit) >> 8 & 0xfffff;

@@ -81,13 +81,13 @@ class Id final : private cm::Owner {
     void notify(std::uint32_t event);
     void set_option(std::uint32_t name, std::span<const std::byte> value);
     [[nodiscard]] ib_uverbs_qp_attr qp_attr(std::uint32_t qp_state) const;
-    /// A group; its event comes by joined().
+    /// Joins a group. The event is posted by joined().
     GroupJoin& join(std::uint64_t uid, const Address& group, bool send_only);
     void joined(GroupJoin& join, const Address& group);
-    /// With the events that nobody has read.
+    /// Removes its unread events, too.
     void leave(GroupJoin& join);
 
-    // What is known.
+    // Getters.
     [[nodiscard]] std::uint32_t number() const { return number_; }
     [[nodiscard]] std::uint64_t uid() const { return uid_; }
     [[nodiscard]] File& file() const { return *file_; }

@@ -223,7 +223,7 @@ void Id::disconnect() {
     if (connection_ == nullptr || is_datagram()) {
         fail(EINVAL);
     }
-    connection_->disconnect();  // when there is nothing to end, that is no error
+    connection_->disconnect();  // disconnecting twice is no error
 }
 
 void Id::notify(std::uint32_t event) {
@@ -258,7 +258,7 @@ void Id::on_cm(const cm::Event& event) {
             }
             return;
         case Kind::kDisconnected:
-            if (state_ == IdState::kConnect) {  // once, whoever began
+            if (state_ == IdState::kConnect) {  // report it once, whichever side began
                 state_ = IdState::kDisconnect;
                 post(EventType::kDisconnected, event.status, &event.parameters);
             }

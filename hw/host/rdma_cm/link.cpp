@@ -21,7 +21,7 @@ constexpr std::size_t kSlots = 8;  // requests on their way
 constexpr std::size_t kAnswerBytes = 4096;
 constexpr std::size_t kSlotBytes = kAnswerBytes + Link::kMostData;
 constexpr unsigned kTokenBudget = 8;
-/// A card that leaves so much unanswered is of no use.
+/// A card with this many unanswered commands is considered dead.
 constexpr std::size_t kMostWaiting = 4096;
 
 UniqueFd sealed_memory() {
@@ -189,7 +189,7 @@ void Link::take_tokens() {
         if (got.bytes < 0 && (errno == EAGAIN || errno == EINTR)) {
             return;
         }
-        // One token is out, and one more at most since the card was asked.
+        // At most one token is out, and one more after the card was asked again.
         if (got.bytes != 1 || got.cut || ask_again_) {
             return lose();
         }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // A connection of one of our clients to the rdma_cm of another card, which the client has handed
-// over: the commands that go there, and the events that come from there. Who is at the other end is
-// the client's word, so nothing that comes is believed without a look.
+// over. It carries commands to that card and events back. The client decides who is at the other
+// end, so everything that is received is checked.
 #pragma once
 
 #include <rdma/rdma_user_cm.h>
@@ -70,12 +70,12 @@ class Link final {
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
 
-    /// HELLO and ROUTES; once, before all else.
+    /// Sends HELLO and ROUTES. Call once, first.
     void start(std::function<void(int result)> done);
-    /// Commands are carried out, and answered, in the order of these calls. `done` is not called
-    /// when the link is destroyed before.
+    /// Commands are executed and answered in the order of these calls. `done` is not called if the
+    /// link is destroyed first.
     void send(Command command, Done done);
-    /// It is of no use.
+    /// Marks the link as lost.
     void give_up() { lose(); }
     /// Takes the answers that are here now.
     void take_answers();

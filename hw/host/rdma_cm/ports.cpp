@@ -9,15 +9,15 @@
 namespace dingo::rdma_cm {
 namespace {
 
-// As Linux's ip_local_port_range is set where nobody changed it.
+// The default of Linux's ip_local_port_range.
 constexpr std::uint32_t kFirstEphemeral = 32768;
 constexpr std::uint32_t kEphemerals = 60999 - kFirstEphemeral + 1;
 
-/// Whether both may receive what is sent to one address.
+/// Whether both could receive a packet to the same address.
 bool overlap(const Binding& a, const Binding& b) {
     const bool other_family = a.address.family != b.address.family;
     if (a.is_any() || b.is_any()) {
-        // A wildcard of both families meets all.
+        // A wildcard of both families overlaps with everything.
         return !other_family || (a.is_any() && !a.af_only) || (b.is_any() && !b.af_only);
     }
     return !other_family && a.address.gid == b.address.gid;

@@ -218,7 +218,7 @@ void Relay::on_event(Link& link, const rdma_ucm_event_resp& event) {
     const auto number = static_cast<std::uint32_t>(event.uid);
     const bool request = event.event == static_cast<std::uint32_t>(EventType::kConnectRequest);
     Id* const id = service_.find_id(number);
-    // One that is just moving here is still the other descriptor's.
+    // An identifier that is being migrated still belongs to the other descriptor.
     Relay* const of = id == nullptr ? nullptr : &id->file().relay();
     const Entry* const entry = of == nullptr ? nullptr : of->entry_of(number, event.uid);
     if (entry == nullptr || !leads_to_twin(*entry, link)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A descriptor in a view of several cards: this card serves it, and asks the others for it. An
-// identifier without an address is here; bound to a wildcard it has a twin on each of the other
-// cards; with an address it is on the card that the address leads to.
+// A descriptor in a view of several cards: this card serves it, and relays to the others. An
+// identifier without an address lives here. Bound to a wildcard address, it has a twin on each of
+// the other cards. Bound to an address, it lives on the card with that address.
 #pragma once
 
 #include <cstdint>
@@ -69,7 +69,7 @@ class Relay final : private Link::Owner {
                 const std::shared_ptr<uverbs::ClientMemory>& memory);
     /// The identifier is destroyed.
     void forget(const Id& id);
-    /// It comes from another descriptor.
+    /// It moves here from another descriptor.
     void adopt(Relay& from, const Id& id);
 
   private:
@@ -79,9 +79,9 @@ class Relay final : private Link::Owner {
         std::uint32_t number;
     };
     struct Entry {
-        std::uint64_t key = 0;  ///< the twins' uid: their events name it
-        bool away = false;      ///< it is its twin, which may have gone with its card
-        bool busy = false;      ///< it is on its way between cards
+        std::uint64_t key = 0;  ///< uid of the twins, which their events carry
+        bool away = false;      ///< it lives on another card (its twin), which may have gone
+        bool busy = false;      ///< it is moving between cards
         std::vector<Twin> twins;
         std::vector<Link::Command> options;    ///< for the twins to come
         std::vector<uverbs::Message> waiting;  ///< until it is there
@@ -124,13 +124,13 @@ class Relay final : private Link::Owner {
     [[nodiscard]] Did listen(Call& call);
     [[nodiscard]] Did set_option(Call& call);
     [[nodiscard]] Did destroy(Call& call);
-    /// To the only twin; `then` before the answer.
+    /// Sends the command to the only twin; `then` is called before the answer is.
     [[nodiscard]] Did forward(Call& call, Then then = {});
 
     [[nodiscard]] Result later(uverbs::Message& message,
                                const std::shared_ptr<uverbs::ClientMemory>& memory);
     void answer(const Result& result, int error);
-    /// The identifier is where it goes: what waited for that is carried out.
+    /// The identifier has reached its card: executes the commands that waited for that.
     void arrived(std::uint32_t id);
     [[nodiscard]] Entry* entry_of(std::uint32_t id, std::uint64_t key);
     /// Whether twins of the identifier with this key are on that link of ours.

@@ -274,7 +274,7 @@ Relay::Did Relay::listen(Call& call) {
     const std::uint32_t number = call.id.number();
     const std::uint64_t key = call.entry.key;
     if (call.entry.away) {
-        // Before the first request can come.
+        // Set before the first request can arrive.
         call.id.expect(r.backlog);
         return forward(call);
     }
@@ -335,7 +335,7 @@ Relay::Did Relay::destroy(Call& call) {
     if (twins.empty()) {
         return Did::kAll;
     }
-    // Their ports are free when the answer comes.
+    // Answer when the twins' ports are free.
     const auto gathered = std::make_shared<Gathered>(Gathered{twins.size()});
     const Result result = later(call.message, call.memory);
     for (const Twin& twin : twins) {

@@ -109,7 +109,7 @@ void Relay::migrate_twin(std::uint32_t number, std::uint64_t key, const Twin& tw
                      return id == nullptr ? nullptr : id->file().relay().entry_of(number, key);
                  };
                  if (error == 0 && owner() != nullptr) {
-                     // What the other card has said before is here by now.
+                     // Take what the other card sent before this answer.
                      twin.link->take_answers();
                  }
                  if (error == 0 && owner() != nullptr) {

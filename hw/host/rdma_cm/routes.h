@@ -16,21 +16,22 @@ namespace dingo::rdma_cm {
 
 class Routes {
   public:
-    Routes() = default;  ///< leads nowhere
+    Routes() = default;  ///< no routes
     explicit Routes(const uverbs::Driver& driver);
     explicit Routes(std::vector<uverbs::Prefix> prefixes) : prefixes_(std::move(prefixes)) {}
 
-    /// Of an address of ours, or -1.
+    /// GID index of an address of ours, or -1.
     [[nodiscard]] int gid_index(const Gid& gid) const;
     [[nodiscard]] const Gid& gid(int index) const;
     [[nodiscard]] const std::vector<uverbs::Prefix>& prefixes() const { return prefixes_; }
-    /// Bits of the longest prefix of ours that holds it (an address of ours: one more), or -1.
+    /// Length of our longest prefix that holds it (one more for an address of ours), or -1.
     [[nodiscard]] int match(const Address& destination) const;
-    /// One of our prefixes holds it.
+    /// Whether one of our prefixes holds it.
     [[nodiscard]] bool on_link(const Address& destination) const;
-    /// The address of ours that speaks to `destination`, of the same IP version, or -1.
+    /// GID index of our address from which `destination` is reached, of the same IP version, or -1.
     [[nodiscard]] int source_for(const Address& destination) const;
-    /// Stands for "myself": our first address of that version, or -1.
+    /// GID index of our first address of that IP version, which stands for a loopback address, or
+    /// -1.
     [[nodiscard]] int own(bool ipv4) const;
 
   private:

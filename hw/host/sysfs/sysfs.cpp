@@ -28,7 +28,7 @@ void write_file(const fs::path& path, const std::string& text) {
     }
 }
 
-/// A reader sees the old text or the new one.
+/// Replaces it atomically: a reader sees the old text or the new one.
 void replace_file(const fs::path& path, const std::string& text) {
     const fs::path fresh = path.parent_path() / std::string(".").append(path.filename());
     write_file(fresh, text);
@@ -97,7 +97,7 @@ std::string sysfs_pci_address(unsigned number) {
 
 void Sysfs::write_port(const fs::path& port_dir, const PortAttr& port,
                        const std::vector<GidEntry>& gids, bool replace) {
-    // A rename over a file may wait for a disk, and the card with it: only what is new is written.
+    // A rename over a file may block on a disk, and the card with it: write only what has changed.
     const auto put = [&](const std::string& name, const std::string& text) {
         const auto [known, added] = written_.try_emplace(name, text);
         if (!added && known->second == text) {

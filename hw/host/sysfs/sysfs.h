@@ -31,8 +31,8 @@ struct SysfsIdentity {
 
 using SysfsCounters = std::vector<std::pair<std::string, std::uint64_t>>;
 
-/// Where the PCI function of card N lies: "0000:c0:00.0" and on; no machine's own has that bus by
-/// habit, and a path of that shape is what topology code expects.
+/// PCI address of card N: "0000:c0:00.0" and on. Machines hardly ever use this bus, and topology
+/// code expects a path of this form.
 std::string sysfs_pci_address(unsigned number);
 
 class Sysfs {

@@ -253,7 +253,7 @@ void UverbsAttachment::add_stats(nlohmann::json& all) const {
                 for (const auto& [name, value] : device_.driver.qp_counters(object.qp->number())) {
                     qp["counters"][name] = value;
                 }
-            } catch (const ErrnoError&) {  // a card that is broken tells nothing
+            } catch (const ErrnoError&) {  // a failed card has no counters
             }
             all["qps"].push_back(std::move(qp));
         }

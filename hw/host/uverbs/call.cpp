@@ -13,7 +13,7 @@
 namespace dingo::uverbs {
 namespace {
 
-// Memory that its owner can take away would kill us at the next access.
+// If its owner could truncate the file, our next access would raise SIGBUS.
 void check_file(const ForeignFd& fd, const dingo_uverbs_segment& segment) {
     struct stat st {};
     const int seals = ::fcntl(fd.get(), F_GET_SEALS);

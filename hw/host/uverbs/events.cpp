@@ -18,7 +18,7 @@
 namespace dingo::uverbs {
 namespace {
 
-/// A CQ has one unread event for each time it was armed, so honest clients stay far below.
+/// A CQ has at most one unread event for each time it was armed, so honest clients stay far below.
 constexpr std::size_t kMaxWaiting = 16384;
 
 ino_t inode_of(int fd) {
@@ -32,13 +32,13 @@ EventChannel::EventChannel(Kind kind, Poller& poller, EventStats& stats,
                            std::function<void(EventChannel&)> closed)
     : kind_(kind), poller_(poller), stats_(stats), closed_(std::move(closed)) {
     std::array<int, 2> ends{};
-    // Blocking is a property of both copies of the client's end, so it is left to the client.
+    // Blocking is a property of all copies of the client's end, so the client sets it.
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
         throw ErrnoError(errno);
     }
     card_end_.reset(ends[0]);
     client_end_.reset(ends[1]);
-    ::shutdown(card_end_.get(), SHUT_RD);  // and the client cannot fill our memory
+    ::shutdown(card_end_.get(), SHUT_RD);  // the client cannot fill our memory
     inode_ = inode_of(client_end_.get());
     poll_id_ = poller_.add(card_end_.get(), 0, *this);
 }
@@ -48,7 +48,7 @@ EventChannel::~EventChannel() {
 }
 
 bool EventChannel::is(int fd) const {
-    // Inode numbers of sockets are not used twice while the socket is there.
+    // The inode number of a socket is unique while the socket exists.
     return inode_of(fd) == inode_;
 }
 
@@ -64,7 +64,7 @@ void EventChannel::hold(int copy) {
 
 void EventChannel::release() {
     if (--holds_ == 0) {
-        held_.reset();  // if it was the last copy, poll() says so
+        held_.reset();  // if this was the last copy, poll() reports it
     }
 }
 

@@ -27,7 +27,7 @@ T take(std::span<const std::byte>& bytes) {
     return value;
 }
 
-// A reply socket that is something else could make us wait when we write to it.
+// Writing a reply to anything but a UNIX socket could block us.
 bool is_unix_socket(int fd) {
     int domain = 0;
     socklen_t len = sizeof domain;

@@ -369,7 +369,7 @@ class NetlinkAnswer {
         table.finish();
     }
 
-    /// As a person finds it elsewhere: QPNs are the card's, other numbers are handles.
+    /// The number under which other tools show the object: the card's QPN, else its handle.
     static std::uint32_t number_of(Object& object) {
         switch (object.type()) {
             case UVERBS_OBJECT_QP:

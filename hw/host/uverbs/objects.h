@@ -182,7 +182,7 @@ struct QpObject final : EventSource, EventListener {
     ~QpObject() override { shut(); }
     void shut() override;
     void on_event(int event) override { post_async(event); }
-    /// Its owner has to leave its groups first.
+    /// A QP in groups is busy: its owner must leave them first.
     [[nodiscard]] bool busy() const override { return Object::busy() || !groups.empty(); }
 
     Ref<PdObject> pd;

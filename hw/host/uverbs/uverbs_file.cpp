@@ -21,7 +21,7 @@
 namespace dingo::uverbs {
 namespace {
 
-// Of one client in one round of the loop, so that nobody waits long for his turn.
+// Requests of one client in one round of the loop, so that other clients do not wait long.
 constexpr unsigned kRequestBudget = 8;
 constexpr std::size_t kMaxWaitingRequests = 256;
 constexpr std::size_t kMaxChannels = 4096;

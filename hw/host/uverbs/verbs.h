@@ -50,9 +50,10 @@ QpObject& make_qp(Call& call, QpParams& params, PdObject& pd, CqObject& send_cq,
 /// ErrnoError: EINVAL, EOPNOTSUPP for rights that ib_core refuses.
 void check_mr_access(std::uint32_t access);
 
-/// Destroys. ErrnoError: ENOENT, EINVAL, EBUSY; then it stays. Returned for its counts.
+/// Destroys an object and returns it, for its event counts. ErrnoError: ENOENT, EINVAL, EBUSY; the
+/// object then stays.
 std::unique_ptr<Object> destroy(Call& call, ObjectType type, std::uint64_t handle);
-/// As that, of a QP, CQ or SRQ: its events are counted now.
+/// The same for a QP, CQ or SRQ, with its events counted.
 std::unique_ptr<Object> destroy(Call& call, Object& object);
 
 ib_uverbs_query_port_resp port_answer(const PortAttr& attr);

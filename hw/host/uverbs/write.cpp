@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t kCommands = IB_USER_VERBS_CMD_OPEN_QP + 1;
 constexpr std::size_t kExtended = IB_USER_VERBS_EX_CMD_MODIFY_CQ + 1;
 
-// What is not here answers EOPNOTSUPP: reception and sending are the provider's own business (POLL,
-// POST, REQ_NOTIFY), and the card has no XRC, flows, work queues or CQ moderation.
+// Commands that are not here are answered with EOPNOTSUPP: the provider sends and receives by
+// itself (POLL, POST, REQ_NOTIFY), and the card has no XRC, flows, work queues or CQ moderation.
 constexpr auto kWriteMethods = [] {
     std::array<WriteMethod, kCommands> m{};
     m[IB_USER_VERBS_CMD_GET_CONTEXT] = {sizeof(ib_uverbs_get_context),

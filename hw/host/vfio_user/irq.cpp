@@ -76,7 +76,7 @@ int MsixVectors::set(const IrqSet& request, std::span<const std::byte> bools,
         for (std::size_t i = 0; i < range.size(); ++i) {
             range[i].event = fds.empty() ? UniqueFd() : std::move(fds[i]);
             if (range[i].event) {
-                // A client could hand us a pipe that nobody reads: never block on it.
+                // A client could send a pipe that is never read: do not block on it.
                 const int fd = range[i].event.get();
                 ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
             }

@@ -78,7 +78,7 @@ void ModelEngine::take(std::span<const std::byte> frame, std::span<const std::by
     const std::uint64_t mac = mac_number(octets);
     const bool to_group = verdict == packet::ParseResult::kRoce && port.takes_group(mac, packet);
     if (!to_group && !port.takes_roce(mac)) {
-        state_->ethernet.receive(frame);  // somebody else's: a capture in promiscuous mode sees it
+        state_->ethernet.receive(frame);  // for another host: a capture in promiscuous mode sees it
         return;
     }
     if (verdict == packet::ParseResult::kUnknownOpcode) {
@@ -106,7 +106,7 @@ bool ModelEngine::run(Nanoseconds now, unsigned budget) {
     if (fatal_ != DINGO_FATAL_NONE) {
         return false;
     }
-    // Each part gets a share in every call, so that none can starve another.
+    // Each part gets a share in every call, so that none starves the others.
     budget = budget > commands ? budget - commands : 1;
     more = state_->ethernet.run(std::max(budget / 4, 1u)) || more;
     more = state_->transport.run(std::max(budget - budget / 4, 1u)) || more;
@@ -121,7 +121,7 @@ bool ModelEngine::run_loopback(unsigned budget) {
         take(taken.frame, taken.payload, true);
     }
     loopback_.gather();
-    return any;  // what came in may have to be answered
+    return any;  // a received frame may need an answer
 }
 
 Nanoseconds ModelEngine::next_deadline() const {

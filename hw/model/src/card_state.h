@@ -27,7 +27,7 @@ struct CardState {
         return qp != nullptr && qp->qpn == qpn ? qp : nullptr;
     }
 
-    // In the order of dependence: what stands later refers to what stands before.
+    // Ordered by dependence: a member refers only to members above it.
     CardContext& card;
     AsyncEvents async;
     Port port;

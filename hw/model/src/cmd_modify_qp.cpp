@@ -112,7 +112,8 @@ AdminResult modify_qp(CardState& card, const AdminCommand& command) {
     }
     const bool new_state = (cmd.mask & DINGO_QPM_STATE) != 0;
     const bool cur_state = (cmd.mask & DINGO_QPM_CUR_STATE) != 0;
-    // Only these can be left without the driver's doing, so only these may be named as current.
+    // A QP leaves only these states without a command, so only these may be named as the current
+    // one.
     const bool cur_ok = cmd.cur_state >= DINGO_QPS_RTR && cmd.cur_state <= DINGO_QPS_SQE;
     FieldCheck check;
     check.flags(cmd.mask, kMask, offsetof(ModifyCommand, mask))

@@ -72,9 +72,9 @@ void CompletionQueue::doorbell(CardContext& card, std::uint32_t word0, std::uint
     const bool solicited = (word0 & DINGO_DOORBELL_WORD0_ARM_SOLICITED_MASK) != 0;
     armed_solicited_ = armed_ ? armed_solicited_ && solicited : solicited;
     armed_ = true;
-    // An entry that was written while this doorbell was on its way would otherwise be missed. One
-    // that the last event told of is not told of again: programs that arm before they poll
-    // (perftest) expect a new one.
+    // An entry written while this doorbell was on its way must fire the event now. An entry that
+    // the last event already announced must not: programs that arm before they poll (perftest)
+    // expect a new one.
     if (armed_solicited_ ? last_solicited_ != notified_ : producer_ != notified_) {
         fire(card);
     }

@@ -13,7 +13,7 @@ std::uint16_t load_be16(const std::byte* p) noexcept {
                                       std::to_integer<unsigned>(p[1]));
 }
 
-/// FNV-1a: spreads flows, is nobody's secret, and is the same in every run.
+/// FNV-1a spreads flows well, needs no key, and gives the same result in every run.
 std::uint32_t hash_bytes(std::uint32_t hash, std::span<const std::byte> bytes) noexcept {
     for (const std::byte b : bytes) {
         hash = (hash ^ std::to_integer<std::uint32_t>(b)) * 16777619u;

@@ -46,7 +46,7 @@ class EventQueue {
     std::uint32_t producer_ = 0;
     std::uint32_t consumer_ = 0;
     bool armed_ = false;
-    bool error_ = false;  // the ring could not be written: events are lost, as the host chose
+    bool error_ = false;  // the ring could not be written: further events are lost
     std::deque<Event> waiting_;
     std::unordered_set<std::uint64_t> waiting_names_;
 };

@@ -18,7 +18,8 @@ struct Port;
 
 class Loopback final : public WirePort {
   public:
-    /// Then begin_frame() gives nothing until some are taken. So few that they stay in the cache.
+    /// So few frames that they stay in the cache. When all are in use, begin_frame() returns
+    /// nothing.
     static constexpr std::size_t kFrames = 64;
 
     /// Payload of a frame that is not in the frame.
@@ -34,7 +35,7 @@ class Loopback final : public WirePort {
 
     explicit Loopback(WirePort& wire) : wire_(wire), frames_(kFrames) {}
 
-    /// Whose addresses are ours; nullptr: nobody's.
+    /// Whose addresses are the card's own; nullptr: no address is.
     void set_port(const Port* port) noexcept;
 
     /// A frame that may be for the wire or for us.
@@ -48,7 +49,8 @@ class Loopback final : public WirePort {
     [[nodiscard]] bool empty() const noexcept { return taken_ == put_; }
     /// The oldest frame, valid until the next take(). Not when empty().
     Taken take() noexcept;
-    /// Puts into the frames what is elsewhere: host memory is at hand until the engine's call ends.
+    /// Copies payloads that are still in host memory into the frames: dma_pointer() addresses are
+    /// valid only until the engine's call ends.
     void gather();
 
   private:

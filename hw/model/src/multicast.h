@@ -19,10 +19,10 @@ class MulticastTable {
     using Gid = std::array<std::uint8_t, 16>;
     enum class Attach : std::uint8_t { kOk, kAlready, kFull };
 
-    /// Who hears of the first QP of a group, and of the last; nullptr: nobody.
+    /// The wire to tell of the first QP of a group and of the last; nullptr: none.
     void set_wire(WirePort* wire) noexcept { wire_ = wire; }
 
-    /// kFull: as many groups, or as many QPs of this one, as there may be.
+    /// kFull: the number of groups, or of QPs in this group, has reached its limit.
     Attach attach(const Gid& gid, std::uint32_t qpn);
     /// False: it is not attached.
     bool detach(const Gid& gid, std::uint32_t qpn);

@@ -33,16 +33,17 @@ enum dingo_kick_mode {
  */
 #define DINGO_STATUS_GONE 0x40000000U
 
-/* The u32 at this offset of the status page is not 0 while the card is a process
- * that has to wait for a processor: who polls in vain should give his up.
+/* The u32 at this offset of the status page is not 0 while the card is a
+ * process that has to wait for a processor: a caller whose poll finds nothing
+ * should then yield.
  */
 #define DINGO_STATUS_CROWDED_OFFSET 64
 
-/* With DINGO_UCONTEXT_CLOCK, at this offset of the status page: which time it
- * was when register CLOCK, the clock of time stamps, had which value. Both run
- * alike from then on; whoever writes this measures again about every second and
- * after the machine's time was set. Readers take a pair whose sequence was even
- * and the same before and after.
+/* With DINGO_UCONTEXT_CLOCK, a struct dingo_clock_page at this offset of the
+ * status page: CLOCK_REALTIME at one value of register CLOCK, the clock of time
+ * stamps. Both run at the same rate from then on. The pair is measured again
+ * about every second and after the machine's time was set. A reader takes a
+ * pair whose sequence was even, and the same before and after.
  */
 #define DINGO_STATUS_CLOCK_OFFSET 128
 

@@ -100,7 +100,7 @@ bool Channel::pump(net::Deadline deadline) {
     try {
         frames_.write_queued();
     } catch (const Error& error) {
-        write_error = error;  // its reason may lie unread
+        write_error = error;  // the peer's reason may be unread
     }
     if (frames_.read_some() > 0 || (frames_.closed() && frames_.partial() != 0)) {
         return true;
@@ -138,7 +138,7 @@ int Channel::fd() {
     return readiness_->fd();
 }
 
-// However a call ends, fd() tells what is left.
+// Called after each call: fd() shows whether there is more to read.
 void Channel::update() noexcept {
     if (readiness_) {
         readiness_->set(!ended_.empty() || !events_.empty() || frames_.has_something());

@@ -233,7 +233,7 @@ void ServiceGroup::leave() {
     channel_.call({.type = Type::Leave}, timeout_, "leave", [](const Message&) { return true; });
 }
 
-// Who serves goes last.
+// The member that serves leaves last.
 void ServiceGroup::wait_for_others() {
     const net::Deadline deadline = net::Deadline::in(timeout_);
     while (!deadline.passed()) {

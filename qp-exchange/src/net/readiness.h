@@ -16,9 +16,9 @@ class Readiness {
 
     int fd() const { return epoll_.get(); }
     void watch(int fd, bool readable, bool writable);
-    /// Before a watched descriptor is handed on. Who closes one need not tell.
+    /// Call before a watched descriptor is handed on; not needed before closing it.
     void forget(int fd);
-    /// Something is there that no descriptor shows.
+    /// There is work that no descriptor shows.
     void set(bool ready);
     /// Readable from this moment on; none: never by time.
     void wake_at(std::optional<Clock::time_point> at);

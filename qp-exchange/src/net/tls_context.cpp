@@ -209,7 +209,8 @@ void Tls::use_psk() {
     } else {
         SSL_CTX_set_psk_find_session_callback(context(), find_session);
     }
-    // A server that shows a certificate instead does not know the key: without a CA it cannot pass.
+    // In PSK mode a server that shows a certificate does not know the key; it fails, as there is no
+    // CA.
     SSL_CTX_set_verify(context(), role_ == Role::Client ? SSL_VERIFY_PEER : SSL_VERIFY_NONE,
                        nullptr);
 }
@@ -231,8 +232,8 @@ bool Tls::allows(const std::vector<std::string>& names) const {
 }
 
 TlsFiles::TlsFiles(const Security& security) : security_(security) {
-    // Before the files are read: what changes meanwhile is seen. Who read the keys' file, and when,
-    // is not known here: it is read again for the first client.
+    // Taken before the files are read, so that changes meanwhile are noticed. When the key file was
+    // read is not known here, so it is read again for the first client.
     stamp_ = security_.psk_file.empty() ? stamp() : std::string();
     tls_ = make_tls(security_, Role::Server);
 }
@@ -273,8 +274,8 @@ std::shared_ptr<const Tls> TlsFiles::current(std::string* why) {
         }
         tls_ = make_tls(security_, Role::Server);
     } catch (const Error& error) {
-        // In the middle of a renewal key and certificate do not belong together: the next change
-        // mends it.
+        // During a renewal, key and certificate may not match. They are read again when they
+        // change.
         if (why != nullptr) {
             *why = std::string("the changed security files are not used: ") + error.what();
         }

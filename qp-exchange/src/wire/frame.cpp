@@ -53,7 +53,7 @@ Header decode_header(std::span<const std::byte, header_size> bytes, std::uint32_
                            .flags = load<std::uint8_t>(&bytes[7]),
                            .sequence = load<std::uint32_t>(&bytes[8]),
                            .length = load<std::uint32_t>(&bytes[12])};
-    // A refusal has the same form in all versions: its reason is worth more than its version.
+    // A refusal has the same form in all versions, so it is read whatever its version.
     if (header.major != version_major && header.type != Type::Refuse) {
         throw Error(ErrorCode::Version,
                     "the other side speaks version " + std::to_string(header.major) + "." +
@@ -120,7 +120,7 @@ bool FrameReader::whole() const {
 std::optional<FrameView> FrameReader::next() {
     const std::span<const std::byte> there = bytes();
     if (there.size() < header_size) {
-        // Wrong magic is told at once: what is no frame need not fill a header.
+        // Report wrong magic at once: what is not a frame may be shorter than a header.
         constexpr std::array<char, 4> expected = {'Q', 'P', 'X', '1'};
         const std::size_t count = std::min(there.size(), expected.size());
         for (std::size_t i = 0; i < count; ++i) {

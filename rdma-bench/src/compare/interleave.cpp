@@ -24,7 +24,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A command prints a table, not a film.
+/// A table is much shorter than this.
 constexpr std::size_t kMostOutput = std::size_t{64} << 20U;
 
 class Descriptor {

@@ -66,7 +66,7 @@ std::string option_differences(const std::vector<OptionValue>& mine,
     };
     for (const auto& v : mine) {
         compare(v.option);
-        // Another test has other options; that they differ is no news.
+        // Different tests have different options, so report only the test.
         if (v.option == "test" && !text.empty()) {
             return text;
         }

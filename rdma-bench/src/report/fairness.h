@@ -8,7 +8,7 @@
 namespace rdma_bench {
 
 struct Fairness {
-    double index = 0;    ///< Jain's: 1 when all have the same, 1/N when one has all
+    double index = 0;    ///< Jain's index: 1 when all have the same, 1/N when one has all
     double slowest = 0;  ///< bytes a second
     double fastest = 0;
     /// Slowest over fastest; 0 when nothing moved.

@@ -25,7 +25,7 @@ std::string at(const Entry& entry) {
                        entry.qps > 1 ? fmt::format(" and {} QPs", entry.qps) : "");
 }
 
-/// The result in sentences, for who reads no further.
+/// The result in a few sentences, above the plots.
 std::string summary(const Run& run) {
     const Result& result = run.result;
     const Entry* fastest = nullptr;

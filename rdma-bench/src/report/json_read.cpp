@@ -138,7 +138,7 @@ HostFacts host(const Value& v) {
     return facts;
 }
 
-/// A speed or a time: nothing is slower than standing still.
+/// A rate or a time, which cannot be negative.
 double not_negative(const Value& v) {
     const double value = v.real();
     if (value < 0) {

@@ -31,7 +31,7 @@ inline bool enough_samples(std::uint64_t samples, double percent) {
     return samples >= samples_needed(percent);
 }
 
-/// From this ratio of mean and median on, one of them alone says little.
+/// From this ratio of mean to median on, neither describes the latencies alone.
 constexpr double kSkewed = 2;
 
 }  // namespace rdma_bench::report

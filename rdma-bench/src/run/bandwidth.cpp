@@ -77,7 +77,7 @@ class Loop {
     }
 
     void post() {
-        // Until a completion makes room there is nothing more: polls in vain cost little.
+        // Nothing can be posted until a completion makes room.
         room_ = false;
         for (Lane* lane : lanes_) {
             auto room = std::min<std::uint64_t>(lane->depth - (lane->posted - lane->completed),
@@ -230,8 +230,8 @@ class Loop {
         if (received_ >= expected) {
             return true;
         }
-        // What UC and UD lost never comes: enough when nothing has come for a while after the
-        // peer's last word.
+        // Messages lost on UC or UD never come. After the peer's last report, stop when nothing has
+        // come for a while.
         if (moved || !control_.peer_done.load(std::memory_order_acquire)) {
             quiet_since_ = 0;
             return false;

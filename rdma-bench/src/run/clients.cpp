@@ -20,7 +20,7 @@ class Gate {
   public:
     explicit Gate(unsigned size) : size_(size) {}
 
-    /// Comes back when all have called it. Hears the client meanwhile, and Ctrl-C.
+    /// Returns when all have called it. Meanwhile watches the client and Ctrl-C.
     /// @throws RunError: another session failed, the client gave up or is gone, kInterrupted
     void wait(Link& link) {
         std::unique_lock hold(mutex_);
@@ -42,7 +42,7 @@ class Gate {
             if (Interrupt::instance().seen()) {
                 throw RunError(Exit::kInterrupted, "interrupted");
             }
-            // A client that waits has nothing to say but that it goes.
+            // The only message that a waiting client may send is that it leaves.
             link.look("nothing");
             hold.lock();
         }

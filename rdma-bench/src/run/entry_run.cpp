@@ -110,7 +110,7 @@ Measured EntryRun::run(const Where& where) {
     }
     prepare_memory(ping);
     if (start_together) {
-        // A client begins when it hears that its server is ready.
+        // A client begins when its server reports ready.
         link_.expect("ready", false);
         start_together(link_);
         link_.send("ready", json::object());
@@ -170,7 +170,7 @@ void EntryRun::prepare_memory(PingPong& ping) {
         }
         if (options_.verify && options_.test.latency() &&
             options_.test.operation == Operation::kWrite) {
-            // The last byte tells that a message is there, so it must be another one before.
+            // A changed last byte shows that a message has arrived, so it must differ before.
             const Slots slots = in_slots(options_, where_.size);
             std::vector<std::byte> message(where_.size);
             for (unsigned slot = 0; slot < slots.count; ++slot) {
@@ -236,8 +236,8 @@ void EntryRun::watch() {
     }
 }
 
-/// Sending threads finish what is outstanding; the others, and those that take too long, are cut
-/// off.
+/// Sending threads finish what is outstanding. The others, and those that take too long, are
+/// stopped.
 void EntryRun::end_early(const RunError& why) {
     ended_ = std::make_unique<RunError>(why);
     ended_ns_ = monotonic_ns();
@@ -253,7 +253,7 @@ void EntryRun::hear_peer() {
         if (!message) {
             return;
         }
-        // A peer that is done sooner tells what it measured.
+        // A peer that is done early sends its report.
         if ((*message)["type"] == "report") {
             early_ = measured_from(*message);
             return;
@@ -271,7 +271,7 @@ void EntryRun::hear_peer() {
             }
         }
         control_.peer_done.store(true, std::memory_order_release);
-        // Who answers does not know when the last message was.
+        // The answering side cannot know which message was the last.
         if (options_.test.ping_pong() && !role_.initiator && !posted.empty() &&
             posted.front() < workers_.front()->lanes.front()->goal) {
             control_.abort = true;
@@ -359,8 +359,8 @@ void EntryRun::note_series(std::uint64_t now, std::uint64_t count) {
 }
 
 void EntryRun::look_for_stall(std::uint64_t now, std::uint64_t count) {
-    // Of a time in which this thread did not look either (the process was stopped, the virtual
-    // machine frozen, the processors elsewhere) a moment counts.
+    // Time in which this thread did not run either (the process was stopped, the virtual machine
+    // frozen, the processors busy) counts as one second at most.
     quiet_ns_ += std::min(now - looked_ns_, kSecond);
     looked_ns_ = now;
     if (count != moved_before_) {
@@ -369,8 +369,8 @@ void EntryRun::look_for_stall(std::uint64_t now, std::uint64_t count) {
         moved_processor_ns_ = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
         return;
     }
-    // RC repeats a message -- retry_count + 1 times, each some multiples of the timeout -- before
-    // it fails by itself.
+    // RC repeats a message retry_count + 1 times, each after a few timeouts, before it fails by
+    // itself.
     const bool repeats = options_.connection == Connection::kRc;
     double limit =
         repeats ? 30 + 8 * 4 * 4.096e-6 * static_cast<double>(std::uint64_t{1} << options_.timeout)
@@ -382,7 +382,7 @@ void EntryRun::look_for_stall(std::uint64_t now, std::uint64_t count) {
         !workers_.empty() && role_.initiator && control_.running != 0 &&
         !(options_.duration && count == 0 && !repeats && now - started_ns_ < 5 * kSecond);
     if (waits && static_cast<double>(quiet_ns_) * 1e-9 > limit) {
-        // A machine that is too busy looks the same but for this.
+        // A machine that is too busy looks the same except for this processor time.
         const auto ran_ms = (clock_ns(CLOCK_PROCESS_CPUTIME_ID) - moved_processor_ns_) / 1'000'000;
         end_early(RunError(
             Exit::kFailed,
@@ -411,8 +411,7 @@ void EntryRun::throw_worker_error() {
         } catch (const std::exception& error) {
             text = error.what();
         }
-        // When the peer has just gone, that is the reason, and the connection knows it within a
-        // moment.
+        // If the peer has gone, that is the reason, and the connection learns it within a moment.
         for (int i = 0; i < 10 && !ended_ && !early_; ++i) {
             hear_peer();
             poll(nullptr, 0, 50);
@@ -461,7 +460,7 @@ Measured EntryRun::collect() {
         m.lost = peer_posted_ - m.received;
     }
     m.verification = verification_;
-    // One point is the average again.
+    // A series of one point is just the average.
     if (series_.size() > 1) {
         m.series = series_;
     }
@@ -470,7 +469,7 @@ Measured EntryRun::collect() {
 
 Measured EntryRun::exchange(const Measured& mine) {
     link_.send("report", to_json(mine));
-    // The peer may still wait for messages that were lost, or for its slower QPs.
+    // The peer may still wait for lost messages, or for its slower QPs.
     return early_ ? *early_ : measured_from(link_.expect("report", false));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One message after the other. WRITE and SEND go to and fro, and a sample is half a round trip;
-// READ and atomics are answered by the device, and a sample is the whole. A sample lasts from the
-// post of a message to the post of the next, as perftest's.
+// One message after the other. With WRITE and SEND both sides take turns, and a sample is half a
+// round trip. READ and atomics are answered by the device, and a sample is the whole round trip. A
+// sample lasts from the post of a message to the post of the next, as in perftest.
 #include <cstring>
 
 #include "exit.h"
@@ -275,7 +275,7 @@ class Exchange {
             if (!what_.first) {
                 compare(i_);
             }
-            // The first side's is for the answer before: nobody waits for it here.
+            // On the first side this compares the previous answer, while nothing waits for it.
             if (!what_.first || i_) {
                 receive_again();
             }

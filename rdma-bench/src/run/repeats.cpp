@@ -37,7 +37,7 @@ void add_latency(Entry& sum, Entry& more) {
     if (!sum.latency || !more.latency) {
         return;
     }
-    // The clock is held against the kernel's anew each time; what differs is parts in a million.
+    // Each repeat calibrates the clock again; the difference is a few parts in a million.
     more.latency->set_unit_ns(sum.latency->unit_ns());
     sum.latency->merge(*more.latency);
     sum.samples.insert(sum.samples.end(), more.samples.begin(), more.samples.end());

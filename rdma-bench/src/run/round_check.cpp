@@ -12,7 +12,7 @@
 namespace rdma_bench {
 namespace {
 
-/// A WRITE over UC says "sent" when it has left; it may still be on its way.
+/// A WRITE over UC completes when it has left; it may still be on its way for this long.
 constexpr std::uint64_t kArrivalNs = 200'000'000;
 
 }  // namespace
@@ -60,8 +60,8 @@ void RoundCheck::clear_counters() {
     }
 }
 
-/// UC says "sent" when a message has left, not when it has arrived, and loses what the network
-/// loses.
+/// On UC a completion means that a message has left, not that it has arrived: the network may lose
+/// it.
 bool RoundCheck::unsure() const {
     return operation() == Operation::kWrite && run_.options.connection != Connection::kRc;
 }

@@ -40,7 +40,7 @@ void warn(const std::string& text) {
     std::fprintf(stderr, "rdma-bench: %s\n", text.c_str());
 }
 
-/// Latencies of a processor that changes its frequency tell of that.
+/// Latencies are unreliable while the processor changes its frequency.
 void warn_about_frequency() {
     std::ifstream file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
     std::string governor;
@@ -127,7 +127,7 @@ class Session {
         return Exit::kGood;
     }
 
-    /// The peer hears why, unless it was the one to say so.
+    /// Tells the peer the reason, unless the peer reported it.
     void give_up(const RunError& error) {
         if (exchanging_) {
             // The peer waits in exchange(), where only a refusal is understood.
@@ -362,7 +362,7 @@ class Session {
         }
         entry.partial = run.ended() != nullptr;
         fill(entry, mine, peers, run);
-        // Of a run that ended early, a side that measures nothing has nothing to show.
+        // After an early end, a side that measures nothing has no row to show.
         if (!entry.partial || entry.iterations) {
             keep(std::move(entry), where);
         } else if (role_.sends) {

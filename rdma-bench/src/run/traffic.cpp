@@ -30,7 +30,7 @@ int access_flags(const Options& options) {
         case Operation::kSend:
             break;
     }
-    // Who polls the last byte of a message relies on order.
+    // Polling the last byte of a message works only if data is written in order.
     const bool polls_memory =
         options.test.ping_pong() && options.test.operation == Operation::kWrite;
     if (options.relaxed_ordering && !polls_memory) {
@@ -79,8 +79,8 @@ qpx::PathOptions path_options(const Options& options) {
     path.hop_limit = options.hop_limit;
     path.flow_label = options.flow_label;
     path.pkey_index = options.pkey_index;
-    // 0.08 ms: a receiver that was kept off its processor has posted receives again long before the
-    // usual 0.64 ms are over (docs/performance.md).
+    // 0.08 ms: a receiver that lost its processor has posted receives again long before the usual
+    // 0.64 ms are over (docs/performance.md).
     path.min_rnr_timer = 6;
     return path;
 }

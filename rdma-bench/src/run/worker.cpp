@@ -10,8 +10,8 @@ namespace rdma_bench {
 
 void fail_completion(const Worker& worker, const ibv_wc& wc) {
     ibv_wc root = wc;
-    // Flushed requests may be polled first when two queues share the error: the reason lies in the
-    // other one.
+    // When an error affects two queues, flushed requests may be polled first: look for the root
+    // cause in the other queue.
     for (CompletionQueue* queue : {worker.send_cq.get(), worker.recv_cq.get()}) {
         ibv_wc next;
         for (int i = 0; queue && root.status == IBV_WC_WR_FLUSH_ERR && i < 65536 &&

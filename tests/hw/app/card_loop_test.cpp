@@ -420,7 +420,7 @@ TEST(CardLoop, CardThatSleepsBesideABusyOneHearsDoorbellsTimersAndItsSockets) {
     EXPECT_EQ(host.client.read<std::uint32_t>(VFIO_PCI_BAR0_REGION_INDEX, 0), 0x4F474E44u);
     std::this_thread::sleep_for(10ms);
     EXPECT_EQ(quiet.control(R"({"cmd":"link","up":false})")["up"], false);
-    // The busy one ends its work: now both sleep, and both are heard.
+    // The busy card becomes idle: now both sleep, and both still answer.
     EXPECT_EQ(busy_host.client.call(Command::kDeviceReset, {}).error(), 0);
     busy_host.client.write<std::uint16_t>(VFIO_PCI_CONFIG_REGION_INDEX, 4, 6);
     std::this_thread::sleep_for(10ms);

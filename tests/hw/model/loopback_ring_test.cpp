@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The ring of frames that turn round inside the card.
+// The ring of looped-back frames.
 #include <gtest/gtest.h>
 
 #include <algorithm>

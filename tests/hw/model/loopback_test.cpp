@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Two QPs of one card: their frames turn round inside it.
+// Two QPs of one card: their frames are looped back.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -151,7 +151,7 @@ TEST_F(Shm, SenderThatLostInterestInAFullRingSleepsAgain) {
     }
     a->flush();
     KeepingSink sink;
-    b->receive(sink, 50);  // there is room again, and nobody who wants it
+    b->receive(sink, 50);  // there is room again, but no sender needs it
     for (int i = 0; i < 3 && !a->prepare_sleep(); i++) {
         a->woke();
         take(*a);
@@ -478,7 +478,7 @@ TEST_F(ShmLocal, FramesPassInOrderThroughAnEmptyAndAFullRingWithoutDescriptors) 
     EXPECT_EQ(::poll(&p, 1, 0), 0) << "they met through a socket";
     std::vector<Frame> sent;
     KeepingSink sink;
-    // Bursts that end short of the place where an empty ring starts anew, at it, and far behind.
+    // Bursts that end before, at and far beyond the position where an empty ring starts again.
     for (const unsigned burst : {1U, 3U, 40U, 65U, 200U, 600U, 1U, 300U, 7U}) {
         for (unsigned i = 0; i < burst; i++) {
             const Frame f = frame(1, 2, 14 + (i * 997 + burst) % (kMaxFrame - 13), i);

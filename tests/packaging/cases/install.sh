@@ -34,7 +34,7 @@ home=$logs/home
 plain 'component native, to a directory of one user' "cmake --install build --component native --prefix $home && ! [ -e $home/bin/rdma-bench ]" 'libibverbs reads /etc/libibverbs.d'
 plain 'all of it' "cmake --install build --prefix $home" 'bin/rdma-bench'
 plain 'nothing that is installed has an RPATH of the build tree or of the current directory' "[ -z '$(foreign_rpaths "$home")' ] || { echo '$(foreign_rpaths "$home")'; false; }"
-# Tests that lie beside them are nobody's but ours.
+# Test programs in the build tree are not installed, so they are left out.
 mapfile -t same < <(cd "$home/bin" && printf 'build/bin/%s\n' *)
 strange=$(foreign_rpaths "${same[@]}" build/lib)
 plain 'nor have the same programs in the build tree' "[ -z '$strange' ] || { echo '$strange'; false; }"

@@ -218,7 +218,8 @@ TEST(Hostile, WhoJoinsNoJobLosesItsPlace) {
     Greeted idle(server.port());
     EXPECT_NE(idle.raw.read_all().find("joined no job in time"), std::string::npos);
     EXPECT_TRUE(server.reaches("refused_idle_total", 1));
-    // Who asks without joining gains no time, who is in a job needs none, who has left begins anew.
+    // Requests do not extend the time of a client that has joined no job. A member has no limit.
+    // After leaving, the time starts again.
     Greeted asking(server.port());
     for (uint32_t request = 1; request < 4; ++request) {
         asking.say({.type = Type::Status, .request = request});

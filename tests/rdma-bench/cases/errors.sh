@@ -130,7 +130,7 @@ kill -INT $client 2>/dev/null || true
 ended '--run_infinitely ends with Ctrl-C' $client 130 "$logs/running.B" 'interrupted'
 ended '--run_infinitely: the server too' $server 130 "$logs/running.A" 'interrupted'
 
-# All stand still, as in a virtual machine that is frozen for a while, and the client is the first to go on.
+# All processes stop for a while, as in a frozen virtual machine, and the client is the first to continue.
 card_pids="$(card_pid alpha) $(card_pid beta)"
 running 'send-bw -c UD -D 12 -f 0'
 # shellcheck disable=SC2086  # one or more of them
@@ -145,7 +145,7 @@ kill -CONT $server $card_pids
 ended 'a machine that stood still for longer than a standstill takes' $client 0 "$logs/running.B" ' 4096 +[0-9]+ +[0-9.]+ '
 ended 'that machine: the server' $server 0 "$logs/running.A" ' 4096 +[0-9]+ +[0-9.]+ '
 
-# Results that nobody can have: a full disk, a reader that leaves.
+# Results that cannot be written: a full disk, a reader that leaves.
 "$dingo" run --card alpha -- "$bench" write-bw -n 50 -p $port >"$logs/full.A" 2>&1 &
 server=$!
 wait_listen $port $server || true

@@ -246,7 +246,7 @@ void Connection::send_rej(Reason reason, std::span<const std::uint8_t> private_d
     rej.reason = static_cast<std::uint16_t>(reason);
     switch (state_) {
         case State::kReqReceived:
-            rej.answered = Answered::kReq;  // the peer knows no id of ours yet
+            rej.answered = Answered::kReq;  // the peer has not learnt our id yet
             break;
         case State::kRepReceived:
             rej.local_id = local_id_;
@@ -257,7 +257,7 @@ void Connection::send_rej(Reason reason, std::span<const std::uint8_t> private_d
             rej.answered = Answered::kOther;
     }
     if (reason == Reason::kTimeout) {
-        // By the CA's GUID the peer finds a communication whose id it never told us.
+        // The CA's GUID lets the peer find a communication whose id it has not learnt.
         const std::uint64_t guid = manager_.port_.ca_guid();
         for (unsigned i = 0; i < 8; ++i) {
             rej.info[i] = static_cast<std::uint8_t>(guid >> (8 * (7 - i)));

@@ -70,8 +70,8 @@ class Manager {
     Manager& operator=(const Manager&) = delete;
 
     Connection& create(Owner& owner);
-    /// Its owner has no more interest in it: the peer is told what its state asks for. It may stay
-    /// in timewait a while.
+    /// The owner gives it up: the peer is told what its state requires. It may stay in timewait for
+    /// a while.
     void destroy(Connection& connection);
 
     /// A datagram from `source` to our address `destination`.

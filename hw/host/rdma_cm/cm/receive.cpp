@@ -99,7 +99,7 @@ void Manager::refuse(const Arrival& from, std::uint32_t remote_id, std::uint32_t
     port_.send(from.back, encode(rej, from.header.transaction));
 }
 
-/// The peer uses the QPN for something else: it has lost this connection.
+/// The peer uses the QPN for another connection, so it has lost this one.
 void Manager::end_stale(Connection& connection) {
     if (connection.state_ == State::kEstablished) {
         connection.send_dreq(true);
@@ -115,7 +115,7 @@ void Manager::on_duplicate_req(const Arrival& from, Connection& connection, cons
         case State::kTimewait:
             refuse(from, req.local_id, 0, Answered::kReq, Reason::kStaleConnection);
             break;
-        default:  // the REP is repeated by its own timer
+        default:  // a timer repeats the REP
             break;
     }
 }
@@ -311,7 +311,7 @@ void Manager::on_dreq(const Arrival& from, const Dreq& dreq) {
     Connection* const c = find(dreq.remote_id, dreq.local_id);
     if (c == nullptr) {
         ++stats_.unmatched;
-        Drep drep;  // of a connection that we have forgotten: the peer may do so, too
+        Drep drep;  // forgotten here: confirm, so that the peer forgets it, too
         drep.local_id = dreq.remote_id;
         drep.remote_id = dreq.local_id;
         port_.send(from.back, encode(drep, from.header.transaction));

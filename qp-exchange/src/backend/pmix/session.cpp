@@ -34,7 +34,7 @@ namespace {
     }
 }
 
-// The caller may have given up by then: what it waits on is shared.
+// The caller may have given up by then, so the state that it waits on is shared.
 void on_done(pmix_status_t status, void* data) {
     const std::unique_ptr<std::shared_ptr<PmixSession::Fence>> fence(
         static_cast<std::shared_ptr<PmixSession::Fence>*>(data));
@@ -68,7 +68,7 @@ void check_key(const std::string& key) {
 }
 
 // Slurm 22.05 runs a fence that collects nothing over a tree of nodes whose width slurmstepd does
-// not know: no node waits for another one. Its ring, which all data takes, is well.
+// not know, so no node waits for another. Its ring, which carries data, works.
 bool empty_fence_holds(std::string_view nspace) {
     const char* fence = std::getenv("SLURM_PMIX_FENCE");
     return !nspace.starts_with("slurm.pmix.") || (fence && std::string_view(fence) == "ring");
@@ -214,7 +214,7 @@ void PmixSession::fence(bool collect, std::chrono::milliseconds timeout, const s
     }
     if (!fence->done) {
         if (all.lost || !all.failed.empty()) {
-            // The launcher still has it: another one would be taken for its continuation.
+            // The launcher still has this fence and would take another one for its continuation.
             fences_are_over_ = true;
             throw Error(ErrorCode::PeerGone, what + ": " + gone(all));
         }

@@ -81,7 +81,7 @@ ns_pair 'veth: ib_write_bw, packets in runs' 'ib_write_bw -F -n 200' 'ib_write_b
 kill -INT $tcpdump_pid 2>/dev/null || true
 wait $tcpdump_pid 2>/dev/null || true
 [ "$(grep -c UDP, "$logs/runs")" -gt 20 ] && pass 'veth: runs of packets cross in one piece' || fail 'veth: runs of packets cross in one piece' "$(wc -l <"$logs/runs") seen"
-# But where they leave somebody looks on: single packets.
+# On a captured interface packets leave one by one.
 ip netns exec $b tcpdump -q -nn -i v0 'udp port 4791 and greater 12000' >"$logs/no-runs" 2>/dev/null &
 tcpdump_pid=$!
 for _ in $(seq 200); do ! ip netns exec $b awk '$4 == "0003" { found = 1 } END { exit !found }' /proc/net/packet || break; sleep 0.05; done

@@ -81,7 +81,8 @@ stop_cards
 DINGO_RUN=$root_run
 as_user=''
 
-# Two other users: a shared card serves both, at the same time too; one that is not shared serves neither, by no road.
+# Two other users: a shared card serves both, also at the same time. A card that is not shared serves neither, whatever
+# they try.
 start_card open --share
 other_users=(65534 4711)
 as_other() { echo "setpriv --reuid=$1 --regid=$1 --clear-groups env HOME=/nonexistent DINGO_RUN=$(mktemp -u /tmp/dingo-user-XXXXXX)"; }

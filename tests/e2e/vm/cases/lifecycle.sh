@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What bad things get: killed programs, a killed card, an unplugged card, a reloaded driver.
+# What happens when programs are killed, a card is killed or unplugged, or the driver is reloaded.
 boot "${vm_options[@]}"
 
 # disturbed NAME A|B DISTURBANCE: while a transfer runs, DISTURBANCE happens; both programs must end

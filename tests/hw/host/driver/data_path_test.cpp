@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A WRITE from one client to another over two cards: shared memory and the slow road.
+// A WRITE from one client to another over two cards: shared memory and the slow path.
 #include <fcntl.h>
 #include <linux/udmabuf.h>
 #include <sys/ioctl.h>

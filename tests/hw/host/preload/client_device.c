@@ -58,8 +58,8 @@ void client_mmap(void) {
     CHECK(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, fd, 0) != MAP_FAILED);
 }
 
-/* A copy that came behind our back, as by SCM_RIGHTS: fstat(), with which ibv_import_device()
- * begins, finds out. */
+/* A descriptor that arrived unseen, for example by SCM_RIGHTS, is recognised by fstat(), which
+ * ibv_import_device() calls first. */
 void client_adopt(void) {
     int fd = open_card();
     int copy = (int)syscall(SYS_dup, fd);

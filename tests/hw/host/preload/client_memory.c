@@ -121,7 +121,7 @@ void client_share_threads(void) {
         usleep(1000);
         for (int i = 0; i < 4; i++) {
             shared = method(fd, SHARE, (uintptr_t)(at + (size_t)i * WORDS * 2), WORDS * 2, 1);
-            /* 0: a system without userfaultfd takes the slow road */
+            /* 0: a system without userfaultfd takes the slow path */
             CHECK(shared == WORDS * 2 || shared == 0);
         }
         usleep(1000);

@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(Case, OnOldKernel,
                              return test.param;
                          });
 
-/// Sharing turned off: everything works on the slow road.
+/// Sharing turned off: everything works on the slow path.
 TEST_F(Preload, SharingOff) {
     EXPECT_EQ(run("share_stack", "DINGO_SHARE=0"), 0);
     EXPECT_EQ(run("share_threads", "DINGO_SHARE=0"), 0);

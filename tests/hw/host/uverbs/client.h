@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // A client of a kernel-less card as the preload library is one, small: it shares no memory, so all
-// DMA goes the slow road. Requests can also be sent as they should not be.
+// DMA goes the slow path. Requests can also be sent as they should not be.
 #pragma once
 
 #include <fcntl.h>

@@ -358,7 +358,8 @@ TEST_P(Errors, LongQueueIsFlushedInSeveralTurns) {
     EXPECT_EQ(bench.query(2).rq_consumer, 64u);
 }
 
-/// The owner leaves: what it saw completed is acknowledged, lest the peer repeat it to nobody.
+/// Before a QP is destroyed or reset, pending acknowledgements are sent: the peer could not repeat
+/// its requests afterwards.
 TEST_P(Errors, OwedAcknowledgementLeavesBeforeTheQueuePair) {
     for (const bool destroy : {false, true}) {
         bench.create_rc(1);
