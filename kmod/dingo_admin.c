@@ -48,8 +48,9 @@ struct dingo_admin {
 	dma_addr_t cq_dma;
 
 	/*
-	 * Where queries put their answer. It lives as long as the queue: a
-	 * late card cannot write into memory that is somebody else's by then.
+	 * Where queries put their answer. It lives as long as the queue, so a
+	 * late card cannot write into memory that has been given to another
+	 * user.
 	 */
 	struct mutex out_lock;
 	void *out;

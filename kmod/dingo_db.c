@@ -87,7 +87,7 @@ static void dingo_db_page_free(struct dingo_dev *dev,
 
 /**
  * dingo_db_space_destroy() - give back all pages of a space
- * @space: the space; all doorbells are freed and nobody has pages mapped
+ * @space: the space; all doorbells are freed and no process maps its pages
  */
 void dingo_db_space_destroy(struct dingo_db_space *space)
 {
@@ -103,7 +103,7 @@ void dingo_db_space_destroy(struct dingo_db_space *space)
 static struct dingo_db_page *dingo_db_page_alloc(struct dingo_db_space *space)
 {
 	struct dingo_dev *dev = space->dev;
-	/* Page 0 is the kernel's; probe takes it before anybody else asks. */
+	/* Page 0 is the kernel's: probe takes it first. */
 	unsigned int min = space->kernel ? 0 : DINGO_DB_PAGE_KERNEL + 1;
 	struct dingo_db_page *page;
 	int index;
@@ -242,7 +242,7 @@ static void dingo_db_store(struct dingo_dev *dev, const struct dingo_db *db,
 /**
  * dingo_db_clear() - forget the last value rung
  * @dev: the card
- * @db: the doorbell; nobody rings it meanwhile
+ * @db: the doorbell; not rung meanwhile
  *
  * A card that polls sees a doorbell when the slot's value changes. The first
  * value after a new start (another owner, a QP that was reset) may equal the

@@ -359,7 +359,8 @@ void dingo_cq_del(struct dingo_dev *dev, struct dingo_cq_core *cq)
  * dingo_async_sync() - wait until running asynchronous events are handled
  * @dev: the card
  *
- * Whoever cleared dev->ib or dev->netdev before may free it afterwards.
+ * After clearing dev->ib or dev->netdev, the caller may free it when this
+ * returns.
  */
 void dingo_async_sync(struct dingo_dev *dev)
 {

@@ -105,7 +105,7 @@ void dingo_kqp_attach(struct dingo_qp *qp)
  * dingo_kqp_detach() - let the QP's CQs forget it
  * @qp: the QP, destroyed at the card; completion does not find its number
  *
- * When this returns nobody polls completions of this QP.
+ * When this returns no completion of this QP is being polled.
  */
 void dingo_kqp_detach(struct dingo_qp *qp)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Failure and recovery. dingo_fail() may come from anywhere and only stops
- * things; a work item then takes the device down and devlink's health reporter
- * resets it. Whoever takes the device down or up holds reset_lock.
+ * Failure and recovery. dingo_fail() may be called from any context and only
+ * stops things; a work item then takes the device down and devlink's health
+ * reporter resets it. Callers of dingo_down() and dingo_up() hold reset_lock.
  */
 #include <linux/delay.h>
 

@@ -148,8 +148,8 @@ void dingo_dealloc_ucontext(struct ib_ucontext *ibuc)
  * dingo_disassociate_ucontext() - the card is leaving
  * @ibuc: a context that is still open
  *
- * ib_core takes the mapped pages away; who polls for completions learns that
- * none will come. That it exists lets unplug go on without waiting for the
+ * ib_core takes the mapped pages away. Processes that poll for completions
+ * learn that none will come. Without this operation unplug would wait for the
  * process.
  */
 void dingo_disassociate_ucontext(struct ib_ucontext *ibuc)
@@ -215,7 +215,7 @@ int dingo_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma)
 }
 
 /**
- * dingo_mmap_free() - nobody can map this any more
+ * dingo_mmap_free() - the entry cannot be mapped any more
  * @entry: an entry that was removed
  */
 void dingo_mmap_free(struct rdma_user_mmap_entry *entry)

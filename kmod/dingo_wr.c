@@ -253,7 +253,7 @@ static int dingo_sq_put(struct dingo_qp *qp, struct dingo_wqe *wqe, u64 wr_id,
 	return 0;
 }
 
-/* The card is gone: whoever polls gets flush errors. */
+/* The card is gone: a poll returns flush errors. */
 static void dingo_post_dead(struct dingo_qp *qp)
 {
 	struct dingo_ibdev *ib = to_dibdev(qp->ibqp.device);

@@ -28,7 +28,7 @@ static bool is_signaled_send(struct dingo_context *ctx,
 	return ctrl->flags & DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK;
 }
 
-/* Signaled sends whose completion nobody has polled. The WQEs stay in the ring until then. */
+/* Signaled sends with an unread completion. Their WQEs stay in the ring until then. */
 static uint32_t signaled_sends(struct dingo_qp *qp)
 {
 	struct dingo_sq *sq = &qp->sq;
@@ -47,7 +47,7 @@ static uint32_t signaled_sends(struct dingo_qp *qp)
 	return count;
 }
 
-/* Entries that the card has written to the ring and nobody has polled, `most` at most. */
+/* Unread entries of the ring, at most `most`. */
 static uint32_t entries_in_ring(const struct dingo_cq *cq, uint32_t most)
 {
 	const struct dingo_ring *ring = &cq->ring;

@@ -264,7 +264,8 @@ static struct verbs_context *dingo_alloc_context(struct ibv_device *device,
 	return finish_context(ctx, err);
 }
 
-/* ibv_import_device(3): doorbells, queues and objects belong to the descriptor, whoever maps them. */
+/* ibv_import_device(3): doorbells, queues and objects belong to the descriptor, not to the process.
+ */
 static struct verbs_context *dingo_import_context(struct ibv_device *device,
 						  int cmd_fd)
 {

@@ -229,7 +229,7 @@ static inline struct dingo_qp *qp_ex_to_dingo_qp(const struct ibv_qp_ex *qp)
 /* lock.c: waits. */
 void dingo_lock_contended(struct dingo_lock *lock);
 
-/* False: somebody else has it; dingo_lock_contended() waits. */
+/* False: another thread holds it; dingo_lock_contended() waits. */
 static inline bool dingo_trylock(struct dingo_lock *lock)
 {
 	return !lock->needed ||

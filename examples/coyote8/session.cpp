@@ -133,7 +133,7 @@ class Benchmark {
         if (client || writes) {
             transfer_.check_landing(size, first);
         }
-        // Nobody changes a source that is still read.
+        // Wait until the peer has read the source: it is refilled next.
         connection_.barrier();
         return client ? taken.count() : 0;
     }

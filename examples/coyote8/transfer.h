@@ -18,9 +18,9 @@ namespace coyote8 {
 using rdma_bench::Exit;
 using rdma_bench::RunError;
 
-/// One RC QP with a buffer of two halves: the source of what goes out, and where what comes in
-/// lands. The example has one buffer for both, in which nobody can tell data that came from data
-/// that was there.
+/// One RC QP with a buffer of two halves: the source of outgoing data, and the target of incoming
+/// data. The example uses one buffer for both, so it cannot tell received data from data that was
+/// there before.
 class Transfer {
   public:
     /// Most transfers of one run.

@@ -57,8 +57,8 @@ class DoorbellScanner {
 
     /// Looks at the active pages, and at some of the others while a sweep is due; hands every slot
     /// that changed and is not 0 to the sink. `now` only serves to retire idle pages. Returns how
-    /// many doorbells it found. Who rings a receive queue and then a send queue of active pages has
-    /// them delivered in this order, whatever the order of the slots.
+    /// many doorbells it found. Of active pages, a receive queue's doorbell that was rung before a
+    /// send queue's is delivered before it, whatever the order of the slots.
     unsigned scan(DoorbellSink& sink, Nanoseconds now);
 
     /// Looks at every page at once: what was rung before a trapped write is delivered before it, as
@@ -83,7 +83,7 @@ class DoorbellScanner {
     /// True while a sweep is not finished: scan() again before sleeping.
     [[nodiscard]] bool sweeping() const { return sweep_left_ != 0 || kicked_; }
 
-    /// When scan() must be called though nobody kicks; kNever when it need not.
+    /// When scan() must be called even without a kick; kNever when it need not.
     [[nodiscard]] Nanoseconds next_deadline() const { return sweep_due_; }
 
     /// The card wants to sleep: asks for kicks and looks at the active pages once more. True: it

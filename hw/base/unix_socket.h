@@ -29,7 +29,7 @@ class UnixListener {
 
     [[nodiscard]] int fd() const { return fd_.get(); }
     [[nodiscard]] const std::string& path() const { return path_; }
-    /// A new connection, non-blocking; none, with errno, when nobody waits.
+    /// A new connection, non-blocking; empty, with errno set, when none is waiting.
     [[nodiscard]] UniqueFd accept() const;
 
   private:

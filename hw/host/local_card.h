@@ -38,7 +38,7 @@ class LocalCard : public PciFunction {
     virtual void renew_doorbell_page(std::size_t page) = 0;
     /// Takes away what was written to the doorbell at this offset of the doorbell memory.
     virtual void clear_doorbell(std::uint64_t offset) = 0;
-    /// Somebody has written to this page and asks to be seen.
+    /// The page was kicked: scan it.
     virtual void doorbell_page_kicked(std::size_t page) = 0;
     /// As a write of `value` to the doorbell at this offset, seen at once.
     virtual void ring(std::uint64_t offset, std::uint64_t value) = 0;

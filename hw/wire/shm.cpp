@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // An Ethernet segment over shared memory: all cards of this host that name the same NET. Each pair
-// shares two rings (shm_ring.h, shm_peer.h); frames are built and parsed in place. While a card is
-// awake nobody makes a system call for it; a sleeping one is woken through a socket. Cards that one
+// shares two rings (shm_ring.h, shm_peer.h); frames are built and parsed in place. A card that is
+// awake is reached without a system call; a sleeping card is woken through a socket. Cards that one
 // thread serves find each other in LocalSegments instead.
 //
 // A ring that is full holds the sender back. A peer that takes nothing for a while is given up on
@@ -315,7 +315,7 @@ class ShmWire final : public Wire, private LocalMember {
         ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
     }
 
-    /// Looks at the sockets: who comes, who goes, who was kicked.
+    /// Serves the sockets: new connections, closed ones, and kicks.
     void service() {
         service_due_ = false;
         serviced_ = now_;

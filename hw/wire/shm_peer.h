@@ -24,7 +24,7 @@ namespace dingo {
 
 class ShmPeer {
   public:
-    /// Connects to the card at `address`; null with errno set when nobody is there.
+    /// Connects to the card at `address`; null with errno set when no card listens.
     static std::unique_ptr<ShmPeer> connect(const std::string& address, std::uint64_t own_mac);
     /// A connection that was accepted; ready() when its hello came.
     ShmPeer(ForeignSocket socket, std::uint64_t own_mac)

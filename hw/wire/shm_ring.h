@@ -138,8 +138,8 @@ class ShmConsumer : public ShmRing {
   public:
     using ShmRing::ShmRing;
 
-    /// The oldest frame; empty when there is none, or when the ring is bad. It stays where the
-    /// producer can change it: whoever parses it decides once on each field.
+    /// The oldest frame; empty when there is none, or when the ring is bad. The producer can change
+    /// it at any time, so a parser must read each field once.
     std::span<const std::byte> front() {
         if (tail_ == head_ && !look())
             return {};

@@ -33,7 +33,7 @@ std::uint64_t socket_overruns(int fd) {
 
 unsigned receive_batch(int fd, std::span<mmsghdr> messages, unsigned& ask, WireStats& stats) {
     constexpr std::size_t kGoal = 256UL * 1024;  // bytes worth fetching at once: fit in L2
-    // ECONNREFUSED here only tells that an earlier frame found nobody: ask again, once.
+    // ECONNREFUSED here is about an earlier frame that found no receiver: ask again, once.
     int got = ::recvmmsg(fd, messages.data(), ask, MSG_DONTWAIT, nullptr);
     if (got < 0 && errno == ECONNREFUSED)
         got = ::recvmmsg(fd, messages.data(), ask, MSG_DONTWAIT, nullptr);

@@ -65,7 +65,7 @@ struct WireStats {
     std::uint64_t tx_frames = 0;
     std::uint64_t tx_bytes = 0;
     std::uint64_t tx_full = 0;      ///< begin_frame gave no room
-    std::uint64_t tx_no_peer = 0;   ///< lost: nobody listens at the other end
+    std::uint64_t tx_no_peer = 0;   ///< lost: no listener at the other end
     std::uint64_t tx_errors = 0;    ///< lost: the kernel refused the frame
     std::uint64_t tx_dropped = 0;   ///< lost: a peer on a shm segment took nothing for too long
     std::uint64_t tx_not_roce = 0;  ///< lost: the wire carries RoCE v2 packets only
@@ -144,8 +144,8 @@ class Wire : public dingo::WirePort {
     /// not tell.
     [[nodiscard]] virtual bool kicked() const { return false; }
 
-    /// True when the wire finds the way itself (the kernel's routes and neighbours): the card asks
-    /// nobody for MAC addresses.
+    /// True when the wire resolves addresses itself (the kernel's routes and neighbours): the card
+    /// then asks for no MAC addresses.
     [[nodiscard]] virtual bool resolves() const { return false; }
     /// The UDP source port that all frames leave with whatever they say; 0: their own.
     [[nodiscard]] virtual std::uint16_t fixed_source_port() const { return 0; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who came, left and failed, told to the other members: failures at once, the rest many at a time.
+// Tells members who joined, left and failed: failures at once, the rest in batches.
 #include <algorithm>
 
 #include "service/job.h"

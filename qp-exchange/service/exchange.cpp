@@ -243,7 +243,7 @@ bool Registry::resume_half(Client& client, uint32_t rank, View item) {
     return true;
 }
 
-// Nothing more comes from this rank: whoever waits for it goes on without.
+// No item comes from this rank any more: exchanges that wait for it complete without it.
 void Registry::peer_gone(Job& job, uint32_t rank) {
     for (const auto& seat : job.seats) {
         if (!seat || seat->state != SeatState::Here) {

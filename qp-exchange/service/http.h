@@ -9,7 +9,7 @@
 
 namespace qpx::service {
 
-/// Listens at "host:port" or "unix:PATH"; a socket file that nobody serves any more is replaced.
+/// Listens at "host:port" or "unix:PATH"; an abandoned socket file is replaced.
 /// @throws Error Argument, Resolve, Refused
 net::Fd listen_http(const std::string& where);
 

@@ -212,10 +212,10 @@ struct Job {
     std::string name;
     uint32_t size = 0;  ///< 0: open, ranks are given as members come
     bool shrink = false;
-    std::vector<std::unique_ptr<Seat>> seats;  ///< by rank; null: nobody was ever there
+    std::vector<std::unique_ptr<Seat>> seats;  ///< by rank; null: never taken
     uint32_t free_hint = 0;                    ///< no rank below can be given
     uint32_t here = 0, failed = 0;
-    uint32_t ever = 0;  ///< ranks that somebody has taken at least once
+    uint32_t ever = 0;  ///< ranks that were taken at least once
     std::unordered_map<std::string, uint32_t> names;
 
     std::unordered_map<std::string, std::shared_ptr<Shared>> store;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who is there: connections, jobs, ranks, names.
+// Connections, jobs, ranks, names.
 #include "service/registry.h"
 
 #include <algorithm>

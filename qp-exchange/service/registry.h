@@ -91,7 +91,7 @@ class Registry {
     static constexpr std::chrono::microseconds event_pause{50};
 
   private:
-    // registry.cpp: who is there
+    // registry.cpp: connections, jobs, ranks, names
     void join(Client& client, const Message& m, Time now);
     void leave(Client& client, const Message& m, Time now);
     void vacate(Client& client, EventKind how, std::string_view reason, Time now);

@@ -20,7 +20,7 @@ struct ServerOptions {
     int family = 0;         ///< AF_INET or AF_INET6 only; 0: both
     Security security;
     ServiceLimits limits;
-    Authorize authorize;  ///< unset: whoever gets through the handshake may join any job
+    Authorize authorize;  ///< unset: every authenticated client may join any job
     std::string metrics;  ///< "host:port" or "unix:PATH" for HTTP; empty: none
     std::chrono::milliseconds handshake_timeout{10'000};  ///< for TLS and HELLO together
     std::chrono::milliseconds join_timeout{30'000};       ///< a connection in no job

@@ -9,7 +9,7 @@ build_packages+=(libpmix-dev)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev libamdhip64-dev clang-format clang-tidy verilator tshark python3-scapy
     iproute2 mmdebstrap procps)
 
-# need_own_build DIRECTORY: stop when somebody else has built there, or there is no room to build.
+# need_own_build DIRECTORY: stop when another user has built there, or when there is no room to build.
 need_own_build() {
     local file owner
     # Root may write everywhere, and so leave files that the tree's owner cannot replace.

@@ -6,7 +6,7 @@ dingo_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 DINGO_CACHE=${DINGO_CACHE:-$HOME/.cache/dingo}
 export DINGO_CACHE
 
-# log MESSAGE...: progress for the person who waits; silent with DINGO_QUIET=1.
+# log MESSAGE...: progress for the user; silent with DINGO_QUIET=1.
 log() {
     [ -n "${DINGO_QUIET:-}" ] || printf '%s: %s\n' "${0##*/}" "$*" >&2
 }

@@ -230,7 +230,7 @@ supervise() {
             supervisor_command $command
         fi
         if [ -n "$parent" ] && [ "$(process_start "$parent")" != "$parent_start" ]; then
-            # Nobody is left to read the logs.
+            # The logs are of no use any more.
             end_children
             rm -rf "$session"
             exit 0

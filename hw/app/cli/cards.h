@@ -40,9 +40,9 @@ std::vector<CardEntry> all_cards();
 /// The card, which runs. Throws Error(kNoSuchCard).
 CardEntry running_card(const std::string& name);
 
-/// The card in directory `dir`, which another user shares and which runs. Throws
-/// Error(kNoSuchCard), and Error(kCannotExecute) when that user is neither we nor root and is not
-/// trusted: who serves a card reads and writes the memory of the programs that use it.
+/// The running card in directory `dir`, which another user shares. Throws Error(kNoSuchCard), and
+/// Error(kCannotExecute) when its user is neither root nor the caller and is not trusted: the
+/// process that serves a card reads and writes the memory of its clients.
 CardEntry shared_card(const std::string& dir, bool trust_owner);
 
 /// Sends one request to the control socket of a card and returns the answer. Throws Error.

@@ -14,7 +14,7 @@ namespace dingo::cli {
 using Path = std::filesystem::path;
 
 /// Makes the run directory (mode 0700) where it is missing, and returns it. Throws Error when it
-/// belongs to somebody else or others may write into it.
+/// belongs to another user or others may write to it.
 Path make_run_dir();
 
 /// Why `dir` is no place for cards, with what to do; "" when it is one or does not exist yet.

@@ -19,8 +19,8 @@ namespace dingo::cli {
 
 inline constexpr std::chrono::milliseconds kForever = std::chrono::hours(24 * 365);
 
-/// The processes below this one, whoever is their parent by now. While it exists this process
-/// takes the orphans among them, and SIGINT, SIGTERM and SIGHUP wait in wait_for().
+/// All descendants of this process, also those whose parent has ended. While it exists, this
+/// process adopts such orphans, and SIGINT, SIGTERM and SIGHUP are handled by wait_for().
 class Family {
   public:
     Family();   ///< children that are there already (cards) do not belong to it

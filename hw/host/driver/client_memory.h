@@ -31,7 +31,7 @@ class ClientMemory {
 
   private:
     pid_t pid_;     ///< what the client says; the memory is always the descriptor's
-    UniqueFd mem_;  ///< of procfs or memory, so that close() waits for nobody
+    UniqueFd mem_;  ///< of procfs or memory, so that close() does not block
 };
 
 }  // namespace dingo::uverbs

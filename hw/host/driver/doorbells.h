@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Doorbell pages and their slots. Each page of a context is a file of its own that is put over the
-// card's page of the same number: nobody can map another's.
+// Doorbell pages and their slots. Each page of a context is a file of its own that is mapped over
+// the card's page of the same number, so that no client can map another's page.
 #pragma once
 
 #include <bitset>

@@ -16,7 +16,7 @@
 namespace dingo::uverbs {
 namespace {
 
-// Pages that nobody touches take no memory, so a file may be far larger than what is in it.
+// Untouched pages take no memory, so a file may be far larger than its content.
 constexpr std::size_t kSlabBytes = std::size_t{4} << 20;
 constexpr std::size_t kMaxSlots = 256;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Memory of a context's queues: many in one file, so that a queue costs no descriptor and no
-// mapping of the card. Each context has files of its own: nobody can map another's queues.
+// Memory of a context's queues: many queues in one file, so that a queue costs no descriptor and no
+// mapping of the card. Each context has files of its own, so that no client can map another's
+// queues.
 #pragma once
 
 #include <cstddef>

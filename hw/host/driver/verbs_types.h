@@ -80,7 +80,7 @@ struct QpAttr {
     QpCap cap;  ///< query only
 };
 
-/// Who is told of a CQ's news. Called from Driver::poll(), never from inside another call.
+/// Receives the events of a CQ. Called from Driver::poll(), never from inside another call.
 class CqListener {
   public:
     virtual ~CqListener() = default;
@@ -88,7 +88,7 @@ class CqListener {
     virtual void on_cq_error() = 0;
 };
 
-/// Who is told of events of a QP or SRQ: enum ibv_event_type.
+/// Receives the events of a QP or SRQ (enum ibv_event_type).
 class EventListener {
   public:
     virtual ~EventListener() = default;

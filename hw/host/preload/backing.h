@@ -13,7 +13,7 @@
 /* Whether `map` may be of a file that can be handed over: tmpfs. */
 bool dingo_backing_possible(const struct dingo_map* map);
 
-/* A descriptor of the file behind `map`, for reading, or for both; -1: nobody gives us one. */
+/* A descriptor of the file behind `map`, for reading, or for both; -1: none can be opened. */
 int dingo_backing_open(const struct dingo_map* map, bool writable);
 /* When the card has its copy. */
 void dingo_backing_close(int fd);

@@ -27,7 +27,7 @@ enum dingo_fd_kind {
 #define DINGO_FD_FATAL_SEEN 0x8u /* ASYNC: DEVICE_FATAL was delivered */
 #define DINGO_FD_MINOR_SHIFT 8
 
-/* A descriptor above this is never ours; pages of the table that nobody uses take no memory. */
+/* A higher descriptor is never ours. Unused pages of the table take no memory. */
 #define DINGO_FD_LIMIT (1 << 20)
 
 extern _Atomic uint32_t dingo_fd_table[DINGO_FD_LIMIT];

@@ -16,8 +16,8 @@ int dingo_device_open(const char* path, int number, int flags);
  * value. */
 void dingo_device_refresh(int fd);
 
-/* Whether `fd`, a socket that nobody here has opened, leads to a card: it came from another
- * process, by SCM_RIGHTS or exec. Then it is known from here on. */
+/* Whether `fd`, a socket that was not opened through this library, leads to a card: it came from
+ * another process, by SCM_RIGHTS or exec. If so, it is known from here on. */
 bool dingo_device_adopt(int fd);
 
 /* Device number of uverbsN, or of rdma_cm. */

@@ -46,7 +46,7 @@ int dingo_hello(int fd, uint32_t* rdev);
 /* A connection to the socket at `path` with O_CLOEXEC or 0 in flags, or -errno. */
 int dingo_connect(const char* path, int flags);
 
-/* Closes what nobody took. */
+/* Closes the descriptors that were not taken. */
 void dingo_answer_close(struct dingo_answer* answer);
 
 #endif

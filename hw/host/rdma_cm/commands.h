@@ -26,7 +26,7 @@ struct Command {
     CmService& service;
     File& file;
     uverbs::ClientMemory& memory;
-    std::int64_t process;  ///< who asks
+    std::int64_t process;  ///< the process that sent the command
     std::span<const std::byte> in;
     std::size_t out_length;
     File* left = nullptr;  ///< where a migrated identifier was

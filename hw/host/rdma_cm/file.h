@@ -80,7 +80,7 @@ class File final : public Pollable {
     void post(Id& about, rdma_ucm_event_resp event);
     void post_request(Id& listener, Id& request, rdma_ucm_event_resp event);
     void post_join(GroupJoin& join, rdma_ucm_event_resp event);
-    /// What nobody has read of its events.
+    /// Its unread events.
     void take_back(const GroupJoin& join);
 
   private:

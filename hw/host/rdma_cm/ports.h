@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The ports of the port spaces and who is bound to them, by the rules of Linux's rdma_cm.
+// The port spaces and the identifiers bound to ports in them, by the rules of Linux's rdma_cm.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace dingo::rdma_cm {
 
-/// Somebody's claim to a port.
+/// A port that an identifier is bound to.
 struct Binding {
     Address address;
     bool loopback = false;  ///< a loopback address that no card has: as the wildcard

@@ -26,7 +26,7 @@ const Gid& Routes::gid(int index) const {
 }
 
 int Routes::own(bool ipv4) const {
-    // An address that somebody gave us comes before the link-local one.
+    // A configured address is preferred to the link-local one.
     for (std::size_t n = 1; n <= prefixes_.size(); ++n) {
         const std::size_t at = n % prefixes_.size();
         if (prefixes_[at].address.is_ipv4_mapped() == ipv4) {

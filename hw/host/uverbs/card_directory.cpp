@@ -64,7 +64,7 @@ CardDirectory::CardDirectory(const fs::path& dir, bool share)
         dir_ = dir_.parent_path();  // it was written with a slash at its end
     }
     if (share) {
-        ::umask(022);  // what is made here from now on is for others to read, whoever started us
+        ::umask(022);  // files made from here on are readable by others
     }
     std::error_code error;
     fs::create_directories(dir_.parent_path(), error);

@@ -25,7 +25,7 @@ struct UverbsStats {
     std::uint64_t requests = 0;
     std::uint64_t failed = 0;       ///< requests answered with an errno
     std::uint64_t malformed = 0;    ///< connections closed because of what came
-    std::uint64_t undelivered = 0;  ///< answers that nobody took
+    std::uint64_t undelivered = 0;  ///< answers that the client did not take
     EventStats events;
 };
 

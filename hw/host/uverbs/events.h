@@ -45,7 +45,7 @@ class EventChannel final : public Pollable {
     /// Whether this is a copy of the client's end.
     [[nodiscard]] bool is(int fd) const;
 
-    /// While somebody has a hold the card keeps a copy of the client's end: `copy`.
+    /// While there is a hold, the card keeps a copy of the client's end: `copy`.
     void hold(int copy);
     void release();
 

@@ -19,10 +19,10 @@ class Listener {
     Listener(std::string path, bool share);
 
     struct Accepted {
-        ForeignSocket socket;  ///< none: nobody waits
+        ForeignSocket socket;  ///< empty: no connection waits
         pid_t pid = 0;
         bool allowed = false;
-        bool exhausted = false;  ///< nobody can be taken now: out of descriptors or memory
+        bool exhausted = false;  ///< no connection can be accepted now: no descriptors or memory
     };
     [[nodiscard]] Accepted accept() const;
     [[nodiscard]] int fd() const { return listener_.fd(); }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxObjects = std::size_t{1} << 20;
 
-// Elements of these are port numbers, which could be somebody's user handle.
+// These events carry a port number, which could equal an object's user handle.
 bool is_of_device(std::uint32_t type) {
     return (type >= IBV_EVENT_DEVICE_FATAL && type <= IBV_EVENT_SM_CHANGE) ||
            type == IBV_EVENT_CLIENT_REREGISTER || type == IBV_EVENT_GID_CHANGE;

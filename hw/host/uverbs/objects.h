@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The verbs objects of one connection and their numbers. Who refers to whom is counted: an object
-// in use is not destroyed.
+// The verbs objects of one connection and their handles. References between objects are counted: an
+// object in use is not destroyed.
 #pragma once
 
 #include <rdma/ib_user_ioctl_cmds.h>

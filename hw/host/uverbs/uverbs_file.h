@@ -55,7 +55,7 @@ class UverbsFile final : public Pollable {
     void set_default_async(std::shared_ptr<EventChannel> channel, HeldChannel hold);
     /// That of which the client has a copy `fd`. ErrnoError(EBADF).
     [[nodiscard]] HeldChannel channel(EventChannel::Kind kind, int fd) const;
-    /// Where events go when nobody says where: the first async descriptor. May be none.
+    /// The channel of events without a named one: the first async descriptor. May be none.
     [[nodiscard]] HeldChannel default_async() const;
     [[nodiscard]] std::size_t channels() const { return channels_.size(); }
 

@@ -31,7 +31,7 @@ class MulticastTable {
     /// All QPs are gone.
     void clear();
 
-    /// QPs of a group, in the order in which they came; none: nobody is attached.
+    /// QPs of a group, in the order in which they were attached; empty: none is.
     [[nodiscard]] std::span<const std::uint32_t> members(const Gid& gid) const;
     [[nodiscard]] std::size_t groups() const noexcept { return groups_.size(); }
 

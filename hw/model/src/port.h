@@ -76,8 +76,8 @@ struct Port {
     [[nodiscard]] bool takes_roce(std::uint64_t mac) const noexcept {
         return std::ranges::find(roce_macs_, mac) != roce_macs_.end();
     }
-    /// A datagram to a multicast group, whoever is attached to it. One that nobody is attached to
-    /// is left to an Ethernet function that wants to see it.
+    /// Whether the transport takes a datagram to a multicast group. A datagram to a group without
+    /// QPs is left to the Ethernet function, which may want it.
     [[nodiscard]] bool takes_group(std::uint64_t mac, const packet::Packet& packet) const {
         return has_groups && is_multicast(mac) && packet.bth.dest_qp == DINGO_QPN_MCAST &&
                packet.dgid.is_multicast() &&

@@ -100,7 +100,7 @@ void ModelEngine::mmio_write(Bar bar, std::uint64_t offset, std::uint64_t value,
         return;
     }
     if (in_kick_page(offset)) {
-        return;  // wakes whoever runs the card; there is nothing to do in it
+        return;  // the write only wakes the card's loop
     }
     write_register(offset, static_cast<std::uint32_t>(value));
     if (size == 8) {

@@ -11,7 +11,7 @@ namespace qpx {
 enum class ErrorCode {
     Argument,     ///< the caller's value cannot be used; nothing was sent
     Resolve,      ///< a host name, address or port has no meaning here
-    Refused,      ///< nobody listens, or the other side answered and said why it does not want to
+    Refused,      ///< closed port, or the other side refused and said why
     Timeout,      ///< the time given was not enough
     Protocol,     ///< the other side does not keep to the protocol
     Version,      ///< the other side speaks another major version

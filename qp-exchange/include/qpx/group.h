@@ -98,7 +98,7 @@ class Group {
     void put(std::string_view key, std::string_view value);
     /// @return false: the key exists and keeps its value
     virtual bool put_once(std::string_view key, std::span<const std::byte> value) = 0;
-    /// Waits until somebody has put it. @throws Error Timeout
+    /// Waits until the key has been put. @throws Error Timeout
     virtual std::vector<std::byte> get(std::string_view key,
                                        Milliseconds timeout = default_timeout) = 0;
     virtual std::optional<std::vector<std::byte>> try_get(std::string_view key) = 0;
@@ -135,7 +135,7 @@ class Group {
     std::vector<RankEndpoint> all_gather(const Endpoint& mine,
                                          Milliseconds timeout = default_timeout);
 
-    /// All that ever were, by rank; of who came again the last.
+    /// All members that ever joined, by rank; of a rank that was taken again, the last member.
     virtual std::vector<GroupMember> members() = 0;
     /// Rank of a member by its name; waits for it. @throws Error Timeout
     uint32_t find(std::string_view name, Milliseconds timeout = default_timeout);

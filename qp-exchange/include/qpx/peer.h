@@ -112,12 +112,12 @@ class Connection {
 /// other to accept. @throws Error(Argument) equal names
 bool should_connect(std::string_view mine, std::string_view theirs);
 
-/// Accepts connections. Clients that are slow or say nonsense hold nobody up.
+/// Accepts connections. Slow or malformed clients do not delay others.
 class Listener {
   public:
     /// @param address of this host; empty: all, IPv6 and IPv4
     /// @param port 0: any free one
-    /// @throws Error Resolve; Refused when somebody listens there already
+    /// @throws Error Resolve; Refused when the port is in use
     Listener(const std::string& address, std::uint16_t port, const PeerOptions& options = {});
     explicit Listener(const Url& url, const PeerOptions& options = {});
     Listener(Listener&&) noexcept;

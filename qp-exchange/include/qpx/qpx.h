@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * qp-exchange for C, and for whoever calls C. The C++ headers beside this one say what the calls
- * do.
+ * The C interface of qp-exchange. The C++ headers beside this one describe the calls in detail.
  *
- * Every function that returns int gives 0, or minus one of QPX_E...; qpx_last_error() then says in
- * words what happened and what to do. No function may be called for the same object from two
- * threads at a time.
+ * A function that returns int gives 0, or minus one of QPX_E...; qpx_last_error() then says in
+ * words what happened and what to do. Functions for the same object must not be called from two
+ * threads at the same time.
  */
 #ifndef QPX_QPX_H
 #define QPX_QPX_H
@@ -22,7 +21,7 @@ extern "C" {
 enum qpx_error {
     QPX_EARGUMENT = 1,     /* the caller's value cannot be used; nothing was sent */
     QPX_ERESOLVE = 2,      /* a host name, address or port has no meaning here */
-    QPX_EREFUSED = 3,      /* nobody listens, or the other side said why it does not want to */
+    QPX_EREFUSED = 3,      /* closed port, or the other side refused and said why */
     QPX_ETIMEOUT = 4,      /* the time given was not enough */
     QPX_EPROTOCOL = 5,     /* the other side does not keep to the protocol */
     QPX_EVERSION = 6,      /* the other side speaks another major version */

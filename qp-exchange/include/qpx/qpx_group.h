@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Groups of qp-exchange for C, and for whoever calls C; qpx/group.h says what the calls do. Errors
- * are those of qpx.h. Timeouts are milliseconds: 0 is the group's, negative is for ever.
+ * The C interface of groups; qpx/group.h describes the calls. Errors are those of qpx.h. Timeouts
+ * are milliseconds: 0 is the group's, negative is for ever.
  */
 #ifndef QPX_QPX_GROUP_H
 #define QPX_QPX_GROUP_H
@@ -77,9 +77,9 @@ QPX_API int qpx_group_fd(const qpx_group* group);        /* -1: none */
 QPX_API int qpx_group_put(qpx_group* group, const char* key, const void* value, size_t length);
 /* 1: put, 0: the key exists and keeps its value, negative: an error */
 QPX_API int qpx_group_put_once(qpx_group* group, const char* key, const void* value, size_t length);
-/* 1: as qpx_group_get(), 0: nobody has put it, negative: an error */
+/* 1: as qpx_group_get(), 0: the key has not been put, negative: an error */
 QPX_API int qpx_group_try_get(qpx_group* group, const char* key, void** value, size_t* length);
-/* Waits until somebody has put it. *@value is freed by free(); NULL for an empty one. */
+/* Waits until the key has been put. *@value is freed by free(); NULL for an empty one. */
 QPX_API int qpx_group_get(qpx_group* group, const char* key, int timeout_ms, void** value,
                           size_t* length);
 QPX_API int qpx_group_wait(qpx_group* group, const char* const* keys, size_t count, int timeout_ms);

@@ -18,7 +18,7 @@ struct PskKey {
 
 struct Security {
     enum class Mode {
-        None,          ///< no TLS: anybody on the way reads rkeys and addresses
+        None,          ///< no TLS: rkeys and addresses are readable on the network
         Certificates,  ///< both sides show a certificate that `ca` signed
         Psk,           ///< both sides know a key
     };

@@ -38,7 +38,7 @@ Channel::Channel(const Url& url, const Security& security, int family,
             greet(url, security, family, deadline);
             return;
         } catch (const Error& error) {
-            // Detail 0: a closed port, not a refusal. The one who serves may come yet.
+            // Detail 0: a closed port, not a refusal. The server may come up later.
             if (!retry || error.code() != ErrorCode::Refused || error.detail() != 0 ||
                 deadline.passed()) {
                 throw;
@@ -247,7 +247,7 @@ void Channel::run(uint32_t request, std::chrono::milliseconds timeout, const cha
         } else if (message && cancel != 0 && message->request == cancel) {
             timed_out(std::string(message->text));
         } else if (!message && !in_time && cancel == 0) {
-            // The service knows who is missing; an answer that is on its way still counts.
+            // The service names what is missing; an answer that is on its way still counts.
             cancel = ++last_request_;
             queue({.type = Type::Cancel, .request = cancel, .rank = request});
             deadline = net::Deadline::in(cancel_time);

@@ -50,8 +50,8 @@ int try_connect(int fd, const Address& address, Deadline deadline) {
     int error = 0;
     socklen_t length = sizeof(error);
     getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
-    // A closed port of the ephemeral range may connect to itself: nobody listens there all the
-    // same.
+    // A connection to a closed port of the ephemeral range may connect to itself: there is no
+    // listener.
     if (error == 0 && same(local_address(fd), peer_address(fd))) {
         return ECONNREFUSED;
     }

@@ -276,7 +276,7 @@ class TlsStream final : public Stream {
         throw Error(ErrorCode::Auth, "TLS handshake: " + errors + hint());
     }
 
-    /// After the handshake: who is it, and may it?
+    /// After the handshake: checks the peer's identity against the rules.
     void check_peer() {
         std::vector<std::string> names;
         if (tls_->security().mode == Security::Mode::Psk) {

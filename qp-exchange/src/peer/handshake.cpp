@@ -173,7 +173,7 @@ void Handshake::refuse(wire::Reason reason, const std::string& text) noexcept {
         way.write(bytes);
         net::end(way);
     } catch (const std::exception&) {
-        // The other side is gone: nobody is left to be told.
+        // The other side is gone, so there is no one to tell.
         return;
     }
 }

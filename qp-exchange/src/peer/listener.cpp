@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t max_pending = 256, max_pending_of_address = 32, max_told = 100;
 
-/// For a handshake, also when calls have no limit: nobody may hold a place for ever.
+/// Limit of a handshake, also when calls have none, so that no client holds a place for ever.
 constexpr std::chrono::milliseconds patience{10'000};
 constexpr std::chrono::milliseconds accept_pause{100};  // when descriptors have run out
 

@@ -23,8 +23,7 @@ std::vector<GidCandidate> candidates_of(
     const std::function<std::uint8_t(const std::array<std::uint8_t, 16>&)>& prefix,
     std::vector<GidChoice>& choices);
 
-/// Positions of the pair that both sides find, whoever asks. Nothing: no two are of one type and
-/// family.
+/// Positions of the pair; both sides find the same one. Nothing: no two are of one type and family.
 std::optional<std::pair<std::size_t, std::size_t>> choose_pair(
     std::span<const GidCandidate> mine, std::span<const GidCandidate> theirs);
 

@@ -17,7 +17,7 @@ inline constexpr std::size_t header_size = 16;
 inline constexpr std::size_t field_header_size = 8;
 inline constexpr std::uint8_t version_major = 1;
 inline constexpr std::uint8_t version_minor = 0;
-/// Before the HELLO has come nobody may send more than this much payload.
+/// Before HELLO has come no more payload than this is accepted.
 inline constexpr std::uint32_t max_hello = 4096;
 
 /// 0x01..0x3f: two peers; 0x40..0x7f: the rendezvous service; the rest is free.
@@ -61,7 +61,7 @@ struct Header {
 Header decode_header(std::span<const std::byte, header_size> bytes, std::uint32_t max_payload);
 void encode_header(const Header& header, std::span<std::byte, header_size> bytes);
 
-/// A frame in somebody's buffer.
+/// A frame in a caller's buffer.
 struct FrameView {
     Header header;
     std::span<const std::byte> payload;
@@ -100,7 +100,7 @@ class FrameReader {
 /// UTF-8 without control characters. @throws Error(Protocol)
 std::string_view to_text(std::span<const std::byte> value);
 
-/// Bit 0 of a field's flags: who does not know the tag must refuse.
+/// Bit 0 of a field's flags: a receiver that does not know the tag must refuse.
 inline constexpr std::uint16_t must_understand = 1;
 
 struct Field {

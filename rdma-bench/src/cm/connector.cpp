@@ -207,7 +207,7 @@ class CmConnector::Impl {
         return param;
     }
 
-    /// What the connection manager chose, for who reads the table.
+    /// What the connection manager chose, for the table.
     void learn(unsigned qp) {
         ibv_qp_attr attr{};
         ibv_qp_init_attr init{};

@@ -38,7 +38,7 @@ struct Figure {
 struct CompareOptions {
     double threshold = 0.03;  ///< part by which the second may be worse
     bool tail = false;        ///< the 99th percentile is judged, too
-    /// Threshold where one of the runs has no repeats, whose scatter nobody knows; nothing: the
+    /// Threshold where one of the runs has no repeats, so that its scatter is unknown; nothing: the
     /// same.
     std::optional<double> single = std::nullopt;
     /// Repeat i of one run was measured beside repeat i of the other, so that what the machine did

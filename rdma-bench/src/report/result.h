@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a run gives, as plain data, and who is told of it. No verbs, no text: report/*.cpp make
-// JSON, CSV, HTML and tables.
+// The result of a run as plain data, and the sinks that receive it. No verbs, no text: report/*.cpp
+// make JSON, CSV, HTML and tables.
 #pragma once
 #include <array>
 #include <cstdint>

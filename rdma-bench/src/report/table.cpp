@@ -117,7 +117,7 @@ class TableSink final : public Sink {
     }
 
   private:
-    /// A full disk and a reader that has gone, as `head` does, end the run: nobody sees the rest.
+    /// Ends the run when standard output is a full disk or its reader has gone, as `head` does.
     void flush() {
         if ((std::fflush(stdout) == 0 && std::ferror(stdout) == 0) || told_) {
             return;

@@ -86,8 +86,8 @@ class Exchange {
         started_ = w_.task.ticks_per_message > 0 ? await_turn() : ticks();
     }
 
-    /// Records the sample that ended when message i started, unless a rate keeps them apart: behind
-    /// the post, where nobody waits for it.
+    /// Records the sample that ended when message i started, unless a rate keeps the two apart.
+    /// Called after the post, where it delays nothing.
     void note() {
         if (i_ && w_.task.ticks_per_message == 0) {
             record(before_it_, started_, started_ - before_it_);

@@ -123,7 +123,7 @@ Traffic::~Traffic() {
 /// Receives of a thread's completion queue, and of its SRQ.
 unsigned Traffic::receives_of_thread() const {
     const unsigned share = (layout_.qps + options_.threads - 1) / options_.threads;
-    // A verified round has a slot for each message of each QP, whoever shares them.
+    // A verified round has a slot for each message of each QP, also when QPs share an SRQ.
     return deepest_receive(options_) * (options_.srq && !rounds() ? 1 : share);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The bandwidth tests with --verify: rounds of as many messages of each QP as there are slots. In
-// each the sides fill, transfer (only this is timed) and say so; then who holds the data compares
-// every byte of every message. The client leads; with -b both sides send.
+// each round the sides fill, transfer (only this is timed) and report; then the side that has the
+// data compares every byte of every message. The client leads; with -b both sides send.
 //
 //   leader:   round {first, count} ->   follower   fills what it sends or what is READ
 //             go                   <-

@@ -59,8 +59,8 @@ class WirePort {
     /// Sends the first `len` bytes of the room that begin_frame gave; 0 gives the room back unused.
     virtual void end_frame(std::size_t len) = 0;
 
-    /// The card takes datagrams to this multicast group from now on, or does so no longer. `group`
-    /// is its GID. For a wire on which somebody must ask for them; most carry all to everybody.
+    /// The card starts to take datagrams to this multicast group, or stops. `group` is its GID.
+    /// Only for wires that must join groups; most wires carry all frames to all cards.
     virtual void join_group(std::span<const std::uint8_t, 16> group) { static_cast<void>(group); }
     virtual void leave_group(std::span<const std::uint8_t, 16> group) { static_cast<void>(group); }
 };

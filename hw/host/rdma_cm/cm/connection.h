@@ -60,7 +60,7 @@ struct Event {
     Parameters parameters;
 };
 
-/// Who is told of a communication's news. Must not destroy it while being told.
+/// Receives the events of a communication. Must not destroy it in a call.
 class Owner {
   public:
     virtual ~Owner() = default;

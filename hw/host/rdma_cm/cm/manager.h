@@ -59,7 +59,7 @@ struct Stats {
     std::uint64_t retries = 0;
     std::uint64_t timeouts = 0;     ///< communications given up
     std::uint64_t unsupported = 0;  ///< LAP and others
-    std::uint64_t refused = 0;      ///< requests turned away: nobody listens, or no room
+    std::uint64_t refused = 0;      ///< refused requests: no listener, or no room
 };
 
 class Manager {

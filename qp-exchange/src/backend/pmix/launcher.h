@@ -19,7 +19,7 @@ struct Launcher {
     std::string nspace;               ///< of this job
     std::vector<PmixFailure> failed;  ///< in the order of news, each rank once
     bool lost = false;                ///< its server
-    int wake = -1;                    ///< eventfd; -1: nobody wants to know
+    int wake = -1;                    ///< eventfd; -1: not used
 };
 /// The process's one.
 Launcher& launcher();
@@ -29,7 +29,7 @@ void on_event(size_t id, pmix_status_t status, const pmix_proc_t* source, pmix_i
               size_t count, pmix_info_t* results, size_t results_count,
               pmix_event_notification_cbfunc_fn_t done, void* data);
 
-/// Who is gone, in words. With the lock held.
+/// The processes that have gone, in words. Call with the lock held.
 std::string gone(const Launcher& all);
 
 }  // namespace qpx::backend

@@ -128,8 +128,8 @@ void PmixSession::watch_failures() {
         all.lost = false;
         all.wake = wake_.get();
     }
-    // libpmix 4.2 gives an event that names who is affected only to handlers that have named whom
-    // they care for, and these get no others: one of each.
+    // libpmix 4.2 passes an event with an affected process only to handlers that registered for
+    // processes, and passes no other events to these. So register one handler of each kind.
     pmix_proc_t job{};
     PMIX_LOAD_PROCID(&job, process_.nspace, PMIX_RANK_WILDCARD);
     pmix_info_t affected;

@@ -41,7 +41,7 @@ class PmixSession {
     /// Whether this call goes on with one that has timed out: its values have been put.
     /// @throws Error Argument: another one has
     bool goes_on(const std::string& call) const;
-    /// Who has failed, in words; empty: nobody.
+    /// The processes that have failed, in words; empty: none.
     std::string who_is_gone() const;
     /// Of another process, after fence(). Empty: it has put no such value.
     std::optional<std::vector<std::byte>> value_of(uint32_t rank, const std::string& key);
@@ -71,7 +71,7 @@ class PmixSession {
     uint32_t size_ = 0;
     bool empty_fence_holds_ = true;
     bool fences_are_over_ = false;  // one was given up, because who it waits for has failed
-    bool left_out_ = false;         // the launcher has ended one without somebody
+    bool left_out_ = false;         // the launcher has ended a fence without a failed process
     std::shared_ptr<Fence> unfinished_;
     std::string unfinished_call_;
     net::Fd wake_;

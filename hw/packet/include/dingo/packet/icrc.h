@@ -28,9 +28,9 @@ bool icrc_check(std::span<const std::byte> frame, const Packet& packet) noexcept
 /// header starts at `l3_offset`; Ethernet padding must not be part of `frame`.
 void icrc_append(std::span<std::byte> frame, std::size_t l3_offset, L3Kind l3) noexcept;
 
-/// The same for a frame whose `payload` (part of `frame`, behind all headers) is still at `source`:
-/// copies it, and reads each byte of `source` once, so that the ICRC fits what was copied though
-/// somebody may write there.
+/// The same for a frame whose `payload` (part of `frame`, behind all headers) is still at `source`.
+/// Copies it, reading each byte of `source` once, so that the ICRC fits the copy even if the source
+/// changes meanwhile.
 void icrc_append_copying(std::span<std::byte> frame, std::size_t l3_offset, L3Kind l3,
                          std::span<std::byte> payload, const std::byte* source) noexcept;
 
