@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Datagrams to multicast groups: who gets a copy, and what a lost one does to the others.
+// Datagrams to multicast groups: which QPs get a copy, and what losing one means for the others.
 #include "conformance.h"
 
 namespace dingo::conformance {

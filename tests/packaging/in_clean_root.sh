@@ -21,7 +21,7 @@ check() {
     fi
 }
 export -f apt_get offline
-# A pair of commands on cards of whoever runs this: SERVER CLIENT PORT.
+# A pair of commands on cards of the calling user: SERVER CLIENT PORT.
 pair_of() {
     dingo card start a && dingo card start b || return
     dingo run --card a -- $1 >/tmp/server.$$ 2>&1 &

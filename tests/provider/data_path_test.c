@@ -136,7 +136,9 @@ static void cq_reports_consumption(void)
 	fake_free(fake);
 }
 
-/* ibv_start_poll() that finds nothing may have gone over entries of a QP that is gone: the card hears of those, too. */
+/* An ibv_start_poll() that finds nothing may have skipped entries of a destroyed QP: these are
+ * reported to the card, too.
+ */
 static void start_poll_reports_what_it_skips(void)
 {
 	struct fake_options big = rc;
@@ -156,7 +158,9 @@ static void start_poll_reports_what_it_skips(void)
 	fake_free(fake);
 }
 
-/* Who posts again before ibv_end_poll() may run through the ring many times: the card hears of it, but not of the present entry. */
+/* A caller that posts again before ibv_end_poll() may run through the ring many times. Consumed
+ * entries are reported to the card, but not the present one.
+ */
 static void next_poll_reports_consumption(void)
 {
 	struct fake_options big = rc;

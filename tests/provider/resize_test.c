@@ -7,7 +7,9 @@
 #include "completion.h"
 #include "ring.h"
 
-/* What dingo_resize_cq() does once the kernel has answered: the card goes on at entry 0 of a new ring. */
+/* What dingo_resize_cq() does once the kernel has answered: the card continues at entry 0 of a new
+ * ring.
+ */
 static void resize(struct fake *fake)
 {
 	struct dingo_ring ring = fake->cq.ring;

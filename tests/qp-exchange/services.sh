@@ -55,7 +55,7 @@ until_true() {
 }
 metric_is() { [ "$(metric "$1" "$2")" = "$3" ]; }
 
-# free_port: a TCP port that nobody listened on a moment ago.
+# free_port: a TCP port that was free a moment ago.
 free_port() {
     python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What scripts say to a new user: missing packages, other distributions, a full disk, a build directory of somebody else.
+# What scripts print for a new user: missing packages, other distributions, a full disk, a build directory of another
+# user.
 # Programs of the machine that would install or tell are replaced by ones that answer as this test wants.
 set -uo pipefail
 cd "$(dirname "$0")/../.."

@@ -103,7 +103,7 @@ struct QpOptions {
 
 class TestDriver {
   public:
-    /// `clock`: the time that the engine is run with; advanced by whoever owns it.
+    /// `clock`: the time that the engine is run with; advanced by its owner.
     TestDriver(Engine& engine, TestHost& host, const Nanoseconds& clock)
         : engine_(engine), host_(host), clock_(clock) {}
 

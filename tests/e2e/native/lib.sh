@@ -96,7 +96,7 @@ plain() {
     fi
 }
 
-# wait_listen PORT PID: until somebody listens there, or the process is gone.
+# wait_listen PORT PID: until the port has a listener, or the process is gone.
 wait_listen() {
     local _
     for _ in $(seq 200); do

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The wire hears which groups the card takes: once for each, however many QPs are in it.
+// The wire is told which groups the card takes: once for each, however many QPs are in it.
 #include <gtest/gtest.h>
 
 #include <set>

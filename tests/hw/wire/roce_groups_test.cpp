@@ -18,7 +18,7 @@
 namespace dingo::test {
 namespace {
 
-/// Port 4791 of loopback addresses that nobody else uses.
+/// Port 4791 of loopback addresses that are used only here.
 std::string loopback(unsigned n) {
     return fmt::format("127.{}.{}.{}", 64 + ::getpid() % 100, ::getpid() / 100 % 250, 100 + n);
 }
@@ -160,7 +160,7 @@ TEST(RoceGroups, AllAddressesJoinAtAllInterfaces) {
     }
     join(*all, group4());
     const auto sent = datagrams("127.0.0.1", group4(), 3);
-    // Alone on the host, it meets nobody but itself: what it sends is its own and does not come.
+    // Alone on the host, the card gets only its own datagrams, and these must not be delivered.
     for (const Frame& frame : sent)
         send(*all, frame);
     all->flush();

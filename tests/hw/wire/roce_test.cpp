@@ -14,7 +14,7 @@
 namespace dingo::test {
 namespace {
 
-/// Port 4791 of loopback addresses that nobody else uses.
+/// Port 4791 of loopback addresses that are used only here.
 std::string loopback(unsigned n) {
     return fmt::format("127.{}.{}.{}", 64 + ::getpid() % 100, ::getpid() / 100 % 250, n);
 }

@@ -527,7 +527,7 @@ TEST_F(ShmLocal, CardThatGoesIsForgottenAfterItsLastFrames) {
         EXPECT_EQ(pass(*a, *b, {frame(1, 2)}).size(), 1U);
         send(*b, frame(2, 1));
         b->flush();
-        ASSERT_TRUE(send(*a, frame(1, 2)));  // nobody will take it
+        ASSERT_TRUE(send(*a, frame(1, 2)));  // it is never received
         a->flush();
         b.reset();
         EXPECT_EQ(take(*a).size(), 1U);

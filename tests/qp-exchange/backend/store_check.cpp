@@ -108,7 +108,7 @@ int64_t number_in(const Bytes& value) {
     return number;
 }
 
-// Each rank in turn is late: nobody may be through before it has come.
+// Each rank in turn is late: no rank may pass the barrier before it has come.
 void barriers(qpx::Group& group) {
     for (uint32_t late = 0; late < group.size(); ++late) {
         if (late == group.rank()) {
@@ -158,7 +158,7 @@ void collectives(qpx::Group& group) {
     group.barrier();
 }
 
-// Who gives up a call and repeats it is in the same round as the others, who come late.
+// A member that gives up a call and repeats it joins the same round as the others, which come late.
 template <typename Call>
 void impatient(qpx::Group& group, Call call) {
     if (group.rank() != 0) {
@@ -189,7 +189,7 @@ void retries(qpx::Group& group) {
     barriers(group);
 }
 
-// A member fails: the others' calls end, and they are told who it was.
+// A member fails: the others' calls end and name it.
 void failure(qpx::Group& group, uint32_t failing, bool dies) {
     group.barrier();
     if (group.rank() == failing) {

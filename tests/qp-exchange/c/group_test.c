@@ -120,7 +120,7 @@ static void* member(void* argument) {
             status = qpx_group_poll_event(group, &event);
             CHECK(status >= 0);
             if (status == 0) {
-                /* The service tells of leavers within 20 ms; a barrier alone would be an error. */
+                /* The service reports leavers within 20 ms; a barrier alone would be an error. */
                 CHECK(qpx_group_get(group, "never", 10, &value, &length) == -QPX_ETIMEOUT);
             }
         }

@@ -9,7 +9,7 @@ plain 'qpxd: a key file that is absent' "$bin/qpxd --security psk:/nonexistent" 
 plain 'qpxd: rules without security' "$bin/qpxd --listen 0 --authorize /dev/null" 'needs --security' 2
 plain 'qpxd --status: nobody there' "$bin/qpxd --status qpxd://127.0.0.1:1" 'nobody listens' 4
 
-# What a silent connection to qpxd hears before its end.
+# What a silent connection to qpxd receives before it is closed.
 silent_client() {
     python3 -c '
 import socket, sys

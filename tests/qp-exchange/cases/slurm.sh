@@ -30,7 +30,7 @@ if [ "$SLURM_PROCID" = 3 ]; then
 fi
 wait $!
 END
-# Task 0 serves, task 1 asks until somebody listens (status 4: nobody does).
+# Task 0 serves; task 1 asks until it listens (status 4: it does not yet).
 cat >"$slurm/bench.sh" <<'END'
 [ "$SLURM_PROCID" != 0 ] || exec rdma-bench write-bw -n 200 --verify
 for _ in $(seq 40); do

@@ -91,7 +91,7 @@ constexpr ServiceLimits kLimits = {.max_clients = 4,
                                    .total = 4096,
                                    .event_log = 128};
 
-/// Clients of one registry. What one hears must be whole frames, numbered without a gap.
+/// Clients of one registry. Each must receive whole frames, numbered without a gap.
 class Clients {
   public:
     void act(Input& input) {

@@ -195,7 +195,7 @@ TEST(Groups, ExchangesLargerThanAFrame) {
 
 TEST(Groups, MembersFindEachOtherByName) {
     RunningServer server;
-    auto client = Group::join(server.url());  // rank 0, whom the other names
+    auto client = Group::join(server.url());  // rank 0, which the other names
     GroupOptions named;
     named.name = "storage";
     std::thread later([&] {
@@ -311,7 +311,7 @@ TEST(Failures, AKilledMemberIsToldToTheOthers) {
     }
     EXPECT_EQ(thrown([&] { a->barrier(); }).first, ErrorCode::PeerGone);
     EXPECT_EQ(a->members().at(1).state, GroupMember::State::Failed);
-    // Somebody takes its place.
+    // A new member takes its place.
     auto again = Group::join(server.url(), member(1, 3));
     EXPECT_EQ(a->members().at(1).incarnation, 2u);
     std::thread others([&] { c->barrier(); });
@@ -386,7 +386,7 @@ TEST(Hosted, RankZeroServesAndLeavesLast) {
     std::atomic<int> left = 0;
     for_each_rank(5, [&](uint32_t rank) {
         if (rank == 0) {
-            std::this_thread::sleep_for(100ms);  // the others try again until somebody listens
+            std::this_thread::sleep_for(100ms);  // the others try again until rank 0 listens
         }
         auto group = Group::join(url, member(rank, 5));
         EXPECT_EQ(group->all_gather(bytes(std::to_string(rank))).size(), 5u);

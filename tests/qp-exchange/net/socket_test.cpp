@@ -60,7 +60,7 @@ TEST(Resolve, ErrorsSayWhatIsWrong) {
 TEST(Connect, AClosedPortIsRefusedWithAllAddressesTried) {
     const Fd listener = listen_tcp("127.0.0.1", 0, 0);
     const std::uint16_t port = port_of_fd(listener.get());
-    // Bound and not listening: nobody can take the port meanwhile.
+    // Bound but not listening: no other program can take the port meanwhile.
     const Fd bound(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in any{};
     any.sin_family = AF_INET;

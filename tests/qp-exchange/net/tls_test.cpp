@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// TLS over a pair of sockets: who passes, who does not, and what each side is told.
+// TLS over a pair of sockets: which handshakes succeed, and what each side is told.
 #include <openssl/err.h>
 #include <sys/socket.h>
 

@@ -149,7 +149,7 @@ TEST(Exchange, AgainstABarrierIsNamedOnBothSides) {
                 c.barrier();
                 ADD_FAILURE();
             } catch (const Error& error) {
-                // Who looks first says it, the other hears it or finds it itself.
+                // The side that notices first reports it; the other is told or notices by itself.
                 EXPECT_NE(std::string(error.what()).find("the same calls in the same order"),
                           std::string::npos)
                     << error.what();

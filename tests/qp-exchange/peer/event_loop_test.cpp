@@ -146,7 +146,7 @@ TEST(Cancel, EndsAnAcceptThatWouldWaitForEver) {
     std::this_thread::sleep_for(20ms);
     listener.cancel();
     accepting.get();
-    listener.cancel();  // nobody waits: the next one ends
+    listener.cancel();  // no call waits: the next one ends
     EXPECT_TRUE(readable(listener.fd()));
     expect_error(ErrorCode::Cancelled, "", [&] { listener.accept(-1ms); });
     expect_error(ErrorCode::Timeout, "", [&] { listener.accept(1ms); });

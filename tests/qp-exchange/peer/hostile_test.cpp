@@ -121,7 +121,7 @@ TEST(Hostile, ManyUnfinishedClientsOfOneAddressAreRefused) {
     Raw one_more(listener.port());
     EXPECT_TRUE(contains(turned_away(listener, 50ms), "too many unfinished connections"));
     EXPECT_EQ(one_more.refusal().reason, wire::Reason::Busy);
-    // Who goes makes room.
+    // A client that leaves makes room.
     held.pop_back();
     EXPECT_THROW(listener.accept(50ms), Error);
     Raw late(listener.port());

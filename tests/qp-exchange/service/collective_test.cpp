@@ -70,7 +70,7 @@ TEST_F(Collectives, AFailureEndsThemForAllAndForThoseWhoComeLater) {
     EXPECT_NE(hear_failure(a, ErrorCode::PeerGone).find("rank 2 failed"), std::string::npos);
     enter_barrier(b);
     hear_failure(b, ErrorCode::PeerGone);
-    // Somebody takes its place: all is well again.
+    // A new member takes its place, and the next barrier works.
     const ClientId again = member("j", 2, 3);
     for (ClientId id : {a, b, again}) {
         skip_events(id);

@@ -246,7 +246,7 @@ TEST_F(Exchange, CancelNamesWhoIsMissing) {
     ask(a, {.type = Type::Cancel, .rank = request});
     EXPECT_EQ(hear(a, Type::Done).message.text,
               "not joined: rank 3; no endpoint for this member from rank 2");
-    // c hears that a gave up instead of an endpoint that nobody serves.
+    // c is told that a gave up, instead of getting an endpoint that is not served.
     exchange(c, 2, {0});
     EXPECT_TRUE(silent(c));
 }
@@ -276,7 +276,7 @@ TEST_F(Exchange, AfterATimeoutNewItemsMeetNewItems) {
     EXPECT_EQ(hear_items(b, Type::Exchanged), (All{{0, "0>1#1"}}));
     ask(a, {.type = Type::Cancel, .rank = first});
     EXPECT_NE(std::string(hear(a, Type::Done).message.text).find("rank 2"), std::string::npos);
-    // Both begin anew, as after a timeout that the application has seen on both sides.
+    // Both start over, as after a timeout that the application has seen on both sides.
     for (int attempt = 2; attempt < 4; ++attempt) {
         const std::string tag = "#" + std::to_string(attempt);
         try_exchange(*this, a, 0, {1}, attempt);

@@ -181,7 +181,7 @@ TEST_F(Members, TheJobEndsWithItsLastMember) {
     EXPECT_EQ(registry().jobs(), 1u);
     registry().close(b, "killed", now);
     EXPECT_EQ(registry().jobs(), 0u);
-    // Who comes later begins anew.
+    // A later member starts over.
     const ClientId c = member("j", 0, 7);
     ask(c, {.type = Type::Get, .options = no_wait, .keys = {"k"}});
     EXPECT_EQ(hear(c, Type::Value).message.options & exists, 0u);

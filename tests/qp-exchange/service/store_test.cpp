@@ -248,7 +248,7 @@ TEST_F(Store, AnswersThatNobodyReadsHaveALimitTogether) {
     }
     EXPECT_GT(registry().counters().refused_output, 0u);
     EXPECT_LT(registry().unread_bytes(), 2 * limits.total_output);
-    // Who has much unread while all together have too much is ended.
+    // When all outboxes together are too large, a client with a large one is closed.
     const ClientId a = all.back();
     EXPECT_THROW(
         {

@@ -202,7 +202,7 @@ TEST_F(Device, AnyKeyValueStoreConnectsAllToAll) {
     for (std::thread& rank : ranks) {
         rank.join();
     }
-    // Each writes to each, into a slot that says who wrote to whom.
+    // Each rank writes to each other one, into a slot that names both.
     for (std::size_t from = 0; from < kRanks; ++from) {
         for (std::size_t to = 0; to < kRanks; ++to) {
             if (from == to) {

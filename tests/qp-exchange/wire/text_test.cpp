@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Text from a peer ends on somebody's terminal: only clean UTF-8 passes.
+// Text from a peer may be shown on a terminal: only clean UTF-8 passes.
 #include "wire/text.h"
 
 #include <gtest/gtest.h>

@@ -22,7 +22,7 @@ print('adds up')
 END" '^adds up$'
 plain 'the page has the clients' "grep -q '>Clients<' $out/a.html && grep -q 'client 3' $out/a.html"
 plain 'report reads it back' "$bench report $out/a.json --html $out/again.html && grep -q '>Clients<' $out/again.html"
-# One whose options differ ends the run of all, who are told of it.
+# A client with different options ends the run of all, and each is told why.
 $as_user timeout -k 5 $limit "$dingo" run --card alpha -- "$bench" write-bw -D 5 -F -p $port --clients 2 >"$out/differ.A" 2>&1 &
 pid=$! rc=0 rc_1=0 rc_2=0
 wait_listen $port $pid || true

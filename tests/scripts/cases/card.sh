@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# `vm.sh card start` after the card's death: QEMU holds a connection that nobody answers. Sourced by suite.sh.
+# `vm.sh card start` after the card's death: QEMU keeps a connection that is not answered. Sourced by suite.sh.
 # started CARD-LIVES PLUGGED: what is asked of the supervisor and of QEMU.
 started() (
     here=$PWD/scripts session=$work/session

@@ -82,7 +82,7 @@ Buffer::Buffer(ibv_pd* pd, const std::string& kind, std::size_t bytes, int acces
     }
     open_dmabuf(kind, bytes);
     data_ = map_ + kDmabufOffset;
-    // An iova with the page offset of the data and otherwise nobody's address.
+    // An iova with the page offset of the data, and otherwise an address that is not in use.
     iova_ = 0x5'0000'0000ULL + kDmabufOffset % kPage;
     mr_ = ibv_reg_dmabuf_mr(pd, kDmabufOffset, bytes, iova_, fd_, access);
     if (mr_ == nullptr) {

@@ -9,7 +9,7 @@ void import_test();
 /// Device memory: copies, traffic and atomics in it, its borders. Throws.
 void device_memory_test();
 
-/// Who asks for events more often than it reads them misses no completion. Throws.
+/// A program that asks for events more often than it reads them misses no completion. Throws.
 void events_test();
 
 /// Completions in wall clock lie between the posting and the polling. Throws.

@@ -72,7 +72,7 @@ void add_lists(Promises& all) {
     page("a full queue refuses with ENOMEM; completions make room", [] {
         Bench b;
         Pair pair(b);
-        ibv_send_wr wr = pair.request(IBV_WR_SEND);  // nobody receives
+        ibv_send_wr wr = pair.request(IBV_WR_SEND);  // no receive is posted
         int posted = 0, rc = 0;
         while ((rc = pair.post(wr)) == 0 && posted < 100000) {
             ++posted;

@@ -151,7 +151,7 @@ void add_destroy(Promises& all) {
         Pair pair(b);
         for (std::uint64_t i = 0; i < 4; ++i) {
             CHECK_RETURNS(0, pair.receive(0, i));
-            CHECK_RETURNS(0, pair.post(pair.request(IBV_WR_SEND)));  // nobody receives
+            CHECK_RETURNS(0, pair.post(pair.request(IBV_WR_SEND)));  // no receive is posted
         }
     });
     page("a thousand are made and destroyed", [] {

@@ -99,7 +99,7 @@ limit_wait() {
 victim 'server killed under load' A
 victim 'client killed under load' B
 
-# The card is killed: a waiting client hears of it, a busy one ends, a new card takes the place.
+# The card is killed: a waiting client is told, a busy one ends, and a new card can take the name.
 "$dingo" run --card alpha -- "$load" watch >"$logs/watch.out" 2>&1 &
 watch=$!
 "$dingo" run --card alpha -- "$load" stream >"$logs/stream.out" 2>&1 &

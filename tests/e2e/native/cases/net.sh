@@ -56,7 +56,8 @@ kill -INT $tcpdump_pid 2>/dev/null || true
 wait $tcpdump_pid 2>/dev/null || true
 plain 'veth: the ICRC of every packet is right' "/usr/bin/python3 $dingo_root/tests/e2e/native/icrc.py $capture.full" 'packets, 0 wrong'
 
-# Somebody else on the server's host sends NAKs for what he sees outstanding, from a port of his own: they must do nothing.
+# Another program on the server's host, with a port of its own, sends NAKs for outstanding packets: they must have no
+# effect.
 dropped() { in_ns $b on west 'cat /sys/class/infiniband/west/ports/1/hw_counters/rx_drop_address'; }
 before=$(dropped)
 ip netns exec $a /usr/bin/python3 "$dingo_root/tests/e2e/native/forge.py" v0 10.78.0.2 10.78.0.1 50000 6 >"$logs/forge.out" 2>&1 &

@@ -3,7 +3,7 @@
 # shellcheck disable=SC2154  # lib.sh's variables
 p="$dingo pair"
 running() { "$dingo" card list -q | tr '\n' ' '; }
-# nothing_left NAME: no card, and nobody at perftest's port.
+# nothing_left NAME: no card runs, and perftest's port is free.
 nothing_left() {
     local cards
     cards=$(running)

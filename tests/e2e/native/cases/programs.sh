@@ -18,7 +18,7 @@ for sanitizer in address thread undefined; do
     fi
 done
 # iperf3 knows nothing of RDMA: its sockets become rsockets.
-# awk reads to the end: a program that writes to nobody ends this suite by SIGPIPE.
+# awk reads to the end: a program that writes to a closed pipe would end this suite by SIGPIPE.
 rsockets=$(dirname "$(ldconfig -p | awk '/librdmacm.so.1 / && !n++ {print $NF}')")/rsocket/librspreload.so
 if [ -r "$rsockets" ] && command -v iperf3 >/dev/null; then
     export over="$rsockets"

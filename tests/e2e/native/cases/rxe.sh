@@ -84,7 +84,7 @@ against 'verbs_check, the card serves' "$check -p PORT" 'verbs_check -p PORT A' 
 against 'verbs_check over IPv6, rxe serves' "$check -6 -p PORT A" 'verbs_check -6 -p PORT' 'every byte right'
 
 # rdma_cm with the kernel's, byte for byte: no TCP goes beside it.
-# cm_against NAME card|rxe SERVER CLIENT REGEX: who serves.
+# cm_against NAME card|rxe SERVER CLIENT REGEX: which side runs the server.
 cm_against() {
     local out rc_card=0 rc_guest=0 pid client=guest
     out=$logs/$(slug "$1")

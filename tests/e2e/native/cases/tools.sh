@@ -8,7 +8,7 @@ single 'ibv_devices lists the card' alpha ibv_devices 'alpha[[:space:]]+[0-9a-f]
 single 'ibv_devinfo -v: RoCE v2 GIDs' alpha 'ibv_devinfo -v' 'GID\[.*RoCE v2'
 single 'ibv_devinfo: port state' alpha ibv_devinfo 'state:[[:space:]]+PORT_ACTIVE'
 single 'ibstat: type, state and link layer' alpha 'ibstat | tr -d "\n"' 'CA type: Dingo.*State: Active.*Link layer: Ethernet'
-# libibumad takes ports of InfiniBand only, with each RoCE NIC; what it says must not send anybody to modprobe.
+# libibumad takes InfiniBand ports only, also of other RoCE NICs. Its message must not suggest modprobe.
 for tool in perfquery ibaddr sminfo; do
     single "$tool: refused as with every RoCE NIC" alpha "out=\$(! $tool 2>&1) && echo \"\$out\" && ! grep -q module <<<\"\$out\"" "can't open UMAD port"
 done
@@ -43,7 +43,7 @@ for kind in rc ud; do pair "one card: ibv_${kind}_pingpong at the link-local GID
 . tests/e2e/native/cases/programs.sh
 . tests/e2e/native/cases/compute.sh
 
-# As an ordinary user: cards, directories and programs of his own.
+# As an ordinary user: own cards, directories and programs.
 as_user='setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/nonexistent'
 root_run=$DINGO_RUN
 DINGO_RUN=$(mktemp -d /tmp/dingo-user-XXXXXX)
@@ -65,7 +65,8 @@ plain 'a program without /proc is told so' \
 plain 'a program whose card has gone is told so' \
     "! DINGO_VIEW=$root_run/nobody LD_PRELOAD=$dingo_root/build/lib/libdingo-preload.so ibv_devinfo" 'no card is in .*/nobody'
 as_user='setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/nonexistent'
-# Who serves a card reads and writes the memory of its programs, so root's program is not for everybody's card.
+# The process that serves a card reads and writes the memory of its clients, so root's programs refuse another user's
+# card.
 start_card foreign --share
 owner=$as_user foreign=$DINGO_RUN/foreign
 as_user=''

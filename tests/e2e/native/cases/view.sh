@@ -25,7 +25,7 @@ view_cases() {
     cm_pair "$1: udaddy" 'udaddy -c 10' 'udaddy -s 10.77.0.2 -b 10.77.0.1 -c 10' 'return status 0'
     cm_pair "$1: rstream: rsockets, data verified" 'rstream -S 65536 -C 20 -T v' 'rstream -s 10.77.0.2 -S 65536 -C 20 -T v' 'custom'
     cm_pair "$1: riostream" 'riostream -S 4096 -C 20' 'riostream -s 10.77.0.2 -b 10.77.0.1 -S 4096 -C 20' 'custom'
-    # The client binds no address: who owns the server's is the card.
+    # The client binds no address: the card is the one that has the server's address.
     cm_pair "$1: rdma_client and rdma_server: endpoints" rdma_server 'rdma_client -s 10.77.0.2' 'end 0'
     limit=20 try_pair "$1: ib_write_bw -R" 'ib_write_bw -F -R -d beta -n 500' 'ib_write_bw -F -R -d beta -n 500 10.77.0.2' '^ +[0-9]+ +[0-9]+ +[0-9.]+'
     if [ -n "$problem" ]; then fail "$1: ib_write_bw -R" "$problem"; else pass "$1: ib_write_bw -R"; fi
@@ -70,7 +70,7 @@ start_card alpha --own-process --ip 10.77.0.1/24 --ip fd77::1/64
 start_card beta --own-process --ip 10.77.0.2/24 --ip fd77::2/64
 view_cases 'own processes'
 
-# The second card dies: what listens at a wildcard goes on with the first.
+# The second card dies: a listener at a wildcard continues with the first.
 on "$both" 'rping -s -P' >"$logs/survivor" 2>&1 &
 survivor=$!
 wait_count alpha listeners 1 $survivor || true

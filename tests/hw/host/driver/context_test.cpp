@@ -78,7 +78,7 @@ TEST_F(ContextTest, AReusedPageGetsNoStaleDoorbell) {
     Client second(*a);
     ASSERT_EQ(second.context->doorbells().pages().at(0)->index(), page);
     const std::uint64_t before = dropped();
-    old.ring(DINGO_DB_CQ, 0, 99);  // into a file that is nobody's
+    old.ring(DINGO_DB_CQ, 0, 99);  // into a file that no context owns
     second.kick();
     settle();
     EXPECT_EQ(dropped(), before);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Multicast groups of UD QPs: who may be attached, how many, and how a group is addressed.
+// Multicast groups of UD QPs: which QPs may be attached, how many, and how a group is addressed.
 #include "two_cards.h"
 
 namespace dingo::uverbs::test {

@@ -250,7 +250,7 @@ TEST_F(NeighboursTest, AnswersSolicitations) {
     EXPECT_EQ(packet::EthernetHeader::load(frames[0].data()).dst, kOurs);
 }
 
-// RFC 4861 7.2.4: who has no address yet hears of it with all others.
+// RFC 4861 7.2.4: a host without an address yet is told by a message to all nodes.
 TEST_F(NeighboursTest, AnswersAProbeForItsAddressToAllNodes) {
     received();
     Ndp ask;

@@ -208,7 +208,7 @@ void client_share_dontneed(void) {
     CHECK(madvise(at + 7, PAGE, MADV_DONTNEED) < 0 && errno == EINVAL);
 }
 
-/* realloc() of libc moves mappings without asking anybody. */
+/* libc's realloc() moves mappings by a system call of its own. */
 void client_share_realloc(void) {
     int fd = open_card();
     char* blocks[8];

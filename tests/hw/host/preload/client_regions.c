@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Many regions, and memory that somebody else holds on to. */
+/* Many regions, and pinned memory. */
 #include <dlfcn.h>
 #include <linux/io_uring.h>
 #include <stdbool.h>

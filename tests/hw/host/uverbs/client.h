@@ -201,7 +201,7 @@ class Client {
         return answer;
     }
 
-    /// The answer goes to `reply`, whoever reads it.
+    /// The answer goes to `reply`; the caller reads it.
     void send_bytes_without_answer(const Bytes& bytes, int reply) { transmit(bytes, {reply}); }
 
     /// As the preload library does it: shares nothing, hands over descriptors, stores numbers.

@@ -41,7 +41,7 @@ class Lingering {
     }
     /// The kernel resets the connection, and a close() that waits returns.
     void let_go() { receiver_.reset(); }
-    /// Whoever has a copy of sender() has the last one. There must be one.
+    /// Closes our copy, so that the receiver of sender() has the last one. There must be one.
     void forget() { sender_.reset(); }
     [[nodiscard]] int sender() const { return sender_.get(); }
 
@@ -96,7 +96,7 @@ class UverbsForeignFd : public testing::Test {
         const UniqueFd theirs(pair[1]);
         honest_.send_bytes_without_answer(request.bytes(), theirs.get());
     }
-    /// All copies of the slow descriptor are on their way to the card, which goes on now.
+    /// All copies of the slow descriptor are on their way to the card: let it run.
     void expect_others_served() {
         slow_.forget();
         card_.open_gate();

@@ -262,7 +262,7 @@ class Life {
             bytes[at] = static_cast<std::byte>(random_());
         }
     }
-    /// Values in slots of its own and of nobody, dirty bytes, need_kick.
+    /// Values in its own slots and in unused ones, dirty bytes, need_kick.
     void scribble_doorbells() {
         const Ring& ring = any_ring();
         const auto page = ring.page.bytes();

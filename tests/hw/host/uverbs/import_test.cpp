@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What a card says to who imports a context or a protection domain of it.
+// What a card answers to a client that imports a context or a protection domain.
 #include <sys/eventfd.h>
 
 #include "running_card.h"

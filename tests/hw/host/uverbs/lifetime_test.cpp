@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Objects: who holds whom, who sees whom, and what remains when a client goes.
+// References between objects, isolation of clients, and what is left when a client goes.
 #include <sys/wait.h>
 
 #include "running_card.h"

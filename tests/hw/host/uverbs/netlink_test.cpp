@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// RDMA netlink of a card: what `rdma` and libibverbs ask, and what nobody should.
+// RDMA netlink of a card: requests of `rdma` and libibverbs, and invalid ones.
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
 
@@ -16,7 +16,7 @@ namespace {
 struct Reply {
     int result = 0;
     std::vector<std::uint8_t> bytes;
-    std::uint64_t next = 0;  ///< where the dump goes on
+    std::uint64_t next = 0;  ///< where the dump continues
     [[nodiscard]] std::string text() const { return {bytes.begin(), bytes.end()}; }
     /// Lengths of the messages; empty when they do not fill the bytes.
     [[nodiscard]] std::vector<std::uint32_t> messages() const {
@@ -190,7 +190,7 @@ TEST_F(UverbsNetlink, ATableGoesOnWhereObjectsAndClientsHaveGone) {
     const Reply begun = ask(question);
     ASSERT_NE(begun.next, 0U);
     first.reset();
-    ASSERT_TRUE(card_.wait_for_clients(2));  // who asks is one, too
+    ASSERT_TRUE(card_.wait_for_clients(2));  // the requesting client is one of them
     for (int i = 0; i < 100; ++i) {
         ASSERT_EQ(two.destroy_pd(handles[static_cast<std::size_t>(i)]), 0);
     }

@@ -39,7 +39,7 @@ class RunningCard {
         : directory(fresh_directory()), driver_(driver_config(device_memory, host)) {
         model::register_model_engine();
         auto ends = make_loop_pair();
-        // Nobody is at the other end: a wire that fills up would hold all clients back.
+        // No card is at the other end: drop all frames, or the full wire would block all clients.
         WireOptions broken;
         broken.faults = "drop=1";
         wire_ = wrap_wire(std::move(ends.first), broken);
@@ -121,7 +121,7 @@ class RunningCard {
         return false;
     }
 
-    /// From a client's request for this path of sysfs until open_gate() the card serves nobody.
+    /// From a client's request for this path of sysfs until open_gate() the card serves no client.
     static constexpr const char* kGate = "class/gate";
     void close_gate() { gate_.lock(); }
     void open_gate() { gate_.unlock(); }

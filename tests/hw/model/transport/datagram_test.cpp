@@ -176,7 +176,7 @@ TEST_F(Datagram, ALocalFaultStopsTheSendQueueAndNothingElse) {
     EXPECT_EQ(wait(0).status, DINGO_WCS_LOC_PROT_ERR);
     EXPECT_EQ(wait(0).status, DINGO_WCS_WR_FLUSH_ERR);
     EXPECT_EQ(state(0), DINGO_QPS_SQE);
-    // Receiving goes on.
+    // Receiving continues.
     driver(0).post_recv(qp(0), 3, {mr[0].sge(0, 4096)});
     SendWr back;
     back.sges = {mr[1].sge(0, 8)};

@@ -18,7 +18,7 @@
 namespace fake {
 
 constexpr std::uint64_t kPage = 4096;
-/// No user space of x86-64 or arm64 reaches there: who takes a device address for a pointer faults.
+/// No user space of x86-64 or arm64 reaches these addresses: using one as a pointer faults.
 constexpr std::uint64_t kFirstAddress = 0x00f0'0000'0000'0000;
 
 struct Allocation {
