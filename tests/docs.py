@@ -6,13 +6,16 @@ usage: tests/docs.py CHECK       prints the offenders, a line each; nothing when
        tests/docs.py wrap FILE... wraps paragraphs and list items at 100 columns, in place
 
 links       relative links lead to a file of the repository, and to a heading in it
-paths       what looks like a path of the repository, in `code` or in a code block, exists
+paths       what looks like a path of the repository, in `code`, in a code block or in a manual (docs/man), exists
+commands    targets (--target), programs (build/bin) and suites (scripts/test.sh) that commands name exist
 names       each `function()` of the walks and recipes (docs/*.md, docs/howto) is in a source
+recipes     each recipe of docs/howto is in its README, and ends with a proof that names a test
 columns     no line above 100 columns but tables, code blocks and what cannot be broken
 paragraphs  no paragraph or list item of docs/reference above 10 lines
 lengths     README.md at most 80 lines and no table row above 100 columns, docs/performance.md at most 120 lines
 """
 import fnmatch
+import itertools
 import os
 import re
 import subprocess
@@ -164,6 +167,10 @@ def check_links(documents):
                     yield f"{path}:{number}: no heading {target}"
 
 
+def manuals():
+    return [path for path in tracked() if re.fullmatch(r"docs/man/[^/]+\.\d", path)]
+
+
 def check_paths(documents):
     files = tracked()
     known = set(files)
@@ -195,6 +202,46 @@ def check_paths(documents):
                         continue
                     if (ours.match(word) or (source.match(word) and not word.startswith(("/", "build/")))) and not exists(word):
                         yield f"{path}:{number}: {word}"
+    for path in manuals():
+        for number, line in enumerate(read(path), 1):
+            for word in line.replace("\\-", "-").split():
+                word = word.strip(",;:()'\".")
+                if ours.match(word) and not exists(word):
+                    yield f"{path}:{number}: {word}"
+
+
+def check_commands(documents):
+    targets, suites = set(), set()
+    for path in tracked():
+        if path.endswith((".cmake", "CMakeLists.txt")):
+            targets.update(re.findall(r"[\w-]+", "\n".join(read(path))))
+    if os.path.exists("scripts/test.sh"):
+        suites.update(re.findall(r'^    "([\w.-]+)\|', "\n".join(read("scripts/test.sh")), re.M))
+    for path in documents:
+        for number, line, kind in classify(read(path)):
+            for command in [line.split("#")[0]] if kind == "code" else re.findall(r"`([^`]+)`", line):
+                names = []
+                for words in re.findall(r"--target((?: +[\w-]+)+)", command):
+                    names += itertools.takewhile(lambda word: not word.startswith("-"), words.split())
+                names += re.findall(r"(?<![\w/])build/(?:\w+/)?bin/([\w-]+)", command)
+                for name in names:
+                    if not name.isupper() and name not in targets:
+                        yield f"{path}:{number}: no target {name}"
+                for name in re.findall(r"scripts/test\.sh((?: +[\w.-]+)+)", command):
+                    for suite in name.split():
+                        if not suite.startswith("-") and not suite.isupper() and suite not in suites:
+                            yield f"{path}:{number}: no suite {suite}"
+
+
+def check_recipes(documents):
+    recipes = [path for path in documents if os.path.dirname(path) == "docs/howto" and not path.endswith("/README.md")]
+    index = "\n".join(read("docs/howto/README.md")) if recipes else ""
+    for path in recipes:
+        if f"({os.path.basename(path)})" not in index:
+            yield f"{path}: not in docs/howto/README.md"
+        proof = "\n".join(read(path)).partition("\n**Proof**\n")[2]
+        if not re.search(r"(tests/[\w./-]+|build/bin/\w+|ctest|scripts/test\.sh)", proof):
+            yield f"{path}: does not end with **Proof** and a test"
 
 
 def check_names(documents):
@@ -247,7 +294,10 @@ def check_lengths(_documents):
 
 def main():
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-    checks = {"links": check_links, "paths": check_paths, "names": check_names, "columns": check_columns, "paragraphs": check_paragraphs, "lengths": check_lengths}
+    checks = {
+        "links": check_links, "paths": check_paths, "commands": check_commands, "names": check_names, "recipes": check_recipes,
+        "columns": check_columns, "paragraphs": check_paragraphs, "lengths": check_lengths,
+    }
     if len(sys.argv) == 2 and sys.argv[1] in checks:
         documents = [path for path in tracked() if path.endswith(".md")]
         print("\n".join(checks[sys.argv[1]](documents)), end="")

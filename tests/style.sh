@@ -37,6 +37,8 @@ verdict "what has a #! line is executable" "$(sources '\.(sh|py)$|\.ci/run$' | w
 # Documents: tests/docs.py --help says what each check is; tests/scripts/cases/docs.sh tries them on bad ones.
 verdict "documents link to what is there" "$(tests/docs.py links 2>&1)"
 verdict "documents name files that exist" "$(tests/docs.py paths 2>&1)"
+verdict "targets, programs and suites that documents name exist" "$(tests/docs.py commands 2>&1)"
+verdict "recipes end with the test that proves them" "$(tests/docs.py recipes 2>&1)"
 verdict "functions that documents name exist" "$(tests/docs.py names 2>&1)"
 verdict "documents are wrapped at 100 columns (tests/docs.py wrap FILE)" "$(tests/docs.py columns 2>&1)"
 verdict "no paragraph of docs/reference above 10 lines" "$(tests/docs.py paragraphs 2>&1)"
