@@ -16,12 +16,13 @@
 extern "C" {
 #endif
 
-/* Whether the device is a Dingo card; the other calls want one. */
+/* Returns whether the device is a Dingo card. The other calls need one. */
 bool dingodv_is_supported(struct ibv_device *device);
 
-/* The resource_type that the allocators of a parent domain get: what the memory is for. The upper 32 bits would be
- * the driver's number, and this driver has none (RDMA_DRIVER_UNKNOWN). Rings are memory of the card's driver and
- * come from no allocator; a CQ has nothing else.
+/*
+ * The resource_type that the allocators of a parent domain get: what the memory is for. The upper
+ * 32 bits are the driver's number, which is 0 (RDMA_DRIVER_UNKNOWN). Rings are memory of the card's
+ * driver and come from no allocator; a CQ has nothing else.
  */
 enum dingodv_res_type {
 	DINGODV_RES_TYPE_QP = 1,	/* what is remembered of posted work requests */
@@ -44,9 +45,11 @@ struct dingodv_kernel {
 };
 
 /*
- * What kernels the card has. *num: room in kernels; afterwards how many the card has, of which
- * as many as had room are described.
- * Returns 0; EOPNOTSUPP: no compute slot, or not a Dingo card; another errno of the query.
+ * Lists the compute kernels of the card (docs/reference/compute.md).
+ * @context: of a Dingo card.
+ * @kernels: filled in, as many as there is room for; may be NULL when *num is 0.
+ * @num: in: room in @kernels. Out: how many kernels the card has, which may be more.
+ * Returns 0; EOPNOTSUPP: no compute slot, or not a Dingo card; else the errno of the query.
  */
 int dingodv_query_compute(struct ibv_context *context,
 			  struct dingodv_kernel *kernels, size_t *num);
@@ -58,9 +61,11 @@ struct dingodv_compute_params {
 };
 
 /*
- * Sends of the QP go through a kernel: SEND and WRITE of RC, UC and UD QPs. In state RESET, INIT or
- * RTR; RESET sets DINGODV_KERNEL_PASS again. params NULL: all 0.
- * Returns 0; EOPNOTSUPP: no compute slot, not a Dingo card, or comp_mask, reserved not 0;
+ * Sends the payload of the QP's SENDs and WRITEs through a compute kernel.
+ * @qp: RC, UC or UD, in state RESET, INIT or RTR. RESET sets DINGODV_KERNEL_PASS again.
+ * @kernel: id of the kernel.
+ * @params: its parameter; NULL: all 0.
+ * Returns 0; EOPNOTSUPP: no compute slot, not a Dingo card, or comp_mask or reserved not 0;
  * EINVAL: unknown kernel, parameter out of range, or wrong QP state.
  */
 int dingodv_set_compute(struct ibv_qp *qp, uint32_t kernel,

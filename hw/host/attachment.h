@@ -18,18 +18,18 @@ class HostAttachment {
     virtual void watch(PollGroup& polls) = 0;
     virtual void unwatch() = 0;
 
-    /// After every call into the engine. True: there is more to do at once.
+    /// Called after every call into the engine, with the time. True: there is more to do at once.
     virtual bool settle(Nanoseconds now) = 0;
-    /// When settle() must be called though nothing happens.
+    /// Time at which settle() must be called even if no input arrives; kNever: none.
     [[nodiscard]] virtual Nanoseconds next_deadline() const { return kNever; }
 
     /// Adds its part of the answer to {"cmd":"stats"}.
     virtual void add_stats(nlohmann::json& all) const = 0;
 
-    /// The card has to wait for a processor, or not any more.
+    /// The card now has to wait for a processor (CpuPressure), or does not any more.
     virtual void set_crowded(bool /*crowded*/) {}
 
-    /// The card is switched off in order.
+    /// The card is being switched off: tell the host, and close.
     virtual void stop() = 0;
 };
 

@@ -10,12 +10,11 @@
 
 namespace dingo {
 
-/// Takes frames that are for the host's network stack where there is none: address resolution,
-/// ping.
+/// Takes the frames that a kernel's network stack would handle: address resolution and ping.
 class FrameTap {
   public:
     virtual ~FrameTap() = default;
-    /// ARP, ICMP or ICMPv6. True: taken, the engine does not see it.
+    /// `frame` is ARP, ICMP or ICMPv6. True: taken, so the engine does not get it.
     virtual bool on_tapped_frame(std::span<const std::byte> frame) = 0;
 };
 
@@ -23,34 +22,35 @@ class FrameTap {
 /// host beside those of the engine.
 class LocalCard : public PciFunction {
   public:
-    /// From the engine's registers.
+    /// Read from the engine's registers when the card is made.
     [[nodiscard]] virtual const PciIdentity& identity() const = 0;
-    /// Does some of the engine's work, at the time of the last round.
+    /// Runs the engine once, with the time of the last round.
     virtual void run_engine() = 0;
     /// Time of the last round.
     [[nodiscard]] virtual Nanoseconds now() const = 0;
 
-    /// Empty without doorbells in memory; then the calls below do nothing.
+    /// The doorbell pages; empty when the card has no doorbells in memory. Then the calls below do
+    /// nothing.
     [[nodiscard]] virtual std::span<std::byte> doorbell_memory() const = 0;
-    /// The first `count` pages are in use from now on.
+    /// The first `count` doorbell pages are in use from now on; the others are not scanned.
     virtual void use_doorbell_pages(std::size_t count) = 0;
-    /// Other memory lies where the page was.
+    /// The memory of the page was replaced by other memory, all zero.
     virtual void renew_doorbell_page(std::size_t page) = 0;
-    /// Takes away what was written to the doorbell at this offset of the doorbell memory.
+    /// Clears the doorbell at this byte offset of the doorbell memory, without delivering it.
     virtual void clear_doorbell(std::uint64_t offset) = 0;
     /// The page was kicked: scan it.
     virtual void doorbell_page_kicked(std::size_t page) = 0;
-    /// As a write of `value` to the doorbell at this offset, seen at once.
+    /// Writes `value` to the doorbell at this byte offset and delivers it at once.
     virtual void ring(std::uint64_t offset, std::uint64_t value) = 0;
 
-    /// Where frames of the host go out. They leave with the round, or at flush_frames().
+    /// Sends frames of the host. They leave at the end of the round, or at flush_frames().
     [[nodiscard]] virtual WirePort& frames() = 0;
     virtual void flush_frames() = 0;
-    /// nullptr: no tap. It outlives the card, or is taken away first.
+    /// `tap` outlives the card, or is removed first; nullptr: none.
     virtual void set_frame_tap(FrameTap* tap) = 0;
-    /// True when the network below finds MAC addresses itself.
+    /// True when the wire resolves addresses itself, so that no MAC addresses are needed.
     [[nodiscard]] virtual bool resolves_addresses() const = 0;
-    /// The UDP source port that all frames leave with whatever they say; 0: their own.
+    /// The UDP source port that all frames leave with, whatever they contain; 0: their own.
     [[nodiscard]] virtual std::uint16_t fixed_source_port() const = 0;
 };
 

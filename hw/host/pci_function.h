@@ -7,7 +7,7 @@
 
 namespace dingo {
 
-/// What the config space says about the card.
+/// The card as its PCI configuration space describes it. Sizes and offsets are bytes.
 struct PciIdentity {
     std::uint16_t vendor = 0;
     std::uint16_t device = 0;
@@ -20,17 +20,19 @@ struct PciIdentity {
     std::uint32_t msix_pba_offset = 0;    ///< in BAR0, 8-byte aligned
 };
 
-/// What is behind the BARs.
+/// A card behind its BARs, as a PCI bus sees it.
 class PciFunction {
   public:
     virtual ~PciFunction() = default;
-    /// 1, 2, 4 or 8 bytes, naturally aligned, inside the BAR. The MSI-X table and PBA never come
-    /// here.
+    /// Reads `size` bytes (1, 2, 4 or 8) at `offset` of a BAR: naturally aligned and inside the
+    /// BAR. Accesses to the MSI-X table and PBA are handled before. Little endian.
     virtual std::uint64_t read(Bar bar, std::uint64_t offset, unsigned size) = 0;
+    /// Writes the low `size` bytes of `value`, by the same rules.
     virtual void write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned size) = 0;
-    /// Function-level reset, or the client is gone.
+    /// Function-level reset; also called when the client is gone.
     virtual void reset() = 0;
-    /// Memory that is BAR2, for the client to map; -1 = accesses to BAR2 come as read and write.
+    /// A descriptor of the memory that is BAR2, for the client to map; -1: accesses to BAR2 come as
+    /// read() and write().
     [[nodiscard]] virtual int doorbell_fd() const = 0;
 };
 

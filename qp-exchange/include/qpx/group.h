@@ -69,17 +69,18 @@ struct Exchanged {
     std::vector<uint32_t> gone;    ///< peers that left, failed or gave up instead
 };
 
-/// A member of a group. For one thread at a time; every call blocks until done or its time is over.
-/// After Error(Timeout) the group can be used on. Calls throw Error(PeerGone) when the service is
-/// gone, (Refused) with its reason when it does not want this member any more, (Limit) when
-/// something is too large for it.
+/// A member of a group. Use it from one thread at a time, but for cancel(). Every call blocks until
+/// it is done or its time is over. After Error(Timeout) the group can be used on. All calls throw
+/// Error(PeerGone) when the service is gone, Error(Refused) with its reason when it has excluded
+/// this member, and Error(Limit) when something is too large for it.
 class Group {
   public:
     using Milliseconds = std::chrono::milliseconds;
-    /// What GroupOptions::timeout says.
+    /// Stands for GroupOptions::timeout.
     static constexpr Milliseconds default_timeout = Milliseconds::min();
 
-    /// qpxd://host:port/job, tcp://host:port/job (rank 0 serves), pmix:.
+    /// Joins a group.
+    /// @param url qpxd://host:port/job, tcp://host:port/job (rank 0 serves) or pmix:
     /// @throws Error Argument; Unsupported with what to install when the build lacks the back end;
     /// Resolve, Refused, Timeout, Auth
     static std::unique_ptr<Group> join(const std::string& url, const GroupOptions& options = {});
@@ -93,54 +94,60 @@ class Group {
     virtual std::string url() const = 0;
     virtual Milliseconds timeout() const = 0;  ///< GroupOptions::timeout
 
-    /// Values that all members see.
+    /// Sets a value that all members can read.
     virtual void put(std::string_view key, std::span<const std::byte> value) = 0;
     void put(std::string_view key, std::string_view value);
-    /// @return false: the key exists and keeps its value
+    /// Sets a value unless the key exists. @return false: the key exists and keeps its value
     virtual bool put_once(std::string_view key, std::span<const std::byte> value) = 0;
-    /// Waits until the key has been put. @throws Error Timeout
+    /// Waits until the key is set. @return its value. @throws Error Timeout
     virtual std::vector<std::byte> get(std::string_view key,
                                        Milliseconds timeout = default_timeout) = 0;
+    /// The value, or nothing when the key is not set. Does not wait.
     virtual std::optional<std::vector<std::byte>> try_get(std::string_view key) = 0;
+    /// get() of a value that is text.
     std::string get_text(std::string_view key, Milliseconds timeout = default_timeout);
-    /// Until all are there.
+    /// Waits until all keys are set. @throws Error Timeout
     virtual void wait(std::span<const std::string> keys,
                       Milliseconds timeout = default_timeout) = 0;
-    /// Adds to a number, 0 at first, kept as decimal text. @return the sum
+    /// Adds to a number, which is 0 at first and kept as decimal text. @return the sum
     virtual int64_t add(std::string_view key, int64_t delta) = 0;
-    /// @return whether it was there
+    /// Removes a key. @return whether it was set
     virtual bool erase(std::string_view key) = 0;
 
-    /// Until all members have called it. @throws Error PeerGone: a member failed; Timeout names who
-    /// is missing
+    /// Waits until all members have called it. @throws Error PeerGone: a member failed; Timeout,
+    /// which names the missing ranks
     virtual void barrier(Milliseconds timeout = default_timeout) = 0;
-    /// Each gives bytes, all get those of all, by rank.
+    /// Each member gives bytes and gets those of all. @return by rank. @throws as barrier()
     virtual std::vector<RankBytes> all_gather(std::span<const std::byte> mine,
                                               Milliseconds timeout = default_timeout) = 0;
 
-    /// Gives each named peer its bytes and gets what it has for this member. Peers must name this
-    /// member, too; pairs match in the order of calls. Peers of a fixed size need not have joined.
-    /// After Error(Timeout) a peer may have got its bytes and be done: the same bytes once more go
-    /// on with that pair, other bytes wait for that peer's next exchange.
+    /// Gives each named peer its bytes and gets what it has for this member. Each peer must name
+    /// this member, too; calls of two members match in order. In a job with a size peers need not
+    /// have joined yet. After Error(Timeout) a peer may have got its bytes and be done: repeating
+    /// the call with the same bytes resumes that pair, other bytes wait for that peer's next
+    /// exchange.
+    /// @param mine one item for each peer
+    /// @throws Error Timeout
     virtual Exchanged exchange_bytes(std::span<const RankBytes> mine,
                                      Milliseconds timeout = default_timeout) = 0;
-    /// The same with endpoints: an RC QP for each peer, say. @throws Error PeerGone that names the
-    /// peers that are gone; exchange_some() tells them apart
+    /// The same with endpoints, for example of an RC QP for each peer. @throws Error Timeout;
+    /// PeerGone, which names the peers that are gone
     std::vector<RankEndpoint> exchange(std::span<const RankEndpoint> mine,
                                        Milliseconds timeout = default_timeout);
+    /// The same, but a peer that is gone is no error. @param gone ranks of such peers
     std::vector<RankEndpoint> exchange_some(std::span<const RankEndpoint> mine,
                                             std::vector<uint32_t>& gone,
                                             Milliseconds timeout = default_timeout);
-    /// One endpoint for all (UD). @return those of the others
+    /// Gives one endpoint to all members (UD). @return those of the others, by rank
     std::vector<RankEndpoint> all_gather(const Endpoint& mine,
                                          Milliseconds timeout = default_timeout);
 
     /// All members that ever joined, by rank; of a rank that was taken again, the last member.
     virtual std::vector<GroupMember> members() = 0;
-    /// Rank of a member by its name; waits for it. @throws Error Timeout
+    /// Waits for the member with this name. @return its rank. @throws Error Timeout
     uint32_t find(std::string_view name, Milliseconds timeout = default_timeout);
 
-    /// What happened since the last call, one at a time; does not wait.
+    /// The next event since the last call, or nothing. Does not wait.
     virtual std::optional<GroupEvent> poll_event() = 0;
     /// For poll(), select(), epoll: readable when poll_event() may have something; -1 when the back
     /// end has no such descriptor. Not to be read.
@@ -151,8 +158,8 @@ class Group {
     /// @return false: this kind of group cannot (pmix:)
     virtual bool cancel() noexcept { return false; }
 
-    /// Not before the other members have got what they wait for. Rank 0 of a tcp:// group serves
-    /// until the others have left or the timeout is over.
+    /// Leaves, once the other members have got what they wait for from this one. Rank 0 of a tcp://
+    /// group serves until the others have left or the timeout is over.
     virtual void leave() = 0;
 
     virtual bool secure() const = 0;

@@ -45,31 +45,36 @@ struct PeerOptions {
 /// done or their time is over, try_receive() does not wait.
 class Connection {
   public:
-    /// Client side. @throws Error Resolve, Refused, Timeout, Auth, Version, Protocol
+    /// Connects to a Listener; the handshake is done when it returns.
+    /// @param host name or numeric address, IPv4 or IPv6
+    /// @throws Error Resolve, Refused, Timeout, Auth, Version, Protocol
     static Connection connect(const std::string& host, std::uint16_t port,
                               const PeerOptions& options = {});
-    /// tcp://host:port, or cm://host:port through librdmacm.
+    /// The same. @param url tcp://host:port, or cm://host:port through librdmacm
     static Connection connect(const Url& url, const PeerOptions& options = {});
 
     Connection(Connection&&) noexcept;
     Connection& operator=(Connection&&) noexcept;
     ~Connection();  ///< says good-bye when the connection is healthy
 
-    /// Both sides call it. Returns when both have the other's endpoint and accepted it.
-    /// @throws Error Refused with the peer's reason, or what is wrong with the peer's endpoint (the
-    /// peer is told)
+    /// Gives the peer this side's endpoint and gets the peer's. Both sides must call it; it returns
+    /// when both have accepted the other's endpoint.
+    /// @throws Error Refused with the peer's reason, or with what is wrong with the peer's endpoint
+    /// (the peer is told); Timeout, PeerGone, Limit
     Endpoint exchange(const Endpoint& mine);
-    /// As many as the peer gives; only UD may differ in number.
+    /// The same with several endpoints. Both sides give equally many, unless the QPs are UD.
     std::vector<Endpoint> exchange(std::span<const Endpoint> mine);
 
-    /// Application bytes, whole messages in order. @throws Error Limit when the peer takes no such
-    /// size
+    /// Sends one message of the application; messages arrive whole and in order. @throws Error
+    /// Limit when the peer takes no message of this size; Timeout, PeerGone
     void send(std::span<const std::byte> message);
+    /// Waits for the next message. @throws Error Timeout, after which the connection can be used
+    /// on; PeerGone, Protocol, Cancelled
     std::vector<std::byte> receive();
     /// The next message when it is here; nothing: wait until fd() is readable. @throws as receive()
     std::optional<std::vector<std::byte>> try_receive();
 
-    /// Returns when the peer has called it as often.
+    /// Returns when the peer has called it as often. @throws Error Timeout, PeerGone
     void barrier();
 
     /// Says why, then closes: the peer's next call throws Error Refused with this text.
@@ -86,6 +91,7 @@ class Connection {
     /// wait; over cm:// only a call that receives notices.
     bool peer_gone() const;
 
+    /// Time limit of later calls. Negative: none.
     void set_timeout(std::chrono::milliseconds timeout);
     /// For poll(), select(), epoll: readable while try_receive() would give a message or throw, and
     /// perhaps when it gives nothing yet. Not to be read. Over cm:// also every few milliseconds,
@@ -124,11 +130,12 @@ class Listener {
     Listener& operator=(Listener&&) noexcept;
     ~Listener();
 
-    /// The next client whose handshake is done. Negative: wait for ever. While the process has no
-    /// descriptors left new clients wait in the kernel; turned_away() says so. @throws Error
-    /// Timeout, Cancelled
+    /// Waits for the next client whose handshake is done. While the process has no descriptors left
+    /// new clients wait in the kernel; turned_away() says so.
+    /// @param timeout negative: wait for ever
+    /// @throws Error Timeout, Cancelled
     Connection accept(std::chrono::milliseconds timeout);
-    /// One that is done now; nothing: wait until fd() is readable.
+    /// The same without waiting; nothing: wait until fd() is readable.
     std::optional<Connection> try_accept();
     /// The accept() that waits now, or else the next, throws Error(Cancelled). From any thread and
     /// from signal handlers.

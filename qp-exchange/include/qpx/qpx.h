@@ -108,80 +108,174 @@ struct qpx_options {
 typedef struct qpx_connection qpx_connection;
 typedef struct qpx_listener qpx_listener;
 
+/* Returns the library's version, as "0.1.0". Never NULL. */
 QPX_API const char* qpx_version(void);
-/* What an error code means in general; also takes the negative. Never NULL. */
+
+/* Returns what an error code means in general. @code: QPX_E... or its negative. Never NULL. */
 QPX_API const char* qpx_strerror(int code);
-/* What the last failed call of this thread has to say. Never NULL; valid until its next failed
- * call. */
+
+/* Returns the text of the last failed call of this thread: what happened and what to do. Never
+ * NULL; valid until the thread's next failed call. */
 QPX_API const char* qpx_last_error(void);
-/* Of that call: errno of the device for QPX_EDEVICE, EINTR for QPX_ECANCELLED when it was a signal,
- * the reason of docs/reference/qp-exchange-protocol.md for QPX_EREFUSED; else 0. */
+
+/* Returns a number that belongs to that text: errno of the device for QPX_EDEVICE, EINTR for
+ * QPX_ECANCELLED by a signal, the reason of docs/reference/qp-exchange-protocol.md for
+ * QPX_EREFUSED; else 0. */
 QPX_API int qpx_last_detail(void);
 
-/* @url: tcp://host:port, or cm://host:port through librdmacm. */
+/*
+ * Connects to a listening peer, with TLS if @options ask for it.
+ * @url: tcp://host:port, or cm://host:port through librdmacm.
+ * @options: NULL for the defaults.
+ * @connection: the result, for qpx_close().
+ * Returns 0, -QPX_ERESOLVE, -QPX_EREFUSED, -QPX_ETIMEOUT, -QPX_EAUTH, -QPX_EVERSION,
+ * -QPX_EPROTOCOL, -QPX_EUNSUPPORTED (no librdmacm).
+ */
 QPX_API int qpx_connect(const char* url, const struct qpx_options* options,
                         qpx_connection** connection);
-/* @url: tcp://address:port; tcp://:0 is any free port on all addresses. */
+
+/*
+ * Listens for peers.
+ * @url: tcp://address:port; tcp://:0 is any free port on all addresses, see qpx_listener_port().
+ * @options: for all connections; NULL for the defaults.
+ * @listener: the result, for qpx_listener_close().
+ * Returns 0, -QPX_ERESOLVE, -QPX_EREFUSED when the port is in use.
+ */
 QPX_API int qpx_listen(const char* url, const struct qpx_options* options, qpx_listener** listener);
+
+/*
+ * Waits for the next client whose handshake is done.
+ * @timeout_ms: milliseconds; negative: for ever.
+ * @connection: the result, for qpx_close().
+ * Returns 0, -QPX_ETIMEOUT, -QPX_ECANCELLED.
+ */
 QPX_API int qpx_accept(qpx_listener* listener, int timeout_ms, qpx_connection** connection);
-/* 1: *@connection is the next client, 0: none is done; wait until qpx_listener_fd() is readable */
+
+/* The same without waiting. Returns 1 with *@connection, 0 when no handshake is done (wait until
+ * qpx_listener_fd() is readable), or an error. */
 QPX_API int qpx_try_accept(qpx_listener* listener, qpx_connection** connection);
+
+/* Returns a descriptor for poll(): readable when qpx_try_accept() has work. Do not read it. */
 QPX_API int qpx_listener_fd(const qpx_listener* listener);
-/* The waiting qpx_accept(), or the next, gives QPX_ECANCELLED. Any thread, any signal handler. */
+
+/* Ends the waiting qpx_accept(), or the next one, with QPX_ECANCELLED. May be called from any
+ * thread and any signal handler. */
 QPX_API void qpx_listener_cancel(qpx_listener* listener);
-/* Why clients were turned away since the last call, a line each; NULL: none were. Freed by free().
+
+/*
+ * Tells why clients were turned away since the last call.
+ * @lines: one line of text for each, to be freed by free(); NULL when there were none.
  */
 QPX_API int qpx_listener_turned_away(qpx_listener* listener, char** lines);
-QPX_API uint16_t qpx_listener_port(const qpx_listener* listener);
-QPX_API void qpx_listener_close(qpx_listener* listener); /* NULL is nothing */
 
-/* Both sides call it. *@theirs is freed by qpx_endpoints_free(). */
+/* Returns the port that it listens on. */
+QPX_API uint16_t qpx_listener_port(const qpx_listener* listener);
+
+/* Closes and frees; NULL is ignored. Accepted connections stay. */
+QPX_API void qpx_listener_close(qpx_listener* listener);
+
+/*
+ * Gives the peer this side's endpoints and gets the peer's. Both sides must call it; it returns
+ * when both have accepted the other's endpoints.
+ * @mine: @count endpoints. The peer gives as many; only for UD the numbers may differ.
+ * @theirs: an array of *@their_count, to be freed by qpx_endpoints_free().
+ * Returns 0, -QPX_EREFUSED with the reason when the endpoints do not fit, -QPX_ETIMEOUT,
+ * -QPX_EPEERGONE, -QPX_ELIMIT.
+ */
 QPX_API int qpx_exchange(qpx_connection* connection, const struct qpx_endpoint* mine, size_t count,
                          struct qpx_endpoint** theirs, size_t* their_count);
-/* An endpoint as bytes, for MPI, a key-value store, a file. *@bytes is freed by free(). */
-QPX_API int qpx_endpoint_pack(const struct qpx_endpoint* endpoint, void** bytes, size_t* length);
-/* *@endpoint is freed by qpx_endpoints_free(endpoint, 1). */
-QPX_API int qpx_endpoint_unpack(const void* bytes, size_t length, struct qpx_endpoint** endpoint);
-/* Of two sides that know each other's names one is to connect: 1: this one, 0: the other. */
-QPX_API int qpx_should_connect(const char* mine, const char* theirs);
-QPX_API void qpx_endpoints_free(struct qpx_endpoint* endpoints, size_t count); /* NULL is nothing */
 
+/*
+ * Writes an endpoint as bytes, to be carried by MPI, a key-value store or a file.
+ * @bytes: the result, *@length bytes, to be freed by free().
+ * Returns 0, -QPX_EARGUMENT when no QP can have these values.
+ */
+QPX_API int qpx_endpoint_pack(const struct qpx_endpoint* endpoint, void** bytes, size_t* length);
+
+/*
+ * The inverse of qpx_endpoint_pack().
+ * @endpoint: the result, to be freed by qpx_endpoints_free(endpoint, 1).
+ * Returns 0, -QPX_EPROTOCOL when the bytes are not an endpoint, -QPX_ELIMIT.
+ */
+QPX_API int qpx_endpoint_unpack(const void* bytes, size_t length, struct qpx_endpoint** endpoint);
+
+/*
+ * Decides which of two sides connects and which accepts, when both could do either.
+ * @mine, @theirs: different names that both sides know, such as ranks or host:port.
+ * Returns 1: this side connects, 0: the other does, -QPX_EARGUMENT: the names are equal.
+ */
+QPX_API int qpx_should_connect(const char* mine, const char* theirs);
+
+/* Frees endpoints of this library. @count: as it was given with them. NULL is ignored. */
+QPX_API void qpx_endpoints_free(struct qpx_endpoint* endpoints, size_t count);
+
+/*
+ * Sends one message of the application.
+ * @message: @length bytes; may be NULL when @length is 0.
+ * Returns 0, -QPX_ELIMIT when the peer takes no message of this size, -QPX_ETIMEOUT,
+ * -QPX_EPEERGONE.
+ */
 QPX_API int qpx_send(qpx_connection* connection, const void* message, size_t length);
-/* *@message is freed by free(); NULL for an empty one. */
+
+/*
+ * Waits for the next message. Messages arrive whole and in order.
+ * @message: the result, *@length bytes, to be freed by free(); NULL for an empty message.
+ * Returns 0, -QPX_ETIMEOUT (the connection can be used on), -QPX_ECANCELLED, -QPX_EPEERGONE.
+ */
 QPX_API int qpx_receive(qpx_connection* connection, void** message, size_t* length);
-/* 1: a message, 0: none is here; wait until qpx_fd() is readable */
+
+/* The same without waiting. Returns 1 with the message, 0 when none is here (wait until qpx_fd() is
+ * readable), or an error. */
 QPX_API int qpx_try_receive(qpx_connection* connection, void** message, size_t* length);
-/* The call that waits, or the next that would, gives QPX_ECANCELLED. Any thread, any signal
- * handler. */
+
+/* Ends the call that waits, or the next that would wait, with QPX_ECANCELLED. May be called from
+ * any thread and any signal handler. */
 QPX_API void qpx_cancel(qpx_connection* connection);
+
+/* Returns 0 when the peer has called it as often as this side; or -QPX_ETIMEOUT, -QPX_EPEERGONE. */
 QPX_API int qpx_barrier(qpx_connection* connection);
+
+/* Sets the time limit of later calls. @timeout_ms: milliseconds; negative: none. */
 QPX_API void qpx_set_timeout(qpx_connection* connection, int timeout_ms);
-/* The peer's next call fails with this text. */
+
+/* Ends the conversation: the peer's next call fails with QPX_EREFUSED and this text.
+ * @reason: UTF-8; NULL: none. */
 QPX_API void qpx_refuse(qpx_connection* connection, const char* reason);
-/* Says good-bye and frees. NULL is nothing. */
+
+/* Ends the conversation in order and frees; NULL is ignored. */
 QPX_API void qpx_close(qpx_connection* connection);
 
-/* Valid until qpx_close(). */
+/* Return how the peer calls itself, its numeric address, and this host's. Never NULL; valid until
+ * qpx_close(). */
 QPX_API const char* qpx_peer_name(const qpx_connection* connection);
 QPX_API const char* qpx_peer_address(const qpx_connection* connection);
 QPX_API const char* qpx_local_address(const qpx_connection* connection);
-QPX_API const char* qpx_peer_identity(
-    const qpx_connection* connection);                    /* as TLS proved it, or "" */
-QPX_API int qpx_secure(const qpx_connection* connection); /* 1: TLS */
-/* For poll(): readable when qpx_try_receive() has something to say. Not to be read. -1: an error */
+
+/* Returns the identity that TLS has proved, or "" without TLS. Valid until qpx_close(). */
+QPX_API const char* qpx_peer_identity(const qpx_connection* connection);
+
+/* Returns 1 with TLS, else 0: then tell the user that rkeys cross the network in clear. */
+QPX_API int qpx_secure(const qpx_connection* connection);
+
+/* Returns a descriptor for poll(), readable when qpx_try_receive() has something to report, or -1.
+ * Do not read it. Over cm:// it also wakes every few milliseconds. */
 QPX_API int qpx_fd(const qpx_connection* connection);
 
 struct ibv_qp;
 /*
- * Fills @local (regions and application stay NULL: set them as you like) and says which GID index
- * it took.
- * @gid_index: the wanted one, or -1. @connection: the GID that reaches this peer; may be NULL.
+ * Describes a queue pair for its peer.
+ * @port: of the device, from 1.
+ * @gid_index: the GID to use, or -1 for the one that fits best.
+ * @connection: prefers the GID that reaches this peer; may be NULL.
+ * @local: filled in, with a random PSN. `regions` and `application` are NULL: set them as needed.
+ * @chosen_gid_index: the GID index that is used; give it to the calls below.
+ * Returns 0, -QPX_EARGUMENT with a list of the table when no GID fits, -QPX_EDEVICE.
  */
 QPX_API int qpx_describe(struct ibv_qp* qp, uint8_t port, int gid_index,
                          const qpx_connection* connection, struct qpx_endpoint* local,
                          int* chosen_gid_index);
 
-/* What is wanted of a queue pair and its GID; begin with QPX_DESCRIBE_OPTIONS_INIT. */
+/* Options of qpx_describe_qp(); begin with QPX_DESCRIBE_OPTIONS_INIT. */
 struct qpx_describe_options {
     size_t struct_size;
     int gid_index;     /* this one and no other; -1: any */
@@ -203,36 +297,44 @@ struct qpx_describe_options {
         }                                                                             \
     }
 
-/* As qpx_describe(). @options: NULL for the usual. @connection: may be NULL. */
+/* As qpx_describe(), with all options. @options: NULL for the defaults. @connection: may be NULL.
+ */
 QPX_API int qpx_describe_qp(struct ibv_qp* qp, const struct qpx_describe_options* options,
                             const qpx_connection* connection, struct qpx_endpoint* local,
                             int* chosen_gid_index);
 
-/* The same of a QP that is known by its number, of the device of that name: for languages that hide
- * the pointers of verbs. @type: enum qpx_qp_type */
+/*
+ * As qpx_describe_qp(), for languages that hide the pointers of verbs.
+ * @device: name of the RDMA device. @qpn: number of the QP. @type: enum qpx_qp_type.
+ */
 QPX_API int qpx_describe_number(const char* device, uint32_t qpn, uint32_t type,
                                 const struct qpx_describe_options* options,
                                 const qpx_connection* connection, struct qpx_endpoint* local,
                                 int* chosen_gid_index);
 
 /*
- * The two GIDs that @local and @remote use, the same on both sides: of one RoCE version and family,
- * in one network where there is one. The calls below use it; who changes the QP himself asks it.
- * @gid_index: what qpx_describe() said. *@mine: index in this host's table. @theirs: 16 bytes.
- * -QPX_EARGUMENT with a text that lists both sides when no two fit.
+ * Finds the two GIDs to use; both sides find the same pair. They are of one RoCE version and
+ * family, and of one network if there is a common one. The calls below use it; a program that
+ * changes the QP's state itself calls it.
+ * @local, @gid_index: as qpx_describe() filled them.
+ * @remote: the peer's endpoint.
+ * @mine: index in this host's table. @theirs: the peer's GID, 16 bytes.
+ * Returns 0, -QPX_EARGUMENT with a text that lists both sides when no two fit.
  */
 QPX_API int qpx_agree(const struct qpx_endpoint* local, int gid_index,
                       const struct qpx_endpoint* remote, int* mine, uint8_t* theirs);
 
 /*
- * RESET to RTS with the usual timeouts and all remote access that the QP's type has. A QP in INIT,
- * where receives can be posted already, is taken on from there.
- * @gid_index: what qpx_describe() said.
+ * Takes a QP from RESET, or from INIT, where receives can be posted already, to RTS. Uses the
+ * default path options and allows all remote access that the QP's type has.
+ * @local, @gid_index: as qpx_describe() filled them.
+ * @remote: the peer's endpoint.
+ * Returns 0, -QPX_EDEVICE, -QPX_EARGUMENT.
  */
 QPX_API int qpx_connect_qp(struct ibv_qp* qp, const struct qpx_endpoint* local, int gid_index,
                            const struct qpx_endpoint* remote);
 
-/* What the two sides need not agree on; begin with QPX_PATH_OPTIONS_INIT. */
+/* Options of the path that each side sets for itself; begin with QPX_PATH_OPTIONS_INIT. */
 struct qpx_path_options {
     size_t struct_size;
     uint8_t timeout; /* 4.096 us * 2^timeout; 0: for ever */
@@ -252,17 +354,26 @@ struct qpx_path_options {
 #define QPX_PATH_OPTIONS_INIT \
     { sizeof(struct qpx_path_options), 14, 7, 7, 12, 0, 0, 64, 0, 0, 0, 0, -1, -1 }
 
-/* As qpx_connect_qp(); @path: NULL for the usual. */
+/* As qpx_connect_qp(), with path options. @path: NULL for the defaults. */
 QPX_API int qpx_connect_qp_path(struct ibv_qp* qp, const struct qpx_endpoint* local, int gid_index,
                                 const struct qpx_endpoint* remote,
                                 const struct qpx_path_options* path);
-/* RESET to INIT, to post receives before qpx_connect_qp_path() takes the QP on. */
+/*
+ * Takes a QP from RESET to INIT, so that receives can be posted before qpx_connect_qp_path().
+ * @path: as there; NULL for the defaults. Returns 0, -QPX_EDEVICE.
+ */
 QPX_API int qpx_init_qp(struct ibv_qp* qp, const struct qpx_endpoint* local,
                         const struct qpx_path_options* path);
 
 struct ibv_pd;
 struct ibv_ah;
-/* Where a UD QP sends to. *@ah is destroyed by ibv_destroy_ah(). */
+/*
+ * Makes an address handle with which a UD QP sends to @remote.
+ * @pd: of the sending QP. @local, @gid_index: as qpx_describe() filled them.
+ * @path: NULL for the defaults.
+ * @ah: the result, for ibv_destroy_ah().
+ * Returns 0, -QPX_EDEVICE, -QPX_EARGUMENT.
+ */
 QPX_API int qpx_create_ah(struct ibv_pd* pd, const struct qpx_endpoint* local, int gid_index,
                           const struct qpx_endpoint* remote, const struct qpx_path_options* path,
                           struct ibv_ah** ah);

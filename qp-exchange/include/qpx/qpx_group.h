@@ -16,7 +16,7 @@ typedef struct qpx_group qpx_group;
 
 #define QPX_ANY_RANK 0xffffffffu
 
-/* How to join. All zero but rank, or NULL, is the default; qpx.h says what `struct_size` is for. */
+/* How to join; begin with QPX_GROUP_OPTIONS_INIT. qpx.h says what `struct_size` is for. */
 struct qpx_group_options {
     size_t struct_size;   /* sizeof(struct qpx_group_options), or 0 */
     uint32_t rank;        /* QPX_ANY_RANK: any that is free */
@@ -61,63 +61,121 @@ struct qpx_group_event {
 };
 
 /*
- * What a launcher gave this process (mpirun, srun, torchrun): RANK and WORLD_SIZE,
- * OMPI_COMM_WORLD_*, PMI_*, SLURM_PROCID and SLURM_NTASKS, PALS_*. 1: there, 0: none, negative: no
- * number
+ * Reads rank and size that a launcher (mpirun, srun, torchrun) gave this process: RANK and
+ * WORLD_SIZE, OMPI_COMM_WORLD_*, PMI_*, SLURM_PROCID and SLURM_NTASKS, PALS_*.
+ * Returns 1 when they are there, 0 when not, -QPX_EARGUMENT when one is not a number.
  */
 QPX_API int qpx_rank_from_environment(uint32_t* rank, uint32_t* size);
-/* @url: qpxd://host:port/job, tcp://host:port/job (rank 0 serves), pmix: */
+
+/*
+ * Joins a group. With tcp:// rank 0 serves the group.
+ * @url: qpxd://host:port/job, tcp://host:port/job, pmix:
+ * @options: NULL for the defaults; the URL's query goes before them.
+ * @group: the result, for qpx_group_free().
+ * Returns 0, -QPX_EARGUMENT, -QPX_ERESOLVE, -QPX_EREFUSED, -QPX_ETIMEOUT, -QPX_EAUTH,
+ * -QPX_EUNSUPPORTED when this build lacks the back end.
+ */
 QPX_API int qpx_group_join(const char* url, const struct qpx_group_options* options,
                            qpx_group** group);
-QPX_API uint32_t qpx_group_rank(const qpx_group* group);
-QPX_API uint32_t qpx_group_size(const qpx_group* group); /* 0: open */
-QPX_API int qpx_group_secure(const qpx_group* group);    /* 1: TLS */
-QPX_API int qpx_group_fd(const qpx_group* group);        /* -1: none */
 
+/* Return the member's rank; the job's size, 0 for an open group; 1 with TLS, else 0. */
+QPX_API uint32_t qpx_group_rank(const qpx_group* group);
+QPX_API uint32_t qpx_group_size(const qpx_group* group);
+QPX_API int qpx_group_secure(const qpx_group* group);
+
+/* Returns a descriptor for poll(), readable when qpx_group_poll_event() may have an event; -1 when
+ * the back end has none. Do not read it. */
+QPX_API int qpx_group_fd(const qpx_group* group);
+
+/*
+ * Sets a value that all members can read.
+ * @key: text. @value: @length bytes; may be NULL when @length is 0.
+ * Returns 0, -QPX_ELIMIT.
+ */
 QPX_API int qpx_group_put(qpx_group* group, const char* key, const void* value, size_t length);
-/* 1: put, 0: the key exists and keeps its value, negative: an error */
+
+/* As qpx_group_put(), unless the key exists. Returns 1 when it was set, 0 when it was there. */
 QPX_API int qpx_group_put_once(qpx_group* group, const char* key, const void* value, size_t length);
-/* 1: as qpx_group_get(), 0: the key has not been put, negative: an error */
+
+/* As qpx_group_get(), without waiting. Returns 1 with the value, 0 when the key is not set. */
 QPX_API int qpx_group_try_get(qpx_group* group, const char* key, void** value, size_t* length);
-/* Waits until the key has been put. *@value is freed by free(); NULL for an empty one. */
+
+/*
+ * Waits until the key is set and reads it.
+ * @value: the result, *@length bytes, to be freed by free(); NULL for an empty one.
+ * Returns 0, -QPX_ETIMEOUT.
+ */
 QPX_API int qpx_group_get(qpx_group* group, const char* key, int timeout_ms, void** value,
                           size_t* length);
+
+/* Waits until all @count keys are set. Returns 0, -QPX_ETIMEOUT. */
 QPX_API int qpx_group_wait(qpx_group* group, const char* const* keys, size_t count, int timeout_ms);
+
+/* Adds @delta to a number, which is 0 at first and kept as decimal text. @sum: the new value. */
 QPX_API int qpx_group_add(qpx_group* group, const char* key, int64_t delta, int64_t* sum);
-/* 1: it was there, 0: it was not, negative: an error */
+
+/* Removes a key. Returns 1 when it was there, 0 when not. */
 QPX_API int qpx_group_erase(qpx_group* group, const char* key);
 
+/* Waits until all members have called it. Returns 0, -QPX_ETIMEOUT with the missing ranks in
+ * qpx_last_error(), -QPX_EPEERGONE when a member has failed. */
 QPX_API int qpx_group_barrier(qpx_group* group, int timeout_ms);
-/* *@all, by rank, is freed by one free(). */
+
+/*
+ * Each member gives @length bytes and gets those of all.
+ * @all: an array of *@count by rank, to be freed by one free().
+ * Returns as qpx_group_barrier().
+ */
 QPX_API int qpx_group_all_gather(qpx_group* group, const void* mine, size_t length, int timeout_ms,
                                  struct qpx_rank_bytes** all, size_t* count);
-/* Each named peer must name this member, too. *@theirs is freed by one free(). */
+
+/*
+ * Gives each named peer its bytes and gets the bytes that it has for this member. Each named peer
+ * must name this member, too.
+ * @mine: @count items, one for each peer.
+ * @theirs: an array of *@their_count by rank, to be freed by one free().
+ * Returns 0, -QPX_ETIMEOUT, -QPX_EPEERGONE when a peer has left, failed or given up.
+ */
 QPX_API int qpx_group_exchange_bytes(qpx_group* group, const struct qpx_rank_bytes* mine,
                                      size_t count, int timeout_ms, struct qpx_rank_bytes** theirs,
                                      size_t* their_count);
-/* The same with endpoints; *@theirs is freed by qpx_rank_endpoints_free(). */
+
+/* The same with endpoints. @theirs: to be freed by qpx_rank_endpoints_free(). */
 QPX_API int qpx_group_exchange(qpx_group* group, const struct qpx_rank_endpoint* mine, size_t count,
                                int timeout_ms, struct qpx_rank_endpoint** theirs,
                                size_t* their_count);
-/* The same for those who are there: peers that left, failed or gave up are in *@gone, by rank,
- * which is freed by free(). */
+
+/*
+ * The same, but a peer that is gone is no error.
+ * @gone: ranks of peers that have left, failed or given up, *@gone_count of them, to be freed by
+ * free(); their endpoints are missing in *@theirs.
+ */
 QPX_API int qpx_group_exchange_some(qpx_group* group, const struct qpx_rank_endpoint* mine,
                                     size_t count, int timeout_ms, struct qpx_rank_endpoint** theirs,
                                     size_t* their_count, uint32_t** gone, size_t* gone_count);
+
+/* Frees the endpoints of an exchange. @count: as it was given with them. NULL is ignored. */
 QPX_API void qpx_rank_endpoints_free(struct qpx_rank_endpoint* endpoints, size_t count);
 
-/* All that ever were, by rank. *@members is freed by free(). */
+/* Lists all members that ever joined, by rank. @members: *@count of them, to be freed by free(). */
 QPX_API int qpx_group_members(qpx_group* group, struct qpx_group_member** members, size_t* count);
-/* Rank of a member by its name; waits for it. */
+
+/* Waits for the member with this name. @rank: its rank. Returns 0, -QPX_ETIMEOUT. */
 QPX_API int qpx_group_find(qpx_group* group, const char* name, int timeout_ms, uint32_t* rank);
-/* The call that waits, or the next that would, gives QPX_ECANCELLED; the group can be used on. Any
- * thread, any signal handler. 0, or -QPX_EUNSUPPORTED for pmix: */
+
+/* Ends the call that waits, or the next that would wait, with QPX_ECANCELLED; the group can be used
+ * on. May be called from any thread and any signal handler. Returns 0, or -QPX_EUNSUPPORTED for
+ * pmix: */
 QPX_API int qpx_group_cancel(qpx_group* group);
 
-/* 1: *@event is filled, 0: nothing has happened, negative: an error */
+/* Takes the next event, without waiting. Returns 1 with *@event, 0 when there is none. */
 QPX_API int qpx_group_poll_event(qpx_group* group, struct qpx_group_event* event);
+
+/* Leaves the group, after the other members have got what this one sent. Rank 0 of a tcp:// group
+ * serves until the others have left. Returns 0, -QPX_ETIMEOUT. */
 QPX_API int qpx_group_leave(qpx_group* group);
-/* Leaves, if that has not been done, and frees. NULL is nothing. */
+
+/* Frees, and leaves if that has not been done; NULL is ignored. */
 QPX_API void qpx_group_free(qpx_group* group);
 
 #ifdef __cplusplus

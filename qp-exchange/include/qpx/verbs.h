@@ -34,12 +34,12 @@ struct GidQuery {
     bool allow_roce_v1 = false;  ///< a RoCE v1 GID when there is none of v2
 };
 
-/// All GIDs in use at a port, by ibv_query_gid_ex.
+/// All GIDs in use at a port (from 1), by ibv_query_gid_ex.
 std::vector<GidChoice> gids(ibv_context* context, std::uint8_t port);
 
-/// On Ethernet: RoCE v2 and the wanted address; else a routable address before a link-local one,
-/// IPv4 before IPv6. On InfiniBand: the lowest index. Throws Error(Argument) that lists what the
-/// table holds when nothing fits.
+/// Chooses a GID of the port. On Ethernet: RoCE v2 with the wanted address; else a routable address
+/// before a link-local one, and IPv4 before IPv6. On InfiniBand: the lowest index.
+/// @throws Error(Argument) that lists the table when nothing fits
 GidChoice choose_gid(ibv_context* context, std::uint8_t port, const GidQuery& query = {});
 
 struct DescribeOptions {
@@ -64,25 +64,28 @@ struct GidPair {
     GidChoice mine{};
     std::array<std::uint8_t, 16> theirs{};
 };
-/// Both sides find the same pair: of one RoCE version and family; the addresses over which they are
-/// connected, else two of one network, else what each chose. connect(), to_rtr() and create_ah()
-/// use it. With a peer that tells no candidates (an older one, a Local that was filled by hand)
-/// each side uses what it chose. @throws Error(Argument) that lists both sides when no two fit, or
-/// says that `choices` are missing
+/// Finds the GIDs to use; both sides find the same pair, of one RoCE version and family. Preferred
+/// are the addresses over which the sides are connected, then two of one network, then what each
+/// side chose. connect(), to_rtr() and create_ah() use it. With a peer that tells no candidates (an
+/// older version, a Local that was filled by hand) each side uses what it chose.
+/// @throws Error(Argument) that lists both sides when no two fit, or says that `choices` are
+/// missing
 GidPair agree(const Local& local, const Endpoint& remote);
 
+/// Describes a queue pair for its peer: asks the device for all that the peer must know.
+/// @throws Error Argument when no GID fits, Device
 Local describe(ibv_qp* qp, const DescribeOptions& options = {});
-/// Of a QP that is known by its number, as where a language hides its pointer.
+/// The same for a QP that is known by its number, as in languages that hide its pointer.
 Local describe(ibv_context* context, std::uint32_t qpn, QpType type,
                const DescribeOptions& options = {});
 
-/// A region of registered memory.
+/// Describes a registered memory region. @param tag what it is for, up to 255 bytes of text
 Region describe(const ibv_mr* mr, std::string tag = {});
 
 /// 24 random bits from the kernel.
 std::uint32_t random_psn();
 
-/// What the two sides need not agree on, with the usual defaults.
+/// Options of the path that each side sets for itself, with the usual defaults.
 struct PathOptions {
     std::uint8_t timeout = 14;  ///< 4.096 us * 2^timeout; 0: for ever
     std::uint8_t retry_cnt = 7;
@@ -98,27 +101,30 @@ struct PathOptions {
     std::optional<bool> grh{};  ///< unset: always on Ethernet, on InfiniBand when subnets differ
 };
 
-/// The smaller of both. @return bytes.
+/// Path MTU to use: the smaller one of both sides. @return bytes
 std::uint32_t path_mtu(const Endpoint& local, const Endpoint& remote) noexcept;
-/// READs and atomics to have outstanding: what I may send and the peer answers. For RTS.
+/// READs and atomics to keep outstanding: the smaller one of this side's limit and what the peer
+/// answers at a time. For RTS.
 std::uint8_t initiator_depth(const Endpoint& local, const Endpoint& remote) noexcept;
-/// READs and atomics to answer: what I can and the peer may send. For RTR.
+/// READs and atomics to answer at a time: the smaller one of this side's limit and what the peer
+/// may send. For RTR.
 std::uint8_t responder_resources(const Endpoint& local, const Endpoint& remote) noexcept;
-/// 256 -> IBV_MTU_256 ...; Error(Argument) for other values.
+/// The code of an MTU in bytes: 256 gives IBV_MTU_256. @throws Error(Argument) for other values
 ibv_mtu mtu_code(std::uint32_t bytes);
 
-/// RESET to INIT.
+/// Takes a QP from RESET to INIT. @throws Error(Device)
 void to_init(ibv_qp* qp, const Local& local, const PathOptions& path = {});
-/// INIT to RTR.
+/// Takes a QP from INIT to RTR, with what agree() says. @throws Error Device, Argument
 void to_rtr(ibv_qp* qp, const Local& local, const Endpoint& remote, const PathOptions& path = {});
-/// RTR to RTS.
+/// Takes a QP from RTR to RTS. @throws Error(Device)
 void to_rts(ibv_qp* qp, const Local& local, const Endpoint& remote, const PathOptions& path = {});
 
-/// RESET (or INIT) to RTS: RC, UC, UD. A peer that must receive first is ready when
-/// Connection::barrier() returns.
+/// Takes an RC, UC or UD QP from RESET (or INIT) to RTS. The peer's QP can receive when
+/// Connection::barrier() returns after this. @throws Error Device, Argument
 void connect(ibv_qp* qp, const Local& local, const Endpoint& remote, const PathOptions& path = {});
 
-/// Where a UD QP sends to. The caller destroys it.
+/// Makes an address handle with which a UD QP sends to `remote`. The caller destroys it.
+/// @throws Error Device, Argument
 ibv_ah* create_ah(ibv_pd* pd, const Local& local, const Endpoint& remote,
                   const PathOptions& path = {});
 

@@ -42,7 +42,7 @@ class HostPort {
     /// use it to save a copy; it must work without it.
     virtual std::byte* dma_pointer(std::uint64_t addr, std::size_t len) = 0;
 
-    /// Sends MSI-X message `vector`. Masking is the host's business.
+    /// Sends MSI-X message `vector`. The host masks vectors.
     virtual void raise_msix(unsigned vector) = 0;
 };
 
@@ -68,7 +68,7 @@ class WirePort {
 /// PCI BAR numbers of the contract (docs/reference/contract.md).
 enum class Bar : std::uint8_t { kRegisters = 0, kDoorbells = 2, kMemory = 4 };
 
-/// What a card instance is made with. All values have working defaults.
+/// Configuration of a card instance. All values have working defaults.
 struct EngineConfig {
     std::uint64_t mac =
         0x02'44'49'00'00'01;       ///< factory MAC, most significant byte first on the wire
@@ -82,8 +82,8 @@ struct EngineConfig {
     std::uint64_t withheld = 0;         ///< DINGO_CAP_* that the engine has but this card has not
 };
 
-/// How fast a card that is simulated clock by clock runs on this machine: for people, nothing that
-/// the card does depends on it.
+/// Speed of a card that is simulated clock by clock, on this machine. Only shown to users: the
+/// card's behaviour does not depend on it.
 struct SimulatedClock {
     std::uint64_t cycles = 0;   ///< of the card's clock, since it was made
     Nanoseconds busy = 0;       ///< time that they took; a card at rest has none
@@ -97,30 +97,32 @@ class Engine {
     /// Function-level reset: every object is gone, registers have reset values, nothing is sent.
     virtual void reset() = 0;
 
-    /// BAR access, little endian, 1..8 bytes, naturally aligned. Reads of undefined offsets give 0,
-    /// writes are dropped and counted.
+    /// Accesses a BAR at a byte offset: little endian, `size` 1, 2, 4 or 8, naturally aligned.
+    /// Reads of undefined offsets give 0, writes to them are dropped and counted.
     virtual std::uint64_t mmio_read(Bar bar, std::uint64_t offset, unsigned size) = 0;
     virtual void mmio_write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned size) = 0;
 
-    /// One frame arrived on the wire. The engine takes what it needs before it returns.
+    /// A frame arrived on the wire, from destination MAC to the last byte before the FCS. The
+    /// engine copies what it needs before it returns.
     virtual void receive(std::span<const std::byte> frame) = 0;
 
     /// The link came up or went down.
     virtual void set_link(bool up) = 0;
 
     /// Sets the time and does at most about `budget` units of work (a packet, a command, a WQE).
-    /// True: there is more to do at once. False: nothing until an input or next_deadline().
+    /// True: there is more to do at once. False: there is nothing to do until the next input or
+    /// next_deadline().
     virtual bool run(Nanoseconds now, unsigned budget) = 0;
 
-    /// When run() must be called next though nothing else happens; kNever when no timer is armed.
+    /// Time at which run() must be called even if no input arrives; kNever when no timer is armed.
     [[nodiscard]] virtual Nanoseconds next_deadline() const = 0;
 
-    /// nullopt: the card has no clock that is simulated.
+    /// nullopt: the card is not simulated clock by clock.
     [[nodiscard]] virtual std::optional<SimulatedClock> simulated_clock() const {
         return std::nullopt;
     }
 
-    /// "model" or "rtl", and one line of text for people.
+    /// "model" or "rtl".
     [[nodiscard]] virtual std::string_view name() const = 0;
 };
 
@@ -129,9 +131,10 @@ using EngineFactory = std::unique_ptr<Engine> (*)(const EngineConfig&, HostPort&
 /// Engines by name. A program calls each engine library's register function once at start
 /// (dingo::model::register_model_engine()); a static initialiser in an archive could be dropped.
 std::vector<std::string> engine_names();
-/// nullptr when no engine has this name.
+/// Makes an engine. `host` and `wire` outlive it. nullptr when no engine has this name.
 std::unique_ptr<Engine> make_engine(std::string_view name, const EngineConfig& config,
                                     HostPort& host, WirePort& wire);
+/// Called by an engine library's register function.
 void register_engine(std::string_view name, EngineFactory factory);
 
 }  // namespace dingo
