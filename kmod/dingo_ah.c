@@ -144,25 +144,11 @@ int dingo_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	return 0;
 }
 
-/**
- * dingo_destroy_ah() - forget an address handle
- * @ibah: the handle
- * @flags: not used
- *
- * Return: 0.
- */
 int dingo_destroy_ah(struct ib_ah *ibah, u32 flags)
 {
 	return 0;
 }
 
-/**
- * dingo_query_ah() - show an address handle
- * @ibah: the handle
- * @attr: the result
- *
- * Return: 0.
- */
 int dingo_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 {
 	const struct dingo_av *av = &to_dah(ibah)->av;

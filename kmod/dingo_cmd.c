@@ -29,12 +29,6 @@ static int dingo_cmd_destroy(struct dingo_dev *dev, u16 opcode, u32 id)
 	return err;
 }
 
-/**
- * dingo_cmd_nop() - a command that only completes
- * @dev: the card
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
 int dingo_cmd_nop(struct dingo_dev *dev)
 {
 	struct dingo_admin_hdr cmd = {};
@@ -42,13 +36,6 @@ int dingo_cmd_nop(struct dingo_dev *dev)
 	return dingo_admin_exec(dev, DINGO_OP_NOP, &cmd, sizeof(cmd), NULL);
 }
 
-/**
- * dingo_cmd_query_device() - read the card's limits
- * @dev: the card
- * @limits: the result
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
 int dingo_cmd_query_device(struct dingo_dev *dev, struct dingo_limits *limits)
 {
 	struct dingo_cmd_query_device cmd = {
@@ -93,27 +80,18 @@ static int dingo_cmd_query_stats(struct dingo_dev *dev, u32 scope, u32 id,
 	return err;
 }
 
-/**
- * dingo_cmd_query_card_stats() - read the counters of scope CARD
- * @dev: the card
- * @values: the result, in the order of enum dingo_card_counter
- * @num: how many; those that the card lacks are 0
- *
- * Return: 0 or a negative errno, see dingo.h.
+/*
+ * @values: in the order of enum dingo_card_counter; 0 for those that the card
+ * lacks.
  */
 int dingo_cmd_query_card_stats(struct dingo_dev *dev, u64 *values, u32 num)
 {
 	return dingo_cmd_query_stats(dev, DINGO_SCOPE_CARD, 0, values, num);
 }
 
-/**
- * dingo_cmd_query_qp_stats() - read the counters of a QP
- * @dev: the card
- * @qpn: the QP
- * @values: the result, in the order of enum dingo_qp_counter
- * @num: how many; those that the card lacks are 0
- *
- * Return: 0 or a negative errno, see dingo.h.
+/*
+ * @values: in the order of enum dingo_qp_counter; 0 for those that the card
+ * lacks.
  */
 int dingo_cmd_query_qp_stats(struct dingo_dev *dev, u32 qpn, u64 *values,
 			     u32 num)
@@ -121,14 +99,7 @@ int dingo_cmd_query_qp_stats(struct dingo_dev *dev, u32 qpn, u64 *values,
 	return dingo_cmd_query_stats(dev, DINGO_SCOPE_QP, qpn, values, num);
 }
 
-/**
- * dingo_cmd_set_port() - set the port up
- * @dev: the card
- * @flags: DINGO_CMD_SET_PORT_FLAGS_*
- * @mtu: of the netdev, bytes
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
+/* @flags: DINGO_CMD_SET_PORT_FLAGS_*; @mtu: the netdev's, bytes. */
 int dingo_cmd_set_port(struct dingo_dev *dev, u32 flags, u32 mtu)
 {
 	struct dingo_cmd_set_port cmd = {
@@ -140,14 +111,7 @@ int dingo_cmd_set_port(struct dingo_dev *dev, u32 flags, u32 mtu)
 				NULL);
 }
 
-/**
- * dingo_cmd_set_mac() - set one entry of the address table
- * @dev: the card
- * @index: which; 0 is the port's own address
- * @mac: the address, or NULL to clear the entry
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
+/* @index: 0 is the port's own address; @mac: NULL clears the entry. */
 int dingo_cmd_set_mac(struct dingo_dev *dev, u32 index, const u8 *mac)
 {
 	struct dingo_cmd_set_mac cmd = {
@@ -160,15 +124,9 @@ int dingo_cmd_set_mac(struct dingo_dev *dev, u32 index, const u8 *mac)
 	return dingo_admin_exec(dev, DINGO_OP_SET_MAC, &cmd, sizeof(cmd), NULL);
 }
 
-/**
- * dingo_cmd_set_gid() - set one entry of the GID table
- * @dev: the card
- * @index: which
- * @gid: 16 bytes in wire order, or NULL to clear the entry
- * @mac: source MAC
- * @vlan: VLAN id, or DINGO_VLAN_NONE
- *
- * Return: 0 or a negative errno, see dingo.h.
+/*
+ * @gid: 16 bytes in wire order, NULL clears the entry; @vlan: id or
+ * DINGO_VLAN_NONE.
  */
 int dingo_cmd_set_gid(struct dingo_dev *dev, u32 index, const u8 *gid,
 		      const u8 *mac, u16 vlan)
@@ -190,16 +148,9 @@ int dingo_cmd_set_gid(struct dingo_dev *dev, u32 index, const u8 *gid,
 	return err;
 }
 
-/**
- * dingo_cmd_create_eq() - make an event queue
- * @dev: the card
- * @eqn: its number
- * @vector: MSI-X vector that it raises
- * @log_size: log2 of entries
- * @flags: DINGO_CMD_CREATE_EQ_FLAGS_*
- * @ring: its memory, zeroed
- *
- * Return: 0 or a negative errno, see dingo.h.
+/*
+ * @vector: MSI-X vector that it raises; @flags: DINGO_CMD_CREATE_EQ_FLAGS_*;
+ * @ring: zeroed.
  */
 int dingo_cmd_create_eq(struct dingo_dev *dev, u32 eqn, u16 vector, u8 log_size,
 			u8 flags, const struct dingo_mem *ring)
@@ -216,28 +167,13 @@ int dingo_cmd_create_eq(struct dingo_dev *dev, u32 eqn, u16 vector, u8 log_size,
 				NULL);
 }
 
-/**
- * dingo_cmd_destroy_eq() - remove an event queue
- * @dev: the card
- * @eqn: its number
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
 int dingo_cmd_destroy_eq(struct dingo_dev *dev, u32 eqn)
 {
 	return dingo_cmd_destroy(dev, DINGO_OP_DESTROY_EQ, eqn);
 }
 
-/**
- * dingo_cmd_create_cq() - make a completion queue
- * @dev: the card
- * @cqn: its number, from dingo_cq_add()
- * @eqn: EQ of its events, from dingo_cq_add()
- * @db_page: page that its doorbells come from
- * @log_size: log2 of entries
- * @ring: its memory, zeroed
- *
- * Return: 0 or a negative errno, see dingo.h.
+/*
+ * @cqn, @eqn: from dingo_cq_add(); @db_page: of its doorbells; @ring: zeroed.
  */
 int dingo_cmd_create_cq(struct dingo_dev *dev, u32 cqn, u32 eqn, u32 db_page,
 			u8 log_size, const struct dingo_mem *ring)
@@ -254,16 +190,7 @@ int dingo_cmd_create_cq(struct dingo_dev *dev, u32 cqn, u32 eqn, u32 db_page,
 				NULL);
 }
 
-/**
- * dingo_cmd_resize_cq() - move a completion queue to another ring
- * @dev: the card
- * @cqn: its number
- * @log_size: log2 of entries of the new ring
- * @ring: the new ring, zeroed
- * @switch_index: the old ring holds entries up to this index
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
+/* @ring: zeroed; @switch_index: result, the old ring holds entries up to it. */
 int dingo_cmd_resize_cq(struct dingo_dev *dev, u32 cqn, u8 log_size,
 			const struct dingo_mem *ring, u32 *switch_index)
 {
@@ -282,102 +209,47 @@ int dingo_cmd_resize_cq(struct dingo_dev *dev, u32 cqn, u8 log_size,
 	return err;
 }
 
-/**
- * dingo_cmd_destroy_cq() - remove a completion queue
- * @dev: the card
- * @cqn: its number
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
 int dingo_cmd_destroy_cq(struct dingo_dev *dev, u32 cqn)
 {
 	return dingo_cmd_destroy(dev, DINGO_OP_DESTROY_CQ, cqn);
 }
 
-/**
- * dingo_cmd_create_mr() - make a memory region or window
- * @dev: the card
- * @cmd: the command
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
 int dingo_cmd_create_mr(struct dingo_dev *dev, struct dingo_cmd_create_mr *cmd)
 {
 	return dingo_admin_exec(dev, DINGO_OP_CREATE_MR, cmd, sizeof(*cmd),
 				NULL);
 }
 
-/**
- * dingo_cmd_rereg_mr() - replace what a memory region is
- * @dev: the card
- * @cmd: the command; old_key names the region
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
+/* @cmd: old_key names the region. */
 int dingo_cmd_rereg_mr(struct dingo_dev *dev, struct dingo_cmd_create_mr *cmd)
 {
 	return dingo_admin_exec(dev, DINGO_OP_REREG_MR, cmd, sizeof(*cmd),
 				NULL);
 }
 
-/**
- * dingo_cmd_pause_mr() - stop all access to a memory region for a while
- * @dev: the card
- * @key: its key; no access is in flight when this returns 0
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
+/* No access to the region is in flight when this returns 0. */
 int dingo_cmd_pause_mr(struct dingo_dev *dev, u32 key)
 {
 	return dingo_cmd_destroy(dev, DINGO_OP_PAUSE_MR, key);
 }
 
-/**
- * dingo_cmd_destroy_mr() - remove a memory region or window
- * @dev: the card
- * @key: its key
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
 int dingo_cmd_destroy_mr(struct dingo_dev *dev, u32 key)
 {
 	return dingo_cmd_destroy(dev, DINGO_OP_DESTROY_MR, key);
 }
 
-/**
- * dingo_cmd_create_qp() - make a queue pair
- * @dev: the card
- * @cmd: the command
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
 int dingo_cmd_create_qp(struct dingo_dev *dev, struct dingo_cmd_create_qp *cmd)
 {
 	return dingo_admin_exec(dev, DINGO_OP_CREATE_QP, cmd, sizeof(*cmd),
 				NULL);
 }
 
-/**
- * dingo_cmd_modify_qp() - change a queue pair's attributes and state
- * @dev: the card
- * @cmd: the command
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
 int dingo_cmd_modify_qp(struct dingo_dev *dev, struct dingo_cmd_modify_qp *cmd)
 {
 	return dingo_admin_exec(dev, DINGO_OP_MODIFY_QP, cmd, sizeof(*cmd),
 				NULL);
 }
 
-/**
- * dingo_cmd_query_qp() - read a queue pair's attributes and state
- * @dev: the card
- * @qpn: its number
- * @info: the result
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
 int dingo_cmd_query_qp(struct dingo_dev *dev, u32 qpn,
 		       struct dingo_qp_info *info)
 {
@@ -395,15 +267,7 @@ int dingo_cmd_query_qp(struct dingo_dev *dev, u32 qpn,
 	return err;
 }
 
-/**
- * dingo_cmd_set_compute() - choose a queue pair's compute kernel
- * @dev: the card
- * @qpn: the QP, in a state before RTS
- * @kernel: DINGO_KERNEL_*
- * @param: by kernel
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
+/* @qpn: a QP in a state before RTS; @kernel: DINGO_KERNEL_*. */
 int dingo_cmd_set_compute(struct dingo_dev *dev, u32 qpn, u32 kernel, u32 param)
 {
 	struct dingo_cmd_set_compute cmd = {
@@ -416,14 +280,7 @@ int dingo_cmd_set_compute(struct dingo_dev *dev, u32 qpn, u32 kernel, u32 param)
 				NULL);
 }
 
-/**
- * dingo_cmd_query_compute() - read what a compute kernel is
- * @dev: the card
- * @index: which
- * @result: the command's five results, see struct dingo_cmd_query_compute
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
+/* @result: the command's five results, see struct dingo_cmd_query_compute. */
 int dingo_cmd_query_compute(struct dingo_dev *dev, u32 index, u64 *result)
 {
 	struct dingo_cmd_query_compute cmd = { .index = cpu_to_le32(index) };
@@ -441,27 +298,12 @@ static int dingo_cmd_mcast(struct dingo_dev *dev, u16 opcode, u32 qpn,
 	return dingo_admin_exec(dev, opcode, &cmd, sizeof(cmd), NULL);
 }
 
-/**
- * dingo_cmd_attach_mcast() - attach a queue pair to a multicast group
- * @dev: the card
- * @qpn: the QP
- * @gid: the group, 16 bytes in wire order
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
+/* @gid: the group, 16 bytes in wire order. */
 int dingo_cmd_attach_mcast(struct dingo_dev *dev, u32 qpn, const u8 *gid)
 {
 	return dingo_cmd_mcast(dev, DINGO_OP_ATTACH_MCAST, qpn, gid);
 }
 
-/**
- * dingo_cmd_detach_mcast() - detach a queue pair from a multicast group
- * @dev: the card
- * @qpn: the QP
- * @gid: the group, 16 bytes in wire order
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
 int dingo_cmd_detach_mcast(struct dingo_dev *dev, u32 qpn, const u8 *gid)
 {
 	int err = dingo_cmd_mcast(dev, DINGO_OP_DETACH_MCAST, qpn, gid);
@@ -471,25 +313,11 @@ int dingo_cmd_detach_mcast(struct dingo_dev *dev, u32 qpn, const u8 *gid)
 	return err;
 }
 
-/**
- * dingo_cmd_destroy_qp() - remove a queue pair
- * @dev: the card
- * @qpn: its number
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
 int dingo_cmd_destroy_qp(struct dingo_dev *dev, u32 qpn)
 {
 	return dingo_cmd_destroy(dev, DINGO_OP_DESTROY_QP, qpn);
 }
 
-/**
- * dingo_cmd_create_srq() - make a shared receive queue
- * @dev: the card
- * @cmd: the command
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
 int dingo_cmd_create_srq(struct dingo_dev *dev,
 			 struct dingo_cmd_create_srq *cmd)
 {
@@ -497,14 +325,7 @@ int dingo_cmd_create_srq(struct dingo_dev *dev,
 				NULL);
 }
 
-/**
- * dingo_cmd_modify_srq() - arm the limit event of a shared receive queue
- * @dev: the card
- * @srqn: its number
- * @limit: event when fewer entries are left; 0 disarms
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
+/* @limit: event when fewer entries are left; 0 disarms. */
 int dingo_cmd_modify_srq(struct dingo_dev *dev, u32 srqn, u32 limit)
 {
 	struct dingo_cmd_modify_srq cmd = {
@@ -516,15 +337,7 @@ int dingo_cmd_modify_srq(struct dingo_dev *dev, u32 srqn, u32 limit)
 				NULL);
 }
 
-/**
- * dingo_cmd_query_srq() - read a shared receive queue's state
- * @dev: the card
- * @srqn: its number
- * @limit: armed limit, 0 once it fired
- * @available: entries
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
+/* @limit: the armed limit, 0 once it fired; @available: entries. */
 int dingo_cmd_query_srq(struct dingo_dev *dev, u32 srqn, u32 *limit,
 			u32 *available)
 {
@@ -541,29 +354,12 @@ int dingo_cmd_query_srq(struct dingo_dev *dev, u32 srqn, u32 *limit,
 	return 0;
 }
 
-/**
- * dingo_cmd_destroy_srq() - remove a shared receive queue
- * @dev: the card
- * @srqn: its number
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
 int dingo_cmd_destroy_srq(struct dingo_dev *dev, u32 srqn)
 {
 	return dingo_cmd_destroy(dev, DINGO_OP_DESTROY_SRQ, srqn);
 }
 
-/**
- * dingo_cmd_create_eth() - make an Ethernet ring
- * @dev: the card
- * @kind: DINGO_ETH_TX or DINGO_ETH_RX
- * @ring: its number
- * @log_size: log2 of descriptors
- * @cqn: CQ of its completions
- * @mem: its memory
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
+/* @kind: DINGO_ETH_TX or DINGO_ETH_RX; @cqn: CQ of its completions. */
 int dingo_cmd_create_eth(struct dingo_dev *dev, u8 kind, u8 ring, u8 log_size,
 			 u32 cqn, const struct dingo_mem *mem)
 {
@@ -583,14 +379,6 @@ int dingo_cmd_create_eth(struct dingo_dev *dev, u8 kind, u8 ring, u8 log_size,
 #define DINGO_ETH_ID_KIND_MASK 0xff000000U
 #define DINGO_ETH_ID_RING_MASK 0x000000ffU
 
-/**
- * dingo_cmd_destroy_eth() - remove an Ethernet ring
- * @dev: the card
- * @kind: DINGO_ETH_TX or DINGO_ETH_RX
- * @ring: its number
- *
- * Return: 0 or a negative errno, see dingo.h.
- */
 int dingo_cmd_destroy_eth(struct dingo_dev *dev, u8 kind, u8 ring)
 {
 	return dingo_cmd_destroy(dev, DINGO_OP_DESTROY_ETH,

@@ -16,13 +16,7 @@ static const struct rdma_stat_desc dingo_counter_descs[] = {
 	DINGO_FOR_EACH_CARD_COUNTER(DINGO_COUNTER)
 };
 
-/**
- * dingo_alloc_hw_port_stats() - names of the counters
- * @ibdev: the device
- * @port: not used, there is one
- *
- * Return: room for the values, or NULL.
- */
+/* There is one port, so @port is not used. */
 struct rdma_hw_stats *dingo_alloc_hw_port_stats(struct ib_device *ibdev,
 						u32 port)
 {
@@ -31,15 +25,7 @@ struct rdma_hw_stats *dingo_alloc_hw_port_stats(struct ib_device *ibdev,
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
-/**
- * dingo_get_hw_stats() - read the counters
- * @ibdev: the device
- * @stats: the values
- * @port: the port
- * @index: not used: one command reads all
- *
- * Return: how many were read, or a negative error.
- */
+/* @index is not used: one command reads all counters. */
 int dingo_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		       u32 port, int index)
 {

@@ -11,13 +11,6 @@
 
 #include "dingo_ib.h"
 
-/**
- * dingo_add_gid() - ib_core has a new GID
- * @attr: the entry
- * @context: not used
- *
- * Return: 0 or a negative error.
- */
 int dingo_add_gid(const struct ib_gid_attr *attr, void **context)
 {
 	struct dingo_ibdev *ib = to_dibdev(attr->device);
@@ -48,13 +41,6 @@ int dingo_add_gid(const struct ib_gid_attr *attr, void **context)
 	return err;
 }
 
-/**
- * dingo_del_gid() - ib_core drops a GID
- * @attr: the entry
- * @context: not used
- *
- * Return: 0 or a negative error.
- */
 int dingo_del_gid(const struct ib_gid_attr *attr, void **context)
 {
 	struct dingo_ibdev *ib = to_dibdev(attr->device);

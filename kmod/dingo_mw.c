@@ -4,13 +4,7 @@
  */
 #include "dingo_ib.h"
 
-/**
- * dingo_alloc_mw() - make a window, not bound
- * @ibmw: the window, with domain and type
- * @udata: must be empty
- *
- * Return: 0 or a negative error.
- */
+/* The window is not bound yet. @udata: must be empty. */
 int dingo_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
 	struct dingo_ibdev *ib = to_dibdev(ibmw->device);
@@ -46,12 +40,6 @@ int dingo_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	return 0;
 }
 
-/**
- * dingo_dealloc_mw() - destroy a window
- * @ibmw: the window, bound or not
- *
- * Return: 0 or a negative error.
- */
 int dingo_dealloc_mw(struct ib_mw *ibmw)
 {
 	struct dingo_ibdev *ib = to_dibdev(ibmw->device);

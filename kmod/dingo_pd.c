@@ -4,13 +4,7 @@
  */
 #include "dingo_ib.h"
 
-/**
- * dingo_alloc_pd() - make a protection domain
- * @ibpd: the domain
- * @udata: struct dingo_alloc_pd_resp; NULL: the kernel's
- *
- * Return: 0, -ENOSPC, -ENOMEM, -EFAULT.
- */
+/* @udata: struct dingo_alloc_pd_resp; NULL: called by the kernel. */
 int dingo_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct dingo_ibdev *ib = to_dibdev(ibpd->device);
@@ -40,13 +34,6 @@ int dingo_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	return 0;
 }
 
-/**
- * dingo_dealloc_pd() - free a protection domain
- * @ibpd: the domain; nothing refers to it
- * @udata: not used
- *
- * Return: 0.
- */
 int dingo_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	ida_free(&to_dibdev(ibpd->device)->pdns, to_dpd(ibpd)->pdn);

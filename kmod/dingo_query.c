@@ -208,15 +208,7 @@ int dingo_query_port(struct ib_device *ibdev, u32 port,
 	return 0;
 }
 
-/**
- * dingo_modify_port() - nothing of a RoCE port can be changed here
- * @ibdev: the device
- * @port: the port
- * @mask: capabilities; ib_cm announces itself at each port
- * @modify: which
- *
- * Return: 0, -EOPNOTSUPP.
- */
+/* A RoCE port has nothing to change; ib_cm announces itself at each port. */
 int dingo_modify_port(struct ib_device *ibdev, u32 port, int mask,
 		      struct ib_port_modify *modify)
 {
@@ -224,15 +216,7 @@ int dingo_modify_port(struct ib_device *ibdev, u32 port, int mask,
 		       -EOPNOTSUPP : 0;
 }
 
-/**
- * dingo_query_pkey() - the partition key table: one entry
- * @ibdev: the device
- * @port: the port
- * @index: 0
- * @pkey: the result
- *
- * Return: 0 or -EINVAL.
- */
+/* The partition key table has one entry. */
 int dingo_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
 {
 	if (index)
@@ -241,14 +225,6 @@ int dingo_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
 	return 0;
 }
 
-/**
- * dingo_get_port_immutable() - what never changes of the port
- * @ibdev: the device
- * @port: the port
- * @immutable: the result
- *
- * Return: 0 or a negative error.
- */
 int dingo_get_port_immutable(struct ib_device *ibdev, u32 port,
 			     struct ib_port_immutable *immutable)
 {
@@ -259,23 +235,12 @@ int dingo_get_port_immutable(struct ib_device *ibdev, u32 port,
 	return 0;
 }
 
-/**
- * dingo_get_link_layer() - it is Ethernet
- * @ibdev: the device
- * @port: the port
- *
- * Return: IB_LINK_LAYER_ETHERNET.
- */
 enum rdma_link_layer dingo_get_link_layer(struct ib_device *ibdev, u32 port)
 {
 	return IB_LINK_LAYER_ETHERNET;
 }
 
-/**
- * dingo_get_dev_fw_str() - version of the firmware or bitstream
- * @ibdev: the device
- * @str: the result, IB_FW_VERSION_NAME_MAX bytes
- */
+/* @str: IB_FW_VERSION_NAME_MAX bytes. */
 void dingo_get_dev_fw_str(struct ib_device *ibdev, char *str)
 {
 	u32 build = dingo_read32(to_ddev(ibdev), DINGO_REG_BUILD);

@@ -29,13 +29,6 @@ static int dingo_res_end(struct sk_buff *msg, struct nlattr *table, bool fits)
 	return 0;
 }
 
-/**
- * dingo_fill_res_cq_entry() - describe a CQ
- * @msg: the message
- * @ibcq: the CQ
- *
- * Return: 0 or -EMSGSIZE.
- */
 int dingo_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
 {
 	struct dingo_cq *cq = to_dcq(ibcq);
@@ -51,13 +44,6 @@ int dingo_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
 					BIT(cq->log_size)));
 }
 
-/**
- * dingo_fill_res_mr_entry() - describe a region
- * @msg: the message
- * @ibmr: the region
- *
- * Return: 0 or -EMSGSIZE.
- */
 int dingo_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 {
 	struct dingo_mr *mr = to_dmr(ibmr);
@@ -75,13 +61,7 @@ int dingo_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 		!rdma_nl_put_driver_u32(msg, "paused", mr->paused));
 }
 
-/**
- * dingo_fill_res_qp_entry() - describe a QP, with the card's counters
- * @msg: the message
- * @ibqp: the QP
- *
- * Return: 0 or -EMSGSIZE.
- */
+/* With the card's counters of the QP. */
 int dingo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct dingo_qp *qp = to_dqp(ibqp);
@@ -106,13 +86,7 @@ int dingo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 	return dingo_res_end(msg, table, fits);
 }
 
-/**
- * dingo_fill_res_qp_entry_raw() - a QP as the card shows it
- * @msg: the message
- * @ibqp: the QP
- *
- * Return: 0 or a negative error.
- */
+/* The QP as the card shows it. */
 int dingo_fill_res_qp_entry_raw(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct dingo_qp_info info;
@@ -124,13 +98,6 @@ int dingo_fill_res_qp_entry_raw(struct sk_buff *msg, struct ib_qp *ibqp)
 			      &info);
 }
 
-/**
- * dingo_fill_res_srq_entry() - describe an SRQ
- * @msg: the message
- * @ibsrq: the SRQ
- *
- * Return: 0 or -EMSGSIZE.
- */
 int dingo_fill_res_srq_entry(struct sk_buff *msg, struct ib_srq *ibsrq)
 {
 	struct dingo_srq *srq = to_dsrq(ibsrq);

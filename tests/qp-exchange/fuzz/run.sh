@@ -8,7 +8,7 @@ libFuzzer, AddressSanitizer and UBSan on everything that reads a peer's bytes.
 usage: tests/qp-exchange/fuzz/run.sh [--keep] wire|service [SECONDS [RUNS]]
 wire: frames, the messages of two peers, URLs. service: the messages of groups, and qpxd's registry behind them.
 20 seconds or 200000 runs unless told, whatever ends first. New inputs go to build/fuzz/TARGET; --keep merges those that
-reach new code into the kept corpus. Exit status 0: nothing found; 77: clang or its fuzzer runtime is missing.
+reach new code into the kept corpus, TARGET-corpus.tar.gz. Exit status 0: nothing found; 77: clang or its fuzzer runtime is missing.
 USAGE
 }
 case ${1:-} in -h | --help) usage; exit 0 ;; esac
@@ -30,8 +30,11 @@ for c in clang++ clang++-14; do
 done
 [ -n "$clang" ] || { echo "clang with libFuzzer is missing (Debian: clang libclang-rt-14-dev)"; exit 77; }
 out=build/fuzz
-corpus=tests/qp-exchange/fuzz/$target-corpus
-mkdir -p "$out/$target"
+archive=tests/qp-exchange/fuzz/$target-corpus.tar.gz
+corpus=$out/$target-corpus
+rm -rf "$corpus"
+mkdir -p "$out/$target" "$corpus"
+tar -xzf "$archive" -C "$corpus"
 launcher=''
 ! command -v ccache >/dev/null || launcher=ccache
 objects=()
@@ -44,6 +47,8 @@ done
 $clang -fsanitize=fuzzer,address,undefined "${objects[@]}" -o "$out/${target}_fuzz" -lcrypto  # digests of the service
 if [ -n "$keep" ]; then
     "$out/${target}_fuzz" -merge=1 -use_counters=0 -max_len=300 "$corpus" "$out/$target"
+    # The same inputs give the same archive.
+    tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --format=ustar -C "$corpus" -cf - . | gzip -n9 >"$archive"
     exit
 fi
 "$out/${target}_fuzz" -max_total_time="${1:-20}" -runs="${2:-200000}" -max_len=1024 -timeout=5 -rss_limit_mb=1024 -print_final_stats=1 \

@@ -27,6 +27,19 @@ struct Windows {
         CHECK_RETURNS(0, ibv_bind_mw(pair.qp(1), mw.get(), &bind));
         return wait_wc(pair.cq(1)).status;
     }
+    /// Binds a window of type 2, which then has the key that the request names.
+    void bind_by_request() {
+        ibv_send_wr wr{};
+        wr.opcode = IBV_WR_BIND_MW;
+        wr.send_flags = IBV_SEND_SIGNALED;
+        wr.bind_mw.mw = mw.get();
+        wr.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
+        wr.bind_mw.bind_info = {region.mr(), region.address(), 4096, IBV_ACCESS_REMOTE_READ};
+        ibv_send_wr* bad = nullptr;
+        CHECK_RETURNS(0, ibv_post_send(pair.qp(1), &wr, &bad));
+        CHECK(wait_wc(pair.cq(1)).status == IBV_WC_SUCCESS);
+        mw->rkey = wr.bind_mw.rkey;
+    }
     ibv_wc_status access(ibv_wr_opcode opcode, std::size_t offset, std::uint32_t bytes) {
         ibv_send_wr wr = pair.request(opcode, IBV_SEND_SIGNALED, bytes);
         wr.wr.rdma.remote_addr = region.address(offset);
@@ -145,34 +158,17 @@ void add_type2(Promises& all) {
     Page post(all, "ibv_post_send.3");
     post("IBV_WR_BIND_MW gives a window of type 2 the key that the request names", [] {
         Windows w(IBV_MW_TYPE_2);
-        ibv_send_wr wr{};
-        wr.opcode = IBV_WR_BIND_MW;
-        wr.send_flags = IBV_SEND_SIGNALED;
-        wr.bind_mw.mw = w.mw.get();
-        wr.bind_mw.rkey = ibv_inc_rkey(w.mw->rkey);
-        wr.bind_mw.bind_info = {w.region.mr(), w.region.address(), 4096, IBV_ACCESS_REMOTE_READ};
-        ibv_send_wr* bad = nullptr;
-        CHECK_RETURNS(0, ibv_post_send(w.pair.qp(1), &wr, &bad));
-        CHECK(wait_wc(w.pair.cq(1)).status == IBV_WC_SUCCESS);
-        w.mw->rkey = wr.bind_mw.rkey;
+        w.bind_by_request();
         CHECK(w.access(IBV_WR_RDMA_READ, 0, 64) == IBV_WC_SUCCESS);
     });
     post("IBV_WR_LOCAL_INV invalidates a window of type 2", [] {
         Windows w(IBV_MW_TYPE_2);
-        ibv_send_wr wr{};
-        wr.opcode = IBV_WR_BIND_MW;
-        wr.send_flags = IBV_SEND_SIGNALED;
-        wr.bind_mw.mw = w.mw.get();
-        wr.bind_mw.rkey = ibv_inc_rkey(w.mw->rkey);
-        wr.bind_mw.bind_info = {w.region.mr(), w.region.address(), 4096, IBV_ACCESS_REMOTE_READ};
-        ibv_send_wr* bad = nullptr;
-        CHECK_RETURNS(0, ibv_post_send(w.pair.qp(1), &wr, &bad));
-        CHECK(wait_wc(w.pair.cq(1)).status == IBV_WC_SUCCESS);
-        w.mw->rkey = wr.bind_mw.rkey;
+        w.bind_by_request();
         ibv_send_wr invalidate{};
         invalidate.opcode = IBV_WR_LOCAL_INV;
         invalidate.send_flags = IBV_SEND_SIGNALED;
         invalidate.invalidate_rkey = w.mw->rkey;
+        ibv_send_wr* bad = nullptr;
         CHECK_RETURNS(0, ibv_post_send(w.pair.qp(1), &invalidate, &bad));
         const ibv_wc wc = wait_wc(w.pair.cq(1));
         CHECK(wc.status == IBV_WC_SUCCESS && wc.opcode == IBV_WC_LOCAL_INV);
@@ -180,22 +176,14 @@ void add_type2(Promises& all) {
     });
     post("IBV_WR_SEND_WITH_INV invalidates the peer's window and says so", [] {
         Windows w(IBV_MW_TYPE_2);
-        ibv_send_wr wr{};
-        wr.opcode = IBV_WR_BIND_MW;
-        wr.send_flags = IBV_SEND_SIGNALED;
-        wr.bind_mw.mw = w.mw.get();
-        wr.bind_mw.rkey = ibv_inc_rkey(w.mw->rkey);
-        wr.bind_mw.bind_info = {w.region.mr(), w.region.address(), 4096, IBV_ACCESS_REMOTE_READ};
-        ibv_send_wr* bad = nullptr;
-        CHECK_RETURNS(0, ibv_post_send(w.pair.qp(1), &wr, &bad));
-        CHECK(wait_wc(w.pair.cq(1)).status == IBV_WC_SUCCESS);
+        w.bind_by_request();
         CHECK_RETURNS(0, w.pair.receive(1, 1));
         ibv_send_wr send = w.pair.request(IBV_WR_SEND_WITH_INV);
-        send.invalidate_rkey = wr.bind_mw.rkey;
+        send.invalidate_rkey = w.mw->rkey;
         CHECK(w.pair.run(send).status == IBV_WC_SUCCESS);
         const ibv_wc wc = wait_wc(w.pair.cq(1));
         CHECK(wc.status == IBV_WC_SUCCESS && (wc.wc_flags & IBV_WC_WITH_INV) != 0);
-        CHECK(wc.invalidated_rkey == wr.bind_mw.rkey);
+        CHECK(wc.invalidated_rkey == w.mw->rkey);
     });
 }
 
