@@ -98,7 +98,7 @@ std::vector<std::string> check(const Options& o, const std::string& mac, bool tr
         wrong.emplace_back("--without is for --vfio-user: a kernel-less card has no driver to try");
     }
     if (uverbs && trapped) {
-        wrong.emplace_back("--trapped-doorbells is for --vfio-user: there is nobody to trap them");
+        wrong.emplace_back("--trapped-doorbells is for --vfio-user: only QEMU traps them");
     }
     for (const std::string& address : o.uverbs.addresses) {
         if (!is_address(address)) {
@@ -226,8 +226,9 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
         ->check(CLI::Range(0, 65'536))
         ->capture_default_str()
         ->group(kernel_less);
-    app.add_flag("--share", o.uverbs.share,
-                 "Whoever can reach the directory may use the card, not only its user and root")
+    app.add_flag(
+           "--share", o.uverbs.share,
+           "All users who can reach the directory may use the card, not only its user and root")
         ->group(kernel_less);
     app.add_flag("--adopt", o.adopt,
                  "Further cards may be started in this process (control command adopt), where one "

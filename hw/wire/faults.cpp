@@ -10,6 +10,7 @@
 #include "wire/damage.h"
 #include "wire/factory.h"
 #include "wire/held_frames.h"
+#include "wire/layer.h"
 
 namespace dingo {
 namespace {
@@ -78,30 +79,30 @@ struct Verdict {
     std::uint64_t by = kNoMark;  // or until this many frames have passed
 };
 
-class FaultInjector final : public Wire {
+class FaultInjector final : public WireLayer {
   public:
     FaultInjector(std::unique_ptr<Wire> inner, std::string_view spec, std::uint64_t seed)
-        : inner_(std::move(inner)), seed_(seed) {
+        : WireLayer(std::move(inner)), seed_(seed) {
         use(parse_faults(spec), spec);
     }
 
     std::span<std::byte> begin_frame(std::size_t max_len) override {
-        return room_ = inner_->begin_frame(max_len);
+        return room_ = inner().begin_frame(max_len);
     }
 
     void end_frame(std::size_t len) override {
         if (len == 0 || !side_[kTx].busy()) {
-            inner_->end_frame(len);
+            inner().end_frame(len);
             return;
         }
         const std::span<std::byte> frame = room_.first(len);
         const Verdict verdict = judge(kTx, frame);
         if (verdict.drop || (verdict.hold && hold(kTx, frame, verdict))) {
-            inner_->end_frame(0);
+            inner().end_frame(0);
         } else {
             if (verdict.duplicate)
                 copy_.assign(frame.begin(), frame.end());
-            inner_->end_frame(len);
+            inner().end_frame(len);
             side_[kTx].passed++;
             if (verdict.duplicate && !send(copy_))
                 hold(kTx, copy_, Verdict{});  // until the wire takes it
@@ -109,33 +110,30 @@ class FaultInjector final : public Wire {
         release_tx();
     }
 
-    int fd() const override { return inner_->fd(); }
-    int tx_blocked_fd() const override { return inner_->tx_blocked_fd(); }
-
     void flush() override {
         release_tx();
-        inner_->flush();
+        inner().flush();
     }
 
     unsigned receive(FrameSink& sink, unsigned budget) override {
         if (!side_[kRx].busy())
-            return inner_->receive(sink, budget);
+            return inner().receive(sink, budget);
         release_rx(sink);
         Interceptor interceptor(*this, sink);
-        return inner_->receive(interceptor, budget);
+        return inner().receive(interceptor, budget);
     }
 
     Nanoseconds next_deadline() const override {
         // A due frame that the wire refuses waits for tx_blocked_fd() instead.
         Nanoseconds tx = side_[kTx].held.next_due();
-        if (tx <= now_ && inner_->tx_blocked_fd() >= 0)
+        if (tx <= now_ && inner().tx_blocked_fd() >= 0)
             tx = kNever;
-        return std::min({tx, side_[kRx].held.next_due(), inner_->next_deadline()});
+        return std::min({tx, side_[kRx].held.next_due(), inner().next_deadline()});
     }
 
     void advance(Nanoseconds now) override {
         now_ = now;
-        inner_->advance(now);
+        inner().advance(now);
         release_tx();
     }
 
@@ -146,24 +144,13 @@ class FaultInjector final : public Wire {
         release_tx();
     }
 
-    bool polled() const override { return inner_->polled(); }
-    bool prepare_sleep() override { return inner_->prepare_sleep(); }
-    void woke() override { inner_->woke(); }
-    bool kicked() const override { return inner_->kicked(); }
-    void join_group(std::span<const std::uint8_t, 16> group) override { inner_->join_group(group); }
-    void leave_group(std::span<const std::uint8_t, 16> group) override {
-        inner_->leave_group(group);
-    }
-    bool resolves() const override { return inner_->resolves(); }
-    std::uint16_t fixed_source_port() const override { return inner_->fixed_source_port(); }
-    bool link() const override { return inner_->link(); }
     std::string describe() const override {
         if (rules_.empty())
-            return inner_->describe();
-        return fmt::format("{}, faults '{}' with seed {}", inner_->describe(), spec_, seed_);
+            return inner().describe();
+        return fmt::format("{}, faults '{}' with seed {}", inner().describe(), spec_, seed_);
     }
     WireStats stats() const override {
-        WireStats out = inner_->stats();
+        WireStats out = inner().stats();
         out.faults = stats_;
         return out;
     }
@@ -259,11 +246,11 @@ class FaultInjector final : public Wire {
     }
 
     bool send(std::span<const std::byte> frame) {
-        const std::span<std::byte> room = inner_->begin_frame(frame.size());
+        const std::span<std::byte> room = inner().begin_frame(frame.size());
         if (room.empty())
             return false;
         std::copy(frame.begin(), frame.end(), room.begin());
-        inner_->end_frame(frame.size());
+        inner().end_frame(frame.size());
         side_[kTx].passed++;
         return true;
     }
@@ -302,7 +289,6 @@ class FaultInjector final : public Wire {
         }
     }
 
-    std::unique_ptr<Wire> inner_;
     const std::uint64_t seed_;
     std::string spec_;
     std::vector<ActiveRule> rules_;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "wire/factory.h"
+#include "wire/layer.h"
 #include "wire/wire_system_error.h"
 
 namespace dingo {
@@ -91,31 +92,27 @@ class Capture {
     std::uint64_t errors_ = 0;
 };
 
-class PcapTee final : public Wire {
+class PcapTee final : public WireLayer {
   public:
     PcapTee(std::unique_ptr<Wire> inner, const std::string& path)
-        : inner_(std::move(inner)), path_(path), capture_(path) {}
+        : WireLayer(std::move(inner)), path_(path), capture_(path) {}
 
     std::span<std::byte> begin_frame(std::size_t max_len) override {
-        return room_ = inner_->begin_frame(max_len);
+        return room_ = inner().begin_frame(max_len);
     }
     void end_frame(std::size_t len) override {
         if (len != 0)
             record(room_.first(len));  // before it is given away
-        inner_->end_frame(len);
+        inner().end_frame(len);
     }
-
-    int fd() const override { return inner_->fd(); }
-    int tx_blocked_fd() const override { return inner_->tx_blocked_fd(); }
-    void flush() override { inner_->flush(); }
 
     unsigned receive(FrameSink& sink, unsigned budget) override {
         Recorder recorder(*this, sink);
-        return inner_->receive(recorder, budget);
+        return inner().receive(recorder, budget);
     }
 
     Nanoseconds next_deadline() const override {
-        return std::min(flush_at_.value_or(kNever), inner_->next_deadline());
+        return std::min(flush_at_.value_or(kNever), inner().next_deadline());
     }
 
     void advance(Nanoseconds now) override {
@@ -124,25 +121,14 @@ class PcapTee final : public Wire {
             capture_.flush();
             flush_at_.reset();
         }
-        inner_->advance(now);
+        inner().advance(now);
     }
 
-    bool polled() const override { return inner_->polled(); }
-    bool prepare_sleep() override { return inner_->prepare_sleep(); }
-    void woke() override { inner_->woke(); }
-    bool kicked() const override { return inner_->kicked(); }
-    void join_group(std::span<const std::uint8_t, 16> group) override { inner_->join_group(group); }
-    void leave_group(std::span<const std::uint8_t, 16> group) override {
-        inner_->leave_group(group);
-    }
-    bool resolves() const override { return inner_->resolves(); }
-    std::uint16_t fixed_source_port() const override { return inner_->fixed_source_port(); }
-    bool link() const override { return inner_->link(); }
     std::string describe() const override {
-        return fmt::format("{}, recorded in {}", inner_->describe(), path_);
+        return fmt::format("{}, recorded in {}", inner().describe(), path_);
     }
     WireStats stats() const override {
-        WireStats out = inner_->stats();
+        WireStats out = inner().stats();
         out.pcap_errors += capture_.errors();
         return out;
     }
@@ -167,7 +153,6 @@ class PcapTee final : public Wire {
             flush_at_ = now_ + kFlushEvery;
     }
 
-    std::unique_ptr<Wire> inner_;
     const std::string path_;
     Capture capture_;
     std::span<std::byte> room_;

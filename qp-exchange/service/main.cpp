@@ -207,8 +207,9 @@ int serve(Arguments& a) {
         a.server.security = qpx::parse_security(a.security);
         if (!a.rules.empty()) {
             if (!a.server.security.on()) {
-                throw qpx::Error(qpx::ErrorCode::Argument,
-                                 "--authorize needs --security: without it nobody has an identity");
+                throw qpx::Error(
+                    qpx::ErrorCode::Argument,
+                    "--authorize needs --security: without it clients have no identity");
             }
             a.server.authorize = qpx::service::read_rules(a.rules);
         }
@@ -220,7 +221,7 @@ int serve(Arguments& a) {
         sigaction(SIGINT, &action, nullptr);
         if (!a.server.security.on()) {
             logger->warn(
-                "no security: whoever reaches this port may join any job, and rkeys and addresses "
+                "no security: every client of this port may join any job, and rkeys and addresses "
                 "cross the network in clear (--security)");
         }
         logger->info("listening on port {}{}", server.port(),
@@ -240,7 +241,7 @@ int main(int argc, char** argv) {
     Arguments arguments;
     CLI::App app(
         "Rendezvous service for RDMA programs: processes of a job meet here, exchange what their "
-        "queue pairs need to be connected, and hear of members that fail.",
+        "queue pairs need to be connected, and are told of members that fail.",
         "qpxd");
     app.get_formatter()->column_width(32);
     add_options(app, arguments);

@@ -74,7 +74,7 @@ Finding roce_limits(const LocalAddress& a) {
     else if (segmenting_helps_on(a.interface))
         text += "packets cross in runs";
     else
-        text += "packets cross one by one, as somebody captures there";
+        text += "packets cross one by one, as the interface is captured";
     return {Verdict::kOk, "--wire roce", text,
             fits == 4096
                 ? ""

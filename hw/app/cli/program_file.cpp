@@ -206,7 +206,7 @@ std::optional<Obstacle> obstacle_of(const Path& program) {
             if (const std::string rights = gained_rights(at); !rights.empty())
                 return Obstacle{
                     true,
-                    fmt::format("{} {}: the dynamic linker lets nobody put a library into it, "
+                    fmt::format("{} {}: the dynamic linker preloads no library into it, "
                                 "so it cannot see the card. Of sudo and the like turn the two "
                                 "around: sudo dingo run -- COMMAND",
                                 at.string(), rights)};

@@ -110,7 +110,7 @@ class Matcher {
                 options_.paired ? ", of pairs" : "", threshold);
         }
         return fmt::format(
-            "by single runs, whose scatter nobody knows, and a threshold of {} %: --repeat {} in "
+            "by single runs, whose scatter is unknown, and a threshold of {} %: --repeat {} in "
             "both gives intervals",
             report::three_digits(options_.single.value_or(options_.threshold) * 100),
             kFewestRepeats);

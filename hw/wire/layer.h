@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "wire/wire.h"
+
+namespace dingo {
+
+/// A layer around another wire. Forwards everything that layers do not change.
+class WireLayer : public Wire {
+  public:
+    explicit WireLayer(std::unique_ptr<Wire> inner) : inner_(std::move(inner)) {}
+
+    int fd() const override { return inner_->fd(); }
+    int tx_blocked_fd() const override { return inner_->tx_blocked_fd(); }
+    void flush() override { inner_->flush(); }
+    bool polled() const override { return inner_->polled(); }
+    bool prepare_sleep() override { return inner_->prepare_sleep(); }
+    void woke() override { inner_->woke(); }
+    bool kicked() const override { return inner_->kicked(); }
+    void join_group(std::span<const std::uint8_t, 16> group) override { inner_->join_group(group); }
+    void leave_group(std::span<const std::uint8_t, 16> group) override {
+        inner_->leave_group(group);
+    }
+    bool resolves() const override { return inner_->resolves(); }
+    std::uint16_t fixed_source_port() const override { return inner_->fixed_source_port(); }
+    bool link() const override { return inner_->link(); }
+
+  protected:
+    [[nodiscard]] Wire& inner() const { return *inner_; }
+
+  private:
+    std::unique_ptr<Wire> inner_;
+};
+
+}  // namespace dingo
