@@ -236,7 +236,7 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
         ->group(kernel_less);
 
     const char* const link = "Wire";
-    app.add_option("--faults", o.wire.faults, "Bad things that happen to frames; see below")
+    app.add_option("--faults", o.wire.faults, "Faults on the wire; see below")
         ->type_name("SPEC")
         ->group(link);
     app.add_option("--pcap", o.wire.pcap, "Record every frame on the wire in this file")

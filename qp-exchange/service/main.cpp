@@ -112,7 +112,7 @@ void add_options(CLI::App& app, Arguments& a) {
         ->check(CLI::Range(0.1, 3600.0))
         ->capture_default_str();
     app.add_option("--keepalive", a.keepalive,
-                   "Seconds of silence after which a member's host is asked whether it lives; it "
+                   "Seconds of silence after which a member's host is probed; it "
                    "has failed after twice that")
         ->check(CLI::Range(1, 3600))
         ->capture_default_str();

@@ -42,7 +42,7 @@ int doctor(bool json) {
     if (json)
         fmt::print("{}\n", json_text(nlohmann::json{{"healthy", !failed}, {"checks", list}}, 2));
     else
-        fmt::print("\n{}\n", failed ? "Something must be mended before cards work here."
+        fmt::print("\n{}\n", failed ? "Something must be fixed before cards work here."
                                     : "Cards work here: dingo run -- ibv_devices");
     return failed ? kFailed : kSuccess;
 }
@@ -51,7 +51,8 @@ int doctor(bool json) {
 
 void add_doctor(CLI::App& app, const Common& common, Action& action) {
     auto* const cmd =
-        app.add_subcommand("doctor", "Say what this machine can and cannot do")->fallthrough();
+        app.add_subcommand("doctor", "Report what this machine lacks and how to fix it")
+            ->fallthrough();
     cmd->callback([&common, &action] { action = [&common] { return doctor(common.json); }; });
 }
 

@@ -22,7 +22,8 @@ constexpr const char* kAbout =
   dingo doctor                           what this machine can and cannot do)";
 
 constexpr const char* kFooter =
-    "Exit codes: 0 well; 1 failed; 2 wrong usage; 3 no such card; `run`: the command's own, 126 "
+    "Exit codes: 0 success; 1 failure; 2 wrong usage; 3 no such card; `run`: the command's own, "
+    "126 "
     "when\nit cannot be executed, 127 when it is not found.\n"
     "DINGO_RUN names the directory of the cards (default: $XDG_RUNTIME_DIR/dingo or "
     "/tmp/dingo-UID).";

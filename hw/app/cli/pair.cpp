@@ -254,18 +254,18 @@ void add_pair(CLI::App& app, const std::vector<std::string>& command, Action& ac
     cmd->add_option("--wait-for", o->wait_for,
                     "The server is ready when it has written this (default: when it listens)")
         ->type_name("TEXT");
-    cmd->add_option("--wait", o->wait, "For so long the server may take until it is ready")
+    cmd->add_option("--wait", o->wait, "Time limit until the server is ready")
         ->type_name("SECONDS")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
-    cmd->add_option("--linger", o->linger, "For so long the server may go on after the client")
+    cmd->add_option("--linger", o->linger, "Time limit of the server after the client has ended")
         ->type_name("SECONDS")
         ->capture_default_str()
         ->check(CLI::NonNegativeNumber);
-    cmd->add_option("--timeout", o->time, "For so long the client may run (default: any time)")
+    cmd->add_option("--timeout", o->time, "Time limit of the client (default: none)")
         ->type_name("SECONDS")
         ->check(CLI::PositiveNumber);
-    cmd->add_flag("--show-server", o->show_server, "Print what the server wrote, too");
+    cmd->add_flag("--show-server", o->show_server, "Print the server's output, too");
     add_start_options(*cmd, o->start);
     cmd->callback([=, &command, &action] { action = [=, &command] { return pair(*o, command); }; });
 }

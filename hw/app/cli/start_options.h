@@ -20,11 +20,10 @@ inline void add_start_options(CLI::App& app, StartOptions& o) {
                    "dingo-card --help explains all")
         ->type_name("SPEC")
         ->capture_default_str();
-    app.add_option("--faults", o.faults, "Bad things that happen to frames, e.g. drop=1%")
-        ->type_name("SPEC");
+    app.add_option("--faults", o.faults, "Faults on the wire, e.g. drop=1%")->type_name("SPEC");
     app.add_option("--pcap", o.pcap, "Record every frame on the wire in this file")
         ->type_name("FILE");
-    app.add_option("--engine", o.engine, "What the card is made of (default: model)")
+    app.add_option("--engine", o.engine, "Engine of the card: model or rtl (default: model)")
         ->type_name("NAME");
     app.add_option("--mac", o.mac, "MAC address (default: made from the card's directory)")
         ->type_name("MAC");

@@ -124,7 +124,7 @@ void add_stats(CLI::App& app, const Common& common, Action& action) {
                 if (!word.empty())
                     take_watch_word(word, *options);
         },
-        "Show rates, again and again (default: every second)");
+        "Show rates at this interval (default: every second)");
     watch->type_name("[SECONDS]")->expected(0, 2);
     cmd->add_option(
            "--sort", options->sort,
