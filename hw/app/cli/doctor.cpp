@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo doctor: what this machine can and cannot do, and how to mend it.
+// dingo doctor: what this machine lacks and how to fix it.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -19,7 +19,7 @@ constexpr const char* kAbout =
   dingo run -- ibv_devices               any program, with the card dingo0, started when needed
   dingo pair a b -- ib_write_bw          server and client, with two cards on one wire
   dingo card start a; dingo card start b cards that stay; dingo run --card a -- ...
-  dingo doctor                           what this machine can and cannot do)";
+  dingo doctor                           what this machine lacks)";
 
 constexpr const char* kFooter =
     "Exit codes: 0 success; 1 failure; 2 wrong usage; 3 no such card; `run`: the command's own, "
