@@ -17,7 +17,8 @@ usage: scripts/bench.sh [--json] [model] [rtl] [rtl-speed] [provider] [exchange]
   perftest  rdma-bench beside perftest on the same kernel-less card, interleaved; instructions per message (valgrind)
             PERFTEST_ROUNDS=7, PERFTEST_PIN="CARD SERVER CLIENT" (a processor each); native: NATIVE_ROUNDS=3
   pairs     the same rows in hundreds of short pairs on processors of their own, where there are more than two; ratios with
-            their standard errors. PAIRS_SECONDS=60 a row, PAIRS_GROUPS="CARD,SERVER,CLIENT ..."
+            their standard errors. PAIRS_SECONDS=60 a row, PAIRS_GROUPS="CARD,SERVER,CLIENT ...". PAIRS_AGAINST=TREE/build/bin:
+            perftest on cards of that earlier build beside perftest on cards of this one
   guests    ib_write_bw and ib_send_lat on Dingo and on rdma_rxe, the same two guests' worth of machine, one run
 EOF
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""rdma-bench beside perftest where there are many processors: `scripts/bench.sh pairs`.
+"""rdma-bench beside perftest where there are many processors: `scripts/bench.sh pairs`. With --against perftest on cards of an
+earlier build beside perftest on cards of this one.
 
 A group is three processors: of a card, a server and a client; card and server may share one where the server sleeps (WRITE
 bandwidth and READ). In each slot half of the groups run one program and half the
@@ -17,8 +18,10 @@ import math
 import mmap
 import os
 import random
+import shutil
 import statistics
 import subprocess
+import tempfile
 import time
 
 # name, perftest's program, options of a short run, column of the table; of a latency less is better
@@ -81,33 +84,60 @@ class Pages:
         os.sched_setaffinity(0, before)
 
 
+class Contestant:
+    """One of the two that are compared: its name, its build, and its command for a row's tool."""
+
+    def __init__(self, name, folder, run, rdma_bench=False):
+        self.name, self.dingo = name, os.path.join(folder, "dingo")
+        self.rdma_bench = os.path.join(folder, "rdma-bench") if rdma_bench else None
+        self.environment = dict(os.environ, DINGO_RUN=run)
+
+    def command(self, tool, options):
+        return ([self.rdma_bench, tool.replace("_", "-")] if self.rdma_bench else [f"ib_{tool}"]) + options.split()
+
+    def run(self, *command):
+        return subprocess.run([self.dingo, *command], check=True, capture_output=True, text=True, env=self.environment).stdout
+
+    def start_card(self, name, processor):
+        self.run("card", "start", name)
+        pid = json.loads(self.run("--json", "card", "show", name))["pid"]
+        subprocess.run(["taskset", "-apc", processor, str(pid)], check=True, stdout=subprocess.DEVNULL)
+
+    def stop_cards(self):
+        self.run("card", "stop", "--all")
+
+
+def owners(contestants):
+    """One for each set of cards."""
+    return {c.environment["DINGO_RUN"]: c for c in contestants}.values()
+
+
 class Group:
-    """A card, and the processors of card, server and client."""
+    """The processors of card, server and client, and a card of each build there."""
 
-    def __init__(self, dingo, name, processors, port):
-        self.dingo, self.name, self.processors, self.port = dingo, name, processors, port
+    def __init__(self, contestants, name, processors, port):
+        self.name, self.processors, self.port = name, processors, port
         self.pages = Pages()
-        subprocess.run([dingo, "card", "start", name], check=True, stdout=subprocess.DEVNULL)
-        shown = subprocess.run([dingo, "--json", "card", "show", name], check=True, capture_output=True, text=True).stdout
-        subprocess.run(["taskset", "-apc", processors[0], str(json.loads(shown)["pid"])], check=True, stdout=subprocess.DEVNULL)
+        for who in owners(contestants):
+            who.start_card(name, processors[0])
 
-    def side(self, processor, command):
-        return subprocess.Popen(["taskset", "-c", processor, "timeout", "60", self.dingo, "run", "--card", self.name, "--", *command,
+    def side(self, processor, who, command):
+        return subprocess.Popen(["taskset", "-c", processor, "timeout", "60", who.dingo, "run", "--card", self.name, "--", *command,
                                  "-F", "-p", str(self.port)] + (["127.0.0.1"] if processor == self.processors[2] else []),
-                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=who.environment)
 
-    def serve(self, command):
+    def serve(self, who, command):
         self.port += 1
         self.pages.draw(self.processors)
-        return self.side(self.processors[1], command)
+        return self.side(self.processors[1], who, command)
 
-    def ask(self, command):
+    def ask(self, who, command):
         """The client, as soon as the server listens."""
         for _ in range(400):
             if listens(self.port):
                 break
             time.sleep(0.01)
-        return self.side(self.processors[2], command)
+        return self.side(self.processors[2], who, command)
 
 
 def median_and_error(values):
@@ -117,46 +147,52 @@ def median_and_error(values):
     return statistics.median(values), statistics.stdev(medians)
 
 
-def measure(groups, row, rdma_bench, seconds):
-    """Pairs (perftest, rdma-bench) of one row, of neighbouring slots of one group."""
+def measure(groups, contestants, row, seconds):
+    """Pairs (first contestant, second) of one row, of neighbouring slots of one group."""
     name, tool, options, column = row
+    one, other = contestants
     pairs = []
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         first = [random.random() < 0.5 for _ in groups[::2]]
-        order = [x for f in first for x in (f, not f)][: len(groups)]  # of two neighbours one starts with each program
+        order = [x for f in first for x in (f, not f)][: len(groups)]  # of two neighbours one starts with each
         got = [{} for _ in groups]
         for slot in (0, 1):
             running = []
-            for group, perftest_first in zip(groups, order):
-                program = "perftest" if perftest_first == (slot == 0) else "rdma-bench"
-                command = [f"ib_{tool}"] if program == "perftest" else [rdma_bench, tool.replace("_", "-")]
-                command += options.split()
-                running.append((group, program, command, group.serve(command)))
-            clients = [group.ask(command) for group, _, command, _ in running]
-            for result, (_, program, _, server), client in zip(got, running, clients):
-                result[program] = figure(client.communicate()[0], column)
+            for group, begins in zip(groups, order):
+                who = one if begins == (slot == 0) else other
+                command = who.command(tool, options)
+                running.append((group, who, command, group.serve(who, command)))
+            clients = [group.ask(who, command) for group, who, command, _ in running]
+            for result, (_, who, _, server), client in zip(got, running, clients):
+                result[who.name] = figure(client.communicate()[0], column)
                 server.communicate()
-        pairs += [(g["perftest"], g["rdma-bench"]) for g in got if g.get("perftest") and g.get("rdma-bench")]
+        pairs += [(g[one.name], g[other.name]) for g in got if g.get(one.name) and g.get(other.name)]
     return name, pairs
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("bin", help="folder of dingo and rdma-bench")
+    parser.add_argument("--against", help="folder of an earlier build: perftest on its cards and on these, instead of rdma-bench")
     parser.add_argument("--groups", required=True, help='processors, e.g. "1,2,3 5,6,7"')
     parser.add_argument("--seconds", type=float, default=60, help="a row")
     parser.add_argument("--rows", default="", help="only rows whose name has this")
     args = parser.parse_args()
-    dingo = os.path.join(args.bin, "dingo")
-    groups = [Group(dingo, f"pair{i}", g.split(","), 10000 + 3000 * i) for i, g in enumerate(args.groups.split())]
+    run = tempfile.mkdtemp(prefix="dingo-pairs-")
+    if args.against:  # the cards of two builds do not see each other
+        contestants = (Contestant("before", args.against, run + "/before"), Contestant("now", args.bin, run + "/now"))
+    else:
+        contestants = (Contestant("perftest", args.bin, run), Contestant("rdma-bench", args.bin, run, rdma_bench=True))
+    one, other = contestants
     try:
-        print(f"{'':20} {'perftest':>9} {'rdma-bench':>10} {'median':>7} {'error':>6} {'mean':>7} {'error':>6} {'pairs':>6}"
-              "   spread of perftest; of rdma-bench")
+        groups = [Group(contestants, f"pair{i}", g.split(","), 10000 + 3000 * i) for i, g in enumerate(args.groups.split())]
+        print(f"{'':20} {one.name:>9} {other.name:>10} {'median':>7} {'error':>6} {'mean':>7} {'error':>6} {'pairs':>6}"
+              f"   spread of {one.name}; of {other.name}")
         for row in ROWS:
             if args.rows not in row[0]:
                 continue
-            name, pairs = measure(groups, row, os.path.join(args.bin, "rdma-bench"), args.seconds)
+            name, pairs = measure(groups, contestants, row, args.seconds)
             if len(pairs) < 2:
                 print(f"{name:20} no figures")
                 continue
@@ -169,7 +205,9 @@ def main():
                   f" {len(pairs):6}"
                   f"   {min(a):.3g} to {max(a):.3g}; {min(b):.3g} to {max(b):.3g}", flush=True)
     finally:
-        subprocess.run([dingo, "card", "stop", "--all"], check=False, stdout=subprocess.DEVNULL)
+        for who in owners(contestants):
+            who.stop_cards()
+        shutil.rmtree(run, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -129,10 +129,8 @@ default_groups() {
 bench_pairs() {
     need_packages perftest iproute2 python3 util-linux
     build_preset release "${native_targets[@]}" rdma-bench >/dev/null
-    DINGO_RUN=$(mktemp -d)
-    export DINGO_RUN
-    python3 scripts/lib/bench_pairs.py build/bin --groups "${PAIRS_GROUPS:-$(default_groups)}" --seconds "${PAIRS_SECONDS:-60}"
-    rm -rf "$DINGO_RUN"
+    python3 scripts/lib/bench_pairs.py build/bin ${PAIRS_AGAINST:+--against "$PAIRS_AGAINST"} \
+        --groups "${PAIRS_GROUPS:-$(default_groups)}" --seconds "${PAIRS_SECONDS:-60}"
 }
 
 # both_sides COLUMN COMMAND...: server and client on one card; prints one figure of the client's table.
