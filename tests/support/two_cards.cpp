@@ -60,9 +60,11 @@ bool TwoCards::step() {
     bool more = link.deliver(now_, [this](unsigned to, std::span<const std::byte> frame) {
         cards_[to]->engine->receive(frame);
     });
-    for (auto& card : cards_) {
-        card->now = now_;
-        more = card->engine->run(now_, kBudget) || more;
+    for (unsigned i = 0; i < 2; ++i) {
+        cards_[i]->now = now_;
+        if (budget[i] != 0) {
+            more = cards_[i]->engine->run(now_, budget[i]) || more;
+        }
     }
     return more || link.next_arrival() <= now_;
 }
@@ -80,8 +82,10 @@ bool TwoCards::run_until(const std::function<bool()>& done, Nanoseconds limit) {
             return true;
         }
         Nanoseconds next = link.next_arrival();
-        for (const auto& card : cards_) {
-            next = std::min(next, card->engine->next_deadline());
+        for (unsigned card = 0; card < 2; ++card) {
+            if (budget[card] != 0) {
+                next = std::min(next, cards_[card]->engine->next_deadline());
+            }
         }
         if (next == kNever || next > end) {
             now_ = next == kNever ? now_ : end;

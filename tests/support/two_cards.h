@@ -44,6 +44,7 @@ class TwoCards {
     TestDriver& driver(unsigned i) { return cards_[i]->driver; }
     TestHost& host(unsigned i) { return cards_[i]->host; }
     TestLink link;
+    std::array<unsigned, 2> budget{64, 64};  ///< of each run(); 0: the card gets no turn
 
     [[nodiscard]] Nanoseconds now() const { return now_; }
     /// Delivers what is due and runs both engines once; true when something is left for now.
