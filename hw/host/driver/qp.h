@@ -43,6 +43,8 @@ class Qp {
     /// being asked for.
     void modify(const QpAttr& attr, std::uint32_t mask, Udata& udata);
     QpAttr query();
+    /// What query() asks the card, and more.
+    QpAttr query(QpProgress& progress);
     /// Multicast groups: once however often. ErrnoError: EINVAL not UD, or no group; ENOMEM too
     /// many.
     void attach(const Gid& group);

@@ -130,6 +130,11 @@ void Qp::modify(const QpAttr& attr, std::uint32_t mask, Udata& udata) {
 }
 
 QpAttr Qp::query() {
+    QpProgress progress;
+    return query(progress);
+}
+
+QpAttr Qp::query(QpProgress& progress) {
     AdminQueue& admin = driver_.admin();
     const auto out = admin.out();
     dingo_cmd_query_qp cmd{};
@@ -140,6 +145,16 @@ QpAttr Qp::query() {
     std::memcpy(&info, out.data(), sizeof info);
 
     const dingo_qp_attr& from = info.attr;
+    progress = {.sq_posted = info.sq_producer,
+                .sq_completed = info.sq_consumer,
+                .rq_posted = info.rq_producer,
+                .rq_taken = info.rq_consumer,
+                .oldest_psn = info.oldest_psn,
+                .next_psn = from.sq_psn,
+                .expected_psn = from.rq_psn,
+                .msn = info.msn,
+                .retries_left = info.retries_left,
+                .rnr_retries_left = info.rnr_left};
     QpAttr attr;
     attr.qp_state = info.state;
     attr.cur_qp_state = info.state;

@@ -80,6 +80,36 @@ struct QpAttr {
     QpCap cap;  ///< query only
 };
 
+/// How far the card is with the work of a QP: counts of blocks (SQ) and entries (RQ, or the SRQ
+/// that it uses), free running.
+struct QpProgress {
+    std::uint32_t sq_posted = 0;     ///< as the card has seen it rung
+    std::uint32_t sq_completed = 0;  ///< everything before it has completed
+    std::uint32_t rq_posted = 0;
+    std::uint32_t rq_taken = 0;
+    std::uint32_t oldest_psn = 0;  ///< oldest that the peer has not acknowledged
+    std::uint32_t next_psn = 0;    ///< of the next new message
+    std::uint32_t expected_psn = 0;
+    std::uint32_t msn = 0;
+    std::uint32_t retries_left = 0;
+    std::uint32_t rnr_retries_left = 0;
+};
+
+/// Calls fn(name, value) for each number of a QpProgress.
+template <typename Fn>
+void for_each_number(const QpProgress& p, Fn&& fn) {
+    fn("sq_posted", p.sq_posted);
+    fn("sq_completed", p.sq_completed);
+    fn("rq_posted", p.rq_posted);
+    fn("rq_taken", p.rq_taken);
+    fn("oldest_psn", p.oldest_psn);
+    fn("next_psn", p.next_psn);
+    fn("expected_psn", p.expected_psn);
+    fn("msn", p.msn);
+    fn("retries_left", p.retries_left);
+    fn("rnr_retries_left", p.rnr_retries_left);
+}
+
 /// Receives the events of a CQ. Called from Driver::poll(), never from inside another call.
 class CqListener {
   public:

@@ -244,7 +244,11 @@ void UverbsAttachment::add_stats(nlohmann::json& all) const {
                               {"type", qp_type_name(object.qp->init().type)},
                               {"pid", file->pid()}};
             try {
-                const QpAttr attr = object.qp->query();
+                QpProgress progress;
+                const QpAttr attr = object.qp->query(progress);
+                for_each_number(progress, [&qp](const char* name, std::uint32_t value) {
+                    qp["progress"][name] = value;
+                });
                 qp["state"] = attr.qp_state;
                 if (attr.dest_qp_num != 0) {  // connected
                     qp["dest_qpn"] = attr.dest_qp_num;

@@ -402,6 +402,35 @@ TEST_F(DataPath, DmaBuf) {
     EXPECT_EQ(seen, std::byte{0x3d});
 }
 
+TEST_F(DataPath, AQueryTellsHowFarTheCardIs) {
+    Buffer from, to;
+    Udata none;
+    Mr mr_a(a->driver, *ca.pd, from.range(memory), kAccess, none);
+    Mr mr_b(b->driver, *cb.pd, to.range(memory), kAccess, none);
+    auto qa = ca.make_qp();
+    auto qb = cb.make_qp();
+    connect(qa, qb);
+    QpProgress before;
+    qa.qp->query(before);
+    EXPECT_EQ(before.sq_posted, 0U);
+    dingo_sge sge{};
+    sge.addr = from.va() + 100;
+    sge.lkey = mr_a.key();
+    sge.length = 100;
+    ca.post_write(qa, sge, to.va() + 100, mr_b.key());
+    ca.kick();
+    settle();
+    ASSERT_EQ(ca.poll_cq().value().status, DINGO_WCS_SUCCESS);
+    QpProgress after;
+    qa.qp->query(after);
+    EXPECT_EQ(after.sq_posted, 1U);
+    EXPECT_EQ(after.sq_completed, 1U);
+    EXPECT_EQ(after.oldest_psn, before.oldest_psn + 1);
+    EXPECT_EQ(after.next_psn, after.oldest_psn);
+    qb.qp->query(after);
+    EXPECT_EQ(after.msn, 1U);
+}
+
 TEST_F(DataPath, ErrorsOfAQpReachItsListener) {
     Buffer from;
     Udata none;

@@ -115,7 +115,9 @@ TEST_F(UverbsLifetime, EverythingGoesWithTheConnection) {
         ASSERT_EQ(theirs.create_qp(pd, cq, static_cast<int>(theirs.handle)), 0);
         ASSERT_EQ(theirs.reg_mr(pd, memory.data(), 64), 0);
         EXPECT_EQ(card.objects("qp"), 1);
-        EXPECT_EQ(card.stats()["qps"].size(), 1u);
+        const auto stats = card.stats();
+        EXPECT_EQ(stats["qps"].size(), 1u);
+        EXPECT_EQ(stats["qps"][0]["progress"]["sq_posted"], 0);
         another->close();
         ASSERT_TRUE(card.wait_for_clients(1));
         EXPECT_EQ(card.objects("qp"), 0);
