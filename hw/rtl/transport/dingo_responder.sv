@@ -2,7 +2,9 @@
 
 /// The answering half of all QPs: requests and datagrams to memory and receive completions; READ
 /// responses, ACKs and NAKs. A request is checked and its payload ordered at once; completion and
-/// acknowledgement follow when the payload is in memory (commit).
+/// acknowledgement follow when the payload is in memory (commit). One step at a time has a QP's context: chosen by
+/// dingo_rsp_sched, done in one cycle by dingo_rsp_quick or dingo_rsp_event, or in several by dingo_rsp_receive,
+/// dingo_rsp_commit or dingo_rsp_turn. A step takes 3 cycles (load, work, store); plain ones 2, overlapped.
 module dingo_responder (
     input  logic        clk_i,
     input  logic        rst_ni,
@@ -84,14 +86,10 @@ module dingo_responder (
     IDLE = 4'd1,
     LOAD = 4'd2,        // context and QP come from their tables
     PART = 4'd3,        // dingo_rsp_receive, _commit or _turn has it
-    NAK = 4'd4,         // the QP gets its fatal NAK
-    ENTER_ERR = 4'd5,
-    STORE = 4'd6,       // context goes back
-    EV_DB = 4'd7,
-    EV_CQ_FAIL = 4'd8,
-    EV_FAIL = 4'd9,
-    EV_TXERR = 4'd10,
-    EV_QPA = 4'd11
+    EVENT = 4'd4,       // dingo_rsp_event, and in the next two
+    NAK = 4'd5,         // the QP gets its fatal NAK
+    ENTER_ERR = 4'd6,
+    STORE = 4'd7        // context goes back
   } state_t;
 
   state_t state_q;
@@ -479,7 +477,7 @@ module dingo_responder (
       .clk_i,
       .rst_ni,
       .idle_o(cache_idle),
-      .flush_i(state_q == EV_QPA && go && qpa_q.op == rtl_pkg::QPA_CLEAR),
+      .flush_i(state_q == EVENT && go && step_q == rsp_pkg::STEP_QPA && qpa_q.op == rtl_pkg::QPA_CLEAR),
       .xl_flush_i,
       .qp_i(qp_q),
       .mem_i(x_q.cfg.rq),
@@ -523,19 +521,34 @@ module dingo_responder (
   end
 
   // ---------------------------------------------------------------- events and commands
-  logic [31:0] db_held, rq_held;
-  logic db_bad;
-  assign db_held = db_index_q - c_q.rq_cons;
-  assign rq_held = c_q.rq_prod - c_q.rq_cons;
-  assign db_bad = x_q.state == dingo_pkg::QPS_RESET[2:0] || db_held > 32'd1 << x_q.cfg.log_rq || db_held < rq_held;
-  assign db_bad_o = state_q == EV_DB && go && db_bad;
-
-  logic clear, to_err, reply_owed;
-  assign clear = qpa_q.op == rtl_pkg::QPA_CLEAR;
-  assign to_err = qpa_q.op == rtl_pkg::QPA_MODIFY && (qpa_q.mask & dingo_pkg::QPM_STATE[20:0]) != '0
-                  && x_q.state == dingo_pkg::QPS_ERR[2:0] && qpa_q.old_state != dingo_pkg::QPS_ERR[2:0];
-  assign reply_owed = c_q.reply_pending && !c_q.fatal && !c_q.failed && c_q.rd_pending == '0 && path_ok
-                      && (to_err || (clear && qpa_q.destroy));
+  logic ev_wake, ev_prefetch, ev_db_bad, ev_reply;
+  rsp_pkg::rctx_t ev_ctx;
+  rsp_pkg::emit_t ev_emit;
+  rsp_pkg::exit_t ev_exit;
+  rsp_pkg::nak_t ev_nak;
+  dingo_rsp_event u_event (
+      .step_i(step_q),
+      .fatal_i(state_q == NAK),
+      .enter_err_i(state_q == ENTER_ERR),
+      .ctx_i(c_q),
+      .x_i(x_q),
+      .wake_i(wake_q),
+      .prefetch_i(prefetch_q),
+      .nak_i(nak_q),
+      .db_index_i(db_index_q),
+      .txerr_i(txerr_q),
+      .qpa_i(qpa_q),
+      .path_ok_i(path_ok),
+      .ctx_o(ev_ctx),
+      .wake_o(ev_wake),
+      .prefetch_o(ev_prefetch),
+      .emit_o(ev_emit),
+      .exit_o(ev_exit),
+      .nak_o(ev_nak),
+      .db_bad_o(ev_db_bad),
+      .reply_o(ev_reply)
+  );
+  assign db_bad_o = state_q == EVENT && go && step_q == rsp_pkg::STEP_DB && ev_db_bad;
   assign qpa_info_o.rq_producer = c_q.rq_prod;
   assign qpa_info_o.rq_consumer = c_q.rq_cons;
   assign qpa_info_o.rq_psn = c_q.exp_psn;
@@ -631,91 +644,18 @@ module dingo_responder (
           state_q <= part_exit == rsp_pkg::EXIT_NAK ? NAK : part_exit == rsp_pkg::EXIT_ERR ? ENTER_ERR : STORE;
         end
 
-        NAK: begin
-          if (!c_q.err && !c_q.fatal) begin
-            own.stat <= 1'b1;
-            own.stat_idx <= nak_q.syn == roce_pkg::SYN_NAK_INVALID ? 6'(dingo_pkg::CARD_RESP_INVALID_REQUESTS)
-                            : nak_q.syn == roce_pkg::SYN_NAK_ACCESS ? 6'(dingo_pkg::CARD_RESP_REMOTE_ACCESS_ERRORS)
-                                                                   : 6'(dingo_pkg::CARD_RESP_REMOTE_OP_ERRORS);
-            own.ev <= nak_q.ev != '0;
-            own.ev_kind <= nak_q.ev;
-            c_q.failed <= 1'b1;
-            c_q.fatal <= 1'b1;
-            c_q.reply_pending <= 1'b1;
-            c_q.reply_syn <= nak_q.syn;
-            c_q.reply_psn <= nak_q.psn;
-            wake_q <= 1'b1;
-          end
-          state_q <= STORE;
-        end
-
-        EV_DB: begin
-          if (!db_bad) begin
-            c_q.rq_prod <= db_index_q;
-            prefetch_q <= 1'b1;
-            wake_q <= c_q.err;
-          end else begin
-            own.stat <= 1'b1;
-            own.stat_idx <= 6'(dingo_pkg::CARD_DB_DROPPED);
-          end
-          state_q <= STORE;
-        end
-
-        EV_CQ_FAIL:
-        if (c_q.err || x_q.state == dingo_pkg::QPS_ERR[2:0] || x_q.state == dingo_pkg::QPS_RESET[2:0]) state_q <= STORE;
-        else begin
-          own.ev <= 1'b1;
-          own.ev_kind <= dingo_pkg::EV_QP_FATAL[7:0];
-          state_q <= ENTER_ERR;
-        end
-
-        EV_FAIL, ENTER_ERR: begin
-          c_q.err <= 1'b1;
-          c_q.rd_pending <= '0;
-          c_q.reply_pending <= 1'b0;
-          c_q.message <= rsp_pkg::MSG_NONE;
-          wake_q <= 1'b1;
-          state_q <= STORE;
-        end
-
-        EV_TXERR:
-        if (c_q.err || c_q.fatal || txerr_q.ok) state_q <= STORE;
-        else begin
-          c_q.rd_pending <= '0;
-          nak_q.syn <= roce_pkg::SYN_NAK_OP;
-          nak_q.ev <= dingo_pkg::EV_QP_ACCESS_ERR[7:0];
-          nak_q.psn <= txerr_q.psn;
-          state_q <= NAK;
-        end
-
-        EV_QPA: begin
-          state_q <= STORE;
-          if (clear) begin
-            a_rest: assert (c_q.items == '0);
-            c_q <= '0;
-            c_q.queued <= c_q.queued;        // its place in the ready queue stays
-          end else if (qpa_q.op == rtl_pkg::QPA_MODIFY) begin
-            if ((qpa_q.mask & dingo_pkg::QPM_RQ_PSN[20:0]) != '0) c_q.exp_psn <= x_q.cfg.rq_psn;
-            if ((qpa_q.mask & dingo_pkg::QPM_MAX_DEST_RD_ATOMIC[20:0]) != '0) begin
-              c_q.rd_used <= '0;
-              c_q.rd_pending <= '0;
-              c_q.rd_answered <= '0;
-              c_q.rd_next <= '0;
-            end
-            if (to_err) begin
-              c_q.err <= 1'b1;
-              c_q.rd_pending <= '0;
-              c_q.reply_pending <= 1'b0;
-              c_q.message <= rsp_pkg::MSG_NONE;
-              wake_q <= 1'b1;
-            end
-          end
-          if (reply_owed) begin
+        EVENT, NAK, ENTER_ERR: begin
+          a_rest: assert (state_q != EVENT || step_q != rsp_pkg::STEP_QPA || qpa_q.op != rtl_pkg::QPA_CLEAR || c_q.items == '0);
+          c_q <= ev_ctx;
+          own <= ev_emit;
+          wake_q <= ev_wake;
+          prefetch_q <= ev_prefetch;
+          nak_q <= ev_nak;
+          if (ev_reply) begin
             txd_valid_o <= 1'b1;
             txd_o <= txd;
-            own.qstat <= c_q.reply_syn[7:5] == roce_pkg::AETH_ACK;
-            own.qstat_idx <= 4'(dingo_pkg::QP_ACKS_SENT);
           end
+          state_q <= ev_exit == rsp_pkg::EXIT_NAK ? NAK : ev_exit == rsp_pkg::EXIT_ERR ? ENTER_ERR : STORE;
         end
 
         LOAD: ;
@@ -726,12 +666,8 @@ module dingo_responder (
         c_q <= quick ? quick_ctx : ctx_r;
         x_q <= x_load;
         case (step_q)
-          rsp_pkg::STEP_CQ_FAIL: state_q <= EV_CQ_FAIL;
-          rsp_pkg::STEP_FAIL: state_q <= EV_FAIL;
-          rsp_pkg::STEP_TXERR: state_q <= EV_TXERR;
-          rsp_pkg::STEP_DB: state_q <= EV_DB;
-          rsp_pkg::STEP_QPA: state_q <= EV_QPA;
-          default: state_q <= quick ? STORE : PART;
+          rsp_pkg::STEP_COMMIT, rsp_pkg::STEP_TURN, rsp_pkg::STEP_RXP: state_q <= quick ? STORE : PART;
+          default: state_q <= EVENT;
         endcase
         if (quick) begin
           wake_q <= quick_wake;
