@@ -3,7 +3,6 @@
 // Types that the modules of the requester share: the step in work, the context of a QP and its records, a send
 // WQE, the item that follows a response through dingo_scatter, and what is reported.
 
-/* verilator lint_off UNUSEDPARAM */  // no module needs all of it
 package req_pkg;
 
   // ------------------------------------------------------------------------------------ steps
@@ -215,4 +214,3 @@ package req_pkg;
   localparam int unsigned ITEM_W = 75;
 
 endpackage
-/* verilator lint_on UNUSEDPARAM */

@@ -3,7 +3,6 @@
 // What the parts of dingo_responder share: the context of a QP, the item that follows a packet through
 // dingo_scatter, and a READ that is answered or may be asked for again.
 
-/* verilator lint_off UNUSEDPARAM */  // no module needs all of it
 package rsp_pkg;
 
   // Message that has begun and not ended
@@ -161,4 +160,3 @@ package rsp_pkg;
   endfunction
 
 endpackage
-/* verilator lint_on UNUSEDPARAM */
