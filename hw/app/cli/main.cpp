@@ -22,9 +22,8 @@ constexpr const char* kAbout =
   dingo doctor                           what this machine lacks)";
 
 constexpr const char* kFooter =
-    "Exit codes: 0 success; 1 failure; 2 wrong usage; 3 no such card; `run`: the command's own, "
-    "126 "
-    "when\nit cannot be executed, 127 when it is not found.\n"
+    "Exit codes: 0 success; 1 failure; 2 wrong usage; 3 no such card; `run`: the command's own,\n"
+    "126 when it cannot be executed, 127 when it is not found.\n"
     "DINGO_RUN names the directory of the cards (default: $XDG_RUNTIME_DIR/dingo or "
     "/tmp/dingo-UID).";
 
