@@ -47,7 +47,11 @@ def width_of_range(text):
     if not match:
         die(f"range '{text}' is not [N:0]")
     high = match.group(1)
-    return high.removesuffix("-1") if high.endswith("-1") else str(int(high) + 1) if high.isdigit() else die(f"range '{text}' is not understood")
+    if high.isdigit():
+        return str(int(high) + 1)
+    if not high.endswith("-1"):
+        die(f"range '{text}' is not understood")
+    return high.removesuffix("-1")
 
 
 class Package:
