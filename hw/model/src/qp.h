@@ -54,7 +54,7 @@ struct Qp {
     unsigned log_sq = 0;
     ReceiveRing rq;
 
-    // --- attributes, changed by commands only (and state also by errors: Transport::fail)
+    // --- attributes, changed by commands only (and state also by transport/error_flow.h)
     QpState state = QpState::kReset;
     dingo_qp_attr attr{};    ///< as last given; PSNs as given, not as advanced
     compute::Config kernel;  ///< by SET_COMPUTE, before anything is sent

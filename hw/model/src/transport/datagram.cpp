@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Unreliable datagrams, the general services QP among them: one message, one packet, no answer.
+#include "datagram.h"
+
 #include <algorithm>
 #include <array>
 
-#include "core.h"
+#include "dingo/packet/psn.h"
+#include "qp_math.h"
 
 namespace dingo::model {
 namespace {
@@ -35,8 +36,8 @@ std::array<std::byte, kGrhBytes> network_header(const packet::Packet& packet,
 
 }  // namespace
 
-SendStop Core::send_datagrams(Qp& qp, unsigned burst, unsigned& used) {
-    const Requester& r = qp.transport->requester;
+SendStop Datagram::turn(Qp& qp, unsigned burst, unsigned& used) {
+    const RequesterState& r = qp.transport->requester;
     while (used < burst) {
         if (qp.state != QpState::kRts || r.next_index == qp.sq_producer)
             return SendStop::kIdle;
@@ -51,29 +52,29 @@ SendStop Core::send_datagrams(Qp& qp, unsigned burst, unsigned& used) {
 
 // Programs end right behind their last post, as mckey does, and no completion tells them that it
 // has left: what was rung before the command leaves before it, as on a card that is never late.
-void Core::send_last_datagrams(Qp& qp) {
+void Datagram::send_last_datagrams(Qp& qp) {
     if (!is_datagram(qp))
         return;
     frame_.clear_busy();
     unsigned used = 0;
-    send_datagrams(qp, qp.sq_producer - qp.transport->requester.next_index, used);
+    turn(qp, qp.sq_producer - qp.transport->requester.next_index, used);
 }
 
-SendStop Core::send_datagram(Qp& qp) {
-    Requester& r = qp.transport->requester;
-    const SendWqe& wqe = send_wqe_;
+SendStop Datagram::send_datagram(Qp& qp) {
+    RequesterState& r = qp.transport->requester;
+    const SendWqe& wqe = wqe_;
     const auto refuse = [&](WqeFault fault) {
-        push_error(qp, fault);
+        send_queue_.push_error(qp, wqe, fault);
         return SendStop::kIdle;
     };
-    if (const WqeFault fault = send_wqe_.load(card_, qp, r.next_index))
+    if (const WqeFault fault = wqe_.load(card_, qp, r.next_index))
         return refuse(fault);
     if (is_local_operation(wqe.opcode()))
-        return start_local_operation(qp);
+        return local_ops_.start(qp, wqe);
     if (wqe.length() > longest_datagram(port_))
         return refuse({DINGO_WCS_LOC_LEN_ERR, DINGO_VERR_MSG_TOO_LONG});
     const dingo_wqe_ud av = wqe.ud();
-    const packet::HeaderTemplate* const path = path_of(av);
+    const packet::HeaderTemplate* const path = paths_.of(av);
     if (!path)
         return refuse({DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_GID});
 
@@ -89,11 +90,11 @@ SendStop Core::send_datagram(Qp& qp) {
     if (!frame_.open(*path, headers, wqe.length(), is_in_own_group(av)))
         return SendStop::kTurnOver;
     WqeFault fault;
-    if (const Move move = fill_payload(qp, wqe, 0, fault); move != Move::kDone) {
+    if (const Move move = payload_.fill(qp, wqe, 0, fault); move != Move::kDone) {
         frame_.cancel();
         if (move == Move::kFault)
             return refuse(fault);
-        pause_sending(qp, kPauseRetry);
+        deadlines_.pause_sending(qp, kPauseRetry);
         return SendStop::kBlocked;
     }
     frame_.send(qp);
@@ -101,84 +102,62 @@ SendStop Core::send_datagram(Qp& qp) {
     r.next_index += wqe.blocks();
     r.oldest_psn = r.sent_psn = r.new_psn = ++r.send_psn;
     if (wqe.signaled() || qp.signal_all)
-        complete_send(qp, index, wqe.opcode(), 0);
+        completions_.send(qp, index, wqe.opcode(), 0);
     return SendStop::kTurnOver;
 }
 
-bool Core::is_in_own_group(const dingo_wqe_ud& av) const {
+bool Datagram::is_in_own_group(const dingo_wqe_ud& av) const {
     if (av.dest_qpn != DINGO_QPN_MCAST)
         return false;
     return !port_.groups.members(std::to_array(av.dgid)).empty();
 }
 
-void Core::receive_multicast(const packet::Packet& packet, std::span<const std::byte> frame) {
-    const auto members = port_.groups.members(packet.dgid.bytes);
-    if (members.empty()) {
-        drop(DINGO_CARD_RX_DROP_MCAST);
-        return;
-    }
-    if (!check_pkey(packet))
-        return;
-    if (!is_on_own_vlan(packet)) {
-        drop(DINGO_CARD_RX_DROP_ADDRESS);
-        return;
-    }
-    for (const std::uint32_t qpn : members) {
-        Qp& qp = *host_.find_qp(qpn);  // DESTROY_QP detaches
-        if (!check_state(qp, packet))
-            continue;
-        qp.count(DINGO_QP_RX_PACKETS);
-        qp.count(DINGO_QP_RX_BYTES, packet.frame_bytes());
-        receive_datagram(qp, packet, frame);
-    }
-}
-
-void Core::receive_datagram(Qp& qp, const packet::Packet& packet,
-                            std::span<const std::byte> frame) {
+void Datagram::receive_datagram(Qp& qp, const packet::Packet& packet,
+                                std::span<const std::byte> frame) {
     if (packet.deth.qkey != qp.attr.qkey) {
-        drop(DINGO_CARD_BAD_QKEY);
+        card_.count(DINGO_CARD_BAD_QKEY);
         return;
     }
-    switch (take_receive(qp)) {
+    switch (receives_.take(qp)) {
         case ReceiveRing::Fetch::kOk:
             break;
         case ReceiveRing::Fetch::kEmpty:
-            drop(DINGO_CARD_RX_DROP_UD_NO_BUFFER);
+            card_.count(DINGO_CARD_RX_DROP_UD_NO_BUFFER);
             return;
         case ReceiveRing::Fetch::kBad:
-            fail_receive(qp, {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_SIZE});
-            enter_error(qp);
+            receives_.fail(qp, {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_SIZE});
+            errors_.enter_error(qp);
             return;
         case ReceiveRing::Fetch::kBusError:
-            fail_receive(qp, {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_FETCH});
-            enter_error(qp);
+            receives_.fail(qp, {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_FETCH});
+            errors_.enter_error(qp);
             return;
     }
     const std::size_t bytes = kGrhBytes + packet.payload.size();
-    if (bytes > receive_capacity()) {
-        put_back_receive(qp);
-        drop(DINGO_CARD_RX_DROP_UD_LENGTH);
+    if (bytes > receives_.capacity()) {
+        receives_.put_back(qp);
+        card_.count(DINGO_CARD_RX_DROP_UD_LENGTH);
         return;
     }
     const std::array<std::byte, kGrhBytes> grh = network_header(packet, frame);
     WqeFault fault;
-    Move move = scatter(qp, *receive_, 0, grh, fault);
+    Move move = payload_.scatter(qp, receives_.current(), 0, grh, fault);
     if (move == Move::kDone)
-        move = scatter(qp, *receive_, kGrhBytes, packet.payload, fault);
+        move = payload_.scatter(qp, receives_.current(), kGrhBytes, packet.payload, fault);
     if (move == Move::kPaused) {
-        put_back_receive(qp);
-        drop(DINGO_CARD_RX_DROP_UD_NO_BUFFER);
+        receives_.put_back(qp);
+        card_.count(DINGO_CARD_RX_DROP_UD_NO_BUFFER);
         return;
     }
     if (move == Move::kFault) {
-        fail_receive(qp, fault);
-        enter_error(qp);
+        receives_.fail(qp, fault);
+        errors_.enter_error(qp);
         return;
     }
     card_.count(DINGO_CARD_RX_SEND_REQUESTS);
-    receive_consumed(qp);
+    receives_.consumed(qp);
     dingo_cqe entry{};
-    entry.wqe_index = receive_->tag;
+    entry.wqe_index = receives_.current().tag;
     entry.byte_len = static_cast<std::uint32_t>(bytes);
     const bool with_imm = packet.op().has_imm();
     const std::uint32_t opcode = with_imm ? DINGO_WC_RECV_IMM : DINGO_WC_RECV;
@@ -201,7 +180,7 @@ void Core::receive_datagram(Qp& qp, const packet::Packet& packet,
     }
     entry.src_qpn = DINGO_PREP(DINGO_CQE_SRC_QPN_QPN_MASK, packet.deth.src_qp) |
                     DINGO_PREP(DINGO_CQE_SRC_QPN_SL_MASK, service_level);
-    post_receive(qp, entry);
+    completions_.receive(qp, entry);
 }
 
 }  // namespace dingo::model

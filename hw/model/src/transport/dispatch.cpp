@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// A frame's way to its QP: the checks that all transports share, each with its own counter.
-#include "core.h"
+#include "dispatch.h"
+
 #include "dingo/packet/icrc.h"
+#include "qp_math.h"
 
 namespace dingo::model {
 namespace {
@@ -20,9 +20,10 @@ packet::Transport transport_of(const Qp& qp) {
 
 }  // namespace
 
-void Core::receive(const packet::Packet& packet, std::span<const std::byte> frame, bool looped) {
+void Dispatch::receive(const packet::Packet& packet, std::span<const std::byte> frame,
+                       bool looped) {
     if (!looped && !packet::icrc_check(frame, packet)) {
-        drop(DINGO_CARD_RX_ICRC_ENCAPSULATED);
+        card_.count(DINGO_CARD_RX_ICRC_ENCAPSULATED);
         return;
     }
     const std::size_t bytes = packet.frame_bytes();
@@ -31,7 +32,7 @@ void Core::receive(const packet::Packet& packet, std::span<const std::byte> fram
     if (packet.ecn == packet::tos::kEcnCongested)
         card_.count(DINGO_CARD_NP_ECN_MARKED_ROCE_PACKETS);
     if (packet.bth.opcode == packet::Opcode::kCnp) {
-        drop(DINGO_CARD_RP_CNP_IGNORED);
+        card_.count(DINGO_CARD_RP_CNP_IGNORED);
         return;
     }
     // What else goes to this number finds no QP.
@@ -42,43 +43,43 @@ void Core::receive(const packet::Packet& packet, std::span<const std::byte> fram
     }
     Qp* const qp = host_.find_qp(packet.bth.dest_qp);
     if (!qp) {
-        drop(DINGO_CARD_RX_DROP_BAD_QPN);
+        card_.count(DINGO_CARD_RX_DROP_BAD_QPN);
         return;
     }
     if (!check_transport(*qp, packet) || !check_state(*qp, packet) || !check_pkey(packet))
         return;
-    if (is_datagram(*qp) ? !is_local_address(packet)
-                         : !check_path(*qp, packet) || !check_port(*qp, packet)) {
-        drop(DINGO_CARD_RX_DROP_ADDRESS);
+    if (is_datagram(*qp) ? !paths_.is_local(packet)
+                         : !paths_.is_peer(*qp, packet) || !Paths::is_peer_port(*qp, packet)) {
+        card_.count(DINGO_CARD_RX_DROP_ADDRESS);
         return;
     }
     qp->count(DINGO_QP_RX_PACKETS);
     qp->count(DINGO_QP_RX_BYTES, bytes);
     if (is_datagram(*qp)) {
-        receive_datagram(*qp, packet, frame);
+        datagram_.receive_datagram(*qp, packet, frame);
         return;
     }
-    Responder& p = qp->transport->responder;
+    ResponderState& p = qp->transport->responder;
     if (qp->state == QpState::kRtr && !p.comm_est) {
         p.comm_est = true;
-        event(*qp, DINGO_EV_COMM_EST);
+        host_.async_event(DINGO_EV_COMM_EST, qp->qpn);
     }
     if (packet.op().is_response())
-        receive_response(*qp, packet);
+        completer_.receive_response(*qp, packet);
     else if (is_reliable(*qp))
-        receive_request(*qp, packet);
+        responder_.receive_request(*qp, packet);
     else
-        receive_unreliable(*qp, packet);
+        unreliable_.receive_unreliable(*qp, packet);
 }
 
-bool Core::check_transport(const Qp& qp, const packet::Packet& packet) {
+bool Dispatch::check_transport(const Qp& qp, const packet::Packet& packet) {
     if (packet.op().transport == transport_of(qp))
         return true;
-    drop(DINGO_CARD_RX_DROP_OPCODE);
+    card_.count(DINGO_CARD_RX_DROP_OPCODE);
     return false;
 }
 
-bool Core::check_state(const Qp& qp, const packet::Packet& packet) {
+bool Dispatch::check_state(const Qp& qp, const packet::Packet& packet) {
     bool open = false;
     switch (qp.state) {
         case QpState::kRtr:
@@ -93,18 +94,40 @@ bool Core::check_state(const Qp& qp, const packet::Packet& packet) {
             break;
     }
     if (!open)
-        drop(DINGO_CARD_RX_DROP_QP_STATE);
+        card_.count(DINGO_CARD_RX_DROP_QP_STATE);
     return open;
 }
 
-bool Core::check_pkey(const packet::Packet& packet) {  // C9-42, C9-43
+bool Dispatch::check_pkey(const packet::Packet& packet) {  // C9-42, C9-43
     // The one entry of the table is a full member: every member of the same partition may talk to
     // it.
     constexpr std::uint16_t kBaseMask = 0x7FFF;
     if ((packet.bth.pkey & kBaseMask) == (DINGO_PKEY_DEFAULT & kBaseMask))
         return true;
-    drop(DINGO_CARD_BAD_PKEY);
+    card_.count(DINGO_CARD_BAD_PKEY);
     return false;
+}
+
+void Dispatch::receive_multicast(const packet::Packet& packet, std::span<const std::byte> frame) {
+    const auto members = port_.groups.members(packet.dgid.bytes);
+    if (members.empty()) {
+        card_.count(DINGO_CARD_RX_DROP_MCAST);
+        return;
+    }
+    if (!check_pkey(packet))
+        return;
+    if (!paths_.is_on_own_vlan(packet)) {
+        card_.count(DINGO_CARD_RX_DROP_ADDRESS);
+        return;
+    }
+    for (const std::uint32_t qpn : members) {
+        Qp& qp = *host_.find_qp(qpn);  // DESTROY_QP detaches
+        if (!check_state(qp, packet))
+            continue;
+        qp.count(DINGO_QP_RX_PACKETS);
+        qp.count(DINGO_QP_RX_BYTES, packet.frame_bytes());
+        datagram_.receive_datagram(qp, packet, frame);
+    }
 }
 
 }  // namespace dingo::model

@@ -15,6 +15,9 @@
 
 namespace dingo::model {
 
+/// A payload of so many bytes is left where it is until it is copied to where it goes.
+inline constexpr std::size_t kReferredBytes = 512;
+
 class FrameWriter {
   public:
     FrameWriter(CardContext& card, const Port& port) : card_(card), port_(port) {}

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Work requests that the card executes itself, in their place in the send queue.
-#include "core.h"
+#include "local_ops.h"
+
+#include "transport_state.h"
 
 namespace dingo::model {
 
-SendStop Core::start_local_operation(Qp& qp) {
-    Requester& r = qp.transport->requester;
-    const SendWqe& wqe = send_wqe_;
+SendStop LocalOps::start(Qp& qp, const SendWqe& wqe) {
+    RequesterState& r = qp.transport->requester;
     KeyVerdict verdict = KeyVerdict::kOk;
     switch (wqe.opcode()) {
         case DINGO_WR_LOCAL_INV:
@@ -26,12 +25,13 @@ SendStop Core::start_local_operation(Qp& qp) {
             break;  // NOP
     }
     if (verdict == KeyVerdict::kPaused) {
-        pause_sending(qp, kPauseRetry);
+        deadlines_.pause_sending(qp, kPauseRetry);
         return SendStop::kBlocked;
     }
     if (verdict != KeyVerdict::kOk) {
         // "Memory management operation error" of the verbs.
-        push_error(qp, {DINGO_WCS_MW_BIND_ERR, static_cast<std::uint8_t>(verdict)});
+        send_queue_.push_error(qp, wqe,
+                               {DINGO_WCS_MW_BIND_ERR, static_cast<std::uint8_t>(verdict)});
         return SendStop::kIdle;
     }
     SendRecord record;
@@ -43,7 +43,7 @@ SendStop Core::start_local_operation(Qp& qp) {
     r.records.push(record);
     r.next_index += record.blocks;
     ++r.cursor;
-    acknowledge(qp, r.oldest_psn);
+    send_queue_.acknowledge(qp, r.oldest_psn);
     return SendStop::kTurnOver;
 }
 

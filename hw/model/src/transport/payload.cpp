@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Payload between frames and host memory, through the keys of the scatter and gather entries. Every
-// access is checked when it is made: a key may have gone since the last packet.
+#include "payload.h"
+
 #include <algorithm>
 
-#include "core.h"
+#include "qp_math.h"
 
 namespace dingo::model {
 namespace {
@@ -45,7 +44,7 @@ Move verdict_of(KeyVerdict verdict, WqeFault& fault) {
 
 }  // namespace
 
-Move Core::check_sges(const Qp& qp, const SendWqe& wqe, std::uint32_t access, WqeFault& fault) {
+Move Payload::check(const Qp& qp, const SendWqe& wqe, std::uint32_t access, WqeFault& fault) {
     for (std::uint32_t i = 0; i < wqe.num_sge(); ++i) {
         const dingo_sge sge = wqe.sge(i);
         MemoryRange range;
@@ -57,8 +56,8 @@ Move Core::check_sges(const Qp& qp, const SendWqe& wqe, std::uint32_t access, Wq
     return Move::kDone;
 }
 
-Move Core::gather(const Qp& qp, const SendWqe& wqe, std::uint32_t offset, std::span<std::byte> data,
-                  WqeFault& fault) {
+Move Payload::gather(const Qp& qp, const SendWqe& wqe, std::uint32_t offset,
+                     std::span<std::byte> data, WqeFault& fault) {
     if (wqe.is_inline()) {
         const auto source = wqe.inline_data().subspan(offset, data.size());
         std::copy(source.begin(), source.end(), data.begin());
@@ -79,8 +78,8 @@ Move Core::gather(const Qp& qp, const SendWqe& wqe, std::uint32_t offset, std::s
         });
 }
 
-const std::byte* Core::payload_in_place(const Qp& qp, const SendWqe& wqe, std::uint64_t offset,
-                                        std::uint64_t bytes) {
+const std::byte* Payload::in_place(const Qp& qp, const SendWqe& wqe, std::uint64_t offset,
+                                   std::uint64_t bytes) {
     if (bytes < kReferredBytes || wqe.is_inline() || qp.kernel.id != DINGO_KERNEL_PASS)
         return nullptr;
     // Without an acknowledgement the send completes, and its buffer may change, when the frame has
@@ -102,9 +101,9 @@ const std::byte* Core::payload_in_place(const Qp& qp, const SendWqe& wqe, std::u
     return nullptr;
 }
 
-Move Core::fill_payload(const Qp& qp, const SendWqe& wqe, std::uint32_t offset, WqeFault& fault) {
+Move Payload::fill(const Qp& qp, const SendWqe& wqe, std::uint32_t offset, WqeFault& fault) {
     const std::span<std::byte> data = frame_.payload();
-    if (const std::byte* const source = payload_in_place(qp, wqe, offset, data.size())) {
+    if (const std::byte* const source = in_place(qp, wqe, offset, data.size())) {
         frame_.refer(source);
         return Move::kDone;
     }
@@ -114,8 +113,8 @@ Move Core::fill_payload(const Qp& qp, const SendWqe& wqe, std::uint32_t offset, 
     return move;
 }
 
-Move Core::scatter(const Qp& qp, const SendWqe& wqe, std::uint32_t offset,
-                   std::span<const std::byte> data, WqeFault& fault) {
+Move Payload::scatter(const Qp& qp, const SendWqe& wqe, std::uint32_t offset,
+                      std::span<const std::byte> data, WqeFault& fault) {
     return for_each_part(
         [&](std::uint32_t i) { return wqe.sge(i); }, wqe.num_sge(), offset, data.size(),
         [&](const dingo_sge& sge, std::uint64_t from, std::uint64_t bytes, std::uint64_t at) {
@@ -132,8 +131,8 @@ Move Core::scatter(const Qp& qp, const SendWqe& wqe, std::uint32_t offset,
         });
 }
 
-Move Core::scatter(const Qp& qp, const ReceiveWqe& wqe, std::uint64_t offset,
-                   std::span<const std::byte> data, WqeFault& fault) {
+Move Payload::scatter(const Qp& qp, const ReceiveWqe& wqe, std::uint64_t offset,
+                      std::span<const std::byte> data, WqeFault& fault) {
     const std::uint32_t pdn = qp.srq ? qp.srq->pdn : qp.pdn;
     return for_each_part(
         [&](std::uint32_t i) { return wqe.sge[i]; }, wqe.num_sge, offset, data.size(),

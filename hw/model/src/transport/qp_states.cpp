@@ -1,11 +1,28 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Entry actions of the QP states. The command has checked the transition and stored the attributes.
-#include "core.h"
+#include "dingo/packet/psn.h"
+#include "parts.h"
+#include "transport_state.h"
 
 namespace dingo::model {
+namespace {
 
-void Core::qp_modified(Qp& qp, QpState old_state, std::uint32_t mask) {
+void start_requester(const Qp& qp, RequesterState& r) {
+    r.retries_left = qp.attr.retry_cnt;
+    r.rnr_left = qp.attr.rnr_retry;
+    r.timeouts = 0;
+    r.drained = false;
+}
+
+void start_responder(const Qp& qp, ResponderState& p) {
+    p.resources.assign(qp.attr.max_dest_rd_atomic, {});
+    p.resource_next = p.resource_now = p.pending = 0;
+}
+
+}  // namespace
+
+void Transport::qp_modified(Qp& qp, QpState old_state, std::uint32_t mask) {
     TransportState& t = *qp.transport;
     if (mask & DINGO_QPM_AV) {
         t.path_valid = false;
@@ -14,12 +31,12 @@ void Core::qp_modified(Qp& qp, QpState old_state, std::uint32_t mask) {
     if (mask & DINGO_QPM_RQ_PSN)
         t.responder.expected_psn = qp.attr.rq_psn & packet::kPsnMask;
     if (mask & DINGO_QPM_SQ_PSN) {
-        Requester& r = t.requester;
+        RequesterState& r = t.requester;
         r.oldest_psn = r.send_psn = r.sent_psn = r.new_psn = qp.attr.sq_psn & packet::kPsnMask;
         r.ackreq_psn = r.oldest_psn - 1;
     }
     if (mask & DINGO_QPM_MAX_DEST_RD_ATOMIC)
-        start_responder(qp);
+        start_responder(qp, t.responder);
     if (!(mask & DINGO_QPM_STATE))
         return;
     switch (qp.state) {
@@ -29,18 +46,19 @@ void Core::qp_modified(Qp& qp, QpState old_state, std::uint32_t mask) {
         case QpState::kRts:
             if (old_state == QpState::kSqe) {  // what was posted before is flushed, not sent
                 unsigned used = 0;
-                flush_sends(qp, ~0U, used);
+                parts_->flush.flush_sends(qp, ~0U, used);
             }
-            start_requester(qp);
+            start_requester(qp, t.requester);
+            parts_->scheduler.add(qp);
             break;
         case QpState::kSqd:
             t.requester.drained = old_state == QpState::kSqd && t.requester.drained;
-            check_drained(qp);
+            parts_->send_queue.check_drained(qp);
             break;
         case QpState::kErr:
             if (old_state != QpState::kErr) {
-                send_owed_reply(qp);
-                enter_error(qp);
+                parts_->ack_nak.send_owed_reply(qp);
+                parts_->errors.enter_error(qp);
             }
             break;
         default:  // INIT, RTR, SQE: nothing starts by itself
@@ -48,31 +66,14 @@ void Core::qp_modified(Qp& qp, QpState old_state, std::uint32_t mask) {
     }
 }
 
-void Core::start_requester(Qp& qp) {
-    Requester& r = qp.transport->requester;
-    r.retries_left = qp.attr.retry_cnt;
-    r.rnr_left = qp.attr.rnr_retry;
-    r.timeouts = 0;
-    r.drained = false;
-    wake(qp);
-}
-
-void Core::start_responder(Qp& qp) {
-    Responder& p = qp.transport->responder;
-    p.resources.assign(qp.attr.max_dest_rd_atomic, {});
-    p.resource_next = p.resource_now = p.pending = 0;
-}
-
-void Core::forget(Qp& qp) {
-    scheduler_.remove(qp);
-    timers_.remove(qp);
-    std::erase(stale_, &qp);
-    if (response_qp_ == &qp)
-        response_qp_ = nullptr;
+void Transport::forget(Qp& qp) {
+    parts_->scheduler.remove(qp);
+    parts_->deadlines.forget(qp);
+    parts_->completer.forget(qp);
     *qp.transport = {};
     qp.sq_producer = 0;
     qp.rq.producer = qp.rq.consumer = 0;
-    memory_.unbind_windows_of(qp);
+    parts_->memory.unbind_windows_of(qp);
 }
 
 }  // namespace dingo::model

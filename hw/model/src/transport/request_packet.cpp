@@ -2,10 +2,13 @@
 //
 // One request packet of RC or UC: opcode by place in the message, headers, payload from host
 // memory.
+#include "requester.h"
+
 #include <algorithm>
 #include <array>
 
-#include "core.h"
+#include "dingo/packet/psn.h"
+#include "qp_math.h"
 
 namespace dingo::model {
 namespace {
@@ -50,11 +53,11 @@ packet::Bth request_bth(const Qp& qp, Opcode opcode, std::uint32_t psn) {
 
 }  // namespace
 
-SendStop Core::send_packet(Qp& qp, const SendRecord& record) {
-    Requester& r = qp.transport->requester;
+SendStop Requester::send_packet(Qp& qp, const SendRecord& record) {
+    RequesterState& r = qp.transport->requester;
     const std::uint32_t packet_index = r.send_psn - record.first_psn;
-    if (!path_of(qp)) {
-        fail_at_cursor(qp, {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_GID});
+    if (!paths_.of(qp)) {
+        send_queue_.fail_at_cursor(qp, {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_GID});
         return SendStop::kIdle;
     }
     if (record.opcode == DINGO_WR_READ)
@@ -64,9 +67,9 @@ SendStop Core::send_packet(Qp& qp, const SendRecord& record) {
     return send_data_packet(qp, record, packet_index);
 }
 
-SendStop Core::send_data_packet(Qp& qp, const SendRecord& record, std::uint32_t packet_index) {
-    Requester& r = qp.transport->requester;
-    const SendWqe& wqe = send_wqe_;
+SendStop Requester::send_data_packet(Qp& qp, const SendRecord& record, std::uint32_t packet_index) {
+    RequesterState& r = qp.transport->requester;
+    const SendWqe& wqe = wqe_;
     const std::uint32_t pmtu = pmtu_bytes(qp);
     const std::uint32_t offset = packet_index * pmtu;
     const std::uint32_t bytes = std::min(pmtu, record.length - offset);
@@ -88,16 +91,16 @@ SendStop Core::send_data_packet(Qp& qp, const SendRecord& record, std::uint32_t 
     if (!frame_.open(qp.transport->path, headers, bytes))
         return SendStop::kTurnOver;
     WqeFault fault;
-    switch (fill_payload(qp, wqe, offset, fault)) {
+    switch (payload_.fill(qp, wqe, offset, fault)) {
         case Move::kDone:
             break;
         case Move::kPaused:
             frame_.cancel();
-            pause_sending(qp, kPauseRetry);
+            deadlines_.pause_sending(qp, kPauseRetry);
             return SendStop::kBlocked;
         case Move::kFault:
             frame_.cancel();
-            fail_at_cursor(qp, fault);
+            send_queue_.fail_at_cursor(qp, fault);
             return SendStop::kIdle;
     }
     frame_.send(qp);
@@ -105,13 +108,14 @@ SendStop Core::send_data_packet(Qp& qp, const SendRecord& record, std::uint32_t 
     if (last)
         ++r.cursor;
     if (last && !is_reliable(qp))
-        acknowledge(qp, r.send_psn);  // nobody will: sent is done
+        send_queue_.acknowledge(qp, r.send_psn);  // nobody will: sent is done
     return SendStop::kTurnOver;
 }
 
-SendStop Core::send_read_request(Qp& qp, const SendRecord& record, std::uint32_t packet_index) {
-    Requester& r = qp.transport->requester;
-    const dingo_wqe_rdma rdma = send_wqe_.rdma();
+SendStop Requester::send_read_request(Qp& qp, const SendRecord& record,
+                                      std::uint32_t packet_index) {
+    RequesterState& r = qp.transport->requester;
+    const dingo_wqe_rdma rdma = wqe_.rdma();
     // A repeated READ asks for the missing tail only (9.4.4).
     const std::uint32_t offset = packet_index * pmtu_bytes(qp);
     packet::TransportHeaders headers;
@@ -127,10 +131,10 @@ SendStop Core::send_read_request(Qp& qp, const SendRecord& record, std::uint32_t
     return SendStop::kTurnOver;
 }
 
-SendStop Core::send_atomic_request(Qp& qp, const SendRecord& record) {
-    Requester& r = qp.transport->requester;
-    const dingo_wqe_rdma rdma = send_wqe_.rdma();
-    const dingo_wqe_atomic operands = send_wqe_.atomic();
+SendStop Requester::send_atomic_request(Qp& qp, const SendRecord& record) {
+    RequesterState& r = qp.transport->requester;
+    const dingo_wqe_rdma rdma = wqe_.rdma();
+    const dingo_wqe_atomic operands = wqe_.atomic();
     const bool swap = record.opcode == DINGO_WR_CMP_SWAP;
     packet::TransportHeaders headers;
     headers.bth = request_bth(qp, swap ? Opcode::kRcCmpSwap : Opcode::kRcFetchAdd, r.send_psn);
@@ -145,8 +149,8 @@ SendStop Core::send_atomic_request(Qp& qp, const SendRecord& record) {
     return SendStop::kTurnOver;
 }
 
-void Core::request_sent(Qp& qp, std::uint32_t next_psn, bool ack_requested) {
-    Requester& r = qp.transport->requester;
+void Requester::request_sent(Qp& qp, std::uint32_t next_psn, bool ack_requested) {
+    RequesterState& r = qp.transport->requester;
     if (is_before(r.send_psn, r.sent_psn)) {
         card_.count(DINGO_CARD_RETRANSMITS);
         qp.count(DINGO_QP_RETRANSMITS);
@@ -163,7 +167,7 @@ void Core::request_sent(Qp& qp, std::uint32_t next_psn, bool ack_requested) {
     if (is_before(r.sent_psn, next_psn))
         r.sent_psn = next_psn;
     if (is_reliable(qp) && (r.ack_deadline == kNever || first_asked))
-        restart_ack_timer(qp);
+        deadlines_.restart_ack(qp);
 }
 
 }  // namespace dingo::model

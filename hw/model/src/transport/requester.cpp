@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The sending half of RC and UC: which WQE and which packet of it comes next. After a loss the
-// cursor goes back to an older record and its packets are made again from the send queue and host
-// memory.
-#include "core.h"
+// Which WQE, and which packet of it, comes next.
+#include "requester.h"
+
+#include "qp_math.h"
 
 namespace dingo::model {
 namespace {
@@ -18,16 +18,15 @@ constexpr std::uint32_t kPsnSpan = 1U << 23;
 /// any size is always allowed.
 constexpr std::uint32_t kReadSpan = 4096;
 
-}  // namespace
-
-bool Core::window_closed(const Qp& qp) const {
-    const Requester& r = qp.transport->requester;
+bool window_closed(const RequesterState& r) {
     const auto in_flight = static_cast<std::int32_t>(r.send_psn - r.oldest_psn - r.read_psns);
     return in_flight >= kWindow;
 }
 
-SendStop Core::send(Qp& qp, unsigned burst, unsigned& used) {
-    Requester& r = qp.transport->requester;
+}  // namespace
+
+SendStop Requester::turn(Qp& qp, unsigned burst, unsigned& used) {
+    RequesterState& r = qp.transport->requester;
     bool loaded = false;
     while (used < burst) {
         if (r.wait_deadline != kNever)
@@ -51,14 +50,14 @@ SendStop Core::send(Qp& qp, unsigned burst, unsigned& used) {
             loaded = false;
             continue;
         }
-        if (window_closed(qp))
+        if (window_closed(r))
             return SendStop::kBlocked;
         if (!loaded && !reload_wqe(qp, record))
             return SendStop::kIdle;
         const std::uint32_t sending = r.cursor;
         if (const SendStop stop = send_packet(qp, record); stop != SendStop::kTurnOver)
             return stop;
-        if (frame_.busy() || (qp.state != QpState::kRts && qp.state != QpState::kSqd))
+        if (frame_.busy() || !is_sending(qp))
             return SendStop::kTurnOver;
         ++used;
         loaded = r.cursor == sending;
@@ -66,24 +65,24 @@ SendStop Core::send(Qp& qp, unsigned burst, unsigned& used) {
     return SendStop::kTurnOver;
 }
 
-SendStop Core::start_wqe(Qp& qp) {
-    Requester& r = qp.transport->requester;
+SendStop Requester::start_wqe(Qp& qp) {
+    RequesterState& r = qp.transport->requester;
     if (r.halted || r.next_index == qp.sq_producer)
         return SendStop::kIdle;
-    if (r.records.full() || window_closed(qp))
+    if (r.records.full() || window_closed(r))
         return SendStop::kBlocked;
-    if (const WqeFault fault = send_wqe_.load(card_, qp, r.next_index)) {
-        push_error(qp, fault);
+    if (const WqeFault fault = wqe_.load(card_, qp, r.next_index)) {
+        send_queue_.push_error(qp, wqe_, fault);
         return SendStop::kIdle;
     }
-    if (send_wqe_.fence() && r.outstanding_reads > 0)
+    if (wqe_.fence() && r.outstanding_reads > 0)
         return SendStop::kBlocked;
-    return is_local_operation(send_wqe_.opcode()) ? start_local_operation(qp) : start_message(qp);
+    return is_local_operation(wqe_.opcode()) ? local_ops_.start(qp, wqe_) : start_message(qp);
 }
 
-SendStop Core::start_message(Qp& qp) {
-    Requester& r = qp.transport->requester;
-    const SendWqe& wqe = send_wqe_;
+SendStop Requester::start_message(Qp& qp) {
+    RequesterState& r = qp.transport->requester;
+    const SendWqe& wqe = wqe_;
     SendRecord record;
     record.index = r.next_index;
     record.first_psn = r.new_psn;
@@ -95,7 +94,7 @@ SendStop Core::start_message(Qp& qp) {
 
     if (record.wants_response()) {
         if (qp.attr.max_rd_atomic == 0) {
-            push_error(qp, {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_RD_ATOMIC});
+            send_queue_.push_error(qp, wqe, {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_RD_ATOMIC});
             return SendStop::kIdle;
         }
         if (r.outstanding_reads >= qp.attr.max_rd_atomic)
@@ -105,21 +104,21 @@ SendStop Core::start_message(Qp& qp) {
     }
     if (r.new_psn - r.oldest_psn + record.packets > kPsnSpan)
         return SendStop::kBlocked;
-    if (!path_of(qp)) {
-        push_error(qp, {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_GID});
+    if (!paths_.of(qp)) {
+        send_queue_.push_error(qp, wqe, {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_GID});
         return SendStop::kIdle;
     }
     if (!wqe.is_inline()) {
         WqeFault fault;
         const std::uint32_t access = record.wants_response() ? DINGO_ACC_LOCAL_WRITE : 0;
-        switch (check_sges(qp, wqe, access, fault)) {
+        switch (payload_.check(qp, wqe, access, fault)) {
             case Move::kDone:
                 break;
             case Move::kPaused:
-                pause_sending(qp, kPauseRetry);
+                deadlines_.pause_sending(qp, kPauseRetry);
                 return SendStop::kBlocked;
             case Move::kFault:
-                push_error(qp, fault);
+                send_queue_.push_error(qp, wqe, fault);
                 return SendStop::kIdle;
         }
     }
@@ -131,38 +130,14 @@ SendStop Core::start_message(Qp& qp) {
     return SendStop::kTurnOver;
 }
 
-void Core::push_error(Qp& qp, WqeFault fault) {
-    Requester& r = qp.transport->requester;
-    SendRecord record;
-    record.index = r.next_index;
-    record.first_psn = r.new_psn;
-    record.opcode = send_wqe_.opcode();
-    record.blocks = send_wqe_.blocks();
-    record.status = fault.status;
-    record.vendor_err = fault.vendor_err;
-    r.records.push(record);
-    r.next_index += record.blocks;
-    r.halted = true;
-    acknowledge(qp, r.oldest_psn);  // completes it at once when nothing is before it
-}
-
-void Core::fail_at_cursor(Qp& qp, WqeFault fault) {
-    Requester& r = qp.transport->requester;
-    SendRecord& record = r.records[r.cursor];
-    record.status = fault.status;
-    record.vendor_err = fault.vendor_err;
-    r.halted = true;
-    acknowledge(qp, r.oldest_psn);
-}
-
-bool Core::reload_wqe(Qp& qp, const SendRecord& record) {
-    WqeFault fault = send_wqe_.load(card_, qp, record.index);
-    const bool same = send_wqe_.opcode() == record.opcode && send_wqe_.length() == record.length;
+bool Requester::reload_wqe(Qp& qp, const SendRecord& record) {
+    WqeFault fault = wqe_.load(card_, qp, record.index);
+    const bool same = wqe_.opcode() == record.opcode && wqe_.length() == record.length;
     if (!fault && !same)  // the host changed a WQE that it had given away
         fault = {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_FETCH};
     if (!fault)
         return true;
-    fail_at_cursor(qp, fault);
+    send_queue_.fail_at_cursor(qp, fault);
     return false;
 }
 

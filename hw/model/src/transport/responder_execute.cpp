@@ -2,16 +2,20 @@
 //
 // Execution of a request that passed all checks: memory first, then the completion, then the
 // acknowledgement.
+#include "responder.h"
+
 #include <array>
 #include <cstring>
 
-#include "core.h"
+#include "dingo/packet/aeth.h"
+#include "dingo/packet/psn.h"
+#include "qp_math.h"
 
 namespace dingo::model {
 
 namespace syndrome = packet::syndrome;
 
-void Core::execute(Qp& qp, const packet::Packet& packet) {
+void Responder::execute(Qp& qp, const packet::Packet& packet) {
     const packet::OpcodeTraits& op = packet.op();
     if (op.is_read_request()) {
         execute_read(qp, packet);
@@ -23,26 +27,26 @@ void Core::execute(Qp& qp, const packet::Packet& packet) {
     }
     const bool done = op.is_write() ? execute_write(qp, packet) : execute_send(qp, packet);
     if (done && packet.bth.ack_req)
-        reply(qp, syndrome::kAckNoCredits, packet.bth.psn);
+        ack_nak_.reply(qp, syndrome::kAckNoCredits, packet.bth.psn);
 }
 
-bool Core::execute_send(Qp& qp, const packet::Packet& packet) {
-    Responder& p = qp.transport->responder;
+bool Responder::execute_send(Qp& qp, const packet::Packet& packet) {
+    ResponderState& p = qp.transport->responder;
     const packet::OpcodeTraits& op = packet.op();
     if (op.first)
         p.receive_bytes = 0;
     WqeFault fault;
     // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): SENDs have taken one
-    switch (scatter(qp, *receive_, p.receive_bytes, packet.payload, fault)) {
+    switch (payload_.scatter(qp, receives_.current(), p.receive_bytes, packet.payload, fault)) {
         case Move::kDone:
             break;
         case Move::kPaused:
-            put_back_receive(qp);
-            nak_not_ready(qp);
+            receives_.put_back(qp);
+            rnr_.nak_not_ready(qp);
             return false;
         case Move::kFault:
-            fail_receive(qp, fault);
-            nak_fatal(qp, syndrome::kNakRemoteOperational, packet.bth.psn, 0);
+            receives_.fail(qp, fault);
+            ack_nak_.nak_fatal(qp, syndrome::kNakRemoteOperational, packet.bth.psn, 0);
             return false;
     }
     if (op.first)
@@ -51,13 +55,13 @@ bool Core::execute_send(Qp& qp, const packet::Packet& packet) {
     p.expected_psn = packet::psn_add(p.expected_psn, 1);
     if (op.last)
         return finish_message(qp, packet, p.receive_bytes);
-    hold_receive(qp);
-    p.message = Responder::Message::kSend;
+    receives_.hold(qp);
+    p.message = ResponderState::Message::kSend;
     return true;
 }
 
-bool Core::execute_write(Qp& qp, const packet::Packet& packet) {
-    Responder& p = qp.transport->responder;
+bool Responder::execute_write(Qp& qp, const packet::Packet& packet) {
+    ResponderState& p = qp.transport->responder;
     const packet::OpcodeTraits& op = packet.op();
     const std::uint64_t va = op.first ? packet.reth.va : p.write_va;
     const std::uint32_t rkey = op.first ? packet.reth.rkey : p.write_rkey;
@@ -69,8 +73,9 @@ bool Core::execute_write(Qp& qp, const packet::Packet& packet) {
         if (!check_remote(qp, memory_.check(qp, rkey, va, bytes, DINGO_ACC_REMOTE_WRITE, range)))
             return false;
         if (!memory_.write(range, 0, packet.payload)) {
-            put_back_receive(qp);
-            nak_fatal(qp, syndrome::kNakRemoteOperational, packet.bth.psn, DINGO_EV_QP_FATAL);
+            receives_.put_back(qp);
+            ack_nak_.nak_fatal(qp, syndrome::kNakRemoteOperational, packet.bth.psn,
+                               DINGO_EV_QP_FATAL);
             return false;
         }
     }
@@ -84,54 +89,42 @@ bool Core::execute_write(Qp& qp, const packet::Packet& packet) {
     p.expected_psn = packet::psn_add(p.expected_psn, 1);
     if (op.last)
         return finish_message(qp, packet, p.receive_bytes);
-    p.message = Responder::Message::kWrite;
+    p.message = ResponderState::Message::kWrite;
     return true;
 }
 
-bool Core::finish_message(Qp& qp, const packet::Packet& packet, std::uint32_t bytes) {
-    Responder& p = qp.transport->responder;
-    p.message = Responder::Message::kNone;
+bool Responder::finish_message(Qp& qp, const packet::Packet& packet, std::uint32_t bytes) {
+    ResponderState& p = qp.transport->responder;
+    p.message = ResponderState::Message::kNone;
     p.msn = packet::psn_add(p.msn, 1);
-    if (!receive_)
+    if (!receives_.taken())
         return true;  // WRITE without immediate data: nobody is told
     if (packet.op().has_ieth()) {
         const KeyVerdict verdict = memory_.invalidate(qp, packet.inv_rkey);
         if (verdict != KeyVerdict::kOk) {
-            fail_receive(qp, {DINGO_WCS_LOC_ACCESS_ERR, static_cast<std::uint8_t>(verdict)});
-            nak_fatal(qp, syndrome::kNakRemoteAccess, packet.bth.psn, DINGO_EV_QP_ACCESS_ERR);
+            receives_.fail(qp, {DINGO_WCS_LOC_ACCESS_ERR, static_cast<std::uint8_t>(verdict)});
+            ack_nak_.nak_fatal(qp, syndrome::kNakRemoteAccess, packet.bth.psn,
+                               DINGO_EV_QP_ACCESS_ERR);
             return false;
         }
     }
-    return complete_receive(qp, packet, bytes);
+    return receives_.complete(qp, packet, bytes);
 }
 
-ReadResource& Core::new_resource(Responder& p, const packet::Packet& packet) {
-    ReadResource& resource = p.resources[p.resource_next];
-    p.resource_next = (p.resource_next + 1) % static_cast<std::uint32_t>(p.resources.size());
-    resource = {};
-    resource.first_psn = packet.bth.psn;
-    p.msn = packet::psn_add(p.msn, 1);
-    resource.msn = p.msn;
-    // Its response acknowledges everything before it.
-    if (p.reply_pending && syndrome::is_ack(p.reply_syndrome))
-        p.reply_pending = false;
-    return resource;
-}
-
-void Core::execute_read(Qp& qp, const packet::Packet& packet) {
-    Responder& p = qp.transport->responder;
+void Responder::execute_read(Qp& qp, const packet::Packet& packet) {
+    ResponderState& p = qp.transport->responder;
     card_.count(DINGO_CARD_RX_READ_REQUESTS);
-    ReadResource& resource = new_resource(p, packet);
+    ReadResource& resource = ReadResponses::new_resource(p, packet);
     resource.va = packet.reth.va;
     resource.rkey = packet.reth.rkey;
     resource.length = packet.reth.length;
     resource.packets = packets_of(resource.length, pmtu_bytes(qp));
     p.expected_psn = packet::psn_add(p.expected_psn, resource.packets);
-    start_response(qp, resource, 0, resource.packets, resource.length);
+    responses_.start_response(qp, resource, 0, resource.packets, resource.length);
 }
 
-void Core::execute_atomic(Qp& qp, const packet::Packet& packet) {
-    Responder& p = qp.transport->responder;
+void Responder::execute_atomic(Qp& qp, const packet::Packet& packet) {
+    ResponderState& p = qp.transport->responder;
     const packet::AtomicEth& request = packet.atomic_eth;
     std::array<std::byte, sizeof(std::uint64_t)> bytes{};
     MemoryRange range;
@@ -148,16 +141,16 @@ void Core::execute_atomic(Qp& qp, const packet::Packet& packet) {
         ok = memory_.write(range, 0, bytes);
     }
     if (!ok) {
-        nak_fatal(qp, syndrome::kNakRemoteOperational, packet.bth.psn, DINGO_EV_QP_FATAL);
+        ack_nak_.nak_fatal(qp, syndrome::kNakRemoteOperational, packet.bth.psn, DINGO_EV_QP_FATAL);
         return;
     }
     card_.count(DINGO_CARD_RX_ATOMIC_REQUESTS);
-    ReadResource& resource = new_resource(p, packet);
+    ReadResource& resource = ReadResponses::new_resource(p, packet);
     resource.atomic = true;
     resource.original = original;
     resource.packets = 1;
     p.expected_psn = packet::psn_add(p.expected_psn, 1);
-    start_response(qp, resource, 0, 1, 0);
+    responses_.start_response(qp, resource, 0, 1, 0);
 }
 
 }  // namespace dingo::model

@@ -32,7 +32,6 @@ class Scheduler {
     [[nodiscard]] Qp* peek(std::size_t places) const noexcept {
         return places < tail_ - head_ ? ring_[(head_ + places) & mask()] : nullptr;
     }
-    void clear() noexcept { head_ = tail_ = 0; }
 
   private:
     static constexpr std::size_t kFirstSize = 64;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "../capabilities.h"
+#include "qp_math.h"
 
 namespace dingo::model {
 namespace {

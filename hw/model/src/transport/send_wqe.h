@@ -83,10 +83,6 @@ class SendWqe {
     std::uint8_t blocks_ = 1;
 };
 
-inline bool is_datagram(const Qp& qp) noexcept {
-    return qp.type == QpType::kUd || qp.type == QpType::kGsi;
-}
-
 /// Opcodes without a message: executed by the card, nothing on the wire.
 constexpr bool is_local_operation(std::uint8_t opcode) noexcept {
     return opcode >= DINGO_WR_LOCAL_INV && opcode <= DINGO_WR_NOP;

@@ -34,7 +34,6 @@ class Timers {
     }
     /// Removes moved and disarmed entries from the top, so that earliest() is exact.
     void settle();
-    void clear() { heap_.clear(); }
 
   private:
     struct Entry {

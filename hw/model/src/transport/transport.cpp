@@ -3,7 +3,12 @@
 // The outside of the transport, and its main loop: timers, then a turn for each QP that is ready.
 #include "transport.h"
 
-#include "core.h"
+#include <algorithm>
+
+#include "dingo/packet/psn.h"
+#include "parts.h"
+#include "qp_math.h"
+#include "transport_state.h"
 
 namespace dingo::model {
 namespace {
@@ -20,80 +25,56 @@ void prefetch_lines(const void* object, std::size_t bytes) {
         __builtin_prefetch(static_cast<const std::byte*>(object) + offset);
 }
 
+void prefetch_next(const Scheduler& scheduler, CardContext& card) {
+    // With thousands of active QPs every turn begins with a context, and a WQE, that are in no near
+    // cache. They are fetched while other QPs have their turns: the QP first, then what it points
+    // to, then the WQE.
+    constexpr std::size_t kQp = 2;
+    constexpr std::size_t kTransport = 1;
+    if (const Qp* const qp = scheduler.peek(kQp))
+        prefetch_lines(qp, sizeof *qp);
+    if (const Qp* const qp = scheduler.peek(kTransport))
+        prefetch_lines(qp->transport.get(), sizeof *qp->transport);
+    const Qp* const qp = scheduler.peek(0);
+    if (!qp)
+        return;
+    const std::uint32_t index = qp->transport->requester.next_index;
+    const std::uint32_t slot = index & ((1U << qp->log_sq) - 1);
+    if (index == qp->sq_producer)
+        return;
+    if (const std::byte* const wqe =
+            qp->sq.pointer(card, std::uint64_t{slot} * DINGO_SQ_BLOCK, DINGO_SQ_BLOCK))
+        prefetch_lines(wqe, kPrefetchedBlocks * DINGO_SQ_BLOCK);
+}
+
 }  // namespace
 
 Qp::Qp() = default;
 Qp::~Qp() = default;
 
-struct Transport::Impl : Core {
-    using Core::Core;
-};
-
 Transport::Transport(CardContext& card, TransportHost& host, MemoryTable& memory, Port& port)
-    : impl_(std::make_unique<Impl>(card, host, memory, port)) {}
+    : parts_(new Parts{card, host, memory, port}) {}
 Transport::~Transport() = default;
 
 void Transport::qp_created(Qp& qp) {
-    impl_->qp_created(qp);
-}
-void Transport::qp_destroyed(Qp& qp) {
-    impl_->qp_destroyed(qp);
-}
-void Transport::qp_modified(Qp& qp, QpState old_state, std::uint32_t mask) {
-    impl_->qp_modified(qp, old_state, mask);
-}
-void Transport::fill_info(const Qp& qp, dingo_qp_info& info) const {
-    impl_->fill_info(qp, info);
-}
-void Transport::sq_doorbell(Qp& qp, std::uint32_t producer) {
-    impl_->sq_doorbell(qp, producer);
-}
-void Transport::rq_doorbell(Qp& qp, std::uint32_t producer) {
-    impl_->rq_doorbell(qp, producer);
-}
-void Transport::srq_doorbell(SharedReceiveQueue& srq, std::uint32_t producer) {
-    impl_->srq_doorbell(srq, producer);
-}
-void Transport::receive(const packet::Packet& packet, std::span<const std::byte> frame,
-                        bool looped) {
-    impl_->receive(packet, frame, looped);
-}
-bool Transport::run(unsigned budget) {
-    return impl_->run(budget);
-}
-Nanoseconds Transport::next_deadline() const {
-    return impl_->next_deadline();
-}
-void Transport::fail(Qp& qp) {
-    impl_->fail(qp);
-}
-void Transport::reset() {
-    impl_->reset();
-}
-
-void Core::qp_created(Qp& qp) {
     qp.transport = std::make_unique<TransportState>();
 }
 
-void Core::qp_destroyed(Qp& qp) {
-    send_owed_reply(qp);
-    send_last_datagrams(qp);
+void Transport::qp_destroyed(Qp& qp) {
+    parts_->ack_nak.send_owed_reply(qp);
+    parts_->datagram.send_last_datagrams(qp);
     forget(qp);
     qp.transport.reset();
 }
 
-void Core::reset() {
-    scheduler_.clear();
-    timers_.clear();
-    stale_.clear();
-    response_qp_ = nullptr;
-    last_gid_ = 0;
-    wire_retry_ = kNever;
+void Transport::receive(const packet::Packet& packet, std::span<const std::byte> frame,
+                        bool looped) {
+    parts_->dispatch.receive(packet, frame, looped);
 }
 
-void Core::fill_info(const Qp& qp, dingo_qp_info& info) const {
-    const Requester& r = qp.transport->requester;
-    const Responder& p = qp.transport->responder;
+void Transport::fill_info(const Qp& qp, dingo_qp_info& info) const {
+    const RequesterState& r = qp.transport->requester;
+    const ResponderState& p = qp.transport->responder;
     const ReceiveRing& receive_ring = qp.srq ? qp.srq->ring : qp.rq;
     info.attr.sq_psn = r.new_psn & packet::kPsnMask;
     info.attr.rq_psn = p.expected_psn;
@@ -108,103 +89,107 @@ void Core::fill_info(const Qp& qp, dingo_qp_info& info) const {
     info.msn = p.msn;
 }
 
-void Core::sq_doorbell(Qp& qp, std::uint32_t producer) {
-    const Requester& r = qp.transport->requester;
+void Transport::sq_doorbell(Qp& qp, std::uint32_t producer) {
+    const RequesterState& r = qp.transport->requester;
     const std::uint32_t consumer = r.records.empty() ? r.next_index : r.records.front().index;
     const bool in_ring = producer - consumer <= 1U << qp.log_sq;
     const bool forward = producer - consumer >= qp.sq_producer - consumer;
     if (qp.state == QpState::kReset || !in_ring || !forward) {
-        card_.count(DINGO_CARD_DB_DROPPED);
+        parts_->card.count(DINGO_CARD_DB_DROPPED);
         return;
     }
     qp.sq_producer = producer;
     if (qp.state >= QpState::kRts)
-        wake(qp);
+        parts_->scheduler.add(qp);
 }
 
-void Core::rq_doorbell(Qp& qp, std::uint32_t producer) {
+void Transport::rq_doorbell(Qp& qp, std::uint32_t producer) {
     if (qp.state == QpState::kReset || qp.srq || !qp.rq.ring(producer)) {
-        card_.count(DINGO_CARD_DB_DROPPED);
+        parts_->card.count(DINGO_CARD_DB_DROPPED);
         return;
     }
     if (qp.state == QpState::kErr)
-        wake(qp);
+        parts_->scheduler.add(qp);
 }
 
-void Core::srq_doorbell(SharedReceiveQueue& srq, std::uint32_t producer) {
+void Transport::srq_doorbell(SharedReceiveQueue& srq, std::uint32_t producer) {
     if (srq.error || !srq.ring.ring(producer))
-        card_.count(DINGO_CARD_DB_DROPPED);
+        parts_->card.count(DINGO_CARD_DB_DROPPED);
 }
 
-bool Core::run(unsigned budget) {
-    frame_.clear_busy();
-    correct_times();
-    running_ = true;
+bool Transport::run(unsigned budget) {
+    const CardContext& card = parts_->card;
+    Scheduler& scheduler = parts_->scheduler;
+    Deadlines& deadlines = parts_->deadlines;
+    FrameWriter& frame = parts_->frame;
+    frame.clear_busy();
+    deadlines.begin_run();
     while (budget > 0) {
-        Qp* const due = timers_.take_due(card_.now);
+        Qp* const due = deadlines.take_due();
         if (!due)
             break;
         fire(*due);
         --budget;
     }
-    while (budget > 0 && !frame_.busy()) {
-        Qp* const qp = scheduler_.take();
+    while (budget > 0 && !frame.busy()) {
+        Qp* const qp = scheduler.take();
         if (!qp)
             break;
-        prefetch_next();
+        prefetch_next(scheduler, parts_->card);
         const unsigned used = std::max(turn(*qp), 1U);
         budget -= std::min(used, budget);
     }
-    running_ = false;
-    timers_.settle();
-    wire_retry_ = frame_.busy() ? card_.now + kWireRetry : kNever;
-    const bool ready = !scheduler_.empty() && !frame_.busy();
-    return ready || timers_.earliest() <= card_.now;
+    deadlines.end_run();
+    wire_retry_ = frame.busy() ? card.now + kWireRetry : kNever;
+    const bool ready = !scheduler.empty() && !frame.busy();
+    return ready || deadlines.earliest() <= card.now;
 }
 
-void Core::prefetch_next() const {
-    // With thousands of active QPs every turn begins with a context, and a WQE, that are in no near
-    // cache. They are fetched while other QPs have their turns: the QP first, then what it points
-    // to, then the WQE.
-    constexpr std::size_t kQp = 2;
-    constexpr std::size_t kTransport = 1;
-    if (const Qp* const qp = scheduler_.peek(kQp))
-        prefetch_lines(qp, sizeof *qp);
-    if (const Qp* const qp = scheduler_.peek(kTransport))
-        prefetch_lines(qp->transport.get(), sizeof *qp->transport);
-    const Qp* const qp = scheduler_.peek(0);
-    if (!qp)
-        return;
-    const std::uint32_t index = qp->transport->requester.next_index;
-    const std::uint32_t slot = index & ((1U << qp->log_sq) - 1);
-    if (index == qp->sq_producer)
-        return;
-    if (const std::byte* const wqe =
-            qp->sq.pointer(card_, std::uint64_t{slot} * DINGO_SQ_BLOCK, DINGO_SQ_BLOCK))
-        prefetch_lines(wqe, kPrefetchedBlocks * DINGO_SQ_BLOCK);
+Nanoseconds Transport::next_deadline() const {
+    return std::min(parts_->deadlines.earliest(), wire_retry_);
 }
 
-unsigned Core::turn(Qp& qp) {
+void Transport::fire(Qp& qp) {
+    RequesterState& r = qp.transport->requester;
+    ResponderState& p = qp.transport->responder;
+    const Nanoseconds now = parts_->card.now;
+    if (r.wait_deadline <= now) {
+        r.wait_deadline = kNever;
+        parts_->scheduler.add(qp);
+    }
+    if (p.wait_deadline <= now) {
+        p.wait_deadline = kNever;
+        parts_->scheduler.add(qp);
+    }
+    if (r.ack_deadline <= now) {
+        r.ack_deadline = kNever;
+        parts_->retransmit.ack_timeout(qp);
+    }
+    parts_->deadlines.arm(qp);
+}
+
+unsigned Transport::turn(Qp& qp) {
+    Parts& parts = *parts_;
     unsigned used = 0;
     bool more = false;
     if (qp.state >= QpState::kRtr && qp.state != QpState::kErr && is_reliable(qp))
-        more = respond(qp, kBurst, used);
+        more = parts.responder.turn(qp, kBurst, used);
     if (qp.state == QpState::kErr || qp.state == QpState::kSqe) {
-        more = flush(qp, kBurst, used) || more;
-    } else if ((qp.state == QpState::kRts || qp.state == QpState::kSqd) && !frame_.busy()) {
+        more = parts.flush.turn(qp, kBurst, used) || more;
+    } else if (is_sending(qp) && !parts.frame.busy()) {
         unsigned sent = 0;
-        const SendStop stop =
-            is_datagram(qp) ? send_datagrams(qp, kBurst, sent) : send(qp, kBurst, sent);
+        const SendStop stop = is_datagram(qp) ? parts.datagram.turn(qp, kBurst, sent)
+                                              : parts.requester.turn(qp, kBurst, sent);
         more = stop == SendStop::kTurnOver || more;
         used += sent;
     }
     // A full wire says so to whose turn it is. Who could send nothing keeps the place: else chance,
     // and not the order, decides who finds room, and some wait for longer than their peers'
     // timeouts.
-    if (frame_.busy() && used == 0)
-        scheduler_.add_first(qp);
-    else if (more || frame_.busy())
-        wake(qp);
+    if (parts.frame.busy() && used == 0)
+        parts.scheduler.add_first(qp);
+    else if (more || parts.frame.busy())
+        parts.scheduler.add(qp);
     return used;
 }
 

@@ -2,6 +2,7 @@
 //
 // The RoCE v2 transport of one card: everything between work queues and frames. The host side
 // (registers, admin commands, doorbell decoding, Ethernet function) calls it; it calls the tables.
+// Its parts and who of them knows whom: parts.h.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +14,9 @@
 #include "../port.h"
 #include "../qp.h"
 #include "dingo/packet/parse.h"
+#include "transport_host.h"
 
 namespace dingo::model {
-
-/// What the transport needs of the host side.
-class TransportHost {
-  public:
-    virtual ~TransportHost() = default;
-    /// The QP whose index and tag are those of `qpn`, or nullptr.
-    virtual Qp* find_qp(std::uint32_t qpn) = 0;
-    /// Asynchronous event (enum ev) for the driver.
-    virtual void async_event(std::uint8_t kind, std::uint32_t id) = 0;
-};
 
 class Transport {
   public:
@@ -33,7 +25,8 @@ class Transport {
 
     // --- commands. They have validated everything and stored it in the QP before they call.
     void qp_created(Qp& qp);
-    /// Forgets the QP: timers, schedule, references. No CQE or DMA of it afterwards.
+    /// Sends what it owes, then forgets the QP: timers, schedule, references. No CQE or DMA of it
+    /// afterwards.
     void qp_destroyed(Qp& qp);
     /// After MODIFY_QP: qp.state and qp.attr are new; `mask` = enum qpm; does the entry actions of
     /// the state (start PSNs, flush in ERR, SQ drained event, forgetting everything in RESET:
@@ -42,7 +35,8 @@ class Transport {
     /// The live part of struct qp_info: PSNs, indices, retries, draining.
     void fill_info(const Qp& qp, dingo_qp_info& info) const;
 
-    // --- doorbells, decoded and checked for object and page
+    // --- doorbells, decoded and checked for object and page. `producer` (SQ: in blocks) runs free;
+    // one that goes backwards or beyond the ring is counted and dropped.
     void sq_doorbell(Qp& qp, std::uint32_t producer);
     void rq_doorbell(Qp& qp, std::uint32_t producer);
     void srq_doorbell(SharedReceiveQueue& srq, std::uint32_t producer);
@@ -55,16 +49,21 @@ class Transport {
     /// Up to `budget` units of work (packets) at card.now, all QPs fairly. True: more to do at
     /// once.
     bool run(unsigned budget);
+    /// When run() has something to do, if nothing comes before; kNever: nothing.
     [[nodiscard]] Nanoseconds next_deadline() const;
 
-    /// Moves a QP to ERR because of itself or of its CQ: flush, events.
-    void fail(Qp& qp);
-
-    void reset();
-
   private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    struct Parts;
+
+    /// Gives a ready QP its turn; the packets that it used.
+    unsigned turn(Qp& qp);
+    /// A deadline of the QP is over.
+    void fire(Qp& qp);
+    /// As a QP in RESET that was never used.
+    void forget(Qp& qp);
+
+    std::unique_ptr<Parts> parts_;
+    Nanoseconds wire_retry_ = kNever;  ///< the wire was busy: try again then
 };
 
 }  // namespace dingo::model

@@ -18,7 +18,7 @@ namespace dingo::model {
 /// The sending half: from send WQEs to requests, from acknowledgements to completions.
 /// Its PSNs run free over 32 bits, because READ responses may span half of the 24-bit number space;
 /// the wire carries the low 24 bits.
-struct Requester {
+struct RequesterState {
     RecordRing records;
     std::uint32_t cursor =
         0;  ///< record whose packets are being sent; records.tail(): a new WQE comes next
@@ -68,7 +68,7 @@ struct ReadResource {
 };
 
 /// The answering half: from requests to memory, receive completions and responses.
-struct Responder {
+struct ResponderState {
     enum class Message : std::uint8_t { kNone, kSend, kWrite };
 
     std::uint32_t expected_psn = 0;
@@ -107,8 +107,8 @@ struct PeerPorts {
 struct TransportState {
     ReadyHook ready;
     TimerHook timer;
-    Requester requester;
-    Responder responder;
+    RequesterState requester;
+    ResponderState responder;
     packet::HeaderTemplate path;
     PeerPorts peer_ports;
     std::uint32_t path_generation = 0;  ///< Port::gid_generation of `path`

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// UC responder: nothing is answered; a message with a hole is dropped as a whole and its receive
-// WQE waits for the next one.
-#include "core.h"
+#include "unreliable_connected.h"
+
+#include "dingo/packet/psn.h"
+#include "qp_math.h"
 
 namespace dingo::model {
 
-void Core::drop_unreliable(Qp& qp) {
-    qp.transport->responder.message = Responder::Message::kNone;
-    drop(DINGO_CARD_RX_DROP_UC);
+void UnreliableConnected::drop_unreliable(Qp& qp) {
+    qp.transport->responder.message = ResponderState::Message::kNone;
+    card_.count(DINGO_CARD_RX_DROP_UC);
 }
 
-void Core::receive_unreliable(Qp& qp, const packet::Packet& packet) {
-    Responder& p = qp.transport->responder;
+void UnreliableConnected::receive_unreliable(Qp& qp, const packet::Packet& packet) {
+    ResponderState& p = qp.transport->responder;
     const packet::OpcodeTraits& op = packet.op();
-    const auto kind = op.is_write() ? Responder::Message::kWrite : Responder::Message::kSend;
+    const auto kind =
+        op.is_write() ? ResponderState::Message::kWrite : ResponderState::Message::kSend;
     const bool continues = packet.bth.psn == p.expected_psn && p.message == kind;
-    const bool interrupts = op.first && p.message != Responder::Message::kNone;
+    const bool interrupts = op.first && p.message != ResponderState::Message::kNone;
     if (packet.bth.psn != p.expected_psn) {
         card_.count(DINGO_CARD_OUT_OF_SEQUENCE);
         qp.count(DINGO_QP_OUT_OF_SEQUENCE);
@@ -31,58 +32,59 @@ void Core::receive_unreliable(Qp& qp, const packet::Packet& packet) {
         drop_unreliable(qp);
         return;
     }
-    receive_ = nullptr;
+    receives_.begin_packet();
     if (op.first)
         p.receive_bytes = 0;
     const bool taken = op.is_write() ? unreliable_write(qp, packet) : unreliable_send(qp, packet);
     if (qp.state == QpState::kErr)
         return;
     if (!taken) {
-        put_back_receive(qp);
+        receives_.put_back(qp);
         drop_unreliable(qp);
         return;
     }
     if (!op.last) {
         p.message = kind;
-        if (receive_)
-            hold_receive(qp);
+        if (receives_.taken())
+            receives_.hold(qp);
         return;
     }
-    p.message = Responder::Message::kNone;
+    p.message = ResponderState::Message::kNone;
     p.msn = packet::psn_add(p.msn, 1);
-    if (receive_)
-        complete_receive(qp, packet, p.receive_bytes);
+    if (receives_.taken())
+        receives_.complete(qp, packet, p.receive_bytes);
 }
 
-bool Core::unreliable_send(Qp& qp, const packet::Packet& packet) {
-    Responder& p = qp.transport->responder;
+bool UnreliableConnected::unreliable_send(Qp& qp, const packet::Packet& packet) {
+    ResponderState& p = qp.transport->responder;
     const packet::OpcodeTraits& op = packet.op();
     const std::size_t bytes = packet.payload.size();
     const std::size_t pmtu = pmtu_bytes(qp);
     if (op.last ? bytes > pmtu : bytes != pmtu)
         return false;
-    switch (take_receive(qp)) {
+    switch (receives_.take(qp)) {
         case ReceiveRing::Fetch::kOk:
             break;
         case ReceiveRing::Fetch::kEmpty:
             card_.count(DINGO_CARD_OUT_OF_BUFFER);
             return false;
         case ReceiveRing::Fetch::kBad:
-            fail_receive(qp, {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_SIZE});
-            enter_error(qp);
+            receives_.fail(qp, {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_SIZE});
+            errors_.enter_error(qp);
             return false;
         case ReceiveRing::Fetch::kBusError:
-            fail_receive(qp, {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_FETCH});
-            enter_error(qp);
+            receives_.fail(qp, {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_FETCH});
+            errors_.enter_error(qp);
             return false;
     }
-    if (p.receive_bytes + bytes > receive_capacity())
+    if (p.receive_bytes + bytes > receives_.capacity())
         return false;
     WqeFault fault;
-    const Move move = scatter(qp, *receive_, p.receive_bytes, packet.payload, fault);
+    const Move move =
+        payload_.scatter(qp, receives_.current(), p.receive_bytes, packet.payload, fault);
     if (move == Move::kFault) {
-        fail_receive(qp, fault);
-        enter_error(qp);
+        receives_.fail(qp, fault);
+        errors_.enter_error(qp);
         return false;
     }
     if (move == Move::kPaused)
@@ -93,8 +95,8 @@ bool Core::unreliable_send(Qp& qp, const packet::Packet& packet) {
     return true;
 }
 
-bool Core::unreliable_write(Qp& qp, const packet::Packet& packet) {
-    Responder& p = qp.transport->responder;
+bool UnreliableConnected::unreliable_write(Qp& qp, const packet::Packet& packet) {
+    ResponderState& p = qp.transport->responder;
     const packet::OpcodeTraits& op = packet.op();
     const auto bytes = static_cast<std::uint32_t>(packet.payload.size());
     const std::uint32_t pmtu = pmtu_bytes(qp);
@@ -113,7 +115,7 @@ bool Core::unreliable_write(Qp& qp, const packet::Packet& packet) {
     }
     if (op.last ? bytes > pmtu || bytes != p.remaining : bytes != pmtu || bytes >= p.remaining)
         return false;
-    if (op.has_imm() && take_receive(qp) != ReceiveRing::Fetch::kOk) {
+    if (op.has_imm() && receives_.take(qp) != ReceiveRing::Fetch::kOk) {
         card_.count(DINGO_CARD_OUT_OF_BUFFER);
         return false;
     }

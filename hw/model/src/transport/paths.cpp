@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// From the addresses of a QP or a UD work request to the headers in front of the BTH.
+#include "paths.h"
+
+#include <algorithm>
 #include <cstring>
 
-#include "core.h"
+#include "transport_state.h"
 
 namespace dingo::model {
 namespace {
@@ -44,7 +45,7 @@ bool same_vlan(const GidEntry& entry, const packet::Packet& packet) {
 
 }  // namespace
 
-const packet::HeaderTemplate* Core::path_of(Qp& qp) {
+const packet::HeaderTemplate* Paths::of(Qp& qp) const {
     TransportState& t = *qp.transport;
     if (t.path_valid && t.path_generation == port_.gid_generation)
         return &t.path;
@@ -57,7 +58,7 @@ const packet::HeaderTemplate* Core::path_of(Qp& qp) {
     return &t.path;
 }
 
-const packet::HeaderTemplate* Core::path_of(const dingo_wqe_ud& av) {
+const packet::HeaderTemplate* Paths::of(const dingo_wqe_ud& av) {
     const GidEntry* source = port_.gid(av.sgid_index);
     if (!source)
         return nullptr;
@@ -65,26 +66,26 @@ const packet::HeaderTemplate* Core::path_of(const dingo_wqe_ud& av) {
     return &datagram_path_;
 }
 
-bool Core::check_path(const Qp& qp, const packet::Packet& packet) {
+bool Paths::is_peer(const Qp& qp, const packet::Packet& packet) const {
     const GidEntry* local = port_.gid(qp.attr.sgid_index);
     return local && packet.dgid.bytes == local->gid &&
            std::memcmp(packet.sgid.bytes.data(), qp.attr.dgid, sizeof qp.attr.dgid) == 0 &&
            same_vlan(*local, packet);
 }
 
-bool Core::check_port(const Qp& qp, const packet::Packet& packet) {
+bool Paths::is_peer_port(const Qp& qp, const packet::Packet& packet) {
     const PeerPorts& ports = qp.transport->peer_ports;
     const std::uint16_t known = packet.op().is_response() ? ports.responses : ports.requests;
     return known == 0 || known == packet.udp_sport;
 }
 
-bool Core::is_on_own_vlan(const packet::Packet& packet) const {
+bool Paths::is_on_own_vlan(const packet::Packet& packet) const {
     return std::ranges::any_of(port_.gids, [&packet](const GidEntry& entry) {
         return entry.valid && same_vlan(entry, packet);
     });
 }
 
-bool Core::is_local_address(const packet::Packet& packet) {
+bool Paths::is_local(const packet::Packet& packet) {
     if (packet.dgid.is_multicast())
         return true;
     const auto matches = [&](std::uint32_t index) {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Completions: one function for each kind of entry. Owner bit and time stamp are the CQ's business.
-#include "core.h"
+#include "completions.h"
 
 namespace dingo::model {
 namespace {
@@ -16,15 +14,15 @@ dingo_cqe entry_of(const Qp& qp, std::uint32_t wqe_index, std::uint8_t opcode) {
 
 }  // namespace
 
-void Core::complete_send(Qp& qp, std::uint32_t index, std::uint8_t opcode, std::uint32_t byte_len) {
+void Completions::send(Qp& qp, std::uint32_t index, std::uint8_t opcode, std::uint32_t byte_len) {
     dingo_cqe entry = entry_of(qp, index, opcode);
     entry.byte_len = byte_len;
     qp.count(DINGO_QP_SEND_CQES);
     if (!qp.send_cq->post(card_, entry))
-        fail(qp);
+        errors_.fail(qp);
 }
 
-void Core::complete_send_error(Qp& qp, std::uint32_t index, std::uint8_t opcode, WqeFault fault) {
+void Completions::send_error(Qp& qp, std::uint32_t index, std::uint8_t opcode, WqeFault fault) {
     dingo_cqe entry = entry_of(qp, index, opcode);
     entry.status = fault.status;
     entry.vendor_err = fault.vendor_err;
@@ -32,24 +30,24 @@ void Core::complete_send_error(Qp& qp, std::uint32_t index, std::uint8_t opcode,
                                                        : DINGO_CARD_REQ_CQE_ERROR);
     qp.count(DINGO_QP_SEND_CQES);
     if (!qp.send_cq->post(card_, entry))
-        fail(qp);
+        errors_.fail(qp);
 }
 
-bool Core::post_receive(Qp& qp, dingo_cqe entry) {
+bool Completions::receive(Qp& qp, const dingo_cqe& entry) {
     qp.count(DINGO_QP_RECV_CQES);
     if (qp.recv_cq->post(card_, entry))
         return true;
-    fail(qp);
+    errors_.fail(qp);
     return false;
 }
 
-void Core::post_receive_error(Qp& qp, std::uint32_t tag, std::uint8_t opcode, WqeFault fault) {
+void Completions::receive_error(Qp& qp, std::uint32_t tag, std::uint8_t opcode, WqeFault fault) {
     dingo_cqe entry = entry_of(qp, tag, opcode);
     entry.status = fault.status;
     entry.vendor_err = fault.vendor_err;
     card_.count(fault.status == DINGO_WCS_WR_FLUSH_ERR ? DINGO_CARD_RESP_CQE_FLUSH_ERROR
                                                        : DINGO_CARD_RESP_CQE_ERROR);
-    post_receive(qp, entry);
+    receive(qp, entry);
 }
 
 }  // namespace dingo::model

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "ack_nak.h"
+
+#include "dingo/packet/aeth.h"
+#include "dingo/packet/psn.h"
+#include "transport_state.h"
+
+namespace dingo::model {
+
+namespace syndrome = packet::syndrome;
+
+void AckNak::reply(Qp& qp, std::uint8_t s, std::uint32_t psn) {
+    ResponderState& p = qp.transport->responder;
+    p.reply_pending = true;
+    p.reply_syndrome = s;
+    p.reply_psn = psn & packet::kPsnMask;
+    scheduler_.add(qp);
+}
+
+void AckNak::nak_sequence(Qp& qp) {
+    ResponderState& p = qp.transport->responder;
+    if (p.nak_sent)
+        return;  // one for each gap
+    p.nak_sent = true;
+    qp.count(DINGO_QP_SEQ_NAK_SENT);
+    reply(qp, syndrome::kNakPsnSequence, p.expected_psn);
+}
+
+void AckNak::nak_fatal(Qp& qp, std::uint8_t s, std::uint32_t psn, std::uint8_t kind) {
+    ResponderState& p = qp.transport->responder;
+    if (qp.state == QpState::kErr)
+        return;
+    switch (s) {
+        case syndrome::kNakInvalidRequest:
+            card_.count(DINGO_CARD_RESP_INVALID_REQUESTS);
+            break;
+        case syndrome::kNakRemoteAccess:
+            card_.count(DINGO_CARD_RESP_REMOTE_ACCESS_ERRORS);
+            break;
+        default:
+            card_.count(DINGO_CARD_RESP_REMOTE_OP_ERRORS);
+            break;
+    }
+    p.failed = true;
+    reply(qp, s, psn);
+    if (kind != 0)
+        host_.async_event(kind, qp.qpn);
+}
+
+Sent AckNak::send_reply(Qp& qp) {
+    ResponderState& p = qp.transport->responder;
+    packet::TransportHeaders headers;
+    headers.bth.opcode = packet::Opcode::kRcAck;
+    headers.bth.migreq = true;
+    headers.bth.dest_qp = qp.attr.dest_qpn;
+    headers.bth.psn = p.reply_psn;
+    headers.aeth = {p.reply_syndrome, p.msn};
+    if (!frame_.open(qp.transport->path, headers, 0))
+        return Sent::kBusy;
+    frame_.send(qp);
+    p.reply_pending = false;
+    if (syndrome::is_ack(p.reply_syndrome))
+        qp.count(DINGO_QP_ACKS_SENT);
+    if (p.failed)  // the fatal NAK has left
+        errors_.enter_error(qp);
+    return Sent::kYes;
+}
+
+void AckNak::send_owed_reply(Qp& qp) {
+    const ResponderState& p = qp.transport->responder;
+    if (p.reply_pending && !p.failed && p.pending == 0 && paths_.of(qp))
+        send_reply(qp);
+}
+
+}  // namespace dingo::model

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The one ACK or NAK that a responder owes. A newer one replaces an older one: an ACK acknowledges
+// everything before it, so that a burst of requests is answered once. RNR NAKs: rnr.h.
+#pragma once
+
+#include <cstdint>
+
+#include "../card_context.h"
+#include "error_flow.h"
+#include "frame_writer.h"
+#include "paths.h"
+#include "scheduler.h"
+#include "transport_host.h"
+
+namespace dingo::model {
+
+/// What became of a response that was to be sent.
+enum class Sent : std::uint8_t {
+    kYes,
+    kBusy,  ///< the wire took nothing
+    kNo,    ///< there is a reason not to send it now, or any more
+};
+
+class AckNak {
+  public:
+    AckNak(CardContext& card, TransportHost& host, FrameWriter& frame, Scheduler& scheduler,
+           const Paths& paths, ErrorFlow& errors)
+        : card_(card),
+          host_(host),
+          frame_(frame),
+          scheduler_(scheduler),
+          paths_(paths),
+          errors_(errors) {}
+
+    /// Owes an acknowledgement with `syndrome` (AETH) for `psn`.
+    void reply(Qp& qp, std::uint8_t syndrome, std::uint32_t psn);
+    /// Owes a NAK for the expected PSN: packets are missing. One for each gap.
+    void nak_sequence(Qp& qp);
+    /// Owes a NAK for `psn`; the QP goes to ERR when it has left. `kind` = enum ev of the event,
+    /// 0 = none.
+    void nak_fatal(Qp& qp, std::uint8_t syndrome, std::uint32_t psn, std::uint8_t kind);
+
+    /// Sends what is owed.
+    Sent send_reply(Qp& qp);
+    /// The owner leaves: what it saw completed is acknowledged, or the peer would repeat it in
+    /// vain.
+    void send_owed_reply(Qp& qp);
+
+  private:
+    CardContext& card_;
+    TransportHost& host_;
+    FrameWriter& frame_;
+    Scheduler& scheduler_;
+    const Paths& paths_;
+    ErrorFlow& errors_;
+};
+
+}  // namespace dingo::model

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Responses at the requester: acknowledgements, NAKs, READ data, atomic results.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "../card_context.h"
+#include "dingo/packet/parse.h"
+#include "payload.h"
+#include "retransmit.h"
+#include "rnr.h"
+#include "send_queue.h"
+
+namespace dingo::model {
+
+class Completer {
+  public:
+    Completer(CardContext& card, Payload& payload, SendQueue& send_queue, Retransmit& retransmit,
+              Rnr& rnr)
+        : card_(card),
+          payload_(payload),
+          send_queue_(send_queue),
+          retransmit_(retransmit),
+          rnr_(rnr) {}
+
+    /// A response for an RC QP in RTS or SQD. One that answers nothing outstanding is dropped and
+    /// counted.
+    void receive_response(Qp& qp, const packet::Packet& packet);
+
+    /// Forgets `qp`: it may be destroyed.
+    void forget(const Qp& qp) noexcept;
+
+  private:
+    void receive_acknowledge(Qp& qp, const packet::Packet& packet, std::uint32_t psn);
+    void receive_fatal_nak(Qp& qp, std::uint8_t syndrome, std::uint32_t psn);
+    void receive_read_data(Qp& qp, const packet::Packet& packet, std::uint32_t psn);
+    void receive_atomic_ack(Qp& qp, const packet::Packet& packet, std::uint32_t psn);
+    void bad_response(Qp& qp, std::uint32_t psn);
+    /// To the oldest WQE's entries. False: not taken; the QP has failed, or a region is paused.
+    bool take_data(Qp& qp, std::uint32_t offset, std::span<const std::byte> data);
+
+    CardContext& card_;
+    Payload& payload_;
+    SendQueue& send_queue_;
+    Retransmit& retransmit_;
+    Rnr& rnr_;
+    // One for the card: it can always be read again from the send queue.
+    SendWqe wqe_;                  ///< READ or atomic that responses are scattered to
+    const Qp* wqe_qp_ = nullptr;   ///< whose it is
+    std::uint32_t wqe_index_ = 0;  ///< its first block
+};
+
+}  // namespace dingo::model

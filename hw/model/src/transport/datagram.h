@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Unreliable datagrams, the general services QP among them: one message, one packet, no answer.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "../card_context.h"
+#include "../port.h"
+#include "deadlines.h"
+#include "dingo/packet/parse.h"
+#include "error_flow.h"
+#include "frame_writer.h"
+#include "local_ops.h"
+#include "paths.h"
+#include "payload.h"
+#include "receives.h"
+#include "send_queue.h"
+
+namespace dingo::model {
+
+class Datagram {
+  public:
+    Datagram(CardContext& card, const Port& port, FrameWriter& frame, Deadlines& deadlines,
+             Paths& paths, Payload& payload, ErrorFlow& errors, Completions& completions,
+             Receives& receives, SendQueue& send_queue, LocalOps& local_ops)
+        : card_(card),
+          port_(port),
+          frame_(frame),
+          deadlines_(deadlines),
+          paths_(paths),
+          payload_(payload),
+          errors_(errors),
+          completions_(completions),
+          receives_(receives),
+          send_queue_(send_queue),
+          local_ops_(local_ops) {}
+
+    /// Sends up to `burst` datagrams, counted in `used`.
+    SendStop turn(Qp& qp, unsigned burst, unsigned& used);
+    /// Of a QP that goes: as many as the wire takes.
+    void send_last_datagrams(Qp& qp);
+    /// A datagram for a QP in RTR or later; `frame` has the network header that its buffer begins
+    /// with.
+    void receive_datagram(Qp& qp, const packet::Packet& packet, std::span<const std::byte> frame);
+
+  private:
+    SendStop send_datagram(Qp& qp);
+    /// QPs of this card are attached to the group that it goes to.
+    [[nodiscard]] bool is_in_own_group(const dingo_wqe_ud& av) const;
+
+    CardContext& card_;
+    const Port& port_;
+    FrameWriter& frame_;
+    Deadlines& deadlines_;
+    Paths& paths_;
+    Payload& payload_;
+    ErrorFlow& errors_;
+    Completions& completions_;
+    Receives& receives_;
+    SendQueue& send_queue_;
+    LocalOps& local_ops_;
+    SendWqe wqe_;  ///< of the turn
+};
+
+}  // namespace dingo::model

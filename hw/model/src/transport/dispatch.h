@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A frame's way to its QP, or to those of its multicast group: the checks that all transports
+// share, each with its own counter.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "../card_context.h"
+#include "../port.h"
+#include "completer.h"
+#include "datagram.h"
+#include "dingo/packet/parse.h"
+#include "paths.h"
+#include "responder.h"
+#include "transport_host.h"
+#include "unreliable_connected.h"
+
+namespace dingo::model {
+
+class Dispatch {
+  public:
+    Dispatch(CardContext& card, TransportHost& host, const Port& port, Paths& paths,
+             Completer& completer, Responder& responder, UnreliableConnected& unreliable,
+             Datagram& datagram)
+        : card_(card),
+          host_(host),
+          port_(port),
+          paths_(paths),
+          completer_(completer),
+          responder_(responder),
+          unreliable_(unreliable),
+          datagram_(datagram) {}
+
+    /// `frame` was parsed into `packet`; its ICRC is not yet checked. `looped`: it comes by the
+    /// loopback, so it has no ICRC.
+    void receive(const packet::Packet& packet, std::span<const std::byte> frame, bool looped);
+
+  private:
+    // In the order of the headers.
+    bool check_transport(const Qp& qp, const packet::Packet& packet);
+    bool check_state(const Qp& qp, const packet::Packet& packet);
+    bool check_pkey(const packet::Packet& packet);
+    /// A copy to each QP that is attached to the group.
+    void receive_multicast(const packet::Packet& packet, std::span<const std::byte> frame);
+
+    CardContext& card_;
+    TransportHost& host_;
+    const Port& port_;
+    Paths& paths_;
+    Completer& completer_;
+    Responder& responder_;
+    UnreliableConnected& unreliable_;
+    Datagram& datagram_;
+};
+
+}  // namespace dingo::model

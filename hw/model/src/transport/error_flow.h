@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What an error does to a QP at once: it stops, forgets what it had begun and gets a turn, in which
+// flush.h completes all that is posted. Nothing is completed here, so whoever completes may call
+// it.
+#pragma once
+
+#include "deadlines.h"
+#include "scheduler.h"
+#include "transport_host.h"
+
+namespace dingo::model {
+
+class ErrorFlow {
+  public:
+    ErrorFlow(TransportHost& host, Deadlines& deadlines, Scheduler& scheduler)
+        : host_(host), deadlines_(deadlines), scheduler_(scheduler) {}
+
+    /// To ERR with event QP_FATAL, for a reason that has no completion (its CQ); nothing in ERR and
+    /// RESET.
+    void fail(Qp& qp);
+    /// To ERR: nothing more is sent, taken or waited for.
+    void enter_error(Qp& qp);
+    /// UC, UD to SQE: the send queue stops, what comes is still taken.
+    void enter_send_error(Qp& qp);
+
+  private:
+    TransportHost& host_;
+    Deadlines& deadlines_;
+    Scheduler& scheduler_;
+};
+
+}  // namespace dingo::model

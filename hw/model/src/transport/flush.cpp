@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "flush.h"
+
+#include "transport_state.h"
+
+namespace dingo::model {
+namespace {
+
+constexpr WqeFault kFlushed{DINGO_WCS_WR_FLUSH_ERR, DINGO_VERR_FLUSHED};
+
+}  // namespace
+
+bool Flush::turn(Qp& qp, unsigned burst, unsigned& used) {
+    bool more = flush_sends(qp, burst, used);
+    if (qp.state == QpState::kErr)
+        more = flush_receives(qp, burst, used) || more;
+    return more;
+}
+
+bool Flush::flush_sends(Qp& qp, unsigned burst, unsigned& used) {
+    RequesterState& r = qp.transport->requester;
+    while (r.next_index != qp.sq_producer) {
+        if (used >= burst)
+            return true;
+        ++used;
+        const std::uint32_t index = r.next_index;
+        wqe_.load(card_, qp, index);  // for opcode and size; that it may be wrong no longer matters
+        r.next_index += wqe_.blocks();
+        completions_.send_error(qp, index, wqe_.opcode(), kFlushed);
+    }
+    return false;
+}
+
+bool Flush::flush_receives(Qp& qp, unsigned burst, unsigned& used) {
+    TransportState& t = *qp.transport;
+    receives_.abandon_held(qp, kFlushed);
+    if (qp.srq) {
+        if (!t.last_wqe_reached)
+            host_.async_event(DINGO_EV_QP_LAST_WQE, qp.qpn);
+        t.last_wqe_reached = true;
+        return false;
+    }
+    while (qp.rq.available() > 0) {
+        if (used >= burst)
+            return true;
+        ++used;
+        receives_.abandon_next(qp, kFlushed);
+    }
+    return false;
+}
+
+}  // namespace dingo::model

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Work requests that the card executes itself, in their place in the send queue: LOCAL_INV,
+// BIND_MW, REG_MR, NOP.
+#pragma once
+
+#include "../memory_region.h"
+#include "deadlines.h"
+#include "send_queue.h"
+
+namespace dingo::model {
+
+class LocalOps {
+  public:
+    LocalOps(MemoryTable& memory, Deadlines& deadlines, SendQueue& send_queue)
+        : memory_(memory), deadlines_(deadlines), send_queue_(send_queue) {}
+
+    /// `wqe` is the next of the send queue. kTurnOver: executed. kBlocked: something before it must
+    /// complete, or a region is paused. kIdle: failed, with MW_BIND_ERR.
+    SendStop start(Qp& qp, const SendWqe& wqe);
+
+  private:
+    MemoryTable& memory_;
+    Deadlines& deadlines_;
+    SendQueue& send_queue_;
+};
+
+}  // namespace dingo::model

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What a transport is made of, and who knows whom. docs/architecture.md has a line for each part.
+#pragma once
+
+#include "ack_nak.h"
+#include "completer.h"
+#include "completions.h"
+#include "datagram.h"
+#include "deadlines.h"
+#include "dispatch.h"
+#include "duplicates.h"
+#include "error_flow.h"
+#include "flush.h"
+#include "frame_writer.h"
+#include "local_ops.h"
+#include "paths.h"
+#include "payload.h"
+#include "read_responses.h"
+#include "receives.h"
+#include "requester.h"
+#include "responder.h"
+#include "retransmit.h"
+#include "rnr.h"
+#include "scheduler.h"
+#include "send_queue.h"
+#include "transport.h"
+#include "unreliable_connected.h"
+
+namespace dingo::model {
+
+/// In the order of dependence: each knows only parts that stand before it.
+struct Transport::Parts {
+    CardContext& card;
+    TransportHost& host;
+    MemoryTable& memory;
+    Port& port;
+
+    // --- services
+    Scheduler scheduler{};
+    FrameWriter frame{card, port};
+    Deadlines deadlines{card};
+    Paths paths{port};
+    Payload payload{memory, frame};
+    ErrorFlow errors{host, deadlines, scheduler};
+    Completions completions{card, errors};
+    Receives receives{card, host, completions};
+    Flush flush{card, host, completions, receives};
+
+    // --- answers that a responder owes
+    AckNak ack_nak{card, host, frame, scheduler, paths, errors};
+    ReadResponses responses{frame, scheduler, deadlines, memory, ack_nak};
+    Duplicates duplicates{card, ack_nak, responses};
+
+    // --- requester
+    SendQueue send_queue{host, deadlines, scheduler, errors, completions};
+    Retransmit retransmit{card, deadlines, scheduler, send_queue};
+    Rnr rnr{card, deadlines, send_queue, retransmit, ack_nak};
+    LocalOps local_ops{memory, deadlines, send_queue};
+    Requester requester{card, frame, deadlines, paths, payload, send_queue, local_ops};
+    Completer completer{card, payload, send_queue, retransmit, rnr};
+
+    // --- responders
+    Responder responder{card,     memory,  paths, payload,   errors,
+                        receives, ack_nak, rnr,   responses, duplicates};
+    UnreliableConnected unreliable{card, memory, payload, errors, receives};
+    Datagram datagram{card,   port,        frame,    deadlines,  paths,    payload,
+                      errors, completions, receives, send_queue, local_ops};
+    Dispatch dispatch{card, host, port, paths, completer, responder, unreliable, datagram};
+};
+
+}  // namespace dingo::model

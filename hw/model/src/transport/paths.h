@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Addresses: from those of a QP or a UD work request to the headers in front of the BTH, and which
+// packets carry those of a QP or of this card.
+#pragma once
+
+#include <cstdint>
+
+#include "../port.h"
+#include "../qp.h"
+#include "dingo/packet/build.h"
+#include "dingo/packet/parse.h"
+
+namespace dingo::model {
+
+class Paths {
+  public:
+    explicit Paths(const Port& port) : port_(port) {}
+
+    /// The header template of a connected QP (TransportState::path), made anew when the GID table
+    /// changed; nullptr: no source GID.
+    const packet::HeaderTemplate* of(Qp& qp) const;
+    /// Template of a datagram, until the next call; nullptr: no source GID.
+    const packet::HeaderTemplate* of(const dingo_wqe_ud& av);
+
+    /// From the QP's peer to the QP's own GID, on its VLAN.
+    [[nodiscard]] bool is_peer(const Qp& qp, const packet::Packet& packet) const;
+    /// The source port is the one that the peer has used so far, when it is known.
+    static bool is_peer_port(const Qp& qp, const packet::Packet& packet);
+    /// Destination is a GID of ours, or a multicast group, on its VLAN.
+    bool is_local(const packet::Packet& packet);
+    /// In the VLAN of a GID of ours.
+    [[nodiscard]] bool is_on_own_vlan(const packet::Packet& packet) const;
+
+  private:
+    const Port& port_;
+    packet::HeaderTemplate datagram_path_;
+    std::uint32_t last_gid_ = 0;  ///< where is_local() looks first
+};
+
+}  // namespace dingo::model

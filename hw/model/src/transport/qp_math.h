@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What all parts compute of a QP in the same way: its kind, packets of a message, order of PSNs.
+#pragma once
+
+#include <cstdint>
+
+#include "../qp.h"
+
+namespace dingo::model {
+
+inline bool is_reliable(const Qp& qp) noexcept {
+    return qp.type == QpType::kRc;
+}
+
+inline bool is_datagram(const Qp& qp) noexcept {
+    return qp.type == QpType::kUd || qp.type == QpType::kGsi;
+}
+
+/// The states in which requests are sent and responses taken.
+inline bool is_sending(const Qp& qp) noexcept {
+    return qp.state == QpState::kRts || qp.state == QpState::kSqd;
+}
+
+/// Payload bytes of a full packet.
+inline std::uint32_t pmtu_bytes(const Qp& qp) noexcept {
+    return 128U << qp.attr.path_mtu;
+}
+
+/// Packets of a message of `length` bytes; an empty one takes one.
+constexpr std::uint32_t packets_of(std::uint32_t length, std::uint32_t pmtu) noexcept {
+    return length == 0 ? 1 : static_cast<std::uint32_t>((std::uint64_t{length} + pmtu - 1) / pmtu);
+}
+
+/// Order of free-running PSNs and indices.
+constexpr bool is_before(std::uint32_t a, std::uint32_t b) noexcept {
+    return static_cast<std::int32_t>(a - b) < 0;
+}
+
+}  // namespace dingo::model

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "read_responses.h"
+
+#include <algorithm>
+
+#include "dingo/packet/aeth.h"
+#include "dingo/packet/psn.h"
+#include "qp_math.h"
+
+namespace dingo::model {
+
+namespace syndrome = packet::syndrome;
+using packet::Opcode;
+
+bool ReadResponses::has_slot(ResponderState& p) {
+    if (p.resources.empty())
+        return false;
+    ReadResource& oldest = p.resources[p.resource_next];
+    if (oldest.pending() && oldest.answered) {
+        oldest.next = oldest.stop;
+        if (--p.pending > 0)
+            pick_response(p);
+    }
+    return !oldest.pending();
+}
+
+ReadResource& ReadResponses::new_resource(ResponderState& p, const packet::Packet& packet) {
+    ReadResource& resource = p.resources[p.resource_next];
+    p.resource_next = (p.resource_next + 1) % static_cast<std::uint32_t>(p.resources.size());
+    resource = {};
+    resource.first_psn = packet.bth.psn;
+    p.msn = packet::psn_add(p.msn, 1);
+    resource.msn = p.msn;
+    // Its response acknowledges everything before it.
+    if (p.reply_pending && syndrome::is_ack(p.reply_syndrome))
+        p.reply_pending = false;
+    return resource;
+}
+
+ReadResource* ReadResponses::find_resource(ResponderState& p, std::uint32_t psn) {
+    for (ReadResource& resource : p.resources)
+        if (((psn - resource.first_psn) & packet::kPsnMask) < resource.packets)
+            return &resource;
+    return nullptr;
+}
+
+void ReadResponses::drop_all(ResponderState& p) {
+    for (ReadResource& resource : p.resources)
+        resource.next = resource.stop;
+    p.pending = 0;
+}
+
+void ReadResponses::start_response(Qp& qp, ReadResource& resource, std::uint32_t start,
+                                   std::uint32_t stop, std::uint32_t end) {
+    ResponderState& p = qp.transport->responder;
+    if (!resource.pending())
+        ++p.pending;
+    resource.start = resource.next = start;
+    resource.stop = stop;
+    resource.end = end;
+    pick_response(p);  // C9-110: an earlier one interrupts the present one
+    scheduler_.add(qp);
+}
+
+void ReadResponses::pick_response(ResponderState& p) {
+    const auto slots = static_cast<std::uint32_t>(p.resources.size());
+    for (std::uint32_t i = 0; i < slots; ++i) {
+        const std::uint32_t slot = (p.resource_next + i) % slots;  // oldest first
+        if (p.resources[slot].pending()) {
+            p.resource_now = slot;
+            return;
+        }
+    }
+}
+
+Sent ReadResponses::send_response(Qp& qp) {
+    ResponderState& p = qp.transport->responder;
+    if (p.wait_deadline != kNever)
+        return Sent::kNo;
+    ReadResource& resource = p.resources[p.resource_now];
+    packet::TransportHeaders headers;
+    headers.bth.migreq = true;
+    headers.bth.dest_qp = qp.attr.dest_qpn;
+    headers.bth.psn = packet::psn_add(resource.first_psn, resource.next);
+    headers.aeth = {syndrome::kAckNoCredits, resource.msn};
+    const Sent sent = resource.atomic ? send_atomic_response(qp, resource, headers)
+                                      : send_read_response(qp, resource, headers);
+    if (sent == Sent::kYes && !resource.pending()) {
+        resource.answered = true;
+        if (--p.pending > 0)
+            pick_response(p);
+    }
+    return sent;
+}
+
+Sent ReadResponses::send_atomic_response(Qp& qp, ReadResource& resource,
+                                         packet::TransportHeaders& headers) {
+    headers.bth.opcode = Opcode::kRcAtomicAck;
+    headers.atomic_original = resource.original;
+    if (!frame_.open(qp.transport->path, headers, 0))
+        return Sent::kBusy;
+    frame_.send(qp);
+    ++resource.next;
+    return Sent::kYes;
+}
+
+Sent ReadResponses::send_read_response(Qp& qp, ReadResource& resource,
+                                       packet::TransportHeaders& headers) {
+    ResponderState& p = qp.transport->responder;
+    const bool first = resource.next == resource.start;
+    const bool last = resource.next + 1 == resource.stop;
+    headers.bth.opcode = first
+                             ? (last ? Opcode::kRcReadResponseOnly : Opcode::kRcReadResponseFirst)
+                             : (last ? Opcode::kRcReadResponseLast : Opcode::kRcReadResponseMiddle);
+    const std::uint32_t offset = resource.next * pmtu_bytes(qp);
+    const std::uint32_t bytes = std::min(pmtu_bytes(qp), resource.end - offset);
+    MemoryRange range;
+    const KeyVerdict verdict =
+        memory_.check(qp, resource.rkey, resource.va + offset, bytes, DINGO_ACC_REMOTE_READ, range);
+    if (verdict == KeyVerdict::kPaused) {
+        deadlines_.pause_responses(qp);
+        return Sent::kNo;
+    }
+    std::uint8_t fault = 0;
+    if (verdict != KeyVerdict::kOk) {
+        fault = syndrome::kNakRemoteAccess;
+    } else {
+        if (!frame_.open(qp.transport->path, headers, bytes))
+            return Sent::kBusy;
+        const std::byte* const source = bytes >= kReferredBytes ? memory_.pointer(range) : nullptr;
+        if (source) {
+            frame_.refer(source);
+        } else if (bytes > 0 && !memory_.read(range, 0, frame_.payload())) {
+            frame_.cancel();
+            fault = syndrome::kNakRemoteOperational;
+        }
+    }
+    if (fault != 0) {  // the region went away while it was being read
+        drop_all(p);
+        ack_nak_.nak_fatal(qp, fault, headers.bth.psn, DINGO_EV_QP_ACCESS_ERR);
+        return Sent::kNo;
+    }
+    frame_.send(qp);
+    ++resource.next;
+    return Sent::kYes;
+}
+
+}  // namespace dingo::model

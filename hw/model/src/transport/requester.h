@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The sending half of RC and UC: which WQE and which packet of it comes next (requester.cpp), and
+// how that packet is made (request_packet.cpp). After a loss the cursor goes back to an older
+// record and its packets are made again from the send queue and host memory.
+#pragma once
+
+#include "../card_context.h"
+#include "deadlines.h"
+#include "frame_writer.h"
+#include "local_ops.h"
+#include "paths.h"
+#include "payload.h"
+#include "send_queue.h"
+#include "transport_state.h"
+
+namespace dingo::model {
+
+class Requester {
+  public:
+    Requester(CardContext& card, FrameWriter& frame, Deadlines& deadlines, const Paths& paths,
+              Payload& payload, SendQueue& send_queue, LocalOps& local_ops)
+        : card_(card),
+          frame_(frame),
+          deadlines_(deadlines),
+          paths_(paths),
+          payload_(payload),
+          send_queue_(send_queue),
+          local_ops_(local_ops) {}
+
+    /// Sends up to `burst` packets, counted in `used`; local operations count as packets.
+    SendStop turn(Qp& qp, unsigned burst, unsigned& used);
+
+  private:
+    // --- requester.cpp
+    SendStop start_wqe(Qp& qp);
+    SendStop start_message(Qp& qp);
+    /// Loads the WQE of a record again. False: it is not the same any more, and has failed.
+    bool reload_wqe(Qp& qp, const SendRecord& record);
+
+    // --- request_packet.cpp
+    SendStop send_packet(Qp& qp, const SendRecord& record);
+    SendStop send_data_packet(Qp& qp, const SendRecord& record, std::uint32_t packet_index);
+    SendStop send_read_request(Qp& qp, const SendRecord& record, std::uint32_t packet_index);
+    SendStop send_atomic_request(Qp& qp, const SendRecord& record);
+    void request_sent(Qp& qp, std::uint32_t next_psn, bool ack_requested);
+
+    CardContext& card_;
+    FrameWriter& frame_;
+    Deadlines& deadlines_;
+    const Paths& paths_;
+    Payload& payload_;
+    SendQueue& send_queue_;
+    LocalOps& local_ops_;
+    SendWqe wqe_;  ///< of the turn
+};
+
+}  // namespace dingo::model

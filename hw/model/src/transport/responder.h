@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The answering half of RC: requests are checked (responder.cpp) and executed
+// (responder_execute.cpp), and the QP's turn sends what they are owed.
+#pragma once
+
+#include <cstdint>
+
+#include "../card_context.h"
+#include "../memory_region.h"
+#include "ack_nak.h"
+#include "dingo/packet/parse.h"
+#include "duplicates.h"
+#include "error_flow.h"
+#include "paths.h"
+#include "payload.h"
+#include "read_responses.h"
+#include "receives.h"
+#include "rnr.h"
+
+namespace dingo::model {
+
+class Responder {
+  public:
+    Responder(CardContext& card, MemoryTable& memory, const Paths& paths, Payload& payload,
+              ErrorFlow& errors, Receives& receives, AckNak& ack_nak, Rnr& rnr,
+              ReadResponses& responses, Duplicates& duplicates)
+        : card_(card),
+          memory_(memory),
+          paths_(paths),
+          payload_(payload),
+          errors_(errors),
+          receives_(receives),
+          ack_nak_(ack_nak),
+          rnr_(rnr),
+          responses_(responses),
+          duplicates_(duplicates) {}
+
+    /// A request for an RC QP in RTR or later.
+    void receive_request(Qp& qp, const packet::Packet& packet);
+    /// Sends READ responses, atomic acknowledgements and then the ACK or NAK: up to `burst`
+    /// packets, counted in `used`. True: more at once.
+    bool turn(Qp& qp, unsigned burst, unsigned& used);
+
+  private:
+    // --- responder.cpp: one function per check, in the order of the specification
+    bool check_psn(Qp& qp, const packet::Packet& packet);
+    bool check_opcode_sequence(Qp& qp, const packet::Packet& packet);
+    bool check_opcode_valid(Qp& qp, const packet::Packet& packet);
+    bool check_resource(Qp& qp, const packet::Packet& packet);
+    bool check_length(Qp& qp, const packet::Packet& packet);
+    bool check_rkey(Qp& qp, const packet::Packet& packet);
+    /// What a failed key check means; true for kOk.
+    bool check_remote(Qp& qp, KeyVerdict verdict);
+
+    // --- responder_execute.cpp
+    void execute(Qp& qp, const packet::Packet& packet);
+    bool execute_send(Qp& qp, const packet::Packet& packet);
+    bool execute_write(Qp& qp, const packet::Packet& packet);
+    void execute_read(Qp& qp, const packet::Packet& packet);
+    void execute_atomic(Qp& qp, const packet::Packet& packet);
+    bool finish_message(Qp& qp, const packet::Packet& packet, std::uint32_t bytes);
+
+    CardContext& card_;
+    MemoryTable& memory_;
+    const Paths& paths_;
+    Payload& payload_;
+    ErrorFlow& errors_;
+    Receives& receives_;
+    AckNak& ack_nak_;
+    Rnr& rnr_;
+    ReadResponses& responses_;
+    Duplicates& duplicates_;
+};
+
+}  // namespace dingo::model

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// UC responder: nothing is answered; a message with a hole is dropped as a whole and its receive
+// WQE waits for the next one. UC sends by requester.h.
+#pragma once
+
+#include "../card_context.h"
+#include "../memory_region.h"
+#include "dingo/packet/parse.h"
+#include "error_flow.h"
+#include "payload.h"
+#include "receives.h"
+
+namespace dingo::model {
+
+class UnreliableConnected {
+  public:
+    UnreliableConnected(CardContext& card, MemoryTable& memory, Payload& payload, ErrorFlow& errors,
+                        Receives& receives)
+        : card_(card), memory_(memory), payload_(payload), errors_(errors), receives_(receives) {}
+
+    /// A packet for a UC QP in RTR or later.
+    void receive_unreliable(Qp& qp, const packet::Packet& packet);
+
+  private:
+    /// False: the packet does not fit, and the message is dropped.
+    bool unreliable_send(Qp& qp, const packet::Packet& packet);
+    bool unreliable_write(Qp& qp, const packet::Packet& packet);
+    void drop_unreliable(Qp& qp);
+
+    CardContext& card_;
+    MemoryTable& memory_;
+    Payload& payload_;
+    ErrorFlow& errors_;
+    Receives& receives_;
+};
+
+}  // namespace dingo::model
