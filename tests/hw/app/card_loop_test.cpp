@@ -13,6 +13,7 @@
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <thread>
 #include <tuple>
 
@@ -481,6 +482,47 @@ TEST(CardLoop, DoorbellThatKeepsACardAwakeIsServedHoweverLateTheNextRoundIs) {
     }
     EXPECT_GT(rounds, 3U);
     EXPECT_TRUE(served.prepare_sleep(now));
+}
+
+TEST(CardLoop, WhateverTheOrderOfRoundsAndRingsACardSleepsWithoutWork) {
+    std::minstd_rand random(1);
+    const auto roll = [&](unsigned below) { return static_cast<unsigned>(random() % below); };
+    Seat seat;
+    ServedCard& served = seat.served();
+    const std::atomic_ref need_kick(
+        *reinterpret_cast<std::uint32_t*>(seat.card().doorbell_memory().data() + 4096));
+    std::uint64_t rung = 0;
+    const auto ring_some = [&] {
+        ring_quietly(seat, ++rung << 48 | std::uint64_t{roll(200)} << 8 | FakeEngine::kWork);
+        if (need_kick.load() != 0) {
+            served.woke();
+            seat.card().doorbell_page_kicked(1);
+        }
+    };
+    Nanoseconds now = 1'000'000;
+    unsigned slept = 0;
+    for (unsigned step = 0; step < 20'000; ++step) {
+        now += roll(4) == 0 ? roll(3'000'000) : roll(1000);  // the thread may be off its processor
+        if (roll(3) == 0) {
+            ring_some();
+        }
+        // As CardLoop does, which asks the card to sleep only when no other one is busy.
+        bool asleep = served.sleeps_on(now);
+        if (!asleep && !served.round(now) && roll(2) == 0) {
+            if (roll(2) == 0) {
+                ring_some();  // behind the card's back
+            }
+            asleep = served.prepare_sleep(now);
+        }
+        if (!asleep) {
+            continue;
+        }
+        ++slept;
+        ASSERT_FALSE(seat.engine->run(now, 0)) << "step " << step;
+        ASSERT_EQ(seat.engine->doorbells.size(), rung) << "step " << step;
+        ASSERT_NE(need_kick.load(), 0U) << "step " << step;
+    }
+    EXPECT_GT(slept, 100U);
 }
 
 TEST(CardLoop, WhatTheHostGaveTheEngineAfterItsTurnKeepsTheCardAwake) {
