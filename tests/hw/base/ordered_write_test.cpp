@@ -94,8 +94,9 @@ class OrderedWrite : public testing::Test {
 
 // ib_write_lat polls the last byte: before the fix, 904 bytes were copied from their end.
 TEST_F(OrderedWrite, TheEndAppearsBehindAllElse) {
-    for (const std::size_t length : {1, 2, 3, 5, 7, 8, 9, 15, 16, 31, 33, 63, 64, 65, 127, 255, 256,
-                                     257, 511, 904, 1024, 2047, 2048, 4095, 4096, 5000, 8192, 9000}) {
+    for (const std::size_t length :
+         {1,   2,   3,   5,   7,   8,   9,    15,   16,   31,   33,   63,   64,   65,
+          127, 255, 256, 257, 511, 904, 1024, 2047, 2048, 4095, 4096, 5000, 8192, 9000}) {
         for (std::size_t behind = 1; behind <= std::min<std::size_t>(length, 8); ++behind) {
             for (const std::size_t shift : {0, 1, 8, 64, 100, 1024, 3000}) {
                 write(length, behind, shift);

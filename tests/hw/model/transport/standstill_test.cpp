@@ -161,7 +161,7 @@ void Seed::run(std::uint64_t seed) {
         disturbed_ = cards.now() < calm;
         for (unsigned i = 0; i < 2; ++i) {
             if (!take_completions(i))
-return;  // retries exceeded: it did not stand still
+                return;  // retries exceeded: it did not stand still
             disturb(i);
             post_some(i);
         }
