@@ -79,6 +79,17 @@ TEST(Build, WhatAnOpcodeDoesNotHaveIsZeroAfterParsing) {
     EXPECT_EQ(packet.atomic_eth.swap_add, 0u);
     EXPECT_EQ(packet.atomic_eth.compare, 0u);
     EXPECT_EQ(packet.imm, 0u);
+    parsed(Opcode::kUdSendOnly);
+    parsed(Opcode::kRcAck);
+    parsed(Opcode::kRcAtomicAck);
+    parsed(Opcode::kRcSendOnlyInv);
+    EXPECT_EQ(packet.deth.qkey, 0u);
+    EXPECT_EQ(packet.deth.src_qp, 0u);
+    EXPECT_EQ(packet.aeth.syndrome, 0u);
+    EXPECT_EQ(packet.aeth.msn, 0u);
+    EXPECT_EQ(packet.atomic_original, 0u);
+    parsed(Opcode::kRcSendOnly);
+    EXPECT_EQ(packet.inv_rkey, 0u);
 }
 
 TEST(Build, LengthsInATemplateAreThePacketsAndStillZero) {
@@ -154,6 +165,30 @@ TEST(Build, PadBytesAreZeroEvenInADirtyBuffer) {
     const std::byte* const payload = builder.payload().data();
     for (int i = 1; i < 4; ++i)
         EXPECT_EQ(payload[i], std::byte{0});
+}
+
+TEST(Build, ReservedBytesOfACnpAreZeroEvenInADirtyBuffer) {
+    const HeaderTemplate path{NetworkPath{}};
+    TransportHeaders headers;
+    headers.bth.opcode = Opcode::kCnp;
+    std::vector<std::byte> buffer(200, std::byte{0xff});
+    FrameBuilder builder;
+    ASSERT_TRUE(builder.begin(path, headers, 0, 0, buffer));
+    const auto frame = builder.finish();
+    ASSERT_EQ(frame.size(), kEthernetBytes + kIpv4Bytes + kUdpBytes + kBthBytes + 16 + kIcrcBytes);
+    for (const std::byte b : frame.last(16 + kIcrcBytes).first(16))
+        EXPECT_EQ(b, std::byte{0});
+}
+
+TEST(Build, AFrameForNoWireHasZeroForItsIcrc) {
+    const HeaderTemplate path{NetworkPath{}};
+    TransportHeaders headers;
+    headers.bth.opcode = Opcode::kRcSendOnly;
+    std::vector<std::byte> buffer(200, std::byte{0xff});
+    FrameBuilder builder;
+    ASSERT_TRUE(builder.begin(path, headers, 5, 0, buffer));
+    for (const std::byte b : builder.finish_without_icrc().last(kIcrcBytes))
+        EXPECT_EQ(b, std::byte{0});
 }
 
 TEST(Build, RefusesWhatDoesNotFit) {

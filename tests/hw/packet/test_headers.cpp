@@ -103,6 +103,9 @@ void every_bit_is_kept(test::Random& random) {
 TEST(Headers, NoBitOfAHeaderWithoutReservedOnesIsLost) {
     test::Random random(3);
     every_bit_is_kept<EthernetHeader>(random);
+    every_bit_is_kept<VlanHeader>(random);
+    every_bit_is_kept<Ipv4Header>(random);
+    every_bit_is_kept<Ipv6Header>(random);
     every_bit_is_kept<UdpHeader>(random);
     every_bit_is_kept<Reth>(random);
     every_bit_is_kept<AtomicEth>(random);
