@@ -135,6 +135,11 @@ TEST(Exchange, BeyondThePeersLimitsIsToldBeforeSending) {
                  [&] { peers.client->send(std::vector<std::byte>(8185)); });
     peers.both([](Connection& c) { EXPECT_EQ(c.receive().size(), 8184U); },
                [](Connection& c) { c.send(std::vector<std::byte>(8184)); });
+    std::vector<Endpoint> largest(2, endpoint());
+    largest[0].regions.resize(1);
+    largest[0].application.resize(16);
+    peers.both([&](Connection& c) { EXPECT_EQ(c.exchange(largest), largest); },
+               [&](Connection& c) { EXPECT_EQ(c.exchange(largest), largest); });
 }
 
 TEST(Exchange, AgainstABarrierIsNamedOnBothSides) {
@@ -267,6 +272,18 @@ TEST(End, ARefusalIsHeardBySomebodyWhoIsSending) {
             peers.client->send(message);
         }
     });
+}
+
+TEST(End, ARefusalEndsTheStreamThoughTheObjectLives) {
+    Listener listener("127.0.0.1", 0, options());
+    test::Raw raw(listener.port());
+    auto accepting = std::async(std::launch::async, [&] { return listener.accept(20s); });
+    raw.shake_hands();
+    Connection connection = accepting.get();
+    connection.refuse("enough");
+    EXPECT_EQ(raw.refusal().text, "enough");
+    pollfd end = {raw.fd(), POLLRDHUP, 0};
+    EXPECT_EQ(poll(&end, 1, 20'000), 1) << "nothing tells the peer that no more follows";
 }
 
 TEST(Connect, OverIpv6) {

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "loopback.h"
+#include "peer/impl.h"
 
 namespace qpx {
 namespace {
@@ -138,6 +139,51 @@ TEST(EventLoops, TheEndOfASilentClientsTimeWakes) {
     ADD_FAILURE() << "it wakes, and the client stays";
 }
 
+/// A stream that has no descriptor to wait on, as one of librdmacm.
+class Unpollable final : public net::Stream {
+  public:
+    explicit Unpollable(std::unique_ptr<net::Stream> inner) : inner_(std::move(inner)) {}
+    net::Want handshake() override { return inner_->handshake(); }
+    net::Io read(std::span<std::byte> into) override { return inner_->read(into); }
+    net::Io write(std::span<const std::byte> from) override { return inner_->write(from); }
+    bool wait(bool readable, bool writable, net::Deadline deadline) override {
+        return inner_->wait(readable, writable, deadline);
+    }
+    void shutdown() noexcept override { inner_->shutdown(); }
+    int fd() const override { return -1; }
+    bool pollable() const override { return false; }
+    std::string peer_address() const override { return inner_->peer_address(); }
+    std::uint16_t peer_port() const override { return inner_->peer_port(); }
+    std::string local_address() const override { return inner_->local_address(); }
+
+  private:
+    std::unique_ptr<net::Stream> inner_;
+};
+
+TEST(EventLoops, AConnectionWithoutADescriptorWakesByTime) {
+    Listener listener("127.0.0.1", 0, options());
+    auto accepting = std::async(std::launch::async, [&] { return listener.accept(20s); });
+    const auto deadline = net::Deadline::in(20s);
+    auto session = peer::shake_hands(
+        std::make_unique<Unpollable>(
+            net::connect_tcp_stream("127.0.0.1", listener.port(), AF_INET, deadline)),
+        peer::make_hello(wire::feature_peer, wire::feature_peer, options()), deadline, "", "");
+    Connection client(std::make_unique<Connection::Impl>(std::move(session), options(),
+                                                         std::make_unique<net::Interrupt>()));
+    Connection server = accepting.get();
+    const int fd = client.fd();
+    EXPECT_EQ(client.try_receive(), std::nullopt);
+    for (const char* text : {"one", "two"}) {
+        server.send(bytes(text));
+        std::optional<std::vector<std::byte>> got;
+        for (int i = 0; i < 1000 && !got; ++i) {
+            ASSERT_TRUE(readable(fd, 20s)) << text;
+            got = client.try_receive();
+        }
+        EXPECT_EQ(got, bytes(text));
+    }
+}
+
 TEST(Cancel, EndsAnAcceptThatWouldWaitForEver) {
     Listener listener("127.0.0.1", 0, options());
     auto accepting = std::async(std::launch::async, [&] {
@@ -150,6 +196,19 @@ TEST(Cancel, EndsAnAcceptThatWouldWaitForEver) {
     EXPECT_TRUE(readable(listener.fd()));
     expect_error(ErrorCode::Cancelled, "", [&] { listener.accept(-1ms); });
     expect_error(ErrorCode::Timeout, "", [&] { listener.accept(1ms); });
+}
+
+TEST(Cancel, WakesAConnectionsEventLoop) {
+    Peers peers;
+    const int fd = peers.server->fd();
+    EXPECT_FALSE(readable(fd));
+    peers.server->cancel();
+    ASSERT_TRUE(readable(fd));
+    expect_error(ErrorCode::Cancelled, "", [&] { peers.server->try_receive(); });
+    EXPECT_FALSE(readable(fd));
+    peers.client->send(bytes("still here"));
+    ASSERT_TRUE(readable(fd, 20s));
+    EXPECT_EQ(peers.server->receive(), bytes("still here"));
 }
 
 TEST(Cancel, AReceiveCanBeRepeatedAndAnExchangeCannot) {
@@ -168,25 +227,42 @@ TEST(Cancel, AReceiveCanBeRepeatedAndAnExchangeCannot) {
     expect_error(ErrorCode::Refused, "cancelled", [&] { peers.client->exchange(endpoint()); });
 }
 
-TEST(Cancel, ASignalEndsCallsWhereThatIsWanted) {
+/// CALL is to end by a signal.
+template <class Call>
+void ended_by_a_signal(Call call) {
     struct sigaction action {
     }, before{};
     action.sa_handler = [](int) {};
     sigaction(SIGUSR1, &action, &before);
-    PeerOptions stopping = options();
-    stopping.stop_on_signal = true;
-    Listener listener("127.0.0.1", 0, stopping);
     std::atomic<bool> done{false};
-    std::thread accepting([&] {
-        expect_error(ErrorCode::Cancelled, "signal", [&] { listener.accept(20s); });
+    std::thread calling([&] {
+        expect_error(ErrorCode::Cancelled, "signal", call);
         done = true;
     });
     for (int i = 0; i < 2000 && !done; ++i) {
-        pthread_kill(accepting.native_handle(), SIGUSR1);
+        pthread_kill(calling.native_handle(), SIGUSR1);
         std::this_thread::sleep_for(5ms);
     }
-    accepting.join();
+    calling.join();
     sigaction(SIGUSR1, &before, nullptr);
+}
+
+TEST(Cancel, ASignalEndsCallsWhereThatIsWanted) {
+    PeerOptions stopping = options();
+    stopping.stop_on_signal = true;
+    Listener listener("127.0.0.1", 0, stopping);
+    ended_by_a_signal([&] { listener.accept(20s); });
+}
+
+TEST(Cancel, ASignalEndsAConnectThatWaitsForItsServer) {
+    std::uint16_t port = 0;
+    {
+        const Listener probe("127.0.0.1", 0);
+        port = probe.port();
+    }
+    PeerOptions stopping = options();
+    stopping.stop_on_signal = stopping.retry_refused = true;
+    ended_by_a_signal([&] { Connection::connect("127.0.0.1", port, stopping); });
 }
 
 TEST(Descriptors, WithNoneLeftAcceptWaitsAndSaysSoOnce) {

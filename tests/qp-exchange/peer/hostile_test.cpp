@@ -129,6 +129,22 @@ TEST(Hostile, ManyUnfinishedClientsOfOneAddressAreRefused) {
     EXPECT_EQ(listener.accept(20s).peer_name(), "raw");
 }
 
+TEST(Hostile, UnfinishedClientsOfManyAddressesMakeTheNextWait) {
+    Listener listener("127.0.0.1", 0, options());
+    std::vector<Raw> held;
+    for (int address = 2; address < 10; ++address) {
+        for (int i = 0; i < 32; ++i) {
+            held.emplace_back(listener.port(), "127.0.0." + std::to_string(address));
+        }
+        EXPECT_TRUE(contains(turned_away(listener, 20ms), "nobody was turned away"));
+    }
+    Raw next(listener.port());
+    next.send(Raw::hello());
+    EXPECT_TRUE(contains(turned_away(listener, 50ms), "nobody was turned away"));
+    held.pop_back();
+    EXPECT_EQ(listener.accept(20s).peer_name(), "raw") << "who goes makes room";
+}
+
 /// After the handshake: RAW sends what MAKE gives for its sequence number, the server calls CALL.
 template <class Make, class Call>
 void after_handshake(Make make, Call call) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Two peers on loopback: the server in the test's thread, the client in another.
 #pragma once
+#include <arpa/inet.h>
+
 #include <future>
 #include <string>
 #include <utility>
@@ -60,6 +62,20 @@ class Raw {
   public:
     explicit Raw(std::uint16_t port)
         : fd_(net::connect_tcp(net::resolve("127.0.0.1", port, 0), net::Deadline::in(20s))) {}
+    /// From another address of this host.
+    Raw(std::uint16_t port, const std::string& source)
+        : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        const auto at = [](const std::string& host, std::uint16_t number) {
+            sockaddr_in address{};
+            address.sin_family = AF_INET;
+            address.sin_port = htons(number);
+            inet_pton(AF_INET, host.c_str(), &address.sin_addr);
+            return address;
+        };
+        const sockaddr_in from = at(source, 0), to = at("127.0.0.1", port);
+        EXPECT_EQ(bind(fd_.get(), reinterpret_cast<const sockaddr*>(&from), sizeof from), 0);
+        EXPECT_EQ(connect(fd_.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+    }
 
     void send(const std::vector<std::byte>& bytes) {
         std::size_t sent = 0;
