@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "group/messages.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
+#include "wire/bytes.h"
 #include "wire/frame.h"
 
 namespace qpx::service {
@@ -140,27 +142,6 @@ void write_fields(wire::FrameWriter& writer, const Message& m, uint32_t need) {
     }
 }
 
-template <typename Number>
-void append_number(Bytes& out, Number value) {
-    for (size_t i = sizeof value; i-- > 0;) {
-        out.push_back(static_cast<std::byte>(value >> (8 * i)));
-    }
-}
-
-void put_u32(std::byte* at, uint32_t value) {
-    for (int i = 0; i < 4; ++i) {
-        at[i] = static_cast<std::byte>(value >> (24 - 8 * i));
-    }
-}
-
-uint32_t u32_at(const std::byte* at) {
-    uint32_t value = 0;
-    for (int i = 0; i < 4; ++i) {
-        value = value << 8 | std::to_integer<uint32_t>(at[i]);
-    }
-    return value;
-}
-
 }  // namespace
 
 Message decode(uint8_t type, View payload) {
@@ -264,14 +245,14 @@ void encode_before_bytes(const Message& message, uint32_t sequence, size_t bytes
     header.length += static_cast<uint32_t>(bytes);
     wire::encode_header(
         header, std::span<std::byte, wire::header_size>(out.data() + start, wire::header_size));
-    put_u32(out.data() + field + 4, static_cast<uint32_t>(bytes));
+    wire::store(out.data() + field + 4, static_cast<uint32_t>(bytes));
 }
 
 void append_item(Bytes& items, uint32_t rank, View bytes) {
     const size_t at = items.size();
     items.resize(at + item_overhead + bytes.size());
-    put_u32(items.data() + at, rank);
-    put_u32(items.data() + at + 4, static_cast<uint32_t>(bytes.size()));
+    wire::store(items.data() + at, rank);
+    wire::store(items.data() + at + 4, static_cast<uint32_t>(bytes.size()));
     std::copy(bytes.begin(), bytes.end(), items.begin() + static_cast<ptrdiff_t>(at + 8));
 }
 
@@ -282,8 +263,8 @@ bool Items::next() {
     if (rest_.size() < item_overhead) {
         throw Error(ErrorCode::Protocol, "items end in the middle of one");
     }
-    rank_ = u32_at(rest_.data());
-    const uint32_t length = u32_at(rest_.data() + 4);
+    rank_ = wire::load<uint32_t>(rest_.data());
+    const uint32_t length = wire::load<uint32_t>(rest_.data() + 4);
     if (length > rest_.size() - item_overhead) {
         throw Error(ErrorCode::Protocol, "an item reaches beyond its field");
     }
@@ -293,11 +274,11 @@ bool Items::next() {
 }
 
 void append_record(Bytes& records, const Record& record) {
-    append_number(records, static_cast<uint8_t>(record.kind));
-    append_number(records, record.rank);
-    append_number(records, record.incarnation);
-    append_number(records, static_cast<uint16_t>(record.name.size()));
-    append_number(records, static_cast<uint16_t>(record.text.size()));
+    wire::append(records, static_cast<uint8_t>(record.kind));
+    wire::append(records, record.rank);
+    wire::append(records, record.incarnation);
+    wire::append(records, static_cast<uint16_t>(record.name.size()));
+    wire::append(records, static_cast<uint16_t>(record.text.size()));
     const View name = view_of(record.name), text = view_of(record.text);
     records.insert(records.end(), name.begin(), name.end());
     records.insert(records.end(), text.begin(), text.end());
@@ -320,7 +301,7 @@ std::vector<Record> read_records(View packed) {
 }
 
 void append_rank(Bytes& ranks, uint32_t rank) {
-    append_number(ranks, rank);
+    wire::append(ranks, rank);
 }
 
 std::vector<uint32_t> read_ranks(View packed) {
@@ -329,7 +310,7 @@ std::vector<uint32_t> read_ranks(View packed) {
     }
     std::vector<uint32_t> ranks(packed.size() / 4);
     for (size_t i = 0; i < ranks.size(); ++i) {
-        ranks[i] = u32_at(packed.data() + 4 * i);
+        ranks[i] = wire::load<uint32_t>(packed.data() + 4 * i);
     }
     return ranks;
 }

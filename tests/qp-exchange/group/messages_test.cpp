@@ -129,5 +129,97 @@ TEST(ServiceMessages, RandomPayloadsAreDecodedOrRefused) {
     EXPECT_GT(refused, 1000);
 }
 
+TEST(ServiceMessages, EveryFieldIsReadBack) {
+    const Bytes value = {std::byte{1}, std::byte{0}, std::byte{0xff}};
+    Bytes ranks;
+    const std::vector<uint32_t> of_each_byte = {0, 1, 0x01020304, 0xfffffffe, any_rank};
+    for (const uint32_t rank : of_each_byte) {
+        append_rank(ranks, rank);
+    }
+    Bytes out;
+    encode({.type = Type::Put,
+            .request = 0xfedcba98,
+            .rank = 0x12345678,
+            .size = 0x01000002,
+            .options = once,
+            .incarnation = 0x89abcdef,
+            .number = -2,
+            .job = "job",
+            .name = "name",
+            .text = "text",
+            .keys = {"a", "b", "c"},
+            .value = value,
+            .ranks = ranks},
+           1, out);
+    const Message m = decode(static_cast<uint8_t>(Type::Put), payload(out));
+    EXPECT_EQ(m.request, 0xfedcba98);
+    EXPECT_EQ(m.rank, 0x12345678u);
+    EXPECT_EQ(m.size, 0x01000002u);
+    EXPECT_EQ(m.options, once);
+    EXPECT_EQ(m.incarnation, 0x89abcdef);
+    EXPECT_EQ(m.number, -2);
+    EXPECT_EQ(m.job, "job");
+    EXPECT_EQ(m.name, "name");
+    EXPECT_EQ(m.text, "text");
+    EXPECT_EQ(m.keys, (std::vector<std::string_view>{"a", "b", "c"}));
+    EXPECT_EQ(hex(m.value), hex(value));
+    EXPECT_EQ(read_ranks(m.ranks), of_each_byte);
+    EXPECT_THROW(read_ranks(View(ranks).first(7)), Error);
+}
+
+TEST(ServiceMessages, ItemsKeepRankAndBytesOfEachMember) {
+    Bytes items;
+    append_item(items, 0xfedcba98, view_of("first"));
+    append_item(items, 1, {});
+    append_item(items, any_rank, view_of("last"));
+    Items reader(items);
+    for (const auto& [rank, text] :
+         {std::pair<uint32_t, const char*>{0xfedcba98, "first"}, {1, ""}, {any_rank, "last"}}) {
+        ASSERT_TRUE(reader.next());
+        EXPECT_EQ(reader.rank(), rank);
+        EXPECT_EQ(text_of(reader.bytes()), text);
+    }
+    EXPECT_FALSE(reader.next());
+}
+
+TEST(ServiceMessages, DoneThatTheKeyWasThereHasTheDocumentedBytes) {
+    Bytes out;
+    encode({.type = Type::Done, .request = 1, .options = exists}, 7, out);
+    EXPECT_EQ(hex(View(out).subspan(wire::header_size)),
+              "000100000000000400000001"    // request
+              "000a00000000000400000040");  // options: the key was there
+}
+
+TEST(ServiceMessages, EventsAnswerNoRequest) {
+    Bytes records, out;
+    append_record(records, {EventKind::Failed, 4, 2, "n", "why"});
+    encode({.type = Type::Events, .records = records}, 7, out);
+    wire::FieldReader fields(payload(out));
+    const auto field = fields.next();
+    ASSERT_TRUE(field);
+    EXPECT_EQ(field->tag, 12);  // records
+    EXPECT_FALSE(fields.next());
+}
+
+TEST(ServiceMessages, EveryTagThatIsNotKnownIsRefusedWhereItMustBeUnderstood) {
+    for (const uint16_t tag : {0, 16, 17, 18, 31, 32, 33, 48, 0x8001, 0xffff}) {
+        for (const bool must : {false, true}) {
+            Bytes out;
+            wire::FrameWriter writer(out, static_cast<wire::Type>(Type::Leave));
+            writer.u32(1, 5);
+            writer.u32(tag, 1, must ? wire::must_understand : uint16_t{0});
+            writer.finish(0);
+            const auto read = [&] {
+                return decode(static_cast<uint8_t>(Type::Leave), payload(out));
+            };
+            if (must) {
+                EXPECT_THROW(read(), Error) << tag;
+            } else {
+                EXPECT_EQ(read().request, 5u) << tag;
+            }
+        }
+    }
+}
+
 }  // namespace
 }  // namespace qpx::service

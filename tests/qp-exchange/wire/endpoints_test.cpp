@@ -129,6 +129,23 @@ TEST(Endpoints, LimitsAreKept) {
                  [&] { decode_endpoints(payload, {.max_application = 2}); });
 }
 
+TEST(Endpoints, TheLongestNamesAreTakenAndNoLongerOnes) {
+    const auto decoded = [](const Endpoint& endpoint) {
+        std::vector<std::byte> out;
+        encode(out, std::vector<Endpoint>{endpoint}, 1);
+        return decode_endpoints(std::span(out).subspan(header_size), {}).front();
+    };
+    Endpoint endpoint = sample();
+    endpoint.device = std::string(63, 'd');
+    endpoint.regions[0].tag = std::string(255, 't');
+    EXPECT_EQ(decoded(endpoint), endpoint);
+    endpoint.device += 'd';
+    expect_error(ErrorCode::Limit, "a device name above 63 bytes", [&] { decoded(endpoint); });
+    endpoint.device.pop_back();
+    endpoint.regions[0].tag += 't';
+    expect_error(ErrorCode::Limit, "a region's tag above 255 bytes", [&] { decoded(endpoint); });
+}
+
 TEST(Endpoints, DoubledAndCutFieldsAreRefused) {
     const std::string device = "0001 0000 00000001 61", application = "0003 0000 00000000";
     EXPECT_THROW(decode_endpoints(with_header(fixed + device + device), {}), Error);

@@ -174,5 +174,39 @@ TEST(Cursor, EndsWithAnError) {
     expect_error(ErrorCode::Protocol, "ends after 1 bytes where 4", [&] { cursor.u32(); });
 }
 
+TEST(Frame, AReaderThatAlwaysHoldsAPartOfOneStaysSmall) {
+    std::vector<std::byte> bytes;
+    for (std::uint32_t i = 0; i < 10'000; ++i) {
+        FrameWriter writer(bytes, Type::Data);
+        writer.bytes(1, std::vector<std::byte>(100));
+        writer.finish(i);
+    }
+    FrameReader reader;
+    std::uint32_t frames = 0;
+    std::size_t most = 0;
+    for (auto rest = std::span<const std::byte>(bytes); !rest.empty();) {
+        const auto part = rest.first(std::min<std::size_t>(rest.size(), 1001));  // ends in a frame
+        rest = rest.subspan(part.size());
+        feed(reader, part);
+        while (const auto frame = reader.next()) {
+            EXPECT_EQ(frame->header.sequence, frames++);
+        }
+        most = std::max(most, reader.space().size());
+    }
+    EXPECT_EQ(frames, 10'000U);
+    EXPECT_LE(most, 8192U);
+}
+
+TEST(Fields, ATextIsCheckedBeforeAnybodySeesIt) {
+    for (const char* text : {"0001 0000 00000002 610a", "0001 0000 00000001 ff"}) {
+        const auto bytes = hex(text);
+        FieldReader fields(bytes);
+        const auto field = fields.next();
+        ASSERT_TRUE(field);
+        expect_error(ErrorCode::Protocol, "not UTF-8", [&] { field->text(); });
+        expect_error(ErrorCode::Protocol, "not UTF-8", [&] { to_text(field->value); });
+    }
+}
+
 }  // namespace
 }  // namespace qpx::wire

@@ -116,5 +116,12 @@ TEST(Refusal, BecomesAnErrorThatNamesWhoRefused) {
     EXPECT_EQ(refused({Reason::Auth, ""}, "qpxd").code(), ErrorCode::Auth);
 }
 
+TEST(Refusal, ItsTextKeepsItsLettersAndLosesControlCharacters) {
+    std::vector<std::byte> out;
+    encode(out, Refusal{Reason::Mismatch, "\xc3\x80 \x7f\x1f\n|\xe2\x82\x80"}, 5);
+    EXPECT_EQ(decode_refusal(std::span(out).subspan(header_size)).text,
+              "\xc3\x80    |\xe2\x82\x80");
+}
+
 }  // namespace
 }  // namespace qpx::wire

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace qpx::wire {
 namespace {
 
@@ -26,6 +28,29 @@ TEST(Text, RefusesOverlongSurrogatesAndCutSequences) {
          {"\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
           "\x80", "\xc3", "\xe4\xb8", "\xf0\x9f\x90", "\xc3\x28"}) {
         EXPECT_FALSE(is_text(std::string_view(text))) << text;
+    }
+}
+
+TEST(Text, TakesTheFirstAndTheLastCharacterOfEachLength) {
+    for (const char* text :
+         {" ", "~", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80",
+          "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"}) {
+        EXPECT_TRUE(is_text(std::string_view(text))) << text;
+    }
+    for (const char* beside : {"\x1f", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xbf\xbf",
+                               "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80"}) {
+        EXPECT_FALSE(is_text(std::string_view(beside))) << beside;
+    }
+}
+
+TEST(Text, HexDigitsAreTheseAndNoOthers) {
+    const std::string_view digits = "0123456789abcdef", upper = "0123456789ABCDEF";
+    for (int c = -128; c < 128; ++c) {
+        const auto at =
+            std::min(digits.find(static_cast<char>(c)), upper.find(static_cast<char>(c)));
+        EXPECT_EQ(hex_digit(static_cast<char>(c)),
+                  at == std::string_view::npos ? -1 : static_cast<int>(at))
+            << c;
     }
 }
 
