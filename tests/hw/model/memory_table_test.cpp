@@ -240,6 +240,22 @@ TEST_F(MemoryTableTest, BadPageListIsABusErrorNotAWildAccess) {
     EXPECT_EQ(host.dma_writes, 0u);
 }
 
+TEST_F(MemoryTableTest, ALeafThatIsNotAlignedIsNotRead) {
+    const std::uint64_t leaf = host.alloc(4096);
+    std::byte b{};
+    for (unsigned bit = 0; 1u << bit < DINGO_PBL_LEAF_ENTRIES * sizeof(std::uint64_t); ++bit) {
+        auto cmd = command(4096);
+        cmd.mem.levels = 2;
+        cmd.mem.page_shift = 12;
+        host.store<std::uint64_t>(cmd.mem.addr, leaf | 1u << bit);
+        table.impl().create(cmd);
+        ASSERT_EQ(check(cmd.key, cmd.iova, 1), KeyVerdict::kOk);
+        const auto reads = host.dma_reads;
+        EXPECT_FALSE(table.write(range, 0, std::span(&b, 1))) << bit;
+        EXPECT_EQ(host.dma_reads, reads + 1) << bit << ": only the root is read";
+    }
+}
+
 TEST_F(MemoryTableTest, AnUnreadableRootIsABusErrorNotAnotherLeafsPage) {
     constexpr std::size_t kLeaf = DINGO_PBL_LEAF_ENTRIES;
     OneCard unused;
@@ -462,6 +478,21 @@ TEST_F(WindowTest, OrdinaryKeysCannotBeInvalidated) {
 }
 
 // --- fast registration
+
+TEST_F(MemoryTableTest, FastRegistrationIsForQueuePairsOfTheRegionsDomain) {
+    dingo_wqe_reg reg{};
+    reg.pbl_addr = host.alloc(4096);
+    host.store(reg.pbl_addr, host.alloc(4096));
+    reg.length = 4096;
+    reg.page_shift = 12;
+    reg.key = create_kind(DINGO_MRT_FRWR, 4 << 12);
+    reg.access = DINGO_ACC_LOCAL_WRITE;
+    qp.privileged = true;
+    qp.pdn = 2;
+    EXPECT_EQ(table.fast_register(qp, reg), KeyVerdict::kWrongPd);
+    qp.pdn = 1;
+    EXPECT_EQ(table.fast_register(qp, reg), KeyVerdict::kOk);
+}
 
 TEST_F(MemoryTableTest, FastRegistrationNeedsAFreeRegionAPrivilegedQueuePairAndFittingPages) {
     const std::uint32_t key = create_kind(DINGO_MRT_FRWR, 4 << 12);

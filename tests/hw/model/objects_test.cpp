@@ -59,6 +59,52 @@ TEST_F(Objects, ReceiveDoorbellBeyondTheRingOrBackwardsIsDropped) {
     EXPECT_EQ(d.query_qp(qp.qpn).rq_producer, 1u << qp.log_rq);
 }
 
+TEST_F(Objects, SendDoorbellBackwardsIsDropped) {
+    TestQp qp = ready_qp();
+    SendWr nop;
+    nop.opcode = DINGO_WR_NOP;
+    for (unsigned i = 0; i < 40; ++i)
+        d.post_send(qp, nop);
+    card.settle();
+    ASSERT_EQ(d.query_qp(qp.qpn).sq_consumer, 40u);
+    d.to_state(qp, DINGO_QPS_SQD);
+    for (unsigned i = 0; i < 10; ++i)
+        d.post_send(qp, nop);
+    const std::uint32_t word0 = DINGO_PREP(DINGO_DOORBELL_WORD0_TYPE_MASK, DINGO_DB_SQ) | qp.qpn;
+    const std::uint64_t before = dropped();
+    for (const std::uint32_t index : {49u, 45u, 40u, 39u, 0u}) {
+        d.doorbell(qp.db_page, word0, index);
+        EXPECT_EQ(d.query_qp(qp.qpn).sq_producer, 50u) << index;
+    }
+    EXPECT_EQ(dropped(), before + 5);
+    d.doorbell(qp.db_page, word0, 40 + (1u << qp.log_sq));  // exactly full
+    EXPECT_EQ(d.query_qp(qp.qpn).sq_producer, 40 + (1u << qp.log_sq));
+}
+
+TEST_F(Objects, ADoorbellThatIsRungTwiceIsNoError) {
+    TestQp qp = ready_qp();
+    Srq srq = d.create_srq();
+    EthRing tx = d.create_eth(DINGO_ETH_TX, 0, cq);
+    EthRing rx = d.create_eth(DINGO_ETH_RX, 0, cq);
+    const Mr mr = d.create_mr(4096, DINGO_ACC_LOCAL_WRITE);
+    d.to_state(qp, DINGO_QPS_SQD);
+    d.post_send(qp, SendWr{});
+    d.post_recv(qp, 1, {mr.sge(0, 64)});
+    d.post_recv(srq, 1, {mr.sge(0, 64)});
+    d.post_eth(tx, mr.bus, 64);
+    d.post_eth(rx, mr.bus, 64);
+    const std::uint64_t before = dropped();
+    const auto again = [&](std::uint32_t page, std::uint32_t type, std::uint32_t id) {
+        d.doorbell(page, DINGO_PREP(DINGO_DOORBELL_WORD0_TYPE_MASK, type) | id, 1);
+    };
+    again(qp.db_page, DINGO_DB_SQ, qp.qpn);
+    again(qp.db_page, DINGO_DB_RQ, qp.qpn);
+    again(srq.db_page, DINGO_DB_SRQ, srq.srqn);
+    d.ring_eth(tx);
+    d.ring_eth(rx);
+    EXPECT_EQ(dropped(), before);
+}
+
 TEST_F(Objects, DoorbellsNeedTheirPageTheTagAndAnExistingObject) {
     const TestQp qp = ready_qp();
     const Srq srq = d.create_srq();

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // UD and GSI: address vectors, GRH, Q_Keys, what is dropped, what stops the send queue.
+#include <algorithm>
+#include <array>
+
 #include "fixture.h"
 
 namespace dingo::test {
@@ -247,6 +250,27 @@ TEST_F(Datagram, FlushInError) {
     run(datagram(8));
     cards.settle();
     EXPECT_EQ(stat(1, DINGO_CARD_RX_DROP_QP_STATE), 1U);
+}
+
+TEST_F(Datagram, AGroupThatNobodyIsInIsCountedOnceWhateverElseIsWrong) {
+    start();
+    SendWr wr = datagram(8);
+    wr.ud.dest_qpn = DINGO_QPN_MCAST;
+    const std::array<std::uint8_t, 16> group = {0, 0, 0,    0,    0,   0, 0, 0,
+                                                0, 0, 0xff, 0xff, 239, 1, 2, 3};
+    const std::array<std::uint8_t, 6> mac = {1, 0, 0x5e, 1, 2, 3};
+    std::ranges::copy(group, wr.ud.dgid);
+    std::ranges::copy(mac, wr.ud.dmac);
+    auto another = group;
+    another[15] ^= 1;
+    ASSERT_EQ(driver(1).multicast(DINGO_OP_ATTACH_MCAST, qp(1).qpn, another).status, DINGO_ST_OK);
+    const std::uint8_t on_vlan[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, 1};
+    driver(0).set_gid(0, on_vlan, 42);  // the receiving card has no address there
+    run(wr);
+    cards.settle();
+    EXPECT_EQ(stat(1, DINGO_CARD_RX_DROP_MCAST), 1U);
+    EXPECT_EQ(stat(1, DINGO_CARD_RX_DROP_ADDRESS), 0U);
+    EXPECT_EQ(stat(1, DINGO_CARD_BAD_PKEY), 0U);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 //
 // Errors of every origin, seen from both ends of a connection: statuses, events, states, and the
 // flush.
+#include <array>
 #include <set>
 
 #include "fixture.h"
@@ -388,6 +389,73 @@ TEST_F(ErrorFlow, DoorbellsBeyondTheRingAreDropped) {
     driver(0).ring_sq(wild);
     EXPECT_EQ(stat(0, DINGO_CARD_DB_DROPPED), before + 2);
     run(rdma(DINGO_WR_WRITE, 0, 0, 8));
+}
+
+TEST_F(ErrorFlow, AFlushLeavesTurnsToTheOthers) {
+    constexpr std::uint32_t kPosted = 1000;
+    TwoCards::ConnectOptions options;
+    options.qp.log_sq = options.qp.log_rq = 10;
+    options.log_cq = 12;
+    for (const bool sends : {true, false}) {
+        SCOPED_TRACE(sends ? "sends" : "receives");
+        connect(options);
+        TwoCards::Connection other = cards.connect();
+        driver(0).to_state(qp(0), DINGO_QPS_SQD);
+        for (std::uint32_t i = 0; i < kPosted; ++i)
+            sends ? static_cast<void>(driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 8)))
+                  : driver(0).post_recv(qp(0), i, {});
+        driver(0).to_state(qp(0), DINGO_QPS_ERR);
+        driver(0).post_send(other.qp[0], rdma(DINGO_WR_WRITE, 0, 0, 8));
+        OneCard& card = cards.card(0);
+        const auto before = card.wire.frames;
+        while (card.wire.frames == before && card.engine->run(cards.now(), 8)) {
+        }
+        EXPECT_EQ(card.wire.frames, before + 1);
+        std::uint32_t flushed = 0;
+        while (poll(0))
+            ++flushed;
+        EXPECT_LT(flushed, kPosted / 2) << "the other QP waited for the whole flush";
+        cards.settle();
+        while (poll(0))
+            ++flushed;
+        EXPECT_EQ(flushed, kPosted);
+    }
+}
+
+TEST_F(ErrorFlow, EveryReservedFieldOfAWorkRequestIsChecked) {
+    TwoCards::ConnectOptions options;
+    options.qp.flags = DINGO_CMD_CREATE_QP_FLAGS_PRIVILEGED_MASK;
+    connect(options);
+    constexpr std::size_t kSegment = sizeof(dingo_wqe_ctrl);
+    const auto refused = [&](std::uint8_t opcode, std::size_t offset) {
+        SendWr wr = rdma(opcode, 0, 0, 8);
+        if (opcode <= DINGO_WR_SEND_INV || opcode == DINGO_WR_LOCAL_INV)
+            wr.raddr = wr.rkey = 0;
+        if (opcode >= DINGO_WR_LOCAL_INV)
+            wr.sges.clear();
+        wr.reg.page_shift = 12;
+        std::vector<std::byte> wqe = encode(wr, false);
+        wqe[kSegment + offset] = std::byte{1};
+        driver(0).post_blocks(qp(0), wqe);
+        const dingo_cqe cqe = wait(0);
+        EXPECT_EQ(cqe.status, DINGO_WCS_LOC_QP_OP_ERR) << int{opcode} << " at " << offset;
+        EXPECT_EQ(cqe.vendor_err, DINGO_VERR_WQE_RESERVED) << int{opcode} << " at " << offset;
+        reconnect();
+    };
+    constexpr std::array<std::uint8_t, 5> kRemote = {
+        DINGO_WR_WRITE, DINGO_WR_WRITE_IMM, DINGO_WR_READ, DINGO_WR_CMP_SWAP, DINGO_WR_FETCH_ADD};
+    for (const std::uint8_t opcode : kRemote)
+        refused(opcode, offsetof(dingo_wqe_rdma, rsvd));
+    constexpr std::array<std::uint8_t, 4> kWithoutSegment = {DINGO_WR_SEND, DINGO_WR_SEND_IMM,
+                                                             DINGO_WR_SEND_INV, DINGO_WR_LOCAL_INV};
+    for (const std::uint8_t opcode : kWithoutSegment)
+        for (const std::size_t offset : {std::size_t{0}, sizeof(dingo_wqe_rdma) - 1})
+            refused(opcode, offset);
+    for (std::size_t i = 0; i < sizeof(dingo_wqe_bind::rsvd); ++i)
+        refused(DINGO_WR_BIND_MW, offsetof(dingo_wqe_bind, rsvd) + i);
+    for (std::size_t i = 0; i < sizeof(dingo_wqe_reg::rsvd0); ++i)
+        refused(DINGO_WR_REG_MR, offsetof(dingo_wqe_reg, rsvd0) + i);
+    refused(DINGO_WR_REG_MR, offsetof(dingo_wqe_reg, rsvd1));
 }
 
 }  // namespace

@@ -172,5 +172,25 @@ TEST_F(LocalOperations, BindBeyondTheRegionFails) {
     EXPECT_STREQ(status_name(wait(0).status), "MW_BIND_ERR");
 }
 
+TEST_F(LocalOperations, EveryPageSizeOfTheContractIsTaken) {
+    start();
+    std::uint32_t key = fast.key;
+    for (const int shift : {12, 13, 21, 30}) {
+        SendWr wr = reg(++key);
+        wr.reg.page_shift = static_cast<std::uint8_t>(shift);
+        run(wr);
+        run(local_inv(key));
+    }
+    for (const int shift : {11, 31}) {
+        SCOPED_TRACE(shift);
+        TwoCards::ConnectOptions options;
+        options.qp.flags = DINGO_CMD_CREATE_QP_FLAGS_PRIVILEGED_MASK;
+        link = cards.connect(options);
+        SendWr wr = reg(++key);
+        wr.reg.page_shift = static_cast<std::uint8_t>(shift);
+        expect_error(wr, DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_RESERVED);
+    }
+}
+
 }  // namespace
 }  // namespace dingo::test

@@ -2,6 +2,7 @@
 //
 // Every kind of RC message, every PMTU, the sizes around packet limits, both IP versions.
 #include <array>
+#include <set>
 
 #include "fixture.h"
 
@@ -294,6 +295,27 @@ TEST_F(RcOperations, SharedReceiveQueueServesTwoQps) {
         if (entry->kind == DINGO_EV_SRQ_LIMIT && entry->id == srq.srqn)
             ++limit_events;
     EXPECT_EQ(limit_events, 1);
+}
+
+// There is one path only, which is the migrated one.
+TEST_F(RcOperations, EveryPacketSaysThatThePathHasMigrated) {
+    connect();
+    std::set<packet::Opcode> seen;
+    cards.link.tap = [&](const Frame& frame) {
+        const auto packet = parse_frame(frame);
+        ASSERT_TRUE(packet);
+        seen.insert(packet->bth.opcode);
+        EXPECT_TRUE(packet->bth.migreq) << packet::name(packet->bth.opcode);
+    };
+    driver(1).post_recv(qp(1), 1, {mr[1].sge(0, 8192)});
+    run(rdma(DINGO_WR_WRITE, 0, 0, 3000));
+    run(send_wr(0, 10));
+    run(rdma(DINGO_WR_READ, 0, 0, 10));
+    run(rdma(DINGO_WR_READ, 0, 0, 3000));
+    run(atomic(DINGO_WR_FETCH_ADD, 0, 1));
+    EXPECT_EQ(seen.count(packet::Opcode::kRcReadResponseMiddle), 1U);
+    EXPECT_EQ(seen.count(packet::Opcode::kRcAtomicAck), 1U);
+    EXPECT_EQ(seen.count(packet::Opcode::kRcAck), 1U);
 }
 
 }  // namespace

@@ -550,5 +550,61 @@ TEST_F(Requester, AGoneSourceGidFailsTheWork) {
     expect_done(DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_GID);
 }
 
+TEST_F(Requester, AnsweredReadsAndAtomicsLeaveTheWindowAsItWas) {
+    start();
+    const auto psn_of = [](std::uint32_t n) { return " psn=" + std::to_string(kCardPsn + n); };
+    std::uint32_t n = 0;
+    for (int round = 0; round < 5; ++round) {
+        post(request(DINGO_WR_FETCH_ADD, 8));
+        in("RC_ATOMIC_ACKNOWLEDGE" + psn_of(n++) + " syndrome=ack orig=5");
+        expect_done(DINGO_WCS_SUCCESS);
+        post(request(DINGO_WR_READ, 2 * kPmtu));
+        in(response("FIRST", n++, kPmtu));
+        in(response("LAST", n++, kPmtu));
+        expect_done(DINGO_WCS_SUCCESS);
+    }
+    drain();
+    post(request(DINGO_WR_WRITE, 512 * 1024));
+    std::uint32_t sent = 0;
+    while (next())
+        ++sent;
+    EXPECT_EQ(sent, 256U);
+}
+
+TEST_F(Requester, ALocalOperationIsPassedWhenTheMessagesAroundItAreRepeated) {
+    start();
+    post(request(DINGO_WR_WRITE, 10));
+    SendWr nop;
+    nop.opcode = DINGO_WR_NOP;
+    post(nop);
+    post(request(DINGO_WR_WRITE, 10));
+    for (int round = 0; round < 3; ++round) {
+        expect_packet(Opcode::kRcWriteOnly, kCardPsn);
+        expect_packet(Opcode::kRcWriteOnly, kCardPsn + 1);
+        expect_silence();
+        if (round < 2)
+            in(ack(0, "nak:psn"));
+    }
+    in(ack(1));
+    for (const int opcode : {int{DINGO_WR_WRITE}, int{DINGO_WR_NOP}, int{DINGO_WR_WRITE}}) {
+        const auto cqe = poll();
+        ASSERT_TRUE(cqe);
+        EXPECT_EQ(cqe_opcode(*cqe), opcode);
+        EXPECT_EQ(cqe->status, DINGO_WCS_SUCCESS);
+    }
+    EXPECT_FALSE(poll());
+}
+
+// What answers a peer has its turn first; when that finds the wire full, the QP's own requests do
+// not try again in the same turn.
+TEST_F(Requester, AFullWireIsAskedOnceInATurn) {
+    start();
+    card.wire.busy = true;
+    card.driver.post_send(qp, request(DINGO_WR_WRITE, 10));
+    card.engine->receive(build("RC_RDMA_READ_REQUEST" + psn(0) + at_mr() + " len=10"));
+    card.engine->run(card.now, 1);
+    EXPECT_EQ(stat(DINGO_CARD_WIRE_BUSY), 1U);
+}
+
 }  // namespace
 }  // namespace dingo::test

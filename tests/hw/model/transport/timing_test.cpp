@@ -253,5 +253,24 @@ TEST_F(Timing, ManyTimersFireInOrder) {
     EXPECT_EQ(failed, 133U);
 }
 
+TEST_F(Timing, ManyTimersAtOnceDoNotExceedTheBudgetOfARun) {
+    constexpr unsigned kCount = 100, kBudget = 8;
+    start_card();
+    const Options options = defaults();
+    for (unsigned i = 0; i < kCount; ++i) {
+        qp = card.driver.create_qp(cq, cq, options.qp);
+        card.driver.to_init(qp, options.path);
+        card.driver.to_rtr(qp, options.path);
+        card.driver.to_rts(qp, options.path);
+        card.driver.post_send(qp, request(DINGO_WR_WRITE, 10));
+    }
+    card.settle();
+    card.now += 4 * t_tr(14);
+    EXPECT_TRUE(card.engine->run(card.now, kBudget));
+    EXPECT_LE(stat(DINGO_CARD_LOCAL_ACK_TIMEOUT_ERR), kBudget);
+    card.settle();
+    EXPECT_EQ(stat(DINGO_CARD_LOCAL_ACK_TIMEOUT_ERR), kCount);
+}
+
 }  // namespace
 }  // namespace dingo::test
