@@ -468,6 +468,17 @@ TEST_P(EthernetFlows, WhatHasNoPortsSpreadsByAddressesOnly) {
     EXPECT_GT(rings_of(source).size(), 2u) << "every byte of an address counts";
 }
 
+TEST_P(EthernetFlows, Ipv6SpreadsByTheFirstByteOfItsAddressesAndNoneBehindThem) {
+    const auto source = [](std::uint8_t i) {
+        FrameBytes frame = ipv6_to(58, 1, {128, 0, 0, 0});
+        frame[22] = static_cast<std::byte>(i);
+        return frame;
+    };
+    EXPECT_GT(rings_of(source).size(), 2u) << "every byte of an address counts";
+    const auto icmp_type = [](std::uint8_t i) { return ipv6_to(58, 1, {i, 0, 0, 0}); };
+    EXPECT_EQ(rings_of(icmp_type).size(), 1u) << "a flow stays in order";
+}
+
 INSTANTIATE_TEST_SUITE_P(Conformance, EthernetFlows,
                          testing::ValuesIn(dingo::test::register_engines()),
                          [](const auto& engine_of) { return engine_of.param; });
