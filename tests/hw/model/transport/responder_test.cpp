@@ -649,5 +649,107 @@ TEST_F(Responder, WireBusyLosesNoReply) {
     EXPECT_GT(stat(DINGO_CARD_WIRE_BUSY), 0U);
 }
 
+// With one slot for READs and atomics each of them uses what the one before it left.
+TEST_F(Responder, ASlotKeepsNothingOfTheRequestBefore) {
+    Options options = defaults();
+    options.path.max_rd_atomic = 1;
+    start(options);
+    in("RC_FETCH_ADD" + psn(0) + at_mr() + " add=1");
+    expect_packet(Opcode::kRcAtomicAck, kRequestPsn);
+    in("RC_RDMA_READ_REQUEST" + psn(1) + at_mr() + " len=10");
+    expect_packet(Opcode::kRcReadResponseOnly, kRequestPsn + 1);
+    EXPECT_EQ(packet.payload.size(), 10U);
+    in("RC_FETCH_ADD" + psn(2) + at_mr() + " add=1");
+    expect_packet(Opcode::kRcAtomicAck, kRequestPsn + 2);
+    EXPECT_EQ(packet.atomic_original, 1U);
+}
+
+TEST_F(Responder, ASlotThatWasAnsweredBeforeIsNotFreeWhileItAnswersAgain) {
+    Options options = defaults();
+    options.path.max_rd_atomic = 1;
+    start(options);
+    in("RC_RDMA_READ_REQUEST" + psn(0) + at_mr() + " len=10");
+    expect_packet(Opcode::kRcReadResponseOnly, kRequestPsn);
+    card.engine->receive(build("RC_RDMA_READ_REQUEST" + psn(1) + at_mr() + " len=10"));
+    card.engine->receive(build("RC_RDMA_READ_REQUEST" + psn(2) + at_mr() + " len=10"));
+    card.settle();
+    expect_packet(Opcode::kRcReadResponseOnly, kRequestPsn + 1);
+    expect_fatal(syndrome::kNakInvalidRequest, 2, DINGO_EV_QP_REQ_ERR);
+}
+
+// An executed request has its acknowledgement also when the QP ends in the same moment: its peer
+// would repeat it to nobody.
+TEST_F(Responder, AnOwedAckLeavesBeforeTheQpEnds) {
+    start();
+    card.engine->receive(
+        build("RC_RDMA_WRITE_ONLY ackreq" + psn(0) + at_mr() + " len=4 payload=4"));
+    card.driver.to_state(qp, DINGO_QPS_ERR);
+    card.settle();
+    expect_reply(syndrome::kAckNoCredits, kRequestPsn);
+    expect_silence();
+    renew(defaults());
+    card.engine->receive(
+        build("RC_RDMA_WRITE_ONLY ackreq" + psn(0) + at_mr() + " len=4 payload=4"));
+    ASSERT_EQ(card.driver.destroy(DINGO_OP_DESTROY_QP, qp.qpn).status, DINGO_ST_OK);
+    expect_reply(syndrome::kAckNoCredits, kRequestPsn);
+    expect_silence();
+}
+
+TEST_F(Responder, AQpThatOwesNothingEndsInSilence) {
+    start();
+    in("RC_RDMA_WRITE_ONLY ackreq" + psn(0) + at_mr() + " len=4 payload=4");
+    expect_reply(syndrome::kAckNoCredits, kRequestPsn);
+    renew(defaults());
+    expect_silence();
+    // The ACK would acknowledge a READ whose data has not left.
+    card.engine->receive(build("RC_RDMA_READ_REQUEST" + psn(0) + at_mr() + " len=4"));
+    card.engine->receive(
+        build("RC_RDMA_WRITE_ONLY ackreq" + psn(1) + at_mr() + " len=4 payload=4"));
+    ASSERT_EQ(card.driver.destroy(DINGO_OP_DESTROY_QP, qp.qpn).status, DINGO_ST_OK);
+    expect_silence();
+}
+
+TEST_F(Responder, AMessageWhoseCompletionIsLostIsNeverAcknowledged) {
+    start_card();
+    cq = card.driver.create_cq(0);
+    const Options options = defaults();
+    qp = card.driver.create_qp(cq, cq, options.qp);
+    card.driver.to_init(qp, options.path);
+    card.driver.to_rtr(qp, options.path);
+    card.driver.to_rts(qp, options.path);
+    post_recv(1);
+    post_recv(2);
+    in("RC_SEND_ONLY ackreq" + psn(0) + " payload=10");
+    expect_reply(syndrome::kAckNoCredits, kRequestPsn);
+    in("RC_SEND_ONLY ackreq" + psn(1) + " payload=10");
+    EXPECT_EQ(stat(DINGO_CARD_CQ_OVERFLOW), 1U);
+    EXPECT_EQ(state(), DINGO_QPS_ERR);
+    expect_silence();
+    ASSERT_EQ(card.driver.destroy(DINGO_OP_DESTROY_QP, qp.qpn).status, DINGO_ST_OK);
+    expect_silence();
+}
+
+TEST_F(Responder, EveryReservedBitOfAReceiveIsChecked) {
+    start();
+    const auto refused = [&](const char* what, std::size_t offset, std::uint16_t value) {
+        post_recv(3);
+        card.host.store<std::uint16_t>(qp.rq + offset, value);
+        in("RC_SEND_ONLY ackreq" + psn(0) + " payload=10");
+        expect_reply(syndrome::kNakRemoteOperational, kRequestPsn, what);
+        const auto cqe = poll();
+        ASSERT_TRUE(cqe) << what;
+        EXPECT_EQ(cqe->status, DINGO_WCS_LOC_QP_OP_ERR) << what;
+        EXPECT_EQ(cqe->vendor_err, DINGO_VERR_WQE_SIZE) << what;
+        EXPECT_EQ(cqe->wqe_index, 3U) << what;
+        renew(defaults());
+    };
+    refused("rsvd0", offsetof(dingo_rq_wqe, rsvd0), 1);
+    refused("rsvd0", offsetof(dingo_rq_wqe, rsvd0), 0x8000);
+    for (std::size_t i = 0; i < sizeof(dingo_rq_wqe::rsvd1); i += 2)
+        refused("rsvd1", offsetof(dingo_rq_wqe, rsvd1) + i, 1);
+    refused("more entries than the stride holds", offsetof(dingo_rq_wqe, num_sge), 16);
+    refused("more entries than any stride holds", offsetof(dingo_rq_wqe, num_sge), 0xFFFF);
+}
+
 }  // namespace
 }  // namespace dingo::test
