@@ -122,8 +122,6 @@ void Gsi::Rings::start() {
     for (std::uint32_t slot = 0; slot < 1U << kLogReceives; ++slot) {
         post_receive(slot);
     }
-    step = {};
-    step.qpn = DINGO_QPN_GSI;
     step.mask = DINGO_QPM_STATE;
     step.next_state = DINGO_QPS_RTR;
     driver.admin().execute(DINGO_OP_MODIFY_QP, step);

@@ -100,23 +100,23 @@ bool UverbsFile::retry() {
 bool UverbsFile::serve(const Message& message) {
     Reply reply;
     reply.header.type = DINGO_UVERBS_DONE;
+    const auto refuse = [&](int error) {
+        reply = {};
+        reply.header.type = DINGO_UVERBS_DONE;
+        reply.header.result = -error;
+        ++device_.stats.failed;
+    };
     try {
         execute(message, reply);
     } catch (const ErrnoError& e) {
-        reply = {};
-        reply.header.type = DINGO_UVERBS_DONE;
-        reply.header.result = -e.code();
-        ++device_.stats.failed;
+        refuse(e.code());
     } catch (const std::bad_alloc&) {
-        reply = {};
-        reply.header.type = DINGO_UVERBS_DONE;
-        reply.header.result = -ENOMEM;
-        ++device_.stats.failed;
+        refuse(ENOMEM);
     } catch (const NotYet&) {
         if (waiting_.size() < kMaxWaitingRequests) {
             return false;
         }
-        reply.header.result = -ENOMEM;
+        refuse(ENOMEM);
     } catch (const NeedSharing& need) {
         reply.header.type = DINGO_UVERBS_NEED_SHARING;
         reply.header.need_va = need.va;

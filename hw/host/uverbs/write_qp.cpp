@@ -118,18 +118,13 @@ QpAttr attr_of(const ib_uverbs_modify_qp& r) {
     return a;
 }
 
-void modify(WriteCall& c, ib_uverbs_modify_qp r) {
+void modify(WriteCall& c, const ib_uverbs_modify_qp& r) {
     auto& qp = c.call.objects().get<QpObject>(r.qp_handle);
     if ((r.attr_mask & IBV_QP_PORT) != 0) {
         check_port(r.port_num);
     }
     if ((r.attr_mask & IBV_QP_AV) != 0) {
-        check_port(r.dest.port_num);
-        const bool to_rtr = (r.attr_mask & IBV_QP_STATE) != 0 && r.qp_state == IBV_QPS_RTR;
-        if (!to_rtr && (r.attr_mask & IBV_QP_PORT) == 0) {
-            r.attr_mask |= IBV_QP_PORT;  // in SQD the port goes with the path
-            r.port_num = r.dest.port_num;
-        }
+        check_port(r.dest.port_num);  // there is one: the QP's already
     }
     if ((r.attr_mask & IBV_QP_ALT_PATH) != 0) {
         check_port(r.alt_port_num);
