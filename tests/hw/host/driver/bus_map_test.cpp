@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 #include "base/errno_error.h"
 
@@ -113,6 +115,10 @@ TEST(BusMap, PartsAndGaps) {
     EXPECT_EQ(map.pointer(at + 250, 50), second.data() + 50);
     EXPECT_EQ(map.pointer(at + 149, 2), nullptr);
     EXPECT_EQ(map.pointer(at + 10, 2), nullptr);
+    EXPECT_EQ(map.pointer(at + 150, 2), nullptr) << "between the parts";
+    const std::uint64_t adjacent = map.add(nullptr, 0, 200, {{0, first}, {100, second}}, true);
+    EXPECT_EQ(map.pointer(adjacent + 100, 100), second.data());
+    EXPECT_EQ(map.pointer(adjacent + 99, 2), nullptr) << "in two parts";
     seen.fill(std::byte{0x11});
     ASSERT_TRUE(map.write(at, seen));
     EXPECT_EQ(first[99], std::byte{0x11});
@@ -156,6 +162,19 @@ TEST(ClientMemory, OnlyProcMemIsOne) {
     EXPECT_THROW(ClientMemory(::getpid(), ForeignFd(::open("/proc/self/maps", O_RDONLY))),
                  ErrnoError);
     EXPECT_THROW(ClientMemory(::getpid(), ForeignFd()), ErrnoError);
+    // The name alone says nothing: reading some other file might wait.
+    const std::string folder = "/tmp/dingo-mem-" + std::to_string(::getpid());
+    ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0);
+    const std::string path = folder + "/mem";
+    EXPECT_THROW(ClientMemory(::getpid(), ForeignFd(::open(path.c_str(), O_RDWR | O_CREAT, 0600))),
+                 ErrnoError);
+    ::unlink(path.c_str());
+    ::rmdir(folder.c_str());
+    const auto with_pid = [](pid_t pid) {
+        ClientMemory(pid, ForeignFd(::open("/proc/self/mem", O_RDWR)));
+    };
+    EXPECT_NO_THROW(with_pid(0)) << "a process that has no number here";
+    EXPECT_THROW(with_pid(-1), ErrnoError);
 }
 
 /// A memfd of `size` bytes with these seals.

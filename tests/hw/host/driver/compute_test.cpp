@@ -40,6 +40,10 @@ TEST_F(ComputeTest, WrongRequestsAreRefusedByTheirErrno) {
     EXPECT_EQ(set(req), EINVAL) << "modulus 0";
     req.param = 8192;
     EXPECT_EQ(set(req), 0);
+    Client far(*b);
+    auto peer = far.make_qp();
+    to_rtr(qp, peer.qp->number(), b->driver.gids().at(1).gid);
+    EXPECT_EQ(set(req), 0) << "in a state that no attribute may change";
     EXPECT_EQ(set(req, DINGO_QPM_STATE), EINVAL) << "with an attribute";
     req.reserved = 1;
     EXPECT_EQ(set(req), EOPNOTSUPP);

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <fstream>
+#include <optional>
 
+#include "pretend.h"
 #include "two_cards.h"
 
 namespace dingo::uverbs::test {
@@ -203,6 +205,11 @@ TEST_F(DataPath, BadRegionsAreRefused) {
     EXPECT_EQ(reg(range, 1U << 6), EOPNOTSUPP) << "on demand";
     range.length = 0;
     EXPECT_EQ(reg(range, kAccess), EINVAL);
+    range.iova = 0;
+    EXPECT_EQ(reg(range, kAccess), EINVAL) << "no length must never mean all memory";
+    range.segments.clear();
+    range.length = a->driver.query_device().max_mr_size + 1;
+    EXPECT_EQ(reg(range, kAccess), EINVAL);
     range = buffer.range(memory);
     range.iova = ~std::uint64_t{0} - 10;
     EXPECT_EQ(reg(range, kAccess), EINVAL);
@@ -276,6 +283,33 @@ TEST_F(DataPath, AReadOnlyDescriptorStaysReadOnlyBesideAWritableOne) {
     Mr readable(a->driver, *ca.pd, theirs, kRemoteRead, none);
     EXPECT_EQ(errno_of([&] { readable.rereg(4, nullptr, nullptr, kAccess); }), EFAULT);
     EXPECT_EQ(errno_of([&] { readable.rereg(4, nullptr, nullptr, 0); }), 0);
+}
+
+// A mapping that cannot be written to must not be taken for one that can: the card would die of it.
+TEST_F(DataPath, AWritableDescriptorIsMappedAnewBesideAReadOnlyOne) {
+    Buffer from, to;
+    const std::string path = "/proc/self/fd/" + std::to_string(to.fd.get());
+    const UniqueFd read_only(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    Udata none;
+    constexpr std::uint32_t kRemoteRead = 4;
+    Mr::Range theirs = to.range(memory);
+    theirs.segments[0].fd = read_only.get();
+    const Mr readable(b->driver, *cb.pd, theirs, kRemoteRead, none);
+    const Mr writable(b->driver, *cb.pd, to.range(memory), kAccess, none);
+    const Mr mr_a(a->driver, *ca.pd, from.range(memory), kAccess, none);
+    auto qa = ca.make_qp();
+    auto qb = cb.make_qp();
+    connect(qa, qb);
+    from.at[3 * kPageBytes] = std::byte{0x2e};
+    dingo_sge sge{};
+    sge.addr = from.va() + 100;
+    sge.lkey = mr_a.key();
+    sge.length = kBytes - 300;
+    ca.post_write(qa, sge, to.va() + 100, writable.key());
+    ca.kick();
+    settle();
+    EXPECT_EQ(ca.poll_cq().value().status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(to.at[3 * kPageBytes], std::byte{0x2e});
 }
 
 TEST_F(DataPath, ReregGivesAndTakesRights) {
@@ -367,23 +401,32 @@ TEST_F(DataPath, WindowsKeepTheirRegionBusy) {
 
 TEST_F(DataPath, DmaBuf) {
     const UniqueFd device(::open("/dev/udmabuf", O_RDWR));
-    if (!device) {
-        GTEST_SKIP() << "no /dev/udmabuf";
-    }
     UniqueFd memory_fd(::memfd_create("udmabuf", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     ASSERT_EQ(::ftruncate(memory_fd.get(), kBytes), 0);
     ASSERT_EQ(::fcntl(memory_fd.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
     udmabuf_create create{};
     create.memfd = static_cast<__u32>(memory_fd.get());
     create.size = kBytes;
-    const UniqueFd dmabuf(::ioctl(device.get(), UDMABUF_CREATE, &create));
+    const UniqueFd dmabuf(device ? ::ioctl(device.get(), UDMABUF_CREATE, &create)
+                                 : ::fcntl(memory_fd.get(), F_DUPFD_CLOEXEC, 0));
     ASSERT_TRUE(bool(dmabuf));
+    std::optional<PretendDmaBuf> pretend;
+    if (!device) {
+        pretend.emplace(dmabuf.get());
+    }
     Buffer from;
     Udata none;
     Mr mr_a(a->driver, *ca.pd, from.range(memory), kAccess, none);
-    EXPECT_EQ(
-        errno_of([&] { Mr mr(b->driver, *cb.pd, dmabuf.get(), kBytes - 10, 11, 0, kAccess); }),
-        EINVAL);
+    const auto reg = [&](std::uint64_t offset, std::uint64_t length) {
+        return errno_of(
+            [&] { Mr mr(b->driver, *cb.pd, dmabuf.get(), offset, length, 0, kAccess); });
+    };
+    EXPECT_EQ(reg(kBytes - 10, 10), 0);
+    EXPECT_EQ(reg(kBytes - 10, 11), EINVAL);
+    EXPECT_EQ(reg(kBytes, 1), EINVAL);
+    EXPECT_EQ(reg(kBytes + kPageBytes, 10), EINVAL) << "begins beyond its end";
+    EXPECT_EQ(reg(0, kBytes), 0);
+    EXPECT_EQ(reg(0, 0), EINVAL);
     Mr mr_b(b->driver, *cb.pd, dmabuf.get(), 5000, 1000, 0x7000, kAccess);
     auto qa = ca.make_qp();
     auto qb = cb.make_qp();
@@ -400,6 +443,7 @@ TEST_F(DataPath, DmaBuf) {
     std::byte seen{};
     ASSERT_EQ(::pread(memory_fd.get(), &seen, 1, 5000), 1);
     EXPECT_EQ(seen, std::byte{0x3d});
+    EXPECT_EQ(errno_of([&] { mr_b.rereg(4, nullptr, nullptr, kAccess); }), EOPNOTSUPP);
 }
 
 TEST_F(DataPath, AQueryTellsHowFarTheCardIs) {

@@ -97,9 +97,32 @@ TEST_F(EventQueuesTest, EventsThatCameTogetherAreReportedTogether) {
         card.set_link(false);
         card.set_link(true);
     }
-    driver.poll(2);
+    EXPECT_TRUE(driver.poll(2));
     EXPECT_GT(events, 1U);
     EXPECT_EQ(view.eq_doorbells, 1U);
+    EXPECT_FALSE(driver.poll(3)) << "nothing is left";
+    card.set_link(false);
+    events = 0;
+    EXPECT_TRUE(driver.poll(4)) << "one event is something, too";
+    EXPECT_EQ(events, 1U);
+}
+
+// Else the card keeps events back until the last of many is taken.
+TEST_F(EventQueuesTest, ALongRunOfEventsMakesRoomBeforeItsEnd) {
+    CardView view(card, 4);
+    driver.start(view);
+    driver.poll(1);
+    view.eq_doorbells = 0;
+    unsigned events = 0;
+    driver.on_port_event = [&](int) { ++events; };
+    for (int n = 0; n < 8000; ++n) {
+        card.set_link(false);
+        card.set_link(true);
+    }
+    while (driver.poll(2)) {
+    }
+    EXPECT_EQ(events, 16000U);
+    EXPECT_GE(view.eq_doorbells, 4U);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "base/foreign_fd.h"
+#include "pretend.h"
 #include "two_cards.h"
 
 namespace dingo::uverbs::test {
@@ -161,6 +162,41 @@ TEST_F(FileRegions, KeepTheirMemoryWhenItIsUnmapped) {
     EXPECT_EQ(to.at[kPageBytes], std::byte{0}) << "not what lies there now";
 }
 
+// The region begins in the segment's second page and ends behind the segment.
+TEST_F(FileRegions, PartOfASegmentIsThatPartOfTheFile) {
+    File from, to;
+    for (std::size_t i = 0; i < kBytes; ++i) {
+        from.at[i] = static_cast<std::byte>(i * 31 + (i >> 8));
+    }
+    constexpr std::size_t kFile = 3 * kPageBytes;  // and then memory of the client
+    ASSERT_EQ(::mmap(to.at + kFile, kPageBytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+              to.at + kFile);
+    const std::uint64_t skipped = kPageBytes - 100;
+    const auto later = [&](const File& file) {
+        Mr::Range range = file.range(memory);
+        range.start += skipped;
+        range.iova += skipped;
+        range.length -= skipped;
+        return range;
+    };
+    const Mr mr_a(a->driver, *ca.pd, later(from), kAccess, none);
+    const Mr mr_b(b->driver, *cb.pd, later(to), kAccess, none);
+    dingo_sge sge{};
+    sge.addr = from.va() + kPageBytes;
+    sge.lkey = mr_a.key();
+    sge.length = kBytes - kPageBytes - 100;
+    ca.post_write(qa, sge, to.va() + kPageBytes, mr_b.key());
+    ca.kick();
+    settle();
+    EXPECT_EQ(ca.poll_cq().value().status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(std::equal(from.at + kPageBytes, from.at + kBytes - 100, to.at + kPageBytes));
+    std::array<std::byte, kPageBytes> untouched{}, last{};
+    ASSERT_EQ(::pread(to.fd.get(), last.data(), last.size(), kFile),
+              static_cast<ssize_t>(last.size()));
+    EXPECT_EQ(last, untouched) << "the file behind the segment is not the region's";
+}
+
 TEST_F(FileRegions, AFileThatGotShorterIsABusErrorAndStaysShort) {
     File from, to;
     Mr mr_a(a->driver, *ca.pd, from.range(memory), kAccess, none);
@@ -249,6 +285,25 @@ TEST(ClientFileTest, AViewThatCouldNotBeMadeIsMadeLater) {
     EXPECT_FALSE(wrote);
     EXPECT_TRUE(reached.write(100, data));
     EXPECT_EQ(file.at[115], std::byte{0x3c});
+}
+
+// As some containers are: then the file is written the other way.
+TEST(ClientFileTest, AMachineThatRefusesToWriteToMemoryWritesToTheFile) {
+    const File file;
+    ClientFile reached(file.fd.get(), true);
+    std::array<std::byte, 16> data{};
+    std::uint8_t value = 0;
+    for (const int refusal : {ENOSYS, EPERM}) {
+        const PretendNoVmWrite refused(refusal);
+        data.fill(std::byte{++value});
+        EXPECT_TRUE(reached.write(5000, data)) << refusal;
+        EXPECT_EQ(file.at[5015], std::byte{value});
+    }
+    data.fill(std::byte{0x77});
+    const PretendNoVmWrite gone(EFAULT);
+    EXPECT_FALSE(reached.write(5000, data)) << "a page that is not there";
+    EXPECT_EQ(gone.calls(), 1U);
+    EXPECT_EQ(file.at[5015], std::byte{value});
 }
 
 TEST_F(FileRegions, OtherFilesAreRefused) {

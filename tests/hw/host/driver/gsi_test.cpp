@@ -3,6 +3,8 @@
 // The general services QP: management datagrams from card to card.
 #include "host/driver/gsi.h"
 
+#include <fcntl.h>
+
 #include <optional>
 
 #include "dingo/packet/headers.h"
@@ -78,6 +80,110 @@ TEST_F(GsiTest, EachOfThousandsIsReceivedOnce) {
     EXPECT_EQ(gsi_a->stats().sent, kAll);
     EXPECT_EQ(gsi_b->stats().received, kAll);
     EXPECT_EQ(gsi_b->stats().wrong_length, 0U);
+    EXPECT_FALSE(gsi_b->poll([](const GsiReceived&) {})) << "nothing is left";
+}
+
+// Who sends faster than a neighbour is found takes no memory without bound.
+TEST_F(GsiTest, TooManyForANeighbourThatIsNotFoundYetAreCountedAndLeftOut) {
+    constexpr std::uint32_t kAll = 5000;
+    for (std::uint32_t n = 0; n < kAll; ++n) {
+        gsi_a->send(to_b(1), mad_of(n));
+    }
+    const std::uint64_t unsent = gsi_a->stats().unsent;
+    EXPECT_GT(unsent, kAll / 2);
+    EXPECT_LT(unsent, kAll - 100);
+    run();
+    EXPECT_EQ(received.size(), kAll - unsent);
+    EXPECT_EQ(gsi_a->stats().sent, kAll - unsent);
+    EXPECT_EQ(gsi_a->stats().unsent, unsent);
+}
+
+TEST_F(GsiTest, ThereIsOneAndASecondLeavesItAsItWas) {
+    auto& d = a->driver.state();
+    const std::size_t regions = d.mr_ids.in_use();
+    const std::size_t windows = d.bus.size();
+    EXPECT_NE(errno_of([&] { const Gsi second(a->driver); }), 0);
+    EXPECT_EQ(d.mr_ids.in_use(), regions);
+    EXPECT_EQ(d.bus.size(), windows);
+    gsi_a->send(to_b(1), mad_of(1));
+    run();
+    EXPECT_EQ(received.size(), 1U);
+    gsi_b->send(to(a->driver.gids().at(1).gid, 1), mad_of(2));
+    run();
+    EXPECT_EQ(received.size(), 2U);
+}
+
+// Anybody may send to QP1, whose Q_Key everybody knows (IBTA 10.2.5): what is no MAD takes no
+// buffer away.
+TEST_F(GsiTest, DatagramsOfAnyLengthLeaveItsBuffersToOthers) {
+    constexpr std::uint32_t kQkey = 0x80010000;
+    constexpr std::uint8_t kUd = 4;
+    Client stranger(*a);
+    auto qp = stranger.make_qp(kUd);
+    Udata none;
+    QpAttr attr;
+    attr.port_num = 1;
+    attr.qkey = kQkey;
+    attr.qp_state = DINGO_QPS_INIT;
+    qp.qp->modify(attr, DINGO_QPM_STATE | DINGO_QPM_PORT | DINGO_QPM_PKEY_INDEX | DINGO_QPM_QKEY,
+                  none);
+    attr.qp_state = DINGO_QPS_RTR;
+    qp.qp->modify(attr, DINGO_QPM_STATE, none);
+    attr.qp_state = DINGO_QPS_RTS;
+    qp.qp->modify(attr, DINGO_QPM_STATE | DINGO_QPM_SQ_PSN, none);
+    gsi_a->send(to_b(1), mad_of(1));  // finds the neighbour
+    run();
+    ASSERT_EQ(received.size(), 1U);
+    auto memory = std::make_shared<ClientMemory>(
+        ::getpid(), ForeignFd(::open("/proc/self/mem", O_RDWR | O_CLOEXEC)));
+    std::vector<std::byte> data(1000);
+    const auto va = reinterpret_cast<std::uint64_t>(data.data());
+    const Mr mr(a->driver, *stranger.pd, {memory, va, data.size(), va, {}}, 1, none);
+    const AddressVector av = make_address_vector(a->driver.state(), to_b(1), 0, 0);
+    const auto post = [&](std::uint32_t length) {
+        dingo_wqe_ctrl ctrl{};
+        ctrl.opcode = DINGO_WR_SEND;
+        ctrl.flags = DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK;
+        ctrl.blocks = 2;
+        ctrl.num_sge = 1;
+        dingo_wqe_ud ud{};
+        ud.dest_qpn = DINGO_QPN_GSI;
+        ud.qkey = kQkey;
+        std::ranges::copy(av.dgid, ud.dgid);
+        std::ranges::copy(av.dmac, ud.dmac);
+        ud.sgid_index = av.sgid_index;
+        ud.udp_sport = av.udp_sport;
+        ud.hop_limit = av.hop_limit;
+        dingo_sge sge{};
+        sge.addr = va;
+        sge.lkey = mr.key();
+        sge.length = length;
+        std::byte* const at =
+            qp.sq.memory.data() + (qp.producer % (1U << qp.sq.map.log_size)) * DINGO_SQ_BLOCK;
+        std::memset(at, 0, 2 * DINGO_SQ_BLOCK);
+        std::memcpy(at, &ctrl, sizeof ctrl);
+        std::memcpy(at + sizeof ctrl, &ud, sizeof ud);
+        std::memcpy(at + DINGO_SQ_BLOCK, &sge, sizeof sge);
+        qp.producer += 2;
+        qp.sq.ring(DINGO_DB_SQ, qp.qp->number(), qp.producer);
+        stranger.kick();
+        run();
+        ASSERT_EQ(stranger.poll_cq().value().status, DINGO_WCS_SUCCESS);
+        stranger.arm_cq();
+        stranger.kick();
+    };
+    for (int n = 0; n < 300; ++n) {  // more than it has buffers
+        post(n % 2 == 0 ? 8 : 1000);
+    }
+    EXPECT_EQ(received.size(), 1U);
+    EXPECT_EQ(gsi_b->stats().wrong_length, 150U);
+    post(256);
+    EXPECT_EQ(received.size(), 2U) << "as long as a MAD: it is one";
+    for (std::uint32_t n = 0; n < 300; ++n) {
+        gsi_a->send(to_b(1), mad_of(n));
+    }
+    run();
+    EXPECT_EQ(received.size(), 302U);
 }
 
 TEST_F(GsiTest, ANeighbourThatDoesNotAnswerHoldsUpNobody) {

@@ -122,12 +122,44 @@ TEST_F(NeighboursTest, FailureIsForAllWhoWait) {
     received();
     {
         const Driver::Retrying retrying(host.driver);
+        EXPECT_EQ(ah(to("10.77.0.8")), std::nullopt) << "another host is another matter";
         EXPECT_EQ(errno_of([&] { ah(to("10.77.0.9")); }), ETIMEDOUT);
         EXPECT_EQ(errno_of([&] { ah(to("10.77.0.9")); }), ETIMEDOUT);
     }
     ++now;
     received();
     EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt) << "not for those who come later";
+}
+
+// Who waits has his turn in the round in which it fails: in the next one it is forgotten.
+TEST_F(NeighboursTest, FailureIsSomethingDone) {
+    EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt);
+    for (unsigned second = 0; second < Neighbours::kTries; ++second) {
+        received();
+        now += Neighbours::kRetry;
+    }
+    EXPECT_TRUE(host.driver.poll(now));
+    const Driver::Retrying retrying(host.driver);
+    EXPECT_EQ(errno_of([&] { ah(to("10.77.0.9")); }), ETIMEDOUT);
+}
+
+TEST_F(NeighboursTest, AnOldAnswerServesWhileOthersAreAskedFor) {
+    send(Arp{Arp::kRequest, kOurs, 0x0a4d0009, {}, 0x0a4d0001}.frame(kBroadcast));
+    received();
+    now += Neighbours::kFresh;
+    received();
+    EXPECT_EQ(ah(to("10.77.0.8")), std::nullopt);
+    EXPECT_EQ(ah(to("10.77.0.9")), kOurs);
+}
+
+TEST_F(NeighboursTest, AGroupIsNobodysAddress) {
+    EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt);
+    send(Arp{Arp::kReply, kBroadcast, 0x0a4d0009, mac, 0x0a4d0001}.frame(mac));
+    received();
+    EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt);
+    send(Arp{Arp::kReply, kOurs, 0x0a4d0009, mac, 0x0a4d0001}.frame(mac));
+    received();
+    EXPECT_EQ(ah(to("10.77.0.9")), kOurs);
 }
 
 TEST_F(NeighboursTest, FailureThatNobodyWaitedForIsForgotten) {
@@ -175,8 +207,11 @@ TEST_F(NeighboursTest, KnownWithoutAsking) {
     EXPECT_EQ(ah(to("10.77.0.1")), mac) << "itself";
     EXPECT_EQ(ah(to("fe80::44:49ff:fe00:b", 0)), packet::Mac::from_u64(0x02'44'49'00'00'0B))
         << "EUI-64";
+    EXPECT_EQ(ah(to("fe80::1022:33ff:fe44:5566", 0)), packet::Mac::from_u64(0x12'22'33'44'55'66));
     EXPECT_EQ(errno_of([&] { ah(to("10.78.0.1")); }), ENETUNREACH);
     EXPECT_EQ(errno_of([&] { ah(to("10.77.0.9", 2)); }), EINVAL) << "IPv4 from an IPv6 address";
+    ASSERT_EQ(host.driver.gids().size(), 3U);
+    EXPECT_EQ(errno_of([&] { ah(to("10.77.0.9", 3)); }), ENODATA);
     EXPECT_EQ(errno_of([&] { ah(to("10.77.0.9", 7)); }), ENODATA);
     EXPECT_EQ(ah(to("224.0.0.1")), packet::Mac::from_u64(0x01'00'5E'00'00'01)) << "a group";
     AhAttr local = to("10.77.0.9");
@@ -248,6 +283,11 @@ TEST_F(NeighboursTest, AnswersSolicitations) {
     EXPECT_EQ(answer->target, ask.target);
     EXPECT_EQ(answer->link_address, mac);
     EXPECT_EQ(packet::EthernetHeader::load(frames[0].data()).dst, kOurs);
+    EXPECT_EQ(ah(to("fd77::9", 2)), kOurs) << "who asks is known";
+    ask.target = packet::parse_gid("fd77::2").value();
+    ask.dst = solicited_node(ask.target);
+    send(ask.frame(kOurs, multicast_mac(ask.dst)));
+    EXPECT_TRUE(received().empty()) << "somebody else's address";
 }
 
 // RFC 4861 7.2.4: a host without an address yet is told by a message to all nodes.
@@ -285,6 +325,90 @@ std::vector<std::byte> ping4(const packet::Mac& dst, std::size_t payload) {
     frame[38] = std::byte{0x12};
     packet::store_be16(&frame[36], static_cast<std::uint16_t>(~(0x0800 + 0x1200)));
     return frame;
+}
+
+/// An echo request to fd77::1 from fd77::9.
+std::vector<std::byte> ping6(const packet::Mac& dst, std::size_t payload) {
+    constexpr std::size_t kMessage = packet::kEthernetBytes + packet::kIpv6Bytes;
+    std::vector<std::byte> frame(kMessage + 8 + payload);
+    packet::EthernetHeader{dst, kOurs, packet::kEtherTypeIpv6}.store(frame.data());
+    packet::Ipv6Header ip;
+    ip.payload_length = static_cast<std::uint16_t>(8 + payload);
+    ip.next_header = 58;
+    ip.hop_limit = 3;
+    ip.src = packet::parse_gid("fd77::9").value();
+    ip.dst = packet::parse_gid("fd77::1").value();
+    ip.store(&frame[packet::kEthernetBytes]);
+    frame[kMessage] = std::byte{128};
+    frame[kMessage + 4] = std::byte{0x12};
+    // Pseudo header: both addresses, length, next header.
+    std::uint32_t sum = 2 * 0xfd77 + 9 + 1 + 8 + static_cast<std::uint32_t>(payload) + 58;
+    sum += 0x8000 + 0x1200;
+    sum = (sum & 0xffff) + (sum >> 16);
+    packet::store_be16(&frame[kMessage + 2], static_cast<std::uint16_t>(~sum));
+    return frame;
+}
+
+TEST_F(NeighboursTest, AnswersPingOfBothProtocolsWithoutPaddingOrData) {
+    received();
+    for (const std::size_t payload : {0U, 2U, 56U, 1000U}) {
+        for (auto frame : {ping4(mac, payload), ping6(mac, payload)}) {
+            const std::size_t bytes = frame.size();
+            const bool six = frame[12] == std::byte{0x86};
+            frame.resize(std::max<std::size_t>(bytes, 60));  // Ethernet's padding
+            frame.back() = bytes < frame.size() ? std::byte{0xee} : frame.back();
+            send(frame);
+            const auto frames = received();
+            ASSERT_EQ(frames.size(), 1U) << payload;
+            ASSERT_GE(frames[0].size(), bytes);
+            EXPECT_EQ(packet::EthernetHeader::load(frames[0].data()).dst, kOurs);
+            EXPECT_EQ(packet::EthernetHeader::load(frames[0].data()).src, mac);
+            if (!six) {
+                EXPECT_EQ(frames[0][34], std::byte{0});
+                EXPECT_EQ(packet::load_be16(&frames[0][16]), 28 + payload);
+                continue;
+            }
+            const auto ip = packet::Ipv6Header::load(&frames[0][14]);
+            EXPECT_EQ(ip.src, packet::parse_gid("fd77::1").value());
+            EXPECT_EQ(ip.dst, packet::parse_gid("fd77::9").value());
+            EXPECT_EQ(ip.hop_limit, 64);
+            EXPECT_EQ(ip.payload_length, 8 + payload);
+            EXPECT_EQ(frames[0][54], std::byte{129});
+            EXPECT_EQ(frames[0][58], std::byte{0x12});
+            // Only the type has changed, by one in the upper byte of a word.
+            std::uint32_t sum = 0xffffU - packet::load_be16(&frame[56]) + 0x0100;
+            sum = (sum & 0xffff) + (sum >> 16);
+            EXPECT_EQ(packet::load_be16(&frames[0][56]), 0xffff - sum);
+        }
+    }
+    auto broken = ping6(mac, 56);
+    broken[70] = std::byte{1};
+    send(broken);
+    auto elsewhere = ping6(kOurs, 56);
+    send(elsewhere);
+    EXPECT_TRUE(received().empty()) << "wrong checksum; for another host";
+}
+
+// The engine counts what it sees, and it need not see these.
+TEST_F(NeighboursTest, WhatIsForTheHostIsTaken) {
+    const auto tap = [&](std::span<const std::byte> frame) {
+        return host.driver.state().neighbours->on_tapped_frame(frame);
+    };
+    EXPECT_TRUE(tap(Arp{Arp::kRequest, kOurs, 0x0a4d0009, {}, 0x0a4d0001}.frame(kBroadcast)));
+    EXPECT_TRUE(tap(Arp{Arp::kRequest, kOurs, 0x0a4d0009, {}, 0x0a4d0002}.frame(kBroadcast)));
+    EXPECT_TRUE(tap(ping4(mac, 8)));
+    EXPECT_TRUE(tap(ping6(mac, 8)));
+    EXPECT_FALSE(tap(ping4(kOurs, 8))) << "for another host";
+    Ndp ask;
+    ask.type = Ndp::kSolicitation;
+    ask.src = packet::parse_gid("fd77::9").value();
+    for (const char* target : {"fd77::1", "fd77::2"}) {
+        ask.target = packet::parse_gid(target).value();
+        ask.dst = solicited_node(ask.target);
+        EXPECT_TRUE(tap(ask.frame(kOurs, multicast_mac(ask.dst)))) << target;
+    }
+    ask.type = Ndp::kAdvertisement;
+    EXPECT_TRUE(tap(ask.frame(kOurs, mac)));
 }
 
 TEST_F(NeighboursTest, AnswersPing) {
@@ -439,6 +563,7 @@ TEST(ResolvingWireTest, NobodyIsAsked) {
     dingo_create_ah_resp resp{};
     std::memcpy(&resp, udata.out.data(), sizeof resp);
     EXPECT_EQ(resp.udp_sport, DINGO_ROCE_UDP_PORT);
+    EXPECT_TRUE(std::ranges::equal(seen.dmac, resp.dmac));
 }
 
 TEST(ParsePrefix, Texts) {

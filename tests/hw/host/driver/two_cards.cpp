@@ -157,7 +157,7 @@ void TwoCards::settle() {
     }
 }
 
-void TwoCards::to_rts(Client::QpRings& qp, Host& host, std::uint32_t remote, const Gid& dgid) {
+void TwoCards::to_rtr(Client::QpRings& qp, std::uint32_t remote, const Gid& dgid) {
     Udata none;
     QpAttr attr;
     attr.qp_state = DINGO_QPS_INIT;
@@ -187,6 +187,12 @@ void TwoCards::to_rts(Client::QpRings& qp, Host& host, std::uint32_t remote, con
             settle();
         }
     }
+}
+
+void TwoCards::to_rts(Client::QpRings& qp, Host& host, std::uint32_t remote, const Gid& dgid) {
+    ASSERT_NO_FATAL_FAILURE(to_rtr(qp, remote, dgid));
+    Udata none;
+    QpAttr attr;
     attr.qp_state = DINGO_QPS_RTS;
     attr.sq_psn = 100;
     attr.timeout = 14;

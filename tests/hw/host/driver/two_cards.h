@@ -136,6 +136,7 @@ class TwoCards : public ::testing::Test {
     /// Runs both until nothing is left to do; time passes only by `advance`.
     void settle();
     void connect(Client::QpRings& a, Client::QpRings& b);
+    void to_rtr(Client::QpRings& qp, std::uint32_t remote, const Gid& dgid);
     void to_rts(Client::QpRings& qp, Host& host, std::uint32_t remote, const Gid& dgid);
 
     Nanoseconds now = 1'000'000;

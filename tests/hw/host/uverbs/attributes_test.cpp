@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The errno of each mistake in an ioctl or write, as ib_uverbs answers them.
+#include <set>
+
 #include "running_card.h"
 
 namespace dingo::uverbs::test {
@@ -148,6 +150,116 @@ TEST_F(UverbsArguments, GidTableAndEntriesAgree) {
     EXPECT_EQ(query(0, 1), -EINVAL);
     EXPECT_EQ(query(count), -ENODATA);
     EXPECT_EQ(query(1 << 20), -EINVAL);
+}
+
+TEST_F(UverbsArguments, RoomForTheDriversAnswerMayBeEmpty) {
+    std::uint32_t entries = 0;
+    ib_uverbs_attr nothing{};
+    nothing.attr_id = UVERBS_ATTR_UHW_OUT;
+    nothing.flags = UVERBS_ATTR_F_MANDATORY;
+    Ioctl io(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE);
+    io.object(UVERBS_ATTR_CREATE_CQ_HANDLE)
+        .in(UVERBS_ATTR_CREATE_CQ_CQE, std::uint32_t{16})
+        .in(UVERBS_ATTR_CREATE_CQ_USER_HANDLE, std::uint64_t{1})
+        .in(UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, std::uint32_t{0})
+        .out(UVERBS_ATTR_CREATE_CQ_RESP_CQE, entries)
+        .in(UVERBS_ATTR_UHW_IN, dingo_create_cq_req{})
+        .raw(nothing);
+    EXPECT_EQ(client.ioctl(io), 0);
+    EXPECT_GE(entries, 16U);
+}
+
+// A later libibverbs may ask for more than this card knows: not when it says so.
+TEST_F(UverbsArguments, LongerStructuresAreTakenWhenWhatIsNewIsZero) {
+    ASSERT_EQ(verbs.alloc_pd(), 0);
+    const std::uint32_t pd = verbs.handle;
+    ASSERT_EQ(verbs.create_cq(), 0);
+    const std::uint32_t cq = verbs.handle;
+    const auto create = [&](std::uint64_t later) {
+        struct {
+            ib_uverbs_qp_cap known{16, 16, 1, 1, 0};
+            std::uint32_t unknown[3] = {};
+        } cap;
+        cap.unknown[1] = static_cast<std::uint32_t>(later);
+        ib_uverbs_qp_cap got{};
+        std::uint32_t qpn = 0;
+        dingo_create_qp_resp map{};
+        Ioctl io(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE);
+        io.object(UVERBS_ATTR_CREATE_QP_HANDLE)
+            .object(UVERBS_ATTR_CREATE_QP_PD_HANDLE, pd)
+            .object(UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, cq)
+            .object(UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, cq)
+            .in(UVERBS_ATTR_CREATE_QP_USER_HANDLE, std::uint64_t{9})
+            .in(UVERBS_ATTR_CREATE_QP_CAP, cap)
+            .constant(UVERBS_ATTR_CREATE_QP_TYPE, 2)
+            .out(UVERBS_ATTR_CREATE_QP_RESP_CAP, got)
+            .out(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, qpn)
+            .in(UVERBS_ATTR_UHW_IN, dingo_create_qp_req{0, 6, 6, 6, 0})
+            .out(UVERBS_ATTR_UHW_OUT, map);
+        return client.ioctl(io);
+    };
+    EXPECT_EQ(create(1), -EOPNOTSUPP);
+    EXPECT_EQ(card.objects("qp"), 0);
+    EXPECT_EQ(create(0), 0);
+}
+
+TEST_F(UverbsArguments, HandlesOfATypeAreListedAsFarAsThereIsRoom) {
+    std::set<std::uint32_t> made;
+    for (int n = 0; n < 3; ++n) {
+        ASSERT_EQ(verbs.alloc_pd(), 0);
+        made.insert(verbs.handle);
+    }
+    std::uint32_t total = 99;
+    const auto list = [&](std::uint64_t type, auto& room) {
+        Ioctl io(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INFO_HANDLES);
+        io.constant(UVERBS_ATTR_INFO_OBJECT_ID, type)
+            .out(UVERBS_ATTR_INFO_TOTAL_HANDLES, total)
+            .out(UVERBS_ATTR_INFO_HANDLES_LIST, room);
+        return client.ioctl(io);
+    };
+    std::array<std::uint32_t, 5> room{};
+    ASSERT_EQ(list(UVERBS_OBJECT_PD, room), 0);
+    EXPECT_EQ(total, 3U);
+    EXPECT_EQ(std::set(room.begin(), room.begin() + 3), made);
+    std::array<std::uint32_t, 2> small{};
+    ASSERT_EQ(list(UVERBS_OBJECT_PD, small), 0);
+    EXPECT_EQ(total, 2U);
+    ASSERT_EQ(list(UVERBS_OBJECT_MW, room), 0);
+    EXPECT_EQ(total, 0U);
+    EXPECT_EQ(list(UVERBS_OBJECT_ASYNC_EVENT, room), 0);
+    EXPECT_EQ(list(UVERBS_OBJECT_ASYNC_EVENT + 1, room), -EINVAL) << "no type of the core's";
+    EXPECT_EQ(list(0x10000 + UVERBS_OBJECT_PD, room), -EINVAL);
+    std::array<std::uint8_t, 6> odd{};
+    EXPECT_EQ(list(UVERBS_OBJECT_PD, odd), -EINVAL);
+    Ioctl nowhere(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INFO_HANDLES);
+    nowhere.constant(UVERBS_ATTR_INFO_OBJECT_ID, UVERBS_OBJECT_PD)
+        .out(UVERBS_ATTR_INFO_TOTAL_HANDLES, total);
+    EXPECT_EQ(client.ioctl(nowhere), -EINVAL);
+}
+
+TEST_F(UverbsArguments, ADmaBufIsCheckedBeforeItsDescriptorIsAskedFor) {
+    ASSERT_EQ(verbs.alloc_pd(), 0);
+    const std::uint32_t pd = verbs.handle;
+    const auto reg = [&](std::uint64_t offset, std::uint64_t iova, std::uint32_t access = 1) {
+        std::uint32_t lkey = 0, rkey = 0;
+        Ioctl io(UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR);
+        io.object(UVERBS_ATTR_REG_DMABUF_MR_HANDLE)
+            .object(UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE, pd)
+            .in(UVERBS_ATTR_REG_DMABUF_MR_OFFSET, offset)
+            .in(UVERBS_ATTR_REG_DMABUF_MR_LENGTH, std::uint64_t{4096})
+            .in(UVERBS_ATTR_REG_DMABUF_MR_IOVA, iova)
+            .in(UVERBS_ATTR_REG_DMABUF_MR_FD, std::uint32_t{900})
+            .in(UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, access)
+            .out(UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, lkey)
+            .out(UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, rkey);
+        return client.ioctl(io);
+    };
+    EXPECT_EQ(reg(0, 0), -EBADF) << "not open";
+    EXPECT_EQ(reg(100, 8192 + 100), -EBADF);
+    EXPECT_EQ(reg(100, 8192), -EINVAL) << "its first byte keeps its place in the page";
+    EXPECT_EQ(reg(0, 2048), -EINVAL);
+    EXPECT_EQ(reg(0, 0, IB_UVERBS_ACCESS_MW_BIND), -EINVAL);
+    EXPECT_EQ(reg(0, 0, IB_UVERBS_ACCESS_REMOTE_WRITE), -EINVAL) << "without LOCAL_WRITE";
 }
 
 TEST_F(UverbsArguments, WriteHeaderMistakesGetTheirErrno) {

@@ -4,6 +4,10 @@
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
 
+#include <sys/resource.h>
+
+#include <list>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -154,6 +158,151 @@ TEST_F(UverbsNetlink, ALongTableComesInPiecesOfOneMessage) {
     EXPECT_GT(pieces, 3U);
     EXPECT_EQ(seen.size(), 500U);
     EXPECT_EQ(std::set(seen.begin(), seen.end()).size(), 500U) << "each once";
+}
+
+/// Attributes of one message, by type; of numbers their value.
+std::map<int, std::uint64_t> attributes(const Reply& reply) {
+    std::map<int, std::uint64_t> out;
+    std::size_t at = sizeof(nlmsghdr);
+    while (at + sizeof(nlattr) <= reply.bytes.size()) {
+        nlattr head;
+        std::memcpy(&head, reply.bytes.data() + at, sizeof head);
+        std::uint64_t value = 0;
+        const std::size_t length = head.nla_len - sizeof head;
+        std::memcpy(&value, reply.bytes.data() + at + sizeof head, std::min(length, sizeof value));
+        out[head.nla_type & NLA_TYPE_MASK] = value;
+        at += NLA_ALIGN(head.nla_len);
+    }
+    return out;
+}
+
+// As `rdma resource show` and `rdma system show` print them.
+TEST_F(UverbsNetlink, EachObjectTellsWhatItIs) {
+    Client client(card_.directory);
+    Verbs verbs(client);
+    ASSERT_EQ(verbs.get_context(), 0);
+    ASSERT_EQ(verbs.alloc_pd(), 0);
+    const std::uint32_t pd = verbs.handle;
+    ASSERT_EQ(verbs.create_cq(), 0);
+    const std::uint32_t cq = verbs.handle;
+    ASSERT_EQ(verbs.create_srq(pd), 0);
+    ASSERT_EQ(verbs.create_qp(pd, cq, static_cast<int>(verbs.handle)), 0);
+    const std::uint32_t qpn = verbs.qpn;
+    ASSERT_EQ(verbs.create_qp(pd, cq, -1, 4), 0);
+    const std::uint32_t datagrams = verbs.qpn;
+    std::array<std::byte, 4096> memory{};
+    ASSERT_EQ(verbs.reg_mr(pd, memory.data(), 321), 0);
+    const std::uint32_t mr = verbs.handle;
+
+    const auto one = [&](unsigned operation, std::uint16_t number_attribute, std::uint32_t number) {
+        Bytes question = message(operation, 0);
+        attribute(question, RDMA_NLDEV_ATTR_DEV_INDEX, kIndex);
+        attribute(question, number_attribute, number);
+        const Reply reply = ask(question);
+        EXPECT_EQ(reply.result, 0) << operation;
+        auto found = attributes(reply);
+        EXPECT_EQ(found[RDMA_NLDEV_ATTR_DEV_INDEX], kIndex);
+        EXPECT_EQ(found[RDMA_NLDEV_ATTR_RES_PID], static_cast<std::uint64_t>(::getpid()));
+        EXPECT_NE(reply.text().find("dingo0"), std::string::npos);
+        for (const int known :
+             {RDMA_NLDEV_ATTR_DEV_INDEX, RDMA_NLDEV_ATTR_DEV_NAME, RDMA_NLDEV_ATTR_RES_PID}) {
+            found.erase(known);
+        }
+        return found;
+    };
+    const auto first = [&](unsigned operation, int table, int number) {
+        const auto all = numbers(ask(message(operation, NLM_F_DUMP)), table, number);
+        EXPECT_FALSE(all.empty());
+        return all.empty() ? 0 : *all.begin();
+    };
+    using Found = std::map<int, std::uint64_t>;
+    const std::uint32_t pdn =
+        first(RDMA_NLDEV_CMD_RES_PD_GET, RDMA_NLDEV_ATTR_RES_PD, RDMA_NLDEV_ATTR_RES_PDN);
+    EXPECT_EQ(one(RDMA_NLDEV_CMD_RES_PD_GET, RDMA_NLDEV_ATTR_RES_PDN, pdn),
+              (Found{{RDMA_NLDEV_ATTR_RES_PDN, pdn}, {RDMA_NLDEV_ATTR_RES_USECNT, 4}}));
+    Found cq_found = one(RDMA_NLDEV_CMD_RES_CQ_GET, RDMA_NLDEV_ATTR_RES_CQN, cq);
+    EXPECT_GE(cq_found[RDMA_NLDEV_ATTR_RES_CQE], 64U);
+    cq_found.erase(RDMA_NLDEV_ATTR_RES_CQE);
+    EXPECT_EQ(cq_found, (Found{{RDMA_NLDEV_ATTR_RES_CQN, cq}, {RDMA_NLDEV_ATTR_RES_USECNT, 4}}));
+    EXPECT_EQ(one(RDMA_NLDEV_CMD_RES_MR_GET, RDMA_NLDEV_ATTR_RES_MRN, mr),
+              (Found{{RDMA_NLDEV_ATTR_RES_MRN, mr},
+                     {RDMA_NLDEV_ATTR_RES_MRLEN, 321},
+                     {RDMA_NLDEV_ATTR_RES_PDN, pdn}}));
+    const std::uint32_t srqn =
+        first(RDMA_NLDEV_CMD_RES_SRQ_GET, RDMA_NLDEV_ATTR_RES_SRQ, RDMA_NLDEV_ATTR_RES_SRQN);
+    Found srq_found = one(RDMA_NLDEV_CMD_RES_SRQ_GET, RDMA_NLDEV_ATTR_RES_SRQN, srqn);
+    EXPECT_EQ(srq_found.erase(RDMA_NLDEV_ATTR_RES_QP), 1U) << "the table of its QPs";
+    EXPECT_EQ(srq_found, (Found{{RDMA_NLDEV_ATTR_RES_SRQN, srqn},
+                                {RDMA_NLDEV_ATTR_RES_TYPE, 0},
+                                {RDMA_NLDEV_ATTR_RES_PDN, pdn}}));
+    Bytes question = message(RDMA_NLDEV_CMD_RES_SRQ_GET, 0);
+    attribute(question, RDMA_NLDEV_ATTR_DEV_INDEX, kIndex);
+    attribute(question, RDMA_NLDEV_ATTR_RES_SRQN, srqn);
+    EXPECT_EQ(numbers(ask(question), RDMA_NLDEV_ATTR_RES_QP, RDMA_NLDEV_ATTR_RES_LQPN),
+              std::multiset<std::uint32_t>{qpn});
+    Found qp_found{{RDMA_NLDEV_ATTR_PORT_INDEX, 1}, {RDMA_NLDEV_ATTR_RES_LQPN, qpn},
+                   {RDMA_NLDEV_ATTR_RES_RQPN, 0},   {RDMA_NLDEV_ATTR_RES_RQ_PSN, 0},
+                   {RDMA_NLDEV_ATTR_RES_SQ_PSN, 0}, {RDMA_NLDEV_ATTR_RES_PATH_MIG_STATE, 0},
+                   {RDMA_NLDEV_ATTR_RES_TYPE, 2},   {RDMA_NLDEV_ATTR_RES_STATE, 0},
+                   {RDMA_NLDEV_ATTR_RES_PDN, pdn}};
+    EXPECT_EQ(one(RDMA_NLDEV_CMD_RES_QP_GET, RDMA_NLDEV_ATTR_RES_LQPN, qpn), qp_found);
+    for (const int connected : {RDMA_NLDEV_ATTR_RES_RQPN, RDMA_NLDEV_ATTR_RES_RQ_PSN,
+                                RDMA_NLDEV_ATTR_RES_PATH_MIG_STATE}) {
+        qp_found.erase(connected);
+    }
+    qp_found[RDMA_NLDEV_ATTR_RES_LQPN] = datagrams;
+    qp_found[RDMA_NLDEV_ATTR_RES_TYPE] = 4;
+    EXPECT_EQ(one(RDMA_NLDEV_CMD_RES_QP_GET, RDMA_NLDEV_ATTR_RES_LQPN, datagrams), qp_found);
+    for (const unsigned operation : {RDMA_NLDEV_CMD_RES_QP_GET, RDMA_NLDEV_CMD_RES_MR_GET}) {
+        Bytes nobody = message(operation, 0);
+        attribute(nobody, RDMA_NLDEV_ATTR_DEV_INDEX, kIndex);
+        EXPECT_EQ(ask(nobody).result, -EINVAL) << "no number";
+        attribute(nobody,
+                  operation == RDMA_NLDEV_CMD_RES_QP_GET ? RDMA_NLDEV_ATTR_RES_LQPN
+                                                         : RDMA_NLDEV_ATTR_RES_MRN,
+                  0x765432);
+        EXPECT_EQ(ask(nobody).result, -ENOENT);
+    }
+}
+
+// enum: 1 is shared, as where no namespaces of their own are asked for.
+TEST_F(UverbsNetlink, DevicesAreSharedBetweenNamespaces) {
+    const auto found = attributes(ask(message(RDMA_NLDEV_CMD_SYS_GET, 0)));
+    EXPECT_EQ(found, (std::map<int, std::uint64_t>{{RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 1}}));
+}
+
+TEST_F(UverbsNetlink, ManyContextsComeInPiecesOfOneMessage) {
+    rlimit files{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
+    const rlimit before = files;
+    files.rlim_cur = std::min<rlim_t>(files.rlim_max, 4096);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &files), 0);
+    constexpr std::size_t kClients = 250;
+    {
+        std::list<Client> clients;
+        std::vector<UniqueFd> kicks;
+        for (std::size_t n = 0; n < kClients; ++n) {
+            clients.emplace_back(card_.directory);
+            Verbs verbs(clients.back());
+            ASSERT_EQ(verbs.get_context(), 0);
+            kicks.emplace_back(verbs.context.kick_fd);
+        }
+        std::size_t seen = 0;
+        std::size_t pieces = 0;
+        std::uint64_t from = 0;
+        do {
+            const Reply piece = ask(message(RDMA_NLDEV_CMD_RES_CTX_GET, NLM_F_DUMP), from);
+            ASSERT_EQ(piece.messages().size(), 1U);
+            EXPECT_LE(piece.messages()[0], 4096U);
+            const auto pids = numbers(piece, RDMA_NLDEV_ATTR_RES_CTX, RDMA_NLDEV_ATTR_RES_PID);
+            seen += pids.count(static_cast<std::uint32_t>(::getpid()));
+            from = piece.next;
+            ++pieces;
+        } while (from != 0 && pieces < 100);
+        EXPECT_EQ(seen, kClients) << "each once";
+        EXPECT_GT(pieces, 1U);
+    }
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 TEST_F(UverbsNetlink, TheSummaryCountsTheObjectsOfAllClients) {

@@ -34,6 +34,7 @@ TEST(UverbsProtocol, RequestsBeforeHelloAreRefusedAndTheConnectionStays) {
     Client client(card.directory, false);
     Verbs verbs(client);
     EXPECT_EQ(verbs.get_context(), -EACCES);
+    EXPECT_EQ(card.stats()["host"]["failed"], 1);
     EXPECT_EQ(client.hello().result(), 0);
     EXPECT_EQ(verbs.get_context(), 0);
 }
@@ -114,6 +115,40 @@ TEST(UverbsProtocol, MessageWithoutReplySocketOrWithOneThatIsNoSocketClosesTheCo
     client.send_bytes(Request(DINGO_UVERBS_MMAP).bytes(), {null.get()}, false);
     EXPECT_TRUE(card.wait_for_clients(0));
     EXPECT_EQ(card.stats()["host"]["malformed"], 2);
+    // Writing to one of another kind could wait.
+    const UniqueFd udp(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    ASSERT_TRUE(bool(udp));
+    Client other(card.directory);
+    other.send_bytes(Request(DINGO_UVERBS_MMAP).bytes(), {udp.get()}, false);
+    EXPECT_TRUE(card.wait_for_clients(0));
+    EXPECT_EQ(card.stats()["host"]["malformed"], 3);
+}
+
+TEST(UverbsProtocol, StatisticsWriteAddressesAsPeopleDo) {
+    RunningCard card;
+    const auto gids = card.stats()["port"]["gids"];
+    EXPECT_EQ(gids["1"], "10.77.0.1");
+    EXPECT_EQ(std::string(gids["0"]).substr(0, 6), "fe80::");
+}
+
+TEST(UverbsAttachment, HearsOfNothingAfterItsEnd) {
+    model::register_model_engine();
+    Driver driver{DriverConfig{}};
+    auto ends = make_loop_pair();
+    EngineConfig config;
+    config.memory_doorbells = true;
+    Card card("model", config, driver, *ends.first);
+    driver.start(card);
+    const std::string directory = fresh_directory();
+    {
+        const Attachment attachment({.directory = directory, .share = false, .number = 0}, driver);
+        EXPECT_TRUE(bool(driver.on_port_event));
+    }
+    EXPECT_FALSE(bool(driver.on_port_event));
+    card.set_link(false);
+    EXPECT_TRUE(driver.poll(1));
+    card.set_frame_tap(nullptr);
+    std::filesystem::remove_all(directory);
 }
 
 TEST(UverbsProtocol, SegmentsThatOverlapOrAreOddCloseTheConnection) {

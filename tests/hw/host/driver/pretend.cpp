@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "pretend.h"
+
+#include <linux/magic.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace {
+
+int dmabuf = -1;
+int no_vm_write = 0;
+unsigned refused = 0;
+
+}  // namespace
+
+// The C library declares them with attributes of its own.
+extern "C" int fstatfs(int fd, struct statfs* out) noexcept {
+    const auto result = static_cast<int>(::syscall(SYS_fstatfs, fd, out));
+    if (result == 0 && fd == dmabuf) {
+        out->f_type = DMA_BUF_MAGIC;
+    }
+    return result;
+}
+
+extern "C" ssize_t process_vm_writev(pid_t pid, const iovec* from, unsigned long from_count,
+                                     const iovec* to, unsigned long to_count,
+                                     unsigned long flags) noexcept {
+    if (no_vm_write != 0) {
+        errno = no_vm_write;
+        ++refused;
+        return -1;
+    }
+    return ::syscall(SYS_process_vm_writev, pid, from, from_count, to, to_count, flags);
+}
+
+namespace dingo::uverbs::test {
+
+PretendDmaBuf::PretendDmaBuf(int fd) {
+    dmabuf = fd;
+}
+
+PretendDmaBuf::~PretendDmaBuf() {
+    dmabuf = -1;
+}
+
+PretendNoVmWrite::PretendNoVmWrite(int error) {
+    no_vm_write = error;
+    refused = 0;
+}
+
+unsigned PretendNoVmWrite::calls() {
+    return refused;
+}
+
+PretendNoVmWrite::~PretendNoVmWrite() {
+    no_vm_write = 0;
+}
+
+}  // namespace dingo::uverbs::test

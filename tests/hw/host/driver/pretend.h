@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// System calls that answer as another machine's would: this program's own fstatfs() and
+// process_vm_writev() stand before those of the C library.
+#pragma once
+
+namespace dingo::uverbs::test {
+
+/// While it lives fstatfs() says that this file is a DMABuf: for machines without /dev/udmabuf.
+class PretendDmaBuf {
+  public:
+    explicit PretendDmaBuf(int fd);
+    ~PretendDmaBuf();
+    PretendDmaBuf(const PretendDmaBuf&) = delete;
+    PretendDmaBuf& operator=(const PretendDmaBuf&) = delete;
+};
+
+/// While it lives process_vm_writev() fails with this errno.
+class PretendNoVmWrite {
+  public:
+    explicit PretendNoVmWrite(int error);
+    ~PretendNoVmWrite();
+    PretendNoVmWrite(const PretendNoVmWrite&) = delete;
+    PretendNoVmWrite& operator=(const PretendNoVmWrite&) = delete;
+    [[nodiscard]] static unsigned calls();
+};
+
+}  // namespace dingo::uverbs::test

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Numbers, slots, files and memory that objects use: each is used again.
+#include <fcntl.h>
+#include <malloc.h>
+
+#include <list>
+#include <set>
+
+#include "host/driver/queue_slabs.h"
+#include "host/driver/shared_segments.h"
+#include "two_cards.h"
+
+namespace dingo::uverbs::test {
+namespace {
+
+using ResourcesTest = TwoCards;
+
+struct Piece {
+    explicit Piece(QueueSlabs& slabs) : memory(slabs.take(kPageBytes)) {}
+    QueueSlabs::Piece memory;
+};
+
+TEST(QueueSlabsTest, AFileIsMadeWhenNoOtherHasRoom) {
+    QueueSlabs slabs;
+    EXPECT_EQ(slabs.files(), 0U);
+    std::list<Piece> pieces;
+    std::size_t second = 0;  // the first piece in the second file
+    while (slabs.files() < 3) {
+        pieces.emplace_back(slabs);
+        second = slabs.files() == 1 ? pieces.size() : second;
+        ASSERT_LT(pieces.size(), 100'000U);
+    }
+    const std::size_t slots = second;
+    ASSERT_EQ(pieces.size(), 2 * slots + 1);
+    pieces.erase(std::next(pieces.begin(), static_cast<std::ptrdiff_t>(slots)));
+    pieces.pop_front();
+    for (std::size_t n = 0; n < slots - 1 + 2; ++n) {
+        pieces.emplace_back(slabs);
+    }
+    EXPECT_EQ(slabs.files(), 3U) << "what is free in all three";
+    pieces.emplace_back(slabs);
+    EXPECT_EQ(slabs.files(), 4U);
+    pieces.clear();
+    EXPECT_EQ(slabs.files(), 0U);
+}
+
+TEST_F(ResourcesTest, AllSlotsOfAPageAreUsedBeforeThereIsAnother) {
+    DoorbellSpace space(*a->driver.state().doorbells);
+    std::list<Doorbell> taken;
+    for (std::uint32_t n = DINGO_DB_FIRST_SLOT; n < DINGO_DB_SLOTS; ++n) {
+        taken.push_back(space.take());
+        EXPECT_EQ(space.pages().size(), 1U);
+    }
+    for (int n = 0; n < 3; ++n) {  // the first, the last, one between
+        const auto at = n == 0   ? taken.begin()
+                        : n == 1 ? std::prev(taken.end())
+                                 : std::next(taken.begin(), 100);
+        const std::uint32_t slot = at->slot();
+        taken.erase(at);
+        taken.push_back(space.take());
+        EXPECT_EQ(taken.back().slot(), slot);
+    }
+    EXPECT_EQ(space.pages().size(), 1U);
+    taken.push_back(space.take());
+    EXPECT_EQ(space.pages().size(), 2U);
+    EXPECT_NE(&taken.front().page(), &taken.back().page());
+}
+
+TEST_F(ResourcesTest, PairsFillAPageToo) {
+    DoorbellSpace space(*a->driver.state().doorbells);
+    std::list<std::pair<Doorbell, Doorbell>> taken;
+    std::set<std::uint32_t> slots;
+    for (std::uint32_t n = DINGO_DB_FIRST_SLOT; n + 1 < DINGO_DB_SLOTS; n += 2) {
+        taken.push_back(space.take_pair());
+        EXPECT_EQ(&taken.back().first.page(), &taken.back().second.page());
+        slots.insert(taken.back().first.slot());
+        slots.insert(taken.back().second.slot());
+    }
+    EXPECT_EQ(space.pages().size(), 1U);
+    EXPECT_EQ(slots.size(), 2 * taken.size());
+    EXPECT_GE(*slots.begin(), DINGO_DB_FIRST_SLOT);
+    EXPECT_LT(*slots.rbegin(), DINGO_DB_SLOTS);
+}
+
+TEST_F(ResourcesTest, ATakenNumberOfACompletionQueueIsPassedOver) {
+    Client c(*a);
+    auto& d = a->driver.state();
+    const dingo_create_cq_req req{};
+    d.next_cqn = c.cqn;
+    Udata udata{bytes_of(req), {}, {}};
+    const Cq other(a->driver, *c.context, 1, 0, 0, c.listener, udata);
+    EXPECT_NE(response_of<dingo_create_cq_resp>(udata).cqn, c.cqn);
+}
+
+// A late packet for the QP before must not meet the new one.
+TEST_F(ResourcesTest, ANumberOfAQueuePairDoesNotComeTwiceInARow) {
+    Client c(*a);
+    auto& qps = a->driver.state().qps;
+    std::uint32_t last = c.make_qp().qp->number();
+    const std::uint32_t index = last & ((1U << DINGO_QPN_INDEX_BITS) - 1);
+    // All others are taken.
+    auto* const somebody = reinterpret_cast<Qp::State*>(&qps);
+    for (std::size_t n = 0; n < qps.size(); ++n) {
+        if (n != index) {
+            ASSERT_TRUE(qps[n] == nullptr);
+            qps[n] = somebody;
+        }
+    }
+    for (int n = 0; n < 3000; ++n) {  // one tag in 256 would be the same by chance
+        const std::uint32_t number = c.make_qp().qp->number();
+        ASSERT_NE(number, last);
+        ASSERT_EQ(number & ((1U << DINGO_QPN_INDEX_BITS) - 1), index);
+        last = number;
+    }
+    for (auto& qp : qps) {
+        qp = qp == somebody ? nullptr : qp;
+    }
+}
+
+/// Bytes that the allocator has given out; 0 where it is another one.
+std::size_t allocated() {
+    return ::mallinfo2().uordblks;
+}
+
+TEST(SegmentCacheTest, RegionsThatAreGoneLeaveNoMemory) {
+    SegmentCache cache;
+    const UniqueFd fd(::memfd_create("segment", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    constexpr std::uint64_t kPages = 8192;
+    ASSERT_EQ(::ftruncate(fd.get(), kPages * kPageBytes), 0);
+    ASSERT_EQ(::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    const auto map = [&](std::uint64_t first, std::uint64_t end) {
+        for (std::uint64_t page = first; page < end; ++page) {
+            const SharedSegment segment{0, kPageBytes, page * kPageBytes, fd.get(), false};
+            const MappedRange range = cache.map(0, kPageBytes, std::span(&segment, 1), true);
+            ASSERT_EQ(range.parts.size(), 1U);
+        }
+    };
+    map(0, kPages / 2);
+    const std::size_t before = allocated();
+    map(kPages / 2, kPages);
+    EXPECT_LE(allocated(), before + (64U << 10));
+}
+
+TEST(SegmentCacheTest, FilesThatAreGoneLeaveNoMemory) {
+    SegmentCache cache;
+    const auto map = [&] {
+        for (int n = 0; n < 2000; ++n) {
+            const UniqueFd fd(::memfd_create("file", MFD_CLOEXEC));
+            ASSERT_EQ(::ftruncate(fd.get(), kPageBytes), 0);
+            const SharedSegment segment{0, kPageBytes, 0, fd.get(), true};
+            const MappedRange range = cache.map(0, kPageBytes, std::span(&segment, 1), true);
+            ASSERT_EQ(range.files.size(), 1U);
+        }
+    };
+    map();
+    const std::size_t before = allocated();
+    map();
+    EXPECT_LE(allocated(), before + (64U << 10));
+}
+
+}  // namespace
+}  // namespace dingo::uverbs::test
