@@ -64,6 +64,8 @@ driver)
     paths=($d/{access,address_vector,bus_map,card_object,client_file,client_memory,client_queue,cq,dm,doorbells,event_queues,gsi,mr,mr_keys,mr_memory,neighbour_frames,neighbours,object_tables,qp,qp_modify,queue_memory,queue_slabs,shared_segments,srq}.cpp
         $d/{bus_map,client_file,client_memory,dm,doorbells,event_queues,gsi,neighbour_frames,neighbours,queue_memory,queue_slabs,shared_segments,udata}.h)
     gtest driver_test
+    # The driver's other user: device memory, file regions and events are tested through it. Its hostile clients only cost time here.
+    gtest uverbs_test --gtest_filter=-*Hostile*
     cards
     ;;
 uverbs)
