@@ -210,7 +210,6 @@ TEST_F(ChecksTest, ALimitThatTheMaskDoesNotNameIsNone) {
 
 // Else its number could not be used again.
 TEST_F(ChecksTest, WhatIsGoneIsGoneFromTheCard) {
-    auto& d = a->driver.state();
     Udata none;
     std::vector<std::pair<std::uint16_t, std::uint32_t>> gone;
     {
@@ -225,7 +224,7 @@ TEST_F(ChecksTest, WhatIsGoneIsGoneFromTheCard) {
                 {DINGO_OP_DESTROY_MR, mr.key()}};
     }
     for (const auto& [opcode, id] : gone) {
-        EXPECT_EQ(errno_of([&, op = opcode, n = id] { d.admin->destroy(op, n); }), ENOENT)
+        EXPECT_EQ(errno_of([&, op = opcode, n = id] { a->driver.admin().destroy(op, n); }), ENOENT)
             << "command " << opcode;
     }
 }
@@ -275,7 +274,7 @@ TEST_F(ChecksTest, TheStateThatIsNamedAsCurrentMustBe) {
 TEST_F(ChecksTest, AQueuePairOfACardThatFailedGoesToTheErrorStateOnly) {
     Client c(*a);
     auto qp = c.make_qp();
-    a->driver.state().admin->fail();
+    a->driver.admin().fail();
     Udata none;
     const auto modify = [&](std::uint8_t state, std::uint32_t mask) {
         QpAttr attr;

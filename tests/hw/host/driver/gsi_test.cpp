@@ -99,12 +99,12 @@ TEST_F(GsiTest, TooManyForANeighbourThatIsNotFoundYetAreCountedAndLeftOut) {
 }
 
 TEST_F(GsiTest, ThereIsOneAndASecondLeavesItAsItWas) {
-    auto& d = a->driver.state();
-    const std::size_t regions = d.mr_ids.in_use();
-    const std::size_t windows = d.bus.size();
+    Driver& d = a->driver;
+    const std::size_t regions = d.keys().indexes().in_use();
+    const std::size_t windows = d.bus().size();
     EXPECT_NE(errno_of([&] { const Gsi second(a->driver); }), 0);
-    EXPECT_EQ(d.mr_ids.in_use(), regions);
-    EXPECT_EQ(d.bus.size(), windows);
+    EXPECT_EQ(d.keys().indexes().in_use(), regions);
+    EXPECT_EQ(d.bus().size(), windows);
     gsi_a->send(to_b(1), mad_of(1));
     run();
     EXPECT_EQ(received.size(), 1U);
@@ -139,7 +139,7 @@ TEST_F(GsiTest, DatagramsOfAnyLengthLeaveItsBuffersToOthers) {
     std::vector<std::byte> data(1000);
     const auto va = reinterpret_cast<std::uint64_t>(data.data());
     const Mr mr(a->driver, *stranger.pd, {memory, va, data.size(), va, {}}, 1, none);
-    const AddressVector av = make_address_vector(a->driver.state(), to_b(1), 0, 0);
+    const AddressVector av = make_address_vector(a->driver, to_b(1), 0, 0);
     const auto post = [&](std::uint32_t length) {
         dingo_wqe_ctrl ctrl{};
         ctrl.opcode = DINGO_WR_SEND;

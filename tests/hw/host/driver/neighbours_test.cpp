@@ -392,7 +392,7 @@ TEST_F(NeighboursTest, AnswersPingOfBothProtocolsWithoutPaddingOrData) {
 // The engine counts what it sees, and it need not see these.
 TEST_F(NeighboursTest, WhatIsForTheHostIsTaken) {
     const auto tap = [&](std::span<const std::byte> frame) {
-        return host.driver.state().neighbours->on_tapped_frame(frame);
+        return host.driver.neighbours().on_tapped_frame(frame);
     };
     EXPECT_TRUE(tap(Arp{Arp::kRequest, kOurs, 0x0a4d0009, {}, 0x0a4d0001}.frame(kBroadcast)));
     EXPECT_TRUE(tap(Arp{Arp::kRequest, kOurs, 0x0a4d0009, {}, 0x0a4d0002}.frame(kBroadcast)));

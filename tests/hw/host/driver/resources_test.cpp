@@ -7,6 +7,7 @@
 #include <list>
 #include <set>
 
+#include "host/driver/object_tables.h"
 #include "host/driver/queue_slabs.h"
 #include "host/driver/shared_segments.h"
 #include "two_cards.h"
@@ -46,7 +47,7 @@ TEST(QueueSlabsTest, AFileIsMadeWhenNoOtherHasRoom) {
 }
 
 TEST_F(ResourcesTest, AllSlotsOfAPageAreUsedBeforeThereIsAnother) {
-    DoorbellSpace space(*a->driver.state().doorbells);
+    DoorbellSpace space(a->driver.doorbell_pages());
     std::list<Doorbell> taken;
     for (std::uint32_t n = DINGO_DB_FIRST_SLOT; n < DINGO_DB_SLOTS; ++n) {
         taken.push_back(space.take());
@@ -68,7 +69,7 @@ TEST_F(ResourcesTest, AllSlotsOfAPageAreUsedBeforeThereIsAnother) {
 }
 
 TEST_F(ResourcesTest, PairsFillAPageToo) {
-    DoorbellSpace space(*a->driver.state().doorbells);
+    DoorbellSpace space(a->driver.doorbell_pages());
     std::list<std::pair<Doorbell, Doorbell>> taken;
     std::set<std::uint32_t> slots;
     for (std::uint32_t n = DINGO_DB_FIRST_SLOT; n + 1 < DINGO_DB_SLOTS; n += 2) {
@@ -83,38 +84,38 @@ TEST_F(ResourcesTest, PairsFillAPageToo) {
     EXPECT_LT(*slots.rbegin(), DINGO_DB_SLOTS);
 }
 
-TEST_F(ResourcesTest, ATakenNumberOfACompletionQueueIsPassedOver) {
-    Client c(*a);
-    auto& d = a->driver.state();
-    const dingo_create_cq_req req{};
-    d.next_cqn = c.cqn;
-    Udata udata{bytes_of(req), {}, {}};
-    const Cq other(a->driver, *c.context, 1, 0, 0, c.listener, udata);
-    EXPECT_NE(response_of<dingo_create_cq_resp>(udata).cqn, c.cqn);
+/// Tables keep addresses of objects and do not look into them.
+template <typename Object>
+Object& some() {
+    alignas(Object) static std::byte memory[sizeof(Object)];
+    return reinterpret_cast<Object&>(memory);
+}
+
+TEST(CqTableTest, ATakenNumberIsPassedOver) {
+    CqTable table(3);
+    for (std::uint32_t n = 0; n < 3; ++n) {
+        EXPECT_EQ(table.take(some<Cq>()), n);
+    }
+    table.give_back(1);
+    EXPECT_EQ(table.take(some<Cq>()), 1U);
+    EXPECT_EQ(errno_of([&] { table.take(some<Cq>()); }), EBUSY);
 }
 
 // A late packet for the QP before must not meet the new one.
-TEST_F(ResourcesTest, ANumberOfAQueuePairDoesNotComeTwiceInARow) {
-    Client c(*a);
-    auto& qps = a->driver.state().qps;
-    std::uint32_t last = c.make_qp().qp->number();
-    const std::uint32_t index = last & ((1U << DINGO_QPN_INDEX_BITS) - 1);
-    // All others are taken.
-    auto* const somebody = reinterpret_cast<Qp::State*>(&qps);
-    for (std::size_t n = 0; n < qps.size(); ++n) {
-        if (n != index) {
-            ASSERT_TRUE(qps[n] == nullptr);
-            qps[n] = somebody;
-        }
+TEST(QpTableTest, ANumberDoesNotComeTwiceInARow) {
+    QpTable table(16);
+    std::vector<std::uint32_t> taken;
+    while (errno_of([&] { taken.push_back(table.take(some<Qp>())); }) == 0) {
+        ASSERT_LE(taken.size(), 16U);
     }
+    constexpr std::uint32_t kIndex = (1U << DINGO_QPN_INDEX_BITS) - 1;
+    std::uint32_t last = taken.front();
     for (int n = 0; n < 3000; ++n) {  // one tag in 256 would be the same by chance
-        const std::uint32_t number = c.make_qp().qp->number();
+        table.give_back(last);
+        const std::uint32_t number = table.take(some<Qp>());
         ASSERT_NE(number, last);
-        ASSERT_EQ(number & ((1U << DINGO_QPN_INDEX_BITS) - 1), index);
+        ASSERT_EQ(number & kIndex, last & kIndex);
         last = number;
-    }
-    for (auto& qp : qps) {
-        qp = qp == somebody ? nullptr : qp;
     }
 }
 

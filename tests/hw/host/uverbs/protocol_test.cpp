@@ -141,7 +141,8 @@ TEST(UverbsAttachment, HearsOfNothingAfterItsEnd) {
     driver.start(card);
     const std::string directory = fresh_directory();
     {
-        const Attachment attachment({.directory = directory, .share = false, .number = 0}, driver);
+        const UverbsAttachment attachment({.directory = directory, .share = false, .number = 0},
+                                          driver);
         EXPECT_TRUE(bool(driver.on_port_event));
     }
     EXPECT_FALSE(bool(driver.on_port_event));
