@@ -113,6 +113,7 @@ void ServedCard::watch_wire() {
     const int fd = wire_.fd();
     if (fd != wire_fd_) {
         poller_->remove(std::exchange(wire_id_, 0));
+        wire_fd_ = -1;
         wire_id_ = poller_->add(fd, EPOLLIN, *this);
         wire_fd_ = fd;
     }
@@ -152,6 +153,7 @@ bool ServedCard::before_wait(bool all) {
         }
     } catch (const ErrnoError& error) {
         log::debug("a wire cannot be watched: {}", std::strerror(error.code()));
+        card_.wire_readable();  // looked at in each round instead
         return false;
     }
     return true;
@@ -184,6 +186,7 @@ void ServedCard::Sender::ready(std::uint32_t /*events*/) {
 void ServedCard::touched() {
     set_log(log_);
     woke();
+    unwatch_sender();  // the wire may close that descriptor now, and another may get its number
     idle_ = false;  // what comes may give the engine work
     card_.advance(clock_now());
 }

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
@@ -166,6 +167,39 @@ TEST_F(ServedCardTest, HearsOfFramesOnADescriptorThatIsNewSinceTheLastWait) {
     ASSERT_TRUE(wait_for([&] { return !wire.blocked; }));
     ::eventfd_write(second.get(), 1);
     EXPECT_TRUE(wait_for([&] { return wire.arrived == 2; }));
+}
+
+struct Counting final : Pollable {
+    void ready(std::uint32_t /*events*/) override { ++told; }
+    int told = 0;
+};
+
+// A wire that gives up a peer closes its socket, and the next client's gets the number.
+TEST(ServedCard, ForgetsASenderThatMayBeClosedBeforeItsNumberIsAnothers) {
+    register_fake_engine();
+    const UniqueFd receives(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    NoMemory memory;
+    NoHost host;
+    SocketWire wire;
+    wire.receives = receives.get();
+    Card card("fake", EngineConfig{}, memory, wire);
+    ServedCard served("", card, host, wire);
+    Poller poller;
+    served.watch(poller);
+    ASSERT_TRUE(served.before_wait(true));  // a nap: the card is not asleep
+    ::eventfd_write(receives.get(), 1);
+    poller.wait(0);
+    const int number = wire.near.get();
+    const UniqueFd other(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    ASSERT_EQ(::dup2(other.get(), number), number);
+    Counting client;
+    const Poller::Id id = poller.add(number, EPOLLIN, client);
+    served.after_wait();
+    ::eventfd_write(other.get(), 1);
+    poller.wait(0);
+    EXPECT_EQ(client.told, 1);
+    poller.remove(id);
+    served.unwatch();
 }
 
 }  // namespace
