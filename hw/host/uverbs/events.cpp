@@ -81,12 +81,12 @@ bool EventChannel::send(const Event& event) {
 }
 
 void EventChannel::queue(const Event& event) {
-    if (waiting_.size() >= kMaxWaiting) {
+    if (waiting_.size() >= kMaxWaiting || poll_id_ == 0) {
         ++stats_.dropped;
         return;
     }
     if (waiting_.empty()) {
-        poller_.change(poll_id_, EPOLLOUT);
+        watch(EPOLLOUT);
     }
     waiting_.push_back(event);
 }
@@ -123,13 +123,16 @@ unsigned EventChannel::take_back(const std::function<bool(const Event&)>& mine) 
         keep.pop_front();
     }
     waiting_ = std::move(keep);
-    poller_.change(poll_id_, waiting_.empty() ? 0U : std::uint32_t{EPOLLOUT});
+    watch(waiting_.empty() ? 0U : std::uint32_t{EPOLLOUT});
     stats_.taken_back += taken;
     return taken;
 }
 
 void EventChannel::ready(std::uint32_t events) {
     if ((events & (EPOLLHUP | EPOLLERR)) != 0) {
+        // It is reported until the descriptor is closed, which objects of the client may put off.
+        poller_.remove(std::exchange(poll_id_, 0));
+        stats_.dropped += std::exchange(waiting_, {}).size();
         const auto closed = closed_;
         closed(*this);  // may delete this
         return;
@@ -138,7 +141,13 @@ void EventChannel::ready(std::uint32_t events) {
         waiting_.pop_front();
     }
     if (waiting_.empty()) {
-        poller_.change(poll_id_, 0);
+        watch(0);
+    }
+}
+
+void EventChannel::watch(std::uint32_t events) {
+    if (poll_id_ != 0) {
+        poller_.change(poll_id_, events);
     }
 }
 

@@ -59,6 +59,8 @@ class EventChannel final : public Pollable {
   private:
     bool send(const Event& event);
     void queue(const Event& event);
+    /// Asks for EPOLL* of our end; nothing once the client has closed or shut down its own.
+    void watch(std::uint32_t events);
     [[nodiscard]] std::size_t message_size() const;
 
     Kind kind_;

@@ -42,6 +42,23 @@ TEST_F(UverbsEvents, UnreadEventsOfOneOwnerAreTakenBackAndOthersKeepTheirOrder) 
     EXPECT_EQ(read_completion(client.get()), 0u);
 }
 
+// Its owner may keep the channel: the loop must not turn about it for ever.
+TEST_F(UverbsEvents, AnEndThatTheClientShutsDownIsReportedOnce) {
+    auto channel = make(EventChannel::Kind::kAsync);
+    const UniqueFd client = channel->give_client_end();
+    ASSERT_EQ(::shutdown(client.get(), SHUT_RDWR), 0);
+    for (int n = 0; n < 3; ++n) {
+        poller.wait(0);
+    }
+    EXPECT_EQ(closed, 1);
+    pollfd ready{poller.fd(), POLLIN, 0};
+    EXPECT_EQ(::poll(&ready, 1, 0), 0);
+    channel->post({1, 0});
+    channel->post({2, 0});
+    EXPECT_EQ(stats.dropped, 2U);
+    EXPECT_EQ(channel->take_back([](const auto& /*event*/) { return true; }), 0U);
+}
+
 TEST_F(UverbsEvents, EventsBeyondTheSocketWaitAndComeLater) {
     auto channel = make(EventChannel::Kind::kCompletion);
     const UniqueFd client = channel->give_client_end();
