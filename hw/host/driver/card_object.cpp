@@ -8,9 +8,17 @@
 
 namespace dingo::uverbs {
 
+void CardObject::destroy() {
+    admin_.destroy(opcode_, id_);
+    gone_ = true;
+}
+
 CardObject::~CardObject() {
+    if (gone_) {
+        return;
+    }
     try {
-        admin_.destroy(opcode_, id_);
+        destroy();
     } catch (const ErrnoError& error) {
         log::error("the card would not destroy object 0x{:x} (command 0x{:02x}): {}", id_, opcode_,
                    std::strerror(error.code()));

@@ -18,6 +18,8 @@ class CardObject {
                std::function<void()> kept = {})
         : admin_(admin), opcode_(opcode), id_(id), kept_(std::move(kept)) {}
     ~CardObject();
+    /// Destroys it now. ErrnoError: it stays.
+    void destroy();
     CardObject(const CardObject&) = delete;
     CardObject& operator=(const CardObject&) = delete;
 
@@ -26,6 +28,7 @@ class CardObject {
     std::uint16_t opcode_;
     std::uint32_t id_;
     std::function<void()> kept_;
+    bool gone_ = false;
 };
 
 }  // namespace dingo::uverbs

@@ -37,12 +37,12 @@ DmBudget::Share::Share(DmBudget& budget, std::uint64_t bytes)
 Dm::Dm(Driver& driver, Context& context, std::uint64_t length, std::uint32_t log_alignment)
     : share_(checked_budget(driver, length, log_alignment), length),
       context_(context),
-      memory_(driver.bus(), length),
-      offset_(context.publish(memory_.fd(), memory_.bytes().size())),
+      memory_(std::make_shared<const QueueMemory>(driver.bus(), length)),
+      offset_(context.publish(memory_->fd(), memory_->bytes().size())),
       length_(length) {}
 
 dingo_dm_resp Dm::describe() const {
-    return {.dm_mmap = offset_, .map_bytes = memory_.bytes().size(), .length = length_};
+    return {.dm_mmap = offset_, .map_bytes = memory_->bytes().size(), .length = length_};
 }
 
 }  // namespace dingo::uverbs

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "host/driver/context.h"
 #include "host/driver/queue_memory.h"
@@ -51,13 +52,13 @@ class Dm {
     [[nodiscard]] std::uint64_t length() const { return length_; }
     /// Where the client maps it.
     [[nodiscard]] dingo_dm_resp describe() const;
-    /// For the card.
-    [[nodiscard]] dingo_mem memory() const { return memory_.describe(); }
+    /// For regions: the card may reach it for longer than the client has it.
+    [[nodiscard]] const std::shared_ptr<const QueueMemory>& memory() const { return memory_; }
 
   private:
     DmBudget::Share share_;
     Context& context_;
-    QueueMemory memory_;
+    std::shared_ptr<const QueueMemory> memory_;
     std::uint64_t offset_;  ///< for mmap()
     std::uint64_t length_;
 };

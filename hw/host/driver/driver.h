@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -135,6 +136,13 @@ class Driver final : public HostPort {
     [[nodiscard]] CqTable& cqs() { return cqs_; }
     [[nodiscard]] QpTable& qps() { return qps_; }
     [[nodiscard]] SrqTable& srqs() { return srqs_; }
+    /// Memory of an object that the card would not let go of: as long as the driver is there, no
+    /// other object gets its place on the bus.
+    void keep(std::shared_ptr<const void> memory) {
+        if (memory) {
+            kept_.push_back(std::move(memory));
+        }
+    }
     /// The CQN that is kept for the GSI QP: cqs() does not give it out.
     [[nodiscard]] std::uint32_t gsi_cqn() const { return static_cast<std::uint32_t>(cqs_.size()); }
 
@@ -168,6 +176,7 @@ class Driver final : public HostPort {
     SrqTable srqs_;
     DmBudget device_memory_;
     SegmentCache segments_;
+    std::vector<std::shared_ptr<const void>> kept_;
 };
 
 }  // namespace dingo::uverbs

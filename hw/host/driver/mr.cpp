@@ -73,7 +73,7 @@ Mr::Mr(Driver& driver, Pd& pd, const Range& range, std::uint32_t access, Udata& 
     : driver_(driver),
       index_((udata_none(udata), checked_pool(driver, range.length, range.iova, access))),
       memory_(
-          std::make_unique<MrMemory>(driver.bus(), driver.segments(), range, needs_write(access))),
+          std::make_shared<MrMemory>(driver.bus(), driver.segments(), range, needs_write(access))),
       mem_(memory_->describe()) {
     create(pd, range.iova, range.length, access);
 }
@@ -83,7 +83,7 @@ Mr::Mr(Driver& driver, Pd& pd, int dmabuf_fd, std::uint64_t offset, std::uint64_
     : driver_(driver),
       index_(checked_pool(driver, length, iova, access)),
       memory_(
-          std::make_unique<MrMemory>(driver.bus(), dmabuf_fd, offset, length, needs_write(access))),
+          std::make_shared<MrMemory>(driver.bus(), dmabuf_fd, offset, length, needs_write(access))),
       mem_(memory_->describe()),
       fixed_(true) {
     create(pd, iova, length, access);
@@ -93,7 +93,8 @@ Mr::Mr(Driver& driver, Pd& pd, const Dm& dm, std::uint64_t offset, std::uint64_t
        std::uint32_t access)
     : driver_(driver),
       index_(checked_pool(driver, dm, offset, length, access)),
-      mem_(dm.memory()),
+      device_memory_(dm.memory()),
+      mem_(device_memory_->describe()),
       fixed_(true) {
     mem_.addr += offset;
     create(pd, 0, length, access);
@@ -110,7 +111,11 @@ void Mr::create(Pd& pd, std::uint64_t first, std::uint64_t bytes, std::uint32_t 
     // A key that the card does not know opens nothing: that is a region without a byte.
     if (bytes != 0) {
         driver_.admin().execute(DINGO_OP_CREATE_MR, command());
-        on_card_.emplace(driver_.admin(), DINGO_OP_DESTROY_MR, key_, [this] { index_.lose(); });
+        on_card_.emplace(driver_.admin(), DINGO_OP_DESTROY_MR, key_, [this] {
+            index_.lose();
+            driver_.keep(memory_);
+            driver_.keep(device_memory_);
+        });
     }
 }
 
@@ -145,10 +150,10 @@ void Mr::rereg(std::uint32_t flags, Pd* pd, const Range* range, std::uint32_t ac
     dingo_cmd_create_mr cmd = command();
     cmd.old_key = key_;
     const bool writable = needs_write(access);
-    std::unique_ptr<MrMemory> memory;
+    std::shared_ptr<MrMemory> memory;
     bool upgraded = false;
     if (trans) {
-        memory = std::make_unique<MrMemory>(driver_.bus(), driver_.segments(), *range, writable);
+        memory = std::make_shared<MrMemory>(driver_.bus(), driver_.segments(), *range, writable);
         cmd.mem = memory->describe();
         cmd.iova = (access & IB_UVERBS_ACCESS_ZERO_BASED) != 0 ? 0 : range->iova;
         cmd.length = range->length;
@@ -184,20 +189,10 @@ void Mr::rereg(std::uint32_t flags, Pd* pd, const Range* range, std::uint32_t ac
     length_ = cmd.length;
 }
 
-// REREG_MR to what it is already: it changes nothing, and is refused while windows are bound.
-bool Mr::busy() const {
-    if (!on_card_ || driver_.keys().windows() == 0 ||
-        !driver_.capabilities().has(DINGO_CAP_REREG_MR)) {
-        return false;
+void Mr::destroy() {
+    if (on_card_) {
+        on_card_->destroy();
     }
-    dingo_cmd_create_mr cmd = command();
-    cmd.old_key = key_;
-    try {
-        driver_.admin().execute(DINGO_OP_REREG_MR, cmd);
-    } catch (const ErrnoError& error) {
-        return error.code() == EBUSY;
-    }
-    return false;
 }
 
 }  // namespace dingo::uverbs

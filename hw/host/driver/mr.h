@@ -18,6 +18,7 @@ namespace dingo::uverbs {
 class Dm;
 class Driver;
 class MrMemory;
+class QueueMemory;
 
 /// A memory region.
 class Mr {
@@ -46,8 +47,8 @@ class Mr {
     /// flags: IB_UVERBS_REREG_* (TRANS 1, PD 2, ACCESS 4). The key stays. On failure all stays.
     void rereg(std::uint32_t flags, Pd* pd, const Range* range, std::uint32_t access);
     [[nodiscard]] std::uint32_t key() const { return key_; }
-    /// Windows are bound to it: it must not be destroyed now. Asks the card.
-    [[nodiscard]] bool busy() const;
+    /// Takes it from the card. ErrnoError: it stays; EBUSY: windows are bound to it.
+    void destroy();
 
   private:
     void create(Pd& pd, std::uint64_t first, std::uint64_t bytes, std::uint32_t verbs_access);
@@ -56,7 +57,8 @@ class Mr {
 
     Driver& driver_;
     OwnedId index_;
-    std::unique_ptr<MrMemory> memory_;  ///< none: device memory
+    std::shared_ptr<MrMemory> memory_;                  ///< none: device memory
+    std::shared_ptr<const QueueMemory> device_memory_;  ///< none: memory of a client
     dingo_mem mem_{};
     std::uint32_t key_ = 0;
     std::uint32_t pdn_ = 0;

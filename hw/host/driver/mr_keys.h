@@ -17,15 +17,9 @@ class MrKeys {
     /// For this index: a tag that differs from its last one.
     std::uint32_t make_key(std::uint32_t index);
 
-    /// Memory windows that exist.
-    [[nodiscard]] std::size_t windows() const { return windows_; }
-    void window_made() { ++windows_; }
-    void window_gone() { --windows_; }
-
   private:
     IdPool indexes_;
     std::vector<std::uint16_t> tags_;  ///< the last one of each index
-    std::size_t windows_ = 0;
 };
 
 }  // namespace dingo::uverbs

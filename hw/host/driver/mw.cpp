@@ -26,20 +26,13 @@ IdPool& checked_pool(Driver& driver, std::uint8_t type, const Udata& udata) {
 }  // namespace
 
 Mw::Mw(Driver& driver, Pd& pd, std::uint8_t type, Udata& udata)
-    : driver_(driver),
-      index_(checked_pool(driver, type, udata)),
-      key_(driver.keys().make_key(index_.get())) {
+    : index_(checked_pool(driver, type, udata)), key_(driver.keys().make_key(index_.get())) {
     dingo_cmd_create_mr cmd{};
     cmd.key = key_;
     cmd.pdn = pd.pdn();
     cmd.kind = type == kMwType1 ? DINGO_MRT_MW1 : DINGO_MRT_MW2;
     driver.admin().execute(DINGO_OP_CREATE_MR, cmd);
     on_card_.emplace(driver.admin(), DINGO_OP_DESTROY_MR, key_, [this] { index_.lose(); });
-    driver.keys().window_made();
-}
-
-Mw::~Mw() {
-    driver_.keys().window_gone();
 }
 
 }  // namespace dingo::uverbs

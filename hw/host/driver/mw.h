@@ -17,13 +17,11 @@ class Driver;
 class Mw {
   public:
     Mw(Driver& driver, Pd& pd, std::uint8_t type, Udata& udata);  ///< enum ibv_mw_type
-    ~Mw();
     Mw(const Mw&) = delete;
     Mw& operator=(const Mw&) = delete;
     [[nodiscard]] std::uint32_t key() const { return key_; }
 
   private:
-    Driver& driver_;
     OwnedId index_;
     std::uint32_t key_ = 0;
     std::optional<CardObject> on_card_;

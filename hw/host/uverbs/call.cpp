@@ -28,7 +28,11 @@ void check_file(const ForeignFd& fd, const dingo_uverbs_segment& segment) {
 
 Call::~Call() {
     for (auto at = made_.rbegin(); at != made_.rend(); ++at) {
-        objects().remove(**at);
+        try {
+            objects().remove(**at);
+        } catch (const ErrnoError&) {
+            // A window is bound to it already: it goes with the context.
+        }
     }
 }
 

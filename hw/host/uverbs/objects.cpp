@@ -107,6 +107,7 @@ std::unique_ptr<Object> ObjectTable::remove(Object& object) {
     if (object.busy()) {
         throw ErrnoError(EBUSY);
     }
+    object.close();
     free_.push_back(object.handle());
     std::push_heap(free_.begin(), free_.end(), std::greater<>());
     return std::move(objects_[object.handle()]);

@@ -40,6 +40,8 @@ class Object {
     [[nodiscard]] std::uint32_t handle() const { return handle_; }
     /// It must not be destroyed now.
     [[nodiscard]] virtual bool busy() const { return users_ != 0; }
+    /// Takes from the card what it may refuse to let go of. ErrnoError: the object stays.
+    virtual void close() {}
     /// Objects that refer to it.
     [[nodiscard]] unsigned users() const { return users_; }
 
@@ -96,7 +98,11 @@ struct MrObject final : Object {
     static constexpr ObjectType kType = UVERBS_OBJECT_MR;
     MrObject(PdObject& domain, std::uint64_t len, std::uint64_t io)
         : Object(kType), pd(&domain), length(len), iova(io) {}
-    [[nodiscard]] bool busy() const override { return Object::busy() || (mr && mr->busy()); }
+    void close() override {
+        if (mr) {
+            mr->destroy();
+        }
+    }
     Ref<PdObject> pd;
     Ref<DmObject> dm;  ///< whose memory it is, or none
     std::uint64_t length;
