@@ -63,26 +63,9 @@ slug() { tr -c 'A-Za-z0-9._\n-' '_' <<<"$1"; }
 why() { grep -hvE '^ *$|^-+$' "$@" 2>/dev/null | tail -n 3 | tr '\n\t' '  ' | cut -c1-300; }
 
 # on CARD COMMAND: a shell command that sees the card, or several ("alpha beta"; tests/e2e/native/bin has `gid`).
-# One that runs into the limit fails, and leaves what the cards knew of its QPs in $logs/stuck-*. They are asked only then: a
-# question wakes a card.
-on() {
-    local rc=0 watcher stuck
-    stuck=$(mktemp -u "$logs/stuck-XXXXXX")
-    { read -rt "$limit" -u "$never" || card_stats "$1" >"$stuck" 2>&1; } &
-    watcher=$!
-    # shellcheck disable=SC2086  # the prefixes and the cards are words
-    $as_user timeout -k 5 $((limit + 3)) "$dingo" run $(printf -- '--card %s ' $1) -- bash -c "PATH=$dingo_root/tests/e2e/native/bin:\$PATH; $2" || rc=$?
-    kill "$watcher" 2>/dev/null || true
-    wait "$watcher" 2>/dev/null || true
-    [ -e "$stuck" ] || return "$rc"
-    echo "not done in $limit s; what the cards know of it: $stuck"
-    return 124
+on() { # shellcheck disable=SC2086  # the prefixes and the cards are words
+    $as_user timeout -k 5 "$limit" "$dingo" run $(printf -- '--card %s ' $1) -- bash -c "PATH=$dingo_root/tests/e2e/native/bin:\$PATH; $2"
 }
-card_stats() {
-    local card
-    for card in $1; do $as_user timeout 2 "$dingo" --json stats "$card" || true; done
-}
-exec {never}<> <(:) # nothing can be read there
 
 # single NAME CARD COMMAND [REGEX]: a command that must succeed and print a line like REGEX.
 single() {
