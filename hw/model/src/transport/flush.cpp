@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "flush.h"
 
+#include <utility>
+
 #include "transport_state.h"
 
 namespace dingo::model {
@@ -35,9 +37,8 @@ bool Flush::flush_receives(Qp& qp, unsigned burst, unsigned& used) {
     TransportState& t = *qp.transport;
     receives_.abandon_held(qp, kFlushed);
     if (qp.srq) {
-        if (!t.last_wqe_reached)
+        if (!std::exchange(t.last_wqe_reached, true))
             host_.async_event(DINGO_EV_QP_LAST_WQE, qp.qpn);
-        t.last_wqe_reached = true;
         return false;
     }
     while (qp.rq.available() > 0) {
