@@ -55,6 +55,24 @@ void UnreliableConnected::receive_unreliable(Qp& qp, const packet::Packet& packe
         receives_.complete(qp, packet, p.receive_bytes);
 }
 
+bool UnreliableConnected::take_receive(Qp& qp) {
+    switch (receives_.take(qp)) {
+        case ReceiveRing::Fetch::kOk:
+            return true;
+        case ReceiveRing::Fetch::kEmpty:
+            card_.count(DINGO_CARD_OUT_OF_BUFFER);
+            return false;
+        case ReceiveRing::Fetch::kBad:
+            receives_.fail(qp, {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_SIZE});
+            break;
+        case ReceiveRing::Fetch::kBusError:
+            receives_.fail(qp, {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_FETCH});
+            break;
+    }
+    errors_.enter_error(qp);
+    return false;
+}
+
 bool UnreliableConnected::unreliable_send(Qp& qp, const packet::Packet& packet) {
     ResponderState& p = qp.transport->responder;
     const packet::OpcodeTraits& op = packet.op();
@@ -62,21 +80,8 @@ bool UnreliableConnected::unreliable_send(Qp& qp, const packet::Packet& packet) 
     const std::size_t pmtu = pmtu_bytes(qp);
     if (op.last ? bytes > pmtu : bytes != pmtu)
         return false;
-    switch (receives_.take(qp)) {
-        case ReceiveRing::Fetch::kOk:
-            break;
-        case ReceiveRing::Fetch::kEmpty:
-            card_.count(DINGO_CARD_OUT_OF_BUFFER);
-            return false;
-        case ReceiveRing::Fetch::kBad:
-            receives_.fail(qp, {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_SIZE});
-            errors_.enter_error(qp);
-            return false;
-        case ReceiveRing::Fetch::kBusError:
-            receives_.fail(qp, {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_FETCH});
-            errors_.enter_error(qp);
-            return false;
-    }
+    if (!take_receive(qp))
+        return false;
     if (p.receive_bytes + bytes > receives_.capacity())
         return false;
     WqeFault fault;
@@ -115,10 +120,8 @@ bool UnreliableConnected::unreliable_write(Qp& qp, const packet::Packet& packet)
     }
     if (op.last ? bytes > pmtu || bytes != p.remaining : bytes != pmtu || bytes >= p.remaining)
         return false;
-    if (op.has_imm() && receives_.take(qp) != ReceiveRing::Fetch::kOk) {
-        card_.count(DINGO_CARD_OUT_OF_BUFFER);
+    if (op.has_imm() && !take_receive(qp))
         return false;
-    }
     if (bytes > 0 && (memory_.check(qp, p.write_rkey, p.write_va, bytes, DINGO_ACC_REMOTE_WRITE,
                                     range) != KeyVerdict::kOk ||
                       !memory_.write(range, 0, packet.payload)))

@@ -26,6 +26,8 @@ class UnreliableConnected {
     /// False: the packet does not fit, and the message is dropped.
     bool unreliable_send(Qp& qp, const packet::Packet& packet);
     bool unreliable_write(Qp& qp, const packet::Packet& packet);
+    /// For a message that takes one. False: there is none, or it is bad and the QP is in ERR.
+    bool take_receive(Qp& qp);
     void drop_unreliable(Qp& qp);
 
     CardContext& card_;

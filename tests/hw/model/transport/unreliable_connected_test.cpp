@@ -135,19 +135,31 @@ TEST_F(UnreliableResponder, TheLongestMessageIsTaken) {
 }
 
 TEST_F(UnreliableResponder, ABadReceiveEndsTheQueuePairAndIsNoDroppedMessage) {
-    start(uc());
-    post_recv(1);
-    post_recv(2);
-    card.host.store<std::uint16_t>(qp.rq + offsetof(dingo_rq_wqe, rsvd0), 1);
-    in("UC_SEND_ONLY" + psn(0) + " payload=10");
-    EXPECT_EQ(state(), DINGO_QPS_ERR);
-    const auto bad = poll();
-    ASSERT_TRUE(bad);
-    EXPECT_EQ(bad->wqe_index, 1U);
-    EXPECT_EQ(bad->vendor_err, DINGO_VERR_WQE_SIZE);
-    EXPECT_EQ(poll()->wqe_index, 2U);
-    EXPECT_FALSE(poll());
-    EXPECT_EQ(stat(DINGO_CARD_RX_DROP_UC), 0U);
+    start_card();
+    const Options options = uc();
+    for (const std::string& message :
+         {std::string("UC_SEND_ONLY payload=10"),
+          "UC_RDMA_WRITE_ONLY_IMM" + at_mr() + " len=10 imm=1 payload=10"}) {
+        SCOPED_TRACE(message);
+        qp = card.driver.create_qp(cq, cq, options.qp);
+        card.driver.to_init(qp, options.path);
+        card.driver.to_rtr(qp, options.path);
+        post_recv(1);
+        post_recv(2);
+        card.host.store<std::uint16_t>(qp.rq + offsetof(dingo_rq_wqe, rsvd0), 1);
+        in(message + psn(0));
+        EXPECT_EQ(state(), DINGO_QPS_ERR);
+        const auto bad = poll();
+        ASSERT_TRUE(bad);
+        EXPECT_EQ(bad->wqe_index, 1U);
+        EXPECT_EQ(bad->vendor_err, DINGO_VERR_WQE_SIZE);
+        const auto flushed = poll();
+        ASSERT_TRUE(flushed);
+        EXPECT_EQ(flushed->wqe_index, 2U);
+        EXPECT_FALSE(poll());
+        EXPECT_EQ(stat(DINGO_CARD_RX_DROP_UC), 0U);
+        EXPECT_EQ(stat(DINGO_CARD_OUT_OF_BUFFER), 0U);
+    }
 }
 
 TEST_F(UnreliableResponder, AnSrqInBrokenMemoryIsReportedOnce) {
