@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The container file, and what the compose file says, with podman. No registry is asked: Debian's image is a
+# The container file and the compose file, with podman. No registry is asked: Debian's image is a
 # clean root. The containers are offline, in a network namespace of this case.
-need_packages podman crun containernetworking-plugins iptables
+need_packages podman crun containernetworking-plugins iptables python3-yaml python3-dotenv
 release=trixie
 work=$dingo_root/build/containers
 clean_root=$(debian_root "$release" clean) || exit 125
@@ -52,16 +52,19 @@ limit=1500 plain 'podman build' "apart -- podman build --isolation chroot --netw
 limit=120 plain 'podman run: a pair, as an ordinary user, without a privilege' "apart --net -- podman run --rm --network none dingo dingo pair -- ib_write_bw -F" '^ 65536'
 limit=120 plain 'podman run: what the image does by itself' "apart --net -- podman run --rm --network none dingo" '^ 65536'
 limit=120 plain 'podman run: dingo doctor finds nothing that stops it' "apart --net -- podman run --rm --network none dingo dingo doctor"
-# podman-compose 1.0.3, as Debian 12 has it, knows no ipv4_address: podman does here what the compose file says.
-command_of() { sed -n "/^  $1:/,/^  [a-z]*:\$/s/^    command: //p" scripts/packaging/container/compose.yaml; }
-address_of() { sed -n "/^  $1:/,/^  [a-z]*:\$/s/^.*ipv4_address: \([0-9.]*\).*/\1/p" scripts/packaging/container/compose.yaml; }
+# podman-compose 1.0.3, as Debian 12 has it, knows no ipv4_address: trixie's is one file that this machine's Python runs.
+fetch_podman_compose() {
+    local out=$1 apt=$1/apt
+    private_trixie_apt "$apt"
+    (cd "$apt/download" && APT_CONFIG=$apt/apt.conf apt-get -qq download podman-compose && dpkg-deb -x ./*.deb "$out")
+    rm -rf "$apt"
+}
+compose_files=$(cached podman-compose-trixie "v1 $(declare -f fetch_podman_compose)" fetch_podman_compose) || exit 125
+export compose_files
 compose() {
     ip link set lo up
-    podman network create --subnet "$(sed -n 's/.*subnet: \([0-9./]*\).*/\1/p' scripts/packaging/container/compose.yaml)" wire
-    eval "podman run -d --name server --network wire --ip $(address_of server) dingo $(command_of server)"
-    eval "podman run --rm --network wire --ip $(address_of client) dingo $(command_of client)"
-    podman logs server
-    podman rm -f server
+    PYTHONPATH=$compose_files/usr/lib/python3/dist-packages /usr/bin/python3 -m podman_compose -f scripts/packaging/container/compose.yaml "$@"
 }
-export -f command_of address_of compose
-limit=180 plain 'two containers as in compose.yaml, RoCE v2 between them' "apart --net -- bash -ec compose" '^ 65536'
+export -f compose
+limit=180 plain 'podman-compose up: two containers, RoCE v2 between them' \
+    "apart --net -- bash -ec 'compose up --no-build --abort-on-container-exit'" ' 65536 .*[0-9]'
