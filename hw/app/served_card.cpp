@@ -187,7 +187,7 @@ void ServedCard::touched() {
     set_log(log_);
     woke();
     unwatch_sender();  // the wire may close that descriptor now, and another may get its number
-    idle_ = false;  // what comes may give the engine work
+    idle_ = false;     // what comes may give the engine work
     card_.advance(clock_now());
 }
 
