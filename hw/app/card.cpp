@@ -141,6 +141,7 @@ Nanoseconds Card::next_deadline() const {
 
 void Card::set_link(bool up) {
     link_up_ = up && wire_.link();
+    engine_due_ = true;
     engine_->set_link(link_up_);
 }
 

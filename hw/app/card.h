@@ -102,7 +102,7 @@ class Card final : public LocalCard, public DoorbellSink, public FrameSink {
     bool wire_ready_ = true;
     bool first_frame_ = true;
     bool slept_ = false;
-    /// The engine said that there is more to do, or has got something since its last run().
+    /// The engine said that there is more to do, or has got an input since its last run().
     bool engine_due_ = true;
     Nanoseconds now_ = 0;  // of the last poll()
     bool link_up_ = true;
