@@ -139,6 +139,9 @@ TEST(SegmentCacheTest, RegionsThatAreGoneLeaveNoMemory) {
     };
     map(0, kPages / 2);
     const std::size_t before = allocated();
+    if (before == 0) {
+        GTEST_SKIP() << "the allocator does not count (a sanitizer's)";
+    }
     map(kPages / 2, kPages);
     EXPECT_LE(allocated(), before + (64U << 10));
 }
@@ -156,6 +159,9 @@ TEST(SegmentCacheTest, FilesThatAreGoneLeaveNoMemory) {
     };
     map();
     const std::size_t before = allocated();
+    if (before == 0) {
+        GTEST_SKIP() << "the allocator does not count (a sanitizer's)";
+    }
     map();
     EXPECT_LE(allocated(), before + (64U << 10));
 }
