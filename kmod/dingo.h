@@ -185,7 +185,7 @@ int dingo_cmd_modify_qp(struct dingo_dev *dev, struct dingo_cmd_modify_qp *cmd);
 int dingo_cmd_query_qp(struct dingo_dev *dev, u32 qpn,
 		       struct dingo_qp_info *info);
 int dingo_cmd_set_compute(struct dingo_dev *dev, u32 qpn, u32 kernel,
-			  u32 param);
+			  u32 param, u32 direction);
 int dingo_cmd_query_compute(struct dingo_dev *dev, u32 index, u64 *result);
 int dingo_cmd_attach_mcast(struct dingo_dev *dev, u32 qpn, const u8 *gid);
 int dingo_cmd_detach_mcast(struct dingo_dev *dev, u32 qpn, const u8 *gid);

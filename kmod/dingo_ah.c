@@ -71,7 +71,7 @@ int dingo_av_init(struct dingo_av *av, const struct rdma_ah_attr *attr,
 		.tclass = grh->traffic_class,
 		.sl = rdma_ah_get_sl(attr),
 	};
-	if (av->sl > 15)
+	if (av->sl > DINGO_MAX_SL)
 		return -EINVAL;
 	memcpy(av->dgid, grh->dgid.raw, sizeof(av->dgid));
 	if (to_group)

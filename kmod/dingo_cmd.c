@@ -267,13 +267,18 @@ int dingo_cmd_query_qp(struct dingo_dev *dev, u32 qpn,
 	return err;
 }
 
-/* @qpn: a QP in a state before RTS; @kernel: DINGO_KERNEL_*. */
-int dingo_cmd_set_compute(struct dingo_dev *dev, u32 qpn, u32 kernel, u32 param)
+/*
+ * @qpn: a QP in a state before RTS, or to receive before RTR;
+ * @kernel: DINGO_KERNEL_*; @direction: DINGO_COMPUTE_*.
+ */
+int dingo_cmd_set_compute(struct dingo_dev *dev, u32 qpn, u32 kernel, u32 param,
+			  u32 direction)
 {
 	struct dingo_cmd_set_compute cmd = {
 		.qpn = cpu_to_le32(qpn),
 		.kernel = cpu_to_le32(kernel),
 		.param = cpu_to_le32(param),
+		.direction = cpu_to_le32(direction),
 	};
 
 	return dingo_admin_exec(dev, DINGO_OP_SET_COMPUTE, &cmd, sizeof(cmd),

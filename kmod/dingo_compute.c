@@ -68,6 +68,7 @@ int dingo_set_compute(struct dingo_qp *qp, int mask, struct ib_udata *udata)
 {
 	struct dingo_dev *dev = to_ddev(qp->ibqp.device);
 	struct dingo_modify_qp_req req;
+	bool receive;
 	int err;
 
 	if (!dingo_udata_none(udata))
@@ -75,10 +76,14 @@ int dingo_set_compute(struct dingo_qp *qp, int mask, struct ib_udata *udata)
 	err = dingo_udata_in(udata, &req, sizeof(req));
 	if (err)
 		return err;
-	if (req.comp_mask != DINGO_MODIFY_QP_COMPUTE || req.reserved ||
-	    !(dev->caps & DINGO_CAP_COMPUTE))
+	receive = req.comp_mask == DINGO_MODIFY_QP_COMPUTE_RX;
+	if ((req.comp_mask != DINGO_MODIFY_QP_COMPUTE && !receive) ||
+	    req.reserved ||
+	    !(dev->caps & (receive ? DINGO_CAP_COMPUTE_RX : DINGO_CAP_COMPUTE)))
 		return -EOPNOTSUPP;
 	if (mask)
 		return -EINVAL;
-	return dingo_cmd_set_compute(dev, qp->qpn, req.kernel, req.param);
+	return dingo_cmd_set_compute(dev, qp->qpn, req.kernel, req.param,
+				     receive ? DINGO_COMPUTE_RECEIVE :
+					       DINGO_COMPUTE_SEND);
 }

@@ -6,19 +6,6 @@
 
 #include "dingo_ib.h"
 
-/* Attributes of the card; the bits are those of enum ib_qp_attr_mask. */
-#define DINGO_QP_MASK                                                     \
-	(IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_EN_SQD_ASYNC_NOTIFY |      \
-	 IB_QP_ACCESS_FLAGS | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY | \
-	 IB_QP_AV | IB_QP_PATH_MTU | IB_QP_TIMEOUT | IB_QP_RETRY_CNT |    \
-	 IB_QP_RNR_RETRY | IB_QP_RQ_PSN | IB_QP_MAX_QP_RD_ATOMIC |        \
-	 IB_QP_MIN_RNR_TIMER | IB_QP_SQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC |  \
-	 IB_QP_DEST_QPN)
-
-#define DINGO_QP_ACCESS                                                \
-	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |              \
-	 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
-
 static void dingo_check_masks(void)
 {
 	BUILD_BUG_ON((int)IB_QP_STATE != DINGO_QPM_STATE);
@@ -32,38 +19,48 @@ static void dingo_check_masks(void)
 		     DINGO_QPM_MAX_DEST_RD_ATOMIC);
 	BUILD_BUG_ON((int)IB_QP_DEST_QPN != DINGO_QPM_DEST_QPN);
 	BUILD_BUG_ON((int)IB_QPS_ERR != DINGO_QPS_ERR);
+	BUILD_BUG_ON((IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
+		      IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC) !=
+		     DINGO_QP_ACCESS);
+	BUILD_BUG_ON((IB_ACCESS_OPTIONAL | IB_ACCESS_MW_BIND |
+		      IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT) !=
+		     DINGO_QP_ACCESS_IGNORED);
+	BUILD_BUG_ON((int)IB_MTU_256 != DINGO_QP_ATTR_PATH_MTU_MIN);
+	BUILD_BUG_ON((int)IB_MTU_4096 != DINGO_QP_ATTR_PATH_MTU_MAX);
 }
+
+/* An attribute, and the contract's range of its values. */
+#define DINGO_QP_ATTR_VALUE(name, value)                        \
+	{ DINGO_QPM_##name, value, DINGO_QP_ATTR_##name##_MIN, \
+	  DINGO_QP_ATTR_##name##_MAX },
 
 static int dingo_check_qp_attr(struct dingo_dev *dev,
 			       const struct ib_qp_attr *attr, int mask)
 {
-	if ((mask & IB_QP_PORT) && attr->port_num != DINGO_PORT)
-		return -EINVAL;
-	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index)
-		return -EINVAL;
+	const struct {
+		u32 bit;
+		u32 value;
+		u32 min;
+		u32 max;
+	} values[] = { DINGO_FOR_EACH_QP_ATTR(DINGO_QP_ATTR_VALUE, attr) };
+	int i;
+
 	/* Rights to operations that the card lacks grant nothing: no MR has them. */
 	if ((mask & IB_QP_ACCESS_FLAGS) &&
-	    (attr->qp_access_flags & ~(DINGO_QP_ACCESS | IB_ACCESS_OPTIONAL |
-				       IB_ACCESS_MW_BIND |
-				       IB_ACCESS_FLUSH_GLOBAL |
-				       IB_ACCESS_FLUSH_PERSISTENT)))
+	    (attr->qp_access_flags &
+	     ~(DINGO_QP_ACCESS | DINGO_QP_ACCESS_IGNORED)))
 		return -EOPNOTSUPP;
-	if ((mask & IB_QP_PATH_MTU) &&
-	    (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096))
-		return -EINVAL;
+	for (i = 0; i < ARRAY_SIZE(values); i++) {
+		if ((mask & values[i].bit) &&
+		    (values[i].value < values[i].min ||
+		     values[i].value > values[i].max))
+			return -EINVAL;
+	}
 	if ((mask & IB_QP_MAX_QP_RD_ATOMIC) &&
 	    attr->max_rd_atomic > dev->limits.max_rd_atomic)
 		return -EINVAL;
 	if ((mask & IB_QP_MAX_DEST_RD_ATOMIC) &&
 	    attr->max_dest_rd_atomic > dev->limits.max_dest_rd_atomic)
-		return -EINVAL;
-	if ((mask & IB_QP_TIMEOUT) && attr->timeout > 31)
-		return -EINVAL;
-	if ((mask & IB_QP_RETRY_CNT) && attr->retry_cnt > 7)
-		return -EINVAL;
-	if ((mask & IB_QP_RNR_RETRY) && attr->rnr_retry > 7)
-		return -EINVAL;
-	if ((mask & IB_QP_MIN_RNR_TIMER) && attr->min_rnr_timer > 31)
 		return -EINVAL;
 	return 0;
 }
@@ -103,9 +100,9 @@ static int dingo_put_attr(struct dingo_qp *qp, struct dingo_qp_attr *to,
 	if (mask & IB_QP_RNR_RETRY)
 		to->rnr_retry = attr->rnr_retry;
 	if (mask & IB_QP_RQ_PSN)
-		to->rq_psn = cpu_to_le32(attr->rq_psn & 0xffffff);
+		to->rq_psn = cpu_to_le32(attr->rq_psn & DINGO_PSN_MASK);
 	if (mask & IB_QP_SQ_PSN)
-		to->sq_psn = cpu_to_le32(attr->sq_psn & 0xffffff);
+		to->sq_psn = cpu_to_le32(attr->sq_psn & DINGO_PSN_MASK);
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
 		to->max_rd_atomic = attr->max_rd_atomic;
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
@@ -113,7 +110,7 @@ static int dingo_put_attr(struct dingo_qp *qp, struct dingo_qp_attr *to,
 	if (mask & IB_QP_MIN_RNR_TIMER)
 		to->min_rnr_timer = attr->min_rnr_timer;
 	if (mask & IB_QP_DEST_QPN)
-		to->dest_qpn = cpu_to_le32(attr->dest_qp_num & 0xffffff);
+		to->dest_qpn = cpu_to_le32(attr->dest_qp_num & DINGO_QPN_MASK);
 	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
 		to->sqd_notify = !!attr->en_sqd_async_notify;
 	if (mask & IB_QP_AV) {
@@ -165,7 +162,7 @@ int dingo_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		goto out;
 	/* Valid for a QP, but there are no alternate paths here. */
 	err = -EOPNOTSUPP;
-	if (mask & ~DINGO_QP_MASK)
+	if (mask & ~DINGO_QPM_ALL)
 		goto out;
 	err = dingo_check_qp_attr(dev, attr, mask);
 	if (err)

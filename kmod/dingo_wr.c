@@ -67,7 +67,7 @@ static void dingo_wqe_ud(struct dingo_wqe *wqe, const struct ib_ud_wr *wr)
 	const struct dingo_av *av = &to_dah(wr->ah)->av;
 	struct dingo_wqe_ud *ud = dingo_wqe_add(wqe, sizeof(*ud));
 
-	ud->dest_qpn = cpu_to_le32(wr->remote_qpn & 0xffffff);
+	ud->dest_qpn = cpu_to_le32(wr->remote_qpn & DINGO_QPN_MASK);
 	ud->qkey = cpu_to_le32(wr->remote_qkey);
 	memcpy(ud->dgid, av->dgid, sizeof(ud->dgid));
 	ether_addr_copy(ud->dmac, av->dmac);

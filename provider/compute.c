@@ -39,21 +39,37 @@ int dingodv_query_compute(struct ibv_context *context,
 	return 0;
 }
 
-int dingodv_set_compute(struct ibv_qp *qp, uint32_t kernel,
-			const struct dingodv_compute_params *params)
+/* @cap: DINGO_CAP_*; @what: DINGO_MODIFY_QP_*, one direction's. */
+static int set_compute(struct ibv_qp *qp, uint32_t kernel,
+		       const struct dingodv_compute_params *params,
+		       uint64_t cap, uint32_t what)
 {
 	struct ib_uverbs_ex_modify_qp_resp resp;
 	struct udingo_modify_qp_ex req = {};
 	struct ibv_qp_attr attr = {};
 
 	if (!dingodv_is_supported(qp->context->device) ||
-	    !(to_dingo_context(qp->context)->caps & DINGO_CAP_COMPUTE))
+	    !(to_dingo_context(qp->context)->caps & cap))
 		return EOPNOTSUPP;
 	if (params && (params->comp_mask || params->reserved))
 		return EOPNOTSUPP;
-	req.drv_payload.comp_mask = DINGO_MODIFY_QP_COMPUTE;
+	req.drv_payload.comp_mask = what;
 	req.drv_payload.kernel = kernel;
 	req.drv_payload.param = params ? params->param : 0;
 	return ibv_cmd_modify_qp_ex(qp, &attr, 0, &req.ibv_cmd, sizeof(req),
 				    &resp, sizeof(resp));
+}
+
+int dingodv_set_compute(struct ibv_qp *qp, uint32_t kernel,
+			const struct dingodv_compute_params *params)
+{
+	return set_compute(qp, kernel, params, DINGO_CAP_COMPUTE,
+			   DINGO_MODIFY_QP_COMPUTE);
+}
+
+int dingodv_set_receive_compute(struct ibv_qp *qp, uint32_t kernel,
+				const struct dingodv_compute_params *params)
+{
+	return set_compute(qp, kernel, params, DINGO_CAP_COMPUTE_RX,
+			   DINGO_MODIFY_QP_COMPUTE_RX);
 }

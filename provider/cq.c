@@ -45,8 +45,19 @@ static struct dingo_pd *attr_domain(const struct ibv_cq_init_attr_ex *attr)
 	return dingo_hold_parent_domain(attr->parent_domain);
 }
 
-static struct dingo_cq *create_cq(struct ibv_context *context,
-				  struct ibv_cq_init_attr_ex *attr)
+/* What a CQ that a device polls is to ibv_poll_cq(): nothing has come, without a look at a flag. */
+static void leave_to_device(struct dingo_cq *cq)
+{
+	static struct dingo_cqe nothing;
+
+	cq->device_ring = cq->ring;
+	cq->ring.buf = &nothing;
+	cq->ring.mask = 0;
+}
+
+static struct dingo_cq *dingo_make_cq(struct ibv_context *context,
+				      struct ibv_cq_init_attr_ex *attr,
+				      bool device_polls)
 {
 	struct dingo_context *ctx = to_dingo_context(context);
 	struct udingo_create_cq_ex_resp resp = {};
@@ -57,6 +68,8 @@ static struct dingo_cq *create_cq(struct ibv_context *context,
 	int err;
 
 	err = check_attr(ctx, attr);
+	if (!err && device_polls && !(ctx->caps & DINGO_CAP_DB_WATCH))
+		err = EOPNOTSUPP;
 	if (err) {
 		errno = err;
 		return NULL;
@@ -73,6 +86,8 @@ static struct dingo_cq *create_cq(struct ibv_context *context,
 	core.comp_mask &= ~(IBV_CQ_INIT_ATTR_MASK_PD |
 			    IBV_CQ_INIT_ATTR_MASK_FLAGS);
 	core.flags = 0;
+	if (device_polls)
+		req.comp_mask = DINGO_CREATE_WATCHED;
 	err = dingo_cmd_create_cq_ex(context, &core, &cq->vcq, &req.ibv_cmd,
 				     sizeof(req), &resp.ibv_resp, sizeof(resp),
 				     CREATE_CQ_CMD_FLAGS_TS_IGNORED_EX);
@@ -88,6 +103,8 @@ static struct dingo_cq *create_cq(struct ibv_context *context,
 	if (err)
 		goto err_cq;
 	dingo_cq_reported(cq, 0);
+	if (device_polls)
+		leave_to_device(cq);
 	return cq;
 
 err_cq:
@@ -113,14 +130,15 @@ struct ibv_cq *dingo_create_cq(struct ibv_context *context, int cqe,
 		errno = EINVAL;
 		return NULL;
 	}
-	cq = create_cq(context, &attr);
+	cq = dingo_make_cq(context, &attr, false);
 	return cq ? &cq->vcq.cq : NULL;
 }
 
-struct ibv_cq_ex *dingo_create_cq_ex(struct ibv_context *context,
-				     struct ibv_cq_init_attr_ex *attr)
+struct dingo_cq *dingo_make_cq_ex(struct ibv_context *context,
+				  struct ibv_cq_init_attr_ex *attr,
+				  bool device_polls)
 {
-	struct dingo_cq *cq = create_cq(context, attr);
+	struct dingo_cq *cq = dingo_make_cq(context, attr, device_polls);
 	int err;
 
 	if (!cq)
@@ -131,7 +149,15 @@ struct ibv_cq_ex *dingo_create_cq_ex(struct ibv_context *context,
 		errno = err;
 		return NULL;
 	}
-	return &cq->vcq.cq_ex;
+	return cq;
+}
+
+struct ibv_cq_ex *dingo_create_cq_ex(struct ibv_context *context,
+				     struct ibv_cq_init_attr_ex *attr)
+{
+	struct dingo_cq *cq = dingo_make_cq_ex(context, attr, false);
+
+	return cq ? &cq->vcq.cq_ex : NULL;
 }
 
 int dingo_destroy_cq(struct ibv_cq *ibcq)
@@ -142,7 +168,7 @@ int dingo_destroy_cq(struct ibv_cq *ibcq)
 	if (err)
 		return err;
 	free(cq->old);
-	dingo_ring_unmap(&cq->ring);
+	dingo_ring_unmap(cq->device_ring.buf ? &cq->device_ring : &cq->ring);
 	dingo_put_parent_domain(cq->parent_domain);
 	free(cq);
 	return 0;
@@ -164,6 +190,8 @@ int dingo_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
 	struct dingo_cq *cq = to_dingo_cq(ibcq);
 
+	if (unlikely(dingo_device_polls(ibcq)))
+		return EINVAL;
 	dingo_lock(&cq->lock);
 	/* ibv_req_notify_cq(3): asking for solicited ones does not take back "any" */
 	if (!solicited_only)

@@ -146,7 +146,7 @@ int dingo_resize_cq(struct ibv_cq *ibcq, int cqe)
 	struct dingo_ring ring;
 	int err;
 
-	if (cqe <= 0)
+	if (cqe <= 0 || dingo_device_polls(ibcq))
 		return EINVAL;
 	dingo_lock(&cq->lock);
 	if (cqe < ibcq->cqe &&

@@ -118,6 +118,7 @@ struct dingo_cq {
 	struct verbs_cq vcq;
 	struct dingo_lock lock;
 	struct dingo_ring ring;
+	struct dingo_ring device_ring;	/* of a device that polls: then `ring` is empty for ever */
 	uint32_t cqn;
 	uint32_t consumer;
 	uint32_t arm;			/* ARM_SN and ARM_SOLICITED as last rung */
@@ -190,6 +191,7 @@ struct dingo_qp {
 	uint32_t allowed_opcodes;	/* mask of enum ibv_wr_opcode */
 	uint8_t default_flags;		/* of WQEs: SIGNALED with sq_sig_all */
 	bool is_ud;
+	bool device_posts;		/* dingodv_create_qp: the send queue is a device's */
 	struct dingo_sq sq;
 	struct dingo_rq rq;
 	struct dingo_srq *srq;
@@ -224,6 +226,12 @@ static inline struct dingo_cq *cq_ex_to_dingo_cq(const struct ibv_cq_ex *cq)
 static inline struct dingo_qp *qp_ex_to_dingo_qp(const struct ibv_qp_ex *qp)
 {
 	return container_of(qp, struct dingo_qp, vqp.qp_ex);
+}
+
+/* Whether the CQ is one of dingodv_create_cq() that a device polls. */
+static inline bool dingo_device_polls(const struct ibv_cq *cq)
+{
+	return to_dingo_cq(cq)->device_ring.buf;
 }
 
 /* lock.c: waits. */
@@ -331,6 +339,9 @@ struct ibv_mr *dingo_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm,
 			       unsigned int access);
 
 /* cq.c */
+struct dingo_cq *dingo_make_cq_ex(struct ibv_context *context,
+				  struct ibv_cq_init_attr_ex *attr,
+				  bool device_polls);
 struct ibv_cq *dingo_create_cq(struct ibv_context *context, int cqe,
 			       struct ibv_comp_channel *channel, int vector);
 struct ibv_cq_ex *dingo_create_cq_ex(struct ibv_context *context,
@@ -362,6 +373,9 @@ int dingo_get_srq_num(struct ibv_srq *srq, uint32_t *srqn);
 int dingo_destroy_srq(struct ibv_srq *srq);
 
 /* qp.c */
+struct ibv_qp *dingo_make_qp(struct ibv_context *context,
+			     struct ibv_qp_init_attr_ex *attr,
+			     bool device_posts);
 struct ibv_qp *dingo_create_qp(struct ibv_pd *pd,
 			       struct ibv_qp_init_attr *attr);
 struct ibv_qp *dingo_create_qp_ex(struct ibv_context *context,

@@ -71,6 +71,102 @@ struct dingodv_compute_params {
 int dingodv_set_compute(struct ibv_qp *qp, uint32_t kernel,
 			const struct dingodv_compute_params *params);
 
+/*
+ * Puts the payload of SENDs and WRITEs that the QP receives through a compute kernel, on its way to
+ * memory: whoever sends, and whatever device the sender has. READ data and atomics stay.
+ * @qp: RC, UC or UD, in state RESET or INIT. RESET sets DINGODV_KERNEL_PASS again.
+ * @kernel, @params: as of dingodv_set_compute(). A QP may have a kernel for each direction.
+ * Returns 0; EOPNOTSUPP: not on this card or with this driver, not a Dingo card, or comp_mask or
+ * reserved not 0; EINVAL: unknown kernel, parameter out of range, or wrong QP state.
+ */
+int dingodv_set_receive_compute(struct ibv_qp *qp, uint32_t kernel,
+				const struct dingodv_compute_params *params);
+
+/*
+ * Queues that a device, such as a GPU, posts to and polls: libdingo-gda has the code for that
+ * (docs/gpu-initiated.md). A card without capability DB_WATCH has none.
+ */
+enum dingodv_cq_create_flags {
+	DINGODV_CQ_CREATE_DEVICE_POLLS = 1 << 0,
+};
+
+enum dingodv_qp_create_flags {
+	DINGODV_QP_CREATE_DEVICE_POSTS = 1 << 0,
+};
+
+struct dingodv_cq_init_attr {
+	uint64_t comp_mask;	/* 0 */
+	uint32_t create_flags;	/* enum dingodv_cq_create_flags */
+	uint32_t reserved;	/* 0 */
+};
+
+struct dingodv_qp_init_attr {
+	uint64_t comp_mask;	/* 0 */
+	uint32_t create_flags;	/* enum dingodv_qp_create_flags */
+	uint32_t reserved;	/* 0 */
+};
+
+/*
+ * As ibv_create_cq_ex() and ibv_create_qp_ex(), with @dv_attr, which may be NULL.
+ * With DEVICE_POLLS ibv_poll_cq() finds nothing in the CQ, ibv_req_notify_cq() and ibv_resize_cq() fail
+ * with EINVAL. With DEVICE_POSTS ibv_post_send() fails with EINVAL, receives are posted as ever;
+ * @attr->send_cq is a CQ with DEVICE_POLLS and @attr->recv_cq one without.
+ * Return NULL and set errno; EOPNOTSUPP: not a Dingo card, its driver or it has no such queues,
+ * unknown bits; EINVAL: the CQs are of the wrong kind, or @attr asks for ibv_wr_* operations.
+ */
+struct ibv_cq_ex *dingodv_create_cq(struct ibv_context *context,
+				    struct ibv_cq_init_attr_ex *attr,
+				    const struct dingodv_cq_init_attr *dv_attr);
+struct ibv_qp *dingodv_create_qp(struct ibv_context *context,
+				 struct ibv_qp_init_attr_ex *attr,
+				 const struct dingodv_qp_init_attr *dv_attr);
+
+/* Layouts: docs/reference/contract.md, wqe_ctrl and what follows it; cqe. */
+struct dingodv_qp {
+	uint64_t comp_mask;	/* in: 0. Out: 0 */
+	void *sq;		/* blocks of 64 bytes */
+	uint64_t *sq_doorbell;	/* store index << 32 | sq_doorbell_word; nothing else in this page is a device's */
+	uint32_t sq_blocks;	/* a power of two */
+	uint32_t sq_doorbell_word;
+	uint32_t max_inline;	/* bytes */
+	uint32_t qpn;
+};
+
+struct dingodv_cq {
+	uint64_t comp_mask;	/* in: 0. Out: 0 */
+	void *entries;		/* of 32 bytes */
+	uint64_t *doorbell;	/* store consumer index << 32 | doorbell_word */
+	const uint32_t *status;	/* read only; bit 30 is set once the card is gone: nothing completes any more */
+	uint32_t num_entries;	/* a power of two; a quarter of it is there for who reports late */
+	uint32_t doorbell_word;
+	uint32_t cqn;
+	uint32_t reserved;
+};
+
+struct dingodv_obj {
+	struct {
+		struct ibv_qp *in;
+		struct dingodv_qp *out;
+	} qp;
+	struct {
+		struct ibv_cq *in;
+		struct dingodv_cq *out;
+	} cq;
+};
+
+enum dingodv_obj_type {
+	DINGODV_OBJ_QP = 1 << 0,
+	DINGODV_OBJ_CQ = 1 << 1,
+};
+
+/*
+ * Says where the queues of a QP with DEVICE_POSTS and of a CQ with DEVICE_POLLS are. They stay there
+ * until the object is destroyed.
+ * @obj_type: enum dingodv_obj_type, one or more.
+ * Returns 0; EINVAL: other objects; EOPNOTSUPP: not a Dingo card, unknown type or comp_mask.
+ */
+int dingodv_init_obj(struct dingodv_obj *obj, uint64_t obj_type);
+
 #ifdef __cplusplus
 }
 #endif

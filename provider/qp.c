@@ -209,8 +209,27 @@ static void set_comp_mask(struct dingo_qp *qp, uint32_t value)
 	}
 }
 
-struct ibv_qp *dingo_create_qp_ex(struct ibv_context *context,
-				  struct ibv_qp_init_attr_ex *attr)
+/* A device has its own way to post, and its completions have to come to it. */
+static int check_device_posts(const struct dingo_context *ctx,
+			      const struct ibv_qp_init_attr_ex *attr,
+			      bool device_posts)
+{
+	if (!device_posts)
+		return dingo_device_polls(attr->send_cq) ||
+				       dingo_device_polls(attr->recv_cq) ?
+			       EINVAL :
+			       0;
+	if (!(ctx->caps & DINGO_CAP_DB_WATCH))
+		return EOPNOTSUPP;
+	return attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS ||
+			       !dingo_device_polls(attr->send_cq) ||
+			       dingo_device_polls(attr->recv_cq) ?
+		       EINVAL :
+		       0;
+}
+
+struct ibv_qp *dingo_make_qp(struct ibv_context *context,
+			     struct ibv_qp_init_attr_ex *attr, bool device_posts)
 {
 	struct dingo_context *ctx = to_dingo_context(context);
 	struct ibv_qp_init_attr_ex core = *attr;
@@ -220,6 +239,8 @@ struct ibv_qp *dingo_create_qp_ex(struct ibv_context *context,
 	int err;
 
 	err = check_attr(ctx, attr);
+	if (!err)
+		err = check_device_posts(ctx, attr, device_posts);
 	if (err)
 		goto err_attr;
 	qp = calloc(1, sizeof(*qp));
@@ -228,6 +249,9 @@ struct ibv_qp *dingo_create_qp_ex(struct ibv_context *context,
 	qp->parent_domain = dingo_hold_parent_domain(attr->pd);
 	dingo_lock_init(&qp->sq.lock, !dingo_single_threaded(qp->parent_domain));
 	dingo_lock_init(&qp->rq.lock, !dingo_single_threaded(qp->parent_domain));
+	qp->device_posts = device_posts;
+	if (device_posts)
+		req.comp_mask = DINGO_CREATE_WATCHED;
 	qp->srq = attr->srq ? to_dingo_srq(attr->srq) : NULL;
 	err = size_queues(ctx, qp, attr, &req.drv_payload);
 	if (err)
@@ -266,6 +290,12 @@ err_free:
 err_attr:
 	errno = err;
 	return NULL;
+}
+
+struct ibv_qp *dingo_create_qp_ex(struct ibv_context *context,
+				  struct ibv_qp_init_attr_ex *attr)
+{
+	return dingo_make_qp(context, attr, false);
 }
 
 struct ibv_qp *dingo_create_qp(struct ibv_pd *pd,

@@ -181,7 +181,7 @@ static __attribute__((noinline)) int post_list(struct ibv_qp *ibqp,
 	int err = 0;
 
 	/* RESET, INIT, RTR: ibv_post_send(3) wants RTS; later states flush */
-	if (unlikely(ibqp->state < IBV_QPS_RTS)) {
+	if (unlikely(ibqp->state < IBV_QPS_RTS || qp->device_posts)) {
 		*bad = wr;
 		return EINVAL;
 	}
@@ -272,7 +272,8 @@ void dingo_qp_init_send(struct dingo_qp *qp, enum ibv_qp_type type,
 {
 	qp->allowed_opcodes = allowed_opcodes(ctx, type);
 	qp->is_ud = type == IBV_QPT_UD;
-	qp->sq.small_inline = qp->is_ud ? 0 : min_t(uint32_t, qp->sq.max_inline,
+	/* 0 sends all that is posted through post_list() */
+	qp->sq.small_inline = qp->is_ud || qp->device_posts ? 0 : min_t(uint32_t, qp->sq.max_inline,
 						    DINGO_SQ_BLOCK - DINGO_DATA_RC);
 	qp->default_flags = signal_all ? DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK : 0;
 }

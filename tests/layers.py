@@ -23,8 +23,9 @@ MAY = {
     "hw/host": {"hw/base", "hw/engine"},
     "hw/host/vfio_user": {"hw/base", "hw/engine", "hw/host"},
     "hw/host/driver": {"hw/base", "hw/contract", "hw/engine", "hw/host", "hw/packet", "uapi"},
+    "hw/host/gpu": {"hw/base", "hw/host/driver"},
     "hw/host/sysfs": {"hw/base", "hw/host/driver"},
-    "hw/host/uverbs": {"hw/base", "hw/engine", "hw/host", "hw/host/driver", "hw/host/sysfs", "uapi"},
+    "hw/host/uverbs": {"hw/base", "hw/engine", "hw/host", "hw/host/driver", "hw/host/gpu", "hw/host/sysfs", "uapi"},
     "hw/host/rdma_cm": {"hw/base", "hw/host", "hw/host/driver", "hw/host/rdma_cm/cm", "hw/host/uverbs"},
     "hw/host/rdma_cm/cm": {"hw/engine"},
     "hw/host/preload": {"hw/host/uverbs"},  # its protocol.h

@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
+#include <utility>
 
 #include "check.h"
 #include "transfer.h"
@@ -24,9 +26,11 @@ usage: local_transfer [options]
   -d, --device NAME    the card; default: the first one
   -k, --kernel NAME    compute kernel; default add_one
   -p, --param N        its parameter; dlrm: the modulus, default 8192
+  -s, --side SIDE      where the kernel is: send (default) or receive
   -x, --min_size N     bytes; default: 64, or a record of the kernel
   -X, --max_size N     bytes; default: what doubling reaches below 4 MiB; sizes double each step
   -r, --runs N         runs of each size, default 100
+      --mem KIND       host, or cuda[:n]: from GPU n's memory and back, as ibv_reg_mr has its address
   -l, --list           only list the card's kernels
   -h, --help           this text
       --version        version
@@ -40,10 +44,12 @@ struct Options {
     std::string kernel = "add_one";
     std::uint32_t param = 0;
     bool has_param = false;
+    bool receive = false;
     std::uint32_t min_size = 0;
     std::uint32_t max_size = 0;
     std::uint32_t runs = 100;
     bool list = false;
+    std::string memory = "host";
 };
 
 struct UsageError : std::runtime_error {
@@ -60,14 +66,21 @@ std::uint32_t number(const char* text, const char* option, std::uint32_t least) 
     return value;
 }
 
+/// Whether it is the receive side.
+bool side(const std::string& text) {
+    if (text != "send" && text != "receive")
+        throw UsageError("--side: '" + text + "' is neither send nor receive");
+    return text == "receive";
+}
+
 Options parse(int argc, char** argv) {
-    static const option kLong[] = {{"device", 1, nullptr, 'd'},   {"kernel", 1, nullptr, 'k'},
-                                   {"param", 1, nullptr, 'p'},    {"min_size", 1, nullptr, 'x'},
-                                   {"max_size", 1, nullptr, 'X'}, {"runs", 1, nullptr, 'r'},
-                                   {"list", 0, nullptr, 'l'},     {"help", 0, nullptr, 'h'},
-                                   {"version", 0, nullptr, 'v'},  {nullptr, 0, nullptr, 0}};
+    static const option kLong[] = {
+        {"device", 1, nullptr, 'd'},  {"kernel", 1, nullptr, 'k'},   {"param", 1, nullptr, 'p'},
+        {"side", 1, nullptr, 's'},    {"min_size", 1, nullptr, 'x'}, {"max_size", 1, nullptr, 'X'},
+        {"runs", 1, nullptr, 'r'},    {"list", 0, nullptr, 'l'},     {"help", 0, nullptr, 'h'},
+        {"version", 0, nullptr, 'v'}, {"mem", 1, nullptr, 'm'},      {nullptr, 0, nullptr, 0}};
     Options options;
-    for (int c; (c = getopt_long(argc, argv, "d:k:p:x:X:r:lh", kLong, nullptr)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, "d:k:p:s:x:X:r:lh", kLong, nullptr)) != -1;) {
         switch (c) {
             case 'd':
                 options.device = optarg;
@@ -79,6 +92,9 @@ Options parse(int argc, char** argv) {
                 options.param = number(optarg, "--param", 0);
                 options.has_param = true;
                 break;
+            case 's':
+                options.receive = side(optarg);
+                break;
             case 'x':
                 options.min_size = number(optarg, "--min_size", 1);
                 break;
@@ -87,6 +103,9 @@ Options parse(int argc, char** argv) {
                 break;
             case 'r':
                 options.runs = number(optarg, "--runs", 1);
+                break;
+            case 'm':
+                options.memory = optarg;
                 break;
             case 'l':
                 options.list = true;
@@ -116,6 +135,19 @@ void list(const std::vector<dingodv_kernel>& kernels) {
     }
 }
 
+/// nullptr: the host's memory.
+std::unique_ptr<rdma_bench::Gpu> open_memory(const std::string& kind) {
+    constexpr std::string_view kGpu = "cuda";
+    if (kind == "host")
+        return nullptr;
+    if (kind == kGpu)
+        return rdma_bench::open_cuda(0);
+    if (!kind.starts_with("cuda:"))
+        throw UsageError("--mem: '" + kind + "' is neither host nor cuda[:n]");
+    return rdma_bench::open_cuda(
+        static_cast<int>(number(kind.c_str() + kGpu.size() + 1, "--mem", 0)));
+}
+
 /// Microseconds that `times` transfers of `bytes` take.
 double timed(Transfer& transfer, std::size_t bytes, unsigned times) {
     const auto start = std::chrono::steady_clock::now();
@@ -133,7 +165,9 @@ void measure(Transfer& transfer, const Options& options, std::uint32_t bytes) {
         for (const unsigned times : {Transfer::kDepth, 1U}) {
             fill(source, 2 * run + times);
             std::ranges::fill(target, std::byte{0});
+            transfer.put(bytes);
             (times == 1 ? one : many) += timed(transfer, bytes, times);
+            transfer.fetch(bytes);
             const std::string error = first_error(options.kernel, options.param, source, target);
             if (!error.empty())
                 throw std::runtime_error("wrong data at size " + std::to_string(bytes) + ", " +
@@ -147,6 +181,7 @@ void measure(Transfer& transfer, const Options& options, std::uint32_t bytes) {
 }
 
 void run(Options options) {
+    std::unique_ptr<rdma_bench::Gpu> memory = open_memory(options.memory);
     const Context context = open_device(options.device);
     const auto kernels = kernels_of(context.get());
     if (options.list) {
@@ -175,9 +210,13 @@ void run(Options options) {
     std::printf("Kernel: %s\n", kernel->name);
     if (kernel->smallest_param != 0)
         std::printf("Parameter: %u\n", options.param);
+    std::printf("Side: %s\n", options.receive ? "receive" : "send");
+    if (memory)
+        std::printf("Memory: %s\n", memory->description().c_str());
     std::printf("Number of runs: %u\nStarting transfer size: %u\nEnding transfer size: %u\n\n",
                 options.runs, options.min_size, options.max_size);
-    Transfer transfer(context.get(), kernel->id, options.param, options.max_size);
+    Transfer transfer(context.get(), kernel->id, options.param, options.receive, options.max_size,
+                      std::move(memory));
     for (std::uint64_t bytes = options.min_size; bytes <= options.max_size; bytes *= 2)
         measure(transfer, options, static_cast<std::uint32_t>(bytes));
     std::puts("Every word of every transfer is right.");

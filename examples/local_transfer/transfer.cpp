@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 namespace local_transfer {
 namespace {
@@ -37,6 +38,10 @@ std::uint8_t roce_gid(ibv_context* context, ibv_gid& gid) {
     throw std::runtime_error("the port has no RoCE v2 GID");
 }
 
+void* pointer(std::uint64_t address) {
+    return reinterpret_cast<void*>(address);
+}
+
 }  // namespace
 
 Context open_device(const std::string& name) {
@@ -60,13 +65,15 @@ std::vector<dingodv_kernel> kernels_of(ibv_context* context) {
     return kernels;
 }
 
-Transfer::Transfer(ibv_context* context, std::uint32_t kernel, std::uint32_t param,
-                   std::size_t bytes)
-    : source_(bytes), target_(bytes) {
+Transfer::Transfer(ibv_context* context, std::uint32_t kernel, std::uint32_t param, bool receive,
+                   std::size_t bytes, std::unique_ptr<rdma_bench::Gpu> gpu)
+    : gpu_(std::move(gpu)), source_(bytes), target_(bytes) {
+    source_at_ = gpu_ ? gpu_->allocate(bytes) : reinterpret_cast<std::uintptr_t>(source_.data());
+    target_at_ = gpu_ ? gpu_->allocate(bytes) : reinterpret_cast<std::uintptr_t>(target_.data());
     pd_.reset(check(ibv_alloc_pd(context), "ibv_alloc_pd"));
     cq_.reset(check(ibv_create_cq(context, kDepth, nullptr, nullptr, 0), "ibv_create_cq"));
-    source_mr_.reset(check(ibv_reg_mr(pd_.get(), source_.data(), bytes, 0), "ibv_reg_mr"));
-    target_mr_.reset(check(ibv_reg_mr(pd_.get(), target_.data(), bytes,
+    source_mr_.reset(check(ibv_reg_mr(pd_.get(), pointer(source_at_), bytes, 0), "ibv_reg_mr"));
+    target_mr_.reset(check(ibv_reg_mr(pd_.get(), pointer(target_at_), bytes,
                                       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE),
                            "ibv_reg_mr"));
     ibv_qp_init_attr init{};
@@ -77,8 +84,34 @@ Transfer::Transfer(ibv_context* context, std::uint32_t kernel, std::uint32_t par
     qp_.reset(check(ibv_create_qp(pd_.get(), &init), "ibv_create_qp"));
     dingodv_compute_params params{};
     params.param = param;
-    check(dingodv_set_compute(qp_.get(), kernel, &params), "dingodv_set_compute");
+    if (receive)
+        check(dingodv_set_receive_compute(qp_.get(), kernel, &params),
+              "dingodv_set_receive_compute");
+    else
+        check(dingodv_set_compute(qp_.get(), kernel, &params), "dingodv_set_compute");
     connect(context);
+}
+
+Transfer::~Transfer() {
+    source_mr_.reset();
+    target_mr_.reset();
+    if (gpu_) {
+        gpu_->release(source_at_);
+        gpu_->release(target_at_);
+    }
+}
+
+void Transfer::put(std::size_t bytes) {
+    if (gpu_) {
+        gpu_->write(source_at_, source().first(bytes));
+        gpu_->write(target_at_, target().first(bytes));
+    }
+}
+
+void Transfer::fetch(std::size_t bytes) {
+    if (gpu_) {
+        gpu_->read(target_at_, target().first(bytes));
+    }
 }
 
 void Transfer::connect(ibv_context* context) {
@@ -115,13 +148,12 @@ void Transfer::connect(ibv_context* context) {
 }
 
 void Transfer::run(std::size_t bytes, unsigned times) {
-    ibv_sge sge{reinterpret_cast<std::uintptr_t>(source_.data()), static_cast<std::uint32_t>(bytes),
-                source_mr_->lkey};
+    ibv_sge sge{source_at_, static_cast<std::uint32_t>(bytes), source_mr_->lkey};
     ibv_send_wr wr{};
     wr.sg_list = &sge;
     wr.num_sge = 1;
     wr.opcode = IBV_WR_RDMA_WRITE;
-    wr.wr.rdma.remote_addr = reinterpret_cast<std::uintptr_t>(target_.data());
+    wr.wr.rdma.remote_addr = target_at_;
     wr.wr.rdma.rkey = target_mr_->rkey;
     for (unsigned i = 0; i < times; ++i) {
         ibv_send_wr* bad = nullptr;

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "memory/gpu.h"
+
 namespace local_transfer {
 
 /// Frees what an ibv_* call made.
@@ -35,17 +37,27 @@ class Transfer {
   public:
     static constexpr unsigned kDepth = 32;  ///< transfers outstanding
 
-    /// Buffers of `bytes` each. All calls throw std::runtime_error with the step that failed.
-    Transfer(ibv_context* context, std::uint32_t kernel, std::uint32_t param, std::size_t bytes);
+    /// Buffers of `bytes` each, of `gpu` if there is one. All calls throw std::runtime_error with
+    /// the step that failed. `receive`: the kernel is where the data lands, not where it is sent.
+    Transfer(ibv_context* context, std::uint32_t kernel, std::uint32_t param, bool receive,
+             std::size_t bytes, std::unique_ptr<rdma_bench::Gpu> gpu = nullptr);
+    ~Transfer();
+    Transfer(const Transfer&) = delete;
+    Transfer& operator=(const Transfer&) = delete;
 
     std::span<std::byte> source() { return source_; }
     std::span<std::byte> target() { return target_; }
+    /// What is in source() and target() goes to the GPU, and target() comes from there.
+    void put(std::size_t bytes);
+    void fetch(std::size_t bytes);
     /// Moves `bytes` from source to target `times` times (up to kDepth) and waits for all.
     void run(std::size_t bytes, unsigned times);
 
   private:
     void connect(ibv_context* context);
 
+    std::unique_ptr<rdma_bench::Gpu> gpu_;
+    std::uint64_t source_at_ = 0, target_at_ = 0;  ///< what the card moves
     std::vector<std::byte> source_, target_;
     std::unique_ptr<ibv_pd, Deleter<ibv_dealloc_pd>> pd_;
     std::unique_ptr<ibv_cq, Deleter<ibv_destroy_cq>> cq_;

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include "dingo/packet/headers.h"
 #include "dingo_hw.h"
@@ -46,8 +47,9 @@ bool for_tap(std::span<const std::byte> frame) {
 
 }  // namespace
 
-Card::Card(std::string_view engine, const EngineConfig& config, HostPort& host, Wire& wire)
-    : wire_(wire), engine_(make_engine(engine, config, host, wire)) {
+Card::Card(std::string_view engine, const EngineConfig& config, HostPort& host, Wire& wire,
+           std::shared_ptr<Gate> gate)
+    : gate_(std::move(gate)), wire_(wire), engine_(make_engine(engine, config, host, wire)) {
     if (engine_ == nullptr) {
         throw std::invalid_argument(fmt::format("no engine is called '{}'", engine));
     }
@@ -76,10 +78,31 @@ Card::Card(std::string_view engine, const EngineConfig& config, HostPort& host, 
     set_link(true);
 }
 
+/// Visitors may have set a later time than the round's.
+void Card::set_now(Nanoseconds now) {
+    Nanoseconds last = now_.load(std::memory_order_relaxed);
+    while (last < now && !now_.compare_exchange_weak(last, now, std::memory_order_relaxed)) {
+    }
+}
+
+void Card::host_asks(Nanoseconds now) {
+    set_now(now);
+    if (slept_ || sleeps_) {
+        gate_->run([&] { advance(now); });
+    }
+}
+
+Card::~Card() {
+    const Gate::Hold hold(*gate_);  // what it has sent may be in the hands of another card
+    engine_.reset();
+}
+
 bool Card::poll(Nanoseconds now) {
+    const Nanoseconds before = this->now();
+    set_now(now);
+    now = this->now();
     // A simulated engine is always this slow, and it has its own clock.
-    const bool paused = now - now_ >= kPause && !engine_->simulated_clock();
-    now_ = now;
+    const bool paused = now - before >= kPause && !engine_->simulated_clock();
     wire_.advance(now);
     bool more = false;
     if (scanner_) {
@@ -106,10 +129,11 @@ bool Card::prepare_sleep(Nanoseconds now) {
     if (engine_due_) {
         return false;
     }
-    if (scanner_ && (scanner_->sweeping() || !scanner_->arm(*this, now))) {
+    if (scanner_ && (scanner_->sweeping() || scanner_->spins(now) || !scanner_->arm(*this, now))) {
         return false;
     }
     if (wire_.prepare_sleep()) {
+        sleeps_ = true;
         return true;
     }
     if (scanner_) {
@@ -119,6 +143,7 @@ bool Card::prepare_sleep(Nanoseconds now) {
 }
 
 void Card::woke() {
+    sleeps_ = false;
     slept_ = true;
     wire_.woke();
     if (scanner_) {
@@ -127,10 +152,10 @@ void Card::woke() {
 }
 
 void Card::advance(Nanoseconds now) {
-    now_ = now;
-    if (slept_) {
+    set_now(now);
+    if (slept_ || sleeps_) {
         slept_ = false;
-        engine_due_ = engine_->run(now, 1);
+        engine_due_ = engine_->run(this->now(), 1);
     }
 }
 
@@ -140,14 +165,18 @@ Nanoseconds Card::next_deadline() const {
 }
 
 void Card::set_link(bool up) {
-    link_up_ = up && wire_.link();
-    engine_due_ = true;
-    engine_->set_link(link_up_);
+    gate_->run([&] {
+        link_up_ = up && wire_.link();
+        engine_due_ = true;
+        engine_->set_link(link_up_);
+    });
 }
 
 void Card::run_engine() {
-    engine_due_ = engine_->run(now_, kEngineBudget);
-    wire_.flush();
+    gate_->run([&] {
+        engine_due_ = engine_->run(now(), kEngineBudget);
+        wire_.flush();
+    });
 }
 
 std::span<std::byte> Card::doorbell_memory() const {
@@ -155,71 +184,124 @@ std::span<std::byte> Card::doorbell_memory() const {
 }
 
 void Card::use_doorbell_pages(std::size_t count) {
-    if (scanner_) {
-        scanner_->use_pages(count);
-    }
+    gate_->run([&] {
+        if (scanner_) {
+            scanner_->use_pages(count);
+        }
+    });
 }
 
 void Card::renew_doorbell_page(std::size_t page) {
-    if (scanner_) {
-        scanner_->renew(page);
-    }
+    gate_->run([&] {
+        if (scanner_) {
+            scanner_->renew(page);
+        }
+    });
 }
 
 void Card::clear_doorbell(std::uint64_t offset) {
-    if (scanner_) {
-        scanner_->clear(offset);
-    }
+    gate_->run([&] {
+        if (scanner_) {
+            scanner_->clear(offset);
+        }
+    });
 }
 
 void Card::doorbell_page_kicked(std::size_t page) {
-    if (scanner_) {
-        scanner_->kicked(page, now_);
-    }
+    gate_->run([&] {
+        if (scanner_) {
+            scanner_->kicked(page, now());
+        }
+    });
+}
+
+Poller::Id Card::watch_kick(int fd, Pollable& who) {
+    return gate_->run(
+        [&] { return kick_polls_ == nullptr ? 0 : kick_polls_->add(fd, EPOLLIN, who); });
+}
+
+void Card::unwatch_kick(Poller::Id id) {
+    gate_->run([&] {
+        if (kick_polls_ != nullptr) {
+            kick_polls_->remove(id);
+        }
+    });
+}
+
+void Card::flush_frames() {
+    gate_->run([&] { wire_.flush(); });
+}
+
+void Card::set_frame_tap(FrameTap* tap) {
+    gate_->run([&] { tap_ = tap; });
+}
+
+void Card::pass_frame(std::span<const std::byte> frame) {
+    gate_->run([&] {
+        engine_due_ = true;
+        engine_->receive(frame);
+    });
 }
 
 std::uint64_t Card::read(Bar bar, std::uint64_t offset, unsigned size) {
-    ++stats_.trapped_reads;
-    if (bar == Bar::kDoorbells && scanner_) {
-        std::uint64_t value = 0;
-        std::memcpy(&value, doorbells_->bytes().data() + offset, size);
-        return value;
-    }
-    return engine_->mmio_read(bar, offset, size);
+    return gate_->run([&]() -> std::uint64_t {
+        ++stats_.trapped_reads;
+        if (bar == Bar::kDoorbells && scanner_) {
+            std::uint64_t value = 0;
+            std::memcpy(&value, doorbells_->bytes().data() + offset, size);
+            return value;
+        }
+        return engine_->mmio_read(bar, offset, size);
+    });
 }
 
 void Card::write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned size) {
-    ++stats_.trapped_writes;
-    if (bar == Bar::kDoorbells && scanner_) {
-        scanner_->store(*this, offset, value, size);
-        return;
-    }
-    if (bar == Bar::kRegisters && scanner_) {
-        if (offset >= DINGO_KICK_PAGE_OFFSET && offset < DINGO_KICK_PAGE_OFFSET + 4096) {
-            scanner_->kicked();
+    gate_->run([&] {
+        ++stats_.trapped_writes;
+        if (bar == Bar::kDoorbells && scanner_) {
+            scanner_->store(*this, offset, value, size);
             return;
         }
-        if (offset == DINGO_REG_ASQ_DB) {
-            scanner_->scan_all(*this, now_);
+        if (bar == Bar::kRegisters && scanner_) {
+            if (offset >= DINGO_KICK_PAGE_OFFSET && offset < DINGO_KICK_PAGE_OFFSET + 4096) {
+                scanner_->kicked();
+                return;
+            }
+            if (offset == DINGO_REG_DB_WATCH) {
+                const auto word = static_cast<std::uint32_t>(value);
+                scanner_->watch(DINGO_GET(DINGO_DB_WATCH_PAGE_MASK, word),
+                                DINGO_GET(DINGO_DB_WATCH_SLOT_MASK, word),
+                                (word & DINGO_DB_WATCH_ON_MASK) != 0, now());
+                return;
+            }
+            if (offset == DINGO_REG_ASQ_DB) {
+                scanner_->scan_all(*this, now());
+            }
+            if (offset == DINGO_REG_CTRL && (value & DINGO_CTRL_RESET_MASK) != 0) {
+                scanner_->reset();
+            }
         }
-        if (offset == DINGO_REG_CTRL && (value & DINGO_CTRL_RESET_MASK) != 0) {
-            scanner_->reset();
-        }
-    }
-    engine_due_ = true;
-    engine_->mmio_write(bar, offset, value, size);
+        engine_due_ = true;
+        engine_->mmio_write(bar, offset, value, size);
+    });
 }
 
 void Card::reset() {
-    if (scanner_) {
-        scanner_->reset();
-    }
-    engine_->reset();
-    engine_->set_link(link_up_);
+    gate_->run([&] {
+        if (scanner_) {
+            scanner_->reset();
+        }
+        engine_->reset();
+        engine_->set_link(link_up_);
+    });
 }
 
 int Card::doorbell_fd() const {
     return doorbells_ ? doorbells_->fd() : -1;
+}
+
+void Card::ring(std::uint64_t offset, std::uint64_t value) {
+    gate_->run([&] { on_doorbell(offset, value); });
 }
 
 void Card::on_doorbell(std::uint64_t offset, std::uint64_t value) {
@@ -227,22 +309,39 @@ void Card::on_doorbell(std::uint64_t offset, std::uint64_t value) {
     engine_->mmio_write(Bar::kDoorbells, offset, value, sizeof value);
 }
 
-void Card::on_frame(std::span<const std::byte> frame) {
+bool Card::admit_frame() {
     if (!link_up_) {
         ++stats_.link_down_drops;
-        return;
+        return false;
     }
     // A receive that was posted before the peer sent this frame must count, so scan the doorbells
     // before the first frame of a batch.
     if (first_frame_ && scanner_) {
-        scanner_->scan(*this, now_);
+        scanner_->scan(*this, now());
     }
     first_frame_ = false;
+    return true;
+}
+
+void Card::on_frame(std::span<const std::byte> frame) {
+    if (!admit_frame()) {
+        return;
+    }
     if (tap_ != nullptr && for_tap(frame) && tap_->on_tapped_frame(frame)) {
         return;
     }
     engine_due_ = true;
     engine_->receive(frame);
+}
+
+void Card::on_frame_without_icrc(std::span<const std::byte> frame, const std::byte* payload) {
+    if (!admit_frame()) {
+        return;
+    }
+    engine_due_ = true;
+    if (!engine_->receive_without_icrc(frame, payload)) {
+        FrameSink::on_frame_without_icrc(frame, payload);  // as a whole
+    }
 }
 
 }  // namespace dingo

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
 
+#include "base/gate.h"
+#include "base/poller.h"
 #include "base/shared_memory.h"
 #include "dingo/engine.h"
 #include "doorbell_scanner.h"
@@ -27,7 +30,12 @@ class Card final : public LocalCard, public DoorbellSink, public FrameSink {
   public:
     /// Throws std::invalid_argument when no engine has this name or when the engine's registers
     /// make no sense. `host` and `wire` outlive the card.
-    Card(std::string_view engine, const EngineConfig& config, HostPort& host, Wire& wire);
+    /// `gate`: of the thread that serves it.
+    Card(std::string_view engine, const EngineConfig& config, HostPort& host, Wire& wire,
+         std::shared_ptr<Gate> gate = std::make_shared<Gate>());
+    ~Card() override;
+    Card(const Card&) = delete;
+    Card& operator=(const Card&) = delete;
 
     /// One fair round: time, doorbells, frames, engine, transmit. True: more to do at once.
     bool poll(Nanoseconds now);
@@ -42,8 +50,12 @@ class Card final : public LocalCard, public DoorbellSink, public FrameSink {
     [[nodiscard]] bool prepare_sleep(Nanoseconds now);
     void woke();
     /// The host makes a request between two poll()s. Sets the current time, as the time of the last
-    /// poll() may be long ago when the card slept.
+    /// poll() may be long ago when the card sleeps or slept.
     void advance(Nanoseconds now);
+    /// As advance(), for a host in another thread: a card that is awake need not be visited.
+    void host_asks(Nanoseconds now);
+    /// The engine has work that was given to it since its last run.
+    [[nodiscard]] bool engine_due() const { return engine_due_; }
 
     /// When poll() must be called though no input arrives.
     [[nodiscard]] Nanoseconds next_deadline() const;
@@ -53,18 +65,22 @@ class Card final : public LocalCard, public DoorbellSink, public FrameSink {
     [[nodiscard]] bool link() const { return link_up_; }
 
     // LocalCard
+    [[nodiscard]] const std::shared_ptr<Gate>& gate() override { return gate_; }
     [[nodiscard]] const PciIdentity& identity() const override { return identity_; }
     void run_engine() override;
-    [[nodiscard]] Nanoseconds now() const override { return now_; }
+    [[nodiscard]] Nanoseconds now() const override { return now_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::span<std::byte> doorbell_memory() const override;
     void use_doorbell_pages(std::size_t count) override;
     void renew_doorbell_page(std::size_t page) override;
     void clear_doorbell(std::uint64_t offset) override;
     void doorbell_page_kicked(std::size_t page) override;
-    void ring(std::uint64_t offset, std::uint64_t value) override { on_doorbell(offset, value); }
+    void ring(std::uint64_t offset, std::uint64_t value) override;
+    Poller::Id watch_kick(int fd, Pollable& who) override;
+    void unwatch_kick(Poller::Id id) override;
     [[nodiscard]] WirePort& frames() override { return wire_; }
-    void flush_frames() override { wire_.flush(); }
-    void set_frame_tap(FrameTap* tap) override { tap_ = tap; }
+    void flush_frames() override;
+    void set_frame_tap(FrameTap* tap) override;
+    void pass_frame(std::span<const std::byte> frame) override;
     [[nodiscard]] bool resolves_addresses() const override { return wire_.resolves(); }
     [[nodiscard]] std::uint16_t fixed_source_port() const override {
         return wire_.fixed_source_port();
@@ -79,6 +95,10 @@ class Card final : public LocalCard, public DoorbellSink, public FrameSink {
     // DoorbellSink, FrameSink
     void on_doorbell(std::uint64_t offset, std::uint64_t value) override;
     void on_frame(std::span<const std::byte> frame) override;
+    void on_frame_without_icrc(std::span<const std::byte> frame, const std::byte* payload) override;
+
+    /// Where kicks are watched from now on, with the gate held; null: nowhere.
+    void set_kick_polls(PollGroup* polls) { kick_polls_ = polls; }
 
     [[nodiscard]] std::string_view engine_name() const { return engine_->name(); }
     [[nodiscard]] std::optional<SimulatedClock> simulated_clock() const {
@@ -89,22 +109,30 @@ class Card final : public LocalCard, public DoorbellSink, public FrameSink {
     [[nodiscard]] const DoorbellScanner* scanner() const { return scanner_ ? &*scanner_ : nullptr; }
 
   private:
+    void set_now(Nanoseconds now);
     std::uint32_t register32(std::uint64_t offset) {
         return static_cast<std::uint32_t>(engine_->mmio_read(Bar::kRegisters, offset, 4));
     }
 
+    /// A frame came: what is to be done before the engine gets it. False: it does not get it.
+    bool admit_frame();
+
+    std::shared_ptr<Gate> gate_;
     Wire& wire_;
     std::unique_ptr<Engine> engine_;
     PciIdentity identity_;
     std::optional<SharedMemory> doorbells_;
     std::optional<DoorbellScanner> scanner_;
     FrameTap* tap_ = nullptr;
+    PollGroup* kick_polls_ = nullptr;
     bool wire_ready_ = true;
     bool first_frame_ = true;
-    bool slept_ = false;
+    // Changed with the gate held, and only looked at without.
+    std::atomic<bool> sleeps_ = false;  ///< from prepare_sleep() to woke()
+    std::atomic<bool> slept_ = false;
     /// The engine said that there is more to do, or has got an input since its last run().
     bool engine_due_ = true;
-    Nanoseconds now_ = 0;  // of the last poll()
+    std::atomic<Nanoseconds> now_ = 0;  ///< of the last poll() or advance()
     bool link_up_ = true;
     CardStats stats_;
 };

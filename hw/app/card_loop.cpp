@@ -2,17 +2,25 @@
 #include "card_loop.h"
 
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <system_error>
 #include <utility>
 
-#include "monotonic_clock.h"
+#include "base/monotonic_clock.h"
+#include "cpu_pressure.h"
 
 namespace dingo {
 namespace {
 
-/// A busy card looks at its sockets this often.
-constexpr Nanoseconds kBusyPollEvery = 10'000;
+/// What cannot be watched is looked at this often.
+constexpr Nanoseconds kUnwatchedEvery = 10'000;
+
+/// What two changes of threads cost where processors are free. Where they are not, the rest is the
+/// scheduler's time: counted as the visitor's, it would keep him out for far longer than he stays.
+constexpr Nanoseconds kHandover = 20'000;
 
 static_assert(kNever == Poller::kForever);
 
@@ -22,13 +30,67 @@ CardLoop::CardLoop(const IdlePolicy::Limits& idle, int stop_fd) : idle_(idle) {
     poller_.add(stop_fd, EPOLLIN, *this);
 }
 
+CardLoop::CardLoop(const IdlePolicy::Limits& idle, std::shared_ptr<Gate> gate)
+    : gate_(std::move(gate)), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), idle_(idle) {
+    if (!wake_) {
+        throw std::system_error(errno, std::generic_category(), "eventfd");
+    }
+    poller_.add(wake_.get(), EPOLLIN, *this);
+    gate_->on_leave = [this] { visited(); };
+}
+
 CardLoop::~CardLoop() {
+    if (gate_ != nullptr) {
+        gate_->on_leave = nullptr;
+    }
     for (ServedCard* const card : cards_) {
         card->unwatch();
     }
 }
 
+void CardLoop::ready(std::uint32_t /*events*/) {
+    if (gate_ == nullptr) {
+        stop_ = true;
+        return;
+    }
+    ::eventfd_t count = 0;
+    ::eventfd_read(wake_.get(), &count);
+}
+
+void CardLoop::end() {
+    stop_ = true;
+    if (wake_) {
+        ::eventfd_write(wake_.get(), 1);
+    }
+}
+
+void CardLoop::visited() noexcept {
+    if (failure_) {
+        return;
+    }
+    try {
+        serve_visited();
+    } catch (...) {
+        failure_ = std::current_exception();
+        end();
+    }
+}
+
+void CardLoop::serve_visited() {
+    for (ServedCard* const card : cards_) {
+        card->visited();
+    }
+    bool awake = false;
+    for (ServedCard* const card : cards_) {
+        awake |= card->wakes();
+    }
+    if (awake && std::exchange(waits_, false)) {
+        ::eventfd_write(wake_.get(), 1);
+    }
+}
+
 void CardLoop::add(ServedCard& card) {
+    const Gate::Hold hold(gate_.get());
     card.watch(poller_);
     card.set_loop_stats(&stats_);
     card.set_crowded(stats_.crowded);
@@ -36,30 +98,67 @@ void CardLoop::add(ServedCard& card) {
 }
 
 void CardLoop::remove(ServedCard& card) {
-    card.stop();
+    if (gate_ == nullptr) {
+        card.stop();
+    }
+    const Gate::Hold hold(gate_.get());
     card.unwatch();
     card.set_loop_stats(nullptr);
     std::erase(cards_, &card);
 }
 
 void CardLoop::run() {
+    if (gate_ == nullptr) {
+        serve();
+        for (ServedCard* const card : cards_) {
+            card->stop();
+        }
+        return;
+    }
+    struct Closed {
+        explicit Closed(Gate& g) : gate(g) { gate.close(); }
+        ~Closed() { gate.open(); }
+        Gate& gate;
+    } const closed(*gate_);
+    serve();
+    if (failure_) {
+        std::rethrow_exception(failure_);
+    }
+}
+
+void CardLoop::give_way(bool busy) {
+    const Nanoseconds now = clock_now();
+    if (!busy || visits_.due(now)) {
+        const Gate::Visit visit = gate_->give_way();
+        const Nanoseconds end = clock_now();
+        const auto inside = static_cast<Nanoseconds>(visit.inside.count());
+        const Nanoseconds took = std::min(end - now, visit.stayed ? inside + kHandover : inside);
+        visits_.looked(end - took, took, busy);
+    }
+}
+
+void CardLoop::serve() {
+    CpuPressure pressure;
     Nanoseconds idle_since = 0;
     bool idle = false;
     while (!stop_) {
+        if (gate_ != nullptr && gate_->wanted()) {
+            give_way(!idle);
+        }
         const Nanoseconds now = clock_now();
         const bool more = round(now);
         if (stop_) {
             break;
         }
-        if (pressure_.sample(now)) {
-            stats_.crowded = pressure_.crowded();
+        if (pressure.sample(now)) {
+            stats_.crowded = pressure.crowded();
             for (ServedCard* const card : cards_) {
                 card->set_crowded(stats_.crowded);
             }
         }
         if (more) {
             idle = false;
-            look(now);
+            look(now, true);
             continue;
         }
         if (!idle) {
@@ -70,11 +169,10 @@ void CardLoop::run() {
         const Nanoseconds until_due = due == kNever ? kNever : due - std::min(due, now);
         switch (idle_.act(now - idle_since)) {
             case IdlePolicy::Act::kSpin:
-                look(now);
+                look(now, false);
                 continue;
             case IdlePolicy::Act::kNap:
                 ++stats_.naps;
-                last_wait_ = now;
                 wait(std::min(until_due, IdlePolicy::nap_length(now - idle_since)), true);
                 continue;
             case IdlePolicy::Act::kSleep:
@@ -82,28 +180,19 @@ void CardLoop::run() {
         }
         idle = false;
         if (!prepare_sleep(now)) {
-            look(now);  // whatever keeps a card awake, the hosts are served
+            look(now, false);  // whatever keeps a card awake, the hosts are served
             continue;
         }
         ++stats_.sleeps;
-        last_wait_ = now;
         wait(until_due, true);
         for (ServedCard* const card : cards_) {
             card->woke();
         }
         idle_.slept(clock_now() - now);
     }
-    for (ServedCard* const card : cards_) {
-        card->stop();
-    }
 }
 
 bool CardLoop::round(Nanoseconds now) {
-    if (!tasks_.empty()) {
-        for (const auto& task : std::exchange(tasks_, {})) {
-            task();
-        }
-    }
     if (cards_.size() == 1) {
         cards_[0]->woke();
         return cards_[0]->round(now);
@@ -135,23 +224,32 @@ bool CardLoop::prepare_sleep(Nanoseconds now) {
     return true;
 }
 
-void CardLoop::look(Nanoseconds now) {
-    if (now - last_wait_ >= kBusyPollEvery) {
-        last_wait_ = now;
+void CardLoop::look(Nanoseconds now, bool busy) {
+    if (look_.due(now)) {
+        const Nanoseconds begin = clock_now();  // the round since `now` was the card's time
         wait(0, false);
+        look_.looked(begin, clock_now() - begin, busy);
     }
 }
 
 void CardLoop::wait(Nanoseconds timeout, bool asleep) {
-    const std::size_t count = cards_.size();  // one of them may add another
-    for (std::size_t i = 0; i < count; ++i) {
-        if (!cards_[i]->before_wait(asleep)) {
-            timeout = std::min(timeout, kBusyPollEvery);
+    for (ServedCard* const card : cards_) {
+        if (!card->before_wait(asleep)) {
+            timeout = std::min(timeout, kUnwatchedEvery);
         }
     }
-    poller_.wait(tasks_.empty() ? timeout : 0);
-    for (std::size_t i = 0; i < count; ++i) {
-        cards_[i]->after_wait();
+    if (gate_ == nullptr || timeout == 0) {
+        poller_.wait(timeout);
+    } else {
+        waits_ = true;
+        gate_->open();
+        const Poller::Found found = poller_.collect(timeout);
+        gate_->close();
+        waits_ = false;
+        poller_.tell(found);
+    }
+    for (ServedCard* const card : cards_) {
+        card->after_wait();
     }
 }
 

@@ -1,58 +1,76 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <functional>
+#include <atomic>
+#include <exception>
+#include <memory>
 #include <vector>
 
+#include "base/gate.h"
 #include "base/poller.h"
-#include "cpu_pressure.h"
+#include "base/unique_fd.h"
 #include "idle_policy.h"
+#include "look_policy.h"
 #include "served_card.h"
 
 namespace dingo {
 
-/// What the program does until it is told to stop: one thread that gives its cards, their hosts and
-/// their wires their rounds, and sleeps in its poller when none has work.
+/// What a thread does that serves cards: it gives them and their wires their rounds, and sleeps in
+/// its poller when none has work. Alone it serves their hosts, too, and is all that the program
+/// does until it is told to stop. Beside a ControlLoop it is the data thread, which makes no system
+/// call that a client could make slow, and holds the cards' gate while it is awake.
 class CardLoop final : private Pollable {
   public:
     /// `stop_fd` becomes readable when run() shall return (a signalfd).
     CardLoop(const IdlePolicy::Limits& idle, int stop_fd);
+    /// A data thread: run() returns after end(). `gate` is that of all its cards.
+    CardLoop(const IdlePolicy::Limits& idle, std::shared_ptr<Gate> gate);
     ~CardLoop() override;
     CardLoop(const CardLoop&) = delete;
     CardLoop& operator=(const CardLoop&) = delete;
 
-    /// A card to be served from the next round on; it is removed, or outlives the loop. A card may
-    /// add another one. Throws ErrnoError.
+    /// A card to be served from the next round on; it is removed, or outlives the loop. A data
+    /// thread's cards come and go in other threads. Throws ErrnoError.
     void add(ServedCard& card);
-    /// Switches a card off and serves it no more. Not while a card is served: see later().
+    /// Serves it no more; not while it is served. A data thread's card is stopped before.
     void remove(ServedCard& card);
-    /// Runs `task` between two rounds, when no card is being served.
-    void later(std::function<void()> task) { tasks_.push_back(std::move(task)); }
 
-    /// Until stop_fd is readable or end() was called; then all cards are switched off.
+    /// Until stop_fd is readable or end() was called; then cards without a control thread are
+    /// switched off. Throws what the cards' engines and wires throw, in this thread or in a
+    /// visitor's.
     void run();
-    void end() { stop_ = true; }
+    /// Any thread.
+    void end();
 
   private:
-    /// stop_fd.
-    void ready(std::uint32_t /*events*/) override { stop_ = true; }
+    /// stop_fd, or wake_.
+    void ready(std::uint32_t events) override;
+    void serve();
+    /// A visitor is about to leave the gate. What goes wrong here ends run(), not the visitor.
+    void visited() noexcept;
+    void serve_visited();
+    /// Lets a visitor in when it is time to. `busy`: cards have work.
+    void give_way(bool busy);
     bool round(Nanoseconds now);
     [[nodiscard]] Nanoseconds next_deadline() const;
     /// All cards, or none.
     bool prepare_sleep(Nanoseconds now);
-    /// Serves what is ready; waits for nothing.
-    void look(Nanoseconds now);
+    /// Serves what is ready, when it is time to; waits for nothing. `busy`: cards have work.
+    void look(Nanoseconds now, bool busy);
     /// Waits at most `timeout` (kNever: until something happens) and serves what is ready.
     void wait(Nanoseconds timeout, bool asleep);
 
+    std::shared_ptr<Gate> gate_;  ///< null: there is no control thread
+    UniqueFd wake_;               ///< of a data thread that waits
     Poller poller_;
     IdlePolicy idle_;
-    CpuPressure pressure_;
     std::vector<ServedCard*> cards_;
-    std::vector<std::function<void()>> tasks_;
     LoopStats stats_;
-    Nanoseconds last_wait_ = 0;
-    bool stop_ = false;
+    LookPolicy look_;
+    LookPolicy visits_;
+    bool waits_ = false;          ///< nobody has woken it yet
+    std::exception_ptr failure_;  ///< of visited(), for run() to throw
+    std::atomic<bool> stop_ = false;
 };
 
 }  // namespace dingo

@@ -2,12 +2,14 @@
 #include "card_process.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -71,14 +73,42 @@ void CardProcess::start(Options options, UniqueFd log) {
             }
         }};
     KernelLessCard& card =
-        cards_.emplace_back(std::move(options), std::move(hooks), std::move(log));
+        cards_.emplace_back(std::move(options), gate_, std::move(hooks), std::move(log));
     try {
-        loop_.add(card.served());
+        control_.add(card.served());
+        data_.add(card.served());
         card.publish();
     } catch (...) {
-        loop_.remove(card.served());
+        control_.remove(card.served());
+        data_.remove(card.served());
         cards_.pop_back();
         throw;
+    }
+}
+
+void CardProcess::serve_data() noexcept {
+    ::pthread_setname_np(::pthread_self(), "dingo-data");
+    try {
+        data_.run();
+    } catch (...) {
+        failure_ = std::current_exception();
+    }
+    control_.end();
+}
+
+void CardProcess::run() {
+    std::thread data([this] { serve_data(); });
+    try {
+        control_.run();
+    } catch (...) {
+        data_.end();
+        data.join();
+        throw;
+    }
+    data_.end();
+    data.join();
+    if (failure_) {
+        std::rethrow_exception(failure_);
     }
 }
 
@@ -119,17 +149,18 @@ nlohmann::json CardProcess::adopt(const nlohmann::json& request) {
 /// After the answer was sent; with the last card the process ends.
 nlohmann::json CardProcess::stop(const std::string& name) {
     ++stopping_;
-    loop_.later([this, name] {
+    control_.later([this, name] {
         const auto card = std::find_if(cards_.begin(), cards_.end(),
                                        [&](const auto& c) { return c.name() == name; });
         --stopping_;
         if (card == cards_.end()) {
             return;  // told twice
         }
-        loop_.remove(card->served());
+        control_.remove(card->served());
+        data_.remove(card->served());
         cards_.erase(card);
         if (cards_.empty()) {
-            loop_.end();
+            control_.end();
         }
     });
     return {{"last", stopping_ >= cards_.size()}};

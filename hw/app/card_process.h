@@ -1,30 +1,36 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <exception>
 #include <list>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
+#include "base/gate.h"
 #include "card_loop.h"
+#include "control_loop.h"
 #include "kernel_less_card.h"
 #include "options.h"
 #include "wire/local_segments.h"
 
 namespace dingo {
 
-/// The kernel-less cards of one process: one thread serves them, and cards on the same shm segment
-/// meet inside the process. It ends with its last card.
+/// The kernel-less cards of one process: a data thread serves them, this one their clients. Cards
+/// on the same shm segment meet inside the process. It ends with its last card.
 class CardProcess {
   public:
-    /// `stop_fd` as CardLoop's.
-    CardProcess(const IdlePolicy::Limits& idle, int stop_fd) : loop_(idle, stop_fd) {}
+    /// `stop_fd` as ControlLoop's.
+    CardProcess(const IdlePolicy::Limits& idle, int stop_fd)
+        : control_(stop_fd), data_(idle, gate_) {}
     CardProcess(const CardProcess&) = delete;
     CardProcess& operator=(const CardProcess&) = delete;
 
     /// Brings a card up and serves it. Throws std::exception for the user.
     void start(Options options, UniqueFd log = {});
-    void run() { loop_.run(); }
+    /// Throws what ended the data thread.
+    void run();
 
   private:
     using Cards = std::list<KernelLessCard>;
@@ -33,10 +39,15 @@ class CardProcess {
     nlohmann::json adopt(const nlohmann::json& request);
     nlohmann::json stop(const std::string& card);
 
-    LocalSegments segments_;
-    Cards cards_;  ///< outlive the loop
-    CardLoop loop_;
-    bool adopts_ = false;  ///< from the first card's options
+    void serve_data() noexcept;
+
+    std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
+    LocalSegments segments_{gate_};
+    Cards cards_;  ///< outlive the loops
+    ControlLoop control_;
+    CardLoop data_;
+    std::exception_ptr failure_;  ///< of the data thread
+    bool adopts_ = false;         ///< from the first card's options
     std::size_t stopping_ = 0;
 };
 

@@ -18,7 +18,6 @@
 
 #include "base/errno_error.h"
 #include "base/json_text.h"
-#include "base/log.h"
 #include "wire/wire_system_error.h"
 
 namespace dingo {
@@ -75,7 +74,8 @@ void ControlServer::ready(std::uint32_t /*events*/) {
         try {
             client.id = polls_->add(client.fd.get(), EPOLLIN, client);
         } catch (const ErrnoError& error) {
-            log::warn("control socket: a connection is closed: {}", std::strerror(error.code()));
+            log_limit_.warn("control socket: a connection is closed: {}",
+                            std::strerror(error.code()));
             clients_.pop_back();
         }
     }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "base/poller.h"
 #include "base/unix_socket.h"
 
@@ -46,6 +47,7 @@ class ControlServer final : private Pollable {
     [[nodiscard]] std::string reply_to(const std::string& line) const;
 
     UnixListener listener_;
+    log::Limit log_limit_;
     Handler handler_;
     PollGroup* polls_ = nullptr;
     Poller::Id listener_id_ = 0;

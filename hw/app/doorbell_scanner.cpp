@@ -63,11 +63,14 @@ DoorbellScanner::Shadow& DoorbellScanner::shadow_of(std::size_t page) {
 }
 
 // Reads a slot; in that of a CQ it sets TAKEN in the same moment, so that the writer knows which
-// request to arm has been seen (contract: doorbell page).
+// request to arm has been seen (contract: doorbell page). The writer of a watched slot cannot
+// compare and swap with us: there the card only reads.
 std::uint64_t DoorbellScanner::take(std::size_t page, std::size_t slot) {
     auto memory = shared<std::uint64_t>(at(page) + slot * sizeof(std::uint64_t));
     std::uint64_t value = memory.load(std::memory_order_acquire);
-    for (int tries = 0; is_cq(value) && (value & kTaken) == 0; ++tries) {
+    const std::uint64_t offset = page * kPageSize + slot * sizeof value;
+    const bool swaps = is_cq(value) && (watched_.empty() || !is_watched(offset));
+    for (int tries = 0; swaps && is_cq(value) && (value & kTaken) == 0; ++tries) {
         if (tries == kTakeTries) {  // a hostile writer; the slot is looked at again
             shared<std::uint8_t>(at(page) + kDirty + slot / kSlotsPerLine).store(1);
             return shadow_of(page)[slot];
@@ -117,8 +120,30 @@ unsigned DoorbellScanner::scan_page(std::size_t page) {
     return found;
 }
 
-unsigned DoorbellScanner::scan_active(Nanoseconds now) {
+unsigned DoorbellScanner::scan_watched(Nanoseconds now) {
     unsigned found = 0;
+    for (const Watched& slot : watched_) {
+        const std::uint64_t value = doorbell_in(
+            shared<std::uint64_t>(memory_.data() + slot.offset).load(std::memory_order_acquire));
+        if (value == *slot.shadow) {
+            continue;
+        }
+        *slot.shadow = value;
+        if (value != 0) {
+            rings_.push_back({slot.offset, value});
+            ++found;
+        }
+    }
+    if (found != 0) {
+        watched_ring_ = now;
+        stats_.rings += found;
+    }
+    watch_due_ = now + kWatchEvery;
+    return found;
+}
+
+unsigned DoorbellScanner::scan_active(Nanoseconds now) {
+    unsigned found = watched_.empty() ? 0 : scan_watched(now);
     for (const std::size_t page : active_) {
         if (const unsigned n = scan_page(page); n != 0) {
             pages_[page].last_ring = now;
@@ -195,6 +220,7 @@ void DoorbellScanner::use_pages(std::size_t count) {
 
 void DoorbellScanner::renew(std::size_t page) {
     std::erase(active_, page);
+    std::erase_if(watched_, [&](const Watched& w) { return w.offset / kPageSize == page; });
     std::erase_if(rings_, [&](const Ring& ring) { return ring.offset / kPageSize == page; });
     pages_[page] = Page{};
     set_need_kick(page, 1);
@@ -205,6 +231,21 @@ void DoorbellScanner::clear(std::uint64_t offset) {
     std::erase_if(rings_, [&](const Ring& ring) { return ring.offset == offset; });
     if (Page& page = pages_[offset / kPageSize]; page.shadow != nullptr) {
         (*page.shadow)[offset % kPageSize / sizeof(std::uint64_t)] = 0;
+    }
+}
+
+void DoorbellScanner::watch(std::size_t page, std::size_t slot, bool on, Nanoseconds now) {
+    if (page >= pages_.size() || slot < kFirstLine * kSlotsPerLine ||
+        slot >= kPageSize / sizeof(std::uint64_t)) {
+        return;
+    }
+    const std::uint64_t offset = page * kPageSize + slot * sizeof(std::uint64_t);
+    if (!on) {
+        std::erase_if(watched_, [&](const Watched& w) { return w.offset == offset; });
+    } else if (!is_watched(offset)) {
+        watched_.push_back({offset, &shadow_of(page)[slot]});
+        watched_ring_ = now;
+        watch_due_ = now;
     }
 }
 
@@ -332,6 +373,7 @@ void DoorbellScanner::reset() {
         set_need_kick(page, 1);
     }
     active_.clear();
+    watched_.clear();
     rings_.clear();
     sweep_left_ = 0;
     sweep_due_ = kNever;

@@ -15,8 +15,13 @@
 // doorbell there kicks, and a sweep over all pages finds it. Before the card sleeps, arm() sets
 // need_kick on the active pages too. A kick that an active page explains still makes a sweep, as
 // another page may have kicked at the same time, but a late one: most kicks are of active pages.
+//
+// A watched slot (capability DB_WATCH) has a writer that neither marks nor kicks, and is read in
+// every scan(). The card then spins until no such doorbell came for a while, and after that sleeps
+// for no longer than kWatchEvery.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -51,6 +56,10 @@ class DoorbellScanner {
     static constexpr Nanoseconds kIdleAfter = 1'000'000'000;
     /// How late the sweep after a kick that an active page explains may be.
     static constexpr Nanoseconds kSweepDelay = 2'000'000;
+    /// After a doorbell of a watched slot the card does not sleep for so long.
+    static constexpr Nanoseconds kWatchSpin = 20'000'000;
+    /// Later it looks at watched slots this often.
+    static constexpr Nanoseconds kWatchEvery = 50'000;
 
     /// `memory` is whole pages, all zero and outlives the scanner. Sets need_kick of every page.
     explicit DoorbellScanner(std::span<std::byte> memory);
@@ -77,14 +86,24 @@ class DoorbellScanner {
     /// The page's memory was replaced by other memory, all zero: forgets what it held.
     void renew(std::size_t page);
 
-    /// The slot gets another owner: stores 0, without delivering it as a doorbell.
+    /// Stores 0 to a slot, without delivering it as a doorbell: before it gets another owner.
     void clear(std::uint64_t offset);
+
+    /// Begins or ends watching a slot; what is not in the memory, or no slot, is ignored.
+    void watch(std::size_t page, std::size_t slot, bool on, Nanoseconds now);
+    [[nodiscard]] std::size_t watched() const { return watched_.size(); }
+    /// The writer of a watched slot was busy a moment ago: do not sleep.
+    [[nodiscard]] bool spins(Nanoseconds now) const {
+        return !watched_.empty() && now < watched_ring_ + kWatchSpin;
+    }
 
     /// True while a sweep is not finished: scan() again before sleeping.
     [[nodiscard]] bool sweeping() const { return sweep_left_ != 0 || kicked_; }
 
     /// When scan() must be called even without a kick; kNever when it need not.
-    [[nodiscard]] Nanoseconds next_deadline() const { return sweep_due_; }
+    [[nodiscard]] Nanoseconds next_deadline() const {
+        return watched_.empty() ? sweep_due_ : std::min(sweep_due_, watch_due_);
+    }
 
     /// The card wants to sleep: asks for kicks and looks at the active pages once more. True: it
     /// may sleep, and every doorbell from now on kicks. False: doorbells arrived (they are
@@ -119,6 +138,16 @@ class DoorbellScanner {
         std::unique_ptr<Shadow> shadow;  ///< last delivered value of each slot; made at first use
     };
 
+    /// A slot whose writer does no more than store.
+    struct Watched {
+        std::uint64_t offset;
+        std::uint64_t* shadow;
+    };
+
+    [[nodiscard]] bool is_watched(std::uint64_t offset) const {
+        return std::ranges::find(watched_, offset, &Watched::offset) != watched_.end();
+    }
+    unsigned scan_watched(Nanoseconds now);
     [[nodiscard]] std::uint64_t take(std::size_t page, std::size_t slot);
     [[nodiscard]] std::byte* at(std::size_t page) const {
         return memory_.data() + page * kPageSize;
@@ -137,6 +166,9 @@ class DoorbellScanner {
     std::vector<Page> pages_;
     std::size_t in_use_;  ///< how many of them a sweep looks at
     std::vector<std::size_t> active_;
+    std::vector<Watched> watched_;
+    Nanoseconds watched_ring_ = 0;  ///< last doorbell of a watched slot
+    Nanoseconds watch_due_ = kNever;
     std::vector<Ring> rings_;  ///< read, in the order of reading
     std::size_t sweep_at_ = 0;
     std::size_t sweep_left_ = 0;

@@ -36,22 +36,27 @@ int log_of(const UniqueFd& log) {
 
 }  // namespace
 
-KernelLessCard::KernelLessCard(Options options, ServedCard::Hooks hooks, UniqueFd log)
+KernelLessCard::KernelLessCard(Options options, const std::shared_ptr<Gate>& gate,
+                               ServedCard::Hooks hooks, UniqueFd log)
     : options_((set_log(log_of(log)), std::move(options))),
       log_(std::move(log)),
       wire_(make_wire(options_.wire)),
       directory_(options_.uverbs.directory, options_.uverbs.share),
       driver_(uverbs::driver_config(options_.uverbs)),
-      card_(options_.engine, options_.config, driver_, *wire_),
+      card_(options_.engine, options_.config, driver_, *wire_, gate),
       host_(options_.uverbs, directory_, driver_, start(driver_, card_), options_.engine,
             options_.adopt),
       rdma_cm_(make_rdma_cm(options_, directory_, driver_, card_, host_.attachment())),
       served_(options_.control, card_, host_.attachment(), *wire_, std::move(hooks), log_of(log_)) {
 }
 
+std::string KernelLessCard::describe_wire() {
+    return card_.gate()->run([this] { return wire_->describe(); });
+}
+
 void KernelLessCard::publish() {
     log::info("engine {}, MAC {:012x}, seed {}, wire: {}", card_.engine_name(), options_.config.mac,
-              options_.config.seed, wire_->describe());
+              options_.config.seed, describe_wire());
     host_.publish();
     log::info("RDMA device {}, uverbs{}: serving in {}", name(), directory_.number(),
               directory_.path().string());

@@ -17,12 +17,13 @@
 namespace dingo {
 
 /// One card for applications of this machine with all that is its own: wire, directory, driver,
-/// engine, sockets. A process may have several, all in one thread.
+/// engine, sockets. A process may have several, all of one data thread.
 class KernelLessCard {
   public:
-    /// Brings the card up. Log lines go to the descriptor `log`, none: to stderr. Throws
-    /// std::exception for the user.
-    KernelLessCard(Options options, ServedCard::Hooks hooks, UniqueFd log = {});
+    /// Brings the card up. `gate`: of the data thread that will serve it. Log lines go to the
+    /// descriptor `log`, none: to stderr. Throws std::exception for the user.
+    KernelLessCard(Options options, const std::shared_ptr<Gate>& gate, ServedCard::Hooks hooks,
+                   UniqueFd log = {});
 
     [[nodiscard]] ServedCard& served() { return served_; }
     [[nodiscard]] const std::string& name() const { return options_.uverbs.name; }
@@ -30,6 +31,9 @@ class KernelLessCard {
     void publish();
 
   private:
+    /// The data thread serves the wire by now.
+    std::string describe_wire();
+
     Options options_;
     UniqueFd log_;
     std::unique_ptr<Wire> wire_;

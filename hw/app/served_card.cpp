@@ -11,7 +11,7 @@
 
 #include "base/errno_error.h"
 #include "base/log.h"
-#include "monotonic_clock.h"
+#include "base/monotonic_clock.h"
 
 namespace dingo {
 namespace {
@@ -33,7 +33,11 @@ ServedCard::ServedCard(const std::string& control, Card& card, HostAttachment& h
 bool ServedCard::round(Nanoseconds now) {
     set_log(log_);
     bool more = card_.poll(now);
-    more |= host_.settle(now);
+    if (control_loop_ == nullptr) {
+        more |= host_.settle(now);
+    } else if (host_.pending(now)) {
+        ask_control();
+    }
     if (!more && !idle_) {
         idle_since_ = now;
     }
@@ -41,8 +45,20 @@ bool ServedCard::round(Nanoseconds now) {
     return more;
 }
 
+/// Programs hear of events without a change of thread, unless the control thread is at work.
+void ServedCard::ask_control() {
+    bool more = true;
+    if (const auto turn = control_loop_->try_turn(); turn.owns_lock()) {
+        more = host_.deliver();
+    }
+    if (more) {
+        control_loop_->wake();
+    }
+}
+
 Nanoseconds ServedCard::next_deadline() const {
-    return std::min(card_.next_deadline(), host_.next_deadline());
+    return control_loop_ == nullptr ? std::min(card_.next_deadline(), host_.next_deadline())
+                                    : card_.next_deadline();
 }
 
 bool ServedCard::prepare_sleep(Nanoseconds now) {
@@ -53,6 +69,7 @@ bool ServedCard::prepare_sleep(Nanoseconds now) {
     if (!asleep_) {
         idle_ = false;  // what keeps it awake is told only once
     }
+    due_ = next_deadline();
     return asleep_;
 }
 
@@ -70,7 +87,6 @@ bool ServedCard::sleeps_on(Nanoseconds now) {
         if (!idle_ || now - idle_since_ < kSleepsAfter || !prepare_sleep(now)) {
             return false;
         }
-        due_ = next_deadline();
     }
     if (wire_.kicked() || due_ <= now) {
         woke();
@@ -78,14 +94,68 @@ bool ServedCard::sleeps_on(Nanoseconds now) {
     return asleep_;
 }
 
+void ServedCard::visited() {
+    if (asleep_ && card_.engine_due()) {
+        const int log = current_log();
+        set_log(log_);
+        card_.run_engine();
+        set_log(log);
+    }
+}
+
+bool ServedCard::wakes() {
+    if (asleep_ && !card_.engine_due() && card_.next_deadline() >= due_ && !wire_.kicked() &&
+        wire_is_watched()) {
+        return false;
+    }
+    woke();
+    return true;
+}
+
+void ServedCard::watch_host_in(PollGroup& polls) {
+    host_.watch(polls);
+    if (control_) {
+        control_->watch(polls);
+    }
+}
+
+void ServedCard::watch_host(Poller& poller, ControlLoop& control) {
+    control_loop_ = &control;
+    host_polls_.emplace(poller, [this] { visit(); });
+    try {
+        watch_host_in(*host_polls_);
+    } catch (...) {
+        unwatch_host();
+        throw;
+    }
+}
+
+void ServedCard::unwatch_host() {
+    if (control_) {
+        control_->unwatch();
+    }
+    host_.unwatch();
+    host_polls_.reset();
+}
+
+bool ServedCard::settle(Nanoseconds now) {
+    set_log(log_);
+    return host_.settle(now);
+}
+
+void ServedCard::visit() {
+    set_log(log_);
+    card_.host_asks(clock_now());
+}
+
 void ServedCard::watch(Poller& poller) {
     poller_ = &poller;
     polls_.emplace(poller, [this] { touched(); });
+    card_.set_kick_polls(&*polls_);
     try {
         watch_wire();
-        host_.watch(*polls_);
-        if (control_) {
-            control_->watch(*polls_);
+        if (control_loop_ == nullptr) {
+            watch_host_in(*polls_);
         }
     } catch (...) {
         unwatch();
@@ -97,10 +167,10 @@ void ServedCard::unwatch() {
     if (poller_ == nullptr) {
         return;
     }
-    if (control_) {
-        control_->unwatch();
+    if (control_loop_ == nullptr) {
+        unwatch_host();
     }
-    host_.unwatch();
+    card_.set_kick_polls(nullptr);
     unwatch_sender();
     poller_->remove(std::exchange(wire_id_, 0));
     wire_fd_ = -1;
@@ -130,6 +200,10 @@ void ServedCard::watch_sender() {
     } else {
         sender_.id = poller_->add(fd, EPOLLOUT, sender_);
     }
+}
+
+bool ServedCard::wire_is_watched() const {
+    return wire_.fd() == wire_fd_ && (wire_.tx_blocked_fd() < 0 || sender_.id != 0);
 }
 
 void ServedCard::unwatch_sender() {
@@ -202,12 +276,18 @@ nlohmann::json ServedCard::control(const nlohmann::json& request) {
         return stats();
     }
     if (command == "faults") {
-        wire_.set_faults(request.at("spec").get<std::string>());
-        return {{"wire", wire_.describe()}};
+        const auto spec = request.at("spec").get<std::string>();
+        return {{"wire", card_.gate()->run([&] {
+                     wire_.set_faults(spec);
+                     return wire_.describe();
+                 })}};
     }
     if (command == "link") {
-        card_.set_link(request.at("up").get<bool>());
-        return {{"up", card_.link()}};
+        const bool up = request.at("up").get<bool>();
+        return {{"up", card_.gate()->run([&] {
+                     card_.set_link(up);
+                     return card_.link();
+                 })}};
     }
     if (hooks_.command) {
         if (auto answer = hooks_.command(request)) {
@@ -220,16 +300,25 @@ nlohmann::json ServedCard::control(const nlohmann::json& request) {
 
 nlohmann::json ServedCard::stats() const {
     nlohmann::json all;
+    host_.add_stats(all);
+    card_.gate()->run([&] { add_card_stats(all); });
+    if (hooks_.stats) {
+        hooks_.stats(all);
+    }
+    return all;
+}
+
+void ServedCard::add_card_stats(nlohmann::json& all) const {
     all["engine"] = card_.engine_name();
     all["link"] = card_.link();
     all["wire_description"] = wire_.describe();
     for_each_counter(wire_.stats(),
                      [&](const char* name, std::uint64_t v) { all["wire"][name] = v; });
-    host_.add_stats(all);
     const CardStats& card = card_.stats();
     all["card"] = {{"link_down_drops", card.link_down_drops},
                    {"trapped_reads", card.trapped_reads},
-                   {"trapped_writes", card.trapped_writes}};
+                   {"trapped_writes", card.trapped_writes},
+                   {"visits", card_.gate()->visits()}};
     if (const auto clock = card_.simulated_clock()) {
         all["simulation"] = {
             {"clock_cycles", clock->cycles},
@@ -250,12 +339,9 @@ nlohmann::json ServedCard::stats() const {
                             {"kicks", d.kicks},
                             {"sweeps", d.sweeps},
                             {"activated", d.activated},
-                            {"active_pages", scanner->active_pages()}};
+                            {"active_pages", scanner->active_pages()},
+                            {"watched", scanner->watched()}};
     }
-    if (hooks_.stats) {
-        hooks_.stats(all);
-    }
-    return all;
 }
 
 }  // namespace dingo

@@ -10,6 +10,7 @@
 #include "base/poller.h"
 #include "card.h"
 #include "control.h"
+#include "control_loop.h"
 #include "host/attachment.h"
 #include "wire/wire.h"
 
@@ -38,7 +39,10 @@ class ServedCard final : private Pollable {
     ServedCard(const std::string& control, Card& card, HostAttachment& host, Wire& wire,
                Hooks hooks = {}, int log = STDERR_FILENO);
 
-    /// One fair round of the card and of its host. True: more to do at once.
+    // For the loop of the card's thread. With a control thread it holds the card's gate.
+
+    /// One fair round of the card and, without a control thread, of its host. True: more to do at
+    /// once.
     bool round(Nanoseconds now);
     /// When round() must be called though no input arrives.
     [[nodiscard]] Nanoseconds next_deadline() const;
@@ -50,8 +54,14 @@ class ServedCard final : private Pollable {
     /// its rounds would cost them time. True: it sleeps until an event is for it.
     [[nodiscard]] bool sleeps_on(Nanoseconds now);
 
-    /// Its wire, its host and its control socket are members of `poller` from now on, until
-    /// unwatch(). Throws ErrnoError.
+    /// A visitor, who holds the gate, is about to leave: a card that sleeps does what he gave it.
+    void visited();
+    /// After visited() of all cards, as they may have sent to each other. True: the card is awake
+    /// now, or has been, as one that was just added.
+    bool wakes();
+
+    /// Its wire and kicks, and without a control thread its host and its control socket are members
+    /// of `poller` from now on, until unwatch(). Throws ErrnoError.
     void watch(Poller& poller);
     void unwatch();
     /// Before and after each wait of that poller. `all`: also for what a card that is awake looks
@@ -64,6 +74,16 @@ class ServedCard final : private Pollable {
     void set_crowded(bool crowded) { host_.set_crowded(crowded); }
     /// Switches the card off in order.
     void stop();
+
+    // For the loop of a control thread.
+
+    /// Its host and its control socket are members of `poller` from now on; before watch(). Throws
+    /// ErrnoError.
+    void watch_host(Poller& poller, ControlLoop& control);
+    void unwatch_host();
+    /// As the host's.
+    bool settle(Nanoseconds now);
+    [[nodiscard]] Nanoseconds host_deadline() const { return host_.next_deadline(); }
 
   private:
     /// The wire takes frames again.
@@ -79,10 +99,19 @@ class ServedCard final : private Pollable {
     void watch_wire();
     void watch_sender();
     void unwatch_sender();
+    /// False after a visitor made it open another descriptor, or gave it more than the kernel took.
+    [[nodiscard]] bool wire_is_watched() const;
     /// Something is for this card.
     void touched();
+    /// Has the control thread, or this one in its place, do what is pending.
+    void ask_control();
+    /// The control thread is about to serve its host or its control socket.
+    void visit();
+    void watch_host_in(PollGroup& polls);
     nlohmann::json control(const nlohmann::json& request);
     [[nodiscard]] nlohmann::json stats() const;
+    /// With the gate held.
+    void add_card_stats(nlohmann::json& all) const;
 
     Card& card_;
     HostAttachment& host_;
@@ -96,6 +125,8 @@ class ServedCard final : private Pollable {
     bool idle_ = false;         // its last round found nothing, and nothing has come since
     Nanoseconds idle_since_ = 0;
 
+    ControlLoop* control_loop_ = nullptr;  ///< null: the card's thread serves the host
+    std::optional<PollGroup> host_polls_;  ///< of the control thread
     Poller* poller_ = nullptr;
     std::optional<PollGroup> polls_;
     int wire_fd_ = -1;  ///< that is watched

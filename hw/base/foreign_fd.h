@@ -13,9 +13,6 @@ namespace dingo {
 /// descriptors in its queue.
 void close_elsewhere(int fd);
 
-/// Descriptors that close_elsewhere() has taken and not closed yet, of the whole process.
-[[nodiscard]] std::size_t closing_elsewhere();
-
 /// A descriptor that another process sent.
 using ForeignFd = BasicFd<close_elsewhere>;
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The log of a card process. A process that serves several cards has a log for each: a line goes to
-// the card whose round is running. Only log.cpp includes spdlog, which adds seconds to the
-// compilation of every file that does.
+// the card that its thread serves just then. Only log.cpp includes spdlog, which adds seconds to
+// the compilation of every file that does.
 #pragma once
 
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,6 +18,11 @@ namespace dingo {
 
 namespace detail {
 inline thread_local int log_descriptor = STDERR_FILENO;
+}
+
+/// Where this thread's log lines go.
+inline int current_log() {
+    return detail::log_descriptor;
 }
 
 /// From now on this thread's log lines go there.
@@ -60,6 +66,32 @@ template <class... Args>
 void error(fmt::format_string<Args...> format, Args&&... args) {
     print(Level::kError, format, std::forward<Args>(args)...);
 }
+
+/// Lines that others can cause as often as they like, in one place of the code: so many at once,
+/// then one each interval. The line that is written next says how many were not.
+class Limit {
+  public:
+    using Clock = std::chrono::steady_clock;
+    static constexpr unsigned kAtOnce = 16;
+    static constexpr Clock::duration kInterval = std::chrono::seconds(30);
+
+    template <class... Args>
+    void warn(fmt::format_string<Args...> format, Args&&... args) {
+        if (enabled(Level::kWarning) && may_write(Clock::now()))
+            write(Level::kWarning,
+                  fmt::format(format, std::forward<Args>(args)...) + text_of_left_out());
+    }
+
+    /// Whether a line may be written now; else it is counted.
+    bool may_write(Clock::time_point now);
+    /// " (and N lines more)" since the last call, or "".
+    std::string text_of_left_out();
+
+  private:
+    unsigned room_ = kAtOnce;
+    Clock::time_point refilled_;  ///< room for one line came back then
+    std::uint64_t left_out_ = 0;
+};
 
 }  // namespace log
 }  // namespace dingo

@@ -2,9 +2,8 @@
 #include "base/poller.h"
 
 #include <poll.h>
-#include <sys/epoll.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
 #include <system_error>
@@ -50,12 +49,16 @@ void Poller::remove(Id id) {
     }
 }
 
-void Poller::wait(std::uint64_t timeout) {
-    std::array<epoll_event, 128> events;
-    const int n = collect(events, timeout);
+Poller::Found Poller::collect(std::uint64_t timeout, std::size_t most) {
+    Found found;
+    found.count = wait_for(found.events.data(), static_cast<int>(std::min(most, kMost)), timeout);
+    return found;
+}
+
+void Poller::tell(const Found& found) {
     ++waits_;
-    for (int i = 0; i < n; ++i) {
-        const epoll_event& event = events[static_cast<std::size_t>(i)];
+    for (int i = 0; i < found.count; ++i) {
+        const epoll_event& event = found.events[static_cast<std::size_t>(i)];
         // One that came earlier in this batch may have removed it.
         auto at = members_.find(event.data.u64);
         if (at == members_.end()) {
@@ -75,15 +78,14 @@ void Poller::wait(std::uint64_t timeout) {
 }
 
 // One system call, as a card that is busy looks here every few microseconds.
-int Poller::collect(std::span<epoll_event> events, std::uint64_t timeout) {
-    const int most = static_cast<int>(events.size());
+int Poller::wait_for(epoll_event* events, int most, std::uint64_t timeout) {
     if (timeout == 0 || timeout == kForever) {
-        return ::epoll_wait(epoll_.get(), events.data(), most, timeout == 0 ? 0 : -1);
+        return ::epoll_wait(epoll_.get(), events, most, timeout == 0 ? 0 : -1);
     }
     const timespec time{static_cast<time_t>(timeout / kSecond),
                         static_cast<long>(timeout % kSecond)};
     if (has_pwait2_) {
-        const int n = ::epoll_pwait2(epoll_.get(), events.data(), most, &time, nullptr);
+        const int n = ::epoll_pwait2(epoll_.get(), events, most, &time, nullptr);
         if (n >= 0 || (errno != ENOSYS && errno != EPERM)) {
             return n;
         }
@@ -91,7 +93,7 @@ int Poller::collect(std::span<epoll_event> events, std::uint64_t timeout) {
     }
     pollfd self{epoll_.get(), POLLIN, 0};
     const int n = ::ppoll(&self, 1, &time, nullptr);
-    return n <= 0 ? n : ::epoll_wait(epoll_.get(), events.data(), most, 0);
+    return n <= 0 ? n : ::epoll_wait(epoll_.get(), events, most, 0);
 }
 
 }  // namespace dingo

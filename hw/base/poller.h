@@ -3,16 +3,17 @@
 // What one thread waits for: descriptors, each with somebody who is told when it is ready.
 #pragma once
 
+#include <sys/epoll.h>
+
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <span>
 #include <unordered_map>
 #include <utility>
 
 #include "base/unique_fd.h"
-
-struct epoll_event;
 
 namespace dingo {
 
@@ -47,9 +48,20 @@ class Poller {
     /// Before the descriptor is closed. No event comes for it any more, not even one that is here.
     void remove(Id id);
 
-    /// Waits at most `timeout` nanoseconds until a member is ready; then tells those that are, up
-    /// to a limit, each once. Who is left over is first the next time.
-    void wait(std::uint64_t timeout);
+    /// Members that are told in one wait().
+    static constexpr std::size_t kMost = 128;
+    /// Waits at most `timeout` nanoseconds until a member is ready; then tells those that are, at
+    /// most `most` (and kMost), each once. Who is left over is first the next time.
+    void wait(std::uint64_t timeout, std::size_t most = kMost) { tell(collect(timeout, most)); }
+
+    /// The two halves of wait(), for who holds a lock while members are told, and not while it
+    /// waits. collect() may run while another thread adds, changes or removes members.
+    struct Found {
+        std::array<epoll_event, kMost> events;
+        int count = 0;
+    };
+    [[nodiscard]] Found collect(std::uint64_t timeout, std::size_t most = kMost);
+    void tell(const Found& found);
 
   private:
     struct Member {
@@ -57,7 +69,7 @@ class Poller {
         Pollable* who;
         PollGroup* group;
     };
-    int collect(std::span<epoll_event> events, std::uint64_t timeout);
+    int wait_for(epoll_event* events, int most, std::uint64_t timeout);
 
     UniqueFd epoll_;
     std::unordered_map<Id, Member> members_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "unix_socket.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -10,6 +11,8 @@
 #include <cstring>
 #include <stdexcept>
 #include <utility>
+
+#include "foreign_fd.h"
 
 namespace dingo {
 namespace {
@@ -88,6 +91,7 @@ UnixListener::UnixListener(std::string path, const Options& options) : path_(std
                                              std::strerror(error),
                                              error == ENOENT ? ": make its directory first" : ""));
     }
+    spare_.reset(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
     if (::listen(fd_.get(), options.backlog) != 0) {
         throw std::runtime_error(fmt::format("listen on '{}': {}", path_, std::strerror(errno)));
     }
@@ -97,8 +101,21 @@ UnixListener::~UnixListener() {
     ::unlink(path_.c_str());
 }
 
-UniqueFd UnixListener::accept() const {
-    return UniqueFd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+UniqueFd UnixListener::accept() {
+    const auto take = [this] {
+        return ::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    };
+    if (!spare_) {  // what it was used for is closed by now
+        spare_.reset(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
+    }
+    UniqueFd taken(take());
+    const int error = errno;
+    if (!taken && (error == EMFILE || error == ENFILE) && spare_) {
+        spare_.reset();
+        ForeignSocket(take()).reset();
+        errno = error;
+    }
+    return taken;
 }
 
 }  // namespace dingo

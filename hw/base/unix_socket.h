@@ -29,12 +29,14 @@ class UnixListener {
 
     [[nodiscard]] int fd() const { return fd_.get(); }
     [[nodiscard]] const std::string& path() const { return path_; }
-    /// A new connection, non-blocking; empty, with errno set, when none is waiting.
-    [[nodiscard]] UniqueFd accept() const;
+    /// A new connection, non-blocking; empty, with errno set, when none is waiting (EAGAIN), or one
+    /// was turned away as this process has no descriptors left (EMFILE, ENFILE).
+    [[nodiscard]] UniqueFd accept();
 
   private:
     std::string path_;
     UniqueFd fd_;
+    UniqueFd spare_;  ///< closed to turn a connection away, which would be readable for ever
 };
 
 /// A connected stream socket; empty with errno set on failure.

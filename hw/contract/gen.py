@@ -35,10 +35,12 @@ class Contract:
             data = tomllib.load(file)
         self.major, self.minor = data["meta"]["major"], data["meta"]["minor"]
         self.consts, self.enums, self.counters = data["const"], data["enum"], data["counters"]
-        self.regs, self.structs = data["regs"], data["struct"]
+        self.regs, self.structs, self.ranges = data["regs"], data["struct"], data["range"]
         self.sizes = dict(SIZES)
         for enum in self.enums:
             self.check_enum(enum)
+        for group in self.ranges:
+            self.check_range(group)
         for regs in self.regs:
             self.check_regs(regs)
         for struct in self.structs:
@@ -49,6 +51,12 @@ class Contract:
         values = [value for _, value, _ in enum["values"]]
         if len(set(values)) != len(values):
             die(f"enum {enum['name']} has two names for one value")
+
+    def check_range(self, group):
+        known = {name for enum in self.enums if enum["name"] == group["enum"] for name, _, _ in enum["values"]}
+        for name, _, low, high, _ in group["values"]:
+            if name not in known or low > high:
+                die(f"range {group['name']}.{name} is empty, or enum {group['enum']} does not know it")
 
     @staticmethod
     def check_regs(regs):
@@ -106,6 +114,12 @@ def constants(contract):
     for enum in contract.enums:
         for name, value, doc in enum["values"]:
             yield f"{enum['name'].upper()}_{name}", enum_value(enum, value), doc
+        if enum.get("kind") == "bits":
+            yield f"{enum['name'].upper()}_ALL", sum(1 << value for _, value, _ in enum["values"]), "every bit"
+    for group in contract.ranges:
+        for name, _, low, high, doc in group["values"]:
+            yield f"{group['name'].upper()}_{name}_MIN", low, doc
+            yield f"{group['name'].upper()}_{name}_MAX", high, doc
     for struct in contract.structs:
         for field, name, low, width, doc in struct.get("bits", []):
             yield f"{struct['name'].upper()}_{field.upper()}_{name}_MASK", mask(low, width), doc
@@ -124,6 +138,11 @@ def write_c(contract):
             "#define DINGO_PREP(mask, value) (((value) * ((mask) & -(mask))) & (mask))", ""]
     for name, value, doc in constants(contract):
         out.append(f"#define {PREFIX}{name} {c_number(value)}{comment(doc)}")
+    for group in contract.ranges:
+        name = group["name"].upper()
+        out += ["", f"/* X(NAME, value in *from) for each of {PREFIX}{name}_NAME_MIN and _MAX: {' '.join(group['doc'].split())} */",
+                f"#define {PREFIX}FOR_EACH_{name}(X, from) \\"]
+        out += [f"\tX({n}, (from)->{field}) \\" for n, field, _, _, _ in group["values"]] + ["\t/* end */"]
     for group in contract.counters:
         name = group["name"]
         out += ["", f"/* {' '.join(group['doc'].split())} */", f"enum dingo_{name}_counter {{"]
@@ -237,6 +256,11 @@ def write_md(contract):
         out += ["", f"## enum {enum['name']}", "", *prose(enum["doc"]), ""]
         label = "bit" if enum.get("kind") == "bits" else "value"
         out += table(["name", label, "meaning"], [(f"`{n}`", v if label == "bit" else f"{v:#x}", d) for n, v, d in enum["values"]])
+        if label == "bit":
+            out += ["", f"`{enum['name'].upper()}_ALL` is every bit."]
+    for group in contract.ranges:
+        out += ["", f"## Ranges: {group['name']}", "", *prose(group["doc"]), ""]
+        out += table(["name", "smallest", "largest", "meaning"], [(f"`{n}`", lo, hi, d) for n, _, lo, hi, d in group["values"]])
     for struct in contract.structs:
         out += ["", f"## struct {struct['name']} ({struct['size']} bytes)", "", *prose(struct["doc"]), ""]
         out += table(["offset", "type", "name", "meaning"], [(o, t, f"`{n}`", d) for o, t, n, d in struct["fields"]])
@@ -251,6 +275,18 @@ def write_md(contract):
 WRITERS = {"c": write_c, "sv": write_sv, "sv_test": write_sv_test, "c_test": write_c_test, "md": write_md}
 
 
+def write_if_new(path, text):
+    """A file that stays the same keeps its time: what is made from it is not made again."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            if file.read() == text:
+                return
+    except FileNotFoundError:
+        pass
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("contract")
@@ -261,8 +297,7 @@ def main():
     for name, writer in WRITERS.items():
         path = getattr(args, name)
         if path:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(writer(contract))
+            write_if_new(path, writer(contract))
 
 
 if __name__ == "__main__":

@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
+#include "base/gate.h"
+#include "base/poller.h"
 #include "dingo/engine.h"
 #include "host/pci_function.h"
 
@@ -19,9 +22,13 @@ class FrameTap {
 };
 
 /// A card as the driver in its own process sees it: registers, doorbell pages, and frames of the
-/// host beside those of the engine.
+/// host beside those of the engine. The driver may run in another thread than the card.
 class LocalCard : public PciFunction {
   public:
+    /// Every call that changes something takes the gate for itself. A caller holds it where several
+    /// belong together, and while it changes memory that the engine reads.
+    [[nodiscard]] virtual const std::shared_ptr<Gate>& gate() = 0;
+
     /// Read from the engine's registers when the card is made.
     [[nodiscard]] virtual const PciIdentity& identity() const = 0;
     /// Runs the engine once, with the time of the last round.
@@ -42,12 +49,20 @@ class LocalCard : public PciFunction {
     virtual void doorbell_page_kicked(std::size_t page) = 0;
     /// Writes `value` to the doorbell at this byte offset and delivers it at once.
     virtual void ring(std::uint64_t offset, std::uint64_t value) = 0;
+    /// `who` is told by the card's thread, with the gate held, when the descriptor is readable;
+    /// until unwatch_kick(). 0: the card is not served yet, nobody watches. Throws ErrnoError.
+    virtual Poller::Id watch_kick(int fd, Pollable& who) = 0;
+    virtual void unwatch_kick(Poller::Id id) = 0;
 
-    /// Sends frames of the host. They leave at the end of the round, or at flush_frames().
+    /// Sends frames of the host, from begin_frame() on with the gate held. They leave at the end of
+    /// the round, or at flush_frames().
     [[nodiscard]] virtual WirePort& frames() = 0;
     virtual void flush_frames() = 0;
-    /// `tap` outlives the card, or is removed first; nullptr: none.
+    /// `tap` outlives the card, or is removed first; nullptr: none. The card's thread calls it with
+    /// the gate held.
     virtual void set_frame_tap(FrameTap* tap) = 0;
+    /// The engine gets a frame that the tap took and has no use for.
+    virtual void pass_frame(std::span<const std::byte> frame) = 0;
     /// True when the wire resolves addresses itself, so that no MAC addresses are needed.
     [[nodiscard]] virtual bool resolves_addresses() const = 0;
     /// The UDP source port that all frames leave with, whatever they contain; 0: their own.

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <exception>
 
 namespace dingo {
 
-/// The request cannot be answered yet (a neighbour's address is being asked for): do the whole of
-/// it again a little later. Nothing has changed.
-class NotYet : public std::exception {};
+/// The request cannot be answered before a neighbour's address is known: do the whole of it again
+/// when Neighbours tells who waits for it. Nothing has changed.
+class NotYet : public std::exception {
+  public:
+    explicit NotYet(const std::array<std::uint8_t, 16>& neighbour) : neighbour_(neighbour) {}
+    /// The GID of the neighbour.
+    [[nodiscard]] const std::array<std::uint8_t, 16>& neighbour() const { return neighbour_; }
+
+  private:
+    std::array<std::uint8_t, 16> neighbour_;
+};
 
 }  // namespace dingo

@@ -238,6 +238,13 @@ package rtl_pkg;
     logic [31:0] index;            // free running
     logic [31:0] word0;
   } db_t;
+  typedef struct packed {          // doorbell.word0
+    logic        taken;
+    logic [1:0]  arm_sn;           // CQ
+    logic        arm;              // EQ; CQ: solicited only
+    logic [3:0]  kind;             // enum db
+    logic [23:0] object;
+  } db_word_t;
   typedef struct packed {          // SQ, RQ: object and page are good
     qpi_t        qp;
     logic [31:0] index;

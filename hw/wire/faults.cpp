@@ -90,6 +90,14 @@ class FaultInjector final : public WireLayer {
         return room_ = inner().begin_frame(max_len);
     }
 
+    bool needs_icrc() const override { return side_[kTx].busy() || inner().needs_icrc(); }
+    void end_frame_without_icrc(std::size_t len) override { inner().end_frame_without_icrc(len); }
+    bool takes_references() const override { return inner().takes_references(); }
+    void end_frame_referring(std::size_t len, std::size_t offset,
+                             std::span<const std::byte> payload) override {
+        inner().end_frame_referring(len, offset, payload);
+    }
+
     void end_frame(std::size_t len) override {
         if (len == 0 || !side_[kTx].busy()) {
             inner().end_frame(len);

@@ -29,6 +29,7 @@ class WireLayer : public Wire {
     bool resolves() const override { return inner_->resolves(); }
     std::uint16_t fixed_source_port() const override { return inner_->fixed_source_port(); }
     bool link() const override { return inner_->link(); }
+    void gather() override { inner_->gather(); }
 
   protected:
     [[nodiscard]] Wire& inner() const { return *inner_; }

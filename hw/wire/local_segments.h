@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "base/gate.h"
 #include "wire/shm_peer.h"
 
 namespace dingo {
@@ -17,15 +19,22 @@ class LocalMember {
     virtual ~LocalMember() = default;
     /// Its socket in the segment's directory.
     [[nodiscard]] virtual const std::filesystem::path& path() const = 0;
-    [[nodiscard]] virtual std::uint64_t mac() const = 0;
-    /// Another card of this process has joined the segment.
+    [[nodiscard]] virtual const ShmCard& card() const = 0;
+    /// Another card of this process has joined the segment. With the gate held.
     virtual void meet(std::unique_ptr<ShmPeer> peer) = 0;
 };
 
 /// The shm segments of the cards that one thread serves. Two such cards on one segment are joined
-/// by a wire that needs no system call, instead of by their sockets. Not thread-safe.
+/// by a wire that needs no system call, instead of by their sockets. Wires may come and go in
+/// another thread than that, but in one.
 class LocalSegments {
   public:
+    /// `gate`: of the thread that serves the cards; null: wires come and go in that thread.
+    explicit LocalSegments(std::shared_ptr<Gate> gate = nullptr) : gate_(std::move(gate)) {}
+
+    /// Held while two wires meet or part.
+    [[nodiscard]] Gate* gate() const { return gate_.get(); }
+
     void add(LocalMember& member) { members_.push_back(&member); }
     void remove(LocalMember& member) { std::erase(members_, &member); }
 
@@ -38,6 +47,7 @@ class LocalSegments {
     }
 
   private:
+    std::shared_ptr<Gate> gate_;
     std::vector<LocalMember*> members_;
 };
 

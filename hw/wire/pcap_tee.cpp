@@ -100,6 +100,7 @@ class PcapTee final : public WireLayer {
     std::span<std::byte> begin_frame(std::size_t max_len) override {
         return room_ = inner().begin_frame(max_len);
     }
+    bool needs_icrc() const override { return true; }  // as it looks on any other wire
     void end_frame(std::size_t len) override {
         if (len != 0)
             record(room_.first(len));  // before it is given away

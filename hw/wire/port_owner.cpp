@@ -3,19 +3,30 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <vector>
+
+#include "dingo/packet/address.h"
 
 namespace dingo {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// Inodes of the sockets bound to `port`, from one of /proc/net/udp*; 0 is none: the kernel's own.
-void inodes_in(const char* table, std::uint16_t port, std::vector<std::uint64_t>& out) {
+/// One line of /proc/net/udp*.
+struct Bound {
+    std::string address;  ///< 32-bit words of it in hexadecimal
+    unsigned long port = 0;
+    std::uint64_t inode = 0;  ///< 0: none, the kernel's own
+};
+
+std::vector<Bound> bound_sockets(const char* table) {
+    std::vector<Bound> out;
     std::ifstream file(table);
     std::string line;
     std::getline(file, line);
@@ -24,11 +35,14 @@ void inodes_in(const char* table, std::uint16_t port, std::vector<std::uint64_t>
         std::vector<std::string> f;
         for (std::string word; fields >> word;)
             f.push_back(word);
-        if (f.size() < 10 || f[1].rfind(':') == std::string::npos)
+        if (f.size() < 10)
             continue;
-        if (std::stoul(f[1].substr(f[1].rfind(':') + 1), nullptr, 16) == port)
-            out.push_back(std::stoull(f[9]));
+        const std::size_t colon = f[1].rfind(':');
+        if (colon != std::string::npos)
+            out.push_back({f[1].substr(0, colon), std::stoul(f[1].substr(colon + 1), nullptr, 16),
+                           std::stoull(f[9])});
     }
+    return out;
 }
 
 /// The process that has the socket open; "" when none that we may look at does.
@@ -58,7 +72,9 @@ std::string holder_of(std::uint64_t inode) {
 std::string udp_port_owner(std::uint16_t port) {
     std::vector<std::uint64_t> inodes;
     for (const char* table : {"/proc/net/udp", "/proc/net/udp6"})
-        inodes_in(table, port, inodes);
+        for (const Bound& socket : bound_sockets(table))
+            if (socket.port == port)
+                inodes.push_back(socket.inode);
     if (inodes.empty())
         return "";
     for (const std::uint64_t inode : inodes)
@@ -66,6 +82,20 @@ std::string udp_port_owner(std::uint16_t port) {
             return holder;
     return fs::exists("/sys/module/rdma_rxe") ? "the kernel's rdma_rxe module"
                                               : "a process of another user, or the kernel";
+}
+
+unsigned udp_sockets_at(const std::array<std::uint8_t, 16>& address, std::uint16_t port) {
+    const bool ipv4 = packet::Gid{address}.is_ipv4_mapped();
+    std::string text;
+    for (std::size_t i = ipv4 ? 12 : 0; i < address.size(); i += 4) {
+        std::uint32_t word = 0;
+        std::memcpy(&word, &address.at(i), sizeof word);
+        text += fmt::format("{:08X}", word);
+    }
+    const auto sockets = bound_sockets(ipv4 ? "/proc/net/udp" : "/proc/net/udp6");
+    return static_cast<unsigned>(std::ranges::count_if(sockets, [&](const Bound& socket) {
+        return socket.address == text && socket.port == port;
+    }));
 }
 
 }  // namespace dingo

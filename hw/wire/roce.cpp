@@ -18,6 +18,7 @@
 #include "wire/factory.h"
 #include "wire/ifname.h"
 #include "wire/roce_groups.h"
+#include "wire/roce_guard.h"
 #include "wire/roce_socket.h"
 
 namespace dingo {
@@ -30,13 +31,15 @@ struct RoceArgs {
     std::optional<RoceBind> bind;  ///< none: all addresses of both families
     std::string interface;
     GsoMode gso = GsoMode::kAuto;
+    bool guard = true;
 };
 
 RoceArgs parse_args(std::string_view args) {
     RoceArgs out;
     const auto bad = [&](std::string_view what) {
         return WireError(fmt::format(
-            "roce wire '{}': {}; write roce[:IP[%IF]][,gso=auto|on|off], e.g. roce:192.168.1.2",
+            "roce wire '{}': {}; write roce[:IP[%IF]][,gso=auto|on|off][,guard=on|off], e.g. "
+            "roce:192.168.1.2",
             args, what));
     };
     std::string_view rest = args;
@@ -49,6 +52,13 @@ RoceArgs parse_args(std::string_view args) {
             if (mode != "auto" && mode != "on" && mode != "off")
                 throw bad("gso is auto, on or off");
             out.gso = mode == "on" ? GsoMode::kOn : mode == "off" ? GsoMode::kOff : GsoMode::kAuto;
+            continue;
+        }
+        if (word.starts_with("guard=")) {
+            const std::string_view mode = word.substr(6);
+            if (mode != "on" && mode != "off")
+                throw bad("guard is on or off");
+            out.guard = mode == "on";
             continue;
         }
         if (!first)
@@ -91,6 +101,8 @@ class RoceWire final : public BatchWire {
         if (parsed.bind) {
             parsed.bind->interface = parsed.interface;
             add(*parsed.bind);
+            if (parsed.guard)
+                guard_.emplace(parsed.bind->family);
             return;
         }
         RoceBind all;
@@ -216,6 +228,7 @@ class RoceWire final : public BatchWire {
     RoceGroups groups_;
     std::vector<RoceBind> binds_;
     std::vector<std::unique_ptr<RoceSocket>> sockets_;  // of these
+    std::optional<RoceGuard> guard_;                    // where they are not of all addresses
     UniqueFd epoll_;
     bool groups_polled_ = false;
     std::span<std::byte> room_;

@@ -14,6 +14,7 @@
 #include "wire/bytes.h"
 #include "wire/local_address.h"
 #include "wire/port_owner.h"
+#include "wire/roce_guard.h"
 #include "wire/segmenting.h"
 #include "wire/wire_system_error.h"
 
@@ -142,6 +143,8 @@ void RoceSocket::open(const RoceBind& bind) {
     if (of_group_)
         share_port(true);  // with the sockets of other cards in the same group
     const bool all = bind.any && !of_group_;
+    if (!all)
+        live_beside_guards(fd);
     int rc = 0;
     if (family_ == AF_INET) {
         sockaddr_in any{};
@@ -158,6 +161,9 @@ void RoceSocket::open(const RoceBind& bind) {
     }
     if (rc != 0)
         throw WireSystemError(bind_error(bind, errno));
+    // Sockets that live beside guards may even share an address.
+    if (!all && !of_group_ && udp_sockets_at(bind.address, kRocePort) > 1)
+        throw WireSystemError(bind_error(bind, EADDRINUSE));
     if (of_group_)
         join(bind);
 }
@@ -204,7 +210,8 @@ std::string RoceSocket::bind_error(const RoceBind& bind, int error) const {
         const std::string owner = udp_port_owner(kRocePort);
         return fmt::format(
             "roce wire: UDP port 4791 of {} is in use{}{}: {}, or bind to another address of this "
-            "host: roce:IP",
+            "host: roce:IP; a card of another user keeps the port of all addresses unless it runs "
+            "with roce:IP,guard=off",
             at, owner.empty() ? "" : " by ", owner,
             owner.find("rdma_rxe") != std::string::npos ? "rmmod rdma_rxe" : "stop it");
     }

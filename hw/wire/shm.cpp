@@ -5,6 +5,8 @@
 // awake is reached without a system call; a sleeping card is woken through a socket. Cards that one
 // thread serves find each other in LocalSegments instead.
 //
+// Frames need no ICRC here, unless a card asked for it: docs/reference/wire.md.
+//
 // A ring that is full holds the sender back. A peer that takes nothing for a while is given up on
 // and its frames are dropped until it goes on: it must not hold up the others, and the QPs that
 // talk to it shall run into their timeouts.
@@ -25,6 +27,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/log.h"
 #include "base/run_dir.h"
 #include "wire/factory.h"
 #include "wire/local_segments.h"
@@ -98,8 +101,8 @@ std::string lock_error(const fs::path& lock, int error) {
 
 class ShmWire final : public Wire, private LocalMember {
   public:
-    ShmWire(std::string_view net, std::uint64_t mac, LocalSegments* local)
-        : net_(net), mac_(mac), local_(local) {
+    ShmWire(std::string_view net, const ShmCard& own, LocalSegments* local)
+        : net_(net), own_(own), local_(local) {
         epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
         if (!epoll_)
             throw_errno("shm wire: epoll", errno);
@@ -107,8 +110,11 @@ class ShmWire final : public Wire, private LocalMember {
     }
 
     ~ShmWire() override {
-        if (local_ != nullptr)
+        if (local_ != nullptr) {
             local_->remove(*this);
+            const Gate::Hold hold(local_->gate());
+            std::erase_if(peers_, [](const auto& peer) { return peer->fd() < 0; });
+        }
         ::unlink(path_.c_str());
     }
 
@@ -134,30 +140,31 @@ class ShmWire final : public Wire, private LocalMember {
         return room_ = std::span(scratch_).first(max_len);
     }
 
-    void end_frame(std::size_t len) override {
-        if (len == 0)
+    bool needs_icrc() const override { return needs_icrc_; }
+    void end_frame(std::size_t len) override { send(len, 0); }
+    void end_frame_without_icrc(std::size_t len) override { send(len, kShmNoIcrc); }
+
+    bool takes_references() const override {
+        return target_ != nullptr && target_->tx().local() && !needs_icrc_;
+    }
+    void end_frame_referring(std::size_t len, std::size_t offset,
+                             std::span<const std::byte> payload) override {
+        const std::uint64_t mac = destination_of(room_);
+        auto* const to = target_;
+        if (to == nullptr || (mac & kGroupBit) != 0 || find(mac) != to) {
+            std::memcpy(&room_[offset], payload.data(), payload.size());
+            send(len, kShmNoIcrc);
             return;
-        const std::span<const std::byte> frame = room_.first(len);
-        const std::uint64_t mac = len >= kMinFrame ? destination_of(frame) : kGroupBit;
-        ShmPeer* const to = (mac & kGroupBit) != 0 ? nullptr : find(mac);
-        bool sent = false;
-        if (to != nullptr) {
-            guess_ = to;
-            sent = to == target_ ? commit(*to, len) : copy(*to, frame, true);
-        } else {
-            for (const auto& peer : peers_)
-                if (peer.get() != target_ && peer->ready())
-                    sent |= copy(*peer, frame, false);
-            if (target_ != nullptr)  // last: the frame lies there
-                sent |= commit(*target_, len);
-            else if (!sent)
-                stats_.tx_no_peer += ready_peers() == 0 ? 1 : 0;
         }
+        guess_ = to;
+        to->tx().commit_referring(len, offset, payload);
+        sent(len);
         target_ = nullptr;
-        if (sent) {
-            stats_.tx_frames++;
-            stats_.tx_bytes += len;
-        }
+    }
+    void gather() override {
+        for (const auto& peer : peers_)
+            if (peer->ready() && peer->tx().local())
+                peer->tx().gather();
     }
 
     int fd() const override { return epoll_.get(); }
@@ -209,6 +216,7 @@ class ShmWire final : public Wire, private LocalMember {
                 quiet = false;
             }
         }
+        sleeps_ = quiet;
         if (!quiet)
             woke();
         return quiet;
@@ -224,6 +232,7 @@ class ShmWire final : public Wire, private LocalMember {
                 peer->tx().disarm();
         }
         service_due_ = true;
+        sleeps_ = false;
     }
 
     bool kicked() const override {
@@ -242,7 +251,8 @@ class ShmWire final : public Wire, private LocalMember {
     void advance(Nanoseconds now) override { now_ = now; }
 
     std::string describe() const override {
-        return fmt::format("shm {} ({})", net_, path_.parent_path().string());
+        return fmt::format("shm {} ({}){}", net_, path_.parent_path().string(),
+                           own_.wants_icrc ? ", icrc=on" : "");
     }
     WireStats stats() const override { return stats_; }
 
@@ -270,13 +280,6 @@ class ShmWire final : public Wire, private LocalMember {
                 std::none_of(local.begin(), local.end(),
                              [&](const auto* member) { return member->path() == entry.path(); }))
                 connect(entry.path());
-        for (LocalMember* const member : local) {
-            if (peers_.size() >= kMaxPeers)
-                break;
-            auto [ours, theirs] = ShmPeer::local_pair(mac_, member->mac());
-            peers_.push_back(std::move(ours));
-            member->meet(std::move(theirs));
-        }
         ::unlink(path_.c_str());  // left by an earlier process with our number
         listener_ = UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
         const mode_t old = ::umask(0177);
@@ -288,18 +291,49 @@ class ShmWire final : public Wire, private LocalMember {
             throw_errno(fmt::format("shm wire: cannot listen at {}", path_.string()),
                         bound != 0 ? error : errno);
         watch(listener_.get());
-        if (local_ != nullptr)
+        if (local_ != nullptr) {
+            meet_all(local);
             local_->add(*this);
+        }
+        ask_peers();
+    }
+
+    /// The others may be served meanwhile, so nothing that takes long happens with the gate held,
+    /// and nothing fails after two have met.
+    void meet_all(const std::vector<LocalMember*>& others) {
+        std::vector<std::unique_ptr<ShmPeer>> theirs;
+        for (LocalMember* const other : others) {
+            if (peers_.size() >= kMaxPeers)
+                break;
+            auto pair = ShmPeer::local_pair(own_, other->card());
+            peers_.push_back(std::move(pair.first));
+            theirs.push_back(std::move(pair.second));
+        }
+        const Gate::Hold hold(local_->gate());
+        for (std::size_t i = 0; i < theirs.size(); i++)
+            others[i]->meet(std::move(theirs[i]));
     }
 
     const fs::path& path() const override { return path_; }
-    std::uint64_t mac() const override { return mac_; }
-    void meet(std::unique_ptr<ShmPeer> peer) override { peers_.push_back(std::move(peer)); }
+    const ShmCard& card() const override { return own_; }
+    void meet(std::unique_ptr<ShmPeer> peer) override {
+        if (sleeps_)
+            static_cast<void>(peer->rx().arm());  // it is empty
+        peers_.push_back(std::move(peer));
+        ask_peers();
+    }
+
+    /// Any frame may go to any peer.
+    void ask_peers() {
+        needs_icrc_ = own_.wants_icrc ||
+                      std::any_of(peers_.begin(), peers_.end(),
+                                  [](const auto& p) { return p->ready() && p->wants_icrc(); });
+    }
 
     void connect(const fs::path& path) {
         if (peers_.size() >= kMaxPeers)
             return;
-        auto peer = ShmPeer::connect(path, mac_);
+        auto peer = ShmPeer::connect(path, own_);
         if (peer != nullptr) {
             watch(peer->fd());
             peers_.push_back(std::move(peer));
@@ -335,6 +369,8 @@ class ShmWire final : public Wire, private LocalMember {
                 any_gone_ |= peer->gone();
             }
         }
+        if (n > 0)
+            ask_peers();
     }
 
     void accept_some() {
@@ -346,7 +382,7 @@ class ShmWire final : public Wire, private LocalMember {
             if (peers_.size() >= kMaxPeers)
                 continue;
             watch(fd.get());
-            peers_.push_back(std::make_unique<ShmPeer>(std::move(fd), mac_));
+            peers_.push_back(std::make_unique<ShmPeer>(std::move(fd), own_));
             ShmPeer& peer = *peers_.back();
             peer.service();  // its hello came with the connection
             any_gone_ |= peer.gone();
@@ -359,6 +395,8 @@ class ShmWire final : public Wire, private LocalMember {
         std::erase_if(peers_, [&](const auto& peer) {
             if (!peer->gone())
                 return false;
+            if (const std::string what = peer->stranger(); !what.empty())
+                log_limit_.warn("shm wire: {}", what);
             if (peer->bad()) {
                 stats_.rx_errors++;
             } else if (peer->ready() && !peer->rx().empty()) {
@@ -375,6 +413,7 @@ class ShmWire final : public Wire, private LocalMember {
             ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, peer->fd(), nullptr);  // it is closed later
             return true;
         });
+        ask_peers();
     }
 
     unsigned receive_from(ShmPeer& peer, FrameSink& sink, unsigned budget) {
@@ -389,7 +428,11 @@ class ShmWire final : public Wire, private LocalMember {
             } else {
                 stats_.rx_frames++;
                 stats_.rx_bytes += frame.size();
-                sink.on_frame(frame);
+                // The engine finds that a frame without the ICRC that was asked for is wrong.
+                if (rx.flags() == 0 || own_.wants_icrc)
+                    sink.on_frame(frame);
+                else
+                    sink.on_frame_without_icrc(frame, rx.payload());
             }
             rx.pop();
             done++;
@@ -428,6 +471,36 @@ class ShmWire final : public Wire, private LocalMember {
 
     Nanoseconds patience() const { return peers_.size() == 1 ? kGiveUpOnlyOneAfter : kGiveUpAfter; }
 
+    /// Sends the frame in room_.
+    void send(std::size_t len, std::uint32_t flags) {
+        if (len == 0)
+            return;
+        const std::span<const std::byte> frame = room_.first(len);
+        const std::uint64_t mac = len >= kMinFrame ? destination_of(frame) : kGroupBit;
+        ShmPeer* const to = (mac & kGroupBit) != 0 ? nullptr : find(mac);
+        bool done = false;
+        if (to != nullptr) {
+            guess_ = to;
+            done = to == target_ ? commit(*to, len, flags) : copy(*to, frame, flags, true);
+        } else {
+            for (const auto& peer : peers_)
+                if (peer.get() != target_ && peer->ready())
+                    done |= copy(*peer, frame, flags, false);
+            if (target_ != nullptr)  // last: the frame lies there
+                done |= commit(*target_, len, flags);
+            else if (!done)
+                stats_.tx_no_peer += ready_peers() == 0 ? 1 : 0;
+        }
+        target_ = nullptr;
+        if (done)
+            sent(len);
+    }
+
+    void sent(std::size_t len) {
+        stats_.tx_frames++;
+        stats_.tx_bytes += len;
+    }
+
     /// Room in a peer's ring. Empty: it is full; then the peer may be stuck, or it is waited for.
     std::span<std::byte> reserve(ShmPeer& peer, std::size_t len) {
         const std::span<std::byte> room = peer.tx().reserve(len);
@@ -445,8 +518,8 @@ class ShmWire final : public Wire, private LocalMember {
         return {};
     }
 
-    bool commit(ShmPeer& peer, std::size_t len) {
-        peer.tx().commit(len);
+    bool commit(ShmPeer& peer, std::size_t len, std::uint32_t flags) {
+        peer.tx().commit(len, flags);
         if (peer.tx().unpublished() >= kPublishBytes)
             peer.publish();
         return true;
@@ -454,11 +527,11 @@ class ShmWire final : public Wire, private LocalMember {
 
     /// Copies a frame into a peer's ring. If the ring is full, the frame is held for the peer
     /// (`hold`) until the peer is given up on.
-    bool copy(ShmPeer& peer, std::span<const std::byte> frame, bool hold) {
+    bool copy(ShmPeer& peer, std::span<const std::byte> frame, std::uint32_t flags, bool hold) {
         const std::span<std::byte> room = reserve(peer, frame.size());
         if (!room.empty()) {
             std::memcpy(room.data(), frame.data(), frame.size());
-            return commit(peer, frame.size());
+            return commit(peer, frame.size(), flags);
         }
         if (!hold || peer.stuck) {
             stats_.tx_dropped++;
@@ -466,6 +539,7 @@ class ShmWire final : public Wire, private LocalMember {
         }
         std::memcpy(held_.data(), frame.data(), frame.size());
         held_len_ = frame.size();
+        held_flags_ = flags;
         held_for_ = &peer;
         return true;
     }
@@ -479,7 +553,7 @@ class ShmWire final : public Wire, private LocalMember {
             stats_.tx_dropped++;
         } else {
             std::memcpy(room.data(), held_.data(), held_len_);
-            commit(*held_for_, held_len_);
+            commit(*held_for_, held_len_, held_flags_);
         }
         held_len_ = 0;
         held_for_ = nullptr;
@@ -487,7 +561,7 @@ class ShmWire final : public Wire, private LocalMember {
     }
 
     const std::string net_;
-    const std::uint64_t mac_;
+    const ShmCard own_;
     LocalSegments* const local_;
     fs::path path_;
     UniqueFd epoll_;
@@ -498,6 +572,9 @@ class ShmWire final : public Wire, private LocalMember {
     Nanoseconds serviced_ = 0;
     bool service_due_ = true;
     bool any_gone_ = false;
+    log::Limit log_limit_;
+    bool needs_icrc_ = true;
+    bool sleeps_ = false;  // from prepare_sleep() to woke()
     unsigned idle_rounds_ = 0;
     std::size_t first_ = 0;  // the peer whose frames are received first in the next round
 
@@ -506,6 +583,7 @@ class ShmWire final : public Wire, private LocalMember {
     std::span<std::byte> room_;
     ShmPeer* held_for_ = nullptr;
     std::size_t held_len_ = 0;
+    std::uint32_t held_flags_ = 0;
     std::array<std::byte, kMaxFrame> scratch_;
     std::array<std::byte, kMaxFrame> held_;
 };
@@ -513,7 +591,17 @@ class ShmWire final : public Wire, private LocalMember {
 }  // namespace
 
 std::unique_ptr<Wire> make_shm_wire(std::string_view args, const WireOptions& options) {
-    return std::make_unique<ShmWire>(args.empty() ? "default" : args, options.mac, options.local);
+    ShmCard own{options.mac, false};
+    constexpr std::string_view kIcrc = ",icrc=";
+    if (const std::size_t at = args.rfind(kIcrc); at != args.npos) {
+        const std::string_view mode = args.substr(at + kIcrc.size());
+        if (mode != "auto" && mode != "on")
+            throw WireError(fmt::format(
+                "shm wire '{}': icrc is auto or on; write shm[:NET][,icrc=auto|on]", args));
+        own.wants_icrc = mode == "on";
+        args = args.substr(0, at);
+    }
+    return std::make_unique<ShmWire>(args.empty() ? "default" : args, own, options.local);
 }
 
 }  // namespace dingo

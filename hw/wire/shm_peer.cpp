@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cerrno>
 #include <system_error>
@@ -15,7 +17,9 @@ namespace dingo {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x44534d48;  // "DSMH"
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
+constexpr std::uint64_t kWantsIcrc = 1;                       // flag of a hello
+constexpr ssize_t kVersionBytes = 2 * sizeof(std::uint32_t);  // of a hello, with the magic
 constexpr std::size_t kMemoryBytes = 2 * kShmDirectionBytes;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr unsigned kMessagesAtOnce = 64;
@@ -61,14 +65,14 @@ ForeignFd descriptor_of(msghdr& msg) {
 
 }  // namespace
 
-std::unique_ptr<ShmPeer> ShmPeer::connect(const std::string& address, std::uint64_t own_mac) {
+std::unique_ptr<ShmPeer> ShmPeer::connect(const std::string& address, const ShmCard& own) {
     ForeignSocket fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     sockaddr_un to{};
     to.sun_family = AF_UNIX;
     std::memcpy(to.sun_path, address.c_str(), std::min(address.size(), sizeof to.sun_path - 1));
     if (!fd || ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0)
         return nullptr;
-    auto peer = std::make_unique<ShmPeer>(std::move(fd), own_mac);
+    auto peer = std::make_unique<ShmPeer>(std::move(fd), own);
     const UniqueFd memory = make_memory();
     if (!memory || !peer->map(memory.get(), true) || !peer->send_hello(memory.get()))
         return nullptr;
@@ -76,16 +80,16 @@ std::unique_ptr<ShmPeer> ShmPeer::connect(const std::string& address, std::uint6
 }
 
 std::pair<std::unique_ptr<ShmPeer>, std::unique_ptr<ShmPeer>> ShmPeer::local_pair(
-    std::uint64_t first_mac, std::uint64_t second_mac) {
+    const ShmCard& first, const ShmCard& second) {
     auto memory = map_memory(-1);
     if (memory == nullptr)
         throw std::system_error(errno, std::generic_category(), "memory of a wire");
-    std::pair out{std::make_unique<ShmPeer>(ForeignSocket(), first_mac),
-                  std::make_unique<ShmPeer>(ForeignSocket(), second_mac)};
+    std::pair out{std::make_unique<ShmPeer>(ForeignSocket(), first),
+                  std::make_unique<ShmPeer>(ForeignSocket(), second)};
     out.first->use(memory, true, true);
     out.second->use(std::move(memory), false, true);
-    out.first->mac_ = second_mac;
-    out.second->mac_ = first_mac;
+    out.first->card_ = second;
+    out.second->card_ = first;
     out.first->other_ = out.second.get();
     out.second->other_ = out.first.get();
     return out;
@@ -93,6 +97,7 @@ std::pair<std::unique_ptr<ShmPeer>, std::unique_ptr<ShmPeer>> ShmPeer::local_pai
 
 ShmPeer::~ShmPeer() {
     if (other_ != nullptr) {
+        tx_->gather();
         other_->other_ = nullptr;
         other_->gone_ = true;
         other_->kicked_ = true;
@@ -103,7 +108,7 @@ void ShmPeer::use(std::shared_ptr<std::byte> memory, bool ours, bool local) {
     memory_ = std::move(memory);
     // The maker sends in the first half.
     tx_.emplace(memory_.get() + (ours ? 0 : kShmDirectionBytes), local);
-    rx_.emplace(memory_.get() + (ours ? kShmDirectionBytes : 0));
+    rx_.emplace(memory_.get() + (ours ? kShmDirectionBytes : 0), local);
 }
 
 bool ShmPeer::map(int memory, bool ours) {
@@ -119,7 +124,7 @@ bool ShmPeer::map(int memory, bool ours) {
 }
 
 bool ShmPeer::send_hello(int memory) {
-    Hello hello{kMagic, kVersion, own_mac_, kShmRingBytes};
+    Hello hello{kMagic, kVersion, own_.mac, kShmRingBytes, own_.wants_icrc ? kWantsIcrc : 0};
     iovec iov{&hello, sizeof hello};
     Control control{};
     msghdr msg{};
@@ -138,9 +143,33 @@ bool ShmPeer::send_hello(int memory) {
            static_cast<ssize_t>(sizeof hello);
 }
 
+// It is told of our version, too, so that its log can say so.
+void ShmPeer::refuse_version(std::uint32_t version) {
+    other_version_ = version;
+    bad_ = true;
+    if (!ready())
+        send_hello(-1);
+}
+
+std::string ShmPeer::stranger() const {
+    // A card of version 1 says nothing to ours but closes the connection that we made.
+    if (!gone() || mac() != 0 || (other_version_ == 0 && !(gone_ && ready())))
+        return "";
+    ucred peer{};
+    socklen_t len = sizeof peer;
+    ::getsockopt(socket_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &len);
+    return fmt::format(
+        "a card of process {} on the segment {}: no frames pass between it and this one (version "
+        "{}); restart cards that were started by an older build",
+        peer.pid,
+        other_version_ != 0 ? fmt::format("speaks version {} of the shm wire", other_version_)
+                            : "left without a hello, as an older version does",
+        kVersion);
+}
+
 void ShmPeer::take_hello(const Hello& hello, int memory) {
-    if (hello.magic != kMagic || hello.version != kVersion || hello.ring_bytes != kShmRingBytes ||
-        mac_ != 0 || hello.mac == 0) {
+    if (hello.magic != kMagic || hello.ring_bytes != kShmRingBytes ||
+        (hello.flags & ~kWantsIcrc) != 0 || mac() != 0 || hello.mac == 0) {
         bad_ = true;
         return;
     }
@@ -148,7 +177,7 @@ void ShmPeer::take_hello(const Hello& hello, int memory) {
         bad_ = true;
         return;
     }
-    mac_ = hello.mac;
+    card_ = {hello.mac, (hello.flags & kWantsIcrc) != 0};
 }
 
 void ShmPeer::service() {
@@ -164,9 +193,13 @@ void ShmPeer::service() {
         const ssize_t got = ::recvmsg(socket_.get(), &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
         if (got < 0 && (errno == EAGAIN || errno == EINTR))
             return;
+        if (got < 0 && errno == ECONNRESET)
+            continue;  // it did not read all, but may have said something before it closed
         const ForeignFd memory = got > 0 ? descriptor_of(msg) : ForeignFd();
         if (got <= 0)
             gone_ = true;
+        else if (got >= kVersionBytes && hello.magic == kMagic && hello.version != kVersion)
+            refuse_version(hello.version);  // whatever else it says
         else if (got == static_cast<ssize_t>(sizeof hello))
             take_hello(hello, memory.get());
         else if (got != 1 || !ready())

@@ -22,17 +22,22 @@
 
 namespace dingo {
 
+/// What a card on the segment says of itself.
+struct ShmCard {
+    std::uint64_t mac = 0;
+    bool wants_icrc = false;  ///< in all frames that it receives
+};
+
 class ShmPeer {
   public:
     /// Connects to the card at `address`; null with errno set when no card listens.
-    static std::unique_ptr<ShmPeer> connect(const std::string& address, std::uint64_t own_mac);
+    static std::unique_ptr<ShmPeer> connect(const std::string& address, const ShmCard& own);
     /// A connection that was accepted; ready() when its hello came.
-    ShmPeer(ForeignSocket socket, std::uint64_t own_mac)
-        : socket_(std::move(socket)), own_mac_(own_mac) {}
-    /// The two ends between cards of one thread, ready at once: what the card `first_mac` holds,
-    /// and what the card `second_mac` does. Throws std::system_error.
+    ShmPeer(ForeignSocket socket, const ShmCard& own) : socket_(std::move(socket)), own_(own) {}
+    /// The two ends between cards of one thread, ready at once: what the card `first` holds, and
+    /// what the card `second` does. Throws std::system_error.
     static std::pair<std::unique_ptr<ShmPeer>, std::unique_ptr<ShmPeer>> local_pair(
-        std::uint64_t first_mac, std::uint64_t second_mac);
+        const ShmCard& first, const ShmCard& second);
     ~ShmPeer();
     ShmPeer(const ShmPeer&) = delete;
     ShmPeer& operator=(const ShmPeer&) = delete;
@@ -43,8 +48,12 @@ class ShmPeer {
     /// The peer has gone or has broken the protocol. Frames that it sent may still be in the ring.
     [[nodiscard]] bool gone() const { return gone_ || bad(); }
     [[nodiscard]] bool bad() const { return bad_ || (ready() && (tx_->bad() || rx_->bad())); }
+    /// Of one that is gone: text for the log when it is likely to be of another build, else "".
+    [[nodiscard]] std::string stranger() const;
     /// 0 until it is known.
-    [[nodiscard]] std::uint64_t mac() const { return mac_; }
+    [[nodiscard]] std::uint64_t mac() const { return card_.mac; }
+    /// It wants an ICRC in all frames, or has not yet said that it does not.
+    [[nodiscard]] bool wants_icrc() const { return mac() == 0 || card_.wants_icrc; }
 
     ShmProducer& tx() { return *tx_; }
     ShmConsumer& rx() { return *rx_; }
@@ -77,6 +86,7 @@ class ShmPeer {
         std::uint32_t version;
         std::uint64_t mac;
         std::uint64_t ring_bytes;
+        std::uint64_t flags;
     };
 
     void kick();
@@ -84,10 +94,11 @@ class ShmPeer {
     void use(std::shared_ptr<std::byte> memory, bool ours, bool local);
     bool send_hello(int memory);
     void take_hello(const Hello& hello, int memory);
+    void refuse_version(std::uint32_t version);
 
     ForeignSocket socket_;
-    std::uint64_t own_mac_;
-    std::uint64_t mac_ = 0;
+    ShmCard own_;
+    ShmCard card_;                       // the peer
     std::shared_ptr<std::byte> memory_;  // of both ends, where they are local
     std::optional<ShmProducer> tx_;
     std::optional<ShmConsumer> rx_;
@@ -95,6 +106,7 @@ class ShmPeer {
     bool kicked_ = false;
     bool gone_ = false;
     bool bad_ = false;
+    std::uint32_t other_version_ = 0;  ///< of its hello, when it is not ours
 };
 
 }  // namespace dingo

@@ -4,14 +4,16 @@
 // the other process can write, too. So each position and length is read once, checked, and only
 // then used; what does not check makes the ring bad() and the peer is dropped.
 //
-// Records of {length, frame} start at multiples of kAlign and are contiguous: one that does not fit
-// before the end starts at the beginning, behind a kSkip mark. Positions only grow.
+// Records of {length and flags, frame} start at multiples of kAlign and are contiguous: one that
+// does not fit before the end starts at the beginning, behind a kSkip mark. Positions only grow.
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <span>
 
 #include "wire/wire.h"
@@ -34,6 +36,11 @@ inline constexpr std::size_t kLocalBytes = 256UL * 1024;
 /// Memory of one direction.
 inline constexpr std::size_t kShmDirectionBytes = kShmDataOffset + kShmRingBytes;
 
+/// Flags of a record.
+inline constexpr std::uint32_t kShmNoIcrc = 1;  ///< a RoCE frame without ICRC
+/// Its payload is not in it, but at an address of this process. In thread-local rings only.
+inline constexpr std::uint32_t kShmElsewhere = 2;
+
 /// What both sides know of a ring.
 class ShmRing {
   public:
@@ -47,6 +54,16 @@ class ShmRing {
     static constexpr std::size_t kAlign = 16;
     static constexpr std::size_t kMask = kShmRingBytes - 1;
     static constexpr std::uint32_t kSkip = ~std::uint32_t{0};
+
+    /// What stands in front of a frame.
+    struct Mark {
+        std::uint32_t length;
+        std::uint32_t flags;
+    };
+    static_assert(sizeof(Mark) == sizeof(std::uint64_t));
+    /// Behind it, with kShmElsewhere: the payload's address.
+    static constexpr std::size_t kAddressOffset = sizeof(Mark);
+    static_assert(kAddressOffset + sizeof(const std::byte*) <= kAlign);
 
     static constexpr std::size_t record_size(std::size_t len) {
         return kAlign + (len + kAlign - 1) / kAlign * kAlign;
@@ -83,14 +100,42 @@ class ShmProducer : public ShmRing {
     }
 
     /// Takes the frame in the reserved room; 0 gives the room back.
-    void commit(std::size_t len) {
+    void commit(std::size_t len, std::uint32_t flags = 0) {
         if (len == 0)
             return;
         if (reserved_ != head_)
-            store_length(head_, kSkip);
-        store_length(reserved_, static_cast<std::uint32_t>(len));
+            store_mark(head_, {kSkip, 0});
+        store_mark(reserved_, {static_cast<std::uint32_t>(len), flags});
         head_ = reserved_ + record_size(len);
     }
+
+    /// In a thread-local ring, instead of commit(): the frame's bytes from `offset` on are at
+    /// `payload`.
+    void commit_referring(std::size_t len, std::size_t offset, std::span<const std::byte> payload) {
+        const std::byte* const address = payload.data();
+        std::memcpy(data_ + (reserved_ & kMask) + kAddressOffset, &address, sizeof address);
+        const std::uint64_t tail = header_.tail.load(std::memory_order_relaxed);
+        while (!references_.empty() && references_.front().at < tail)
+            references_.pop_front();
+        references_.push_back({reserved_, offset, payload});
+        commit(len, kShmNoIcrc | kShmElsewhere);
+    }
+    /// Takes the payloads that are elsewhere into the frames that were not received.
+    void gather() {
+        const std::uint64_t tail = header_.tail.load(std::memory_order_relaxed);
+        for (const Reference& r : references_) {
+            std::byte* const record = data_ + (r.at & kMask);
+            if (r.at < tail)
+                continue;
+            std::memcpy(record + kAlign + r.offset, r.payload.data(), r.payload.size());
+            Mark mark;
+            std::memcpy(&mark, record, sizeof mark);
+            mark.flags &= ~kShmElsewhere;
+            std::memcpy(record, &mark, sizeof mark);
+        }
+        references_.clear();
+    }
+    [[nodiscard]] bool local() const { return local_; }
 
     /// Bytes that are committed and not shown yet.
     [[nodiscard]] std::size_t unpublished() const { return head_ - published_; }
@@ -122,8 +167,8 @@ class ShmProducer : public ShmRing {
         return local_ && (head_ & kMask) >= kLocalBytes &&
                header_.tail.load(std::memory_order_relaxed) == head_;
     }
-    void store_length(std::uint64_t at, std::uint32_t len) {
-        std::memcpy(data_ + (at & kMask), &len, sizeof len);
+    void store_mark(std::uint64_t at, Mark mark) {
+        std::memcpy(data_ + (at & kMask), &mark, sizeof mark);
     }
 
     std::uint64_t head_ = 0;
@@ -132,31 +177,51 @@ class ShmProducer : public ShmRing {
     std::uint64_t tail_ = 0;  // as last seen
     bool moved_ = false;
     const bool local_;
+
+    struct Reference {
+        std::uint64_t at;    // of its record
+        std::size_t offset;  // in the frame
+        std::span<const std::byte> payload;
+    };
+    std::deque<Reference> references_;  // a part of them may be received already
 };
 
 class ShmConsumer : public ShmRing {
   public:
-    using ShmRing::ShmRing;
+    /// `local`: the producer is in this thread.
+    explicit ShmConsumer(std::byte* memory, bool local = false)
+        : ShmRing(memory), flags_known_(local ? kShmNoIcrc | kShmElsewhere : kShmNoIcrc) {}
 
     /// The oldest frame; empty when there is none, or when the ring is bad. The producer can change
     /// it at any time, so a parser must read each field once.
     std::span<const std::byte> front() {
         if (tail_ == head_ && !look())
             return {};
-        std::uint32_t len = load_length();
-        if (len == kSkip) {
+        Mark mark = load_mark();
+        if (mark.length == kSkip) {
             const std::size_t to_end = kShmRingBytes - (tail_ & kMask);
             if (head_ - tail_ <= to_end)
                 return fail();
             tail_ += to_end;
-            len = load_length();
+            mark = load_mark();
         }
-        const std::size_t record = record_size(len);
-        if (len > kMaxFrame || len == 0 || record > head_ - tail_ ||
-            record > kShmRingBytes - (tail_ & kMask))
+        const std::size_t record = record_size(mark.length);
+        if (mark.length > kMaxFrame || mark.length == 0 || (mark.flags & ~flags_known_) != 0 ||
+            record > head_ - tail_ || record > kShmRingBytes - (tail_ & kMask))
             return fail();
         record_ = record;
-        return {data_ + (tail_ & kMask) + kAlign, len};
+        flags_ = mark.flags;
+        return {data_ + (tail_ & kMask) + kAlign, mark.length};
+    }
+
+    /// Of the frame that front() gave.
+    [[nodiscard]] std::uint32_t flags() const { return flags_; }
+    /// Where its payload is; null: in the frame.
+    [[nodiscard]] const std::byte* payload() const {
+        const std::byte* address = nullptr;
+        if ((flags_ & kShmElsewhere) != 0)
+            std::memcpy(&address, data_ + (tail_ & kMask) + kAddressOffset, sizeof address);
+        return address;
     }
 
     /// Is done with the oldest frame.
@@ -205,15 +270,17 @@ class ShmConsumer : public ShmRing {
         return {};
     }
     /// Read once: the other process may write it meanwhile.
-    [[nodiscard]] std::uint32_t load_length() const {
-        return __atomic_load_n(reinterpret_cast<const std::uint32_t*>(data_ + (tail_ & kMask)),
-                               __ATOMIC_RELAXED);
+    [[nodiscard]] Mark load_mark() const {
+        return std::bit_cast<Mark>(__atomic_load_n(
+            reinterpret_cast<const std::uint64_t*>(data_ + (tail_ & kMask)), __ATOMIC_RELAXED));
     }
 
     std::uint64_t head_ = 0;  // as last seen and checked
     std::uint64_t tail_ = 0;
     std::uint64_t released_ = 0;
     std::size_t record_ = 0;
+    std::uint32_t flags_ = 0;
+    const std::uint32_t flags_known_;
 };
 
 }  // namespace dingo

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
+#include "dingo/packet/icrc.h"
 #include "wire/factory.h"
 
 namespace dingo {
@@ -25,16 +27,18 @@ std::unique_ptr<Wire> plain(std::string_view args, const WireOptions&) {
 }
 
 constexpr std::array kForms{
-    WireForm{"shm", "shm[:NET]",
+    WireForm{"shm", "shm[:NET][,icrc=auto|on]",
              "an Ethernet segment in shared memory: all cards of this host that name the same NET\n"
              "(default: default) in the same $DINGO_RUN; NET may also be an absolute path.\n"
-             "The fastest one; loses nothing unless a card stops",
+             "The fastest one; loses nothing unless a card stops. icrc=auto: frames have an ICRC\n"
+             "only while they are captured or disturbed",
              make_shm_wire, true},
     WireForm{
-        "roce", "roce[:IP[%IF]][,gso=auto|on|off]",
+        "roce", "roce[:IP[%IF]][,gso=auto|on|off][,guard=on|off]",
         "RoCE v2 over a UDP socket on port 4791 of this host's address IP (default: all): to\n"
         "other hosts, to rdma_rxe, to a ConnectX; no privilege needed. The card's --ip must be\n"
-        "an address of this host. gso=auto: segmentation offload within this host and over veth",
+        "an address of this host. gso=auto: segmentation offload within this host and over veth.\n"
+        "guard=off: cards of other users may have the port at other addresses of this host",
         make_roce_wire, true},
     WireForm{"udp", "udp:LOCAL_IP:PORT,PEER_IP:PORT",
              "one Ethernet frame in each UDP datagram, e.g. udp:127.0.0.1:7001,127.0.0.1:7002 or\n"
@@ -66,6 +70,20 @@ std::string indent(std::string_view text, std::string_view by) {
 }
 
 }  // namespace
+
+void FrameSink::on_frame_without_icrc(std::span<const std::byte> frame, const std::byte* payload) {
+    std::array<std::byte, kMaxFrame> room;
+    const std::span<std::byte> copy = std::span(room).first(std::min(frame.size(), room.size()));
+    std::copy_n(frame.begin(), copy.size(), copy.begin());
+    // Of the copy: its sender may write to the frame at any time.
+    packet::Packet packet;
+    if (packet::parse(copy, packet) == packet::ParseResult::kRoce) {
+        if (payload != nullptr)
+            std::copy_n(payload, packet.payload.size(), copy.begin() + packet.payload_offset);
+        packet::icrc_append(copy.first(packet.frame_bytes()), packet.l3_offset, packet.l3);
+    }
+    on_frame(copy);
+}
 
 void Wire::set_faults(std::string_view) {
     throw WireError("this wire has no fault injector: make it with make_wire() or wrap_wire()");

@@ -5,8 +5,8 @@
 //   engine -> FaultInjector -> PcapTee -> shm | roce | udp | unix | tap | packet | loop | none
 //
 // The tee is next to the wire: it records what is really on it, after the faults of the transmit
-// side and before those of the receive side. A wire is single-threaded, like the engine; it never
-// blocks and never calls back except into the FrameSink that receive() was given.
+// side and before those of the receive side. A wire has one caller at a time, as the engine has; it
+// never blocks and never calls back except into the FrameSink that receive() was given.
 //
 // The loop of a card:
 //     wire->advance(now);
@@ -46,6 +46,9 @@ class FrameSink {
     virtual ~FrameSink() = default;
     /// One frame; the bytes are valid until the call returns.
     virtual void on_frame(std::span<const std::byte> frame) = 0;
+    /// A frame that was sent without ICRC; its payload is at `payload` if that is not null. Here:
+    /// on_frame() gets a copy that has all.
+    virtual void on_frame_without_icrc(std::span<const std::byte> frame, const std::byte* payload);
 };
 
 /// How often the fault injector did what.

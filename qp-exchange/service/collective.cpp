@@ -10,21 +10,19 @@ namespace qpx::service {
 namespace {
 
 constexpr size_t streamed_part = 64 << 10;
+constexpr size_t overhead = 160;  // of a collective, or of an entry, in its tables
 
-bool is_complete(const Job& job, const Collective& collective) {
-    return collective.entries.size() == job.here && (job.size == 0 || job.ever == job.size);
+bool is_ready(const Job& job) {
+    return job.size == 0 || job.ever == job.size;
 }
 
-std::vector<uint32_t> ranks_that(const Job& job, SeatState state) {
-    std::vector<uint32_t> ranks;
-    const uint32_t end = job.size != 0 ? job.size : static_cast<uint32_t>(job.seats.size());
-    for (uint32_t rank = 0; rank < end; ++rank) {
-        const Seat* seat = job.seat(rank);
-        if ((seat ? seat->state : SeatState::Empty) == state) {
-            ranks.push_back(rank);
-        }
-    }
-    return ranks;
+bool is_broken(const Job& job) {
+    return job.failed != 0 && !job.shrink;
+}
+
+std::string why_broken(const Job& job) {
+    return "rank " + rank_list(job.failed_ranks) +
+           " failed; start it again under its rank, or begin the job with shrink";
 }
 
 }  // namespace
@@ -37,7 +35,6 @@ void Registry::gather(Client& client, const Message& m) {
                                " bytes, a contribution " + std::to_string(limits_.max_value));
     }
     may_wait(client);
-    check_total(m.value.size());
     const std::string label(m.name);
     const bool is_barrier = (m.options & barrier) != 0;
     auto found = job.collectives.find(label);
@@ -52,48 +49,87 @@ void Registry::gather(Client& client, const Message& m) {
             throw RequestError(ErrorCode::Argument, "this member is in '" + label + "' already");
         }
     }
-    if (job.store_bytes.value() + m.value.size() > limits_.job_store) {
+    const size_t fresh = found == job.collectives.end() ? label.size() + overhead : 0;
+    const size_t bytes = m.value.size() + overhead + client.rank / 8 + fresh;  // at most
+    if (job.store_bytes.value() + bytes > limits_.job_store) {
         throw RequestError(ErrorCode::Limit, "the job's store is full");
     }
+    check_total(bytes);
     if (found == job.collectives.end()) {
         found = job.collectives.emplace(label, Collective{}).first;
         found->second.barrier = is_barrier;
     }
     Collective& collective = found->second;
+    const size_t before = collective.entered.bytes();
     collective.entered.add(client.rank);
-    collective.entries.push_back({client.rank, m.request, Bytes(m.value.begin(), m.value.end())});
-    job.store_bytes += m.value.size();
-    ++client.in_collectives;
-    evaluate(job, label);
+    const size_t cost = m.value.size() + overhead + fresh + collective.entered.bytes() - before;
+    collective.bytes += cost;
+    job.store_bytes += cost;
+    collective.entries[client.rank] = {m.request, Bytes(m.value.begin(), m.value.end())};
+    count_entries(job, found, collective.entries.size() - 1);
+    client.collectives.emplace(m.request, found);
+    if (is_broken(job)) {
+        end_collective(job, label, why_broken(job));
+    } else if (is_ready(job) && collective.entries.size() == job.here) {
+        end_collective(job, label, "");
+    }
 }
 
+/// Its number of entries has changed, from `before`.
+void Registry::count_entries(Job& job, Collectives::iterator at, size_t before) {
+    if (const auto old = job.entered_by.find(before); old != job.entered_by.end()) {
+        old->second.erase(&*at);
+        if (old->second.empty()) {
+            job.entered_by.erase(old);
+        }
+    }
+    if (const size_t now = at->second.entries.size(); now != 0) {
+        job.entered_by[now].insert(&*at);
+    }
+}
+
+/// Somebody has gone: what only waited for it is complete, or all of them break.
 void Registry::evaluate_collectives(Job& job) {
     std::vector<std::string> labels;
-    for (const auto& [label, collective] : job.collectives) {
-        labels.push_back(label);
+    if (is_broken(job)) {
+        for (const auto& [label, collective] : job.collectives) {
+            labels.push_back(label);
+        }
+    } else if (const auto full = job.entered_by.find(job.here);
+               is_ready(job) && full != job.entered_by.end()) {
+        for (const auto* collective : full->second) {
+            labels.push_back(collective->first);
+        }
+        std::sort(labels.begin(), labels.end());
     }
+    const std::string why = is_broken(job) && !labels.empty() ? why_broken(job) : "";
     for (const std::string& label : labels) {
-        evaluate(job, label);
+        end_collective(job, label, why);
     }
 }
 
-void Registry::evaluate(Job& job, const std::string& label) {
+/// @param why_broken empty: it is complete
+void Registry::end_collective(Job& job, const std::string& label, const std::string& why_broken) {
     const auto found = job.collectives.find(label);
-    const bool broken = job.failed != 0 && !job.shrink;
-    if (!broken && !is_complete(job, found->second)) {
-        return;
-    }
+    const bool broken = !why_broken.empty();
+    const size_t size = found->second.entries.size();
     Collective done = std::move(found->second);
+    found->second.entries.clear();
+    count_entries(job, found, size);
+    job.store_bytes -= done.bytes;
+    std::vector<uint32_t> ranks;
+    for (const auto& [rank, entry] : done.entries) {
+        at(job.seat(rank)->client).collectives.erase(entry.request);
+        ranks.push_back(rank);
+    }
     job.collectives.erase(found);
-    auto& entries = done.entries;
-    std::sort(entries.begin(), entries.end(),
-              [](const auto& a, const auto& b) { return a.rank < b.rank; });
+    std::sort(ranks.begin(), ranks.end());
     // Packed once, sent to all.
     std::vector<std::shared_ptr<const Bytes>> parts;
     if (!broken && !done.barrier) {
         Bytes part;
-        for (const auto& entry : entries) {
-            append_item(part, entry.rank, entry.value);
+        for (uint32_t rank : ranks) {
+            append_item(part, rank, done.entries.at(rank).value);
             if (part.size() >= streamed_part) {
                 parts.push_back(share(std::exchange(part, {})));
             }
@@ -102,54 +138,45 @@ void Registry::evaluate(Job& job, const std::string& label) {
             parts.push_back(share(std::move(part)));
         }
     }
-    std::string why;
-    if (broken) {
-        why = "rank " + rank_list(ranks_that(job, SeatState::Failed)) +
-              " failed; start it again under its rank, or begin the job with shrink";
-    }
-    for (const auto& entry : entries) {
-        Client& client = at(job.seat(entry.rank)->client);
-        --client.in_collectives;
-        job.store_bytes -= entry.value.size();
+    for (uint32_t rank : ranks) {
+        Client& client = at(job.seat(rank)->client);
+        const uint32_t request = done.entries.at(rank).request;
         if (broken) {
-            fail(client, entry.request, ErrorCode::PeerGone, why);
+            fail(client, request, ErrorCode::PeerGone, why_broken);
         } else {
-            send_parts(client, {.type = Type::Gathered, .request = entry.request}, parts);
+            send_parts(client, {.type = Type::Gathered, .request = request}, parts);
         }
     }
     counters_.gathers += broken ? 0 : 1;
 }
 
-// @param request 0: from all
-void Registry::withdraw_from_collectives(Client& client, uint32_t request) {
+void Registry::withdraw_from_collective(Client& client, uint32_t request) {
     Job& job = *client.job;
-    if (client.in_collectives == 0) {
-        return;
-    }
-    for (auto it = job.collectives.begin(); it != job.collectives.end();) {
-        auto& entries = it->second.entries;
-        const auto entry = std::find_if(entries.begin(), entries.end(), [&](const auto& e) {
-            return e.rank == client.rank && (request == 0 || e.request == request);
-        });
-        if (entry != entries.end()) {
-            job.store_bytes -= entry->value.size();
-            entries.erase(entry);
-            it->second.entered.remove(client.rank);
-            --client.in_collectives;
-        }
-        it = entries.empty() ? job.collectives.erase(it) : std::next(it);
+    const auto in = client.collectives.find(request);
+    const auto found = in->second;
+    Collective& collective = found->second;
+    const auto entry = collective.entries.find(client.rank);
+    const size_t cost = entry->second.value.size() + overhead;
+    collective.entries.erase(entry);
+    collective.entered.remove(client.rank);
+    count_entries(job, found, collective.entries.size() + 1);
+    client.collectives.erase(in);
+    collective.bytes -= cost;
+    job.store_bytes -= cost;
+    if (collective.entries.empty()) {
+        job.store_bytes -= collective.bytes;
+        job.collectives.erase(found);
     }
 }
 
-std::string Registry::missing_in_collective(const Job& job, const std::string& label) const {
-    const Collective& collective = job.collectives.at(label);
-    std::vector<uint32_t> out = ranks_that(job, SeatState::Here);
-    std::erase_if(out, [&](uint32_t rank) { return collective.entered.has(rank); });
+std::string Registry::missing_in_collective(const Job& job, const Collective& collective) const {
+    const RankSet out = job.here_ranks.without(collective.entered);
     std::string text;
     if (!out.empty()) {
         text = "not in it: rank " + rank_list(out);
     }
-    if (const auto absent = ranks_that(job, SeatState::Empty); job.size != 0 && !absent.empty()) {
+    const RankSet absent = RankSet::below(job.size).without(job.ever_ranks);
+    if (!absent.empty()) {
         text += (text.empty() ? "" : "; ") + std::string("not joined: rank ") + rank_list(absent);
     }
     return text;

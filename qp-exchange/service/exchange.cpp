@@ -67,6 +67,7 @@ void Registry::exchange(Client& client, const Message& m) {
     Seat& own = *job.seat(client.rank);
     if (!client.exchanging) {
         client.exchanging = std::make_unique<Exchanging>();
+        job.exchanging.insert(client.id);
         client.exchanging->request = m.request;
         client.exchanging->number = ++exchanges_begun_;
         for (const Parcel& parcel : own.inbox) {
@@ -143,6 +144,7 @@ void Registry::deliver_if_complete(Client& client) {
         return;
     }
     const std::unique_ptr<Exchanging> ex = std::move(client.exchanging);
+    client.job->exchanging.erase(client.id);
     auto delivery = std::make_unique<Delivery>();
     delivery->request = ex->request;
     RankSet taken;
@@ -245,11 +247,9 @@ bool Registry::resume_half(Client& client, uint32_t rank, View item) {
 
 // No item comes from this rank any more: exchanges that wait for it complete without it.
 void Registry::peer_gone(Job& job, uint32_t rank) {
-    for (const auto& seat : job.seats) {
-        if (!seat || seat->state != SeatState::Here) {
-            continue;
-        }
-        Client& client = at(seat->client);
+    const std::vector<ClientId> waiting(job.exchanging.begin(), job.exchanging.end());
+    for (ClientId id : waiting) {
+        Client& client = at(id);
         Exchanging* ex = client.exchanging.get();
         if (ex && ex->wanted.has(rank) && ex->here.add(rank)) {
             --ex->missing;
@@ -322,17 +322,15 @@ void Registry::drop_exchange(Client& client, Withdraw what) {
         each(client.sent, [](Contribution& c) { c.kill(); });
     }
     client.exchanging.reset();
+    client.job->exchanging.erase(client.id);
     client.delivery.reset();
 }
 
 std::string Registry::missing_in_exchange(const Job& job, const Client& client) const {
     const Exchanging& ex = *client.exchanging;
-    std::vector<uint32_t> absent, silent;
-    for (uint32_t rank = 0; rank < job.seats.size(); ++rank) {
-        if (ex.wanted.has(rank) && !ex.here.has(rank)) {
-            (job.seat(rank)->state == SeatState::Here ? silent : absent).push_back(rank);
-        }
-    }
+    const RankSet missing = ex.wanted.without(ex.here);
+    const RankSet silent = missing.both(job.here_ranks);
+    const RankSet absent = missing.without(job.here_ranks);
     std::string text;
     if (!absent.empty()) {
         text = "not joined: rank " + rank_list(absent);

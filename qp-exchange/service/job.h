@@ -156,6 +156,19 @@ struct KeyWait {
     size_t bytes = 0;                         ///< what it costs
 };
 
+/// A barrier or gathering that some have entered.
+struct Collective {
+    struct Entry {
+        uint32_t request = 0;
+        Bytes value;
+    };
+    bool barrier = false;
+    RankSet entered;
+    std::unordered_map<uint32_t, Entry> entries;  ///< by rank
+    size_t bytes = 0;                             ///< what it costs, values and all
+};
+using Collectives = std::map<std::string, Collective, std::less<>>;  // by label
+
 enum class SeatState : uint8_t { Empty, Here, Left, Failed };
 
 /// A rank of a job, taken or not.
@@ -183,7 +196,6 @@ struct Client {
     bool overflowed = false;
     uint32_t last_request = 0;
     uint32_t rank = any_rank;
-    uint32_t in_collectives = 0;
     uint64_t events_seen = 0;
     size_t wait_bytes = 0;
     Job* job = nullptr;
@@ -191,21 +203,11 @@ struct Client {
     Registry::Peer peer;
     Outbox outbox;
     std::vector<std::shared_ptr<KeyWait>> key_waits;
+    std::unordered_map<uint32_t, Collectives::iterator> collectives;  ///< by request
     std::unique_ptr<Exchanging> exchanging;
     std::vector<std::weak_ptr<Contribution>> sent;  ///< in completed exchanges
     uint32_t abandoned_exchange = 0;                ///< request whose further parts are ignored
     std::unique_ptr<Delivery> delivery;
-};
-
-struct Collective {
-    struct Entry {
-        uint32_t rank = 0;
-        uint32_t request = 0;
-        Bytes value;
-    };
-    bool barrier = false;
-    RankSet entered;
-    std::vector<Entry> entries;
 };
 
 struct Job {
@@ -216,6 +218,8 @@ struct Job {
     uint32_t free_hint = 0;                    ///< no rank below can be given
     uint32_t here = 0, failed = 0;
     uint32_t ever = 0;  ///< ranks that were taken at least once
+    RankSet here_ranks, failed_ranks, ever_ranks;
+    std::unordered_set<ClientId> exchanging;  ///< members with an exchange that is not complete
     std::unordered_map<std::string, uint32_t> names;
 
     std::unordered_map<std::string, std::shared_ptr<Shared>> store;
@@ -223,9 +227,16 @@ struct Job {
     std::unordered_map<std::string, std::unordered_set<std::shared_ptr<KeyWait>>> key_waits;
     Tally wait_bytes;
 
-    std::map<std::string, Collective, std::less<>> collectives;
+    Collectives collectives;
+    /// Those that so many have entered.
+    std::unordered_map<size_t, std::unordered_set<Collectives::value_type*>> entered_by;
     Tally exchange_bytes;
     Tally seat_bytes;
+
+    /// The last answer to MEMBERS, as long as a client has not read it, and the end of the events
+    /// when it was made.
+    std::vector<std::weak_ptr<const Bytes>> member_list;
+    uint64_t member_list_at = 0;
 
     Bytes events;              ///< packed records
     uint64_t events_told = 0;  ///< end of the log at the last round
@@ -284,6 +295,6 @@ class RequestError : public Error {
 };
 
 /// "3, 5 to 9" and how many more when there are many.
-std::string rank_list(const std::vector<uint32_t>& ranks);
+std::string rank_list(const RankSet& ranks);
 
 }  // namespace qpx::service

@@ -6,7 +6,7 @@
 namespace qpx::service {
 namespace {
 
-constexpr size_t read_per_step = 1 << 20;  // then other clients have their turn
+constexpr size_t read_per_step = 128 << 10;  // then other clients have their turn
 constexpr size_t write_per_pull = 256 << 10;
 
 std::string with_port(const std::string& host, uint16_t port) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A set of ranks, one bit each.
 #pragma once
+#include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -28,6 +30,50 @@ class RankSet {
         if (has(rank)) {
             words_[rank / 64] &= ~(uint64_t{1} << (rank % 64));
         }
+    }
+
+    /// The ranks below `end`.
+    static RankSet below(uint32_t end) {
+        RankSet all;
+        all.words_.assign(end / 64, ~uint64_t{0});
+        if (end % 64 != 0) {
+            all.words_.push_back((uint64_t{1} << (end % 64)) - 1);
+        }
+        return all;
+    }
+    RankSet without(const RankSet& other) const {
+        RankSet rest = *this;
+        for (size_t i = 0; i < rest.words_.size() && i < other.words_.size(); ++i) {
+            rest.words_[i] &= ~other.words_[i];
+        }
+        return rest;
+    }
+    RankSet both(const RankSet& other) const { return without(without(other)); }
+
+    bool empty() const {
+        return std::all_of(words_.begin(), words_.end(), [](uint64_t word) { return word == 0; });
+    }
+    uint32_t count() const {
+        uint32_t n = 0;
+        for (uint64_t word : words_) {
+            n += static_cast<uint32_t>(std::popcount(word));
+        }
+        return n;
+    }
+    /// Bytes of memory behind it.
+    size_t bytes() const { return words_.size() * sizeof(uint64_t); }
+    /// No rank at or above this one is in it.
+    uint32_t end() const { return static_cast<uint32_t>(words_.size() * 64); }
+    /// The first rank from here on that is in it, or is not; end(): none.
+    uint32_t next(uint32_t rank, bool in) const {
+        while (rank < end()) {
+            const uint64_t word = (in ? words_[rank / 64] : ~words_[rank / 64]) >> (rank % 64);
+            if (word != 0) {
+                return rank + static_cast<uint32_t>(std::countr_zero(word));
+            }
+            rank = (rank / 64 + 1) * 64;
+        }
+        return end();
     }
 
     template <typename Function>

@@ -9,23 +9,23 @@
 
 namespace qpx::service {
 
-std::string rank_list(const std::vector<uint32_t>& ranks) {
+std::string rank_list(const RankSet& ranks) {
     constexpr size_t most = 8;  // runs that are named
     std::string text;
     size_t runs = 0;
-    for (size_t i = 0; i < ranks.size();) {
-        size_t last = i;
-        while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) {
-            ++last;
-        }
+    uint32_t named = 0;
+    for (uint32_t first = ranks.next(0, true); first < ranks.end();) {
+        const uint32_t behind = ranks.next(first, false);
+        const uint32_t last = behind - 1;
         if (++runs > most) {
-            return text + " and " + std::to_string(ranks.size() - i) + " more";
+            return text + " and " + std::to_string(ranks.count() - named) + " more";
         }
-        text += (text.empty() ? "" : ", ") + std::to_string(ranks[i]);
-        if (last > i) {
-            text += (last == i + 1 ? ", " : " to ") + std::to_string(ranks[last]);
+        text += (text.empty() ? "" : ", ") + std::to_string(first);
+        if (last > first) {
+            text += (last == first + 1 ? ", " : " to ") + std::to_string(last);
         }
-        i = last + 1;
+        named += behind - first;
+        first = ranks.next(behind, true);
     }
     return text;
 }
@@ -246,9 +246,12 @@ void Registry::join(Client& client, const Message& m, Time now) {
     Seat& seat = job.make_seat(rank);
     if (seat.state == SeatState::Empty) {
         ++job.ever;
+        job.ever_ranks.add(rank);
     } else if (seat.state == SeatState::Failed) {
         --job.failed;
+        job.failed_ranks.remove(rank);
     }
+    job.here_ranks.add(rank);
     seat.state = SeatState::Here;
     seat.client = client.id;
     ++seat.incarnation;
@@ -286,7 +289,9 @@ void Registry::vacate(Client& client, EventKind how, std::string_view reason, Ti
     while (!client.key_waits.empty()) {
         drop_wait(client, client.key_waits.back()->request);
     }
-    withdraw_from_collectives(client, 0);
+    while (!client.collectives.empty()) {
+        withdraw_from_collective(client, client.collectives.begin()->first);
+    }
     // Items that a member sent before it left stay valid; those that it sent before it failed do
     // not.
     drop_exchange(client, how == EventKind::Failed ? Withdraw::All : Withdraw::Nothing);
@@ -298,12 +303,14 @@ void Registry::vacate(Client& client, EventKind how, std::string_view reason, Ti
     }
     job.free_hint = std::min(job.free_hint, rank);
     --job.here;
+    job.here_ranks.remove(rank);
     --members_;
     client.job = nullptr;
     client.jobless_since = now;
     client.rank = any_rank;
     if (how == EventKind::Failed) {
         ++job.failed;
+        job.failed_ranks.add(rank);
         ++counters_.failures;
     } else {
         ++counters_.leaves;
@@ -320,8 +327,26 @@ void Registry::vacate(Client& client, EventKind how, std::string_view reason, Ti
 }
 
 void Registry::members(Client& client, const Message& m) {
-    const Job& job = job_of(client);
+    Job& job = job_of(client);
+    send_parts(client, {.type = Type::MemberList, .request = m.request, .size = job.size},
+               member_list(job));
+}
+
+// All who ask before somebody joins or leaves have one copy.
+std::vector<std::shared_ptr<const Bytes>> Registry::member_list(Job& job) {
     std::vector<std::shared_ptr<const Bytes>> parts;
+    if (job.member_list_at == job.events_end()) {
+        for (const auto& part : job.member_list) {
+            if (auto kept = part.lock()) {
+                parts.push_back(std::move(kept));
+            }
+        }
+        if (!parts.empty() && parts.size() == job.member_list.size()) {
+            check_output(0);
+            return parts;
+        }
+        parts.clear();
+    }
     Bytes records;
     for (uint32_t rank = 0; rank < job.seats.size(); ++rank) {
         const Seat* seat = job.seat(rank);
@@ -343,7 +368,9 @@ void Registry::members(Client& client, const Message& m) {
         parts.push_back(share(std::move(records)));
     }
     check_output(0);
-    send_parts(client, {.type = Type::MemberList, .request = m.request, .size = job.size}, parts);
+    job.member_list.assign(parts.begin(), parts.end());
+    job.member_list_at = job.events_end();
+    return parts;
 }
 
 // Answers the cancelled request's number, what was missing, and nothing else about it any more.
@@ -356,14 +383,10 @@ void Registry::cancel(Client& client, const Message& m) {
         missing = missing_in_exchange(job, client);
         drop_exchange(client, Withdraw::Current);
     } else {
-        for (const auto& [label, collective] : job.collectives) {
-            for (const auto& entry : collective.entries) {
-                if (entry.rank == client.rank && entry.request == target) {
-                    missing = missing_in_collective(job, label);
-                }
-            }
+        if (const auto in = client.collectives.find(target); in != client.collectives.end()) {
+            missing = missing_in_collective(job, in->second->second);
+            withdraw_from_collective(client, target);
         }
-        withdraw_from_collectives(client, target);
         for (const auto& wait : client.key_waits) {
             if (wait->request == target) {
                 missing = "nobody has put '" +

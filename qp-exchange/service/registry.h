@@ -20,11 +20,13 @@
 namespace qpx::service {
 
 struct Client;
+struct Collective;
 struct Job;
 struct KeyWait;
 struct Parcel;
 struct Seat;
 class Shared;
+using Collectives = std::map<std::string, Collective, std::less<>>;
 
 /// One connection. Numbers are used again after close().
 using ClientId = uint32_t;
@@ -96,6 +98,7 @@ class Registry {
     void leave(Client& client, const Message& m, Time now);
     void vacate(Client& client, EventKind how, std::string_view reason, Time now);
     void members(Client& client, const Message& m);
+    std::vector<std::shared_ptr<const Bytes>> member_list(Job& job);
     void cancel(Client& client, const Message& m);
     Job& job_for(Client& client, const Message& m);
     uint32_t rank_for(Job& job, const Message& m) const;
@@ -132,9 +135,10 @@ class Registry {
     // collective.cpp: barrier, gather
     void gather(Client& client, const Message& m);
     void evaluate_collectives(Job& job);
-    void evaluate(Job& job, const std::string& label);
-    void withdraw_from_collectives(Client& client, uint32_t request);
-    std::string missing_in_collective(const Job& job, const std::string& label) const;
+    void end_collective(Job& job, const std::string& label, const std::string& why_broken);
+    void count_entries(Job& job, Collectives::iterator at, size_t before);
+    void withdraw_from_collective(Client& client, uint32_t request);
+    std::string missing_in_collective(const Job& job, const Collective& collective) const;
 
     // exchange.cpp: all to all
     void exchange(Client& client, const Message& m);

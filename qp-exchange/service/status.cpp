@@ -6,6 +6,11 @@
 #include "service/registry.h"
 
 namespace qpx::service {
+namespace {
+
+constexpr size_t most_labels = 64;  // of one job
+
+}  // namespace
 
 std::string Registry::status_json() const {
     nlohmann::ordered_json status;
@@ -27,19 +32,14 @@ std::string Registry::status_json() const {
         one["exchange_bytes"] = job->exchange_bytes.value();
         one["in_barriers_and_gatherings"] = nlohmann::ordered_json::object();
         for (const auto& [label, collective] : job->collectives) {
+            if (one["in_barriers_and_gatherings"].size() == most_labels) {
+                break;
+            }
             one["in_barriers_and_gatherings"][label] = collective.entries.size();
         }
-        uint32_t exchanging = 0;
         std::vector<uint32_t> failed;
-        for (uint32_t rank = 0; rank < job->seats.size(); ++rank) {
-            const Seat* seat = job->seat(rank);
-            if (seat && seat->state == SeatState::Here) {
-                exchanging += at(seat->client).exchanging ? 1 : 0;
-            } else if (seat && seat->state == SeatState::Failed) {
-                failed.push_back(rank);
-            }
-        }
-        one["exchanging"] = exchanging;
+        job->failed_ranks.for_each([&failed](uint32_t rank) { failed.push_back(rank); });
+        one["exchanging"] = job->exchanging.size();
         one["failed_ranks"] = failed;
         jobs.push_back(std::move(one));
     }

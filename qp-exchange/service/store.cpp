@@ -29,7 +29,7 @@ void Registry::check_total(size_t more) const {
 }
 
 void Registry::may_wait(const Client& client) {
-    if (client.in_collectives + client.key_waits.size() >= limits_.max_waits) {
+    if (client.collectives.size() + client.key_waits.size() >= limits_.max_waits) {
         ++counters_.refused_waits;
         throw RequestError(
             ErrorCode::Limit,

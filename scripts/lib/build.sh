@@ -26,10 +26,25 @@ or build in a clone of your own$([ "$file" = "$DINGO_CACHE" ] && echo ', with DI
         log "built as root in the tree of $(stat -c %U "$dingo_root"): afterwards build/ is root's"
 }
 
-# build_preset PRESET [TARGET...]: configure when needed and build; ccache is kept in the product cache.
+# configured DIRECTORY -DNAME=VALUE...: whether it was configured with these, and nothing that CMake asks for came since: the presets,
+# packages of the host. Ninja itself looks at the CMakeLists.txt.
+configured() {
+    local dir=$1 option news
+    shift
+    [ -e "$dir/build.ninja" ] || return 1
+    for news in "$dingo_root/CMakePresets.json" /var/lib/dpkg/status; do
+        [ ! "$news" -nt "$dir/build.ninja" ] || return 1
+    done
+    for option in "$@"; do
+        option=${option#-D}
+        grep -qE "^${option%%=*}:[A-Z]+=${option#*=}\$" "$dir/CMakeCache.txt" || return 1
+    done
+}
+
+# build_preset PRESET [TARGET...]: configure when needed and build; ccache is kept in the product cache. One builder at a time.
 # DINGO_CMAKE_OPTIONS: more options for the configuration. DINGO_WERROR=ON, as test.sh sets it: warnings are errors.
 build_preset() {
-    local preset=$1 dir
+    local preset=$1 dir options
     shift
     dir=$dingo_root/build
     [ "$preset" = release ] || dir=$dingo_root/build/$preset
@@ -38,9 +53,15 @@ build_preset() {
     # Headers are found by the same relative name in every clone; the compiler's own list of them is trusted,
     # as a run of the preprocessor before each compilation costs a fresh build a tenth.
     export CCACHE_BASEDIR=$dingo_root CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
-    cmake -S "$dingo_root" --preset "$preset" -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
-        ${DINGO_WERROR:+-DDINGO_WERROR="$DINGO_WERROR"} ${DINGO_CMAKE_OPTIONS:-}
-    cmake --build "$dir" ${1:+--target "$@"}
+    # shellcheck disable=SC2206  # the options are words
+    options=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
+        ${DINGO_WERROR:+-DDINGO_WERROR="$DINGO_WERROR"} ${DINGO_CMAKE_OPTIONS:-})
+    mkdir -p "$dir"
+    (
+        flock 6
+        { configured "$dir" "${options[@]}" || cmake -S "$dingo_root" --preset "$preset" "${options[@]}"; } &&
+            cmake --build "$dir" ${1:+--target "$@"}
+    ) 6>"$dir/.build.lock"
 }
 
 # A tree that was configured before Verilator came has DINGO_RTL off, so it is said.
@@ -63,7 +84,7 @@ native_test_packages=(python3-pyverbs rdmacm-utils libfabric-bin ucx-utils fio q
 # shellcheck disable=SC2034
 native_core_targets=(verbs_check local_transfer)
 # shellcheck disable=SC2034
-native_test_targets=(verbs_check verbs_load verbs_promises verbs_dlopen local_transfer)
+native_test_targets=(verbs_check verbs_load verbs_promises verbs_dlopen local_transfer gpu_interchange gda_traffic)
 
 # qp-exchange: what its processes, namespaces and fuzzing need.
 # shellcheck disable=SC2034

@@ -27,7 +27,7 @@ build_dingo() {
             { tail -30 "$out" >&2; die "cmake failed (log: $out)"; }
         cmake --build "$build" --target "$@" -- -j"${DINGO_JOBS:-$(nproc)}" >"$out" 2>&1 ||
             { tail -40 "$out" >&2; die "the build of $* failed (log: $out)"; }
-    ) 6>"$build/.vm.lock" || exit 125
+    ) 6>"$build/.build.lock" || exit 125
 }
 
 # build_dingo_module KERNEL: build dingo.ko and print its path.

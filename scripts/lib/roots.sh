@@ -91,7 +91,7 @@ in_root() {
 # build_in_root RELEASE COMPILER TARGET...: with gcc or clang, into build/roots/RELEASE-COMPILER. gcc builds with the packages'
 # flags. Without the card in SystemVerilog: Verilator is the host's.
 build_in_root() {
-    local release=$1 compiler=$2 root
+    local release=$1 compiler=$2 root rc=0
     root=$(debian_root "$release") || exit 125
     shift 2
     root_environment=(DINGO_CMAKE_OPTIONS=-DDINGO_RTL=OFF DINGO_WERROR=ON)
@@ -101,6 +101,7 @@ build_in_root() {
         [ -n "${CC:-}" ] || eval "$0"
         . scripts/lib/common.sh
         . scripts/lib/build.sh
-        build_preset release "$@"' "$root_flags" "$@"
+        build_preset release "$@"' "$root_flags" "$@" || rc=$?
     root_environment=()
+    return $rc
 }

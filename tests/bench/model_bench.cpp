@@ -2,8 +2,10 @@
 //
 // Speed of the card model alone: one thread runs two cards, the wire between them and both hosts.
 // ICRC is made and checked, every frame is a complete RoCE v2 packet, every WQE makes a completion.
+// shm_*: over the wire of two cards in one process, where frames have no ICRC unless `icrc`.
 // Rates are per second of CPU time, so that other work on the machine does not count.
 #include <benchmark/benchmark.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -13,6 +15,8 @@
 #include "driver.h"
 #include "engines.h"
 #include "fake_host.h"
+#include "wire/local_segments.h"
+#include "wire/wire.h"
 
 namespace dingo::test {
 namespace {
@@ -29,13 +33,11 @@ class Link final : public WirePort {
         if (bytes > 0)
             frames_[tail_++ % kSlots].length = bytes;
     }
-    bool deliver(Engine& to) {
-        const bool any = head_ != tail_;
+    void deliver(Engine& to) {
         for (; head_ != tail_; ++head_) {
             const Slot& slot = frames_[head_ % kSlots];
             to.receive(std::span(slot.bytes).first(slot.length));
         }
-        return any;
     }
 
   private:
@@ -50,13 +52,79 @@ class Link final : public WirePort {
     std::size_t tail_ = 0;
 };
 
+/// The wire between the two cards.
+class Line {
+  public:
+    virtual ~Line() = default;
+    /// Where card `i` sends.
+    virtual WirePort& port(unsigned i) = 0;
+    /// What card `from` has sent.
+    virtual void deliver(unsigned from, Engine& to) = 0;
+};
+
+class Links final : public Line {
+  public:
+    WirePort& port(unsigned i) override { return links_[i]; }
+    void deliver(unsigned from, Engine& to) override { links_[from].deliver(to); }
+
+  private:
+    std::array<Link, 2> links_;
+};
+
+/// The wire of two cards that one thread serves.
+class Shm final : public Line {
+  public:
+    explicit Shm(bool icrc) {
+        WireOptions options;
+        options.wire = "shm:/tmp/dingo-model-bench-" + std::to_string(::getpid());
+        if (icrc)
+            options.wire += ",icrc=on";
+        options.local = &segments_;
+        for (auto& end : ends_) {
+            end = make_wire(options);
+            ++options.mac;
+        }
+    }
+    WirePort& port(unsigned i) override { return *ends_[i]; }
+    void deliver(unsigned from, Engine& to) override {
+        ends_[from]->flush();
+        Sink sink(to);
+        while (ends_[1 - from]->receive(sink, 64) == 64) {
+        }
+    }
+
+  private:
+    class Sink final : public FrameSink {
+      public:
+        explicit Sink(Engine& to) : to_(to) {}
+        void on_frame(std::span<const std::byte> frame) override { to_.receive(frame); }
+        void on_frame_without_icrc(std::span<const std::byte> frame,
+                                   const std::byte* payload) override {
+            to_.receive_without_icrc(frame, payload);
+        }
+
+      private:
+        Engine& to_;
+    };
+
+    LocalSegments segments_;
+    std::array<std::unique_ptr<Wire>, 2> ends_;
+};
+
+enum class Kind { kLink, kShm, kShmIcrc };
+
+std::unique_ptr<Line> make_line(Kind kind) {
+    if (kind == Kind::kLink)
+        return std::make_unique<Links>();
+    return std::make_unique<Shm>(kind == Kind::kShmIcrc);
+}
+
 struct Side {
-    explicit Side(const std::string& engine_name, const EngineConfig& config)
-        : engine(make_engine(engine_name, config, host, link)), driver(*engine, host, now) {}
+    explicit Side(const std::string& engine_name, const EngineConfig& config, WirePort& wire)
+        : engine(make_engine(engine_name, config, host, wire)), driver(*engine, host, now) {}
 
     Nanoseconds now = 1'000;
     TestHost host;
-    Link link;
     std::unique_ptr<Engine> engine;
     TestDriver driver;
 };
@@ -67,8 +135,8 @@ class Bench {
     static constexpr unsigned kLogSq = 6;
     static constexpr std::uint32_t kDepth = 1U << kLogSq;
 
-    Bench(std::uint8_t opcode, std::uint32_t bytes, unsigned qps, unsigned posted)
-        : posted_(posted) {
+    Bench(Kind kind, std::uint8_t opcode, std::uint32_t bytes, unsigned qps, unsigned posted)
+        : posted_(posted), line_(make_line(kind)) {
         register_engines();
         unsigned log_cq = 8;
         while ((1U << log_cq) < qps * posted)
@@ -76,7 +144,7 @@ class Bench {
         for (unsigned i = 0; i < 2; ++i) {
             EngineConfig config;
             config.mac += i;
-            sides_[i] = std::make_unique<Side>("model", config);
+            sides_[i] = std::make_unique<Side>("model", config, line_->port(i));
             TestDriver& driver = sides_[i]->driver;
             driver.start();
             driver.set_ipv4(0, 0x0a4d0001 + i);
@@ -108,9 +176,9 @@ class Bench {
         while (completed < messages) {
             now_ += 1'000;
             side(0).engine->run(now_, kBudget);
-            side(0).link.deliver(*side(1).engine);
+            line_->deliver(0, *side(1).engine);
             side(1).engine->run(now_, kBudget);
-            side(1).link.deliver(*side(0).engine);
+            line_->deliver(1, *side(0).engine);
             completed += poll(to_post);
         }
     }
@@ -144,9 +212,7 @@ class Bench {
         path.dmac = {0x02, 0x44, 0x49, 0, 0, static_cast<std::uint8_t>(2 - i)};
         path.path_mtu = 5;
         path.timeout = 20;
-        side(i).driver.to_init(qp, path);
-        side(i).driver.to_rtr(qp, path);
-        side(i).driver.to_rts(qp, path);
+        side(i).driver.bring_up(qp, path);
     }
     void post(TestQp& qp, std::uint64_t count, std::uint64_t& to_post) {
         if (count == 0)
@@ -188,15 +254,16 @@ class Bench {
 
     unsigned posted_;
     Nanoseconds now_ = 1'000'000;
+    std::unique_ptr<Line> line_;
     std::array<std::unique_ptr<Side>, 2> sides_;
     Cq cq_;
     std::vector<TestQp> qps_;
     std::vector<std::size_t> by_qpn_;
 };
 
-void stream(benchmark::State& state, std::uint8_t opcode, std::uint32_t bytes, unsigned qps,
-            unsigned posted, std::uint64_t messages) {
-    Bench bench(opcode, bytes, qps, posted);
+void on(benchmark::State& state, Kind kind, std::uint8_t opcode, std::uint32_t bytes, unsigned qps,
+        unsigned posted, std::uint64_t messages) {
+    Bench bench(kind, opcode, bytes, qps, posted);
     bench.run(messages);  // touches all memory once
     std::uint64_t total = 0;
     for (auto _ : state) {
@@ -208,11 +275,34 @@ void stream(benchmark::State& state, std::uint8_t opcode, std::uint32_t bytes, u
     state.counters["Mmsg"] = benchmark::Counter(static_cast<double>(total) * 1e-6, rate);
 }
 
+void stream(benchmark::State& state, std::uint8_t opcode, std::uint32_t bytes, unsigned qps,
+            unsigned posted, std::uint64_t messages) {
+    on(state, Kind::kLink, opcode, bytes, qps, posted, messages);
+}
+void shm(benchmark::State& state, std::uint8_t opcode, std::uint32_t bytes, unsigned qps,
+         unsigned posted, std::uint64_t messages) {
+    on(state, Kind::kShm, opcode, bytes, qps, posted, messages);
+}
+void shm_icrc(benchmark::State& state, std::uint8_t opcode, std::uint32_t bytes, unsigned qps,
+              unsigned posted, std::uint64_t messages) {
+    on(state, Kind::kShmIcrc, opcode, bytes, qps, posted, messages);
+}
+
 BENCHMARK_CAPTURE(stream, write_64KiB, DINGO_WR_WRITE, 65536, 1, 16, 4096);
 BENCHMARK_CAPTURE(stream, read_64KiB, DINGO_WR_READ, 65536, 1, 16, 4096);
 BENCHMARK_CAPTURE(stream, write_64B_1_qp, DINGO_WR_WRITE, 64, 1, 64, 1 << 18);
 BENCHMARK_CAPTURE(stream, write_64B_4096_qps, DINGO_WR_WRITE, 64, 4096, 16, 1 << 18);
 BENCHMARK_CAPTURE(stream, read_64B_1_qp, DINGO_WR_READ, 64, 1, 64, 1 << 17);
+BENCHMARK_CAPTURE(shm, write_64KiB, DINGO_WR_WRITE, 65536, 1, 16, 4096);
+BENCHMARK_CAPTURE(shm_icrc, write_64KiB, DINGO_WR_WRITE, 65536, 1, 16, 4096);
+BENCHMARK_CAPTURE(shm, write_1MiB, DINGO_WR_WRITE, 1 << 20, 1, 16, 256);
+BENCHMARK_CAPTURE(shm_icrc, write_1MiB, DINGO_WR_WRITE, 1 << 20, 1, 16, 256);
+BENCHMARK_CAPTURE(shm, write_16MiB, DINGO_WR_WRITE, 16 << 20, 1, 16, 16);
+BENCHMARK_CAPTURE(shm_icrc, write_16MiB, DINGO_WR_WRITE, 16 << 20, 1, 16, 16);
+BENCHMARK_CAPTURE(shm, read_64KiB, DINGO_WR_READ, 65536, 1, 16, 4096);
+BENCHMARK_CAPTURE(shm_icrc, read_64KiB, DINGO_WR_READ, 65536, 1, 16, 4096);
+BENCHMARK_CAPTURE(shm, write_64B_1_qp, DINGO_WR_WRITE, 64, 1, 64, 1 << 18);
+BENCHMARK_CAPTURE(shm_icrc, write_64B_1_qp, DINGO_WR_WRITE, 64, 1, 64, 1 << 18);
 
 }  // namespace
 }  // namespace dingo::test

@@ -34,6 +34,12 @@ case $name in
         completes 'dingo ' run pair card stats doctor completion
         completes 'dingo card start --mtu ' 256 4096
         ;;
+    dingo-criteo)
+        completes 'dingo-criteo ' to-records to-tsv preprocess generate completion
+        completes 'dingo-criteo generate --' --records --seed --format
+        completes 'dingo-criteo generate -f ' tsv records
+        completes 'dingo-criteo completion ' bash zsh fish
+        ;;
     rdma-bench)
         completes 'rdma-bench ' write-bw write-lat read-bw read-lat send-bw send-lat atomic-bw atomic-lat write-imm-bw write-imm-lat compare report completion
         completes 'rdma-bench write-bw --' --size --qp --json --repeat --report_gbits --security

@@ -2,66 +2,14 @@
 //
 // The compute slot: each kernel does its arithmetic to what a QP sends, wherever packets are cut
 // and whatever the wire loses, and to nothing else.
-#include <bit>
-#include <cmath>
 #include <cstring>
 
+#include "compute_kernels.h"
 #include "conformance.h"
 #include "faults.h"
 
 namespace dingo::conformance {
 namespace {
-
-struct Kernel {
-    std::uint32_t id;
-    std::uint32_t param;
-};
-constexpr Kernel kPass{DINGO_KERNEL_PASS, 0};
-constexpr Kernel kAddOne{DINGO_KERNEL_ADD_ONE, 0};
-constexpr Kernel kDlrm{DINGO_KERNEL_DLRM, 8192};
-constexpr Kernel kAll[] = {kPass, kAddOne, kDlrm};
-
-constexpr std::uint32_t kRecordBytes = 192;
-
-std::uint32_t word_at(std::span<const std::byte> bytes, std::size_t at) {
-    std::uint32_t word;
-    std::memcpy(&word, bytes.data() + at, sizeof word);
-    return word;
-}
-
-/// ln(max(x, 0) + 1) within the error that docs/reference/compute.md states.
-bool is_log(std::uint32_t bits, std::int32_t x) {
-    const double exact = std::log1p(static_cast<double>(std::max(x, 0)));
-    const auto nearest = static_cast<float>(exact);
-    const double unit = std::nextafter(nearest, INFINITY) - nearest;
-    return x <= 0 ? bits == 0 : std::abs(std::bit_cast<float>(bits) - exact) <= 0.52 * unit;
-}
-
-bool word_ok(const Kernel& kernel, std::size_t at, std::uint32_t in, std::uint32_t out) {
-    const std::size_t column = at % kRecordBytes / 4;
-    if (kernel.id == DINGO_KERNEL_ADD_ONE)
-        return out == in + 1;
-    if (kernel.id == DINGO_KERNEL_DLRM && column >= 1 && column <= 13)
-        return is_log(out, static_cast<std::int32_t>(in));
-    if (kernel.id == DINGO_KERNEL_DLRM && column >= 16 && column <= 41)
-        return out == in % kernel.param;
-    return out == in;
-}
-
-/// `out` is the message `in` behind the kernel; tells the first wrong byte.
-testing::AssertionResult transformed(const Kernel& kernel, std::span<const std::byte> in,
-                                     std::span<const std::byte> out) {
-    const std::size_t whole = in.size() / 4 * 4;
-    for (std::size_t at = 0; at < whole; at += 4) {
-        if (!word_ok(kernel, at, word_at(in, at), word_at(out, at)))
-            return testing::AssertionFailure()
-                   << "kernel " << kernel.id << ", byte " << at << " of " << in.size() << ": "
-                   << word_at(in, at) << " became " << word_at(out, at);
-    }
-    if (!std::ranges::equal(in.subspan(whole), out.subspan(whole)))
-        return testing::AssertionFailure() << "the tail of " << in.size() << " bytes changed";
-    return testing::AssertionSuccess();
-}
 
 /// A pair whose card 0 sends through `kernel`.
 class ComputePair : public Pair {
@@ -84,18 +32,6 @@ class ComputePair : public Pair {
         return transformed(kernel, bytes(0, from, length), bytes(1, to, length));
     }
 };
-
-/// Bytes with small, negative and large words.
-void fill_mixed(std::span<std::byte> bytes, std::uint64_t seed) {
-    random_bytes(bytes, seed);
-    for (std::size_t at = 0; at + 4 <= bytes.size(); at += 4) {
-        std::uint32_t word = word_at(bytes, at);
-        constexpr std::uint32_t kEdges[] = {0,          1,          2,    0x7fffffff,
-                                            0x80000000, 0xffffffff, 8192, 8191};
-        word = word % 5 == 0 ? kEdges[word / 5 % 8] : word % 5 < 3 ? word >> (word % 31) : word;
-        std::memcpy(bytes.data() + at, &word, sizeof word);
-    }
-}
 
 }  // namespace
 
@@ -172,11 +108,8 @@ TEST_P(Compute, EveryKernelAtEveryPathMtuAndLength) {
     for (const Kernel& kernel : kAll) {
         for (std::uint8_t mtu = 1; mtu <= 5; ++mtu) {
             ComputePair pair(engine(), kernel, PairOptions().mtu(mtu));
-            const std::uint32_t bytes = 128u << mtu;
             std::uint64_t seed = mtu;
-            for (const std::uint32_t size :
-                 {0u, 1u, 3u, 4u, 63u, 65u, kRecordBytes, kRecordBytes + 70, bytes - 1, bytes,
-                  bytes + 3, 3 * bytes + kRecordBytes, 7 * bytes + 5}) {
+            for (const std::uint32_t size : odd_lengths(128u << mtu)) {
                 fill_mixed(pair.bytes(0, 3, size), ++seed);
                 pair.fill(1, 0, size + 64, ++seed);
                 const std::vector<std::byte> before(pair.bytes(1, size + 17, 32).begin(),
@@ -273,9 +206,7 @@ TEST_P(Compute, AQueuePairConnectedToItselfTransformsWithinTheCard) {
         test::TestQp qp = d.create_qp(cq, cq);
         EXPECT_EQ(d.set_compute(qp.qpn, kernel.id, kernel.param).status, DINGO_ST_OK);
         const auto path = pair.cards.path_to(0, qp.qpn);
-        d.to_init(qp, path);
-        d.to_rtr(qp, path);
-        d.to_rts(qp, path);
+        d.bring_up(qp, path);
         constexpr std::uint32_t kBytes = 10'007;
         fill_mixed(pair.bytes(0, 0, kBytes), kernel.id);
         test::SendWr wr = pair.write(0, 0, kBytes);
@@ -330,9 +261,7 @@ TEST_P(Compute, ResetSetsPass) {
         auto path = pair.cards.path_to(peer, pair.qp(peer).qpn);
         pair.driver(card).to_state(pair.qp(card), DINGO_QPS_RESET);
         pair.qp(card).sq_producer = pair.qp(card).rq_producer = 0;
-        pair.driver(card).to_init(pair.qp(card), path);
-        pair.driver(card).to_rtr(pair.qp(card), path);
-        pair.driver(card).to_rts(pair.qp(card), path);
+        pair.driver(card).bring_up(pair.qp(card), path);
     }
     pair.fill(0, 0, 5000, 1);
     EXPECT_EQ(pair.complete(pair.write(0, 0, 5000)).status, DINGO_WCS_SUCCESS);

@@ -51,9 +51,7 @@ class Target : public test::OneCard {
         path.dmac = {2, 0, 0, 0, 0, 2};
         path.timeout = 1;
         path.retry_cnt = 1;
-        driver.to_init(qp, path);
-        driver.to_rtr(qp, path);
-        driver.to_rts(qp, path);
+        driver.bring_up(qp, path);
     }
     void drain() {
         while (driver.poll_cq(cq)) {
@@ -295,9 +293,7 @@ TEST_P(Hostile, RandomWorkRequestsTouchOnlyTheirRegions) {
             for (unsigned k = 0; k < 2; ++k) {
                 auto path = pair.cards.path_to(1 - k, pair.qp(1 - k).qpn);
                 path.timeout = path.retry_cnt = 1;
-                pair.driver(k).to_init(pair.qp(k), path);
-                pair.driver(k).to_rtr(pair.qp(k), path);
-                pair.driver(k).to_rts(pair.qp(k), path);
+                pair.driver(k).bring_up(pair.qp(k), path);
             }
         }
         // A good request with a few bytes changed, or plain noise.

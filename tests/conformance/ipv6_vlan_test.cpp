@@ -46,9 +46,7 @@ TEST_P(Ipv6Vlan, VlanTagIsThatOfTheGidEntry) {
         path.sgid_index = 5;
         path.dgid[14] = 9;
         path.sl = 4;
-        cards.driver(i).to_init(qp[i], path);
-        cards.driver(i).to_rtr(qp[i], path);
-        cards.driver(i).to_rts(qp[i], path);
+        cards.driver(i).bring_up(qp[i], path);
     }
     test::SendWr wr;
     wr.force_inline = true;

@@ -66,8 +66,9 @@ std::vector<Rule> table(std::uint8_t kind) {
     } else {
         constexpr std::uint32_t key = DINGO_QPM_PKEY_INDEX | DINGO_QPM_QKEY;
         constexpr std::uint32_t running = DINGO_QPM_CUR_STATE | DINGO_QPM_QKEY;
-        rules.insert(rules.end(), {{reset, init, key | DINGO_QPM_PORT, 0},
-                                   {init, init, 0, key | DINGO_QPM_PORT},
+        const std::uint32_t port = kind == DINGO_QPT_UD ? DINGO_QPM_PORT : 0;
+        rules.insert(rules.end(), {{reset, init, key | port, 0},
+                                   {init, init, 0, key | port},
                                    {init, rtr, 0, key},
                                    {rtr, rts, DINGO_QPM_SQ_PSN, running},
                                    {rts, rts, 0, running},
@@ -185,34 +186,35 @@ void check_pair(Subject& subject, const std::vector<Rule>& rules, std::uint8_t f
     }
 }
 
+void check_all_pairs(const std::string& engine, std::uint8_t kind) {
+    Subject subject(engine, kind);
+    const auto rules = table(kind);
+    for (std::uint8_t from : kStates)
+        for (std::uint8_t to : kStates)
+            check_pair(subject, rules, from, to);
+}
+
 }  // namespace
 
 CONFORMANCE_SUITE(ModifyQp);
 
 TEST_P(ModifyQp, AllStatePairsOfRcWithMissingAndExtraBits) {
-    Subject subject(engine(), DINGO_QPT_RC);
-    const auto rules = table(DINGO_QPT_RC);
-    for (std::uint8_t from : kStates)
-        for (std::uint8_t to : kStates)
-            check_pair(subject, rules, from, to);
+    check_all_pairs(engine(), DINGO_QPT_RC);
 }
 
 TEST_P(ModifyQp, AllStatePairsOfUcWithMissingAndExtraBits) {
     ENGINE_NEEDS(UC);
-    Subject subject(engine(), DINGO_QPT_UC);
-    const auto rules = table(DINGO_QPT_UC);
-    for (std::uint8_t from : kStates)
-        for (std::uint8_t to : kStates)
-            check_pair(subject, rules, from, to);
+    check_all_pairs(engine(), DINGO_QPT_UC);
 }
 
 TEST_P(ModifyQp, AllStatePairsOfUdWithMissingAndExtraBits) {
-    Subject subject(engine(), DINGO_QPT_UD);
-    NEEDS(subject.driver(), UD);
-    const auto rules = table(DINGO_QPT_UD);
-    for (std::uint8_t from : kStates)
-        for (std::uint8_t to : kStates)
-            check_pair(subject, rules, from, to);
+    ENGINE_NEEDS(UD);
+    check_all_pairs(engine(), DINGO_QPT_UD);
+}
+
+TEST_P(ModifyQp, AllStatePairsOfTheGsiQpWithMissingAndExtraBits) {
+    ENGINE_NEEDS(UD);
+    check_all_pairs(engine(), DINGO_QPT_GSI);
 }
 
 TEST_P(ModifyQp, ValuesOutOfRangeChangeNothing) {

@@ -30,9 +30,7 @@ struct Groups {
                 qp[i][n] = driver(i).create_qp(cq[i][n], cq[i][n], options);
                 test::TestDriver::PathOptions path;
                 path.qkey = kQkey;
-                driver(i).to_init(qp[i][n], path);
-                driver(i).to_rtr(qp[i][n], path);
-                driver(i).to_rts(qp[i][n], path);
+                driver(i).bring_up(qp[i][n], path);
             }
         }
     }

@@ -107,9 +107,7 @@ TEST_P(RcSend, ToAQpOfTheSameCard) {
         path.dest_qpn = qps[1 - i].qpn;
         path.dgid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, 1};
         path.dmac = {0x02, 0x44, 0x49, 0, 0, 1};
-        driver.to_init(qps[i], path);
-        driver.to_rtr(qps[i], path);
-        driver.to_rts(qps[i], path);
+        driver.bring_up(qps[i], path);
     }
     const test::Mr mr = driver.create_mr(8192, kAllAccess);
     random_bytes(card.host.bytes(mr.bus, 3000), 1);

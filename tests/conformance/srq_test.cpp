@@ -24,9 +24,7 @@ struct Shared {
     }
     void connect(unsigned card, const test::TestQp& qp, std::uint32_t peer) {
         const auto path = cards.path_to(1 - card, peer);
-        cards.driver(card).to_init(qp, path);
-        cards.driver(card).to_rtr(qp, path);
-        cards.driver(card).to_rts(qp, path);
+        cards.driver(card).bring_up(qp, path);
     }
     void send(unsigned i, std::uint64_t offset, std::uint32_t length) {
         test::SendWr wr;

@@ -18,9 +18,7 @@ struct Datagrams {
             qp[i] = cards.driver(i).create_qp(cq[i], cq[i], options);
             test::TestDriver::PathOptions path;
             path.qkey = kQkey;
-            cards.driver(i).to_init(qp[i], path);
-            cards.driver(i).to_rtr(qp[i], path);
-            cards.driver(i).to_rts(qp[i], path);
+            cards.driver(i).bring_up(qp[i], path);
             mr[i] = cards.driver(i).create_mr(1u << 16, kAllAccess);
         }
     }

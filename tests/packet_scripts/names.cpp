@@ -51,9 +51,9 @@ constexpr Name kEvent[] = {N(EV, COMPLETION),  N(EV, CQ_ERR),        N(EV, QP_FA
 constexpr Name kState[] = {N(QPS, RESET), N(QPS, INIT), N(QPS, RTR), N(QPS, RTS),
                            N(QPS, SQD),   N(QPS, SQE),  N(QPS, ERR)};
 constexpr Name kCapability[] = {
-    N(CAP, RC),        N(CAP, UC),  N(CAP, UD),      N(CAP, SRQ),       N(CAP, ATOMIC),
-    N(CAP, SEND_INV),  N(CAP, MW),  N(CAP, FRWR),    N(CAP, RESIZE_CQ), N(CAP, REREG_MR),
-    N(CAP, TIMESTAMP), N(CAP, ETH), N(CAP, PAUSE_MR)};
+    N(CAP, RC),        N(CAP, UC),  N(CAP, UD),       N(CAP, SRQ),       N(CAP, ATOMIC),
+    N(CAP, SEND_INV),  N(CAP, MW),  N(CAP, FRWR),     N(CAP, RESIZE_CQ), N(CAP, REREG_MR),
+    N(CAP, TIMESTAMP), N(CAP, ETH), N(CAP, PAUSE_MR), N(CAP, COMPUTE_RX)};
 
 #undef N
 

@@ -169,6 +169,14 @@ void Runner::make_qp(Words& words) {
     path.flow_label = static_cast<std::uint32_t>(words.number("flow", 0));
 
     entry.qp = card_.driver.create_qp(cq_, cq_, create);
+    if (const auto kernel = words.value("receive")) {
+        if (*kernel != "add_one")
+            throw ScriptError("receive=add_one is all that there is");
+        const auto answer =
+            card_.driver.set_compute(entry.qp.qpn, DINGO_KERNEL_ADD_ONE, 0, DINGO_COMPUTE_RECEIVE);
+        if (answer.status != DINGO_ST_OK)
+            throw ScriptError("the card refuses receive=add_one");
+    }
     const std::uint8_t state = state_value(words.value("state").value_or("rts"));
     if (state >= DINGO_QPS_INIT)
         card_.driver.to_init(entry.qp, path);

@@ -19,6 +19,7 @@ cd "$(dirname "$0")/../.."
 begin_suite tsan threads "${build_packages[@]}" "${native_packages[@]}" -- "${native_targets[@]}"
 build_preset tsan rdma-bench >"$logs/build-tsan.log" 2>&1 || die "$(tail -n 20 "$logs/build-tsan.log")"
 bench=$PWD/build/tsan/bin/rdma-bench
+export TSAN_OPTIONS=suppressions=$PWD/tests/rdma-bench/tsan_suppressions.txt
 port=18616
 . tests/rdma-bench/lib.sh
 # run_of OPTIONS [REGEX]: a pair with these, and the client's row.

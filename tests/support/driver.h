@@ -190,7 +190,8 @@ class TestDriver {
     dingo_admin_cpl multicast(std::uint16_t opcode, std::uint32_t qpn,
                               const std::array<std::uint8_t, 16>& gid);
     /// SET_COMPUTE; not checked.
-    dingo_admin_cpl set_compute(std::uint32_t qpn, std::uint32_t kernel, std::uint32_t param = 0);
+    dingo_admin_cpl set_compute(std::uint32_t qpn, std::uint32_t kernel, std::uint32_t param = 0,
+                                std::uint32_t direction = DINGO_COMPUTE_SEND);
     /// Page list (levels 1 or 2) over `pages`, in new host memory.
     dingo_mem page_list(const std::vector<std::uint64_t>& pages, unsigned levels,
                         unsigned page_shift, std::uint32_t offset = 0);
@@ -221,6 +222,8 @@ class TestDriver {
     void to_init(const TestQp& qp, const PathOptions& path);
     void to_rtr(const TestQp& qp, const PathOptions& path);
     void to_rts(const TestQp& qp, const PathOptions& path);
+    /// From RESET to RTS.
+    void bring_up(const TestQp& qp, const PathOptions& path);
     void to_state(const TestQp& qp, std::uint8_t state);
 
     // --- work

@@ -190,11 +190,12 @@ dingo_admin_cpl TestDriver::multicast(std::uint16_t opcode, std::uint32_t qpn,
 }
 
 dingo_admin_cpl TestDriver::set_compute(std::uint32_t qpn, std::uint32_t kernel,
-                                        std::uint32_t param) {
+                                        std::uint32_t param, std::uint32_t direction) {
     dingo_cmd_set_compute cmd{};
     cmd.qpn = qpn;
     cmd.kernel = kernel;
     cmd.param = param;
+    cmd.direction = direction;
     return execute(DINGO_OP_SET_COMPUTE, cmd);
 }
 
@@ -261,6 +262,12 @@ void TestDriver::to_rts(const TestQp& qp, const PathOptions& path) {
         cmd.attr.max_rd_atomic = path.max_rd_atomic;
     }
     modify(qp, mask, cmd);
+}
+
+void TestDriver::bring_up(const TestQp& qp, const PathOptions& path) {
+    to_init(qp, path);
+    to_rtr(qp, path);
+    to_rts(qp, path);
 }
 
 void TestDriver::to_state(const TestQp& qp, std::uint8_t state) {

@@ -58,8 +58,8 @@ bool TestHost::accessible(std::uint64_t addr, std::uint64_t bytes, bool card) co
         return false;
     }
     const std::uint64_t first = (addr - kBase) / kPage;
-    const std::uint64_t last = (addr - kBase + (bytes == 0 ? 0 : bytes - 1)) / kPage;
-    for (std::uint64_t page = first; page <= last; ++page) {
+    const std::uint64_t last_page = (addr - kBase + (bytes == 0 ? 0 : bytes - 1)) / kPage;
+    for (std::uint64_t page = first; page <= last_page; ++page) {
         if (pages_[page] == Page::kHole || (card && pages_[page] == Page::kBroken)) {
             return false;
         }

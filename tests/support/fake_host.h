@@ -64,6 +64,10 @@ class TestHost final : public HostPort {
     std::uint64_t dma_errors = 0;
     /// Whether dma_pointer() works; an engine must do without it, too.
     bool pointers = true;
+    /// Whether they last.
+    bool last = true;
+    /// Its way to far memory; nullptr: it has none.
+    FarMemory* far = nullptr;
     /// Sees every DMA write before it happens.
     std::function<void(std::uint64_t addr, std::span<const std::byte> data)> on_write;
 
@@ -71,7 +75,9 @@ class TestHost final : public HostPort {
     bool dma_read(std::uint64_t addr, std::span<std::byte> dst) override;
     bool dma_write(std::uint64_t addr, std::span<const std::byte> src) override;
     std::byte* dma_pointer(std::uint64_t addr, std::size_t len) override;
+    [[nodiscard]] bool pointers_last() const override { return last; }
     void raise_msix(unsigned vector) override;
+    FarMemory* far_memory() override { return far; }
 
   private:
     enum class Page : std::uint8_t { kHole, kMemory, kBroken };

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The wire between cards under test: collects frames, and carries them with explicit time.
+//
+// With DINGO_TEST_NO_ICRC in the environment engines need not make ICRCs, as between the cards of
+// one host, and frames with a right one are received without it.
 #pragma once
 
 #include <array>
@@ -16,6 +19,12 @@ namespace dingo::test {
 
 using FrameBytes = std::vector<std::byte>;
 
+/// What the environment says.
+bool without_icrc();
+
+/// An engine receives a frame.
+void deliver(Engine& to, std::span<const std::byte> frame);
+
 /// The transmit side of one card.
 class TestWire final : public WirePort {
   public:
@@ -28,6 +37,19 @@ class TestWire final : public WirePort {
 
     std::span<std::byte> begin_frame(std::size_t max_len) override;
     void end_frame(std::size_t len) override;
+    bool needs_icrc() const override { return icrc; }
+    /// The frame is given on with its ICRC.
+    void end_frame_without_icrc(std::size_t len) override;
+    /// Engines make the ICRC.
+    bool icrc = !without_icrc();
+    std::uint64_t frames_without_icrc = 0;
+    bool takes_references() const override { return !icrc; }
+    /// The payload is taken at once.
+    void end_frame_referring(std::size_t len, std::size_t offset,
+                             std::span<const std::byte> payload) override;
+    void gather() override { ++gathers; }
+    std::uint64_t frames_referring = 0;
+    std::uint64_t gathers = 0;
 
     using Gid = std::array<std::uint8_t, 16>;
     std::vector<Gid> groups;  ///< joined and not left

@@ -58,7 +58,7 @@ TwoCards::TwoCards(const std::string& engine0, const std::string& engine1, Engin
 
 bool TwoCards::step() {
     bool more = link.deliver(now_, [this](unsigned to, std::span<const std::byte> frame) {
-        cards_[to]->engine->receive(frame);
+        test::deliver(*cards_[to]->engine, frame);
     });
     for (unsigned i = 0; i < 2; ++i) {
         cards_[i]->now = now_;
@@ -156,9 +156,7 @@ TwoCards::Connection TwoCards::connect(const ConnectOptions& options) {
         path.sgid_index = address.sgid_index;
         path.sq_psn = options.start_psn[i];
         path.rq_psn = options.start_psn[peer];
-        driver(i).to_init(connection.qp[i], path);
-        driver(i).to_rtr(connection.qp[i], path);
-        driver(i).to_rts(connection.qp[i], path);
+        driver(i).bring_up(connection.qp[i], path);
     }
     return connection;
 }

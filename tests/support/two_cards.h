@@ -22,7 +22,7 @@ struct OneCard {
     /// Runs the engine until it has nothing more to do now.
     void settle();
     void receive(std::span<const std::byte> frame) {
-        engine->receive(frame);
+        deliver(*engine, frame);
         settle();
     }
 

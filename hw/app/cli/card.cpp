@@ -177,6 +177,14 @@ void print_lines(const Json& object, const std::string& indent) {
     }
 }
 
+/// "3 of 16384", and how often somebody got no more.
+std::string quota_text(const Json& quota) {
+    const auto refused = quota.value("refused", std::uint64_t{0});
+    return fmt::format("{} of {}{}", quota.value("used", std::uint64_t{0}),
+                       quota.value("limit", std::uint64_t{0}),
+                       refused == 0 ? "" : fmt::format(", {} times no more", refused));
+}
+
 int show(const std::string& name, bool json) {
     const CardEntry card = look_at(name);
     if (!card.running() && card.info.empty())
@@ -187,6 +195,9 @@ int show(const std::string& name, bool json) {
         about["stats"] = stats;
         fmt::print("{}\n", json_text(about, 2));
     } else {
+        const Json quotas = stats.value("quotas", Json::object());
+        for (const auto& [what, quota] : quotas.items())
+            about["in_use"][what] = quota_text(quota);
         print_lines(about, "");
     }
     return kSuccess;

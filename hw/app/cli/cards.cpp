@@ -118,9 +118,10 @@ CardEntry shared_card(const std::string& dir, bool trust_owner) {
     const ucred owner = peer_of(fd.get());
     if (owner.uid != ::geteuid() && owner.uid != 0 && !trust_owner)
         throw Error(
-            fmt::format("the card at {} belongs to user {}, who could read and write all memory of "
-                        "a program that uses it: say --trust-owner if you trust that user",
-                        dir, owner.uid),
+            fmt::format(
+                "the card at {} belongs to user {}, who may harm a program that uses it: say "
+                "--trust-owner if you trust that user",
+                dir, owner.uid),
             kCannotExecute);
     out.pid = owner.pid;
     out.owner = owner.uid;

@@ -56,6 +56,11 @@ std::string run_dir_problem(const Path& dir) {
                            dir.string(), st.st_uid);
     if ((st.st_mode & 022) != 0)
         return fmt::format("others may write into {}: chmod go-w {}", dir.string(), dir.string());
+    const Path above = std::filesystem::absolute(dir).lexically_normal().parent_path();
+    if (::stat(above.c_str(), &st) == 0 && (st.st_mode & S_IWOTH) != 0 &&
+        (st.st_mode & S_ISVTX) == 0)
+        return fmt::format("others may replace {}, as anybody may write into {}: chmod +t {}",
+                           dir.string(), above.string(), above.string());
     return "";
 }
 

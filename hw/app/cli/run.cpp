@@ -108,8 +108,9 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, Action& act
         ->check(CLI::Range(1, 256));
     const auto trust_owner = std::make_shared<bool>(false);
     cmd->add_flag("--trust-owner", *trust_owner,
-                  "Use a card of another user, who then can read and write all\n"
-                  "memory of COMMAND; root's cards need no such word");
+                  "Use a card of another user. It gets no memory of COMMAND but what\n"
+                  "is registered, yet libibverbs believes what a card says; root's\n"
+                  "cards need no such word");
     add_start_options(*cmd, *start);
     cmd->callback([=, &command, &action] {
         bool start_asked = false;

@@ -15,7 +15,6 @@ namespace dingo::uverbs {
 namespace {
 
 constexpr std::uint32_t kFlowLabelMask = 0xfffff;
-constexpr std::uint8_t kMaxSl = 15;
 /// What the kernel takes from the route of a host next to us.
 constexpr std::uint8_t kHopLimit = 64;
 
@@ -45,7 +44,7 @@ std::uint16_t udp_sport(Driver& driver, const AhAttr& attr, std::uint32_t local_
 
 AddressVector make_address_vector(Driver& driver, const AhAttr& attr, std::uint32_t local_qpn,
                                   std::uint32_t remote_qpn) {
-    if (!attr.is_global || attr.port_num != 1 || attr.sl > kMaxSl ||
+    if (!attr.is_global || attr.port_num != DINGO_PORT || attr.sl > DINGO_MAX_SL ||
         attr.sgid_index >= driver.gid_table_size()) {
         throw ErrnoError(EINVAL);
     }

@@ -71,6 +71,11 @@ const dingo_admin_cpl* AdminQueue::wait() {
 
 AdminQueue::Results AdminQueue::execute_raw(std::span<const std::byte> command,
                                             std::uint16_t opcode) {
+    return card_.gate()->run([&] { return execute_here(command, opcode); });
+}
+
+AdminQueue::Results AdminQueue::execute_here(std::span<const std::byte> command,
+                                             std::uint16_t opcode) {
     if (failed_) {
         throw ErrnoError(EIO);
     }

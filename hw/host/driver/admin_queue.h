@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The admin queue: one command at a time, as the engine runs in this very thread.
+// The admin queue: one command at a time, as the engine runs in the thread that calls.
 #pragma once
 
 #include <array>
@@ -43,6 +43,8 @@ class AdminQueue {
 
   private:
     Results execute_raw(std::span<const std::byte> command, std::uint16_t opcode);
+    /// With the gate held.
+    Results execute_here(std::span<const std::byte> command, std::uint16_t opcode);
     const dingo_admin_cpl* wait();
 
     LocalCard& card_;

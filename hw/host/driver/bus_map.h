@@ -8,19 +8,16 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "base/gate.h"
 #include "dingo/engine.h"
-#include "host/driver/client_file.h"
-#include "host/driver/client_memory.h"
+#include "host/driver/far_place.h"
+#include "host/driver/window_memory.h"
 
 namespace dingo::uverbs {
-
-/// Part of a window that is mapped here; the rest is reached through ClientMemory.
-struct MappedPart {
-    std::uint64_t offset = 0;  ///< in the window
-    std::span<std::byte> bytes;
-};
 
 class BusMap {
   public:
@@ -32,6 +29,9 @@ class BusMap {
     /// `max_windows` with window 0, which is never given out: bus address 0 is no memory.
     explicit BusMap(std::size_t max_windows = kMaxWindows)
         : max_windows_(max_windows), windows_(1) {}
+
+    /// Windows change only while `gate` is held, from now on; who reads holds it.
+    void set_gate(std::shared_ptr<Gate> gate) { gate_ = std::move(gate); }
 
     /// A window over memory of this process. Returns its bus address. Throws ErrnoError(ENOMEM)
     /// when there are too many windows, as the other one does.
@@ -45,6 +45,9 @@ class BusMap {
     std::uint64_t add(std::shared_ptr<ClientMemory> client, std::uint64_t va, std::uint64_t length,
                       std::vector<MappedPart> parts, bool writable,
                       std::vector<FilePart> files = {});
+
+    /// A window that is far as a whole.
+    std::uint64_t add(std::shared_ptr<FarPlace> place, std::uint64_t length, bool writable);
 
     /// The card may write from now on, or may not.
     void set_writable(std::uint64_t bus_address, bool writable);
@@ -60,6 +63,8 @@ class BusMap {
         return slow_read(addr, dst);
     }
     bool write(std::uint64_t addr, std::span<const std::byte> src);
+    /// On 8 bytes; `before` = what they were.
+    bool atomic(std::uint64_t addr, const FarMemory::Atomic& request, std::uint64_t& before);
 
     /// nullptr where the range is not wholly in one mapped part.
     [[nodiscard]] std::byte* pointer(std::uint64_t addr, std::size_t len) {
@@ -72,8 +77,26 @@ class BusMap {
         if (offset < w.first_size && len <= w.first_size - offset) {
             return w.first + offset;
         }
-        return w.parts.size() < 2 ? nullptr : slow_pointer(w, addr & (kMaxWindow - 1), len);
+        return w.memory.parts.size() < 2 ? nullptr : w.memory.pointer(addr & (kMaxWindow - 1), len);
     }
+
+    /// Where an access goes.
+    struct Place {
+        bool ok = false;                ///< false: a bus error, which is counted
+        std::shared_ptr<FarPlace> far;  ///< null: near memory
+        std::uint64_t offset = 0;       ///< in the window
+        std::uint64_t window = 0;       ///< which of those that had this address
+
+        /// Who makes it; nullptr: the caller.
+        [[nodiscard]] const Mover* mover() const {
+            return far != nullptr ? far->mover().get() : nullptr;
+        }
+    };
+    [[nodiscard]] Place place(std::uint64_t addr, std::uint64_t len, bool write);
+    /// Whether the place's window is still there: its address may be another's by now.
+    [[nodiscard]] bool is_there(std::uint64_t addr, const Place& place);
+    /// Whether a part of the range is neither mapped nor in a file.
+    [[nodiscard]] bool is_far(std::uint64_t addr, std::uint64_t len);
 
     [[nodiscard]] std::uint64_t errors() const { return errors_; }
     [[nodiscard]] std::size_t size() const { return windows_.size() - 1 - free_.size(); }
@@ -86,27 +109,30 @@ class BusMap {
         std::uint64_t first_size = 0;
         std::uint64_t length = 0;    ///< 0: free
         std::uint64_t readable = 0;  ///< bytes; length or more
+        std::uint64_t id = 0;        ///< never given to another
         bool writable = true;
-        std::shared_ptr<ClientMemory> client;  ///< null: what is not mapped is a bus error
-        std::uint64_t va = 0;
-        std::vector<MappedPart> parts;
-        std::vector<FilePart> files;
+        WindowMemory memory;
+        std::shared_ptr<FarPlace> far;  ///< a part of it is far memory
+
+        /// All of it is: no client's memory is behind it.
+        [[nodiscard]] bool is_a_place() const { return far != nullptr && !memory.client; }
     };
 
     static void copy_in(std::byte* to, const std::byte* from, std::size_t len);
-    static bool read_unmapped(const Window& w, std::uint64_t offset, std::span<std::byte> dst);
-    static bool write_unmapped(const Window& w, std::uint64_t offset,
-                               std::span<const std::byte> src);
-    static std::byte* slow_pointer(const Window& w, std::uint64_t offset, std::size_t len);
     std::uint64_t add(Window window);
     bool slow_read(std::uint64_t addr, std::span<std::byte> dst);
     Window* find(std::uint64_t addr);
+    void close(std::uint64_t index);
+    std::shared_ptr<Mover> mover_of(const std::shared_ptr<ClientMemory>& client);
     bool fail();
 
+    std::shared_ptr<Gate> gate_;
     std::size_t max_windows_;
     std::vector<Window> windows_;
     std::vector<std::uint32_t> free_;
+    std::unordered_map<const ClientMemory*, std::weak_ptr<Mover>> movers_;
     std::uint64_t errors_ = 0;
+    std::uint64_t last_id_ = 0;
 };
 
 }  // namespace dingo::uverbs

@@ -37,7 +37,9 @@ bool serves(int fd, bool writable) {
 
 }  // namespace
 
-ClientFile::ClientFile(int fd, bool writable) {
+ClientFile::ClientFile(int fd, bool writable, const std::shared_ptr<Account>& account)
+    : descriptor_(account, process_quotas().descriptors),
+      mapping_(account, process_quotas().mappings) {
     if (!serves(fd, writable)) {
         throw ErrnoError(EINVAL);
     }
@@ -75,6 +77,7 @@ bool ClientFile::write(std::uint64_t offset, std::span<const std::byte> src) {
         offset + src.size() > static_cast<std::uint64_t>(st.st_size)) {
         return false;
     }
+    const std::scoped_lock lock(mutex_);
     while (!src.empty()) {
         if (!show(offset)) {
             return false;

@@ -7,9 +7,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 
 #include "base/foreign_fd.h"
+#include "base/quota.h"
 
 namespace dingo::uverbs {
 
@@ -17,7 +19,8 @@ class ClientFile {
   public:
     /// Keeps a copy of `fd`. ErrnoError: EINVAL when it is not a file in memory (tmpfs, where
     /// reading and writing never block) or was not opened for that; ENOMEM.
-    ClientFile(int fd, bool writable);
+    /// Charged to `account`; EMFILE when that has its share.
+    ClientFile(int fd, bool writable, const std::shared_ptr<Account>& account = nullptr);
     ~ClientFile();
     ClientFile(const ClientFile&) = delete;
     ClientFile& operator=(const ClientFile&) = delete;
@@ -30,7 +33,10 @@ class ClientFile {
     bool show(std::uint64_t offset);
     void hide();
 
+    Charge descriptor_;
+    Charge mapping_;  ///< of the view
     ForeignFd fd_;
+    std::mutex mutex_;           ///< the data thread and a mover write
     std::byte* view_ = nullptr;  ///< a mapping of the part that is being written; only the kernel
                                  ///< goes there, to which missing pages are an error, no signal
     std::uint64_t view_at_ = 0;  ///< in the file

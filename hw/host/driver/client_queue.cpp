@@ -9,12 +9,21 @@ namespace dingo::uverbs {
 ClientQueue::ClientQueue(Context& context, std::size_t bytes)
     : context_(context),
       memory_(context.queue_memory().take(bytes)),
-      address_(context.driver().bus().add(memory_.bytes())),
       offset_(context.publish(memory_.fd(), memory_.bytes().size(), memory_.offset())) {}
 
 ClientQueue::~ClientQueue() {
     context_.withdraw(offset_);
-    context_.driver().bus().remove(address_);
+    detach();
+}
+
+void ClientQueue::attach() {
+    address_ = context_.driver().bus().add(memory_.bytes());
+}
+
+void ClientQueue::detach() {
+    if (address_ != 0) {
+        context_.driver().bus().remove(std::exchange(address_, 0));
+    }
 }
 
 dingo_ring_map ClientQueue::map(const Doorbell& doorbell, unsigned log_size,

@@ -14,7 +14,8 @@ struct dingo_ring_map;  // dingo-abi.h
 
 namespace dingo::uverbs {
 
-/// Memory of one queue of a context, zeroed, and what the context calls it.
+/// Memory of one queue of a context, zeroed, and what the context calls it. The card reaches it
+/// from attach() on.
 class ClientQueue {
   public:
     /// ErrnoError(ENOMEM).
@@ -23,7 +24,10 @@ class ClientQueue {
     ClientQueue(const ClientQueue&) = delete;
     ClientQueue& operator=(const ClientQueue&) = delete;
 
-    /// For the card.
+    /// In one visit with what tells the card of the queue, or that it is gone. ErrnoError(ENOMEM).
+    void attach();
+    void detach();
+    /// For the card, once attached.
     [[nodiscard]] dingo_mem describe() const {
         dingo_mem mem{};
         mem.addr = address_;
@@ -38,8 +42,8 @@ class ClientQueue {
   private:
     Context& context_;
     QueueSlabs::Piece memory_;
-    std::uint64_t address_;  ///< on the bus
-    std::uint64_t offset_;   ///< for mmap()
+    std::uint64_t address_ = 0;  ///< on the bus; 0: not there
+    std::uint64_t offset_;       ///< for mmap()
 };
 
 }  // namespace dingo::uverbs

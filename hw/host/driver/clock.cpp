@@ -7,9 +7,6 @@
 namespace dingo::uverbs {
 namespace {
 
-/// CLOCK_MONOTONIC is slewed with CLOCK_REALTIME. They drift apart only when the time is set, and
-/// this is how late that is noticed.
-constexpr Nanoseconds kEvery = 500'000'000;
 constexpr unsigned kTries = 8;
 
 std::uint64_t read_clock(clockid_t id) {
@@ -24,7 +21,7 @@ std::uint64_t read_clock(clockid_t id) {
 // Register CLOCK is the time that the engine is run with, which the card's loop takes from
 // CLOCK_MONOTONIC. One clock is read between two readings of the other; of several tries the
 // closest pair counts.
-void Clock::measure(Nanoseconds now) {
+void Clock::measure() {
     std::uint64_t best = UINT32_MAX;
     std::uint64_t card = 0;
     std::uint64_t real = 0;
@@ -39,7 +36,6 @@ void Clock::measure(Nanoseconds now) {
         }
     }
     page_.set_clock(card, real, static_cast<std::uint32_t>(best + 1));
-    next_ = now + kEvery;
 }
 
 }  // namespace dingo::uverbs

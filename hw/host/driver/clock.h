@@ -4,6 +4,8 @@
 // that want time stamps as CLOCK_REALTIME (dingo-abi.h: struct dingo_clock_page).
 #pragma once
 
+#include <atomic>
+
 #include "dingo/engine.h"
 #include "host/driver/status_page.h"
 
@@ -11,20 +13,29 @@ namespace dingo::uverbs {
 
 class Clock {
   public:
-    explicit Clock(StatusPage& page) : page_(page) { measure(0); }
+    explicit Clock(StatusPage& page) : page_(page) { measure(); }
 
     /// After a round of the card at `now`: measures when the last time is a while ago.
+    /// Any thread may.
     void poll(Nanoseconds now) {
-        if (now >= next_) {
-            measure(now);
+        if (now >= next_.load(std::memory_order_relaxed) &&
+            !measures_.exchange(true, std::memory_order_acquire)) {
+            measure();
+            next_.store(now + kEvery, std::memory_order_relaxed);
+            measures_.store(false, std::memory_order_release);
         }
     }
 
   private:
-    void measure(Nanoseconds now);
+    /// CLOCK_MONOTONIC is slewed with CLOCK_REALTIME. They drift apart only when the time is set,
+    /// and this is how late that is noticed.
+    static constexpr Nanoseconds kEvery = 500'000'000;
+    void measure();
 
     StatusPage& page_;
-    Nanoseconds next_ = 0;
+    std::atomic<Nanoseconds> next_ = kEvery;
+    /// A thread does. It may be stopped there for long, and the page has one writer at a time.
+    std::atomic<bool> measures_ = false;
 };
 
 }  // namespace dingo::uverbs

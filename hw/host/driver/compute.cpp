@@ -46,8 +46,9 @@ bool Qp::set_compute(std::uint32_t mask, const Udata& udata) {
         return false;
     }
     const auto req = udata_in<dingo_modify_qp_req>(udata);
-    if (req.comp_mask != DINGO_MODIFY_QP_COMPUTE || req.reserved != 0 ||
-        !driver_.capabilities().has(DINGO_CAP_COMPUTE)) {
+    const bool receive = req.comp_mask == DINGO_MODIFY_QP_COMPUTE_RX;
+    if ((req.comp_mask != DINGO_MODIFY_QP_COMPUTE && !receive) || req.reserved != 0 ||
+        !driver_.capabilities().has(receive ? DINGO_CAP_COMPUTE_RX : DINGO_CAP_COMPUTE)) {
         throw ErrnoError(EOPNOTSUPP);
     }
     if (mask != 0) {
@@ -57,6 +58,7 @@ bool Qp::set_compute(std::uint32_t mask, const Udata& udata) {
     cmd.qpn = number();
     cmd.kernel = req.kernel;
     cmd.param = req.param;
+    cmd.direction = receive ? DINGO_COMPUTE_RECEIVE : DINGO_COMPUTE_SEND;
     driver_.admin().execute(DINGO_OP_SET_COMPUTE, cmd);
     return true;
 }

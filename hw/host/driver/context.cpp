@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/quota.h"
 #include "dingo-abi.h"
 #include "host/driver/driver.h"
 #include "host/driver/udata.h"
@@ -23,15 +24,22 @@ UniqueFd make_kick(const Udata& udata) {
     if (!kick) {
         throw ErrnoError(ENOMEM);
     }
+    need_room(kick.get());
     return kick;
 }
 
 }  // namespace
 
-Context::Context(Driver& driver, Udata& udata)
+Context::Context(Driver& driver, Udata& udata, const std::shared_ptr<Account>& account,
+                 const ShareOwner& owner)
     : driver_(driver),
-      kick_(make_kick(udata)),
-      doorbells_(driver.doorbell_pages()),
+      far_watch_(driver.watch_far()),
+      share_(driver.share_of(owner)),
+      kick_charge_(account, process_quotas().descriptors),
+      kick_(driver.card(), make_kick(udata)),
+      doorbells_(driver.doorbell_pages(), kick_, account),
+      watched_doorbells_(driver.doorbell_pages(), kick_, account),
+      queues_(account),
       next_offset_(kPageBytes) {
     status_offset_ = publish(driver.status_page().fd(), kPageBytes);
     describe(udata);
@@ -45,7 +53,7 @@ std::uint64_t Context::publish(int fd, std::uint64_t length, std::uint64_t file_
 }
 
 void Context::describe(Udata& udata) const {
-    UniqueFd copy(::fcntl(kick_.get(), F_DUPFD_CLOEXEC, 0));
+    UniqueFd copy(::fcntl(kick_.fd(), F_DUPFD_CLOEXEC, 0));
     if (!copy) {
         throw ErrnoError(ENOMEM);
     }

@@ -4,21 +4,27 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 
+#include "base/quota.h"
 #include "base/unique_fd.h"
 #include "host/driver/doorbells.h"
 #include "host/driver/queue_slabs.h"
+#include "host/driver/shares.h"
 #include "host/driver/verbs_types.h"
 
 namespace dingo::uverbs {
 
 class Driver;
+class FarWatch;
 
 /// A process's open device: doorbell pages, queue memory and what it may mmap.
 class Context {
   public:
-    /// udata: dingo_alloc_ucontext_req and _resp; the kick descriptor comes as Udata::Fd.
-    Context(Driver& driver, Udata& udata);
+    /// udata: dingo_alloc_ucontext_req and _resp; the kick descriptor comes as Udata::Fd. The
+    /// descriptors that the context has are charged to `account`.
+    Context(Driver& driver, Udata& udata, const std::shared_ptr<Account>& account = nullptr,
+            const ShareOwner& owner = {});
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
 
@@ -33,13 +39,20 @@ class Context {
     /// its own.
     void describe(Udata& udata) const;
 
-    /// Readable when the client kicked: poll it, then Driver::kicked().
-    [[nodiscard]] int kick_fd() const { return kick_.get(); }
+    /// Readable when the client kicked.
+    [[nodiscard]] int kick_fd() const { return kick_.fd(); }
+    /// As the card's thread does when kick_fd() is readable.
+    void kicked() { kick_.kicked(); }
 
     // For the objects that are made in it.
 
     [[nodiscard]] Driver& driver() const { return driver_; }
-    [[nodiscard]] DoorbellSpace& doorbells() { return doorbells_; }
+    /// For CREATE_QP.
+    [[nodiscard]] std::uint32_t share() const { return share_ ? share_->get() : 0; }
+    /// `watched`: pages of their own for slots that the card watches, as a GPU gets them whole.
+    [[nodiscard]] DoorbellSpace& doorbells(bool watched = false) {
+        return watched ? watched_doorbells_ : doorbells_;
+    }
     [[nodiscard]] QueueSlabs& queue_memory() { return queues_; }
     /// Lets the client map `length` bytes of `fd`, which stays the caller's, from file_offset on.
     /// Returns an offset for mmap() that nobody had before.
@@ -57,8 +70,12 @@ class Context {
     };
 
     Driver& driver_;
-    UniqueFd kick_;
+    std::shared_ptr<FarWatch> far_watch_;
+    Shares::Share share_;
+    Charge kick_charge_;
+    Kick kick_;
     DoorbellSpace doorbells_;
+    DoorbellSpace watched_doorbells_;
     QueueSlabs queues_;
     std::map<std::uint64_t, Entry> mappings_;
     std::uint64_t next_offset_;

@@ -36,7 +36,7 @@ Cq::Size Cq::size_for(const Driver& driver, std::uint32_t cqe) {
     const unsigned most = driver.capabilities().limits().log_max_cq;
     for (unsigned log = kMinLogCq; cqe != 0 && log <= most; ++log) {
         if (usable(log) >= cqe) {
-            return {std::clamp(kMinLogRing, log, most), usable(log)};
+            return {std::clamp(kMinLogRing, log, most), usable(log), false};
         }
     }
     throw ErrnoError(EINVAL);
@@ -51,10 +51,14 @@ Cq::Size Cq::checked_size(Driver& driver, std::uint32_t cqe, std::uint32_t comp_
         driver.capabilities().need(DINGO_CAP_TIMESTAMP);
     }
     const auto req = udata_in<dingo_create_cq_req>(udata);
-    if (req.comp_mask != 0 || req.reserved != 0) {
+    if ((req.comp_mask & ~DINGO_CREATE_WATCHED) != 0 || req.reserved != 0) {
         throw ErrnoError(EOPNOTSUPP);
     }
-    const Size size = size_for(driver, cqe);
+    Size size = size_for(driver, cqe);
+    size.watched = (req.comp_mask & DINGO_CREATE_WATCHED) != 0;
+    if (size.watched) {
+        driver.capabilities().need(DINGO_CAP_DB_WATCH);
+    }
     if (comp_vector >= driver.num_comp_vectors()) {
         throw ErrnoError(EINVAL);
     }
@@ -67,7 +71,7 @@ Cq::Cq(Driver& driver, Context& context, std::uint32_t cqe, std::uint32_t comp_v
       context_(context),
       listener_(listener),
       size_(checked_size(driver, cqe, comp_vector, flags, udata)),
-      doorbell_(context.doorbells().take()),
+      doorbell_(context.doorbells(size_.watched).take()),
       queue_(std::make_unique<ClientQueue>(context, ring_bytes(size_.log_ring))),
       number_(driver.cqs(), *this) {
     dingo_cmd_create_cq cmd{};
@@ -75,9 +79,15 @@ Cq::Cq(Driver& driver, Context& context, std::uint32_t cqe, std::uint32_t comp_v
     cmd.eqn = driver.event_queues().eqn(comp_vector);
     cmd.db_page = doorbell_.page().index();
     cmd.log_size = static_cast<std::uint8_t>(size_.log_ring);
-    cmd.ring = queue_->describe();
-    driver.admin().execute(DINGO_OP_CREATE_CQ, cmd);
+    driver.card().gate()->run([&] {
+        queue_->attach();
+        cmd.ring = queue_->describe();
+        driver.admin().execute(DINGO_OP_CREATE_CQ, cmd);
+    });
     on_card_.emplace(driver.admin(), DINGO_OP_DESTROY_CQ, number());
+    if (size_.watched) {
+        doorbell_.watch();
+    }
 
     dingo_create_cq_resp resp{};
     resp.cqn = number();
@@ -85,19 +95,36 @@ Cq::Cq(Driver& driver, Context& context, std::uint32_t cqe, std::uint32_t comp_v
     udata_out(udata, resp);
 }
 
+Cq::~Cq() {
+    driver_.card().gate()->run([this] {
+        on_card_.reset();
+        queue_->detach();
+        if (old_queue_) {
+            old_queue_->detach();
+        }
+        doorbell_.release();
+    });
+}
+
 void Cq::resize(std::uint32_t cqe, Udata& udata) {
     driver_.capabilities().need(DINGO_CAP_RESIZE_CQ);
     udata_none(udata);
+    if (size_.watched) {  // who polls it would not hear of the new ring
+        throw ErrnoError(EINVAL);
+    }
     const Size size = size_for(driver_, cqe);
     auto queue = std::make_unique<ClientQueue>(context_, ring_bytes(size.log_ring));
     dingo_cmd_create_cq cmd{};
     cmd.cqn = number();
     cmd.log_size = static_cast<std::uint8_t>(size.log_ring);
-    cmd.ring = queue->describe();
     dingo_resize_cq_resp resp{};
     resp.ring = queue->map(doorbell_, size.log_ring, kLogEntry);
-    resp.switch_index =
-        static_cast<std::uint32_t>(driver_.admin().execute(DINGO_OP_RESIZE_CQ, cmd)[0]);
+    driver_.card().gate()->run([&] {
+        queue->attach();
+        cmd.ring = queue->describe();
+        resp.switch_index =
+            static_cast<std::uint32_t>(driver_.admin().execute(DINGO_OP_RESIZE_CQ, cmd)[0]);
+    });
     queue_->withdraw();
     old_queue_ = std::move(queue_);
     queue_ = std::move(queue);

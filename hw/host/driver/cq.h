@@ -22,6 +22,7 @@ class Cq {
     /// dingo_create_cq_req and _resp. cqe: entries asked for; entries(): usable ones.
     Cq(Driver& driver, Context& context, std::uint32_t cqe, std::uint32_t comp_vector,
        std::uint32_t flags, CqListener& listener, Udata& udata);
+    ~Cq();
     Cq(const Cq&) = delete;
     Cq& operator=(const Cq&) = delete;
 
@@ -35,6 +36,7 @@ class Cq {
     struct Size {
         unsigned log_ring;
         std::uint32_t promised;  ///< entries that the client is told: what the smallest ring holds
+        bool watched = false;    ///< its doorbell is
     };
     /// ErrnoError(EINVAL): no ring holds so many.
     static Size size_for(const Driver& driver, std::uint32_t cqe);

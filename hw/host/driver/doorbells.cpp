@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "base/errno_error.h"
+#include "base/quota.h"
 
 namespace dingo::uverbs {
 namespace {
@@ -17,6 +18,7 @@ UniqueFd make_page() {
         ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
         throw ErrnoError(ENOMEM);
     }
+    need_room(fd.get());
     return fd;
 }
 
@@ -48,27 +50,33 @@ void DoorbellPages::give_back(std::uint32_t page) {
     card_.use_doorbell_pages(ids_.end());
 }
 
-DoorbellPage::DoorbellPage(DoorbellPages& pages) : pages_(pages), index_(pages.take()) {
+DoorbellPage::DoorbellPage(DoorbellPages& pages, const std::shared_ptr<Account>& account)
+    : pages_(pages), descriptor_(account, process_quotas().descriptors), index_(pages.take()) {
     try {
         fd_ = make_page();
-        if (!overlay(pages_.card(), index_, fd_.get(), 0)) {
-            throw ErrnoError(ENOMEM);
-        }
+        pages_.card().gate()->run([this] {
+            if (!overlay(pages_.card(), index_, fd_.get(), 0)) {
+                throw ErrnoError(ENOMEM);
+            }
+            pages_.card().renew_doorbell_page(index_);
+        });
     } catch (const ErrnoError&) {
         pages_.give_back(index_);
         throw;
     }
-    pages_.card().renew_doorbell_page(index_);
 }
 
 // Puts the card's own page back: it was never given to a client and is zero.
 DoorbellPage::~DoorbellPage() {
     LocalCard& card = pages_.card();
-    if (!overlay(card, index_, card.doorbell_fd(), std::uint64_t{index_} * DINGO_DB_PAGE_SIZE)) {
-        return;  // lose the page: its last owner can still write to it
-    }
-    card.renew_doorbell_page(index_);
-    pages_.give_back(index_);
+    card.gate()->run([&] {
+        if (!overlay(card, index_, card.doorbell_fd(),
+                     std::uint64_t{index_} * DINGO_DB_PAGE_SIZE)) {
+            return;  // lose the page: its last owner can still write to it
+        }
+        card.renew_doorbell_page(index_);
+        pages_.give_back(index_);
+    });
 }
 
 std::uint32_t DoorbellPage::free_slot(std::uint32_t after) const {
@@ -79,9 +87,28 @@ std::uint32_t DoorbellPage::free_slot(std::uint32_t after) const {
     return slot;
 }
 
+void Doorbell::release() {
+    if (page_ != nullptr) {
+        if (std::exchange(watched_, false)) {
+            set_watch(false);
+        }
+        clear();
+        page_->used_.reset(slot_);
+        page_ = nullptr;
+    }
+}
+
 void Doorbell::clear() {
     page_->pages_.card().clear_doorbell(std::uint64_t{page_->index_} * DINGO_DB_PAGE_SIZE +
                                         slot_ * sizeof(std::uint64_t));
+}
+
+void Doorbell::set_watch(bool on) {
+    page_->pages_.card().write(Bar::kRegisters, DINGO_REG_DB_WATCH,
+                               DINGO_PREP(DINGO_DB_WATCH_PAGE_MASK, page_->index_) |
+                                   DINGO_PREP(DINGO_DB_WATCH_SLOT_MASK, slot_) |
+                                   (on ? DINGO_DB_WATCH_ON_MASK : 0),
+                               sizeof(std::uint32_t));
 }
 
 Doorbell DoorbellSpace::take() {
@@ -91,8 +118,13 @@ Doorbell DoorbellSpace::take() {
             return {*page, slot};
         }
     }
-    list_.push_back(std::make_unique<DoorbellPage>(pages_));
-    return {*list_.back(), DINGO_DB_FIRST_SLOT};
+    return {add_page(), DINGO_DB_FIRST_SLOT};
+}
+
+DoorbellPage& DoorbellSpace::add_page() {
+    list_.push_back(std::make_unique<DoorbellPage>(pages_, account_));
+    kick_.add_page(list_.back()->index());
+    return *list_.back();
 }
 
 std::pair<Doorbell, Doorbell> DoorbellSpace::take_pair() {
@@ -106,8 +138,7 @@ std::pair<Doorbell, Doorbell> DoorbellSpace::take_pair() {
             return pair(*page, a, b);
         }
     }
-    list_.push_back(std::make_unique<DoorbellPage>(pages_));
-    return pair(*list_.back(), DINGO_DB_FIRST_SLOT, DINGO_DB_FIRST_SLOT + 1);
+    return pair(add_page(), DINGO_DB_FIRST_SLOT, DINGO_DB_FIRST_SLOT + 1);
 }
 
 }  // namespace dingo::uverbs

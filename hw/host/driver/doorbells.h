@@ -10,8 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/quota.h"
 #include "base/unique_fd.h"
 #include "dingo_hw.h"
+#include "host/driver/kick.h"
 #include "host/driver/numbers.h"
 #include "host/local_card.h"
 
@@ -35,7 +37,7 @@ class DoorbellPages {
 
 class DoorbellPage {
   public:
-    explicit DoorbellPage(DoorbellPages& pages);
+    DoorbellPage(DoorbellPages& pages, const std::shared_ptr<Account>& account);
     ~DoorbellPage();
     DoorbellPage(const DoorbellPage&) = delete;
     DoorbellPage& operator=(const DoorbellPage&) = delete;
@@ -50,6 +52,7 @@ class DoorbellPage {
   private:
     friend class Doorbell;
     DoorbellPages& pages_;
+    Charge descriptor_;
     std::uint32_t index_;
     UniqueFd fd_;
     std::bitset<DINGO_DB_SLOTS> used_;
@@ -63,30 +66,40 @@ class Doorbell {
         page.used_.set(slot);
     }
     Doorbell(Doorbell&& other) noexcept
-        : page_(std::exchange(other.page_, nullptr)), slot_(other.slot_) {}
+        : page_(std::exchange(other.page_, nullptr)),
+          slot_(other.slot_),
+          watched_(other.watched_) {}
     Doorbell& operator=(Doorbell&&) = delete;
-    ~Doorbell() {
-        if (page_ != nullptr) {
-            clear();
-            page_->used_.reset(slot_);
-        }
-    }
+    ~Doorbell() { release(); }
+    /// Clears and frees it now.
+    void release();
 
     [[nodiscard]] DoorbellPage& page() const { return *page_; }
     [[nodiscard]] std::uint32_t slot() const { return slot_; }
     /// Takes the value away, before the slot gets another owner or its QP is reset: the scanner
     /// sees that by the next command, as each looks at all doorbells first.
     void clear();
+    /// Its writer stores the slot and does no more: the card watches it as long as this lives.
+    void watch() {
+        set_watch(true);
+        watched_ = true;
+    }
 
   private:
+    void set_watch(bool on);
+
     DoorbellPage* page_ = nullptr;
     std::uint32_t slot_ = 0;
+    bool watched_ = false;
 };
 
 /// The pages of one context. More are taken as they fill up; all go with it.
 class DoorbellSpace {
   public:
-    explicit DoorbellSpace(DoorbellPages& pages) : pages_(pages) {}
+    /// `kick` is the client's for all of them, and outlives this. Their descriptors are charged to
+    /// `account`.
+    DoorbellSpace(DoorbellPages& pages, Kick& kick, std::shared_ptr<Account> account = nullptr)
+        : pages_(pages), kick_(kick), account_(std::move(account)) {}
 
     Doorbell take();
     /// Two slots of one page: a QP names only one.
@@ -94,7 +107,11 @@ class DoorbellSpace {
     [[nodiscard]] const std::vector<std::unique_ptr<DoorbellPage>>& pages() const { return list_; }
 
   private:
+    DoorbellPage& add_page();
+
     DoorbellPages& pages_;
+    Kick& kick_;
+    std::shared_ptr<Account> account_;
     std::vector<std::unique_ptr<DoorbellPage>> list_;
 };
 

@@ -4,7 +4,6 @@
 #include "host/driver/driver.h"
 
 #include <fmt/format.h>
-#include <sys/uio.h>
 
 #include <chrono>
 #include <cstring>
@@ -121,6 +120,8 @@ void Driver::dispatch(const dingo_eqe& event) {
         case DINGO_EV_COMPLETION:
             if (const Cq* cq = cqs_.find(id)) {
                 cq->listener().on_completion();
+            } else {
+                gsi_event_ |= id == gsi_cqn();
             }
             return;
         case DINGO_EV_CQ_ERR:
@@ -147,9 +148,8 @@ void Driver::dispatch(const dingo_eqe& event) {
             return;
         case DINGO_EV_PORT_UP:
         case DINGO_EV_PORT_DOWN:
-            if (on_port_event) {
-                on_port_event(event.kind == DINGO_EV_PORT_UP ? kEventPortActive : kEventPortErr);
-            }
+            port_events_.push_back(event.kind == DINGO_EV_PORT_UP ? kEventPortActive
+                                                                  : kEventPortErr);
             return;
         case DINGO_EV_DEVICE_FATAL:
             log::error("the card reports fatal error {}", std::uint32_t{event.data});
@@ -177,6 +177,7 @@ void Driver::start(LocalCard& card) {
     }
     const std::vector<Prefix> prefixes = port_prefixes(config_, mac);
     try {
+        bus_.set_gate(card.gate());
         status_.emplace();
         clock_.emplace(*status_);
         admin_.emplace(card, bus_);
@@ -187,10 +188,13 @@ void Driver::start(LocalCard& card) {
                             prefixes.size() - 1, caps_.limits().max_gid - 1));
         }
         doorbells_.emplace(card);
+        shares_.emplace(
+            static_cast<std::uint32_t>(card.doorbell_memory().size() / DINGO_DB_PAGE_SIZE));
         eqs_.emplace(card, *admin_, bus_, caps_.limits());
         start_port(prefixes);
         neighbours_.emplace(card, mac, prefixes);
-        card.set_frame_tap(&*neighbours_);
+        tapped_.emplace(card);
+        card.set_frame_tap(&*tapped_);
     } catch (const ErrnoError& error) {
         throw std::runtime_error(
             fmt::format("the card does not come up: {}", std::strerror(error.code())));
@@ -199,10 +203,15 @@ void Driver::start(LocalCard& card) {
 
 bool Driver::poll(Nanoseconds now) {
     clock_->poll(now);
-    bool any = neighbours_->poll(now);
-    if (vectors_ != 0) {
-        const std::uint64_t vectors = std::exchange(vectors_, 0);
-        any |= eqs_->poll(vectors, [this](const dingo_eqe& event) { dispatch(event); });
+    bool any = tapped_->hand_over(*neighbours_);
+    any |= neighbours_->poll(now);
+    any |= vectors_.load(std::memory_order_relaxed) != 0;
+    deliver();
+    any |= !port_events_.empty();
+    for (const int event : std::exchange(port_events_, {})) {
+        if (on_port_event) {
+            on_port_event(event);
+        }
     }
     if (admin_->failed() && !told_fatal_) {
         told_fatal_ = true;
@@ -215,22 +224,27 @@ bool Driver::poll(Nanoseconds now) {
     return any;
 }
 
+bool Driver::pending(Nanoseconds now) {
+    clock_->poll(now);
+    return vectors_.load(std::memory_order_relaxed) != 0 || tapped_->waiting();
+}
+
+bool Driver::deliver() {
+    if (vectors_.load(std::memory_order_relaxed) != 0) {
+        eqs_->poll(vectors_.exchange(0), [this](const dingo_eqe& event) { dispatch(event); });
+    }
+    return std::exchange(gsi_event_, false) || !port_events_.empty() || tapped_->waiting() ||
+           (admin_->failed() && !told_fatal_);
+}
+
 Nanoseconds Driver::next_deadline() const {
-    return vectors_ != 0 ? 0 : neighbours_->next_deadline();
+    return vectors_.load(std::memory_order_relaxed) != 0 || tapped_->waiting()
+               ? 0
+               : neighbours_->next_deadline();
 }
 
 void Driver::set_crowded(bool crowded) {
     status_->set_crowded(crowded);
-}
-
-// The client may drain or fill its copy, or make it block: RWF_NOWAIT does not care.
-void Driver::kicked(Context& context) {
-    std::uint64_t count = 0;
-    const iovec to{&count, sizeof count};
-    [[maybe_unused]] const ssize_t n = ::preadv2(context.kick_fd(), &to, 1, -1, RWF_NOWAIT);
-    for (const auto& page : context.doorbells().pages()) {
-        card_->doorbell_page_kicked(page->index());
-    }
 }
 
 bool Driver::dma_read(std::uint64_t addr, std::span<std::byte> dst) {
@@ -245,8 +259,18 @@ std::byte* Driver::dma_pointer(std::uint64_t addr, std::size_t len) {
     return bus_.pointer(addr, len);
 }
 
+std::shared_ptr<FarWatch> Driver::watch_far() {
+    std::shared_ptr<FarWatch> watch = far_watch_.lock();
+    if (watch == nullptr) {
+        watch = std::make_shared<FarWatch>(*card_, far_);
+        far_watch_ = watch;
+    }
+    return watch;
+}
+
 void Driver::raise_msix(unsigned vector) {
-    vectors_ |= std::uint64_t{1} << (vector % 64);
+    // Who takes the bit sees the entry that it is for.
+    vectors_.fetch_or(std::uint64_t{1} << (vector % 64), std::memory_order_release);
 }
 
 }  // namespace dingo::uverbs

@@ -4,11 +4,13 @@
 // admin queue, the event queues, queue memory, doorbell pages, numbers and keys, and speaks to the
 // engine only through the contract: registers, admin commands, doorbells.
 //
-// Everything runs in the card's one thread. Failures are ErrnoError with the errno that dingo.ko
-// returns in the same case. Destructors of objects cannot fail: they destroy on the card first,
-// then free. Objects must go before what they refer to (the front end counts references).
+// Everything but the HostPort, pending() and set_crowded() is called by one thread at a time, which
+// need not be the card's (docs/reference/threads.md). Failures are ErrnoError with the errno that
+// dingo.ko returns in the same case. Destructors of objects cannot fail: they destroy on the card
+// first, then free. Objects must go before what they refer to (the front end counts references).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,13 +29,16 @@
 #include "host/driver/dm.h"
 #include "host/driver/doorbells.h"
 #include "host/driver/event_queues.h"
+#include "host/driver/far_watch.h"
 #include "host/driver/gid_table.h"
 #include "host/driver/mr_keys.h"
 #include "host/driver/neighbours.h"
 #include "host/driver/numbers.h"
 #include "host/driver/object_tables.h"
 #include "host/driver/shared_segments.h"
+#include "host/driver/shares.h"
 #include "host/driver/status_page.h"
+#include "host/driver/tap_queue.h"
 #include "host/driver/verbs_types.h"
 #include "host/local_card.h"
 #include "host/not_yet.h"
@@ -61,16 +66,20 @@ class Driver final : public HostPort {
     /// reset, admin queue, event queues, port, GIDs. Throws std::runtime_error for the user.
     void start(LocalCard& card);
 
-    /// After every Card::poll(): delivers events, retries neighbours. True: something was done.
+    /// After every Card::poll(), or when pending() says so: delivers events, retries neighbours.
+    /// True: something was done.
     bool poll(Nanoseconds now);
+    /// For the card's thread, after each round: poll() has something to do.
+    [[nodiscard]] bool pending(Nanoseconds now);
+    /// The part of poll() that programs wait for: events. By any thread, while no other one uses
+    /// the driver. True: there is more for poll() or for the services.
+    bool deliver();
     [[nodiscard]] Nanoseconds next_deadline() const;
     /// The card lacks processor time, or has enough again: told to polling clients.
     void set_crowded(bool crowded);
-    /// A client's kick descriptor was readable; drains it.
-    void kicked(Context& context);
 
     /// Any port or device event (enum ibv_event_type: PORT_ACTIVE, PORT_ERR, DEVICE_FATAL,
-    /// GID_CHANGE).
+    /// GID_CHANGE). In poll(), not in deliver().
     std::function<void(int event)> on_port_event;
 
     [[nodiscard]] DeviceAttr query_device() const;
@@ -90,25 +99,19 @@ class Driver final : public HostPort {
     /// For ibv_create_ah: dingo_create_ah_resp. NotYet as Qp::modify.
     void create_ah(const AhAttr& attr, Udata& udata);
     /// Finds out how `gid` is reached. NotYet while it is asked for; ErrnoError: ENETUNREACH,
-    /// ETIMEDOUT.
+    /// ENOBUFS.
     void resolve(const Gid& gid);
-    /// Requests that NotYet has ended are tried again, while this is alive.
-    class Retrying {
-      public:
-        explicit Retrying(Driver& driver) : neighbours_(driver.neighbours()) {
-            neighbours_.set_retrying(true);
-        }
-        ~Retrying() { neighbours_.set_retrying(false); }
-        Retrying(const Retrying&) = delete;
-        Retrying& operator=(const Retrying&) = delete;
-
-      private:
-        Neighbours& neighbours_;
-    };
+    /// `waiter` is told, in a poll(), when what ended with this NotYet can be done again.
+    void await(const NotYet& what, NeighbourWaiter& waiter) {
+        neighbours_->await(packet::Gid{what.neighbour()}, waiter);
+    }
 
     /// Counters by hw_counters name, in contract order; and one QP's.
     std::vector<std::pair<std::string, std::uint64_t>> card_counters();
     std::vector<std::pair<std::string, std::uint64_t>> qp_counters(std::uint32_t qpn);
+
+    /// Frames for the neighbour table that were dropped, as too many came at once.
+    [[nodiscard]] std::uint64_t tap_drops() const { return tapped_->dropped(); }
 
     [[nodiscard]] const DriverConfig& config() const { return config_; }
     [[nodiscard]] Mac mac() const { return mac_; }
@@ -117,7 +120,10 @@ class Driver final : public HostPort {
     bool dma_read(std::uint64_t addr, std::span<std::byte> dst) override;
     bool dma_write(std::uint64_t addr, std::span<const std::byte> src) override;
     std::byte* dma_pointer(std::uint64_t addr, std::size_t len) override;
+    /// A region's mapping goes after its DESTROY_MR.
+    [[nodiscard]] bool pointers_last() const override { return true; }
     void raise_msix(unsigned vector) override;
+    FarMemory* far_memory() override { return &far_; }
 
     // What the driver's objects are made with: after start(), by the files of this folder only.
 
@@ -125,8 +131,15 @@ class Driver final : public HostPort {
     [[nodiscard]] LocalCard& card() { return *card_; }
     [[nodiscard]] AdminQueue& admin() { return *admin_; }
     [[nodiscard]] BusMap& bus() { return bus_; }
+    [[nodiscard]] const FarStreams& far() const { return far_; }
+    /// For each context: the card wakes for far memory as long as there is one.
+    [[nodiscard]] std::shared_ptr<FarWatch> watch_far();
     [[nodiscard]] EventQueues& event_queues() { return *eqs_; }
     [[nodiscard]] DoorbellPages& doorbell_pages() { return *doorbells_; }
+    /// Null where the card has none.
+    [[nodiscard]] Shares::Share share_of(const ShareOwner& owner) {
+        return caps_.has(DINGO_CAP_SHARES) ? shares_->of(owner) : nullptr;
+    }
     [[nodiscard]] Neighbours& neighbours() { return *neighbours_; }
     [[nodiscard]] StatusPage& status_page() { return *status_; }
     [[nodiscard]] DmBudget& device_memory() { return device_memory_; }
@@ -156,17 +169,24 @@ class Driver final : public HostPort {
 
     DriverConfig config_;
     BusMap bus_;  ///< outlives all memory that it maps
+    FarStreams far_{bus_};
+    std::weak_ptr<FarWatch> far_watch_;
     LocalCard* card_ = nullptr;
     Capabilities caps_;
     Mac mac_{};
     std::optional<StatusPage> status_;
     std::optional<Clock> clock_;
     std::optional<AdminQueue> admin_;
+    std::optional<Shares> shares_;
     std::optional<DoorbellPages> doorbells_;
     std::optional<EventQueues> eqs_;
     std::optional<GidTable> gids_;
     std::optional<Neighbours> neighbours_;
-    std::uint64_t vectors_ = 0;  ///< raised and not yet looked at
+    std::optional<TapQueue> tapped_;          ///< frames on their way to neighbours_
+    std::atomic<std::uint64_t> vectors_ = 0;  ///< raised and not yet looked at
+    bool gsi_event_ = false;                  ///< completions of the GSI QP were reported
+    /// Came and wait for poll(): files change with them, which may take long.
+    std::vector<int> port_events_;
     bool told_fatal_ = false;
 
     IdPool pdns_;

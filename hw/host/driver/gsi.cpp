@@ -40,6 +40,8 @@ struct Gsi::Rings {
     void create();
     void start();
     void ring(std::uint32_t type, std::uint32_t object, std::uint32_t index);
+    /// Reports what was consumed and asks for an event.
+    void arm();
     void post_receive(std::uint32_t slot);
     void post_send(const AddressVector& av, const MadBytes& mad);
     /// The next completion, if there is one.
@@ -61,6 +63,7 @@ struct Gsi::Rings {
     std::uint32_t sends_done = 0;
     std::uint32_t receives = 0;  ///< posted, free-running
     std::uint32_t completions = 0;
+    std::uint32_t arm_sn = 0;
 };
 
 Gsi::Rings::Rings(Driver& d)
@@ -119,15 +122,18 @@ void Gsi::Rings::start() {
     step.next_state = DINGO_QPS_INIT;
     step.attr.qkey = kQkey;
     driver.admin().execute(DINGO_OP_MODIFY_QP, step);
-    for (std::uint32_t slot = 0; slot < 1U << kLogReceives; ++slot) {
-        post_receive(slot);
-    }
+    driver.card().gate()->run([this] {  // one visit instead of 256
+        for (std::uint32_t slot = 0; slot < 1U << kLogReceives; ++slot) {
+            post_receive(slot);
+        }
+    });
     step.mask = DINGO_QPM_STATE;
     step.next_state = DINGO_QPS_RTR;
     driver.admin().execute(DINGO_OP_MODIFY_QP, step);
     step.mask = DINGO_QPM_STATE | DINGO_QPM_SQ_PSN;
     step.next_state = DINGO_QPS_RTS;
     driver.admin().execute(DINGO_OP_MODIFY_QP, step);
+    arm();
 }
 
 void Gsi::Rings::ring(std::uint32_t type, std::uint32_t object, std::uint32_t index) {
@@ -136,6 +142,15 @@ void Gsi::Rings::ring(std::uint32_t type, std::uint32_t object, std::uint32_t in
     driver.card().ring(std::uint64_t{DINGO_DB_PAGE_KERNEL} * DINGO_DB_PAGE_SIZE +
                            DINGO_DB_FIRST_SLOT * sizeof(std::uint64_t),
                        std::uint64_t{index} << 32 | word0);
+}
+
+void Gsi::Rings::arm() {
+    const std::uint32_t word0 = DINGO_PREP(DINGO_DOORBELL_WORD0_TYPE_MASK, DINGO_DB_CQ) |
+                                DINGO_PREP(DINGO_DOORBELL_WORD0_OBJECT_MASK, cqn) |
+                                DINGO_PREP(DINGO_DOORBELL_WORD0_ARM_SN_MASK, ++arm_sn & 3);
+    driver.card().ring(std::uint64_t{DINGO_DB_PAGE_KERNEL} * DINGO_DB_PAGE_SIZE +
+                           DINGO_DB_FIRST_SLOT * sizeof(std::uint64_t),
+                       std::uint64_t{completions} << 32 | word0);
 }
 
 void Gsi::Rings::post_receive(std::uint32_t slot) {
@@ -203,44 +218,43 @@ Gsi::Gsi(Driver& driver) : driver_(driver) {
 Gsi::~Gsi() = default;
 
 void Gsi::send(const AhAttr& to, const MadBytes& mad) {
-    if (waiting_.size() >= kMaxWaiting) {
+    if (waiting_.size() + asking_.size() >= kMaxWaiting) {
         ++stats_.unsent;
         return;
     }
-    const Waiting what{to, mad};
-    if (!try_send(what)) {
-        waiting_.push_back(what);
-    }
-}
-
-/// False: the datagram has to wait.
-bool Gsi::try_send(const Waiting& what) {
-    if (rings_->sends - rings_->sends_done >= 1U << kLogSends) {
-        return false;
-    }
-    try {
-        rings_->post_send(make_address_vector(driver_, what.to, 0, 0), what.mad);
-        ++stats_.sent;
-    } catch (const NotYet&) {
-        return false;
-    } catch (const ErrnoError&) {
-        ++stats_.unsent;  // the sender retries or gives up
-    }
-    return true;
+    waiting_.emplace_back(*this, to, mad);
+    waiting_.back().self = std::prev(waiting_.end());
+    send_waiting();
 }
 
 bool Gsi::send_waiting() {
-    const std::size_t before = waiting_.size();
-    const Driver::Retrying retrying(driver_);
-    // A datagram without an address yet does not block the others.
-    for (std::size_t n = before; n != 0; --n) {
-        const Waiting what = waiting_.front();
-        waiting_.pop_front();
-        if (!try_send(what)) {
-            waiting_.push_back(what);
+    bool any = false;
+    while (!waiting_.empty() && rings_->sends - rings_->sends_done < 1U << kLogSends) {
+        Waiting& what = waiting_.front();
+        any = true;
+        try {
+            rings_->post_send(make_address_vector(driver_, what.to, 0, 0), what.mad);
+            ++stats_.sent;
+        } catch (const NotYet& not_yet) {
+            // A datagram without an address yet does not block the others.
+            asking_.splice(asking_.end(), waiting_, what.self);
+            driver_.await(not_yet, what);
+            continue;
+        } catch (const ErrnoError&) {
+            ++stats_.unsent;  // the sender retries or gives up
         }
+        waiting_.pop_front();
     }
-    return waiting_.size() != before;
+    return any;
+}
+
+void Gsi::settled(Waiting& what, int error) {
+    if (error == 0) {
+        waiting_.splice(waiting_.end(), asking_, what.self);
+    } else {
+        ++stats_.unsent;
+        asking_.erase(what.self);
+    }
 }
 
 void Gsi::take_receive(std::uint32_t slot, std::uint32_t bytes, std::uint8_t flags,
@@ -296,9 +310,9 @@ bool Gsi::poll(const std::function<void(const GsiReceived&)>& receive) {
         }
     }
     if (taken != 0) {
-        rings_->ring(DINGO_DB_CQ, rings_->cqn, rings_->completions);
+        rings_->arm();
     }
-    return (!waiting_.empty() && send_waiting()) || taken != 0;
+    return send_waiting() || taken != 0;
 }
 
 }  // namespace dingo::uverbs

@@ -6,11 +6,12 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <span>
 
+#include "host/driver/neighbour_waiter.h"
 #include "host/driver/verbs_types.h"
 
 namespace dingo::uverbs {
@@ -56,19 +57,25 @@ class Gsi {
 
   private:
     struct Rings;
-    struct Waiting {
+    struct Waiting final : NeighbourWaiter {
+        Waiting(Gsi& g, const AhAttr& t, const MadBytes& m) : gsi(g), to(t), mad(m) {}
+        void settled(int error) override { gsi.settled(*this, error); }
+        Gsi& gsi;
         AhAttr to;
         MadBytes mad;
+        std::list<Waiting>::iterator self;
     };
     void take_receive(std::uint32_t slot, std::uint32_t bytes, std::uint8_t flags,
                       std::uint32_t source_qpn,
                       const std::function<void(const GsiReceived&)>& receive);
-    bool try_send(const Waiting& what);
+    /// Sends what waits for room in the ring. True: something was done.
     bool send_waiting();
+    void settled(Waiting& what, int error);
 
     Driver& driver_;
     std::unique_ptr<Rings> rings_;
-    std::deque<Waiting> waiting_;
+    std::list<Waiting> waiting_;  ///< for room in the ring
+    std::list<Waiting> asking_;   ///< for the neighbour's address
     GsiStats stats_;
 };
 

@@ -73,18 +73,26 @@ Mr::Mr(Driver& driver, Pd& pd, const Range& range, std::uint32_t access, Udata& 
     : driver_(driver),
       index_((udata_none(udata), checked_pool(driver, range.length, range.iova, access))),
       memory_(
-          std::make_shared<MrMemory>(driver.bus(), driver.segments(), range, needs_write(access))),
-      mem_(memory_->describe()) {
+          std::make_shared<MrMemory>(driver.bus(), driver.segments(), range, needs_write(access))) {
     create(pd, range.iova, range.length, access);
 }
 
 Mr::Mr(Driver& driver, Pd& pd, int dmabuf_fd, std::uint64_t offset, std::uint64_t length,
-       std::uint64_t iova, std::uint32_t access)
+       std::uint64_t iova, std::uint32_t access, const std::shared_ptr<Account>& account)
     : driver_(driver),
       index_(checked_pool(driver, length, iova, access)),
-      memory_(
-          std::make_shared<MrMemory>(driver.bus(), dmabuf_fd, offset, length, needs_write(access))),
-      mem_(memory_->describe()),
+      memory_(std::make_shared<MrMemory>(driver.bus(), dmabuf_fd, offset, length,
+                                         needs_write(access), account)),
+      fixed_(true) {
+    create(pd, iova, length, access);
+}
+
+Mr::Mr(Driver& driver, Pd& pd, std::shared_ptr<FarPlace> place, std::uint64_t offset,
+       std::uint64_t length, std::uint64_t iova, std::uint32_t access)
+    : driver_(driver),
+      index_(checked_pool(driver, length, iova, access)),
+      memory_(std::make_shared<MrMemory>(driver.bus(), std::move(place), offset, length,
+                                         needs_write(access))),
       fixed_(true) {
     create(pd, iova, length, access);
 }
@@ -110,7 +118,13 @@ void Mr::create(Pd& pd, std::uint64_t first, std::uint64_t bytes, std::uint32_t 
     key_ = driver_.keys().make_key(index_.get());
     // A key that the card does not know opens nothing: that is a region without a byte.
     if (bytes != 0) {
-        driver_.admin().execute(DINGO_OP_CREATE_MR, command());
+        driver_.card().gate()->run([this] {
+            if (memory_) {
+                memory_->attach();
+                mem_ = memory_->describe();
+            }
+            driver_.admin().execute(DINGO_OP_CREATE_MR, command());
+        });
         on_card_.emplace(driver_.admin(), DINGO_OP_DESTROY_MR, key_, [this] {
             index_.lose();
             driver_.keep(memory_);
@@ -154,11 +168,10 @@ void Mr::rereg(std::uint32_t flags, Pd* pd, const Range* range, std::uint32_t ac
     bool upgraded = false;
     if (trans) {
         memory = std::make_shared<MrMemory>(driver_.bus(), driver_.segments(), *range, writable);
-        cmd.mem = memory->describe();
         cmd.iova = (access & IB_UVERBS_ACCESS_ZERO_BASED) != 0 ? 0 : range->iova;
         cmd.length = range->length;
     } else if (writable && !memory_->writable()) {
-        memory_->make_mappings_writable();
+        memory_->check_writable();
         upgraded = true;
     }
     if (new_access) {
@@ -172,7 +185,13 @@ void Mr::rereg(std::uint32_t flags, Pd* pd, const Range* range, std::uint32_t ac
         memory_->set_writable(true);
     }
     try {
-        driver_.admin().execute(DINGO_OP_REREG_MR, cmd);
+        driver_.card().gate()->run([&] {
+            if (memory) {
+                memory->attach();
+                cmd.mem = memory->describe();
+            }
+            driver_.admin().execute(DINGO_OP_REREG_MR, cmd);
+        });
     } catch (const ErrnoError&) {
         if (upgraded) {
             memory_->set_writable(false);

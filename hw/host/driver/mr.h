@@ -17,6 +17,7 @@ namespace dingo::uverbs {
 
 class Dm;
 class Driver;
+class FarPlace;
 class MrMemory;
 class QueueMemory;
 
@@ -35,7 +36,10 @@ class Mr {
     /// DMABuf: the exporter's descriptor is mapped here; EOPNOTSUPP when it cannot be, EINVAL when
     /// [offset, offset + length) is not inside.
     Mr(Driver& driver, Pd& pd, int dmabuf_fd, std::uint64_t offset, std::uint64_t length,
-       std::uint64_t iova, std::uint32_t access);
+       std::uint64_t iova, std::uint32_t access, const std::shared_ptr<Account>& account = nullptr);
+    /// Memory that is far as a whole, [offset, offset + length) of `place`, as a GPU's.
+    Mr(Driver& driver, Pd& pd, std::shared_ptr<FarPlace> place, std::uint64_t offset,
+       std::uint64_t length, std::uint64_t iova, std::uint32_t access);
     /// Part of device memory; its addresses begin at 0. A region of length 0 has a key that opens
     /// nothing.
     Mr(Driver& driver, Pd& pd, const Dm& dm, std::uint64_t offset, std::uint64_t length,

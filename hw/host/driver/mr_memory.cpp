@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "host/driver/mr_memory.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/errno_error.h"
 #include "host/driver/queue_memory.h"
@@ -9,31 +11,52 @@
 namespace dingo::uverbs {
 
 MrMemory::MrMemory(BusMap& bus, SegmentCache& segments, const Mr::Range& range, bool writable)
-    : bus_(bus), in_page_(range.start % kPageBytes), writable_(writable) {
-    const std::uint64_t va = range.start - in_page_;
-    const std::uint64_t length = in_page_ + range.length;
-    if (va + length < va) {
+    : bus_(bus),
+      client_(range.client),
+      start_(range.start - range.start % kPageBytes),
+      length_(range.start % kPageBytes + range.length),
+      in_page_(range.start % kPageBytes),
+      writable_(writable) {
+    if (start_ + length_ < start_) {
         throw ErrnoError(EINVAL);
     }
-    mapped_ = segments.map(va, page_align(length), range.segments, writable);
-    window_ = bus_.add(range.client, va, length, mapped_.parts, writable, mapped_.files);
+    mapped_ = segments.map(start_, page_align(length_), range.segments, writable,
+                           range.client ? range.client->account() : nullptr);
 }
 
 MrMemory::MrMemory(BusMap& bus, int dmabuf, std::uint64_t offset, std::uint64_t length,
-                   bool writable)
-    : bus_(bus), in_page_(offset % kPageBytes), writable_(writable) {
-    mapped_ = map_dmabuf(dmabuf, offset, length, writable);
-    window_ = bus_.add(nullptr, 0, in_page_ + length, mapped_.parts, writable);
+                   bool writable, const std::shared_ptr<Account>& account)
+    : bus_(bus),
+      length_(offset % kPageBytes + length),
+      in_page_(offset % kPageBytes),
+      writable_(writable) {
+    mapped_ = map_dmabuf(dmabuf, offset, length, writable, account);
 }
 
-void MrMemory::make_mappings_writable() {
-    if (!mapped_.may_write) {
-        throw ErrnoError(EFAULT);
+void MrMemory::attach() {
+    if (place_ != nullptr) {
+        window_ = bus_.add(place_, length_, writable_);
+        return;
     }
-    for (const auto& mapping : mapped_.mappings) {
-        if (!mapping->make_writable()) {
-            throw ErrnoError(EFAULT);
-        }
+    window_ = bus_.add(client_, start_, length_, mapped_.parts, writable_, mapped_.files);
+}
+
+MrMemory::MrMemory(BusMap& bus, std::shared_ptr<FarPlace> place, std::uint64_t offset,
+                   std::uint64_t length, bool writable)
+    : bus_(bus),
+      place_(std::move(place)),
+      length_(offset + length),
+      in_page_(offset),
+      writable_(writable) {
+    if (length_ < offset) {
+        throw ErrnoError(EINVAL);
+    }
+}
+
+void MrMemory::check_writable() const {
+    if (!mapped_.may_write ||
+        std::ranges::any_of(mapped_.mappings, [](const auto& m) { return !m->writable(); })) {
+        throw ErrnoError(EFAULT);
     }
 }
 

@@ -16,9 +16,10 @@ namespace dingo::uverbs {
 namespace {
 
 constexpr unsigned kIpv4Skip = 96;  // bits of ::ffff:0:0
-constexpr std::size_t kMaxEntries = 4096;
-/// A time that is not known yet; such an entry is due at once.
-constexpr Nanoseconds kUnset = 0;
+/// All entries are looked at this often at most, however many times are due.
+constexpr Nanoseconds kTick = 10'000'000;
+/// Waiters that are told in one poll(): each may be a request that is served again.
+constexpr unsigned kToldAtOnce = 16;
 /// Destination MAC on a wire that resolves by IP address: any unicast address will do.
 constexpr packet::Mac kAnyPeer{{0x02, 0x44, 0x49, 0xff, 0xff, 0xfe}};
 
@@ -111,20 +112,14 @@ packet::Mac Neighbours::resolve(const packet::Gid& gid) {
     }
     const auto [at, fresh] = table_.try_emplace(gid);
     Entry& entry = at->second;
-    if (entry.failed) {
-        if (!retrying_) {
-            table_.erase(at);
-        }
-        throw ErrnoError(ETIMEDOUT);  // as rdma_resolve_ip()
-    }
     if (entry.tries == 0 && (!entry.known || entry.fresh_until <= card_.now())) {
         ask(gid, entry);
         // The card may have slept: the next poll() sets the time.
-        entry.retry_at = kUnset;
-        due_ = kUnset;
+        entry.retry_at = kNever;
+        unset_.push_back(gid);
     }
     if (!entry.known) {
-        throw NotYet();
+        throw NotYet(gid.bytes);
     }
     return entry.mac;
 }
@@ -133,7 +128,7 @@ packet::Mac Neighbours::resolve(const packet::Gid& gid) {
 void Neighbours::make_room() {
     const Nanoseconds now = card_.now();
     std::erase_if(table_, [now](const auto& entry) {
-        return entry.second.failed || (entry.second.tries == 0 && entry.second.fresh_until <= now);
+        return entry.second.tries == 0 && entry.second.fresh_until <= now;
     });
     if (table_.size() >= kMaxEntries) {
         throw ErrnoError(ENOBUFS);  // as the kernel's neighbour table
@@ -144,8 +139,6 @@ void Neighbours::ask(const packet::Gid& gid, Entry& entry) {
     const auto from =
         std::ranges::find_if(prefixes_, [&](const Prefix& p) { return p.holds(gid); });
     ++entry.tries;
-    entry.retry_at = card_.now() + kRetry;
-    due_ = std::min(due_, entry.retry_at);
     if (gid.is_ipv4_mapped()) {
         send(Arp{Arp::kRequest, mac_, from->address.ipv4(), {}, gid.ipv4()}.frame(kBroadcast));
         return;
@@ -161,46 +154,80 @@ void Neighbours::ask(const packet::Gid& gid, Entry& entry) {
 
 // A frame that a full wire refuses is lost; the request is repeated.
 void Neighbours::send(std::span<const std::byte> frame) {
-    WirePort& wire = card_.frames();
-    const std::size_t bytes = std::max(frame.size(), packet::kMinEthernetFrameBytes);
-    const auto room = wire.begin_frame(bytes);
-    if (room.empty()) {
-        return;
-    }
-    std::ranges::copy(frame, room.begin());
-    std::fill(room.begin() + static_cast<std::ptrdiff_t>(frame.size()),
-              room.begin() + static_cast<std::ptrdiff_t>(bytes), std::byte{0});
-    wire.end_frame(bytes);
-    card_.flush_frames();
+    card_.gate()->run([&] {
+        WirePort& wire = card_.frames();
+        const std::size_t bytes = std::max(frame.size(), packet::kMinEthernetFrameBytes);
+        const auto room = wire.begin_frame(bytes);
+        if (room.empty()) {
+            return;
+        }
+        std::ranges::copy(frame, room.begin());
+        std::fill(room.begin() + static_cast<std::ptrdiff_t>(frame.size()),
+                  room.begin() + static_cast<std::ptrdiff_t>(bytes), std::byte{0});
+        wire.end_frame(bytes);
+        card_.flush_frames();
+    });
 }
 
 bool Neighbours::poll(Nanoseconds now) {
-    if (now < due_) {
-        return false;
-    }
-    due_ = kNever;
-    // All waiting callers have seen the failure by now. Later calls ask again, as the host may be
-    // up then.
-    std::erase_if(table_, [now](const auto& entry) {
-        return entry.second.failed && now >= entry.second.retry_at;
-    });
-    for (auto& [gid, entry] : table_) {
-        if (entry.tries != 0 && entry.retry_at == kUnset) {
-            entry.retry_at = now + kRetry;
-        } else if (entry.tries != 0 && now >= entry.retry_at) {
-            if (entry.tries < kTries) {
-                ask(gid, entry);
-            } else {
-                entry = Entry{};
-                entry.failed = true;
-                entry.retry_at = now + 1;
-            }
+    bool any = !unset_.empty();
+    for (const packet::Gid& gid : unset_) {
+        const auto at = table_.find(gid);
+        if (at != table_.end() && at->second.tries != 0) {
+            at->second.retry_at = now + kRetry;
+            due_ = std::min(due_, at->second.retry_at);
         }
-        if (entry.tries != 0 || entry.failed) {
+    }
+    unset_.clear();
+    if (now >= due_) {
+        retry(now);
+        any = true;
+    }
+    return tell(kToldAtOnce) || any;
+}
+
+void Neighbours::retry(Nanoseconds now) {
+    due_ = kNever;
+    for (auto at = table_.begin(); at != table_.end();) {
+        auto& [gid, entry] = *at;
+        if (entry.tries != 0 && now >= entry.retry_at) {
+            if (entry.tries == kTries) {
+                // Who calls later asks again, as the host may be up then.
+                settle(gid, failed_);
+                at = table_.erase(at);
+                continue;
+            }
+            ask(gid, entry);
+            entry.retry_at = now + kRetry;
+        }
+        if (entry.tries != 0) {
             due_ = std::min(due_, entry.retry_at);
         }
+        ++at;
     }
-    return true;
+    due_ = due_ == kNever ? kNever : std::max(due_, now + kTick);
+}
+
+void Neighbours::settle(const packet::Gid& gid, NeighbourWaiters& told) {
+    if (const auto waiters = waiting_.find(gid); waiters != waiting_.end()) {
+        told.take_all(waiters->second);
+        waiting_.erase(waiters);
+    }
+}
+
+bool Neighbours::tell(unsigned budget) {
+    bool any = false;
+    for (; budget != 0; --budget) {
+        NeighbourWaiters& waiters = known_.empty() ? failed_ : known_;
+        NeighbourWaiter* const waiter = waiters.first();
+        if (waiter == nullptr) {
+            break;
+        }
+        waiter->stop_waiting();
+        waiter->settled(&waiters == &known_ ? 0 : ETIMEDOUT);  // as rdma_resolve_ip()
+        any = true;
+    }
+    return any;
 }
 
 void Neighbours::learn(const packet::Gid& gid, const packet::Mac& mac, bool may_create) {
@@ -220,6 +247,7 @@ void Neighbours::learn(const packet::Gid& gid, const packet::Mac& mac, bool may_
     at->second.mac = mac;
     at->second.known = true;
     at->second.fresh_until = card_.now() + kFresh;
+    settle(gid, known_);
 }
 
 bool Neighbours::on_arp(std::span<const std::byte> frame) {
@@ -274,11 +302,13 @@ bool Neighbours::on_echo(std::span<const std::byte> frame) {
         packet::EthernetHeader::load(frame.data()).dst != mac_) {
         return false;
     }
-    const auto room = card_.frames().begin_frame(echo->bytes);
-    if (!room.empty()) {
-        echo_reply(frame.first(echo->bytes), mac_, room.first(echo->bytes));
-        card_.frames().end_frame(echo->bytes);
-    }
+    card_.gate()->run([&] {
+        const auto room = card_.frames().begin_frame(echo->bytes);
+        if (!room.empty()) {
+            echo_reply(frame.first(echo->bytes), mac_, room.first(echo->bytes));
+            card_.frames().end_frame(echo->bytes);
+        }
+    });
     return true;
 }
 

@@ -4,6 +4,7 @@
 // ping. What the kernel's network stack does for a card with a netdev.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "dingo/packet/address.h"
+#include "host/driver/neighbour_waiter.h"
 #include "host/driver/verbs_types.h"
 #include "host/local_card.h"
 
@@ -38,20 +40,23 @@ class Neighbours final : public FrameTap {
     static constexpr Nanoseconds kRetry = 1'000'000'000;
     /// How long a known address is used before it is asked for again.
     static constexpr Nanoseconds kFresh = 30'000'000'000;
+    static constexpr std::size_t kMaxEntries = 4096;
 
     Neighbours(LocalCard& card, const packet::Mac& mac, std::vector<Prefix> prefixes);
 
     /// The MAC address of `gid`; a multicast group's is known at once. Throws NotYet while it is
-    /// being asked for; then once ErrnoError(ETIMEDOUT) when no answer came. Throws
-    /// ErrnoError(ENETUNREACH) when no prefix of ours holds the address. A waiting caller calls
-    /// again after each poll(). A failure is reported to one caller only; later calls ask again.
+    /// being asked for: await() tells when to call again. Throws ErrnoError: ENETUNREACH no prefix
+    /// of ours holds the address, ENOBUFS too many are being asked for.
     packet::Mac resolve(const packet::Gid& gid);
-    /// While waiting requests are tried again, a failure is reported to all of them.
-    void set_retrying(bool retrying) { retrying_ = retrying; }
+    /// After resolve() threw NotYet for `gid`: `waiter` is told once, in a poll(), that the address
+    /// is known or that nobody answered. What a waiter does costs nobody before.
+    void await(const packet::Gid& gid, NeighbourWaiter& waiter) { waiting_[gid].add(waiter); }
 
-    /// Asks again where it is time. True: something was sent or given up.
+    /// Asks again where it is time and tells a few who waited. True: something was done.
     bool poll(Nanoseconds now);
-    [[nodiscard]] Nanoseconds next_deadline() const { return due_; }
+    [[nodiscard]] Nanoseconds next_deadline() const {
+        return known_.empty() && failed_.empty() && unset_.empty() ? due_ : 0;
+    }
 
     bool on_tapped_frame(std::span<const std::byte> frame) override;
 
@@ -60,14 +65,17 @@ class Neighbours final : public FrameTap {
         packet::Mac mac;
         bool known = false;
         Nanoseconds fresh_until = 0;
-        unsigned tries = 0;   ///< requests sent since the last answer; 0: none under way
-        bool failed = false;  ///< to be told once, until retry_at
+        unsigned tries = 0;  ///< requests sent since the last answer; 0: none under way
         Nanoseconds retry_at = kNever;
     };
 
     [[nodiscard]] const Prefix* own(const packet::Gid& gid) const;
     void learn(const packet::Gid& gid, const packet::Mac& mac, bool may_create);
     void make_room();
+    void retry(Nanoseconds now);
+    /// Waits that are over: at most `budget` of them are told. True: there was one.
+    bool tell(unsigned budget);
+    void settle(const packet::Gid& gid, NeighbourWaiters& told);
     void ask(const packet::Gid& gid, Entry& entry);
     void send(std::span<const std::byte> frame);
     bool on_arp(std::span<const std::byte> frame);
@@ -78,8 +86,11 @@ class Neighbours final : public FrameTap {
     packet::Mac mac_;
     std::vector<Prefix> prefixes_;
     std::map<packet::Gid, Entry> table_;
-    bool retrying_ = false;
     Nanoseconds due_ = kNever;
+    std::vector<packet::Gid> unset_;  ///< asked since the last poll(): it sets their time
+    std::map<packet::Gid, NeighbourWaiters> waiting_;
+    NeighbourWaiters known_;   ///< whose address is known, not told yet
+    NeighbourWaiters failed_;  ///< whose neighbour does not answer, not told yet
 };
 
 }  // namespace dingo::uverbs

@@ -50,7 +50,7 @@ void check_init(const Capabilities& card, const QpInit& init) {
 
 /// Sizes as the provider computed them.
 void check_sizes(const dingo_limits& limits, const QpInit& init, const dingo_create_qp_req& req) {
-    if (req.comp_mask != 0 || req.reserved != 0) {
+    if ((req.comp_mask & ~DINGO_CREATE_WATCHED) != 0 || req.reserved != 0) {
         throw ErrnoError(EOPNOTSUPP);
     }
     bool ok = req.log_sq <= limits.log_max_sq && 1U << req.log_sq >= init.cap.max_send_wr;
@@ -72,7 +72,11 @@ Qp::Sizes Qp::checked_sizes(const Driver& driver, const QpInit& init, const Udat
     check_init(driver.capabilities(), init);
     const auto req = udata_in<dingo_create_qp_req>(udata);
     check_sizes(driver.capabilities().limits(), init, req);
-    return {req.log_sq, req.log_rq, req.log_rq_stride};
+    const bool watched = (req.comp_mask & DINGO_CREATE_WATCHED) != 0;
+    if (watched) {
+        driver.capabilities().need(DINGO_CAP_DB_WATCH);
+    }
+    return {req.log_sq, req.log_rq, req.log_rq_stride, watched};
 }
 
 Qp::Qp(Driver& driver, Context& context, Pd& pd, const QpInit& init, EventListener& listener,
@@ -81,7 +85,7 @@ Qp::Qp(Driver& driver, Context& context, Pd& pd, const QpInit& init, EventListen
       init_(init),
       listener_(listener),
       sizes_(checked_sizes(driver, init, udata)),
-      doorbells_(context.doorbells().take_pair()),
+      doorbells_(context.doorbells(sizes_.watched).take_pair()),
       sq_(context, std::size_t{DINGO_SQ_BLOCK} << sizes_.log_sq),
       rq_(init.srq != nullptr
               ? nullptr
@@ -95,17 +99,26 @@ Qp::Qp(Driver& driver, Context& context, Pd& pd, const QpInit& init, EventListen
     cmd.recv_cqn = init.recv_cq->number();
     cmd.srqn = init.srq != nullptr ? init.srq->number() : std::uint32_t{DINGO_INVALID_ID};
     cmd.db_page = doorbells_.first.page().index();
+    cmd.share = context.share();
     cmd.kind = init.type;
     cmd.flags = init.sq_sig_all ? DINGO_CMD_CREATE_QP_FLAGS_SIGNAL_ALL_MASK : 0;
     cmd.log_sq = sizes_.log_sq;
     cmd.log_rq = sizes_.log_rq;
     cmd.log_rq_stride = sizes_.log_rq_stride;
-    cmd.sq = sq_.describe();
-    if (rq_) {
-        cmd.rq = rq_->describe();
-    }
-    driver.admin().execute(DINGO_OP_CREATE_QP, cmd);
+    driver.card().gate()->run([&] {
+        sq_.attach();
+        cmd.sq = sq_.describe();
+        if (rq_) {
+            rq_->attach();
+            cmd.rq = rq_->describe();
+        }
+        driver.admin().execute(DINGO_OP_CREATE_QP, cmd);
+    });
     on_card_.emplace(driver.admin(), DINGO_OP_DESTROY_QP, number());
+
+    if (sizes_.watched) {
+        doorbells_.first.watch();
+    }
 
     dingo_create_qp_resp resp{};
     resp.sq = sq_.map(doorbells_.first, sizes_.log_sq, kLogBlock);
@@ -113,6 +126,18 @@ Qp::Qp(Driver& driver, Context& context, Pd& pd, const QpInit& init, EventListen
         resp.rq = rq_->map(doorbells_.second, sizes_.log_rq, sizes_.log_rq_stride);
     }
     udata_out(udata, resp);
+}
+
+Qp::~Qp() {
+    driver_.card().gate()->run([this] {
+        on_card_.reset();
+        sq_.detach();
+        if (rq_) {
+            rq_->detach();
+        }
+        doorbells_.first.release();
+        doorbells_.second.release();
+    });
 }
 
 }  // namespace dingo::uverbs

@@ -36,6 +36,7 @@ class Qp {
     /// dingo_create_qp_req and _resp.
     Qp(Driver& driver, Context& context, Pd& pd, const QpInit& init, EventListener& listener,
        Udata& udata);
+    ~Qp();
     Qp(const Qp&) = delete;
     Qp& operator=(const Qp&) = delete;
 
@@ -60,6 +61,7 @@ class Qp {
         std::uint8_t log_sq;
         std::uint8_t log_rq;
         std::uint8_t log_rq_stride;
+        bool watched;  ///< the SQ's doorbell is
     };
     static Sizes checked_sizes(const Driver& driver, const QpInit& init, const Udata& udata);
     void change_group(std::uint16_t opcode, const Gid& group);

@@ -15,21 +15,11 @@
 namespace dingo::uverbs {
 namespace {
 
-/// Of enum ibv_qp_attr_mask, whose bits the contract has: there are no alternate paths here.
-constexpr std::uint32_t kMask =
-    DINGO_QPM_STATE | DINGO_QPM_CUR_STATE | DINGO_QPM_EN_SQD_ASYNC_NOTIFY | DINGO_QPM_ACCESS |
-    DINGO_QPM_PKEY_INDEX | DINGO_QPM_PORT | DINGO_QPM_QKEY | DINGO_QPM_AV | DINGO_QPM_PATH_MTU |
-    DINGO_QPM_TIMEOUT | DINGO_QPM_RETRY_CNT | DINGO_QPM_RNR_RETRY | DINGO_QPM_RQ_PSN |
-    DINGO_QPM_MAX_RD_ATOMIC | DINGO_QPM_MIN_RNR_TIMER | DINGO_QPM_SQ_PSN |
-    DINGO_QPM_MAX_DEST_RD_ATOMIC | DINGO_QPM_DEST_QPN;
+static_assert(DINGO_QP_ACCESS == (IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |
+                                  IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC));
+static_assert(DINGO_QP_ACCESS_IGNORED ==
+              (IB_UVERBS_ACCESS_OPTIONAL_RANGE | IB_UVERBS_ACCESS_MW_BIND | kAccessFlush));
 
-constexpr std::uint32_t kQpAccess = IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |
-                                    IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC;
-/// Rights to operations that the card lacks grant nothing: no MR has them.
-constexpr std::uint32_t kIgnoredAccess =
-    IB_UVERBS_ACCESS_OPTIONAL_RANGE | IB_UVERBS_ACCESS_MW_BIND | kAccessFlush;
-
-constexpr std::uint32_t k24Bits = 0xffffff;
 constexpr std::uint8_t kMigrated = 0;  // enum ibv_mig_state
 
 void check(bool ok, int error = EINVAL) {
@@ -38,21 +28,27 @@ void check(bool ok, int error = EINVAL) {
     }
 }
 
+/// An attribute, and the contract's range of its values.
+struct AttrValue {
+    std::uint32_t bit, value, min, max;
+};
+#define ATTR_VALUE(name, value) \
+    AttrValue{DINGO_QPM_##name, value, DINGO_QP_ATTR_##name##_MIN, DINGO_QP_ATTR_##name##_MAX},
+
 void check_attr(const dingo_limits& limits, const QpAttr& attr, std::uint32_t mask) {
     const auto has = [&](std::uint32_t bit) { return (mask & bit) != 0; };
-    check(!has(DINGO_QPM_PORT) || attr.port_num == 1);
-    check(!has(DINGO_QPM_PKEY_INDEX) || attr.pkey_index == 0);
-    check(!has(DINGO_QPM_ACCESS) || (attr.qp_access_flags & ~(kQpAccess | kIgnoredAccess)) == 0,
+    // Rights to operations that the card lacks grant nothing: no MR has them.
+    check(!has(DINGO_QPM_ACCESS) ||
+              (attr.qp_access_flags & ~(DINGO_QP_ACCESS | DINGO_QP_ACCESS_IGNORED)) == 0,
           EOPNOTSUPP);
-    check(!has(DINGO_QPM_PATH_MTU) || (attr.path_mtu >= 1 && attr.path_mtu <= 5));
+    for (const AttrValue& v : {DINGO_FOR_EACH_QP_ATTR(ATTR_VALUE, &attr)}) {
+        check(!has(v.bit) || (v.value >= v.min && v.value <= v.max));
+    }
     check(!has(DINGO_QPM_MAX_RD_ATOMIC) || attr.max_rd_atomic <= limits.max_rd_atomic);
     check(!has(DINGO_QPM_MAX_DEST_RD_ATOMIC) ||
           attr.max_dest_rd_atomic <= limits.max_dest_rd_atomic);
-    check(!has(DINGO_QPM_TIMEOUT) || attr.timeout <= 31);
-    check(!has(DINGO_QPM_RETRY_CNT) || attr.retry_cnt <= 7);
-    check(!has(DINGO_QPM_RNR_RETRY) || attr.rnr_retry <= 7);
-    check(!has(DINGO_QPM_MIN_RNR_TIMER) || attr.min_rnr_timer <= 31);
 }
+#undef ATTR_VALUE
 
 void put_av(dingo_qp_attr& to, const AddressVector& av) {
     std::ranges::copy(av.dgid, to.dgid);
@@ -72,19 +68,19 @@ void put_attr(dingo_qp_attr& to, const QpAttr& attr, std::uint32_t mask) {
             field = static_cast<std::remove_reference_t<decltype(field)>>(value);
         }
     };
-    put(DINGO_QPM_ACCESS, to.access, card_access(attr.qp_access_flags & kQpAccess));
+    put(DINGO_QPM_ACCESS, to.access, card_access(attr.qp_access_flags & DINGO_QP_ACCESS));
     put(DINGO_QPM_PORT, to.port, attr.port_num);
     put(DINGO_QPM_QKEY, to.qkey, attr.qkey);
     put(DINGO_QPM_PATH_MTU, to.path_mtu, attr.path_mtu);
     put(DINGO_QPM_TIMEOUT, to.timeout, attr.timeout);
     put(DINGO_QPM_RETRY_CNT, to.retry_cnt, attr.retry_cnt);
     put(DINGO_QPM_RNR_RETRY, to.rnr_retry, attr.rnr_retry);
-    put(DINGO_QPM_RQ_PSN, to.rq_psn, attr.rq_psn & k24Bits);
-    put(DINGO_QPM_SQ_PSN, to.sq_psn, attr.sq_psn & k24Bits);
+    put(DINGO_QPM_RQ_PSN, to.rq_psn, attr.rq_psn & DINGO_PSN_MASK);
+    put(DINGO_QPM_SQ_PSN, to.sq_psn, attr.sq_psn & DINGO_PSN_MASK);
     put(DINGO_QPM_MAX_RD_ATOMIC, to.max_rd_atomic, attr.max_rd_atomic);
     put(DINGO_QPM_MAX_DEST_RD_ATOMIC, to.max_dest_rd_atomic, attr.max_dest_rd_atomic);
     put(DINGO_QPM_MIN_RNR_TIMER, to.min_rnr_timer, attr.min_rnr_timer);
-    put(DINGO_QPM_DEST_QPN, to.dest_qpn, attr.dest_qp_num & k24Bits);
+    put(DINGO_QPM_DEST_QPN, to.dest_qpn, attr.dest_qp_num & DINGO_QPN_MASK);
     put(DINGO_QPM_EN_SQD_ASYNC_NOTIFY, to.sqd_notify, attr.en_sqd_async_notify ? 1 : 0);
 }
 
@@ -95,7 +91,7 @@ void Qp::modify(const QpAttr& attr, std::uint32_t mask, Udata& udata) {
     if (set_compute(mask, udata)) {
         return;
     }
-    check((mask & ~kMask) == 0, EOPNOTSUPP);
+    check((mask & ~DINGO_QPM_ALL) == 0, EOPNOTSUPP);  // there are no alternate paths here
     check_attr(driver_.capabilities().limits(), attr, mask);
 
     dingo_cmd_modify_qp cmd{};
@@ -111,12 +107,14 @@ void Qp::modify(const QpAttr& attr, std::uint32_t mask, Udata& udata) {
     if ((mask & DINGO_QPM_AV) != 0) {
         put_av(cmd.attr, make_address_vector(driver_, attr.ah, number(), attr.dest_qp_num));
     }
-    if ((mask & DINGO_QPM_STATE) != 0 && attr.qp_state == DINGO_QPS_RESET) {
-        doorbells_.first.clear();
-        doorbells_.second.clear();
-    }
     try {
-        driver_.admin().execute(DINGO_OP_MODIFY_QP, cmd);
+        driver_.card().gate()->run([&] {
+            if ((mask & DINGO_QPM_STATE) != 0 && attr.qp_state == DINGO_QPS_RESET) {
+                doorbells_.first.clear();
+                doorbells_.second.clear();
+            }
+            driver_.admin().execute(DINGO_OP_MODIFY_QP, cmd);
+        });
     } catch (const ErrnoError&) {
         // A failed card processes no QP. To its owner, who may be draining it, the QP is in the
         // error state.
@@ -176,7 +174,7 @@ QpAttr Qp::query(QpProgress& progress) {
     attr.timeout = from.timeout;
     attr.retry_cnt = from.retry_cnt;
     attr.rnr_retry = from.rnr_retry;
-    attr.ah.port_num = 1;
+    attr.ah.port_num = DINGO_PORT;
     attr.ah.sl = from.sl;
     attr.ah.is_global = true;
     attr.ah.flow_label = from.flow_label;

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "base/errno_error.h"
+#include "base/quota.h"
 
 namespace dingo::uverbs {
 namespace {
@@ -20,6 +21,8 @@ SharedMemory make_memory(std::size_t bytes) {
 }  // namespace
 
 QueueMemory::QueueMemory(BusMap& bus, std::size_t bytes)
-    : bus_(bus), memory_(make_memory(bytes)), address_(bus.add(memory_.bytes())) {}
+    : bus_(bus),
+      memory_(make_memory(bytes)),
+      address_((need_room(memory_.fd()), bus.add(memory_.bytes()))) {}
 
 }  // namespace dingo::uverbs

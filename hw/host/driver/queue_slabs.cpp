@@ -22,8 +22,14 @@ constexpr std::size_t kMaxSlots = 256;
 
 }  // namespace
 
-QueueSlabs::Slab::Slab(std::size_t slot_size, std::size_t count)
-    : memory("dingo-queue", slot_size * count), slot_bytes(slot_size), slots(count), free(count) {
+QueueSlabs::Slab::Slab(const std::shared_ptr<Account>& account, std::size_t slot_size,
+                       std::size_t count)
+    : descriptor(account, process_quotas().descriptors),
+      mapping(account, process_quotas().mappings),
+      memory("dingo-queue", slot_size * count),
+      slot_bytes(slot_size),
+      slots(count),
+      free(count) {
     std::iota(free.rbegin(), free.rend(), 0U);
 }
 
@@ -33,7 +39,7 @@ QueueSlabs::Piece QueueSlabs::take(std::size_t bytes) {
     std::list<Slab>& slabs = sizes_[slot_bytes];
     if (slabs.empty() || slabs.front().free.empty()) {
         try {
-            slabs.emplace_front(slot_bytes,
+            slabs.emplace_front(account_, slot_bytes,
                                 std::clamp<std::size_t>(kSlabBytes / slot_bytes, 1, kMaxSlots));
         } catch (const std::system_error&) {
             throw ErrnoError(ENOMEM);  // memory, or descriptors: both are ours, not the client's

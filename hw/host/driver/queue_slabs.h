@@ -9,9 +9,12 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "base/quota.h"
 #include "base/shared_memory.h"
 
 namespace dingo::uverbs {
@@ -19,7 +22,9 @@ namespace dingo::uverbs {
 class QueueSlabs {
   public:
     struct Slab {
-        Slab(std::size_t slot_bytes, std::size_t slots);
+        Slab(const std::shared_ptr<Account>& account, std::size_t slot_bytes, std::size_t slots);
+        Charge descriptor;
+        Charge mapping;
         SharedMemory memory;
         std::size_t slot_bytes;
         std::size_t slots;
@@ -49,17 +54,20 @@ class QueueSlabs {
         std::size_t size_;
     };
 
-    QueueSlabs() = default;
+    /// Files are charged to `account`.
+    explicit QueueSlabs(std::shared_ptr<Account> account = nullptr)
+        : account_(std::move(account)) {}
     QueueSlabs(const QueueSlabs&) = delete;
     QueueSlabs& operator=(const QueueSlabs&) = delete;
 
-    /// `bytes` is rounded up to pages. ErrnoError(ENOMEM).
+    /// `bytes` is rounded up to pages. ErrnoError: ENOMEM; EMFILE when the account has its share.
     [[nodiscard]] Piece take(std::size_t bytes);
 
     /// Files, each a descriptor and a mapping.
     [[nodiscard]] std::size_t files() const;
 
   private:
+    std::shared_ptr<Account> account_;
     std::map<std::size_t, std::list<Slab>> sizes_;  ///< those with free slots come first
 };
 

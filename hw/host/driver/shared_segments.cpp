@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
+#include "base/elsewhere.h"
 #include "base/errno_error.h"
 #include "host/driver/queue_memory.h"
 
@@ -17,7 +19,9 @@ namespace dingo::uverbs {
 namespace {
 
 std::shared_ptr<SharedMapping> map_file(int fd, std::uint64_t offset, std::uint64_t length,
-                                        bool writable) {
+                                        bool writable, const std::shared_ptr<Account>& account) {
+    Charge mapping(account, process_quotas().mappings);
+    Charge memory(account, process_quotas().bytes, length);
     // Writable where it can be: another region over the same memory may want to write.
     for (const bool rw : {true, false}) {
         if (!rw && writable) {
@@ -26,7 +30,8 @@ std::shared_ptr<SharedMapping> map_file(int fd, std::uint64_t offset, std::uint6
         void* const at = ::mmap(nullptr, length, PROT_READ | (rw ? PROT_WRITE : 0),
                                 MAP_SHARED | MAP_NORESERVE, fd, static_cast<off_t>(offset));
         if (at != MAP_FAILED) {
-            return std::make_shared<SharedMapping>(at, length, rw);
+            return std::make_shared<SharedMapping>(std::move(mapping), std::move(memory), at,
+                                                   length, rw);
         }
     }
     return nullptr;
@@ -40,12 +45,7 @@ bool open_for_writing(int fd) {
 }  // namespace
 
 SharedMapping::~SharedMapping() {
-    ::munmap(bytes_.data(), bytes_.size());
-}
-
-bool SharedMapping::make_writable() {
-    writable_ = writable_ || ::mprotect(bytes_.data(), bytes_.size(), PROT_READ | PROT_WRITE) == 0;
-    return writable_;
+    unmap_elsewhere(bytes_.data(), bytes_.size());
 }
 
 void SegmentCache::forget_dead() {
@@ -55,7 +55,8 @@ void SegmentCache::forget_dead() {
     }
 }
 
-std::shared_ptr<SharedMapping> SegmentCache::map_one(const SharedSegment& s, bool writable) {
+std::shared_ptr<SharedMapping> SegmentCache::map_one(const SharedSegment& s, bool writable,
+                                                     const std::shared_ptr<Account>& account) {
     struct stat st {};
     struct statfs fs {};
     // Pages of a huge-page file may not be there when they are touched: SIGBUS.
@@ -71,12 +72,12 @@ std::shared_ptr<SharedMapping> SegmentCache::map_one(const SharedSegment& s, boo
     const Key key{st.st_dev, st.st_ino, s.offset, s.length};
     if (const auto known = live_.find(key); known != live_.end()) {
         if (auto mapping = known->second.lock()) {
-            if (!writable || mapping->make_writable()) {
+            if (!writable || mapping->writable()) {
                 return mapping;
             }
         }
     }
-    auto mapping = map_file(s.fd, s.offset, s.length, writable);
+    auto mapping = map_file(s.fd, s.offset, s.length, writable, account);
     if (mapping == nullptr) {
         throw ErrnoError(errno == ENOMEM ? ENOMEM : EINVAL);
     }
@@ -85,8 +86,9 @@ std::shared_ptr<SharedMapping> SegmentCache::map_one(const SharedSegment& s, boo
     return mapping;
 }
 
-std::shared_ptr<ClientFile> SegmentCache::file_of(int fd, bool writable) {
-    auto file = std::make_shared<ClientFile>(fd, writable);
+std::shared_ptr<ClientFile> SegmentCache::file_of(int fd, bool writable,
+                                                  const std::shared_ptr<Account>& account) {
+    auto file = std::make_shared<ClientFile>(fd, writable, account);
     struct stat st {};
     if (::fstat(fd, &st) != 0) {
         throw ErrnoError(EINVAL);
@@ -101,7 +103,8 @@ std::shared_ptr<ClientFile> SegmentCache::file_of(int fd, bool writable) {
 }
 
 MappedRange SegmentCache::map(std::uint64_t va, std::uint64_t length,
-                              std::span<const SharedSegment> segments, bool writable) {
+                              std::span<const SharedSegment> segments, bool writable,
+                              const std::shared_ptr<Account>& account) {
     MappedRange range;
     const std::uint64_t end = va + length;
     std::uint64_t last = 0;
@@ -122,18 +125,19 @@ MappedRange SegmentCache::map(std::uint64_t va, std::uint64_t length,
         }
         range.may_write = range.may_write && may_write;
         if (s.by_file) {
-            range.files.push_back(
-                {from - va, to - from, file_of(s.fd, may_write), s.offset + (from - s.va)});
+            range.files.push_back({from - va, to - from, file_of(s.fd, may_write, account),
+                                   s.offset + (from - s.va)});
             continue;
         }
-        auto mapping = map_one(s, writable);
+        auto mapping = map_one(s, writable, account);
         range.parts.push_back({from - va, mapping->bytes().subspan(from - s.va, to - from)});
         range.mappings.push_back(std::move(mapping));
     }
     return range;
 }
 
-MappedRange map_dmabuf(int fd, std::uint64_t offset, std::uint64_t length, bool writable) {
+MappedRange map_dmabuf(int fd, std::uint64_t offset, std::uint64_t length, bool writable,
+                       const std::shared_ptr<Account>& account) {
     struct statfs fs {};
     if (::fstatfs(fd, &fs) != 0 || fs.f_type != DMA_BUF_MAGIC) {
         throw ErrnoError(EINVAL);
@@ -144,7 +148,7 @@ MappedRange map_dmabuf(int fd, std::uint64_t offset, std::uint64_t length, bool 
         throw ErrnoError(EINVAL);
     }
     const std::uint64_t in_page = offset % kPageBytes;
-    auto mapping = map_file(fd, offset - in_page, page_align(in_page + length), writable);
+    auto mapping = map_file(fd, offset - in_page, page_align(in_page + length), writable, account);
     if (mapping == nullptr) {
         throw ErrnoError(EOPNOTSUPP);
     }

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/quota.h"
 #include "host/driver/bus_map.h"
 #include "host/driver/verbs_types.h"
 
@@ -21,17 +22,22 @@ namespace dingo::uverbs {
 /// One mapping of a file.
 class SharedMapping {
   public:
-    SharedMapping(void* at, std::size_t size, bool writable)
-        : bytes_(static_cast<std::byte*>(at), size), writable_(writable) {}
+    SharedMapping(Charge mapping, Charge memory, void* at, std::size_t size, bool writable)
+        : mapping_(std::move(mapping)),
+          memory_(std::move(memory)),
+          bytes_(static_cast<std::byte*>(at), size),
+          writable_(writable) {}
     ~SharedMapping();
     SharedMapping(const SharedMapping&) = delete;
     SharedMapping& operator=(const SharedMapping&) = delete;
 
     [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
     /// False: the descriptor was not open for writing.
-    bool make_writable();
+    [[nodiscard]] bool writable() const { return writable_; }
 
   private:
+    Charge mapping_;
+    Charge memory_;
     std::span<std::byte> bytes_;
     bool writable_;
 };
@@ -51,14 +57,17 @@ class SegmentCache {
   public:
     /// The parts of window [va, va + length) that `segments` cover. ErrnoError(EINVAL): segments
     /// out of order or not whole pages, a file that could shrink or is too short, or cannot be
-    /// written though it must; one by descriptor that is not in memory; ErrnoError(ENOMEM).
+    /// written though it must; one by descriptor that is not in memory; ENOMEM, EMFILE: also when
+    /// `account` has its share of the process's mappings, bytes or descriptors.
     MappedRange map(std::uint64_t va, std::uint64_t length, std::span<const SharedSegment> segments,
-                    bool writable);
+                    bool writable, const std::shared_ptr<Account>& account = nullptr);
 
   private:
     using Key = std::tuple<dev_t, ino_t, std::uint64_t, std::uint64_t>;
-    std::shared_ptr<SharedMapping> map_one(const SharedSegment& segment, bool writable);
-    std::shared_ptr<ClientFile> file_of(int fd, bool writable);
+    std::shared_ptr<SharedMapping> map_one(const SharedSegment& segment, bool writable,
+                                           const std::shared_ptr<Account>& account);
+    std::shared_ptr<ClientFile> file_of(int fd, bool writable,
+                                        const std::shared_ptr<Account>& account);
     void forget_dead();
 
     std::map<Key, std::weak_ptr<SharedMapping>> live_;
@@ -69,6 +78,7 @@ class SegmentCache {
 
 /// A DMABuf. ErrnoError: EINVAL when it is none or [offset, offset + length) is not inside,
 /// EOPNOTSUPP when its exporter cannot map it. The part starts at offset's page.
-MappedRange map_dmabuf(int fd, std::uint64_t offset, std::uint64_t length, bool writable);
+MappedRange map_dmabuf(int fd, std::uint64_t offset, std::uint64_t length, bool writable,
+                       const std::shared_ptr<Account>& account = nullptr);
 
 }  // namespace dingo::uverbs

@@ -50,14 +50,25 @@ Srq::Srq(Driver& driver, Context& context, Pd& pd, std::uint32_t& max_wr, std::u
     cmd.db_page = doorbell_.page().index();
     cmd.log_size = size_.log_size;
     cmd.log_stride = size_.log_stride;
-    cmd.ring = queue_.describe();
-    driver.admin().execute(DINGO_OP_CREATE_SRQ, cmd);
+    driver.card().gate()->run([&] {
+        queue_.attach();
+        cmd.ring = queue_.describe();
+        driver.admin().execute(DINGO_OP_CREATE_SRQ, cmd);
+    });
     on_card_.emplace(driver.admin(), DINGO_OP_DESTROY_SRQ, number(), [this] { number_.lose(); });
 
     dingo_create_srq_resp resp{};
     resp.srqn = number();
     resp.ring = queue_.map(doorbell_, size_.log_size, size_.log_stride);
     udata_out(udata, resp);
+}
+
+Srq::~Srq() {
+    driver_.card().gate()->run([this] {
+        on_card_.reset();
+        queue_.detach();
+        doorbell_.release();
+    });
 }
 
 void Srq::modify(std::uint32_t mask, std::uint32_t /*max_wr*/, std::uint32_t limit, Udata& udata) {

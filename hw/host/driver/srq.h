@@ -22,6 +22,7 @@ class Srq {
     /// dingo_create_srq_req and _resp. The real sizes come back in max_wr and max_sge.
     Srq(Driver& driver, Context& context, Pd& pd, std::uint32_t& max_wr, std::uint32_t& max_sge,
         EventListener& listener, Udata& udata);
+    ~Srq();
     Srq(const Srq&) = delete;
     Srq& operator=(const Srq&) = delete;
 

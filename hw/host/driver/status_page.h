@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The page by which clients learn that their card is gone (dingo-abi.h: DINGO_STATUS_GONE): its
-// first word is the futex of a robust mutex that the card's thread holds, so that the kernel sets
+// first word is the futex of a robust mutex that the control thread holds, so that the kernel sets
 // FUTEX_OWNER_DIED there however the thread ends.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace dingo::uverbs {
 
 class StatusPage {
   public:
-    /// The calling thread is the card's. Throws std::system_error.
+    /// The calling thread is the control thread. Throws std::system_error.
     StatusPage();
     /// An orderly stop: the card is gone.
     ~StatusPage();

@@ -64,8 +64,7 @@ void dingo_arena_unlock(const uint64_t* signals) {
     (void)DINGO_SYS(SYS_rt_sigprocmask, SIG_SETMASK, signals, NULL, sizeof(*signals));
 }
 
-/* Uses a high number, so that the application's own descriptors get the usual numbers. */
-static int move_up(int fd) {
+int dingo_arena_move_up(int fd) {
     struct rlimit limit;
     long high = -1;
 
@@ -110,7 +109,7 @@ static bool make_arena(void) {
         dingo_sys_close(fd);
         return false;
     }
-    arena = move_up(fd);
+    arena = dingo_arena_move_up(fd);
     arena_inode = st.st_ino;
     dingo_fd_set(arena, DINGO_FD_ARENA, 0);
     next_offset = 0;

@@ -29,6 +29,9 @@ struct dingo_slot {
 void dingo_arena_lock(uint64_t* signals);
 void dingo_arena_unlock(const uint64_t* signals);
 
+/* Gives a descriptor of ours a high number, so that the application's own get the usual ones. */
+int dingo_arena_move_up(int fd);
+
 /* Whether memory can be shared: the file exists or was created. */
 bool dingo_arena_ready(void);
 /* The file's descriptor, checked to be still ours; -1: the application has closed it. */

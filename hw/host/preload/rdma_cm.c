@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "descriptors.h"
+#include "foreign.h"
 #include "paths.h"
 #include "request.h"
 #include "sys.h"
@@ -26,12 +27,24 @@ static bool card_path(unsigned card, char path[PATH_MAX]) {
            DINGO_SYS(SYS_readlinkat, AT_FDCWD, path, &target, 1) > 0;
 }
 
-int dingo_rdma_cm_connect(const char* path, int flags, unsigned* card) {
+/* The arguments of rdma_cm are read in the client's memory, so a card of another user has none. */
+static int connect_to(const char* path, int flags) {
     int fd = dingo_connect(path, flags);
+    uid_t user;
+
+    if (fd >= 0 && dingo_owner_of(fd, &user) != DINGO_OWNER_OURS) {
+        dingo_sys_close(fd);
+        return dingo_foreign_refuse("be used with rdma_cm");
+    }
+    return fd;
+}
+
+int dingo_rdma_cm_connect(const char* path, int flags, unsigned* card) {
+    int fd = connect_to(path, flags);
     char other[PATH_MAX];
 
     for (*card = 0; fd < 0 && card_path(*card + 1, other); ++*card) {
-        int next = dingo_connect(other, flags);
+        int next = connect_to(other, flags);
 
         fd = next >= 0 ? next : fd;
     }
@@ -44,7 +57,7 @@ void dingo_rdma_cm_join(int fd, unsigned card) {
     char path[PATH_MAX];
 
     for (unsigned other = 0; card_path(other, path); other++) {
-        int joins = other == card ? -1 : dingo_connect(path, O_CLOEXEC);
+        int joins = other == card ? -1 : connect_to(path, O_CLOEXEC);
 
         if (joins >= 0) {
             /* a card that has died is no obstacle */

@@ -11,6 +11,8 @@
 #include <sys/un.h>
 
 #include "descriptors.h"
+#include "foreign.h"
+#include "gpu.h"
 #include "sharing.h"
 #include "sys.h"
 
@@ -23,6 +25,7 @@ struct message {
     int fds[ANY_FDS]; /* after the reply socket */
     unsigned num_fds;
     struct dingo_shared_range shared; /* where the segments and descriptors are from */
+    struct dingo_gpu_memory gpu;      /* with flag GPU */
 };
 
 union control {
@@ -33,12 +36,14 @@ union control {
 static long send_message(int fd, struct message* message, const struct dingo_request* request,
                          int reply_fd) {
     union control control;
-    struct iovec parts[3] = {
+    struct iovec parts[4] = {
         {&message->head, sizeof(message->head)},
         {message->segments, message->head.num_segments * sizeof(message->segments[0])},
+        {&message->gpu.handle,
+         message->head.flags & DINGO_UVERBS_GPU ? sizeof(message->gpu.handle) : 0},
         {(void*)(uintptr_t)request->payload, request->payload_len},
     };
-    struct msghdr header = {.msg_iov = parts, .msg_iovlen = 3, .msg_control = &control};
+    struct msghdr header = {.msg_iov = parts, .msg_iovlen = 4, .msg_control = &control};
     size_t bytes = sizeof(int) * (1 + message->num_fds);
 
     memset(&control, 0, sizeof(control));
@@ -170,6 +175,24 @@ static void say_no_proc(const char* file, long error) {
     }
 }
 
+/* What HELLO hands over; *close: it is to be closed then. -EACCES: the card is of a user whom
+ * nobody named. */
+static int open_memory(int fd, bool* close) {
+    uid_t user = 0;
+    int owner = dingo_owner_of(fd, &user);
+    int memory;
+
+    if (owner != DINGO_OWNER_OURS) {
+        return owner < 0 ? owner : owner == DINGO_OWNER_NAMED ? dingo_foreign_file(user) : -EACCES;
+    }
+    memory = dingo_sys_open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+    *close = memory >= 0;
+    if (memory < 0 && memory != -EMFILE && memory != -ENFILE) {
+        say_no_proc("/proc/self/mem", memory);
+    }
+    return memory;
+}
+
 int dingo_hello(int fd, uint32_t* rdev) {
     const struct dingo_request request = {.type = DINGO_UVERBS_HELLO};
     pid_t self = (pid_t)DINGO_SYS(SYS_getpid);
@@ -177,6 +200,7 @@ int dingo_hello(int fd, uint32_t* rdev) {
     pid_t before = atomic_load(said);
     struct dingo_answer answer;
     struct message message = {.num_fds = 1};
+    bool is_ours = false;
     long result;
 
     /* -1: another thread is sending HELLO */
@@ -187,17 +211,16 @@ int dingo_hello(int fd, uint32_t* rdev) {
     if (before == self) {
         return 0;
     }
-    message.fds[0] = dingo_sys_open("/proc/self/mem", O_RDWR | O_CLOEXEC);
-    result = message.fds[0];
+    result = message.fds[0] = open_memory(fd, &is_ours);
     if (result >= 0) {
         result = exchange(fd, &message, &request, &answer);
-        dingo_sys_close(message.fds[0]);
+        if (is_ours) {
+            dingo_sys_close(message.fds[0]);
+        }
         if (result == 0) {
             result = answer.reply.result;
             dingo_answer_close(&answer);
         }
-    } else if (result != -EMFILE && result != -ENFILE) {
-        say_no_proc("/proc/self/mem", result);
     }
     if (result >= 0 && rdev) {
         *rdev = answer.reply.rdev;
@@ -220,8 +243,8 @@ static void add_fds(struct message* message, const struct dingo_uverbs_reply* re
     }
 }
 
-/* The answer to NEED_SHARING. */
-static void add_segments(struct message* message, const struct dingo_uverbs_reply* reply) {
+/* The answer to NEED_SHARING. -errno: there is no memory for it. */
+static int add_segments(struct message* message, const struct dingo_uverbs_reply* reply) {
     message->shared = (struct dingo_shared_range){
         .va = reply->need_va,
         .length = reply->need_length,
@@ -231,13 +254,44 @@ static void add_segments(struct message* message, const struct dingo_uverbs_repl
         .fds = message->fds,
         .max_fds = ANY_FDS,
     };
+    int result;
 
     message->head.flags |= DINGO_UVERBS_SHARED;
-    if (!dingo_share(&message->shared)) {
+    result = dingo_share(&message->shared);
+    if (result == -EFAULT) {
         message->head.flags |= DINGO_UVERBS_FAULT;
+        result = 0;
     }
     message->head.num_segments = message->shared.num_segments;
     message->num_fds = message->shared.num_fds;
+    return result;
+}
+
+/* The answer to both, where the range is a GPU's. */
+static enum dingo_gpu_answer add_gpu(struct message* message,
+                                     const struct dingo_uverbs_reply* reply) {
+    bool dmabuf = reply->type == DINGO_UVERBS_NEED_FDS;
+    enum dingo_gpu_answer answer;
+
+    if (reply->need_length == 0) {
+        return DINGO_GPU_NONE;
+    }
+    answer = dmabuf ? dingo_gpu_find_dmabuf(reply->need_fds[0], reply->need_offset, reply->need_va,
+                                            reply->need_length, &message->gpu)
+                    : dingo_gpu_find(reply->need_va, reply->need_length, &message->gpu);
+    if (answer == DINGO_GPU_FOUND) {
+        message->head.flags = DINGO_UVERBS_GPU;
+        message->num_fds = message->gpu.fd >= 0 ? 1 : 0;
+        message->fds[0] = message->gpu.fd;
+    }
+    return answer;
+}
+
+static void close_gpu(struct message* message) {
+    if (message->head.flags & DINGO_UVERBS_GPU && message->gpu.fd >= 0) {
+        dingo_sys_close(message->gpu.fd);
+        message->gpu.fd = -1;
+    }
 }
 
 long dingo_request_plain(int fd, const struct dingo_request* request, struct dingo_answer* answer) {
@@ -255,43 +309,131 @@ long dingo_request_with(int fd, const struct dingo_request* request, int carried
     return result < 0 ? result : answer->reply.result;
 }
 
-long dingo_request(int fd, const struct dingo_request* request, struct dingo_answer* answer) {
+/* What a card of another user may ask for. */
+static long check_wish(const struct dingo_foreign* foreign,
+                       const struct dingo_uverbs_reply* reply) {
+    if (reply->type == DINGO_UVERBS_NEED_SHARING &&
+        !dingo_foreign_names_range(foreign, reply->need_va, reply->need_length)) {
+        return dingo_foreign_refuse("have memory that nobody registers");
+    }
+    if (reply->type == DINGO_UVERBS_NEED_FDS) {
+        for (uint32_t i = 0; i < reply->num_need_fds && i < DINGO_UVERBS_MAX_NEED_FDS; i++) {
+            if (!dingo_foreign_names_fd(foreign, reply->need_fds[i])) {
+                return dingo_foreign_refuse("have a descriptor that the request does not name");
+            }
+        }
+    }
+    return 0;
+}
+
+/* The segments, in the order of their addresses or not, hold all of the range. */
+static bool is_all_shared(const struct dingo_shared_range* range) {
+    uint64_t covered = range->va;
+    uint64_t before;
+
+    do {
+        before = covered;
+        for (uint32_t i = 0; i < range->num_segments; i++) {
+            const struct dingo_uverbs_segment* segment = &range->segments[i];
+
+            if (segment->va <= covered && covered - segment->va < segment->length) {
+                covered = segment->va + segment->length;
+            }
+        }
+    } while (covered != before && covered < range->va + range->length);
+    return covered >= range->va + range->length;
+}
+
+/* `foreign`: of a request to a card of another user, else NULL. */
+static long request_in_rounds(int fd, const struct dingo_request* request,
+                              const struct dingo_foreign* foreign, struct dingo_answer* answer) {
     struct message message = {.head.flags = request->flags, .num_fds = 0};
+    enum dingo_gpu_answer gpu;
+    long result;
+
+    /* once each at most */
+    for (int round = 0; round < 3; round++) {
+        result = exchange(fd, &message, request, answer);
+        dingo_shared_close(&message.shared);
+        close_gpu(&message);
+        if (result < 0) {
+            return result;
+        }
+        if (answer->reply.type == DINGO_UVERBS_DONE) {
+            if (message.head.flags & DINGO_UVERBS_GPU && answer->reply.result < 0) {
+                dingo_gpu_say_refused(answer->reply.result);
+            }
+            if (foreign) {
+                dingo_foreign_take(foreign, answer);
+            }
+            return answer->reply.result;
+        }
+        dingo_answer_close(answer);
+        answer->reply.num_fixups = 0;
+        result = foreign ? check_wish(foreign, &answer->reply) : 0;
+        if (result < 0) {
+            return result;
+        }
+        gpu = add_gpu(&message, &answer->reply);
+        if (gpu == DINGO_GPU_FOUND && foreign) {
+            close_gpu(&message);
+            return dingo_foreign_refuse("register memory of a GPU");
+        }
+        if (gpu == DINGO_GPU_FOUND) {
+            continue;
+        }
+        if (answer->reply.type == DINGO_UVERBS_NEED_SHARING && gpu == DINGO_GPU_SECRET) {
+            return -EOPNOTSUPP;
+        }
+        if (answer->reply.type == DINGO_UVERBS_NEED_SHARING) {
+            result = add_segments(&message, &answer->reply);
+            if (result < 0) {
+                dingo_shared_close(&message.shared);
+                return result;
+            }
+            if (foreign && !(message.head.flags & DINGO_UVERBS_FAULT) &&
+                !is_all_shared(&message.shared)) {
+                dingo_shared_close(&message.shared);
+                return dingo_foreign_refuse(
+                    "register memory that cannot be shared: whole pages of private memory can");
+            }
+        } else if (answer->reply.type == DINGO_UVERBS_NEED_FDS) {
+            add_fds(&message, &answer->reply);
+        } else {
+            return -EIO;
+        }
+    }
+    return -EIO;
+}
+
+long dingo_request(int fd, const struct dingo_request* request, struct dingo_answer* answer) {
+    struct dingo_foreign foreign;
+    uid_t user;
+    int owner;
     long result;
 
     answer->num_fds = 0;
     answer->reply.num_fixups = 0;
-    if (request->payload_len > DINGO_UVERBS_MAX_MESSAGE - sizeof(message.head)) {
+    if (request->payload_len > DINGO_UVERBS_MAX_MESSAGE - sizeof(struct dingo_uverbs_request)) {
         return -EINVAL;
     }
     result = dingo_hello(fd, NULL);
     if (result < 0) {
         return result;
     }
-    /* once each at most */
-    for (int round = 0; round < 3; round++) {
-        result = exchange(fd, &message, request, answer);
-        dingo_shared_close(&message.shared);
-        if (result < 0) {
-            return result;
-        }
-        switch (answer->reply.type) {
-            case DINGO_UVERBS_DONE:
-                return answer->reply.result;
-            case DINGO_UVERBS_NEED_SHARING:
-                dingo_answer_close(answer);
-                add_segments(&message, &answer->reply);
-                break;
-            case DINGO_UVERBS_NEED_FDS:
-                dingo_answer_close(answer);
-                add_fds(&message, &answer->reply);
-                break;
-            default:
-                dingo_answer_close(answer);
-                return -EIO;
-        }
+    owner = dingo_owner_of(fd, &user);
+    if (DINGO_LIKELY(owner == DINGO_OWNER_OURS)) {
+        return request_in_rounds(fd, request, NULL, answer);
     }
-    return -EIO;
+    if (owner != DINGO_OWNER_NAMED) {
+        return owner < 0 ? owner : -EACCES;
+    }
+    result = dingo_foreign_begin(&foreign, user, request);
+    if (result == 0) {
+        result = request_in_rounds(fd, &foreign.request, &foreign, answer);
+        dingo_foreign_end(&foreign);
+    }
+    return result;
 }
 
 void dingo_answer_close(struct dingo_answer* answer) {
@@ -303,44 +445,23 @@ void dingo_answer_close(struct dingo_answer* answer) {
     answer->num_fds = 0;
 }
 
-/* The users, by number, whose cards may be used although they are not ours: "1000,1001". */
-static bool is_named(const char* list, uid_t user) {
-    while (list && *list) {
-        char* end;
-        unsigned long number = strtoul(list, &end, 10);
-
-        if (end == list) {
-            return false;
-        }
-        if (number == user) {
-            return true;
-        }
-        list = *end == ',' ? end + 1 : NULL;
-    }
-    return false;
-}
-
-/* The process that serves a card reads and writes all memory of its clients (HELLO). So it must
- * run as our own user, as root, or as a user whom the caller trusts by name. */
-static bool is_trusted(int fd, const char* path) {
+/* The process that serves a card reads and writes all memory of its clients (HELLO), unless it is a
+ * card of another user. Such a one is used when the caller names its user: libibverbs believes what
+ * a device tells it. */
+static bool may_be_used(int fd, const char* path) {
     static atomic_flag said = ATOMIC_FLAG_INIT;
-    struct ucred owner;
-    socklen_t length = sizeof(owner);
+    uid_t user = (uid_t)-1;
+    int owner = dingo_owner_of(fd, &user);
     char text[512];
 
-    if (DINGO_SYS(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &owner, &length) < 0) {
-        return false;
-    }
-    if (owner.uid == 0 || (long)owner.uid == DINGO_SYS(SYS_geteuid) ||
-        is_named(getenv("DINGO_TRUST_OWNER"), owner.uid)) {
+    if (owner == DINGO_OWNER_OURS || owner == DINGO_OWNER_NAMED) {
         return true;
     }
     if (!atomic_flag_test_and_set(&said)) {
-        int bytes =
-            snprintf(text, sizeof(text),
-                     "dingo: %.300s belongs to user %u, who could read and write all memory "
-                     "of this process: to use it, say dingo run --trust-owner\n",
-                     path, owner.uid);
+        int bytes = snprintf(text, sizeof(text),
+                             "dingo: %.300s belongs to user %u, who may harm a program that uses "
+                             "it: to use it, say dingo run --trust-owner\n",
+                             path, user);
 
         (void)DINGO_SYS(SYS_write, 2, text, (size_t)bytes);
     }
@@ -371,7 +492,7 @@ int dingo_connect(const char* path, int flags) {
             }
             /* the error of open() on a device whose driver is gone */
             fd = result == -ECONNREFUSED ? -ENXIO : (int)result;
-        } else if (!is_trusted(fd, path)) {
+        } else if (!may_be_used(fd, path)) {
             dingo_sys_close(fd);
             fd = -EACCES;
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sharing.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -15,7 +16,9 @@
 
 #define PAGE 4096ULL
 #define MAX_PIECES 64 /* mappings of one region that are looked at */
-#define MAX_PINS 64   /* ranges in them that a driver holds on to; behind the last one all counts */
+/* What one call populates, as another thread's mmap() may wait for it. */
+#define POPULATE (16ULL << 20)
+#define MAX_PINS 64 /* ranges in them that a driver holds on to; behind the last one all counts */
 
 /* Newer than the headers of some systems. */
 #define MADV_POPULATE_READ_ADVICE 22
@@ -295,7 +298,38 @@ static enum outcome locked_share(struct walk* walk, bool ask_drivers) {
     return outcome;
 }
 
-bool dingo_share(struct dingo_shared_range* range) {
+/* The pages that the card will map are there, as behind a NIC that pins them: else they would be
+ * the card's to allocate. Without the lock. Kernels before 5.14 cannot. */
+static int populate(const struct dingo_shared_range* range, uint64_t end) {
+    uint64_t first = range->va & ~(PAGE - 1);
+    uint64_t last = (end + PAGE - 1) & ~(PAGE - 1);
+
+    for (uint32_t i = 0; i < range->num_segments; i++) {
+        const struct dingo_uverbs_segment* segment = &range->segments[i];
+        bool file = segment->flags & DINGO_UVERBS_SEGMENT_FILE;
+        uint64_t at = segment->va > first ? segment->va : first;
+        uint64_t to = segment->va + segment->length < last ? segment->va + segment->length : last;
+
+        while (at < to) {
+            uint64_t length = to - at < POPULATE ? to - at : POPULATE;
+            long result = DINGO_SYS(
+                SYS_madvise, at, length,
+                file && !range->writable ? MADV_POPULATE_READ_ADVICE : MADV_POPULATE_WRITE_ADVICE);
+
+            if (result == -EINVAL) {
+                return 0;
+            }
+            if (result == 0) {
+                at += length;
+            } else if (result != -EINTR && result != -EAGAIN) {
+                return (int)result;
+            }
+        }
+    }
+    return 0;
+}
+
+int dingo_share(struct dingo_shared_range* range) {
     struct walk walk = {.range = range, .end = range->va + range->length};
     enum outcome outcome;
 
@@ -303,16 +337,16 @@ bool dingo_share(struct dingo_shared_range* range) {
     range->num_fds = 0;
     range->num_opened = 0;
     if (walk.end < range->va) {
-        return false;
+        return -EFAULT;
     }
     /* a vfork() child would share its parent's table */
     if (!dingo_fd_table_is_ours()) {
-        return true;
+        return 0;
     }
     outcome = locked_share(&walk, dingo_pins_possible());
     if (outcome == ASK_DRIVERS) {
         find_pins(&walk);
         outcome = locked_share(&walk, false);
     }
-    return outcome != FAULT;
+    return outcome == FAULT ? -EFAULT : populate(range, walk.end);
 }

@@ -24,9 +24,10 @@ struct dingo_shared_range {
     unsigned num_opened; /* the first ones, dingo_shared_close() */
 };
 
-/* Shares what can be shared of the range. False: part of it is not mapped, or not as asked. What
- * cannot be shared is not an error: the card goes the slow path there. */
-bool dingo_share(struct dingo_shared_range* range);
+/* Shares what can be shared of the range, with all its pages. -EFAULT: part of it is not mapped, or
+ * not as asked; or what the kernel says when it has no pages. What cannot be shared is not an
+ * error: the card goes the slow path there. */
+int dingo_share(struct dingo_shared_range* range);
 /* When the card has its copies of the descriptors. */
 void dingo_shared_close(struct dingo_shared_range* range);
 

@@ -4,10 +4,15 @@
 #include <sys/epoll.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
+#include "base/errno_error.h"
 #include "base/log.h"
+#include "base/monotonic_clock.h"
 #include "host/driver/link_rate.h"
 #include "host/rdma_cm/cm/ip_service.h"
 
@@ -20,7 +25,15 @@ constexpr std::uint32_t kMaxJoins = 65536;
 constexpr std::size_t kMaxJoinsOfId = 1024;
 constexpr std::size_t kMaxJoinsOfFile = 16384;
 constexpr std::size_t kMaxFiles = 4096;
-constexpr unsigned kAcceptBudget = 16;
+
+/// Nothing: there is no more for that client.
+std::optional<Charge> try_charge(const File& file, Quota& quota) {
+    try {
+        return Charge(file.account(), quota);
+    } catch (const ErrnoError&) {
+        return std::nullopt;
+    }
+}
 
 /// enum ibv_rate that is next below the port's.
 std::uint8_t rate_of(const uverbs::PortAttr& port) {
@@ -49,6 +62,9 @@ CmService::CmService(const Options& options, uverbs::Driver& driver, Poller& pol
       ports_([this] { return random(); }),
       gsi_(driver),
       manager_(*this, *this),
+      file_quota_(kMaxFiles, EMFILE, Quota::Fair::kForeign),
+      id_quota_(kMaxIds, ENOMEM, Quota::Fair::kForeign),
+      join_quota_(kMaxJoins, ENOMEM, Quota::Fair::kForeign),
       numbers_(kMaxIds),
       join_numbers_(kMaxJoins),
       listener_(options.directory + "/rdma_cm.sock", options.share),
@@ -62,19 +78,20 @@ CmService::~CmService() {
 }
 
 void CmService::ready(std::uint32_t /*events*/) {
-    for (unsigned i = 0; i < kAcceptBudget; ++i) {
-        uverbs::Listener::Accepted accepted = listener_.accept();
-        if (!accepted.socket) {
-            return;
-        }
-        if (!accepted.allowed || files_.size() >= kMaxFiles) {
-            ++refused_;
-            log::warn("rdma_cm: process {} was turned away: {}", accepted.pid,
-                      accepted.allowed ? "too many descriptors" : "it belongs to another user");
-            continue;
-        }
-        files_.push_back(std::make_unique<File>(*this, std::move(accepted.socket), accepted.pid));
-    }
+    refused_ +=
+        listener_
+            .accept("rdma_cm", "too many descriptors",
+                    [this](uverbs::Listener::Newcomer client) {
+                        const auto account = uverbs::Accounts::of(client.uid);
+                        uverbs::ConnectionCharge connection{
+                            {account, file_quota_}, {account, process_quotas().descriptors}};
+                        files_.push_back(std::make_unique<File>(
+                            *this, std::move(client.socket),
+                            File::Client{client.pid, account,
+                                         uverbs::Accounts::sender(client.uid, account),
+                                         std::move(connection)}));
+                    })
+            .refused;
 }
 
 bool CmService::settle(Nanoseconds now) {
@@ -83,28 +100,28 @@ bool CmService::settle(Nanoseconds now) {
         manager_.receive(got.source, got.destination, got.mad);
     });
     manager_.poll(now);
-    if (!resolving_.empty()) {
-        const uverbs::Driver::Retrying retrying(driver_);
-        for (const std::uint32_t number : std::vector<std::uint32_t>(resolving_)) {
-            Id* const id = find_id(number);
-            more |= id != nullptr && id->poll(now);
-        }
-        std::erase_if(resolving_, [this](std::uint32_t number) {
-            const Id* const id = find_id(number);
-            return id == nullptr || !id->resolving();
-        });
+    const auto poll = [&](std::uint32_t number) {
+        Id* const id = find_id(number);
+        more |= id != nullptr && id->poll(now);
+    };
+    std::ranges::for_each(std::exchange(soon_, {}), poll);
+    while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+        poll(deadlines_.extract(deadlines_.begin()).value().second);
     }
     return more;
 }
 
+void CmService::watch(Id& id) {
+    deadlines_.emplace(id.deadline(), id.number());
+    poll_soon(id);
+}
+
 Nanoseconds CmService::next_deadline() const {
-    Nanoseconds due = manager_.next_deadline();
-    for (const std::uint32_t number : resolving_) {
-        if (const Id* const id = find_id(number)) {
-            due = std::min(due, id->deadline());
-        }
+    if (!soon_.empty()) {
+        return 0;
     }
-    return due;
+    const Nanoseconds due = manager_.next_deadline();
+    return deadlines_.empty() ? due : std::min(due, deadlines_.begin()->first);
 }
 
 void CmService::stop() {
@@ -152,9 +169,7 @@ std::uint8_t CmService::ack_delay() const {
 }
 
 Nanoseconds CmService::now() const {
-    timespec t{};
-    ::clock_gettime(CLOCK_MONOTONIC, &t);
-    return static_cast<Nanoseconds>(t.tv_sec) * 1'000'000'000 + static_cast<Nanoseconds>(t.tv_nsec);
+    return clock_now();
 }
 
 std::uint32_t CmService::random() {
@@ -174,11 +189,15 @@ void CmService::send(const cm::Path& path, const cm::Mad& mad) {
 }
 
 Id* CmService::make_id(File& file, std::uint64_t uid, std::uint16_t space, std::uint8_t qp_type) {
-    if (ids_.size() >= kMaxIds || file.ids() >= kMaxIdsOfFile) {
+    if (file.ids() >= kMaxIdsOfFile) {
+        return nullptr;
+    }
+    std::optional<Charge> charge = try_charge(file, id_quota_);
+    if (!charge) {
         return nullptr;
     }
     const std::uint32_t number = numbers_.take();
-    auto id = std::make_unique<Id>(*this, file, number, uid, space, qp_type);
+    auto id = std::make_unique<Id>(*this, file, number, uid, space, qp_type, std::move(*charge));
     file.add(*id);
     return ids_.emplace(number, std::move(id)).first->second.get();
 }
@@ -205,12 +224,15 @@ void CmService::remove_id(Id& id) {
 }
 
 GroupJoin* CmService::make_join(Id& id, std::uint64_t uid) {
-    if (joins_.size() >= kMaxJoins || id.joins() >= kMaxJoinsOfId ||
-        id.file().joins() >= kMaxJoinsOfFile) {
+    if (id.joins() >= kMaxJoinsOfId || id.file().joins() >= kMaxJoinsOfFile) {
+        return nullptr;
+    }
+    std::optional<Charge> charge = try_charge(id.file(), join_quota_);
+    if (!charge) {
         return nullptr;
     }
     const std::uint32_t number = join_numbers_.take();
-    auto join = std::make_unique<GroupJoin>(GroupJoin{&id, number, uid});
+    auto join = std::make_unique<GroupJoin>(GroupJoin{&id, number, uid, std::move(*charge)});
     id.file().joined();
     return joins_.emplace(number, std::move(join)).first->second.get();
 }
@@ -245,7 +267,7 @@ Id* CmService::listener_for(std::uint16_t space, const Address& destination) con
     return found;
 }
 
-cm::Listeners::Answer CmService::on_request(cm::Connection& connection,
+cm::Listeners::Answer CmService::on_request(cm::Communication& connection,
                                             const cm::Request& request) {
     const auto header = cm::decode_ip_header(request.parameters.private_data);
     if (!header || request.service_id >> 32 != 0) {

@@ -8,10 +8,13 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/poller.h"
+#include "base/quota.h"
 #include "host/driver/driver.h"
 #include "host/driver/gsi.h"
 #include "host/driver/numbers.h"
@@ -69,7 +72,10 @@ class CmService final : public uverbs::Service,
     void drop_listener(Id& id);
     /// Names the identifier with this number for ever: no other one gets it.
     std::uint64_t next_key(std::uint32_t number) { return ++last_key_ << 32 | number; }
-    void watch(Id& id) { resolving_.push_back(id.number()); }
+    /// Polls the identifier in the next round, and when its deadline() has come; until unwatch().
+    void watch(Id& id);
+    void unwatch(const Id& id) { deadlines_.erase({id.deadline(), id.number()}); }
+    void poll_soon(const Id& id) { soon_.push_back(id.number()); }
 
   private:
     // Pollable: somebody connects
@@ -80,7 +86,7 @@ class CmService final : public uverbs::Service,
     [[nodiscard]] std::uint8_t ack_delay() const override;
     [[nodiscard]] int gid_index(const Gid& gid) const override { return routes_.gid_index(gid); }
     // cm::Listeners
-    Answer on_request(cm::Connection& connection, const cm::Request& request) override;
+    Answer on_request(cm::Communication& connection, const cm::Request& request) override;
 
     [[nodiscard]] Id* listener_for(std::uint16_t space, const Address& destination) const;
 
@@ -93,12 +99,16 @@ class CmService final : public uverbs::Service,
     Ports ports_;
     uverbs::Gsi gsi_;
     cm::Manager manager_;
+    Quota file_quota_;
+    Quota id_quota_;
+    Quota join_quota_;
     uverbs::IdPool numbers_;
     uverbs::IdPool join_numbers_;
     std::map<std::uint32_t, std::unique_ptr<GroupJoin>> joins_;
+    std::set<std::pair<Nanoseconds, std::uint32_t>> deadlines_;  ///< of those that resolve
+    std::vector<std::uint32_t> soon_;
     std::map<std::uint32_t, std::unique_ptr<Id>> ids_;
     std::map<std::pair<std::uint16_t, std::uint16_t>, std::vector<Id*>> listeners_;
-    std::vector<std::uint32_t> resolving_;
     std::list<std::unique_ptr<File>> files_;
     std::uint64_t last_key_ = 0;
     std::uint64_t malformed_ = 0;

@@ -25,12 +25,16 @@ constexpr unsigned kRequestBudget = 8;  // of one client in one round
 
 }  // namespace
 
-File::File(CmService& service, ForeignSocket socket, pid_t pid)
-    : service_(service), socket_(std::move(socket)), pid_(pid), relay_(service, *this) {
+File::File(CmService& service, ForeignSocket socket, Client client)
+    : service_(service),
+      client_(std::move(client)),
+      socket_(std::move(socket)),
+      relay_(service, *this) {
     poll_id_ = service_.poller().add(socket_.get(), EPOLLIN, *this);
 }
 
 File::~File() {
+    const ClosesFor sender(client_.sender);
     service_.poller().remove(poll_id_);
     events_.clear();
     while (!ids_.empty()) {
@@ -38,6 +42,7 @@ File::~File() {
         ids_.erase(ids_.begin());
         service_.remove_id(id);
     }
+    socket_.reset();
 }
 
 void File::fail() {
@@ -46,7 +51,11 @@ void File::fail() {
 }
 
 void File::ready(std::uint32_t /*events*/) {
+    const ClosesFor sender(client_.sender);
     for (unsigned i = 0; i < kRequestBudget && !closed_; ++i) {
+        if (has_too_many_closing(client_.sender)) {
+            return fail();
+        }
         uverbs::Message message;
         switch (uverbs::receive_message(socket_.get(), message)) {
             case uverbs::Received::kNothing:
@@ -60,7 +69,7 @@ void File::ready(std::uint32_t /*events*/) {
                 break;
         }
         if (message.pid == 0) {
-            message.pid = pid_;
+            message.pid = client_.pid;
         }
         serve(message);
     }
@@ -72,6 +81,9 @@ void File::serve(uverbs::Message& message) {
         token_out_ = false;
     }
     try {
+        if (takes_reserve(message)) {
+            throw ErrnoError(EMFILE);
+        }
         switch (message.header.type) {
             case DINGO_UVERBS_HELLO:
                 hello(message, reply);
@@ -96,6 +108,12 @@ void File::serve(uverbs::Message& message) {
         reply.header.result = -ENOMEM;
     }
     send_reply(message.reply.get(), reply);
+}
+
+bool File::takes_reserve(const uverbs::Message& message) const {
+    const bool later = message.header.type == DINGO_UVERBS_RDMA_CM_JOIN || relay_.links() != 0;
+    return (later && in_reserve(message.reply.get())) ||
+           std::ranges::any_of(message.fds, [](const auto& fd) { return in_reserve(fd.get()); });
 }
 
 void File::send_reply(int socket, uverbs::Reply& reply) {
@@ -145,7 +163,7 @@ void File::hello(const uverbs::Message& message, uverbs::Reply& reply) {
     if (!uverbs::ClientProcesses::is_hello(message)) {
         throw ErrnoError(EINVAL);
     }
-    processes_.admit(message, true);
+    processes_.admit(message, true, client_.account);
     reply.header.card_pid = static_cast<std::uint32_t>(::getpid());
     reply.header.rdev = kMiscMajor << 20 | kMiscMinor;
 }
@@ -200,7 +218,7 @@ bool File::may_take_from(const File& from, std::int64_t process) const {
     // A relayed connection is one card asking for many clients: the identifier's owner is the
     // client that has connected.
     return from.processes_.contains(process) && relayed_ == from.relayed_ &&
-           (!relayed_ || (pid_ == from.pid_ && pid_ != 0));
+           (!relayed_ || (pid() == from.pid() && pid() != 0));
 }
 
 std::vector<std::uint32_t> File::with_unread_requests(const Id& id) const {

@@ -13,7 +13,9 @@
 
 #include "base/foreign_fd.h"
 #include "base/poller.h"
+#include "base/quota.h"
 #include "host/rdma_cm/relay.h"
+#include "host/uverbs/accounts.h"
 #include "host/uverbs/client_processes.h"
 #include "host/uverbs/message.h"
 
@@ -27,14 +29,22 @@ struct GroupJoin;
 /// its last copy.
 class File final : public Pollable {
   public:
-    File(CmService& service, ForeignSocket socket, pid_t pid);
+    /// Who connected.
+    struct Client {
+        pid_t pid = 0;
+        std::shared_ptr<Account> account;
+        Sender sender;
+        uverbs::ConnectionCharge connection;
+    };
+    File(CmService& service, ForeignSocket socket, Client client);
     ~File() override;
     File(const File&) = delete;
     File& operator=(const File&) = delete;
 
     void ready(std::uint32_t events) override;
     [[nodiscard]] bool closed() const { return closed_; }
-    [[nodiscard]] pid_t pid() const { return pid_; }
+    [[nodiscard]] pid_t pid() const { return client_.pid; }
+    [[nodiscard]] const std::shared_ptr<Account>& account() const { return client_.account; }
     [[nodiscard]] std::size_t ids() const { return ids_.size(); }
     /// Groups that its identifiers have joined.
     [[nodiscard]] std::size_t joins() const { return joins_; }
@@ -85,6 +95,8 @@ class File final : public Pollable {
 
   private:
     void fail();
+    /// Whether descriptors that may be kept are of the reserve: only an answer at once may use it.
+    [[nodiscard]] bool takes_reserve(const uverbs::Message& message) const;
     /// False: the answer comes later.
     bool execute(uverbs::Message& message, uverbs::Reply& reply);
     void hello(const uverbs::Message& message, uverbs::Reply& reply);
@@ -96,8 +108,8 @@ class File final : public Pollable {
     void update_token();
 
     CmService& service_;
+    Client client_;
     ForeignSocket socket_;
-    pid_t pid_;
     Poller::Id poll_id_ = 0;
     bool closed_ = false;
     bool token_out_ = false;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "base/quota.h"
+
 namespace dingo::rdma_cm {
 
 class Id;
@@ -12,6 +14,7 @@ struct GroupJoin {
     Id* id;
     std::uint32_t number;
     std::uint64_t uid;
+    Charge charge;
     std::uint32_t events_reported = 0;
 
     // Made at another card of the view:

@@ -31,8 +31,9 @@ T value_of(std::span<const std::byte> bytes) {
 }  // namespace
 
 Id::Id(CmService& service, File& file, std::uint32_t number, std::uint64_t uid, std::uint16_t space,
-       std::uint8_t qp_type)
+       std::uint8_t qp_type, Charge charge)
     : service_(service),
+      charge_(std::move(charge)),
       file_(&file),
       number_(number),
       uid_(uid),
@@ -41,6 +42,7 @@ Id::Id(CmService& service, File& file, std::uint32_t number, std::uint64_t uid, 
       psn_(service.random() & 0xffffff) {}
 
 Id::~Id() {
+    service_.unwatch(*this);
     if (connection_ != nullptr) {
         service_.manager().destroy(*connection_);
     }
@@ -156,6 +158,11 @@ void Id::ask_neighbour() const {
     }
 }
 
+// Also when nobody answered: it asks again, as the host may still come up.
+void Id::Wait::settled(int /*error*/) {
+    id.service_.poll_soon(id);
+}
+
 bool Id::poll(Nanoseconds now) {
     if (state_ != IdState::kAddressQuery) {
         return false;
@@ -163,17 +170,17 @@ bool Id::poll(Nanoseconds now) {
     int status = 0;
     try {
         ask_neighbour();
-    } catch (const NotYet&) {
+    } catch (const NotYet& not_yet) {
         if (now < resolve_until_) {
+            service_.driver().await(not_yet, wait_);
             return false;
         }
         status = -ETIMEDOUT;
     } catch (const ErrnoError& error) {
-        if (error.code() == ETIMEDOUT && now < resolve_until_) {
-            return false;  // ask again: the host may still come up
-        }
         status = -error.code();
     }
+    service_.unwatch(*this);
+    wait_.stop_waiting();
     resolve_until_ = kNever;
     state_ = status == 0 ? IdState::kAddressResolved : IdState::kAddressBound;
     post(status == 0 ? EventType::kAddrResolved : EventType::kAddrError, status);

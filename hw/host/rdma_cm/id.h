@@ -12,6 +12,8 @@
 #include <span>
 
 #include "base/errno_error.h"
+#include "base/quota.h"
+#include "host/driver/neighbour_waiter.h"
 #include "host/not_yet.h"
 #include "host/rdma_cm/address.h"
 #include "host/rdma_cm/cm/manager.h"
@@ -61,7 +63,7 @@ enum class IdState : std::uint8_t {
 class Id final : private cm::Owner {
   public:
     Id(CmService& service, File& file, std::uint32_t number, std::uint64_t uid, std::uint16_t space,
-       std::uint8_t qp_type);
+       std::uint8_t qp_type, Charge charge);
     ~Id() override;
     Id(const Id&) = delete;
     Id& operator=(const Id&) = delete;
@@ -110,8 +112,8 @@ class Id final : private cm::Owner {
     /// Whether it wants what this listener offers.
     [[nodiscard]] bool takes(const cm::Request& request) const;
     /// A request has come for this listener; nullptr: no room for it.
-    Id* take_request(cm::Connection& connection, const cm::Request& request, const Address& source,
-                     const Address& destination);
+    Id* take_request(cm::Communication& connection, const cm::Request& request,
+                     const Address& source, const Address& destination);
     /// Room for so many requests.
     void expect(std::uint32_t backlog);
     /// For a request from elsewhere; false: there is no room for it.
@@ -120,7 +122,7 @@ class Id final : private cm::Owner {
     void request_read() { ++backlog_; }
     /// Goes on with resolving; true: it did something.
     bool poll(Nanoseconds now);
-    [[nodiscard]] bool resolving() const { return state_ == IdState::kAddressQuery; }
+    /// Until when it resolves.
     [[nodiscard]] Nanoseconds deadline() const { return resolve_until_; }
     void device_removed();
     void move_to(File& file) { file_ = &file; }
@@ -137,6 +139,12 @@ class Id final : private cm::Owner {
     static constexpr std::uint8_t kRc = 2;  ///< enum ibv_qp_type
     static constexpr std::uint8_t kUc = 3;
     static constexpr std::uint8_t kUd = 4;
+
+    struct Wait final : uverbs::NeighbourWaiter {
+        explicit Wait(Id& i) : id(i) {}
+        void settled(int error) override;
+        Id& id;
+    };
 
     void on_cm(const cm::Event& event) override;
     void require(IdState state) const;
@@ -155,6 +163,7 @@ class Id final : private cm::Owner {
     [[nodiscard]] bool has_ip_header() const { return destination_.is_ip(); }
 
     CmService& service_;
+    Charge charge_;  ///< to who made it, wherever it moves
     File* file_;
     std::uint32_t number_;
     std::uint64_t uid_;
@@ -170,12 +179,13 @@ class Id final : private cm::Owner {
     cm::Path path_;
     bool has_path_ = false;
     Nanoseconds resolve_until_ = kNever;
+    Wait wait_{*this};
     std::uint8_t traffic_class_ = 0;
     std::optional<std::uint8_t> ack_timeout_;  ///< RDMA_OPTION_ID_ACK_TIMEOUT
     std::uint32_t psn_ = 0;
     std::uint32_t qkey_ = 0;
     std::uint32_t backlog_ = 0;
-    cm::Connection* connection_ = nullptr;
+    cm::Communication* connection_ = nullptr;
     std::set<GroupJoin*> joins_;
 };
 

@@ -104,7 +104,7 @@ void Id::connect(const rdma_ucm_conn_param& param) {
     if (connection_ == nullptr) {
         connection_ = &service_.manager().create(*this);
     }
-    cm::Connection::Target target;
+    cm::Communication::Target target;
     target.service_id = cm::ip_service_id(space_, destination_.port);
     target.path = path_;
     target.starting_psn = psn_;
@@ -135,8 +135,8 @@ void Id::expect(std::uint32_t backlog) {
     backlog_ = backlog == 0 || backlog > kMaxBacklog ? kMaxBacklog : backlog;
 }
 
-Id* Id::take_request(cm::Connection& connection, const cm::Request& request, const Address& source,
-                     const Address& destination) {
+Id* Id::take_request(cm::Communication& connection, const cm::Request& request,
+                     const Address& source, const Address& destination) {
     if (backlog_ == 0) {
         return nullptr;
     }
@@ -300,7 +300,7 @@ ib_uverbs_qp_attr Id::qp_attr(std::uint32_t qp_state) const {
         a.qkey = qkey();
         return a;
     }
-    const cm::Connection& c = *connection_;
+    const cm::Communication& c = *connection_;
     const cm::State s = c.state();
     const bool answered = s == cm::State::kReqReceived || s == cm::State::kRepSent ||
                           s == cm::State::kMraRepReceived || s == cm::State::kRepReceived ||

@@ -18,8 +18,17 @@
 namespace dingo::uverbs {
 namespace {
 
-constexpr Nanoseconds kRetryEvery = 20'000'000;
-constexpr unsigned kAcceptBudget = 16;
+/// Clients that are served in one look, so that a look is short however many ask (LookPolicy).
+constexpr std::size_t kClientsAtOnce = 16;
+
+/// A process that no namespace of ours shows has a share for each of its descriptors.
+ShareOwner owner_of(const Listener::Newcomer& client, const std::shared_ptr<Account>& account) {
+    using Kind = ShareOwner::Kind;
+    if (account->foreign()) {
+        return {Kind::kUser, client.uid};
+    }
+    return {client.pid > 0 ? Kind::kProcess : Kind::kNobody, client.pid};
+}
 
 /// A GID as people write it: the IPv4 address that it holds, else IPv6.
 std::string address_text(const Gid& gid) {
@@ -36,29 +45,6 @@ std::string address_text(const Gid& gid) {
 /// Of enum ibv_mtu.
 unsigned mtu_bytes(std::uint8_t mtu) {
     return 128U << mtu;
-}
-
-std::string_view type_name(ObjectType type) {
-    switch (type) {
-        case UVERBS_OBJECT_PD:
-            return "pd";
-        case UVERBS_OBJECT_CQ:
-            return "cq";
-        case UVERBS_OBJECT_QP:
-            return "qp";
-        case UVERBS_OBJECT_SRQ:
-            return "srq";
-        case UVERBS_OBJECT_AH:
-            return "ah";
-        case UVERBS_OBJECT_MR:
-            return "mr";
-        case UVERBS_OBJECT_MW:
-            return "mw";
-        case UVERBS_OBJECT_DM:
-            return "dm";
-        default:
-            return "other";
-    }
 }
 
 std::string_view qp_type_name(std::uint8_t type) {
@@ -83,6 +69,7 @@ UverbsAttachment::UverbsAttachment(const Options& options, Driver& driver)
               .stats = {},
               .sysfs = {},
               .netlink = {},
+              .accounts = {driver.query_device(), options.max_clients},
               .number = options.number},
       listener_(options.directory + "/uverbs.sock", options.share) {
     listener_id_ = device_.poller.add(listener_.fd(), EPOLLIN, *this);
@@ -128,67 +115,39 @@ void UverbsAttachment::unwatch() {
 }
 
 void UverbsAttachment::Clients::ready(std::uint32_t /*events*/) {
-    attachment.device_.poller.wait(0);
+    attachment.device_.poller.wait(0, kClientsAtOnce);
     attachment.forget_closed();
 }
 
 void UverbsAttachment::ready(std::uint32_t /*events*/) {
-    for (unsigned i = 0; i < kAcceptBudget; ++i) {
-        Listener::Accepted accepted = listener_.accept();
-        if (accepted.exhausted) {
-            log::warn("uverbs: out of descriptors: new clients wait");
-            device_.poller.change(listener_id_, 0);
-            listening_ = false;
-            return;
-        }
-        if (!accepted.socket) {
-            return;
-        }
-        if (!accepted.allowed || files_.size() >= options_.max_clients) {
-            ++device_.stats.refused;
-            log::warn("uverbs: process {} was turned away: {}", accepted.pid,
-                      accepted.allowed ? "too many clients" : "it belongs to another user");
-            continue;
-        }
-        ++device_.stats.connections;
-        files_.push_back(std::make_unique<UverbsFile>(device_, ++last_id_,
-                                                      std::move(accepted.socket), accepted.pid));
-    }
+    const auto [admitted, refused] =
+        listener_.accept("uverbs", "too many clients", [this](Listener::Newcomer client) {
+            const auto account = device_.accounts.of(client.uid);
+            ConnectionCharge connection = device_.accounts.client(account);
+            files_.push_back(std::make_unique<UverbsFile>(
+                device_,
+                UverbsFile::Client{++last_id_, client.pid, owner_of(client, account), account,
+                                   Accounts::sender(client.uid, account), std::move(connection)},
+                std::move(client.socket)));
+        });
+    device_.stats.connections += admitted;
+    device_.stats.refused += refused;
 }
 
 void UverbsAttachment::forget_closed() {
-    const auto before = files_.size();
     files_.remove_if([](const auto& file) { return file->closed(); });
-    if (!listening_ && files_.size() != before) {
-        device_.poller.change(listener_id_, EPOLLIN);
-        listening_ = true;
-    }
 }
 
 bool UverbsAttachment::settle(Nanoseconds now) {
-    now_ = now;
     bool more = device_.driver.poll(now);
     for (Service* const service : services_) {
         more |= service->settle(now);
-    }
-    const bool waiting =
-        std::any_of(files_.begin(), files_.end(), [](const auto& c) { return c->has_waiting(); });
-    if (!waiting) {
-        retry_at_ = kNever;
-        return more;
-    }
-    if (more || now >= retry_at_ || retry_at_ == kNever) {
-        retry_at_ = now + kRetryEvery;
-        for (const auto& file : files_) {
-            more |= file->has_waiting() && file->retry();
-        }
-        forget_closed();
     }
     return more;
 }
 
 Nanoseconds UverbsAttachment::next_deadline() const {
-    Nanoseconds due = std::min(retry_at_, device_.driver.next_deadline());
+    Nanoseconds due = device_.driver.next_deadline();
     for (const Service* const service : services_) {
         due = std::min(due, service->next_deadline());
     }
@@ -213,6 +172,7 @@ void UverbsAttachment::add_stats(nlohmann::json& all) const {
                    {"failed", s.failed},
                    {"malformed", s.malformed},
                    {"undelivered", s.undelivered},
+                   {"tap_drops", device_.driver.tap_drops()},
                    {"events_sent", s.events.sent},
                    {"events_taken_back", s.events.taken_back},
                    {"events_dropped", s.events.dropped}};
@@ -227,6 +187,7 @@ void UverbsAttachment::add_stats(nlohmann::json& all) const {
     for (const GidEntry& entry : device_.driver.gids()) {
         all["port"]["gids"][std::to_string(entry.index)] = address_text(entry.gid);
     }
+    all["quotas"] = device_.accounts.describe();
     all["clients"] = nlohmann::json::array();
     all["qps"] = nlohmann::json::array();
     for (const auto& file : files_) {
@@ -237,6 +198,7 @@ void UverbsAttachment::add_stats(nlohmann::json& all) const {
             client["objects"][std::string(type_name(type))] = count;
         }
         client["objects"]["channel"] = file->channels();
+        client["waiting"] = file->waiting();
         all["clients"].push_back(std::move(client));
         for (const std::uint32_t handle : file->objects().handles(QpObject::kType)) {
             auto& object = file->objects().get<QpObject>(handle);

@@ -41,6 +41,8 @@ class UverbsAttachment final : public HostAttachment, private Pollable {
     void watch(PollGroup& polls) override;
     void unwatch() override;
     bool settle(Nanoseconds now) override;
+    [[nodiscard]] bool pending(Nanoseconds now) override { return device_.driver.pending(now); }
+    bool deliver() override { return device_.driver.deliver(); }
     [[nodiscard]] Nanoseconds next_deadline() const override;
     void add_stats(nlohmann::json& all) const override;
     void set_crowded(bool crowded) override { device_.driver.set_crowded(crowded); }
@@ -68,11 +70,8 @@ class UverbsAttachment final : public HostAttachment, private Pollable {
     Poller::Id clients_id_ = 0;
     Listener listener_;
     Poller::Id listener_id_ = 0;
-    bool listening_ = true;
     std::list<std::unique_ptr<UverbsFile>> files_;  ///< by their ids
     std::uint32_t last_id_ = 0;
-    Nanoseconds now_ = 0;
-    Nanoseconds retry_at_ = kNever;
     std::vector<Service*> services_;
 };
 

@@ -160,7 +160,8 @@ std::uint64_t IoctlCall::constant(std::uint16_t id, std::uint64_t max) const {
 
 std::uint32_t IoctlCall::flags(std::uint16_t id, std::uint32_t allowed) const {
     const auto value = in<std::uint64_t>(id);
-    if ((value & ~std::uint64_t{allowed}) != 0) {
+    const bool odd = has(id) && length(id) != sizeof(std::uint32_t) && length(id) != sizeof value;
+    if (odd || (value & ~std::uint64_t{allowed}) != 0) {
         throw ErrnoError(EINVAL);
     }
     return static_cast<std::uint32_t>(value);

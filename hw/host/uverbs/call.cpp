@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 
+#include "host/uverbs/gpu_opening.h"
 #include "host/uverbs/uverbs_file.h"
 
 namespace dingo::uverbs {
@@ -87,9 +88,44 @@ std::vector<int> Call::descriptors(std::vector<int> numbers) const {
     return numbers;
 }
 
+int Call::dmabuf(int number, std::uint64_t offset, std::uint64_t va, std::uint64_t length) const {
+    try {
+        return descriptors({number}).front();
+    } catch (NeedFds& need) {
+        need.gpu = {va, length, true};
+        need.offset = offset;
+        throw;
+    }
+}
+
+std::shared_ptr<FarPlace> Call::gpu_memory(std::uint64_t length) const {
+    if (!message_.gpu) {
+        return nullptr;
+    }
+    if (length > message_.gpu->size - message_.gpu->offset) {
+        throw ErrnoError(EINVAL);
+    }
+    // A handle may be anybody's, and a driver does not know whom we ask for.
+    if (memory_->account() == nullptr || memory_->account()->foreign()) {
+        file_.warn_of_gpu("GPU memory of another user's program is refused");
+        throw ErrnoError(EACCES);
+    }
+    if (message_.opened == nullptr) {
+        throw NeedGpu{message_.gpu->offset + length};
+    }
+    if (message_.opened->error() != 0) {
+        file_.warn_of_gpu(message_.opened->why());
+        throw ErrnoError(message_.opened->error());
+    }
+    return message_.opened->place();
+}
+
 std::vector<SharedSegment> Call::shared(std::uint64_t va, std::uint64_t length,
                                         bool writable) const {
     const std::uint32_t flags = message_.header.flags;
+    if ((flags & DINGO_UVERBS_GPU) != 0) {
+        throw ErrnoError(EOPNOTSUPP);  // who can do with it has asked gpu_memory()
+    }
     if ((flags & DINGO_UVERBS_SHARED) == 0) {
         throw NeedSharing{va, length, writable};
     }

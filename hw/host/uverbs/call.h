@@ -27,6 +27,12 @@ struct NeedSharing {
 };
 struct NeedFds {
     std::vector<int> numbers;
+    NeedSharing gpu{};         ///< the first may be a DMABuf of a GPU's memory at that address
+    std::uint64_t offset = 0;  ///< in the DMABuf
+};
+/// Not an error: memory of a GPU is being opened, and the request is served again then.
+struct NeedGpu {
+    std::uint64_t end;  ///< of what is wanted, in the allocation
 };
 
 class Call {
@@ -58,6 +64,15 @@ class Call {
     /// Copies of the descriptors that have these numbers in the client. NeedFds when the request
     /// brought none; ErrnoError(EBADF) when one is not open there.
     [[nodiscard]] std::vector<int> descriptors(std::vector<int> numbers) const;
+    /// The same for a DMABuf that is memory of a GPU at `va` if it is of any.
+    [[nodiscard]] int dmabuf(int number, std::uint64_t offset, std::uint64_t va,
+                             std::uint64_t length) const;
+
+    /// Memory of a GPU, if that is what the client shares; else nullptr. It begins `gpu_offset()`
+    /// bytes into the place. NeedGpu while it is being opened; ErrnoError: EACCES, EINVAL, ENODEV,
+    /// ENOMEM, EOPNOTSUPP.
+    [[nodiscard]] std::shared_ptr<FarPlace> gpu_memory(std::uint64_t length) const;
+    [[nodiscard]] std::uint64_t gpu_offset() const { return message_.gpu->offset; }
 
     /// The memory behind [va, va + length), as far as the client shares it. NeedSharing when it was
     /// not asked yet; ErrnoError(EFAULT) when the range is not mapped as wanted.

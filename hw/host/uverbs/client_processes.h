@@ -30,7 +30,9 @@ class ClientProcesses {
 
     /// Takes the descriptor of a HELLO. Throws ErrnoError: ENOMEM when kMost are there, EINVAL when
     /// the descriptor is not of a process's memory. `files`: as ClientMemory has it.
-    void admit(const Message& message, bool files = false);
+    /// What is mapped of the process is charged to `account`.
+    void admit(const Message& message, bool files = false,
+               std::shared_ptr<Account> account = nullptr);
     /// Throws ErrnoError(EACCES) when the sender never said HELLO.
     [[nodiscard]] std::shared_ptr<ClientMemory> memory_of(const Message& message) const;
     [[nodiscard]] bool contains(std::int64_t key) const { return memories_.contains(key); }

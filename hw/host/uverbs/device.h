@@ -11,6 +11,7 @@
 
 #include "base/poller.h"
 #include "host/driver/driver.h"
+#include "host/uverbs/accounts.h"
 #include "host/uverbs/events.h"
 
 namespace dingo::uverbs {
@@ -48,6 +49,7 @@ struct Device {
     UverbsStats stats;
     SysfsReader sysfs;
     NetlinkReader netlink;
+    Accounts accounts;
     unsigned number = 0;  ///< N of uverbsN
 };
 

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -29,8 +30,12 @@ ino_t inode_of(int fd) {
 }  // namespace
 
 EventChannel::EventChannel(Kind kind, Poller& poller, EventStats& stats,
-                           std::function<void(EventChannel&)> closed)
-    : kind_(kind), poller_(poller), stats_(stats), closed_(std::move(closed)) {
+                           std::function<void(EventChannel&)> closed, Charge charge)
+    : kind_(kind),
+      poller_(poller),
+      stats_(stats),
+      closed_(std::move(closed)),
+      charge_(std::move(charge)) {
     std::array<int, 2> ends{};
     // Blocking is a property of all copies of the client's end, so the client sets it.
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
@@ -38,6 +43,7 @@ EventChannel::EventChannel(Kind kind, Poller& poller, EventStats& stats,
     }
     card_end_.reset(ends[0]);
     client_end_.reset(ends[1]);
+    need_room(std::max(ends[0], ends[1]));
     ::shutdown(card_end_.get(), SHUT_RD);  // the client cannot fill our memory
     inode_ = inode_of(client_end_.get());
     poll_id_ = poller_.add(card_end_.get(), 0, *this);

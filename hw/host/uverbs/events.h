@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "base/poller.h"
+#include "base/quota.h"
 #include "base/unique_fd.h"
 
 namespace dingo::uverbs {
@@ -32,9 +33,11 @@ class EventChannel final : public Pollable {
         std::uint32_t type = 0;     ///< enum ibv_event_type; async only
     };
 
+    /// Descriptors that the card keeps of a channel: its end, and a copy of the client's.
+    static constexpr std::size_t kKept = 2;
     /// `closed` is called once the client has closed its last copy. Throws ErrnoError.
     EventChannel(Kind kind, Poller& poller, EventStats& stats,
-                 std::function<void(EventChannel&)> closed);
+                 std::function<void(EventChannel&)> closed, Charge charge = {});
     ~EventChannel() override;
     EventChannel(const EventChannel&) = delete;
     EventChannel& operator=(const EventChannel&) = delete;
@@ -67,6 +70,7 @@ class EventChannel final : public Pollable {
     Poller& poller_;
     EventStats& stats_;
     std::function<void(EventChannel&)> closed_;
+    Charge charge_;
     UniqueFd card_end_;
     UniqueFd client_end_;
     ino_t inode_ = 0;

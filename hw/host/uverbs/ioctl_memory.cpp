@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <cerrno>
+#include <utility>
 
 #include "dingo-abi.h"
 #include "host/uverbs/ioctl.h"
@@ -53,10 +54,17 @@ void reg_dmabuf_mr(IoctlCall& c) {
     }
     const std::uint32_t access = c.flags(UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, kAllowed);
     check_mr_access(access);
-    const int fd = c.call.descriptors({number}).front();
     auto object = std::make_unique<MrObject>(pd, length, iova);
     object->access = access;
-    object->mr.emplace(c.call.driver(), pd.pd, fd, offset, length, iova, access);
+    if (auto place = c.call.gpu_memory(length)) {
+        object->take_mapping(c.call.memory()->account());
+        object->mr.emplace(c.call.driver(), pd.pd, std::move(place), c.call.gpu_offset(), length,
+                           iova, access);
+    } else {
+        const int fd = c.call.dmabuf(number, offset, iova, length);
+        object->mr.emplace(c.call.driver(), pd.pd, fd, offset, length, iova, access,
+                           c.call.memory()->account());
+    }
     const auto& mr = c.call.add(std::move(object));
     const std::uint32_t key = mr.mr->key();
     c.put_object(UVERBS_ATTR_REG_DMABUF_MR_HANDLE, mr);

@@ -7,7 +7,18 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/elsewhere.h"
+#include "base/errno_error.h"
+#include "base/quota.h"
+
 namespace dingo::uverbs {
+namespace {
+
+constexpr unsigned kAcceptBudget = 16;
+/// Of a peer that the kernel does not name.
+constexpr auto kUnknownUser = static_cast<uid_t>(-1);
+
+}  // namespace
 
 Listener::Listener(std::string path, bool share)
     : listener_(std::move(path), {.type = SOCK_SEQPACKET,
@@ -16,22 +27,49 @@ Listener::Listener(std::string path, bool share)
                                   .credentials = true}),
       share_(share) {}
 
-Listener::Accepted Listener::accept() const {
-    Accepted result;
-    result.socket.reset(listener_.accept().release());
-    if (!result.socket) {
-        result.exhausted =
-            errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
-        return result;
+Listener::Counts Listener::accept(const char* service, const char* too_many,
+                                  const std::function<void(Newcomer)>& admit) {
+    Counts counts;
+    while (counts.admitted + counts.refused < kAcceptBudget) {
+        ForeignSocket socket(listener_.accept().release());
+        if (!socket && errno != EMFILE && errno != ENFILE) {
+            break;
+        }
+        ucred peer{.pid = 0, .uid = kUnknownUser, .gid = 0};
+        const char* why = nullptr;
+        if (!socket || too_full_for_clients(socket.get())) {
+            why = "the card has no descriptors for new clients (see ulimit -n)";
+        } else {
+            socklen_t len = sizeof peer;
+            ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &len);
+            if (!may_connect(peer.uid)) {
+                why = "it belongs to another user";
+            } else if (user_has_too_many_closing(peer.uid)) {
+                why = "descriptors that its user has sent cannot be closed";
+            }
+        }
+        const ClosesFor sender({.user = peer.uid});
+        if (why == nullptr) {
+            try {
+                admit({std::move(socket), peer.pid, peer.uid});
+            } catch (const ErrnoError&) {
+                why = too_many;
+            }
+        } else {
+            socket.reset();
+        }
+        if (why == nullptr) {
+            ++counts.admitted;
+        } else {
+            ++counts.refused;
+            log_limit_.warn("{}: process {} was turned away: {}", service, peer.pid, why);
+        }
     }
-    ucred peer{};
-    socklen_t len = sizeof peer;
-    if (::getsockopt(result.socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0) {
-        return result;
-    }
-    result.pid = peer.pid;
-    result.allowed = share_ || peer.uid == ::geteuid() || peer.uid == 0;
-    return result;
+    return counts;
+}
+
+bool Listener::may_connect(uid_t user) const {
+    return user != kUnknownUser && (share_ || user == ::geteuid() || user == 0);
 }
 
 }  // namespace dingo::uverbs

@@ -50,6 +50,15 @@ bool valid_segments(std::vector<dingo_uverbs_segment>& segments, std::size_t fds
     return true;
 }
 
+/// A GPU's memory has the place of segments, and one descriptor or none.
+bool take_gpu(std::span<const std::byte>& bytes, Message& m) {
+    m.gpu = take<dingo_uverbs_gpu>(bytes);
+    return m.header.num_segments == 0 && (m.header.flags & ~DINGO_UVERBS_GPU) == 0 &&
+           (m.gpu->kind == DINGO_UVERBS_GPU_IPC || m.gpu->kind == DINGO_UVERBS_GPU_DESCRIPTOR) &&
+           m.fds.size() == (m.gpu->kind == DINGO_UVERBS_GPU_DESCRIPTOR ? 1U : 0U) &&
+           m.gpu->reserved == 0 && m.gpu->size <= INT64_MAX && m.gpu->offset < m.gpu->size;
+}
+
 bool parse(std::span<const std::byte> bytes, Message& m) {
     if (bytes.size() < sizeof m.header || m.fds.empty() || !is_unix_socket(m.fds[0].get())) {
         return false;
@@ -62,10 +71,15 @@ bool parse(std::span<const std::byte> bytes, Message& m) {
     if (m.header.type == DINGO_UVERBS_RDMA_CM) {
         allowed |= DINGO_UVERBS_TOKEN;
     }
+    if (m.header.type == DINGO_UVERBS_IOCTL || m.header.type == DINGO_UVERBS_WRITE) {
+        allowed |= DINGO_UVERBS_GPU;
+    }
+    const bool has_gpu = (m.header.flags & DINGO_UVERBS_GPU) != 0;
     if (m.header.version != DINGO_UVERBS_VERSION || (m.header.flags & ~allowed) != 0 ||
         m.header.num_segments > DINGO_UVERBS_MAX_SEGMENTS ||
-        bytes.size() !=
-            m.header.num_segments * sizeof(dingo_uverbs_segment) + m.header.payload_len) {
+        bytes.size() != m.header.num_segments * sizeof(dingo_uverbs_segment) +
+                            (has_gpu ? sizeof(dingo_uverbs_gpu) : 0) + m.header.payload_len ||
+        (has_gpu && !take_gpu(bytes, m))) {
         return false;
     }
     for (std::uint32_t i = 0; i < m.header.num_segments; ++i) {
@@ -79,7 +93,8 @@ bool parse(std::span<const std::byte> bytes, Message& m) {
 
 bool brings_unasked_descriptors(const Message& message) {
     const std::uint32_t flags = message.header.flags;
-    if (message.header.type == DINGO_UVERBS_HELLO || (flags & DINGO_UVERBS_SHARED) != 0) {
+    if (message.header.type == DINGO_UVERBS_HELLO ||
+        (flags & (DINGO_UVERBS_SHARED | DINGO_UVERBS_GPU)) != 0) {
         return false;  // checked where they are used
     }
     return message.fds.size() > ((flags & DINGO_UVERBS_FDS) != 0 ? DINGO_UVERBS_MAX_NEED_FDS : 0);
@@ -122,7 +137,7 @@ RawMessage receive_raw(int socket, std::span<std::byte> buffer) {
 }
 
 Received receive_message(int socket, Message& message) {
-    thread_local std::array<std::byte, DINGO_UVERBS_MAX_MESSAGE> buffer;  // a card has one thread
+    thread_local std::array<std::byte, DINGO_UVERBS_MAX_MESSAGE> buffer;  // one thread receives
     RawMessage got = receive_raw(socket, buffer);
     if (got.bytes < 0) {
         return errno == EAGAIN || errno == EINTR ? Received::kNothing : Received::kEnd;

@@ -8,6 +8,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,6 +19,8 @@
 
 namespace dingo::uverbs {
 
+class GpuOpening;
+
 struct Message {
     dingo_uverbs_request header{};
     pid_t pid = 0;                               ///< of the sender, as our kernel sees it
@@ -24,6 +28,8 @@ struct Message {
     std::vector<ForeignFd> fds;                  ///< after the reply socket
     std::vector<dingo_uverbs_segment> segments;  ///< sorted by va, without overlap
     std::vector<std::byte> payload;
+    std::optional<dingo_uverbs_gpu> gpu;  ///< sizes are checked
+    std::shared_ptr<GpuOpening> opened;   ///< what became of it, when it is served again
 };
 
 enum class Received {

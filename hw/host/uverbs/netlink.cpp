@@ -21,8 +21,8 @@ namespace {
 constexpr std::uint32_t kPort = 1;
 /// An entry of any table is shorter.
 constexpr std::size_t kMostEntryBytes = 512;
-/// QPs, or ranges of them, that the entry of an SRQ names.
-constexpr unsigned kMostRanges = 16;
+/// QPs that the entry of an SRQ names.
+constexpr unsigned kMostUsers = 16;
 
 /// A request: its header and the attributes that an operation reads.
 class NetlinkRequest {
@@ -410,24 +410,17 @@ class NetlinkAnswer {
         }
         m.u32(RDMA_NLDEV_ATTR_RES_PID, static_cast<std::uint32_t>(client.pid()));
     }
-    /// The QPs that receive from `srq`.
+    /// QPs that receive from `srq`, each by itself: numbers have random tags, so that they make no
+    /// ranges.
     static void describe_users(NetlinkMessage& m, const SrqObject& srq) {
-        const auto& numbers = srq.qpns;
         nlattr* const table = m.begin(RDMA_NLDEV_ATTR_RES_QP);
-        unsigned ranges = 0;
-        for (auto at = numbers.begin(); at != numbers.end() && ranges < kMostRanges; ++ranges) {
-            const std::uint32_t first = *at;
-            std::uint32_t last = first;
-            while (++at != numbers.end() && *at == last + 1) {
-                ++last;
+        unsigned users = 0;
+        for (const std::uint32_t qpn : srq.qpns) {
+            if (++users > kMostUsers) {
+                break;
             }
             nlattr* const entry = m.begin(RDMA_NLDEV_ATTR_RES_QP_ENTRY);
-            if (first == last) {
-                m.u32(RDMA_NLDEV_ATTR_RES_LQPN, first);
-            } else {
-                m.u32(RDMA_NLDEV_ATTR_MIN_RANGE, first);
-                m.u32(RDMA_NLDEV_ATTR_MAX_RANGE, last);
-            }
+            m.u32(RDMA_NLDEV_ATTR_RES_LQPN, qpn);
             m.end(entry);
         }
         m.end(table);

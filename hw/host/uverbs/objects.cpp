@@ -78,6 +78,9 @@ void QpObject::shut() {
 }
 
 void ObjectTable::add(std::unique_ptr<Object> object) {
+    if (accounts_ != nullptr) {
+        object->charge_ = accounts_->object(account_, object->type());
+    }
     if (free_.empty()) {
         if (objects_.size() >= kMaxObjects) {
             throw ErrnoError(ENOMEM);

@@ -22,6 +22,7 @@
 #include "host/driver/pd.h"
 #include "host/driver/qp.h"
 #include "host/driver/srq.h"
+#include "host/uverbs/accounts.h"
 #include "host/uverbs/events.h"
 
 namespace dingo::uverbs {
@@ -52,6 +53,7 @@ class Object {
     ObjectType type_;
     std::uint32_t handle_ = 0;
     unsigned users_ = 0;
+    Charge charge_;
 };
 
 /// A counted reference to an object, or none.
@@ -103,8 +105,13 @@ struct MrObject final : Object {
             mr->destroy();
         }
     }
+    /// For memory of a GPU that is mapped for it. ErrnoError(ENOMEM).
+    void take_mapping(const std::shared_ptr<Account>& account) {
+        mapping = Charge(account, process_quotas().mappings);
+    }
     Ref<PdObject> pd;
     Ref<DmObject> dm;  ///< whose memory it is, or none
+    Charge mapping;
     std::uint64_t length;
     std::uint64_t iova;
     std::uint32_t access = 0;
@@ -201,12 +208,15 @@ struct QpObject final : EventSource, EventListener {
 
 class ObjectTable {
   public:
-    ObjectTable() = default;
+    /// Objects are charged to `account` in `accounts`; without, they are not counted.
+    explicit ObjectTable(Accounts* accounts = nullptr, std::shared_ptr<Account> account = nullptr)
+        : accounts_(accounts), account_(std::move(account)) {}
     ~ObjectTable() { clear(); }
     ObjectTable(const ObjectTable&) = delete;
     ObjectTable& operator=(const ObjectTable&) = delete;
 
-    /// Gives it the smallest free handle. Throws ErrnoError(ENOMEM) when there are too many.
+    /// Gives it the smallest free handle. Throws ErrnoError(ENOMEM) when there are too many, or
+    /// when the account has its share of them.
     void add(std::unique_ptr<Object> object);
     /// ErrnoError: ENOENT no such handle, EINVAL it is something else.
     [[nodiscard]] Object& lookup(ObjectType type, std::uint64_t handle) const;
@@ -234,6 +244,8 @@ class ObjectTable {
     [[nodiscard]] Object* find(std::uint64_t handle) const {
         return handle < objects_.size() ? objects_[handle].get() : nullptr;
     }
+    Accounts* accounts_;
+    std::shared_ptr<Account> account_;
     std::vector<std::unique_ptr<Object>> objects_;
     std::vector<std::uint32_t> free_;  ///< a heap, the smallest on top
 };

@@ -26,8 +26,10 @@
 #define DINGO_UVERBS_MAX_SEGMENTS 30   /* of one request */
 
 enum dingo_uverbs_request_type {
-    /* First message of each process that uses the connection. fds: reply, /proc/self/mem O_RDWR (on
-     * a connection that JOIN is for, a memfd: see ROUTES). */
+    /* First message of each process that uses the connection. fds: reply, /proc/self/mem O_RDWR; or
+     * a memfd of up to 1 MiB that is sealed against shrinking and growing, for a card that is not
+     * to have that: addresses of arguments are offsets in it, and all memory of regions must be
+     * shared (ROUTES is asked with one, too). */
     DINGO_UVERBS_HELLO = 1,
     /* ioctl(RDMA_VERBS_IOCTL). payload: ib_uverbs_ioctl_hdr with its attributes; arg: its address.
      */
@@ -89,11 +91,29 @@ struct dingo_uverbs_segment {
 
 #define DINGO_UVERBS_SEGMENT_FILE 2u
 
+/* Memory of an NVIDIA GPU, where a request is about to register some. */
+struct dingo_uverbs_gpu {
+    uint8_t uuid[16]; /* of the GPU */
+    uint32_t kind;    /* enum dingo_uverbs_gpu_kind */
+    uint32_t reserved;
+    uint64_t offset;        /* of the range in the allocation */
+    uint64_t size;          /* of the allocation */
+    uint8_t ipc_handle[64]; /* GPU_IPC */
+};
+
+enum dingo_uverbs_gpu_kind {
+    DINGO_UVERBS_GPU_IPC = 1,        /* cuIpcGetMemHandle() gave the handle */
+    DINGO_UVERBS_GPU_DESCRIPTOR = 2, /* fds[1]: cuMemExportToShareableHandle() */
+};
+
 #define DINGO_UVERBS_SHARED 1u /* the answer to NEED_SHARING: as much as is possible is shared */
 #define DINGO_UVERBS_FAULT 2u  /* with SHARED: part of the range is not mapped, or not as asked */
 #define DINGO_UVERBS_FDS 4u    /* the answer to NEED_FDS: fds[1...] are the descriptors, in order */
 #define DINGO_UVERBS_BADF 8u   /* with FDS, and then without descriptors: one of them is not open */
 #define DINGO_UVERBS_TOKEN 16u /* RDMA_CM: the caller has taken the token */
+/* The answer to NEED_SHARING, or to NEED_FDS with need_length: the range is memory of a GPU.
+ * struct dingo_uverbs_gpu: after the header, instead of segments. */
+#define DINGO_UVERBS_GPU 32u
 
 struct dingo_uverbs_request {
     uint32_t version; /* DINGO_UVERBS_VERSION */
@@ -129,7 +149,9 @@ enum dingo_uverbs_reply_type {
     DINGO_UVERBS_NEED_SHARING = 2,
     /* The request names descriptors of the client by number (a completion channel, the async
      * descriptor, a DMABuf): send it again with flag FDS and copies of them after the reply socket.
-     * The card holds no copy of its own, else it would not see the client close the last one. */
+     * The card holds no copy of its own, else it would not see the client close the last one.
+     * need_length: not 0 if need_fds[0] may be a DMABuf of a GPU's memory, whose address would be
+     * need_va, need_offset bytes into the DMABuf. */
     DINGO_UVERBS_NEED_FDS = 3,
 };
 
@@ -143,8 +165,9 @@ struct dingo_uverbs_reply {
     int32_t result;      /* as of the system call: >= 0, or -errno */
     uint32_t num_fixups; /* struct dingo_uverbs_fixup: after this header */
     union {
-        uint64_t map_offset; /* MMAP */
-        uint64_t next;       /* NETLINK */
+        uint64_t map_offset;  /* MMAP */
+        uint64_t next;        /* NETLINK */
+        uint64_t need_offset; /* NEED_FDS */
     };
     uint64_t need_va;
     uint64_t need_length;

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/elsewhere.h"
 #include "host/uverbs/ioctl.h"
 #include "host/uverbs/write.h"
 
@@ -39,16 +40,22 @@ UniqueFd file_with(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-UverbsFile::UverbsFile(Device& device, std::uint32_t id, ForeignSocket socket, pid_t pid)
-    : device_(device), id_(id), socket_(std::move(socket)), pid_(pid) {
+UverbsFile::UverbsFile(Device& device, Client client, ForeignSocket socket)
+    : device_(device),
+      client_(std::move(client)),
+      socket_(std::move(socket)),
+      objects_(&device.accounts, client_.account) {
     poll_id_ = device_.poller.add(socket_.get(), EPOLLIN, *this);
 }
 
 UverbsFile::~UverbsFile() {
+    const ClosesFor sender(client_.sender);
     device_.poller.remove(poll_id_);
-    device_.poller.remove(kick_id_);
     objects_.clear();
     context_.reset();
+    waiting_.clear();
+    opening_.clear();
+    socket_.reset();
 }
 
 void UverbsFile::fail() {
@@ -57,7 +64,12 @@ void UverbsFile::fail() {
 }
 
 void UverbsFile::ready(std::uint32_t /*events*/) {
+    const ClosesFor sender(client_.sender);
     for (unsigned i = 0; i < kRequestBudget; ++i) {
+        if (has_too_many_closing(client_.sender)) {
+            fail();
+            return;
+        }
         Message message;
         switch (receive_message(socket_.get(), message)) {
             case Received::kNothing:
@@ -74,49 +86,50 @@ void UverbsFile::ready(std::uint32_t /*events*/) {
         }
         ++device_.stats.requests;
         if (message.pid == 0) {
-            message.pid = pid_;  // older kernels: sent between accept() and SO_PASSCRED
+            message.pid = client_.pid;  // older kernels: sent between accept() and SO_PASSCRED
         }
-        if (!serve(message)) {
-            waiting_.push_back(std::move(message));
-        }
+        serve(std::move(message));
         if (closed_) {
             return;
         }
     }
 }
 
-bool UverbsFile::retry() {
-    const auto before = waiting_.size();
-    auto again = std::exchange(waiting_, {});
-    const Driver::Retrying retrying(device_.driver);
-    for (Message& message : again) {
-        if (!closed_ && !serve(message)) {
-            waiting_.push_back(std::move(message));
-        }
+void UverbsFile::serve_again(Waiting& waiting, int error) {
+    Message message = std::move(waiting.message);
+    waiting_.erase(waiting.self);
+    if (error != 0) {
+        refuse(message, error);
+    } else if (!closed_) {
+        serve(std::move(message));
     }
-    return waiting_.size() != before;
 }
 
-bool UverbsFile::serve(const Message& message) {
+void UverbsFile::serve(Message message) {
     Reply reply;
     reply.header.type = DINGO_UVERBS_DONE;
-    const auto refuse = [&](int error) {
-        reply = {};
-        reply.header.type = DINGO_UVERBS_DONE;
-        reply.header.result = -error;
-        ++device_.stats.failed;
-    };
     try {
         execute(message, reply);
     } catch (const ErrnoError& e) {
-        refuse(e.code());
+        refuse(message, e.code());
+        return;
     } catch (const std::bad_alloc&) {
-        refuse(ENOMEM);
-    } catch (const NotYet&) {
-        if (waiting_.size() < kMaxWaitingRequests) {
-            return false;
+        refuse(message, ENOMEM);
+        return;
+    } catch (const NotYet& not_yet) {
+        try {
+            keep(message, not_yet);
+        } catch (const ErrnoError& e) {
+            refuse(message, e.code());
         }
-        refuse(ENOMEM);
+        return;
+    } catch (const NeedGpu& need) {
+        try {
+            open_gpu(message, need.end);
+        } catch (const ErrnoError& e) {
+            refuse(message, e.code());
+        }
+        return;
     } catch (const NeedSharing& need) {
         reply.header.type = DINGO_UVERBS_NEED_SHARING;
         reply.header.need_va = need.va;
@@ -126,19 +139,86 @@ bool UverbsFile::serve(const Message& message) {
         reply.header.type = DINGO_UVERBS_NEED_FDS;
         reply.header.num_need_fds = static_cast<std::uint32_t>(need.numbers.size());
         std::copy(need.numbers.begin(), need.numbers.end(), reply.header.need_fds);
+        reply.header.need_va = need.gpu.va;
+        reply.header.need_length = need.gpu.length;
+        reply.header.need_offset = need.offset;
     }
-    if (closed_) {
-        return true;
+    answer(message, reply);
+}
+
+// What waits keeps its descriptors for seconds, that of the answer too: none is of the reserve.
+Charge UverbsFile::charge_of(const Message& message, std::size_t kept) const {
+    if (waiting_.size() + opening_.size() >= kMaxWaitingRequests) {
+        throw ErrnoError(ENOMEM);
     }
-    if (!send_reply(message.reply.get(), reply)) {
+    need_room(message.reply.get());
+    return {client_.account, process_quotas().descriptors, kept + message.fds.size()};
+}
+
+void UverbsFile::keep(Message& message, const NotYet& not_yet) {
+    Charge charge = charge_of(message, 1);
+    waiting_.emplace_back(*this, std::move(message), std::move(charge));
+    waiting_.back().self = std::prev(waiting_.end());
+    device_.driver.await(not_yet, waiting_.back());
+}
+
+UverbsFile::OpeningGpu::OpeningGpu(UverbsFile& f, Message m, Charge c,
+                                   std::shared_ptr<GpuOpening> o)
+    : file(f),
+      message(std::move(m)),
+      descriptors(std::move(c)),
+      opening(std::move(o)),
+      poll_id(file.device_.poller.add(opening->event(), EPOLLIN, *this)) {}
+
+void UverbsFile::open_gpu(Message& message, std::uint64_t end) {
+    Charge charge = charge_of(message, 2);
+    ForeignFd descriptor;
+    if (!message.fds.empty()) {
+        descriptor = std::move(message.fds.front());
+        message.fds.clear();
+    }
+    auto opening = GpuOpening::start(*message.gpu, std::move(descriptor), end, gpu_lanes_);
+    need_room(opening->event());
+    opening_.emplace_back(*this, std::move(message), std::move(charge), std::move(opening));
+    opening_.back().self = std::prev(opening_.end());
+}
+
+void UverbsFile::serve_opened(OpeningGpu& opening) {
+    const ClosesFor sender(client_.sender);
+    Message message = std::move(opening.message);
+    message.opened = std::move(opening.opening);
+    opening_.erase(opening.self);
+    if (!closed_) {
+        serve(std::move(message));
+    }
+}
+
+void UverbsFile::warn_of_gpu(std::string_view why) {
+    gpu_log_.warn("memory of a GPU that process {} ({}) registers cannot be used: {}", client_.pid,
+                  command_name(), why);
+}
+
+void UverbsFile::refuse(const Message& message, int error) {
+    Reply reply;
+    reply.header.type = DINGO_UVERBS_DONE;
+    reply.header.result = -error;
+    ++device_.stats.failed;
+    answer(message, reply);
+}
+
+void UverbsFile::answer(const Message& message, const Reply& reply) {
+    if (!closed_ && !send_reply(message.reply.get(), reply)) {
         ++device_.stats.undelivered;
     }
-    return true;
 }
 
 void UverbsFile::execute(const Message& message, Reply& reply) {
     if (brings_unasked_descriptors(message)) {
         throw ErrnoError(EINVAL);
+    }
+    // Only the answer and what ends with it may use the reserve.
+    if (std::ranges::any_of(message.fds, [](const auto& fd) { return in_reserve(fd.get()); })) {
+        throw ErrnoError(EMFILE);
     }
     switch (message.header.type) {
         case DINGO_UVERBS_HELLO:
@@ -173,7 +253,7 @@ void UverbsFile::hello(const Message& message, Reply& reply) {
         fail();
         return;
     }
-    processes_.admit(message);
+    processes_.admit(message, true, client_.account);
     reply.header.card_pid = static_cast<std::uint32_t>(::getpid());
     reply.header.rdev = kUverbsMajor << 20 | (kFirstMinor + device_.number);
 }
@@ -220,13 +300,6 @@ Context& UverbsFile::context() const {
 
 void UverbsFile::set_context(std::unique_ptr<Context> context) {
     context_ = std::move(context);
-    if (context_->kick_fd() >= 0) {
-        kick_id_ = device_.poller.add(context_->kick_fd(), EPOLLIN, kick_);
-    }
-}
-
-void UverbsFile::Kick::ready(std::uint32_t /*events*/) {
-    file.driver().kicked(*file.context_);
 }
 
 std::shared_ptr<EventChannel> UverbsFile::make_channel(EventChannel::Kind kind) {
@@ -234,9 +307,11 @@ std::shared_ptr<EventChannel> UverbsFile::make_channel(EventChannel::Kind kind) 
         throw ErrnoError(EMFILE);
     }
     return std::make_shared<EventChannel>(
-        kind, device_.poller, device_.stats.events, [this](EventChannel& channel) {
+        kind, device_.poller, device_.stats.events,
+        [this](EventChannel& channel) {
             std::erase_if(channels_, [&](const auto& c) { return c.get() == &channel; });
-        });
+        },
+        Charge(client_.account, process_quotas().descriptors, EventChannel::kKept));
 }
 
 void UverbsFile::add_channel(std::shared_ptr<EventChannel> channel) {
@@ -263,7 +338,7 @@ HeldChannel UverbsFile::default_async() const {
 
 std::string UverbsFile::command_name() const {
     std::string name;
-    std::ifstream comm(fmt::format("/proc/{}/comm", pid_));
+    std::ifstream comm(fmt::format("/proc/{}/comm", client_.pid));
     std::getline(comm, name);
     return name;
 }

@@ -3,17 +3,20 @@
 
 #include <sys/types.h>
 
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/foreign_fd.h"
+#include "base/log.h"
 #include "base/poller.h"
 #include "host/driver/context.h"
 #include "host/uverbs/call.h"
 #include "host/uverbs/client_processes.h"
 #include "host/uverbs/device.h"
 #include "host/uverbs/events.h"
+#include "host/uverbs/gpu_opening.h"
 #include "host/uverbs/message.h"
 #include "host/uverbs/objects.h"
 
@@ -23,17 +26,24 @@ namespace dingo::uverbs {
 /// its last copy is closed; then closed() is true and the owner destroys it, and all goes.
 class UverbsFile final : public Pollable {
   public:
-    /// `id`: greater than those of all who came before; `pid`: of who connected.
-    UverbsFile(Device& device, std::uint32_t id, ForeignSocket socket, pid_t pid);
+    /// Who connected.
+    struct Client {
+        std::uint32_t id = 0;  ///< greater than those of all who came before
+        pid_t pid = 0;
+        ShareOwner owner;
+        std::shared_ptr<Account> account;
+        Sender sender;
+        ConnectionCharge connection;
+    };
+    UverbsFile(Device& device, Client client, ForeignSocket socket);
     ~UverbsFile() override;
     UverbsFile(const UverbsFile&) = delete;
     UverbsFile& operator=(const UverbsFile&) = delete;
 
     /// Serves some requests that are here.
     void ready(std::uint32_t events) override;
-    /// Tries requests again that had to wait. True: one is done.
-    bool retry();
-    [[nodiscard]] bool has_waiting() const { return !waiting_.empty(); }
+    /// Requests that wait for a neighbour's address.
+    [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
     [[nodiscard]] bool closed() const { return closed_; }
 
     /// Port and device events: to every async descriptor.
@@ -59,20 +69,54 @@ class UverbsFile final : public Pollable {
     [[nodiscard]] HeldChannel default_async() const;
     [[nodiscard]] std::size_t channels() const { return channels_.size(); }
 
-    [[nodiscard]] std::uint32_t id() const { return id_; }
-    [[nodiscard]] pid_t pid() const { return pid_; }
+    [[nodiscard]] const ShareOwner& owner() const { return client_.owner; }
+    [[nodiscard]] const std::shared_ptr<Account>& account() const { return client_.account; }
+    [[nodiscard]] std::uint32_t id() const { return client_.id; }
+    [[nodiscard]] pid_t pid() const { return client_.pid; }
     [[nodiscard]] std::string command_name() const;
 
+    /// A line in the log about memory of a GPU that the client cannot register.
+    void warn_of_gpu(std::string_view why);
+
   private:
-    struct Kick final : Pollable {
-        explicit Kick(UverbsFile& c) : file(c) {}
-        void ready(std::uint32_t events) override;
+    /// A request that is served again when the address that it needs is known.
+    struct Waiting final : NeighbourWaiter {
+        Waiting(UverbsFile& f, Message m, Charge c)
+            : file(f), message(std::move(m)), descriptors(std::move(c)) {}
+        void settled(int error) override { file.serve_again(*this, error); }
         UverbsFile& file;
+        Message message;
+        Charge descriptors;  ///< that the message brought
+        std::list<Waiting>::iterator self;
+    };
+
+    /// A request that is served again when memory of a GPU is open.
+    struct OpeningGpu final : Pollable {
+        OpeningGpu(UverbsFile& f, Message m, Charge c, std::shared_ptr<GpuOpening> o);
+        ~OpeningGpu() override { file.device_.poller.remove(poll_id); }
+        OpeningGpu(const OpeningGpu&) = delete;
+        OpeningGpu& operator=(const OpeningGpu&) = delete;
+        void ready(std::uint32_t /*events*/) override { file.serve_opened(*this); }
+        UverbsFile& file;
+        Message message;
+        Charge descriptors;
+        std::shared_ptr<GpuOpening> opening;
+        Poller::Id poll_id;
+        std::list<OpeningGpu>::iterator self;
     };
 
     void fail();
-    /// False: it has to wait.
-    bool serve(const Message& message);
+    void serve(Message message);
+    void serve_again(Waiting& waiting, int error);
+    /// Serves it again when the address is known. ErrnoError: ENOMEM, EMFILE too much waits.
+    void keep(Message& message, const NotYet& not_yet);
+    void open_gpu(Message& message, std::uint64_t end);
+    void serve_opened(OpeningGpu& opening);
+    /// Before a request is kept, and so many descriptors besides those that it brought. ErrnoError
+    /// as keep().
+    [[nodiscard]] Charge charge_of(const Message& message, std::size_t kept) const;
+    void answer(const Message& message, const Reply& reply);
+    void refuse(const Message& message, int error);
     void execute(const Message& message, Reply& reply);
     void hello(const Message& message, Reply& reply);
     void mmap(const Message& message, Reply& reply);
@@ -80,19 +124,19 @@ class UverbsFile final : public Pollable {
     void netlink(const Message& message, Reply& reply) const;
 
     Device& device_;
-    std::uint32_t id_;
+    Client client_;
     ForeignSocket socket_;
-    pid_t pid_;
     Poller::Id poll_id_ = 0;
     bool closed_ = false;
     ClientProcesses processes_;
-    std::vector<Message> waiting_;
+    std::list<Waiting> waiting_;
+    std::list<OpeningGpu> opening_;
+    std::shared_ptr<GpuLanes> gpu_lanes_ = std::make_shared<GpuLanes>();
+    log::Limit gpu_log_;
 
     std::vector<std::shared_ptr<EventChannel>> channels_;
     std::shared_ptr<EventChannel> default_async_;
     std::unique_ptr<HeldChannel> default_hold_;
-    Kick kick_{*this};
-    Poller::Id kick_id_ = 0;
     std::unique_ptr<Context> context_;
     ObjectTable objects_;
 };

@@ -20,8 +20,8 @@ void make_context(Call& call, Udata& udata) {
     if (file.has_context()) {
         throw ErrnoError(EINVAL);
     }
-    auto context =
-        std::make_shared<std::unique_ptr<Context>>(std::make_unique<Context>(call.driver(), udata));
+    auto context = std::make_shared<std::unique_ptr<Context>>(
+        std::make_unique<Context>(call.driver(), udata, file.account(), file.owner()));
     call.at_success([&file, context] { file.set_context(std::move(*context)); });
 }
 

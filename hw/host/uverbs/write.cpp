@@ -84,18 +84,21 @@ constexpr auto kWriteMethods = [] {
 constexpr auto kExtendedMethods = [] {
     std::array<WriteMethod, kExtended> m{};
     m[IB_USER_VERBS_EX_CMD_QUERY_DEVICE] = {
-        DINGO_END_OF(ib_uverbs_ex_query_device, reserved),
-        DINGO_END_OF(ib_uverbs_ex_query_device_resp, response_length), true,
-        handlers::query_device_ex};
-    m[IB_USER_VERBS_EX_CMD_CREATE_CQ] = {DINGO_END_OF(ib_uverbs_ex_create_cq, reserved),
-                                         DINGO_END_OF(ib_uverbs_ex_create_cq_resp, response_length),
-                                         true, handlers::create_cq_ex};
-    m[IB_USER_VERBS_EX_CMD_CREATE_QP] = {DINGO_END_OF(ib_uverbs_ex_create_qp, comp_mask),
-                                         DINGO_END_OF(ib_uverbs_ex_create_qp_resp, response_length),
-                                         true, handlers::create_qp_ex};
-    m[IB_USER_VERBS_EX_CMD_MODIFY_QP] = {DINGO_END_OF(ib_uverbs_ex_modify_qp, base),
-                                         DINGO_END_OF(ib_uverbs_ex_modify_qp_resp, response_length),
-                                         true, handlers::modify_qp_ex};
+        .request_size = DINGO_END_OF(ib_uverbs_ex_query_device, reserved),
+        .response_size = DINGO_END_OF(ib_uverbs_ex_query_device_resp, response_length),
+        .handler = handlers::query_device_ex};
+    m[IB_USER_VERBS_EX_CMD_CREATE_CQ] = {
+        .request_size = DINGO_END_OF(ib_uverbs_ex_create_cq, reserved),
+        .response_size = DINGO_END_OF(ib_uverbs_ex_create_cq_resp, response_length),
+        .handler = handlers::create_cq_ex};
+    m[IB_USER_VERBS_EX_CMD_CREATE_QP] = {
+        .request_size = DINGO_END_OF(ib_uverbs_ex_create_qp, comp_mask),
+        .response_size = DINGO_END_OF(ib_uverbs_ex_create_qp_resp, response_length),
+        .handler = handlers::create_qp_ex};
+    m[IB_USER_VERBS_EX_CMD_MODIFY_QP] = {
+        .request_size = DINGO_END_OF(ib_uverbs_ex_modify_qp, base),
+        .response_size = DINGO_END_OF(ib_uverbs_ex_modify_qp_resp, response_length),
+        .handler = handlers::modify_qp_ex};
     return m;
 }();
 

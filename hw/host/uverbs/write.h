@@ -70,7 +70,7 @@ class WriteCall {
 struct WriteMethod {
     std::size_t request_size = 0;
     std::size_t response_size = 0;
-    bool has_driver_data = false;
+    bool has_driver_data = false;  ///< classic commands; an extended one says how much it has
     void (*handler)(WriteCall&) = nullptr;
 };
 

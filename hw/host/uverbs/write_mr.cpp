@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <utility>
 
 #include "host/uverbs/uverbs_file.h"
 #include "host/uverbs/verbs.h"
@@ -48,10 +49,16 @@ void reg_mr(WriteCall& c) {
     check_range(r.start, r.length, r.hca_va);
     auto object = std::make_unique<MrObject>(pd, r.length, r.hca_va);
     object->access = r.access_flags;
-    object->mr.emplace(
-        c.call.driver(), pd.pd,
-        range_of(c.call, r.start, r.length, r.hca_va, needs_writable(r.access_flags)),
-        r.access_flags, c.udata);
+    if (auto place = c.call.gpu_memory(r.length)) {
+        object->take_mapping(c.call.memory()->account());
+        object->mr.emplace(c.call.driver(), pd.pd, std::move(place), c.call.gpu_offset(), r.length,
+                           r.hca_va, r.access_flags);
+    } else {
+        object->mr.emplace(
+            c.call.driver(), pd.pd,
+            range_of(c.call, r.start, r.length, r.hca_va, needs_writable(r.access_flags)),
+            r.access_flags, c.udata);
+    }
     const auto& mr = c.call.add(std::move(object));
     const std::uint32_t key = mr.mr->key();
     c.respond(std::array{mr.handle(), key, key});  // ib_uverbs_reg_mr_resp

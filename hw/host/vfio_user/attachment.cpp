@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/errno_error.h"
-#include "base/log.h"
 
 namespace dingo::vfio_user {
 
@@ -71,7 +70,7 @@ void VfioUserAttachment::ready(std::uint32_t /*events*/) {
         server_.service();  // the old client may have died without our having noticed
     }
     if (server_.connected()) {
-        log::warn("vfio-user: a second client was turned away: the card is in use");
+        log_limit_.warn("vfio-user: a second client was turned away: the card is in use");
         return;
     }
     server_.attach(std::move(socket));

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/log.h"
 #include "base/unix_socket.h"
 #include "host/attachment.h"
 #include "server.h"
@@ -38,6 +39,7 @@ class VfioUserAttachment final : public HostAttachment, private Pollable {
     void unwatch_client();
 
     UnixListener listener_;
+    log::Limit log_limit_;
     Server& server_;
     PollGroup* polls_ = nullptr;
     Poller::Id listener_id_ = 0;

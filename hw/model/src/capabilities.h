@@ -15,7 +15,8 @@ namespace dingo::model {
 inline constexpr std::uint64_t kImplemented =
     DINGO_CAP_RC | DINGO_CAP_UC | DINGO_CAP_UD | DINGO_CAP_SRQ | DINGO_CAP_ATOMIC |
     DINGO_CAP_SEND_INV | DINGO_CAP_MW | DINGO_CAP_FRWR | DINGO_CAP_RESIZE_CQ | DINGO_CAP_REREG_MR |
-    DINGO_CAP_TIMESTAMP | DINGO_CAP_ETH | DINGO_CAP_COMPUTE | DINGO_CAP_PAUSE_MR | DINGO_CAP_MCAST;
+    DINGO_CAP_TIMESTAMP | DINGO_CAP_ETH | DINGO_CAP_COMPUTE | DINGO_CAP_PAUSE_MR | DINGO_CAP_MCAST |
+    DINGO_CAP_SHARES | DINGO_CAP_COMPUTE_RX;
 
 inline constexpr std::uint32_t kDoorbellPages = 1024;
 inline constexpr std::uint32_t kVectors = DINGO_MSIX_MAX;
@@ -35,7 +36,12 @@ inline constexpr std::uint32_t kBuild = 0x000100;  ///< major << 16 | minor << 8
 
 /// Register CAPS.
 inline std::uint64_t capabilities(const EngineConfig& config) {
-    return (kImplemented | (config.memory_doorbells ? DINGO_CAP_DB_MEMORY : 0)) & ~config.withheld;
+    std::uint64_t withheld = config.withheld;
+    if ((withheld & DINGO_CAP_COMPUTE) != 0)
+        withheld |= DINGO_CAP_COMPUTE_RX;
+    const std::uint64_t memory =
+        config.memory_doorbells ? DINGO_CAP_DB_MEMORY | DINGO_CAP_DB_WATCH : 0;
+    return (kImplemented | memory) & ~withheld;
 }
 
 /// Number spaces are 24 bits in doorbells and 16 bits in QPNs and keys, whatever the config says.

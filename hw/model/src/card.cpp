@@ -23,6 +23,7 @@ ModelEngine::ModelEngine(const EngineConfig& config, HostPort& host, WirePort& w
 }
 
 void ModelEngine::reset() {
+    card_.wire.gather();
     loopback_.set_port(nullptr);
     if (state_ != nullptr) {
         state_->port.groups.clear();
@@ -55,11 +56,15 @@ void ModelEngine::set_link(bool up) {
 }
 
 void ModelEngine::receive(std::span<const std::byte> frame) {
-    take(frame, {}, false);
+    take(frame, nullptr, true);
 }
 
-void ModelEngine::take(std::span<const std::byte> frame, std::span<const std::byte> payload,
-                       bool looped) {
+bool ModelEngine::receive_without_icrc(std::span<const std::byte> frame, const std::byte* payload) {
+    take(frame, payload, false);
+    return true;
+}
+
+void ModelEngine::take(std::span<const std::byte> frame, const std::byte* payload, bool has_icrc) {
     if (fatal_ != DINGO_FATAL_NONE) {
         return;
     }
@@ -88,10 +93,10 @@ void ModelEngine::take(std::span<const std::byte> frame, std::span<const std::by
     } else if (packet.frame_bytes() > port.max_frame(packet.has_vlan)) {
         card_.count(DINGO_CARD_ETH_RX_TOO_LONG);
     } else {
-        if (!payload.empty()) {
-            packet.payload = payload;
+        if (payload != nullptr) {
+            packet.payload = {payload, packet.payload.size()};
         }
-        state_->transport.receive(packet, frame, looped);
+        state_->transport.receive(packet, frame, has_icrc);
     }
 }
 
@@ -118,7 +123,7 @@ bool ModelEngine::run_loopback(unsigned budget) {
     const bool any = !loopback_.empty();
     while (!loopback_.empty() && budget-- > 0) {
         const Loopback::Taken taken = loopback_.take();
-        take(taken.frame, taken.payload, true);
+        take(taken.frame, taken.payload.data(), false);
     }
     loopback_.gather();
     return any;  // a received frame may need an answer
@@ -142,6 +147,7 @@ bool ModelEngine::run_admin(unsigned budget, unsigned& done) {
             fail(DINGO_FATAL_ADMIN_BUS);
             return false;
         }
+        card_.wire.gather();  // it may take memory away (HostPort::pointers_last)
         const AdminResult result = execute_command(*state_, command);
         if (!admin_.complete(card_, command, result)) {
             fail(DINGO_FATAL_ADMIN_BUS);

@@ -16,11 +16,15 @@ namespace dingo::model {
 class ModelEngine final : public Engine, private TransportHost {
   public:
     ModelEngine(const EngineConfig& config, HostPort& host, WirePort& wire);
+    ~ModelEngine() override { card_.wire.gather(); }
+    ModelEngine(const ModelEngine&) = delete;
+    ModelEngine& operator=(const ModelEngine&) = delete;
 
     void reset() override;
     std::uint64_t mmio_read(Bar bar, std::uint64_t offset, unsigned size) override;
     void mmio_write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned size) override;
     void receive(std::span<const std::byte> frame) override;
+    bool receive_without_icrc(std::span<const std::byte> frame, const std::byte* payload) override;
     void set_link(bool up) override;
     bool run(Nanoseconds now, unsigned budget) override;
     [[nodiscard]] Nanoseconds next_deadline() const override;
@@ -29,7 +33,7 @@ class ModelEngine final : public Engine, private TransportHost {
     }
 
   private:
-    Qp* find_qp(std::uint32_t qpn) override { return state_->find_qp(qpn); }
+    QueuePair* find_qp(std::uint32_t qpn) override { return state_->find_qp(qpn); }
     void async_event(std::uint8_t kind, std::uint32_t id) override {
         state_->async.post(card_, kind, id);
     }
@@ -48,8 +52,8 @@ class ModelEngine final : public Engine, private TransportHost {
     bool run_admin(unsigned budget, unsigned& done);
     void fail(std::uint32_t reason);
 
-    /// A frame from the wire, or one that looped back; `payload` where it is not in it.
-    void take(std::span<const std::byte> frame, std::span<const std::byte> payload, bool looped);
+    /// A frame from the wire, or one that looped back; `payload`, if not null: where that is.
+    void take(std::span<const std::byte> frame, const std::byte* payload, bool has_icrc);
     bool run_loopback(unsigned budget);
 
     const EngineConfig config_;

@@ -10,7 +10,7 @@
 #include "memory_region.h"
 #include "object_table.h"
 #include "port.h"
-#include "qp.h"
+#include "queue_pair.h"
 #include "transport/transport.h"
 
 namespace dingo::model {
@@ -22,8 +22,8 @@ struct CardState {
           ethernet(context, port, cqs),
           transport(context, host, memory, port) {}
 
-    [[nodiscard]] Qp* find_qp(std::uint32_t qpn) const noexcept {
-        Qp* qp = qps.find(qpn & ((1u << DINGO_QPN_INDEX_BITS) - 1));
+    [[nodiscard]] QueuePair* find_qp(std::uint32_t qpn) const noexcept {
+        QueuePair* qp = qps.find(qpn & ((1u << DINGO_QPN_INDEX_BITS) - 1));
         return qp != nullptr && qp->qpn == qpn ? qp : nullptr;
     }
 
@@ -34,7 +34,7 @@ struct CardState {
     ObjectTable<EventQueue> eqs;
     ObjectTable<CompletionQueue> cqs;
     ObjectTable<SharedReceiveQueue> srqs;
-    ObjectTable<Qp> qps;  ///< by QPN index
+    ObjectTable<QueuePair> qps;  ///< by QPN index
     MemoryTable memory;
     Ethernet ethernet;
     Transport transport;

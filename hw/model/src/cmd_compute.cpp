@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // QUERY_COMPUTE and SET_COMPUTE.
+#include "capabilities.h"
 #include "commands.h"
 #include "compute/kernels.h"
 
@@ -37,18 +38,23 @@ AdminResult set_compute(CardState& card, const AdminCommand& command) {
         check.require(cmd.param >= kernel.smallest_param && cmd.param <= kernel.largest_param,
                       offsetof(Command, param));
     }
-    check.zero(cmd.rsvd0, offsetof(Command, rsvd0)).zero(cmd.rsvd1, offsetof(Command, rsvd1));
+    const bool receive = cmd.direction == DINGO_COMPUTE_RECEIVE;
+    const bool can_receive = (capabilities(card.card.config) & DINGO_CAP_COMPUTE_RX) != 0;
+    check
+        .require(cmd.direction == DINGO_COMPUTE_SEND || (receive && can_receive),
+                 offsetof(Command, direction))
+        .zero(cmd.rsvd1, offsetof(Command, rsvd1));
     if (check.failed()) {
         return check.result();
     }
-    Qp* qp = card.find_qp(cmd.qpn);
+    QueuePair* qp = card.find_qp(cmd.qpn);
     if (qp == nullptr) {
         return refuse(DINGO_ST_BAD_ID);
     }
-    if (qp->state > QpState::kRtr) {
+    if (qp->state > (receive ? QpState::kInit : QpState::kRtr)) {
         return refuse(DINGO_ST_BAD_STATE);
     }
-    qp->kernel = compute::configure(cmd.kernel, cmd.param);
+    (receive ? qp->receive_kernel : qp->kernel) = compute::configure(cmd.kernel, cmd.param);
     return {};
 }
 

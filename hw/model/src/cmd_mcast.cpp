@@ -7,16 +7,16 @@
 namespace dingo::model::commands {
 namespace {
 
-using Command = dingo_cmd_mcast;
+using McastCommand = dingo_cmd_mcast;
 
 /// The QP, checked; nullptr: `refusal` says why not.
-Qp* qp_of(CardState& card, const Command& cmd, Gid& gid, AdminResult& refusal) {
+QueuePair* qp_of(CardState& card, const McastCommand& cmd, Gid& gid, AdminResult& refusal) {
     std::ranges::copy(cmd.gid, gid.begin());
-    const Qp* const named = card.find_qp(cmd.qpn);
+    const QueuePair* const named = card.find_qp(cmd.qpn);
     FieldCheck check;
-    check.require(named == nullptr || named->type == QpType::kUd, offsetof(Command, qpn))
-        .zero(cmd.rsvd, offsetof(Command, rsvd))
-        .require(packet::Gid{gid}.is_multicast(), offsetof(Command, gid));
+    check.require(named == nullptr || named->type == QpType::kUd, offsetof(McastCommand, qpn))
+        .zero(cmd.rsvd, offsetof(McastCommand, rsvd))
+        .require(packet::Gid{gid}.is_multicast(), offsetof(McastCommand, gid));
     if (check.failed()) {
         refusal = check.result();
         return nullptr;
@@ -28,7 +28,7 @@ Qp* qp_of(CardState& card, const Command& cmd, Gid& gid, AdminResult& refusal) {
 }  // namespace
 
 AdminResult attach_mcast(CardState& card, const AdminCommand& command) {
-    const auto cmd = command.as<Command>();
+    const auto cmd = command.as<McastCommand>();
     Gid gid;
     AdminResult refusal;
     if (qp_of(card, cmd, gid, refusal) == nullptr) {
@@ -41,7 +41,7 @@ AdminResult attach_mcast(CardState& card, const AdminCommand& command) {
 }
 
 AdminResult detach_mcast(CardState& card, const AdminCommand& command) {
-    const auto cmd = command.as<Command>();
+    const auto cmd = command.as<McastCommand>();
     Gid gid;
     AdminResult refusal;
     if (qp_of(card, cmd, gid, refusal) == nullptr) {

@@ -24,22 +24,27 @@ void check_values(FieldCheck& check, const CardState& card, const ModifyCommand&
     constexpr std::uint32_t kAccess = DINGO_ACC_LOCAL_WRITE | DINGO_ACC_REMOTE_WRITE |
                                       DINGO_ACC_REMOTE_READ | DINGO_ACC_REMOTE_ATOMIC |
                                       DINGO_ACC_MW_BIND;
-    constexpr std::uint32_t k24Bits = (1u << 24) - 1;
-    when(DINGO_QPM_RQ_PSN, attr.rq_psn <= k24Bits, offsetof(Attr, rq_psn));
-    when(DINGO_QPM_SQ_PSN, attr.sq_psn <= k24Bits, offsetof(Attr, sq_psn));
-    when(DINGO_QPM_DEST_QPN, attr.dest_qpn <= k24Bits, offsetof(Attr, dest_qpn));
+    when(DINGO_QPM_RQ_PSN, attr.rq_psn <= DINGO_PSN_MASK, offsetof(Attr, rq_psn));
+    when(DINGO_QPM_SQ_PSN, attr.sq_psn <= DINGO_PSN_MASK, offsetof(Attr, sq_psn));
+    when(DINGO_QPM_DEST_QPN, attr.dest_qpn <= DINGO_QPN_MASK, offsetof(Attr, dest_qpn));
     when(DINGO_QPM_ACCESS, (attr.access & ~kAccess) == 0, offsetof(Attr, access));
-    when(DINGO_QPM_PATH_MTU, attr.path_mtu >= 1 && attr.path_mtu <= 5, offsetof(Attr, path_mtu));
+    when(DINGO_QPM_PATH_MTU,
+         attr.path_mtu >= DINGO_QP_ATTR_PATH_MTU_MIN && attr.path_mtu <= DINGO_QP_ATTR_PATH_MTU_MAX,
+         offsetof(Attr, path_mtu));
     when(DINGO_QPM_MAX_RD_ATOMIC, attr.max_rd_atomic <= kMaxRdAtomic,
          offsetof(Attr, max_rd_atomic));
     when(DINGO_QPM_MAX_DEST_RD_ATOMIC, attr.max_dest_rd_atomic <= kMaxRdAtomic,
          offsetof(Attr, max_dest_rd_atomic));
-    when(DINGO_QPM_MIN_RNR_TIMER, attr.min_rnr_timer <= 31, offsetof(Attr, min_rnr_timer));
-    when(DINGO_QPM_TIMEOUT, attr.timeout <= 31, offsetof(Attr, timeout));
-    when(DINGO_QPM_RETRY_CNT, attr.retry_cnt <= 7, offsetof(Attr, retry_cnt));
-    when(DINGO_QPM_RNR_RETRY, attr.rnr_retry <= 7, offsetof(Attr, rnr_retry));
-    when(DINGO_QPM_PORT, attr.port == 1, offsetof(Attr, port));
-    when(DINGO_QPM_PKEY_INDEX, attr.pkey_index == 0, offsetof(Attr, pkey_index));
+    when(DINGO_QPM_MIN_RNR_TIMER, attr.min_rnr_timer <= DINGO_QP_ATTR_MIN_RNR_TIMER_MAX,
+         offsetof(Attr, min_rnr_timer));
+    when(DINGO_QPM_TIMEOUT, attr.timeout <= DINGO_QP_ATTR_TIMEOUT_MAX, offsetof(Attr, timeout));
+    when(DINGO_QPM_RETRY_CNT, attr.retry_cnt <= DINGO_QP_ATTR_RETRY_CNT_MAX,
+         offsetof(Attr, retry_cnt));
+    when(DINGO_QPM_RNR_RETRY, attr.rnr_retry <= DINGO_QP_ATTR_RNR_RETRY_MAX,
+         offsetof(Attr, rnr_retry));
+    when(DINGO_QPM_PORT, attr.port == DINGO_PORT, offsetof(Attr, port));
+    when(DINGO_QPM_PKEY_INDEX, attr.pkey_index <= DINGO_QP_ATTR_PKEY_INDEX_MAX,
+         offsetof(Attr, pkey_index));
     when(DINGO_QPM_EN_SQD_ASYNC_NOTIFY, attr.sqd_notify <= 1, offsetof(Attr, sqd_notify));
     check.zero(attr.rsvd0, attr_offset(offsetof(Attr, rsvd0)));
 
@@ -56,7 +61,7 @@ void check_values(FieldCheck& check, const CardState& card, const ModifyCommand&
             .require(attr.flow_label < 1u << 20, attr_offset(offsetof(Attr, flow_label)))
             .require(attr.udp_sport >= 0xc000 || attr.udp_sport == DINGO_ROCE_UDP_PORT,
                      attr_offset(offsetof(Attr, udp_sport)))
-            .require(attr.sl <= 15, attr_offset(offsetof(Attr, sl)));
+            .require(attr.sl <= DINGO_MAX_SL, attr_offset(offsetof(Attr, sl)));
     }
     check.zero(attr.rsvd1, attr_offset(offsetof(Attr, rsvd1)));
 }
@@ -99,14 +104,8 @@ void apply(dingo_qp_attr& to, const dingo_qp_attr& from, std::uint32_t mask) {
 }  // namespace
 
 AdminResult modify_qp(CardState& card, const AdminCommand& command) {
-    constexpr std::uint32_t kMask =
-        DINGO_QPM_STATE | DINGO_QPM_CUR_STATE | DINGO_QPM_EN_SQD_ASYNC_NOTIFY | DINGO_QPM_ACCESS |
-        DINGO_QPM_PKEY_INDEX | DINGO_QPM_PORT | DINGO_QPM_QKEY | DINGO_QPM_AV | DINGO_QPM_PATH_MTU |
-        DINGO_QPM_TIMEOUT | DINGO_QPM_RETRY_CNT | DINGO_QPM_RNR_RETRY | DINGO_QPM_RQ_PSN |
-        DINGO_QPM_MAX_RD_ATOMIC | DINGO_QPM_MIN_RNR_TIMER | DINGO_QPM_SQ_PSN |
-        DINGO_QPM_MAX_DEST_RD_ATOMIC | DINGO_QPM_DEST_QPN;
     const auto cmd = command.as<ModifyCommand>();
-    Qp* qp = card.find_qp(cmd.qpn);
+    QueuePair* qp = card.find_qp(cmd.qpn);
     if (qp == nullptr) {
         return refuse(DINGO_ST_BAD_ID);
     }
@@ -116,7 +115,7 @@ AdminResult modify_qp(CardState& card, const AdminCommand& command) {
     // one.
     const bool cur_ok = cmd.cur_state >= DINGO_QPS_RTR && cmd.cur_state <= DINGO_QPS_SQE;
     FieldCheck check;
-    check.flags(cmd.mask, kMask, offsetof(ModifyCommand, mask))
+    check.flags(cmd.mask, DINGO_QPM_ALL, offsetof(ModifyCommand, mask))
         .require(!cur_state || cur_ok, offsetof(ModifyCommand, cur_state))
         .require(!new_state || cmd.next_state <= DINGO_QPS_ERR, offsetof(ModifyCommand, next_state))
         .zero(cmd.rsvd, offsetof(ModifyCommand, rsvd));
@@ -144,7 +143,7 @@ AdminResult modify_qp(CardState& card, const AdminCommand& command) {
 
     if (to == QpState::kReset) {
         qp->attr = dingo_qp_attr{};
-        qp->kernel = compute::Config{};
+        qp->kernel = qp->receive_kernel = compute::Config{};
         card.memory.unbind_windows_of(*qp);
     } else {
         apply(qp->attr, cmd.attr, cmd.mask);

@@ -59,11 +59,14 @@ AdminResult create_qp(CardState& card, const AdminCommand& command) {
         .zero(cmd.rsvd0, offsetof(Create, rsvd0))
         .ring(cmd.sq, std::uint64_t{DINGO_SQ_BLOCK} << (cmd.log_sq & 31), offsetof(Create, sq));
     check_receive_side(check, cmd);
-    check.zero(cmd.rsvd1, offsetof(Create, rsvd1));
+    const std::uint64_t offered = capabilities(card.card.config);
+    check
+        .require((offered & DINGO_CAP_SHARES) != 0 ? cmd.share < kDoorbellPages : cmd.share == 0,
+                 offsetof(Create, share))
+        .zero(cmd.rsvd1, offsetof(Create, rsvd1));
     if (check.failed()) {
         return check.result();
     }
-    const std::uint64_t offered = capabilities(card.card.config);
     if ((offered & capability_of(cmd.kind)) == 0 ||
         (cmd.srqn != DINGO_INVALID_ID && (offered & DINGO_CAP_SRQ) == 0)) {
         return refuse(DINGO_ST_UNSUPPORTED);
@@ -79,7 +82,7 @@ AdminResult create_qp(CardState& card, const AdminCommand& command) {
         (cmd.srqn != DINGO_INVALID_ID && srq == nullptr)) {
         return refuse(DINGO_ST_BAD_ID);
     }
-    auto qp = std::make_unique<Qp>();
+    auto qp = std::make_unique<QueuePair>();
     const auto sq = qp->sq.attach(card.card, cmd.sq, std::uint64_t{DINGO_SQ_BLOCK} << cmd.log_sq);
     if (sq != RingMemory::Result::kOk) {
         return from_attach(sq, offsetof(Create, sq));
@@ -97,6 +100,7 @@ AdminResult create_qp(CardState& card, const AdminCommand& command) {
     qp->type = static_cast<QpType>(cmd.kind);
     qp->pdn = cmd.pdn;
     qp->db_page = cmd.db_page;
+    qp->share = cmd.share != 0 ? cmd.share : cmd.db_page;
     qp->signal_all = (cmd.flags & DINGO_CMD_CREATE_QP_FLAGS_SIGNAL_ALL_MASK) != 0;
     qp->privileged = (cmd.flags & DINGO_CMD_CREATE_QP_FLAGS_PRIVILEGED_MASK) != 0;
     qp->send_cq = send_cq;
@@ -117,7 +121,7 @@ AdminResult destroy_qp(CardState& card, const AdminCommand& command) {
     if (cmd.rsvd != 0) {
         return bad_field(offsetof(dingo_cmd_destroy, rsvd));
     }
-    Qp* qp = card.find_qp(cmd.id);
+    QueuePair* qp = card.find_qp(cmd.id);
     if (qp == nullptr) {
         return refuse(DINGO_ST_BAD_ID);
     }
@@ -147,7 +151,7 @@ AdminResult query_qp(CardState& card, const AdminCommand& command) {
     if (check.failed()) {
         return check.result();
     }
-    const Qp* qp = card.find_qp(cmd.qpn);
+    const QueuePair* qp = card.find_qp(cmd.qpn);
     if (qp == nullptr) {
         return refuse(DINGO_ST_BAD_ID);
     }

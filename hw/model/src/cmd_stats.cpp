@@ -19,7 +19,7 @@ AdminResult query_stats(CardState& card, const AdminCommand& command) {
     }
     std::span<const std::uint64_t> counters = card.card.counters;
     if (cmd.scope == kScopeQp) {
-        const Qp* qp = card.find_qp(cmd.id);
+        const QueuePair* qp = card.find_qp(cmd.id);
         if (qp == nullptr) {
             return refuse(DINGO_ST_BAD_ID);
         }

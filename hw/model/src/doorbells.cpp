@@ -38,7 +38,7 @@ bool ModelEngine::ring(std::uint32_t page, std::uint32_t word0, std::uint32_t in
     switch (type) {
         case DINGO_DB_SQ:
         case DINGO_DB_RQ: {
-            Qp* qp = state_->find_qp(object);
+            QueuePair* qp = state_->find_qp(object);
             if (qp == nullptr || qp->db_page != page) {
                 return false;
             }

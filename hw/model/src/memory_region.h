@@ -12,7 +12,7 @@
 
 namespace dingo::model {
 
-struct Qp;
+struct QueuePair;
 
 /// Verdict of a key check; kOk and kPaused are no errors. The values are the contract's vendor
 /// errors.
@@ -33,6 +33,7 @@ struct MemoryRange {
     MemoryRegion* region = nullptr;
     std::uint64_t offset = 0;  ///< bytes from the region's first byte
     std::uint64_t length = 0;
+    bool far = false;  ///< a part of the region may be far memory: FarWork reads and writes it
 };
 
 /// All regions and windows of a card, by key.
@@ -44,27 +45,32 @@ class MemoryTable {
     /// Checks in this order: key, PD, state, access (all bits of `access`, enum acc; 0 = local
     /// read), bounds without overflow. length 0 is granted with any key. `qp` tells the PD,
     /// privileged rights and (type 2 windows) the QP that must match.
-    KeyVerdict check(const Qp& qp, std::uint32_t key, std::uint64_t address, std::uint64_t length,
-                     std::uint32_t access, MemoryRange& range);
-    /// The same against another PD: receive entries of an SRQ name keys of the SRQ's PD.
-    KeyVerdict check(const Qp& qp, std::uint32_t pdn, std::uint32_t key, std::uint64_t address,
+    KeyVerdict check(const QueuePair& qp, std::uint32_t key, std::uint64_t address,
                      std::uint64_t length, std::uint32_t access, MemoryRange& range);
+    /// The same against another PD: receive entries of an SRQ name keys of the SRQ's PD.
+    KeyVerdict check(const QueuePair& qp, std::uint32_t pdn, std::uint32_t key,
+                     std::uint64_t address, std::uint64_t length, std::uint32_t access,
+                     MemoryRange& range);
 
     /// Copies between a granted range and `data`, starting `at` bytes into the range. False = bus
     /// error.
     bool read(const MemoryRange& range, std::uint64_t at, std::span<std::byte> data);
     bool write(const MemoryRange& range, std::uint64_t at, std::span<const std::byte> data);
+    /// Bus address of byte `at` of the range, and how many bytes from there on are contiguous.
+    /// False = bus error.
+    bool locate(const MemoryRange& range, std::uint64_t at, std::uint64_t& bus,
+                std::uint64_t& contiguous);
     /// Where the whole range can be read until the engine's call ends; nullptr: only by read().
     const std::byte* pointer(const MemoryRange& range);
 
     /// Work requests on keys. kOk, or why not.
     /// LOCAL_INV, SEND_INV: FRWR regions and type 2 windows.
-    KeyVerdict invalidate(const Qp& qp, std::uint32_t key);
-    KeyVerdict bind(const Qp& qp, const dingo_wqe_bind& request);
-    KeyVerdict fast_register(const Qp& qp, const dingo_wqe_reg& request);
+    KeyVerdict invalidate(const QueuePair& qp, std::uint32_t key);
+    KeyVerdict bind(const QueuePair& qp, const dingo_wqe_bind& request);
+    KeyVerdict fast_register(const QueuePair& qp, const dingo_wqe_reg& request);
 
     /// A QP goes away or to RESET: its type 2 windows are unbound.
-    void unbind_windows_of(const Qp& qp);
+    void unbind_windows_of(const QueuePair& qp);
 
     struct Impl;  // hidden so that the transport depends on nothing of it
     Impl& impl() noexcept { return *impl_; }

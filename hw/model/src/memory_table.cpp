@@ -4,19 +4,19 @@
 #include <algorithm>
 
 #include "memory_table_impl.h"
-#include "qp.h"
+#include "queue_pair.h"
 
 namespace dingo::model {
 
 MemoryTable::MemoryTable(CardContext& card) : impl_(std::make_unique<Impl>(card)) {}
 MemoryTable::~MemoryTable() = default;
 
-KeyVerdict MemoryTable::check(const Qp& qp, std::uint32_t key, std::uint64_t address,
+KeyVerdict MemoryTable::check(const QueuePair& qp, std::uint32_t key, std::uint64_t address,
                               std::uint64_t length, std::uint32_t access, MemoryRange& range) {
     return check(qp, qp.pdn, key, address, length, access, range);
 }
 
-KeyVerdict MemoryTable::check(const Qp& qp, std::uint32_t pdn, std::uint32_t key,
+KeyVerdict MemoryTable::check(const QueuePair& qp, std::uint32_t pdn, std::uint32_t key,
                               std::uint64_t address, std::uint64_t length, std::uint32_t access,
                               MemoryRange& range) {
     range = MemoryRange{};
@@ -54,7 +54,7 @@ KeyVerdict MemoryTable::check(const Qp& qp, std::uint32_t pdn, std::uint32_t key
     if (target->state == MemoryRegion::State::kPaused) {
         return KeyVerdict::kPaused;
     }
-    range = MemoryRange{target, base + (address - region->iova), length};
+    range = MemoryRange{target, base + (address - region->iova), length, target->far};
     return KeyVerdict::kOk;
 }
 
@@ -101,10 +101,16 @@ bool MemoryTable::write(const MemoryRange& range, std::uint64_t at,
     return true;
 }
 
+bool MemoryTable::locate(const MemoryRange& range, std::uint64_t at, std::uint64_t& bus,
+                         std::uint64_t& contiguous) {
+    return at < range.length &&
+           range.region->pages.translate(impl_->card, range.offset + at, bus, contiguous);
+}
+
 const std::byte* MemoryTable::pointer(const MemoryRange& range) {
     std::uint64_t bus = 0;
     std::uint64_t contiguous = 0;
-    if (range.length == 0 ||
+    if (range.length == 0 || range.far ||
         !range.region->pages.translate(impl_->card, range.offset, bus, contiguous) ||
         contiguous < range.length) {
         return nullptr;
@@ -121,9 +127,7 @@ void MemoryTable::Impl::create(const dingo_cmd_create_mr& command) {
     switch (region->kind) {
         case MemoryRegion::Kind::kMr:
         case MemoryRegion::Kind::kPhys:
-            region->iova = command.iova;
-            region->length = command.length;
-            region->pages.assign(command.mem, command.length);
+            set_memory(*region, command);
             break;
         case MemoryRegion::Kind::kFrwr:
             region->state = MemoryRegion::State::kFree;
@@ -146,9 +150,16 @@ void MemoryTable::Impl::reregister(MemoryRegion& region, const dingo_cmd_create_
     region.pdn = command.pdn;
     region.access = command.access;
     region.state = MemoryRegion::State::kValid;
+    set_memory(region, command);
+}
+
+void MemoryTable::Impl::set_memory(MemoryRegion& region, const dingo_cmd_create_mr& command) {
     region.iova = command.iova;
     region.length = command.length;
     region.pages.assign(command.mem, command.length);
+    FarMemory* const far = card.host.far_memory();
+    region.far = far != nullptr && command.mem.levels == 0 && command.length != 0 &&
+                 far->is_far(command.mem.addr, command.length);
 }
 
 void MemoryTable::Impl::destroy(MemoryRegion& region) {

@@ -49,7 +49,8 @@ class MemoryRegion {
     State state = State::kValid;
     std::uint64_t iova = 0;
     std::uint64_t length = 0;
-    PageList pages;  ///< regions
+    PageList pages;    ///< regions
+    bool far = false;  ///< a part of it may be far memory
 
     std::uint32_t frwr_pages = 0;  ///< FRWR: most pages of a REG_MR
     std::uint32_t windows = 0;     ///< region: windows bound to it
@@ -81,6 +82,8 @@ struct MemoryTable::Impl {
         MemoryRegion* region = index < regions.size() ? regions[index].get() : nullptr;
         return region != nullptr && same_owner(region->key, key) ? region : nullptr;
     }
+    /// What CREATE_MR and REREG_MR say of memory.
+    void set_memory(MemoryRegion& region, const dingo_cmd_create_mr& command);
     [[nodiscard]] bool index_used(std::uint32_t index) const noexcept {
         return index < regions.size() && regions[index] != nullptr;
     }

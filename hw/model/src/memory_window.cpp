@@ -3,7 +3,7 @@
 // Work requests on keys: binding of windows, fast registration, invalidation.
 #include "capabilities.h"
 #include "memory_table_impl.h"
-#include "qp.h"
+#include "queue_pair.h"
 #include "ring_memory.h"
 
 namespace dingo::model {
@@ -25,7 +25,7 @@ void MemoryTable::Impl::unbind(MemoryRegion& window) {
     }
 }
 
-KeyVerdict MemoryTable::invalidate(const Qp& qp, std::uint32_t key) {
+KeyVerdict MemoryTable::invalidate(const QueuePair& qp, std::uint32_t key) {
     MemoryRegion* region = impl_->find(key);
     if (region == nullptr) {
         return KeyVerdict::kNoKey;
@@ -48,7 +48,7 @@ KeyVerdict MemoryTable::invalidate(const Qp& qp, std::uint32_t key) {
     }
 }
 
-KeyVerdict MemoryTable::bind(const Qp& qp, const dingo_wqe_bind& request) {
+KeyVerdict MemoryTable::bind(const QueuePair& qp, const dingo_wqe_bind& request) {
     MemoryRegion* window = impl_->find(request.mw_key);
     if (window == nullptr || !window->is_window()) {
         return KeyVerdict::kNoKey;
@@ -103,7 +103,7 @@ KeyVerdict MemoryTable::bind(const Qp& qp, const dingo_wqe_bind& request) {
     return KeyVerdict::kOk;
 }
 
-KeyVerdict MemoryTable::fast_register(const Qp& qp, const dingo_wqe_reg& request) {
+KeyVerdict MemoryTable::fast_register(const QueuePair& qp, const dingo_wqe_reg& request) {
     MemoryRegion* region = impl_->find_owner(request.key);
     if (region == nullptr || region->kind != MemoryRegion::Kind::kFrwr) {
         return KeyVerdict::kNoKey;
@@ -138,7 +138,7 @@ KeyVerdict MemoryTable::fast_register(const Qp& qp, const dingo_wqe_reg& request
     return KeyVerdict::kOk;
 }
 
-void MemoryTable::unbind_windows_of(const Qp& qp) {
+void MemoryTable::unbind_windows_of(const QueuePair& qp) {
     while (true) {
         const auto it = impl_->bound_windows.find(qp.qpn);
         if (it == impl_->bound_windows.end()) {

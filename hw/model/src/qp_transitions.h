@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "qp.h"
+#include "queue_pair.h"
 
 namespace dingo::model {
 

@@ -49,9 +49,6 @@ std::optional<std::uint32_t> bad_mem_field(const dingo_mem& mem, std::uint64_t b
 RingMemory::Result RingMemory::attach(CardContext& card, const dingo_mem& mem,
                                       std::uint64_t bytes) {
     release();
-    if (bad_mem_field(mem, bytes, kAlign) || mem.offset != 0) {
-        return Result::kBadField;
-    }
     if (mem.levels == 0) {
         pages_.assign(1, mem.addr);
         page_shift_ = 63;

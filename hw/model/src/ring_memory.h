@@ -35,8 +35,8 @@ class RingMemory {
         return *this;
     }
 
-    /// Takes `bytes` of host memory described by `mem`, reading its page list.
-    /// kBadField: offset, levels, page_shift or alignment against the contract.
+    /// Takes `bytes` of host memory described by `mem`, reading its page list. `mem` has been
+    /// checked with bad_mem_field() and has no offset. kBadField: a page that is not aligned.
     Result attach(CardContext& card, const dingo_mem& mem, std::uint64_t bytes);
 
     /// Copies between a ring offset and `data`; may cross pages, not the ring's end. False = bus

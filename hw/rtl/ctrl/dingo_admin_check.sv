@@ -165,7 +165,7 @@ module dingo_admin_check (
         `BAD(sc.qpn == dingo_pkg::QPN_GSI, 32'd8)
         `BAD(!kernel_known, 32'd12)
         `BAD(sc.param < smallest_param || sc.param > largest_param, 32'd16)
-        `BAD(sc.rsvd0 != '0, 32'd20)
+        `BAD(sc.direction != dingo_pkg::COMPUTE_SEND, 32'd20)  // without COMPUTE_RX
         `BAD(sc.rsvd1 != '0, 32'd24)
       end
       dingo_pkg::OP_SET_PORT: begin
@@ -251,7 +251,8 @@ module dingo_admin_check (
           `BAD(qp.log_rq_stride < 8'd5 || qp.log_rq_stride > 8'd8, 32'd36)
           `BAD_MEM(bad_ring(qp.rq, 64'd1 << (6'(qp.log_rq[3:0]) + 6'(qp.log_rq_stride[3:0]))), 32'd56)
         end
-        `BAD(qp.rsvd1 != '0, 32'd72)
+        `BAD(qp.share != '0, 32'd72) // no capability SHARES
+        `BAD(qp.rsvd1 != '0, 32'd76)
       end
       dingo_pkg::OP_QUERY_QP: begin
         `BAD(qq.out_addr[2:0] != '0, 32'd8)

@@ -65,8 +65,8 @@ module dingo_admin_entries (
     qp_o.send_cq = qp.send_cqn[rtl_pkg::CQ_LOG-1:0];
     qp_o.recv_cq = qp.recv_cqn[rtl_pkg::CQ_LOG-1:0];
     qp_o.db_page = qp.db_page[rtl_pkg::DB_PAGE_LOG-1:0];
-    qp_o.signal_all = qp.flags[0];
-    qp_o.privileged = qp.flags[1];
+    qp_o.signal_all = (qp.flags & 8'(dingo_pkg::CMD_CREATE_QP_FLAGS_SIGNAL_ALL_MASK)) != '0;
+    qp_o.privileged = (qp.flags & 8'(dingo_pkg::CMD_CREATE_QP_FLAGS_PRIVILEGED_MASK)) != '0;
     qp_o.log_sq = qp.log_sq[4:0];
     qp_o.log_rq = qp.log_rq[3:0];
     qp_o.log_rq_stride = qp.log_rq_stride[3:0];
@@ -74,9 +74,9 @@ module dingo_admin_entries (
     qp_o.rq = xmem(qp.rq);
   end
 
-  assign port_o.enabled = port.flags[0];
-  assign port_o.promisc = port.flags[1];
-  assign port_o.allmulti = port.flags[2];
+  assign port_o.enabled = (port.flags & dingo_pkg::CMD_SET_PORT_FLAGS_ENABLE_MASK) != '0;
+  assign port_o.promisc = (port.flags & dingo_pkg::CMD_SET_PORT_FLAGS_PROMISC_MASK) != '0;
+  assign port_o.allmulti = (port.flags & dingo_pkg::CMD_SET_PORT_FLAGS_ALLMULTI_MASK) != '0;
   assign port_o.mtu = port.mtu[15:0];
 
   always_comb begin
@@ -108,7 +108,7 @@ module dingo_admin_entries (
     eq_o.eq = eqi_i;
     if (op == dingo_pkg::OP_CREATE_EQ) begin
       eq_o.on = 1'b1;
-      eq_o.is_async = eq.flags[0];
+      eq_o.is_async = (eq.flags & 8'(dingo_pkg::CMD_CREATE_EQ_FLAGS_ASYNC_MASK)) != '0;
       eq_o.msix = eq.vector[5:0];
       eq_o.log_size = eq.log_size[4:0];
       eq_o.mem = xmem(eq.ring);

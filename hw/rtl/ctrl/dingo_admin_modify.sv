@@ -10,7 +10,6 @@ module dingo_admin_modify (
     output logic [31:0]      detail_o,
     output rtl_pkg::qp_t     qp_o         // after the command
 );
-  localparam logic [31:0] KnownMask = 32'h13ffff & ~32'h4000;  // every bit of enum qpm
   localparam logic [20:0] Init = 21'(dingo_pkg::QPM_PKEY_INDEX | dingo_pkg::QPM_PORT | dingo_pkg::QPM_ACCESS);
   localparam logic [20:0] Path = 21'(dingo_pkg::QPM_AV | dingo_pkg::QPM_PATH_MTU | dingo_pkg::QPM_DEST_QPN
       | dingo_pkg::QPM_RQ_PSN);
@@ -95,7 +94,7 @@ module dingo_admin_modify (
     bad = 1'b0;
     at = '0;
     status_o = dingo_pkg::ST_OK;
-    `BAD((mask & ~KnownMask) != '0, 32'd12)
+    `BAD((mask & ~dingo_pkg::QPM_ALL) != '0, 32'd12)
     `BAD(cur_state && (cmd.cur_state < 8'(dingo_pkg::QPS_RTR) || cmd.cur_state > 8'(dingo_pkg::QPS_SQE)), 32'd16)
     `BAD(new_state && cmd.next_state > 8'(dingo_pkg::QPS_ERR), 32'd17)
     `BAD(cmd.rsvd != '0, 32'd18)
@@ -105,14 +104,14 @@ module dingo_admin_modify (
     `WHEN(QPM_SQ_PSN, a.sq_psn[31:24] != '0, 32'd32)
     `WHEN(QPM_DEST_QPN, a.dest_qpn[31:24] != '0, 32'd36)
     `WHEN(QPM_ACCESS, a.access[31:5] != '0, 32'd40)
-    `WHEN(QPM_PATH_MTU, a.path_mtu < 8'd1 || a.path_mtu > 8'd5, 32'd44)
+    `WHEN(QPM_PATH_MTU, a.path_mtu < 8'(dingo_pkg::QP_ATTR_PATH_MTU_MIN) || a.path_mtu > 8'(dingo_pkg::QP_ATTR_PATH_MTU_MAX), 32'd44)
     `WHEN(QPM_MAX_RD_ATOMIC, a.max_rd_atomic > 8'd1 << rtl_pkg::RD_LOG, 32'd45)
     `WHEN(QPM_MAX_DEST_RD_ATOMIC, a.max_dest_rd_atomic > 8'd1 << rtl_pkg::RD_LOG, 32'd46)
-    `WHEN(QPM_MIN_RNR_TIMER, a.min_rnr_timer > 8'd31, 32'd47)
-    `WHEN(QPM_TIMEOUT, a.timeout > 8'd31, 32'd48)
-    `WHEN(QPM_RETRY_CNT, a.retry_cnt > 8'd7, 32'd49)
-    `WHEN(QPM_RNR_RETRY, a.rnr_retry > 8'd7, 32'd50)
-    `WHEN(QPM_PORT, a.port != 8'd1, 32'd51)
+    `WHEN(QPM_MIN_RNR_TIMER, a.min_rnr_timer > 8'(dingo_pkg::QP_ATTR_MIN_RNR_TIMER_MAX), 32'd47)
+    `WHEN(QPM_TIMEOUT, a.timeout > 8'(dingo_pkg::QP_ATTR_TIMEOUT_MAX), 32'd48)
+    `WHEN(QPM_RETRY_CNT, a.retry_cnt > 8'(dingo_pkg::QP_ATTR_RETRY_CNT_MAX), 32'd49)
+    `WHEN(QPM_RNR_RETRY, a.rnr_retry > 8'(dingo_pkg::QP_ATTR_RNR_RETRY_MAX), 32'd50)
+    `WHEN(QPM_PORT, a.port != 8'(dingo_pkg::PORT), 32'd51)
     `WHEN(QPM_PKEY_INDEX, a.pkey_index != '0, 32'd52)
     `WHEN(QPM_EN_SQD_ASYNC_NOTIFY, a.sqd_notify > 8'd1, 32'd54)
     `BAD(a.rsvd0 != '0, 32'd55)
@@ -121,7 +120,7 @@ module dingo_admin_modify (
     `BAD(av && a.dmac[0], 32'd72)
     `BAD(av && a.flow_label[31:20] != '0, 32'd80)
     `BAD(av && a.udp_sport < 16'hc000 && a.udp_sport != 16'(dingo_pkg::ROCE_UDP_PORT), 32'd84)
-    `BAD(av && a.sl > 8'd15, 32'd88)
+    `BAD(av && a.sl > 8'(dingo_pkg::MAX_SL), 32'd88)
     `BAD(a.rsvd1 != '0, 32'd89)
     if (status_o == dingo_pkg::ST_OK && bad) status_o = dingo_pkg::ST_BAD_FIELD;
     detail_o = status_o == dingo_pkg::ST_BAD_FIELD ? at : '0;

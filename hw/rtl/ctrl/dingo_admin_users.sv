@@ -38,6 +38,8 @@ module dingo_admin_users (
   assign eth = cmd_i[319:0];
   assign destroy = cmd_i[127:0];
   assign op = 32'(hdr.opcode);
+  logic eq_async;
+  assign eq_async = (eq.flags & 8'(dingo_pkg::CMD_CREATE_EQ_FLAGS_ASYNC_MASK)) != '0;
 
   logic [(1<<rtl_pkg::CQ_LOG)-1:0] cq_used_q;
   logic [(1<<rtl_pkg::EQ_LOG)-1:0] eq_used_q;
@@ -109,8 +111,8 @@ module dingo_admin_users (
         dingo_pkg::OP_CREATE_EQ: begin
           eq_used_q[eqi]  <= 1'b1;
           eq_users_q[eqi] <= '0;
-          eq_async_q[eqi] <= eq.flags[0];
-          if (eq.flags[0]) async_q <= 1'b1;
+          eq_async_q[eqi] <= eq_async;
+          if (eq_async) async_q <= 1'b1;
         end
         dingo_pkg::OP_DESTROY_EQ: begin
           eq_used_q[eqi] <= 1'b0;

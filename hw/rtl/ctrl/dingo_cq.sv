@@ -92,6 +92,8 @@ module dingo_cq (
   logic db_full_q, db_final_q, db_hold;
   logic [LogFlight:0] db_wait_q;  // entries that must arrive before the doorbell is judged
   rtl_pkg::db_t db_q;
+  rtl_pkg::db_word_t db_word;
+  assign db_word = db_q.word0;
   logic done_valid, done_err;
   logic [3:0] grant;
   logic [ReqW-1:0] granted_bits;
@@ -134,7 +136,7 @@ module dingo_cq (
   rtl_pkg::cqi_t a_cq, b_cq_q;
   rtl_pkg::cqi_t done_cq;
   assign issue = can_cfg || can_done || can_db || (can_post && grant != '0);
-  assign a_cq = can_cfg ? cfg_q.cq : can_done ? done_cq : can_db ? db_q.word0[IdxW-1:0] : granted.cq;
+  assign a_cq = can_cfg ? cfg_q.cq : can_done ? done_cq : can_db ? db_word.object[IdxW-1:0] : granted.cq;
 
   logic cfg_we, dyn_we;
   rtl_pkg::cqi_t dyn_waddr;
@@ -331,8 +333,8 @@ module dingo_cq (
   logic c_hold;
   assign c_hold = c_valid_q && c_known_q && !c_in_ring_q && c_in_flight_q && !db_final_q && meta_count != '0;
   assign c_drop = c_valid_q && !c_take && !c_hold;
-  assign c_arm_new = db_q.word0[30:29] != c_dyn_q.arm_sn;
-  assign c_solicited = db_q.word0[28] && (!c_dyn_q.armed || c_dyn_q.armed_solicited);
+  assign c_arm_new = db_word.arm_sn != c_dyn_q.arm_sn;
+  assign c_solicited = db_word.arm && (!c_dyn_q.armed || c_dyn_q.armed_solicited);
   // Every comparison is made with both values that `notified` may get, beside the one that says which.
   logic c_moves, c_caught_up;
   logic [31:0] c_notified;
@@ -350,7 +352,7 @@ module dingo_cq (
     else c_pending = c_moves ? c_dyn_q.producer != c_index : c_dyn_q.producer != c_dyn_q.notified;
     c_fired = c_take && c_arm_new && c_pending;
     if (c_arm_new) begin
-      c_new.arm_sn = db_q.word0[30:29];
+      c_new.arm_sn = db_word.arm_sn;
       c_new.armed_solicited = c_solicited;
       c_new.armed = !c_pending;
       if (c_pending) c_new.notified = c_dyn_q.producer;
@@ -363,7 +365,7 @@ module dingo_cq (
   assign dyn_wbits = clearing ? '0 : dyn_d;
 
   logic index_ok;
-  assign index_ok = db_q.word0[23:IdxW] == '0;
+  assign index_ok = db_word.object[23:IdxW] == '0;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       walk_q <= '0;
@@ -504,5 +506,5 @@ module dingo_cq (
     end
   end
 
-  wire unused_ok = &{1'b0, b_req_q.cq, b_req_q.qp, c_cfg_q, now_ns_i[63:48]};
+  wire unused_ok = &{1'b0, b_req_q.cq, b_req_q.qp, c_cfg_q, now_ns_i[63:48], db_word};
 endmodule

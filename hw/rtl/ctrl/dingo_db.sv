@@ -89,7 +89,9 @@ module dingo_db (
       default: key_of = {3'd7, (ObjectW - 1)'(1)};
     endcase
   endfunction
-  assign key = key_of(db_i.word0[27:24], db_i.word0[ObjectW-1:0]);
+  rtl_pkg::db_word_t word_in;
+  assign word_in = db_i.word0;
+  assign key = key_of(word_in.kind, word_in.object[ObjectW-1:0]);
 
   dingo_db_store #(
       .KeyLog(KeyW)
@@ -125,7 +127,7 @@ module dingo_db (
       .waddr_i(clearing ? walk_q[IdxW-1:0] : qp_windex_i),
       .wdata_i(clearing ? '0 : {qp_wdata_i.valid, qp_wdata_i.tag, qp_wdata_i.db_page}),
       .re_i(take || get),
-      .raddr_i(take ? db_i.word0[IdxW-1:0] : first[IdxW-1:0]),
+      .raddr_i(take ? word_in.object[IdxW-1:0] : first[IdxW-1:0]),
       .rdata_o(entry)
   );
   // And of a CQ, before it takes the place of another in the store.
@@ -140,14 +142,17 @@ module dingo_db (
       .waddr_i(clearing ? walk_q[CqW-1:0] : cq_wdata_i.cq),
       .wdata_i(clearing ? '0 : {cq_wdata_i.on, cq_wdata_i.db_page}),
       .re_i(take),
-      .raddr_i(db_i.word0[CqW-1:0]),
+      .raddr_i(word_in.object[CqW-1:0]),
       .rdata_o({cq_on, cq_page})
   );
 
+  rtl_pkg::db_word_t word, word_out;
   logic [3:0] kind;
   logic [31:0] known;  // bits of word0 that this type uses
   logic form_ok, qp_ok, kernel_page;
-  assign kind = db.word0[27:24];
+  assign word = db.word0;
+  assign word_out = give_db_q.word0;
+  assign kind = word.kind;
   always_comb begin
     known = dingo_pkg::DOORBELL_WORD0_OBJECT_MASK | dingo_pkg::DOORBELL_WORD0_TYPE_MASK;
     if (kind == dingo_pkg::DB_CQ[3:0])
@@ -157,15 +162,15 @@ module dingo_db (
   assign form_ok = (db.word0 & ~known) == '0;
   logic index_ok;  // QPN bits between the table's index and the tag
   if (IdxW < 16) begin : g_index
-    assign index_ok = db.word0[15:IdxW] == '0;
+    assign index_ok = word.object[15:IdxW] == '0;
   end else begin : g_all
     assign index_ok = 1'b1;
   end
-  assign qp_ok = index_ok && entry_valid && entry_tag == db.word0[23:16] && entry_page == db.page;
+  assign qp_ok = index_ok && entry_valid && entry_tag == word.object[23:16] && entry_page == db.page;
   assign kernel_page = db.page == dingo_pkg::DB_PAGE_KERNEL[PageW-1:0];
 
   logic ring_zero;  // this card has one Ethernet ring each way
-  assign ring_zero = db.word0[23:0] == '0;
+  assign ring_zero = word.object == '0;
 
   logic is_sq, is_rq, is_cq, is_eq, is_etx, is_erx;
   assign is_sq = form_ok && qp_ok && kind == dingo_pkg::DB_SQ[3:0];
@@ -175,7 +180,7 @@ module dingo_db (
   assign is_etx = form_ok && kernel_page && ring_zero && kind == dingo_pkg::DB_ETH_TX[3:0];
   assign is_erx = form_ok && kernel_page && ring_zero && kind == dingo_pkg::DB_ETH_RX[3:0];
   assign keep = state_q == CHECK && keep_q && (is_sq || is_rq || is_etx || is_erx
-      || (is_cq && cq_on && cq_page == db.page && db.word0[23:CqW] == '0) || (is_eq && db.word0[23:EqW] == '0));
+      || (is_cq && cq_on && cq_page == db.page && word.object[23:CqW] == '0) || (is_eq && word.object[23:EqW] == '0));
 
   // ---------------------------------------------------------------------------------- to the objects
   assign etx_valid_o = state_q == CHECK && !keep_q && is_etx;
@@ -185,7 +190,7 @@ module dingo_db (
   assign cq_valid_o = give_q && to_cq_q;
   assign eq_valid_o = give_q && to_eq_q;
   assign db_o = give_q ? give_db_q : db;
-  assign q_o.qp = give_db_q.word0[IdxW-1:0];
+  assign q_o.qp = word_out.object[IdxW-1:0];
   assign q_o.index = give_db_q.index;
   assign stat_valid_o = state_q == COUNT;
   assign stat_o.idx = 6'(dingo_pkg::CARD_DB_DROPPED);
@@ -240,5 +245,5 @@ module dingo_db (
     end
   end
 
-  wire unused_ok = &{1'b0, qp_wdata_i, cq_wdata_i, first};
+  wire unused_ok = &{1'b0, qp_wdata_i, cq_wdata_i, first, word_in, word, word_out};
 endmodule

@@ -80,21 +80,28 @@ module dingo_db_store #(
 
   logic cq, eq, arms;
   rtl_pkg::db_t merged;
-  assign cq = db_i.word0[27:24] == dingo_pkg::DB_CQ[3:0];
-  assign eq = db_i.word0[27:24] == dingo_pkg::DB_EQ[3:0];
-  assign arms = cq && waits && db_i.word0[30:29] != old.word0[30:29];
+  rtl_pkg::db_word_t in_word, old_word, merged_word, out_word;
+  assign in_word = db_i.word0;
+  assign old_word = old.word0;
+  assign cq = in_word.kind == dingo_pkg::DB_CQ[3:0];
+  assign eq = in_word.kind == dingo_pkg::DB_EQ[3:0];
+  assign arms = cq && waits && in_word.arm_sn != old_word.arm_sn;
   always_comb begin
-    merged = db_i;
+    merged_word = in_word;
     // Solicited only if all who asked meant that: an event too many does no harm, one too few does.
-    if (cq && waits) merged.word0[28] = arms ? db_i.word0[28] && old.word0[28] : old.word0[28];
-    if (eq && waits) merged.word0[28] = db_i.word0[28] || old.word0[28];
+    if (cq && waits) merged_word.arm = arms ? in_word.arm && old_word.arm : old_word.arm;
+    if (eq && waits) merged_word.arm = in_word.arm || old_word.arm;
+    merged = db_i;
+    merged.word0 = merged_word;
     // What is given now
+    out_word = old_word;
+    if (again) out_word.arm_sn = sn;
     db_o = old;
-    if (again) db_o.word0[30:29] = sn;
+    db_o.word0 = out_word;
     more_o = again;
     any = again && waits;
     word_d = '0;
-    if (put_q) word_d = {1'b1, arms || any, arms ? old.word0[30:29] : sn, merged};
+    if (put_q) word_d = {1'b1, arms || any, arms ? old_word.arm_sn : sn, merged};
     else if (get_q && again) word_d = {1'b1, 1'b0, 2'd0, old_bits};
   end
   assign first_push = put_q && keep_i && !waits;

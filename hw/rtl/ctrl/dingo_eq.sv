@@ -71,6 +71,8 @@ module dingo_eq (
     COUNT   = 4'd13
   } state_t;
   state_t state_q;
+  rtl_pkg::db_word_t db_word;
+  assign db_word = db_i.word0;
 
   // ---------------------------------------------------------------------------------- event queues
   logic [CfgW-1:0] cfg_mem[0:Eqs-1];
@@ -311,10 +313,10 @@ module dingo_eq (
             ev_q.data <= fatal_code_q;
             if (async_on_q) state_q <= POST;
           end else if (take_db) begin
-            eq_q <= db_i.word0[EqW-1:0];
-            bell_known_q <= db_i.word0[23:EqW] == '0;
+            eq_q <= db_word.object[EqW-1:0];
+            bell_known_q <= db_word.object[23:EqW] == '0;
             bell_index_q <= db_i.index;
-            bell_arm_q <= db_i.word0[28];
+            bell_arm_q <= db_word.arm;
             state_q <= BELL;
           end else if (take_ev) begin
             eq_q <= async_eq_q;
@@ -460,5 +462,5 @@ module dingo_eq (
     end
   end
 
-  wire unused_ok = &{1'b0, tab_lost, db_i.word0[31:29], db_i.word0[27:24]};
+  wire unused_ok = &{1'b0, tab_lost, db_word};
 endmodule

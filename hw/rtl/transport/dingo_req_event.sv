@@ -166,7 +166,7 @@ module dingo_req_event (
             end
             rtl_pkg::QPA_MODIFY: begin
               w_o.st = qpa_i.ctx.state;
-              if (qpa_i.mask[16]) begin  // SQ_PSN
+              if ((qpa_i.mask & 21'(dingo_pkg::QPM_SQ_PSN)) != '0) begin
                 c_o.oldest = {8'd0, qpa_i.ctx.cfg.sq_psn};
                 c_o.send = {8'd0, qpa_i.ctx.cfg.sq_psn};
                 c_o.sent = {8'd0, qpa_i.ctx.cfg.sq_psn};
@@ -174,7 +174,7 @@ module dingo_req_event (
                 c_o.ordered = {8'd0, qpa_i.ctx.cfg.sq_psn};
                 c_o.ackreq = {8'd0, qpa_i.ctx.cfg.sq_psn} - 32'd1;
               end
-              if (qpa_i.mask[0]) begin   // STATE
+              if ((qpa_i.mask & 21'(dingo_pkg::QPM_STATE)) != '0) begin
                 case (qpa_i.ctx.state)
                   // what was posted before is flushed, not sent
                   dingo_pkg::QPS_RTS[2:0]: w_o.phase = qpa_i.old_state == dingo_pkg::QPS_SQE[2:0] ? req_pkg::PH_FLUSH : req_pkg::PH_BEGIN_RTS;

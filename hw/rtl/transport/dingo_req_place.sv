@@ -19,28 +19,15 @@ module dingo_req_place (
     input  logic [12:0] ack_len_i,
     // the outcome of dingo_req_order, in a cycle with ready; never both
     input  logic        start_i,
-    input  logic        data_i,        // it has a place: `offset_i` of what `rec_i` reads
-    input  logic [31:0] offset_i,
-    input  logic [12:0] len_i,
-    input  req_pkg::item_t   item_i,
-    input  req_pkg::rec_t    rec_i,
+    input  req_pkg::place_t  place_i,
     input  logic [31:0] producer_i,
     input  rtl_pkg::qp_cfg_t     cfg_i,
     // WQE of the READ and its SGEs
     input  logic        free_i,        // nobody else looks at what dingo_req_wqes gave last
     output rtl_pkg::qpi_t        qp_o,
     output rtl_pkg::qp_cfg_t     cfg_o,         // log_sq, sq, pdn and privileged only
-    output logic [31:0] producer_o,
-    output logic        load_o,
-    output logic [31:0] index_o,
-    input  logic        load_done_i,
-    input  logic        load_miss_i,
-    input  req_pkg::wqe_t       wqe_i,
-    output logic        walk_o,
-    output logic [31:0] offset_o,
-    output logic [12:0] bytes_o,
-    input  logic        walk_done_i,
-    input  logic [7:0]  walk_verr_i,
+    output req_pkg::wqe_ask_t    ask_o,
+    input  req_pkg::wqe_answer_t answer_i,
     output logic [3:0]  seg_index_o,
     input  rtl_pkg::seg_t        seg_i,
     output logic        scat_valid_o,
@@ -74,12 +61,15 @@ module dingo_req_place (
   assign soon_o = state_q == IDLE || state_q == SEGS || state_q == LAST;
   assign using_o = state_q == LOAD || state_q == WALK || state_q == SEGS;
   assign qp_o = item_q.qp[rtl_pkg::QP_LOG-1:0];
-  assign producer_o = producer_q;
-  assign load_o = state_q == LOAD && free_i;
-  assign index_o = index_q;
-  assign walk_o = state_q == WALK;
-  assign offset_o = offset_q;
-  assign bytes_o = len_q;
+  assign ask_o.producer = producer_q;
+  assign ask_o.load = state_q == LOAD && free_i;
+  assign ask_o.index = index_q;
+  assign ask_o.walk = state_q == WALK;
+  assign ask_o.offset = offset_q;
+  assign ask_o.bytes = len_q;
+  assign ask_o.datagram = 1'b0;
+  assign ask_o.wake = 1'b0;
+  assign ask_o.whole = 1'b0;
   assign seg_index_o = seg_q;
   assign scat_valid_o = scat_valid_q;
   assign scat_o = scat_q;
@@ -111,38 +101,38 @@ module dingo_req_place (
             state_q <= LAST;
           end
           if (start_i) begin
-            item_q <= item_i;
-            index_q <= rec_i.index;
-            opcode_q <= rec_i.opcode;
-            length_q <= rec_i.length;
-            offset_q <= offset_i;
-            len_q <= len_i;
+            item_q <= place_i.item;
+            index_q <= place_i.rec.index;
+            opcode_q <= place_i.rec.opcode;
+            length_q <= place_i.rec.length;
+            offset_q <= place_i.offset;
+            len_q <= place_i.len;
             producer_q <= producer_i;
             log_sq_q <= cfg_i.log_sq;
             sq_q <= cfg_i.sq;
             pdn_q <= cfg_i.pdn;
             privileged_q <= cfg_i.privileged;
-            state_q <= data_i ? LOAD : LAST;
+            state_q <= place_i.data ? LOAD : LAST;
           end
         end
         LOAD:                          // host memory always answers
-        if (load_done_i && !load_miss_i) begin
+        if (answer_i.load_done && !answer_i.load_miss) begin
           state_q <= WALK;
-          if (wqe_i.status != 8'd0 || wqe_i.opcode != opcode_q || wqe_i.length != length_q) begin
+          if (answer_i.wqe.status != 8'd0 || answer_i.wqe.opcode != opcode_q || answer_i.wqe.length != length_q) begin
             item_q.kind <= req_pkg::IT_FAULT;
-            item_q.status <= wqe_i.status != 8'd0 ? wqe_i.status : dingo_pkg::WCS_LOC_QP_OP_ERR[7:0];
-            item_q.verr <= wqe_i.status != 8'd0 ? wqe_i.verr : dingo_pkg::VERR_WQE_FETCH[7:0];
+            item_q.status <= answer_i.wqe.status != 8'd0 ? answer_i.wqe.status : dingo_pkg::WCS_LOC_QP_OP_ERR[7:0];
+            item_q.verr <= answer_i.wqe.status != 8'd0 ? answer_i.wqe.verr : dingo_pkg::VERR_WQE_FETCH[7:0];
             state_q <= LAST;
           end else if (len_q == 13'd0) state_q <= LAST;
         end
         WALK:
-        if (walk_done_i) begin
+        if (answer_i.walk_done) begin
           seg_q <= '0;
           state_q <= SEGS;
-          if (walk_verr_i != 8'd0) begin
+          if (answer_i.walk_verr != 8'd0) begin
             item_q.kind <= req_pkg::IT_FAULT;
             item_q.status <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
-            item_q.verr <= walk_verr_i;
+            item_q.verr <= answer_i.walk_verr;
             state_q <= LAST;
           end
         end
@@ -168,5 +158,5 @@ module dingo_req_place (
     end
   end
 
-  wire unused_ok = &{1'b0, rec_i, cfg_i, wqe_i};
+  wire unused_ok = &{1'b0, place_i, cfg_i, answer_i};
 endmodule

@@ -45,29 +45,19 @@ module dingo_req_step (
     output logic        state_we_o,
     output rtl_pkg::qps_t        state_o,
     // a context that goes back; see dingo_req_store
-    output logic        back_o,
-    output req_pkg::ctx_t    c_o,
-    output logic        wake_o,        // it gets another turn
+    output req_pkg::back_t   back_o,
     output logic        fetch_o,       // there was no room to ask for its WQE: once more, later
     input  req_pkg::ctx_t    c_i,
     output logic        between_o,     // looks at no record
     input  logic        hold_i,        // somebody else wants to: choose nothing ahead
     output rtl_pkg::qpi_t        rec_qp_o,      // of a read
-    output logic        rec_re_o,
-    output logic [7:0]  rec_rpos_o,
+    output req_pkg::rec_access_t rec_access_o,
     input  req_pkg::rec_t    rec_i,
-    output logic        rec_we_o,
-    output logic [7:0]  rec_wpos_o,
-    output req_pkg::rec_t    rec_o,
     // dingo_req_wqes
     output rtl_pkg::qp_cfg_t     cfg_o,
     output logic [31:0] producer_o,
     output logic        forget_o,
-    output logic        ahead_o,       // a doorbell's blocks,
-    output logic        ahead_go_o,    // in this cycle, with the context that goes back
-    output logic [31:0] ahead_index_o,
-    output logic [3:0]  ahead_limit_o,
-    output logic        ahead_wake_o,  // the next to be sent, with which a turn comes
+    output req_pkg::ahead_t  ahead_o,       // a doorbell's blocks, with the context that goes back
     input  logic        ahead_ok_i,    // in this cycle
     // dingo_req_turn: all that was posted is flushed
     output logic        flush_o,
@@ -80,11 +70,7 @@ module dingo_req_step (
     // what a READ response answers; see dingo_req_place
     output logic        place_valid_o,
     input  logic        place_ready_i,
-    output logic        place_data_o,
-    output logic [31:0] place_offset_o,
-    output logic [12:0] place_len_o,
-    output req_pkg::item_t   place_item_o,
-    output req_pkg::rec_t    place_rec_o
+    output req_pkg::place_t  place_o
 );
   localparam int unsigned QP = rtl_pkg::QP_LOG;
 
@@ -94,7 +80,7 @@ module dingo_req_step (
   logic next_q;                        // an event was chosen ahead: its context comes while this one's goes back
   logic same_q;                        // of the QP whose context goes back
   req_pkg::work_t w_q, event_w, ack_w, retry_w, fail_w;
-  req_pkg::ctx_t c_q, event_c, ack_c, retry_c, fail_c;
+  req_pkg::ctx_t c_q, c_back, event_c, ack_c, retry_c, fail_c;
   req_pkg::report_t report_q, event_report, ack_report, retry_report, fail_report;
   req_pkg::rec_t rec_wr;
   req_pkg::item_t item_in;
@@ -136,21 +122,22 @@ module dingo_req_step (
   assign cq_o = cfg_q.send_cq;
   assign cfg_o = cfg_q;
   assign producer_o = c_q.producer;
-  assign back_o = backing && run;
+  assign back_o.valid = backing && run;
   always_comb begin
-    c_o = c_q;
-    c_o.fetching = c_q.fetching || w_q.ahead_wake;
-    c_o.asking = c_q.asking || (w_q.ahead_wake && !ahead_ok_i);
+    c_back = c_q;
+    c_back.fetching = c_q.fetching || w_q.ahead_wake;
+    c_back.asking = c_q.asking || (w_q.ahead_wake && !ahead_ok_i);
   end
-  assign wake_o = w_q.wake;
-  assign fetch_o = back_o && w_q.ahead_wake && !ahead_ok_i;
+  assign back_o.c = c_back;
+  assign back_o.wake = w_q.wake;
+  assign fetch_o = back_o.valid && w_q.ahead_wake && !ahead_ok_i;
 
   // ------------------------------------------------------------------------------------ blocks ahead of their turn
-  assign ahead_o = w_q.ahead_on;
-  assign ahead_go_o = run;
-  assign ahead_index_o = w_q.ahead_index;
-  assign ahead_limit_o = w_q.ahead_limit;
-  assign ahead_wake_o = w_q.ahead_wake;
+  assign ahead_o.valid = w_q.ahead_on;
+  assign ahead_o.go = run;
+  assign ahead_o.index = w_q.ahead_index;
+  assign ahead_o.limit = w_q.ahead_limit;
+  assign ahead_o.wake = w_q.ahead_wake;
 
   // ------------------------------------------------------------------------------------ a flush, a response arrives
   logic order_re;
@@ -158,7 +145,7 @@ module dingo_req_step (
 
   assign flush_o = w_q.phase == req_pkg::PH_FLUSH;
   assign flush_st_o = w_q.st;
-  assign place_len_o = rx_len_q;
+  assign place_o.len = rx_len_q;
   assign rx_o = (kind_q.rxp && !idle) || (next_q && next_kind_q.rxp);
   assign forget_o = starting && kind_q.qpa && qpa_q.op == rtl_pkg::QPA_CLEAR;
 
@@ -179,10 +166,10 @@ module dingo_req_step (
       .tail_i(c_q.tail),
       .valid_o(place_valid_o),
       .ready_i(place_ready_i),
-      .data_o(place_data_o),
-      .offset_o(place_offset_o),
-      .item_o(place_item_o),
-      .rec_o(place_rec_o),
+      .data_o(place_o.data),
+      .offset_o(place_o.offset),
+      .item_o(place_o.item),
+      .rec_o(place_o.rec),
       .rec_re_o(order_re),
       .rec_pos_o(order_pos),
       .rec_i
@@ -204,9 +191,9 @@ module dingo_req_step (
 
   // ------------------------------------------------------------------------------------ records
   logic rec_re;
-  logic [7:0] rec_rpos;
-  assign rec_re_o = rec_re;
-  assign rec_rpos_o = rec_rpos;
+  logic [7:0] rec_rpos, rec_wpos;
+  assign rec_access_o.re = rec_re;
+  assign rec_access_o.rpos = rec_rpos;
   always_comb begin
     rec_re = 1'b0;
     rec_rpos = c_q.head;
@@ -236,13 +223,14 @@ module dingo_req_step (
       rec_rpos = order_pos;
     end
   end
-  assign rec_we_o = run && (data_good || txerr_here);
-  assign rec_o = rec_wr;
+  assign rec_access_o.we = run && (data_good || txerr_here);
+  assign rec_access_o.wpos = rec_wpos;
+  assign rec_access_o.rec = rec_wr;
   always_comb begin
-    rec_wpos_o = c_q.head;
+    rec_wpos = c_q.head;
     rec_wr = rec_i;
     if (w_q.phase == req_pkg::PH_TXERR_TEST) begin
-      rec_wpos_o = w_q.pos;
+      rec_wpos = w_q.pos;
       rec_wr.status = dingo_pkg::WCS_LOC_PROT_ERR[7:0];
       rec_wr.verr = dingo_pkg::VERR_BUS[7:0];
     end else rec_wr.received = rec_i.received + 24'd1;
@@ -288,8 +276,8 @@ module dingo_req_step (
           w_q.ahead_wake <= 1'b0;
           w_q.to_sqe <= 1'b0;
           w_q.phase <= req_pkg::PH_IDLE;
-          c_q.fetching <= c_o.fetching;
-          c_q.asking <= c_o.asking;
+          c_q.fetching <= c_back.fetching;
+          c_q.asking <= c_back.asking;
           if (backing && kind_q.qpa) qpa_wait_q <= 1'b0;
           if (next_q) begin
             kind_q <= next_kind_q;
@@ -338,7 +326,7 @@ module dingo_req_step (
         req_pkg::PH_RX:
         if (place_valid_o && place_ready_i) begin
           // When it finds no place after all, the QP fails before anything behind it counts.
-          if (place_data_o) c_q.ordered <= place_item_o.psn + 32'd1;
+          if (place_o.data) c_q.ordered <= place_o.item.psn + 32'd1;
           w_q.phase <= req_pkg::PH_BACK;
         end
         req_pkg::PH_FLUSH:

@@ -27,62 +27,33 @@ module dingo_req_turn (
     input  rtl_pkg::qp_cfg_t     flush_cfg_i,
     input  rtl_pkg::qps_t        flush_st_i,
     input  req_pkg::ctx_t    flush_c_i,
-    output logic        flushed_o,     // one cycle, with c_o
+    output logic        flushed_o,     // one cycle, with back_o.c
     // the QP
     output logic        busy_o,        // its context is here
     output rtl_pkg::qpi_t        qp_o,
     output logic [31:0] qpn_o,
     output rtl_pkg::cqi_t        cq_o,
     output rtl_pkg::qp_cfg_t     cfg_o,
-    output logic        datagram_o,
-    output logic [31:0] producer_o,
-    output logic        back_o,        // its context goes back,
+    output req_pkg::back_t   back_o,        // its context goes back,
     input  logic        back_ok_i,     // in this cycle
-    output req_pkg::ctx_t    c_o,
-    output logic        wake_o,        // with back: there is more to do
     output logic        ack_o,         // what has completed is to be looked for; no other turn before
     input  logic        ack_take_i,
     // records; a read gives rec_i in the next cycle
-    output logic        rec_re_o,
+    output req_pkg::rec_access_t rec_access_o,
     input  logic        rec_re_ok_i,   // in this cycle
-    output logic [7:0]  rec_rpos_o,
     input  req_pkg::rec_t    rec_i,
-    output logic        rec_we_o,
     input  logic        rec_we_ok_i,
-    output logic [7:0]  rec_wpos_o,
-    output req_pkg::rec_t    rec_o,
     // dingo_req_wqes
-    output logic        load_o,
-    output logic [31:0] index_o,
-    output logic        wake_load_o,   // what is missing brings the next turn
-    input  logic        load_done_i,
-    input  logic        load_miss_i,
-    input  logic        load_asked_i,
-    input  req_pkg::wqe_t       wqe_i,
-    input  logic [383:0] head_i,
-    output logic        walk_o,
-    output logic        whole_o,
-    output logic [31:0] offset_o,
-    output logic [12:0] bytes_o,
-    input  logic        walk_done_i,
-    input  logic [7:0]  walk_verr_i,
+    output req_pkg::wqe_ask_t    ask_o,
+    input  req_pkg::wqe_answer_t answer_i,
     output logic [3:0]  seg_index_o,
     input  rtl_pkg::seg_t        seg_i,
     output logic        inl_re_o,
     output logic [2:0]  inl_block_o,
     input  logic [511:0] block_i,
     // dingo_wqe_quick
-    output logic        quick_may_start_o,
-    output logic        quick_start_o,
-    output logic        quick_stop_o,
-    output logic [31:0] quick_index_o,
-    input  logic        quick_rest_i,
-    input  logic        quick_on_i,
-    input  logic        quick_valid_i,
-    input  logic        quick_plain_i,
-    output logic        quick_take_o,
-    input  req_pkg::wqe_t       quick_wqe_i,
-    input  logic [127:0] quick_rdma_i,
+    output req_pkg::quick_ask_t    quick_o,
+    input  req_pkg::quick_answer_t quick_i,
     input  rtl_pkg::seg_t        quick_seg_i,
     // dingo_req_out
     input  logic        out_ok_i,      // what is given is taken
@@ -138,21 +109,21 @@ module dingo_req_turn (
   logic [32:0] wqe_round;
   rtl_pkg::txd_t txd;
 
-  assign ready_o = (state_q == IDLE || (leaving && !ack_q)) && quick_rest_i;
-  assign leaving = back_o && back_ok_i;
+  assign ready_o = (state_q == IDLE || (leaving && !ack_q)) && quick_i.rest;
+  assign leaving = back_o.valid && back_ok_i;
   assign rest_o = state_q == IDLE && !reports;
   assign busy_o = state_q != IDLE && state_q != ACK;
   assign qp_o = qp_q;
   assign qpn_o = {8'd0, cfg_q.tag, 16'(qp_q)};
   assign cq_o = cfg_q.send_cq;
   assign cfg_o = cfg_q;
-  assign datagram_o = datagram;
-  assign producer_o = state_q == TAKE ? c_i.producer : c_q.producer;
-  assign wake_load_o = !flush_q;
-  assign back_o = state_q == BACK && !flush_q && run_i && out_free;
+  assign ask_o.datagram = datagram;
+  assign ask_o.producer = state_q == TAKE ? c_i.producer : c_q.producer;
+  assign ask_o.wake = !flush_q;
+  assign back_o.valid = state_q == BACK && !flush_q && run_i && out_free;
   assign flushed_o = state_q == BACK && flush_q && run_i && out_free;
-  assign c_o = c_q;
-  assign wake_o = wake_q;
+  assign back_o.c = c_q;
+  assign back_o.wake = wake_q;
   assign ack_o = state_q == ACK;
   assign report_o = report_q;
   assign reports = report_q.cqe.valid || report_q.card.valid || report_q.qp.valid;
@@ -165,20 +136,20 @@ module dingo_req_turn (
   assign in_flight = c_q.send - c_q.oldest - {8'd0, c_q.read_psns};
   assign window_closed = !in_flight[31] && in_flight[30:WINDOW_LOG] != '0;
   assign ack_ns = now_ns_i + (64'd4096 << cfg_q.timeout);
-  assign wqe_round = ({1'b0, wqe_i.length} + {20'd0, pmtu} - 33'd1) >> shift;
-  assign wqe_packets = datagram || wqe_i.length == 32'd0 ? 32'd1 : wqe_round[31:0];
+  assign wqe_round = ({1'b0, answer_i.wqe.length} + {20'd0, pmtu} - 33'd1) >> shift;
+  assign wqe_packets = datagram || answer_i.wqe.length == 32'd0 ? 32'd1 : wqe_round[31:0];
   assign rec_next = r_q.first + {8'd0, r_q.packets};
 
   assign load_state = state_q == RELOAD || state_q == NEW || state_q == FLUSH_LOAD;
-  assign load_o = load_state && !load_seen_q && free_o;
-  assign loaded = load_done_i || load_seen_q;
-  assign index_o = state_q == RELOAD ? r_q.index : c_q.next_index;
+  assign ask_o.load = load_state && !load_seen_q && free_o;
+  assign loaded = answer_i.load_done || load_seen_q;
+  assign ask_o.index = state_q == RELOAD ? r_q.index : c_q.next_index;
   assign walk_state = (state_q == BEGIN && may_check) || state_q == CHECK || state_q == WALK;
-  assign walk_o = walk_state && !walk_seen_q && free_o;
-  assign walked = walk_done_i || walk_seen_q;
-  assign whole_o = state_q != WALK && !single;
-  assign offset_o = state_q == BEGIN ? '0 : off_q;
-  assign bytes_o = state_q == BEGIN ? r_q.length[12:0] : bytes_q;
+  assign ask_o.walk = walk_state && !walk_seen_q && free_o;
+  assign walked = answer_i.walk_done || walk_seen_q;
+  assign ask_o.whole = state_q != WALK && !single;
+  assign ask_o.offset = state_q == BEGIN ? '0 : off_q;
+  assign ask_o.bytes = state_q == BEGIN ? r_q.length[12:0] : bytes_q;
   assign sending = state_q == EMIT && run_i;
 
   // Longest datagram: the largest IB MTU whose packet fits the port's MTU
@@ -194,10 +165,10 @@ module dingo_req_turn (
   // The WQE that begins
   logic no_reads, must_wait, may_check;
   assign no_reads = r_read && reliable && cfg_q.max_rd == 8'd0;
-  assign must_wait = (wqe_i.fence && c_q.reads != 5'd0) ||
+  assign must_wait = (answer_i.wqe.fence && c_q.reads != 5'd0) ||
                      (reliable && !r_nop && !no_reads &&
                       ((r_read && (c_q.reads >= max_reads || (c_q.reads != 5'd0 && span > READ_SPAN))) || span > PSN_SPAN));
-  assign may_check = reliable && !must_wait && !r_nop && !no_reads && gid_ok && !wqe_i.inl && wqe_i.num_sge != 4'd0;
+  assign may_check = reliable && !must_wait && !r_nop && !no_reads && gid_ok && !answer_i.wqe.inl && answer_i.wqe.num_sge != 4'd0;
 
   // The packet that begins
   logic [23:0] place;                  // of the packet in its message
@@ -218,16 +189,16 @@ module dingo_req_turn (
   assign max_reads = cfg_q.max_rd > {3'd0, MAX_READS} ? MAX_READS : cfg_q.max_rd[4:0];
 
   dingo_req_txd u_txd (
-      .en_i(state_q == EMIT || quick_take_o),
+      .en_i(state_q == EMIT || quick_o.take),
       .qp_i(qp_q),
       .qpn_i(qpn_o),
       .cfg_i(cfg_q),
       .datagram_i(datagram),
-      .wqe_i(state_q == QUICK ? quick_wqe_i : wqe_i),
-      .head_i(state_q == QUICK ? {256'd0, quick_rdma_i} : head_i),
+      .wqe_i(state_q == QUICK ? quick_i.wqe : answer_i.wqe),
+      .head_i(state_q == QUICK ? {256'd0, quick_i.rdma} : answer_i.head),
       .psn_i(c_q.send[23:0]),
       .offset_i(state_q == QUICK ? 32'd0 : off_q),
-      .bytes_i(state_q == QUICK ? quick_wqe_i.length[12:0] : bytes_q),
+      .bytes_i(state_q == QUICK ? quick_i.wqe.length[12:0] : bytes_q),
       .last_i(state_q == QUICK || last_q),
       .ackreq_i(state_q == QUICK || ackreq),
       .gid_valid_i,
@@ -239,13 +210,13 @@ module dingo_req_turn (
       .clk_i,
       .rst_ni,
       .idle_o,
-      .start_i(sending || quick_take_o),
+      .start_i(sending || quick_o.take),
       .ready_o(free_o),
       .txd_i(txd),
       .datagram_i(datagram),
       .offset_i(off_q),
-      .quick_i(quick_take_o),
-      .quick_seg_i,
+      .quick_i(quick_o.take),
+      .quick_seg_i(quick_seg_i),
       .seg_index_o,
       .seg_i,
       .inl_re_o,
@@ -272,24 +243,24 @@ module dingo_req_turn (
   assign may_begin = c_q.tail - c_q.head != 8'd1 << rtl_pkg::REC_LOG && !window_closed;
   // A new WQE that may be plain. Without READs outstanding the window keeps PSNs in reach.
   assign quick_next = !flushing && up && c_q.wait_at == NEVER && !old && more && may_send && may_begin && reliable && gid_ok &&
-                      c_q.reads == 5'd0 && (quick_on_i || quick_valid_i || quick_rest_i);
+                      c_q.reads == 5'd0 && (quick_i.on || quick_i.valid || quick_i.rest);
   assign quick_last = c_q.next_index + 32'd1 == c_q.producer;
   // And another behind it: what may_send and may_begin will say then, or less.
   assign quick_more = used_q != BURST - 5'd1 && !halt_tx_i && tx_room_i && c_q.tail - c_q.head < (8'd1 << rtl_pkg::REC_LOG) - 8'd1 &&
                     (in_flight[31] || (in_flight[30:WINDOW_LOG] == '0 && in_flight[WINDOW_LOG-1:0] != '1));
-  assign quick_take_o = state_q == QUICK && run_i && quick_valid_i && quick_plain_i && free_o && rec_we_ok_i;
-  assign quick_may_start_o = state_q == TAKE || state_q == NEXT;
+  assign quick_o.take = state_q == QUICK && run_i && quick_i.valid && quick_i.plain && free_o && rec_we_ok_i;
+  assign quick_o.may_start = state_q == TAKE || state_q == NEXT;
   // It begins with the turn, as far as can be seen of what comes from the memory.
-  assign quick_start_o = (state_q == TAKE && qp_rdata_i.cfg.kind == dingo_pkg::QPT_RC[2:0] && qp_rdata_i.state == dingo_pkg::QPS_RTS[2:0] &&
-                          c_i.cursor == c_i.tail && c_i.next_index != c_i.producer) || (state_q == NEXT && run_i && out_free && quick_next && !quick_on_i && !quick_valid_i);
-  assign quick_stop_o = (state_q == NEXT && !quick_next) || (state_q == QUICK && quick_valid_i && !quick_plain_i) || state_q == BACK;
-  assign quick_index_o = state_q == TAKE ? c_i.next_index : c_q.next_index;
+  assign quick_o.start = (state_q == TAKE && qp_rdata_i.cfg.kind == dingo_pkg::QPT_RC[2:0] && qp_rdata_i.state == dingo_pkg::QPS_RTS[2:0] &&
+                          c_i.cursor == c_i.tail && c_i.next_index != c_i.producer) || (state_q == NEXT && run_i && out_free && quick_next && !quick_i.on && !quick_i.valid);
+  assign quick_o.stop = (state_q == NEXT && !quick_next) || (state_q == QUICK && quick_i.valid && !quick_i.plain) || state_q == BACK;
+  assign quick_o.index = state_q == TAKE ? c_i.next_index : c_q.next_index;
 
-  assign rec_re_o = state_q == NEXT && run_i && out_free && old;
-  assign rec_rpos_o = c_q.cursor;
-  assign rec_we_o = quick_take_o || (run_i && (state_q == PUSH || state_q == REFUSE || state_q == FAULT));
-  assign rec_wpos_o = state_q == FAULT ? c_q.cursor : c_q.tail;
-  assign rec_o = rec_wr;
+  assign rec_access_o.re = state_q == NEXT && run_i && out_free && old;
+  assign rec_access_o.rpos = c_q.cursor;
+  assign rec_access_o.we = quick_o.take || (run_i && (state_q == PUSH || state_q == REFUSE || state_q == FAULT));
+  assign rec_access_o.wpos = state_q == FAULT ? c_q.cursor : c_q.tail;
+  assign rec_access_o.rec = rec_wr;
   always_comb begin
     rec_wr = r_q;
     if (state_q == REFUSE) rec_wr.packets = '0;
@@ -302,10 +273,10 @@ module dingo_req_turn (
       rec_wr.index = c_q.next_index;
       rec_wr.first = c_q.new_psn;
       rec_wr.packets = 24'd1;
-      rec_wr.length = quick_wqe_i.length;
-      rec_wr.opcode = quick_wqe_i.opcode;
+      rec_wr.length = quick_i.wqe.length;
+      rec_wr.opcode = quick_i.wqe.opcode;
       rec_wr.blocks = 4'd1;
-      rec_wr.signaled = quick_wqe_i.signaled || cfg_q.signal_all;
+      rec_wr.signaled = quick_i.wqe.signaled || cfg_q.signal_all;
     end
   end
 
@@ -351,11 +322,11 @@ module dingo_req_turn (
             if (!may_send) wake_q <= 1'b1;
             else if (old) state_q <= rec_re_ok_i ? REC : NEXT;
             else if (quick_next) state_q <= QUICK;
-            else if (may_begin) state_q <= quick_rest_i ? NEW : NEXT;
+            else if (may_begin) state_q <= quick_i.rest ? NEW : NEXT;
           end
         end
         QUICK:                         // one behind the other, as long as nothing is in the way
-        if (quick_take_o) begin
+        if (quick_o.take) begin
           c_q.tail <= c_q.tail + 8'd1;
           c_q.cursor <= c_q.tail + 8'd1;
           c_q.next_index <= c_q.next_index + 32'd1;
@@ -368,7 +339,7 @@ module dingo_req_turn (
           used_q <= used_q + 5'd1;
           state_q <= quick_last ? BACK : quick_more ? QUICK : NEXT;
           a_new: assert (c_q.send == c_q.new_psn && !rtl_pkg::idx_before(c_q.send, c_q.sent));
-        end else if (!quick_valid_i && !quick_on_i && quick_rest_i) state_q <= NEW;
+        end else if (!quick_i.valid && !quick_i.on && quick_i.rest) state_q <= NEW;
         REC: begin
           r_q <= rec_i;
           state_q <= RELOAD;
@@ -380,14 +351,14 @@ module dingo_req_turn (
         end
         RELOAD:
         if (loaded) begin
-          status_q <= wqe_i.status;
-          verr_q <= wqe_i.verr;
-          if (load_miss_i) begin
-            wake_q <= !load_asked_i;
-            c_q.fetching <= load_asked_i;
+          status_q <= answer_i.wqe.status;
+          verr_q <= answer_i.wqe.verr;
+          if (answer_i.load_miss) begin
+            wake_q <= !answer_i.load_asked;
+            c_q.fetching <= answer_i.load_asked;
             state_q <= BACK;
-          end else if (wqe_i.status != 8'd0) state_q <= FAULT;
-          else if (wqe_i.opcode != r_q.opcode || wqe_i.length != r_q.length) begin
+          end else if (answer_i.wqe.status != 8'd0) state_q <= FAULT;
+          else if (answer_i.wqe.opcode != r_q.opcode || answer_i.wqe.length != r_q.length) begin
             // the host changed a WQE that it had given away
             {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_WQE_FETCH[7:0]};
             state_q <= FAULT;
@@ -395,23 +366,23 @@ module dingo_req_turn (
         end
         NEW:
         if (loaded) begin
-          status_q <= wqe_i.status;
-          verr_q <= wqe_i.verr;
+          status_q <= answer_i.wqe.status;
+          verr_q <= answer_i.wqe.verr;
           r_q.index <= c_q.next_index;
           r_q.first <= c_q.new_psn;
           r_q.packets <= wqe_packets[23:0];
-          r_q.length <= wqe_i.length;
+          r_q.length <= answer_i.wqe.length;
           r_q.received <= '0;
-          r_q.opcode <= wqe_i.opcode;
-          r_q.blocks <= wqe_i.blocks;
+          r_q.opcode <= answer_i.wqe.opcode;
+          r_q.blocks <= answer_i.wqe.blocks;
           r_q.status <= '0;
           r_q.verr <= '0;
-          r_q.signaled <= wqe_i.signaled || cfg_q.signal_all;
-          if (load_miss_i) begin
-            wake_q <= !load_asked_i;
-            c_q.fetching <= load_asked_i;
+          r_q.signaled <= answer_i.wqe.signaled || cfg_q.signal_all;
+          if (answer_i.load_miss) begin
+            wake_q <= !answer_i.load_asked;
+            c_q.fetching <= answer_i.load_asked;
             state_q <= BACK;
-          end else state_q <= wqe_i.status != 8'd0 ? REFUSE : BEGIN;
+          end else state_q <= answer_i.wqe.status != 8'd0 ? REFUSE : BEGIN;
         end
         BEGIN: begin
           off_q <= '0;
@@ -432,9 +403,9 @@ module dingo_req_turn (
         CHECK:
         if (walked) begin
           status_q <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
-          verr_q <= walk_verr_i;
+          verr_q <= answer_i.walk_verr;
           placed_q <= single;
-          state_q <= walk_verr_i != 8'd0 ? REFUSE : PUSH;
+          state_q <= answer_i.walk_verr != 8'd0 ? REFUSE : PUSH;
         end
         PUSH:
         if (rec_we_ok_i) begin
@@ -476,7 +447,7 @@ module dingo_req_turn (
           bytes_q <= r_read ? '0 : rest < {19'd0, pmtu} ? rest[12:0] : pmtu;
           if (datagram) bytes_q <= rest[12:0];
           next_psn_q <= r_read ? rec_next : c_q.send + 32'd1;
-          state_q <= r_read || wqe_i.inl || rest == 32'd0 ? EMIT : WALK;
+          state_q <= r_read || answer_i.wqe.inl || rest == 32'd0 ? EMIT : WALK;
           if (reliable && !gid_ok) begin
             {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_GID[7:0]};
             state_q <= FAULT;
@@ -485,8 +456,8 @@ module dingo_req_turn (
         WALK:
         if (walked) begin
           status_q <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
-          verr_q <= walk_verr_i;
-          state_q <= walk_verr_i != 8'd0 ? FAULT : EMIT;
+          verr_q <= answer_i.walk_verr;
+          state_q <= answer_i.walk_verr != 8'd0 ? FAULT : EMIT;
         end
         EMIT:
         if (free_o) begin              // it is taken
@@ -517,18 +488,18 @@ module dingo_req_turn (
         end else state_q <= FLUSH_LOAD;
         FLUSH_LOAD:                    // for opcode and size; that it may be wrong no longer matters
         if (loaded) begin
-          if (!load_miss_i) state_q <= FLUSH_DO;
+          if (!answer_i.load_miss) state_q <= FLUSH_DO;
           else if (!flush_q) begin
-            wake_q <= !load_asked_i;
-            c_q.fetching <= load_asked_i;
+            wake_q <= !answer_i.load_asked;
+            c_q.fetching <= answer_i.load_asked;
             state_q <= BACK;
           end
         end
         FLUSH_DO: begin
-          report_q.cqe <= req_pkg::cqe(c_q.next_index, 32'd0, wqe_i.opcode, dingo_pkg::WCS_WR_FLUSH_ERR[7:0], dingo_pkg::VERR_FLUSHED[7:0]);
+          report_q.cqe <= req_pkg::cqe(c_q.next_index, 32'd0, answer_i.wqe.opcode, dingo_pkg::WCS_WR_FLUSH_ERR[7:0], dingo_pkg::VERR_FLUSHED[7:0]);
           report_q.qp <= req_pkg::count_qp(4'(dingo_pkg::QP_SEND_CQES));
           report_q.card <= req_pkg::count_card(6'(dingo_pkg::CARD_REQ_CQE_FLUSH_ERROR));
-          c_q.next_index <= c_q.next_index + {28'd0, wqe_i.blocks};
+          c_q.next_index <= c_q.next_index + {28'd0, answer_i.wqe.blocks};
           used_q <= used_q + 5'd1;
           state_q <= FLUSH_NEXT;
         end

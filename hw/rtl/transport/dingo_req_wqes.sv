@@ -8,50 +8,23 @@ module dingo_req_wqes (
     output logic        idle_o,        // no fill in work
     input  logic        xl_flush_i,
     input  logic        forget_i,
+    // a WQE and its SGEs; see req_pkg
     input  rtl_pkg::qpi_t        qp_i,
     input  rtl_pkg::qp_cfg_t     cfg_i,
-    input  logic        datagram_i,
-    // a WQE; see dingo_wqe_load
-    input  logic        load_i,
+    input  req_pkg::wqe_ask_t    ask_i,
+    output req_pkg::wqe_answer_t answer_o,
     input  logic        sel_i,
-    input  logic [31:0] index_i,
-    input  logic [31:0] producer_i,
-    input  logic        wake_i,
-    output logic        load_done_o,
-    output logic        load_miss_o,
-    output logic        load_asked_o,
-    // blocks that will be needed soon, from ahead_index_i on; no harm if they do not come
-    input  logic        ahead_i,
-    input  logic        ahead_go_i,    // in this cycle, if at all
+    // blocks that will be needed soon: see req_pkg
+    input  req_pkg::ahead_t      ahead_i,
     input  rtl_pkg::qpi_t        ahead_qp_i,
     input  rtl_pkg::qp_cfg_t     ahead_cfg_i,
-    input  logic [31:0] ahead_index_i,
-    input  logic [3:0]  ahead_limit_i,
-    input  logic        ahead_wake_i,  // make the QP due when they have come
-    output logic        ahead_ok_o,    // they are on their way
+    output logic        ahead_ok_o,    // in this cycle: they are on their way
     output logic        fetch_ok_o,    // there is room for one that makes its QP due
     // WQEs one behind the other; see dingo_wqe_quick
-    input  logic        quick_may_start_i,
-    input  logic        quick_start_i,
-    input  logic        quick_stop_i,
-    input  logic [31:0] quick_index_i,
-    output logic        quick_rest_o,
-    output logic        quick_on_o,
-    output logic        quick_valid_o,
-    output logic        quick_plain_o,
-    input  logic        quick_take_i,
-    output req_pkg::wqe_t       quick_wqe_o,
-    output logic [127:0] quick_rdma_o,
+    input  req_pkg::quick_ask_t    quick_i,
+    output req_pkg::quick_answer_t quick_o,
     output rtl_pkg::seg_t        quick_seg_o,
-    output req_pkg::wqe_t       wqe_o,
-    output logic [383:0] head_o,
-    // its SGEs; see dingo_sge_walk
-    input  logic        walk_i,
-    input  logic        whole_i,
-    input  logic [31:0] offset_i,
-    input  logic [12:0] bytes_i,
-    output logic        walk_done_o,
-    output logic [7:0]  walk_verr_o,
+    // segments of what was walked last
     input  logic [3:0]  seg_index_i,
     output rtl_pkg::seg_t        seg_o,
     // its blocks, in the next cycle
@@ -89,15 +62,15 @@ module dingo_req_wqes (
 
   // A WQE that is waited for goes first, then a doorbell's, then what will be needed later.
   assign load_fill = fill_valid;
-  assign ahead = ahead_i && !load_fill;
-  assign spare = quick_fill && !load_fill && !ahead_i;
+  assign ahead = ahead_i.valid && !load_fill;
+  assign spare = quick_fill && !load_fill && !ahead_i.valid;
   assign any_fill = load_fill || ahead || spare;
   assign ahead_ok_o = ahead && fill_ready;
   assign cache_re = load_re || quick_re;
   assign cache_index = quick_re ? quick_look : load_index;
   assign mr_valid_o = walk_mr_valid || quick_mr_valid;
   assign mr_o = quick_mr_valid ? quick_mr : walk_mr;
-  assign is_read = wqe_o.opcode == dingo_pkg::WR_READ[7:0];
+  assign is_read = answer_o.wqe.opcode == dingo_pkg::WR_READ[7:0];
   assign block_re = walk_re || inl_re_i;
   assign block_index = walk_re ? walk_block : inl_block_i;
 
@@ -105,18 +78,18 @@ module dingo_req_wqes (
       .clk_i,
       .rst_ni,
       .forget_i,
-      .start_i(load_i),
+      .start_i(ask_i.load),
       .sel_i,
       .qp_i,
-      .index_i,
-      .producer_i,
-      .wake_i,
-      .datagram_i,
-      .done_o(load_done_o),
-      .miss_o(load_miss_o),
-      .asked_o(load_asked_o),
-      .wqe_o,
-      .head_o,
+      .index_i(ask_i.index),
+      .producer_i(ask_i.producer),
+      .wake_i(ask_i.wake),
+      .datagram_i(ask_i.datagram),
+      .done_o(answer_o.load_done),
+      .miss_o(answer_o.load_miss),
+      .asked_o(answer_o.load_asked),
+      .wqe_o(answer_o.wqe),
+      .head_o(answer_o.head),
       .re_i(block_re),
       .block_i(block_index),
       .block_o,
@@ -135,21 +108,21 @@ module dingo_req_wqes (
   dingo_wqe_quick u_quick (
       .clk_i,
       .rst_ni,
-      .rest_o(quick_rest_o),
-      .on_o(quick_on_o),
-      .may_start_i(quick_may_start_i),
-      .start_i(quick_start_i),
-      .stop_i(quick_stop_i),
-      .index_i(quick_index_i),
-      .producer_i,
+      .rest_o(quick_o.rest),
+      .on_o(quick_o.on),
+      .may_start_i(quick_i.may_start),
+      .start_i(quick_i.start),
+      .stop_i(quick_i.stop),
+      .index_i(quick_i.index),
+      .producer_i(ask_i.producer),
       .path_mtu_i(cfg_i.path_mtu),
       .pdn_i(cfg_i.pdn),
       .privileged_i(cfg_i.privileged),
-      .valid_o(quick_valid_o),
-      .plain_o(quick_plain_o),
-      .take_i(quick_take_i),
-      .wqe_o(quick_wqe_o),
-      .rdma_o(quick_rdma_o),
+      .valid_o(quick_o.valid),
+      .plain_o(quick_o.plain),
+      .take_i(quick_i.take),
+      .wqe_o(quick_o.wqe),
+      .rdma_o(quick_o.rdma),
       .seg_o(quick_seg_o),
       .cache_re_o(quick_re),
       .cache_index_o(quick_look),
@@ -177,12 +150,12 @@ module dingo_req_wqes (
       .err_o(cache_err),
       .data_o(cache_data),
       .fill_valid_i(any_fill),
-      .fill_go_i(ahead_go_i || !ahead),
+      .fill_go_i(ahead_i.go || !ahead),
       .fill_ready_o(fill_ready),
       .fill_qp_i(ahead ? ahead_qp_i : qp_i),
-      .fill_index_i(ahead ? ahead_index_i : spare ? quick_fill_index : fill_index),
-      .fill_limit_i(ahead ? ahead_limit_i : spare ? quick_fill_limit : fill_limit),
-      .fill_wake_i(ahead ? ahead_wake_i : fill_wake && load_fill),
+      .fill_index_i(ahead ? ahead_i.index : spare ? quick_fill_index : fill_index),
+      .fill_limit_i(ahead ? ahead_i.limit : spare ? quick_fill_limit : fill_limit),
+      .fill_wake_i(ahead ? ahead_i.wake : fill_wake && load_fill),
       .fill_force_i(fill_force && load_fill),
       .fill_spare_i(!load_fill),
       .spare_o(fetch_ok_o),
@@ -204,17 +177,17 @@ module dingo_req_wqes (
   dingo_sge_walk u_walk (
       .clk_i,
       .rst_ni,
-      .start_i(walk_i),
-      .whole_i,
-      .offset_i(offset_i),
-      .bytes_i(bytes_i),
+      .start_i(ask_i.walk),
+      .whole_i(ask_i.whole),
+      .offset_i(ask_i.offset),
+      .bytes_i(ask_i.bytes),
       .access_i(is_read ? dingo_pkg::ACC_LOCAL_WRITE[5:0] : 6'd0),
       .pdn_i(cfg_i.pdn),
       .privileged_i(cfg_i.privileged),
-      .datagram_i,
-      .num_sge_i(wqe_o.num_sge),
-      .done_o(walk_done_o),
-      .verr_o(walk_verr_o),
+      .datagram_i(ask_i.datagram),
+      .num_sge_i(answer_o.wqe.num_sge),
+      .done_o(answer_o.walk_done),
+      .verr_o(answer_o.walk_verr),
       .seg_index_i,
       .seg_o,
       .re_o(walk_re),
@@ -222,7 +195,7 @@ module dingo_req_wqes (
       .block_i(block_o),
       .mr_valid_o(walk_mr_valid),
       .mr_o(walk_mr),
-      .mr_rsp_valid_i(mr_rsp_valid_i && quick_rest_o),  // else it is the other's
+      .mr_rsp_valid_i(mr_rsp_valid_i && quick_o.rest),  // else it is the other's
       .mr_rsp_i
   );
 

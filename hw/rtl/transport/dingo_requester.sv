@@ -92,66 +92,55 @@ module dingo_requester (
     input  rtl_pkg::rdl_rsp_t    line_rsp_i       // of both
 );
 
-
-  logic sched_clear, timers_clear, step_clear, pick, take, fails, due_valid, wake_valid, wake_take, ready, set, step_idle, cache_idle, out_idle;
-  logic qpa_wait, forget, db_valid, db_next;
+  // scheduling
+  logic sched_clear, timers_clear, pick, take, fails, due_valid, wake_valid, wake_take, ready, set;
+  logic qpa_wait, db_valid, db_next;
   logic [2:0] db_count;
   rtl_pkg::qdb_t db;
   req_pkg::step_t kind;
-  rtl_pkg::qpi_t pick_qp, due_qp, wake_qp, qpa_qp, qp, next_qp, rec_qp, set_qp;
+  rtl_pkg::qpi_t pick_qp, due_qp, wake_qp, qpa_qp, set_qp;
+  logic [63:0] set_ns;
+  // the step
+  logic step_clear, step_idle, step_busy, next, fetch, step_between, flush, flushed, forget, ahead_ok;
+  rtl_pkg::qpi_t qp, next_qp, rec_qp;
   rtl_pkg::cqi_t cq;
   rtl_pkg::qp_cfg_t cfg;
-  logic [31:0] qpn;
-  logic [63:0] set_ns;
-  // contexts and records
-  logic step_busy, next, fetch, fetch_ok, step_back, step_wake, step_between, step_re, step_we;
-  logic [7:0] step_rpos, step_wpos;
-  req_pkg::ctx_t step_c, c_in;
-  req_pkg::rec_t step_rec, rec_in;
-  // a turn
-  logic turn_ok, turn_ready, turn_rest, turn_take, turn_busy, turn_back, turn_back_ok, turn_wake, turn_ack, turn_re, turn_re_ok, turn_we, turn_we_ok;
-  logic turn_datagram, turn_load_wake, flush, flushed, out_step;
-  logic [7:0] turn_rpos, turn_wpos;
-  rtl_pkg::qpi_t turn_take_qp, turn_qp;
   rtl_pkg::qps_t flush_st;
+  logic [31:0] qpn, producer;
+  req_pkg::back_t step_back;
+  req_pkg::rec_access_t step_access;
+  req_pkg::ahead_t ahead;
+  // a turn
+  logic turn_ok, turn_ready, turn_rest, turn_take, turn_busy, turn_back_ok, turn_ack, turn_re_ok, turn_we_ok, send_free, send_idle;
+  rtl_pkg::qpi_t turn_take_qp, turn_qp;
   rtl_pkg::qp_cfg_t turn_cfg;
   rtl_pkg::cqi_t turn_cq;
-  req_pkg::ctx_t turn_c;
-  req_pkg::rec_t turn_rec;
-  logic [31:0] turn_qpn, turn_producer;
-  req_pkg::report_t turn_report;
-  // WQEs that are looked at ahead
-  logic quick_may_start, quick_start, quick_stop, quick_rest, quick_on, quick_valid, quick_plain, quick_take;
-  logic [31:0] quick_index;
-  req_pkg::wqe_t quick_wqe;
-  logic [127:0] quick_rdma;
-  rtl_pkg::seg_t quick_seg;
+  logic [31:0] turn_qpn;
+  req_pkg::back_t turn_back;
+  req_pkg::rec_access_t turn_access;
+  // contexts and records
+  req_pkg::ctx_t c_in;
+  req_pkg::rec_t rec_in;
   // responses
-  logic is_ack, ack_take, rx, send_free, send_idle, place_valid, place_ready, place_data, place_idle, place_soon, place_using, place_load, place_walk;
-  logic place_free, place_sel;
-  logic [31:0] place_at, place_index, place_producer, place_offset;
-  logic [12:0] place_len, place_bytes;
+  logic is_ack, ack_take, rx, place_valid, place_ready, place_idle, place_soon, place_using, place_free, place_sel;
   logic [3:0] place_seg;
-  req_pkg::item_t place_item;
-  req_pkg::rec_t place_rec;
   rtl_pkg::qpi_t place_qp;
   rtl_pkg::qp_cfg_t place_cfg;
+  req_pkg::place_t place;
   // WQEs
-  logic ahead, ahead_go, ahead_wake, ahead_ok, load, load_done, load_miss, load_asked, walk, whole, walk_done, inl_re;
-  logic [31:0] index, producer, offset, ahead_index;
-  logic [3:0] ahead_limit;
-  logic [12:0] bytes;
-  logic [7:0] walk_verr;
+  logic fetch_ok, cache_idle, inl_re;
   logic [3:0] seg_index;
   logic [2:0] inl_block;
   logic [511:0] block;
-  logic [383:0] head;
-  req_pkg::wqe_t wqe;
-  rtl_pkg::seg_t seg;
+  rtl_pkg::seg_t seg, quick_seg;
+  req_pkg::wqe_ask_t turn_ask, place_ask, ask;
+  req_pkg::wqe_answer_t answer;
+  req_pkg::quick_ask_t quick_ask;
+  req_pkg::quick_answer_t quick_answer;
   // completions, events, counts
-  logic room;
+  logic room, out_step, out_idle;
   req_pkg::item_t commit_item;
-  req_pkg::report_t step_report, report;
+  req_pkg::report_t step_report, turn_report, report;
 
   assign commit_item = commit_i.item[req_pkg::ITEM_W-1:0];
   assign commit_ready_o = take && kind.commit;
@@ -161,7 +150,12 @@ module dingo_requester (
   assign turn_ok = turn_ready && room && !halt_tx_i && tx_room_i && !place_using && !rx && !flush;
   // dingo_req_wqes serves the turn, and dingo_req_place when there is none and nothing of one is awaited.
   assign place_sel = place_using && !turn_busy;
-  assign place_free = send_free && !turn_busy && quick_rest;
+  assign place_free = send_free && !turn_busy && quick_answer.rest;
+  always_comb begin
+    ask = place_sel ? place_ask : turn_ask;
+    ask.load = turn_ask.load || place_ask.load;
+    ask.walk = turn_ask.walk || place_ask.walk;
+  end
   assign tx_idle_o = step_clear && !turn_busy && send_idle;
   assign rxp_ready_o = (take && kind.rxp) || ack_take;
   assign txerr_ready_o = take && kind.txerr;
@@ -177,396 +171,77 @@ module dingo_requester (
       .clk_i, .rst_ni, .valid_i(db_valid_i), .ready_o(db_ready_o), .data_i(db_i),
       .valid_o(db_valid), .ready_i((take && kind.db) || db_next), .data_o(db), .count_o(db_count));
   dingo_req_sched u_sched (
-      .clk_i,
-      .rst_ni,
-      .ready_o(sched_clear),
-      .commit_i(commit_valid_i),
-      .commit_qp_i(commit_item.qp[rtl_pkg::QP_LOG-1:0]),
-      .rxp_i(rxp_valid_i && !is_ack && scat_room_i && place_soon),
-      .rxp_wait_i(rxp_valid_i && !is_ack && scat_room_i),
-      .rxp_qp_i(rxp_i.qp),
-      .db_i(db_valid),
-      .db_qp_i(db.qp),
-      .txerr_i(txerr_valid_i),
-      .txerr_qp_i(txerr_i.qp),
-      .due_i(due_valid),
-      .due_qp_i(due_qp),
-      .qpa_i(qpa_wait && place_idle),
-      .qpa_qp_i(qpa_qp),
-      .ack_i(turn_ack),
-      .ack_qp_i(turn_qp),
-      .cq_fail_i(cq_fail_valid_i),
-      .cq_fail_qp_i,
-      .fail_i(fail_valid_i),
-      .fail_qp_i,
-      .fails_o(fails),
-      .fetch_i(fetch),
-      .fetch_qp_i(qp),
-      .fetch_ok_i(fetch_ok && !halt_tx_i),
-      .ready_i(ready),
-      .ready_qp_i(set_qp),
-      .woken_i(wake_valid),
-      .woken_take_o(wake_take),
-      .woken_qp_i(wake_qp),
-      .work_o,
-      .step_i(step_busy),
-      .step_qp_i(qp),
-      .next_i(next),
-      .next_qp_i(next_qp),
-      .turn_i(turn_busy),
-      .turn_qp_i(turn_qp),
-      .turn_ok_i(turn_ok),
-      .turn_take_o(turn_take),
-      .turn_take_qp_o(turn_take_qp),
-      .valid_o(pick),
-      .take_i(take),
-      .kind_o(kind),
-      .qp_o(pick_qp)
+      .clk_i, .rst_ni, .ready_o(sched_clear), .commit_i(commit_valid_i), .commit_qp_i(commit_item.qp[rtl_pkg::QP_LOG-1:0]),
+      .rxp_i(rxp_valid_i && !is_ack && scat_room_i && place_soon), .rxp_wait_i(rxp_valid_i && !is_ack && scat_room_i),
+      .rxp_qp_i(rxp_i.qp), .db_i(db_valid), .db_qp_i(db.qp), .txerr_i(txerr_valid_i), .txerr_qp_i(txerr_i.qp),
+      .due_i(due_valid), .due_qp_i(due_qp), .qpa_i(qpa_wait && place_idle), .qpa_qp_i(qpa_qp), .ack_i(turn_ack),
+      .ack_qp_i(turn_qp), .cq_fail_i(cq_fail_valid_i), .cq_fail_qp_i, .fail_i(fail_valid_i), .fail_qp_i, .fails_o(fails),
+      .fetch_i(fetch), .fetch_qp_i(qp), .fetch_ok_i(fetch_ok && !halt_tx_i), .ready_i(ready), .ready_qp_i(set_qp),
+      .woken_i(wake_valid), .woken_take_o(wake_take), .woken_qp_i(wake_qp), .work_o, .step_i(step_busy), .step_qp_i(qp),
+      .next_i(next), .next_qp_i(next_qp), .turn_i(turn_busy), .turn_qp_i(turn_qp), .turn_ok_i(turn_ok),
+      .turn_take_o(turn_take), .turn_take_qp_o(turn_take_qp), .valid_o(pick), .take_i(take), .kind_o(kind), .qp_o(pick_qp)
   );
   dingo_req_timers u_timers (
-      .clk_i,
-      .rst_ni,
-      .ready_o(timers_clear),
-      .now_ns_i,
-      .set_i(set),
-      .set_qp_i(set_qp),
-      .set_ns_i(set_ns),
-      .valid_o(timer_valid_o),
-      .next_o(timer_next_o),
-      .due_valid_o(due_valid),
-      .due_ready_i(take && kind.due),
+      .clk_i, .rst_ni, .ready_o(timers_clear), .now_ns_i, .set_i(set), .set_qp_i(set_qp), .set_ns_i(set_ns),
+      .valid_o(timer_valid_o), .next_o(timer_next_o), .due_valid_o(due_valid), .due_ready_i(take && kind.due),
       .due_qp_o(due_qp)
   );
   dingo_req_step u_step (
-      .clk_i,
-      .rst_ni,
-      .clear_i(sched_clear && timers_clear),
-      .idle_o(step_idle),
-      .ready_o(step_clear),
-      .now_ns_i,
-      .pick_i(pick),
-      .take_o(take),
-      .busy_o(step_busy),
-      .next_o(next),
-      .next_qp_o(next_qp),
-      .rx_o(rx),
-      .kind_i(kind),
-      .pick_qp_i(pick_qp),
-      .commit_i,
-      .rxp_i,
-      .db_valid_i(db_valid),
-      .db_i(db),
-      .db_next_o(db_next),
-      .db_bad_o,
-      .txerr_i,
-      .fail_valid_i,
-      .fail_qp_i,
-      .fail_valid_o,
-      .qpa_valid_i,
-      .qpa_i,
-      .qpa_wait_o(qpa_wait),
-      .qpa_qp_o(qpa_qp),
-      .qpa_done_o,
-      .qpa_info_o,
-      .qp_o(qp),
-      .qpn_o(qpn),
-      .qp_rdata_i,
-      .cq_o(cq),
-      .state_we_o,
-      .state_o,
-      .back_o(step_back),
-      .c_o(step_c),
-      .wake_o(step_wake),
-      .fetch_o(fetch),
-      .c_i(c_in),
-      .between_o(step_between),
-      .hold_i(turn_re),
-      .rec_qp_o(rec_qp),
-      .rec_re_o(step_re),
-      .rec_rpos_o(step_rpos),
-      .rec_i(rec_in),
-      .rec_we_o(step_we),
-      .rec_wpos_o(step_wpos),
-      .rec_o(step_rec),
-      .cfg_o(cfg),
-      .producer_o(producer),
-      .forget_o(forget),
-      .ahead_o(ahead),
-      .ahead_go_o(ahead_go),
-      .ahead_index_o(ahead_index),
-      .ahead_limit_o(ahead_limit),
-      .ahead_wake_o(ahead_wake),
-      .ahead_ok_i(ahead_ok),
-      .flush_o(flush),
-      .flush_st_o(flush_st),
-      .flushed_i(flushed),
-      .flushed_c_i(turn_c),
-      .room_i(room),
-      .report_o(step_report),
-      .place_valid_o(place_valid),
-      .place_ready_i(place_ready),
-      .place_data_o(place_data),
-      .place_offset_o(place_at),
-      .place_len_o(place_len),
-      .place_item_o(place_item),
-      .place_rec_o(place_rec)
+      .clk_i, .rst_ni, .clear_i(sched_clear && timers_clear), .idle_o(step_idle), .ready_o(step_clear), .now_ns_i,
+      .pick_i(pick), .take_o(take), .busy_o(step_busy), .next_o(next), .next_qp_o(next_qp), .rx_o(rx), .kind_i(kind),
+      .pick_qp_i(pick_qp), .commit_i, .rxp_i, .db_valid_i(db_valid), .db_i(db), .db_next_o(db_next), .db_bad_o, .txerr_i,
+      .fail_valid_i, .fail_qp_i, .fail_valid_o, .qpa_valid_i, .qpa_i, .qpa_wait_o(qpa_wait), .qpa_qp_o(qpa_qp), .qpa_done_o,
+      .qpa_info_o, .qp_o(qp), .qpn_o(qpn), .qp_rdata_i, .cq_o(cq), .state_we_o, .state_o, .back_o(step_back),
+      .fetch_o(fetch), .c_i(c_in), .between_o(step_between), .hold_i(turn_access.re), .rec_qp_o(rec_qp),
+      .rec_access_o(step_access), .rec_i(rec_in), .cfg_o(cfg), .producer_o(producer), .forget_o(forget), .ahead_o(ahead),
+      .ahead_ok_i(ahead_ok), .flush_o(flush), .flush_st_o(flush_st), .flushed_i(flushed), .flushed_c_i(turn_back.c),
+      .room_i(room), .report_o(step_report), .place_valid_o(place_valid), .place_ready_i(place_ready), .place_o(place)
   );
   dingo_req_store u_store (
-      .clk_i,
-      .rst_ni,
-      .step_take_i(take),
-      .step_take_qp_i(pick_qp),
-      .step_qp_i(qp),
-      .step_back_i(step_back),
-      .step_c_i(step_c),
-      .step_wake_i(step_wake),
-      .step_between_i(step_between),
-      .step_re_i(step_re),
-      .step_rec_qp_i(rec_qp),
-      .step_rpos_i(step_rpos),
-      .step_we_i(step_we),
-      .step_wpos_i(step_wpos),
-      .step_rec_i(step_rec),
-      .turn_take_i(turn_take),
-      .turn_take_qp_i(turn_take_qp),
-      .turn_qp_i(turn_qp),
-      .turn_back_i(turn_back),
-      .turn_back_ok_o(turn_back_ok),
-      .turn_c_i(turn_c),
-      .turn_wake_i(turn_wake),
-      .turn_re_i(turn_re),
-      .turn_re_ok_o(turn_re_ok),
-      .turn_rpos_i(turn_rpos),
-      .turn_we_i(turn_we),
-      .turn_we_ok_o(turn_we_ok),
-      .turn_wpos_i(turn_wpos),
-      .turn_rec_i(turn_rec),
-      .c_o(c_in),
-      .rec_o(rec_in),
-      .set_o(set),
-      .set_qp_o(set_qp),
-      .set_ns_o(set_ns),
-      .ready_o(ready)
+      .clk_i, .rst_ni, .step_take_i(take), .step_take_qp_i(pick_qp), .step_qp_i(qp), .step_back_i(step_back),
+      .step_between_i(step_between), .step_rec_qp_i(rec_qp), .step_access_i(step_access), .turn_take_i(turn_take),
+      .turn_take_qp_i(turn_take_qp), .turn_qp_i(turn_qp), .turn_back_i(turn_back), .turn_back_ok_o(turn_back_ok),
+      .turn_access_i(turn_access), .turn_re_ok_o(turn_re_ok), .turn_we_ok_o(turn_we_ok), .c_o(c_in), .rec_o(rec_in),
+      .set_o(set), .set_qp_o(set_qp), .set_ns_o(set_ns), .ready_o(ready)
   );
   dingo_req_turn u_turn (
-      .clk_i,
-      .rst_ni,
-      .run_i(room),
-      .idle_o(send_idle),
-      .rest_o(turn_rest),
-      .free_o(send_free),
-      .halt_tx_i,
-      .now_ns_i,
-      .port_mtu_i,
-      .gid_valid_i,
-      .ready_o(turn_ready),
-      .take_i(turn_take),
-      .take_qp_i(turn_take_qp),
-      .c_i(c_in),
-      .qp_rdata_i,
-      .flush_i(flush),
-      .flush_qp_i(qp),
-      .flush_cfg_i(cfg),
-      .flush_st_i(flush_st),
-      .flush_c_i(step_c),
-      .flushed_o(flushed),
-      .busy_o(turn_busy),
-      .qp_o(turn_qp),
-      .qpn_o(turn_qpn),
-      .cq_o(turn_cq),
-      .cfg_o(turn_cfg),
-      .datagram_o(turn_datagram),
-      .producer_o(turn_producer),
-      .back_o(turn_back),
-      .back_ok_i(turn_back_ok),
-      .c_o(turn_c),
-      .wake_o(turn_wake),
-      .ack_o(turn_ack),
-      .ack_take_i(take && kind.ack),
-      .rec_re_o(turn_re),
-      .rec_re_ok_i(turn_re_ok),
-      .rec_rpos_o(turn_rpos),
-      .rec_i(rec_in),
-      .rec_we_o(turn_we),
-      .rec_we_ok_i(turn_we_ok),
-      .rec_wpos_o(turn_wpos),
-      .rec_o(turn_rec),
-      .load_o(load),
-      .index_o(index),
-      .wake_load_o(turn_load_wake),
-      .load_done_i(load_done),
-      .load_miss_i(load_miss),
-      .load_asked_i(load_asked),
-      .wqe_i(wqe),
-      .head_i(head),
-      .walk_o(walk),
-      .whole_o(whole),
-      .offset_o(offset),
-      .bytes_o(bytes),
-      .walk_done_i(walk_done),
-      .walk_verr_i(walk_verr),
-      .seg_index_o(seg_index),
-      .seg_i(seg),
-      .inl_re_o(inl_re),
-      .inl_block_o(inl_block),
-      .block_i(block),
-      .quick_may_start_o(quick_may_start),
-      .quick_start_o(quick_start),
-      .quick_stop_o(quick_stop),
-      .quick_index_o(quick_index),
-      .quick_rest_i(quick_rest),
-      .quick_on_i(quick_on),
-      .quick_valid_i(quick_valid),
-      .quick_plain_i(quick_plain),
-      .quick_take_o(quick_take),
-      .quick_wqe_i(quick_wqe),
-      .quick_rdma_i(quick_rdma),
-      .quick_seg_i(quick_seg),
-      .out_ok_i(!out_step && room),
-      .report_o(turn_report),
-      .tx_room_i,
-      .txd_valid_o,
-      .txd_ready_i,
-      .txd_o,
-      .seg_valid_o,
-      .seg_ready_i,
-      .seg_o,
-      .inl_valid_o,
-      .inl_ready_i,
-      .inl_o
+      .clk_i, .rst_ni, .run_i(room), .idle_o(send_idle), .rest_o(turn_rest), .free_o(send_free), .halt_tx_i, .now_ns_i,
+      .port_mtu_i, .gid_valid_i, .ready_o(turn_ready), .take_i(turn_take), .take_qp_i(turn_take_qp), .c_i(c_in),
+      .qp_rdata_i, .flush_i(flush), .flush_qp_i(qp), .flush_cfg_i(cfg), .flush_st_i(flush_st), .flush_c_i(step_back.c),
+      .flushed_o(flushed), .busy_o(turn_busy), .qp_o(turn_qp), .qpn_o(turn_qpn), .cq_o(turn_cq), .cfg_o(turn_cfg),
+      .back_o(turn_back), .back_ok_i(turn_back_ok), .ack_o(turn_ack), .ack_take_i(take && kind.ack),
+      .rec_access_o(turn_access), .rec_re_ok_i(turn_re_ok), .rec_i(rec_in), .rec_we_ok_i(turn_we_ok), .ask_o(turn_ask),
+      .answer_i(answer), .seg_index_o(seg_index), .seg_i(seg), .inl_re_o(inl_re), .inl_block_o(inl_block), .block_i(block),
+      .quick_o(quick_ask), .quick_i(quick_answer), .quick_seg_i(quick_seg), .out_ok_i(!out_step && room),
+      .report_o(turn_report), .tx_room_i, .txd_valid_o, .txd_ready_i, .txd_o, .seg_valid_o, .seg_ready_i, .seg_o,
+      .inl_valid_o, .inl_ready_i, .inl_o
   );
   dingo_req_place u_place (
-      .clk_i,
-      .rst_ni,
-      .idle_o(place_idle),
-      .ready_o(place_ready),
-      .soon_o(place_soon),
-      .using_o(place_using),
-      .ack_i(ack_take),
-      .ack_qp_i(rxp_i.qp),
-      .ack_psn_i(rxp_i.h.psn),
-      .ack_syndrome_i(rxp_i.h.syndrome),
-      .ack_len_i(rxp_i.h.len),
-      .start_i(place_valid && place_ready),
-      .data_i(place_data),
-      .offset_i(place_at),
-      .len_i(place_len),
-      .item_i(place_item),
-      .rec_i(place_rec),
-      .producer_i(producer),
-      .cfg_i(cfg),
-      .free_i(place_free),
-      .qp_o(place_qp),
-      .cfg_o(place_cfg),
-      .producer_o(place_producer),
-      .load_o(place_load),
-      .index_o(place_index),
-      .load_done_i(load_done),
-      .load_miss_i(load_miss),
-      .wqe_i(wqe),
-      .walk_o(place_walk),
-      .offset_o(place_offset),
-      .bytes_o(place_bytes),
-      .walk_done_i(walk_done),
-      .walk_verr_i(walk_verr),
-      .seg_index_o(place_seg),
-      .seg_i(seg),
-      .scat_valid_o,
-      .scat_ready_i,
-      .scat_o
+      .clk_i, .rst_ni, .idle_o(place_idle), .ready_o(place_ready), .soon_o(place_soon), .using_o(place_using),
+      .ack_i(ack_take), .ack_qp_i(rxp_i.qp), .ack_psn_i(rxp_i.h.psn), .ack_syndrome_i(rxp_i.h.syndrome),
+      .ack_len_i(rxp_i.h.len), .start_i(place_valid && place_ready), .place_i(place), .producer_i(producer), .cfg_i(cfg),
+      .free_i(place_free), .qp_o(place_qp), .cfg_o(place_cfg), .ask_o(place_ask), .answer_i(answer),
+      .seg_index_o(place_seg), .seg_i(seg), .scat_valid_o, .scat_ready_i, .scat_o
   );
   dingo_req_wqes u_wqes (
-      .clk_i,
-      .rst_ni,
-      .idle_o(cache_idle),
-      .xl_flush_i,
-      .forget_i(forget),
-      .qp_i(place_sel ? place_qp : turn_qp),
-      .cfg_i(place_sel ? place_cfg : turn_cfg),
-      .datagram_i(turn_datagram && !place_sel),
-      .load_i(load || place_load),
+      .clk_i, .rst_ni, .idle_o(cache_idle), .xl_flush_i, .forget_i(forget), .qp_i(place_sel ? place_qp : turn_qp),
+      .cfg_i(place_sel ? place_cfg : turn_cfg), .ask_i(ask), .answer_o(answer),
       .sel_i(place_sel && send_free),    // the last packet's inline data or segments may still be on their way out
-      .index_i(place_sel ? place_index : index),
-      .producer_i(place_sel ? place_producer : turn_producer),
-      .wake_i(turn_load_wake && !place_sel),
-      .load_done_o(load_done),
-      .load_miss_o(load_miss),
-      .load_asked_o(load_asked),
-      .ahead_i(ahead),
-      .ahead_go_i(ahead_go),
-      .ahead_qp_i(qp),
-      .ahead_cfg_i(cfg),
-      .ahead_index_i(ahead_index),
-      .ahead_limit_i(ahead_limit),
-      .ahead_wake_i(ahead_wake),
-      .ahead_ok_o(ahead_ok),
-      .fetch_ok_o(fetch_ok),
-      .quick_may_start_i(quick_may_start),
-      .quick_start_i(quick_start),
-      .quick_stop_i(quick_stop),
-      .quick_index_i(quick_index),
-      .quick_rest_o(quick_rest),
-      .quick_on_o(quick_on),
-      .quick_valid_o(quick_valid),
-      .quick_plain_o(quick_plain),
-      .quick_take_i(quick_take),
-      .quick_wqe_o(quick_wqe),
-      .quick_rdma_o(quick_rdma),
-      .quick_seg_o(quick_seg),
-      .wqe_o(wqe),
-      .head_o(head),
-      .walk_i(walk || place_walk),
-      .whole_i(whole && !place_sel),
-      .offset_i(place_sel ? place_offset : offset),
-      .bytes_i(place_sel ? place_bytes : bytes),
-      .walk_done_o(walk_done),
-      .walk_verr_o(walk_verr),
+      .ahead_i(ahead), .ahead_qp_i(qp), .ahead_cfg_i(cfg), .ahead_ok_o(ahead_ok), .fetch_ok_o(fetch_ok),
+      .quick_i(quick_ask), .quick_o(quick_answer), .quick_seg_o(quick_seg),
       .seg_index_i(send_free ? place_seg : seg_index),  // on their way out
-      .seg_o(seg),
-      .inl_re_i(inl_re),
-      .inl_block_i(inl_block),
-      .block_o(block),
-      .wake_valid_o(wake_valid),
-      .wake_ready_i(wake_take),
-      .wake_qp_o(wake_qp),
-      .mr_valid_o,
-      .mr_o,
-      .mr_rsp_valid_i,
-      .mr_rsp_i,
-      .line_wqe_valid_o(wqe_valid_o),
-      .line_wqe_ready_i(wqe_ready_i),
-      .line_wqe_o(wqe_o),
-      .line_wqe_rsp_valid_i(wqe_rsp_valid_i),
-      .line_valid_o,
-      .line_ready_i,
-      .line_o,
-      .line_rsp_valid_i,
-      .line_rsp_i
+      .seg_o(seg), .inl_re_i(inl_re), .inl_block_i(inl_block), .block_o(block), .wake_valid_o(wake_valid),
+      .wake_ready_i(wake_take), .wake_qp_o(wake_qp), .mr_valid_o, .mr_o, .mr_rsp_valid_i, .mr_rsp_i,
+      .line_wqe_valid_o(wqe_valid_o), .line_wqe_ready_i(wqe_ready_i), .line_wqe_o(wqe_o),
+      .line_wqe_rsp_valid_i(wqe_rsp_valid_i), .line_valid_o, .line_ready_i, .line_o, .line_rsp_valid_i, .line_rsp_i
   );
   // The step's goes first; the turn waits until it is taken.
   assign out_step = step_report.cqe.valid || step_report.ev.valid || step_report.card.valid || step_report.qp.valid;
   assign report = out_step ? step_report : room ? turn_report : '0;
   dingo_req_out u_out (
-      .clk_i,
-      .rst_ni,
-      .room_o(room),
-      .idle_o(out_idle),
-      .qp_i(out_step ? qp : turn_qp),
-      .qpn_i(out_step ? qpn : turn_qpn),
-      .cq_i(out_step ? cq : turn_cq),
-      .report_i(report),
-      .cqe_valid_o,
-      .cqe_ready_i,
-      .cqe_o,
-      .ev_valid_o,
-      .ev_ready_i,
-      .ev_o,
-      .stat_valid_o,
-      .stat_ready_i,
-      .stat_o,
-      .qstat_valid_o,
-      .qstat_ready_i,
-      .qstat_o
+      .clk_i, .rst_ni, .room_o(room), .idle_o(out_idle), .qp_i(out_step ? qp : turn_qp), .qpn_i(out_step ? qpn : turn_qpn),
+      .cq_i(out_step ? cq : turn_cq), .report_i(report), .cqe_valid_o, .cqe_ready_i, .cqe_o, .ev_valid_o, .ev_ready_i,
+      .ev_o, .stat_valid_o, .stat_ready_i, .stat_o, .qstat_valid_o, .qstat_ready_i, .qstat_o
   );
 
   wire unused_ok = &{1'b0, commit_i.item, commit_item, db_count};

@@ -124,36 +124,10 @@ module dingo_responder (
   rsp_pkg::emit_ready_t emit_ready;
   logic go, busy;
   assign part = is_rx ? rx_emit : is_commit ? cm_emit : tn_emit;
-  assign stat_valid_o = own.stat || part.stat;
-  assign stat_o.idx = own.stat ? own.stat_idx : part.stat_idx;
-  assign stat_o.by = 16'd1;
-  assign qstat_valid_o = own.qstat || part.qstat;
-  assign qstat_o.qp = qp_q;
-  assign qstat_o.idx = own.qstat ? own.qstat_idx : part.qstat_idx;
-  assign qstat_o.by = 16'd1;
-  assign ev_valid_o = own.ev || part.ev;
-  assign ev_o.kind = own.ev ? own.ev_kind : part.ev_kind;
-  assign ev_o.id = {8'd0, x_q.cfg.tag, 16'(qp_q)};
-  assign ev_o.data = '0;
-  assign cqe_valid_o = own.cqe || part.cqe;
-  always_comb begin
-    cqe_o = '0;
-    cqe_o.cq = x_q.cfg.recv_cq;
-    cqe_o.from_rsp = 1'b1;
-    cqe_o.qp = qp_q;
-    cqe_o.wqe_index = own.cqe ? own.cqe_tag : part.cqe_tag;
-    cqe_o.qpn_op = {dingo_pkg::WC_RECV[7:0], x_q.cfg.tag, 16'(qp_q)};
-    cqe_o.status = own.cqe ? own.cqe_status : part.cqe_status;
-    cqe_o.verr = own.cqe ? own.cqe_verr : part.cqe_verr;
-    if (cqe_o.status == dingo_pkg::WCS_SUCCESS[7:0]) begin
-      cqe_o.qpn_op[31:24] = item_q.opcode;
-      cqe_o.byte_len = item_q.bytes;
-      cqe_o.imm = item_q.imm;
-      cqe_o.src_qpn = item_q.src_qpn;
-      cqe_o.vlan = item_q.vlan;
-      cqe_o.flags = item_q.flags;
-    end
-  end
+  dingo_rsp_report u_report (
+      .own_i(own), .part_i(part), .qp_i(qp_q), .cfg_i(x_q.cfg), .item_i(item_q), .stat_valid_o, .stat_o, .qstat_valid_o,
+      .qstat_o, .ev_valid_o, .ev_o, .cqe_valid_o, .cqe_o
+  );
   assign emit_ready = {stat_ready_i, qstat_ready_i, ev_ready_i, cqe_ready_i};
   assign busy = stat_valid_o || qstat_valid_o || cqe_valid_o || ev_valid_o || scat_valid_o || txd_valid_o || seg_valid_o;
   assign go = (!stat_valid_o || stat_ready_i) && (!qstat_valid_o || qstat_ready_i) && (!cqe_valid_o || cqe_ready_i)
@@ -168,34 +142,14 @@ module dingo_responder (
   assign commit_item = rsp_pkg::item_t'(commit_i.item);
 
   dingo_rsp_sched u_sched (
-      .clk_i,
-      .rst_ni,
-      .commit_valid_i,
-      .commit_qp_i(commit_item.qp[rtl_pkg::QP_LOG-1:0]),
-      .cq_fail_valid_i,
-      .cq_fail_qp_i,
-      .fail_valid_i,
-      .fail_qp_i,
-      .db_valid_i,
-      .db_qp_i(db_i.qp),
-      .txerr_valid_i,
-      .txerr_qp_i(txerr_i.qp),
-      .qpa_valid_i(qpa_pending_q && !(state_q == STORE && step_q == rsp_pkg::STEP_QPA)),
-      .qpa_qp_i(qpa_q.qp),
+      .clk_i, .rst_ni, .commit_valid_i, .commit_qp_i(commit_item.qp[rtl_pkg::QP_LOG-1:0]), .cq_fail_valid_i, .cq_fail_qp_i,
+      .fail_valid_i, .fail_qp_i, .db_valid_i, .db_qp_i(db_i.qp), .txerr_valid_i, .txerr_qp_i(txerr_i.qp),
+      .qpa_valid_i(qpa_pending_q && !(state_q == STORE && step_q == rsp_pkg::STEP_QPA)), .qpa_qp_i(qpa_q.qp),
       // room is as of before what is on its way: two more than a packet's orders
-      .rxp_valid_i(in_valid && scat_room_i && !(loading && is_rx)),
-      .rxp_qp_i(in.qp),
+      .rxp_valid_i(in_valid && scat_room_i && !(loading && is_rx)), .rxp_qp_i(in.qp),
       .turn_ok_i(!halt_tx_i && tx_room_i && !txd_valid_o && !seg_valid_o && !quick_turn_q && !(loading && is_turn)),
-      .wake_i(wake_push),
-      .wake_qp_i(qp_q),
-      .again_i(again_q),
-      .take_i(take),
-      .step_o(step),
-      .step_valid_o(step_valid),
-      .step_qp_o(step_qp),
-      .again_o(again_next),
-      .ready_o(turn_ready),
-      .failures_o(failures)
+      .wake_i(wake_push), .wake_qp_i(qp_q), .again_i(again_q), .take_i(take), .step_o(step), .step_valid_o(step_valid),
+      .step_qp_o(step_qp), .again_o(again_next), .ready_o(turn_ready), .failures_o(failures)
   );
   assign take = (state_q == IDLE || (state_q == STORE && !next_q) || early) && go && step_valid;
   assign commit_ready_o = take && step == rsp_pkg::STEP_COMMIT;
@@ -212,7 +166,7 @@ module dingo_responder (
   rtl_pkg::mr_rsp_t in_mr_rsp;
   dingo_rsp_intake u_intake (
       .clk_i, .rst_ni, .idle_o(in_idle), .rxp_valid_i, .rxp_ready_o, .rxp_i, .valid_o(in_valid), .rxp_o(in), .key_o(in_key),
-      .mr_rsp_o(in_mr_rsp), .pop_i(in_pop), .ask_i(rx_mr_valid || tn_mr_valid || w_mr_valid), .mr_valid_o(in_mr_valid), .mr_o(in_mr),
+      .mr_rsp_o(in_mr_rsp), .pop_i(in_pop), .ask_i(key_ask), .mr_valid_o(in_mr_valid), .mr_o(in_mr),
       .mr_rsp_valid_i, .mr_rsp_i, .answer_o(answer));
   // Headers are looked at until then.
   assign in_pop = rx_end || (loading && go && quick_rx);
@@ -275,44 +229,12 @@ module dingo_responder (
   logic [12:0] rx_bytes;
   rtl_pkg::mr_req_t rx_mr;
   dingo_rsp_receive u_receive (
-      .clk_i,
-      .rst_ni,
-      .go_i(go),
-      .start_i(start && is_rx),
-      .ctx_i(ctx_r),
-      .done_o(rx_done),
-      .ctx_o(rx_ctx),
-      .x_i(x_q),
-      .emit_o(rx_emit),
-      .emit_ready_i(emit_ready),
-      .qp_i(qp_q),
-      .h_i(in.h),
-      .end_o(rx_end),
-      .prefetch_o(rx_prefetch),
-      .open_o(rx_open),
-      .scatter_o(rx_scatter),
-      .again_o(rx_again),
-      .bytes_o(rx_bytes),
-      .wqe_done_i(w_done_q),
-      .wqe_taken_o(rx_wqe_taken),
-      .wqe_bad_i(w_bad),
-      .wqe_bus_i(w_bus),
-      .wqe_verr_i(w_verr),
-      .wqe_tag_i(w_tag),
-      .wqe_nsge_i(w_nsge),
-      .wqe_cap_i(w_cap),
-      .wqe_sge_i(w_sge),
-      .wqe_off_i(w_off),
-      .wqe_seg_valid_i(w_seg_valid),
-      .wqe_seg_ready_o(rx_seg_ready),
-      .wqe_seg_i(w_seg),
-      .mr_valid_o(rx_mr_valid),
-      .mr_o(rx_mr),
-      .mr_done_i(mr_have_q),
-      .mr_rsp_i(mr_q),
-      .scat_valid_o(rx_scat_valid),
-      .scat_ready_i,
-      .scat_o(rx_scat)
+      .clk_i, .rst_ni, .go_i(go), .start_i(start && is_rx), .ctx_i(ctx_r), .done_o(rx_done), .ctx_o(rx_ctx), .x_i(x_q),
+      .emit_o(rx_emit), .emit_ready_i(emit_ready), .qp_i(qp_q), .h_i(in.h), .end_o(rx_end), .prefetch_o(rx_prefetch),
+      .open_o(rx_open), .scatter_o(rx_scatter), .again_o(rx_again), .bytes_o(rx_bytes), .wqe_done_i(w_done),
+      .wqe_taken_o(rx_wqe_taken), .wqe_i(w_wqe), .wqe_seg_valid_i(w_seg_valid), .wqe_seg_ready_o(rx_seg_ready),
+      .wqe_seg_i(w_seg), .mr_valid_o(rx_mr_valid), .mr_o(rx_mr), .mr_done_i(key_have), .mr_rsp_i(key),
+      .scat_valid_o(rx_scat_valid), .scat_ready_i, .scat_o(rx_scat)
   );
   logic rx_scat_valid, own_scat_valid_q;
   rtl_pkg::scat_t rx_scat, own_scat_q;
@@ -323,26 +245,10 @@ module dingo_responder (
   logic [3:0] rd_found, rd_slot;
   rsp_pkg::rres_t res;
   dingo_rsp_commit u_commit (
-      .clk_i,
-      .rst_ni,
-      .go_i(go),
-      .start_i(start && is_commit),
-      .ctx_i(ctx_r),
-      .done_o(cm_done),
-      .ctx_o(cm_ctx),
-      .wake_o(cm_wake),
-      .x_i(x_q),
-      .emit_o(cm_emit),
-      .emit_ready_i(emit_ready),
-      .exit_o(cm_exit),
-      .nak_o(cm_nak),
-      .item_i(item_q),
-      .item_err_i(item_err_q),
-      .rd_new_o(rd_new),
-      .rd_find_o(rd_find),
-      .rd_done_i(rd_done_q),
-      .rd_hit_i(rd_hit),
-      .rd_found_i(rd_found)
+      .clk_i, .rst_ni, .go_i(go), .start_i(start && is_commit), .ctx_i(ctx_r), .done_o(cm_done), .ctx_o(cm_ctx),
+      .wake_o(cm_wake), .x_i(x_q), .emit_o(cm_emit), .emit_ready_i(emit_ready), .exit_o(cm_exit), .nak_o(cm_nak),
+      .item_i(item_q), .item_err_i(item_err_q), .rd_new_o(rd_new), .rd_find_o(rd_find), .rd_done_i(rd_done_q),
+      .rd_hit_i(rd_hit), .rd_found_i(rd_found)
   );
 
   logic path_ok, tn_read, tn_send, tn_mr_valid, tn_open, tn_wqe_taken;
@@ -351,38 +257,12 @@ module dingo_responder (
   logic res_last;
   assign path_ok = gid_valid_i[x_q.cfg.sgid];
   dingo_rsp_turn u_turn (
-      .clk_i,
-      .rst_ni,
-      .go_i(go),
-      .start_i(start && is_turn),
-      .ctx_i(ctx_r),
-      .done_o(tn_done),
-      .ctx_o(tn_ctx),
-      .wake_o(tn_wake),
-      .again_o(tn_again),
-      .again_i(again_next_q),
-      .x_i(x_q),
-      .emit_o(tn_emit),
-      .emit_ready_i(emit_ready),
-      .exit_o(tn_exit),
-      .busy_i(busy),
-      .path_ok_i(path_ok),
-      .tx_room_i,
-      .read_o(tn_read),
-      .send_o(tn_send),
-      .rd_get_o(rd_get),
-      .rd_step_o(rd_step),
-      .rd_slot_o(rd_slot),
-      .rd_done_i(rd_done_q),
-      .res_bytes_i(res_bytes),
-      .res_last_i(res_last),
-      .mr_valid_o(tn_mr_valid),
-      .mr_done_i(mr_have_q),
-      .mr_ok_i(mr_q.ok),
-      .open_o(tn_open),
-      .wqe_done_i(w_done_q),
-      .wqe_taken_o(tn_wqe_taken),
-      .wqe_tag_i(w_tag)
+      .clk_i, .rst_ni, .go_i(go), .start_i(start && is_turn), .ctx_i(ctx_r), .done_o(tn_done), .ctx_o(tn_ctx),
+      .wake_o(tn_wake), .again_o(tn_again), .again_i(again_next_q), .x_i(x_q), .emit_o(tn_emit), .emit_ready_i(emit_ready),
+      .exit_o(tn_exit), .busy_i(busy), .path_ok_i(path_ok), .tx_room_i, .read_o(tn_read), .send_o(tn_send),
+      .rd_get_o(rd_get), .rd_step_o(rd_step), .rd_slot_o(rd_slot), .rd_done_i(rd_done_q), .res_bytes_i(res_bytes),
+      .res_last_i(res_last), .mr_valid_o(tn_mr_valid), .mr_done_i(key_have), .mr_ok_i(key.ok), .open_o(tn_open),
+      .wqe_done_i(w_done), .wqe_taken_o(tn_wqe_taken), .wqe_tag_i(w_wqe.tag)
   );
 
   logic part_done;
@@ -392,133 +272,45 @@ module dingo_responder (
 
   // ---------------------------------------------------------------- READs and what leaves
   dingo_rsp_reads u_reads (
-      .clk_i,
-      .rst_ni,
-      .qp_i(qp_q),
-      .path_mtu_i(x_q.cfg.path_mtu),
-      .new_i(rd_new),
-      .find_i(rd_find),
-      .get_i(rd_get),
-      .step_i(rd_step),
-      .slot_i(is_turn ? rd_slot : cm_ctx.rd_next),
-      .used_i(cm_ctx.rd_used),
-      .psn_i(item_q.psn),
-      .va_i(item_q.va),
-      .rkey_i(item_q.tag),
-      .length_i(item_q.bytes),
-      .msn_i(cm_ctx.msn + 24'd1),
-      .done_o(rd_done),
-      .hit_o(rd_hit),
-      .slot_o(rd_found),
-      .res_o(res)
+      .clk_i, .rst_ni, .qp_i(qp_q), .path_mtu_i(x_q.cfg.path_mtu), .new_i(rd_new), .find_i(rd_find), .get_i(rd_get),
+      .step_i(rd_step), .slot_i(is_turn ? rd_slot : cm_ctx.rd_next), .used_i(cm_ctx.rd_used), .psn_i(item_q.psn),
+      .va_i(item_q.va), .rkey_i(item_q.tag), .length_i(item_q.bytes), .msn_i(cm_ctx.msn + 24'd1), .done_o(rd_done),
+      .hit_o(rd_hit), .slot_o(rd_found), .res_o(res)
   );
 
   rtl_pkg::txd_t txd;
   dingo_rsp_packet u_packet (
-      .qp_i(qp_q),
-      .cfg_i(x_q.cfg),
-      .ctx_i(is_turn && !quick_turn_q ? tn_ctx : c_q),
-      .res_i(res),
-      .read_i(is_turn && tn_read),
-      .txd_o(txd),
-      .offset_o(res_offset),
-      .bytes_o(res_bytes),
-      .last_o(res_last)
+      .qp_i(qp_q), .cfg_i(x_q.cfg), .ctx_i(is_turn && !quick_turn_q ? tn_ctx : c_q), .res_i(res),
+      .read_i(is_turn && tn_read), .txd_o(txd), .offset_o(res_offset), .bytes_o(res_bytes), .last_o(res_last)
   );
 
   // ---------------------------------------------------------------- receive WQEs
-  logic w_done, w_done_q, w_bad, w_bus, w_line_valid, w_mr_valid, w_seg_valid;
-  logic [7:0] w_verr;
-  logic [31:0] w_tag, w_off, w_line_index;
-  logic [3:0] w_nsge, w_sge;
-  logic [35:0] w_cap;
-  logic [1:0] w_line_part;
+  logic w_done, w_mr_valid, w_seg_valid, rq_idle;
+  rsp_pkg::rwqe_t w_wqe;
   rtl_pkg::mr_req_t w_mr;
   rtl_pkg::seg_t w_seg;
-  logic line_valid, line_err, cache_idle;
-  logic [511:0] line_data;
-  dingo_rsp_wqe u_wqe (
-      .clk_i,
-      .rst_ni,
-      .open_i(rx_open || tn_open),
-      .head_only_i(is_turn),
-      .scatter_i(rx_scatter),
-      .again_i(rx_again),
-      .index_i(is_turn ? tn_ctx.held_index : rx_ctx.held_index),
-      .log_stride_i(x_q.cfg.log_rq_stride),
-      .bytes_i(rx_bytes),
-      .sge_i(rx_ctx.held_sge),
-      .off_i(rx_ctx.held_off),
-      .nsge_i(rx_ctx.held_nsge),
-      .done_o(w_done),
-      .bad_o(w_bad),
-      .bus_o(w_bus),
-      .verr_o(w_verr),
-      .tag_o(w_tag),
-      .nsge_o(w_nsge),
-      .cap_o(w_cap),
-      .sge_o(w_sge),
-      .off_o(w_off),
-      .line_valid_o(w_line_valid),
-      .line_index_o(w_line_index),
-      .line_part_o(w_line_part),
-      .line_rsp_valid_i(line_valid),
-      .line_err_i(line_err),
-      .line_data_i(line_data),
-      .mr_valid_o(w_mr_valid),
-      .mr_o(w_mr),
-      .mr_rsp_valid_i(answer),
-      .mr_rsp_i,
-      .seg_valid_o(w_seg_valid),
-      .seg_ready_i(rx_seg_ready),
-      .seg_o(w_seg)
-  );
-  dingo_rq_cache u_cache (
-      .clk_i,
-      .rst_ni,
-      .idle_o(cache_idle),
-      .flush_i(state_q == EVENT && go && step_q == rsp_pkg::STEP_QPA && qpa_q.op == rtl_pkg::QPA_CLEAR),
-      .xl_flush_i,
-      .qp_i(qp_q),
-      .mem_i(x_q.cfg.rq),
-      .log_rq_i(x_q.cfg.log_rq),
-      .log_stride_i(x_q.cfg.log_rq_stride),
-      .req_valid_i(w_line_valid),
-      .req_index_i(w_line_index),
-      .req_part_i(w_line_part),
-      .rsp_valid_o(line_valid),
-      .rsp_err_o(line_err),
-      .rsp_data_o(line_data),
-      .pf_valid_i(state_q == STORE && go && prefetch_q && !c_q.err),
-      .pf_index_i(c_q.rq_cons),
-      .pf_end_i(c_q.rq_prod),
-      .line_valid_o(rwqe_valid_o),
-      .line_ready_i(rwqe_ready_i),
-      .line_o(rwqe_o),
-      .line_rsp_valid_i(rwqe_rsp_valid_i),
-      .xl_line_valid_o(line_valid_o),
-      .xl_line_ready_i(line_ready_i),
-      .xl_line_o(line_o),
-      .xl_line_rsp_valid_i(line_rsp_valid_i),
-      .rsp_i(line_rsp_i)
+  dingo_rsp_rq u_rq (
+      .clk_i, .rst_ni, .idle_o(rq_idle),
+      .flush_i(state_q == EVENT && go && step_q == rsp_pkg::STEP_QPA && qpa_q.op == rtl_pkg::QPA_CLEAR), .xl_flush_i,
+      .qp_i(qp_q), .cfg_i(x_q.cfg), .open_i(rx_open || tn_open), .head_only_i(is_turn), .scatter_i(rx_scatter),
+      .again_i(rx_again), .index_i(is_turn ? tn_ctx.held_index : rx_ctx.held_index), .bytes_i(rx_bytes),
+      .sge_i(rx_ctx.held_sge), .off_i(rx_ctx.held_off), .nsge_i(rx_ctx.held_nsge), .done_o(w_done),
+      .taken_i(rx_wqe_taken || tn_wqe_taken), .wqe_o(w_wqe), .seg_valid_o(w_seg_valid), .seg_ready_i(rx_seg_ready),
+      .seg_o(w_seg), .mr_valid_o(w_mr_valid), .mr_o(w_mr), .mr_rsp_valid_i(answer), .mr_rsp_i,
+      .prefetch_i(state_q == STORE && go && prefetch_q && !c_q.err), .prefetch_index_i(c_q.rq_cons),
+      .prefetch_end_i(c_q.rq_prod), .rwqe_valid_o, .rwqe_ready_i, .rwqe_o, .rwqe_rsp_valid_i, .line_valid_o, .line_ready_i,
+      .line_o, .line_rsp_valid_i, .line_rsp_i
   );
 
   // ---------------------------------------------------------------- keys
-  logic mr_asked_q, mr_have_q;            // by dingo_rsp_receive or _turn; dingo_rsp_wqe looks itself
-  rtl_pkg::mr_rsp_t mr_q;
-  assign mr_valid_o = rx_mr_valid || tn_mr_valid || w_mr_valid || in_mr_valid;
-  always_comb begin
-    mr_o = rx_mr_valid ? rx_mr : w_mr;
-    if (tn_mr_valid) begin
-      mr_o.key = res.rkey;
-      mr_o.va = res.va + {32'd0, res_offset};
-      mr_o.len = {19'd0, res_bytes};
-      mr_o.access = dingo_pkg::ACC_REMOTE_READ[5:0];
-    end
-    mr_o.pdn = x_q.cfg.pdn;
-    mr_o.privileged = x_q.cfg.privileged;
-    if (in_mr_valid) mr_o = in_mr;
-  end
+  logic key_ask, key_have;
+  rtl_pkg::mr_rsp_t key;
+  dingo_rsp_keys u_keys (
+      .clk_i, .rst_ni, .cfg_i(x_q.cfg), .receive_valid_i(rx_mr_valid), .receive_i(rx_mr), .turn_valid_i(tn_mr_valid),
+      .turn_res_i(res), .turn_offset_i(res_offset), .turn_bytes_i(res_bytes), .wqe_valid_i(w_mr_valid), .wqe_i(w_mr),
+      .ask_o(key_ask), .intake_valid_i(in_mr_valid), .intake_i(in_mr), .have_o(key_have), .rsp_o(key), .mr_valid_o, .mr_o,
+      .answer_i(answer), .mr_rsp_i
+  );
 
   // ---------------------------------------------------------------- events and commands
   logic ev_wake, ev_prefetch, ev_db_bad, ev_reply;
@@ -527,26 +319,10 @@ module dingo_responder (
   rsp_pkg::exit_t ev_exit;
   rsp_pkg::nak_t ev_nak;
   dingo_rsp_event u_event (
-      .step_i(step_q),
-      .fatal_i(state_q == NAK),
-      .enter_err_i(state_q == ENTER_ERR),
-      .ctx_i(c_q),
-      .x_i(x_q),
-      .wake_i(wake_q),
-      .prefetch_i(prefetch_q),
-      .nak_i(nak_q),
-      .db_index_i(db_index_q),
-      .txerr_i(txerr_q),
-      .qpa_i(qpa_q),
-      .path_ok_i(path_ok),
-      .ctx_o(ev_ctx),
-      .wake_o(ev_wake),
-      .prefetch_o(ev_prefetch),
-      .emit_o(ev_emit),
-      .exit_o(ev_exit),
-      .nak_o(ev_nak),
-      .db_bad_o(ev_db_bad),
-      .reply_o(ev_reply)
+      .step_i(step_q), .fatal_i(state_q == NAK), .enter_err_i(state_q == ENTER_ERR), .ctx_i(c_q), .x_i(x_q),
+      .wake_i(wake_q), .prefetch_i(prefetch_q), .nak_i(nak_q), .db_index_i(db_index_q), .txerr_i(txerr_q), .qpa_i(qpa_q),
+      .path_ok_i(path_ok), .ctx_o(ev_ctx), .wake_o(ev_wake), .prefetch_o(ev_prefetch), .emit_o(ev_emit), .exit_o(ev_exit),
+      .nak_o(ev_nak), .db_bad_o(ev_db_bad), .reply_o(ev_reply)
   );
   assign db_bad_o = state_q == EVENT && go && step_q == rsp_pkg::STEP_DB && ev_db_bad;
   assign qpa_info_o.rq_producer = c_q.rq_prod;
@@ -562,22 +338,12 @@ module dingo_responder (
   assign state_o = dingo_pkg::QPS_ERR[2:0];
 
   assign idle_o = state_q == IDLE && !busy && !commit_valid_i && !failures && !txerr_valid_i && !db_valid_i
-                  && !rxp_valid_i && in_idle && !qpa_pending_q && !cq_fail_valid_i && !fail_valid_i && cache_idle;
+                  && !rxp_valid_i && in_idle && !qpa_pending_q && !cq_fail_valid_i && !fail_valid_i && rq_idle;
   assign tx_idle_o = !((is_turn || quick_turn_q) && state_q != IDLE && state_q != INIT) && !txd_valid_o && !seg_valid_o;
 
   always_ff @(posedge clk_i) begin
-    if (w_done) w_done_q <= 1'b1;
-    else if (rx_wqe_taken || tn_wqe_taken) w_done_q <= 1'b0;
     if (rd_new || rd_find || rd_get) rd_done_q <= 1'b0;
     else if (rd_done) rd_done_q <= 1'b1;
-    if (rx_mr_valid || tn_mr_valid) begin
-      mr_asked_q <= 1'b1;
-      mr_have_q <= 1'b0;
-    end else if (answer && mr_asked_q) begin
-      mr_asked_q <= 1'b0;
-      mr_have_q <= 1'b1;
-      mr_q <= mr_rsp_i;
-    end
     if (qpa_valid_i) begin
       qpa_pending_q <= 1'b1;
       qpa_q <= qpa_i;
@@ -595,8 +361,8 @@ module dingo_responder (
       seg_valid_o <= tn_read && res_bytes != '0;
       seg_o.last <= 1'b1;
       seg_o.len <= {19'd0, res_bytes};
-      seg_o.off <= mr_q.off;
-      seg_o.mem <= mr_q.mem;
+      seg_o.off <= key.off;
+      seg_o.mem <= key.mem;
     end
 
     if (go) begin
@@ -712,8 +478,6 @@ module dingo_responder (
       step_q <= rsp_pkg::STEP_COMMIT;
       init_q <= '0;
       qpa_pending_q <= 1'b0;
-      w_done_q <= 1'b0;
-      mr_asked_q <= 1'b0;
       own <= '0;
       own_scat_valid_q <= 1'b0;
       quick_rx_q <= 1'b0;
@@ -723,5 +487,5 @@ module dingo_responder (
     end
   end
 
-  wire unused_ok = &{1'b0, qpa_q, mr_q, in, in_mr_rsp, txerr_q, item_q, own};
+  wire unused_ok = &{1'b0, qpa_q, key, in, in_mr_rsp, txerr_q, item_q, own};
 endmodule

@@ -24,14 +24,7 @@ module dingo_rsp_receive (
     output logic [12:0]       bytes_o,
     input  logic              wqe_done_i,    // stays until wqe_taken_o
     output logic              wqe_taken_o,
-    input  logic              wqe_bad_i,
-    input  logic              wqe_bus_i,
-    input  logic [7:0]        wqe_verr_i,
-    input  logic [31:0]       wqe_tag_i,
-    input  logic [3:0]        wqe_nsge_i,
-    input  logic [35:0]       wqe_cap_i,
-    input  logic [3:0]        wqe_sge_i,
-    input  logic [31:0]       wqe_off_i,
+    input  rsp_pkg::rwqe_t    wqe_i,
     input  logic              wqe_seg_valid_i,
     output logic              wqe_seg_ready_o,
     input  rtl_pkg::seg_t     wqe_seg_i,
@@ -214,19 +207,19 @@ module dingo_rsp_receive (
         if (wqe_done_i) begin
           taken_q <= 1'b1;
           c_q.rq_cons <= c_q.rq_cons + 32'd1;
-          c_q.held_tag <= wqe_tag_i;
-          c_q.held_cap <= wqe_cap_i;
-          c_q.held_nsge <= wqe_nsge_i;
+          c_q.held_tag <= wqe_i.tag;
+          c_q.held_cap <= wqe_i.cap;
+          c_q.held_nsge <= wqe_i.nsge;
           c_q.held_sge <= '0;
           c_q.held_off <= '0;
-          if (wqe_bad_i || wqe_bus_i) begin
+          if (wqe_i.bad || wqe_i.bus) begin
             c_q.failed <= 1'b1;
             it_q.kind <= is_rc ? rsp_pkg::IT_NAK : rsp_pkg::IT_UD_FAIL;
             it_q.syn <= roce_pkg::SYN_NAK_OP;
             it_q.cqe <= 1'b1;
-            it_q.tag <= wqe_tag_i;
+            it_q.tag <= wqe_i.tag;
             it_q.status <= dingo_pkg::WCS_LOC_QP_OP_ERR[7:0];
-            it_q.verr <= wqe_bus_i ? dingo_pkg::VERR_WQE_FETCH[7:0] : dingo_pkg::VERR_WQE_SIZE[7:0];
+            it_q.verr <= wqe_i.bus ? dingo_pkg::VERR_WQE_FETCH[7:0] : dingo_pkg::VERR_WQE_SIZE[7:0];
             it_q.rq_after <= c_q.rq_cons + 32'd1;
             state_q <= RX_END;
           end else state_q <= RX_LENGTH;
@@ -309,9 +302,9 @@ module dingo_rsp_receive (
           scat_o.op <= rtl_pkg::SCAT_SEG;
           scat_o.seg <= wqe_seg_i;
         end else if (wqe_done_i) begin
-          c_q.held_sge <= wqe_sge_i;
-          c_q.held_off <= wqe_off_i;
-          if (wqe_bad_i) begin
+          c_q.held_sge <= wqe_i.sge;
+          c_q.held_off <= wqe_i.off;
+          if (wqe_i.bad) begin
             c_q.failed <= 1'b1;
             c_q.held <= 1'b0;
             it_q.kind <= is_rc ? rsp_pkg::IT_NAK : rsp_pkg::IT_UD_FAIL;
@@ -320,7 +313,7 @@ module dingo_rsp_receive (
             it_q.scattered <= 1'b1;
             it_q.tag <= c_q.held_tag;
             it_q.status <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
-            it_q.verr <= wqe_verr_i;
+            it_q.verr <= wqe_i.verr;
             it_q.rq_after <= c_q.rq_cons;
             state_q <= RX_END;
           end else state_q <= RX_DONE;

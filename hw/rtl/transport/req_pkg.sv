@@ -138,6 +138,76 @@ package req_pkg;
     fill_limit = n[31:3] == '0 ? n[3:0] : 4'd8;
   endfunction
 
+  // ------------------------------------------------------------------------------------ between the modules
+  /// What a turn or dingo_req_place asks of dingo_req_wqes; see dingo_wqe_load and dingo_sge_walk. Whose, and with
+  /// which configuration, goes beside it: for Yosys a package knows no other's types.
+  typedef struct packed {
+    logic [31:0]      producer;
+    logic             datagram;
+    logic             load;        // a WQE
+    logic [31:0]      index;
+    logic             wake;        // what is missing brings the next turn
+    logic             walk;        // its SGEs
+    logic             whole;
+    logic [31:0]      offset;
+    logic [12:0]      bytes;
+  } wqe_ask_t;
+  typedef struct packed {
+    logic             load_done;
+    logic             load_miss;
+    logic             load_asked;
+    wqe_t             wqe;
+    logic [383:0]     head;
+    logic             walk_done;
+    logic [7:0]       walk_verr;
+  } wqe_answer_t;
+  /// WQEs one behind the other, of the turn; see dingo_wqe_quick.
+  typedef struct packed {
+    logic             may_start;
+    logic             start;
+    logic             stop;
+    logic [31:0]      index;
+    logic             take;
+  } quick_ask_t;
+  typedef struct packed {
+    logic             rest;
+    logic             on;
+    logic             valid;
+    logic             plain;
+    wqe_t             wqe;
+    logic [127:0]     rdma;
+  } quick_answer_t;
+  /// Blocks that will be needed soon; no harm if they do not come.
+  typedef struct packed {
+    logic             valid;
+    logic             go;          // in this cycle, if at all
+    logic [31:0]      index;
+    logic [3:0]       limit;
+    logic             wake;        // make the QP due when they have come
+  } ahead_t;
+  /// A context that goes back; see dingo_req_store.
+  typedef struct packed {
+    logic             valid;
+    ctx_t             c;
+    logic             wake;        // it wants a turn
+  } back_t;
+  /// Records of a QP: a read, which is answered in the next cycle, and a write.
+  typedef struct packed {
+    logic             re;
+    logic [7:0]       rpos;
+    logic             we;
+    logic [7:0]       wpos;
+    rec_t             rec;
+  } rec_access_t;
+  /// What dingo_req_order found for a READ response; see dingo_req_place.
+  typedef struct packed {
+    logic             data;        // it has a place: `offset` of what `rec` reads
+    logic [31:0]      offset;
+    logic [12:0]      len;
+    item_t            item;
+    rec_t             rec;
+  } place_t;
+
   // ------------------------------------------------------------------------------------ the step in work
   /// What a step has in work beside the QP's context; dingo_req_step has it in registers.
   typedef struct packed {

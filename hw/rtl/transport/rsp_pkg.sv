@@ -138,6 +138,18 @@ package rsp_pkg;
     logic [23:0] psn;
   } nak_t;
 
+  /// What dingo_rsp_wqe found out of a receive WQE
+  typedef struct packed {
+    logic        bad;              // OPEN: not a WQE; SCATTER: verr says why
+    logic        bus;              // it could not be read
+    logic [7:0]  verr;
+    logic [31:0] tag;              // OPEN
+    logic [3:0]  nsge;
+    logic [35:0] cap;              // bytes of all its entries
+    logic [3:0]  sge;              // SCATTER: where the next byte goes
+    logic [31:0] off;
+  } rwqe_t;
+
   /// A READ that the peer may ask for again, and the state of its response.
   typedef struct packed {
     logic [63:0] va;

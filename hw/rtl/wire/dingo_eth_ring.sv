@@ -92,6 +92,7 @@ module dingo_eth_ring (
   logic [29:0]  tag_q;
   logic [31:0]  upto_q;      // descriptors before this one had been rung
   logic [31:0]  slot;
+  localparam logic [7:0] EOP = 8'(dingo_pkg::ETH_DESC_FLAGS_EOP_MASK);
   dingo_pkg::eth_desc_t desc;
 
   assign slot = index_i & (size - 32'd1);
@@ -100,8 +101,8 @@ module dingo_eth_ring (
   assign desc = data_q[{slot[1:0], 7'd0} +: 128];
   assign addr_o = desc.addr;
   assign len_o = desc.length[13:0];
-  assign eop_o = desc.flags[0];
-  assign good_o = desc.length != '0 && desc.length <= dingo_pkg::MAX_FRAME && {desc.rsvd, desc.flags[7:1]} == '0;
+  assign eop_o = (desc.flags & EOP) != '0;
+  assign good_o = desc.length != '0 && desc.length <= dingo_pkg::MAX_FRAME && {desc.rsvd, desc.flags & ~EOP} == '0;
 
   // ---- fetch
   logic             req_valid, req_ready, rsp_valid, xl_idle;

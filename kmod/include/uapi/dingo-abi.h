@@ -132,6 +132,14 @@ struct dingo_ring_map {
 	__u16 reserved;
 };
 
+/* Bit of dingo_create_cq_req.comp_mask and dingo_create_qp_req.comp_mask, with
+ * DINGO_CAP_DB_WATCH: the doorbell of the CQ, or of the SQ, is watched (contract,
+ * register DB_WATCH). Its writer stores the slot and does no more; the slot is
+ * in a page that has such slots and receive queues of such QPs alone. A driver
+ * that has no watched slots refuses the bit with EOPNOTSUPP.
+ */
+#define DINGO_CREATE_WATCHED 1U
+
 struct dingo_create_cq_req {
 	__u32 comp_mask;
 	__u32 reserved;
@@ -171,8 +179,9 @@ struct dingo_create_qp_resp {
 	struct dingo_ring_map rq;
 };
 
-/* Bits of dingo_modify_qp_req.comp_mask. */
-#define DINGO_MODIFY_QP_COMPUTE 1U	/* kernel and param; attr_mask must be 0 */
+/* Values of dingo_modify_qp_req.comp_mask: kernel and param; attr_mask must be 0. */
+#define DINGO_MODIFY_QP_COMPUTE 1U	/* of what the QP sends */
+#define DINGO_MODIFY_QP_COMPUTE_RX 2U	/* of what it receives */
 
 /* Of the extended MODIFY_QP; may be missing. */
 struct dingo_modify_qp_req {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "peer/listener.h"
+
 #include <algorithm>
-#include <list>
-#include <optional>
-#include <utility>
 
 #include "backend/cm/cm.h"
-#include "net/readiness.h"
 #include "net/socket.h"
 #include "peer/impl.h"
 
@@ -21,189 +19,158 @@ constexpr std::chrono::milliseconds accept_pause{100};  // when descriptors have
 
 }  // namespace
 
-class Listener::Impl {
-  public:
-    Impl(std::unique_ptr<net::Acceptor> acceptor, const PeerOptions& options)
-        : options_(options),
-          tls_(options.security),
-          acceptor_(std::move(acceptor)),
-          interrupt_(options.stop_on_signal) {
-        // What is wrong with the options is told now, not to the first client.
-        peer::make_hello(wire::feature_peer, wire::feature_peer, options);
-        readiness_.watch(interrupt_.fd(), true, false);
-        watch();
-    }
+Listener::Impl::Impl(std::unique_ptr<net::Acceptor> acceptor, const PeerOptions& options)
+    : options_(options),
+      tls_(options.security),
+      acceptor_(std::move(acceptor)),
+      interrupt_(options.stop_on_signal) {
+    // What is wrong with the options is told now, not to the first client.
+    peer::make_hello(wire::feature_peer, wire::feature_peer, options);
+    readiness_.watch(interrupt_.fd(), true, false);
+    watch();
+}
 
-    Connection accept(std::chrono::milliseconds timeout) {
-        const auto deadline = net::Deadline::in(timeout, &interrupt_);
-        for (;;) {
-            if (auto connection = try_accept()) {
-                return std::move(*connection);
-            }
-            pollfd ready = {readiness_.fd(), POLLIN, 0};
-            if (!deadline.wait({&ready, 1})) {
-                throw Error(ErrorCode::Timeout, "no client came");
-            }
+Connection Listener::Impl::accept(std::chrono::milliseconds timeout) {
+    const auto deadline = net::Deadline::in(timeout, &interrupt_);
+    for (;;) {
+        if (auto connection = try_accept()) {
+            return std::move(*connection);
+        }
+        pollfd ready = {readiness_.fd(), POLLIN, 0};
+        if (!deadline.wait({&ready, 1})) {
+            throw Error(ErrorCode::Timeout, "no client came");
         }
     }
+}
 
-    std::optional<Connection> try_accept() {
-        interrupt_.check();
-        take_connections();
-        auto session = step_all();
-        drop_slow();
-        watch();
-        if (!session) {
-            return std::nullopt;
-        }
-        return Connection(std::make_unique<Connection::Impl>(
-            std::move(*session), options_,
-            std::make_unique<net::Interrupt>(options_.stop_on_signal)));
-    }
-
-    void cancel() noexcept { interrupt_.cancel(); }
-    int fd() const { return readiness_.fd(); }
-    std::vector<std::string> turned_away() { return std::exchange(told_, {}); }
-    const net::Acceptor& acceptor() const { return *acceptor_; }
-
-  private:
-    struct Pending {
-        peer::Handshake handshake;
-        net::Deadline deadline;
-        std::string address;
-        net::Want want;
-        net::Want watched;  ///< as fd() watches it
-    };
-
-    void tell(const std::string& address, const std::string& what) {
-        if (told_.size() < max_told) {
-            told_.push_back(address + ": " + what);
-        }
-    }
-
-    void take_connections() {
-        while (pending_.size() < max_pending && !paused()) {
-            std::unique_ptr<net::Stream> stream;
-            try {
-                stream = acceptor_->accept();
-            } catch (const Error& error) {
-                if (!std::exchange(short_of_descriptors_, true)) {
-                    tell("new clients wait", error.what());
-                }
-                resume_ = net::Clock::now() + accept_pause;
-                return;
-            }
-            if (stream == nullptr) {
-                return;
-            }
-            short_of_descriptors_ = false;
-            const std::string address = stream->peer_address(), account = net::network_of(address);
-            const auto held = std::count_if(
-                pending_.begin(), pending_.end(),
-                [&](const Pending& p) { return net::network_of(p.address) == account; });
-            const bool busy = static_cast<std::size_t>(held) >= max_pending_of_address;
-            std::string why_old;
-            const auto tls = tls_.current(&why_old);
-            if (!why_old.empty()) {
-                tell("this side", why_old);
-            }
-            if (tls != nullptr && !busy) {
-                stream = net::make_tls_stream(tls, std::move(stream));
-            }
-            Pending pending = {
-                {std::move(stream), net::Role::Server,
-                 peer::make_hello(wire::feature_peer, wire::feature_peer, options_)},
-                net::Deadline::in(options_.timeout.count() < 0 ? patience : options_.timeout),
-                address,
-                net::Want::Read,
-                net::Want::Nothing};
-            if (busy) {
-                const std::string why = "too many unfinished connections from your address";
-                pending.handshake.refuse(wire::Reason::Busy, why);
-                tell(address, why);
-            } else {
-                pending_.push_back(std::move(pending));
-            }
-        }
-    }
-
-    /// One step for each; the first that is done.
-    std::optional<peer::Session> step_all() {
-        for (auto p = pending_.begin(); p != pending_.end();) {
-            try {
-                p->want = p->handshake.step();
-                if (p->want == net::Want::Nothing) {
-                    readiness_.forget(p->handshake.stream().fd());
-                    auto session = p->handshake.take();
-                    pending_.erase(p);
-                    return session;
-                }
-                ++p;
-            } catch (const Error& error) {
-                tell(p->address, error.what());
-                p = pending_.erase(p);
-            }
-        }
+std::optional<Connection> Listener::Impl::try_accept() {
+    interrupt_.check();
+    take_connections();
+    auto session = step_all();
+    drop_slow();
+    watch();
+    if (!session) {
         return std::nullopt;
     }
+    return Connection(std::make_unique<Connection::Impl>(
+        std::move(*session), options_, std::make_unique<net::Interrupt>(options_.stop_on_signal)));
+}
 
-    void drop_slow() {
-        std::erase_if(pending_, [&](Pending& p) {
-            if (!p.deadline.passed()) {
-                return false;
+void Listener::Impl::tell(const std::string& address, const std::string& what) {
+    if (told_.size() < max_told) {
+        told_.push_back(address + ": " + what);
+    }
+}
+
+void Listener::Impl::take_connections() {
+    while (pending_.size() < max_pending && !paused()) {
+        std::unique_ptr<net::Stream> stream;
+        try {
+            stream = acceptor_->accept();
+        } catch (const Error& error) {
+            if (!std::exchange(short_of_descriptors_, true)) {
+                tell("new clients wait", error.what());
             }
-            const std::string why = "sent " + std::to_string(p.handshake.received()) +
-                                    " bytes of its HELLO and nothing more in time";
-            tell(p.address, why);
-            p.handshake.refuse(wire::Reason::Timeout, "your HELLO did not come in time");
-            return true;
+            resume_ = net::Clock::now() + accept_pause;
+            return;
+        }
+        if (stream == nullptr) {
+            return;
+        }
+        short_of_descriptors_ = false;
+        const std::string address = stream->peer_address(), account = net::network_of(address);
+        const auto held = std::count_if(pending_.begin(), pending_.end(), [&](const Pending& p) {
+            return net::network_of(p.address) == account;
         });
-    }
-
-    bool paused() {
-        if (resume_ && *resume_ <= net::Clock::now()) {
-            resume_.reset();
+        const bool busy = static_cast<std::size_t>(held) >= max_pending_of_address;
+        std::string why_old;
+        const auto tls = tls_.current(&why_old);
+        if (!why_old.empty()) {
+            tell("this side", why_old);
         }
-        return resume_.has_value();
-    }
-
-    /// What fd() waits for: clients, the next step of each handshake, the end of its time.
-    void watch() {
-        std::optional<net::Clock::time_point> at = resume_;
-        const auto sooner = [&](net::Clock::time_point other) {
-            at = at ? std::min(*at, other) : other;
-        };
-        const bool pollable = acceptor_->pollable();
-        const bool taking = pending_.size() < max_pending && !resume_;
-        if (pollable && taking != taking_) {
-            readiness_.watch(acceptor_->fd(), taking, false);
-            taking_ = taking;
+        if (tls != nullptr && !busy) {
+            stream = net::make_tls_stream(tls, std::move(stream));
         }
-        for (Pending& p : pending_) {
-            sooner(p.deadline.at());
-            if (pollable && p.want != p.watched) {
-                readiness_.watch(p.handshake.stream().fd(), p.want != net::Want::Write,
-                                 p.want == net::Want::Write);
-                p.watched = p.want;
+        Pending pending = {
+            {std::move(stream), net::Role::Server,
+             peer::make_hello(wire::feature_peer, wire::feature_peer, options_)},
+            net::Deadline::in(options_.timeout.count() < 0 ? patience : options_.timeout),
+            address,
+            net::Want::Read,
+            net::Want::Nothing};
+        if (busy) {
+            const std::string why = "too many unfinished connections from your address";
+            pending.handshake.refuse(wire::Reason::Busy, why);
+            tell(address, why);
+        } else {
+            pending_.push_back(std::move(pending));
+        }
+    }
+}
+
+std::optional<peer::Session> Listener::Impl::step_all() {
+    for (auto p = pending_.begin(); p != pending_.end();) {
+        try {
+            p->want = p->handshake.step();
+            if (p->want == net::Want::Nothing) {
+                readiness_.forget(p->handshake.stream().fd());
+                auto session = p->handshake.take();
+                pending_.erase(p);
+                return session;
             }
+            ++p;
+        } catch (const Error& error) {
+            tell(p->address, error.what());
+            p = pending_.erase(p);
         }
-        if (!pollable) {
-            sooner(net::Clock::now() + net::Readiness::tick);
-        }
-        readiness_.wake_at(at);
     }
+    return std::nullopt;
+}
 
-    PeerOptions options_;
-    net::TlsFiles tls_;
-    std::unique_ptr<net::Acceptor> acceptor_;
-    std::list<Pending> pending_;
-    std::vector<std::string> told_;
-    net::Interrupt interrupt_;
-    net::Readiness readiness_;
-    std::optional<net::Clock::time_point> resume_;
-    bool short_of_descriptors_ = false;
-    bool taking_ = false;
-};
+void Listener::Impl::drop_slow() {
+    std::erase_if(pending_, [&](Pending& p) {
+        if (!p.deadline.passed()) {
+            return false;
+        }
+        const std::string why = "sent " + std::to_string(p.handshake.received()) +
+                                " bytes of its HELLO and nothing more in time";
+        tell(p.address, why);
+        p.handshake.refuse(wire::Reason::Timeout, "your HELLO did not come in time");
+        return true;
+    });
+}
+
+bool Listener::Impl::paused() {
+    if (resume_ && *resume_ <= net::Clock::now()) {
+        resume_.reset();
+    }
+    return resume_.has_value();
+}
+
+void Listener::Impl::watch() {
+    std::optional<net::Clock::time_point> at = resume_;
+    const auto sooner = [&](net::Clock::time_point other) {
+        at = at ? std::min(*at, other) : other;
+    };
+    const bool pollable = acceptor_->pollable();
+    const bool taking = pending_.size() < max_pending && !resume_;
+    if (pollable && taking != taking_) {
+        readiness_.watch(acceptor_->fd(), taking, false);
+        taking_ = taking;
+    }
+    for (Pending& p : pending_) {
+        sooner(p.deadline.at());
+        if (pollable && p.want != p.watched) {
+            readiness_.watch(p.handshake.stream().fd(), p.want != net::Want::Write,
+                             p.want == net::Want::Write);
+            p.watched = p.want;
+        }
+    }
+    if (!pollable) {
+        sooner(net::Clock::now() + net::Readiness::tick);
+    }
+    readiness_.wake_at(at);
+}
 
 namespace {
 

@@ -32,8 +32,8 @@ std::string format_figure(const Figure& figure, double value) {
         constexpr double kBitsPerByte = 8;
         return report::format_count(value * kBitsPerByte) + "b/s";
     }
-    constexpr double kNanosecondsPerMicrosecond = 1e3;
-    return report::format_microseconds(value / kNanosecondsPerMicrosecond);
+    constexpr double kPerMicrosecond = 1e3;
+    return report::format_microseconds(value / kPerMicrosecond);
 }
 
 std::string format_change(const Figure& figure) {

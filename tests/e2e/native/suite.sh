@@ -6,7 +6,7 @@ usage() {
 Runs this host's unmodified RDMA programs on kernel-less cards (`dingo run`): one PASS, FAIL or SKIP line a case.
 
 usage: tests/e2e/native/suite.sh SUITE
-SUITE: core, tools, pair, cluster, promises, cm, view, net, rxe, pyverbs, lifecycle, host, rtl. Outputs of all cases: build/test-logs/native-SUITE/.
+SUITE: core, tools, pair, cluster, promises, cm, view, net, rxe, pyverbs, lifecycle, host, attacks, attack-rates, dlrm, gpu, rtl. Outputs of all cases: build/test-logs/native-SUITE/.
 Exit status 0 when no case failed.
 EOF
 }
@@ -19,6 +19,8 @@ case $suite in -h | --help) usage; exit 0 ;; esac
 . tests/e2e/native/lib.sh
 # Where Dingo is built for the first time there may be no more than that.
 [ "$suite" != core ] || native_test_packages=() native_test_targets=("${native_core_targets[@]}")
+[ "$suite" != net ] || native_test_packages+=(wireguard-tools wireguard-go)
+[ "$suite" != dlrm ] || native_test_packages=(python3) native_test_targets=(dingo-criteo dlrm-storage dlrm-check dlrm_feed fake_cuda dmabuf_as_host)
 begin_suite "$suite" "native-$suite" "${build_packages[@]}" "${native_packages[@]}" "${native_test_packages[@]}" -- \
     "${native_targets[@]}" "${native_test_targets[@]}"
 run_cases tests/e2e/native/cases "$suite"

@@ -18,6 +18,7 @@
 #include <tuple>
 
 #include "../host/vfio_user/client.h"
+#include "dingo/packet/text.h"
 #include "dingo_hw.h"
 #include "fake_engine.h"
 #include "host/vfio_user/attachment.h"
@@ -46,49 +47,18 @@ class Client {
         append(bytes, vfio_user::Header{++id_, static_cast<std::uint16_t>(command),
                                         static_cast<std::uint32_t>(16 + payload.size()), 0, 0});
         bytes.insert(bytes.end(), payload.begin(), payload.end());
-        iovec iov{bytes.data(), bytes.size()};
-        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * 8)> control{};
-        msghdr msg{};
-        msg.msg_iov = &iov;
-        msg.msg_iovlen = 1;
-        if (!fds.empty()) {
-            msg.msg_control = control.data();
-            msg.msg_controllen = CMSG_SPACE(fds.size_bytes());
-            cmsghdr* c = CMSG_FIRSTHDR(&msg);
-            c->cmsg_level = SOL_SOCKET;
-            c->cmsg_type = SCM_RIGHTS;
-            c->cmsg_len = CMSG_LEN(fds.size_bytes());
-            std::memcpy(CMSG_DATA(c), fds.data(), fds.size_bytes());
-        }
-        EXPECT_EQ(::sendmsg(fd_.get(), &msg, MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+        vfio_user::test::send_to(fd_.get(), bytes, fds);
         return receive();
     }
 
     Answer receive() {
-        Answer a;
-        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-        iovec iov{&a.header, sizeof a.header};
-        msghdr msg{};
-        msg.msg_iov = &iov;
-        msg.msg_iovlen = 1;
-        msg.msg_control = control.data();
-        msg.msg_controllen = control.size();
-        if (::recvmsg(fd_.get(), &msg, MSG_WAITALL | MSG_CMSG_CLOEXEC) != sizeof a.header) {
-            a.header.flags = vfio_user::kFlagError;
-            a.header.error = ECONNRESET;
-            return a;
+        if (auto answer = vfio_user::test::receive_from(fd_.get(), MSG_WAITALL)) {
+            return std::move(*answer);
         }
-        for (cmsghdr* c = CMSG_FIRSTHDR(&msg); c != nullptr; c = CMSG_NXTHDR(&msg, c)) {
-            int fd = -1;
-            std::memcpy(&fd, CMSG_DATA(c), sizeof fd);
-            a.fds.emplace_back(fd);
-        }
-        a.payload.resize(a.header.size - sizeof a.header);
-        if (!a.payload.empty()) {
-            EXPECT_EQ(::recv(fd_.get(), a.payload.data(), a.payload.size(), MSG_WAITALL),
-                      static_cast<ssize_t>(a.payload.size()));
-        }
-        return a;
+        Answer closed;
+        closed.header.flags = vfio_user::kFlagError;
+        closed.header.error = ECONNRESET;
+        return closed;
     }
 
     template <typename T>
@@ -279,6 +249,24 @@ TEST(CardLoop, DoorbellInMemoryWakesTheCardWhichDoesDmaAndInterrupts) {
         EXPECT_EQ(std::memcmp(host.memory, host.memory + 64, 64), 0) << i;
         if (i % 5 == 0) {
             std::this_thread::sleep_for(5ms);  // lets it fall asleep
+        }
+    }
+}
+
+TEST(CardLoop, AWatchedSlotReachesACardThatHasBeenIdle) {
+    RunningCard card;
+    Host host(card);
+    constexpr std::uint32_t kSlot = 256 / 8;
+    host.client.write<std::uint32_t>(VFIO_PCI_BAR0_REGION_INDEX, DINGO_REG_DB_WATCH,
+                                     DINGO_DB_WATCH_ON_MASK | kSlot << 16 | 3);
+    for (int i = 1; i <= 10; ++i) {
+        std::memset(host.memory, i, 64);
+        std::atomic_ref(*reinterpret_cast<std::uint64_t*>(host.doorbells.data() + 3 * 4096 + 256))
+            .store(static_cast<std::uint64_t>(i) << 48 | std::uint64_t{0x100000} << 8 | 1);
+        host.wait_for(1);
+        EXPECT_EQ(std::memcmp(host.memory, host.memory + 64, 64), 0) << i;
+        if (i % 5 == 0) {
+            std::this_thread::sleep_for(std::chrono::nanoseconds(2 * DoorbellScanner::kWatchSpin));
         }
     }
 }
@@ -562,19 +550,39 @@ class NotedWire final : public Wire {
     std::array<std::byte, 64> room_{};
 };
 
+class MemorylessHost final : public HostPort {
+  public:
+    bool dma_read(std::uint64_t /*addr*/, std::span<std::byte> /*dst*/) override { return true; }
+    bool dma_write(std::uint64_t /*addr*/, std::span<const std::byte> /*src*/) override {
+        return true;
+    }
+    std::byte* dma_pointer(std::uint64_t /*addr*/, std::size_t /*len*/) override { return nullptr; }
+    void raise_msix(unsigned /*vector*/) override {}
+};
+
+TEST(CardLoop, EngineThatWantsIcrcsGetsThemThoughNoneWasSent) {
+    MemorylessHost host;
+    NotedWire wire;
+    register_fake_engine();
+    Card card("fake", {}, host, wire);
+    std::string error;
+    const auto text =
+        packet::parse_text("RC_RDMA_WRITE_MIDDLE qpn=17 psn=5 payload=pattern:256", error);
+    ASSERT_TRUE(text) << error;
+    const std::vector<std::byte> whole = packet::build_text({}, *text);
+    std::vector<std::byte> bare = whole;
+    std::fill(bare.end() - packet::kIcrcBytes, bare.end(), std::byte{0});
+    card.on_frame_without_icrc(bare, nullptr);
+    ASSERT_EQ(FakeEngine::last->frames.size(), 1U);
+    EXPECT_EQ(FakeEngine::last->frames[0], whole);
+    card.set_link(false);
+    card.on_frame_without_icrc(bare, nullptr);
+    EXPECT_EQ(FakeEngine::last->frames.size(), 1U);
+    EXPECT_EQ(card.stats().link_down_drops, 1U);
+}
+
 TEST(CardLoop, FramesOfAnEngineThatTheDriverRanLeaveThoughTheCardSleeps) {
-    struct Memory final : HostPort {
-        bool dma_read(std::uint64_t /*addr*/, std::span<std::byte> /*dst*/) override {
-            return true;
-        }
-        bool dma_write(std::uint64_t /*addr*/, std::span<const std::byte> /*src*/) override {
-            return true;
-        }
-        std::byte* dma_pointer(std::uint64_t /*addr*/, std::size_t /*len*/) override {
-            return nullptr;
-        }
-        void raise_msix(unsigned /*vector*/) override {}
-    } host;
+    MemorylessHost host;
     NotedWire wire;
     register_fake_engine();
     EngineConfig config;

@@ -361,5 +361,95 @@ TEST_F(Scanner, NoDoorbellIsLostWhileWritersRaceWithSleeping) {
     }
 }
 
+/// As a GPU writes: nothing but the slot.
+void store(const Writer& writer, std::size_t slot, std::uint64_t value) {
+    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(writer.page + slot * 8))
+        .store(value, std::memory_order_release);
+}
+
+TEST_F(Scanner, AWatchedSlotNeedsNeitherMarkNorKick) {
+    scanner.watch(7, 20, true, now);
+    EXPECT_EQ(scanner.watched(), 1u);
+    store(writer(7), 20, 0x105);
+    store(writer(7), 21, 0x106);  // not watched: nobody looks
+    EXPECT_EQ(scanner.scan(sink, now), 1u);
+    EXPECT_EQ(sink.rings.at(0), std::pair(std::uint64_t{7 * 4096 + 160}, std::uint64_t{0x105}));
+    EXPECT_EQ(scanner.scan(sink, now), 0u) << "once";
+    store(writer(7), 20, 0x205);
+    EXPECT_EQ(scanner.scan(sink, now), 1u);
+    scanner.watch(7, 20, false, now);
+    store(writer(7), 20, 0x305);
+    EXPECT_EQ(scanner.scan(sink, now), 0u);
+    EXPECT_EQ(scanner.next_deadline(), kNever);
+}
+
+TEST_F(Scanner, OrdinarySlotsInThePageOfAWatchedOneStayAsTheyWere) {
+    scanner.watch(7, 20, true, now);
+    EXPECT_TRUE(writer(7).ring(21, 0x106)) << "kicks";
+    scanner.kicked(7, now);
+    store(writer(7), 20, 0x105);
+    EXPECT_EQ(scanner.scan(sink, now), 2u);
+    EXPECT_FALSE(writer(7).ring(21, 0x206));
+    EXPECT_EQ(scanner.scan(sink, now), 1u) << "the watched one of that line is not found again";
+}
+
+TEST_F(Scanner, TheCardNeverWritesAWatchedSlotOfACq) {
+    constexpr std::uint64_t kCq =
+        std::uint64_t{5} << 32 | DINGO_PREP(DINGO_DOORBELL_WORD0_TYPE_MASK, DINGO_DB_CQ);
+    scanner.watch(3, 24, true, now);
+    store(writer(3), 24, kCq);
+    EXPECT_EQ(scanner.scan(sink, now), 1u);
+    EXPECT_EQ(sink.rings.at(0).second, kCq);
+    EXPECT_EQ(writer(3).value(24), kCq) << "no TAKEN";
+    constexpr std::uint64_t kOther = kCq + (std::uint64_t{1} << 32);
+    writer(3).ring(25, kOther);  // a neighbour marks the line that both are in
+    scanner.kicked(3, now);
+    scanner.scan(sink, now);
+    EXPECT_EQ(writer(3).value(24), kCq);
+    EXPECT_NE(writer(3).value(25), kOther) << "TAKEN, as ever";
+}
+
+TEST_F(Scanner, WhileASlotIsWatchedTheCardSpinsThenSleepsForShortTimes) {
+    EXPECT_FALSE(scanner.spins(now));
+    scanner.watch(3, 24, true, now);
+    EXPECT_TRUE(scanner.spins(now));
+    now += DoorbellScanner::kWatchSpin;
+    EXPECT_FALSE(scanner.spins(now));
+    scanner.scan(sink, now);
+    ASSERT_TRUE(scanner.arm(sink, now));
+    EXPECT_EQ(scanner.next_deadline(), now + DoorbellScanner::kWatchEvery);
+    store(writer(3), 24, 0x105);
+    EXPECT_FALSE(scanner.arm(sink, now)) << "rung just before";
+    EXPECT_EQ(sink.rings.size(), 1u);
+    EXPECT_TRUE(scanner.spins(now));
+}
+
+TEST_F(Scanner, AWatchedSlotIsClearedRenewedAndResetAsOthers) {
+    scanner.watch(3, 24, true, now);
+    store(writer(3), 24, 0x105);
+    EXPECT_EQ(scanner.scan(sink, now), 1u);
+    scanner.clear(3 * 4096 + 24 * 8);
+    EXPECT_EQ(scanner.scan(sink, now), 0u);
+    store(writer(3), 24, 0x105);
+    EXPECT_EQ(scanner.scan(sink, now), 1u) << "the same value again, and still watched";
+    scanner.renew(3);
+    EXPECT_EQ(scanner.watched(), 0u);
+    scanner.watch(3, 24, true, now);
+    scanner.reset();
+    EXPECT_EQ(scanner.watched(), 0u);
+    store(writer(3), 24, 0x205);
+    EXPECT_EQ(scanner.scan(sink, now), 0u);
+}
+
+TEST_F(Scanner, WatchingWhatIsNoSlotIsIgnored) {
+    scanner.watch(kPages, 24, true, now);
+    scanner.watch(3, 15, true, now);
+    scanner.watch(3, 512, true, now);
+    EXPECT_EQ(scanner.watched(), 0u);
+    scanner.watch(3, 511, true, now);
+    scanner.watch(3, 511, true, now);
+    EXPECT_EQ(scanner.watched(), 1u);
+}
+
 }  // namespace
 }  // namespace dingo

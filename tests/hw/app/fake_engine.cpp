@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <stdexcept>
 
 #include "dingo_hw.h"
 
@@ -70,6 +71,9 @@ void FakeEngine::act(std::uint64_t value) {
         case kWork:
             work_ = argument;
             break;
+        case kFail:
+            fails_ = true;
+            break;
         default:
             break;
     }
@@ -84,6 +88,9 @@ void FakeEngine::receive(std::span<const std::byte> frame) {
 
 bool FakeEngine::run(Nanoseconds now, unsigned budget) {
     now_ = now;
+    if (std::exchange(fails_, false)) {
+        throw std::runtime_error("the engine has failed");
+    }
     if (deadline_ <= now) {
         deadline_ = kNever;
         host_.raise_msix(2);

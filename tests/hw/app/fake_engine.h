@@ -25,6 +25,7 @@ class FakeEngine final : public Engine {
         kSend = 2,   ///< sends the 64 bytes at argument as a frame
         kTimer = 3,  ///< raises vector 2 argument nanoseconds from now
         kWork = 4,   ///< argument units of work, then raises vector 3
+        kFail = 5,   ///< its next run() throws
     };
 
     FakeEngine(const EngineConfig& config, HostPort& host, WirePort& wire);
@@ -59,6 +60,7 @@ class FakeEngine final : public Engine {
     Nanoseconds now_ = 0;
     Nanoseconds deadline_ = kNever;
     std::uint64_t work_ = 0;
+    bool fails_ = false;
 };
 
 /// Registers the engine named "fake".

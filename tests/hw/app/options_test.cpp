@@ -5,6 +5,7 @@
 
 #include "app/card_process.h"
 #include "app/idle_policy.h"
+#include "app/look_policy.h"
 #include "fake_engine.h"
 
 namespace dingo {
@@ -168,6 +169,31 @@ TEST(CardOptions, CtlNeedsNoCardOptions) {
     ASSERT_TRUE(o);
     EXPECT_TRUE(o->ctl);
     EXPECT_EQ(o->ctl_words, (std::vector<std::string>{"link", "down"}));
+}
+
+TEST(LookPolicy, RequestsGetATenthOfTheTimeOfABusyCard) {
+    LookPolicy policy;
+    Nanoseconds now = 1'000'000;
+    Nanoseconds looking = 0;
+    for (const Nanoseconds begin = now; now < begin + 1'000'000'000; now += 1'000) {
+        if (policy.due(now)) {
+            policy.looked(now, 100'000, true);
+            now += 100'000;
+            looking += 100'000;
+        }
+    }
+    EXPECT_NEAR(static_cast<double>(looking), 1e8, 2e6);
+}
+
+TEST(LookPolicy, AnIdleCardLooksAgainAtOnceAndNobodyWaitsLong) {
+    LookPolicy policy;
+    EXPECT_TRUE(policy.due(0));
+    policy.looked(0, 5'000'000, false);
+    EXPECT_FALSE(policy.due(5'000'000));
+    EXPECT_TRUE(policy.due(5'010'000));
+    policy.looked(6'000'000, 500'000'000, true);
+    EXPECT_FALSE(policy.due(515'000'000));
+    EXPECT_TRUE(policy.due(516'000'000)) << "10 ms after a look of half a second";
 }
 
 TEST(IdlePolicy, TimeGrowsWhileSleepsAreShortAndEndsWhenTheyAreLong) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // What a card's loop watches of a wire: a card at rest must hear of frames and of room for its own,
-// whatever descriptors the wire has just now.
+// whatever descriptors the wire has just now and whoever made it have them.
 #include "app/served_card.h"
 
 #include <fcntl.h>
@@ -14,10 +14,15 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "app/card_loop.h"
+#include "app/control_loop.h"
 #include "fake_engine.h"
 
 namespace dingo::test {
@@ -38,9 +43,21 @@ struct NoHost final : HostAttachment {
     void watch(PollGroup& /*polls*/) override {}
     void unwatch() override {}
     bool settle(Nanoseconds /*now*/) override { return false; }
+    bool pending(Nanoseconds /*now*/) override { return fails; }
+    bool deliver() override { throw std::runtime_error("no event was delivered"); }
     void add_stats(nlohmann::json& /*all*/) const override {}
     void stop() override {}
+
+    std::atomic<bool> fails = false;
 };
+
+template <typename Condition>
+bool wait_for(Condition&& condition) {
+    for (int i = 0; i < 30'000 && !condition(); ++i) {
+        std::this_thread::sleep_for(1ms);
+    }
+    return condition();
+}
 
 /// Sends bytes through a socket that is full at first, and counts what happens to it.
 struct SocketWire final : Wire {
@@ -50,9 +67,7 @@ struct SocketWire final : Wire {
                   0);
         near.reset(ends[0]);
         far.reset(ends[1]);
-        const std::array<char, 4096> block{};
-        while (::send(near.get(), block.data(), block.size(), MSG_NOSIGNAL) > 0) {
-        }
+        fill();
     }
     std::span<std::byte> begin_frame(std::size_t /*max_len*/) override { return {}; }
     void end_frame(std::size_t /*len*/) override {}
@@ -75,6 +90,20 @@ struct SocketWire final : Wire {
     std::string describe() const override { return "socket"; }
     WireStats stats() const override { return {}; }
 
+    void fill() const {
+        const std::array<char, 4096> block{};
+        while (::send(near.get(), block.data(), block.size(), MSG_NOSIGNAL) > 0) {
+        }
+    }
+    /// True once its card has no rounds any more.
+    bool rests() const {
+        return wait_for([this] {
+            const int before = flushes;
+            std::this_thread::sleep_for(20ms);
+            return flushes == before;
+        });
+    }
+
     void make_room() const {
         std::array<char, 65536> block;
         while (::recv(far.get(), block.data(), block.size(), 0) > 0) {
@@ -88,14 +117,6 @@ struct SocketWire final : Wire {
     std::atomic<int> arrived{0};
     std::atomic<int> flushes{0};
 };
-
-template <typename Condition>
-bool wait_for(Condition&& condition) {
-    for (int i = 0; i < 30'000 && !condition(); ++i) {
-        std::this_thread::sleep_for(1ms);
-    }
-    return condition();
-}
 
 class ServedCardTest : public testing::Test {
   protected:
@@ -114,14 +135,7 @@ class ServedCardTest : public testing::Test {
         thread_.join();
         loop_.reset();
     }
-    /// True once it has no rounds any more.
-    bool rests() const {
-        return wait_for([this] {
-            const int before = wire.flushes;
-            std::this_thread::sleep_for(20ms);
-            return wire.flushes == before;
-        });
-    }
+    bool rests() const { return wire.rests(); }
 
     SocketWire wire;
 
@@ -167,6 +181,100 @@ TEST_F(ServedCardTest, HearsOfFramesOnADescriptorThatIsNewSinceTheLastWait) {
     ASSERT_TRUE(wait_for([&] { return !wire.blocked; }));
     ::eventfd_write(second.get(), 1);
     EXPECT_TRUE(wait_for([&] { return wire.arrived == 2; }));
+}
+
+/// The card's thread is a data thread here, and the test is its visitor.
+class VisitedCard : public testing::Test {
+  protected:
+    VisitedCard() : first(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+        register_fake_engine();
+        wire.receives = first.get();
+        card.emplace("fake", EngineConfig{}, memory_, wire, gate);
+        served_.emplace("", *card, host, wire);
+        control.add(*served_);
+        loop_.emplace(IdlePolicy::Limits{}, gate);
+        loop_->add(*served_);
+        thread_ = std::thread([this] {
+            try {
+                loop_->run();
+            } catch (const std::exception& e) {
+                what = e.what();
+            }
+            ended = true;
+        });
+    }
+    ~VisitedCard() override {
+        loop_->end();
+        thread_.join();
+        loop_->remove(*served_);
+        control.remove(*served_);
+        loop_.reset();
+    }
+    bool rests() const { return wire.rests(); }
+
+    const std::shared_ptr<Gate> gate = std::make_shared<Gate>();
+    UniqueFd first;
+    SocketWire wire;
+    NoHost host;
+    std::optional<Card> card;
+    std::string what;  ///< ended the thread
+    std::atomic<bool> ended = false;
+
+  private:
+    NoMemory memory_;
+    UniqueFd stop_{::eventfd(0, EFD_CLOEXEC)};
+
+  protected:
+    ControlLoop control{stop_.get()};
+
+  private:
+    std::optional<ServedCard> served_;
+    std::optional<CardLoop> loop_;
+    std::thread thread_;
+};
+
+TEST_F(VisitedCard, HearsOfFramesOnADescriptorThatAVisitorMadeTheWireOpen) {
+    const UniqueFd second(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    ASSERT_TRUE(rests());
+    {
+        const Gate::Hold hold(*gate);
+        wire.receives = second.get();  // as the first multicast group of a roce wire does
+    }
+    ASSERT_TRUE(rests());
+    ::eventfd_write(second.get(), 1);
+    EXPECT_TRUE(wait_for([&] { return wire.arrived == 1; }));
+}
+
+TEST_F(VisitedCard, HearsOfRoomForFramesThatAVisitorSent) {
+    wire.make_room();
+    ASSERT_TRUE(wait_for([&] { return !wire.blocked; }));
+    ASSERT_TRUE(rests());
+    {
+        const Gate::Hold hold(*gate);
+        wire.fill();
+        card->flush_frames();
+        ASSERT_TRUE(wire.blocked);
+    }
+    ASSERT_TRUE(rests());
+    wire.make_room();
+    EXPECT_TRUE(wait_for([&] { return !wire.blocked; }));
+}
+
+TEST_F(VisitedCard, DataThreadThatFailsWithTheTurnDoesNotKeepIt) {
+    host.fails = true;
+    ::eventfd_write(first.get(), 1);
+    ASSERT_TRUE(wait_for([&] { return ended.load(); }));
+    EXPECT_EQ(what, "no event was delivered");
+    EXPECT_TRUE(control.try_turn().owns_lock());
+    const Gate::Hold hold(*gate);  // nor the gate
+}
+
+TEST_F(VisitedCard, DataThreadEndsWithTheTextOfWhatFailedInAVisitorsHands) {
+    ASSERT_TRUE(rests());
+    card->ring(0, FakeEngine::kFail);
+    ASSERT_TRUE(wait_for([&] { return ended.load(); }));
+    EXPECT_EQ(what, "the engine has failed");
+    const Gate::Hold hold(*gate);  // visitors come and go
 }
 
 struct Counting final : Pollable {

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -58,6 +59,19 @@ TEST(Poller, OneThatIsRemovedByAnotherOfTheSameBatchIsNotTold) {
     }
     poller.wait(0);
     EXPECT_EQ(members[0].told + members[1].told + members[2].told, 1);
+}
+
+TEST(Poller, AWaitTellsAsManyAsAskedAndThenTheOthers) {
+    Poller poller;
+    std::array<Member, 40> members;
+    for (Member& member : members) {
+        poller.add(member.fd.get(), EPOLLIN, member);
+    }
+    for (const int told : {16, 32, 40}) {
+        poller.wait(0, 16);
+        EXPECT_EQ(std::ranges::count_if(members, [](const Member& m) { return m.told != 0; }),
+                  told);
+    }
 }
 
 TEST(Poller, AnOwnerIsCalledOnceInAWaitBeforeItsFirstMember) {

@@ -16,6 +16,8 @@ MUTATIONS = {
     "unknown type": ('[0, "u32", "word0"', '[0, "u31", "word0"', "u31"),
     "bits beyond the field": ('["word0", "TYPE", 24, 4', '["word0", "TYPE", 30, 4', "word0.TYPE"),
     "register overlaps": ('[0x004, "ro", 32, "VERSION"', '[0x002, "ro", 32, "VERSION"', "VERSION"),
+    "range of no attribute": ('["TIMEOUT", "timeout", 0', '["TIMEOUTS", "timeout", 0', "qp_attr.TIMEOUTS"),
+    "empty range": ('"path_mtu", 1, 5', '"path_mtu", 6, 5', "qp_attr.PATH_MTU"),
     "two names for one value": ('["UC", 3, "as', '["UC", 2, "as', "qpt"),
 }
 

@@ -116,7 +116,7 @@ TEST_F(BadFields, Compute) {
     cmd.param = 10;
     expect_bad(DINGO_OP_SET_COMPUTE, cmd, 12, 4, 3);
     expect_bad(DINGO_OP_SET_COMPUTE, cmd, 16, 4, 0);
-    expect_reserved(DINGO_OP_SET_COMPUTE, cmd, 20, 4);
+    expect_bad(DINGO_OP_SET_COMPUTE, cmd, 20, 4, 2);
     expect_reserved(DINGO_OP_SET_COMPUTE, cmd, 24, 8);
     EXPECT_EQ(status(DINGO_OP_SET_COMPUTE, cmd), DINGO_ST_OK + 0u);
 }
@@ -357,7 +357,8 @@ TEST_F(BadFields, CreateQp) {
     expect_reserved(DINGO_OP_CREATE_QP, cmd, 37, 3);
     expect_ring(DINGO_OP_CREATE_QP, cmd, 40);
     expect_ring(DINGO_OP_CREATE_QP, cmd, 56);
-    expect_reserved(DINGO_OP_CREATE_QP, cmd, 72, 8);
+    expect_bad(DINGO_OP_CREATE_QP, cmd, 72, 4, d.read32(DINGO_REG_DB_PAGES));
+    expect_reserved(DINGO_OP_CREATE_QP, cmd, 76, 4);
     for (const std::size_t offset : {16, 20, 24}) {
         auto other = cmd;
         const std::uint32_t number = 4000;

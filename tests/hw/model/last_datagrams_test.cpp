@@ -23,9 +23,7 @@ struct Ud {
             qp[i] = d.create_qp(cq[i], cq[i], options);
             TestDriver::PathOptions path;
             path.qkey = kQkey;
-            d.to_init(qp[i], path);
-            d.to_rtr(qp[i], path);
-            d.to_rts(qp[i], path);
+            d.bring_up(qp[i], path);
         }
     }
     void post(unsigned count) {

@@ -22,9 +22,7 @@ class Loopback : public testing::Test {
         }
         for (unsigned i = 0; i < 2; ++i) {
             auto path = cards_.path_to(0, qp_[1 - i].qpn);
-            driver().to_init(qp_[i], path);
-            driver().to_rtr(qp_[i], path);
-            driver().to_rts(qp_[i], path);
+            driver().bring_up(qp_[i], path);
         }
     }
     TestDriver& driver() { return cards_.driver(0); }
@@ -102,9 +100,7 @@ class LoopbackPayload : public Loopback {
         }
         for (unsigned i = 0; i < 2; ++i) {
             auto path = cards_.path_to(0, qp_[1 - i].qpn);
-            driver().to_init(qp_[i], path);
-            driver().to_rtr(qp_[i], path);
-            driver().to_rts(qp_[i], path);
+            driver().bring_up(qp_[i], path);
         }
     }
     bool arrived(std::uint64_t offset = 0, std::uint32_t bytes = kBytes) {

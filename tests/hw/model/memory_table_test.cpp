@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "memory_table_impl.h"
-#include "qp.h"
+#include "queue_pair.h"
 #include "two_cards.h"
 
 namespace dingo::model {
@@ -70,8 +70,8 @@ class MemoryTableTest : public testing::Test {
     Loopback loopback{wire};
     CardContext card{config, host, wire, loopback, 0, {}, {}, 0};
     MemoryTable table{card};
-    Qp qp;
-    Qp other;
+    QueuePair qp;
+    QueuePair other;
     MemoryRange range;
     std::uint32_t next_index = 1;
 };
@@ -492,6 +492,30 @@ TEST_F(MemoryTableTest, FastRegistrationIsForQueuePairsOfTheRegionsDomain) {
     EXPECT_EQ(table.fast_register(qp, reg), KeyVerdict::kWrongPd);
     qp.pdn = 1;
     EXPECT_EQ(table.fast_register(qp, reg), KeyVerdict::kOk);
+}
+
+TEST_F(MemoryTableTest, FastRegistrationReachesToTheLastByteOfItsPages) {
+    qp.privileged = true;
+    for (const std::uint8_t shift : {std::uint8_t{12}, std::uint8_t{16}}) {
+        const std::uint64_t page = 1ull << shift;
+        for (const std::uint64_t pages : {1, 4}) {
+            for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{1}, page - 1}) {
+                const std::uint32_t key = create_kind(DINGO_MRT_FRWR, pages << 12);
+                dingo_wqe_reg reg{};
+                reg.pbl_addr = host.alloc(4096);
+                reg.page_shift = shift;
+                reg.key = key;
+                reg.access = DINGO_ACC_LOCAL_WRITE;
+                reg.offset = static_cast<std::uint32_t>(offset);
+                reg.length = pages * page - offset + 1;
+                EXPECT_EQ(table.fast_register(qp, reg), KeyVerdict::kBounds) << offset;
+                --reg.length;
+                EXPECT_EQ(table.fast_register(qp, reg), KeyVerdict::kOk) << offset;
+                EXPECT_EQ(check(key, reg.iova, reg.length, 0), KeyVerdict::kOk);
+                EXPECT_EQ(check(key, reg.iova, reg.length + 1, 0), KeyVerdict::kBounds);
+            }
+        }
+    }
 }
 
 TEST_F(MemoryTableTest, FastRegistrationNeedsAFreeRegionAPrivilegedQueuePairAndFittingPages) {

@@ -24,9 +24,7 @@ class Objects : public testing::Test {
         TestDriver::PathOptions path;
         path.dgid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, 9};
         path.dmac = {2, 0, 0, 0, 0, 9};
-        d.to_init(qp, path);
-        d.to_rtr(qp, path);
-        d.to_rts(qp, path);
+        d.bring_up(qp, path);
         return qp;
     }
     void drain_event(const TestQp& qp) {
@@ -241,28 +239,6 @@ TEST_F(Objects, RegionWithBoundWindowsIsBusy) {
         EXPECT_EQ(d.destroy(DINGO_OP_DESTROY_MR, window.key).status, DINGO_ST_OK + 0u);
     }
     EXPECT_EQ(d.destroy(DINGO_OP_DESTROY_MR, mr.key).status, DINGO_ST_OK + 0u);
-}
-
-TEST_F(Objects, FramesLongerThanThePortsMtuDoNotReachTheTransport) {
-    TwoCards cards;
-    TwoCards::ConnectOptions options;
-    options.path.path_mtu = 5;  // 4096
-    options.path.timeout = 1;
-    options.path.retry_cnt = 1;
-    auto c = cards.connect(options);
-    const Mr from = cards.driver(0).create_mr(8192, DINGO_ACC_LOCAL_WRITE);
-    const Mr to = cards.driver(1).create_mr(8192, DINGO_ACC_LOCAL_WRITE | DINGO_ACC_REMOTE_WRITE);
-    SendWr wr;
-    wr.opcode = DINGO_WR_WRITE;
-    wr.raddr = to.iova;
-    wr.rkey = to.key;
-    wr.sges = {from.sge(0, 4096)};
-    cards.driver(0).post_send(c.qp[0], wr);
-    EXPECT_EQ(cards.wait_cq(0, c.cq[0]).status, DINGO_WCS_SUCCESS);
-    cards.driver(1).enable_port(4096);
-    cards.driver(0).post_send(c.qp[0], wr);
-    EXPECT_EQ(cards.wait_cq(0, c.cq[0]).status, DINGO_WCS_RETRY_EXC_ERR);
-    EXPECT_EQ(cards.driver(1).card_stat(DINGO_CARD_ETH_RX_TOO_LONG), 2u);
 }
 
 }  // namespace

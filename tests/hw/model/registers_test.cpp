@@ -32,11 +32,13 @@ TEST(Registers, MemoryDoorbellsAreACapability) {
 
 TEST(Registers, WhatIsWithheldIsNoCapabilityAndItsCommandsAreRefused) {
     EngineConfig config;
-    config.withheld = DINGO_CAP_PAUSE_MR | DINGO_CAP_SRQ | DINGO_CAP_COMPUTE | DINGO_CAP_MCAST;
+    config.withheld =
+        DINGO_CAP_PAUSE_MR | DINGO_CAP_SRQ | DINGO_CAP_COMPUTE | DINGO_CAP_MCAST | DINGO_CAP_SHARES;
     OneCard card("model", config);
     TestDriver& d = card.driver;
     EXPECT_EQ(d.read64(DINGO_REG_CAPS) & config.withheld, 0u);
     EXPECT_NE(d.read64(DINGO_REG_CAPS) & DINGO_CAP_REREG_MR, 0u);
+    EXPECT_EQ(d.read64(DINGO_REG_CAPS) & DINGO_CAP_COMPUTE_RX, 0u) << "no slot, no receive side";
     d.start();
     EXPECT_EQ(d.execute(DINGO_OP_PAUSE_MR, dingo_cmd_destroy{}).status, DINGO_ST_UNSUPPORTED + 0u);
     EXPECT_EQ(d.execute(DINGO_OP_CREATE_SRQ, dingo_cmd_create_srq{}).status,
@@ -49,7 +51,33 @@ TEST(Registers, WhatIsWithheldIsNoCapabilityAndItsCommandsAreRefused) {
         EXPECT_EQ(d.execute(opcode, dingo_cmd_mcast{}).status, DINGO_ST_UNSUPPORTED + 0u);
     }
     EXPECT_EQ(d.query_limits().max_mcast, 0u);
+    dingo_cmd_create_qp qp{};
+    qp.qpn = 0x10009;
+    qp.kind = DINGO_QPT_RC;
+    qp.srqn = DINGO_INVALID_ID;
+    qp.log_rq_stride = 6;
+    qp.sq.addr = qp.rq.addr = card.host.alloc(4096);
+    qp.share = 1;
+    const auto refused = d.execute(DINGO_OP_CREATE_QP, qp);
+    EXPECT_EQ(refused.status, DINGO_ST_BAD_FIELD + 0u);
+    EXPECT_EQ(refused.detail, offsetof(dingo_cmd_create_qp, share));
     EXPECT_EQ(d.execute(DINGO_OP_REREG_MR, dingo_cmd_create_mr{}).status, DINGO_ST_BAD_FIELD + 0u);
+}
+
+TEST(Registers, TheReceiveSideOfTheComputeSlotCanBeWithheld) {
+    EngineConfig config;
+    config.withheld = DINGO_CAP_COMPUTE_RX;
+    OneCard card("model", config);
+    TestDriver& d = card.driver;
+    EXPECT_EQ(d.read64(DINGO_REG_CAPS) & DINGO_CAP_COMPUTE_RX, 0u);
+    d.start();
+    const Cq cq = d.create_cq();
+    const TestQp qp = d.create_qp(cq, cq);
+    EXPECT_EQ(d.set_compute(qp.qpn, DINGO_KERNEL_ADD_ONE).status, DINGO_ST_OK + 0u);
+    const dingo_admin_cpl cpl =
+        d.set_compute(qp.qpn, DINGO_KERNEL_ADD_ONE, 0, DINGO_COMPUTE_RECEIVE);
+    EXPECT_EQ(cpl.status, DINGO_ST_BAD_FIELD + 0u);
+    EXPECT_EQ(cpl.detail, offsetof(dingo_cmd_set_compute, direction));
 }
 
 TEST(Registers, SixtyFourBitRegistersTakeTwoHalves) {

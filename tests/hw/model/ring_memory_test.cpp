@@ -65,6 +65,44 @@ TEST_F(RingMemoryTest, NothingBehindTheEndIsTouched) {
     EXPECT_EQ(host.dma_reads + host.dma_writes, 0u);
     EXPECT_TRUE(ring.read(card, kPage - 64, data));
     EXPECT_TRUE(ring.write(card, kPage - 64, data));
+    EXPECT_TRUE(ring.read(card, kPage, {})) << "nothing is inside, also at the end";
+    EXPECT_TRUE(ring.write(card, kPage, {}));
+}
+
+TEST_F(RingMemoryTest, TheRingsOfACardHoldNoMorePagesThan64GiBHave) {
+    constexpr std::uint64_t kMost = (std::uint64_t{64} << 30) / kPage;
+    const dingo_mem mem = list(host.alloc_pages(3), 1);
+    card.ring_pages = kMost - 3;  // what others hold
+    ASSERT_EQ(ring.attach(card, mem, 2 * kPage + 1), Result::kOk);
+    EXPECT_EQ(card.ring_pages, kMost);
+    RingMemory other_ring;
+    EXPECT_EQ(other_ring.attach(card, mem, 1), Result::kNoResource);
+    EXPECT_EQ(card.ring_pages, kMost);
+    dingo_mem contiguous{};
+    contiguous.addr = host.alloc(kPage);
+    EXPECT_EQ(other_ring.attach(card, contiguous, kPage), Result::kOk) << "it has no list";
+    ring = RingMemory();
+    EXPECT_EQ(card.ring_pages, kMost - 3);
+}
+
+TEST_F(RingMemoryTest, ARingThatCouldNotBeTakenHasNothing) {
+    const auto pages = host.alloc_pages(2);
+    dingo_mem mem = list(pages, 1);
+    const dingo_mem good = mem;
+    std::byte byte{};
+    const auto refused = [&](Result why) {
+        ASSERT_EQ(ring.attach(card, good, 2 * kPage), Result::kOk);
+        EXPECT_EQ(ring.attach(card, mem, 2 * kPage), why);
+        EXPECT_EQ(ring.bytes(), 0u);
+        EXPECT_FALSE(ring.read(card, 0, std::span(&byte, 1)));
+        EXPECT_FALSE(ring.write(card, 0, std::span(&byte, 1)));
+        EXPECT_EQ(ring.pointer(card, 0, 1), nullptr);
+        EXPECT_EQ(card.ring_pages, 0u);
+    };
+    mem = list({pages[0], pages[1] + 8}, 1);
+    refused(Result::kBadField);
+    mem.addr = std::uint64_t{1} << 50;
+    refused(Result::kBusError);
 }
 
 TEST_F(RingMemoryTest, AListThatFillsItsLeafNeedsNoSecondOne) {

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The queue of the QPs that are ready, on its own: places are kept while it grows and when QPs go.
+// Whose turn it is, on its own: places are kept while the queue grows and when QPs go, and contexts
+// share the card whatever they have.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
+#include <numeric>
+#include <span>
+#include <vector>
 
-#include "qp.h"
+#include "queue_pair.h"
 #include "transport/scheduler.h"
 #include "transport/transport_state.h"
 
@@ -18,10 +24,10 @@ class SchedulerTest : public testing::Test {
     static constexpr std::size_t kRing = 64;  // the first ring holds as many
 
     SchedulerTest() {
-        for (Qp& qp : qps)
+        for (QueuePair& qp : qps)
             qp.transport = std::make_unique<TransportState>();
     }
-    std::array<Qp, kRing + 2> qps;
+    std::array<QueuePair, kRing + 2> qps;
     Scheduler scheduler;
 };
 
@@ -73,6 +79,94 @@ TEST_F(SchedulerTest, WhoIsRemovedHasNoTurnWhereverItStood) {
     EXPECT_EQ(scheduler.take(), nullptr);
     scheduler.add(qps[0]);
     EXPECT_EQ(scheduler.take(), &qps[0]);
+}
+
+/// Bytes that each of the QPs sends while all are always ready, `packets` in a turn of `bytes`
+/// each.
+std::vector<std::uint64_t> shares(Scheduler& scheduler, std::span<QueuePair> qps, unsigned turns,
+                                  const std::function<std::uint64_t(const QueuePair&)>& bytes_of) {
+    std::vector<std::uint64_t> sent(qps.size());
+    for (QueuePair& qp : qps)
+        scheduler.add(qp);
+    for (unsigned turn = 0; turn < turns; ++turn) {
+        QueuePair* const qp = scheduler.take();
+        const std::uint64_t bytes = bytes_of(*qp);
+        sent[static_cast<std::size_t>(qp - qps.data())] += bytes;
+        scheduler.add(*qp);
+        scheduler.charge(*qp, 16, bytes);
+    }
+    return sent;
+}
+
+// A client with one QP beside one with 64 has half of the card.
+TEST_F(SchedulerTest, AContextWithOneQpHasAsMuchAsOneWithMany) {
+    for (std::size_t i = 0; i < kRing; ++i)
+        qps[i].share = 1;
+    qps[kRing].share = 7;
+    const auto sent = shares(scheduler, std::span(qps).first(kRing + 1), 10'000,
+                             [](const QueuePair&) { return 16 * 4160; });
+    const auto many = std::accumulate(sent.begin(), sent.end() - 1, std::uint64_t{0});
+    EXPECT_NEAR(static_cast<double>(sent.back()) / static_cast<double>(many), 1.0, 0.01);
+    const auto [least, most] = std::minmax_element(sent.begin(), sent.end() - 1);
+    EXPECT_LE(*most - *least, 16U * 4160U) << "and its QPs share what it has";
+}
+
+TEST_F(SchedulerTest, ShareIsOfBytesNotOfTurns) {
+    qps[1].share = 1;
+    const auto sent = shares(scheduler, std::span(qps).first(2), 10'000, [](const QueuePair& qp) {
+        return qp.share == 1 ? 16 * 4160 : 16 * 1024;
+    });
+    // Each packet costs the same besides: 5184 for 4160 bytes, 2048 for 1024.
+    EXPECT_NEAR(static_cast<double>(sent[1]) / static_cast<double>(sent[0]),
+                (4160.0 / 5184) / (1024.0 / 2048), 0.02);
+}
+
+TEST_F(SchedulerTest, WhoWasAloneOwesNothingToWhoComesLater) {
+    qps[1].share = 1;
+    scheduler.add(qps[0]);
+    for (int turn = 0; turn < 1000; ++turn) {
+        ASSERT_EQ(scheduler.take(), &qps[0]);
+        scheduler.add(qps[0]);
+        scheduler.charge(qps[0], 16, 16 * 4160);
+    }
+    const auto sent =
+        shares(scheduler, std::span(qps).first(2), 100, [](const QueuePair&) { return 16 * 4160; });
+    EXPECT_NEAR(static_cast<double>(sent[0]), static_cast<double>(sent[1]), 2 * 16 * 4160);
+}
+
+TEST_F(SchedulerTest, WhoPausesSavesNothingUp) {
+    qps[1].share = 1;
+    scheduler.add(qps[1]);
+    ASSERT_EQ(scheduler.take(), &qps[1]);
+    scheduler.charge(qps[1], 0, 0);
+    EXPECT_TRUE(scheduler.empty()) << "a context without a ready QP is no work";
+    shares(scheduler, std::span(qps).first(1), 1000, [](const QueuePair&) { return 16 * 4160; });
+    scheduler.add(qps[1]);
+    unsigned in_a_row = 0;
+    for (int turn = 0; turn < 10; ++turn) {
+        QueuePair* const qp = scheduler.take();
+        in_a_row = qp == &qps[1] ? in_a_row + 1 : 0;
+        EXPECT_LE(in_a_row, 2U);
+        scheduler.add(*qp);
+        scheduler.charge(*qp, 16, 16 * 4160);
+    }
+}
+
+// A client that sends a little beside one that sends without end waits for one turn, not for two.
+TEST_F(SchedulerTest, WhoComesWaitsForOneTurnOfEachOther) {
+    for (std::size_t i = 0; i < 4; ++i)
+        qps[i].share = static_cast<std::uint32_t>(i);
+    shares(scheduler, std::span(qps).first(3), 300, [](const QueuePair&) { return 16 * 4160; });
+    for (int n = 0; n < 20; ++n) {
+        scheduler.add(qps[3]);
+        unsigned waited = 0;
+        for (QueuePair* qp = scheduler.take(); qp != &qps[3]; qp = scheduler.take(), ++waited) {
+            scheduler.add(*qp);
+            scheduler.charge(*qp, 16, 16 * 4160);
+        }
+        scheduler.charge(qps[3], 1, 64);
+        EXPECT_LE(waited, 4U) << "three others, and one turn that was not over";
+    }
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "qp.h"
+#include "queue_pair.h"
 #include "transport/timers.h"
 #include "transport/transport_state.h"
 
@@ -19,8 +19,8 @@ namespace {
 TEST(Timers, DestroyedQpsLeaveTheOthersInOrder) {
     constexpr std::size_t kCount = 64;
     constexpr unsigned kRounds = 50;
-    std::array<Qp, kCount> qps;
-    for (Qp& qp : qps)
+    std::array<QueuePair, kCount> qps;
+    for (QueuePair& qp : qps)
         qp.transport = std::make_unique<TransportState>();
     Timers timers;
     std::mt19937 random(1);
@@ -39,7 +39,7 @@ TEST(Timers, DestroyedQpsLeaveTheOthersInOrder) {
         std::ranges::sort(left);
         for (const Nanoseconds due : left) {
             EXPECT_EQ(timers.take_due(due - 1), nullptr) << due;
-            const Qp* const qp = timers.take_due(due);
+            const QueuePair* const qp = timers.take_due(due);
             ASSERT_NE(qp, nullptr) << due;
             EXPECT_EQ(when[static_cast<std::size_t>(qp - qps.data())], due);
         }

@@ -29,6 +29,24 @@ TEST(Address, Ipv4GidsAreMapped) {
     EXPECT_TRUE(parse_gid("224.0.0.1")->is_multicast());
 }
 
+TEST(Address, OneBitMakesAMappedGidAnotherOne) {
+    const Gid mapped = Gid::from_ipv4(0xe0000001);
+    EXPECT_TRUE(mapped.is_multicast());
+    for (std::size_t bit = 0; bit < 8 * mapped.bytes.size(); ++bit) {
+        Gid gid = mapped;
+        gid.bytes[bit / 8] ^= static_cast<std::uint8_t>(1 << bit % 8);
+        const bool in_address = bit >= 96, in_its_class = bit >= 100 && bit < 104;  // 224.0.0.0/4
+        EXPECT_EQ(gid.is_ipv4_mapped(), in_address) << bit;
+        EXPECT_EQ(gid.is_multicast(), in_address && !in_its_class) << bit;
+    }
+    for (const auto& [text, multicast] : {std::pair{"ff00::", true},
+                                          {"ffff::1", true},
+                                          {"fe00::", false},
+                                          {"7f00::", false},
+                                          {"0:ff00::", false}})
+        EXPECT_EQ(parse_gid(text)->is_multicast(), multicast) << text;
+}
+
 TEST(Address, Ipv6GidTextRoundTrip) {
     const auto gid = parse_gid("fd77::1");
     ASSERT_TRUE(gid);

@@ -124,6 +124,16 @@ TEST(Build, Ipv4ChecksumFitsForEveryIdAndLength) {
                                   static_cast<std::uint16_t>(id), buffer));
         ASSERT_EQ(ipv4_header_sum(buffer.data() + kEthernetBytes), 0xffff);
     }
+    // One of these addresses makes a sum whose carry carries once more.
+    for (std::uint32_t address = 0; address <= 0xffff; ++address) {
+        NetworkPath path;
+        path.sgid = Gid::from_ipv4(address);
+        path.dgid = Gid::from_ipv4(0);
+        TransportHeaders headers;
+        headers.bth.opcode = Opcode::kRcAck;
+        ASSERT_TRUE(builder.begin(HeaderTemplate(path), headers, 0, 0xffff, buffer));
+        ASSERT_EQ(ipv4_header_sum(buffer.data() + kEthernetBytes), 0xffff) << address;
+    }
 }
 
 TEST(Build, DontFragmentIsSetAndUdpChecksumIsZero) {

@@ -122,6 +122,23 @@ TEST(Headers, Ipv4SumIsOnesForEveryCorrectHeader) {
     }
 }
 
+TEST(Headers, Ipv4SumCarriesWhateverTheHeaderHas) {
+    test::Random random(4);
+    constexpr std::uint16_t kEdges[] = {0, 1, 0x7fff, 0x8000, 0xfffe, 0xffff, 0xffff, 0xffff};
+    for (int i = 0; i < 10'000; ++i) {
+        std::array<std::byte, kIpv4Bytes> header;
+        std::uint32_t sum = 0;
+        for (std::size_t at = 0; at < kIpv4Bytes; at += 2) {
+            const std::uint16_t word = i == 0 ? 0xffff : kEdges[random() % std::size(kEdges)];
+            store_be16(header.data() + at, word);
+            sum += word;
+        }
+        while (sum >> 16)
+            sum = (sum & 0xffff) + (sum >> 16);
+        ASSERT_EQ(ipv4_header_sum(header.data()), sum);
+    }
+}
+
 TEST(Headers, LongestFrameHoldsEveryOpcode) {
     NetworkPath path;
     path.l3 = L3Kind::kIpv6;

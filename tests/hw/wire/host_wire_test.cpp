@@ -2,7 +2,6 @@
 //
 // The wires that end in the host's network stack, inside a network namespace made for each test.
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <netinet/udp.h>
 #include <sched.h>
 #include <sys/socket.h>
@@ -11,31 +10,24 @@
 #include <cstring>
 
 #include "base/unique_fd.h"
+#include "own_network.h"
 #include "support.h"
 
 namespace dingo::test {
 namespace {
 
-class HostWire : public ::testing::Test {
+class HostWire : public InOwnNetwork<::testing::Test> {
   protected:
     void SetUp() override {
-        home_ = UniqueFd(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
-        if (::unshare(CLONE_NEWNET) != 0)
-            GTEST_SKIP() << "cannot make a network namespace: " << std::strerror(errno);
+        InOwnNetwork::SetUp();
+        if (IsSkipped())
+            return;
         if (!run("ip link set lo up"))
             GTEST_SKIP() << "no ip command here (package iproute2)";
         // The kernel says nothing on its own.
         run("sysctl -qw net.ipv6.conf.default.autoconf=0 "
             "net.ipv6.conf.default.router_solicitations=0 "
             "net.ipv6.conf.default.addr_gen_mode=1");
-    }
-    void TearDown() override {
-        if (home_)
-            ::setns(home_.get(), CLONE_NEWNET);
-    }
-
-    static bool run(const std::string& command) {
-        return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
     }
 
     /// v0 and v1, joined. Skips where the kernel has no veth.
@@ -91,8 +83,6 @@ class HostWire : public ::testing::Test {
             sum = (sum & 0xffff) + (sum >> 16);
         return sum;
     }
-
-    UniqueFd home_;
 };
 
 using PacketWireTest = HostWire;

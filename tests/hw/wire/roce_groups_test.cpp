@@ -2,10 +2,8 @@
 //
 // Multicast groups on the wire `roce`: its sockets get what the card has joined, and nothing else.
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <sched.h>
 #include <sys/socket.h>
 
 #include <cstdlib>
@@ -13,6 +11,7 @@
 
 #include "base/unique_fd.h"
 #include "dingo/packet/icrc.h"
+#include "own_network.h"
 #include "support.h"
 
 namespace dingo::test {
@@ -171,12 +170,12 @@ TEST(RoceGroups, AllAddressesJoinAtAllInterfaces) {
 }
 
 /// A network namespace with two interfaces, each with two addresses of either version.
-class RoceGroupsAt : public ::testing::TestWithParam<bool> {
+class RoceGroupsAt : public InOwnNetwork<::testing::TestWithParam<bool>> {
   protected:
     void SetUp() override {
-        home_ = UniqueFd(::open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
-        if (::unshare(CLONE_NEWNET) != 0)
-            GTEST_SKIP() << "cannot make a network namespace: " << std::strerror(errno);
+        InOwnNetwork::SetUp();
+        if (IsSkipped())
+            return;
         for (const std::string n : {"0", "1"}) {
             if (!run("ip link add v" + n + " type veth peer name p" + n))
                 GTEST_SKIP() << "no ip command (package iproute2), or no veth in this kernel";
@@ -193,14 +192,6 @@ class RoceGroupsAt : public ::testing::TestWithParam<bool> {
                 ::usleep(20'000);
         }
     }
-    void TearDown() override {
-        if (home_)
-            ::setns(home_.get(), CLONE_NEWNET);
-    }
-
-    static bool run(const std::string& command) {
-        return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
-    }
     static std::string address(unsigned interface, unsigned host) {
         return GetParam() ? fmt::format("fd78:{}::{}", interface, host)
                           : fmt::format("10.78.{}.{}", interface, host);
@@ -211,8 +202,6 @@ class RoceGroupsAt : public ::testing::TestWithParam<bool> {
     static std::unique_ptr<Wire> card(unsigned interface, unsigned host) {
         return make(fmt::format("roce:{}", address(interface, host)));
     }
-
-    UniqueFd home_;
 };
 
 TEST_P(RoceGroupsAt, TwoCardsOfAnInterfaceMeet) {

@@ -2,12 +2,15 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <random>
 
 #include "base/unique_fd.h"
 #include "dingo/packet/icrc.h"
+#include "own_network.h"
 #include "support.h"
 #include "wire/icrc_id.h"
 
@@ -139,6 +142,69 @@ TEST(RoceForeign, IdentificationThatNobodyTellsIsFoundFromTheIcrc) {
     EXPECT_EQ(card->stats().rx_id_solved, 4U);
 }
 
+/// The errno of a program of another user that wants the port at another address, where it could
+/// send in the name of every address of this host; 0: it has the port.
+int bind_as_another_user(const std::string& address, int family, int share) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        if (::setuid(65'534) != 0)
+            ::_exit(255);
+        const int fd = ::socket(family, SOCK_DGRAM, 0);
+        const int on = 1;
+        if (share != 0)
+            ::setsockopt(fd, SOL_SOCKET, share, &on, sizeof on);
+        sockaddr_storage at{};
+        socklen_t length = 0;
+        if (family == AF_INET) {
+            auto* const v4 = reinterpret_cast<sockaddr_in*>(&at);
+            v4->sin_family = AF_INET;
+            v4->sin_port = htons(4791);
+            ::inet_pton(AF_INET, address.c_str(), &v4->sin_addr);
+            length = sizeof *v4;
+        } else {
+            auto* const v6 = reinterpret_cast<sockaddr_in6*>(&at);
+            v6->sin6_family = AF_INET6;
+            v6->sin6_port = htons(4791);
+            ::inet_pton(AF_INET6, ("::ffff:" + address).c_str(), &v6->sin6_addr);
+            length = sizeof *v6;
+        }
+        ::_exit(::bind(fd, reinterpret_cast<const sockaddr*>(&at), length) == 0 ? 0 : errno);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WEXITSTATUS(status);
+}
+
+// Cards of other tests guard the port as well.
+class RoceGuardAlone : public InOwnNetwork<::testing::Test> {};
+
+TEST_F(RoceGuardAlone, OtherUsersHaveThePortOfNoAddress) {
+    if (::geteuid() != 0)
+        GTEST_SKIP() << "only root can be another user";
+    if (!run("ip link set lo up"))
+        GTEST_SKIP() << "no ip command here (package iproute2)";
+    for (const int family : {AF_INET, AF_INET6}) {
+        for (const int share : {0, SO_REUSEADDR, SO_REUSEPORT}) {
+            const auto card = make("roce:" + loopback(1));
+            EXPECT_EQ(bind_as_another_user(loopback(9), family, share), EADDRINUSE)
+                << family << " " << share;
+        }
+        const auto card = make("roce:" + loopback(1) + ",guard=off");
+        EXPECT_EQ(bind_as_another_user(loopback(9), family, 0), 0) << family;
+    }
+}
+
+TEST(RoceGuard, CardsOfOneUserLiveTogether) {
+    const auto a = make("roce:" + loopback(1));
+    const auto b = make("roce:" + loopback(2) + ",guard=off");
+    const auto c = make("roce:" + loopback(3));
+    const auto got = pass(
+        *a, *b, {roce_frame("RC_SEND_ONLY qpn=5 psn=1", path_between(loopback(1), loopback(2)))});
+    EXPECT_EQ(got.size(), 1U);
+    expect_contains(error_of([] { make("roce:" + loopback(2)); }), "in use by process");
+    expect_contains(error_of([] { make("roce:" + loopback(3)); }), "in use by process");
+}
+
 TEST(RoceErrors, WhatIsNoRoceIsCountedAndDropped) {
     const auto a = make("roce:" + loopback(1));
     EXPECT_TRUE(send(*a, plain_frame(100, 1)));
@@ -163,6 +229,7 @@ TEST(RoceErrors, BadSpecsSayWhatToDo) {
     expect_contains(error_of([] { make("roce:192.0.2.1"); }), "127.0.0.1 (lo)");
     expect_contains(error_of([] { make("roce:localhost"); }), "numeric IP");
     expect_contains(error_of([] { make("roce:,gso=maybe"); }), "auto, on or off");
+    expect_contains(error_of([] { make("roce:,guard=maybe"); }), "on or off");
     expect_contains(error_of([] { make("roce:127.0.0.1,fast"); }), "no option");
     expect_contains(error_of([] { make("roce:127.0.0.1%nowhere0"); }), "nowhere0");
 }

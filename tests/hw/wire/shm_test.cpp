@@ -1,75 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <sys/wait.h>
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <string_view>
 
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <random>
-#include <thread>
-
-#include "base/unique_fd.h"
-#include "support.h"
-#include "wire/local_segments.h"
-#include "wire/shm_ring.h"
+#include "base/log.h"
+#include "shm_support.h"
 
 namespace dingo::test {
 namespace {
-
-constexpr std::uint64_t kMac = 0x02'00'00'00'00'00;
-
-class Shm : public ::testing::Test {
-  protected:
-    Shm() {
-        char name[] = "/tmp/dingo-shm-XXXXXX";
-        dir_ = ::mkdtemp(name);
-    }
-    ~Shm() override { std::filesystem::remove_all(dir_); }
-
-    std::unique_ptr<Wire> card(unsigned n, const std::string& faults = "") const {
-        WireOptions options;
-        options.wire = "shm:" + dir_ + "/net";
-        options.mac = kMac + n;
-        options.faults = faults;
-        return make_wire(options);
-    }
-
-    /// From card `from` to card `to`, 0xff: to all.
-    static Frame frame(unsigned from, unsigned to, std::size_t size = 100, unsigned tag = 0) {
-        Frame out = plain_frame(size, tag);
-        const auto put = [&](std::size_t at, unsigned n) {
-            for (std::size_t i = 0; i < 6; i++)
-                out[at + i] = std::byte{n == 0xff ? std::uint8_t{0xff} : std::uint8_t{0}};
-            if (n != 0xff) {
-                out[at] = std::byte{2};
-                out[at + 5] = static_cast<std::byte>(n);
-            }
-        };
-        put(0, to);
-        put(6, from);
-        return out;
-    }
-
-    static std::vector<Frame> take(Wire& wire) {
-        KeepingSink sink;
-        for (int i = 0; i < 200; i++)
-            wire.receive(sink, 256);
-        return sink.frames;
-    }
-
-    /// Lets hellos and farewells arrive.
-    static void settle(std::initializer_list<Wire*> wires) {
-        for (int i = 0; i < 3; i++)
-            for (Wire* wire : wires)
-                EXPECT_TRUE(take(*wire).empty());
-    }
-
-    std::string dir_;
-};
 
 TEST_F(Shm, FramesOfAllSizesArriveIntactAndInOrder) {
     const auto a = card(1);
@@ -276,74 +215,6 @@ TEST_F(Shm, KilledPeerIsForgottenAndItsSocketFileRemoved) {
     ::close(ready[1]);
 }
 
-/// A peer that speaks the handshake and then writes what it likes.
-class Hostile {
-  public:
-    explicit Hostile(const std::string& net, int seals = F_SEAL_SHRINK | F_SEAL_GROW,
-                     std::size_t size = 2 * kShmDirectionBytes) {
-        for (const auto& entry : std::filesystem::directory_iterator(net)) {
-            if (!entry.is_socket())
-                continue;
-            socket_ = UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0));
-            sockaddr_un to{};
-            to.sun_family = AF_UNIX;
-            std::strcpy(to.sun_path, entry.path().c_str());
-            EXPECT_EQ(::connect(socket_.get(), reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
-        }
-        fd_ = UniqueFd(::memfd_create("hostile", MFD_ALLOW_SEALING));
-        EXPECT_EQ(::ftruncate(fd_.get(), static_cast<off_t>(size)), 0);
-        ::fcntl(fd_.get(), F_ADD_SEALS, seals);
-        size_ = size;
-        memory_ = static_cast<std::byte*>(
-            ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0));
-    }
-    ~Hostile() { ::munmap(memory_, size_); }
-
-    void hello(std::uint32_t magic = 0x44534d48, bool with_memory = true) {
-        struct {
-            std::uint32_t magic, version;
-            std::uint64_t mac, ring_bytes;
-        } hello{magic, 1, kMac + 66, kShmRingBytes};
-        iovec iov{&hello, sizeof hello};
-        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-        msghdr msg{};
-        msg.msg_iov = &iov;
-        msg.msg_iovlen = 1;
-        if (with_memory) {
-            msg.msg_control = control;
-            msg.msg_controllen = sizeof control;
-            cmsghdr* c = CMSG_FIRSTHDR(&msg);
-            c->cmsg_level = SOL_SOCKET;
-            c->cmsg_type = SCM_RIGHTS;
-            c->cmsg_len = CMSG_LEN(sizeof(int));
-            const int fd = fd_.get();
-            std::memcpy(CMSG_DATA(c), &fd, sizeof fd);
-        }
-        ::sendmsg(socket_.get(), &msg, 0);
-    }
-
-    /// True when the card has closed the connection.
-    bool cut_off() {
-        char buffer[256];
-        for (;;) {
-            const ssize_t n = ::recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
-            if (n <= 0)
-                return n == 0 || errno == ECONNRESET;
-        }
-    }
-    ShmRingHeader& ring(unsigned n) {
-        return *reinterpret_cast<ShmRingHeader*>(memory_ + n * kShmDirectionBytes);
-    }
-    std::byte* data(unsigned n) { return memory_ + n * kShmDirectionBytes + kShmDataOffset; }
-    int fd() const { return socket_.get(); }
-
-  private:
-    UniqueFd socket_;
-    UniqueFd fd_;
-    std::byte* memory_ = nullptr;
-    std::size_t size_ = 0;
-};
-
 TEST_F(Shm, MemoryThatCouldShrinkOrIsTooSmallIsRefused) {
     const auto a = card(1);
     for (const int seals : {0, F_SEAL_GROW}) {
@@ -368,6 +239,14 @@ TEST_F(Shm, BadHellosAreCutOff) {
     bare.hello(0x44534d48, false);
     settle({a.get()});
     EXPECT_TRUE(bare.cut_off());
+    Hostile earlier(dir_ + "/net");
+    earlier.hello(0x44534d48, true, 1);
+    settle({a.get()});
+    EXPECT_TRUE(earlier.cut_off());
+    Hostile later(dir_ + "/net");
+    later.hello(0x44534d48, true, 2, 1U << 31);
+    settle({a.get()});
+    EXPECT_TRUE(later.cut_off()) << "it wants what this card does not know";
     Hostile noise(dir_ + "/net");
     ASSERT_EQ(::send(noise.fd(), "kick", 4, 0), 4);
     settle({a.get()});
@@ -379,6 +258,81 @@ TEST_F(Shm, BadHellosAreCutOff) {
     twice.hello();
     settle({a.get()});
     EXPECT_TRUE(twice.cut_off());
+}
+
+/// The lines that this thread logs.
+class Lines {
+  public:
+    Lines() : fd_(::memfd_create("log", MFD_CLOEXEC)) {
+        start_log("warning");
+        set_log(fd_.get());
+    }
+    ~Lines() { set_log(STDERR_FILENO); }
+    std::string text() const {
+        std::string all(4096, '\0');
+        all.resize(static_cast<std::size_t>(
+            std::max<ssize_t>(::pread(fd_.get(), all.data(), all.size(), 0), 0)));
+        return all;
+    }
+    std::size_t count(std::string_view what) const {
+        const std::string all = text();
+        std::size_t n = 0;
+        for (std::size_t at = 0; (at = all.find(what, at)) != std::string::npos; ++at)
+            ++n;
+        return n;
+    }
+
+  private:
+    UniqueFd fd_;
+};
+
+// A card that runs on after an upgrade: before, nothing said why it met no new one.
+TEST_F(Shm, CardOfAnotherVersionIsToldOursAndTheLogSaysIt) {
+    const Lines lines;
+    const auto a = card(1);
+    Hostile first(dir_ + "/net");
+    first.hello(0x44534d48, true, 1, 0, 24);  // as long as version 1's
+    settle({a.get()});
+    std::array<std::uint32_t, 8> answer{};
+    ASSERT_EQ(::recv(first.fd(), answer.data(), sizeof answer, MSG_DONTWAIT), 32);
+    EXPECT_EQ(answer[1], 2U);
+    EXPECT_TRUE(first.cut_off());
+    EXPECT_EQ(lines.count("version 1 of the shm wire"), 1U) << lines.text();
+    Hostile later(dir_ + "/net");
+    later.hello(0x44534d48, true, 3);
+    settle({a.get()});
+    EXPECT_TRUE(later.cut_off());
+    EXPECT_EQ(lines.count("version 3 of the shm wire"), 1U) << lines.text();
+}
+
+// The later card connects. One of version 1 closes at once, a newer one says its version.
+TEST_F(Shm, CardThatAnotherVersionTurnsAwayLogsIt) {
+    const Lines lines;
+    std::filesystem::create_directory(dir_ + "/net");
+    const UniqueFd old(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0));
+    sockaddr_un at{};
+    at.sun_family = AF_UNIX;
+    std::strcpy(at.sun_path, (dir_ + "/net/1-0").c_str());
+    ASSERT_EQ(::bind(old.get(), reinterpret_cast<sockaddr*>(&at), sizeof at), 0);
+    ASSERT_EQ(::listen(old.get(), 4), 0);
+    for (const bool answers : {false, true}) {
+        const auto a = card(1);
+        {
+            const UniqueFd peer(::accept(old.get(), nullptr, nullptr));
+            ASSERT_TRUE(peer);
+            const std::array<std::uint32_t, 9> hello{0x44534d48, 3};
+            if (answers) {
+                ASSERT_EQ(::send(peer.get(), hello.data(), sizeof hello, 0), 36);
+            }
+        }
+        settle({a.get()});
+        EXPECT_EQ(lines.count("left without a hello"), 1U) << lines.text();
+        EXPECT_EQ(lines.count("version 3 of the shm wire"), answers ? 1U : 0U) << lines.text();
+    }
+    const auto a = card(1);
+    const auto b = card(2);
+    settle({a.get(), b.get()});
+    EXPECT_EQ(lines.count("process"), 2U) << "cards of one version have nothing to say";
 }
 
 TEST_F(Shm, RingsFullOfGarbageHurtNobody) {
@@ -457,20 +411,6 @@ TEST_F(Shm, TwoThreadsExchangeManyFrames) {
     other.join();
 }
 
-/// Cards that one thread serves.
-class ShmLocal : public Shm {
-  protected:
-    std::unique_ptr<Wire> local(unsigned n, const std::string& net = "net") {
-        WireOptions options;
-        options.wire = "shm:" + dir_ + "/" + net;
-        options.mac = kMac + n;
-        options.local = &segments_;
-        return make_wire(options);
-    }
-
-    LocalSegments segments_;
-};
-
 TEST_F(ShmLocal, FramesPassInOrderThroughAnEmptyAndAFullRingWithoutDescriptors) {
     const auto a = local(1);
     const auto b = local(2);
@@ -537,6 +477,47 @@ TEST_F(ShmLocal, CardThatGoesIsForgottenAfterItsLastFrames) {
     }
 }
 
+TEST_F(ShmLocal, SleeperHearsOfACardThatComes) {
+    const auto a = local(1);
+    ASSERT_TRUE(a->prepare_sleep());
+    const auto b = local(2);
+    ASSERT_TRUE(send(*b, frame(2, 1)));
+    b->flush();
+    EXPECT_TRUE(a->kicked());
+}
+
+// The thread that serves the cards which are there holds the gate while it is awake.
+TEST_F(ShmLocal, CardsComeAndGoWhileOthersAreServed) {
+    const auto a = local(1);
+    const auto b = local(2);
+    std::atomic<bool> stop = false;
+    std::thread server([&] {
+        gate_->close();
+        while (!stop) {
+            for (Wire* const wire : {a.get(), b.get()}) {
+                KeepingSink sink;
+                send(*wire, frame(wire == a.get() ? 1 : 2, 0xff));
+                wire->flush();
+                wire->receive(sink, 16);
+            }
+            gate_->give_way();
+        }
+        gate_->open();
+    });
+    for (unsigned life = 0; life < 200 && !HasFailure(); life++) {
+        const auto c = local(3);
+        KeepingSink sink;
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+        while (sink.frames.empty() && std::chrono::steady_clock::now() < deadline) {
+            const Gate::Hold hold(*gate_);
+            c->receive(sink, 16);
+        }
+        EXPECT_FALSE(sink.frames.empty()) << life;
+    }
+    stop = true;
+    server.join();
+}
+
 TEST_F(ShmLocal, SleeperIsKickedWithoutASystemCallAndOneThatIsAwakeIsNot) {
     const auto a = local(1);
     const auto b = local(2);
@@ -566,6 +547,7 @@ TEST_F(ShmLocal, SleeperIsKickedWithoutASystemCallAndOneThatIsAwakeIsNot) {
 }
 
 TEST_F(Shm, BadNamesSayWhatToDo) {
+    expect_contains(error_of([] { make("shm:net,icrc=off"); }), "icrc is auto or on");
     expect_contains(error_of([] { make("shm:a/b"); }), "no name for a net");
     expect_contains(error_of([] { make("shm:/proc/x"); }), "cannot make /proc/x");
     expect_contains(error_of([&] { make("shm:" + dir_ + "/" + std::string(120, 'x')); }),

@@ -63,7 +63,9 @@ compose_files=$(cached podman-compose-trixie "v1 $(declare -f fetch_podman_compo
 export compose_files
 compose() {
     ip link set lo up
-    PYTHONPATH=$compose_files/usr/lib/python3/dist-packages /usr/bin/python3 -m podman_compose -f scripts/packaging/container/compose.yaml "$@"
+    # podman-compose 1.3.0 does not find a file named by -f DIRECTORY/FILE.
+    cd scripts/packaging/container
+    PYTHONPATH=$compose_files/usr/lib/python3/dist-packages /usr/bin/python3 -m podman_compose "$@"
 }
 export -f compose
 limit=180 plain 'podman-compose up: two containers, RoCE v2 between them' \

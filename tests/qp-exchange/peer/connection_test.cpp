@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <map>
 #include <thread>
 
 #include "loopback.h"
@@ -81,18 +82,36 @@ TEST(Exchange, OfDifferentTypesIsRefusedByBothWithOneReason) {
     peers.both(refused(QpType::RC), refused(QpType::UD));
 }
 
-TEST(Exchange, OfDifferentNumbersIsRefusedUnlessUd) {
-    {
+TEST(Exchange, OfListsThatDoNotFitIsRefusedInWords) {
+    using enum QpType;
+    using Types = std::vector<QpType>;
+    struct Case {
+        Types server, client;
+        const char* words;
+    };
+    for (const auto& [at_server, at_client, words] : std::initializer_list<Case>{
+             {{RC, RC}, {RC, RC, RC}, "one side offers 2 queue pairs, the other 3"},
+             {{UD, UD}, {UD, RC, UD}, "one side offers 2 queue pairs, the other 3"},
+             {{UD, RC}, {UD, UD, UD}, "one side offers 2 queue pairs, the other 3"},
+             {{UC}, {RC}, "QP types differ"},
+             {{UC, RC}, {RC, RC}, "queue pair 0: QP types differ"},
+             {{RC, UC}, {RC, RC}, "queue pair 1: QP types differ"},
+             {{RC, UC, UD}, {RC, UC, UC}, "queue pair 2: QP types differ"}}) {
         Peers peers;
-        const auto refused = [](std::size_t count) {
-            return [count](Connection& c) {
-                const std::vector<Endpoint> list(count, endpoint());
-                expect_error(ErrorCode::Refused, "one side offers 2 queue pairs, the other 3",
-                             [&] { c.exchange(list); });
+        const auto refused = [words = words](const Types& types) {
+            return [words, types](Connection& c) {
+                std::vector<Endpoint> list;
+                for (const QpType type : types) {
+                    list.push_back(endpoint(1, type));
+                }
+                expect_error(ErrorCode::Refused, words, [&] { c.exchange(list); });
             };
         };
-        peers.both(refused(2), refused(3));
+        peers.both(refused(at_server), refused(at_client));
     }
+}
+
+TEST(Exchange, OfDatagramsMayHaveMoreOnOneSide) {
     Peers peers;
     const auto taken = [](std::size_t count, std::size_t expected) {
         return [=](Connection& c) {
@@ -142,6 +161,37 @@ TEST(Exchange, BeyondThePeersLimitsIsToldBeforeSending) {
                [&](Connection& c) { EXPECT_EQ(c.exchange(largest), largest); });
 }
 
+TEST(Exchange, OfOneWantsOneBack) {
+    Peers peers;
+    const std::vector<Endpoint> two(2, endpoint(1, QpType::UD));
+    peers.both(
+        [&](Connection& c) {
+            c.exchange(two);
+            expect_error(ErrorCode::Refused, "one side offers 1 queue pair, the other 2",
+                         [&] { c.receive(); });
+        },
+        [](Connection& c) {
+            EXPECT_EQ(expect_error(ErrorCode::Refused, "one side offers 1 queue pair, the other 2",
+                                   [&] { c.exchange(endpoint(1, QpType::UD)); }),
+                      static_cast<int>(wire::Reason::Mismatch));
+        });
+}
+
+TEST(Exchange, FillsThePeersFrameToTheLastByte) {
+    PeerOptions small = options("server");
+    small.limits.max_frame = 8192;
+    Peers peers(small);
+    std::vector<Endpoint> list(2, endpoint());
+    const std::size_t bare = wire::encoded_size(list[0]) + wire::encoded_size(list[1]);
+    list[0].application.resize(4000, std::byte{7});
+    list[1].application.resize(8192 - bare - 2 * wire::field_header_size - 4000 + 1);
+    expect_error(ErrorCode::Limit, "the endpoints make 8193 bytes, the peer takes 8192",
+                 [&] { peers.client->exchange(list); });
+    list[1].application.pop_back();
+    const auto talk = [&](Connection& c) { EXPECT_EQ(c.exchange(list), list); };
+    peers.both(talk, talk);
+}
+
 TEST(Exchange, AgainstABarrierIsNamedOnBothSides) {
     Peers peers;
     peers.both(
@@ -187,6 +237,53 @@ TEST(Messages, OfMegabytesBothWaysAtOnce) {
         EXPECT_EQ(c.receive(), large);
     };
     peers.both(talk, talk);
+}
+
+TEST(Messages, MeetTheSameCallOnly) {
+    using Calls = std::map<std::string, void (*)(Connection&)>;
+    const auto exchange = [](Connection& c) { c.exchange(endpoint()); };
+    const auto barrier = [](Connection& c) { c.barrier(); };
+    const auto receive = [](Connection& c) { c.receive(); };
+    const auto send = [](Connection& c) { c.send({}); };
+    for (const auto& [mine, call] :
+         Calls{{"exchange()", exchange}, {"barrier()", barrier}, {"receive()", receive}}) {
+        for (const auto& [theirs, frame] :
+             Calls{{"exchange()", exchange}, {"barrier()", barrier}, {"send()", send}}) {
+            if (mine == theirs || (mine == "receive()" && theirs == "send()")) {
+                continue;
+            }
+            Peers peers;
+            auto other = std::async(std::launch::async, [&] {
+                try {
+                    frame(*peers.client);
+                } catch (const Error&) {  // whoever is second is told
+                }
+            });
+            other.wait_for(100ms);  // its frame is there
+            expect_error(ErrorCode::Protocol, "one side is in " + mine + ", the other in " + theirs,
+                         [&] { call(*peers.server); });
+            other.get();
+        }
+    }
+}
+
+TEST(Barrier, NumbersItsRounds) {
+    Listener listener("127.0.0.1", 0, options());
+    test::Raw raw(listener.port());
+    auto accepting = std::async(std::launch::async, [&] { return listener.accept(20s); });
+    const std::uint32_t sequence = raw.shake_hands();
+    Connection connection = accepting.get();
+    for (std::uint32_t round = 0; round < 3; ++round) {
+        std::vector<std::byte> bytes;
+        wire::FrameWriter writer(bytes, wire::Type::Barrier);
+        writer.u32(wire::tag::round, round, wire::must_understand);
+        writer.finish(sequence + round);
+        raw.send(bytes);
+        connection.barrier();
+        const auto [header, payload] = raw.receive();
+        EXPECT_EQ(header.type, wire::Type::Barrier);
+        EXPECT_EQ(payload, std::vector(bytes.begin() + wire::header_size, bytes.end()));
+    }
 }
 
 TEST(Barrier, HoldsUntilBothAreThere) {
@@ -253,6 +350,17 @@ TEST(End, OfThePeersProcessIsNoGoodBye) {
     expect_error(ErrorCode::PeerGone, "process died", [&] { connection.receive(); });
 }
 
+TEST(End, OfThisSideIsSaidOnce) {
+    Peers peers;
+    peers.client->close();
+    peers.client->close();
+    peers.client->refuse("too late");
+    expect_error(ErrorCode::PeerGone, "this side closed it", [&] { peers.client->receive(); });
+    expect_error(ErrorCode::PeerGone, "this side closed it", [&] { peers.client->send({}); });
+    expect_error(ErrorCode::PeerGone, "has closed the connection",
+                 [&] { peers.server->receive(); });
+}
+
 TEST(End, ByTheApplicationsRefusalCarriesItsText) {
     Peers peers;
     peers.server->refuse("the model has 12 layers, yours 24");
@@ -281,9 +389,22 @@ TEST(End, ARefusalEndsTheStreamThoughTheObjectLives) {
     raw.shake_hands();
     Connection connection = accepting.get();
     connection.refuse("enough");
+    connection.close();  // a second end changes nothing
+    connection.refuse("too late");
+    expect_error(ErrorCode::PeerGone, "this side refused: enough", [&] { connection.receive(); });
     EXPECT_EQ(raw.refusal().text, "enough");
     pollfd end = {raw.fd(), POLLRDHUP, 0};
     EXPECT_EQ(poll(&end, 1, 20'000), 1) << "nothing tells the peer that no more follows";
+    EXPECT_EQ(raw.receive().first.type, wire::Type{}) << "a refusal is the last frame";
+}
+
+TEST(Connect, OneOfTwoThatBothCouldIsTo) {
+    EXPECT_TRUE(should_connect("10.0.0.1:5", "10.0.0.2:5"));
+    EXPECT_FALSE(should_connect("10.0.0.2:5", "10.0.0.1:5"));
+    EXPECT_TRUE(should_connect("", "a"));
+    EXPECT_FALSE(should_connect("ab", "a"));
+    expect_error(ErrorCode::Argument, "both sides are called 'a'",
+                 [] { should_connect("a", "a"); });
 }
 
 TEST(Connect, OverIpv6) {
@@ -332,6 +453,23 @@ TEST(Connect, WaitsForAServerThatStartsLater) {
     listener = Listener("127.0.0.1", 0, options());
     expect_error(ErrorCode::Refused, "nobody listens",
                  [&] { Connection::connect("127.0.0.1", port, patient); });
+}
+
+TEST(Connect, TriesAgainOnlyWhatIsWorthIt) {
+    std::uint16_t port = 0;
+    {
+        const Listener probe("127.0.0.1", 0);
+        port = probe.port();
+    }
+    for (const bool retry : {false, true}) {
+        PeerOptions other = options();
+        other.retry_refused = retry;
+        other.family = retry ? AF_INET6 : AF_INET;  // which this address is not
+        const auto began = net::Clock::now();
+        expect_error(retry ? ErrorCode::Resolve : ErrorCode::Refused, "",
+                     [&] { Connection::connect("127.0.0.1", port, other); });
+        EXPECT_LT(net::Clock::now() - began, other.timeout / 2);
+    }
 }
 
 TEST(Connect, ToSomethingSilentIsATimeout) {

@@ -256,14 +256,49 @@ TEST(Hostile, WhatMustBeUnderstoodAndIsNotIsRefused) {
         });
 }
 
-TEST(Hostile, ABarrierOfAnotherRoundIsRefused) {
-    after_handshake(
-        [](std::uint32_t sequence) {
-            return frame(wire::Type::Barrier, sequence, "0001 0001 00000004 00000001");
-        },
-        [](Connection& c, Raw&) {
-            expect_error(ErrorCode::Protocol, "meets another one", [&] { c.barrier(); });
-        });
+TEST(Hostile, ABarrierIsOfThisRoundAndWellFormed) {
+    struct Case {
+        const char* payload;
+        const char* words;  // nothing: it is taken
+    };
+    for (const auto& [payload, words] : std::initializer_list<Case>{
+             {"0001 0001 00000004 00000001", "meets another one"},
+             {"", "meets another one"},
+             {"0002 0000 00000004 00000000", "meets another one"},
+             {"0001 0001 00000002 0000", "2 bytes instead of 4"},
+             {"0001 0001 00000004 00000000 | 0077 0001 00000000", "field 119 is not known"},
+             {"0001 0001 00000004 00000000", nullptr},
+             {"0077 0000 00000001 00 | 0001 0001 00000004 00000000", nullptr}}) {
+        after_handshake(
+            [&](std::uint32_t sequence) { return frame(wire::Type::Barrier, sequence, payload); },
+            [&](Connection& c, Raw&) {
+                if (words == nullptr) {
+                    EXPECT_NO_THROW(c.barrier()) << payload;
+                } else {
+                    expect_error(ErrorCode::Protocol, words, [&] { c.barrier(); });
+                }
+            });
+    }
+}
+
+TEST(Hostile, AnAcceptThatMustBeUnderstoodAndIsNotIsRefused) {
+    for (const bool must : {false, true}) {
+        after_handshake(
+            [&](std::uint32_t sequence) {
+                auto bytes = endpoints(sequence, endpoint());
+                const auto accept = frame(wire::Type::Accept, sequence + 1,
+                                          must ? "0077 0001 00000000" : "0077 0000 00000000");
+                bytes.insert(bytes.end(), accept.begin(), accept.end());
+                return bytes;
+            },
+            [&](Connection& c, Raw&) {
+                if (must) {
+                    expect_error(ErrorCode::Protocol, "field 119", [&] { c.exchange(endpoint()); });
+                } else {
+                    EXPECT_EQ(c.exchange(endpoint()).qpn, 7U);
+                }
+            });
+    }
 }
 
 TEST(Hostile, RandomBytesAfterTheHandshakeEndTheConversationOnly) {

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // One server, many clients, restarts.
+#include "peer/listener.h"
+
+#include <poll.h>
+
 #include <algorithm>
+#include <thread>
 
 #include "loopback.h"
+#include "scripted_stream.h"
 
 namespace qpx {
 namespace {
@@ -73,6 +79,94 @@ TEST(Listener, WithWrongLimitsIsNotStartedQuietly) {
     wrong.limits = {};
     wrong.name = std::string(300, 'x');
     EXPECT_NO_THROW(Listener("127.0.0.1", 0, wrong));
+}
+
+/// One whose clients are scripts, as those of librdmacm without a descriptor.
+class ScriptedListener : public ::testing::Test {
+  protected:
+    test::Script& client(int number) {
+        arrivals.clients.emplace_back().address =
+            "10.0." + std::to_string(number / 256) + "." + std::to_string(number % 256);
+        return arrivals.clients.back();
+    }
+    std::string told() {
+        const auto list = listener.turned_away();
+        return list.empty() ? "" : list.front();
+    }
+    test::Arrivals arrivals;
+    Listener::Impl listener{std::make_unique<test::ScriptedAcceptor>(arrivals), options("server")};
+};
+
+TEST_F(ScriptedListener, WakesByTimeAndTakesWhoIsReady) {
+    pollfd ready = {listener.fd(), POLLIN, 0};
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(poll(&ready, 1, 20'000), 1);
+        EXPECT_FALSE(listener.try_accept());
+    }
+    client(1);
+    client(2).incoming = test::Raw::hello();
+    const auto first = listener.accept(20s);
+    EXPECT_EQ(first.peer_address(), "10.0.0.2") << "the one before it says nothing";
+    EXPECT_EQ(first.peer_name(), "raw");
+    arrivals.clients[0].incoming = test::Raw::hello();
+    EXPECT_EQ(listener.accept(20s).peer_address(), "10.0.0.1");
+    EXPECT_EQ(told(), "");
+}
+
+TEST_F(ScriptedListener, HoldsSoManyAndTakesMoreWhenSomeGo) {
+    for (int i = 0; i < 300; ++i) {
+        client(i);
+    }
+    EXPECT_FALSE(listener.try_accept());
+    EXPECT_EQ(arrivals.taken, 256U);
+    for (const std::size_t gone : {0, 100, 255}) {
+        arrivals.clients[gone].ended = true;
+    }
+    EXPECT_FALSE(listener.try_accept());
+    EXPECT_EQ(told().find("10.0.0.0: the other side closed"), 0U);
+    EXPECT_FALSE(listener.try_accept());
+    EXPECT_EQ(arrivals.taken, 259U);
+    EXPECT_EQ(arrivals.clients[256].sent.size(), 0U);
+}
+
+TEST_F(ScriptedListener, HoldsFewerOfOneAddress) {
+    for (int i = 0; i < 34; ++i) {
+        client(5);
+    }
+    client(6);
+    EXPECT_FALSE(listener.try_accept());
+    EXPECT_EQ(arrivals.taken, 35U);
+    EXPECT_EQ(listener.turned_away().size(), 2U);
+    for (std::size_t i = 0; i < 35; ++i) {
+        EXPECT_EQ(arrivals.clients[i].shutdowns, i == 32 || i == 33) << i;
+    }
+    arrivals.clients[0].ended = true;
+    EXPECT_FALSE(listener.try_accept());
+    client(5);
+    EXPECT_FALSE(listener.try_accept());
+    EXPECT_EQ(arrivals.clients[35].shutdowns, 0);
+}
+
+TEST_F(ScriptedListener, PausesWithoutDescriptorsAndSaysSoEachTimeOnce) {
+    for (int times = 1; times < 3; ++times) {
+        arrivals.no_descriptors = true;
+        const int before = arrivals.asked;
+        EXPECT_FALSE(listener.try_accept());
+        EXPECT_EQ(told(), "new clients wait: no descriptors left");
+        for (int i = 0; i < 3; ++i) {
+            EXPECT_FALSE(listener.try_accept());
+        }
+        EXPECT_EQ(arrivals.asked, before + 1) << "not while it pauses";
+        std::this_thread::sleep_for(150ms);
+        EXPECT_FALSE(listener.try_accept());
+        EXPECT_EQ(arrivals.asked, before + 2);
+        EXPECT_EQ(told(), "") << "it is still the same shortage";
+        arrivals.no_descriptors = false;
+        client(times);
+        std::this_thread::sleep_for(150ms);
+        EXPECT_FALSE(listener.try_accept());
+        EXPECT_EQ(arrivals.taken, static_cast<std::size_t>(times));
+    }
 }
 
 }  // namespace

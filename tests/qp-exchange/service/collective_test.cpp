@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Barriers and gatherings.
 #include "harness.h"
+#include "service/job.h"
 
 namespace qpx::service {
 namespace {
@@ -138,16 +139,79 @@ TEST_F(Collectives, CancelNamesWhoIsMissing) {
 }
 
 TEST_F(Collectives, WhatIsGatheredCountsAgainstTheStore) {
-    limits.job_store = 100;
+    limits.job_store = 1600;
     const ClientId a = member("j", 0, 2), b = member("j", 1, 2);
-    enter(a, std::string(60, 'a'));
-    enter(b, std::string(60, 'b'));
+    enter(a, std::string(600, 'a'));
+    enter(b, std::string(600, 'b'));
     hear_failure(b, ErrorCode::Limit);
-    enter(b, std::string(40, 'b'));
+    enter(b, std::string(400, 'b'));
     EXPECT_EQ(hear_items(a, Type::Gathered).size(), 2u);
     hear_items(b, Type::Gathered);
-    enter(a, std::string(100, 'a'));  // all of it is free again
+    enter(a, std::string(1000, 'a'));  // all of it is free again
     EXPECT_TRUE(silent(a));
+}
+
+// Barriers have no values, but labels, and a bit for each rank.
+TEST_F(Collectives, BarriersThatWaitCountAgainstTheStore) {
+    limits.job_store = 40'000;
+    const ClientId a = member("j", 0, 2);
+    const auto barrier_of = [&](int n) {
+        return ask(a, {.type = Type::Gather,
+                       .options = barrier,
+                       .name = std::string(1000, 'l') + std::to_string(n)});
+    };
+    int entered = 0;
+    uint32_t last = 0;
+    for (; entered < 60; ++entered) {
+        last = barrier_of(entered);
+        if (!silent(a)) {
+            break;
+        }
+    }
+    EXPECT_LT(entered, 40) << "of 1,000 bytes and more";
+    hear_failure(a, ErrorCode::Limit);
+    const size_t held = registry().bytes();
+    EXPECT_GT(held, size_t{30'000});
+    ask(a, {.type = Type::Cancel, .rank = last - 1});
+    hear(a, Type::Done);
+    EXPECT_LT(registry().bytes(), held - 1000);
+    ask(a, {.type = Type::Leave});
+    hear(a, Type::Done);
+    EXPECT_EQ(registry().bytes(), 0u);
+}
+
+TEST_F(Collectives, WhoLeavesCompletesThoseThatAllOthersAreIn) {
+    const ClientId a = member("j"), b = member("j"), c = member("j");
+    const auto enter_as = [&](ClientId id, const std::string& label) {
+        return ask(id, {.type = Type::Gather, .options = barrier, .name = label});
+    };
+    const uint32_t one = enter_as(a, "1"), two = enter_as(a, "2");
+    enter_as(b, "1");
+    enter_as(b, "3");
+    ask(c, {.type = Type::Leave});
+    EXPECT_EQ(hear(a, Type::Gathered).message.request, one);
+    EXPECT_TRUE(silent(a)) << "2 waits for b";
+    ask(b, {.type = Type::Leave});
+    EXPECT_EQ(hear(a, Type::Gathered).message.request, two);
+}
+
+TEST(RankSets, AreListedInRuns) {
+    RankSet ranks;
+    EXPECT_EQ(rank_list(ranks), "");
+    for (uint32_t rank : {0U, 1U, 5U, 63U, 64U, 65U, 127U}) {
+        ranks.add(rank);
+    }
+    EXPECT_EQ(rank_list(ranks), "0, 1, 5, 63 to 65, 127");
+    EXPECT_EQ(ranks.count(), 7u);
+    for (uint32_t rank = 200; rank < 300; rank += 2) {
+        ranks.add(rank);
+    }
+    EXPECT_EQ(rank_list(ranks), "0, 1, 5, 63 to 65, 127, 200, 202, 204, 206 and 46 more");
+    const RankSet few = RankSet::below(66);
+    EXPECT_EQ(rank_list(few.without(ranks)), "2 to 4, 6 to 62");
+    EXPECT_EQ(rank_list(few.both(ranks)), "0, 1, 5, 63 to 65");
+    EXPECT_TRUE(few.without(few).empty());
+    EXPECT_EQ(rank_list(RankSet::below(64)), "0 to 63");
 }
 
 }  // namespace

@@ -77,6 +77,26 @@ TEST_F(Members, TheListHasRanksNamesAndStates) {
     EXPECT_EQ(members[2].kind, EventKind::Failed);
 }
 
+TEST_F(Members, WhoAsksForTheSameListHasTheSameCopy) {
+    std::vector<ClientId> all;
+    for (int i = 0; i < 20; ++i) {
+        all.push_back(member("j", any_rank, 0, std::string(200, static_cast<char>('a' + i))));
+        pull(all.back());
+    }
+    ask(all[0], {.type = Type::Members});
+    const size_t one = registry().unread_bytes();
+    EXPECT_GT(one, size_t{4000});
+    for (size_t i = 1; i < all.size(); ++i) {
+        ask(all[i], {.type = Type::Members});
+    }
+    EXPECT_LT(registry().unread_bytes(), 2 * one);
+    // A newcomer is in the next list.
+    const ClientId late = member("j", any_rank, 0, "late");
+    ask(late, {.type = Type::Members});
+    const Heard list = hear(late, Type::MemberList);
+    EXPECT_EQ(records_of(list).size(), 21u);
+}
+
 TEST_F(Members, AFailureIsToldAtOnceWithItsReason) {
     const ClientId a = member("j", 0, 2);
     const ClientId b = member("j", 1, 2, "b");

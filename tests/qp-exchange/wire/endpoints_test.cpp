@@ -81,6 +81,17 @@ TEST(Endpoints, CandidatesTravelAndAreBounded) {
     expect_error(ErrorCode::Limit, "64 GIDs", [&] { unpack(std::span(out).subspan(header_size)); });
 }
 
+TEST(Endpoints, AnyStoreHoldsOneAtATime) {
+    std::vector<std::byte> out;
+    encode(out, std::vector<Endpoint>{sample(), sample()}, 1);
+    expect_error(ErrorCode::Protocol, "2 endpoints instead of one",
+                 [&] { unpack(std::span(out).subspan(header_size)); });
+    expect_error(ErrorCode::Protocol, "without an endpoint", [] { unpack({}); });
+    Endpoint wrong = sample();
+    wrong.mtu = 1500;
+    expect_error(ErrorCode::Argument, "MTU 1500", [&] { pack(wrong); });
+}
+
 TEST(Endpoints, SkipWhatALaterVersionAdds) {
     const auto payload = with_header(std::string(fixed) + "0063 0000 00000001 00");
     EXPECT_EQ(decode_endpoints(payload, {}).size(), 1U);

@@ -91,9 +91,66 @@ TEST(Frame, AnotherProgramsTextIsShown) {
 }
 
 TEST(Frame, TlsInsteadOfAFrameIsNamed) {
+    struct Case {
+        const char* bytes;
+        bool tls;
+    };
+    for (const auto& [bytes, tls] : std::initializer_list<Case>{
+             {"16030100f4010000", true},  // a handshake's record; its version is 3.something
+             {"16030300f4010000010203040506070809", true},
+             {"16020100f4010000", false},
+             {"17030100f4010000", false},
+             {"00030100f4010000", false},
+             {"16", false}}) {
+        FrameReader reader;
+        feed(reader, hex(bytes));
+        expect_error(tls ? ErrorCode::Auth : ErrorCode::Protocol,
+                     tls ? "speaks TLS" : "other bytes than the magic", [&] { reader.next(); });
+    }
+}
+
+TEST(Frame, IsWholeWhenNextHasSomethingToSay) {
+    struct Case {
+        const char* bytes;
+        bool whole;
+    };
+    for (const auto& [bytes, whole] : std::initializer_list<Case>{
+             {"", false},
+             {"51505831 01000500 00000000 000000", false},
+             {"51505831 01000500 00000000 00000000", true},
+             {"51505831 01000500 00000000 00000002 00", false},
+             {"51505831 01000500 00000000 00000002 0000", true},
+             {"51505831 01000500 00000000 00000002 000000", true},
+             {"51505832 01000500 00000000 00000002", true},  // and what it says is an error
+             {"51505831 02000500 00000000 00000002", true},
+             {"51505831 01000510 00000000 00000002", true},
+             {"51505831 01000500 00000000 00001001", true}}) {
+        FrameReader reader;
+        feed(reader, hex(bytes));
+        EXPECT_EQ(reader.whole(), whole) << bytes;
+    }
+}
+
+TEST(Frame, NoMoreIsTakenThanThereWasSpaceFor) {
     FrameReader reader;
-    feed(reader, hex("16030100f4010000"));
-    expect_error(ErrorCode::Auth, "speaks TLS", [&] { reader.next(); });
+    const std::size_t space = reader.space().size();
+    reader.received(100);
+    reader.received(~std::size_t{0} - 100);
+    EXPECT_EQ(reader.bytes().size(), space);
+}
+
+TEST(Frame, AReaderWithoutBytesGivesALargeBufferBack) {
+    for (const auto& [size, most] :
+         {std::pair<std::size_t, std::size_t>{1 << 20, 4096}, {60'000, 65'536}}) {
+        FrameReader reader(1 << 20);
+        std::vector<std::byte> bytes;
+        FrameWriter writer(bytes, Type::Data);
+        writer.raw(std::vector<std::byte>(size - header_size));
+        writer.finish(0);
+        feed(reader, bytes);
+        ASSERT_TRUE(reader.next());
+        EXPECT_EQ(reader.space().size(), most);
+    }
 }
 
 TEST(Frame, AnotherMajorVersionIsRefusedWithBothNumbers) {

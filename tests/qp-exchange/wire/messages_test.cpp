@@ -64,10 +64,38 @@ TEST(Hello, WantsAllRequiredFieldsOnce) {
     });
 }
 
+TEST(Hello, LacksNothingButItsName) {
+    std::string rest = hello_fields;
+    for (std::string before; !rest.empty();) {
+        const std::string field = rest.substr(0, rest.find('|'));
+        rest.erase(0, field.size() + 1);
+        expect_error(ErrorCode::Protocol, "HELLO lacks", [&] { decode_hello(hex(before + rest)); });
+        before += field;
+        if (rest.empty()) {
+            EXPECT_EQ(decode_hello(hex(before)).name, "");
+            expect_error(ErrorCode::Protocol, "twice", [&] { decode_hello(hex(before + field)); });
+        }
+    }
+}
+
 TEST(Hello, RefusesAFrameLimitThatNoHandshakeFits) {
     std::string fields = hello_fields;
     fields.replace(fields.find("00100000"), 8, "00000fff");
     expect_error(ErrorCode::Protocol, "below 4096", [&] { decode_hello(hex(fields)); });
+    fields.replace(fields.find("00000fff"), 8, "00001000");
+    EXPECT_EQ(decode_hello(hex(fields)).limits.max_frame, 4096U);
+}
+
+TEST(Hello, TakesTheLongestNameAndNoLongerOne) {
+    const auto named = [](std::size_t letters) {
+        std::vector<std::byte> name;
+        FrameWriter(name, Type::Hello).text(tag::name, std::string(letters, 'n'));
+        auto payload = hex(hello_fields);
+        payload.insert(payload.end(), name.begin() + header_size, name.end());
+        return decode_hello(payload).name;
+    };
+    EXPECT_EQ(named(255), std::string(255, 'n'));
+    expect_error(ErrorCode::Limit, "above 255 bytes", [&] { named(256); });
 }
 
 TEST(Hello, LongAndDirtyNamesAreMadeFitToSend) {
@@ -114,6 +142,44 @@ TEST(Refusal, BecomesAnErrorThatNamesWhoRefused) {
     EXPECT_STREQ(error.what(), "the peer refused: QP types differ: RC and UD");
     EXPECT_EQ(refused({Reason::Version, ""}, "qpxd").code(), ErrorCode::Version);
     EXPECT_EQ(refused({Reason::Auth, ""}, "qpxd").code(), ErrorCode::Auth);
+}
+
+TEST(Refusal, EveryErrorHasItsReasonAndBack) {
+    struct Case {
+        ErrorCode code;
+        Reason reason;
+        ErrorCode heard;  // by the other side
+    };
+    constexpr auto refused_code = ErrorCode::Refused;
+    for (const auto& [code, reason, heard] :
+         std::initializer_list<Case>{{ErrorCode::Argument, Reason::Application, refused_code},
+                                     {ErrorCode::Resolve, Reason::Application, refused_code},
+                                     {ErrorCode::Refused, Reason::Application, refused_code},
+                                     {ErrorCode::Timeout, Reason::Timeout, refused_code},
+                                     {ErrorCode::Protocol, Reason::Protocol, refused_code},
+                                     {ErrorCode::Version, Reason::Version, ErrorCode::Version},
+                                     {ErrorCode::Auth, Reason::Auth, ErrorCode::Auth},
+                                     {ErrorCode::Limit, Reason::Limit, refused_code},
+                                     {ErrorCode::PeerGone, Reason::Application, refused_code},
+                                     {ErrorCode::Device, Reason::Application, refused_code},
+                                     {ErrorCode::Unsupported, Reason::Application, refused_code},
+                                     {ErrorCode::Cancelled, Reason::Application, refused_code}}) {
+        EXPECT_EQ(reason_of(code), reason) << to_string(code);
+        EXPECT_EQ(refused({reason, ""}, "it").code(), heard) << to_string(code);
+    }
+    EXPECT_EQ(refused({static_cast<Reason>(0x7f), ""}, "it").code(), refused_code);
+}
+
+TEST(Refusal, ALongTextIsCutWhereACharacterEnds) {
+    for (const auto& [text, left] : {std::pair{std::string(1024, 't'), 1024U},
+                                     {std::string(1025, 't'), 1024},
+                                     {std::string(1023, 't') + "\xc3\xbc", 1023},
+                                     {std::string(1022, 't') + "\xc3\xbc", 1024},
+                                     {std::string(1021, 't') + "\xf0\x9f\x98\x80", 1021}}) {
+        std::vector<std::byte> out;
+        encode(out, Refusal{Reason::Mismatch, text}, 5);
+        EXPECT_EQ(decode_refusal(std::span(out).subspan(header_size)).text, text.substr(0, left));
+    }
 }
 
 TEST(Refusal, ItsTextKeepsItsLettersAndLosesControlCharacters) {

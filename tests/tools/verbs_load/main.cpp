@@ -26,6 +26,14 @@ constexpr const char* kUsage =
     "usage: verbs_load many CLIENTS QPS      processes with QPS each, all at once, data checked\n"
     "       verbs_load churn QPS             so many created, connected and destroyed one after "
     "another\n"
+    "       verbs_load churn-for MS          how many in a second\n"
+    "       verbs_load wait-with N           for ever: N threads whose requests wait for a "
+    "neighbour\n"
+    "       verbs_load take-regions          for ever: all regions that there are\n"
+    "       verbs_load take-memory MIB       for ever: a region that is never touched\n"
+    "       verbs_load flow QPS MS           Gb/s of 64 KiB WRITEs, one in flight on each\n"
+    "       verbs_load neighbour             reads numbers of milliseconds; prints what it got: "
+    "Gb/s of 64 KiB WRITEs, median us of requests, requests\n"
     "       verbs_load fork                  parent and child both work, before and after the "
     "fork\n"
     "       verbs_load threads N             N threads with contexts of their own, and N on one\n"
@@ -186,6 +194,18 @@ int run(const std::vector<std::string>& args) {
         many(number(1), number(2));
     else if (what == "churn")
         churn(number(1));
+    else if (what == "churn-for")
+        verbs_load::churn_for(number(1));
+    else if (what == "wait-with")
+        verbs_load::wait_with(number(1));
+    else if (what == "take-regions")
+        verbs_load::take_regions();
+    else if (what == "take-memory")
+        verbs_load::take_memory(number(1));
+    else if (what == "flow")
+        verbs_load::flow(number(1), number(2));
+    else if (what == "neighbour")
+        verbs_load::neighbour();
     else if (what == "fork")
         fork_test();
     else if (what == "threads")

@@ -15,6 +15,22 @@ void events_test();
 /// Completions in wall clock lie between the posting and the polling. Throws.
 void wallclock_test();
 
+/// For each number of milliseconds that it reads: WRITEs and requests that long, then a line of
+/// their rate (Gb/s), the requests' median (microseconds) and number. Throws.
+void neighbour();
+
+/// For ever: so many requests that wait; all regions that there are; a large region that is never
+/// touched. Throw.
+void wait_with(unsigned threads);
+void take_regions();
+void take_memory(unsigned mebibytes);
+
+/// A WRITE in flight on each of so many queue pairs, that long; prints Gb/s. Throws.
+void flow(unsigned qps, unsigned milliseconds);
+
+/// Creates and destroys queue pairs that long; prints how many in a second. Throws.
+void churn_for(unsigned milliseconds);
+
 /// A parent domain's allocators give the provider's memory and get it back. Throws.
 void allocators_test();
 

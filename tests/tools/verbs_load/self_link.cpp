@@ -129,13 +129,17 @@ SelfLink::~SelfLink() {
     std::free(buffer_);
 }
 
-ibv_qp* SelfLink::create_qp() {
+ibv_qp* SelfLink::make_qp() const {
     ibv_qp_init_attr init{};
     init.send_cq = cq_;
     init.recv_cq = cq_;
     init.qp_type = IBV_QPT_RC;
     init.cap = {64, 16, 1, 1, 0};
-    ibv_qp* qp = ibv_create_qp(pd_, &init);
+    return ibv_create_qp(pd_, &init);
+}
+
+ibv_qp* SelfLink::create_qp() {
+    ibv_qp* qp = make_qp();
     if (qp == nullptr)
         fail("ibv_create_qp");
     return qp;
@@ -193,7 +197,7 @@ void SelfLink::post(unsigned n) {
         fail("ibv_post_send", e);
 }
 
-void SelfLink::wait() {
+unsigned SelfLink::wait() {
     ibv_wc wc{};
     int got = 0;
     while ((got = ibv_poll_cq(cq_, 1, &wc)) == 0) {
@@ -202,6 +206,7 @@ void SelfLink::wait() {
         throw std::runtime_error("ibv_poll_cq failed");
     if (wc.status != IBV_WC_SUCCESS)
         throw std::runtime_error(ibv_wc_status_str(wc.status));
+    return static_cast<unsigned>(wc.wr_id);
 }
 
 void SelfLink::check(unsigned n, std::uint8_t seed) {
@@ -216,12 +221,15 @@ void SelfLink::check(unsigned n, std::uint8_t seed) {
 }
 
 int SelfLink::stream() {
-    for (;;) {
-        for (unsigned n = 0; n < qps(); ++n)
-            post(n);
-        for (unsigned n = 0; n < qps(); ++n)
-            wait();
-    }
+    for (;;)
+        round();
+}
+
+void SelfLink::round() {
+    for (unsigned n = 0; n < qps(); ++n)
+        post(n);
+    for (unsigned n = 0; n < qps(); ++n)
+        wait();
 }
 
 }  // namespace verbs_load

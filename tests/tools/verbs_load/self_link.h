@@ -41,10 +41,19 @@ class SelfLink {
     /// Posts and polls for ever; returns when a completion fails or polling does.
     int stream();
 
+    /// Posts a WRITE on each QP and waits for all.
+    void round();
+    /// For a completion; returns the number of its QP. Throws when it is an error.
+    unsigned wait();
+
     [[nodiscard]] ibv_context* context() const { return context_; }
     [[nodiscard]] ibv_pd* pd() const { return pd_; }
     [[nodiscard]] ibv_cq* cq() const { return cq_; }
+    [[nodiscard]] const ibv_gid& gid() const { return gid_; }
+    [[nodiscard]] int gid_index() const { return gid_index_; }
     ibv_qp* create_qp();
+    /// Null: errno tells why.
+    [[nodiscard]] ibv_qp* make_qp() const;
     /// With itself.
     void connect(ibv_qp* qp) const { connect(qp, qp->qp_num); }
     void connect(ibv_qp* qp, std::uint32_t peer) const;
@@ -54,7 +63,6 @@ class SelfLink {
     void find_gid();
     void make_queues(unsigned qps, Phase last);
     void destroy_queues();
-    void wait();
 
     bool owner_ = true;
     ibv_context* context_ = nullptr;

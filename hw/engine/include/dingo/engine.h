@@ -4,7 +4,7 @@
 // way in which hw/app and tests/conformance talk to a card.
 //
 // An engine is single-threaded and knows no clock, socket or thread: time, host memory and the
-// wire are ports. Every call comes from one thread; a port never calls back into the engine.
+// wire are ports. Calls come from one thread at a time; a port never calls back into the engine.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +16,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "dingo/far_memory.h"
 
 namespace dingo {
 
@@ -41,9 +43,16 @@ class HostPort {
     /// the engine returns, or nullptr where the range is not plain mapped memory. An engine may
     /// use it to save a copy; it must work without it.
     virtual std::byte* dma_pointer(std::uint64_t addr, std::size_t len) = 0;
+    /// A dma_pointer() into a region is good, for reading, until the engine has executed a later
+    /// admin command or is reset or gone: no memory is taken away without one.
+    [[nodiscard]] virtual bool pointers_last() const { return false; }
 
     /// Sends MSI-X message `vector`. The host masks vectors.
     virtual void raise_msix(unsigned vector) = 0;
+
+    /// The way to memory that takes time to reach. nullptr: there is none, or dma_read() and
+    /// dma_write() wait for it; they do for engines that do not ask.
+    virtual FarMemory* far_memory() { return nullptr; }
 };
 
 /// The wire's transmit side, and what a card says about itself there. Frames are Ethernet frames
@@ -58,6 +67,27 @@ class WirePort {
 
     /// Sends the first `len` bytes of the room that begin_frame gave; 0 gives the room back unused.
     virtual void end_frame(std::size_t len) = 0;
+
+    /// Of the frame that begin_frame gave room for: whether, if it is RoCE, it needs an ICRC.
+    /// False: it stays in the memory of this host and nothing on the way reads or changes it.
+    [[nodiscard]] virtual bool needs_icrc() const { return true; }
+    /// end_frame() of a RoCE frame with 0 in the place of its ICRC. Only where needs_icrc() is
+    /// false.
+    virtual void end_frame_without_icrc(std::size_t len) { end_frame(len); }
+
+    /// Of the frame that begin_frame gave room for: its payload may stay where it is in host memory
+    /// until it is received. Only where needs_icrc() is false.
+    [[nodiscard]] virtual bool takes_references() const { return false; }
+    /// end_frame_without_icrc() of a frame whose payload, at `offset` in the frame, is at
+    /// `payload`. The memory must last until gather() returns.
+    virtual void end_frame_referring(std::size_t len, std::size_t offset,
+                                     std::span<const std::byte> payload) {
+        static_cast<void>(offset);
+        static_cast<void>(payload);
+        end_frame(len);
+    }
+    /// Takes all payloads that are still in host memory.
+    virtual void gather() {}
 
     /// The card starts to take datagrams to this multicast group, or stops. `group` is its GID.
     /// Only for wires that must join groups; most wires carry all frames to all cards.
@@ -105,6 +135,15 @@ class Engine {
     /// A frame arrived on the wire, from destination MAC to the last byte before the FCS. The
     /// engine copies what it needs before it returns.
     virtual void receive(std::span<const std::byte> frame) = 0;
+
+    /// The same for a RoCE frame that came without ICRC (WirePort::end_frame_without_icrc), and
+    /// maybe without its payload: that is then at `payload`. False: this engine wants whole frames
+    /// and has not taken it.
+    virtual bool receive_without_icrc(std::span<const std::byte> frame, const std::byte* payload) {
+        static_cast<void>(frame);
+        static_cast<void>(payload);
+        return false;
+    }
 
     /// The link came up or went down.
     virtual void set_link(bool up) = 0;

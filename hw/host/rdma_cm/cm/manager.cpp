@@ -9,21 +9,21 @@ namespace dingo::cm {
 
 Manager::~Manager() = default;
 
-Connection& Manager::make() {
+Communication& Manager::make() {
     std::uint32_t id = 0;
     do {
         id = port_.random();
     } while (id == 0 || by_id_.contains(id));
-    return *by_id_.emplace(id, std::make_unique<Connection>(*this, id)).first->second;
+    return *by_id_.emplace(id, std::make_unique<Communication>(*this, id)).first->second;
 }
 
-Connection& Manager::create(Owner& owner) {
-    Connection& connection = make();
+Communication& Manager::create(Owner& owner) {
+    Communication& connection = make();
     connection.set_owner(&owner);
     return connection;
 }
 
-void Manager::destroy(Connection& connection) {
+void Manager::destroy(Communication& connection) {
     connection.owner_ = nullptr;
     switch (connection.state_) {
         case State::kReqSent:
@@ -57,13 +57,13 @@ void Manager::destroy(Connection& connection) {
     }
 }
 
-void Manager::remove(Connection& connection) {
+void Manager::remove(Communication& connection) {
     disarm(connection);
     forget_remote(connection);
     by_id_.erase(connection.local_id_);
 }
 
-void Manager::forget_remote(Connection& connection) {
+void Manager::forget_remote(Communication& connection) {
     if (std::exchange(connection.in_remote_ids_, false)) {
         by_remote_id_.erase({connection.remote_guid_, connection.remote_id_});
     }
@@ -75,48 +75,49 @@ void Manager::forget_remote(Connection& connection) {
     }
 }
 
-bool Manager::insert_remote_id(Connection& connection) {
+bool Manager::insert_remote_id(Communication& connection) {
     connection.in_remote_ids_ =
         by_remote_id_.try_emplace({connection.remote_guid_, connection.remote_id_}, &connection)
             .second;
     return connection.in_remote_ids_;
 }
 
-bool Manager::insert_remote_qpn(Connection& connection) {
+bool Manager::insert_remote_qpn(Communication& connection) {
     connection.in_remote_qpns_ =
         by_remote_qpn_.try_emplace({connection.remote_guid_, connection.remote_qpn_}, &connection)
             .second;
     return connection.in_remote_qpns_;
 }
 
-Connection* Manager::find(std::uint32_t local_id) const {
+Communication* Manager::find(std::uint32_t local_id) const {
     const auto at = by_id_.find(local_id);
     return at == by_id_.end() ? nullptr : at->second.get();
 }
 
-Connection* Manager::find(std::uint32_t local_id, std::uint32_t remote_id) const {
-    Connection* const connection = find(local_id);
+Communication* Manager::find(std::uint32_t local_id, std::uint32_t remote_id) const {
+    Communication* const connection = find(local_id);
     return connection != nullptr && connection->remote_id_ == remote_id ? connection : nullptr;
 }
 
-void Manager::arm(Connection& connection, std::uint64_t in_ms) {
+void Manager::arm(Communication& connection, std::uint64_t in_ms) {
     disarm(connection);
     connection.deadline_ = port_.now() + in_ms * 1'000'000;
     timers_.emplace(connection.deadline_, connection.local_id_);
 }
 
-void Manager::disarm(Connection& connection) {
+void Manager::disarm(Communication& connection) {
     if (connection.deadline_ != kNever) {
         timers_.erase({connection.deadline_, connection.local_id_});
         connection.deadline_ = kNever;
     }
 }
 
-void Manager::send(Connection& connection, const Mad& mad) {
+void Manager::send(Communication& connection, const Mad& mad) {
     port_.send(connection.path_, mad);
 }
 
-void Manager::send_with_retries(Connection& connection, const Mad& mad, std::uint64_t timeout_ms) {
+void Manager::send_with_retries(Communication& connection, const Mad& mad,
+                                std::uint64_t timeout_ms) {
     connection.mad_ = mad;
     connection.retries_left_ = connection.max_retries_;
     connection.timeout_ms_ = timeout_ms;
@@ -126,13 +127,13 @@ void Manager::send_with_retries(Connection& connection, const Mad& mad, std::uin
 
 void Manager::poll(Nanoseconds now) {
     while (!timers_.empty() && timers_.begin()->first <= now) {
-        Connection* const connection = find(timers_.begin()->second);
+        Communication* const connection = find(timers_.begin()->second);
         disarm(*connection);
         expire(*connection);
     }
 }
 
-void Manager::expire(Connection& connection) {
+void Manager::expire(Communication& connection) {
     if (connection.state_ == State::kTimewait) {
         forget_remote(connection);
         connection.state_ = State::kIdle;

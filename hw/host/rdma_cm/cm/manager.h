@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "host/rdma_cm/cm/connection.h"
+#include "host/rdma_cm/cm/communication.h"
 
 namespace dingo::cm {
 
@@ -48,7 +48,7 @@ class Listeners {
     enum class Answer : std::uint8_t { kTaken, kNobody, kRefused };
     virtual ~Listeners() = default;
     /// kTaken: `connection` has an owner now.
-    virtual Answer on_request(Connection& connection, const Request& request) = 0;
+    virtual Answer on_request(Communication& connection, const Request& request) = 0;
 };
 
 struct Stats {
@@ -69,10 +69,10 @@ class Manager {
     Manager(const Manager&) = delete;
     Manager& operator=(const Manager&) = delete;
 
-    Connection& create(Owner& owner);
+    Communication& create(Owner& owner);
     /// The owner gives it up: the peer is told what its state requires. It may stay in timewait for
     /// a while.
-    void destroy(Connection& connection);
+    void destroy(Communication& connection);
 
     /// A datagram from `source` to our address `destination`.
     void receive(const Gid& source, const Gid& destination, const Mad& mad);
@@ -86,23 +86,23 @@ class Manager {
     [[nodiscard]] std::size_t size() const { return by_id_.size(); }
 
   private:
-    friend class Connection;
+    friend class Communication;
     using RemoteKey = std::pair<std::uint64_t, std::uint32_t>;
     using SidrKey = std::pair<Gid, std::uint32_t>;
 
-    Connection& make();
-    void remove(Connection& connection);
-    void forget_remote(Connection& connection);
-    void arm(Connection& connection, std::uint64_t in_ms);
-    void disarm(Connection& connection);
-    void send(Connection& connection, const Mad& mad);
-    void send_with_retries(Connection& connection, const Mad& mad, std::uint64_t timeout_ms);
-    void expire(Connection& connection);
-    bool insert_remote_id(Connection& connection);
-    bool insert_remote_qpn(Connection& connection);
-    [[nodiscard]] Connection* find(std::uint32_t local_id) const;
-    [[nodiscard]] Connection* find(std::uint32_t local_id, std::uint32_t remote_id) const;
-    [[nodiscard]] Connection* find_rejected(const Rej& rej) const;
+    Communication& make();
+    void remove(Communication& connection);
+    void forget_remote(Communication& connection);
+    void arm(Communication& connection, std::uint64_t in_ms);
+    void disarm(Communication& connection);
+    void send(Communication& connection, const Mad& mad);
+    void send_with_retries(Communication& connection, const Mad& mad, std::uint64_t timeout_ms);
+    void expire(Communication& connection);
+    bool insert_remote_id(Communication& connection);
+    bool insert_remote_qpn(Communication& connection);
+    [[nodiscard]] Communication* find(std::uint32_t local_id) const;
+    [[nodiscard]] Communication* find(std::uint32_t local_id, std::uint32_t remote_id) const;
+    [[nodiscard]] Communication* find_rejected(const Rej& rej) const;
 
     /// A datagram, and the way back.
     struct Arrival {
@@ -110,7 +110,7 @@ class Manager {
         Path back;
     };
     void on_req(const Arrival& from, const Req& req);
-    void on_duplicate_req(const Arrival& from, Connection& connection, const Req& req);
+    void on_duplicate_req(const Arrival& from, Communication& connection, const Req& req);
     void on_mra(const Mra& mra);
     void on_rej(const Rej& rej);
     void on_rep(const Arrival& from, const Rep& rep);
@@ -121,14 +121,14 @@ class Manager {
     void on_sidr_rep(const SidrRep& rep);
     void refuse(const Arrival& from, std::uint32_t remote_id, std::uint32_t local_id,
                 Answered answered, Reason reason);
-    void end_stale(Connection& connection);
+    void end_stale(Communication& connection);
 
     CmPort& port_;
     Listeners& listeners_;
-    std::unordered_map<std::uint32_t, std::unique_ptr<Connection>> by_id_;
-    std::map<RemoteKey, Connection*> by_remote_id_;
-    std::map<RemoteKey, Connection*> by_remote_qpn_;
-    std::map<SidrKey, Connection*> requests_;
+    std::unordered_map<std::uint32_t, std::unique_ptr<Communication>> by_id_;
+    std::map<RemoteKey, Communication*> by_remote_id_;
+    std::map<RemoteKey, Communication*> by_remote_qpn_;
+    std::map<SidrKey, Communication*> requests_;
     std::set<std::pair<Nanoseconds, std::uint32_t>> timers_;
     Stats stats_;
 };

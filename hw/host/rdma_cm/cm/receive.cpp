@@ -100,13 +100,13 @@ void Manager::refuse(const Arrival& from, std::uint32_t remote_id, std::uint32_t
 }
 
 /// The peer uses the QPN for another connection, so it has lost this one.
-void Manager::end_stale(Connection& connection) {
+void Manager::end_stale(Communication& connection) {
     if (connection.state_ == State::kEstablished) {
         connection.send_dreq(true);
     }
 }
 
-void Manager::on_duplicate_req(const Arrival& from, Connection& connection, const Req& req) {
+void Manager::on_duplicate_req(const Arrival& from, Communication& connection, const Req& req) {
     ++stats_.duplicates;
     switch (connection.state_) {
         case State::kReqReceived:
@@ -143,7 +143,7 @@ void Manager::on_req(const Arrival& from, const Req& req) {
     if (wrong != Reason{}) {
         return refuse(from, req.local_id, 0, Answered::kReq, wrong);
     }
-    Connection& c = make();
+    Communication& c = make();
     c.transaction_ = from.header.transaction;
     c.service_id_ = req.service_id;
     c.remote_id_ = req.local_id;
@@ -187,7 +187,7 @@ void Manager::on_req(const Arrival& from, const Req& req) {
 }
 
 void Manager::on_mra(const Mra& mra) {
-    Connection* const c =
+    Communication* const c =
         mra.answered == Answered::kReq ? find(mra.remote_id) : find(mra.remote_id, mra.local_id);
     if (c == nullptr) {
         ++stats_.unmatched;
@@ -204,7 +204,7 @@ void Manager::on_mra(const Mra& mra) {
     arm(*c, milliseconds(mra.service_timeout) + milliseconds(c->ack_timeout_));
 }
 
-Connection* Manager::find_rejected(const Rej& rej) const {
+Communication* Manager::find_rejected(const Rej& rej) const {
     if (rej.reason == static_cast<std::uint16_t>(Reason::kTimeout)) {
         std::uint64_t guid = 0;
         for (unsigned i = 0; i < 8; ++i) {
@@ -217,7 +217,7 @@ Connection* Manager::find_rejected(const Rej& rej) const {
 }
 
 void Manager::on_rej(const Rej& rej) {
-    Connection* const c = find_rejected(rej);
+    Communication* const c = find_rejected(rej);
     if (c == nullptr) {
         ++stats_.unmatched;
         return;
@@ -249,7 +249,7 @@ void Manager::on_rej(const Rej& rej) {
 }
 
 void Manager::on_rep(const Arrival& from, const Rep& rep) {
-    Connection* const c = find(rep.remote_id);
+    Communication* const c = find(rep.remote_id);
     if (c == nullptr) {
         ++stats_.unmatched;
         return;
@@ -293,7 +293,7 @@ void Manager::on_rep(const Arrival& from, const Rep& rep) {
 }
 
 void Manager::on_rtu(const Rtu& rtu) {
-    Connection* const c = find(rtu.remote_id, rtu.local_id);
+    Communication* const c = find(rtu.remote_id, rtu.local_id);
     if (c == nullptr) {
         ++stats_.unmatched;
         return;
@@ -308,7 +308,7 @@ void Manager::on_rtu(const Rtu& rtu) {
 }
 
 void Manager::on_dreq(const Arrival& from, const Dreq& dreq) {
-    Connection* const c = find(dreq.remote_id, dreq.local_id);
+    Communication* const c = find(dreq.remote_id, dreq.local_id);
     if (c == nullptr) {
         ++stats_.unmatched;
         Drep drep;  // forgotten here: confirm, so that the peer forgets it, too
@@ -348,7 +348,7 @@ void Manager::on_dreq(const Arrival& from, const Dreq& dreq) {
 }
 
 void Manager::on_drep(const Drep& drep) {
-    Connection* const c = find(drep.remote_id, drep.local_id);
+    Communication* const c = find(drep.remote_id, drep.local_id);
     if (c == nullptr) {
         ++stats_.unmatched;
         return;
@@ -370,7 +370,7 @@ void Manager::on_sidr_req(const Arrival& from, const SidrReq& req) {
         }
         return;
     }
-    Connection& c = make();
+    Communication& c = make();
     c.transaction_ = from.header.transaction;
     c.service_id_ = req.service_id;
     c.remote_id_ = req.request_id;
@@ -398,7 +398,7 @@ void Manager::on_sidr_req(const Arrival& from, const SidrReq& req) {
 }
 
 void Manager::on_sidr_rep(const SidrRep& rep) {
-    Connection* const c = find(rep.request_id);
+    Communication* const c = find(rep.request_id);
     if (c == nullptr || c->state_ != State::kSidrReqSent || rep.service_id != c->service_id_) {
         ++(c == nullptr ? stats_.unmatched : stats_.unexpected);
         return;

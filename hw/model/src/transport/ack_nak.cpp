@@ -9,7 +9,14 @@ namespace dingo::model {
 
 namespace syndrome = packet::syndrome;
 
-void AckNak::reply(Qp& qp, std::uint8_t s, std::uint32_t psn) {
+void AckNak::reply(QueuePair& qp, std::uint8_t s, std::uint32_t psn) {
+    if (!far_.holds(qp, Half::kReceive)) [[likely]]
+        owe(qp, s, psn);
+    else
+        far_.hold_reply(qp, s, psn);
+}
+
+void AckNak::owe(QueuePair& qp, std::uint8_t s, std::uint32_t psn) {
     ResponderState& p = qp.transport->responder;
     p.reply_pending = true;
     p.reply_syndrome = s;
@@ -17,7 +24,7 @@ void AckNak::reply(Qp& qp, std::uint8_t s, std::uint32_t psn) {
     scheduler_.add(qp);
 }
 
-void AckNak::nak_sequence(Qp& qp) {
+void AckNak::nak_sequence(QueuePair& qp) {
     ResponderState& p = qp.transport->responder;
     if (p.nak_sent)
         return;  // one for each gap
@@ -26,7 +33,7 @@ void AckNak::nak_sequence(Qp& qp) {
     reply(qp, syndrome::kNakPsnSequence, p.expected_psn);
 }
 
-void AckNak::nak_fatal(Qp& qp, std::uint8_t s, std::uint32_t psn, std::uint8_t kind) {
+void AckNak::nak_fatal(QueuePair& qp, std::uint8_t s, std::uint32_t psn, std::uint8_t kind) {
     ResponderState& p = qp.transport->responder;
     if (qp.state == QpState::kErr)
         return;
@@ -47,7 +54,7 @@ void AckNak::nak_fatal(Qp& qp, std::uint8_t s, std::uint32_t psn, std::uint8_t k
         host_.async_event(kind, qp.qpn);
 }
 
-Sent AckNak::send_reply(Qp& qp) {
+Sent AckNak::send_reply(QueuePair& qp) {
     ResponderState& p = qp.transport->responder;
     packet::TransportHeaders headers;
     headers.bth.opcode = packet::Opcode::kRcAck;
@@ -66,7 +73,7 @@ Sent AckNak::send_reply(Qp& qp) {
     return Sent::kYes;
 }
 
-void AckNak::send_owed_reply(Qp& qp) {
+void AckNak::send_owed_reply(QueuePair& qp) {
     const ResponderState& p = qp.transport->responder;
     if (p.reply_pending && !p.failed && p.pending == 0 && paths_.of(qp))
         send_reply(qp);

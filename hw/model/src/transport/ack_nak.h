@@ -8,6 +8,7 @@
 
 #include "../card_context.h"
 #include "error_flow.h"
+#include "far_work.h"
 #include "frame_writer.h"
 #include "paths.h"
 #include "scheduler.h"
@@ -24,33 +25,38 @@ enum class Sent : std::uint8_t {
 
 class AckNak {
   public:
-    AckNak(CardContext& card, TransportHost& host, FrameWriter& frame, Scheduler& scheduler,
-           const Paths& paths, ErrorFlow& errors)
+    AckNak(CardContext& card, TransportHost& host, FrameWriter& frame, FarWork& far,
+           Scheduler& scheduler, const Paths& paths, ErrorFlow& errors)
         : card_(card),
           host_(host),
           frame_(frame),
+          far_(far),
           scheduler_(scheduler),
           paths_(paths),
           errors_(errors) {}
 
     /// Owes an acknowledgement with `syndrome` (AETH) for `psn`.
-    void reply(Qp& qp, std::uint8_t syndrome, std::uint32_t psn);
+    /// When data of earlier requests are on their way to far memory, it waits for them.
+    void reply(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn);
+    /// The same, waiting for nothing.
+    void owe(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn);
     /// Owes a NAK for the expected PSN: packets are missing. One for each gap.
-    void nak_sequence(Qp& qp);
+    void nak_sequence(QueuePair& qp);
     /// Owes a NAK for `psn`; the QP goes to ERR when it has left. `kind` = enum ev of the event,
     /// 0 = none.
-    void nak_fatal(Qp& qp, std::uint8_t syndrome, std::uint32_t psn, std::uint8_t kind);
+    void nak_fatal(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn, std::uint8_t kind);
 
     /// Sends what is owed.
-    Sent send_reply(Qp& qp);
+    Sent send_reply(QueuePair& qp);
     /// The owner leaves: what it saw completed is acknowledged, or the peer would repeat it in
     /// vain.
-    void send_owed_reply(Qp& qp);
+    void send_owed_reply(QueuePair& qp);
 
   private:
     CardContext& card_;
     TransportHost& host_;
     FrameWriter& frame_;
+    FarWork& far_;
     Scheduler& scheduler_;
     const Paths& paths_;
     ErrorFlow& errors_;

@@ -26,6 +26,17 @@ SendRecord* record_of(RequesterState& r, std::uint32_t psn) {
     return nullptr;
 }
 
+/// The MSN of an AETH is one that the peer can have reached: it has all messages that are completed
+/// here, and none that is not begun.
+bool is_peers_msn(QueuePair& qp, std::uint32_t msn) {
+    const RequesterState& r = qp.transport->requester;
+    const bool within = ((msn - r.completed) & packet::kPsnMask) <= r.begun - r.completed;
+    PeerSigns::Msn& counts = qp.transport->peer.msn;
+    if (counts == PeerSigns::Msn::kUnseen)
+        counts = within ? PeerSigns::Msn::kCounts : PeerSigns::Msn::kOther;
+    return within || counts == PeerSigns::Msn::kOther;
+}
+
 /// Opcode and payload length of a READ response are those of its place.
 bool fits(const SendRecord& record, const packet::Packet& packet, std::uint32_t index,
           std::uint32_t pmtu) {
@@ -43,16 +54,17 @@ bool fits(const SendRecord& record, const packet::Packet& packet, std::uint32_t 
 
 }  // namespace
 
-void Completer::receive_response(Qp& qp, const packet::Packet& packet) {
+void Completer::receive_response(QueuePair& qp, const packet::Packet& packet) {
     const RequesterState& r = qp.transport->requester;
     const std::uint32_t ahead = (packet.bth.psn - r.oldest_psn) & packet::kPsnMask;
-    if (ahead >= r.sent_psn - r.oldest_psn) {  // acknowledged already, or never sent
+    const packet::OpcodeTraits& op = packet.op();
+    if (ahead >= r.sent_psn - r.oldest_psn ||  // acknowledged already, or never sent
+        (op.has_aeth() && !is_peers_msn(qp, packet.aeth.msn))) {
         card_.count(DINGO_CARD_RX_DROP_RESPONSE);
         return;
     }
-    qp.transport->peer_ports.responses = packet.udp_sport;
+    qp.transport->peer.responses = packet.udp_sport;
     const std::uint32_t psn = r.oldest_psn + ahead;
-    const packet::OpcodeTraits& op = packet.op();
     if (op.is_read_response())
         receive_read_data(qp, packet, psn);
     else if (op.is_atomic_ack())
@@ -61,7 +73,8 @@ void Completer::receive_response(Qp& qp, const packet::Packet& packet) {
         receive_acknowledge(qp, packet, psn);
 }
 
-void Completer::receive_acknowledge(Qp& qp, const packet::Packet& packet, std::uint32_t psn) {
+void Completer::receive_acknowledge(QueuePair& qp, const packet::Packet& packet,
+                                    std::uint32_t psn) {
     const std::uint8_t s = packet.aeth.syndrome;
     if (syndrome::is_ack(s)) {
         qp.count(DINGO_QP_ACKS_RCVD);
@@ -76,7 +89,7 @@ void Completer::receive_acknowledge(Qp& qp, const packet::Packet& packet, std::u
     }
 }
 
-void Completer::receive_fatal_nak(Qp& qp, std::uint8_t s, std::uint32_t psn) {
+void Completer::receive_fatal_nak(QueuePair& qp, std::uint8_t s, std::uint32_t psn) {
     WqeFault fault = kBadResponse;
     switch (s) {
         case syndrome::kNakInvalidRequest:
@@ -100,12 +113,12 @@ void Completer::receive_fatal_nak(Qp& qp, std::uint8_t s, std::uint32_t psn) {
         retransmit_.implied_nak(qp);
 }
 
-void Completer::bad_response(Qp& qp, std::uint32_t psn) {
+void Completer::bad_response(QueuePair& qp, std::uint32_t psn) {
     if (send_queue_.advance(qp, psn))
         send_queue_.fail_front(qp, kBadResponse);
 }
 
-void Completer::receive_read_data(Qp& qp, const packet::Packet& packet, std::uint32_t psn) {
+void Completer::receive_read_data(QueuePair& qp, const packet::Packet& packet, std::uint32_t psn) {
     RequesterState& r = qp.transport->requester;
     const SendRecord* const wanted = record_of(r, psn);
     if (!wanted || wanted->opcode != DINGO_WR_READ) {
@@ -132,7 +145,7 @@ void Completer::receive_read_data(Qp& qp, const packet::Packet& packet, std::uin
     send_queue_.after_progress(qp);
 }
 
-void Completer::receive_atomic_ack(Qp& qp, const packet::Packet& packet, std::uint32_t psn) {
+void Completer::receive_atomic_ack(QueuePair& qp, const packet::Packet& packet, std::uint32_t psn) {
     RequesterState& r = qp.transport->requester;
     const SendRecord* const wanted = record_of(r, psn);
     if (!wanted || !is_atomic_opcode(wanted->opcode) || !syndrome::is_ack(packet.aeth.syndrome)) {
@@ -155,7 +168,7 @@ void Completer::receive_atomic_ack(Qp& qp, const packet::Packet& packet, std::ui
     send_queue_.after_progress(qp);
 }
 
-bool Completer::take_data(Qp& qp, std::uint32_t offset, std::span<const std::byte> data) {
+bool Completer::take_data(QueuePair& qp, std::uint32_t offset, std::span<const std::byte> data) {
     RequesterState& r = qp.transport->requester;
     const SendRecord& record = r.records.front();
     if (wqe_qp_ != &qp || wqe_index_ != record.index) {
@@ -174,6 +187,7 @@ bool Completer::take_data(Qp& qp, std::uint32_t offset, std::span<const std::byt
     switch (payload_.scatter(qp, wqe_, offset, data, fault)) {
         case Move::kDone:
             return true;
+        case Move::kLater:
         case Move::kPaused:  // dropped; the timeout asks for it again
             card_.count(DINGO_CARD_RX_DROP_RESPONSE);
             r.response_paused = true;
@@ -185,7 +199,7 @@ bool Completer::take_data(Qp& qp, std::uint32_t offset, std::span<const std::byt
     return false;
 }
 
-void Completer::forget(const Qp& qp) noexcept {
+void Completer::forget(const QueuePair& qp) noexcept {
     if (wqe_qp_ == &qp)
         wqe_qp_ = nullptr;
 }

@@ -27,19 +27,19 @@ class Completer {
 
     /// A response for an RC QP in RTS or SQD. One that answers nothing outstanding is dropped and
     /// counted.
-    void receive_response(Qp& qp, const packet::Packet& packet);
+    void receive_response(QueuePair& qp, const packet::Packet& packet);
 
     /// Forgets `qp`: it may be destroyed.
-    void forget(const Qp& qp) noexcept;
+    void forget(const QueuePair& qp) noexcept;
 
   private:
-    void receive_acknowledge(Qp& qp, const packet::Packet& packet, std::uint32_t psn);
-    void receive_fatal_nak(Qp& qp, std::uint8_t syndrome, std::uint32_t psn);
-    void receive_read_data(Qp& qp, const packet::Packet& packet, std::uint32_t psn);
-    void receive_atomic_ack(Qp& qp, const packet::Packet& packet, std::uint32_t psn);
-    void bad_response(Qp& qp, std::uint32_t psn);
+    void receive_acknowledge(QueuePair& qp, const packet::Packet& packet, std::uint32_t psn);
+    void receive_fatal_nak(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn);
+    void receive_read_data(QueuePair& qp, const packet::Packet& packet, std::uint32_t psn);
+    void receive_atomic_ack(QueuePair& qp, const packet::Packet& packet, std::uint32_t psn);
+    void bad_response(QueuePair& qp, std::uint32_t psn);
     /// To the oldest WQE's entries. False: not taken; the QP has failed, or a region is paused.
-    bool take_data(Qp& qp, std::uint32_t offset, std::span<const std::byte> data);
+    bool take_data(QueuePair& qp, std::uint32_t offset, std::span<const std::byte> data);
 
     CardContext& card_;
     Payload& payload_;
@@ -47,9 +47,9 @@ class Completer {
     Retransmit& retransmit_;
     Rnr& rnr_;
     // One for the card: it can always be read again from the send queue.
-    SendWqe wqe_;                  ///< READ or atomic that responses are scattered to
-    const Qp* wqe_qp_ = nullptr;   ///< whose it is
-    std::uint32_t wqe_index_ = 0;  ///< its first block
+    SendWqe wqe_;                        ///< READ or atomic that responses are scattered to
+    const QueuePair* wqe_qp_ = nullptr;  ///< whose it is
+    std::uint32_t wqe_index_ = 0;        ///< its first block
 };
 
 }  // namespace dingo::model

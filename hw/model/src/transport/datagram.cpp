@@ -36,7 +36,7 @@ std::array<std::byte, kGrhBytes> network_header(const packet::Packet& packet,
 
 }  // namespace
 
-SendStop Datagram::turn(Qp& qp, unsigned burst, unsigned& used) {
+SendStop Datagram::turn(QueuePair& qp, unsigned burst, unsigned& used) {
     const RequesterState& r = qp.transport->requester;
     while (used < burst) {
         if (qp.state != QpState::kRts || r.next_index == qp.sq_producer)
@@ -52,15 +52,18 @@ SendStop Datagram::turn(Qp& qp, unsigned burst, unsigned& used) {
 
 // Programs end right behind their last post, as mckey does, and no completion tells them that it
 // has left: what was rung before the command leaves before it, as on a card that is never late.
-void Datagram::send_last_datagrams(Qp& qp) {
+void Datagram::send_last_datagrams(QueuePair& qp) {
     if (!is_datagram(qp))
         return;
     frame_.clear_busy();
     unsigned used = 0;
-    turn(qp, qp.sq_producer - qp.transport->requester.next_index, used);
+    const RequesterState& r = qp.transport->requester;
+    while (turn(qp, used + (qp.sq_producer - r.next_index), used) == SendStop::kBlocked &&
+           far_.wait_for_data(qp)) {
+    }
 }
 
-SendStop Datagram::send_datagram(Qp& qp) {
+SendStop Datagram::send_datagram(QueuePair& qp) {
     RequesterState& r = qp.transport->requester;
     const SendWqe& wqe = wqe_;
     const auto refuse = [&](WqeFault fault) {
@@ -90,11 +93,13 @@ SendStop Datagram::send_datagram(Qp& qp) {
     if (!frame_.open(*path, headers, wqe.length(), is_in_own_group(av)))
         return SendStop::kTurnOver;
     WqeFault fault;
-    if (const Move move = payload_.fill(qp, wqe, 0, fault); move != Move::kDone) {
+    if (const Move move = payload_.fill(qp, wqe, message_of(r.next_index, r.send_psn), 0, fault);
+        move != Move::kDone) {
         frame_.cancel();
         if (move == Move::kFault)
             return refuse(fault);
-        deadlines_.pause_sending(qp, kPauseRetry);
+        if (move == Move::kPaused)
+            deadlines_.pause_sending(qp, kPauseRetry);
         return SendStop::kBlocked;
     }
     frame_.send(qp);
@@ -112,7 +117,7 @@ bool Datagram::is_in_own_group(const dingo_wqe_ud& av) const {
     return !port_.groups.members(std::to_array(av.dgid)).empty();
 }
 
-void Datagram::receive_datagram(Qp& qp, const packet::Packet& packet,
+void Datagram::receive_datagram(QueuePair& qp, const packet::Packet& packet,
                                 std::span<const std::byte> frame) {
     if (packet.deth.qkey != qp.attr.qkey) {
         card_.count(DINGO_CARD_BAD_QKEY);
@@ -143,7 +148,8 @@ void Datagram::receive_datagram(Qp& qp, const packet::Packet& packet,
     WqeFault fault;
     Move move = payload_.scatter(qp, receives_.current(), 0, grh, fault);
     if (move == Move::kDone)
-        move = payload_.scatter(qp, receives_.current(), kGrhBytes, packet.payload, fault);
+        move = payload_.scatter(qp, receives_.current(), kGrhBytes,
+                                payload_.received(qp, 0, packet.payload), fault);
     if (move == Move::kPaused) {
         receives_.put_back(qp);
         card_.count(DINGO_CARD_RX_DROP_UD_NO_BUFFER);

@@ -22,12 +22,14 @@ namespace dingo::model {
 
 class Datagram {
   public:
-    Datagram(CardContext& card, const Port& port, FrameWriter& frame, Deadlines& deadlines,
-             Paths& paths, Payload& payload, ErrorFlow& errors, Completions& completions,
-             Receives& receives, SendQueue& send_queue, LocalOps& local_ops)
+    Datagram(CardContext& card, const Port& port, FrameWriter& frame, FarWork& far,
+             Deadlines& deadlines, Paths& paths, Payload& payload, ErrorFlow& errors,
+             Completions& completions, Receives& receives, SendQueue& send_queue,
+             LocalOps& local_ops)
         : card_(card),
           port_(port),
           frame_(frame),
+          far_(far),
           deadlines_(deadlines),
           paths_(paths),
           payload_(payload),
@@ -38,21 +40,23 @@ class Datagram {
           local_ops_(local_ops) {}
 
     /// Sends up to `burst` datagrams, counted in `used`.
-    SendStop turn(Qp& qp, unsigned burst, unsigned& used);
+    SendStop turn(QueuePair& qp, unsigned burst, unsigned& used);
     /// Of a QP that goes: as many as the wire takes.
-    void send_last_datagrams(Qp& qp);
+    void send_last_datagrams(QueuePair& qp);
     /// A datagram for a QP in RTR or later; `frame` has the network header that its buffer begins
     /// with.
-    void receive_datagram(Qp& qp, const packet::Packet& packet, std::span<const std::byte> frame);
+    void receive_datagram(QueuePair& qp, const packet::Packet& packet,
+                          std::span<const std::byte> frame);
 
   private:
-    SendStop send_datagram(Qp& qp);
+    SendStop send_datagram(QueuePair& qp);
     /// QPs of this card are attached to the group that it goes to.
     [[nodiscard]] bool is_in_own_group(const dingo_wqe_ud& av) const;
 
     CardContext& card_;
     const Port& port_;
     FrameWriter& frame_;
+    FarWork& far_;
     Deadlines& deadlines_;
     Paths& paths_;
     Payload& payload_;

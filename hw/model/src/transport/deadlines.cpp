@@ -9,25 +9,25 @@
 
 namespace dingo::model {
 
-void Deadlines::arm(Qp& qp) {
+void Deadlines::arm(QueuePair& qp) {
     TransportState& t = *qp.transport;
     timers_.set(qp, std::min({t.requester.ack_deadline, t.requester.wait_deadline,
                               t.responder.wait_deadline}));
 }
 
-void Deadlines::pause_sending(Qp& qp, Nanoseconds delay) {
+void Deadlines::pause_sending(QueuePair& qp, Nanoseconds delay) {
     RequesterState& r = qp.transport->requester;
     r.wait_deadline = card_.now + delay;
     note_time(qp, r.stale_wait);
     arm(qp);
 }
 
-void Deadlines::pause_responses(Qp& qp) {
+void Deadlines::pause_responses(QueuePair& qp) {
     qp.transport->responder.wait_deadline = card_.now + kPauseRetry;
     arm(qp);
 }
 
-void Deadlines::restart_ack(Qp& qp) {
+void Deadlines::restart_ack(QueuePair& qp) {
     RequesterState& r = qp.transport->requester;
     // C9-140 allows T_tr to 4 T_tr. A peer that answers late is asked less and less often: each
     // timeout in a row waits longer, up to three times, which leaves room below four for us.
@@ -40,7 +40,7 @@ void Deadlines::restart_ack(Qp& qp) {
     arm(qp);
 }
 
-void Deadlines::note_time(Qp& qp, bool& stale) {
+void Deadlines::note_time(QueuePair& qp, bool& stale) {
     if (running_)
         return;
     RequesterState& r = qp.transport->requester;
@@ -51,7 +51,7 @@ void Deadlines::note_time(Qp& qp, bool& stale) {
 
 void Deadlines::correct_times() {
     const Nanoseconds late = card_.now - last_now_;
-    for (Qp* const qp : stale_) {
+    for (QueuePair* const qp : stale_) {
         RequesterState& r = qp->transport->requester;
         if (r.stale_ack && r.ack_deadline != kNever)
             r.ack_deadline += late;
@@ -74,7 +74,7 @@ void Deadlines::end_run() {
     timers_.settle();
 }
 
-void Deadlines::forget(Qp& qp) {
+void Deadlines::forget(QueuePair& qp) {
     timers_.remove(qp);
     std::erase(stale_, &qp);
 }

@@ -19,37 +19,37 @@ class Deadlines {
     explicit Deadlines(CardContext& card) : card_(card) {}
 
     /// The deadlines of `qp` have changed: sets its timer.
-    void arm(Qp& qp);
+    void arm(QueuePair& qp);
     /// Nothing of the send queue leaves before `delay` (ns) is over.
-    void pause_sending(Qp& qp, Nanoseconds delay);
+    void pause_sending(QueuePair& qp, Nanoseconds delay);
     /// No READ response leaves before kPauseRetry is over.
-    void pause_responses(Qp& qp);
+    void pause_responses(QueuePair& qp);
     /// The time in which the peer owes an acknowledgement begins now (C9-140); when nothing is
     /// outstanding or the QP's timeout is 0, it owes none.
-    void restart_ack(Qp& qp);
+    void restart_ack(QueuePair& qp);
 
     /// At the beginning and the end of each run(): only between them is card.now the present time.
     void begin_run();
     void end_run();
     /// Takes one QP with a deadline that is over and disarms its timer; nullptr: none. Whoever
     /// takes it clears the deadline and arms again.
-    Qp* take_due() { return timers_.take_due(card_.now); }
+    QueuePair* take_due() { return timers_.take_due(card_.now); }
     /// Earliest deadline of all QPs; kNever: none.
     [[nodiscard]] Nanoseconds earliest() const noexcept { return timers_.earliest(); }
 
     /// Forgets `qp` at once: it may be destroyed.
-    void forget(Qp& qp);
+    void forget(QueuePair& qp);
 
   private:
     /// Frames arrive between two run()s, when only the time of the earlier one is known: `stale`
     /// marks a deadline that counts from it.
-    void note_time(Qp& qp, bool& stale);
+    void note_time(QueuePair& qp, bool& stale);
     void correct_times();
 
     CardContext& card_;
     Timers timers_;
-    std::vector<Qp*> stale_;    ///< QPs with deadlines that the next run() corrects
-    Nanoseconds last_now_ = 0;  ///< time of the last run()
+    std::vector<QueuePair*> stale_;  ///< QPs with deadlines that the next run() corrects
+    Nanoseconds last_now_ = 0;       ///< time of the last run()
     bool running_ = false;
 };
 

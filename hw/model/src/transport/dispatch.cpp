@@ -7,7 +7,7 @@
 namespace dingo::model {
 namespace {
 
-packet::Transport transport_of(const Qp& qp) {
+packet::Transport transport_of(const QueuePair& qp) {
     switch (qp.type) {
         case QpType::kRc:
             return packet::Transport::kRc;
@@ -21,8 +21,8 @@ packet::Transport transport_of(const Qp& qp) {
 }  // namespace
 
 void Dispatch::receive(const packet::Packet& packet, std::span<const std::byte> frame,
-                       bool looped) {
-    if (!looped && !packet::icrc_check(frame, packet)) {
+                       bool has_icrc) {
+    if (has_icrc && !packet::icrc_check(frame, packet)) {
         card_.count(DINGO_CARD_RX_ICRC_ENCAPSULATED);
         return;
     }
@@ -41,7 +41,7 @@ void Dispatch::receive(const packet::Packet& packet, std::span<const std::byte> 
         receive_multicast(packet, frame);
         return;
     }
-    Qp* const qp = host_.find_qp(packet.bth.dest_qp);
+    QueuePair* const qp = host_.find_qp(packet.bth.dest_qp);
     if (!qp) {
         card_.count(DINGO_CARD_RX_DROP_BAD_QPN);
         return;
@@ -72,14 +72,14 @@ void Dispatch::receive(const packet::Packet& packet, std::span<const std::byte> 
         unreliable_.receive_unreliable(*qp, packet);
 }
 
-bool Dispatch::check_transport(const Qp& qp, const packet::Packet& packet) {
+bool Dispatch::check_transport(const QueuePair& qp, const packet::Packet& packet) {
     if (packet.op().transport == transport_of(qp))
         return true;
     card_.count(DINGO_CARD_RX_DROP_OPCODE);
     return false;
 }
 
-bool Dispatch::check_state(const Qp& qp, const packet::Packet& packet) {
+bool Dispatch::check_state(const QueuePair& qp, const packet::Packet& packet) {
     bool open = false;
     switch (qp.state) {
         case QpState::kRtr:
@@ -121,7 +121,7 @@ void Dispatch::receive_multicast(const packet::Packet& packet, std::span<const s
         return;
     }
     for (const std::uint32_t qpn : members) {
-        Qp& qp = *host_.find_qp(qpn);  // DESTROY_QP detaches
+        QueuePair& qp = *host_.find_qp(qpn);  // DESTROY_QP detaches
         if (!check_state(qp, packet))
             continue;
         qp.count(DINGO_QP_RX_PACKETS);

@@ -33,14 +33,14 @@ class Dispatch {
           unreliable_(unreliable),
           datagram_(datagram) {}
 
-    /// `frame` was parsed into `packet`; its ICRC is not yet checked. `looped`: it comes by the
-    /// loopback, so it has no ICRC.
-    void receive(const packet::Packet& packet, std::span<const std::byte> frame, bool looped);
+    /// `frame` was parsed into `packet`; its ICRC is not yet checked. Without one it
+    /// comes by the loopback or from a card of this host.
+    void receive(const packet::Packet& packet, std::span<const std::byte> frame, bool has_icrc);
 
   private:
     // In the order of the headers.
-    bool check_transport(const Qp& qp, const packet::Packet& packet);
-    bool check_state(const Qp& qp, const packet::Packet& packet);
+    bool check_transport(const QueuePair& qp, const packet::Packet& packet);
+    bool check_state(const QueuePair& qp, const packet::Packet& packet);
     bool check_pkey(const packet::Packet& packet);
     /// A copy to each QP that is attached to the group.
     void receive_multicast(const packet::Packet& packet, std::span<const std::byte> frame);

@@ -9,7 +9,7 @@ namespace dingo::model {
 
 namespace syndrome = packet::syndrome;
 
-void Duplicates::receive_duplicate(Qp& qp, const packet::Packet& packet) {
+void Duplicates::receive_duplicate(QueuePair& qp, const packet::Packet& packet) {
     card_.count(DINGO_CARD_DUPLICATE_REQUEST);
     qp.count(DINGO_QP_DUPLICATES);
     if (packet.op().is_read_request()) {
@@ -23,7 +23,7 @@ void Duplicates::receive_duplicate(Qp& qp, const packet::Packet& packet) {
     }
 }
 
-void Duplicates::repeat_read(Qp& qp, const packet::Packet& packet) {
+void Duplicates::repeat_read(QueuePair& qp, const packet::Packet& packet) {
     ReadResource* const resource =
         ReadResponses::find_resource(qp.transport->responder, packet.bth.psn);
     if (resource && !resource->atomic) {
@@ -42,7 +42,7 @@ void Duplicates::repeat_read(Qp& qp, const packet::Packet& packet) {
     card_.count(DINGO_CARD_RX_DROP_DUPLICATE);
 }
 
-void Duplicates::repeat_atomic(Qp& qp, const packet::Packet& packet) {
+void Duplicates::repeat_atomic(QueuePair& qp, const packet::Packet& packet) {
     ReadResource* const resource =
         ReadResponses::find_resource(qp.transport->responder, packet.bth.psn);
     if (resource && resource->atomic)

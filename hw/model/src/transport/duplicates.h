@@ -18,11 +18,11 @@ class Duplicates {
         : card_(card), ack_nak_(ack_nak), responses_(responses) {}
 
     /// A request with a PSN before the expected one.
-    void receive_duplicate(Qp& qp, const packet::Packet& packet);
+    void receive_duplicate(QueuePair& qp, const packet::Packet& packet);
 
   private:
-    void repeat_read(Qp& qp, const packet::Packet& packet);
-    void repeat_atomic(Qp& qp, const packet::Packet& packet);
+    void repeat_read(QueuePair& qp, const packet::Packet& packet);
+    void repeat_atomic(QueuePair& qp, const packet::Packet& packet);
 
     CardContext& card_;
     AckNak& ack_nak_;

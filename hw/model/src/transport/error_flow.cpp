@@ -5,18 +5,20 @@
 
 namespace dingo::model {
 
-void ErrorFlow::fail(Qp& qp) {
+void ErrorFlow::fail(QueuePair& qp) {
     if (qp.state == QpState::kErr || qp.state == QpState::kReset)
         return;
     enter_error(qp);
     host_.async_event(DINGO_EV_QP_FATAL, qp.qpn);
 }
 
-void ErrorFlow::enter_error(Qp& qp) {
+void ErrorFlow::enter_error(QueuePair& qp) {
     TransportState& t = *qp.transport;
     RequesterState& r = t.requester;
     ResponderState& p = t.responder;
     qp.state = QpState::kErr;
+    // What is flushed may change, though a frame may be under way.
+    card_.wire.gather();
     if (!r.records.empty())
         r.next_index = r.records.front().index;  // the flush begins there
     r.records.clear();
@@ -31,7 +33,7 @@ void ErrorFlow::enter_error(Qp& qp) {
     scheduler_.add(qp);
 }
 
-void ErrorFlow::enter_send_error(Qp& qp) {
+void ErrorFlow::enter_send_error(QueuePair& qp) {
     RequesterState& r = qp.transport->requester;
     if (!r.records.empty())
         r.next_index = r.records.front().index;

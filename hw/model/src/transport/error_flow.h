@@ -13,18 +13,19 @@ namespace dingo::model {
 
 class ErrorFlow {
   public:
-    ErrorFlow(TransportHost& host, Deadlines& deadlines, Scheduler& scheduler)
-        : host_(host), deadlines_(deadlines), scheduler_(scheduler) {}
+    ErrorFlow(CardContext& card, TransportHost& host, Deadlines& deadlines, Scheduler& scheduler)
+        : card_(card), host_(host), deadlines_(deadlines), scheduler_(scheduler) {}
 
     /// To ERR with event QP_FATAL, for a reason that has no completion (its CQ); nothing in ERR and
     /// RESET.
-    void fail(Qp& qp);
+    void fail(QueuePair& qp);
     /// To ERR: nothing more is sent, taken or waited for.
-    void enter_error(Qp& qp);
+    void enter_error(QueuePair& qp);
     /// UC, UD to SQE: the send queue stops, what comes is still taken.
-    void enter_send_error(Qp& qp);
+    void enter_send_error(QueuePair& qp);
 
   private:
+    CardContext& card_;
     TransportHost& host_;
     Deadlines& deadlines_;
     Scheduler& scheduler_;

@@ -12,14 +12,14 @@ constexpr WqeFault kFlushed{DINGO_WCS_WR_FLUSH_ERR, DINGO_VERR_FLUSHED};
 
 }  // namespace
 
-bool Flush::turn(Qp& qp, unsigned burst, unsigned& used) {
+bool Flush::turn(QueuePair& qp, unsigned burst, unsigned& used) {
     bool more = flush_sends(qp, burst, used);
     if (qp.state == QpState::kErr)
         more = flush_receives(qp, burst, used) || more;
     return more;
 }
 
-bool Flush::flush_sends(Qp& qp, unsigned burst, unsigned& used) {
+bool Flush::flush_sends(QueuePair& qp, unsigned burst, unsigned& used) {
     RequesterState& r = qp.transport->requester;
     while (r.next_index != qp.sq_producer) {
         if (used >= burst)
@@ -33,7 +33,7 @@ bool Flush::flush_sends(Qp& qp, unsigned burst, unsigned& used) {
     return false;
 }
 
-bool Flush::flush_receives(Qp& qp, unsigned burst, unsigned& used) {
+bool Flush::flush_receives(QueuePair& qp, unsigned burst, unsigned& used) {
     TransportState& t = *qp.transport;
     receives_.abandon_held(qp, kFlushed);
     if (qp.srq) {

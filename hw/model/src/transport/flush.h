@@ -17,12 +17,12 @@ class Flush {
 
     /// SQE: send WQEs; ERR: receives as well, or the event QP_LAST_WQE where they are an SRQ's. At
     /// most `burst` WQEs, counted in `used`. True: there are more.
-    bool turn(Qp& qp, unsigned burst, unsigned& used);
+    bool turn(QueuePair& qp, unsigned burst, unsigned& used);
     /// Send WQEs only.
-    bool flush_sends(Qp& qp, unsigned burst, unsigned& used);
+    bool flush_sends(QueuePair& qp, unsigned burst, unsigned& used);
 
   private:
-    bool flush_receives(Qp& qp, unsigned burst, unsigned& used);
+    bool flush_receives(QueuePair& qp, unsigned burst, unsigned& used);
 
     CardContext& card_;
     TransportHost& host_;

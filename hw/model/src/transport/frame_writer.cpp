@@ -2,6 +2,7 @@
 #include "frame_writer.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace dingo::model {
 
@@ -38,7 +39,7 @@ std::span<std::byte> FrameWriter::room_for(std::size_t bytes) {
     return discarded_;
 }
 
-void FrameWriter::send(Qp& qp) {
+void FrameWriter::send(QueuePair& qp) {
     if (way_ == Way::kNowhere)
         return;
     std::size_t bytes = 0;
@@ -46,18 +47,39 @@ void FrameWriter::send(Qp& qp) {
         bytes = builder_.finish_without_icrc().size();
         card_.loopback.end_loopback(bytes, {source_, builder_.payload_offset(), payload().size()});
     } else {
-        const auto frame = source_ ? builder_.finish_copying(source_) : builder_.finish();
-        bytes = frame.size();
-        if (copy_loopback_) {
-            std::ranges::copy(frame, card_.loopback.begin_loopback(bytes).begin());
-            card_.loopback.end_loopback(bytes, {});
-        }
-        card_.wire.end_frame(bytes);
+        bytes = send_to_wire();
     }
     card_.count(DINGO_CARD_RDMA_TX_PACKETS);
     card_.count(DINGO_CARD_RDMA_TX_BYTES, bytes);
     qp.count(DINGO_QP_TX_PACKETS);
     qp.count(DINGO_QP_TX_BYTES, bytes);
+}
+
+std::size_t FrameWriter::send_to_wire() {
+    const bool icrc = card_.wire.needs_icrc();
+    if (source_ && stays_ && !icrc && card_.wire.takes_references() && card_.host.pointers_last()) {
+        const std::size_t bytes = builder_.finish_without_icrc().size();
+        card_.wire.end_frame_referring(bytes, builder_.payload_offset(),
+                                       {source_, payload().size()});
+        return bytes;
+    }
+    std::span<const std::byte> frame;
+    if (icrc) {
+        frame = source_ ? builder_.finish_copying(source_) : builder_.finish();
+    } else {
+        if (source_)
+            std::memcpy(payload().data(), source_, payload().size());
+        frame = builder_.finish_without_icrc();
+    }
+    if (copy_loopback_) {
+        std::ranges::copy(frame, card_.loopback.begin_loopback(frame.size()).begin());
+        card_.loopback.end_loopback(frame.size(), {});
+    }
+    if (icrc)
+        card_.wire.end_frame(frame.size());
+    else
+        card_.wire.end_frame_without_icrc(frame.size());
+    return frame.size();
 }
 
 void FrameWriter::cancel() {

@@ -10,7 +10,7 @@
 
 #include "../card_context.h"
 #include "../port.h"
-#include "../qp.h"
+#include "../queue_pair.h"
 #include "dingo/packet/build.h"
 
 namespace dingo::model {
@@ -33,11 +33,16 @@ class FrameWriter {
     [[nodiscard]] std::span<std::byte> payload() const noexcept { return builder_.payload(); }
     /// The payload is at `source` (HostPort::dma_pointer) and is taken from there: by send(), or
     /// where the frame loops back, when it is received.
-    void refer(const std::byte* source) noexcept { source_ = source; }
+    /// `stays`: it does not change before the frame is acknowledged, so it may be taken when the
+    /// frame is received from the wire, too.
+    void refer(const std::byte* source, bool stays) noexcept {
+        source_ = source;
+        stays_ = stays;
+    }
     /// The frame loops back.
     [[nodiscard]] bool loops_back() const noexcept { return way_ == Way::kLoopback; }
-    /// Adds pad and ICRC, and sends; counts for card and QP.
-    void send(Qp& qp);
+    /// Adds pad and, where the wire needs it, the ICRC, and sends; counts for card and QP.
+    void send(QueuePair& qp);
     /// Gives the room back.
     void cancel();
 
@@ -50,6 +55,8 @@ class FrameWriter {
     enum class Way : std::uint8_t { kWire, kLoopback, kNowhere };
 
     std::span<std::byte> room_for(std::size_t bytes);
+    /// Completes the frame and gives it to the wire. Its length.
+    std::size_t send_to_wire();
 
     CardContext& card_;
     const Port& port_;
@@ -59,6 +66,7 @@ class FrameWriter {
     Way way_ = Way::kNowhere;
     bool copy_loopback_ = false;  ///< of the frame for the wire
     const std::byte* source_ = nullptr;
+    bool stays_ = false;  ///< what is there
     alignas(64) std::array<std::byte, packet::kMaxRoceFrameBytes> discarded_;
 };
 

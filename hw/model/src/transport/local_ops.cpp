@@ -5,7 +5,7 @@
 
 namespace dingo::model {
 
-SendStop LocalOps::start(Qp& qp, const SendWqe& wqe) {
+SendStop LocalOps::start(QueuePair& qp, const SendWqe& wqe) {
     RequesterState& r = qp.transport->requester;
     KeyVerdict verdict = KeyVerdict::kOk;
     switch (wqe.opcode()) {

@@ -17,7 +17,7 @@ class LocalOps {
 
     /// `wqe` is the next of the send queue. kTurnOver: executed. kBlocked: something before it must
     /// complete, or a region is paused. kIdle: failed, with MW_BIND_ERR.
-    SendStop start(Qp& qp, const SendWqe& wqe);
+    SendStop start(QueuePair& qp, const SendWqe& wqe);
 
   private:
     MemoryTable& memory_;

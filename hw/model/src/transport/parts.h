@@ -11,6 +11,8 @@
 #include "dispatch.h"
 #include "duplicates.h"
 #include "error_flow.h"
+#include "far_settling.h"
+#include "far_work.h"
 #include "flush.h"
 #include "frame_writer.h"
 #include "local_ops.h"
@@ -41,31 +43,33 @@ struct Transport::Parts {
     FrameWriter frame{card, port};
     Deadlines deadlines{card};
     Paths paths{port};
-    Payload payload{memory, frame};
-    ErrorFlow errors{host, deadlines, scheduler};
-    Completions completions{card, errors};
+    FarWork far{card, memory};
+    Payload payload{memory, frame, far};
+    ErrorFlow errors{card, host, deadlines, scheduler};
+    Completions completions{card, far, errors};
     Receives receives{card, host, completions};
     Flush flush{card, host, completions, receives};
 
     // --- answers that a responder owes
-    AckNak ack_nak{card, host, frame, scheduler, paths, errors};
-    ReadResponses responses{frame, scheduler, deadlines, memory, ack_nak};
+    AckNak ack_nak{card, host, frame, far, scheduler, paths, errors};
+    ReadResponses responses{frame, far, scheduler, deadlines, memory, ack_nak};
     Duplicates duplicates{card, ack_nak, responses};
 
     // --- requester
-    SendQueue send_queue{host, deadlines, scheduler, errors, completions};
+    SendQueue send_queue{host, far, deadlines, scheduler, errors, completions};
+    FarSettling settling{card, far, scheduler, errors, completions, ack_nak, send_queue};
     Retransmit retransmit{card, deadlines, scheduler, send_queue};
     Rnr rnr{card, deadlines, send_queue, retransmit, ack_nak};
     LocalOps local_ops{memory, deadlines, send_queue};
-    Requester requester{card, frame, deadlines, paths, payload, send_queue, local_ops};
+    Requester requester{card, frame, far, deadlines, paths, payload, send_queue, local_ops};
     Completer completer{card, payload, send_queue, retransmit, rnr};
 
     // --- responders
-    Responder responder{card,     memory,  paths, payload,   errors,
-                        receives, ack_nak, rnr,   responses, duplicates};
-    UnreliableConnected unreliable{card, memory, payload, errors, receives};
-    Datagram datagram{card,   port,        frame,    deadlines,  paths,    payload,
-                      errors, completions, receives, send_queue, local_ops};
+    Responder responder{card,     memory,  far, paths,     payload,   errors,
+                        receives, ack_nak, rnr, responses, duplicates};
+    UnreliableConnected unreliable{card, memory, far, payload, errors, receives};
+    Datagram datagram{card,    port,   frame,       far,      deadlines,  paths,
+                      payload, errors, completions, receives, send_queue, local_ops};
     Dispatch dispatch{card, host, port, paths, completer, responder, unreliable, datagram};
 };
 

@@ -45,7 +45,7 @@ bool same_vlan(const GidEntry& entry, const packet::Packet& packet) {
 
 }  // namespace
 
-const packet::HeaderTemplate* Paths::of(Qp& qp) const {
+const packet::HeaderTemplate* Paths::of(QueuePair& qp) const {
     TransportState& t = *qp.transport;
     if (t.path_valid && t.path_generation == port_.gid_generation)
         return &t.path;
@@ -66,16 +66,16 @@ const packet::HeaderTemplate* Paths::of(const dingo_wqe_ud& av) {
     return &datagram_path_;
 }
 
-bool Paths::is_peer(const Qp& qp, const packet::Packet& packet) const {
+bool Paths::is_peer(const QueuePair& qp, const packet::Packet& packet) const {
     const GidEntry* local = port_.gid(qp.attr.sgid_index);
     return local && packet.dgid.bytes == local->gid &&
            std::memcmp(packet.sgid.bytes.data(), qp.attr.dgid, sizeof qp.attr.dgid) == 0 &&
            same_vlan(*local, packet);
 }
 
-bool Paths::is_peer_port(const Qp& qp, const packet::Packet& packet) {
-    const PeerPorts& ports = qp.transport->peer_ports;
-    const std::uint16_t known = packet.op().is_response() ? ports.responses : ports.requests;
+bool Paths::is_peer_port(const QueuePair& qp, const packet::Packet& packet) {
+    const PeerSigns& peer = qp.transport->peer;
+    const std::uint16_t known = packet.op().is_response() ? peer.responses : peer.requests;
     return known == 0 || known == packet.udp_sport;
 }
 

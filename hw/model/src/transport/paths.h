@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "../port.h"
-#include "../qp.h"
+#include "../queue_pair.h"
 #include "dingo/packet/build.h"
 #include "dingo/packet/parse.h"
 
@@ -19,14 +19,14 @@ class Paths {
 
     /// The header template of a connected QP (TransportState::path), made anew when the GID table
     /// changed; nullptr: no source GID.
-    const packet::HeaderTemplate* of(Qp& qp) const;
+    const packet::HeaderTemplate* of(QueuePair& qp) const;
     /// Template of a datagram, until the next call; nullptr: no source GID.
     const packet::HeaderTemplate* of(const dingo_wqe_ud& av);
 
     /// From the QP's peer to the QP's own GID, on its VLAN.
-    [[nodiscard]] bool is_peer(const Qp& qp, const packet::Packet& packet) const;
+    [[nodiscard]] bool is_peer(const QueuePair& qp, const packet::Packet& packet) const;
     /// The source port is the one that the peer has used so far, when it is known.
-    static bool is_peer_port(const Qp& qp, const packet::Packet& packet);
+    static bool is_peer_port(const QueuePair& qp, const packet::Packet& packet);
     /// Destination is a GID of ours, or a multicast group, on its VLAN.
     bool is_local(const packet::Packet& packet);
     /// In the VLAN of a GID of ours.

@@ -42,9 +42,23 @@ Move verdict_of(KeyVerdict verdict, WqeFault& fault) {
     return Move::kFault;
 }
 
+Move written(FarMemory::Access access, WqeFault& fault) {
+    switch (access) {
+        case FarMemory::Access::kDone:
+            return Move::kDone;
+        case FarMemory::Access::kLater:
+            return Move::kPaused;
+        case FarMemory::Access::kError:
+            break;
+    }
+    fault = local_fault(DINGO_VERR_BUS);
+    return Move::kFault;
+}
+
 }  // namespace
 
-Move Payload::check(const Qp& qp, const SendWqe& wqe, std::uint32_t access, WqeFault& fault) {
+Move Payload::check(const QueuePair& qp, const SendWqe& wqe, std::uint32_t access,
+                    WqeFault& fault) {
     for (std::uint32_t i = 0; i < wqe.num_sge(); ++i) {
         const dingo_sge sge = wqe.sge(i);
         MemoryRange range;
@@ -56,7 +70,7 @@ Move Payload::check(const Qp& qp, const SendWqe& wqe, std::uint32_t access, WqeF
     return Move::kDone;
 }
 
-Move Payload::gather(const Qp& qp, const SendWqe& wqe, std::uint32_t offset,
+Move Payload::gather(QueuePair& qp, const SendWqe& wqe, std::uint64_t message, std::uint32_t offset,
                      std::span<std::byte> data, WqeFault& fault) {
     if (wqe.is_inline()) {
         const auto source = wqe.inline_data().subspan(offset, data.size());
@@ -71,14 +85,21 @@ Move Payload::gather(const Qp& qp, const SendWqe& wqe, std::uint32_t offset,
                 verdict_of(memory_.check(qp, sge.lkey, sge.addr + from, bytes, 0, range), fault);
             if (move != Move::kDone)
                 return move;
-            if (memory_.read(range, 0, data.subspan(at, bytes)))
-                return Move::kDone;
+            switch (far_.read(qp, Half::kSend, message, range, data.subspan(at, bytes),
+                              sge.length - from)) {
+                case FarMemory::Access::kDone:
+                    return Move::kDone;
+                case FarMemory::Access::kLater:
+                    return Move::kLater;
+                case FarMemory::Access::kError:
+                    break;
+            }
             fault = local_fault(DINGO_VERR_BUS);
             return Move::kFault;
         });
 }
 
-const std::byte* Payload::in_place(const Qp& qp, const SendWqe& wqe, std::uint64_t offset,
+const std::byte* Payload::in_place(const QueuePair& qp, const SendWqe& wqe, std::uint64_t offset,
                                    std::uint64_t bytes) {
     if (bytes < kReferredBytes || wqe.is_inline() || qp.kernel.id != DINGO_KERNEL_PASS)
         return nullptr;
@@ -101,19 +122,20 @@ const std::byte* Payload::in_place(const Qp& qp, const SendWqe& wqe, std::uint64
     return nullptr;
 }
 
-Move Payload::fill(const Qp& qp, const SendWqe& wqe, std::uint32_t offset, WqeFault& fault) {
+Move Payload::fill(QueuePair& qp, const SendWqe& wqe, std::uint64_t message, std::uint32_t offset,
+                   WqeFault& fault) {
     const std::span<std::byte> data = frame_.payload();
     if (const std::byte* const source = in_place(qp, wqe, offset, data.size())) {
-        frame_.refer(source);
+        frame_.refer(source, is_reliable(qp));
         return Move::kDone;
     }
-    const Move move = gather(qp, wqe, offset, data, fault);
-    if (move == Move::kDone && qp.kernel.id != DINGO_KERNEL_PASS)
+    const Move move = gather(qp, wqe, message, offset, data, fault);
+    if (move == Move::kDone)
         compute::transform(qp.kernel, offset, data);
     return move;
 }
 
-Move Payload::scatter(const Qp& qp, const SendWqe& wqe, std::uint32_t offset,
+Move Payload::scatter(QueuePair& qp, const SendWqe& wqe, std::uint32_t offset,
                       std::span<const std::byte> data, WqeFault& fault) {
     return for_each_part(
         [&](std::uint32_t i) { return wqe.sge(i); }, wqe.num_sge(), offset, data.size(),
@@ -124,14 +146,11 @@ Move Payload::scatter(const Qp& qp, const SendWqe& wqe, std::uint32_t offset,
                 fault);
             if (move != Move::kDone)
                 return move;
-            if (memory_.write(range, 0, data.subspan(at, bytes)))
-                return Move::kDone;
-            fault = local_fault(DINGO_VERR_BUS);
-            return Move::kFault;
+            return written(far_.write(qp, Half::kSend, range, data.subspan(at, bytes)), fault);
         });
 }
 
-Move Payload::scatter(const Qp& qp, const ReceiveWqe& wqe, std::uint64_t offset,
+Move Payload::scatter(QueuePair& qp, const ReceiveWqe& wqe, std::uint64_t offset,
                       std::span<const std::byte> data, WqeFault& fault) {
     const std::uint32_t pdn = qp.srq ? qp.srq->pdn : qp.pdn;
     return for_each_part(
@@ -143,11 +162,17 @@ Move Payload::scatter(const Qp& qp, const ReceiveWqe& wqe, std::uint64_t offset,
                                          fault);
             if (move != Move::kDone)
                 return move;
-            if (memory_.write(range, 0, data.subspan(at, bytes)))
-                return Move::kDone;
-            fault = local_fault(DINGO_VERR_BUS);
-            return Move::kFault;
+            return written(far_.write(qp, Half::kReceive, range, data.subspan(at, bytes)), fault);
         });
+}
+
+std::span<const std::byte> Payload::received(const QueuePair& qp, std::uint64_t offset,
+                                             std::span<const std::byte> data) {
+    if (qp.receive_kernel.id == DINGO_KERNEL_PASS)
+        return data;
+    transformed_.assign(data.begin(), data.end());
+    compute::transform(qp.receive_kernel, static_cast<std::uint32_t>(offset), transformed_);
+    return transformed_;
 }
 
 }  // namespace dingo::model

@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "../memory_region.h"
 #include "../receive_queue.h"
+#include "far_work.h"
 #include "frame_writer.h"
 #include "send_wqe.h"
 
@@ -18,36 +20,46 @@ namespace dingo::model {
 /// What moving payload came to.
 enum class Move : std::uint8_t {
     kDone,
-    kPaused,  ///< a region is paused (PAUSE_MR): again later
+    kPaused,  ///< a region is paused (PAUSE_MR), or too much is on its way: again later
+    kLater,   ///< far memory: the QP gets a turn when there is more
     kFault,   ///< the WQE completes with the fault that is given
 };
 
 class Payload {
   public:
-    Payload(MemoryTable& memory, FrameWriter& frame) : memory_(memory), frame_(frame) {}
+    Payload(MemoryTable& memory, FrameWriter& frame, FarWork& far)
+        : memory_(memory), frame_(frame), far_(far) {}
 
     /// Checks all gather or scatter entries as a whole; `access`: enum acc, 0 = local read.
-    Move check(const Qp& qp, const SendWqe& wqe, std::uint32_t access, WqeFault& fault);
+    Move check(const QueuePair& qp, const SendWqe& wqe, std::uint32_t access, WqeFault& fault);
     /// Gives the open frame its payload: bytes of a SEND or WRITE from `offset` on, through the
-    /// QP's compute kernel.
-    Move fill(const Qp& qp, const SendWqe& wqe, std::uint32_t offset, WqeFault& fault);
+    /// QP's compute kernel. `message` tells it from others of the QP.
+    Move fill(QueuePair& qp, const SendWqe& wqe, std::uint64_t message, std::uint32_t offset,
+              WqeFault& fault);
     /// What a READ or atomic brought, to `offset` bytes into the WQE's entries.
-    Move scatter(const Qp& qp, const SendWqe& wqe, std::uint32_t offset,
+    Move scatter(QueuePair& qp, const SendWqe& wqe, std::uint32_t offset,
                  std::span<const std::byte> data, WqeFault& fault);
     /// What a SEND brought, to `offset` bytes into the receive's entries.
-    Move scatter(const Qp& qp, const ReceiveWqe& wqe, std::uint64_t offset,
+    Move scatter(QueuePair& qp, const ReceiveWqe& wqe, std::uint64_t offset,
                  std::span<const std::byte> data, WqeFault& fault);
+    /// What a SEND or WRITE brought, `offset` bytes into its message, as it goes to host memory:
+    /// through the QP's receive kernel. Valid until the next call. `data` stays as it is: it may be
+    /// the sender's own memory, or go to other QPs, too.
+    std::span<const std::byte> received(const QueuePair& qp, std::uint64_t offset,
+                                        std::span<const std::byte> data);
 
   private:
     /// Copies message bytes [offset, offset + data.size()).
-    Move gather(const Qp& qp, const SendWqe& wqe, std::uint32_t offset, std::span<std::byte> data,
-                WqeFault& fault);
+    Move gather(QueuePair& qp, const SendWqe& wqe, std::uint64_t message, std::uint32_t offset,
+                std::span<std::byte> data, WqeFault& fault);
     /// The payload where it lies in host memory, when nothing changes it on its way; else nullptr.
-    const std::byte* in_place(const Qp& qp, const SendWqe& wqe, std::uint64_t offset,
+    const std::byte* in_place(const QueuePair& qp, const SendWqe& wqe, std::uint64_t offset,
                               std::uint64_t bytes);
 
     MemoryTable& memory_;
     FrameWriter& frame_;
+    FarWork& far_;
+    std::vector<std::byte> transformed_;  ///< by a receive kernel, of one packet
 };
 
 }  // namespace dingo::model

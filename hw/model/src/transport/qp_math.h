@@ -5,31 +5,37 @@
 
 #include <cstdint>
 
-#include "../qp.h"
+#include "../queue_pair.h"
 
 namespace dingo::model {
 
-inline bool is_reliable(const Qp& qp) noexcept {
+inline bool is_reliable(const QueuePair& qp) noexcept {
     return qp.type == QpType::kRc;
 }
 
-inline bool is_datagram(const Qp& qp) noexcept {
+inline bool is_datagram(const QueuePair& qp) noexcept {
     return qp.type == QpType::kUd || qp.type == QpType::kGsi;
 }
 
 /// The states in which requests are sent and responses taken.
-inline bool is_sending(const Qp& qp) noexcept {
+inline bool is_sending(const QueuePair& qp) noexcept {
     return qp.state == QpState::kRts || qp.state == QpState::kSqd;
 }
 
 /// Payload bytes of a full packet.
-inline std::uint32_t pmtu_bytes(const Qp& qp) noexcept {
+inline std::uint32_t pmtu_bytes(const QueuePair& qp) noexcept {
     return 128U << qp.attr.path_mtu;
 }
 
 /// Packets of a message of `length` bytes; an empty one takes one.
 constexpr std::uint32_t packets_of(std::uint32_t length, std::uint32_t pmtu) noexcept {
     return length == 0 ? 1 : static_cast<std::uint32_t>((std::uint64_t{length} + pmtu - 1) / pmtu);
+}
+
+/// Tells messages of one half of a QP apart, for FarMemory::read(): a PSN may be used again, by the
+/// message behind one that failed or 2^24 packets later.
+constexpr std::uint64_t message_of(std::uint32_t index, std::uint32_t psn) noexcept {
+    return std::uint64_t{index} << 32 | psn;
 }
 
 /// Order of free-running PSNs and indices.

@@ -8,25 +8,25 @@
 namespace dingo::model {
 namespace {
 
-void start_requester(const Qp& qp, RequesterState& r) {
+void start_requester(const QueuePair& qp, RequesterState& r) {
     r.retries_left = qp.attr.retry_cnt;
     r.rnr_left = qp.attr.rnr_retry;
     r.timeouts = 0;
     r.drained = false;
 }
 
-void start_responder(const Qp& qp, ResponderState& p) {
+void start_responder(const QueuePair& qp, ResponderState& p) {
     p.resources.assign(qp.attr.max_dest_rd_atomic, {});
     p.resource_next = p.resource_now = p.pending = 0;
 }
 
 }  // namespace
 
-void Transport::qp_modified(Qp& qp, QpState old_state, std::uint32_t mask) {
+void Transport::qp_modified(QueuePair& qp, QpState old_state, std::uint32_t mask) {
     TransportState& t = *qp.transport;
     if (mask & DINGO_QPM_AV) {
         t.path_valid = false;
-        t.peer_ports = {};  // the peer may have a new QP behind its number
+        t.peer = {};  // the peer may have a new QP behind its number
     }
     if (mask & DINGO_QPM_RQ_PSN)
         t.responder.expected_psn = qp.attr.rq_psn & packet::kPsnMask;
@@ -66,10 +66,11 @@ void Transport::qp_modified(Qp& qp, QpState old_state, std::uint32_t mask) {
     }
 }
 
-void Transport::forget(Qp& qp) {
+void Transport::forget(QueuePair& qp) {
     parts_->scheduler.remove(qp);
     parts_->deadlines.forget(qp);
     parts_->completer.forget(qp);
+    parts_->far.forget(qp);
     *qp.transport = {};
     qp.sq_producer = 0;
     qp.rq.producer = qp.rq.consumer = 0;

@@ -50,7 +50,7 @@ void ReadResponses::drop_all(ResponderState& p) {
     p.pending = 0;
 }
 
-void ReadResponses::start_response(Qp& qp, ReadResource& resource, std::uint32_t start,
+void ReadResponses::start_response(QueuePair& qp, ReadResource& resource, std::uint32_t start,
                                    std::uint32_t stop, std::uint32_t end) {
     ResponderState& p = qp.transport->responder;
     if (!resource.pending())
@@ -58,6 +58,7 @@ void ReadResponses::start_response(Qp& qp, ReadResource& resource, std::uint32_t
     resource.start = resource.next = start;
     resource.stop = stop;
     resource.end = end;
+    resource.after = far_.begun(qp);
     pick_response(p);  // C9-110: an earlier one interrupts the present one
     scheduler_.add(qp);
 }
@@ -73,11 +74,13 @@ void ReadResponses::pick_response(ResponderState& p) {
     }
 }
 
-Sent ReadResponses::send_response(Qp& qp) {
+Sent ReadResponses::send_response(QueuePair& qp) {
     ResponderState& p = qp.transport->responder;
     if (p.wait_deadline != kNever)
         return Sent::kNo;
     ReadResource& resource = p.resources[p.resource_now];
+    if (!far_.is_done(qp, resource.after))
+        return Sent::kNo;  // requests before it have not reached memory
     packet::TransportHeaders headers;
     headers.bth.migreq = true;
     headers.bth.dest_qp = qp.attr.dest_qpn;
@@ -93,7 +96,7 @@ Sent ReadResponses::send_response(Qp& qp) {
     return sent;
 }
 
-Sent ReadResponses::send_atomic_response(Qp& qp, ReadResource& resource,
+Sent ReadResponses::send_atomic_response(QueuePair& qp, ReadResource& resource,
                                          packet::TransportHeaders& headers) {
     headers.bth.opcode = Opcode::kRcAtomicAck;
     headers.atomic_original = resource.original;
@@ -104,7 +107,7 @@ Sent ReadResponses::send_atomic_response(Qp& qp, ReadResource& resource,
     return Sent::kYes;
 }
 
-Sent ReadResponses::send_read_response(Qp& qp, ReadResource& resource,
+Sent ReadResponses::send_read_response(QueuePair& qp, ReadResource& resource,
                                        packet::TransportHeaders& headers) {
     ResponderState& p = qp.transport->responder;
     const bool first = resource.next == resource.start;
@@ -129,10 +132,20 @@ Sent ReadResponses::send_read_response(Qp& qp, ReadResource& resource,
             return Sent::kBusy;
         const std::byte* const source = bytes >= kReferredBytes ? memory_.pointer(range) : nullptr;
         if (source) {
-            frame_.refer(source);
-        } else if (bytes > 0 && !memory_.read(range, 0, frame_.payload())) {
-            frame_.cancel();
-            fault = syndrome::kNakRemoteOperational;
+            frame_.refer(source, false);  // a later WRITE may change it on its way
+        } else if (bytes > 0) {
+            switch (far_.read(qp, Half::kReceive, message_of(resource.msn, resource.first_psn),
+                              range, frame_.payload(), resource.end - offset)) {
+                case FarMemory::Access::kDone:
+                    break;
+                case FarMemory::Access::kLater:
+                    frame_.cancel();
+                    return Sent::kNo;
+                case FarMemory::Access::kError:
+                    frame_.cancel();
+                    fault = syndrome::kNakRemoteOperational;
+                    break;
+            }
         }
     }
     if (fault != 0) {  // the region went away while it was being read

@@ -19,9 +19,10 @@ namespace dingo::model {
 
 class ReadResponses {
   public:
-    ReadResponses(FrameWriter& frame, Scheduler& scheduler, Deadlines& deadlines,
+    ReadResponses(FrameWriter& frame, FarWork& far, Scheduler& scheduler, Deadlines& deadlines,
                   MemoryTable& memory, AckNak& ack_nak)
         : frame_(frame),
+          far_(far),
           scheduler_(scheduler),
           deadlines_(deadlines),
           memory_(memory),
@@ -36,20 +37,23 @@ class ReadResponses {
     static ReadResource* find_resource(ResponderState& responder, std::uint32_t psn);
 
     /// Schedules packets [start, stop) of a slot; `end` = bytes of the READ that they reach to.
-    void start_response(Qp& qp, ReadResource& resource, std::uint32_t start, std::uint32_t stop,
-                        std::uint32_t end);
+    void start_response(QueuePair& qp, ReadResource& resource, std::uint32_t start,
+                        std::uint32_t stop, std::uint32_t end);
     /// Sends one packet of the oldest slot that has any. kNo: a region is paused, or has gone, for
-    /// which a NAK is owed.
-    Sent send_response(Qp& qp);
+    /// which a NAK is owed; or far memory makes it wait.
+    Sent send_response(QueuePair& qp);
     /// Nothing that is scheduled is sent.
     static void drop_all(ResponderState& responder);
 
   private:
-    Sent send_read_response(Qp& qp, ReadResource& resource, packet::TransportHeaders& headers);
-    Sent send_atomic_response(Qp& qp, ReadResource& resource, packet::TransportHeaders& headers);
+    Sent send_read_response(QueuePair& qp, ReadResource& resource,
+                            packet::TransportHeaders& headers);
+    Sent send_atomic_response(QueuePair& qp, ReadResource& resource,
+                              packet::TransportHeaders& headers);
     static void pick_response(ResponderState& responder);
 
     FrameWriter& frame_;
+    FarWork& far_;
     Scheduler& scheduler_;
     Deadlines& deadlines_;
     MemoryTable& memory_;

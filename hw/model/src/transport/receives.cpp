@@ -3,7 +3,7 @@
 
 namespace dingo::model {
 
-ReceiveRing::Fetch Receives::take(Qp& qp) {
+ReceiveRing::Fetch Receives::take(QueuePair& qp) {
     ResponderState& p = qp.transport->responder;
     if (p.receive_held) {
         current_ = p.receive.get();
@@ -20,13 +20,13 @@ ReceiveRing::Fetch Receives::take(Qp& qp) {
     return result;
 }
 
-void Receives::put_back(Qp& qp) {
+void Receives::put_back(QueuePair& qp) {
     if (current_ == &scratch_)
         --qp.receive_ring().consumer;
     current_ = nullptr;
 }
 
-void Receives::hold(Qp& qp) {
+void Receives::hold(QueuePair& qp) {
     ResponderState& p = qp.transport->responder;
     if (p.receive_held)
         return;
@@ -37,7 +37,7 @@ void Receives::hold(Qp& qp) {
     consumed(qp);
 }
 
-void Receives::consumed(Qp& qp) {
+void Receives::consumed(QueuePair& qp) {
     SharedReceiveQueue* const srq = qp.srq;
     if (!srq || srq->ring.available() >= srq->limit)
         return;
@@ -53,7 +53,7 @@ std::uint64_t Receives::capacity() const {
     return bytes;
 }
 
-bool Receives::complete(Qp& qp, const packet::Packet& packet, std::uint32_t bytes) {
+bool Receives::complete(QueuePair& qp, const packet::Packet& packet, std::uint32_t bytes) {
     ResponderState& p = qp.transport->responder;
     const packet::OpcodeTraits& op = packet.op();
     if (p.receive_held)
@@ -80,7 +80,7 @@ bool Receives::complete(Qp& qp, const packet::Packet& packet, std::uint32_t byte
     return completions_.receive(qp, entry);
 }
 
-void Receives::fail(Qp& qp, WqeFault fault) {
+void Receives::fail(QueuePair& qp, WqeFault fault) {
     ResponderState& p = qp.transport->responder;
     if (p.receive_held)
         p.receive_held = false;
@@ -90,7 +90,7 @@ void Receives::fail(Qp& qp, WqeFault fault) {
     current_ = nullptr;
 }
 
-void Receives::abandon_held(Qp& qp, WqeFault fault) {
+void Receives::abandon_held(QueuePair& qp, WqeFault fault) {
     ResponderState& p = qp.transport->responder;
     if (!p.receive_held)
         return;
@@ -98,7 +98,7 @@ void Receives::abandon_held(Qp& qp, WqeFault fault) {
     completions_.receive_error(qp, p.receive->tag, DINGO_WC_RECV, fault);
 }
 
-void Receives::abandon_next(Qp& qp, WqeFault fault) {
+void Receives::abandon_next(QueuePair& qp, WqeFault fault) {
     qp.rq.fetch(card_, scratch_);
     completions_.receive_error(qp, scratch_.tag, DINGO_WC_RECV, fault);
 }

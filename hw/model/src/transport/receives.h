@@ -21,7 +21,7 @@ class Receives {
     void begin_packet() noexcept { current_ = nullptr; }
     /// Takes the WQE of the message in progress, or else the next one of the QP's RQ or SRQ.
     /// kBad, kBusError: fail() completes it. A bus error stops an SRQ, with event SRQ_ERR.
-    ReceiveRing::Fetch take(Qp& qp);
+    ReceiveRing::Fetch take(QueuePair& qp);
     [[nodiscard]] bool taken() const noexcept { return current_ != nullptr; }
     /// What take() took.
     // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.UndefReturn): only after taken()
@@ -31,20 +31,20 @@ class Receives {
 
     // --- what becomes of it
     /// Back to where take() found it: the packet is not executed.
-    void put_back(Qp& qp);
+    void put_back(QueuePair& qp);
     /// The message goes on: its next packet takes the same.
-    void hold(Qp& qp);
+    void hold(QueuePair& qp);
     /// Out of the ring for good: event SRQ_LIMIT when fewer are left than the SRQ's limit.
-    void consumed(Qp& qp);
+    void consumed(QueuePair& qp);
     /// The message of `bytes` is whole, `packet` was its last. False: the QP is in ERR.
-    bool complete(Qp& qp, const packet::Packet& packet, std::uint32_t bytes);
-    void fail(Qp& qp, WqeFault fault);
+    bool complete(QueuePair& qp, const packet::Packet& packet, std::uint32_t bytes);
+    void fail(QueuePair& qp, WqeFault fault);
 
     // --- in ERR
     /// Completes the WQE of a message in progress, if there is one.
-    void abandon_held(Qp& qp, WqeFault fault);
+    void abandon_held(QueuePair& qp, WqeFault fault);
     /// Completes the next WQE of the QP's own RQ.
-    void abandon_next(Qp& qp, WqeFault fault);
+    void abandon_next(QueuePair& qp, WqeFault fault);
 
   private:
     CardContext& card_;

@@ -36,13 +36,13 @@ static_assert(DINGO_WR_SEND == 0 && DINGO_WR_SEND_IMM == 1 && DINGO_WR_SEND_INV 
 /// A UC opcode is the RC opcode with this bit.
 constexpr std::uint8_t kUcBit = 0x20;
 
-Opcode opcode_at(const Qp& qp, std::uint8_t wr, bool first, bool last) {
+Opcode opcode_at(const QueuePair& qp, std::uint8_t wr, bool first, bool last) {
     const MessageOpcodes& row = kMessageOpcodes[wr];
     const Opcode rc = first ? (last ? row.only : row.first) : (last ? row.last : row.middle);
     return is_reliable(qp) ? rc : static_cast<Opcode>(static_cast<std::uint8_t>(rc) | kUcBit);
 }
 
-packet::Bth request_bth(const Qp& qp, Opcode opcode, std::uint32_t psn) {
+packet::Bth request_bth(const QueuePair& qp, Opcode opcode, std::uint32_t psn) {
     packet::Bth bth;
     bth.opcode = opcode;
     bth.migreq = true;  // no alternate path: the connection is always in the migrated state
@@ -53,7 +53,7 @@ packet::Bth request_bth(const Qp& qp, Opcode opcode, std::uint32_t psn) {
 
 }  // namespace
 
-SendStop Requester::send_packet(Qp& qp, const SendRecord& record) {
+SendStop Requester::send_packet(QueuePair& qp, const SendRecord& record) {
     RequesterState& r = qp.transport->requester;
     const std::uint32_t packet_index = r.send_psn - record.first_psn;
     if (!paths_.of(qp)) {
@@ -67,7 +67,8 @@ SendStop Requester::send_packet(Qp& qp, const SendRecord& record) {
     return send_data_packet(qp, record, packet_index);
 }
 
-SendStop Requester::send_data_packet(Qp& qp, const SendRecord& record, std::uint32_t packet_index) {
+SendStop Requester::send_data_packet(QueuePair& qp, const SendRecord& record,
+                                     std::uint32_t packet_index) {
     RequesterState& r = qp.transport->requester;
     const SendWqe& wqe = wqe_;
     const std::uint32_t pmtu = pmtu_bytes(qp);
@@ -91,12 +92,15 @@ SendStop Requester::send_data_packet(Qp& qp, const SendRecord& record, std::uint
     if (!frame_.open(qp.transport->path, headers, bytes))
         return SendStop::kTurnOver;
     WqeFault fault;
-    switch (payload_.fill(qp, wqe, offset, fault)) {
+    switch (payload_.fill(qp, wqe, message_of(record.index, record.first_psn), offset, fault)) {
         case Move::kDone:
             break;
         case Move::kPaused:
             frame_.cancel();
             deadlines_.pause_sending(qp, kPauseRetry);
+            return SendStop::kBlocked;
+        case Move::kLater:
+            frame_.cancel();
             return SendStop::kBlocked;
         case Move::kFault:
             frame_.cancel();
@@ -112,7 +116,7 @@ SendStop Requester::send_data_packet(Qp& qp, const SendRecord& record, std::uint
     return SendStop::kTurnOver;
 }
 
-SendStop Requester::send_read_request(Qp& qp, const SendRecord& record,
+SendStop Requester::send_read_request(QueuePair& qp, const SendRecord& record,
                                       std::uint32_t packet_index) {
     RequesterState& r = qp.transport->requester;
     const dingo_wqe_rdma rdma = wqe_.rdma();
@@ -131,7 +135,7 @@ SendStop Requester::send_read_request(Qp& qp, const SendRecord& record,
     return SendStop::kTurnOver;
 }
 
-SendStop Requester::send_atomic_request(Qp& qp, const SendRecord& record) {
+SendStop Requester::send_atomic_request(QueuePair& qp, const SendRecord& record) {
     RequesterState& r = qp.transport->requester;
     const dingo_wqe_rdma rdma = wqe_.rdma();
     const dingo_wqe_atomic operands = wqe_.atomic();
@@ -149,7 +153,7 @@ SendStop Requester::send_atomic_request(Qp& qp, const SendRecord& record) {
     return SendStop::kTurnOver;
 }
 
-void Requester::request_sent(Qp& qp, std::uint32_t next_psn, bool ack_requested) {
+void Requester::request_sent(QueuePair& qp, std::uint32_t next_psn, bool ack_requested) {
     RequesterState& r = qp.transport->requester;
     if (is_before(r.send_psn, r.sent_psn)) {
         card_.count(DINGO_CARD_RETRANSMITS);

@@ -25,7 +25,7 @@ bool window_closed(const RequesterState& r) {
 
 }  // namespace
 
-SendStop Requester::turn(Qp& qp, unsigned burst, unsigned& used) {
+SendStop Requester::turn(QueuePair& qp, unsigned burst, unsigned& used) {
     RequesterState& r = qp.transport->requester;
     bool loaded = false;
     while (used < burst) {
@@ -65,7 +65,7 @@ SendStop Requester::turn(Qp& qp, unsigned burst, unsigned& used) {
     return SendStop::kTurnOver;
 }
 
-SendStop Requester::start_wqe(Qp& qp) {
+SendStop Requester::start_wqe(QueuePair& qp) {
     RequesterState& r = qp.transport->requester;
     if (r.halted || r.next_index == qp.sq_producer)
         return SendStop::kIdle;
@@ -75,12 +75,12 @@ SendStop Requester::start_wqe(Qp& qp) {
         send_queue_.push_error(qp, wqe_, fault);
         return SendStop::kIdle;
     }
-    if (wqe_.fence() && r.outstanding_reads > 0)
+    if (wqe_.fence() && (r.outstanding_reads > 0 || far_.holds(qp, Half::kSend)))
         return SendStop::kBlocked;
     return is_local_operation(wqe_.opcode()) ? local_ops_.start(qp, wqe_) : start_message(qp);
 }
 
-SendStop Requester::start_message(Qp& qp) {
+SendStop Requester::start_message(QueuePair& qp) {
     RequesterState& r = qp.transport->requester;
     const SendWqe& wqe = wqe_;
     SendRecord record;
@@ -115,6 +115,7 @@ SendStop Requester::start_message(Qp& qp) {
             case Move::kDone:
                 break;
             case Move::kPaused:
+            case Move::kLater:
                 deadlines_.pause_sending(qp, kPauseRetry);
                 return SendStop::kBlocked;
             case Move::kFault:
@@ -127,10 +128,11 @@ SendStop Requester::start_message(Qp& qp) {
     r.records.push(record);
     r.next_index += record.blocks;
     r.new_psn += record.packets;
+    ++r.begun;
     return SendStop::kTurnOver;
 }
 
-bool Requester::reload_wqe(Qp& qp, const SendRecord& record) {
+bool Requester::reload_wqe(QueuePair& qp, const SendRecord& record) {
     WqeFault fault = wqe_.load(card_, qp, record.index);
     const bool same = wqe_.opcode() == record.opcode && wqe_.length() == record.length;
     if (!fault && !same)  // the host changed a WQE that it had given away

@@ -18,10 +18,11 @@ namespace dingo::model {
 
 class Requester {
   public:
-    Requester(CardContext& card, FrameWriter& frame, Deadlines& deadlines, const Paths& paths,
-              Payload& payload, SendQueue& send_queue, LocalOps& local_ops)
+    Requester(CardContext& card, FrameWriter& frame, FarWork& far, Deadlines& deadlines,
+              const Paths& paths, Payload& payload, SendQueue& send_queue, LocalOps& local_ops)
         : card_(card),
           frame_(frame),
+          far_(far),
           deadlines_(deadlines),
           paths_(paths),
           payload_(payload),
@@ -29,24 +30,25 @@ class Requester {
           local_ops_(local_ops) {}
 
     /// Sends up to `burst` packets, counted in `used`; local operations count as packets.
-    SendStop turn(Qp& qp, unsigned burst, unsigned& used);
+    SendStop turn(QueuePair& qp, unsigned burst, unsigned& used);
 
   private:
     // --- requester.cpp
-    SendStop start_wqe(Qp& qp);
-    SendStop start_message(Qp& qp);
+    SendStop start_wqe(QueuePair& qp);
+    SendStop start_message(QueuePair& qp);
     /// Loads the WQE of a record again. False: it is not the same any more, and has failed.
-    bool reload_wqe(Qp& qp, const SendRecord& record);
+    bool reload_wqe(QueuePair& qp, const SendRecord& record);
 
     // --- request_packet.cpp
-    SendStop send_packet(Qp& qp, const SendRecord& record);
-    SendStop send_data_packet(Qp& qp, const SendRecord& record, std::uint32_t packet_index);
-    SendStop send_read_request(Qp& qp, const SendRecord& record, std::uint32_t packet_index);
-    SendStop send_atomic_request(Qp& qp, const SendRecord& record);
-    void request_sent(Qp& qp, std::uint32_t next_psn, bool ack_requested);
+    SendStop send_packet(QueuePair& qp, const SendRecord& record);
+    SendStop send_data_packet(QueuePair& qp, const SendRecord& record, std::uint32_t packet_index);
+    SendStop send_read_request(QueuePair& qp, const SendRecord& record, std::uint32_t packet_index);
+    SendStop send_atomic_request(QueuePair& qp, const SendRecord& record);
+    void request_sent(QueuePair& qp, std::uint32_t next_psn, bool ack_requested);
 
     CardContext& card_;
     FrameWriter& frame_;
+    FarWork& far_;
     Deadlines& deadlines_;
     const Paths& paths_;
     Payload& payload_;

@@ -12,7 +12,7 @@ namespace dingo::model {
 
 namespace syndrome = packet::syndrome;
 
-void Responder::receive_request(Qp& qp, const packet::Packet& packet) {
+void Responder::receive_request(QueuePair& qp, const packet::Packet& packet) {
     if (qp.transport->responder.failed) {
         card_.count(DINGO_CARD_RX_DROP_QP_STATE);
         return;
@@ -24,7 +24,7 @@ void Responder::receive_request(Qp& qp, const packet::Packet& packet) {
         execute(qp, packet);
 }
 
-bool Responder::turn(Qp& qp, unsigned burst, unsigned& used) {
+bool Responder::turn(QueuePair& qp, unsigned burst, unsigned& used) {
     ResponderState& p = qp.transport->responder;
     if (p.pending == 0 && !p.reply_pending)
         return false;
@@ -52,11 +52,11 @@ bool Responder::turn(Qp& qp, unsigned burst, unsigned& used) {
     return p.pending > 0 || p.reply_pending;
 }
 
-bool Responder::check_psn(Qp& qp, const packet::Packet& packet) {
+bool Responder::check_psn(QueuePair& qp, const packet::Packet& packet) {
     ResponderState& p = qp.transport->responder;
     const std::int32_t ahead = packet::psn_diff(packet.bth.psn, p.expected_psn);
     if (ahead == 0) {
-        qp.transport->peer_ports.requests = packet.udp_sport;
+        qp.transport->peer.requests = packet.udp_sport;
         p.nak_sent = p.rnr_sent = false;
         return true;
     }
@@ -72,7 +72,7 @@ bool Responder::check_psn(Qp& qp, const packet::Packet& packet) {
     return false;
 }
 
-bool Responder::check_opcode_sequence(Qp& qp, const packet::Packet& packet) {
+bool Responder::check_opcode_sequence(QueuePair& qp, const packet::Packet& packet) {
     const packet::OpcodeTraits& op = packet.op();
     bool in_order = false;
     switch (qp.transport->responder.message) {
@@ -91,7 +91,7 @@ bool Responder::check_opcode_sequence(Qp& qp, const packet::Packet& packet) {
     return in_order;
 }
 
-bool Responder::check_opcode_valid(Qp& qp, const packet::Packet& packet) {
+bool Responder::check_opcode_valid(QueuePair& qp, const packet::Packet& packet) {
     const packet::OpcodeTraits& op = packet.op();
     std::uint32_t needed = 0;
     if (op.is_write())
@@ -106,7 +106,7 @@ bool Responder::check_opcode_valid(Qp& qp, const packet::Packet& packet) {
     return false;
 }
 
-bool Responder::check_resource(Qp& qp, const packet::Packet& packet) {
+bool Responder::check_resource(QueuePair& qp, const packet::Packet& packet) {
     const packet::OpcodeTraits& op = packet.op();
     if (op.is_read_request() || op.is_atomic()) {
         if (ReadResponses::has_slot(qp.transport->responder))
@@ -134,7 +134,7 @@ bool Responder::check_resource(Qp& qp, const packet::Packet& packet) {
     return false;
 }
 
-bool Responder::check_length(Qp& qp, const packet::Packet& packet) {  // C9-92
+bool Responder::check_length(QueuePair& qp, const packet::Packet& packet) {  // C9-92
     const packet::OpcodeTraits& op = packet.op();
     const ResponderState& p = qp.transport->responder;
     const std::size_t pmtu = pmtu_bytes(qp);
@@ -164,7 +164,7 @@ bool Responder::check_length(Qp& qp, const packet::Packet& packet) {  // C9-92
     return false;
 }
 
-bool Responder::check_rkey(Qp& qp, const packet::Packet& packet) {
+bool Responder::check_rkey(QueuePair& qp, const packet::Packet& packet) {
     const packet::OpcodeTraits& op = packet.op();
     MemoryRange range;
     if (op.is_write() && op.first)
@@ -184,7 +184,7 @@ bool Responder::check_rkey(Qp& qp, const packet::Packet& packet) {
                                           kAtomicBytes, DINGO_ACC_REMOTE_ATOMIC, range));
 }
 
-bool Responder::check_remote(Qp& qp, KeyVerdict verdict) {
+bool Responder::check_remote(QueuePair& qp, KeyVerdict verdict) {
     if (verdict == KeyVerdict::kOk)
         return true;
     receives_.put_back(qp);

@@ -22,11 +22,12 @@ namespace dingo::model {
 
 class Responder {
   public:
-    Responder(CardContext& card, MemoryTable& memory, const Paths& paths, Payload& payload,
-              ErrorFlow& errors, Receives& receives, AckNak& ack_nak, Rnr& rnr,
+    Responder(CardContext& card, MemoryTable& memory, FarWork& far, const Paths& paths,
+              Payload& payload, ErrorFlow& errors, Receives& receives, AckNak& ack_nak, Rnr& rnr,
               ReadResponses& responses, Duplicates& duplicates)
         : card_(card),
           memory_(memory),
+          far_(far),
           paths_(paths),
           payload_(payload),
           errors_(errors),
@@ -37,32 +38,37 @@ class Responder {
           duplicates_(duplicates) {}
 
     /// A request for an RC QP in RTR or later.
-    void receive_request(Qp& qp, const packet::Packet& packet);
+    void receive_request(QueuePair& qp, const packet::Packet& packet);
     /// Sends READ responses, atomic acknowledgements and then the ACK or NAK: up to `burst`
     /// packets, counted in `used`. True: more at once.
-    bool turn(Qp& qp, unsigned burst, unsigned& used);
+    bool turn(QueuePair& qp, unsigned burst, unsigned& used);
 
   private:
     // --- responder.cpp: one function per check, in the order of the specification
-    bool check_psn(Qp& qp, const packet::Packet& packet);
-    bool check_opcode_sequence(Qp& qp, const packet::Packet& packet);
-    bool check_opcode_valid(Qp& qp, const packet::Packet& packet);
-    bool check_resource(Qp& qp, const packet::Packet& packet);
-    bool check_length(Qp& qp, const packet::Packet& packet);
-    bool check_rkey(Qp& qp, const packet::Packet& packet);
+    bool check_psn(QueuePair& qp, const packet::Packet& packet);
+    bool check_opcode_sequence(QueuePair& qp, const packet::Packet& packet);
+    bool check_opcode_valid(QueuePair& qp, const packet::Packet& packet);
+    bool check_resource(QueuePair& qp, const packet::Packet& packet);
+    bool check_length(QueuePair& qp, const packet::Packet& packet);
+    bool check_rkey(QueuePair& qp, const packet::Packet& packet);
     /// What a failed key check means; true for kOk.
-    bool check_remote(Qp& qp, KeyVerdict verdict);
+    bool check_remote(QueuePair& qp, KeyVerdict verdict);
 
     // --- responder_execute.cpp
-    void execute(Qp& qp, const packet::Packet& packet);
-    bool execute_send(Qp& qp, const packet::Packet& packet);
-    bool execute_write(Qp& qp, const packet::Packet& packet);
-    void execute_read(Qp& qp, const packet::Packet& packet);
-    void execute_atomic(Qp& qp, const packet::Packet& packet);
-    bool finish_message(Qp& qp, const packet::Packet& packet, std::uint32_t bytes);
+    void execute(QueuePair& qp, const packet::Packet& packet);
+    bool execute_send(QueuePair& qp, const packet::Packet& packet);
+    bool execute_write(QueuePair& qp, const packet::Packet& packet);
+    void execute_read(QueuePair& qp, const packet::Packet& packet);
+    void execute_atomic(QueuePair& qp, const packet::Packet& packet);
+    void execute_far_atomic(QueuePair& qp, const packet::Packet& packet, const MemoryRange& range);
+    /// Schedules the response with the value before. Returns its slot.
+    std::uint32_t answer_atomic(QueuePair& qp, const packet::Packet& packet,
+                                std::uint64_t original);
+    bool finish_message(QueuePair& qp, const packet::Packet& packet, std::uint32_t bytes);
 
     CardContext& card_;
     MemoryTable& memory_;
+    FarWork& far_;
     const Paths& paths_;
     Payload& payload_;
     ErrorFlow& errors_;

@@ -15,7 +15,7 @@ namespace dingo::model {
 
 namespace syndrome = packet::syndrome;
 
-void Responder::execute(Qp& qp, const packet::Packet& packet) {
+void Responder::execute(QueuePair& qp, const packet::Packet& packet) {
     const packet::OpcodeTraits& op = packet.op();
     if (op.is_read_request()) {
         execute_read(qp, packet);
@@ -30,16 +30,18 @@ void Responder::execute(Qp& qp, const packet::Packet& packet) {
         ack_nak_.reply(qp, syndrome::kAckNoCredits, packet.bth.psn);
 }
 
-bool Responder::execute_send(Qp& qp, const packet::Packet& packet) {
+bool Responder::execute_send(QueuePair& qp, const packet::Packet& packet) {
     ResponderState& p = qp.transport->responder;
     const packet::OpcodeTraits& op = packet.op();
     if (op.first)
         p.receive_bytes = 0;
     WqeFault fault;
     // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): SENDs have taken one
-    switch (payload_.scatter(qp, receives_.current(), p.receive_bytes, packet.payload, fault)) {
+    switch (payload_.scatter(qp, receives_.current(), p.receive_bytes,
+                             payload_.received(qp, p.receive_bytes, packet.payload), fault)) {
         case Move::kDone:
             break;
+        case Move::kLater:
         case Move::kPaused:
             receives_.put_back(qp);
             rnr_.nak_not_ready(qp);
@@ -60,19 +62,24 @@ bool Responder::execute_send(Qp& qp, const packet::Packet& packet) {
     return true;
 }
 
-bool Responder::execute_write(Qp& qp, const packet::Packet& packet) {
+bool Responder::execute_write(QueuePair& qp, const packet::Packet& packet) {
     ResponderState& p = qp.transport->responder;
     const packet::OpcodeTraits& op = packet.op();
     const std::uint64_t va = op.first ? packet.reth.va : p.write_va;
     const std::uint32_t rkey = op.first ? packet.reth.rkey : p.write_rkey;
     const std::uint32_t remaining = op.first ? packet.reth.length : p.remaining;
     const auto bytes = static_cast<std::uint32_t>(packet.payload.size());
+    const std::uint32_t offset = op.first ? 0 : p.receive_bytes - remaining;
     if (bytes > 0) {
         MemoryRange range;
         // Again for each packet: the region may have gone since the first one.
         if (!check_remote(qp, memory_.check(qp, rkey, va, bytes, DINGO_ACC_REMOTE_WRITE, range)))
             return false;
-        if (!memory_.write(range, 0, packet.payload)) {
+        const FarMemory::Access access =
+            far_.write(qp, Half::kReceive, range, payload_.received(qp, offset, packet.payload));
+        if (access == FarMemory::Access::kLater)
+            return check_remote(qp, KeyVerdict::kPaused);
+        if (access == FarMemory::Access::kError) {
             receives_.put_back(qp);
             ack_nak_.nak_fatal(qp, syndrome::kNakRemoteOperational, packet.bth.psn,
                                DINGO_EV_QP_FATAL);
@@ -93,7 +100,7 @@ bool Responder::execute_write(Qp& qp, const packet::Packet& packet) {
     return true;
 }
 
-bool Responder::finish_message(Qp& qp, const packet::Packet& packet, std::uint32_t bytes) {
+bool Responder::finish_message(QueuePair& qp, const packet::Packet& packet, std::uint32_t bytes) {
     ResponderState& p = qp.transport->responder;
     p.message = ResponderState::Message::kNone;
     p.msn = packet::psn_add(p.msn, 1);
@@ -111,7 +118,7 @@ bool Responder::finish_message(Qp& qp, const packet::Packet& packet, std::uint32
     return receives_.complete(qp, packet, bytes);
 }
 
-void Responder::execute_read(Qp& qp, const packet::Packet& packet) {
+void Responder::execute_read(QueuePair& qp, const packet::Packet& packet) {
     ResponderState& p = qp.transport->responder;
     card_.count(DINGO_CARD_RX_READ_REQUESTS);
     ReadResource& resource = ReadResponses::new_resource(p, packet);
@@ -123,14 +130,17 @@ void Responder::execute_read(Qp& qp, const packet::Packet& packet) {
     responses_.start_response(qp, resource, 0, resource.packets, resource.length);
 }
 
-void Responder::execute_atomic(Qp& qp, const packet::Packet& packet) {
-    ResponderState& p = qp.transport->responder;
+void Responder::execute_atomic(QueuePair& qp, const packet::Packet& packet) {
     const packet::AtomicEth& request = packet.atomic_eth;
     std::array<std::byte, sizeof(std::uint64_t)> bytes{};
     MemoryRange range;
     if (!check_remote(qp, memory_.check(qp, request.rkey, request.va, bytes.size(),
                                         DINGO_ACC_REMOTE_ATOMIC, range)))
         return;
+    if (far_.concerns(qp, Half::kReceive, range)) {
+        execute_far_atomic(qp, packet, range);
+        return;
+    }
     bool ok = memory_.read(range, 0, bytes);
     std::uint64_t original = 0;
     std::memcpy(&original, bytes.data(), sizeof original);
@@ -144,13 +154,39 @@ void Responder::execute_atomic(Qp& qp, const packet::Packet& packet) {
         ack_nak_.nak_fatal(qp, syndrome::kNakRemoteOperational, packet.bth.psn, DINGO_EV_QP_FATAL);
         return;
     }
+    answer_atomic(qp, packet, original);
+}
+
+void Responder::execute_far_atomic(QueuePair& qp, const packet::Packet& packet,
+                                   const MemoryRange& range) {
+    const packet::AtomicEth& request = packet.atomic_eth;
+    switch (
+        far_.atomic(qp, range, {packet.op().is_cmp_swap(), request.compare, request.swap_add})) {
+        case FarMemory::Access::kDone:
+            far_.hold_atomic(qp, answer_atomic(qp, packet, 0), packet.bth.psn);
+            break;
+        case FarMemory::Access::kLater:
+            check_remote(qp, KeyVerdict::kPaused);
+            break;
+        case FarMemory::Access::kError:
+            ack_nak_.nak_fatal(qp, syndrome::kNakRemoteOperational, packet.bth.psn,
+                               DINGO_EV_QP_FATAL);
+            break;
+    }
+}
+
+std::uint32_t Responder::answer_atomic(QueuePair& qp, const packet::Packet& packet,
+                                       std::uint64_t original) {
+    ResponderState& p = qp.transport->responder;
     card_.count(DINGO_CARD_RX_ATOMIC_REQUESTS);
+    const std::uint32_t slot = p.resource_next;
     ReadResource& resource = ReadResponses::new_resource(p, packet);
     resource.atomic = true;
     resource.original = original;
     resource.packets = 1;
     p.expected_psn = packet::psn_add(p.expected_psn, 1);
     responses_.start_response(qp, resource, 0, 1, 0);
+    return slot;
 }
 
 }  // namespace dingo::model

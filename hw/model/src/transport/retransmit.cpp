@@ -6,7 +6,7 @@
 
 namespace dingo::model {
 
-void Retransmit::go_back(Qp& qp) {
+void Retransmit::go_back(QueuePair& qp) {
     RequesterState& r = qp.transport->requester;
     r.cursor = r.records.head();
     r.send_psn = r.oldest_psn;
@@ -18,7 +18,7 @@ void Retransmit::go_back(Qp& qp) {
     scheduler_.add(qp);
 }
 
-void Retransmit::receive_sequence_nak(Qp& qp, std::uint32_t psn) {
+void Retransmit::receive_sequence_nak(QueuePair& qp, std::uint32_t psn) {
     const RequesterState& r = qp.transport->requester;
     card_.count(DINGO_CARD_PACKET_SEQ_ERR);
     qp.count(DINGO_QP_SEQ_NAK_RCVD);
@@ -30,7 +30,7 @@ void Retransmit::receive_sequence_nak(Qp& qp, std::uint32_t psn) {
         go_back(qp);
 }
 
-void Retransmit::implied_nak(Qp& qp) {
+void Retransmit::implied_nak(QueuePair& qp) {
     RequesterState& r = qp.transport->requester;
     if (!is_sending(qp))
         return;
@@ -45,7 +45,7 @@ void Retransmit::implied_nak(Qp& qp) {
     go_back(qp);
 }
 
-bool Retransmit::use_retry(Qp& qp, std::uint8_t vendor_err) {
+bool Retransmit::use_retry(QueuePair& qp, std::uint8_t vendor_err) {
     RequesterState& r = qp.transport->requester;
     if (r.retries_left > 0) {
         --r.retries_left;
@@ -56,7 +56,7 @@ bool Retransmit::use_retry(Qp& qp, std::uint8_t vendor_err) {
     return false;
 }
 
-void Retransmit::ack_timeout(Qp& qp) {
+void Retransmit::ack_timeout(QueuePair& qp) {
     RequesterState& r = qp.transport->requester;
     if (is_before(r.ackreq_psn, r.oldest_psn)) {  // the peer owes no answer yet
         deadlines_.restart_ack(qp);

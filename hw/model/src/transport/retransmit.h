@@ -17,17 +17,17 @@ class Retransmit {
         : card_(card), deadlines_(deadlines), scheduler_(scheduler), send_queue_(send_queue) {}
 
     /// The ACK timer is over.
-    void ack_timeout(Qp& qp);
+    void ack_timeout(QueuePair& qp);
     /// NAK "PSN sequence error" for `psn`: acknowledges everything before it.
-    void receive_sequence_nak(Qp& qp, std::uint32_t psn);
+    void receive_sequence_nak(QueuePair& qp, std::uint32_t psn);
     /// A response skipped one: it was lost.
-    void implied_nak(Qp& qp);
+    void implied_nak(QueuePair& qp);
     /// Sends again from the oldest unacknowledged PSN on.
-    void go_back(Qp& qp);
+    void go_back(QueuePair& qp);
 
   private:
     /// False: none was left, and the QP has failed with RETRY_EXC_ERR and `vendor_err`.
-    bool use_retry(Qp& qp, std::uint8_t vendor_err);
+    bool use_retry(QueuePair& qp, std::uint8_t vendor_err);
 
     CardContext& card_;
     Deadlines& deadlines_;

@@ -9,7 +9,7 @@ namespace dingo::model {
 
 namespace syndrome = packet::syndrome;
 
-void Rnr::nak_not_ready(Qp& qp) {
+void Rnr::nak_not_ready(QueuePair& qp) {
     ResponderState& p = qp.transport->responder;
     p.nak_sent = p.rnr_sent = true;
     card_.count(DINGO_CARD_RNR_NAK_SENT);
@@ -17,7 +17,7 @@ void Rnr::nak_not_ready(Qp& qp) {
     ack_nak_.reply(qp, syndrome::rnr(qp.attr.min_rnr_timer), p.expected_psn);
 }
 
-void Rnr::receive_rnr_nak(Qp& qp, std::uint8_t s, std::uint32_t psn) {
+void Rnr::receive_rnr_nak(QueuePair& qp, std::uint8_t s, std::uint32_t psn) {
     constexpr std::uint8_t kForEver = 7;
     RequesterState& r = qp.transport->requester;
     card_.count(DINGO_CARD_RNR_NAK_RETRY_ERR);

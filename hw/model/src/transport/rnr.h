@@ -24,10 +24,10 @@ class Rnr {
 
     /// Responder: no receive, or a paused region. Asks the peer for the expected packet again after
     /// the QP's min_rnr_timer.
-    void nak_not_ready(Qp& qp);
+    void nak_not_ready(QueuePair& qp);
     /// Requester: the peer's `syndrome` says how long to wait before `psn`. Fails with
     /// RNR_RETRY_EXC_ERR when rnr_retry is used up; 7 means for ever.
-    void receive_rnr_nak(Qp& qp, std::uint8_t syndrome, std::uint32_t psn);
+    void receive_rnr_nak(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn);
 
   private:
     CardContext& card_;

@@ -1,56 +1,99 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "scheduler.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "transport_state.h"
 
 namespace dingo::model {
 
-void Scheduler::grow() {
-    std::vector<Qp*> larger(ring_.size() * 2);
-    for (std::size_t i = head_; i != tail_; ++i)
-        larger[i & (larger.size() - 1)] = ring_[i & mask()];
-    ring_.swap(larger);
+Scheduler::Context& Scheduler::context_of(const QueuePair& qp) {
+    if (contexts_.size() <= qp.share)
+        contexts_.resize(qp.share + 1);
+    return contexts_[qp.share];
 }
 
-void Scheduler::add(Qp& qp) {
-    ReadyHook& hook = qp.transport->ready;
-    if (hook.queued)
+bool Scheduler::mark(QueuePair& qp) {
+    return !std::exchange(qp.transport->ready.queued, true);
+}
+
+void Scheduler::add(QueuePair& qp) {
+    if (!mark(qp))
         return;
-    if (tail_ - head_ == ring_.size())
-        grow();
-    hook.queued = true;
-    ring_[tail_++ & mask()] = &qp;
+    Context& context = context_of(qp);
+    context.ready.push_back(qp);
+    if (!std::exchange(context.queued, true)) {
+        // A visit of its own: it does not wait for another round of all.
+        context.credit += kQuantum;
+        turns_.push_back(qp.share);
+    }
 }
 
-void Scheduler::add_first(Qp& qp) {
-    ReadyHook& hook = qp.transport->ready;
-    if (hook.queued)
+void Scheduler::add_first(QueuePair& qp) {
+    if (!mark(qp))
         return;
-    if (tail_ - head_ == ring_.size())
-        grow();
-    hook.queued = true;
-    ring_[--head_ & mask()] = &qp;
+    Context& context = context_of(qp);
+    context.ready.push_front(qp);
+    if (std::exchange(context.queued, true)) {
+        if (turns_.front() == qp.share)
+            return;  // as for every QP that was taken
+        std::erase(turns_, qp.share);
+    }
+    turns_.push_front(qp.share);
 }
 
-void Scheduler::remove(Qp& qp) noexcept {
-    ReadyHook& hook = qp.transport->ready;
-    if (!hook.queued)
-        return;
-    hook.queued = false;
-    for (std::size_t i = head_; i != tail_; ++i)
-        if (ring_[i & mask()] == &qp)
-            ring_[i & mask()] = nullptr;
+void Scheduler::remove(QueuePair& qp) noexcept {
+    if (std::exchange(qp.transport->ready.queued, false))
+        contexts_[qp.share].ready.remove(qp);
 }
 
-Qp* Scheduler::take() noexcept {
-    while (head_ != tail_) {
-        Qp* const qp = ring_[head_++ & mask()];
-        if (!qp)
+QueuePair* Scheduler::take() noexcept {
+    while (!turns_.empty()) {
+        const std::uint32_t share = turns_.front();
+        Context& context = contexts_[share];
+        if (turns_.size() == 1) {
+            context.credit = kQuantum;  // nobody else wants anything
+        } else if (context.credit <= 0) {
+            context.credit += kQuantum;
+            turns_.pop_front();
+            turns_.push_back(share);
             continue;
-        qp->transport->ready.queued = false;
-        return qp;
+        }
+        if (QueuePair* const qp = context.ready.pop_front()) {
+            qp->transport->ready.queued = false;
+            return qp;
+        }
+        if (context.ready.empty())
+            drop_first();
     }
     return nullptr;
+}
+
+// Who has nothing to send saves nothing up.
+void Scheduler::drop_first() noexcept {
+    Context& context = contexts_[turns_.front()];
+    context.credit = std::min<std::int64_t>(context.credit, 0);
+    context.queued = false;
+    turns_.pop_front();
+}
+
+void Scheduler::charge(const QueuePair& qp, std::uint64_t packets, std::uint64_t bytes) noexcept {
+    Context& context = contexts_[qp.share];
+    context.credit -=
+        static_cast<std::int64_t>(bytes) + static_cast<std::int64_t>(packets) * kPacketCost;
+    if (context.ready.empty() && !turns_.empty() && turns_.front() == qp.share)
+        drop_first();
+}
+
+const QueuePair* Scheduler::peek(std::size_t places) const noexcept {
+    if (turns_.empty())
+        return nullptr;
+    const ReadyRing& first = contexts_[turns_.front()].ready;
+    if (places < first.size())
+        return first.peek(places);
+    const std::size_t turn = places - first.size() + 1;
+    return turn < turns_.size() ? contexts_[turns_[turn]].ready.peek(0) : nullptr;
 }
 
 }  // namespace dingo::model

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Queue of the QPs that have something to send: first in, first out; a QP that has more after its
-// turn goes to the end, so that none waits for the whole work of another.
+// Whose turn it is: deficit round robin over the contexts that have QPs to serve, then first in,
+// first out over the QPs of a context. So a client with one QP has as much of the card as one with
+// hundreds, and none waits for the whole work of another. A context is a share of CREATE_QP, which
+// is a doorbell page where the driver does not say more.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
-namespace dingo::model {
+#include "ready_ring.h"
 
-struct Qp;
+namespace dingo::model {
 
 /// The hook that a QP carries.
 struct ReadyHook {
@@ -19,28 +22,39 @@ struct ReadyHook {
 
 class Scheduler {
   public:
+    /// What a context may use before others have their turns, in bytes.
+    static constexpr std::int64_t kQuantum = 65'536;
+    /// What a packet costs besides its bytes, headers included: small ones are not for nothing.
+    static constexpr std::int64_t kPacketCost = 1'024;
+
     /// Queues `qp` unless it is queued.
-    void add(Qp& qp);
+    void add(QueuePair& qp);
     /// The same, in front of all: it had no use of its turn.
-    void add_first(Qp& qp);
+    void add_first(QueuePair& qp);
     /// Takes `qp` out, wherever it stands.
-    void remove(Qp& qp) noexcept;
+    void remove(QueuePair& qp) noexcept;
     /// The QP whose turn it is, taken out; nullptr when none is ready.
-    Qp* take() noexcept;
-    [[nodiscard]] bool empty() const noexcept { return head_ == tail_; }
-    /// The QP that is `places` behind the first, or nullptr.
-    [[nodiscard]] Qp* peek(std::size_t places) const noexcept {
-        return places < tail_ - head_ ? ring_[(head_ + places) & mask()] : nullptr;
-    }
+    QueuePair* take() noexcept;
+    /// The turn of the QP that was taken is over, and what it sent.
+    void charge(const QueuePair& qp, std::uint64_t packets, std::uint64_t bytes) noexcept;
+    [[nodiscard]] bool empty() const noexcept { return turns_.empty(); }
+    /// A QP that has its turn soon: `places` behind the first in the same context, or that of a
+    /// later context. nullptr: not known.
+    [[nodiscard]] const QueuePair* peek(std::size_t places) const noexcept;
 
   private:
-    static constexpr std::size_t kFirstSize = 64;
-    [[nodiscard]] std::size_t mask() const noexcept { return ring_.size() - 1; }
-    void grow();
+    struct Context {
+        ReadyRing ready;
+        std::int64_t credit = 0;  ///< bytes; used up at 0
+        bool queued = false;      ///< in turns_
+    };
+    Context& context_of(const QueuePair& qp);
+    void drop_first() noexcept;
+    /// Marks `qp`; false: it was queued.
+    static bool mark(QueuePair& qp);
 
-    std::vector<Qp*> ring_ = std::vector<Qp*>(kFirstSize);  // power of two; nullptr: was removed
-    std::size_t head_ = 0;
-    std::size_t tail_ = 0;
+    std::vector<Context> contexts_;    ///< by share
+    std::deque<std::uint32_t> turns_;  ///< contexts that have something queued
 };
 
 }  // namespace dingo::model

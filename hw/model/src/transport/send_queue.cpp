@@ -6,7 +6,7 @@
 
 namespace dingo::model {
 
-bool SendQueue::acknowledge(Qp& qp, std::uint32_t psn) {
+bool SendQueue::acknowledge(QueuePair& qp, std::uint32_t psn) {
     RequesterState& r = qp.transport->requester;
     bool complete = true;
     while (!r.records.empty()) {
@@ -40,7 +40,7 @@ bool SendQueue::acknowledge(Qp& qp, std::uint32_t psn) {
     return complete;
 }
 
-bool SendQueue::advance(Qp& qp, std::uint32_t psn) {
+bool SendQueue::advance(QueuePair& qp, std::uint32_t psn) {
     const RequesterState& r = qp.transport->requester;
     const std::uint32_t before = r.oldest_psn;
     const bool complete = acknowledge(qp, psn);
@@ -51,10 +51,12 @@ bool SendQueue::advance(Qp& qp, std::uint32_t psn) {
     return complete;
 }
 
-void SendQueue::complete_front(Qp& qp) {
+void SendQueue::complete_front(QueuePair& qp) {
     RequesterState& r = qp.transport->requester;
     const SendRecord record = r.records.front();
     r.records.pop();
+    if (record.packets > 0)
+        ++r.completed;
     if (record.wants_response())
         --r.outstanding_reads;
     if (record.signaled)
@@ -62,7 +64,7 @@ void SendQueue::complete_front(Qp& qp) {
                           record.wants_response() ? record.length : 0);
 }
 
-void SendQueue::after_progress(Qp& qp) {
+void SendQueue::after_progress(QueuePair& qp) {
     if (!is_sending(qp))
         return;
     RequesterState& r = qp.transport->requester;
@@ -77,16 +79,16 @@ void SendQueue::after_progress(Qp& qp) {
         scheduler_.add(qp);
 }
 
-void SendQueue::check_drained(Qp& qp) {
+void SendQueue::check_drained(QueuePair& qp) {
     RequesterState& r = qp.transport->requester;
-    if (qp.state != QpState::kSqd || r.drained || !r.records.empty())
+    if (qp.state != QpState::kSqd || r.drained || !r.records.empty() || far_.holds(qp, Half::kSend))
         return;
     r.drained = true;
     if (qp.attr.sqd_notify != 0)
         host_.async_event(DINGO_EV_SQ_DRAINED, qp.qpn);
 }
 
-void SendQueue::push_error(Qp& qp, const SendWqe& wqe, WqeFault fault) {
+void SendQueue::push_error(QueuePair& qp, const SendWqe& wqe, WqeFault fault) {
     RequesterState& r = qp.transport->requester;
     SendRecord record;
     record.index = r.next_index;
@@ -101,7 +103,7 @@ void SendQueue::push_error(Qp& qp, const SendWqe& wqe, WqeFault fault) {
     acknowledge(qp, r.oldest_psn);  // completes it at once when nothing is before it
 }
 
-void SendQueue::fail_at_cursor(Qp& qp, WqeFault fault) {
+void SendQueue::fail_at_cursor(QueuePair& qp, WqeFault fault) {
     RequesterState& r = qp.transport->requester;
     SendRecord& record = r.records[r.cursor];
     record.status = fault.status;
@@ -110,7 +112,7 @@ void SendQueue::fail_at_cursor(Qp& qp, WqeFault fault) {
     acknowledge(qp, r.oldest_psn);
 }
 
-void SendQueue::fail_front(Qp& qp, WqeFault fault) {
+void SendQueue::fail_front(QueuePair& qp, WqeFault fault) {
     RequesterState& r = qp.transport->requester;
     if (r.records.empty())
         return;

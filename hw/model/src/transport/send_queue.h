@@ -21,9 +21,10 @@ enum class SendStop : std::uint8_t {
 
 class SendQueue {
   public:
-    SendQueue(TransportHost& host, Deadlines& deadlines, Scheduler& scheduler, ErrorFlow& errors,
-              Completions& completions)
+    SendQueue(TransportHost& host, FarWork& far, Deadlines& deadlines, Scheduler& scheduler,
+              ErrorFlow& errors, Completions& completions)
         : host_(host),
+          far_(far),
           deadlines_(deadlines),
           scheduler_(scheduler),
           errors_(errors),
@@ -31,28 +32,29 @@ class SendQueue {
 
     /// Everything before `psn` is acknowledged: completes. False: a READ or atomic before it still
     /// waits.
-    bool acknowledge(Qp& qp, std::uint32_t psn);
+    bool acknowledge(QueuePair& qp, std::uint32_t psn);
     /// acknowledge() and what follows from it. False: the response skipped a READ or atomic, or the
     /// QP failed.
-    bool advance(Qp& qp, std::uint32_t psn);
+    bool advance(QueuePair& qp, std::uint32_t psn);
     /// The peer answers: retries and timer start again, and what waited may be sent.
-    void after_progress(Qp& qp);
+    void after_progress(QueuePair& qp);
     /// SQD: event SQ_DRAINED when everything begun has completed.
-    void check_drained(Qp& qp);
+    void check_drained(QueuePair& qp);
 
     // --- errors
     /// `wqe` is the next of the send queue and cannot be executed: completes in its turn, and none
     /// behind it starts.
-    void push_error(Qp& qp, const SendWqe& wqe, WqeFault fault);
+    void push_error(QueuePair& qp, const SendWqe& wqe, WqeFault fault);
     /// The same of the one whose packets are being sent.
-    void fail_at_cursor(Qp& qp, WqeFault fault);
+    void fail_at_cursor(QueuePair& qp, WqeFault fault);
     /// Completes the oldest with `fault`; the QP goes to ERR, or to SQE when it is not reliable.
-    void fail_front(Qp& qp, WqeFault fault);
+    void fail_front(QueuePair& qp, WqeFault fault);
 
   private:
-    void complete_front(Qp& qp);
+    void complete_front(QueuePair& qp);
 
     TransportHost& host_;
+    FarWork& far_;
     Deadlines& deadlines_;
     Scheduler& scheduler_;
     ErrorFlow& errors_;

@@ -32,7 +32,7 @@ bool SendWqe::is_zero(std::size_t offset, std::size_t bytes) const noexcept {
                        [](std::byte b) { return b == std::byte{0}; });
 }
 
-bool SendWqe::fetch(CardContext& card, const Qp& qp, std::uint32_t index) {
+bool SendWqe::fetch(CardContext& card, const QueuePair& qp, std::uint32_t index) {
     const std::uint32_t ring_blocks = 1U << qp.log_sq;
     const std::uint32_t slot = index & (ring_blocks - 1);
     const std::span raw(raw_);
@@ -57,7 +57,7 @@ bool SendWqe::fetch(CardContext& card, const Qp& qp, std::uint32_t index) {
             qp.sq.read(card, 0, tail.subspan(std::size_t{before_wrap} * DINGO_SQ_BLOCK)));
 }
 
-WqeFault SendWqe::check_opcode(const Qp& qp) const {
+WqeFault SendWqe::check_opcode(const QueuePair& qp) const {
     const std::uint8_t op = ctrl_.opcode;
     bool allowed = op <= DINGO_WR_NOP;
     if (is_datagram(qp))
@@ -70,7 +70,7 @@ WqeFault SendWqe::check_opcode(const Qp& qp) const {
     return allowed ? kNoFault : operation_error(DINGO_VERR_WQE_OPCODE);
 }
 
-WqeFault SendWqe::check_segments(const Qp& qp) const {
+WqeFault SendWqe::check_segments(const QueuePair& qp) const {
     bool clean = true;
     const std::uint8_t op = ctrl_.opcode;
     if (is_datagram(qp) && op != DINGO_WR_NOP) {
@@ -92,7 +92,7 @@ WqeFault SendWqe::check_segments(const Qp& qp) const {
     return clean ? kNoFault : operation_error(DINGO_VERR_WQE_RESERVED);
 }
 
-WqeFault SendWqe::check_data(const Qp& qp) {
+WqeFault SendWqe::check_data(const QueuePair& qp) {
     const std::uint8_t op = ctrl_.opcode;
     const std::size_t bytes = std::size_t{blocks_} * DINGO_SQ_BLOCK;
     const WqeFault wrong_size = operation_error(DINGO_VERR_WQE_SIZE);
@@ -125,7 +125,7 @@ WqeFault SendWqe::check_data(const Qp& qp) {
     return kNoFault;
 }
 
-WqeFault SendWqe::load(CardContext& card, const Qp& qp, std::uint32_t index) {
+WqeFault SendWqe::load(CardContext& card, const QueuePair& qp, std::uint32_t index) {
     if (!fetch(card, qp, index))
         return operation_error(DINGO_VERR_WQE_FETCH);
     if (const WqeFault fault = check_opcode(qp))

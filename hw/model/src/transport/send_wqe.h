@@ -10,7 +10,7 @@
 #include <cstring>
 #include <span>
 
-#include "../qp.h"
+#include "../queue_pair.h"
 
 namespace dingo::model {
 
@@ -25,7 +25,7 @@ class SendWqe {
   public:
     /// Reads the WQE at block `index` and checks it against the contract and the QP type.
     /// On a fault opcode() and blocks() are valid as far as they could be read.
-    WqeFault load(CardContext& card, const Qp& qp, std::uint32_t index);
+    WqeFault load(CardContext& card, const QueuePair& qp, std::uint32_t index);
 
     [[nodiscard]] std::uint8_t opcode() const noexcept { return ctrl_.opcode; }
     /// 1..SQ_MAX_BLOCKS, and not beyond the producer; 1 when the field is wrong.
@@ -70,10 +70,10 @@ class SendWqe {
         std::memcpy(&value, raw_.data() + offset, sizeof value);
         return value;
     }
-    bool fetch(CardContext& card, const Qp& qp, std::uint32_t index);
-    WqeFault check_opcode(const Qp& qp) const;
-    WqeFault check_segments(const Qp& qp) const;
-    WqeFault check_data(const Qp& qp);
+    bool fetch(CardContext& card, const QueuePair& qp, std::uint32_t index);
+    WqeFault check_opcode(const QueuePair& qp) const;
+    WqeFault check_segments(const QueuePair& qp) const;
+    WqeFault check_data(const QueuePair& qp);
     [[nodiscard]] bool is_zero(std::size_t offset, std::size_t bytes) const noexcept;
 
     alignas(64) std::array<std::byte, DINGO_SQ_BLOCK * DINGO_SQ_MAX_BLOCKS> raw_;

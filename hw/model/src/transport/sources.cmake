@@ -9,6 +9,8 @@ set(DINGO_MODEL_TRANSPORT_SOURCES
   src/transport/dispatch.cpp
   src/transport/duplicates.cpp
   src/transport/error_flow.cpp
+  src/transport/far_settling.cpp
+  src/transport/far_work.cpp
   src/transport/flush.cpp
   src/transport/frame_writer.cpp
   src/transport/local_ops.cpp

@@ -49,7 +49,7 @@ void Timers::erase(std::uint32_t position) {
         sift_down(position, last);
 }
 
-void Timers::set(Qp& qp, Nanoseconds deadline) {
+void Timers::set(QueuePair& qp, Nanoseconds deadline) {
     TimerHook& hook = qp.transport->timer;
     hook.deadline = deadline;
     if (deadline == kNever)
@@ -62,7 +62,7 @@ void Timers::set(Qp& qp, Nanoseconds deadline) {
     }
 }
 
-void Timers::remove(Qp& qp) {
+void Timers::remove(QueuePair& qp) {
     const TimerHook& hook = qp.transport->timer;
     if (hook.position != TimerHook::kOut)
         erase(hook.position);
@@ -70,7 +70,7 @@ void Timers::remove(Qp& qp) {
 
 void Timers::settle() {
     while (!heap_.empty()) {
-        Qp* const qp = heap_[0].qp;
+        QueuePair* const qp = heap_[0].qp;
         const Nanoseconds deadline = qp->transport->timer.deadline;
         if (deadline == heap_[0].key)
             return;
@@ -81,13 +81,13 @@ void Timers::settle() {
     }
 }
 
-Qp* Timers::take_due(Nanoseconds now) {
+QueuePair* Timers::take_due(Nanoseconds now) {
     if (heap_.empty() || heap_[0].key > now)
         return nullptr;
     settle();
     if (heap_.empty() || heap_[0].key > now)
         return nullptr;
-    Qp* const qp = heap_[0].qp;
+    QueuePair* const qp = heap_[0].qp;
     qp->transport->timer.deadline = kNever;
     erase(0);
     return qp;

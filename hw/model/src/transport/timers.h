@@ -11,7 +11,7 @@
 
 namespace dingo::model {
 
-struct Qp;
+struct QueuePair;
 
 /// The hook that a QP carries.
 struct TimerHook {
@@ -23,11 +23,11 @@ struct TimerHook {
 class Timers {
   public:
     /// Sets the deadline of `qp`; kNever disarms it.
-    void set(Qp& qp, Nanoseconds deadline);
+    void set(QueuePair& qp, Nanoseconds deadline);
     /// Forgets `qp` at once: it may be destroyed.
-    void remove(Qp& qp);
+    void remove(QueuePair& qp);
     /// Takes one QP whose deadline is not after `now` and disarms it; nullptr when there is none.
-    Qp* take_due(Nanoseconds now);
+    QueuePair* take_due(Nanoseconds now);
     /// Earliest deadline; kNever when nothing is armed.
     [[nodiscard]] Nanoseconds earliest() const noexcept {
         return heap_.empty() ? kNever : heap_[0].key;
@@ -38,7 +38,7 @@ class Timers {
   private:
     struct Entry {
         Nanoseconds key;
-        Qp* qp;
+        QueuePair* qp;
     };
     void place(std::uint32_t position, Entry entry);
     void sift_up(std::uint32_t position, Entry entry);

@@ -18,6 +18,8 @@ constexpr unsigned kBurst = 16;
 /// Blocks of the next QP's send queue that are fetched ahead; a prefetch beyond the ring does
 /// nothing.
 constexpr std::size_t kPrefetchedBlocks = 4;
+/// Who waits for far memory is told when it moves. When it does not for too long, nobody is.
+constexpr Nanoseconds kFarLook = 100'000'000;
 
 void prefetch_lines(const void* object, std::size_t bytes) {
     constexpr std::size_t kLine = 64;
@@ -31,11 +33,11 @@ void prefetch_next(const Scheduler& scheduler, CardContext& card) {
     // to, then the WQE.
     constexpr std::size_t kQp = 2;
     constexpr std::size_t kTransport = 1;
-    if (const Qp* const qp = scheduler.peek(kQp))
+    if (const QueuePair* const qp = scheduler.peek(kQp))
         prefetch_lines(qp, sizeof *qp);
-    if (const Qp* const qp = scheduler.peek(kTransport))
+    if (const QueuePair* const qp = scheduler.peek(kTransport))
         prefetch_lines(qp->transport.get(), sizeof *qp->transport);
-    const Qp* const qp = scheduler.peek(0);
+    const QueuePair* const qp = scheduler.peek(0);
     if (!qp)
         return;
     const std::uint32_t index = qp->transport->requester.next_index;
@@ -49,18 +51,18 @@ void prefetch_next(const Scheduler& scheduler, CardContext& card) {
 
 }  // namespace
 
-Qp::Qp() = default;
-Qp::~Qp() = default;
+QueuePair::QueuePair() = default;
+QueuePair::~QueuePair() = default;
 
 Transport::Transport(CardContext& card, TransportHost& host, MemoryTable& memory, Port& port)
     : parts_(new Parts{card, host, memory, port}) {}
 Transport::~Transport() = default;
 
-void Transport::qp_created(Qp& qp) {
+void Transport::qp_created(QueuePair& qp) {
     qp.transport = std::make_unique<TransportState>();
 }
 
-void Transport::qp_destroyed(Qp& qp) {
+void Transport::qp_destroyed(QueuePair& qp) {
     parts_->ack_nak.send_owed_reply(qp);
     parts_->datagram.send_last_datagrams(qp);
     forget(qp);
@@ -68,11 +70,11 @@ void Transport::qp_destroyed(Qp& qp) {
 }
 
 void Transport::receive(const packet::Packet& packet, std::span<const std::byte> frame,
-                        bool looped) {
-    parts_->dispatch.receive(packet, frame, looped);
+                        bool has_icrc) {
+    parts_->dispatch.receive(packet, frame, has_icrc);
 }
 
-void Transport::fill_info(const Qp& qp, dingo_qp_info& info) const {
+void Transport::fill_info(const QueuePair& qp, dingo_qp_info& info) const {
     const RequesterState& r = qp.transport->requester;
     const ResponderState& p = qp.transport->responder;
     const ReceiveRing& receive_ring = qp.srq ? qp.srq->ring : qp.rq;
@@ -89,7 +91,7 @@ void Transport::fill_info(const Qp& qp, dingo_qp_info& info) const {
     info.msn = p.msn;
 }
 
-void Transport::sq_doorbell(Qp& qp, std::uint32_t producer) {
+void Transport::sq_doorbell(QueuePair& qp, std::uint32_t producer) {
     const RequesterState& r = qp.transport->requester;
     const std::uint32_t consumer = r.records.empty() ? r.next_index : r.records.front().index;
     const bool in_ring = producer - consumer <= 1U << qp.log_sq;
@@ -103,7 +105,7 @@ void Transport::sq_doorbell(Qp& qp, std::uint32_t producer) {
         parts_->scheduler.add(qp);
 }
 
-void Transport::rq_doorbell(Qp& qp, std::uint32_t producer) {
+void Transport::rq_doorbell(QueuePair& qp, std::uint32_t producer) {
     if (qp.state == QpState::kReset || qp.srq || !qp.rq.ring(producer)) {
         parts_->card.count(DINGO_CARD_DB_DROPPED);
         return;
@@ -124,32 +126,39 @@ bool Transport::run(unsigned budget) {
     FrameWriter& frame = parts_->frame;
     frame.clear_busy();
     deadlines.begin_run();
+    parts_->settling.run();
     while (budget > 0) {
-        Qp* const due = deadlines.take_due();
+        QueuePair* const due = deadlines.take_due();
         if (!due)
             break;
         fire(*due);
         --budget;
     }
     while (budget > 0 && !frame.busy()) {
-        Qp* const qp = scheduler.take();
+        QueuePair* const qp = scheduler.take();
         if (!qp)
             break;
         prefetch_next(scheduler, parts_->card);
-        const unsigned used = std::max(turn(*qp), 1U);
+        const std::uint64_t sent = card.counters[DINGO_CARD_RDMA_TX_BYTES];
+        const unsigned did = turn(*qp);
+        const unsigned used = std::max(did, 1U);
+        // Who only found the wire full has paid nothing for it: it keeps its turn.
+        scheduler.charge(*qp, did == 0 && frame.busy() ? 0 : used,
+                         card.counters[DINGO_CARD_RDMA_TX_BYTES] - sent);
         budget -= std::min(used, budget);
     }
     deadlines.end_run();
     wire_retry_ = frame.busy() ? card.now + kWireRetry : kNever;
-    const bool ready = !scheduler.empty() && !frame.busy();
+    const bool ready = (!scheduler.empty() && !frame.busy()) || parts_->far.more_moved();
     return ready || deadlines.earliest() <= card.now;
 }
 
 Nanoseconds Transport::next_deadline() const {
-    return std::min(parts_->deadlines.earliest(), wire_retry_);
+    const Nanoseconds due = std::min(parts_->deadlines.earliest(), wire_retry_);
+    return parts_->far.any_waits() ? std::min(due, parts_->card.now + kFarLook) : due;
 }
 
-void Transport::fire(Qp& qp) {
+void Transport::fire(QueuePair& qp) {
     RequesterState& r = qp.transport->requester;
     ResponderState& p = qp.transport->responder;
     const Nanoseconds now = parts_->card.now;
@@ -168,7 +177,7 @@ void Transport::fire(Qp& qp) {
     parts_->deadlines.arm(qp);
 }
 
-unsigned Transport::turn(Qp& qp) {
+unsigned Transport::turn(QueuePair& qp) {
     Parts& parts = *parts_;
     unsigned used = 0;
     bool more = false;

@@ -12,7 +12,7 @@
 #include "../card_context.h"
 #include "../memory_region.h"
 #include "../port.h"
-#include "../qp.h"
+#include "../queue_pair.h"
 #include "dingo/packet/parse.h"
 #include "transport_host.h"
 
@@ -24,26 +24,25 @@ class Transport {
     ~Transport();
 
     // --- commands. They have validated everything and stored it in the QP before they call.
-    void qp_created(Qp& qp);
+    void qp_created(QueuePair& qp);
     /// Sends what it owes, then forgets the QP: timers, schedule, references. No CQE or DMA of it
     /// afterwards.
-    void qp_destroyed(Qp& qp);
+    void qp_destroyed(QueuePair& qp);
     /// After MODIFY_QP: qp.state and qp.attr are new; `mask` = enum qpm; does the entry actions of
     /// the state (start PSNs, flush in ERR, SQ drained event, forgetting everything in RESET:
     /// producers and consumers 0).
-    void qp_modified(Qp& qp, QpState old_state, std::uint32_t mask);
+    void qp_modified(QueuePair& qp, QpState old_state, std::uint32_t mask);
     /// The live part of struct qp_info: PSNs, indices, retries, draining.
-    void fill_info(const Qp& qp, dingo_qp_info& info) const;
+    void fill_info(const QueuePair& qp, dingo_qp_info& info) const;
 
     // --- doorbells, decoded and checked for object and page. `producer` (SQ: in blocks) runs free;
     // one that goes backwards or beyond the ring is counted and dropped.
-    void sq_doorbell(Qp& qp, std::uint32_t producer);
-    void rq_doorbell(Qp& qp, std::uint32_t producer);
+    void sq_doorbell(QueuePair& qp, std::uint32_t producer);
+    void rq_doorbell(QueuePair& qp, std::uint32_t producer);
     void srq_doorbell(SharedReceiveQueue& srq, std::uint32_t producer);
 
     // --- frames for UDP port 4791 with a MAC of ours, parsed well; ICRC not yet checked
-    /// `looped`: it comes by the loopback, so it has no ICRC.
-    void receive(const packet::Packet& packet, std::span<const std::byte> frame, bool looped);
+    void receive(const packet::Packet& packet, std::span<const std::byte> frame, bool has_icrc);
 
     // --- time and work
     /// Up to `budget` units of work (packets) at card.now, all QPs fairly. True: more to do at
@@ -56,11 +55,11 @@ class Transport {
     struct Parts;
 
     /// Gives a ready QP its turn; the packets that it used.
-    unsigned turn(Qp& qp);
+    unsigned turn(QueuePair& qp);
     /// A deadline of the QP is over.
-    void fire(Qp& qp);
+    void fire(QueuePair& qp);
     /// As a QP in RESET that was never used.
-    void forget(Qp& qp);
+    void forget(QueuePair& qp);
 
     std::unique_ptr<Parts> parts_;
     Nanoseconds wire_retry_ = kNever;  ///< the wire was busy: try again then

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "../qp.h"
+#include "../queue_pair.h"
 
 namespace dingo::model {
 
@@ -13,7 +13,7 @@ class TransportHost {
   public:
     virtual ~TransportHost() = default;
     /// The QP whose index and tag are those of `qpn`, or nullptr.
-    virtual Qp* find_qp(std::uint32_t qpn) = 0;
+    virtual QueuePair* find_qp(std::uint32_t qpn) = 0;
     /// Asynchronous event (enum ev) for the driver; `id` is the QPN or SRQN.
     virtual void async_event(std::uint8_t kind, std::uint32_t id) = 0;
 };

@@ -7,8 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "../qp.h"
+#include "../queue_pair.h"
 #include "dingo/packet/build.h"
+#include "far_state.h"
 #include "scheduler.h"
 #include "send_record.h"
 #include "timers.h"
@@ -27,6 +28,8 @@ struct RequesterState {
     std::uint32_t send_psn = 0;    ///< next to send; before sent_psn while repeating
     std::uint32_t sent_psn = 0;    ///< behind the newest ever sent
     std::uint32_t new_psn = 0;     ///< of the next new message
+    std::uint32_t begun = 0;       ///< messages that have PSNs
+    std::uint32_t completed = 0;   ///< of them; the peer's MSN is between the two
     std::uint32_t read_psns =
         0;  ///< PSNs between oldest_psn and send_psn that belong to READ responses
     std::uint32_t ackreq_psn = 0;  ///< newest packet that asked for an acknowledgement
@@ -62,7 +65,8 @@ struct ReadResource {
     std::uint32_t stop = 0;   ///< behind the last to send
     std::uint32_t end = 0;    ///< bytes of the READ that the present response reaches to
     bool atomic = false;
-    bool answered = false;  ///< all of it left once: what is pending now is a repetition
+    std::uint64_t after = 0;  ///< FarHalf::done from which on it may be answered
+    bool answered = false;    ///< all of it left once: what is pending now is a repetition
 
     [[nodiscard]] bool pending() const noexcept { return next != stop; }
 };
@@ -96,12 +100,17 @@ struct ResponderState {
     Nanoseconds wait_deadline = kNever;   ///< paused region: READ responses wait
 };
 
-/// UDP source ports from which the peer sends to a connected QP; 0: not learnt yet. A packet that
-/// only the peer can have made teaches one: a request with the expected PSN, a response to what is
-/// outstanding. Two, because a peer may have one for each kind.
-struct PeerPorts {
+/// What tells the peer of a connected QP from others at its address, learnt from packets that only
+/// the peer can have made: a request with the expected PSN, a response to what is outstanding.
+struct PeerSigns {
+    /// Whether the MSN of its responses counts our messages. The first response tells: a
+    /// peer whose responder was not reset with our QP counts from elsewhere.
+    enum class Msn : std::uint8_t { kUnseen, kCounts, kOther };
+
+    // UDP source ports; 0: not learnt yet. Two, because a peer may have one for each kind.
     std::uint16_t requests = 0;
     std::uint16_t responses = 0;
+    Msn msn = Msn::kUnseen;
 };
 
 struct TransportState {
@@ -110,7 +119,8 @@ struct TransportState {
     RequesterState requester;
     ResponderState responder;
     packet::HeaderTemplate path;
-    PeerPorts peer_ports;
+    PeerSigns peer;
+    std::unique_ptr<FarState> far;      ///< null: it has used no far memory
     std::uint32_t path_generation = 0;  ///< Port::gid_generation of `path`
     bool path_valid = false;
     bool last_wqe_reached = false;  ///< event QP_LAST_WQE was raised

@@ -6,12 +6,12 @@
 
 namespace dingo::model {
 
-void UnreliableConnected::drop_unreliable(Qp& qp) {
+void UnreliableConnected::drop_unreliable(QueuePair& qp) {
     qp.transport->responder.message = ResponderState::Message::kNone;
     card_.count(DINGO_CARD_RX_DROP_UC);
 }
 
-void UnreliableConnected::receive_unreliable(Qp& qp, const packet::Packet& packet) {
+void UnreliableConnected::receive_unreliable(QueuePair& qp, const packet::Packet& packet) {
     ResponderState& p = qp.transport->responder;
     const packet::OpcodeTraits& op = packet.op();
     const auto kind =
@@ -23,7 +23,7 @@ void UnreliableConnected::receive_unreliable(Qp& qp, const packet::Packet& packe
         qp.count(DINGO_QP_OUT_OF_SEQUENCE);
     } else if (qp.counters[DINGO_QP_OUT_OF_SEQUENCE] == 0) {
         // Any packet sets the expected PSN: once there was a gap, being expected proves nothing.
-        qp.transport->peer_ports.requests = packet.udp_sport;
+        qp.transport->peer.requests = packet.udp_sport;
     }
     p.expected_psn = packet::psn_add(packet.bth.psn, 1);
     if (interrupts)
@@ -55,7 +55,7 @@ void UnreliableConnected::receive_unreliable(Qp& qp, const packet::Packet& packe
         receives_.complete(qp, packet, p.receive_bytes);
 }
 
-bool UnreliableConnected::take_receive(Qp& qp) {
+bool UnreliableConnected::take_receive(QueuePair& qp) {
     switch (receives_.take(qp)) {
         case ReceiveRing::Fetch::kOk:
             return true;
@@ -73,12 +73,13 @@ bool UnreliableConnected::take_receive(Qp& qp) {
     return false;
 }
 
-bool UnreliableConnected::unreliable_send(Qp& qp, const packet::Packet& packet) {
+bool UnreliableConnected::unreliable_send(QueuePair& qp, const packet::Packet& packet) {
     ResponderState& p = qp.transport->responder;
     const packet::OpcodeTraits& op = packet.op();
     const std::size_t bytes = packet.payload.size();
     const std::size_t pmtu = pmtu_bytes(qp);
-    if (op.last ? bytes > pmtu : bytes != pmtu)
+    const bool fits = op.last ? bytes <= pmtu && (op.first || bytes > 0) : bytes == pmtu;
+    if (!fits)
         return false;
     if (!take_receive(qp))
         return false;
@@ -86,7 +87,8 @@ bool UnreliableConnected::unreliable_send(Qp& qp, const packet::Packet& packet) 
         return false;
     WqeFault fault;
     const Move move =
-        payload_.scatter(qp, receives_.current(), p.receive_bytes, packet.payload, fault);
+        payload_.scatter(qp, receives_.current(), p.receive_bytes,
+                         payload_.received(qp, p.receive_bytes, packet.payload), fault);
     if (move == Move::kFault) {
         receives_.fail(qp, fault);
         errors_.enter_error(qp);
@@ -100,7 +102,7 @@ bool UnreliableConnected::unreliable_send(Qp& qp, const packet::Packet& packet) 
     return true;
 }
 
-bool UnreliableConnected::unreliable_write(Qp& qp, const packet::Packet& packet) {
+bool UnreliableConnected::unreliable_write(QueuePair& qp, const packet::Packet& packet) {
     ResponderState& p = qp.transport->responder;
     const packet::OpcodeTraits& op = packet.op();
     const auto bytes = static_cast<std::uint32_t>(packet.payload.size());
@@ -124,7 +126,9 @@ bool UnreliableConnected::unreliable_write(Qp& qp, const packet::Packet& packet)
         return false;
     if (bytes > 0 && (memory_.check(qp, p.write_rkey, p.write_va, bytes, DINGO_ACC_REMOTE_WRITE,
                                     range) != KeyVerdict::kOk ||
-                      !memory_.write(range, 0, packet.payload)))
+                      far_.write(qp, Half::kReceive, range,
+                                 payload_.received(qp, p.receive_bytes - p.remaining,
+                                                   packet.payload)) != FarMemory::Access::kDone))
         return false;
     p.write_va += bytes;
     p.remaining -= bytes;

@@ -15,23 +15,29 @@ namespace dingo::model {
 
 class UnreliableConnected {
   public:
-    UnreliableConnected(CardContext& card, MemoryTable& memory, Payload& payload, ErrorFlow& errors,
-                        Receives& receives)
-        : card_(card), memory_(memory), payload_(payload), errors_(errors), receives_(receives) {}
+    UnreliableConnected(CardContext& card, MemoryTable& memory, FarWork& far, Payload& payload,
+                        ErrorFlow& errors, Receives& receives)
+        : card_(card),
+          memory_(memory),
+          far_(far),
+          payload_(payload),
+          errors_(errors),
+          receives_(receives) {}
 
     /// A packet for a UC QP in RTR or later.
-    void receive_unreliable(Qp& qp, const packet::Packet& packet);
+    void receive_unreliable(QueuePair& qp, const packet::Packet& packet);
 
   private:
     /// False: the packet does not fit, and the message is dropped.
-    bool unreliable_send(Qp& qp, const packet::Packet& packet);
-    bool unreliable_write(Qp& qp, const packet::Packet& packet);
+    bool unreliable_send(QueuePair& qp, const packet::Packet& packet);
+    bool unreliable_write(QueuePair& qp, const packet::Packet& packet);
     /// For a message that takes one. False: there is none, or it is bad and the QP is in ERR.
-    bool take_receive(Qp& qp);
-    void drop_unreliable(Qp& qp);
+    bool take_receive(QueuePair& qp);
+    void drop_unreliable(QueuePair& qp);
 
     CardContext& card_;
     MemoryTable& memory_;
+    FarWork& far_;
     Payload& payload_;
     ErrorFlow& errors_;
     Receives& receives_;

@@ -37,6 +37,7 @@ shared=$(card_pid alpha)
 truth 'two cards, one process' "$shared and $(card_pid beta)" [ "$shared" = "$(card_pid beta)" ]
 truth 'a card with a process of its own' "gamma is in $shared" [ "$shared" != "$(card_pid gamma)" ]
 plain 'card show names the cards of the process' "$dingo card show beta" '^process_serves +alpha beta$'
+plain 'card show says what is in use' "$dingo card show beta" '^ +qp +[0-9]+ of [0-9]+$'
 plain 'a card on another wire cannot share a process' "$dingo card start delta --one-process --wire none" 'needs a process of its own' 2
 start_card epsilon --one-process --wire roce:127.0.79.1 --ip 127.0.79.1/8
 start_card zeta --one-process --wire roce:127.0.79.2 --ip 127.0.79.2/8

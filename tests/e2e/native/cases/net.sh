@@ -102,3 +102,10 @@ ns_pair 'veth: ib_write_bw over IPv6' 'ib_write_bw -F -x $(gid 6) -n 500' 'ib_wr
 ip -n $a link set v0 mtu 1500
 ip -n $b link set v0 mtu 1500
 ns_pair 'veth with MTU 1500: -m 1024 works' 'ib_write_bw -F -m 1024 -x $(gid 6) -n 200' 'ib_write_bw -F -m 1024 -x $(gid 6) -n 200 10.78.0.1' '^ +65536'
+
+# What RoCE cannot protect, a tunnel can.
+in_ns $a "$dingo" card stop east >/dev/null
+in_ns $b "$dingo" card stop west >/dev/null
+. "$dingo_root/tests/e2e/native/tunnels.sh"
+wireguard_cases
+ipsec_cases

@@ -42,6 +42,7 @@ for kind in rc ud; do pair "one card: ibv_${kind}_pingpong at the link-local GID
 . tests/e2e/native/cases/netlink.sh
 . tests/e2e/native/cases/programs.sh
 . tests/e2e/native/cases/compute.sh
+. tests/e2e/native/cases/gda.sh
 
 # As an ordinary user: own cards, directories and programs.
 as_user='setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/nonexistent'
@@ -66,17 +67,28 @@ plain 'a program whose card has gone is told so' \
     "! DINGO_VIEW=$root_run/nobody LD_PRELOAD=$dingo_root/build/lib/libdingo-preload.so ibv_devinfo" 'no card is in .*/nobody'
 as_user='setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/nonexistent'
 # The process that serves a card reads and writes the memory of its clients, so root's programs refuse another user's
-# card.
+# card; one whose user is trusted gets no memory but what is registered.
 start_card foreign --share
 owner=$as_user foreign=$DINGO_RUN/foreign
 as_user=''
 plain 'a card of another user is refused with the reason' \
-    "DINGO_RUN=$root_run $dingo run --card $foreign -- ibv_devinfo" 'belongs to user 65534, who could read and write all memory' 126
+    "DINGO_RUN=$root_run $dingo run --card $foreign -- ibv_devinfo" 'belongs to user 65534, who may harm a program' 126
 plain 'a card of another user is refused without dingo run, too' \
     "! DINGO_VIEW=$foreign LD_PRELOAD=$dingo_root/build/lib/libdingo-preload.so RDMAV_DRIVERS=$dingo_root/build/lib/libibverbs/libdingo ibv_devinfo" \
     'belongs to user 65534'
 plain 'a card of another user is used when its user is trusted' \
     "DINGO_RUN=$root_run $dingo run --trust-owner --card $foreign -- ibv_devinfo" 'PORT_ACTIVE'
+foreign_run="$dingo run --trust-owner --card $foreign --"
+DINGO_RUN=$root_run bash -c "$foreign_run $check -p 18602" >"$logs/foreign.A" 2>&1 &
+foreign_pid=$!
+wait_listen 18602 $foreign_pid || true
+card_of_other=$(pgrep -u 65534 -f "uverbs $foreign" | head -n 1)
+plain "a trusted user's card has no memory of its clients" \
+    "grep -q dingo-arguments /proc/$card_of_other/maps && ! ls -l /proc/$card_of_other/fd | grep '/proc/.*/mem\|/mem (deleted)'"
+plain "a trusted user's card: every byte right" "DINGO_RUN=$root_run $foreign_run $check -p 18602 127.0.0.1" 'every byte right'
+wait $foreign_pid || true
+plain "a trusted user's card cannot be used with rdma_cm, and why" \
+    "! DINGO_RUN=$root_run $foreign_run rping -c -a 127.0.0.1 -C 1" 'another user cannot be used with rdma_cm'
 as_user=$owner
 stop_cards
 DINGO_RUN=$root_run

@@ -5,5 +5,6 @@ if install_program local_transfer; then
     for transform in pass add_one dlrm 'dlrm --param 1000'; do
         single "compute: local transfer through $transform" A "local_transfer -r 5 -X 1048576 --kernel $transform" '^Every word .* right'
     done
+    single 'compute: received through dlrm' A 'local_transfer -r 5 -X 1048576 --kernel dlrm --side receive' '^Every word .* right'
     single 'compute: a modulus of 0 is refused' A '! local_transfer -k dlrm -p 0' 'dingodv_set_compute: Invalid argument'
 fi

@@ -2,15 +2,19 @@
 # What happens when programs are killed, a card is killed or unplugged, or the driver is reloaded.
 boot "${vm_options[@]}"
 
-# disturbed NAME A|B DISTURBANCE: while a transfer runs, DISTURBANCE happens; both programs must end
-# by themselves, and a new pair must work.
+# While a transfer runs, something happens; both programs must end by themselves, and a new pair must work.
+# until_moving A|B: until that side's card sends a message in a fifth of a second, but no longer than 20 s.
+until_moving() {
+    limit=40 in_guest "$1" 'sent() { cat /sys/class/infiniband/*/ports/1/counters/port_xmit_data || echo 0; }
+        for i in $(seq 100); do before=$(sent); sleep 0.2; [ $(($(sent) - before)) -lt 16384 ] || break; done' >/dev/null 2>&1 || true
+}
 start_transfer() {
     local name=$1
     shift
     "$vm" run --quiet --name "$session" --timeout 90 --linger 40 --out "$logs/$name" "$@" \
         -- 'ib_write_bw -D 20 -u 12' -- 'ib_write_bw -D 20 -u 12 A' >/dev/null 2>&1 &
     transfer=$!
-    sleep 6
+    until_moving B
 }
 both_ended() {
     wait "$transfer" || true
@@ -25,7 +29,7 @@ start_transfer_from_a() {
     "$vm" run --quiet --name "$session" --timeout 60 --kill-server --server B --out "$logs/$1" \
         -- 'ib_write_bw -D 20 -u 12' -- 'ib_write_bw -D 20 -u 12 B' >/dev/null 2>&1 &
     transfer=$!
-    sleep 6
+    until_moving A
 }
 # A client whose own card is gone must hear of it when it polls, not wait for completions that never come.
 own_client_gave_up() {

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -14,6 +15,7 @@
 #include <string>
 
 #include "base/errno_error.h"
+#include "host/driver/mover.h"
 
 namespace dingo::uverbs {
 namespace {
@@ -42,6 +44,56 @@ TEST(BusMap, BoundsOfAWindow) {
     map.remove(at);
     EXPECT_FALSE(map.read(at, data));
     EXPECT_EQ(map.size(), 0U);
+}
+
+// As an engine reaches it that does not know far memory.
+TEST(BusMap, PlaceIsReadAndWrittenByTheCaller) {
+    class Bytes final : public FarPlace {
+      public:
+        Bytes() : FarPlace(std::make_shared<Mover>()) {}
+        bool do_read(std::uint64_t offset, std::span<std::byte> dst) override {
+            std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(offset), dst.size(),
+                        dst.begin());
+            return true;
+        }
+        bool do_write(std::uint64_t offset, std::span<const std::byte> src) override {
+            std::ranges::copy(src, bytes.begin() + static_cast<std::ptrdiff_t>(offset));
+            return true;
+        }
+        std::array<std::byte, 256> bytes{};
+    };
+    BusMap map;
+    const auto place = std::make_shared<Bytes>();
+    const std::uint64_t at = map.add(place, 256, true);
+    const std::array<std::byte, 4> data{std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
+    std::array<std::byte, 4> back{};
+    EXPECT_EQ(map.pointer(at, 4), nullptr);
+    EXPECT_TRUE(map.write(at + 252, data));
+    EXPECT_TRUE(map.read(at + 252, back));
+    EXPECT_EQ(back, data);
+    EXPECT_FALSE(map.write(at + 253, data));
+    EXPECT_FALSE(map.read(at + 253, back));
+    place->close();
+    EXPECT_FALSE(map.read(at, back));
+    map.remove(at);
+}
+
+// There may be room for another window behind the last one: memory that nobody has set yet.
+TEST(BusMap, BehindTheLastWindowIsNone) {
+    ::mallopt(M_PERTURB, ~0xff);  // what is allocated has all bits set
+    BusMap map;
+    ::mallopt(M_PERTURB, 0);
+    std::array<std::byte, 16> memory{}, data{};
+    for (std::uint64_t windows = 1; windows < 20; ++windows) {
+        const std::uint64_t behind = windows << BusMap::kOffsetBits;
+        EXPECT_EQ(map.pointer(behind, 1), nullptr) << windows;
+        EXPECT_FALSE(map.read(behind, data)) << windows;
+        EXPECT_FALSE(map.write(behind, data)) << windows;
+        ::mallopt(M_PERTURB, ~0xff);
+        EXPECT_EQ(map.add(memory), behind);
+        ::mallopt(M_PERTURB, 0);
+        EXPECT_EQ(map.pointer(behind, 1), memory.data());
+    }
 }
 
 TEST(BusMap, WritesOfAnyLengthChangeTheirBytesAndNoOthers) {
@@ -128,6 +180,64 @@ TEST(BusMap, PartsAndGaps) {
     EXPECT_EQ(client[399], std::byte{0x11});
 }
 
+// Files, mapped parts, and memory of the client between them.
+TEST(BusMap, FilesAndGaps) {
+    BusMap map;
+    std::array<std::byte, 400> client{};
+    std::array<std::byte, 50> mapped{};
+    client.fill(std::byte{0xcc});
+    mapped.fill(std::byte{0xaa});
+    const auto file_of = [](std::uint8_t value) {
+        const UniqueFd fd(::memfd_create("part", MFD_CLOEXEC));
+        std::array<std::uint8_t, 100> bytes;
+        bytes.fill(value);
+        EXPECT_EQ(::pwrite(fd.get(), bytes.data(), bytes.size(), 0), 100);
+        return std::make_shared<ClientFile>(fd.get(), true);
+    };
+    const auto first = file_of(0x11), second = file_of(0x22);
+    const auto va = reinterpret_cast<std::uint64_t>(client.data());
+    const std::uint64_t at =
+        map.add(own_memory(), va, client.size(), {{150, mapped}}, true,
+                {{20, 80, first, 10}, {100, 40, second, 60}, {300, 50, second, 0}});
+    const auto expected = [](std::size_t i) {
+        return std::byte{i >= 20 && i < 100    ? std::uint8_t{0x11}
+                         : i >= 100 && i < 140 ? std::uint8_t{0x22}
+                         : i >= 150 && i < 200 ? std::uint8_t{0xaa}
+                         : i >= 300 && i < 350 ? std::uint8_t{0x22}
+                                               : std::uint8_t{0xcc}};
+    };
+    std::array<std::byte, 400> seen{};
+    for (const std::size_t begin : {0U, 19U, 20U, 99U, 100U, 139U, 140U, 250U, 349U, 350U}) {
+        for (const std::size_t end : {20U, 21U, 100U, 101U, 140U, 150U, 300U, 350U, 400U}) {
+            if (begin >= end) {
+                continue;
+            }
+            ASSERT_TRUE(map.read(at + begin, std::span(seen).first(end - begin)));
+            for (std::size_t i = begin; i < end; ++i) {
+                ASSERT_EQ(seen[i - begin], expected(i)) << i << " from " << begin << " to " << end;
+            }
+        }
+    }
+    std::uint8_t value = 0;
+    for (std::byte& byte : seen) {
+        byte = std::byte{++value};
+    }
+    ASSERT_TRUE(map.write(at, seen));
+    std::array<std::byte, 100> in_first{}, in_second{};
+    ASSERT_TRUE(first->read(0, in_first));
+    ASSERT_TRUE(second->read(0, in_second));
+    EXPECT_EQ(in_first[9], std::byte{0x11});
+    EXPECT_EQ(in_first[90], std::byte{0x11});
+    EXPECT_TRUE(std::equal(in_first.begin() + 10, in_first.begin() + 90, seen.begin() + 20));
+    EXPECT_TRUE(std::equal(in_second.begin() + 60, in_second.end(), seen.begin() + 100));
+    EXPECT_TRUE(std::equal(in_second.begin(), in_second.begin() + 50, seen.begin() + 300));
+    EXPECT_EQ(in_second[50], std::byte{0x22});
+    EXPECT_EQ(client[19], seen[19]);
+    EXPECT_EQ(client[20], std::byte{0xcc}) << "lies under a file";
+    EXPECT_EQ(client[299], seen[299]);
+    EXPECT_EQ(client[399], seen[399]);
+}
+
 TEST(BusMap, ReadsMayGoOnToTheEndOfThePageAndWritesMayNot) {
     BusMap map;
     constexpr std::size_t kPage = 4096;
@@ -202,6 +312,8 @@ TEST(ClientMemory, ASmallFileOfFixedSizeWillDoWhereFilesMay) {
     EXPECT_TRUE(accepted(kFixed | F_SEAL_SEAL, 4096));
     EXPECT_FALSE(accepted(kFixed, 4096, false));
     EXPECT_FALSE(accepted(kFixed, kMost + 1));
+    EXPECT_FALSE(accepted(kFixed | F_SEAL_WRITE, 4096)) << "no room for an answer";
+    EXPECT_FALSE(accepted(kFixed, 0));
     EXPECT_FALSE(accepted(0, 4096));
     EXPECT_FALSE(accepted(F_SEAL_SHRINK, 4096)) << "could grow";
     EXPECT_FALSE(accepted(F_SEAL_GROW, 4096)) << "could shrink";
@@ -217,6 +329,8 @@ TEST(ClientMemory, AnErrnoOfBeforeMeansNothing) {
     EXPECT_TRUE(memory.read(4080, data));
     errno = EINTR;
     EXPECT_TRUE(memory.write(4080, data));
+    EXPECT_TRUE(memory.read(4096, {})) << "nothing";
+    EXPECT_TRUE(memory.write(4096, {}));
     errno = EINTR;
     EXPECT_FALSE(memory.read(4081, data));
     errno = EINTR;

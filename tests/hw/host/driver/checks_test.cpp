@@ -67,6 +67,10 @@ TEST(CardWithout, WhatACardLacksIsRefusedBeforeItIsAsked) {
     const std::vector<Row> rows{
         {DINGO_CAP_SRQ, "SRQ", [](Client& c) { return errno_of([&] { Maker(c).make_srq(); }); }},
         {DINGO_CAP_RC, "RC", [](Client& c) { return Maker(c).qp(kRc, kQpRequest); }},
+        {DINGO_CAP_DB_WATCH, "watched doorbells",
+         [](Client& c) {
+             return Maker(c).qp(kRc, {DINGO_CREATE_WATCHED, 4, 4, 5, 0});
+         }},
         {DINGO_CAP_UC, "UC", [](Client& c) { return Maker(c).qp(kUc, kQpRequest); }},
         {DINGO_CAP_UD, "UD", [](Client& c) { return Maker(c).qp(kUd, kQpRequest); }},
         {DINGO_CAP_TIMESTAMP, "time stamps",
@@ -126,7 +130,8 @@ TEST_F(ChecksTest, SizesOfQueuePairs) {
         {{0, DINGO_MAX_LOG_SQ + 1, 4, 5, 0}, EINVAL, EINVAL},
         {{0, DINGO_MAX_LOG_SQ + 1, 0, 0, 0}, EINVAL, EINVAL},
         {{0, 4, DINGO_MAX_LOG_RQ + 1, 5, 0}, EINVAL, EINVAL},
-        {{1, 4, 4, 5, 0}, EOPNOTSUPP, EOPNOTSUPP},
+        {{DINGO_CREATE_WATCHED, 4, 4, 5, 0}, 0, EINVAL},
+        {{DINGO_CREATE_WATCHED << 1, 4, 4, 5, 0}, EOPNOTSUPP, EOPNOTSUPP},
         {{0, 4, 4, 5, 1}, EOPNOTSUPP, EOPNOTSUPP},
     };
     for (const Row& row : rows) {
@@ -137,6 +142,99 @@ TEST_F(ChecksTest, SizesOfQueuePairs) {
         EXPECT_EQ(make.qp(kRc, row.req, srq.get()), row.shared) << text;
     }
     EXPECT_EQ(refused_by_card(*a), before) << "the card is not asked";
+}
+
+TEST_F(ChecksTest, CapabilitiesOfQueuePairs) {
+    Client c(*a);
+    Maker make(c);
+    const auto srq = make.make_srq();
+    const dingo_limits& most = a->driver.capabilities().limits();
+    const std::uint64_t before = refused_by_card(*a);
+    struct Row {
+        std::uint8_t type;
+        std::uint32_t QpCap::*field;
+        std::uint32_t most;
+        int shared;  ///< errno of one more when the receive queue is a shared one
+    };
+    const Row rows[] = {
+        {kRc, &QpCap::max_send_wr, kMaxQpWr, EINVAL},
+        {kRc, &QpCap::max_recv_wr, kMaxQpWr, 0},
+        {kRc, &QpCap::max_send_sge, most.max_send_sge, EINVAL},
+        {kRc, &QpCap::max_recv_sge, most.max_recv_sge, 0},
+        {kRc, &QpCap::max_inline_data, std::min<std::uint32_t>(most.max_inline, DINGO_MAX_INLINE),
+         EINVAL},
+        {kUd, &QpCap::max_inline_data,
+         std::min<std::uint32_t>(most.max_inline, DINGO_MAX_INLINE_UD), EINVAL},
+    };
+    for (const Row& row : rows) {
+        const auto with = [&](std::uint32_t value, Srq* shared) {
+            QpInit init;
+            init.type = row.type;
+            init.cap = {16, shared != nullptr ? 0U : 16U, 1, shared != nullptr ? 0U : 1U, 0};
+            init.cap.*row.field = value;
+            init.send_cq = init.recv_cq = c.cq.get();
+            init.srq = shared;
+            const auto log = static_cast<std::uint8_t>(shared != nullptr ? 0 : 13);
+            const dingo_create_qp_req req{0, 13, log,
+                                          static_cast<std::uint8_t>(shared != nullptr ? 0 : 8), 0};
+            Udata udata{bytes_of(req), {}, {}};
+            return errno_of(
+                [&] { const Qp qp(a->driver, *c.context, *c.pd, init, c.listener, udata); });
+        };
+        EXPECT_EQ(with(row.most, nullptr), 0) << row.most;
+        EXPECT_EQ(with(row.most + 1, nullptr), EINVAL) << row.most;
+        EXPECT_EQ(with(row.most, srq.get()), 0) << row.most;
+        EXPECT_EQ(with(row.most + 1, srq.get()), row.shared) << row.most;
+    }
+    for (const auto cq : {&QpInit::send_cq, &QpInit::recv_cq}) {
+        QpInit init;
+        init.type = kRc;
+        init.cap = {16, 16, 1, 1, 0};
+        init.send_cq = init.recv_cq = c.cq.get();
+        init.*cq = nullptr;
+        Udata udata{bytes_of(kQpRequest), {}, {}};
+        EXPECT_EQ(errno_of([&] { Qp(a->driver, *c.context, *c.pd, init, c.listener, udata); }),
+                  EINVAL);
+    }
+    EXPECT_EQ(refused_by_card(*a), before) << "the card is not asked";
+}
+
+TEST_F(ChecksTest, SizesOfCompletionQueues) {
+    Client c(*a);
+    const std::uint32_t most = a->driver.query_device().max_cqe;
+    const std::uint32_t vectors = a->driver.num_comp_vectors();
+    struct Row {
+        std::uint32_t cqe, vector;
+        dingo_create_cq_req req;
+        int error;
+    };
+    const Row rows[] = {
+        {1, 0, {}, 0},
+        {0, 0, {}, EINVAL},
+        {most, 0, {}, 0},
+        {most + 1, 0, {}, EINVAL},
+        {UINT32_MAX, 0, {}, EINVAL},
+        {1, vectors - 1, {}, 0},
+        {1, vectors, {}, EINVAL},
+        {1, 0, {DINGO_CREATE_WATCHED, 0}, 0},
+        {1, 0, {DINGO_CREATE_WATCHED << 1, 0}, EOPNOTSUPP},
+        {1, 0, {0, 1}, EOPNOTSUPP},
+    };
+    const std::uint64_t before = refused_by_card(*a);
+    for (const Row& row : rows) {
+        Udata udata{bytes_of(row.req), {}, {}};
+        EXPECT_EQ(
+            errno_of([&] { Cq(a->driver, *c.context, row.cqe, row.vector, 0, c.listener, udata); }),
+            row.error)
+            << row.cqe << ' ' << row.vector;
+        Udata none;
+        const int resize = errno_of([&] { c.cq->resize(row.cqe, none); });
+        EXPECT_TRUE(resize == row.error || row.cqe == 1) << row.cqe;
+    }
+    EXPECT_EQ(refused_by_card(*a), before) << "the card is not asked";
+    const std::uint64_t more = 1;
+    Udata unknown{bytes_of(more), {}, {}};
+    EXPECT_EQ(errno_of([&] { c.cq->resize(1, unknown); }), EOPNOTSUPP);
 }
 
 TEST_F(ChecksTest, SizesOfSharedReceiveQueues) {

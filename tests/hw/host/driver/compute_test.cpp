@@ -47,13 +47,45 @@ TEST_F(ComputeTest, WrongRequestsAreRefusedByTheirErrno) {
     EXPECT_EQ(set(req, DINGO_QPM_STATE), EINVAL) << "with an attribute";
     req.reserved = 1;
     EXPECT_EQ(set(req), EOPNOTSUPP);
-    req = {2, 0, 0, 0};
-    EXPECT_EQ(set(req), EOPNOTSUPP) << "unknown bit";
+    for (const std::uint32_t unknown : {4u, DINGO_MODIFY_QP_COMPUTE | DINGO_MODIFY_QP_COMPUTE_RX}) {
+        req = {unknown, 0, 0, 0};
+        EXPECT_EQ(set(req), EOPNOTSUPP) << unknown;
+    }
     req = {DINGO_MODIFY_QP_COMPUTE, 99, 0, 0};
     EXPECT_EQ(set(req), EINVAL) << "unknown kernel";
     const std::uint32_t part = DINGO_MODIFY_QP_COMPUTE;
     Udata cut{bytes_of(part), {}, {}};
     EXPECT_EQ(errno_of([&] { qp.qp->modify(QpAttr{}, 0, cut); }), EINVAL);
+}
+
+TEST_F(ComputeTest, TheReceiveSideIsChosenBeforeTheQueuePairReceives) {
+    Client c(*a);
+    auto qp = c.make_qp();
+    const auto set = [&](const dingo_modify_qp_req& req) {
+        Udata udata{bytes_of(req), {}, {}};
+        return errno_of([&] { qp.qp->modify(QpAttr{}, 0, udata); });
+    };
+    const dingo_modify_qp_req req{DINGO_MODIFY_QP_COMPUTE_RX, DINGO_KERNEL_DLRM, 8192, 0};
+    EXPECT_EQ(set(req), 0);
+    EXPECT_EQ(set({DINGO_MODIFY_QP_COMPUTE_RX, DINGO_KERNEL_DLRM, 0, 0}), EINVAL) << "modulus 0";
+    Client far(*b);
+    auto peer = far.make_qp();
+    to_rtr(qp, peer.qp->number(), b->driver.gids().at(1).gid);
+    EXPECT_EQ(set(req), EINVAL) << "RTR: a packet may have come";
+    EXPECT_EQ(set({DINGO_MODIFY_QP_COMPUTE, DINGO_KERNEL_DLRM, 8192, 0}), 0) << "to send";
+}
+
+TEST(ComputeTestOfASmallCard, HasNoReceiveSide) {
+    auto wires = make_loop_pair();
+    Host small(*wires.first, 0x024449000009, {"10.77.0.9/24"}, DINGO_CAP_COMPUTE_RX);
+    Client c(small);
+    auto qp = c.make_qp();
+    const auto set = [&](const dingo_modify_qp_req& req) {
+        Udata udata{bytes_of(req), {}, {}};
+        return errno_of([&] { qp.qp->modify(QpAttr{}, 0, udata); });
+    };
+    EXPECT_EQ(set({DINGO_MODIFY_QP_COMPUTE_RX, DINGO_KERNEL_ADD_ONE, 0, 0}), EOPNOTSUPP);
+    EXPECT_EQ(set({DINGO_MODIFY_QP_COMPUTE, DINGO_KERNEL_ADD_ONE, 0, 0}), 0);
 }
 
 TEST_F(ComputeTest, AZeroRequestIsNone) {

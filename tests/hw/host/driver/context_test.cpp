@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "dingo/packet/build.h"
@@ -174,8 +175,14 @@ class FewDescriptors {
   public:
     explicit FewDescriptors(std::size_t more) {
         ::getrlimit(RLIMIT_NOFILE, &before_);
+        // Numbers between those that are open would be free.
+        const auto open = [] { return open_descriptors() - kOfTheLook; };
+        do {
+            between_.emplace_back(::open("/", O_RDONLY | O_CLOEXEC));
+        } while (static_cast<std::size_t>(between_.back().get()) + 1 != open());
+        between_.pop_back();
         rlimit low = before_;
-        low.rlim_cur = open_descriptors() + more;
+        low.rlim_cur = open() + more;
         ::setrlimit(RLIMIT_NOFILE, &low);
     }
     ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
@@ -183,8 +190,60 @@ class FewDescriptors {
     FewDescriptors& operator=(const FewDescriptors&) = delete;
 
   private:
+    static constexpr std::size_t kOfTheLook = 3;  // the directory, "." and ".."
     rlimit before_{};
+    std::vector<UniqueFd> between_;
 };
+
+// Each step of making an object may be the one that fails.
+TEST_F(ContextTest, AnObjectForWhichDescriptorsAreMissingLeavesNothing) {
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "UBSan looks at memory through a pipe, for which there are no descriptors";
+#endif
+    const std::vector<std::pair<const char*, std::function<void(Host&, Client&)>>> makers{
+        {"context",
+         [](Host& host, Client&) {
+             dingo_alloc_ucontext_req req{};
+             req.kick_modes = 1U << DINGO_KICK_FD;
+             Udata udata{bytes_of(req), {}, {}};
+             const Context context(host.driver, udata);
+         }},
+        {"client with a CQ", [](Host& host, Client&) { const Client more(host); }},
+        {"device memory",
+         [](Host& host, Client& c) { const Dm dm(host.driver, *c.context, 5000, 0); }},
+        {"map", [](Host&, Client& c) { c.context->mmap(c.context_resp.status_mmap, kPageBytes); }},
+        {"large CQ",
+         [](Host&, Client& c) {
+             Udata none;
+             c.cq->resize(5000, none);
+         }},
+    };
+    for (const auto& [what, make] : makers) {
+        Client c(*a);
+        const auto used = [&] {
+            Driver& d = a->driver;
+            return std::vector<std::size_t>{
+                d.bus().size(),    d.doorbell_pages().in_use(), d.cqs().in_use(),
+                d.pdns().in_use(), c.context->published(),      c.context->queue_memory().files(),
+                open_descriptors()};
+        };
+        const auto before = used();
+        const auto make_with = [&, m = make](std::size_t more) {
+            const FewDescriptors limit(more);
+            return errno_of([&] { m(*a, c); });
+        };
+        std::size_t more = 0;
+        for (int error = 1; error != 0; ++more) {
+            error = make_with(more);
+            EXPECT_TRUE(error == ENOMEM || error == EMFILE || (error == 0 && more != 0))
+                << what << ' ' << error;
+            ASSERT_LT(more, 512U) << what;  // a quarter of the limit is a reserve
+            if (error != 0) {
+                EXPECT_EQ(used(), before) << what << " with " << more;
+            }
+        }
+    }
+}
 
 TEST_F(ContextTest, AllQueuePairsThatAreAdvertisedCanBeMade) {
     const DeviceAttr device = a->driver.query_device();
@@ -453,10 +512,10 @@ TEST_F(ContextTest, KickDescriptorIsTheClientsToSpoil) {
     ASSERT_EQ(::fcntl(c.kick_fd.get(), F_SETFL, 0), 0);
     const std::uint64_t one = 1;
     ASSERT_EQ(::write(c.kick_fd.get(), &one, sizeof one), static_cast<ssize_t>(sizeof one));
-    a->driver.kicked(*c.context);
+    c.context->kicked();
     pollfd ready{c.context->kick_fd(), POLLIN, 0};
     EXPECT_EQ(::poll(&ready, 1, 0), 0) << "drained";
-    a->driver.kicked(*c.context);  // must not wait
+    c.context->kicked();  // must not wait
 }
 
 TEST_F(ContextTest, ASleepingCardIsKickedByEachPage) {
@@ -552,4 +611,44 @@ TEST_F(ContextTest, WirePulled) {
 }
 
 }  // namespace
+TEST_F(ContextTest, WatchedQueuesHavePagesOfTheirOwnAsLongAsTheyLive) {
+    Client c(*a);
+    const DoorbellScanner& scanner = *a->card.scanner();
+    dingo_create_cq_req cq_req{};
+    cq_req.comp_mask = DINGO_CREATE_WATCHED;
+    Udata cq_udata{bytes_of(cq_req), {}, {}};
+    auto cq = std::make_unique<Cq>(a->driver, *c.context, 16, 0, 0, c.listener, cq_udata);
+    EXPECT_EQ(scanner.watched(), 1u);
+    const auto cq_ring = response_of<dingo_create_cq_resp>(cq_udata).ring;
+    EXPECT_NE(cq_ring.db_mmap, c.cq_ring.map.db_mmap);
+    Udata nothing{};
+    EXPECT_EQ(errno_of([&] { cq->resize(64, nothing); }), EINVAL);
+
+    QpInit init;
+    init.cap = {16, 16, 2, 2, 0};
+    init.send_cq = cq.get();
+    init.recv_cq = c.cq.get();
+    dingo_create_qp_req req{};
+    req.comp_mask = DINGO_CREATE_WATCHED;
+    req.log_sq = 6;
+    req.log_rq = 4;
+    req.log_rq_stride = 6;
+    Udata udata{bytes_of(req), {}, {}};
+    auto qp = std::make_unique<Qp>(a->driver, *c.context, *c.pd, init, c.listener, udata);
+    const auto resp = response_of<dingo_create_qp_resp>(udata);
+    EXPECT_EQ(scanner.watched(), 2u) << "the receive queue is the host's";
+    EXPECT_EQ(resp.sq.db_mmap, cq_ring.db_mmap);
+    EXPECT_EQ(resp.rq.db_mmap, cq_ring.db_mmap);
+
+    qp.reset();
+    cq.reset();
+    EXPECT_EQ(scanner.watched(), 0u);
+
+    req.comp_mask = DINGO_CREATE_WATCHED << 1;
+    Udata unknown{bytes_of(req), {}, {}};
+    init.send_cq = c.cq.get();
+    EXPECT_EQ(errno_of([&] { Qp(a->driver, *c.context, *c.pd, init, c.listener, unknown); }),
+              EOPNOTSUPP);
+}
+
 }  // namespace dingo::uverbs::test

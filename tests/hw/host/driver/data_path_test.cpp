@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <fstream>
 #include <optional>
 
 #include "pretend.h"
@@ -51,19 +50,26 @@ struct Buffer {
     UniqueFd fd;
 };
 
-/// Of this process's address space.
-std::size_t mappings_of_segments() {
-    std::ifstream maps("/proc/self/maps");
-    std::size_t n = 0;
-    for (std::string line; std::getline(maps, line);) {
-        n += line.find("memfd:segment") != std::string::npos ? 1 : 0;
-    }
-    return n;
-}
-
 class DataPath : public TwoCards {
   protected:
+    void connect_both() {
+        qa = ca.make_qp();
+        qb = cb.make_qp();
+        connect(qa, qb);
+    }
+    /// Posts a WRITE of the first bytes of a buffer's region, by card a.
+    void post_write(const Buffer& from, const Mr& mr, std::uint32_t bytes, std::uint64_t raddr,
+                    std::uint32_t rkey) {
+        dingo_sge sge{};
+        sge.addr = from.va() + 100;
+        sge.lkey = mr.key();
+        sge.length = bytes;
+        ca.post_write(qa, sge, raddr, rkey);
+        ca.kick();
+    }
+
     Client ca{*a}, cb{*b};
+    Client::QpRings qa, qb;
     std::shared_ptr<ClientMemory> memory = own_memory();
 };
 
@@ -75,17 +81,10 @@ TEST_F(DataPath, WriteCrossesSharedAndSlowParts) {
     Udata none;
     Mr mr_a(a->driver, *ca.pd, from.range(memory), kAccess, none);
     Mr mr_b(b->driver, *cb.pd, to.range(memory), kAccess, none);
-    auto qa = ca.make_qp();
-    auto qb = cb.make_qp();
-    connect(qa, qb);
+    connect_both();
 
-    dingo_sge sge{};
-    sge.addr = from.va() + 100;
-    sge.lkey = mr_a.key();
-    sge.length = kBytes - 300;
     ca.arm_cq();
-    ca.post_write(qa, sge, to.va() + 100, mr_b.key());
-    ca.kick();
+    post_write(from, mr_a, kBytes - 300, to.va() + 100, mr_b.key());
     settle();
     const auto done = ca.poll_cq();
     ASSERT_TRUE(done.has_value());
@@ -103,21 +102,14 @@ TEST_F(DataPath, AnswerThatWaitedForTheProcessorIsNoTimeout) {
     Udata none;
     Mr mr_a(a->driver, *ca.pd, from.range(memory), kAccess, none);
     Mr mr_b(b->driver, *cb.pd, to.range(memory), kAccess, none);
-    auto qa = ca.make_qp();
-    auto qb = cb.make_qp();
-    connect(qa, qb);
+    connect_both();
     const auto timeouts = [&] {
         const auto counters = a->driver.card_counters();
         return std::ranges::find(counters, "local_ack_timeout_err",
                                  [](const auto& counter) { return counter.first; })
             ->second;
     };
-    dingo_sge sge{};
-    sge.addr = from.va() + 100;
-    sge.lkey = mr_a.key();
-    sge.length = 64;
-    ca.post_write(qa, sge, to.va() + 100, mr_b.key());
-    ca.kick();
+    post_write(from, mr_a, 64, to.va() + 100, mr_b.key());
     while (a->poll(now)) {
     }
     // Other frames come before the acknowledgement, more than a round takes.
@@ -162,18 +154,10 @@ TEST_F(DataPath, MemoryOfAnotherProcess) {
     Mr mr_a(a->driver, *ca.pd, from.range(memory), kAccess, none);
     const auto va = reinterpret_cast<std::uint64_t>(theirs);
     Mr mr_b(b->driver, *cb.pd, {other, va, kPageBytes, va, {}}, kAccess, none);
-    auto qa = ca.make_qp();
-    auto qb = cb.make_qp();
-    connect(qa, qb);
+    connect_both();
     from.at[110] = std::byte{0x5c};
-    dingo_sge sge{};
-    sge.addr = from.va() + 100;
-    sge.lkey = mr_a.key();
-    sge.length = 64;
-    ca.post_write(qa, sge, va, mr_b.key());
-    ca.kick();
-    settle();
-    ASSERT_TRUE(ca.poll_cq().has_value());
+    post_write(from, mr_a, 64, va, mr_b.key());
+    ASSERT_EQ(wait_cqe(ca).status, DINGO_WCS_SUCCESS);
     EXPECT_EQ(theirs[10], std::byte{0}) << "not this process's copy";
     char seen = 0;
     ASSERT_EQ(::write(go[1], "x", 1), 1);
@@ -182,12 +166,8 @@ TEST_F(DataPath, MemoryOfAnotherProcess) {
     ::waitpid(child, nullptr, 0);
 
     // The process is gone: its memory is a bus error, the card lives.
-    ca.post_write(qa, sge, va, mr_b.key());
-    ca.kick();
-    settle();
-    const auto failed = ca.poll_cq();
-    ASSERT_TRUE(failed.has_value());
-    EXPECT_NE(failed->status, DINGO_WCS_SUCCESS);
+    post_write(from, mr_a, 64, va, mr_b.key());
+    EXPECT_NE(wait_cqe(ca).status, DINGO_WCS_SUCCESS);
     for (const int fd : {go[0], go[1], told[0], told[1]}) {
         ::close(fd);
     }
@@ -235,6 +215,30 @@ TEST_F(DataPath, BadRegionsAreRefused) {
     range = buffer.range(memory);
     range.segments.push_back(range.segments[0]);
     EXPECT_EQ(reg(range, kAccess), EINVAL) << "overlap";
+    const SharedSegment good = buffer.range(memory).segments[0];
+    const auto with = [&](auto&& change) {
+        Mr::Range changed = buffer.range(memory);
+        change(changed.segments[0]);
+        return reg(changed, kAccess);
+    };
+    EXPECT_EQ(with([](SharedSegment& s) { s.length = 0; }), EINVAL);
+    EXPECT_EQ(with([](SharedSegment& s) { s.length -= 1; }), EINVAL);
+    EXPECT_EQ(with([](SharedSegment& s) { s.va += 1; }), EINVAL);
+    EXPECT_EQ(with([](SharedSegment& s) { s.offset = 1; }), EINVAL);
+    EXPECT_EQ(with([](SharedSegment& s) { s.va = UINT64_MAX - kPageBytes + 1; }), EINVAL);
+    EXPECT_EQ(with([](SharedSegment& s) { s.length += kPageBytes; }), EINVAL) << "a short file";
+    EXPECT_EQ(with([](SharedSegment& s) { s.va -= kBytes; }), 0) << "elsewhere: not needed";
+    range = buffer.range(memory);
+    range.segments = {good, good};
+    range.segments[0].length = range.segments[1].offset = 2 * kPageBytes;
+    range.segments[1].length = 2 * kPageBytes;
+    range.segments[1].va += 2 * kPageBytes;
+    EXPECT_EQ(reg(range, kAccess), 0) << "side by side";
+    std::swap(range.segments[0], range.segments[1]);
+    EXPECT_EQ(reg(range, kAccess), EINVAL) << "out of order";
+    const std::uint64_t most = a->driver.query_device().max_mr_size;
+    EXPECT_EQ(reg({memory, kPageBytes, most, kPageBytes, {}}, kAccess), 0);
+    EXPECT_EQ(reg({memory, kPageBytes, most + 1, kPageBytes, {}}, kAccess), EINVAL);
     EXPECT_EQ(
         errno_of([&] { Mr mr(a->driver, *ca.pd, buffer.fd.get(), 0, kPageBytes, 0, kAccess); }),
         EINVAL)
@@ -246,10 +250,10 @@ TEST_F(DataPath, RegionsOverTheSameFileShareAMapping) {
     Buffer buffer;
     Udata none;
     const std::size_t windows = a->driver.bus().size();
-    const std::size_t mappings = mappings_of_segments();
+    const std::size_t mappings = mappings_of("memfd:segment");
     Mr first(a->driver, *ca.pd, buffer.range(memory), kAccess, none);
     Mr second(a->driver, *ca.pd, buffer.range(memory), kAccess, none);
-    EXPECT_EQ(mappings_of_segments(), mappings + 1);
+    EXPECT_EQ(mappings_of("memfd:segment"), mappings + 1);
     auto& bus = a->driver.bus();
     EXPECT_EQ(bus.size(), windows + 2);
     EXPECT_NE(first.key(), second.key());
@@ -258,11 +262,11 @@ TEST_F(DataPath, RegionsOverTheSameFileShareAMapping) {
 TEST_F(DataPath, ARegionThatIsGoneLeavesNoMapping) {
     Buffer buffer;
     Udata none;
-    const std::size_t mappings = mappings_of_segments();
+    const std::size_t mappings = mappings_of("memfd:segment");
     for (int n = 0; n < 3; ++n) {
         Mr mr(a->driver, *ca.pd, buffer.range(memory), kAccess, none);
     }
-    EXPECT_EQ(mappings_of_segments(), mappings);
+    EXPECT_EQ(mappings_of("memfd:segment"), mappings);
 }
 
 TEST_F(DataPath, AReadOnlyDescriptorStaysReadOnlyBesideAWritableOne) {
@@ -297,16 +301,9 @@ TEST_F(DataPath, AWritableDescriptorIsMappedAnewBesideAReadOnlyOne) {
     const Mr readable(b->driver, *cb.pd, theirs, kRemoteRead, none);
     const Mr writable(b->driver, *cb.pd, to.range(memory), kAccess, none);
     const Mr mr_a(a->driver, *ca.pd, from.range(memory), kAccess, none);
-    auto qa = ca.make_qp();
-    auto qb = cb.make_qp();
-    connect(qa, qb);
+    connect_both();
     from.at[3 * kPageBytes] = std::byte{0x2e};
-    dingo_sge sge{};
-    sge.addr = from.va() + 100;
-    sge.lkey = mr_a.key();
-    sge.length = kBytes - 300;
-    ca.post_write(qa, sge, to.va() + 100, writable.key());
-    ca.kick();
+    post_write(from, mr_a, kBytes - 300, to.va() + 100, writable.key());
     settle();
     EXPECT_EQ(ca.poll_cq().value().status, DINGO_WCS_SUCCESS);
     EXPECT_EQ(to.at[3 * kPageBytes], std::byte{0x2e});
@@ -317,18 +314,11 @@ TEST_F(DataPath, ReregGivesAndTakesRights) {
     Udata none;
     Mr mr_a(a->driver, *ca.pd, from.range(memory), kAccess, none);
     Mr mr_b(b->driver, *cb.pd, to.range(memory), 0, none);
-    auto qa = ca.make_qp();
-    auto qb = cb.make_qp();
-    connect(qa, qb);
+    connect_both();
     mr_b.rereg(4, nullptr, nullptr, kAccess);
     from.at[3 * kPageBytes] = std::byte{7};
     from.at[7 * kPageBytes] = std::byte{8};
-    dingo_sge sge{};
-    sge.addr = from.va() + 100;
-    sge.lkey = mr_a.key();
-    sge.length = kBytes - 300;
-    ca.post_write(qa, sge, to.va() + 100, mr_b.key());
-    ca.kick();
+    post_write(from, mr_a, kBytes - 300, to.va() + 100, mr_b.key());
     settle();
     ASSERT_EQ(ca.poll_cq().value().status, DINGO_WCS_SUCCESS);
     EXPECT_EQ(to.at[3 * kPageBytes], std::byte{7});
@@ -341,12 +331,59 @@ TEST_F(DataPath, ReregGivesAndTakesRights) {
     Buffer elsewhere;
     const Mr::Range there = elsewhere.range(memory);
     mr_b.rereg(1, nullptr, &there, 0);
-    ca.post_write(qa, sge, elsewhere.va() + 100, mr_b.key());
-    ca.kick();
+    post_write(from, mr_a, kBytes - 300, elsewhere.va() + 100, mr_b.key());
     settle();
     ASSERT_EQ(ca.poll_cq().value().status, DINGO_WCS_SUCCESS);
     EXPECT_EQ(elsewhere.at[3 * kPageBytes], std::byte{7});
     EXPECT_EQ(elsewhere.at[7 * kPageBytes], std::byte{8});
+}
+
+/// The bus address of memory in which `bytes` lie; 0: there is none.
+std::uint64_t address_of(BusMap& bus, std::span<const std::byte> bytes) {
+    std::vector<std::byte> seen(bytes.size());
+    for (std::uint64_t window = 1; window < 1000; ++window) {
+        const std::uint64_t at = window << BusMap::kOffsetBits;
+        if (bus.read(at, seen) && std::ranges::equal(seen, bytes)) {
+            return at;
+        }
+    }
+    return 0;
+}
+
+// A read-only region may lie in memory that cannot be written to at all.
+TEST_F(DataPath, ReregWithoutRightsAsksForNoneOfTheMemory) {
+    Buffer before, after;
+    Udata none;
+    const auto read_only = [&](Buffer& buffer, UniqueFd& keep) {
+        const std::string path = "/proc/self/fd/" + std::to_string(buffer.fd.get());
+        keep.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        Mr::Range range = buffer.range(memory);
+        range.segments[0].fd = keep.get();
+        return range;
+    };
+    UniqueFd before_fd, after_fd;
+    constexpr std::uint32_t kRemoteRead = 4;
+    Mr mr(a->driver, *ca.pd, read_only(before, before_fd), kRemoteRead, none);
+    const Mr::Range there = read_only(after, after_fd);
+    std::memcpy(after.at, "after", 5);
+    EXPECT_EQ(errno_of([&] { mr.rereg(1, nullptr, &there, 0); }), 0);
+    const std::uint64_t at = address_of(a->driver.bus(), {after.at, 5});
+    ASSERT_NE(at, 0U);
+    EXPECT_FALSE(a->driver.bus().write(at, {before.at, 5})) << "and gets none";
+}
+
+TEST_F(DataPath, RightsThatTheCardDidNotGiveAreTakenBack) {
+    Buffer buffer;
+    Udata none;
+    std::memcpy(buffer.at, "buffer", 6);
+    Mr mr(a->driver, *ca.pd, buffer.range(memory), 0, none);
+    BusMap& bus = a->driver.bus();
+    const std::uint64_t at = address_of(bus, {buffer.at, 6});
+    ASSERT_NE(at, 0U);
+    EXPECT_FALSE(bus.write(at, {buffer.at, 6}));
+    a->driver.admin().fail();
+    EXPECT_EQ(errno_of([&] { mr.rereg(4, nullptr, nullptr, kAccess); }), EIO);
+    EXPECT_FALSE(bus.write(at, {buffer.at, 6}));
 }
 
 TEST_F(DataPath, WindowsKeepTheirRegionBusy) {
@@ -355,9 +392,7 @@ TEST_F(DataPath, WindowsKeepTheirRegionBusy) {
     Mr mr(a->driver, *ca.pd, buffer.range(memory), kAccess | 1U << 4, none);
     EXPECT_EQ(errno_of([&] { Mw bad(a->driver, *ca.pd, 3, none); }), EOPNOTSUPP);
     Mw mw(a->driver, *ca.pd, 1, none);
-    auto qa = ca.make_qp();
-    auto qb = cb.make_qp();
-    connect(qa, qb);
+    connect_both();
     const auto post_bind = [&](std::uint64_t length) {
         dingo_wqe_ctrl ctrl{};
         ctrl.opcode = DINGO_WR_BIND_MW;
@@ -403,6 +438,32 @@ TEST_F(DataPath, WindowsKeepTheirRegionBusy) {
     const int error = errno_of([&] { mr.destroy(); });
     settle();
     EXPECT_EQ(ca.poll_cq().value().status == DINGO_WCS_SUCCESS, error == EBUSY);
+}
+
+TEST_F(DataPath, ARegionThatItsOwnerDestroyedIsDestroyedOnce) {
+    const auto refused = [&] {
+        for (const auto& [name, value] : a->driver.card_counters()) {
+            if (name == "admin_errors") {
+                return value;
+            }
+        }
+        return ~std::uint64_t{0};
+    };
+    Buffer buffer;
+    Udata none;
+    const std::size_t windows = a->driver.bus().size();
+    const std::size_t keys = a->driver.keys().indexes().in_use();
+    const std::uint64_t before = refused();
+    {
+        Mr mr(a->driver, *ca.pd, buffer.range(memory), kAccess, none);
+        Dm dm(a->driver, *ca.context, 4096, 0);
+        Mr in_device(a->driver, *ca.pd, dm, 0, 4096, kAccess | 1U << 5);
+        mr.destroy();
+        in_device.destroy();
+    }
+    EXPECT_EQ(refused(), before);
+    EXPECT_EQ(a->driver.bus().size(), windows);
+    EXPECT_EQ(a->driver.keys().indexes().in_use(), keys);
 }
 
 TEST_F(DataPath, ARegionThatTheCardDoesNotLetGoOfKeepsItsPlaceOnTheBus) {
@@ -451,16 +512,9 @@ TEST_F(DataPath, DmaBuf) {
     EXPECT_EQ(reg(0, kBytes), 0);
     EXPECT_EQ(reg(0, 0), EINVAL);
     Mr mr_b(b->driver, *cb.pd, dmabuf.get(), 5000, 1000, 0x7000, kAccess);
-    auto qa = ca.make_qp();
-    auto qb = cb.make_qp();
-    connect(qa, qb);
+    connect_both();
     from.at[100] = std::byte{0x3d};
-    dingo_sge sge{};
-    sge.addr = from.va() + 100;
-    sge.lkey = mr_a.key();
-    sge.length = 1000;
-    ca.post_write(qa, sge, 0x7000, mr_b.key());
-    ca.kick();
+    post_write(from, mr_a, 1000, 0x7000, mr_b.key());
     settle();
     EXPECT_EQ(ca.poll_cq().value().status, DINGO_WCS_SUCCESS);
     std::byte seen{};
@@ -474,18 +528,11 @@ TEST_F(DataPath, AQueryTellsHowFarTheCardIs) {
     Udata none;
     Mr mr_a(a->driver, *ca.pd, from.range(memory), kAccess, none);
     Mr mr_b(b->driver, *cb.pd, to.range(memory), kAccess, none);
-    auto qa = ca.make_qp();
-    auto qb = cb.make_qp();
-    connect(qa, qb);
+    connect_both();
     QpProgress before;
     qa.qp->query(before);
     EXPECT_EQ(before.sq_posted, 0U);
-    dingo_sge sge{};
-    sge.addr = from.va() + 100;
-    sge.lkey = mr_a.key();
-    sge.length = 100;
-    ca.post_write(qa, sge, to.va() + 100, mr_b.key());
-    ca.kick();
+    post_write(from, mr_a, 100, to.va() + 100, mr_b.key());
     settle();
     ASSERT_EQ(ca.poll_cq().value().status, DINGO_WCS_SUCCESS);
     QpProgress after;
@@ -502,15 +549,8 @@ TEST_F(DataPath, ErrorsOfAQpReachItsListener) {
     Buffer from;
     Udata none;
     Mr mr_a(a->driver, *ca.pd, from.range(memory), kAccess, none);
-    auto qa = ca.make_qp();
-    auto qb = cb.make_qp();
-    connect(qa, qb);
-    dingo_sge sge{};
-    sge.addr = from.va() + 100;
-    sge.lkey = mr_a.key();
-    sge.length = 8;
-    ca.post_write(qa, sge, 0x1000, 0xdead0000);
-    ca.kick();
+    connect_both();
+    post_write(from, mr_a, 8, 0x1000, 0xdead0000);
     settle();
     EXPECT_EQ(ca.poll_cq().value().status, DINGO_WCS_REM_ACCESS_ERR);
     EXPECT_EQ(qa.qp->query().qp_state, DINGO_QPS_ERR);

@@ -7,6 +7,7 @@
 
 #include "dingo/model.h"
 #include "host/driver/gsi.h"
+#include "pretend.h"
 #include "two_cards.h"
 
 namespace dingo::uverbs::test {
@@ -34,6 +35,10 @@ class CardView final : public LocalCard {
         card_.write(bar, offset, value, size);
     }
     void reset() override { card_.reset(); }
+    [[nodiscard]] const std::shared_ptr<Gate>& gate() override { return card_.gate(); }
+    Poller::Id watch_kick(int fd, Pollable& who) override { return card_.watch_kick(fd, who); }
+    void unwatch_kick(Poller::Id id) override { card_.unwatch_kick(id); }
+    void pass_frame(std::span<const std::byte> frame) override { card_.pass_frame(frame); }
     [[nodiscard]] int doorbell_fd() const override { return card_.doorbell_fd(); }
     [[nodiscard]] const PciIdentity& identity() const override { return card_.identity(); }
     void run_engine() override { card_.run_engine(); }
@@ -85,6 +90,73 @@ TEST_F(EventQueuesTest, ACardWithoutOneIsRefused) {
     EXPECT_THROW(driver.start(view), std::runtime_error);
 }
 
+// Interrupt 0 is for asynchronous events, the others are for completions.
+TEST_F(EventQueuesTest, AsynchronousEventsComeByTheirOwnVector) {
+    CardView view(card, 4);
+    driver.start(view);
+    driver.poll(1);
+    for (const std::uint64_t vectors : {~std::uint64_t{1}, std::uint64_t{1}}) {
+        card.set_link(false);
+        unsigned events = 0;
+        driver.event_queues().poll(vectors, [&](const dingo_eqe& event) {
+            events += event.kind == DINGO_EV_PORT_DOWN ? 1 : 0;
+        });
+        EXPECT_EQ(events, vectors == 1 ? 2U : 0U);
+        card.set_link(true);
+    }
+}
+
+// Memory of a host without clients.
+struct BusHost final : HostPort {
+    bool dma_read(std::uint64_t addr, std::span<std::byte> dst) override {
+        return bus.read(addr, dst);
+    }
+    bool dma_write(std::uint64_t addr, std::span<const std::byte> src) override {
+        return bus.write(addr, src);
+    }
+    std::byte* dma_pointer(std::uint64_t addr, std::size_t len) override {
+        return bus.pointer(addr, len);
+    }
+    void raise_msix(unsigned /*vector*/) override {}
+    BusMap bus;
+};
+
+TEST(EventQueueCount, IsTheLeastOfWhatCardAndMachineHave) {
+    struct Row {
+        std::uint32_t vectors, max_eq;
+        int processors;
+        unsigned queues;  ///< for completions; 0: the card is refused
+    };
+    const Row rows[] = {
+        {64, 128, 1, 1},   {64, 128, 2, 2},   {64, 128, 0, 1},  // nobody knows how many
+        {64, 128, 99, 63}, {70, 128, 99, 63},                   // vectors that a driver has
+        {2, 128, 99, 1},   {9, 128, 99, 8},                     // one is not for completions
+        {64, 2, 99, 1},    {64, 9, 99, 8},    {1, 128, 99, 0}, {64, 1, 99, 0},
+    };
+    for (const Row& row : rows) {
+        const PretendProcessors pretend(row.processors);
+        const auto ends = make_loop_pair();
+        BusHost host;
+        model::register_model_engine();
+        EngineConfig config;
+        config.memory_doorbells = true;
+        Card card("model", config, host, *ends.first);
+        CardView view(card, row.vectors);
+        view.write(Bar::kRegisters, DINGO_REG_CTRL, DINGO_CTRL_RESET_MASK, 4);
+        view.run_engine();
+        AdminQueue admin(view, host.bus);
+        dingo_limits limits{};
+        limits.max_eq = row.max_eq;
+        limits.max_cq = limits.max_qp = limits.max_srq = 100;
+        limits.log_max_eq = 10;
+        unsigned queues = 0;
+        EXPECT_EQ(
+            errno_of([&] { queues = EventQueues(view, admin, host.bus, limits).comp_vectors(); }),
+            row.queues == 0 ? ENODEV : 0);
+        EXPECT_EQ(queues, row.queues) << row.vectors << ' ' << row.max_eq << ' ' << row.processors;
+    }
+}
+
 // On a real card each doorbell is a write across its bus.
 TEST_F(EventQueuesTest, EventsThatCameTogetherAreReportedTogether) {
     CardView view(card, 4);
@@ -105,6 +177,21 @@ TEST_F(EventQueuesTest, EventsThatCameTogetherAreReportedTogether) {
     events = 0;
     EXPECT_TRUE(driver.poll(4)) << "one event is something, too";
     EXPECT_EQ(events, 1U);
+}
+
+// Files change with it, which may take long, and deliver() is called by the card's thread.
+TEST_F(EventQueuesTest, PortEventIsToldInPollAndNotInDeliver) {
+    CardView view(card, 4);
+    driver.start(view);
+    driver.poll(1);
+    unsigned events = 0;
+    driver.on_port_event = [&](int) { ++events; };
+    card.set_link(false);
+    EXPECT_TRUE(driver.deliver()) << "there is more for poll()";
+    EXPECT_EQ(events, 0U);
+    EXPECT_TRUE(driver.poll(2));
+    EXPECT_EQ(events, 1U);
+    EXPECT_FALSE(driver.deliver());
 }
 
 // Else the card keeps events back until the last of many is taken.

@@ -17,6 +17,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/elsewhere.h"
 #include "base/foreign_fd.h"
 #include "pretend.h"
 #include "two_cards.h"
@@ -128,8 +129,7 @@ class FileRegions : public TwoCards {
         sge.length = kBytes - 200;
         ca.post_write(qa, sge, to_va + 100, to.key());
         ca.kick();
-        settle();
-        return ca.poll_cq().value().status;
+        return wait_cqe(ca).status;
     }
     Client ca{*a}, cb{*b};
     Client::QpRings qa = ca.make_qp(), qb = cb.make_qp();
@@ -204,7 +204,11 @@ TEST_F(FileRegions, AFileThatGotShorterIsABusErrorAndStaysShort) {
     ASSERT_EQ(::ftruncate(to.fd.get(), kPageBytes), 0);
     EXPECT_NE(copy(mr_a, from.va(), mr_b, to.va()), DINGO_WCS_SUCCESS);
     EXPECT_EQ(::lseek(to.fd.get(), 0, SEEK_END), static_cast<off_t>(kPageBytes));
-    EXPECT_GT(b->driver.bus().errors(), 0U);
+    const auto counters = b->driver.card_counters();
+    const auto errors =
+        std::ranges::find(counters, "dma_errors", &decltype(counters)::value_type::first);
+    ASSERT_NE(errors, counters.end());
+    EXPECT_GT(errors->second, 0U);
 }
 
 TEST_F(FileRegions, AClientThatHoldsItsFilesLockDoesNotHoldTheCard) {
@@ -285,6 +289,30 @@ TEST(ClientFileTest, AViewThatCouldNotBeMadeIsMadeLater) {
     EXPECT_FALSE(wrote);
     EXPECT_TRUE(reached.write(100, data));
     EXPECT_EQ(file.at[115], std::byte{0x3c});
+}
+
+// A card maps one part of each file that it writes to, and nothing of one that is gone.
+TEST(ClientFileTest, OnePartOfAFileIsMapped) {
+    constexpr std::uint64_t kView = 64U << 20;
+    const UniqueFd fd(::memfd_create("viewed", MFD_CLOEXEC));
+    ASSERT_EQ(::ftruncate(fd.get(), 3 * kView), 0);
+    {
+        ClientFile reached(fd.get(), true);
+        EXPECT_EQ(mappings_of("memfd:viewed"), 0U);
+        std::array<std::byte, 32> data{}, seen{};
+        std::uint8_t value = 0;
+        for (const std::uint64_t at : {std::uint64_t{100}, kView + 100, std::uint64_t{0},
+                                       kView - 16, 2 * kView - 1, 3 * kView - data.size()}) {
+            data.fill(std::byte{++value});
+            EXPECT_TRUE(reached.write(at, data)) << at;
+            EXPECT_EQ(mappings_of("memfd:viewed"), 1U) << at;
+            EXPECT_TRUE(reached.read(at, seen));
+            EXPECT_EQ(seen, data) << at;
+        }
+        EXPECT_FALSE(reached.write(3 * kView - data.size() + 1, data)) << "beyond the end";
+        EXPECT_EQ(::lseek(fd.get(), 0, SEEK_END), static_cast<off_t>(3 * kView));
+    }
+    EXPECT_EQ(mappings_of("memfd:viewed"), 0U);
 }
 
 // As some containers are: then the file is written the other way.

@@ -22,6 +22,11 @@ struct Collect final : FrameSink {
     std::vector<std::vector<std::byte>> frames;
 };
 
+struct Waiter final : NeighbourWaiter {
+    void settled(int error) override { told.push_back(error); }
+    std::vector<int> told;
+};
+
 /// One card; the test is at the other end of the wire.
 class NeighboursTest : public ::testing::Test {
   protected:
@@ -53,14 +58,17 @@ class NeighboursTest : public ::testing::Test {
         EXPECT_GE(resp.udp_sport, 0xc000);
         return resp;
     }
-    /// The MAC address, or nothing while it is asked for.
-    std::optional<packet::Mac> ah(const AhAttr& attr) {
+    /// The MAC address, or nothing while it is asked for; then `waiter` waits for it.
+    std::optional<packet::Mac> ah(const AhAttr& attr, NeighbourWaiter* waiter = nullptr) {
         try {
             const dingo_create_ah_resp resp = create_ah(attr);
             packet::Mac found;
             std::ranges::copy(resp.dmac, found.bytes.begin());
             return found;
-        } catch (const NotYet&) {
+        } catch (const NotYet& not_yet) {
+            if (waiter != nullptr) {
+                host.driver.await(not_yet, *waiter);
+            }
             return std::nullopt;
         }
     }
@@ -98,7 +106,8 @@ TEST_F(NeighboursTest, ArpIsAsked) {
 }
 
 TEST_F(NeighboursTest, NobodyAnswers) {
-    EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt);
+    Waiter waiter;
+    EXPECT_EQ(ah(to("10.77.0.9"), &waiter), std::nullopt);
     std::size_t asked = received().size();
     for (int second = 0; second < 2; ++second) {
         EXPECT_LE(host.driver.next_deadline(), now + Neighbours::kRetry);
@@ -107,40 +116,92 @@ TEST_F(NeighboursTest, NobodyAnswers) {
         EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt);
     }
     EXPECT_EQ(asked, 3U);
+    EXPECT_TRUE(waiter.waits());
     now += Neighbours::kRetry;
     EXPECT_TRUE(received().empty());
-    EXPECT_EQ(errno_of([&] { ah(to("10.77.0.9")); }), ETIMEDOUT);
+    EXPECT_EQ(waiter.told, std::vector{ETIMEDOUT});
+    EXPECT_FALSE(waiter.waits());
     EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt) << "the next call starts anew";
+    EXPECT_EQ(received().size(), 1U);
+}
+
+// A card with many that wait costs the others nothing until an address is known or given up.
+TEST_F(NeighboursTest, WhoWaitsIsToldOnceAndOnlyOfItsNeighbour) {
+    Waiter nine;
+    Waiter eight;
+    Waiter gone;
+    {
+        Waiter dies;
+        EXPECT_EQ(ah(to("10.77.0.9"), &dies), std::nullopt);
+        EXPECT_EQ(ah(to("10.77.0.9"), &nine), std::nullopt);
+        EXPECT_EQ(ah(to("10.77.0.9"), &gone), std::nullopt);
+        EXPECT_EQ(ah(to("10.77.0.8"), &eight), std::nullopt);
+    }
+    gone.stop_waiting();
+    received();
+    send(Arp{Arp::kReply, kOurs, 0x0a4d0009, mac, 0x0a4d0001}.frame(mac));
+    received();
+    EXPECT_EQ(nine.told, std::vector{0});
+    EXPECT_TRUE(gone.told.empty());
+    EXPECT_TRUE(eight.waits());
+    send(Arp{Arp::kReply, kOurs, 0x0a4d0009, mac, 0x0a4d0001}.frame(mac));
+    received();
+    EXPECT_EQ(nine.told.size(), 1U);
+}
+
+TEST_F(NeighboursTest, AFewAreToldInARound) {
+    std::vector<std::unique_ptr<Waiter>> waiters;
+    for (int i = 0; i < 1000; ++i) {
+        ah(to("10.77.0.9"), waiters.emplace_back(std::make_unique<Waiter>()).get());
+    }
+    received();
+    send(Arp{Arp::kReply, kOurs, 0x0a4d0009, mac, 0x0a4d0001}.frame(mac));
+    const auto told = [&] {
+        return std::ranges::count_if(waiters, [](const auto& w) { return !w->told.empty(); });
+    };
+    host.poll(now);
+    host.poll(now);
+    EXPECT_GT(told(), 0);
+    EXPECT_LE(told(), 64);
+    EXPECT_EQ(host.driver.next_deadline(), 0U) << "it goes on at once";
+    for (int round = 0; round < 1000 && host.driver.next_deadline() == 0; ++round) {
+        host.poll(now);
+    }
+    EXPECT_EQ(told(), 1000);
+}
+
+// Thousands of addresses with times of their own: all are looked at a hundred times a second.
+TEST_F(NeighboursTest, ManyThatAreAskedForAreLookedAtSeldom) {
+    for (int i = 0; i < 200; ++i) {
+        AhAttr attr = to("10.77.0.9");
+        attr.dgid[15] = static_cast<std::uint8_t>(i + 2);
+        ah(attr);
+        now += 1'000'000;
+        host.poll(now);
+    }
+    now += Neighbours::kRetry;
+    host.poll(now);
+    EXPECT_GE(host.driver.next_deadline(), now + 10'000'000);
+    EXPECT_LE(host.driver.next_deadline(), now + Neighbours::kRetry);
 }
 
 TEST_F(NeighboursTest, FailureIsForAllWhoWait) {
-    EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt);
-    for (int second = 0; second < 3; ++second) {
+    Waiter first;
+    Waiter second;
+    Waiter other;
+    EXPECT_EQ(ah(to("10.77.0.9"), &first), std::nullopt);
+    for (unsigned n = 0; n < Neighbours::kTries; ++n) {
         received();
         now += Neighbours::kRetry;
-    }
-    received();
-    {
-        const Driver::Retrying retrying(host.driver);
         EXPECT_EQ(ah(to("10.77.0.8")), std::nullopt) << "another host is another matter";
-        EXPECT_EQ(errno_of([&] { ah(to("10.77.0.9")); }), ETIMEDOUT);
-        EXPECT_EQ(errno_of([&] { ah(to("10.77.0.9")); }), ETIMEDOUT);
     }
-    ++now;
-    received();
+    EXPECT_EQ(ah(to("10.77.0.9"), &second), std::nullopt);
+    EXPECT_EQ(ah(to("10.77.0.8"), &other), std::nullopt);
+    EXPECT_TRUE(host.driver.poll(now)) << "something was done";
+    EXPECT_EQ(first.told, std::vector{ETIMEDOUT});
+    EXPECT_EQ(second.told, std::vector{ETIMEDOUT});
+    EXPECT_TRUE(other.waits());
     EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt) << "not for those who come later";
-}
-
-// Who waits has his turn in the round in which it fails: in the next one it is forgotten.
-TEST_F(NeighboursTest, FailureIsSomethingDone) {
-    EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt);
-    for (unsigned second = 0; second < Neighbours::kTries; ++second) {
-        received();
-        now += Neighbours::kRetry;
-    }
-    EXPECT_TRUE(host.driver.poll(now));
-    const Driver::Retrying retrying(host.driver);
-    EXPECT_EQ(errno_of([&] { ah(to("10.77.0.9")); }), ETIMEDOUT);
 }
 
 TEST_F(NeighboursTest, AnOldAnswerServesWhileOthersAreAskedFor) {
@@ -237,6 +298,44 @@ TEST_F(NeighboursTest, TheSourcePortIsTheFlowLabelsElseThePeers) {
         EXPECT_EQ(create_ah(group).udp_sport, packet::udp_sport_from_flow_label(0x12345));
     }
     EXPECT_GT(ports.size(), 8U);
+}
+
+// The time of a card that slept is old when its client asks.
+TEST_F(NeighboursTest, ASecondIsCountedFromWhenTheCardIsAwake) {
+    received();
+    now += 10 * Neighbours::kRetry;
+    EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt);
+    EXPECT_EQ(received().size(), 1U) << "asked once";
+    EXPECT_EQ(host.driver.next_deadline(), now + Neighbours::kRetry);
+}
+
+TEST_F(NeighboursTest, OnlyAnEui64OfOneHostTellsItsMac) {
+    received();
+    EXPECT_EQ(ah(to("febf::44:49ff:fe00:b", 0)), packet::Mac::from_u64(0x02'44'49'00'00'0B));
+    EXPECT_EQ(errno_of([&] { ah(to("fec0::44:49ff:fe00:b", 0)); }), ENETUNREACH);
+    EXPECT_EQ(errno_of([&] { ah(to("fc80::44:49ff:fe00:b", 0)); }), ENETUNREACH);
+    for (const char* const other : {"fe80::1", "fe80::44:49fe:fe00:b", "fe80::44:49ff:fd00:b",
+                                    "fe80::344:49ff:fe00:b"}) {  // the last is a group's
+        EXPECT_EQ(ah(to(other, 0)), std::nullopt) << other;
+        EXPECT_EQ(received().size(), 1U) << other << " is asked for";
+    }
+}
+
+// Anybody can send those; what they say must not displace what was asked for.
+TEST_F(NeighboursTest, AnAnswerThatNobodyAskedForTeachesNothing) {
+    received();
+    send(Arp{Arp::kReply, kOurs, 0x0a4d0009, {}, 0x0a4d0002}.frame(kBroadcast));
+    EXPECT_TRUE(received().empty());
+    EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt);
+    EXPECT_EQ(received().size(), 1U);
+    Ndp told;
+    told.type = Ndp::kAdvertisement;
+    told.src = told.target = packet::parse_gid("fd77::9").value();
+    told.dst = packet::parse_gid("ff02::1").value();
+    told.link_address = kOurs;
+    send(told.frame(kOurs, multicast_mac(told.dst)));
+    EXPECT_TRUE(received().empty());
+    EXPECT_EQ(ah(to("fd77::9", 2)), std::nullopt);
 }
 
 TEST_F(NeighboursTest, TimeMayBeginAtZero) {
@@ -389,6 +488,35 @@ TEST_F(NeighboursTest, AnswersPingOfBothProtocolsWithoutPaddingOrData) {
     EXPECT_TRUE(received().empty()) << "wrong checksum; for another host";
 }
 
+TEST_F(NeighboursTest, TheLastByteOfAnOddMessageCounts) {
+    received();
+    for (auto frame : {ping4(mac, 57), ping6(mac, 57)}) {
+        const std::size_t checksum = frame[12] == std::byte{0x86} ? 56 : 36;
+        const std::size_t type = checksum - 2;
+        const auto add = [&](std::uint32_t word) {  // to what the checksum covers
+            std::uint32_t sum = 0xffffU - packet::load_be16(&frame[checksum]) + word;
+            sum = (sum & 0xffff) + (sum >> 16);
+            packet::store_be16(&frame[checksum], static_cast<std::uint16_t>(~sum));
+        };
+        frame.back() = std::byte{0x5a};
+        add(0x5a00);
+        send(frame);
+        const auto frames = received();
+        ASSERT_EQ(frames.size(), 1U);
+        const auto asked = static_cast<std::uint32_t>(frame[type]) << 8;
+        const auto answered = static_cast<std::uint32_t>(frames[0][type]) << 8;
+        add(0xffff - asked);
+        add(answered);
+        EXPECT_EQ(packet::load_be16(&frames[0][checksum]), packet::load_be16(&frame[checksum]));
+        EXPECT_EQ(frames[0].back(), std::byte{0x5a});
+        add(0xffff - answered);
+        add(asked);
+        frame.back() = std::byte{0x5b};
+        send(frame);
+        EXPECT_TRUE(received().empty()) << "wrong checksum";
+    }
+}
+
 // The engine counts what it sees, and it need not see these.
 TEST_F(NeighboursTest, WhatIsForTheHostIsTaken) {
     const auto tap = [&](std::span<const std::byte> frame) {
@@ -461,21 +589,65 @@ TEST_F(NeighboursTest, NoFrameIsReadBeyondItsEnd) {
     EXPECT_TRUE(received().empty());
 }
 
+/// One of many hosts.
+packet::Gid host_number(std::size_t n) {
+    packet::Gid gid = packet::parse_gid("fd77::1:0:0:0").value();
+    gid.bytes[14] = static_cast<std::uint8_t>(n >> 8);
+    gid.bytes[15] = static_cast<std::uint8_t>(n);
+    return gid;
+}
+
 TEST_F(NeighboursTest, TableIsBounded) {
     int error = 0;
     AhAttr attr = to("fd77::9", 2);
-    for (unsigned n = 0; n < 5000 && error == 0; ++n) {
-        attr.dgid[14] = static_cast<std::uint8_t>(n >> 8);
-        attr.dgid[15] = static_cast<std::uint8_t>(n);
-        attr.dgid[8] = 1;
+    std::size_t hosts = 0;
+    for (; hosts < 5000; ++hosts) {
+        attr.dgid = host_number(hosts).bytes;
         error = errno_of([&] { ah(attr); });
+        if (error != 0) {
+            break;
+        }
     }
     EXPECT_EQ(error, ENOBUFS);
+    EXPECT_EQ(hosts, Neighbours::kMaxEntries);
+    attr.dgid = host_number(0).bytes;
+    EXPECT_EQ(ah(attr), std::nullopt) << "this one is in it";
     for (int second = 0; second < 5; ++second) {
         now += Neighbours::kRetry;
         received();
     }
     EXPECT_EQ(ah(to("10.77.0.9")), std::nullopt) << "what failed makes room";
+}
+
+TEST_F(NeighboursTest, OldAnswersMakeRoomAndNewOnesDoNot) {
+    received();
+    Ndp ask;
+    ask.type = Ndp::kSolicitation;
+    ask.target = packet::parse_gid("fd77::1").value();
+    ask.dst = solicited_node(ask.target);
+    const auto hear_of = [&](std::size_t n) {
+        ask.src = host_number(n);
+        host.driver.neighbours().on_tapped_frame(ask.frame(kOurs, multicast_mac(ask.dst)));
+    };
+    const auto resolve = [&](std::size_t n) {
+        AhAttr attr = to("fd77::9", 2);
+        attr.dgid = host_number(n).bytes;
+        return ah(attr);
+    };
+    for (std::size_t n = 0; n < Neighbours::kMaxEntries; ++n) {
+        hear_of(n);
+    }
+    EXPECT_EQ(resolve(Neighbours::kMaxEntries - 1), kOurs) << "the last one is known";
+    constexpr std::size_t kOneMore = Neighbours::kMaxEntries;
+    hear_of(kOneMore);
+    EXPECT_EQ(errno_of([&] { resolve(kOneMore); }), ENOBUFS);
+    now += Neighbours::kFresh - 1;
+    received();
+    EXPECT_EQ(errno_of([&] { resolve(kOneMore); }), ENOBUFS) << "all are fresh";
+    ++now;
+    received();
+    EXPECT_EQ(resolve(kOneMore), std::nullopt) << "it is asked for";
+    EXPECT_EQ(resolve(1), std::nullopt) << "the old ones have gone";
 }
 
 TEST_F(NeighboursTest, Garbage) {
@@ -571,8 +743,16 @@ TEST(ParsePrefix, Texts) {
     EXPECT_TRUE(parse_prefix("10.77.0.1/23").holds(packet::parse_gid("10.77.1.255").value()));
     EXPECT_FALSE(parse_prefix("10.77.0.1/23").holds(packet::parse_gid("10.77.2.0").value()));
     EXPECT_EQ(parse_prefix("fd77::1").length, 128U);
-    for (const char* bad : {"", "10.77.0.1/33", "10.77.0.1/", "fd77::1/129", "10.77.0.1/2x",
-                            "224.0.0.1/4", "0.0.0.0/0", "host"}) {
+    EXPECT_EQ(parse_prefix("fd77::1/128").length, 128U);
+    EXPECT_EQ(parse_prefix("10.77.0.1/32").length, 128U);
+    EXPECT_EQ(parse_prefix("10.77.0.1/0").length, 96U);
+    EXPECT_TRUE(parse_prefix("10.77.0.1/0").holds(packet::parse_gid("192.0.2.1").value()));
+    EXPECT_TRUE(parse_prefix("fd77::1/0").holds(packet::parse_gid("2001:db8::1").value()));
+    EXPECT_FALSE(parse_prefix("fd77::1/0").holds(packet::parse_gid("10.77.0.1").value()));
+    EXPECT_FALSE(parse_prefix("10.77.0.1/0").holds(packet::parse_gid("fd77::1").value()));
+    for (const char* bad :
+         {"", "::", "ff02::1/8", "10.77.0.1/-1", "fd77::1/ 8", "10.77.0.1/33", "10.77.0.1/",
+          "fd77::1/129", "10.77.0.1/2x", "224.0.0.1/4", "0.0.0.0/0", "host"}) {
         EXPECT_THROW(parse_prefix(bad), std::invalid_argument) << bad;
     }
 }

@@ -14,6 +14,7 @@ namespace {
 int dmabuf = -1;
 int no_vm_write = 0;
 unsigned refused = 0;
+int processors = -1;
 
 }  // namespace
 
@@ -37,7 +38,20 @@ extern "C" ssize_t process_vm_writev(pid_t pid, const iovec* from, unsigned long
     return ::syscall(SYS_process_vm_writev, pid, from, from_count, to, to_count, flags);
 }
 
+// What std::thread::hardware_concurrency() asks.
+extern "C" int get_nprocs() noexcept {
+    return processors >= 0 ? processors : static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 namespace dingo::uverbs::test {
+
+PretendProcessors::PretendProcessors(int count) {
+    processors = count;
+}
+
+PretendProcessors::~PretendProcessors() {
+    processors = -1;
+}
 
 PretendDmaBuf::PretendDmaBuf(int fd) {
     dmabuf = fd;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// System calls that answer as another machine's would: this program's own fstatfs() and
-// process_vm_writev() stand before those of the C library.
+// System calls that answer as another machine's would: this program's own fstatfs(), get_nprocs()
+// and process_vm_writev() stand before those of the C library.
 #pragma once
 
 namespace dingo::uverbs::test {
@@ -13,6 +13,15 @@ class PretendDmaBuf {
     ~PretendDmaBuf();
     PretendDmaBuf(const PretendDmaBuf&) = delete;
     PretendDmaBuf& operator=(const PretendDmaBuf&) = delete;
+};
+
+/// While it lives this machine has so many processors; 0: nobody knows.
+class PretendProcessors {
+  public:
+    explicit PretendProcessors(int count);
+    ~PretendProcessors();
+    PretendProcessors(const PretendProcessors&) = delete;
+    PretendProcessors& operator=(const PretendProcessors&) = delete;
 };
 
 /// While it lives process_vm_writev() fails with this errno.

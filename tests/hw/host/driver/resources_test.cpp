@@ -3,6 +3,7 @@
 // Numbers, slots, files and memory that objects use: each is used again.
 #include <fcntl.h>
 #include <malloc.h>
+#include <sys/eventfd.h>
 
 #include <list>
 #include <set>
@@ -46,8 +47,44 @@ TEST(QueueSlabsTest, AFileIsMadeWhenNoOtherHasRoom) {
     EXPECT_EQ(slabs.files(), 0U);
 }
 
+TEST(SharesTest, AnOwnerHasOneWhileItHasContexts) {
+    using Kind = ShareOwner::Kind;
+    Shares shares(4);
+    auto first = shares.of({Kind::kProcess, 7});
+    const auto again = shares.of({Kind::kProcess, 7});
+    const auto user = shares.of({Kind::kUser, 7});
+    const auto nobody = shares.of({});
+    EXPECT_EQ(first->get(), 1U) << "0 is none";
+    EXPECT_EQ(again->get(), 1U);
+    EXPECT_EQ(user->get(), 2U);
+    EXPECT_EQ(nobody->get(), 3U);
+    EXPECT_EQ(shares.of({}), nullptr) << "its doorbell pages are shares";
+    first.reset();
+    EXPECT_EQ(shares.of({Kind::kProcess, 7})->get(), 1U);
+}
+
+// Else who opens the device often, or has two doorbell pages of QPs, has more of the card.
+TEST_F(ResourcesTest, ContextsOfAProcessAreOneShare) {
+    const auto open = [](Host& host, const ShareOwner& owner) {
+        dingo_alloc_ucontext_req req{};
+        req.kick_modes = 1U << DINGO_KICK_FD;
+        Udata udata{bytes_of(req), {}, {}};
+        return std::make_unique<Context>(host.driver, udata, nullptr, owner);
+    };
+    const ShareOwner process{ShareOwner::Kind::kProcess, 1};
+    const auto first = open(*a, process);
+    const auto second = open(*a, process);
+    const auto other = open(*a, {ShareOwner::Kind::kProcess, 2});
+    EXPECT_NE(first->share(), 0U);
+    EXPECT_EQ(first->share(), second->share());
+    EXPECT_NE(first->share(), other->share());
+    Host old(*wires.first, 0x02'44'49'00'00'0C, {"10.77.0.3/24"}, DINGO_CAP_SHARES);
+    EXPECT_EQ(open(old, process)->share(), 0U) << "a card without shares";
+}
+
 TEST_F(ResourcesTest, AllSlotsOfAPageAreUsedBeforeThereIsAnother) {
-    DoorbellSpace space(a->driver.doorbell_pages());
+    Kick kick(a->card, UniqueFd(::eventfd(0, EFD_CLOEXEC)));
+    DoorbellSpace space(a->driver.doorbell_pages(), kick);
     std::list<Doorbell> taken;
     for (std::uint32_t n = DINGO_DB_FIRST_SLOT; n < DINGO_DB_SLOTS; ++n) {
         taken.push_back(space.take());
@@ -69,7 +106,8 @@ TEST_F(ResourcesTest, AllSlotsOfAPageAreUsedBeforeThereIsAnother) {
 }
 
 TEST_F(ResourcesTest, PairsFillAPageToo) {
-    DoorbellSpace space(a->driver.doorbell_pages());
+    Kick kick(a->card, UniqueFd(::eventfd(0, EFD_CLOEXEC)));
+    DoorbellSpace space(a->driver.doorbell_pages(), kick);
     std::list<std::pair<Doorbell, Doorbell>> taken;
     std::set<std::uint32_t> slots;
     for (std::uint32_t n = DINGO_DB_FIRST_SLOT; n + 1 < DINGO_DB_SLOTS; n += 2) {

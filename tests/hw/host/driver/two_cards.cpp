@@ -4,6 +4,10 @@
 #include <fcntl.h>
 
 #include <atomic>
+#include <chrono>
+#include <fstream>
+#include <stdexcept>
+#include <thread>
 
 #include "dingo/model.h"
 
@@ -24,6 +28,15 @@ EngineConfig engine_config(std::uint64_t mac, std::uint64_t withheld) {
 }
 
 }  // namespace
+
+std::size_t mappings_of(std::string_view name) {
+    std::ifstream maps("/proc/self/maps");
+    std::size_t n = 0;
+    for (std::string line; std::getline(maps, line);) {
+        n += line.find(name) != std::string::npos ? 1 : 0;
+    }
+    return n;
+}
 
 ClientMap::ClientMap(Context& context, std::uint64_t offset, std::uint64_t length, int prot) {
     const Context::Mapping mapping = context.mmap(offset, length);
@@ -154,7 +167,25 @@ void TwoCards::settle() {
         const bool more_a = a->poll(now);
         const bool more_b = b->poll(now);
         idle = more_a || more_b ? 0 : idle + 1;
+        for (const auto& host : {a.get(), b.get()}) {
+            if (host->driver.far().is_waiting()) {
+                std::this_thread::sleep_for(std::chrono::microseconds(50));
+                idle = 0;
+            }
+        }
     }
+}
+
+dingo_cqe TwoCards::wait_cqe(Client& client) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (std::chrono::steady_clock::now() < deadline) {
+        settle();
+        if (const auto cqe = client.poll_cq()) {
+            return *cqe;
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    throw std::runtime_error("no completion");
 }
 
 void TwoCards::to_rtr(Client::QpRings& qp, std::uint32_t remote, const Gid& dgid) {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/card.h"
@@ -51,6 +52,9 @@ int errno_of(Fn&& fn) {
     }
     return 0;
 }
+
+/// Mappings in this process of files whose names have `name` in them.
+std::size_t mappings_of(std::string_view name);
 
 /// What a client maps through a context.
 class ClientMap {
@@ -115,7 +119,7 @@ struct Client {
     void post_write(QpRings& qp, const dingo_sge& sge, std::uint64_t raddr, std::uint32_t rkey);
     std::optional<dingo_cqe> poll_cq();
     void arm_cq();
-    void kick() { host.driver.kicked(*context); }
+    void kick() { context->kicked(); }
 
     Host& host;
     Silent listener;
@@ -135,6 +139,8 @@ class TwoCards : public ::testing::Test {
     TwoCards();
     /// Runs both until nothing is left to do; time passes only by `advance`.
     void settle();
+    /// The next completion of the client, for which threads may have to work.
+    dingo_cqe wait_cqe(Client& client);
     void connect(Client::QpRings& a, Client::QpRings& b);
     void to_rtr(Client::QpRings& qp, std::uint32_t remote, const Gid& dgid);
     void to_rts(Client::QpRings& qp, Host& host, std::uint32_t remote, const Gid& dgid);

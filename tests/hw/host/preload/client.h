@@ -28,7 +28,9 @@ enum {
     CM_WAITING,
     CM_EVENT,
     CM_GIVEN_BACK,
-    PLACES
+    PLACES,
+    MEMORY_KIND,
+    ANSWER
 };
 
 #define SKIPPED 77 /* exit status of a case that cannot be tried here */
@@ -57,6 +59,9 @@ void client_vfork(void);
 void client_exec(void);
 void client_threads(void);
 void client_netlink(void);
+void client_foreign(void);
+void client_foreign_refused(void);
+void client_foreign_rdma_cm(void);
 void client_event_after_close(void);
 void client_idle_token(void);
 
@@ -74,6 +79,7 @@ void client_share_close_all(void);
 void client_share_gives_back(void);
 void client_share_many(void);
 void client_share_inside(void);
+void client_share_populates(void);
 void client_share_pinned(void);
 void client_share_gpu(void);
 void client_share_cuda(void);

@@ -87,6 +87,31 @@ void client_share_many(void) {
     share(fd, map_pages(1), PAGE, PAGE);
 }
 
+/* The pages of a region are the program's before the card touches them, and no others. */
+void client_share_populates(void) {
+    enum { PAGES = 6000, BEFORE = 10, COUNT = 5000 }; /* more than one call's */
+    unsigned char there[PAGES];
+    int fd = open_card();
+    char* at = map_pages(PAGES);
+    int sum = 0;
+
+    share(fd, at + BEFORE * PAGE, COUNT * PAGE, COUNT * PAGE);
+    CHECK(mincore(at, PAGES * PAGE, there) == 0);
+    for (int i = 0; i < PAGES; i++) {
+        sum += there[i] & 1;
+        CHECK((i >= BEFORE && i < BEFORE + COUNT) == (there[i] & 1));
+    }
+    CHECK(sum == COUNT);
+    /* a file that is too short has no such pages */
+    fd = (int)syscall(SYS_memfd_create, "short", 0U);
+    CHECK(fd >= 0 && ftruncate(fd, PAGE) == 0);
+    at = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    CHECK(at != MAP_FAILED);
+    fd = open_card();
+    CHECK(method(fd, SHARE, (uintptr_t)at, PAGE, 1) == (int)PAGE);
+    CHECK(method(fd, SHARE, (uintptr_t)at, 4 * PAGE, 1) < 0 && errno == EFAULT);
+}
+
 /* Small regions inside a large one need nothing of their own, in the card neither. */
 void client_share_inside(void) {
     int fd = open_card();

@@ -2,6 +2,7 @@
 #include "fake_card.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/netlink.h>
 #include <poll.h>
 #include <rdma/ib_user_verbs.h>
@@ -10,7 +11,9 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 #include <array>
@@ -20,7 +23,7 @@
 
 using dingo::UniqueFd;
 
-FakeCard::FakeCard(const std::filesystem::path& dir) : dir_(dir) {
+FakeCard::FakeCard(const std::filesystem::path& dir, uid_t user) : dir_(dir), user_(user) {
     listeners_ = {listen("uverbs.sock"), listen("rdma_cm.sock")};
     thread_ = std::thread([this] { run(); });
 }
@@ -35,8 +38,15 @@ UniqueFd FakeCard::listen(const std::string& name) const {
     address.sun_family = AF_UNIX;
     const std::string path = (dir_ / name).string();
     path.copy(address.sun_path, sizeof(address.sun_path) - 1);
-    if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
-        ::listen(fd.get(), 64) != 0) {
+    if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
+        throw std::runtime_error("no socket at " + path);
+    }
+    // SO_PEERCRED tells clients who this thread was when it listened.
+    const uid_t self = ::geteuid();
+    ::syscall(SYS_setresuid, -1, user_, -1);
+    const int listens = ::listen(fd.get(), 64);
+    ::syscall(SYS_setresuid, -1, self, -1);
+    if (listens != 0) {
         throw std::runtime_error("no socket at " + path);
     }
     return fd;
@@ -346,6 +356,18 @@ void FakeCard::ioctl(const Message& message, dingo_uverbs_reply& reply) {
                                    : -errno;
             }
             return;
+        case kMemoryKind: {
+            struct statfs fs {};
+            ::fstatfs(memory_[message.head.pid].get(), &fs);
+            reply.result = fs.f_type == PROC_SUPER_MAGIC ? 1 : 0;
+            return;
+        }
+        case kAnswer:
+            answer(message, attrs[0], second != 0);
+            return;
+        case kInvokeWrite:
+            register_memory(message, attrs[1], reply);
+            return;
         case kHellos:
             reply.result = hellos_;
             return;
@@ -363,6 +385,41 @@ void FakeCard::ioctl(const Message& message, dingo_uverbs_reply& reply) {
             return;
         default:
             reply.result = -EPROTONOSUPPORT;
+    }
+}
+
+void FakeCard::answer(const Message& message, const ib_uverbs_attr& room, bool valid) {
+    const int memory = memory_[message.head.pid].get();
+    std::array<std::uint8_t, 16> bytes{};
+    if (::pread(memory, bytes.data(), bytes.size(), static_cast<off_t>(room.data)) !=
+        ssize_t{bytes.size()}) {
+        return;
+    }
+    for (std::uint8_t& byte : bytes) {
+        ++byte;
+    }
+    const std::uint16_t flags = UVERBS_ATTR_F_VALID_OUTPUT;
+    const auto at = static_cast<off_t>(message.head.arg + sizeof(ib_uverbs_ioctl_hdr) +
+                                       offsetof(ib_uverbs_attr, flags));
+    if (::pwrite(memory, bytes.data(), bytes.size(), static_cast<off_t>(room.data)) < 0 ||
+        (valid && ::pwrite(memory, &flags, sizeof flags, at) < 0)) {
+        return;
+    }
+}
+
+void FakeCard::register_memory(const Message& message, const ib_uverbs_attr& command,
+                               dingo_uverbs_reply& reply) {
+    ib_uverbs_reg_mr wanted{};
+    if (::pread(memory_[message.head.pid].get(), &wanted, sizeof wanted,
+                static_cast<off_t>(command.data)) != ssize_t{sizeof wanted}) {
+        reply.result = -EFAULT;
+    } else if ((message.head.flags & DINGO_UVERBS_SHARED) == 0) {
+        reply.type = DINGO_UVERBS_NEED_SHARING;
+        reply.need_va = wanted.start;
+        reply.need_length = wanted.length;
+        reply.need_writable = 1;
+    } else {
+        take_segments(message, wanted.start, wanted.length, reply);
     }
 }
 

@@ -3,7 +3,10 @@
 // A card that speaks the protocol and does what the tests ask through method numbers.
 #pragma once
 
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -31,11 +34,16 @@ enum FakeMethod : std::uint16_t {
     kCmEvent = 10,      ///< an event for every rdma_cm descriptor
     kCmGivenBack = 11,  ///< result: how many idle tokens were taken out
     kPlaces = 12,       ///< result: how many different parts of files were shared
+    kMemoryKind = 13,   ///< result: 1 the caller's HELLO brought /proc/PID/mem, 0 something else
+    kAnswer = 14,       ///< [0] 16 bytes, which are incremented; an answer if [1] is not 0
+    /// [0] WRITE_CMD, [1] CORE_IN of REG_MR: the region is shared; result: bytes shared
+    kInvokeWrite = UVERBS_METHOD_INVOKE_WRITE,
 };
 
 class FakeCard {
   public:
-    explicit FakeCard(const std::filesystem::path& dir);
+    /// `user`: whose card it is; root may make others' cards.
+    explicit FakeCard(const std::filesystem::path& dir, uid_t user = ::geteuid());
     ~FakeCard();
     /// Without it the view has no /dev/infiniband/rdma_cm.
     void offer_rdma_cm() const;
@@ -70,7 +78,12 @@ class FakeCard {
     std::uint8_t* shared_at(std::uint64_t va);
     void send(int fd, const dingo_uverbs_reply& reply);
 
+    void answer(const Message& message, const ib_uverbs_attr& room, bool valid);
+    void register_memory(const Message& message, const ib_uverbs_attr& command,
+                         dingo_uverbs_reply& reply);
+
     std::filesystem::path dir_;
+    uid_t user_;
     std::array<dingo::UniqueFd, 2> listeners_;  ///< uverbs, rdma_cm
     std::vector<Client> clients_;
     std::map<std::uint32_t, dingo::UniqueFd> memory_;  ///< by pid

@@ -91,8 +91,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "threads", "netlink", "share_keeps", "share_partial", "share_faults",
                     "share_threads", "share_fork", "share_dontfork", "share_dontneed",
                     "share_realloc", "share_mremap", "share_stack", "share_gives_back",
-                    "share_close_all", "share_many", "share_inside", "share_file",
-                    "share_file_unprivileged", "share_file_locks", "adopt"),
+                    "share_close_all", "share_many", "share_inside", "share_populates",
+                    "share_file", "share_file_unprivileged", "share_file_locks", "adopt"),
     [](const testing::TestParamInfo<std::string>& test) { return test.param; });
 
 TEST_F(Preload, AnEventComesAfterItsDescriptorIsClosed) {
@@ -103,6 +103,43 @@ TEST_F(Preload, AnEventComesAfterItsDescriptorIsClosed) {
 TEST_F(Preload, DescriptorIsNotReadableWithoutAnEvent) {
     card_->offer_rdma_cm();
     EXPECT_EQ(run("idle_token"), 0);
+}
+
+/// The same card, of another user.
+class OfAnotherUser : public Preload {
+  protected:
+    static constexpr uid_t kOther = 65534;
+    OfAnotherUser() {
+        if (::geteuid() == 0) {
+            card_.reset();
+            fs::remove(dir_ / "uverbs.sock");
+            fs::remove(dir_ / "rdma_cm.sock");
+            card_.emplace(dir_, kOther);
+        }
+    }
+    void SetUp() override {
+        if (::geteuid() != 0) {
+            GTEST_SKIP() << "only root can make another user's card";
+        }
+    }
+    const std::string named_ = "DINGO_TRUST_OWNER=1," + std::to_string(kOther);
+};
+
+TEST_F(OfAnotherUser, IsNotUsed) {
+    EXPECT_NE(run("ioctl"), 0);
+}
+
+TEST_F(OfAnotherUser, HasNoMemoryButWhatRequestsName) {
+    EXPECT_EQ(run("foreign", named_), 0);
+}
+
+TEST_F(OfAnotherUser, GetsNothingElse) {
+    EXPECT_EQ(run("foreign_refused", named_), 0);
+}
+
+TEST_F(OfAnotherUser, HasNoRdmaCm) {
+    card_->offer_rdma_cm();
+    EXPECT_EQ(run("foreign_rdma_cm", named_), 0);
 }
 
 TEST_F(Preload, PinnedPagesStay) {

@@ -186,6 +186,38 @@ class CmClient {
         return ::poll(&readable, 1, 10'000) == 1 && get_event() == 0 ? static_cast<int>(event.event)
                                                                      : -1;
     }
+    /// As far as CONNECT, with its result.
+    int ask(const char* address, std::uint16_t port, std::uint32_t qpn) {
+        EXPECT_EQ(create(200 + qpn), 0);
+        EXPECT_EQ(resolve(id, ipv4(address, port)), 0);
+        EXPECT_EQ(wait_event(), kResolved);
+        EXPECT_EQ(event.uid, 200 + qpn);
+        EXPECT_EQ(command(RDMA_USER_CM_CMD_RESOLVE_ROUTE, rdma_ucm_resolve_route{id, 2000}), 0);
+        EXPECT_EQ(wait_event(), kRouted);
+        return connect(id, qpn);
+    }
+    /// A connection to a listener of `other`; the identifier at its end.
+    std::uint32_t establish(const char* address, std::uint16_t port, std::uint32_t qpn,
+                            CmClient& other) {
+        EXPECT_EQ(ask(address, port, qpn), 0);
+        EXPECT_EQ(other.wait_event(), kRequest);
+        const std::uint32_t passive = other.event.id;
+        EXPECT_EQ(other.accept(passive, 300 + qpn, qpn + 1), 0);
+        EXPECT_EQ(wait_event(), kResponse);
+        EXPECT_EQ(event.param.conn.qp_num, qpn + 1);
+        EXPECT_EQ(accept(id, 0, 0, true), 0);
+        EXPECT_EQ(other.wait_event(), kEstablished);
+        EXPECT_EQ(other.event.uid, 300 + qpn);
+        EXPECT_EQ(other.event.id, passive);
+        return passive;
+    }
+    rdma_ucm_query_addr_resp addresses(std::uint32_t which,
+                                       std::uint32_t option = RDMA_USER_CM_QUERY_ADDR) {
+        rdma_ucm_query_addr_resp answer{};
+        const rdma_ucm_query cmd{reinterpret_cast<std::uintptr_t>(&answer), which, option};
+        EXPECT_EQ(command(RDMA_USER_CM_CMD_QUERY, cmd, sizeof answer), 0);
+        return answer;
+    }
     [[nodiscard]] bool readable(int timeout_ms = 0) const {
         pollfd p{client_.socket(), POLLIN, 0};
         return ::poll(&p, 1, timeout_ms) == 1;

@@ -62,36 +62,11 @@ class UcmaRelay : public ::testing::Test {
         return at.id;
     }
     int ask(const char* address, std::uint16_t port, std::uint32_t qpn) {
-        EXPECT_EQ(client.create(200 + qpn), 0);
-        EXPECT_EQ(client.resolve(client.id, ipv4(address, port)), 0);
-        EXPECT_EQ(client.wait_event(), kResolved);
-        EXPECT_EQ(client.event.uid, 200 + qpn);
-        EXPECT_EQ(
-            client.command(RDMA_USER_CM_CMD_RESOLVE_ROUTE, rdma_ucm_resolve_route{client.id, 2000}),
-            0);
-        EXPECT_EQ(client.wait_event(), kRouted);
-        return client.connect(client.id, qpn);
+        return client.ask(address, port, qpn);
     }
     std::uint32_t establish(const char* address, std::uint16_t port, std::uint32_t qpn,
                             CmClient& passive_end) {
-        EXPECT_EQ(ask(address, port, qpn), 0);
-        EXPECT_EQ(passive_end.wait_event(), kRequest);
-        const std::uint32_t passive = passive_end.event.id;
-        EXPECT_EQ(passive_end.accept(passive, 300 + qpn, qpn + 1), 0);
-        EXPECT_EQ(client.wait_event(), kResponse);
-        EXPECT_EQ(client.event.param.conn.qp_num, qpn + 1);
-        EXPECT_EQ(client.accept(client.id, 0, 0, true), 0);
-        EXPECT_EQ(passive_end.wait_event(), kEstablished);
-        EXPECT_EQ(passive_end.event.uid, 300 + qpn);
-        EXPECT_EQ(passive_end.event.id, passive);
-        return passive;
-    }
-    static rdma_ucm_query_addr_resp addresses(CmClient& of, std::uint32_t id) {
-        rdma_ucm_query_addr_resp answer{};
-        const rdma_ucm_query cmd{reinterpret_cast<std::uintptr_t>(&answer), id,
-                                 RDMA_USER_CM_QUERY_ADDR};
-        EXPECT_EQ(of.command(RDMA_USER_CM_CMD_QUERY, cmd, sizeof answer), 0);
-        return answer;
+        return client.establish(address, port, qpn, passive_end);
     }
     static std::uint16_t port_of(const rdma_ucm_query_addr_resp& answer) {
         sockaddr_in source{};
@@ -108,9 +83,9 @@ TEST_F(UcmaRelay, AddressLeadsToTheCardThatHasIt) {
     ASSERT_EQ(client.create(2), 0);
     const std::uint32_t there = client.id;
     ASSERT_EQ(client.bind(there, ipv4("10.77.0.2", 7471)), 0);
-    EXPECT_NE(addresses(client, here).node_guid, 0U);
-    EXPECT_NE(addresses(client, there).node_guid, 0U);
-    EXPECT_NE(addresses(client, here).node_guid, addresses(client, there).node_guid);
+    EXPECT_NE(client.addresses(here).node_guid, 0U);
+    EXPECT_NE(client.addresses(there).node_guid, 0U);
+    EXPECT_NE(client.addresses(here).node_guid, client.addresses(there).node_guid);
     EXPECT_EQ(client.bind(there, ipv4("10.77.0.1", 7472)), -EINVAL) << "it has an address";
     ASSERT_EQ(client.create(3), 0);
     EXPECT_EQ(client.bind(client.id, ipv4("10.77.0.9", 1)), -EADDRNOTAVAIL);
@@ -229,7 +204,7 @@ TEST_F(UcmaRelay, ListenerWithoutAnAddressListensAtBothCards) {
     ASSERT_EQ(server.create(100), 0);
     ASSERT_EQ(server.listen(server.id), 0);
     EXPECT_EQ(count(*second, "listeners"), 1);
-    establish("10.77.0.2", port_of(addresses(server, server.id)), 0x100, server);
+    establish("10.77.0.2", port_of(server.addresses(server.id)), 0x100, server);
 }
 
 TEST_F(UcmaRelay, BacklogIsOneForAllCards) {
@@ -261,8 +236,8 @@ TEST_F(UcmaRelay, WildcardBecomesOneCardsWhenItIsResolved) {
     ASSERT_EQ(client.bind(client.id, ipv4("0.0.0.0", 7475)), 0);
     ASSERT_EQ(client.resolve(client.id, ipv4("10.77.0.2", 7471)), 0);
     EXPECT_EQ(client.wait_event(), kResolved);
-    EXPECT_EQ(port_of(addresses(client, client.id)), 7475);
-    EXPECT_NE(addresses(client, client.id).node_guid, 0U);
+    EXPECT_EQ(port_of(client.addresses(client.id)), 7475);
+    EXPECT_NE(client.addresses(client.id).node_guid, 0U);
     CmClient other(first->directory);
     ASSERT_EQ(other.create(2), 0);
     EXPECT_EQ(other.bind(other.id, ipv4("10.77.0.1", 7475)), 0) << "the first has it no more";
@@ -411,7 +386,9 @@ class FalseCard {
         }
     }
     int memory() const { return memory_.get(); }
-    void token() { EXPECT_EQ(::send(mine_.get(), "", 1, MSG_NOSIGNAL), 1); }
+    void token() { EXPECT_TRUE(try_token()); }
+    /// False: the card has closed the link.
+    bool try_token() { return ::send(mine_.get(), "", 1, MSG_NOSIGNAL) == 1; }
     void close() { mine_.reset(); }
 
   private:
@@ -456,7 +433,7 @@ TEST_F(UcmaRelay, FalseCardHarmsNobodyElse) {
         }
     }
     for (int n = 0; n < 4; ++n) {
-        card.token();  // more than there can be
+        card.try_token();  // more than there can be: the card closes the link, sooner or later
     }
     EXPECT_TRUE(wait_count(*first, "descriptors", 3));
     EXPECT_FALSE(server.readable());

@@ -40,39 +40,10 @@ class Ucma : public ::testing::Test {
         ASSERT_EQ(server.listen(listener, backlog), 0);
     }
     /// As far as CONNECT, with its result.
-    int ask(std::uint16_t port, std::uint32_t qpn) { return ask("10.77.0.1", port, qpn); }
-    int ask(const char* address, std::uint16_t port, std::uint32_t qpn) {
-        EXPECT_EQ(client.create(200 + qpn), 0);
-        EXPECT_EQ(client.resolve(client.id, ipv4(address, port)), 0);
-        EXPECT_EQ(client.wait_event(), kResolved);
-        EXPECT_EQ(
-            client.command(RDMA_USER_CM_CMD_RESOLVE_ROUTE, rdma_ucm_resolve_route{client.id, 2000}),
-            0);
-        EXPECT_EQ(client.wait_event(), kRouted);
-        return client.connect(client.id, qpn);
-    }
+    int ask(std::uint16_t port, std::uint32_t qpn) { return client.ask("10.77.0.1", port, qpn); }
     /// A connection; the server's identifier.
     std::uint32_t establish(std::uint16_t port, std::uint32_t qpn) {
-        return establish("10.77.0.1", port, qpn);
-    }
-    std::uint32_t establish(const char* address, std::uint16_t port, std::uint32_t qpn) {
-        EXPECT_EQ(ask(address, port, qpn), 0);
-        EXPECT_EQ(server.wait_event(), kRequest);
-        const std::uint32_t passive = server.event.id;
-        EXPECT_EQ(server.accept(passive, 300 + qpn, qpn + 1), 0);
-        EXPECT_EQ(client.wait_event(), kResponse);
-        EXPECT_EQ(client.event.param.conn.qp_num, qpn + 1);
-        EXPECT_EQ(client.accept(client.id, 0, 0, true), 0);
-        EXPECT_EQ(server.wait_event(), kEstablished);
-        EXPECT_EQ(server.event.uid, 300 + qpn);
-        return passive;
-    }
-    static rdma_ucm_query_addr_resp addresses(CmClient& of, std::uint32_t id,
-                                              std::uint32_t option = RDMA_USER_CM_QUERY_ADDR) {
-        rdma_ucm_query_addr_resp answer{};
-        const rdma_ucm_query cmd{reinterpret_cast<std::uintptr_t>(&answer), id, option};
-        EXPECT_EQ(of.command(RDMA_USER_CM_CMD_QUERY, cmd, sizeof answer), 0);
-        return answer;
+        return client.establish("10.77.0.1", port, qpn, server);
     }
     static std::string address_of(const __kernel_sockaddr_storage& storage) {
         sockaddr_in6 a{};
@@ -322,7 +293,7 @@ TEST_F(Ucma, LoopbackListenerIsAWildcard) {
     ASSERT_EQ(server.create(100), 0);
     listener = server.id;
     ASSERT_EQ(server.bind(listener, ipv4("127.0.0.1", 7471)), 0);
-    EXPECT_EQ(addresses(server, listener).port_num, 0) << "no device is chosen by it";
+    EXPECT_EQ(server.addresses(listener).port_num, 0) << "no device is chosen by it";
     ASSERT_EQ(server.listen(listener), 0);
     ASSERT_EQ(client.create(1), 0);
     EXPECT_EQ(client.bind(client.id, ipv4("10.77.0.1", 7471)), -EADDRINUSE);
@@ -331,14 +302,14 @@ TEST_F(Ucma, LoopbackListenerIsAWildcard) {
 
 TEST_F(Ucma, LoopbackLeadsToTheCardItself) {
     listen("0.0.0.0", 7471);
-    establish("127.0.0.1", 7471, 0x100);
+    client.establish("127.0.0.1", 7471, 0x100, server);
     for (CmClient* const end : {&client, &server}) {
         const std::uint32_t id = end == &client ? client.id : server.event.id;
-        const rdma_ucm_query_addr_resp ip = addresses(*end, id);
+        const rdma_ucm_query_addr_resp ip = end->addresses(id);
         EXPECT_NE(ip.node_guid, 0U);
         EXPECT_EQ(address_of(ip.src_addr), "127.0.0.1");
         EXPECT_EQ(address_of(ip.dst_addr), "127.0.0.1");
-        const rdma_ucm_query_addr_resp gids = addresses(*end, id, RDMA_USER_CM_QUERY_GID);
+        const rdma_ucm_query_addr_resp gids = end->addresses(id, RDMA_USER_CM_QUERY_GID);
         EXPECT_EQ(gid_of(gids.src_addr), "::ffff:10.77.0.1") << "the wire knows no loopback";
         EXPECT_EQ(gid_of(gids.dst_addr), "::ffff:10.77.0.1");
     }
@@ -346,7 +317,7 @@ TEST_F(Ucma, LoopbackLeadsToTheCardItself) {
 
 TEST_F(Ucma, LoopbackIsNotTheCardsOwnAddressToAListener) {
     listen("10.77.0.1", 7471);
-    ASSERT_EQ(ask("127.0.0.1", 7471, 0x100), 0);
+    ASSERT_EQ(client.ask("127.0.0.1", 7471, 0x100), 0);
     EXPECT_EQ(client.wait_event(), kRejected);
     EXPECT_EQ(client.event.status, 8U);
 }
@@ -356,8 +327,8 @@ TEST_F(Ucma, AnAddressThatIsBoundStaysTheSourceOfLoopback) {
     ASSERT_EQ(client.bind(client.id, ipv4("10.77.0.1", 0)), 0);
     ASSERT_EQ(client.resolve(client.id, ipv4("127.0.0.1", 7471)), 0);
     ASSERT_EQ(client.wait_event(), kResolved);
-    EXPECT_EQ(address_of(addresses(client, client.id).src_addr), "10.77.0.1");
-    EXPECT_EQ(address_of(addresses(client, client.id).dst_addr), "127.0.0.1");
+    EXPECT_EQ(address_of(client.addresses(client.id).src_addr), "10.77.0.1");
+    EXPECT_EQ(address_of(client.addresses(client.id).dst_addr), "127.0.0.1");
 }
 
 TEST_F(Ucma, FromLoopbackNoOtherHostIsReached) {
@@ -366,7 +337,7 @@ TEST_F(Ucma, FromLoopbackNoOtherHostIsReached) {
     EXPECT_EQ(client.resolve(client.id, ipv4("10.77.0.2", 7471)), -EINVAL);
     EXPECT_EQ(client.resolve(client.id, ipv4("10.77.0.1", 7471)), 0);
     ASSERT_EQ(client.wait_event(), kResolved);
-    EXPECT_EQ(address_of(addresses(client, client.id).src_addr), "10.77.0.1");
+    EXPECT_EQ(address_of(client.addresses(client.id).src_addr), "10.77.0.1");
 }
 
 TEST_F(Ucma, LoopbackOfIpv6WorksOnACardWithoutSuchAnAddress) {
@@ -376,7 +347,7 @@ TEST_F(Ucma, LoopbackOfIpv6WorksOnACardWithoutSuchAnAddress) {
     ASSERT_EQ(client.create(1), 0);
     ASSERT_EQ(client.resolve(client.id, ipv6("::1", 7471)), 0);
     ASSERT_EQ(client.wait_event(), kResolved);
-    EXPECT_EQ(address_of(addresses(client, client.id).src_addr), "::1");
+    EXPECT_EQ(address_of(client.addresses(client.id).src_addr), "::1");
     ASSERT_EQ(
         client.command(RDMA_USER_CM_CMD_RESOLVE_ROUTE, rdma_ucm_resolve_route{client.id, 2000}), 0);
     ASSERT_EQ(client.wait_event(), kRouted);
@@ -388,7 +359,7 @@ TEST_F(Ucma, GroupIsResolvedWithoutANeighbour) {
     ASSERT_EQ(client.create(1, RDMA_PS_UDP), 0);
     ASSERT_EQ(client.resolve(client.id, ipv4("239.1.2.3", 0)), 0);
     ASSERT_EQ(client.wait_event(), kResolved);
-    EXPECT_EQ(address_of(addresses(client, client.id).src_addr), "10.77.0.1");
+    EXPECT_EQ(address_of(client.addresses(client.id).src_addr), "10.77.0.1");
     ASSERT_EQ(client.create(2, RDMA_PS_UDP), 0);
     EXPECT_EQ(client.resolve(client.id, ipv6("ff0e::17", 0)), 0) << "by the link-local address";
     EXPECT_EQ(client.wait_event(), kResolved);

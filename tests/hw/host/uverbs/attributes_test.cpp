@@ -3,6 +3,7 @@
 // The errno of each mistake in an ioctl or write, as ib_uverbs answers them.
 #include <set>
 
+#include "host/uverbs/ioctl.h"
 #include "running_card.h"
 
 namespace dingo::uverbs::test {
@@ -28,6 +29,10 @@ TEST_F(UverbsArguments, ValidOutputIsMarked) {
     EXPECT_NE(io.attr(UVERBS_ATTR_QUERY_PORT_RESP).flags & UVERBS_ATTR_F_VALID_OUTPUT, 0);
     EXPECT_EQ(resp.legacy_resp.link_layer, 2);
     EXPECT_GT(resp.legacy_resp.gid_tbl_len, 0u);
+    std::uint32_t speed = 0;  // newer headers: behind port_cap_flags2
+    std::memcpy(&speed, reinterpret_cast<const std::byte*>(&resp) + sizeof resp.legacy_resp + 4,
+                sizeof speed);
+    EXPECT_EQ(speed, resp.legacy_resp.active_speed);
 }
 
 TEST_F(UverbsArguments, HeaderMistakesGetTheirErrno) {
@@ -96,6 +101,256 @@ TEST_F(UverbsArguments, AttributeMistakesGetTheirErrno) {
     EXPECT_EQ(client.ioctl(nowhere), -EFAULT);
 }
 
+TEST_F(UverbsArguments, AnIoctlHas4096BytesAtMost) {
+    ib_uverbs_query_port_resp_ex resp{};
+    for (const std::size_t attributes : {254U, 255U}) {
+        Ioctl io = query_port(resp);
+        while (io.attributes().size() < attributes) {
+            ib_uverbs_attr unknown{};
+            unknown.attr_id = 77;
+            io.raw(unknown);
+        }
+        EXPECT_EQ(client.ioctl(io), attributes == 254 ? 0 : -EINVAL) << attributes;
+    }
+}
+
+// Each attribute of a good request, spoilt.
+TEST_F(UverbsArguments, AttributesHaveTheLengthOfTheirKind) {
+    ASSERT_EQ(verbs.alloc_pd(), 0);
+    const std::uint32_t pd = verbs.handle;
+    const int channel = verbs.channel();
+    const int async = verbs.async_fd();
+    ASSERT_GE(std::min(channel, async), 0);
+    std::uint32_t entries = 0;
+    dingo_create_cq_resp map{};
+    Ioctl good(UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE);
+    good.object(UVERBS_ATTR_CREATE_CQ_HANDLE)
+        .in(UVERBS_ATTR_CREATE_CQ_CQE, std::uint32_t{16})
+        .in(UVERBS_ATTR_CREATE_CQ_USER_HANDLE, std::uint64_t{1})
+        .in(UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, std::uint32_t{0})
+        .in(UVERBS_ATTR_CREATE_CQ_FLAGS, std::uint32_t{0})
+        .out(UVERBS_ATTR_CREATE_CQ_RESP_CQE, entries)
+        .object(UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL, channel)
+        .object(UVERBS_ATTR_CREATE_CQ_EVENT_FD, async)
+        .in(UVERBS_ATTR_UHW_IN, dingo_create_cq_req{})
+        .out(UVERBS_ATTR_UHW_OUT, map);
+    ASSERT_EQ(client.ioctl(good), 0);
+    EXPECT_TRUE(good.valid(UVERBS_ATTR_CREATE_CQ_RESP_CQE));
+    EXPECT_TRUE(good.valid(UVERBS_ATTR_UHW_OUT));
+    const std::set<unsigned> any_room{UVERBS_ATTR_UHW_OUT};
+    const std::set<unsigned> four_or_eight{UVERBS_ATTR_CREATE_CQ_FLAGS};
+    const std::set<unsigned> optional{UVERBS_ATTR_CREATE_CQ_FLAGS,
+                                      UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL,
+                                      UVERBS_ATTR_CREATE_CQ_EVENT_FD, UVERBS_ATTR_UHW_OUT};
+    for (std::size_t n = 0; n < good.attributes().size(); ++n) {
+        const unsigned id = good.attributes()[n].attr_id;
+        const std::uint16_t right = good.attributes()[n].len;
+        for (const int more : {-1, 1, 4}) {
+            Ioctl io = good;
+            if (right + more < 0) {
+                continue;
+            }
+            io.attributes()[n].len = static_cast<std::uint16_t>(right + more);
+            const bool ok = any_room.contains(id) || (four_or_eight.contains(id) && more == 4);
+            if (id == UVERBS_ATTR_UHW_IN) {
+                continue;  // the driver's to judge
+            }
+            EXPECT_EQ(client.ioctl(io), ok ? 0 : -EINVAL) << id << ' ' << right + more;
+        }
+        Ioctl twice = good;
+        twice.raw(good.attributes()[n]);
+        EXPECT_EQ(client.ioctl(twice), -EINVAL) << id;
+        Ioctl without = good;
+        without.attributes().erase(without.attributes().begin() + static_cast<std::ptrdiff_t>(n));
+        EXPECT_EQ(client.ioctl(without), optional.contains(id) ? 0 : -EINVAL) << id;
+    }
+    for (const std::size_t n : {6U, 7U}) {  // the channels
+        Ioctl io = good;
+        io.attributes()[n].data_s64 += std::int64_t{1} << 32;
+        EXPECT_EQ(client.ioctl(io), -EINVAL) << "no number of a descriptor";
+    }
+    Ioctl flags = good;
+    flags.attributes()[4].len = 8;
+    flags.attributes()[4].data = std::uint64_t{1} << 32;
+    EXPECT_EQ(client.ioctl(flags), -EINVAL);
+    flags.attributes()[4].data = IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
+    EXPECT_EQ(client.ioctl(flags), 0);
+    flags.attributes()[4].data = IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN;
+    EXPECT_EQ(client.ioctl(flags), -EOPNOTSUPP) << "ib_uverbs knows it, the driver does not";
+    EXPECT_EQ(verbs.destroy_pd(pd), 0);
+    ::close(channel);
+    ::close(async);
+}
+
+TEST_F(UverbsArguments, TypesAndFlagsOfQueuesAreThoseOfTheCore) {
+    ASSERT_EQ(verbs.alloc_pd(), 0);
+    const std::uint32_t pd = verbs.handle;
+    ASSERT_EQ(verbs.create_cq(), 0);
+    const std::uint32_t cq = verbs.handle;
+    struct Row {
+        std::uint64_t type;
+        std::uint32_t flags;
+        int error;
+    };
+    constexpr std::uint32_t kBlockLoopback = 1U << 1, kScatterFcs = 1U << 8, kVlan = 1U << 9,
+                            kPadding = 1U << 11, kSignalAll = 1U << 12;
+    std::vector<Row> rows{{2, 0, 0},
+                          {3, 0, 0},
+                          {4, 0, 0},
+                          {2, kSignalAll, 0},
+                          {2, kSignalAll | kPadding, -EINVAL},
+                          {4, 1U << 30, -EINVAL},
+                          {4, 1U << 10, -EINVAL}};
+    for (const std::uint32_t flag : {kBlockLoopback, kScatterFcs, kVlan, kPadding}) {
+        rows.push_back({2, flag, -EINVAL});  // of datagrams and raw packets only
+        rows.push_back({4, flag, -EOPNOTSUPP});
+    }
+    for (const std::uint64_t lacking : {8U, 9U, 10U, 0xffU}) {
+        rows.push_back({lacking, 0, -EOPNOTSUPP});
+    }
+    for (const std::uint64_t nonsense : {0U, 1U, 5U, 7U, 11U, 0x100U}) {
+        rows.push_back({nonsense, 0, -EINVAL});
+    }
+    rows.push_back({std::uint64_t{1} << 32 | 2, 0, -EINVAL});
+    const auto create = [&](const Row& row, std::uint16_t without = 0xffff, bool source = false) {
+        ib_uverbs_qp_cap cap{16, 16, 1, 1, 0}, got{};
+        std::uint32_t qpn = 0;
+        dingo_create_qp_resp map{};
+        Ioctl io(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE);
+        io.object(UVERBS_ATTR_CREATE_QP_HANDLE)
+            .object(UVERBS_ATTR_CREATE_QP_PD_HANDLE, pd)
+            .object(UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, cq)
+            .object(UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, cq)
+            .in(UVERBS_ATTR_CREATE_QP_USER_HANDLE, std::uint64_t{9})
+            .in(UVERBS_ATTR_CREATE_QP_CAP, cap)
+            .constant(UVERBS_ATTR_CREATE_QP_TYPE, row.type)
+            .in(UVERBS_ATTR_CREATE_QP_FLAGS, row.flags)
+            .out(UVERBS_ATTR_CREATE_QP_RESP_CAP, got)
+            .out(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, qpn)
+            .in(UVERBS_ATTR_UHW_IN, dingo_create_qp_req{0, 6, 6, 6, 0})
+            .out(UVERBS_ATTR_UHW_OUT, map);
+        if (source) {
+            io.in(UVERBS_ATTR_CREATE_QP_SOURCE_QPN, std::uint32_t{1});
+        }
+        std::erase_if(io.attributes(), [&](const auto& a) { return a.attr_id == without; });
+        return client.ioctl(io);
+    };
+    for (const Row& row : rows) {
+        EXPECT_EQ(create(row), row.error) << row.type << ' ' << row.flags;
+    }
+    for (const std::uint16_t handle :
+         {UVERBS_ATTR_CREATE_QP_PD_HANDLE, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE,
+          UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE}) {
+        EXPECT_EQ(create({2, 0, 0}, handle), -ENOENT) << handle;
+    }
+    EXPECT_EQ(create({4, 0, 0}, 0xffff, true), -EOPNOTSUPP) << "a source QPN";
+
+    for (const auto& [type, error] : {std::pair<std::uint64_t, int>{0, 0},
+                                      {1, -EOPNOTSUPP},
+                                      {2, -EOPNOTSUPP},
+                                      {3, -EINVAL},
+                                      {std::uint64_t{1} << 32, -EINVAL}}) {
+        std::uint32_t wr = 0, sge = 0;
+        dingo_create_srq_resp map{};
+        Ioctl io(UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE);
+        io.object(UVERBS_ATTR_CREATE_SRQ_HANDLE)
+            .object(UVERBS_ATTR_CREATE_SRQ_PD_HANDLE, pd)
+            .constant(UVERBS_ATTR_CREATE_SRQ_TYPE, type)
+            .in(UVERBS_ATTR_CREATE_SRQ_USER_HANDLE, std::uint64_t{7})
+            .in(UVERBS_ATTR_CREATE_SRQ_MAX_WR, std::uint32_t{64})
+            .in(UVERBS_ATTR_CREATE_SRQ_MAX_SGE, std::uint32_t{1})
+            .in(UVERBS_ATTR_CREATE_SRQ_LIMIT, std::uint32_t{0})
+            .out(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR, wr)
+            .out(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, sge)
+            .in(UVERBS_ATTR_UHW_IN, dingo_create_srq_req{0, 6, 6, 0})
+            .out(UVERBS_ATTR_UHW_OUT, map);
+        EXPECT_EQ(client.ioctl(io), error) << type;
+    }
+}
+
+// For ibv_import_pd().
+TEST_F(UverbsArguments, APdTellsItsNumberAgain) {
+    std::set<std::uint32_t> numbers;
+    for (int n = 0; n < 3; ++n) {
+        struct {
+            std::uint32_t handle;
+            dingo_alloc_pd_resp driver;
+        } made{};
+        ASSERT_GT(
+            client.command(IB_USER_VERBS_CMD_ALLOC_PD, Verbs::zeroed<ib_uverbs_alloc_pd>(), made),
+            0);
+        std::uint32_t pdn = ~0U;
+        const auto query = [&](std::uint32_t handle) {
+            Ioctl io(UVERBS_OBJECT_PD, DINGO_METHOD_PD_QUERY);
+            io.object(DINGO_ATTR_PD_QUERY_HANDLE, handle).out(DINGO_ATTR_PD_QUERY_RESP_PDN, pdn);
+            return client.ioctl(io);
+        };
+        EXPECT_EQ(query(made.handle), 0);
+        EXPECT_EQ(pdn, made.driver.pdn);
+        EXPECT_EQ(query(made.handle + 1), -ENOENT);
+        numbers.insert(pdn);
+    }
+    EXPECT_EQ(numbers.size(), 3U);
+}
+
+TEST_F(UverbsArguments, AdviceAboutMemoryIsCheckedAndNotTaken) {
+    ASSERT_EQ(verbs.alloc_pd(), 0);
+    std::array<std::byte, 32> list{};
+    for (const std::uint16_t length : {15, 16, 32}) {
+        ib_uverbs_attr sges{};
+        sges.attr_id = UVERBS_ATTR_ADVISE_MR_SGE_LIST;
+        sges.len = length;
+        sges.data = reinterpret_cast<std::uintptr_t>(list.data());
+        Ioctl io(UVERBS_OBJECT_MR, UVERBS_METHOD_ADVISE_MR);
+        io.object(UVERBS_ATTR_ADVISE_MR_PD_HANDLE, verbs.handle)
+            .constant(UVERBS_ATTR_ADVISE_MR_ADVICE, 0)
+            .in(UVERBS_ATTR_ADVISE_MR_FLAGS, std::uint32_t{0})
+            .raw(sges);
+        EXPECT_EQ(client.ioctl(io), length < 16 ? -EINVAL : -EOPNOTSUPP) << length;
+    }
+}
+
+// ib_uverbs: they are for kernels to come.
+TEST_F(UverbsArguments, ReservedBitsOfAnAttributeMustBeZero) {
+    ib_uverbs_query_port_resp_ex resp{};
+    Ioctl io = query_port(resp);
+    EXPECT_EQ(client.ioctl(io), 0);
+    for (ib_uverbs_attr& attr : io.attributes()) {
+        for (const std::uint16_t bits : {0x1, 0x100}) {
+            attr.attr_data.reserved = bits;
+            EXPECT_EQ(client.ioctl(io), -EINVAL) << attr.attr_id;
+        }
+        attr.attr_data.reserved = 0;
+    }
+    EXPECT_EQ(client.ioctl(io), 0);
+}
+
+// Of all other methods this number is one that nobody knows.
+TEST_F(UverbsArguments, FiveMethodsTakeDataOfTheDriver) {
+    const std::set<std::pair<unsigned, unsigned>> with{
+        {UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE},
+        {UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT},
+        {UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE},
+        {UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE},
+        {UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE}};
+    for (auto* const list : {device_methods, queue_methods, memory_methods, dm_methods}) {
+        for (const IoctlMethod& method : list()) {
+            const bool own = std::ranges::any_of(method.attributes, [](const AttributeSpec& spec) {
+                return spec.id == UVERBS_ATTR_UHW_IN || spec.id == UVERBS_ATTR_UHW_OUT;
+            });
+            for (const std::uint16_t id : {UVERBS_ATTR_UHW_IN, UVERBS_ATTR_UHW_OUT}) {
+                ib_uverbs_attr attr{};
+                attr.attr_id = id;
+                attr.flags = UVERBS_ATTR_F_MANDATORY;
+                Ioctl io(method.object, method.method);
+                const bool known = client.ioctl(io.raw(attr)) != -EPROTONOSUPPORT;
+                EXPECT_TRUE(own || known == with.contains({method.object, method.method}))
+                    << method.object << ' ' << method.method << ' ' << id;
+            }
+        }
+    }
+}
+
 TEST_F(UverbsArguments, LongerRoomIsZeroedBehindTheAnswer) {
     struct {
         ib_uverbs_query_port_resp_ex resp;
@@ -144,9 +399,37 @@ TEST_F(UverbsArguments, GidTableAndEntriesAgree) {
             .out(UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, entry);
         return client.ioctl(q);
     };
+    EXPECT_TRUE(io.valid(UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES));
+    EXPECT_TRUE(io.valid(UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES));
     EXPECT_EQ(query(table[1].gid_index), 0);
     EXPECT_EQ(std::memcmp(&entry, &table[1], sizeof entry), 0);
     EXPECT_EQ(entry.gid_type, std::uint32_t{IB_UVERBS_GID_TYPE_ROCE_V2});
+    const auto list = [&](std::uint64_t size, std::size_t room, std::uint32_t flags = 0) {
+        std::vector<std::byte> entries(room);
+        ib_uverbs_attr out{};
+        out.attr_id = UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES;
+        out.len = static_cast<std::uint16_t>(room);
+        out.data = reinterpret_cast<std::uintptr_t>(entries.data());
+        std::uint64_t n = 0;
+        Ioctl q(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_GID_TABLE);
+        q.constant(UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE, size)
+            .in(UVERBS_ATTR_QUERY_GID_TABLE_FLAGS, flags)
+            .raw(out)
+            .out(UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES, n);
+        const int result = client.ioctl(q);
+        for (std::size_t i = 0; result == 0 && i < n; ++i) {
+            const std::size_t known = std::min<std::size_t>(size, sizeof entry);
+            EXPECT_EQ(std::memcmp(entries.data() + i * size, &table[i], known), 0);
+        }
+        return result;
+    };
+    EXPECT_EQ(list(sizeof entry, count * sizeof entry), 0) << "as many as there are";
+    EXPECT_EQ(list(sizeof entry, (count - 1) * sizeof entry), -EINVAL);
+    EXPECT_EQ(list(16, 16 * count), 0) << "the GIDs alone";
+    EXPECT_EQ(list(sizeof entry + 8, count * (sizeof entry + 8)), 0) << "a later libibverbs";
+    EXPECT_EQ(list(sizeof entry, count * sizeof entry + 1), -EINVAL);
+    EXPECT_EQ(list(0, count * sizeof entry), -EINVAL);
+    EXPECT_EQ(list(sizeof entry, count * sizeof entry, 1), -EINVAL);
     EXPECT_EQ(query(0, 1), -EINVAL);
     EXPECT_EQ(query(count), -ENODATA);
     EXPECT_EQ(query(1 << 20), -EINVAL);
@@ -282,6 +565,61 @@ TEST_F(UverbsArguments, WriteHeaderMistakesGetTheirErrno) {
     EXPECT_EQ(with([](Bytes& b) { b[0] = std::byte{IB_USER_VERBS_CMD_POLL_CQ}; }), -EOPNOTSUPP);
     EXPECT_EQ(with([](Bytes& b) { b[0] = std::byte{IB_USER_VERBS_CMD_OPEN_XRCD}; }), -EOPNOTSUPP);
     EXPECT_EQ(with([](Bytes& b) { std::memset(b.data() + 8, 0, 8); }), -EFAULT);
+    const auto shorter = [&](std::uint32_t command, std::size_t bytes) {
+        Bytes cut;
+        append(cut, ib_uverbs_cmd_hdr{command, static_cast<std::uint16_t>(bytes / 4), 100});
+        cut.resize(bytes);
+        return client.write(cut);
+    };
+    EXPECT_EQ(shorter(IB_USER_VERBS_CMD_DESTROY_CQ, 16), -EFAULT) << "as rdma-core 18 sends it";
+    EXPECT_EQ(shorter(IB_USER_VERBS_CMD_DESTROY_CQ, 12), -ENOSPC);
+    EXPECT_EQ(shorter(IB_USER_VERBS_CMD_DESTROY_CQ, 20), -ENOSPC);
+    EXPECT_EQ(shorter(IB_USER_VERBS_CMD_DESTROY_QP, 16), -ENOSPC);
+    EXPECT_EQ(shorter(IB_USER_VERBS_CMD_QUERY_DEVICE, 12), -ENOSPC);
+}
+
+TEST_F(UverbsArguments, ExtendedHeaderMistakesGetTheirErrno) {
+    ib_uverbs_ex_query_device_resp resp{};
+    constexpr auto kOut = static_cast<std::uint16_t>(sizeof resp / 8);
+    const auto va = reinterpret_cast<std::uintptr_t>(&resp);
+    struct Row {
+        const char* what;
+        std::uint16_t in_words, out_words;
+        ib_uverbs_ex_cmd_hdr ex;
+        std::size_t bytes;  ///< behind both headers
+        int error;
+    };
+    const Row rows[] = {
+        {"good", 1, kOut, {va, 0, 0, 0}, 8, 0},
+        {"with room for the driver's answer", 1, kOut - 1, {va, 0, 1, 0}, 8, 0},
+        {"with a request to the driver", 1, kOut, {va, 1, 0, 0}, 16, 0},
+        {"longer than it says", 1, kOut, {va, 0, 0, 0}, 16, -EINVAL},
+        {"shorter than it says", 1, kOut, {va, 1, 0, 0}, 8, -EINVAL},
+        {"much shorter", 3, kOut, {va, 0, 0, 0}, 8, -EINVAL},
+        {"no request", 0, kOut, {va, 0, 0, 0}, 0, -ENOSPC},
+        {"request of the driver only", 0, kOut, {va, 1, 0, 0}, 8, -ENOSPC},
+        {"reserved", 1, kOut, {va, 0, 0, 1}, 8, -EINVAL},
+        {"room at no address", 1, kOut, {0, 0, 0, 0}, 8, -EINVAL},
+        {"the driver's room at no address", 1, 0, {0, 0, 1, 0}, 8, -EINVAL},
+        {"address without room", 1, 0, {va, 0, 0, 0}, 8, -EINVAL},
+        {"little room", 1, 1, {va, 0, 0, 0}, 8, -ENOSPC},
+        {"room for the driver's answer only", 1, 0, {va, 0, 1, 0}, 8, -ENOSPC},
+        {"bad address", 1, kOut, {64, 0, 0, 0}, 8, -EFAULT},
+    };
+    for (const Row& row : rows) {
+        Bytes bytes;
+        append(bytes, ib_uverbs_cmd_hdr{
+                          IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_QUERY_DEVICE,
+                          row.in_words, row.out_words});
+        append(bytes, row.ex);
+        bytes.resize(bytes.size() + row.bytes);
+        EXPECT_EQ(std::min(client.write(bytes), 0), row.error) << row.what;
+    }
+    Bytes cut;
+    append(cut, ib_uverbs_cmd_hdr{
+                    IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_QUERY_DEVICE, 0, kOut});
+    cut.resize(cut.size() + sizeof(ib_uverbs_ex_cmd_hdr) - 1);
+    EXPECT_EQ(client.write(cut), -EINVAL);
 }
 
 TEST_F(UverbsArguments, ExtendedQueryAnswersAsMuchAsThereIsRoomFor) {
@@ -311,6 +649,21 @@ TEST_F(UverbsArguments, InvokeWriteAndWriteShareTheirCommands) {
         .out(UVERBS_ATTR_CORE_OUT, resp);
     EXPECT_EQ(client.ioctl(io), 0);
     EXPECT_EQ(std::memcmp(&resp, &by_write, sizeof resp), 0);
+    EXPECT_TRUE(io.valid(UVERBS_ATTR_CORE_OUT));
+    ASSERT_EQ(verbs.alloc_pd(), 0);
+    Ioctl shortest(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE);
+    shortest.constant(UVERBS_ATTR_WRITE_CMD, IB_USER_VERBS_CMD_DEALLOC_PD)
+        .in(UVERBS_ATTR_CORE_IN, verbs.handle);
+    EXPECT_EQ(client.ioctl(shortest), 0) << "four bytes";
+    Ioctl silent(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE);
+    ASSERT_EQ(verbs.alloc_pd(), 0);
+    std::uint64_t unused = 0x5a5a;
+    silent.constant(UVERBS_ATTR_WRITE_CMD, IB_USER_VERBS_CMD_DEALLOC_PD)
+        .in(UVERBS_ATTR_CORE_IN, verbs.handle)
+        .out(UVERBS_ATTR_CORE_OUT, unused);
+    EXPECT_EQ(client.ioctl(silent), 0);
+    EXPECT_FALSE(silent.valid(UVERBS_ATTR_CORE_OUT)) << "this command has no answer";
+    EXPECT_EQ(unused, 0x5a5aU);
     Ioctl none(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE);
     none.constant(UVERBS_ATTR_WRITE_CMD, IB_USER_VERBS_CMD_OPEN_XRCD);
     EXPECT_EQ(client.ioctl(none), -EOPNOTSUPP);

@@ -118,6 +118,7 @@ class Ioctl {
     }
 
     ib_uverbs_ioctl_hdr& header() { return header_; }
+    std::vector<ib_uverbs_attr>& attributes() { return attrs_; }
     /// As one block of memory, header first; attributes are read back by attr().
     std::span<std::byte> block() {
         header_.num_attrs = static_cast<std::uint16_t>(attrs_.size());
@@ -129,6 +130,9 @@ class Ioctl {
             append(block_, a);
         }
         return block_;
+    }
+    [[nodiscard]] bool valid(std::uint16_t id) const {
+        return (attr(id).flags & UVERBS_ATTR_F_VALID_OUTPUT) != 0;
     }
     [[nodiscard]] ib_uverbs_attr attr(std::uint16_t id) const {
         ib_uverbs_attr a{};

@@ -35,17 +35,65 @@ TEST_F(UverbsCommands, AccessThatTheDeviceLacksIsNotAccessThatNobodyKnows) {
     EXPECT_EQ(verbs.reg_mr(pd, memory.data(), 64, 1U << 10), -EINVAL);
 }
 
+// Before the client is asked to change its memory for it.
+TEST_F(UverbsCommands, ARegionsAddressesAreCheckedByBothCommands) {
+    ASSERT_EQ(verbs.reg_mr(pd, memory.data(), 64), 0);
+    const std::uint32_t mr = verbs.handle;
+    const std::uint64_t at = reinterpret_cast<std::uintptr_t>(memory.data());
+    const std::uint64_t in_page = at % 4096;
+    const std::uint64_t last_page = UINT64_MAX - 4095;
+    struct Row {
+        std::uint64_t start, length, iova;
+        bool good;
+    };
+    const Row rows[] = {
+        {at, 64, at, true},
+        {at, 64, at + 4096, true},
+        {at, 64, in_page, true},
+        {at, 64, at + 1, false},
+        {at, 64, at + 2, false},
+        {at, 64, at ^ 2048, false},
+        {at, 0, at, false},
+        {at, UINT64_MAX - at, in_page, true},
+        {at, UINT64_MAX - at + 1, in_page, false},
+        {at, 4096 - in_page, last_page + in_page, true},
+        {at, 4097 - in_page, last_page + in_page, false},
+    };
+    std::array<std::uint32_t, 3> room{};
+    const auto answer = [&](std::uint32_t number, auto cmd, const Row& row) {
+        cmd.response = reinterpret_cast<std::uintptr_t>(room.data());
+        cmd.start = row.start;
+        cmd.length = row.length;
+        cmd.hca_va = row.iova;
+        Request request(DINGO_UVERBS_WRITE);
+        request.payload = Client::classic(number, cmd, sizeof room);
+        const Answer got = client.send(request);
+        return got.header.type == DINGO_UVERBS_NEED_SHARING ? 1 : got.result();
+    };
+    for (const Row& row : rows) {
+        const auto text =
+            testing::PrintToString(std::vector<std::uint64_t>{row.start, row.length, row.iova});
+        auto reg = Verbs::zeroed<ib_uverbs_reg_mr>();
+        reg.pd_handle = pd;
+        EXPECT_EQ(answer(IB_USER_VERBS_CMD_REG_MR, reg, row), row.good ? 1 : -EINVAL) << text;
+        auto rereg = Verbs::zeroed<ib_uverbs_rereg_mr>();
+        rereg.mr_handle = mr;
+        rereg.flags = 1;
+        EXPECT_EQ(answer(IB_USER_VERBS_CMD_REREG_MR, rereg, row), row.good ? 1 : -EINVAL) << text;
+    }
+}
+
 TEST_F(UverbsCommands, ReregThatNamesNoPdLooksAtNone) {
     ASSERT_EQ(verbs.reg_mr(pd, memory.data(), 64), 0);
     const std::uint32_t mr = verbs.handle;
     ASSERT_EQ(verbs.alloc_pd(), 0);
     const std::uint32_t other = verbs.handle;
-    const auto rereg = [&](std::uint32_t flags, std::uint32_t pd_handle) {
+    const auto rereg = [&](std::uint32_t flags, std::uint32_t pd_handle, std::uint32_t access = 1) {
         auto cmd = Verbs::zeroed<ib_uverbs_rereg_mr>();
         cmd.mr_handle = mr;
         cmd.flags = flags;
         cmd.pd_handle = pd_handle;
-        cmd.access_flags = 1;
+        cmd.access_flags = access;
         std::array<std::uint32_t, 2> resp{};
         return std::min(client.command(IB_USER_VERBS_CMD_REREG_MR, cmd, resp), 0);
     };
@@ -56,6 +104,8 @@ TEST_F(UverbsCommands, ReregThatNamesNoPdLooksAtNone) {
     EXPECT_EQ(verbs.destroy_pd(other), 0) << "it did not get the region";
     EXPECT_EQ(verbs.destroy_pd(pd), -EBUSY);
     EXPECT_EQ(rereg(kPd, 0xffff), -EINVAL);
+    EXPECT_EQ(rereg(kPd, pd, 1U << 31), 0) << "no rights are asked for";
+    EXPECT_EQ(rereg(kAccess, pd, 1U << 31), -EINVAL);
 }
 
 // As in the kernel, where ib_uverbs looks before the driver does.

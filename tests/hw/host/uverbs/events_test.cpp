@@ -90,6 +90,42 @@ TEST_F(UverbsEvents, TakeBackCountsThoseThatWaitInTheCard) {
     EXPECT_EQ(read_completion(client.get()), 0u);
 }
 
+// Else the card would never sleep.
+TEST_F(UverbsEvents, AChannelWakesTheCardOnlyWhenThereIsSomethingToSend) {
+    auto channel = make(EventChannel::Kind::kCompletion);
+    const UniqueFd client = channel->give_client_end();
+    const HeldChannel hold(channel, client.get());
+    const auto wakes = [&] {
+        pollfd ready{poller.fd(), POLLIN, 0};
+        return ::poll(&ready, 1, 0) != 0;
+    };
+    EXPECT_FALSE(wakes());
+    channel->post({1, 0});
+    EXPECT_FALSE(wakes()) << "it has been sent";
+    constexpr unsigned kMany = 5000;  // more than the socket takes
+    for (unsigned i = 0; i < kMany; ++i) {
+        channel->post({2, 0});
+    }
+    EXPECT_FALSE(wakes()) << "the client has not read";
+    EXPECT_EQ(channel->take_back([](const auto& e) { return e.element == 2; }), kMany);
+    EXPECT_FALSE(wakes());
+    EXPECT_EQ(read_completion(client.get()), 1U);
+    for (unsigned i = 0; i < kMany; ++i) {
+        channel->post({2, 0});
+    }
+    unsigned seen = 0;
+    for (unsigned rounds = 0; seen < kMany && rounds < kMany; ++rounds) {
+        while (read_completion(client.get()) != 0) {
+            ++seen;
+        }
+        EXPECT_EQ(wakes(), seen < kMany);
+        poller.wait(0);
+    }
+    EXPECT_EQ(seen, kMany);
+    EXPECT_EQ(stats.sent, 1U + 2 * kMany);
+    EXPECT_EQ(stats.taken_back, kMany);
+}
+
 TEST_F(UverbsEvents, ClientThatReadsNothingCostsNoMemoryWithoutBound) {
     auto channel = make(EventChannel::Kind::kAsync);
     const UniqueFd client = channel->give_client_end();
@@ -164,6 +200,21 @@ TEST(UverbsObjects, HandlesAreSmallAndUsedAgainAndTypesAreChecked) {
     EXPECT_EQ(code(UVERBS_OBJECT_MW, 0), 0);
     EXPECT_EQ(code(UVERBS_OBJECT_AH, 1), ENOENT);
     EXPECT_EQ(code(UVERBS_OBJECT_AH, UINT64_MAX), ENOENT);
+}
+
+TEST(UverbsObjects, AClientHasAMillionAtMost) {
+    ObjectTable table;
+    const auto add = [&] {
+        table.add(std::make_unique<Thing>(static_cast<ObjectType>(UVERBS_OBJECT_AH)));
+    };
+    for (std::size_t n = 0; n < std::size_t{1} << 20; ++n) {
+        add();
+    }
+    EXPECT_THROW(add(), ErrnoError);
+    table.remove(table.lookup(UVERBS_OBJECT_AH, 77));
+    EXPECT_NO_THROW(add());
+    EXPECT_THROW(add(), ErrnoError);
+    EXPECT_EQ(table.size(), std::size_t{1} << 20);
 }
 
 TEST(UverbsObjects, WhatIsInUseIsBusyUntilItsUserGoes) {

@@ -3,8 +3,11 @@
 // Descriptors whose close() waits, sent to a card: what another client asks for meanwhile is
 // answered while the close() still waits.
 #include "base/foreign_fd.h"
+#include "base/elsewhere.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <iterator>
@@ -15,6 +18,23 @@
 
 namespace dingo::uverbs::test {
 namespace {
+
+/// False: the card has closed the connection.
+bool send_with(int socket, const void* bytes, std::size_t size, const std::vector<int>& fds) {
+    iovec iov{const_cast<void*>(bytes), size};
+    std::vector<std::byte> control(CMSG_SPACE(fds.size() * sizeof(int)));
+    msghdr msg{};
+    msg.msg_iov = &iov;
+    msg.msg_iovlen = 1;
+    msg.msg_control = control.data();
+    msg.msg_controllen = control.size();
+    cmsghdr* const c = CMSG_FIRSTHDR(&msg);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
+    std::memcpy(CMSG_DATA(c), fds.data(), fds.size() * sizeof(int));
+    return ::sendmsg(socket, &msg, MSG_NOSIGNAL) >= 0;
+}
 
 /// A TCP connection whose sender's end holds data that the other end does not take, and lingers:
 /// the last close() of the sender's end waits until the receiver's end goes.
@@ -50,27 +70,38 @@ class Lingering {
     UniqueFd receiver_;
 };
 
-void send_with(int socket, const void* bytes, std::size_t size, const std::vector<int>& fds) {
-    iovec iov{const_cast<void*>(bytes), size};
-    std::vector<std::byte> control(CMSG_SPACE(fds.size() * sizeof(int)));
-    msghdr msg{};
-    msg.msg_iov = &iov;
-    msg.msg_iovlen = 1;
-    msg.msg_control = control.data();
-    msg.msg_controllen = control.size();
-    cmsghdr* const c = CMSG_FIRSTHDR(&msg);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
-    std::memcpy(CMSG_DATA(c), fds.data(), fds.size() * sizeof(int));
-    EXPECT_GE(::sendmsg(socket, &msg, MSG_NOSIGNAL), 0);
-}
+/// A UNIX socket with such a connection in its queue: who closes it closes that, too.
+class Slow {
+  public:
+    Slow() {
+        std::array<int, 2> pair{};
+        EXPECT_EQ(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair.data()), 0);
+        const UniqueFd other(pair[0]);
+        socket_.reset(pair[1]);
+        EXPECT_TRUE(send_with(other.get(), "x", 1, {lingering_.sender()}));
+        lingering_.forget();
+    }
+    void let_go() { lingering_.let_go(); }
+    /// Closes our copy, so that the receiver of get() has the last one. There must be one.
+    void forget() { socket_.reset(); }
+    [[nodiscard]] int get() const { return socket_.get(); }
+
+  private:
+    Lingering lingering_;
+    UniqueFd socket_;
+};
 
 bool wait_until_closing(bool wanted) {
     for (int i = 0; i < 5000 && (closing_elsewhere() != 0) != wanted; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     return (closing_elsewhere() != 0) == wanted;
+}
+
+/// Until the card has ended the connection.
+void wait_for_end(const Client& client) {
+    pollfd end{client.socket(), 0, 0};
+    EXPECT_EQ(::poll(&end, 1, 10'000), 1);
 }
 
 class UverbsForeignFd : public testing::Test {
@@ -97,6 +128,22 @@ class UverbsForeignFd : public testing::Test {
         honest_.send_bytes_without_answer(request.bytes(), theirs.get());
     }
     /// All copies of the slow descriptor are on their way to the card: let it run.
+    /// So many descriptors that are slow to close, the fixture's among them, in one message to a
+    /// card that does not look yet. Returns the others: only the card has them.
+    std::vector<std::unique_ptr<Slow>> send_slow(const Client& from, unsigned count) {
+        std::vector<std::unique_ptr<Slow>> more;
+        stop_card();
+        std::vector<int> fds{slow_.get()};
+        for (unsigned i = 1; i < count; ++i) {
+            more.push_back(std::make_unique<Slow>());
+            fds.push_back(more.back()->get());
+        }
+        EXPECT_TRUE(send_with(from.socket(), "x", 1, fds));
+        for (const auto& one : more) {
+            one->forget();
+        }
+        return more;
+    }
     void expect_others_served() {
         slow_.forget();
         card_.open_gate();
@@ -109,7 +156,7 @@ class UverbsForeignFd : public testing::Test {
     }
 
     RunningCard card_;
-    Lingering slow_;
+    Slow slow_;
     Client honest_;
     Verbs verbs_;
     UniqueFd gate_answer_;
@@ -118,32 +165,22 @@ class UverbsForeignFd : public testing::Test {
 TEST_F(UverbsForeignFd, OneBeforeHelloHoldsNobodyUp) {
     Client hostile(card_.directory, false);
     stop_card();
-    send_with(hostile.socket(), "x", 1, {slow_.sender()});
+    EXPECT_TRUE(send_with(hostile.socket(), "x", 1, {slow_.get()}));
     expect_others_served();
 }
 
 TEST_F(UverbsForeignFd, AsManyAsTheKernelTakesHoldNobodyUp) {
     Client hostile(card_.directory, false);
     stop_card();
-    send_with(hostile.socket(), "x", 1, std::vector<int>(253, slow_.sender()));
+    EXPECT_TRUE(send_with(hostile.socket(), "x", 1, std::vector<int>(253, slow_.get())));
     expect_others_served();
 }
 
 // Each of them keeps a thread that closes; what other clients send does not wait for one.
 TEST_F(UverbsForeignFd, ManyHoldNobodyUp) {
     constexpr unsigned kMany = 100;
-    std::vector<std::unique_ptr<Lingering>> more;
     Client hostile(card_.directory, false);
-    stop_card();
-    std::vector<int> fds{slow_.sender()};
-    for (unsigned i = 1; i < kMany; ++i) {
-        more.push_back(std::make_unique<Lingering>());
-        fds.push_back(more.back()->sender());
-    }
-    send_with(hostile.socket(), "x", 1, fds);
-    for (const auto& one : more) {
-        one->forget();
-    }
+    const auto more = send_slow(hostile, kMany);
     expect_others_served();
     EXPECT_GE(closing_elsewhere(), kMany);
     const std::size_t waiting = closing_elsewhere();
@@ -158,6 +195,89 @@ TEST_F(UverbsForeignFd, ManyHoldNobodyUp) {
     }
 }
 
+// The closers of one client are all blocked: what another client leaves behind is closed.
+TEST_F(UverbsForeignFd, WhatOthersLeaveIsClosedMeanwhile) {
+    constexpr unsigned kMany = 100;
+    Client hostile(card_.directory, false);
+    const auto more = send_slow(hostile, kMany);
+    expect_others_served();
+    // A pipe is no file in memory, so a thread closes it.
+    std::array<int, 2> pipe{};
+    ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
+    const UniqueFd reading(pipe[0]);
+    UniqueFd writing(pipe[1]);
+    Client other(card_.directory, false);
+    EXPECT_TRUE(send_with(other.socket(), "x", 1, {writing.get()}));
+    writing.reset();
+    pollfd end{reading.get(), 0, 0};
+    EXPECT_EQ(::poll(&end, 1, 10'000), 1) << "the card has it open";
+    for (const auto& one : more) {
+        one->let_go();
+    }
+}
+
+TEST_F(UverbsForeignFd, WhoseDescriptorsCannotBeClosedIsNotListenedTo) {
+    constexpr unsigned kEach = 100;
+    constexpr unsigned kMessages = 8;
+    std::vector<std::unique_ptr<Slow>> more;
+    slow_.let_go();
+    slow_.forget();  // is closed here
+    unsigned heard = 0;
+    for (unsigned n = 0; n < kMessages; ++n) {
+        if (n == 3) {  // until it shows that none of them is done with
+            std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+        }
+        std::vector<std::unique_ptr<Slow>> batch;
+        std::vector<int> fds;
+        for (unsigned i = 0; i < kEach; ++i) {
+            batch.push_back(std::make_unique<Slow>());
+            fds.push_back(batch.back()->get());
+        }
+        const std::size_t before = closing_elsewhere();
+        Client hostile(card_.directory, false);
+        stop_card();
+        const bool sent = send_with(hostile.socket(), "x", 1, fds);
+        for (auto& one : batch) {
+            if (!sent) {
+                one->let_go();  // the copy here is the last
+            }
+            one->forget();
+            more.push_back(std::move(one));
+        }
+        card_.open_gate();
+        wait_for_end(hostile);
+        heard += closing_elsewhere() >= before + kEach ? 1 : 0;
+    }
+    EXPECT_GE(heard, 1U);
+    EXPECT_LE(heard, 3U);
+    EXPECT_EQ(verbs_.alloc_pd(), 0);
+    EXPECT_EQ(verbs_.destroy_pd(verbs_.handle), 0);
+    for (const auto& one : more) {
+        one->let_go();
+    }
+}
+
+// The card does not let them linger.
+TEST_F(UverbsForeignFd, SocketsThatLingerAreClosedAtOnce) {
+    slow_.let_go();
+    slow_.forget();  // is closed here
+    std::vector<std::unique_ptr<Lingering>> many;
+    std::vector<int> fds;
+    for (unsigned i = 0; i < 100; ++i) {
+        many.push_back(std::make_unique<Lingering>());
+        fds.push_back(many.back()->sender());
+    }
+    Client hostile(card_.directory, false);
+    stop_card();
+    EXPECT_TRUE(send_with(hostile.socket(), "x", 1, fds));
+    for (const auto& one : many) {
+        one->forget();
+    }
+    card_.open_gate();
+    wait_for_end(hostile);
+    EXPECT_TRUE(wait_until_closing(false));
+}
+
 TEST_F(UverbsForeignFd, OneInTheQueueOfAReplySocketHoldsNobodyUp) {
     Client hostile(card_.directory);
     stop_card();
@@ -165,7 +285,7 @@ TEST_F(UverbsForeignFd, OneInTheQueueOfAReplySocketHoldsNobodyUp) {
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()), 0);
     const UniqueFd mine(pair[0]);
     UniqueFd theirs(pair[1]);
-    send_with(mine.get(), "x", 1, {slow_.sender()});
+    EXPECT_TRUE(send_with(mine.get(), "x", 1, {slow_.get()}));
     const Request request(DINGO_UVERBS_SYSFS);
     hostile.send_bytes_without_answer(request.bytes(), theirs.get());
     theirs.reset();
@@ -176,7 +296,7 @@ TEST_F(UverbsForeignFd, OneBehindAMessageThatEndsTheConnectionHoldsNobodyUp) {
     Client hostile(card_.directory);
     stop_card();
     ASSERT_EQ(::send(hostile.socket(), "x", 1, MSG_NOSIGNAL), 1);
-    send_with(hostile.socket(), "y", 1, {slow_.sender()});
+    EXPECT_TRUE(send_with(hostile.socket(), "y", 1, {slow_.get()}));
     hostile.close();
     expect_others_served();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // References between objects, isolation of clients, and what is left when a client goes.
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "running_card.h"
@@ -100,6 +101,35 @@ TEST_F(UverbsLifetime, ThousandsOfChannelsMayComeAndGo) {
         ASSERT_GE(fd, 0) << i;
         ::close(fd);
     }
+}
+
+TEST_F(UverbsLifetime, AConnectionHas4096ChannelsAtMost) {
+    constexpr std::size_t kMost = 4096;
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit many = before;
+    many.rlim_cur = before.rlim_max;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &many), 0);
+    if (many.rlim_cur < 2 * kMost + 500) {
+        GTEST_SKIP() << "both ends are this process's, which may not open so many";
+    }
+    std::vector<UniqueFd> channels;
+    for (std::size_t n = 0; n < kMost; ++n) {
+        channels.emplace_back(n % 2 == 0 ? verbs.channel() : verbs.async_fd());
+        ASSERT_TRUE(bool(channels.back())) << n;
+    }
+    EXPECT_EQ(verbs.channel(), -EMFILE);
+    EXPECT_EQ(verbs.async_fd(), -EMFILE);
+    Client other(card.directory);
+    Verbs theirs(other);
+    EXPECT_EQ(theirs.get_context(), 0);
+    EXPECT_GE(theirs.channel(), 0) << "others have theirs";
+    channels.pop_back();
+    for (int i = 0; i < 1000 && card.objects("channel") > static_cast<int>(kMost); ++i) {
+    }
+    EXPECT_GE(verbs.channel(), 0);
+    channels.clear();
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 TEST_F(UverbsLifetime, EverythingGoesWithTheConnection) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // RDMA netlink of a card: requests of `rdma` and libibverbs, and invalid ones.
+#include <endian.h>
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
-
 #include <sys/resource.h>
+#include <sys/sysmacros.h>
 
 #include <list>
 #include <map>
@@ -95,7 +96,38 @@ TEST_F(UverbsNetlink, DeviceAndPortAreNamed) {
     }
 }
 
+// Programs match answers with requests by these.
+TEST_F(UverbsNetlink, AnAnswerHasItsRequestsTypeAndNumberAndOfADumpItIsAPart) {
+    for (const unsigned operation :
+         {RDMA_NLDEV_CMD_GET, RDMA_NLDEV_CMD_PORT_GET, RDMA_NLDEV_CMD_RES_GET}) {
+        for (const bool dump : {false, true}) {
+            const Reply reply =
+                ask(dump ? message(operation, NLM_F_DUMP) : about(operation, kIndex, 1));
+            nlmsghdr header{};
+            ASSERT_GE(reply.bytes.size(), sizeof header);
+            std::memcpy(&header, reply.bytes.data(), sizeof header);
+            EXPECT_EQ(header.nlmsg_type, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, operation));
+            EXPECT_EQ(header.nlmsg_seq, 77U);
+            EXPECT_EQ(header.nlmsg_pid, 0U);
+            EXPECT_EQ(header.nlmsg_flags & NLM_F_MULTI, dump ? NLM_F_MULTI : 0);
+        }
+    }
+}
+
 TEST_F(UverbsNetlink, OtherDevicesAndPortsAreNotThere) {
+    for (const unsigned operation :
+         {RDMA_NLDEV_CMD_GET, RDMA_NLDEV_CMD_PORT_GET, RDMA_NLDEV_CMD_RES_GET,
+          RDMA_NLDEV_CMD_RES_PD_GET, RDMA_NLDEV_CMD_RES_CTX_GET, RDMA_NLDEV_CMD_STAT_GET}) {
+        Bytes dump = message(operation, NLM_F_DUMP);
+        attribute(dump, RDMA_NLDEV_ATTR_DEV_INDEX, kIndex + 1);
+        EXPECT_EQ(ask(dump).result, -ENODEV) << operation;
+        Bytes cut = message(operation, NLM_F_DUMP);
+        append(cut, nlattr{6, RDMA_NLDEV_ATTR_DEV_INDEX});
+        append(cut, kIndex);  // of which two bytes count
+        const auto length = static_cast<std::uint32_t>(cut.size());
+        std::memcpy(cut.data(), &length, sizeof length);
+        EXPECT_EQ(ask(cut).result, -EINVAL) << operation;
+    }
     EXPECT_EQ(ask(about(RDMA_NLDEV_CMD_GET, 4, 1)).result, -ENODEV);
     EXPECT_EQ(ask(about(RDMA_NLDEV_CMD_PORT_GET, kIndex, 2)).result, -EINVAL);
     EXPECT_EQ(ask(message(RDMA_NLDEV_CMD_GET, 0)).result, -EINVAL);
@@ -265,6 +297,125 @@ TEST_F(UverbsNetlink, EachObjectTellsWhatItIs) {
     }
 }
 
+// As `rdma dev show -d` and `rdma link show -d` print them.
+TEST_F(UverbsNetlink, DeviceAndPortTellWhatTheyAre) {
+    Client client(card_.directory);
+    Verbs verbs(client);
+    ASSERT_EQ(verbs.get_context(), 0);
+    ib_uverbs_query_device_resp device{};
+    ASSERT_GT(client.command(IB_USER_VERBS_CMD_QUERY_DEVICE,
+                             Verbs::zeroed<ib_uverbs_query_device>(), device),
+              0);
+    ib_uverbs_query_port_resp port{};
+    auto query = Verbs::zeroed<ib_uverbs_query_port>();
+    query.port_num = 1;
+    ASSERT_GT(client.command(IB_USER_VERBS_CMD_QUERY_PORT, query, port), 0);
+    const auto text = [](std::string_view all) {  // its first bytes as a number, with the 0
+        std::uint64_t value = 0;
+        const std::string copy(all);
+        std::memcpy(&value, copy.c_str(), std::min(copy.size() + 1, sizeof value));
+        return value;
+    };
+    const std::string version = std::to_string(device.fw_ver >> 16) + "." +
+                                std::to_string(device.fw_ver >> 8 & 0xff) + "." +
+                                std::to_string(device.fw_ver & 0xff);
+    using Found = std::map<int, std::uint64_t>;
+    const Found handle{{RDMA_NLDEV_ATTR_DEV_INDEX, kIndex},
+                       {RDMA_NLDEV_ATTR_DEV_NAME, text("dingo0")}};
+    const auto check = [&](unsigned operation, Found expected) {
+        expected.insert(handle.begin(), handle.end());
+        EXPECT_EQ(attributes(ask(about(operation, kIndex, 1))), expected) << operation;
+    };
+    check(RDMA_NLDEV_CMD_GET, {{RDMA_NLDEV_ATTR_PORT_INDEX, 1},
+                               {RDMA_NLDEV_ATTR_CAP_FLAGS, device.device_cap_flags},
+                               {RDMA_NLDEV_ATTR_FW_VERSION, text(version)},
+                               {RDMA_NLDEV_ATTR_NODE_GUID, be64toh(device.node_guid)},
+                               {RDMA_NLDEV_ATTR_SYS_IMAGE_GUID, be64toh(device.sys_image_guid)},
+                               {RDMA_NLDEV_ATTR_DEV_NODE_TYPE, 1},
+                               {RDMA_NLDEV_ATTR_DEV_PROTOCOL, text("roce")}});
+    check(RDMA_NLDEV_CMD_PORT_GET, {{RDMA_NLDEV_ATTR_PORT_INDEX, 1},
+                                    {RDMA_NLDEV_ATTR_PORT_STATE, port.state},
+                                    {RDMA_NLDEV_ATTR_PORT_PHYS_STATE, port.phys_state}});
+}
+
+// libibverbs asks so which file is the device's.
+TEST_F(UverbsNetlink, TheCharacterDeviceIsFound) {
+    const auto chardev = [&](std::string_view type, std::uint32_t device) {
+        Bytes bytes = message(RDMA_NLDEV_CMD_GET_CHARDEV, 0);
+        attribute(bytes, RDMA_NLDEV_ATTR_DEV_INDEX, device);
+        append(bytes, nlattr{12, RDMA_NLDEV_ATTR_CHARDEV_TYPE});
+        std::array<char, 8> name{};
+        type.copy(name.data(), name.size());
+        append(bytes, name);
+        const auto length = static_cast<std::uint32_t>(bytes.size());
+        std::memcpy(bytes.data(), &length, sizeof length);
+        return ask(bytes);
+    };
+    const Reply reply = chardev("uverbs", kIndex);
+    EXPECT_EQ(reply.result, 0);
+    const auto found = attributes(reply);
+    EXPECT_EQ(found.at(RDMA_NLDEV_ATTR_DEV_INDEX), kIndex);
+    EXPECT_EQ(found.at(RDMA_NLDEV_ATTR_CHARDEV), ::makedev(231, 192 + kIndex));
+    EXPECT_EQ(found.at(RDMA_NLDEV_ATTR_CHARDEV_ABI), 1U);
+    EXPECT_EQ(found.at(RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID), 0U);
+    EXPECT_TRUE(found.contains(RDMA_NLDEV_ATTR_DEV_NAME));
+    EXPECT_NE(reply.text().find("uverbs3"), std::string::npos);
+    EXPECT_EQ(chardev("uverbs", 4).result, -ENODEV);
+    EXPECT_EQ(chardev("issm", kIndex).result, -ENODEV);
+    EXPECT_EQ(ask(about(RDMA_NLDEV_CMD_GET_CHARDEV, kIndex, 1)).result, -EINVAL) << "no type";
+}
+
+TEST_F(UverbsNetlink, NoCounterIsBoundToObjects) {
+    for (const std::uint16_t flags : {0, NLM_F_DUMP}) {
+        Bytes bytes = message(RDMA_NLDEV_CMD_STAT_GET, flags);
+        attribute(bytes, RDMA_NLDEV_ATTR_DEV_INDEX, kIndex);
+        attribute(bytes, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+        attribute(bytes, RDMA_NLDEV_ATTR_STAT_RES, RDMA_NLDEV_ATTR_RES_QP);
+        const Reply reply = ask(bytes);
+        EXPECT_EQ(reply.result, flags == 0 ? -EOPNOTSUPP : 0);
+        EXPECT_TRUE(reply.messages().empty());
+    }
+    EXPECT_EQ(ask(about(RDMA_NLDEV_CMD_STAT_GET, kIndex, 2)).result, -EINVAL) << "another port";
+    EXPECT_EQ(ask(about(RDMA_NLDEV_CMD_STAT_GET, 4, 1)).result, -ENODEV);
+    EXPECT_EQ(ask(message(RDMA_NLDEV_CMD_STAT_GET, NLM_F_DUMP)).messages().size(), 1U);
+}
+
+// An entry has an end: a message of 4,096 bytes holds it.
+TEST_F(UverbsNetlink, ASharedReceiveQueueNames16OfItsUsers) {
+    Client client(card_.directory);
+    Verbs verbs(client);
+    ASSERT_EQ(verbs.get_context(), 0);
+    ASSERT_EQ(verbs.alloc_pd(), 0);
+    const std::uint32_t pd = verbs.handle;
+    ASSERT_EQ(verbs.create_cq(), 0);
+    const std::uint32_t cq = verbs.handle;
+    ASSERT_EQ(verbs.create_srq(pd), 0);
+    const auto srq = static_cast<int>(verbs.handle);
+    std::set<std::uint32_t> users;
+    std::uint32_t last = 0;
+    const auto named = [&] {
+        const auto srqns = numbers(ask(message(RDMA_NLDEV_CMD_RES_SRQ_GET, NLM_F_DUMP)),
+                                   RDMA_NLDEV_ATTR_RES_SRQ, RDMA_NLDEV_ATTR_RES_SRQN);
+        EXPECT_EQ(srqns.size(), 1U);
+        Bytes question = message(RDMA_NLDEV_CMD_RES_SRQ_GET, 0);
+        attribute(question, RDMA_NLDEV_ATTR_DEV_INDEX, kIndex);
+        attribute(question, RDMA_NLDEV_ATTR_RES_SRQN, *srqns.begin());
+        return numbers(ask(question), RDMA_NLDEV_ATTR_RES_QP, RDMA_NLDEV_ATTR_RES_LQPN);
+    };
+    for (std::size_t n = 1; n <= 17; ++n) {
+        ASSERT_EQ(verbs.create_qp(pd, cq, srq), 0);
+        last = verbs.handle;
+        users.insert(verbs.qpn);
+        const auto seen = named();
+        EXPECT_EQ(seen.size(), std::min<std::size_t>(n, 16));
+        EXPECT_TRUE(std::includes(users.begin(), users.end(), seen.begin(), seen.end()));
+    }
+    users.erase(verbs.qpn);
+    ASSERT_EQ(verbs.destroy_qp(last), 0);
+    const auto seen = named();
+    EXPECT_EQ(std::set(seen.begin(), seen.end()), users) << "who is gone is not named";
+}
+
 // enum: 1 is shared, as where no namespaces of their own are asked for.
 TEST_F(UverbsNetlink, DevicesAreSharedBetweenNamespaces) {
     const auto found = attributes(ask(message(RDMA_NLDEV_CMD_SYS_GET, 0)));
@@ -296,6 +447,7 @@ TEST_F(UverbsNetlink, ManyContextsComeInPiecesOfOneMessage) {
             EXPECT_LE(piece.messages()[0], 4096U);
             const auto pids = numbers(piece, RDMA_NLDEV_ATTR_RES_CTX, RDMA_NLDEV_ATTR_RES_PID);
             seen += pids.count(static_cast<std::uint32_t>(::getpid()));
+            EXPECT_EQ(numbers(piece, RDMA_NLDEV_ATTR_RES_CTX, RDMA_NLDEV_ATTR_RES_CTXN), pids);
             from = piece.next;
             ++pieces;
         } while (from != 0 && pieces < 100);

@@ -3,6 +3,9 @@
 // Messages: what the card takes, and what ends the connection.
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <thread>
 
 #include "running_card.h"
@@ -17,6 +20,32 @@ UniqueFd sealed_memfd(std::size_t size, bool seal = true) {
         EXPECT_EQ(::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
     }
     return fd;
+}
+
+// A card may be older or newer than the preload library of its clients: one version, one meaning.
+TEST(UverbsProtocol, NumbersAndSizesOfItsVersionStay) {
+    EXPECT_EQ(DINGO_UVERBS_VERSION, 1);
+    const std::vector<std::uint32_t> types{
+        DINGO_UVERBS_HELLO,   DINGO_UVERBS_IOCTL,        DINGO_UVERBS_WRITE,
+        DINGO_UVERBS_MMAP,    DINGO_UVERBS_SYSFS,        DINGO_UVERBS_RDMA_CM,
+        DINGO_UVERBS_NETLINK, DINGO_UVERBS_RDMA_CM_JOIN, DINGO_UVERBS_RDMA_CM_ROUTES};
+    EXPECT_EQ(types, (std::vector<std::uint32_t>{1, 2, 3, 4, 5, 6, 7, 8, 9}));
+    const std::vector<std::uint32_t> replies{DINGO_UVERBS_DONE, DINGO_UVERBS_NEED_SHARING,
+                                             DINGO_UVERBS_NEED_FDS};
+    EXPECT_EQ(replies, (std::vector<std::uint32_t>{1, 2, 3}));
+    const std::vector<std::uint32_t> kinds{DINGO_UVERBS_FD_OTHER, DINGO_UVERBS_FD_COMP,
+                                           DINGO_UVERBS_FD_ASYNC};
+    EXPECT_EQ(kinds, (std::vector<std::uint32_t>{0, 1, 2}));
+    const std::vector<std::uint32_t> flags{DINGO_UVERBS_SHARED, DINGO_UVERBS_FAULT,
+                                           DINGO_UVERBS_FDS,    DINGO_UVERBS_BADF,
+                                           DINGO_UVERBS_TOKEN,  DINGO_UVERBS_GPU};
+    EXPECT_EQ(flags, (std::vector<std::uint32_t>{1, 2, 4, 8, 16, 32}));
+    const std::vector<std::size_t> sizes{
+        sizeof(dingo_uverbs_request),   sizeof(dingo_uverbs_reply),
+        sizeof(dingo_uverbs_segment),   sizeof(dingo_uverbs_fixup),
+        sizeof(dingo_uverbs_cm_routes), sizeof(dingo_uverbs_cm_prefix),
+        sizeof(dingo_uverbs_gpu)};
+    EXPECT_EQ(sizes, (std::vector<std::size_t>{40, 72, 32, 24, 16, 20, 104}));
 }
 
 TEST(UverbsProtocol, HelloTellsTheCardsPidAndDeviceNumber) {
@@ -82,6 +111,49 @@ TEST(UverbsProtocol, EachMalformedFieldClosesTheConnectionAndIsCounted) {
     }
 }
 
+TEST(UverbsProtocol, MemoryOfAGpuThatMakesNoSenseClosesTheConnection) {
+    RunningCard card;
+    using Change = void (*)(Request&, dingo_uverbs_gpu&, std::vector<int>&);
+    const std::vector<std::pair<const char*, Change>> changes{
+        {"kind", [](Request&, dingo_uverbs_gpu& g, std::vector<int>&) { g.kind = 3; }},
+        {"reserved", [](Request&, dingo_uverbs_gpu& g, std::vector<int>&) { g.reserved = 1; }},
+        {"no size", [](Request&, dingo_uverbs_gpu& g, std::vector<int>&) { g.size = 0; }},
+        {"size", [](Request&, dingo_uverbs_gpu& g, std::vector<int>&) { g.size = UINT64_MAX; }},
+        {"offset", [](Request&, dingo_uverbs_gpu& g, std::vector<int>&) { g.offset = g.size; }},
+        {"no descriptor", [](Request&, dingo_uverbs_gpu& g,
+                             std::vector<int>&) { g.kind = DINGO_UVERBS_GPU_DESCRIPTOR; }},
+        {"descriptor", [](Request&, dingo_uverbs_gpu&, std::vector<int>& fds) { fds = {0}; }},
+        {"segments too",
+         [](Request& r, dingo_uverbs_gpu&, std::vector<int>& fds) {
+             r.segments.push_back({.va = 0, .length = 4096, .offset = 0, .fd = 0, .flags = 0});
+             fds = {0};
+         }},
+        {"shared too", [](Request& r, dingo_uverbs_gpu&,
+                          std::vector<int>&) { r.header.flags |= DINGO_UVERBS_SHARED; }},
+        {"mmap", [](Request& r, dingo_uverbs_gpu&,
+                    std::vector<int>&) { r.header.type = DINGO_UVERBS_MMAP; }},
+        {"short", [](Request& r, dingo_uverbs_gpu&, std::vector<int>&) { r.payload.resize(1); }},
+    };
+    for (const auto& [name, change] : changes) {
+        Client client(card.directory);
+        Request request(DINGO_UVERBS_WRITE);
+        request.header.flags = DINGO_UVERBS_GPU;
+        request.payload.resize(64);
+        dingo_uverbs_gpu gpu{};
+        gpu.kind = DINGO_UVERBS_GPU_IPC;
+        gpu.size = 4096;
+        std::vector<int> fds;
+        change(request, gpu, fds);
+        Bytes bytes = request.bytes();
+        Bytes with;
+        append(with, gpu);
+        with.resize(std::string_view(name) == "short" ? 50 : with.size());
+        bytes.insert(bytes.begin() + sizeof(dingo_uverbs_request), with.begin(), with.end());
+        EXPECT_TRUE(client.send_bytes(bytes, fds).closed) << name;
+    }
+    EXPECT_EQ(card.stats()["host"]["malformed"], changes.size());
+}
+
 TEST(UverbsProtocol, NothingIsTakenBehindWhatClosedTheConnection) {
     RunningCard card;
     std::array<int, 2> pair{};
@@ -131,27 +203,6 @@ TEST(UverbsProtocol, StatisticsWriteAddressesAsPeopleDo) {
     EXPECT_EQ(std::string(gids["0"]).substr(0, 6), "fe80::");
 }
 
-TEST(UverbsAttachment, HearsOfNothingAfterItsEnd) {
-    model::register_model_engine();
-    Driver driver{DriverConfig{}};
-    auto ends = make_loop_pair();
-    EngineConfig config;
-    config.memory_doorbells = true;
-    Card card("model", config, driver, *ends.first);
-    driver.start(card);
-    const std::string directory = fresh_directory();
-    {
-        const UverbsAttachment attachment({.directory = directory, .share = false, .number = 0},
-                                          driver);
-        EXPECT_TRUE(bool(driver.on_port_event));
-    }
-    EXPECT_FALSE(bool(driver.on_port_event));
-    card.set_link(false);
-    EXPECT_TRUE(driver.poll(1));
-    card.set_frame_tap(nullptr);
-    std::filesystem::remove_all(directory);
-}
-
 TEST(UverbsProtocol, SegmentsThatOverlapOrAreOddCloseTheConnection) {
     RunningCard card;
     const UniqueFd fd = sealed_memfd(1 << 16);
@@ -173,6 +224,75 @@ TEST(UverbsProtocol, SegmentsThatOverlapOrAreOddCloseTheConnection) {
         request.fds = {fd.get()};
         EXPECT_TRUE(client.send(request).closed) << segments[0].va;
     }
+    const auto pages = [](std::size_t count) {
+        std::vector<dingo_uverbs_segment> segments;
+        for (std::uint64_t n = 0; n < count; ++n) {
+            segments.push_back({4096 * n, 4096, 4096 * n, 0, 0});
+        }
+        return segments;
+    };
+    for (const std::size_t count : {1U, 2U, 30U, 31U}) {  // side by side
+        Client client(card.directory);
+        Request request(DINGO_UVERBS_WRITE);
+        request.header.flags = DINGO_UVERBS_SHARED;
+        request.segments = pages(count);
+        request.fds = {fd.get()};
+        EXPECT_EQ(client.send(request).closed, count > DINGO_UVERBS_MAX_SEGMENTS) << count;
+    }
+}
+
+// A card keeps no descriptor that it has not asked for.
+TEST(UverbsProtocol, AnAnswerToNeedFdsHasAtMostFour) {
+    RunningCard card;
+    Client client(card.directory);
+    const std::string_view path = "class/known";
+    Request request(DINGO_UVERBS_SYSFS);
+    std::transform(path.begin(), path.end(), std::back_inserter(request.payload),
+                   [](char c) { return static_cast<std::byte>(c); });
+    for (std::size_t fds = 0; fds <= 6; ++fds) {
+        request.fds.assign(fds, 0);
+        request.header.flags = DINGO_UVERBS_FDS;
+        EXPECT_EQ(client.send(request).result(), fds <= 4 ? 0 : -EINVAL) << fds;
+        request.header.flags = DINGO_UVERBS_FAULT;
+        EXPECT_EQ(client.send(request).result(), fds == 0 ? 0 : -EINVAL) << fds;
+    }
+}
+
+TEST(UverbsProtocol, DescriptorsAreAskedForByTheirNumbers) {
+    RunningCard card;
+    Client client(card.directory);
+    Verbs verbs(client);
+    ASSERT_EQ(verbs.get_context(), 0);
+    const auto ask = [&](std::int32_t number, std::uint32_t flags, std::vector<int> fds) {
+        auto cmd = Verbs::zeroed<ib_uverbs_create_cq>();
+        cmd.cqe = 10;
+        cmd.comp_channel = number;
+        std::array<std::byte, 512> room{};
+        cmd.response = reinterpret_cast<std::uintptr_t>(room.data());
+        Request request(DINGO_UVERBS_WRITE);
+        request.payload = Client::classic(IB_USER_VERBS_CMD_CREATE_CQ, cmd, room.size());
+        append(request.payload, dingo_create_cq_req{});
+        const auto words = static_cast<std::uint16_t>(request.payload.size() / 4);
+        std::memcpy(request.payload.data() + 4, &words, sizeof words);
+        request.header.flags = flags;
+        request.fds = std::move(fds);
+        return client.send(request);
+    };
+    for (const std::int32_t number : {0, 5, INT32_MAX}) {
+        const Answer answer = ask(number, 0, {});
+        EXPECT_EQ(answer.header.type, std::uint32_t{DINGO_UVERBS_NEED_FDS});
+        EXPECT_EQ(answer.header.num_need_fds, 1U);
+        EXPECT_EQ(answer.header.need_fds[0], number);
+    }
+    EXPECT_GT(ask(-1, 0, {}).result(), 0) << "no channel";
+    EXPECT_EQ(ask(5, DINGO_UVERBS_FDS, {}).result(), -EBADF);
+    EXPECT_EQ(ask(5, DINGO_UVERBS_FDS | DINGO_UVERBS_BADF, {}).result(), -EBADF);
+    EXPECT_EQ(ask(5, DINGO_UVERBS_FDS, {0}).result(), -EBADF) << "no channel of ours";
+    const int channel = verbs.channel();
+    ASSERT_GE(channel, 0);
+    EXPECT_EQ(ask(5, DINGO_UVERBS_FDS | DINGO_UVERBS_BADF, {channel}).result(), -EBADF);
+    EXPECT_GT(ask(5, DINGO_UVERBS_FDS, {channel}).result(), 0) << "whatever its number there";
+    ::close(channel);
 }
 
 TEST(UverbsProtocol, SharedMemoryThatCanShrinkOrIsTooShortIsRefused) {

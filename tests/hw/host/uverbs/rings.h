@@ -82,7 +82,6 @@ class Ring {
         std::byte* const at = page.bytes().data();
         std::atomic_ref<std::uint64_t>(reinterpret_cast<std::uint64_t*>(at)[slot]).store(value);
         std::atomic_ref<std::byte>(at[DINGO_DB_DIRTY_OFFSET + slot / 8]).store(std::byte{1});
-        std::atomic_thread_fence(std::memory_order_seq_cst);
         return std::atomic_ref<std::uint32_t>(
                    *reinterpret_cast<std::uint32_t*>(at + DINGO_DB_NEED_KICK_OFFSET))
                    .load() != 0;

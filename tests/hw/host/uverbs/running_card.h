@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A whole kernel-less card with the model as its engine: its loop runs in a thread of its own.
+// A whole kernel-less card with the model as its engine, its data thread and its control thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,8 +13,11 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "app/card_loop.h"
+#include "app/control_loop.h"
+#include "base/elsewhere.h"
 #include "base/unix_socket.h"
 #include "dingo/model.h"
 #include "host/rdma_cm/cm_service.h"
@@ -48,7 +51,7 @@ class RunningCard {
         config.memory_doorbells = true;
         config.mac += host - 1;
         config.withheld = withheld;
-        card_.emplace("model", config, driver_, *wire_);
+        card_.emplace("model", config, driver_, *wire_, engine_gate_);
         driver_.start(*card_);
         attachment_.emplace(
             UverbsAttachment::Options{
@@ -68,13 +71,16 @@ class RunningCard {
         }
         stop_.reset(::eventfd(0, EFD_CLOEXEC));
         served_.emplace(directory + "/control", *card_, *attachment_, *wire_);
-        loop_.emplace(IdlePolicy::Limits{}, stop_.get());
-        loop_->add(*served_);
-        thread_ = std::thread([this] { loop_->run(); });
+        control_.emplace(stop_.get());
+        data_.emplace(IdlePolicy::Limits{}, engine_gate_);
+        control_->add(*served_);
+        data_->add(*served_);
+        threads_.emplace_back([this] { control_->run(); });
+        threads_.emplace_back([this] { data_->run(); });
     }
     ~RunningCard() {
         stop();
-        loop_.reset();
+        data_.reset();
         served_.reset();
         rdma_cm_.reset();
         attachment_.reset();
@@ -82,10 +88,12 @@ class RunningCard {
     }
     /// As SIGTERM does.
     void stop() {
-        if (thread_.joinable()) {
-            const std::uint64_t one = 1;
-            EXPECT_EQ(::write(stop_.get(), &one, sizeof one), 8);
-            thread_.join();
+        if (!threads_.empty()) {
+            EXPECT_EQ(::eventfd_write(stop_.get(), 1), 0);
+            threads_.front().join();
+            data_->end();
+            threads_.back().join();
+            threads_.clear();
         }
     }
 
@@ -100,6 +108,8 @@ class RunningCard {
         }
         return nlohmann::json::parse(reply, nullptr, false);
     }
+    /// Of the gate, by all.
+    std::uint64_t visits() const { return engine_gate_->visits(); }
     nlohmann::json stats() const { return control(R"({"cmd":"stats"})"); }
     /// Number of objects of all clients.
     int objects(const char* type) const {
@@ -137,6 +147,7 @@ class RunningCard {
     }
 
     std::mutex gate_;
+    std::shared_ptr<Gate> engine_gate_ = std::make_shared<Gate>();
     Driver driver_;
     std::unique_ptr<Wire> wire_;
     std::unique_ptr<Wire> peer_;
@@ -145,12 +156,16 @@ class RunningCard {
     std::optional<rdma_cm::CmService> rdma_cm_;
     UniqueFd stop_;
     std::optional<ServedCard> served_;
-    std::optional<CardLoop> loop_;
-    std::thread thread_;
+    std::optional<ControlLoop> control_;
+    std::optional<CardLoop> data_;
+    std::vector<std::thread> threads_;
 };
 
 /// Once the control connections that are being closed are gone: the least of many looks.
 inline std::size_t open_descriptors() {
+    for (int i = 0; i < 5000 && closing_elsewhere() != 0; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     std::size_t least = SIZE_MAX;
     for (int i = 0; i < 20; ++i) {
         std::size_t n = 0;

@@ -96,7 +96,7 @@ TEST_F(UverbsWrite, ClassicQueuesComeWithTheirRings) {
     EXPECT_TRUE(Ring(client, cq_out.ring).mapped());
     const std::uint32_t made_cq = cq_resp.cq_handle;
     EXPECT_EQ(
-        classic(IB_USER_VERBS_CMD_CREATE_CQ, make_cq, dingo_create_cq_req{1, 0}, cq_resp, cq_out),
+        classic(IB_USER_VERBS_CMD_CREATE_CQ, make_cq, dingo_create_cq_req{2, 0}, cq_resp, cq_out),
         -EOPNOTSUPP)
         << "the driver reads its request";
 
@@ -344,12 +344,13 @@ TEST_F(UverbsWrite, QueryTellsWhatModifySet) {
 // What the card has behind its answer is nobody's to read.
 TEST_F(UverbsWrite, RoomBehindAnAnswerIsZeroed) {
     const auto ask = [&](std::uint32_t number, auto cmd, std::size_t answer) {
-        std::vector<std::uint8_t> room(answer + 64, 0xee);
+        constexpr std::size_t kMore = 700;
+        std::vector<std::uint8_t> room(answer + kMore, 0xee);
         cmd.response = reinterpret_cast<std::uintptr_t>(room.data());
         const int result = client.write(Client::classic(number, cmd, room.size()));
         EXPECT_GT(result, 0) << number;
-        EXPECT_EQ(std::vector<std::uint8_t>(room.end() - 64, room.end()),
-                  std::vector<std::uint8_t>(64))
+        EXPECT_EQ(std::vector<std::uint8_t>(room.end() - kMore, room.end()),
+                  std::vector<std::uint8_t>(kMore))
             << number;
     };
     ask(IB_USER_VERBS_CMD_QUERY_DEVICE, Verbs::zeroed<ib_uverbs_query_device>(),
@@ -436,6 +437,47 @@ TEST_F(UverbsWrite, ReregThatNamesNoRangeKeepsIt) {
     EXPECT_EQ(range(), std::pair(at + 128, std::uint64_t{256}));
     EXPECT_EQ(rereg(0), -EINVAL);
     EXPECT_EQ(rereg(8), -EOPNOTSUPP);
+}
+
+// What is left is what others have: of the port, too, whose number may be an object's handle.
+TEST_F(UverbsWrite, AnObjectThatGoesTakesBackItsOwnEventsThatNobodyRead) {
+    const int async = verbs.async_fd();
+    ASSERT_GE(async, 0);
+    ASSERT_EQ(::fcntl(async, F_SETFL, O_NONBLOCK), 0);
+    std::vector<std::uint32_t> srqs;
+    for (std::uint64_t user = 1; user <= 3; ++user) {
+        auto cmd = Verbs::zeroed<ib_uverbs_create_srq>();
+        cmd.user_handle = user;
+        cmd.pd_handle = pd;
+        cmd.max_wr = 16;
+        cmd.max_sge = 1;
+        ib_uverbs_create_srq_resp resp{};
+        dingo_create_srq_resp out{};
+        ASSERT_EQ(
+            classic(IB_USER_VERBS_CMD_CREATE_SRQ, cmd, dingo_create_srq_req{0, 4, 6, 0}, resp, out),
+            0);
+        srqs.push_back(resp.srq_handle);
+        auto modify = Verbs::zeroed<ib_uverbs_modify_srq>();
+        modify.srq_handle = resp.srq_handle;
+        modify.attr_mask = 2;
+        modify.srq_limit = 5;
+        ASSERT_GT(client.command(IB_USER_VERBS_CMD_MODIFY_SRQ, modify), 0);
+    }
+    card.control(R"({"cmd":"link","up":false})");
+    for (int n = 0; n < 5000 && card.stats()["host"]["events_sent"] != 4; ++n) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    ASSERT_EQ(verbs.destroy_srq(srqs[0]), 0);
+    EXPECT_EQ(verbs.reported[1], 0U) << "its event was taken back";
+    using Event = std::pair<std::uint64_t, std::uint32_t>;
+    std::vector<Event> left;
+    for (ib_uverbs_async_event_desc event{}; ::read(async, &event, sizeof event) > 0;) {
+        left.emplace_back(event.element, event.event_type);
+    }
+    EXPECT_EQ(left, (std::vector<Event>{{2, 15}, {3, 15}, {1, 10}}));
+    ASSERT_EQ(verbs.destroy_srq(srqs[1]), 0);
+    EXPECT_EQ(verbs.reported[1], 1U) << "this one was read";
+    EXPECT_EQ(card.stats()["host"]["events_taken_back"], 1);
 }
 
 // Objects that name no descriptor for their events get the context's own.

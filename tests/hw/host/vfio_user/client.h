@@ -90,6 +90,55 @@ struct Answer {
     }
 };
 
+/// One message, with descriptors.
+inline void send_to(int socket, std::span<const std::byte> bytes, std::span<const int> fds) {
+    iovec iov{const_cast<std::byte*>(bytes.data()), bytes.size()};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * 32)> control{};
+    msghdr msg{};
+    msg.msg_iov = &iov;
+    msg.msg_iovlen = 1;
+    if (!fds.empty()) {
+        msg.msg_control = control.data();
+        msg.msg_controllen = CMSG_SPACE(fds.size_bytes());
+        cmsghdr* c = CMSG_FIRSTHDR(&msg);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(fds.size_bytes());
+        std::memcpy(CMSG_DATA(c), fds.data(), fds.size_bytes());
+    }
+    ASSERT_EQ(::sendmsg(socket, &msg, MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+}
+
+/// The next message; nullopt when none is here (MSG_DONTWAIT) or the connection is closed.
+inline std::optional<Answer> receive_from(int socket, int flags) {
+    Answer a;
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * 8)> control{};
+    iovec iov{&a.header, sizeof a.header};
+    msghdr msg{};
+    msg.msg_iov = &iov;
+    msg.msg_iovlen = 1;
+    msg.msg_control = control.data();
+    msg.msg_controllen = control.size();
+    if (::recvmsg(socket, &msg, flags | MSG_CMSG_CLOEXEC) !=
+        static_cast<ssize_t>(sizeof a.header)) {
+        return std::nullopt;
+    }
+    for (cmsghdr* c = CMSG_FIRSTHDR(&msg); c != nullptr; c = CMSG_NXTHDR(&msg, c)) {
+        int fd = -1;
+        std::memcpy(&fd, CMSG_DATA(c), sizeof fd);
+        a.fds.emplace_back(fd);
+    }
+    a.payload.resize(a.header.size - sizeof a.header);
+    for (std::size_t have = 0; have < a.payload.size();) {
+        const ssize_t n = ::recv(socket, a.payload.data() + have, a.payload.size() - have, 0);
+        if (n <= 0) {
+            return std::nullopt;
+        }
+        have += static_cast<std::size_t>(n);
+    }
+    return a;
+}
+
 /// Server, device and client, connected by a socket pair.
 class Harness {
   public:
@@ -136,21 +185,7 @@ class Harness {
     }
 
     void send_raw(std::span<const std::byte> bytes, std::span<const int> fds = {}) {
-        iovec iov{const_cast<std::byte*>(bytes.data()), bytes.size()};
-        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * 32)> control{};
-        msghdr msg{};
-        msg.msg_iov = &iov;
-        msg.msg_iovlen = 1;
-        if (!fds.empty()) {
-            msg.msg_control = control.data();
-            msg.msg_controllen = CMSG_SPACE(fds.size_bytes());
-            cmsghdr* c = CMSG_FIRSTHDR(&msg);
-            c->cmsg_level = SOL_SOCKET;
-            c->cmsg_type = SCM_RIGHTS;
-            c->cmsg_len = CMSG_LEN(fds.size_bytes());
-            std::memcpy(CMSG_DATA(c), fds.data(), fds.size_bytes());
-        }
-        ASSERT_EQ(::sendmsg(client.get(), &msg, MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+        send_to(client.get(), bytes, fds);
     }
 
     void send(std::uint16_t command, const Bytes& payload, std::span<const int> fds = {},
@@ -169,35 +204,7 @@ class Harness {
     }
 
     /// The next message from the server; nullopt when none is here or the connection is closed.
-    std::optional<Answer> receive() {
-        Answer a;
-        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * 8)> control{};
-        iovec iov{&a.header, sizeof a.header};
-        msghdr msg{};
-        msg.msg_iov = &iov;
-        msg.msg_iovlen = 1;
-        msg.msg_control = control.data();
-        msg.msg_controllen = control.size();
-        if (::recvmsg(client.get(), &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) !=
-            static_cast<ssize_t>(sizeof a.header)) {
-            return std::nullopt;
-        }
-        for (cmsghdr* c = CMSG_FIRSTHDR(&msg); c != nullptr; c = CMSG_NXTHDR(&msg, c)) {
-            int fd = -1;
-            std::memcpy(&fd, CMSG_DATA(c), sizeof fd);
-            a.fds.emplace_back(fd);
-        }
-        a.payload.resize(a.header.size - sizeof a.header);
-        for (std::size_t have = 0; have < a.payload.size();) {
-            const ssize_t n =
-                ::recv(client.get(), a.payload.data() + have, a.payload.size() - have, 0);
-            if (n <= 0) {
-                return std::nullopt;
-            }
-            have += static_cast<std::size_t>(n);
-        }
-        return a;
-    }
+    std::optional<Answer> receive() { return receive_from(client.get(), MSG_DONTWAIT); }
 
     Answer request(std::uint16_t command, const Bytes& payload, std::span<const int> fds = {}) {
         const std::uint16_t id = next_id;

@@ -19,11 +19,6 @@ inline constexpr std::uint32_t kAllAccess = DINGO_ACC_LOCAL_WRITE | DINGO_ACC_RE
                                             DINGO_ACC_REMOTE_READ | DINGO_ACC_REMOTE_ATOMIC |
                                             DINGO_ACC_MW_BIND;
 
-/// Largest payload of a frame at a path_mtu code.
-constexpr std::uint32_t pmtu_of(std::uint8_t path_mtu) {
-    return 128U << path_mtu;
-}
-
 /// Drops, duplicates and delays frames by chance, repeatably.
 class Chance {
   public:

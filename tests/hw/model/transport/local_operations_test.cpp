@@ -75,15 +75,6 @@ TEST_F(LocalOperations, NopCompletesInOrder) {
     EXPECT_EQ(cqe.wqe_index, index);
 }
 
-TEST_F(LocalOperations, FastRegistrationOpensAndInvalidationCloses) {
-    start();
-    const std::uint32_t key = fast.key ^ 0x11;
-    run(reg(key));
-    EXPECT_EQ(write_from_peer(0x10000, key).status, DINGO_WCS_SUCCESS);
-    run(local_inv(key));
-    EXPECT_EQ(write_from_peer(0x10000, key).status, DINGO_WCS_REM_ACCESS_ERR);
-}
-
 TEST_F(LocalOperations, InvalidationWaitsForTheMessagesBeforeIt) {
     start();
     const std::uint32_t key = fast.key ^ 0x11;
@@ -104,55 +95,6 @@ TEST_F(LocalOperations, InvalidationWaitsForTheMessagesBeforeIt) {
     EXPECT_TRUE(lost);
 }
 
-TEST_F(LocalOperations, SendWithInvalidate) {
-    start();
-    const std::uint32_t key = fast.key ^ 0x11;
-    run(reg(key));
-    driver(0).post_recv(qp(0), 4, {mr[0].sge(0, 100)});
-    SendWr wr;
-    wr.opcode = DINGO_WR_SEND_INV;
-    wr.imm = key;
-    wr.sges = {mr[1].sge(0, 50)};
-    driver(1).post_send(qp(1), wr);
-    EXPECT_EQ(wait(1).status, DINGO_WCS_SUCCESS);
-    const dingo_cqe cqe = wait(0);
-    EXPECT_EQ(cqe_opcode(cqe), DINGO_WC_RECV_INV);
-    EXPECT_EQ(cqe.flags, DINGO_CQE_FLAGS_INV_MASK);
-    EXPECT_EQ(cqe.imm, key);
-    EXPECT_EQ(write_from_peer(0x10000, key).status, DINGO_WCS_REM_ACCESS_ERR);
-}
-
-TEST_F(LocalOperations, SendWithInvalidateOfANonKey) {
-    start();
-    driver(0).post_recv(qp(0), 4, {mr[0].sge(0, 100)});
-    SendWr wr;
-    wr.opcode = DINGO_WR_SEND_INV;
-    wr.imm = mr[0].key;  // an ordinary region cannot be invalidated from outside
-    wr.sges = {mr[1].sge(0, 50)};
-    driver(1).post_send(qp(1), wr);
-    EXPECT_EQ(wait(1).status, DINGO_WCS_REM_ACCESS_ERR);
-    EXPECT_EQ(wait(0).status, DINGO_WCS_LOC_ACCESS_ERR);
-    EXPECT_EQ(write_from_peer(mr[0].iova, mr[0].key).status, DINGO_WCS_WR_FLUSH_ERR);
-}
-
-TEST_F(LocalOperations, WindowOpensAPartOfARegion) {
-    start();
-    const Mr window = driver(0).create_key(DINGO_MRT_MW2);
-    const std::uint32_t key = window.key ^ 0x22;
-    run(bind(window.key, key, mr[0].iova + 4096, 4096));
-    EXPECT_EQ(write_from_peer(mr[0].iova + 4096, key).status, DINGO_WCS_SUCCESS);
-    run(local_inv(key));
-    EXPECT_EQ(write_from_peer(mr[0].iova + 4096, key).status, DINGO_WCS_REM_ACCESS_ERR);
-}
-
-TEST_F(LocalOperations, OutsideTheWindowIsRefused) {
-    start();
-    const Mr window = driver(0).create_key(DINGO_MRT_MW2);
-    const std::uint32_t key = window.key ^ 0x22;
-    run(bind(window.key, key, mr[0].iova + 4096, 4096));
-    EXPECT_EQ(write_from_peer(mr[0].iova + 8192 - 7, key).status, DINGO_WCS_REM_ACCESS_ERR);
-}
-
 TEST_F(LocalOperations, FailuresStopTheQp) {
     start();
     const auto bad = [&](const SendWr& wr) {
@@ -163,13 +105,6 @@ TEST_F(LocalOperations, FailuresStopTheQp) {
         EXPECT_EQ(state(0), DINGO_QPS_ERR);
     };
     bad(local_inv(0x12345678));
-}
-
-TEST_F(LocalOperations, BindBeyondTheRegionFails) {
-    start();
-    const Mr window = driver(0).create_key(DINGO_MRT_MW2);
-    driver(0).post_send(qp(0), bind(window.key, window.key ^ 1, mr[0].iova + kRegion - 10, 11));
-    EXPECT_STREQ(status_name(wait(0).status), "MW_BIND_ERR");
 }
 
 TEST_F(LocalOperations, EveryPageSizeOfTheContractIsTaken) {

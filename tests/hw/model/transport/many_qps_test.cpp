@@ -34,9 +34,7 @@ class ManyQps : public Connected {
         path.dest_qpn = peer;
         path.dgid = address.dgid;
         path.dmac = address.dmac;
-        driver(i).to_init(local, path);
-        driver(i).to_rtr(local, path);
-        driver(i).to_rts(local, path);
+        driver(i).bring_up(local, path);
     }
 };
 

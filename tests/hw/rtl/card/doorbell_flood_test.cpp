@@ -136,9 +136,7 @@ TEST_F(RtlDoorbellFlood, QueueIsFlushedWhileDoorbellsKeepComing) {
     cq_ = driver_.create_cq(12);
     qp_ = driver_.create_qp(cq_, cq_, {.kind = DINGO_QPT_UD, .log_sq = 12});
     TestDriver::PathOptions path;
-    driver_.to_init(qp_, path);
-    driver_.to_rtr(qp_, path);
-    driver_.to_rts(qp_, path);
+    driver_.bring_up(qp_, path);
     // A key that is nobody's takes the QP to SQE, where requests are flushed as they are posted.
     SendWr wr;
     wr.sges.resize(1);

@@ -27,6 +27,9 @@ bool mode(const char* wanted) {
 
 }  // namespace
 
+/// Of cuda_share.cpp.
+std::byte* fake_host(std::uint64_t address, std::size_t bytes);
+
 extern "C" {
 
 int cuInit(unsigned flags) {
@@ -40,6 +43,7 @@ int cuGetErrorName(int error, const char** name) {
     *name = error == kNoDevice       ? "CUDA_ERROR_NO_DEVICE"
             : error == kOutOfMemory  ? "CUDA_ERROR_OUT_OF_MEMORY"
             : error == kNotSupported ? "CUDA_ERROR_NOT_SUPPORTED"
+            : error == 700           ? "CUDA_ERROR_ILLEGAL_ADDRESS"
                                      : "CUDA_ERROR_INVALID_VALUE";
     return kSuccess;
 }
@@ -85,7 +89,7 @@ int cuMemFree_v2(unsigned long long address) {
     return has_context && fake::memory().release(address) ? kSuccess : kInvalidValue;
 }
 int cuMemcpyHtoD_v2(unsigned long long to, const void* from, std::size_t bytes) {
-    std::byte* host = has_context ? fake::memory().host(to, bytes) : nullptr;
+    std::byte* host = has_context ? fake_host(to, bytes) : nullptr;
     if (host == nullptr) {
         return kInvalidValue;
     }
@@ -93,7 +97,7 @@ int cuMemcpyHtoD_v2(unsigned long long to, const void* from, std::size_t bytes) 
     return kSuccess;
 }
 int cuMemcpyDtoH_v2(void* to, unsigned long long from, std::size_t bytes) {
-    const std::byte* host = has_context ? fake::memory().host(from, bytes) : nullptr;
+    const std::byte* host = has_context ? fake_host(from, bytes) : nullptr;
     if (host == nullptr) {
         return kInvalidValue;
     }

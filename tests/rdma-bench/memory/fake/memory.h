@@ -26,6 +26,12 @@ struct Allocation {
     std::uint64_t start = 0;  ///< address of the memfd's first byte
     std::uint64_t bytes = 0;
     std::byte* map = nullptr;
+    std::uint64_t lead = 0;   ///< of the address, in the memfd
+    std::uint64_t asked = 0;  ///< bytes from there
+    bool secret = false;      ///< no other process can have it
+
+    /// In the lead: who has it open in another process sees that its owner has freed it.
+    [[nodiscard]] bool freed() const { return lead != 0 && map[0] != std::byte{0}; }
 };
 
 class Memory {
@@ -33,12 +39,42 @@ class Memory {
     /// The address lies `lead` bytes into the memfd.
     std::uint64_t allocate(std::uint64_t bytes, std::uint64_t lead) {
         const std::lock_guard<std::mutex> lock(mutex_);
+        return add(create((lead + bytes + kPage - 1) / kPage * kPage), lead, bytes);
+    }
+
+    /// A memfd of so many bytes.
+    static int create(std::uint64_t bytes) {
+        const int fd = memfd_create("fake gpu", MFD_ALLOW_SEALING | MFD_CLOEXEC);
+        return fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0 ||
+                       fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0
+                   ? -1
+                   : fd;
+    }
+
+    /// What another process has allocated, at a new address here. The descriptor is taken.
+    std::uint64_t adopt(int fd, std::uint64_t lead, std::uint64_t bytes) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        return add(fd, lead, bytes);
+    }
+
+    /// The allocation that holds the range, or nullptr. For a moment.
+    const Allocation* find(std::uint64_t address, std::uint64_t bytes) {
+        return holder(address, bytes);
+    }
+    void keep_secret(std::uint64_t address) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        allocations_[address].secret = true;
+    }
+
+  private:
+    std::uint64_t add(int fd, std::uint64_t lead, std::uint64_t bytes) {
         Allocation a;
         a.start = next_;
         a.bytes = (lead + bytes + kPage - 1) / kPage * kPage;
-        a.fd = memfd_create("fake gpu", MFD_ALLOW_SEALING | MFD_CLOEXEC);
-        if (a.fd < 0 || ftruncate(a.fd, static_cast<off_t>(a.bytes)) != 0 ||
-            fcntl(a.fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
+        a.lead = lead;
+        a.asked = bytes;
+        a.fd = fd;
+        if (a.fd < 0) {
             return 0;
         }
         void* map = mmap(nullptr, a.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, a.fd, 0);
@@ -52,16 +88,27 @@ class Memory {
         return address;
     }
 
-    bool release(std::uint64_t address) {
+  public:
+    /// `owner`: it is freed for all.
+    bool release(std::uint64_t address, bool owner = true) {
         const std::lock_guard<std::mutex> lock(mutex_);
         const auto found = allocations_.find(address);
         if (found == allocations_.end()) {
             return false;
         }
+        if (owner && found->second.lead != 0) {
+            found->second.map[0] = std::byte{1};
+        }
         munmap(found->second.map, found->second.bytes);
         close(found->second.fd);
         allocations_.erase(found);
         return true;
+    }
+
+    void release_all() {
+        while (!allocations_.empty()) {
+            release(allocations_.begin()->first);
+        }
     }
 
     /// Null when the range is not inside one allocation.

@@ -63,8 +63,7 @@ inline std::uint16_t ipv4_header_sum(const std::byte* p) noexcept {
     for (std::size_t i = 0; i < kIpv4Bytes; i += 4)
         sum += load_be32(p + i);
     sum = (sum & 0xffff'ffff) + (sum >> 32);
-    sum = (sum & 0xffff) + (sum >> 16);
-    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);  // at most 0x1fffe
     return static_cast<std::uint16_t>((sum & 0xffff) + (sum >> 16));
 }
 

@@ -37,7 +37,7 @@ struct Peer final : Owner {
     int status = 0;
     std::uint32_t qpn = 0;
     std::uint8_t depth = 0;
-    Connection* connection = nullptr;
+    Communication* connection = nullptr;
 };
 
 struct Side final : CmPort, Listeners {
@@ -53,7 +53,7 @@ struct Side final : CmPort, Listeners {
     [[nodiscard]] std::uint8_t mtu() const override { return 5; }
     std::uint32_t random() override { return static_cast<std::uint32_t>(random_()); }
     [[nodiscard]] Nanoseconds now() const override { return clock_; }
-    Answer on_request(Connection& connection, const Request& request) override {
+    Answer on_request(Communication& connection, const Request& request) override {
         if (answer == Answer::kTaken) {
             requests.push_back(std::make_unique<Peer>());
             requests.back()->connection = &connection;
@@ -100,8 +100,8 @@ class CmManager : public ::testing::Test {
         a.manager.poll(clock);
         b.manager.poll(clock);
     }
-    static Connection::Target target() {
-        Connection::Target t;
+    static Communication::Target target() {
+        Communication::Target t;
         t.service_id = 0x1061c53;
         t.path.local = gid_of(1);
         t.path.remote = gid_of(2);
@@ -136,8 +136,8 @@ class CmManager : public ::testing::Test {
 
 TEST_F(CmManager, ConnectsAndTellsEachSideWhatItNeeds) {
     const Peer& other = establish();
-    const Connection& active = *peer.connection;
-    const Connection& passive = *other.connection;
+    const Communication& active = *peer.connection;
+    const Communication& passive = *other.connection;
     EXPECT_EQ(active.state(), State::kEstablished);
     EXPECT_EQ(passive.state(), State::kEstablished);
     EXPECT_EQ(active.remote_qpn(), 0x5678U);

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "elsewhere.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace dingo {
+namespace {
+
+/// A hostile close() blocks its thread. When all threads that a sender may have are blocked,
+/// further descriptors of this sender wait; most honest ones do not need a thread, as their close()
+/// returns at once.
+struct MostThreads {
+    unsigned sender;
+    unsigned user;
+    unsigned all;
+};
+constexpr MostThreads kClosers{8, 64, 256};
+constexpr MostThreads kUnmappers{1, 1, 1};
+/// Descriptors that may wait to be closed: so many when none of them is done with for a while.
+constexpr std::size_t kMostStalled = 64;
+constexpr std::size_t kMostStalledOfUser = 256;
+constexpr auto kStall = std::chrono::seconds(1);
+/// And in any case a part of those that the process may have. One message brings up to 253 more:
+/// the reserve (quota.h) is larger.
+constexpr std::size_t kPart = 8;
+constexpr std::size_t kPartOfUser = 4;
+constexpr std::size_t kLeast = 256;
+
+std::size_t part_of_all(std::size_t part) {
+    rlimit limit{};
+    const bool known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0;
+    return std::max(kLeast, known ? limit.rlim_cur / part : 0);
+}
+
+thread_local Sender closes_for;
+
+/// Unmapping this much takes no noticeable time.
+constexpr std::size_t kSmallMapping = 1 << 20;
+
+/// What is let go of: a descriptor, or a mapping.
+struct LetGo {
+    int fd = -1;
+    void* at = nullptr;
+    std::size_t size = 0;  ///< of the mapping, bytes; 0: none
+};
+
+class Threads {
+  public:
+    explicit Threads(MostThreads most) : most_(most) {}
+
+    void take(const LetGo& what, const Sender& sender) {
+        const std::lock_guard lock(mutex_);
+        const auto lane = lanes_.try_emplace(sender).first;
+        lane->second.queue.push_back(what);
+        ++waiting_;
+        if (!may_have_a_thread(*lane)) {
+            return;  // one of its threads goes on with it
+        }
+        if (idle_ != 0) {
+            wanted_.notify_one();
+        } else if (starting_ == 0 && threads_ < most_.all) {
+            start();  // it starts the next one
+        }
+    }
+
+    [[nodiscard]] std::size_t waiting() {
+        const std::lock_guard lock(mutex_);
+        return waiting_;
+    }
+    [[nodiscard]] bool has_too_many(const Sender& sender) {
+        const std::lock_guard lock(mutex_);
+        const auto lane = lanes_.find(sender);
+        if (lane == lanes_.end()) {
+            return false;
+        }
+        static const std::size_t most = part_of_all(kPart);
+        return lane->second.count() >= most || lane->second.stalled() >= kMostStalled;
+    }
+    [[nodiscard]] bool user_has_too_many(uid_t user) {
+        const std::lock_guard lock(mutex_);
+        static const std::size_t most = part_of_all(kPartOfUser);
+        return sum(user, [](const Lane& lane) { return lane.count(); }) >= most ||
+               sum(user, [](const Lane& lane) { return lane.stalled(); }) >= kMostStalledOfUser;
+    }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    /// Of one sender.
+    struct Lane {
+        std::deque<LetGo> queue;
+        unsigned busy = 0;                          ///< threads
+        Clock::time_point progress = Clock::now();  ///< when the last one was done with
+
+        [[nodiscard]] std::size_t count() const { return queue.size() + busy; }
+        [[nodiscard]] std::size_t stalled() const {
+            return Clock::now() - progress > kStall ? count() : 0;
+        }
+    };
+    using Lanes = std::map<Sender, Lane>;
+
+    /// Over the lanes of a user. Call with the lock held, as those below.
+    template <class Value>
+    std::size_t sum(uid_t user, Value value) const {
+        std::size_t total = 0;
+        for (auto at = lanes_.lower_bound({user, 0}); at != lanes_.end() && at->first.user == user;
+             ++at) {
+            total += value(at->second);
+        }
+        return total;
+    }
+
+    [[nodiscard]] bool may_have_a_thread(const Lanes::value_type& lane) const {
+        return !lane.second.queue.empty() && lane.second.busy < most_.sender &&
+               sum(lane.first.user, [](const Lane& l) { return l.busy; }) < most_.user;
+    }
+
+    /// When no thread can be started, what waits does so until the next attempt.
+    void start() {
+        sigset_t all;
+        sigset_t old;
+        sigfillset(&all);
+        ::pthread_sigmask(SIG_SETMASK, &all, &old);  // signals are the main thread's
+        try {
+            std::thread([this] { run(); }).detach();
+            ++threads_;
+            ++starting_;
+        } catch (const std::exception&) {  // no thread can be had now
+        }
+        ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
+    }
+
+    Lanes::iterator next() {
+        return std::ranges::find_if(lanes_,
+                                    [this](const auto& lane) { return may_have_a_thread(lane); });
+    }
+
+    void run() {
+        std::unique_lock lock(mutex_);
+        --starting_;
+        for (;;) {
+            ++idle_;
+            wanted_.wait(lock, [this] { return next() != lanes_.end(); });
+            --idle_;
+            const auto at = next();
+            Lane& lane = at->second;
+            const LetGo what = lane.queue.front();
+            lane.queue.pop_front();
+            ++lane.busy;
+            // Start another thread, so that those behind this one do not wait for it.
+            if (idle_ == 0 && starting_ == 0 && threads_ < most_.all && next() != lanes_.end()) {
+                start();
+            }
+            lock.unlock();
+            if (what.size != 0) {
+                ::munmap(what.at, what.size);
+            } else {
+                ::close(what.fd);
+            }
+            lock.lock();
+            --waiting_;
+            lane.progress = Clock::now();
+            if (--lane.busy == 0 && lane.queue.empty()) {
+                lanes_.erase(at);
+            }
+        }
+    }
+
+    const MostThreads most_;
+    std::mutex mutex_;
+    std::condition_variable wanted_;
+    Lanes lanes_;
+    unsigned threads_ = 0;
+    unsigned idle_ = 0;
+    unsigned starting_ = 0;    ///< of the threads
+    std::size_t waiting_ = 0;  ///< in the lanes and in the threads' hands
+};
+
+/// Never destroyed: its threads may be inside close() when the process ends.
+Threads& closers() {
+    static auto* const instance = new Threads(kClosers);
+    return *instance;
+}
+
+/// Not a closer: those may all wait for hostile clients.
+Threads& unmapper() {
+    static auto* const instance = new Threads(kUnmappers);
+    return *instance;
+}
+
+}  // namespace
+
+void close_on_another_thread(int fd) {
+    closers().take({.fd = fd}, closes_for);
+}
+
+std::size_t closing_elsewhere() {
+    return closers().waiting();
+}
+
+ClosesFor::ClosesFor(Sender sender) : before_(std::exchange(closes_for, sender)) {}
+
+ClosesFor::~ClosesFor() {
+    closes_for = before_;
+}
+
+bool has_too_many_closing(const Sender& sender) {
+    return closers().has_too_many(sender);
+}
+
+bool user_has_too_many_closing(uid_t user) {
+    return closers().user_has_too_many(user);
+}
+
+void unmap_elsewhere(void* at, std::size_t size) {
+    if (size <= kSmallMapping) {
+        ::munmap(at, size);
+    } else {
+        unmapper().take({.at = at, .size = size}, {});
+    }
+}
+
+}  // namespace dingo

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Calls that take as long as another process likes, or as the size of its memory makes them, on
+// threads that nobody waits for.
+#pragma once
+
+#include <sys/types.h>
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+
+namespace dingo {
+
+/// Closes `fd` soon, on another thread. What one client sent does not wait for what another did.
+void close_on_another_thread(int fd);
+
+/// Descriptors that were given to it and are not closed yet, of the whole process.
+[[nodiscard]] std::size_t closing_elsewhere();
+
+/// Who has sent a descriptor, or had us make it.
+struct Sender {
+    uid_t user = static_cast<uid_t>(-1);
+    std::uint64_t client = 0;  ///< tells clients of a user apart
+    auto operator<=>(const Sender&) const = default;
+};
+
+/// While it lives, what this thread closes is the sender's.
+class ClosesFor {
+  public:
+    explicit ClosesFor(Sender sender);
+    ClosesFor(const ClosesFor&) = delete;
+    ClosesFor& operator=(const ClosesFor&) = delete;
+    ~ClosesFor();
+
+  private:
+    Sender before_;
+};
+
+/// So many of the sender's descriptors wait to be closed that no more are to be taken.
+[[nodiscard]] bool has_too_many_closing(const Sender& sender);
+/// The same for all clients of a user: no more are to be admitted.
+[[nodiscard]] bool user_has_too_many_closing(uid_t user);
+
+/// munmap(): here when it is short, else soon, on another thread.
+void unmap_elsewhere(void* at, std::size_t size);
+
+}  // namespace dingo

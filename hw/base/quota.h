@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What the clients of a card share and there is only so much of. Nobody can take the last of it: an
+// account gets no more than is left free by all, so one that is alone has half, the next a quarter,
+// and there is always some for who comes next. Cards on other threads may use the same quota, but
+// not the same account.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <map>
+#include <memory>
+
+namespace dingo {
+
+class Quota {
+  public:
+    /// Whom the fair share binds; all are bound by the limit.
+    enum class Fair { kAll, kForeign };
+    /// `error`: the errno of who gets no more.
+    Quota(std::size_t limit, int error, Fair fair) : limit_(limit), error_(error), fair_(fair) {}
+    Quota(const Quota&) = delete;
+    Quota& operator=(const Quota&) = delete;
+
+    [[nodiscard]] std::size_t limit() const { return limit_; }
+    [[nodiscard]] std::size_t used() const { return used_; }
+    /// How often somebody got no more.
+    [[nodiscard]] std::size_t refused() const { return refused_; }
+
+  private:
+    friend class Charge;
+    std::size_t limit_;
+    int error_;
+    Fair fair_;
+    std::atomic<std::size_t> used_ = 0;
+    std::atomic<std::size_t> refused_ = 0;
+};
+
+/// Who takes: a client, or all clients of one user who does not own the card (foreign).
+class Account {
+  public:
+    explicit Account(bool foreign) : foreign_(foreign) {}
+    [[nodiscard]] bool foreign() const { return foreign_; }
+    [[nodiscard]] std::size_t used(const Quota& quota) const {
+        const auto found = used_.find(&quota);
+        return found == used_.end() ? 0 : found->second;
+    }
+
+  private:
+    friend class Charge;
+    bool foreign_;
+    std::map<const Quota*, std::size_t> used_;
+};
+
+/// What an account has taken of a quota, for as long as this lives.
+class Charge {
+  public:
+    Charge() = default;
+    /// Throws ErrnoError with the quota's errno. Without an account nothing is counted.
+    Charge(std::shared_ptr<Account> account, Quota& quota, std::size_t count = 1);
+    Charge(Charge&& other) noexcept { *this = std::move(other); }
+    Charge& operator=(Charge&& other) noexcept;
+    ~Charge();
+
+  private:
+    std::shared_ptr<Account> account_;
+    Quota* quota_ = nullptr;
+    std::size_t count_ = 0;
+};
+
+/// Of this process, whatever card takes them.
+struct ProcessQuotas {
+    Quota mappings;     ///< of clients' memory; vm.max_map_count less what queues need
+    Quota descriptors;  ///< that clients sent or have; the limit less a reserve
+    Quota bytes;        ///< of clients' memory that is mapped; twice what the machine has
+};
+ProcessQuotas& process_quotas();
+
+/// Descriptors that no client keeps: a message brings up to 253 of them, and the kernel would cut
+/// the message of an innocent client if there were no room.
+inline constexpr int kReservedDescriptors = 512;
+
+/// Whether a descriptor that was just made or received is one of the reserve. The kernel gives the
+/// smallest free number, so all smaller ones are in use.
+[[nodiscard]] bool in_reserve(int fd);
+/// The same for a new client, for whom there is less: who is there makes objects that have some.
+[[nodiscard]] bool too_full_for_clients(int fd);
+/// For a descriptor that a client's request makes: ErrnoError(EMFILE) when it is of the reserve.
+void need_room(int fd);
+
+}  // namespace dingo

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Far memory: host memory that takes time to reach, as another process's that cannot be mapped, or
+// a GPU's. An engine that knows this port waits for nobody: docs/reference/far-memory.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace dingo {
+
+/// Called, as the other ports, by the engine's thread only; no call but wait() waits.
+class FarMemory {
+  public:
+    virtual ~FarMemory() = default;
+
+    /// Accesses that belong together, and whose order matters: one half of a QP. The engine
+    /// chooses the numbers.
+    using Stream = std::uint32_t;
+
+    enum class Access : std::uint8_t {
+        kDone,
+        kLater,  ///< not yet: again when moved() was true
+        kError,  ///< bus error
+    };
+
+    struct Atomic {
+        bool swap = false;  ///< compare and swap; else fetch and add
+        std::uint64_t compare = 0;
+        std::uint64_t operand = 0;  ///< what is swapped in, or added
+    };
+
+    struct Progress {
+        std::uint64_t done = 0;  ///< of the stream's accesses by write() and atomic(), in order
+        bool failed = false;     ///< the next one has met a bus error; none behind it is made
+    };
+
+    /// Whether a part of [addr, addr + len) is far. Does not change while a region has it.
+    virtual bool is_far(std::uint64_t addr, std::uint64_t len) = 0;
+
+    /// Bytes of a message from far memory. Those that follow, up to `ahead` with these, may be
+    /// fetched before they are asked for. What was fetched for another `message` of the stream is
+    /// forgotten: a message never sees what memory held before it began.
+    virtual Access read(Stream stream, std::uint64_t message, std::uint64_t addr,
+                        std::span<std::byte> dst, std::uint64_t ahead) = 0;
+    /// Takes a copy of `src`, which is written later: after all earlier accesses of the stream,
+    /// wherever those go. `addr` may be near memory. kLater: too much is on its way.
+    virtual Access write(Stream stream, std::uint64_t addr, std::span<const std::byte> src) = 0;
+    /// The same for an atomic on the aligned 8 bytes at `addr`.
+    virtual Access atomic(Stream stream, std::uint64_t addr, const Atomic& request) = 0;
+    /// The value before the oldest atomic that is done and not asked for.
+    virtual std::uint64_t atomic_result(Stream stream) = 0;
+
+    virtual Progress progress(Stream stream) = 0;
+    /// True once after something was fetched or done: streams that wait are looked at.
+    virtual bool moved() = 0;
+    /// For what must leave before its QP goes: waits until something was made since the last read()
+    /// that said kLater. False: it was not in the little time that there is, or too much was spent
+    /// so already.
+    virtual bool wait() = 0;
+    /// Forgets the stream: what is not done yet may be done or not.
+    virtual void end(Stream stream) = 0;
+};
+
+}  // namespace dingo

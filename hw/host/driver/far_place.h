@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A window of the bus with far memory (docs/reference/far-memory.md), as the thread sees it that
+// makes the accesses.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+
+#include "dingo/far_memory.h"
+#include "host/driver/window_memory.h"
+
+namespace dingo::uverbs {
+
+class Mover;
+
+/// What the request makes of `before`. False: it stays.
+bool changes(const FarMemory::Atomic& request, std::uint64_t before, std::uint64_t& after);
+
+class FarPlace {
+  public:
+    explicit FarPlace(std::shared_ptr<Mover> mover) : mover_(std::move(mover)) {}
+    virtual ~FarPlace() = default;
+    FarPlace(const FarPlace&) = delete;
+    FarPlace& operator=(const FarPlace&) = delete;
+
+    [[nodiscard]] const std::shared_ptr<Mover>& mover() const { return mover_; }
+
+    // By the mover's thread. `offset` in the window; false: bus error.
+    bool read(std::uint64_t offset, std::span<std::byte> dst);
+    bool write(std::uint64_t offset, std::span<const std::byte> src);
+    /// `before` = what the 8 bytes were.
+    bool atomic(std::uint64_t offset, const FarMemory::Atomic& request, std::uint64_t& before);
+
+    /// By any other thread: from now on all accesses are bus errors. Waits for the one that is
+    /// being made, at most kCloseWait.
+    void close();
+
+  protected:
+    virtual bool do_read(std::uint64_t offset, std::span<std::byte> dst) = 0;
+    virtual bool do_write(std::uint64_t offset, std::span<const std::byte> src) = 0;
+
+  private:
+    /// False: it is closed.
+    bool begin();
+    void end();
+    template <typename Access>
+    bool accessed(Access access);
+
+    std::shared_ptr<Mover> mover_;
+    std::mutex mutex_;
+    std::condition_variable ended_;
+    bool closed_ = false;
+    bool busy_ = false;
+};
+
+/// Memory of a client that is not, or only in part, mapped here.
+class FarWindow final : public FarPlace {
+  public:
+    /// What is mapped stays so until close() has returned.
+    FarWindow(std::shared_ptr<Mover> mover, const WindowMemory& memory);
+
+  private:
+    bool do_read(std::uint64_t offset, std::span<std::byte> dst) override;
+    bool do_write(std::uint64_t offset, std::span<const std::byte> src) override;
+
+    WindowMemory memory_;  ///< without what is mapped: that may be unmapped while a call is stuck
+};
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/driver/far_reads.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace dingo::uverbs {
+
+using Access = FarMemory::Access;
+
+FetchedPiece* FarReads::find(std::uint64_t addr) {
+    const auto piece = std::ranges::find_if(
+        pieces_, [addr](const auto& p) { return addr >= p->addr && addr - p->addr < p->length; });
+    return piece == pieces_.end() ? nullptr : piece->get();
+}
+
+FetchedPiece* FarReads::start(std::uint64_t addr, std::uint64_t ahead, std::uint64_t least,
+                              const Fetch& fetch) {
+    auto piece = std::make_shared<FetchedPiece>();
+    piece->addr = addr;
+    piece->length = std::min(ahead, pieces_.empty() ? kFirst : kPiece);
+    if (!fetch(piece, least)) {
+        return nullptr;
+    }
+    bytes_ += piece->length;
+    pieces_.push_back(piece);
+    const std::uint64_t most = piece->room != nullptr ? kMostBytes : kMostWithoutRoom;
+    while (pieces_.size() > 1 && (pieces_.size() > kMostPieces || bytes_ > most)) {
+        bytes_ -= pieces_.front()->length;
+        pieces_.pop_front();
+    }
+    return piece.get();
+}
+
+void FarReads::drop_used() {
+    std::erase_if(pieces_, [this](const auto& p) {
+        const bool drop = p->used && p->length > kPacket;
+        bytes_ -= drop ? p->length : 0;
+        return drop;
+    });
+}
+
+Access FarReads::read(std::uint64_t message, std::uint64_t addr, std::span<std::byte> dst,
+                      std::uint64_t ahead, const Fetch& fetch) {
+    if (message != message_) {
+        message_ = message;
+        pieces_.clear();
+        bytes_ = 0;
+    }
+    Access access = Access::kDone;
+    std::uint64_t at = addr;
+    const std::uint64_t end = addr + dst.size();
+    while (at < end) {
+        FetchedPiece* piece = find(at);
+        if (piece == nullptr) {
+            piece = start(at, ahead - (at - addr), end - at, fetch);
+        }
+        if (piece == nullptr) {
+            return Access::kLater;
+        }
+        const std::uint64_t in_piece = at - piece->addr;
+        const std::uint64_t bytes = std::min(end - at, piece->length - in_piece);
+        switch (piece->state.load(std::memory_order_acquire)) {
+            case FetchedPiece::State::kHere:
+                std::memcpy(dst.data() + (at - addr), piece->bytes.data() + in_piece, bytes);
+                piece->used = piece->used || in_piece + bytes == piece->length;
+                break;
+            case FetchedPiece::State::kFetching:
+                access = Access::kLater;
+                break;
+            case FetchedPiece::State::kFailed:
+                return Access::kError;
+        }
+        at += bytes;
+    }
+    // What follows is on its way while this is sent.
+    const std::uint64_t all = addr + ahead;
+    for (unsigned i = 0; i < kAhead; i++) {
+        const FetchedPiece* const piece = find(at - 1);
+        if (piece == nullptr) {
+            break;
+        }
+        at = piece->addr + piece->length;
+        if (at >= all || (find(at) == nullptr && start(at, all - at, 0, fetch) == nullptr)) {
+            break;
+        }
+        ++at;
+    }
+    if (access == Access::kDone) {
+        drop_used();
+    }
+    return access;
+}
+
+bool FarReads::is_fetching() const {
+    return std::ranges::any_of(
+        pieces_, [](const auto& p) { return p->state.load() == FetchedPiece::State::kFetching; });
+}
+
+void FarReads::fail() {
+    for (const auto& piece : pieces_) {
+        auto expected = FetchedPiece::State::kFetching;
+        piece->state.compare_exchange_strong(expected, FetchedPiece::State::kFailed);
+    }
+}
+
+}  // namespace dingo::uverbs

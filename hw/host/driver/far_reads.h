@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "dingo/far_memory.h"
+
+namespace dingo::uverbs {
+
+/// Bytes of far memory that are fetched or have been.
+struct FetchedPiece {
+    enum class State : std::uint8_t { kFetching, kHere, kFailed };
+
+    std::uint64_t addr = 0;
+    std::uint64_t length = 0;
+    std::vector<std::byte> bytes;  ///< the mover's while kFetching
+    std::shared_ptr<void> room;  ///< what it takes of the mover's; null: it has only what is needed
+    bool used = false;           ///< its last byte was read
+    std::atomic<State> state = State::kFetching;
+};
+
+/// What one stream has fetched for its present message. By the engine's thread only.
+class FarReads {
+  public:
+    static constexpr std::uint64_t kFirst = 64 << 10;  ///< bytes of a message's first piece
+    static constexpr std::uint64_t kPiece = 256 << 10;
+    static constexpr unsigned kAhead = 2;  ///< pieces
+    static constexpr std::size_t kMostPieces = 64;
+    static constexpr std::uint64_t kMostBytes = 8 << 20;
+    static constexpr std::uint64_t kPacket = 4 << 10;
+    static constexpr std::uint64_t kMostWithoutRoom = 4 * kPacket;
+
+    /// Starts to fetch a piece, of which `least` bytes are wanted now: when there is no room it may
+    /// become that short. false: not now.
+    using Fetch =
+        std::function<bool(const std::shared_ptr<FetchedPiece>& piece, std::uint64_t least)>;
+
+    /// As FarMemory::read(): what is missing is fetched by `fetch`.
+    FarMemory::Access read(std::uint64_t message, std::uint64_t addr, std::span<std::byte> dst,
+                           std::uint64_t ahead, const Fetch& fetch);
+    [[nodiscard]] bool is_fetching() const;
+    /// What is being fetched will not come.
+    void fail();
+
+  private:
+    FetchedPiece* find(std::uint64_t addr);
+    /// A piece that begins at `addr`. nullptr: it cannot be fetched now.
+    FetchedPiece* start(std::uint64_t addr, std::uint64_t ahead, std::uint64_t least,
+                        const Fetch& fetch);
+    /// A repetition fetches again what was sent. Small pieces stay: a packet may have many.
+    void drop_used();
+
+    std::uint64_t message_ = 0;
+    std::deque<std::shared_ptr<FetchedPiece>> pieces_;  ///< oldest first
+    std::uint64_t bytes_ = 0;
+};
+
+}  // namespace dingo::uverbs

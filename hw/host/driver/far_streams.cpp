@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/driver/far_streams.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <mutex>
+#include <utility>
+
+#include "base/errno_error.h"
+#include "base/monotonic_clock.h"
+
+namespace dingo::uverbs {
+namespace {
+
+/// Bytes of one stream that may wait for other movers.
+constexpr std::size_t kMostHeld = std::size_t{8} << 20;
+/// Who waits is looked at this often though nothing moves: an access may take too long.
+constexpr Nanoseconds kLookEvery = 100'000'000;
+constexpr Nanoseconds kLongestWait = 20'000'000;
+constexpr Nanoseconds kWaitShare = 10;
+
+}  // namespace
+
+/// What movers have made of a stream.
+struct FarStreams::Made {
+    std::mutex mutex;
+    std::uint64_t done = 0;
+    bool failed = false;
+    std::deque<std::uint64_t> results;
+};
+
+struct FarStreams::Shared final : FarAccessSink {
+    explicit Shared(std::shared_ptr<UniqueFd> fd) : wake(std::move(fd)) {}
+
+    bool wanted(const FarAccess& access) override {
+        if (access.kind == FarAccess::Kind::kRead) {
+            return access.of.use_count() > 1;  // somebody still has the piece
+        }
+        Made& made = *static_cast<Made*>(access.of.get());
+        const std::scoped_lock lock(made.mutex);
+        return !made.failed;
+    }
+
+    void made(FarAccess access, bool ok) override {
+        if (access.kind == FarAccess::Kind::kRead) {
+            auto& piece = *static_cast<FetchedPiece*>(access.of.get());
+            piece.bytes = std::move(access.data);
+            auto expected = FetchedPiece::State::kFetching;
+            piece.state.compare_exchange_strong(
+                expected, ok ? FetchedPiece::State::kHere : FetchedPiece::State::kFailed,
+                std::memory_order_acq_rel);
+        } else {
+            Made& made = *static_cast<Made*>(access.of.get());
+            const std::scoped_lock lock(made.mutex);
+            made.failed |= !ok;
+            made.done += ok ? access.count : 0;
+            if (access.kind == FarAccess::Kind::kAtomic) {
+                made.results.push_back(access.before);
+            }
+        }
+        made_count.fetch_add(1, std::memory_order_release);
+        // Always: nobody takes `moved` while nothing waits, and the next to wait may sleep.
+        moved.store(true, std::memory_order_release);
+        ::eventfd_write(wake->get(), 1);
+    }
+
+    std::shared_ptr<UniqueFd> wake;
+    std::atomic<bool> moved = false;
+    std::atomic<std::uint64_t> made_count = 0;
+};
+
+FarStreams::FarStreams(BusMap& bus)
+    : bus_(bus), wake_(std::make_shared<UniqueFd>(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
+    if (!*wake_) {
+        throw ErrnoError(errno);
+    }
+    shared_ = std::make_shared<Shared>(wake_);
+}
+
+FarStreams::~FarStreams() {
+    for (auto& [stream, s] : streams_) {
+        const std::scoped_lock lock(s.made->mutex);
+        s.made->failed = true;
+    }
+}
+
+void FarStreams::woke() {
+    ::eventfd_t count = 0;
+    ::eventfd_read(wake_->get(), &count);
+}
+
+FarStreams::State& FarStreams::state(Stream stream) {
+    State& s = streams_[stream];
+    if (s.made == nullptr) {
+        s.made = std::make_shared<Made>();
+    }
+    return s;
+}
+
+bool FarStreams::is_idle(const State& s) {
+    const std::scoped_lock lock(s.made->mutex);
+    return s.made->done == s.given;
+}
+
+FarMemory::Access FarStreams::read(Stream stream, std::uint64_t message, std::uint64_t addr,
+                                   std::span<std::byte> dst, std::uint64_t ahead) {
+    State& s = state(stream);
+    seen_ = shared_->made_count.load(std::memory_order_acquire);
+    bool error = false;
+    const auto start = [&](const std::shared_ptr<FetchedPiece>& piece, std::uint64_t least) {
+        const BusMap::Place place = bus_.place(piece->addr, piece->length, false);
+        if (!place.ok || place.far == nullptr || place.far->mover()->is_stuck(clock_now())) {
+            error = true;
+            return false;
+        }
+        const std::shared_ptr<Mover> mover = place.far->mover();
+        const std::size_t length = piece->length;
+        if (mover->reserve_fetched(length)) {
+            piece->room = {mover.get(), [mover, length](Mover* m) { m->release_fetched(length); }};
+        } else if (least != 0) {
+            piece->length = std::min(piece->length, least);
+        } else {
+            return false;
+        }
+        FarAccess fetch;
+        fetch.kind = FarAccess::Kind::kRead;
+        fetch.place = place.far;
+        fetch.offset = place.offset;
+        fetch.data.resize(piece->length);
+        fetch.of = piece;
+        s.reads_mover = mover;
+        return mover->post(std::move(fetch), shared_);
+    };
+    const Access access = s.reads.read(message, addr, dst, ahead, start);
+    return error && access == Access::kLater ? Access::kError : access;
+}
+
+bool FarStreams::give(State& s, Held& held) {
+    const std::shared_ptr<FarPlace>& far = held.place.far;
+    if (far == nullptr) {
+        std::uint64_t before = 0;
+        bool ok = bus_.is_there(held.addr, held.place);
+        if (ok && held.access.kind == FarAccess::Kind::kWrite) {
+            ok = bus_.write(held.addr, held.access.data);
+        } else if (ok) {
+            ok = bus_.atomic(held.addr, held.access.request, before);
+        }
+        ++s.given;
+        s.mover.reset();
+        const std::scoped_lock lock(s.made->mutex);
+        s.made->failed |= !ok;
+        s.made->done += ok ? 1 : 0;
+        if (held.access.kind == FarAccess::Kind::kAtomic) {
+            s.made->results.push_back(before);
+        }
+        return true;
+    }
+    if (!far->mover()->post(std::move(held.access), shared_)) {
+        return false;
+    }
+    ++s.given;
+    s.mover = far->mover();
+    return true;
+}
+
+std::shared_ptr<void> FarStreams::room_of(const std::shared_ptr<Mover>& mover, std::size_t bytes) {
+    if (mover == nullptr || !mover->reserve(bytes)) {
+        return nullptr;
+    }
+    return {mover.get(), [mover, bytes](Mover* m) { m->release(bytes); }};
+}
+
+FarMemory::Access FarStreams::take(State& s, Held held, std::size_t length) {
+    held.access.place = held.place.far;
+    held.access.offset = held.place.offset;
+    held.access.of = s.made;
+    const Mover* const mover = held.place.mover();
+    if (mover != nullptr && mover->is_stuck(clock_now())) {
+        return Access::kError;
+    }
+    if (s.held.empty() && (is_idle(s) || (mover != nullptr && s.mover.get() == mover))) {
+        return give(s, held) ? Access::kDone : Access::kLater;
+    }
+    if (s.held_bytes + length > kMostHeld) {
+        return Access::kLater;
+    }
+    std::shared_ptr<Mover> blocker = s.mover;
+    if (blocker == nullptr && !s.held.empty() && s.held.front().place.far != nullptr) {
+        blocker = s.held.front().place.far->mover();
+    }
+    held.room = room_of(blocker, length + Mover::kAccessBytes);
+    if (held.room == nullptr) {
+        return Access::kLater;
+    }
+    s.held_bytes += length;
+    s.held.push_back(std::move(held));
+    return Access::kDone;
+}
+
+FarMemory::Access FarStreams::write(Stream stream, std::uint64_t addr,
+                                    std::span<const std::byte> src) {
+    State& s = state(stream);
+    const BusMap::Place place = bus_.place(addr, src.size(), true);
+    if (!place.ok) {
+        return Access::kError;
+    }
+    if (place.far != nullptr && s.held.empty() && s.mover == place.far->mover() &&
+        s.mover->join(s.made, *place.far, place.offset, src)) {
+        ++s.given;
+        return Access::kDone;
+    }
+    FarAccess access;
+    access.kind = FarAccess::Kind::kWrite;
+    access.data.assign(src.begin(), src.end());
+    return take(s, {place, addr, std::move(access), {}}, src.size());
+}
+
+FarMemory::Access FarStreams::atomic(Stream stream, std::uint64_t addr, const Atomic& request) {
+    FarAccess access;
+    access.kind = FarAccess::Kind::kAtomic;
+    access.request = request;
+    constexpr std::size_t kBytes = sizeof(std::uint64_t);
+    BusMap::Place place = bus_.place(addr, kBytes, true);
+    if (!place.ok) {
+        return Access::kError;
+    }
+    // All atomics on a word are made by the same thread, through whichever region they come.
+    if (!bus_.is_far(addr, kBytes)) {
+        place.far = nullptr;
+    }
+    return take(state(stream), {std::move(place), addr, std::move(access), {}}, kBytes);
+}
+
+std::uint64_t FarStreams::atomic_result(Stream stream) {
+    State& s = state(stream);
+    const std::scoped_lock lock(s.made->mutex);
+    if (s.made->results.empty()) {
+        return 0;
+    }
+    const std::uint64_t result = s.made->results.front();
+    s.made->results.pop_front();
+    return result;
+}
+
+FarMemory::Progress FarStreams::progress(Stream stream) {
+    State& s = state(stream);
+    while (!s.held.empty()) {
+        Held& next = s.held.front();
+        const Mover* const mover = next.place.mover();
+        if (!is_idle(s) && (mover == nullptr || s.mover.get() != mover)) {
+            break;
+        }
+        const std::size_t bytes = next.access.data.size();
+        next.room.reset();  // its own mover may be the one that it waited for
+        if (!give(s, next)) {
+            break;
+        }
+        s.held_bytes -= bytes;
+        s.held.pop_front();
+    }
+    const std::scoped_lock lock(s.made->mutex);
+    return {s.made->done, s.made->failed};
+}
+
+bool FarStreams::moved() {
+    if (shared_->moved.load(std::memory_order_relaxed) &&
+        shared_->moved.exchange(false, std::memory_order_acq_rel)) {
+        return true;
+    }
+    const Nanoseconds now = clock_now();
+    if (now - looked_ < kLookEvery) {
+        return false;
+    }
+    looked_ = now;
+    for (auto& [stream, s] : streams_) {
+        if (s.reads_mover != nullptr && s.reads_mover->is_stuck(now)) {
+            s.reads.fail();
+        }
+        if (s.mover != nullptr && s.mover->is_stuck(now) && !is_idle(s)) {
+            const std::scoped_lock lock(s.made->mutex);
+            s.made->failed = true;
+        }
+    }
+    return true;
+}
+
+// A client that has its QPs end while its memory is slow takes a tenth of the thread's time at
+// most.
+bool FarStreams::wait() {
+    const Nanoseconds begin = clock_now();
+    wait_credit_ = std::min(kLongestWait, wait_credit_ + (begin - waited_) / kWaitShare);
+    bool came = false;
+    Nanoseconds now = begin;
+    for (; !came && now - begin < wait_credit_; now = clock_now()) {
+        pollfd wake{wake_->get(), POLLIN, 0};
+        if (::poll(&wake, 1, 1) == 1) {
+            woke();
+        }
+        came = shared_->made_count.load(std::memory_order_acquire) != seen_;
+    }
+    waited_ = now;
+    wait_credit_ -= std::min(wait_credit_, now - begin);
+    return came;
+}
+
+bool FarStreams::is_waiting() const {
+    return std::ranges::any_of(streams_, [](const auto& entry) {
+        const State& s = entry.second;
+        const std::scoped_lock lock(s.made->mutex);
+        return s.reads.is_fetching() || (!s.made->failed && s.made->done != s.given);
+    });
+}
+
+void FarStreams::end(Stream stream) {
+    const auto found = streams_.find(stream);
+    if (found == streams_.end()) {
+        return;
+    }
+    {
+        const std::scoped_lock lock(found->second.made->mutex);
+        found->second.made->failed = true;  // what has not begun is not made
+    }
+    streams_.erase(found);
+}
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// FarMemory of a kernel-less card: streams of accesses, each in its order, by the movers of the
+// places where they go.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+
+#include "base/unique_fd.h"
+#include "dingo/engine.h"
+#include "host/driver/bus_map.h"
+#include "host/driver/far_reads.h"
+#include "host/driver/mover.h"
+
+namespace dingo::uverbs {
+
+class FarStreams final : public FarMemory {
+  public:
+    /// By the engine's thread, with the gate held, but for fd(). Throws ErrnoError.
+    explicit FarStreams(BusMap& bus);
+    ~FarStreams() override;
+    FarStreams(const FarStreams&) = delete;
+    FarStreams& operator=(const FarStreams&) = delete;
+
+    /// An eventfd that becomes readable when moved() does: for a card's thread that sleeps.
+    [[nodiscard]] int fd() const { return wake_->get(); }
+    /// What it says is taken.
+    void woke();
+
+    /// Movers have something to do for this card.
+    [[nodiscard]] bool is_waiting() const;
+
+    bool is_far(std::uint64_t addr, std::uint64_t len) override { return bus_.is_far(addr, len); }
+    Access read(Stream stream, std::uint64_t message, std::uint64_t addr, std::span<std::byte> dst,
+                std::uint64_t ahead) override;
+    Access write(Stream stream, std::uint64_t addr, std::span<const std::byte> src) override;
+    Access atomic(Stream stream, std::uint64_t addr, const Atomic& request) override;
+    std::uint64_t atomic_result(Stream stream) override;
+    Progress progress(Stream stream) override;
+    bool moved() override;
+    bool wait() override;
+    void end(Stream stream) override;
+
+  private:
+    struct Shared;  ///< with the movers
+    struct Made;
+    /// An access that waits for others of its stream, which another one makes.
+    struct Held {
+        BusMap::Place place;
+        std::uint64_t addr = 0;
+        FarAccess access;
+        std::shared_ptr<void> room;  ///< of the mover that it waits for
+    };
+    struct State {
+        std::shared_ptr<Made> made;
+        std::uint64_t given = 0;             ///< to movers, or made at once
+        std::shared_ptr<Mover> mover;        ///< of the newest; null: none
+        std::shared_ptr<Mover> reads_mover;  ///< of what was fetched last
+        std::deque<Held> held;
+        std::size_t held_bytes = 0;
+        FarReads reads;
+    };
+
+    State& state(Stream stream);
+    /// Everything given is done.
+    static bool is_idle(const State& s);
+    /// Gives it to its mover, or makes it at once. False: not now.
+    bool give(State& s, Held& held);
+    /// Keeps `bytes` of the mover's room for as long as it lives; nullptr: there is none.
+    static std::shared_ptr<void> room_of(const std::shared_ptr<Mover>& mover, std::size_t bytes);
+    /// An access of `length` bytes: gives or holds it.
+    Access take(State& s, Held held, std::size_t length);
+
+    BusMap& bus_;
+    std::shared_ptr<UniqueFd> wake_;
+    std::shared_ptr<Shared> shared_;
+    std::unordered_map<Stream, State> streams_;
+    std::uint64_t seen_ = 0;       ///< accesses made before the last read()
+    Nanoseconds waited_ = 0;       ///< end of the last wait()
+    Nanoseconds wait_credit_ = 0;  ///< how long the next one may take
+    Nanoseconds looked_ = 0;       ///< last time at which moved() looked by itself
+};
+
+}  // namespace dingo::uverbs

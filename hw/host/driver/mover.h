@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A thread that makes accesses to far memory, one after the other. Whoever's memory is slow waits
+// for itself: each client has its own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "dingo/engine.h"
+#include "host/driver/far_place.h"
+
+namespace dingo::uverbs {
+
+/// An access, and what becomes of it.
+struct FarAccess {
+    enum class Kind : std::uint8_t { kRead, kWrite, kAtomic };
+
+    Kind kind = Kind::kWrite;
+    std::shared_ptr<FarPlace> place;
+    std::uint64_t offset = 0;     ///< in the place
+    std::vector<std::byte> data;  ///< write: what; read: room of the size wanted
+    FarMemory::Atomic request{};  ///< atomic
+    std::uint64_t before = 0;     ///< atomic: the result
+    std::uint32_t count = 1;      ///< write: calls that it was made of
+    std::shared_ptr<void> of;     ///< whose it is; accesses of others are never joined with it
+};
+
+/// Told of accesses by the mover's thread.
+class FarAccessSink {
+  public:
+    virtual ~FarAccessSink() = default;
+    /// False: it is not to be made any more.
+    virtual bool wanted(const FarAccess& access) = 0;
+    virtual void made(FarAccess access, bool ok) = 0;
+};
+
+class Mover {
+  public:
+    /// Bytes that may wait, with what each access takes besides. More is refused.
+    static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+    static constexpr std::size_t kAccessBytes = 256;
+    /// Bytes fetched ahead and not read yet.
+    static constexpr std::size_t kMostFetched = std::size_t{64} << 20;
+    /// A write grows up to this by its neighbours while it waits.
+    static constexpr std::size_t kMostJoined = std::size_t{256} << 10;
+    /// What takes longer has failed.
+    static constexpr Nanoseconds kTooLong = 2'000'000'000;
+
+    Mover();
+    /// Waits for nobody: a thread that is stuck ends when its access does.
+    ~Mover();
+    Mover(const Mover&) = delete;
+    Mover& operator=(const Mover&) = delete;
+
+    /// Takes the access. False: too much waits; it is as before.
+    bool post(FarAccess&& access, const std::shared_ptr<FarAccessSink>& sink);
+    /// A write of the same owner that begins where the newest one, not begun, ends: it is joined
+    /// with it. False: it is to be posted.
+    bool join(const std::shared_ptr<void>& of, const FarPlace& place, std::uint64_t offset,
+              std::span<const std::byte> src);
+    /// Room for what waits for accesses of this mover and is not its own. False: too much waits.
+    bool reserve(std::size_t bytes);
+    void release(std::size_t bytes);
+    /// The same for what was fetched, until it is read.
+    bool reserve_fetched(std::size_t bytes);
+    void release_fetched(std::size_t bytes);
+    /// The present access has taken too long, at this time (clock_now()).
+    [[nodiscard]] bool is_stuck(Nanoseconds now) const;
+
+  private:
+    struct State;
+    static void run(const std::shared_ptr<State>& state);
+
+    std::shared_ptr<State> state_;
+};
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Whose turns the card's QPs have: all contexts and doorbell pages of one owner are one share.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "base/errno_error.h"
+#include "host/driver/numbers.h"
+
+namespace dingo::uverbs {
+
+/// Who owns contexts: a process, or a user whose programs share an account.
+struct ShareOwner {
+    enum class Kind : std::uint8_t { kNobody, kProcess, kUser };
+    Kind kind = Kind::kNobody;  ///< kNobody: the context is alone
+    std::int64_t number = 0;
+    auto operator<=>(const ShareOwner&) const = default;
+};
+
+class Shares {
+  public:
+    using Share = std::shared_ptr<const OwnedId>;
+
+    /// Numbers 1 ... end - 1.
+    explicit Shares(std::uint32_t end = 1) : ids_(end) { ids_.take(); }
+
+    /// For a context of that owner, while it lives. Null: there is none, its doorbell pages are
+    /// shares of their own.
+    Share of(const ShareOwner& owner) {
+        std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
+        if (owner.kind != ShareOwner::Kind::kNobody) {
+            if (auto share = known_[owner].lock()) {
+                return share;
+            }
+        }
+        try {
+            auto share = std::make_shared<const OwnedId>(ids_);
+            if (owner.kind != ShareOwner::Kind::kNobody) {
+                known_[owner] = share;
+            }
+            return share;
+        } catch (const ErrnoError&) {
+            return nullptr;
+        }
+    }
+
+  private:
+    IdPool ids_;
+    std::map<ShareOwner, std::weak_ptr<const OwnedId>> known_;
+};
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The memory behind a window of the bus: parts of it are mapped here, parts are in files, the rest
+// is reached through the client's descriptor of its own memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "host/driver/client_file.h"
+#include "host/driver/client_memory.h"
+
+namespace dingo::uverbs {
+
+/// Part of a window that is mapped here.
+struct MappedPart {
+    std::uint64_t offset = 0;  ///< in the window
+    std::span<std::byte> bytes;
+};
+
+struct WindowMemory {
+    std::shared_ptr<ClientMemory> client;  ///< null: what is elsewhere is a bus error
+    std::uint64_t va = 0;                  ///< of the window's first byte, in the client
+    std::vector<MappedPart> parts;         ///< sorted, without overlap
+    std::vector<FilePart> files;           ///< likewise, and apart from the parts
+
+    /// Copies between [offset, offset + size) and `dst` or `src`. The caller knows that this is in
+    /// the window. False: bus error.
+    [[nodiscard]] bool read(std::uint64_t offset, std::span<std::byte> dst) const;
+    [[nodiscard]] bool write(std::uint64_t offset, std::span<const std::byte> src) const;
+
+    /// nullptr where the range is not wholly in one mapped part.
+    [[nodiscard]] std::byte* pointer(std::uint64_t offset, std::size_t len) const;
+    /// Whether parts and files have all of [offset, offset + len).
+    [[nodiscard]] bool has(std::uint64_t offset, std::uint64_t len) const;
+};
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// NVIDIA's driver, loaded when a client first registers a GPU's memory.
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "host/gpu/cuda_api.h"
+
+namespace dingo::gpu {
+
+/// Why memory of a GPU cannot be opened: an errno for the client, words for the log.
+class CudaError : public std::runtime_error {
+  public:
+    CudaError(int error, const std::string& what) : std::runtime_error(what), error_(error) {}
+    [[nodiscard]] int error() const { return error_; }
+
+  private:
+    int error_;
+};
+
+/// The calls that a card makes.
+struct CudaCalls {
+    cuda::Init* init;
+    cuda::GetErrorName* error_name;
+    cuda::DeviceGetCount* device_count;
+    cuda::DeviceGet* device;
+    cuda::DeviceGetUuid* uuid;
+    cuda::DevicePrimaryCtxRetain* retain_context;
+    cuda::DevicePrimaryCtxRelease* release_context;
+    cuda::CtxSetCurrent* set_context;
+    cuda::StreamCreate* create_stream;
+    cuda::StreamDestroy* destroy_stream;
+    cuda::StreamSynchronize* synchronize;
+    cuda::MemHostAlloc* allocate_host;
+    cuda::MemFreeHost* free_host;
+    cuda::MemcpyHtoDAsync* copy_to_device;
+    cuda::MemcpyDtoHAsync* copy_to_host;
+    cuda::IpcOpenMemHandle* open_ipc;
+    cuda::IpcCloseMemHandle* close_ipc;
+    cuda::MemGetAddressRange* address_range;
+    cuda::MemImportFromShareableHandle* import_handle;
+    cuda::MemRelease* release_handle;
+    cuda::MemAddressReserve* reserve;
+    cuda::MemAddressFree* free_address;
+    cuda::MemMap* map;
+    cuda::MemUnmap* unmap;
+    cuda::MemSetAccess* set_access;
+};
+
+/// A GPU and this process's primary context on it, for as long as this lives.
+class CudaDevice {
+  public:
+    /// The GPU with this UUID; the same object for all who want it. CudaError: ENODEV.
+    static std::shared_ptr<CudaDevice> open(const cuda::Uuid& uuid);
+    ~CudaDevice();
+    CudaDevice(const CudaDevice&) = delete;
+    CudaDevice& operator=(const CudaDevice&) = delete;
+
+    [[nodiscard]] const CudaCalls& calls() const { return calls_; }
+    [[nodiscard]] cuda::Device number() const { return device_; }
+    /// Before any call, on the thread that makes it. False: the context is gone.
+    [[nodiscard]] bool use() const;
+    /// "cuMemMap: CUDA_ERROR_INVALID_VALUE".
+    [[nodiscard]] std::string words(const char* call, cuda::Result result) const;
+    /// CudaError(error) unless it succeeded.
+    void check(cuda::Result result, const char* call, int error) const;
+
+  private:
+    CudaDevice(const CudaCalls& calls, cuda::Device device);
+
+    const CudaCalls& calls_;
+    cuda::Device device_;
+    cuda::Context context_ = nullptr;
+};
+
+/// "GPU-01020304-...", as nvidia-smi says it.
+std::string name_of(const cuda::Uuid& uuid);
+
+}  // namespace dingo::gpu

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/gpu/worker.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace dingo::gpu {
+namespace {
+
+struct Worker {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<std::function<void()>> jobs;
+    bool started = false;
+    bool busy = false;
+    bool ended = false;
+
+    [[noreturn]] void run() {
+        std::unique_lock lock(mutex);
+        for (;;) {
+            changed.wait(lock, [this] { return !jobs.empty() && !ended; });
+            {
+                const std::function<void()> job = std::move(jobs.front());
+                jobs.pop_front();
+                busy = true;
+                lock.unlock();
+                job();
+            }
+            lock.lock();
+            busy = false;
+            changed.notify_all();
+        }
+    }
+};
+
+// The process ends, and the driver with it: no call begins any more, and the present one has a
+// moment. What is left goes with the process.
+struct Ender {
+    ~Ender();
+};
+
+// Never destroyed: the thread may be in a call of the driver when the process ends.
+Worker& worker() {
+    static Worker& the_worker = *new Worker;
+    return the_worker;
+}
+
+Ender::~Ender() {
+    constexpr std::chrono::milliseconds kMoment(200);
+    Worker& w = worker();
+    std::unique_lock lock(w.mutex);
+    w.ended = true;
+    w.changed.wait_for(lock, kMoment, [&w] { return !w.busy; });
+}
+
+}  // namespace
+
+void do_soon(std::function<void()> job) {
+    Worker& w = worker();
+    static const Ender ender;  // made after the driver was loaded: gone before it
+    {
+        const std::scoped_lock lock(w.mutex);
+        if (!w.started) {
+            std::thread([&w] { w.run(); }).detach();
+            w.started = true;
+        }
+        w.jobs.push_back(std::move(job));
+    }
+    w.changed.notify_one();
+}
+
+}  // namespace dingo::gpu

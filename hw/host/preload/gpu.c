@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gpu.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pins.h"
+#include "sys.h"
+
+/* CUresult, CUpointer_attribute, CUmemorytype, CUmemAllocationHandleType of cuda.h. */
+#define CU_SUCCESS 0
+#define CU_POINTER_ATTRIBUTE_CONTEXT 1
+#define CU_POINTER_ATTRIBUTE_MEMORY_TYPE 2
+#define CU_POINTER_ATTRIBUTE_IS_MANAGED 8
+#define CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL 9
+#define CU_MEMORYTYPE_DEVICE 2
+#define CU_MEM_HANDLE_TYPE_POSIX_FD 1
+
+struct cu_ipc_handle {
+    uint8_t bytes[64];
+};
+
+static struct {
+    int (*attribute)(void* data, int attribute, uint64_t pointer);
+    int (*range)(uint64_t* base, size_t* bytes, uint64_t pointer);
+    int (*device)(int* device, int ordinal);
+    int (*uuid)(void* uuid, int device);
+    int (*push)(void* context);
+    int (*pop)(void** context);
+    int (*ipc)(struct cu_ipc_handle* handle, uint64_t pointer);
+    int (*retain)(uint64_t* handle, void* pointer);
+    int (*export)(void* handle, uint64_t allocation, int type, uint64_t flags);
+    int (*release)(uint64_t handle);
+} cu;
+
+static bool look_up(void* library, const char* name, void* function) {
+    void* found = dlsym(library, name);
+
+    memcpy(function, &found, sizeof(found));
+    return found != NULL;
+}
+
+/* Whether the application has CUDA loaded. Threads that come at the same time find the same. */
+static bool have_cuda(void) {
+    static atomic_int state; /* 1: it is loaded; -1: it lacks something, and will */
+    void* library;
+    bool all;
+
+    if (state != 0 || !dingo_pins_possible()) {
+        return state > 0;
+    }
+    library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (!library) {
+        return false;
+    }
+    all = look_up(library, "cuPointerGetAttribute", &cu.attribute) &&
+          look_up(library, "cuMemGetAddressRange_v2", &cu.range) &&
+          look_up(library, "cuDeviceGet", &cu.device) &&
+          look_up(library, "cuDeviceGetUuid_v2", &cu.uuid) &&
+          look_up(library, "cuCtxPushCurrent_v2", &cu.push) &&
+          look_up(library, "cuCtxPopCurrent_v2", &cu.pop) &&
+          look_up(library, "cuIpcGetMemHandle", &cu.ipc) &&
+          look_up(library, "cuMemRetainAllocationHandle", &cu.retain) &&
+          look_up(library, "cuMemExportToShareableHandle", &cu.export) &&
+          look_up(library, "cuMemRelease", &cu.release);
+    atomic_store(&state, all ? 1 : -1);
+    return all;
+}
+
+static void say(const char* what) {
+    char text[320];
+    int bytes = snprintf(text, sizeof(text), "dingo: %s\n", what);
+
+    (void)DINGO_SYS(SYS_write, 2, text, (size_t)bytes);
+}
+
+static enum dingo_gpu_answer secret(const char* why) {
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+
+    if (!atomic_flag_test_and_set(&said)) {
+        say(why);
+    }
+    return DINGO_GPU_SECRET;
+}
+
+void dingo_gpu_say_refused(long error) {
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    char text[200];
+
+    if (!atomic_flag_test_and_set(&said)) {
+        (void)snprintf(text, sizeof(text),
+                       "the card cannot use this GPU's memory: %s; the card's log says why",
+                       strerror((int)-error));
+        say(text);
+    }
+}
+
+/* The GPU that holds it. */
+static bool find_uuid(uint64_t va, uint8_t* uuid) {
+    int ordinal = -1;
+    int device = 0;
+
+    return cu.attribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, va) == CU_SUCCESS &&
+           cu.device(&device, ordinal) == CU_SUCCESS && cu.uuid(uuid, device) == CU_SUCCESS;
+}
+
+/* As memory of cuMemAlloc. This thread may have no context; the memory's is taken. */
+static bool export_ipc(uint64_t base, struct dingo_uverbs_gpu* handle) {
+    struct cu_ipc_handle ipc;
+    void* context = NULL;
+    bool pushed = cu.attribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, base) == CU_SUCCESS &&
+                  context && cu.push(context) == CU_SUCCESS;
+    int result = cu.ipc(&ipc, base);
+
+    if (pushed) {
+        (void)cu.pop(&context);
+    }
+    if (result != CU_SUCCESS) {
+        return false;
+    }
+    handle->kind = DINGO_UVERBS_GPU_IPC;
+    memcpy(handle->ipc_handle, ipc.bytes, sizeof(handle->ipc_handle));
+    return true;
+}
+
+/* As memory of cuMemCreate. */
+static bool export_descriptor(uint64_t base, struct dingo_gpu_memory* memory) {
+    uint64_t allocation = 0;
+    int result;
+
+    if (cu.retain(&allocation, (void*)(uintptr_t)base) != CU_SUCCESS) {
+        return false;
+    }
+    result = cu.export(&memory->fd, allocation, CU_MEM_HANDLE_TYPE_POSIX_FD, 0);
+    (void)cu.release(allocation);
+    if (result != CU_SUCCESS) {
+        memory->fd = -1;
+        return false;
+    }
+    memory->handle.kind = DINGO_UVERBS_GPU_DESCRIPTOR;
+    return true;
+}
+
+enum dingo_gpu_answer dingo_gpu_find(uint64_t va, uint64_t length,
+                                     struct dingo_gpu_memory* memory) {
+    uint32_t type = 0;
+    uint32_t managed = 0;
+    uint64_t base = 0;
+    size_t bytes = 0;
+
+    memset(memory, 0, sizeof(*memory));
+    memory->fd = -1;
+    if (!have_cuda() || cu.attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, va) != CU_SUCCESS ||
+        type != CU_MEMORYTYPE_DEVICE) {
+        return DINGO_GPU_NONE;
+    }
+    /* the processor reaches managed memory, and so does the card, as that of the process */
+    if (cu.attribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, va) == CU_SUCCESS && managed) {
+        return DINGO_GPU_NONE;
+    }
+    if (cu.range(&base, &bytes, va) != CU_SUCCESS || base > va || va - base >= bytes) {
+        return secret("the CUDA driver does not say what allocation the GPU's memory is of");
+    }
+    if (length > bytes - (va - base)) {
+        return secret(
+            "a region of a GPU's memory spans several allocations: register each, or make them "
+            "one (PyTorch: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False)");
+    }
+    memory->handle.offset = va - base;
+    memory->handle.size = bytes;
+    if (!find_uuid(va, memory->handle.uuid)) {
+        return secret("the CUDA driver does not say which GPU holds the memory");
+    }
+    if (!export_ipc(base, &memory->handle) && !export_descriptor(base, memory)) {
+        return secret(
+            "the CUDA driver gives this GPU memory to no other process: register memory of "
+            "cudaMalloc, not of cudaMallocAsync, or of cuMemCreate with POSIX descriptors");
+    }
+    return DINGO_GPU_FOUND;
+}
+
+/* Whether the descriptor says that it is another exporter's. NVIDIA's is nv_dmabuf. */
+static bool is_of_another(int fd) {
+    const char* key = "exp_name:";
+    char path[64];
+    char text[1024];
+    const char* at;
+    long bytes;
+    int info;
+
+    (void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+    info = dingo_sys_open(path, O_RDONLY | O_CLOEXEC);
+    if (info < 0) {
+        return false;
+    }
+    bytes = DINGO_SYS(SYS_read, info, text, sizeof(text) - 1);
+    dingo_sys_close(info);
+    text[bytes > 0 ? bytes : 0] = 0;
+    at = strstr(text, key);
+    if (!at) {
+        return false;
+    }
+    at += strlen(key);
+    at += strspn(at, " \t");
+    return strncmp(at, "nv_dmabuf", strlen("nv_dmabuf")) != 0;
+}
+
+enum dingo_gpu_answer dingo_gpu_find_dmabuf(int fd, uint64_t offset, uint64_t va, uint64_t length,
+                                            struct dingo_gpu_memory* memory) {
+    enum dingo_gpu_answer answer = DINGO_GPU_NONE;
+    uint64_t before;
+    long size;
+
+    if (!have_cuda() || is_of_another(fd)) {
+        return DINGO_GPU_NONE;
+    }
+    size = DINGO_SYS(SYS_lseek, fd, 0, SEEK_END);
+    if (size > 0 && offset <= (uint64_t)size && length <= (uint64_t)size - offset) {
+        answer = dingo_gpu_find(va, length, memory);
+    }
+    if (answer != DINGO_GPU_FOUND) {
+        return answer;
+    }
+    /* The descriptor does not say whose memory it is. So much of it before and behind the region
+     * as the descriptor has must be the allocation's, by pages. */
+    before = memory->handle.offset + 4095;
+    if (offset > before ||
+        (uint64_t)size - offset > memory->handle.size - memory->handle.offset + 4095) {
+        if (memory->fd >= 0) {
+            dingo_sys_close(memory->fd);
+        }
+        return DINGO_GPU_NONE;
+    }
+    return DINGO_GPU_FOUND;
+}

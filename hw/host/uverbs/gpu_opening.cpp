@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/uverbs/gpu_opening.h"
+
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <system_error>
+#include <utility>
+
+#include "base/errno_error.h"
+#include "host/gpu/cuda_place.h"
+#include "host/gpu/worker.h"
+
+namespace dingo::uverbs {
+
+GpuOpening::GpuOpening(const dingo_uverbs_gpu& memory, ForeignFd descriptor, std::uint64_t end)
+    : memory_(memory),
+      descriptor_(std::move(descriptor)),
+      end_(end),
+      event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (!event_) {
+        throw ErrnoError(errno);
+    }
+}
+
+std::shared_ptr<GpuOpening> GpuOpening::start(const dingo_uverbs_gpu& memory, ForeignFd descriptor,
+                                              std::uint64_t end, std::shared_ptr<GpuLanes> lanes) {
+    std::shared_ptr<GpuOpening> opening(new GpuOpening(memory, std::move(descriptor), end));
+    try {
+        gpu::do_soon([opening, lanes = std::move(lanes)] {
+            opening->open(*lanes);
+            ::eventfd_write(opening->event_.get(), 1);
+        });
+    } catch (const std::system_error&) {
+        throw ErrnoError(EAGAIN);
+    }
+    return opening;
+}
+
+void GpuOpening::open(GpuLanes& lanes) {
+    gpu::CudaMemory memory;
+    std::ranges::copy(memory_.uuid, memory.uuid.bytes.begin());
+    std::memcpy(memory.ipc.bytes.data(), memory_.ipc_handle, sizeof memory_.ipc_handle);
+    memory.size = memory_.size;
+    memory.descriptor = descriptor_ ? descriptor_.get() : -1;
+    try {
+        std::erase_if(lanes, [](const auto& entry) { return entry.second.expired(); });
+        std::shared_ptr<gpu::CudaLane> lane = lanes[memory.uuid.bytes].lock();
+        if (lane == nullptr) {
+            lane = std::make_shared<gpu::CudaLane>(memory.uuid);
+            lanes[memory.uuid.bytes] = lane;
+        }
+        place_ = std::make_shared<gpu::CudaPlace>(std::move(lane), memory, end_);
+    } catch (const gpu::CudaError& e) {
+        error_ = e.error();
+        why_ = e.what();
+    } catch (const std::exception& e) {
+        error_ = ENOMEM;
+        why_ = e.what();
+    }
+    descriptor_.reset();
+}
+
+}  // namespace dingo::uverbs

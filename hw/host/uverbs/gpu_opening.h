@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Memory of a client on a GPU, while another thread opens it: a driver may take seconds.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/foreign_fd.h"
+#include "base/unique_fd.h"
+#include "host/driver/far_place.h"
+#include "host/uverbs/protocol.h"
+
+namespace dingo::gpu {
+class CudaLane;
+}
+
+namespace dingo::uverbs {
+
+/// What a client's places on each GPU share. Only that other thread looks at it.
+using GpuLanes = std::map<std::array<std::uint8_t, 16>, std::weak_ptr<gpu::CudaLane>>;
+
+class GpuOpening {
+  public:
+    /// The first `end` bytes are to be used. ErrnoError: no descriptor, no thread.
+    static std::shared_ptr<GpuOpening> start(const dingo_uverbs_gpu& memory, ForeignFd descriptor,
+                                             std::uint64_t end, std::shared_ptr<GpuLanes> lanes);
+
+    /// Readable when it is over.
+    [[nodiscard]] int event() const { return event_.get(); }
+
+    // When it is over. A place, or an errno and words for the log.
+    [[nodiscard]] int error() const { return error_; }
+    [[nodiscard]] const std::string& why() const { return why_; }
+    [[nodiscard]] const std::shared_ptr<FarPlace>& place() const { return place_; }
+
+  private:
+    GpuOpening(const dingo_uverbs_gpu& memory, ForeignFd descriptor, std::uint64_t end);
+    void open(GpuLanes& lanes);
+
+    dingo_uverbs_gpu memory_;
+    ForeignFd descriptor_;
+    std::uint64_t end_;
+    UniqueFd event_;
+    int error_ = 0;
+    std::string why_;
+    std::shared_ptr<FarPlace> place_;
+};
+
+}  // namespace dingo::uverbs

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The context of one queue pair. Creation, modify and query (commands) own the first two groups;
+// the transport owns the rest.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "completion_queue.h"
+#include "compute/kernels.h"
+#include "receive_queue.h"
+#include "ring_memory.h"
+
+namespace dingo::model {
+
+enum class QpType : std::uint8_t {
+    kRc = DINGO_QPT_RC,
+    kUc = DINGO_QPT_UC,
+    kUd = DINGO_QPT_UD,
+    kGsi = DINGO_QPT_GSI
+};
+
+enum class QpState : std::uint8_t {
+    kReset = DINGO_QPS_RESET,
+    kInit = DINGO_QPS_INIT,
+    kRtr = DINGO_QPS_RTR,
+    kRts = DINGO_QPS_RTS,
+    kSqd = DINGO_QPS_SQD,
+    kSqe = DINGO_QPS_SQE,
+    kErr = DINGO_QPS_ERR,
+};
+
+struct TransportState;  // requester and responder of one QP: transport/transport_state.h
+
+struct QueuePair {
+    QueuePair();
+    ~QueuePair();
+    QueuePair(const QueuePair&) = delete;
+    QueuePair& operator=(const QueuePair&) = delete;
+
+    // --- given at creation
+    std::uint32_t qpn = 0;  ///< all 24 bits
+    QpType type = QpType::kRc;
+    std::uint32_t pdn = 0;
+    std::uint32_t db_page = 0;
+    std::uint32_t share = 0;  ///< whose turns it has: transport/scheduler.h
+    bool signal_all = false;
+    bool privileged = false;
+    CompletionQueue* send_cq = nullptr;
+    CompletionQueue* recv_cq = nullptr;
+    SharedReceiveQueue* srq = nullptr;  ///< then `rq` is unused
+    RingMemory sq;
+    unsigned log_sq = 0;
+    ReceiveRing rq;
+
+    // --- attributes, changed by commands only (and state also by transport/error_flow.h)
+    QpState state = QpState::kReset;
+    dingo_qp_attr attr{};            ///< as last given; PSNs as given, not as advanced
+    compute::Config kernel;          ///< by SET_COMPUTE, before anything is sent
+    compute::Config receive_kernel;  ///< the same for what it receives
+
+    // --- transport
+    std::uint32_t sq_producer = 0;  ///< as rung, in blocks
+    std::unique_ptr<TransportState> transport;
+    std::array<std::uint64_t, DINGO_QP_COUNTERS> counters{};
+
+    void count(dingo_qp_counter counter, std::uint64_t by = 1) noexcept { counters[counter] += by; }
+    [[nodiscard]] ReceiveRing& receive_ring() noexcept { return srq ? srq->ring : rq; }
+};
+
+}  // namespace dingo::model

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Accesses to far memory that have been made: what waited for them is told, or what failed.
+#pragma once
+
+#include "ack_nak.h"
+#include "completions.h"
+#include "error_flow.h"
+#include "far_work.h"
+#include "read_responses.h"
+#include "send_queue.h"
+
+namespace dingo::model {
+
+class FarSettling {
+  public:
+    FarSettling(CardContext& card, FarWork& far, Scheduler& scheduler, ErrorFlow& errors,
+                Completions& completions, AckNak& ack_nak, SendQueue& send_queue)
+        : card_(card),
+          far_(far),
+          scheduler_(scheduler),
+          errors_(errors),
+          completions_(completions),
+          ack_nak_(ack_nak),
+          send_queue_(send_queue) {}
+
+    /// Looks at the QPs that wait.
+    void run();
+
+  private:
+    void settle(QueuePair& qp, Half half);
+    void tell(QueuePair& qp, Half half, const FarEffect& effect);
+    /// An access of this half has met a bus error.
+    void fail(QueuePair& qp, Half half);
+    /// Completes what waited: the first success with the fault, those behind it flushed. False:
+    /// there was no success.
+    bool fail_completions(QueuePair& qp, Half half);
+
+    CardContext& card_;
+    FarWork& far_;
+    Scheduler& scheduler_;
+    ErrorFlow& errors_;
+    Completions& completions_;
+    AckNak& ack_nak_;
+    SendQueue& send_queue_;
+};
+
+}  // namespace dingo::model

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What a QP that uses far memory remembers. Most have none.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+
+#include "dingo_hw.h"
+
+namespace dingo::model {
+
+/// A QP's two streams of accesses.
+enum class Half : std::uint8_t {
+    kSend,     ///< what it sends, and the data that it asked for
+    kReceive,  ///< requests of the peer
+};
+
+/// Told when the accesses before it are done.
+struct FarEffect {
+    enum class Kind : std::uint8_t { kCompletion, kReply, kAtomic };
+
+    Kind kind = Kind::kCompletion;
+    std::uint8_t syndrome = 0;  ///< reply
+    std::uint32_t psn = 0;      ///< reply; atomic: of the request
+    std::uint32_t slot = 0;     ///< atomic: the resource
+    std::uint64_t after = 0;    ///< FarHalf::done from which on it is told
+    dingo_cqe entry{};          ///< completion
+};
+
+struct FarHalf {
+    std::uint64_t posted = 0;     ///< accesses given to the port
+    std::uint64_t done = 0;       ///< of them
+    std::uint32_t first_psn = 0;  ///< oldest packet whose data may be missing, for a NAK
+    bool failed = false;
+    std::deque<FarEffect> effects;
+
+    [[nodiscard]] bool holds() const noexcept { return posted != done || !effects.empty(); }
+};
+
+struct FarState {
+    std::array<FarHalf, 2> halves;
+    bool waits = false;       ///< is looked at when something moves
+    bool wants_turn = false;  ///< had nothing to send yet
+
+    [[nodiscard]] FarHalf& half(Half h) noexcept { return halves[static_cast<unsigned>(h)]; }
+    [[nodiscard]] const FarHalf& half(Half h) const noexcept {
+        return halves[static_cast<unsigned>(h)];
+    }
+};
+
+}  // namespace dingo::model

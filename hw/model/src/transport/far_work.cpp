@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "far_work.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "dingo/packet/aeth.h"
+
+namespace dingo::model {
+
+FarWork::~FarWork() {
+    if (FarMemory* const far = port())
+        for (const std::uint32_t stream : streams_)
+            far->end(stream);
+}
+
+FarHalf& FarWork::touch(QueuePair& qp, Half half) {
+    auto& far = qp.transport->far;
+    if (far == nullptr)
+        far = std::make_unique<FarState>();
+    streams_.insert(stream(qp, half));
+    return far->half(half);
+}
+
+void FarWork::wait(QueuePair& qp) {
+    if (!std::exchange(qp.transport->far->waits, true))
+        waiting_.push_back(&qp);
+}
+
+FarWork::Access FarWork::read_far(QueuePair& qp, Half half, std::uint64_t message,
+                                  const MemoryRange& range, std::span<std::byte> data,
+                                  std::uint64_t ahead) {
+    std::uint64_t bus = 0;
+    std::uint64_t contiguous = 0;
+    if (!memory_.locate(range, 0, bus, contiguous) || contiguous < data.size())
+        return Access::kError;
+    touch(qp, half);
+    const Access access = port()->read(stream(qp, half), message, bus, data,
+                                       std::max<std::uint64_t>(ahead, data.size()));
+    if (access == Access::kLater) {
+        qp.transport->far->wants_turn = true;
+        wait(qp);
+    } else if (access == Access::kError) {
+        card_.count(DINGO_CARD_DMA_ERRORS);
+    }
+    return access;
+}
+
+void FarWork::posted(QueuePair& qp, Half half) {
+    FarHalf& h = qp.transport->far->half(half);
+    if (!h.holds())
+        h.first_psn = qp.transport->responder.expected_psn;
+    ++h.posted;
+    wait(qp);
+}
+
+FarWork::Access FarWork::write_far(QueuePair& qp, Half half, const MemoryRange& range,
+                                   std::span<const std::byte> data) {
+    if (touch(qp, half).failed)
+        return Access::kError;
+    std::uint64_t at = 0;
+    while (!data.empty()) {
+        std::uint64_t bus = 0;
+        std::uint64_t contiguous = 0;
+        if (!memory_.locate(range, at, bus, contiguous))
+            return Access::kError;
+        const auto piece = data.first(std::min<std::uint64_t>(data.size(), contiguous));
+        if (const Access access = port()->write(stream(qp, half), bus, piece);
+            access != Access::kDone)
+            return access;
+        posted(qp, half);
+        at += piece.size();
+        data = data.subspan(piece.size());
+    }
+    return Access::kDone;
+}
+
+FarWork::Access FarWork::atomic(QueuePair& qp, const MemoryRange& range,
+                                const FarMemory::Atomic& request) {
+    if (touch(qp, Half::kReceive).failed)
+        return Access::kError;
+    std::uint64_t bus = 0;
+    std::uint64_t contiguous = 0;
+    if (!memory_.locate(range, 0, bus, contiguous) || contiguous < sizeof(std::uint64_t))
+        return Access::kError;
+    const Access access = port()->atomic(stream(qp, Half::kReceive), bus, request);
+    if (access == Access::kDone)
+        posted(qp, Half::kReceive);
+    return access;
+}
+
+FarEffect FarWork::effect_of(QueuePair& qp, Half half, FarEffect::Kind kind) {
+    FarEffect effect;
+    effect.kind = kind;
+    effect.after = qp.transport->far->half(half).posted;
+    wait(qp);
+    return effect;
+}
+
+void FarWork::hold_atomic(QueuePair& qp, std::uint32_t slot, std::uint32_t psn) {
+    FarEffect effect = effect_of(qp, Half::kReceive, FarEffect::Kind::kAtomic);
+    effect.slot = slot;
+    effect.psn = psn;
+    qp.transport->far->half(Half::kReceive).effects.push_back(effect);
+}
+
+void FarWork::hold_completion(QueuePair& qp, Half half, const dingo_cqe& entry) {
+    FarEffect effect = effect_of(qp, half, FarEffect::Kind::kCompletion);
+    effect.entry = entry;
+    qp.transport->far->half(half).effects.push_back(effect);
+}
+
+void FarWork::hold_reply(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn) {
+    FarEffect effect = effect_of(qp, Half::kReceive, FarEffect::Kind::kReply);
+    effect.syndrome = syndrome;
+    effect.psn = psn;
+    std::deque<FarEffect>& effects = qp.transport->far->half(Half::kReceive).effects;
+    // Of replies that wait for the same data the last one says it all, but for the acknowledgement
+    // of a duplicate behind a NAK.
+    const bool same = !effects.empty() && effects.back().kind == effect.kind &&
+                      effects.back().after == effect.after;
+    if (!same)
+        effects.push_back(effect);
+    else if (!qp.transport->responder.nak_sent || !packet::syndrome::is_ack(syndrome) ||
+             packet::syndrome::is_ack(effects.back().syndrome))
+        effects.back() = effect;
+}
+
+std::vector<QueuePair*> FarWork::take_moved() {
+    if (waiting_.empty())
+        return {};
+    if (port()->moved())
+        to_look_at_ = waiting_.size();
+    const auto end =
+        waiting_.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(to_look_at_, kLooks));
+    std::vector<QueuePair*> taken(waiting_.begin(), end);
+    waiting_.erase(waiting_.begin(), end);
+    to_look_at_ -= taken.size();
+    for (QueuePair* const qp : taken)
+        qp->transport->far->waits = false;
+    return taken;
+}
+
+void FarWork::forget(QueuePair& qp) {
+    if (qp.transport->far == nullptr)
+        return;
+    if (const auto at = std::ranges::find(waiting_, &qp); at != waiting_.end()) {
+        if (static_cast<std::size_t>(at - waiting_.begin()) < to_look_at_)
+            --to_look_at_;
+        waiting_.erase(at);
+    }
+    for (const Half half : {Half::kSend, Half::kReceive})
+        if (streams_.erase(stream(qp, half)) != 0)
+            port()->end(stream(qp, half));
+    qp.transport->far.reset();
+}
+
+}  // namespace dingo::model

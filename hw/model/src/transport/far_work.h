@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Payload in far memory (docs/reference/far-memory.md): what a QP reads there, what it has written
+// and is not there yet, and what it may not tell before.
+#pragma once
+
+#include <deque>
+#include <unordered_set>
+#include <vector>
+
+#include "../memory_region.h"
+#include "dingo/far_memory.h"
+#include "far_state.h"
+#include "scheduler.h"
+#include "transport_state.h"
+
+namespace dingo::model {
+
+class FarWork {
+  public:
+    using Access = FarMemory::Access;
+
+    FarWork(CardContext& card, MemoryTable& memory) : card_(card), memory_(memory) {}
+    ~FarWork();
+    FarWork(const FarWork&) = delete;
+    FarWork& operator=(const FarWork&) = delete;
+
+    /// As MemoryTable::read() and write() of the whole range, but kLater when far memory makes it
+    /// wait; the QP then gets a turn when something has moved. `message` tells messages of this
+    /// half apart, `ahead` is how much of this one lies here, with data.size().
+    Access read(QueuePair& qp, Half half, std::uint64_t message, const MemoryRange& range,
+                std::span<std::byte> data, std::uint64_t ahead) {
+        if (!range.far) [[likely]]
+            return memory_.read(range, 0, data) ? Access::kDone : Access::kError;
+        return read_far(qp, half, message, range, data, ahead);
+    }
+    Access write(QueuePair& qp, Half half, const MemoryRange& range,
+                 std::span<const std::byte> data) {
+        if (!concerns(qp, half, range)) [[likely]]
+            return memory_.write(range, 0, data) ? Access::kDone : Access::kError;
+        return write_far(qp, half, range, data);
+    }
+    /// Whether an access to the range has to go through this port, as it is far or must not pass
+    /// one that is.
+    [[nodiscard]] bool concerns(const QueuePair& qp, Half half, const MemoryRange& range) const {
+        return range.far || holds(qp, half);
+    }
+    /// Starts the atomic whose response is in `slot` of the responder's resources.
+    Access atomic(QueuePair& qp, const MemoryRange& range, const FarMemory::Atomic& request);
+    /// The resource of the atomic that was started last, and the PSN of its request.
+    void hold_atomic(QueuePair& qp, std::uint32_t slot, std::uint32_t psn);
+
+    /// The QP has nothing to send as data are missing: waits a little for them. False: they did not
+    /// come, or it is not so.
+    bool wait_for_data(QueuePair& qp) {
+        const auto& far = qp.transport->far;
+        return far != nullptr && far->wants_turn && port()->wait();
+    }
+
+    /// Something of this half is not where it belongs: what it tells waits.
+    [[nodiscard]] bool holds(const QueuePair& qp, Half half) const {
+        const auto& far = qp.transport->far;
+        return far != nullptr && far->half(half).holds();
+    }
+    void hold_completion(QueuePair& qp, Half half, const dingo_cqe& entry);
+    void hold_reply(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn);
+    /// Accesses that the receiving half has begun: a response that comes after them waits for them.
+    [[nodiscard]] std::uint64_t begun(const QueuePair& qp) const {
+        const auto& far = qp.transport->far;
+        return far != nullptr ? far->half(Half::kReceive).posted : 0;
+    }
+    [[nodiscard]] bool is_done(const QueuePair& qp, std::uint64_t begun) const {
+        const auto& far = qp.transport->far;
+        return far == nullptr || far->half(Half::kReceive).done >= begun;
+    }
+
+    // --- for FarSettling
+    [[nodiscard]] FarMemory* port() const { return card_.host.far_memory(); }
+    /// Some of the QPs that wait, if something has moved since they were looked at.
+    [[nodiscard]] std::vector<QueuePair*> take_moved();
+    /// There are more of them.
+    [[nodiscard]] bool more_moved() const { return to_look_at_ != 0; }
+    /// Looks at the QP when something has moved.
+    void wait(QueuePair& qp);
+    [[nodiscard]] bool any_waits() const { return !waiting_.empty(); }
+    [[nodiscard]] static FarMemory::Stream stream(const QueuePair& qp, Half half) {
+        return qp.qpn << 1 | static_cast<std::uint32_t>(half);
+    }
+
+    void forget(QueuePair& qp);
+
+  private:
+    Access read_far(QueuePair& qp, Half half, std::uint64_t message, const MemoryRange& range,
+                    std::span<std::byte> data, std::uint64_t ahead);
+    Access write_far(QueuePair& qp, Half half, const MemoryRange& range,
+                     std::span<const std::byte> data);
+    FarHalf& touch(QueuePair& qp, Half half);
+    /// Of this kind, behind all that is given to the port. The QP waits.
+    FarEffect effect_of(QueuePair& qp, Half half, FarEffect::Kind kind);
+    void posted(QueuePair& qp, Half half);
+
+    CardContext& card_;
+    MemoryTable& memory_;
+    /// QPs that are looked at in one run: the others of the card do not wait for all of them.
+    static constexpr std::size_t kLooks = 64;
+
+    std::deque<QueuePair*> waiting_;
+    std::size_t to_look_at_ = 0;                 ///< the first of `waiting_`
+    std::unordered_set<std::uint32_t> streams_;  ///< in use
+};
+
+}  // namespace dingo::model

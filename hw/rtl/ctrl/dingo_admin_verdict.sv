@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// What the tables say about a command: whether its object is there, whether others use it. Combinational.
+module dingo_admin_verdict (
+    input  logic [1023:0]   cmd_i,
+    input  rtl_pkg::qp_t    qp_i,              // of the tables, for the command's numbers
+    input  logic            qp_found_i,        // index and tag are those of a QP
+    input  rtl_pkg::mr_t    mr_i,
+    input  logic [31:0]     modify_status_i,   // dingo_admin_modify
+    input  logic            kernel_known_i,    // QUERY_COMPUTE: there is such a one
+    input  logic            cq_there_i,        // dingo_admin_users, and what follows
+    input  logic            cq_used_i,
+    input  logic            eq_there_i,
+    input  logic            eq_used_i,
+    input  logic            send_cq_there_i,
+    input  logic            recv_cq_there_i,
+    input  logic            async_i,
+    input  logic            eth_there_i,
+    output logic [31:0]     status_o           // enum st; OK: go on
+);
+  logic [31:0] op;
+  logic eq_async;
+  dingo_pkg::admin_hdr_t hdr;
+  dingo_pkg::cmd_create_eq_t eq;
+  dingo_pkg::cmd_query_stats_t qs;
+  dingo_pkg::cmd_destroy_t destroy;
+  assign hdr = cmd_i[63:0];
+  assign eq = cmd_i[319:0];
+  assign qs = cmd_i[255:0];
+  assign destroy = cmd_i[127:0];
+  assign op = 32'(hdr.opcode);
+  assign eq_async = (eq.flags & 8'(dingo_pkg::CMD_CREATE_EQ_FLAGS_ASYNC_MASK)) != '0;
+
+  always_comb begin
+    status_o = dingo_pkg::ST_OK;
+    case (op)
+      dingo_pkg::OP_CREATE_EQ: if (eq_there_i || (eq_async && async_i)) status_o = dingo_pkg::ST_IN_USE;
+      dingo_pkg::OP_DESTROY_EQ:
+        if (!eq_there_i) status_o = dingo_pkg::ST_BAD_ID;
+        else if (eq_used_i) status_o = dingo_pkg::ST_BUSY;
+      dingo_pkg::OP_CREATE_CQ:
+        if (cq_there_i) status_o = dingo_pkg::ST_IN_USE;
+        else if (!eq_there_i) status_o = dingo_pkg::ST_BAD_ID;
+      dingo_pkg::OP_DESTROY_CQ:
+        if (!cq_there_i) status_o = dingo_pkg::ST_BAD_ID;
+        else if (cq_used_i) status_o = dingo_pkg::ST_BUSY;
+      dingo_pkg::OP_CREATE_MR: if (mr_i.valid) status_o = dingo_pkg::ST_IN_USE;
+      dingo_pkg::OP_DESTROY_MR:
+        // the low 8 bits of a key are its owner's
+        if (32'(destroy.id[31:16]) >= 32'd1 << rtl_pkg::MR_LOG || !mr_i.valid
+            || mr_i.tag[15:8] != destroy.id[15:8]) status_o = dingo_pkg::ST_BAD_ID;
+      dingo_pkg::OP_CREATE_QP:
+        if (qp_i.cfg.valid) status_o = dingo_pkg::ST_IN_USE;
+        else if (!send_cq_there_i || !recv_cq_there_i) status_o = dingo_pkg::ST_BAD_ID;
+      dingo_pkg::OP_DESTROY_QP, dingo_pkg::OP_QUERY_QP: if (!qp_found_i) status_o = dingo_pkg::ST_BAD_ID;
+      dingo_pkg::OP_MODIFY_QP: status_o = qp_found_i ? modify_status_i : dingo_pkg::ST_BAD_ID;
+      dingo_pkg::OP_SET_COMPUTE:  // not once it may have sent
+        if (!qp_found_i) status_o = dingo_pkg::ST_BAD_ID;
+        else if (qp_i.state > 3'(dingo_pkg::QPS_RTR)) status_o = dingo_pkg::ST_BAD_STATE;
+      dingo_pkg::OP_QUERY_COMPUTE: if (!kernel_known_i) status_o = dingo_pkg::ST_BAD_ID;
+      dingo_pkg::OP_QUERY_STATS: if (qs.scope[0] && !qp_found_i) status_o = dingo_pkg::ST_BAD_ID;
+      dingo_pkg::OP_CREATE_ETH:
+        if (eth_there_i) status_o = dingo_pkg::ST_IN_USE;
+        else if (!cq_there_i) status_o = dingo_pkg::ST_BAD_ID;
+      dingo_pkg::OP_DESTROY_ETH: if (!eth_there_i) status_o = dingo_pkg::ST_BAD_ID;
+      default: ;
+    endcase
+  end
+
+  wire unused_ok = &{1'b0, cmd_i, hdr, eq, qs, destroy, qp_i, mr_i};
+endmodule

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// The responder's port of the memory table: who asks, and the answer that dingo_rsp_receive or dingo_rsp_turn waits for.
+/// dingo_rsp_intake and dingo_rsp_wqe look at their answers themselves.
+module dingo_rsp_keys (
+    input  logic                 clk_i,
+    input  logic                 rst_ni,
+    input  rtl_pkg::qp_cfg_t     cfg_i,          // of the step's QP: PD and privilege of what the step asks
+    // one of these at a time
+    input  logic                 receive_valid_i,
+    input  rtl_pkg::mr_req_t     receive_i,
+    input  logic                 turn_valid_i,   // the packet of a READ that comes next:
+    input  rsp_pkg::rres_t       turn_res_i,
+    input  logic [31:0]          turn_offset_i,
+    input  logic [12:0]          turn_bytes_i,
+    input  logic                 wqe_valid_i,
+    input  rtl_pkg::mr_req_t     wqe_i,
+    output logic                 ask_o,          // one of them asks: the intake waits
+    input  logic                 intake_valid_i, // whole, of whatever QP
+    input  rtl_pkg::mr_req_t     intake_i,
+    // the answer to dingo_rsp_receive or dingo_rsp_turn, until they ask again
+    output logic                 have_o,
+    output rtl_pkg::mr_rsp_t     rsp_o,
+    output logic                 mr_valid_o,
+    output rtl_pkg::mr_req_t     mr_o,
+    input  logic                 answer_i,       // mr_rsp_i is not the intake's
+    input  rtl_pkg::mr_rsp_t     mr_rsp_i
+);
+  logic asked_q, have_q;
+  rtl_pkg::mr_rsp_t rsp_q;
+
+  assign ask_o = receive_valid_i || turn_valid_i || wqe_valid_i;
+  assign have_o = have_q;
+  assign rsp_o = rsp_q;
+  assign mr_valid_o = ask_o || intake_valid_i;
+  always_comb begin
+    mr_o = receive_valid_i ? receive_i : wqe_i;
+    if (turn_valid_i) begin
+      mr_o.key = turn_res_i.rkey;
+      mr_o.va = turn_res_i.va + {32'd0, turn_offset_i};
+      mr_o.len = {19'd0, turn_bytes_i};
+      mr_o.access = dingo_pkg::ACC_REMOTE_READ[5:0];
+    end
+    mr_o.pdn = cfg_i.pdn;
+    mr_o.privileged = cfg_i.privileged;
+    if (intake_valid_i) mr_o = intake_i;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (receive_valid_i || turn_valid_i) begin
+      asked_q <= 1'b1;
+      have_q <= 1'b0;
+    end else if (answer_i && asked_q) begin
+      asked_q <= 1'b0;
+      have_q <= 1'b1;
+      rsp_q <= mr_rsp_i;
+    end
+    if (!rst_ni) asked_q <= 1'b0;
+  end
+
+  wire unused_ok = &{1'b0, cfg_i, turn_res_i};
+endmodule

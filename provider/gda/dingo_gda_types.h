@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What the host tells a device about a QP and its CQ: one object in the device's memory, made by
+ * libdingo-gda (dingo_gda_host.h) and used by dingo_gda.h. Counters of blocks and entries are 64 bits
+ * and never wrap; rings and doorbells have their low 32 bits.
+ */
+#ifndef DINGO_GDA_TYPES_H
+#define DINGO_GDA_TYPES_H
+
+#include <stdint.h>
+
+#define DINGO_GDA_LINE 64
+#define DINGO_GDA_NEVER UINT64_MAX
+
+struct dingo_gda_qp {
+	/* constant; addresses are the device's */
+	uint64_t *sq;			/* blocks of 8 words */
+	uint64_t *sq_doorbell;
+	const uint64_t *cq;		/* entries of 4 words */
+	uint64_t *cq_doorbell;
+	const uint32_t *status;		/* bit 30: the card is gone; NULL: not known */
+	uint32_t *sizes;		/* blocks of the WQE that begins at a block */
+	uint32_t sq_mask;
+	uint32_t cq_mask;
+	uint32_t sq_doorbell_word;
+	uint32_t cq_doorbell_word;
+	uint32_t max_inline;		/* bytes */
+	uint32_t qpn;
+	uint64_t reserved[5];
+
+	/* Changed by posting: blocks given to threads, and written by them in that order. */
+	uint64_t taken;
+	uint64_t pad0[7];
+	uint64_t ready;
+	uint64_t pad1[7];
+
+	/* Changed by who has ring_lock. */
+	uint64_t rung;			/* blocks that the card was told of */
+	uint32_t ring_lock;
+	uint32_t pad2[13];
+
+	/* Changed by who has poll_lock. */
+	uint64_t done;			/* blocks completed */
+	uint64_t failed_at;		/* first block of the first WQE that failed, or NEVER */
+	uint64_t failed_end;		/* the block after it */
+	uint64_t consumer;		/* CQ entries taken */
+	uint64_t reported;		/* of those, what the card was told of */
+	uint32_t failed_status;		/* enum ibv_wc_status */
+	uint32_t failed_vendor;		/* vendor_err */
+	uint32_t poll_lock;
+	uint32_t pad3[3];
+};
+
+#endif

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* HIP's runtime, loaded when a device is opened; there is nothing to link with. No AMD GPU has run it. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+
+#include "memory.h"
+
+/* hip_runtime_api.h: values and prototypes that this file uses */
+enum {
+	HIP_HOST_REGISTER_PORTABLE = 1,
+	HIP_HOST_REGISTER_MAPPED = 2,
+	HIP_MEMCPY_HOST_TO_DEVICE = 1,
+	HIP_MEMCPY_DEVICE_TO_HOST = 2,
+};
+
+static struct {
+	int (*init)(unsigned int flags);
+	int (*set_device)(int ordinal);
+	int (*host_register)(void *at, size_t bytes, unsigned int flags);
+	int (*host_unregister)(void *at);
+	int (*host_address)(void **device, void *at, unsigned int flags);
+	int (*alloc)(void **device, size_t bytes);
+	int (*free)(void *device);
+	int (*copy)(void *to, const void *from, size_t bytes, int direction);
+	const char *(*error_name)(int error);
+} hip;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static const char *missing;
+
+static void load(void)
+{
+	static const struct {
+		const char *name;
+		void *to;
+	} calls[] = {
+		{ "hipInit", &hip.init },
+		{ "hipSetDevice", &hip.set_device },
+		{ "hipHostRegister", &hip.host_register },
+		{ "hipHostUnregister", &hip.host_unregister },
+		{ "hipHostGetDevicePointer", &hip.host_address },
+		{ "hipMalloc", &hip.alloc },
+		{ "hipFree", &hip.free },
+		{ "hipMemcpy", &hip.copy },
+		{ "hipGetErrorName", &hip.error_name },
+	};
+	static const char *const names[] = { "libamdhip64.so", "libamdhip64.so.6", "libamdhip64.so.5" };
+	void *lib = NULL;
+	size_t i;
+
+	for (i = 0; !lib && i < sizeof(names) / sizeof(names[0]); i++)
+		lib = dlopen(names[i], RTLD_NOW);
+	if (!lib) {
+		missing = "no HIP runtime on this machine (libamdhip64.so)";
+		return;
+	}
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		*(void **)calls[i].to = dlsym(lib, calls[i].name);
+		if (!*(void **)calls[i].to)
+			missing = "libamdhip64.so is too old";
+	}
+}
+
+static int refused(int error, const char *call)
+{
+	return dingo_gda_fail(EIO, "%s: %s", call, hip.error_name(error));
+}
+
+static int hip_open(int ordinal)
+{
+	int err;
+
+	pthread_once(&once, load);
+	if (missing)
+		return dingo_gda_fail(ENODEV, "%s", missing);
+	err = hip.init(0);
+	if (err)
+		return refused(err, "hipInit");
+	err = hip.set_device(ordinal);
+	return err ? refused(err, "hipSetDevice") : 0;
+}
+
+static int hip_show(void *at, size_t bytes, bool read_only)
+{
+	int err;
+
+	if (read_only)
+		return dingo_gda_fail(EOPNOTSUPP, "HIP registers no read-only memory");
+	err = hip.host_register(at, bytes, HIP_HOST_REGISTER_PORTABLE | HIP_HOST_REGISTER_MAPPED);
+	return err ? refused(err, "hipHostRegister") : 0;
+}
+
+static void hip_hide(void *at)
+{
+	hip.host_unregister(at);
+}
+
+static int hip_address(void *at, void **device)
+{
+	int err = hip.host_address(device, at, 0);
+
+	return err ? refused(err, "hipHostGetDevicePointer") : 0;
+}
+
+static int hip_alloc(size_t bytes, void **device)
+{
+	int err = hip.alloc(device, bytes);
+
+	return err ? refused(err, "hipMalloc") : 0;
+}
+
+static void hip_free(void *device)
+{
+	hip.free(device);
+}
+
+static int hip_put(void *device, const void *from, size_t bytes)
+{
+	int err = hip.copy(device, from, bytes, HIP_MEMCPY_HOST_TO_DEVICE);
+
+	return err ? refused(err, "hipMemcpy") : 0;
+}
+
+static int hip_get(void *to, const void *device, size_t bytes)
+{
+	int err = hip.copy(to, device, bytes, HIP_MEMCPY_DEVICE_TO_HOST);
+
+	return err ? refused(err, "hipMemcpy") : 0;
+}
+
+const struct dingo_gda_memory dingo_gda_hip_memory = {
+	.name = "hip",
+	.open = hip_open,
+	.show = hip_show,
+	.hide = hip_hide,
+	.address = hip_address,
+	.alloc = hip_alloc,
+	.free = hip_free,
+	.put = hip_put,
+	.get = hip_get,
+};

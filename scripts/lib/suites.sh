@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Runs test suites in lanes side by side and counts their cases. Sourced by test.sh.
+# A suite is "NAME|LANE|PROGRAM|what it does". Suites of one lane follow each other, as they share something: the processors,
+# ports of this host, the guests.
+
+field() { cut -d'|' -f"$1" <<<"$2"; }
+
+# lanes SUITE...: the names of their lanes, each once.
+lanes() {
+    local suite
+    for suite in "$@"; do field 2 "$suite"; done | awk '!seen[$0]++'
+}
+
+# run_lane LANE SUITE...: those of the lane, one after the other; prints "NAME STATUS SECONDS" when one has ended.
+# STATUS is "late" when it did not begin, and "cut" when the deadline ended it.
+run_lane() {
+    local lane=$1 suite name rc start limit polite=()
+    shift
+    # What waits for a card or a guest comes before what computes.
+    [ "$lane" != cpu ] || [ "$(lanes "$@")" = cpu ] || polite=(nice -n 10)
+    for suite in "$@"; do
+        [ "$(field 2 "$suite")" = "$lane" ] || continue
+        name=$(field 1 "$suite") start=$SECONDS rc=0 limit=()
+        if [ "$deadline" != 0 ]; then
+            if [ $((deadline - SECONDS)) -lt 60 ]; then
+                echo "$name late 0"
+                continue
+            fi
+            limit=(timeout -k 30 $((deadline - SECONDS)))
+        fi
+        # shellcheck disable=SC2046  # the program's arguments are words
+        "${polite[@]}" "${limit[@]}" $(field 3 "$suite") </dev/null >"$logs/$name.log" 2>&1 || rc=$?
+        [ "$deadline" = 0 ] || [ $SECONDS -lt "$deadline" ] || [ $rc = 0 ] || rc='cut'
+        echo "$name $rc $((SECONDS - start))"
+    done
+}
+
+# report SUITE STATUS SECONDS: prints what a suite that has ended leaves to say, and adds to the counts.
+report() {
+    local name rc=$2 p f s log
+    name=$(field 1 "$1") log=$logs/$name.log
+    if [ "$rc" = late ]; then
+        echo "SKIP $name: no time left (--budget)"
+        skipped=$((skipped + 1))
+        return
+    elif [ "$rc" = cut ]; then
+        echo "SKIP $name: cut short, the time was over (--budget)" >>"$log"
+        rc=0
+    fi
+    p=$(grep -c '^PASS ' "$log" || true)
+    f=$(grep -c '^FAIL ' "$log" || true)
+    s=$(grep -c '^SKIP ' "$log" || true)
+    # A suite that died or printed no result has failed, whatever it counted.
+    if [ "$f" = 0 ] && { [ "$rc" != 0 ] || [ $((p + s)) = 0 ]; }; then
+        f=1
+        echo "FAIL $name: the suite ended with status $rc after $p cases" >>"$log"
+        tail -n 15 "$log"
+    fi
+    grep -E '^(FAIL|SKIP|# second try) ' "$log" || true
+    printf '   %d passed, %d failed, %d skipped (%d s; %s)\n' "$p" "$f" "$s" "$3" "${log#"$PWD/"}"
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+    [ "$f" = 0 ] || failures+=("$name")
+}
+
+# run_suites LOGS DEADLINE SUITE...: all of them; prints in the order given. DEADLINE: $SECONDS at which none goes on, or 0.
+# Sets passed, failed, skipped and failures.
+run_suites() {
+    local logs=$1 deadline=$2 suite lane name rc seconds
+    local -A results=()
+    lane_pids=()
+    shift 2
+    passed=0 failed=0 skipped=0 failures=()
+    ends=$(mktemp -d)
+    trap 'end_lanes' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    for lane in $(lanes "$@"); do
+        mkfifo "$ends/$lane"
+        # A process group of its own, which end_lanes ends with all that a suite started.
+        set -m
+        run_lane "$lane" "$@" >"$ends/$lane" &
+        set +m
+        lane_pids+=($!)
+        exec {rc}<"$ends/$lane"
+        results[$lane]=$rc
+    done
+    for suite in "$@"; do
+        name=$(field 1 "$suite") lane=$(field 2 "$suite")
+        printf '== %s: %s\n' "$name" "$(field 4 "$suite")"
+        read -r _ rc seconds <&"${results[$lane]}" || { rc=125 seconds=0; touch "$logs/$name.log"; }
+        report "$suite" "$rc" "$seconds"
+    done
+    wait "${lane_pids[@]}" || true
+    lane_pids=()
+}
+
+# end_lanes: what still runs ends with this script.
+end_lanes() {
+    local pid
+    for pid in "${lane_pids[@]}"; do kill -TERM -- "-$pid" 2>/dev/null || true; done
+    # Suites clean up behind themselves: guests, cards, network names.
+    for pid in "${lane_pids[@]}"; do
+        for _ in $(seq 300); do
+            kill -0 -- "-$pid" 2>/dev/null || break
+            sleep 0.1
+        done
+    done
+    rm -rf "$ends"
+}

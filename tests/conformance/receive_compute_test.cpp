@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The compute slot on the receive side: payload is transformed once, on its way to memory, whatever
+// the wire repeats; the sender's memory, READ data and atomics stay as they are.
+#include <cstring>
+
+#include "compute_kernels.h"
+#include "conformance.h"
+#include "faults.h"
+
+namespace dingo::conformance {
+namespace {
+
+constexpr std::uint32_t kReceive = DINGO_COMPUTE_RECEIVE;
+
+std::vector<std::byte> copy_of(std::span<const std::byte> bytes) {
+    return {bytes.begin(), bytes.end()};
+}
+
+/// A pair whose card 1 receives through `kernel`.
+class ReceivePair : public Pair {
+  public:
+    ReceivePair(const std::string& engine, const Kernel& kernel, const PairOptions& options = {})
+        : Pair(engine, options) {
+        link = connect(kernel, options);
+    }
+
+    test::TwoCards::Connection connect(const Kernel& kernel, PairOptions options = {}) {
+        options.connect.created = [&](unsigned card, test::TestDriver& d, const test::TestQp& qp) {
+            if (card == 1) {
+                EXPECT_EQ(d.set_compute(qp.qpn, kernel.id, kernel.param, kReceive).status,
+                          DINGO_ST_OK);
+            }
+        };
+        return cards.connect(options.connect);
+    }
+    /// Fills the source, sends `wr`, waits for its end; the target is the source behind the kernel
+    /// and the source is what it was.
+    void check(const Kernel& kernel, const test::SendWr& wr, std::uint64_t from, std::uint64_t to,
+               std::uint32_t length) {
+        fill_mixed(bytes(0, from, length), ++seed_);
+        fill(1, to, length, ++seed_);
+        const std::vector<std::byte> sent = copy_of(bytes(0, from, length));
+        EXPECT_EQ(complete(wr).status, DINGO_WCS_SUCCESS);
+        EXPECT_TRUE(transformed(kernel, sent, bytes(1, to, length)));
+        EXPECT_TRUE(std::ranges::equal(sent, bytes(0, from, length))) << "the sender's memory";
+    }
+
+  private:
+    std::uint64_t seed_ = 0;
+};
+
+}  // namespace
+
+CONFORMANCE_SUITE(ReceiveCompute);
+
+TEST_P(ReceiveCompute, TheDirectionIsRefusedWhereItDoesNotExist) {
+    ENGINE_NEEDS(COMPUTE);
+    Pair pair(engine());
+    test::TestDriver& d = pair.driver(0);
+    const bool able = (d.read64(DINGO_REG_CAPS) & DINGO_CAP_COMPUTE_RX) != 0;
+    const test::TestQp qp = d.create_qp(pair.cq(0), pair.cq(0));
+    for (const std::uint32_t direction : {kReceive, 2u, UINT32_MAX}) {
+        const bool good = able && direction == kReceive;
+        const dingo_admin_cpl cpl = d.set_compute(qp.qpn, DINGO_KERNEL_ADD_ONE, 0, direction);
+        EXPECT_EQ(cpl.status, good ? DINGO_ST_OK : DINGO_ST_BAD_FIELD) << direction;
+        EXPECT_EQ(cpl.detail, good ? 0 : offsetof(dingo_cmd_set_compute, direction)) << direction;
+    }
+}
+
+TEST_P(ReceiveCompute, AKernelIsChosenBeforeTheQueuePairReceives) {
+    ENGINE_NEEDS(COMPUTE_RX);
+    Pair pair(engine());
+    test::TestDriver& d = pair.driver(0);
+    const auto set = [&](const test::TestQp& qp) {
+        return d.set_compute(qp.qpn, DINGO_KERNEL_ADD_ONE, 0, kReceive).status;
+    };
+    EXPECT_EQ(set(pair.qp(0)), DINGO_ST_BAD_STATE) << "RTS";
+    d.to_state(pair.qp(0), DINGO_QPS_ERR);
+    EXPECT_EQ(set(pair.qp(0)), DINGO_ST_BAD_STATE) << "ERR";
+    d.to_state(pair.qp(0), DINGO_QPS_RESET);
+    EXPECT_EQ(set(pair.qp(0)), DINGO_ST_OK) << "RESET";
+    const auto path = pair.cards.path_to(1, pair.qp(1).qpn);
+    d.to_init(pair.qp(0), path);
+    EXPECT_EQ(set(pair.qp(0)), DINGO_ST_OK) << "INIT";
+    d.to_rtr(pair.qp(0), path);
+    EXPECT_EQ(set(pair.qp(0)), DINGO_ST_BAD_STATE) << "RTR";
+}
+
+TEST_P(ReceiveCompute, EveryKernelAtEveryPathMtuAndLength) {
+    ENGINE_NEEDS(COMPUTE_RX);
+    for (const Kernel& kernel : kAll) {
+        for (std::uint8_t mtu = 1; mtu <= 5; ++mtu) {
+            ReceivePair pair(engine(), kernel, PairOptions().mtu(mtu));
+            std::uint32_t tag = 0;
+            for (const std::uint32_t size : odd_lengths(128u << mtu)) {
+                SCOPED_TRACE(testing::Message() << "mtu code " << int(mtu) << ", size " << size);
+                pair.fill(1, size + 17, 32, size);
+                const std::vector<std::byte> behind = copy_of(pair.bytes(1, size + 17, 32));
+                pair.check(kernel, pair.write(3, 17, size), 3, 17, size);
+                EXPECT_EQ(behind, copy_of(pair.bytes(1, size + 17, 32)));
+                pair.post_recv(++tag, 5, size);
+                pair.check(kernel, pair.send(3, size), 3, 5, size);
+                EXPECT_EQ(pair.wait(1).byte_len, size);
+                pair.post_recv(++tag, 0, 0);
+                pair.check(kernel, pair.rdma(DINGO_WR_WRITE_IMM, 3, 9, size), 3, 9, size);
+                EXPECT_EQ(pair.wait(1).byte_len, size);
+            }
+        }
+    }
+}
+
+TEST_P(ReceiveCompute, ReceivesOfManyEntriesAreOneMessage) {
+    ENGINE_NEEDS(COMPUTE_RX);
+    for (const Kernel& kernel : {kAddOne, kDlrm}) {
+        ReceivePair pair(engine(), kernel, PairOptions().mtu(1));
+        constexpr std::uint32_t kBytes = 1900;
+        fill_mixed(pair.bytes(0, 0, kBytes), kernel.id);
+        std::vector<dingo_sge> entries;  // that end within a word
+        std::uint32_t left = kBytes;
+        for (const std::uint32_t part : {1u, 201u, 1000u, 698u}) {
+            entries.push_back(pair.mr[1].sge(8192ull * entries.size() + 3, part));
+            left -= part;
+        }
+        ASSERT_EQ(left, 0u);
+        pair.driver(1).post_recv(pair.qp(1), 1, entries);
+        EXPECT_EQ(pair.complete(pair.send(0, kBytes)).status, DINGO_WCS_SUCCESS);
+        EXPECT_EQ(pair.wait(1).byte_len, kBytes);
+        std::vector<std::byte> message;
+        for (std::size_t i = 0; i < entries.size(); ++i) {
+            const auto part = pair.bytes(1, 8192 * i + 3, entries[i].length);
+            message.insert(message.end(), part.begin(), part.end());
+        }
+        EXPECT_TRUE(transformed(kernel, pair.bytes(0, 0, kBytes), message));
+    }
+}
+
+TEST_P(ReceiveCompute, WhatIsLostAndRepeatedIsTransformedOnce) {
+    ENGINE_NEEDS(COMPUTE_RX);
+    for (const Kernel& kernel : {kAddOne, kDlrm}) {
+        ReceivePair pair(engine(), kernel, PairOptions().mtu(1).timeout(8));
+        WireFaults faults(pair.cards);
+        faults.add_random({.drop = 0.05, .duplicate = 0.05, .reorder = 0.02, .seed = kernel.id});
+        constexpr std::uint32_t kBytes = 20'003;
+        const unsigned rounds = effort(30, 4);
+        for (unsigned round = 0; round < rounds; ++round) {
+            pair.check(kernel, pair.write(0, 7, kBytes), 0, 7, kBytes);
+            pair.post_recv(round, 30'000, kBytes);
+            pair.check(kernel, pair.send(0, kBytes), 0, 30'000, kBytes);
+            EXPECT_EQ(pair.wait(1).byte_len, kBytes);
+        }
+        EXPECT_GT(pair.stat(0, DINGO_CARD_RETRANSMITS), 0u) << "nothing was lost";
+        EXPECT_GT(pair.stat(1, DINGO_CARD_DUPLICATE_REQUEST), 0u) << "nothing came twice";
+    }
+}
+
+TEST_P(ReceiveCompute, ALateDuplicateTouchesNoMemory) {
+    ENGINE_NEEDS(COMPUTE_RX);
+    using packet::Opcode;
+    for (const Opcode opcode : {Opcode::kRcWriteFirst, Opcode::kRcWriteMiddle, Opcode::kRcWriteLast,
+                                Opcode::kRcWriteOnly}) {
+        ReceivePair pair(engine(), kAddOne, PairOptions().mtu(1));
+        WireFaults faults(pair.cards);
+        faults.add(Fault::kDuplicate, {.from = 0, .opcode = opcode}, 5'000'000);
+        const std::uint32_t size = opcode == Opcode::kRcWriteOnly ? 200 : 1000;
+        pair.check(kAddOne, pair.write(0, 0, size), 0, 0, size);
+        pair.fill(1, 0, size, 99);  // the application has its data and uses the buffer again
+        const std::vector<std::byte> mine = copy_of(pair.bytes(1, 0, size));
+        pair.cards.settle();
+        EXPECT_EQ(faults.injured, 1u);
+        EXPECT_EQ(pair.stat(1, DINGO_CARD_DUPLICATE_REQUEST), 1u);
+        EXPECT_EQ(mine, copy_of(pair.bytes(1, 0, size)));
+    }
+}
+
+TEST_P(ReceiveCompute, AReceiverThatWasNotReadyTransformsOnce) {
+    ENGINE_NEEDS(COMPUTE_RX);
+    ReceivePair pair(engine(), kAddOne, PairOptions().mtu(1));
+    constexpr std::uint32_t kBytes = 1003;
+    std::uint64_t to = 0;
+    for (const std::uint8_t opcode : {DINGO_WR_SEND, DINGO_WR_WRITE_IMM}) {
+        to += 8192;
+        fill_mixed(pair.bytes(0, 0, kBytes), to);
+        pair.fill(1, to, kBytes, to);
+        pair.post(opcode == DINGO_WR_SEND ? pair.send(0, kBytes)
+                                          : pair.rdma(DINGO_WR_WRITE_IMM, 0, to, kBytes));
+        pair.cards.run_for(3'000'000);
+        EXPECT_TRUE(pair.idle(0)) << "an RNR NAK and no completion";
+        pair.post_recv(1, to, kBytes);
+        EXPECT_EQ(pair.wait(0).status, DINGO_WCS_SUCCESS);
+        EXPECT_EQ(pair.wait(1).byte_len, kBytes);
+        EXPECT_TRUE(transformed(kAddOne, pair.bytes(0, 0, kBytes), pair.bytes(1, to, kBytes)));
+    }
+    EXPECT_GT(pair.stat(1, DINGO_CARD_OUT_OF_BUFFER), 0u);
+}
+
+TEST_P(ReceiveCompute, EachDirectionHasItsKernel) {
+    ENGINE_NEEDS(COMPUTE_RX);
+    PairOptions options;
+    options.connect.created = [](unsigned card, test::TestDriver& d, const test::TestQp& qp) {
+        EXPECT_EQ(d.set_compute(qp.qpn, DINGO_KERNEL_ADD_ONE).status, DINGO_ST_OK);
+        if (card == 1) {
+            EXPECT_EQ(d.set_compute(qp.qpn, DINGO_KERNEL_DLRM, 1000, kReceive).status, DINGO_ST_OK);
+        }
+    };
+    Pair pair(engine(), options);
+    constexpr std::uint32_t kBytes = 5'001;
+    fill_mixed(pair.bytes(0, 0, kBytes), 1);
+    EXPECT_EQ(pair.complete(pair.write(0, 0, kBytes)).status, DINGO_WCS_SUCCESS);
+    std::vector<std::byte> on_the_wire = copy_of(pair.bytes(0, 0, kBytes));
+    for (std::size_t at = 0; at + 4 <= kBytes; at += 4) {
+        std::uint32_t word;
+        std::memcpy(&word, &on_the_wire[at], sizeof word);
+        ++word;
+        std::memcpy(&on_the_wire[at], &word, sizeof word);
+    }
+    EXPECT_TRUE(transformed({DINGO_KERNEL_DLRM, 1000}, on_the_wire, pair.bytes(1, 0, kBytes)));
+    test::SendWr back = pair.write(0, 0, 0);
+    back.sges = {pair.mr[1].sge(0, kBytes)};
+    back.raddr = pair.mr[0].iova + 20'000;
+    back.rkey = pair.mr[0].key;
+    pair.driver(1).post_send(pair.qp(1), back);
+    EXPECT_EQ(pair.wait(1).status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(transformed(kAddOne, pair.bytes(1, 0, kBytes), pair.bytes(0, 20'000, kBytes)));
+}
+
+TEST_P(ReceiveCompute, AQueuePairConnectedToItselfLeavesTheSourceAlone) {
+    ENGINE_NEEDS(COMPUTE_RX);
+    Pair pair(engine());
+    test::TestDriver& d = pair.driver(0);
+    test::Cq cq = d.create_cq();
+    for (const Kernel& kernel : kAll) {
+        test::TestQp qp = d.create_qp(cq, cq);
+        EXPECT_EQ(d.set_compute(qp.qpn, kernel.id, kernel.param, kReceive).status, DINGO_ST_OK);
+        d.bring_up(qp, pair.cards.path_to(0, qp.qpn));
+        constexpr std::uint32_t kBytes = 10'007;
+        fill_mixed(pair.bytes(0, 0, kBytes), kernel.id);
+        const std::vector<std::byte> sent = copy_of(pair.bytes(0, 0, kBytes));
+        test::SendWr wr = pair.write(0, 0, kBytes);
+        wr.raddr = pair.mr[0].iova + (1u << 16);
+        wr.rkey = pair.mr[0].key;
+        d.post_send(qp, wr);
+        EXPECT_EQ(pair.cards.wait_cq(0, cq).status, DINGO_WCS_SUCCESS);
+        EXPECT_TRUE(transformed(kernel, sent, pair.bytes(0, 1u << 16, kBytes)));
+        EXPECT_EQ(sent, copy_of(pair.bytes(0, 0, kBytes)));
+    }
+}
+
+TEST_P(ReceiveCompute, ReadDataAndAtomicsAreLeftAlone) {
+    ENGINE_NEEDS(COMPUTE_RX);
+    ReceivePair pair(engine(), kAddOne);
+    pair.fill(1, 0, 9000, 1);
+    EXPECT_EQ(pair.complete(pair.read(0, 0, 9000)).status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(pair.same(0, 0, 9000)) << "READ that the QP with the kernel answers";
+    test::SendWr of_peer = pair.read(0, 0, 0);
+    of_peer.sges = {pair.mr[1].sge(20'000, 9000)};
+    of_peer.raddr = pair.mr[0].iova;
+    of_peer.rkey = pair.mr[0].key;
+    pair.driver(1).post_send(pair.qp(1), of_peer);
+    EXPECT_EQ(pair.wait(1).status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(pair.same(0, 20'000, 9000)) << "READ of the QP with the kernel";
+    std::uint64_t value = 41;
+    std::memcpy(pair.bytes(1, 64, 8).data(), &value, sizeof value);
+    EXPECT_EQ(pair.complete(pair.fetch_add(128, 64, 1)).status, DINGO_WCS_SUCCESS);
+    std::memcpy(&value, pair.bytes(1, 64, 8).data(), sizeof value);
+    EXPECT_EQ(value, 42u);
+    std::memcpy(&value, pair.bytes(0, 128, 8).data(), sizeof value);
+    EXPECT_EQ(value, 41u);
+}
+
+TEST_P(ReceiveCompute, UnreliableMessagesAreWholeAndTransformedOnce) {
+    ENGINE_NEEDS(COMPUTE_RX);
+    ReceivePair pair(engine(), kDlrm, PairOptions().kind(DINGO_QPT_UC).mtu(1));
+    std::uint32_t tag = 0;
+    for (const std::uint32_t size : {0u, 1u, 200u, 256u, 1003u}) {
+        pair.post_recv(++tag, 0, 2000);
+        fill_mixed(pair.bytes(0, 0, size), size + 1);
+        EXPECT_EQ(pair.complete(pair.send(0, size)).status, DINGO_WCS_SUCCESS);
+        EXPECT_EQ(pair.wait(1).byte_len, size);
+        EXPECT_TRUE(transformed(kDlrm, pair.bytes(0, 0, size), pair.bytes(1, 0, size)));
+        fill_mixed(pair.bytes(0, 0, size), size);
+        EXPECT_EQ(pair.complete(pair.write(0, 4096, size)).status, DINGO_WCS_SUCCESS);
+        pair.cards.settle();
+        EXPECT_TRUE(transformed(kDlrm, pair.bytes(0, 0, size), pair.bytes(1, 4096, size)));
+    }
+    // The whole message twice: the second writes the same words, not transformed ones again.
+    WireFaults faults(pair.cards);
+    faults.add(Fault::kDuplicate, {.from = 0, .opcode = packet::Opcode::kUcWriteOnly});
+    EXPECT_EQ(pair.complete(pair.write(0, 4096, 200)).status, DINGO_WCS_SUCCESS);
+    pair.cards.settle();
+    EXPECT_EQ(faults.injured, 1u);
+    EXPECT_TRUE(transformed(kDlrm, pair.bytes(0, 0, 200), pair.bytes(1, 4096, 200)));
+    // A message with a gap does not count, and the next one begins at its own offset 0.
+    faults.clear();
+    faults.add(Fault::kDrop, {.from = 0, .opcode = packet::Opcode::kUcSendMiddle});
+    pair.post_recv(77, 0, 2000);
+    EXPECT_EQ(pair.complete(pair.send(0, 1003)).status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(pair.complete(pair.send(0, 1003)).status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(pair.wait(1).byte_len, 1003u);
+    EXPECT_TRUE(transformed(kDlrm, pair.bytes(0, 0, 1003), pair.bytes(1, 0, 1003)));
+}
+
+TEST_P(ReceiveCompute, TheHeaderOfADatagramIsNotPartOfTheMessage) {
+    ENGINE_NEEDS(COMPUTE_RX);
+    for (const Kernel& kernel : {kAddOne, kDlrm}) {
+        PairOptions options;
+        options.kind(DINGO_QPT_UD);
+        ReceivePair pair(engine(), kernel, options);
+        Pair plain(engine(), options);
+        for (Pair* const p : {static_cast<Pair*>(&pair), &plain}) {
+            fill_mixed(p->bytes(0, 0, 999), 1);
+            p->post_recv(1, 0, 4096);
+            test::SendWr wr = p->send(0, 999);
+            wr.ud = p->cards.ud_to(1, p->qp(1).qpn, options.connect.path.qkey);
+            EXPECT_EQ(p->complete(wr).status, DINGO_WCS_SUCCESS);
+            EXPECT_EQ(p->wait(1).byte_len, 999u + 40);
+        }
+        EXPECT_TRUE(transformed(kernel, pair.bytes(0, 0, 999), pair.bytes(1, 40, 999)));
+        EXPECT_EQ(copy_of(pair.bytes(1, 0, 40)), copy_of(plain.bytes(1, 0, 40)));
+    }
+}
+
+TEST_P(ReceiveCompute, ResetSetsPass) {
+    ENGINE_NEEDS(COMPUTE_RX);
+    ReceivePair pair(engine(), kDlrm);
+    for (const unsigned card : {0u, 1u}) {
+        const unsigned peer = 1 - card;
+        auto path = pair.cards.path_to(peer, pair.qp(peer).qpn);
+        pair.driver(card).to_state(pair.qp(card), DINGO_QPS_RESET);
+        pair.qp(card).sq_producer = pair.qp(card).rq_producer = 0;
+        pair.driver(card).bring_up(pair.qp(card), path);
+    }
+    pair.check(kPass, pair.write(0, 0, 5000), 0, 0, 5000);
+}
+
+}  // namespace dingo::conformance

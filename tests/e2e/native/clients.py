@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Clients of one card come, attack, stop, go on and are killed, as a seed says.
+
+Beside them a neighbour's WRITEs and requests must not fail. When all are gone the card must have
+the descriptors and mappings that it had before, hardly more memory, no objects, and serve honest
+clients.
+
+usage: tests/e2e/native/clients.py [--seed N] [--seeds COUNT] [--seconds 10] [--clients 12]
+           [--build DIR] [--cards DIR]
+A minute by hand: --seeds 6. The soak: --clients 64 --seconds 3600.
+A line for each seed: PASS or FAIL. Exit status 1 when one failed.
+"""
+
+import argparse
+import json
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+
+from attacks import ATTACKS, LOAD, ROOT, Cards, Neighbour, tell
+
+HONEST = {
+    "many": [*LOAD, "many", "2", "8"],
+    "threads": [*LOAD, "threads", "2"],
+    "events": [*LOAD, "events"],
+    "hold": [*LOAD, "hold", "rts"],
+    "stream": [*LOAD, "stream"],
+}
+# Those that fill the machine's memory or take every connection are for attacks.py.
+COMMANDS = HONEST | {k: v for k, v in ATTACKS.items() if k not in ("crowd", "many-qps")}
+# Threads that close and unmap stay (hw/base/elsewhere.h); each has a stack and a heap.
+MOST_MORE = {"descriptors": 0, "threads": 64 + 1, "rss_kb": 32 * 1024}
+MAPPINGS_OF_THREAD = 4
+
+
+class Card:
+    """The victim of Cards, from outside."""
+
+    def __init__(self, cards):
+        self.cards = cards
+        info = json.loads(pathlib.Path(cards.directory, "victim/card.json").read_text())
+        self.proc = pathlib.Path(f"/proc/{info['pid']}")
+
+    def stats(self):
+        done = subprocess.run([str(self.cards.dingo), "--json", "stats", "victim"], check=True,
+                              env=self.cards.environment, capture_output=True, text=True)
+        return json.loads(done.stdout)[0]
+
+    def usage(self):
+        status = dict(line.split(":", 1) for line in
+                      (self.proc / "status").read_text().splitlines())
+        return {"descriptors": len(list((self.proc / "fd").iterdir())),
+                "mappings": len((self.proc / "maps").read_text().splitlines()),
+                "threads": int(status["Threads"]),
+                "rss_kb": int(status["VmRSS"].split()[0])}
+
+    def settled(self, clients):
+        """Its usage once no more than `clients` are there; None: they are."""
+        for _ in range(200):
+            stats = self.stats()
+            if len(stats["clients"]) <= clients and stats["quotas"]["client"]["used"] <= clients:
+                time.sleep(0.3)  # what is closed and unmapped elsewhere
+                return self.usage()
+            time.sleep(0.05)
+        return None
+
+
+def differences(before, after):
+    out = []
+    threads = max(after["threads"] - before["threads"], 0)
+    most = MOST_MORE | {"mappings": 2 + MAPPINGS_OF_THREAD * threads}
+    for what, was in before.items():
+        if after[what] > was + most[what]:
+            out.append(f"{what} {was} -> {after[what]}")
+    return out
+
+
+def play(cards, rng, seconds, most):
+    """Returns what was done, by name."""
+    there, counts = [], {}
+    neighbour = Neighbour(cards)
+    end = time.monotonic() + seconds
+
+    def count(what):
+        counts[what] = counts.get(what, 0) + 1
+
+    try:
+        while time.monotonic() < end:
+            what = rng.choices(["start", "kill", "stop", "go", "look"], [5, 3, 1, 1, 1])[0]
+            if what == "start" and len(there) < most:
+                name = rng.choice(list(COMMANDS))
+                there.append(cards.start(COMMANDS[name], "victim", stdout=subprocess.DEVNULL,
+                                         stderr=subprocess.DEVNULL))
+                count(name)
+            elif what == "kill" and there:
+                victim = there.pop(rng.randrange(len(there)))
+                tell(victim, signal.SIGKILL)
+                victim.wait()
+                count("kill")
+            elif what in ("stop", "go") and there:
+                tell(rng.choice(there), signal.SIGSTOP if what == "stop" else signal.SIGCONT)
+                count(what)
+            elif what == "look":
+                neighbour.measure(20)
+                count(what)
+            time.sleep(rng.random() * 0.1)
+            gone = [process for process in there if process.poll() is not None]
+            there = [process for process in there if process not in gone]
+            for process in gone:
+                tell(process, signal.SIGKILL)  # what it has left in its group
+    finally:
+        for process in there:
+            tell(process, signal.SIGKILL)
+            process.wait()
+    neighbour.measure(50)
+    neighbour.end()
+    return counts
+
+
+def run(cards, seed, options):
+    card = Card(cards)
+    honest(cards)  # what a card keeps after its first client
+    before = card.settled(0)
+    counts = play(cards, random.Random(seed), options.seconds, options.clients)
+    after = card.settled(0)
+    if after is None:
+        return ["clients are left"], counts
+    wrong = differences(before, after)
+    if card.stats()["qps"]:
+        wrong.append("queue pairs are left")
+    honest(cards)
+    return wrong, counts
+
+
+def honest(cards):
+    for name in ("many", "threads"):
+        process = cards.start(HONEST[name], "victim", stdout=subprocess.DEVNULL)
+        if process.wait(60) != 0:
+            raise RuntimeError(f"an honest client failed: {name}")
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__.partition("usage: ")[2])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--clients", type=int, default=12)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/bin")
+    parser.add_argument("--cards", type=pathlib.Path)
+    options = parser.parse_args()
+    failed = False
+    for seed in range(options.seed, options.seed + options.seeds):
+        with Cards(options.build, options.cards or options.build) as cards:
+            try:
+                wrong, counts = run(cards, seed, options)
+            except RuntimeError as error:
+                wrong, counts = [str(error)], {}
+        said = ", ".join(wrong) or " ".join(f"{k} {v}" for k, v in sorted(counts.items()))
+        print(f"{'FAIL' if wrong else 'PASS'} seed-{seed}: {said}", flush=True)
+        failed |= bool(wrong)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

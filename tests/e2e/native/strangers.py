@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a program without Dingo's preload library does to a card's sockets, until it is killed.
+
+usage: tests/e2e/native/strangers.py NAME CARD_DIRECTORY [SEED]
+"""
+
+import array
+import os
+import random
+import resource
+import socket
+import struct
+import sys
+import time
+
+HELLO = struct.Struct("<IIIIQQII")
+
+
+def connect(directory, name="uverbs.sock"):
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    try:
+        sock.connect(os.path.join(directory, name))
+    except OSError:  # the card's list of newcomers is full
+        sock.close()
+        return None
+    return sock
+
+
+def send(sock, payload, descriptors=()):
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
+    try:
+        sock.sendmsg([payload], rights if descriptors else [], socket.MSG_DONTWAIT)
+        return True
+    except OSError:
+        return False
+
+
+def hello(pid):
+    return HELLO.pack(1, 1, pid, 0, 0, 0, 0, 0)
+
+
+def linger(directory, _):
+    """Descriptors whose close() takes as long as their sender likes (row 1 of the findings)."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    while True:
+        client = socket.create_connection(listener.getsockname())
+        server, _ = listener.accept()
+        client.setblocking(False)
+        try:
+            while client.send(bytes(65536)):
+                pass
+        except BlockingIOError:
+            pass
+        client.setblocking(True)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 2))
+        if sock := connect(directory):
+            send(sock, b"x", [client.fileno()])
+            # The card's copy is the last one.
+            os.close(client.detach())
+            time.sleep(0.02)
+            sock.close()
+        server.close() if random.random() < 0.5 else time.sleep(0.05)
+
+
+def crowd(directory, _):
+    """All the connections that a card takes (row 5)."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+    there = []
+    while True:
+        sock = connect(directory)
+        if sock is None or len(there) >= 1005:
+            time.sleep(0.05)
+            for old in there[:100]:
+                old.close()
+            del there[:100]
+        if sock:
+            there.append(sock)
+
+
+def gifts(directory, _):
+    """Descriptors that nobody asked for, as many as a message takes (row 5)."""
+    files = [os.memfd_create("gift") for _ in range(250)]
+    while True:
+        if sock := connect(directory):
+            for _ in range(16):
+                send(sock, hello(os.getpid()), files)
+            time.sleep(0.005)
+            sock.close()
+
+
+def garbage(directory, rng):
+    """Messages that are none."""
+    while True:
+        name = rng.choice(["uverbs.sock", "rdma_cm.sock"])
+        if sock := connect(directory, name):
+            for _ in range(rng.randrange(1, 8)):
+                head = hello(os.getpid()) if rng.random() < 0.5 else b""
+                if not send(sock, head + rng.randbytes(rng.randrange(0, 4096))):
+                    break
+            sock.close()
+        time.sleep(0.001)
+
+
+STRANGERS = {f.__name__: f for f in (linger, crowd, gifts, garbage)}
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3 or sys.argv[1] not in STRANGERS:
+        sys.exit(__doc__)
+    STRANGERS[sys.argv[1]](sys.argv[2], random.Random(int((sys.argv + [0])[3])))

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Memory that its owner makes slow: its QP waits, and nobody else.
+#include <fcntl.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "host/driver/mr.h"
+#include "host/driver/queue_memory.h"
+#include "two_cards.h"
+
+namespace dingo::uverbs::test {
+namespace {
+
+constexpr std::uint32_t kSlowRights = 0xf;
+constexpr std::size_t kSlowPages = 64;
+constexpr std::uint64_t kIova = 0x7000'0000;
+constexpr std::size_t kSlowBytes = kSlowPages * kPageBytes;
+
+/// Memory whose accesses end when let_go() is called.
+class SlowPlace final : public FarPlace {
+  public:
+    SlowPlace() : FarPlace(std::make_shared<Mover>()), bytes(kSlowBytes) {}
+
+    void let_go() {
+        {
+            const std::scoped_lock lock(mutex_);
+            goes_ = true;
+        }
+        changed_.notify_all();
+    }
+
+    std::vector<std::byte> bytes;
+    std::atomic<unsigned> accesses = 0;
+
+  private:
+    void wait() {
+        ++accesses;
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return goes_; });
+    }
+    bool do_read(std::uint64_t offset, std::span<std::byte> dst) override {
+        wait();
+        std::ranges::copy(std::span(bytes).subspan(offset, dst.size()), dst.begin());
+        return true;
+    }
+    bool do_write(std::uint64_t offset, std::span<const std::byte> src) override {
+        wait();
+        std::ranges::copy(src, bytes.begin() + static_cast<std::ptrdiff_t>(offset));
+        return true;
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool goes_ = false;
+};
+
+class FarMemoryOfAClient : public TwoCards {
+  protected:
+    void SetUp() override {
+        connect(qa, qb);
+        connect(other_a, other_b);
+        std::ranges::generate(data, [n = 0]() mutable { return static_cast<std::byte>(n++ * 7); });
+    }
+    [[nodiscard]] Mr::Range range(std::uint64_t va, std::uint64_t length = kSlowBytes) const {
+        return {memory, va, length, va, {}};
+    }
+    std::uint64_t data_va() { return reinterpret_cast<std::uint64_t>(data.data()); }
+    /// A WRITE of the first bytes of `data` to the slow place.
+    void write_slow(std::uint32_t bytes = kSlowBytes) {
+        dingo_sge sge{};
+        sge.addr = data_va();
+        sge.lkey = fast->key();
+        sge.length = bytes;
+        ca.post_write(qa, sge, kIova, slow_mr->key());
+        ca.kick();
+    }
+    /// Both cards get rounds for this time; the longest round.
+    std::chrono::nanoseconds serve(std::chrono::milliseconds time) {
+        std::chrono::nanoseconds longest{};
+        const auto end = std::chrono::steady_clock::now() + time;
+        while (std::chrono::steady_clock::now() < end) {
+            const auto begin = std::chrono::steady_clock::now();
+            a->poll(now);
+            b->poll(now);
+            longest = std::max<std::chrono::nanoseconds>(longest,
+                                                         std::chrono::steady_clock::now() - begin);
+            std::this_thread::sleep_for(std::chrono::microseconds(100));
+        }
+        return longest;
+    }
+
+    void TearDown() override { slow->let_go(); }
+
+    std::shared_ptr<SlowPlace> slow = std::make_shared<SlowPlace>();
+    Client ca{*a}, cb{*b}, others{*a};
+    Client::QpRings qa = ca.make_qp(), qb = cb.make_qp();
+    Client::QpRings other_a = others.make_qp(), other_b = cb.make_qp();
+    std::shared_ptr<ClientMemory> memory = std::make_shared<ClientMemory>(
+        ::getpid(), ForeignFd(::open("/proc/self/mem", O_RDWR | O_CLOEXEC)));
+    std::shared_ptr<ClientMemory> other_memory = std::make_shared<ClientMemory>(
+        ::getpid(), ForeignFd(::open("/proc/self/mem", O_RDWR | O_CLOEXEC)));
+    std::vector<std::byte> data = std::vector<std::byte>(kSlowBytes);
+    Udata none;
+    std::unique_ptr<Mr> fast =
+        std::make_unique<Mr>(a->driver, *ca.pd, range(data_va()), kSlowRights, none);
+    std::unique_ptr<Mr> slow_mr =
+        std::make_unique<Mr>(b->driver, *cb.pd, slow, 0, kSlowBytes, kIova, kSlowRights);
+};
+
+TEST_F(FarMemoryOfAClient, SlowPagesHoldTheirQpAndNobodyElse) {
+    write_slow();
+    serve(std::chrono::milliseconds(100));
+    EXPECT_FALSE(ca.poll_cq());
+    // Another client's far memory, to the same card.
+    std::vector<std::byte> from(kSlowBytes, std::byte{5}), to(kSlowBytes);
+    const auto from_va = reinterpret_cast<std::uint64_t>(from.data());
+    const auto to_va = reinterpret_cast<std::uint64_t>(to.data());
+    const Mr mr_from(a->driver, *others.pd, {other_memory, from_va, kSlowBytes, from_va, {}},
+                     kSlowRights, none);
+    const Mr mr_to(b->driver, *cb.pd, {other_memory, to_va, kSlowBytes, to_va, {}}, kSlowRights,
+                   none);
+    dingo_sge sge{};
+    sge.addr = from_va;
+    sge.lkey = mr_from.key();
+    sge.length = kSlowBytes;
+    others.post_write(other_a, sge, to_va, mr_to.key());
+    others.kick();
+    std::optional<dingo_cqe> done;
+    for (int i = 0; i < 2000 && !done; ++i) {
+        serve(std::chrono::milliseconds(1));
+        done = others.poll_cq();
+    }
+    ASSERT_TRUE(done);
+    EXPECT_EQ(done->status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(from, to);
+    EXPECT_FALSE(ca.poll_cq());
+    slow->let_go();
+    EXPECT_EQ(wait_cqe(ca).status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(data, slow->bytes);
+    EXPECT_LE(slow->accesses, 4U) << "pieces of a message, not of a packet";
+}
+
+TEST_F(FarMemoryOfAClient, PageThatDoesNotComeIsABusError) {
+    write_slow();
+    serve(std::chrono::milliseconds(100));
+    EXPECT_FALSE(ca.poll_cq());
+    serve(std::chrono::milliseconds(Mover::kTooLong / 1'000'000 + 300));
+    const auto failed = ca.poll_cq();
+    ASSERT_TRUE(failed);
+    EXPECT_EQ(failed->status, DINGO_WCS_REM_OP_ERR);
+    slow->let_go();
+}
+
+TEST_F(FarMemoryOfAClient, DeregistrationDoesNotWaitForAPageThatDoesNotCome) {
+    write_slow(64);
+    serve(std::chrono::milliseconds(100));
+    write_slow();
+    serve(std::chrono::milliseconds(100));
+    const auto begin = std::chrono::steady_clock::now();
+    slow_mr.reset();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+    slow->let_go();
+    EXPECT_EQ(wait_cqe(ca).status, DINGO_WCS_SUCCESS) << "it was being made";
+    EXPECT_NE(wait_cqe(ca).status, DINGO_WCS_SUCCESS) << "the rest has no memory any more";
+    EXPECT_EQ(slow->bytes[kSlowBytes - 1], std::byte{0});
+}
+
+TEST_F(FarMemoryOfAClient, CardGoesWhileAnAccessIsStuck) {
+    write_slow();
+    serve(std::chrono::milliseconds(100));
+    // TearDown ends clients and cards; the mover's thread ends when the page has come.
+}
+
+}  // namespace
+}  // namespace dingo::uverbs::test

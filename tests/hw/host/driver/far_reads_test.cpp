@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/driver/far_reads.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+
+namespace dingo::uverbs::test {
+namespace {
+
+using Access = FarMemory::Access;
+
+class Reads : public ::testing::Test {
+  protected:
+    static constexpr std::uint64_t kAt = 0x1000;
+
+    Access read(std::uint64_t message, std::uint64_t addr, std::size_t bytes, std::uint64_t ahead) {
+        data.assign(bytes, std::byte{});
+        return reads.read(message, addr, data, ahead, [this](const auto& piece, std::uint64_t) {
+            if (refuse)
+                return false;
+            piece->room = room;
+            pieces.push_back(piece);
+            return true;
+        });
+    }
+    /// Every byte of the pieces that are on their way is `value`.
+    void arrive(std::byte value) {
+        for (const auto& piece : pieces) {
+            if (piece->state == FetchedPiece::State::kFetching) {
+                piece->bytes.assign(piece->length, value);
+                piece->state = FetchedPiece::State::kHere;
+            }
+        }
+    }
+
+    FarReads reads;
+    std::vector<std::shared_ptr<FetchedPiece>> pieces;
+    std::vector<std::byte> data;
+    bool refuse = false;
+    std::shared_ptr<void> room = std::make_shared<int>();
+};
+
+TEST_F(Reads, MessageIsFetchedAheadAndNotBeyondItsEnd) {
+    constexpr std::uint64_t kLength = 1'000'000;
+    EXPECT_EQ(read(1, kAt, 4'096, kLength), Access::kLater);
+    EXPECT_EQ(pieces.size(), 1U + FarReads::kAhead);
+    arrive(std::byte{1});
+    for (std::uint64_t at = 0; at < kLength; at += 4'096) {
+        const std::uint64_t bytes = std::min<std::uint64_t>(4'096, kLength - at);
+        Access access = read(1, kAt + at, bytes, kLength - at);
+        if (access == Access::kLater) {
+            arrive(std::byte{1});
+            access = read(1, kAt + at, bytes, kLength - at);
+        }
+        ASSERT_EQ(access, Access::kDone);
+        ASSERT_EQ(data, std::vector<std::byte>(bytes, std::byte{1}));
+    }
+    std::uint64_t end = kAt;
+    for (const auto& piece : pieces) {
+        EXPECT_EQ(piece->addr, end) << "no byte twice";
+        end += piece->length;
+    }
+    EXPECT_EQ(end, kAt + kLength);
+}
+
+TEST_F(Reads, AnotherMessageSeesNothingOfIt) {
+    EXPECT_EQ(read(1, kAt, 64, 64), Access::kLater);
+    arrive(std::byte{1});
+    EXPECT_EQ(read(2, kAt, 64, 64), Access::kLater);
+    arrive(std::byte{2});
+    EXPECT_EQ(read(2, kAt, 64, 64), Access::kDone);
+    EXPECT_EQ(data[0], std::byte{2});
+}
+
+TEST_F(Reads, RangeOverTwoPiecesIsWhole) {
+    EXPECT_EQ(read(1, kAt, 64, FarReads::kFirst + 100), Access::kLater);
+    arrive(std::byte{3});
+    EXPECT_EQ(read(1, kAt + FarReads::kFirst - 50, 100, 150), Access::kDone);
+    EXPECT_EQ(data, std::vector<std::byte>(100, std::byte{3}));
+}
+
+// One packet of a message in many small places: what is here stays until all is.
+TEST_F(Reads, ManyPlacesOfOneMessageAreAllKept) {
+    for (int round = 0; round < 2; ++round) {
+        unsigned done = 0;
+        for (std::uint64_t i = 0; i < 30; ++i)
+            done += read(1, kAt + (30 - i) * 1'000, 16, 16) == Access::kDone ? 1 : 0;
+        EXPECT_EQ(done, round * 30U);
+        arrive(std::byte{4});
+    }
+}
+
+TEST_F(Reads, WhatWasReadIsNotKept) {
+    constexpr std::uint64_t kLength = 4 << 20;
+    for (std::uint64_t at = 0; at < kLength; at += 4'096) {
+        while (read(1, kAt + at, 4'096, kLength - at) != Access::kDone)
+            arrive(std::byte{1});
+        std::erase_if(pieces, [](const auto& piece) { return piece.use_count() == 1; });
+        ASSERT_LE(pieces.size(), 1U + FarReads::kAhead);
+    }
+    EXPECT_TRUE(pieces.empty());
+}
+
+// A packet with the end of one large place and the beginning of another, both again and again.
+TEST_F(Reads, EndOfALargePlaceIsFetchedOnceMore) {
+    EXPECT_EQ(read(1, kAt, 64, 10'000), Access::kLater);
+    arrive(std::byte{1});
+    unsigned rounds = 0;
+    for (Access access = Access::kLater; access != Access::kDone && rounds < 10; ++rounds) {
+        access = read(1, kAt + 9'000, 1'000, 1'000);
+        if (access == Access::kDone)
+            access = read(1, 0x100, 64, 64);
+        if (access == Access::kLater)
+            arrive(std::byte{2});
+    }
+    EXPECT_LT(rounds, 5U);
+}
+
+TEST_F(Reads, WithoutRoomOnlyWhatIsNeededIsKept) {
+    room.reset();
+    for (std::uint64_t at = 0; at < 1 << 20; at += 4'096) {
+        while (read(1, kAt + at, 4'096, 4'096) != Access::kDone)
+            arrive(std::byte{1});
+        std::erase_if(pieces, [](const auto& piece) { return piece.use_count() == 1; });
+        ASSERT_LE(pieces.size(), FarReads::kMostWithoutRoom / FarReads::kPacket);
+    }
+}
+
+TEST_F(Reads, RefusedFailedAndForgotten) {
+    refuse = true;
+    EXPECT_EQ(read(1, kAt, 64, 64), Access::kLater);
+    refuse = false;
+    EXPECT_EQ(read(1, kAt, 64, 64), Access::kLater);
+    EXPECT_TRUE(reads.is_fetching());
+    reads.fail();
+    EXPECT_FALSE(reads.is_fetching());
+    EXPECT_EQ(read(1, kAt, 64, 64), Access::kError);
+    for (std::uint64_t i = 0; i < 1'000; ++i)
+        read(2, kAt + i * FarReads::kPiece, 64, FarReads::kPiece);
+    pieces.clear();
+    EXPECT_EQ(read(2, kAt, 64, 64), Access::kLater) << "what is old is not kept for ever";
+}
+
+}  // namespace
+}  // namespace dingo::uverbs::test

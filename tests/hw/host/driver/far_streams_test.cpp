@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Streams of accesses to places of more than one mover, and to near memory.
+#include "host/driver/far_streams.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+namespace dingo::uverbs::test {
+namespace {
+
+using Access = FarMemory::Access;
+
+/// Memory whose writes, not reads, end when let_go() is called.
+class Gated final : public FarPlace {
+  public:
+    explicit Gated(bool goes = false) : FarPlace(std::make_shared<Mover>()), goes_(goes) {}
+    ~Gated() override { let_go(); }
+
+    void let_go() {
+        {
+            const std::scoped_lock lock(mutex_);
+            goes_ = true;
+        }
+        changed_.notify_all();
+    }
+
+    std::vector<std::byte> bytes = std::vector<std::byte>(1 << 20);
+    std::atomic<std::size_t> bytes_read = 0;
+
+  private:
+    bool do_read(std::uint64_t offset, std::span<std::byte> dst) override {
+        bytes_read += dst.size();
+        std::ranges::copy(std::span(bytes).subspan(offset, dst.size()), dst.begin());
+        return true;
+    }
+    bool do_write(std::uint64_t offset, std::span<const std::byte> src) override {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return goes_; });
+        std::ranges::copy(src, bytes.begin() + static_cast<std::ptrdiff_t>(offset));
+        return true;
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool goes_;
+};
+
+class Streams : public ::testing::Test {
+  protected:
+    static constexpr FarMemory::Stream kOne = 2;
+    static constexpr std::array kData = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
+
+    template <typename Condition>
+    static bool comes(Condition condition) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        while (!condition()) {
+            if (std::chrono::steady_clock::now() > end) {
+                return false;
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        return true;
+    }
+    bool is_told(int milliseconds) {
+        pollfd wait{streams.fd(), POLLIN, 0};
+        return ::poll(&wait, 1, milliseconds) == 1;
+    }
+    void TearDown() override {
+        slow->let_go();
+        quick->let_go();
+    }
+
+    std::shared_ptr<Gated> slow = std::make_shared<Gated>();
+    std::shared_ptr<Gated> quick = std::make_shared<Gated>(true);
+    BusMap bus;
+    FarStreams streams{bus};
+    std::uint64_t slow_at = bus.add(slow, slow->bytes.size(), true);
+    std::uint64_t quick_at = bus.add(quick, quick->bytes.size(), true);
+};
+
+TEST_F(Streams, HeldWriteDoesNotReachTheNextOwnerOfItsAddress) {
+    std::array<std::byte, 64> first{}, next{};
+    const std::uint64_t near = bus.add(first);
+    ASSERT_EQ(streams.write(kOne, slow_at, kData), Access::kDone);
+    ASSERT_EQ(streams.write(kOne, near, kData), Access::kDone);
+    bus.remove(near);
+    ASSERT_EQ(bus.add(next), near) << "the address is given out again";
+    slow->let_go();
+    EXPECT_TRUE(comes([&] { return streams.progress(kOne).failed; }));
+    EXPECT_EQ(streams.progress(kOne).done, 1U);
+    EXPECT_EQ(next[0], std::byte{0});
+    EXPECT_EQ(first[0], std::byte{0});
+}
+
+TEST_F(Streams, ReadOfAnotherMoverDoesNotChangeTheOrderOfWrites) {
+    ASSERT_EQ(streams.write(kOne, slow_at, kData), Access::kDone);
+    std::array<std::byte, 8> data{};
+    EXPECT_TRUE(
+        comes([&] { return streams.read(kOne, 1, quick_at, data, data.size()) == Access::kDone; }));
+    ASSERT_EQ(streams.write(kOne, quick_at + 64, kData), Access::kDone);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_EQ(streams.progress(kOne).done, 0U) << "the first one is not";
+    EXPECT_EQ(quick->bytes[64], std::byte{0});
+    slow->let_go();
+    EXPECT_TRUE(comes([&] { return streams.progress(kOne).done == 2; }));
+    EXPECT_EQ(quick->bytes[64], kData[0]);
+}
+
+TEST_F(Streams, StuckWriteIsFoundBehindAReadOfAnotherMover) {
+    ASSERT_EQ(streams.write(kOne, slow_at, kData), Access::kDone);
+    std::array<std::byte, 8> data{};
+    EXPECT_TRUE(
+        comes([&] { return streams.read(kOne, 1, quick_at, data, data.size()) == Access::kDone; }));
+    EXPECT_TRUE(comes([&] {
+        streams.moved();
+        return streams.progress(kOne).failed;
+    }));
+}
+
+// Whoever has nothing that waits does not ask moved(), and sleeps.
+TEST_F(Streams, WakesThoughNobodyAskedWhatMovedBefore) {
+    for (unsigned i = 0; i < 3; ++i) {
+        ASSERT_EQ(streams.write(kOne, quick_at, kData), Access::kDone);
+        EXPECT_TRUE(is_told(2'000)) << i;
+        EXPECT_TRUE(comes([&] { return streams.progress(kOne).done == i + 1; }));
+        streams.woke();
+    }
+    EXPECT_TRUE(streams.moved());
+}
+
+TEST_F(Streams, SmallAccessesFillAMoverToo) {
+    constexpr unsigned kMost = 1'000'000;
+    unsigned taken = 0;
+    while (taken < kMost && streams.write(kOne, slow_at + taken % 2 * 64,
+                                          std::span(kData).first(1)) == Access::kDone) {
+        ++taken;
+    }
+    EXPECT_GT(taken, 1'000U);
+    EXPECT_LT(taken, kMost);
+    streams.end(kOne);
+}
+
+// What waits for a mover of another place is part of what that mover has to do.
+TEST_F(Streams, WhatIsHeldForAMoverHasABound) {
+    const std::vector<std::byte> data(1 << 20);
+    std::vector<std::byte> memory(1 << 20);
+    const std::uint64_t near = bus.add(memory);
+    unsigned taken = 0;
+    FarMemory::Stream begun = 0;
+    // When this takes 2 s the mover is stuck.
+    while (begun < 40 && streams.write(begun, slow_at, std::span(kData)) == Access::kDone) {
+        for (unsigned i = 0; i < 8; ++i) {
+            taken += streams.write(begun, near, data) == Access::kDone ? 1U : 0U;
+        }
+        ++begun;
+    }
+    EXPECT_GE(taken, 32U);
+    EXPECT_LE(taken, 64U);
+    slow->let_go();
+    EXPECT_TRUE(comes([&] {
+        bool all = true;
+        for (FarMemory::Stream stream = 0; stream < begun; ++stream) {
+            all = streams.progress(stream).done >= 1 && all;
+        }
+        return all && !streams.is_waiting();
+    }));
+    EXPECT_EQ(streams.write(kOne, near, data), Access::kDone) << "there is room again";
+}
+
+// Another region may have the same word, mapped: its atomics are made at once.
+TEST_F(Streams, AtomicOnAMappedPartOfAFarWindowIsMadeAtOnce) {
+    std::vector<std::byte> memory(8'192);
+    const auto client = std::make_shared<ClientMemory>(
+        ::getpid(), ForeignFd(::open("/proc/self/mem", O_RDWR | O_CLOEXEC)));
+    const std::uint64_t at = bus.add(client, reinterpret_cast<std::uint64_t>(memory.data()),
+                                     memory.size(), {{0, std::span(memory).first(4'096)}}, true);
+    ASSERT_TRUE(bus.is_far(at, memory.size()));
+    ASSERT_EQ(streams.atomic(kOne, at + 64, {false, 0, 5}), Access::kDone);
+    EXPECT_EQ(streams.progress(kOne).done, 1U);
+    EXPECT_EQ(memory[64], std::byte{5});
+    EXPECT_EQ(streams.atomic_result(kOne), 0U);
+    ASSERT_EQ(streams.atomic(kOne, at + 4'096, {false, 0, 6}), Access::kDone);
+    EXPECT_TRUE(comes([&] { return streams.progress(kOne).done == 2; }));
+    EXPECT_EQ(memory[4'096], std::byte{6});
+}
+
+// Each stream gets on, with what its packet needs, when others have all the room.
+TEST_F(Streams, WhatIsFetchedForAMoverHasABound) {
+    constexpr FarMemory::Stream kStreams = 400;
+    std::vector<std::byte> packet(4'096);
+    const std::size_t length = quick->bytes.size();
+    const auto read_at = [&](FarMemory::Stream stream, std::size_t at) {
+        return comes([&] {
+            return streams.read(stream, 1, quick_at + at, packet, length - at) == Access::kDone;
+        });
+    };
+    for (FarMemory::Stream stream = 0; stream < kStreams; ++stream) {
+        ASSERT_TRUE(read_at(stream, 0)) << stream;
+    }
+    EXPECT_GT(quick->bytes_read, std::size_t{32} << 20);
+    EXPECT_LT(quick->bytes_read, std::size_t{80} << 20);
+    for (std::size_t at = packet.size(); at < length; at += packet.size()) {
+        ASSERT_TRUE(read_at(0, at) && read_at(kStreams - 1, at)) << at;
+    }
+    for (FarMemory::Stream stream = 0; stream < kStreams; ++stream) {
+        streams.end(stream);
+    }
+    const std::size_t before = quick->bytes_read;
+    ASSERT_TRUE(read_at(kStreams, 0));
+    EXPECT_GE(quick->bytes_read - before, FarReads::kFirst) << "there is room again";
+}
+
+}  // namespace
+}  // namespace dingo::uverbs::test

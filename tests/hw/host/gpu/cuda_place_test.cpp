@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Memory of a GPU as a place, by the fake driver. Owner and card are one process here.
+#include "host/gpu/cuda_place.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <vector>
+
+namespace dingo::gpu::test {
+namespace {
+
+constexpr std::size_t kBytes = (1U << 20U) - 8;
+
+class CudaPlaceTest : public testing::Test {
+  protected:
+    // The card finds it by the name it has.
+    CudaPlaceTest() : library_(::dlopen(FAKE_CUDA_LIBRARY, RTLD_NOW)) {
+        EXPECT_NE(library_, nullptr) << ::dlerror();
+        void* context = nullptr;
+        call("cuDevicePrimaryCtxRetain", &context, 0);
+        call("cuCtxSetCurrent", context);
+    }
+    ~CudaPlaceTest() override { pretend(nullptr); }
+
+    template <typename... Args>
+    int call(const char* name, Args... args) {
+        return reinterpret_cast<int (*)(Args...)>(::dlsym(library_, name))(args...);
+    }
+    static void pretend(const char* mode) {
+        if (mode == nullptr) {
+            ::unsetenv("FAKE_CUDA");
+        } else {
+            ::setenv("FAKE_CUDA", mode, 1);
+        }
+    }
+
+    /// Memory of cuMemAlloc, as a client says it.
+    CudaMemory allocate() {
+        EXPECT_EQ(call("cuMemAlloc_v2", &address, kBytes), 0);
+        CudaMemory memory = described(kBytes);
+        EXPECT_EQ(call("cuIpcGetMemHandle", &memory.ipc, address), 0);
+        return memory;
+    }
+    CudaMemory described(std::uint64_t size) {
+        CudaMemory memory;
+        EXPECT_EQ(call("cuDeviceGetUuid_v2", static_cast<void*>(&memory.uuid), 1), 0);
+        memory.size = size;
+        return memory;
+    }
+    std::vector<std::byte> in_gpu(std::size_t offset, std::size_t bytes) {
+        std::vector<std::byte> data(bytes);
+        EXPECT_EQ(call("cuMemcpyDtoH_v2", static_cast<void*>(data.data()), address + offset, bytes),
+                  0);
+        return data;
+    }
+    static std::shared_ptr<CudaPlace> open(const CudaMemory& memory, std::uint64_t end = kBytes) {
+        return std::make_shared<CudaPlace>(std::make_shared<CudaLane>(memory.uuid), memory, end);
+    }
+    /// The errno of a place that cannot be opened.
+    static int error_of(const CudaMemory& memory, std::uint64_t end = kBytes) {
+        try {
+            open(memory, end);
+        } catch (const CudaError& e) {
+            return e.error();
+        }
+        return 0;
+    }
+
+    void* library_;
+    unsigned long long address = 0;
+};
+
+std::vector<std::byte> pattern(std::size_t bytes) {
+    std::vector<std::byte> data(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) {
+        data[i] = static_cast<std::byte>(i * 7 + (i >> 8U));
+    }
+    return data;
+}
+
+TEST_F(CudaPlaceTest, DataAreThereWhenACallReturns) {
+    const auto place = open(allocate());
+    const auto data = pattern(kBytes - 100);  // several times the staging
+    ASSERT_TRUE(place->write(36, data));
+    EXPECT_EQ(in_gpu(36, data.size()), data);
+    std::vector<std::byte> back(data.size());
+    ASSERT_TRUE(place->read(36, back));
+    EXPECT_EQ(back, data);
+    std::uint64_t before = 1;
+    ASSERT_TRUE(place->atomic(0, {.swap = false, .compare = 0, .operand = 5}, before));
+    EXPECT_EQ(before, 0U);
+    EXPECT_EQ(in_gpu(0, 1).front(), std::byte{5});
+}
+
+TEST_F(CudaPlaceTest, NothingBehindTheRegionIsReached) {
+    const auto place = open(allocate(), 4096);
+    std::vector<std::byte> data(16);
+    EXPECT_TRUE(place->read(4080, data));
+    EXPECT_FALSE(place->read(4081, data));
+    EXPECT_FALSE(place->write(4081, data));
+    EXPECT_FALSE(place->read(UINT64_MAX - 3, data));
+}
+
+TEST_F(CudaPlaceTest, SizeOfTheDriverCounts) {
+    CudaMemory memory = allocate();
+    memory.size = kBytes + 4096;
+    EXPECT_EQ(error_of(memory, kBytes + 1), EINVAL);
+    EXPECT_EQ(error_of(memory, kBytes + 4097), EINVAL);
+    EXPECT_EQ(error_of(memory, kBytes), 0);
+}
+
+TEST_F(CudaPlaceTest, MemoryOfADescriptor) {
+    constexpr std::size_t kSize = 4U << 20U;
+    unsigned long long handle = 0;
+    ASSERT_EQ(call("cuMemCreate", &handle, kSize, static_cast<const void*>(nullptr), 0ULL), 0);
+    ASSERT_EQ(call("cuMemAddressReserve", &address, kSize, std::size_t{0}, 0ULL, 0ULL), 0);
+    ASSERT_EQ(call("cuMemMap", address, kSize, std::size_t{0}, handle, 0ULL), 0);
+    CudaMemory memory = described(kSize);
+    ASSERT_EQ(call("cuMemExportToShareableHandle", static_cast<void*>(&memory.descriptor), handle,
+                   1, 0ULL),
+              0);
+    const auto place = open(memory, kSize);
+    const auto data = pattern(5000);
+    ASSERT_TRUE(place->write(kSize - 5000, data));
+    EXPECT_EQ(in_gpu(kSize - 5000, 5000), data);
+    memory.size = kSize * 2;
+    EXPECT_EQ(error_of(memory, kSize), EOPNOTSUPP) << "more than the allocation has";
+    ::close(memory.descriptor);
+    const int device = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    memory.descriptor = device;
+    memory.size = kSize;
+    EXPECT_EQ(error_of(memory, kSize), EOPNOTSUPP) << "a descriptor of something else";
+    ::close(device);
+}
+
+TEST_F(CudaPlaceTest, WhatADriverMayRefuse) {
+    CudaMemory memory = allocate();
+    pretend("open-fails");
+    EXPECT_EQ(error_of(memory), EOPNOTSUPP);
+    pretend(nullptr);
+    CudaMemory other = memory;
+    other.uuid.bytes[0] ^= 1;
+    EXPECT_EQ(error_of(other), ENODEV) << "a GPU that is not here";
+    memory.ipc = {};
+    EXPECT_EQ(error_of(memory), EOPNOTSUPP) << "no handle";
+}
+
+TEST_F(CudaPlaceTest, CopyThatFailsIsABusErrorAndOthersGoOn) {
+    const auto place = open(allocate());
+    ASSERT_EQ(call("cuMemFree_v2", address), 0);
+    const auto other = open(allocate());
+    std::vector<std::byte> data(64);
+    EXPECT_FALSE(place->write(0, data));
+    EXPECT_FALSE(place->read(0, data));
+    EXPECT_TRUE(other->write(0, data));
+    pretend("copies-fail");
+    EXPECT_FALSE(other->read(0, data));
+    pretend(nullptr);
+    EXPECT_TRUE(other->read(0, data));
+}
+
+}  // namespace
+}  // namespace dingo::gpu::test

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A card of another user whom the caller trusts: it gets what requests name, and nothing else. */
+#include <fcntl.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "client.h"
+
+#define PAGE 4096
+
+struct arguments {
+    struct ib_uverbs_ioctl_hdr head;
+    struct ib_uverbs_attr attrs[2];
+};
+
+static struct arguments arguments_of(uint16_t number) {
+    struct arguments request;
+
+    memset(&request, 0, sizeof(request));
+    request.head.length = sizeof(request);
+    request.head.method_id = number;
+    request.head.num_attrs = 2;
+    return request;
+}
+
+/* The card changes the bytes; whether it says so. */
+static void answer(int fd, char* bytes, int says_so) {
+    struct arguments request = arguments_of(ANSWER);
+
+    request.attrs[0].len = 16;
+    request.attrs[0].data = (uintptr_t)bytes;
+    request.attrs[1].data = (uint64_t)says_so;
+    CHECK(ioctl(fd, RDMA_VERBS_IOCTL, &request) == 0);
+    CHECK(request.attrs[0].data == (uintptr_t)bytes);
+    CHECK(request.attrs[0].flags == (says_so ? UVERBS_ATTR_F_VALID_OUTPUT : 0));
+}
+
+static int reg_mr(int fd, void* at, size_t length) {
+    struct arguments request = arguments_of(UVERBS_METHOD_INVOKE_WRITE);
+    struct ib_uverbs_reg_mr command;
+
+    memset(&command, 0, sizeof(command));
+    command.start = (uintptr_t)at;
+    command.length = length;
+    request.attrs[0].attr_id = UVERBS_ATTR_WRITE_CMD;
+    request.attrs[0].len = 8;
+    request.attrs[0].data = IB_USER_VERBS_CMD_REG_MR;
+    request.attrs[1].attr_id = UVERBS_ATTR_CORE_IN;
+    request.attrs[1].len = sizeof(command);
+    request.attrs[1].data = (uintptr_t)&command;
+    return ioctl(fd, RDMA_VERBS_IOCTL, &request);
+}
+
+static char* pages(size_t count) {
+    char* at = mmap(NULL, count * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    CHECK(at != MAP_FAILED);
+    memset(at, 'm', count * PAGE);
+    return at;
+}
+
+static void use(int fd) {
+    char bytes[16] = "abcdefghijklmno";
+
+    CHECK(method(fd, MEMORY_KIND, 0, 0, 0) == 0);
+    answer(fd, bytes, 0);
+    CHECK(memcmp(bytes, "abcdefghijklmno", 16) == 0);
+    answer(fd, bytes, 1);
+    CHECK(memcmp(bytes, "bcdefghijklmnop\001", 16) == 0);
+}
+
+void client_foreign(void) {
+    int fd = open_card();
+    int status;
+    char* at = pages(4);
+    pid_t child;
+
+    use(fd);
+    CHECK(reg_mr(fd, at, 4 * PAGE) == 4 * PAGE);
+    CHECK(method(fd, POKE, (uintptr_t)at + 100, 'x', 0) == 0 && at[100] == 'x');
+    child = fork();
+    if (child == 0) {
+        use(fd);
+        exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    closefrom(fd + 1); /* the file of the arguments stays */
+    use(fd);
+    close(fd);
+    use(open_card());
+}
+
+void client_foreign_refused(void) {
+    int fd = open_card();
+    int number = -1;
+    char* at = pages(4);
+    int secret = open("/etc/passwd", O_RDONLY);
+
+    /* memory that the request does not register, or that cannot be shared */
+    CHECK(method(fd, SHARE, (uintptr_t)at, PAGE, 1) < 0 && errno == EOPNOTSUPP);
+    CHECK(reg_mr(fd, at + 8, PAGE) < 0 && errno == EOPNOTSUPP);
+    CHECK(reg_mr(fd, &number, sizeof(number)) < 0 && errno == EOPNOTSUPP);
+    /* a descriptor that it does not name */
+    CHECK(method(fd, NEED_FD, (uint64_t)secret, 0, 0) < 0 && errno == EOPNOTSUPP);
+    /* a number where the request has no room */
+    CHECK(method(fd, CHANNELS, (uintptr_t)&number, (uintptr_t)&number, 0) == 0 && number == -1);
+    use(fd);
+}
+
+void client_foreign_rdma_cm(void) {
+    CHECK(open("/dev/infiniband/rdma_cm", O_RDWR) < 0 && errno == EOPNOTSUPP);
+    use(open_card());
+}

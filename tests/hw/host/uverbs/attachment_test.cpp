@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The attachment of a card that no loop runs: the test has the card's turns and its time.
+#include "host/uverbs/attachment.h"
+
+#include <endian.h>
+#include <malloc.h>
+#include <poll.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <future>
+#include <tuple>
+
+#include "running_card.h"
+
+namespace dingo::uverbs::test {
+namespace {
+
+class StillCard : public testing::Test {
+  protected:
+    StillCard() {
+        driver.start(card);
+        attachment.emplace(UverbsAttachment::Options{.directory = directory}, driver);
+        attachment->watch(polls);
+        card.set_kick_polls(&polls);
+    }
+    ~StillCard() override {
+        if (attachment) {
+            attachment->unwatch();
+            attachment.reset();
+        }
+        card.set_frame_tap(nullptr);
+        std::filesystem::remove_all(directory);
+    }
+    static EngineConfig config() {
+        model::register_model_engine();
+        EngineConfig config;
+        config.memory_doorbells = true;
+        return config;
+    }
+    void turn() {
+        poller.wait(1'000'000);
+        card.poll(now);
+        attachment->settle(now);
+    }
+    /// What a client does, in a thread, while the card has its turns.
+    template <typename Fn>
+    auto serve(Fn fn) {
+        auto answer = std::async(std::launch::async, fn);
+        while (answer.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+            turn();
+        }
+        return answer.get();
+    }
+    /// For an address handle of a neighbour that does not answer.
+    static Request address_request(std::uint32_t pd) {
+        static std::uint64_t response = 0;
+        constexpr std::array<std::uint8_t, 16> kPeer{0, 0, 0,    0,    0,  0,  0, 0,
+                                                     0, 0, 0xff, 0xff, 10, 77, 0, 9};
+        auto cmd = Verbs::zeroed<ib_uverbs_create_ah>();
+        cmd.pd_handle = pd;
+        cmd.attr.is_global = cmd.attr.port_num = cmd.attr.grh.sgid_index = 1;
+        std::memcpy(cmd.attr.grh.dgid, kPeer.data(), kPeer.size());
+        cmd.response = reinterpret_cast<std::uintptr_t>(&response);
+        Request request(DINGO_UVERBS_WRITE);
+        request.payload = Client::classic(IB_USER_VERBS_CMD_CREATE_AH, cmd, sizeof response);
+        return request;
+    }
+    /// The loop would turn.
+    bool wakes() const {
+        pollfd ready{poller.fd(), POLLIN, 0};
+        return ::poll(&ready, 1, 0) != 0;
+    }
+
+    const std::string directory = fresh_directory();
+    Nanoseconds now = 1'000'000;
+    std::pair<std::unique_ptr<Wire>, std::unique_ptr<Wire>> wires = make_loop_pair();
+    Driver driver{[] {
+        DriverConfig config;
+        config.addresses = {"10.77.0.1/24"};
+        return config;
+    }()};
+    Card card{"model", config(), driver, *wires.first};
+    Poller poller;
+    PollGroup polls{poller, [] {}};
+    std::optional<UverbsAttachment> attachment;
+};
+
+TEST_F(StillCard, HearsOfNothingAfterItsEnd) {
+    EXPECT_TRUE(bool(driver.on_port_event));
+    attachment->unwatch();
+    attachment.reset();
+    EXPECT_FALSE(bool(driver.on_port_event));
+    card.set_link(false);
+    EXPECT_TRUE(driver.poll(1));
+}
+
+TEST_F(StillCard, IsNotCalledWhenItIsNotWatched) {
+    attachment->unwatch();
+    Client client(directory, false);
+    EXPECT_FALSE(wakes());
+    poller.wait(0);
+    EXPECT_EQ(attachment->clients(), 0U);
+    attachment->unwatch();  // nothing more
+    attachment->watch(polls);
+    EXPECT_EQ(serve([&] { return client.hello().result(); }), 0);
+    EXPECT_EQ(attachment->clients(), 1U);
+}
+
+TEST_F(StillCard, OutOfDescriptorsItTurnsNewClientsAway) {
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "UBSan looks at memory through a pipe, for which there are no descriptors";
+#endif
+    Client first(directory, false);
+    ASSERT_EQ(serve([&] { return first.hello().result(); }), 0);
+    Client second(directory, false), third(directory, false);
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit none = before;
+    none.rlim_cur = 3;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    turn();
+    turn();
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    turn();
+    EXPECT_FALSE(wakes()) << "it would ask for them without end";
+    EXPECT_GE(attachment->stats().refused, 1U);
+    first.close();
+    turn();
+    Client fourth(directory, false);
+    EXPECT_EQ(serve([&] { return fourth.hello().result(); }), 0);
+}
+
+// ibv_query_device(3), ibv_query_port(3), field by field.
+TEST_F(StillCard, QueriesTellWhatTheDriverSays) {
+    Client client(directory, false);
+    Verbs verbs(client);
+    ASSERT_EQ(serve([&] { return client.hello().result(); }), 0);
+    ASSERT_EQ(serve([&] { return verbs.get_context(); }), 0);
+    ib_uverbs_query_device_resp r{};
+    ASSERT_GT(serve([&] {
+                  return client.command(IB_USER_VERBS_CMD_QUERY_DEVICE,
+                                        Verbs::zeroed<ib_uverbs_query_device>(), r);
+              }),
+              0);
+    const DeviceAttr a = driver.query_device();
+    const std::tuple<const char*, std::uint64_t, std::uint64_t> fields[] = {
+        {"fw_ver", r.fw_ver, a.fw_ver},
+        {"node_guid", be64toh(r.node_guid), a.node_guid},
+        {"sys_image_guid", be64toh(r.sys_image_guid), a.sys_image_guid},
+        {"max_mr_size", r.max_mr_size, a.max_mr_size},
+        {"page_size_cap", r.page_size_cap, a.page_size_cap},
+        {"vendor_id", r.vendor_id, a.vendor_id},
+        {"vendor_part_id", r.vendor_part_id, a.vendor_part_id},
+        {"hw_ver", r.hw_ver, a.hw_ver},
+        {"max_qp", r.max_qp, a.max_qp},
+        {"max_qp_wr", r.max_qp_wr, a.max_qp_wr},
+        {"device_cap_flags", r.device_cap_flags, a.device_cap_flags & UINT32_MAX},
+        {"max_sge", r.max_sge, a.max_sge},
+        {"max_sge_rd", r.max_sge_rd, a.max_sge_rd},
+        {"max_cq", r.max_cq, a.max_cq},
+        {"max_cqe", r.max_cqe, a.max_cqe},
+        {"max_mr", r.max_mr, a.max_mr},
+        {"max_pd", r.max_pd, a.max_pd},
+        {"max_qp_rd_atom", r.max_qp_rd_atom, a.max_qp_rd_atom},
+        {"max_res_rd_atom", r.max_res_rd_atom, a.max_res_rd_atom},
+        {"max_qp_init_rd_atom", r.max_qp_init_rd_atom, a.max_qp_init_rd_atom},
+        {"atomic_cap", r.atomic_cap, a.atomic_cap},
+        {"max_mw", r.max_mw, a.max_mw},
+        {"max_ah", r.max_ah, a.max_ah},
+        {"max_srq", r.max_srq, a.max_srq},
+        {"max_srq_wr", r.max_srq_wr, a.max_srq_wr},
+        {"max_srq_sge", r.max_srq_sge, a.max_srq_sge},
+        {"max_mcast_grp", r.max_mcast_grp, a.max_mcast_grp},
+        {"max_mcast_qp_attach", r.max_mcast_qp_attach, a.max_mcast_qp_attach},
+        {"max_total_mcast", r.max_total_mcast_qp_attach, a.max_total_mcast_qp_attach},
+        {"max_pkeys", r.max_pkeys, a.max_pkeys},
+        {"local_ca_ack_delay", r.local_ca_ack_delay, a.local_ca_ack_delay},
+        {"phys_port_cnt", r.phys_port_cnt, 1},
+        // Of which the device has none.
+        {"max_ee_rd_atom", r.max_ee_rd_atom, 0},
+        {"max_ee_init_rd_atom", r.max_ee_init_rd_atom, 0},
+        {"max_ee", r.max_ee, 0},
+        {"max_rdd", r.max_rdd, 0},
+        {"max_raw_ipv6_qp", r.max_raw_ipv6_qp, 0},
+        {"max_raw_ethy_qp", r.max_raw_ethy_qp, 0},
+        {"max_fmr", r.max_fmr, 0},
+        {"max_map_per_fmr", r.max_map_per_fmr, 0},
+    };
+    for (const auto& [name, answered, known] : fields) {
+        EXPECT_EQ(answered, known) << name;
+    }
+    ib_uverbs_ex_query_device_resp ex{};
+    Bytes bytes;
+    append(bytes,
+           ib_uverbs_cmd_hdr{IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_QUERY_DEVICE, 1,
+                             static_cast<std::uint16_t>(sizeof ex / 8)});
+    append(bytes, ib_uverbs_ex_cmd_hdr{reinterpret_cast<std::uintptr_t>(&ex), 0, 0, 0});
+    append(bytes, ib_uverbs_ex_query_device{});
+    ASSERT_GT(serve([&] { return client.write(bytes); }), 0);
+    EXPECT_EQ(std::memcmp(&ex.base, &r, sizeof r), 0);
+    EXPECT_EQ(ex.timestamp_mask, a.timestamp_mask);
+    EXPECT_EQ(ex.hca_core_clock, a.hca_core_clock);
+    EXPECT_EQ(ex.device_cap_flags_ex, a.device_cap_flags);
+    EXPECT_EQ(ex.max_dm_size, a.max_dm_size);
+
+    auto query = Verbs::zeroed<ib_uverbs_query_port>();
+    query.port_num = 1;
+    for (const bool up : {true, false}) {
+        card.set_link(up);
+        ib_uverbs_query_port_resp p{};
+        ASSERT_GT(serve([&] { return client.command(IB_USER_VERBS_CMD_QUERY_PORT, query, p); }), 0);
+        const PortAttr port = driver.query_port();
+        const std::tuple<const char*, std::uint64_t, std::uint64_t> of_port[] = {
+            {"port_cap_flags", p.port_cap_flags, port.port_cap_flags | 1U << 26},  // IP-based GIDs
+            {"max_msg_sz", p.max_msg_sz, port.max_msg_sz},
+            {"bad_pkey_cntr", p.bad_pkey_cntr, port.bad_pkey_cntr},
+            {"qkey_viol_cntr", p.qkey_viol_cntr, port.qkey_viol_cntr},
+            {"gid_tbl_len", p.gid_tbl_len, port.gid_tbl_len},
+            {"pkey_tbl_len", p.pkey_tbl_len, port.pkey_tbl_len},
+            {"lid", p.lid, 0},
+            {"sm_lid", p.sm_lid, 0},
+            {"state", p.state, up ? 4 : 1},
+            {"max_mtu", p.max_mtu, port.max_mtu},
+            {"active_mtu", p.active_mtu, port.active_mtu},
+            {"lmc", p.lmc, 0},
+            {"max_vl_num", p.max_vl_num, 1},
+            {"active_width", p.active_width, port.active_width},
+            {"active_speed", p.active_speed, port.active_speed},
+            {"phys_state", p.phys_state, up ? 5 : 2},
+            {"link_layer", p.link_layer, 2},  // Ethernet
+            {"flags", p.flags, 1},            // a GRH is required
+        };
+        for (const auto& [name, answered, known] : of_port) {
+            EXPECT_EQ(answered, known) << name << (up ? "" : " without a link");
+        }
+    }
+}
+
+// The neighbour of its address does not answer: what waits for it costs nothing until that is
+// known.
+TEST_F(StillCard, ARequestThatWaitsIsNotLookedAtUntilItsNeighbourIsGivenUp) {
+    Client client(directory, false);
+    Verbs verbs(client);
+    ASSERT_EQ(serve([&] { return client.hello().result(); }), 0);
+    ASSERT_EQ(serve([&] { return verbs.get_context(); }), 0);
+    ASSERT_EQ(serve([&] { return verbs.alloc_pd(); }), 0);
+    EXPECT_EQ(attachment->next_deadline(), kNever);
+    const Request request = address_request(verbs.handle);
+    auto answer = std::async(std::launch::async, [&] { return client.send(request).result(); });
+    while (attachment->next_deadline() == kNever) {
+        turn();
+    }
+    for (unsigned tries = 0; tries < Neighbours::kTries; ++tries) {
+        while (attachment->settle(now)) {
+        }
+        const Nanoseconds due = attachment->next_deadline();
+        EXPECT_EQ(due, now + Neighbours::kRetry);
+        EXPECT_FALSE(attachment->settle(due - 1));
+        now = due;
+    }
+    EXPECT_EQ(attachment->stats().failed, 0U);
+    turn();
+    EXPECT_EQ(answer.get(), -ETIMEDOUT);
+    EXPECT_EQ(attachment->next_deadline(), kNever) << "nothing waits";
+}
+
+// Each keeps its message and its descriptors: a client may have so many, and no more.
+TEST_F(StillCard, SoManyRequestsOfAClientWait) {
+    constexpr unsigned kMost = 256;
+    Client client(directory, false);
+    Verbs verbs(client);
+    ASSERT_EQ(serve([&] { return client.hello().result(); }), 0);
+    ASSERT_EQ(serve([&] { return verbs.get_context(); }), 0);
+    ASSERT_EQ(serve([&] { return verbs.alloc_pd(); }), 0);
+    const Request request = address_request(verbs.handle);
+    std::array<int, 2> pair{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()), 0);
+    const UniqueFd mine(pair[0]);
+    const UniqueFd theirs(pair[1]);
+    for (unsigned n = 0; n < kMost + 3; ++n) {
+        client.send_bytes_without_answer(request.bytes(), theirs.get());
+        poller.wait(0);
+        EXPECT_EQ(attachment->stats().failed, n < kMost ? 0 : n - kMost + 1);
+    }
+    dingo_uverbs_reply reply{};
+    ASSERT_EQ(::recv(mine.get(), &reply, sizeof reply, MSG_DONTWAIT),
+              static_cast<ssize_t>(sizeof reply));
+    EXPECT_EQ(reply.result, -ENOMEM);
+}
+
+// It keeps its copy of the descriptor by which it kicked the card.
+TEST_F(StillCard, AClientThatIsGoneKicksNobody) {
+    std::optional<Client> client(std::in_place, directory, false);
+    Verbs verbs(*client);
+    ASSERT_EQ(serve([&] { return client->hello().result(); }), 0);
+    ASSERT_EQ(serve([&] { return verbs.get_context(); }), 0);
+    const UniqueFd kick(verbs.context.kick_fd);
+    ASSERT_EQ(::eventfd_write(kick.get(), 1), 0);
+    EXPECT_TRUE(wakes());
+    turn();
+    EXPECT_FALSE(wakes());
+    client.reset();
+    turn();
+    EXPECT_EQ(attachment->clients(), 0U);
+    ASSERT_EQ(::eventfd_write(kick.get(), 1), 0);
+    EXPECT_FALSE(wakes());
+}
+
+TEST_F(StillCard, StatisticsCountWhatCame) {
+    Client client(directory, false);
+    Verbs verbs(client);
+    ASSERT_EQ(serve([&] { return client.hello().result(); }), 0);
+    EXPECT_EQ(serve([&] { return verbs.alloc_pd(); }), -EINVAL) << "no context";
+    std::array<int, 2> pair{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()), 0);
+    UniqueFd mine(pair[0]);
+    const UniqueFd theirs(pair[1]);
+    mine.reset();
+    client.send_bytes_without_answer(Request(DINGO_UVERBS_NETLINK).bytes(), theirs.get());
+    turn();
+    Client malformed(directory, false);
+    ASSERT_EQ(::send(malformed.socket(), "x", 1, MSG_NOSIGNAL), 1);
+    turn();
+    turn();
+    nlohmann::json all;
+    attachment->add_stats(all);
+    EXPECT_EQ(all["host"], nlohmann::json::parse(R"({"connections": 2, "refused": 0,
+        "requests": 3, "failed": 2, "malformed": 1, "undelivered": 1, "events_sent": 0,
+        "tap_drops": 0, "events_taken_back": 0, "events_dropped": 0})"));
+    EXPECT_EQ(all["port"], nlohmann::json::parse(R"({"mac": "02:44:49:00:00:01",
+        "active_mtu": 4096, "max_mtu": 4096,
+        "gids": {"0": "fe80::44:49ff:fe00:1", "1": "10.77.0.1"}})"));
+    EXPECT_EQ(all["qps"], nlohmann::json::array());
+    ASSERT_EQ(all["clients"].size(), 1U);
+    EXPECT_EQ(all["clients"][0]["pid"], ::getpid());
+    EXPECT_EQ(all["clients"][0]["comm"], "uverbs_test");
+    EXPECT_EQ(all["clients"][0]["objects"], nlohmann::json::parse(R"({"channel": 0})"));
+}
+
+// Of a card that runs for months: channels that go before their client, and with it.
+TEST_F(StillCard, ClientsAndChannelsThatAreGoneLeaveNoMemory) {
+    const auto come_and_go = [&](int times) {
+        for (int n = 0; n < times; ++n) {
+            Client client(directory, false);
+            Verbs verbs(client);
+            std::vector<UniqueFd> channels;
+            ASSERT_EQ(serve([&] {
+                          const int greeted = client.hello().result();
+                          const int made = verbs.get_context();
+                          ::close(verbs.context.kick_fd);
+                          for (int more = 0; more < 20; ++more) {
+                              ::close(verbs.channel());
+                              channels.emplace_back(verbs.channel());
+                          }
+                          return std::min(greeted, made);
+                      }),
+                      0);
+            client.close();
+            turn();
+        }
+        EXPECT_EQ(attachment->clients(), 0U);
+    };
+    come_and_go(20);
+    const std::size_t before = ::mallinfo2().uordblks;
+    if (before == 0) {
+        GTEST_SKIP() << "the allocator does not count (a sanitizer's)";
+    }
+    come_and_go(40);
+    EXPECT_LE(::mallinfo2().uordblks, before + (16U << 10));
+}
+
+}  // namespace
+}  // namespace dingo::uverbs::test

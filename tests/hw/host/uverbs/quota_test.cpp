@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What one client takes leaves some for others: descriptors, objects, connections, requests that
+// wait.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <vector>
+
+#include "base/quota.h"
+#include "host/driver/shared_segments.h"
+#include "host/uverbs/accounts.h"
+#include "running_card.h"
+
+namespace dingo::uverbs::test {
+namespace {
+
+constexpr uid_t kNobody = 65534;
+constexpr int kMost = 512;  ///< descriptors, where they are few
+
+/// Limits the descriptors of this process, which is the card's and its clients'.
+class FewDescriptors {
+  public:
+    explicit FewDescriptors(rlim_t most) {
+        EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+        rlimit few = before_;
+        few.rlim_cur = most;
+        EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    }
+    ~FewDescriptors() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before_), 0); }
+    FewDescriptors(const FewDescriptors&) = delete;
+    FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+  private:
+    rlimit before_{};
+};
+
+/// Sparse.
+UniqueFd shared_file(std::size_t bytes) {
+    UniqueFd fd(::memfd_create("region", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    EXPECT_EQ(::ftruncate(fd.get(), static_cast<off_t>(bytes)), 0);
+    EXPECT_EQ(::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    return fd;
+}
+
+struct UverbsQuota : ::testing::Test {
+    UverbsQuota() : client(card.directory), verbs(client) { EXPECT_EQ(verbs.get_context(), 0); }
+    RunningCard card;
+    Client client;
+    Verbs verbs;
+};
+
+int refused(const RunningCard& card) {
+    return card.stats()["host"]["refused"].get<int>();
+}
+
+TEST_F(UverbsQuota, IdleConnectionsLeaveDescriptorsForThoseWhoAreThere) {
+    ASSERT_EQ(verbs.alloc_pd(), 0);
+    const FewDescriptors few(kMost);
+    std::vector<std::unique_ptr<Client>> idle;
+    while (idle.size() < kMost / 2 && refused(card) == 0) {
+        idle.push_back(std::make_unique<Client>(card.directory, false));
+    }
+    EXPECT_GT(refused(card), 0);
+    EXPECT_GT(idle.size(), 20U);
+    ASSERT_EQ(verbs.create_cq(), 0) << "who is there goes on";
+    std::vector<UniqueFd> more;
+    while (more.size() < kMost) {
+        const int fd = ::fcntl(0, F_DUPFD_CLOEXEC, 0);
+        if (fd < 0 || fd > kMost - 16) {
+            ::close(fd);
+            break;
+        }
+        more.emplace_back(fd);
+    }
+    EXPECT_EQ(client.hello().result(), -EMFILE) << "an answer, not the end of the connection";
+    EXPECT_EQ(verbs.destroy_cq(verbs.handle), 0);
+    more.clear();
+    idle.clear();
+    EXPECT_TRUE(card.wait_for_clients(1));
+    EXPECT_EQ(verbs.create_cq(), 0);
+    EXPECT_EQ(Client(card.directory).greeting, 0) << "there is room again";
+}
+
+struct AnObject final : Object {
+    explicit AnObject(ObjectType type) : Object(type) {}
+};
+
+std::size_t fill(ObjectTable& table, ObjectType type) {
+    try {
+        for (std::size_t n = 0;; ++n) {
+            table.add(std::make_unique<AnObject>(type));
+        }
+    } catch (const ErrnoError& error) {
+        EXPECT_EQ(error.code(), ENOMEM);
+        return table.size();
+    }
+}
+
+TEST(UverbsShares, AnotherUserHasAThirdOfTheObjectsWhateverClientsItHas) {
+    DeviceAttr attr{};
+    attr.max_qp = 300;
+    attr.max_cq = 30;
+    Accounts accounts(attr, 9);
+    ObjectTable own(&accounts, accounts.of(::geteuid()));
+    ObjectTable first(&accounts, accounts.of(kNobody));
+    ObjectTable second(&accounts, accounts.of(kNobody));
+    EXPECT_EQ(fill(first, UVERBS_OBJECT_QP), 100U);
+    EXPECT_EQ(fill(second, UVERBS_OBJECT_QP), 0U);
+    EXPECT_EQ(fill(own, UVERBS_OBJECT_QP), 200U);
+    EXPECT_EQ(accounts.describe()["qp"]["used"], 300);
+    EXPECT_EQ(accounts.describe()["qp"]["refused"], 3);
+    EXPECT_EQ(accounts.describe()["cq"]["used"], 0);
+    first.clear();
+    EXPECT_EQ(fill(own, UVERBS_OBJECT_QP), 300U);
+}
+
+TEST(UverbsShares, AnotherUserHasAThirdOfTheConnections) {
+    Accounts accounts(DeviceAttr{}, 9);
+    std::vector<ConnectionCharge> connections;
+    const auto nobody = accounts.of(kNobody);
+    for (int i = 0; i < 3; ++i) {
+        connections.push_back(accounts.client(nobody));
+    }
+    EXPECT_THROW(accounts.client(accounts.of(kNobody)), ErrnoError);
+    for (int i = 0; i < 6; ++i) {
+        connections.push_back(accounts.client(accounts.of(0)));
+    }
+    EXPECT_THROW(accounts.client(accounts.of(0)), ErrnoError);
+}
+
+TEST_F(UverbsQuota, StatisticsSayWhatIsUsed) {
+    ASSERT_EQ(verbs.alloc_pd(), 0);
+    ASSERT_EQ(verbs.create_cq(), 0);
+    const auto quotas = card.stats()["quotas"];
+    EXPECT_EQ(quotas["client"]["used"], 1);
+    EXPECT_EQ(quotas["cq"]["used"], 1);
+    EXPECT_EQ(quotas["pd"]["used"], 1);
+    EXPECT_EQ(quotas["qp"]["used"], 0);
+    EXPECT_GE(quotas["qp"]["limit"], 16);
+    client.close();
+    EXPECT_TRUE(card.wait_for_clients(0));
+    EXPECT_EQ(card.stats()["quotas"]["cq"]["used"], 0);
+}
+
+/// A request for the way to a neighbour that never answers.
+Request unanswered(std::uint32_t pd) {
+    auto command = Verbs::zeroed<ib_uverbs_create_ah>();
+    static std::uint64_t response = 0;
+    command.response = reinterpret_cast<std::uintptr_t>(&response);
+    command.pd_handle = pd;
+    command.attr.is_global = 1;
+    command.attr.port_num = 1;
+    command.attr.grh.sgid_index = 1;
+    const std::uint8_t absent[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, 99};
+    std::ranges::copy(absent, command.attr.grh.dgid);
+    Request request(DINGO_UVERBS_WRITE);
+    request.payload = Client::classic(IB_USER_VERBS_CMD_CREATE_AH, command, sizeof response);
+    return request;
+}
+
+int waiting(const RunningCard& card) {
+    int n = 0;
+    const auto all = card.stats();
+    for (const auto& client : all["clients"]) {
+        n += client["waiting"].get<int>();
+    }
+    return n;
+}
+
+TEST_F(UverbsQuota, RequestsThatWaitLeaveDescriptorsForOthers) {
+    ASSERT_EQ(verbs.alloc_pd(), 0);
+    ASSERT_EQ(verbs.create_cq(), 0);
+    Client hostile(card.directory);
+    Verbs theirs(hostile);
+    ASSERT_EQ(theirs.get_context(), 0);
+    ASSERT_EQ(theirs.alloc_pd(), 0);
+    const FewDescriptors few(256);
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
+    const UniqueFd read(ends[0]);
+    const UniqueFd reply(ends[1]);
+    const Bytes request = unanswered(theirs.handle).bytes();
+    for (int i = 0; i < 250; ++i) {
+        hostile.send_bytes_without_answer(request, reply.get());
+    }
+    EXPECT_EQ(theirs.alloc_pd(), 0) << "those before it were looked at";
+    EXPECT_GT(waiting(card), 20);
+    EXPECT_LT(waiting(card), 256 - 64) << "a quarter is the reserve";
+    EXPECT_EQ(verbs.destroy_cq(verbs.handle), 0) << "who is there goes on";
+    EXPECT_EQ(verbs.create_cq(), 0);
+}
+
+TEST_F(UverbsQuota, AClientMayGoWhileItsRequestsWait) {
+    ASSERT_EQ(verbs.alloc_pd(), 0);
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
+    const UniqueFd read(ends[0]);
+    UniqueFd reply(ends[1]);
+    const auto used = [&] { return card.stats()["quotas"]["descriptor"]["used"].get<int>(); };
+    const int before = used();
+    {
+        Client goes(card.directory);
+        Verbs theirs(goes);
+        ASSERT_EQ(theirs.get_context(), 0);
+        ASSERT_EQ(theirs.alloc_pd(), 0);
+        const Bytes request = unanswered(theirs.handle).bytes();
+        for (int i = 0; i < 3; ++i) {
+            goes.send_bytes_without_answer(request, reply.get());
+        }
+        ASSERT_EQ(theirs.alloc_pd(), 0);
+        EXPECT_EQ(waiting(card), 3);
+        EXPECT_GE(used(), before + 5);
+    }
+    EXPECT_TRUE(card.wait_for_clients(1));
+    EXPECT_EQ(used(), before) << "nothing of it is left";
+    const Bytes request = unanswered(verbs.handle).bytes();
+    client.send_bytes_without_answer(request, reply.get());
+    reply.reset();
+    dingo_uverbs_reply answer{};
+    ASSERT_EQ(::recv(read.get(), &answer, sizeof answer, 0), static_cast<ssize_t>(sizeof answer));
+    EXPECT_EQ(answer.result, -ETIMEDOUT) << "who stays is told when nobody answered";
+    EXPECT_EQ(used(), before);
+}
+
+TEST_F(UverbsQuota, QueuesAndDoorbellPagesCount) {
+    const auto used = [&](const char* what) {
+        return card.stats()["quotas"][what]["used"].get<int>();
+    };
+    ASSERT_EQ(verbs.alloc_pd(), 0);
+    const int descriptors = used("descriptor");
+    const int mappings = used("mapping");
+    ASSERT_EQ(verbs.create_cq(), 0);
+    EXPECT_EQ(used("descriptor"), descriptors + 2) << "the file of its ring, a doorbell page";
+    EXPECT_EQ(used("mapping"), mappings + 1);
+    ASSERT_EQ(verbs.create_cq(), 0);
+    EXPECT_EQ(used("descriptor"), descriptors + 2) << "there is room in both";
+    client.close();
+    EXPECT_TRUE(card.wait_for_clients(0));
+    EXPECT_EQ(used("mapping"), mappings) << "nothing of it is left";
+}
+
+// Half of twice the machine's memory: no more than all of it.
+TEST(UverbsShares, AClientMapsNoMoreThanTheMachineHas) {
+    Quota& bytes = process_quotas().bytes;
+    const std::size_t half = bytes.limit() / 2;
+    const auto alone = std::make_shared<Account>(false);
+    const std::size_t before = bytes.refused();
+    {
+        const Charge most(alone, bytes, half);
+        EXPECT_THROW(Charge(alone, bytes, 4096), ErrnoError);
+        const Charge next(std::make_shared<Account>(false), bytes, half / 2);
+    }
+    EXPECT_EQ(bytes.refused(), before + 1);
+    const auto memory = shared_file(std::size_t{1} << 40);
+    SegmentCache cache;
+    const SharedSegment segment{
+        .va = 0, .length = std::uint64_t{1} << 40, .offset = 0, .fd = memory.get()};
+    const auto map = [&] { return cache.map(0, segment.length, {&segment, 1}, true, alone); };
+    try {
+        map();
+        EXPECT_LE(segment.length, half);
+    } catch (const ErrnoError& error) {
+        EXPECT_EQ(error.code(), ENOMEM);
+    }
+    EXPECT_EQ(alone->used(bytes), 0U) << "what was mapped is gone";
+}
+
+TEST_F(UverbsQuota, ChannelsCount) {
+    const auto used = [&] { return card.stats()["quotas"]["descriptor"]["used"].get<int>(); };
+    const int before = used();
+    const UniqueFd channel(verbs.channel());
+    ASSERT_TRUE(channel);
+    EXPECT_EQ(used(), before + 2);
+}
+
+TEST(UverbsShares, AnotherUserIsTheSameOnAllCardsOfAProcess) {
+    const auto account = Accounts::of(kNobody);
+    Accounts first(DeviceAttr{}, 9);
+    Accounts second(DeviceAttr{}, 9);
+    const std::size_t before = process_quotas().descriptors.used();
+    const ConnectionCharge one = first.client(Accounts::of(kNobody));
+    const ConnectionCharge other = second.client(Accounts::of(kNobody));
+    EXPECT_EQ(account->used(process_quotas().descriptors), 2U);
+    EXPECT_EQ(process_quotas().descriptors.used(), before + 2);
+}
+
+}  // namespace
+}  // namespace dingo::uverbs::test

@@ -1,0 +1,529 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Payload in far memory: nothing is told before its data are where they belong, and nobody else
+// waits.
+#include <array>
+#include <numeric>
+
+#include "fake_far_memory.h"
+#include "fixture.h"
+
+namespace dingo::test {
+namespace {
+
+class Far : public Connected {
+  protected:
+    static constexpr std::uint64_t kNear = 64 << 10;
+
+    /// Regions of size kRegion on these cards are far.
+    void connect_far(std::initializer_list<unsigned> cards_that_are, std::uint8_t timeout = 0) {
+        for (const unsigned i : cards_that_are)
+            far[i].far = [](std::uint64_t, std::uint64_t len) { return len == kRegion; };
+        TwoCards::ConnectOptions options;
+        options.path.timeout = timeout;
+        connect(options);
+        for (unsigned i = 0; i < 2; ++i)
+            near[i] = driver(i).create_mr(kNear, kAllAccess);
+    }
+    void run_a_little() { cards.run_for(400'000'000); }
+    /// Lets everything be made.
+    void finish(unsigned i) {
+        far[i].make();
+        far[i].pace = 1;
+    }
+    SendWr to_near(std::uint64_t value_at, std::uint64_t to, std::uint32_t bytes) {
+        SendWr wr = rdma(DINGO_WR_WRITE, value_at, 0, bytes);
+        wr.raddr = near[1].iova + to;
+        wr.rkey = near[1].key;
+        return wr;
+    }
+    std::uint64_t near_word(unsigned i, std::uint64_t at) {
+        return cards.host(i).load<std::uint64_t>(near[i].bus + at);
+    }
+
+    std::array<FakeFarMemory, 2> far{FakeFarMemory(cards.host(0)), FakeFarMemory(cards.host(1))};
+    Mr near[2];
+};
+
+TEST_F(Far, WriteIsAcknowledgedWhenItsDataAreThere) {
+    connect_far({1});
+    fill(0, 0, 100'000);
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 100'000));
+    run_a_little();
+    EXPECT_FALSE(poll(0));
+    EXPECT_FALSE(same(0, 0, 100'000));
+    ASSERT_GT(far[1].waiting(), 1U);
+    far[1].make(far[1].waiting() - 1);
+    run_a_little();
+    EXPECT_FALSE(poll(0)) << "the last packet is missing";
+    finish(1);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(same(0, 0, 100'000));
+    EXPECT_EQ(stat(1, DINGO_CARD_RNR_NAK_SENT), 0U);
+    EXPECT_EQ(stat(0, DINGO_CARD_RETRANSMITS), 0U);
+}
+
+TEST_F(Far, WindowOfManyMessagesNeedsNoPause) {
+    connect_far({1});
+    fill(0, 0, kRegion);
+    far[1].pace = 3;
+    constexpr std::uint32_t kPiece = 128 << 10;
+    for (std::uint64_t at = 0; at < kRegion; at += kPiece)
+        driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, at, at, kPiece));
+    for (std::uint64_t at = 0; at < kRegion; at += kPiece)
+        EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(same(0, 0, kRegion));
+    EXPECT_EQ(stat(1, DINGO_CARD_RNR_NAK_SENT), 0U);
+}
+
+TEST_F(Far, ReceiveCompletesWhenItsDataAreThere) {
+    connect_far({1});
+    fill(0, 0, 10'000);
+    driver(1).post_recv(qp(1), 5, {mr[1].sge(0, 10'000)});
+    driver(0).post_send(qp(0), send_wr(0, 10'000));
+    run_a_little();
+    EXPECT_FALSE(poll(1));
+    EXPECT_FALSE(poll(0));
+    finish(1);
+    const dingo_cqe cqe = wait(1);
+    EXPECT_EQ(cqe.status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(cqe.byte_len, 10'000U);
+    EXPECT_TRUE(same(0, 0, 10'000));
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+}
+
+// As NCCL's: data to a GPU, then a flag to the host.
+TEST_F(Far, FlagInNearMemoryDoesNotPassTheData) {
+    connect_far({1});
+    fill(0, 0, 5'000);
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 5'000));
+    driver(0).post_send(qp(0), to_near(8, 0, 8));
+    run_a_little();
+    EXPECT_EQ(near_word(1, 0), 0U);
+    finish(1);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_NE(near_word(1, 0), 0U);
+    driver(0).post_send(qp(0), to_near(8, 16, 8));
+    far[1].pace = 0;
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS) << "nothing is before it: it goes at once";
+}
+
+TEST_F(Far, AtomicOnNearMemoryDoesNotPassTheData) {
+    connect_far({1});
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 5'000));
+    SendWr add = atomic(DINGO_WR_FETCH_ADD, 0, 7);
+    add.raddr = near[1].iova;
+    add.rkey = near[1].key;
+    driver(0).post_send(qp(0), add);
+    run_a_little();
+    EXPECT_EQ(near_word(1, 0), 0U);
+    finish(1);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(near_word(1, 0), 7U);
+}
+
+TEST_F(Far, ReadComesAfterTheWriteBeforeIt) {
+    connect_far({1});
+    fill(0, 0, 20'000, 3);
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 20'000));
+    driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 1 << 20, 0, 20'000));
+    run_a_little();
+    EXPECT_FALSE(poll(0));
+    finish(1);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(same(0, 0, 20'000));
+    EXPECT_TRUE(same(1 << 20, 0, 20'000));
+}
+
+TEST_F(Far, OtherQpsGoOn) {
+    connect_far({0, 1});
+    TwoCards::ConnectOptions options;
+    options.path.timeout = 0;
+    TwoCards::Connection other = cards.connect(options);
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 100'000));
+    driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 100'000));
+    run_a_little();
+    SendWr wr = to_near(0, 0, 4'096);
+    wr.sges = {near[0].sge(0, 4'096)};
+    driver(0).post_send(other.qp[0], wr);
+    EXPECT_EQ(cards.wait_cq(0, other.cq[0]).status, DINGO_WCS_SUCCESS);
+    EXPECT_FALSE(poll(0));
+}
+
+TEST_F(Far, ReadDataAreThereBeforeTheCompletionAndTheFence) {
+    connect_far({0});
+    fill(1, 0, 30'000, 9);
+    driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 30'000));
+    SendWr fenced = rdma(DINGO_WR_WRITE, 0, 1 << 20, 30'000);
+    fenced.flags |= DINGO_WQE_CTRL_FLAGS_FENCE_MASK;
+    driver(0).post_send(qp(0), fenced);
+    run_a_little();
+    EXPECT_FALSE(poll(0));
+    finish(0);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(same(0, 0, 30'000));
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(same(0, 1 << 20, 30'000));
+}
+
+TEST_F(Far, SendWaitsForItsDataAndForNoTimer) {
+    connect_far({0});
+    fill(0, 0, 50'000);
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 50'000));
+    run_a_little();
+    EXPECT_EQ(qp_stat(0, DINGO_QP_TX_BYTES), 0U);
+    fill(0, 0, 50'000, 4);  // what memory holds when it is read
+    finish(0);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(same(0, 0, 50'000));
+}
+
+TEST_F(Far, AtomicsReturnTheirOwnValuesAndRepeatThem) {
+    connect_far({1}, 14);
+    far[1].pace = 1;
+    Chance lost(5);
+    cards.link.hook = [&](Frame&) { return !lost(10); };
+    constexpr unsigned kCount = 40;
+    for (unsigned i = 0; i < kCount; ++i) {
+        SendWr wr = atomic(DINGO_WR_FETCH_ADD, 64, 3);
+        wr.sges = {mr[0].sge(8 * i, 8)};
+        driver(0).post_send(qp(0), wr);
+    }
+    for (unsigned i = 0; i < kCount; ++i)
+        EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    for (unsigned i = 0; i < kCount; ++i)
+        EXPECT_EQ(cards.host(0).load<std::uint64_t>(mr[0].bus + 8 * i), 3 * i);
+    EXPECT_EQ(cards.host(1).load<std::uint64_t>(mr[1].bus + 64), 3 * kCount);
+    run(atomic(DINGO_WR_CMP_SWAP, 64, 1'000, 3 * kCount));
+    run(atomic(DINGO_WR_CMP_SWAP, 64, 2'000, 5));
+    EXPECT_EQ(cards.host(1).load<std::uint64_t>(mr[1].bus + 64), 1'000U);
+}
+
+TEST_F(Far, ImpatientPeerGetsNoAcknowledgementBeforeTheData) {
+    connect_far({1}, 8);  // about a millisecond
+    fill(0, 0, 20'000);
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 20'000));
+    cards.run_for(3'000'000);
+    EXPECT_GT(stat(1, DINGO_CARD_DUPLICATE_REQUEST), 0U);
+    EXPECT_FALSE(poll(0));
+    finish(1);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(same(0, 0, 20'000));
+}
+
+TEST_F(Far, WriteThatMeetsABusErrorIsARemoteOperationError) {
+    connect_far({1});
+    cards.host(1).break_range(mr[1].bus + 8'192, 4'096);
+    fill(0, 0, 20'000);
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 100'000, 20'000));
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 20'000));
+    run_a_little();
+    finish(1);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_STREQ(status_name(wait(0).status), "REM_OP_ERR");
+    run_a_little();
+    EXPECT_EQ(state(0), DINGO_QPS_ERR);
+    EXPECT_EQ(state(1), DINGO_QPS_ERR);
+    const auto told = event(1);
+    ASSERT_TRUE(told);
+    EXPECT_GT(stat(1, DINGO_CARD_DMA_ERRORS), 0U);
+}
+
+TEST_F(Far, SendThatMeetsABusErrorFailsItsReceive) {
+    connect_far({1});
+    cards.host(1).break_range(mr[1].bus, 4'096);
+    driver(1).post_recv(qp(1), 1, {mr[1].sge(0, 4'096)});
+    driver(1).post_recv(qp(1), 2, {mr[1].sge(8'192, 4'096)});
+    driver(0).post_send(qp(0), send_wr(0, 4'096));
+    run_a_little();
+    finish(1);
+    const dingo_cqe first = wait(1);
+    EXPECT_STREQ(status_name(first.status), "LOC_PROT_ERR");
+    EXPECT_EQ(first.vendor_err, DINGO_VERR_BUS);
+    EXPECT_STREQ(status_name(wait(1).status), "WR_FLUSH_ERR");
+    EXPECT_STREQ(status_name(wait(0).status), "REM_OP_ERR");
+    EXPECT_EQ(state(1), DINGO_QPS_ERR);
+}
+
+TEST_F(Far, OnePacketThatMeetsABusErrorIsNoSuccess) {
+    connect_far({1});
+    cards.host(1).break_range(mr[1].bus, 4'096);
+    driver(1).post_recv(qp(1), 1, {mr[1].sge(0, 64)});
+    driver(0).post_send(qp(0), send_wr(0, 64));
+    run_a_little();
+    finish(1);
+    EXPECT_STREQ(status_name(wait(1).status), "LOC_PROT_ERR");
+    EXPECT_STREQ(status_name(wait(0).status), "REM_OP_ERR");
+}
+
+TEST_F(Far, ReadIntoABusErrorFails) {
+    connect_far({0});
+    cards.host(0).break_range(mr[0].bus + 4'096, 4'096);
+    driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 20'000));
+    driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 100'000, 0, 20'000));
+    run_a_little();
+    finish(0);
+    const dingo_cqe first = wait(0);
+    EXPECT_STREQ(status_name(first.status), "LOC_PROT_ERR");
+    EXPECT_EQ(first.vendor_err, DINGO_VERR_BUS);
+    EXPECT_STREQ(status_name(wait(0).status), "WR_FLUSH_ERR");
+    EXPECT_EQ(state(0), DINGO_QPS_ERR);
+}
+
+TEST_F(Far, ReadAndSendOfABusErrorFail) {
+    connect_far({0, 1});
+    far[0].pace = far[1].pace = 1;
+    cards.host(1).break_range(mr[1].bus, 4'096);
+    cards.host(0).break_range(mr[0].bus, 4'096);
+    expect_error(rdma(DINGO_WR_READ, 8'192, 0, 4'096), DINGO_WCS_REM_OP_ERR, DINGO_VERR_NAK_OP);
+    EXPECT_EQ(state(1), DINGO_QPS_ERR);
+    TwoCards::Connection other = cards.connect();
+    driver(0).post_send(other.qp[0], rdma(DINGO_WR_WRITE, 0, 8'192, 4'096));
+    EXPECT_STREQ(status_name(cards.wait_cq(0, other.cq[0]).status), "LOC_PROT_ERR");
+}
+
+TEST_F(Far, NoRoomIsAPause) {
+    connect_far({1});
+    fill(0, 0, 10'000);
+    far[1].full = true;
+    far[1].pace = 1;
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 10'000));
+    run_a_little();
+    EXPECT_FALSE(poll(0));
+    far[1].full = false;
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(same(0, 0, 10'000));
+}
+
+TEST_F(Far, QpThatGoesTellsNothingAndLeavesNothing) {
+    connect_far({0, 1});
+    driver(1).post_recv(qp(1), 1, {mr[1].sge(0, 4'096)});
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 4'096));
+    far[0].pace = 1;
+    run_a_little();
+    ASSERT_GT(far[1].streams(), 0U);
+    driver(1).destroy(DINGO_OP_DESTROY_QP, qp(1).qpn);
+    driver(0).destroy(DINGO_OP_DESTROY_QP, qp(0).qpn);
+    EXPECT_EQ(far[0].streams() + far[1].streams(), 0U);
+    finish(1);
+    run_a_little();
+    EXPECT_FALSE(poll(0));
+    EXPECT_FALSE(poll(1));
+}
+
+// A program that posts datagrams and leaves.
+TEST_F(Far, LastDatagramsOfAQpLeaveBeforeIt) {
+    for (const bool comes : {true, false}) {
+        TwoCards two;
+        FakeFarMemory memory(two.host(0));
+        memory.far = [](std::uint64_t, std::uint64_t len) { return len == kRegion; };
+        memory.waits = comes;
+        TestDriver& sender = two.driver(0);
+        QpOptions options;
+        options.kind = DINGO_QPT_UD;
+        TestDriver::PathOptions path;
+        path.qkey = 7;
+        std::array<Cq, 2> cq;
+        std::array<TestQp, 2> ud;
+        for (unsigned i = 0; i < 2; ++i) {
+            cq[i] = two.driver(i).create_cq();
+            ud[i] = two.driver(i).create_qp(cq[i], cq[i], options);
+            two.driver(i).bring_up(ud[i], path);
+        }
+        const Mr from = sender.create_mr(kRegion, kAllAccess);
+        const Mr to = two.driver(1).create_mr(kNear, kAllAccess);
+        for (unsigned i = 0; i < 4; ++i) {
+            two.driver(1).post_recv(ud[1], i, {to.sge(i * 1'000, 1'000)});
+            SendWr wr;
+            wr.ud = two.ud_to(1, ud[1].qpn, 7);
+            wr.sges = {from.sge(i * 100, 100)};
+            sender.post_send(ud[0], wr);
+        }
+        sender.destroy(DINGO_OP_DESTROY_QP, ud[0].qpn);
+        two.run_for(1'000'000);
+        unsigned arrived = 0;
+        while (two.driver(1).poll_cq(cq[1]))
+            ++arrived;
+        EXPECT_EQ(arrived, comes ? 4U : 0U);
+    }
+}
+
+TEST_F(Far, ResetForgetsWhatWaits) {
+    connect_far({1});
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 4'096));
+    run_a_little();
+    cards.card(1).engine->reset();
+    EXPECT_EQ(far[1].streams(), 0U);
+    finish(1);
+    cards.run_for(1'000'000);
+}
+
+// A NAK for a packet says that those before it are there, and nothing of the packet itself.
+TEST_F(Far, DataBehindAGapThatAreLostAreNoSuccess) {
+    connect_far({1});
+    cards.host(1).break_range(mr[1].bus + 8'192, 4'096);
+    std::optional<Frame> late;
+    unsigned writes = 0;
+    cards.link.hook = [&](Frame& frame) {
+        const auto packet = parse_frame(frame);
+        if (!packet || !packet->op().is_write() || ++writes != 2)
+            return true;
+        late = frame;
+        return false;
+    };
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 64));
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 8'192, 64));
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 16'384, 64));
+    run_a_little();
+    ASSERT_TRUE(late);
+    cards.link.inject(*late, cards.now());
+    run_a_little();
+    far[1].make(1);
+    run_a_little();
+    finish(1);
+    EXPECT_STREQ(status_name(wait(0).status), "SUCCESS");
+    EXPECT_STREQ(status_name(wait(0).status), "REM_OP_ERR");
+}
+
+TEST_F(Far, NakThatWaitsIsNotLostToADuplicate) {
+    connect_far({1});
+    std::optional<Frame> first;
+    unsigned writes = 0;
+    cards.link.hook = [&](Frame& frame) {
+        const auto packet = parse_frame(frame);
+        if (!packet || !packet->op().is_write())
+            return true;
+        if (++writes == 1)
+            first = frame;
+        return writes != 2;
+    };
+    for (unsigned i = 0; i < 3; ++i)
+        driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, i * 8'192, 64));
+    run_a_little();
+    ASSERT_TRUE(first);
+    cards.link.inject(*first, cards.now());
+    run_a_little();
+    EXPECT_GT(stat(1, DINGO_CARD_DUPLICATE_REQUEST), 0U);
+    finish(1);
+    run_a_little();
+    for (unsigned i = 0; i < 3; ++i) {
+        const auto cqe = poll(0);
+        ASSERT_TRUE(cqe) << i;
+        EXPECT_STREQ(status_name(cqe->status), "SUCCESS");
+    }
+}
+
+TEST_F(Far, ReadWithoutACompletionThatFailsStopsTheQp) {
+    connect_far({0});
+    cards.host(0).break_range(mr[0].bus, 4'096);
+    SendWr read = rdma(DINGO_WR_READ, 0, 0, 64);
+    read.flags &= static_cast<std::uint8_t>(~DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK);
+    driver(0).post_send(qp(0), read);
+    run_a_little();
+    finish(0);
+    run_a_little();
+    EXPECT_EQ(state(0), DINGO_QPS_ERR);
+    bool told = false;
+    while (const auto next = event(0))
+        told = told || next->kind == DINGO_EV_QP_FATAL;
+    EXPECT_TRUE(told);
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 8'192, 0, 64));
+    EXPECT_STREQ(status_name(wait(0).status), "WR_FLUSH_ERR");
+}
+
+// A datagram that fails leaves its PSN to the next one.
+TEST_F(Far, DatagramBehindOneThatFailedSendsWhatMemoryHolds) {
+    far[0].far = [](std::uint64_t, std::uint64_t len) { return len == kRegion; };
+    far[0].pace = 1;
+    constexpr std::uint32_t kKey = 0x11111111;
+    for (unsigned i = 0; i < 2; ++i) {
+        link.cq[i] = driver(i).create_cq();
+        QpOptions options;
+        options.kind = DINGO_QPT_UD;
+        link.qp[i] = driver(i).create_qp(link.cq[i], link.cq[i], options);
+        TestDriver::PathOptions path;
+        path.qkey = kKey;
+        driver(i).bring_up(qp(i), path);
+        mr[i] = driver(i).create_mr(kRegion, kAllAccess);
+    }
+    driver(1).post_recv(qp(1), 1, {mr[1].sge(0, 4'096)});
+    fill(0, 0, 64, 1);
+    SendWr wr;
+    wr.ud = cards.ud_to(1, qp(1).qpn, kKey, 0);
+    dingo_sge bad = mr[0].sge(0, 64);
+    bad.lkey ^= 0xff;
+    wr.sges = {mr[0].sge(0, 64), bad};
+    driver(0).post_send(qp(0), wr);
+    EXPECT_STREQ(status_name(wait(0).status), "LOC_PROT_ERR");
+    ASSERT_EQ(state(0), DINGO_QPS_SQE);
+    driver(0).to_state(qp(0), DINGO_QPS_RTS);
+    fill(0, 0, 64, 2);
+    wr.sges = {mr[0].sge(0, 64)};
+    EXPECT_EQ(run(wr).status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(wait(1).status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(same(0, 40, 64));
+}
+
+// Whoever has many QPs that wait does not hold up the others each time something moves.
+TEST_F(Far, ManyThatWaitAreNotAllLookedAtInOneRun) {
+    connect_far({1});
+    constexpr unsigned kQps = 300;
+    TwoCards::ConnectOptions options;
+    options.path.timeout = 0;
+    std::vector<TwoCards::Connection> many;
+    for (unsigned i = 0; i < kQps; ++i) {
+        many.push_back(cards.connect(options));
+        driver(0).post_send(many[i].qp[0], rdma(DINGO_WR_WRITE, 0, i * 64, 64));
+    }
+    run_a_little();
+    ASSERT_GE(far[1].waiting(), kQps);
+    far[1].make(1);
+    far[1].looks = 0;
+    EXPECT_TRUE(cards.card(1).engine->run(cards.now(), 64)) << "there is more to do";
+    EXPECT_GT(far[1].looks, 0U);
+    EXPECT_LE(far[1].looks, kQps / 2);
+    finish(1);
+    for (unsigned i = 0; i < kQps; ++i)
+        EXPECT_EQ(cards.wait_cq(0, many[i].cq[0]).status, DINGO_WCS_SUCCESS) << i;
+}
+
+// READs, WRITEs, SENDs and atomics between two far regions under loss: memory as without it.
+TEST_F(Far, MixUnderLossArrivesIntact) {
+    connect_far({0, 1}, 14);
+    far[0].pace = far[1].pace = 2;
+    Chance chance(77);
+    cards.link.hook = [&](Frame& frame) {
+        if (chance(1))
+            cards.link.inject(frame, cards.now());
+        return !chance(2);
+    };
+    fill(0, 0, 1 << 20, 1);
+    fill(1, 2 << 20, 1 << 20, 2);
+    constexpr std::uint64_t kSlot = 16 << 10;
+    constexpr unsigned kRounds = 60;
+    std::vector<std::uint32_t> sizes(kRounds);
+    for (unsigned i = 0; i < kRounds; ++i) {
+        sizes[i] = static_cast<std::uint32_t>(1 + chance.next() % kSlot);
+        const std::uint64_t at = i * kSlot;
+        driver(1).post_recv(qp(1), i, {mr[1].sge(3 << 20, kSlot)});
+        driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, at, at, sizes[i]));
+        driver(0).post_send(qp(0), rdma(DINGO_WR_READ, (2 << 20) + at, (2 << 20) + at, sizes[i]));
+        SendWr add = atomic(DINGO_WR_FETCH_ADD, (4 << 20) - 64, 1);
+        add.sges = {mr[0].sge((3 << 20) + 8 * i, 8)};
+        driver(0).post_send(qp(0), add);
+        driver(0).post_send(qp(0), send_wr(at, sizes[i]));
+        for (unsigned k = 0; k < 4; ++k)
+            ASSERT_EQ(wait(0).status, DINGO_WCS_SUCCESS) << i;
+        ASSERT_EQ(wait(1).byte_len, sizes[i]);
+        ASSERT_TRUE(same(at, 3 << 20, sizes[i])) << i;
+        ASSERT_TRUE(same(at, at, sizes[i])) << i;
+        ASSERT_TRUE(same((2 << 20) + at, (2 << 20) + at, sizes[i])) << i;
+        ASSERT_EQ(cards.host(0).load<std::uint64_t>(mr[0].bus + (3 << 20) + 8 * i), i);
+    }
+}
+
+}  // namespace
+}  // namespace dingo::test

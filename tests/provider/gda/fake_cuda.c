@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Stands for libcuda.so.1: takes pages once, sees them elsewhere, and remembers what it has. FAKE_CUDA: "no-gpu",
+ * "no-read-only".
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 16, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, ALREADY = 712, NOT_REGISTERED = 713, NOT_SUPPORTED = 801 };
+
+#define ELSEWHERE 0x100000000000ull	/* the device's addresses are that much higher */
+
+static struct {
+	uintptr_t begin;
+	size_t bytes;
+} pages[MOST];
+static void *current;
+
+static int mode(const char *wanted)
+{
+	const char *now = getenv("FAKE_CUDA");
+
+	return now && !strcmp(now, wanted);
+}
+
+int fake_cuda_registered(void);
+int fake_cuda_registered(void)
+{
+	int i, n = 0;
+
+	for (i = 0; i < MOST; i++)
+		n += pages[i].bytes != 0;
+	return n;
+}
+
+int cuInit(unsigned int flags);
+int cuInit(unsigned int flags)
+{
+	return flags ? INVALID_VALUE : mode("no-gpu") ? NO_DEVICE : 0;
+}
+
+int cuDeviceGet(int *device, int ordinal);
+int cuDeviceGet(int *device, int ordinal)
+{
+	*device = ordinal;
+	return ordinal ? NO_DEVICE : 0;
+}
+
+int cuDevicePrimaryCtxRetain(void **context, int device);
+int cuDevicePrimaryCtxRetain(void **context, int device)
+{
+	(void)device;
+	*context = pages;
+	return 0;
+}
+
+int cuCtxGetCurrent(void **context);
+int cuCtxGetCurrent(void **context)
+{
+	*context = current;
+	return 0;
+}
+
+int cuCtxSetCurrent(void *context);
+int cuCtxSetCurrent(void *context)
+{
+	current = context;
+	return 0;
+}
+
+int cuMemHostRegister_v2(void *at, size_t bytes, unsigned int flags);
+int cuMemHostRegister_v2(void *at, size_t bytes, unsigned int flags)
+{
+	const uintptr_t begin = (uintptr_t)at;
+	int i, unused = -1;
+
+	if (begin % 4096 || bytes % 4096 || !bytes)
+		return INVALID_VALUE;
+	if (flags & 8 && mode("no-read-only"))
+		return NOT_SUPPORTED;
+	for (i = 0; i < MOST; i++) {
+		if (!pages[i].bytes)
+			unused = i;
+		else if (begin < pages[i].begin + pages[i].bytes && pages[i].begin < begin + bytes)
+			return ALREADY;
+	}
+	if (unused < 0)
+		return OUT_OF_MEMORY;
+	pages[unused].begin = begin;
+	pages[unused].bytes = bytes;
+	return 0;
+}
+
+int cuMemHostUnregister(void *at);
+int cuMemHostUnregister(void *at)
+{
+	int i;
+
+	for (i = 0; i < MOST; i++) {
+		if (pages[i].bytes && pages[i].begin == (uintptr_t)at) {
+			pages[i].bytes = 0;
+			return 0;
+		}
+	}
+	return NOT_REGISTERED;
+}
+
+int cuMemHostGetDevicePointer_v2(uint64_t *device, void *at, unsigned int flags);
+int cuMemHostGetDevicePointer_v2(uint64_t *device, void *at, unsigned int flags)
+{
+	*device = (uintptr_t)at + ELSEWHERE;
+	return flags ? INVALID_VALUE : 0;
+}
+
+int cuMemAlloc_v2(uint64_t *device, size_t bytes);
+int cuMemAlloc_v2(uint64_t *device, size_t bytes)
+{
+	*device = (uintptr_t)malloc(bytes);
+	return *device ? 0 : OUT_OF_MEMORY;
+}
+
+int cuMemFree_v2(uint64_t device);
+int cuMemFree_v2(uint64_t device)
+{
+	free((void *)(uintptr_t)device);
+	return 0;
+}
+
+int cuMemcpyHtoD_v2(uint64_t device, const void *from, size_t bytes);
+int cuMemcpyHtoD_v2(uint64_t device, const void *from, size_t bytes)
+{
+	memcpy((void *)(uintptr_t)device, from, bytes);
+	return 0;
+}
+
+int cuMemcpyDtoH_v2(void *to, uint64_t device, size_t bytes);
+int cuMemcpyDtoH_v2(void *to, uint64_t device, size_t bytes)
+{
+	memcpy(to, (const void *)(uintptr_t)device, bytes);
+	return 0;
+}
+
+int cuGetErrorName(int error, const char **name);
+int cuGetErrorName(int error, const char **name)
+{
+	*name = error == NO_DEVICE ? "CUDA_ERROR_NO_DEVICE" : error == ALREADY ? "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED" :
+		error == NOT_SUPPORTED ? "CUDA_ERROR_NOT_SUPPORTED" : "CUDA_ERROR_INVALID_VALUE";
+	return 0;
+}

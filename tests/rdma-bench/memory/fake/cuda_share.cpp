@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The calls of libcuda.so.1 by which two processes share memory, and those that copy it in a
+// stream. Copies are made when the stream is waited for, so who does not wait sees old data.
+// FAKE_CUDA: "no-ipc", "other-gpu" (other UUIDs), "open-fails", "map-fails", "copies-fail".
+// FAKE_CUDA_DELAY_US: how long a wait for a stream takes.
+#include <sys/stat.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "memory.h"
+
+namespace {
+
+constexpr int kSuccess = 0;
+constexpr int kInvalidValue = 1;
+constexpr int kOutOfMemory = 2;
+constexpr int kIllegalAddress = 700;
+constexpr int kNotSupported = 801;
+constexpr std::uint64_t kMagic = 0x6661'6b65'2049'5043;
+constexpr std::uint64_t kGranularity = 2U << 20U;
+
+bool mode(const char* wanted) {
+    const char* value = std::getenv("FAKE_CUDA");
+    return value != nullptr && std::strcmp(value, wanted) == 0;
+}
+
+struct IpcHandle {
+    std::array<std::byte, 64> bytes{};
+};
+struct Ipc {
+    std::uint64_t magic = kMagic;
+    int pid = 0;
+    int fd = -1;
+    std::uint64_t lead = 0;
+    std::uint64_t bytes = 0;
+};
+
+struct Stream {
+    std::vector<std::function<int()>> copies;
+};
+
+/// Memory of cuMemCreate that is not mapped, and reserved addresses.
+std::mutex vmm_mutex;
+std::map<std::uint64_t, int> handles;              // a descriptor
+std::map<std::uint64_t, std::uint64_t> mapped_at;  // what cuMemAddressReserve gave: the real one
+std::uint64_t next_handle = 1;
+std::uint64_t next_reserved = 0x00e0'0000'0000'0000;
+
+/// Mapped memory of cuMemCreate has a reserved address.
+std::uint64_t real(std::uint64_t address) {
+    const std::lock_guard<std::mutex> lock(vmm_mutex);
+    const auto after = mapped_at.upper_bound(address);
+    if (after == mapped_at.begin()) {
+        return address;
+    }
+    const auto& [reserved, at] = *std::prev(after);
+    return address - reserved < (1ULL << 40U) ? at + (address - reserved) : address;
+}
+
+/// nullptr: not the GPU's, or its owner has freed it.
+std::byte* reach(std::uint64_t address, std::size_t bytes) {
+    const fake::Allocation* a = fake::memory().find(real(address), bytes);
+    return a == nullptr || a->freed() || mode("copies-fail") ? nullptr
+                                                             : a->map + (real(address) - a->start);
+}
+
+std::uint64_t add_handle(int fd) {
+    const std::lock_guard<std::mutex> lock(vmm_mutex);
+    handles[next_handle] = fd;
+    return next_handle++;
+}
+
+}  // namespace
+
+std::byte* fake_host(std::uint64_t address, std::size_t bytes);
+std::byte* fake_host(std::uint64_t address, std::size_t bytes) {
+    return fake::memory().host(real(address), bytes);
+}
+
+extern "C" {
+
+/// All that was allocated here is freed.
+int cuDevicePrimaryCtxReset_v2(int /*device*/) {
+    fake::memory().release_all();
+    return kSuccess;
+}
+
+int cuDeviceGetUuid_v2(void* uuid, int device) {
+    std::memcpy(uuid, mode("other-gpu") ? "another fake gpu" : "the one fake gpu", 16);
+    static_cast<char*>(uuid)[15] = static_cast<char>('0' + device);
+    return kSuccess;
+}
+
+int cuPointerGetAttribute(void* data, int attribute, unsigned long long address) {
+    const fake::Allocation* a = fake::memory().find(real(address), 1);
+    if (a == nullptr) {
+        return kInvalidValue;
+    }
+    switch (attribute) {
+        case 1:  // context: none is needed
+            *static_cast<void**>(data) = nullptr;
+            return kSuccess;
+        case 2:  // memory type: device
+            *static_cast<unsigned*>(data) = 2;
+            return kSuccess;
+        case 8:  // managed
+        case 9:  // ordinal
+            *static_cast<unsigned*>(data) = 0;
+            return kSuccess;
+        default:
+            return kInvalidValue;
+    }
+}
+
+int cuMemGetAddressRange_v2(unsigned long long* base, std::size_t* bytes,
+                            unsigned long long address) {
+    const fake::Allocation* a = fake::memory().find(real(address), 1);
+    if (a == nullptr) {
+        return kInvalidValue;
+    }
+    *base = address - (real(address) - a->start - a->lead);
+    *bytes = a->asked;
+    return kSuccess;
+}
+
+int cuCtxPushCurrent_v2(void* /*context*/) {
+    return kSuccess;
+}
+int cuCtxPopCurrent_v2(void** /*context*/) {
+    return kSuccess;
+}
+
+int cuMemAllocAsync(unsigned long long* address, std::size_t bytes, void* /*stream*/) {
+    *address = fake::memory().allocate(bytes, 512);
+    if (*address == 0) {
+        return kOutOfMemory;
+    }
+    fake::memory().keep_secret(*address);
+    return kSuccess;
+}
+
+int cuIpcGetMemHandle(IpcHandle* handle, unsigned long long address) {
+    const fake::Allocation* a = fake::memory().find(address, 1);
+    if (a == nullptr || a->secret || mode("no-ipc")) {
+        return kInvalidValue;
+    }
+    const Ipc ipc{kMagic, getpid(), a->fd, a->lead, a->asked};
+    std::memcpy(handle->bytes.data(), &ipc, sizeof ipc);
+    return kSuccess;
+}
+
+int cuIpcOpenMemHandle_v2(unsigned long long* address, IpcHandle handle, unsigned /*flags*/) {
+    Ipc ipc;
+    std::memcpy(&ipc, handle.bytes.data(), sizeof ipc);
+    if (ipc.magic != kMagic || mode("open-fails")) {
+        return kInvalidValue;
+    }
+    const std::string path = "/proc/" + std::to_string(ipc.pid) + "/fd/" + std::to_string(ipc.fd);
+    *address = fake::memory().adopt(open(path.c_str(), O_RDWR | O_CLOEXEC), ipc.lead, ipc.bytes);
+    return *address == 0 ? kInvalidValue : kSuccess;
+}
+
+int cuIpcCloseMemHandle(unsigned long long address) {
+    return fake::memory().release(address, false) ? kSuccess : kInvalidValue;
+}
+
+int cuStreamCreate(Stream** stream, unsigned /*flags*/) {
+    *stream = new Stream;
+    return kSuccess;
+}
+int cuStreamDestroy_v2(Stream* stream) {
+    delete stream;
+    return kSuccess;
+}
+int cuStreamSynchronize(Stream* stream) {
+    if (const char* delay = std::getenv("FAKE_CUDA_DELAY_US"); delay != nullptr) {
+        usleep(static_cast<useconds_t>(std::strtoul(delay, nullptr, 10)));
+    }
+    int result = kSuccess;
+    for (const auto& copy : stream->copies) {
+        result = result == kSuccess ? copy() : result;
+    }
+    stream->copies.clear();
+    return result;
+}
+int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, std::size_t bytes,
+                         Stream* stream) {
+    stream->copies.push_back([=] {
+        std::byte* at = reach(to, bytes);
+        return at == nullptr ? kIllegalAddress : (std::memcpy(at, from, bytes), kSuccess);
+    });
+    return kSuccess;
+}
+int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t bytes, Stream* stream) {
+    stream->copies.push_back([=] {
+        const std::byte* at = reach(from, bytes);
+        return at == nullptr ? kIllegalAddress : (std::memcpy(to, at, bytes), kSuccess);
+    });
+    return kSuccess;
+}
+int cuMemHostAlloc(void** at, std::size_t bytes, unsigned /*flags*/) {
+    *at = std::malloc(bytes);
+    return *at == nullptr ? kOutOfMemory : kSuccess;
+}
+int cuMemFreeHost(void* at) {
+    std::free(at);
+    return kSuccess;
+}
+
+int cuMemCreate(unsigned long long* handle, std::size_t bytes, const void* /*properties*/,
+                unsigned long long /*flags*/) {
+    const int fd = bytes % kGranularity == 0 ? fake::Memory::create(bytes) : -1;
+    if (fd < 0) {
+        return kInvalidValue;
+    }
+    *handle = add_handle(fd);
+    return kSuccess;
+}
+int cuMemRelease(unsigned long long handle) {
+    const std::lock_guard<std::mutex> lock(vmm_mutex);
+    const auto found = handles.find(handle);
+    if (found == handles.end()) {
+        return kInvalidValue;
+    }
+    close(found->second);
+    handles.erase(found);
+    return kSuccess;
+}
+int cuMemAddressReserve(unsigned long long* address, std::size_t /*bytes*/,
+                        std::size_t /*alignment*/, unsigned long long /*wanted*/,
+                        unsigned long long /*flags*/) {
+    const std::lock_guard<std::mutex> lock(vmm_mutex);
+    *address = next_reserved;
+    next_reserved += 1ULL << 40U;
+    return kSuccess;
+}
+int cuMemAddressFree(unsigned long long /*address*/, std::size_t /*bytes*/) {
+    return kSuccess;
+}
+int cuMemMap(unsigned long long address, std::size_t bytes, std::size_t offset,
+             unsigned long long handle, unsigned long long /*flags*/) {
+    const std::lock_guard<std::mutex> lock(vmm_mutex);
+    const auto found = handles.find(handle);
+    struct stat st {};
+    if (mode("map-fails") || found == handles.end() || offset != 0 ||
+        fstat(found->second, &st) != 0 || static_cast<std::uint64_t>(st.st_size) < bytes) {
+        return kInvalidValue;
+    }
+    mapped_at[address] = fake::memory().adopt(fcntl(found->second, F_DUPFD_CLOEXEC, 0), 0, bytes);
+    return mapped_at[address] == 0 ? kOutOfMemory : kSuccess;
+}
+int cuMemSetAccess(unsigned long long /*address*/, std::size_t /*bytes*/, const void* /*access*/,
+                   std::size_t /*count*/) {
+    return kSuccess;
+}
+int cuMemUnmap(unsigned long long address, std::size_t /*bytes*/) {
+    const std::lock_guard<std::mutex> lock(vmm_mutex);
+    const auto found = mapped_at.find(address);
+    if (found == mapped_at.end()) {
+        return kInvalidValue;
+    }
+    fake::memory().release(found->second, false);
+    mapped_at.erase(found);
+    return kSuccess;
+}
+int cuMemRetainAllocationHandle(unsigned long long* handle, void* address) {
+    const std::uint64_t at = reinterpret_cast<std::uint64_t>(address);
+    const fake::Allocation* a = real(at) != at ? fake::memory().find(real(at), 1) : nullptr;
+    if (a == nullptr) {
+        return kInvalidValue;
+    }
+    *handle = add_handle(fcntl(a->fd, F_DUPFD_CLOEXEC, 0));
+    return kSuccess;
+}
+int cuMemExportToShareableHandle(void* os_handle, unsigned long long handle, int type,
+                                 unsigned long long /*flags*/) {
+    const std::lock_guard<std::mutex> lock(vmm_mutex);
+    const auto found = handles.find(handle);
+    if (found == handles.end() || type != 1) {
+        return kInvalidValue;
+    }
+    if (mode("no-ipc")) {
+        return kNotSupported;
+    }
+    *static_cast<int*>(os_handle) = fcntl(found->second, F_DUPFD_CLOEXEC, 0);
+    return kSuccess;
+}
+int cuMemImportFromShareableHandle(unsigned long long* handle, void* os_handle, int type) {
+    const int fd = static_cast<int>(reinterpret_cast<std::intptr_t>(os_handle));
+    struct stat st {};
+    if (type != 1 || mode("open-fails") || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        return kInvalidValue;
+    }
+    *handle = add_handle(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    return kSuccess;
+}
+
+}  // extern "C"

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Far memory of a TestHost: accesses are made when the test says so.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "dingo/far_memory.h"
+#include "fake_host.h"
+
+namespace dingo::test {
+
+class FakeFarMemory final : public FarMemory {
+  public:
+    explicit FakeFarMemory(TestHost& host) : host_(host) { host.far = this; }
+    ~FakeFarMemory() override { host_.far = nullptr; }
+
+    /// What is far; asked when a region is made.
+    std::function<bool(std::uint64_t addr, std::uint64_t len)> far = [](auto, auto) {
+        return false;
+    };
+    /// Accesses that each moved() makes; 0: only make() does.
+    unsigned pace = 0;
+    /// wait() makes an access.
+    bool waits = true;
+    /// write() and atomic() have no room.
+    bool full = false;
+
+    /// Makes the `count` oldest accesses that wait.
+    void make(std::size_t count = SIZE_MAX);
+    [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
+    [[nodiscard]] std::size_t streams() const { return streams_.size(); }
+    std::uint64_t fetched_bytes = 0;
+    unsigned looks = 0;  ///< calls of progress()
+
+    bool is_far(std::uint64_t addr, std::uint64_t len) override { return far(addr, len); }
+    Access read(Stream stream, std::uint64_t message, std::uint64_t addr, std::span<std::byte> dst,
+                std::uint64_t ahead) override;
+    Access write(Stream stream, std::uint64_t addr, std::span<const std::byte> src) override;
+    Access atomic(Stream stream, std::uint64_t addr, const Atomic& request) override;
+    std::uint64_t atomic_result(Stream stream) override;
+    Progress progress(Stream stream) override {
+        ++looks;
+        return streams_[stream].progress;
+    }
+    bool moved() override;
+    bool wait() override;
+    void end(Stream stream) override;
+
+  private:
+    struct Piece {
+        std::vector<std::byte> bytes;
+        bool here = false;
+        bool failed = false;
+    };
+    struct State {
+        Progress progress;
+        std::uint64_t message = 0;
+        std::map<std::uint64_t, Piece> pieces;  ///< by address
+        std::deque<std::uint64_t> results;
+    };
+    struct Waiting {
+        enum class Kind : std::uint8_t { kRead, kWrite, kAtomic } kind;
+        Stream stream;
+        std::uint64_t addr;
+        std::uint64_t message = 0;
+        std::vector<std::byte> data;
+        Atomic request{};
+    };
+    void make(const Waiting& access);
+
+    TestHost& host_;
+    std::deque<Waiting> waiting_;
+    std::map<Stream, State> streams_;
+    bool moved_ = false;
+};
+
+}  // namespace dingo::test

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""One PASS, FAIL or SKIP line for each test of ctest's JUnit file.
+
+usage: tests/unit_report.py RESULTS AGAIN PRESET
+AGAIN: results of the failed tests' second run; the file may be missing.
+"""
+import os
+import re
+import sys
+import xml.etree.ElementTree as tree
+
+MOST_AGAIN = 5  # more failures than these are no accidents
+# A sanitizer's finding, a crash or a hang is a failure, however rarely it comes.
+SERIOUS = re.compile(r"Sanitizer|runtime error:|SEGFAULT|aborted|Timeout|terminate called|Assertion .* failed", re.I)
+
+
+def cases(path):
+    return list(tree.parse(path).getroot().iter("testcase")) if os.path.exists(path) else []
+
+
+def why_skipped(output):
+    """The program's own words: GoogleTest's line behind "Skipped", wire_script's behind "skipped CASE:"."""
+    for line, following in zip(output, output[1:] + [""]):
+        if line.endswith("Skipped"):
+            return following
+        if line.startswith("skipped "):
+            return line.partition(": ")[2]
+    return ""
+
+
+def failure(case, name, output, recovered):
+    cause = case.find("failure")
+    words = " ".join([(cause.get("message") or "") if cause is not None else "", *output])
+    reason = " / ".join([line for line in output if ": Failure" in line][:2] + output[-3:])[:400]
+    if case.get("name") in recovered and not SERIOUS.search(words):
+        return f"# second try of {name}, the first: {reason}\nPASS {name}"
+    return f"FAIL {name}: {reason}"
+
+
+def line_of(case, preset, recovered):
+    name, status = f"{preset}:{case.get('name')}", case.get("status")
+    output = (case.findtext("system-out") or "").strip().splitlines()
+    if status == "run":
+        # A GoogleTest that skips itself ends well and says so.
+        if any("[  SKIPPED ]" in line for line in output):
+            return f"SKIP {name}: {' '.join(line for line in output[-12:] if line and not line.startswith('['))[:200]}"
+        return f"PASS {name}"
+    if status in ("notrun", "disabled"):
+        reason = case.find("skipped")
+        text = (reason.get("message") if reason is not None else "") or (output[-1] if output else "")
+        return f"SKIP {name}: {(why_skipped(output) or text)[:200]}"
+    return failure(case, name, output, recovered)
+
+
+def main(results, again, preset):
+    second = cases(again)
+    recovered = {case.get("name") for case in second if case.get("status") == "run"} if len(second) <= MOST_AGAIN else set()
+    for case in cases(results):
+        print(line_of(case, preset, recovered))
+
+
+main(*sys.argv[1:])
