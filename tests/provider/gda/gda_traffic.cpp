@@ -228,7 +228,6 @@ void run_verbs(const Arguments&) {
 /// Until somebody kills a card: the status that the device got.
 void run_until_bad(const Arguments& args) {
     Options options;
-    options.retries = 1;
     Setup setup(options, args.threads, 1);
     setup.job.work = Work::kUntilBad;
     start(&setup.job);
