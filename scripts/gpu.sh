@@ -5,56 +5,89 @@ usage() {
     cat <<'USAGE'
 Runs what needs a real NVIDIA GPU, on a machine that has one: builds, tests, measures, and writes a report.
 
-usage: scripts/gpu.sh [REPORT]
-REPORT: the file, default build/gpu-report.md. What it needs: NVIDIA's driver, and what a build of Dingo needs; on a machine without a
-network `scripts/bare.py unpack` brings that, then say DINGO_PACKAGES=installed. With nvcc, tests/gpu/*.cu are built and run as well.
+usage: scripts/gpu.sh [--report FILE] [PART...]
+PART: regions (a GPU's memory as memory regions), pinned (host memory that CUDA has pinned), gda (kernels post work; needs nvcc),
+dlrm (click records to a training step; needs PyTorch), nccl (torch.distributed; needs two GPUs), rates; all unless named.
+FILE: default build/gpu-report.md. What it needs: NVIDIA's driver, and what a build of Dingo needs; on a machine without a
+network `scripts/bare.py unpack` brings that, then say DINGO_PACKAGES=installed.
 Exit status 0 when no case failed, 1 when one did, 77 without a GPU.
 USAGE
 }
-case ${1:-} in -h | --help) usage; exit 0 ;; esac
+report=
+case ${1:-} in
+-h | --help) usage; exit 0 ;;
+--report) report=${2:?"gpu.sh: --report needs a file"}; shift 2 ;;
+esac
+parts=" ${*:-regions pinned gda dlrm nccl rates} "
+for part in $parts; do
+    case $part in regions | pinned | gda | dlrm | nccl | rates) ;; *) usage >&2; exit 2 ;; esac
+done
 cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
 . scripts/lib/build.sh
-report=${1:-build/gpu-report.md}
+report=${report:-build/gpu-report.md}
 compgen -G '/dev/nvidia[0-9]*' >/dev/null || {
     echo "gpu.sh: this machine has no NVIDIA GPU (no /dev/nvidia0): what needs none is in scripts/test.sh native-gpu" >&2
     exit 77
 }
 logs=$PWD/build/test-logs/gpu
+rm -rf "$logs"
 mkdir -p "$logs"
 : >"$logs/cases"
+: >"$logs/rates"
 
-# The cases of the suite, by NVIDIA's driver, and what CUDA has pinned.
-DINGO_REAL_GPU=1 tests/e2e/native/suite.sh gpu 2>&1 | tee -a "$logs/cases" || true
-build_preset release preload_test >"$logs/build.log" 2>&1 || echo "FAIL gpu:build of preload_test: $(tail -n 1 "$logs/build.log")" | tee -a "$logs/cases"
-rc=0
-tests/gpu/pinned_pages.sh >"$logs/pinned.out" 2>&1 || rc=$?
-case $rc in
-0) echo 'PASS gpu:pages that CUDA has pinned stay' ;;
-77) echo 'SKIP gpu:pages that CUDA has pinned stay: the driver finds no GPU' ;;
-*) echo "FAIL gpu:pages that CUDA has pinned stay: $(tail -n 1 "$logs/pinned.out")" ;;
-esac | tee -a "$logs/cases"
+wanted() { [[ $parts == *" $1 "* ]]; }
+# suite NAME: one of the native suites, its cases and what it has measured.
+suite() {
+    DINGO_REAL_GPU=1 tests/e2e/native/suite.sh "$1" 2>&1 | tee -a "$logs/cases" || true
+    cat "build/test-logs/native-$1/rates" >>"$logs/rates" 2>/dev/null || true
+}
 
-for source in tests/gpu/*.cu; do
-    [ -e "$source" ] || continue
-    name=$(basename "$source" .cu)
-    if ! command -v nvcc >/dev/null; then
-        echo "SKIP gpu:$name.cu: no nvcc here"
-    elif nvcc -O2 -o "$logs/$name" "$source" >"$logs/$name.out" 2>&1 && timeout -s KILL 120 "$logs/$name" >>"$logs/$name.out" 2>&1; then
-        echo "PASS gpu:$name.cu"
-    else
-        echo "FAIL gpu:$name.cu: $(tail -n 1 "$logs/$name.out")"
-    fi | tee -a "$logs/cases"
-done
+# One build for all parts; a suite builds what it needs itself, but not with all processors at once.
+targets=(programs gpu_regions)
+! wanted pinned || targets+=(preload_test)
+! wanted dlrm || targets+=(dlrm-storage dlrm-check dlrm_feed)
+command -v nvcc >/dev/null || [ ! -x /usr/local/cuda/bin/nvcc ] || PATH=$PATH:/usr/local/cuda/bin
+if wanted gda || wanted rates; then ! command -v nvcc >/dev/null || targets+=(gda_traffic_cuda gpu_interchange); fi
+build_preset release "${targets[@]}" >"$logs/build.log" 2>&1 || echo "FAIL gpu:build: $(tail -n 1 "$logs/build.log")" | tee -a "$logs/cases"
 
-DINGO_RUN=$(mktemp -d /tmp/dingo-gpu-XXXXXX)
-export DINGO_RUN
-dingo=build/bin/dingo
-trap '"$dingo" card stop --all >/dev/null 2>&1 || true; rm -rf "$DINGO_RUN"' EXIT
-rc=0
-"$dingo" card start alpha --own-process >"$logs/rates.out" 2>&1 &&
-    timeout -s KILL 300 "$dingo" run --card alpha -- build/bin/gpu_regions rates >"$logs/rates" 2>>"$logs/rates.out" || rc=$?
-[ $rc = 0 ] && echo 'PASS gpu:rates' >>"$logs/cases" || echo "FAIL gpu:rates: $(tail -n 1 "$logs/rates.out")" | tee -a "$logs/cases"
+! wanted regions || suite gpu
+if wanted pinned; then
+    rc=0
+    tests/gpu/pinned_pages.sh >"$logs/pinned.out" 2>&1 || rc=$?
+    case $rc in
+    0) echo 'PASS gpu:pages that CUDA has pinned stay' ;;
+    77) echo 'SKIP gpu:pages that CUDA has pinned stay: the driver finds no GPU' ;;
+    *) echo "FAIL gpu:pages that CUDA has pinned stay: $(tail -n 1 "$logs/pinned.out")" ;;
+    esac | tee -a "$logs/cases"
+fi
+if wanted gda; then
+    if command -v nvcc >/dev/null; then suite gpu-gda; else echo 'SKIP gpu:gda: no nvcc here' | tee -a "$logs/cases"; fi
+fi
+! wanted dlrm || suite gpu-dlrm
+! wanted nccl || suite gpu-nccl
+
+if wanted rates; then
+    DINGO_RUN=$(mktemp -d /tmp/dingo-gpu-XXXXXX)
+    export DINGO_RUN
+    dingo=build/bin/dingo
+    trap '"$dingo" card stop --all >/dev/null 2>&1 || true; rm -rf "$DINGO_RUN"' EXIT
+    # rate NAME CARDS COMMAND...: lines of a table.
+    rate() {
+        local name=$1 cards=$2 rc=0
+        shift 2
+        # shellcheck disable=SC2046
+        timeout -s KILL 120 "$dingo" run $(printf -- '--card %s ' $cards) -- "$@" >"$logs/$name.out" 2>&1 || rc=$?
+        grep '^|' "$logs/$name.out" >>"$logs/rates" || rc=1
+        [ $rc = 0 ] && echo "PASS gpu:$name" || echo "FAIL gpu:$name: $(tail -n 1 "$logs/$name.out")"
+    } 
+    {
+        "$dingo" card start alpha --own-process >"$logs/cards.out" 2>&1 && "$dingo" card start beta --own-process >>"$logs/cards.out" 2>&1 ||
+            echo "FAIL gpu:cards: $(tail -n 1 "$logs/cards.out")"
+        rate 'rates of regions' alpha build/bin/gpu_regions rates
+        [ ! -x build/bin/gda_traffic_cuda ] || rate 'rates of gda' 'alpha beta' build/bin/gda_traffic_cuda rates 1024 8 2000
+    } | tee -a "$logs/cases"
+fi
 
 count() { grep -c "^$1 " "$logs/cases" || true; }
 {
@@ -64,7 +97,7 @@ count() { grep -c "^$1 " "$logs/cases" || true; }
     echo "- $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | paste -sd ';' || echo 'no nvidia-smi')"
     echo "- $(nvcc --version 2>/dev/null | tail -n 2 | head -n 1 || echo 'no nvcc')"
     echo
-    grep '^|' "$logs/rates" 2>/dev/null || echo 'No rates.'
+    if grep -q '^|' "$logs/rates"; then printf '| what | measured |\n| --- | --- |\n'; grep '^|' "$logs/rates"; else echo 'No rates.'; fi
     echo
     sed 's/^/    /' "$logs/cases" | grep -E '^    (PASS|FAIL|SKIP) '
     echo

@@ -58,7 +58,11 @@ def from_file(args):
         records = reference.preprocess_numpy(records, args.modulus)
         dense = records[:, reference.DENSE.start:reference.DENSE.stop].view(np.float32)
         sparse = records[:, reference.SPARSE.start:reference.SPARSE.stop].view(np.int32)
-        yield torch.from_numpy(dense), torch.from_numpy(sparse), torch.from_numpy(records[:, 0].view(np.int32))
+        yield tuple(torch.from_numpy(part).to(device_of(args)) for part in (dense, sparse, records[:, 0].view(np.int32)))
+
+
+def device_of(args):
+    return torch.device(args.mem if args.mem.startswith("cuda") else "cpu")
 
 
 def train(args):
@@ -66,8 +70,7 @@ def train(args):
     torch.use_deterministic_algorithms(True)
     # How a sum is divided among threads would change its last bits.
     torch.set_num_threads(1)
-    device = torch.device(args.mem if args.mem.startswith("cuda") else "cpu")
-    model = Dlrm(args.modulus, args.width).to(device)
+    model = Dlrm(args.modulus, args.width).to(device_of(args))
     optimizer = torch.optim.SGD(model.parameters(), lr=args.rate)
     loss_of = nn.BCEWithLogitsLoss()
     losses = []

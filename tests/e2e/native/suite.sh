@@ -15,7 +15,7 @@ cd "$(dirname "$0")/../../.."
 . scripts/lib/build.sh
 suite=${1:-}
 case $suite in -h | --help) usage; exit 0 ;; esac
-[[ $suite =~ ^[a-z]+$ ]] && [ -r "tests/e2e/native/cases/$suite.sh" ] || { usage >&2; die "no suite '$suite'"; }
+[[ $suite =~ ^[a-z]+(-[a-z]+)*$ ]] && [ -r "tests/e2e/native/cases/$suite.sh" ] || { usage >&2; die "no suite '$suite'"; }
 . tests/e2e/native/lib.sh
 # Where Dingo is built for the first time there may be no more than that.
 [ "$suite" != core ] || native_test_packages=() native_test_targets=("${native_core_targets[@]}")

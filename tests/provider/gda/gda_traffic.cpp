@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 //
-// Device code on real cards: every byte and atomic result is checked, and what goes wrong is answered.
+// Device code on real cards: every byte and atomic result is checked, and what goes wrong is
+// answered.
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -45,8 +47,8 @@ struct Setup {
         for (std::uint32_t i = 0; i < job.threads; ++i)
             if (job.results[i] != result)
                 throw std::runtime_error(std::string(what) + ": thread " + std::to_string(i) +
-                                         " got " + std::to_string(job.results[i]) +
-                                         " instead of " + std::to_string(result));
+                                         " got " + std::to_string(job.results[i]) + " instead of " +
+                                         std::to_string(result));
     }
 
     Pair pair;
@@ -225,6 +227,41 @@ void run_verbs(const Arguments&) {
     std::printf("verbs answer as documented\n");
 }
 
+/// A table of what one thread waits for a WRITE, and of how many WQEs a second the card takes.
+void run_rates(const Arguments& args) {
+    constexpr std::uint32_t kWarp = 32;
+    {
+        Setup setup({}, 1, args.rounds);
+        setup.run(Work::kLatency);
+        std::uint64_t begin = ticks();
+        setup.run(Work::kLatency);
+        const double elapsed = static_cast<double>(ticks() - begin);
+        setup.expect(0, "latency");
+        std::uint64_t* const took = setup.job.seen;
+        const double us = elapsed / static_cast<double>(took[args.rounds]) / 1e3;
+        std::sort(took, took + args.rounds);
+        std::printf(
+            "| 8 B inline WRITE by one thread, post to completion | p50 %.2f us, p99 %.2f us |\n",
+            static_cast<double>(took[args.rounds / 2]) * us,
+            static_cast<double>(took[args.rounds * 99 / 100]) * us);
+    }
+    for (const std::uint32_t qps : {1U, 8U}) {
+        Options options;
+        options.qps = qps;
+        options.depth = 4096;
+        options.max_inline = 16;
+        Setup setup(options, args.threads, args.rounds);
+        setup.job.lanes = args.threads < kWarp ? 1 : kWarp;
+        const std::uint64_t begin = ticks();
+        setup.run(Work::kPosts);
+        const std::uint64_t end = ticks();
+        setup.expect(0, "posts");
+        std::printf("| inline WRITEs of 1 to 16 B by %u threads over %u QPs | %.2f million/s |\n",
+                    args.threads, qps,
+                    double{args.threads} * args.rounds * 1e3 / static_cast<double>(end - begin));
+    }
+}
+
 /// Until somebody kills a card: the status that the device got.
 void run_until_bad(const Arguments& args) {
     Options options;
@@ -253,13 +290,13 @@ void run_until_bad(const Arguments& args) {
 int main(int argc, char** argv) {
     using namespace gda;
     const std::map<std::string, std::function<void(const Arguments&)>> modes{
-        {"traffic", run_traffic}, {"full", run_full},   {"errors", run_errors},
-        {"flush", run_flush},     {"send", run_send},   {"verbs", run_verbs},
-        {"until-bad", run_until_bad}};
+        {"traffic", run_traffic},     {"full", run_full},  {"errors", run_errors},
+        {"flush", run_flush},         {"send", run_send},  {"verbs", run_verbs},
+        {"until-bad", run_until_bad}, {"rates", run_rates}};
     const auto mode = argc < 2 ? modes.end() : modes.find(argv[1]);
     if (mode == modes.end()) {
         std::fprintf(stderr,
-                     "usage: gda_traffic traffic|full|errors|flush|send|verbs|until-bad "
+                     "usage: gda_traffic traffic|full|errors|flush|send|verbs|until-bad|rates "
                      "[THREADS [QPS [ROUNDS [LANES]]]]\n"
                      "LANES neighbouring threads use the same QP.\n");
         return 2;

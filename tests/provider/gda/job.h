@@ -4,10 +4,25 @@
 #pragma once
 
 #include <cstdint>
+#ifndef __CUDACC__
+#include <chrono>
+#endif
 
 #include "dingo_gda.h"
 
 namespace gda {
+
+/// Clock cycles of the GPU, nanoseconds of a processor.
+#ifdef __CUDACC__
+DGDA_FN std::uint64_t ticks() {
+    return static_cast<std::uint64_t>(clock64());
+}
+#else
+inline std::uint64_t ticks() {
+    return static_cast<std::uint64_t>(
+        std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+#endif
 
 // A thread's part of the buffers, local and remote, in bytes.
 constexpr std::uint32_t kPart = 4096;
@@ -23,11 +38,13 @@ struct Region {
 };
 
 enum class Work : std::uint32_t {
-    kTraffic,  // writes, inline writes, atomics and reads; every byte and result is checked
-    kPosts,    // posts `rounds` inline writes, rings at the end alone, and waits for the last
-    kOne,      // one WRITE of 8 bytes, and its result
-    kSend,     // one SEND of 8 bytes, and its result
-    kUntilBad  // WRITEs until one fails, and its result
+    kTraffic,   // writes, inline writes, atomics and reads; every byte and result is checked
+    kPosts,     // posts `rounds` inline writes, rings at the end alone, and waits for the last
+    kOne,       // one WRITE of 8 bytes, and its result
+    kSend,      // one SEND of 8 bytes, and its result
+    kUntilBad,  // WRITEs until one fails, and its result
+    kLatency    // `rounds` inline WRITEs of 8 bytes, one after the other; `seen` is how long each
+                // took, ns
 };
 
 struct Job {
@@ -38,10 +55,10 @@ struct Job {
     std::uint32_t lanes;  // so many neighbouring threads use the same QP
     dingo_gda_qp** qps;
     Region local;
-    Region remote;             // kPart for each thread, then the counter
-    std::uint64_t* seen;       // by value of the counter: how often it was the result
-    std::int32_t* results;     // by thread
-    std::uint64_t errors;      // bytes and results that were wrong
+    Region remote;              // kPart for each thread, then the counter
+    std::uint64_t* seen;        // by value of the counter: how often it was the result
+    std::int32_t* results;      // by thread
+    std::uint64_t errors;       // bytes and results that were wrong
     std::uint64_t first_wrong;  // thread << 32 | round << 8 | what
 };
 
@@ -50,7 +67,8 @@ DGDA_FN std::uint64_t address(const std::uint8_t* at) {
 }
 
 DGDA_FN std::uint8_t pattern(std::uint32_t thread, std::uint32_t round, std::uint32_t i) {
-    return static_cast<std::uint8_t>((thread * 7919 + round * 131 + i * 31 + (i >> 8)) ^ round >> 3);
+    return static_cast<std::uint8_t>((thread * 7919 + round * 131 + i * 31 + (i >> 8)) ^
+                                     round >> 3);
 }
 
 DGDA_FN void wrong(Job& job, std::uint32_t thread, std::uint32_t round, std::uint32_t what) {
@@ -146,6 +164,20 @@ DGDA_FN void until_bad(Job& job, dingo_gda_qp* qp, std::uint32_t thread) {
     } while (job.results[thread] == 0);
 }
 
+DGDA_FN void latency(Job& job, dingo_gda_qp* qp, std::uint32_t thread) {
+    const std::uint64_t there = address(job.remote.at) + std::uint64_t{thread} * kPart;
+    const std::uint64_t start = ticks();
+    for (std::uint64_t round = 0; round < job.rounds; ++round) {
+        const std::uint64_t begin = ticks();
+        const dingo_gda_ticket ticket =
+            dingo_gda_post_write_inline(qp, &round, sizeof round, there, job.remote.key);
+        dingo_gda_ring(qp);
+        job.results[thread] = dingo_gda_wait(qp, ticket);
+        job.seen[thread * job.rounds + round] = ticks() - begin;
+    }
+    job.seen[std::uint64_t{job.threads} * job.rounds + thread] = ticks() - start;
+}
+
 DGDA_FN void work(Job& job, std::uint32_t thread) {
     dingo_gda_qp* const qp = job.qps[thread / job.lanes % job.num_qps];
     switch (job.work) {
@@ -159,6 +191,8 @@ DGDA_FN void work(Job& job, std::uint32_t thread) {
             return one_send(job, qp, thread);
         case Work::kUntilBad:
             return until_bad(job, qp, thread);
+        case Work::kLatency:
+            return latency(job, qp, thread);
     }
 }
 

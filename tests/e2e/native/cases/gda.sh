@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Device code posts to cards by itself: threads of the processor stand for a GPU's. Sourced by tools.sh.
+# Device code posts to cards by itself: threads of the processor stand for a GPU's, unless $gda is gda_traffic_cuda. Sourced by
+# tools.sh and gpu-gda.sh.
 # shellcheck disable=SC2154  # lib.sh's variables
-gda=$dingo_root/build/bin/gda_traffic
+gda=${gda:-$dingo_root/build/bin/gda_traffic}
 both='alpha beta'
 single 'gda: what verbs answer for queues of a device' "$both" "$gda verbs" 'as documented'
 single 'gda: one thread' "$both" "$gda traffic 1 1 100" 'every byte and atomic is right'
