@@ -7,7 +7,7 @@ Runs what needs a real NVIDIA GPU, on a machine that has one: builds, tests, mea
 
 usage: scripts/gpu.sh [--report FILE] [PART...]
 PART: regions (a GPU's memory as memory regions), pinned (host memory that CUDA has pinned), gda (kernels post work; needs nvcc),
-dlrm (click records to a training step; needs PyTorch), nccl (torch.distributed; needs two GPUs), rates; all unless named.
+dlrm (click records to a training step; needs PyTorch), nccl (torch.distributed, NVSHMEM; needs two GPUs), rates; all unless named.
 FILE: default build/gpu-report.md. What it needs: NVIDIA's driver, and what a build of Dingo needs; on a machine without a
 network `scripts/bare.py unpack` brings that, then say DINGO_PACKAGES=installed.
 Exit status 0 when no case failed, 1 when one did, 77 without a GPU.

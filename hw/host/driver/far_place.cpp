@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "host/driver/mover.h"
+
 namespace dingo::uverbs {
 namespace {
 
@@ -19,14 +21,14 @@ bool changes(const FarMemory::Atomic& request, std::uint64_t before, std::uint64
 
 bool FarPlace::begin() {
     const std::scoped_lock lock(mutex_);
-    busy_ = !closed_;
-    return busy_;
+    busy_ += closed_ ? 0 : 1;
+    return !closed_;
 }
 
 void FarPlace::end() {
     {
         const std::scoped_lock lock(mutex_);
-        busy_ = false;
+        --busy_;
     }
     ended_.notify_all();
 }
@@ -67,10 +69,27 @@ bool FarPlace::atomic(std::uint64_t offset, const FarMemory::Atomic& request,
     });
 }
 
+bool FarPlace::start(const FarAccess& access) {
+    if (!begin()) {
+        return false;
+    }
+    const bool ok = do_start(access);
+    if (!ok) {
+        end();
+    }
+    return ok;
+}
+
+bool FarPlace::finish(FarAccess& access) {
+    const bool ok = do_finish(access);
+    end();
+    return ok;
+}
+
 void FarPlace::close() {
     std::unique_lock lock(mutex_);
     closed_ = true;
-    ended_.wait_for(lock, kCloseWait, [this] { return !busy_; });
+    ended_.wait_for(lock, kCloseWait, [this] { return busy_ == 0; });
 }
 
 // The client's descriptor reaches what is mapped here as well.

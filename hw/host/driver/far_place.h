@@ -16,6 +16,7 @@
 namespace dingo::uverbs {
 
 class Mover;
+struct FarAccess;
 
 /// What the request makes of `before`. False: it stays.
 bool changes(const FarMemory::Atomic& request, std::uint64_t before, std::uint64_t& after);
@@ -35,13 +36,23 @@ class FarPlace {
     /// `before` = what the 8 bytes were.
     bool atomic(std::uint64_t offset, const FarMemory::Atomic& request, std::uint64_t& before);
 
-    /// By any other thread: from now on all accesses are bus errors. Waits for the one that is
+    /// Reads and writes that may be on their way at once, of all places of the mover; they are made
+    /// in the order in which they were started. 1: start() and finish() are not to be called.
+    [[nodiscard]] virtual unsigned depth() const { return 1; }
+    /// Starts a read or a write. False: bus error, and it is over.
+    bool start(const FarAccess& access);
+    /// Waits for the oldest that was started, which is this. False: bus error.
+    bool finish(FarAccess& access);
+
+    /// By any other thread: from now on all accesses are bus errors. Waits for those that are
     /// being made, at most kCloseWait.
     void close();
 
   protected:
     virtual bool do_read(std::uint64_t offset, std::span<std::byte> dst) = 0;
     virtual bool do_write(std::uint64_t offset, std::span<const std::byte> src) = 0;
+    virtual bool do_start(const FarAccess& /*access*/) { return false; }
+    virtual bool do_finish(FarAccess& /*access*/) { return false; }
 
   private:
     /// False: it is closed.
@@ -54,7 +65,7 @@ class FarPlace {
     std::mutex mutex_;
     std::condition_variable ended_;
     bool closed_ = false;
-    bool busy_ = false;
+    unsigned busy_ = 0;  ///< accesses that are being made
 };
 
 /// Memory of a client that is not, or only in part, mapped here.

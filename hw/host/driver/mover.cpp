@@ -37,22 +37,53 @@ struct Mover::State {
         std::shared_ptr<FarAccessSink> sink;
     };
 
+    explicit State(Nanoseconds spins) : spin(spins) {}
+
+    const Nanoseconds spin;
     std::mutex mutex;
     std::condition_variable changed;
     std::deque<Posted> posted;
-    std::size_t bytes = 0;  ///< of all that is posted or being made
+    std::atomic<bool> news = false;  ///< posted, or it ends
+    std::size_t bytes = 0;           ///< of all that is posted or being made
     bool started = false;
     bool ends = false;
     std::size_t fetched = 0;
-    std::atomic<Nanoseconds> since = 0;  ///< begin of the present access; 0: none
+    std::atomic<Nanoseconds> since = 0;  ///< begin of the oldest one being made; 0: none
 };
 
-Mover::Mover() : state_(std::make_shared<State>()) {}
+/// What the thread does.
+class Mover::Thread {
+  public:
+    explicit Thread(std::shared_ptr<State> state) : state_(std::move(state)) {}
+    void run();
+
+  private:
+    /// Waits for something posted. False: it ends.
+    bool wait(std::unique_lock<std::mutex>& lock);
+    /// The oldest one posted may be started beside those on their way.
+    [[nodiscard]] bool may_start() const;
+    void start(State::Posted next);
+    void finish_oldest();
+    void finish_all();
+    void make(State::Posted next);
+    void report(State::Posted one, bool ok);
+
+    /// Below this a write waits for its neighbours while enough is on its way.
+    static constexpr std::size_t kFull = std::size_t{64} << 10;
+    static constexpr std::size_t kBusy = 2;
+
+    std::shared_ptr<State> state_;
+    std::deque<State::Posted> started_;
+    std::size_t done_bytes_ = 0;  ///< of what was reported and is not taken off the state
+};
+
+Mover::Mover(Nanoseconds spin) : state_(std::make_shared<State>(spin)) {}
 
 Mover::~Mover() {
     {
         const std::scoped_lock lock(state_->mutex);
         state_->ends = true;
+        state_->news.store(true, std::memory_order_relaxed);
     }
     state_->changed.notify_all();
 }
@@ -65,7 +96,7 @@ bool Mover::post(FarAccess&& access, const std::shared_ptr<FarAccessSink>& sink)
         }
         if (!state_->started) {
             try {
-                std::thread([state = state_] { run(state); }).detach();
+                std::thread([state = state_] { Thread(state).run(); }).detach();
             } catch (const std::system_error&) {
                 return false;  // no thread now; maybe later
             }
@@ -73,6 +104,7 @@ bool Mover::post(FarAccess&& access, const std::shared_ptr<FarAccessSink>& sink)
         }
         state_->bytes += price(access);
         state_->posted.push_back({std::move(access), sink});
+        state_->news.store(true, std::memory_order_relaxed);
     }
     state_->changed.notify_one();
     return true;
@@ -88,6 +120,9 @@ bool Mover::join(const std::shared_ptr<void>& of, const FarPlace& place, std::ui
     if (last.kind != FarAccess::Kind::kWrite || last.of != of || last.place.get() != &place ||
         last.offset + last.data.size() != offset || last.data.size() + src.size() > kMostJoined) {
         return false;
+    }
+    if (last.data.capacity() < last.data.size() + src.size()) {
+        last.data.reserve(kMostJoined);
     }
     last.data.insert(last.data.end(), src.begin(), src.end());
     ++last.count;
@@ -128,27 +163,99 @@ bool Mover::is_stuck(Nanoseconds now) const {
     return since != 0 && now > since && now - since > kTooLong;
 }
 
-void Mover::run(const std::shared_ptr<State>& state) {
-    std::unique_lock lock(state->mutex);
+bool Mover::Thread::wait(std::unique_lock<std::mutex>& lock) {
+    State& s = *state_;
+    if (s.posted.empty() && !s.ends && s.spin != 0) {
+        s.news.store(false, std::memory_order_relaxed);
+        lock.unlock();
+        const Nanoseconds begin = clock_now();
+        while (!s.news.load(std::memory_order_relaxed) && clock_now() - begin < s.spin) {
+        }
+        lock.lock();
+    }
+    s.changed.wait(lock, [&] { return !s.posted.empty() || s.ends; });
+    return !s.posted.empty();
+}
+
+bool Mover::Thread::may_start() const {
+    const std::deque<State::Posted>& posted = state_->posted;
+    if (posted.empty() || started_.empty()) {
+        return !posted.empty();
+    }
+    const FarAccess& next = posted.front().access;
+    if (started_.size() >= next.place->depth()) {
+        return false;
+    }
+    // The newest one grows while it waits.
+    return next.kind != FarAccess::Kind::kWrite || started_.size() < kBusy || posted.size() > 1 ||
+           next.data.size() >= kFull;
+}
+
+void Mover::Thread::report(State::Posted one, bool ok) {
+    done_bytes_ += price(one.access);
+    one.sink->made(std::move(one.access), ok);
+    one = {};  // may end a place, and with it the mover
+    state_->since.store(started_.empty() ? 0 : clock_now(), std::memory_order_relaxed);
+}
+
+void Mover::Thread::finish_oldest() {
+    State::Posted oldest = std::move(started_.front());
+    started_.pop_front();
+    const bool ok = oldest.access.place->finish(oldest.access);
+    report(std::move(oldest), ok);
+}
+
+void Mover::Thread::finish_all() {
+    while (!started_.empty()) {
+        finish_oldest();
+    }
+}
+
+void Mover::Thread::make(State::Posted next) {
+    finish_all();
+    bool ok = false;
+    if (next.sink->wanted(next.access)) {
+        state_->since.store(clock_now(), std::memory_order_relaxed);
+        ok = make_access(next.access);
+    }
+    report(std::move(next), ok);
+}
+
+void Mover::Thread::start(State::Posted next) {
+    const FarAccess& access = next.access;
+    if (access.kind == FarAccess::Kind::kAtomic || access.place->depth() == 1) {
+        make(std::move(next));
+        return;
+    }
+    if (started_.empty()) {
+        state_->since.store(clock_now(), std::memory_order_relaxed);
+    }
+    if (next.sink->wanted(access) && access.place->start(access)) {
+        started_.push_back(std::move(next));
+        return;
+    }
+    // Nothing of its owner is made behind one that has failed.
+    finish_all();
+    report(std::move(next), false);
+}
+
+void Mover::Thread::run() {
+    std::unique_lock lock(state_->mutex);
     for (;;) {
-        state->changed.wait(lock, [&] { return !state->posted.empty() || state->ends; });
-        if (state->posted.empty()) {
+        if (started_.empty() && !wait(lock)) {
             return;
         }
-        State::Posted next = std::move(state->posted.front());
-        state->posted.pop_front();
-        const std::size_t bytes = price(next.access);
-        lock.unlock();
-        bool ok = false;
-        if (next.sink->wanted(next.access)) {
-            state->since.store(clock_now(), std::memory_order_relaxed);
-            ok = make_access(next.access);
-            state->since.store(0, std::memory_order_relaxed);
+        if (may_start()) {
+            State::Posted next = std::move(state_->posted.front());
+            state_->posted.pop_front();
+            lock.unlock();
+            start(std::move(next));
+        } else {
+            lock.unlock();
+            finish_oldest();
         }
-        next.sink->made(std::move(next.access), ok);
-        next = {};  // may end a place, and with it this mover
         lock.lock();
-        state->bytes -= bytes;
+        state_->bytes -= std::exchange(done_bytes_, 0);
     }
 }
 

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A thread that makes accesses to far memory, one after the other. Whoever's memory is slow waits
-// for itself: each client has its own.
+// A thread that makes accesses to far memory in their order. Of places that take several at once
+// some are on their way together. Whoever's memory is slow waits for itself: each client has its
+// own.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "dingo/engine.h"
 #include "host/driver/far_place.h"
+#include "host/driver/raw_bytes.h"
 
 namespace dingo::uverbs {
 
@@ -22,7 +23,7 @@ struct FarAccess {
     Kind kind = Kind::kWrite;
     std::shared_ptr<FarPlace> place;
     std::uint64_t offset = 0;     ///< in the place
-    std::vector<std::byte> data;  ///< write: what; read: room of the size wanted
+    RawBytes data;                ///< write: what; read: room of the size wanted
     FarMemory::Atomic request{};  ///< atomic
     std::uint64_t before = 0;     ///< atomic: the result
     std::uint32_t count = 1;      ///< write: calls that it was made of
@@ -50,7 +51,9 @@ class Mover {
     /// What takes longer has failed.
     static constexpr Nanoseconds kTooLong = 2'000'000'000;
 
-    Mover();
+    /// `spin`: after its last access the thread looks for so long whether there is another one
+    /// before it sleeps.
+    explicit Mover(Nanoseconds spin = 0);
     /// Waits for nobody: a thread that is stuck ends when its access does.
     ~Mover();
     Mover(const Mover&) = delete;
@@ -73,7 +76,7 @@ class Mover {
 
   private:
     struct State;
-    static void run(const std::shared_ptr<State>& state);
+    class Thread;
 
     std::shared_ptr<State> state_;
 };

@@ -13,11 +13,16 @@ using Result = int;
 using Device = int;
 using Context = struct ContextObject*;
 using Stream = struct StreamObject*;
+using Event = struct EventObject*;
+using Array = struct ArrayObject*;
 using DevicePointer = unsigned long long;
 using AllocationHandle = unsigned long long;
 
 constexpr Result kSuccess = 0;
 constexpr unsigned kStreamNonBlocking = 1;
+constexpr unsigned kEventDisableTiming = 2;
+constexpr unsigned kMemoryHost = 1;
+constexpr unsigned kMemoryDevice = 2;
 constexpr unsigned kIpcLazyEnablePeerAccess = 1;
 constexpr int kHandlePosixFd = 1;
 constexpr int kLocationDevice = 1;
@@ -38,6 +43,26 @@ struct AccessDescription {
     int flags = 0;
 };
 
+/// Rows of bytes from one memory to another.
+struct Memcpy2d {
+    std::size_t src_x = 0;
+    std::size_t src_y = 0;
+    unsigned src_type = 0;
+    const void* src_host = nullptr;
+    DevicePointer src_device = 0;
+    Array src_array = nullptr;
+    std::size_t src_pitch = 0;
+    std::size_t dst_x = 0;
+    std::size_t dst_y = 0;
+    unsigned dst_type = 0;
+    void* dst_host = nullptr;
+    DevicePointer dst_device = 0;
+    Array dst_array = nullptr;
+    std::size_t dst_pitch = 0;
+    std::size_t width = 0;
+    std::size_t height = 0;
+};
+
 using Init = Result(unsigned flags);
 using GetErrorName = Result(Result error, const char** name);
 using DeviceGetCount = Result(int* count);
@@ -49,6 +74,11 @@ using CtxSetCurrent = Result(Context context);
 using StreamCreate = Result(Stream* stream, unsigned flags);
 using StreamDestroy = Result(Stream stream);
 using StreamSynchronize = Result(Stream stream);
+using EventCreate = Result(Event* event, unsigned flags);
+using EventDestroy = Result(Event event);
+using EventRecord = Result(Event event, Stream stream);
+using EventSynchronize = Result(Event event);
+using Memcpy2dAsync = Result(const Memcpy2d* copy, Stream stream);
 using MemHostAlloc = Result(void** at, std::size_t bytes, unsigned flags);
 using MemFreeHost = Result(void* at);
 using MemcpyHtoDAsync = Result(DevicePointer to, const void* from, std::size_t bytes, Stream);

@@ -45,10 +45,15 @@ CudaCalls load() {
     find(library, calls.create_stream, "cuStreamCreate");
     find(library, calls.destroy_stream, "cuStreamDestroy_v2");
     find(library, calls.synchronize, "cuStreamSynchronize");
+    find(library, calls.create_event, "cuEventCreate");
+    find(library, calls.destroy_event, "cuEventDestroy_v2");
+    find(library, calls.record_event, "cuEventRecord");
+    find(library, calls.wait_for_event, "cuEventSynchronize");
     find(library, calls.allocate_host, "cuMemHostAlloc");
     find(library, calls.free_host, "cuMemFreeHost");
     find(library, calls.copy_to_device, "cuMemcpyHtoDAsync_v2");
     find(library, calls.copy_to_host, "cuMemcpyDtoHAsync_v2");
+    find(library, calls.copy_2d, "cuMemcpy2DAsync_v2");
     find(library, calls.open_ipc, "cuIpcOpenMemHandle_v2");
     find(library, calls.close_ipc, "cuIpcCloseMemHandle");
     find(library, calls.address_range, "cuMemGetAddressRange_v2");

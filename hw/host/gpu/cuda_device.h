@@ -34,10 +34,15 @@ struct CudaCalls {
     cuda::StreamCreate* create_stream;
     cuda::StreamDestroy* destroy_stream;
     cuda::StreamSynchronize* synchronize;
+    cuda::EventCreate* create_event;
+    cuda::EventDestroy* destroy_event;
+    cuda::EventRecord* record_event;
+    cuda::EventSynchronize* wait_for_event;
     cuda::MemHostAlloc* allocate_host;
     cuda::MemFreeHost* free_host;
     cuda::MemcpyHtoDAsync* copy_to_device;
     cuda::MemcpyDtoHAsync* copy_to_host;
+    cuda::Memcpy2dAsync* copy_2d;
     cuda::IpcOpenMemHandle* open_ipc;
     cuda::IpcCloseMemHandle* close_ipc;
     cuda::MemGetAddressRange* address_range;

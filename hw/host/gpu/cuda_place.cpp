@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "host/gpu/cuda_place.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "base/log.h"
@@ -14,77 +10,13 @@
 
 namespace dingo::gpu {
 
-CudaLane::CudaLane(const cuda::Uuid& uuid) : device_(CudaDevice::open(uuid)) {
-    const CudaCalls& calls = device_->calls();
-    if (!device_->use()) {
-        throw CudaError(ENODEV, "the card's context on the GPU is gone");
-    }
-    device_->check(calls.create_stream(&stream_, cuda::kStreamNonBlocking), "cuStreamCreate",
-                   ENOMEM);
-    void* at = nullptr;
-    const cuda::Result result = calls.allocate_host(&at, kStaging, 0);
-    if (result != cuda::kSuccess) {
-        calls.destroy_stream(stream_);
-        throw CudaError(ENOMEM, device_->words("cuMemHostAlloc", result));
-    }
-    staging_ = static_cast<std::byte*>(at);
-}
+using uverbs::FarAccess;
 
-CudaLane::~CudaLane() {
-    const CudaCalls& calls = device_->calls();
-    if (device_->use()) {
-        calls.free_host(staging_);
-        calls.destroy_stream(stream_);
-    }
-}
+namespace {
 
-template <typename Copy>
-bool CudaLane::in_pieces(std::size_t bytes, std::string& why, Copy copy) {
-    const std::scoped_lock lock(mutex_);
-    if (!device_->use()) {
-        why = "the card's context on the GPU is gone";
-        return false;
-    }
-    for (std::size_t at = 0; at < bytes; at += kStaging) {
-        const char* call = "";
-        const cuda::Result result = copy(at, std::min(kStaging, bytes - at), call);
-        if (result != cuda::kSuccess) {
-            why = device_->words(call, result);
-            return false;
-        }
-    }
-    return true;
-}
+constexpr const char* kBeyond = "beyond the region";
 
-bool CudaLane::read(cuda::DevicePointer from, std::span<std::byte> to, std::string& why) {
-    const CudaCalls& calls = device_->calls();
-    return in_pieces(to.size(), why, [&](std::size_t at, std::size_t bytes, const char*& call) {
-        call = "cuMemcpyDtoHAsync";
-        cuda::Result result = calls.copy_to_host(staging_, from + at, bytes, stream_);
-        if (result == cuda::kSuccess) {
-            call = "cuStreamSynchronize";
-            result = calls.synchronize(stream_);
-        }
-        if (result == cuda::kSuccess) {
-            std::memcpy(to.data() + at, staging_, bytes);
-        }
-        return result;
-    });
-}
-
-bool CudaLane::write(cuda::DevicePointer to, std::span<const std::byte> from, std::string& why) {
-    const CudaCalls& calls = device_->calls();
-    return in_pieces(from.size(), why, [&](std::size_t at, std::size_t bytes, const char*& call) {
-        std::memcpy(staging_, from.data() + at, bytes);
-        call = "cuMemcpyHtoDAsync";
-        cuda::Result result = calls.copy_to_device(to + at, staging_, bytes, stream_);
-        if (result == cuda::kSuccess) {
-            call = "cuStreamSynchronize";
-            result = calls.synchronize(stream_);
-        }
-        return result;
-    });
-}
+}  // namespace
 
 CudaPlace::CudaPlace(std::shared_ptr<CudaLane> lane, const CudaMemory& memory, std::uint64_t end)
     : FarPlace(lane->mover()), lane_(std::move(lane)), end_(end) {
@@ -183,18 +115,37 @@ bool CudaPlace::told(bool ok, const std::string& why) {
     return ok;
 }
 
+bool CudaPlace::has(std::uint64_t offset, std::size_t bytes) const {
+    return offset <= end_ && bytes <= end_ - offset;
+}
+
 bool CudaPlace::do_read(std::uint64_t offset, std::span<std::byte> dst) {
-    std::string why = "beyond the region";
-    return told(offset <= end_ && dst.size() <= end_ - offset &&
-                    lane_->read(opened_.address + offset, dst, why),
-                why);
+    std::string why = kBeyond;
+    return told(has(offset, dst.size()) && lane_->read(opened_.address + offset, dst, why), why);
 }
 
 bool CudaPlace::do_write(std::uint64_t offset, std::span<const std::byte> src) {
-    std::string why = "beyond the region";
-    return told(offset <= end_ && src.size() <= end_ - offset &&
-                    lane_->write(opened_.address + offset, src, why),
-                why);
+    std::string why = kBeyond;
+    return told(has(offset, src.size()) && lane_->write(opened_.address + offset, src, why), why);
+}
+
+bool CudaPlace::do_start(const FarAccess& access) {
+    std::string why = kBeyond;
+    const cuda::DevicePointer at = opened_.address + access.offset;
+    return told(
+        has(access.offset, access.data.size()) &&
+            (access.kind == FarAccess::Kind::kRead ? lane_->start_read(at, access.data.size(), why)
+                                                   : lane_->start_write(at, access.data, why)),
+        why);
+}
+
+bool CudaPlace::do_finish(FarAccess& access) {
+    std::string why;
+    std::span<std::byte> to;
+    if (access.kind == FarAccess::Kind::kRead) {
+        to = access.data;
+    }
+    return told(lane_->finish(to, why), why);
 }
 
 }  // namespace dingo::gpu

@@ -21,7 +21,7 @@ struct Setup {
     Setup(const Options& options, std::uint32_t threads, std::uint32_t rounds)
         : pair(options),
           local(pair.a, std::size_t{threads} * kPart),
-          remote(pair.b, std::size_t{threads} * kPart + sizeof(std::uint64_t)),
+          remote(pair.b, std::size_t{threads} * kPart + sizeof(std::uint64_t), options.host_remote),
           job(*static_cast<Job*>(device_memory(sizeof(Job)))) {
         job.threads = threads;
         job.rounds = rounds;
@@ -231,7 +231,9 @@ void run_verbs(const Arguments&) {
 void run_rates(const Arguments& args) {
     constexpr std::uint32_t kWarp = 32;
     {
-        Setup setup({}, 1, args.rounds);
+        Options options;
+        options.host_remote = true;
+        Setup setup(options, 1, args.rounds);
         setup.run(Work::kLatency);
         std::uint64_t begin = ticks();
         setup.run(Work::kLatency);
@@ -248,6 +250,7 @@ void run_rates(const Arguments& args) {
     for (const std::uint32_t qps : {1U, 8U}) {
         Options options;
         options.qps = qps;
+        options.host_remote = true;
         options.depth = 4096;
         options.max_inline = 16;
         Setup setup(options, args.threads, args.rounds);
@@ -258,7 +261,8 @@ void run_rates(const Arguments& args) {
         setup.expect(0, "posts");
         std::printf("| inline WRITEs of 1 to 16 B by %u threads over %u QPs | %.2f million/s |\n",
                     args.threads, qps,
-                    double{args.threads} * args.rounds * 1e3 / static_cast<double>(end - begin));
+                    static_cast<double>(args.threads) * args.rounds * 1e3 /
+                        static_cast<double>(end - begin));
     }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include "pair.h"
 
+#include <sys/mman.h>
+
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -64,6 +66,13 @@ void connect_one(ibv_qp* qp, const Side& side, std::uint32_t to, const ibv_gid& 
            "RTS");
 }
 
+void* host_memory(std::size_t bytes) {
+    void* const at =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    need(at != MAP_FAILED, "mmap");
+    return at;
+}
+
 void to_reset(ibv_qp* qp) {
     ibv_qp_attr attr{};
     attr.qp_state = IBV_QPS_RESET;
@@ -91,8 +100,8 @@ Side::Side(ibv_device* device) : context(ibv_open_device(device)) {
     }
 }
 
-Buffer::Buffer(const Side& side, std::size_t bytes)
-    : at(static_cast<std::uint8_t*>(device_memory(bytes))),
+Buffer::Buffer(const Side& side, std::size_t bytes, bool of_host)
+    : at(static_cast<std::uint8_t*>(of_host ? host_memory(bytes) : device_memory(bytes))),
       mr(ibv_reg_mr(side.pd.get(), at, bytes, kAccess)) {
     need(mr != nullptr, "ibv_reg_mr");
 }

@@ -35,9 +35,9 @@ struct Side {
     std::uint8_t gid_index = 0;
 };
 
-/// A buffer of the device, registered.
+/// A buffer of the device, or of the host alone, registered.
 struct Buffer {
-    Buffer(const Side& side, std::size_t bytes);
+    Buffer(const Side& side, std::size_t bytes, bool of_host = false);
     std::uint8_t* at;
     Owned<ibv_mr, ibv_dereg_mr> mr;
 };
@@ -47,6 +47,7 @@ struct Options {
     std::uint32_t depth = 128;
     std::uint32_t max_inline = kMostInline;
     std::uint8_t retries = 7;
+    bool host_remote = false;  ///< the remote buffer is the host's: what the card alone costs
 };
 
 class Pair {

@@ -98,6 +98,49 @@ TEST_F(CudaPlaceTest, DataAreThereWhenACallReturns) {
     EXPECT_EQ(in_gpu(0, 1).front(), std::byte{5});
 }
 
+TEST_F(CudaPlaceTest, CopiesOfAllSizesAreWholeAndTouchNothingElse) {
+    const auto place = open(allocate());
+    for (const std::size_t bytes : {1, 2, 3, 7, 8, 9, 4095, 65535, 65536, 65537}) {
+        ASSERT_TRUE(place->write(0, std::vector<std::byte>(bytes + 2, std::byte{0xee})));
+        const auto data = pattern(bytes);
+        ASSERT_TRUE(place->write(1, data));
+        const auto there = in_gpu(0, bytes + 2);
+        EXPECT_EQ(std::vector<std::byte>(there.begin() + 1, there.end() - 1), data) << bytes;
+        EXPECT_EQ(there.front(), std::byte{0xee}) << bytes;
+        EXPECT_EQ(there.back(), std::byte{0xee}) << bytes;
+    }
+}
+
+TEST_F(CudaPlaceTest, StartedCopiesAreMadeInTheirOrder) {
+    const auto place = open(allocate());
+    const auto access = [&](uverbs::FarAccess::Kind kind, std::byte value) {
+        uverbs::FarAccess one;
+        one.kind = kind;
+        one.offset = 100;
+        one.data.assign(1000, value);
+        return one;
+    };
+    for (int round = 0; round < 3; ++round) {
+        std::vector<uverbs::FarAccess> all;
+        for (unsigned i = 0; i < place->depth(); ++i) {
+            all.push_back(access(uverbs::FarAccess::Kind::kWrite, std::byte(i + 1)));
+            ASSERT_TRUE(place->start(all.back()));
+        }
+        for (auto& one : all) {
+            ASSERT_TRUE(place->finish(one));
+        }
+        auto back = access(uverbs::FarAccess::Kind::kRead, {});
+        ASSERT_TRUE(place->start(back));
+        ASSERT_TRUE(place->finish(back));
+        EXPECT_EQ(back.data, uverbs::RawBytes(1000, std::byte(place->depth())));
+    }
+    auto beyond = access(uverbs::FarAccess::Kind::kWrite, {});
+    beyond.offset = kBytes - 999;
+    EXPECT_FALSE(place->start(beyond));
+    static_cast<uverbs::FarPlace&>(*place).close();
+    EXPECT_FALSE(place->start(access(uverbs::FarAccess::Kind::kRead, {}))) << "closed";
+}
+
 TEST_F(CudaPlaceTest, NothingBehindTheRegionIsReached) {
     const auto place = open(allocate(), 4096);
     std::vector<std::byte> data(16);

@@ -2,15 +2,15 @@
 // The calls of libcuda.so.1 by which two processes share memory, and those that copy it in a
 // stream. Copies are made when the stream is waited for, so who does not wait sees old data.
 // FAKE_CUDA: "no-ipc", "other-gpu" (other UUIDs), "open-fails", "map-fails", "copies-fail".
-// FAKE_CUDA_DELAY_US: how long a wait for a stream takes.
+// FAKE_CUDA_DELAY_US: how long a wait for a stream or an event takes.
 #include <sys/stat.h>
 
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "memory.h"
 
@@ -41,8 +41,45 @@ struct Ipc {
 };
 
 struct Stream {
-    std::vector<std::function<int()>> copies;
+    std::deque<std::function<int()>> copies;  ///< not made yet
+    std::uint64_t begun = 0;
 };
+struct Event {
+    Stream* stream = nullptr;
+    std::uint64_t behind = 0;  ///< copies of the stream
+};
+struct Memcpy2d {
+    std::size_t src_x, src_y;
+    unsigned src_type;
+    const std::byte* src_host;
+    unsigned long long src_device;
+    void* src_array;
+    std::size_t src_pitch, dst_x, dst_y;
+    unsigned dst_type;
+    std::byte* dst_host;
+    unsigned long long dst_device;
+    void* dst_array;
+    std::size_t dst_pitch, width, height;
+};
+
+void begin(Stream& stream, std::function<int()> copy) {
+    stream.copies.push_back(std::move(copy));
+    ++stream.begun;
+}
+
+/// Makes the first `until` copies of the stream.
+int wait_for(Stream& stream, std::uint64_t until) {
+    if (const char* delay = std::getenv("FAKE_CUDA_DELAY_US"); delay != nullptr) {
+        usleep(static_cast<useconds_t>(std::strtoul(delay, nullptr, 10)));
+    }
+    int result = kSuccess;
+    while (!stream.copies.empty() && stream.begun - stream.copies.size() < until) {
+        const int made = stream.copies.front()();
+        result = result == kSuccess ? made : result;
+        stream.copies.pop_front();
+    }
+    return result;
+}
 
 /// Memory of cuMemCreate that is not mapped, and reserved addresses.
 std::mutex vmm_mutex;
@@ -178,28 +215,49 @@ int cuStreamDestroy_v2(Stream* stream) {
     return kSuccess;
 }
 int cuStreamSynchronize(Stream* stream) {
-    if (const char* delay = std::getenv("FAKE_CUDA_DELAY_US"); delay != nullptr) {
-        usleep(static_cast<useconds_t>(std::strtoul(delay, nullptr, 10)));
-    }
-    int result = kSuccess;
-    for (const auto& copy : stream->copies) {
-        result = result == kSuccess ? copy() : result;
-    }
-    stream->copies.clear();
-    return result;
+    return wait_for(*stream, stream->begun);
+}
+int cuEventCreate(Event** event, unsigned /*flags*/) {
+    *event = new Event;
+    return kSuccess;
+}
+int cuEventDestroy_v2(Event* event) {
+    delete event;
+    return kSuccess;
+}
+int cuEventRecord(Event* event, Stream* stream) {
+    *event = {stream, stream->begun};
+    return kSuccess;
+}
+int cuEventSynchronize(Event* event) {
+    return event->stream == nullptr ? kSuccess : wait_for(*event->stream, event->behind);
 }
 int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, std::size_t bytes,
                          Stream* stream) {
-    stream->copies.push_back([=] {
+    begin(*stream, [=] {
         std::byte* at = reach(to, bytes);
         return at == nullptr ? kIllegalAddress : (std::memcpy(at, from, bytes), kSuccess);
     });
     return kSuccess;
 }
 int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t bytes, Stream* stream) {
-    stream->copies.push_back([=] {
+    begin(*stream, [=] {
         const std::byte* at = reach(from, bytes);
         return at == nullptr ? kIllegalAddress : (std::memcpy(to, at, bytes), kSuccess);
+    });
+    return kSuccess;
+}
+int cuMemcpy2DAsync_v2(const Memcpy2d* copy, Stream* stream) {
+    if (copy->src_type != 1 || copy->dst_type != 2 || copy->src_pitch < copy->width ||
+        copy->dst_pitch < copy->width) {
+        return kInvalidValue;
+    }
+    begin(*stream, [c = *copy] {
+        std::byte* at = reach(c.dst_device, (c.height - 1) * c.dst_pitch + c.width);
+        for (std::size_t row = 0; at != nullptr && row < c.height; ++row) {
+            std::memcpy(at + row * c.dst_pitch, c.src_host + row * c.src_pitch, c.width);
+        }
+        return at == nullptr ? kIllegalAddress : kSuccess;
     });
     return kSuccess;
 }
