@@ -69,7 +69,7 @@ bool FarPlace::atomic(std::uint64_t offset, const FarMemory::Atomic& request,
     });
 }
 
-bool FarPlace::start(const FarAccess& access) {
+bool FarPlace::start(FarAccess& access) {
     if (!begin()) {
         return false;
     }
@@ -80,8 +80,8 @@ bool FarPlace::start(const FarAccess& access) {
     return ok;
 }
 
-bool FarPlace::finish(FarAccess& access) {
-    const bool ok = do_finish(access);
+bool FarPlace::finish() {
+    const bool ok = do_finish();
     end();
     return ok;
 }

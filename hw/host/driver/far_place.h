@@ -11,6 +11,7 @@
 #include <span>
 
 #include "dingo/far_memory.h"
+#include "host/driver/far_buffer.h"
 #include "host/driver/window_memory.h"
 
 namespace dingo::uverbs {
@@ -36,13 +37,17 @@ class FarPlace {
     /// `before` = what the 8 bytes were.
     bool atomic(std::uint64_t offset, const FarMemory::Atomic& request, std::uint64_t& before);
 
+    /// For the data of an access of so many bytes, or more. By any thread.
+    [[nodiscard]] virtual FarBuffer buffer(std::size_t bytes) { return FarBuffer(bytes); }
     /// Reads and writes that may be on their way at once, of all places of the mover; they are made
-    /// in the order in which they were started. 1: start() and finish() are not to be called.
+    /// in the order in which they were started.
     [[nodiscard]] virtual unsigned depth() const { return 1; }
+    /// Whether start() takes it.
+    [[nodiscard]] virtual bool can_start(const FarAccess& /*access*/) const { return false; }
     /// Starts a read or a write. False: bus error, and it is over.
-    bool start(const FarAccess& access);
-    /// Waits for the oldest that was started, which is this. False: bus error.
-    bool finish(FarAccess& access);
+    bool start(FarAccess& access);
+    /// Waits for the oldest that was started, which is of this place. False: bus error.
+    bool finish();
 
     /// By any other thread: from now on all accesses are bus errors. Waits for those that are
     /// being made, at most kCloseWait.
@@ -51,8 +56,8 @@ class FarPlace {
   protected:
     virtual bool do_read(std::uint64_t offset, std::span<std::byte> dst) = 0;
     virtual bool do_write(std::uint64_t offset, std::span<const std::byte> src) = 0;
-    virtual bool do_start(const FarAccess& /*access*/) { return false; }
-    virtual bool do_finish(FarAccess& /*access*/) { return false; }
+    virtual bool do_start(FarAccess& /*access*/) { return false; }
+    virtual bool do_finish() { return false; }
 
   private:
     /// False: it is closed.

@@ -62,7 +62,8 @@ Access FarReads::read(std::uint64_t message, std::uint64_t addr, std::span<std::
         const std::uint64_t bytes = std::min(end - at, piece->length - in_piece);
         switch (piece->state.load(std::memory_order_acquire)) {
             case FetchedPiece::State::kHere:
-                std::memcpy(dst.data() + (at - addr), piece->bytes.data() + in_piece, bytes);
+                std::memcpy(dst.data() + (at - addr), piece->bytes.bytes().data() + in_piece,
+                            bytes);
                 piece->used = piece->used || in_piece + bytes == piece->length;
                 break;
             case FetchedPiece::State::kFetching:

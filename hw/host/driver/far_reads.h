@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "dingo/far_memory.h"
-#include "host/driver/raw_bytes.h"
+#include "host/driver/far_buffer.h"
 
 namespace dingo::uverbs {
 
@@ -20,7 +20,7 @@ struct FetchedPiece {
 
     std::uint64_t addr = 0;
     std::uint64_t length = 0;
-    RawBytes bytes;              ///< the mover's while kFetching
+    FarBuffer bytes;             ///< the mover's while kFetching
     std::shared_ptr<void> room;  ///< what it takes of the mover's; null: it has only what is needed
     bool used = false;           ///< its last byte was read
     std::atomic<State> state = State::kFetching;

@@ -130,6 +130,7 @@ FarMemory::Access FarStreams::read(Stream stream, std::uint64_t message, std::ui
         fetch.kind = FarAccess::Kind::kRead;
         fetch.place = place.far;
         fetch.offset = place.offset;
+        fetch.data = place.far->buffer(piece->length);
         fetch.data.resize(piece->length);
         fetch.of = piece;
         s.reads_mover = mover;
@@ -145,7 +146,7 @@ bool FarStreams::give(State& s, Held& held) {
         std::uint64_t before = 0;
         bool ok = bus_.is_there(held.addr, held.place);
         if (ok && held.access.kind == FarAccess::Kind::kWrite) {
-            ok = bus_.write(held.addr, held.access.data);
+            ok = bus_.write(held.addr, held.access.data.bytes());
         } else if (ok) {
             ok = bus_.atomic(held.addr, held.access.request, before);
         }
@@ -215,7 +216,8 @@ FarMemory::Access FarStreams::write(Stream stream, std::uint64_t addr,
     }
     FarAccess access;
     access.kind = FarAccess::Kind::kWrite;
-    access.data.assign(src.begin(), src.end());
+    access.data = place.far != nullptr ? place.far->buffer(src.size()) : FarBuffer(src.size());
+    access.data.append(src);
     return take(s, {place, addr, std::move(access), {}}, src.size());
 }
 

@@ -20,9 +20,9 @@ std::size_t price(const FarAccess& access) {
 bool make_access(FarAccess& access) {
     switch (access.kind) {
         case FarAccess::Kind::kRead:
-            return access.place->read(access.offset, access.data);
+            return access.place->read(access.offset, access.data.bytes());
         case FarAccess::Kind::kWrite:
-            return access.place->write(access.offset, access.data);
+            return access.place->write(access.offset, access.data.bytes());
         case FarAccess::Kind::kAtomic:
             return access.place->atomic(access.offset, access.request, access.before);
     }
@@ -122,9 +122,11 @@ bool Mover::join(const std::shared_ptr<void>& of, const FarPlace& place, std::ui
         return false;
     }
     if (last.data.capacity() < last.data.size() + src.size()) {
-        last.data.reserve(kMostJoined);
+        FarBuffer larger = last.place->buffer(kMostJoined);
+        larger.append(last.data.bytes());
+        last.data = std::move(larger);
     }
-    last.data.insert(last.data.end(), src.begin(), src.end());
+    last.data.append(src);
     ++last.count;
     state_->bytes += src.size();
     return true;
@@ -201,7 +203,7 @@ void Mover::Thread::report(State::Posted one, bool ok) {
 void Mover::Thread::finish_oldest() {
     State::Posted oldest = std::move(started_.front());
     started_.pop_front();
-    const bool ok = oldest.access.place->finish(oldest.access);
+    const bool ok = oldest.access.place->finish();
     report(std::move(oldest), ok);
 }
 
@@ -222,8 +224,8 @@ void Mover::Thread::make(State::Posted next) {
 }
 
 void Mover::Thread::start(State::Posted next) {
-    const FarAccess& access = next.access;
-    if (access.kind == FarAccess::Kind::kAtomic || access.place->depth() == 1) {
+    FarAccess& access = next.access;
+    if (access.kind == FarAccess::Kind::kAtomic || !access.place->can_start(access)) {
         make(std::move(next));
         return;
     }

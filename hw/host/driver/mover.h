@@ -11,8 +11,8 @@
 #include <span>
 
 #include "dingo/engine.h"
+#include "host/driver/far_buffer.h"
 #include "host/driver/far_place.h"
-#include "host/driver/raw_bytes.h"
 
 namespace dingo::uverbs {
 
@@ -23,7 +23,7 @@ struct FarAccess {
     Kind kind = Kind::kWrite;
     std::shared_ptr<FarPlace> place;
     std::uint64_t offset = 0;     ///< in the place
-    RawBytes data;                ///< write: what; read: room of the size wanted
+    FarBuffer data;               ///< write: what; read: room of the size wanted
     FarMemory::Atomic request{};  ///< atomic
     std::uint64_t before = 0;     ///< atomic: the result
     std::uint32_t count = 1;      ///< write: calls that it was made of

@@ -51,14 +51,12 @@ void CudaLane::make() {
     };
     must(calls.create_stream(&in_, cuda::kStreamNonBlocking), "cuStreamCreate");
     must(calls.create_stream(&out_, cuda::kStreamNonBlocking), "cuStreamCreate");
-    void* at = nullptr;
-    must(calls.allocate_host(&at, (kSlots + 1) * kStaging, 0), "cuMemHostAlloc");
-    staging_ = static_cast<std::byte*>(at);
-    for (unsigned i = 0; i <= kSlots; ++i) {
-        Slot& slot = i < kSlots ? slots_[i] : direct_;
-        slot.at = staging_ + i * kStaging;
-        must(calls.create_event(&slot.done, cuda::kEventDisableTiming), "cuEventCreate");
+    for (cuda::Event& event : ends_) {
+        must(calls.create_event(&event, cuda::kEventDisableTiming), "cuEventCreate");
     }
+    must(calls.create_event(&direct_end_, cuda::kEventDisableTiming), "cuEventCreate");
+    buffers_ = std::make_shared<CudaBuffers>(device_);
+    direct_ = buffers_->take(CudaBuffers::kLarge);
 }
 
 void CudaLane::end() {
@@ -70,14 +68,13 @@ void CudaLane::end() {
             calls.destroy_stream(stream);
         }
     }
-    for (unsigned i = 0; i <= kSlots; ++i) {
-        const cuda::Event event = i < kSlots ? slots_[i].done : direct_.done;
+    for (const cuda::Event event : ends_) {
         if (event != nullptr) {
             calls.destroy_event(event);
         }
     }
-    if (staging_ != nullptr) {
-        calls.free_host(staging_);
+    if (direct_end_ != nullptr) {
+        calls.destroy_event(direct_end_);
     }
 }
 
@@ -111,77 +108,75 @@ bool CudaLane::copy_rows(cuda::DevicePointer to, const std::byte* from, std::siz
     return check(device_->calls().copy_2d(&copy, in_), "cuMemcpy2DAsync", why);
 }
 
-bool CudaLane::copy_in(cuda::DevicePointer to, const std::byte* from, std::size_t bytes,
+bool CudaLane::copy_in(cuda::DevicePointer to, std::span<const std::byte> from,
                        std::string& why) const {
+    const std::size_t bytes = from.size();
     if (bytes >= kRows || bytes < 2) {
-        return check(device_->calls().copy_to_device(to, from, bytes, in_), "cuMemcpyHtoDAsync",
-                     why);
+        return check(device_->calls().copy_to_device(to, from.data(), bytes, in_),
+                     "cuMemcpyHtoDAsync", why);
     }
     // Two rows; of an odd number of bytes the last two once more.
-    return copy_rows(to, from, bytes / 2, why) &&
-           (bytes % 2 == 0 || copy_rows(to + bytes - 2, from + bytes - 2, 1, why));
+    return copy_rows(to, from.data(), bytes / 2, why) &&
+           (bytes % 2 == 0 || copy_rows(to + bytes - 2, from.data() + bytes - 2, 1, why));
 }
 
-bool CudaLane::started(cuda::Stream stream, std::string& why) {
-    if (!check(device_->calls().record_event(slots_[next_].done, stream), "cuEventRecord", why)) {
-        return false;
-    }
-    next_ = (next_ + 1) % kSlots;
-    return true;
+bool CudaLane::copy_out(std::byte* to, cuda::DevicePointer from, std::size_t bytes,
+                        std::string& why) const {
+    return check(device_->calls().copy_to_host(to, from, bytes, out_), "cuMemcpyDtoHAsync", why);
 }
 
-bool CudaLane::start_read(cuda::DevicePointer from, std::size_t bytes, std::string& why) {
-    return use(why) &&
-           check(device_->calls().copy_to_host(slots_[next_].at, from, bytes, out_),
-                 "cuMemcpyDtoHAsync", why) &&
-           started(out_, why);
+bool CudaLane::record(cuda::Event event, cuda::Stream stream, std::string& why) const {
+    return check(device_->calls().record_event(event, stream), "cuEventRecord", why);
+}
+
+bool CudaLane::wait(cuda::Event event, std::string& why) const {
+    return check(device_->calls().wait_for_event(event), "cuEventSynchronize", why);
+}
+
+bool CudaLane::start_read(cuda::DevicePointer from, std::span<std::byte> to, std::string& why) {
+    const bool ok =
+        use(why) && copy_out(to.data(), from, to.size(), why) && record(ends_[next_], out_, why);
+    next_ = (next_ + (ok ? 1 : 0)) % kDepth;
+    return ok;
 }
 
 bool CudaLane::start_write(cuda::DevicePointer to, std::span<const std::byte> from,
                            std::string& why) {
-    std::memcpy(slots_[next_].at, from.data(), from.size());
-    return use(why) && copy_in(to, slots_[next_].at, from.size(), why) && started(in_, why);
+    const bool ok = use(why) && copy_in(to, from, why) && record(ends_[next_], in_, why);
+    next_ = (next_ + (ok ? 1 : 0)) % kDepth;
+    return ok;
 }
 
-bool CudaLane::finish(std::span<std::byte> to, std::string& why) {
-    const Slot& slot = slots_[oldest_];
-    oldest_ = (oldest_ + 1) % kSlots;
-    if (!check(device_->calls().wait_for_event(slot.done), "cuEventSynchronize", why)) {
-        return false;
-    }
-    if (!to.empty()) {
-        std::memcpy(to.data(), slot.at, to.size());
-    }
-    return true;
+bool CudaLane::finish(std::string& why) {
+    const cuda::Event end = ends_[oldest_];
+    oldest_ = (oldest_ + 1) % kDepth;
+    return wait(end, why);
 }
 
 bool CudaLane::read(cuda::DevicePointer from, std::span<std::byte> to, std::string& why) {
-    const CudaCalls& calls = device_->calls();
     const std::scoped_lock lock(direct_mutex_);
+    std::byte* const staging = direct_.bytes().data();
     bool ok = use(why);
-    for (std::size_t at = 0; ok && at < to.size(); at += kStaging) {
-        const auto piece = to.subspan(at, std::min(kStaging, to.size() - at));
-        ok = check(calls.copy_to_host(direct_.at, from + at, piece.size(), out_),
-                   "cuMemcpyDtoHAsync", why) &&
-             check(calls.record_event(direct_.done, out_), "cuEventRecord", why) &&
-             check(calls.wait_for_event(direct_.done), "cuEventSynchronize", why);
+    for (std::size_t at = 0; ok && at < to.size(); at += CudaBuffers::kLarge) {
+        const auto piece = to.subspan(at, std::min(CudaBuffers::kLarge, to.size() - at));
+        ok = copy_out(staging, from + at, piece.size(), why) && record(direct_end_, out_, why) &&
+             wait(direct_end_, why);
         if (ok) {
-            std::memcpy(piece.data(), direct_.at, piece.size());
+            std::memcpy(piece.data(), staging, piece.size());
         }
     }
     return ok;
 }
 
 bool CudaLane::write(cuda::DevicePointer to, std::span<const std::byte> from, std::string& why) {
-    const CudaCalls& calls = device_->calls();
     const std::scoped_lock lock(direct_mutex_);
+    std::byte* const staging = direct_.bytes().data();
     bool ok = use(why);
-    for (std::size_t at = 0; ok && at < from.size(); at += kStaging) {
-        const auto piece = from.subspan(at, std::min(kStaging, from.size() - at));
-        std::memcpy(direct_.at, piece.data(), piece.size());
-        ok = copy_in(to + at, direct_.at, piece.size(), why) &&
-             check(calls.record_event(direct_.done, in_), "cuEventRecord", why) &&
-             check(calls.wait_for_event(direct_.done), "cuEventSynchronize", why);
+    for (std::size_t at = 0; ok && at < from.size(); at += CudaBuffers::kLarge) {
+        const auto piece = from.subspan(at, std::min(CudaBuffers::kLarge, from.size() - at));
+        std::memcpy(staging, piece.data(), piece.size());
+        ok = copy_in(to + at, {staging, piece.size()}, why) && record(direct_end_, in_, why) &&
+             wait(direct_end_, why);
     }
     return ok;
 }

@@ -129,23 +129,19 @@ bool CudaPlace::do_write(std::uint64_t offset, std::span<const std::byte> src) {
     return told(has(offset, src.size()) && lane_->write(opened_.address + offset, src, why), why);
 }
 
-bool CudaPlace::do_start(const FarAccess& access) {
+bool CudaPlace::do_start(FarAccess& access) {
     std::string why = kBeyond;
+    const std::span<std::byte> data = access.data.bytes();
     const cuda::DevicePointer at = opened_.address + access.offset;
-    return told(
-        has(access.offset, access.data.size()) &&
-            (access.kind == FarAccess::Kind::kRead ? lane_->start_read(at, access.data.size(), why)
-                                                   : lane_->start_write(at, access.data, why)),
-        why);
+    return told(has(access.offset, data.size()) &&
+                    (access.kind == FarAccess::Kind::kRead ? lane_->start_read(at, data, why)
+                                                           : lane_->start_write(at, data, why)),
+                why);
 }
 
-bool CudaPlace::do_finish(FarAccess& access) {
+bool CudaPlace::do_finish() {
     std::string why;
-    std::span<std::byte> to;
-    if (access.kind == FarAccess::Kind::kRead) {
-        to = access.data;
-    }
-    return told(lane_->finish(to, why), why);
+    return told(lane_->finish(why), why);
 }
 
 }  // namespace dingo::gpu

@@ -31,7 +31,13 @@ class CudaPlace final : public uverbs::FarPlace {
     CudaPlace(std::shared_ptr<CudaLane> lane, const CudaMemory& memory, std::uint64_t end);
     ~CudaPlace() override;
 
-    [[nodiscard]] unsigned depth() const override { return CudaLane::kSlots; }
+    [[nodiscard]] uverbs::FarBuffer buffer(std::size_t bytes) override {
+        return lane_->buffers().take(bytes);
+    }
+    [[nodiscard]] unsigned depth() const override { return CudaLane::kDepth; }
+    [[nodiscard]] bool can_start(const uverbs::FarAccess& access) const override {
+        return access.data.is_pooled();
+    }
 
   private:
     struct Opened {
@@ -44,8 +50,8 @@ class CudaPlace final : public uverbs::FarPlace {
     static void close(const CudaDevice& device, const Opened& opened);
     bool do_read(std::uint64_t offset, std::span<std::byte> dst) override;
     bool do_write(std::uint64_t offset, std::span<const std::byte> src) override;
-    bool do_start(const uverbs::FarAccess& access) override;
-    bool do_finish(uverbs::FarAccess& access) override;
+    bool do_start(uverbs::FarAccess& access) override;
+    bool do_finish() override;
     [[nodiscard]] bool has(std::uint64_t offset, std::size_t bytes) const;
     bool told(bool ok, const std::string& why);
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#ifndef __CUDACC__
+#if !defined(__CUDACC__) && !defined(__HIP__)
 #include <chrono>
 #endif
 
@@ -13,9 +13,13 @@
 namespace gda {
 
 /// Clock cycles of the GPU, nanoseconds of a processor.
-#ifdef __CUDACC__
+#if defined(__CUDACC__)
 DGDA_FN std::uint64_t ticks() {
     return static_cast<std::uint64_t>(clock64());
+}
+#elif defined(__HIP__)
+DGDA_FN std::uint64_t ticks() {
+    return __builtin_readcyclecounter();
 }
 #else
 inline std::uint64_t ticks() {

@@ -29,7 +29,8 @@ class Reads : public ::testing::Test {
     void arrive(std::byte value) {
         for (const auto& piece : pieces) {
             if (piece->state == FetchedPiece::State::kFetching) {
-                piece->bytes.assign(piece->length, value);
+                piece->bytes = FarBuffer(piece->length);
+                piece->bytes.append(std::vector<std::byte>(piece->length, value));
                 piece->state = FetchedPiece::State::kHere;
             }
         }

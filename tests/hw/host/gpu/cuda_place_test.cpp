@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <vector>
@@ -117,28 +118,49 @@ TEST_F(CudaPlaceTest, StartedCopiesAreMadeInTheirOrder) {
         uverbs::FarAccess one;
         one.kind = kind;
         one.offset = 100;
-        one.data.assign(1000, value);
+        one.data = place->buffer(1000);
+        one.data.append(std::vector<std::byte>(1000, value));
         return one;
     };
     for (int round = 0; round < 3; ++round) {
         std::vector<uverbs::FarAccess> all;
         for (unsigned i = 0; i < place->depth(); ++i) {
-            all.push_back(access(uverbs::FarAccess::Kind::kWrite, std::byte(i + 1)));
+            all.push_back(access(uverbs::FarAccess::Kind::kWrite, static_cast<std::byte>(i + 1)));
+            ASSERT_TRUE(place->can_start(all.back()));
             ASSERT_TRUE(place->start(all.back()));
         }
-        for (auto& one : all) {
-            ASSERT_TRUE(place->finish(one));
+        for (unsigned i = 0; i < all.size(); ++i) {
+            ASSERT_TRUE(place->finish());
         }
         auto back = access(uverbs::FarAccess::Kind::kRead, {});
         ASSERT_TRUE(place->start(back));
-        ASSERT_TRUE(place->finish(back));
-        EXPECT_EQ(back.data, uverbs::RawBytes(1000, std::byte(place->depth())));
+        ASSERT_TRUE(place->finish());
+        EXPECT_TRUE(std::ranges::all_of(back.data.bytes(), [&](std::byte b) {
+            return b == static_cast<std::byte>(place->depth());
+        }));
     }
     auto beyond = access(uverbs::FarAccess::Kind::kWrite, {});
     beyond.offset = kBytes - 999;
     EXPECT_FALSE(place->start(beyond));
     static_cast<uverbs::FarPlace&>(*place).close();
-    EXPECT_FALSE(place->start(access(uverbs::FarAccess::Kind::kRead, {}))) << "closed";
+    auto late = access(uverbs::FarAccess::Kind::kRead, {});
+    EXPECT_FALSE(place->start(late)) << "closed";
+}
+
+TEST_F(CudaPlaceTest, BuffersComeFromTheHeapWhenThePinnedOnesAreTaken) {
+    const auto place = open(allocate());
+    std::vector<uverbs::FarBuffer> taken;
+    do {
+        taken.push_back(place->buffer(8));
+    } while (taken.back().is_pooled());
+    EXPECT_GE(taken.size(), CudaBuffers::kSmallOnes);
+    uverbs::FarAccess access;
+    access.data = std::move(taken.back());
+    EXPECT_FALSE(place->can_start(access));
+    taken.pop_back();
+    taken.pop_back();
+    EXPECT_TRUE(place->buffer(8).is_pooled()) << "one came back";
+    EXPECT_FALSE(place->buffer(CudaBuffers::kLarge + 1).is_pooled());
 }
 
 TEST_F(CudaPlaceTest, NothingBehindTheRegionIsReached) {

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/gpu/cuda_buffers.h"
+
+#include <cerrno>
+#include <exception>
+#include <utility>
+
+#include "base/log.h"
+#include "host/gpu/worker.h"
+
+namespace dingo::gpu {
+namespace {
+
+constexpr std::size_t kSmallBytes = CudaBuffers::kSmallOnes * CudaBuffers::kSmall;
+
+}  // namespace
+
+CudaBuffers::CudaBuffers(std::shared_ptr<CudaDevice> device) : device_(std::move(device)) {
+    // give_back() never allocates.
+    small_.reserve(kSmallOnes);
+    large_.reserve(kLargeOnes);
+    void* at = nullptr;
+    device_->check(device_->calls().allocate_host(&at, kSmallBytes + kLargeOnes * kLarge, 0),
+                   "cuMemHostAlloc", ENOMEM);
+    memory_ = static_cast<std::byte*>(at);
+    for (std::size_t i = 0; i < kSmallOnes; ++i) {
+        small_.push_back(memory_ + i * kSmall);
+    }
+    for (std::size_t i = 0; i < kLargeOnes; ++i) {
+        large_.push_back(memory_ + kSmallBytes + i * kLarge);
+    }
+}
+
+CudaBuffers::~CudaBuffers() {
+    if (memory_ == nullptr) {
+        return;
+    }
+    try {
+        do_soon([device = std::move(device_), memory = memory_] {
+            if (device->use()) {
+                device->calls().free_host(memory);
+            }
+        });
+    } catch (const std::exception& e) {
+        log::error("pinned memory stays: {}", e.what());
+    }
+}
+
+uverbs::FarBuffer CudaBuffers::take(std::size_t bytes) {
+    std::byte* at = nullptr;
+    const bool is_small = bytes <= kSmall;
+    if (bytes <= kLarge) {
+        const std::scoped_lock lock(mutex_);
+        auto& free = is_small && !small_.empty() ? small_ : large_;
+        if (!free.empty()) {
+            at = free.back();
+            free.pop_back();
+        }
+    }
+    if (at == nullptr) {
+        return uverbs::FarBuffer(bytes);
+    }
+    return {at, at < memory_ + kSmallBytes ? kSmall : kLarge, shared_from_this()};
+}
+
+void CudaBuffers::give_back(std::byte* at) noexcept {
+    const std::scoped_lock lock(mutex_);
+    (at < memory_ + kSmallBytes ? small_ : large_).push_back(at);
+}
+
+}  // namespace dingo::gpu

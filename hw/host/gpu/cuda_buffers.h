@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Pinned memory of the host, in buffers of two sizes: the copy engine reads and writes it itself.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "host/driver/far_buffer.h"
+#include "host/gpu/cuda_device.h"
+
+namespace dingo::gpu {
+
+class CudaBuffers final : public uverbs::FarBufferPool,
+                          public std::enable_shared_from_this<CudaBuffers> {
+  public:
+    static constexpr std::size_t kSmall = std::size_t{4} << 10;  ///< a packet's data
+    static constexpr std::size_t kSmallOnes = 512;
+    static constexpr std::size_t kLarge = std::size_t{256} << 10;
+    static constexpr std::size_t kLargeOnes = 64;
+
+    /// With the device's context in use. CudaError: ENOMEM.
+    explicit CudaBuffers(std::shared_ptr<CudaDevice> device);
+    /// The memory is given back by the worker's thread.
+    ~CudaBuffers() override;
+    CudaBuffers(const CudaBuffers&) = delete;
+    CudaBuffers& operator=(const CudaBuffers&) = delete;
+
+    /// Of the heap where none is free, or so large. By any thread.
+    uverbs::FarBuffer take(std::size_t bytes);
+    void give_back(std::byte* at) noexcept override;
+
+  private:
+    std::shared_ptr<CudaDevice> device_;
+    std::byte* memory_ = nullptr;
+    std::mutex mutex_;
+    std::vector<std::byte*> small_;  ///< free ones
+    std::vector<std::byte*> large_;
+};
+
+}  // namespace dingo::gpu
