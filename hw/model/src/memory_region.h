@@ -33,7 +33,7 @@ struct MemoryRange {
     MemoryRegion* region = nullptr;
     std::uint64_t offset = 0;  ///< bytes from the region's first byte
     std::uint64_t length = 0;
-    bool far = false;  ///< a part of the region may be far memory: FarWork reads and writes it
+    bool far = false;  ///< a part of the region may be far memory: MemoryTable::is_far()
 };
 
 /// All regions and windows of a card, by key.
@@ -60,6 +60,10 @@ class MemoryTable {
     /// False = bus error.
     bool locate(const MemoryRange& range, std::uint64_t at, std::uint64_t& bus,
                 std::uint64_t& contiguous);
+    /// Whether a part of the range is far memory.
+    [[nodiscard]] bool is_far(const MemoryRange& range) const {
+        return range.far && has_far_part(range);
+    }
     /// Where the whole range can be read until the engine's call ends; nullptr: only by read().
     const std::byte* pointer(const MemoryRange& range);
 
@@ -76,6 +80,8 @@ class MemoryTable {
     Impl& impl() noexcept { return *impl_; }
 
   private:
+    [[nodiscard]] bool has_far_part(const MemoryRange& range) const;
+
     std::unique_ptr<Impl> impl_;
 };
 

@@ -107,10 +107,27 @@ bool MemoryTable::locate(const MemoryRange& range, std::uint64_t at, std::uint64
            range.region->pages.translate(impl_->card, range.offset + at, bus, contiguous);
 }
 
+bool MemoryTable::has_far_part(const MemoryRange& range) const {
+    FarMemory& far = *impl_->card.host.far_memory();
+    for (std::uint64_t at = 0; at < range.length;) {
+        std::uint64_t bus = 0;
+        std::uint64_t contiguous = 0;
+        if (!range.region->pages.translate(impl_->card, range.offset + at, bus, contiguous)) {
+            return true;
+        }
+        const std::uint64_t piece = std::min(range.length - at, contiguous);
+        if (far.is_far(bus, piece)) {
+            return true;
+        }
+        at += piece;
+    }
+    return false;
+}
+
 const std::byte* MemoryTable::pointer(const MemoryRange& range) {
     std::uint64_t bus = 0;
     std::uint64_t contiguous = 0;
-    if (range.length == 0 || range.far ||
+    if (range.length == 0 || is_far(range) ||
         !range.region->pages.translate(impl_->card, range.offset, bus, contiguous) ||
         contiguous < range.length) {
         return nullptr;

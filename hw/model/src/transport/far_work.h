@@ -30,7 +30,7 @@ class FarWork {
     /// half apart, `ahead` is how much of this one lies here, with data.size().
     Access read(QueuePair& qp, Half half, std::uint64_t message, const MemoryRange& range,
                 std::span<std::byte> data, std::uint64_t ahead) {
-        if (!range.far) [[likely]]
+        if (!memory_.is_far(range)) [[likely]]
             return memory_.read(range, 0, data) ? Access::kDone : Access::kError;
         return read_far(qp, half, message, range, data, ahead);
     }
@@ -43,7 +43,7 @@ class FarWork {
     /// Whether an access to the range has to go through this port, as it is far or must not pass
     /// one that is.
     [[nodiscard]] bool concerns(const QueuePair& qp, Half half, const MemoryRange& range) const {
-        return range.far || holds(qp, half);
+        return memory_.is_far(range) || holds(qp, half);
     }
     /// Starts the atomic whose response is in `slot` of the responder's resources.
     Access atomic(QueuePair& qp, const MemoryRange& range, const FarMemory::Atomic& request);

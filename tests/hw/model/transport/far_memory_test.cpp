@@ -18,7 +18,9 @@ class Far : public Connected {
     /// Regions of size kRegion on these cards are far.
     void connect_far(std::initializer_list<unsigned> cards_that_are, std::uint8_t timeout = 0) {
         for (const unsigned i : cards_that_are)
-            far[i].far = [](std::uint64_t, std::uint64_t len) { return len == kRegion; };
+            far[i].far = [this, i](std::uint64_t addr, std::uint64_t len) {
+                return len == kRegion || addr - mr[i].bus < kRegion;
+            };
         TwoCards::ConnectOptions options;
         options.path.timeout = timeout;
         connect(options);
@@ -61,6 +63,30 @@ TEST_F(Far, WriteIsAcknowledgedWhenItsDataAreThere) {
     EXPECT_TRUE(same(0, 0, 100'000));
     EXPECT_EQ(stat(1, DINGO_CARD_RNR_NAK_SENT), 0U);
     EXPECT_EQ(stat(0, DINGO_CARD_RETRANSMITS), 0U);
+}
+
+// A region whose last page is not whole is far there alone.
+TEST_F(Far, RestOfARegionThatIsFarInPartWaitsForNothing) {
+    connect_far({0, 1});
+    constexpr std::uint64_t kHalf = kRegion / 2;
+    for (unsigned i = 0; i < 2; ++i)
+        far[i].far = [this, i](std::uint64_t addr, std::uint64_t len) {
+            return addr + len - mr[i].bus > kHalf && addr - mr[i].bus < kRegion;
+        };
+    fill(0, 0, kRegion);
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 50'000));
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(same(0, 0, 50'000));
+    driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 100'000, 0, 50'000));
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    driver(0).post_send(qp(0), atomic(DINGO_WR_FETCH_ADD, 0, 7));
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(far[0].waiting() + far[1].waiting() + far[0].fetched_bytes, 0U);
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, kHalf - 100, 200));
+    run_a_little();
+    EXPECT_FALSE(poll(0)) << "it reaches into the far part";
+    finish(1);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
 }
 
 TEST_F(Far, WindowOfManyMessagesNeedsNoPause) {
@@ -334,6 +360,9 @@ TEST_F(Far, LastDatagramsOfAQpLeaveBeforeIt) {
             two.driver(i).bring_up(ud[i], path);
         }
         const Mr from = sender.create_mr(kRegion, kAllAccess);
+        memory.far = [&from](std::uint64_t addr, std::uint64_t) {
+            return addr - from.bus < kRegion;
+        };
         const Mr to = two.driver(1).create_mr(kNear, kAllAccess);
         for (unsigned i = 0; i < 4; ++i) {
             two.driver(1).post_recv(ud[1], i, {to.sge(i * 1'000, 1'000)});
