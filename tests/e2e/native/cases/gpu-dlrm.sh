@@ -16,6 +16,16 @@ pair "dlrm: out of the GPU's memory, too" "$check $records -m 1009 -b $sizes -n 
 pair 'dlrm: 10,000 batches' "$check $records -m 1009 -b 1,3,64,31 -n 10000 --mem cuda:0" "$storage $records A -b 1,3,64,31 -n 10000" '' 18490
 pair 'dlrm: storage is killed and comes back' "$check $records -m 1009 -b $sizes -n 300 --mem cuda:0" \
     "for at in 0 1 17 299; do $storage $records A -b $sizes -n 300 --die-at \$at; [ \$? = 137 ] || exit 9; done; $storage $records A -b $sizes -n 300" '' 18490
+# Other libraries that use the GPU beside a card.
+for library in 'cupy cupy' 'jax jax.numpy'; do
+    # shellcheck disable=SC2086
+    set -- $library
+    if python3 -c "import $1" 2>/dev/null; then
+        single "$1 beside a card" alpha "XLA_PYTHON_CLIENT_PREALLOCATE=false python3 -c 'import $2 as np; print(int(np.arange(10).sum()))'" '^45\$'
+    else
+        skip "$1 beside a card" "no $1 here"
+    fi
+done
 if python3 -c 'import torch, numpy' 2>/dev/null; then
     # Sums of a matrix product have one order only with this.
     export CUBLAS_WORKSPACE_CONFIG=:4096:8

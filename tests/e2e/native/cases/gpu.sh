@@ -19,6 +19,9 @@ for test in write-bw read-bw send-bw; do
             "$bench $test -F -n 200 --verify ${sides#*|} A 2>&1" 'verified: 200 messages, 13107200 bytes, 0 wrong'
     done
 done
+for test in 'atomic-bw --verify' read-lat send-lat write-imm-bw; do
+    pair "$test: from GPU to GPU" "$bench $test -F -n 200 --mem cuda:0" "$bench $test -F -n 200 --mem cuda:0 A 2>&1" '^ *[0-9]+ +200 '
+done
 single 'local_transfer --mem cuda:0' alpha "$PWD/build/bin/local_transfer --mem cuda:0 -r 4 -X 65536 2>&1" 'Every word of every transfer is right'
 
 # serves CARD NAME: the card still does, and no object is left of who was there.
