@@ -103,6 +103,12 @@ Traffic::Traffic(const Device& device, const Options& options)
                            (options.verify ? "a latency test with --verify" : "write-lat") +
                            " must; send-lat and the bandwidth tests need not");
     }
+    if (options.inline_size > 0 && !buffer_->host()) {
+        throw RunError(Exit::kDevice,
+                       "-I: the processor copies inline data, and cannot look into "
+                       "--mem " +
+                           options.memory);
+    }
     if (options.mr_per_qp) {
         for (unsigned i = 0; i < layout_.qps; ++i) {
             regions_.emplace_back(buffer_->register_again());
@@ -147,7 +153,7 @@ void Traffic::make_queues() {
 }
 
 void Traffic::make_qps() {
-    inline_size_ = wanted_inline(options_);
+    inline_size_ = buffer_->host() ? wanted_inline(options_) : 0;
     extended_ = !options_.old_post_send;
     for (unsigned i = 0; i < layout_.qps; ++i) {
         const Worker& worker = *workers_[i % options_.threads];

@@ -21,7 +21,7 @@ for library in 'cupy cupy' 'jax jax.numpy'; do
     # shellcheck disable=SC2086
     set -- $library
     if python3 -c "import $1" 2>/dev/null; then
-        single "$1 beside a card" alpha "XLA_PYTHON_CLIENT_PREALLOCATE=false python3 -c 'import $2 as np; print(int(np.arange(10).sum()))'" '^45\$'
+        single "$1 beside a card" alpha "XLA_PYTHON_CLIENT_PREALLOCATE=false python3 -c 'import $2 as np; print(int(np.arange(10).sum()))'" '^45$'
     else
         skip "$1 beside a card" "no $1 here"
     fi

@@ -22,6 +22,7 @@ done
 for test in 'atomic-bw --verify' read-lat send-lat write-imm-bw; do
     pair "$test: from GPU to GPU" "$bench $test -F -n 200 --mem cuda:0" "$bench $test -F -n 200 --mem cuda:0 A 2>&1" '^ *[0-9]+ +200 '
 done
+single 'inline data out of a GPU' alpha "! $bench send-lat -F -I 64 --mem cuda:0 2>&1" 'processor copies inline data'
 single 'local_transfer --mem cuda:0' alpha "$PWD/build/bin/local_transfer --mem cuda:0 -r 4 -X 65536 2>&1" 'Every word of every transfer is right'
 
 # serves CARD NAME: the card still does, and no object is left of who was there.
