@@ -22,3 +22,10 @@ check 'unit: a failure that does not come again is told; a race and one that sta
 check 'unit: without a second run a failure is one' 'PASS p:a|FAIL p:b|FAIL p:c|FAIL p:d' "$(lines none)"
 results many b run fine e run fine f run fine g run fine h run fine i run fine
 check 'unit: many failures are no accidents' 'PASS p:a|FAIL p:b|FAIL p:c|FAIL p:d' "$(lines many)"
+run='[ RUN      ] Some.Test'
+results hangs b fail "$run" c fail "$run
+timeout: nobody came, and the call was aborted
+[  FAILED  ] Some.Test"
+results again b run fine c run fine
+check 'unit: a test that did not end is a failure; one whose own words are of timeouts is tried again' \
+    'FAIL p:b|# second try of p:c, the first|PASS p:c' "$(python3 tests/unit_report.py "$work/report/hangs" "$work/report/again" p | cut -d: -f1,2 | paste -sd '|')"
