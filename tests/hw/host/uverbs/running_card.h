@@ -77,6 +77,7 @@ class RunningCard {
         data_->add(*served_);
         threads_.emplace_back([this] { control_->run(); });
         threads_.emplace_back([this] { data_->run(); });
+        wait_for_data_thread();
     }
     ~RunningCard() {
         stop();
@@ -105,6 +106,9 @@ class RunningCard {
         char c = 0;
         while (::recv(fd.get(), &c, 1, 0) == 1 && c != '\n') {
             reply += c;
+        }
+        ::shutdown(fd.get(), SHUT_WR);
+        while (::recv(fd.get(), &c, 1, 0) > 0) {  // until the card has closed its end
         }
         return nlohmann::json::parse(reply, nullptr, false);
     }
@@ -139,6 +143,17 @@ class RunningCard {
     const std::string directory;
 
   private:
+    /// Which opens a file of its own when it starts, while the control thread may serve already.
+    void wait_for_data_thread() const {
+        for (int i = 0; i < 10'000; ++i) {
+            const auto loop = stats()["card"];
+            if (loop["naps"].get<int>() + loop["sleeps"].get<int>() != 0) {
+                return;
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        ADD_FAILURE() << "the data thread never rests";
+    }
     static DriverConfig driver_config(std::uint64_t device_memory, unsigned host) {
         DriverConfig config;
         config.device_memory = device_memory;
@@ -161,7 +176,7 @@ class RunningCard {
     std::vector<std::thread> threads_;
 };
 
-/// Once the control connections that are being closed are gone: the least of many looks.
+/// Once what is being closed on other threads is gone: the least of many looks.
 inline std::size_t open_descriptors() {
     for (int i = 0; i < 5000 && closing_elsewhere() != 0; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
