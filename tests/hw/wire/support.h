@@ -78,12 +78,12 @@ inline bool send(Wire& wire, const Frame& frame) {
     return true;
 }
 
-/// Sends all, flushing `wire` and taking at the other end as it goes, and waits (5 s at most, for
+/// Sends all, flushing `wire` and taking at the other end as it goes, and waits (30 s at most, for
 /// a busy machine) until `expected` frames came.
 inline std::vector<Frame> pass(Wire& wire, Wire& peer, const std::vector<Frame>& frames,
                                std::size_t expected) {
     KeepingSink sink;
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     for (const Frame& frame : frames) {
         while (!send(wire, frame) && std::chrono::steady_clock::now() < end)
             peer.receive(sink, 64);
