@@ -56,7 +56,7 @@ void connect_one(ibv_qp* qp, const Side& side, std::uint32_t to, const ibv_gid& 
                IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
            "RTR");
     attr.qp_state = IBV_QPS_RTS;
-    attr.timeout = 12;
+    attr.timeout = 14;
     attr.retry_cnt = retries;
     attr.rnr_retry = 7;
     attr.max_rd_atomic = 16;
