@@ -58,15 +58,19 @@ class Card:
                 "threads": int(status["Threads"]),
                 "rss_kb": int(status["VmRSS"].split()[0])}
 
-    def settled(self, clients):
-        """Its usage once no more than `clients` are there; None: they are."""
+    def settled(self, clients, before=None):
+        """Its usage once no more than `clients` are there, and what is closed and unmapped elsewhere is gone, too; the last usage
+        when it stays above `before`. None: they are there."""
+        usage = None
         for _ in range(200):
             stats = self.stats()
             if len(stats["clients"]) <= clients and stats["quotas"]["client"]["used"] <= clients:
-                time.sleep(0.3)  # what is closed and unmapped elsewhere
-                return self.usage()
+                time.sleep(0.3)
+                usage = self.usage()
+                if before is None or not differences(before, usage):
+                    break
             time.sleep(0.05)
-        return None
+        return usage
 
 
 def differences(before, after):
@@ -126,7 +130,7 @@ def run(cards, seed, options):
     honest(cards)  # what a card keeps after its first client
     before = card.settled(0)
     counts = play(cards, random.Random(seed), options.seconds, options.clients)
-    after = card.settled(0)
+    after = card.settled(0, before)
     if after is None:
         return ["clients are left"], counts
     wrong = differences(before, after)

@@ -9,7 +9,7 @@ cm_count() {
 # wait_count CARD NAME VALUE PID: until that number is there, or the process is gone.
 wait_count() {
     local _
-    for _ in $(seq 200); do
+    for _ in $(seq 600); do
         [ "$(cm_count "$1" "$2")" != "$3" ] || return 0
         kill -0 "$4" 2>/dev/null || return 1
         sleep 0.05
@@ -40,13 +40,15 @@ cm_pair() {
 }
 # cm_perftest TOOL OPTIONS. perftest listens twice, a second apart, and its client does not wait for the second time: on
 # a busy machine it comes too early and is rejected, which only then may be tried again.
-cm_perftest() {
+cm_perftest() { perftest_pair "$prefix$1 $2" "$1 -F $2" 10.77.0.1; }
+# perftest_pair NAME COMMAND ADDRESS
+perftest_pair() {
     local row='^ +[0-9]+ +[0-9]+ +[0-9.]+' _
-    for _ in 1 2 3; do
-        limit=20 try_pair "$prefix$1 $2" "$1 -F $2" "$1 -F $2 10.77.0.1" "$row"
+    for _ in 1 2 3 4 5; do
+        limit=20 try_pair "$1" "$2" "$2 $3" "$row"
         grep -qE 'RDMA_CM_EVENT_(REJECTED; error: 8|UNREACHABLE; error: 1)' "$out.B" || break # 1: for datagrams
     done
-    if [ -n "$problem" ]; then fail "$prefix$1 $2" "$problem"; else pass "$prefix$1 $2"; fi
+    if [ -n "$problem" ]; then fail "$1" "$problem"; else pass "$1"; fi
 }
 # mcast_card ADDRESS: the card that has it.
 mcast_card() { case $1 in *1) echo alpha ;; *) echo beta ;; esac }
@@ -79,7 +81,7 @@ mcast() {
 # wait_joined CARD N PID: until there are so many joins, or the process is gone.
 wait_joined() {
     local _
-    for _ in $(seq 200); do
+    for _ in $(seq 600); do
         [ "$(cm_count "$1" joins)" -lt "$2" ] || return 0
         kill -0 "$3" 2>/dev/null || return 1
         sleep 0.05
@@ -89,7 +91,7 @@ wait_joined() {
 # nothing_left NAME: no identifiers, listeners and descriptors; communications end after their timewait.
 nothing_left() {
     local card what left _
-    for _ in $(seq 100); do
+    for _ in $(seq 300); do
         left=''
         for card in alpha beta; do
             for what in descriptors ids joins listeners communications; do

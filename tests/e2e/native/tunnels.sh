@@ -11,7 +11,7 @@ start_wireguard() {
     command -v wireguard-go >/dev/null || return
     ip netns exec "$1" wireguard-go -f "$name" >"$logs/$name.log" 2>&1 &
     cleanups+=("kill $! 2>/dev/null || true")
-    for _ in $(seq 100); do ! ip netns exec "$1" wg show "$name" >/dev/null 2>&1 || return 0; sleep 0.05; done
+    for _ in $(seq 600); do ! ip netns exec "$1" wg show "$name" >/dev/null 2>&1 || return 0; sleep 0.05; done
     return 1
 }
 # set_wireguard NAMESPACE ADDRESS PEER PEER_ADDRESS PEER_HOST
@@ -46,9 +46,7 @@ wireguard_cases() {
     set_wireguard $b 10.79.0.2 $a 10.79.0.1 10.78.0.1
     in_ns $a start_card east --wire "roce:10.79.0.1%$(wg_of $a)" --ip 10.79.0.1/24
     in_ns $b start_card west --wire "roce:10.79.0.2%$(wg_of $b)" --ip 10.79.0.2/24
-    ip netns exec $a tcpdump -q -i v0 -w "$capture" >/dev/null 2>&1 &
-    local tcpdump_pid=$!
-    sleep 1
+    start_capture $a /dev/null -w "$capture"
     ns_pair 'wireguard: ib_write_bw' 'ib_write_bw -F -m 1024 -n 200 -x $(gid 4)' 'ib_write_bw -F -m 1024 -n 200 -x $(gid 4) 10.79.0.1' '^ +65536'
     ns_pair 'wireguard: verbs_check, every byte' "$dingo_root/build/bin/verbs_check -m 1024" "$dingo_root/build/bin/verbs_check -m 1024 10.79.0.1" ''
     kill -INT $tcpdump_pid
@@ -72,6 +70,7 @@ wireguard_cases() {
     in_ns $b "$dingo" card stop west >/dev/null
     in_ns $b start_card west --wire roce:10.79.0.2 --ip 10.79.0.2/24
     past_the_tunnel
+    for _ in $(seq 100); do [ "$(icrc_errors)" = 0 ] || break; sleep 0.1; done
     if [ "$(icrc_errors)" != 0 ]; then
         pass 'wireguard: without %IF it is heard'
     else
@@ -102,9 +101,7 @@ ipsec_cases() {
     done
     in_ns $a start_card east --wire roce:10.78.0.1,gso=off --ip 10.78.0.1/24
     in_ns $b start_card west --wire roce:10.78.0.2,gso=off --ip 10.78.0.2/24
-    ip netns exec $a tcpdump -q -i v0 -w "$capture" >/dev/null 2>&1 &
-    local tcpdump_pid=$!
-    sleep 1
+    start_capture $a /dev/null -w "$capture"
     ns_pair 'ipsec: ib_write_bw' 'ib_write_bw -F -m 1024 -n 200 -x $(gid 4)' 'ib_write_bw -F -m 1024 -n 200 -x $(gid 4) 10.78.0.1' '^ +65536'
     kill -INT $tcpdump_pid
     wait $tcpdump_pid 2>/dev/null || true

@@ -16,10 +16,12 @@ plain 'pmix: a killed rank is named to the others' "$bin/qpx_pmix_launcher 4 $bi
 plain 'pmix: calls that the launcher never ends do end' "$bin/qpx_pmix_launcher --accuse 2 4 $bin/qpx_store_check --hang 2 pmix: | grep -c 'told of rank 2'" '^3$'
 plain 'pmix: a group that shrinks goes on without a killed rank' "$bin/qpx_pmix_launcher 4 $bin/qpx_store_check --shrink 2 pmix: | grep -c 'goes on without rank 2'" '^3$'
 cat >"$logs/orphan.sh" <<'END'
-"$1/qpx_pmix_launcher" 2 bash -c 'if [ $PMIX_RANK = 1 ]; then exec sleep 4; fi; exec "$0" pmix: --no-device' "$1/qpx-rank" &
-sleep 1.5
+"$1/qpx_pmix_launcher" 2 bash -c 'if [ $PMIX_RANK = 1 ]; then echo $$ >"$TMPDIR/sleeper"; exec sleep 60; fi; echo $$ >"$TMPDIR/orphan"; exec "$0" pmix: --no-device' "$1/qpx-rank" &
+for _ in $(seq 600); do [ ! -s "$TMPDIR/orphan" ] || break; sleep 0.05; done
+sleep 3
 kill -9 $!
-sleep 1.5
+for _ in $(seq 600); do kill -0 "$(cat "$TMPDIR/orphan")" 2>/dev/null || break; sleep 0.05; done
+kill "$(cat "$TMPDIR/sleeper")"
 END
 plain 'pmix: a launcher that dies is said' "TMPDIR=$logs bash $logs/orphan.sh $bin" 'PMIx server is gone'
 cat >"$logs/killed.sh" <<'END'

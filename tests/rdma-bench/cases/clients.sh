@@ -28,6 +28,7 @@ pid=$! rc=0 rc_1=0 rc_2=0
 wait_listen $port $pid || true
 $as_user timeout -k 5 $limit "$dingo" run --card beta -- "$bench" write-bw -D 5 -F -p $port $server_address >"$out/differ.1" 2>&1 &
 first=$!
+wait_connected $port $pid || true
 sleep 1
 $as_user timeout -k 5 $limit "$dingo" run --card beta -- "$bench" write-bw -D 6 -F -p $port $server_address >"$out/differ.2" 2>&1 || rc_2=$?
 wait $first || rc_1=$?
@@ -41,7 +42,12 @@ fi
 $as_user timeout -k 5 $limit "$dingo" run --card alpha -- "$bench" write-bw -D 5 -F -p $port --clients 2 >"$out/gone.A" 2>&1 &
 pid=$! rc=0
 wait_listen $port $pid || true
-$as_user timeout -s INT 2 "$dingo" run --card beta -- "$bench" write-bw -D 5 -F -p $port $server_address >"$out/gone.1" 2>&1 || true
+$as_user "$dingo" run --card beta -- "$bench" write-bw -D 5 -F -p $port $server_address >"$out/gone.1" 2>&1 &
+first=$!
+wait_connected $port $pid || true
+sleep 1
+kill -INT $first 2>/dev/null || true
+wait $first || true
 wait $pid || rc=$?
 if [ $rc = 130 ] && grep -q 'client 1 .*: the peer was interrupted' "$out/gone.A"; then
     pass 'a client that goes while the others are awaited ends the run'

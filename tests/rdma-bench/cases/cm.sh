@@ -18,7 +18,7 @@ start_listener() {
     out=$logs/$(slug "$1")
     $as_user timeout -k 5 "$limit" "$dingo" run --card alpha -- "$dingo_root/build/bin/rdma-bench" $2 -F -p $port >"$out.A" 2>&1 &
     pid=$!
-    for _ in $(seq 200); do
+    for _ in $(seq 600); do
         [ "$(listeners)" = 0 ] || return 0
         kill -0 $pid 2>/dev/null || return 0
         sleep 0.05

@@ -79,22 +79,18 @@ running() {
     # shellcheck disable=SC2086
     "$dingo" run --card beta -- "$bench" $1 -F -p $port --progress 127.0.0.1 >"$logs/running.B" 2>&1 &
     client=$!
-    for _ in $(seq 200); do
+    for _ in $(seq 600); do
         ! grep -qs 'messages/s' "$logs/running.B" || return 0
         kill -0 $client 2>/dev/null || return 0
         sleep 0.05
     done
 }
-# ended NAME PID STATUS FILE REGEX: it ends within 5 s, so, and says so.
+# ended NAME PID STATUS FILE REGEX: it ends within 30 s, so, and says so.
 ended() {
-    local rc=0 _
-    for _ in $(seq 100); do
-        kill -0 "$2" 2>/dev/null || break
-        sleep 0.05
-    done
-    if kill -0 "$2" 2>/dev/null; then
+    local rc=0
+    if ! until_gone "$2"; then
         kill -9 "$2"
-        fail "$1" 'still runs after 5 s'
+        fail "$1" 'still runs after 30 s'
         return
     fi
     wait "$2" || rc=$?

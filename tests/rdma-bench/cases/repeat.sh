@@ -19,7 +19,7 @@ cat >"$out/pair.sh" <<'END'
 dingo=$1 port=$2
 shift 2
 timeout 60 "$dingo" run --card alpha -- "$@" -p "$port" >/dev/null 2>&1 &
-for _ in $(seq 200); do
+for _ in $(seq 600); do
     ! ss -Hltn "sport = :$port" | grep -q . || break
     sleep 0.05
 done

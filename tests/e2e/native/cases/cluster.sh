@@ -28,13 +28,13 @@ ranks 'cluster: dingo run inside chooses a card itself' 'rank1' --cluster 2 -- e
 # shellcheck disable=SC2086
 plain 'cluster: ranks 0 and 1 move data' "$dingo run --cluster 2 -- $mpi -n 2 sh -c '
     if [ \$OMPI_COMM_WORLD_RANK = 0 ]; then exec ib_write_bw -F -n 500; fi
-    for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.5; ss -Hltn \"sport = :18515\" | grep -q . && break; done
+    for i in \$(seq 60); do sleep 0.5; ss -Hltn \"sport = :18515\" | grep -q . && break; done
     exec ib_write_bw -F -n 500 localhost'" '^ +65536 +500'
 plain "cluster: the launcher's exit status" "$dingo run --cluster 2 -- sh -c 'exit 7'" '' 7
 plain 'cluster: addresses are of one card' "$dingo run --cluster 2 --ip 10.0.0.1/24 -- true" "one card's" 2
 "$dingo" run --cluster 2 -- sleep 60 >"$logs/interrupted.out" 2>&1 &
 pid=$!
-for _ in $(seq 200); do [ "$("$dingo" card list -q | wc -l)" != 2 ] || break; sleep 0.05; done
+for _ in $(seq 600); do [ "$("$dingo" card list -q | wc -l)" != 2 ] || break; sleep 0.05; done
 sleep 0.5
 kill -TERM $pid
 rc=0

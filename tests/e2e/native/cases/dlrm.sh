@@ -48,8 +48,8 @@ stream 'dlrm: the trainer goes on behind a checkpoint' \
     "$storage $records 127.0.0.1 -b $sizes -n 300" 'batches 120 to 300, '
 
 # What does not fit is said on both sides.
-plain 'dlrm: a batch larger than the buffers' "timeout 20 $dingo run --card alpha -- $check $records -m 9 -b 10 -n 1 --timeout 3000 >$logs/small.A 2>&1 & p=\$!
-    sleep 1; timeout 20 $dingo run --card beta -- $storage $records 127.0.0.1 -b 11 -n 1 >$logs/small.B 2>&1; wait \$p; cat $logs/small.A" 'trainer: .*up to 11 records'
+plain 'dlrm: a batch larger than the buffers' "timeout 20 $dingo run --card alpha -- $check $records -m 9 -b 10 -n 1 --timeout 10000 >$logs/small.A 2>&1 & p=\$!
+    timeout 20 $dingo run --card beta -- $storage $records 127.0.0.1 -b 11 -n 1 >$logs/small.B 2>&1; wait \$p; cat $logs/small.A" 'trainer: .*up to 11 records'
 plain 'dlrm: and the storage process says it, too' "cat $logs/small.B" 'dlrm-storage: .*up to 11 records'
 single 'dlrm: no whole records' beta "head -c 100 $records >$logs/cut.rec; ! $storage $logs/cut.rec 127.0.0.1 -n 1 2>&1" '100 bytes are no whole records'
 single 'dlrm: nobody trains' beta "! $storage $records 127.0.0.1 -n 1 --retry 1 2>&1" 'nobody listens'

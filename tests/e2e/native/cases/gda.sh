@@ -33,7 +33,7 @@ gda_killed() {
     out=$logs/$(slug "$1").out
     on 'doomed_a doomed_b' "$gda until-bad 8" >"$out" 2>&1 &
     pid=$!
-    for _ in $(seq 200); do ! grep -q running "$out" || break; sleep 0.05; done
+    until_line "$out" running $pid || true
     kill -9 "$(card_pid "$2")"
     if wait $pid && grep -q "$3" "$out"; then pass "$1"; else fail "$1" "$(why "$out")"; fi
 }

@@ -9,20 +9,10 @@ truth() {
     shift 2
     if "$@"; then pass "$name"; else fail "$name" "$because"; fi
 }
-# until_line FILE TEXT: it is written within 10 s.
-until_line() {
-    local _
-    for _ in $(seq 200); do
-        ! grep -q "$2" "$1" 2>/dev/null || return 0
-        sleep 0.05
-    done
-    return 1
-}
-# ends PID: within 10 s; then its status is in $rc.
+# ends PID: within 30 s; then its status is in $rc.
 ends() {
-    timeout 10 tail --pid="$1" -f /dev/null || true
     rc=0
-    if kill -0 "$1" 2>/dev/null; then
+    if ! until_gone "$1"; then
         kill -9 "$1"
         wait "$1" 2>/dev/null || true
         return 1
@@ -107,7 +97,7 @@ truth 'the traffic does not notice' "status $rc_a $rc_b: $(why "$logs/running.B"
 watch=$!
 "$dingo" run --card beta -- "$load" watch >"$logs/watch-beta.out" 2>&1 &
 other=$!
-until_line "$logs/watch.out" holding && until_line "$logs/watch-beta.out" holding || true
+until_line "$logs/watch.out" holding $watch && until_line "$logs/watch-beta.out" holding $other || true
 "$dingo" card stop alpha >/dev/null
 if ends $watch; then
     plain 'a stopped card: its client gets DEVICE_FATAL' "cat $logs/watch.out" 'event: local catastrophic error'
@@ -133,7 +123,7 @@ used=$(($(ticks) - before))
 truth 'three idle cards in a process use no processor' "$used ticks of 10 ms in 5 s" [ $used -le 1 ]
 "$dingo" run --card alpha -- "$load" stream >"$logs/stream.out" 2>&1 &
 stream=$!
-until_line "$logs/stream.out" holding || true
+until_line "$logs/stream.out" holding $stream || true
 sleep 0.5
 kill -9 "$shared"
 truth 'process killed: a polling client of one card ends' 'it still polls' ends $stream
@@ -152,5 +142,5 @@ pair 'process killed: and reach the others' "$check" "$check A" 'every byte righ
 shared=$(card_pid alpha)
 "$dingo" card stop alpha >/dev/null
 "$dingo" card stop beta >/dev/null
-for _ in $(seq 100); do [ -e "/proc/$shared" ] || break; sleep 0.02; done # until its parent has seen it
+for _ in $(seq 600); do [ -e "/proc/$shared" ] || break; sleep 0.05; done # until its parent has seen it
 truth 'the process ends with its last card' "$shared runs on" [ ! -e "/proc/$shared" ]

@@ -6,14 +6,14 @@ start_card beta --own-process
 
 # objects CARD: how many queue pairs and clients the card has now.
 objects() { "$dingo" --json stats "$1" | /usr/bin/python3 -c 'import json,sys; s = json.load(sys.stdin)[0]; print(len(s["qps"]), len(s["clients"]))'; }
-# gone NAME CARD: within a second the card has no objects and no clients.
+# gone NAME CARD: soon the card has no objects and no clients; a busy machine needs many times what an idle one does.
 gone() {
-    local end=$((${EPOCHREALTIME/./} + 1000000)) now
+    local end=$((${EPOCHREALTIME/./} + 30000000)) now
     while now=$(objects "$2"); do
         [ "$now" != '0 0' ] || { pass "$1"; return; }
         [ ${EPOCHREALTIME/./} -lt $end ] || break
     done
-    fail "$1" "after a second there are (QPs, clients): $now"
+    fail "$1" "after 30 s there are (QPs, clients): $now"
 }
 
 # kill_in_phase PHASE COUNT
@@ -24,7 +24,7 @@ kill_in_phase() {
         : >"$out" # not by the new process, which may be late: what the former said would be taken for its words
         "$dingo" run --card alpha -- "$load" hold "$1" >"$out" 2>&1 &
         pid=$!
-        for _ in $(seq 500); do
+        for _ in $(seq 3000); do
             ! grep -q holding "$out" || break
             kill -0 $pid 2>/dev/null || break
             sleep 0.01
@@ -37,7 +37,7 @@ kill_in_phase() {
         kill -9 $pid
         wait $pid 2>/dev/null || true
     done
-    gone "$2 clients killed -9 in phase $1 are gone in a second" alpha
+    gone "$2 clients killed -9 in phase $1 are gone" alpha
 }
 # 200 in all: in tight loops the kill also lands between the phases.
 for phase in context pd mr cq qp rts; do kill_in_phase $phase 20; done
@@ -51,7 +51,7 @@ for delay in 2 5 10 20 40; do
         wait $pid 2>/dev/null || true
     done
 done
-gone '80 clients killed at any moment are gone in a second' alpha
+gone '80 clients killed at any moment are gone' alpha
 
 # leaf PID: the last of the processes below PID, each the only child of the one before: the program itself.
 leaf() {
@@ -81,7 +81,7 @@ victim() {
     gone "$1: nothing is left on the client's card" beta
     pair "$1: the next pair works" 'ib_write_bw -F -n 200' 'ib_write_bw -F -n 200 A' '65536'
 }
-# limit_wait NAME PID: it ends by itself, with an error, within 20 s.
+# limit_wait NAME PID: it ends by itself, with an error, within 20 s; its own 30 s are longer.
 limit_wait() {
     local rc=0
     for _ in $(seq 200); do
@@ -104,14 +104,14 @@ victim 'client killed under load' B
 watch=$!
 "$dingo" run --card alpha -- "$load" stream >"$logs/stream.out" 2>&1 &
 stream=$!
-for _ in $(seq 100); do ! grep -q holding "$logs/watch.out" || break; sleep 0.05; done
+until_line "$logs/watch.out" holding $watch && until_line "$logs/stream.out" holding $stream || true
 sleep 0.5
 kill -9 "$(card_pid alpha)"
 rc=0
-timeout 10 tail --pid=$watch -f /dev/null || true
-timeout 10 tail --pid=$stream -f /dev/null || true
+until_gone $watch || true
+until_gone $stream || true
 if kill -0 $watch 2>/dev/null; then
-    fail 'card killed: DEVICE_FATAL, then errors' 'the client still waits after 10 s'
+    fail 'card killed: DEVICE_FATAL, then errors' 'the client still waits after 30 s'
     kill -9 $watch
 else
     wait $watch || rc=$?
@@ -122,7 +122,7 @@ else
     fi
 fi
 if kill -0 $stream 2>/dev/null; then
-    fail 'card killed: a polling client ends' 'it still polls after 10 s'
+    fail 'card killed: a polling client ends' 'it still polls after 30 s'
     kill -9 $stream
 else
     pass 'card killed: a polling client ends'
@@ -142,7 +142,7 @@ used=$(($(ticks) - before))
 [ $used -le 1 ] && pass 'an idle card uses no processor' || fail 'an idle card uses no processor' "$used ticks of 10 ms in 5 s"
 "$dingo" run --card alpha -- "$load" hold rts >"$logs/hold-memory.out" 2>&1 &
 holder=$!
-for _ in $(seq 100); do ! grep -q holding "$logs/hold-memory.out" || break; sleep 0.05; done
+until_line "$logs/hold-memory.out" holding $holder || true
 rss=$(awk '/^VmRSS/ {print $2}' "/proc/$card_pid/status")
 [ "$rss" -lt 65536 ] && pass 'a card needs less than 64 MiB' || fail 'a card needs less than 64 MiB' "$rss KiB"
 kill -9 $holder

@@ -20,15 +20,30 @@ ns_pair() {
     out=$logs/$(slug "$1")
     ip netns exec $a timeout 60 "$dingo" run --card east -- bash -c "PATH=$dingo_root/tests/e2e/native/bin:\$PATH; $2" >"$out.A" 2>&1 &
     pid=$!
-    for _ in $(seq 100); do ! ip netns exec $a ss -Hltn | grep -qE ':(18515|18600) ' || break; sleep 0.05; done
+    for _ in $(seq 600); do
+        ! ip netns exec $a ss -Hltn | grep -qE ':(18515|18600) ' || break
+        kill -0 $pid 2>/dev/null || break
+        sleep 0.05
+    done
     ip netns exec $b timeout 60 "$dingo" run --card west -- bash -c "PATH=$dingo_root/tests/e2e/native/bin:\$PATH; $3" >"$out.B" 2>&1 || rc_b=$?
     wait $pid || rc_a=$?
     if [ "$rc_a $rc_b" = '0 0' ] && grep -qE "$4" "$out.B"; then pass "$1"; else fail "$1" "status A $rc_a B $rc_b: $(why "$out.A") | $(why "$out.B")"; fi
 }
+# start_capture NAMESPACE OUTPUT OPTIONS...: tcpdump, which sees all from now on; sets $tcpdump_pid.
+start_capture() {
+    local ns=$1 out=$2 _
+    shift 2
+    ip netns exec "$ns" tcpdump -q -i v0 "$@" >"$out" 2>/dev/null &
+    tcpdump_pid=$!
+    for _ in $(seq 600); do
+        ! ip netns exec "$ns" awk '$4 == "0003" { found = 1 } END { exit !found }' /proc/net/packet || break
+        kill -0 $tcpdump_pid 2>/dev/null || break
+        sleep 0.05
+    done
+    sleep 0.5 # its filter
+}
 capture=$logs/veth.pcap
-ip netns exec $a tcpdump -q -i v0 -s 256 -w "$capture" udp port 4791 >/dev/null 2>&1 &
-tcpdump_pid=$!
-sleep 1
+start_capture $a /dev/null -s 256 -w "$capture" udp port 4791
 for tool in ib_write_bw ib_read_bw ib_send_bw; do
     ns_pair "veth: $tool" "$tool -F -n 50 -s 8192" "$tool -F -n 50 -s 8192 10.78.0.1" '^ +8192'
 done
@@ -48,9 +63,7 @@ else
     fail 'tshark decodes every packet on the veth as RoCE v2' "$packets of $all packets, $bad malformed"
 fi
 # The capture again, whole packets, for the ICRC: scapy-free, our own checker of the packet library is not asked.
-ip netns exec $a tcpdump -q -i v0 -c 200 -w "$capture.full" udp port 4791 >/dev/null 2>&1 &
-tcpdump_pid=$!
-sleep 1
+start_capture $a /dev/null -c 200 -w "$capture.full" udp port 4791
 ns_pair 'veth: ib_write_bw, captured whole' 'ib_write_bw -F -n 50 -s 8192' 'ib_write_bw -F -n 50 -s 8192 10.78.0.1' '^ +8192'
 kill -INT $tcpdump_pid 2>/dev/null || true
 wait $tcpdump_pid 2>/dev/null || true
@@ -60,8 +73,9 @@ plain 'veth: the ICRC of every packet is right' "/usr/bin/python3 $dingo_root/te
 # effect.
 dropped() { in_ns $b on west 'cat /sys/class/infiniband/west/ports/1/hw_counters/rx_drop_address'; }
 before=$(dropped)
-ip netns exec $a /usr/bin/python3 "$dingo_root/tests/e2e/native/forge.py" v0 10.78.0.2 10.78.0.1 50000 6 >"$logs/forge.out" 2>&1 &
+ip netns exec $a /usr/bin/python3 "$dingo_root/tests/e2e/native/forge.py" v0 10.78.0.2 10.78.0.1 50000 4 >"$logs/forge.out" 2>&1 &
 forge_pid=$!
+for _ in $(seq 600); do ! ip netns exec $a awk '$4 == "0003" { found = 1 } END { exit !found }' /proc/net/packet || break; sleep 0.05; done
 ns_pair 'veth: NAKs from another port of the peer do not end a connection' 'ib_write_bw -F -D 3 -s 65536' 'ib_write_bw -F -D 3 -s 65536 10.78.0.1' '^ +65536'
 if wait $forge_pid && [ "$(dropped)" -gt "$before" ]; then
     pass 'veth: NAKs from another port are counted'
@@ -75,18 +89,14 @@ in_ns $b "$dingo" card stop west >/dev/null
 in_ns $a start_card east --wire roce:10.78.0.1 --ip 10.78.0.1/24
 in_ns $b start_card west --wire roce:10.78.0.2 --ip 10.78.0.2/24
 # By itself: the client's packets come to the server's end in runs, as one packet that no link would carry.
-ip netns exec $a tcpdump -q -nn -i v0 'udp port 4791 and greater 12000' >"$logs/runs" 2>/dev/null &
-tcpdump_pid=$!
-sleep 1
+start_capture $a "$logs/runs" -nn 'udp port 4791 and greater 12000'
 ns_pair 'veth: ib_write_bw, packets in runs' 'ib_write_bw -F -n 200' 'ib_write_bw -F -n 200 10.78.0.1' '^ +65536'
 kill -INT $tcpdump_pid 2>/dev/null || true
 wait $tcpdump_pid 2>/dev/null || true
 [ "$(grep -c UDP, "$logs/runs")" -gt 20 ] && pass 'veth: runs of packets cross in one piece' || fail 'veth: runs of packets cross in one piece' "$(wc -l <"$logs/runs") seen"
 # On a captured interface packets leave one by one.
-ip netns exec $b tcpdump -q -nn -i v0 'udp port 4791 and greater 12000' >"$logs/no-runs" 2>/dev/null &
-tcpdump_pid=$!
-for _ in $(seq 200); do ! ip netns exec $b awk '$4 == "0003" { found = 1 } END { exit !found }' /proc/net/packet || break; sleep 0.05; done
-sleep 1.5 # the card looks once a second
+start_capture $b "$logs/no-runs" -nn 'udp port 4791 and greater 12000'
+sleep 1 # the card looks once a second
 ns_pair 'veth: ib_write_bw, captured where it leaves' 'ib_write_bw -F -n 200' 'ib_write_bw -F -n 200 10.78.0.1' '^ +65536'
 kill -INT $tcpdump_pid 2>/dev/null || true
 wait $tcpdump_pid 2>/dev/null || true

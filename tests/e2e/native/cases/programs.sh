@@ -25,7 +25,7 @@ if [ -r "$rsockets" ] && command -v iperf3 >/dev/null; then
     rings() { "$dingo" --json stats alpha | /usr/bin/python3 -c 'import json,sys; print(json.load(sys.stdin)[0]["doorbells"]["rings"])'; }
     before=$(rings)
     single 'iperf3 over librspreload: its sockets are rsockets' alpha \
-        'export LD_PRELOAD=$LD_PRELOAD:$over; iperf3 -s -1 -B 127.0.0.1 & for i in 1 2 3 4 5; do sleep 1; iperf3 -c 127.0.0.1 -t 1 && break; done; wait' 'iperf Done'
+        'export LD_PRELOAD=$LD_PRELOAD:$over; iperf3 -s -1 -B 127.0.0.1 & for i in $(seq 30); do sleep 1; iperf3 -c 127.0.0.1 -t 1 && break; done; wait' 'iperf Done'
     plain 'and its bytes went through the card' "[ $(rings) -gt $((before + 20)) ]"
 else
     skip 'iperf3 over librspreload: its sockets are rsockets' 'librspreload.so or iperf3 is not installed'
