@@ -27,7 +27,7 @@ start_qpxd() {
     ${in:-} "$bin/qpxd" "$@" >"$qpxd_log" 2>&1 &
     qpxd_pid=$!
     services+=("$qpxd_pid")
-    for _ in $(seq 200); do
+    for _ in $(seq 600); do
         qpxd_port=$(grep -o 'listening on port [0-9]*' "$qpxd_log" | grep -o '[0-9]*$' || true)
         [ -z "$qpxd_port" ] || return 0
         kill -0 "$qpxd_pid" 2>/dev/null || return 1
@@ -44,10 +44,10 @@ text = urllib.request.urlopen(f"http://127.0.0.1:{sys.argv[1]}/metrics", timeout
 print("".join(line.split(" ")[1] for line in text.splitlines() if line.split(" ")[0] == "qpxd_" + sys.argv[2]))' "$1" "$2"
 }
 
-# until COMMAND...: tries it for at most ten seconds.
+# until_true COMMAND...: tries it for at most a minute.
 until_true() {
     local _
-    for _ in $(seq 100); do
+    for _ in $(seq 600); do
         ! "$@" || return 0
         sleep 0.1
     done

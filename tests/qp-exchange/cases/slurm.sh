@@ -54,6 +54,7 @@ in_cluster() {
     verdict "$1" "$rc" "$out" "$2" "$3"
 }
 
+limit=180
 if until_true test -s "$slurm/ready"; then
     head=$(ps -o pid= --ppid "$cluster" | tr -d ' ')
     { on_node "$head" 'dingo card start a --wire roce:10.79.1.1 --ip 10.79.1.1/24' &&
@@ -83,4 +84,5 @@ if until_true test -s "$slurm/ready"; then
 else
     fail 'a cluster of two nodes starts' "$(why "$logs/slurm.log" "$slurm"/*.log "$slurm"/*.out)"
 fi
+limit=60
 stop_cluster

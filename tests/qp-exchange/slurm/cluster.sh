@@ -61,7 +61,7 @@ export SLURM_CONF=$d/slurm.conf
 slurmctld -D >"$d/slurmctld.log" 2>&1 &
 slurmd -D >"$d/slurmd-a.out" 2>&1 &
 on_b slurmd -D >"$d/slurmd-b.out" 2>&1 &
-for _ in $(seq 300); do
+for _ in $(seq 600); do
     if [ "$(sinfo -h -o %D%t 2>"$d/sinfo.err")" = 2idle ]; then
         echo 'two nodes' >"$d/ready"
         break
