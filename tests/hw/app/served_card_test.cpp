@@ -20,6 +20,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "app/card_loop.h"
 #include "app/control_loop.h"
@@ -51,12 +52,16 @@ struct NoHost final : HostAttachment {
     std::atomic<bool> fails = false;
 };
 
+/// What was so once may be different when it is asked again.
 template <typename Condition>
 bool wait_for(Condition&& condition) {
-    for (int i = 0; i < 30'000 && !condition(); ++i) {
+    for (int i = 0; i < 30'000; ++i) {
+        if (condition()) {
+            return true;
+        }
         std::this_thread::sleep_for(1ms);
     }
-    return condition();
+    return false;
 }
 
 /// Sends bytes through a socket that is full at first, and counts what happens to it.
@@ -95,13 +100,19 @@ struct SocketWire final : Wire {
         while (::send(near.get(), block.data(), block.size(), MSG_NOSIGNAL) > 0) {
         }
     }
-    /// True once its card has no rounds any more.
+    /// True once its card has had rounds and has no more.
     bool rests() const {
         return wait_for([this] {
             const int before = flushes;
             std::this_thread::sleep_for(20ms);
-            return flushes == before;
+            return before != 0 && flushes == before;
         });
+    }
+    /// An eventfd to receive from, which lives as long as the wire: the card's thread may read it
+    /// until it ends.
+    int add_descriptor() {
+        descriptors_.emplace_back(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        return descriptors_.back().get();
     }
 
     void make_room() const {
@@ -116,6 +127,9 @@ struct SocketWire final : Wire {
     std::atomic<int> looks{0};
     std::atomic<int> arrived{0};
     std::atomic<int> flushes{0};
+
+  private:
+    std::vector<UniqueFd> descriptors_;
 };
 
 class ServedCardTest : public testing::Test {
@@ -159,8 +173,7 @@ TEST_F(ServedCardTest, HearsOfRoomOnTheDescriptorThatItReceivesFrom) {
 }
 
 TEST_F(ServedCardTest, HearsOfRoomOnAnotherDescriptor) {
-    const UniqueFd receives(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    start(receives.get());
+    start(wire.add_descriptor());
     ASSERT_TRUE(rests());
     wire.make_room();
     EXPECT_TRUE(wait_for([&] { return !wire.blocked; }));
@@ -168,18 +181,18 @@ TEST_F(ServedCardTest, HearsOfRoomOnAnotherDescriptor) {
 }
 
 TEST_F(ServedCardTest, HearsOfFramesOnADescriptorThatIsNewSinceTheLastWait) {
-    const UniqueFd first(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    const UniqueFd second(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    start(first.get());
+    const int first = wire.add_descriptor();
+    const int second = wire.add_descriptor();
+    start(first);
     ASSERT_TRUE(rests());
-    ::eventfd_write(first.get(), 1);
+    ::eventfd_write(first, 1);
     ASSERT_TRUE(wait_for([&] { return wire.arrived == 1; }));
     ASSERT_TRUE(rests());
-    wire.receives = second.get();
-    ::eventfd_write(first.get(), 1);  // a round that finds the new one
+    wire.receives = second;
+    ::eventfd_write(first, 1);  // a round that finds the new one
     wire.make_room();
     ASSERT_TRUE(wait_for([&] { return !wire.blocked; }));
-    ::eventfd_write(second.get(), 1);
+    ::eventfd_write(second, 1);
     EXPECT_TRUE(wait_for([&] { return wire.arrived == 2; }));
 }
 
@@ -234,14 +247,14 @@ class VisitedCard : public testing::Test {
 };
 
 TEST_F(VisitedCard, HearsOfFramesOnADescriptorThatAVisitorMadeTheWireOpen) {
-    const UniqueFd second(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    const int second = wire.add_descriptor();
     ASSERT_TRUE(rests());
     {
         const Gate::Hold hold(*gate);
-        wire.receives = second.get();  // as the first multicast group of a roce wire does
+        wire.receives = second;  // as the first multicast group of a roce wire does
     }
     ASSERT_TRUE(rests());
-    ::eventfd_write(second.get(), 1);
+    ::eventfd_write(second, 1);
     EXPECT_TRUE(wait_for([&] { return wire.arrived == 1; }));
 }
 
