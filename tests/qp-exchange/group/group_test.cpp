@@ -124,6 +124,7 @@ TEST(Groups, GetAndWaitBlockUntilTheKeysCome) {
             group->put("late", "x");
             group->put("later", "y");
         }
+        group->barrier();  // with its last member a job's keys go
         group->leave();
     });
 }
