@@ -12,7 +12,7 @@ names       each `function()` of the walks and recipes (docs/*.md, docs/howto) i
 recipes     each recipe of docs/howto is in its README, and ends with a proof that names a test
 columns     no line above 100 columns but tables, code blocks and what cannot be broken
 paragraphs  no paragraph or list item of docs/reference above 10 lines
-lengths     README.md at most 80 lines and no table row above 100 columns, docs/performance.md at most 120 lines
+lengths     README.md at most 80 lines and no table row above 100 columns, docs/performance.md at most 140 lines
 """
 import fnmatch
 import itertools
@@ -283,7 +283,7 @@ def check_paragraphs(documents):
 
 
 def check_lengths(_documents):
-    for path, limit in (("README.md", 80), ("docs/performance.md", 120)):
+    for path, limit in (("README.md", 80), ("docs/performance.md", 140)):
         count = len(read(path)) - 1
         if count > limit:
             yield f"{path}: {count} lines, at most {limit}"
