@@ -25,16 +25,14 @@ plain 'nccl: a rank is killed' "$direct NCCL_IB_TIMEOUT=14 TORCH_NCCL_BLOCKING_W
 nccl 'nccl: once more' "$direct" '' '' --few
 plain 'nccl: the program of docs/gpu.md, as it is there' "cd $logs && sed -n '/cat >train.py/,/torchrun/p' $dingo_root/docs/gpu.md |
     sed 's,^    ,,; s,build/bin/dingo,$dingo,' >quick.sh && bash quick.sh" '^1 3.0$'
-# rates NAME SETTINGS OPTIONS: what all_reduce takes.
+# rates NAME SETTINGS: what all_reduce takes.
 rates() {
-    NCCL_DEBUG=WARN plain "nccl: rates, $1" "$2 NCCL_SOCKET_IFNAME=lo $dingo run --cluster 2 $3 -- $ranks --rates" '^. all_reduce'
+    NCCL_DEBUG=WARN plain "nccl: rates, $1" "$2 NCCL_SOCKET_IFNAME=lo $dingo run --cluster 2 -- $ranks --rates" '^. all_reduce'
     sed -n "s/^| all_reduce/| NCCL, $1: all_reduce/p" "$logs/$(slug "nccl: rates, $1").out" >>"$logs/rates"
 }
-rates 'its sockets' 'NCCL_NET=Socket' ''
-rates "the GPU's memory" "$direct" ''
-rates 'host memory' 'NCCL_NET=IB NCCL_NET_GDR_LEVEL=LOC' ''
-rates "the GPU's memory, a process for each card" "$direct" --own-process
-rates 'host memory, a process for each card' 'NCCL_NET=IB NCCL_NET_GDR_LEVEL=LOC' --own-process
+rates 'its sockets' 'NCCL_NET=Socket'
+rates "the GPU's memory" "$direct"
+rates 'host memory' 'NCCL_NET=IB NCCL_NET_GDR_LEVEL=LOC'
 
 # NVSHMEM's IBRC transport: libraries of Python's package nvidia-nvshmem-cu13.
 shmem=$(python3 -c 'import nvidia.nvshmem; print(list(nvidia.nvshmem.__path__)[0])' 2>/dev/null || true)
