@@ -61,8 +61,8 @@ DGDA_SLOW void dgda_ring_to(struct dingo_gda_qp *qp, uint64_t target)
 	}
 }
 
-/* Takes the entry at qp->consumer, whose last word is `last`. */
-DGDA_FN void dgda_take_entry(struct dingo_gda_qp *qp, const uint64_t *entry, uint64_t last)
+/* Takes the entry at qp->consumer, whose last word is `last`. Returns what is done now. */
+DGDA_FN uint64_t dgda_take_entry(struct dingo_gda_qp *qp, const uint64_t *entry, uint64_t last)
 {
 	const uint64_t done = dgda_load_device(&qp->done);
 	const uint64_t begin = done + (uint32_t)(dgda_load_system32(entry) - (uint32_t)done);
@@ -76,15 +76,18 @@ DGDA_FN void dgda_take_entry(struct dingo_gda_qp *qp, const uint64_t *entry, uin
 		dgda_store_device(&qp->failed_at, begin);
 	}
 	dgda_store_release_device(&qp->done, end);
+	return end;
 }
 
-DGDA_SLOW int dgda_poll(struct dingo_gda_qp *qp)
+/* Takes entries until `target` is done: to look at one more, which is not there, takes as long as the PCIe bus. */
+DGDA_SLOW int dgda_poll(struct dingo_gda_qp *qp, uint64_t target)
 {
+	uint64_t done = 0;
 	int n = 0;
 
 	if (!dgda_trylock(&qp->poll_lock))
 		return 0;
-	for (; n < DGDA_POLL_MOST; n++) {
+	for (; n < DGDA_POLL_MOST && done < target; n++) {
 		const uint64_t consumer = qp->consumer;
 		const uint64_t *entry = qp->cq + (consumer & qp->cq_mask) * 4;
 		const uint64_t last = dgda_load_acquire_system(entry + 3);
@@ -92,7 +95,7 @@ DGDA_SLOW int dgda_poll(struct dingo_gda_qp *qp)
 		/* phase: 1 in the ring's first pass, then alternating */
 		if ((last >> 56 & 1) == !!(consumer & (qp->cq_mask + 1ull)))
 			break;
-		dgda_take_entry(qp, entry, last);
+		done = dgda_take_entry(qp, entry, last);
 		qp->consumer = consumer + 1;
 	}
 	if (qp->consumer - qp->reported >= (qp->cq_mask + 1ull) / 4) {
@@ -126,7 +129,7 @@ DGDA_SLOW void dgda_wait_for_room(struct dingo_gda_qp *qp, uint64_t end)
 
 	while (end - dgda_load_acquire_device(&qp->done) > qp->sq_mask + 1ull) {
 		dgda_ring_to(qp, dgda_load_acquire_device(&qp->ready));
-		if (dgda_poll(qp))
+		if (dgda_poll(qp, DINGO_GDA_NEVER))
 			continue;
 		if (dgda_gone(qp, ++tries))
 			return;		/* nobody reads what is overwritten */
