@@ -173,6 +173,96 @@ TEST_P(SlowPeer, WritesOutliveTheirTimeouts) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, SlowPeer, ::testing::Values(1, 2, 3));
 
+/// A client with one QP beside one with 256 of them, all of which have work without end.
+class TwoClients : public ManyQps {
+  protected:
+    static constexpr unsigned kMany = 256;
+    static constexpr std::uint32_t kPages[2] = {1, 2};
+    static constexpr unsigned kRoom = 64;
+
+    /// `card`: whose turns they are.
+    void start_both(unsigned card) {
+        sender_ = card;
+        for (unsigned i = 0; i < 2; ++i) {
+            link.cq[i] = driver(i).create_cq(14);
+            mr[i] = driver(i).create_mr(kRegion, kAllAccess);
+        }
+        QpOptions small;
+        small.log_rq = 1;
+        small.log_stride = 5;
+        for (unsigned k = 0; k <= kMany; ++k) {
+            small.db_page = kPages[k == kMany ? 1 : 0];
+            senders.push_back(driver(0).create_qp(link.cq[0], link.cq[0], small));
+            receivers.push_back(driver(1).create_qp(link.cq[1], link.cq[1], small));
+            up(0, senders[k], receivers[k].qpn, {});
+            up(1, receivers[k], senders[k].qpn, {});
+            client_[card == 0 ? receivers[k].qpn : senders[k].qpn] = k == kMany ? 1 : 0;
+            index_[senders[k].qpn] = k;
+        }
+        cards.link.tap = [this](const Frame& frame) {
+            const auto packet = parse_frame(frame);
+            if (frame.from != sender_ || !packet)
+                return;
+            const unsigned client = client_[packet->bth.dest_qp];
+            ++packets[client];
+            bytes[client] += frame.bytes.size();
+            cards.card(sender_).wire.busy = ++sent_ % kRoom == 0;
+        };
+    }
+    /// Keeps every send queue full of `wr`. In each round the wire has room for kRoom frames; the
+    /// first rounds do not count.
+    void work(const SendWr& wr, unsigned rounds) {
+        for (TestQp& sender : senders)
+            for (unsigned n = 0; n < 1U << sender.log_sq; ++n)
+                driver(0).post_send(sender, wr);
+        for (unsigned round = 0; round < rounds; ++round) {
+            if (round == rounds / 4)
+                packets = bytes = {};
+            bool& busy = cards.card(sender_).wire.busy;
+            busy = false;
+            ASSERT_TRUE(cards.run_until([&] { return busy; })) << round;
+            cards.run_for(5'000);
+            while (const auto cqe = poll(0)) {
+                ASSERT_EQ(cqe->status, DINGO_WCS_SUCCESS);
+                driver(0).post_send(senders[index_[cqe_qpn(*cqe)]], wr);
+            }
+        }
+    }
+    void expect_halves() {
+        EXPECT_NEAR(static_cast<double>(packets[1]) / static_cast<double>(packets[0] + packets[1]),
+                    0.5, 0.02)
+            << packets[1] << " of " << packets[0] + packets[1] << " packets";
+        EXPECT_NEAR(static_cast<double>(bytes[1]) / static_cast<double>(bytes[0] + bytes[1]), 0.5,
+                    0.02);
+    }
+
+    std::array<std::uint64_t, 2> packets{}, bytes{};
+
+  private:
+    unsigned sender_ = 0;
+    std::uint64_t sent_ = 0;
+    std::map<std::uint32_t, unsigned> client_;  ///< by number of the QP that its packets go to
+    std::map<std::uint32_t, unsigned> index_;   ///< in `senders`
+};
+
+TEST_F(TwoClients, OneQpHasHalfOfTheBytes) {
+    start_both(0);
+    work(rdma(DINGO_WR_WRITE, 0, 0, 200'000), 2'000);
+    expect_halves();
+}
+
+TEST_F(TwoClients, OneQpHasHalfOfTheMessages) {
+    start_both(0);
+    work(rdma(DINGO_WR_WRITE, 0, 0, 8), 2'000);
+    expect_halves();
+}
+
+TEST_F(TwoClients, OneQpHasHalfOfTheResponses) {
+    start_both(1);
+    work(rdma(DINGO_WR_READ, 0, 0, 200'000), 2'000);
+    expect_halves();
+}
+
 TEST_F(ManyQps, FourThousandQpsEachGetTheirMessagesThroughABadWire) {
     constexpr unsigned kCount = 4096;
     TestDriver::PathOptions path;
