@@ -53,11 +53,12 @@ Charge::Charge(std::shared_ptr<Account> account, Quota& quota, std::size_t count
     if (!account_) {
         return;
     }
+    const std::scoped_lock lock(account_->mutex_);
     const std::size_t free = quota.limit_ - std::min(quota.limit_, quota.used_.load());
     const bool bound = account_->foreign_ || quota.fair_ == Quota::Fair::kAll;
     const std::size_t left = count <= free ? free - count : 0;
     const std::size_t share = account_->foreign_ ? left / kForeignPart : left;
-    if (count > free || (bound && account_->used(quota) + count > share)) {
+    if (count > free || (bound && account_->used_by(quota) + count > share)) {
         ++quota.refused_;
         throw ErrnoError(quota.error_);
     }
@@ -77,6 +78,7 @@ Charge& Charge::operator=(Charge&& other) noexcept {
 Charge::~Charge() {
     if (quota_ != nullptr) {
         quota_->used_ -= count_;
+        const std::scoped_lock lock(account_->mutex_);
         const auto used = account_->used_.find(quota_);
         used->second -= count_;
         if (used->second == 0) {

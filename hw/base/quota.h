@@ -2,14 +2,15 @@
 //
 // What the clients of a card share and there is only so much of. Nobody can take the last of it: an
 // account gets no more than is left free by all, so one that is alone has half, the next a quarter,
-// and there is always some for who comes next. Cards on other threads may use the same quota, but
-// not the same account.
+// and there is always some for who comes next. Any thread may take and give back: what a client had
+// goes where it is used last.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <mutex>
 
 namespace dingo {
 
@@ -42,13 +43,19 @@ class Account {
     explicit Account(bool foreign) : foreign_(foreign) {}
     [[nodiscard]] bool foreign() const { return foreign_; }
     [[nodiscard]] std::size_t used(const Quota& quota) const {
-        const auto found = used_.find(&quota);
-        return found == used_.end() ? 0 : found->second;
+        const std::scoped_lock lock(mutex_);
+        return used_by(quota);
     }
 
   private:
     friend class Charge;
+    [[nodiscard]] std::size_t used_by(const Quota& quota) const {
+        const auto found = used_.find(&quota);
+        return found == used_.end() ? 0 : found->second;
+    }
+
     bool foreign_;
+    mutable std::mutex mutex_;
     std::map<const Quota*, std::size_t> used_;
 };
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <thread>
 #include <vector>
 
 #include "base/errno_error.h"
@@ -48,6 +49,31 @@ TEST(Quota, AForeignUserHasAThirdAndItsClientsShareIt) {
     EXPECT_EQ(take_all(taken, std::make_shared<Account>(false), quota), kLimit - kLimit / 3)
         << "the owner is bound by the limit only";
     EXPECT_EQ(quota.used(), kLimit);
+}
+
+// What a client had may go on the thread that uses it last.
+TEST(Quota, ThreadsTakeAndGiveBackOfOneAccount) {
+    constexpr unsigned kRounds = 20'000;
+    Quota quotas[3] = {{kLimit, ENOMEM, Quota::Fair::kAll},
+                       {kLimit, ENOMEM, Quota::Fair::kAll},
+                       {kLimit, ENOMEM, Quota::Fair::kAll}};
+    const auto account = std::make_shared<Account>(false);
+    const auto work = [&] {
+        for (unsigned i = 0; i < kRounds; ++i) {
+            const Charge one(account, quotas[i % 3]);
+            const Charge next(account, quotas[(i + 1) % 3]);
+        }
+    };
+    {
+        std::vector<std::jthread> threads;
+        for (unsigned i = 0; i < 4; ++i) {
+            threads.emplace_back(work);
+        }
+    }
+    for (const Quota& quota : quotas) {
+        EXPECT_EQ(quota.used(), 0U);
+        EXPECT_EQ(account->used(quota), 0U);
+    }
 }
 
 TEST(Quota, WhatIsGivenBackCanBeTakenAgain) {
