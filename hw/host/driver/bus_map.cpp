@@ -112,10 +112,11 @@ void BusMap::close(std::uint64_t index) {
 std::shared_ptr<Mover> BusMap::mover_of(const std::shared_ptr<ClientMemory>& client) {
     const Gate::Hold hold(gate_.get());
     std::erase_if(movers_, [](const auto& entry) { return entry.second.expired(); });
-    std::shared_ptr<Mover> mover = movers_[client.get()].lock();
+    std::weak_ptr<Mover>& known = movers_[client];
+    std::shared_ptr<Mover> mover = known.lock();
     if (mover == nullptr) {
         mover = std::make_shared<Mover>();
-        movers_[client.get()] = mover;
+        known = mover;
     }
     return mover;
 }

@@ -6,9 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -130,7 +130,8 @@ class BusMap {
     std::size_t max_windows_;
     std::vector<Window> windows_;
     std::vector<std::uint32_t> free_;
-    std::unordered_map<const ClientMemory*, std::weak_ptr<Mover>> movers_;
+    /// By owner, not by address: that may be another client's before the mover is gone.
+    std::map<std::weak_ptr<ClientMemory>, std::weak_ptr<Mover>, std::owner_less<>> movers_;
     std::uint64_t errors_ = 0;
     std::uint64_t last_id_ = 0;
 };

@@ -46,6 +46,27 @@ TEST(BusMap, BoundsOfAWindow) {
     EXPECT_EQ(map.size(), 0U);
 }
 
+std::shared_ptr<Mover> mover_of(BusMap& map, std::shared_ptr<ClientMemory> client) {
+    const std::uint64_t at = map.add(std::move(client), 0x1000, 4'096, {}, true);
+    std::shared_ptr<Mover> mover = map.place(at, 64, false).far->mover();
+    map.remove(at);
+    return mover;
+}
+
+// A mover outlives its client as long as an access is stuck.
+TEST(BusMap, MoverIsNotThatOfTheNextClientAtTheSameAddress) {
+    BusMap map;
+    alignas(ClientMemory) std::array<std::byte, sizeof(ClientMemory)> storage{};
+    const auto client_there = [&storage] {
+        return std::shared_ptr<ClientMemory>(
+            new (storage.data())
+                ClientMemory(::getpid(), ForeignFd(::open("/proc/self/mem", O_RDWR | O_CLOEXEC))),
+            [](ClientMemory* memory) { std::destroy_at(memory); });
+    };
+    const std::shared_ptr<Mover> first = mover_of(map, client_there());
+    EXPECT_NE(mover_of(map, client_there()), first);
+}
+
 // As an engine reaches it that does not know far memory.
 TEST(BusMap, PlaceIsReadAndWrittenByTheCaller) {
     class Bytes final : public FarPlace {
