@@ -115,10 +115,25 @@ std::shared_ptr<Mover> BusMap::mover_of(const std::shared_ptr<ClientMemory>& cli
     std::weak_ptr<Mover>& known = movers_[client];
     std::shared_ptr<Mover> mover = known.lock();
     if (mover == nullptr) {
-        mover = std::make_shared<Mover>();
+        mover = std::make_shared<Mover>(0, room_of(client->account()));
         known = mover;
     }
     return mover;
+}
+
+/// A user who starts many programs has no more room than one of them.
+std::shared_ptr<FarRoom> BusMap::room_of(const std::shared_ptr<Account>& account) {
+    if (account == nullptr) {
+        return std::make_shared<FarRoom>();
+    }
+    std::erase_if(rooms_, [](const auto& entry) { return entry.second.expired(); });
+    std::weak_ptr<FarRoom>& known = rooms_[account];
+    std::shared_ptr<FarRoom> room = known.lock();
+    if (room == nullptr) {
+        room = std::make_shared<FarRoom>();
+        known = room;
+    }
+    return room;
 }
 
 BusMap::Place BusMap::place(std::uint64_t addr, std::uint64_t len, bool write) {

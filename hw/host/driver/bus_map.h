@@ -19,6 +19,8 @@
 
 namespace dingo::uverbs {
 
+class FarRoom;
+
 class BusMap {
   public:
     static constexpr unsigned kOffsetBits = 40;
@@ -124,6 +126,7 @@ class BusMap {
     Window* find(std::uint64_t addr);
     void close(std::uint64_t index);
     std::shared_ptr<Mover> mover_of(const std::shared_ptr<ClientMemory>& client);
+    std::shared_ptr<FarRoom> room_of(const std::shared_ptr<Account>& account);
     bool fail();
 
     std::shared_ptr<Gate> gate_;
@@ -132,6 +135,7 @@ class BusMap {
     std::vector<std::uint32_t> free_;
     /// By owner, not by address: that may be another client's before the mover is gone.
     std::map<std::weak_ptr<ClientMemory>, std::weak_ptr<Mover>, std::owner_less<>> movers_;
+    std::map<std::weak_ptr<Account>, std::weak_ptr<FarRoom>, std::owner_less<>> rooms_;
     std::uint64_t errors_ = 0;
     std::uint64_t last_id_ = 0;
 };

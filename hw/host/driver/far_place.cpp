@@ -5,15 +5,10 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/monotonic_clock.h"
 #include "host/driver/mover.h"
 
 namespace dingo::uverbs {
-namespace {
-
-constexpr std::chrono::milliseconds kCloseWait(100);
-
-}  // namespace
-
 bool changes(const FarMemory::Atomic& request, std::uint64_t before, std::uint64_t& after) {
     after = request.swap ? request.operand : before + request.operand;
     return !request.swap || before == request.compare;
@@ -89,7 +84,14 @@ bool FarPlace::finish() {
 void FarPlace::close() {
     std::unique_lock lock(mutex_);
     closed_ = true;
-    ended_.wait_for(lock, kCloseWait, [this] { return busy_ == 0; });
+    if (busy_ == 0) {
+        return;
+    }
+    FarRoom& room = *mover_->room();
+    const Nanoseconds begin = clock_now();
+    ended_.wait_for(lock, std::chrono::nanoseconds(room.may_wait(begin)),
+                    [this] { return busy_ == 0; });
+    room.waited(begin, clock_now());
 }
 
 // The client's descriptor reaches what is mapped here as well.

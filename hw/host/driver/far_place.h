@@ -50,7 +50,7 @@ class FarPlace {
     bool finish();
 
     /// By any other thread: from now on all accesses are bus errors. Waits for those that are
-    /// being made, at most kCloseWait.
+    /// being made, as long as FarRoom lets it.
     void close();
 
   protected:

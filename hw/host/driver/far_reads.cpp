@@ -98,8 +98,11 @@ bool FarReads::is_fetching() const {
         pieces_, [](const auto& p) { return p->state.load() == FetchedPiece::State::kFetching; });
 }
 
-void FarReads::fail() {
+void FarReads::fail(const std::function<bool(const FetchedPiece& piece)>& which) {
     for (const auto& piece : pieces_) {
+        if (!which(*piece)) {
+            continue;
+        }
         auto expected = FetchedPiece::State::kFetching;
         piece->state.compare_exchange_strong(expected, FetchedPiece::State::kFailed);
     }

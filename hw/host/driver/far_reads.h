@@ -14,6 +14,8 @@
 
 namespace dingo::uverbs {
 
+class Mover;
+
 /// Bytes of far memory that are fetched or have been.
 struct FetchedPiece {
     enum class State : std::uint8_t { kFetching, kHere, kFailed };
@@ -22,7 +24,8 @@ struct FetchedPiece {
     std::uint64_t length = 0;
     FarBuffer bytes;             ///< the mover's while kFetching
     std::shared_ptr<void> room;  ///< what it takes of the mover's; null: it has only what is needed
-    bool used = false;           ///< its last byte was read
+    std::shared_ptr<const Mover> mover;  ///< fetches it
+    bool used = false;                   ///< its last byte was read
     std::atomic<State> state = State::kFetching;
 };
 
@@ -46,8 +49,8 @@ class FarReads {
     FarMemory::Access read(std::uint64_t message, std::uint64_t addr, std::span<std::byte> dst,
                            std::uint64_t ahead, const Fetch& fetch);
     [[nodiscard]] bool is_fetching() const;
-    /// What is being fetched will not come.
-    void fail();
+    /// What is being fetched, of these, will not come.
+    void fail(const std::function<bool(const FetchedPiece& piece)>& which);
 
   private:
     FetchedPiece* find(std::uint64_t addr);

@@ -18,6 +18,9 @@ namespace {
 
 /// Bytes of one stream that may wait for other movers.
 constexpr std::size_t kMostHeld = std::size_t{8} << 20;
+/// Bytes that go to near memory in one look at a stream, or one access: nobody waits for all that
+/// was held.
+constexpr std::size_t kMostAtOnce = std::size_t{64} << 10;
 /// Who waits is looked at this often though nothing moves: an access may take too long.
 constexpr Nanoseconds kLookEvery = 100'000'000;
 constexpr Nanoseconds kLongestWait = 20'000'000;
@@ -63,7 +66,11 @@ struct FarStreams::Shared final : FarAccessSink {
             }
         }
         made_count.fetch_add(1, std::memory_order_release);
-        // Always: nobody takes `moved` while nothing waits, and the next to wait may sleep.
+        tell();
+    }
+
+    // Always: nobody takes `moved` while nothing waits, and the next to wait may sleep.
+    void tell() {
         moved.store(true, std::memory_order_release);
         ::eventfd_write(wake->get(), 1);
     }
@@ -119,8 +126,10 @@ FarMemory::Access FarStreams::read(Stream stream, std::uint64_t message, std::ui
         }
         const std::shared_ptr<Mover> mover = place.far->mover();
         const std::size_t length = piece->length;
-        if (mover->reserve_fetched(length)) {
-            piece->room = {mover.get(), [mover, length](Mover* m) { m->release_fetched(length); }};
+        const std::shared_ptr<FarRoom> room = mover->room();
+        if (room->take_fetched(length)) {
+            piece->room = {room.get(),
+                           [room, length](FarRoom* r) { r->give_back_fetched(length); }};
         } else if (least != 0) {
             piece->length = std::min(piece->length, least);
         } else {
@@ -133,11 +142,18 @@ FarMemory::Access FarStreams::read(Stream stream, std::uint64_t message, std::ui
         fetch.data = place.far->buffer(piece->length);
         fetch.data.resize(piece->length);
         fetch.of = piece;
-        s.reads_mover = mover;
+        piece->mover = mover;
         return mover->post(std::move(fetch), shared_);
     };
     const Access access = s.reads.read(message, addr, dst, ahead, start);
     return error && access == Access::kLater ? Access::kError : access;
+}
+
+bool FarStreams::has_room(Stream stream) {
+    const State& s = state(stream);
+    const std::shared_ptr<Mover> mover = s.refused.lock();
+    return s.held_bytes <= kMostHeld / 2 &&
+           (mover == nullptr || mover->room()->is_half_empty() || mover->is_stuck(clock_now()));
 }
 
 bool FarStreams::give(State& s, Held& held) {
@@ -169,10 +185,11 @@ bool FarStreams::give(State& s, Held& held) {
 }
 
 std::shared_ptr<void> FarStreams::room_of(const std::shared_ptr<Mover>& mover, std::size_t bytes) {
-    if (mover == nullptr || !mover->reserve(bytes)) {
+    if (mover == nullptr || !mover->room()->take(bytes)) {
         return nullptr;
     }
-    return {mover.get(), [mover, bytes](Mover* m) { m->release(bytes); }};
+    const std::shared_ptr<FarRoom> room = mover->room();
+    return {room.get(), [room, bytes](FarRoom* r) { r->give_back(bytes); }};
 }
 
 FarMemory::Access FarStreams::take(State& s, Held held, std::size_t length) {
@@ -184,9 +201,14 @@ FarMemory::Access FarStreams::take(State& s, Held held, std::size_t length) {
         return Access::kError;
     }
     if (s.held.empty() && (is_idle(s) || (mover != nullptr && s.mover.get() == mover))) {
-        return give(s, held) ? Access::kDone : Access::kLater;
+        if (give(s, held)) {
+            return Access::kDone;
+        }
+        s.refused = held.place.far->mover();  // near memory takes everything
+        return Access::kLater;
     }
     if (s.held_bytes + length > kMostHeld) {
+        s.refused.reset();
         return Access::kLater;
     }
     std::shared_ptr<Mover> blocker = s.mover;
@@ -195,6 +217,7 @@ FarMemory::Access FarStreams::take(State& s, Held held, std::size_t length) {
     }
     held.room = room_of(blocker, length + Mover::kAccessBytes);
     if (held.room == nullptr) {
+        s.refused = blocker;
         return Access::kLater;
     }
     s.held_bytes += length;
@@ -250,13 +273,19 @@ std::uint64_t FarStreams::atomic_result(Stream stream) {
 
 FarMemory::Progress FarStreams::progress(Stream stream) {
     State& s = state(stream);
+    std::size_t moved = 0;
     while (!s.held.empty()) {
+        if (moved >= kMostAtOnce) {
+            shared_->tell();
+            break;
+        }
         Held& next = s.held.front();
         const Mover* const mover = next.place.mover();
         if (!is_idle(s) && (mover == nullptr || s.mover.get() != mover)) {
             break;
         }
         const std::size_t bytes = next.access.data.size();
+        moved += mover == nullptr ? bytes : 0;
         next.room.reset();  // its own mover may be the one that it waited for
         if (!give(s, next)) {
             break;
@@ -279,9 +308,7 @@ bool FarStreams::moved() {
     }
     looked_ = now;
     for (auto& [stream, s] : streams_) {
-        if (s.reads_mover != nullptr && s.reads_mover->is_stuck(now)) {
-            s.reads.fail();
-        }
+        s.reads.fail([now](const FetchedPiece& piece) { return piece.mover->is_stuck(now); });
         if (s.mover != nullptr && s.mover->is_stuck(now) && !is_idle(s)) {
             const std::scoped_lock lock(s.made->mutex);
             s.made->failed = true;
@@ -313,7 +340,8 @@ bool FarStreams::is_waiting() const {
     return std::ranges::any_of(streams_, [](const auto& entry) {
         const State& s = entry.second;
         const std::scoped_lock lock(s.made->mutex);
-        return s.reads.is_fetching() || (!s.made->failed && s.made->done != s.given);
+        return s.reads.is_fetching() ||
+               (!s.made->failed && (s.made->done != s.given || !s.held.empty()));
     });
 }
 

@@ -31,13 +31,15 @@ class FarStreams final : public FarMemory {
     /// What it says is taken.
     void woke();
 
-    /// Movers have something to do for this card.
+    /// Something is not made yet.
     [[nodiscard]] bool is_waiting() const;
 
     bool is_far(std::uint64_t addr, std::uint64_t len) override { return bus_.is_far(addr, len); }
     Access read(Stream stream, std::uint64_t message, std::uint64_t addr, std::span<std::byte> dst,
                 std::uint64_t ahead) override;
     Access write(Stream stream, std::uint64_t addr, std::span<const std::byte> src) override;
+    /// So much less is on its way that what was refused is worth another attempt.
+    bool has_room(Stream stream);
     Access atomic(Stream stream, std::uint64_t addr, const Atomic& request) override;
     std::uint64_t atomic_result(Stream stream) override;
     Progress progress(Stream stream) override;
@@ -57,9 +59,9 @@ class FarStreams final : public FarMemory {
     };
     struct State {
         std::shared_ptr<Made> made;
-        std::uint64_t given = 0;             ///< to movers, or made at once
-        std::shared_ptr<Mover> mover;        ///< of the newest; null: none
-        std::shared_ptr<Mover> reads_mover;  ///< of what was fetched last
+        std::uint64_t given = 0;       ///< to movers, or made at once
+        std::shared_ptr<Mover> mover;  ///< of the newest; null: none
+        std::weak_ptr<Mover> refused;  ///< had no room for what came last
         std::deque<Held> held;
         std::size_t held_bytes = 0;
         FarReads reads;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "host/driver/mover.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -37,17 +38,17 @@ struct Mover::State {
         std::shared_ptr<FarAccessSink> sink;
     };
 
-    explicit State(Nanoseconds spins) : spin(spins) {}
+    State(Nanoseconds spins, std::shared_ptr<FarRoom> its_room)
+        : spin(spins), room(std::move(its_room)) {}
 
     const Nanoseconds spin;
+    const std::shared_ptr<FarRoom> room;  ///< of all that is posted or being made
     std::mutex mutex;
     std::condition_variable changed;
     std::deque<Posted> posted;
     std::atomic<bool> news = false;  ///< posted, or it ends
-    std::size_t bytes = 0;           ///< of all that is posted or being made
     bool started = false;
     bool ends = false;
-    std::size_t fetched = 0;
     std::atomic<Nanoseconds> since = 0;  ///< begin of the oldest one being made; 0: none
 };
 
@@ -74,10 +75,31 @@ class Mover::Thread {
 
     std::shared_ptr<State> state_;
     std::deque<State::Posted> started_;
-    std::size_t done_bytes_ = 0;  ///< of what was reported and is not taken off the state
 };
 
-Mover::Mover(Nanoseconds spin) : state_(std::make_shared<State>(spin)) {}
+bool FarRoom::add(std::atomic<std::size_t>& to, std::size_t bytes, std::size_t most) {
+    if (to.fetch_add(bytes) + bytes <= most) {
+        return true;
+    }
+    to -= bytes;
+    return false;
+}
+
+Nanoseconds FarRoom::may_wait(Nanoseconds now) {
+    const std::scoped_lock lock(mutex_);
+    const Nanoseconds passed = now - std::min(now, std::exchange(counted_, now));
+    credit_ = std::min(kLongestWait, credit_ + passed / kWaitShare);
+    return credit_;
+}
+
+void FarRoom::waited(Nanoseconds begin, Nanoseconds end) {
+    const std::scoped_lock lock(mutex_);
+    credit_ -= std::min(credit_, end - std::min(begin, end));
+    counted_ = std::max(counted_, end);
+}
+
+Mover::Mover(Nanoseconds spin, std::shared_ptr<FarRoom> room)
+    : state_(std::make_shared<State>(spin, std::move(room))) {}
 
 Mover::~Mover() {
     {
@@ -90,19 +112,20 @@ Mover::~Mover() {
 
 bool Mover::post(FarAccess&& access, const std::shared_ptr<FarAccessSink>& sink) {
     {
-        const std::scoped_lock lock(state_->mutex);
-        if (state_->bytes + price(access) > kMostBytes) {
+        const std::size_t bytes = price(access);
+        if (!state_->room->take(bytes)) {
             return false;
         }
+        const std::scoped_lock lock(state_->mutex);
         if (!state_->started) {
             try {
                 std::thread([state = state_] { Thread(state).run(); }).detach();
             } catch (const std::system_error&) {
+                state_->room->give_back(bytes);
                 return false;  // no thread now; maybe later
             }
             state_->started = true;
         }
-        state_->bytes += price(access);
         state_->posted.push_back({std::move(access), sink});
         state_->news.store(true, std::memory_order_relaxed);
     }
@@ -113,51 +136,29 @@ bool Mover::post(FarAccess&& access, const std::shared_ptr<FarAccessSink>& sink)
 bool Mover::join(const std::shared_ptr<void>& of, const FarPlace& place, std::uint64_t offset,
                  std::span<const std::byte> src) {
     const std::scoped_lock lock(state_->mutex);
-    if (state_->posted.empty() || state_->bytes + src.size() > kMostBytes) {
+    if (state_->posted.empty()) {
         return false;
     }
     FarAccess& last = state_->posted.back().access;
     if (last.kind != FarAccess::Kind::kWrite || last.of != of || last.place.get() != &place ||
-        last.offset + last.data.size() != offset || last.data.size() + src.size() > kMostJoined) {
+        last.offset + last.data.size() != offset || last.data.size() + src.size() > kMostJoined ||
+        !state_->room->take(src.size())) {
         return false;
     }
-    if (last.data.capacity() < last.data.size() + src.size()) {
-        FarBuffer larger = last.place->buffer(kMostJoined);
+    if (const std::size_t size = last.data.size() + src.size(); last.data.capacity() < size) {
+        // No more than twice of what it costs.
+        FarBuffer larger =
+            last.place->buffer(std::max(size, std::min(kMostJoined, 2 * last.data.size())));
         larger.append(last.data.bytes());
         last.data = std::move(larger);
     }
     last.data.append(src);
     ++last.count;
-    state_->bytes += src.size();
     return true;
 }
 
-bool Mover::reserve(std::size_t bytes) {
-    const std::scoped_lock lock(state_->mutex);
-    if (state_->bytes + bytes > kMostBytes) {
-        return false;
-    }
-    state_->bytes += bytes;
-    return true;
-}
-
-void Mover::release(std::size_t bytes) {
-    const std::scoped_lock lock(state_->mutex);
-    state_->bytes -= bytes;
-}
-
-bool Mover::reserve_fetched(std::size_t bytes) {
-    const std::scoped_lock lock(state_->mutex);
-    if (state_->fetched + bytes > kMostFetched) {
-        return false;
-    }
-    state_->fetched += bytes;
-    return true;
-}
-
-void Mover::release_fetched(std::size_t bytes) {
-    const std::scoped_lock lock(state_->mutex);
-    state_->fetched -= bytes;
+const std::shared_ptr<FarRoom>& Mover::room() const {
+    return state_->room;
 }
 
 bool Mover::is_stuck(Nanoseconds now) const {
@@ -194,7 +195,7 @@ bool Mover::Thread::may_start() const {
 }
 
 void Mover::Thread::report(State::Posted one, bool ok) {
-    done_bytes_ += price(one.access);
+    state_->room->give_back(price(one.access));  // who is told finds it
     one.sink->made(std::move(one.access), ok);
     one = {};  // may end a place, and with it the mover
     state_->since.store(started_.empty() ? 0 : clock_now(), std::memory_order_relaxed);
@@ -257,7 +258,6 @@ void Mover::Thread::run() {
             finish_oldest();
         }
         lock.lock();
-        state_->bytes -= std::exchange(done_bytes_, 0);
     }
 }
 

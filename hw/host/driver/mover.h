@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 
 #include "dingo/engine.h"
@@ -39,13 +40,44 @@ class FarAccessSink {
     virtual void made(FarAccess access, bool ok) = 0;
 };
 
-class Mover {
+/// What the movers of one client, or of all clients of a user who does not own the card, have
+/// together. Any thread.
+class FarRoom {
   public:
     /// Bytes that may wait, with what each access takes besides. More is refused.
     static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
-    static constexpr std::size_t kAccessBytes = 256;
     /// Bytes fetched ahead and not read yet.
     static constexpr std::size_t kMostFetched = std::size_t{64} << 20;
+    /// Others wait for the end of an access so long at most, and no more than a part of the time.
+    static constexpr Nanoseconds kLongestWait = 100'000'000;
+    static constexpr Nanoseconds kWaitShare = 10;
+
+    /// False: too much waits.
+    bool take(std::size_t bytes) { return add(bytes_, bytes, kMostBytes); }
+    void give_back(std::size_t bytes) { bytes_ -= bytes; }
+    bool take_fetched(std::size_t bytes) { return add(fetched_, bytes, kMostFetched); }
+    void give_back_fetched(std::size_t bytes) { fetched_ -= bytes; }
+    /// So little waits that what was refused is worth another attempt.
+    [[nodiscard]] bool is_half_empty() const { return bytes_ <= kMostBytes / 2; }
+
+    /// How long others may wait from `now` on.
+    [[nodiscard]] Nanoseconds may_wait(Nanoseconds now);
+    void waited(Nanoseconds begin, Nanoseconds end);
+
+  private:
+    static bool add(std::atomic<std::size_t>& to, std::size_t bytes, std::size_t most);
+
+    std::atomic<std::size_t> bytes_ = 0;
+    std::atomic<std::size_t> fetched_ = 0;
+    std::mutex mutex_;
+    Nanoseconds credit_ = kLongestWait;
+    Nanoseconds counted_ = 0;  ///< when credit_ was that much
+};
+
+class Mover {
+  public:
+    /// What an access takes besides its bytes.
+    static constexpr std::size_t kAccessBytes = 256;
     /// A write grows up to this by its neighbours while it waits.
     static constexpr std::size_t kMostJoined = std::size_t{256} << 10;
     /// What takes longer has failed.
@@ -53,7 +85,8 @@ class Mover {
 
     /// `spin`: after its last access the thread looks for so long whether there is another one
     /// before it sleeps.
-    explicit Mover(Nanoseconds spin = 0);
+    explicit Mover(Nanoseconds spin = 0,
+                   std::shared_ptr<FarRoom> room = std::make_shared<FarRoom>());
     /// Waits for nobody: a thread that is stuck ends when its access does.
     ~Mover();
     Mover(const Mover&) = delete;
@@ -65,12 +98,8 @@ class Mover {
     /// with it. False: it is to be posted.
     bool join(const std::shared_ptr<void>& of, const FarPlace& place, std::uint64_t offset,
               std::span<const std::byte> src);
-    /// Room for what waits for accesses of this mover and is not its own. False: too much waits.
-    bool reserve(std::size_t bytes);
-    void release(std::size_t bytes);
-    /// The same for what was fetched, until it is read.
-    bool reserve_fetched(std::size_t bytes);
-    void release_fetched(std::size_t bytes);
+    /// What waits for accesses of this mover, and what was fetched until it is read, takes of it.
+    [[nodiscard]] const std::shared_ptr<FarRoom>& room() const;
     /// The present access has taken too long, at this time (clock_now()).
     [[nodiscard]] bool is_stuck(Nanoseconds now) const;
 

@@ -67,6 +67,25 @@ TEST(BusMap, MoverIsNotThatOfTheNextClientAtTheSameAddress) {
     EXPECT_NE(mover_of(map, client_there()), first);
 }
 
+TEST(BusMap, ClientHasOneMoverAndAUserOneRoom) {
+    BusMap map;
+    const auto of = [](const std::shared_ptr<Account>& account) {
+        return std::make_shared<ClientMemory>(
+            ::getpid(), ForeignFd(::open("/proc/self/mem", O_RDWR | O_CLOEXEC)), false, account);
+    };
+    const auto user = std::make_shared<Account>(true);
+    const auto other = std::make_shared<Account>(true);
+    const auto client = of(user);
+    const std::shared_ptr<Mover> first = mover_of(map, client);
+    EXPECT_EQ(mover_of(map, client), first);
+    const std::shared_ptr<Mover> second = mover_of(map, of(user));
+    EXPECT_NE(second, first);
+    EXPECT_EQ(second->room(), first->room());
+    const std::shared_ptr<Mover> third = mover_of(map, of(other));
+    EXPECT_NE(third->room(), first->room());
+    EXPECT_NE(mover_of(map, of(nullptr))->room(), mover_of(map, of(nullptr))->room());
+}
+
 // As an engine reaches it that does not know far memory.
 TEST(BusMap, PlaceIsReadAndWrittenByTheCaller) {
     class Bytes final : public FarPlace {

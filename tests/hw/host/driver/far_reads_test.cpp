@@ -135,7 +135,7 @@ TEST_F(Reads, RefusedFailedAndForgotten) {
     refuse = false;
     EXPECT_EQ(read(1, kAt, 64, 64), Access::kLater);
     EXPECT_TRUE(reads.is_fetching());
-    reads.fail();
+    reads.fail([](const FetchedPiece&) { return true; });
     EXPECT_FALSE(reads.is_fetching());
     EXPECT_EQ(read(1, kAt, 64, 64), Access::kError);
     for (std::uint64_t i = 0; i < 1'000; ++i)

@@ -22,7 +22,7 @@ namespace {
 
 using Access = FarMemory::Access;
 
-/// Memory whose writes, not reads, end when let_go() is called.
+/// Memory whose writes, and reads when it `holds_reads`, end when let_go() is called.
 class Gated final : public FarPlace {
   public:
     explicit Gated(bool goes = false) : FarPlace(std::make_shared<Mover>()), goes_(goes) {}
@@ -38,9 +38,20 @@ class Gated final : public FarPlace {
 
     std::vector<std::byte> bytes = std::vector<std::byte>(1 << 20);
     std::atomic<std::size_t> bytes_read = 0;
+    std::atomic<bool> holds_reads = false;
+    std::size_t largest = 0;  ///< buffer of an access
+
+    FarBuffer buffer(std::size_t size) override {
+        largest = std::max(largest, size);
+        return FarBuffer(size);
+    }
 
   private:
     bool do_read(std::uint64_t offset, std::span<std::byte> dst) override {
+        if (holds_reads) {
+            std::unique_lock lock(mutex_);
+            changed_.wait(lock, [this] { return goes_; });
+        }
         bytes_read += dst.size();
         std::ranges::copy(std::span(bytes).subspan(offset, dst.size()), dst.begin());
         return true;
@@ -127,6 +138,76 @@ TEST_F(Streams, StuckWriteIsFoundBehindAReadOfAnotherMover) {
         streams.moved();
         return streams.progress(kOne).failed;
     }));
+}
+
+// A message may lie in memory of two kinds.
+TEST_F(Streams, StuckReadIsFoundBehindAReadOfAnotherMover) {
+    slow->holds_reads = true;
+    std::array<std::byte, 8> data{};
+    ASSERT_EQ(streams.read(kOne, 1, slow_at, data, data.size()), Access::kLater);
+    EXPECT_TRUE(
+        comes([&] { return streams.read(kOne, 1, quick_at, data, data.size()) == Access::kDone; }));
+    EXPECT_TRUE(comes([&] {
+        streams.moved();
+        return streams.read(kOne, 1, slow_at, data, data.size()) == Access::kError;
+    }));
+}
+
+// Others wait for the thread that makes them.
+TEST_F(Streams, WhatWasHeldForNearMemoryIsNotAllWrittenInOneLook) {
+    constexpr unsigned kWrites = 16;
+    const std::vector<std::byte> data(64 << 10, std::byte{7});
+    std::vector<std::byte> memory(kWrites * data.size());
+    const std::uint64_t near = bus.add(memory);
+    ASSERT_EQ(streams.write(kOne, slow_at, kData), Access::kDone);
+    for (unsigned i = 0; i < kWrites; ++i) {
+        ASSERT_EQ(streams.write(kOne, near + i * data.size(), data), Access::kDone);
+    }
+    slow->let_go();
+    EXPECT_TRUE(comes([&] { return streams.progress(kOne).done != 0; }));
+    std::uint64_t done = streams.progress(kOne).done;
+    EXPECT_LT(done, 4U);
+    for (unsigned looks = 0; done < 1 + kWrites && looks < kWrites; ++looks) {
+        ASSERT_TRUE(streams.moved()) << "it is to be looked at again";
+        const std::uint64_t before = done;
+        done = streams.progress(kOne).done;
+        EXPECT_EQ(done, before + 1);
+    }
+    EXPECT_EQ(memory, std::vector(memory.size(), std::byte{7}));
+}
+
+// What a client pays for is what its bytes take.
+TEST_F(Streams, NeighbouringWritesHaveABufferOfTheirSize) {
+    const auto byte = std::span(kData).first(1);
+    for (const std::uint64_t at : {0, 64, 65, 66, 67}) {
+        ASSERT_EQ(streams.write(kOne, slow_at + at, byte), Access::kDone);
+    }
+    EXPECT_LE(slow->largest, 8U);
+    slow->let_go();
+    EXPECT_TRUE(comes([&] { return streams.progress(kOne).done == 5; }));
+    EXPECT_EQ(slow->bytes[67], kData[0]);
+}
+
+TEST_F(Streams, WhoWasRefusedIsToldOfRoom) {
+    while (streams.write(kOne, slow_at, std::span(slow->bytes).first(1 << 18)) == Access::kDone) {
+    }
+    EXPECT_FALSE(streams.has_room(kOne));
+    slow->let_go();
+    EXPECT_TRUE(comes([&] { return streams.has_room(kOne); }));
+    EXPECT_EQ(streams.write(kOne, slow_at, kData), Access::kDone);
+}
+
+TEST(FarRoom, OthersWaitForAPartOfTheTime) {
+    constexpr Nanoseconds kMost = FarRoom::kLongestWait;
+    FarRoom room;
+    Nanoseconds now = 1'000'000'000'000;
+    EXPECT_EQ(room.may_wait(now), kMost);
+    room.waited(now, now + kMost);
+    now += kMost;
+    EXPECT_EQ(room.may_wait(now), 0U);
+    now += kMost;
+    EXPECT_EQ(room.may_wait(now), kMost / FarRoom::kWaitShare);
+    EXPECT_EQ(room.may_wait(now + 100 * kMost), kMost) << "nothing is saved up";
 }
 
 // Whoever has nothing that waits does not ask moved(), and sleeps.
