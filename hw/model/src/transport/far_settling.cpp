@@ -30,6 +30,7 @@ void FarSettling::settle(QueuePair& qp, Half half) {
     while (!h.effects.empty() && h.effects.front().after <= h.done) {
         const FarEffect effect = h.effects.front();
         h.effects.pop_front();
+        h.completions -= effect.kind == FarEffect::Kind::kCompletion ? 1 : 0;
         tell(qp, half, effect);
     }
     if (progress.failed && !std::exchange(h.failed, true))
@@ -64,6 +65,7 @@ void FarSettling::tell(QueuePair& qp, Half half, const FarEffect& effect) {
 bool FarSettling::fail_completions(QueuePair& qp, Half half) {
     FarHalf& h = qp.transport->far->half(half);
     bool failed = false;
+    h.completions = 0;
     for (FarEffect& effect : std::exchange(h.effects, {})) {
         if (effect.kind != FarEffect::Kind::kCompletion)
             continue;

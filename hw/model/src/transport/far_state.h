@@ -34,6 +34,7 @@ struct FarHalf {
     std::uint64_t done = 0;       ///< of them
     std::uint32_t first_psn = 0;  ///< oldest packet whose data may be missing, for a NAK
     bool failed = false;
+    std::uint32_t completions = 0;  ///< of the effects
     std::deque<FarEffect> effects;
 
     [[nodiscard]] bool holds() const noexcept { return posted != done || !effects.empty(); }

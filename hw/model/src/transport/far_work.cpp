@@ -104,10 +104,21 @@ void FarWork::hold_atomic(QueuePair& qp, std::uint32_t slot, std::uint32_t psn) 
     qp.transport->far->half(Half::kReceive).effects.push_back(effect);
 }
 
+// Who posts again before completions come has no more of them than a queue is long. That of an SRQ
+// would be each QP's.
+std::uint32_t FarWork::most_completions(const QueuePair& qp, Half half) {
+    constexpr std::uint32_t kMostOfSrq = 1'024;
+    if (half == Half::kReceive && qp.srq != nullptr)
+        return std::min(1U << qp.srq->ring.log_size, kMostOfSrq);
+    return 1U << (half == Half::kSend ? qp.log_sq : qp.rq.log_size);
+}
+
 void FarWork::hold_completion(QueuePair& qp, Half half, const dingo_cqe& entry) {
     FarEffect effect = effect_of(qp, half, FarEffect::Kind::kCompletion);
     effect.entry = entry;
-    qp.transport->far->half(half).effects.push_back(effect);
+    FarHalf& h = qp.transport->far->half(half);
+    h.effects.push_back(effect);
+    ++h.completions;
 }
 
 void FarWork::hold_reply(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn) {
@@ -115,11 +126,11 @@ void FarWork::hold_reply(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn
     effect.syndrome = syndrome;
     effect.psn = psn;
     std::deque<FarEffect>& effects = qp.transport->far->half(Half::kReceive).effects;
-    // Of replies that wait for the same data the last one says it all, but for the acknowledgement
-    // of a duplicate behind a NAK.
-    const bool same = !effects.empty() && effects.back().kind == effect.kind &&
-                      effects.back().after == effect.after;
-    if (!same)
+    // Of replies that wait for the same data, and of too many, the last one says it all, but for
+    // the acknowledgement of a duplicate behind a NAK.
+    const bool enough = !effects.empty() && effects.back().kind == effect.kind &&
+                        (effects.back().after == effect.after || effects.size() >= kMostEffects);
+    if (!enough)
         effects.push_back(effect);
     else if (!qp.transport->responder.nak_sent || !packet::syndrome::is_ack(syndrome) ||
              packet::syndrome::is_ack(effects.back().syndrome))

@@ -62,6 +62,12 @@ class FarWork {
         const auto& far = qp.transport->far;
         return far != nullptr && far->half(half).holds();
     }
+    /// As many completions of this half wait as its queue has entries: nothing more is taken from
+    /// the queue until some are told, and the QP gets a turn then.
+    [[nodiscard]] bool is_full(const QueuePair& qp, Half half) const {
+        const auto& far = qp.transport->far;
+        return far != nullptr && far->half(half).completions >= most_completions(qp, half);
+    }
     void hold_completion(QueuePair& qp, Half half, const dingo_cqe& entry);
     void hold_reply(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn);
     /// Accesses that the receiving half has begun: a response that comes after them waits for them.
@@ -95,6 +101,7 @@ class FarWork {
     Access write_far(QueuePair& qp, Half half, const MemoryRange& range,
                      std::span<const std::byte> data);
     FarHalf& touch(QueuePair& qp, Half half);
+    [[nodiscard]] static std::uint32_t most_completions(const QueuePair& qp, Half half);
     /// Of this kind, behind all that is given to the port. The QP waits.
     FarEffect effect_of(QueuePair& qp, Half half, FarEffect::Kind kind);
     void posted(QueuePair& qp, Half half);
@@ -103,6 +110,8 @@ class FarWork {
     MemoryTable& memory_;
     /// QPs that are looked at in one run: the others of the card do not wait for all of them.
     static constexpr std::size_t kLooks = 64;
+    /// Effects of a half from which on a reply takes the place of the one before it.
+    static constexpr std::size_t kMostEffects = 128;
 
     std::deque<QueuePair*> waiting_;
     std::size_t to_look_at_ = 0;                 ///< the first of `waiting_`

@@ -22,6 +22,8 @@ bool Flush::turn(QueuePair& qp, unsigned burst, unsigned& used) {
 bool Flush::flush_sends(QueuePair& qp, unsigned burst, unsigned& used) {
     RequesterState& r = qp.transport->requester;
     while (r.next_index != qp.sq_producer) {
+        if (far_.is_full(qp, Half::kSend))
+            return false;
         if (used >= burst)
             return true;
         ++used;
@@ -37,11 +39,13 @@ bool Flush::flush_receives(QueuePair& qp, unsigned burst, unsigned& used) {
     TransportState& t = *qp.transport;
     receives_.abandon_held(qp, kFlushed);
     if (qp.srq) {
-        if (!std::exchange(t.last_wqe_reached, true))
+        if (!far_.holds(qp, Half::kReceive) && !std::exchange(t.last_wqe_reached, true))
             host_.async_event(DINGO_EV_QP_LAST_WQE, qp.qpn);
         return false;
     }
     while (qp.rq.available() > 0) {
+        if (far_.is_full(qp, Half::kReceive))
+            return false;
         if (used >= burst)
             return true;
         ++used;

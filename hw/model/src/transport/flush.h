@@ -12,8 +12,9 @@ namespace dingo::model {
 
 class Flush {
   public:
-    Flush(CardContext& card, TransportHost& host, Completions& completions, Receives& receives)
-        : card_(card), host_(host), completions_(completions), receives_(receives) {}
+    Flush(CardContext& card, TransportHost& host, FarWork& far, Completions& completions,
+          Receives& receives)
+        : card_(card), host_(host), far_(far), completions_(completions), receives_(receives) {}
 
     /// SQE: send WQEs; ERR: receives as well, or the event QP_LAST_WQE where they are an SRQ's. At
     /// most `burst` WQEs, counted in `used`. True: there are more.
@@ -26,6 +27,7 @@ class Flush {
 
     CardContext& card_;
     TransportHost& host_;
+    FarWork& far_;
     Completions& completions_;
     Receives& receives_;
     SendWqe wqe_;  ///< being flushed

@@ -47,8 +47,8 @@ struct Transport::Parts {
     Payload payload{memory, frame, far};
     ErrorFlow errors{card, host, deadlines, scheduler};
     Completions completions{card, far, errors};
-    Receives receives{card, host, completions};
-    Flush flush{card, host, completions, receives};
+    Receives receives{card, host, far, completions};
+    Flush flush{card, host, far, completions, receives};
 
     // --- answers that a responder owes
     AckNak ack_nak{card, host, frame, far, scheduler, paths, errors};

@@ -9,8 +9,10 @@ ReceiveRing::Fetch Receives::take(QueuePair& qp) {
         current_ = p.receive.get();
         return ReceiveRing::Fetch::kOk;
     }
-    if (qp.srq && qp.srq->error)
+    if ((qp.srq && qp.srq->error) || far_.is_full(qp, Half::kReceive)) {
+        current_ = nullptr;
         return ReceiveRing::Fetch::kEmpty;
+    }
     const ReceiveRing::Fetch result = qp.receive_ring().fetch(card_, scratch_);
     if (result == ReceiveRing::Fetch::kBusError && qp.srq) {
         qp.srq->error = true;

@@ -13,13 +13,14 @@ namespace dingo::model {
 
 class Receives {
   public:
-    Receives(CardContext& card, TransportHost& host, Completions& completions)
-        : card_(card), host_(host), completions_(completions) {}
+    Receives(CardContext& card, TransportHost& host, FarWork& far, Completions& completions)
+        : card_(card), host_(host), far_(far), completions_(completions) {}
 
     // --- the WQE of the packet that is being executed
     /// A packet comes: nothing is taken for it yet.
     void begin_packet() noexcept { current_ = nullptr; }
     /// Takes the WQE of the message in progress, or else the next one of the QP's RQ or SRQ.
+    /// kEmpty also while too many completions wait for far memory.
     /// kBad, kBusError: fail() completes it. A bus error stops an SRQ, with event SRQ_ERR.
     ReceiveRing::Fetch take(QueuePair& qp);
     [[nodiscard]] bool taken() const noexcept { return current_ != nullptr; }
@@ -49,6 +50,7 @@ class Receives {
   private:
     CardContext& card_;
     TransportHost& host_;
+    FarWork& far_;
     Completions& completions_;
     ReceiveWqe* current_ = nullptr;
     ReceiveWqe scratch_;

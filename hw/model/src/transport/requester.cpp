@@ -69,7 +69,7 @@ SendStop Requester::start_wqe(QueuePair& qp) {
     RequesterState& r = qp.transport->requester;
     if (r.halted || r.next_index == qp.sq_producer)
         return SendStop::kIdle;
-    if (r.records.full() || window_closed(r))
+    if (r.records.full() || window_closed(r) || far_.is_full(qp, Half::kSend))
         return SendStop::kBlocked;
     if (const WqeFault fault = wqe_.load(card_, qp, r.next_index)) {
         send_queue_.push_error(qp, wqe_, fault);

@@ -5,47 +5,10 @@
 #include <array>
 #include <numeric>
 
-#include "fake_far_memory.h"
-#include "fixture.h"
+#include "far_fixture.h"
 
 namespace dingo::test {
 namespace {
-
-class Far : public Connected {
-  protected:
-    static constexpr std::uint64_t kNear = 64 << 10;
-
-    /// Regions of size kRegion on these cards are far.
-    void connect_far(std::initializer_list<unsigned> cards_that_are, std::uint8_t timeout = 0) {
-        for (const unsigned i : cards_that_are)
-            far[i].far = [this, i](std::uint64_t addr, std::uint64_t len) {
-                return len == kRegion || addr - mr[i].bus < kRegion;
-            };
-        TwoCards::ConnectOptions options;
-        options.path.timeout = timeout;
-        connect(options);
-        for (unsigned i = 0; i < 2; ++i)
-            near[i] = driver(i).create_mr(kNear, kAllAccess);
-    }
-    void run_a_little() { cards.run_for(400'000'000); }
-    /// Lets everything be made.
-    void finish(unsigned i) {
-        far[i].make();
-        far[i].pace = 1;
-    }
-    SendWr to_near(std::uint64_t value_at, std::uint64_t to, std::uint32_t bytes) {
-        SendWr wr = rdma(DINGO_WR_WRITE, value_at, 0, bytes);
-        wr.raddr = near[1].iova + to;
-        wr.rkey = near[1].key;
-        return wr;
-    }
-    std::uint64_t near_word(unsigned i, std::uint64_t at) {
-        return cards.host(i).load<std::uint64_t>(near[i].bus + at);
-    }
-
-    std::array<FakeFarMemory, 2> far{FakeFarMemory(cards.host(0)), FakeFarMemory(cards.host(1))};
-    Mr near[2];
-};
 
 TEST_F(Far, WriteIsAcknowledgedWhenItsDataAreThere) {
     connect_far({1});

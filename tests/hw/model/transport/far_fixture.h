@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Two connected cards on which regions of one size are far memory.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "fake_far_memory.h"
+#include "fixture.h"
+
+namespace dingo::test {
+
+class Far : public Connected {
+  protected:
+    static constexpr std::uint64_t kNear = 64 << 10;
+
+    /// Regions of size kRegion on these cards are far.
+    void connect_far(std::initializer_list<unsigned> cards_that_are, std::uint8_t timeout = 0,
+                     unsigned log_sq = 6) {
+        for (const unsigned i : cards_that_are)
+            region_is_far(i);
+        TwoCards::ConnectOptions options;
+        options.path.timeout = timeout;
+        options.qp.log_sq = log_sq;
+        connect(options);
+        for (unsigned i = 0; i < 2; ++i)
+            near[i] = driver(i).create_mr(kNear, kAllAccess);
+    }
+    void region_is_far(unsigned i) {
+        far[i].far = [this, i](std::uint64_t addr, std::uint64_t len) {
+            return len == kRegion || addr - mr[i].bus < kRegion;
+        };
+    }
+    void run_a_little() { cards.run_for(400'000'000); }
+    /// Lets everything be made.
+    void finish(unsigned i) {
+        far[i].make();
+        far[i].pace = 1;
+    }
+    SendWr to_near(std::uint64_t value_at, std::uint64_t to, std::uint32_t bytes) {
+        SendWr wr = rdma(DINGO_WR_WRITE, value_at, 0, bytes);
+        wr.raddr = near[1].iova + to;
+        wr.rkey = near[1].key;
+        return wr;
+    }
+    /// A WRITE that touches no far memory.
+    SendWr small_write() {
+        SendWr wr = to_near(0, 0, 8);
+        wr.sges = {near[0].sge(0, 8)};
+        return wr;
+    }
+    /// MSNs of what card 1 answers from now on.
+    void note_msns() {
+        cards.link.tap = [this](const Frame& frame) {
+            const auto packet = parse_frame(frame);
+            if (packet && frame.from == 1 && packet->op().has_aeth())
+                msns.push_back(packet->aeth.msn);
+        };
+    }
+    std::uint64_t near_word(unsigned i, std::uint64_t at) {
+        return cards.host(i).load<std::uint64_t>(near[i].bus + at);
+    }
+
+    std::array<FakeFarMemory, 2> far{FakeFarMemory(cards.host(0)), FakeFarMemory(cards.host(1))};
+    Mr near[2];
+    std::vector<std::uint32_t> msns;
+};
+
+}  // namespace dingo::test
