@@ -11,16 +11,17 @@ namespace syndrome = packet::syndrome;
 
 void AckNak::reply(QueuePair& qp, std::uint8_t s, std::uint32_t psn) {
     if (!far_.holds(qp, Half::kReceive)) [[likely]]
-        owe(qp, s, psn);
+        owe(qp, s, psn, qp.transport->responder.msn);
     else
         far_.hold_reply(qp, s, psn);
 }
 
-void AckNak::owe(QueuePair& qp, std::uint8_t s, std::uint32_t psn) {
+void AckNak::owe(QueuePair& qp, std::uint8_t s, std::uint32_t psn, std::uint32_t msn) {
     ResponderState& p = qp.transport->responder;
     p.reply_pending = true;
     p.reply_syndrome = s;
     p.reply_psn = psn & packet::kPsnMask;
+    p.reply_msn = msn;
     scheduler_.add(qp);
 }
 
@@ -61,7 +62,8 @@ Sent AckNak::send_reply(QueuePair& qp) {
     headers.bth.migreq = true;
     headers.bth.dest_qp = qp.attr.dest_qpn;
     headers.bth.psn = p.reply_psn;
-    headers.aeth = {p.reply_syndrome, p.msn};
+    // It counts messages that are complete in memory (9.7.5): those executed since may not be.
+    headers.aeth = {p.reply_syndrome, far_.holds(qp, Half::kReceive) ? p.reply_msn : p.msn};
     if (!frame_.open(qp.transport->path, headers, 0))
         return Sent::kBusy;
     frame_.send(qp);

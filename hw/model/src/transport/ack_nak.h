@@ -38,8 +38,8 @@ class AckNak {
     /// Owes an acknowledgement with `syndrome` (AETH) for `psn`.
     /// When data of earlier requests are on their way to far memory, it waits for them.
     void reply(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn);
-    /// The same, waiting for nothing.
-    void owe(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn);
+    /// The same, waiting for nothing. `msn`: messages that are complete in memory.
+    void owe(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn, std::uint32_t msn);
     /// Owes a NAK for the expected PSN: packets are missing. One for each gap.
     void nak_sequence(QueuePair& qp);
     /// Owes a NAK for `psn`; the QP goes to ERR when it has left. `kind` = enum ev of the event,

@@ -50,7 +50,8 @@ void FarSettling::tell(QueuePair& qp, Half half, const FarEffect& effect) {
             // An ACK is for that packet, too; a NAK only for those before it.
             qp.transport->far->half(half).first_psn =
                 packet::psn_add(effect.psn, packet::syndrome::is_ack(effect.syndrome) ? 1 : 0);
-            ack_nak_.owe(qp, effect.syndrome, effect.psn);
+            qp.transport->far->half(half).msn = effect.msn;
+            ack_nak_.owe(qp, effect.syndrome, effect.psn, effect.msn);
             break;
         case FarEffect::Kind::kAtomic: {
             const std::uint64_t value = far_.port()->atomic_result(FarWork::stream(qp, half));
@@ -84,7 +85,7 @@ void FarSettling::fail(QueuePair& qp, Half half) {
     card_.count(DINGO_CARD_DMA_ERRORS);
     const bool in_error = qp.state == QpState::kErr;
     const bool told = fail_completions(qp, half);
-    h.done = h.posted;  // none of the others is made
+    const std::uint64_t made = std::exchange(h.done, h.posted);  // none of the others is
     if (in_error)
         return;
     if (half == Half::kSend) {
@@ -100,7 +101,10 @@ void FarSettling::fail(QueuePair& qp, Half half) {
         errors_.fail(qp);
         return;
     }
-    ReadResponses::drop_all(qp.transport->responder);
+    // READs before it have their responses, and the NAK is behind those.
+    if (const ReadResource* const last = ReadResponses::drop_behind(qp.transport->responder, made))
+        h.comes_behind(packet::psn_add(last->first_psn, last->packets), last->msn);
+    qp.transport->responder.msn = h.msn;  // what was executed and is not there does not count
     ack_nak_.nak_fatal(qp, packet::syndrome::kNakRemoteOperational, h.first_psn,
                        told ? std::uint8_t{0} : std::uint8_t{DINGO_EV_QP_FATAL});
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 
+#include "dingo/packet/psn.h"
 #include "dingo_hw.h"
 
 namespace dingo::model {
@@ -24,6 +25,7 @@ struct FarEffect {
     Kind kind = Kind::kCompletion;
     std::uint8_t syndrome = 0;  ///< reply
     std::uint32_t psn = 0;      ///< reply; atomic: of the request
+    std::uint32_t msn = 0;      ///< reply: messages that are complete when it is told
     std::uint32_t slot = 0;     ///< atomic: the resource
     std::uint64_t after = 0;    ///< FarHalf::done from which on it is told
     dingo_cqe entry{};          ///< completion
@@ -33,11 +35,19 @@ struct FarHalf {
     std::uint64_t posted = 0;     ///< accesses given to the port
     std::uint64_t done = 0;       ///< of them
     std::uint32_t first_psn = 0;  ///< oldest packet whose data may be missing, for a NAK
+    std::uint32_t msn = 0;        ///< messages before it
     bool failed = false;
     std::uint32_t completions = 0;  ///< of the effects
     std::deque<FarEffect> effects;
 
     [[nodiscard]] bool holds() const noexcept { return posted != done || !effects.empty(); }
+    /// A response up to packet `psn` goes out, with `messages` complete.
+    void comes_behind(std::uint32_t psn, std::uint32_t messages) noexcept {
+        if (packet::psn_before(first_psn, psn)) {  // else it is a repetition
+            first_psn = psn;
+            msn = messages;
+        }
+    }
 };
 
 struct FarState {

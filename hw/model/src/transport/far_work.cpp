@@ -48,8 +48,10 @@ FarWork::Access FarWork::read_far(QueuePair& qp, Half half, std::uint64_t messag
 
 void FarWork::posted(QueuePair& qp, Half half) {
     FarHalf& h = qp.transport->far->half(half);
-    if (!h.holds())
+    if (!h.holds()) {
         h.first_psn = qp.transport->responder.expected_psn;
+        h.msn = qp.transport->responder.msn;
+    }
     ++h.posted;
     wait(qp);
 }
@@ -125,6 +127,7 @@ void FarWork::hold_reply(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn
     FarEffect effect = effect_of(qp, Half::kReceive, FarEffect::Kind::kReply);
     effect.syndrome = syndrome;
     effect.psn = psn;
+    effect.msn = qp.transport->responder.msn;
     std::deque<FarEffect>& effects = qp.transport->far->half(Half::kReceive).effects;
     // Of replies that wait for the same data, and of too many, the last one says it all, but for
     // the acknowledgement of a duplicate behind a NAK.
@@ -135,6 +138,11 @@ void FarWork::hold_reply(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn
     else if (!qp.transport->responder.nak_sent || !packet::syndrome::is_ack(syndrome) ||
              packet::syndrome::is_ack(effects.back().syndrome))
         effects.back() = effect;
+}
+
+void FarWork::answered(QueuePair& qp, std::uint32_t psn, std::uint32_t msn) {
+    if (holds(qp, Half::kReceive))
+        qp.transport->far->half(Half::kReceive).comes_behind(psn, msn);
 }
 
 std::vector<QueuePair*> FarWork::take_moved() {

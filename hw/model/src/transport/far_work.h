@@ -75,6 +75,9 @@ class FarWork {
         const auto& far = qp.transport->far;
         return far != nullptr ? far->half(Half::kReceive).posted : 0;
     }
+    /// A response up to packet `psn` has left, with `msn` messages complete: what fails from now on
+    /// comes behind it.
+    void answered(QueuePair& qp, std::uint32_t psn, std::uint32_t msn);
     [[nodiscard]] bool is_done(const QueuePair& qp, std::uint64_t begun) const {
         const auto& far = qp.transport->far;
         return far == nullptr || far->half(Half::kReceive).done >= begun;

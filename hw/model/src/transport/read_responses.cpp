@@ -50,6 +50,25 @@ void ReadResponses::drop_all(ResponderState& p) {
     p.pending = 0;
 }
 
+const ReadResource* ReadResponses::drop_behind(ResponderState& p, std::uint64_t done) {
+    const ReadResource* last = nullptr;
+    const auto slots = static_cast<std::uint32_t>(p.resources.size());
+    for (std::uint32_t i = 0; i < slots; ++i) {
+        ReadResource& resource = p.resources[(p.resource_next + i) % slots];  // oldest first
+        if (!resource.pending())
+            continue;
+        if (resource.after <= done) {
+            last = &resource;
+        } else {
+            resource.next = resource.stop;
+            --p.pending;
+        }
+    }
+    if (p.pending > 0)
+        pick_response(p);
+    return last;
+}
+
 void ReadResponses::start_response(QueuePair& qp, ReadResource& resource, std::uint32_t start,
                                    std::uint32_t stop, std::uint32_t end) {
     ResponderState& p = qp.transport->responder;
@@ -88,7 +107,12 @@ Sent ReadResponses::send_response(QueuePair& qp) {
     headers.aeth = {syndrome::kAckNoCredits, resource.msn};
     const Sent sent = resource.atomic ? send_atomic_response(qp, resource, headers)
                                       : send_read_response(qp, resource, headers);
-    if (sent == Sent::kYes && !resource.pending()) {
+    if (sent != Sent::kYes)
+        return sent;
+    const bool whole = !resource.pending();
+    far_.answered(qp, packet::psn_add(resource.first_psn, resource.next),
+                  whole ? resource.msn : (resource.msn - 1) & packet::kPsnMask);
+    if (whole) {
         resource.answered = true;
         if (--p.pending > 0)
             pick_response(p);

@@ -44,6 +44,9 @@ class ReadResponses {
     Sent send_response(QueuePair& qp);
     /// Nothing that is scheduled is sent.
     static void drop_all(ResponderState& responder);
+    /// Nothing that waits for more than `done` accesses to far memory is sent. The newest of those
+    /// that are, or nullptr.
+    static const ReadResource* drop_behind(ResponderState& responder, std::uint64_t done);
 
   private:
     Sent send_read_response(QueuePair& qp, ReadResource& resource,

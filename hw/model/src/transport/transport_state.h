@@ -76,7 +76,7 @@ struct ResponderState {
     enum class Message : std::uint8_t { kNone, kSend, kWrite };
 
     std::uint32_t expected_psn = 0;
-    std::uint32_t msn = 0;
+    std::uint32_t msn = 0;  ///< messages executed: their data may be on the way to far memory
     Message message = Message::kNone;  ///< begun and not ended
     bool nak_sent = false;      ///< sequence or RNR NAK: silent until the expected packet comes
     bool rnr_sent = false;      ///< it was an RNR NAK: packets behind it are no gap
@@ -87,6 +87,7 @@ struct ResponderState {
     bool reply_pending = false;  ///< one ACK or NAK, behind all READ responses
     std::uint8_t reply_syndrome = 0;
     std::uint32_t reply_psn = 0;
+    std::uint32_t reply_msn = 0;  ///< messages complete in memory when it became due
 
     std::uint32_t write_rkey = 0;
     std::uint32_t remaining = 0;  ///< WRITE: bytes to come

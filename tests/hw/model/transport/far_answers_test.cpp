@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What a peer is told while data are on their way to far memory.
+#include "far_fixture.h"
+
+namespace dingo::test {
+namespace {
+
+// IBA volume 1, 9.7.5: the MSN of a response counts completed messages.
+TEST_F(Far, AcknowledgementDoesNotCountMessagesWhoseDataAreMissing) {
+    connect_far({1});
+    note_msns();
+    for (unsigned i = 0; i < 3; ++i)
+        driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, i * 8'192, 64));
+    run_a_little();
+    ASSERT_EQ(far[1].waiting(), 3U);
+    far[1].make(1);
+    run_a_little();
+    EXPECT_EQ(msns, std::vector<std::uint32_t>({1}));
+    finish(1);
+    for (unsigned i = 0; i < 3; ++i)
+        EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(msns.back(), 3U);
+}
+
+// The first was told when the second had not come.
+TEST_F(Far, AcknowledgementThatTheWireDelaysDoesNotCountThemEither) {
+    connect_far({1});
+    note_msns();
+    cards.card(1).wire.busy = true;
+    driver(0).post_send(qp(0), small_write());
+    run_a_little();
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 8'192, 64));
+    run_a_little();
+    ASSERT_EQ(far[1].waiting(), 1U);
+    cards.card(1).wire.busy = false;
+    run_a_little();
+    EXPECT_EQ(msns, std::vector<std::uint32_t>({1}));
+}
+
+TEST_F(Far, NakDoesNotCountTheMessageThatFailed) {
+    connect_far({1});
+    cards.host(1).break_range(mr[1].bus + 8'192, 4'096);
+    note_msns();
+    for (unsigned i = 0; i < 3; ++i)
+        driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, i * 8'192, 64));
+    run_a_little();
+    finish(1);
+    EXPECT_STREQ(status_name(wait(0).status), "SUCCESS");
+    EXPECT_STREQ(status_name(wait(0).status), "REM_OP_ERR");
+    EXPECT_EQ(msns.back(), 1U);
+}
+
+// With no timeout a NAK that its receiver drops would never be missed.
+TEST_F(Far, FailureBehindAReadThatWasAnsweredIsHeardOf) {
+    for (const bool answered : {true, false}) {
+        TwoCards::ConnectOptions options;
+        options.path.timeout = 0;
+        if (answered)
+            connect_far({1});
+        else
+            link = cards.connect(options);
+        const std::uint64_t bad = answered ? 8'192 : 16'384;
+        cards.host(1).break_range(mr[1].bus + bad, 4'096);
+        SendWr read = small_write();
+        read.opcode = DINGO_WR_READ;
+        driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 64));
+        driver(0).post_send(qp(0), read);
+        driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, bad, 64));
+        driver(0).post_send(qp(0), read);
+        far[1].pace = 0;
+        run_a_little();
+        ASSERT_EQ(far[1].waiting(), 2U);
+        if (answered) {
+            far[1].make(1);
+            run_a_little();
+        }
+        finish(1);
+        run_a_little();
+        for (const char* const status : {"SUCCESS", "SUCCESS", "REM_OP_ERR", "WR_FLUSH_ERR"}) {
+            const auto cqe = poll(0);
+            ASSERT_TRUE(cqe) << status;
+            EXPECT_STREQ(status_name(cqe->status), status);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace dingo::test
