@@ -36,16 +36,16 @@ FarMemory::Access FakeFarMemory::read(Stream stream, std::uint64_t message, std:
 
 FarMemory::Access FakeFarMemory::write(Stream stream, std::uint64_t addr,
                                        std::span<const std::byte> src) {
-    if (full)
-        return Access::kLater;
+    if (full || broken)
+        return broken ? Access::kError : Access::kLater;
     static_cast<void>(streams_[stream]);
     waiting_.push_back({Waiting::Kind::kWrite, stream, addr, 0, {src.begin(), src.end()}, {}});
     return Access::kDone;
 }
 
 FarMemory::Access FakeFarMemory::atomic(Stream stream, std::uint64_t addr, const Atomic& request) {
-    if (full)
-        return Access::kLater;
+    if (full || broken)
+        return broken ? Access::kError : Access::kLater;
     static_cast<void>(streams_[stream]);
     waiting_.push_back({Waiting::Kind::kAtomic, stream, addr, 0, {}, request});
     return Access::kDone;

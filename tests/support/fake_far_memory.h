@@ -31,7 +31,13 @@ class FakeFarMemory final : public FarMemory {
     bool waits = true;
     /// write() and atomic() have no room.
     bool full = false;
+    /// write() and atomic() meet a bus error at once.
+    bool broken = false;
 
+    void make_room() {
+        full = false;
+        moved_ = true;
+    }
     /// Makes the `count` oldest accesses that wait.
     void make(std::size_t count = SIZE_MAX);
     [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
@@ -43,6 +49,7 @@ class FakeFarMemory final : public FarMemory {
     Access read(Stream stream, std::uint64_t message, std::uint64_t addr, std::span<std::byte> dst,
                 std::uint64_t ahead) override;
     Access write(Stream stream, std::uint64_t addr, std::span<const std::byte> src) override;
+    bool has_room(Stream /*stream*/) override { return !full; }
     Access atomic(Stream stream, std::uint64_t addr, const Atomic& request) override;
     std::uint64_t atomic_result(Stream stream) override;
     Progress progress(Stream stream) override {

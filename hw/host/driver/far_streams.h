@@ -38,8 +38,7 @@ class FarStreams final : public FarMemory {
     Access read(Stream stream, std::uint64_t message, std::uint64_t addr, std::span<std::byte> dst,
                 std::uint64_t ahead) override;
     Access write(Stream stream, std::uint64_t addr, std::span<const std::byte> src) override;
-    /// So much less is on its way that what was refused is worth another attempt.
-    bool has_room(Stream stream);
+    bool has_room(Stream stream) override;
     Access atomic(Stream stream, std::uint64_t addr, const Atomic& request) override;
     std::uint64_t atomic_result(Stream stream) override;
     Progress progress(Stream stream) override;

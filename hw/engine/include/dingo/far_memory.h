@@ -47,6 +47,9 @@ class FarMemory {
     /// Takes a copy of `src`, which is written later: after all earlier accesses of the stream,
     /// wherever those go. `addr` may be near memory. kLater: too much is on its way.
     virtual Access write(Stream stream, std::uint64_t addr, std::span<const std::byte> src) = 0;
+    /// Whether it is worth while to have data sent again that write() answered kLater: so much less
+    /// is on its way.
+    virtual bool has_room(Stream stream) = 0;
     /// The same for an atomic on the aligned 8 bytes at `addr`.
     virtual Access atomic(Stream stream, std::uint64_t addr, const Atomic& request) = 0;
     /// The value before the oldest atomic that is done and not asked for.

@@ -16,7 +16,11 @@ void FarSettling::run() {
         FarState& far = *qp->transport->far;
         if (std::exchange(far.wants_turn, false))
             scheduler_.add(*qp);
-        if (far.half(Half::kSend).holds() || far.half(Half::kReceive).holds())
+        if (far.wants_room && far_.has_room(*qp)) {
+            far.wants_room = false;
+            retransmit_.ask_again(*qp);
+        }
+        if (far.wants_room || far.half(Half::kSend).holds() || far.half(Half::kReceive).holds())
             far_.wait(*qp);
     }
 }

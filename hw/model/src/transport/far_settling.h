@@ -8,6 +8,7 @@
 #include "error_flow.h"
 #include "far_work.h"
 #include "read_responses.h"
+#include "retransmit.h"
 #include "send_queue.h"
 
 namespace dingo::model {
@@ -15,14 +16,16 @@ namespace dingo::model {
 class FarSettling {
   public:
     FarSettling(CardContext& card, FarWork& far, Scheduler& scheduler, ErrorFlow& errors,
-                Completions& completions, AckNak& ack_nak, SendQueue& send_queue)
+                Completions& completions, AckNak& ack_nak, SendQueue& send_queue,
+                Retransmit& retransmit)
         : card_(card),
           far_(far),
           scheduler_(scheduler),
           errors_(errors),
           completions_(completions),
           ack_nak_(ack_nak),
-          send_queue_(send_queue) {}
+          send_queue_(send_queue),
+          retransmit_(retransmit) {}
 
     /// Looks at the QPs that wait.
     void run();
@@ -43,6 +46,7 @@ class FarSettling {
     Completions& completions_;
     AckNak& ack_nak_;
     SendQueue& send_queue_;
+    Retransmit& retransmit_;
 };
 
 }  // namespace dingo::model

@@ -54,6 +54,7 @@ struct FarState {
     std::array<FarHalf, 2> halves;
     bool waits = false;       ///< is looked at when something moves
     bool wants_turn = false;  ///< had nothing to send yet
+    bool wants_room = false;  ///< data that it asked for found none
 
     [[nodiscard]] FarHalf& half(Half h) noexcept { return halves[static_cast<unsigned>(h)]; }
     [[nodiscard]] const FarHalf& half(Half h) const noexcept {

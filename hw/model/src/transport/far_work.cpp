@@ -56,6 +56,16 @@ void FarWork::posted(QueuePair& qp, Half half) {
     wait(qp);
 }
 
+FarWork::Access FarWork::refused(QueuePair& qp, Half half, Access access) {
+    if (access == Access::kError) {
+        card_.count(DINGO_CARD_DMA_ERRORS);
+    } else if (half == Half::kSend) {
+        qp.transport->far->wants_room = true;
+        wait(qp);
+    }
+    return access;
+}
+
 FarWork::Access FarWork::write_far(QueuePair& qp, Half half, const MemoryRange& range,
                                    std::span<const std::byte> data) {
     if (touch(qp, half).failed)
@@ -69,7 +79,7 @@ FarWork::Access FarWork::write_far(QueuePair& qp, Half half, const MemoryRange& 
         const auto piece = data.first(std::min<std::uint64_t>(data.size(), contiguous));
         if (const Access access = port()->write(stream(qp, half), bus, piece);
             access != Access::kDone)
-            return access;
+            return refused(qp, half, access);
         posted(qp, half);
         at += piece.size();
         data = data.subspan(piece.size());
@@ -86,8 +96,9 @@ FarWork::Access FarWork::atomic(QueuePair& qp, const MemoryRange& range,
     if (!memory_.locate(range, 0, bus, contiguous) || contiguous < sizeof(std::uint64_t))
         return Access::kError;
     const Access access = port()->atomic(stream(qp, Half::kReceive), bus, request);
-    if (access == Access::kDone)
-        posted(qp, Half::kReceive);
+    if (access != Access::kDone)
+        return refused(qp, Half::kReceive, access);
+    posted(qp, Half::kReceive);
     return access;
 }
 

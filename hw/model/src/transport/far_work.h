@@ -84,6 +84,10 @@ class FarWork {
     }
 
     // --- for FarSettling
+    /// Data that the QP asked for would be taken now.
+    [[nodiscard]] bool has_room(const QueuePair& qp) const {
+        return port()->has_room(stream(qp, Half::kSend));
+    }
     [[nodiscard]] FarMemory* port() const { return card_.host.far_memory(); }
     /// Some of the QPs that wait, if something has moved since they were looked at.
     [[nodiscard]] std::vector<QueuePair*> take_moved();
@@ -108,6 +112,8 @@ class FarWork {
     /// Of this kind, behind all that is given to the port. The QP waits.
     FarEffect effect_of(QueuePair& qp, Half half, FarEffect::Kind kind);
     void posted(QueuePair& qp, Half half);
+    /// The port has said kError or kLater.
+    Access refused(QueuePair& qp, Half half, Access access);
 
     CardContext& card_;
     MemoryTable& memory_;

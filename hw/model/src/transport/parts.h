@@ -57,8 +57,9 @@ struct Transport::Parts {
 
     // --- requester
     SendQueue send_queue{host, far, deadlines, scheduler, errors, completions};
-    FarSettling settling{card, far, scheduler, errors, completions, ack_nak, send_queue};
     Retransmit retransmit{card, deadlines, scheduler, send_queue};
+    FarSettling settling{card,        far,     scheduler,  errors,
+                         completions, ack_nak, send_queue, retransmit};
     Rnr rnr{card, deadlines, send_queue, retransmit, ack_nak};
     LocalOps local_ops{memory, deadlines, send_queue};
     Requester requester{card, frame, far, deadlines, paths, payload, send_queue, local_ops};

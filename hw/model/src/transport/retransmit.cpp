@@ -45,6 +45,15 @@ void Retransmit::implied_nak(QueuePair& qp) {
     go_back(qp);
 }
 
+void Retransmit::ask_again(QueuePair& qp) {
+    RequesterState& r = qp.transport->requester;
+    if (!is_sending(qp) || !r.response_paused)
+        return;  // asked for already
+    r.response_paused = false;
+    r.implied_nak = true;  // responses to the request before are on their way
+    go_back(qp);
+}
+
 bool Retransmit::use_retry(QueuePair& qp, std::uint8_t vendor_err) {
     RequesterState& r = qp.transport->requester;
     if (r.retries_left > 0) {

@@ -20,6 +20,8 @@ class Retransmit {
     void ack_timeout(QueuePair& qp);
     /// NAK "PSN sequence error" for `psn`: acknowledges everything before it.
     void receive_sequence_nak(QueuePair& qp, std::uint32_t psn);
+    /// There is room again for data that were dropped as there was none.
+    void ask_again(QueuePair& qp);
     /// A response skipped one: it was lost.
     void implied_nak(QueuePair& qp);
     /// Sends again from the oldest unacknowledged PSN on.
