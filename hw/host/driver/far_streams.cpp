@@ -59,8 +59,9 @@ struct FarStreams::Shared final : FarAccessSink {
         } else {
             Made& made = *static_cast<Made*>(access.of.get());
             const std::scoped_lock lock(made.mutex);
+            // Some that are behind one that fails were on their way with it.
             made.failed |= !ok;
-            made.done += ok ? access.count : 0;
+            made.done += made.failed ? 0 : access.count;
             if (access.kind == FarAccess::Kind::kAtomic) {
                 made.results.push_back(access.before);
             }

@@ -33,7 +33,9 @@ class FarMemory {
 
     struct Progress {
         std::uint64_t done = 0;  ///< of the stream's accesses by write() and atomic(), in order
-        bool failed = false;     ///< the next one has met a bus error; none behind it is made
+        /// The next one has met a bus error. None behind it is done, or is begun any more; what was
+        /// on its way with it may have been made.
+        bool failed = false;
     };
 
     /// Whether a part of [addr, addr + len) is far. Does not change while a region has it.

@@ -69,6 +69,34 @@ class Gated final : public FarPlace {
 };
 
 class Streams : public ::testing::Test {
+/// Memory that takes several writes at once, from go() on. The first one fails.
+class FirstFails final : public FarPlace {
+  public:
+    static constexpr unsigned kDepth = 3;
+
+    FirstFails() : FarPlace(std::make_shared<Mover>()) {}
+    [[nodiscard]] unsigned depth() const override { return kDepth; }
+    [[nodiscard]] bool can_start(const FarAccess& /*access*/) const override { return true; }
+    void go() {
+        goes_ = true;
+        goes_.notify_all();
+    }
+
+  private:
+    bool do_read(std::uint64_t /*offset*/, std::span<std::byte> /*dst*/) override { return false; }
+    bool do_write(std::uint64_t /*offset*/, std::span<const std::byte> /*src*/) override {
+        return false;
+    }
+    bool do_start(FarAccess& /*access*/) override {
+        goes_.wait(false);
+        return true;
+    }
+    bool do_finish() override { return finished_++ != 0; }
+
+    std::atomic<bool> goes_ = false;
+    unsigned finished_ = 0;
+};
+
   protected:
     static constexpr FarMemory::Stream kOne = 2;
     static constexpr std::array kData = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
@@ -211,6 +239,21 @@ TEST(FarRoom, OthersWaitForAPartOfTheTime) {
 }
 
 // Whoever has nothing that waits does not ask moved(), and sleeps.
+// Those behind it that were on their way are told as little as those that were not.
+TEST_F(Streams, NothingIsDoneBehindAnAccessThatHasFailed) {
+    const auto place = std::make_shared<FirstFails>();
+    const std::uint64_t at = bus.add(place, 1 << 20, true);
+    const std::vector<std::byte> data(Mover::kMostJoined);  // each is one access
+    for (unsigned i = 0; i < FirstFails::kDepth; ++i) {
+        EXPECT_EQ(streams.write(kOne, at, data), Access::kDone);
+    }
+    place->go();
+    EXPECT_TRUE(comes([&] { return streams.progress(kOne).failed; }));
+    EXPECT_TRUE(comes([&] { return place.use_count() == 2; })) << "all have been told";
+    EXPECT_EQ(streams.progress(kOne).done, 0U);
+    EXPECT_FALSE(streams.is_waiting());
+}
+
 TEST_F(Streams, WakesThoughNobodyAskedWhatMovedBefore) {
     for (unsigned i = 0; i < 3; ++i) {
         ASSERT_EQ(streams.write(kOne, quick_at, kData), Access::kDone);
