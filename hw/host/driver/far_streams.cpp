@@ -125,6 +125,16 @@ FarMemory::Access FarStreams::read(Stream stream, std::uint64_t message, std::ui
             error = true;
             return false;
         }
+        // What is near is read without this port: it is not fetched ahead.
+        if (least == 0 && !bus_.is_far(piece->addr, piece->length)) {
+            return false;
+        }
+        for (std::uint64_t half = piece->length / 2;
+             half >= std::max(least, FarReads::kPacket) &&
+             !bus_.is_far(piece->addr + half, piece->length - half);
+             half /= 2) {
+            piece->length = half;
+        }
         const std::shared_ptr<Mover> mover = place.far->mover();
         const std::size_t length = piece->length;
         const std::shared_ptr<FarRoom> room = mover->room();

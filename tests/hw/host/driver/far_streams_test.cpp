@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -68,7 +69,6 @@ class Gated final : public FarPlace {
     bool goes_;
 };
 
-class Streams : public ::testing::Test {
 /// Memory that takes several writes at once, from go() on. The first one fails.
 class FirstFails final : public FarPlace {
   public:
@@ -97,6 +97,7 @@ class FirstFails final : public FarPlace {
     unsigned finished_ = 0;
 };
 
+class Streams : public ::testing::Test {
   protected:
     static constexpr FarMemory::Stream kOne = 2;
     static constexpr std::array kData = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
@@ -238,7 +239,6 @@ TEST(FarRoom, OthersWaitForAPartOfTheTime) {
     EXPECT_EQ(room.may_wait(now + 100 * kMost), kMost) << "nothing is saved up";
 }
 
-// Whoever has nothing that waits does not ask moved(), and sleeps.
 // Those behind it that were on their way are told as little as those that were not.
 TEST_F(Streams, NothingIsDoneBehindAnAccessThatHasFailed) {
     const auto place = std::make_shared<FirstFails>();
@@ -254,6 +254,7 @@ TEST_F(Streams, NothingIsDoneBehindAnAccessThatHasFailed) {
     EXPECT_FALSE(streams.is_waiting());
 }
 
+// Whoever has nothing that waits does not ask moved(), and sleeps.
 TEST_F(Streams, WakesThoughNobodyAskedWhatMovedBefore) {
     for (unsigned i = 0; i < 3; ++i) {
         ASSERT_EQ(streams.write(kOne, quick_at, kData), Access::kDone);
@@ -318,6 +319,32 @@ TEST_F(Streams, AtomicOnAMappedPartOfAFarWindowIsMadeAtOnce) {
     ASSERT_EQ(streams.atomic(kOne, at + 4'096, {false, 0, 6}), Access::kDone);
     EXPECT_TRUE(comes([&] { return streams.progress(kOne).done == 2; }));
     EXPECT_EQ(memory[4'096], std::byte{6});
+}
+
+// The data thread reads what is mapped itself: it is not fetched ahead, and takes no room.
+TEST_F(Streams, MappedRestOfAMessageIsNotFetched) {
+    std::vector<std::byte> memory(1 << 20);
+    const auto client = std::make_shared<ClientMemory>(
+        ::getpid(), ForeignFd(::open("/proc/self/mem", O_RDWR | O_CLOEXEC)));
+    // The first 4 KiB and the last are not mapped.
+    const std::uint64_t at = bus.add(
+        client, reinterpret_cast<std::uint64_t>(memory.data()), memory.size(),
+        {{4'096, std::span(memory).subspan(4'096, memory.size() - 2 * std::size_t{4'096})}}, true);
+    std::array<std::byte, 1'024> packet{};
+    const auto fetched_for = [&](std::uint64_t offset) {
+        EXPECT_TRUE(comes([&] {
+            return streams.read(kOne, 1, at + offset, packet, memory.size() - offset) ==
+                   Access::kDone;
+        }));
+        EXPECT_TRUE(comes([&] { return !streams.is_waiting(); }));
+        eventfd_t accesses = 0;
+        ::eventfd_read(streams.fd(), &accesses);
+        return accesses;
+    };
+    EXPECT_EQ(fetched_for(0), 1U);
+    EXPECT_EQ(fetched_for(3'072), 0U) << "it came with the first packet";
+    EXPECT_EQ(fetched_for(memory.size() - 4'096), 1U);
+    EXPECT_EQ(fetched_for(memory.size() - 1'024), 0U);
 }
 
 // Each stream gets on, with what its packet needs, when others have all the room.
