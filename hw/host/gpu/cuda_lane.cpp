@@ -129,20 +129,29 @@ bool CudaLane::record(cuda::Event event, cuda::Stream stream, std::string& why) 
     return check(device_->calls().record_event(event, stream), "cuEventRecord", why);
 }
 
+bool CudaLane::settled(bool ok, cuda::Stream stream) const {
+    if (!ok) {
+        device_->calls().synchronize(stream);
+    }
+    return ok;
+}
+
 bool CudaLane::wait(cuda::Event event, std::string& why) const {
     return check(device_->calls().wait_for_event(event), "cuEventSynchronize", why);
 }
 
 bool CudaLane::start_read(cuda::DevicePointer from, std::span<std::byte> to, std::string& why) {
     const bool ok =
-        use(why) && copy_out(to.data(), from, to.size(), why) && record(ends_[next_], out_, why);
+        use(why) &&
+        settled(copy_out(to.data(), from, to.size(), why) && record(ends_[next_], out_, why), out_);
     next_ = (next_ + (ok ? 1 : 0)) % kDepth;
     return ok;
 }
 
 bool CudaLane::start_write(cuda::DevicePointer to, std::span<const std::byte> from,
                            std::string& why) {
-    const bool ok = use(why) && copy_in(to, from, why) && record(ends_[next_], in_, why);
+    const bool ok =
+        use(why) && settled(copy_in(to, from, why) && record(ends_[next_], in_, why), in_);
     next_ = (next_ + (ok ? 1 : 0)) % kDepth;
     return ok;
 }
@@ -159,8 +168,9 @@ bool CudaLane::read(cuda::DevicePointer from, std::span<std::byte> to, std::stri
     bool ok = use(why);
     for (std::size_t at = 0; ok && at < to.size(); at += CudaBuffers::kLarge) {
         const auto piece = to.subspan(at, std::min(CudaBuffers::kLarge, to.size() - at));
-        ok = copy_out(staging, from + at, piece.size(), why) && record(direct_end_, out_, why) &&
-             wait(direct_end_, why);
+        ok = settled(copy_out(staging, from + at, piece.size(), why) &&
+                         record(direct_end_, out_, why) && wait(direct_end_, why),
+                     out_);
         if (ok) {
             std::memcpy(piece.data(), staging, piece.size());
         }
@@ -175,8 +185,9 @@ bool CudaLane::write(cuda::DevicePointer to, std::span<const std::byte> from, st
     for (std::size_t at = 0; ok && at < from.size(); at += CudaBuffers::kLarge) {
         const auto piece = from.subspan(at, std::min(CudaBuffers::kLarge, from.size() - at));
         std::memcpy(staging, piece.data(), piece.size());
-        ok = copy_in(to + at, {staging, piece.size()}, why) && record(direct_end_, in_, why) &&
-             wait(direct_end_, why);
+        ok = settled(copy_in(to + at, {staging, piece.size()}, why) &&
+                         record(direct_end_, in_, why) && wait(direct_end_, why),
+                     in_);
     }
     return ok;
 }

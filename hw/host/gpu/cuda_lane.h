@@ -40,7 +40,7 @@ class CudaLane {
     bool read(cuda::DevicePointer from, std::span<std::byte> to, std::string& why);
     bool write(cuda::DevicePointer to, std::span<const std::byte> from, std::string& why);
 
-    /// Starts a copy; `to` and `from` are pooled, and stay until it is finished.
+    /// Starts a copy; `to` and `from` are pooled, and stay until it is finished or this has failed.
     bool start_read(cuda::DevicePointer from, std::span<std::byte> to, std::string& why);
     bool start_write(cuda::DevicePointer to, std::span<const std::byte> from, std::string& why);
     /// Waits for the oldest copy on its way.
@@ -58,6 +58,8 @@ class CudaLane {
     bool copy_out(std::byte* to, cuda::DevicePointer from, std::size_t bytes,
                   std::string& why) const;
     bool record(cuda::Event event, cuda::Stream stream, std::string& why) const;
+    /// Of a copy that was given to the stream: of one that failed no part is on its way any more.
+    bool settled(bool ok, cuda::Stream stream) const;
     bool wait(cuda::Event event, std::string& why) const;
 
     std::shared_ptr<CudaDevice> device_;

@@ -147,6 +147,41 @@ TEST_F(CudaPlaceTest, StartedCopiesAreMadeInTheirOrder) {
     EXPECT_FALSE(place->start(late)) << "closed";
 }
 
+// Who has the buffer next is not written, and what it writes there goes nowhere.
+TEST_F(CudaPlaceTest, CopyThatCannotBeStartedUsesItsBufferNoMore) {
+    const auto place = open(allocate());
+    const auto access = [&](uverbs::FarAccess::Kind kind, std::uint64_t offset, std::byte value) {
+        uverbs::FarAccess one;
+        one.kind = kind;
+        one.offset = offset;
+        one.data = place->buffer(1001);
+        one.data.append(std::vector<std::byte>(1001, value));
+        return one;
+    };
+    const auto has = [](std::span<const std::byte> bytes, std::byte value) {
+        return std::ranges::all_of(bytes, [&](std::byte b) { return b == value; });
+    };
+    constexpr std::byte kOld{1}, kNext{2};
+    for (const auto kind : {uverbs::FarAccess::Kind::kRead, uverbs::FarAccess::Kind::kWrite}) {
+        auto fails = access(kind, 0, kOld);
+        pretend("record-fails");
+        EXPECT_FALSE(place->start(fails));
+        pretend(nullptr);
+        std::ranges::fill(fails.data.bytes(), kNext);
+        auto later = access(kind, 4096, kOld);
+        ASSERT_TRUE(place->start(later));
+        ASSERT_TRUE(place->finish());
+        EXPECT_TRUE(has(fails.data.bytes(), kNext));
+        EXPECT_FALSE(has(in_gpu(0, 1001), kNext));
+    }
+    const std::vector<std::byte> old(1001, kOld), next(1001, kNext);
+    pretend("record-fails");
+    EXPECT_FALSE(place->write(0, old));
+    pretend(nullptr);
+    EXPECT_TRUE(place->write(4096, next));
+    EXPECT_TRUE(has(in_gpu(0, 1001), kOld)) << "made by the processor's staging";
+}
+
 TEST_F(CudaPlaceTest, BuffersComeFromTheHeapWhenThePinnedOnesAreTaken) {
     const auto place = open(allocate());
     std::vector<uverbs::FarBuffer> taken;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The calls of libcuda.so.1 by which two processes share memory, and those that copy it in a
 // stream. Copies are made when the stream is waited for, so who does not wait sees old data.
-// FAKE_CUDA: "no-ipc", "other-gpu" (other UUIDs), "open-fails", "map-fails", "copies-fail".
+// FAKE_CUDA: "no-ipc", "other-gpu" (other UUIDs), "open-fails", "map-fails", "copies-fail",
+// "record-fails".
 // FAKE_CUDA_DELAY_US: how long a wait for a stream or an event takes.
 #include <sys/stat.h>
 
@@ -226,6 +227,9 @@ int cuEventDestroy_v2(Event* event) {
     return kSuccess;
 }
 int cuEventRecord(Event* event, Stream* stream) {
+    if (mode("record-fails")) {
+        return kOutOfMemory;
+    }
     *event = {stream, stream->begun};
     return kSuccess;
 }
