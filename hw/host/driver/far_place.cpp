@@ -46,10 +46,11 @@ bool FarPlace::write(std::uint64_t offset, std::span<const std::byte> src) {
     return accessed([&] { return do_write(offset, src); });
 }
 
-// Atomic against all others that the mover makes, which are all of the cards of this process.
+// Atomic against all others that the mover makes, and those that take the same lock.
 bool FarPlace::atomic(std::uint64_t offset, const FarMemory::Atomic& request,
                       std::uint64_t& before) {
     return accessed([&] {
+        const auto lock = lock_atomics();
         std::array<std::byte, sizeof before> bytes{};
         if (!do_read(offset, bytes)) {
             return false;

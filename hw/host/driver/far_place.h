@@ -56,6 +56,8 @@ class FarPlace {
   protected:
     virtual bool do_read(std::uint64_t offset, std::span<std::byte> dst) = 0;
     virtual bool do_write(std::uint64_t offset, std::span<const std::byte> src) = 0;
+    /// Held while an atomic reads and writes, if movers of others reach the same memory.
+    [[nodiscard]] virtual std::unique_lock<std::mutex> lock_atomics() { return {}; }
     virtual bool do_start(FarAccess& /*access*/) { return false; }
     virtual bool do_finish() { return false; }
 

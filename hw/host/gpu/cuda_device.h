@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 
@@ -66,6 +67,8 @@ class CudaDevice {
 
     [[nodiscard]] const CudaCalls& calls() const { return calls_; }
     [[nodiscard]] cuda::Device number() const { return device_; }
+    /// Held by whoever makes an atomic: clients, and a client's lanes, may share memory.
+    [[nodiscard]] std::mutex& atomics() { return atomics_; }
     /// Before any call, on the thread that makes it. False: the context is gone.
     [[nodiscard]] bool use() const;
     /// "cuMemMap: CUDA_ERROR_INVALID_VALUE".
@@ -79,6 +82,7 @@ class CudaDevice {
     const CudaCalls& calls_;
     cuda::Device device_;
     cuda::Context context_ = nullptr;
+    std::mutex atomics_;
 };
 
 /// "GPU-01020304-...", as nvidia-smi says it.

@@ -31,7 +31,7 @@ class CudaLane {
     CudaLane& operator=(const CudaLane&) = delete;
 
     [[nodiscard]] const std::shared_ptr<uverbs::Mover>& mover() const { return mover_; }
-    [[nodiscard]] const CudaDevice& device() const { return *device_; }
+    [[nodiscard]] CudaDevice& device() const { return *device_; }
     [[nodiscard]] CudaBuffers& buffers() { return *buffers_; }
 
     // False, and `why`: bus error.

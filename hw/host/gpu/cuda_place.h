@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 
@@ -50,6 +51,9 @@ class CudaPlace final : public uverbs::FarPlace {
     static void close(const CudaDevice& device, const Opened& opened);
     bool do_read(std::uint64_t offset, std::span<std::byte> dst) override;
     bool do_write(std::uint64_t offset, std::span<const std::byte> src) override;
+    [[nodiscard]] std::unique_lock<std::mutex> lock_atomics() override {
+        return std::unique_lock(lane_->device().atomics());
+    }
     bool do_start(uverbs::FarAccess& access) override;
     bool do_finish() override;
     [[nodiscard]] bool has(std::uint64_t offset, std::size_t bytes) const;

@@ -11,6 +11,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <thread>
 #include <vector>
 
 namespace dingo::gpu::test {
@@ -145,6 +148,27 @@ TEST_F(CudaPlaceTest, StartedCopiesAreMadeInTheirOrder) {
     static_cast<uverbs::FarPlace&>(*place).close();
     auto late = access(uverbs::FarAccess::Kind::kRead, {});
     EXPECT_FALSE(place->start(late)) << "closed";
+}
+
+// A process that opens its device twice has a lane, and with it a mover, for each time.
+TEST_F(CudaPlaceTest, AtomicsOfAllLanesOfAGpuAreAtomic) {
+    const CudaMemory memory = allocate();
+    ::setenv("FAKE_CUDA_DELAY_US", "1", 1);
+    constexpr unsigned kAdds = 500;
+    const auto add = [](uverbs::FarPlace& place) {
+        for (unsigned i = 0; i < kAdds; ++i) {
+            std::uint64_t before = 0;
+            EXPECT_TRUE(place.atomic(8, {.swap = false, .compare = 0, .operand = 1}, before));
+        }
+    };
+    const auto one = open(memory), two = open(memory);
+    std::thread other(add, std::ref<uverbs::FarPlace>(*two));
+    add(*one);
+    other.join();
+    ::unsetenv("FAKE_CUDA_DELAY_US");
+    std::uint64_t sum = 0;
+    std::memcpy(&sum, in_gpu(8, sizeof sum).data(), sizeof sum);
+    EXPECT_EQ(sum, 2U * kAdds);
 }
 
 // Who has the buffer next is not written, and what it writes there goes nowhere.
