@@ -21,7 +21,7 @@ class FakeFarMemory final : public FarMemory {
     explicit FakeFarMemory(TestHost& host) : host_(host) { host.far = this; }
     ~FakeFarMemory() override { host_.far = nullptr; }
 
-    /// What is far; asked when a region is made.
+    /// What is far; asked when a region is made, and of a far one at each access.
     std::function<bool(std::uint64_t addr, std::uint64_t len)> far = [](auto, auto) {
         return false;
     };

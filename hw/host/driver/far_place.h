@@ -39,8 +39,8 @@ class FarPlace {
 
     /// For the data of an access of so many bytes, or more. By any thread.
     [[nodiscard]] virtual FarBuffer buffer(std::size_t bytes) { return FarBuffer(bytes); }
-    /// Reads and writes that may be on their way at once, of all places of the mover; they are made
-    /// in the order in which they were started.
+    /// Reads and writes that may be on their way at once, of all places of the mover. Reads are
+    /// made in the order in which they were started, and so are writes; a read may pass a write.
     [[nodiscard]] virtual unsigned depth() const { return 1; }
     /// Whether start() takes it.
     [[nodiscard]] virtual bool can_start(const FarAccess& /*access*/) const { return false; }
