@@ -4,11 +4,33 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <map>
 
 #include "base/monotonic_clock.h"
 #include "host/driver/mover.h"
 
 namespace dingo::uverbs {
+namespace {
+
+/// One for each process, so that a slow one waits for itself.
+std::shared_ptr<std::mutex> atomics_of(pid_t pid) {
+    static std::mutex mutex;
+    static std::map<pid_t, std::weak_ptr<std::mutex>> processes;
+    if (pid <= 0) {
+        return std::make_shared<std::mutex>();  // not known here: it may be anybody
+    }
+    const std::scoped_lock lock(mutex);
+    std::erase_if(processes, [](const auto& entry) { return entry.second.expired(); });
+    std::shared_ptr<std::mutex> atomics = processes[pid].lock();
+    if (atomics == nullptr) {
+        atomics = std::make_shared<std::mutex>();
+        processes[pid] = atomics;
+    }
+    return atomics;
+}
+
+}  // namespace
+
 bool changes(const FarMemory::Atomic& request, std::uint64_t before, std::uint64_t& after) {
     after = request.swap ? request.operand : before + request.operand;
     return !request.swap || before == request.compare;
@@ -97,7 +119,9 @@ void FarPlace::close() {
 
 // The client's descriptor reaches what is mapped here as well.
 FarWindow::FarWindow(std::shared_ptr<Mover> mover, const WindowMemory& memory)
-    : FarPlace(std::move(mover)), memory_{memory.client, memory.va, {}, memory.files} {}
+    : FarPlace(std::move(mover)),
+      atomics_(atomics_of(memory.client->pid())),
+      memory_{memory.client, memory.va, {}, memory.files} {}
 
 bool FarWindow::do_read(std::uint64_t offset, std::span<std::byte> dst) {
     return memory_.read(offset, dst);

@@ -84,7 +84,11 @@ class FarWindow final : public FarPlace {
   private:
     bool do_read(std::uint64_t offset, std::span<std::byte> dst) override;
     bool do_write(std::uint64_t offset, std::span<const std::byte> src) override;
+    [[nodiscard]] std::unique_lock<std::mutex> lock_atomics() override {
+        return std::unique_lock(*atomics_);
+    }
 
+    std::shared_ptr<std::mutex> atomics_;  ///< of the process, which may be several clients
     WindowMemory memory_;  ///< without what is mapped: that may be unmapped while a call is stuck
 };
 

@@ -321,6 +321,31 @@ TEST_F(Streams, AtomicOnAMappedPartOfAFarWindowIsMadeAtOnce) {
     EXPECT_EQ(memory[4'096], std::byte{6});
 }
 
+// A program that opens its device twice is two clients, with a mover each.
+TEST_F(Streams, AtomicsOfAllClientsOfAProcessAreAtomic) {
+    constexpr std::array<FarMemory::Stream, 2> kClients = {2, 4};
+    constexpr unsigned kAdds = 10'000;
+    std::vector<std::byte> memory(4'096);
+    std::array<std::uint64_t, 2> at{};
+    for (std::uint64_t& window : at) {
+        const auto client = std::make_shared<ClientMemory>(
+            ::getpid(), ForeignFd(::open("/proc/self/mem", O_RDWR | O_CLOEXEC)));
+        window = bus.add(client, reinterpret_cast<std::uint64_t>(memory.data()), memory.size(), {},
+                         true);
+    }
+    for (unsigned i = 0; i < kAdds; ++i) {
+        for (const unsigned one : {0U, 1U}) {
+            ASSERT_EQ(streams.atomic(kClients[one], at[one] + 64, {false, 0, 1}), Access::kDone);
+        }
+    }
+    for (const FarMemory::Stream stream : kClients) {
+        EXPECT_TRUE(comes([&] { return streams.progress(stream).done == kAdds; }));
+    }
+    std::uint64_t sum = 0;
+    std::memcpy(&sum, memory.data() + 64, sizeof sum);
+    EXPECT_EQ(sum, kClients.size() * kAdds);
+}
+
 // The data thread reads what is mapped itself: it is not fetched ahead, and takes no room.
 TEST_F(Streams, MappedRestOfAMessageIsNotFetched) {
     std::vector<std::byte> memory(1 << 20);
