@@ -54,6 +54,8 @@ CudaCalls load() {
     find(library, calls.copy_to_device, "cuMemcpyHtoDAsync_v2");
     find(library, calls.copy_to_host, "cuMemcpyDtoHAsync_v2");
     find(library, calls.copy_2d, "cuMemcpy2DAsync_v2");
+    find(library, calls.write_32, "cuStreamWriteValue32_v2");
+    find(library, calls.write_64, "cuStreamWriteValue64_v2");
     find(library, calls.open_ipc, "cuIpcOpenMemHandle_v2");
     find(library, calls.close_ipc, "cuIpcCloseMemHandle");
     find(library, calls.address_range, "cuMemGetAddressRange_v2");

@@ -44,6 +44,8 @@ struct CudaCalls {
     cuda::MemcpyHtoDAsync* copy_to_device;
     cuda::MemcpyDtoHAsync* copy_to_host;
     cuda::Memcpy2dAsync* copy_2d;
+    cuda::StreamWriteValue32* write_32;
+    cuda::StreamWriteValue64* write_64;
     cuda::IpcOpenMemHandle* open_ipc;
     cuda::IpcCloseMemHandle* close_ipc;
     cuda::MemGetAddressRange* address_range;

@@ -32,7 +32,7 @@ CudaLane::CudaLane(const cuda::Uuid& uuid)
     }
     try {
         make();
-    } catch (const CudaError&) {
+    } catch (...) {
         end();
         throw;
     }
@@ -115,9 +115,31 @@ bool CudaLane::copy_in(cuda::DevicePointer to, std::span<const std::byte> from,
         return check(device_->calls().copy_to_device(to, from.data(), bytes, in_),
                      "cuMemcpyHtoDAsync", why);
     }
+    constexpr std::size_t kWord = sizeof(std::uint64_t);
+    if (to % kWord == 0 && bytes % kWord == 0) {
+        // Words of 8 bytes stay whole: an odd one is the last.
+        const std::size_t rows = bytes / (2 * kWord) * 2 * kWord;
+        return (rows == 0 || copy_rows(to, from.data(), rows / 2, why)) &&
+               (rows == bytes || write_word<std::uint64_t>(to + rows, from.subspan(rows), why));
+    }
+    if (to % sizeof(std::uint32_t) == 0 && bytes == sizeof(std::uint32_t)) {
+        return write_word<std::uint32_t>(to, from, why);
+    }
     // Two rows; of an odd number of bytes the last two once more.
     return copy_rows(to, from.data(), bytes / 2, why) &&
            (bytes % 2 == 0 || copy_rows(to + bytes - 2, from.data() + bytes - 2, 1, why));
+}
+
+template <typename Word>
+bool CudaLane::write_word(cuda::DevicePointer to, std::span<const std::byte> from,
+                          std::string& why) const {
+    Word word = 0;
+    std::memcpy(&word, from.data(), sizeof word);
+    if constexpr (sizeof word == sizeof(std::uint64_t)) {
+        return check(device_->calls().write_64(in_, to, word, 0), "cuStreamWriteValue64", why);
+    } else {
+        return check(device_->calls().write_32(in_, to, word, 0), "cuStreamWriteValue32", why);
+    }
 }
 
 bool CudaLane::copy_out(std::byte* to, cuda::DevicePointer from, std::size_t bytes,

@@ -55,6 +55,10 @@ class CudaLane {
     bool copy_in(cuda::DevicePointer to, std::span<const std::byte> from, std::string& why) const;
     bool copy_rows(cuda::DevicePointer to, const std::byte* from, std::size_t width,
                    std::string& why) const;
+    /// All of it at once, for who looks at it meanwhile.
+    template <typename Word>
+    bool write_word(cuda::DevicePointer to, std::span<const std::byte> from,
+                    std::string& why) const;
     bool copy_out(std::byte* to, cuda::DevicePointer from, std::size_t bytes,
                   std::string& why) const;
     bool record(cuda::Event event, cuda::Stream stream, std::string& why) const;

@@ -14,7 +14,7 @@ using uverbs::FarAccess;
 
 namespace {
 
-constexpr const char* kBeyond = "beyond the region";
+constexpr const char* kBeyond = "out of bounds";  // short: each access makes a string of it
 
 }  // namespace
 

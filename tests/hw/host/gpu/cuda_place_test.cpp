@@ -104,14 +104,18 @@ TEST_F(CudaPlaceTest, DataAreThereWhenACallReturns) {
 
 TEST_F(CudaPlaceTest, CopiesOfAllSizesAreWholeAndTouchNothingElse) {
     const auto place = open(allocate());
-    for (const std::size_t bytes : {1, 2, 3, 7, 8, 9, 4095, 65535, 65536, 65537}) {
-        ASSERT_TRUE(place->write(0, std::vector<std::byte>(bytes + 2, std::byte{0xee})));
-        const auto data = pattern(bytes);
-        ASSERT_TRUE(place->write(1, data));
-        const auto there = in_gpu(0, bytes + 2);
-        EXPECT_EQ(std::vector<std::byte>(there.begin() + 1, there.end() - 1), data) << bytes;
-        EXPECT_EQ(there.front(), std::byte{0xee}) << bytes;
-        EXPECT_EQ(there.back(), std::byte{0xee}) << bytes;
+    for (const std::size_t at : {1, 4, 8}) {
+        for (const std::size_t bytes : {1, 2, 3, 4, 7, 8, 9, 16, 24, 4095, 65528, 65536, 65537}) {
+            ASSERT_TRUE(place->write(0, std::vector<std::byte>(bytes + at + 1, std::byte{0xee})));
+            const auto data = pattern(bytes);
+            ASSERT_TRUE(place->write(at, data));
+            const auto there = in_gpu(0, at + bytes + 1);
+            const auto begin = there.begin() + static_cast<std::ptrdiff_t>(at);
+            EXPECT_EQ(std::vector<std::byte>(begin, there.end() - 1), data)
+                << bytes << " at " << at;
+            EXPECT_EQ(*(begin - 1), std::byte{0xee}) << bytes << " at " << at;
+            EXPECT_EQ(there.back(), std::byte{0xee}) << bytes << " at " << at;
+        }
     }
 }
 

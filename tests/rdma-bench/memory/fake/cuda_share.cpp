@@ -113,6 +113,18 @@ std::uint64_t add_handle(int fd) {
     return next_handle++;
 }
 
+template <typename Word>
+int write_value(Stream& stream, std::uint64_t to, Word value) {
+    if (to % sizeof value != 0) {
+        return kInvalidValue;
+    }
+    begin(stream, [=] {
+        std::byte* at = reach(to, sizeof value);
+        return at == nullptr ? kIllegalAddress : (std::memcpy(at, &value, sizeof value), kSuccess);
+    });
+    return kSuccess;
+}
+
 }  // namespace
 
 std::byte* fake_host(std::uint64_t address, std::size_t bytes);
@@ -264,6 +276,14 @@ int cuMemcpy2DAsync_v2(const Memcpy2d* copy, Stream* stream) {
         return at == nullptr ? kIllegalAddress : kSuccess;
     });
     return kSuccess;
+}
+int cuStreamWriteValue64_v2(Stream* stream, unsigned long long to, std::uint64_t value,
+                            unsigned /*flags*/) {
+    return write_value(*stream, to, value);
+}
+int cuStreamWriteValue32_v2(Stream* stream, unsigned long long to, std::uint32_t value,
+                            unsigned /*flags*/) {
+    return write_value(*stream, to, value);
 }
 int cuMemHostAlloc(void** at, std::size_t bytes, unsigned /*flags*/) {
     *at = std::malloc(bytes);
