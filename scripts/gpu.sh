@@ -80,7 +80,7 @@ if wanted rates; then
         timeout -s KILL 120 "$dingo" run $(printf -- '--card %s ' $cards) -- "$@" >"$logs/$name.out" 2>&1 || rc=$?
         grep '^|' "$logs/$name.out" >>"$logs/rates" || rc=1
         [ $rc = 0 ] && echo "PASS gpu:$name" || echo "FAIL gpu:$name: $(tail -n 1 "$logs/$name.out")"
-    } 
+    }
     {
         "$dingo" card start alpha --own-process >"$logs/cards.out" 2>&1 && "$dingo" card start beta --own-process >>"$logs/cards.out" 2>&1 ||
             echo "FAIL gpu:cards: $(tail -n 1 "$logs/cards.out")"
