@@ -6,6 +6,8 @@
 #include <cstring>
 #include <thread>
 
+#include "host/driver/far_reads.h"
+
 namespace dingo::gpu {
 namespace {
 
@@ -18,6 +20,10 @@ constexpr unsigned kSpinProcessors = 4;
 /// for the end of the time slice of other processes: 2.4 ms were measured on an H100. Rows go by
 /// the copy engine.
 constexpr std::size_t kRows = std::size_t{64} << 10;
+
+// What the mover joins, and what is fetched ahead, fits a pinned buffer.
+static_assert(CudaBuffers::kLarge >= uverbs::Mover::kMostJoined &&
+              CudaBuffers::kLarge >= uverbs::FarReads::kPiece);
 
 Nanoseconds spin() {
     return std::thread::hardware_concurrency() >= kSpinProcessors ? kSpin : 0;
