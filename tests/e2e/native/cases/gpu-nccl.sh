@@ -45,8 +45,8 @@ else
     for vmm in 0 1; do
         plain "nvshmem: put, get, atomics over IBRC, CUDA_VMM $vmm" "NVSHMEM_BOOTSTRAP=UID NVSHMEM_REMOTE_TRANSPORT=ibrc NVSHMEM_IB_ENABLE_IBGDA=0 \
             NVSHMEM_DISABLE_P2P=1 NVSHMEM_DISABLE_NVLS=1 NVSHMEM_HCA_PREFIX=rank NVSHMEM_SYMMETRIC_SIZE=64M NVSHMEM_DISABLE_CUDA_VMM=$((1 - vmm)) \
-            LD_LIBRARY_PATH=$shmem/lib $dingo run --cluster 2 -- sh -c 'for r in 0 1; do LOCAL_RANK=\$r $logs/shmem $logs/uid$vmm & done; wait'" \
-            '^PE 0 of 2: every word and atomic is right'
+            LD_LIBRARY_PATH=$shmem/lib $dingo run --cluster 2 -- sh -c 'for r in 0 1; do LOCAL_RANK=\$r $logs/shmem $logs/uid$vmm & done; wait' 2>&1 |
+            tee $logs/shmem$vmm.log | grep -c '^PE . of 2: every word and atomic is right'" '^2$'
     done
 fi
 limit=60
