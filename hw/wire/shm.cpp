@@ -145,26 +145,36 @@ class ShmWire final : public Wire, private LocalMember {
     void end_frame_without_icrc(std::size_t len) override { send(len, kShmNoIcrc); }
 
     bool takes_references() const override {
-        return target_ != nullptr && target_->tx().local() && !needs_icrc_;
+        return target_ != nullptr && target_->takes_references() && !needs_icrc_;
     }
     void end_frame_referring(std::size_t len, std::size_t offset,
                              std::span<const std::byte> payload) override {
         const std::uint64_t mac = destination_of(room_);
         auto* const to = target_;
-        if (to == nullptr || (mac & kGroupBit) != 0 || find(mac) != to) {
+        const bool goes_there = to != nullptr && (mac & kGroupBit) == 0 && find(mac) == to;
+        std::optional<ShmReference> reference;
+        if (goes_there)
+            reference = to->tx().local() ? ShmReference{} : to->reference(payload);
+        if (!reference) {
             std::memcpy(&room_[offset], payload.data(), payload.size());
             send(len, kShmNoIcrc);
             return;
         }
         guess_ = to;
-        to->tx().commit_referring(len, offset, payload);
+        to->tx().commit_referring(len, offset, payload, reference->word());
+        if (to->tx().unpublished() >= kPublishBytes && !to->tx().local())
+            to->publish();
         sent(len);
+        stats_.tx_referred++;
         target_ = nullptr;
     }
     void gather() override {
-        for (const auto& peer : peers_)
-            if (peer->ready() && peer->tx().local())
-                peer->tx().gather();
+        for (const auto& peer : peers_) {
+            if (!peer->ready() || !peer->tx().has_references() || peer->gone())
+                continue;
+            peer->gather();
+            any_gone_ |= peer->gone();
+        }
     }
 
     int fd() const override { return epoll_.get(); }
@@ -251,8 +261,8 @@ class ShmWire final : public Wire, private LocalMember {
     void advance(Nanoseconds now) override { now_ = now; }
 
     std::string describe() const override {
-        return fmt::format("shm {} ({}){}", net_, path_.parent_path().string(),
-                           own_.wants_icrc ? ", icrc=on" : "");
+        return fmt::format("shm {} ({}){}{}", net_, path_.parent_path().string(),
+                           own_.wants_icrc ? ", icrc=on" : "", own_.references ? "" : ", refs=off");
     }
     WireStats stats() const override { return stats_; }
 
@@ -369,6 +379,8 @@ class ShmWire final : public Wire, private LocalMember {
                 any_gone_ |= peer->gone();
             }
         }
+        for (const auto& peer : peers_)
+            peer->tell();
         if (n > 0)
             ask_peers();
     }
@@ -399,7 +411,7 @@ class ShmWire final : public Wire, private LocalMember {
                 log_limit_.warn("shm wire: {}", what);
             if (peer->bad()) {
                 stats_.rx_errors++;
-            } else if (peer->ready() && !peer->rx().empty()) {
+            } else if (peer->ready() && !peer->rx().empty() && !peer->rx().gathering()) {
                 any_gone_ = true;
                 return false;
             }
@@ -428,11 +440,7 @@ class ShmWire final : public Wire, private LocalMember {
             } else {
                 stats_.rx_frames++;
                 stats_.rx_bytes += frame.size();
-                // The engine finds that a frame without the ICRC that was asked for is wrong.
-                if (rx.flags() == 0 || own_.wants_icrc)
-                    sink.on_frame(frame);
-                else
-                    sink.on_frame_without_icrc(frame, rx.payload());
+                deliver(peer, frame, sink);
             }
             rx.pop();
             done++;
@@ -442,6 +450,25 @@ class ShmWire final : public Wire, private LocalMember {
         peer.release();
         any_gone_ |= peer.gone();
         return done;
+    }
+
+    void deliver(ShmPeer& peer, std::span<const std::byte> frame, FrameSink& sink) {
+        ShmConsumer& rx = peer.rx();
+        const std::byte* payload = nullptr;
+        if ((rx.flags() & kShmElsewhere) != 0) {
+            payload = reinterpret_cast<const std::byte*>(rx.payload());
+        } else if ((rx.flags() & kShmHandedOver) != 0) {
+            payload = peer.referred(rx.payload());
+            if (payload == nullptr) {
+                peer.break_off();
+                return;
+            }
+        }
+        // The engine finds that a frame without the ICRC that was asked for is wrong.
+        if (rx.flags() == 0 || own_.wants_icrc)
+            sink.on_frame(frame);
+        else
+            sink.on_frame_without_icrc(frame, payload);
     }
 
     /// The peer that the next frame probably goes to: the one that the last frame went to.
@@ -590,17 +617,31 @@ class ShmWire final : public Wire, private LocalMember {
 
 }  // namespace
 
+namespace {
+
+/// Takes `name`, the last option of `args`, off it if it is that. True: it has the value `other`
+/// instead of auto.
+bool take_option(std::string_view& args, std::string_view name, std::string_view other) {
+    const std::size_t at = args.rfind(',');
+    if (at == args.npos || !args.substr(at).starts_with(name))
+        return false;
+    const std::string_view value = args.substr(at + name.size());
+    if (value != "auto" && value != other)
+        throw WireError(fmt::format(
+            "shm wire '{}': {} is auto or {}; write shm[:NET][,icrc=auto|on][,refs=auto|off]", args,
+            name.substr(1, name.size() - 2), other));
+    args = args.substr(0, at);
+    return value == other;
+}
+
+}  // namespace
+
 std::unique_ptr<Wire> make_shm_wire(std::string_view args, const WireOptions& options) {
-    ShmCard own{options.mac, false};
-    constexpr std::string_view kIcrc = ",icrc=";
-    if (const std::size_t at = args.rfind(kIcrc); at != args.npos) {
-        const std::string_view mode = args.substr(at + kIcrc.size());
-        if (mode != "auto" && mode != "on")
-            throw WireError(fmt::format(
-                "shm wire '{}': icrc is auto or on; write shm[:NET][,icrc=auto|on]", args));
-        own.wants_icrc = mode == "on";
-        args = args.substr(0, at);
-    }
+    ShmCard own;
+    own.mac = options.mac;
+    own.wants_icrc = take_option(args, ",icrc=", "on");
+    own.references = !take_option(args, ",refs=", "off");
+    own.wants_icrc |= take_option(args, ",icrc=", "on");
     return std::make_unique<ShmWire>(args.empty() ? "default" : args, own, options.local);
 }
 

@@ -17,8 +17,9 @@ namespace dingo {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x44534d48;  // "DSMH"
-constexpr std::uint32_t kVersion = 2;
-constexpr std::uint64_t kWantsIcrc = 1;                       // flag of a hello
+constexpr std::uint32_t kVersion = 3;
+constexpr std::uint64_t kWantsIcrc = 1;  // flags of a hello
+constexpr std::uint64_t kReferences = 2;
 constexpr ssize_t kVersionBytes = 2 * sizeof(std::uint32_t);  // of a hello, with the magic
 constexpr std::size_t kMemoryBytes = 2 * kShmDirectionBytes;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
@@ -63,6 +64,26 @@ ForeignFd descriptor_of(msghdr& msg) {
     return out;
 }
 
+/// Whole, with a descriptor that is not -1; false: not now.
+bool send_message(int socket, std::span<const std::byte> bytes, int fd) {
+    iovec iov{const_cast<std::byte*>(bytes.data()), bytes.size()};
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control{};
+    msghdr msg{};
+    msg.msg_iov = &iov;
+    msg.msg_iovlen = 1;
+    if (fd >= 0) {
+        msg.msg_control = control.data();
+        msg.msg_controllen = control.size();
+        cmsghdr* const c = CMSG_FIRSTHDR(&msg);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(sizeof(int));
+        std::memcpy(CMSG_DATA(c), &fd, sizeof fd);
+    }
+    return ::sendmsg(socket, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+           static_cast<ssize_t>(bytes.size());
+}
+
 }  // namespace
 
 std::unique_ptr<ShmPeer> ShmPeer::connect(const std::string& address, const ShmCard& own) {
@@ -97,7 +118,7 @@ std::pair<std::unique_ptr<ShmPeer>, std::unique_ptr<ShmPeer>> ShmPeer::local_pai
 
 ShmPeer::~ShmPeer() {
     if (other_ != nullptr) {
-        tx_->gather();
+        gather();
         other_->other_ = nullptr;
         other_->gone_ = true;
         other_->kicked_ = true;
@@ -106,6 +127,11 @@ ShmPeer::~ShmPeer() {
 
 void ShmPeer::use(std::shared_ptr<std::byte> memory, bool ours, bool local) {
     memory_ = std::move(memory);
+    if (!local) {
+        offers_ = std::make_unique<ShmOffers>();
+        takings_ = std::make_unique<ShmTakings>();
+        look_at_user();
+    }
     // The maker sends in the first half.
     tx_.emplace(memory_.get() + (ours ? 0 : kShmDirectionBytes), local);
     rx_.emplace(memory_.get() + (ours ? kShmDirectionBytes : 0), local);
@@ -123,24 +149,22 @@ bool ShmPeer::map(int memory, bool ours) {
     return true;
 }
 
+// Memory of clients goes to cards of this user only, who could read it with ptrace, too.
+void ShmPeer::look_at_user() {
+    ucred peer{};
+    socklen_t len = sizeof peer;
+    same_user_ = ::getsockopt(socket_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
+                 peer.uid == ::geteuid();
+}
+
 bool ShmPeer::send_hello(int memory) {
-    Hello hello{kMagic, kVersion, own_.mac, kShmRingBytes, own_.wants_icrc ? kWantsIcrc : 0};
-    iovec iov{&hello, sizeof hello};
-    Control control{};
-    msghdr msg{};
-    msg.msg_iov = &iov;
-    msg.msg_iovlen = 1;
-    if (memory >= 0) {
-        msg.msg_control = control.bytes.data();
-        msg.msg_controllen = CMSG_SPACE(sizeof(int));
-        cmsghdr* const c = CMSG_FIRSTHDR(&msg);
-        c->cmsg_level = SOL_SOCKET;
-        c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(sizeof(int));
-        std::memcpy(CMSG_DATA(c), &memory, sizeof memory);
-    }
-    return ::sendmsg(socket_.get(), &msg, MSG_NOSIGNAL | MSG_DONTWAIT) ==
-           static_cast<ssize_t>(sizeof hello);
+    const Hello hello{kMagic, kVersion, own_.mac, kShmRingBytes,
+                      (own_.wants_icrc ? kWantsIcrc : 0) | (own_.references ? kReferences : 0)};
+    return send_message(socket_.get(), std::as_bytes(std::span(&hello, 1)), memory);
+}
+
+bool ShmPeer::send(const ShmSlotMessage& message, int fd) {
+    return send_message(socket_.get(), std::as_bytes(std::span(&message, 1)), fd);
 }
 
 // It is told of our version, too, so that its log can say so.
@@ -169,7 +193,7 @@ std::string ShmPeer::stranger() const {
 
 void ShmPeer::take_hello(const Hello& hello, int memory) {
     if (hello.magic != kMagic || hello.ring_bytes != kShmRingBytes ||
-        (hello.flags & ~kWantsIcrc) != 0 || mac() != 0 || hello.mac == 0) {
+        (hello.flags & ~(kWantsIcrc | kReferences)) != 0 || mac() != 0 || hello.mac == 0) {
         bad_ = true;
         return;
     }
@@ -177,12 +201,48 @@ void ShmPeer::take_hello(const Hello& hello, int memory) {
         bad_ = true;
         return;
     }
-    card_ = {hello.mac, (hello.flags & kWantsIcrc) != 0};
+    card_ = {hello.mac, (hello.flags & kWantsIcrc) != 0, (hello.flags & kReferences) != 0};
+}
+
+bool ShmPeer::take_message(const ShmSlotMessage& message, int fd) {
+    switch (message.kind) {
+        case ShmSlotMessage::kOffer:
+        case ShmSlotMessage::kWithdraw:
+            if (!own_.references || unsent_.size() >= 2 * kShmSlots)
+                return false;  // as our hello says; it reads no answers
+            if (const auto answer = takings_->take(message, fd); answer)
+                unsent_.push_back(*answer);
+            else
+                return false;
+            return true;
+        case ShmSlotMessage::kTaken:
+        case ShmSlotMessage::kRefused:
+        case ShmSlotMessage::kReturned:
+            return offers_->answer(message);
+        default:
+            return false;
+    }
+}
+
+void ShmPeer::tell() {
+    if (!ready() || tx_->local() || gone())
+        return;
+    std::size_t told = 0;
+    while (told < unsent_.size() && send(unsent_[told], -1))
+        told++;
+    unsent_.erase(unsent_.begin(), unsent_.begin() + static_cast<std::ptrdiff_t>(told));
+    offers_->withdraw_gone([this](const auto& m, int fd) { return send(m, fd); });
 }
 
 void ShmPeer::service() {
+    const auto slot_message = [](const Hello& received) {
+        ShmSlotMessage out;
+        std::memcpy(static_cast<void*>(&out), &received, sizeof out);
+        return out;
+    };
     for (unsigned i = 0; i < kMessagesAtOnce && !gone(); i++) {
         Hello hello{};
+        static_assert(sizeof(ShmSlotMessage) < sizeof hello);
         iovec iov{&hello, sizeof hello};
         Control control{};
         msghdr msg{};
@@ -202,6 +262,8 @@ void ShmPeer::service() {
             refuse_version(hello.version);  // whatever else it says
         else if (got == static_cast<ssize_t>(sizeof hello))
             take_hello(hello, memory.get());
+        else if (got == static_cast<ssize_t>(sizeof(ShmSlotMessage)) && ready())
+            bad_ = !take_message(slot_message(hello), memory.get());
         else if (got != 1 || !ready())
             bad_ = true;
     }

@@ -4,8 +4,8 @@
 //
 // The later card connects, creates the memory and sends it with its hello. The earlier card maps it
 // if it is sealed and of the right size, and answers with a hello. After that, each message of one
-// byte is a kick: look at the rings. Unlike an eventfd, a socket shows the peer's death and cannot
-// be made to block us.
+// byte is a kick: look at the rings; others are about memory (shm_segments.h). Unlike an eventfd, a
+// socket shows the peer's death and cannot be made to block us.
 //
 // Two cards that one thread serves need none of this: they have the rings alone, and a kick is a
 // flag (local_pair).
@@ -16,9 +16,11 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/foreign_fd.h"
 #include "wire/shm_ring.h"
+#include "wire/shm_segments.h"
 
 namespace dingo {
 
@@ -26,6 +28,7 @@ namespace dingo {
 struct ShmCard {
     std::uint64_t mac = 0;
     bool wants_icrc = false;  ///< in all frames that it receives
+    bool references = true;   ///< takes clients' memory of cards of its user, and hands it over
 };
 
 class ShmPeer {
@@ -55,6 +58,23 @@ class ShmPeer {
     /// It wants an ICRC in all frames, or has not yet said that it does not.
     [[nodiscard]] bool wants_icrc() const { return mac() == 0 || card_.wants_icrc; }
 
+    /// Payloads may stay in memory: where the peer is in this thread, or takes what it is handed.
+    [[nodiscard]] bool takes_references() const {
+        return tx_->local() || (own_.references && card_.references && same_user_);
+    }
+    /// How the peer finds `payload` in memory that it was handed; empty: it cannot. Not local.
+    std::optional<ShmReference> reference(std::span<const std::byte> payload) {
+        return offers_->find(payload, [this](const auto& m, int fd) { return send(m, fd); });
+    }
+    /// The payload of a received frame; nullptr: it is nowhere. Not local.
+    [[nodiscard]] const std::byte* referred(std::uint64_t word) const {
+        return takings_->at(ShmReference::of(word));
+    }
+    /// It has broken the protocol.
+    void break_off() { bad_ = true; }
+    /// Takes back all that was referred to; what does not get on is cut off.
+    void gather() { bad_ = !tx_->gather() || bad_; }
+
     ShmProducer& tx() { return *tx_; }
     ShmConsumer& rx() { return *rx_; }
 
@@ -69,8 +89,10 @@ class ShmPeer {
             kick();
     }
 
-    /// The socket is readable: hellos and kicks.
+    /// The socket is readable: hellos, kicks, memory.
     void service();
+    /// Tells the peer what memory is gone, and what it could not be told before.
+    void tell();
 
     /// Kicked by a card of this thread since the last clear_kick().
     [[nodiscard]] bool kicked() const { return kicked_; }
@@ -90,6 +112,9 @@ class ShmPeer {
     };
 
     void kick();
+    bool send(const ShmSlotMessage& message, int fd);
+    bool take_message(const ShmSlotMessage& message, int fd);
+    void look_at_user();
     bool map(int memory, bool ours);
     void use(std::shared_ptr<std::byte> memory, bool ours, bool local);
     bool send_hello(int memory);
@@ -102,6 +127,11 @@ class ShmPeer {
     std::shared_ptr<std::byte> memory_;  // of both ends, where they are local
     std::optional<ShmProducer> tx_;
     std::optional<ShmConsumer> rx_;
+    // Not at a local end.
+    std::unique_ptr<ShmOffers> offers_;
+    std::unique_ptr<ShmTakings> takings_;
+    std::vector<ShmSlotMessage> unsent_;  // answers for which the socket had no room
+    bool same_user_ = false;
     ShmPeer* other_ = nullptr;  // the other local end, while it lives
     bool kicked_ = false;
     bool gone_ = false;

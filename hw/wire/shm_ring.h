@@ -40,6 +40,14 @@ inline constexpr std::size_t kShmDirectionBytes = kShmDataOffset + kShmRingBytes
 inline constexpr std::uint32_t kShmNoIcrc = 1;  ///< a RoCE frame without ICRC
 /// Its payload is not in it, but at an address of this process. In thread-local rings only.
 inline constexpr std::uint32_t kShmElsewhere = 2;
+/// Its payload is not in it, but in memory that the producer's card has handed over
+/// (shm_segments.h). In rings between processes only.
+inline constexpr std::uint32_t kShmHandedOver = 4;
+/// Of one with kShmHandedOver: the consumer reads it, until it has read it; the producer takes the
+/// payload into it. Who finds kShmHandedOver alone and sets the other bit has it.
+inline constexpr std::uint32_t kShmReading = 8;
+inline constexpr std::uint32_t kShmRead = 16;
+inline constexpr std::uint32_t kShmGathering = 32;
 
 /// What both sides know of a ring.
 class ShmRing {
@@ -61,17 +69,36 @@ class ShmRing {
         std::uint32_t flags;
     };
     static_assert(sizeof(Mark) == sizeof(std::uint64_t));
-    /// Behind it, with kShmElsewhere: the payload's address.
+    /// Behind it, with kShmElsewhere: the payload's address; with kShmHandedOver: where it is.
     static constexpr std::size_t kAddressOffset = sizeof(Mark);
     static_assert(kAddressOffset + sizeof(const std::byte*) <= kAlign);
+    static_assert(sizeof(const std::byte*) == sizeof(std::uint64_t));
 
     static constexpr std::size_t record_size(std::size_t len) {
         return kAlign + (len + kAlign - 1) / kAlign * kAlign;
     }
 
+    /// The other process may change it at any time: read once, written whole.
+    [[nodiscard]] Mark load_mark(std::uint64_t at) const {
+        return std::bit_cast<Mark>(__atomic_load_n(word(at), __ATOMIC_ACQUIRE));
+    }
+    void store_mark(std::uint64_t at, Mark mark) {
+        __atomic_store_n(word(at), std::bit_cast<std::uint64_t>(mark), __ATOMIC_RELEASE);
+    }
+    [[nodiscard]] bool change_mark(std::uint64_t at, Mark from, Mark to) {
+        auto expected = std::bit_cast<std::uint64_t>(from);
+        return __atomic_compare_exchange_n(word(at), &expected, std::bit_cast<std::uint64_t>(to),
+                                           false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    }
+
     ShmRingHeader& header_;
     std::byte* const data_;
     bool bad_ = false;
+
+  private:
+    [[nodiscard]] std::uint64_t* word(std::uint64_t at) const {
+        return reinterpret_cast<std::uint64_t*>(data_ + (at & kMask));
+    }
 };
 
 class ShmProducer : public ShmRing {
@@ -109,32 +136,23 @@ class ShmProducer : public ShmRing {
         head_ = reserved_ + record_size(len);
     }
 
-    /// In a thread-local ring, instead of commit(): the frame's bytes from `offset` on are at
-    /// `payload`.
-    void commit_referring(std::size_t len, std::size_t offset, std::span<const std::byte> payload) {
-        const std::byte* const address = payload.data();
-        std::memcpy(data_ + (reserved_ & kMask) + kAddressOffset, &address, sizeof address);
-        const std::uint64_t tail = header_.tail.load(std::memory_order_relaxed);
+    /// Instead of commit(): the frame's bytes from `offset` on are at `payload`; in a ring between
+    /// processes the peer finds them at `reference` (ShmReference::word()).
+    void commit_referring(std::size_t len, std::size_t offset, std::span<const std::byte> payload,
+                          std::uint64_t reference = 0) {
+        const std::uint64_t where =
+            local_ ? reinterpret_cast<std::uintptr_t>(payload.data()) : reference;
+        std::memcpy(data_ + (reserved_ & kMask) + kAddressOffset, &where, sizeof where);
+        const std::uint64_t tail = local_ ? header_.tail.load(std::memory_order_relaxed) : tail_;
         while (!references_.empty() && references_.front().at < tail)
             references_.pop_front();
-        references_.push_back({reserved_, offset, payload});
-        commit(len, kShmNoIcrc | kShmElsewhere);
+        references_.push_back({reserved_, len, offset, payload});
+        commit(len, kShmNoIcrc | (local_ ? kShmElsewhere : kShmHandedOver));
     }
-    /// Takes the payloads that are elsewhere into the frames that were not received.
-    void gather() {
-        const std::uint64_t tail = header_.tail.load(std::memory_order_relaxed);
-        for (const Reference& r : references_) {
-            std::byte* const record = data_ + (r.at & kMask);
-            if (r.at < tail)
-                continue;
-            std::memcpy(record + kAlign + r.offset, r.payload.data(), r.payload.size());
-            Mark mark;
-            std::memcpy(&mark, record, sizeof mark);
-            mark.flags &= ~kShmElsewhere;
-            std::memcpy(record, &mark, sizeof mark);
-        }
-        references_.clear();
-    }
+    /// Takes the payloads that are elsewhere into the frames that were not received. False: the
+    /// peer is at one of them and does not get on.
+    [[nodiscard]] bool gather();
+    [[nodiscard]] bool has_references() const { return !references_.empty(); }
     [[nodiscard]] bool local() const { return local_; }
 
     /// Bytes that are committed and not shown yet.
@@ -167,9 +185,6 @@ class ShmProducer : public ShmRing {
         return local_ && (head_ & kMask) >= kLocalBytes &&
                header_.tail.load(std::memory_order_relaxed) == head_;
     }
-    void store_mark(std::uint64_t at, Mark mark) {
-        std::memcpy(data_ + (at & kMask), &mark, sizeof mark);
-    }
 
     std::uint64_t head_ = 0;
     std::uint64_t reserved_ = 0;
@@ -180,9 +195,11 @@ class ShmProducer : public ShmRing {
 
     struct Reference {
         std::uint64_t at;    // of its record
+        std::size_t len;     // of the frame
         std::size_t offset;  // in the frame
         std::span<const std::byte> payload;
     };
+    bool gather(const Reference& reference);
     std::deque<Reference> references_;  // a part of them may be received already
 };
 
@@ -190,42 +207,60 @@ class ShmConsumer : public ShmRing {
   public:
     /// `local`: the producer is in this thread.
     explicit ShmConsumer(std::byte* memory, bool local = false)
-        : ShmRing(memory), flags_known_(local ? kShmNoIcrc | kShmElsewhere : kShmNoIcrc) {}
+        : ShmRing(memory), payload_flag_(local ? kShmElsewhere : kShmHandedOver) {}
 
-    /// The oldest frame; empty when there is none, or when the ring is bad. The producer can change
-    /// it at any time, so a parser must read each field once.
+    /// The oldest frame; empty when there is none, when the producer gathers its payload, or when
+    /// the ring is bad. The producer can change it at any time, so a parser must read each field
+    /// once.
     std::span<const std::byte> front() {
         if (tail_ == head_ && !look())
             return {};
-        Mark mark = load_mark();
+        Mark mark = load_mark(tail_);
         if (mark.length == kSkip) {
             const std::size_t to_end = kShmRingBytes - (tail_ & kMask);
             if (head_ - tail_ <= to_end)
                 return fail();
             tail_ += to_end;
-            mark = load_mark();
+            mark = load_mark(tail_);
+        }
+        const bool mine = reading_;  // it was asked for before
+        if (payload_flag_ == kShmHandedOver && (mark.flags & kShmHandedOver) != 0 && !mine) {
+            if ((mark.flags & kShmGathering) != 0)
+                return {};
+            const Mark reading{mark.length, mark.flags | kShmReading};
+            if (!change_mark(tail_, mark, reading))
+                return {};
+            reading_ = true;
+        } else if (mine) {
+            mark.flags &= ~kShmReading;
         }
         const std::size_t record = record_size(mark.length);
-        if (mark.length > kMaxFrame || mark.length == 0 || (mark.flags & ~flags_known_) != 0 ||
-            record > head_ - tail_ || record > kShmRingBytes - (tail_ & kMask))
+        if (mark.length > kMaxFrame || mark.length == 0 ||
+            (mark.flags & ~(kShmNoIcrc | payload_flag_)) != 0 || record > head_ - tail_ ||
+            record > kShmRingBytes - (tail_ & kMask))
             return fail();
         record_ = record;
+        length_ = mark.length;
         flags_ = mark.flags;
         return {data_ + (tail_ & kMask) + kAlign, mark.length};
     }
 
     /// Of the frame that front() gave.
     [[nodiscard]] std::uint32_t flags() const { return flags_; }
-    /// Where its payload is; null: in the frame.
-    [[nodiscard]] const std::byte* payload() const {
-        const std::byte* address = nullptr;
-        if ((flags_ & kShmElsewhere) != 0)
-            std::memcpy(&address, data_ + (tail_ & kMask) + kAddressOffset, sizeof address);
-        return address;
+    /// Where its payload is, with kShmElsewhere an address, with kShmHandedOver what
+    /// ShmReference::of() takes; 0: in the frame.
+    [[nodiscard]] std::uint64_t payload() const {
+        return (flags_ & payload_flag_) != 0 ? __atomic_load_n(payload_word(), __ATOMIC_RELAXED)
+                                             : 0;
     }
 
     /// Is done with the oldest frame.
-    void pop() { tail_ += record_; }
+    void pop() {
+        if (reading_)
+            store_mark(tail_, {length_, flags_ | kShmRead});
+        reading_ = false;
+        tail_ += record_;
+    }
 
     /// Gives the space of popped frames back. True: the producer waits for it, kick it.
     [[nodiscard]] bool release() {
@@ -239,6 +274,10 @@ class ShmConsumer : public ShmRing {
     [[nodiscard]] std::size_t unreleased() const { return tail_ - released_; }
 
     [[nodiscard]] bool empty() { return bad_ || (tail_ == head_ && !look()); }
+    /// The producer gathers the oldest frame's payload, or has died in doing so.
+    [[nodiscard]] bool gathering() {
+        return !empty() && (load_mark(tail_).flags & kShmGathering) != 0;
+    }
 
     /// Asks to be kicked when a frame comes. False: one is here.
     [[nodiscard]] bool arm() {
@@ -269,18 +308,18 @@ class ShmConsumer : public ShmRing {
         bad_ = true;
         return {};
     }
-    /// Read once: the other process may write it meanwhile.
-    [[nodiscard]] Mark load_mark() const {
-        return std::bit_cast<Mark>(__atomic_load_n(
-            reinterpret_cast<const std::uint64_t*>(data_ + (tail_ & kMask)), __ATOMIC_RELAXED));
+    [[nodiscard]] const std::uint64_t* payload_word() const {
+        return reinterpret_cast<const std::uint64_t*>(data_ + (tail_ & kMask) + kAddressOffset);
     }
 
     std::uint64_t head_ = 0;  // as last seen and checked
     std::uint64_t tail_ = 0;
     std::uint64_t released_ = 0;
     std::size_t record_ = 0;
+    std::uint32_t length_ = 0;
     std::uint32_t flags_ = 0;
-    const std::uint32_t flags_known_;
+    bool reading_ = false;  ///< the oldest frame is marked as being read
+    const std::uint32_t payload_flag_;
 };
 
 }  // namespace dingo

@@ -27,11 +27,13 @@ std::unique_ptr<Wire> plain(std::string_view args, const WireOptions&) {
 }
 
 constexpr std::array kForms{
-    WireForm{"shm", "shm[:NET][,icrc=auto|on]",
+    WireForm{"shm", "shm[:NET][,icrc=auto|on][,refs=auto|off]",
              "an Ethernet segment in shared memory: all cards of this host that name the same NET\n"
              "(default: default) in the same $DINGO_RUN; NET may also be an absolute path.\n"
              "The fastest one; loses nothing unless a card stops. icrc=auto: frames have an ICRC\n"
-             "only while they are captured or disturbed",
+             "only while they are captured or disturbed. refs=auto: payloads stay in clients' "
+             "memory, which\n"
+             "the card of the same user at the other end maps for reading",
              make_shm_wire, true},
     WireForm{
         "roce", "roce[:IP[%IF]][,gso=auto|on|off][,guard=on|off]",

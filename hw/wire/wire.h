@@ -72,6 +72,7 @@ struct WireStats {
     std::uint64_t tx_errors = 0;    ///< lost: the kernel refused the frame
     std::uint64_t tx_dropped = 0;   ///< lost: a peer on a shm segment took nothing for too long
     std::uint64_t tx_not_roce = 0;  ///< lost: the wire carries RoCE v2 packets only
+    std::uint64_t tx_referred = 0;  ///< of tx_frames: the payload stayed in the client's memory
     std::uint64_t rx_frames = 0;
     std::uint64_t rx_bytes = 0;
     std::uint64_t rx_short = 0;      ///< dropped: less than kMinFrame
@@ -93,6 +94,7 @@ void for_each_counter(const WireStats& s, Fn&& fn) {
     fn("tx_errors", s.tx_errors);
     fn("tx_dropped", s.tx_dropped);
     fn("tx_not_roce", s.tx_not_roce);
+    fn("tx_referred", s.tx_referred);
     fn("rx_frames", s.rx_frames);
     fn("rx_bytes", s.rx_bytes);
     fn("rx_short", s.rx_short);

@@ -7,16 +7,21 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <utility>
 
 #include "base/elsewhere.h"
 #include "base/errno_error.h"
+#include "base/exported_memory.h"
 #include "host/driver/queue_memory.h"
 
 namespace dingo::uverbs {
 namespace {
+
+constexpr std::size_t kLeastExported = 16UL * 1024;
 
 std::shared_ptr<SharedMapping> map_file(int fd, std::uint64_t offset, std::uint64_t length,
                                         bool writable, const std::shared_ptr<Account>& account) {
@@ -45,7 +50,28 @@ bool open_for_writing(int fd) {
 }  // namespace
 
 SharedMapping::~SharedMapping() {
+    if (exported_ != 0) {
+        exported_memory().remove(exported_);
+    }
     unmap_elsewhere(bytes_.data(), bytes_.size());
+}
+
+void SharedMapping::export_from(int fd, std::uint64_t offset,
+                                const std::shared_ptr<Account>& account) {
+    // Smaller ones are not worth a descriptor: payloads of less are copied.
+    if (bytes_.size() < kLeastExported) {
+        return;
+    }
+    UniqueFd file(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file || in_reserve(file.get())) {
+        return;
+    }
+    try {
+        descriptor_ = Charge(account, process_quotas().descriptors);
+    } catch (const ErrnoError&) {
+        return;
+    }
+    exported_ = exported_memory().add(bytes_, std::move(file), offset);
 }
 
 void SegmentCache::forget_dead() {
@@ -81,6 +107,7 @@ std::shared_ptr<SharedMapping> SegmentCache::map_one(const SharedSegment& s, boo
     if (mapping == nullptr) {
         throw ErrnoError(errno == ENOMEM ? ENOMEM : EINVAL);
     }
+    mapping->export_from(s.fd, s.offset, account);
     forget_dead();
     live_[key] = mapping;
     return mapping;

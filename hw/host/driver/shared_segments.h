@@ -34,10 +34,15 @@ class SharedMapping {
     [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
     /// False: the descriptor was not open for writing.
     [[nodiscard]] bool writable() const { return writable_; }
+    /// From now on cards of this user's other processes may be shown it (exported_memory()). It is
+    /// `fd`'s from `offset` on. Does nothing where that is not possible.
+    void export_from(int fd, std::uint64_t offset, const std::shared_ptr<Account>& account);
 
   private:
     Charge mapping_;
     Charge memory_;
+    Charge descriptor_;
+    std::uint64_t exported_ = 0;  ///< its number there; 0: none
     std::span<std::byte> bytes_;
     bool writable_;
 };

@@ -6,32 +6,6 @@
 namespace dingo::test {
 namespace {
 
-/// Frames by the way in which they came.
-class SortingSink final : public FrameSink {
-  public:
-    void on_frame(std::span<const std::byte> frame) override {
-        with.emplace_back(frame.begin(), frame.end());
-    }
-    void on_frame_without_icrc(std::span<const std::byte> frame,
-                               const std::byte* payload) override {
-        elsewhere.push_back(payload);
-        without.emplace_back(frame.begin(), frame.end());
-    }
-    std::vector<Frame> with;
-    std::vector<Frame> without;
-    std::vector<const std::byte*> elsewhere;  ///< payloads of those
-};
-
-/// An RC WRITE from card 1 to card 2; without ICRC, as an engine leaves it.
-Frame bare_frame(unsigned psn = 1) {
-    packet::NetworkPath on = path();
-    on.dmac = packet::Mac::from_u64(kMac + 2);
-    Frame out =
-        roce_frame(fmt::format("RC_RDMA_WRITE_MIDDLE qpn=17 psn={} payload=pattern:1024", psn), on);
-    std::fill(out.end() - packet::kIcrcBytes, out.end(), std::byte{0});
-    return out;
-}
-
 bool icrc_fits(const Frame& frame) {
     packet::Packet p;
     return packet::parse(frame, p) == packet::ParseResult::kRoce && packet::icrc_check(frame, p);
@@ -44,13 +18,6 @@ void send_bare(Wire& wire, const Frame& frame) {
     std::copy(frame.begin(), frame.end(), room.begin());
     wire.end_frame_without_icrc(frame.size());
     wire.flush();
-}
-
-SortingSink sorted(Wire& wire) {
-    SortingSink sink;
-    for (int i = 0; i < 200; i++)
-        wire.receive(sink, 256);
-    return sink;
 }
 
 TEST_F(Shm, CardsOfOneHostLeaveTheIcrcOut) {
@@ -224,21 +191,6 @@ TEST_F(ShmLocal, CardsOfOneThreadLeaveTheIcrcOutUnlessOneWantsIt) {
 }
 
 /// Sends bare_frame() with its payload left in `payload`.
-void send_referring(Wire& wire, std::span<const std::byte> payload, Frame frame = bare_frame()) {
-    const std::size_t offset = frame.size() - packet::kIcrcBytes - payload.size();
-    std::fill_n(frame.begin() + static_cast<std::ptrdiff_t>(offset), payload.size(), std::byte{0});
-    const std::span<std::byte> room = wire.begin_frame(frame.size());
-    ASSERT_FALSE(room.empty());
-    ASSERT_TRUE(wire.takes_references());
-    std::copy(frame.begin(), frame.end(), room.begin());
-    wire.end_frame_referring(frame.size(), offset, payload);
-    wire.flush();
-}
-
-Frame payload_of(const Frame& frame) {
-    return {frame.end() - packet::kIcrcBytes - 1024, frame.end() - packet::kIcrcBytes};
-}
-
 TEST_F(ShmLocal, PayloadsStayInMemoryUntilTheyAreReceived) {
     const auto a = local(1);
     const auto b = local(2);
@@ -304,15 +256,6 @@ TEST_F(ShmLocal, LayersAndOtherCardsGetWholeFrames) {
     send_referring(*a, payload, other);
     EXPECT_EQ(sorted(*c).without, std::vector<Frame>{other});
     EXPECT_EQ(sorted(*b).with.size(), 1U);
-}
-
-TEST_F(Shm, NoPayloadStaysBehindForACardOfAnotherProcess) {
-    const auto a = card(1);
-    const auto b = card(2);
-    settle({a.get(), b.get()});
-    ASSERT_FALSE(a->begin_frame(100).empty());
-    EXPECT_FALSE(a->takes_references());
-    a->end_frame(0);
 }
 
 }  // namespace

@@ -24,10 +24,60 @@
 #include "support.h"
 #include "wire/local_segments.h"
 #include "wire/shm_ring.h"
+#include "wire/shm_segments.h"
 
 namespace dingo::test {
 
 inline constexpr std::uint64_t kMac = 0x02'00'00'00'00'00;
+
+/// Frames by the way in which they came.
+class SortingSink final : public FrameSink {
+  public:
+    void on_frame(std::span<const std::byte> frame) override {
+        with.emplace_back(frame.begin(), frame.end());
+    }
+    void on_frame_without_icrc(std::span<const std::byte> frame,
+                               const std::byte* payload) override {
+        elsewhere.push_back(payload);
+        without.emplace_back(frame.begin(), frame.end());
+    }
+    std::vector<Frame> with;
+    std::vector<Frame> without;
+    std::vector<const std::byte*> elsewhere;  ///< payloads of those
+};
+
+/// An RC WRITE from card 1 to card 2; without ICRC, as an engine leaves it.
+inline Frame bare_frame(unsigned psn = 1) {
+    packet::NetworkPath on = path();
+    on.dmac = packet::Mac::from_u64(kMac + 2);
+    Frame out =
+        roce_frame(fmt::format("RC_RDMA_WRITE_MIDDLE qpn=17 psn={} payload=pattern:1024", psn), on);
+    std::fill(out.end() - packet::kIcrcBytes, out.end(), std::byte{0});
+    return out;
+}
+
+inline SortingSink sorted(Wire& wire) {
+    SortingSink sink;
+    for (int i = 0; i < 200; i++)
+        wire.receive(sink, 256);
+    return sink;
+}
+
+inline void send_referring(Wire& wire, std::span<const std::byte> payload,
+                           Frame frame = bare_frame()) {
+    const std::size_t offset = frame.size() - packet::kIcrcBytes - payload.size();
+    std::fill_n(frame.begin() + static_cast<std::ptrdiff_t>(offset), payload.size(), std::byte{0});
+    const std::span<std::byte> room = wire.begin_frame(frame.size());
+    ASSERT_FALSE(room.empty());
+    ASSERT_TRUE(wire.takes_references());
+    std::copy(frame.begin(), frame.end(), room.begin());
+    wire.end_frame_referring(frame.size(), offset, payload);
+    wire.flush();
+}
+
+inline Frame payload_of(const Frame& frame) {
+    return {frame.end() - packet::kIcrcBytes - 1024, frame.end() - packet::kIcrcBytes};
+}
 
 class Shm : public ::testing::Test {
   protected:
@@ -117,7 +167,7 @@ class Hostile {
     }
     ~Hostile() { ::munmap(memory_, size_); }
 
-    void hello(std::uint32_t magic = 0x44534d48, bool with_memory = true, std::uint32_t version = 2,
+    void hello(std::uint32_t magic = 0x44534d48, bool with_memory = true, std::uint32_t version = 3,
                std::uint64_t flags = 0, std::size_t bytes = 32) {
         struct {
             std::uint32_t magic, version;
@@ -155,6 +205,36 @@ class Hostile {
     }
     std::byte* data(unsigned n) { return memory_ + n * kShmDirectionBytes + kShmDataOffset; }
     int fd() const { return socket_.get(); }
+    /// A message about memory (shm_segments.h).
+    void say(const ShmSlotMessage& message, int fd = -1) {
+        ShmSlotMessage copy = message;
+        iovec iov{&copy, sizeof copy};
+        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+        msghdr msg{};
+        msg.msg_iov = &iov;
+        msg.msg_iovlen = 1;
+        if (fd >= 0) {
+            msg.msg_control = control;
+            msg.msg_controllen = sizeof control;
+            cmsghdr* c = CMSG_FIRSTHDR(&msg);
+            c->cmsg_level = SOL_SOCKET;
+            c->cmsg_type = SCM_RIGHTS;
+            c->cmsg_len = CMSG_LEN(sizeof(int));
+            std::memcpy(CMSG_DATA(c), &fd, sizeof fd);
+        }
+        EXPECT_EQ(::sendmsg(socket_.get(), &msg, 0), static_cast<ssize_t>(sizeof copy));
+    }
+    /// The kind of the next message about memory from the card; 0: none.
+    std::uint32_t hear() {
+        std::array<std::uint64_t, 4> got{};
+        for (;;) {
+            const ssize_t n = ::recv(socket_.get(), got.data(), sizeof got, MSG_DONTWAIT);
+            if (n <= 0)
+                return 0;
+            if (n == static_cast<ssize_t>(sizeof(ShmSlotMessage)))
+                return static_cast<std::uint32_t>(got[0]);
+        }
+    }
 
   private:
     UniqueFd socket_;

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Memory of clients that is mapped here and that other processes of this user may map, too: which
+// file it is of. Who maps memory adds it; a wire that would show it to a peer looks it up.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+
+#include "base/unique_fd.h"
+
+namespace dingo {
+
+/// A part of a file, and where it is mapped here.
+struct ExportedPart {
+    std::uint64_t id = 0;  ///< of this process, never used twice
+    std::span<const std::byte> bytes;
+    std::shared_ptr<const UniqueFd> file;  ///< open for reading only
+    std::uint64_t offset = 0;              ///< of `bytes` in the file
+};
+
+class ExportedMemory {
+  public:
+    /// `bytes` are the file's from `offset` on, until remove(). The file cannot shrink.
+    std::uint64_t add(std::span<const std::byte> bytes, UniqueFd file, std::uint64_t offset);
+    void remove(std::uint64_t id);
+
+    /// The part that has all of `bytes`.
+    [[nodiscard]] std::optional<ExportedPart> find(std::span<const std::byte> bytes) const;
+    [[nodiscard]] bool has(std::uint64_t id) const;
+
+    /// Grows with each add() and remove(): while it is the same, find() answers the same.
+    [[nodiscard]] std::uint64_t generation() const {
+        return generation_.load(std::memory_order_acquire);
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    std::map<const std::byte*, ExportedPart> by_address_;
+    std::map<std::uint64_t, const std::byte*> by_id_;
+    std::uint64_t last_id_ = 0;
+    std::atomic<std::uint64_t> generation_ = 0;
+};
+
+/// Of this process.
+ExportedMemory& exported_memory();
+
+}  // namespace dingo

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Payloads that stay in memory of clients between cards of two processes.
+#include "base/exported_memory.h"
+#include "shm_support.h"
+
+namespace dingo::test {
+namespace {
+
+constexpr std::size_t kBytes = 64UL * 1024;
+constexpr std::uint32_t kReferring = kShmNoIcrc | kShmHandedOver;
+
+/// Memory of a client, as a card maps it.
+class Exported {
+  public:
+    explicit Exported(int seals = F_SEAL_SHRINK, std::size_t mapped = kBytes)
+        : fd_(::memfd_create("client", MFD_ALLOW_SEALING)) {
+        EXPECT_EQ(::ftruncate(fd_.get(), static_cast<off_t>(kBytes)), 0);
+        ::fcntl(fd_.get(), F_ADD_SEALS, seals);
+        bytes_ = {static_cast<std::byte*>(
+                      ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0)),
+                  mapped};
+        const std::string path = fmt::format("/proc/self/fd/{}", fd_.get());
+        id_ = exported_memory().add(bytes_, UniqueFd(::open(path.c_str(), O_RDONLY)), 0);
+    }
+    ~Exported() { forget(); }
+    void forget() {
+        exported_memory().remove(id_);
+        if (!bytes_.empty())
+            ::munmap(bytes_.data(), bytes_.size());
+        bytes_ = {};
+    }
+    std::span<std::byte> payload(std::size_t at = 0) { return bytes_.subspan(at, 1024); }
+    int fd() const { return fd_.get(); }
+
+  private:
+    UniqueFd fd_;
+    std::span<std::byte> bytes_;
+    std::uint64_t id_ = 0;
+};
+
+class ShmReferences : public Shm {
+  protected:
+    /// Sends until a payload stays in memory; empty sink: it never does.
+    SortingSink until_it_stays(Wire& from, Wire& to, std::span<const std::byte> payload) {
+        for (unsigned i = 0; i < 50; i++) {
+            send_referring(from, payload);
+            SortingSink sink = sorted(to);
+            EXPECT_EQ(sink.without.size(), 1U);
+            if (sink.elsewhere != std::vector<const std::byte*>{nullptr})
+                return sink;
+            EXPECT_EQ(payload_of(sink.without.at(0)), Frame(payload.begin(), payload.end()));
+            settle({&from, &to});
+        }
+        return {};
+    }
+
+    std::unique_ptr<Wire> a = card(1);
+    std::unique_ptr<Wire> b = card(2);
+    ShmReferences() { settle({a.get(), b.get()}); }
+};
+
+TEST_F(ShmReferences, PayloadStaysWhereItIsOnceThePeerHasMappedIt) {
+    Exported memory;
+    const Frame pattern = payload_of(bare_frame());
+    std::copy(pattern.begin(), pattern.end(), memory.payload(4096).begin());
+    const SortingSink sink = until_it_stays(*a, *b, memory.payload(4096));
+    ASSERT_EQ(sink.elsewhere.size(), 1U);
+    // Another mapping of the same bytes: of this process, as both cards are here.
+    EXPECT_NE(sink.elsewhere[0], memory.payload(4096).data());
+    EXPECT_TRUE(std::equal(pattern.begin(), pattern.end(), sink.elsewhere[0]));
+    memory.payload(4096)[7] = std::byte{0x5a};
+    EXPECT_EQ(sink.elsewhere[0][7], std::byte{0x5a});
+    for (unsigned i = 0; i < 3000; i++) {  // more than the ring holds
+        send_referring(*a, memory.payload(i % 60 * 1024));
+        SortingSink one;
+        b->receive(one, 16);
+        ASSERT_EQ(one.elsewhere.size(), 1U);
+        ASSERT_EQ(one.elsewhere[0] - sink.elsewhere[0],
+                  static_cast<std::ptrdiff_t>(i % 60 * 1024) - 4096);
+    }
+    EXPECT_EQ(b->stats().rx_errors, 0U);
+}
+
+TEST_F(ShmReferences, MemoryThatNobodyExportsIsCopied) {
+    const Frame payload = payload_of(bare_frame());
+    EXPECT_TRUE(until_it_stays(*a, *b, payload).elsewhere.empty());
+}
+
+TEST_F(ShmReferences, MemoryThatCouldShrinkIsCopied) {
+    Exported memory(0);
+    EXPECT_TRUE(until_it_stays(*a, *b, memory.payload()).elsewhere.empty());
+    EXPECT_EQ(b->stats().rx_errors, 0U);
+}
+
+TEST_F(ShmReferences, CardThatWantsNoReferencesGetsWholeFrames) {
+    b.reset();
+    b = card(2, "", ",refs=off");
+    settle({a.get(), b.get()});
+    ASSERT_FALSE(a->begin_frame(100).empty());
+    EXPECT_FALSE(a->takes_references());
+    a->end_frame(0);
+    ASSERT_FALSE(b->begin_frame(100).empty());
+    EXPECT_FALSE(b->takes_references());
+    b->end_frame(0);
+    EXPECT_NE(b->describe().find("refs=off"), std::string::npos);
+}
+
+TEST_F(ShmReferences, WhatWasTakenBackIsInItsFrame) {
+    Exported memory;
+    const Frame pattern = payload_of(bare_frame());
+    std::copy(pattern.begin(), pattern.end(), memory.payload().begin());
+    ASSERT_EQ(until_it_stays(*a, *b, memory.payload()).elsewhere.size(), 1U);
+    SortingSink sink;
+    for (unsigned i = 0; i < 20; i++) {
+        send_referring(*a, memory.payload());
+        if (i < 7)
+            b->receive(sink, 1);
+    }
+    a->gather();
+    std::ranges::fill(memory.payload(), std::byte{0xee});
+    memory.forget();
+    sink = sorted(*b);
+    EXPECT_EQ(sink.without, std::vector<Frame>(13, bare_frame()));
+    EXPECT_EQ(sink.elsewhere, std::vector<const std::byte*>(13, nullptr));
+}
+
+TEST_F(ShmReferences, SlotsOfMemoryThatIsGoneAreUsedAgain) {
+    for (unsigned i = 0; i < 3 * kShmSlots; i++) {
+        Exported memory;
+        ASSERT_EQ(until_it_stays(*a, *b, memory.payload()).elsewhere.size(), 1U) << i;
+        a->gather();
+        memory.forget();
+        for (unsigned k = 0; k < 3; k++)
+            settle({a.get(), b.get()});
+    }
+    EXPECT_EQ(b->stats().rx_errors, 0U);
+}
+
+TEST_F(ShmReferences, MemoryBeyondTheSlotsIsCopied) {
+    std::vector<std::unique_ptr<Exported>> memories;
+    for (unsigned i = 0; i < kShmSlots; i++) {
+        memories.push_back(std::make_unique<Exported>());
+        ASSERT_EQ(until_it_stays(*a, *b, memories.back()->payload()).elsewhere.size(), 1U) << i;
+    }
+    Exported more;
+    EXPECT_TRUE(until_it_stays(*a, *b, more.payload()).elsewhere.empty());
+}
+
+TEST_F(ShmReferences, ReceiversRulesAndOtherCardsGetWholeFrames) {
+    Exported memory;
+    const Frame pattern = payload_of(bare_frame());
+    std::copy(pattern.begin(), pattern.end(), memory.payload().begin());
+    ASSERT_EQ(until_it_stays(*a, *b, memory.payload()).elsewhere.size(), 1U);
+    b->set_faults("drop:dir=rx,psn=9");
+    send_referring(*a, memory.payload());
+    const SortingSink sink = sorted(*b);
+    ASSERT_EQ(sink.with.size(), 1U);
+    EXPECT_EQ(payload_of(sink.with[0]), pattern);
+}
+
+TEST_F(ShmReferences, TwoThreadsAndMemoryThatIsTakenBackAllTheTime) {
+    Exported memory;
+    const Frame pattern = payload_of(bare_frame());
+    std::copy(pattern.begin(), pattern.end(), memory.payload().begin());
+    ASSERT_EQ(until_it_stays(*a, *b, memory.payload()).elsewhere.size(), 1U);
+    constexpr unsigned kFrames = 20'000;
+    std::atomic<bool> failed = false;
+    std::thread receiver([&] {
+        class Check final : public FrameSink {
+          public:
+            explicit Check(const Frame& pattern) : pattern_(pattern) {}
+            void on_frame(std::span<const std::byte>) override { wrong++; }
+            void on_frame_without_icrc(std::span<const std::byte> frame,
+                                       const std::byte* payload) override {
+                const std::byte* const at =
+                    payload != nullptr ? payload : &frame[frame.size() - packet::kIcrcBytes - 1024];
+                wrong += std::equal(pattern_.begin(), pattern_.end(), at) ? 0 : 1;
+                (payload != nullptr ? stayed : copied)++;
+            }
+            unsigned wrong = 0, stayed = 0, copied = 0;
+
+          private:
+            const Frame& pattern_;
+        } check(pattern);
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (check.stayed + check.copied < kFrames && std::chrono::steady_clock::now() < until)
+            b->receive(check, 16);
+        failed = check.wrong != 0 || check.stayed + check.copied != kFrames;
+    });
+    for (unsigned i = 0; i < kFrames;) {
+        const std::span<std::byte> room = a->begin_frame(bare_frame().size());
+        if (room.empty()) {
+            std::this_thread::yield();
+            continue;
+        }
+        const Frame frame = bare_frame();
+        std::copy(frame.begin(), frame.end(), room.begin());
+        a->end_frame_referring(frame.size(), frame.size() - packet::kIcrcBytes - 1024,
+                               memory.payload());
+        a->flush();
+        if (++i % 16 == 0) {
+            a->gather();  // from here on the frames have their own
+            std::ranges::fill(memory.payload(), std::byte{0xee});
+            std::copy(pattern.begin(), pattern.end(), memory.payload().begin());
+        }
+    }
+    receiver.join();
+    EXPECT_FALSE(failed);
+}
+
+/// What a peer that breaks the rules can do.
+class ShmBadReferences : public Shm {
+  protected:
+    ShmBadReferences() {
+        settle({a.get()});
+        peer.hello(0x44534d48, true, 3, 2);
+        settle({a.get()});
+    }
+    void push(std::uint32_t flags, std::uint64_t word) {
+        const Frame frame = bare_frame();
+        const std::uint64_t mark = frame.size() | std::uint64_t{flags} << 32U;
+        std::memcpy(peer.data(0), &mark, sizeof mark);
+        std::memcpy(peer.data(0) + 8, &word, sizeof word);
+        std::copy(frame.begin(), frame.end(), peer.data(0) + 16);
+        peer.ring(0).head = (16 + frame.size() + 15) / 16 * 16;
+    }
+    std::unique_ptr<Wire> a = card(2);
+    Hostile peer{dir_ + "/net"};
+};
+
+TEST_F(ShmBadReferences, ReferenceToNothingCutsItOff) {
+    push(kReferring, ShmReference{3, 0}.word());
+    EXPECT_TRUE(take(*a).empty());
+    EXPECT_TRUE(peer.cut_off());
+    EXPECT_EQ(a->stats().rx_errors, 1U);
+}
+
+TEST_F(ShmBadReferences, ReferencePastItsMemoryCutsItOff) {
+    Exported memory;
+    peer.say({ShmSlotMessage::kOffer, 3, 0, kBytes}, memory.fd());
+    settle({a.get()});
+    EXPECT_EQ(peer.hear(), ShmSlotMessage::kTaken);
+    push(kReferring, ShmReference{3, kBytes + 1}.word());
+    EXPECT_TRUE(take(*a).empty());
+    EXPECT_TRUE(peer.cut_off());
+}
+
+TEST_F(ShmBadReferences, ReferenceToTheEndReadsZeros) {
+    Exported memory;
+    peer.say({ShmSlotMessage::kOffer, 3, 0, kBytes}, memory.fd());
+    settle({a.get()});
+    push(kReferring, ShmReference{3, kBytes}.word());
+    SortingSink sink;
+    a->receive(sink, 1);
+    ASSERT_EQ(sink.elsewhere.size(), 1U);
+    ASSERT_NE(sink.elsewhere[0], nullptr);
+    for (std::size_t i = 0; i < kMaxFrame; i++)
+        ASSERT_EQ(sink.elsewhere[0][i], std::byte{0});
+}
+
+TEST_F(ShmBadReferences, OffersThatCannotBeAreRefusedOrCutItOff) {
+    Exported memory;
+    Exported shrinks(0);
+    peer.say({ShmSlotMessage::kOffer, 1, 0, 2 * kBytes}, memory.fd());  // more than there is
+    peer.say({ShmSlotMessage::kOffer, 2, 0, kBytes}, shrinks.fd());
+    peer.say({ShmSlotMessage::kOffer, 3, 0, std::uint64_t{1} << 50}, memory.fd());
+    settle({a.get()});
+    for (unsigned i = 0; i < 3; i++)
+        EXPECT_EQ(peer.hear(), ShmSlotMessage::kRefused);
+    EXPECT_FALSE(peer.cut_off());
+    const std::vector<ShmSlotMessage> bad{
+        {ShmSlotMessage::kOffer, kShmSlots, 0, kBytes},
+        {ShmSlotMessage::kOffer, 1, 0, 0},
+        {ShmSlotMessage::kOffer, 1, 1, kBytes},
+        {ShmSlotMessage::kWithdraw, 1, 0, 0},
+        {ShmSlotMessage::kTaken, 1, 0, 0},
+        {ShmSlotMessage::kReturned, 1, 0, 0},
+        {ShmSlotMessage::kReturned, kShmSlots, 0, 0},
+        {77, 0, 0, 0},
+    };
+    for (const ShmSlotMessage& message : bad) {
+        Hostile another(dir_ + "/net");
+        another.hello(0x44534d48, true, 3, 2);
+        settle({a.get()});
+        another.say(message, memory.fd());
+        settle({a.get()});
+        EXPECT_TRUE(another.cut_off()) << message.kind << " " << message.slot;
+    }
+}
+
+TEST_F(ShmBadReferences, OfferWithoutADescriptorCutsItOff) {
+    peer.say({ShmSlotMessage::kOffer, 1, 0, kBytes});
+    settle({a.get()});
+    EXPECT_TRUE(peer.cut_off());
+}
+
+TEST_F(ShmBadReferences, OneThatDiesWhileItGathersIsForgotten) {
+    push(kReferring | kShmGathering, ShmReference{3, 0}.word());
+    EXPECT_TRUE(take(*a).empty());
+    EXPECT_FALSE(peer.cut_off());
+    ::shutdown(peer.fd(), SHUT_RDWR);
+    take(*a);
+    EXPECT_TRUE(a->prepare_sleep()) << "nothing is left to wait for";
+}
+
+TEST_F(ShmBadReferences, OneThatStaysAtAFrameIsCutOff) {
+    // It has taken what was offered and reads a frame for ever.
+    Exported memory;
+    for (unsigned i = 0; i < 5; i++) {
+        Frame frame = bare_frame();
+        frame[5] = std::byte{66};
+        send_referring(*a, memory.payload(), frame);
+        settle({a.get()});
+        if (peer.hear() == ShmSlotMessage::kOffer)
+            break;
+    }
+    peer.say({ShmSlotMessage::kTaken, 0, 0, 0});
+    settle({a.get()});
+    Frame frame = bare_frame();
+    frame[5] = std::byte{66};
+    const std::uint64_t before = peer.ring(1).head;
+    send_referring(*a, memory.payload(), frame);
+    std::uint64_t mark = 0;
+    std::byte* const record = peer.data(1) + before;
+    std::memcpy(&mark, record, sizeof mark);
+    ASSERT_EQ(mark >> 32U, kReferring);
+    mark |= std::uint64_t{kShmReading} << 32U;
+    std::memcpy(record, &mark, sizeof mark);
+    a->gather();
+    take(*a);
+    EXPECT_TRUE(peer.cut_off());
+}
+
+}  // namespace
+}  // namespace dingo::test
