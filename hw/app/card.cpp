@@ -334,7 +334,7 @@ void Card::on_frame(std::span<const std::byte> frame) {
     engine_->receive(frame);
 }
 
-void Card::on_frame_without_icrc(std::span<const std::byte> frame, const std::byte* payload) {
+void Card::on_frame_without_icrc(std::span<const std::byte> frame, const Elsewhere& payload) {
     if (!admit_frame()) {
         return;
     }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "base/exported_memory.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+
 #include <iterator>
 #include <utility>
 
@@ -47,6 +50,10 @@ bool ExportedMemory::has(std::uint64_t id) const {
 ExportedMemory& exported_memory() {
     static ExportedMemory memory;
     return memory;
+}
+
+UniqueFd open_for_reading(int fd) {
+    return UniqueFd(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC));
 }
 
 }  // namespace dingo

@@ -51,4 +51,8 @@ class ExportedMemory {
 /// Of this process.
 ExportedMemory& exported_memory();
 
+/// The same file, for reading only, so that whoever gets the descriptor cannot write. Empty: not
+/// possible.
+UniqueFd open_for_reading(int fd);
+
 }  // namespace dingo

@@ -94,8 +94,8 @@ class FaultInjector final : public WireLayer {
     void end_frame_without_icrc(std::size_t len) override { inner().end_frame_without_icrc(len); }
     bool takes_references() const override { return inner().takes_references(); }
     void end_frame_referring(std::size_t len, std::size_t offset,
-                             std::span<const std::byte> payload) override {
-        inner().end_frame_referring(len, offset, payload);
+                             std::span<const std::byte> payload, const Held& held) override {
+        inner().end_frame_referring(len, offset, payload, held);
     }
 
     void end_frame(std::size_t len) override {

@@ -110,6 +110,9 @@ class ShmWire final : public Wire, private LocalMember {
     }
 
     ~ShmWire() override {
+        for (const auto& peer : peers_)
+            if (peer->ready() && !peer->tx().local() && !peer->gone())
+                peer->gather(true);
         if (local_ != nullptr) {
             local_->remove(*this);
             const Gate::Hold hold(local_->gate());
@@ -148,7 +151,7 @@ class ShmWire final : public Wire, private LocalMember {
         return target_ != nullptr && target_->takes_references() && !needs_icrc_;
     }
     void end_frame_referring(std::size_t len, std::size_t offset,
-                             std::span<const std::byte> payload) override {
+                             std::span<const std::byte> payload, const Held& held) override {
         const std::uint64_t mac = destination_of(room_);
         auto* const to = target_;
         const bool goes_there = to != nullptr && (mac & kGroupBit) == 0 && find(mac) == to;
@@ -161,7 +164,7 @@ class ShmWire final : public Wire, private LocalMember {
             return;
         }
         guess_ = to;
-        to->tx().commit_referring(len, offset, payload, reference->word());
+        to->tx().commit_referring(len, offset, payload, held, reference->word());
         if (to->tx().unpublished() >= kPublishBytes && !to->tx().local())
             to->publish();
         sent(len);
@@ -454,12 +457,12 @@ class ShmWire final : public Wire, private LocalMember {
 
     void deliver(ShmPeer& peer, std::span<const std::byte> frame, FrameSink& sink) {
         ShmConsumer& rx = peer.rx();
-        const std::byte* payload = nullptr;
+        Elsewhere payload;
         if ((rx.flags() & kShmElsewhere) != 0) {
-            payload = reinterpret_cast<const std::byte*>(rx.payload());
+            payload = {reinterpret_cast<const std::byte*>(rx.payload()), peer.holder()};
         } else if ((rx.flags() & kShmHandedOver) != 0) {
-            payload = peer.referred(rx.payload());
-            if (payload == nullptr) {
+            payload.at = peer.referred(rx.payload());
+            if (payload.at == nullptr) {
                 peer.break_off();
                 return;
             }

@@ -118,7 +118,7 @@ std::pair<std::unique_ptr<ShmPeer>, std::unique_ptr<ShmPeer>> ShmPeer::local_pai
 
 ShmPeer::~ShmPeer() {
     if (other_ != nullptr) {
-        gather();
+        gather(true);
         other_->other_ = nullptr;
         other_->gone_ = true;
         other_->kicked_ = true;

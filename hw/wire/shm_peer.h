@@ -72,8 +72,12 @@ class ShmPeer {
     }
     /// It has broken the protocol.
     void break_off() { bad_ = true; }
-    /// Takes back all that was referred to; what does not get on is cut off.
-    void gather() { bad_ = !tx_->gather() || bad_; }
+    /// Takes back what is referred to and not held, or `all`; what does not get on is cut off.
+    void gather(bool all = false) { bad_ = !tx_->gather(all) || bad_; }
+    /// What holds the payload of the frame that was received: of a local end.
+    [[nodiscard]] Held holder() const {
+        return other_ != nullptr ? other_->tx_->held_at(rx_->position()) : nullptr;
+    }
 
     ShmProducer& tx() { return *tx_; }
     ShmConsumer& rx() { return *rx_; }

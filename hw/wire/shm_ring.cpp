@@ -13,14 +13,25 @@ constexpr std::chrono::milliseconds kReaderPatience{500};
 
 }  // namespace
 
-bool ShmProducer::gather() {
+bool ShmProducer::gather(bool all) {
     const std::uint64_t tail = header_.tail.load(std::memory_order_acquire);
-    bool all = true;
-    for (const Reference& r : references_)
-        if (r.at >= tail)
-            all = gather(r) && all;
-    references_.clear();
-    return all;
+    bool ok = true;
+    std::erase_if(references_, [&](const Reference& r) {
+        if (r.at < tail)
+            return true;
+        if (r.held != nullptr && !all)
+            return false;
+        ok = gather(r) && ok;
+        return true;
+    });
+    return ok;
+}
+
+Held ShmProducer::held_at(std::uint64_t at) {
+    while (!references_.empty() && references_.front().at < at)
+        references_.pop_front();
+    return !references_.empty() && references_.front().at == at ? references_.front().held
+                                                                : nullptr;
 }
 
 bool ShmProducer::gather(const Reference& r) {

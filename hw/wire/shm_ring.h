@@ -137,21 +137,26 @@ class ShmProducer : public ShmRing {
     }
 
     /// Instead of commit(): the frame's bytes from `offset` on are at `payload`; in a ring between
-    /// processes the peer finds them at `reference` (ShmReference::word()).
+    /// processes the peer finds them at `reference` (ShmReference::word()). What is `held` needs no
+    /// gather().
     void commit_referring(std::size_t len, std::size_t offset, std::span<const std::byte> payload,
-                          std::uint64_t reference = 0) {
+                          const Held& held, std::uint64_t reference = 0) {
         const std::uint64_t where =
             local_ ? reinterpret_cast<std::uintptr_t>(payload.data()) : reference;
         std::memcpy(data_ + (reserved_ & kMask) + kAddressOffset, &where, sizeof where);
-        const std::uint64_t tail = local_ ? header_.tail.load(std::memory_order_relaxed) : tail_;
+        const std::uint64_t tail = local_ || references_.size() >= kManyReferences
+                                       ? header_.tail.load(std::memory_order_acquire)
+                                       : tail_;
         while (!references_.empty() && references_.front().at < tail)
             references_.pop_front();
-        references_.push_back({reserved_, len, offset, payload});
+        references_.push_back({reserved_, len, offset, payload, held});
         commit(len, kShmNoIcrc | (local_ ? kShmElsewhere : kShmHandedOver));
     }
-    /// Takes the payloads that are elsewhere into the frames that were not received. False: the
-    /// peer is at one of them and does not get on.
-    [[nodiscard]] bool gather();
+    /// Takes the payloads that are elsewhere into the frames that were not received; `all`: those
+    /// that are held, too. False: the peer is at one of them and does not get on.
+    [[nodiscard]] bool gather(bool all);
+    /// What holds the payload of the frame at this position; null: nothing. Thread-local rings.
+    [[nodiscard]] Held held_at(std::uint64_t at);
     [[nodiscard]] bool has_references() const { return !references_.empty(); }
     [[nodiscard]] bool local() const { return local_; }
 
@@ -198,7 +203,10 @@ class ShmProducer : public ShmRing {
         std::size_t len;     // of the frame
         std::size_t offset;  // in the frame
         std::span<const std::byte> payload;
+        Held held;
     };
+    /// From so many on it is worth to look which are done.
+    static constexpr std::size_t kManyReferences = 64;
     bool gather(const Reference& reference);
     std::deque<Reference> references_;  // a part of them may be received already
 };
@@ -254,6 +262,8 @@ class ShmConsumer : public ShmRing {
                                              : 0;
     }
 
+    /// Of the frame that front() gave: for ShmProducer::held_at().
+    [[nodiscard]] std::uint64_t position() const { return tail_; }
     /// Is done with the oldest frame.
     void pop() {
         if (reading_)

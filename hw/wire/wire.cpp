@@ -73,15 +73,15 @@ std::string indent(std::string_view text, std::string_view by) {
 
 }  // namespace
 
-void FrameSink::on_frame_without_icrc(std::span<const std::byte> frame, const std::byte* payload) {
+void FrameSink::on_frame_without_icrc(std::span<const std::byte> frame, const Elsewhere& payload) {
     std::array<std::byte, kMaxFrame> room;
     const std::span<std::byte> copy = std::span(room).first(std::min(frame.size(), room.size()));
     std::copy_n(frame.begin(), copy.size(), copy.begin());
     // Of the copy: its sender may write to the frame at any time.
     packet::Packet packet;
     if (packet::parse(copy, packet) == packet::ParseResult::kRoce) {
-        if (payload != nullptr)
-            std::copy_n(payload, packet.payload.size(), copy.begin() + packet.payload_offset);
+        if (payload.at != nullptr)
+            std::copy_n(payload.at, packet.payload.size(), copy.begin() + packet.payload_offset);
         packet::icrc_append(copy.first(packet.frame_bytes()), packet.l3_offset, packet.l3);
     }
     on_frame(copy);

@@ -46,9 +46,9 @@ class FrameSink {
     virtual ~FrameSink() = default;
     /// One frame; the bytes are valid until the call returns.
     virtual void on_frame(std::span<const std::byte> frame) = 0;
-    /// A frame that was sent without ICRC; its payload is at `payload` if that is not null. Here:
-    /// on_frame() gets a copy that has all.
-    virtual void on_frame_without_icrc(std::span<const std::byte> frame, const std::byte* payload);
+    /// A frame that was sent without ICRC, and maybe without its payload. Here: on_frame() gets a
+    /// copy that has all.
+    virtual void on_frame_without_icrc(std::span<const std::byte> frame, const Elsewhere& payload);
 };
 
 /// How often the fault injector did what.

@@ -99,7 +99,7 @@ class Shm final : public Line {
         explicit Sink(Engine& to) : to_(to) {}
         void on_frame(std::span<const std::byte> frame) override { to_.receive(frame); }
         void on_frame_without_icrc(std::span<const std::byte> frame,
-                                   const std::byte* payload) override {
+                                   const Elsewhere& payload) override {
             to_.receive_without_icrc(frame, payload);
         }
 

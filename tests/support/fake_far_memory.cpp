@@ -34,6 +34,23 @@ FarMemory::Access FakeFarMemory::read(Stream stream, std::uint64_t message, std:
     return Access::kDone;
 }
 
+bool FakeFarMemory::refer(Stream stream, std::uint64_t message, std::uint64_t addr,
+                          std::size_t bytes, std::uint64_t /*ahead*/, Elsewhere& where) {
+    struct Copy final : HeldMemory {
+        std::vector<std::byte> bytes;
+    };
+    const State& s = streams_[stream];
+    const auto piece = s.pieces.find(addr);
+    if (!refers || s.message != message || piece == s.pieces.end() || !piece->second.here ||
+        piece->second.failed || piece->second.bytes.size() != bytes)
+        return false;
+    auto copy = std::make_shared<Copy>();
+    copy->bytes = piece->second.bytes;
+    where = {copy->bytes.data(), copy};
+    ++referred;
+    return true;
+}
+
 FarMemory::Access FakeFarMemory::write(Stream stream, std::uint64_t addr,
                                        std::span<const std::byte> src) {
     if (full || broken)

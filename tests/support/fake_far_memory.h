@@ -33,6 +33,10 @@ class FakeFarMemory final : public FarMemory {
     bool full = false;
     /// write() and atomic() meet a bus error at once.
     bool broken = false;
+    /// What was fetched need not be copied.
+    bool refers = false;
+    unsigned referred = 0;     ///< so often it was not
+    unsigned held_writes = 0;  ///< calls of write_held()
 
     void make_room() {
         full = false;
@@ -48,7 +52,14 @@ class FakeFarMemory final : public FarMemory {
     bool is_far(std::uint64_t addr, std::uint64_t len) override { return far(addr, len); }
     Access read(Stream stream, std::uint64_t message, std::uint64_t addr, std::span<std::byte> dst,
                 std::uint64_t ahead) override;
+    bool refer(Stream stream, std::uint64_t message, std::uint64_t addr, std::size_t bytes,
+               std::uint64_t ahead, Elsewhere& where) override;
     Access write(Stream stream, std::uint64_t addr, std::span<const std::byte> src) override;
+    Access write_held(Stream stream, std::uint64_t addr, std::span<const std::byte> src,
+                      const Held& held) override {
+        held_writes += held != nullptr ? 1 : 0;
+        return write(stream, addr, src);
+    }
     bool has_room(Stream /*stream*/) override { return !full; }
     Access atomic(Stream stream, std::uint64_t addr, const Atomic& request) override;
     std::uint64_t atomic_result(Stream stream) override;

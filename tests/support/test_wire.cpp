@@ -25,7 +25,7 @@ void deliver(Engine& to, std::span<const std::byte> frame) {
         // The payload is elsewhere, so an engine that takes it from the frame is found out.
         FrameBytes payload(packet.payload.begin(), packet.payload.end());
         std::fill_n(bare.begin() + packet.payload_offset, payload.size(), std::byte{0x5a});
-        if (to.receive_without_icrc(bare, payload.empty() ? nullptr : payload.data()))
+        if (to.receive_without_icrc(bare, {payload.empty() ? nullptr : payload.data(), nullptr}))
             return;
     }
     to.receive(frame);
@@ -73,7 +73,7 @@ void TestWire::end_frame_without_icrc(std::size_t len) {
 }
 
 void TestWire::end_frame_referring(std::size_t len, std::size_t offset,
-                                   std::span<const std::byte> payload) {
+                                   std::span<const std::byte> payload, const Held& /*held*/) {
     if (offset + payload.size() > len || len > room_.size()) {
         throw std::logic_error("the engine referred to more than it had room for");
     }

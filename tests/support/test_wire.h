@@ -46,7 +46,7 @@ class TestWire final : public WirePort {
     bool takes_references() const override { return !icrc; }
     /// The payload is taken at once.
     void end_frame_referring(std::size_t len, std::size_t offset,
-                             std::span<const std::byte> payload) override;
+                             std::span<const std::byte> payload, const Held& held) override;
     void gather() override { ++gathers; }
     std::uint64_t frames_referring = 0;
     std::uint64_t gathers = 0;

@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "dingo/held_memory.h"
+
 namespace dingo::uverbs {
 
 /// Buffers that a copy engine reads and writes itself.
@@ -17,15 +19,20 @@ class FarBufferPool {
     virtual void give_back(std::byte* at) noexcept = 0;
 };
 
-/// Data of an access: of the heap, or of a pool. New bytes are not cleared: who makes room writes
-/// it.
+/// Data of an access: of the heap, of a pool, or memory that something holds. New bytes are not
+/// cleared: who makes room writes it.
 class FarBuffer {
   public:
     FarBuffer() = default;
     explicit FarBuffer(std::size_t capacity)
-        : at_(new std::byte[capacity], Return{}), capacity_(capacity) {}
+        : at_(new std::byte[capacity], Return{nullptr, nullptr, false}), capacity_(capacity) {}
     FarBuffer(std::byte* at, std::size_t capacity, std::shared_ptr<FarBufferPool> pool)
-        : at_(at, Return{std::move(pool)}), capacity_(capacity) {}
+        : at_(at, Return{std::move(pool), nullptr, false}), capacity_(capacity) {}
+    /// Of `bytes`, which `held` keeps. `pinned`: they are of a pool.
+    FarBuffer(std::span<const std::byte> bytes, Held held, bool pinned)
+        : at_(const_cast<std::byte*>(bytes.data()), Return{nullptr, std::move(held), pinned}),
+          size_(bytes.size()),
+          capacity_(bytes.size()) {}
     FarBuffer(FarBuffer&& other) noexcept
         : at_(std::move(other.at_)),
           size_(std::exchange(other.size_, 0)),
@@ -39,7 +46,14 @@ class FarBuffer {
 
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] std::size_t capacity() const { return capacity_; }
-    [[nodiscard]] bool is_pooled() const { return at_.get_deleter().pool != nullptr; }
+    /// A copy engine may read it.
+    [[nodiscard]] bool is_pinned() const {
+        return at_.get_deleter().pool != nullptr || at_.get_deleter().pinned;
+    }
+    /// What keeps it; null: it is this buffer's own.
+    [[nodiscard]] const Held& held() const { return at_.get_deleter().held; }
+    /// Of memory that is held: the bytes behind it are its, too.
+    void extend(std::size_t bytes) { capacity_ = size_ += bytes; }
     [[nodiscard]] std::span<std::byte> bytes() { return {at_.get(), size_}; }
     [[nodiscard]] std::span<const std::byte> bytes() const { return {at_.get(), size_}; }
 
@@ -53,7 +67,12 @@ class FarBuffer {
   private:
     struct Return {
         std::shared_ptr<FarBufferPool> pool;
+        Held held;
+        bool pinned;
         void operator()(std::byte* at) const noexcept {
+            if (held != nullptr) {
+                return;
+            }
             if (pool != nullptr) {
                 pool->give_back(at);
             } else {

@@ -8,14 +8,14 @@ namespace dingo::uverbs {
 
 using Access = FarMemory::Access;
 
-FetchedPiece* FarReads::find(std::uint64_t addr) {
+std::shared_ptr<FetchedPiece> FarReads::find(std::uint64_t addr) {
     const auto piece = std::ranges::find_if(
         pieces_, [addr](const auto& p) { return addr >= p->addr && addr - p->addr < p->length; });
-    return piece == pieces_.end() ? nullptr : piece->get();
+    return piece == pieces_.end() ? nullptr : *piece;
 }
 
-FetchedPiece* FarReads::start(std::uint64_t addr, std::uint64_t ahead, std::uint64_t least,
-                              const Fetch& fetch) {
+std::shared_ptr<FetchedPiece> FarReads::start(std::uint64_t addr, std::uint64_t ahead,
+                                              std::uint64_t least, const Fetch& fetch) {
     auto piece = std::make_shared<FetchedPiece>();
     piece->addr = addr;
     piece->length = std::min(ahead, pieces_.empty() ? kFirst : kPiece);
@@ -29,7 +29,7 @@ FetchedPiece* FarReads::start(std::uint64_t addr, std::uint64_t ahead, std::uint
         bytes_ -= pieces_.front()->length;
         pieces_.pop_front();
     }
-    return piece.get();
+    return piece;
 }
 
 void FarReads::drop_used() {
@@ -40,18 +40,51 @@ void FarReads::drop_used() {
     });
 }
 
-Access FarReads::read(std::uint64_t message, std::uint64_t addr, std::span<std::byte> dst,
-                      std::uint64_t ahead, const Fetch& fetch) {
+void FarReads::begin(std::uint64_t message) {
     if (message != message_) {
         message_ = message;
         pieces_.clear();
         bytes_ = 0;
     }
+}
+
+void FarReads::fetch_ahead(std::uint64_t at, std::uint64_t all, const Fetch& fetch) {
+    for (unsigned i = 0; i < kAhead; i++) {
+        const auto piece = find(at - 1);
+        if (piece == nullptr) {
+            break;
+        }
+        at = piece->addr + piece->length;
+        if (at >= all || (find(at) == nullptr && start(at, all - at, 0, fetch) == nullptr)) {
+            break;
+        }
+        ++at;
+    }
+}
+
+bool FarReads::refer(std::uint64_t message, std::uint64_t addr, std::size_t bytes,
+                     std::uint64_t ahead, Elsewhere& where, const Fetch& fetch) {
+    begin(message);
+    const std::shared_ptr<FetchedPiece> piece = find(addr);
+    if (piece == nullptr || piece->length - (addr - piece->addr) < bytes ||
+        piece->state.load(std::memory_order_acquire) != FetchedPiece::State::kHere) {
+        return false;
+    }
+    where = {piece->bytes.bytes().data() + (addr - piece->addr), piece};
+    piece->used = piece->used || addr + bytes == piece->addr + piece->length;
+    fetch_ahead(addr + bytes, addr + ahead, fetch);
+    drop_used();
+    return true;
+}
+
+Access FarReads::read(std::uint64_t message, std::uint64_t addr, std::span<std::byte> dst,
+                      std::uint64_t ahead, const Fetch& fetch) {
+    begin(message);
     Access access = Access::kDone;
     std::uint64_t at = addr;
     const std::uint64_t end = addr + dst.size();
     while (at < end) {
-        FetchedPiece* piece = find(at);
+        std::shared_ptr<FetchedPiece> piece = find(at);
         if (piece == nullptr) {
             piece = start(at, ahead - (at - addr), end - at, fetch);
         }
@@ -75,18 +108,7 @@ Access FarReads::read(std::uint64_t message, std::uint64_t addr, std::span<std::
         at += bytes;
     }
     // What follows is on its way while this is sent.
-    const std::uint64_t all = addr + ahead;
-    for (unsigned i = 0; i < kAhead; i++) {
-        const FetchedPiece* const piece = find(at - 1);
-        if (piece == nullptr) {
-            break;
-        }
-        at = piece->addr + piece->length;
-        if (at >= all || (find(at) == nullptr && start(at, all - at, 0, fetch) == nullptr)) {
-            break;
-        }
-        ++at;
-    }
+    fetch_ahead(at, addr + ahead, fetch);
     if (access == Access::kDone) {
         drop_used();
     }

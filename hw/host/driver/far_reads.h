@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dingo/far_memory.h"
+#include "dingo/held_memory.h"
 #include "host/driver/far_buffer.h"
 
 namespace dingo::uverbs {
@@ -17,7 +18,7 @@ namespace dingo::uverbs {
 class Mover;
 
 /// Bytes of far memory that are fetched or have been.
-struct FetchedPiece {
+struct FetchedPiece final : HeldMemory {
     enum class State : std::uint8_t { kFetching, kHere, kFailed };
 
     std::uint64_t addr = 0;
@@ -48,15 +49,21 @@ class FarReads {
     /// As FarMemory::read(): what is missing is fetched by `fetch`.
     FarMemory::Access read(std::uint64_t message, std::uint64_t addr, std::span<std::byte> dst,
                            std::uint64_t ahead, const Fetch& fetch);
+    /// Where bytes are that read() would copy, all of one piece. False: read() is to be asked.
+    bool refer(std::uint64_t message, std::uint64_t addr, std::size_t bytes, std::uint64_t ahead,
+               Elsewhere& where, const Fetch& fetch);
     [[nodiscard]] bool is_fetching() const;
     /// What is being fetched, of these, will not come.
     void fail(const std::function<bool(const FetchedPiece& piece)>& which);
 
   private:
-    FetchedPiece* find(std::uint64_t addr);
+    std::shared_ptr<FetchedPiece> find(std::uint64_t addr);
+    void begin(std::uint64_t message);
+    /// Has the next pieces fetched, of [at, all).
+    void fetch_ahead(std::uint64_t at, std::uint64_t all, const Fetch& fetch);
     /// A piece that begins at `addr`. nullptr: it cannot be fetched now.
-    FetchedPiece* start(std::uint64_t addr, std::uint64_t ahead, std::uint64_t least,
-                        const Fetch& fetch);
+    std::shared_ptr<FetchedPiece> start(std::uint64_t addr, std::uint64_t ahead,
+                                        std::uint64_t least, const Fetch& fetch);
     /// A repetition fetches again what was sent. Small pieces stay: a packet may have many.
     void drop_used();
 

@@ -26,6 +26,11 @@ constexpr Nanoseconds kLookEvery = 100'000'000;
 constexpr Nanoseconds kLongestWait = 20'000'000;
 constexpr Nanoseconds kWaitShare = 10;
 
+/// Only fetched pieces are held.
+bool is_pinned(const Held& held) {
+    return static_cast<const FetchedPiece&>(*held).bytes.is_pinned();
+}
+
 }  // namespace
 
 /// What movers have made of a stream.
@@ -114,50 +119,61 @@ bool FarStreams::is_idle(const State& s) {
     return s.made->done == s.given;
 }
 
+bool FarStreams::fetch(const std::shared_ptr<FetchedPiece>& piece, std::uint64_t least,
+                       bool& error) {
+    const BusMap::Place place = bus_.place(piece->addr, piece->length, false);
+    if (!place.ok || place.far == nullptr || place.far->mover()->is_stuck(clock_now())) {
+        error = true;
+        return false;
+    }
+    // What is near is read without this port: it is not fetched ahead.
+    if (least == 0 && !bus_.is_far(piece->addr, piece->length)) {
+        return false;
+    }
+    for (std::uint64_t half = piece->length / 2;
+         half >= std::max(least, FarReads::kPacket) &&
+         !bus_.is_far(piece->addr + half, piece->length - half);
+         half /= 2) {
+        piece->length = half;
+    }
+    const std::shared_ptr<Mover> mover = place.far->mover();
+    const std::size_t length = piece->length;
+    const std::shared_ptr<FarRoom> room = mover->room();
+    if (room->take_fetched(length)) {
+        piece->room = {room.get(), [room, length](FarRoom* r) { r->give_back_fetched(length); }};
+    } else if (least != 0) {
+        piece->length = std::min(piece->length, least);
+    } else {
+        return false;
+    }
+    FarAccess fetch;
+    fetch.kind = FarAccess::Kind::kRead;
+    fetch.place = place.far;
+    fetch.offset = place.offset;
+    fetch.data = place.far->buffer(piece->length);
+    fetch.data.resize(piece->length);
+    fetch.of = piece;
+    piece->mover = mover;
+    return mover->post(std::move(fetch), shared_);
+}
+
 FarMemory::Access FarStreams::read(Stream stream, std::uint64_t message, std::uint64_t addr,
                                    std::span<std::byte> dst, std::uint64_t ahead) {
     State& s = state(stream);
     seen_ = shared_->made_count.load(std::memory_order_acquire);
     bool error = false;
-    const auto start = [&](const std::shared_ptr<FetchedPiece>& piece, std::uint64_t least) {
-        const BusMap::Place place = bus_.place(piece->addr, piece->length, false);
-        if (!place.ok || place.far == nullptr || place.far->mover()->is_stuck(clock_now())) {
-            error = true;
-            return false;
-        }
-        // What is near is read without this port: it is not fetched ahead.
-        if (least == 0 && !bus_.is_far(piece->addr, piece->length)) {
-            return false;
-        }
-        for (std::uint64_t half = piece->length / 2;
-             half >= std::max(least, FarReads::kPacket) &&
-             !bus_.is_far(piece->addr + half, piece->length - half);
-             half /= 2) {
-            piece->length = half;
-        }
-        const std::shared_ptr<Mover> mover = place.far->mover();
-        const std::size_t length = piece->length;
-        const std::shared_ptr<FarRoom> room = mover->room();
-        if (room->take_fetched(length)) {
-            piece->room = {room.get(),
-                           [room, length](FarRoom* r) { r->give_back_fetched(length); }};
-        } else if (least != 0) {
-            piece->length = std::min(piece->length, least);
-        } else {
-            return false;
-        }
-        FarAccess fetch;
-        fetch.kind = FarAccess::Kind::kRead;
-        fetch.place = place.far;
-        fetch.offset = place.offset;
-        fetch.data = place.far->buffer(piece->length);
-        fetch.data.resize(piece->length);
-        fetch.of = piece;
-        piece->mover = mover;
-        return mover->post(std::move(fetch), shared_);
-    };
-    const Access access = s.reads.read(message, addr, dst, ahead, start);
+    const Access access = s.reads.read(
+        message, addr, dst, ahead,
+        [&](const auto& piece, std::uint64_t least) { return fetch(piece, least, error); });
     return error && access == Access::kLater ? Access::kError : access;
+}
+
+bool FarStreams::refer(Stream stream, std::uint64_t message, std::uint64_t addr, std::size_t bytes,
+                       std::uint64_t ahead, Elsewhere& where) {
+    bool error = false;  // who is told is the one that asks for the piece itself
+    return state(stream).reads.refer(
+        message, addr, bytes, ahead, where,
+        [&](const auto& piece, std::uint64_t least) { return fetch(piece, least, error); });
 }
 
 bool FarStreams::has_room(Stream stream) {
@@ -167,7 +183,7 @@ bool FarStreams::has_room(Stream stream) {
            (mover == nullptr || mover->room()->is_half_empty() || mover->is_stuck(clock_now()));
 }
 
-bool FarStreams::give(State& s, Held& held) {
+bool FarStreams::give(State& s, HeldAccess& held) {
     const std::shared_ptr<FarPlace>& far = held.place.far;
     if (far == nullptr) {
         std::uint64_t before = 0;
@@ -203,7 +219,7 @@ std::shared_ptr<void> FarStreams::room_of(const std::shared_ptr<Mover>& mover, s
     return {room.get(), [room, bytes](FarRoom* r) { r->give_back(bytes); }};
 }
 
-FarMemory::Access FarStreams::take(State& s, Held held, std::size_t length) {
+FarMemory::Access FarStreams::take(State& s, HeldAccess held, std::size_t length) {
     held.access.place = held.place.far;
     held.access.offset = held.place.offset;
     held.access.of = s.made;
@@ -236,22 +252,26 @@ FarMemory::Access FarStreams::take(State& s, Held held, std::size_t length) {
     return Access::kDone;
 }
 
-FarMemory::Access FarStreams::write(Stream stream, std::uint64_t addr,
-                                    std::span<const std::byte> src) {
+FarMemory::Access FarStreams::write_held(Stream stream, std::uint64_t addr,
+                                         std::span<const std::byte> src, const Held& held) {
     State& s = state(stream);
     const BusMap::Place place = bus_.place(addr, src.size(), true);
     if (!place.ok) {
         return Access::kError;
     }
     if (place.far != nullptr && s.held.empty() && s.mover == place.far->mover() &&
-        s.mover->join(s.made, *place.far, place.offset, src)) {
+        s.mover->join(s.made, *place.far, place.offset, src, held)) {
         ++s.given;
         return Access::kDone;
     }
     FarAccess access;
     access.kind = FarAccess::Kind::kWrite;
-    access.data = place.far != nullptr ? place.far->buffer(src.size()) : FarBuffer(src.size());
-    access.data.append(src);
+    if (held != nullptr) {
+        access.data = FarBuffer(src, held, is_pinned(held));
+    } else {
+        access.data = place.far != nullptr ? place.far->buffer(src.size()) : FarBuffer(src.size());
+        access.data.append(src);
+    }
     return take(s, {place, addr, std::move(access), {}}, src.size());
 }
 
@@ -290,7 +310,7 @@ FarMemory::Progress FarStreams::progress(Stream stream) {
             shared_->tell();
             break;
         }
-        Held& next = s.held.front();
+        HeldAccess& next = s.held.front();
         const Mover* const mover = next.place.mover();
         if (!is_idle(s) && (mover == nullptr || s.mover.get() != mover)) {
             break;

@@ -37,7 +37,13 @@ class FarStreams final : public FarMemory {
     bool is_far(std::uint64_t addr, std::uint64_t len) override { return bus_.is_far(addr, len); }
     Access read(Stream stream, std::uint64_t message, std::uint64_t addr, std::span<std::byte> dst,
                 std::uint64_t ahead) override;
-    Access write(Stream stream, std::uint64_t addr, std::span<const std::byte> src) override;
+    bool refer(Stream stream, std::uint64_t message, std::uint64_t addr, std::size_t bytes,
+               std::uint64_t ahead, Elsewhere& where) override;
+    Access write(Stream stream, std::uint64_t addr, std::span<const std::byte> src) override {
+        return write_held(stream, addr, src, nullptr);
+    }
+    Access write_held(Stream stream, std::uint64_t addr, std::span<const std::byte> src,
+                      const Held& held) override;
     bool has_room(Stream stream) override;
     Access atomic(Stream stream, std::uint64_t addr, const Atomic& request) override;
     std::uint64_t atomic_result(Stream stream) override;
@@ -50,7 +56,7 @@ class FarStreams final : public FarMemory {
     struct Shared;  ///< with the movers
     struct Made;
     /// An access that waits for others of its stream, which another one makes.
-    struct Held {
+    struct HeldAccess {
         BusMap::Place place;
         std::uint64_t addr = 0;
         FarAccess access;
@@ -61,20 +67,22 @@ class FarStreams final : public FarMemory {
         std::uint64_t given = 0;       ///< to movers, or made at once
         std::shared_ptr<Mover> mover;  ///< of the newest; null: none
         std::weak_ptr<Mover> refused;  ///< had no room for what came last
-        std::deque<Held> held;
+        std::deque<HeldAccess> held;
         std::size_t held_bytes = 0;
         FarReads reads;
     };
 
     State& state(Stream stream);
+    /// Has a piece fetched; `error`: it cannot be.
+    bool fetch(const std::shared_ptr<FetchedPiece>& piece, std::uint64_t least, bool& error);
     /// Everything given is done.
     static bool is_idle(const State& s);
     /// Gives it to its mover, or makes it at once. False: not now.
-    bool give(State& s, Held& held);
+    bool give(State& s, HeldAccess& held);
     /// Keeps `bytes` of the mover's room for as long as it lives; nullptr: there is none.
     static std::shared_ptr<void> room_of(const std::shared_ptr<Mover>& mover, std::size_t bytes);
     /// An access of `length` bytes: gives or holds it.
-    Access take(State& s, Held held, std::size_t length);
+    Access take(State& s, HeldAccess held, std::size_t length);
 
     BusMap& bus_;
     std::shared_ptr<UniqueFd> wake_;

@@ -134,7 +134,7 @@ bool Mover::post(FarAccess&& access, const std::shared_ptr<FarAccessSink>& sink)
 }
 
 bool Mover::join(const std::shared_ptr<void>& of, const FarPlace& place, std::uint64_t offset,
-                 std::span<const std::byte> src) {
+                 std::span<const std::byte> src, const Held& held) {
     const std::scoped_lock lock(state_->mutex);
     if (state_->posted.empty()) {
         return false;
@@ -142,8 +142,15 @@ bool Mover::join(const std::shared_ptr<void>& of, const FarPlace& place, std::ui
     FarAccess& last = state_->posted.back().access;
     if (last.kind != FarAccess::Kind::kWrite || last.of != of || last.place.get() != &place ||
         last.offset + last.data.size() != offset || last.data.size() + src.size() > kMostJoined ||
+        last.data.held() != held ||
+        (held != nullptr && last.data.bytes().data() + last.data.size() != src.data()) ||
         !state_->room->take(src.size())) {
         return false;
+    }
+    ++last.count;
+    if (held != nullptr) {
+        last.data.extend(src.size());
+        return true;
     }
     if (const std::size_t size = last.data.size() + src.size(); last.data.capacity() < size) {
         // No more than twice of what it costs.
@@ -153,7 +160,6 @@ bool Mover::join(const std::shared_ptr<void>& of, const FarPlace& place, std::ui
         last.data = std::move(larger);
     }
     last.data.append(src);
-    ++last.count;
     return true;
 }
 

@@ -24,7 +24,7 @@ struct FarAccess {
     Kind kind = Kind::kWrite;
     std::shared_ptr<FarPlace> place;
     std::uint64_t offset = 0;     ///< in the place
-    FarBuffer data;               ///< write: what; read: room of the size wanted
+    FarBuffer data;               ///< write: what, maybe held; read: room of the size wanted
     FarMemory::Atomic request{};  ///< atomic
     std::uint64_t before = 0;     ///< atomic: the result
     std::uint32_t count = 1;      ///< write: calls that it was made of
@@ -95,9 +95,10 @@ class Mover {
     /// Takes the access. False: too much waits; it is as before.
     bool post(FarAccess&& access, const std::shared_ptr<FarAccessSink>& sink);
     /// A write of the same owner that begins where the newest one, not begun, ends: it is joined
-    /// with it. False: it is to be posted.
+    /// with it. Of what is `held` only what lies behind it in the same memory. False: it is to be
+    /// posted.
     bool join(const std::shared_ptr<void>& of, const FarPlace& place, std::uint64_t offset,
-              std::span<const std::byte> src);
+              std::span<const std::byte> src, const Held& held);
     /// What waits for accesses of this mover, and what was fetched until it is read, takes of it.
     [[nodiscard]] const std::shared_ptr<FarRoom>& room() const;
     /// The present access has taken too long, at this time (clock_now()).

@@ -7,8 +7,6 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -62,7 +60,7 @@ void SharedMapping::export_from(int fd, std::uint64_t offset,
     if (bytes_.size() < kLeastExported) {
         return;
     }
-    UniqueFd file(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC));
+    UniqueFd file = open_for_reading(fd);
     if (!file || in_reserve(file.get())) {
         return;
     }

@@ -3,8 +3,10 @@
 
 #include <cerrno>
 #include <exception>
+#include <system_error>
 #include <utility>
 
+#include "base/exported_memory.h"
 #include "base/log.h"
 #include "host/gpu/worker.h"
 
@@ -19,10 +21,18 @@ CudaBuffers::CudaBuffers(std::shared_ptr<CudaDevice> device) : device_(std::move
     // give_back() never allocates.
     small_.reserve(kSmallOnes);
     large_.reserve(kLargeOnes);
-    void* at = nullptr;
-    device_->check(device_->calls().allocate_host(&at, kSmallBytes + kLargeOnes * kLarge, 0),
-                   "cuMemHostAlloc", ENOMEM);
-    memory_ = static_cast<std::byte*>(at);
+    constexpr std::size_t kBytes = kSmallBytes + kLargeOnes * kLarge;
+    try {
+        file_ = std::make_unique<SharedMemory>("dingo-gpu-buffers", kBytes);
+    } catch (const std::system_error& e) {
+        throw CudaError(ENOMEM, e.what());
+    }
+    memory_ = file_->bytes().data();
+    device_->check(device_->calls().pin(memory_, kBytes, cuda::kHostRegisterPortable),
+                   "cuMemHostRegister", ENOMEM);
+    if (UniqueFd reader = open_for_reading(file_->fd())) {
+        exported_ = exported_memory().add(file_->bytes(), std::move(reader), 0);
+    }
     for (std::size_t i = 0; i < kSmallOnes; ++i) {
         small_.push_back(memory_ + i * kSmall);
     }
@@ -32,17 +42,17 @@ CudaBuffers::CudaBuffers(std::shared_ptr<CudaDevice> device) : device_(std::move
 }
 
 CudaBuffers::~CudaBuffers() {
-    if (memory_ == nullptr) {
-        return;
+    if (exported_ != 0) {
+        exported_memory().remove(exported_);
     }
     try {
-        do_soon([device = std::move(device_), memory = memory_] {
+        do_soon([device = std::move(device_), file = std::shared_ptr(std::move(file_))] {
             if (device->use()) {
-                device->calls().free_host(memory);
+                device->calls().unpin(file->bytes().data());
             }
         });
     } catch (const std::exception& e) {
-        log::error("pinned memory stays: {}", e.what());
+        log::error("memory stays pinned: {}", e.what());
     }
 }
 

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Pinned memory of the host, in buffers of two sizes: the copy engine reads and writes it itself.
+// Cards of this user's other processes may be shown it (base/exported_memory.h), so that what was
+// read from a GPU need not go through the wire's ring.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "base/shared_memory.h"
 #include "host/driver/far_buffer.h"
 #include "host/gpu/cuda_device.h"
 
@@ -34,6 +38,8 @@ class CudaBuffers final : public uverbs::FarBufferPool,
 
   private:
     std::shared_ptr<CudaDevice> device_;
+    std::unique_ptr<SharedMemory> file_;
+    std::uint64_t exported_ = 0;  ///< its number there; 0: none
     std::byte* memory_ = nullptr;
     std::mutex mutex_;
     std::vector<std::byte*> small_;  ///< free ones

@@ -49,8 +49,8 @@ CudaCalls load() {
     find(library, calls.destroy_event, "cuEventDestroy_v2");
     find(library, calls.record_event, "cuEventRecord");
     find(library, calls.wait_for_event, "cuEventSynchronize");
-    find(library, calls.allocate_host, "cuMemHostAlloc");
-    find(library, calls.free_host, "cuMemFreeHost");
+    find(library, calls.pin, "cuMemHostRegister_v2");
+    find(library, calls.unpin, "cuMemHostUnregister");
     find(library, calls.copy_to_device, "cuMemcpyHtoDAsync_v2");
     find(library, calls.copy_to_host, "cuMemcpyDtoHAsync_v2");
     find(library, calls.copy_2d, "cuMemcpy2DAsync_v2");

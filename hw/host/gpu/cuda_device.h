@@ -39,8 +39,8 @@ struct CudaCalls {
     cuda::EventDestroy* destroy_event;
     cuda::EventRecord* record_event;
     cuda::EventSynchronize* wait_for_event;
-    cuda::MemHostAlloc* allocate_host;
-    cuda::MemFreeHost* free_host;
+    cuda::MemHostRegister* pin;
+    cuda::MemHostUnregister* unpin;
     cuda::MemcpyHtoDAsync* copy_to_device;
     cuda::MemcpyDtoHAsync* copy_to_host;
     cuda::Memcpy2dAsync* copy_2d;

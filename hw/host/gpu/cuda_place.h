@@ -37,7 +37,7 @@ class CudaPlace final : public uverbs::FarPlace {
     }
     [[nodiscard]] unsigned depth() const override { return CudaLane::kDepth; }
     [[nodiscard]] bool can_start(const uverbs::FarAccess& access) const override {
-        return access.data.is_pooled();
+        return access.data.is_pinned();
     }
 
   private:

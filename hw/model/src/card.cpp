@@ -56,15 +56,15 @@ void ModelEngine::set_link(bool up) {
 }
 
 void ModelEngine::receive(std::span<const std::byte> frame) {
-    take(frame, nullptr, true);
+    take(frame, {}, true);
 }
 
-bool ModelEngine::receive_without_icrc(std::span<const std::byte> frame, const std::byte* payload) {
+bool ModelEngine::receive_without_icrc(std::span<const std::byte> frame, const Elsewhere& payload) {
     take(frame, payload, false);
     return true;
 }
 
-void ModelEngine::take(std::span<const std::byte> frame, const std::byte* payload, bool has_icrc) {
+void ModelEngine::take(std::span<const std::byte> frame, const Elsewhere& payload, bool has_icrc) {
     if (fatal_ != DINGO_FATAL_NONE) {
         return;
     }
@@ -93,10 +93,12 @@ void ModelEngine::take(std::span<const std::byte> frame, const std::byte* payloa
     } else if (packet.frame_bytes() > port.max_frame(packet.has_vlan)) {
         card_.count(DINGO_CARD_ETH_RX_TOO_LONG);
     } else {
-        if (payload != nullptr) {
-            packet.payload = {payload, packet.payload.size()};
+        if (payload.at != nullptr) {
+            packet.payload = {payload.at, packet.payload.size()};
         }
+        card_.received = {packet.payload, payload.held};
         state_->transport.receive(packet, frame, has_icrc);
+        card_.received = {};
     }
 }
 
@@ -123,7 +125,7 @@ bool ModelEngine::run_loopback(unsigned budget) {
     const bool any = !loopback_.empty();
     while (!loopback_.empty() && budget-- > 0) {
         const Loopback::Taken taken = loopback_.take();
-        take(taken.frame, taken.payload.data(), false);
+        take(taken.frame, {taken.payload.data(), taken.held}, false);
     }
     loopback_.gather();
     return any;  // a received frame may need an answer

@@ -24,7 +24,7 @@ class ModelEngine final : public Engine, private TransportHost {
     std::uint64_t mmio_read(Bar bar, std::uint64_t offset, unsigned size) override;
     void mmio_write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned size) override;
     void receive(std::span<const std::byte> frame) override;
-    bool receive_without_icrc(std::span<const std::byte> frame, const std::byte* payload) override;
+    bool receive_without_icrc(std::span<const std::byte> frame, const Elsewhere& payload) override;
     void set_link(bool up) override;
     bool run(Nanoseconds now, unsigned budget) override;
     [[nodiscard]] Nanoseconds next_deadline() const override;
@@ -53,7 +53,7 @@ class ModelEngine final : public Engine, private TransportHost {
     void fail(std::uint32_t reason);
 
     /// A frame from the wire, or one that looped back; `payload`, if not null: where that is.
-    void take(std::span<const std::byte> frame, const std::byte* payload, bool has_icrc);
+    void take(std::span<const std::byte> frame, const Elsewhere& payload, bool has_icrc);
     bool run_loopback(unsigned budget);
 
     const EngineConfig config_;

@@ -19,6 +19,19 @@ static_assert(std::endian::native == std::endian::little,
 
 inline constexpr Nanoseconds kWireRetry = 5'000;  ///< pause after the wire took no frame
 
+/// The payload of the frame that is being received.
+struct ReceivedPayload {
+    std::span<const std::byte> bytes;
+    Held held;  ///< null: it must be copied
+
+    /// What keeps `part`.
+    [[nodiscard]] Held holder_of(std::span<const std::byte> part) const {
+        const bool inside =
+            part.data() >= bytes.data() && part.data() + part.size() <= bytes.data() + bytes.size();
+        return inside ? held : nullptr;
+    }
+};
+
 struct CardContext {
     const EngineConfig& config;
     HostPort& host;
@@ -28,6 +41,7 @@ struct CardContext {
     std::array<std::uint64_t, DINGO_CARD_COUNTERS> counters{};
     std::mt19937_64 random;
     std::uint64_t ring_pages = 0;  ///< page-list entries held by rings, see RingMemory
+    ReceivedPayload received{};
 
     void count(dingo_card_counter counter, std::uint64_t by = 1) noexcept {
         counters[counter] += by;

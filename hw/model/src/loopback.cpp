@@ -9,6 +9,9 @@
 namespace dingo::model {
 void Loopback::set_port(const Port* port) noexcept {
     port_ = port;
+    for (Frame& frame : frames_) {
+        frame.payload = {};
+    }
     put_ = 0;
     taken_ = 0;
 }
@@ -42,7 +45,7 @@ std::span<std::byte> Loopback::begin_loopback(std::size_t max_len) {
     return std::span(room).first(max_len);
 }
 
-void Loopback::end_loopback(std::size_t len, const Elsewhere& payload) {
+void Loopback::end_loopback(std::size_t len, const Payload& payload) {
     if (len == 0) {
         return;
     }
@@ -52,8 +55,8 @@ void Loopback::end_loopback(std::size_t len, const Elsewhere& payload) {
 }
 
 Loopback::Taken Loopback::take() noexcept {
-    const Frame& frame = frames_[taken_++ % kFrames];
-    Taken taken{std::span(frame.room).first(frame.length), {}};
+    Frame& frame = frames_[taken_++ % kFrames];
+    Taken taken{std::span(frame.room).first(frame.length), {}, std::move(frame.payload.held)};
     if (frame.payload.at != nullptr) {
         taken.payload = {frame.payload.at, frame.payload.bytes};
     }
@@ -63,7 +66,7 @@ Loopback::Taken Loopback::take() noexcept {
 void Loopback::gather() {
     for (std::uint64_t i = taken_; i != put_; ++i) {
         Frame& frame = frames_[i % kFrames];
-        if (frame.payload.at != nullptr) {
+        if (frame.payload.at != nullptr && frame.payload.held == nullptr) {
             std::memcpy(frame.room.data() + frame.payload.offset, frame.payload.at,
                         frame.payload.bytes);
             frame.payload = {};

@@ -23,14 +23,16 @@ class Loopback final : public WirePort {
     static constexpr std::size_t kFrames = 64;
 
     /// Payload of a frame that is not in the frame.
-    struct Elsewhere {
+    struct Payload {
         const std::byte* at = nullptr;  ///< host memory; null: the payload is in the frame
         std::size_t offset = 0;         ///< of its place in the frame
         std::size_t bytes = 0;
+        Held held{};  ///< null: valid until the engine's call ends
     };
     struct Taken {
         std::span<const std::byte> frame;    ///< with a hole where the payload is elsewhere
         std::span<const std::byte> payload;  ///< elsewhere; empty: it is in the frame
+        Held held;
     };
 
     explicit Loopback(WirePort& wire) : wire_(wire), frames_(kFrames) {}
@@ -44,20 +46,20 @@ class Loopback final : public WirePort {
 
     /// The same for a frame that is known to be for us; `len` 0 gives the room back.
     std::span<std::byte> begin_loopback(std::size_t max_len);
-    void end_loopback(std::size_t len, const Elsewhere& payload);
+    void end_loopback(std::size_t len, const Payload& payload);
 
     [[nodiscard]] bool empty() const noexcept { return taken_ == put_; }
     /// The oldest frame, valid until the next take(). Not when empty().
     Taken take() noexcept;
-    /// Copies payloads that are still in host memory into the frames: dma_pointer() addresses are
-    /// valid only until the engine's call ends.
+    /// Copies payloads that are still in memory that nothing holds into the frames: dma_pointer()
+    /// addresses are valid only until the engine's call ends.
     void gather();
 
   private:
     struct Frame {
         std::vector<std::byte> room;  // kept, and never smaller than it was
         std::size_t length = 0;
-        Elsewhere payload;
+        Payload payload;
     };
 
     // The frame last taken may still be in use.

@@ -572,11 +572,11 @@ TEST(CardLoop, EngineThatWantsIcrcsGetsThemThoughNoneWasSent) {
     const std::vector<std::byte> whole = packet::build_text({}, *text);
     std::vector<std::byte> bare = whole;
     std::fill(bare.end() - packet::kIcrcBytes, bare.end(), std::byte{0});
-    card.on_frame_without_icrc(bare, nullptr);
+    card.on_frame_without_icrc(bare, {});
     ASSERT_EQ(FakeEngine::last->frames.size(), 1U);
     EXPECT_EQ(FakeEngine::last->frames[0], whole);
     card.set_link(false);
-    card.on_frame_without_icrc(bare, nullptr);
+    card.on_frame_without_icrc(bare, {});
     EXPECT_EQ(FakeEngine::last->frames.size(), 1U);
     EXPECT_EQ(card.stats().link_down_drops, 1U);
 }

@@ -92,7 +92,7 @@ TEST_F(NoIcrc, IsMissedUnlessTheWireSaysThatThereIsNone) {
     cards_.card(1).engine->receive(frame);
     EXPECT_EQ(cards_.driver(1).card_stat(DINGO_CARD_RX_ICRC_ENCAPSULATED), 1U);
     EXPECT_EQ(memory(1, 1)[0], std::byte{0xaa});
-    EXPECT_TRUE(cards_.card(1).engine->receive_without_icrc(frame, nullptr));
+    EXPECT_TRUE(cards_.card(1).engine->receive_without_icrc(frame, {}));
     EXPECT_EQ(cards_.driver(1).card_stat(DINGO_CARD_RX_ICRC_ENCAPSULATED), 1U);
     EXPECT_EQ(memory(1, 64), std::vector(data_[0].begin(), data_[0].begin() + 64));
 }

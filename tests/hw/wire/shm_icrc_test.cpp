@@ -225,6 +225,27 @@ TEST_F(ShmLocal, PayloadsThatWereGatheredAreInTheirFrames) {
     EXPECT_EQ(sink.elsewhere, std::vector<const std::byte*>(13, nullptr));
 }
 
+TEST_F(ShmLocal, WhoReceivesGetsTheHolderOfAPayload) {
+    auto a = local(1);
+    const auto b = local(2);
+    const Frame payload = payload_of(bare_frame());
+    auto held = std::make_shared<HeldMemory>();
+    send_referring(*a, payload);
+    send_referring(*a, payload, bare_frame(), held);
+    send_referring(*a, payload, bare_frame(), held);
+    send_referring(*a, payload);
+    a->gather();
+    SortingSink sink = sorted(*b);
+    EXPECT_EQ(sink.held, (std::vector<Held>{nullptr, held, held, nullptr}));
+    EXPECT_EQ(sink.elsewhere,
+              (std::vector<const std::byte*>{nullptr, payload.data(), payload.data(), nullptr}));
+    send_referring(*a, payload, bare_frame(), held);
+    a.reset();
+    sink = sorted(*b);
+    EXPECT_EQ(sink.without, std::vector<Frame>{bare_frame()});
+    EXPECT_EQ(held.use_count(), 1);
+}
+
 TEST_F(ShmLocal, CardThatGoesLeavesNoFrameWithoutItsPayload) {
     auto a = local(1);
     const auto b = local(2);

@@ -20,8 +20,7 @@ class Exported {
         bytes_ = {static_cast<std::byte*>(
                       ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0)),
                   mapped};
-        const std::string path = fmt::format("/proc/self/fd/{}", fd_.get());
-        id_ = exported_memory().add(bytes_, UniqueFd(::open(path.c_str(), O_RDONLY)), 0);
+        id_ = exported_memory().add(bytes_, open_for_reading(fd_.get()), 0);
     }
     ~Exported() { forget(); }
     void forget() {
@@ -125,6 +124,36 @@ TEST_F(ShmReferences, WhatWasTakenBackIsInItsFrame) {
     EXPECT_EQ(sink.elsewhere, std::vector<const std::byte*>(13, nullptr));
 }
 
+TEST_F(ShmReferences, WhatIsHeldIsNotTakenBackButLetGo) {
+    Exported memory;
+    ASSERT_EQ(until_it_stays(*a, *b, memory.payload()).elsewhere.size(), 1U);
+    auto held = std::make_shared<HeldMemory>();
+    send_referring(*a, memory.payload(), bare_frame(), held);
+    send_referring(*a, memory.payload(1024), bare_frame(), held);
+    a->gather();
+    SortingSink sink;
+    b->receive(sink, 1);
+    EXPECT_NE(sink.elsewhere.at(0), nullptr);
+    const std::weak_ptr<HeldMemory> alive = held;
+    held.reset();
+    EXPECT_FALSE(alive.expired());
+    sink = sorted(*b);
+    for (unsigned i = 0; i < 100; i++) {
+        send_referring(*a, memory.payload());
+        take(*b);
+    }
+    EXPECT_TRUE(alive.expired());
+    // Whoever goes takes all with it.
+    held = std::make_shared<HeldMemory>();
+    const Frame pattern = payload_of(bare_frame());
+    std::copy(pattern.begin(), pattern.end(), memory.payload().begin());
+    send_referring(*a, memory.payload(), bare_frame(), held);
+    a.reset();
+    std::ranges::fill(memory.payload(), std::byte{0});
+    sink = sorted(*b);
+    EXPECT_EQ(sink.without, std::vector<Frame>{bare_frame()});
+}
+
 TEST_F(ShmReferences, SlotsOfMemoryThatIsGoneAreUsedAgain) {
     for (unsigned i = 0; i < 3 * kShmSlots; i++) {
         Exported memory;
@@ -172,7 +201,8 @@ TEST_F(ShmReferences, TwoThreadsAndMemoryThatIsTakenBackAllTheTime) {
             explicit Check(const Frame& pattern) : pattern_(pattern) {}
             void on_frame(std::span<const std::byte>) override { wrong++; }
             void on_frame_without_icrc(std::span<const std::byte> frame,
-                                       const std::byte* payload) override {
+                                       const Elsewhere& where) override {
+                const std::byte* const payload = where.at;
                 const std::byte* const at =
                     payload != nullptr ? payload : &frame[frame.size() - packet::kIcrcBytes - 1024];
                 wrong += std::equal(pattern_.begin(), pattern_.end(), at) ? 0 : 1;
@@ -197,7 +227,7 @@ TEST_F(ShmReferences, TwoThreadsAndMemoryThatIsTakenBackAllTheTime) {
         const Frame frame = bare_frame();
         std::copy(frame.begin(), frame.end(), room.begin());
         a->end_frame_referring(frame.size(), frame.size() - packet::kIcrcBytes - 1024,
-                               memory.payload());
+                               memory.payload(), nullptr);
         a->flush();
         if (++i % 16 == 0) {
             a->gather();  // from here on the frames have their own

@@ -37,13 +37,15 @@ class SortingSink final : public FrameSink {
         with.emplace_back(frame.begin(), frame.end());
     }
     void on_frame_without_icrc(std::span<const std::byte> frame,
-                               const std::byte* payload) override {
-        elsewhere.push_back(payload);
+                               const Elsewhere& payload) override {
+        elsewhere.push_back(payload.at);
+        held.push_back(payload.held);
         without.emplace_back(frame.begin(), frame.end());
     }
     std::vector<Frame> with;
     std::vector<Frame> without;
     std::vector<const std::byte*> elsewhere;  ///< payloads of those
+    std::vector<Held> held;                   ///< what keeps them
 };
 
 /// An RC WRITE from card 1 to card 2; without ICRC, as an engine leaves it.
@@ -64,14 +66,14 @@ inline SortingSink sorted(Wire& wire) {
 }
 
 inline void send_referring(Wire& wire, std::span<const std::byte> payload,
-                           Frame frame = bare_frame()) {
+                           Frame frame = bare_frame(), const Held& held = nullptr) {
     const std::size_t offset = frame.size() - packet::kIcrcBytes - payload.size();
     std::fill_n(frame.begin() + static_cast<std::ptrdiff_t>(offset), payload.size(), std::byte{0});
     const std::span<std::byte> room = wire.begin_frame(frame.size());
     ASSERT_FALSE(room.empty());
     ASSERT_TRUE(wire.takes_references());
     std::copy(frame.begin(), frame.end(), room.begin());
-    wire.end_frame_referring(frame.size(), offset, payload);
+    wire.end_frame_referring(frame.size(), offset, payload, held);
     wire.flush();
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "dingo/far_memory.h"
+#include "dingo/held_memory.h"
 
 namespace dingo {
 
@@ -79,14 +80,16 @@ class WirePort {
     /// until it is received. Only where needs_icrc() is false.
     [[nodiscard]] virtual bool takes_references() const { return false; }
     /// end_frame_without_icrc() of a frame whose payload, at `offset` in the frame, is at
-    /// `payload`. The memory must last until gather() returns.
+    /// `payload`. The memory must last as long as `held`, or, where that is null, until gather()
+    /// returns.
     virtual void end_frame_referring(std::size_t len, std::size_t offset,
-                                     std::span<const std::byte> payload) {
+                                     std::span<const std::byte> payload, const Held& held) {
         static_cast<void>(offset);
         static_cast<void>(payload);
+        static_cast<void>(held);
         end_frame(len);
     }
-    /// Takes all payloads that are still in host memory.
+    /// Takes all payloads that are still in memory that nothing holds.
     virtual void gather() {}
 
     /// The card starts to take datagrams to this multicast group, or stops. `group` is its GID.
@@ -137,9 +140,8 @@ class Engine {
     virtual void receive(std::span<const std::byte> frame) = 0;
 
     /// The same for a RoCE frame that came without ICRC (WirePort::end_frame_without_icrc), and
-    /// maybe without its payload: that is then at `payload`. False: this engine wants whole frames
-    /// and has not taken it.
-    virtual bool receive_without_icrc(std::span<const std::byte> frame, const std::byte* payload) {
+    /// maybe without its payload. False: this engine wants whole frames and has not taken it.
+    virtual bool receive_without_icrc(std::span<const std::byte> frame, const Elsewhere& payload) {
         static_cast<void>(frame);
         static_cast<void>(payload);
         return false;

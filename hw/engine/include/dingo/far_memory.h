@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <span>
 
+#include "dingo/held_memory.h"
+
 namespace dingo {
 
 /// Called, as the other ports, by the engine's thread only; no call but wait() waits.
@@ -46,9 +48,27 @@ class FarMemory {
     /// forgotten: a message never sees what memory held before it began.
     virtual Access read(Stream stream, std::uint64_t message, std::uint64_t addr,
                         std::span<std::byte> dst, std::uint64_t ahead) = 0;
+    /// As read(), of `bytes` bytes that need not be copied: they are at `where`. False: read() has
+    /// them, or will.
+    virtual bool refer(Stream stream, std::uint64_t message, std::uint64_t addr, std::size_t bytes,
+                       std::uint64_t ahead, Elsewhere& where) {
+        static_cast<void>(stream);
+        static_cast<void>(message);
+        static_cast<void>(addr);
+        static_cast<void>(bytes);
+        static_cast<void>(ahead);
+        static_cast<void>(where);
+        return false;
+    }
     /// Takes a copy of `src`, which is written later: after all earlier accesses of the stream,
     /// wherever those go. `addr` may be near memory. kLater: too much is on its way.
     virtual Access write(Stream stream, std::uint64_t addr, std::span<const std::byte> src) = 0;
+    /// The same for a `src` that `held` keeps: it need not be copied.
+    virtual Access write_held(Stream stream, std::uint64_t addr, std::span<const std::byte> src,
+                              const Held& held) {
+        static_cast<void>(held);
+        return write(stream, addr, src);
+    }
     /// Whether it is worth while to have data sent again that write() answered kLater: so much less
     /// is on its way.
     virtual bool has_room(Stream stream) = 0;

@@ -46,6 +46,17 @@ FarWork::Access FarWork::read_far(QueuePair& qp, Half half, std::uint64_t messag
     return access;
 }
 
+bool FarWork::refer(QueuePair& qp, std::uint64_t message, const MemoryRange& range,
+                    std::uint64_t ahead, Elsewhere& where) {
+    std::uint64_t bus = 0;
+    std::uint64_t contiguous = 0;
+    if (!memory_.locate(range, 0, bus, contiguous) || contiguous < range.length)
+        return false;
+    touch(qp, Half::kSend);
+    return port()->refer(stream(qp, Half::kSend), message, bus, range.length,
+                         std::max(ahead, range.length), where);
+}
+
 void FarWork::posted(QueuePair& qp, Half half) {
     FarHalf& h = qp.transport->far->half(half);
     if (!h.holds()) {
@@ -77,8 +88,11 @@ FarWork::Access FarWork::write_far(QueuePair& qp, Half half, const MemoryRange& 
         if (!memory_.locate(range, at, bus, contiguous))
             return Access::kError;
         const auto piece = data.first(std::min<std::uint64_t>(data.size(), contiguous));
-        if (const Access access = port()->write(stream(qp, half), bus, piece);
-            access != Access::kDone)
+        const Held held = card_.received.holder_of(piece);
+        const Access access = held != nullptr
+                                  ? port()->write_held(stream(qp, half), bus, piece, held)
+                                  : port()->write(stream(qp, half), bus, piece);
+        if (access != Access::kDone)
             return refused(qp, half, access);
         posted(qp, half);
         at += piece.size();

@@ -34,6 +34,9 @@ class FarWork {
             return memory_.read(range, 0, data) ? Access::kDone : Access::kError;
         return read_far(qp, half, message, range, data, ahead);
     }
+    /// Where the whole range, which is far, can be read without a copy. False: by read() only.
+    bool refer(QueuePair& qp, std::uint64_t message, const MemoryRange& range, std::uint64_t ahead,
+               Elsewhere& where);
     Access write(QueuePair& qp, Half half, const MemoryRange& range,
                  std::span<const std::byte> data) {
         if (!concerns(qp, half, range)) [[likely]]

@@ -10,6 +10,7 @@ bool FrameWriter::open(const packet::HeaderTemplate& path, const packet::Transpo
                        std::size_t payload_bytes, bool own_group) {
     const std::size_t bytes = path.frame_bytes(headers.bth.opcode, payload_bytes);
     source_ = nullptr;
+    held_.reset();
     if (!port_.up())
         way_ = Way::kNowhere;
     else
@@ -45,10 +46,12 @@ void FrameWriter::send(QueuePair& qp) {
     std::size_t bytes = 0;
     if (way_ == Way::kLoopback) {
         bytes = builder_.finish_without_icrc().size();
-        card_.loopback.end_loopback(bytes, {source_, builder_.payload_offset(), payload().size()});
+        card_.loopback.end_loopback(bytes,
+                                    {source_, builder_.payload_offset(), payload().size(), held_});
     } else {
         bytes = send_to_wire();
     }
+    held_.reset();
     card_.count(DINGO_CARD_RDMA_TX_PACKETS);
     card_.count(DINGO_CARD_RDMA_TX_BYTES, bytes);
     qp.count(DINGO_QP_TX_PACKETS);
@@ -57,10 +60,11 @@ void FrameWriter::send(QueuePair& qp) {
 
 std::size_t FrameWriter::send_to_wire() {
     const bool icrc = card_.wire.needs_icrc();
-    if (source_ && stays_ && !icrc && card_.wire.takes_references() && card_.host.pointers_last()) {
+    if (source_ && stays_ && !icrc && card_.wire.takes_references() &&
+        (held_ != nullptr || card_.host.pointers_last())) {
         const std::size_t bytes = builder_.finish_without_icrc().size();
         card_.wire.end_frame_referring(bytes, builder_.payload_offset(),
-                                       {source_, payload().size()});
+                                       {source_, payload().size()}, held_);
         return bytes;
     }
     std::span<const std::byte> frame;

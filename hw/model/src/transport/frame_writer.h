@@ -39,6 +39,12 @@ class FrameWriter {
         source_ = source;
         stays_ = stays;
     }
+    /// The same for what stays because it is held.
+    void refer(const Elsewhere& source) noexcept {
+        source_ = source.at;
+        stays_ = true;
+        held_ = source.held;
+    }
     /// The frame loops back.
     [[nodiscard]] bool loops_back() const noexcept { return way_ == Way::kLoopback; }
     /// Adds pad and, where the wire needs it, the ICRC, and sends; counts for card and QP.
@@ -67,6 +73,7 @@ class FrameWriter {
     bool copy_loopback_ = false;  ///< of the frame for the wire
     const std::byte* source_ = nullptr;
     bool stays_ = false;  ///< what is there
+    Held held_;
     alignas(64) std::array<std::byte, packet::kMaxRoceFrameBytes> discarded_;
 };
 

@@ -99,14 +99,10 @@ Move Payload::gather(QueuePair& qp, const SendWqe& wqe, std::uint64_t message, s
         });
 }
 
-const std::byte* Payload::in_place(const QueuePair& qp, const SendWqe& wqe, std::uint64_t offset,
-                                   std::uint64_t bytes) {
+bool Payload::refer(QueuePair& qp, const SendWqe& wqe, std::uint64_t message, std::uint64_t offset,
+                    std::uint64_t bytes) {
     if (bytes < kReferredBytes || wqe.is_inline() || qp.kernel.id != DINGO_KERNEL_PASS)
-        return nullptr;
-    // Without an acknowledgement the send completes, and its buffer may change, when the frame has
-    // left: in loopback that is before it is received.
-    if (frame_.loops_back() && !is_reliable(qp))
-        return nullptr;
+        return false;
     for (std::uint32_t i = 0; i < wqe.num_sge(); ++i) {
         const dingo_sge sge = wqe.sge(i);
         if (offset >= sge.length) {
@@ -116,19 +112,31 @@ const std::byte* Payload::in_place(const QueuePair& qp, const SendWqe& wqe, std:
         MemoryRange range;
         if (sge.length - offset < bytes ||
             memory_.check(qp, sge.lkey, sge.addr + offset, bytes, 0, range) != KeyVerdict::kOk)
-            return nullptr;
-        return memory_.pointer(range);
+            return false;
+        if (memory_.is_far(range)) {
+            Elsewhere where;
+            if (!far_.refer(qp, message, range, sge.length - offset, where))
+                return false;
+            frame_.refer(where);
+            return true;
+        }
+        // Without an acknowledgement the send completes, and its buffer may change, when the frame
+        // has left: in loopback that is before it is received.
+        if (frame_.loops_back() && !is_reliable(qp))
+            return false;
+        const std::byte* const source = memory_.pointer(range);
+        if (source != nullptr)
+            frame_.refer(source, is_reliable(qp));
+        return source != nullptr;
     }
-    return nullptr;
+    return false;
 }
 
 Move Payload::fill(QueuePair& qp, const SendWqe& wqe, std::uint64_t message, std::uint32_t offset,
                    WqeFault& fault) {
     const std::span<std::byte> data = frame_.payload();
-    if (const std::byte* const source = in_place(qp, wqe, offset, data.size())) {
-        frame_.refer(source, is_reliable(qp));
+    if (refer(qp, wqe, message, offset, data.size()))
         return Move::kDone;
-    }
     const Move move = gather(qp, wqe, message, offset, data, fault);
     if (move == Move::kDone)
         compute::transform(qp.kernel, offset, data);

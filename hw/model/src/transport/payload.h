@@ -52,9 +52,10 @@ class Payload {
     /// Copies message bytes [offset, offset + data.size()).
     Move gather(QueuePair& qp, const SendWqe& wqe, std::uint64_t message, std::uint32_t offset,
                 std::span<std::byte> data, WqeFault& fault);
-    /// The payload where it lies in host memory, when nothing changes it on its way; else nullptr.
-    const std::byte* in_place(const QueuePair& qp, const SendWqe& wqe, std::uint64_t offset,
-                              std::uint64_t bytes);
+    /// Leaves the open frame's payload where it lies, when nothing changes it on its way. False: it
+    /// is to be copied.
+    bool refer(QueuePair& qp, const SendWqe& wqe, std::uint64_t message, std::uint64_t offset,
+               std::uint64_t bytes);
 
     MemoryTable& memory_;
     FrameWriter& frame_;

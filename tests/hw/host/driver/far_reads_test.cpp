@@ -66,6 +66,26 @@ TEST_F(Reads, MessageIsFetchedAheadAndNotBeyondItsEnd) {
     EXPECT_EQ(end, kAt + kLength);
 }
 
+TEST_F(Reads, WhatIsHereIsReferredToAndStays) {
+    const auto no_more = [](const auto&, std::uint64_t) { return false; };
+    Elsewhere where;
+    EXPECT_FALSE(reads.refer(1, kAt, 4'096, 20'000, where, no_more)) << "nobody has asked for it";
+    EXPECT_EQ(read(1, kAt, 4'096, 20'000), Access::kLater);
+    EXPECT_FALSE(reads.refer(1, kAt, 4'096, 20'000, where, no_more)) << "it is on its way";
+    arrive(std::byte{1});
+    EXPECT_FALSE(reads.refer(1, kAt + 18'000, 4'096, 4'096, where, no_more)) << "not all of it";
+    EXPECT_TRUE(reads.refer(1, kAt + 4'096, 15'904, 15'904, where, no_more));
+    EXPECT_EQ(where.at, pieces[0]->bytes.bytes().data() + 4'096);
+    EXPECT_EQ(where.held, pieces[0]);
+    EXPECT_EQ(read(1, kAt, 4'096, 4'096), Access::kLater) << "its end was used: it is gone here";
+    const std::weak_ptr<FetchedPiece> piece = pieces[0];
+    pieces.clear();
+    EXPECT_FALSE(reads.refer(2, kAt, 64, 64, where, no_more)) << "another message";
+    EXPECT_EQ(where.at[15'903], std::byte{1});
+    where = {};
+    EXPECT_TRUE(piece.expired());
+}
+
 TEST_F(Reads, AnotherMessageSeesNothingOfIt) {
     EXPECT_EQ(read(1, kAt, 64, 64), Access::kLater);
     arrive(std::byte{1});

@@ -217,6 +217,30 @@ TEST_F(Streams, NeighbouringWritesHaveABufferOfTheirSize) {
     EXPECT_EQ(slow->bytes[67], kData[0]);
 }
 
+TEST_F(Streams, HeldBytesAreWrittenFromWhereTheyAre) {
+    const auto piece = std::make_shared<FetchedPiece>();
+    piece->bytes = FarBuffer(64);
+    piece->bytes.append(std::vector<std::byte>(64, std::byte{7}));
+    const std::span<const std::byte> bytes = piece->bytes.bytes();
+    const auto write = [&](std::uint64_t to, std::size_t from, std::size_t count,
+                           const Held& held) {
+        return streams.write_held(kOne, slow_at + to, bytes.subspan(from, count), held);
+    };
+    ASSERT_EQ(streams.write(kOne, slow_at + 1'000, kData), Access::kDone);
+    EXPECT_EQ(slow->largest, kData.size());
+    ASSERT_EQ(write(0, 0, 16, piece), Access::kDone);
+    ASSERT_EQ(write(16, 16, 16, piece), Access::kDone) << "joined";
+    ASSERT_EQ(write(32, 40, 8, piece), Access::kDone) << "the neighbour, but not in its memory";
+    ASSERT_EQ(write(40, 48, 8, nullptr), Access::kDone) << "the neighbour in it, but not held";
+    EXPECT_EQ(slow->largest, 8U) << "nothing but what is not held has a buffer";
+    const std::weak_ptr<FetchedPiece> alive = piece;
+    slow->let_go();
+    EXPECT_TRUE(comes([&] { return streams.progress(kOne).done == 5; }));
+    EXPECT_EQ(std::vector(slow->bytes.begin(), slow->bytes.begin() + 48),
+              std::vector(48, std::byte{7}));
+    EXPECT_TRUE(comes([&] { return alive.use_count() == 1; })) << "it is let go";
+}
+
 TEST_F(Streams, WhoWasRefusedIsToldOfRoom) {
     while (streams.write(kOne, slow_at, std::span(slow->bytes).first(1 << 18)) == Access::kDone) {
     }

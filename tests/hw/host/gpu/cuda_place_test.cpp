@@ -215,15 +215,15 @@ TEST_F(CudaPlaceTest, BuffersComeFromTheHeapWhenThePinnedOnesAreTaken) {
     std::vector<uverbs::FarBuffer> taken;
     do {
         taken.push_back(place->buffer(8));
-    } while (taken.back().is_pooled());
+    } while (taken.back().is_pinned());
     EXPECT_GE(taken.size(), CudaBuffers::kSmallOnes);
     uverbs::FarAccess access;
     access.data = std::move(taken.back());
     EXPECT_FALSE(place->can_start(access));
     taken.pop_back();
     taken.pop_back();
-    EXPECT_TRUE(place->buffer(8).is_pooled()) << "one came back";
-    EXPECT_FALSE(place->buffer(CudaBuffers::kLarge + 1).is_pooled());
+    EXPECT_TRUE(place->buffer(8).is_pinned()) << "one came back";
+    EXPECT_FALSE(place->buffer(CudaBuffers::kLarge + 1).is_pinned());
 }
 
 TEST_F(CudaPlaceTest, NothingBehindTheRegionIsReached) {

@@ -28,6 +28,42 @@ TEST_F(Far, WriteIsAcknowledgedWhenItsDataAreThere) {
     EXPECT_EQ(stat(0, DINGO_CARD_RETRANSMITS), 0U);
 }
 
+TEST_F(Far, WhatWasFetchedNeedNotBeCopiedIntoItsFrame) {
+    connect_far({0});
+    cards.card(0).wire.icrc = false;
+    far[0].refers = true;
+    fill(0, 0, 100'000);
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 100'000));
+    finish(0);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(same(0, 0, 100'000));
+    EXPECT_EQ(far[0].referred, 25U);
+    EXPECT_EQ(cards.card(0).wire.frames_referring, 25U);
+}
+
+TEST_F(Far, PayloadThatIsHeldIsWrittenFromWhereItIs) {
+    connect_far({1});
+    fill(0, 0, 4'000);
+    FrameBytes frame;
+    cards.link.hook = [&](Frame& f) {
+        frame = f.bytes;
+        return false;
+    };
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 4'000));
+    cards.run_for(1'000'000);
+    cards.link.hook = nullptr;
+    packet::Packet packet;
+    ASSERT_EQ(packet::parse(frame, packet), packet::ParseResult::kRoce);
+    const FrameBytes payload(packet.payload.begin(), packet.payload.end());
+    std::fill_n(frame.begin() + packet.payload_offset, payload.size(), std::byte{0x5a});
+    cards.card(1).engine->receive_without_icrc(frame,
+                                               {payload.data(), std::make_shared<HeldMemory>()});
+    EXPECT_EQ(far[1].held_writes, 1U);
+    finish(1);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(same(0, 0, 4'000));
+}
+
 // A region whose last page is not whole is far there alone.
 TEST_F(Far, RestOfARegionThatIsFarInPartWaitsForNothing) {
     connect_far({0, 1});

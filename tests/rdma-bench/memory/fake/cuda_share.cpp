@@ -285,12 +285,10 @@ int cuStreamWriteValue32_v2(Stream* stream, unsigned long long to, std::uint32_t
                             unsigned /*flags*/) {
     return write_value(*stream, to, value);
 }
-int cuMemHostAlloc(void** at, std::size_t bytes, unsigned /*flags*/) {
-    *at = std::malloc(bytes);
-    return *at == nullptr ? kOutOfMemory : kSuccess;
+int cuMemHostRegister_v2(void* /*at*/, std::size_t /*bytes*/, unsigned /*flags*/) {
+    return kSuccess;
 }
-int cuMemFreeHost(void* at) {
-    std::free(at);
+int cuMemHostUnregister(void* /*at*/) {
     return kSuccess;
 }
 

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+namespace dingo {
+
+/// Memory whose bytes stay as they are while it lives. Whoever has it last may be any thread.
+class HeldMemory {
+  public:
+    virtual ~HeldMemory() = default;
+};
+using Held = std::shared_ptr<const HeldMemory>;
+
+/// Where the payload of a frame is that is not in the frame.
+struct Elsewhere {
+    const std::byte* at = nullptr;  ///< null: it is in the frame
+    Held held;                      ///< null: it is there only until the call returns
+};
+
+}  // namespace dingo
