@@ -3,19 +3,20 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace dingo::uverbs {
 
 using Access = FarMemory::Access;
 
-std::shared_ptr<FetchedPiece> FarReads::find(std::uint64_t addr) {
+const std::shared_ptr<FetchedPiece>* FarReads::find(std::uint64_t addr) {
     const auto piece = std::ranges::find_if(
         pieces_, [addr](const auto& p) { return addr >= p->addr && addr - p->addr < p->length; });
-    return piece == pieces_.end() ? nullptr : *piece;
+    return piece == pieces_.end() ? nullptr : &*piece;
 }
 
-std::shared_ptr<FetchedPiece> FarReads::start(std::uint64_t addr, std::uint64_t ahead,
-                                              std::uint64_t least, const Fetch& fetch) {
+const std::shared_ptr<FetchedPiece>* FarReads::start(std::uint64_t addr, std::uint64_t ahead,
+                                                     std::uint64_t least, const Fetch& fetch) {
     auto piece = std::make_shared<FetchedPiece>();
     piece->addr = addr;
     piece->length = std::min(ahead, pieces_.empty() ? kFirst : kPiece);
@@ -29,7 +30,7 @@ std::shared_ptr<FetchedPiece> FarReads::start(std::uint64_t addr, std::uint64_t 
         bytes_ -= pieces_.front()->length;
         pieces_.pop_front();
     }
-    return piece;
+    return &pieces_.back();
 }
 
 void FarReads::drop_used() {
@@ -50,11 +51,11 @@ void FarReads::begin(std::uint64_t message) {
 
 void FarReads::fetch_ahead(std::uint64_t at, std::uint64_t all, const Fetch& fetch) {
     for (unsigned i = 0; i < kAhead; i++) {
-        const auto piece = find(at - 1);
+        const auto* const piece = find(at - 1);
         if (piece == nullptr) {
             break;
         }
-        at = piece->addr + piece->length;
+        at = (*piece)->addr + (*piece)->length;
         if (at >= all || (find(at) == nullptr && start(at, all - at, 0, fetch) == nullptr)) {
             break;
         }
@@ -65,15 +66,19 @@ void FarReads::fetch_ahead(std::uint64_t at, std::uint64_t all, const Fetch& fet
 bool FarReads::refer(std::uint64_t message, std::uint64_t addr, std::size_t bytes,
                      std::uint64_t ahead, Elsewhere& where, const Fetch& fetch) {
     begin(message);
-    const std::shared_ptr<FetchedPiece> piece = find(addr);
-    if (piece == nullptr || piece->length - (addr - piece->addr) < bytes ||
-        piece->state.load(std::memory_order_acquire) != FetchedPiece::State::kHere) {
+    const auto* const found = find(addr);
+    if (found == nullptr || (*found)->length - (addr - (*found)->addr) < bytes ||
+        (*found)->state.load(std::memory_order_acquire) != FetchedPiece::State::kHere) {
         return false;
     }
-    where = {piece->bytes.bytes().data() + (addr - piece->addr), piece};
-    piece->used = piece->used || addr + bytes == piece->addr + piece->length;
-    fetch_ahead(addr + bytes, addr + ahead, fetch);
-    drop_used();
+    FetchedPiece& piece = **found;
+    where = {std::as_const(piece.bytes).bytes().data() + (addr - piece.addr), *found};
+    const bool ends = addr + bytes == piece.addr + piece.length;
+    piece.used = piece.used || ends;
+    if (ends || addr == piece.addr) {
+        fetch_ahead(addr + bytes, addr + ahead, fetch);
+        drop_used();
+    }
     return true;
 }
 
@@ -84,13 +89,14 @@ Access FarReads::read(std::uint64_t message, std::uint64_t addr, std::span<std::
     std::uint64_t at = addr;
     const std::uint64_t end = addr + dst.size();
     while (at < end) {
-        std::shared_ptr<FetchedPiece> piece = find(at);
-        if (piece == nullptr) {
-            piece = start(at, ahead - (at - addr), end - at, fetch);
+        const auto* found = find(at);
+        if (found == nullptr) {
+            found = start(at, ahead - (at - addr), end - at, fetch);
         }
-        if (piece == nullptr) {
+        if (found == nullptr) {
             return Access::kLater;
         }
+        FetchedPiece* const piece = found->get();
         const std::uint64_t in_piece = at - piece->addr;
         const std::uint64_t bytes = std::min(end - at, piece->length - in_piece);
         switch (piece->state.load(std::memory_order_acquire)) {

@@ -57,13 +57,14 @@ class FarReads {
     void fail(const std::function<bool(const FetchedPiece& piece)>& which);
 
   private:
-    std::shared_ptr<FetchedPiece> find(std::uint64_t addr);
+    /// nullptr: no piece has it.
+    const std::shared_ptr<FetchedPiece>* find(std::uint64_t addr);
     void begin(std::uint64_t message);
     /// Has the next pieces fetched, of [at, all).
     void fetch_ahead(std::uint64_t at, std::uint64_t all, const Fetch& fetch);
     /// A piece that begins at `addr`. nullptr: it cannot be fetched now.
-    std::shared_ptr<FetchedPiece> start(std::uint64_t addr, std::uint64_t ahead,
-                                        std::uint64_t least, const Fetch& fetch);
+    const std::shared_ptr<FetchedPiece>* start(std::uint64_t addr, std::uint64_t ahead,
+                                               std::uint64_t least, const Fetch& fetch);
     /// A repetition fetches again what was sent. Small pieces stay: a packet may have many.
     void drop_used();
 

@@ -193,20 +193,21 @@ bool FarStreams::give(State& s, HeldAccess& held) {
         } else if (ok) {
             ok = bus_.atomic(held.addr, held.access.request, before);
         }
-        ++s.given;
+        s.given += held.access.count;
         s.mover.reset();
         const std::scoped_lock lock(s.made->mutex);
         s.made->failed |= !ok;
-        s.made->done += ok ? 1 : 0;
+        s.made->done += ok ? held.access.count : 0;
         if (held.access.kind == FarAccess::Kind::kAtomic) {
             s.made->results.push_back(before);
         }
         return true;
     }
+    const std::uint32_t count = held.access.count;
     if (!far->mover()->post(std::move(held.access), shared_)) {
         return false;
     }
-    ++s.given;
+    s.given += count;
     s.mover = far->mover();
     return true;
 }
@@ -220,9 +221,7 @@ std::shared_ptr<void> FarStreams::room_of(const std::shared_ptr<Mover>& mover, s
 }
 
 FarMemory::Access FarStreams::take(State& s, HeldAccess held, std::size_t length) {
-    held.access.place = held.place.far;
-    held.access.offset = held.place.offset;
-    held.access.of = s.made;
+    fill_in(s, held);
     const Mover* const mover = held.place.mover();
     if (mover != nullptr && mover->is_stuck(clock_now())) {
         return Access::kError;
@@ -259,11 +258,10 @@ FarMemory::Access FarStreams::write_held(Stream stream, std::uint64_t addr,
     if (!place.ok) {
         return Access::kError;
     }
-    if (place.far != nullptr && s.held.empty() && s.mover == place.far->mover() &&
-        s.mover->join(s.made, *place.far, place.offset, src, held)) {
-        ++s.given;
+    if (extend(s, place, src, held)) {
         return Access::kDone;
     }
+    flush(s);
     FarAccess access;
     access.kind = FarAccess::Kind::kWrite;
     if (held != nullptr) {
@@ -272,7 +270,90 @@ FarMemory::Access FarStreams::write_held(Stream stream, std::uint64_t addr,
         access.data = place.far != nullptr ? place.far->buffer(src.size()) : FarBuffer(src.size());
         access.data.append(src);
     }
-    return take(s, {place, addr, std::move(access), {}}, src.size());
+    HeldAccess write{place, addr, std::move(access), {}};
+    if (!may_open(s, write)) {
+        return take(s, std::move(write), src.size());
+    }
+    fill_in(s, write);
+    s.open = std::move(write);
+    if (std::ranges::find(open_, stream) == open_.end()) {
+        open_.push_back(stream);
+    }
+    return Access::kDone;
+}
+
+bool FarStreams::extend(State& s, const BusMap::Place& place, std::span<const std::byte> src,
+                        const Held& held) {
+    if (!s.open || s.open->place.far != place.far) {
+        return false;
+    }
+    FarAccess& last = s.open->access;
+    const std::size_t size = last.data.size() + src.size();
+    if (last.offset + last.data.size() != place.offset || size > Mover::kMostJoined ||
+        last.data.held() != held ||
+        (held != nullptr && last.data.bytes().data() + last.data.size() != src.data())) {
+        return false;
+    }
+    if (held != nullptr) {
+        last.data.extend(src.size());
+    } else {
+        last.append(src);
+    }
+    ++last.count;
+    return true;
+}
+
+void FarStreams::flush(State& s) {
+    if (!s.open) {
+        return;
+    }
+    HeldAccess write = std::move(*s.open);
+    s.open.reset();
+    if (s.mover == write.place.far->mover() && s.held.empty() && s.mover->join(write.access)) {
+        s.given += write.access.count;
+        return;
+    }
+    if (s.held.empty() && give(s, write)) {
+        return;
+    }
+    s.held_bytes += write.access.data.size();
+    s.held.push_back(std::move(write));  // progress() gives it when there is room
+}
+
+bool FarStreams::flush_if_idle(State& s) {
+    if (s.open) {
+        const Mover& mover = *s.open->place.far->mover();
+        if (mover.is_behind() && !mover.is_stuck(clock_now())) {
+            return false;
+        }
+        flush(s);
+    }
+    return true;
+}
+
+void FarStreams::flush_idle() {
+    std::erase_if(open_, [this](Stream stream) {
+        const auto found = streams_.find(stream);
+        if (found == streams_.end() || !found->second.open) {
+            return true;
+        }
+        return flush_if_idle(found->second);
+    });
+}
+
+bool FarStreams::may_open(const State& s, const HeldAccess& write) const {
+    if (write.place.far == nullptr || !s.held.empty()) {
+        return false;
+    }
+    const std::shared_ptr<Mover>& mover = write.place.far->mover();
+    return (s.mover == mover || is_idle(s)) && mover->room()->has(write.access.data.size()) &&
+           !mover->is_stuck(clock_now());
+}
+
+void FarStreams::fill_in(const State& s, HeldAccess& write) {
+    write.access.place = write.place.far;
+    write.access.offset = write.place.offset;
+    write.access.of = s.made;
 }
 
 FarMemory::Access FarStreams::atomic(Stream stream, std::uint64_t addr, const Atomic& request) {
@@ -288,7 +369,9 @@ FarMemory::Access FarStreams::atomic(Stream stream, std::uint64_t addr, const At
     if (!bus_.is_far(addr, kBytes)) {
         place.far = nullptr;
     }
-    return take(state(stream), {std::move(place), addr, std::move(access), {}}, kBytes);
+    State& s = state(stream);
+    flush(s);
+    return take(s, {std::move(place), addr, std::move(access), {}}, kBytes);
 }
 
 std::uint64_t FarStreams::atomic_result(Stream stream) {
@@ -304,6 +387,7 @@ std::uint64_t FarStreams::atomic_result(Stream stream) {
 
 FarMemory::Progress FarStreams::progress(Stream stream) {
     State& s = state(stream);
+    flush_if_idle(s);
     std::size_t moved = 0;
     while (!s.held.empty()) {
         if (moved >= kMostAtOnce) {
@@ -329,6 +413,7 @@ FarMemory::Progress FarStreams::progress(Stream stream) {
 }
 
 bool FarStreams::moved() {
+    flush_idle();
     if (shared_->moved.load(std::memory_order_relaxed) &&
         shared_->moved.exchange(false, std::memory_order_acq_rel)) {
         return true;
@@ -351,6 +436,7 @@ bool FarStreams::moved() {
 // A client that has its QPs end while its memory is slow takes a tenth of the thread's time at
 // most.
 bool FarStreams::wait() {
+    flush_idle();
     const Nanoseconds begin = clock_now();
     wait_credit_ = std::min(kLongestWait, wait_credit_ + (begin - waited_) / kWaitShare);
     bool came = false;
@@ -372,7 +458,7 @@ bool FarStreams::is_waiting() const {
         const State& s = entry.second;
         const std::scoped_lock lock(s.made->mutex);
         return s.reads.is_fetching() ||
-               (!s.made->failed && (s.made->done != s.given || !s.held.empty()));
+               (!s.made->failed && (s.made->done != s.given || !s.held.empty() || s.open));
     });
 }
 

@@ -8,7 +8,9 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "base/unique_fd.h"
 #include "dingo/engine.h"
@@ -64,6 +66,8 @@ class FarStreams final : public FarMemory {
     };
     struct State {
         std::shared_ptr<Made> made;
+        /// A write that may still grow: not given yet.
+        std::optional<HeldAccess> open{};
         std::uint64_t given = 0;       ///< to movers, or made at once
         std::shared_ptr<Mover> mover;  ///< of the newest; null: none
         std::weak_ptr<Mover> refused;  ///< had no room for what came last
@@ -77,6 +81,18 @@ class FarStreams final : public FarMemory {
     bool fetch(const std::shared_ptr<FetchedPiece>& piece, std::uint64_t least, bool& error);
     /// Everything given is done.
     static bool is_idle(const State& s);
+    /// The write belongs to the open one. False: it does not.
+    static bool extend(State& s, const BusMap::Place& place, std::span<const std::byte> src,
+                       const Held& held);
+    /// The write may wait for what belongs to it.
+    [[nodiscard]] bool may_open(const State& s, const HeldAccess& write) const;
+    static void fill_in(const State& s, HeldAccess& write);
+    /// Gives or holds the open write.
+    void flush(State& s);
+    /// The same if its mover has nothing else to begin with; else it may grow. False: it may.
+    bool flush_if_idle(State& s);
+    /// Of all streams.
+    void flush_idle();
     /// Gives it to its mover, or makes it at once. False: not now.
     bool give(State& s, HeldAccess& held);
     /// Keeps `bytes` of the mover's room for as long as it lives; nullptr: there is none.
@@ -88,6 +104,7 @@ class FarStreams final : public FarMemory {
     std::shared_ptr<UniqueFd> wake_;
     std::shared_ptr<Shared> shared_;
     std::unordered_map<Stream, State> streams_;
+    std::vector<Stream> open_;     ///< streams that have an open write, and some that had
     std::uint64_t seen_ = 0;       ///< accesses made before the last read()
     Nanoseconds waited_ = 0;       ///< end of the last wait()
     Nanoseconds wait_credit_ = 0;  ///< how long the next one may take

@@ -46,7 +46,8 @@ struct Mover::State {
     std::mutex mutex;
     std::condition_variable changed;
     std::deque<Posted> posted;
-    std::atomic<bool> news = false;  ///< posted, or it ends
+    std::atomic<bool> behind = false;  ///< there are posted ones
+    std::atomic<bool> news = false;    ///< posted, or it ends
     bool started = false;
     bool ends = false;
     std::atomic<Nanoseconds> since = 0;  ///< begin of the oldest one being made; 0: none
@@ -127,44 +128,57 @@ bool Mover::post(FarAccess&& access, const std::shared_ptr<FarAccessSink>& sink)
             state_->started = true;
         }
         state_->posted.push_back({std::move(access), sink});
+        state_->behind.store(true, std::memory_order_relaxed);
         state_->news.store(true, std::memory_order_relaxed);
     }
     state_->changed.notify_one();
     return true;
 }
 
-bool Mover::join(const std::shared_ptr<void>& of, const FarPlace& place, std::uint64_t offset,
-                 std::span<const std::byte> src, const Held& held) {
+void FarAccess::append(std::span<const std::byte> src) {
+    if (const std::size_t size = data.size() + src.size(); data.capacity() < size) {
+        // No more than twice of what it costs.
+        FarBuffer larger =
+            place->buffer(std::max(size, std::min(Mover::kMostJoined, 2 * data.size())));
+        larger.append(data.bytes());
+        data = std::move(larger);
+    }
+    data.append(src);
+}
+
+bool Mover::join(const FarAccess& write) {
+    const Held& held = write.data.held();
+    const std::span<const std::byte> src = write.data.bytes();
+    if (held == nullptr && src.size() > kShort) {
+        return false;
+    }
     const std::scoped_lock lock(state_->mutex);
     if (state_->posted.empty()) {
         return false;
     }
     FarAccess& last = state_->posted.back().access;
-    if (last.kind != FarAccess::Kind::kWrite || last.of != of || last.place.get() != &place ||
-        last.offset + last.data.size() != offset || last.data.size() + src.size() > kMostJoined ||
-        last.data.held() != held ||
+    if (last.kind != FarAccess::Kind::kWrite || last.of != write.of || last.place != write.place ||
+        last.offset + last.data.size() != write.offset ||
+        last.data.size() + src.size() > kMostJoined || last.data.held() != held ||
         (held != nullptr && last.data.bytes().data() + last.data.size() != src.data()) ||
         !state_->room->take(src.size())) {
         return false;
     }
-    ++last.count;
     if (held != nullptr) {
         last.data.extend(src.size());
-        return true;
+    } else {
+        last.append(src);
     }
-    if (const std::size_t size = last.data.size() + src.size(); last.data.capacity() < size) {
-        // No more than twice of what it costs.
-        FarBuffer larger =
-            last.place->buffer(std::max(size, std::min(kMostJoined, 2 * last.data.size())));
-        larger.append(last.data.bytes());
-        last.data = std::move(larger);
-    }
-    last.data.append(src);
+    last.count += write.count;
     return true;
 }
 
 const std::shared_ptr<FarRoom>& Mover::room() const {
     return state_->room;
+}
+
+bool Mover::is_behind() const {
+    return state_->behind.load(std::memory_order_relaxed);
 }
 
 bool Mover::is_stuck(Nanoseconds now) const {
@@ -257,6 +271,7 @@ void Mover::Thread::run() {
         if (may_start()) {
             State::Posted next = std::move(state_->posted.front());
             state_->posted.pop_front();
+            state_->behind.store(!state_->posted.empty(), std::memory_order_relaxed);
             lock.unlock();
             start(std::move(next));
         } else {

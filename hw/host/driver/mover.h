@@ -29,6 +29,9 @@ struct FarAccess {
     std::uint64_t before = 0;     ///< atomic: the result
     std::uint32_t count = 1;      ///< write: calls that it was made of
     std::shared_ptr<void> of;     ///< whose it is; accesses of others are never joined with it
+
+    /// Of a write whose data are not held.
+    void append(std::span<const std::byte> src);
 };
 
 /// Told of accesses by the mover's thread.
@@ -57,6 +60,8 @@ class FarRoom {
     void give_back(std::size_t bytes) { bytes_ -= bytes; }
     bool take_fetched(std::size_t bytes) { return add(fetched_, bytes, kMostFetched); }
     void give_back_fetched(std::size_t bytes) { fetched_ -= bytes; }
+    /// There is room for so much now.
+    [[nodiscard]] bool has(std::size_t bytes) const { return bytes_ + bytes <= kMostBytes; }
     /// So little waits that what was refused is worth another attempt.
     [[nodiscard]] bool is_half_empty() const { return bytes_ <= kMostBytes / 2; }
 
@@ -80,6 +85,8 @@ class Mover {
     static constexpr std::size_t kAccessBytes = 256;
     /// A write grows up to this by its neighbours while it waits.
     static constexpr std::size_t kMostJoined = std::size_t{256} << 10;
+    /// Longer ones are not copied once more.
+    static constexpr std::size_t kShort = std::size_t{8} << 10;
     /// What takes longer has failed.
     static constexpr Nanoseconds kTooLong = 2'000'000'000;
 
@@ -95,12 +102,13 @@ class Mover {
     /// Takes the access. False: too much waits; it is as before.
     bool post(FarAccess&& access, const std::shared_ptr<FarAccessSink>& sink);
     /// A write of the same owner that begins where the newest one, not begun, ends: it is joined
-    /// with it. Of what is `held` only what lies behind it in the same memory. False: it is to be
+    /// with it, if it is short, or held and behind it in the same memory. False: it is to be
     /// posted.
-    bool join(const std::shared_ptr<void>& of, const FarPlace& place, std::uint64_t offset,
-              std::span<const std::byte> src, const Held& held);
+    bool join(const FarAccess& write);
     /// What waits for accesses of this mover, and what was fetched until it is read, takes of it.
     [[nodiscard]] const std::shared_ptr<FarRoom>& room() const;
+    /// Something waits that is not begun.
+    [[nodiscard]] bool is_behind() const;
     /// The present access has taken too long, at this time (clock_now()).
     [[nodiscard]] bool is_stuck(Nanoseconds now) const;
 

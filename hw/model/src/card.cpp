@@ -96,7 +96,7 @@ void ModelEngine::take(std::span<const std::byte> frame, const Elsewhere& payloa
         if (payload.at != nullptr) {
             packet.payload = {payload.at, packet.payload.size()};
         }
-        card_.received = {packet.payload, payload.held};
+        card_.received = {packet.payload, payload.held != nullptr ? &payload.held : nullptr};
         state_->transport.receive(packet, frame, has_icrc);
         card_.received = {};
     }
@@ -124,8 +124,8 @@ bool ModelEngine::run(Nanoseconds now, unsigned budget) {
 bool ModelEngine::run_loopback(unsigned budget) {
     const bool any = !loopback_.empty();
     while (!loopback_.empty() && budget-- > 0) {
-        const Loopback::Taken taken = loopback_.take();
-        take(taken.frame, {taken.payload.data(), taken.held}, false);
+        Loopback::Taken taken = loopback_.take();
+        take(taken.frame, {taken.payload.data(), std::move(taken.held)}, false);
     }
     loopback_.gather();
     return any;  // a received frame may need an answer

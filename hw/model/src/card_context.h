@@ -22,10 +22,10 @@ inline constexpr Nanoseconds kWireRetry = 5'000;  ///< pause after the wire took
 /// The payload of the frame that is being received.
 struct ReceivedPayload {
     std::span<const std::byte> bytes;
-    Held held;  ///< null: it must be copied
+    const Held* held = nullptr;  ///< null: it must be copied
 
-    /// What keeps `part`.
-    [[nodiscard]] Held holder_of(std::span<const std::byte> part) const {
+    /// What keeps `part`; null: nothing.
+    [[nodiscard]] const Held* holder_of(std::span<const std::byte> part) const {
         const bool inside =
             part.data() >= bytes.data() && part.data() + part.size() <= bytes.data() + bytes.size();
         return inside ? held : nullptr;

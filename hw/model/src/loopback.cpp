@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "port.h"
 
@@ -45,13 +46,13 @@ std::span<std::byte> Loopback::begin_loopback(std::size_t max_len) {
     return std::span(room).first(max_len);
 }
 
-void Loopback::end_loopback(std::size_t len, const Payload& payload) {
+void Loopback::end_loopback(std::size_t len, Payload payload) {
     if (len == 0) {
         return;
     }
     Frame& frame = frames_[put_++ % kFrames];
     frame.length = len;
-    frame.payload = payload;
+    frame.payload = std::move(payload);
 }
 
 Loopback::Taken Loopback::take() noexcept {

@@ -46,7 +46,7 @@ class Loopback final : public WirePort {
 
     /// The same for a frame that is known to be for us; `len` 0 gives the room back.
     std::span<std::byte> begin_loopback(std::size_t max_len);
-    void end_loopback(std::size_t len, const Payload& payload);
+    void end_loopback(std::size_t len, Payload payload);
 
     [[nodiscard]] bool empty() const noexcept { return taken_ == put_; }
     /// The oldest frame, valid until the next take(). Not when empty().

@@ -37,6 +37,7 @@ struct FarHalf {
     std::uint32_t first_psn = 0;  ///< oldest packet whose data may be missing, for a NAK
     std::uint32_t msn = 0;        ///< messages before it
     bool failed = false;
+    bool in_use = false;            ///< the port knows the stream
     std::uint32_t completions = 0;  ///< of the effects
     std::deque<FarEffect> effects;
 

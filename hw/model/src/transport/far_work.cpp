@@ -18,8 +18,10 @@ FarHalf& FarWork::touch(QueuePair& qp, Half half) {
     auto& far = qp.transport->far;
     if (far == nullptr)
         far = std::make_unique<FarState>();
-    streams_.insert(stream(qp, half));
-    return far->half(half);
+    FarHalf& h = far->half(half);
+    if (!std::exchange(h.in_use, true))
+        streams_.insert(stream(qp, half));
+    return h;
 }
 
 void FarWork::wait(QueuePair& qp) {
@@ -88,9 +90,9 @@ FarWork::Access FarWork::write_far(QueuePair& qp, Half half, const MemoryRange& 
         if (!memory_.locate(range, at, bus, contiguous))
             return Access::kError;
         const auto piece = data.first(std::min<std::uint64_t>(data.size(), contiguous));
-        const Held held = card_.received.holder_of(piece);
+        const Held* const held = card_.received.holder_of(piece);
         const Access access = held != nullptr
-                                  ? port()->write_held(stream(qp, half), bus, piece, held)
+                                  ? port()->write_held(stream(qp, half), bus, piece, *held)
                                   : port()->write(stream(qp, half), bus, piece);
         if (access != Access::kDone)
             return refused(qp, half, access);

@@ -46,8 +46,8 @@ void FrameWriter::send(QueuePair& qp) {
     std::size_t bytes = 0;
     if (way_ == Way::kLoopback) {
         bytes = builder_.finish_without_icrc().size();
-        card_.loopback.end_loopback(bytes,
-                                    {source_, builder_.payload_offset(), payload().size(), held_});
+        card_.loopback.end_loopback(
+            bytes, {source_, builder_.payload_offset(), payload().size(), std::move(held_)});
     } else {
         bytes = send_to_wire();
     }

@@ -40,10 +40,10 @@ class FrameWriter {
         stays_ = stays;
     }
     /// The same for what stays because it is held.
-    void refer(const Elsewhere& source) noexcept {
+    void refer(Elsewhere source) noexcept {
         source_ = source.at;
         stays_ = true;
-        held_ = source.held;
+        held_ = std::move(source.held);
     }
     /// The frame loops back.
     [[nodiscard]] bool loops_back() const noexcept { return way_ == Way::kLoopback; }

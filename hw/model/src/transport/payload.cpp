@@ -2,6 +2,7 @@
 #include "payload.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "qp_math.h"
 
@@ -117,7 +118,7 @@ bool Payload::refer(QueuePair& qp, const SendWqe& wqe, std::uint64_t message, st
             Elsewhere where;
             if (!far_.refer(qp, message, range, sge.length - offset, where))
                 return false;
-            frame_.refer(where);
+            frame_.refer(std::move(where));
             return true;
         }
         // Without an acknowledgement the send completes, and its buffer may change, when the frame

@@ -39,6 +39,7 @@ class Gated final : public FarPlace {
 
     std::vector<std::byte> bytes = std::vector<std::byte>(1 << 20);
     std::atomic<std::size_t> bytes_read = 0;
+    std::atomic<unsigned> writes = 0;
     std::atomic<bool> holds_reads = false;
     std::size_t largest = 0;  ///< buffer of an access
 
@@ -60,6 +61,7 @@ class Gated final : public FarPlace {
     bool do_write(std::uint64_t offset, std::span<const std::byte> src) override {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [this] { return goes_; });
+        ++writes;
         std::ranges::copy(src, bytes.begin() + static_cast<std::ptrdiff_t>(offset));
         return true;
     }
@@ -217,6 +219,34 @@ TEST_F(Streams, NeighbouringWritesHaveABufferOfTheirSize) {
     EXPECT_EQ(slow->bytes[67], kData[0]);
 }
 
+TEST_F(Streams, PacketsOfOneRoundAreOneAccess) {
+    const std::vector<std::byte> packet(4'096, std::byte{5});
+    for (unsigned i = 0; i < 20; ++i) {
+        ASSERT_EQ(streams.write(kOne, quick_at + i * packet.size(), packet), Access::kDone);
+    }
+    EXPECT_TRUE(streams.is_waiting());
+    EXPECT_TRUE(comes([&] { return streams.progress(kOne).done == 20; }));
+    EXPECT_EQ(quick->writes, 1U);
+    // An atomic comes behind what is still open.
+    ASSERT_EQ(streams.write(kOne, quick_at, std::vector<std::byte>(8)), Access::kDone);
+    ASSERT_EQ(streams.atomic(kOne, quick_at, {false, 0, 9}), Access::kDone);
+    EXPECT_TRUE(comes([&] { return streams.progress(kOne).done == 22; }));
+    EXPECT_EQ(streams.atomic_result(kOne), 0U);
+}
+
+TEST_F(Streams, OpenWriteGrowsWhileItsMoverIsBehind) {
+    const std::vector<std::byte> packet(4'096, std::byte{5});
+    // One is being made, one waits, and the rest grows.
+    for (unsigned i = 0; i < 40; ++i) {
+        ASSERT_EQ(streams.write(kOne, slow_at + i * packet.size(), packet), Access::kDone);
+        streams.progress(kOne);
+    }
+    slow->let_go();
+    EXPECT_TRUE(comes([&] { return streams.progress(kOne).done == 40; }));
+    EXPECT_LE(slow->writes, 4U);
+    EXPECT_EQ(slow->bytes[40 * 4'096 - 1], std::byte{5});
+}
+
 TEST_F(Streams, HeldBytesAreWrittenFromWhereTheyAre) {
     const auto piece = std::make_shared<FetchedPiece>();
     piece->bytes = FarBuffer(64);
@@ -282,6 +312,7 @@ TEST_F(Streams, NothingIsDoneBehindAnAccessThatHasFailed) {
 TEST_F(Streams, WakesThoughNobodyAskedWhatMovedBefore) {
     for (unsigned i = 0; i < 3; ++i) {
         ASSERT_EQ(streams.write(kOne, quick_at, kData), Access::kDone);
+        streams.progress(kOne);  // as an engine that has a QP which waits
         EXPECT_TRUE(is_told(20'000)) << i;
         EXPECT_TRUE(comes([&] { return streams.progress(kOne).done == i + 1; }));
         streams.woke();

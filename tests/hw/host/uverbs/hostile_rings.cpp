@@ -302,7 +302,9 @@ class Life {
     }
     void kick() const {
         const std::uint64_t one = 1;
-        static_cast<void>(::write(verbs_.context.kick_fd, &one, sizeof one));
+        if (::write(verbs_.context.kick_fd, &one, sizeof one) < 0) {
+            return;  // it is full: the card is kicked
+        }
     }
     bool served() { return verbs_.alloc_pd() == 0 && verbs_.destroy_pd(verbs_.handle) == 0; }
 
