@@ -33,7 +33,7 @@ struct FetchedPiece final : HeldMemory {
 /// What one stream has fetched for its present message. By the engine's thread only.
 class FarReads {
   public:
-    static constexpr std::uint64_t kFirst = 64 << 10;  ///< bytes of a message's first piece
+    static constexpr std::uint64_t kFirst = 128 << 10;  ///< bytes of a message's first piece
     static constexpr std::uint64_t kPiece = 256 << 10;
     static constexpr unsigned kAhead = 2;  ///< pieces
     static constexpr std::size_t kMostPieces = 64;
