@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Single mutants of C and C++ sources: what they are and how one is made. mutate.py runs them."""
+import os
 import re
 
 # Name of the kind, what it looks like, what becomes of it. Templates and shifts have no blanks around their signs.
@@ -60,3 +61,42 @@ def apply(text, mutant):
         before, length, after = to
         return text[:at] + before + text[at:at + length] + after + text[at + length:]
     return text[:at] + to + text[at + size:]
+
+
+def sources_of(root, paths, without):
+    """The C and C++ files that paths name, or that lie below them; none of those in `without`. ValueError: one is not there."""
+    def below(path):
+        whole = os.path.join(root, path)
+        if not os.path.exists(whole):
+            raise ValueError(f"no such file: {path}")
+        if os.path.isfile(whole):
+            return {path}
+        inside = {os.path.relpath(os.path.join(folder, name), root) for folder, _, names in os.walk(whole) for name in names}
+        return {name for name in inside if re.search(r"\.(c|cpp|h)$", name)}
+
+    found = set().union(*map(below, paths))
+    for path in without:
+        if not below(path) & found:
+            raise ValueError(f"left out and not in the part: {path}")
+        found -= below(path)
+    return sorted(found)
+
+
+def describe(text, mutant):
+    """The changed source, line number, changed line, the line before it."""
+    changed = apply(text, mutant)
+    number = text.count("\n", 0, mutant[1]) + 1
+    lines = changed.splitlines()
+    return changed, number, lines[number - 1].strip(), lines[number - 2].strip() if number > 1 else ""
+
+
+def read_equivalents(path):
+    """{(file, changed line, or line before and changed line with " | " between): reason}"""
+    found = {}
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            if line.strip() and not line.startswith("#"):
+                place, reason = line.rstrip("\n").rsplit(" ## ", 1)
+                name, changed = place.split(": ", 1)
+                found[name, changed.strip()] = reason
+    return found

@@ -88,18 +88,6 @@ def read_results(path):
         return [Result(*match.groups()) for match in map(Result.LINE.match, file.read().splitlines()) if match]
 
 
-def read_equivalents(path):
-    """{(file, changed line, or line before and changed line with " | " between): reason}"""
-    found = {}
-    with open(path, encoding="utf-8") as file:
-        for line in file:
-            if line.strip() and not line.startswith("#"):
-                place, reason = line.rstrip("\n").rsplit(" ## ", 1)
-                name, changed = place.split(": ", 1)
-                found[name, changed.strip()] = reason
-    return found
-
-
 def wilson(good, total):
     """The 95 % interval of a share, in per cent."""
     z, share = 1.96, good / total
@@ -149,7 +137,7 @@ class Sample:
         # What a mutant makes is not worth keeping; what it was is.
         self.mutant_runner = Runner(self.tree, self.runner.log, dict(environment, CCACHE_READONLY="1"))
         self.steps = [Step(text) for text in args.test]
-        self.equivalents = read_equivalents(args.equivalents)
+        self.equivalents = mutants.read_equivalents(args.equivalents)
 
     def make(self, step):
         return f"ninja -j {max(2, (os.cpu_count() or 2) // self.args.jobs)} -C '{self.build}' {step.targets}"
@@ -171,15 +159,10 @@ class Sample:
             print(f"# {seconds:5.1f} s {step.command}", flush=True)
 
     def mutants(self):
-        files = []
-        for path in self.args.paths:
-            if os.path.isfile(os.path.join(self.root, path)):
-                files.append(path)
-            elif not os.path.isdir(os.path.join(self.root, path)):
-                sys.exit(f"no such file: {path}")
-            for folder, _, names in os.walk(os.path.join(self.root, path)):
-                files += [os.path.relpath(os.path.join(folder, name), self.root) for name in names if re.search(r"\.(c|cpp|h)$", name)]
-        files = sorted(set(files))
+        try:
+            files = mutants.sources_of(self.root, self.args.paths, self.args.without)
+        except ValueError as error:
+            sys.exit(str(error))
         found = [(file, mutant) for file in files for mutant in mutants.mutants_of(os.path.join(self.tree, file))]
         print(f"# {len(found)} mutants in {len(files)} files, seed {self.args.seed}", flush=True)
         random.Random(self.args.seed).shuffle(found)
@@ -189,10 +172,7 @@ class Sample:
         """The source, the changed source, line number, changed line, the line before it."""
         with open(os.path.join(self.tree, file), encoding="utf-8") as source:
             text = source.read()
-        changed = mutants.apply(text, mutant)
-        number = text.count("\n", 0, mutant[1]) + 1
-        lines = changed.splitlines()
-        return text, changed, number, lines[number - 1].strip(), lines[number - 2].strip() if number > 1 else ""
+        return text, *mutants.describe(text, mutant)
 
     def judge(self):
         """(verdict, by) of the tree as it is now. A test whose program is the same would say the same."""
@@ -253,16 +233,18 @@ def main():
     parser.add_argument("--until", type=float, default=0, help="begin no mutant after so many seconds")
     parser.add_argument("--again", help="only the survivors in this output of an earlier run")
     parser.add_argument("--jobs", type=int, default=1, help="copies of the tree that work side by side")
+    parser.add_argument("--without", default=[], action="append", help="file or folder of `paths` that is left out")
     parser.add_argument("paths", nargs="+")
     args = parser.parse_args()
 
     began = time.monotonic()
     signal.signal(signal.SIGTERM, lambda *_: os._exit(143))
     samples = [Sample(args, os.getcwd(), number + 1) for number in range(args.jobs)]
+    # Before the build, so that what is wrong with the lists is told at once.
+    chosen = samples[0].again([one for one in read_results(args.again) if one.verdict == "survived"]) if args.again else samples[0].mutants()
     samples[0].prepare()
     with ThreadPoolExecutor(args.jobs) as pool:  # ccache knows by now what the others build
         list(pool.map(Sample.prepare, samples[1:]))
-    chosen = samples[0].again([one for one in read_results(args.again) if one.verdict == "survived"]) if args.again else samples[0].mutants()
 
     counts = dict.fromkeys(("killed", "survived", "equivalent", "same", "invalid"), 0)
     counting = threading.Lock()

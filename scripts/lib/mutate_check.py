@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""mutate_check.py EQUIVALENTS: whether the lists of scripts/mutate.sh fit the tree. Standard input: a line a part, its name, its
+paths and, each with a minus before it, what is left out of them. Prints what does not fit, one line each; status 1 then."""
+import sys
+
+import mutants
+
+
+def main():
+    wrong, sources = [], set()
+    for line in sys.stdin:
+        part, *paths = line.split()
+        try:
+            found = mutants.sources_of(".", [path for path in paths if path[0] != "-"], [path[1:] for path in paths if path[0] == "-"])
+        except ValueError as error:
+            wrong.append(f"{part}: {error}")
+            continue
+        sources.update(found)
+        if not found:
+            wrong.append(f"{part}: no files")
+    made = {}
+    for file, line in mutants.read_equivalents(sys.argv[1]):
+        if file not in sources:
+            wrong.append(f"equivalent of a file of no part: {file}: {line}")
+            continue
+        if file not in made:
+            with open(file, encoding="utf-8") as source:
+                text = source.read()
+            lines = [mutants.describe(text, mutant)[2:] for mutant in mutants.mutants_of(file)]
+            made[file] = {changed for changed, _ in lines} | {f"{before} | {changed}" for changed, before in lines}
+        if line not in made[file]:
+            wrong.append(f"equivalent that no mutant makes: {file}: {line}")
+    print("\n".join(wrong), end="\n" if wrong else "")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
