@@ -6,8 +6,10 @@
 #include "base/elsewhere.h"
 
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <iterator>
@@ -47,10 +49,15 @@ class Lingering {
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         socklen_t length = sizeof address;
         auto* const at = reinterpret_cast<sockaddr*>(&address);
+        // Hundreds of them in each of several tests beside each other: with the usual buffers, of
+        // megabytes, the kernel's memory for TCP runs out, and a connection holds no data.
+        const int least = 1;
+        EXPECT_EQ(::setsockopt(listener.get(), SOL_SOCKET, SO_RCVBUF, &least, sizeof least), 0);
         EXPECT_EQ(::bind(listener.get(), at, length), 0);
         EXPECT_EQ(::listen(listener.get(), 1), 0);
         EXPECT_EQ(::getsockname(listener.get(), at, &length), 0);
         sender_.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        EXPECT_EQ(::setsockopt(sender_.get(), SOL_SOCKET, SO_SNDBUF, &least, sizeof least), 0);
         EXPECT_EQ(::connect(sender_.get(), at, length), 0);
         receiver_.reset(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
         const linger wait{1, 60};
@@ -58,6 +65,9 @@ class Lingering {
         const std::vector<char> data(1 << 20);
         while (::send(sender_.get(), data.data(), data.size(), MSG_DONTWAIT) > 0) {
         }
+        int held = 0;
+        EXPECT_EQ(::ioctl(sender_.get(), SIOCOUTQ, &held), 0);
+        EXPECT_NE(held, 0) << "close() will not wait";
     }
     /// The kernel resets the connection, and a close() that waits returns.
     void let_go() { receiver_.reset(); }
