@@ -6,6 +6,7 @@
 
 #include "cases.h"
 #include "completion.h"
+#include "queue_size.h"
 #include "ring.h"
 
 static void post_recv(void)
@@ -628,7 +629,103 @@ static void poll_wallclock(void)
 	fake_free(fake);
 }
 
+/* What is refused before the kernel is asked (the fake has none: it would crash). */
+static int cq_error(struct fake *fake, struct ibv_cq_init_attr_ex attr, bool device_polls)
+{
+	errno = 0;
+	CHECK(!dingo_make_cq_ex(&fake->ctx.vctx.context, &attr, device_polls));
+	return errno;
+}
+
+static void cq_refusals(void)
+{
+	static const struct {
+		struct ibv_cq_init_attr_ex attr;
+		uint64_t caps;
+		int error;
+	} rows[] = {
+		{ { .cqe = 0 }, 0, EINVAL },
+		{ { .cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_PD << 1 }, 0, EOPNOTSUPP },
+		{ { .cqe = 1, .wc_flags = IBV_WC_EX_WITH_CVLAN }, 0, EOPNOTSUPP },
+		{ { .cqe = 1, .wc_flags = IBV_WC_EX_WITH_FLOW_TAG }, 0, EOPNOTSUPP },
+		{ { .cqe = 1, .wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP }, 0, EOPNOTSUPP },
+		{ { .cqe = 0, .wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP }, DINGO_CAP_TIMESTAMP, EINVAL },
+		{ { .cqe = 1, .wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK }, DINGO_CAP_TIMESTAMP, EOPNOTSUPP },
+		{ { .cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS, .flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN }, 0, EOPNOTSUPP },
+		{ { .cqe = 0, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS, .flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED }, 0, EINVAL },
+		/* flags that the mask does not name are none */
+		{ { .cqe = 0, .flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN }, 0, EINVAL },
+	};
+	struct fake *fake = fake_new(&rc);
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		fake->ctx.caps = rows[i].caps;
+		CHECK(cq_error(fake, rows[i].attr, false) == rows[i].error);
+	}
+	fake->ctx.caps = 0;
+	CHECK(cq_error(fake, (struct ibv_cq_init_attr_ex){ .cqe = 1 }, true) == EOPNOTSUPP);
+	for (i = 0; i < 2; i++) {
+		errno = 0;
+		CHECK(!dingo_create_cq(&fake->ctx.vctx.context, -(int)i, NULL, 0) && errno == EINVAL);
+	}
+	fake_free(fake);
+}
+
+static void srq_refusals(void)
+{
+	static const struct {
+		uint32_t comp_mask, type, max_wr, max_sge;
+		int error;
+	} rows[] = {
+		{ 0, 0, 1, 1, EINVAL },
+		{ IBV_SRQ_INIT_ATTR_TYPE, 0, 1, 1, EINVAL },
+		{ IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_TYPE, IBV_SRQT_XRC, 1, 1, EOPNOTSUPP },
+		{ IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_TYPE, IBV_SRQT_BASIC, 17, 1, EINVAL },
+		{ IBV_SRQ_INIT_ATTR_PD, IBV_SRQT_XRC, 1, DINGO_RQ_MAX_SGE + 1, EINVAL },
+	};
+	struct fake *fake = fake_new(&rc);
+	struct ibv_context *context = &fake->ctx.vctx.context;
+	struct ibv_srq_init_attr small = { .attr = { .max_wr = 17, .max_sge = 1 } };
+	size_t i;
+
+	fake->ctx.log_max_rq = 4;
+	fake->pd.pd.context = context;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct ibv_srq_init_attr_ex attr = {
+			.attr = { .max_wr = rows[i].max_wr, .max_sge = rows[i].max_sge },
+			.comp_mask = rows[i].comp_mask, .srq_type = rows[i].type, .pd = &fake->pd.pd,
+		};
+
+		errno = 0;
+		CHECK(!dingo_create_srq_ex(context, &attr) && errno == rows[i].error);
+	}
+	errno = 0;
+	CHECK(!dingo_create_srq(&fake->pd.pd, &small) && errno == EINVAL);
+	fake_free(fake);
+}
+
+/* The last number that fits, and one more. */
+static void queue_sizes(void)
+{
+	struct dingo_context ctx = { .log_max_rq = 4 };
+	uint8_t size = 99, stride = 99;
+
+	CHECK(dingo_rq_size(&ctx, 16, DINGO_RQ_MAX_SGE, &size, &stride) == 0 && size == 4);
+	CHECK(dingo_rq_size(&ctx, 17, 1, &size, &stride) == EINVAL);
+	CHECK(dingo_rq_size(&ctx, 16, DINGO_RQ_MAX_SGE + 1, &size, &stride) == EINVAL);
+	CHECK(dingo_rq_size(&ctx, 9, 0, &size, &stride) == 0 && size == 4 && stride == 5);
+	CHECK(dingo_rq_size(&ctx, 8, 1, &size, &stride) == 0 && size == 3 && stride == 5);
+	CHECK(dingo_rq_size(&ctx, 1, 2, &size, &stride) == 0 && size == 0 && stride == 6);
+	CHECK(dingo_rq_sges(5) == 1 && dingo_rq_sges(6) == 3 && dingo_rq_sges(8) == DINGO_RQ_MAX_SGE);
+	CHECK(dingo_log2_up(0) == 0 && dingo_log2_up(1) == 0 && dingo_log2_up(2) == 1);
+	CHECK(dingo_log2_up(3) == 2 && dingo_log2_up(4) == 2 && dingo_log2_up(5) == 3);
+	CHECK(dingo_wqe_blocks(32, 0) == 1 && dingo_wqe_blocks(32, 32) == 1);
+	CHECK(dingo_wqe_blocks(32, 33) == 2 && dingo_wqe_blocks(48, 80) == 2);
+}
+
 static const struct test_case cases[] = {
+	CASE(cq_refusals), CASE(srq_refusals), CASE(queue_sizes),
 	CASE(post_recv), CASE(poll_cq_phases), CASE(poll_cq_mixed), CASE(poll_cq_errors), CASE(datagram_service_level),
 	CASE(poll_skips_forgotten_qp), CASE(cq_reports_consumption), CASE(start_poll_reports_what_it_skips),
 	CASE(next_poll_reports_consumption), CASE(no_receives), CASE(arming),
