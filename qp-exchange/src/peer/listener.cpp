@@ -72,7 +72,6 @@ void Listener::Impl::take_connections() {
                 tell("new clients wait", error.what());
             }
             resume_ = net::Clock::now() + accept_pause;
-            return;
         }
         if (stream == nullptr) {
             return;

@@ -29,8 +29,6 @@ enum class Type : std::uint8_t {
     Data = 0x05,
     Barrier = 0x06,
     Bye = 0x07,
-    FirstOfService = 0x40,
-    LastOfService = 0x7f,
 };
 
 /// Why a side refuses: the number in REFUSE. 0x40..0x7f belong to the service.

@@ -11,6 +11,8 @@
 #include <thread>
 
 #include "loopback.h"
+#include "peer/impl.h"
+#include "scripted_stream.h"
 
 namespace qpx {
 namespace {
@@ -398,6 +400,78 @@ TEST(End, ARefusalEndsTheStreamThoughTheObjectLives) {
     pollfd end = {raw.fd(), POLLRDHUP, 0};
     EXPECT_EQ(poll(&end, 1, 20'000), 1) << "nothing tells the peer that no more follows";
     EXPECT_EQ(raw.receive().first.type, wire::Type{}) << "a refusal is the last frame";
+}
+
+/// A connection whose peer is a script.
+class ScriptedConnection : public ::testing::Test {
+  protected:
+    static peer::Session session(test::Script& script) {
+        return {.stream = std::make_unique<test::ScriptedStream>(script),
+                .reader = wire::FrameReader(1 << 20),
+                .theirs = {},
+                .next_send = 1,
+                .next_receive = 1};
+    }
+    test::Script script;
+    Connection::Impl connection{session(script), options(),
+                                std::make_unique<net::Interrupt>(false)};
+};
+
+TEST_F(ScriptedConnection, ThatBreaksWhileThisSideSendsIsGone) {
+    script.broken = true;
+    expect_error(ErrorCode::PeerGone, "the connection broke",
+                 [&] { connection.send(test::bytes_of("x")); });
+    EXPECT_TRUE(connection.peer_gone());
+}
+
+TEST_F(ScriptedConnection, ThatBreaksHasItsLastWordsHeard) {
+    script.broken = true;
+    wire::encode(script.incoming, wire::Refusal{wire::Reason::Application, "enough"}, 0);
+    expect_error(ErrorCode::Refused, "enough", [&] { connection.send(test::bytes_of("x")); });
+}
+
+TEST_F(ScriptedConnection, ThatEndsAndTakesNoMoreIsGone) {
+    script.takes = 5;
+    script.ended = true;
+    expect_error(ErrorCode::PeerGone, "ended while this side was sending",
+                 [&] { connection.send(test::bytes_of("x")); });
+    EXPECT_TRUE(connection.peer_gone());
+}
+
+// The peer's socket lives on, and no more can be said to it.
+TEST(End, ByAnErrorOfThePeerIsSeenByPeerGone) {
+    Listener listener("127.0.0.1", 0, options());
+    test::Raw raw(listener.port());
+    auto accepting = std::async(std::launch::async, [&] { return listener.accept(20s); });
+    raw.shake_hands();
+    Connection connection = accepting.get();
+    EXPECT_FALSE(connection.peer_gone());
+    raw.send(test::hex("51505831 01000500 00000000 7fffffff"));
+    expect_error(ErrorCode::Limit, "", [&] { connection.receive(); });
+    EXPECT_EQ(raw.refusal().reason, wire::Reason::Limit);
+    EXPECT_TRUE(connection.peer_gone());
+}
+
+TEST(Connect, OverRdmaCmIsARoadToo) {
+    const Url url = parse_url("cm://127.0.0.1:1");
+    PeerOptions brief = options();
+    brief.timeout = 2s;
+    const auto why = [](auto call) {
+        try {
+            call();
+        } catch (const Error& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    // Without a card it ends with an error, but not with that of a scheme that is none of a peer's.
+    EXPECT_EQ(why([&] { Connection::connect(url, brief); }).find("two peers meet"),
+              std::string::npos);
+    EXPECT_EQ(why([&] { Listener(url, brief); }).find("a peer listens at"), std::string::npos);
+    const Url other = parse_url("qpxd://127.0.0.1:1/job");
+    EXPECT_NE(why([&] { Connection::connect(other, brief); }).find("two peers meet"),
+              std::string::npos);
+    EXPECT_NE(why([&] { Listener(other, brief); }).find("a peer listens at"), std::string::npos);
 }
 
 TEST(Connect, OneOfTwoThatBothCouldIsTo) {

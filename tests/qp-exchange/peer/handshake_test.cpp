@@ -127,6 +127,21 @@ TEST(Handshakes, ASecureClientHearsThePlainServersRefusal) {
     }
 }
 
+// Only a whole REFUSE is the server's word.
+TEST(Handshakes, OtherPlainFramesAreNoRefusal) {
+    std::vector<std::byte> part;
+    wire::encode(part, wire::Refusal{wire::Reason::Busy, "too many"}, 0);
+    part.pop_back();
+    for (const auto& bytes : {bytes_of(hello(1, "server")), part, test::bytes_of("QPX1")}) {
+        Script script;
+        script.no_tls = Error(ErrorCode::Auth, "no TLS");
+        script.plain = bytes;
+        Handshake handshake(std::make_unique<test::ScriptedStream>(script), Role::Client,
+                            hello(1, "client"));
+        expect_error(ErrorCode::Auth, "no TLS", [&] { handshake.step(); });
+    }
+}
+
 TEST(Handshakes, ARefusalEndsTheStream) {
     for (const bool by_itself : {false, true}) {
         Script script;

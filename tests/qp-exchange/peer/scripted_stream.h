@@ -24,6 +24,7 @@ struct Script {
     std::size_t space = 0;  ///< that the last read() had
     int reads = 0, shutdowns = 0;
     bool more_pending = false;
+    bool broken = false;          ///< what write() says
     std::optional<Error> no_tls;  ///< what handshake() throws
     std::vector<std::byte> plain;
     std::string address = "192.0.2.1";
@@ -52,6 +53,9 @@ class ScriptedStream final : public net::Stream {
     }
     net::Io write(std::span<const std::byte> from) override {
         EXPECT_FALSE(from.empty()) << "nothing to send is no write";
+        if (s_.broken) {
+            throw Error(ErrorCode::PeerGone, "the connection broke");
+        }
         const std::size_t count = std::min({from.size(), s_.takes, s_.piece});
         s_.takes -= count;
         s_.sent.insert(s_.sent.end(), from.begin(),

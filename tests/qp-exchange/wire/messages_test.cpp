@@ -120,6 +120,39 @@ TEST(Hello, AServiceAndAPeerTellEachOtherApart) {
     EXPECT_NE(why_no_talk(feature_peer, client).find("not known here"), std::string::npos);
 }
 
+// What two builds must agree on (docs/reference/qp-exchange-protocol.md).
+TEST(Numbers, AreTheDocumentedOnes) {
+    EXPECT_EQ(feature_peer, 1U);
+    EXPECT_EQ(feature_service, 2U);
+    EXPECT_EQ(must_understand, 1U);
+    unsigned n = 0;
+    for (const Type type : {Type::Hello, Type::Refuse, Type::Endpoints, Type::Accept, Type::Data,
+                            Type::Barrier, Type::Bye}) {
+        EXPECT_EQ(static_cast<unsigned>(type), ++n);
+    }
+    n = 0;
+    for (const Reason reason :
+         {Reason::Protocol, Reason::Version, Reason::Limit, Reason::Auth, Reason::Feature,
+          Reason::Mismatch, Reason::Replay, Reason::Timeout, Reason::Busy, Reason::Application}) {
+        EXPECT_EQ(static_cast<unsigned>(reason), ++n);
+    }
+    n = 0;
+    for (const std::uint16_t of_hello :
+         {tag::features, tag::required, tag::nonce, tag::max_frame, tag::max_endpoints,
+          tag::max_regions, tag::max_application, tag::name}) {
+        EXPECT_EQ(of_hello, ++n);
+    }
+    n = 0;
+    for (const std::uint16_t of_endpoint :
+         {tag::device, tag::region, tag::application, tag::candidate}) {
+        EXPECT_EQ(of_endpoint, ++n);
+    }
+    for (const std::uint16_t first : {tag::reason, tag::endpoint, tag::data, tag::round}) {
+        EXPECT_EQ(first, 1U);
+    }
+    EXPECT_EQ(tag::reason_text, 2U);
+}
+
 TEST(Refusal, HasTheDocumentedBytes) {
     std::vector<std::byte> out;
     encode(out, Refusal{Reason::Mismatch, "no"}, 5);
