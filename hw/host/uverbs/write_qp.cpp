@@ -99,7 +99,6 @@ QpAttr attr_of(const ib_uverbs_modify_qp& r) {
     a.qp_state = r.qp_state;
     a.cur_qp_state = r.cur_qp_state;
     a.path_mtu = r.path_mtu;
-    a.path_mig_state = r.path_mig_state;
     a.qkey = r.qkey;
     a.rq_psn = r.rq_psn;
     a.sq_psn = r.sq_psn;

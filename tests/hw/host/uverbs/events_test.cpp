@@ -169,6 +169,33 @@ TEST_F(UverbsEvents, ClientCannotFillTheCardsMemoryThroughItsEnd) {
     EXPECT_EQ(errno, EPIPE);
 }
 
+struct Source final : EventSource {
+    explicit Source(HeldChannel async) : EventSource(UVERBS_OBJECT_QP, 1, std::move(async)) {}
+    using EventSource::post_async;
+    void shut() override { take_back_async(); }
+};
+
+// ibv_get_async_event(3): the device's and the port's carry a number that an object may have, too.
+TEST_F(UverbsEvents, AnObjectTakesBackNoEventOfTheDevice) {
+    auto channel = make(EventChannel::Kind::kAsync);
+    const UniqueFd client = channel->give_client_end();
+    Source source(HeldChannel(channel, client.get()));
+    constexpr std::uint32_t kTypes = 20;  // more than there are
+    for (std::uint32_t type = 0; type < kTypes; ++type) {
+        channel->post({1, type});
+    }
+    source.post_async(3);
+    EXPECT_EQ(source.async_reported(), 1U);
+    channel->post({2, 3});
+    source.shut();
+    std::vector<std::uint32_t> left;
+    for (ib_uverbs_async_event_desc desc{};
+         ::recv(client.get(), &desc, sizeof desc, MSG_DONTWAIT) == sizeof desc;) {
+        left.push_back(desc.element == 1 ? desc.event_type : 100 + desc.event_type);
+    }
+    EXPECT_EQ(left, (std::vector<std::uint32_t>{8, 9, 10, 11, 12, 13, 17, 18, 103}));
+}
+
 struct Thing final : Object {
     explicit Thing(ObjectType type) : Object(type) {}
 };

@@ -341,6 +341,27 @@ TEST_F(UverbsWrite, QueryTellsWhatModifySet) {
     EXPECT_EQ(verbs.modify_qp(cmd, made.qp_handle, 4, 1U << 7), 0) << "another path";
 }
 
+TEST_F(UverbsWrite, ADatagramQueuePairTellsItsQkey) {
+    ASSERT_EQ(verbs.create_qp(pd, cq, -1, 4), 0);
+    auto cmd = Verbs::zeroed<ib_uverbs_modify_qp>();
+    cmd.port_num = 1;
+    cmd.qkey = 0x12345678;
+    cmd.path_mig_state = 1;  // not named by the mask
+    ASSERT_EQ(verbs.modify_qp(cmd, verbs.handle, 1, kPkeyIndex | kPort | 1U << 6), 0);
+    auto query = Verbs::zeroed<ib_uverbs_query_qp>();
+    query.qp_handle = verbs.handle;
+    auto seen = Verbs::zeroed<ib_uverbs_query_qp_resp>();
+    ASSERT_GT(client.command(IB_USER_VERBS_CMD_QUERY_QP, query, seen), 0);
+    EXPECT_EQ(seen.qkey, 0x12345678U);
+    EXPECT_EQ(seen.qp_state, 1);
+    EXPECT_EQ(seen.path_mig_state, 0);
+    cmd.cur_qp_state = 2;
+    EXPECT_EQ(verbs.modify_qp(cmd, verbs.handle, 2, 1U << 1), -EINVAL) << "it is in INIT";
+    cmd.cur_qp_state = 7;
+    EXPECT_EQ(verbs.modify_qp(cmd, verbs.handle, 2, 1U << 1), -EINVAL) << "no state";
+    ASSERT_EQ(verbs.modify_qp(cmd, verbs.handle, 2, 0), 0) << "the mask names no current state";
+}
+
 // What the card has behind its answer is nobody's to read.
 TEST_F(UverbsWrite, RoomBehindAnAnswerIsZeroed) {
     const auto ask = [&](std::uint32_t number, auto cmd, std::size_t answer) {
@@ -478,6 +499,46 @@ TEST_F(UverbsWrite, AnObjectThatGoesTakesBackItsOwnEventsThatNobodyRead) {
     ASSERT_EQ(verbs.destroy_srq(srqs[1]), 0);
     EXPECT_EQ(verbs.reported[1], 1U) << "this one was read";
     EXPECT_EQ(card.stats()["host"]["events_taken_back"], 1);
+}
+
+// ibv_destroy_cq(3) waits until as many events were acknowledged as the answer says.
+TEST_F(UverbsWrite, ACompletionQueueThatGoesTakesBackTheEventNobodyRead) {
+    const int channel = verbs.channel();
+    ASSERT_GE(channel, 0);
+    ASSERT_EQ(::fcntl(channel, F_SETFL, O_NONBLOCK), 0);
+    int sent = 0;
+    for (const std::uint64_t user : {11, 22}) {
+        ASSERT_EQ(verbs.create_cq(channel, user), 0);
+        const std::uint32_t made = verbs.handle;
+        ASSERT_EQ(verbs.create_qp(pd, made), 0);
+        const std::uint32_t qp = verbs.handle;
+        auto cmd = Verbs::zeroed<ib_uverbs_modify_qp>();
+        cmd.port_num = 1;
+        ASSERT_EQ(verbs.modify_qp(cmd, qp, 1, kPkeyIndex | kPort | kAccess), 0) << "INIT";
+        ASSERT_EQ(verbs.modify_qp(cmd, qp, 6, 0), 0) << "ERR";
+        const Ring ring(client, verbs.cq_map.ring), sq(client, verbs.qp_map.sq);
+        ring.ring(DINGO_DB_CQ, verbs.cq_map.cqn, 0,
+                  DINGO_PREP(DINGO_DOORBELL_WORD0_ARM_SN_MASK, 1U));
+        dingo_wqe_ctrl ctrl{};
+        ctrl.opcode = DINGO_WR_SEND;
+        ctrl.blocks = 1;
+        std::memcpy(sq.entry(0), &ctrl, sizeof ctrl);
+        sq.ring(DINGO_DB_SQ, verbs.qpn, 1);  // which is flushed
+        ASSERT_EQ(::eventfd_write(verbs.context.kick_fd, 1), 0);
+        ++sent;
+        for (int n = 0; n < 5000 && card.stats()["host"]["events_sent"] != sent; ++n) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        }
+        ib_uverbs_comp_event_desc event{};
+        if (user == 22) {
+            EXPECT_EQ(::read(channel, &event, sizeof event), static_cast<ssize_t>(sizeof event));
+            EXPECT_EQ(event.cq_handle, user);
+        }
+        ASSERT_EQ(verbs.destroy_qp(qp), 0);
+        ASSERT_EQ(verbs.destroy_cq(made), 0);
+        EXPECT_EQ(verbs.reported[0], user == 22 ? 1U : 0U);
+        EXPECT_LT(::read(channel, &event, sizeof event), 0) << "nobody's";
+    }
 }
 
 // Objects that name no descriptor for their events get the context's own.
