@@ -41,7 +41,7 @@ struct Ndp {
     packet::Gid src, dst;
     packet::Gid target;
     bool solicited = false;
-    std::optional<packet::Mac> link_address;  ///< option: source's or target's
+    std::optional<packet::Mac> link_address;  ///< option: source's or target's; none: the sender's
 
     static std::optional<Ndp> load(std::span<const std::byte> frame);
     [[nodiscard]] std::array<std::byte, kBytes> frame(const packet::Mac& src_mac,

@@ -148,7 +148,6 @@ void Neighbours::ask(const packet::Gid& gid, Entry& entry) {
     ndp.src = from->address;
     ndp.dst = solicited_node(gid);
     ndp.target = gid;
-    ndp.link_address = mac_;
     send(ndp.frame(mac_, multicast_mac(ndp.dst)));
 }
 
@@ -289,7 +288,6 @@ bool Neighbours::on_ndp(std::span<const std::byte> frame) {
         probe ? packet::Gid{{0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}} : ndp->src;
     answer.target = ndp->target;
     answer.solicited = !probe;
-    answer.link_address = mac_;
     const auto ethernet = packet::EthernetHeader::load(frame.data());
     send(answer.frame(
         mac_, probe ? multicast_mac(answer.dst) : ndp->link_address.value_or(ethernet.src)));

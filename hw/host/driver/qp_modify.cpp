@@ -96,13 +96,9 @@ void Qp::modify(const QpAttr& attr, std::uint32_t mask, Udata& udata) {
 
     dingo_cmd_modify_qp cmd{};
     cmd.qpn = number();
-    cmd.mask = mask;
-    if ((mask & DINGO_QPM_CUR_STATE) != 0) {
-        cmd.cur_state = attr.cur_qp_state;
-    }
-    if ((mask & DINGO_QPM_STATE) != 0) {
-        cmd.next_state = attr.qp_state;
-    }
+    cmd.mask = mask;  // the card looks at what it names
+    cmd.cur_state = attr.cur_qp_state;
+    cmd.next_state = attr.qp_state;
     put_attr(cmd.attr, attr, mask);
     if ((mask & DINGO_QPM_AV) != 0) {
         put_av(cmd.attr, make_address_vector(driver_, attr.ah, number(), attr.dest_qp_num));

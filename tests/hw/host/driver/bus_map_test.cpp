@@ -361,6 +361,20 @@ TEST(ClientMemory, ASmallFileOfFixedSizeWillDoWhereFilesMay) {
                  ErrnoError);
 }
 
+TEST(ClientMemory, AFilesBytesAreReadAndWritten) {
+    const int fd = sealed_file(F_SEAL_SHRINK | F_SEAL_GROW, 4096);
+    const UniqueFd file(::dup(fd));
+    ClientMemory memory(::getpid(), ForeignFd(fd), true);
+    const std::array<char, 4> theirs{'a', 's', 'k', '!'}, mine{'t', 'o', 'l', 'd'};
+    ASSERT_EQ(::pwrite(file.get(), theirs.data(), theirs.size(), 4092), 4);
+    std::array<char, 4> got{};
+    EXPECT_TRUE(memory.read(4092, std::as_writable_bytes(std::span(got))));
+    EXPECT_EQ(got, theirs);
+    EXPECT_TRUE(memory.write(7, std::as_bytes(std::span(mine))));
+    ASSERT_EQ(::pread(file.get(), got.data(), got.size(), 7), 4);
+    EXPECT_EQ(got, mine);
+}
+
 TEST(ClientMemory, AnErrnoOfBeforeMeansNothing) {
     ClientMemory memory(::getpid(), ForeignFd(sealed_file(F_SEAL_SHRINK | F_SEAL_GROW, 4096)),
                         true);

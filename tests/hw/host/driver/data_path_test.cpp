@@ -336,6 +336,15 @@ TEST_F(DataPath, ReregGivesAndTakesRights) {
     ASSERT_EQ(ca.poll_cq().value().status, DINGO_WCS_SUCCESS);
     EXPECT_EQ(elsewhere.at[3 * kPageBytes], std::byte{7});
     EXPECT_EQ(elsewhere.at[7 * kPageBytes], std::byte{8});
+
+    // It stays there when something else changes.
+    mr_b.rereg(4, nullptr, nullptr, kAccess);
+    from.at[3 * kPageBytes] = std::byte{9};
+    post_write(from, mr_a, kBytes - 300, elsewhere.va() + 100, mr_b.key());
+    settle();
+    ASSERT_EQ(ca.poll_cq().value().status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(elsewhere.at[3 * kPageBytes], std::byte{9});
+    EXPECT_EQ(to.at[3 * kPageBytes], std::byte{7});
 }
 
 /// The bus address of memory in which `bytes` lie; 0: there is none.

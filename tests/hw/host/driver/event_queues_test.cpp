@@ -13,16 +13,21 @@
 namespace dingo::uverbs::test {
 namespace {
 
-/// A card with as many interrupt vectors as we say; counts doorbells of event queues.
+/// A card with as many interrupt vectors and as fast a link as we say; counts doorbells of event
+/// queues.
 class CardView final : public LocalCard {
   public:
     CardView(Card& card, std::uint32_t vectors) : card_(card), vectors_(vectors) {}
 
     unsigned eq_doorbells = 0;
+    std::uint32_t link_mbps = 0;
 
     std::uint64_t read(Bar bar, std::uint64_t offset, unsigned size) override {
-        return bar == Bar::kRegisters && offset == DINGO_REG_VECTORS
-                   ? vectors_
+        if (bar == Bar::kRegisters && offset == DINGO_REG_VECTORS) {
+            return vectors_;
+        }
+        return bar == Bar::kRegisters && offset == DINGO_REG_LINK_MBPS
+                   ? link_mbps
                    : card_.read(bar, offset, size);
     }
     void ring(std::uint64_t offset, std::uint64_t value) override {
@@ -177,6 +182,110 @@ TEST_F(EventQueuesTest, EventsThatCameTogetherAreReportedTogether) {
     events = 0;
     EXPECT_TRUE(driver.poll(4)) << "one event is something, too";
     EXPECT_EQ(events, 1U);
+}
+
+TEST_F(EventQueuesTest, PollTellsWhetherThereWasAnEvent) {
+    CardView view(card, 4);
+    driver.start(view);
+    driver.poll(1);
+    bool up = true;
+    for (const unsigned events : {0U, 1U, 2U, 0U, 3U}) {
+        for (unsigned n = 0; n < events; ++n) {
+            up = !up;
+            card.set_link(up);
+        }
+        unsigned taken = 0;
+        EXPECT_EQ(driver.event_queues().poll(1, [&](const dingo_eqe&) { ++taken; }), events != 0);
+        EXPECT_EQ(taken, events);
+    }
+}
+
+// Programs spread their threads over vectors; each has an interrupt of its own.
+TEST(CompletionVectors, EventsOfAQueueComeByItsOwn) {
+    constexpr unsigned kVectors = 3;
+    const PretendProcessors pretend(kVectors);
+    const auto ends = make_loop_pair();
+    Host host(*ends.first, 0x02'44'49'00'00'0A, {"10.77.0.1/24"});
+    ASSERT_EQ(host.driver.num_comp_vectors(), kVectors);
+    EventQueues& queues = host.driver.event_queues();
+    const Nanoseconds now = 1'000'000;
+    host.poll(now);  // the port's first event
+    Client c(host);
+    for (unsigned vector = 0; vector < kVectors; ++vector) {
+        const dingo_create_cq_req req{};
+        Udata udata{bytes_of(req), {}, {}};
+        c.cq = std::make_unique<Cq>(host.driver, *c.context, 10, vector, 0, c.listener, udata);
+        const auto resp = response_of<dingo_create_cq_resp>(udata);
+        c.cqn = resp.cqn;
+        c.cq_ring = ClientRing(*c.context, resp.ring);
+        c.consumer = c.arm_sn = 0;
+        c.arm_cq();
+        auto qp = c.make_qp();
+        Udata none;
+        QpAttr attr;
+        attr.qp_state = DINGO_QPS_INIT;
+        attr.port_num = 1;
+        qp.qp->modify(
+            attr, DINGO_QPM_STATE | DINGO_QPM_PORT | DINGO_QPM_PKEY_INDEX | DINGO_QPM_ACCESS, none);
+        attr.qp_state = DINGO_QPS_ERR;
+        qp.qp->modify(attr, DINGO_QPM_STATE, none);
+        dingo_sge sge{};
+        c.post_write(qp, sge, 0, 0);  // which is flushed
+        c.kick();
+        for (int n = 0; n < 8; ++n) {
+            host.card.poll(now);
+        }
+        for (unsigned other = 0; other < kVectors; ++other) {
+            unsigned events = 0;
+            queues.poll(std::uint64_t{1} << queues.eqn(other), [&](const dingo_eqe&) { ++events; });
+            EXPECT_EQ(events, other == vector ? 1U : 0U) << vector << ' ' << other;
+        }
+        EXPECT_FALSE(queues.poll(1, [](const dingo_eqe&) {})) << "no asynchronous one";
+    }
+}
+
+// ibv_query_port(3): enum values of rdma-core; the last rate of each pair and the first of the
+// next.
+TEST_F(EventQueuesTest, ThePortTellsTheSpeedNextAbove) {
+    CardView view(card, 4);
+    driver.start(view);
+    struct Row {
+        std::uint32_t mbps;
+        unsigned speed, width;
+    };
+    const Row rows[] = {
+        {0, 1, 1},         {2'500, 1, 1},     {2'501, 2, 1},     {5'000, 2, 1},
+        {5'001, 8, 1},     {10'000, 8, 1},    {10'001, 32, 1},   {25'000, 32, 1},
+        {25'001, 8, 2},    {40'000, 8, 2},    {40'001, 64, 1},   {50'000, 64, 1},
+        {50'001, 32, 2},   {100'000, 32, 2},  {100'001, 64, 2},  {200'000, 64, 2},
+        {200'001, 128, 2}, {400'000, 128, 2}, {400'001, 256, 2}, {UINT32_MAX, 256, 2},
+    };
+    for (const Row& row : rows) {
+        view.link_mbps = row.mbps;
+        const PortAttr port = driver.query_port();
+        EXPECT_EQ(port.active_speed, row.speed) << row.mbps;
+        EXPECT_EQ(port.active_width, row.width) << row.mbps;
+    }
+}
+
+// As iboe_get_mtu(): what is left of the interface's MTU without the largest headers.
+TEST(PathMtu, IsTheLargestThatFitsTheInterface) {
+    for (const auto& [mtu, code] : {std::pair{0U, 1},
+                                    {607U, 1},
+                                    {608U, 2},
+                                    {1119U, 2},
+                                    {1120U, 3},
+                                    {2143U, 3},
+                                    {2144U, 4},
+                                    {4191U, 4},
+                                    {4192U, 5},
+                                    {65535U, 5}}) {
+        DriverConfig config;
+        config.mtu = mtu;
+        const PortMtu port = Driver(config).mtu();
+        EXPECT_EQ(port.active, code) << mtu;
+        EXPECT_EQ(port.max, 5);
+    }
 }
 
 // Files change with it, which may take long, and deliver() is called by the card's thread.

@@ -146,6 +146,12 @@ TEST_F(FarMemoryOfAClient, SlowPagesHoldTheirQpAndNobodyElse) {
     EXPECT_LE(slow->accesses, 4U) << "pieces of a message, not of a packet";
 }
 
+TEST_F(FarMemoryOfAClient, IsNotRegisteredAgain) {
+    const auto there = range(data_va());
+    EXPECT_EQ(errno_of([&] { slow_mr->rereg(1, nullptr, &there, 0); }), EOPNOTSUPP);
+    EXPECT_EQ(errno_of([&] { slow_mr->rereg(4, nullptr, nullptr, kSlowRights); }), EOPNOTSUPP);
+}
+
 TEST_F(FarMemoryOfAClient, PageThatDoesNotComeIsABusError) {
     write_slow();
     serve(std::chrono::milliseconds(100));

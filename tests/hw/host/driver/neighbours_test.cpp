@@ -244,7 +244,10 @@ TEST_F(NeighboursTest, NeighbourDiscovery) {
     ASSERT_TRUE(ask.has_value());
     EXPECT_EQ(ask->type, Ndp::kSolicitation);
     EXPECT_EQ(ask->target, peer);
+    EXPECT_EQ(packet::to_string(ask->src), "fd77::1");
     EXPECT_EQ(packet::to_string(ask->dst), "ff02::1:ff00:9");
+    EXPECT_EQ(ask->link_address, mac) << "where the answer is to go";
+    EXPECT_EQ(packet::EthernetHeader::load(frames[0].data()).src, mac);
     EXPECT_EQ(packet::EthernetHeader::load(frames[0].data()).dst,
               (packet::Mac{{0x33, 0x33, 0xff, 0, 0, 9}}));
     Ndp answer;
