@@ -107,23 +107,30 @@ struct dingo_pbl {
 };
 
 int dingo_pbl_alloc(struct dingo_dev *dev, struct dingo_pbl *pbl,
-		    size_t entries, u8 page_shift);
+		    size_t entries, u8 page_shift, gfp_t gfp);
 void dingo_pbl_free(struct dingo_dev *dev, struct dingo_pbl *pbl);
 void dingo_pbl_set(struct dingo_pbl *pbl, size_t index, dma_addr_t addr);
 void dingo_pbl_describe(const struct dingo_pbl *pbl, u32 offset,
 			struct dingo_mem *mem);
 
+enum dingo_ring_kind {
+	DINGO_RING_NONE,
+	DINGO_RING_COHERENT, /* the kernel's: dma_alloc_coherent() */
+	DINGO_RING_RANGE, /* a user's: one range, where DMA is direct */
+	DINGO_RING_PAGES, /* else: single pages of dma_alloc_pages() */
+};
+
 /*
- * Queue memory: zeroed order-0 pages (each with its own reference, so that
- * vm_insert_page() works), physically contiguous when that was to be had.
+ * Queue memory, zeroed. A user's pages have a reference each, so that
+ * vm_insert_pages() works and they outlive the queue while they are mapped.
  */
 struct dingo_ring {
+	enum dingo_ring_kind kind;
 	size_t bytes; /* multiple of PAGE_SIZE */
 	u32 num_pages;
-	struct page **pages;
-	dma_addr_t *dma; /* per page; one entry when contiguous */
-	bool contiguous;
-	void *va; /* kernel's view; NULL unless asked for */
+	struct page **pages; /* not of DINGO_RING_COHERENT */
+	dma_addr_t *dma; /* per page, of DINGO_RING_PAGES */
+	void *va; /* kernel's view; NULL for a user's */
 	struct dingo_pbl pbl;
 };
 

@@ -109,6 +109,8 @@ static int dingo_map_regs(struct dingo_dev *dev)
 	err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
 	if (err)
 		goto err_release;
+	/* A page list's entry may span any range. */
+	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
 	if (pci_resource_len(pdev, DINGO_BAR_REGS) < DINGO_BAR_REGS_SIZE) {
 		dev_err(&pdev->dev, "the register BAR is too small\n");
 		err = -ENODEV;

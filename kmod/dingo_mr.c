@@ -116,7 +116,7 @@ int dingo_mr_pbl(struct dingo_dev *dev, struct ib_umem *umem,
 	if (!pgsz)
 		return -EINVAL;
 	err = dingo_pbl_alloc(dev, pbl, ib_umem_num_dma_blocks(umem, pgsz),
-			      __ffs(pgsz));
+			      __ffs(pgsz), GFP_KERNEL_ACCOUNT);
 	if (err)
 		return err;
 	rdma_umem_for_each_dma_block(umem, &biter, pgsz) {

@@ -2,6 +2,7 @@
 /*
  * Queue memory and page lists. The lists serve memory regions, too.
  */
+#include <linux/cc_platform.h>
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -13,25 +14,25 @@
 #define DINGO_RING_CONTIGUOUS_MAX SZ_64K
 #define DINGO_PBL_LEAF_BYTES (DINGO_PBL_LEAF_ENTRIES * sizeof(__le64))
 
-static int dingo_pbl_alloc_leaves(struct dingo_dev *dev, struct dingo_pbl *pbl)
+static int dingo_pbl_alloc_leaves(struct dingo_dev *dev, struct dingo_pbl *pbl,
+				  gfp_t gfp)
 {
 	dma_addr_t addr;
 	size_t n;
 
 	pbl->num_leaves = DIV_ROUND_UP(pbl->entries, DINGO_PBL_LEAF_ENTRIES);
-	pbl->leaves = kvcalloc(pbl->num_leaves, sizeof(*pbl->leaves),
-			       GFP_KERNEL);
+	pbl->leaves = kvcalloc(pbl->num_leaves, sizeof(*pbl->leaves), gfp);
 	if (!pbl->leaves)
 		return -ENOMEM;
 	pbl->list = dma_alloc_coherent(dingo_dma_dev(dev),
 				       pbl->num_leaves * sizeof(__le64),
-				       &pbl->base, GFP_KERNEL);
+				       &pbl->base, gfp);
 	if (!pbl->list)
 		return -ENOMEM;
 	for (n = 0; n < pbl->num_leaves; n++) {
 		pbl->leaves[n] = dma_alloc_coherent(dingo_dma_dev(dev),
 						    DINGO_PBL_LEAF_BYTES,
-						    &addr, GFP_KERNEL);
+						    &addr, gfp);
 		if (!pbl->leaves[n])
 			return -ENOMEM;
 		pbl->list[n] = cpu_to_le64(addr);
@@ -45,12 +46,13 @@ static int dingo_pbl_alloc_leaves(struct dingo_dev *dev, struct dingo_pbl *pbl)
  * @pbl: the list
  * @entries: pages, at least 1
  * @page_shift: log2 of bytes per page; one entry may span any range
+ * @gfp: GFP_KERNEL_ACCOUNT for what a process asks for, else GFP_KERNEL
  *
  * The entries are then set by dingo_pbl_set().
  * Return: 0 or -ENOMEM.
  */
 int dingo_pbl_alloc(struct dingo_dev *dev, struct dingo_pbl *pbl,
-		    size_t entries, u8 page_shift)
+		    size_t entries, u8 page_shift, gfp_t gfp)
 {
 	int err = 0;
 
@@ -64,11 +66,11 @@ int dingo_pbl_alloc(struct dingo_dev *dev, struct dingo_pbl *pbl,
 		pbl->levels = 1;
 		pbl->list = dma_alloc_coherent(dingo_dma_dev(dev),
 					       DINGO_PBL_LEAF_BYTES,
-					       &pbl->base, GFP_KERNEL);
+					       &pbl->base, gfp);
 		err = pbl->list ? 0 : -ENOMEM;
 	} else {
 		pbl->levels = 2;
-		err = dingo_pbl_alloc_leaves(dev, pbl);
+		err = dingo_pbl_alloc_leaves(dev, pbl, gfp);
 	}
 	if (err)
 		dingo_pbl_free(dev, pbl);
@@ -138,20 +140,61 @@ void dingo_pbl_describe(const struct dingo_pbl *pbl, u32 offset,
 	mem->page_shift = pbl->page_shift;
 }
 
-/* One physical range, split so that each page has its own reference. */
-static bool dingo_ring_get_contiguous(struct dingo_dev *dev,
-				      struct dingo_ring *ring, gfp_t gfp)
+/*
+ * In a confidential guest the memory of dma_alloc_pages() is shared with the
+ * host, and who maps it must say so.
+ */
+static pgprot_t dingo_ring_prot(pgprot_t prot)
 {
+	return cc_platform_has(CC_ATTR_GUEST_MEM_ENCRYPT) ?
+		       pgprot_decrypted(prot) : prot;
+}
+
+/* The kernel's own queues. */
+static int dingo_ring_get_coherent(struct dingo_dev *dev,
+				   struct dingo_ring *ring)
+{
+	dma_addr_t addr;
+	int err;
+
+	err = dingo_pbl_alloc(dev, &ring->pbl, 1, PAGE_SHIFT, GFP_KERNEL);
+	if (err)
+		return err;
+	ring->va = dma_alloc_coherent(dingo_dma_dev(dev), ring->bytes, &addr,
+				      GFP_KERNEL | __GFP_NOWARN);
+	if (!ring->va)
+		return -ENOMEM;
+	ring->kind = DINGO_RING_COHERENT;
+	dingo_pbl_set(&ring->pbl, 0, addr);
+	return 0;
+}
+
+/* One physical range, split so that each page has its own reference. */
+static bool dingo_ring_get_range(struct dingo_dev *dev, struct dingo_ring *ring)
+{
+	struct device *dma_dev = dingo_dma_dev(dev);
 	unsigned int order = get_order(ring->bytes);
 	struct page *page;
+	dma_addr_t addr;
 	u32 n;
 
 	if (ring->bytes > DINGO_RING_CONTIGUOUS_MAX)
 		return false;
-	page = alloc_pages_node(dev_to_node(dingo_dma_dev(dev)),
-				gfp | __GFP_NOWARN | __GFP_NORETRY, order);
+	page = alloc_pages_node(dev_to_node(dma_dev),
+				GFP_KERNEL_ACCOUNT | __GFP_ZERO |
+					__GFP_NOWARN | __GFP_NORETRY, order);
 	if (!page)
 		return false;
+	addr = dma_map_page(dma_dev, page, 0, ring->bytes, DMA_BIDIRECTIONAL);
+	if (dma_mapping_error(dma_dev, addr))
+		goto err_free;
+	/*
+	 * Both sides poll a queue all the time. A mapping that bounces, or may
+	 * (an IOMMU's), is no memory for one.
+	 */
+	if (dma_need_sync(dma_dev, addr))
+		goto err_unmap;
+
 	split_page(page, order);
 	for (n = 0; n < 1U << order; n++) {
 		if (n < ring->num_pages)
@@ -159,65 +202,77 @@ static bool dingo_ring_get_contiguous(struct dingo_dev *dev,
 		else
 			__free_page(page + n);
 	}
-	ring->contiguous = true;
+	ring->kind = DINGO_RING_RANGE;
+	dingo_pbl_set(&ring->pbl, 0, addr);
 	return true;
+
+err_unmap:
+	dma_unmap_page(dma_dev, addr, ring->bytes, DMA_BIDIRECTIONAL);
+err_free:
+	__free_pages(page, order);
+	return false;
 }
 
+/* Single pages that never bounce; each has its own reference and mapping. */
 static int dingo_ring_get_pages(struct dingo_dev *dev, struct dingo_ring *ring,
 				gfp_t gfp)
 {
-	u32 n;
-
-	if (dingo_ring_get_contiguous(dev, ring, gfp))
-		return 0;
-	for (n = 0; n < ring->num_pages; n++) {
-		ring->pages[n] =
-			alloc_pages_node(dev_to_node(dingo_dma_dev(dev)), gfp,
-					 0);
-		if (!ring->pages[n])
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-/* Maps piece @n: the whole of a contiguous ring, else page @n. */
-static int dingo_ring_map_piece(struct dingo_dev *dev, struct dingo_ring *ring,
-				u32 n, size_t bytes)
-{
-	struct device *dma_dev = dingo_dma_dev(dev);
 	dma_addr_t addr;
-
-	addr = dma_map_page(dma_dev, ring->pages[n], 0, bytes,
-			    DMA_BIDIRECTIONAL);
-	if (dma_mapping_error(dma_dev, addr))
-		return -ENOMEM;
-	if (dma_need_sync(dma_dev, addr)) {
-		/* Queues are polled by both sides all the time. */
-		dev_err_once(dma_dev, "queues need coherent DMA without bounce buffers\n");
-		dma_unmap_page(dma_dev, addr, bytes, DMA_BIDIRECTIONAL);
-		return -EOPNOTSUPP;
-	}
-	ring->dma[n] = addr;
-	dingo_pbl_set(&ring->pbl, n, addr);
-	return 0;
-}
-
-static int dingo_ring_map(struct dingo_dev *dev, struct dingo_ring *ring)
-{
-	u32 pieces = ring->contiguous ? 1 : ring->num_pages;
-	size_t bytes = ring->contiguous ? ring->bytes : PAGE_SIZE;
 	u32 n;
 	int err;
 
-	err = dingo_pbl_alloc(dev, &ring->pbl, pieces, PAGE_SHIFT);
+	ring->kind = DINGO_RING_PAGES;
+	err = dingo_pbl_alloc(dev, &ring->pbl, ring->num_pages, PAGE_SHIFT,
+			      gfp);
 	if (err)
 		return err;
-	for (n = 0; n < pieces; n++) {
-		err = dingo_ring_map_piece(dev, ring, n, bytes);
-		if (err)
-			return err;
+	ring->dma = kvcalloc(ring->num_pages, sizeof(*ring->dma), gfp);
+	if (!ring->dma)
+		return -ENOMEM;
+	for (n = 0; n < ring->num_pages; n++) {
+		ring->pages[n] = dma_alloc_pages(dingo_dma_dev(dev), PAGE_SIZE,
+						 &addr, DMA_BIDIRECTIONAL,
+						 gfp | __GFP_ZERO);
+		if (!ring->pages[n])
+			return -ENOMEM;
+		ring->dma[n] = addr;
+		dingo_pbl_set(&ring->pbl, n, addr);
 	}
 	return 0;
+}
+
+static int dingo_ring_alloc_kernel(struct dingo_dev *dev,
+				   struct dingo_ring *ring)
+{
+	int err;
+
+	err = dingo_ring_get_coherent(dev, ring);
+	if (err != -ENOMEM || ring->bytes <= PAGE_SIZE)
+		return err;
+	/* There is no such range. */
+	dingo_pbl_free(dev, &ring->pbl);
+	ring->pages = kvcalloc(ring->num_pages, sizeof(*ring->pages),
+			       GFP_KERNEL);
+	if (!ring->pages)
+		return -ENOMEM;
+	err = dingo_ring_get_pages(dev, ring, GFP_KERNEL);
+	if (err)
+		return err;
+	ring->va = vmap(ring->pages, ring->num_pages, VM_MAP,
+			dingo_ring_prot(PAGE_KERNEL));
+	return ring->va ? 0 : -ENOMEM;
+}
+
+static int dingo_ring_alloc_user(struct dingo_dev *dev, struct dingo_ring *ring)
+{
+	ring->pages = kvcalloc(ring->num_pages, sizeof(*ring->pages),
+			       GFP_KERNEL_ACCOUNT);
+	if (!ring->pages)
+		return -ENOMEM;
+	ring->pbl = (struct dingo_pbl){ .entries = 1 };
+	if (dingo_ring_get_range(dev, ring))
+		return 0;
+	return dingo_ring_get_pages(dev, ring, GFP_KERNEL_ACCOUNT);
 }
 
 /**
@@ -228,47 +283,38 @@ static int dingo_ring_map(struct dingo_dev *dev, struct dingo_ring *ring)
  * @flags: DINGO_RING_USER or 0
  *
  * The memory is zeroed, as new CQs and EQs want it.
- * Return: 0, -ENOMEM, -EOPNOTSUPP when DMA is not coherent.
+ * Return: 0 or -ENOMEM.
  */
 int dingo_ring_alloc(struct dingo_dev *dev, struct dingo_ring *ring,
 		     size_t bytes, unsigned int flags)
 {
-	bool user = flags & DINGO_RING_USER;
-	gfp_t gfp = (user ? GFP_KERNEL_ACCOUNT : GFP_KERNEL) | __GFP_ZERO;
 	int err;
-	u32 n;
 
 	*ring = (struct dingo_ring){ .bytes = PAGE_ALIGN(bytes) };
 	ring->num_pages = ring->bytes >> PAGE_SHIFT;
-	ring->pages = kvcalloc(ring->num_pages, sizeof(*ring->pages), gfp);
-	ring->dma = kvcalloc(ring->num_pages, sizeof(*ring->dma), gfp);
-	for (n = 0; ring->dma && n < ring->num_pages; n++)
-		ring->dma[n] = DMA_MAPPING_ERROR;
-	if (!ring->pages || !ring->dma) {
-		err = -ENOMEM;
-		goto err_free;
-	}
-
-	err = dingo_ring_get_pages(dev, ring, gfp);
+	if (flags & DINGO_RING_USER)
+		err = dingo_ring_alloc_user(dev, ring);
+	else
+		err = dingo_ring_alloc_kernel(dev, ring);
 	if (err)
-		goto err_free;
-	if (ring->contiguous && !user)
-		ring->va = page_address(ring->pages[0]);
-	else if (!user)
-		ring->va = vmap(ring->pages, ring->num_pages, VM_MAP,
-				PAGE_KERNEL);
-	if (!ring->va && !user) {
-		err = -ENOMEM;
-		goto err_free;
-	}
-	err = dingo_ring_map(dev, ring);
-	if (err)
-		goto err_free;
-	return 0;
-
-err_free:
-	dingo_ring_free(dev, ring);
+		dingo_ring_free(dev, ring);
 	return err;
+}
+
+static void dingo_ring_put_pages(struct dingo_dev *dev, struct dingo_ring *ring)
+{
+	u32 n;
+
+	for (n = 0; ring->pages && n < ring->num_pages; n++) {
+		if (!ring->pages[n])
+			continue;
+		if (ring->kind == DINGO_RING_PAGES)
+			dma_free_pages(dingo_dma_dev(dev), PAGE_SIZE,
+				       ring->pages[n], ring->dma[n],
+				       DMA_BIDIRECTIONAL);
+		else
+			put_page(ring->pages[n]);
+	}
 }
 
 /**
@@ -280,21 +326,18 @@ err_free:
  */
 void dingo_ring_free(struct dingo_dev *dev, struct dingo_ring *ring)
 {
-	size_t bytes = ring->contiguous ? ring->bytes : PAGE_SIZE;
-	u32 n;
+	struct device *dma_dev = dingo_dma_dev(dev);
 
-	for (n = 0; ring->dma && n < ring->num_pages; n++) {
-		if (ring->dma[n] != DMA_MAPPING_ERROR)
-			dma_unmap_page(dingo_dma_dev(dev), ring->dma[n], bytes,
-				       DMA_BIDIRECTIONAL);
-	}
-	dingo_pbl_free(dev, &ring->pbl);
-	if (ring->va && !ring->contiguous)
+	if (ring->kind == DINGO_RING_COHERENT)
+		dma_free_coherent(dma_dev, ring->bytes, ring->va,
+				  ring->pbl.base);
+	else if (ring->kind == DINGO_RING_RANGE)
+		dma_unmap_page(dma_dev, ring->pbl.base, ring->bytes,
+			       DMA_BIDIRECTIONAL);
+	else if (ring->va)
 		vunmap(ring->va);
-	for (n = 0; ring->pages && n < ring->num_pages; n++) {
-		if (ring->pages[n])
-			put_page(ring->pages[n]);
-	}
+	dingo_ring_put_pages(dev, ring);
+	dingo_pbl_free(dev, &ring->pbl);
 	kvfree(ring->dma);
 	kvfree(ring->pages);
 	*ring = (struct dingo_ring){};
@@ -312,16 +355,21 @@ void dingo_ring_describe(const struct dingo_ring *ring, struct dingo_mem *mem)
 
 /**
  * dingo_ring_mmap() - map a queue's memory into a process
- * @ring: the memory
- * @vma: of exactly @ring->bytes; its pgoff is not looked at
+ * @ring: a user's queue
+ * @vma: shared, of exactly @ring->bytes; its pgoff is not looked at
  *
- * Return: 0, -EINVAL for another size, -ENOMEM.
+ * Return: 0, -EINVAL for another size or a private mapping, -ENOMEM.
  */
 int dingo_ring_mmap(const struct dingo_ring *ring, struct vm_area_struct *vma)
 {
 	unsigned long left = ring->num_pages;
 
-	if (vma->vm_end - vma->vm_start != ring->bytes)
+	/* A private mapping would get copies of what the card never sees. */
+	if (vma->vm_end - vma->vm_start != ring->bytes ||
+	    !(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
+	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
+	if (ring->kind == DINGO_RING_PAGES)
+		vma->vm_page_prot = dingo_ring_prot(vma->vm_page_prot);
 	return vm_insert_pages(vma, vma->vm_start, ring->pages, &left);
 }

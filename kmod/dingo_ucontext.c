@@ -170,7 +170,10 @@ static int dingo_status_mmap(struct dingo_ibdev *ib, struct vm_area_struct *vma)
 {
 	if (vma->vm_flags & VM_WRITE)
 		return -EPERM;
-	vm_flags_clear(vma, VM_MAYWRITE);
+	if (!(vma->vm_flags & VM_SHARED) ||
+	    vma->vm_end - vma->vm_start != PAGE_SIZE)
+		return -EINVAL;
+	vm_flags_mod(vma, VM_DONTEXPAND, VM_MAYWRITE);
 	/* The mapping holds the page, also when the device is gone. */
 	return vm_insert_page(vma, vma->vm_start, virt_to_page(ib->status));
 }
