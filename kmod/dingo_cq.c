@@ -313,7 +313,7 @@ static void dingo_cq_ring(struct dingo_cq *cq, bool arm, bool solicited)
  */
 int dingo_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 {
-	struct dingo_ibdev *ib = to_dibdev(ibcq->device);
+	struct dingo_dev *dev = to_ddev(ibcq->device);
 	struct dingo_cq *cq = to_dcq(ibcq);
 	struct dingo_cqe *cqe;
 	struct dingo_qp *qp;
@@ -328,13 +328,16 @@ int dingo_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 		cq->consumer++;
 		if (cqe->flags & DINGO_CQE_DEAD)
 			continue;
-		qp = dingo_kqp_find(ib, FIELD_GET(DINGO_CQE_QPN_OP_QPN_MASK,
-						  le32_to_cpu(cqe->qpn_op)));
-		if (qp)
-			dingo_kqp_complete(qp, cqe, &wc[done++]);
+		qp = dingo_kqp_find(cq, le32_to_cpu(cqe->qpn_op));
+		if (qp && dingo_kqp_complete(qp, cqe, &wc[done]))
+			done++;
+		else
+			ibdev_dbg(ibcq->device,
+				  "CQ %u: entry of nothing that was posted\n",
+				  cq->core.cqn);
 	}
 	/* A card that is gone completes nothing: do it in its place. */
-	if (done < num && unlikely(!dingo_is_up(ib->dev)))
+	if (done < num && unlikely(!dingo_is_up(dev)))
 		done += dingo_kqp_flush(cq, num - done, wc + done);
 	if (cq->consumer - cq->rung >= BIT(cq->log_size) / 4)
 		dingo_cq_ring(cq, false, false);
@@ -368,11 +371,16 @@ int dingo_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 /**
  * dingo_cq_clean() - drop the entries of a QP that is gone or was reset
  * @cq: a kernel queue, locked
- * @qpn: the QP
+ * @qp: the QP
+ *
+ * Receives of a shared queue that nobody will poll are free again.
  */
-void dingo_cq_clean(struct dingo_cq *cq, u32 qpn)
+void dingo_cq_clean(struct dingo_cq *cq, struct dingo_qp *qp)
 {
+	struct ib_srq *srq = qp->ibqp.srq;
 	struct dingo_cqe *cqe;
+	u64 wr_id;
+	u32 word;
 	u32 n;
 
 	lockdep_assert_held(&cq->lock);
@@ -380,9 +388,14 @@ void dingo_cq_clean(struct dingo_cq *cq, u32 qpn)
 		cqe = dingo_cq_entry(cq, n);
 		if (!cqe)
 			break;
-		if (FIELD_GET(DINGO_CQE_QPN_OP_QPN_MASK,
-			      le32_to_cpu(cqe->qpn_op)) == qpn)
-			cqe->flags |= DINGO_CQE_DEAD;
+		word = le32_to_cpu(cqe->qpn_op);
+		if (FIELD_GET(DINGO_CQE_QPN_OP_QPN_MASK, word) != qp->qpn ||
+		    cqe->flags & DINGO_CQE_DEAD)
+			continue;
+		cqe->flags |= DINGO_CQE_DEAD;
+		if (srq && dingo_cqe_is_recv(word))
+			dingo_srq_complete(to_dsrq(srq),
+					   le32_to_cpu(cqe->wqe_index), &wr_id);
 	}
 }
 

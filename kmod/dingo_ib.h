@@ -263,6 +263,8 @@ int dingo_dealloc_mw(struct ib_mw *ibmw);
 
 /* ------------------------------------------------------------- dingo_cq.c */
 
+struct dingo_qp;
+
 struct dingo_cq {
 	struct ib_cq ibcq;
 	struct dingo_cq_core core;
@@ -285,6 +287,11 @@ struct dingo_cq {
 /* Software's mark in cqe.flags: the QP of this entry is gone or was reset. */
 #define DINGO_CQE_DEAD BIT(7)
 
+static inline bool dingo_cqe_is_recv(u32 qpn_op)
+{
+	return FIELD_GET(DINGO_CQE_QPN_OP_OPCODE_MASK, qpn_op) >= DINGO_WC_RECV;
+}
+
 static inline struct dingo_cq *to_dcq(struct ib_cq *ibcq)
 {
 	return container_of(ibcq, struct dingo_cq, ibcq);
@@ -297,7 +304,7 @@ int dingo_resize_cq(struct ib_cq *ibcq, DINGO_CQE_COUNT cqe,
 		    struct ib_udata *udata);
 int dingo_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 int dingo_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
-void dingo_cq_clean(struct dingo_cq *cq, u32 qpn);
+void dingo_cq_clean(struct dingo_cq *cq, struct dingo_qp *qp);
 void dingo_cq_wake_all(struct dingo_ibdev *ib);
 
 /* ------------------------------------------------ dingo_qp.c, dingo_wr.c */
@@ -377,8 +384,8 @@ void dingo_kqp_attach(struct dingo_qp *qp);
 void dingo_kqp_detach(struct dingo_qp *qp);
 void dingo_kqp_reset(struct dingo_qp *qp);
 void dingo_kqp_free(struct dingo_qp *qp);
-struct dingo_qp *dingo_kqp_find(struct dingo_ibdev *ib, u32 qpn);
-void dingo_kqp_complete(struct dingo_qp *qp, const struct dingo_cqe *cqe,
+struct dingo_qp *dingo_kqp_find(struct dingo_cq *cq, u32 qpn_op);
+bool dingo_kqp_complete(struct dingo_qp *qp, const struct dingo_cqe *cqe,
 			struct ib_wc *wc);
 int dingo_kqp_flush(struct dingo_cq *cq, int num, struct ib_wc *wc);
 
@@ -410,6 +417,7 @@ struct dingo_srq {
 	u32 consumer;
 	u64 *wr_id; /* by tag */
 	u32 *index; /* by tag: ring index while posted, else next free tag */
+	unsigned long *posted; /* by tag */
 	u32 free_tag; /* head of the free list, or ~0 */
 };
 
@@ -426,7 +434,7 @@ int dingo_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
 int dingo_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 int dingo_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 			const struct ib_recv_wr **bad);
-u64 dingo_srq_complete(struct dingo_srq *srq, u32 tag);
+bool dingo_srq_complete(struct dingo_srq *srq, u32 tag, u64 *wr_id);
 void dingo_srq_event(struct dingo_ibdev *ib, u32 srqn,
 		     enum ib_event_type event);
 

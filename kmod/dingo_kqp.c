@@ -114,11 +114,11 @@ void dingo_kqp_detach(struct dingo_qp *qp)
 
 	spin_lock_irq(&send->lock);
 	list_del_init(&qp->send_entry);
-	dingo_cq_clean(send, qp->qpn);
+	dingo_cq_clean(send, qp);
 	spin_unlock_irq(&send->lock);
 	spin_lock_irq(&recv->lock);
 	list_del_init(&qp->recv_entry);
-	dingo_cq_clean(recv, qp->qpn);
+	dingo_cq_clean(recv, qp);
 	spin_unlock_irq(&recv->lock);
 }
 
@@ -134,7 +134,7 @@ void dingo_kqp_reset(struct dingo_qp *qp)
 	struct dingo_cq *recv = to_dcq(qp->ibqp.recv_cq);
 
 	spin_lock_irq(&send->lock);
-	dingo_cq_clean(send, qp->qpn);
+	dingo_cq_clean(send, qp);
 	spin_lock(&qp->sq.lock);
 	qp->sq.producer = 0;
 	qp->sq.consumer = 0;
@@ -142,7 +142,7 @@ void dingo_kqp_reset(struct dingo_qp *qp)
 	spin_unlock_irq(&send->lock);
 
 	spin_lock_irq(&recv->lock);
-	dingo_cq_clean(recv, qp->qpn);
+	dingo_cq_clean(recv, qp);
 	spin_lock(&qp->rq.lock);
 	qp->rq.producer = 0;
 	qp->rq.consumer = 0;
@@ -152,43 +152,60 @@ void dingo_kqp_reset(struct dingo_qp *qp)
 
 /**
  * dingo_kqp_find() - the kernel QP of a completion
- * @ib: the device
- * @qpn: its number
+ * @cq: the queue that has the completion, locked: see dingo_kqp_detach()
+ * @qpn_op: of the completion
  *
- * The caller holds the lock of the CQ that completed: see dingo_kqp_detach().
- * Return: the QP or NULL.
+ * A card that names another queue's QP must not touch what that one's lock
+ * protects.
+ * Return: the QP, which completes such work to @cq, or NULL.
  */
-struct dingo_qp *dingo_kqp_find(struct dingo_ibdev *ib, u32 qpn)
+struct dingo_qp *dingo_kqp_find(struct dingo_cq *cq, u32 qpn_op)
 {
+	struct dingo_ibdev *ib = to_dibdev(cq->ibcq.device);
+	u32 qpn = FIELD_GET(DINGO_CQE_QPN_OP_QPN_MASK, qpn_op);
 	struct dingo_qp *qp = xa_load(&ib->qps, qpn & DINGO_QPN_INDEX_MASK);
+	struct ib_cq *owner;
 
-	return qp && qp->qpn == qpn && !qp->uc ? qp : NULL;
+	if (!qp || qp->qpn != qpn || qp->uc)
+		return NULL;
+	owner = dingo_cqe_is_recv(qpn_op) ? qp->ibqp.recv_cq :
+					    qp->ibqp.send_cq;
+	return owner == &cq->ibcq ? qp : NULL;
 }
 
-static void dingo_complete_send(struct dingo_qp *qp,
+/* False: nothing was posted there, or it has completed. */
+static bool dingo_complete_send(struct dingo_qp *qp,
 				const struct dingo_cqe *cqe, struct ib_wc *wc)
 {
 	u32 index = le32_to_cpu(cqe->wqe_index);
 	u32 slot = index & (BIT(qp->log_sq) - 1);
+	bool posted;
 
 	spin_lock(&qp->sq.lock);
-	wc->wr_id = qp->sq.wr_id[slot];
-	wc->opcode = qp->sq.opcode[slot];
-	qp->sq.consumer = index + qp->sq.blocks[slot];
+	posted = index - qp->sq.consumer < qp->sq.producer - qp->sq.consumer;
+	if (posted) {
+		wc->wr_id = qp->sq.wr_id[slot];
+		wc->opcode = qp->sq.opcode[slot];
+		qp->sq.consumer = index + qp->sq.blocks[slot];
+	}
 	spin_unlock(&qp->sq.lock);
+	return posted;
 }
 
-static u64 dingo_complete_recv(struct dingo_qp *qp, u32 tag)
+static bool dingo_complete_recv(struct dingo_qp *qp, u32 tag, u64 *wr_id)
 {
-	u64 wr_id;
+	bool posted;
 
 	if (qp->ibqp.srq)
-		return dingo_srq_complete(to_dsrq(qp->ibqp.srq), tag);
+		return dingo_srq_complete(to_dsrq(qp->ibqp.srq), tag, wr_id);
 	spin_lock(&qp->rq.lock);
-	wr_id = qp->rq.wr_id[tag & (BIT(qp->log_rq) - 1)];
-	qp->rq.consumer = tag + 1;
+	posted = tag - qp->rq.consumer < qp->rq.producer - qp->rq.consumer;
+	if (posted) {
+		*wr_id = qp->rq.wr_id[tag & (BIT(qp->log_rq) - 1)];
+		qp->rq.consumer = tag + 1;
+	}
 	spin_unlock(&qp->rq.lock);
-	return wr_id;
+	return posted;
 }
 
 /* What is valid only of a receive that succeeded. */
@@ -226,8 +243,10 @@ static void dingo_wc_recv(const struct dingo_qp *qp,
  * @qp: the QP
  * @cqe: the completion
  * @wc: the result
+ *
+ * Return: whether it completes something that was posted.
  */
-void dingo_kqp_complete(struct dingo_qp *qp, const struct dingo_cqe *cqe,
+bool dingo_kqp_complete(struct dingo_qp *qp, const struct dingo_cqe *cqe,
 			struct ib_wc *wc)
 {
 	u32 op = FIELD_GET(DINGO_CQE_QPN_OP_OPCODE_MASK,
@@ -239,15 +258,15 @@ void dingo_kqp_complete(struct dingo_qp *qp, const struct dingo_cqe *cqe,
 		.vendor_err = cqe->vendor_err,
 		.byte_len = le32_to_cpu(cqe->byte_len),
 	};
-	if (op < DINGO_WC_RECV) {
-		dingo_complete_send(qp, cqe, wc);
-		return;
-	}
-	wc->wr_id = dingo_complete_recv(qp, le32_to_cpu(cqe->wqe_index));
+	if (op < DINGO_WC_RECV)
+		return dingo_complete_send(qp, cqe, wc);
+	if (!dingo_complete_recv(qp, le32_to_cpu(cqe->wqe_index), &wc->wr_id))
+		return false;
 	wc->opcode = op == DINGO_WC_RECV_WRITE_IMM ? IB_WC_RECV_RDMA_WITH_IMM :
 						     IB_WC_RECV;
 	if (cqe->status == DINGO_WCS_SUCCESS)
 		dingo_wc_recv(qp, cqe, wc);
+	return true;
 }
 
 static int dingo_flush_sends(struct dingo_qp *qp, int num, struct ib_wc *wc)

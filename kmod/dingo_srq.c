@@ -82,7 +82,9 @@ static int dingo_srq_kernel_init(struct dingo_srq *srq)
 	num = BIT(srq->log_size);
 	srq->wr_id = kvcalloc(num, sizeof(*srq->wr_id), GFP_KERNEL);
 	srq->index = kvcalloc(num, sizeof(*srq->index), GFP_KERNEL);
-	if (!srq->wr_id || !srq->index)
+	srq->posted = kvcalloc(BITS_TO_LONGS(num), sizeof(*srq->posted),
+			       GFP_KERNEL);
+	if (!srq->wr_id || !srq->index || !srq->posted)
 		return -ENOMEM;
 	for (tag = 0; tag < num; tag++)
 		srq->index[tag] = tag + 1 < num ? tag + 1 : DINGO_NO_TAG;
@@ -205,6 +207,7 @@ err_qmem:
 err_arrays:
 	kvfree(srq->wr_id);
 	kvfree(srq->index);
+	kvfree(srq->posted);
 	return err;
 }
 
@@ -282,6 +285,7 @@ int dingo_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	dingo_qmem_free(srq->qmem);
 	kvfree(srq->wr_id);
 	kvfree(srq->index);
+	kvfree(srq->posted);
 	return 0;
 }
 
@@ -324,6 +328,7 @@ int dingo_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		srq->free_tag = srq->index[tag];
 		srq->index[tag] = srq->producer;
 		srq->wr_id[tag] = wr->wr_id;
+		__set_bit(tag, srq->posted);
 		dingo_recv_wqe(srq->qmem->ring.va +
 			       ((srq->producer & mask) << srq->log_stride),
 			       tag, wr);
@@ -343,21 +348,25 @@ int dingo_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
  * @srq: the queue
  * @tag: of the completion
  *
+ * @wr_id: the result
+ *
  * Called with the CQ's lock held.
- * Return: the wr_id.
+ * Return: whether it was posted.
  */
-u64 dingo_srq_complete(struct dingo_srq *srq, u32 tag)
+bool dingo_srq_complete(struct dingo_srq *srq, u32 tag, u64 *wr_id)
 {
-	u64 wr_id;
-
-	if (WARN_ON_ONCE(tag >= BIT(srq->log_size)))
-		return 0;
+	if (tag >= BIT(srq->log_size))
+		return false;
 	spin_lock(&srq->lock);
-	wr_id = srq->wr_id[tag];
+	if (!__test_and_clear_bit(tag, srq->posted)) {
+		spin_unlock(&srq->lock);
+		return false;
+	}
+	*wr_id = srq->wr_id[tag];
 	if ((s32)(srq->index[tag] + 1 - srq->consumer) > 0)
 		srq->consumer = srq->index[tag] + 1;
 	srq->index[tag] = srq->free_tag;
 	srq->free_tag = tag;
 	spin_unlock(&srq->lock);
-	return wr_id;
+	return true;
 }
