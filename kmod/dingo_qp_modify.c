@@ -183,10 +183,15 @@ int dingo_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	}
 	err = dingo_cmd_modify_qp(dev, &cmd);
 	/* A card that failed works on no QP: for the owner, who may drain it
-	 * now, that is the error state.
+	 * now, that is the error state. No event of the card tells him that
+	 * the QP takes nothing more from its SRQ.
 	 */
-	if (err == -EIO && next == IB_QPS_ERR && !dingo_is_up(dev))
+	if (err == -EIO && next == IB_QPS_ERR && !dingo_is_up(dev)) {
 		err = 0;
+		if (ibqp->srq)
+			dingo_qp_event(to_dibdev(ibqp->device), qp->qpn,
+				       IB_EVENT_QP_LAST_WQE_REACHED);
+	}
 	if (err)
 		goto out;
 	if (!qp->uc && next == IB_QPS_RESET)
