@@ -199,6 +199,7 @@ struct dingo_mr {
 	struct dingo_pbl pbl;
 	u32 access; /* DINGO_ACC_* */
 	u32 pdn;
+	u64 base; /* address of the first byte; ib_core writes ibmr.iova */
 
 	/* Fast registration: the page list of the next REG_MR. */
 	__le64 *frwr_list;

@@ -149,7 +149,7 @@ void dingo_mr_command(const struct dingo_mr *mr, u32 key,
 		.access = cpu_to_le32(mr->access),
 		.kind = DINGO_MRT_MR,
 		.mem = *mem,
-		.iova = cpu_to_le64(mr->ibmr.iova),
+		.iova = cpu_to_le64(mr->base),
 		.length = cpu_to_le64(mr->ibmr.length),
 	};
 }
@@ -351,7 +351,7 @@ struct ib_mr *dingo_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 		goto err_pbl;
 
 	mr->ibmr.device = ibpd->device;
-	mr->ibmr.iova = access & IB_ZERO_BASED ? 0 : iova;
+	mr->base = access & IB_ZERO_BASED ? 0 : iova;
 	mr->ibmr.length = length;
 	mr->ibmr.lkey = key;
 	mr->ibmr.rkey = key;
@@ -411,12 +411,12 @@ struct ib_mr *dingo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	if (!err)
 		err = dingo_check_reg(ibmr->device,
 				      trans ? length : ibmr->length,
-				      trans ? iova : ibmr->iova, access);
+				      trans ? iova : mr->base, access);
 	if (err)
 		return ERR_PTR(err);
 
 	if (trans) {
-		new.ibmr.iova = access & IB_ZERO_BASED ? 0 : iova;
+		new.base = access & IB_ZERO_BASED ? 0 : iova;
 		new.ibmr.length = length;
 	} else {
 		start = mr->umem->address;
@@ -457,7 +457,7 @@ struct ib_mr *dingo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	}
 	mr->access = new.access;
 	mr->pdn = new.pdn;
-	ibmr->iova = new.ibmr.iova;
+	mr->base = new.base;
 	ibmr->length = new.ibmr.length;
 	return NULL;
 

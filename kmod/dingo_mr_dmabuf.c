@@ -258,7 +258,7 @@ struct ib_mr *dingo_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 	if (err)
 		goto err_free;
 	mr->ibmr.device = ibpd->device;
-	mr->ibmr.iova = access & IB_ZERO_BASED ? 0 : iova;
+	mr->base = access & IB_ZERO_BASED ? 0 : iova;
 	mr->ibmr.length = length;
 	mr->ibmr.lkey = key;
 	mr->ibmr.rkey = key;
