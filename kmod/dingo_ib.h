@@ -257,8 +257,7 @@ struct ib_mr *dingo_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 				       u64 length, u64 iova, int fd, int access,
 				       DINGO_DMAH_ARG
 				       struct uverbs_attr_bundle *attrs);
-int dingo_dmabuf_quiesce(struct dingo_mr *mr);
-void dingo_dmabuf_resume(struct dingo_mr *mr);
+int dingo_dmabuf_destroy(struct dingo_mr *mr);
 int dingo_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
 int dingo_dealloc_mw(struct ib_mw *ibmw);
 

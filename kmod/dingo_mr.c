@@ -481,19 +481,14 @@ int dingo_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct dingo_mr *mr = to_dmr(ibmr);
 	struct dingo_dev *dev = dingo_mr_dev(mr);
-	bool on_card = mr->on_card;
-	int err;
+	int err = 0;
 
 	if (mr->dmabuf)
-		on_card = dingo_dmabuf_quiesce(mr);
-	if (on_card) {
+		err = dingo_dmabuf_destroy(mr);
+	else if (mr->on_card)
 		err = dingo_cmd_destroy_mr(dev, ibmr->lkey);
-		if (err) {
-			if (mr->dmabuf)
-				dingo_dmabuf_resume(mr);
-			return err;
-		}
-	}
+	if (err)
+		return err;
 	dingo_key_free(to_dibdev(ibmr->device), ibmr->lkey);
 	dingo_pbl_free(dev, &mr->pbl);
 	if (mr->frwr_list)

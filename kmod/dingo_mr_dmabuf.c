@@ -37,6 +37,27 @@ static void dingo_remap_later(struct dingo_mr *mr)
 }
 
 /*
+ * The card must leave the pages alone: by a pause, else for good. A card that
+ * refuses both would write into memory that others get, so it gets no bus any
+ * more.
+ */
+static void dingo_dmabuf_pause(struct dingo_mr *mr)
+{
+	struct dingo_dev *dev = dingo_mr_dev(mr);
+	int err;
+
+	err = dingo_cmd_pause_mr(dev, mr->ibmr.lkey);
+	if (!err)
+		return;
+	ibdev_err_ratelimited(mr->ibmr.device, "cannot pause region 0x%x: %d\n",
+			      mr->ibmr.lkey, err);
+	if (dingo_cmd_destroy_mr(dev, mr->ibmr.lkey))
+		dingo_fail(dev, "a region of a moving DMA buffer cannot be stopped");
+	else
+		mr->on_card = false;
+}
+
+/*
  * The exporter is about to move the buffer and holds its lock. When this
  * returns, the card does not touch the old place any more.
  */
@@ -48,12 +69,8 @@ static void dingo_dmabuf_moved(struct dma_buf_attachment *attach)
 	dma_resv_assert_held(attach->dmabuf->resv);
 	if (!mr || !umem_dmabuf->sgt)
 		return;
-	/* If the command fails, the reset code has been told and stops DMA. */
-	if (mr->on_card && !mr->paused &&
-	    dingo_cmd_pause_mr(dingo_mr_dev(mr), mr->ibmr.lkey))
-		ibdev_err_ratelimited(mr->ibmr.device,
-				      "cannot pause region 0x%x\n",
-				      mr->ibmr.lkey);
+	if (mr->on_card && !mr->paused)
+		dingo_dmabuf_pause(mr);
 	mr->paused = true;
 	ib_umem_dmabuf_unmap_pages(umem_dmabuf);
 	if (!mr->dying) {
@@ -120,36 +137,34 @@ out:
 }
 
 /**
- * dingo_dmabuf_quiesce() - first step of the destruction of a dynamic region
+ * dingo_dmabuf_destroy() - destroy a dynamic region at the card
  * @mr: the region
  *
- * Return: whether the card still has the region.
+ * Moves that come later find a region that is not on the card: its number may
+ * be another's by then.
+ * Return: 0 or a negative error; then the region lives on.
  */
-int dingo_dmabuf_quiesce(struct dingo_mr *mr)
+int dingo_dmabuf_destroy(struct dingo_mr *mr)
 {
-	bool on_card;
+	int err = 0;
 
 	dingo_resv_lock(mr);
 	mr->dying = true;
 	dingo_resv_unlock(mr);
 	cancel_delayed_work_sync(&mr->remap_work);
-	dingo_resv_lock(mr);
-	on_card = mr->on_card;
-	dingo_resv_unlock(mr);
-	return on_card;
-}
 
-/**
- * dingo_dmabuf_resume() - the region could not be destroyed and lives on
- * @mr: the region
- */
-void dingo_dmabuf_resume(struct dingo_mr *mr)
-{
 	dingo_resv_lock(mr);
-	mr->dying = false;
-	if (mr->paused)
-		dingo_remap_later(mr);
+	if (mr->on_card)
+		err = dingo_cmd_destroy_mr(dingo_mr_dev(mr), mr->ibmr.lkey);
+	if (!err) {
+		mr->on_card = false;
+	} else {
+		mr->dying = false;
+		if (mr->paused)
+			dingo_remap_later(mr);
+	}
 	dingo_resv_unlock(mr);
+	return err;
 }
 
 /* Creates the region at the card; for dynamic ones under the lock. */
