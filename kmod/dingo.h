@@ -254,6 +254,7 @@ enum dingo_state {
 };
 
 void dingo_reset_init(struct dingo_dev *dev);
+void dingo_reset_end(struct dingo_dev *dev);
 void dingo_reset_cleanup(struct dingo_dev *dev);
 void dingo_fail(struct dingo_dev *dev, const char *why);
 bool dingo_check_alive(struct dingo_dev *dev);

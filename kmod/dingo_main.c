@@ -199,9 +199,7 @@ static int dingo_publish(struct dingo_dev *dev)
 	return 0;
 
 err_unregister_netdev:
-	WRITE_ONCE(dev->gone, true);
-	cancel_work_sync(&dev->recover_work);
-	cancel_delayed_work_sync(&dev->health_work);
+	dingo_reset_end(dev);
 	dingo_netdev_unregister(dev);
 	return err;
 }
@@ -271,8 +269,7 @@ static void dingo_remove(struct pci_dev *pdev)
 	if (!pci_device_is_present(pdev))
 		dingo_fail(dev, "the card was unplugged");
 	dingo_devlink_unregister(dev);
-	cancel_work_sync(&dev->recover_work);
-	cancel_delayed_work_sync(&dev->health_work);
+	dingo_reset_end(dev);
 
 	kfree(dev->pci_state);
 	dingo_unpublish(dev);

@@ -299,6 +299,20 @@ void dingo_reset_init(struct dingo_dev *dev)
 }
 
 /**
+ * dingo_reset_end() - no recovery any more, whatever still fails
+ * @dev: the card; it is about to go
+ *
+ * dingo_fail() may be called for as long as there are commands or interrupts:
+ * what it schedules from now on does not run.
+ */
+void dingo_reset_end(struct dingo_dev *dev)
+{
+	WRITE_ONCE(dev->gone, true);
+	disable_delayed_work_sync(&dev->health_work);
+	disable_work_sync(&dev->recover_work);
+}
+
+/**
  * dingo_reset_cleanup() - undo dingo_reset_init()
  * @dev: the card, down
  */
