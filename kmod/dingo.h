@@ -353,6 +353,7 @@ void dingo_netdev_unregister(struct dingo_dev *dev);
 void dingo_netdev_detach(struct dingo_dev *dev);
 int dingo_netdev_attach(struct dingo_dev *dev);
 void dingo_netdev_link(struct dingo_dev *dev, bool up);
+void dingo_netdev_rx_mode(struct dingo_dev *dev);
 void dingo_netdev_tick(struct dingo_dev *dev);
 extern const struct ethtool_ops dingo_ethtool_ops;
 

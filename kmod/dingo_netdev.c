@@ -111,7 +111,7 @@ static void dingo_rx_mode_work(struct work_struct *work)
 	int err;
 
 	if (!dingo_is_up(nd->dev))
-		return; /* dingo_netdev_attach() does it all */
+		return; /* dingo_set_up() comes back to it */
 	err = dingo_rx_filter_apply(nd);
 	if (err && dingo_is_up(nd->dev))
 		netdev_err(nd->ndev, "receive filter was not set: %d\n", err);
@@ -121,6 +121,17 @@ static void dingo_rx_mode_work(struct work_struct *work)
 static void dingo_ndo_set_rx_mode(struct net_device *ndev)
 {
 	struct dingo_netdev *nd = netdev_priv(ndev);
+
+	schedule_work(&nd->rx_mode_work);
+}
+
+/**
+ * dingo_netdev_rx_mode() - set the receive filter anew
+ * @dev: the card, which has its interface
+ */
+void dingo_netdev_rx_mode(struct dingo_dev *dev)
+{
+	struct dingo_netdev *nd = netdev_priv(dev->netdev);
 
 	schedule_work(&nd->rx_mode_work);
 }

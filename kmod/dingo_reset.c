@@ -182,6 +182,8 @@ void dingo_set_up(struct dingo_dev *dev)
 		WRITE_ONCE(dev->state, DINGO_STATE_UP);
 	spin_unlock_irqrestore(&dev->state_lock, flags);
 	dev->running = true;
+	/* What the stack wanted while the device was not up. */
+	dingo_netdev_rx_mode(dev);
 	if (!failed)
 		schedule_delayed_work(&dev->health_work, DINGO_HEALTH_PERIOD);
 	else if (!dev->gone)
