@@ -12,6 +12,8 @@
 /* More events than this wait on the card (counter eq_overflow): none is lost */
 #define DINGO_EQ_MAX_LOG_SIZE 14
 #define DINGO_EQ_MIN_LOG_SIZE 6
+/* Events of one interrupt: the processor has other things to do, too. */
+#define DINGO_EQ_BUDGET 128
 #define DINGO_EQN_ASYNC 0
 
 static int dingo_irq(struct dingo_dev *dev, unsigned int vector)
@@ -80,8 +82,9 @@ static void dingo_eq_poll(struct dingo_eq *eq)
 		return;
 	size = BIT(eq->log_size);
 	ring = eq->ring.va;
-	/* At most a ring full: the armed EQ raises the next interrupt. */
-	for (taken = 0; READ_ONCE(eq->created) && taken < size; taken++) {
+	/* An EQ that is armed with events waiting raises the next interrupt. */
+	for (taken = 0; READ_ONCE(eq->created) && taken < DINGO_EQ_BUDGET;
+	     taken++) {
 		const struct dingo_eqe *at = &ring[eq->consumer & (size - 1)];
 		u8 phase = !(eq->consumer & size);
 
