@@ -36,6 +36,12 @@ struct dingo_netdev;
 
 /* ------------------------------------------------------------- dingo_db.c */
 
+/*
+ * A doorbell page is what one process is given, and this kernel gives whole
+ * pages of its own: of several doorbell pages in one, only the first is used.
+ */
+#define DINGO_DB_STEP (PAGE_SIZE / DINGO_DB_PAGE_SIZE)
+
 /* A page of the doorbell BAR that belongs to one space. */
 struct dingo_db_page {
 	struct list_head entry; /* dingo_db_space.pages */
@@ -53,6 +59,8 @@ struct dingo_db_space {
 	struct mutex lock; /* protects pages and their bitmaps */
 	struct list_head pages;
 	bool kernel; /* the kernel itself rings: pages are mapped */
+	bool limited; /* @user gets no more than his share of the pages */
+	u32 user; /* uid */
 };
 
 /* One ring's doorbell: slot @slot of @page. */
@@ -293,7 +301,10 @@ struct dingo_dev {
 	void *db_mem; /* BAR_DB, with DB_MEMORY */
 	u32 db_pages;
 	struct ida db_page_ida;
-	struct dingo_db_space kernel_db;
+	struct dingo_db_space kernel_db; /* EQs, Ethernet: page 0 */
+	struct dingo_db_space verbs_db; /* queues of the kernel's verbs */
+	struct xarray db_users; /* uid -> pages, as a value */
+	struct mutex db_users_lock;
 
 	struct dingo_eq async_eq;
 	struct dingo_eq *comp_eqs; /* num_comp_vectors */

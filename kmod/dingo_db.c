@@ -3,12 +3,20 @@
  * Doorbells: pages of BAR_DB, 8-byte slots in them, and the protocol by which
  * the kernel rings one (contract: doorbell page).
  */
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/idr.h>
 #include <linux/io.h>
+#include <linux/uidgid.h>
+#include <linux/user_namespace.h>
 
 #include "dingo.h"
 
 #define DINGO_DB_LINE 64 /* bytes per dirty byte */
+
+/* Of the pages, one user gets at most this part; and at least so many. */
+#define DINGO_DB_USER_SHARE 4
+#define DINGO_DB_USER_MIN 4
 
 /**
  * dingo_db_init() - map the doorbell BAR and open the kernel's own space
@@ -20,8 +28,7 @@ int dingo_db_init(struct dingo_dev *dev)
 {
 	resource_size_t bytes = pci_resource_len(dev->pdev, DINGO_BAR_DB);
 
-	/* A page is what one process is given: see the contract. */
-	BUILD_BUG_ON(PAGE_SIZE != DINGO_DB_PAGE_SIZE);
+	BUILD_BUG_ON(PAGE_SIZE % DINGO_DB_PAGE_SIZE);
 
 	dev->db_pages = dingo_read32(dev, DINGO_REG_DB_PAGES);
 	if (!dev->db_pages ||
@@ -40,7 +47,10 @@ int dingo_db_init(struct dingo_dev *dev)
 			return -ENOMEM;
 	}
 	ida_init(&dev->db_page_ida);
+	xa_init(&dev->db_users);
+	mutex_init(&dev->db_users_lock);
 	dingo_db_space_init(dev, &dev->kernel_db, true);
+	dingo_db_space_init(dev, &dev->verbs_db, true);
 	return 0;
 }
 
@@ -50,7 +60,10 @@ int dingo_db_init(struct dingo_dev *dev)
  */
 void dingo_db_cleanup(struct dingo_dev *dev)
 {
+	dingo_db_space_destroy(&dev->verbs_db);
 	dingo_db_space_destroy(&dev->kernel_db);
+	mutex_destroy(&dev->db_users_lock);
+	xa_destroy(&dev->db_users);
 	WARN_ON_ONCE(!ida_is_empty(&dev->db_page_ida));
 	ida_destroy(&dev->db_page_ida);
 	if (dev->db_mem)
@@ -64,7 +77,7 @@ void dingo_db_cleanup(struct dingo_dev *dev)
  * @space: the space
  * @kernel: the kernel rings its doorbells; else a process does
  *
- * The kernel space that gets the first page of all owns page DB_PAGE_KERNEL.
+ * Of processes, the user who opens it is charged, unless he may have more.
  */
 void dingo_db_space_init(struct dingo_dev *dev, struct dingo_db_space *space,
 			 bool kernel)
@@ -73,15 +86,47 @@ void dingo_db_space_init(struct dingo_dev *dev, struct dingo_db_space *space,
 	mutex_init(&space->lock);
 	INIT_LIST_HEAD(&space->pages);
 	space->kernel = kernel;
+	space->user = from_kuid(&init_user_ns, current_uid());
+	space->limited = !kernel && !capable(CAP_SYS_RESOURCE);
 }
 
-static void dingo_db_page_free(struct dingo_dev *dev,
+/* One page more for a user, or one less. */
+static int dingo_db_charge(struct dingo_db_space *space, int pages)
+{
+	struct dingo_dev *dev = space->dev;
+	unsigned long limit = max(dev->db_pages / DINGO_DB_STEP /
+					  DINGO_DB_USER_SHARE,
+				  DINGO_DB_USER_MIN);
+	unsigned long has;
+	int err = 0;
+
+	if (!space->limited)
+		return 0;
+	mutex_lock(&dev->db_users_lock);
+	has = xa_to_value(xa_load(&dev->db_users, space->user) ?:
+				  xa_mk_value(0));
+	has += pages;
+	if (pages > 0 && has > limit)
+		err = -ENOSPC;
+	else if (has)
+		err = xa_err(xa_store(&dev->db_users, space->user,
+				      xa_mk_value(has), GFP_KERNEL));
+	else
+		xa_erase(&dev->db_users, space->user);
+	mutex_unlock(&dev->db_users_lock);
+	return err;
+}
+
+static void dingo_db_page_free(struct dingo_db_space *space,
 			       struct dingo_db_page *page)
 {
+	struct dingo_dev *dev = space->dev;
+
+	dingo_db_charge(space, -1);
 	list_del(&page->entry);
 	if (page->io)
 		iounmap(page->io);
-	ida_free(&dev->db_page_ida, page->index);
+	ida_free(&dev->db_page_ida, page->index / DINGO_DB_STEP);
 	kfree(page);
 }
 
@@ -95,7 +140,7 @@ void dingo_db_space_destroy(struct dingo_db_space *space)
 
 	list_for_each_entry_safe(page, next, &space->pages, entry) {
 		WARN_ON_ONCE(!bitmap_empty(page->used, DINGO_DB_SLOTS));
-		dingo_db_page_free(space->dev, page);
+		dingo_db_page_free(space, page);
 	}
 	mutex_destroy(&space->lock);
 }
@@ -103,38 +148,48 @@ void dingo_db_space_destroy(struct dingo_db_space *space)
 static struct dingo_db_page *dingo_db_page_alloc(struct dingo_db_space *space)
 {
 	struct dingo_dev *dev = space->dev;
-	/* Page 0 is the kernel's: probe takes it first. */
-	unsigned int min = space->kernel ? 0 : DINGO_DB_PAGE_KERNEL + 1;
+	u32 num = dev->db_pages / DINGO_DB_STEP;
+	/* Page 0 has what can ring nowhere else: EQs and Ethernet rings. */
+	u32 min = space == &dev->kernel_db ? 0 : DINGO_DB_PAGE_KERNEL + 1;
 	struct dingo_db_page *page;
-	int index;
+	int index, err;
 
 	lockdep_assert_held(&space->lock);
-	if (min >= dev->db_pages)
+	if (min >= num)
 		return ERR_PTR(-ENOSPC);
 	page = kzalloc(sizeof(*page), GFP_KERNEL_ACCOUNT);
 	if (!page)
 		return ERR_PTR(-ENOMEM);
-	index = ida_alloc_range(&dev->db_page_ida, min, dev->db_pages - 1,
-				GFP_KERNEL);
+	err = dingo_db_charge(space, 1);
+	if (err)
+		goto err_page;
+	index = ida_alloc_range(&dev->db_page_ida, min, num - 1, GFP_KERNEL);
 	if (index < 0) {
-		kfree(page);
-		return ERR_PTR(index);
+		err = index;
+		goto err_charge;
 	}
-	page->index = index;
+	page->index = index * DINGO_DB_STEP;
 	page->phys = pci_resource_start(dev->pdev, DINGO_BAR_DB) +
-		     (phys_addr_t)index * DINGO_DB_PAGE_SIZE;
+		     (phys_addr_t)page->index * DINGO_DB_PAGE_SIZE;
 	if (dev->db_mem) {
-		page->mem = dev->db_mem + index * DINGO_DB_PAGE_SIZE;
+		page->mem = dev->db_mem + page->index * DINGO_DB_PAGE_SIZE;
 	} else if (space->kernel) {
 		page->io = ioremap(page->phys, DINGO_DB_PAGE_SIZE);
 		if (!page->io) {
-			ida_free(&dev->db_page_ida, index);
-			kfree(page);
-			return ERR_PTR(-ENOMEM);
+			err = -ENOMEM;
+			goto err_index;
 		}
 	}
 	list_add_tail(&page->entry, &space->pages);
 	return page;
+
+err_index:
+	ida_free(&dev->db_page_ida, index);
+err_charge:
+	dingo_db_charge(space, -1);
+err_page:
+	kfree(page);
+	return ERR_PTR(err);
 }
 
 /**
@@ -142,7 +197,8 @@ static struct dingo_db_page *dingo_db_page_alloc(struct dingo_db_space *space)
  * @space: where from; gets a new page when all are full
  * @db: the result
  *
- * Return: 0, -ENOMEM, -ENOSPC when the BAR has no free page.
+ * Return: 0, -ENOMEM, -ENOSPC when the BAR has no free page, or the user has
+ * his share.
  */
 int dingo_db_alloc(struct dingo_db_space *space, struct dingo_db *db)
 {
@@ -179,7 +235,8 @@ out:
  * @second: a result
  *
  * For queue pairs, whose two queues are rung from the same page.
- * Return: 0, -ENOMEM, -ENOSPC when the BAR has no free page.
+ * Return: 0, -ENOMEM, -ENOSPC when the BAR has no free page, or the user has
+ * his share.
  */
 int dingo_db_alloc_pair(struct dingo_db_space *space, struct dingo_db *first,
 			struct dingo_db *second)

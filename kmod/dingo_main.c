@@ -264,7 +264,7 @@ static void dingo_remove(struct pci_dev *pdev)
 {
 	struct dingo_dev *dev = pci_get_drvdata(pdev);
 
-	/* No recovery any more. A card that is gone answers no command. */
+	/* A card that is gone answers no command. */
 	WRITE_ONCE(dev->gone, true);
 	if (!pci_device_is_present(pdev))
 		dingo_fail(dev, "the card was unplugged");

@@ -86,7 +86,9 @@ int dingo_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 
 	dingo_db_space_init(dev, &uc->db, false);
 	if (dev->caps & DINGO_CAP_DB_MEMORY) {
-		if (!(req.kick_modes & BIT(DINGO_KICK_MMIO))) {
+		/* A larger page would have other registers, too. */
+		if (DINGO_DB_STEP > 1 ||
+		    !(req.kick_modes & BIT(DINGO_KICK_MMIO))) {
 			err = -EOPNOTSUPP;
 			goto err_space;
 		}
@@ -246,7 +248,7 @@ void dingo_mmap_free(struct rdma_user_mmap_entry *entry)
 struct dingo_db_space *dingo_db_space(struct dingo_dev *dev,
 				      struct dingo_ucontext *uc)
 {
-	return uc ? &uc->db : &dev->kernel_db;
+	return uc ? &uc->db : &dev->verbs_db;
 }
 
 /**
