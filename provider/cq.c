@@ -99,7 +99,7 @@ static struct dingo_cq *dingo_make_cq(struct ibv_context *context,
 	cq->clock_page = ctx->clock;
 	if (cq->clock_page)
 		dingo_clock_read(cq->clock_page, &cq->clock);
-	err = dingo_ring_map(ctx, &cq->ring, &resp.drv_payload.ring, false);
+	err = dingo_ring_map(ctx, &cq->ring, &resp.drv_payload.ring);
 	if (err)
 		goto err_cq;
 	dingo_cq_reported(cq, 0);

@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <ccan/minmax.h>
 
 #include "abi.h"
 #include "completion.h"
 #include "dingo.h"
+#include "queue_size.h"
 #include "ring.h"
 
 /* Whether the work request that `cqe` completes is a signaled send, which signaled_sends() counts. */
@@ -132,9 +134,18 @@ void dingo_cq_switch_ring(struct dingo_cq *cq, const struct dingo_ring *ring,
 	dingo_cq_reported(cq, 0);
 }
 
+/* Of a ring that the kernel makes for so many entries: a quarter stays unused, and it has 128 entries and a page at least. */
+static size_t most_ring_bytes(uint32_t cqe)
+{
+	size_t bytes = sizeof(struct dingo_cqe) << (dingo_log2_up(cqe) + 1);
+
+	return align(max_t(size_t, bytes, 128 * sizeof(struct dingo_cqe)),
+		     sysconf(_SC_PAGESIZE));
+}
+
 /* The card moves to a new ring at once and says where the old one ends; what waits there is copied, as the driver keeps an
  * old ring only until the next resize. A size that does not hold what waits, or will, is refused: ibv_resize_cq(3) promises
- * an error.
+ * an error. There is no way back, so address space for the new ring is taken before the kernel is asked.
  */
 int dingo_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
@@ -142,8 +153,10 @@ int dingo_resize_cq(struct ibv_cq *ibcq, int cqe)
 	struct udingo_resize_cq_resp resp = {};
 	struct dingo_cq *cq = to_dingo_cq(ibcq);
 	struct dingo_old_entries *room = NULL;
+	size_t bytes = most_ring_bytes(cqe);
 	struct ibv_resize_cq req = {};
 	struct dingo_ring ring;
+	void *place = NULL;
 	int err;
 
 	if (cqe <= 0 || dingo_device_polls(ibcq))
@@ -155,18 +168,22 @@ int dingo_resize_cq(struct ibv_cq *ibcq, int cqe)
 		goto out;
 	}
 	room = dingo_cq_make_room(cq);
-	if (!room) {
+	if (room)
+		place = dingo_ring_reserve(bytes);
+	if (!place) {
 		err = ENOMEM;
 		goto out;
 	}
 	err = ibv_cmd_resize_cq(ibcq, cqe, &req, sizeof(req), &resp.ibv_resp,
 				sizeof(resp));
-	if (err)
-		goto out;
-	ring = cq->ring;
-	err = dingo_ring_map(ctx, &ring, &resp.drv_payload.ring, true);
 	if (err) {
-		/* The card writes where we cannot read: nothing more can be polled. */
+		dingo_ring_unreserve(place, bytes);
+		goto out;
+	}
+	ring = cq->ring;
+	err = dingo_ring_map_at(ctx, &ring, &resp.drv_payload.ring, place, bytes);
+	if (err) {
+		/* The kernel would not give what it has made, and the card writes there: nothing more can be polled. */
 		verbs_err(&ctx->vctx, "CQ %u is lost: its new ring cannot be mapped\n", cq->cqn);
 		goto out;
 	}

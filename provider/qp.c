@@ -138,12 +138,12 @@ static int map_queues(struct dingo_context *ctx, struct dingo_qp *qp,
 	size_t sent_bytes, id_bytes = 0;
 	int err;
 
-	err = dingo_ring_map(ctx, &qp->sq.ring, &resp->sq, false);
+	err = dingo_ring_map(ctx, &qp->sq.ring, &resp->sq);
 	if (err)
 		return err;
 	sent_bytes = (qp->sq.ring.mask + 1ULL) * sizeof(*qp->sq.sent);
 	if (!qp->srq) {
-		err = dingo_ring_map(ctx, &qp->rq.ring, &resp->rq, false);
+		err = dingo_ring_map(ctx, &qp->rq.ring, &resp->rq);
 		if (err)
 			return err;
 		id_bytes = (qp->rq.ring.mask + 1ULL) * sizeof(*qp->rq.wr_id);

@@ -5,8 +5,8 @@
 #include "doorbell.h"
 #include "ring.h"
 
-int dingo_ring_map(struct dingo_context *ctx, struct dingo_ring *ring,
-		   const struct dingo_ring_map *map, bool reuse_db)
+static int map_ring(struct dingo_context *ctx, struct dingo_ring *ring,
+		    const struct dingo_ring_map *map, void *place)
 {
 	int err;
 
@@ -17,17 +17,12 @@ int dingo_ring_map(struct dingo_context *ctx, struct dingo_ring *ring,
 			  map->log_stride);
 		return EINVAL;
 	}
-	if (!reuse_db) {
-		err = dingo_doorbell_init(ctx, &ring->db, map->db_mmap,
-					  map->db_slot);
-		if (err)
-			return err;
-	}
 	ring->bytes = map->ring_bytes;
 	ring->mask = (1U << map->log_size) - 1;
 	ring->log_size = map->log_size;
 	ring->log_stride = map->log_stride;
-	ring->buf = mmap(NULL, ring->bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+	ring->buf = mmap(place, ring->bytes, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | (place ? MAP_FIXED : 0),
 			 ctx->vctx.context.cmd_fd, map->ring_mmap);
 	if (ring->buf == MAP_FAILED) {
 		err = errno;
@@ -41,6 +36,48 @@ int dingo_ring_map(struct dingo_context *ctx, struct dingo_ring *ring,
 		munmap(ring->buf, ring->bytes);
 		ring->buf = NULL;
 	}
+	return err;
+}
+
+int dingo_ring_map(struct dingo_context *ctx, struct dingo_ring *ring,
+		   const struct dingo_ring_map *map)
+{
+	int err;
+
+	err = dingo_doorbell_init(ctx, &ring->db, map->db_mmap, map->db_slot);
+	return err ? err : map_ring(ctx, ring, map, NULL);
+}
+
+void *dingo_ring_reserve(size_t bytes)
+{
+	void *place = mmap(NULL, bytes, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return place == MAP_FAILED ? NULL : place;
+}
+
+void dingo_ring_unreserve(void *place, size_t bytes)
+{
+	if (place)
+		munmap(place, bytes);
+}
+
+int dingo_ring_map_at(struct dingo_context *ctx, struct dingo_ring *ring,
+		      const struct dingo_ring_map *map, void *place,
+		      size_t bytes)
+{
+	int err;
+
+	if (map->ring_bytes > bytes) {
+		dingo_ring_unreserve(place, bytes);
+		return map_ring(ctx, ring, map, NULL);
+	}
+	err = map_ring(ctx, ring, map, place);
+	if (err)
+		dingo_ring_unreserve(place, bytes);
+	else if (map->ring_bytes < bytes)
+		munmap((uint8_t *)place + map->ring_bytes,
+		       bytes - map->ring_bytes);
 	return err;
 }
 

@@ -56,7 +56,7 @@ static struct ibv_srq *finish_srq(struct dingo_context *ctx,
 		goto err_free;
 	srq->srqn = resp->srqn;
 	srq->vsrq.srq_num = resp->srqn;
-	err = dingo_ring_map(ctx, &srq->ring, &resp->ring, false);
+	err = dingo_ring_map(ctx, &srq->ring, &resp->ring);
 	if (err)
 		goto err_srq;
 	err = init_tags(srq);

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Resizing of CQs on rings that the test owns. usage: provider_resize_test CASE */
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include "abi.h"
 #include "cases.h"
 #include "completion.h"
 #include "ring.h"
@@ -166,6 +170,53 @@ static void forget_in_all_rings(void)
 	drop_fake(fake);
 }
 
+static unsigned int kernel_resizes;
+
+/* In the place of libibverbs' function: a kernel that gives a ring of the file cmd_fd. */
+int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd, size_t cmd_size,
+		      struct ib_uverbs_resize_cq_resp *resp, size_t resp_size)
+{
+	struct udingo_resize_cq_resp *answer = container_of(resp, struct udingo_resize_cq_resp, ibv_resp);
+
+	CHECK(cmd_size == sizeof(*cmd) && resp_size == sizeof(*answer));
+	kernel_resizes++;
+	answer->drv_payload.ring = (struct dingo_ring_map){ .ring_bytes = 4096, .log_size = 7, .log_stride = 5 };
+	answer->drv_payload.switch_index = to_dingo_cq(cq)->consumer;
+	cq->cqe = cqe;
+	return 0;
+}
+
+/* Without address space for its ring a resize fails before the card has been told, and the queue works on. */
+static void a_resize_without_room_changes_nothing(void)
+{
+	struct rlimit limit = { .rlim_cur = 1, .rlim_max = RLIM_INFINITY }, was;
+	struct fake *fake = new_fake();
+	struct ibv_cq *ibcq = &fake->cq.vcq.cq;
+	struct ibv_wc wc[8];
+	void *ring = fake->cq.ring.buf;
+
+	fake->ctx.vctx.context.cmd_fd = memfd_create("rings", MFD_CLOEXEC);
+	CHECK(!ftruncate(fake->ctx.vctx.context.cmd_fd, 4096));
+	ibcq->cqe = 6;
+	free(malloc(16384)); /* the heap has what is wanted of it */
+	CHECK(!getrlimit(RLIMIT_AS, &was) && !setrlimit(RLIMIT_AS, &limit));
+	CHECK(dingo_resize_cq(ibcq, 96) == ENOMEM);
+	CHECK(!setrlimit(RLIMIT_AS, &was));
+	CHECK(kernel_resizes == 0 && fake->cq.ring.buf == ring);
+	fake_complete(fake, DINGO_WR_SEND, 0, 0, 0);
+	CHECK(dingo_poll_cq(ibcq, 8, wc) == 1);
+
+	CHECK(dingo_resize_cq(ibcq, 96) == 0 && kernel_resizes == 1);
+	CHECK(fake->cq.ring.buf != ring && fake->cq.ring.mask == 127 && is_mapped(fake->cq.ring.buf));
+	/* what was reserved for more than the kernel gave is gone */
+	CHECK(!is_mapped((uint8_t *)fake->cq.ring.buf + 4096));
+	fake->cq_producer = 0;
+	fake_complete(fake, DINGO_WR_SEND, 1, 0, 0);
+	CHECK(dingo_poll_cq(ibcq, 8, wc) == 1);
+	close(fake->ctx.vctx.context.cmd_fd);
+	drop_fake(fake);
+}
+
 static void post(struct fake *fake, unsigned int flags)
 {
 	struct ibv_send_wr *bad, wr = { .sg_list = sges, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = flags };
@@ -208,6 +259,7 @@ static void entries_are_counted_once(void)
 static const struct test_case cases[] = {
 	CASE(resize_drains_old_ring), CASE(resize_again_before_polling), CASE(forget_in_all_rings), CASE(entries_are_counted_once),
 	CASE(a_ring_that_is_left_is_unmapped_at_once), CASE(resize_in_any_pass),
+	CASE(a_resize_without_room_changes_nothing),
 };
 
 int main(int argc, char **argv)
