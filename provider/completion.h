@@ -56,14 +56,14 @@ void dingo_cq_switch_ring(struct dingo_cq *cq, const struct dingo_ring *ring,
 /* Next entry, consumed, or NULL. The caller holds the lock and calls dingo_cq_polled() later. */
 const struct dingo_cqe *dingo_cq_next_old(struct dingo_cq *cq);
 
-/* Next entry, not consumed; NULL when there is none, or it is from before a resize. */
-static inline const struct dingo_cqe *dingo_cq_peek(const struct dingo_cq *cq)
+/* Entry `consumer` of the ring, not consumed; NULL when there is none. Entries from before a resize come first. */
+static inline const struct dingo_cqe *
+dingo_cq_peek_at(const struct dingo_cq *cq, uint32_t consumer)
 {
 	const struct dingo_cqe *cqe = (const struct dingo_cqe *)cq->ring.buf +
-				      (cq->consumer & cq->ring.mask);
+				      (consumer & cq->ring.mask);
 
-	if (unlikely(cq->old) ||
-	    !dingo_cqe_valid(cqe, &cq->ring, cq->consumer))
+	if (!dingo_cqe_valid(cqe, &cq->ring, consumer))
 		return NULL;
 	udma_from_device_barrier();
 	return cqe;
@@ -75,7 +75,7 @@ static inline const struct dingo_cqe *dingo_cq_next(struct dingo_cq *cq)
 
 	if (unlikely(cq->old))
 		return dingo_cq_next_old(cq);
-	cqe = dingo_cq_peek(cq);
+	cqe = dingo_cq_peek_at(cq, cq->consumer);
 	if (cqe)
 		cq->consumer++;
 	return cqe;
@@ -130,7 +130,9 @@ struct dingo_completion {
 bool dingo_settle_recv(struct dingo_qp *qp, const struct dingo_cqe *cqe,
 		       uint32_t op, struct dingo_completion *done);
 
-/* cq_poll.c: looks the QP up and remembers it. NULL: it is gone. */
+/* cq_poll.c: looks the QP up and remembers it, unless entries from before a resize wait: dingo_poll_cq() must not pass
+ * them over. NULL: it is gone.
+ */
 struct dingo_qp *dingo_cq_switch_qp(struct dingo_cq *cq, uint32_t qpn);
 
 /* The QP of an entry, or NULL: it is gone. */

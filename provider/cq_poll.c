@@ -63,6 +63,14 @@ static const enum ibv_wc_opcode recv_opcodes[] = {
 	[DINGO_WC_RECV_WRITE_IMM - DINGO_WC_RECV] = IBV_WC_RECV_RDMA_WITH_IMM,
 };
 
+/* enum cqe flags and enum ibv_wc_flags differ only in their bits */
+static inline unsigned int recv_flags(uint8_t flags)
+{
+	return (flags & DINGO_CQE_FLAGS_GRH_MASK ? IBV_WC_GRH : 0) |
+	       (flags & DINGO_CQE_FLAGS_IMM_MASK ? IBV_WC_WITH_IMM : 0) |
+	       (flags & DINGO_CQE_FLAGS_INV_MASK ? IBV_WC_WITH_INV : 0);
+}
+
 bool dingo_settle_recv(struct dingo_qp *qp, const struct dingo_cqe *cqe,
 		       uint32_t op, struct dingo_completion *done)
 {
@@ -72,12 +80,7 @@ bool dingo_settle_recv(struct dingo_qp *qp, const struct dingo_cqe *cqe,
 	if (kind >= sizeof(recv_opcodes) / sizeof(recv_opcodes[0]))
 		return false;
 	done->opcode = recv_opcodes[kind];
-	/* enum cqe flags and enum ibv_wc_flags differ only in their bits */
-	done->flags = (cqe->flags & DINGO_CQE_FLAGS_GRH_MASK ? IBV_WC_GRH : 0) |
-		      (cqe->flags & DINGO_CQE_FLAGS_IMM_MASK ? IBV_WC_WITH_IMM :
-							       0) |
-		      (cqe->flags & DINGO_CQE_FLAGS_INV_MASK ? IBV_WC_WITH_INV :
-							       0);
+	done->flags = recv_flags(cqe->flags);
 	if (qp->srq) {
 		if (tag > qp->srq->ring.mask)
 			return false;
@@ -100,7 +103,7 @@ struct dingo_qp *dingo_cq_switch_qp(struct dingo_cq *cq, uint32_t qpn)
 	struct dingo_context *ctx = to_dingo_context(cq->vcq.cq.context);
 	struct dingo_qp *qp = dingo_find_qp(ctx, qpn);
 
-	if (qp)
+	if (qp && !cq->old)
 		cq->last_qp = qp;
 	return qp;
 }
@@ -145,8 +148,16 @@ static inline void fill_send(struct ibv_wc *wc, const struct dingo_cqe *cqe,
 static inline void fill_rest(struct ibv_wc *wc, const struct dingo_cqe *cqe,
 			     uint32_t qpn)
 {
-	wc->status = dingo_cqe_status(cqe);
-	wc->vendor_err = cqe->vendor_err;
+	uint16_t ended;
+
+	/* both at once: mostly they are 0 */
+	memcpy(&ended, &cqe->status, sizeof(ended));
+	wc->status = IBV_WC_SUCCESS;
+	wc->vendor_err = 0;
+	if (unlikely(ended)) {
+		wc->status = dingo_cqe_status(cqe);
+		wc->vendor_err = cqe->vendor_err;
+	}
 	wc->byte_len = le32toh(cqe->byte_len);
 	wc->qp_num = qpn;
 }
@@ -202,32 +213,71 @@ poll_contended(struct dingo_cq *cq, int count, struct ibv_wc *wc)
 	return poll_locked(cq, count, wc, 0);
 }
 
-/* Completions of sends of the QP that was last seen; the first that is something else is poll_locked()'s. Nothing
- * is called but in the last place, so no register has to be saved.
+/* A receive of the QP's own queue: fill_recv() in fewer words. */
+static inline void fill_own_recv(struct ibv_wc *wc, const struct dingo_cqe *cqe,
+				 struct dingo_qp *qp, uint32_t word)
+{
+	uint32_t tag = le32toh(cqe->wqe_index);
+
+	wc->wr_id = qp->rq.wr_id[tag & qp->rq.ring.mask];
+	atomic_store_explicit(&qp->rq.consumer,
+			      atomic_load_explicit(&qp->rq.consumer,
+						   memory_order_relaxed) + 1,
+			      memory_order_release);
+	wc->opcode = IBV_WC_RECV;
+	wc->imm_data = cqe->imm;
+	/* src_qp to the end: of a SEND without more there is nothing to tell */
+	memset(&wc->src_qp, 0, sizeof(*wc) - offsetof(struct ibv_wc, src_qp));
+	if (likely(!(cqe->flags | (__force uint32_t)cqe->src_qpn)))
+		return;
+	/* the rest reads them again, so that no register is kept for it */
+	atomic_signal_fence(memory_order_seq_cst);
+	if (DINGO_GET(DINGO_CQE_QPN_OP_OPCODE_MASK, word) ==
+	    DINGO_WC_RECV_WRITE_IMM)
+		wc->opcode = IBV_WC_RECV_RDMA_WITH_IMM;
+	wc->wc_flags = recv_flags(cqe->flags);
+	if (cqe->flags & DINGO_CQE_FLAGS_INV_MASK)
+		wc->invalidated_rkey = le32toh((__force __le32)cqe->imm);
+	wc->src_qp = DINGO_GET(DINGO_CQE_SRC_QPN_QPN_MASK,
+			       le32toh(cqe->src_qpn));
+	wc->sl = dingo_cqe_sl(cqe);
+}
+
+/* Completions of the QP that was last seen, but for receives of an SRQ; the first that is something else is poll_locked()'s.
+ * Nothing is called but in the last place, so no register has to be saved.
  */
 int dingo_poll_cq(struct ibv_cq *ibcq, int count, struct ibv_wc *wc)
 {
 	struct dingo_cq *cq = to_dingo_cq(ibcq);
 	const struct dingo_cqe *cqe;
+	struct dingo_qp *qp;
 	int polled = 0;
-	uint32_t word;
+	uint32_t word, consumer;
 
 	if (unlikely(!dingo_trylock(&cq->lock)))
 		return poll_contended(cq, count, wc);
+	consumer = cq->consumer;
 	while (polled < count) {
-		cqe = dingo_cq_peek(cq);
+		cqe = dingo_cq_peek_at(cq, consumer);
 		if (!cqe) {
 			if (polled)
 				break;
 			return poll_locked(cq, count, wc, 0);
 		}
 		word = le32toh(cqe->qpn_op);
-		if (DINGO_GET(DINGO_CQE_QPN_OP_QPN_MASK, word) != cq->last_qp->qpn ||
-		    dingo_cqe_is_recv(word))
+		qp = cq->last_qp;
+		if (DINGO_GET(DINGO_CQE_QPN_OP_QPN_MASK, word) != qp->qpn)
 			return poll_locked(cq, count, wc, polled);
-		cq->consumer++;
-		fill_send(wc, cqe, cq->last_qp);
-		fill_rest(wc, cqe, DINGO_GET(DINGO_CQE_QPN_OP_QPN_MASK, word));
+		if (!dingo_cqe_is_recv(word))
+			fill_send(wc, cqe, qp);
+		else if (word < DINGO_PREP(DINGO_CQE_QPN_OP_OPCODE_MASK,
+					   DINGO_WC_RECV_WRITE_IMM + 1) &&
+			 likely(!qp->srq))
+			fill_own_recv(wc, cqe, qp, word);
+		else
+			return poll_locked(cq, count, wc, polled);
+		cq->consumer = ++consumer;
+		fill_rest(wc, cqe, qp->qpn);
 		wc++;
 		polled++;
 	}

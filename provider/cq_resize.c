@@ -128,6 +128,7 @@ void dingo_cq_switch_ring(struct dingo_cq *cq, const struct dingo_ring *ring,
 		room = shrunk;
 	free(cq->old);
 	cq->old = room;
+	cq->last_qp = &dingo_no_qp;
 	dingo_ring_unmap(&cq->ring);
 	cq->ring = *ring;
 	cq->consumer = 0;

@@ -153,6 +153,7 @@ struct dingo_sq {
 	uint32_t max_sge;
 	uint32_t max_inline;
 	uint32_t small_inline;		/* of that in the first block of SEND and WRITE; 0 on UD */
+	uint32_t small_opcodes;		/* mask of enum ibv_wr_opcode: what post_small() does */
 	uint32_t max_blocks;		/* of one WQE */
 	/* ibv_wr_*: between wr_start and wr_complete */
 	uint32_t start;			/* producer at wr_start */
@@ -240,7 +241,7 @@ void dingo_lock_contended(struct dingo_lock *lock);
 /* False: another thread holds it; dingo_lock_contended() waits. */
 static inline bool dingo_trylock(struct dingo_lock *lock)
 {
-	return !lock->needed ||
+	return unlikely(!lock->needed) ||
 	       !atomic_exchange_explicit(&lock->held, 1, memory_order_acquire);
 }
 
@@ -252,7 +253,7 @@ static inline void dingo_lock(struct dingo_lock *lock)
 
 static inline void dingo_unlock(struct dingo_lock *lock)
 {
-	if (lock->needed)
+	if (likely(lock->needed))
 		atomic_store_explicit(&lock->held, 0, memory_order_release);
 }
 

@@ -34,14 +34,11 @@ static inline bool dingo_ring_quietly(const struct dingo_db *db,
 {
 	__le64 value = htole64((uint64_t)index << 32 | word0);
 
-	if (!db->dirty) {
-		mmio_wc_start();
-		mmio_write64_le(db->slot, value);
-		mmio_flush_writes();
-		return false;
-	}
 	udma_to_device_barrier();
 	mmio_write64_le(db->slot, value);
+	/* the page of a card behind PCI is not cached: a write neither waits nor is combined */
+	if (!db->dirty)
+		return false;
 	return dingo_mark_dirty(db);
 }
 

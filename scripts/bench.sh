@@ -66,7 +66,10 @@ bench_provider() {
     printf '%-34s %8s %14s\n' 'ibv_post_send, inline 8 B, one WR' "$(instructions dingo_post_send locked)" "$(instructions dingo_post_send single)"
     local wr="wr_start wr_send wr_set_inline_data wr_complete"
     printf '%-34s %8s %14s\n' 'ibv_wr_*, the same' "$(instructions "$wr" extended)" "$(instructions "$wr" extended single)"
+    printf '%-34s %8s %14s\n' 'ibv_post_send, WRITE of one SGE' "$(instructions dingo_post_send write)" "$(instructions dingo_post_send write single)"
+    printf '%-34s %8s %14s\n' 'ibv_post_recv, one SGE' "$(instructions dingo_post_recv receive)" "$(instructions dingo_post_recv receive single)"
     printf '%-34s %8s %14s\n' 'ibv_poll_cq, one completion' "$(instructions dingo_poll_cq locked)" "$(instructions dingo_poll_cq single)"
+    printf '%-34s %8s %14s\n' 'ibv_poll_cq, one receive' "$(instructions dingo_poll_cq receive)" "$(instructions dingo_poll_cq receive single)"
 }
 
 # last_row COMMAND FIELD: run the pair in the session and print one column of the client's table.
