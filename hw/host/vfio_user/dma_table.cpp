@@ -25,7 +25,7 @@ struct Slot {
     std::atomic<std::uintptr_t> begin{0};
     std::atomic<std::uintptr_t> end{0};
 };
-constexpr std::size_t kSlots = 4096;
+constexpr std::size_t kSlots = kMaxDmaMaps + 1;
 std::array<Slot, kSlots> g_slots;
 std::atomic<std::uint64_t> g_faults{0};
 
@@ -153,14 +153,27 @@ int DmaTable::map(std::uint64_t address, std::uint64_t size, std::uint64_t offse
 }
 
 int DmaTable::unmap(std::uint64_t address, std::uint64_t size) {
-    const DmaRegion* found = find(address);
-    if (found == nullptr || found->address != address || found->size != size) {
+    const auto first =
+        std::lower_bound(regions_.begin(), regions_.end(), address,
+                         [](const DmaRegion& r, std::uint64_t a) { return r.address < a; });
+    const bool cuts_previous =
+        first != regions_.begin() && address - std::prev(first)->address < std::prev(first)->size;
+    auto end = first;
+    while (end != regions_.end() && end->address - address < size) {
+        if (end->size > size - (end->address - address)) {
+            return ENOENT;
+        }
+        ++end;
+    }
+    if (end == first || cuts_previous) {
         return ENOENT;
     }
-    if (found->base != nullptr) {
-        graveyard_.emplace_back(found->base, size);
+    for (auto at = first; at != end; ++at) {
+        if (at->base != nullptr) {
+            graveyard_.emplace_back(at->base, at->size);
+        }
     }
-    regions_.erase(regions_.begin() + (found - regions_.data()));
+    regions_.erase(first, end);
     last_ = 0;
     if (!held_) {
         release();

@@ -40,7 +40,8 @@ class DmaTable {
     int map(std::uint64_t address, std::uint64_t size, std::uint64_t offset, std::uint32_t flags,
             UniqueFd fd);
 
-    /// Removes exactly one window that map() made. 0 or ENOENT.
+    /// Removes the windows in a range, each of them whole: behind an IOMMU QEMU maps page by page
+    /// and takes away by ranges. 0, or ENOENT when there is none or the range cuts one.
     int unmap(std::uint64_t address, std::uint64_t size);
     void unmap_all();
 

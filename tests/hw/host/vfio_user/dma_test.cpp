@@ -70,6 +70,31 @@ TEST(VfioUserDma, UnmappedWindowIsABusError) {
     EXPECT_FALSE(h.server.dma_read(100, {&b, 1}));
 }
 
+// As QEMU does for a device behind an IOMMU.
+TEST(VfioUserDma, PagesAreMappedOneByOneAndUnmappedByRange) {
+    Harness h;
+    h.start();
+    const UniqueFd fd = make_memfd(std::size_t{5} * 4096);
+    for (std::uint64_t page = 0; page < 5; ++page) {
+        ASSERT_EQ(h.map(0x10000 + page * 4096, 4096, fd.get(), page * 4096), 0);
+    }
+    ASSERT_EQ(h.unmap(0x11000, 0x3000), 0);
+    EXPECT_EQ(h.server.dma().size(), 2U);
+    std::byte b{};
+    EXPECT_TRUE(h.server.dma_read(0x10000, {&b, 1}));
+    EXPECT_FALSE(h.server.dma_read(0x12000, {&b, 1}));
+    EXPECT_TRUE(h.server.dma_read(0x14000, {&b, 1}));
+    // The same addresses are other memory now.
+    const Bytes out = pattern(4096, 7);
+    ASSERT_EQ(h.map(0x12000, 4096, fd.get()), 0);
+    ASSERT_TRUE(h.server.dma_write(0x12000, out));
+    Bytes in(4096);
+    ASSERT_TRUE(h.server.dma_read(0x10000, in));
+    EXPECT_EQ(in, out);
+    ASSERT_EQ(h.unmap(0, 0x100000), 0);
+    EXPECT_EQ(h.server.dma().size(), 0U);
+}
+
 TEST(VfioUserDma, WithoutBusMasterEveryAccessIsABusError) {
     Harness h;
     h.start();

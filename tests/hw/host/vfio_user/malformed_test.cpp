@@ -287,7 +287,8 @@ TEST(VfioUserMalformed, UnmapOfWhatIsNotMappedIsRefused) {
     EXPECT_EQ(h.map(0x10000, 0x4000), 0);
     EXPECT_EQ(h.unmap(0x10000, 0x2000), ENOENT);
     EXPECT_EQ(h.unmap(0x11000, 0x3000), ENOENT);
-    EXPECT_EQ(h.unmap(0x10000, 0x8000), ENOENT);
+    EXPECT_EQ(h.unmap(0x14000, 0x8000), ENOENT);
+    EXPECT_EQ(h.unmap(0xf000, 0x4000), ENOENT);
     EXPECT_EQ(h.unmap(0x10000, 0x4000, 4), EINVAL);
     EXPECT_EQ(h.unmap(0x10000, 0x4000, kDmaUnmapAll), EINVAL);
     EXPECT_EQ(h.unmap(0x10000, 0x4000), 0);
