@@ -97,6 +97,9 @@ std::vector<std::string> check(const Options& o, const std::string& mac, bool tr
     if (uverbs && o.config.withheld != 0) {
         wrong.emplace_back("--without is for --vfio-user: a kernel-less card has no driver to try");
     }
+    if (uverbs && o.config.refused.any()) {
+        wrong.emplace_back("--refuse is for --vfio-user: a kernel-less card has no driver to try");
+    }
     if (uverbs && trapped) {
         wrong.emplace_back("--trapped-doorbells is for --vfio-user: only QEMU traps them");
     }
@@ -281,6 +284,16 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
         ->transform(CLI::CheckedTransformer(optional))
         ->group(limits);
 
+    std::vector<std::uint16_t> refused;
+    app.add_option(
+           "--refuse", refused,
+           "Admin commands that the card refuses, by their opcodes (docs/reference/contract.md), "
+           "to try its driver: 0x43,0x41")
+        ->type_name("OPCODE,...")
+        ->delimiter(',')
+        ->check(CLI::Range(0, 255))
+        ->group(limits);
+
     const char* const tuning = "Tuning";
     const auto idle = [&](const char* name, std::uint64_t& value, const char* what) {
         return app.add_option(name, value, what)
@@ -329,6 +342,9 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     }
     for (const std::uint64_t capability : without) {
         o.config.withheld |= capability;
+    }
+    for (const std::uint16_t opcode : refused) {
+        o.config.refused.set(opcode);
     }
     const auto wrong = check(o, mac, trapped);
     if (!wrong.empty()) {

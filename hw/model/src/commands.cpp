@@ -50,6 +50,10 @@ AdminResult checked(CardState& card, const AdminCommand& command) {
     if (entry == std::end(kCommands)) {
         return refuse(DINGO_ST_BAD_OPCODE);
     }
+    if (header.opcode < card.card.config.refused.size() &&
+        card.card.config.refused[header.opcode]) {
+        return refuse(DINGO_ST_BAD_STATE);
+    }
     if ((capabilities(card.card.config) & entry->capability) != entry->capability) {
         return refuse(DINGO_ST_UNSUPPORTED);
     }

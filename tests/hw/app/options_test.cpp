@@ -122,6 +122,18 @@ TEST(CardOptions, CapabilitiesCanBeLeftOut) {
     EXPECT_NE(text.find("--without is for --vfio-user"), std::string::npos);
 }
 
+TEST(CardOptions, CommandsCanBeRefused) {
+    const auto o = parse({"--vfio-user", "/tmp/s", "--refuse", "0x43,65"});
+    ASSERT_TRUE(o);
+    EXPECT_EQ(o->config.refused.count(), 2U);
+    EXPECT_TRUE(o->config.refused[DINGO_OP_PAUSE_MR] && o->config.refused[DINGO_OP_DESTROY_MR]);
+    int status = 0;
+    std::string text;
+    EXPECT_FALSE(parse({"--vfio-user", "/tmp/s", "--refuse", "256"}, &status));
+    EXPECT_FALSE(parse({"--uverbs", "/tmp/d", "--refuse", "0x43"}, &status, &text));
+    EXPECT_NE(text.find("--refuse is for --vfio-user"), std::string::npos);
+}
+
 TEST(CardOptions, HelpIsForStdout) {
     test::register_fake_engine();
     std::vector<std::string> words{"dingo-card", "--help"};

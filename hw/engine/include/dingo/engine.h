@@ -7,6 +7,7 @@
 // wire are ports. Calls come from one thread at a time; a port never calls back into the engine.
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -113,6 +114,7 @@ struct EngineConfig {
     std::uint64_t link_mbps = 100'000;  ///< reported link speed
     bool memory_doorbells = false;      ///< BAR2 is shared memory: sets capability DB_MEMORY
     std::uint64_t withheld = 0;         ///< DINGO_CAP_* that the engine has but this card has not
+    std::bitset<256> refused;           ///< admin opcodes that get BAD_STATE; the model's only
 };
 
 /// Speed of a card that is simulated clock by clock, on this machine. Only shown to users: the
