@@ -6,6 +6,7 @@
 #include <linux/overflow.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <linux/swiotlb.h>
 #include <rdma/ib_umem.h>
 #include <rdma/iter.h>
 
@@ -91,6 +92,22 @@ void dingo_key_free(struct dingo_ibdev *ib, u32 key)
 	ida_free(&ib->mr_ids, key >> DINGO_MR_INDEX_SHIFT);
 }
 
+/*
+ * Nobody copies a process's region between its pages and bounce buffers: the
+ * card would work on the copy, and the end of the region overwrite the pages.
+ * dma_need_sync() alone says yes to any mapping of an IOMMU.
+ */
+static bool dingo_bounces(struct dingo_dev *dev, dma_addr_t addr)
+{
+	struct device *dma_dev = dingo_dma_dev(dev);
+
+	if (likely(!is_swiotlb_force_bounce(dma_dev)) ||
+	    !dma_need_sync(dma_dev, addr))
+		return false;
+	dev_err_once(dma_dev, "DMA bounces here: memory of processes cannot be registered\n");
+	return true;
+}
+
 /**
  * dingo_mr_pbl() - describe user memory to the card
  * @dev: the card
@@ -100,13 +117,14 @@ void dingo_key_free(struct dingo_ibdev *ib, u32 key)
  *
  * Takes the largest page size of the card that fits. Addresses of a region
  * have nothing to do with its pages: the offset in the first page is given.
- * Return: 0, -EINVAL, -ENOMEM.
+ * Return: 0, -EINVAL, -ENOMEM, -EOPNOTSUPP where DMA bounces.
  */
 int dingo_mr_pbl(struct dingo_dev *dev, struct ib_umem *umem,
 		 struct dingo_pbl *pbl, struct dingo_mem *mem)
 {
 	struct ib_block_iter biter;
 	unsigned long pgsz;
+	dma_addr_t addr;
 	size_t n = 0;
 	int err;
 
@@ -120,16 +138,25 @@ int dingo_mr_pbl(struct dingo_dev *dev, struct ib_umem *umem,
 	if (err)
 		return err;
 	rdma_umem_for_each_dma_block(umem, &biter, pgsz) {
+		addr = rdma_block_iter_dma_address(&biter);
+		if (n == 0 && dingo_bounces(dev, addr)) {
+			err = -EOPNOTSUPP;
+			goto err_free;
+		}
 		if (n == pbl->entries)
 			break;
-		dingo_pbl_set(pbl, n++, rdma_block_iter_dma_address(&biter));
+		dingo_pbl_set(pbl, n++, addr);
 	}
 	if (n != pbl->entries) {
-		dingo_pbl_free(dev, pbl);
-		return -EINVAL;
+		err = -EINVAL;
+		goto err_free;
 	}
 	dingo_pbl_describe(pbl, ib_umem_dma_offset(umem, pgsz), mem);
 	return 0;
+
+err_free:
+	dingo_pbl_free(dev, pbl);
+	return err;
 }
 
 /**
