@@ -58,6 +58,8 @@ options:
   --card-args "ARGS"    more arguments for dingo-card, for example "--max-qp 64"
   --log LEVEL           log level of dingo-card
   --append "ARGS"       more parameters for the guests' kernels, for example "iomem=relaxed"
+  --iommu               an IOMMU before the card: each address that it is given is translated, and
+                        only while the driver has it mapped (intel-iommu, strict)
   --ko FILE             the kernel module (default: built from this tree)
   --provider DIR        directory with libdingo-rdmav34.so and dingo.driver
   --overlay DIR         a directory tree laid over the guests' root
@@ -84,7 +86,7 @@ examples:
 EOF
 }
 
-kernel=6.12 packages='' append='' accel=auto cpus='' memory=1024 mtu=9000 kind_A=card kind_B=card wire=udp
+kernel=6.12 packages='' append='' iommu='' accel=auto cpus='' memory=1024 mtu=9000 kind_A=card kind_B=card wire=udp
 engine_A='' engine_B=''
 card='' card_args='' faults_A='' faults_B='' pcap='' log_level='' boot_timeout=300 parent=''
 preload='' ko='' provider='' overlay='' name='' dmesg_prefix='' keep='' shell_mode=''
@@ -104,6 +106,7 @@ parse() {
         --kernel) kernel=$2; shift ;;
         --packages) packages=$2; shift ;;
         --append) append=$2; shift ;;
+        --iommu) iommu=1 ;;
         --faults) faults_A=$2 faults_B=$2; shift ;;
         --faults-a) faults_A=$2; shift ;;
         --faults-b) faults_B=$2; shift ;;

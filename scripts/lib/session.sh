@@ -6,7 +6,7 @@
 sessions_dir=${DINGO_VM_DIR:-/tmp/dingo-vm-$(id -u)}
 
 session_variables=(kernel packages accel cpus memory mtu kind_A kind_B wire card card_args engine_A engine_B
-    faults_A faults_B pcap append kernel_dir root_img qemu_dir preload boot_timeout parent log_level)
+    faults_A faults_B pcap append iommu kernel_dir root_img qemu_dir preload boot_timeout parent log_level)
 
 save_conf() {
     local v
@@ -132,15 +132,19 @@ card_device_json() {
 }
 
 start_qemu() {
-    local side=$1 peer args mtu_property='' clock=''
+    local side=$1 peer args mtu_property='' clock='' machine='' translation=''
     peer=$(peer_of "$side")
     [ "$accel" = kvm ] || clock="tsc_early_khz=$(tsc_khz)"
+    if [ -n "$iommu" ]; then
+        machine=,kernel-irqchip=split
+        translation='intel_iommu=on iommu.passthrough=0 iommu.strict=1'
+    fi
     args=(-nodefaults -no-user-config -no-reboot -display none -name "dingo-$side"
         -object "memory-backend-memfd,id=ram,size=${memory}M,share=on"
         -m "${memory}M" -smp "$cpus"
-        -machine "q35,memory-backend=ram,hpet=off,smm=off,vmport=off,usb=off,i8042=off"
+        -machine "q35,memory-backend=ram,hpet=off,smm=off,vmport=off,usb=off,i8042=off$machine"
         -kernel "$kernel_dir/vmlinux" -initrd "$session/$side.initrd"
-        -append "console=ttyS0 quiet loglevel=5 panic=-1 mitigations=off nokaslr no_timer_check random.trust_cpu=on rcupdate.rcu_cpu_stall_timeout=180 watchdog_thresh=60 tsc=reliable $clock $append"
+        -append "console=ttyS0 quiet loglevel=5 panic=-1 mitigations=off nokaslr no_timer_check random.trust_cpu=on rcupdate.rcu_cpu_stall_timeout=180 watchdog_thresh=60 tsc=reliable $clock $translation $append"
         -chardev "file,id=console,path=$session/$side.console" -serial chardev:console
         -qmp "unix:$session/$side.qmp,server=on,wait=off"
         -blockdev "driver=file,node-name=root-file,filename=$root_img,read-only=on"
@@ -152,6 +156,8 @@ start_qemu() {
         -device virtserialport,chardev=ssh,name=dingo.ssh
         # A root port, because devices of pcie.0 itself cannot be unplugged.
         -device pcie-root-port,id=rp4,bus=pcie.0,addr=4,chassis=1,slot=4)
+    # Before the devices whose addresses it translates.
+    [ -z "$iommu" ] || args+=(-device 'intel-iommu,intremap=on,caching-mode=on')
     if [ "$accel" = kvm ]; then
         args+=(-accel kvm -cpu host)
     else

@@ -5,8 +5,8 @@ usage() {
     cat <<'EOF'
 Runs unmodified RDMA programs between two guests (scripts/vm.sh): one PASS, FAIL or SKIP line a case.
 
-usage: tests/e2e/vm/suite.sh [--kernel 6.12|7.2] SUITE [-- VM-OPTION...]
-SUITE: smoke, basic, promises, rxe, faults, capture, pyverbs, lifecycle, driver, rtl. VM-OPTIONs go to `vm.sh up`.
+usage: tests/e2e/vm/suite.sh [--kernel 6.12|7.2|6.12-debug|7.2-debug] SUITE [-- VM-OPTION...]
+SUITE: smoke, basic, promises, rxe, faults, capture, pyverbs, lifecycle, driver, lab, rtl. VM-OPTIONs go to `vm.sh up`.
 Outputs of all cases: build/test-logs/vm-SUITE-KERNEL/. Exit status 0 when no case failed.
 EOF
 }

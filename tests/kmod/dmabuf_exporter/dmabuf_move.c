@@ -3,9 +3,10 @@
  * Checks memory regions of DMA buffers byte by byte, through a pair of RC QPs
  * of one device: writes, reads, bounds, the offset in the buffer, the close of
  * the descriptor, and (exporter only) moves while traffic runs. With
- * "pinned" (a card without PAUSE_MR) the region keeps its buffer in place.
+ * "pinned" (a card without PAUSE_MR) the region keeps its buffer in place; with
+ * "refused" (a card that refuses PAUSE_MR) a move costs the region, or the card.
  *
- * usage: dmabuf_move DEVICE GID-INDEX exporter|udmabuf|heap MOVES|pinned
+ * usage: dmabuf_move DEVICE GID-INDEX exporter|udmabuf|heap MOVES|pinned|refused
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -238,7 +239,8 @@ static enum ibv_wc_status wait_for_one(struct fixture *f)
 
 	do {
 		n = ibv_poll_cq(f->cq, 1, &wc);
-		REQUIRE(n >= 0);
+		if (n < 0) /* the card is gone */
+			return IBV_WC_FATAL_ERR;
 	} while (!n);
 	return wc.status;
 }
@@ -358,13 +360,28 @@ static void check_unpinned(struct fixture *f, int fd)
 	puts("without the region the buffer moves again");
 }
 
+/* The card that would not pause the region does not touch the buffer again. */
+static void check_refused(struct fixture *f)
+{
+	static uint8_t before[LENGTH];
+	enum ibv_wc_status status;
+
+	move_buffer(f);
+	memcpy(before, f->view + OFFSET, LENGTH);
+	memset(f->local, 0x77, LENGTH);
+	status = transfer(f, IBV_WR_RDMA_WRITE, 0, LENGTH);
+	REQUIRE(status != IBV_WC_SUCCESS);
+	REQUIRE(!memcmp(f->view + OFFSET, before, LENGTH));
+	printf("the region is lost: %s\n", ibv_wc_status_str(status));
+}
+
 int main(int argc, char **argv)
 {
 	struct fixture f = {};
 	int kept = -1;
 
 	if (argc != 5) {
-		fprintf(stderr, "usage: %s DEVICE GID-INDEX exporter|udmabuf|heap MOVES|pinned\n",
+		fprintf(stderr, "usage: %s DEVICE GID-INDEX exporter|udmabuf|heap MOVES|pinned|refused\n",
 			argv[0]);
 		return 2;
 	}
@@ -375,6 +392,10 @@ int main(int argc, char **argv)
 	check_round(&f, 1);
 	check_margins(&f);
 	puts("offset and contents are right");
+	if (!strcmp(argv[4], "refused")) {
+		check_refused(&f);
+		return 0;
+	}
 	if (f.pinned)
 		check_pinned(&f);
 	else if (exporter >= 0)

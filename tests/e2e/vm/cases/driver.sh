@@ -1,50 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The driver itself, inside guest A: its life cycle, broken cards, memory regions of DMA buffers.
 
-# no_complaint NAME: A's kernel log has nothing but what the driver says of a card that was broken on purpose.
-no_complaint() {
-    local text
-    text=$("$vm" dmesg --name "$session" A --warnings 2>&1 |
-        grep -vE ' dingo [0-9a-f:.]+: (failed: .*|restoring the PCI configuration)$' || true)
-    if [ -z "$text" ]; then
-        pass "$1: no kernel warning"
-    else
-        fail "$1: no kernel warning" "$(head -n 3 <<<"$text" | tr '\n' ' ' | cut -c1-300)"
-    fi
-}
-
-# guest_cases NAME COMMAND: a program in A that prints PASS and FAIL lines of its own.
-guest_cases() {
-    local out=$logs/$1.out rc=0
-    limit=300 in_guest A "$2" >"$out" 2>&1 || rc=$?
-    sed -nE "s/^(PASS|FAIL) /\1 $suite:/p" "$out"
-    failed=$((failed + $(grep -c '^FAIL ' "$out" || true)))
-    if [ "$rc" != 0 ] && ! grep -q '^FAIL ' "$out"; then
-        fail "$1" "status $rc: $(tail -n 2 "$out" | tr '\n' ' ' | cut -c1-300)"
-    fi
-}
-
-# dmabuf NAME KIND MOVES|pinned REGEX: bytes in a region of a DMA buffer, as the peer and as the processor see them.
-dmabuf() {
-    limit=300 single "DMA buffers: $1" A \
-        "/root/driver/dmabuf_move \$(ls /sys/class/infiniband) \$(gid 4) $2 $3" "$4"
-}
-
-# build_exporter: the module whose buffers move, and the program that checks them.
-build_exporter() {
-    exporter=$logs/dmabuf
-    tests/kmod/dmabuf_exporter/build.sh "$kernel" "$exporter" >"$logs/dmabuf-build.log" 2>&1 ||
-        { fail 'DMA buffers' "the exporter did not build: $(tail -n 2 "$logs/dmabuf-build.log" | tr '\n' ' ')"; exit 1; }
-}
-load_exporter() {
-    "$vm" push --quiet --name "$session" A "$exporter/dmabuf_exporter.ko" "$exporter/dmabuf_move" /root/driver
-    single 'the exporting module loads' A 'insmod /root/driver/dmabuf_exporter.ko && ls /dev/dmabuf_exporter'
-}
-unload_exporter() { single "DMA buffers: nothing holds the exporter, $1" A 'rmmod dmabuf_exporter'; }
-
+. tests/e2e/vm/cases/driver_parts.sh
 # shellcheck source=scripts/lib/dingo.sh
 . scripts/lib/dingo.sh
 build_exporter
+build_kverbs
 boot --append iomem=relaxed "${vm_options[@]}"
 load_exporter
 dmabuf 'a dynamic region follows moves under traffic' exporter 100 '^[0-9]+ moves, [1-9]'
@@ -60,8 +21,30 @@ if install_rdma_bench; then
     done
 fi
 no_complaint 'dynamic DMA buffers'
+load_kverbs
+kverbs 'receives that nobody polled leave their SRQ whole' srq-tags
+kverbs 'DMA segments may be of any length' segments
+# While the interface is down, its doorbells are free: for nobody else.
+single 'the network interface goes down' A 'ip link set $(cat /run/dingo/netdev) down'
+kverbs 'hundreds of queues' queues
+single 'hundreds of queues leave room for the doorbells of the network interface' A \
+    'n=$(cat /run/dingo/netdev); ip link set $n up && /usr/lib/dingo-guest/configure-nic $n'
+kverbs 'they go' no-queues
+single 'the network interface still works' A 'ping -c 1 -W 5 B'
+no_complaint "the kernel's own queues"
+"$vm" push --quiet --name "$session" A tests/kmod/driver_cases.py /root/driver
+guest_cases driver_cases '/root/driver/driver_cases.py $(ls /sys/class/infiniband) $(gid 4)'
+no_complaint 'what a process is given'
 "$vm" push --quiet --name "$session" A tests/kmod/{lifecycle.sh,break_card.py} \
     "$(dingo_build_dir)/hw/contract/include/dingo_hw.h" /root/driver
+kverbs 'a queue pair of an SRQ' watch
+single 'kernel verbs: the queue pair is drained when its card has died' A \
+    'recovered() { dmesg | grep -c ": recovered"; }
+    before=$(recovered)
+    python3 /root/driver/break_card.py /sys/bus/pci/devices/0000:01:00.0/resource0 /root/driver/dingo_hw.h unreadable
+    for n in $(seq 120); do [ "$(recovered)" = "$before" ] || break; sleep 0.5; done
+    cat /sys/module/kverbs/parameters/drained; sleep 2' '^1$'
+single "the kernel's user of verbs goes" A 'rmmod kverbs'
 guest_cases lifecycle '/root/driver/lifecycle.sh B /root/driver/dingo_hw.h'
 no_complaint 'life cycle'
 shut_down
@@ -71,6 +54,35 @@ load_exporter
 for kind in exporter udmabuf heap; do dmabuf "pinned region of $kind" $kind pinned '^ok$'; done
 unload_exporter 'after pinned regions'
 no_complaint 'pinned DMA buffers'
+shut_down
+
+# Mappings of ordinary memory bounce: queues must not, and memory of processes is refused. (nvmet maps what it sends before it is there.)
+boot --append swiotlb=force "${vm_options[@]}"
+single 'DMA that bounces: the network interface works' B 'ping -c 2 -M do -s 8972 A' ' 0% packet loss'
+single 'DMA that bounces: no memory of processes, instead of a copy of it' A 'ibv_rc_pingpong -g $(gid 4) 2>&1 | grep MR' 'register MR'
+no_complaint 'DMA that bounces' 'DMA bounces here'
+shut_down
+boot --iommu "${vm_options[@]}"
+single 'an IOMMU translates for the card' A 'cat /sys/bus/pci/devices/0000:01:00.0/iommu_group/type' '^DMA$'
+small_traffic 'an IOMMU'
+. tests/e2e/vm/cases/storage.sh
+load_exporter
+dmabuf 'an IOMMU: a dynamic region follows moves' exporter 20 '^[0-9]+ moves, [1-9]'
+unload_exporter 'behind an IOMMU'
+single 'an IOMMU: reload of the driver' A 'modprobe -r dingo && modprobe dingo; for n in $(seq 30); do ping -c 1 -W 1 B && exit 0; done; exit 1'
+no_stray_dma 'an IOMMU'
+no_complaint 'an IOMMU'
+shut_down
+
+# A card that will not pause a region before its buffer moves (PAUSE_MR), and one that will not give it up either (DESTROY_MR).
+boot --card-args '--refuse 0x43' "${vm_options[@]}"
+load_exporter
+dmabuf 'a region that cannot be paused is given up before its buffer moves' exporter refused 'the region is lost: remote access error'
+shut_down
+boot --card-args '--refuse 0x43,0x41' "${vm_options[@]}"
+load_exporter
+dmabuf 'a card that keeps such a region is stopped' exporter refused 'the region is lost'
+single 'and says why' A 'dmesg' 'failed: a region of a moving DMA buffer cannot be stopped'
 shut_down
 
 # A card that lacks what a driver can do without.

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What the suites of the driver share. Sourced by driver.sh and lab.sh.
+
+# no_complaint NAME [REGEX]: but lines like REGEX. A's kernel log has nothing but what the driver says of a card that was broken on purpose.
+no_complaint() {
+    local text
+    text=$("$vm" dmesg --name "$session" A --warnings 2>&1 |
+        grep -vE ' dingo [0-9a-f:.]+: (failed: .*|restoring the PCI configuration)$' |
+        grep -vE "${2:-nothing else}" || true)
+    if [ -z "$text" ]; then
+        pass "$1: no kernel warning"
+    else
+        fail "$1: no kernel warning" "$(head -n 3 <<<"$text" | tr '\n' ' ' | cut -c1-300)"
+    fi
+}
+
+# guest_cases NAME COMMAND: a program in A that prints PASS and FAIL lines of its own.
+guest_cases() {
+    local out=$logs/$1.out rc=0
+    limit=300 in_guest A "$2" >"$out" 2>&1 || rc=$?
+    sed -nE "s/^(PASS|FAIL) /\1 $suite:/p" "$out"
+    failed=$((failed + $(grep -c '^FAIL ' "$out" || true)))
+    if [ "$rc" != 0 ] && ! grep -q '^FAIL ' "$out"; then
+        fail "$1" "status $rc: $(tail -n 2 "$out" | tr '\n' ' ' | cut -c1-300)"
+    fi
+}
+
+# dmabuf NAME KIND MOVES|pinned REGEX: bytes in a region of a DMA buffer, as the peer and as the processor see them.
+dmabuf() {
+    limit=300 single "DMA buffers: $1" A \
+        "/root/driver/dmabuf_move \$(ls /sys/class/infiniband) \$(gid 4) $2 $3" "$4"
+}
+
+# build_kverbs, load_kverbs: the module that is a kernel's user of verbs. kverbs CASE: runs one of its cases.
+build_kverbs() {
+    kverbs=$logs/kverbs
+    mkdir -p "$kverbs/source"
+    cp tests/kmod/kverbs/{Kbuild,kverbs.c} "$kverbs/source/"
+    scripts/kbuild.sh "$kernel" "$kverbs" "$kverbs/source" modules W=1 >"$logs/kverbs-build.log" 2>&1 ||
+        { fail 'kernel verbs' "the module did not build: $(tail -n 2 "$logs/kverbs-build.log" | tr '\n' ' ')"; exit 1; }
+}
+load_kverbs() {
+    "$vm" push --quiet --name "$session" A "$kverbs/kverbs.ko" /root/driver
+    single "the kernel's user of verbs loads" A 'insmod /root/driver/kverbs.ko'
+}
+kverbs() {
+    limit=120 single "kernel verbs: $1" A \
+        "echo $2 >/sys/module/kverbs/parameters/run || { dmesg | grep kverbs: | tail -n 1; exit 1; }"
+}
+
+# build_exporter: the module whose buffers move, and the program that checks them.
+build_exporter() {
+    exporter=$logs/dmabuf
+    tests/kmod/dmabuf_exporter/build.sh "$kernel" "$exporter" >"$logs/dmabuf-build.log" 2>&1 ||
+        { fail 'DMA buffers' "the exporter did not build: $(tail -n 2 "$logs/dmabuf-build.log" | tr '\n' ' ')"; exit 1; }
+}
+load_exporter() {
+    "$vm" push --quiet --name "$session" A "$exporter/dmabuf_exporter.ko" "$exporter/dmabuf_move" /root/driver
+    single 'the exporting module loads' A 'insmod /root/driver/dmabuf_exporter.ko && ls /dev/dmabuf_exporter'
+}
+unload_exporter() { single "DMA buffers: nothing holds the exporter, $1" A 'rmmod dmabuf_exporter'; }
+
+# small_traffic NAME: a bit of everything.
+small_traffic() {
+    pair "$1: RC" 'ib_write_bw -n 200' 'ib_write_bw -n 200 A' '65536'
+    pair "$1: UD, with events" 'ib_send_bw -c UD -e -n 200' 'ib_send_bw -c UD -e -n 200 A' '4096'
+    pair "$1: rdma_cm" 'rping -s -a 10.77.0.1 -C 10 -V' 'rping -c -a 10.77.0.1 -C 10 -V -v' 'ping data'
+    single "$1: frames of the whole MTU" B 'ping -c 2 -M do -s 8972 A' ' 0% packet loss'
+}
+# no_stray_dma NAME: neither card reached for an address that its driver had not mapped at that time.
+no_stray_dma() {
+    local side errors
+    for side in A B; do
+        errors=$("$vm" card --quiet --name "$session" "$side" ctl stats 2>&1 | sed -n 's/.*"dma_errors": \([0-9]*\).*/\1/p')
+        if [ "$errors" = 0 ]; then pass "$1: no access of ${side}'s card outside a mapping"; else
+            fail "$1: no access of ${side}'s card outside a mapping" "dma_errors: ${errors:-no answer}"; fi
+    done
+}

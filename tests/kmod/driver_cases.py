@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What dingo.ko promises to a process, and what it must not give one. Runs as root in a guest with a card.
+
+usage: driver_cases.py DEVICE GID-INDEX
+
+Prints PASS name, or FAIL name: why, a line a case.
+"""
+import ctypes
+import mmap
+import os
+import re
+import subprocess
+import sys
+import traceback
+
+import pyverbs.enums as e
+from pyverbs.addr import AHAttr, GlobalRoute
+from pyverbs.cq import CQ
+from pyverbs.device import Context
+from pyverbs.mr import MR
+from pyverbs.pd import PD
+from pyverbs.pyverbs_error import PyverbsError, PyverbsRDMAError
+from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+from pyverbs.wr import SGE, SendWR
+
+PAGE = mmap.PAGESIZE
+HUGE = 2 << 20
+DEVICE, GID = sys.argv[1], int(sys.argv[2])
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = libc.mremap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+libc.mremap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int]
+FAILED = ctypes.c_void_p(-1).value
+
+
+class Failure(Exception):
+    pass
+
+
+def loopback():
+    """A context, its domain, and a QP that is connected to itself."""
+    context = Context(name=DEVICE)
+    pd = PD(context)
+    cq = CQ(context, 16)
+    init = QPInitAttr(qp_type=e.IBV_QPT_RC, scq=cq, rcq=cq, cap=QPCap(max_send_wr=4, max_recv_wr=4))
+    attr = QPAttr(port_num=1)
+    attr.qp_access_flags = e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ
+    qp = QP(pd, init, attr)
+    route = GlobalRoute(dgid=context.query_gid(1, GID), sgid_index=GID)
+    attr.ah_attr = AHAttr(gr=route, is_global=1, port_num=1)
+    attr.dest_qp_num = qp.qp_num
+    attr.path_mtu = e.IBV_MTU_1024
+    attr.max_rd_atomic = attr.max_dest_rd_atomic = 1
+    attr.timeout, attr.retry_cnt, attr.rnr_retry = 14, 7, 7
+    qp.to_rts(attr)
+    return context, pd, cq, qp
+
+
+def write(qp, cq, source, target, address):
+    """A WRITE of 8 bytes; the status of its completion."""
+    request = SendWR(opcode=e.IBV_WR_RDMA_WRITE, num_sge=1, sg=[SGE(source.buf, 8, source.lkey)])
+    request.set_wr_rdma(target.rkey, address)
+    qp.post_send(request)
+    while True:
+        number, completions = cq.poll(1)
+        if number:
+            return completions[0].status
+
+
+def zero_based_region_keeps_its_base():
+    context, pd, cq, qp = loopback()
+    flags = e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_ZERO_BASED
+    source = MR(pd, PAGE, e.IBV_ACCESS_LOCAL_WRITE)
+    target = MR(pd, PAGE, flags)
+    other = PD(context)
+    for what in ("as registered", "after a new access", "after a new domain"):
+        if what == "after a new access":
+            target.rereg(e.IBV_REREG_MR_CHANGE_ACCESS, pd, 0, 0, flags | e.IBV_ACCESS_REMOTE_READ)
+        elif what == "after a new domain":
+            target.rereg(e.IBV_REREG_MR_CHANGE_PD, other, 0, 0, 0)
+            target.rereg(e.IBV_REREG_MR_CHANGE_PD, pd, 0, 0, 0)
+        text = f"{what:8.8}"
+        source.write(text, 8)
+        status = write(qp, cq, source, target, 8)
+        if status != e.IBV_WC_SUCCESS:
+            raise Failure(f"{what}: a write to address 8 ended with status {status}")
+        if target.read(8, 8).decode() != text:
+            raise Failure(f"{what}: the write went to another place")
+
+
+def huge_pages_are_one_entry_each():
+    with open("/proc/sys/vm/nr_hugepages", "w") as pages:
+        pages.write("4")
+    context = Context(name=DEVICE)
+    pd = PD(context)
+    area = mmap.mmap(-1, 2 * HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x40000)  # MAP_HUGETLB
+    area.write(b"\0" * 2 * HUGE)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(area))
+    mr = MR(pd, 2 * HUGE, e.IBV_ACCESS_LOCAL_WRITE, address=address)
+    shown = subprocess.run(["rdma", "resource", "show", "mr", "-dd"], capture_output=True, text=True, check=True).stdout
+    shift = [int(n) for n in re.findall(r"page_shift (\d+)", shown)]
+    mr.close()
+    if not shift or max(shift) < 21:
+        raise Failure(f"page_shift is {shift}")
+
+
+def rings():
+    """Mappings of the device by this process, longer than a page: (begin, length, offset, device)."""
+    found = []
+    with open("/proc/self/maps") as maps:
+        for line in maps:
+            span, _, offset, _, _, *path = line.split()
+            begin, end = (int(n, 16) for n in span.split("-"))
+            if path and "/dev/infiniband/uverbs" in path[0] and end - begin > PAGE:
+                found.append((begin, end - begin, int(offset, 16), path[0]))
+    return found
+
+
+def rings_are_mapped_shared_and_whole():
+    context = Context(name=DEVICE)
+    cq = CQ(context, 3000)
+    ((begin, length, offset, _),) = rings()
+    both = mmap.PROT_READ | mmap.PROT_WRITE
+    cases = {
+        "a private mapping": lambda: libc.mmap(None, length, both, mmap.MAP_PRIVATE, context.cmd_fd, offset),
+        "a mapping of half": lambda: libc.mmap(None, length // 2, both, mmap.MAP_SHARED, context.cmd_fd, offset),
+        "code": lambda: libc.mmap(None, length, both | mmap.PROT_EXEC, mmap.MAP_SHARED, context.cmd_fd, offset),
+        "growth": lambda: libc.mremap(begin, length, 2 * length, 1),
+    }
+    given = [name for name, attempt in cases.items() if attempt() != FAILED]
+    cq.close()
+    if given:
+        raise Failure(f"given: {', '.join(given)}")
+
+
+def count_contexts():
+    """How many contexts with a queue, so with a doorbell page, this process gets; at most 600."""
+    kept = []
+    try:
+        while len(kept) < 600:
+            context = Context(name=DEVICE)
+            kept.append((context, CQ(context, 1)))
+    except (PyverbsError, PyverbsRDMAError, OSError):
+        pass
+    return len(kept)
+
+
+def as_user(uid, function):
+    """The number that function() returns in a process of that user."""
+    read, written = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgid(uid)
+            os.setuid(uid)
+            os.write(written, str(function()).encode())
+        finally:
+            os._exit(0)
+    os.close(written)
+    with os.fdopen(read) as answer:
+        number = int(answer.read() or -1)
+    os.waitpid(child, 0)
+    return number
+
+
+def one_user_does_not_get_all_doorbell_pages():
+    for name in os.listdir("/dev/infiniband"):
+        os.chmod(f"/dev/infiniband/{name}", 0o666)
+    got = as_user(12345, count_contexts)
+    if not 16 <= got <= 256:
+        raise Failure(f"one user got {got} pages of 1024")
+    again = as_user(12345, count_contexts)
+    if again != got:
+        raise Failure(f"he got {got}, and when he had given them back {again}")
+
+
+def main():
+    status = 0
+    for case in (zero_based_region_keeps_its_base, huge_pages_are_one_entry_each, rings_are_mapped_shared_and_whole,
+                 one_user_does_not_get_all_doorbell_pages):
+        name = case.__name__.replace("_", " ")
+        try:
+            case()
+            print(f"PASS {name}")
+        except Failure as why:
+            print(f"FAIL {name}: {why}")
+            status = 1
+        except Exception as why:  # pylint: disable=broad-except
+            traceback.print_exc()
+            print(f"FAIL {name}: {type(why).__name__} {why}")
+            status = 1
+    return status
+
+
+sys.exit(main())
