@@ -10,6 +10,7 @@
  * watch: make a QP on an SRQ. When the device goes, "drained" says whether it
  *   could be drained.
  * segments: DMA segments of any length are the device's.
+ * lies: completions that a card cannot have meant are nobody's.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -18,6 +19,8 @@
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
+
+#include "dingo_ib.h" /* where the rings are, for "lies" */
 
 #define QUEUES 200
 #define RECEIVES 8
@@ -363,6 +366,57 @@ static int long_segments(void)
 	return ib_dma_max_seg_size(device) == UINT_MAX ? 0 : -ERANGE;
 }
 
+/* A completion as the card would write it next; how many ib_poll_cq() makes of it. */
+static int lie(struct ib_cq *ibcq, u32 qpn, u32 op, u32 index)
+{
+	struct dingo_cq *cq = to_dcq(ibcq);
+	struct dingo_cqe *ring = cq->qmem->ring.va;
+	struct ib_wc wc;
+
+	ring[cq->consumer & (BIT(cq->log_size) - 1)] = (struct dingo_cqe){
+		.wqe_index = cpu_to_le32(index),
+		.qpn_op = cpu_to_le32(op << 24 | qpn),
+		.owner = !(cq->consumer & BIT(cq->log_size)),
+	};
+	return ib_poll_cq(ibcq, 1, &wc);
+}
+
+static int run_lies(void)
+{
+	struct queue *one = queue_new(NULL), *two = queue_new(NULL);
+	struct queue *shared = NULL;
+	struct ib_srq *srq = NULL;
+	int room = 0, got[6] = {};
+	struct ib_pd *pd;
+
+	pd = ib_alloc_pd(device, 0);
+	if (!IS_ERR(pd))
+		srq = new_srq(pd);
+	if (!IS_ERR_OR_NULL(srq))
+		shared = queue_new(srq);
+	if (!one || !two || !shared)
+		goto out;
+	got[0] = lie(one->cq, two->qp->qp_num, DINGO_WC_RECV, 0);
+	got[1] = lie(one->cq, one->qp->qp_num, DINGO_WC_RECV, 0);
+	got[2] = lie(one->cq, one->qp->qp_num, DINGO_WR_SEND, 5);
+	got[3] = lie(shared->cq, shared->qp->qp_num, DINGO_WC_RECV, 77777);
+	fill_srq(srq, 0);
+	room = lie(shared->cq, shared->qp->qp_num, DINGO_WC_RECV, 0);
+	got[4] = lie(shared->cq, shared->qp->qp_num, DINGO_WC_RECV, 0);
+	got[5] = fill_srq(srq, 0) - 1;
+	pr_notice("kverbs: a receive %d; %d of another's QP, %d and %d that were not posted, %d of no tag, %d again, %d places too many\n",
+		  room, got[0], got[1], got[2], got[3], got[4], got[5]);
+out:
+	queue_free(shared);
+	if (!IS_ERR_OR_NULL(srq))
+		ib_destroy_srq(srq);
+	if (!IS_ERR(pd))
+		ib_dealloc_pd(pd);
+	queue_free(two);
+	queue_free(one);
+	return room == 1 && !memchr_inv(got, 0, sizeof(got)) ? 0 : -EBADMSG;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(void);
@@ -372,6 +426,7 @@ static const struct {
 	{ "no-queues", drop_queues },
 	{ "watch", watch },
 	{ "segments", long_segments },
+	{ "lies", run_lies },
 };
 
 static int set_run(const char *text, const struct kernel_param *param)

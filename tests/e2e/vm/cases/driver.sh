@@ -24,6 +24,7 @@ no_complaint 'dynamic DMA buffers'
 load_kverbs
 kverbs 'receives that nobody polled leave their SRQ whole' srq-tags
 kverbs 'DMA segments may be of any length' segments
+kverbs 'completions that a card cannot have meant' lies
 # While the interface is down, its doorbells are free: for nobody else.
 single 'the network interface goes down' A 'ip link set $(cat /run/dingo/netdev) down'
 kverbs 'hundreds of queues' queues
