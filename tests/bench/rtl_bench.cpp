@@ -5,194 +5,73 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "dingo/rtl.h"
-#include "two_cards.h"
+#include "rtl_load.h"
 
 namespace {
 
 using namespace dingo;
+using test::RtlLoad;
+using test::RtlPair;
 
-constexpr Nanoseconds kWire = 200;  // MAC, PHY and fibre of both ends
-constexpr double kGigabit = 1.0;    // bits per nanosecond
-constexpr Nanoseconds kGiveUp = 4'000'000;
-
-/// Two connected cards whose clocks run together.
-class Bench {
-  public:
-    Bench(unsigned qps, std::uint8_t path_mtu) : cards_("rtl", "rtl") {
-        test::TwoCards::ConnectOptions options;
-        options.path.path_mtu = path_mtu;
-        options.path.max_rd_atomic = 16;
-        options.qp.log_sq = 7;
-        options.log_cq = 8;
-        for (unsigned i = 0; i < qps; ++i)
-            links_.push_back(cards_.connect(options));
-        for (unsigned c = 0; c < 2; ++c) {
-            mr_[c] = cards_.driver(c).create_mr(
-                4U << 20, DINGO_ACC_LOCAL_WRITE | DINGO_ACC_REMOTE_WRITE | DINGO_ACC_REMOTE_READ);
-        }
-        now_ = cards_.now() + 1000;
-        for (unsigned c = 0; c < 2; ++c) {
-            cards_.card(c).engine->run(now_, 1000);
-            cards_.card(c).wire.sink = [this, c](std::span<const std::byte> frame) {
-                wire_.push_back({now_ + kWire, 1 - c, {frame.begin(), frame.end()}});
-            };
-            rtl::set_timing(*cards_.card(c).engine, {});
-        }
-    }
-
-    /// `depth` requests of `bytes` are kept outstanding on every QP of the sending cards; result:
-    /// nanoseconds that `count` completions took after as many to warm up.
-    /// `at_start`: called when they begin to count.
-    double stream(std::uint8_t opcode, std::uint32_t bytes, unsigned depth, unsigned count,
-                  bool both, const std::function<void()>& at_start = {}) {
-        unsigned done = 0;
-        const unsigned total = 2 * count;
-        Nanoseconds start = 0;
-        for (unsigned c = 0; c <= (both ? 1U : 0U); ++c)
-            for (auto& link : links_)
-                for (unsigned i = 0; i < depth; ++i)
-                    post(c, link, opcode, bytes);
-        const Nanoseconds end = now_ + kGiveUp * 40;
-        while (done < total && now_ < end) {
-            tick();
-            for (unsigned c = 0; c <= (both ? 1U : 0U); ++c) {
-                for (auto& link : links_) {
-                    while (const auto cqe = cards_.driver(c).poll_cq(link.cq[c])) {
-                        if (cqe->status != DINGO_WCS_SUCCESS) {
-                            std::fprintf(stderr, "completion with status %u\n", cqe->status);
-                            return -1;
-                        }
-                        if (++done == count) {
-                            start = now_;
-                            if (at_start)
-                                at_start();
-                        }
-                        if (done + depth * links_.size() * (both ? 2 : 1) <= total + count)
-                            post(c, link, opcode, bytes);
-                    }
-                }
-            }
-        }
-        return done < total ? -1 : static_cast<double>(now_ - start);
-    }
-
-    /// Nanoseconds from the doorbell to the last byte in the peer's memory (WRITE), or to the
-    /// completion's entry in host memory.
-    struct Latency {
-        Nanoseconds memory = 0;
-        Nanoseconds completion = 0;
-    };
-    Latency once(std::uint8_t opcode, std::uint32_t bytes, bool inlined) {
-        Latency latency;
-        auto& link = links_.front();
-        const Nanoseconds start = now_;
-        test::TestHost& far = cards_.host(opcode == DINGO_WR_READ ? 0 : 1);
-        far.on_write = [&](std::uint64_t addr, std::span<const std::byte>) {
-            const test::Mr& mr = mr_[opcode == DINGO_WR_READ ? 0 : 1];
-            if (addr >= mr.bus && addr < mr.bus + mr.length)
-                latency.memory = now_ - start;
-        };
-        post(0, link, opcode, bytes, inlined);
-        while (now_ < start + kGiveUp) {
-            tick();
-            if (cards_.driver(0).poll_cq(link.cq[0])) {
-                latency.completion = now_ - start;
-                break;
-            }
-        }
-        far.on_write = nullptr;
-        for (unsigned i = 0; i < 2000; ++i)
-            tick();
-        return latency;
-    }
-
-    /// Waveforms of a card, from now on. @throws std::runtime_error
-    void trace(unsigned card, rtl::Trace window, Nanoseconds length) {
-        window.from = now_;
-        window.to = now_ + length;
-        rtl::set_trace(*cards_.card(card).engine, window);
-    }
-
-  private:
-    struct Travelling {
-        Nanoseconds due;
-        unsigned to;
-        std::vector<std::byte> bytes;
-    };
-
-    void post(unsigned card, test::TwoCards::Connection& link, std::uint8_t opcode,
-              std::uint32_t bytes, bool inlined = false) {
-        test::SendWr wr;
-        wr.opcode = opcode;
-        wr.flags = DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK;
-        wr.raddr = mr_[1 - card].iova;
-        wr.rkey = mr_[1 - card].key;
-        if (inlined) {
-            wr.inline_data.resize(bytes);
-            wr.force_inline = true;
-        } else {
-            wr.sges = {mr_[card].sge(0, bytes)};
-        }
-        cards_.driver(card).post_send(link.qp[card], wr);
-    }
-
-    void tick() {
-        now_ += rtl::kCycle;
-        while (!wire_.empty() && wire_.front().due <= now_) {
-            cards_.card(wire_.front().to).engine->receive(wire_.front().bytes);
-            wire_.pop_front();
-        }
-        for (unsigned c = 0; c < 2; ++c)
-            cards_.card(c).engine->run(now_, 1);
-    }
-
-    test::TwoCards cards_;
-    std::vector<test::TwoCards::Connection> links_;
-    test::Mr mr_[2];
-    std::deque<Travelling> wire_;
-    Nanoseconds now_ = 0;
-};
-
+/// Goodput of the wire in Gb/s: docs/performance.md has 24 + 14 + 20 + 8 + 12 + 4 bytes a packet.
 double ceiling(std::uint8_t path_mtu) {
     const double payload = 128U << path_mtu;
-    return 100 * payload /
-           (payload + 82);  // docs/performance.md: 24 + 14 + 20 + 8 + 12 + 4 bytes a packet
+    return 100 * payload / (payload + 82);
+}
+
+/// Messages of one direction in a microsecond.
+double rate(const RtlLoad& load, unsigned count, std::uint64_t cycles) {
+    return 1000.0 * count / (static_cast<double>(cycles) * rtl::kCycle) / (load.both ? 2 : 1);
+}
+
+/// Completions come in clumps: a longer look where more is outstanding.
+unsigned enough(const RtlLoad& load) {
+    return std::max(4 * load.qps * load.outstanding * (load.both ? 2 : 1), 512U);
 }
 
 /// One measurement, chosen on the command line.
 struct One {
     std::string operation;
-    unsigned qps = 1;
-    unsigned bytes = 65536;
-    unsigned outstanding = 16;  // on each QP
+    RtlLoad load;
     unsigned path_mtu = 4096;
     unsigned count = 0;
-    bool both = false;
     rtl::Trace trace;
     unsigned trace_card = 0;
     Nanoseconds trace_length = 10'000;
 };
 
 void add_options(CLI::App& app, One& one) {
+    one.load.bytes = 65536;
     auto* const operation = app.add_option("--operation", one.operation,
                                            "measure this one only, as the options below say")
-                                ->check(CLI::IsMember({"read", "write"}));
+                                ->check(CLI::IsMember({"read", "write", "send"}));
     const auto option = [&](const char* name, auto& value, const char* text) {
         return app.add_option(name, value, text)->capture_default_str()->needs(operation);
     };
-    option("--qps", one.qps, "QPs")->check(CLI::Range(1, 1000));
-    option("--bytes", one.bytes, "of a message")->check(CLI::Range(1, 4 << 20));
-    option("--outstanding", one.outstanding, "requests on each QP")->check(CLI::Range(1, 128));
+    const auto flag = [&](const char* name, bool& value, const char* text) {
+        app.add_flag(name, value, text)->needs(operation);
+    };
+    RtlLoad& load = one.load;
+    option("--qps", load.qps, "QPs")->check(CLI::Range(1, 1000));
+    option("--bytes", load.bytes, "of a message")->check(CLI::Range(1, 4 << 20));
+    option("--outstanding", load.outstanding, "requests on each QP")->check(CLI::Range(1, 128));
     option("--pmtu", one.path_mtu, "path MTU")->check(CLI::IsMember({256, 512, 1024, 2048, 4096}));
     option("--count", one.count, "messages that count; 0: some");
-    app.add_flag("--both", one.both, "in both directions")->needs(operation);
+    option("--sges", load.sges, "pieces of a message at its sender")->check(CLI::Range(1, 4));
+    option("--list", load.list, "requests that a doorbell tells of")->check(CLI::Range(1, 128));
+    option("--levels", load.levels, "of the peer's page list, pages of 4 KiB")
+        ->check(CLI::Range(0, 2));
+    option("--region", load.region, "bytes of the peer's memory")
+        ->check(CLI::Range(4U << 20, 1U << 30));
+    flag("--random", load.random, "to a random page of it");
+    flag("--both", load.both, "in both directions");
+    flag("--inline", load.inlined, "data in the work request");
+    option("--tags", load.timing.tags, "PCIe reads outstanding")->check(CLI::Range(1, 256));
     auto* const file = option("--trace", one.trace.file,
                               "waveforms (VCD) from the first message that counts; needs a build "
                               "with -DDINGO_RTL_TRACE=ON");
@@ -200,25 +79,139 @@ void add_options(CLI::App& app, One& one) {
     option("--trace-ns", one.trace_length, "so long")->needs(file);
 }
 
-int measure(const One& one) {
-    std::uint8_t mtu = 0;
-    while (128U << ++mtu != one.path_mtu) {
+void measure(One& one) {
+    RtlLoad& load = one.load;
+    for (load.path_mtu = 1; 128U << load.path_mtu != one.path_mtu; ++load.path_mtu) {
     }
-    Bench bench(one.qps, mtu);
-    const unsigned atonce = one.qps * one.outstanding;
-    const unsigned count = one.count != 0 ? one.count : std::max(4 * atonce, 512U);
+    load.opcode = one.operation == "read"   ? DINGO_WR_READ
+                  : one.operation == "send" ? DINGO_WR_SEND
+                                            : DINGO_WR_WRITE;
+    RtlPair pair(load);
+    const unsigned count = one.count != 0 ? one.count : enough(load);
     std::function<void()> at_start;
     if (!one.trace.file.empty())
-        at_start = [&] { bench.trace(one.trace_card, one.trace, one.trace_length); };
-    const double ns = bench.stream(one.operation == "read" ? DINGO_WR_READ : DINGO_WR_WRITE,
-                                   one.bytes, one.outstanding, count, one.both, at_start);
-    if (ns < 0)
-        return 1;
-    const double rate = count / ns / (one.both ? 2 : 1);
-    std::printf("%u messages in %.0f cycles: %.2f M/s, %.2f Gb/s, %.1f %% of the ceiling\n", count,
-                ns / rtl::kCycle, rate * 1000, rate * 8 * one.bytes,
-                100 * rate * 8 * one.bytes / ceiling(mtu));
-    return 0;
+        at_start = [&] { pair.trace(one.trace_card, one.trace, one.trace_length); };
+    const std::uint64_t cycles = pair.stream(count, at_start);
+    const double messages = rate(load, count, cycles);
+    const double gigabits = messages * 8 * load.bytes / 1000;
+    std::printf("%u messages in %llu cycles: %.2f M/s, %.2f Gb/s, %.1f %% of the ceiling\n", count,
+                static_cast<unsigned long long>(cycles), messages, gigabits,
+                100 * gigabits / ceiling(load.path_mtu));
+}
+
+void goodput(bool quick) {
+    std::printf("%-10s %-6s %6s %9s %12s %14s\n", "operation", "PMTU", "QPs", "bytes", "Gb/s",
+                "of the ceiling");
+    struct Row {
+        const char* name;
+        std::uint8_t opcode;
+        bool both;
+        unsigned qps = 1;
+        unsigned depth = 16;
+    };
+    for (const std::uint8_t mtu : {std::uint8_t{5}, std::uint8_t{3}, std::uint8_t{1}}) {
+        for (const Row& row :
+             {Row{"WRITE", DINGO_WR_WRITE, false}, Row{"READ", DINGO_WR_READ, false},
+              Row{"WRITE both", DINGO_WR_WRITE, true}, Row{"SEND", DINGO_WR_SEND, false, 16, 16},
+              Row{"WRITE", DINGO_WR_WRITE, false, 1000, 1},
+              Row{"READ", DINGO_WR_READ, false, 1000, 1}}) {
+            for (const std::uint32_t bytes : {4096U, 8192U, 65536U}) {
+                if (row.qps == 1 ? quick && bytes == 4096 : quick || bytes != 8192)
+                    continue;
+                if (mtu == 1 && (row.qps != 1 || row.both || bytes != 65536))
+                    continue;
+                RtlLoad load;
+                load.opcode = row.opcode;
+                load.qps = row.qps;
+                load.outstanding = row.depth;
+                load.bytes = bytes;
+                load.path_mtu = mtu;
+                load.both = row.both;
+                const unsigned count =
+                    row.qps > 1 ? enough(load)
+                                : (quick ? 512U * 1024 : 2048U * 1024) / bytes * (row.both ? 8 : 1);
+                RtlPair pair(load);
+                const double gigabits = rate(load, count, pair.stream(count)) * 8 * bytes / 1000;
+                std::printf("%-10s %-6u %6u %9u %12.2f %13.1f%%\n", row.name, 128U << mtu, row.qps,
+                            bytes, gigabits, 100 * gigabits / ceiling(mtu));
+                std::fflush(stdout);
+            }
+        }
+    }
+}
+
+void message_rates(bool quick) {
+    std::printf("\n%-24s %8s %14s %12s\n", "message rate", "QPs", "outstanding", "M/s");
+    struct Row {
+        const char* name;
+        unsigned qps;
+        unsigned depth;
+        RtlLoad load;
+    };
+    RtlLoad plain;
+    RtlLoad listed = plain;
+    listed.list = 8;
+    RtlLoad send = plain;
+    send.opcode = DINGO_WR_SEND;
+    RtlLoad read = plain;
+    read.opcode = DINGO_WR_READ;
+    RtlLoad inlined = plain;
+    inlined.inlined = true;
+    RtlLoad pieces = plain;
+    pieces.sges = 2;
+    RtlLoad both = plain;
+    both.both = true;
+    RtlLoad random = plain;
+    random.levels = 2;
+    random.region = 1U << 30;
+    random.random = true;
+    RtlLoad random_page = random;
+    random_page.bytes = 4096;
+    RtlLoad few_tags = plain;
+    few_tags.timing.tags = 32;
+    const std::vector<Row> rows = {{"64-byte WRITE", 1, 32, plain},
+                                   {"64-byte WRITE", 1, 128, plain},
+                                   {"64-byte WRITE", 16, 8, plain},
+                                   {"64-byte WRITE", 16, 32, plain},
+                                   {"64-byte WRITE", 1000, 1, plain},
+                                   {"64-byte WRITE, lists", 16, 32, listed},
+                                   {"64-byte WRITE, 32 tags", 16, 32, few_tags},
+                                   {"64-byte WRITE both", 16, 32, both},
+                                   {"64-byte SEND", 1, 128, send},
+                                   {"64-byte SEND", 16, 32, send},
+                                   {"64-byte SEND", 200, 1, send},
+                                   {"64-byte READ", 16, 16, read},
+                                   {"64-byte inline", 1, 128, inlined},
+                                   {"64-byte inline", 16, 32, inlined},
+                                   {"64-byte 2 SGEs", 16, 32, pieces},
+                                   {"64-byte WRITE random", 16, 32, random},
+                                   {"4096-byte WRITE random", 16, 32, random_page}};
+    for (const Row& row : rows) {
+        if (quick && row.qps >= 200)
+            continue;
+        RtlLoad load = row.load;
+        load.qps = row.qps;
+        load.outstanding = row.depth;
+        RtlPair pair(load);
+        const unsigned count = quick ? 500 : 2000 + 4 * row.qps;
+        std::printf("%-24s %8u %14u %12.2f\n", row.name, row.qps, row.qps * row.depth,
+                    rate(load, count, pair.stream(count)));
+        std::fflush(stdout);
+    }
+}
+
+void latencies() {
+    std::printf("\n%-24s %16s %16s\n", "latency, ns", "in memory", "completion");
+    RtlPair pair(RtlLoad{});
+    pair.once(DINGO_WR_WRITE, 64, false);
+    const auto row = [&](const char* name, std::uint8_t opcode, bool inlined) {
+        const auto latency = pair.once(opcode, 64, inlined);
+        std::printf("%-24s %16llu %16llu\n", name, static_cast<unsigned long long>(latency.memory),
+                    static_cast<unsigned long long>(latency.completion));
+    };
+    row("64-byte WRITE, inline", DINGO_WR_WRITE, true);
+    row("64-byte WRITE", DINGO_WR_WRITE, false);
+    row("64-byte READ", DINGO_WR_READ, false);
 }
 
 }  // namespace
@@ -233,77 +226,18 @@ int main(int argc, char** argv) try {
     add_options(app, one);
     CLI11_PARSE(app, argc, argv);
     test::register_engines();
-    if (!one.operation.empty())
-        return measure(one);
-
-    std::printf(
-        "PCIe: 550 ns read round trip, 105.9 Gb/s each way; wire: 100 Gb/s, 200 ns; clock 250 "
-        "MHz\n\n");
-    std::printf("%-10s %-6s %6s %9s %12s %14s\n", "operation", "PMTU", "QPs", "bytes", "Gb/s",
-                "of the ceiling");
-    struct Row {
-        const char* name;
-        std::uint8_t opcode;
-        bool both;
-        unsigned qps = 1;
-        unsigned depth = 16;
-    };
-    for (const std::uint8_t mtu : {std::uint8_t{5}, std::uint8_t{3}}) {
-        if (rate_only)
-            break;
-        for (const Row& row :
-             {Row{"WRITE", DINGO_WR_WRITE, false}, Row{"READ", DINGO_WR_READ, false},
-              Row{"WRITE both", DINGO_WR_WRITE, true}, Row{"WRITE", DINGO_WR_WRITE, false, 1000, 1},
-              Row{"READ", DINGO_WR_READ, false, 1000, 1}}) {
-            for (const std::uint32_t bytes : {4096U, 8192U, 65536U}) {
-                if (row.qps == 1 ? quick && bytes == 4096 : quick || bytes != 8192)
-                    continue;
-                Bench bench(row.qps, mtu);
-                // Completions come in clumps: a longer look where more is outstanding.
-                const unsigned count =
-                    row.qps > 1 ? 4 * row.qps
-                                : (quick ? 512U * 1024 : 2048U * 1024) / bytes * (row.both ? 8 : 1);
-                const double ns = bench.stream(row.opcode, bytes, row.depth, count, row.both);
-                const double rate =
-                    ns < 0 ? 0 : count * 8.0 * bytes / ns * kGigabit / (row.both ? 2 : 1);
-                std::printf("%-10s %-6u %6u %9u %12.2f %13.1f%%\n", row.name, 128U << mtu, row.qps,
-                            bytes, rate, 100 * rate / ceiling(mtu));
-                std::fflush(stdout);
-            }
-        }
-    }
-    std::printf("\n%-24s %8s %14s %12s\n", "message rate", "QPs", "outstanding", "M/s");
-    struct Depth {
-        unsigned qps, depth;  // depth: requests outstanding on each
-    };
-    for (const auto& [qps, depth] :
-         {Depth{1, 32}, Depth{1, 128}, Depth{16, 8}, Depth{16, 32}, Depth{1000, 1}}) {
-        if (quick && qps == 1000)
-            continue;
-        Bench bench(qps, 5);
-        const unsigned count = quick ? 500 : 2000 + 4 * qps;
-        const double ns = bench.stream(DINGO_WR_WRITE, 64, depth, count, false);
-        std::printf("%-24s %8u %14u %12.2f\n", "64-byte WRITE", qps, qps * depth,
-                    ns < 0 ? 0 : count / ns * 1000);
-        std::fflush(stdout);
-    }
-    if (rate_only)
+    if (!one.operation.empty()) {
+        measure(one);
         return 0;
-    std::printf("\n%-24s %16s %16s\n", "latency, ns", "in memory", "completion");
-    Bench bench(1, 5);
-    bench.once(DINGO_WR_WRITE, 64, false);
-    const auto inlined = bench.once(DINGO_WR_WRITE, 64, true);
-    const auto fetched = bench.once(DINGO_WR_WRITE, 64, false);
-    const auto read = bench.once(DINGO_WR_READ, 64, false);
-    std::printf("%-24s %16llu %16llu\n", "64-byte WRITE, inline",
-                static_cast<unsigned long long>(inlined.memory),
-                static_cast<unsigned long long>(inlined.completion));
-    std::printf("%-24s %16llu %16llu\n", "64-byte WRITE",
-                static_cast<unsigned long long>(fetched.memory),
-                static_cast<unsigned long long>(fetched.completion));
-    std::printf("%-24s %16llu %16llu\n", "64-byte READ",
-                static_cast<unsigned long long>(read.memory),
-                static_cast<unsigned long long>(read.completion));
+    }
+    std::printf(
+        "PCIe: 550 ns read round trip, 250 ns a posted write, 256 tags, 115.8 Gb/s each way with "
+        "TLP headers; wire: 100 Gb/s, 200 ns; clock 250 MHz\n\n");
+    if (!rate_only)
+        goodput(quick);
+    message_rates(quick);
+    if (!rate_only)
+        latencies();
     return 0;
 } catch (const std::exception& error) {
     std::fprintf(stderr, "rtl_bench: %s\n", error.what());

@@ -8,11 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <random>
 #include <vector>
 
 #include "Vdingo_card.h"
 #include "dingo/engine.h"
+#include "dingo/rtl.h"
 #include "stalls.h"
 
 namespace dingo::rtl {
@@ -25,11 +27,12 @@ class AxiMemory {
     void drive();
     /// Looks at what both sides agreed on in this cycle; inputs settled, before the clock rises.
     void sample();
-    /// Answers take so long and data moves no faster (dingo/rtl.h); default: at once.
-    void set_timing(unsigned read_cycles, double bytes_per_cycle) {
-        read_cycles_ = read_cycles;
-        bytes_per_cycle_ = bytes_per_cycle;
-    }
+    /// See dingo/rtl.h; without it all happens at once.
+    void set_timing(const Timing& timing) { timing_ = timing; }
+    /// An interrupt, behind what was written before it.
+    void raise_msix(unsigned vector);
+    /// The host writes to the card; its bytes are on the way that answers take.
+    void posted_tlp() { down_.bytes -= kHeader + 8; }
     /// What the host has written to the card so far, and how much of it the card has taken. On PCIe
     /// the answer to a read does not pass the writes that were issued before it.
     void set_posted(std::uint64_t issued, std::uint64_t taken) {
@@ -40,20 +43,24 @@ class AxiMemory {
     void set_stalls(unsigned percent, std::uint64_t seed);
     /// No answer is owed to the card.
     [[nodiscard]] bool idle() const {
-        return reads_.empty() && !writing_ && addresses_.empty() && answers_.empty();
+        return reads_.empty() && !writing_ && addresses_.empty() && answers_.empty() &&
+               to_host_.empty();
     }
 
   private:
     static constexpr std::size_t kBeat = 64;
+    // Header, framing and LCRC of a TLP: write or read request with 64 bits of address, answer.
+    static constexpr double kHeader = 24;
+    static constexpr double kAnswerHeader = 20;
 
     struct Read {
-        std::uint8_t id;
-        bool error;
-        std::uint64_t due = 0;        // cycle in which the first beat may come
-        bool answered = false;        // the host has sent the answer
-        std::uint64_t behind = 0;     // and issued so many writes before it
-        std::size_t next = 0;         // byte of the next beat
-        std::vector<std::byte> data;  // whole beats
+        std::uint8_t id = 0;
+        bool error = false;
+        std::uint64_t address = 0;
+        std::uint64_t sent = UINT64_MAX;    // cycle in which the host sends the answer
+        std::uint64_t behind = UINT64_MAX;  // it has issued so many writes before
+        std::size_t next = 0;               // byte of the next beat
+        std::vector<std::byte> data;        // whole beats
     };
     struct Write {
         std::uint64_t address;
@@ -61,12 +68,24 @@ class AxiMemory {
         std::size_t begin = SIZE_MAX;  // first and behind the last enabled byte
         std::size_t end = 0;
     };
+    // What is on its way to the host, in order: a read, a write or an interrupt.
+    struct ToHost {
+        std::uint64_t due = 0;
+        Read* read = nullptr;
+        std::uint64_t address = 0;
+        std::vector<std::byte> data;
+        unsigned vector = 0;
+    };
 
     [[nodiscard]] bool arrived();
     void overtake();
     void take_read();
     void take_write_beat();
     void finish_write();
+    void at_host();
+    [[nodiscard]] bool new_tlp(std::uint64_t address) const {
+        return timing_.payload_bytes != 0 && address % timing_.payload_bytes == 0;
+    }
 
     // A bucket of bytes: filled every cycle, emptied by beats, never more than a page ahead.
     struct Budget {
@@ -75,16 +94,18 @@ class AxiMemory {
         [[nodiscard]] bool has() const { return bytes > 0; }
     };
 
-    unsigned read_cycles_ = 0;
-    double bytes_per_cycle_ = 1e9;
+    Timing timing_{
+        .read_cycles = 0, .way_cycles = 0, .payload_bytes = 0, .pcie_bytes_per_cycle = 1e9};
     std::uint64_t cycle_ = 0;
     std::uint64_t issued_ = 0;
     std::uint64_t taken_ = 0;
-    Budget read_budget_;
-    Budget write_budget_;
+    Budget down_;  // to the card
+    Budget up_;
     Vdingo_card& card_;
     HostPort& host_;
-    std::deque<Read> reads_;
+    std::deque<std::unique_ptr<Read>> reads_;
+    std::deque<ToHost> to_host_;
+    std::deque<Read*> answered_;   // not sent yet
     std::deque<Write> addresses_;  // write bursts whose data has not come
     bool writing_ = false;
     std::deque<std::uint8_t> answers_;  // B responses

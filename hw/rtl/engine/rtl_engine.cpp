@@ -94,7 +94,8 @@ class RtlEngine final : public Engine {
             return;
         const auto lane = static_cast<unsigned>(offset % 8);
         const auto strobes = static_cast<std::uint8_t>(((1U << size) - 1U) << lane);
-        writes_.push_back({bar, static_cast<std::uint32_t>(offset), value << 8 * lane, strobes});
+        writes_.push_back({bar, static_cast<std::uint32_t>(offset), value << 8 * lane, strobes,
+                           cycle_ + timing_.way_cycles});
         ++writes_issued_;
         settle_ = kSettleCycles;
     }
@@ -114,7 +115,7 @@ class RtlEngine final : public Engine {
     void set_timing(const Timing& timing) {
         timed_ = true;
         timing_ = timing;
-        memory_.set_timing(timing.read_cycles, timing.pcie_bytes_per_cycle);
+        memory_.set_timing(timing);
     }
 
     void set_stalls(unsigned percent, std::uint64_t seed) {
@@ -176,6 +177,7 @@ class RtlEngine final : public Engine {
         std::uint32_t offset;
         std::uint64_t value;
         std::uint8_t strobes;
+        std::uint64_t due;  // cycle in which it is at the card
         bool address_sent = false;
         bool data_sent = false;
     };
@@ -220,6 +222,7 @@ class RtlEngine final : public Engine {
     /// One clock cycle.
     Handshakes cycle() {
         // What is between two modules for a cycle shows in one of them soon after.
+        ++cycle_;
         settle_ = card_.idle_o ? settle_ - (settle_ != 0) : std::max(settle_, kQuietCycles);
         send_out();
         memory_.set_posted(writes_issued_, writes_issued_ - writes_.size());
@@ -245,7 +248,7 @@ class RtlEngine final : public Engine {
         if (card_.m_axis_tvalid_o && card_.m_axis_tready_i)
             take_out();
         if (card_.msix_valid_o && card_.msix_ready_i)
-            host_.raise_msix(card_.msix_vector_o);
+            memory_.raise_msix(card_.msix_vector_o);
 
         card_.clk_i = 1;
         card_.eval();
@@ -258,7 +261,7 @@ class RtlEngine final : public Engine {
         card_.s_reg_awvalid_i = card_.s_reg_wvalid_i = 0;
         card_.s_db_awvalid_i = card_.s_db_wvalid_i = 0;
         card_.s_reg_bready_i = card_.s_db_bready_i = 1;
-        if (writes_.empty())
+        if (writes_.empty() || writes_.front().due > cycle_)
             return;
         const PostedWrite& write = writes_.front();
         const bool address = reg_aw_.valid(!write.address_sent);
@@ -278,7 +281,7 @@ class RtlEngine final : public Engine {
         }
     }
     void sample_writes() {
-        if (writes_.empty())
+        if (writes_.empty() || writes_.front().due > cycle_)
             return;
         PostedWrite& write = writes_.front();
         const bool registers = write.bar == Bar::kRegisters;
@@ -294,6 +297,7 @@ class RtlEngine final : public Engine {
         }
         if (registers ? card_.s_reg_bvalid_o : card_.s_db_bvalid_o) {
             writes_.pop_front();
+            memory_.posted_tlp();
             settle_ = kSettleCycles;
         }
     }
@@ -355,12 +359,13 @@ class RtlEngine final : public Engine {
     AxiMemory memory_;
     std::deque<PostedWrite> writes_;
     std::uint64_t writes_issued_ = 0;
+    std::uint64_t cycle_ = 0;
     std::deque<std::vector<std::byte>> frames_;
     std::size_t in_at_ = 0;
     std::vector<std::byte> out_;
     bool out_done_ = false;
     bool timed_ = false;
-    Timing timing_;
+    Timing timing_{.way_cycles = 0};
     Nanoseconds timed_now_ = 0;
     double wire_bytes_ = 0;
     Nanoseconds wire_retry_ = kNever;
