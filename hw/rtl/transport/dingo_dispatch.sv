@@ -174,6 +174,8 @@ module dingo_dispatch (
         if (rxh_i.opcode == roce_pkg::CNP) drop_q <= 6'(dingo_pkg::CARD_RP_CNP_IGNORED);
         else if (!known) drop_q <= 6'(dingo_pkg::CARD_RX_DROP_BAD_QPN);
         else if (is_rc ? !is_rc_op : !is_ud_op) drop_q <= 6'(dingo_pkg::CARD_RX_DROP_OPCODE);
+        // Without atomics nobody waits for one. It is as late as any other that is not waited for.
+        else if (rxh_i.opcode == {roce_pkg::TRANSPORT_RC, roce_pkg::OP_ATOMIC_ACK}) drop_q <= 6'(dingo_pkg::CARD_RX_DROP_RESPONSE);
         else if (!open) drop_q <= 6'(dingo_pkg::CARD_RX_DROP_QP_STATE);
         else if (!pkey_ok) drop_q <= 6'(dingo_pkg::CARD_BAD_PKEY);
         else if (!address_ok) drop_q <= 6'(dingo_pkg::CARD_RX_DROP_ADDRESS);

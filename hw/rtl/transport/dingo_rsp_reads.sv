@@ -128,10 +128,14 @@ module dingo_rsp_reads (
         slot_q <= slot_q + 4'd1;
         state_q <= LOOK;
       end
-      WITHIN: begin
+      WITHIN:  // another READ may have had the same PSNs, 2^24 packets ago
+      if (inside_read || slot_q == 4'd15) begin
         hit_o <= inside_read;
         done_o <= 1'b1;
         state_q <= IDLE;
+      end else begin
+        slot_q <= slot_q + 4'd1;
+        state_q <= LOOK;
       end
       default: state_q <= IDLE;
     endcase
