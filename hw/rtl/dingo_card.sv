@@ -80,12 +80,14 @@ module dingo_card #(
     output logic [511:0]    m_axis_tdata_o,
     output logic [63:0]     m_axis_tkeep_o,
     output logic            m_axis_tlast_o,
+    output logic            m_axis_tuser_o,   // with tlast: the frame is void, its FCS must be wrong
     input  logic            s_axis_tvalid_i,
     output logic            s_axis_tready_o,
     input  logic [511:0]    s_axis_tdata_i,
     input  logic [63:0]     s_axis_tkeep_i,
     input  logic            s_axis_tlast_i,
-    input  logic            s_axis_tuser_i
+    input  logic            s_axis_tuser_i,
+    input  logic [2:0]      rx_dropped_i      // so many frames more that found no room on their way here
 );
   localparam int unsigned QP_LOG = rtl_pkg::QP_LOG;
   localparam int unsigned LINES = rtl_pkg::LINES;
@@ -421,8 +423,22 @@ module dingo_card #(
       .rsp_err_ready_i(txerr_rsp_ready), .err_o(txerr), .loop_valid_o(loop_valid), .loop_ready_i(loop_ready),
       .loop_o(loop), .stat_valid_o(stat_valid[rtl_pkg::STAT_TX]), .stat_ready_i(stat_ready[rtl_pkg::STAT_TX]),
       .stat_o(stat[rtl_pkg::STAT_TX*SW+:SW]), .qstat_valid_o(qstat_valid[rtl_pkg::QSTAT_TX]),
-      .qstat_ready_i(qstat_ready[rtl_pkg::QSTAT_TX]), .qstat_o(qstat[rtl_pkg::QSTAT_TX*QW+:QW]), .m_axis_tvalid_o,
-      .m_axis_tready_i, .m_axis_tdata_o, .m_axis_tkeep_o, .m_axis_tlast_o
+      .qstat_ready_i(qstat_ready[rtl_pkg::QSTAT_TX]), .qstat_o(qstat[rtl_pkg::QSTAT_TX*QW+:QW]),
+      .m_axis_tvalid_o(mac_out_valid), .m_axis_tready_i(mac_out_ready), .m_axis_tdata_o(mac_out_data),
+      .m_axis_tkeep_o(mac_out_keep), .m_axis_tlast_o(mac_out_last)
+  );
+
+  logic mac_out_valid, mac_out_ready, mac_out_last, mac_in_valid, mac_in_ready, mac_idle;
+  logic [511:0] mac_out_data;
+  logic [63:0] mac_out_keep;
+
+  dingo_mac_guard i_mac_guard (
+      .clk_i, .rst_ni, .core_rst_ni(core_rst_n_q), .idle_o(mac_idle), .tvalid_i(mac_out_valid),
+      .tready_o(mac_out_ready), .tdata_i(mac_out_data), .tkeep_i(mac_out_keep), .tlast_i(mac_out_last),
+      .m_tvalid_o(m_axis_tvalid_o), .m_tready_i(m_axis_tready_i), .m_tdata_o(m_axis_tdata_o),
+      .m_tkeep_o(m_axis_tkeep_o), .m_tlast_o(m_axis_tlast_o), .m_tuser_o(m_axis_tuser_o),
+      .s_tvalid_i(s_axis_tvalid_i), .s_tready_o(s_axis_tready_o), .s_tlast_i(s_axis_tlast_i),
+      .rvalid_o(mac_in_valid), .rready_i(mac_in_ready)
   );
 
   logic eth_tx_idle;
@@ -455,8 +471,8 @@ module dingo_card #(
       .rxh_valid_o(rxh_valid), .rxh_ready_i(rxh_ready), .rxh_o(rxh), .payload_valid_o(payload_valid),
       .payload_ready_i(payload_ready), .payload_o(payload), .eth_valid_o(eth_rx_valid), .eth_ready_i(eth_rx_ready),
       .eth_o(eth_rx), .stat_valid_o(stat_valid[rtl_pkg::STAT_RX]), .stat_ready_i(stat_ready[rtl_pkg::STAT_RX]),
-      .stat_o(stat[rtl_pkg::STAT_RX*SW+:SW]), .s_axis_tvalid_i, .s_axis_tready_o, .s_axis_tdata_i, .s_axis_tkeep_i,
-      .s_axis_tlast_i, .s_axis_tuser_i
+      .stat_o(stat[rtl_pkg::STAT_RX*SW+:SW]), .s_axis_tvalid_i(mac_in_valid), .s_axis_tready_o(mac_in_ready),
+      .s_axis_tdata_i, .s_axis_tkeep_i, .s_axis_tlast_i, .s_axis_tuser_i, .dropped_i(rx_dropped_i)
   );
 
   logic eth_rx_idle;
@@ -585,7 +601,7 @@ module dingo_card #(
   assign rx_idle = dispatch_idle && scatter_idle && req_idle && rsp_idle && cq_idle && eq_idle && db_idle;
   assign busy_o = {
       !compute_idle, !regs_idle,                                                                           // 25, 24
-      |ev_valid, msix_valid_o, rxh_valid, db_valid, rsp_work, req_work, !wire_rx_idle, !wire_tx_idle,      // 23..16
+      |ev_valid, msix_valid_o, rxh_valid, db_valid, rsp_work, req_work, !wire_rx_idle, !(wire_tx_idle && mac_idle),  // 23..16
       !tx_mux_idle, !stats_idle, !admin_idle, !db_idle, !eq_idle, !cq_idle, !rsp_idle, !req_idle,          // 15..8
       !scatter_idle, !dispatch_idle, !eth_rx_idle, !eth_tx_idle, !gather_idle, !rsp_tx_idle, !req_tx_idle, !ready_o};
   assign idle_o = busy_o == '0;

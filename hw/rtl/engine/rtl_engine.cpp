@@ -44,6 +44,7 @@ class RtlEngine final : public Engine {
         card_.wire_up_i = 1;
         card_.msix_ready_i = 1;
         card_.m_axis_tready_i = 1;
+        card_.rx_dropped_i = 0;
         for (int i = 0; i < 4; ++i)
             cycle();
         card_.rst_ni = 1;
@@ -55,7 +56,7 @@ class RtlEngine final : public Engine {
     }
 
     void reset() override {
-        frames_.clear();
+        frames_.resize(in_at_ != 0 ? 1 : 0);  // the MAC gives the rest of what it has begun
         mmio_write(Bar::kRegisters, DINGO_REG_CTRL, DINGO_CTRL_RESET_MASK, 4);
         until_ready();
     }
@@ -330,6 +331,10 @@ class RtlEngine final : public Engine {
         const std::size_t at = out_.size();
         out_.resize(at + bytes);
         std::memcpy(out_.data() + at, card_.m_axis_tdata_o.data(), bytes);
+        if (card_.m_axis_tuser_o) {  // a reset cut it short
+            out_.clear();
+            return;
+        }
         out_done_ = card_.m_axis_tlast_o;
         wire_bytes_ -= static_cast<double>(bytes);
         if (out_done_)  // preamble, gap, FCS; at least 64 bytes with FCS

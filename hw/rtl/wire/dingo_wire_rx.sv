@@ -36,7 +36,8 @@ module dingo_wire_rx #(
     input  logic [511:0] s_axis_tdata_i,
     input  logic [ 63:0] s_axis_tkeep_i,
     input  logic         s_axis_tlast_i,
-    input  logic         s_axis_tuser_i   // with tlast: the frame is bad (FCS)
+    input  logic         s_axis_tuser_i,  // with tlast: the frame is bad (FCS)
+    input  logic [2:0]   dropped_i        // so many frames more found no room on their way here
 );
   localparam int unsigned LogBeats = 10;   // 64 KiB: seven of the longest frames
   localparam int unsigned MaxBeats = 145;  // of MAX_FRAME bytes
@@ -147,7 +148,7 @@ module dingo_wire_rx #(
       asked_q <= 1'b0;
     end else begin
       asked_q <= stat_valid_o && !stat_ready_i;
-      full_q <= full_q + 16'(dropped) - 16'(drop_full && stat_ready_i);
+      full_q <= full_q + 16'(dropped) + 16'(dropped_i) - 16'(drop_full && stat_ready_i);
       frames_q <= frames_q + (LogFrames+1)'(in_begin) - (LogFrames+1)'(pop);
       assert (!p_valid || v_ready);
       assert (!c_valid || g_ready);

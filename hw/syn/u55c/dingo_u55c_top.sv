@@ -6,7 +6,7 @@
 /// Clocks: the card and everything on PCIe's side run on the bridge's user clock (250 MHz, core_clk). The MAC
 /// runs on the clocks of its transceivers (322.27 MHz); two FIFOs in the shell are the only way across
 /// for frames. The one that sends holds whole frames, because the MAC does not stand a gap in one. The one that
-/// receives never fills: 64 bytes at 250 MHz are 128 Gb/s, and the card always takes (DropWhenFull).
+/// receives is dingo_rx_cdc: short frames are more beats than 250 MHz take, and then it drops whole ones.
 module dingo_u55c_top (
     input  logic        pcie_refclk_p, pcie_refclk_n, pcie_perst_n,
     input  logic [15:0] pcie_rx_p, pcie_rx_n,
@@ -38,7 +38,11 @@ module dingo_u55c_top (
   logic tx_valid, tx_ready, tx_last, rx_valid, rx_ready, rx_last;
   logic [511:0] tx_data, rx_data;
   logic [63:0] tx_keep, rx_keep;
-  logic [0:0] rx_user;
+  logic rx_user, tx_user, mac_valid, mac_last, mac_clk;
+  logic [0:0] mac_user, mac_rstn;
+  logic [511:0] mac_data;
+  logic [63:0] mac_keep;
+  logic [2:0] rx_dropped;
   logic irq_valid, irq_ack, irq_fail;
   logic [5:0] irq_vector;
   logic cmac_clk, cmac_reset, cmac_rx_aligned, cmac_rx_enable, cmac_tx_enable, cmac_tx_send_rfi, cmac_up;
@@ -68,9 +72,7 @@ module dingo_u55c_top (
     strap.engine    = 32'(dingo_pkg::ENGINE_FPGA);
   end
 
-  dingo_card #(
-      .DropWhenFull(1)
-  ) i_card (
+  dingo_card i_card (
       .clk_i(clk), .rst_ni(rst_n), .strap_i(strap), .now_ns_i(now_ns_q), .wire_up_i(up_q[1]),
       .idle_o(), .busy_o(), .ready_o(), .timer_valid_o(), .timer_next_o(),
       .msix_valid_o(irq_valid), .msix_ready_i(irq_ack || irq_fail), .msix_vector_o(irq_vector),
@@ -90,8 +92,16 @@ module dingo_u55c_top (
       .m_axi_wready_i(wready), .m_axi_wdata_o(wdata), .m_axi_wstrb_o(wstrb), .m_axi_wlast_o(wlast),
       .m_axi_bvalid_i(bvalid), .m_axi_bready_o(bready), .m_axi_bresp_i(bresp),
       .m_axis_tvalid_o(tx_valid), .m_axis_tready_i(tx_ready), .m_axis_tdata_o(tx_data), .m_axis_tkeep_o(tx_keep),
-      .m_axis_tlast_o(tx_last), .s_axis_tvalid_i(rx_valid), .s_axis_tready_o(rx_ready), .s_axis_tdata_i(rx_data),
-      .s_axis_tkeep_i(rx_keep), .s_axis_tlast_i(rx_last), .s_axis_tuser_i(rx_user[0])
+      .m_axis_tlast_o(tx_last), .m_axis_tuser_o(tx_user), .s_axis_tvalid_i(rx_valid), .s_axis_tready_o(rx_ready),
+      .s_axis_tdata_i(rx_data), .s_axis_tkeep_i(rx_keep), .s_axis_tlast_i(rx_last), .s_axis_tuser_i(rx_user),
+      .rx_dropped_i(rx_dropped)
+  );
+
+  dingo_rx_cdc i_rx_cdc (
+      .mac_clk_i(mac_clk), .mac_up_i(mac_rstn[0]), .s_tvalid_i(mac_valid), .s_tdata_i(mac_data), .s_tkeep_i(mac_keep),
+      .s_tlast_i(mac_last), .s_tuser_i(mac_user[0]), .clk_i(clk), .rst_ni(rst_n), .m_tvalid_o(rx_valid),
+      .m_tready_i(rx_ready), .m_tdata_o(rx_data), .m_tkeep_o(rx_keep), .m_tlast_o(rx_last), .m_tuser_o(rx_user),
+      .dropped_o(rx_dropped)
   );
 
   dingo_cmac_start i_start (
@@ -123,8 +133,8 @@ module dingo_u55c_top (
       .s_host_rresp(rresp), .s_host_bresp(bresp),
       .irq_vld(irq_valid), .irq_vec({5'd0, irq_vector}), .irq_ack, .irq_fail,
       .s_tx_tvalid(tx_valid), .s_tx_tlast(tx_last), .s_tx_tready(tx_ready), .s_tx_tdata(tx_data), .s_tx_tkeep(tx_keep),
-      .m_rx_tvalid(rx_valid), .m_rx_tlast(rx_last), .m_rx_tuser(rx_user), .m_rx_tdata(rx_data), .m_rx_tkeep(rx_keep),
-      .m_rx_tready(rx_ready),
+      .s_tx_tuser(tx_user), .mac_rx_clk(mac_clk), .mac_rx_rstn(mac_rstn), .m_rx_tvalid(mac_valid), .m_rx_tlast(mac_last),
+      .m_rx_tuser(mac_user), .m_rx_tdata(mac_data), .m_rx_tkeep(mac_keep),
       .cmac_clk, .cmac_reset, .cmac_rx_aligned, .cmac_rx_enable, .cmac_tx_enable, .cmac_tx_send_rfi
   );
   wire unused_ok = &{1'b0, bid};

@@ -103,19 +103,18 @@ proc make_shell {name} {
     }
 
     # ---- Between the clocks. To the MAC whole frames only (FIFO_MODE 2): 256 beats hold the longest one.
-    foreach {cell mode depth} {tx_fifo 2 256 rx_fifo 1 64} {
-        create_bd_cell -type ip -vlnv xilinx.com:ip:axis_data_fifo $cell
-        set_property -dict [list CONFIG.TDATA_NUM_BYTES {64} CONFIG.HAS_TKEEP {1} CONFIG.HAS_TLAST {1} \
-            CONFIG.TUSER_WIDTH {1} CONFIG.IS_ACLK_ASYNC {1} CONFIG.FIFO_MODE $mode CONFIG.FIFO_DEPTH $depth] [get_bd_cells $cell]
-    }
+    # From the MAC frames cross in dingo_rx_cdc, outside of this design.
+    create_bd_cell -type ip -vlnv xilinx.com:ip:axis_data_fifo tx_fifo
+    set_property -dict [list CONFIG.TDATA_NUM_BYTES {64} CONFIG.HAS_TKEEP {1} CONFIG.HAS_TLAST {1} \
+        CONFIG.TUSER_WIDTH {1} CONFIG.IS_ACLK_ASYNC {1} CONFIG.FIFO_MODE {2} CONFIG.FIFO_DEPTH {256}] [get_bd_cells tx_fifo]
     set frames [list CONFIG.TDATA_NUM_BYTES 64 CONFIG.HAS_TKEEP 1 CONFIG.HAS_TLAST 1]
-    axi_port s_tx Slave axis_rtl:1.0 tx_fifo/S_AXIS [concat $frames [list CONFIG.TUSER_WIDTH 0]]
+    axi_port s_tx Slave axis_rtl:1.0 tx_fifo/S_AXIS [concat $frames [list CONFIG.TUSER_WIDTH 1]]
     connect_bd_intf_net [get_bd_intf_pins tx_fifo/M_AXIS] [get_bd_intf_pins mac/axis_tx]
-    connect_bd_intf_net [get_bd_intf_pins mac/axis_rx] [get_bd_intf_pins rx_fifo/S_AXIS]
-    axi_port m_rx Master axis_rtl:1.0 rx_fifo/M_AXIS {}
+    port mac_rx_clk O mac/gt_rxusrclk2 -type clk
+    axi_port m_rx Master axis_rtl:1.0 mac/axis_rx {}
+    set_property CONFIG.ASSOCIATED_BUSIF m_rx [get_bd_ports mac_rx_clk]
     foreach {cell pin net} {
         tx_fifo s_axis_aclk bridge/axi_aclk   tx_fifo m_axis_aclk mac/gt_txusrclk2
-        rx_fifo s_axis_aclk mac/gt_rxusrclk2  rx_fifo m_axis_aclk bridge/axi_aclk
         tx_fifo s_axis_aresetn bridge/axi_aresetn
         bars ACLK bridge/axi_aclk bars S00_ACLK bridge/axi_aclk bars M00_ACLK bridge/axi_aclk bars M01_ACLK bridge/axi_aclk
         bars ARESETN bridge/axi_aresetn bars S00_ARESETN bridge/axi_aresetn
@@ -125,8 +124,8 @@ proc make_shell {name} {
     create_bd_cell -type ip -vlnv xilinx.com:ip:util_vector_logic rx_reset
     set_property -dict [list CONFIG.C_OPERATION {not} CONFIG.C_SIZE {1}] [get_bd_cells rx_reset]
     connect_bd_net [get_bd_pins mac/usr_rx_reset] [get_bd_pins rx_reset/Op1]
-    connect_bd_net [get_bd_pins rx_reset/Res] [get_bd_pins rx_fifo/s_axis_aresetn]
-    set_property CONFIG.ASSOCIATED_BUSIF {m_reg:m_db:s_host:s_tx:m_rx} [get_bd_ports core_clk]
+    port mac_rx_rstn O rx_reset/Res
+    set_property CONFIG.ASSOCIATED_BUSIF {m_reg:m_db:s_host:s_tx} [get_bd_ports core_clk]
 
     # ---- Addresses: the BARs as the bridge translates them; all of host memory behind s_host.
     assign_bd_address -offset 0x00000000 -range 64K [get_bd_addr_segs m_reg/Reg]

@@ -44,16 +44,17 @@ module dingo_u55c_shell (
     input  logic         irq_vld,
     input  logic [10:0]  irq_vec,
     output logic         irq_ack, irq_fail,
-    // frames, of core_clk
-    input  logic         s_tx_tvalid, s_tx_tlast,
+    // frames: out of core_clk, in of mac_rx_clk
+    input  logic         s_tx_tvalid, s_tx_tlast, s_tx_tuser,
     output logic         s_tx_tready,
     input  logic [511:0] s_tx_tdata,
     input  logic [63:0]  s_tx_tkeep,
+    output logic         mac_rx_clk,
+    output logic [0:0]   mac_rx_rstn,
     output logic         m_rx_tvalid, m_rx_tlast,
     output logic [0:0]   m_rx_tuser,
     output logic [511:0] m_rx_tdata,
     output logic [63:0]  m_rx_tkeep,
-    input  logic         m_rx_tready,
     // the MAC's control, of cmac_clk
     output logic         cmac_clk,
     output logic         cmac_reset,
