@@ -79,7 +79,9 @@ module dingo_ring_write #(
     else if (xl_valid && xl_ready) asked_q <= 1'b1;
   end
   dingo_xlat #(
-      .LogLines(4)
+      .LogSets(2),
+      .RootLogSets(1),
+      .LogFlight(1)
   ) u_xlat (
       .clk_i,
       .rst_ni,

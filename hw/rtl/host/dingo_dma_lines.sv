@@ -3,7 +3,7 @@
 /// Reads of whole lines: the client's number is the AXI ID, so that the answers of each client come
 /// in the order of its requests, and go straight to it. An error in one line marks those behind it too.
 module dingo_dma_lines #(
-    parameter int unsigned LogOutstanding = 6
+    parameter int unsigned LogOutstanding = 7
 ) (
     input  logic clk_i,
     input  logic rst_ni,

@@ -32,7 +32,7 @@ module dingo_pieces (
   rtl_pkg::xl_req_t xl_req;
   rtl_pkg::xl_rsp_t xl_rsp;
   logic xl_valid, xl_ready, xl_rsp_valid, xl_idle, info_ready, info_valid;
-  logic [2:0] info_count;
+  logic [7:0] info_count;
 
   assign in_page = (seg_i.mem.levels == '0 ? seg_i.mem.addr[11:0] : 12'd0) + seg_i.mem.offset[11:0] +
                    seg_i.off[11:0];
@@ -42,33 +42,30 @@ module dingo_pieces (
   assign xl_valid = act_q && info_ready;
   assign xl_req.off = seg_q.off;
   assign xl_req.mem = seg_q.mem;
-  assign seg_ready_o = !act_q;
+  assign seg_ready_o = !act_q || (xl_valid && xl_ready && whole);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       act_q <= 1'b0;
-    end else if (!act_q) begin
-      if (seg_valid_i) begin
-        act_q <= 1'b1;
-        seg_q <= seg_i;
-        in_page_q <= in_page;
-      end
+    end else if (seg_ready_o) begin
+      act_q <= seg_valid_i;
+      seg_q <= seg_i;
+      in_page_q <= in_page;
     end else if (xl_valid && xl_ready) begin
-      act_q <= !whole;
       seg_q.off <= seg_q.off + {51'b0, len};
       seg_q.len <= seg_q.len - {19'b0, len};
       in_page_q <= '0;
     end
   end
 
-  dingo_xlat u_xlat (
+  dingo_xlat #(.LogSets(7), .RootLogSets(4), .LogFlight(5)) u_xlat (
       .clk_i, .rst_ni, .flush_i(xl_flush_i), .idle_o(xl_idle),
       .req_valid_i(xl_valid), .req_ready_o(xl_ready), .req_i(xl_req),
       .rsp_valid_o(xl_rsp_valid), .rsp_ready_i(piece_valid_o && piece_ready_i), .rsp_o(xl_rsp),
       .line_valid_o, .line_ready_i, .line_o, .line_rsp_valid_i, .line_rsp_i
   );
 
-  dingo_fifo #(.Width(15), .LogDepth(2)) u_info (
+  dingo_fifo #(.Width(15), .LogDepth(7)) u_info (
       .clk_i, .rst_ni,
       .valid_i(xl_valid && xl_ready), .ready_o(info_ready), .data_i({len, whole, whole && seg_q.last}),
       .valid_o(info_valid), .ready_i(piece_valid_o && piece_ready_i),

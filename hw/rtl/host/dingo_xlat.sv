@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Address translation by page lists of 0 to 2 levels, with a cache of page-list lines (64 bytes =
-/// 8 entries). One request after the other; a miss costs a read of host memory per level.
-/// `flush_i` empties the cache: a page list may be freed once its region or ring is destroyed.
+/// Address translation by page lists of 0 to 2 levels, in the order of the requests, one a cycle. Root lists and
+/// leaves have caches of their own (dingo_xlat_level); up to 2^LogFlight misses of each are on their way, and what hits
+/// goes on behind them. `flush_i` empties the caches: a page list may be freed once its region or ring is destroyed.
 module dingo_xlat #(
-    parameter int unsigned LogLines = 6
+    parameter int unsigned LogSets = 4,       // of leaves: 4 lines of 8 entries each
+    parameter int unsigned RootLogSets = 2,
+    parameter int unsigned LogFlight = 3
 ) (
     input  logic     clk_i,
     input  logic     rst_ni,
@@ -22,144 +24,141 @@ module dingo_xlat #(
     input  logic     line_rsp_valid_i,
     input  rtl_pkg::rdl_rsp_t line_rsp_i
 );
-  localparam int unsigned TagW = 58 - LogLines;
+  // What goes along with a request
+  typedef struct packed {
+    logic        listed;        // it has a list
+    logic        err;
+    logic [30:0] mask;          // bits of an address inside its page
+    logic [30:0] pos;           // in its memory
+  } leaf_info_t;
+  localparam int unsigned LeafW = 64;
+  typedef struct packed {
+    logic        two;           // levels
+    logic [8:0]  index;         // of the page in its leaf
+    leaf_info_t  leaf;
+  } root_info_t;
+  localparam int unsigned RootW = 10 + LeafW;
 
-  typedef enum logic [2:0] {
-    IDLE = 3'd0,
-    CALC = 3'd1,   // position is known: number of its page, or the answer without a list
-    ADDR = 3'd2,   // address of the entry
-    LOOK = 3'd3,   // is the entry's line in the cache
-    MISS = 3'd4,   // ask host memory
-    WAIT = 3'd5,
-    PICK = 3'd6    // the line is there: take the entry
-  } state_t;
-  state_t state_q;
+  // ---------------------------------------------------------------- position, page, entry of the first list
+  logic calc_q, addr_q, calc_go, addr_go;
+  logic [63:0] pos_q, base_q, index, ptr_q;
+  logic [1:0] levels_q;
+  logic [4:0] shift_q;
+  logic looks_q;                // has a list of lists
+  root_info_t first_q;
 
-  logic [63:0] pos_q, addr_q, ptr_q;
-  logic [1:0]  levels_q;      // lists still to read
-  logic [4:0]  shift_q;
-  logic [63:0] index_q;       // of the page
-  logic        miss_q;        // the line was not in the cache: its entry is in fetched_q
-  logic        fetch_err_q;
-  logic [63:0] fetched_q;
-  logic        stale_q;       // the cache was emptied while a line was on its way
-
-  // ---------------------------------------------------------------- cache
-  logic [(1<<LogLines)-1:0] valid_q;
-  logic [TagW-1:0] tag_mem[0:(1<<LogLines)-1];
-  logic [LogLines-1:0] set;
-  logic hit, fill;
-  logic [511:0] cached;
-
-  assign set = ptr_q[6 +: LogLines];
-  assign hit = valid_q[set] && tag_mem[set] == ptr_q[63 -: TagW];
-  assign fill = state_q == WAIT && line_rsp_valid_i && !line_rsp_i.err && !stale_q && !flush_i;
-
-  dingo_ram #(.Width(512), .LogDepth(LogLines)) u_lines (
-      .clk_i,
-      .we_i(fill), .waddr_i(set), .wdata_i(line_rsp_i.data),
-      .re_i(state_q == LOOK), .raddr_i(set), .rdata_o(cached)
-  );
+  assign index = pos_q >> shift_q;
+  assign req_ready_o = !calc_q || calc_go;
+  assign calc_go = quick ? rsp_free : !addr_q || addr_go;
+  // Without a list the sum is the answer, when nobody is before it.
+  assign quick = levels_q == '0 && !addr_q && root_idle && leaf_idle;
 
   always_ff @(posedge clk_i) begin
-    if (fill) tag_mem[set] <= ptr_q[63 -: TagW];
-    if (!rst_ni || flush_i) valid_q <= '0;
-    else if (fill) valid_q[set] <= 1'b1;
-  end
-
-  // ---------------------------------------------------------------- an entry
-  logic [63:0] entry;
-  logic [30:0] page_mask_q;   // bits of an address inside what the entry points to
-  logic leaf, misaligned;
-
-  assign entry = miss_q ? fetched_q : cached[{ptr_q[5:3], 6'b0} +: 64];
-  assign leaf = levels_q == 2'd2;   // the entry is the address of a leaf
-  assign misaligned = (entry[30:0] & page_mask_q) != '0;
-
-  // ---------------------------------------------------------------- states
-  logic rsp_valid_q, rsp_free;
-  rtl_pkg::xl_rsp_t rsp_q;
-
-  assign rsp_free = !rsp_valid_q || rsp_ready_i;
-  assign rsp_valid_o = rsp_valid_q;
-  assign rsp_o = rsp_q;
-  assign req_ready_o = state_q == IDLE;
-  assign idle_o = state_q == IDLE && !rsp_valid_q;
-  assign line_valid_o = state_q == MISS;
-  assign line_o.lines = 4'd1;
-  assign line_o.addr = ptr_q[63:6];
-
-  always_ff @(posedge clk_i) begin
+    if (req_valid_i && req_ready_o) begin
+      pos_q <= req_i.off + {32'b0, req_i.mem.offset};
+      base_q <= req_i.mem.addr;
+      levels_q <= req_i.mem.levels;
+      shift_q <= req_i.mem.shift;
+    end
+    if (calc_q && calc_go) begin
+      ptr_q <= base_q + (levels_q == '0 ? pos_q : (levels_q == 2'd2 ? {9'b0, index[63:9]} : index) << 3);
+      looks_q <= levels_q == 2'd2;
+      first_q.two <= levels_q == 2'd2;
+      first_q.index <= index[8:0];
+      first_q.leaf.listed <= levels_q != '0;
+      first_q.leaf.err <= 1'b0;
+      first_q.leaf.mask <= (31'd1 << shift_q) - 31'd1;
+      first_q.leaf.pos <= pos_q[30:0];
+    end
     if (!rst_ni) begin
-      state_q <= IDLE;
-      rsp_valid_q <= 1'b0;
+      calc_q <= 1'b0;
+      addr_q <= 1'b0;
     end else begin
-      if (rsp_ready_i) rsp_valid_q <= 1'b0;
-      case (state_q)
-        IDLE: if (req_valid_i) begin
-          pos_q <= req_i.off + {32'b0, req_i.mem.offset};
-          addr_q <= req_i.mem.addr;
-          levels_q <= req_i.mem.levels;
-          shift_q <= req_i.mem.shift;
-          state_q <= CALC;
-        end
-        CALC: begin
-          index_q <= pos_q >> shift_q;
-          if (levels_q != '0) begin
-            state_q <= ADDR;
-          end else if (rsp_free) begin
-            rsp_valid_q <= 1'b1;
-            rsp_q.err <= 1'b0;
-            rsp_q.addr <= addr_q + pos_q;
-            state_q <= IDLE;
-          end
-        end
-        ADDR: begin
-          ptr_q <= addr_q + (leaf ? {9'b0, index_q[63:9]} << 3 : index_q << 3);
-          state_q <= LOOK;
-        end
-        LOOK: begin
-          page_mask_q <= (31'd1 << (leaf ? 5'd12 : shift_q)) - 31'd1;
-          miss_q <= !hit || flush_i;
-          fetch_err_q <= 1'b0;
-          stale_q <= 1'b0;
-          state_q <= hit && !flush_i ? PICK : MISS;
-        end
-        MISS: begin
-          if (line_ready_i) state_q <= WAIT;
-          stale_q <= flush_i && line_ready_i;
-        end
-        WAIT: begin
-          if (flush_i) stale_q <= 1'b1;
-          if (line_rsp_valid_i) begin
-            fetched_q <= line_rsp_i.data[{ptr_q[5:3], 6'b0} +: 64];
-            fetch_err_q <= line_rsp_i.err;
-            state_q <= PICK;
-          end
-        end
-        PICK: begin
-          if (leaf && !fetch_err_q && !misaligned) begin
-            ptr_q <= {entry[63:12], index_q[8:0], 3'b0};
-            levels_q <= 2'd1;
-            state_q <= LOOK;
-          end else if (rsp_free) begin
-            rsp_valid_q <= 1'b1;
-            rsp_q.err <= fetch_err_q || misaligned;
-            rsp_q.addr <= entry | {33'b0, pos_q[30:0] & page_mask_q};
-            state_q <= IDLE;
-          end
-        end
-        default: state_q <= IDLE;
-      endcase
+      if (req_ready_o) calc_q <= req_valid_i;
+      if (calc_q && calc_go && !quick) addr_q <= 1'b1;
+      else if (addr_go) addr_q <= 1'b0;
     end
   end
 
-  wire unused_ok = &{1'b0, line_rsp_i.last, ptr_q[2:0]};
+  // ---------------------------------------------------------------- lists of leaves
+  logic quick, root_idle, root_ready, root_valid, root_err, root_line_valid, leaf_line_valid, root_line_ready;
+  logic leaf_idle, leaf_ready, leaf_valid, leaf_err, line_ok, to_leaf_q, who_room, who_valid;
+  logic [63:0] root_entry, leaf_entry;
+  logic [57:0] root_line, leaf_line;
+  logic [RootW-1:0] root_info_bits;
+  logic [LeafW-1:0] leaf_info_bits;
+  root_info_t root_info;
+  leaf_info_t leaf_in, leaf_info;
+
+  // What has no list of lists passes by when none is being looked up.
+  logic pass;
+  assign pass = !looks_q && root_idle;
+  assign addr_go = addr_q && (pass ? leaf_ready : root_ready);
+
+  dingo_xlat_level #(.LogSets(RootLogSets), .LogFlight(LogFlight), .InfoW(RootW)) u_root (
+      .clk_i, .rst_ni, .flush_i, .idle_o(root_idle),
+      .valid_i(addr_q && !pass), .ready_o(root_ready), .use_i(looks_q), .ptr_i(ptr_q), .info_i(first_q),
+      .valid_o(root_valid), .ready_i(leaf_ready), .err_o(root_err), .entry_o(root_entry), .info_o(root_info_bits),
+      .line_valid_o(root_line_valid), .line_ready_i(root_line_ready), .line_o(root_line),
+      .line_rsp_valid_i(line_rsp_valid_i && !to_leaf_q), .line_rsp_err_i(line_rsp_i.err), .line_rsp_data_i(line_rsp_i.data)
+  );
+  assign root_info = root_info_t'(root_info_bits);
+
+  // ---------------------------------------------------------------- leaves
+  logic [63:0] leaf_ptr;
+  always_comb begin
+    leaf_in = pass ? first_q.leaf : root_info.leaf;
+    leaf_in.err = !pass && root_info.two && (root_err || root_entry[11:0] != '0);
+    leaf_ptr = pass ? ptr_q : root_info.two ? {root_entry[63:12], root_info.index, 3'b0} : root_entry;
+  end
+  dingo_xlat_level #(.LogSets(LogSets), .LogFlight(LogFlight), .InfoW(LeafW)) u_leaf (
+      .clk_i, .rst_ni, .flush_i, .idle_o(leaf_idle),
+      .valid_i(pass ? addr_q : root_valid), .ready_o(leaf_ready), .use_i(leaf_in.listed && !leaf_in.err),
+      .ptr_i(leaf_ptr), .info_i(leaf_in),
+      .valid_o(leaf_valid), .ready_i(rsp_free), .err_o(leaf_err), .entry_o(leaf_entry), .info_o(leaf_info_bits),
+      .line_valid_o(leaf_line_valid), .line_ready_i(line_ok), .line_o(leaf_line),
+      .line_rsp_valid_i(line_rsp_valid_i && to_leaf_q), .line_rsp_err_i(line_rsp_i.err), .line_rsp_data_i(line_rsp_i.data)
+  );
+  assign leaf_info = leaf_info_t'(leaf_info_bits);
+
+  // ---------------------------------------------------------------- answers
+  logic rsp_valid_q, rsp_free, misaligned;
+  rtl_pkg::xl_rsp_t rsp_q;
+  assign rsp_free = !rsp_valid_q || rsp_ready_i;
+  assign rsp_valid_o = rsp_valid_q;
+  assign rsp_o = rsp_q;
+  assign misaligned = leaf_info.listed && (leaf_entry[30:0] & leaf_info.mask) != '0;
+  assign idle_o = !calc_q && !addr_q && root_idle && leaf_idle && !rsp_valid_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rsp_free) begin
+      rsp_q.err <= !quick && (leaf_info.err || leaf_err || misaligned);
+      rsp_q.addr <= quick ? base_q + pos_q
+                          : leaf_entry | (leaf_info.listed ? {33'b0, leaf_info.pos & leaf_info.mask} : 64'd0);
+    end
+    if (!rst_ni) rsp_valid_q <= 1'b0;
+    else if (rsp_free) rsp_valid_q <= leaf_valid || (calc_q && quick);
+  end
+
+  // ---------------------------------------------------------------- lines of both, in one order
+  logic [LogFlight+2:0] who_count;
+  assign line_ok = line_ready_i && who_room;
+  assign root_line_ready = line_ok && !leaf_line_valid;
+  assign line_valid_o = (leaf_line_valid || root_line_valid) && who_room;
+  assign line_o.lines = 4'd1;
+  assign line_o.addr = leaf_line_valid ? leaf_line : root_line;
+  dingo_fifo #(.Width(1), .LogDepth(LogFlight + 2)) u_who (
+      .clk_i, .rst_ni,
+      .valid_i(line_valid_o && line_ready_i), .ready_o(who_room), .data_i(leaf_line_valid),
+      .valid_o(who_valid), .ready_i(line_rsp_valid_i), .data_o(to_leaf_q), .count_o(who_count)
+  );
+
+  wire unused_ok = &{1'b0, line_rsp_i, who_count, root_info};
 
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
-      answer_awaited: assert (!line_rsp_valid_i || state_q == WAIT);
-      if (state_q == CALC) form_known: assert (levels_q != 2'd3 && (levels_q == '0 || shift_q >= 5'd12));
+      if (line_rsp_valid_i) answer_awaited: assert (who_valid);
+      if (calc_q) form_known: assert (levels_q != 2'd3 && (levels_q == '0 || shift_q >= 5'd12));
     end
   end
 endmodule

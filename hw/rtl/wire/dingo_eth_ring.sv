@@ -118,7 +118,7 @@ module dingo_eth_ring (
   assign desc_o.addr = bus_q;
   assign idle_o = state_q == IDLE && xl_idle;
 
-  dingo_xlat #(.LogLines(2)) u_xlat (
+  dingo_xlat #(.LogSets(1), .RootLogSets(1), .LogFlight(1)) u_xlat (
       .clk_i, .rst_ni, .flush_i(xl_flush_i), .idle_o(xl_idle),
       .req_valid_i(req_valid), .req_ready_o(req_ready), .req_i(req),
       .rsp_valid_o(rsp_valid), .rsp_ready_i(state_q == WAIT), .rsp_o(rsp),

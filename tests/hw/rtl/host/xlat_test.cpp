@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_xlat: bus addresses as page lists say, errors of lists, what a flush forgets, and latency.
+// dingo_xlat: bus addresses as page lists say, errors of lists, what a flush forgets, latency, and
+// how many requests, misses among them, it takes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <random>
 #include <vector>
 
@@ -19,6 +22,7 @@ using dingo::rtl::Region;
 using dingo::rtl::RegionMaker;
 using dingo::rtl::Xmem;
 
+constexpr unsigned kFlight = 8;  // misses that overlap: LogFlight is 3
 constexpr std::uint64_t kBase = 0x12'0000'0000;
 
 class Xlat : public testing::Test {
@@ -38,19 +42,22 @@ class Xlat : public testing::Test {
         dut.clk_i = 1;
         dut.eval();
         dut.line_rsp_valid_i = 0;
-        if (asked) {
+        ++now;
+        if (asked) {  // memory is read now, the answer comes later, in order
             ++reads;
-            wait = 1 + static_cast<int>(random() % 20);
-            line_ok = !refuse && memory.holds(line * 64, 64);
-            if (line_ok) {  // memory is read now, the answer comes later
-                std::memcpy(data.data(), memory.at(line * 64), 64);
-            }
-        } else if (wait != 0 && --wait == 0) {
+            Line answer{now + latency + random() % (latency + 1), false, {}};
+            answer.ok = !refuse && memory.holds(line * 64, 64);
+            if (answer.ok)
+                std::memcpy(answer.data.data(), memory.at(line * 64), 64);
+            lines.push_back(answer);
+            most_lines = std::max(most_lines, lines.size());
+        } else if (!lines.empty() && lines.front().due <= now) {
             dut.line_rsp_valid_i = 1;
-            std::memcpy(&dut.line_rsp_i[0], data.data(), 64);
-            dut.line_rsp_i[16] = line_ok ? 1 : 3;
+            std::memcpy(&dut.line_rsp_i[0], lines.front().data.data(), 64);
+            dut.line_rsp_i[16] = lines.front().ok ? 1 : 3;
+            lines.pop_front();
         }
-        dut.line_ready_i = random() % 2;
+        dut.line_ready_i = always_ready || random() % 2;
     }
 
     void flush() {
@@ -64,10 +71,13 @@ class Xlat : public testing::Test {
         std::uint64_t addr;
         unsigned cycles;
     };
-    Answer ask(const Xmem& mem, std::uint64_t off) {
+    void show(const Xmem& mem, std::uint64_t off) {
         dut.req_valid_i = 1;
         dingo::rtl::put_xmem(&dut.req_i[0], 0, mem);
         dingo::rtl::put_bits(&dut.req_i[0], 103, 64, off);
+    }
+    Answer ask(const Xmem& mem, std::uint64_t off) {
+        show(mem, off);
         unsigned cycles = 0;
         do {
             clock();
@@ -90,10 +100,17 @@ class Xlat : public testing::Test {
     HostMemory memory{kBase, 24 << 20, 5};
     RegionMaker maker{memory, 9};
     std::mt19937 random{3};
-    int wait = 0;
-    std::array<std::uint8_t, 64> data{};
+    struct Line {
+        std::uint64_t due;
+        bool ok;
+        std::array<std::uint8_t, 64> data;
+    };
+    std::deque<Line> lines;
+    std::size_t most_lines = 0;
+    std::uint64_t now = 0;
+    unsigned latency = 10;
     unsigned reads = 0;
-    bool refuse = false, taken = false, line_ok = false;
+    bool refuse = false, taken = false, always_ready = false;
 };
 
 TEST_F(Xlat, FollowsTheListsOfEveryLevelAndPageSize) {
@@ -135,7 +152,102 @@ TEST_F(Xlat, AHitIsQuickAndAsksNobody) {
     EXPECT_EQ(reads, 1u);
     const Answer a = ask(r.mem, 1);
     EXPECT_EQ(reads, 1u);
-    EXPECT_LE(a.cycles, 4u);
+    EXPECT_LE(a.cycles, 5u);
+    const Region two = maker.make(2, 12, 100'000);
+    ask(two.mem, 0);
+    EXPECT_EQ(reads, 3u);
+    EXPECT_LE(ask(two.mem, 1).cycles, 7u);
+    EXPECT_EQ(reads, 3u);
+}
+
+TEST_F(Xlat, RootAndLeavesDoNotPushEachOtherOut) {
+    // A region of more than 2 MiB whose root list and first leaf lie at the same place of their
+    // pages.
+    const std::uint64_t root = maker.take(4096, 4096);
+    const std::uint64_t leaf = maker.take(4096, 4096);
+    memory.put64(root, leaf);
+    memory.put64(leaf, 0x7000);
+    const Xmem mem{.levels = 2, .shift = 12, .offset = 0, .addr = root};
+    for (unsigned i = 0; i < 100; ++i)
+        ASSERT_EQ(ask(mem, i).addr, 0x7000u + i);
+    EXPECT_EQ(reads, 2u);
+}
+
+TEST_F(Xlat, ManyRequestsAreInWorkAndAnsweredInOrder) {
+    std::vector<Region> regions;
+    for (const unsigned shift : {12U, 13U, 16U})
+        regions.push_back(maker.make(1, shift, 2'000'000));
+    regions.push_back(maker.make(2, 12, 5'000'000));
+    regions.push_back(maker.make(2, 12, 300'000, 3));
+    regions.push_back(maker.make(0, 0, 10'000));
+    struct Want {
+        bool ok;
+        std::uint64_t bus;
+    };
+    std::deque<Want> wanted;
+    unsigned answers = 0;
+    latency = 40;
+    bool shown = false;
+    Want next{};
+    for (unsigned i = 0; answers < 30'000; ++i) {
+        ASSERT_LT(i, 2'000'000u);
+        if (!shown && random() % 4 != 0) {
+            const Region& r = regions[random() % regions.size()];
+            const std::uint64_t off = random() % r.bytes;
+            next.ok = r.translate(off, next.bus);
+            show(r.mem, off);
+            shown = true;
+        }
+        dut.flush_i = random() % 3000 == 0;
+        dut.req_valid_i = shown;
+        dut.rsp_ready_i = random() % 4 != 0;
+        dut.clk_i = 0;
+        dut.eval();
+        if (dut.rsp_valid_o && dut.rsp_ready_i) {
+            ASSERT_FALSE(wanted.empty());
+            ASSERT_EQ((dut.rsp_o[2] & 1) == 0, wanted.front().ok);
+            if (wanted.front().ok) {
+                ASSERT_EQ(dingo::rtl::get_bits(&dut.rsp_o[0], 0, 64), wanted.front().bus);
+            }
+            wanted.pop_front();
+            ++answers;
+        }
+        clock();
+        if (taken) {
+            wanted.push_back(next);
+            shown = false;
+        }
+    }
+    EXPECT_GT(most_lines, 4u);
+}
+
+TEST_F(Xlat, MissesOverlapAndHitsComeEveryCycle) {
+    const Region r = maker.make(2, 12, 12'000'000);
+    always_ready = true;
+    latency = 100;
+    dut.rsp_ready_i = 1;
+    // Cycles for `count` requests, each `step` bytes further.
+    const auto cycles = [&](unsigned count, std::uint64_t step) {
+        unsigned asked = 0, answered = 0, n = 0;
+        for (; answered < count && n < 1'000'000; ++n) {
+            if (asked < count)
+                show(r.mem, asked * step % r.bytes);
+            dut.req_valid_i = asked < count;
+            dut.clk_i = 0;
+            dut.eval();
+            answered += dut.rsp_valid_o;
+            clock();
+            asked += taken;
+        }
+        return n;
+    };
+    const unsigned misses = cycles(300, 32'768);  // a line of the leaves each
+    EXPECT_LT(misses, 300u * 150 / (kFlight / 2));
+    EXPECT_GE(most_lines, kFlight);
+    EXPECT_LE(most_lines, 2 * kFlight);  // of leaves and of roots
+    cycles(1, 0);
+    const unsigned hits = cycles(1'000, 16);
+    EXPECT_LE(hits, 1'000u + 20);
 }
 
 TEST_F(Xlat, AFlushForgetsEvenALineThatIsOnItsWay) {
@@ -152,11 +264,9 @@ TEST_F(Xlat, AFlushForgetsEvenALineThatIsOnItsWay) {
     for (unsigned moment = 0; moment < 30; ++moment) {
         const std::uint64_t page = 4096ull * (1000 + moment);
         flush();
-        dut.req_valid_i = 1;
-        dingo::rtl::put_xmem(&dut.req_i[0], 0, r.mem);
-        dingo::rtl::put_bits(&dut.req_i[0], 103, 64, 0);
-        clock();
-        ASSERT_TRUE(taken);
+        show(r.mem, 0);
+        while (taken = false, clock(), !taken) {
+        }
         dut.req_valid_i = 0;
         for (unsigned i = 0; i < moment; ++i) {
             clock();
