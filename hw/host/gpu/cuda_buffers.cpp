@@ -17,11 +17,12 @@ constexpr std::size_t kSmallBytes = CudaBuffers::kSmallOnes * CudaBuffers::kSmal
 
 }  // namespace
 
-CudaBuffers::CudaBuffers(std::shared_ptr<CudaDevice> device) : device_(std::move(device)) {
+CudaBuffers::CudaBuffers(std::shared_ptr<CudaDevice> device,
+                         const std::shared_ptr<Account>& account)
+    : charge_(account, process_quotas().bytes, kBytes), device_(std::move(device)) {
     // give_back() never allocates.
     small_.reserve(kSmallOnes);
     large_.reserve(kLargeOnes);
-    constexpr std::size_t kBytes = kSmallBytes + kLargeOnes * kLarge;
     try {
         file_ = std::make_unique<SharedMemory>("dingo-gpu-buffers", kBytes);
     } catch (const std::system_error& e) {

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/quota.h"
 #include "base/shared_memory.h"
 #include "host/driver/far_buffer.h"
 #include "host/gpu/cuda_device.h"
@@ -25,8 +26,11 @@ class CudaBuffers final : public uverbs::FarBufferPool,
     static constexpr std::size_t kLarge = std::size_t{256} << 10;
     static constexpr std::size_t kLargeOnes = 64;
 
-    /// With the device's context in use. CudaError: ENOMEM.
-    explicit CudaBuffers(std::shared_ptr<CudaDevice> device);
+    static constexpr std::size_t kBytes = kSmallOnes * kSmall + kLargeOnes * kLarge;
+
+    /// With the device's context in use. CudaError, ErrnoError: ENOMEM, also when `account` has its
+    /// share of clients' bytes.
+    CudaBuffers(std::shared_ptr<CudaDevice> device, const std::shared_ptr<Account>& account);
     /// The memory is given back by the worker's thread.
     ~CudaBuffers() override;
     CudaBuffers(const CudaBuffers&) = delete;
@@ -37,6 +41,7 @@ class CudaBuffers final : public uverbs::FarBufferPool,
     void give_back(std::byte* at) noexcept override;
 
   private:
+    Charge charge_;
     std::shared_ptr<CudaDevice> device_;
     std::unique_ptr<SharedMemory> file_;
     std::uint64_t exported_ = 0;  ///< its number there; 0: none

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "host/driver/far_reads.h"
 
@@ -31,8 +32,10 @@ Nanoseconds spin() {
 
 }  // namespace
 
-CudaLane::CudaLane(const cuda::Uuid& uuid)
-    : device_(CudaDevice::open(uuid)), mover_(std::make_shared<uverbs::Mover>(spin())) {
+CudaLane::CudaLane(const cuda::Uuid& uuid, std::shared_ptr<Account> account)
+    : device_(CudaDevice::open(uuid)),
+      account_(std::move(account)),
+      mover_(std::make_shared<uverbs::Mover>(spin())) {
     if (!device_->use()) {
         throw CudaError(ENODEV, "the card's context on the GPU is gone");
     }
@@ -61,7 +64,7 @@ void CudaLane::make() {
         must(calls.create_event(&event, cuda::kEventDisableTiming), "cuEventCreate");
     }
     must(calls.create_event(&direct_end_, cuda::kEventDisableTiming), "cuEventCreate");
-    buffers_ = std::make_shared<CudaBuffers>(device_);
+    buffers_ = std::make_shared<CudaBuffers>(device_, account_);
     direct_ = buffers_->take(CudaBuffers::kLarge);
 }
 

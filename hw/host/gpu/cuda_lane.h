@@ -24,8 +24,8 @@ class CudaLane {
     /// Copies on their way at once.
     static constexpr unsigned kDepth = 8;
 
-    /// CudaError: ENODEV, ENOMEM.
-    explicit CudaLane(const cuda::Uuid& uuid);
+    /// CudaError, ErrnoError: ENODEV, ENOMEM. Pinned memory is charged to `account`.
+    explicit CudaLane(const cuda::Uuid& uuid, std::shared_ptr<Account> account = nullptr);
     ~CudaLane();
     CudaLane(const CudaLane&) = delete;
     CudaLane& operator=(const CudaLane&) = delete;
@@ -67,6 +67,7 @@ class CudaLane {
     bool wait(cuda::Event event, std::string& why) const;
 
     std::shared_ptr<CudaDevice> device_;
+    std::shared_ptr<Account> account_;
     std::shared_ptr<uverbs::Mover> mover_;
     cuda::Stream in_ = nullptr;
     cuda::Stream out_ = nullptr;

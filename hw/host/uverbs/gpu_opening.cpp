@@ -27,11 +27,12 @@ GpuOpening::GpuOpening(const dingo_uverbs_gpu& memory, ForeignFd descriptor, std
 }
 
 std::shared_ptr<GpuOpening> GpuOpening::start(const dingo_uverbs_gpu& memory, ForeignFd descriptor,
-                                              std::uint64_t end, std::shared_ptr<GpuLanes> lanes) {
+                                              std::uint64_t end, std::shared_ptr<GpuLanes> lanes,
+                                              std::shared_ptr<Account> account) {
     std::shared_ptr<GpuOpening> opening(new GpuOpening(memory, std::move(descriptor), end));
     try {
-        gpu::do_soon([opening, lanes = std::move(lanes)] {
-            opening->open(*lanes);
+        gpu::do_soon([opening, lanes = std::move(lanes), account = std::move(account)] {
+            opening->open(*lanes, account);
             ::eventfd_write(opening->event_.get(), 1);
         });
     } catch (const std::system_error&) {
@@ -40,7 +41,7 @@ std::shared_ptr<GpuOpening> GpuOpening::start(const dingo_uverbs_gpu& memory, Fo
     return opening;
 }
 
-void GpuOpening::open(GpuLanes& lanes) {
+void GpuOpening::open(GpuLanes& lanes, const std::shared_ptr<Account>& account) {
     gpu::CudaMemory memory;
     std::ranges::copy(memory_.uuid, memory.uuid.bytes.begin());
     std::memcpy(memory.ipc.bytes.data(), memory_.ipc_handle, sizeof memory_.ipc_handle);
@@ -50,7 +51,7 @@ void GpuOpening::open(GpuLanes& lanes) {
         std::erase_if(lanes, [](const auto& entry) { return entry.second.expired(); });
         std::shared_ptr<gpu::CudaLane> lane = lanes[memory.uuid.bytes].lock();
         if (lane == nullptr) {
-            lane = std::make_shared<gpu::CudaLane>(memory.uuid);
+            lane = std::make_shared<gpu::CudaLane>(memory.uuid, account);
             lanes[memory.uuid.bytes] = lane;
         }
         place_ = std::make_shared<gpu::CudaPlace>(std::move(lane), memory, end_);

@@ -25,9 +25,11 @@ using GpuLanes = std::map<std::array<std::uint8_t, 16>, std::weak_ptr<gpu::CudaL
 
 class GpuOpening {
   public:
-    /// The first `end` bytes are to be used. ErrnoError: no descriptor, no thread.
+    /// The first `end` bytes are to be used; pinned memory is charged to `account`. ErrnoError: no
+    /// descriptor, no thread.
     static std::shared_ptr<GpuOpening> start(const dingo_uverbs_gpu& memory, ForeignFd descriptor,
-                                             std::uint64_t end, std::shared_ptr<GpuLanes> lanes);
+                                             std::uint64_t end, std::shared_ptr<GpuLanes> lanes,
+                                             std::shared_ptr<Account> account);
 
     /// Readable when it is over.
     [[nodiscard]] int event() const { return event_.get(); }
@@ -39,7 +41,7 @@ class GpuOpening {
 
   private:
     GpuOpening(const dingo_uverbs_gpu& memory, ForeignFd descriptor, std::uint64_t end);
-    void open(GpuLanes& lanes);
+    void open(GpuLanes& lanes, const std::shared_ptr<Account>& account);
 
     dingo_uverbs_gpu memory_;
     ForeignFd descriptor_;

@@ -177,7 +177,8 @@ void UverbsFile::open_gpu(Message& message, std::uint64_t end) {
         descriptor = std::move(message.fds.front());
         message.fds.clear();
     }
-    auto opening = GpuOpening::start(*message.gpu, std::move(descriptor), end, gpu_lanes_);
+    auto opening =
+        GpuOpening::start(*message.gpu, std::move(descriptor), end, gpu_lanes_, account());
     need_room(opening->event());
     opening_.emplace_back(*this, std::move(message), std::move(charge), std::move(opening));
     opening_.back().self = std::prev(opening_.end());

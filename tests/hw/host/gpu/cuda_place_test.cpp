@@ -226,6 +226,15 @@ TEST_F(CudaPlaceTest, BuffersComeFromTheHeapWhenThePinnedOnesAreTaken) {
     EXPECT_FALSE(place->buffer(CudaBuffers::kLarge + 1).is_pinned());
 }
 
+TEST_F(CudaPlaceTest, PinnedMemoryIsChargedToItsClient) {
+    const auto account = std::make_shared<Account>(false);
+    {
+        const CudaLane lane(described(kBytes).uuid, account);
+        EXPECT_EQ(account->used(process_quotas().bytes), CudaBuffers::kBytes);
+    }
+    EXPECT_EQ(account->used(process_quotas().bytes), 0U);
+}
+
 TEST_F(CudaPlaceTest, NothingBehindTheRegionIsReached) {
     const auto place = open(allocate(), 4096);
     std::vector<std::byte> data(16);
