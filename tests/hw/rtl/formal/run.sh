@@ -53,7 +53,12 @@ files[tx_room]="hw/rtl/transport/dingo_tx_mux.sv ${lib}dingo_fifo.sv ${lib}dingo
 sees[tx_room]="dut_txd0=txd_count0 dut_txd1=txd_count1 dut_seg0=seg_count0 dut_seg1=seg_count1 dut_inl=inl_count"
 breaks[tx_room]="hw/rtl/transport/dingo_tx_mux.sv:s/count1 < (TXD_LOG + 1)'(2)/count1 < (TXD_LOG + 1)'(4)/"
 
-order=(psn arb fifo qp_fifo axi_credit axi_beats axi_drain tx_room)
+files[mac_guard]="hw/rtl/wire/dingo_mac_guard.sv" depth[mac_guard]=12 induct[mac_guard]=2
+sees[mac_guard]="dut_open=open_q dut_cut=cut_q dut_within=within_q dut_lost=lost_q"
+breaks[mac_guard]="hw/rtl/wire/dingo_mac_guard.sv:s/room && core_rst_ni && !cut_q/room \&\& core_rst_ni/
+hw/rtl/wire/dingo_mac_guard.sv:s/lost_q <= drop/lost_q <= !core_rst_ni/"
+
+order=(psn arb fifo qp_fifo axi_credit axi_beats axi_drain tx_room mac_guard)
 
 # compile NAME RTL_DIR: NAME's properties with the sources of RTL_DIR (hw/rtl or a broken copy) as SMT2.
 compile() {
