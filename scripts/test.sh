@@ -62,6 +62,7 @@ suites=(
     "sanitizers|cpu|tests/unit.sh asan|the same under AddressSanitizer and UBSan"
     "vm-promises|guests|tests/e2e/vm/suite.sh promises|the man pages' promises under dingo.ko"
     "vm-pyverbs|guests|tests/e2e/vm/suite.sh pyverbs|Debian's pyverbs suite"
+    "vm-lab|guests|tests/e2e/vm/suite.sh lab|the driver on a debug kernel behind an IOMMU, where scripts/kernel-lab.sh has built one"
 )
 
 # These build Dingo several times more, in roots of their own, or measure rates: they run when they are named.

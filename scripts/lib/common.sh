@@ -110,14 +110,17 @@ strictly() {
         "$@"' "$0" "$@" 8< <(shell_state)
 }
 
+# cached_path NAME RECIPE: print where `cached` has the product, whether it is there or not.
+cached_path() { printf '%s/%s-%s\n' "$DINGO_CACHE" "$1" "$(printf '%s' "$2" | sha256sum | cut -c1-12)"; }
+
 # cached NAME RECIPE BUILDER [ARG...]: print the path of product NAME as made by RECIPE (any text
 # that changes when the product must). When it is missing, BUILDER is called with a temporary
 # path and ARGs; only a finished product gets the final name. Concurrent callers wait.
 cached() {
     local name=$1 recipe=$2 builder=$3 hash path
     shift 3
-    hash=$(printf '%s' "$recipe" | sha256sum | cut -c1-12)
-    path=$DINGO_CACHE/$name-$hash
+    path=$(cached_path "$name" "$recipe")
+    hash=${path##*-}
     if [ ! -e "$path" ]; then
         mkdir -p "$DINGO_CACHE/locks" "$DINGO_CACHE/logs"
         (

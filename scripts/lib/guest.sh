@@ -81,6 +81,11 @@ kernel_image() {
     need_packages e2fsprogs kmod xz-utils zstd cpio python3-minimal
     root=$(kernel_root "$1") || exit 125
     tree=$(guest_tree) || exit 125
+    if [[ $1 == *-debug ]]; then
+        cached "kernel-image-$1" "v1 $root $tree $(cat "$dingo_root/scripts/guest/initramfs-init") $(declare -f build_debug_kernel_image build_initrd make_ext4)" \
+            build_debug_kernel_image "$root" "$tree"
+        return
+    fi
     cached "kernel-image-$1" "v1 $root $(cat "$root/release") $tree $(cat \
         "$dingo_root/scripts/guest/initramfs-init" "$dingo_root/scripts/lib/extract_vmlinux.py") $(declare -f build_kernel_image build_initrd make_ext4)" \
         build_kernel_image "$(cat "$root/release")" "$tree" "$root"

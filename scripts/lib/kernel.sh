@@ -6,9 +6,10 @@ dingo_kernels=(6.12 7.2)
 
 # kernel_root KERNEL: print the directory of a trixie root with gcc, make, sparse and the headers
 # of the newest Debian release of that series; `release` holds the release name, `image/` the
-# unpacked linux-image package (vmlinuz and modules), `root/` the root itself.
+# unpacked linux-image package (vmlinuz and modules), `root/` the root itself. KERNEL-debug: see debug_kernel.sh.
 kernel_root() {
     local kernel=$1
+    [[ $kernel != *-debug ]] || { debug_kernel_root "$kernel"; return; }
     [[ $kernel =~ ^[0-9]+\.[0-9]+$ ]] || die "--kernel takes 6.12 or 7.2, not '$kernel'"
     need_packages mmdebstrap debian-archive-keyring gpgv
     cached "kernel-$kernel" "v3 $(declare -f build_kernel_root private_trixie_apt)" \
@@ -93,3 +94,6 @@ build_kmod_strictly() {
         find "$work/src" -name '*.ko' -exec cp -p {} "$outdir/" \;
     ) 7>"$outdir/.kbuild-$kernel.lock"
 }
+
+# shellcheck source=scripts/lib/debug_kernel.sh
+. "$dingo_root/scripts/lib/debug_kernel.sh"

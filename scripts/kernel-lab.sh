@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Builds kernels that find faults, for the guests of scripts/vm.sh. See usage below.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+for part in common kernel guest; do
+    # shellcheck source=/dev/null
+    . "$here/lib/$part.sh"
+done
+usage() {
+    cat <<'EOU'
+Builds a debug kernel from Debian's linux-source package: KASAN, lockdep, DMA-API debugging, kmemleak, UBSan, fault
+injection (scripts/guest/debug.config). It takes the better part of an hour on two processors and happens once: the kernel
+stays in ${DINGO_CACHE:-~/.cache/dingo}. Needs root.
+
+usage: scripts/kernel-lab.sh [--list] [KERNEL...]
+KERNEL is 6.12 or 7.2 (default: 6.12). Afterwards `scripts/vm.sh --kernel 6.12-debug` boots it, suites take the same name
+(`tests/e2e/vm/suite.sh --kernel 6.12-debug driver`), and `scripts/test.sh vm-lab` does not skip it any more.
+--list says which are built. No other script builds one.
+EOU
+}
+kernels=()
+list=''
+for arg in "$@"; do
+    case $arg in
+    -h | --help) usage; exit 0 ;;
+    --list) list=1 ;;
+    6.12 | 7.2) kernels+=("$arg-debug") ;;
+    *) usage >&2; die "no such kernel: $arg" ;;
+    esac
+done
+if [ -n "$list" ]; then
+    for kernel in "${dingo_kernels[@]}"; do
+        if debug_kernel_is_cached "$kernel-debug"; then state=$(cat "$(debug_kernel_root "$kernel-debug")/release"); else state='not built'; fi
+        printf '%s-debug: %s\n' "$kernel" "$state"
+    done
+    exit 0
+fi
+[ ${#kernels[@]} -gt 0 ] || kernels=(6.12-debug)
+renice -n 15 $$ >/dev/null
+for kernel in "${kernels[@]}"; do
+    make_debug_kernel "$kernel" >/dev/null
+    kernel_image "$kernel"
+done

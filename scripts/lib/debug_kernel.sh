@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Kernels that find faults: built from Debian's linux-source packages with scripts/guest/debug.config, by
+# scripts/kernel-lab.sh and by nobody else. Under the name KERNEL-debug (6.12-debug) they serve where a kernel's name does.
+# Sourced after common.sh, kernel.sh and guest.sh.
+
+debug_config=$dingo_root/scripts/guest/debug.config
+
+# debug_kernel_recipe: what makes a debug kernel another one.
+debug_kernel_recipe() { printf 'v1 %s %s' "$(cat "$debug_config")" "$(declare -f build_debug_kernel private_trixie_apt)"; }
+
+# debug_kernel_is_cached KERNEL-debug: whether it has been built.
+debug_kernel_is_cached() { [ -e "$(cached_path "kernel-$1" "$(debug_kernel_recipe)")" ]; }
+
+# debug_kernel_root KERNEL-debug: as kernel_root; beside root/ and release it has vmlinux, config and modules/.
+# Builds nothing: an hour's work is done when somebody asks for it, not by a test.
+debug_kernel_root() {
+    debug_kernel_is_cached "$1" || die "no kernel $1 here (scripts/kernel-lab.sh ${1%-debug} builds it)"
+    cached_path "kernel-$1" "$(debug_kernel_recipe)"
+}
+
+# make_debug_kernel KERNEL-debug: build it, if it is not there, and print its directory.
+make_debug_kernel() {
+    need_root
+    need_packages mmdebstrap debian-archive-keyring gpgv xz-utils
+    cached "kernel-$1" "$(debug_kernel_recipe)" build_debug_kernel "${1%-debug}"
+}
+
+build_debug_kernel() {
+    local out=$1 kernel=$2 apt acquire release opts=()
+    apt=$out/apt
+    private_trixie_apt "$apt"
+    (cd "$apt/download" && APT_CONFIG=$apt/apt.conf apt-get -qq download "linux-source-$kernel")
+    while read -r acquire; do opts+=("--aptopt=$acquire"); done < <(apt_acquire_options)
+    trixie_sources | sed '/deb-src/s/ deb-src//' |
+        mmdebstrap --mode=root --variant=apt --format=directory "${opts[@]}" \
+            --include='make,gcc,libc6-dev,flex,bison,bc,libelf-dev,libssl-dev,cpio,kmod,xz-utils,perl,python3-minimal,ccache' \
+            --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
+            --dpkgopt='path-exclude=/usr/share/locale/*' \
+            trixie "$out/root" -
+    mkdir -p "$out/root/usr/src/linux" "$out/root/ccache" "$DINGO_CACHE/ccache-kernel"
+    dpkg-deb --fsys-tarfile "$apt"/download/*.deb | tar -xO "./usr/src/linux-source-$kernel.tar.xz" |
+        xz -dc -T0 | tar -x -C "$out/root/usr/src/linux" --strip-components=1
+    rm -rf "$apt"
+    cp "$debug_config" "$out/root/usr/src/linux/kernel/configs/dingo_lab.config"
+    unshare -m bash -c '
+        set -e
+        root=$1
+        mount --bind "$2" "$root/ccache"
+        mount -t proc proc "$root/proc"
+        exec chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C HOME=/ \
+            CCACHE_DIR=/ccache CCACHE_MAXSIZE=2G KBUILD_BUILD_TIMESTAMP=0 bash -c "
+            set -e
+            cd /usr/src/linux
+            make -s defconfig kvm_guest.config dingo_lab.config
+            make -s -j2 CC=\"ccache gcc\" HOSTCC=\"ccache gcc\" vmlinux modules
+            make -s modules_install INSTALL_MOD_PATH=/out
+            release=\$(make -s kernelrelease)
+            headers=/usr/src/linux-headers-\$release
+            make -s run-command KBUILD_RUN_COMMAND=\"\\\$(srctree)/scripts/package/install-extmod-build \$headers\"
+            cp .config Module.symvers \$headers/
+            mkdir -p /lib/modules/\$release
+            ln -s \$headers /lib/modules/\$release/build
+            strip -o /out/vmlinux vmlinux
+            cp .config /out/config
+            echo \$release >/out/release"
+    ' bash "$out/root" "$DINGO_CACHE/ccache-kernel"
+    release=$(cat "$out/root/out/release")
+    mv "$out/root/out/"{vmlinux,config,release} "$out/"
+    mkdir "$out/modules"
+    mv "$out/root/out/lib" "$out/modules/lib"
+    rm -f "$out/modules/lib/modules/$release"/{build,source}
+    rm -rf "$out/root/usr/src/linux" "$out/root/out"
+    [ -e "$out/root/usr/src/linux-headers-$release/Makefile" ]
+}
+
+# build_debug_kernel_image OUT ROOT TREE: what kernel_image prints, of a debug kernel.
+build_debug_kernel_image() {
+    local out=$1 root=$2 tree=$3 release
+    release=$(cat "$root/release")
+    mkdir "$out"
+    cp "$root"/{vmlinux,config} "$out/"
+    cp -a "$root/modules" "$out/modules"
+    depmod -b "$out/modules" "$release"
+    make_ext4 "$out/modules/lib/modules" "$out/modules.img"
+    build_initrd "$out" "$release" "$tree"
+    rm -rf "$out/x"
+}

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The driver on a kernel that looks for faults: KASAN, lockdep, checks of DMA mappings, kmemleak, UBSan; behind an IOMMU.
+# scripts/kernel-lab.sh builds the kernel; where that has not happened there is nothing to do here.
+. tests/e2e/vm/cases/driver_parts.sh
+# shellcheck source=scripts/lib/dingo.sh
+. scripts/lib/kernel.sh
+. scripts/lib/dingo.sh
+kernel=${kernel%-debug}-debug
+if ! debug_kernel_is_cached "$kernel"; then
+    skip "the driver on kernel $kernel" "it has not been built here (scripts/kernel-lab.sh)"
+    return 0
+fi
+build_exporter
+build_kverbs
+boot --memory 2048 --iommu --append iomem=relaxed "${vm_options[@]}"
+. tests/e2e/vm/cases/tools.sh
+small_traffic 'a debug kernel'
+. tests/e2e/vm/cases/storage.sh
+no_complaint 'traffic'
+load_exporter
+dmabuf 'a dynamic region follows moves under traffic' exporter 20 '^[0-9]+ moves, [1-9]'
+unload_exporter 'after dynamic regions'
+load_kverbs
+for one in srq-tags queues no-queues segments lies; do kverbs "$one" $one; done
+single "the kernel's user of verbs goes" A 'rmmod kverbs'
+"$vm" push --quiet --name "$session" A tests/kmod/{driver_cases.py,fail_nth.py,lifecycle.sh,break_card.py} \
+    "$(dingo_build_dir)/hw/contract/include/dingo_hw.h" /root/driver
+guest_cases driver_cases '/root/driver/driver_cases.py $(ls /sys/class/infiniband) $(gid 4)'
+no_complaint 'what a process is given'
+no_stray_dma 'a debug kernel'
+guest_cases lifecycle '/root/driver/lifecycle.sh B /root/driver/dingo_hw.h'
+limit=300 single 'failures and removal at the same time' A 'cd /sys/bus/pci/drivers/dingo
+for n in $(seq 10); do
+    for w in $(seq 50); do [ -z "$(ls ../../devices/0000:01:00.0/infiniband 2>/dev/null)" ] || break; sleep 0.2; done
+    python3 /root/driver/break_card.py ../../devices/0000:01:00.0/resource0 /root/driver/dingo_hw.h unreadable
+    echo 0000:01:00.0 >unbind && echo 0000:01:00.0 >bind || exit 1
+done'
+no_complaint 'life cycle'
+guest_cases fail_nth '/root/driver/fail_nth.py 0000:01:00.0'
+single 'the card works after all that' B 'for n in $(seq 30); do ping -c 1 -W 1 A && exit 0; done; exit 1'
+limit=200 single 'nothing of the driver is lost (kmemleak)' A \
+    'cd /sys/kernel/debug && echo scan >kmemleak && sleep 6 && echo scan >kmemleak; ! grep -B 8 -A 8 dingo kmemleak'
+no_complaint 'failed allocations'
