@@ -48,10 +48,22 @@ bool for_tap(std::span<const std::byte> frame) {
 }  // namespace
 
 Card::Card(std::string_view engine, const EngineConfig& config, HostPort& host, Wire& wire,
-           std::shared_ptr<Gate> gate)
-    : gate_(std::move(gate)), wire_(wire), engine_(make_engine(engine, config, host, wire)) {
+           std::shared_ptr<Gate> gate, const MemoryOptions& memory)
+    : gate_(std::move(gate)), wire_(wire) {
+    EngineConfig with_memory = config;
+    if (memory.bytes != 0) {
+        memory_.size = memory.bytes;
+        memory_.counted = memory.counted;
+        memory_pages_.emplace("dingo-card-memory", memory.bytes);
+        with_memory.memory = &memory_;
+    }
+    engine_ = make_engine(engine, with_memory, host, wire);
     if (engine_ == nullptr) {
         throw std::invalid_argument(fmt::format("no engine is called '{}'", engine));
+    }
+    const std::uint64_t caps = register32(DINGO_REG_CAPS);
+    if (memory.bytes != 0 && (caps & DINGO_CAP_DEVICE_MEMORY) == 0) {
+        throw std::invalid_argument(fmt::format("engine '{}' has no card memory", engine));
     }
     const std::uint64_t doorbell_bytes =
         std::uint64_t{register32(DINGO_REG_DB_PAGES)} * DINGO_DB_PAGE_SIZE;
@@ -68,6 +80,7 @@ Card::Card(std::string_view engine, const EngineConfig& config, HostPort& host, 
                  .revision = static_cast<std::uint8_t>(register32(DINGO_REG_VERSION) >> 16),
                  .bar0_size = DINGO_BAR_REGS_SIZE,
                  .bar2_size = doorbell_bytes,
+                 .bar4_size = memory.bytes,
                  .msix_vectors = vectors,
                  .msix_table_offset = DINGO_MSIX_TABLE_OFFSET,
                  .msix_pba_offset = DINGO_MSIX_PBA_OFFSET};
@@ -298,6 +311,19 @@ void Card::reset() {
 
 int Card::doorbell_fd() const {
     return doorbells_ ? doorbells_->fd() : -1;
+}
+
+std::span<std::byte> Card::memory() const {
+    return memory_pages_ ? memory_pages_->bytes() : std::span<std::byte>();
+}
+
+int Card::memory_fd() const {
+    return memory_pages_ && !memory_.counted ? memory_pages_->fd() : -1;
+}
+
+void Card::count_memory_access(bool write, std::uint64_t bytes) {
+    (write ? memory_.in_requests : memory_.out_requests) += 1;
+    (write ? memory_.in_bytes : memory_.out_bytes) += bytes;
 }
 
 void Card::ring(std::uint64_t offset, std::uint64_t value) {

@@ -24,6 +24,12 @@ struct CardStats {
     std::uint64_t trapped_writes = 0;
 };
 
+/// Card memory that the owner of a card asks for.
+struct MemoryOptions {
+    std::uint64_t bytes = 0;  ///< a power of two, at least DINGO_MEM_MIN_SIZE; 0: none
+    bool counted = false;     ///< each access of others is a message, and counted: slow
+};
+
 /// An engine with its doorbell pages and its wire. Knows no clock and no descriptor: the owner
 /// calls poll() with the time and sleeps as prepare_sleep() and next_deadline() allow.
 class Card final : public LocalCard, public DoorbellSink, public FrameSink {
@@ -32,7 +38,7 @@ class Card final : public LocalCard, public DoorbellSink, public FrameSink {
     /// make no sense. `host` and `wire` outlive the card.
     /// `gate`: of the thread that serves it.
     Card(std::string_view engine, const EngineConfig& config, HostPort& host, Wire& wire,
-         std::shared_ptr<Gate> gate = std::make_shared<Gate>());
+         std::shared_ptr<Gate> gate = std::make_shared<Gate>(), const MemoryOptions& memory = {});
     ~Card() override;
     Card(const Card&) = delete;
     Card& operator=(const Card&) = delete;
@@ -91,6 +97,9 @@ class Card final : public LocalCard, public DoorbellSink, public FrameSink {
     void write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned size) override;
     void reset() override;
     [[nodiscard]] int doorbell_fd() const override;
+    [[nodiscard]] std::span<std::byte> memory() const override;
+    [[nodiscard]] int memory_fd() const override;
+    void count_memory_access(bool write, std::uint64_t bytes) override;
 
     // DoorbellSink, FrameSink
     void on_doorbell(std::uint64_t offset, std::uint64_t value) override;
@@ -119,6 +128,8 @@ class Card final : public LocalCard, public DoorbellSink, public FrameSink {
 
     std::shared_ptr<Gate> gate_;
     Wire& wire_;
+    CardMemory memory_;
+    std::optional<SharedMemory> memory_pages_;
     std::unique_ptr<Engine> engine_;
     PciIdentity identity_;
     std::optional<SharedMemory> doorbells_;

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cctype>
 #include <charconv>
 #include <filesystem>
@@ -103,6 +104,18 @@ std::vector<std::string> check(const Options& o, const std::string& mac, bool tr
     if (uverbs && trapped) {
         wrong.emplace_back("--trapped-doorbells is for --vfio-user: only QEMU traps them");
     }
+    if (uverbs && (o.memory.bytes != 0 || o.memory.counted)) {
+        wrong.emplace_back(
+            "--card-memory is for --vfio-user: a kernel-less card has --device-memory");
+    }
+    if (o.memory.bytes != 0 &&
+        (!std::has_single_bit(o.memory.bytes) || o.memory.bytes < DINGO_MEM_MIN_SIZE)) {
+        wrong.push_back(fmt::format("--card-memory {}: a BAR's size is a power of two, at least {}",
+                                    o.memory.bytes >> 20, DINGO_MEM_MIN_SIZE >> 20));
+    }
+    if (o.memory.counted && o.memory.bytes == 0) {
+        wrong.emplace_back("--count-card-memory needs --card-memory");
+    }
     for (const std::string& address : o.uverbs.addresses) {
         if (!is_address(address)) {
             wrong.push_back(fmt::format(
@@ -181,6 +194,7 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     std::uint64_t spin_us = o.idle.spin / 1000;
     std::uint64_t nap_us = o.idle.nap / 1000;
     bool trapped = false;
+    std::uint64_t memory_mib = 0;
 
     CLI::App app{std::string(kAbout)};
     app.get_formatter()->column_width(34);
@@ -207,6 +221,19 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     app.add_option("--control", o.control,
                    "Path of a UNIX socket for 'dingo-card ctl': counters, faults, link")
         ->type_name("SOCKET");
+
+    const char* const qemu = "With --vfio-user";
+    app.add_option("--card-memory", memory_mib,
+                   "Memory of the card behind its own BAR, which NVMe disks and other cards reach; "
+                   "a power of two; 0: none, and no BAR")
+        ->type_name("MIB")
+        ->check(CLI::Range(0, 1 << 20))
+        ->capture_default_str()
+        ->group(qemu);
+    app.add_flag("--count-card-memory", o.memory.counted,
+                 "Each access of the guest and its devices to card memory is a message and is "
+                 "counted, as a board counts them: slow, for 'dingo p2p report'")
+        ->group(qemu);
 
     const char* const kernel_less = "With --uverbs";
     app.add_option("--ip", o.uverbs.addresses, "Address of the port; may be given several times")
@@ -346,6 +373,7 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     for (const std::uint16_t opcode : refused) {
         o.config.refused.set(opcode);
     }
+    o.memory.bytes = memory_mib << 20;
     const auto wrong = check(o, mac, trapped);
     if (!wrong.empty()) {
         for (const auto& text : wrong) {

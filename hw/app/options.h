@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "card.h"
 #include "dingo/engine.h"
 #include "host/uverbs/uverbs_host.h"
 #include "idle_policy.h"
@@ -19,6 +20,7 @@ struct Options {
     WireOptions wire;
     std::string control;  ///< path of the control socket; "" = none
     IdlePolicy::Limits idle;
+    MemoryOptions memory;
     std::string vfio_user;  ///< path of the socket for QEMU; or
     uverbs::UverbsHostOptions uverbs;
     bool adopt = false;  ///< further cards may come into this process

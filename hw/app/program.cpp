@@ -39,7 +39,8 @@ UniqueFd stop_signals() {
 void run_for_qemu(const Options& options, Wire& wire, int stop) {
     vfio_user::DmaTable::install_fault_handler();
     vfio_user::Server server;
-    Card card(options.engine, options.config, server, wire);
+    Card card(options.engine, options.config, server, wire, std::make_shared<Gate>(),
+              options.memory);
     server.bind(card, card.identity());
     vfio_user::VfioUserAttachment attachment(options.vfio_user, server);
     ServedCard served(options.control, card, attachment, wire);

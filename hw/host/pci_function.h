@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "dingo/engine.h"
 
@@ -15,6 +17,7 @@ struct PciIdentity {
     std::uint8_t revision = 0;
     std::uint32_t bar0_size = 0;          ///< 32-bit memory BAR, power of two
     std::uint64_t bar2_size = 0;          ///< 64-bit prefetchable memory BAR, power of two
+    std::uint64_t bar4_size = 0;          ///< the same; 0: there is none
     unsigned msix_vectors = 0;            ///< 1..2048
     std::uint32_t msix_table_offset = 0;  ///< in BAR0, 8-byte aligned
     std::uint32_t msix_pba_offset = 0;    ///< in BAR0, 8-byte aligned
@@ -34,6 +37,13 @@ class PciFunction {
     /// A descriptor of the memory that is BAR2, for the client to map; -1: accesses to BAR2 come as
     /// read() and write().
     [[nodiscard]] virtual int doorbell_fd() const = 0;
+    /// The memory that is BAR4, as long as the identity's bar4_size. The bus serves accesses to it
+    /// itself: read() and write() get none.
+    [[nodiscard]] virtual std::span<std::byte> memory() const { return {}; }
+    /// A descriptor of memory(), for the client to map; -1: accesses come as messages.
+    [[nodiscard]] virtual int memory_fd() const { return -1; }
+    /// An access of that many bytes came as a message.
+    virtual void count_memory_access(bool /*write*/, std::uint64_t /*bytes*/) {}
 };
 
 }  // namespace dingo

@@ -3,12 +3,16 @@
 
 #include <linux/pci_regs.h>
 
+#include <algorithm>
+
 namespace dingo::vfio_user {
 namespace {
 
 constexpr std::size_t kPowerManagement = 0x40;
 constexpr std::size_t kExpress = 0x50;
 constexpr std::size_t kMsix = 0x90;
+constexpr std::size_t kBars = PCI_BASE_ADDRESS_0;
+constexpr std::size_t kBarsEnd = PCI_BASE_ADDRESS_5 + 4;
 
 constexpr std::uint16_t kLinkGen3 = PCI_EXP_LNKSTA_CLS_8_0GB;
 constexpr std::uint16_t kLinkX16 = 16u << PCI_EXP_LNKSTA_NLW_SHIFT;
@@ -36,6 +40,8 @@ void PciConfig::set32(std::size_t at, std::uint32_t value, std::uint32_t writabl
 }
 
 void PciConfig::reset() {
+    std::array<std::uint8_t, kBarsEnd - kBars> bars;
+    std::copy_n(value_.begin() + kBars, bars.size(), bars.begin());
     value_.fill(0);
     writable_.fill(0);
     clear_by_one_.fill(0);
@@ -51,6 +57,14 @@ void PciConfig::reset() {
     set32(PCI_BASE_ADDRESS_2, PCI_BASE_ADDRESS_MEM_TYPE_64 | PCI_BASE_ADDRESS_MEM_PREFETCH,
           static_cast<std::uint32_t>(~(id_.bar2_size - 1)));
     set32(PCI_BASE_ADDRESS_3, 0, static_cast<std::uint32_t>(~(id_.bar2_size - 1) >> 32));
+    if (id_.bar4_size != 0) {
+        set32(PCI_BASE_ADDRESS_4, PCI_BASE_ADDRESS_MEM_TYPE_64 | PCI_BASE_ADDRESS_MEM_PREFETCH,
+              static_cast<std::uint32_t>(~(id_.bar4_size - 1)));
+        set32(PCI_BASE_ADDRESS_5, 0, static_cast<std::uint32_t>(~(id_.bar4_size - 1) >> 32));
+    }
+    for (std::size_t i = 0; i < bars.size(); ++i) {
+        value_[kBars + i] = static_cast<std::uint8_t>(value_[kBars + i] | bars[i]);
+    }
     set16(PCI_SUBSYSTEM_VENDOR_ID, id_.vendor);
     set16(PCI_SUBSYSTEM_ID, id_.device);
     set8(PCI_CAPABILITY_LIST, kPowerManagement);
@@ -116,6 +130,17 @@ bool PciConfig::write(std::size_t offset, std::span<const std::byte> in) {
 
 bool PciConfig::bus_master() const {
     return (value_[PCI_COMMAND] & PCI_COMMAND_MASTER) != 0;
+}
+
+std::uint64_t PciConfig::memory_window() const {
+    if (id_.bar4_size == 0 || (value_[PCI_COMMAND] & PCI_COMMAND_MEMORY) == 0) {
+        return 0;
+    }
+    std::uint64_t address = 0;
+    for (std::size_t i = 8; i-- > 0;) {
+        address = address << 8 | value_[PCI_BASE_ADDRESS_4 + i];
+    }
+    return address & ~(id_.bar4_size - 1);
 }
 
 }  // namespace dingo::vfio_user

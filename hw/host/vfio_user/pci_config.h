@@ -18,7 +18,8 @@ class PciConfig {
 
     explicit PciConfig(const PciIdentity& id);
 
-    /// Back to reset values.
+    /// Back to reset values, but for the base addresses: a client that keeps its own copy of them
+    /// does not write them again after a function-level reset.
     void reset();
 
     /// Any offset and length inside the 4096 bytes.
@@ -28,6 +29,8 @@ class PciConfig {
 
     /// The function may read and write host memory and send interrupts.
     [[nodiscard]] bool bus_master() const;
+    /// Bus address of BAR4; 0 where it has none, or while memory decoding is off.
+    [[nodiscard]] std::uint64_t memory_window() const;
 
   private:
     void set8(std::size_t at, std::uint8_t value, std::uint8_t writable = 0);

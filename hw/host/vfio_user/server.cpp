@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "server.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -67,6 +69,10 @@ void Server::detach(std::string_view why) {
     dma_.unmap_all();
     reset_device();
     irq_->reset();
+    // The machine is switched off: the next one must not find what this one has left.
+    if (const auto memory = device_->memory(); !memory.empty()) {
+        ::madvise(memory.data(), memory.size(), MADV_REMOVE);
+    }
 }
 
 // Inside a DMA call of the engine nothing may be torn down: settle() does it then.

@@ -34,13 +34,15 @@ namespace dingo::vfio_user {
 struct ServerStats {
     std::uint64_t connections = 0;
     std::uint64_t requests = 0;
-    std::uint64_t request_errors = 0;   ///< answered with an error
-    std::uint64_t protocol_errors = 0;  ///< connection closed because of what came
-    std::uint64_t resets = 0;           ///< FLR, DEVICE_RESET or a vanished client
-    std::uint64_t dma_errors = 0;       ///< bus errors given to the engine
-    std::uint64_t dma_messages = 0;     ///< DMA_READ and DMA_WRITE sent to the client
-    std::uint64_t dma_aborted = 0;      ///< of them given up, as the client waited for us
-    std::uint64_t dma_faults = 0;       ///< pages missing from files that the client has shrunk
+    std::uint64_t request_errors = 0;     ///< answered with an error
+    std::uint64_t protocol_errors = 0;    ///< connection closed because of what came
+    std::uint64_t resets = 0;             ///< FLR, DEVICE_RESET or a vanished client
+    std::uint64_t dma_errors = 0;         ///< bus errors given to the engine
+    std::uint64_t dma_messages = 0;       ///< DMA_READ and DMA_WRITE sent to the client
+    std::uint64_t dma_aborted = 0;        ///< of them given up, as the client waited for us
+    std::uint64_t dma_message_bytes = 0;  ///< bytes of those that were answered
+    std::uint64_t card_memory_bytes = 0;  ///< of the engine's DMA that was for its own BAR4
+    std::uint64_t dma_faults = 0;         ///< pages missing from files that the client has shrunk
 };
 
 template <typename Fn>
@@ -53,6 +55,8 @@ void for_each_counter(const ServerStats& s, Fn&& fn) {
     fn("dma_errors", s.dma_errors);
     fn("dma_messages", s.dma_messages);
     fn("dma_aborted", s.dma_aborted);
+    fn("dma_message_bytes", s.dma_message_bytes);
+    fn("card_memory_bytes", s.card_memory_bytes);
     fn("dma_faults", s.dma_faults);
 }
 
@@ -140,6 +144,7 @@ class Server final : public HostPort {
     void read_msix(std::uint64_t offset, std::span<std::byte> out) const;
     void write_msix(std::uint64_t offset, std::span<const std::byte> in);
     [[nodiscard]] bool in_msix_area(std::uint64_t offset) const;
+    [[nodiscard]] std::span<std::byte> memory_at(const RegionAccess& access, bool write);
 
     // server_dma.cpp: DMA by messages
     bool read_by_message(std::uint64_t addr, std::span<std::byte> dst);
@@ -147,6 +152,8 @@ class Server final : public HostPort {
     /// Sends a DMA request and serves the client until its reply is in nested_; false: no reply.
     bool call_client(Command command, const DmaAccess& access, std::span<const std::byte> data);
     bool dma_error();
+    /// Where the BAR4 of this card has the address; empty: it is no address of it.
+    [[nodiscard]] std::span<std::byte> card_memory(std::uint64_t addr) const;
 
     const std::chrono::milliseconds dma_timeout_;
     PciFunction* device_ = nullptr;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/json_text.h"
+#include "base/ordered_write.h"
 #include "server.h"
 
 namespace dingo::vfio_user {
@@ -127,6 +128,8 @@ std::uint64_t Server::region_size(std::uint32_t region) const {
             return identity_.bar0_size;
         case VFIO_PCI_BAR2_REGION_INDEX:
             return identity_.bar2_size;
+        case VFIO_PCI_BAR4_REGION_INDEX:
+            return identity_.bar4_size;
         case VFIO_PCI_CONFIG_REGION_INDEX:
             return PciConfig::kSize;
         default:
@@ -146,6 +149,10 @@ int Server::do_get_region_info(VfioMessage& m, Reply& reply) {
     if (info.index == VFIO_PCI_BAR2_REGION_INDEX && device_->doorbell_fd() >= 0) {
         info.flags |= VFIO_REGION_INFO_FLAG_MMAP;
         reply.fd = device_->doorbell_fd();
+    }
+    if (info.index == VFIO_PCI_BAR4_REGION_INDEX && info.size != 0 && device_->memory_fd() >= 0) {
+        info.flags |= VFIO_REGION_INFO_FLAG_MMAP;
+        reply.fd = device_->memory_fd();
     }
     append(reply.bytes, info);
     return 0;
@@ -249,6 +256,10 @@ void Server::read_region(const RegionAccess& access, std::span<std::byte> out) {
         pci_->read(access.offset, out);
         return;
     }
+    if (access.region == VFIO_PCI_BAR4_REGION_INDEX) {
+        std::copy_n(memory_at(access, false).begin(), out.size(), out.begin());
+        return;
+    }
     const Bar bar = access.region == VFIO_PCI_BAR2_REGION_INDEX ? Bar::kDoorbells : Bar::kRegisters;
     for (std::size_t done = 0; done < out.size();) {
         const std::uint64_t offset = access.offset + done;
@@ -276,6 +287,10 @@ void Server::write_region(const RegionAccess& access, std::span<const std::byte>
         }
         return;
     }
+    if (access.region == VFIO_PCI_BAR4_REGION_INDEX) {
+        write_in_order(memory_at(access, true).data(), in);
+        return;
+    }
     const Bar bar = access.region == VFIO_PCI_BAR2_REGION_INDEX ? Bar::kDoorbells : Bar::kRegisters;
     for (std::size_t done = 0; done < in.size();) {
         const std::uint64_t offset = access.offset + done;
@@ -290,6 +305,11 @@ void Server::write_region(const RegionAccess& access, std::span<const std::byte>
         }
         done += size;
     }
+}
+
+std::span<std::byte> Server::memory_at(const RegionAccess& access, bool write) {
+    device_->count_memory_access(write, access.count);
+    return device_->memory().subspan(access.offset, access.count);
 }
 
 // Table and PBA start 8-byte aligned and are multiples of 8 long: a piece is in one of them.

@@ -12,6 +12,16 @@ namespace {
 
 /// DMA requests given up whose replies may still come.
 constexpr std::size_t kMaxAbandoned = 256;
+constexpr std::uint64_t kClientPage = 4096;
+
+/// Bytes of a message for `length` bytes at addr: to the end of a window that is reached by
+/// messages, and in no window to the end of the page, as another may begin there. The client knows
+/// what is where: of a peer's BAR that is not plain memory it makes no window.
+std::size_t message_piece(const DmaRegion* region, std::uint64_t addr, std::size_t length) {
+    const std::uint64_t left =
+        region != nullptr ? region->left(addr) : kClientPage - addr % kClientPage;
+    return std::min<std::uint64_t>(length, left);
+}
 
 }  // namespace
 
@@ -20,20 +30,37 @@ bool Server::dma_error() {
     return false;
 }
 
+std::span<std::byte> Server::card_memory(std::uint64_t addr) const {
+    const std::uint64_t window = pci_->memory_window();
+    const std::uint64_t offset = addr - window;
+    if (window == 0 || offset >= identity_.bar4_size) {
+        return {};
+    }
+    return device_->memory().subspan(offset);
+}
+
 bool Server::dma_read(std::uint64_t addr, std::span<std::byte> dst) {
     if (!connected() || !pci_->bus_master()) {
         return dma_error();
     }
     while (!dst.empty()) {
         const DmaRegion* region = dma_.find(addr);
-        if (region == nullptr || !region->readable) {
-            return dma_error();
-        }
-        const auto piece = dst.first(std::min<std::uint64_t>(dst.size(), region->left(addr)));
-        if (region->base != nullptr) {
+        std::span<std::byte> piece = dst;
+        if (region != nullptr && region->base != nullptr) {
+            if (!region->readable) {
+                return dma_error();
+            }
+            piece = dst.first(std::min<std::uint64_t>(dst.size(), region->left(addr)));
             std::memcpy(piece.data(), region->base + (addr - region->address), piece.size());
-        } else if (!read_by_message(addr, piece)) {
-            return dma_error();
+        } else if (const auto own = card_memory(addr); !own.empty()) {
+            piece = dst.first(std::min(dst.size(), own.size()));
+            std::copy_n(own.begin(), piece.size(), piece.begin());
+            stats_.card_memory_bytes += piece.size();
+        } else {
+            piece = dst.first(message_piece(region, addr, dst.size()));
+            if ((region != nullptr && !region->readable) || !read_by_message(addr, piece)) {
+                return dma_error();
+            }
         }
         addr += piece.size();
         dst = dst.subspan(piece.size());
@@ -47,14 +74,22 @@ bool Server::dma_write(std::uint64_t addr, std::span<const std::byte> src) {
     }
     while (!src.empty()) {
         const DmaRegion* region = dma_.find(addr);
-        if (region == nullptr || !region->writable) {
-            return dma_error();
-        }
-        const auto piece = src.first(std::min<std::uint64_t>(src.size(), region->left(addr)));
-        if (region->base != nullptr) {
+        std::span<const std::byte> piece = src;
+        if (region != nullptr && region->base != nullptr) {
+            if (!region->writable) {
+                return dma_error();
+            }
+            piece = src.first(std::min<std::uint64_t>(src.size(), region->left(addr)));
             write_in_order(region->base + (addr - region->address), piece);
-        } else if (!write_by_message(addr, piece)) {
-            return dma_error();
+        } else if (const auto own = card_memory(addr); !own.empty()) {
+            piece = src.first(std::min(src.size(), own.size()));
+            write_in_order(own.data(), piece);
+            stats_.card_memory_bytes += piece.size();
+        } else {
+            piece = src.first(message_piece(region, addr, src.size()));
+            if ((region != nullptr && !region->writable) || !write_by_message(addr, piece)) {
+                return dma_error();
+            }
         }
         addr += piece.size();
         src = src.subspan(piece.size());
@@ -67,9 +102,12 @@ std::byte* Server::dma_pointer(std::uint64_t addr, std::size_t len) {
         return nullptr;
     }
     const DmaRegion* region = dma_.find(addr);
+    if (region == nullptr || region->base == nullptr) {
+        const auto own = card_memory(addr);
+        return own.size() < len ? nullptr : own.data();
+    }
     // The caller does not say whether it will write: a window for one of both gives no pointer.
-    if (region == nullptr || region->base == nullptr || !region->readable || !region->writable ||
-        len > region->left(addr)) {
+    if (!region->readable || !region->writable || len > region->left(addr)) {
         return nullptr;
     }
     return region->base + (addr - region->address);
@@ -92,6 +130,7 @@ bool Server::read_by_message(std::uint64_t addr, std::span<std::byte> dst) {
             return false;
         }
         std::memcpy(piece.data(), nested_.payload.data() + sizeof(DmaAccess), piece.size());
+        stats_.dma_message_bytes += piece.size();
         addr += piece.size();
         dst = dst.subspan(piece.size());
     }
@@ -104,6 +143,7 @@ bool Server::write_by_message(std::uint64_t addr, std::span<const std::byte> src
         if (!call_client(Command::kDmaWrite, {addr, piece.size()}, piece)) {
             return false;
         }
+        stats_.dma_message_bytes += piece.size();
         addr += piece.size();
         src = src.subspan(piece.size());
     }

@@ -41,7 +41,12 @@ inline std::uint64_t capabilities(const EngineConfig& config) {
         withheld |= DINGO_CAP_COMPUTE_RX;
     const std::uint64_t memory =
         config.memory_doorbells ? DINGO_CAP_DB_MEMORY | DINGO_CAP_DB_WATCH : 0;
-    return (kImplemented | memory) & ~withheld;
+    std::uint64_t card_memory = 0;
+    if (config.memory != nullptr && config.memory->size != 0) {
+        card_memory = DINGO_CAP_DEVICE_MEMORY;
+        card_memory |= config.memory->counted ? DINGO_CAP_MEM_COUNTS : 0;
+    }
+    return (kImplemented | memory | card_memory) & ~withheld;
 }
 
 /// Number spaces are 24 bits in doorbells and 16 bits in QPNs and keys, whatever the config says.

@@ -2,6 +2,19 @@
 #include "commands.h"
 
 namespace dingo::model::commands {
+namespace {
+
+/// What others count for us.
+void take_memory_counters(CardContext& card) {
+    if (const CardMemory* memory = card.config.memory; memory != nullptr && memory->counted) {
+        card.counters[DINGO_CARD_MEM_IN_REQUESTS] = memory->in_requests;
+        card.counters[DINGO_CARD_MEM_IN_BYTES] = memory->in_bytes;
+        card.counters[DINGO_CARD_MEM_OUT_REQUESTS] = memory->out_requests;
+        card.counters[DINGO_CARD_MEM_OUT_BYTES] = memory->out_bytes;
+    }
+}
+
+}  // namespace
 
 AdminResult query_stats(CardState& card, const AdminCommand& command) {
     using Command = dingo_cmd_query_stats;
@@ -17,6 +30,7 @@ AdminResult query_stats(CardState& card, const AdminCommand& command) {
     if (check.failed()) {
         return check.result();
     }
+    take_memory_counters(card.card);
     std::span<const std::uint64_t> counters = card.card.counters;
     if (cmd.scope == kScopeQp) {
         const QueuePair* qp = card.find_qp(cmd.id);

@@ -8,7 +8,7 @@ namespace dingo::model {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x4f474e44;
-constexpr std::uint64_t kRegistersEnd = 0x060;
+constexpr std::uint64_t kRegistersEnd = 0x068;
 
 constexpr bool in_kick_page(std::uint64_t offset) {
     return offset >= DINGO_KICK_PAGE_OFFSET && offset < DINGO_KICK_PAGE_OFFSET + 0x1000;
@@ -60,6 +60,9 @@ std::uint64_t ModelEngine::register_value(std::uint64_t offset) const {
             return two(static_cast<std::uint32_t>(config_.link_mbps), DINGO_ENGINE_MODEL);
         case DINGO_REG_BUILD:
             return kBuild;
+        case DINGO_REG_MEM_SIZE:
+            return (capabilities(config_) & DINGO_CAP_DEVICE_MEMORY) != 0 ? config_.memory->size
+                                                                          : 0;
         default:
             return 0;
     }

@@ -101,6 +101,25 @@ TEST(CardOptions, DeviceMemoryIsSixteenMebibytesOrWhatIsSaid) {
     EXPECT_FALSE(parse({"--uverbs", "/tmp/a", "--device-memory", "-1"}));
 }
 
+TEST(CardOptions, CardMemoryIsAPowerOfTwoAndForQemu) {
+    const auto usual = parse({"--vfio-user", "/tmp/a"});
+    ASSERT_TRUE(usual);
+    EXPECT_EQ(usual->memory.bytes, 0u);
+    const auto given = parse({"--vfio-user", "/tmp/a", "--card-memory", "64"});
+    ASSERT_TRUE(given);
+    EXPECT_EQ(given->memory.bytes, 64u << 20);
+    EXPECT_FALSE(given->memory.counted);
+    const auto counted =
+        parse({"--vfio-user", "/tmp/a", "--card-memory", "2", "--count-card-memory"});
+    ASSERT_TRUE(counted);
+    EXPECT_TRUE(counted->memory.counted);
+    for (const char* size : {"1", "3", "96", "-2"}) {
+        EXPECT_FALSE(parse({"--vfio-user", "/tmp/a", "--card-memory", size})) << size;
+    }
+    EXPECT_FALSE(parse({"--vfio-user", "/tmp/a", "--count-card-memory"}));
+    EXPECT_FALSE(parse({"--uverbs", "/tmp/a", "--card-memory", "64"}));
+}
+
 TEST(CardOptions, AllMistakesAreToldAtOnce) {
     int status = 0;
     std::string text;

@@ -100,6 +100,33 @@ TEST(Registers, ClockIsTheTimeAndDoesNotTearBetweenHalves) {
     EXPECT_EQ(card.driver.read32(DINGO_REG_CLOCK + 4), 1u);
 }
 
+TEST(Registers, CardMemoryHasASizeAndCountersWhereItIs) {
+    EXPECT_EQ(OneCard().driver.read64(DINGO_REG_MEM_SIZE), 0u);
+    CardMemory memory;
+    memory.size = DINGO_MEM_MIN_SIZE;
+    memory.counted = true;
+    EngineConfig config;
+    config.memory = &memory;
+    OneCard card("model", config);
+    TestDriver& d = card.driver;
+    EXPECT_NE(d.read64(DINGO_REG_CAPS) & DINGO_CAP_DEVICE_MEMORY, 0u);
+    EXPECT_NE(d.read64(DINGO_REG_CAPS) & DINGO_CAP_MEM_COUNTS, 0u);
+    EXPECT_EQ(d.read64(DINGO_REG_MEM_SIZE), std::uint64_t{DINGO_MEM_MIN_SIZE});
+    d.start();
+    memory.in_requests = 2;
+    memory.in_bytes = 128;
+    memory.out_requests = 3;
+    memory.out_bytes = 12;
+    EXPECT_EQ(d.card_stat(DINGO_CARD_MEM_IN_REQUESTS), 2u);
+    EXPECT_EQ(d.card_stat(DINGO_CARD_MEM_IN_BYTES), 128u);
+    EXPECT_EQ(d.card_stat(DINGO_CARD_MEM_OUT_REQUESTS), 3u);
+    EXPECT_EQ(d.card_stat(DINGO_CARD_MEM_OUT_BYTES), 12u);
+
+    config.withheld = DINGO_CAP_DEVICE_MEMORY;
+    OneCard without("model", config);
+    EXPECT_EQ(without.driver.read64(DINGO_REG_MEM_SIZE), 0u);
+}
+
 TEST(Registers, UndefinedAndReadOnlyWritesAreDroppedAndCounted) {
     OneCard card;
     TestDriver& d = card.driver;

@@ -7,6 +7,7 @@
 // wire are ports. Calls come from one thread at a time; a port never calls back into the engine.
 #pragma once
 
+#include <atomic>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
@@ -102,6 +103,18 @@ class WirePort {
 /// PCI BAR numbers of the contract (docs/reference/contract.md).
 enum class Bar : std::uint8_t { kRegisters = 0, kDoorbells = 2, kMemory = 4 };
 
+/// The card's memory behind BAR_MEM as an engine knows it: how much there is, and what others did
+/// with it. Who serves the BAR counts; the engine reaches the bytes by DMA (docs/reference/
+/// contract.md, card memory).
+struct CardMemory {
+    std::uint64_t size = 0;  ///< bytes, a power of two; 0: none
+    bool counted = false;    ///< sets capability MEM_COUNTS
+    std::atomic<std::uint64_t> in_requests = 0;
+    std::atomic<std::uint64_t> in_bytes = 0;
+    std::atomic<std::uint64_t> out_requests = 0;
+    std::atomic<std::uint64_t> out_bytes = 0;
+};
+
 /// Configuration of a card instance. All values have working defaults.
 struct EngineConfig {
     std::uint64_t mac =
@@ -111,10 +124,11 @@ struct EngineConfig {
     std::uint32_t max_cq = 16384;
     std::uint32_t max_mr = 65536;
     std::uint32_t max_srq = 4096;
-    std::uint64_t link_mbps = 100'000;  ///< reported link speed
-    bool memory_doorbells = false;      ///< BAR2 is shared memory: sets capability DB_MEMORY
-    std::uint64_t withheld = 0;         ///< DINGO_CAP_* that the engine has but this card has not
-    std::bitset<256> refused;           ///< admin opcodes that get BAD_STATE; the model's only
+    std::uint64_t link_mbps = 100'000;   ///< reported link speed
+    bool memory_doorbells = false;       ///< BAR2 is shared memory: sets capability DB_MEMORY
+    std::uint64_t withheld = 0;          ///< DINGO_CAP_* that the engine has but this card has not
+    std::bitset<256> refused;            ///< admin opcodes that get BAD_STATE; the model's only
+    const CardMemory* memory = nullptr;  ///< outlives the engine; nullptr: none
 };
 
 /// Speed of a card that is simulated clock by clock, on this machine. Only shown to users: the

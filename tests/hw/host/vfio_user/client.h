@@ -65,14 +65,23 @@ class FakeDevice final : public PciFunction {
         ++resets;
         values.clear();
     }
-    int doorbell_fd() const override { return memory_fd; }
+    int doorbell_fd() const override { return doorbell_memory_fd; }
+    std::span<std::byte> memory() const override { return card_memory; }
+    int memory_fd() const override { return card_memory_fd; }
+    void count_memory_access(bool write, std::uint64_t bytes) override {
+        (write ? memory_written : memory_read) += bytes;
+    }
 
     std::map<std::pair<Bar, std::uint64_t>, std::uint64_t> values;
     std::function<void(Bar, std::uint64_t, std::uint64_t)> on_write;
     unsigned last_size = 0;
     int writes = 0;
     int resets = 0;
-    int memory_fd = -1;
+    int doorbell_memory_fd = -1;
+    std::span<std::byte> card_memory;
+    int card_memory_fd = -1;
+    std::uint64_t memory_written = 0;
+    std::uint64_t memory_read = 0;
 };
 
 inline UniqueFd make_memfd(std::size_t size) {
@@ -145,7 +154,8 @@ class Harness {
     static constexpr unsigned kVectors = 5;
     static constexpr std::uint64_t kDoorbellBytes = 64 * 4096;
 
-    explicit Harness(std::chrono::milliseconds dma_timeout = std::chrono::seconds(5))
+    explicit Harness(std::chrono::milliseconds dma_timeout = std::chrono::seconds(5),
+                     std::uint64_t card_memory = 0)
         : server(dma_timeout) {
         server.bind(device, {.vendor = 0x1234,
                              .device = 0xD160,
@@ -153,6 +163,7 @@ class Harness {
                              .revision = 1,
                              .bar0_size = 0x10000,
                              .bar2_size = kDoorbellBytes,
+                             .bar4_size = card_memory,
                              .msix_vectors = kVectors,
                              .msix_table_offset = 0x8000,
                              .msix_pba_offset = 0xC000});

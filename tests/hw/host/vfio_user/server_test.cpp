@@ -50,7 +50,7 @@ Answer region_info(Harness& h, std::uint32_t index) {
 TEST(VfioUserServer, DoorbellBarComesWithADescriptorThatSharesItsMemory) {
     Harness h;
     const UniqueFd memory = make_memfd(Harness::kDoorbellBytes);
-    h.device.memory_fd = memory.get();
+    h.device.doorbell_memory_fd = memory.get();
     h.start();
     const Answer a = region_info(h, kBar2);
     const auto info = as<RegionInfo>(a.payload);
