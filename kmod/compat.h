@@ -58,4 +58,29 @@
 	ib_umem_get(ibdev, addr, size, access)
 #endif
 
+/* ---- card memory: its pages, and its export as DMA buffers, which the older
+ * kernel cannot: it has neither P2PDMA nor the operations.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
+#define dingo_page_ref(page) (&page_pgmap(page)->ref)
+#define DINGO_DM_EXPORT_OPS                       \
+	.mmap_get_pfns = dingo_dm_mmap_get_pfns, \
+	.pgoff_to_mmap_entry = dingo_dm_pgoff_to_entry,
+#else
+#define dingo_page_ref(page) (&(page)->pgmap->ref)
+#define DINGO_DM_EXPORT_OPS
+struct p2pdma_provider;
+
+struct phys_vec {
+	phys_addr_t paddr;
+	size_t len;
+};
+
+static inline struct p2pdma_provider *pcim_p2pdma_provider(struct pci_dev *pdev,
+							   int bar)
+{
+	return NULL;
+}
+#endif
+
 #endif

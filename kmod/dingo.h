@@ -19,6 +19,7 @@
 
 #include "compat.h"
 #include "dingo_hw.h"
+#include "dingo_p2p.h"
 
 #define DINGO_DRV_NAME "dingo"
 
@@ -283,6 +284,7 @@ struct dingo_dev {
 	struct pci_dev *pdev;
 	struct devlink *devlink;
 	struct devlink_health_reporter *fatal_reporter;
+	int bars; /* bits: those that we have requested */
 	void __iomem *regs; /* BAR_REGS */
 
 	/* What the card says it is; limits in CPU order are read through
@@ -297,6 +299,7 @@ struct dingo_dev {
 	char irq_name[40]; /* of vector 0 */
 
 	struct dingo_admin *admin;
+	struct dingo_p2p p2p; /* card memory */
 
 	void *db_mem; /* BAR_DB, with DB_MEMORY */
 	u32 db_pages;

@@ -119,6 +119,7 @@ static void dingo_set_ops(struct dingo_ibdev *ib)
 		ib_set_device_ops(&ib->ibdev, &dingo_resize_ops);
 	if (caps & DINGO_CAP_SRQ)
 		ib_set_device_ops(&ib->ibdev, &dingo_srq_ops);
+	dingo_dm_init(ib);
 }
 
 static void dingo_wake_work(struct work_struct *work)

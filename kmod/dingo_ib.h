@@ -79,12 +79,14 @@ struct dingo_ucontext {
 	struct dingo_db_space db;
 	struct dingo_mmap *kick; /* NULL without DB_MEMORY */
 	struct dingo_mmap *status;
+	struct inode *dm_inode; /* that maps device memory, or NULL */
 };
 
 enum dingo_mmap_kind {
 	DINGO_MMAP_IO, /* a page of a BAR: doorbells, kick page */
 	DINGO_MMAP_STATUS, /* the device's status page */
 	DINGO_MMAP_RING, /* queue memory */
+	DINGO_MMAP_DM, /* device memory */
 };
 
 /* What one mmap() offset stands for. */
@@ -133,6 +135,16 @@ void dingo_qmem_free(struct dingo_qmem *qmem);
 int dingo_ring_map_fill(struct dingo_ucontext *uc, struct dingo_qmem *qmem,
 			struct dingo_db *db, u8 log_size, u8 log_stride,
 			struct dingo_ring_map *map);
+
+/* ------------------------------------------------------------- dingo_dm.c */
+
+extern const struct uapi_definition dingo_dm_defs[];
+void dingo_dm_init(struct dingo_ibdev *ib);
+int dingo_dm_mmap(struct dingo_ucontext *uc, struct dingo_mmap *map,
+		  struct vm_area_struct *vma);
+void dingo_dm_free(struct dingo_mmap *map);
+void dingo_dm_disassociate(struct dingo_ucontext *uc);
+void dingo_dm_close(struct dingo_ucontext *uc);
 
 /* --------------------------------------------------------- dingo_import.c */
 

@@ -100,10 +100,11 @@ static int dingo_map_regs(struct dingo_dev *dev)
 	struct pci_dev *pdev = dev->pdev;
 	int err;
 
+	dev->bars = dingo_p2p_prepare(dev);
 	err = pci_enable_device_mem(pdev);
 	if (err)
-		return err;
-	err = pci_request_regions(pdev, DINGO_DRV_NAME);
+		goto err_restore;
+	err = pci_request_selected_regions(pdev, dev->bars, DINGO_DRV_NAME);
 	if (err)
 		goto err_disable;
 	err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
@@ -124,17 +125,20 @@ static int dingo_map_regs(struct dingo_dev *dev)
 	return 0;
 
 err_release:
-	pci_release_regions(pdev);
+	pci_release_selected_regions(pdev, dev->bars);
 err_disable:
 	pci_disable_device(pdev);
+err_restore:
+	dingo_p2p_release(dev);
 	return err;
 }
 
 static void dingo_unmap_regs(struct dingo_dev *dev)
 {
 	pci_iounmap(dev->pdev, dev->regs);
-	pci_release_regions(dev->pdev);
+	pci_release_selected_regions(dev->pdev, dev->bars);
 	pci_disable_device(dev->pdev);
+	dingo_p2p_release(dev);
 }
 
 /* Brings the card into a known state before anything is given to it. */
@@ -166,8 +170,13 @@ static int dingo_init(struct dingo_dev *dev)
 	err = dingo_eq_init(dev);
 	if (err)
 		goto err_cleanup_admin;
+	err = dingo_p2p_init(dev);
+	if (err)
+		goto err_cleanup_eq;
 	return 0;
 
+err_cleanup_eq:
+	dingo_eq_cleanup(dev);
 err_cleanup_admin:
 	dingo_admin_cleanup(dev);
 err_cleanup_db:
@@ -177,6 +186,7 @@ err_cleanup_db:
 
 static void dingo_cleanup(struct dingo_dev *dev)
 {
+	dingo_p2p_cleanup(dev);
 	dingo_eq_cleanup(dev);
 	dingo_admin_cleanup(dev);
 	dingo_db_cleanup(dev);
@@ -305,6 +315,7 @@ static struct pci_driver dingo_driver = {
 	.remove = dingo_remove,
 	.shutdown = dingo_shutdown,
 	.err_handler = &dingo_err_handlers,
+	.dev_groups = dingo_pci_groups,
 };
 module_pci_driver(dingo_driver);
 

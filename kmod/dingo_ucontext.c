@@ -57,6 +57,8 @@ void dingo_ucontext_describe(struct dingo_ucontext *uc,
 		.comp_mask = DINGO_UCONTEXT_STATUS,
 		.status_mmap = rdma_user_mmap_get_offset(&uc->status->rdma),
 	};
+	if (dev->p2p.bytes)
+		resp->comp_mask |= DINGO_UCONTEXT_DM;
 	if (uc->kick) {
 		resp->kick_mode = DINGO_KICK_MMIO;
 		resp->kick_mmap = rdma_user_mmap_get_offset(&uc->kick->rdma);
@@ -144,6 +146,7 @@ void dingo_dealloc_ucontext(struct ib_ucontext *ibuc)
 	if (uc->kick)
 		rdma_user_mmap_entry_remove(&uc->kick->rdma);
 	dingo_db_space_destroy(&uc->db);
+	dingo_dm_close(uc);
 }
 
 /**
@@ -157,6 +160,7 @@ void dingo_dealloc_ucontext(struct ib_ucontext *ibuc)
 void dingo_disassociate_ucontext(struct ib_ucontext *ibuc)
 {
 	dingo_status_gone(to_dibdev(ibuc->device));
+	dingo_dm_disassociate(to_ducontext(ibuc));
 }
 
 /**
@@ -209,6 +213,8 @@ int dingo_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma)
 					PAGE_SIZE, prot, entry);
 	} else if (map->kind == DINGO_MMAP_STATUS) {
 		err = dingo_status_mmap(to_dibdev(ibuc->device), vma);
+	} else if (map->kind == DINGO_MMAP_DM) {
+		err = dingo_dm_mmap(to_ducontext(ibuc), map, vma);
 	} else {
 		struct dingo_qmem *qmem =
 			container_of(map, struct dingo_qmem, map);
@@ -233,6 +239,8 @@ void dingo_mmap_free(struct rdma_user_mmap_entry *entry)
 
 		dingo_ring_free(qmem->dev, &qmem->ring);
 		kfree(qmem);
+	} else if (map->kind == DINGO_MMAP_DM) {
+		dingo_dm_free(map);
 	} else {
 		kfree(map);
 	}

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Card memory, BAR_MEM. While peer to peer is on, it belongs to the kernel's
+ * P2PDMA: it has pages, and other devices may reach it. Where it is off, or the
+ * kernel has no P2PDMA, the card alone uses it, and processes map it as a BAR.
+ */
+#include <linux/device.h>
+#include <linux/genalloc.h>
+#include <linux/io.h>
+#include <linux/pci-p2pdma.h>
+#include <linux/sysfs.h>
+
+#include "dingo.h"
+
+/* One piece of memory is given out at a time, so this is only taken shortly. */
+#define DINGO_P2P_GROUP(dev) (&(dev)->p2p)
+
+static bool dingo_p2p_has_address(struct pci_dev *pdev)
+{
+	return pci_resource_start(pdev, DINGO_BAR_MEM) &&
+	       !(pci_resource_flags(pdev, DINGO_BAR_MEM) & IORESOURCE_UNSET);
+}
+
+/**
+ * dingo_p2p_prepare() - before the function is enabled
+ * @dev: the card
+ *
+ * The kernel enables no function that has a BAR without address. A card without
+ * its memory is still a card.
+ *
+ * Return: the BARs that may be requested, a bit each.
+ */
+int dingo_p2p_prepare(struct dingo_dev *dev)
+{
+	struct pci_dev *pdev = dev->pdev;
+	int bars = pci_select_bars(pdev, IORESOURCE_MEM);
+
+	dev->p2p.no_iomem = pci_resource_len(pdev, DINGO_BAR_MEM) &&
+			    !dingo_p2p_has_address(pdev);
+	if (!dev->p2p.no_iomem)
+		return bars;
+	dev_warn(&pdev->dev,
+		 "no address space was left for card memory (BAR %d, %llu MiB): 'dingo p2p query' says more\n",
+		 DINGO_BAR_MEM, pci_resource_len(pdev, DINGO_BAR_MEM) >> 20);
+	dev->p2p.saved_flags = pdev->resource[DINGO_BAR_MEM].flags;
+	pdev->resource[DINGO_BAR_MEM].flags = 0;
+	return bars & ~BIT(DINGO_BAR_MEM);
+}
+
+/**
+ * dingo_p2p_release() - undo dingo_p2p_prepare()
+ * @dev: the card
+ */
+void dingo_p2p_release(struct dingo_dev *dev)
+{
+	if (dev->p2p.no_iomem)
+		dev->pdev->resource[DINGO_BAR_MEM].flags = dev->p2p.saved_flags;
+}
+
+static int dingo_p2p_make_pool(struct dingo_dev *dev)
+{
+	phys_addr_t start = pci_resource_start(dev->pdev, DINGO_BAR_MEM);
+	struct gen_pool *pool;
+	int err;
+
+	pool = gen_pool_create(PAGE_SHIFT, NUMA_NO_NODE);
+	if (!pool)
+		return -ENOMEM;
+	err = gen_pool_add(pool, start, dev->p2p.bytes, NUMA_NO_NODE);
+	if (err) {
+		gen_pool_destroy(pool);
+		return err;
+	}
+	dev->p2p.pool = pool;
+	return 0;
+}
+
+static int dingo_p2p_on(struct dingo_dev *dev)
+{
+	struct pci_dev *pdev = dev->pdev;
+	int err;
+
+	if (!devres_open_group(&pdev->dev, DINGO_P2P_GROUP(dev), GFP_KERNEL))
+		return -ENOMEM;
+	err = pci_p2pdma_add_resource(pdev, DINGO_BAR_MEM, 0, 0);
+	if (err) {
+		devres_release_group(&pdev->dev, DINGO_P2P_GROUP(dev));
+		return err;
+	}
+	devres_close_group(&pdev->dev, DINGO_P2P_GROUP(dev));
+	pci_p2pmem_publish(pdev, true);
+	dev->p2p.on = true;
+	return 0;
+}
+
+/* Who holds any of it can be seen by taking all of it. */
+static int dingo_p2p_off(struct dingo_dev *dev)
+{
+	struct pci_dev *pdev = dev->pdev;
+	void *all;
+
+	pci_p2pmem_publish(pdev, false);
+	all = pci_alloc_p2pmem(pdev, dev->p2p.bytes);
+	if (!all) {
+		pci_p2pmem_publish(pdev, true);
+		return -EBUSY;
+	}
+	pci_free_p2pmem(pdev, all, dev->p2p.bytes);
+	devres_release_group(&pdev->dev, DINGO_P2P_GROUP(dev));
+	dev->p2p.on = false;
+	return 0;
+}
+
+static int dingo_p2p_switch(struct dingo_dev *dev, bool on)
+{
+	int err;
+
+	lockdep_assert_held(&dev->p2p.lock);
+	if (on == dev->p2p.on)
+		return 0;
+	if (!on) {
+		err = dingo_p2p_off(dev);
+		return err ?: dingo_p2p_make_pool(dev);
+	}
+	if (gen_pool_avail(dev->p2p.pool) != dev->p2p.bytes)
+		return -EBUSY;
+	err = dingo_p2p_on(dev);
+	if (err)
+		return err;
+	gen_pool_destroy(dev->p2p.pool);
+	dev->p2p.pool = NULL;
+	return 0;
+}
+
+/**
+ * dingo_p2p_init() - take card memory into use, with peer to peer where it can
+ * @dev: the card, whose capabilities are known
+ *
+ * Return: 0 or a negative errno. A card without card memory is none.
+ */
+int dingo_p2p_init(struct dingo_dev *dev)
+{
+	struct dingo_p2p *p2p = &dev->p2p;
+	int err;
+
+	mutex_init(&p2p->lock);
+	INIT_LIST_HEAD(&p2p->pieces);
+	if (!(dev->caps & DINGO_CAP_DEVICE_MEMORY) || p2p->no_iomem)
+		return 0;
+	p2p->bytes = pci_resource_len(dev->pdev, DINGO_BAR_MEM);
+	if (p2p->bytes < DINGO_MEM_MIN_SIZE) {
+		p2p->bytes = 0;
+		return 0;
+	}
+	err = dingo_p2p_make_pool(dev);
+	if (err)
+		goto err_destroy;
+	mutex_lock(&p2p->lock);
+	err = dingo_p2p_switch(dev, true);
+	mutex_unlock(&p2p->lock);
+	if (err)
+		dev_info(&dev->pdev->dev,
+			 "card memory is not for peer to peer: %d%s\n", err,
+			 err == -EOPNOTSUPP ?
+				 ", this kernel has no PCI_P2PDMA" :
+				 "");
+	return 0;
+
+err_destroy:
+	mutex_destroy(&p2p->lock);
+	return err;
+}
+
+/**
+ * dingo_p2p_cleanup() - undo dingo_p2p_init()
+ * @dev: the card; no piece of its memory is used any more
+ *
+ * What P2PDMA has is released with the driver, when the last page is free.
+ */
+void dingo_p2p_cleanup(struct dingo_dev *dev)
+{
+	struct dingo_p2p *p2p = &dev->p2p;
+
+	WARN_ON_ONCE(!list_empty(&p2p->pieces));
+	if (p2p->on)
+		pci_p2pmem_publish(dev->pdev, false);
+	if (p2p->pool)
+		gen_pool_destroy(p2p->pool);
+	mutex_destroy(&p2p->lock);
+}
+
+static int dingo_piece_get_pages(struct dingo_dev *dev,
+				 struct dingo_piece *piece)
+{
+	struct page *page;
+	size_t n;
+
+	piece->va = pci_alloc_p2pmem(dev->pdev, piece->bytes);
+	if (!piece->va)
+		return -ENOMEM;
+	page = virt_to_page(piece->va);
+	piece->phys = page_to_phys(page);
+	memset_io((void __iomem __force *)piece->va, 0, piece->bytes);
+	/*
+	 * From here on each page is free when its last user is gone, as those
+	 * of p2pmem/allocate are: a transfer may outlive the piece. P2PDMA has
+	 * given one reference to itself for all of them.
+	 */
+	for (n = 0; n < piece->bytes >> PAGE_SHIFT; n++) {
+		if (n)
+			percpu_ref_get(dingo_page_ref(page + n));
+		set_page_count(page + n, 1);
+	}
+	return 0;
+}
+
+static int dingo_piece_get_io(struct dingo_dev *dev, struct dingo_piece *piece)
+{
+	void __iomem *io;
+
+	piece->phys = gen_pool_alloc(dev->p2p.pool, piece->bytes);
+	if (!piece->phys)
+		return -ENOMEM;
+	io = ioremap_wc(piece->phys, piece->bytes);
+	if (!io) {
+		gen_pool_free(dev->p2p.pool, piece->phys, piece->bytes);
+		return -ENOMEM;
+	}
+	memset_io(io, 0, piece->bytes);
+	iounmap(io);
+	return 0;
+}
+
+/**
+ * dingo_piece_alloc() - take a piece of card memory
+ * @dev: the card
+ * @piece: the result, zeroed memory; the caller's until dingo_piece_free()
+ * @bytes: at least 1
+ *
+ * Return: 0, -ENOMEM.
+ */
+int dingo_piece_alloc(struct dingo_dev *dev, struct dingo_piece *piece,
+		      u64 bytes)
+{
+	struct dingo_p2p *p2p = &dev->p2p;
+	int err;
+
+	if (bytes > p2p->bytes)
+		return -ENOMEM;
+	piece->bytes = PAGE_ALIGN(bytes);
+	mutex_lock(&p2p->lock);
+	err = p2p->on ? dingo_piece_get_pages(dev, piece) :
+			dingo_piece_get_io(dev, piece);
+	if (!err) {
+		piece->bus = pci_bus_address(dev->pdev, DINGO_BAR_MEM) +
+			     (piece->phys -
+			      pci_resource_start(dev->pdev, DINGO_BAR_MEM));
+		piece->pid = task_tgid_nr(current);
+		get_task_comm(piece->comm, current->group_leader);
+		list_add_tail(&piece->entry, &p2p->pieces);
+	}
+	mutex_unlock(&p2p->lock);
+	return err;
+}
+
+/**
+ * dingo_piece_free() - give back a piece of card memory
+ * @dev: the card
+ * @piece: the piece; pages that others still hold are free when they let go
+ */
+void dingo_piece_free(struct dingo_dev *dev, struct dingo_piece *piece)
+{
+	struct dingo_p2p *p2p = &dev->p2p;
+	size_t n;
+
+	mutex_lock(&p2p->lock);
+	list_del(&piece->entry);
+	if (piece->va) {
+		for (n = 0; n < piece->bytes >> PAGE_SHIFT; n++)
+			put_page(virt_to_page(piece->va + (n << PAGE_SHIFT)));
+	} else {
+		gen_pool_free(p2p->pool, piece->phys, piece->bytes);
+	}
+	mutex_unlock(&p2p->lock);
+}
+
+static ssize_t p2p_show(struct device *device, struct device_attribute *attr,
+			char *buf)
+{
+	struct dingo_dev *dev = dev_get_drvdata(device);
+	const char *state = "false";
+
+	if (!(dev->caps & DINGO_CAP_DEVICE_MEMORY))
+		state = "none";
+	else if (dev->p2p.no_iomem)
+		state = "no iomem";
+	else if (READ_ONCE(dev->p2p.on))
+		state = "true";
+	return sysfs_emit(buf, "%s\n", state);
+}
+
+static ssize_t p2p_store(struct device *device, struct device_attribute *attr,
+			 const char *buf, size_t count)
+{
+	struct dingo_dev *dev = dev_get_drvdata(device);
+	bool on;
+	int err;
+
+	err = kstrtobool(buf, &on);
+	if (err)
+		return err;
+	if (!(dev->caps & DINGO_CAP_DEVICE_MEMORY))
+		return -ENODEV;
+	if (!dev->p2p.bytes)
+		return -ENOSPC;
+	mutex_lock(&dev->p2p.lock);
+	err = dingo_p2p_switch(dev, on);
+	mutex_unlock(&dev->p2p.lock);
+	return err ?: count;
+}
+static DEVICE_ATTR_RW(p2p);
+
+static ssize_t card_memory_show(struct device *device,
+				struct device_attribute *attr, char *buf)
+{
+	struct dingo_dev *dev = dev_get_drvdata(device);
+	u64 bytes = 0;
+
+	if (dev->caps & DINGO_CAP_DEVICE_MEMORY)
+		bytes = dingo_read64(dev, DINGO_REG_MEM_SIZE);
+	return sysfs_emit(buf, "%llu\n", bytes);
+}
+static DEVICE_ATTR_RO(card_memory);
+
+/* One line for each piece: process, its name, bytes. */
+static ssize_t p2p_users_show(struct device *device,
+			      struct device_attribute *attr, char *buf)
+{
+	struct dingo_dev *dev = dev_get_drvdata(device);
+	struct dingo_piece *piece;
+	ssize_t length = 0;
+
+	mutex_lock(&dev->p2p.lock);
+	list_for_each_entry(piece, &dev->p2p.pieces, entry)
+		length += sysfs_emit_at(buf, length, "%d %llu %s\n", piece->pid,
+					(u64)piece->bytes, piece->comm);
+	mutex_unlock(&dev->p2p.lock);
+	return length;
+}
+static DEVICE_ATTR_ADMIN_RO(p2p_users);
+
+static struct attribute *dingo_p2p_attrs[] = {
+	&dev_attr_p2p.attr,
+	&dev_attr_card_memory.attr,
+	&dev_attr_p2p_users.attr,
+	NULL,
+};
+
+static const struct attribute_group dingo_p2p_group = {
+	.name = "dingo",
+	.attrs = dingo_p2p_attrs,
+};
+
+const struct attribute_group *dingo_pci_groups[] = {
+	&dingo_p2p_group,
+	NULL,
+};
