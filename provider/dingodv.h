@@ -121,6 +121,24 @@ struct ibv_qp *dingodv_create_qp(struct ibv_context *context,
 				 struct ibv_qp_init_attr_ex *attr,
 				 const struct dingodv_qp_init_attr *dv_attr);
 
+/*
+ * Card memory of ibv_alloc_dm() as this process sees it: ibv_alloc_dm_attr.length bytes, read and
+ * written as other memory, though slowly on a board. While peer to peer is on (docs/p2p.md) its
+ * pages can be pinned, so that a file opened with O_DIRECT is read into it without host memory.
+ * @dm: of a Dingo card.
+ * Returns its first byte; NULL: not of a Dingo card.
+ */
+void *dingodv_dm_address(struct ibv_dm *dm);
+
+/*
+ * Exports card memory as a DMABuf, which ibv_reg_dmabuf_mr() of any device takes that can reach the
+ * card. It is good until ibv_free_dm().
+ * @dm: of a Dingo card.
+ * Returns a descriptor, the caller's to close; or -1 and errno. EOPNOTSUPP: the kernel has no export
+ * (Linux 7.2 has), the card is not behind PCI, peer to peer is off, or not a Dingo card.
+ */
+int dingodv_export_dm(struct ibv_dm *dm);
+
 /* Layouts: docs/reference/contract.md, wqe_ctrl and what follows it; cqe. */
 struct dingodv_qp {
 	uint64_t comp_mask;	/* in: 0. Out: 0 */

@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <infiniband/cmd_ioctl.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 
 #include "abi.h"
 #include "dingo.h"
+#include "dingodv.h"
 
 /* The window of a card takes words. */
 #define DINGO_DM_ALIGNMENT 4
@@ -17,6 +19,7 @@
 struct dingo_dm {
 	struct verbs_dm vdm;
 	uint8_t *map;
+	uint64_t offset; /* its mmap() offset */
 	size_t map_bytes;
 	size_t length;
 };
@@ -43,7 +46,7 @@ static int memcpy_to_dm(struct ibv_dm *ibdm, uint64_t offset, const void *from,
 	if (err)
 		return err;
 	memcpy(dm->map + offset, from, length);
-	udma_to_device_barrier();
+	mmio_flush_writes(); /* behind PCI it is write-combining */
 	return 0;
 }
 
@@ -74,6 +77,7 @@ static int map_dm(struct ibv_context *context, struct dingo_dm *dm,
 		munmap(dm->map, resp->map_bytes);
 		return err;
 	}
+	dm->offset = resp->dm_mmap;
 	dm->map_bytes = resp->map_bytes;
 	dm->length = resp->length;
 	dm->vdm.dm.memcpy_to_dm = memcpy_to_dm;
@@ -176,4 +180,46 @@ struct ibv_mr *dingo_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm,
 		return NULL;
 	}
 	return &vmr->ibv_mr;
+}
+
+static bool is_dingo_dm(const struct ibv_dm *dm)
+{
+	return dm->memcpy_to_dm == memcpy_to_dm;
+}
+
+void *dingodv_dm_address(struct ibv_dm *dm)
+{
+	return is_dingo_dm(dm) ? to_dingo_dm(dm)->map : NULL;
+}
+
+/* What kernels from 7.2 on have for it; rdma-core's headers may be older. */
+#define DINGO_OBJECT_DMABUF 18
+#define DINGO_METHOD_DMABUF_ALLOC 0
+
+enum {
+	DINGO_ALLOC_DMABUF_HANDLE,
+	DINGO_ALLOC_DMABUF_PGOFF,
+};
+
+int dingodv_export_dm(struct ibv_dm *ibdm)
+{
+	DECLARE_COMMAND_BUFFER(cmd, DINGO_OBJECT_DMABUF,
+			       DINGO_METHOD_DMABUF_ALLOC, 2);
+	struct ib_uverbs_attr *fd;
+	uint64_t pgoff;
+	int err;
+
+	if (!is_dingo_dm(ibdm)) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	pgoff = to_dingo_dm(ibdm)->offset / sysconf(_SC_PAGESIZE);
+	fd = fill_attr_out_fd(cmd, DINGO_ALLOC_DMABUF_HANDLE, 0);
+	fill_attr_in_uint64(cmd, DINGO_ALLOC_DMABUF_PGOFF, pgoff);
+	err = execute_ioctl(ibdm->context, cmd);
+	if (!err)
+		return read_attr_fd(DINGO_ALLOC_DMABUF_HANDLE, fd);
+	/* Kernels that do not know the object, or the operation. */
+	errno = err == EPROTONOSUPPORT || err == ENOTSUP ? EOPNOTSUPP : err;
+	return -1;
 }

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "card_memory.h"
+
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+
+namespace p2p {
+
+void fail(const std::string& step, int error) {
+    throw std::runtime_error(step + ": " + std::strerror(error));
+}
+
+void check(int error, const std::string& step) {
+    if (error != 0)
+        fail(step, error);
+}
+
+Context open_card(const std::string& name, unsigned n) {
+    int count = 0;
+    const std::unique_ptr<ibv_device*, Deleter<ibv_free_device_list>> list(
+        ibv_get_device_list(&count));
+    unsigned seen = 0;
+    for (int i = 0; list && i < count; ++i) {
+        ibv_device* const device = list.get()[i];
+        const bool right = name.empty() ? dingodv_is_supported(device) && seen++ == n
+                                        : name == ibv_get_device_name(device);
+        if (right)
+            return Context(check(ibv_open_device(device), "ibv_open_device"));
+    }
+    if (!name.empty())
+        throw std::runtime_error("no device '" + name + "': ibv_devices lists them");
+    throw std::runtime_error("Dingo cards here: " + std::to_string(seen) +
+                             ", needed: " + std::to_string(n + 1));
+}
+
+Memory allocate(ibv_context* context, std::size_t bytes) {
+    ibv_alloc_dm_attr attr{};
+    attr.length = bytes;
+    Memory memory(ibv_alloc_dm(context, &attr));
+    if (memory)
+        return memory;
+    const std::string name = ibv_get_device_name(context->device);
+    if (errno == EOPNOTSUPP)
+        throw std::runtime_error(name + " has no card memory: 'dingo p2p query' says why");
+    if (errno == ENOMEM)
+        throw std::runtime_error(name + " has not so much card memory free");
+    fail("ibv_alloc_dm", errno);
+}
+
+void put(ibv_dm* memory, std::span<const std::byte> bytes) {
+    check(ibv_memcpy_to_dm(memory, 0, bytes.data(), bytes.size()), "ibv_memcpy_to_dm");
+}
+
+void fetch(ibv_dm* memory, std::span<std::byte> bytes) {
+    check(ibv_memcpy_from_dm(bytes.data(), memory, 0, bytes.size()), "ibv_memcpy_from_dm");
+}
+
+void fill(std::span<std::byte> bytes, std::uint64_t seed) {
+    std::uint64_t state = seed * 0x9E3779B97F4A7C15 + 1;
+    for (std::byte& byte : bytes) {
+        state = state * 6364136223846793005 + 1442695040888963407;
+        byte = static_cast<std::byte>(state >> 56);
+    }
+}
+
+std::uint64_t checksum(std::span<const std::byte> bytes) {
+    std::uint64_t hash = 14695981039346656037ULL;
+    for (const std::byte byte : bytes)
+        hash = (hash ^ static_cast<std::uint64_t>(byte)) * 1099511628211;
+    return hash;
+}
+
+std::size_t size_of(const char* text) {
+    constexpr std::size_t kPage = 4096;
+    std::size_t value = 0;
+    const char* const end = text + std::strlen(text);
+    const auto result = std::from_chars(text, end, value);
+    if (result.ec != std::errc{} || result.ptr != end || value == 0 || value % kPage != 0)
+        throw UsageError(std::string("--size: '") + text + "' is no multiple of 4096");
+    return value;
+}
+
+int run(const char* program, void (*body)(int, char**), int argc, char** argv) {
+    try {
+        body(argc, argv);
+    } catch (const UsageError& error) {
+        std::fprintf(stderr, "%s: %s\n", program, error.what());
+        return 2;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "%s: %s\n", program, error.what());
+        return 1;
+    }
+    return 0;
+}
+
+}  // namespace p2p
