@@ -63,6 +63,10 @@ options:
                         only while the driver has it mapped (intel-iommu, strict)
   --ko FILE             the kernel module (default: built from this tree)
   --provider DIR        directory with libdingo-rdmav34.so and dingo.driver
+  --switch              each card stands below a PCIe switch of its guest
+  --nvme MIB            and beside it an NVMe disk of QEMU's; with --switch
+  --second-card "ARGS"  and in A a second card, alone on its wire, with these arguments; with --switch
+  --qemu-args "ARGS"    more arguments for both QEMUs, for example "-trace pci_nvme_map_prp"
   --overlay DIR         a directory tree laid over the guests' root
   --dmesg PREFIX        at the end write the guests' kernel logs to PREFIX.A and PREFIX.B
   --keep                one-shot form: leave the session running afterwards
@@ -88,7 +92,7 @@ EOF
 }
 
 kernel=6.12 packages='' append='' iommu='' accel=auto cpus='' memory=1024 mtu=9000 kind_A=card kind_B=card wire=udp
-engine_A='' engine_B=''
+engine_A='' engine_B='' switch='' nvme='' second_card='' second_card_args='' qemu_args=''
 card='' card_args='' faults_A='' faults_B='' pcap='' log_level='' boot_timeout=300 parent=''
 preload='' ko='' provider='' overlay='' name='' dmesg_prefix='' keep='' shell_mode=''
 timeout=300 linger=10 kill_server='' server_side=A out_dir='' tty='' use_stdin='' warnings_only='' all=''
@@ -99,6 +103,7 @@ parse() {
         case $1 in
         --kernel | --packages | --append | --faults | --faults-a | --faults-b | --engine | --engine-a | --engine-b | --pcap | --mtu | --accel | --wire | \
             --cpus | --memory | --card | --card-args | --log | --ko | --provider | --overlay | \
+            --nvme | --second-card | --qemu-args | \
             --dmesg | --server | --timeout | --linger | --out | --name | --parent)
             [ $# -ge 2 ] || die "$1 needs a value"
             ;;
@@ -108,6 +113,10 @@ parse() {
         --packages) packages=$2; shift ;;
         --append) append=$2; shift ;;
         --iommu) iommu=1 ;;
+        --switch) switch=1 ;;
+        --nvme) nvme=$2; shift ;;
+        --second-card) second_card=1 second_card_args=$2; shift ;;
+        --qemu-args) qemu_args=$2; shift ;;
         --faults) faults_A=$2 faults_B=$2; shift ;;
         --faults-a) faults_A=$2; shift ;;
         --faults-b) faults_B=$2; shift ;;
@@ -166,6 +175,8 @@ check_options() {
     [[ $kernel =~ ^(6\.12|7\.2)(-debug)?$ ]] || die "--kernel takes 6.12 or 7.2, not '$kernel'"
     [ "$mtu" = default ] || { [[ $mtu =~ ^[0-9]{1,5}$ ]] && [ "$mtu" -ge 256 ] && [ "$mtu" -le 9216 ]; } ||
         die "--mtu takes 256 to 9216 or 'default', not '$mtu'"
+    [[ $nvme =~ ^[0-9]*$ ]] || die "--nvme takes a number of MiB, not '$nvme'"
+    [ -n "$switch" ] || [ -z "$nvme$second_card" ] || die "--nvme and --second-card need --switch"
     for v in "$engine_A" "$engine_B"; do [[ $v =~ ^(model|rtl|)$ ]] || die "--engine takes model or rtl, not '$v'"; done
     for v in card ko; do [ -z "${!v}" ] || [ -f "${!v}" ] || die "--$v: no file '${!v}'"; done
     for v in provider overlay; do [ -z "${!v}" ] || [ -d "${!v}" ] || die "--$v: no directory '${!v}'"; done

@@ -6,7 +6,8 @@
 sessions_dir=${DINGO_VM_DIR:-/tmp/dingo-vm-$(id -u)}
 
 session_variables=(kernel packages accel cpus memory mtu kind_A kind_B wire card card_args engine_A engine_B
-    faults_A faults_B pcap append iommu kernel_dir root_img qemu_dir preload boot_timeout parent log_level)
+    faults_A faults_B pcap append iommu switch nvme second_card second_card_args qemu_args kernel_dir root_img qemu_dir preload boot_timeout parent
+    log_level)
 
 save_conf() {
     local v
@@ -34,6 +35,11 @@ wire_of() {
         echo "udp:$(wire_address "$1"):$wire_port,$(wire_address "$peer"):$wire_port"
     fi
 }
+
+# With --switch the card is at the first port of a PCIe switch, a disk at the second, a second card at the third; the fourth
+# is free.
+nic_pci() { [ -n "$switch" ] && echo 0000:03:00.0 || echo 0000:01:00.0; }
+card_bus() { [ -n "$switch" ] && echo port0 || echo rp4; }
 
 mac_of() { [ "$1" = A ] && echo 02:44:49:00:00:0a || echo 02:44:49:00:00:0b; }
 kind_of() { local v=kind_$1; echo "${!v}"; }
@@ -69,7 +75,9 @@ make_session_cpio() {
     cp "$dingo_root"/scripts/guest/{init,run,stop,wait-listen,warnings,configure-nic,sshd_config} \
         "$tree/session/usr/lib/dingo-guest/"
     mkdir -p "$tree/session/usr/lib/udev/rules.d"
-    cp "$dingo_root/scripts/guest/90-dingo-guest.rules" "$tree/session/usr/lib/udev/rules.d/"
+    # Of two cards of one guest the first has the addresses.
+    sed "s/0000:01:00.0/$(nic_pci)/" "$dingo_root/scripts/guest/90-dingo-guest.rules" \
+        >"$tree/session/usr/lib/udev/rules.d/90-dingo-guest.rules"
     printf '127.0.0.1 localhost\n::1 localhost ip6-localhost\n%s\n%s\n%s\n%s\n' \
         '10.77.0.1 A a dingo-a' '10.77.0.2 B b dingo-b' 'fd77::1 A6 a6' 'fd77::2 B6 b6' \
         >"$tree/session/etc/hosts"
@@ -78,7 +86,7 @@ make_session_cpio() {
         [ "$side" = A ] || n=2
         echo "GUEST_HOSTNAME=dingo-${side,,}"
         echo "NIC_KIND=$(kind_of "$side")"
-        echo "NIC_PCI=0000:01:00.0"
+        echo "NIC_PCI=$(nic_pci)"
         echo "MTU=$mtu"
         echo "IPV4=10.77.0.$n/24"
         echo "IPV6=fd77::$n/64"
@@ -127,8 +135,42 @@ start_card() {
 }
 
 card_device_json() {
-    printf '{"driver":"vfio-user-pci","id":"card","bus":"rp4","rombar":0,"socket":{"type":"unix","path":"%s"}}' \
-        "$session/$1.vfu"
+    printf '{"driver":"vfio-user-pci","id":"%s","bus":"%s","rombar":0,"socket":{"type":"unix","path":"%s"}}' \
+        "${2:-card}" "${3:-$(card_bus)}" "$session/$1.vfu"
+}
+
+has_second_card() { [ "$1" = A ] && [ -n "$second_card" ]; }
+
+# start_second_card SIDE: one more card for that guest, on a wire with nobody else, for what cards of one machine do with
+# each other.
+start_second_card() {
+    local side=$1 i
+    # shellcheck disable=SC2086 # the user's own words
+    child "$card" --vfio-user "$session/${side}2.vfu" --control "$session/${side}2.control" \
+        --wire "unix:$session/${side}2.wire,$session/${side}2.nobody" \
+        --mac "02:44:49:00:01:0${side,,}" $second_card_args </dev/null >>"$session/${side}2.card.log" 2>&1 8>&- 9>&- &
+    record_pid "$session/${side}2.card.pid" $!
+    for i in {1..200}; do
+        [ ! -S "$session/${side}2.vfu" ] || return 0
+        alive "$session/${side}2.card.pid" || break
+        sleep 0.05
+    done
+    return 1
+}
+
+# switch_arguments SIDE: set the array switch_args to a PCIe switch at rp4 and what stands below it but the card.
+switch_arguments() {
+    local side=$1 n
+    switch_args=(-device x3130-upstream,id=switch,bus=rp4)
+    for n in 0 1 2 3; do
+        switch_args+=(-device "xio3130-downstream,id=port$n,bus=switch,addr=$n,chassis=1$n,slot=1$n")
+    done
+    if [ -n "$nvme" ]; then
+        truncate -s "${nvme}M" "$session/$side.nvme"
+        switch_args+=(-blockdev "driver=file,node-name=nvme-file,filename=$session/$side.nvme,discard=unmap"
+            -device nvme,drive=nvme-file,serial=dingo,bus=port1)
+    fi
+    ! has_second_card "$side" || switch_args+=(-device "$(card_device_json "${side}2" card2 port2)")
 }
 
 start_qemu() {
@@ -163,6 +205,12 @@ start_qemu() {
     else
         args+=(-accel tcg,thread=multi,tb-size=256 -cpu max,la57=off)
     fi
+    if [ -n "$switch" ]; then
+        switch_arguments "$side"
+        args+=("${switch_args[@]}")
+    fi
+    # shellcheck disable=SC2206 # the user's own words
+    args+=($qemu_args)
     if [ "$(kind_of "$side")" = card ]; then
         args+=(-device "$(card_device_json "$side")")
     else
@@ -225,6 +273,7 @@ supervise() {
         make_session_cpio "$side" || fail "could not pack the files for guest $side"
         if [ "$(kind_of "$side")" = card ]; then
             start_card "$side" || fail "card $side did not start"
+            ! has_second_card "$side" || start_second_card "$side" || fail "the second card of $side did not start"
         fi
         start_qemu "$side"
     done
