@@ -12,7 +12,7 @@
 
 #include "dingo.h"
 
-/* One piece of memory is given out at a time, so this is only taken shortly. */
+/* What P2PDMA takes is managed by this group of the device's resources. */
 #define DINGO_P2P_GROUP(dev) (&(dev)->p2p)
 
 static bool dingo_p2p_has_address(struct pci_dev *pdev)
@@ -132,6 +132,15 @@ static int dingo_p2p_switch(struct dingo_dev *dev, bool on)
 	return 0;
 }
 
+/* A resizable BAR is small until an administrator makes it as large as the
+ * memory: that is his consent, which lasts as long as the size.
+ */
+static bool dingo_p2p_is_whole(struct dingo_dev *dev)
+{
+	return dev->p2p.bytes >= DINGO_MEM_MIN_SIZE &&
+	       dev->p2p.bytes == dingo_read64(dev, DINGO_REG_MEM_SIZE);
+}
+
 /**
  * dingo_p2p_init() - take card memory into use, with peer to peer where it can
  * @dev: the card, whose capabilities are known
@@ -148,22 +157,21 @@ int dingo_p2p_init(struct dingo_dev *dev)
 	if (!(dev->caps & DINGO_CAP_DEVICE_MEMORY) || p2p->no_iomem)
 		return 0;
 	p2p->bytes = pci_resource_len(dev->pdev, DINGO_BAR_MEM);
-	if (p2p->bytes < DINGO_MEM_MIN_SIZE) {
-		p2p->bytes = 0;
+	if (!p2p->bytes)
 		return 0;
-	}
 	err = dingo_p2p_make_pool(dev);
 	if (err)
 		goto err_destroy;
+	if (!dingo_p2p_is_whole(dev))
+		return 0;
 	mutex_lock(&p2p->lock);
 	err = dingo_p2p_switch(dev, true);
 	mutex_unlock(&p2p->lock);
-	if (err)
+	if (err == -EOPNOTSUPP)
 		dev_info(&dev->pdev->dev,
-			 "card memory is not for peer to peer: %d%s\n", err,
-			 err == -EOPNOTSUPP ?
-				 ", this kernel has no PCI_P2PDMA" :
-				 "");
+			 "no peer to peer: this kernel has no PCI_P2PDMA\n");
+	else if (err)
+		dev_warn(&dev->pdev->dev, "no peer to peer: %d\n", err);
 	return 0;
 
 err_destroy:
@@ -311,7 +319,7 @@ static ssize_t p2p_store(struct device *device, struct device_attribute *attr,
 		return err;
 	if (!(dev->caps & DINGO_CAP_DEVICE_MEMORY))
 		return -ENODEV;
-	if (!dev->p2p.bytes)
+	if (on && !dingo_p2p_is_whole(dev))
 		return -ENOSPC;
 	mutex_lock(&dev->p2p.lock);
 	err = dingo_p2p_switch(dev, on);
@@ -331,6 +339,15 @@ static ssize_t card_memory_show(struct device *device,
 	return sysfs_emit(buf, "%llu\n", bytes);
 }
 static DEVICE_ATTR_RO(card_memory);
+
+static ssize_t memory_counts_show(struct device *device,
+				  struct device_attribute *attr, char *buf)
+{
+	struct dingo_dev *dev = dev_get_drvdata(device);
+
+	return sysfs_emit(buf, "%d\n", !!(dev->caps & DINGO_CAP_MEM_COUNTS));
+}
+static DEVICE_ATTR_RO(memory_counts);
 
 /* One line for each piece: process, its name, bytes. */
 static ssize_t p2p_users_show(struct device *device,
@@ -352,6 +369,7 @@ static DEVICE_ATTR_ADMIN_RO(p2p_users);
 static struct attribute *dingo_p2p_attrs[] = {
 	&dev_attr_p2p.attr,
 	&dev_attr_card_memory.attr,
+	&dev_attr_memory_counts.attr,
 	&dev_attr_p2p_users.attr,
 	NULL,
 };

@@ -21,6 +21,7 @@ struct Common {
 void add_card(CLI::App& app, const Common& common, Action& action);
 void add_completion(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, const Common& common, Action& action);
+void add_p2p(CLI::App& app, const Common& common, Action& action);
 /// `command`: the words behind the options of `pair`, which CLI11 does not see.
 void add_pair(CLI::App& app, const std::vector<std::string>& command, Action& action);
 /// `command`: the words behind the options of `run`, which CLI11 does not see.

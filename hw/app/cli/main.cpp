@@ -71,6 +71,7 @@ int run_tool(int argc, char** argv) {
     add_card(app, common, action);
     add_stats(app, common, action);
     add_doctor(app, common, action);
+    add_p2p(app, common, action);
     add_completion(app, action);
     check_command(app, words);
     const std::vector<std::string> asked = words;
