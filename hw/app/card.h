@@ -94,6 +94,7 @@ class Card final : public LocalCard, public DoorbellSink, public FrameSink {
 
     // PciFunction
     std::uint64_t read(Bar bar, std::uint64_t offset, unsigned size) override;
+    std::optional<std::uint64_t> peek(Bar bar, std::uint64_t offset, unsigned size) override;
     void write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned size) override;
     void reset() override;
     [[nodiscard]] int doorbell_fd() const override;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "dingo/engine.h"
@@ -30,6 +31,11 @@ class PciFunction {
     /// Reads `size` bytes (1, 2, 4 or 8) at `offset` of a BAR: naturally aligned and inside the
     /// BAR. Accesses to the MSI-X table and PBA are handled before. Little endian.
     virtual std::uint64_t read(Bar bar, std::uint64_t offset, unsigned size) = 0;
+    /// read(), while the card waits for its host in a DMA access; nullopt: not now.
+    virtual std::optional<std::uint64_t> peek(Bar /*bar*/, std::uint64_t /*offset*/,
+                                              unsigned /*size*/) {
+        return std::nullopt;
+    }
     /// Writes the low `size` bytes of `value`, by the same rules.
     virtual void write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned size) = 0;
     /// Function-level reset; also called when the client is gone.

@@ -223,10 +223,32 @@ bool Server::needs_engine(const VfioMessage& message) const {
             (access.region == VFIO_PCI_BAR0_REGION_INDEX && !in_msix_area(access.offset)));
 }
 
+// A register that can be told while the engine waits.
+bool Server::answer_nested_read(const VfioMessage& message) {
+    RegionAccess access;
+    std::memcpy(&access, message.payload.data(), sizeof access);
+    const auto aligned = access.count == 4 || access.count == 8;
+    if (static_cast<Command>(message.header.command) != Command::kRegionRead ||
+        access.region != VFIO_PCI_BAR0_REGION_INDEX || !aligned ||
+        access.offset % access.count != 0 || message.payload.size() != sizeof access) {
+        return false;
+    }
+    const auto value = device_->peek(Bar::kRegisters, access.offset, access.count);
+    if (!value) {
+        return false;
+    }
+    Reply reply;
+    reply.bytes.resize(sizeof access + access.count);
+    std::memcpy(reply.bytes.data(), &access, sizeof access);
+    std::memcpy(reply.bytes.data() + sizeof access, &*value, access.count);
+    answer(message, 0, reply);
+    return true;
+}
+
 // The engine waits for the client (a DMA by message) and the client wants the engine. Writes to
-// BARs are posted, as on PCIe: answered now, done after. A read or reset cannot wait for the DMA,
-// because the client may be unable to serve that before it has its answer (QEMU holds its lock):
-// so the DMA is given up with a bus error.
+// BARs are posted, as on PCIe: answered now, done after. A reset, or a read that the engine cannot
+// tell now, cannot wait for the DMA, because the client may be unable to serve that before it has
+// its answer (QEMU holds its lock): so the DMA is given up with a bus error.
 void Server::serve_nested(VfioMessage& message) {
     if (deferred_.size() >= kMaxDeferred) {
         fail("too many requests while it owes us a DMA reply");
@@ -245,6 +267,9 @@ void Server::serve_nested(VfioMessage& message) {
         reply.bytes.assign(message.payload.begin(), message.payload.begin() + sizeof access);
         answer(message, 0, reply);
         item.answered = true;
+    } else if (command == Command::kRegionRead && deferred_.empty() &&
+               answer_nested_read(message)) {
+        return;
     } else if ((message.header.flags & kFlagNoReply) == 0) {
         abort_dma_ = true;
         ++stats_.dma_aborted;

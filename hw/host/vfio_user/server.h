@@ -124,6 +124,7 @@ class Server final : public HostPort {
     void reset_device();
     [[nodiscard]] bool needs_engine(const VfioMessage& message) const;
     void serve_nested(VfioMessage& message);
+    bool answer_nested_read(const VfioMessage& message);
 
     // server_commands.cpp: one function a command; 0 or an errno
     int do_version(VfioMessage& m, Reply& reply);

@@ -23,6 +23,8 @@ class ModelEngine final : public Engine, private TransportHost {
     void reset() override;
     std::uint64_t mmio_read(Bar bar, std::uint64_t offset, unsigned size) override;
     void mmio_write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned size) override;
+    [[nodiscard]] std::optional<std::uint64_t> peek(Bar bar, std::uint64_t offset,
+                                                    unsigned size) const override;
     void receive(std::span<const std::byte> frame) override;
     bool receive_without_icrc(std::span<const std::byte> frame, const Elsewhere& payload) override;
     void set_link(bool up) override;

@@ -85,6 +85,20 @@ std::uint64_t ModelEngine::mmio_read(Bar bar, std::uint64_t offset, unsigned siz
     return offset % 8 == 0 ? value & 0xffffffff : value >> 32;
 }
 
+/// All registers but CLOCK, whose halves belong together.
+std::optional<std::uint64_t> ModelEngine::peek(Bar bar, std::uint64_t offset, unsigned size) const {
+    const std::uint64_t pair = offset & ~std::uint64_t{7};
+    if (bar != Bar::kRegisters || offset >= kRegistersEnd || !valid_access(offset, size) ||
+        pair == DINGO_REG_CLOCK) {
+        return std::nullopt;
+    }
+    const std::uint64_t value = register_value(pair);
+    if (size == 8) {
+        return value;
+    }
+    return offset % 8 == 0 ? value & 0xffffffff : value >> 32;
+}
+
 void ModelEngine::mmio_write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned size) {
     if (bar == Bar::kDoorbells) {
         const std::uint64_t slot = offset % DINGO_DB_PAGE_SIZE / 8;

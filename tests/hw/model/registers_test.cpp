@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "two_cards.h"
 
 namespace dingo::test {
@@ -98,6 +100,20 @@ TEST(Registers, ClockIsTheTimeAndDoesNotTearBetweenHalves) {
     card.now += 1;
     card.settle();
     EXPECT_EQ(card.driver.read32(DINGO_REG_CLOCK + 4), 1u);
+}
+
+TEST(Registers, AllButTheClockCanBeToldInTheMiddle) {
+    OneCard card;
+    TestDriver& d = card.driver;
+    constexpr std::array<std::uint32_t, 5> kSome = {
+        DINGO_REG_MAGIC, DINGO_REG_VERSION, DINGO_REG_STATUS, DINGO_REG_RESETS, DINGO_REG_CAPS + 4};
+    for (const std::uint32_t at : kSome) {
+        EXPECT_EQ(card.engine->peek(Bar::kRegisters, at, 4), d.read32(at)) << at;
+    }
+    EXPECT_EQ(card.engine->peek(Bar::kRegisters, DINGO_REG_CAPS, 8), d.read64(DINGO_REG_CAPS));
+    EXPECT_EQ(card.engine->peek(Bar::kRegisters, DINGO_REG_CLOCK, 8), std::nullopt);
+    EXPECT_EQ(card.engine->peek(Bar::kRegisters, 2, 4), std::nullopt);
+    EXPECT_EQ(card.engine->peek(Bar::kDoorbells, 0, 8), std::nullopt);
 }
 
 TEST(Registers, CardMemoryHasASizeAndCountersWhereItIs) {

@@ -151,6 +151,16 @@ class Engine {
     virtual std::uint64_t mmio_read(Bar bar, std::uint64_t offset, unsigned size) = 0;
     virtual void mmio_write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned size) = 0;
 
+    /// mmio_read() of a register that can be told in the middle of another call, in which the
+    /// engine waits for its host; nullopt: this one cannot.
+    [[nodiscard]] virtual std::optional<std::uint64_t> peek(Bar bar, std::uint64_t offset,
+                                                            unsigned size) const {
+        static_cast<void>(bar);
+        static_cast<void>(offset);
+        static_cast<void>(size);
+        return std::nullopt;
+    }
+
     /// A frame arrived on the wire, from destination MAC to the last byte before the FCS. The
     /// engine copies what it needs before it returns.
     virtual void receive(std::span<const std::byte> frame) = 0;

@@ -53,6 +53,7 @@ class FakeDevice final : public PciFunction {
         last_size = size;
         return it == values.end() ? 0 : it->second;
     }
+    std::optional<std::uint64_t> peek(Bar, std::uint64_t, unsigned) override { return told; }
     void write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned size) override {
         values[{bar, offset}] = value;
         last_size = size;
@@ -78,6 +79,7 @@ class FakeDevice final : public PciFunction {
     int writes = 0;
     int resets = 0;
     int doorbell_memory_fd = -1;
+    std::optional<std::uint64_t> told;
     std::span<std::byte> card_memory;
     int card_memory_fd = -1;
     std::uint64_t memory_written = 0;

@@ -349,6 +349,25 @@ TEST_F(DmaByMessage, RegisterWriteInTheMiddleIsPostedAndDoneAfter) {
     EXPECT_EQ((h.device.values[{Bar::kRegisters, 0x80}]), 5u);
 }
 
+// What the driver looks at every second must not break a transfer to another card.
+TEST_F(DmaByMessage, RegisterThatCanBeToldInTheMiddleIsToldAtOnce) {
+    h.device.told = 0xCAFE0001;
+    client.before_reply = [this](const Answer&) {
+        h.send_id(905, static_cast<std::uint16_t>(Command::kRegionRead),
+                  Harness::access(kBar0, 0x10, 4), {}, 0);
+        pollfd p{h.client.get(), POLLIN, 0};
+        ASSERT_EQ(::poll(&p, 1, 10'000), 1);
+        const auto answer = h.receive();
+        ASSERT_TRUE(answer.has_value());
+        EXPECT_EQ(answer->header.id, 905);
+        EXPECT_EQ(as<std::uint32_t>(answer->payload, sizeof(RegionAccess)), 0xCAFE0001u);
+    };
+    serve(1);
+    std::byte b{};
+    EXPECT_TRUE(h.server.dma_read(0, {&b, 1}));
+    EXPECT_EQ(h.server.stats().dma_aborted, 0u);
+}
+
 TEST_F(DmaByMessage, RegisterReadInTheMiddleGivesTheDmaUpAndIsAnswered) {
     client.silent = true;
     client.before_reply = [this](const Answer&) {
