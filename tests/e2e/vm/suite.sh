@@ -6,7 +6,7 @@ usage() {
 Runs unmodified RDMA programs between two guests (scripts/vm.sh): one PASS, FAIL or SKIP line a case.
 
 usage: tests/e2e/vm/suite.sh [--kernel 6.12|7.2|6.12-debug|7.2-debug] SUITE [-- VM-OPTION...]
-SUITE: smoke, basic, promises, rxe, faults, capture, pyverbs, lifecycle, driver, lab, rtl. VM-OPTIONs go to `vm.sh up`.
+SUITE: smoke, basic, promises, rxe, faults, capture, pyverbs, lifecycle, driver, lab, rtl, p2p. VM-OPTIONs go to `vm.sh up`.
 Outputs of all cases: build/test-logs/vm-SUITE-KERNEL/. Exit status 0 when no case failed.
 EOF
 }
@@ -25,7 +25,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-[[ $suite =~ ^[a-z]+$ ]] && [ -r "tests/e2e/vm/cases/$suite.sh" ] || { usage >&2; die "no suite '$suite'"; }
+[[ $suite =~ ^[a-z0-9]+$ ]] && [ -r "tests/e2e/vm/cases/$suite.sh" ] || { usage >&2; die "no suite '$suite'"; }
 logs=$PWD/build/test-logs/vm-$suite-$kernel
 rm -rf "$logs"
 mkdir -p "$logs"
