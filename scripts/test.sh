@@ -56,6 +56,7 @@ suites=(
     "vm-driver|guests|tests/e2e/vm/suite.sh driver|the driver: resets, reloads, broken cards, DMA buffers that move or are pinned"
     "vm-capture|guests|tests/e2e/vm/suite.sh capture|tshark decodes what is on the wire"
     "vm-7.2|guests|tests/e2e/vm/suite.sh --kernel 7.2 smoke|the same driver on the newer kernel"
+    "vm-p2p|guests|tests/e2e/vm/suite.sh --kernel 7.2 p2p|card memory and PCIe peer to peer: NVMe disk and two cards below one switch"
     "vm-rtl|guests|tests/e2e/vm/suite.sh rtl|two guests with the SystemVerilog card under Verilator, then one with the kernel's rdma_rxe"
     "threads|cpu|tests/threads.sh|what has threads, under ThreadSanitizer; whole runs of rdma-bench too"
     "formal|cpu|tests/hw/rtl/formal/run.sh|proofs of the RTL's small control blocks (yosys-smtbmc, z3)"

@@ -17,6 +17,14 @@ with_libraries() {
 # refused NAME COMMAND REGEX: a command in A that must fail with a line like REGEX.
 refused() { single "$1" A "! { $2; }" "$3"; }
 
+# hold: a process of A has 1 MiB of the first card's memory mapped, until it is ended.
+hold() {
+    limit=200 single "a process that holds memory, $((++holders))" A "rm -f /tmp/holding
+setsid hold-memory $first_device 900 >/tmp/holder 2>&1 </dev/null &
+for i in \$(seq 1500); do [ ! -s /tmp/holding ] || break; sleep 0.1; done; cat /tmp/holder /tmp/holding" '^yes$'
+}
+holders=0
+
 # moved NAME BYTES: since the last call QEMU's disk has moved that many bytes to or from the memory of A's first card, and
 # not so many to or from anything else: its queues, the file system's own blocks.
 disk_log=${DINGO_VM_DIR:-/tmp/dingo-vm-$(id -u)}/$session/A.qemu.log
@@ -96,8 +104,7 @@ single 'the disk and the card that counts' A "p2p_file -d $second_device -w -s 6
 p2p_file -d $second_device /mnt/disk/small" '^/mnt/disk/small into card memory: 65536 bytes'
 
 # In use: who holds memory is named, and nothing changes.
-in_guest A "rm -f /tmp/holding; (hold-memory $first_device 600 >/dev/null 2>&1 &); for i in \$(seq 300); do
-[ ! -s /tmp/holding ] || break; sleep 0.1; done" || true
+hold
 refused 'disable while a process holds memory: it is named' "dingo p2p disable $card" 'in use by hold-memory|in use by python3|in use by .* \(process'
 single 'query names it, too' A "dingo p2p query $card" '1 MiB of process [0-9]+'
 single 'it is still on' A "cat /sys/bus/pci/devices/$card/dingo/p2p" '^true$'
@@ -179,8 +186,7 @@ single 'more than the root bus has: the BIOS is named' B "$(wait_for $third) ! d
     'not enough I/O memory.*BIOS'
 
 # The card goes while a process has its memory mapped.
-in_guest A "rm -f /tmp/holding; (hold-memory $first_device 600 >/dev/null 2>&1 &); for i in \$(seq 300); do
-[ ! -s /tmp/holding ] || break; sleep 0.1; done" || true
+hold
 if limit=100 "$vm" unplug --quiet --name "$session" A >"$logs/unplug.out" 2>&1; then
     pass 'unplug of a card whose memory a process has mapped'
 else
