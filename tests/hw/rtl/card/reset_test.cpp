@@ -51,7 +51,7 @@ TEST_F(RtlReset, NoHalfFrameLeaves) {
         const std::uint64_t frame = host_.alloc(kBytes);
         std::ranges::fill(host_.bytes(frame, kBytes), static_cast<std::byte>(2 + 2 * i));
         for (unsigned n = 0; n < 4; ++n)
-            driver_.post_eth(ring, frame, kBytes);
+            driver_.post_eth(ring, frame, kBytes, DINGO_ETH_DESC_FLAGS_EOP_MASK);
         for (unsigned n = 0; n < 3 + i % 16; ++n)
             engine_->run(now_, 1);  // 64 cycles
         driver_.write32(DINGO_REG_CTRL, DINGO_CTRL_RESET_MASK);
