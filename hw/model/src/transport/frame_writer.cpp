@@ -60,7 +60,7 @@ void FrameWriter::send(QueuePair& qp) {
 
 std::size_t FrameWriter::send_to_wire() {
     const bool icrc = card_.wire.needs_icrc();
-    if (source_ && stays_ && !icrc && card_.wire.takes_references() &&
+    if (source_ && stays_ && !icrc && !copy_loopback_ && card_.wire.takes_references() &&
         (held_ != nullptr || card_.host.pointers_last())) {
         const std::size_t bytes = builder_.finish_without_icrc().size();
         card_.wire.end_frame_referring(bytes, builder_.payload_offset(),

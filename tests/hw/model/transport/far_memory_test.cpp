@@ -41,6 +41,47 @@ TEST_F(Far, WhatWasFetchedNeedNotBeCopiedIntoItsFrame) {
     EXPECT_EQ(cards.card(0).wire.frames_referring, far[0].referred);
 }
 
+TEST_F(Far, WhatWasFetchedReachesTheMembersOfAGroupOnThisCard) {
+    constexpr std::uint32_t kQkey = 0x11111111;
+    constexpr std::uint32_t kGrh = 40;
+    region_is_far(0);
+    far[0].refers = true;
+    far[0].pace = 1;
+    cards.card(0).wire.icrc = false;
+    mr[0] = driver(0).create_mr(kRegion, kAllAccess);
+    near[0] = driver(0).create_mr(kNear, kAllAccess);
+    QpOptions options;
+    options.kind = DINGO_QPT_UD;
+    TestDriver::PathOptions path;
+    path.qkey = kQkey;
+    link.cq[0] = driver(0).create_cq();
+    link.qp[0] = driver(0).create_qp(link.cq[0], link.cq[0], options);
+    Cq cq = driver(0).create_cq();
+    TestQp member = driver(0).create_qp(cq, cq, options);
+    for (TestQp* const one : {&link.qp[0], &member})
+        driver(0).bring_up(*one, path);
+    const std::array<std::uint8_t, 16> group = {0, 0, 0,    0,    0,   0, 0, 0,
+                                                0, 0, 0xff, 0xff, 239, 1, 2, 3};
+    const std::array<std::uint8_t, 6> mac = {1, 0, 0x5e, 1, 2, 3};
+    ASSERT_EQ(driver(0).multicast(DINGO_OP_ATTACH_MCAST, member.qpn, group).status, DINGO_ST_OK);
+    driver(0).post_recv(member, 5, {near[0].sge(0, 4'096)});
+    fill(0, 0, 1'000);
+    SendWr wr;
+    wr.sges = {mr[0].sge(0, 1'000)};
+    wr.ud = cards.ud_to(1, DINGO_QPN_MCAST, kQkey);
+    std::ranges::copy(group, wr.ud.dgid);
+    std::ranges::copy(mac, wr.ud.dmac);
+    driver(0).post_send(qp(0), wr);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    run_a_little();
+    EXPECT_EQ(far[0].referred, 1U);
+    const auto cqe = driver(0).poll_cq(cq);
+    ASSERT_TRUE(cqe.has_value());
+    EXPECT_EQ(cqe->status, DINGO_WCS_SUCCESS);
+    const auto got = cards.host(0).bytes(near[0].bus + kGrh, 1'000);
+    EXPECT_TRUE(std::ranges::equal(got, memory(0, 0, 1'000)));
+}
+
 TEST_F(Far, PayloadThatIsHeldIsWrittenFromWhereItIs) {
     connect_far({1});
     fill(0, 0, 1'000);
