@@ -161,6 +161,7 @@ bool ModelEngine::run_admin(unsigned budget, unsigned& done) {
 
 void ModelEngine::fail(std::uint32_t reason) {
     fatal_ = reason;
+    card_.wire.gather();  // the host takes memory away without a command now
     state_->async.post(card_, DINGO_EV_DEVICE_FATAL, 0, reason);
     admin_.disable();
 }

@@ -123,6 +123,14 @@ TEST_F(NoIcrc, PayloadsAreTakenBeforeMemoryGoesOrMayChange) {
     post(DINGO_WR_WRITE, 64);
     EXPECT_NE(cards_.wait_cq(0, link_.cq[0]).status, DINGO_WCS_SUCCESS);
     EXPECT_TRUE(taken()) << "the queue pair fails by itself";
+    TestDriver& driver = cards_.driver(0);
+    driver.write32(DINGO_REG_AQ_CTRL, 0);
+    driver.write64(DINGO_REG_ASQ_BASE, 0x7000);
+    driver.write32(DINGO_REG_AQ_CTRL, DINGO_AQ_CTRL_ENABLE_MASK | 4);
+    driver.write32(DINGO_REG_ASQ_DB, 1);
+    cards_.run_for(1'000'000);
+    EXPECT_EQ(driver.read32(DINGO_REG_FATAL), DINGO_FATAL_ADMIN_BUS + 0U);
+    EXPECT_TRUE(taken()) << "the card fails: the host asks it for nothing any more";
     cards_.card(0).engine->reset();
     EXPECT_TRUE(taken()) << "a reset";
     cards_.card(0).engine.reset();
