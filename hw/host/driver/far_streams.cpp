@@ -275,6 +275,7 @@ FarMemory::Access FarStreams::write_held(Stream stream, std::uint64_t addr,
         return take(s, std::move(write), src.size());
     }
     fill_in(s, write);
+    s.open_behind = write.place.far->mover()->given();
     s.open = std::move(write);
     if (std::ranges::find(open_, stream) == open_.end()) {
         open_.push_back(stream);
@@ -294,6 +295,12 @@ bool FarStreams::extend(State& s, const BusMap::Place& place, std::span<const st
         (held != nullptr && last.data.bytes().data() + last.data.size() != src.data())) {
         return false;
     }
+    // For what is likely to come as well: the room is shared with movers.
+    const std::shared_ptr<FarRoom>& room = place.far->mover()->room();
+    if (!s.open_room.take(room, std::min(2 * size, Mover::kMostJoined) + Mover::kAccessBytes) &&
+        !s.open_room.take(room, size + Mover::kAccessBytes)) {
+        return false;
+    }
     if (held != nullptr) {
         last.data.extend(src.size());
     } else {
@@ -309,6 +316,7 @@ void FarStreams::flush(State& s) {
     }
     HeldAccess write = std::move(*s.open);
     s.open.reset();
+    s.open_room.give_back();  // its mover takes it
     if (s.mover == write.place.far->mover() && s.held.empty() && s.mover->join(write.access)) {
         s.given += write.access.count;
         return;
@@ -316,14 +324,16 @@ void FarStreams::flush(State& s) {
     if (s.held.empty() && give(s, write)) {
         return;
     }
-    s.held_bytes += write.access.data.size();
+    const std::size_t size = write.access.data.size();
+    write.room = room_of(write.place.far->mover(), size + Mover::kAccessBytes);
+    s.held_bytes += size;
     s.held.push_back(std::move(write));  // progress() gives it when there is room
 }
 
 bool FarStreams::flush_if_idle(State& s) {
     if (s.open) {
         const Mover& mover = *s.open->place.far->mover();
-        if (mover.is_behind() && !mover.is_stuck(clock_now())) {
+        if (!mover.has_begun(s.open_behind) && !mover.is_stuck(clock_now())) {
             return false;
         }
         flush(s);
@@ -341,13 +351,13 @@ void FarStreams::flush_idle() {
     });
 }
 
-bool FarStreams::may_open(const State& s, const HeldAccess& write) const {
+bool FarStreams::may_open(State& s, const HeldAccess& write) {
     if (write.place.far == nullptr || !s.held.empty()) {
         return false;
     }
     const std::shared_ptr<Mover>& mover = write.place.far->mover();
-    return (s.mover == mover || is_idle(s)) && mover->room()->has(write.access.data.size()) &&
-           !mover->is_stuck(clock_now());
+    return (s.mover == mover || is_idle(s)) && !mover->is_stuck(clock_now()) &&
+           s.open_room.take(mover->room(), write.access.data.size() + Mover::kAccessBytes);
 }
 
 void FarStreams::fill_in(const State& s, HeldAccess& write) {

@@ -68,9 +68,11 @@ class FarStreams final : public FarMemory {
         std::shared_ptr<Made> made;
         /// A write that may still grow: not given yet.
         std::optional<HeldAccess> open{};
-        std::uint64_t given = 0;       ///< to movers, or made at once
-        std::shared_ptr<Mover> mover;  ///< of the newest; null: none
-        std::weak_ptr<Mover> refused;  ///< had no room for what came last
+        RoomShare open_room;            ///< of its mover
+        std::uint64_t open_behind = 0;  ///< accesses that its mover was given before it
+        std::uint64_t given = 0;        ///< to movers, or made at once
+        std::shared_ptr<Mover> mover;   ///< of the newest; null: none
+        std::weak_ptr<Mover> refused;   ///< had no room for what came last
         std::deque<HeldAccess> held;
         std::size_t held_bytes = 0;
         FarReads reads;
@@ -81,15 +83,16 @@ class FarStreams final : public FarMemory {
     bool fetch(const std::shared_ptr<FetchedPiece>& piece, std::uint64_t least, bool& error);
     /// Everything given is done.
     static bool is_idle(const State& s);
-    /// The write belongs to the open one. False: it does not.
+    /// The write belongs to the open one, and there is room for it. False: it is not so.
     static bool extend(State& s, const BusMap::Place& place, std::span<const std::byte> src,
                        const Held& held);
-    /// The write may wait for what belongs to it.
-    [[nodiscard]] bool may_open(const State& s, const HeldAccess& write) const;
+    /// The write may wait for what belongs to it, and there is room for it.
+    [[nodiscard]] static bool may_open(State& s, const HeldAccess& write);
     static void fill_in(const State& s, HeldAccess& write);
     /// Gives or holds the open write.
     void flush(State& s);
-    /// The same if its mover has nothing else to begin with; else it may grow. False: it may.
+    /// The same if its mover has begun all that it was given before; else it may grow. False: it
+    /// may.
     bool flush_if_idle(State& s);
     /// Of all streams.
     void flush_idle();

@@ -46,8 +46,9 @@ struct Mover::State {
     std::mutex mutex;
     std::condition_variable changed;
     std::deque<Posted> posted;
-    std::atomic<bool> behind = false;  ///< there are posted ones
-    std::atomic<bool> news = false;    ///< posted, or it ends
+    std::atomic<std::uint64_t> given = 0;
+    std::atomic<std::uint64_t> begun = 0;  ///< of them; the others are posted
+    std::atomic<bool> news = false;        ///< posted, or it ends
     bool started = false;
     bool ends = false;
     std::atomic<Nanoseconds> since = 0;  ///< begin of the oldest one being made; 0: none
@@ -128,7 +129,7 @@ bool Mover::post(FarAccess&& access, const std::shared_ptr<FarAccessSink>& sink)
             state_->started = true;
         }
         state_->posted.push_back({std::move(access), sink});
-        state_->behind.store(true, std::memory_order_relaxed);
+        state_->given.fetch_add(1, std::memory_order_relaxed);
         state_->news.store(true, std::memory_order_relaxed);
     }
     state_->changed.notify_one();
@@ -177,8 +178,12 @@ const std::shared_ptr<FarRoom>& Mover::room() const {
     return state_->room;
 }
 
-bool Mover::is_behind() const {
-    return state_->behind.load(std::memory_order_relaxed);
+std::uint64_t Mover::given() const {
+    return state_->given.load(std::memory_order_relaxed);
+}
+
+bool Mover::has_begun(std::uint64_t given) const {
+    return state_->begun.load(std::memory_order_relaxed) >= given;
 }
 
 bool Mover::is_stuck(Nanoseconds now) const {
@@ -271,7 +276,7 @@ void Mover::Thread::run() {
         if (may_start()) {
             State::Posted next = std::move(state_->posted.front());
             state_->posted.pop_front();
-            state_->behind.store(!state_->posted.empty(), std::memory_order_relaxed);
+            state_->begun.fetch_add(1, std::memory_order_relaxed);
             lock.unlock();
             start(std::move(next));
         } else {

@@ -60,8 +60,6 @@ class FarRoom {
     void give_back(std::size_t bytes) { bytes_ -= bytes; }
     bool take_fetched(std::size_t bytes) { return add(fetched_, bytes, kMostFetched); }
     void give_back_fetched(std::size_t bytes) { fetched_ -= bytes; }
-    /// There is room for so much now.
-    [[nodiscard]] bool has(std::size_t bytes) const { return bytes_ + bytes <= kMostBytes; }
     /// So little waits that what was refused is worth another attempt.
     [[nodiscard]] bool is_half_empty() const { return bytes_ <= kMostBytes / 2; }
 
@@ -77,6 +75,38 @@ class FarRoom {
     std::mutex mutex_;
     Nanoseconds credit_ = kLongestWait;
     Nanoseconds counted_ = 0;  ///< when credit_ was that much
+};
+
+/// What one has taken of a room, until it is given back.
+class RoomShare {
+  public:
+    RoomShare() = default;
+    ~RoomShare() { give_back(); }
+    RoomShare(const RoomShare&) = delete;
+    RoomShare& operator=(const RoomShare&) = delete;
+
+    /// Has so many bytes of it, or more, from now on. False: there are not so many.
+    bool take(const std::shared_ptr<FarRoom>& room, std::size_t bytes) {
+        if (bytes > bytes_) {
+            if (!room->take(bytes - bytes_)) {
+                return false;
+            }
+            room_ = room;
+            bytes_ = bytes;
+        }
+        return true;
+    }
+    void give_back() {
+        if (room_ != nullptr) {
+            room_->give_back(bytes_);
+        }
+        room_.reset();
+        bytes_ = 0;
+    }
+
+  private:
+    std::shared_ptr<FarRoom> room_;
+    std::size_t bytes_ = 0;
 };
 
 class Mover {
@@ -107,8 +137,10 @@ class Mover {
     bool join(const FarAccess& write);
     /// What waits for accesses of this mover, and what was fetched until it is read, takes of it.
     [[nodiscard]] const std::shared_ptr<FarRoom>& room() const;
-    /// Something waits that is not begun.
-    [[nodiscard]] bool is_behind() const;
+    /// Accesses that it was given.
+    [[nodiscard]] std::uint64_t given() const;
+    /// The first so many of them are begun.
+    [[nodiscard]] bool has_begun(std::uint64_t given) const;
     /// The present access has taken too long, at this time (clock_now()).
     [[nodiscard]] bool is_stuck(Nanoseconds now) const;
 

@@ -16,6 +16,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
+#include <semaphore>
 #include <thread>
 
 namespace dingo::uverbs::test {
@@ -97,6 +98,24 @@ class FirstFails final : public FarPlace {
 
     std::atomic<bool> goes_ = false;
     unsigned finished_ = 0;
+};
+
+/// Memory of which each write waits for its step().
+class Stepped final : public FarPlace {
+  public:
+    Stepped() : FarPlace(std::make_shared<Mover>()) {}
+    void step(unsigned count = 1) { steps_.release(count); }
+    std::atomic<unsigned> writes = 0;
+
+  private:
+    bool do_read(std::uint64_t /*offset*/, std::span<std::byte> /*dst*/) override { return false; }
+    bool do_write(std::uint64_t /*offset*/, std::span<const std::byte> /*src*/) override {
+        steps_.acquire();
+        ++writes;
+        return true;
+    }
+
+    std::counting_semaphore<> steps_{0};
 };
 
 class Streams : public ::testing::Test {
@@ -247,6 +266,33 @@ TEST_F(Streams, OpenWriteGrowsWhileItsMoverIsBehind) {
     EXPECT_EQ(slow->bytes[40 * 4'096 - 1], std::byte{5});
 }
 
+TEST_F(Streams, OthersDoNotKeepAnOpenWriteBackForEver) {
+    constexpr FarMemory::Stream kOther = 4;
+    constexpr unsigned kMost = 50;
+    const auto place = std::make_shared<Stepped>();
+    const std::uint64_t at = bus.add(place, 1 << 20, true);
+    const std::vector<std::byte> data(Mover::kMostJoined);  // each is one access
+    for (unsigned i = 0; i < 4; ++i) {
+        ASSERT_EQ(streams.write(kOther, at, data), Access::kDone);
+    }
+    ASSERT_EQ(streams.write(kOne, at + data.size(), kData), Access::kDone);
+    unsigned made = 0;
+    while (made < kMost && streams.progress(kOne).done == 0) {
+        ASSERT_EQ(streams.write(kOther, at, data), Access::kDone) << "something always waits";
+        place->step();
+        ++made;
+        ASSERT_TRUE(comes([&] { return place->writes == made; }));
+        streams.moved();
+    }
+    EXPECT_LT(made, kMost);
+    place->step(4 * kMost);
+    EXPECT_TRUE(comes([&] {
+        streams.moved();
+        streams.progress(kOther);
+        return !streams.is_waiting();
+    }));
+}
+
 TEST_F(Streams, HeldBytesAreWrittenFromWhereTheyAre) {
     const auto piece = std::make_shared<FetchedPiece>();
     piece->bytes = FarBuffer(64);
@@ -357,6 +403,30 @@ TEST_F(Streams, WhatIsHeldForAMoverHasABound) {
         return all && !streams.is_waiting();
     }));
     EXPECT_EQ(streams.write(kOne, near, data), Access::kDone) << "there is room again";
+}
+
+// Writes that may still grow, too.
+TEST_F(Streams, OpenWritesOfManyStreamsHaveABound) {
+    const std::vector<std::byte> data(128 << 10);
+    std::size_t taken = 0;
+    for (FarMemory::Stream stream = 0; stream < 1'000; ++stream) {
+        for (unsigned i = 0; i < 2; ++i) {
+            const std::uint64_t to = slow_at + i * data.size();
+            taken += streams.write(stream, to, data) == Access::kDone ? data.size() : 0;
+        }
+    }
+    EXPECT_GT(taken, FarRoom::kMostBytes / 2);
+    EXPECT_LE(taken, FarRoom::kMostBytes);
+    slow->let_go();
+    EXPECT_TRUE(comes([&] {
+        for (FarMemory::Stream stream = 0; stream < 1'000; ++stream) {
+            streams.progress(stream);
+        }
+        return !streams.is_waiting();
+    }));
+    FarRoom& room = *slow->mover()->room();
+    EXPECT_TRUE(comes([&] { return room.take(FarRoom::kMostBytes); })) << "all is given back";
+    room.give_back(FarRoom::kMostBytes);
 }
 
 // Another region may have the same word, mapped: its atomics are made at once.
