@@ -175,6 +175,11 @@ class ShmWire final : public Wire, private LocalMember {
         for (const auto& peer : peers_) {
             if (!peer->ready() || !peer->tx().has_references() || peer->gone())
                 continue;
+            // Two that read each other's frames would wait for each other.
+            if (reads_ && !peer->tx().local()) {
+                gather_due_ = true;
+                continue;
+            }
             peer->gather();
             any_gone_ |= peer->gone();
         }
@@ -382,8 +387,12 @@ class ShmWire final : public Wire, private LocalMember {
                 any_gone_ |= peer->gone();
             }
         }
-        for (const auto& peer : peers_)
+        for (const auto& peer : peers_) {
             peer->tell();
+            // What is held goes though nothing more is sent to it.
+            if (peer->ready())
+                peer->tx().forget_received();
+        }
         if (n > 0)
             ask_peers();
     }
@@ -447,6 +456,8 @@ class ShmWire final : public Wire, private LocalMember {
             }
             rx.pop();
             done++;
+            if (std::exchange(gather_due_, false))
+                gather();
             if (rx.unreleased() >= kReleaseBytes)
                 peer.release();
         }
@@ -467,11 +478,13 @@ class ShmWire final : public Wire, private LocalMember {
                 return;
             }
         }
+        reads_ = (rx.flags() & kShmHandedOver) != 0;
         // The engine finds that a frame without the ICRC that was asked for is wrong.
         if (rx.flags() == 0 || own_.wants_icrc)
             sink.on_frame(frame);
         else
             sink.on_frame_without_icrc(frame, payload);
+        reads_ = false;
     }
 
     /// The peer that the next frame probably goes to: the one that the last frame went to.
@@ -602,6 +615,8 @@ class ShmWire final : public Wire, private LocalMember {
     Nanoseconds serviced_ = 0;
     bool service_due_ = true;
     bool any_gone_ = false;
+    bool reads_ = false;       // a frame whose payload the peer cannot take back meanwhile
+    bool gather_due_ = false;  // when that is over
     log::Limit log_limit_;
     bool needs_icrc_ = true;
     bool sleeps_ = false;  // from prepare_sleep() to woke()

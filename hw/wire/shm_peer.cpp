@@ -2,6 +2,7 @@
 #include "wire/shm_peer.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -204,13 +205,18 @@ void ShmPeer::take_hello(const Hello& hello, int memory) {
     card_ = {hello.mac, (hello.flags & kWantsIcrc) != 0, (hello.flags & kReferences) != 0};
 }
 
-bool ShmPeer::take_message(const ShmSlotMessage& message, int fd) {
+bool ShmPeer::has_hung_up() const {
+    pollfd socket{socket_.get(), 0, 0};
+    return ::poll(&socket, 1, 0) == 1 && (socket.revents & POLLHUP) != 0;
+}
+
+bool ShmPeer::take_message(const ShmSlotMessage& message, int fd, bool lost) {
     switch (message.kind) {
         case ShmSlotMessage::kOffer:
         case ShmSlotMessage::kWithdraw:
             if (!own_.references || unsent_.size() >= 2 * kShmSlots)
                 return false;  // as our hello says; it reads no answers
-            if (const auto answer = takings_->take(message, fd); answer)
+            if (const auto answer = takings_->take(message, fd, lost); answer)
                 unsent_.push_back(*answer);
             else
                 return false;
@@ -263,7 +269,8 @@ void ShmPeer::service() {
         else if (got == static_cast<ssize_t>(sizeof hello))
             take_hello(hello, memory.get());
         else if (got == static_cast<ssize_t>(sizeof(ShmSlotMessage)) && ready())
-            bad_ = !take_message(slot_message(hello), memory.get());
+            bad_ =
+                !take_message(slot_message(hello), memory.get(), (msg.msg_flags & MSG_CTRUNC) != 0);
         else if (got != 1 || !ready())
             bad_ = true;
     }

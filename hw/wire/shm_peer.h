@@ -73,7 +73,9 @@ class ShmPeer {
     /// It has broken the protocol.
     void break_off() { bad_ = true; }
     /// Takes back what is referred to and not held, or `all`; what does not get on is cut off.
-    void gather(bool all = false) { bad_ = !tx_->gather(all) || bad_; }
+    void gather(bool all = false) {
+        bad_ = !tx_->gather(all, [this] { return has_hung_up(); }) || bad_;
+    }
     /// What holds the payload of the frame that was received: of a local end.
     [[nodiscard]] Held holder() const {
         return other_ != nullptr ? other_->tx_->held_at(rx_->position()) : nullptr;
@@ -117,7 +119,9 @@ class ShmPeer {
 
     void kick();
     bool send(const ShmSlotMessage& message, int fd);
-    bool take_message(const ShmSlotMessage& message, int fd);
+    /// `lost`: there was no room for its descriptor.
+    bool take_message(const ShmSlotMessage& message, int fd, bool lost);
+    [[nodiscard]] bool has_hung_up() const;
     void look_at_user();
     bool map(int memory, bool ours);
     void use(std::shared_ptr<std::byte> memory, bool ours, bool local);

@@ -8,12 +8,15 @@
 // does not fit before the end starts at the beginning, behind a kSkip mark. Positions only grow.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <span>
 
 #include "wire/wire.h"
@@ -144,17 +147,23 @@ class ShmProducer : public ShmRing {
         const std::uint64_t where =
             local_ ? reinterpret_cast<std::uintptr_t>(payload.data()) : reference;
         std::memcpy(data_ + (reserved_ & kMask) + kAddressOffset, &where, sizeof where);
-        const std::uint64_t tail = local_ || references_.size() >= kManyReferences
-                                       ? header_.tail.load(std::memory_order_acquire)
-                                       : tail_;
-        while (!references_.empty() && references_.front().at < tail)
-            references_.pop_front();
+        if (local_ || references_.size() >= kManyReferences)
+            forget_received();
         references_.push_back({reserved_, len, offset, payload, held});
         commit(len, kShmNoIcrc | (local_ ? kShmElsewhere : kShmHandedOver));
     }
+    /// Lets go of payloads of frames that were received.
+    void forget_received() {
+        if (references_.empty())
+            return;
+        const std::uint64_t tail = received();
+        while (!references_.empty() && references_.front().at < tail)
+            references_.pop_front();
+    }
     /// Takes the payloads that are elsewhere into the frames that were not received; `all`: those
-    /// that are held, too. False: the peer is at one of them and does not get on.
-    [[nodiscard]] bool gather(bool all);
+    /// that are held, too. False: the peer is at one of them and does not get on. One that is
+    /// `gone` is not waited for.
+    [[nodiscard]] bool gather(bool all, const std::function<bool()>& gone);
     /// What holds the payload of the frame at this position; null: nothing. Thread-local rings.
     [[nodiscard]] Held held_at(std::uint64_t at);
     [[nodiscard]] bool has_references() const { return !references_.empty(); }
@@ -207,7 +216,12 @@ class ShmProducer : public ShmRing {
     };
     /// From so many on it is worth to look which are done.
     static constexpr std::size_t kManyReferences = 64;
-    bool gather(const Reference& reference);
+    bool gather(const Reference& reference, std::chrono::milliseconds patience,
+                const std::function<bool()>& gone);
+    /// Where the consumer is. It may say that it has gone back.
+    [[nodiscard]] std::uint64_t received() const {
+        return std::max(tail_, header_.tail.load(std::memory_order_acquire));
+    }
     std::deque<Reference> references_;  // a part of them may be received already
 };
 

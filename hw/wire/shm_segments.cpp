@@ -81,8 +81,10 @@ std::optional<ShmReference> ShmOffers::find(std::span<const std::byte> payload,
                             static_cast<std::uint64_t>(payload.data() - slot->part.bytes.data())};
     if (slot->state == State::kToOffer &&
         send({ShmSlotMessage::kOffer, number, slot->part.offset, slot->part.bytes.size()},
-             slot->part.file->get()))
+             slot->part.file->get())) {
         slot->state = State::kOffered;
+        slot->part.file.reset();  // a peer that does not answer keeps none of our descriptors
+    }
     return std::nullopt;
 }
 
@@ -144,7 +146,7 @@ void ShmTakings::drop(Slot& slot) {
     slot = {};
 }
 
-std::optional<ShmSlotMessage> ShmTakings::take(const ShmSlotMessage& message, int fd) {
+std::optional<ShmSlotMessage> ShmTakings::take(const ShmSlotMessage& message, int fd, bool lost) {
     if (message.slot >= slots_.size())
         return std::nullopt;
     Slot& slot = slots_[message.slot];
@@ -154,7 +156,7 @@ std::optional<ShmSlotMessage> ShmTakings::take(const ShmSlotMessage& message, in
         drop(slot);
         return ShmSlotMessage{ShmSlotMessage::kReturned, message.slot, 0, 0};
     }
-    if (slot.at != nullptr || fd < 0 || message.length == 0 ||
+    if (slot.at != nullptr || (fd < 0 && !lost) || message.length == 0 ||
         (message.offset | message.length) % kPage != 0)
         return std::nullopt;
     if (message.length <= kMostMapped - mapped_ && lasts(fd, message.offset, message.length))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Memory of clients that two cards of one user's processes show each other, so that a payload need
-// not go through their ring (docs/reference/shm-descriptors.md). The owner hands a part of a file
+// not go through their ring (docs/reference/shm-references.md). The owner hands a part of a file
 // over in a slot, by the cards' socket; the other card maps it for reading and says so; from then
 // on a frame in the ring names {slot, offset}.
 //
@@ -83,8 +83,9 @@ class ShmTakings {
     ShmTakings(const ShmTakings&) = delete;
     ShmTakings& operator=(const ShmTakings&) = delete;
 
-    /// An offer or a withdrawal. The answer, or nothing: the peer may not say this.
-    std::optional<ShmSlotMessage> take(const ShmSlotMessage& message, int fd);
+    /// An offer or a withdrawal. The answer, or nothing: the peer may not say this. `lost`: it had
+    /// a descriptor, for which this process has no room.
+    std::optional<ShmSlotMessage> take(const ShmSlotMessage& message, int fd, bool lost);
     /// Where `reference` is; kMaxFrame bytes from there can be read, those past its memory are 0.
     /// nullptr: it names nothing.
     [[nodiscard]] const std::byte* at(ShmReference reference) const;

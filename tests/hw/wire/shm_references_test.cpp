@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Payloads that stay in memory of clients between cards of two processes.
+#include <sys/resource.h>
+
 #include "base/exported_memory.h"
 #include "shm_support.h"
 
@@ -154,6 +156,36 @@ TEST_F(ShmReferences, WhatIsHeldIsNotTakenBackButLetGo) {
     EXPECT_EQ(sink.without, std::vector<Frame>{bare_frame()});
 }
 
+// Buffers of a pool, and a share of what a client may have fetched.
+TEST_F(ShmReferences, WhatIsHeldIsLetGoThoughNothingIsSentAfterIt) {
+    Exported memory;
+    ASSERT_EQ(until_it_stays(*a, *b, memory.payload()).elsewhere.size(), 1U);
+    auto held = std::make_shared<HeldMemory>();
+    send_referring(*a, memory.payload(), bare_frame(), held);
+    const std::weak_ptr<HeldMemory> alive = std::exchange(held, nullptr);
+    settle({a.get()});
+    EXPECT_FALSE(alive.expired()) << "the frame is in the ring";
+    EXPECT_EQ(sorted(*b).without.size(), 1U);
+    settle({a.get()});
+    EXPECT_TRUE(alive.expired());
+}
+
+TEST_F(ShmReferences, CardWithoutDescriptorsHasPayloadsCopied) {
+    Exported memory;
+    rlimit limit{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+    rlimit low = limit;
+    {
+        const UniqueFd next(::dup(memory.fd()));
+        low.rlim_cur = static_cast<rlim_t>(next.get());
+    }
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+    const SortingSink sink = until_it_stays(*a, *b, memory.payload());
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+    EXPECT_TRUE(sink.elsewhere.empty());
+    EXPECT_EQ(b->stats().rx_errors, 0U) << "the connection stays";
+}
+
 TEST_F(ShmReferences, SlotsOfMemoryThatIsGoneAreUsedAgain) {
     for (unsigned i = 0; i < 3 * kShmSlots; i++) {
         Exported memory;
@@ -237,6 +269,56 @@ TEST_F(ShmReferences, TwoThreadsAndMemoryThatIsTakenBackAllTheTime) {
     }
     receiver.join();
     EXPECT_FALSE(failed);
+}
+
+/// As an engine whose queue pair fails by the frame that it receives.
+class TakingBack final : public FrameSink {
+  public:
+    TakingBack(Wire& wire, std::atomic<unsigned>& reading) : wire_(wire), reading_(reading) {}
+    void on_frame(std::span<const std::byte> /*frame*/) override {}
+    void on_frame_without_icrc(std::span<const std::byte> /*frame*/,
+                               const Elsewhere& payload) override {
+        stayed = payload.at != nullptr;
+        reading_++;
+        for (unsigned i = 0; i < 10'000 && reading_ < 2; i++)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        wire_.gather();
+    }
+    void receive() {
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        while (wire_.receive(*this, 16) == 0 && std::chrono::steady_clock::now() < until) {
+        }
+    }
+    bool stayed = false;
+
+  private:
+    Wire& wire_;
+    std::atomic<unsigned>& reading_;
+};
+
+TEST_F(ShmReferences, TwoThatTakeBackWhileTheyReadDoNotWaitForEachOther) {
+    Exported of_a;
+    Exported of_b;
+    ASSERT_EQ(until_it_stays(*a, *b, of_a.payload()).elsewhere.size(), 1U);
+    Frame to_a = bare_frame();
+    to_a[5] = std::byte{1};
+    bool stays = false;
+    for (unsigned i = 0; i < 50 && !stays; i++) {
+        send_referring(*b, of_b.payload(), to_a);
+        stays = sorted(*a).elsewhere != std::vector<const std::byte*>{nullptr};
+        settle({a.get(), b.get()});
+    }
+    ASSERT_TRUE(stays);
+    send_referring(*a, of_a.payload());
+    send_referring(*b, of_b.payload(), to_a);
+    std::atomic<unsigned> reading = 0;
+    TakingBack at_a(*a, reading);
+    TakingBack at_b(*b, reading);
+    std::thread other([&] { at_b.receive(); });
+    at_a.receive();
+    other.join();
+    EXPECT_TRUE(at_a.stayed && at_b.stayed);
+    EXPECT_EQ(a->stats().rx_errors + b->stats().rx_errors, 0U) << "nobody is cut off";
 }
 
 /// What a peer that breaks the rules can do.
@@ -334,32 +416,95 @@ TEST_F(ShmBadReferences, OneThatDiesWhileItGathersIsForgotten) {
     EXPECT_TRUE(a->prepare_sleep()) << "nothing is left to wait for";
 }
 
-TEST_F(ShmBadReferences, OneThatStaysAtAFrameIsCutOff) {
-    // It has taken what was offered and reads a frame for ever.
-    Exported memory;
-    for (unsigned i = 0; i < 5; i++) {
+/// One that was offered memory.
+class ShmBadTaker : public ShmBadReferences {
+  protected:
+    ShmBadTaker() {
+        for (unsigned i = 0; i < 5 && heard != ShmSlotMessage::kOffer; i++) {
+            send_referring(*a, memory.payload(), to_peer());
+            settle({a.get()});
+            heard = peer.hear();
+        }
+    }
+    static Frame to_peer() {
         Frame frame = bare_frame();
         frame[5] = std::byte{66};
-        send_referring(*a, memory.payload(), frame);
-        settle({a.get()});
-        if (peer.hear() == ShmSlotMessage::kOffer)
-            break;
+        return frame;
     }
-    peer.say({ShmSlotMessage::kTaken, 0, 0, 0});
-    settle({a.get()});
-    Frame frame = bare_frame();
-    frame[5] = std::byte{66};
-    const std::uint64_t before = peer.ring(1).head;
-    send_referring(*a, memory.payload(), frame);
-    std::uint64_t mark = 0;
-    std::byte* const record = peer.data(1) + before;
-    std::memcpy(&mark, record, sizeof mark);
-    ASSERT_EQ(mark >> 32U, kReferring);
-    mark |= std::uint64_t{kShmReading} << 32U;
-    std::memcpy(record, &mark, sizeof mark);
+    void takes() {
+        peer.say({ShmSlotMessage::kTaken, 0, 0, 0});
+        settle({a.get()});
+    }
+    /// Sends a frame, which the peer reads for ever.
+    void send_what_it_reads() {
+        std::byte* const record = peer.data(1) + peer.ring(1).head;
+        send_referring(*a, memory.payload(), to_peer());
+        std::uint64_t mark = 0;
+        std::memcpy(&mark, record, sizeof mark);
+        ASSERT_EQ(mark >> 32U, kReferring);
+        mark |= std::uint64_t{kShmReading} << 32U;
+        std::memcpy(record, &mark, sizeof mark);
+    }
+    Exported memory;
+    std::uint32_t heard = 0;
+};
+
+TEST_F(ShmBadTaker, OneThatStaysAtAFrameIsCutOff) {
+    takes();
+    send_what_it_reads();
     a->gather();
     take(*a);
     EXPECT_TRUE(peer.cut_off());
+    EXPECT_EQ(a->stats().rx_errors, 1U);
+}
+
+TEST_F(ShmBadTaker, OneThatDiesAtAFrameIsNotWaitedFor) {
+    takes();
+    send_what_it_reads();
+    ::shutdown(peer.fd(), SHUT_RDWR);
+    a->gather();
+    take(*a);
+    EXPECT_EQ(a->stats().rx_errors, 0U) << "it has gone before it was cut off";
+}
+
+// Else this takes as long as the frames are many.
+TEST_F(ShmBadTaker, OneThatIsAtManyFramesIsWaitedForOnce) {
+    takes();
+    for (unsigned i = 0; i < 1'000; i++)
+        send_what_it_reads();
+    a->gather();
+    take(*a);
+    EXPECT_TRUE(peer.cut_off());
+}
+
+TEST_F(ShmBadTaker, OneThatAnswersNothingKeepsNoDescriptor) {
+    ASSERT_EQ(heard, ShmSlotMessage::kOffer);
+    const auto part = exported_memory().find(memory.payload());
+    ASSERT_TRUE(part.has_value());
+    const std::weak_ptr<const UniqueFd> file = part->file;
+    const long others = file.use_count() - 2;  // the part's and the process's
+    memory.forget();
+    settle({a.get()});
+    EXPECT_EQ(others, 0);
+}
+
+TEST_F(ShmBadTaker, OneWhosePositionGoesBackKeepsNoMoreThanARing) {
+    takes();
+    const auto held = std::make_shared<HeldMemory>();
+    const Frame frame = to_peer();
+    for (unsigned i = 0; i < 6'000; i++) {
+        peer.ring(1).tail = peer.ring(1).head.load();
+        const std::span<std::byte> room = a->begin_frame(frame.size());
+        ASSERT_FALSE(room.empty());
+        peer.ring(1).tail = 0;
+        std::copy(frame.begin(), frame.end(), room.begin());
+        a->end_frame_referring(frame.size(), frame.size() - packet::kIcrcBytes - 1024,
+                               memory.payload(), held);
+        a->flush();
+    }
+    EXPECT_LE(held.use_count(), static_cast<long>(kShmRingBytes / 1024));
+    peer.ring(1).tail = peer.ring(1).head.load();
+    a.reset();
 }
 
 }  // namespace
