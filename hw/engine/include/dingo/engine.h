@@ -91,7 +91,8 @@ class WirePort {
         static_cast<void>(held);
         end_frame(len);
     }
-    /// Takes all payloads that are still in memory that nothing holds.
+    /// Takes all payloads that are still in memory that nothing holds. While a frame is received it
+    /// may be done after that.
     virtual void gather() {}
 
     /// The card starts to take datagrams to this multicast group, or stops. `group` is its GID.
