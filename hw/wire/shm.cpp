@@ -44,6 +44,7 @@ constexpr std::size_t kPublishBytes = 32UL * 1024;  // the peer works while we b
 constexpr std::size_t kReleaseBytes = kShmRingBytes / 8;
 constexpr Nanoseconds kServiceEvery = 1'000'000;
 constexpr unsigned kIdleRounds = 64;
+constexpr Nanoseconds kReconnectEvery = 1'000'000'000;
 // A peer may be descheduled for a few time slices. The only peer may be slow, too.
 constexpr Nanoseconds kGiveUpAfter = 20'000'000;
 constexpr Nanoseconds kGiveUpOnlyOneAfter = 200'000'000;
@@ -348,16 +349,21 @@ class ShmWire final : public Wire, private LocalMember {
                                   [](const auto& p) { return p->ready() && p->wants_icrc(); });
     }
 
-    void connect(const fs::path& path) {
+    /// False, with errno: no card is there.
+    bool connect(const fs::path& path) {
         if (peers_.size() >= kMaxPeers)
-            return;
+            return errno = EMFILE, false;
         auto peer = ShmPeer::connect(path, own_);
         if (peer != nullptr) {
             watch(peer->fd());
             peers_.push_back(std::move(peer));
-        } else if (errno == ECONNREFUSED) {
-            ::unlink(path.c_str());  // a killed card's
+            return true;
         }
+        const int error = errno;
+        if (error == ECONNREFUSED)
+            ::unlink(path.c_str());  // a killed card's
+        errno = error;
+        return false;
     }
 
     void watch(int fd) {
@@ -393,8 +399,18 @@ class ShmWire final : public Wire, private LocalMember {
             if (peer->ready())
                 peer->tx().forget_received();
         }
+        if (!lost_.empty() && now_ - lost_looked_ >= kReconnectEvery)
+            reconnect();
         if (n > 0)
             ask_peers();
+    }
+
+    /// A card that was cut off, as it had stopped, may be back. Who connected does so again.
+    void reconnect() {
+        lost_looked_ = now_;
+        std::erase_if(lost_, [this](const std::string& address) {
+            return connect(address) || errno == ENOENT || errno == ECONNREFUSED;
+        });
     }
 
     void accept_some() {
@@ -435,6 +451,8 @@ class ShmWire final : public Wire, private LocalMember {
                 held_for_ = nullptr;
             }
             ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, peer->fd(), nullptr);  // it is closed later
+            if (peer->mac() != 0 && !peer->address().empty())
+                lost_.push_back(peer->address());
             return true;
         });
         ask_peers();
@@ -621,6 +639,8 @@ class ShmWire final : public Wire, private LocalMember {
     bool needs_icrc_ = true;
     bool sleeps_ = false;  // from prepare_sleep() to woke()
     unsigned idle_rounds_ = 0;
+    std::vector<std::string> lost_;  ///< cards that were there, to be connected to again
+    Nanoseconds lost_looked_ = 0;
     std::size_t first_ = 0;  // the peer whose frames are received first in the next round
 
     ShmPeer* guess_ = nullptr;

@@ -95,6 +95,7 @@ std::unique_ptr<ShmPeer> ShmPeer::connect(const std::string& address, const ShmC
     if (!fd || ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0)
         return nullptr;
     auto peer = std::make_unique<ShmPeer>(std::move(fd), own);
+    peer->address_ = address;
     const UniqueFd memory = make_memory();
     if (!memory || !peer->map(memory.get(), true) || !peer->send_hello(memory.get()))
         return nullptr;

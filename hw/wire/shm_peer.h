@@ -53,6 +53,8 @@ class ShmPeer {
     [[nodiscard]] bool bad() const { return bad_ || (ready() && (tx_->bad() || rx_->bad())); }
     /// Of one that is gone: text for the log when it is likely to be of another build, else "".
     [[nodiscard]] std::string stranger() const;
+    /// Where connect() has found it; "": it came by itself.
+    [[nodiscard]] const std::string& address() const { return address_; }
     /// 0 until it is known.
     [[nodiscard]] std::uint64_t mac() const { return card_.mac; }
     /// It wants an ICRC in all frames, or has not yet said that it does not.
@@ -130,6 +132,7 @@ class ShmPeer {
     void refuse_version(std::uint32_t version);
 
     ForeignSocket socket_;
+    std::string address_;
     ShmCard own_;
     ShmCard card_;                       // the peer
     std::shared_ptr<std::byte> memory_;  // of both ends, where they are local

@@ -252,12 +252,15 @@ FarMemory::Access FarStreams::take(State& s, HeldAccess held, std::size_t length
 }
 
 FarMemory::Access FarStreams::write_held(Stream stream, std::uint64_t addr,
-                                         std::span<const std::byte> src, const Held& held) {
+                                         std::span<const std::byte> src, const Held& whose) {
     State& s = state(stream);
     const BusMap::Place place = bus_.place(addr, src.size(), true);
     if (!place.ok) {
         return Access::kError;
     }
+    // Who makes one copy at a time may be slow, and what is held is another client's.
+    const Held none;
+    const Held& held = place.far == nullptr || place.far->depth() > 1 ? whose : none;
     if (extend(s, place, src, held)) {
         return Access::kDone;
     }

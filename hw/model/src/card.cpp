@@ -149,7 +149,9 @@ bool ModelEngine::run_admin(unsigned budget, unsigned& done) {
             fail(DINGO_FATAL_ADMIN_BUS);
             return false;
         }
-        card_.wire.gather();  // it may take memory away (HostPort::pointers_last)
+        if (may_free_memory(command)) {
+            card_.wire.gather();
+        }
         const AdminResult result = execute_command(*state_, command);
         if (!admin_.complete(card_, command, result)) {
             fail(DINGO_FATAL_ADMIN_BUS);

@@ -70,6 +70,26 @@ AdminResult checked(CardState& card, const AdminCommand& command) {
 
 }  // namespace
 
+bool may_free_memory(const AdminCommand& command) noexcept {
+    switch (command.as<dingo_admin_hdr>().opcode) {
+        case DINGO_OP_NOP:
+        case DINGO_OP_QUERY_DEVICE:
+        case DINGO_OP_QUERY_STATS:
+        case DINGO_OP_QUERY_COMPUTE:
+        case DINGO_OP_QUERY_QP:
+        case DINGO_OP_QUERY_SRQ:
+        case DINGO_OP_CREATE_EQ:
+        case DINGO_OP_CREATE_CQ:
+        case DINGO_OP_CREATE_MR:
+        case DINGO_OP_CREATE_QP:
+        case DINGO_OP_CREATE_SRQ:
+        case DINGO_OP_CREATE_ETH:
+            return false;
+        default:
+            return true;
+    }
+}
+
 AdminResult execute_command(CardState& card, const AdminCommand& command) {
     const AdminResult result = checked(card, command);
     card.card.count(DINGO_CARD_ADMIN_COMMANDS);

@@ -13,6 +13,9 @@ namespace dingo::model {
 /// structure are refused here.
 AdminResult execute_command(CardState& card, const AdminCommand& command);
 
+/// After the command the host may take memory away: all but those that create or tell.
+[[nodiscard]] bool may_free_memory(const AdminCommand& command) noexcept;
+
 namespace commands {
 
 AdminResult nop(CardState& card, const AdminCommand& command);

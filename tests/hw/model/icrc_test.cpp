@@ -120,6 +120,9 @@ TEST_F(NoIcrc, PayloadsAreTakenBeforeMemoryGoesOrMayChange) {
     const auto taken = [&] { return std::exchange(before, wire.gathers) != wire.gathers; };
     EXPECT_EQ(cards_.driver(0).destroy(DINGO_OP_DESTROY_MR, mr_[0].key).status, DINGO_ST_OK);
     EXPECT_TRUE(taken()) << "a command";
+    cards_.driver(0).create_cq();
+    cards_.driver(0).query_qp(link_.qp[0].qpn);
+    EXPECT_FALSE(taken()) << "commands that take no memory";
     post(DINGO_WR_WRITE, 64);
     EXPECT_NE(cards_.wait_cq(0, link_.cq[0]).status, DINGO_WCS_SUCCESS);
     EXPECT_TRUE(taken()) << "the queue pair fails by itself";

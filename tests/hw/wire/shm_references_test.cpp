@@ -407,6 +407,34 @@ TEST_F(ShmBadReferences, OfferWithoutADescriptorCutsItOff) {
     EXPECT_TRUE(peer.cut_off());
 }
 
+TEST_F(Shm, CardThatWasLostIsConnectedToAgain) {
+    std::filesystem::create_directory(dir_ + "/net");
+    const UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0));
+    sockaddr_un at{};
+    at.sun_family = AF_UNIX;
+    std::strcpy(at.sun_path, (dir_ + "/net/1-0").c_str());
+    ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&at), sizeof at), 0);
+    ASSERT_EQ(::listen(listener.get(), 4), 0);
+    const auto a = card(1);
+    const std::array<std::uint64_t, 4> hello{0x44534d48 | std::uint64_t{3} << 32U, kMac + 9,
+                                             kShmRingBytes, 0};
+    Nanoseconds now = 1;
+    for (unsigned i = 0; i < 3; i++) {
+        {
+            const UniqueFd peer(::accept(listener.get(), nullptr, nullptr));
+            ASSERT_TRUE(peer) << i;
+            ASSERT_EQ(::send(peer.get(), hello.data(), sizeof hello, 0), 32);
+            take(*a);
+        }
+        take(*a);
+        EXPECT_LT(::accept(listener.get(), nullptr, nullptr), 0) << "not at once";
+        a->advance(now += 2'000'000'000);
+        take(*a);
+    }
+    const UniqueFd stranger(::accept(listener.get(), nullptr, nullptr));
+    ASSERT_TRUE(stranger);
+}
+
 TEST_F(ShmBadReferences, OneThatDiesWhileItGathersIsForgotten) {
     push(kReferring | kShmGathering, ShmReference{3, 0}.word());
     EXPECT_TRUE(take(*a).empty());

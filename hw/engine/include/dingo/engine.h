@@ -47,7 +47,8 @@ class HostPort {
     /// use it to save a copy; it must work without it.
     virtual std::byte* dma_pointer(std::uint64_t addr, std::size_t len) = 0;
     /// A dma_pointer() into a region is good, for reading, until the engine has executed a later
-    /// admin command or is reset or gone: no memory is taken away without one.
+    /// admin command that neither creates nor queries, or is reset or gone: no memory is taken away
+    /// without one.
     [[nodiscard]] virtual bool pointers_last() const { return false; }
 
     /// Sends MSI-X message `vector`. The host masks vectors.

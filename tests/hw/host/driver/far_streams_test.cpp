@@ -41,6 +41,8 @@ class Gated final : public FarPlace {
     std::vector<std::byte> bytes = std::vector<std::byte>(1 << 20);
     std::atomic<std::size_t> bytes_read = 0;
     std::atomic<unsigned> writes = 0;
+    unsigned at_once = 1;
+    [[nodiscard]] unsigned depth() const override { return at_once; }
     std::atomic<bool> holds_reads = false;
     std::size_t largest = 0;  ///< buffer of an access
 
@@ -293,7 +295,16 @@ TEST_F(Streams, OthersDoNotKeepAnOpenWriteBackForEver) {
     }));
 }
 
+TEST_F(Streams, SlowPlaceHoldsNothingOfOthers) {
+    const auto piece = std::make_shared<FetchedPiece>();
+    piece->bytes = FarBuffer(64);
+    piece->bytes.append(std::vector<std::byte>(64, std::byte{7}));
+    ASSERT_EQ(streams.write_held(kOne, slow_at, piece->bytes.bytes(), piece), Access::kDone);
+    EXPECT_EQ(piece.use_count(), 1);
+}
+
 TEST_F(Streams, HeldBytesAreWrittenFromWhereTheyAre) {
+    slow->at_once = 2;
     const auto piece = std::make_shared<FetchedPiece>();
     piece->bytes = FarBuffer(64);
     piece->bytes.append(std::vector<std::byte>(64, std::byte{7}));
