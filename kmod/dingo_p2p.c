@@ -35,13 +35,10 @@ int dingo_p2p_prepare(struct dingo_dev *dev)
 	struct pci_dev *pdev = dev->pdev;
 	int bars = pci_select_bars(pdev, IORESOURCE_MEM);
 
-	dev->p2p.no_iomem = pci_resource_len(pdev, DINGO_BAR_MEM) &&
-			    !dingo_p2p_has_address(pdev);
-	if (!dev->p2p.no_iomem)
+	dev->p2p.hidden = pci_resource_len(pdev, DINGO_BAR_MEM) &&
+			  !dingo_p2p_has_address(pdev);
+	if (!dev->p2p.hidden)
 		return bars;
-	dev_warn(&pdev->dev,
-		 "no address space was left for card memory (BAR %d, %llu MiB): 'dingo p2p query' says more\n",
-		 DINGO_BAR_MEM, pci_resource_len(pdev, DINGO_BAR_MEM) >> 20);
 	dev->p2p.saved_flags = pdev->resource[DINGO_BAR_MEM].flags;
 	pdev->resource[DINGO_BAR_MEM].flags = 0;
 	return bars & ~BIT(DINGO_BAR_MEM);
@@ -53,7 +50,7 @@ int dingo_p2p_prepare(struct dingo_dev *dev)
  */
 void dingo_p2p_release(struct dingo_dev *dev)
 {
-	if (dev->p2p.no_iomem)
+	if (dev->p2p.hidden)
 		dev->pdev->resource[DINGO_BAR_MEM].flags = dev->p2p.saved_flags;
 }
 
@@ -154,11 +151,17 @@ int dingo_p2p_init(struct dingo_dev *dev)
 
 	mutex_init(&p2p->lock);
 	INIT_LIST_HEAD(&p2p->pieces);
-	if (!(dev->caps & DINGO_CAP_DEVICE_MEMORY) || p2p->no_iomem)
+	if (!(dev->caps & DINGO_CAP_DEVICE_MEMORY))
 		return 0;
+	p2p->no_iomem = !dingo_p2p_has_address(dev->pdev);
+	if (p2p->no_iomem) {
+		dev_warn(&dev->pdev->dev,
+			 "no address space was left for card memory (BAR %d, %llu MiB): 'dingo p2p query' says more\n",
+			 DINGO_BAR_MEM,
+			 dingo_read64(dev, DINGO_REG_MEM_SIZE) >> 20);
+		return 0;
+	}
 	p2p->bytes = pci_resource_len(dev->pdev, DINGO_BAR_MEM);
-	if (!p2p->bytes)
-		return 0;
 	err = dingo_p2p_make_pool(dev);
 	if (err)
 		goto err_destroy;

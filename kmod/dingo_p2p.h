@@ -13,10 +13,11 @@ struct dingo_dev;
 struct gen_pool;
 
 struct dingo_p2p {
-	struct mutex lock; /* protects all below but the first three */
+	struct mutex lock; /* protects @on, @pool and @pieces */
 	u64 bytes; /* of BAR_MEM; 0: no card memory can be used */
 	bool no_iomem; /* BAR_MEM got no address */
-	unsigned long saved_flags; /* of that resource */
+	bool hidden; /* the resource is, while the driver has the card */
+	unsigned long saved_flags; /* its own */
 	bool on; /* the memory is P2PDMA's */
 	struct gen_pool *pool; /* else: of bus addresses of the CPU */
 	struct list_head pieces;
