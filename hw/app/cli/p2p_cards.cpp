@@ -328,6 +328,8 @@ P2pCard p2p_card(const KernelFiles& files, const std::string& name) {
 }
 
 std::string p2p_advice(const P2pCard& card) {
+    if (card.state == "none" && !card.driver)
+        return "no memory behind a BAR that is known without its driver: modprobe dingo";
     if (card.state == "none")
         return "no memory behind a BAR: the card, or its bitstream, has none";
     if (card.state == "no iomem")

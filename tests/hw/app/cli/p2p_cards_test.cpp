@@ -240,6 +240,9 @@ TEST_F(DingoP2p, CardWithoutMemoryOrDriver) {
     kernel.put("resource", "");
     kernel.put("resource4_resize", "0");
     EXPECT_EQ(kernel.card().state, "none");
+    EXPECT_THAT(p2p_advice(kernel.card()), HasSubstr("modprobe dingo"));
+    kernel.bind();
+    EXPECT_THAT(p2p_advice(kernel.card()), HasSubstr("its bitstream"));
     for (const bool force : {false, true}) {
         EXPECT_THAT(refusal([&] { p2p_enable(kernel, kernel.card(), force); }),
                     HasSubstr("has no memory behind a BAR"));
