@@ -163,8 +163,9 @@ Region import(Copier& copier, ibv_dm* memory, std::size_t bytes) {
     const int fd = dingodv_export_dm(memory);
     if (fd < 0 && errno == EOPNOTSUPP)
         throw std::runtime_error(
-            "card memory cannot be exported: peer to peer is off ('dingo p2p query'), or the "
-            "kernel is older than 7.2");
+            "card memory cannot be exported: peer to peer is off ('dingo p2p query'), the kernel "
+            "is "
+            "older than 7.2, or the card is not behind PCI");
     check(fd < 0 ? errno : 0, "dingodv_export_dm");
     ibv_mr* const mr = ibv_reg_dmabuf_mr(copier.pd(), 0, bytes, 0, fd,
                                          IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);

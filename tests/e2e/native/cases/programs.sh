@@ -45,3 +45,9 @@ for transport in rc ud; do
             "UCX_NET_DEVICES=$client_card:1 UCX_TLS=$transport ucx_perftest -p 13400 A -n 200 -w 20 -f -t $what" '^ +200 +[0-9.]+' 13400
     done
 done
+# What the programs of docs/p2p.md do with a card that is not behind PCI: its memory is that of a process.
+p2p="$dingo_root/build/bin/p2p"
+single 'device memory: into a file and from it, by O_DIRECT' alpha \
+    "file=\$(mktemp); ${p2p}_file -w -s 65536 \$file && ${p2p}_file \$file; status=\$?; rm \$file; exit \$status" \
+    'into card memory: 65536 bytes, checksum 291f767bdca179c4'
+single 'device memory: has no export for other devices' 'alpha beta' "! ${p2p}_cards" 'the card is not behind PCI'
