@@ -15,13 +15,16 @@
 #include <system_error>
 
 #include "app/cli/error.h"
-#include "dingo_hw.h"
 
 namespace dingo::cli {
 namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
+// As the contract names them; the command knows cards by their files in sysfs.
+constexpr std::uint64_t kVendor = 0x1234;
+constexpr std::uint64_t kDevice = 0xD160;
+constexpr unsigned kMemoryBar = 4;
 
 fs::path pci(const std::string& address) {
     return fs::path("sys/bus/pci/devices") / address;
@@ -47,7 +50,7 @@ struct BarPlace {
 BarPlace memory_bar(const KernelFiles& files, const std::string& address) {
     std::istringstream lines(files.read(pci(address) / "resource").value_or(""));
     std::string start, end, flags;
-    for (int i = 0; i <= DINGO_BAR_MEM; ++i) {
+    for (unsigned i = 0; i <= kMemoryBar; ++i) {
         if (!(lines >> start >> end >> flags))
             return {};
     }
@@ -145,7 +148,7 @@ int remember_size(const KernelFiles& files, const std::string& address, unsigned
         for (unsigned n = 0; n < bars; ++n) {
             const std::size_t control = at + 8 + 8 * n;
             std::uint32_t value = config32(fd, control);
-            if ((value & 7) == DINGO_BAR_MEM) {
+            if ((value & 7) == kMemoryBar) {
                 value = (value & ~0x3F00U) | size << 8;
                 error =
                     ::pwrite(fd, &value, sizeof value, static_cast<off_t>(control)) < 0 ? errno : 0;
@@ -299,8 +302,8 @@ std::uint64_t P2pCard::wanted() const {
 std::vector<P2pCard> p2p_cards(const KernelFiles& files) {
     std::vector<P2pCard> cards;
     for (const std::string& address : files.list("sys/bus/pci/devices")) {
-        if (number_in(files, pci(address) / "vendor", 16) == DINGO_PCI_VENDOR_ID &&
-            number_in(files, pci(address) / "device", 16) == DINGO_PCI_DEVICE_ID)
+        if (number_in(files, pci(address) / "vendor", 16) == kVendor &&
+            number_in(files, pci(address) / "device", 16) == kDevice)
             cards.push_back(describe(files, address));
     }
     return cards;
