@@ -90,6 +90,7 @@ int report(const std::string& name, double seconds, bool json) {
     const auto cards = asked_for(files, name);
     std::vector<P2pRow> rows;
     std::vector<P2pTransfers> before;
+    before.reserve(cards.size());
     for (const P2pCard& card : cards)
         before.push_back(seconds > 0 ? p2p_transfers(files, card) : P2pTransfers{});
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
