@@ -42,7 +42,7 @@ TEST_F(Far, WhatWasFetchedNeedNotBeCopiedIntoItsFrame) {
 }
 
 TEST_F(Far, WhatWasFetchedReachesTheMembersOfAGroupOnThisCard) {
-    constexpr std::uint32_t kQkey = 0x11111111;
+    constexpr std::uint32_t kGroupQkey = 0x11111111;
     constexpr std::uint32_t kGrh = 40;
     region_is_far(0);
     far[0].refers = true;
@@ -53,7 +53,7 @@ TEST_F(Far, WhatWasFetchedReachesTheMembersOfAGroupOnThisCard) {
     QpOptions options;
     options.kind = DINGO_QPT_UD;
     TestDriver::PathOptions path;
-    path.qkey = kQkey;
+    path.qkey = kGroupQkey;
     link.cq[0] = driver(0).create_cq();
     link.qp[0] = driver(0).create_qp(link.cq[0], link.cq[0], options);
     Cq cq = driver(0).create_cq();
@@ -68,7 +68,7 @@ TEST_F(Far, WhatWasFetchedReachesTheMembersOfAGroupOnThisCard) {
     fill(0, 0, 1'000);
     SendWr wr;
     wr.sges = {mr[0].sge(0, 1'000)};
-    wr.ud = cards.ud_to(1, DINGO_QPN_MCAST, kQkey);
+    wr.ud = cards.ud_to(1, DINGO_QPN_MCAST, kGroupQkey);
     std::ranges::copy(group, wr.ud.dgid);
     std::ranges::copy(mac, wr.ud.dmac);
     driver(0).post_send(qp(0), wr);
