@@ -99,7 +99,7 @@ P2pCard describe(const KernelFiles& files, const std::string& address) {
 /// none.
 std::string top_port(const KernelFiles& files, const std::string& address) {
     for (const fs::path& part : files.real(pci(address))) {
-        const std::string name = part.string();
+        std::string name = part.string();
         if (name.size() == address.size() && name[4] == ':')
             return name;
     }
@@ -385,7 +385,7 @@ std::string p2p_disable(KernelFiles& files, const P2pCard& card, bool force) {
         if (error != 0)
             cannot("switching peer to peer off", error);
     }
-    const std::string done = "peer to peer of " + card.address + " is off";
+    std::string done = "peer to peer of " + card.address + " is off";
     if (!force && card.state != "no iomem")
         return done;
     if (card.resizable == 0)

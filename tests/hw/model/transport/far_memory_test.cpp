@@ -43,7 +43,7 @@ TEST_F(Far, WhatWasFetchedNeedNotBeCopiedIntoItsFrame) {
 
 TEST_F(Far, WhatWasFetchedReachesTheMembersOfAGroupOnThisCard) {
     constexpr std::uint32_t kGroupQkey = 0x11111111;
-    constexpr std::uint32_t kGrh = 40;
+    constexpr std::uint32_t kGrhBytes = 40;
     region_is_far(0);
     far[0].refers = true;
     far[0].pace = 1;
@@ -78,7 +78,7 @@ TEST_F(Far, WhatWasFetchedReachesTheMembersOfAGroupOnThisCard) {
     const auto cqe = driver(0).poll_cq(cq);
     ASSERT_TRUE(cqe.has_value());
     EXPECT_EQ(cqe->status, DINGO_WCS_SUCCESS);
-    const auto got = cards.host(0).bytes(near[0].bus + kGrh, 1'000);
+    const auto got = cards.host(0).bytes(near[0].bus + kGrhBytes, 1'000);
     EXPECT_TRUE(std::ranges::equal(got, memory(0, 0, 1'000)));
 }
 
