@@ -488,7 +488,9 @@ class ShmWire final : public Wire, private LocalMember {
         ShmConsumer& rx = peer.rx();
         Elsewhere payload;
         if ((rx.flags() & kShmElsewhere) != 0) {
-            payload = {reinterpret_cast<const std::byte*>(rx.payload()), peer.holder()};
+            const std::uint64_t address = rx.payload();
+            std::memcpy(&payload.at, &address, sizeof payload.at);
+            payload.held = peer.holder();
         } else if ((rx.flags() & kShmHandedOver) != 0) {
             payload.at = peer.referred(rx.payload());
             if (payload.at == nullptr) {
