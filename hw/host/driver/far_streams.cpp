@@ -212,14 +212,6 @@ bool FarStreams::give(State& s, HeldAccess& held) {
     return true;
 }
 
-std::shared_ptr<void> FarStreams::room_of(const std::shared_ptr<Mover>& mover, std::size_t bytes) {
-    if (mover == nullptr || !mover->room()->take(bytes)) {
-        return nullptr;
-    }
-    const std::shared_ptr<FarRoom> room = mover->room();
-    return {room.get(), [room, bytes](FarRoom* r) { r->give_back(bytes); }};
-}
-
 FarMemory::Access FarStreams::take(State& s, HeldAccess held, std::size_t length) {
     fill_in(s, held);
     const Mover* const mover = held.place.mover();
@@ -241,8 +233,7 @@ FarMemory::Access FarStreams::take(State& s, HeldAccess held, std::size_t length
     if (blocker == nullptr && !s.held.empty() && s.held.front().place.far != nullptr) {
         blocker = s.held.front().place.far->mover();
     }
-    held.room = room_of(blocker, length + Mover::kAccessBytes);
-    if (held.room == nullptr) {
+    if (blocker == nullptr || !held.room.take(blocker->room(), length + Mover::kAccessBytes)) {
         s.refused = blocker;
         return Access::kLater;
     }
@@ -280,7 +271,7 @@ FarMemory::Access FarStreams::write_held(Stream stream, std::uint64_t addr,
     fill_in(s, write);
     s.open_behind = write.place.far->mover()->given();
     s.open = std::move(write);
-    if (std::ranges::find(open_, stream) == open_.end()) {
+    if (!std::exchange(s.is_listed, true)) {
         open_.push_back(stream);
     }
     return Access::kDone;
@@ -300,8 +291,9 @@ bool FarStreams::extend(State& s, const BusMap::Place& place, std::span<const st
     }
     // For what is likely to come as well: the room is shared with movers.
     const std::shared_ptr<FarRoom>& room = place.far->mover()->room();
-    if (!s.open_room.take(room, std::min(2 * size, Mover::kMostJoined) + Mover::kAccessBytes) &&
-        !s.open_room.take(room, size + Mover::kAccessBytes)) {
+    RoomShare& share = s.open->room;
+    if (!share.take(room, std::min(2 * size, Mover::kMostJoined) + Mover::kAccessBytes) &&
+        !share.take(room, size + Mover::kAccessBytes)) {
         return false;
     }
     if (held != nullptr) {
@@ -319,7 +311,7 @@ void FarStreams::flush(State& s) {
     }
     HeldAccess write = std::move(*s.open);
     s.open.reset();
-    s.open_room.give_back();  // its mover takes it
+    write.room.give_back();  // its mover takes it
     if (s.mover == write.place.far->mover() && s.held.empty() && s.mover->join(write.access)) {
         s.given += write.access.count;
         return;
@@ -328,7 +320,8 @@ void FarStreams::flush(State& s) {
         return;
     }
     const std::size_t size = write.access.data.size();
-    write.room = room_of(write.place.far->mover(), size + Mover::kAccessBytes);
+    static_cast<void>(
+        write.room.take(write.place.far->mover()->room(), size + Mover::kAccessBytes));
     s.held_bytes += size;
     s.held.push_back(std::move(write));  // progress() gives it when there is room
 }
@@ -347,20 +340,21 @@ bool FarStreams::flush_if_idle(State& s) {
 void FarStreams::flush_idle() {
     std::erase_if(open_, [this](Stream stream) {
         const auto found = streams_.find(stream);
-        if (found == streams_.end() || !found->second.open) {
+        if (found == streams_.end()) {
             return true;
         }
-        return flush_if_idle(found->second);
+        found->second.is_listed = !flush_if_idle(found->second);
+        return !found->second.is_listed;
     });
 }
 
-bool FarStreams::may_open(State& s, const HeldAccess& write) {
+bool FarStreams::may_open(const State& s, HeldAccess& write) {
     if (write.place.far == nullptr || !s.held.empty()) {
         return false;
     }
     const std::shared_ptr<Mover>& mover = write.place.far->mover();
     return (s.mover == mover || is_idle(s)) && !mover->is_stuck(clock_now()) &&
-           s.open_room.take(mover->room(), write.access.data.size() + Mover::kAccessBytes);
+           write.room.take(mover->room(), write.access.data.size() + Mover::kAccessBytes);
 }
 
 void FarStreams::fill_in(const State& s, HeldAccess& write) {
@@ -414,7 +408,7 @@ FarMemory::Progress FarStreams::progress(Stream stream) {
         }
         const std::size_t bytes = next.access.data.size();
         moved += mover == nullptr ? bytes : 0;
-        next.room.reset();  // its own mover may be the one that it waited for
+        next.room.give_back();  // its own mover may be the one that it waited for
         if (!give(s, next)) {
             break;
         }

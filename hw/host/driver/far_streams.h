@@ -62,14 +62,14 @@ class FarStreams final : public FarMemory {
         BusMap::Place place;
         std::uint64_t addr = 0;
         FarAccess access;
-        std::shared_ptr<void> room;  ///< of the mover that it waits for
+        RoomShare room;  ///< of the mover that it waits for
     };
     struct State {
         std::shared_ptr<Made> made;
         /// A write that may still grow: not given yet.
         std::optional<HeldAccess> open{};
-        RoomShare open_room;            ///< of its mover
         std::uint64_t open_behind = 0;  ///< accesses that its mover was given before it
+        bool is_listed = false;         ///< in open_
         std::uint64_t given = 0;        ///< to movers, or made at once
         std::shared_ptr<Mover> mover;   ///< of the newest; null: none
         std::weak_ptr<Mover> refused;   ///< had no room for what came last
@@ -87,7 +87,7 @@ class FarStreams final : public FarMemory {
     static bool extend(State& s, const BusMap::Place& place, std::span<const std::byte> src,
                        const Held& held);
     /// The write may wait for what belongs to it, and there is room for it.
-    [[nodiscard]] static bool may_open(State& s, const HeldAccess& write);
+    [[nodiscard]] static bool may_open(const State& s, HeldAccess& write);
     static void fill_in(const State& s, HeldAccess& write);
     /// Gives or holds the open write.
     void flush(State& s);
@@ -98,8 +98,6 @@ class FarStreams final : public FarMemory {
     void flush_idle();
     /// Gives it to its mover, or makes it at once. False: not now.
     bool give(State& s, HeldAccess& held);
-    /// Keeps `bytes` of the mover's room for as long as it lives; nullptr: there is none.
-    static std::shared_ptr<void> room_of(const std::shared_ptr<Mover>& mover, std::size_t bytes);
     /// An access of `length` bytes: gives or holds it.
     Access take(State& s, HeldAccess held, std::size_t length);
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <utility>
 
 #include "dingo/engine.h"
 #include "host/driver/far_buffer.h"
@@ -82,8 +83,14 @@ class RoomShare {
   public:
     RoomShare() = default;
     ~RoomShare() { give_back(); }
-    RoomShare(const RoomShare&) = delete;
-    RoomShare& operator=(const RoomShare&) = delete;
+    RoomShare(RoomShare&& other) noexcept
+        : room_(std::move(other.room_)), bytes_(std::exchange(other.bytes_, 0)) {}
+    RoomShare& operator=(RoomShare&& other) noexcept {
+        give_back();
+        room_ = std::move(other.room_);
+        bytes_ = std::exchange(other.bytes_, 0);
+        return *this;
+    }
 
     /// Has so many bytes of it, or more, from now on. False: there are not so many.
     bool take(const std::shared_ptr<FarRoom>& room, std::size_t bytes) {
