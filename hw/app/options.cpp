@@ -101,6 +101,10 @@ std::vector<std::string> check(const Options& o, const std::string& mac, bool tr
     if (uverbs && o.config.refused.any()) {
         wrong.emplace_back("--refuse is for --vfio-user: a kernel-less card has no driver to try");
     }
+    if (o.config.refused.any() && o.engine == "rtl") {
+        wrong.push_back(
+            fmt::format("--refuse is the model's: --engine {} executes what it can", o.engine));
+    }
     if (uverbs && trapped) {
         wrong.emplace_back("--trapped-doorbells is for --vfio-user: only QEMU traps them");
     }

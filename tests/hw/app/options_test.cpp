@@ -151,6 +151,9 @@ TEST(CardOptions, CommandsCanBeRefused) {
     EXPECT_FALSE(parse({"--vfio-user", "/tmp/s", "--refuse", "256"}, &status));
     EXPECT_FALSE(parse({"--uverbs", "/tmp/d", "--refuse", "0x43"}, &status, &text));
     EXPECT_NE(text.find("--refuse is for --vfio-user"), std::string::npos);
+    EXPECT_FALSE(
+        parse({"--vfio-user", "/tmp/s", "--engine", "rtl", "--refuse", "0x43"}, &status, &text));
+    EXPECT_NE(text.find("--refuse is the model's"), std::string::npos);
 }
 
 TEST(CardOptions, HelpIsForStdout) {
