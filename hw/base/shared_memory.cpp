@@ -2,7 +2,10 @@
 #include "shared_memory.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include <cerrno>
 #include <system_error>
@@ -33,6 +36,16 @@ SharedMemory::SharedMemory(const char* name, std::size_t size)
 
 SharedMemory::~SharedMemory() {
     ::munmap(bytes_.data(), bytes_.size());
+}
+
+bool memory_file_has(int fd, std::uint64_t offset, std::uint64_t length) {
+    struct stat st {};
+    struct statfs fs {};
+    const int seals = ::fcntl(fd, F_GET_SEALS);
+    return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && ::fstatfs(fd, &fs) == 0 &&
+           fs.f_type == TMPFS_MAGIC && ::fstat(fd, &st) == 0 &&
+           offset <= static_cast<std::uint64_t>(st.st_size) &&
+           length <= static_cast<std::uint64_t>(st.st_size) - offset;
 }
 
 }  // namespace dingo

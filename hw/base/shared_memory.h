@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "unique_fd.h"
@@ -24,5 +25,9 @@ class SharedMemory {
     UniqueFd fd_;
     std::span<std::byte> bytes_;
 };
+
+/// Another process's file is in memory and has [offset, offset + length) for good: its pages can be
+/// touched where they are mapped. Not so with huge pages, which may be missing then: SIGBUS.
+[[nodiscard]] bool memory_file_has(int fd, std::uint64_t offset, std::uint64_t length);
 
 }  // namespace dingo

@@ -351,8 +351,10 @@ class ShmWire final : public Wire, private LocalMember {
 
     /// False, with errno: no card is there.
     bool connect(const fs::path& path) {
-        if (peers_.size() >= kMaxPeers)
-            return errno = EMFILE, false;
+        if (peers_.size() >= kMaxPeers) {
+            errno = EMFILE;
+            return false;
+        }
         auto peer = ShmPeer::connect(path, own_);
         if (peer != nullptr) {
             watch(peer->fd());
@@ -655,22 +657,14 @@ class ShmWire final : public Wire, private LocalMember {
     std::array<std::byte, kMaxFrame> held_;
 };
 
-}  // namespace
-
-namespace {
-
-/// Takes `name`, the last option of `args`, off it if it is that. True: it has the value `other`
-/// instead of auto.
-bool take_option(std::string_view& args, std::string_view name, std::string_view other) {
-    const std::size_t at = args.rfind(',');
-    if (at == args.npos || !args.substr(at).starts_with(name))
-        return false;
-    const std::string_view value = args.substr(at + name.size());
+/// What an option of the wire says: auto is false, `other` is true.
+bool is_other(std::string_view option, std::string_view name, std::string_view other) {
+    const std::string_view value = option.substr(name.size() + 1);
     if (value != "auto" && value != other)
-        throw WireError(fmt::format(
-            "shm wire '{}': {} is auto or {}; write shm[:NET][,icrc=auto|on][,refs=auto|off]", args,
-            name.substr(1, name.size() - 2), other));
-    args = args.substr(0, at);
+        throw WireError(
+            fmt::format("shm wire: '{}': {} is auto or {}; write "
+                        "shm[:NET][,icrc=auto|on][,refs=auto|off]",
+                        option, name, other));
     return value == other;
 }
 
@@ -679,9 +673,15 @@ bool take_option(std::string_view& args, std::string_view name, std::string_view
 std::unique_ptr<Wire> make_shm_wire(std::string_view args, const WireOptions& options) {
     ShmCard own;
     own.mac = options.mac;
-    own.wants_icrc = take_option(args, ",icrc=", "on");
-    own.references = !take_option(args, ",refs=", "off");
-    own.wants_icrc |= take_option(args, ",icrc=", "on");
+    for (std::size_t at; (at = args.rfind(',')) != args.npos; args = args.substr(0, at)) {
+        const std::string_view option = args.substr(at + 1);
+        if (option.starts_with("icrc="))
+            own.wants_icrc = is_other(option, "icrc", "on");
+        else if (option.starts_with("refs="))
+            own.references = !is_other(option, "refs", "off");
+        else
+            break;  // of the net's name
+    }
     return std::make_unique<ShmWire>(args.empty() ? "default" : args, own, options.local);
 }
 

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "wire/shm_segments.h"
 
-#include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 
 #include "base/elsewhere.h"
+#include "base/shared_memory.h"
 #include "wire/wire.h"
 
 namespace dingo {
@@ -17,17 +14,6 @@ constexpr std::uint64_t kPage = 4096;
 /// Behind each part, so that no frame whose headers lie about its payload reads past it.
 constexpr std::size_t kGuard = (kMaxFrame + kPage - 1) / kPage * kPage;
 constexpr std::uint64_t kMostMapped = std::uint64_t{1} << 44;
-
-/// The part can be mapped, and its pages are there as long as the descriptor was.
-bool lasts(int fd, std::uint64_t offset, std::uint64_t length) {
-    struct stat st {};
-    struct statfs fs {};
-    const int seals = ::fcntl(fd, F_GET_SEALS);
-    return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && ::fstatfs(fd, &fs) == 0 &&
-           fs.f_type == TMPFS_MAGIC && ::fstat(fd, &st) == 0 &&
-           offset <= static_cast<std::uint64_t>(st.st_size) &&
-           length <= static_cast<std::uint64_t>(st.st_size) - offset;
-}
 
 /// nullptr: not possible.
 std::byte* map_for_reading(int fd, std::uint64_t offset, std::uint64_t length) {
@@ -159,7 +145,8 @@ std::optional<ShmSlotMessage> ShmTakings::take(const ShmSlotMessage& message, in
     if (slot.at != nullptr || (fd < 0 && !lost) || message.length == 0 ||
         (message.offset | message.length) % kPage != 0)
         return std::nullopt;
-    if (message.length <= kMostMapped - mapped_ && lasts(fd, message.offset, message.length))
+    if (message.length <= kMostMapped - mapped_ &&
+        memory_file_has(fd, message.offset, message.length))
         slot.at = map_for_reading(fd, message.offset, message.length);
     if (slot.at == nullptr)
         return ShmSlotMessage{ShmSlotMessage::kRefused, message.slot, 0, 0};

@@ -14,6 +14,7 @@
 #include "base/elsewhere.h"
 #include "base/errno_error.h"
 #include "base/exported_memory.h"
+#include "base/shared_memory.h"
 #include "host/driver/queue_memory.h"
 
 namespace dingo::uverbs {
@@ -82,15 +83,7 @@ void SegmentCache::forget_dead() {
 std::shared_ptr<SharedMapping> SegmentCache::map_one(const SharedSegment& s, bool writable,
                                                      const std::shared_ptr<Account>& account) {
     struct stat st {};
-    struct statfs fs {};
-    // Pages of a huge-page file may not be there when they are touched: SIGBUS.
-    if (::fstatfs(s.fd, &fs) != 0 || fs.f_type != TMPFS_MAGIC) {
-        throw ErrnoError(EINVAL);
-    }
-    const int seals = ::fcntl(s.fd, F_GET_SEALS);
-    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || ::fstat(s.fd, &st) != 0 ||
-        s.offset > static_cast<std::uint64_t>(st.st_size) ||
-        s.length > static_cast<std::uint64_t>(st.st_size) - s.offset) {
+    if (!memory_file_has(s.fd, s.offset, s.length) || ::fstat(s.fd, &st) != 0) {
         throw ErrnoError(EINVAL);
     }
     const Key key{st.st_dev, st.st_ino, s.offset, s.length};
