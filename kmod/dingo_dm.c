@@ -199,12 +199,8 @@ static struct ib_mr *dingo_reg_dm_mr(struct ib_pd *ibpd, struct ib_dm *ibdm,
 	err = dingo_key_alloc(ib, &key);
 	if (err)
 		goto err_free;
-	mr->ibmr.device = ibpd->device;
-	mr->ibmr.length = attr->length;
-	mr->ibmr.lkey = key;
-	mr->ibmr.rkey = key;
-	mr->pdn = to_dpd(ibpd)->pdn;
-	mr->access = dingo_access(attr->access_flags);
+	dingo_mr_identify(mr, ibpd, key, attr->length,
+			  dingo_access(attr->access_flags));
 	mem = (struct dingo_mem){
 		.addr = cpu_to_le64(dm->piece.bus + attr->offset),
 	};

@@ -249,6 +249,8 @@ int dingo_check_reg(struct ib_device *ibdev, u64 length, u64 iova, int access);
 
 int dingo_mr_pbl(struct dingo_dev *dev, struct ib_umem *umem,
 		 struct dingo_pbl *pbl, struct dingo_mem *mem);
+void dingo_mr_identify(struct dingo_mr *mr, struct ib_pd *ibpd, u32 key,
+		       u64 length, u32 access);
 void dingo_mr_command(const struct dingo_mr *mr, u32 key,
 		      const struct dingo_mem *mem,
 		      struct dingo_cmd_create_mr *cmd);

@@ -160,6 +160,25 @@ err_free:
 }
 
 /**
+ * dingo_mr_identify() - what every region says of itself
+ * @mr: the region
+ * @ibpd: its domain
+ * @key: its key, local and remote
+ * @length: bytes; 0: ib_core sets them
+ * @access: enum acc of the contract
+ */
+void dingo_mr_identify(struct dingo_mr *mr, struct ib_pd *ibpd, u32 key,
+		       u64 length, u32 access)
+{
+	mr->ibmr.device = ibpd->device;
+	mr->ibmr.length = length;
+	mr->ibmr.lkey = key;
+	mr->ibmr.rkey = key;
+	mr->pdn = to_dpd(ibpd)->pdn;
+	mr->access = access;
+}
+
+/**
  * dingo_mr_command() - fill in CREATE_MR or REREG_MR of a memory region
  * @mr: the region
  * @key: its key
@@ -206,11 +225,7 @@ static struct ib_mr *dingo_create_kernel_mr(struct ib_pd *ibpd, u8 kind,
 	err = dingo_cmd_create_mr(ib->dev, &cmd);
 	if (err)
 		goto err_key;
-	mr->ibmr.device = ibpd->device;
-	mr->ibmr.lkey = key;
-	mr->ibmr.rkey = key;
-	mr->pdn = to_dpd(ibpd)->pdn;
-	mr->access = access;
+	dingo_mr_identify(mr, ibpd, key, 0, access);
 	mr->on_card = true;
 	return &mr->ibmr;
 
@@ -377,13 +392,8 @@ struct ib_mr *dingo_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	if (err)
 		goto err_pbl;
 
-	mr->ibmr.device = ibpd->device;
 	mr->base = access & IB_ZERO_BASED ? 0 : iova;
-	mr->ibmr.length = length;
-	mr->ibmr.lkey = key;
-	mr->ibmr.rkey = key;
-	mr->pdn = to_dpd(ibpd)->pdn;
-	mr->access = dingo_access(access);
+	dingo_mr_identify(mr, ibpd, key, length, dingo_access(access));
 	dingo_mr_command(mr, key, &mem, &cmd);
 	err = dingo_cmd_create_mr(ib->dev, &cmd);
 	if (err)

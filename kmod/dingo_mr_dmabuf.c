@@ -272,13 +272,8 @@ struct ib_mr *dingo_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 	err = dingo_key_alloc(ib, &key);
 	if (err)
 		goto err_free;
-	mr->ibmr.device = ibpd->device;
 	mr->base = access & IB_ZERO_BASED ? 0 : iova;
-	mr->ibmr.length = length;
-	mr->ibmr.lkey = key;
-	mr->ibmr.rkey = key;
-	mr->pdn = to_dpd(ibpd)->pdn;
-	mr->access = dingo_access(access);
+	dingo_mr_identify(mr, ibpd, key, length, dingo_access(access));
 
 	/* No window is ever bound to these: ib_core refuses IB_ACCESS_MW_BIND. */
 	if ((dev->caps & dynamic) == dynamic)
