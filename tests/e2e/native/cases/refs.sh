@@ -67,6 +67,8 @@ kill -STOP "$(card_pid alpha)"
 limit=20 single 'the peer is stopped: regions come and go at the sender' beta "$load churn 50"
 kill -CONT "$(card_pid alpha)"
 end_flow
+sleep 2 # one that was at a frame was cut off, and is connected to again
+verified 'the peer goes on' 'write-bw -s 65536 -n 1000'
 start_flow
 kill -9 "$(card_pid alpha)"
 limit=20 single 'the peer is killed: regions come and go at the sender' beta "$load churn 50"
