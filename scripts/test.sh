@@ -113,6 +113,8 @@ for suite in "${suites[@]}"; do
     [ -n "$side_by_side" ] || suite="$name|one|${suite#*|*|}"
     chosen+=("$suite")
 done
+# Many suites wait for the simulated card: the compiler makes it faster, which takes it minutes after each change of the RTL.
+[ ${#wanted[@]} -gt 0 ] || export DINGO_TRAIN_RTL=1
 # Built before it is shared: a suite that builds more would replace a program that another lane runs. A failure is each suite's to say.
 if [ "$(lanes "${chosen[@]}" | wc -w)" -gt 1 ]; then
     DINGO_CMAKE_OPTIONS=$rtl_engine_options build_preset release >"$logs/build.log" 2>&1 || true

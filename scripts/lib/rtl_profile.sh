@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What the simulated card does most, for a compiler that makes it faster. Sourced by build.sh.
+
+# What a simulated card is run through: all that moves data, in short.
+rtl_training=("--operation write --bytes 1024 --qps 4 --count 300" "--operation read --bytes 1024 --qps 4 --count 300"
+    "--operation send --bytes 1024 --qps 4 --count 300" "--operation write --bytes 256 --levels 2 --random --sges 2 --count 300")
+
+# rtl_profile: print the directory of the counts, for -DDINGO_RTL_PROFILE. Made once for a state of the card and a compiler (two minutes).
+rtl_profile() {
+    local recipe
+    recipe=$(
+        cd "$dingo_root" || exit
+        c++ --version
+        verilator --version
+        cat hw/rtl/cmake/verilate.cmake scripts/lib/rtl_profile.sh
+        find hw/rtl hw/contract -name '*.sv' -o -path 'hw/contract/*' -type f | LC_ALL=C sort | xargs cat
+    )
+    cached rtl-profile "$recipe" train_rtl
+}
+
+# train_rtl DIRECTORY: builds the card so that it counts, and runs it.
+train_rtl() {
+    local build=$1.build run
+    mkdir -p "$1"
+    cmake -S "$dingo_root" --preset release -B "$build" -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
+        -DDINGO_PROVIDER=OFF $rtl_engine_options -DDINGO_RTL_PROFILE=generate
+    cmake --build "$build" --target rtl_bench
+    for run in "${rtl_training[@]}"; do
+        # shellcheck disable=SC2086  # the options are words
+        "$build/bin/rtl_bench" $run
+    done
+    cp "$build"/hw/rtl/dingo_card_v.v/*.gcda "$1"
+    rm -rf "$build"
+}
