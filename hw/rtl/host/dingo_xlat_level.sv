@@ -46,7 +46,7 @@ module dingo_xlat_level #(
 
   function automatic logic [LogSets-1:0] set_of(input logic [57:0] line);
     set_of = '0;
-    for (int unsigned i = 0; i < 58; i += LogSets) set_of ^= LogSets'(line >> i);
+    for (int unsigned i = 0; i < 58; i = i + LogSets) set_of = set_of ^ LogSets'(line >> i);
   endfunction
 
   // ---------------------------------------------------------------- tags: read, then looked at
