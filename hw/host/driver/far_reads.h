@@ -21,6 +21,8 @@ class Mover;
 struct FetchedPiece final : HeldMemory {
     enum class State : std::uint8_t { kFetching, kHere, kFailed };
 
+    [[nodiscard]] bool is_pinned() const override { return bytes.is_pinned(); }
+
     std::uint64_t addr = 0;
     std::uint64_t length = 0;
     FarBuffer bytes;             ///< the mover's while kFetching

@@ -26,11 +26,6 @@ constexpr Nanoseconds kLookEvery = 100'000'000;
 constexpr Nanoseconds kLongestWait = 20'000'000;
 constexpr Nanoseconds kWaitShare = 10;
 
-/// Only fetched pieces are held.
-bool is_pinned(const Held& held) {
-    return static_cast<const FetchedPiece&>(*held).bytes.is_pinned();
-}
-
 }  // namespace
 
 /// What movers have made of a stream.
@@ -259,7 +254,7 @@ FarMemory::Access FarStreams::write_held(Stream stream, std::uint64_t addr,
     FarAccess access;
     access.kind = FarAccess::Kind::kWrite;
     if (held != nullptr) {
-        access.data = FarBuffer(src, held, is_pinned(held));
+        access.data = FarBuffer(src, held, held->is_pinned());
     } else {
         access.data = place.far != nullptr ? place.far->buffer(src.size()) : FarBuffer(src.size());
         access.data.append(src);

@@ -10,6 +10,8 @@ namespace dingo {
 class HeldMemory {
   public:
     virtual ~HeldMemory() = default;
+    /// A copy engine of a GPU may read it.
+    [[nodiscard]] virtual bool is_pinned() const { return false; }
 };
 using Held = std::shared_ptr<const HeldMemory>;
 
