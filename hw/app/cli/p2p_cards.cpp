@@ -131,12 +131,31 @@ std::uint32_t config32(int fd, std::size_t at) {
     return ::pread(fd, &value, sizeof value, static_cast<off_t>(at)) == sizeof value ? value : 0;
 }
 
+// Command register: the function answers in the windows of its BARs.
+constexpr off_t kCommand = 4;
+constexpr std::uint16_t kDecodeMemory = 2;
+
+int stop_decoding(int fd) {
+    std::uint16_t command = 0;
+    if (::pread(fd, &command, sizeof command, kCommand) != sizeof command)
+        return EIO;
+    command &= static_cast<std::uint16_t>(~kDecodeMemory);
+    return ::pwrite(fd, &command, sizeof command, kCommand) < 0 ? errno : 0;
+}
+
 /// Has the card remember the size, for the next time that addresses are given out. 0 or an errno.
+/// No driver may have it: with another size it would answer at addresses of others, so it answers
+/// at none from now on (PCI Express, Resizable BAR: memory space is off while the size is written).
 int remember_size(const KernelFiles& files, const std::string& address, unsigned size) {
     const int fd = ::open(files.at(pci(address) / "config").c_str(), O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return errno;
-    int error = EOPNOTSUPP;
+    int error = stop_decoding(fd);
+    if (error != 0) {
+        ::close(fd);
+        return error;
+    }
+    error = EOPNOTSUPP;
     std::size_t at = kExtended;
     for (int hops = 0; hops < 64 && at >= kExtended && at < kConfigSize - 8; ++hops) {
         const std::uint32_t header = config32(fd, at);
@@ -209,8 +228,10 @@ class WithoutDriver {
             must_write(files, "sys/bus/pci/drivers/dingo/unbind", card.address,
                        "taking the card from its driver");
     }
+    /// The driver would have the kernel write the size that it knows.
+    void for_good() { back_ = false; }
     ~WithoutDriver() {
-        if (card_.driver)
+        if (card_.driver && back_)
             files_.write("sys/bus/pci/drivers/dingo/bind", card_.address);
     }
     WithoutDriver(const WithoutDriver&) = delete;
@@ -219,13 +240,15 @@ class WithoutDriver {
   private:
     KernelFiles& files_;
     const P2pCard& card_;
+    bool back_ = true;
 };
 
 [[noreturn]] void no_room_now(const P2pCard& card) {
     throw Error(
         fmt::format("the bridges above {} have no room for {} now. Reboot warm: the card keeps the "
-                    "setting, and the BIOS makes room. Or 'dingo p2p enable -f', which removes all "
-                    "devices below the same root port and finds them again",
+                    "setting and is without its driver until then, and the BIOS makes room. Or "
+                    "'dingo p2p enable -f', which removes all devices below the same root port and "
+                    "finds them again",
                     card.address, binary_size(card.wanted())));
 }
 
@@ -242,14 +265,16 @@ void grow(KernelFiles& files, const P2pCard& card, bool force) {
         no_room_now(card);
     check_not_in_use(files, card);
     if (card.state != "no iomem") {
-        const WithoutDriver alone(files, card);
+        WithoutDriver alone(files, card);
         const auto size = static_cast<unsigned>(std::bit_width(card.wanted() / kMiB) - 1);
         const int error = files.write(pci(card.address) / "resource4_resize", std::to_string(size));
         if (error == 0)
             return;
         if (error != ENOSPC && error != EBUSY)
             cannot("resizing BAR 4", error);
-        remember_size(files, card.address, size);
+        if (const int failed = remember_size(files, card.address, size); failed != 0)
+            cannot("making BAR 4 large", failed);
+        alone.for_good();
         if (!force)
             no_room_now(card);
     }
@@ -391,8 +416,10 @@ std::string p2p_disable(KernelFiles& files, const P2pCard& card, bool force) {
     if (card.resizable == 0)
         throw Error(done + ", but its BAR has one size only: it keeps its addresses");
     const auto smallest = static_cast<unsigned>(std::countr_zero(card.resizable));
+    WithoutDriver alone(files, card);
     if (const int error = remember_size(files, card.address, smallest); error != 0)
         cannot("making BAR 4 small", error);
+    alone.for_good();
     enumerate_again(files, card);
     return done + ", and its addresses are free";
 }

@@ -68,6 +68,7 @@ class FakeKernel : private TreeOfFiles, public KernelFiles {
         std::string config(4096, '\0');
         const std::uint32_t header = 0x15 | 1 << 16;
         const std::uint32_t control = 4 | 1 << 5 | 8 << 8;
+        config[4] = 7;  // command: I/O, memory, bus master
         config.replace(0x100, 4, reinterpret_cast<const char*>(&header), 4);
         config.replace(kControl, 4, reinterpret_cast<const char*>(&control), 4);
         std::ofstream(of("config"), std::ios::binary) << config;
@@ -106,6 +107,13 @@ class FakeKernel : private TreeOfFiles, public KernelFiles {
         return static_cast<unsigned>(file.get()) & 0x3F;
     }
 
+    /// The function answers in the windows of its BARs.
+    [[nodiscard]] bool decodes() const {
+        std::ifstream file(of("config"), std::ios::binary);
+        file.seekg(4);
+        return (file.get() & 2) != 0;
+    }
+
     int write(const fs::path& path, const std::string& text) override {
         const std::string name = path.filename();
         log.push_back(name + "=" + text);
@@ -139,9 +147,10 @@ TEST_F(DingoP2p, PowerUpThenWarmReboot) {
     const std::string text = refusal([&] { p2p_enable(kernel, kernel.card(), false); });
     EXPECT_THAT(text, HasSubstr("no room for 16 GiB now. Reboot warm"));
     EXPECT_THAT(text, HasSubstr("enable -f"));
-    EXPECT_THAT(kernel.log,
-                ElementsAre("unbind=0000:03:00.0", "resource4_resize=14", "bind=0000:03:00.0"));
+    EXPECT_THAT(kernel.log, ElementsAre("unbind=0000:03:00.0", "resource4_resize=14"))
+        << "a driver would have the kernel write the old size";
     EXPECT_EQ(kernel.remembered(), 14u) << "for the BIOS, at the reboot";
+    EXPECT_FALSE(kernel.decodes()) << "its window is larger than what is its own";
     // As long as the system has not rebooted, the new size has no address.
     kernel.bar(0, 16 * kGiB);
     kernel.put("dingo/p2p", "no iomem");
@@ -153,6 +162,16 @@ TEST_F(DingoP2p, PowerUpThenWarmReboot) {
     kernel.on();  // the reboot
     EXPECT_EQ(kernel.card().state, "true");
     EXPECT_EQ(p2p_advice(kernel.card()), "");
+}
+
+TEST_F(DingoP2p, RefusedSizeLeavesTheCardToItsDriver) {
+    kernel.answers["resource4_resize"] = [](const std::string&) { return EINVAL; };
+    EXPECT_THAT(refusal([&] { p2p_enable(kernel, kernel.card(), false); }),
+                HasSubstr("resizing BAR 4"));
+    EXPECT_THAT(kernel.log,
+                ElementsAre("unbind=0000:03:00.0", "resource4_resize=14", "bind=0000:03:00.0"));
+    EXPECT_EQ(kernel.remembered(), 8u);
+    EXPECT_TRUE(kernel.decodes());
 }
 
 TEST_F(DingoP2p, RoomInTheBridgesNeedsNoReboot) {
@@ -205,8 +224,8 @@ TEST_F(DingoP2p, ForceFindsTheDevicesAgain) {
         return 0;
     };
     EXPECT_EQ(p2p_enable(kernel, kernel.card(), true), "peer to peer of 0000:03:00.0 is on");
-    EXPECT_THAT(kernel.log, ElementsAre("unbind=0000:03:00.0", "resource4_resize=14",
-                                        "bind=0000:03:00.0", "remove=1", "rescan=1"));
+    EXPECT_THAT(kernel.log,
+                ElementsAre("unbind=0000:03:00.0", "resource4_resize=14", "remove=1", "rescan=1"));
     kernel.log.clear();
     kernel.answers["rescan"] = [&](const std::string&) {
         kernel.bar(0xd0000000, kGiB / 4);
@@ -214,7 +233,7 @@ TEST_F(DingoP2p, ForceFindsTheDevicesAgain) {
     };
     EXPECT_THAT(p2p_disable(kernel, kernel.card(), true), HasSubstr("its addresses are free"));
     EXPECT_EQ(kernel.remembered(), 8u);
-    EXPECT_THAT(kernel.log, ElementsAre("p2p=0", "remove=1", "rescan=1"));
+    EXPECT_THAT(kernel.log, ElementsAre("p2p=0", "unbind=0000:03:00.0", "remove=1", "rescan=1"));
 }
 
 TEST_F(DingoP2p, ForceThatDoesNotHelpSaysSo) {
