@@ -53,8 +53,7 @@ static struct ib_dm *dingo_alloc_dm(struct ib_device *ibdev,
 
 	if (attr->flags || attr->alignment > PAGE_SHIFT)
 		return ERR_PTR(-EINVAL);
-	/* ib_dm.length has 32 bits. */
-	if (!attr->length || attr->length > U32_MAX)
+	if (!attr->length || attr->length > DINGO_MAX_DM)
 		return ERR_PTR(-EINVAL);
 	dm = kzalloc(sizeof(*dm), GFP_KERNEL_ACCOUNT);
 	if (!dm)

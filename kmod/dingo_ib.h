@@ -139,6 +139,8 @@ int dingo_ring_map_fill(struct dingo_ucontext *uc, struct dingo_qmem *qmem,
 /* ------------------------------------------------------------- dingo_dm.c */
 
 extern const struct uapi_definition dingo_dm_defs[];
+/* ib_dm.length has 32 bits, and a piece is whole pages. */
+#define DINGO_MAX_DM ALIGN_DOWN(U32_MAX, PAGE_SIZE)
 void dingo_dm_init(struct dingo_ibdev *ib);
 int dingo_dm_mmap(struct dingo_ucontext *uc, struct dingo_mmap *map,
 		  struct vm_area_struct *vma);

@@ -2,6 +2,7 @@
 /*
  * The PCI function: what probe acquires, remove gives back in reverse order.
  */
+#include <linux/dma-map-ops.h>
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
 #include <net/devlink.h>
@@ -110,6 +111,12 @@ static int dingo_map_regs(struct dingo_dev *dev)
 	err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
 	if (err)
 		goto err_release;
+	/* Nobody syncs rings and regions between the card and processes. */
+	if (!dev_is_dma_coherent(&pdev->dev)) {
+		dev_err(&pdev->dev, "DMA is not coherent on this machine\n");
+		err = -EOPNOTSUPP;
+		goto err_release;
+	}
 	/* A page list's entry may span any range. */
 	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
 	if (pci_resource_len(pdev, DINGO_BAR_REGS) < DINGO_BAR_REGS_SIZE) {

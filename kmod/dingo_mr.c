@@ -3,10 +3,11 @@
  * Memory regions: keys, user memory, the kernel's all-memory region and fast
  * registration. DMA buffers: dingo_mr_dmabuf.c.
  */
+#include <linux/dma-map-ops.h>
+#include <linux/iommu-dma.h>
 #include <linux/overflow.h>
 #include <linux/random.h>
 #include <linux/slab.h>
-#include <linux/swiotlb.h>
 #include <rdma/ib_umem.h>
 #include <rdma/iter.h>
 
@@ -95,13 +96,14 @@ void dingo_key_free(struct dingo_ibdev *ib, u32 key)
 /*
  * Nobody copies a process's region between its pages and bounce buffers: the
  * card would work on the copy, and the end of the region overwrite the pages.
- * dma_need_sync() alone says yes to any mapping of an IOMMU.
+ * What is mapped by an IOMMU has other addresses than bounce buffers, and
+ * dma_need_sync() says yes to all of it.
  */
 static bool dingo_bounces(struct dingo_dev *dev, dma_addr_t addr)
 {
 	struct device *dma_dev = dingo_dma_dev(dev);
 
-	if (likely(!is_swiotlb_force_bounce(dma_dev)) ||
+	if (use_dma_iommu(dma_dev) || get_dma_ops(dma_dev) ||
 	    !dma_need_sync(dma_dev, addr))
 		return false;
 	dev_err_once(dma_dev, "DMA bounces here: memory of processes cannot be registered\n");
@@ -139,7 +141,7 @@ int dingo_mr_pbl(struct dingo_dev *dev, struct ib_umem *umem,
 		return err;
 	rdma_umem_for_each_dma_block(umem, &biter, pgsz) {
 		addr = rdma_block_iter_dma_address(&biter);
-		if (n == 0 && dingo_bounces(dev, addr)) {
+		if (dingo_bounces(dev, addr)) {
 			err = -EOPNOTSUPP;
 			goto err_free;
 		}

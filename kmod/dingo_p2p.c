@@ -4,6 +4,9 @@
  * P2PDMA: it has pages, and other devices may reach it. Where it is off, or the
  * kernel has no P2PDMA, the card alone uses it, and processes map it as a BAR.
  */
+#include <linux/bitfield.h>
+#include <linux/cc_platform.h>
+#include <linux/ctype.h>
 #include <linux/device.h>
 #include <linux/genalloc.h>
 #include <linux/io.h>
@@ -14,11 +17,16 @@
 
 /* What P2PDMA takes is managed by this group of the device's resources. */
 #define DINGO_P2P_GROUP(dev) (&(dev)->p2p)
+/* From one BAR's control register of the Resizable BAR capability to the next. */
+#define DINGO_REBAR_STEP 8
 
+/* Memory is zeroed in steps of this, between which a process may be ended. */
+#define DINGO_ZERO_STEP SZ_64K
+
+/* What the kernel has placed is below a window of the bridge. */
 static bool dingo_p2p_has_address(struct pci_dev *pdev)
 {
-	return pci_resource_start(pdev, DINGO_BAR_MEM) &&
-	       !(pci_resource_flags(pdev, DINGO_BAR_MEM) & IORESOURCE_UNSET);
+	return pdev->resource[DINGO_BAR_MEM].parent;
 }
 
 /**
@@ -26,7 +34,8 @@ static bool dingo_p2p_has_address(struct pci_dev *pdev)
  * @dev: the card
  *
  * The kernel enables no function that has a BAR without address. A card without
- * its memory is still a card.
+ * its memory is still a card. Its BAR is 0 then, which is no window: what it has
+ * after power-up may be the address of another device.
  *
  * Return: the BARs that may be requested, a bit each.
  */
@@ -35,10 +44,12 @@ int dingo_p2p_prepare(struct dingo_dev *dev)
 	struct pci_dev *pdev = dev->pdev;
 	int bars = pci_select_bars(pdev, IORESOURCE_MEM);
 
-	dev->p2p.hidden = pci_resource_len(pdev, DINGO_BAR_MEM) &&
+	dev->p2p.hidden = (bars & BIT(DINGO_BAR_MEM)) &&
 			  !dingo_p2p_has_address(pdev);
 	if (!dev->p2p.hidden)
 		return bars;
+	pci_write_config_dword(pdev, PCI_BASE_ADDRESS_4, 0);
+	pci_write_config_dword(pdev, PCI_BASE_ADDRESS_5, 0);
 	dev->p2p.saved_flags = pdev->resource[DINGO_BAR_MEM].flags;
 	pdev->resource[DINGO_BAR_MEM].flags = 0;
 	return bars & ~BIT(DINGO_BAR_MEM);
@@ -52,6 +63,48 @@ void dingo_p2p_release(struct dingo_dev *dev)
 {
 	if (dev->p2p.hidden)
 		dev->pdev->resource[DINGO_BAR_MEM].flags = dev->p2p.saved_flags;
+}
+
+/* Where the control register of BAR_MEM's size is in configuration space, or 0. */
+static int dingo_p2p_size_control(struct pci_dev *pdev)
+{
+	int at = pci_find_ext_capability(pdev, PCI_EXT_CAP_ID_REBAR);
+	u32 control;
+	int bars, n;
+
+	if (!at)
+		return 0;
+	at += PCI_REBAR_CTRL;
+	pci_read_config_dword(pdev, at, &control);
+	bars = FIELD_GET(PCI_REBAR_CTRL_NBAR_MASK, control);
+	for (n = 0; n < bars; n++, at += DINGO_REBAR_STEP) {
+		pci_read_config_dword(pdev, at, &control);
+		if (FIELD_GET(PCI_REBAR_CTRL_BAR_IDX, control) == DINGO_BAR_MEM)
+			return at;
+	}
+	return 0;
+}
+
+/**
+ * dingo_p2p_restore_config() - pci_restore_state(), which keeps BAR_MEM's size
+ * @dev: the card
+ *
+ * The kernel writes the size that a resource has. One without address has none,
+ * and the size that the administrator gave it is for the next boot.
+ */
+void dingo_p2p_restore_config(struct dingo_dev *dev)
+{
+	struct pci_dev *pdev = dev->pdev;
+	u32 control;
+	int at = 0;
+
+	if (dev->p2p.hidden)
+		at = dingo_p2p_size_control(pdev);
+	if (at)
+		pci_read_config_dword(pdev, at, &control);
+	pci_restore_state(pdev);
+	if (at)
+		pci_write_config_dword(pdev, at, control);
 }
 
 static int dingo_p2p_make_pool(struct dingo_dev *dev)
@@ -77,6 +130,9 @@ static int dingo_p2p_on(struct dingo_dev *dev)
 	struct pci_dev *pdev = dev->pdev;
 	int err;
 
+	/* The kernel maps P2PDMA's pages as private ones there. */
+	if (cc_platform_has(CC_ATTR_GUEST_MEM_ENCRYPT))
+		return -EOPNOTSUPP;
 	if (!devres_open_group(&pdev->dev, DINGO_P2P_GROUP(dev), GFP_KERNEL))
 		return -ENOMEM;
 	err = pci_p2pdma_add_resource(pdev, DINGO_BAR_MEM, 0, 0);
@@ -116,8 +172,15 @@ static int dingo_p2p_switch(struct dingo_dev *dev, bool on)
 	if (on == dev->p2p.on)
 		return 0;
 	if (!on) {
+		err = dingo_p2p_make_pool(dev);
+		if (err)
+			return err;
 		err = dingo_p2p_off(dev);
-		return err ?: dingo_p2p_make_pool(dev);
+		if (err) {
+			gen_pool_destroy(dev->p2p.pool);
+			dev->p2p.pool = NULL;
+		}
+		return err;
 	}
 	if (gen_pool_avail(dev->p2p.pool) != dev->p2p.bytes)
 		return -EBUSY;
@@ -200,46 +263,93 @@ void dingo_p2p_cleanup(struct dingo_dev *dev)
 	mutex_destroy(&p2p->lock);
 }
 
-static int dingo_piece_get_pages(struct dingo_dev *dev,
-				 struct dingo_piece *piece)
+/* What others write later stays behind the zeros: a read waits for them. */
+static int dingo_zero(void __iomem *io, size_t bytes)
 {
-	struct page *page;
+	size_t at;
+
+	/* Uncached: a word at a time, not a byte as memset_io(). */
+	for (at = 0; at < bytes; at += sizeof(u64)) {
+		writeq_relaxed(0, io + at);
+		if (at % DINGO_ZERO_STEP)
+			continue;
+		cond_resched();
+		if (fatal_signal_pending(current))
+			return -EINTR;
+	}
+	readq(io + bytes - sizeof(u64));
+	return 0;
+}
+
+/*
+ * From here on each page is free when its last user is gone, as those of
+ * p2pmem/allocate are: a transfer may outlive the piece. P2PDMA has given one
+ * reference to itself for all of them.
+ */
+static void dingo_piece_use_pages(struct dingo_piece *piece)
+{
+	struct page *page = virt_to_page(piece->va);
 	size_t n;
 
-	piece->va = pci_alloc_p2pmem(dev->pdev, piece->bytes);
-	if (!piece->va)
-		return -ENOMEM;
-	page = virt_to_page(piece->va);
-	piece->phys = page_to_phys(page);
-	memset_io((void __iomem __force *)piece->va, 0, piece->bytes);
-	/*
-	 * From here on each page is free when its last user is gone, as those
-	 * of p2pmem/allocate are: a transfer may outlive the piece. P2PDMA has
-	 * given one reference to itself for all of them.
-	 */
 	for (n = 0; n < piece->bytes >> PAGE_SHIFT; n++) {
 		if (n)
 			percpu_ref_get(dingo_page_ref(page + n));
 		set_page_count(page + n, 1);
 	}
-	return 0;
 }
 
-static int dingo_piece_get_io(struct dingo_dev *dev, struct dingo_piece *piece)
+/* It is nobody's yet, but peer to peer is not switched while it is taken. */
+static int dingo_piece_take(struct dingo_dev *dev, struct dingo_piece *piece)
+{
+	struct dingo_p2p *p2p = &dev->p2p;
+
+	guard(mutex)(&p2p->lock);
+	if (p2p->on) {
+		piece->va = pci_alloc_p2pmem(dev->pdev, piece->bytes);
+		if (!piece->va)
+			return -ENOMEM;
+		piece->phys = page_to_phys(virt_to_page(piece->va));
+		return 0;
+	}
+	piece->phys = gen_pool_alloc(p2p->pool, piece->bytes);
+	return piece->phys ? 0 : -ENOMEM;
+}
+
+static void dingo_piece_put_back(struct dingo_dev *dev,
+				 struct dingo_piece *piece)
+{
+	if (piece->va)
+		pci_free_p2pmem(dev->pdev, piece->va, piece->bytes);
+	else
+		gen_pool_free(dev->p2p.pool, piece->phys, piece->bytes);
+}
+
+static int dingo_piece_clear(struct dingo_piece *piece)
 {
 	void __iomem *io;
+	int err;
 
-	piece->phys = gen_pool_alloc(dev->p2p.pool, piece->bytes);
-	if (!piece->phys)
-		return -ENOMEM;
+	if (piece->va)
+		return dingo_zero((void __iomem __force *)piece->va,
+				  piece->bytes);
 	io = ioremap_wc(piece->phys, piece->bytes);
-	if (!io) {
-		gen_pool_free(dev->p2p.pool, piece->phys, piece->bytes);
+	if (!io)
 		return -ENOMEM;
-	}
-	memset_io(io, 0, piece->bytes);
+	err = dingo_zero(io, piece->bytes);
 	iounmap(io);
-	return 0;
+	return err;
+}
+
+/* p2p_users has a line for each piece: a name must not end it. */
+static void dingo_piece_name(struct dingo_piece *piece)
+{
+	char *c;
+
+	piece->pid = task_tgid_nr(current);
+	get_task_comm(piece->comm, current->group_leader);
+	for (c = piece->comm; *c; c++)
+		if (!isascii(*c) || !isprint(*c))
+			*c = '?';
 }
 
 /**
@@ -248,7 +358,7 @@ static int dingo_piece_get_io(struct dingo_dev *dev, struct dingo_piece *piece)
  * @piece: the result, zeroed memory; the caller's until dingo_piece_free()
  * @bytes: at least 1
  *
- * Return: 0, -ENOMEM.
+ * Return: 0, -ENOMEM, -EINTR when the process was killed meanwhile.
  */
 int dingo_piece_alloc(struct dingo_dev *dev, struct dingo_piece *piece,
 		      u64 bytes)
@@ -259,19 +369,24 @@ int dingo_piece_alloc(struct dingo_dev *dev, struct dingo_piece *piece,
 	if (bytes > p2p->bytes)
 		return -ENOMEM;
 	piece->bytes = PAGE_ALIGN(bytes);
-	mutex_lock(&p2p->lock);
-	err = p2p->on ? dingo_piece_get_pages(dev, piece) :
-			dingo_piece_get_io(dev, piece);
-	if (!err) {
-		piece->bus = pci_bus_address(dev->pdev, DINGO_BAR_MEM) +
-			     (piece->phys -
-			      pci_resource_start(dev->pdev, DINGO_BAR_MEM));
-		piece->pid = task_tgid_nr(current);
-		get_task_comm(piece->comm, current->group_leader);
-		list_add_tail(&piece->entry, &p2p->pieces);
+	err = dingo_piece_take(dev, piece);
+	if (err)
+		return err;
+	err = dingo_piece_clear(piece);
+	if (err) {
+		dingo_piece_put_back(dev, piece);
+		return err;
 	}
+	if (piece->va)
+		dingo_piece_use_pages(piece);
+	piece->bus = pci_bus_address(dev->pdev, DINGO_BAR_MEM) +
+		     (piece->phys -
+		      pci_resource_start(dev->pdev, DINGO_BAR_MEM));
+	dingo_piece_name(piece);
+	mutex_lock(&p2p->lock);
+	list_add_tail(&piece->entry, &p2p->pieces);
 	mutex_unlock(&p2p->lock);
-	return err;
+	return 0;
 }
 
 /**

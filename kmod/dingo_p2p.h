@@ -36,6 +36,7 @@ struct dingo_piece {
 
 int dingo_p2p_prepare(struct dingo_dev *dev);
 void dingo_p2p_release(struct dingo_dev *dev);
+void dingo_p2p_restore_config(struct dingo_dev *dev);
 int dingo_p2p_init(struct dingo_dev *dev);
 void dingo_p2p_cleanup(struct dingo_dev *dev);
 int dingo_piece_alloc(struct dingo_dev *dev, struct dingo_piece *piece,

@@ -115,7 +115,7 @@ int dingo_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			le32_to_cpu(limits->max_frwr_pages);
 	if (dev->caps & DINGO_CAP_MCAST)
 		dingo_mcast_limits(limits, attr);
-	attr->max_dm_size = dev->p2p.bytes;
+	attr->max_dm_size = min_t(u64, dev->p2p.bytes, DINGO_MAX_DM);
 	if (dev->caps & DINGO_CAP_TIMESTAMP) {
 		attr->timestamp_mask = GENMASK_ULL(47, 0);
 		attr->hca_core_clock = DINGO_CLOCK_KHZ;

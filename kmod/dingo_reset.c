@@ -133,7 +133,7 @@ static void dingo_restore_config(struct dingo_dev *dev)
 {
 	dev_warn(&dev->pdev->dev, "restoring the PCI configuration\n");
 	pci_load_saved_state(dev->pdev, dev->pci_state);
-	pci_restore_state(dev->pdev);
+	dingo_p2p_restore_config(dev);
 }
 
 /**
@@ -159,7 +159,7 @@ int dingo_reset_card(struct dingo_dev *dev)
 	pci_save_state(dev->pdev);
 	dingo_write32(dev, DINGO_REG_CTRL, DINGO_CTRL_RESET_MASK);
 	err = dingo_wait_ready(dev, resets);
-	pci_restore_state(dev->pdev);
+	dingo_p2p_restore_config(dev);
 	if (err)
 		dev_err(&dev->pdev->dev, "no answer to a reset within %u ms\n",
 			DINGO_RESET_TIMEOUT_MS);
@@ -366,7 +366,7 @@ static pci_ers_result_t dingo_error_detected(struct pci_dev *pdev,
 
 static pci_ers_result_t dingo_slot_reset(struct pci_dev *pdev)
 {
-	pci_restore_state(pdev);
+	dingo_p2p_restore_config(pci_get_drvdata(pdev));
 	return dingo_recover(pci_get_drvdata(pdev)) ?
 		       PCI_ERS_RESULT_DISCONNECT : PCI_ERS_RESULT_RECOVERED;
 }

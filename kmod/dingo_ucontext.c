@@ -4,6 +4,7 @@
  * mapped through ib_core, which takes them back when the card is unplugged;
  * the status page stays, and says so.
  */
+#include <linux/cc_platform.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -70,7 +71,8 @@ void dingo_ucontext_describe(struct dingo_ucontext *uc,
  * @ibuc: its context
  * @udata: struct dingo_alloc_ucontext_req and _resp
  *
- * Return: 0, -EOPNOTSUPP when the provider cannot wake this card, -ENOMEM.
+ * Return: 0, -EOPNOTSUPP when the provider cannot wake this card, and in guests
+ * whose memory is encrypted, -ENOMEM.
  */
 int dingo_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 {
@@ -85,6 +87,13 @@ int dingo_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 		return err;
 	if (req.comp_mask)
 		return -EOPNOTSUPP;
+	/* What the card reaches is shared with the host, and private again when
+	 * it is freed, though a process may have it mapped still.
+	 */
+	if (cc_platform_has(CC_ATTR_GUEST_MEM_ENCRYPT)) {
+		dev_err_once(&dev->pdev->dev, "no verbs for processes: memory of this guest is encrypted\n");
+		return -EOPNOTSUPP;
+	}
 
 	dingo_db_space_init(dev, &uc->db, false);
 	if (dev->caps & DINGO_CAP_DB_MEMORY) {

@@ -29,9 +29,17 @@ static struct dingo_dm *to_dingo_dm(struct ibv_dm *dm)
 	return container_of(dm, struct dingo_dm, vdm.dm);
 }
 
-static int check_range(const struct dingo_dm *dm, uint64_t offset,
-		       size_t length)
+/* The memory is gone with the card, and with a reset of it. A window of time
+ * stays, in which an access is a SIGBUS.
+ */
+static int check_access(const struct dingo_dm *dm, uint64_t offset,
+			size_t length)
 {
+	struct dingo_context *ctx = to_dingo_context(dm->vdm.dm.context);
+
+	if (atomic_load_explicit(ctx->status, memory_order_relaxed) &
+	    DINGO_STATUS_GONE)
+		return EIO;
 	if ((offset | length) % DINGO_DM_ALIGNMENT)
 		return EINVAL;
 	return offset > dm->length || length > dm->length - offset ? EFAULT : 0;
@@ -41,7 +49,7 @@ static int memcpy_to_dm(struct ibv_dm *ibdm, uint64_t offset, const void *from,
 			size_t length)
 {
 	struct dingo_dm *dm = to_dingo_dm(ibdm);
-	int err = check_range(dm, offset, length);
+	int err = check_access(dm, offset, length);
 
 	if (err)
 		return err;
@@ -54,7 +62,7 @@ static int memcpy_from_dm(void *to, struct ibv_dm *ibdm, uint64_t offset,
 			  size_t length)
 {
 	struct dingo_dm *dm = to_dingo_dm(ibdm);
-	int err = check_range(dm, offset, length);
+	int err = check_access(dm, offset, length);
 
 	if (err)
 		return err;

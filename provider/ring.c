@@ -73,9 +73,8 @@ int dingo_ring_map_at(struct dingo_context *ctx, struct dingo_ring *ring,
 		return map_ring(ctx, ring, map, NULL);
 	}
 	err = map_ring(ctx, ring, map, place);
-	if (err)
-		dingo_ring_unreserve(place, bytes);
-	else if (map->ring_bytes < bytes)
+	/* Where it failed, another thread may have the ring's part already. */
+	if (map->ring_bytes < bytes)
 		munmap((uint8_t *)place + map->ring_bytes,
 		       bytes - map->ring_bytes);
 	return err;
