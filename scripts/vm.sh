@@ -15,7 +15,7 @@ Two virtual machines, A and B, with one Dingo card each and a wire between the c
 usage:
   vm.sh [OPTIONS] -- 'SERVER COMMAND' -- 'CLIENT COMMAND'
         Boot both guests, start SERVER in A, wait until it listens, run CLIENT in B, show both
-        outputs, clean up. Exit status: 0 when both are 0, else the first that is not.
+        outputs, clean up. Exit status: the client's if that is not 0, else the server's.
   vm.sh [OPTIONS] --shell
         Boot both guests and open a console on each (in tmux when there is one).
   Sessions, for several commands on one boot:
