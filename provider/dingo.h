@@ -35,7 +35,6 @@ struct dingo_ring {
 	void *buf;
 	size_t bytes;
 	uint32_t mask;			/* entries - 1 */
-	uint8_t log_size;
 	uint8_t log_stride;
 	struct dingo_db db;
 };

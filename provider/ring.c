@@ -19,7 +19,6 @@ static int map_ring(struct dingo_context *ctx, struct dingo_ring *ring,
 	}
 	ring->bytes = map->ring_bytes;
 	ring->mask = (1U << map->log_size) - 1;
-	ring->log_size = map->log_size;
 	ring->log_stride = map->log_stride;
 	ring->buf = mmap(place, ring->bytes, PROT_READ | PROT_WRITE,
 			 MAP_SHARED | (place ? MAP_FIXED : 0),

@@ -8,12 +8,13 @@ cd "$(dirname "$0")/.."
 . scripts/lib/build.sh
 usage() {
     cat <<'USAGE'
-usage: scripts/mutate.sh [--jobs N] PART [COUNT [SEED [SECONDS]]]
+usage: scripts/mutate.sh [--jobs N] [--units] PART [COUNT [SEED [SECONDS]]]
        scripts/mutate.sh [--jobs N] PART --again OUTPUT
        scripts/mutate.sh --check
   PART     model packet provider driver uverbs qpx: the files that a program's data or a stranger's packet passes
   COUNT    mutants that change the program (25); SEED chooses which (1); no mutant is begun after SECONDS (0: no limit)
   --jobs   copies of the tree that work side by side, each in network namespaces of its own (root; 1)
+  --units  without the cards that some parts' survivors are shown: much less to build. Let --again show them the rest.
   --again  only the mutants that survived in this output of an earlier run
   --check  no mutants: whether the files of all parts exist, and every line of mutate_equivalents.txt is a mutant of one
 One line a mutant, then the score. A survivor may be equivalent: read it. docs/mutation.md has results.
@@ -27,13 +28,19 @@ if [ "$1" = --jobs ]; then
     jobs=$2
     shift 2
 fi
+units=
+if [ "$1" = --units ]; then
+    units=1
+    [ $# -ge 2 ] || { usage >&2; die "--units needs a part"; }
+    shift
+fi
 parts=(model packet provider driver uverbs qpx)
 # Tests in the order in which they run: the first that fails ends it. step TARGETS PRODUCTS COMMAND; gtest PROGRAM [FILTER]
 step() { tests+=(--test "$1|$2|$3"); }
 gtest() { step "$1" "bin/$1" "\$BUILD/bin/$1 --gtest_brief=1 --gtest_fail_fast ${2:-}"; }
 scripts() { step wire_script bin/wire_script "ctest --test-dir \$BUILD -R ^wire[.]model[.] --stop-on-failure -Q"; }
 # A kernel-less card and real programs on it, for what no unit test reaches.
-cards() { step 'dingo dingo-card dingo_preload dingo_provider verbs_promises verbs_check' 'bin/dingo-card lib/libdingo.so.1' "scripts/lib/mutate_cards.sh \$BUILD"; }
+cards() { [ -n "$units" ] || step 'dingo dingo-card dingo_preload dingo_provider verbs_promises verbs_check' 'bin/dingo-card lib/libdingo.so.1' "scripts/lib/mutate_cards.sh \$BUILD"; }
 
 # choose PART: its paths, what is left out of them (so a new file belongs to its part by itself), and its tests.
 choose() {
@@ -64,7 +71,7 @@ choose() {
         paths=(provider/{send,send_ex,recv,cq,cq_poll,cq_poll_ex,cq_resize,srq,ring,doorbell}.c provider/{wqe,completion,doorbell,ring,queue_size}.h provider/gda)
         # Not what needs a GPU, nor the control path of gda, whose tests need cards.
         without=(provider/gda/{memory_hip.c,dingo_gda_port_cuda.h,dingo_gda_port_hip.h,queue.c})
-        local programs=(provider_{send,data_path,resize,multicast}_test gda_test gda_memory_test)
+        local programs=(provider_{create,send,send_roads,recv,data_path,poll,resize,multicast}_test gda_test gda_memory_test)
         # One step: the names of all their tests begin alike, and a program that was built for another mutant must not run.
         step "${programs[*]}" "${programs[*]/#/bin/}" \
             "ctest --test-dir \$BUILD -R ^provider[.] -E 'another_rdma_core|gda_compiles' --stop-on-failure -Q"

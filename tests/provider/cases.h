@@ -3,9 +3,12 @@
 #ifndef TESTS_PROVIDER_CASES_H
 #define TESTS_PROVIDER_CASES_H
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "fake_rings.h"
 
@@ -32,6 +35,64 @@ static struct ibv_sge sges[3] = {
 static inline uint32_t rung(const struct fake *fake, unsigned int db)
 {
 	return fake->doorbell[db] >> 32;
+}
+
+static inline bool is_mapped(void *page)
+{
+	unsigned char resident;
+
+	return mincore(page, 4096, &resident) == 0;
+}
+
+/* Bytes that malloc() has given and not got back. */
+static inline size_t heap_in_use(void)
+{
+	return mallinfo2().uordblks;
+}
+
+/* Address space of this process, in pages. */
+static inline unsigned long space_in_use(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	unsigned long pages = 0;
+
+	CHECK(file && fscanf(file, "%lu", &pages) == 1);
+	fclose(file);
+	return pages;
+}
+
+/* A lock that another thread holds for a while. */
+struct holder {
+	struct dingo_lock *lock;
+	_Atomic(bool) released;
+	pthread_t thread;
+};
+
+static inline void *hold_for_a_while(void *arg)
+{
+	struct holder *holder = arg;
+
+	usleep(3000);
+	atomic_store(&holder->released, true);
+	dingo_unlock(holder->lock);
+	return NULL;
+}
+
+static inline void hold(struct holder *holder, struct dingo_lock *lock)
+{
+	holder->lock = lock;
+	atomic_store(&holder->released, false);
+	dingo_lock(lock);
+	CHECK(!pthread_create(&holder->thread, NULL, hold_for_a_while, holder));
+}
+
+/* Whether what was called since hold() came back only when the lock was free, and left it free. */
+static inline bool was_waited_for(struct holder *holder)
+{
+	const bool waited = atomic_load(&holder->released);
+
+	pthread_join(holder->thread, NULL);
+	return waited && !atomic_load(&holder->lock->held);
 }
 
 struct test_case {

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "fake_rings.h"
-#include "queue_size.h"
 
 static void make_ring(struct fake *fake, struct dingo_ring *ring,
 		      uint32_t entries, uint8_t log_stride, unsigned int db,
@@ -13,7 +12,6 @@ static void make_ring(struct fake *fake, struct dingo_ring *ring,
 	ring->buf = aligned_alloc(4096, align(ring->bytes, 4096));
 	memset(ring->buf, 0, ring->bytes);
 	ring->mask = entries - 1;
-	ring->log_size = dingo_log2_up(entries);
 	ring->log_stride = log_stride;
 	ring->db.slot = &fake->doorbell[db];
 	if (db_memory) {

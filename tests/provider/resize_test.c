@@ -105,13 +105,6 @@ static void resize_again_before_polling(void)
 	drop_fake(fake);
 }
 
-static bool is_mapped(void *page)
-{
-	unsigned char resident;
-
-	return mincore(page, 4096, &resident) == 0;
-}
-
 /* Repeated resizing without polling keeps one ring and the waiting entries. */
 static void a_ring_that_is_left_is_unmapped_at_once(void)
 {
@@ -171,33 +164,57 @@ static void forget_in_all_rings(void)
 }
 
 static unsigned int kernel_resizes;
+static int kernel_error;
+static bool kernel_takes_space;		/* there is no address space left once it has answered */
+static struct dingo_ring_map kernel_ring = { .ring_bytes = 4096, .log_size = 7, .log_stride = 5 };
 
 /* In the place of libibverbs' function: a kernel that gives a ring of the file cmd_fd. */
 int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd, size_t cmd_size,
 		      struct ib_uverbs_resize_cq_resp *resp, size_t resp_size)
 {
 	struct udingo_resize_cq_resp *answer = container_of(resp, struct udingo_resize_cq_resp, ibv_resp);
+	struct rlimit limit = { .rlim_max = RLIM_INFINITY };
 
 	CHECK(cmd_size == sizeof(*cmd) && resp_size == sizeof(*answer));
+	if (kernel_error)
+		return kernel_error;
 	kernel_resizes++;
-	answer->drv_payload.ring = (struct dingo_ring_map){ .ring_bytes = 4096, .log_size = 7, .log_stride = 5 };
+	answer->drv_payload.ring = kernel_ring;
 	answer->drv_payload.switch_index = to_dingo_cq(cq)->consumer;
 	cq->cqe = cqe;
+	if (kernel_takes_space) {
+		limit.rlim_cur = space_in_use() * 4096;
+		CHECK(!setrlimit(RLIMIT_AS, &limit));
+	}
 	return 0;
+}
+
+/* With a command file of `pages` behind the rings. */
+static struct fake *new_fake_with_file(unsigned int pages)
+{
+	struct fake *fake = new_fake();
+
+	fake->ctx.vctx.context.cmd_fd = memfd_create("rings", MFD_CLOEXEC);
+	CHECK(!ftruncate(fake->ctx.vctx.context.cmd_fd, pages * 4096));
+	fake->cq.vcq.cq.cqe = 6;
+	return fake;
+}
+
+static void drop_fake_with_file(struct fake *fake)
+{
+	close(fake->ctx.vctx.context.cmd_fd);
+	drop_fake(fake);
 }
 
 /* Without address space for its ring a resize fails before the card has been told, and the queue works on. */
 static void a_resize_without_room_changes_nothing(void)
 {
 	struct rlimit limit = { .rlim_cur = 1, .rlim_max = RLIM_INFINITY }, was;
-	struct fake *fake = new_fake();
+	struct fake *fake = new_fake_with_file(1);
 	struct ibv_cq *ibcq = &fake->cq.vcq.cq;
 	struct ibv_wc wc[8];
 	void *ring = fake->cq.ring.buf;
 
-	fake->ctx.vctx.context.cmd_fd = memfd_create("rings", MFD_CLOEXEC);
-	CHECK(!ftruncate(fake->ctx.vctx.context.cmd_fd, 4096));
-	ibcq->cqe = 6;
 	free(malloc(16384)); /* the heap has what is wanted of it */
 	CHECK(!getrlimit(RLIMIT_AS, &was) && !setrlimit(RLIMIT_AS, &limit));
 	CHECK(dingo_resize_cq(ibcq, 96) == ENOMEM);
@@ -213,8 +230,72 @@ static void a_resize_without_room_changes_nothing(void)
 	fake->cq_producer = 0;
 	fake_complete(fake, DINGO_WR_SEND, 1, 0, 0);
 	CHECK(dingo_poll_cq(ibcq, 8, wc) == 1);
-	close(fake->ctx.vctx.context.cmd_fd);
-	drop_fake(fake);
+	drop_fake_with_file(fake);
+}
+
+/* The card has left the old ring when the kernel answers: the new one is mapped though no address space is left then. */
+static void a_ring_of_any_size_has_its_room_before(void)
+{
+	static const struct {
+		int cqe;
+		uint8_t log_size;
+	} sizes[] = { { 1, 7 }, { 96, 7 }, { 97, 8 }, { 192, 8 }, { 193, 9 }, { 3072, 12 }, { 3073, 13 } };
+	struct rlimit no_limit = { .rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY };
+	struct fake *fake = new_fake_with_file(64);
+	struct ibv_cq *ibcq = &fake->cq.vcq.cq;
+	unsigned int i;
+
+	kernel_takes_space = true;
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		kernel_ring.log_size = sizes[i].log_size;
+		kernel_ring.ring_bytes = 32ULL << sizes[i].log_size;
+		CHECK(dingo_resize_cq(ibcq, sizes[i].cqe) == 0);
+		CHECK(!setrlimit(RLIMIT_AS, &no_limit));
+		CHECK(fake->cq.ring.mask + 1 == 1U << sizes[i].log_size && fake->cq.ring.bytes == kernel_ring.ring_bytes);
+		CHECK(fake->cq.consumer == 0 && fake->cq.report_at == (1U << sizes[i].log_size) / 8);
+		((uint8_t *)fake->cq.ring.buf)[fake->cq.ring.bytes - 1] = 1;
+		((uint8_t *)fake->cq.ring.buf)[fake->cq.ring.bytes - 1] = 0;
+	}
+	drop_fake_with_file(fake);
+}
+
+/* Resized or refused: no address space and no memory is kept but the present ring's. */
+static void a_resize_keeps_nothing(void)
+{
+	static const struct {
+		int kernel, cqe, error;
+		struct dingo_ring_map ring;
+	} rows[] = {
+		{ 0, 96, 0, { .ring_bytes = 4096, .log_size = 7, .log_stride = 5 } },
+		/* larger than what was asked for, and than what was taken for it */
+		{ 0, 96, 0, { .ring_bytes = 65536, .log_size = 11, .log_stride = 5 } },
+		{ EBUSY, 96, EBUSY, { .ring_bytes = 4096, .log_size = 7, .log_stride = 5 } },
+		{ 0, 96, EINVAL, { .ring_mmap = 1, .ring_bytes = 4096, .log_size = 7, .log_stride = 5 } },
+		{ 0, 96, EINVAL, { .ring_mmap = 1, .ring_bytes = 65536, .log_size = 7, .log_stride = 5 } },
+		{ 0, 96, EINVAL, { .ring_bytes = 4096, .log_size = 8, .log_stride = 5 } },
+		{ 0, 0, EINVAL, { 0 } },
+		{ 0, -1, EINVAL, { 0 } },
+	};
+	struct fake *fake = new_fake_with_file(16);
+	unsigned int i, n;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		unsigned long pages = 0;
+		size_t bytes = 0;
+
+		kernel_error = rows[i].kernel;
+		kernel_ring = rows[i].ring;
+		for (n = 0; n < 40; n++) {
+			CHECK(dingo_resize_cq(&fake->cq.vcq.cq, rows[i].cqe) == rows[i].error);
+			CHECK(fake->cq.lock.held == 0 && is_mapped(fake->cq.ring.buf));
+			if (n == 19) {
+				pages = space_in_use();
+				bytes = heap_in_use();
+			}
+		}
+		CHECK(heap_in_use() == bytes && space_in_use() == pages);
+	}
+	drop_fake_with_file(fake);
 }
 
 static void post(struct fake *fake, unsigned int flags)
@@ -256,7 +337,85 @@ static void entries_are_counted_once(void)
 	drop_fake(fake);
 }
 
+/* A size that holds what waits, and will; one less is refused, before the kernel is asked. One that is no smaller never is. */
+static void a_cq_shrinks_to_what_it_holds(void)
+{
+	struct fake *fake = new_fake_with_file(1);
+	struct ibv_cq *ibcq = &fake->cq.vcq.cq;
+	uint32_t i;
+
+	fake->qp.vqp.qp.send_cq = ibcq;
+	for (i = 0; i < 5; i++)
+		post(fake, IBV_SEND_SIGNALED);
+	fake_complete(fake, DINGO_WR_SEND, 0, 0, 0);
+	ibcq->cqe = 100;
+	CHECK(dingo_resize_cq(ibcq, 4) == EINVAL && kernel_resizes == 0 && ibcq->cqe == 100 && fake->cq.lock.held == 0);
+	CHECK(dingo_resize_cq(ibcq, 5) == 0 && kernel_resizes == 1 && ibcq->cqe == 5);
+	ibcq->cqe = 3;
+	CHECK(dingo_resize_cq(ibcq, 3) == 0 && dingo_resize_cq(ibcq, 4) == 0);
+	drop_fake_with_file(fake);
+}
+
+/* Neither requests of another CQ's queue, nor entries of a QP that is gone count as signaled. */
+static void only_its_own_sends_count(void)
+{
+	struct fake *fake = new_fake();
+	struct dingo_context *ctx = &fake->ctx;
+	struct dingo_cqe *cqe = fake->cq.ring.buf;
+	struct ibv_cq other;
+
+	fake->qp.vqp.qp.send_cq = &other;
+	post(fake, IBV_SEND_SIGNALED);
+	CHECK(dingo_cq_entries_needed(ctx, &fake->cq) == 0);
+	fake->qp.vqp.qp.send_cq = &fake->cq.vcq.cq;
+	CHECK(dingo_cq_entries_needed(ctx, &fake->cq) == 1);
+	fake_complete(fake, DINGO_WR_SEND, 0, 0, 0);
+	CHECK(dingo_cq_entries_needed(ctx, &fake->cq) == 1);
+	cqe->qpn_op = htole32(le32toh(cqe->qpn_op) ^ 0x10000);
+	CHECK(dingo_cq_entries_needed(ctx, &fake->cq) == 2);
+	CHECK(fake->qp.sq.lock.held == 0);
+	drop_fake(fake);
+}
+
+/* A full ring, of which all is kept, in the first pass and in the second. */
+static void a_full_ring_is_drained_whole(void)
+{
+	struct fake *fake = new_fake();
+	struct ibv_wc wc[16];
+	uint32_t i, pass;
+
+	for (pass = 0; pass < 2; pass++) {
+		for (i = 0; i < 3 * pass; i++) {
+			fake_complete(fake, DINGO_WR_SEND, i, 0, 0);
+			CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 1, wc) == 1);
+		}
+		for (i = 0; i < 8; i++)
+			fake_complete(fake, DINGO_WR_SEND, i, 0, 0);
+		resize(fake);
+		CHECK(fake->cq.old->count == 8);
+		CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 16, wc) == 8 && wc[0].wr_id == 0 && wc[7].wr_id == 7);
+	}
+	drop_fake(fake);
+}
+
+/* Entries behind the switch are the card's rubbish of an earlier pass. */
+static void what_lies_behind_the_switch_is_left(void)
+{
+	struct fake *fake = new_fake();
+	struct ibv_wc wc[8];
+	uint32_t i;
+
+	for (i = 0; i < 4; i++)
+		fake_complete(fake, DINGO_WR_SEND, i, 0, 0);
+	fake->cq_producer -= 2;
+	resize(fake);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 8, wc) == 2 && wc[1].wr_id == 1);
+	drop_fake(fake);
+}
+
 static const struct test_case cases[] = {
+	CASE(a_ring_of_any_size_has_its_room_before), CASE(a_resize_keeps_nothing), CASE(a_cq_shrinks_to_what_it_holds),
+	CASE(only_its_own_sends_count), CASE(a_full_ring_is_drained_whole), CASE(what_lies_behind_the_switch_is_left),
 	CASE(resize_drains_old_ring), CASE(resize_again_before_polling), CASE(forget_in_all_rings), CASE(entries_are_counted_once),
 	CASE(a_ring_that_is_left_is_unmapped_at_once), CASE(resize_in_any_pass),
 	CASE(a_resize_without_room_changes_nothing),
