@@ -201,11 +201,11 @@ static void a_cq_has_the_ring_and_the_doorbell_that_the_kernel_names(void)
 	CHECK(cq->lock.needed && !cq->lock.held);
 	((struct dingo_cqe *)cq->ring.buf)[1].wqe_index = 0x5a;
 	CHECK(byte_at(host, RING + sizeof(struct dingo_cqe)) == 0x5a);
+	/* an eighth of the ring, and one */
+	CHECK(cq->report_at == 8);
 	dingo_cq_ring(cq);
 	CHECK(byte_at(host, DB_PAGE + SLOT * 8) == (NUMBER & 0xff) && byte_at(host, DB_PAGE + SLOT * 8 + 3) == DINGO_DB_CQ);
 	CHECK(dingo_poll_cq(&cq->vcq.cq, 1, &wc) == 0);
-	/* an eighth of the ring, and one */
-	CHECK(cq->report_at == 8);
 	atomic_store(&host->status[0], DINGO_STATUS_GONE);
 	CHECK(dingo_poll_cq(&cq->vcq.cq, 1, &wc) == -EIO);
 	CHECK(dingo_destroy_cq(&cq->vcq.cq) == 0 && kernel.destroyed == 1);

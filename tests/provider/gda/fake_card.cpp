@@ -79,9 +79,8 @@ void FakeCard::take(std::uint32_t to) {
         wqe.index = at_;
         const auto block = [&](std::uint32_t n) {
             for (std::uint32_t w = 0; w < DGDA_BLOCK_WORDS; ++w)
-                wqe.words[n * DGDA_BLOCK_WORDS + w] =
-                    __atomic_load_n(&sq_[((at_ + n) & qp_.sq_mask) * DGDA_BLOCK_WORDS + w],
-                                    __ATOMIC_RELAXED);
+                wqe.words[n * DGDA_BLOCK_WORDS + w] = __atomic_load_n(
+                    &sq_[((at_ + n) & qp_.sq_mask) * DGDA_BLOCK_WORDS + w], __ATOMIC_RELAXED);
         };
         block(0);
         if (wqe.blocks() == 0 || wqe.blocks() > DINGO_SQ_MAX_BLOCKS || wqe.blocks() > to - at_)
@@ -110,7 +109,10 @@ void FakeCard::complete(std::uint32_t index, std::uint32_t status) {
     std::uint64_t* const entry = &cq_[(producer_ & qp_.cq_mask) * 4];
     const std::uint64_t phase = (producer_ & (qp_.cq_mask + 1)) == 0 ? 1 : 0;
     __atomic_store_n(&entry[0], index, __ATOMIC_RELAXED);
-    __atomic_store_n(&entry[3], phase << 56 | std::uint64_t{status} << 16, __ATOMIC_RELEASE);
+    __atomic_store_n(&entry[3],
+                     phase << 56 | std::uint64_t{status != 0 ? kVendorError : 0} << 24 |
+                         std::uint64_t{status} << 16,
+                     __ATOMIC_RELEASE);
     ++producer_;
 }
 

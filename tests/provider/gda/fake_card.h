@@ -16,6 +16,9 @@
 
 namespace gda::test {
 
+/// vendor_err of what fails.
+constexpr std::uint32_t kVendorError = 0x5a;
+
 /// A WQE as the card has read it, whole.
 struct Wqe {
     std::uint32_t index;  ///< of its first block, as a CQE has it

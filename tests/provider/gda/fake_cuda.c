@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Stands for libcuda.so.1: takes pages once, sees them elsewhere, and remembers what it has. FAKE_CUDA: "no-gpu",
- * "no-read-only".
+ * "no-read-only", or the name of a call that is refused.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -34,6 +34,22 @@ int fake_cuda_registered(void)
 	return n;
 }
 
+/* Device memory that is not freed. */
+static int allocated;
+
+int fake_cuda_allocated(void);
+int fake_cuda_allocated(void)
+{
+	return allocated;
+}
+
+/* The device whose context is present, or -1. */
+int fake_cuda_current(void);
+int fake_cuda_current(void)
+{
+	return current ? (int)((char *)current - (char *)pages) : -1;
+}
+
 int cuInit(unsigned int flags);
 int cuInit(unsigned int flags)
 {
@@ -43,21 +59,26 @@ int cuInit(unsigned int flags)
 int cuDeviceGet(int *device, int ordinal);
 int cuDeviceGet(int *device, int ordinal)
 {
+	if (mode("cuDeviceGet"))
+		return NOT_SUPPORTED;
 	*device = ordinal;
-	return ordinal ? NO_DEVICE : 0;
+	return ordinal > 1 ? NO_DEVICE : 0;
 }
 
 int cuDevicePrimaryCtxRetain(void **context, int device);
 int cuDevicePrimaryCtxRetain(void **context, int device)
 {
-	(void)device;
-	*context = pages;
+	if (mode("cuDevicePrimaryCtxRetain"))
+		return NOT_SUPPORTED;
+	*context = (char *)pages + device;
 	return 0;
 }
 
 int cuCtxGetCurrent(void **context);
 int cuCtxGetCurrent(void **context)
 {
+	if (mode("cuCtxGetCurrent"))
+		return NOT_SUPPORTED;
 	*context = current;
 	return 0;
 }
@@ -65,6 +86,8 @@ int cuCtxGetCurrent(void **context)
 int cuCtxSetCurrent(void *context);
 int cuCtxSetCurrent(void *context)
 {
+	if (mode("cuCtxSetCurrent"))
+		return NOT_SUPPORTED;
 	current = context;
 	return 0;
 }
@@ -109,6 +132,8 @@ int cuMemHostUnregister(void *at)
 int cuMemHostGetDevicePointer_v2(uint64_t *device, void *at, unsigned int flags);
 int cuMemHostGetDevicePointer_v2(uint64_t *device, void *at, unsigned int flags)
 {
+	if (mode("cuMemHostGetDevicePointer_v2"))
+		return NOT_SUPPORTED;
 	*device = (uintptr_t)at + ELSEWHERE;
 	return flags ? INVALID_VALUE : 0;
 }
@@ -116,6 +141,9 @@ int cuMemHostGetDevicePointer_v2(uint64_t *device, void *at, unsigned int flags)
 int cuMemAlloc_v2(uint64_t *device, size_t bytes);
 int cuMemAlloc_v2(uint64_t *device, size_t bytes)
 {
+	if (mode("cuMemAlloc_v2"))
+		return NOT_SUPPORTED;
+	allocated++;
 	*device = (uintptr_t)malloc(bytes);
 	return *device ? 0 : OUT_OF_MEMORY;
 }
@@ -123,6 +151,7 @@ int cuMemAlloc_v2(uint64_t *device, size_t bytes)
 int cuMemFree_v2(uint64_t device);
 int cuMemFree_v2(uint64_t device)
 {
+	allocated--;
 	free((void *)(uintptr_t)device);
 	return 0;
 }
@@ -130,6 +159,8 @@ int cuMemFree_v2(uint64_t device)
 int cuMemcpyHtoD_v2(uint64_t device, const void *from, size_t bytes);
 int cuMemcpyHtoD_v2(uint64_t device, const void *from, size_t bytes)
 {
+	if (mode("cuMemcpyHtoD_v2"))
+		return NOT_SUPPORTED;
 	memcpy((void *)(uintptr_t)device, from, bytes);
 	return 0;
 }
@@ -137,6 +168,8 @@ int cuMemcpyHtoD_v2(uint64_t device, const void *from, size_t bytes)
 int cuMemcpyDtoH_v2(void *to, uint64_t device, size_t bytes);
 int cuMemcpyDtoH_v2(void *to, uint64_t device, size_t bytes)
 {
+	if (mode("cuMemcpyDtoH_v2"))
+		return NOT_SUPPORTED;
 	memcpy(to, (const void *)(uintptr_t)device, bytes);
 	return 0;
 }

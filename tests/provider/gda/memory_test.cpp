@@ -3,14 +3,17 @@
 // What libdingo-gda asks of a GPU's driver, with a pretended libcuda.so.1.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sys/mman.h>
 
 #include <cerrno>
 #include <cstdlib>
+#include <functional>
 #include <string>
 
 extern "C" {
 #include "dingo_gda_host.h"
+#include "dingo_gda_types.h"
 #include "memory.h"
 }
 
@@ -19,9 +22,13 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::uintptr_t kElsewhere = 0x100000000000;
 
-int registered() {
+int ask_fake(const char* what) {
     void* const lib = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    return reinterpret_cast<int (*)()>(::dlsym(lib, "fake_cuda_registered"))();
+    return reinterpret_cast<int (*)()>(::dlsym(lib, what))();
+}
+
+int registered() {
+    return ask_fake("fake_cuda_registered");
 }
 
 struct Pages {
@@ -81,6 +88,112 @@ TEST_F(GdaMemory, ARefusalIsSaidAndLeavesNothing) {
     ::unsetenv("FAKE_CUDA");
     EXPECT_EQ(registered(), 0);
     dingo_gda_hide(&memory, pages.at);  // was never shown
+}
+
+/// Each call that the driver refuses is said, by its name, and nothing is left of it.
+TEST_F(GdaMemory, EveryRefusalIsSaid) {
+    const Pages pages(1);
+    void* at = nullptr;
+    char byte = 0;
+    const auto refusing = [&](const char* call, const std::function<int()>& fn) {
+        ::setenv("FAKE_CUDA", call, 1);
+        EXPECT_EQ(fn(), EIO) << call;
+        ::unsetenv("FAKE_CUDA");
+        const std::string name(call);
+        EXPECT_EQ(std::string(dingo_gda_error()),
+                  name.substr(0, name.find('_')) + ": CUDA_ERROR_NOT_SUPPORTED");
+    };
+    refusing("cuMemAlloc_v2", [&] { return memory.alloc(64, &at); });
+    refusing("cuMemcpyHtoD_v2", [&] { return memory.put(&byte, &byte, 1); });
+    refusing("cuMemcpyDtoH_v2", [&] { return memory.get(&byte, &byte, 1); });
+    refusing("cuMemHostGetDevicePointer_v2",
+             [&] { return dingo_gda_show(&memory, pages.at, 8, false, &at); });
+    EXPECT_EQ(registered(), 0);
+}
+
+TEST_F(GdaMemory, MemoryOfTheDevicesOwn) {
+    for (const dingo_gda_memory* const kind : {&dingo_gda_cuda_memory, &dingo_gda_host_memory}) {
+        void* at = nullptr;
+        ASSERT_EQ(kind->alloc(130, &at), 0);
+        ASSERT_NE(at, nullptr);
+        const std::string text = "what is put is what is got";
+        std::string got(text.size(), ' ');
+        EXPECT_EQ(kind->put(at, text.data(), text.size()), 0);
+        EXPECT_EQ(kind->get(got.data(), at, got.size()), 0);
+        EXPECT_EQ(got, text);
+        EXPECT_EQ(ask_fake("fake_cuda_allocated"), kind == &dingo_gda_cuda_memory ? 1 : 0);
+        kind->free(at);
+        EXPECT_EQ(ask_fake("fake_cuda_allocated"), 0);
+    }
+}
+
+/// The host's has whole lines: a QP's words lie in lines of their own.
+TEST(GdaHostMemory, IsWholeLines) {
+    void* at = nullptr;
+    ASSERT_EQ(dingo_gda_host_memory.alloc(1, &at), 0);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(at) % DINGO_GDA_LINE, 0u);
+    EXPECT_GE(::malloc_usable_size(at), std::size_t{DINGO_GDA_LINE});
+    dingo_gda_host_memory.free(at);
+    void* shown = nullptr;
+    EXPECT_EQ(dingo_gda_host_memory.show(&shown, 8, false), 0);
+    EXPECT_EQ(dingo_gda_host_memory.address(&at, &shown), 0);
+    EXPECT_EQ(shown, &at) << "a thread finds it where it is";
+}
+
+/// Pages of one kind of device are not another one's.
+TEST_F(GdaMemory, KindsOfDevicesAreShownThingsApart) {
+    const Pages pages(1);
+    void* cuda = nullptr;
+    void* host = nullptr;
+    ASSERT_EQ(dingo_gda_show(&dingo_gda_host_memory, pages.at + 8, 8, false, &host), 0);
+    ASSERT_EQ(dingo_gda_show(&memory, pages.at + 8, 8, false, &cuda), 0);
+    EXPECT_EQ(host, pages.at + 8);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(cuda),
+              reinterpret_cast<std::uintptr_t>(pages.at) + 8 + kElsewhere);
+    EXPECT_EQ(registered(), 1);
+    dingo_gda_hide(&memory, pages.at + 8);
+    EXPECT_EQ(registered(), 0);
+    dingo_gda_hide(&dingo_gda_host_memory, pages.at + 8);
+}
+
+/// The last byte of a page is in it, the next one is not; what is behind or before is not hidden
+/// with it.
+TEST_F(GdaMemory, PagesEndWhereTheyEnd) {
+    const Pages pages(3);
+    void* at = nullptr;
+    ASSERT_EQ(dingo_gda_show(&memory, pages.at + kPage, kPage, true, &at), 0);
+    ASSERT_EQ(dingo_gda_show(&memory, pages.at + 2 * kPage - 1, 1, true, &at), 0);
+    EXPECT_EQ(registered(), 1);
+    dingo_gda_hide(&memory, pages.at + kPage - 1);
+    dingo_gda_hide(&memory, pages.at + 2 * kPage);
+    dingo_gda_hide(&memory, pages.at + kPage);
+    EXPECT_EQ(registered(), 1);
+    dingo_gda_hide(&memory, pages.at + 2 * kPage - 1);
+    EXPECT_EQ(registered(), 0);
+}
+
+// CTest runs each test in a process of its own: no context is there yet.
+TEST(GdaOpening, ADeviceIsRetainedAndMadePresent) {
+    EXPECT_EQ(dingo_gda_cuda_memory.open(2), EIO);
+    EXPECT_EQ(std::string(dingo_gda_error()), "cuDeviceGet: CUDA_ERROR_NO_DEVICE");
+    const int before = ask_fake("fake_cuda_current");
+    EXPECT_EQ(before, -1);
+    EXPECT_EQ(dingo_gda_cuda_memory.open(1), 0);
+    EXPECT_EQ(ask_fake("fake_cuda_current"), 1);
+    EXPECT_EQ(dingo_gda_cuda_memory.open(0), 0);
+    EXPECT_EQ(ask_fake("fake_cuda_current"), 1) << "what the program has chosen stays";
+}
+
+TEST(GdaOpening, EveryRefusalIsSaid) {
+    for (const std::string call : {"cuDevicePrimaryCtxRetain", "cuCtxSetCurrent"}) {
+        ::setenv("FAKE_CUDA", call.c_str(), 1);
+        EXPECT_EQ(dingo_gda_cuda_memory.open(0), EIO) << call;
+        EXPECT_EQ(std::string(dingo_gda_error()),
+                  "cuDevicePrimaryCtxRetain: CUDA_ERROR_NOT_SUPPORTED");
+        EXPECT_EQ(ask_fake("fake_cuda_current"), -1);
+    }
+    ::unsetenv("FAKE_CUDA");
+    EXPECT_EQ(dingo_gda_host_memory.open(0), 0);
 }
 
 TEST(GdaDevices, WhatIsNotThereIsNamed) {

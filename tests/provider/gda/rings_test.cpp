@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <numeric>
 
@@ -161,6 +162,8 @@ TEST(GdaRings, AFailureIsOfItsRequestAndWhatFollowsIsFlushed) {
                                                          : i == 4 ? int{DINGO_WCS_REM_ACCESS_ERR}
                                                                   : int{DINGO_WCS_WR_FLUSH_ERR});
     EXPECT_EQ(card.qp()->failed_status, unsigned{DINGO_WCS_REM_ACCESS_ERR});
+    EXPECT_EQ(card.qp()->failed_vendor, unsigned{kVendorError});
+    EXPECT_EQ(card.qp()->failed_at, tickets[3]) << "its first block: the end of the one before";
     EXPECT_EQ(card.complaint(), "");
 }
 
@@ -204,6 +207,140 @@ TEST(GdaRings, NothingPostedIsQuiet) {
     dingo_gda_ring(card.qp());
     card.stop();
     EXPECT_EQ(card.doorbells(), 0u);
+}
+
+/// Posts so many, rings, and waits until the card has completed them all; nothing is polled.
+void complete(FakeCard& card, std::uint32_t count) {
+    const std::uint32_t before = card.completions();
+    for (std::uint32_t n = 0; n < count; ++n)
+        post(card.qp(), 0, n);
+    dingo_gda_ring(card.qp());
+    while (card.completions() != before + count)
+        std::this_thread::yield();
+}
+
+constexpr auto kSucceed = [](const Wqe& /*wqe*/) { return 0; };
+
+TEST(GdaRings, APollTakesAtMost64) {
+    FakeCard card(8, 9, kSucceed);
+    complete(card, 100);
+    EXPECT_EQ(dingo_gda_poll_cq(card.qp()), 64);
+    EXPECT_EQ(card.qp()->done, 64u);
+    EXPECT_EQ(dingo_gda_poll_cq(card.qp()), 36);
+    EXPECT_EQ(dingo_gda_poll_cq(card.qp()), 0);
+    EXPECT_EQ(card.qp()->done, 100u);
+}
+
+TEST(GdaRings, AWaitTakesNoMoreThanItNeeds) {
+    FakeCard card(kLogSq, kLogCq, kSucceed);
+    complete(card, 3);
+    EXPECT_EQ(dingo_gda_wait(card.qp(), 2), 0);
+    EXPECT_EQ(card.qp()->consumer, 2u);
+}
+
+TEST(GdaRings, TheCardHearsOfEachQuarterOfTheCompletionQueue) {
+    FakeCard card(kLogSq, kLogCq, kSucceed);
+    constexpr std::uint32_t kQuarter = (1U << kLogCq) / 4;
+    for (std::uint32_t n = 1; n <= 3 * kQuarter; ++n) {
+        EXPECT_EQ(dingo_gda_wait(card.qp(), post(card.qp(), 0, n)), 0);
+        EXPECT_EQ(*card.qp()->cq_doorbell >> 32, n / kQuarter * kQuarter);
+    }
+}
+
+TEST(GdaRings, WhoFindsAnotherOnePollingTakesNothing) {
+    FakeCard card(kLogSq, kLogCq, kSucceed);
+    complete(card, 1);
+    card.qp()->poll_lock = 1;
+    EXPECT_EQ(dingo_gda_poll_cq(card.qp()), 0);
+    EXPECT_EQ(card.qp()->done, 0u);
+    card.qp()->poll_lock = 0;
+    EXPECT_EQ(dingo_gda_poll_cq(card.qp()), 1);
+    EXPECT_EQ(card.qp()->poll_lock, 0u);
+}
+
+TEST(GdaRings, NoDoorbellIsRungTwiceForTheSameRequests) {
+    FakeCard card(kLogSq, kLogCq, kSucceed);
+    complete(card, 2);
+    *card.qp()->sq_doorbell = 0;
+    dingo_gda_ring(card.qp());
+    EXPECT_EQ(*card.qp()->sq_doorbell, 0u);
+    EXPECT_EQ(card.qp()->ring_lock, 0u);
+}
+
+/// Where the host does not know of the card's end, a device waits on.
+TEST(GdaRings, WithoutAStatusPageWaitingHasNoEndButTheCards) {
+    std::atomic<bool> go = false;
+    FakeCard card(kLogSq, kLogCq, [&](const Wqe& /*wqe*/) {
+        while (!go)
+            std::this_thread::yield();
+        return 0;
+    });
+    card.qp()->status = nullptr;
+    const dingo_gda_ticket ticket = post(card.qp(), 0, 0);
+    std::thread release([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(3));
+        go = true;
+    });
+    EXPECT_EQ(dingo_gda_wait(card.qp(), ticket), 0);
+    release.join();
+}
+
+/// A status that says something else than that the card has gone.
+TEST(GdaRings, ACardThatIsThereIsWaitedFor) {
+    std::atomic<bool> go = false;
+    FakeCard card(kLogSq, kLogCq, [&](const Wqe& /*wqe*/) {
+        while (!go)
+            std::this_thread::yield();
+        return 0;
+    });
+    const std::uint32_t status = ~DGDA_STATUS_GONE;
+    card.qp()->status = &status;
+    const dingo_gda_ticket ticket = post(card.qp(), 0, 0);
+    std::thread release([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(3));
+        go = true;
+    });
+    EXPECT_EQ(dingo_gda_wait(card.qp(), ticket), 0);
+    release.join();
+}
+
+/// Each word of a WQE that has no meaning is 0.
+TEST(GdaRings, WordsWithoutMeaningAreZero) {
+    std::vector<Wqe> seen;
+    FakeCard card(kLogSq, kLogCq, [&](const Wqe& wqe) { return seen.push_back(wqe), 0; });
+    for (std::uint32_t w = 0; w < DGDA_BLOCK_WORDS << kLogSq; ++w)
+        card.qp()->sq[w] = ~0ull;
+    post(card.qp(), 0, 0);
+    dingo_gda_post_read(card.qp(), 1, 2, 3, 4, 5);
+    dingo_gda_post_send(card.qp(), 0x3000, 8, 99);
+    dingo_gda_fetch_add(card.qp(), 0x1000, 5, 0x2000, 6, 42);
+    const std::uint8_t data[] = {1, 2, 3};
+    dingo_gda_post_write_inline(card.qp(), data, sizeof data, 7, 8);
+    EXPECT_EQ(dingo_gda_quiet(card.qp()), 0);
+    card.stop();
+    ASSERT_EQ(seen.size(), 5u);
+    for (std::size_t n = 0; n < 3; ++n) {
+        EXPECT_EQ(seen[n].words[1], 0u);
+        EXPECT_EQ(seen[n].words[6], 0u);
+        EXPECT_EQ(seen[n].words[7], 0u);
+        EXPECT_EQ(seen[n].num_sge(), 1u);
+        EXPECT_EQ(seen[n].flags(), unsigned{DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK});
+        EXPECT_EQ(seen[n].words[0] >> 32, 0u);
+    }
+    EXPECT_EQ(seen[2].raddr(), 0u) << "a SEND has no target";
+    EXPECT_EQ(seen[2].words[3], 0u);
+    EXPECT_EQ(seen[2].words[4], 0x3000u);
+    EXPECT_EQ(seen[3].raddr(), 0x2000u);
+    EXPECT_EQ(seen[3].words[3], 6u);
+    EXPECT_EQ(seen[3].words[5], 0u) << "what FETCH_ADD compares with";
+    EXPECT_EQ(seen[3].words[6], 0x1000u);
+    EXPECT_EQ(seen[3].words[7], std::uint64_t{8} << 32 | 5);
+    EXPECT_EQ(seen[4].opcode(), unsigned{DINGO_WR_WRITE});
+    EXPECT_EQ(seen[4].raddr(), 7u);
+    EXPECT_EQ(seen[4].words[3], 8u);
+    EXPECT_EQ(seen[4].words[4], 0x030201u);
+    for (std::size_t w = 5; w < DGDA_BLOCK_WORDS; ++w)
+        EXPECT_EQ(seen[4].words[w], 0u);
 }
 
 TEST(GdaRings, AfterTheCardHasDiedNobodyWaits) {
