@@ -206,6 +206,9 @@ static void a_cq_has_the_ring_and_the_doorbell_that_the_kernel_names(void)
 	dingo_cq_ring(cq);
 	CHECK(byte_at(host, DB_PAGE + SLOT * 8) == (NUMBER & 0xff) && byte_at(host, DB_PAGE + SLOT * 8 + 3) == DINGO_DB_CQ);
 	CHECK(dingo_poll_cq(&cq->vcq.cq, 1, &wc) == 0);
+	/* an entry of a QP that is not there */
+	((struct dingo_cqe *)cq->ring.buf)[0].owner = 1;
+	CHECK(dingo_poll_cq(&cq->vcq.cq, 1, &wc) == 0 && cq->consumer == 1);
 	atomic_store(&host->status[0], DINGO_STATUS_GONE);
 	CHECK(dingo_poll_cq(&cq->vcq.cq, 1, &wc) == -EIO);
 	CHECK(dingo_destroy_cq(&cq->vcq.cq) == 0 && kernel.destroyed == 1);
@@ -314,7 +317,7 @@ static void a_cq_that_a_device_polls(void)
 	CHECK(cq->device_ring.mask == 127 && is_mapped(cq->device_ring.buf));
 	entry = cq->device_ring.buf;
 	entry->owner = 1;
-	CHECK(dingo_poll_cq(&cq->vcq.cq, 1, &wc) == 0 && cq->ring.mask == 0);
+	CHECK(dingo_poll_cq(&cq->vcq.cq, 1, &wc) == 0 && cq->consumer == 0);
 	CHECK(dingo_req_notify_cq(&cq->vcq.cq, 0) == EINVAL && byte_at(host, DB_PAGE + SLOT * 8) == 0);
 	CHECK(dingo_resize_cq(&cq->vcq.cq, 1) == EINVAL);
 	CHECK(dingo_destroy_cq(&cq->vcq.cq) == 0 && !is_mapped(entry));

@@ -340,6 +340,26 @@ static void who_is_forgotten_takes_nothing_of_others(void)
 	fake_free(fake);
 }
 
+/* Entries that were polled lie in the ring until the card writes over them: their receives are not given back again. */
+static void what_was_polled_is_not_forgotten_again(void)
+{
+	struct fake *fake = new_fake(SHARED);
+	struct ibv_recv_wr *bad, wr = {};
+	struct ibv_wc wc;
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		post_recv(fake, i);
+	fake_complete(fake, DINGO_WC_RECV, 2, DINGO_WCS_SUCCESS, 0);
+	CHECK(poll_one(fake, SHARED, &wc));
+	post_recv(fake, 9);
+	/* in the second pass what was polled in the first one lies ahead */
+	fake->cq.consumer = 8;
+	dingo_cq_forget_qp(&fake->cq, &fake->qp);
+	CHECK(dingo_post_srq_recv(&fake->srq.vsrq.srq, &wr, &bad) == ENOMEM);
+	fake_free(fake);
+}
+
 static void extended_polling_takes_no_options(void)
 {
 	struct fake *fake = new_fake(EXTENDED);
@@ -490,7 +510,7 @@ static const struct test_case cases[] = {
 	CASE(receives), CASE(a_polled_receive_makes_room), CASE(sends), CASE(failures), CASE(senseless_entries_are_skipped),
 	CASE(tags_of_an_srq_end), CASE(no_more_than_asked_for), CASE(consumption_is_reported_when_an_eighth_is_polled),
 	CASE(a_forgotten_qp_is_not_the_last_one), CASE(who_is_forgotten_takes_nothing_of_others),
-	CASE(extended_polling_takes_no_options), CASE(the_time_stamp_of_an_entry), CASE(polling_waits_for_another_thread),
+	CASE(what_was_polled_is_not_forgotten_again), CASE(extended_polling_takes_no_options), CASE(the_time_stamp_of_an_entry), CASE(polling_waits_for_another_thread),
 	CASE(a_polled_receive_waits_for_who_posts), CASE(all_of_a_cq_is_one_threads),
 	CASE(empty_polls_give_way_to_a_crowded_card),
 };

@@ -356,6 +356,36 @@ static void a_cq_shrinks_to_what_it_holds(void)
 	drop_fake_with_file(fake);
 }
 
+/* A receive's index is one of another queue: what the send queue has there does not matter. */
+static void a_receive_is_no_signaled_send(void)
+{
+	struct fake *fake = new_fake();
+
+	fake->qp.vqp.qp.send_cq = &fake->cq.vcq.cq;
+	post(fake, IBV_SEND_SIGNALED);
+	fake_complete(fake, DINGO_WC_RECV, 0, 0, 0);
+	CHECK(dingo_cq_entries_needed(&fake->ctx, &fake->cq) == 2);
+	resize(fake);
+	CHECK(dingo_cq_entries_needed(&fake->ctx, &fake->cq) == 2);
+	drop_fake(fake);
+}
+
+static void counting_waits_for_who_posts(void)
+{
+	struct fake *fake = new_fake();
+	struct holder holder;
+
+	fake->qp.vqp.qp.send_cq = &fake->cq.vcq.cq;
+	hold(&holder, &fake->qp.sq.lock);
+	CHECK(dingo_cq_entries_needed(&fake->ctx, &fake->cq) == 0);
+	CHECK(was_waited_for(&holder));
+	kernel_error = EBUSY;
+	hold(&holder, &fake->cq.lock);
+	CHECK(dingo_resize_cq(&fake->cq.vcq.cq, 1) == EBUSY);
+	CHECK(was_waited_for(&holder));
+	drop_fake(fake);
+}
+
 /* Neither requests of another CQ's queue, nor entries of a QP that is gone count as signaled. */
 static void only_its_own_sends_count(void)
 {
@@ -405,17 +435,18 @@ static void what_lies_behind_the_switch_is_left(void)
 	struct ibv_wc wc[8];
 	uint32_t i;
 
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < 5; i++)
 		fake_complete(fake, DINGO_WR_SEND, i, 0, 0);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 1, wc) == 1);
 	fake->cq_producer -= 2;
 	resize(fake);
-	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 8, wc) == 2 && wc[1].wr_id == 1);
+	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 8, wc) == 2 && wc[1].wr_id == 2);
 	drop_fake(fake);
 }
 
 static const struct test_case cases[] = {
 	CASE(a_ring_of_any_size_has_its_room_before), CASE(a_resize_keeps_nothing), CASE(a_cq_shrinks_to_what_it_holds),
-	CASE(only_its_own_sends_count), CASE(a_full_ring_is_drained_whole), CASE(what_lies_behind_the_switch_is_left),
+	CASE(only_its_own_sends_count), CASE(a_receive_is_no_signaled_send), CASE(counting_waits_for_who_posts), CASE(a_full_ring_is_drained_whole), CASE(what_lies_behind_the_switch_is_left),
 	CASE(resize_drains_old_ring), CASE(resize_again_before_polling), CASE(forget_in_all_rings), CASE(entries_are_counted_once),
 	CASE(a_ring_that_is_left_is_unmapped_at_once), CASE(resize_in_any_pass),
 	CASE(a_resize_without_room_changes_nothing),
