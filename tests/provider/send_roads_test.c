@@ -565,6 +565,8 @@ static void a_list_of_sends_ends_at_the_first_bad_one(void)
 	wr[1].num_sge = 7;
 	CHECK(dingo_post_send(&fake->qp.vqp.qp, wr, &bad) == EINVAL && bad == &wr[1]);
 	CHECK(fake->qp.sq.producer == 1 && rung(fake, FAKE_DB_SQ) == 1 && fake->qp.sq.lock.held == 0);
+	fake->doorbell[FAKE_DB_SQ] = 0;
+	CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr[1], &bad) == EINVAL && bad == &wr[1] && !fake->doorbell[FAKE_DB_SQ]);
 	wr[1].num_sge = 6;
 	CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr[1], &bad) == 0);
 	fake_free(fake);
