@@ -22,7 +22,6 @@ static void wr_start(struct ibv_qp_ex *ibqp)
 	dingo_lock(&qp->sq.lock);
 	qp->sq.start = qp->sq.producer;
 	qp->sq.error = qp->vqp.qp.state < IBV_QPS_RTS ? EINVAL : 0;
-	qp->sq.ctrl = NULL;
 }
 
 /* A WQE is counted in when its setters are done, that is, at the next begin or at complete. */

@@ -15,7 +15,7 @@ SWAPS = [
 SKIPPED = re.compile(r"^\s*(#|//|/\*|\*|template|using|namespace|static_assert|typedef|case\b|public:|private:|friend|\[\[)"
                      r"|__attribute__|EXPECT_|ASSERT_|\boperator"
                      # Words for a person, and what only costs or saves time or memory.
-                     r"|\blog::|\breserve\(|\bshrink_to_fit\(|\bprefetch|\bassert\(")
+                     r"|\blog::|\bverbs_err\(|\breserve\(|\bshrink_to_fit\(|\bprefetch|\bassert\(")
 STATEMENT = re.compile(r"^\s+((?:[\w.:\[\]>*-]+)(?:\(.*\))?(?:\s*(?:=|\+=|-=|\|=|&=)\s*[^=].*)?|\+\+[\w.>-]+|--[\w.>-]+);$")
 DECLARES = re.compile(r"^\s*(?:(?:const|constexpr|static|auto|struct|unsigned|u8|u16|u32|u64|int|bool|using|break|continue|goto|default)\b|return\s+\S)")
 

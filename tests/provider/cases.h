@@ -61,9 +61,11 @@ static inline unsigned long space_in_use(void)
 	return pages;
 }
 
-/* A lock that another thread holds for a while. */
+/* A lock, or a mutex, that another thread holds for a while. */
 struct holder {
 	struct dingo_lock *lock;
+	pthread_mutex_t *mutex;
+	_Atomic(bool) held;
 	_Atomic(bool) released;
 	pthread_t thread;
 };
@@ -72,18 +74,37 @@ static inline void *hold_for_a_while(void *arg)
 {
 	struct holder *holder = arg;
 
+	if (holder->lock)
+		dingo_lock(holder->lock);
+	else
+		pthread_mutex_lock(holder->mutex);
+	atomic_store(&holder->held, true);
 	usleep(3000);
 	atomic_store(&holder->released, true);
-	dingo_unlock(holder->lock);
+	if (holder->lock)
+		dingo_unlock(holder->lock);
+	else
+		pthread_mutex_unlock(holder->mutex);
 	return NULL;
+}
+
+static inline void begin_to_hold(struct holder *holder)
+{
+	CHECK(!pthread_create(&holder->thread, NULL, hold_for_a_while, holder));
+	while (!atomic_load(&holder->held))
+		usleep(100);
 }
 
 static inline void hold(struct holder *holder, struct dingo_lock *lock)
 {
-	holder->lock = lock;
-	atomic_store(&holder->released, false);
-	dingo_lock(lock);
-	CHECK(!pthread_create(&holder->thread, NULL, hold_for_a_while, holder));
+	*holder = (struct holder){ .lock = lock };
+	begin_to_hold(holder);
+}
+
+static inline void hold_mutex(struct holder *holder, pthread_mutex_t *mutex)
+{
+	*holder = (struct holder){ .mutex = mutex };
+	begin_to_hold(holder);
 }
 
 /* Whether what was called since hold() came back only when the lock was free, and left it free. */
@@ -92,7 +113,9 @@ static inline bool was_waited_for(struct holder *holder)
 	const bool waited = atomic_load(&holder->released);
 
 	pthread_join(holder->thread, NULL);
-	return waited && !atomic_load(&holder->lock->held);
+	if (holder->mutex && !pthread_mutex_trylock(holder->mutex))
+		return waited && !pthread_mutex_unlock(holder->mutex);
+	return waited && holder->lock && !atomic_load(&holder->lock->held);
 }
 
 struct test_case {

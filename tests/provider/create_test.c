@@ -434,6 +434,18 @@ static void a_doorbell_page_is_mapped_once(void)
 	drop_host(host);
 }
 
+static void a_doorbell_page_is_mapped_by_one_thread(void)
+{
+	struct host *host = new_host(0);
+	struct dingo_db db = {};
+	struct holder holder;
+
+	hold_mutex(&holder, &host->ctx.mutex);
+	CHECK(dingo_doorbell_init(&host->ctx, &db, DB_PAGE, 20) == 0);
+	CHECK(was_waited_for(&holder));
+	drop_host(host);
+}
+
 /* A card that polls the page: each line of 64 bytes has its mark, and the card says in the page whether it sleeps. */
 static void a_doorbell_in_memory_has_its_marks_in_the_page(void)
 {
@@ -663,7 +675,8 @@ static const struct test_case cases[] = {
 	CASE(a_cq_knows_the_time_of_day_from_the_start), CASE(both_ways_to_make_a_cq), CASE(a_cq_that_a_device_polls),
 	CASE(what_the_kernel_keeps_stays), CASE(a_cq_that_cannot_be_used_is_given_back),
 	CASE(an_srq_that_cannot_be_used_is_given_back), CASE(the_first_and_the_last_doorbell_of_a_page),
-	CASE(a_doorbell_page_is_mapped_once), CASE(a_doorbell_in_memory_has_its_marks_in_the_page),
+	CASE(a_doorbell_page_is_mapped_once), CASE(a_doorbell_page_is_mapped_by_one_thread),
+	 CASE(a_doorbell_in_memory_has_its_marks_in_the_page),
 	CASE(rings_and_doorbells_are_kept_from_children),
 	CASE(an_srq_has_what_was_asked_for_at_least), CASE(both_ways_to_make_an_srq), CASE(an_srqs_attributes_are_the_kernels),
 	CASE(an_srq_of_a_parent_domain), CASE(an_srq_wants_a_domain), CASE(without_memory_nothing_is_made), CASE(nothing_is_kept),

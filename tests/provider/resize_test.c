@@ -379,6 +379,9 @@ static void counting_waits_for_who_posts(void)
 	hold(&holder, &fake->qp.sq.lock);
 	CHECK(dingo_cq_entries_needed(&fake->ctx, &fake->cq) == 0);
 	CHECK(was_waited_for(&holder));
+	hold_mutex(&holder, &fake->ctx.mutex);
+	CHECK(dingo_cq_entries_needed(&fake->ctx, &fake->cq) == 0);
+	CHECK(was_waited_for(&holder));
 	kernel_error = EBUSY;
 	hold(&holder, &fake->cq.lock);
 	CHECK(dingo_resize_cq(&fake->cq.vcq.cq, 1) == EBUSY);

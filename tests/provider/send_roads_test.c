@@ -168,29 +168,33 @@ static struct ibv_send_wr request(const struct row *row, struct ibv_sge *list, i
 	return wr;
 }
 
-/* With 0, 1 and 3 pieces, and each flag. */
+static uint8_t wqe_flags(unsigned int flags)
+{
+	return (flags & IBV_SEND_SIGNALED ? DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK : 0) |
+	       (flags & IBV_SEND_SOLICITED ? DINGO_WQE_CTRL_FLAGS_SOLICITED_MASK : 0) |
+	       (flags & IBV_SEND_FENCE ? DINGO_WQE_CTRL_FLAGS_FENCE_MASK : 0);
+}
+
+/* With 0, 1 and 3 pieces, and all flags in all combinations. */
 static void every_operation(void)
 {
-	static const unsigned int flags[] = { 0, IBV_SEND_SIGNALED, IBV_SEND_SOLICITED, IBV_SEND_FENCE };
-	static const uint8_t wants[] = { 0, DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK, DINGO_WQE_CTRL_FLAGS_SOLICITED_MASK,
-					 DINGO_WQE_CTRL_FLAGS_FENCE_MASK };
 	static const int pieces[] = { 0, 1, 3 };
 	unsigned int r, f, p;
 	int i;
 
-	for (r = 0; r < ROWS * 12; r++) {
-		const struct row *row = &rows[r / 12];
+	for (r = 0; r < ROWS * 24; r++) {
+		const struct row *row = &rows[r / 24];
 
-		f = r / 3 % 4;
+		f = r / 3 % 8;
 		p = r % 3;
-		struct fake *fake = post_each_way(IBV_QPT_RC, request(row, sges, pieces[p], flags[f]));
+		struct fake *fake = post_each_way(IBV_QPT_RC, request(row, sges, pieces[p], f));
 		const struct dingo_wqe_ctrl *ctrl = fake->qp.sq.ring.buf;
 		const struct dingo_wqe_rdma *rdma = (const void *)(ctrl + 1);
 		const struct dingo_wqe_atomic *atomic = (const void *)(rdma + 1);
 		const struct dingo_sge *sge = row->atomic ? (const void *)(atomic + 1) : (const void *)atomic;
 		const int count = row->data ? pieces[p] : 0;
 
-		CHECK(ctrl->opcode == row->hw && ctrl->flags == wants[f] && fake->qp.sq.sent[0].opcode == row->wc);
+		CHECK(ctrl->opcode == row->hw && ctrl->flags == wqe_flags(f) && fake->qp.sq.sent[0].opcode == row->wc);
 		CHECK(ctrl->num_sge == count && ctrl->inline_len == 0);
 		CHECK(ctrl->blocks == ((uint8_t *)(sge + count) - (uint8_t *)ctrl + 63) / 64);
 		CHECK(ctrl->imm == (row->imm ? htobe32(0xabcd) :

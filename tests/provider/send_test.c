@@ -283,7 +283,7 @@ static void wr_api_no_data(void)
 /* Up to 32 bytes take a short way, more run into the next block. */
 static void wr_api_inline_sizes(void)
 {
-	static const unsigned int sizes[] = { 0, 1, 7, 8, 31, 32, 33, 64 };
+	static const unsigned int sizes[] = { 0, 1, 7, 8, 9, 17, 25, 31, 32, 33, 64 };
 	struct fake *fake = wr_fake();
 	struct ibv_qp_ex *qp = &fake->qp.vqp.qp_ex;
 	char data[64];
@@ -301,6 +301,7 @@ static void wr_api_inline_sizes(void)
 		CHECK(ibv_wr_complete(qp) == 0);
 		CHECK(ctrl->blocks == blocks && le16toh(ctrl->inline_len) == sizes[i]);
 		CHECK(memcmp((char *)ctrl + 32, data, sizes[i] < 32 ? sizes[i] : 32) == 0);
+		CHECK(sizes[i] >= 32 || ((uint8_t *)ctrl)[32 + sizes[i]] == 0);
 		if (blocks == 2)
 			CHECK(memcmp(dingo_ring_entry(&fake->qp.sq.ring, at + 1), data + 32, sizes[i] - 32) == 0);
 		CHECK(fake->qp.sq.producer == at + blocks);
