@@ -30,13 +30,17 @@ def copy_tree(root, copy):
     names = [name for name in files_of_tree(root) if os.path.lexists(os.path.join(root, name))]
     for name in names:
         source, target = os.path.join(root, name), os.path.join(copy, name)
-        if os.path.lexists(target):
+        replaced = os.path.lexists(target)
+        if replaced:
             one, other = os.lstat(source), os.lstat(target)
             if one.st_size == other.st_size and one.st_mtime_ns == other.st_mtime_ns:
                 continue
             os.remove(target)
         os.makedirs(os.path.dirname(target), exist_ok=True)
         shutil.copy2(source, target, follow_symlinks=False)
+        if replaced:
+            # Ninja must not take what was built of a mutant, whose run was ended, for newer than this.
+            os.utime(target, follow_symlinks=False)
     known = set(names)
     for folder, inner, present in os.walk(copy):
         if folder == copy and "build" in inner:

@@ -14,3 +14,17 @@ check "mutants: an equivalent of a file that is left out" "equivalent of a file 
     "$(fits 'p part -part/a.c' 'part/a.c: return a <= 2; ## none')"
 check "mutants: an equivalent that has become another line" "equivalent that no mutant makes: part/a.c: return a <= 3;" \
     "$(fits 'p part' 'part/a.c: return a <= 3; ## none')"
+# A run that was ended leaves a mutant in its copy, and what was built of it is newer than the source.
+mkdir -p "$sources/tree" "$sources/copy"
+git -C "$sources/tree" init -q
+echo 'int a = 1;' >"$sources/tree/a.c"
+touch -d '1 hour ago' "$sources/tree/a.c"
+copied() { PYTHONPATH=$dingo_root/scripts/lib python3 -c 'import mutate, sys; mutate.copy_tree(*sys.argv[1:])' "$sources/tree" "$sources/copy"; }
+copied
+check "mutants: a copy keeps the times of its sources" "yes" "$([ "$sources/copy/a.c" -nt "$sources/tree/a.c" ] || echo yes)"
+echo 'int a = 2;' >"$sources/copy/a.c"
+touch "$sources/copy/a.o"
+sleep 0.02
+copied
+check "mutants: a source that takes a mutant's place is newer than what was built" "int a = 1; newer" \
+    "$(cat "$sources/copy/a.c") $([ "$sources/copy/a.c" -nt "$sources/tree/a.c" ] && echo newer)"
