@@ -135,7 +135,12 @@ static inline int run_case(const struct test_case *cases, size_t count, int argc
 			return 0;
 		}
 	}
-	fprintf(stderr, "usage: %s CASE\n", argv[0]);
+	if (argc == 2 && !strcmp(argv[1], "--list")) {
+		for (i = 0; i < count; i++)
+			puts(cases[i].name);
+		return 0;
+	}
+	fprintf(stderr, "usage: %s CASE | --list\n", argv[0]);
 	return 2;
 }
 
