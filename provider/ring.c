@@ -1,22 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include <errno.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "doorbell.h"
 #include "ring.h"
+
+static int check_ring(struct dingo_context *ctx,
+		      const struct dingo_ring_map *map)
+{
+	if (map->log_size > 31 || map->log_stride > 12 ||
+	    map->ring_mmap % sysconf(_SC_PAGESIZE) ||
+	    map->ring_bytes < 1ULL << (map->log_size + map->log_stride)) {
+		verbs_err(&ctx->vctx, "kernel gave a ring of %ju bytes at offset 0x%jx for 2^%u entries of 2^%u bytes\n",
+			  (uintmax_t)map->ring_bytes,
+			  (uintmax_t)map->ring_mmap, map->log_size,
+			  map->log_stride);
+		return EINVAL;
+	}
+	return 0;
+}
 
 static int map_ring(struct dingo_context *ctx, struct dingo_ring *ring,
 		    const struct dingo_ring_map *map, void *place)
 {
 	int err;
 
-	if (map->log_size > 31 || map->log_stride > 12 ||
-	    map->ring_bytes < 1ULL << (map->log_size + map->log_stride)) {
-		verbs_err(&ctx->vctx, "kernel gave a ring of %ju bytes for 2^%u entries of 2^%u bytes\n",
-			  (uintmax_t)map->ring_bytes, map->log_size,
-			  map->log_stride);
-		return EINVAL;
-	}
 	ring->bytes = map->ring_bytes;
 	ring->mask = (1U << map->log_size) - 1;
 	ring->log_stride = map->log_stride;
@@ -44,6 +53,8 @@ int dingo_ring_map(struct dingo_context *ctx, struct dingo_ring *ring,
 	int err;
 
 	err = dingo_doorbell_init(ctx, &ring->db, map->db_mmap, map->db_slot);
+	if (!err)
+		err = check_ring(ctx, map);
 	return err ? err : map_ring(ctx, ring, map, NULL);
 }
 
@@ -65,14 +76,16 @@ int dingo_ring_map_at(struct dingo_context *ctx, struct dingo_ring *ring,
 		      const struct dingo_ring_map *map, void *place,
 		      size_t bytes)
 {
-	int err;
+	int err = check_ring(ctx, map);
 
-	if (map->ring_bytes > bytes) {
+	if (err || map->ring_bytes > bytes) {
 		dingo_ring_unreserve(place, bytes);
-		return map_ring(ctx, ring, map, NULL);
+		return err ? err : map_ring(ctx, ring, map, NULL);
 	}
 	err = map_ring(ctx, ring, map, place);
-	/* Where it failed, another thread may have the ring's part already. */
+	/* Where mmap() failed, another thread may have the ring's part already:
+	 * it is left.
+	 */
 	if (map->ring_bytes < bytes)
 		munmap((uint8_t *)place + map->ring_bytes,
 		       bytes - map->ring_bytes);
