@@ -26,7 +26,7 @@ static const struct fake_options rc = {
 	.rq_entries = 4, .cq_entries = 8,
 };
 
-static struct ibv_sge sges[3] = {
+static struct ibv_sge sges[3] __attribute__((unused)) = {
 	{ .addr = 0x1000, .length = 100, .lkey = 0x11 },
 	{ .addr = 0x2000, .length = 0, .lkey = 0x22 },
 	{ .addr = 0x3000, .length = 7, .lkey = 0x33 },

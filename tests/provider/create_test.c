@@ -349,15 +349,15 @@ static const struct {
 	struct dingo_ring_map ring;
 	int error;
 } bad_rings[] = {
-	{ { RING, PAGE - 1, DB_PAGE, SLOT, 7, 5 }, EINVAL },
-	{ { RING, PAGE, DB_PAGE, SLOT, 8, 5 }, EINVAL },
-	{ { RING, PAGE, DB_PAGE, SLOT, 7, 6 }, EINVAL },
-	{ { RING, 1ULL << 37, DB_PAGE, SLOT, 32, 5 }, EINVAL },
-	{ { RING + 1, PAGE, DB_PAGE, SLOT, 7, 5 }, EINVAL },
-	{ { RING, 1ULL << 60, DB_PAGE, SLOT, 7, 5 }, ENOMEM },
-	{ { RING, PAGE, DB_PAGE, DINGO_DB_FIRST_SLOT - 1, 7, 5 }, EINVAL },
-	{ { RING, PAGE, DB_PAGE, DINGO_DB_SLOTS, 7, 5 }, EINVAL },
-	{ { RING, PAGE, DB_PAGE + 1, SLOT, 7, 5 }, EINVAL },
+	{ { RING, PAGE - 1, DB_PAGE, SLOT, 7, 5, 0 }, EINVAL },
+	{ { RING, PAGE, DB_PAGE, SLOT, 8, 5, 0 }, EINVAL },
+	{ { RING, PAGE, DB_PAGE, SLOT, 7, 6, 0 }, EINVAL },
+	{ { RING, 1ULL << 37, DB_PAGE, SLOT, 32, 5, 0 }, EINVAL },
+	{ { RING + 1, PAGE, DB_PAGE, SLOT, 7, 5, 0 }, EINVAL },
+	{ { RING, 1ULL << 60, DB_PAGE, SLOT, 7, 5, 0 }, ENOMEM },
+	{ { RING, PAGE, DB_PAGE, DINGO_DB_FIRST_SLOT - 1, 7, 5, 0 }, EINVAL },
+	{ { RING, PAGE, DB_PAGE, DINGO_DB_SLOTS, 7, 5, 0 }, EINVAL },
+	{ { RING, PAGE, DB_PAGE + 1, SLOT, 7, 5, 0 }, EINVAL },
 };
 
 static void a_cq_that_cannot_be_used_is_given_back(void)
