@@ -298,7 +298,7 @@ module dingo_responder (
       .taken_i(rx_wqe_taken || tn_wqe_taken), .wqe_o(w_wqe), .seg_valid_o(w_seg_valid), .seg_ready_i(rx_seg_ready),
       .seg_o(w_seg), .mr_valid_o(w_mr_valid), .mr_o(w_mr), .mr_rsp_valid_i(answer), .mr_rsp_i,
       .prefetch_i(state_q == STORE && go && prefetch_q && !c_q.err), .prefetch_index_i(c_q.rq_cons),
-      .prefetch_end_i(c_q.rq_prod), .rwqe_valid_o, .rwqe_ready_i, .rwqe_o, .rwqe_rsp_valid_i, .line_valid_o, .line_ready_i,
+      .prod_i(c_q.rq_prod), .rwqe_valid_o, .rwqe_ready_i, .rwqe_o, .rwqe_rsp_valid_i, .line_valid_o, .line_ready_i,
       .line_o, .line_rsp_valid_i, .line_rsp_i
   );
 

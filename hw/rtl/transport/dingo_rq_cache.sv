@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Receive WQEs, fetched as lines of 64 bytes and kept by QP, free-running index and line of the entry.
-/// A lookup is answered from here or from host memory; a prefetch walks through the next entries while
-/// no lookup is there. Entries of 32 bytes use half a line, since the other half may not be posted yet.
+/// Receive WQEs, kept by QP and free-running index in groups of four lines of the ring (256 bytes: 8 entries of 32
+/// bytes, 4 of 64). One read brings all entries of a group that are posted. A lookup is answered from here or from host
+/// memory; while it waits, and whenever no lookup is there, the next entries of QPs whose receive queue moved
+/// are fetched ahead. A group is known by what of it was asked for and by the number of the read that brings
+/// it: reads are answered in order, so that number tells whether it is there.
 module dingo_rq_cache #(
-    parameter int unsigned LogLines = 6
+    parameter int unsigned LogGroups = 9
 ) (
     input  logic               clk_i,
     input  logic               rst_ni,
@@ -16,15 +18,15 @@ module dingo_rq_cache #(
     input  rtl_pkg::xmem_t     mem_i,
     input  logic [3:0]         log_rq_i,
     input  logic [3:0]         log_stride_i,   // 5..8
+    input  logic [31:0]        end_i,          // behind the last entry that is posted
     input  logic               req_valid_i,    // held until rsp_valid_o
     input  logic [31:0]        req_index_i,
     input  logic [1:0]         req_part_i,     // line of the entry
     output logic               rsp_valid_o,    // one cycle
     output logic               rsp_err_o,
     output logic [511:0]       rsp_data_o,     // stays until the next lookup
-    input  logic               pf_valid_i,     // pulse: entries [pf_index, pf_end), at most 4, are wanted soon
+    input  logic               pf_valid_i,     // pulse: entries from here to end_i are wanted soon
     input  logic [31:0]        pf_index_i,
-    input  logic [31:0]        pf_end_i,
     output logic               line_valid_o,   // entries
     input  logic               line_ready_i,
     output rtl_pkg::rdl_req_t  line_o,
@@ -35,224 +37,264 @@ module dingo_rq_cache #(
     input  logic               xl_line_rsp_valid_i,
     input  rtl_pkg::rdl_rsp_t  rsp_i           // of both
 );
-  localparam int unsigned LINES = 1 << LogLines;
-  localparam int unsigned TAG_W = rtl_pkg::QP_LOG + 34;
-  localparam logic [2:0] PREFETCH = 3'd4;
+  localparam logic [31:0] AHEAD = 32'd8;       // entries that are fetched before they are wanted
+  localparam int unsigned LogReads = 5;
+  localparam int unsigned EpochW = 6;
+  typedef struct packed {
+    rtl_pkg::qpi_t  qp;
+    rtl_pkg::xmem_t mem;
+    logic [3:0]     log_rq;
+    logic [3:0]     log_stride;
+    logic [31:0]    index;
+    logic [31:0]    upto;                      // posted
+  } job_t;
+  localparam int unsigned JobW = rtl_pkg::QP_LOG + 103 + 8 + 64;
+  typedef struct packed {
+    logic                  valid;
+    logic [EpochW-1:0]     epoch;
+    rtl_pkg::qpi_t         qp;
+    logic [31:0]           group;              // free running
+    logic [2:0]            first;              // entries [first, upto) were asked for
+    logic [3:0]            there;              // those before came with earlier reads
+    logic [3:0]            upto;
+    logic [LogReads:0]     read;               // that brings the others
+  } tag_t;
+  localparam int unsigned TagW = 1 + EpochW + rtl_pkg::QP_LOG + 32 + 11 + LogReads + 1;
 
   typedef enum logic [2:0] {
     IDLE = 3'd0,
-    TAG = 3'd1,
-    TRANSLATE = 3'd2,
-    TRANSLATED = 3'd3,
-    ISSUE = 3'd4,
-    WAIT = 3'd5,
-    READ = 3'd6,
-    GIVE = 3'd7
+    TAG = 3'd1,          // the tag is there
+    FETCH = 3'd2,        // entries are asked for
+    READ = 3'd3,         // the lookup's line
+    GIVE = 3'd4
   } state_t;
   state_t state_q;
-
-  // what is looked up
-  logic demand_q;
-  rtl_pkg::qpi_t qp_q;
-  rtl_pkg::xmem_t mem_q;
-  logic [3:0] log_rq_q, log_stride_q;
-  logic [31:0] index_q;
-  logic [1:0] part_q;
-  logic err_q, half_q;
-  logic [57:0] addr_q;
-  // prefetch
-  rtl_pkg::qpi_t pf_qp_q;
-  rtl_pkg::xmem_t pf_mem_q;
-  logic [3:0] pf_log_rq_q, pf_log_stride_q;
-  logic [31:0] pf_index_q;
-  logic [2:0] pf_left_q;
-
-  logic [LINES-1:0] valid_q, pending_q, bad_q;
-  logic [LogLines-1:0] slot;
-  logic hit, take_demand, take_pf;
-  logic [TAG_W-1:0] tag, tag_rdata;
-  logic [511:0] data_rdata;
-
-  // line of the cache for an entry's line
-  function automatic logic [LogLines-1:0] slot_of(input logic [LogLines-1:0] index, input logic [1:0] part,
-                                                  input logic wide, input logic [LogLines-1:0] qp);
-    slot_of = (wide ? {index[LogLines-3:0], part} : index) ^ qp;
+  // ---------------------------------------------------------------- reads on their way
+  logic [LogReads:0] issued, came;             // numbers of the next that is asked for, that is answered
+  function automatic logic on_its_way(input logic [LogReads:0] read, input logic [LogReads:0] next, input logic [LogReads:0] behind);
+    on_its_way = read - next < behind - next;
   endfunction
 
-  assign slot = slot_of(index_q[LogLines-1:0], part_q, log_stride_q > 4'd6, LogLines'(qp_q));
-  assign tag = {qp_q, index_q, part_q};
-  assign hit = tag_rdata == tag;
-  assign take_demand = state_q == IDLE && req_valid_i && !rsp_valid_o;
-  assign take_pf = state_q == IDLE && !req_valid_i && pf_left_q != '0;
-
-  logic [LogLines-1:0] first_slot;
-  assign first_slot = take_demand ? slot_of(req_index_i[LogLines-1:0], req_part_i, log_stride_i > 4'd6, LogLines'(qp_i))
-                                  : slot_of(pf_index_q[LogLines-1:0], 2'd0, pf_log_stride_q > 4'd6, LogLines'(pf_qp_q));
-
-  // fills come in the order of the reads
-  logic fill_room, fill_valid;
-  logic [LogLines-1:0] fill_slot;
-  logic [3:0] fills;
-  logic issued;
-  assign issued = state_q == ISSUE && line_ready_i && fill_room;
+  // ---------------------------------------------------------------- what is wanted soon
+  logic pf_room, pf_valid, pf_take;
+  logic [3:0] pf_count;
+  job_t ask, pf_in, pf_job;
+  logic [JobW-1:0] pf_bits;
+  always_comb begin
+    ask.qp = qp_i;
+    ask.mem = mem_i;
+    ask.log_rq = log_rq_i;
+    ask.log_stride = log_stride_i;
+    ask.index = req_index_i;
+    ask.upto = end_i;
+    pf_in = ask;
+    pf_in.index = pf_index_i;
+  end
   dingo_fifo #(
-      .Width(LogLines),
+      .Width(JobW),
       .LogDepth(3)
-  ) u_fills (
-      .clk_i,
-      .rst_ni,
-      .valid_i(issued),
-      .ready_o(fill_room),
-      .data_i(slot),
-      .valid_o(fill_valid),
-      .ready_i(line_rsp_valid_i),
-      .data_o(fill_slot),
-      .count_o(fills)
+  ) u_soon (
+      .clk_i, .rst_ni,
+      .valid_i(pf_valid_i && pf_index_i != end_i), .ready_o(pf_room), .data_i(pf_in),  // without room a lookup reads later
+      .valid_o(pf_valid), .ready_i(pf_take), .data_o(pf_bits), .count_o(pf_count)
   );
-  assign line_valid_o = state_q == ISSUE && fill_room;
-  assign line_o.lines = 4'd1;
-  assign line_o.addr = addr_q;
+  assign pf_job = job_t'(pf_bits);
 
+  // ---------------------------------------------------------------- the job in work
+  job_t job_q;
+  logic demand_q;                              // it is a lookup
+  logic [31:0] until_q;                        // else: entries up to here are wanted
+  logic fetched_q;                             // the lookup has read by itself
+  logic waits_q, retry_q;                      // it waits for a read; then it looks again
+  logic [LogReads:0] wait_read_q;
+  logic [LogGroups-1:0] wait_slot_q;
+  assign landed = !on_its_way(wait_read_q, came, issued);
+
+  function automatic logic [31:0] group_of(input logic [31:0] index, input logic [3:0] log_stride);
+    group_of = index >> (4'd8 - log_stride);
+  endfunction
+  function automatic logic [LogGroups-1:0] slot_of(input logic [rtl_pkg::QP_LOG-1:0] qp, input logic [LogGroups-1:0] group);
+    slot_of = group;
+    for (int unsigned i = 0; i < rtl_pkg::QP_LOG; i++)
+      slot_of[LogGroups-1-i%LogGroups] = slot_of[LogGroups-1-i%LogGroups] ^ qp[i];
+  endfunction
+
+  logic landed;
+  logic [31:0] group, next_index, next_group;
+  logic [3:0] size;                            // entries of a group
+  logic [2:0] entry;
+  logic [LogGroups-1:0] slot, first_slot;
+  logic take_demand, take_again, tag_re;
+  assign group = group_of(job_q.index, job_q.log_stride);
+  assign size = 4'd8 >> (job_q.log_stride - 4'd5);
+  assign entry = job_q.index[2:0] & 3'(size - 4'd1);
+  assign next_index = job_q.index + 32'(size) - 32'(entry);
+  assign next_group = group + 32'd1;
+  assign slot = slot_of(job_q.qp, group[LogGroups-1:0]);
+
+  logic take_read;             // a lookup first; what it waits for is apart, so that jobs ahead go on meanwhile
+  assign take_read = state_q == IDLE && waits_q && landed && !retry_q;
+  assign take_again = state_q == IDLE && waits_q && landed && retry_q;
+  assign take_demand = state_q == IDLE && !clearing && !waits_q && req_valid_i && !rsp_valid_o;
+  assign pf_take = state_q == IDLE && !clearing && !take_read && !take_again && !take_demand && pf_valid;
+  logic more;                  // the job ahead goes on with the next group
+  assign more = !demand_q && rtl_pkg::idx_before(next_index, until_q);
+  logic [31:0] first_group;
+  rtl_pkg::qpi_t first_qp;
+  always_comb begin
+    first_qp = pf_take ? pf_job.qp : state_q == IDLE ? qp_i : job_q.qp;
+    first_group = pf_take ? group_of(pf_job.index, pf_job.log_stride)
+                  : state_q == IDLE ? group_of(req_index_i, log_stride_i) : next_group;
+  end
+  assign first_slot = slot_of(first_qp, first_group[LogGroups-1:0]);
+  assign tag_re = state_q == IDLE || state_q == TAG || state_q == FETCH;
+
+  // ---------------------------------------------------------------- tags
+  logic [LogGroups:0] clear_q;
+  logic clearing, tag_we, match, covered, way, here, bad;
+  logic [EpochW-1:0] epoch_q;
+  logic [TagW-1:0] tag_bits;
+  tag_t tag, tag_q, tag_d;
+  logic [3:0] wanted;                          // behind the last entry of this group that is wanted
+  assign clearing = !clear_q[LogGroups];
+  assign tag = tag_t'(tag_bits);
   dingo_ram #(
-      .Width(TAG_W),
-      .LogDepth(LogLines)
+      .Width(TagW),
+      .LogDepth(LogGroups)
   ) u_tags (
       .clk_i,
-      .we_i(issued),
-      .waddr_i(slot),
-      .wdata_i(tag),
-      .re_i(take_demand || take_pf),
-      .raddr_i(first_slot),
-      .rdata_o(tag_rdata)
+      .we_i(clearing || tag_we), .waddr_i(clearing ? clear_q[LogGroups-1:0] : bad ? wait_slot_q : slot),
+      .wdata_i(clearing || bad ? '0 : tag_d), .re_i(tag_re), .raddr_i(first_slot), .rdata_o(tag_bits)
   );
+  assign match = tag.valid && tag.epoch == epoch_q && tag.qp == job_q.qp && tag.group == group && {1'b0, entry} <= tag.upto
+                 && entry >= tag.first;
+  assign wanted = until_q - job_q.index < 32'(size) - 32'(entry) ? 4'(entry) + 4'(until_q - job_q.index) : size;
+  assign covered = match && (demand_q ? {1'b0, entry} < tag.upto : wanted <= tag.upto);
+  assign way = on_its_way(tag.read, came, issued);
+  assign here = covered && ({1'b0, entry} < tag.there || !way);
+
+  // ---------------------------------------------------------------- entries are asked for
+  logic [2:0] from_q;                          // entry of the group
+  logic extend_q;                              // what the tag has stays
+  logic fetch, fetch_done, fetch_err, fetch_idle, line_we;
+  logic [3:0] fetch_to;
+  logic [LogGroups+1:0] line_waddr;
+  assign fetch = state_q == TAG && !covered && !(match && way) && (demand_q || !(waits_q && wait_slot_q == slot));
+  dingo_rq_fetch #(
+      .LogGroups(LogGroups),
+      .LogReads(LogReads)
+  ) u_fetch (
+      .clk_i, .rst_ni, .idle_o(fetch_idle), .xl_flush_i, .start_i(fetch), .mem_i(job_q.mem), .log_rq_i(job_q.log_rq),
+      .log_stride_i(job_q.log_stride), .index_i(job_q.index - 32'(entry)), .upto_i(job_q.upto), .from_i(from_q), .slot_i(slot),
+      .done_o(fetch_done), .err_o(fetch_err), .to_o(fetch_to), .read_o(issued), .came_o(came), .we_o(line_we),
+      .waddr_o(line_waddr), .line_valid_o, .line_ready_i, .line_o, .line_rsp_valid_i, .xl_line_valid_o, .xl_line_ready_i,
+      .xl_line_o, .xl_line_rsp_valid_i, .rsp_i
+  );
+  assign tag_we = fetch_done || bad;
+  always_comb begin
+    tag_d.valid = 1'b1;
+    tag_d.epoch = epoch_q;
+    tag_d.qp = job_q.qp;
+    tag_d.group = group;
+    tag_d.first = extend_q ? tag_q.first : from_q;
+    tag_d.there = extend_q ? tag_q.upto : {1'b0, from_q};
+    tag_d.upto = fetch_to;
+    tag_d.read = issued;
+  end
+
+  // ---------------------------------------------------------------- lines
+  logic [512:0] line;
+  logic [1:0] line_of_entry;
+  logic half_q;
+  logic [31:0] req_byte;
+  assign req_byte = req_index_i << log_stride_i;
+  assign line_of_entry = req_byte[7:6] | req_part_i;
   dingo_ram #(
-      .Width(512),
-      .LogDepth(LogLines)
-  ) u_data (
+      .Width(513),
+      .LogDepth(LogGroups + 2)
+  ) u_lines (
       .clk_i,
-      .we_i(line_rsp_valid_i),
-      .waddr_i(fill_slot),
-      .wdata_i(rsp_i.data),
-      .re_i(state_q == READ),
-      .raddr_i(slot),
-      .rdata_o(data_rdata)
+      .we_i(line_we), .waddr_i(line_waddr), .wdata_i({rsp_i.err, rsp_i.data}),
+      .re_i(state_q == READ || (state_q == TAG && demand_q)),
+      .raddr_i({state_q == TAG ? slot : wait_slot_q, line_of_entry}), .rdata_o(line)
   );
   // the upper half of a line for every second entry of 32 bytes
-  assign rsp_data_o = half_q ? {256'd0, data_rdata[511:256]} : data_rdata;
+  assign rsp_data_o = half_q ? {256'd0, line[511:256]} : line[511:0];
+  // A read that failed was perhaps made for others: once more for this lookup.
+  assign bad = state_q == GIVE && line[512];
 
-  rtl_pkg::xl_req_t xl_req;
-  rtl_pkg::xl_rsp_t xl_rsp;
-  logic xl_ready, xl_rsp_valid, xl_idle;
-  logic [31:0] ring_slot;
-  assign ring_slot = index_q & ((32'd1 << log_rq_q) - 32'd1);
-  always_comb begin
-    xl_req.mem = mem_q;
-    xl_req.off = {32'd0, ring_slot} << log_stride_q;
-    xl_req.off[5:0] = '0;
-    xl_req.off[7:6] = xl_req.off[7:6] | part_q;
-  end
-  dingo_xlat u_xlat (
-      .clk_i,
-      .rst_ni,
-      .flush_i(xl_flush_i),
-      .idle_o(xl_idle),
-      .req_valid_i(state_q == TRANSLATE),
-      .req_ready_o(xl_ready),
-      .req_i(xl_req),
-      .rsp_valid_o(xl_rsp_valid),
-      .rsp_ready_i(state_q == TRANSLATED),
-      .rsp_o(xl_rsp),
-      .line_valid_o(xl_line_valid_o),
-      .line_ready_i(xl_line_ready_i),
-      .line_o(xl_line_o),
-      .line_rsp_valid_i(xl_line_rsp_valid_i),
-      .line_rsp_i(rsp_i)
-  );
-
-  assign idle_o = state_q == IDLE && !req_valid_i && pf_left_q == '0 && fills == '0 && xl_idle;
-  assign rsp_err_o = err_q;
+  assign idle_o = state_q == IDLE && !req_valid_i && !waits_q && pf_count == '0 && fetch_idle;
 
   always_ff @(posedge clk_i) begin
     rsp_valid_o <= 1'b0;
-    if (take_demand) begin
-      demand_q <= 1'b1;
-      qp_q <= qp_i;
-      mem_q <= mem_i;
-      log_rq_q <= log_rq_i;
-      log_stride_q <= log_stride_i;
-      index_q <= req_index_i;
-      part_q <= req_part_i;
-    end else if (take_pf) begin
-      demand_q <= 1'b0;
-      qp_q <= pf_qp_q;
-      mem_q <= pf_mem_q;
-      log_rq_q <= pf_log_rq_q;
-      log_stride_q <= pf_log_stride_q;
-      index_q <= pf_index_q;
-      part_q <= '0;
-      pf_index_q <= pf_index_q + 32'd1;
-      pf_left_q <= pf_left_q - 3'd1;
-    end
-    if (pf_valid_i) begin
-      pf_qp_q <= qp_i;
-      pf_mem_q <= mem_i;
-      pf_log_rq_q <= log_rq_i;
-      pf_log_stride_q <= log_stride_i;
-      pf_index_q <= pf_index_i;
-      pf_left_q <= pf_end_i - pf_index_i < {29'd0, PREFETCH} ? 3'(pf_end_i - pf_index_i) : PREFETCH;
-    end
-
     case (state_q)
       IDLE: begin
-        err_q <= 1'b0;
-        if (take_demand || take_pf) state_q <= TAG;
+        if (take_read) state_q <= READ;
+        else if (take_demand || take_again || pf_take) state_q <= TAG;
+        if (take_demand || take_again || pf_take) begin
+          job_q <= pf_take ? pf_job : ask;
+          demand_q <= !pf_take;
+          until_q <= pf_job.upto - pf_job.index < AHEAD ? pf_job.upto : pf_job.index + AHEAD;
+        end
+        if (take_demand) fetched_q <= 1'b0;
+        if (take_again) waits_q <= 1'b0;
       end
-      TAG:  // another entry that is on its way to this line keeps a lookup waiting, and ends a prefetch
-      if (!demand_q) state_q <= (hit && valid_q[slot]) || pending_q[slot] || !fill_room ? IDLE : TRANSLATE;
-      else if (hit && (valid_q[slot] || pending_q[slot])) state_q <= WAIT;
-      else if (!pending_q[slot]) state_q <= TRANSLATE;
-      TRANSLATE: if (xl_ready) state_q <= TRANSLATED;
-      TRANSLATED:
-      if (xl_rsp_valid) begin
-        addr_q <= xl_rsp.addr[63:6];
-        err_q <= xl_rsp.err;
-        state_q <= !xl_rsp.err ? ISSUE : demand_q ? GIVE : IDLE;
+      TAG: begin
+        tag_q <= tag;
+        if (demand_q) half_q <= log_stride_i == 4'd5 && log_rq_i != '0 && req_index_i[0];
+        extend_q <= match;
+        from_q <= match ? tag.upto[2:0] : entry;
+        if (demand_q && (covered || (match && way))) begin
+          waits_q <= !here;
+          retry_q <= !covered;
+          wait_slot_q <= slot;
+          wait_read_q <= tag.read;
+          state_q <= here ? GIVE : IDLE;
+        end else if (covered) begin
+          job_q.index <= next_index;
+          state_q <= more ? TAG : IDLE;
+        end else state_q <= fetch ? FETCH : IDLE;
       end
-      ISSUE: if (issued) state_q <= demand_q ? WAIT : IDLE;
-      WAIT: if (!pending_q[slot]) state_q <= READ;
+      FETCH:
+      if (fetch_err) begin
+        rsp_err_o <= 1'b1;
+        rsp_valid_o <= demand_q;
+        state_q <= IDLE;
+      end else if (fetch_done) begin
+        job_q.index <= next_index;
+        state_q <= more ? TAG : IDLE;
+        if (demand_q) begin
+          waits_q <= 1'b1;
+          retry_q <= 1'b0;
+          fetched_q <= 1'b1;
+          wait_slot_q <= slot;
+          wait_read_q <= issued;
+        end
+      end
       READ: begin
-        err_q <= bad_q[slot];
-        half_q <= log_stride_q == 4'd5 && ring_slot[0];
+        waits_q <= 1'b0;
         state_q <= GIVE;
       end
-      GIVE: begin
-        rsp_valid_o <= 1'b1;
+      default: begin                           // GIVE
+        rsp_err_o <= line[512];
+        rsp_valid_o <= !line[512] || fetched_q;
         state_q <= IDLE;
       end
-      default: state_q <= IDLE;
     endcase
 
-    if (flush_i) valid_q <= '0;
-    if (line_rsp_valid_i) begin
-      pending_q[fill_slot] <= 1'b0;
-      valid_q[fill_slot] <= 1'b1;
-      bad_q[fill_slot] <= rsp_i.err;
-      a_fill: assert (fill_valid);
+    if (clearing) clear_q <= clear_q + 1'b1;
+    if (flush_i) begin
+      epoch_q <= epoch_q + 1'b1;
+      if (epoch_q == '1) clear_q <= '0;        // the numbers begin again
     end
-    if (issued) begin
-      pending_q[slot] <= 1'b1;
-      valid_q[slot] <= 1'b0;
-    end
-    // a bus error is told once; the next lookup reads again
-    if (state_q == READ && bad_q[slot]) valid_q[slot] <= 1'b0;
     if (!rst_ni) begin
       state_q <= IDLE;
-      valid_q <= '0;
-      pending_q <= '0;
-      pf_left_q <= '0;
+      waits_q <= 1'b0;
+      epoch_q <= '0;
+      clear_q <= '0;
       rsp_valid_o <= 1'b0;
     end
   end
 
-  wire unused_ok = &{1'b0, xl_rsp, rsp_i, fill_valid};
+  wire unused_ok = &{1'b0, pf_room, tag_q, req_byte, first_group};
 endmodule

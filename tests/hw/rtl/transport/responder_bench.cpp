@@ -260,14 +260,18 @@ void Bench::cycle() {
     }
     dut.rwqe_rsp_valid_i = dut.line_rsp_valid_i = 0;
     if (!reads_.empty() && reads_.front().at <= now_) {
-        const Due due = reads_.front();
-        reads_.pop_front();
+        Due& due = reads_.front();
+        due.bad = due.bad || bad_lines.contains(due.request.addr);  // and those behind it
         rtl::RdlRsp rsp;
-        rsp.last = true;
-        rsp.err = bad_lines.contains(due.request.addr);
+        rsp.last = due.request.lines == 1;
+        rsp.err = due.bad;
         rsp.data = lines_[due.request.addr];
         rtl::drive(dut.line_rsp_i, rsp);
-        (due.list ? dut.line_rsp_valid_i : dut.rwqe_rsp_valid_i) = 1;
+        const bool list = due.list;
+        ++due.request.addr;
+        if (--due.request.lines == 0)
+            reads_.pop_front();
+        (list ? dut.line_rsp_valid_i : dut.rwqe_rsp_valid_i) = 1;
     }
     // once offered, room stays until it is used
     dut.tx_room_i = chance(options_.ready) && now_ >= room_from_;

@@ -119,6 +119,7 @@ class Bench {
         std::uint64_t at;
         rtl::RdlReq request;
         bool list;
+        bool bad = false;
     };
     struct Late {
         std::uint64_t at;

@@ -138,20 +138,49 @@ TEST_P(Requests, EmptyMessagesNeedNoKey) {
     EXPECT_EQ(bench.sent.back().d.msn, 2u);
 }
 
-/// The entries of a ring are read ahead of their use, each once.
+/// The entries of a ring are read ahead of their use, each once, four in a read.
 TEST_P(Requests, EntriesAreReadAheadOnce) {
-    for (unsigned i = 0; i < 4; ++i)
+    for (unsigned i = 0; i < 8; ++i)
         bench.write_wqe(1, i, {{kIova, kKey, 256}});
     bench.ring(1);
     settle();
-    EXPECT_EQ(bench.rq_reads, 4u);
-    for (unsigned i = 0; i < 4; ++i)
+    EXPECT_EQ(bench.rq_reads, 2u);
+    for (unsigned i = 0; i < 8; ++i)
         bench.packet(1, request(kSendOnly, psn0() + i), pattern(16, i));
     settle();
-    EXPECT_EQ(bench.rq_reads, 4u);
-    ASSERT_EQ(bench.cqes.size(), 4u);
-    for (unsigned i = 0; i < 4; ++i)
+    EXPECT_EQ(bench.rq_reads, 2u);
+    ASSERT_EQ(bench.cqes.size(), 8u);
+    for (unsigned i = 0; i < 8; ++i)
         EXPECT_EQ(bench.cqes[i].wqe_index, i);
+}
+
+/// Rings of every stride and size, posted in pieces, across many revolutions: entries in order, and
+/// never one that was not posted when it was read.
+TEST_P(Requests, RingsOfEveryStrideGoRound) {
+    std::mt19937 random(4);
+    for (unsigned stride = 5; stride <= 8; ++stride) {
+        for (unsigned log_rq = 0; log_rq <= 6; log_rq += log_rq == 0 ? 1 : 2) {
+            const unsigned qp = 2 + (stride * 4 + log_rq) % 20;
+            bench.cqes.clear();
+            bench.create_rc(qp, log_rq, stride);
+            std::uint32_t posted = bench.written(qp), sent = posted;
+            const std::uint32_t first = posted;
+            for (unsigned round = 0; round < 40; ++round) {
+                const unsigned room = (1U << log_rq) - (posted - sent);
+                for (unsigned n = random() % (posted - sent + 1); n > 0; --n, ++sent)
+                    bench.packet(qp, request(kSendOnly, bench.qp(qp).cfg.rq_psn + sent - first),
+                                 pattern(16, sent));
+                // Others are posted while these are received.
+                for (unsigned n = random() % (room + 1); n > 0; --n, ++posted)
+                    bench.write_wqe(qp, 1000 + posted, {{kIova + 64, kKey, 256}});
+                bench.ring(qp);
+                settle();
+            }
+            ASSERT_EQ(bench.cqes.size(), sent - first) << stride << ' ' << log_rq;
+            for (unsigned i = 0; i < sent - first; ++i)
+                ASSERT_EQ(bench.cqes[i].wqe_index, 1000 + first + i) << stride << ' ' << log_rq;
+        }
+    }
 }
 
 TEST_P(Requests, RingMayLieInPages) {
