@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Cycles a message, of two cards on a stated PCIe and wire: the same on every machine, so bounds
+// are no measure of the machine. They are a fifth above what was measured; docs/performance.md has
+// that.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <ostream>
+
+#include "rtl_load.h"
+
+namespace {
+
+using namespace dingo;
+using namespace dingo::test;
+
+struct Case {
+    const char* name;
+    RtlLoad load;
+    unsigned count;
+    double most;  // cycles a message
+    friend std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
+};
+
+RtlLoad small(std::uint8_t opcode, unsigned qps, unsigned outstanding) {
+    RtlLoad load;
+    load.opcode = opcode;
+    load.qps = qps;
+    load.outstanding = outstanding;
+    return load;
+}
+RtlLoad with(RtlLoad load, void (*change)(RtlLoad&)) {
+    change(load);
+    return load;
+}
+
+class RtlRate : public testing::TestWithParam<Case> {};
+
+TEST_P(RtlRate, CyclesAMessage) {
+    const Case& c = GetParam();
+    RtlPair pair(c.load);
+    const auto cycles = static_cast<double>(pair.stream(c.count));
+    const double each = cycles / c.count * (c.load.both ? 2 : 1);
+    RecordProperty("cycles_a_message_x100", static_cast<int>(std::lround(each * 100)));
+    EXPECT_LE(each, c.most);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Loads, RtlRate,
+    testing::Values(
+        Case{"Write", small(DINGO_WR_WRITE, 16, 32), 1000, 4.5},
+        Case{"WriteOneQp", small(DINGO_WR_WRITE, 1, 128), 500, 8.5},
+        Case{"WriteWith32Tags",
+             with(small(DINGO_WR_WRITE, 16, 32), [](RtlLoad& l) { l.timing.tags = 32; }), 1000,
+             8.5},
+        Case{"Send", small(DINGO_WR_SEND, 16, 32), 1000, 60},
+        Case{"SendOneQp", small(DINGO_WR_SEND, 1, 64), 500, 60},
+        Case{"Read", small(DINGO_WR_READ, 16, 16), 500, 40},
+        Case{"Inline", with(small(DINGO_WR_WRITE, 16, 32), [](RtlLoad& l) { l.inlined = true; }),
+             500, 18},
+        Case{"TwoPieces", with(small(DINGO_WR_WRITE, 16, 32), [](RtlLoad& l) { l.sges = 2; }), 500,
+             21},
+        Case{"RandomPages",
+             with(small(DINGO_WR_WRITE, 16, 32),
+                  [](RtlLoad& l) {
+                      l.levels = 2;
+                      l.region = 256U << 20;
+                      l.random = true;
+                  }),
+             1000, 30},
+        Case{"BothWays", with(small(DINGO_WR_WRITE, 16, 32), [](RtlLoad& l) { l.both = true; }),
+             2000, 8}),
+    [](const auto& load) { return load.param.name; });
+
+}  // namespace
