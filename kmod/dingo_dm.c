@@ -5,6 +5,7 @@
  */
 #include <linux/mm.h>
 #include <linux/pci-p2pdma.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <rdma/uverbs_std_types.h>
 #include <rdma/uverbs_types.h>
@@ -104,6 +105,17 @@ void dingo_dm_free(struct dingo_mmap *map)
 	kfree(dm);
 }
 
+static int dingo_dm_note_mm(struct dingo_ucontext *uc, struct mm_struct *mm)
+{
+	void *old;
+
+	mmgrab(mm);
+	old = xa_cmpxchg(&uc->dm_mms, (unsigned long)mm, NULL, mm, GFP_KERNEL);
+	if (old)
+		mmdrop(mm);
+	return xa_err(old);
+}
+
 /* Pages go one by one, so that each can be pinned. */
 static int dingo_dm_mmap_pages(struct dingo_ucontext *uc, struct dingo_dm *dm,
 			       struct vm_area_struct *vma)
@@ -124,6 +136,9 @@ static int dingo_dm_mmap_pages(struct dingo_ucontext *uc, struct dingo_dm *dm,
 		if (cmpxchg(&uc->dm_inode, NULL, inode))
 			iput(inode); /* another thread was faster */
 	}
+	err = dingo_dm_note_mm(uc, vma->vm_mm);
+	if (err)
+		return err;
 	vma->vm_page_prot = pgprot_writecombine(vma->vm_page_prot);
 	for (addr = vma->vm_start; addr < vma->vm_end; addr += PAGE_SIZE) {
 		err = vm_insert_page(vma, addr, page++);
@@ -155,11 +170,33 @@ int dingo_dm_mmap(struct dingo_ucontext *uc, struct dingo_mmap *map,
 }
 
 /**
+ * dingo_dm_open() - a context is opened
+ * @uc: the context
+ */
+void dingo_dm_open(struct dingo_ucontext *uc)
+{
+	xa_init(&uc->dm_mms);
+}
+
+/**
  * dingo_dm_disassociate() - the card is leaving: take mapped pages away
  * @uc: a context that is still open
+ *
+ * No mmap() begins any more. One that has put its pages into place is found
+ * in the file only when it has ended: that is waited for.
  */
 void dingo_dm_disassociate(struct dingo_ucontext *uc)
 {
+	struct mm_struct *mm;
+	unsigned long index;
+
+	xa_for_each(&uc->dm_mms, index, mm) {
+		if (!mmget_not_zero(mm))
+			continue;
+		mmap_read_lock(mm);
+		mmap_read_unlock(mm);
+		mmput(mm);
+	}
 	if (uc->dm_inode)
 		unmap_mapping_range(uc->dm_inode->i_mapping,
 				    (loff_t)DINGO_DM_FIRST_PGOFF << PAGE_SHIFT,
@@ -172,6 +209,12 @@ void dingo_dm_disassociate(struct dingo_ucontext *uc)
  */
 void dingo_dm_close(struct dingo_ucontext *uc)
 {
+	struct mm_struct *mm;
+	unsigned long index;
+
+	xa_for_each(&uc->dm_mms, index, mm)
+		mmdrop(mm);
+	xa_destroy(&uc->dm_mms);
 	if (uc->dm_inode)
 		iput(uc->dm_inode);
 }

@@ -80,6 +80,7 @@ struct dingo_ucontext {
 	struct dingo_mmap *kick; /* NULL without DB_MEMORY */
 	struct dingo_mmap *status;
 	struct inode *dm_inode; /* that maps device memory, or NULL */
+	struct xarray dm_mms; /* address spaces that have mapped some */
 };
 
 enum dingo_mmap_kind {
@@ -145,6 +146,7 @@ void dingo_dm_init(struct dingo_ibdev *ib);
 int dingo_dm_mmap(struct dingo_ucontext *uc, struct dingo_mmap *map,
 		  struct vm_area_struct *vma);
 void dingo_dm_free(struct dingo_mmap *map);
+void dingo_dm_open(struct dingo_ucontext *uc);
 void dingo_dm_disassociate(struct dingo_ucontext *uc);
 void dingo_dm_close(struct dingo_ucontext *uc);
 

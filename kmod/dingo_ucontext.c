@@ -95,6 +95,7 @@ int dingo_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 		return -EOPNOTSUPP;
 	}
 
+	dingo_dm_open(uc);
 	dingo_db_space_init(dev, &uc->db, false);
 	if (dev->caps & DINGO_CAP_DB_MEMORY) {
 		/* A larger page would have other registers, too. */
