@@ -113,11 +113,13 @@ hold
 refused 'disable while a process holds memory: it is named' "dingo p2p disable $card" 'in use by hold-memory|in use by python3|in use by .* \(process'
 single 'query names it, too' A "dingo p2p query $card" '1 MiB of process [0-9]+'
 single 'it is still on' A "cat /sys/bus/pci/devices/$card/dingo/p2p" '^true$'
-limit=200 single 'a name with a line end makes one line' A "name=\$(printf '/tmp/x\n1 4096 init')
-ln -sf \$(command -v hold-memory) \"\$name\"; rm -f /tmp/holding
-\"\$name\" $first_device 900 >/tmp/holder2 2>&1 </dev/null & pid=\$!
+limit=200 single 'a name with a line end makes one line' A "rm -f /tmp/holding
+python3 -c 'import runpy, sys
+open(\"/proc/self/comm\", \"w\").write(\"x\\n1 4096 init\")
+sys.argv = [\"hold-memory\", \"$first_device\", \"900\"]
+runpy.run_path(\"/usr/local/bin/hold-memory\", run_name=\"__main__\")' >/tmp/holder2 2>&1 </dev/null & pid=\$!
 for i in \$(seq 1500); do [ ! -s /tmp/holding ] || break; sleep 0.1; done
-grep -c . /sys/bus/pci/devices/$card/dingo/p2p_users; grep init /sys/bus/pci/devices/$card/dingo/p2p_users; kill \$pid; rm -f \"\$name\"" '^[0-9]+ 1048576 x[?]1 4096 init$'
+cat /tmp/holder2 /sys/bus/pci/devices/$card/dingo/p2p_users; kill \$pid" '^[0-9]+ 1048576 x[?]1 4096 init$'
 single 'it is off when the process has ended' A "kill \$(awk '{ print \$1 }' /sys/bus/pci/devices/$card/dingo/p2p_users)
 for i in \$(seq 100); do [ -n \"\$(cat /sys/bus/pci/devices/$card/dingo/p2p_users)\" ] || break; sleep 0.1; done
 dingo p2p disable $card && dingo p2p query $card" "^$card +$first_device +false"
