@@ -78,7 +78,7 @@ choose() {
         gtest gda_warps_test
         gtest gda_test
         step gda_memory_test bin/gda_memory_test \
-            "ctest --test-dir \$BUILD -R '^provider[.]Gda(Devices|HostMemory|Memory|Opening)[.]' --stop-on-failure -Q"
+            "ctest --test-dir \$BUILD -R '^provider[.]Gda(Devices|HostMemory|Memory|MemoryOfThreads|Opening)[.]' --stop-on-failure -Q"
         cards
         ;;
     driver)

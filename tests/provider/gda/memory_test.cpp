@@ -6,10 +6,13 @@
 #include <malloc.h>
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <thread>
 
 extern "C" {
 #include "dingo_gda_host.h"
@@ -170,6 +173,51 @@ TEST_F(GdaMemory, PagesEndWhereTheyEnd) {
     EXPECT_EQ(registered(), 1);
     dingo_gda_hide(&memory, pages.at + 2 * kPage - 1);
     EXPECT_EQ(registered(), 0);
+}
+
+/// A device that takes its time to take a page.
+std::atomic<int> slow_calls = 0;
+std::atomic<bool> slow_is_done = false;
+const dingo_gda_memory kSlow = [] {
+    dingo_gda_memory slow = dingo_gda_host_memory;
+    slow.show = [](void* /*at*/, std::size_t /*bytes*/, bool /*read_only*/) {
+        ++slow_calls;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        slow_is_done = true;
+        return 0;
+    };
+    return slow;
+}();
+
+/// While one thread shows a page, another one that wants it, or gives one back, waits.
+TEST(GdaMemoryOfThreads, APageIsShownOnce) {
+    const Pages pages(1);
+    const auto show = [&] {
+        void* at = nullptr;
+        EXPECT_EQ(dingo_gda_show(&kSlow, pages.at, 8, false, &at), 0);
+        EXPECT_TRUE(slow_is_done);
+    };
+    std::thread first(show);
+    while (slow_calls == 0)
+        std::this_thread::yield();
+    show();
+    first.join();
+    EXPECT_EQ(slow_calls, 1);
+    dingo_gda_hide(&kSlow, pages.at);
+    dingo_gda_hide(&kSlow, pages.at);
+}
+
+TEST(GdaMemoryOfThreads, WhatIsGivenBackWaitsForWhatIsShown) {
+    const Pages pages(1);
+    std::thread first([&] {
+        void* at = nullptr;
+        EXPECT_EQ(dingo_gda_show(&kSlow, pages.at, 8, false, &at), 0);
+    });
+    while (slow_calls == 0)
+        std::this_thread::yield();
+    dingo_gda_hide(&kSlow, pages.at);
+    EXPECT_TRUE(slow_is_done);
+    first.join();
 }
 
 // CTest runs each test in a process of its own: no context is there yet.
