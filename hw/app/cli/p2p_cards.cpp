@@ -12,6 +12,7 @@
 #include <charconv>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 
 #include "app/cli/error.h"
@@ -243,13 +244,13 @@ class WithoutDriver {
     bool back_ = true;
 };
 
-[[noreturn]] void no_room_now(const P2pCard& card) {
+/// `but`: what else is so until then.
+[[noreturn]] void no_room_now(const P2pCard& card, std::string_view but = "") {
     throw Error(
         fmt::format("the bridges above {} have no room for {} now. Reboot warm: the card keeps the "
-                    "setting and is without its driver until then, and the BIOS makes room. Or "
-                    "'dingo p2p enable -f', which removes all devices below the same root port and "
-                    "finds them again",
-                    card.address, binary_size(card.wanted())));
+                    "setting{}, and the BIOS makes room. Or 'dingo p2p enable -f', which removes "
+                    "all devices below the same root port and finds them again",
+                    card.address, binary_size(card.wanted()), but));
 }
 
 /// Makes BAR_MEM as large as the memory.
@@ -276,7 +277,7 @@ void grow(KernelFiles& files, const P2pCard& card, bool force) {
             cannot("making BAR 4 large", failed);
         alone.for_good();
         if (!force)
-            no_room_now(card);
+            no_room_now(card, " and is without its driver until then");
     }
     enumerate_again(files, card);
 }
