@@ -28,8 +28,11 @@ function(dingo_verilate target)
     string(APPEND fast " -fprofile-generate -fprofile-update=single")
     set(linker_flags -fprofile-generate)
   elseif(V_PROFILE AND DINGO_RTL_PROFILE)
+    # Kept with the build: the cache may be emptied.
     file(GLOB counts ${DINGO_RTL_PROFILE}/*.gcda)
-    set(copy_counts COMMAND ${CMAKE_COMMAND} -E copy ${counts} ${dir})
+    file(MAKE_DIRECTORY ${dir}.counts)
+    file(COPY ${counts} DESTINATION ${dir}.counts)
+    set(copy_counts COMMAND ${CMAKE_COMMAND} -E copy_directory ${dir}.counts ${dir})
     string(APPEND fast " -fprofile-use -fprofile-partial-training")
   endif()
   add_custom_command(
