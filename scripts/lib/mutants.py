@@ -41,7 +41,8 @@ def mutants_of(path):
         for kind, pattern, to in SWAPS:
             found += [(kind, start + m.start(), len(m.group()), to) for m in re.finditer(pattern, body)]
         for m in re.finditer(r"(?<![\w.'])(0x[0-9a-fA-F]+|\d+)(?=[uUlL]{0,3}\b)(?!['.\w]*['.])", body):
-            found.append(("constant", start + m.start(1), len(m.group(1)), str(int(m.group(1), 0) + 1)))
+            value = int(m.group(1), 8 if re.fullmatch(r"0[0-7]+", m.group(1)) else 0)
+            found.append(("constant", start + m.start(1), len(m.group(1)), str(value + 1)))
         m = re.match(r"^\s*(?:\} else )?if \((?!constexpr)(.*)\)( \{)?$", body)
         if m and m.group(1).count("(") == m.group(1).count(")") and ";" not in m.group(1) and " = " not in m.group(1):
             at, size = start + m.start(1), len(m.group(1))
