@@ -74,6 +74,11 @@ make_ext4() {
         -N $((inodes + 1024)) -d "$1" "$2" $((kib * 5 / 4 + inodes * 3 + 32768))k
 }
 
+# boot_file DIRECTORY: the kernel that QEMU starts, in what kernel_image prints.
+boot_file() {
+    if [ -e "$1/bzImage" ]; then echo "$1/bzImage"; else echo "$1/vmlinux"; fi
+}
+
 # kernel_image KERNEL: print a directory with vmlinux, modules.img (the module tree, decompressed),
 # modules/ (the same as files) and initrd (brings up the root).
 kernel_image() {

@@ -70,7 +70,7 @@ kvm_usable() {
         qemu_command "$(qemu_root)"
         timeout 20 "${qemu_command[@]}" -nodefaults -no-user-config -no-reboot -display none \
             -m 256 -machine q35 -accel kvm -cpu host -serial stdio \
-            -kernel "$kernel_dir/vmlinux" -initrd "$kernel_dir/initrd" \
+            -kernel "$(boot_file "$kernel_dir")" -initrd "$kernel_dir/initrd" \
             -append 'console=ttyS0 quiet panic=-1 dingo-trial' </dev/null >"$answer.log" 2>&1 || true
         grep -q dingo-trial-passed "$answer.log" && echo yes >"$answer" || echo no >"$answer"
     fi

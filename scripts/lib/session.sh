@@ -185,7 +185,7 @@ start_qemu() {
         -object "memory-backend-memfd,id=ram,size=${memory}M,share=on"
         -m "${memory}M" -smp "$cpus"
         -machine "q35,memory-backend=ram,hpet=off,smm=off,vmport=off,usb=off,i8042=off$machine"
-        -kernel "$kernel_dir/vmlinux" -initrd "$session/$side.initrd"
+        -kernel "$(boot_file "$kernel_dir")" -initrd "$session/$side.initrd"
         -append "console=ttyS0 quiet loglevel=5 panic=-1 mitigations=off nokaslr no_timer_check random.trust_cpu=on rcupdate.rcu_cpu_stall_timeout=180 watchdog_thresh=60 tsc=reliable $clock $translation $append"
         -chardev "file,id=console,path=$session/$side.console" -serial chardev:console
         -qmp "unix:$session/$side.qmp,server=on,wait=off"
