@@ -47,9 +47,6 @@ std::span<std::byte> Loopback::begin_loopback(std::size_t max_len) {
 }
 
 void Loopback::end_loopback(std::size_t len, Payload payload) {
-    if (len == 0) {
-        return;
-    }
     Frame& frame = frames_[put_++ % kFrames];
     frame.length = len;
     frame.payload = std::move(payload);

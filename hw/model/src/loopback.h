@@ -44,7 +44,8 @@ class Loopback final : public WirePort {
     std::span<std::byte> begin_frame(std::size_t max_len) override;
     void end_frame(std::size_t len) override;
 
-    /// The same for a frame that is known to be for us; `len` 0 gives the room back.
+    /// The same for a frame that is known to be for us. Room whose frame does not end is given
+    /// again.
     std::span<std::byte> begin_loopback(std::size_t max_len);
     void end_loopback(std::size_t len, Payload payload);
 

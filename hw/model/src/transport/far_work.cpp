@@ -188,8 +188,6 @@ std::vector<QueuePair*> FarWork::take_moved() {
 }
 
 void FarWork::forget(QueuePair& qp) {
-    if (qp.transport->far == nullptr)
-        return;
     if (const auto at = std::ranges::find(waiting_, &qp); at != waiting_.end()) {
         if (static_cast<std::size_t>(at - waiting_.begin()) < to_look_at_)
             --to_look_at_;

@@ -24,10 +24,6 @@ SendStop LocalOps::start(QueuePair& qp, const SendWqe& wqe) {
         default:
             break;  // NOP
     }
-    if (verdict == KeyVerdict::kPaused) {
-        deadlines_.pause_sending(qp, kPauseRetry);
-        return SendStop::kBlocked;
-    }
     if (verdict != KeyVerdict::kOk) {
         // "Memory management operation error" of the verbs.
         send_queue_.push_error(qp, wqe,

@@ -5,23 +5,21 @@
 #pragma once
 
 #include "../memory_region.h"
-#include "deadlines.h"
 #include "send_queue.h"
 
 namespace dingo::model {
 
 class LocalOps {
   public:
-    LocalOps(MemoryTable& memory, Deadlines& deadlines, SendQueue& send_queue)
-        : memory_(memory), deadlines_(deadlines), send_queue_(send_queue) {}
+    LocalOps(MemoryTable& memory, SendQueue& send_queue)
+        : memory_(memory), send_queue_(send_queue) {}
 
     /// `wqe` is the next of the send queue. kTurnOver: executed. kBlocked: something before it must
-    /// complete, or a region is paused. kIdle: failed, with MW_BIND_ERR.
+    /// complete. kIdle: failed, with MW_BIND_ERR.
     SendStop start(QueuePair& qp, const SendWqe& wqe);
 
   private:
     MemoryTable& memory_;
-    Deadlines& deadlines_;
     SendQueue& send_queue_;
 };
 

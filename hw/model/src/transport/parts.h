@@ -61,7 +61,7 @@ struct Transport::Parts {
     FarSettling settling{card,        far,     scheduler,  errors,
                          completions, ack_nak, send_queue, retransmit};
     Rnr rnr{card, deadlines, send_queue, retransmit, ack_nak};
-    LocalOps local_ops{memory, deadlines, send_queue};
+    LocalOps local_ops{memory, send_queue};
     Requester requester{card, frame, far, deadlines, paths, payload, send_queue, local_ops};
     Completer completer{card, payload, send_queue, retransmit, rnr};
 
