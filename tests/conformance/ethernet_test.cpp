@@ -207,10 +207,13 @@ TEST_P(Ethernet, VlanTagMayExceedTheMtuByFourBytes) {
     EXPECT_EQ(card.wire.sent.size(), 1u);
     post_rx();
     card.receive(frame_to(kOwn, 1518, 0x8100));
+    EXPECT_EQ(stat(DINGO_CARD_ETH_RX_PACKETS), 1u);
     post_rx();
     card.receive(frame_to(kOwn, 1518));
     EXPECT_EQ(stat(DINGO_CARD_ETH_RX_PACKETS), 1u);
     EXPECT_EQ(stat(DINGO_CARD_ETH_RX_TOO_LONG), 1u);
+    card.receive(frame_to(kOwn, 1519, 0x8100));
+    EXPECT_EQ(stat(DINGO_CARD_ETH_RX_TOO_LONG), 2u);
 }
 
 TEST_P(Ethernet, RingFullOfPiecesWithoutAnEndIsRefused) {

@@ -62,6 +62,17 @@ TEST_F(PortTest, KnowsWhoseFramesItTakes) {
     EXPECT_FALSE(port.loops_back({}));
 }
 
+TEST_F(PortTest, HasNoAddressUntilItIsGivenOne) {
+    Port fresh;
+    fresh.addresses_changed();
+    EXPECT_FALSE(fresh.in_mac_table(0));
+    EXPECT_FALSE(fresh.takes_roce(0));
+    EXPECT_FALSE(fresh.loops_back(frame_to(0)));
+    for (const std::uint32_t index : {0u, Port::kGidEntries - 1}) {
+        EXPECT_EQ(fresh.gid(index), nullptr);
+    }
+}
+
 TEST_F(PortTest, ForgetsAddressesThatAreGone) {
     port.macs[3].valid = port.gids[7].valid = false;
     port.addresses_changed();

@@ -53,6 +53,24 @@ TEST_F(RingMemoryTest, AnEntryThatCrossesPagesIsReadAndWrittenWhole) {
     }
 }
 
+TEST_F(RingMemoryTest, NewMemoryMayBeOfAnotherKind) {
+    const auto pages = host.alloc_pages(2);
+    const dingo_mem listed = list(pages, 1);
+    dingo_mem contiguous{};
+    contiguous.addr = host.alloc(2 * kPage);
+    const std::vector<std::byte> data(64, std::byte{0x5A});
+    const auto is_there = [&](std::uint64_t address) {
+        return std::ranges::equal(host.bytes(address, data.size()), data);
+    };
+    ASSERT_EQ(ring.attach(card, listed, 2 * kPage), Result::kOk);
+    ASSERT_EQ(ring.attach(card, contiguous, 2 * kPage), Result::kOk);
+    ASSERT_TRUE(ring.write(card, kPage, data));
+    EXPECT_TRUE(is_there(contiguous.addr + kPage));
+    ASSERT_EQ(ring.attach(card, listed, 2 * kPage), Result::kOk);
+    ASSERT_TRUE(ring.write(card, kPage, data));
+    EXPECT_TRUE(is_there(pages[1]));
+}
+
 TEST_F(RingMemoryTest, NothingBehindTheEndIsTouched) {
     dingo_mem mem{};
     mem.addr = host.alloc(2 * kPage);

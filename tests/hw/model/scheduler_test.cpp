@@ -22,6 +22,7 @@ namespace {
 class SchedulerTest : public testing::Test {
   protected:
     static constexpr std::size_t kRing = 64;  // the first ring holds as many
+    static constexpr std::uint64_t kQuantum = Scheduler::kQuantum;
 
     SchedulerTest() {
         for (QueuePair& qp : qps)
@@ -150,6 +151,36 @@ TEST_F(SchedulerTest, WhoPausesSavesNothingUp) {
         scheduler.add(*qp);
         scheduler.charge(*qp, 16, 16 * 4160);
     }
+}
+
+TEST_F(SchedulerTest, ATurnIsOverWithTheLastByteOfItsQuantum) {
+    qps[1].share = 1;
+    scheduler.add(qps[0]);
+    scheduler.add(qps[1]);
+    for (const std::uint64_t bytes : {kQuantum - 1, std::uint64_t{1}}) {
+        ASSERT_EQ(scheduler.take(), &qps[0]);
+        scheduler.add(qps[0]);
+        scheduler.charge(qps[0], 0, bytes);
+    }
+    EXPECT_EQ(scheduler.take(), &qps[1]);
+}
+
+TEST_F(SchedulerTest, NotAByteIsSavedUp) {
+    qps[1].share = 1;
+    const auto use_quantum = [this](QueuePair& qp) {
+        ASSERT_EQ(scheduler.take(), &qp);
+        scheduler.add(qp);
+        scheduler.charge(qp, 0, kQuantum);
+    };
+    scheduler.add(qps[0]);
+    scheduler.add(qps[1]);
+    use_quantum(qps[0]);
+    ASSERT_EQ(scheduler.take(), &qps[1]);
+    scheduler.charge(qps[1], 0, 100);  // the rest is gone
+    scheduler.add(qps[1]);
+    use_quantum(qps[0]);
+    use_quantum(qps[1]);
+    use_quantum(qps[0]);
 }
 
 // A client that sends a little beside one that sends without end waits for one turn, not for two.

@@ -176,6 +176,26 @@ TEST_F(Datagram, AGroupThatNobodyIsInIsCountedOnceWhateverElseIsWrong) {
     EXPECT_EQ(stat(1, DINGO_CARD_RX_DROP_MCAST), 1U);
     EXPECT_EQ(stat(1, DINGO_CARD_RX_DROP_ADDRESS), 0U);
     EXPECT_EQ(stat(1, DINGO_CARD_BAD_PKEY), 0U);
+    EXPECT_EQ(stat(1, DINGO_CARD_RX_DROP_BAD_QPN), 0U);
+}
+
+TEST_F(Datagram, ALocalOperationCompletesInItsPlaceAndSendsNothing) {
+    start();
+    SendWr nop;
+    nop.opcode = DINGO_WR_NOP;
+    driver(0).post_send(qp(0), datagram(8), false);
+    driver(0).post_send(qp(0), nop, false);
+    driver(0).post_send(qp(0), datagram(8));
+    for (const int opcode : {int{DINGO_WR_SEND}, int{DINGO_WR_NOP}, int{DINGO_WR_SEND}}) {
+        const dingo_cqe cqe = wait(0);
+        EXPECT_EQ(cqe_opcode(cqe), opcode);
+        EXPECT_EQ(cqe.status, DINGO_WCS_SUCCESS);
+    }
+    EXPECT_EQ(qp_stat(0, DINGO_QP_TX_PACKETS), 2U);
+    nop.flags = 0;
+    driver(0).post_send(qp(0), nop);
+    run(datagram(8));
+    EXPECT_FALSE(poll(0)) << "who wants no completion has none";
 }
 
 }  // namespace

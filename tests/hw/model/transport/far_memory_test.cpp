@@ -247,6 +247,19 @@ TEST_F(Far, SendWaitsForItsDataAndForNoTimer) {
     EXPECT_TRUE(same(0, 0, 50'000));
 }
 
+TEST_F(Far, AnswerToAReadWaitsForItsDataAndForNoTimer) {
+    connect_far({1});
+    fill(1, 0, 20'000);
+    driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 20'000));
+    run_a_little();
+    EXPECT_EQ(qp_stat(1, DINGO_QP_TX_PACKETS), 0U);
+    fill(1, 0, 20'000, 4);  // what memory holds when it is read
+    finish(1);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(same(0, 0, 20'000));
+    EXPECT_EQ(far[1].fetched_bytes, 20'000U);
+}
+
 TEST_F(Far, AtomicsReturnTheirOwnValuesAndRepeatThem) {
     connect_far({1}, 14);
     far[1].pace = 1;

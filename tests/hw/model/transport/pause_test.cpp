@@ -93,6 +93,31 @@ TEST_F(Pause, ReadIntoAPausedRegionIsRepeatedWithoutUsingRetries) {
     EXPECT_TRUE(same(0, 0, 100'000));
 }
 
+// One repetition is our own fault. What the peer leaves unanswered after that is not.
+TEST_F(Pause, APeerThatGoesAwayMeanwhileIsNotAskedForEver) {
+    TwoCards::ConnectOptions options;
+    options.path.timeout = 10;
+    options.path.retry_cnt = 1;
+    connect(options);
+    bool answered = false;
+    unsigned asked = 0;
+    cards.link.hook = [&](Frame& frame) {
+        asked += answered && frame.from == 0 ? 1 : 0;
+        const bool lost = answered;
+        answered = answered || frame.from == 1;
+        return !lost;
+    };
+    driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 1'000));
+    cards.run_until([&] { return answered; });
+    pause(0);
+    cards.run_for(10'000'000'000);
+    EXPECT_EQ(stat(0, DINGO_CARD_RX_DROP_RESPONSE), 1U);
+    const auto cqe = poll(0);
+    ASSERT_TRUE(cqe);
+    EXPECT_STREQ(status_name(cqe->status), "RETRY_EXC_ERR");
+    EXPECT_EQ(asked, 2U);
+}
+
 TEST_F(Pause, RegionPausedHalfwayThroughAReadHoldsTheResponseBack) {
     TwoCards::ConnectOptions options;
     options.path.timeout = 18;  // the requester does not ask again meanwhile

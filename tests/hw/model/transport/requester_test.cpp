@@ -2,6 +2,8 @@
 //
 // The RC requester against a scripted responder: packets and PSNs, acknowledgements of all kinds,
 // NAKs, READ data that is late, twice, missing or wrong.
+#include <functional>
+
 #include "peer.h"
 
 namespace dingo::test {
@@ -285,6 +287,20 @@ TEST_F(Requester, WindowBoundsWhatIsInFlight) {
     EXPECT_EQ(sent, 100U);
 }
 
+TEST_F(Requester, ALossMakesTheWindowNoWider) {
+    start();
+    post(request(DINGO_WR_READ, 2 * kPmtu));
+    post(request(DINGO_WR_WRITE, 512 * 1024));
+    for (int round = 0; round < 3; ++round) {
+        expect_packet(Opcode::kRcReadRequest, kCardPsn);
+        std::uint32_t sent = 0;
+        while (next())
+            ++sent;
+        EXPECT_EQ(sent, 256U) << round;
+        in(ack(0, "nak:psn"));
+    }
+}
+
 TEST_F(Requester, LongestReadSpansHalfOfThePsns) {
     start();
     SendWr wr = request(DINGO_WR_READ, 0);
@@ -348,6 +364,32 @@ TEST_F(Requester, WireBusyKeepsTheWork) {
     expect_packet(Opcode::kRcWriteFirst, kCardPsn);
     expect_packet(Opcode::kRcWriteMiddle, kCardPsn + 1);
     expect_packet(Opcode::kRcWriteLast, kCardPsn + 2);
+}
+
+TEST_F(Requester, APortThatIsDownSendsNothingAndWhatWasLostIsRepeated) {
+    start();
+    const auto enable = [&](bool on) {
+        dingo_cmd_set_port command{};
+        command.flags = on ? DINGO_CMD_SET_PORT_FLAGS_ENABLE_MASK : 0;
+        command.mtu = 9000;
+        card.driver.execute_ok(DINGO_OP_SET_PORT, command);
+    };
+    const auto link = [&](bool on) { card.engine->set_link(on); };
+    std::uint32_t n = 0;
+    for (const std::function<void(bool)>& set_up : {std::function<void(bool)>(enable), {link}}) {
+        const std::uint64_t sent = stat(DINGO_CARD_RDMA_TX_PACKETS);
+        set_up(false);
+        post(request(DINGO_WR_WRITE, 10));
+        expect_silence();
+        EXPECT_EQ(stat(DINGO_CARD_RDMA_TX_PACKETS), sent);
+        EXPECT_EQ(qp_stat(DINGO_QP_TX_PACKETS), sent);
+        set_up(true);
+        let_pass(300'000'000);
+        expect_packet(Opcode::kRcWriteOnly, kCardPsn + n);
+        in(ack(n++));
+        expect_done(DINGO_WCS_SUCCESS);
+        drain();
+    }
 }
 
 TEST_F(Requester, GidChangeTakesEffectOnOpenConnections) {

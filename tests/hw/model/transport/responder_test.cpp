@@ -47,6 +47,24 @@ TEST_F(Responder, OneAckForABurst) {
     EXPECT_EQ(qp_stat(DINGO_QP_ACKS_SENT), 1U);
 }
 
+TEST_F(Responder, AnAnswerIsTheAckOfWhatCameBeforeIt) {
+    start();
+    std::uint32_t n = 0;
+    for (const auto& [request, answer] :
+         {std::pair{"RC_RDMA_READ_REQUEST len=10", Opcode::kRcReadResponseOnly},
+          {"RC_FETCH_ADD add=1", Opcode::kRcAtomicAck}}) {
+        SCOPED_TRACE(request);
+        card.engine->receive(
+            build("RC_RDMA_WRITE_ONLY ackreq" + psn(n++) + at_mr() + " len=4 payload=4"));
+        card.engine->receive(build(request + psn(n) + at_mr()));
+        card.settle();
+        expect_packet(answer, kRequestPsn + n++);
+        EXPECT_EQ(packet.aeth.msn, n);
+        expect_silence();
+    }
+    EXPECT_EQ(qp_stat(DINGO_QP_ACKS_SENT), 0U);
+}
+
 TEST_F(Responder, AckComesBehindTheReadDataBeforeIt) {
     start();
     card.engine->receive(build("RC_RDMA_READ_REQUEST" + psn(0) + at_mr() + " len=10000"));
@@ -328,6 +346,23 @@ TEST_F(Responder, AMessageWhoseCompletionIsLostIsNeverAcknowledged) {
     expect_silence();
     ASSERT_EQ(card.driver.destroy(DINGO_OP_DESTROY_QP, qp.qpn).status, DINGO_ST_OK);
     expect_silence();
+}
+
+// Also when the ring is not full but gone, and of every QP that has its completions there.
+TEST_F(Responder, ACompletionQueueThatCannotBeWrittenLosesNobodysMessageInSilence) {
+    start_card();
+    make_qp(defaults());
+    post_recv(1);
+    const TestQp first = qp;
+    make_qp(defaults());
+    post_recv(2);
+    card.host.break_range(cq.ring, std::uint64_t{DINGO_CQE_SIZE} << cq.log_size);
+    for (const TestQp& one : {first, qp}) {
+        in("RC_SEND_ONLY ackreq" + psn(0) + " payload=10 qpn=" + std::to_string(one.qpn));
+        expect_silence();
+        EXPECT_EQ(card.driver.query_qp(one.qpn).state, DINGO_QPS_ERR);
+    }
+    EXPECT_EQ(stat(DINGO_CARD_DMA_ERRORS), 1U) << "it is not tried again";
 }
 
 TEST_F(Responder, EveryReservedBitOfAReceiveIsChecked) {
