@@ -352,6 +352,34 @@ TEST_F(Far, ReadIntoABusErrorFails) {
     EXPECT_EQ(state(0), DINGO_QPS_ERR);
 }
 
+// The completion says it all: there is no event, the peer hears nothing, and what is behind the
+// READ did not fail.
+TEST_F(Far, ReadIntoABusErrorIsToldOnce) {
+    for (const bool outstanding : {false, true}) {
+        SCOPED_TRACE(outstanding);
+        connect_far({0});
+        cards.host(0).break_range(mr[0].bus, 4'096);
+        cards.link.hook = [](Frame& frame) {
+            const auto packet = parse_frame(frame);
+            return !packet || packet->bth.opcode != packet::Opcode::kRcAck;
+        };
+        driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 64));
+        if (outstanding)
+            driver(0).post_send(qp(0), small_write());
+        run_a_little();
+        finish(0);
+        EXPECT_STREQ(status_name(wait(0).status), "LOC_PROT_ERR");
+        if (outstanding)
+            EXPECT_STREQ(status_name(wait(0).status), "WR_FLUSH_ERR");
+        run_a_little();
+        EXPECT_EQ(state(0), DINGO_QPS_ERR);
+        while (const auto next = event(0))
+            EXPECT_NE(next->kind, DINGO_EV_QP_FATAL);
+        EXPECT_EQ(stat(0, DINGO_CARD_RESP_REMOTE_OP_ERRORS), 0U);
+        far[0].pace = 0;
+    }
+}
+
 TEST_F(Far, ReadAndSendOfABusErrorFail) {
     connect_far({0, 1});
     far[0].pace = far[1].pace = 1;

@@ -50,13 +50,13 @@ TEST_F(Responder, OneAckForABurst) {
 TEST_F(Responder, AnAnswerIsTheAckOfWhatCameBeforeIt) {
     start();
     std::uint32_t n = 0;
-    for (const auto& [request, answer] :
+    for (const auto& [line, answer] :
          {std::pair{"RC_RDMA_READ_REQUEST len=10", Opcode::kRcReadResponseOnly},
           {"RC_FETCH_ADD add=1", Opcode::kRcAtomicAck}}) {
-        SCOPED_TRACE(request);
+        SCOPED_TRACE(line);
         card.engine->receive(
             build("RC_RDMA_WRITE_ONLY ackreq" + psn(n++) + at_mr() + " len=4 payload=4"));
-        card.engine->receive(build(request + psn(n) + at_mr()));
+        card.engine->receive(build(line + psn(n) + at_mr()));
         card.settle();
         expect_packet(answer, kRequestPsn + n++);
         EXPECT_EQ(packet.aeth.msn, n);
