@@ -104,6 +104,16 @@ TEST_F(Completions, SolicitedArmingSeesAnUnseenError) {
     EXPECT_EQ(events(), 1u);
 }
 
+TEST_F(Completions, SolicitedArmingSeesNothingThatWasConsumed) {
+    complete(1, true);
+    complete(1);
+    drain();
+    d.arm_cq(cq, true);
+    EXPECT_EQ(events(), 0u);
+    complete(1, true);
+    EXPECT_EQ(events(), 1u);
+}
+
 TEST_F(Completions, ConsumerBeyondTheProducerIsDropped) {
     complete(2);
     Cq wrong = cq;
