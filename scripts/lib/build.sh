@@ -89,7 +89,7 @@ native_test_packages=(python3-pyverbs rdmacm-utils libfabric-bin ucx-utils fio q
 # shellcheck disable=SC2034
 native_core_targets=(verbs_check local_transfer)
 # shellcheck disable=SC2034
-native_test_targets=(verbs_check verbs_load verbs_promises verbs_dlopen local_transfer gpu_interchange gda_traffic)
+native_test_targets=(verbs_check verbs_load verbs_promises verbs_dlopen local_transfer p2p_file p2p_cards rdma-bench gpu_interchange gda_traffic)
 
 # qp-exchange: what its processes, namespaces and fuzzing need.
 # shellcheck disable=SC2034

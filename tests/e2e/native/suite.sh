@@ -20,7 +20,7 @@ case $suite in -h | --help) usage; exit 0 ;; esac
 # Where Dingo is built for the first time there may be no more than that.
 [ "$suite" != core ] || native_test_packages=() native_test_targets=("${native_core_targets[@]}")
 [ "$suite" != net ] || native_test_packages+=(wireguard-tools wireguard-go)
-[ "$suite" != dlrm ] || native_test_packages=(python3) native_test_targets=(dingo-criteo dlrm-storage dlrm-check dlrm_feed fake_cuda dmabuf_as_host)
+[ "$suite" != dlrm ] || native_test_packages=(python3) native_test_targets=(dingo-criteo dlrm-storage dlrm-check dlrm_feed fake_cuda dmabuf_as_host rdma-bench)
 begin_suite "$suite" "native-$suite" "${build_packages[@]}" "${native_packages[@]}" "${native_test_packages[@]}" -- \
     "${native_targets[@]}" "${native_test_targets[@]}"
 run_cases tests/e2e/native/cases "$suite"
