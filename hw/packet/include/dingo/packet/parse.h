@@ -46,6 +46,7 @@ struct Packet : NetworkPath, TransportHeaders {
     std::uint16_t payload_offset = 0;
     std::uint16_t icrc_offset =
         0;  ///< the ICRC's four bytes end the packet; Ethernet padding may follow
+    std::uint16_t packets = 1;  ///< that it stands for: a train (train.h). parse() leaves it 1
 
     const OpcodeTraits& op() const noexcept { return traits(bth.opcode); }
     /// Bytes of the frame that belong to the packet, from the Ethernet header to the ICRC.
