@@ -26,9 +26,20 @@ inline void write_in_order(std::byte* to, std::span<const std::byte> src) {
     }
     const auto end = reinterpret_cast<std::uintptr_t>(to) + src.size();
     std::size_t left = std::min<std::size_t>((end - 1) % kWord + 1, src.size());
-    std::array<std::byte, kWord> tail;  // first: a region may be written onto itself
-    std::memcpy(tail.data(), src.data() + src.size() - left, left);
+    // Read last, too, as `src` may be memory that its owner writes meanwhile; but where a region is
+    // written onto itself, before it is overwritten.
+    const auto ahead = static_cast<std::uint64_t>(to - src.data());
+    const bool overlaps = ahead < src.size();
+    std::array<std::byte, kWord> tail;
+    const auto read_tail = [&] { std::memcpy(tail.data(), src.data() + src.size() - left, left); };
+    if (overlaps) {
+        read_tail();
+    }
     std::memmove(to, src.data(), src.size() - left);
+    if (!overlaps) {
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        read_tail();
+    }
     to += src.size() - left;
     const std::byte* from = tail.data();
     const auto store = [&]<typename T>(T value) {
