@@ -375,4 +375,14 @@ void Card::on_frame_without_icrc(std::span<const std::byte> frame, const Elsewhe
     }
 }
 
+void Card::on_train(std::span<const std::byte> frame, const Elsewhere& payload, unsigned packets) {
+    if (!admit_frame()) {
+        return;
+    }
+    engine_due_ = true;
+    if (!engine_->receive_train(frame, payload, packets)) {
+        FrameSink::on_train(frame, payload, packets);  // its packets
+    }
+}
+
 }  // namespace dingo

@@ -106,6 +106,8 @@ class Card final : public LocalCard, public DoorbellSink, public FrameSink {
     void on_doorbell(std::uint64_t offset, std::uint64_t value) override;
     void on_frame(std::span<const std::byte> frame) override;
     void on_frame_without_icrc(std::span<const std::byte> frame, const Elsewhere& payload) override;
+    void on_train(std::span<const std::byte> frame, const Elsewhere& payload,
+                  unsigned packets) override;
 
     /// Where kicks are watched from now on, with the gate held; null: nowhere.
     void set_kick_polls(PollGroup* polls) { kick_polls_ = polls; }

@@ -93,6 +93,14 @@ class FaultInjector final : public WireLayer {
     bool needs_icrc() const override { return side_[kTx].busy() || inner().needs_icrc(); }
     void end_frame_without_icrc(std::size_t len) override { inner().end_frame_without_icrc(len); }
     bool takes_references() const override { return inner().takes_references(); }
+    bool takes_trains() const override { return !side_[kTx].busy() && inner().takes_trains(); }
+    /// Faults are packets'.
+    std::optional<std::span<std::byte>> begin_train(std::size_t max_len, unsigned packets,
+                                                    std::uint64_t to) override {
+        if (side_[kTx].busy())
+            return std::nullopt;
+        return inner().begin_train(max_len, packets, to);
+    }
     void end_frame_referring(std::size_t len, std::size_t offset,
                              std::span<const std::byte> payload, const Held& held) override {
         inner().end_frame_referring(len, offset, payload, held);

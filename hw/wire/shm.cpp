@@ -124,6 +124,7 @@ class ShmWire final : public Wire, private LocalMember {
 
     std::span<std::byte> begin_frame(std::size_t max_len) override {
         target_ = nullptr;
+        packets_ = 1;
         if (max_len > kMaxFrame)
             return {};
         if (held_len_ != 0 && !send_held()) {
@@ -148,6 +149,26 @@ class ShmWire final : public Wire, private LocalMember {
     void end_frame(std::size_t len) override { send(len, 0); }
     void end_frame_without_icrc(std::size_t len) override { send(len, kShmNoIcrc); }
 
+    bool takes_trains() const override { return !needs_icrc_; }
+    std::optional<std::span<std::byte>> begin_train(std::size_t max_len, unsigned packets,
+                                                    std::uint64_t to) override {
+        ShmPeer* const peer = find(to);
+        if (peer == nullptr || !peer->ready() || peer->stuck || !peer->takes_references() ||
+            needs_icrc_ || max_len > kMaxTrain)
+            return std::nullopt;
+        target_ = nullptr;
+        room_ = {};
+        if (held_len_ == 0 || send_held())
+            room_ = reserve(*peer, max_len);
+        if (room_.empty()) {
+            stats_.tx_full++;
+        } else {
+            target_ = peer;
+            packets_ = packets;
+        }
+        return room_;
+    }
+
     bool takes_references() const override {
         return target_ != nullptr && target_->takes_references() && !needs_icrc_;
     }
@@ -155,7 +176,8 @@ class ShmWire final : public Wire, private LocalMember {
                              std::span<const std::byte> payload, const Held& held) override {
         const std::uint64_t mac = destination_of(room_);
         auto* const to = target_;
-        const bool goes_there = to != nullptr && (mac & kGroupBit) == 0 && find(mac) == to;
+        const bool goes_there =
+            to != nullptr && (packets_ > 1 || ((mac & kGroupBit) == 0 && find(mac) == to));
         std::optional<ShmReference> reference;
         if (goes_there)
             reference = to->tx().local() ? ShmReference{} : to->reference(payload);
@@ -165,11 +187,11 @@ class ShmWire final : public Wire, private LocalMember {
             return;
         }
         guess_ = to;
-        to->tx().commit_referring(len, offset, payload, held, reference->word());
+        to->tx().commit_referring(len, offset, payload, held, reference->word(), packets_);
         if (to->tx().unpublished() >= kPublishBytes && !to->tx().local())
             to->publish();
         sent(len);
-        stats_.tx_referred++;
+        stats_.tx_referred += packets_;
         target_ = nullptr;
     }
     void gather() override {
@@ -178,7 +200,7 @@ class ShmWire final : public Wire, private LocalMember {
                 continue;
             // Two that read each other's frames would wait for each other.
             if (reads_ && !peer->tx().local()) {
-                gather_due_ = true;
+                gather_due_ = !peer->gather_unread() || gather_due_;
                 continue;
             }
             peer->gather();
@@ -231,7 +253,7 @@ class ShmWire final : public Wire, private LocalMember {
                 peer->full_since = kNever;
                 quiet = false;
             } else if (now_ - peer->full_since >= patience()) {
-                peer->stuck = true;
+                peer->give_up();
                 quiet = false;
             }
         }
@@ -470,12 +492,12 @@ class ShmWire final : public Wire, private LocalMember {
             if (frame.size() < kMinFrame) {
                 stats_.rx_short++;
             } else {
-                stats_.rx_frames++;
+                stats_.rx_frames += rx.packets();
                 stats_.rx_bytes += frame.size();
                 deliver(peer, frame, sink);
             }
+            done += std::min(rx.packets(), budget - done);
             rx.pop();
-            done++;
             if (std::exchange(gather_due_, false))
                 gather();
             if (rx.unreleased() >= kReleaseBytes)
@@ -502,7 +524,11 @@ class ShmWire final : public Wire, private LocalMember {
         }
         reads_ = (rx.flags() & kShmHandedOver) != 0;
         // The engine finds that a frame without the ICRC that was asked for is wrong.
-        if (rx.flags() == 0 || own_.wants_icrc)
+        if (rx.packets() > 1 && !own_.wants_icrc)
+            sink.on_train(frame, payload, rx.packets());
+        else if (rx.packets() > 1)
+            stats_.rx_errors++;
+        else if (rx.flags() == 0 || own_.wants_icrc)
             sink.on_frame(frame);
         else
             sink.on_frame_without_icrc(frame, payload);
@@ -521,7 +547,7 @@ class ShmWire final : public Wire, private LocalMember {
     }
 
     ShmPeer* find(std::uint64_t mac) {
-        if (guess_ != nullptr && guess_->mac() == mac)
+        if (guess_ != nullptr && guess_->mac() == mac && !guess_->gone())
             return guess_;
         for (const auto& peer : peers_)
             if (peer->mac() == mac && !peer->gone())
@@ -544,7 +570,10 @@ class ShmWire final : public Wire, private LocalMember {
         const std::uint64_t mac = len >= kMinFrame ? destination_of(frame) : kGroupBit;
         ShmPeer* const to = (mac & kGroupBit) != 0 ? nullptr : find(mac);
         bool done = false;
-        if (to != nullptr) {
+        if (packets_ > 1) {
+            guess_ = target_;
+            done = commit(*target_, len, flags | shm_train_flags(packets_));
+        } else if (to != nullptr) {
             guess_ = to;
             done = to == target_ ? commit(*to, len, flags) : copy(*to, frame, flags, true);
         } else {
@@ -562,13 +591,15 @@ class ShmWire final : public Wire, private LocalMember {
     }
 
     void sent(std::size_t len) {
-        stats_.tx_frames++;
+        stats_.tx_frames += packets_;
         stats_.tx_bytes += len;
     }
 
     /// Room in a peer's ring. Empty: it is full; then the peer may be stuck, or it is waited for.
     std::span<std::byte> reserve(ShmPeer& peer, std::size_t len) {
-        const std::span<std::byte> room = peer.tx().reserve(len);
+        // One that takes nothing may have room for this frame: still nobody waits for it.
+        const std::span<std::byte> room =
+            peer.is_stuck() ? std::span<std::byte>() : peer.tx().reserve(len);
         if (!room.empty()) {
             peer.full_since = kNever;
             peer.stuck = false;
@@ -579,7 +610,8 @@ class ShmWire final : public Wire, private LocalMember {
             peer.publish();  // the peer must see these frames to make room
         if (peer.full_since == kNever || (peer.tx().moved() && !peer.stuck))
             peer.full_since = now_;
-        peer.stuck |= peer.gone() || now_ - peer.full_since >= patience();
+        if (!peer.stuck && (peer.gone() || now_ - peer.full_since >= patience()))
+            peer.give_up();
         return {};
     }
 
@@ -650,6 +682,7 @@ class ShmWire final : public Wire, private LocalMember {
     ShmPeer* guess_ = nullptr;
     ShmPeer* target_ = nullptr;  // the peer whose ring has room_; null: scratch_ has it
     std::span<std::byte> room_;
+    unsigned packets_ = 1;  // of the frame in room_; more than one: a train, to target_
     ShmPeer* held_for_ = nullptr;
     std::size_t held_len_ = 0;
     std::uint32_t held_flags_ = 0;

@@ -18,7 +18,7 @@ namespace dingo {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x44534d48;  // "DSMH"
-constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kVersion = 4;
 constexpr std::uint64_t kWantsIcrc = 1;  // flags of a hello
 constexpr std::uint64_t kReferences = 2;
 constexpr ssize_t kVersionBytes = 2 * sizeof(std::uint32_t);  // of a hello, with the magic

@@ -78,6 +78,8 @@ class ShmPeer {
     void gather(bool all = false) {
         bad_ = !tx_->gather(all, [this] { return has_hung_up(); }) || bad_;
     }
+    /// The same of what is not held and the peer does not read, without waiting. True: that is all.
+    [[nodiscard]] bool gather_unread() { return tx_->gather_unread(); }
     /// What holds the payload of the frame that was received: of a local end.
     [[nodiscard]] Held holder() const {
         return other_ != nullptr ? other_->tx_->held_at(rx_->position()) : nullptr;
@@ -109,6 +111,12 @@ class ShmPeer {
     // Of the sender: since when the ring is full, and whether the peer is given up on.
     Nanoseconds full_since = kNever;
     bool stuck = false;
+    std::uint64_t stuck_at = 0;  ///< where it was then; it takes something again when it moves
+    void give_up() {
+        stuck = true;
+        stuck_at = tx_->tail();
+    }
+    [[nodiscard]] bool is_stuck() const { return stuck && tx_->tail() == stuck_at; }
 
   private:
     struct Hello {

@@ -33,25 +33,49 @@ Held ShmProducer::held_at(std::uint64_t at) {
                                                                 : nullptr;
 }
 
-bool ShmProducer::gather(const Reference& r, std::chrono::milliseconds patience,
-                         const std::function<bool()>& gone) {
+bool ShmProducer::gather_unread() {
+    const std::uint64_t tail = received();
+    bool none_read = true;
+    std::erase_if(references_, [&](const Reference& r) {
+        if (r.at < tail)
+            return true;
+        if (r.held != nullptr)
+            return false;
+        if (take_into_frame(r) || !is_read(r))
+            return true;
+        none_read = false;
+        return false;
+    });
+    return none_read;
+}
+
+bool ShmProducer::take_into_frame(const Reference& r) {
     const auto len = static_cast<std::uint32_t>(r.len);
     const std::uint32_t flag = local_ ? kShmElsewhere : kShmHandedOver;
-    const Mark there{len, kShmNoIcrc | flag};
-    if (!local_ && !change_mark(r.at, there, {len, there.flags | kShmGathering})) {
-        // The peer reads it, or has read it.
-        const auto until = std::chrono::steady_clock::now() + patience;
-        while (load_mark(r.at).flags == (there.flags | kShmReading)) {
-            if (gone())
-                return true;
-            if (std::chrono::steady_clock::now() > until)
-                return false;
-            ::sched_yield();
-        }
-        return true;
-    }
+    const Mark there{len, r.flags | flag};
+    if (!local_ && !change_mark(r.at, there, {len, there.flags | kShmGathering}))
+        return false;
     std::memcpy(data_ + (r.at & kMask) + kAlign + r.offset, r.payload.data(), r.payload.size());
-    store_mark(r.at, {len, kShmNoIcrc});
+    store_mark(r.at, {len, r.flags});
+    return true;
+}
+
+bool ShmProducer::is_read(const Reference& r) const {
+    return load_mark(r.at).flags == (r.flags | kShmHandedOver | kShmReading);
+}
+
+bool ShmProducer::gather(const Reference& r, std::chrono::milliseconds patience,
+                         const std::function<bool()>& gone) {
+    if (take_into_frame(r))
+        return true;
+    const auto until = std::chrono::steady_clock::now() + patience;
+    while (is_read(r)) {
+        if (gone())
+            return true;
+        if (std::chrono::steady_clock::now() > until)
+            return false;
+        ::sched_yield();
+    }
     return true;
 }
 

@@ -51,6 +51,12 @@ inline constexpr std::uint32_t kShmHandedOver = 4;
 inline constexpr std::uint32_t kShmReading = 8;
 inline constexpr std::uint32_t kShmRead = 16;
 inline constexpr std::uint32_t kShmGathering = 32;
+/// Bits of a train's number of packets; 0: it is none.
+inline constexpr unsigned kShmTrainShift = 8;
+inline constexpr std::uint32_t kShmTrainMask = 0xff << kShmTrainShift;
+inline constexpr std::uint32_t shm_train_flags(unsigned packets) {
+    return packets > 1 ? packets << kShmTrainShift : 0;
+}
 
 /// What both sides know of a ring.
 class ShmRing {
@@ -143,14 +149,15 @@ class ShmProducer : public ShmRing {
     /// processes the peer finds them at `reference` (ShmReference::word()). What is `held` needs no
     /// gather().
     void commit_referring(std::size_t len, std::size_t offset, std::span<const std::byte> payload,
-                          const Held& held, std::uint64_t reference = 0) {
+                          const Held& held, std::uint64_t reference = 0, unsigned packets = 1) {
         const std::uint64_t where =
             local_ ? reinterpret_cast<std::uintptr_t>(payload.data()) : reference;
         std::memcpy(data_ + (reserved_ & kMask) + kAddressOffset, &where, sizeof where);
         if (local_ || references_.size() >= kManyReferences)
             forget_received();
-        references_.push_back({reserved_, len, offset, payload, held});
-        commit(len, kShmNoIcrc | (local_ ? kShmElsewhere : kShmHandedOver));
+        const std::uint32_t flags = kShmNoIcrc | shm_train_flags(packets);
+        references_.push_back({reserved_, len, flags, offset, payload, held});
+        commit(len, flags | (local_ ? kShmElsewhere : kShmHandedOver));
     }
     /// Lets go of payloads of frames that were received.
     void forget_received() {
@@ -164,6 +171,9 @@ class ShmProducer : public ShmRing {
     /// that are held, too. False: the peer is at one of them and does not get on. One that is
     /// `gone` is not waited for.
     [[nodiscard]] bool gather(bool all, const std::function<bool()>& gone);
+    /// The same of what the peer does not read, as it can be done without waiting. True: it reads
+    /// none.
+    [[nodiscard]] bool gather_unread();
     /// What holds the payload of the frame at this position; null: nothing. Thread-local rings.
     [[nodiscard]] Held held_at(std::uint64_t at);
     [[nodiscard]] bool has_references() const { return !references_.empty(); }
@@ -185,6 +195,11 @@ class ShmProducer : public ShmRing {
 
     /// True once after the consumer took something since the last call.
     [[nodiscard]] bool moved() { return std::exchange(moved_, false); }
+
+    /// The consumer's position.
+    [[nodiscard]] std::uint64_t tail() const {
+        return header_.tail.load(std::memory_order_acquire);
+    }
 
     /// Asks to be kicked when the consumer takes something. False: it just did.
     [[nodiscard]] bool arm() {
@@ -208,14 +223,18 @@ class ShmProducer : public ShmRing {
     const bool local_;
 
     struct Reference {
-        std::uint64_t at;    // of its record
-        std::size_t len;     // of the frame
-        std::size_t offset;  // in the frame
+        std::uint64_t at;     // of its record
+        std::size_t len;      // of the frame
+        std::uint32_t flags;  // of the frame when it has its payload
+        std::size_t offset;   // in the frame
         std::span<const std::byte> payload;
         Held held;
     };
     /// From so many on it is worth to look which are done.
     static constexpr std::size_t kManyReferences = 64;
+    /// False: the peer reads it, or has read it.
+    bool take_into_frame(const Reference& reference);
+    [[nodiscard]] bool is_read(const Reference& reference) const;
     bool gather(const Reference& reference, std::chrono::milliseconds patience,
                 const std::function<bool()>& gone);
     /// Where the consumer is. It may say that it has gone back.
@@ -257,9 +276,12 @@ class ShmConsumer : public ShmRing {
             mark.flags &= ~kShmReading;
         }
         const std::size_t record = record_size(mark.length);
-        if (mark.length > kMaxFrame || mark.length == 0 ||
-            (mark.flags & ~(kShmNoIcrc | payload_flag_)) != 0 || record > head_ - tail_ ||
-            record > kShmRingBytes - (tail_ & kMask))
+        const unsigned packets = (mark.flags & kShmTrainMask) >> kShmTrainShift;
+        const bool train = packets > 1;
+        if (mark.length > (train ? kMaxTrain : kMaxFrame) || mark.length == 0 || packets == 1 ||
+            (train && (mark.flags & kShmNoIcrc) == 0) ||
+            (mark.flags & ~(kShmNoIcrc | kShmTrainMask | payload_flag_)) != 0 ||
+            record > head_ - tail_ || record > kShmRingBytes - (tail_ & kMask))
             return fail();
         record_ = record;
         length_ = mark.length;
@@ -267,8 +289,12 @@ class ShmConsumer : public ShmRing {
         return {data_ + (tail_ & kMask) + kAlign, mark.length};
     }
 
-    /// Of the frame that front() gave.
-    [[nodiscard]] std::uint32_t flags() const { return flags_; }
+    /// Of the frame that front() gave, but for packets().
+    [[nodiscard]] std::uint32_t flags() const { return flags_ & ~kShmTrainMask; }
+    /// That it stands for.
+    [[nodiscard]] unsigned packets() const {
+        return std::max((flags_ & kShmTrainMask) >> kShmTrainShift, 1U);
+    }
     /// Where its payload is, with kShmElsewhere an address, with kShmHandedOver what
     /// ShmReference::of() takes; 0: in the frame.
     [[nodiscard]] std::uint64_t payload() const {

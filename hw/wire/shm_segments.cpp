@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 /// Behind each part, so that no frame whose headers lie about its payload reads past it.
-constexpr std::size_t kGuard = (kMaxFrame + kPage - 1) / kPage * kPage;
+constexpr std::size_t kGuard = (kMaxTrain + kPage - 1) / kPage * kPage;
 constexpr std::uint64_t kMostMapped = std::uint64_t{1} << 44;
 
 /// nullptr: not possible.

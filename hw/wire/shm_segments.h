@@ -86,7 +86,7 @@ class ShmTakings {
     /// An offer or a withdrawal. The answer, or nothing: the peer may not say this. `lost`: it had
     /// a descriptor, for which this process has no room.
     std::optional<ShmSlotMessage> take(const ShmSlotMessage& message, int fd, bool lost);
-    /// Where `reference` is; kMaxFrame bytes from there can be read, those past its memory are 0.
+    /// Where `reference` is; kMaxTrain bytes from there can be read, those past its memory are 0.
     /// nullptr: it names nothing.
     [[nodiscard]] const std::byte* at(ShmReference reference) const;
 

@@ -7,9 +7,13 @@
 #include <array>
 
 #include "dingo/packet/icrc.h"
+#include "dingo/packet/train.h"
 #include "wire/factory.h"
 
 namespace dingo {
+
+static_assert(kMaxTrain >= packet::kMaxTrainFrame);
+
 namespace {
 
 struct WireForm {
@@ -85,6 +89,14 @@ void FrameSink::on_frame_without_icrc(std::span<const std::byte> frame, const El
         packet::icrc_append(copy.first(packet.frame_bytes()), packet.l3_offset, packet.l3);
     }
     on_frame(copy);
+}
+
+void FrameSink::on_train(std::span<const std::byte> frame, const Elsewhere& payload,
+                         unsigned packets) {
+    std::array<std::byte, kMaxFrame> room;
+    packet::TrainCutter cutter(frame, payload.at, packets);
+    for (auto one = cutter.next(room); !one.empty(); one = cutter.next(room))
+        on_frame(one);
 }
 
 void Wire::set_faults(std::string_view) {

@@ -31,6 +31,8 @@ namespace dingo {
 
 /// Largest frame that every wire carries, from destination MAC to the last byte before the FCS.
 inline constexpr std::size_t kMaxFrame = 9'728;
+/// Largest frame of a packet train (dingo/packet/train.h).
+inline constexpr std::size_t kMaxTrain = 33UL * 1024;
 /// Smallest frame that is one: two MAC addresses and a type. Shorter ones are dropped and counted.
 inline constexpr std::size_t kMinFrame = 14;
 
@@ -49,6 +51,9 @@ class FrameSink {
     /// A frame that was sent without ICRC, and maybe without its payload. Here: on_frame() gets a
     /// copy that has all.
     virtual void on_frame_without_icrc(std::span<const std::byte> frame, const Elsewhere& payload);
+    /// A train of `packets` packets. Here: on_frame() gets each of them.
+    virtual void on_train(std::span<const std::byte> frame, const Elsewhere& payload,
+                          unsigned packets);
 };
 
 /// How often the fault injector did what.
@@ -63,7 +68,8 @@ struct FaultStats {
         0;  ///< not held or doubled, because too many frames were held already
 };
 
-/// Counters of a wire since it was made. Frames and bytes are those on the wire.
+/// Counters of a wire since it was made. Frames and bytes are those on the wire; a train counts as
+/// its packets, and has the bytes of one frame.
 struct WireStats {
     std::uint64_t tx_frames = 0;
     std::uint64_t tx_bytes = 0;

@@ -8,6 +8,7 @@
 
 #include "dingo/packet/icrc.h"
 #include "dingo/packet/parse.h"
+#include "dingo/packet/train.h"
 
 namespace dingo::test {
 
@@ -16,8 +17,33 @@ bool without_icrc() {
     return out;
 }
 
+unsigned packets_of_train(std::span<const std::byte> frame) {
+    packet::Packet packet;
+    if (packet::parse(frame, packet) != packet::ParseResult::kRoce ||
+        frame.size() != packet.frame_bytes() + 1) {
+        return 1;
+    }
+    const auto packets = std::to_integer<unsigned>(frame.back());
+    return packet::train_pmtu(packet.payload.size(), packets) != 0 ? packets : 1;
+}
+
+void cut_train(std::span<const std::byte> frame,
+               const std::function<void(std::span<const std::byte>)>& fn) {
+    FrameBytes room(frame.size());
+    packet::TrainCutter cutter(frame.first(frame.size() - 1), nullptr, packets_of_train(frame));
+    for (auto one = cutter.next(room); !one.empty(); one = cutter.next(room)) {
+        fn(one);
+    }
+}
+
 void deliver(Engine& to, std::span<const std::byte> frame) {
     packet::Packet packet;
+    if (const unsigned packets = packets_of_train(frame); packets > 1) {
+        if (!to.receive_train(frame.first(frame.size() - 1), {}, packets)) {
+            cut_train(frame, [&](std::span<const std::byte> one) { deliver(to, one); });
+        }
+        return;
+    }
     if (without_icrc() && packet::parse(frame, packet) == packet::ParseResult::kRoce &&
         packet::icrc_check(frame, packet)) {
         FrameBytes bare(frame.begin(), frame.end());
@@ -39,8 +65,19 @@ std::span<std::byte> TestWire::begin_frame(std::size_t max_len) {
         throw std::logic_error("the engine asked for room twice and gave none back");
     }
     open_ = true;
+    packets_ = 1;
     room_.resize(max_len);
     return room_;
+}
+
+std::optional<std::span<std::byte>> TestWire::begin_train(std::size_t max_len, unsigned packets,
+                                                          std::uint64_t /*to*/) {
+    if (!takes_trains()) {
+        return std::nullopt;
+    }
+    const auto room = begin_frame(max_len);
+    packets_ = packets;
+    return room;
 }
 
 void TestWire::end_frame(std::size_t len) {
@@ -55,6 +92,12 @@ void TestWire::end_frame(std::size_t len) {
         return;
     }
     ++frames;
+    if (packets_ > 1) {
+        ++trains_sent;
+        room_.resize(len);
+        room_.push_back(static_cast<std::byte>(packets_));
+        ++len;
+    }
     if (sink) {
         sink(std::span(room_).first(len));
     } else {

@@ -22,6 +22,12 @@ using FrameBytes = std::vector<std::byte>;
 /// What the environment says.
 bool without_icrc();
 
+/// Packets of a frame that a TestWire with `trains` has sent.
+unsigned packets_of_train(std::span<const std::byte> frame);
+/// Calls fn(frame) for each of them.
+void cut_train(std::span<const std::byte> frame,
+               const std::function<void(std::span<const std::byte>)>& fn);
+
 /// An engine receives a frame.
 void deliver(Engine& to, std::span<const std::byte> frame);
 
@@ -44,6 +50,13 @@ class TestWire final : public WirePort {
     bool icrc = !without_icrc();
     std::uint64_t frames_without_icrc = 0;
     bool takes_references() const override { return !icrc; }
+    /// Where engines need not make ICRCs: trains are taken if this says so, with their number of
+    /// packets in a byte behind the frame; deliver() and cut_train() know it.
+    std::function<bool()> trains;
+    std::uint64_t trains_sent = 0;
+    bool takes_trains() const override { return !icrc && trains && trains(); }
+    std::optional<std::span<std::byte>> begin_train(std::size_t max_len, unsigned packets,
+                                                    std::uint64_t to) override;
     /// The payload is taken at once.
     void end_frame_referring(std::size_t len, std::size_t offset,
                              std::span<const std::byte> payload, const Held& held) override;
@@ -59,6 +72,7 @@ class TestWire final : public WirePort {
   private:
     FrameBytes room_;
     bool open_ = false;  ///< between begin_frame and end_frame
+    unsigned packets_ = 1;
 };
 
 /// One frame under way.

@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "dingo/model.h"
 #include "dingo/packet/parse.h"
+#include "dingo/packet/train.h"
 
 namespace dingo::model {
 namespace {
@@ -56,21 +57,32 @@ void ModelEngine::set_link(bool up) {
 }
 
 void ModelEngine::receive(std::span<const std::byte> frame) {
-    take(frame, {}, true);
+    take(frame, {}, true, 1);
 }
 
 bool ModelEngine::receive_without_icrc(std::span<const std::byte> frame, const Elsewhere& payload) {
-    take(frame, payload, false);
+    take(frame, payload, false, 1);
     return true;
 }
 
-void ModelEngine::take(std::span<const std::byte> frame, const Elsewhere& payload, bool has_icrc) {
+bool ModelEngine::receive_train(std::span<const std::byte> frame, const Elsewhere& payload,
+                                unsigned packets) {
+    if (frame.size() < packet::kEthernetBytes ||
+        !state_->port.takes_roce(mac_number(reinterpret_cast<const std::uint8_t*>(frame.data())))) {
+        return false;  // who captures it sees packets
+    }
+    take(frame, payload, false, packets);
+    return true;
+}
+
+void ModelEngine::take(std::span<const std::byte> frame, const Elsewhere& payload, bool has_icrc,
+                       unsigned packets) {
     if (fatal_ != DINGO_FATAL_NONE) {
         return;
     }
     const Port& port = state_->port;
     if (!port.up()) {
-        card_.count(DINGO_CARD_RX_PORT_DISABLED);
+        card_.count(DINGO_CARD_RX_PORT_DISABLED, packets);
         return;
     }
     packet::Packet packet;
@@ -86,12 +98,21 @@ void ModelEngine::take(std::span<const std::byte> frame, const Elsewhere& payloa
         state_->ethernet.receive(frame);  // for another host: a capture in promiscuous mode sees it
         return;
     }
-    if (verdict == packet::ParseResult::kUnknownOpcode) {
-        card_.count(DINGO_CARD_RX_DROP_OPCODE);
-    } else if (verdict != packet::ParseResult::kRoce) {
-        card_.count(DINGO_CARD_RX_DROP_MALFORMED);
-    } else if (packet.frame_bytes() > port.max_frame(packet.has_vlan)) {
-        card_.count(DINGO_CARD_ETH_RX_TOO_LONG);
+    if (verdict != packet::ParseResult::kRoce) {
+        card_.count(verdict == packet::ParseResult::kUnknownOpcode ? DINGO_CARD_RX_DROP_OPCODE
+                                                                   : DINGO_CARD_RX_DROP_MALFORMED);
+        return;
+    }
+    if (packets > 1) {
+        if (packet::train_pmtu(packet.payload.size(), packets) == 0 ||
+            !packet::is_train_opcode(packet.op())) {
+            card_.count(DINGO_CARD_RX_DROP_MALFORMED, packets);
+            return;
+        }
+        packet.packets = static_cast<std::uint16_t>(packets);
+    }
+    if (packet::longest_wire_bytes(packet) > port.max_frame(packet.has_vlan)) {
+        card_.count(DINGO_CARD_ETH_RX_TOO_LONG, packets);
     } else {
         if (payload.at != nullptr) {
             packet.payload = {payload.at, packet.payload.size()};
@@ -125,7 +146,8 @@ bool ModelEngine::run_loopback(unsigned budget) {
     const bool any = !loopback_.empty();
     while (!loopback_.empty() && budget-- > 0) {
         Loopback::Taken taken = loopback_.take();
-        take(taken.frame, {taken.payload.data(), std::move(taken.held)}, false);
+        budget -= std::min(budget, taken.packets - 1);
+        take(taken.frame, {taken.payload.data(), std::move(taken.held)}, false, taken.packets);
     }
     loopback_.gather();
     return any;  // a received frame may need an answer

@@ -27,6 +27,8 @@ class ModelEngine final : public Engine, private TransportHost {
                                                     unsigned size) const override;
     void receive(std::span<const std::byte> frame) override;
     bool receive_without_icrc(std::span<const std::byte> frame, const Elsewhere& payload) override;
+    bool receive_train(std::span<const std::byte> frame, const Elsewhere& payload,
+                       unsigned packets) override;
     void set_link(bool up) override;
     bool run(Nanoseconds now, unsigned budget) override;
     [[nodiscard]] Nanoseconds next_deadline() const override;
@@ -55,7 +57,8 @@ class ModelEngine final : public Engine, private TransportHost {
     void fail(std::uint32_t reason);
 
     /// A frame from the wire, or one that looped back; `payload`, if not null: where that is.
-    void take(std::span<const std::byte> frame, const Elsewhere& payload, bool has_icrc);
+    void take(std::span<const std::byte> frame, const Elsewhere& payload, bool has_icrc,
+              unsigned packets);
     bool run_loopback(unsigned budget);
 
     const EngineConfig config_;

@@ -54,7 +54,10 @@ void Loopback::end_loopback(std::size_t len, Payload payload) {
 
 Loopback::Taken Loopback::take() noexcept {
     Frame& frame = frames_[taken_++ % kFrames];
-    Taken taken{std::span(frame.room).first(frame.length), {}, std::move(frame.payload.held)};
+    Taken taken{std::span(frame.room).first(frame.length),
+                {},
+                std::move(frame.payload.held),
+                frame.payload.packets};
     if (frame.payload.at != nullptr) {
         taken.payload = {frame.payload.at, frame.payload.bytes};
     }
@@ -67,7 +70,7 @@ void Loopback::gather() {
         if (frame.payload.at != nullptr && frame.payload.held == nullptr) {
             std::memcpy(frame.room.data() + frame.payload.offset, frame.payload.at,
                         frame.payload.bytes);
-            frame.payload = {};
+            frame.payload.at = nullptr;
         }
     }
 }

@@ -27,12 +27,14 @@ class Loopback final : public WirePort {
         const std::byte* at = nullptr;  ///< host memory; null: the payload is in the frame
         std::size_t offset = 0;         ///< of its place in the frame
         std::size_t bytes = 0;
-        Held held{};  ///< null: valid until the engine's call ends
+        Held held{};           ///< null: valid until the engine's call ends
+        unsigned packets = 1;  ///< that the frame stands for: a train
     };
     struct Taken {
         std::span<const std::byte> frame;    ///< with a hole where the payload is elsewhere
         std::span<const std::byte> payload;  ///< elsewhere; empty: it is in the frame
         Held held;
+        unsigned packets;
     };
 
     explicit Loopback(WirePort& wire) : wire_(wire), frames_(kFrames) {}

@@ -94,6 +94,8 @@ struct MemoryTable::Impl {
     /// DESTROY_MR: no window is bound to it.
     void destroy(MemoryRegion& region);
     void unbind(MemoryRegion& window);
+    /// Access ends: what is on its way out of memory is taken now.
+    void take_back();
 
     CardContext& card;
     std::vector<std::unique_ptr<MemoryRegion>> regions;  // by index, grown on use

@@ -8,10 +8,16 @@
 
 namespace dingo::model {
 
+void MemoryTable::Impl::take_back() {
+    card.wire.gather();
+    card.loopback.gather();
+}
+
 void MemoryTable::Impl::unbind(MemoryRegion& window) {
     if (window.target == nullptr) {
         return;
     }
+    take_back();
     --window.target->windows;
     window.target = nullptr;
     window.state = MemoryRegion::State::kFree;
@@ -35,6 +41,7 @@ KeyVerdict MemoryTable::invalidate(const QueuePair& qp, std::uint32_t key) {
     }
     switch (region->kind) {
         case MemoryRegion::Kind::kFrwr:
+            impl_->take_back();
             region->state = MemoryRegion::State::kFree;
             return KeyVerdict::kOk;
         case MemoryRegion::Kind::kMw2:

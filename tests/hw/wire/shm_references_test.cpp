@@ -3,42 +3,13 @@
 // Payloads that stay in memory of clients between cards of two processes.
 #include <sys/resource.h>
 
-#include "base/exported_memory.h"
 #include "shm_support.h"
 
 namespace dingo::test {
 namespace {
 
-constexpr std::size_t kBytes = 64UL * 1024;
+constexpr std::size_t kBytes = Exported::kBytes;
 constexpr std::uint32_t kReferring = kShmNoIcrc | kShmHandedOver;
-
-/// Memory of a client, as a card maps it.
-class Exported {
-  public:
-    explicit Exported(int seals = F_SEAL_SHRINK, std::size_t mapped = kBytes)
-        : fd_(::memfd_create("client", MFD_ALLOW_SEALING)) {
-        EXPECT_EQ(::ftruncate(fd_.get(), static_cast<off_t>(kBytes)), 0);
-        ::fcntl(fd_.get(), F_ADD_SEALS, seals);
-        bytes_ = {static_cast<std::byte*>(
-                      ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0)),
-                  mapped};
-        id_ = exported_memory().add(bytes_, open_for_reading(fd_.get()), 0);
-    }
-    ~Exported() { forget(); }
-    void forget() {
-        exported_memory().remove(id_);
-        if (!bytes_.empty())
-            ::munmap(bytes_.data(), bytes_.size());
-        bytes_ = {};
-    }
-    std::span<std::byte> payload(std::size_t at = 0) { return bytes_.subspan(at, 1024); }
-    int fd() const { return fd_.get(); }
-
-  private:
-    UniqueFd fd_;
-    std::span<std::byte> bytes_;
-    std::uint64_t id_ = 0;
-};
 
 class ShmReferences : public Shm {
   protected:
@@ -321,12 +292,55 @@ TEST_F(ShmReferences, TwoThatTakeBackWhileTheyReadDoNotWaitForEachOther) {
     EXPECT_EQ(a->stats().rx_errors + b->stats().rx_errors, 0U) << "nobody is cut off";
 }
 
+// A queue pair's key may be invalidated by the very frame that is read.
+TEST_F(ShmReferences, WhatNobodyReadsIsTakenBackWhileAnotherFrameIsRead) {
+    Exported of_a;
+    Exported of_b;
+    const Frame pattern = payload_of(bare_frame());
+    std::ranges::copy(pattern, of_a.payload().begin());
+    std::ranges::copy(pattern, of_b.payload().begin());
+    Frame to_a = bare_frame();
+    to_a[5] = std::byte{1};
+    for (unsigned i = 0; i < 50; i++) {
+        send_referring(*b, of_b.payload(), to_a);
+        if (sorted(*a).elsewhere != std::vector<const std::byte*>{nullptr})
+            break;
+        settle({a.get(), b.get()});
+    }
+    ASSERT_EQ(until_it_stays(*a, *b, of_a.payload()).elsewhere.size(), 1U);
+    send_referring(*a, of_a.payload());
+    send_referring(*b, of_b.payload(), to_a);
+    class Invalidates final : public FrameSink {
+      public:
+        Invalidates(Wire& wire, std::span<std::byte> memory) : wire_(wire), memory_(memory) {}
+        void on_frame(std::span<const std::byte> /*frame*/) override {}
+        void on_frame_without_icrc(std::span<const std::byte> /*frame*/,
+                                   const Elsewhere& payload) override {
+            stayed = payload.at != nullptr;
+            wire_.gather();
+            std::ranges::fill(memory_, std::byte{0xee});
+        }
+        bool stayed = false;
+
+      private:
+        Wire& wire_;
+        std::span<std::byte> memory_;
+    } sink(*a, of_a.payload());
+    for (unsigned i = 0; i < 200; i++)
+        a->receive(sink, 16);
+    EXPECT_TRUE(sink.stayed);
+    const SortingSink got = sorted(*b);
+    ASSERT_EQ(got.without.size(), 1U);
+    EXPECT_EQ(got.elsewhere[0], nullptr);
+    EXPECT_EQ(payload_of(got.without[0]), pattern);
+}
+
 /// What a peer that breaks the rules can do.
 class ShmBadReferences : public Shm {
   protected:
     ShmBadReferences() {
         settle({a.get()});
-        peer.hello(0x44534d48, true, 3, 2);
+        peer.hello(0x44534d48, true, 4, 2);
         settle({a.get()});
     }
     void push(std::uint32_t flags, std::uint64_t word) {
@@ -367,7 +381,7 @@ TEST_F(ShmBadReferences, ReferenceToTheEndReadsZeros) {
     a->receive(sink, 1);
     ASSERT_EQ(sink.elsewhere.size(), 1U);
     ASSERT_NE(sink.elsewhere[0], nullptr);
-    for (std::size_t i = 0; i < kMaxFrame; i++)
+    for (std::size_t i = 0; i < kMaxTrain; i++)
         ASSERT_EQ(sink.elsewhere[0][i], std::byte{0});
 }
 
@@ -393,7 +407,7 @@ TEST_F(ShmBadReferences, OffersThatCannotBeAreRefusedOrCutItOff) {
     };
     for (const ShmSlotMessage& message : bad) {
         Hostile another(dir_ + "/net");
-        another.hello(0x44534d48, true, 3, 2);
+        another.hello(0x44534d48, true, 4, 2);
         settle({a.get()});
         another.say(message, memory.fd());
         settle({a.get()});
@@ -416,7 +430,7 @@ TEST_F(Shm, CardThatWasLostIsConnectedToAgain) {
     ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&at), sizeof at), 0);
     ASSERT_EQ(::listen(listener.get(), 4), 0);
     const auto a = card(1);
-    const std::array<std::uint64_t, 4> hello{0x44534d48 | std::uint64_t{3} << 32U, kMac + 9,
+    const std::array<std::uint64_t, 4> hello{0x44534d48 | std::uint64_t{4} << 32U, kMac + 9,
                                              kShmRingBytes, 0};
     Nanoseconds now = 1;
     for (unsigned i = 0; i < 3; i++) {

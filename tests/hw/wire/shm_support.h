@@ -19,6 +19,7 @@
 #include <random>
 #include <thread>
 
+#include "base/exported_memory.h"
 #include "base/unique_fd.h"
 #include "dingo/packet/icrc.h"
 #include "support.h"
@@ -80,6 +81,37 @@ inline void send_referring(Wire& wire, std::span<const std::byte> payload,
 inline Frame payload_of(const Frame& frame) {
     return {frame.end() - packet::kIcrcBytes - 1024, frame.end() - packet::kIcrcBytes};
 }
+
+/// Memory of a client, as a card maps it.
+class Exported {
+  public:
+    static constexpr std::size_t kBytes = 64UL * 1024;
+    explicit Exported(int seals = F_SEAL_SHRINK, std::size_t mapped = kBytes)
+        : fd_(::memfd_create("client", MFD_ALLOW_SEALING)) {
+        EXPECT_EQ(::ftruncate(fd_.get(), static_cast<off_t>(kBytes)), 0);
+        ::fcntl(fd_.get(), F_ADD_SEALS, seals);
+        bytes_ = {static_cast<std::byte*>(
+                      ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0)),
+                  mapped};
+        id_ = exported_memory().add(bytes_, open_for_reading(fd_.get()), 0);
+    }
+    ~Exported() { forget(); }
+    void forget() {
+        exported_memory().remove(id_);
+        if (!bytes_.empty())
+            ::munmap(bytes_.data(), bytes_.size());
+        bytes_ = {};
+    }
+    std::span<std::byte> payload(std::size_t at = 0, std::size_t bytes = 1024) {
+        return bytes_.subspan(at, bytes);
+    }
+    int fd() const { return fd_.get(); }
+
+  private:
+    UniqueFd fd_;
+    std::span<std::byte> bytes_;
+    std::uint64_t id_ = 0;
+};
 
 class Shm : public ::testing::Test {
   protected:
@@ -169,7 +201,7 @@ class Hostile {
     }
     ~Hostile() { ::munmap(memory_, size_); }
 
-    void hello(std::uint32_t magic = 0x44534d48, bool with_memory = true, std::uint32_t version = 3,
+    void hello(std::uint32_t magic = 0x44534d48, bool with_memory = true, std::uint32_t version = 4,
                std::uint64_t flags = 0, std::size_t bytes = 32) {
         struct {
             std::uint32_t magic, version;

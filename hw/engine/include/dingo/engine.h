@@ -75,6 +75,18 @@ class WirePort {
     /// Of the frame that begin_frame gave room for: whether, if it is RoCE, it needs an ICRC.
     /// False: it stays in the memory of this host and nothing on the way reads or changes it.
     [[nodiscard]] virtual bool needs_icrc() const { return true; }
+    /// begin_train() may give room.
+    [[nodiscard]] virtual bool takes_trains() const { return false; }
+    /// Room for a packet train (dingo/packet/train.h) of `packets` packets to the card with the MAC
+    /// address `to`, most significant byte first on the wire. It is ended as a frame without ICRC.
+    /// nullopt: no train goes there, its packets go one by one; empty: the wire takes none now.
+    virtual std::optional<std::span<std::byte>> begin_train(std::size_t max_len, unsigned packets,
+                                                            std::uint64_t to) {
+        static_cast<void>(max_len);
+        static_cast<void>(packets);
+        static_cast<void>(to);
+        return std::nullopt;
+    }
     /// end_frame() of a RoCE frame with 0 in the place of its ICRC. Only where needs_icrc() is
     /// false.
     virtual void end_frame_without_icrc(std::size_t len) { end_frame(len); }
@@ -172,6 +184,16 @@ class Engine {
     virtual bool receive_without_icrc(std::span<const std::byte> frame, const Elsewhere& payload) {
         static_cast<void>(frame);
         static_cast<void>(payload);
+        return false;
+    }
+
+    /// The same for a train of `packets` packets (WirePort::begin_train). False: not taken; it is
+    /// to be cut into its packets.
+    virtual bool receive_train(std::span<const std::byte> frame, const Elsewhere& payload,
+                               unsigned packets) {
+        static_cast<void>(frame);
+        static_cast<void>(payload);
+        static_cast<void>(packets);
         return false;
     }
 

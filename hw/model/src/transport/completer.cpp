@@ -41,15 +41,15 @@ bool is_peers_msn(QueuePair& qp, std::uint32_t msn) {
 bool fits(const SendRecord& record, const packet::Packet& packet, std::uint32_t index,
           std::uint32_t pmtu) {
     const packet::OpcodeTraits& op = packet.op();
-    const bool last = index + 1 == record.packets;
-    if (op.last != last)
+    const std::uint32_t end = index + packet.packets;
+    if (end > record.packets || op.last != (end == record.packets))
         return false;
     // A repeated READ starts with FIRST or ONLY anywhere; the others need a beginning.
     if (!op.first && record.received == 0)
         return false;
     if (op.has_aeth() && !syndrome::is_ack(packet.aeth.syndrome))
         return false;
-    return packet.payload.size() == std::min(pmtu, record.length - index * pmtu);
+    return packet.payload.size() == std::min(packet.packets * pmtu, record.length - index * pmtu);
 }
 
 }  // namespace
@@ -58,9 +58,9 @@ void Completer::receive_response(QueuePair& qp, const packet::Packet& packet) {
     const RequesterState& r = qp.transport->requester;
     const std::uint32_t ahead = (packet.bth.psn - r.oldest_psn) & packet::kPsnMask;
     const packet::OpcodeTraits& op = packet.op();
-    if (ahead >= r.sent_psn - r.oldest_psn ||  // acknowledged already, or never sent
+    if (ahead + packet.packets > r.sent_psn - r.oldest_psn ||  // had already, or never sent
         (op.has_aeth() && !is_peers_msn(qp, packet.aeth.msn))) {
-        card_.count(DINGO_CARD_RX_DROP_RESPONSE);
+        card_.count(DINGO_CARD_RX_DROP_RESPONSE, packet.packets);
         return;
     }
     qp.transport->peer.responses = packet.udp_sport;
@@ -137,11 +137,10 @@ void Completer::receive_read_data(QueuePair& qp, const packet::Packet& packet, s
     }
     if (!take_data(qp, index * pmtu_bytes(qp), packet.payload))
         return;
-    ++record.received;
-    if (r.read_psns > 0)
-        --r.read_psns;
-    r.oldest_psn = psn + 1;
-    send_queue_.acknowledge(qp, psn + 1);
+    record.received += packet.packets;
+    r.read_psns -= std::min<std::uint32_t>(r.read_psns, packet.packets);
+    r.oldest_psn = psn + packet.packets;
+    send_queue_.acknowledge(qp, r.oldest_psn);
     send_queue_.after_progress(qp);
 }
 

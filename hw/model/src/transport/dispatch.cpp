@@ -2,6 +2,7 @@
 #include "dispatch.h"
 
 #include "dingo/packet/icrc.h"
+#include "dingo/packet/train.h"
 #include "qp_math.h"
 
 namespace dingo::model {
@@ -26,11 +27,12 @@ void Dispatch::receive(const packet::Packet& packet, std::span<const std::byte> 
         card_.count(DINGO_CARD_RX_ICRC_ENCAPSULATED);
         return;
     }
-    const std::size_t bytes = packet.frame_bytes();
-    card_.count(DINGO_CARD_RDMA_RX_PACKETS);
+    const std::size_t bytes =
+        packet.packets == 1 ? packet.frame_bytes() : packet::wire_bytes(packet);
+    card_.count(DINGO_CARD_RDMA_RX_PACKETS, packet.packets);
     card_.count(DINGO_CARD_RDMA_RX_BYTES, bytes);
     if (packet.ecn == packet::tos::kEcnCongested)
-        card_.count(DINGO_CARD_NP_ECN_MARKED_ROCE_PACKETS);
+        card_.count(DINGO_CARD_NP_ECN_MARKED_ROCE_PACKETS, packet.packets);
     if (packet.bth.opcode == packet::Opcode::kCnp) {
         card_.count(DINGO_CARD_RP_CNP_IGNORED);
         return;
@@ -43,17 +45,17 @@ void Dispatch::receive(const packet::Packet& packet, std::span<const std::byte> 
     }
     QueuePair* const qp = host_.find_qp(packet.bth.dest_qp);
     if (!qp) {
-        card_.count(DINGO_CARD_RX_DROP_BAD_QPN);
+        card_.count(DINGO_CARD_RX_DROP_BAD_QPN, packet.packets);
         return;
     }
     if (!check_transport(*qp, packet) || !check_state(*qp, packet) || !check_pkey(packet))
         return;
     if (is_datagram(*qp) ? !paths_.is_local(packet)
                          : !paths_.is_peer(*qp, packet) || !Paths::is_peer_port(*qp, packet)) {
-        card_.count(DINGO_CARD_RX_DROP_ADDRESS);
+        card_.count(DINGO_CARD_RX_DROP_ADDRESS, packet.packets);
         return;
     }
-    qp->count(DINGO_QP_RX_PACKETS);
+    qp->count(DINGO_QP_RX_PACKETS, packet.packets);
     qp->count(DINGO_QP_RX_BYTES, bytes);
     if (is_datagram(*qp)) {
         datagram_.receive_datagram(*qp, packet, frame);
@@ -75,7 +77,7 @@ void Dispatch::receive(const packet::Packet& packet, std::span<const std::byte> 
 bool Dispatch::check_transport(const QueuePair& qp, const packet::Packet& packet) {
     if (packet.op().transport == transport_of(qp))
         return true;
-    card_.count(DINGO_CARD_RX_DROP_OPCODE);
+    card_.count(DINGO_CARD_RX_DROP_OPCODE, packet.packets);
     return false;
 }
 
@@ -94,7 +96,7 @@ bool Dispatch::check_state(const QueuePair& qp, const packet::Packet& packet) {
             break;
     }
     if (!open)
-        card_.count(DINGO_CARD_RX_DROP_QP_STATE);
+        card_.count(DINGO_CARD_RX_DROP_QP_STATE, packet.packets);
     return open;
 }
 
@@ -104,7 +106,7 @@ bool Dispatch::check_pkey(const packet::Packet& packet) {  // C9-42, C9-43
     constexpr std::uint16_t kBaseMask = 0x7FFF;
     if ((packet.bth.pkey & kBaseMask) == (DINGO_PKEY_DEFAULT & kBaseMask))
         return true;
-    card_.count(DINGO_CARD_BAD_PKEY);
+    card_.count(DINGO_CARD_BAD_PKEY, packet.packets);
     return false;
 }
 
@@ -117,7 +119,7 @@ void Dispatch::receive_multicast(const packet::Packet& packet, std::span<const s
     if (!check_pkey(packet))
         return;
     if (!paths_.is_on_own_vlan(packet)) {
-        card_.count(DINGO_CARD_RX_DROP_ADDRESS);
+        card_.count(DINGO_CARD_RX_DROP_ADDRESS, packet.packets);
         return;
     }
     for (const std::uint32_t qpn : members) {

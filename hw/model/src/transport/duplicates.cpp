@@ -10,8 +10,8 @@ namespace dingo::model {
 namespace syndrome = packet::syndrome;
 
 void Duplicates::receive_duplicate(QueuePair& qp, const packet::Packet& packet) {
-    card_.count(DINGO_CARD_DUPLICATE_REQUEST);
-    qp.count(DINGO_QP_DUPLICATES);
+    card_.count(DINGO_CARD_DUPLICATE_REQUEST, packet.packets);
+    qp.count(DINGO_QP_DUPLICATES, packet.packets);
     if (packet.op().is_read_request()) {
         repeat_read(qp, packet);
     } else if (packet.op().is_atomic()) {
@@ -34,6 +34,7 @@ void Duplicates::repeat_read(QueuePair& qp, const packet::Packet& packet) {
                             packet.reth.length <= resource->length - offset;
         if (within) {
             const std::uint32_t packets = packets_of(packet.reth.length, pmtu_bytes(qp));
+            resource->asked_again = true;
             responses_.start_response(qp, *resource, start, start + packets,
                                       offset + packet.reth.length);
             return;

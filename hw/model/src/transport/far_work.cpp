@@ -32,13 +32,22 @@ void FarWork::wait(QueuePair& qp) {
 FarWork::Access FarWork::read_far(QueuePair& qp, Half half, std::uint64_t message,
                                   const MemoryRange& range, std::span<std::byte> data,
                                   std::uint64_t ahead) {
-    std::uint64_t bus = 0;
-    std::uint64_t contiguous = 0;
-    if (!memory_.locate(range, 0, bus, contiguous) || contiguous < data.size())
-        return Access::kError;
     touch(qp, half);
-    const Access access = port()->read(stream(qp, half), message, bus, data,
-                                       std::max<std::uint64_t>(ahead, data.size()));
+    Access access = Access::kDone;
+    for (std::uint64_t at = 0; at < data.size() && access != Access::kError;) {
+        std::uint64_t bus = 0;
+        std::uint64_t contiguous = 0;
+        if (!memory_.locate(range, at, bus, contiguous) || contiguous == 0)
+            return Access::kError;
+        const auto part = data.subspan(at, std::min<std::uint64_t>(data.size() - at, contiguous));
+        const std::uint64_t wanted = std::max<std::uint64_t>(ahead - at, part.size());
+        const Access one =
+            port()->read(stream(qp, half), message, bus, part,
+                         std::min(wanted, std::max<std::uint64_t>(contiguous, part.size())));
+        if (one != Access::kDone)
+            access = one;
+        at += part.size();
+    }
     if (access == Access::kLater) {
         qp.transport->far->wants_turn = true;
         wait(qp);

@@ -4,28 +4,69 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dingo/packet/train.h"
+
 namespace dingo::model {
 
 bool FrameWriter::open(const packet::HeaderTemplate& path, const packet::TransportHeaders& headers,
                        std::size_t payload_bytes, bool own_group) {
     const std::size_t bytes = path.frame_bytes(headers.bth.opcode, payload_bytes);
-    source_ = nullptr;
-    held_.reset();
-    if (!port_.up())
-        way_ = Way::kNowhere;
-    else
-        way_ = port_.loops_back(path.headers()) ? Way::kLoopback : Way::kWire;
+    look_where(path);
+    packets_ = 1;
     copy_loopback_ = own_group && way_ == Way::kWire;
     const bool room_looped = !copy_loopback_ || !card_.loopback.begin_loopback(bytes).empty();
     std::span<std::byte> room = room_looped ? room_for(bytes) : std::span<std::byte>();
     if (room.size() < bytes) {
         if (!room.empty())
             cancel();
-        card_.count(DINGO_CARD_WIRE_BUSY);
-        busy_ = true;
+        set_busy();
         return false;
     }
     return builder_.begin(path, headers, payload_bytes, ip_id_++, room);
+}
+
+FrameWriter::Train FrameWriter::open_train(const packet::HeaderTemplate& path,
+                                           const packet::TransportHeaders& headers,
+                                           std::size_t payload_bytes, unsigned packets) {
+    const std::size_t bytes = path.frame_bytes(headers.bth.opcode, payload_bytes);
+    look_where(path);
+    copy_loopback_ = false;
+    std::optional<std::span<std::byte>> room;
+    if (way_ == Way::kLoopback)
+        room = card_.loopback.begin_loopback(bytes);
+    else if (way_ == Way::kWire)
+        room = card_.wire.begin_train(
+            bytes, packets,
+            mac_number(reinterpret_cast<const std::uint8_t*>(path.headers().data())));
+    if (!room)
+        return Train::kNone;
+    if (room->size() < bytes) {
+        set_busy();
+        return Train::kBusy;
+    }
+    if (!builder_.begin(path, headers, payload_bytes, ip_id_, *room)) {
+        cancel();
+        return Train::kNone;
+    }
+    packets_ = packets;
+    ip_id_ = static_cast<std::uint16_t>(ip_id_ + packets);
+    wire_bytes_ = packet::train_wire_bytes(packet::traits(headers.bth.opcode), path.bytes(),
+                                           payload_bytes, packets);
+    return Train::kOpen;
+}
+
+void FrameWriter::set_busy() {
+    card_.count(DINGO_CARD_WIRE_BUSY);
+    busy_ = true;
+}
+
+void FrameWriter::look_where(const packet::HeaderTemplate& path) {
+    source_ = nullptr;
+    held_.reset();
+    if (!port_.up())
+        way_ = Way::kNowhere;
+    else
+        way_ = port_.loops_back(path.headers()) ? Way::kLoopback : Way::kWire;
 }
 
 std::span<std::byte> FrameWriter::room_for(std::size_t bytes) {
@@ -46,15 +87,19 @@ void FrameWriter::send(QueuePair& qp) {
     std::size_t bytes = 0;
     if (way_ == Way::kLoopback) {
         bytes = builder_.finish_without_icrc().size();
-        card_.loopback.end_loopback(
-            bytes, {source_, builder_.payload_offset(), payload().size(), std::move(held_)});
+        card_.loopback.end_loopback(bytes, {source_, builder_.payload_offset(), payload().size(),
+                                            std::move(held_), packets_});
     } else {
         bytes = send_to_wire();
     }
     held_.reset();
-    card_.count(DINGO_CARD_RDMA_TX_PACKETS);
+    count_sent(qp, packets_ == 1 ? bytes : wire_bytes_);
+}
+
+void FrameWriter::count_sent(QueuePair& qp, std::size_t bytes) {
+    card_.count(DINGO_CARD_RDMA_TX_PACKETS, packets_);
     card_.count(DINGO_CARD_RDMA_TX_BYTES, bytes);
-    qp.count(DINGO_QP_TX_PACKETS);
+    qp.count(DINGO_QP_TX_PACKETS, packets_);
     qp.count(DINGO_QP_TX_BYTES, bytes);
 }
 

@@ -29,6 +29,18 @@ class FrameWriter {
     /// back.
     bool open(const packet::HeaderTemplate& path, const packet::TransportHeaders& headers,
               std::size_t payload_bytes, bool own_group = false);
+    enum class Train : std::uint8_t {
+        kOpen,
+        kNone,  ///< no train goes there: open() a packet
+        kBusy,  ///< the wire is busy
+    };
+    /// Trains may go there.
+    [[nodiscard]] bool takes_trains(const packet::HeaderTemplate& path) const {
+        return card_.wire.takes_trains() || port_.loops_back(path.headers());
+    }
+    /// The same for a train of `packets` packets.
+    Train open_train(const packet::HeaderTemplate& path, const packet::TransportHeaders& headers,
+                     std::size_t payload_bytes, unsigned packets);
     /// To be filled before send(), or else named by refer().
     [[nodiscard]] std::span<std::byte> payload() const noexcept { return builder_.payload(); }
     /// The payload is at `source` (HostPort::dma_pointer) and is taken from there: by send(), or
@@ -52,6 +64,9 @@ class FrameWriter {
     /// Gives the room back.
     void cancel();
 
+    /// Of the frame that was opened last: the packets that it stands for.
+    [[nodiscard]] unsigned packets() const noexcept { return packets_; }
+
     /// The wire took nothing since clear_busy().
     [[nodiscard]] bool busy() const noexcept { return busy_; }
     void clear_busy() noexcept { busy_ = false; }
@@ -61,6 +76,9 @@ class FrameWriter {
     enum class Way : std::uint8_t { kWire, kLoopback, kNowhere };
 
     std::span<std::byte> room_for(std::size_t bytes);
+    void look_where(const packet::HeaderTemplate& path);
+    void set_busy();
+    void count_sent(QueuePair& qp, std::size_t bytes);
     /// Completes the frame and gives it to the wire. Its length.
     std::size_t send_to_wire();
 
@@ -68,6 +86,8 @@ class FrameWriter {
     const Port& port_;
     packet::FrameBuilder builder_;
     std::uint16_t ip_id_ = 0;
+    unsigned packets_ = 1;        ///< of the frame; more than one: a train
+    std::size_t wire_bytes_ = 0;  ///< of the packets of a train
     bool busy_ = false;
     Way way_ = Way::kNowhere;
     bool copy_loopback_ = false;  ///< of the frame for the wire

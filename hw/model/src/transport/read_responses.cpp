@@ -5,12 +5,26 @@
 
 #include "dingo/packet/aeth.h"
 #include "dingo/packet/psn.h"
+#include "dingo/packet/train.h"
 #include "qp_math.h"
 
 namespace dingo::model {
 
 namespace syndrome = packet::syndrome;
 using packet::Opcode;
+
+namespace {
+
+/// Of the next `packets` packets of the response.
+Opcode response_opcode(const ReadResource& resource, std::uint32_t packets) {
+    const bool first = resource.next == resource.start;
+    const bool last = resource.next + packets == resource.stop;
+    if (first)
+        return last ? Opcode::kRcReadResponseOnly : Opcode::kRcReadResponseFirst;
+    return last ? Opcode::kRcReadResponseLast : Opcode::kRcReadResponseMiddle;
+}
+
+}  // namespace
 
 bool ReadResponses::has_slot(ResponderState& p) {
     if (p.resources.empty())
@@ -134,13 +148,14 @@ Sent ReadResponses::send_atomic_response(QueuePair& qp, ReadResource& resource,
 Sent ReadResponses::send_read_response(QueuePair& qp, ReadResource& resource,
                                        packet::TransportHeaders& headers) {
     ResponderState& p = qp.transport->responder;
-    const bool first = resource.next == resource.start;
-    const bool last = resource.next + 1 == resource.stop;
-    headers.bth.opcode = first
-                             ? (last ? Opcode::kRcReadResponseOnly : Opcode::kRcReadResponseFirst)
-                             : (last ? Opcode::kRcReadResponseLast : Opcode::kRcReadResponseMiddle);
-    const std::uint32_t offset = resource.next * pmtu_bytes(qp);
-    const std::uint32_t bytes = std::min(pmtu_bytes(qp), resource.end - offset);
+    const std::uint32_t pmtu = pmtu_bytes(qp);
+    const std::uint32_t offset = resource.next * pmtu;
+    // New data may go as a train.
+    std::uint32_t packets = 1;
+    if (!resource.asked_again && frame_.takes_trains(qp.transport->path))
+        packets =
+            std::min<std::uint32_t>(resource.stop - resource.next, packet::kMaxTrainPayload / pmtu);
+    std::uint32_t bytes = std::min(packets * pmtu, resource.end - offset);
     MemoryRange range;
     const KeyVerdict verdict =
         memory_.check(qp, resource.rkey, resource.va + offset, bytes, DINGO_ACC_REMOTE_READ, range);
@@ -152,11 +167,23 @@ Sent ReadResponses::send_read_response(QueuePair& qp, ReadResource& resource,
     if (verdict != KeyVerdict::kOk) {
         fault = syndrome::kNakRemoteAccess;
     } else {
-        if (!frame_.open(qp.transport->path, headers, bytes))
+        headers.bth.opcode = response_opcode(resource, packets);
+        if (packets > 1) {
+            const auto train = frame_.open_train(qp.transport->path, headers, bytes, packets);
+            if (train == FrameWriter::Train::kBusy)
+                return Sent::kBusy;
+            if (train == FrameWriter::Train::kNone) {
+                packets = 1;
+                bytes = std::min(pmtu, resource.end - offset);
+                range.length = bytes;
+                headers.bth.opcode = response_opcode(resource, packets);
+            }
+        }
+        if (packets == 1 && !frame_.open(qp.transport->path, headers, bytes))
             return Sent::kBusy;
         const std::byte* const source = bytes >= kReferredBytes ? memory_.pointer(range) : nullptr;
         if (source) {
-            frame_.refer(source, false);  // a later WRITE may change it on its way
+            frame_.refer(source, true);  // what changes on its way was not fenced (10.8.3.3)
         } else if (bytes > 0) {
             switch (far_.read(qp, Half::kReceive, message_of(resource.msn, resource.first_psn),
                               range, frame_.payload(), resource.end - offset)) {
@@ -178,7 +205,7 @@ Sent ReadResponses::send_read_response(QueuePair& qp, ReadResource& resource,
         return Sent::kNo;
     }
     frame_.send(qp);
-    ++resource.next;
+    resource.next += packets;
     return Sent::kYes;
 }
 

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "dingo/packet/psn.h"
+#include "dingo/packet/train.h"
 #include "qp_math.h"
 
 namespace dingo::model {
@@ -51,6 +52,36 @@ packet::Bth request_bth(const QueuePair& qp, Opcode opcode, std::uint32_t psn) {
     return bth;
 }
 
+/// Bytes of a message from `offset` on that one entry of its gather list has.
+std::uint64_t bytes_in_entry(const SendWqe& wqe, std::uint64_t offset) {
+    for (std::uint32_t i = 0; i < wqe.num_sge(); ++i) {
+        const std::uint32_t length = wqe.sge(i).length;
+        if (offset < length)
+            return length - offset;
+        offset -= length;
+    }
+    return 0;
+}
+
+/// Packets that may go as a train from packet `index` of a message on. New ones only: of a
+/// repetition the peer may have a part. Of one place only: far memory holds little at once for who
+/// waits for several.
+unsigned longest_train(const QueuePair& qp, const SendRecord& record, const SendWqe& wqe,
+                       std::uint32_t index) {
+    const RequesterState& r = qp.transport->requester;
+    const std::uint32_t left = record.packets - index;
+    if (left < 2 || !is_reliable(qp) || r.send_psn != r.sent_psn)
+        return 1;
+    const std::uint32_t pmtu = pmtu_bytes(qp);
+    const std::uint32_t offset = index * pmtu;
+    const std::uint64_t here =
+        wqe.is_inline() ? record.length - offset : bytes_in_entry(wqe, offset);
+    const std::uint32_t whole =
+        here >= record.length - offset ? left : static_cast<std::uint32_t>(here / pmtu);
+    const std::uint32_t most = packet::kMaxTrainPayload / pmtu;
+    return std::max(std::min({whole, most, window_room(r)}), 1U);
+}
+
 }  // namespace
 
 SendStop Requester::send_packet(QueuePair& qp, const SendRecord& record) {
@@ -67,30 +98,50 @@ SendStop Requester::send_packet(QueuePair& qp, const SendRecord& record) {
     return send_data_packet(qp, record, packet_index);
 }
 
+unsigned Requester::open_data_frame(QueuePair& qp, const SendRecord& record,
+                                    std::uint32_t packet_index, bool& ack_requested) {
+    const RequesterState& r = qp.transport->requester;
+    const SendWqe& wqe = wqe_;
+    const std::uint32_t pmtu = pmtu_bytes(qp);
+    const std::uint32_t offset = packet_index * pmtu;
+    unsigned packets = 1;
+    if (frame_.takes_trains(qp.transport->path))
+        packets = longest_train(qp, record, wqe, packet_index);
+    for (;;) {
+        const std::uint32_t bytes = std::min(packets * pmtu, record.length - offset);
+        const bool first = packet_index == 0;
+        const bool last = packet_index + packets == record.packets;
+        packet::TransportHeaders headers;
+        headers.bth = request_bth(qp, opcode_at(qp, record.opcode, first, last), r.send_psn);
+        ack_requested = is_reliable(qp) && (last || r.since_ackreq + packets >= kAckInterval);
+        headers.bth.ack_req = ack_requested;
+        headers.bth.solicited = last && wqe.solicited() && record.opcode != DINGO_WR_WRITE;
+        if (record.opcode == DINGO_WR_SEND_INV)
+            headers.inv_rkey = wqe.inv_key();
+        else
+            headers.imm = wqe.imm();
+        if (first && is_write_opcode(record.opcode)) {
+            const dingo_wqe_rdma rdma = wqe.rdma();
+            headers.reth = {rdma.raddr, rdma.rkey, record.length};
+        }
+        if (packets == 1)
+            return frame_.open(qp.transport->path, headers, bytes) ? 1 : 0;
+        const auto train = frame_.open_train(qp.transport->path, headers, bytes, packets);
+        if (train != FrameWriter::Train::kNone)
+            return train == FrameWriter::Train::kOpen ? packets : 0;
+        packets = 1;
+    }
+}
+
 SendStop Requester::send_data_packet(QueuePair& qp, const SendRecord& record,
                                      std::uint32_t packet_index) {
     RequesterState& r = qp.transport->requester;
     const SendWqe& wqe = wqe_;
-    const std::uint32_t pmtu = pmtu_bytes(qp);
-    const std::uint32_t offset = packet_index * pmtu;
-    const std::uint32_t bytes = std::min(pmtu, record.length - offset);
-    const bool first = packet_index == 0;
-    const bool last = packet_index + 1 == record.packets;
-
-    packet::TransportHeaders headers;
-    headers.bth = request_bth(qp, opcode_at(qp, record.opcode, first, last), r.send_psn);
-    headers.bth.ack_req = is_reliable(qp) && (last || r.since_ackreq + 1 >= kAckInterval);
-    headers.bth.solicited = last && wqe.solicited() && record.opcode != DINGO_WR_WRITE;
-    if (record.opcode == DINGO_WR_SEND_INV)
-        headers.inv_rkey = wqe.inv_key();
-    else
-        headers.imm = wqe.imm();
-    if (first && is_write_opcode(record.opcode)) {
-        const dingo_wqe_rdma rdma = wqe.rdma();
-        headers.reth = {rdma.raddr, rdma.rkey, record.length};
-    }
-    if (!frame_.open(qp.transport->path, headers, bytes))
+    bool ack_requested = false;
+    const unsigned packets = open_data_frame(qp, record, packet_index, ack_requested);
+    if (packets == 0)
         return SendStop::kTurnOver;
+    const std::uint32_t offset = packet_index * pmtu_bytes(qp);
     WqeFault fault;
     switch (payload_.fill(qp, wqe, message_of(record.index, record.first_psn), offset, fault)) {
         case Move::kDone:
@@ -108,7 +159,8 @@ SendStop Requester::send_data_packet(QueuePair& qp, const SendRecord& record,
             return SendStop::kIdle;
     }
     frame_.send(qp);
-    request_sent(qp, r.send_psn + 1, headers.bth.ack_req);
+    request_sent(qp, r.send_psn + packets, ack_requested);
+    const bool last = packet_index + packets == record.packets;
     if (last)
         ++r.cursor;
     if (last && !is_reliable(qp))
@@ -155,7 +207,7 @@ SendStop Requester::send_atomic_request(QueuePair& qp, const SendRecord& record)
 
 void Requester::request_sent(QueuePair& qp, std::uint32_t next_psn, bool ack_requested) {
     RequesterState& r = qp.transport->requester;
-    if (is_before(r.send_psn, r.sent_psn)) {
+    if (is_before(r.send_psn, r.sent_psn)) {  // one packet: repetitions are no trains
         card_.count(DINGO_CARD_RETRANSMITS);
         qp.count(DINGO_QP_RETRANSMITS);
     }
@@ -165,7 +217,7 @@ void Requester::request_sent(QueuePair& qp, std::uint32_t next_psn, bool ack_req
         r.ackreq_psn = next_psn - 1;
         r.since_ackreq = 0;
     } else {
-        ++r.since_ackreq;
+        r.since_ackreq = static_cast<std::uint16_t>(r.since_ackreq + (next_psn - r.send_psn));
     }
     r.send_psn = next_psn;
     if (is_before(r.sent_psn, next_psn))

@@ -8,8 +8,6 @@
 namespace dingo::model {
 namespace {
 
-/// Request packets in flight, at most: bounds what a loss costs and what peers must buffer.
-constexpr std::int32_t kWindow = 256;
 /// PSNs outstanding, READ responses included: half of the number space, else old and new look
 /// alike.
 constexpr std::uint32_t kPsnSpan = 1U << 23;
@@ -19,8 +17,7 @@ constexpr std::uint32_t kPsnSpan = 1U << 23;
 constexpr std::uint32_t kReadSpan = 4096;
 
 bool window_closed(const RequesterState& r) {
-    const auto in_flight = static_cast<std::int32_t>(r.send_psn - r.oldest_psn - r.read_psns);
-    return in_flight >= kWindow;
+    return window_room(r) == 0;
 }
 
 }  // namespace
@@ -59,7 +56,7 @@ SendStop Requester::turn(QueuePair& qp, unsigned burst, unsigned& used) {
             return stop;
         if (frame_.busy() || !is_sending(qp))
             return SendStop::kTurnOver;
-        ++used;
+        used += frame_.packets();
         loaded = r.cursor == sending;
     }
     return SendStop::kTurnOver;

@@ -5,6 +5,9 @@
 // record and its packets are made again from the send queue and host memory.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
 #include "../card_context.h"
 #include "deadlines.h"
 #include "frame_writer.h"
@@ -15,6 +18,15 @@
 #include "transport_state.h"
 
 namespace dingo::model {
+
+/// Request packets in flight, at most: bounds what a loss costs and what peers must buffer.
+inline constexpr std::int32_t kWindow = 256;
+
+/// Request packets that may follow those in flight.
+inline std::uint32_t window_room(const RequesterState& r) {
+    const auto in_flight = static_cast<std::int32_t>(r.send_psn - r.oldest_psn - r.read_psns);
+    return static_cast<std::uint32_t>(std::max(kWindow - in_flight, 0));
+}
 
 class Requester {
   public:
@@ -42,6 +54,10 @@ class Requester {
     // --- request_packet.cpp
     SendStop send_packet(QueuePair& qp, const SendRecord& record);
     SendStop send_data_packet(QueuePair& qp, const SendRecord& record, std::uint32_t packet_index);
+    /// Opens the frame of the next packets of a message, from `packet_index` on: a train, or one
+    /// packet. 0: the wire is busy. `ack_requested`: of the last of them.
+    unsigned open_data_frame(QueuePair& qp, const SendRecord& record, std::uint32_t packet_index,
+                             bool& ack_requested);
     SendStop send_read_request(QueuePair& qp, const SendRecord& record, std::uint32_t packet_index);
     SendStop send_atomic_request(QueuePair& qp, const SendRecord& record);
     void request_sent(QueuePair& qp, std::uint32_t next_psn, bool ack_requested);

@@ -6,6 +6,7 @@
 
 #include "dingo/packet/aeth.h"
 #include "dingo/packet/psn.h"
+#include "dingo/packet/train.h"
 #include "qp_math.h"
 
 namespace dingo::model {
@@ -39,7 +40,7 @@ bool Responder::turn(QueuePair& qp, unsigned burst, unsigned& used) {
         if (p.pending > 0) {
             if (const Sent sent = responses_.send_response(qp); sent != Sent::kYes)
                 return sent == Sent::kBusy;
-            ++used;
+            used += responses_.packets_sent();
             continue;
         }
         if (!p.reply_pending)
@@ -66,8 +67,8 @@ bool Responder::check_psn(QueuePair& qp, const packet::Packet& packet) {
     }
     if (p.rnr_sent)
         return false;  // sent before the peer saw the RNR NAK
-    card_.count(DINGO_CARD_OUT_OF_SEQUENCE);
-    qp.count(DINGO_QP_OUT_OF_SEQUENCE);
+    card_.count(DINGO_CARD_OUT_OF_SEQUENCE, packet.packets);
+    qp.count(DINGO_QP_OUT_OF_SEQUENCE, packet.packets);
     ack_nak_.nak_sequence(qp);
     return false;
 }
@@ -141,7 +142,10 @@ bool Responder::check_length(QueuePair& qp, const packet::Packet& packet) {  // 
     const std::size_t bytes = packet.payload.size();
     bool fits = true;
     if (op.is_send() || op.is_write()) {
-        fits = op.last ? bytes <= pmtu && (op.first || bytes > 0) : bytes == pmtu;
+        const std::size_t full = packet.packets * pmtu;
+        fits = packet.packets > 1 ? packet::train_pmtu(bytes, packet.packets) == pmtu
+                                  : bytes <= pmtu && (op.first || bytes > 0);
+        fits = fits && (op.last || bytes == full);
         if (op.is_write()) {
             const std::uint32_t remaining = op.first ? packet.reth.length : p.remaining;
             fits = fits && (op.last ? bytes == remaining : bytes < remaining) &&

@@ -15,6 +15,15 @@ namespace dingo::model {
 
 namespace syndrome = packet::syndrome;
 
+namespace {
+
+/// Of a packet, or of the last packet of a train.
+std::uint32_t last_psn(const packet::Packet& packet) {
+    return packet::psn_add(packet.bth.psn, packet.packets - 1);
+}
+
+}  // namespace
+
 void Responder::execute(QueuePair& qp, const packet::Packet& packet) {
     const packet::OpcodeTraits& op = packet.op();
     if (op.is_read_request()) {
@@ -27,7 +36,7 @@ void Responder::execute(QueuePair& qp, const packet::Packet& packet) {
     }
     const bool done = op.is_write() ? execute_write(qp, packet) : execute_send(qp, packet);
     if (done && packet.bth.ack_req)
-        ack_nak_.reply(qp, syndrome::kAckNoCredits, packet.bth.psn);
+        ack_nak_.reply(qp, syndrome::kAckNoCredits, last_psn(packet));
 }
 
 bool Responder::execute_send(QueuePair& qp, const packet::Packet& packet) {
@@ -54,7 +63,7 @@ bool Responder::execute_send(QueuePair& qp, const packet::Packet& packet) {
     if (op.first)
         card_.count(DINGO_CARD_RX_SEND_REQUESTS);
     p.receive_bytes += static_cast<std::uint32_t>(packet.payload.size());
-    p.expected_psn = packet::psn_add(p.expected_psn, 1);
+    p.expected_psn = packet::psn_add(p.expected_psn, packet.packets);
     if (op.last)
         return finish_message(qp, packet, p.receive_bytes);
     receives_.hold(qp);
@@ -93,7 +102,7 @@ bool Responder::execute_write(QueuePair& qp, const packet::Packet& packet) {
     }
     p.write_va = va + bytes;
     p.remaining = remaining - bytes;
-    p.expected_psn = packet::psn_add(p.expected_psn, 1);
+    p.expected_psn = packet::psn_add(p.expected_psn, packet.packets);
     if (op.last)
         return finish_message(qp, packet, p.receive_bytes);
     p.message = ResponderState::Message::kWrite;
@@ -110,7 +119,7 @@ bool Responder::finish_message(QueuePair& qp, const packet::Packet& packet, std:
         const KeyVerdict verdict = memory_.invalidate(qp, packet.inv_rkey);
         if (verdict != KeyVerdict::kOk) {
             receives_.fail(qp, {DINGO_WCS_LOC_ACCESS_ERR, static_cast<std::uint8_t>(verdict)});
-            ack_nak_.nak_fatal(qp, syndrome::kNakRemoteAccess, packet.bth.psn,
+            ack_nak_.nak_fatal(qp, syndrome::kNakRemoteAccess, last_psn(packet),
                                DINGO_EV_QP_ACCESS_ERR);
             return false;
         }

@@ -65,8 +65,9 @@ struct ReadResource {
     std::uint32_t stop = 0;   ///< behind the last to send
     std::uint32_t end = 0;    ///< bytes of the READ that the present response reaches to
     bool atomic = false;
-    std::uint64_t after = 0;  ///< FarHalf::done from which on it may be answered
-    bool answered = false;    ///< all of it left once: what is pending now is a repetition
+    std::uint64_t after = 0;   ///< FarHalf::done from which on it may be answered
+    bool answered = false;     ///< all of it left once: what is pending now is a repetition
+    bool asked_again = false;  ///< the peer may have a part of what is pending
 
     [[nodiscard]] bool pending() const noexcept { return next != stop; }
 };

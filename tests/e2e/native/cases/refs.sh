@@ -24,7 +24,7 @@ perftest ib_send_bw '-a -n 500'
 refers 'SEND: payloads stay in memory' beta "$before" yes
 before=$(referred alpha)
 perftest ib_read_bw '-s 65536 -n 2000'
-refers 'READ: responses are copied' alpha "$before" no
+refers 'READ: payloads of responses stay in memory' alpha "$before" yes
 for what in 'write-bw -s 65536 -n 3000' 'write-bw -s 1048576 -n 300' 'send-bw -s 512 -n 5000' 'send-bw -s 4097 -n 3000' 'write-bw -s 1000003 -n 100 -q 4'; do
     verified "verified: $what" "$what"
 done

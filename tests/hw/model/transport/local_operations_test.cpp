@@ -95,6 +95,16 @@ TEST_F(LocalOperations, InvalidationWaitsForTheMessagesBeforeIt) {
     EXPECT_TRUE(lost);
 }
 
+// A READ response that is on its way shows what memory held before.
+TEST_F(LocalOperations, WhatIsReferredToIsTakenBeforeAnInvalidationIsTold) {
+    start();
+    const std::uint32_t key = fast.key ^ 0x11;
+    run(reg(key));
+    const std::uint64_t before = cards.card(0).wire.gathers;
+    run(local_inv(key));
+    EXPECT_GT(cards.card(0).wire.gathers, before);
+}
+
 TEST_F(LocalOperations, FailuresStopTheQp) {
     start();
     const auto bad = [&](const SendWr& wr) {
