@@ -5,7 +5,6 @@
 #include <rdma/ib_user_verbs.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -21,11 +20,6 @@ namespace {
 
 /// A CQ has at most one unread event for each time it was armed, so honest clients stay far below.
 constexpr std::size_t kMaxWaiting = 16384;
-
-ino_t inode_of(int fd) {
-    struct stat st {};
-    return ::fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) ? st.st_ino : 0;
-}
 
 }  // namespace
 
@@ -45,7 +39,7 @@ EventChannel::EventChannel(Kind kind, Poller& poller, EventStats& stats,
     client_end_.reset(ends[1]);
     need_room(std::max(ends[0], ends[1]));
     ::shutdown(card_end_.get(), SHUT_RD);  // the client cannot fill our memory
-    inode_ = inode_of(client_end_.get());
+    ::fstat(client_end_.get(), &client_file_);
     poll_id_ = poller_.add(card_end_.get(), 0, *this);
 }
 
@@ -54,8 +48,9 @@ EventChannel::~EventChannel() {
 }
 
 bool EventChannel::is(int fd) const {
-    // The inode number of a socket is unique while the socket exists.
-    return inode_of(fd) == inode_;
+    struct stat st {};
+    return ::fstat(fd, &st) == 0 && st.st_dev == client_file_.st_dev &&
+           st.st_ino == client_file_.st_ino;
 }
 
 void EventChannel::hold(int copy) {

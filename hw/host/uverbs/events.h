@@ -4,7 +4,7 @@
 // has one end, so that read, poll and O_NONBLOCK are as on the kernel's descriptors.
 #pragma once
 
-#include <sys/types.h>
+#include <sys/stat.h>
 
 #include <cstdint>
 #include <deque>
@@ -73,7 +73,7 @@ class EventChannel final : public Pollable {
     Charge charge_;
     UniqueFd card_end_;
     UniqueFd client_end_;
-    ino_t inode_ = 0;
+    struct stat client_file_ {};  ///< the client's end, while it exists: which file that is
     UniqueFd held_;
     unsigned holds_ = 0;
     Poller::Id poll_id_ = 0;

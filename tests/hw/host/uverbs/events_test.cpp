@@ -148,6 +148,54 @@ TEST_F(UverbsEvents, ClosingTheLastCopyIsSeenButNotWhileTheChannelIsHeld) {
     EXPECT_EQ(closed, 1);
 }
 
+// As when the card is out of descriptors.
+TEST_F(UverbsEvents, AHoldWithoutACopyIsNone) {
+    auto channel = make(EventChannel::Kind::kCompletion);
+    UniqueFd client = channel->give_client_end();
+    EXPECT_THROW(HeldChannel(channel, -1), ErrnoError);
+    channel->post({1, 0});
+    EXPECT_EQ(channel->take_back([](const auto& /*event*/) { return true; }), 0U);
+    client.reset();
+    poller.wait(0);
+    EXPECT_EQ(closed, 1) << "nothing keeps it open";
+}
+
+TEST_F(UverbsEvents, WhatAClosedChannelHadWaitingIsDropped) {
+    auto channel = make(EventChannel::Kind::kCompletion);
+    UniqueFd client = channel->give_client_end();
+    constexpr unsigned kMany = 5000;  // more than the socket takes
+    for (unsigned i = 0; i < kMany; ++i) {
+        channel->post({2, 0});
+    }
+    EXPECT_EQ(stats.dropped, 0U);
+    unsigned read = 0;
+    while (read_completion(client.get()) != 0) {
+        ++read;
+    }
+    client.reset();
+    poller.wait(0);
+    EXPECT_EQ(closed, 1);
+    EXPECT_EQ(stats.dropped, kMany - read);
+    EXPECT_GT(stats.dropped, 0U);
+}
+
+TEST_F(UverbsEvents, AChannelIsNoOtherFile) {
+    auto channel = make(EventChannel::Kind::kCompletion);
+    auto other = make(EventChannel::Kind::kCompletion);
+    const UniqueFd client = channel->give_client_end();
+    const UniqueFd theirs = other->give_client_end();
+    const UniqueFd copy(::dup(client.get()));
+    EXPECT_TRUE(channel->is(client.get()));
+    EXPECT_TRUE(channel->is(copy.get()));
+    EXPECT_FALSE(channel->is(theirs.get()));
+    EXPECT_FALSE(channel->is(-1));
+    std::array<int, 2> pipe{};
+    ASSERT_EQ(::pipe(pipe.data()), 0);
+    EXPECT_FALSE(channel->is(pipe[0]));
+    ::close(pipe[0]);
+    ::close(pipe[1]);
+}
+
 TEST_F(UverbsEvents, ReadAndPollAreThoseOfTheKernelsDescriptor) {
     auto channel = make(EventChannel::Kind::kAsync);
     const UniqueFd client = channel->give_client_end();
