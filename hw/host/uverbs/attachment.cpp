@@ -72,7 +72,7 @@ UverbsAttachment::UverbsAttachment(const Options& options, Driver& driver)
               .accounts = {driver.query_device(), options.max_clients},
               .number = options.number},
       listener_(options.directory + "/uverbs.sock", options.share) {
-    listener_id_ = device_.poller.add(listener_.fd(), EPOLLIN, *this);
+    device_.poller.add(listener_.fd(), EPOLLIN, *this);
     device_.netlink = [this](std::span<const std::byte> request, std::uint64_t from) {
         return answer_netlink({.driver = device_.driver,
                                .number = options_.number,
@@ -99,7 +99,6 @@ UverbsAttachment::UverbsAttachment(const Options& options, Driver& driver)
 UverbsAttachment::~UverbsAttachment() {
     device_.driver.on_port_event = nullptr;
     files_.clear();
-    device_.poller.remove(listener_id_);
 }
 
 void UverbsAttachment::watch(PollGroup& polls) {

@@ -69,7 +69,6 @@ class UverbsAttachment final : public HostAttachment, private Pollable {
     PollGroup* polls_ = nullptr;  ///< in which clients_ is
     Poller::Id clients_id_ = 0;
     Listener listener_;
-    Poller::Id listener_id_ = 0;
     std::list<std::unique_ptr<UverbsFile>> files_;  ///< by their ids
     std::uint32_t last_id_ = 0;
     std::vector<Service*> services_;

@@ -49,14 +49,13 @@ Listener::Counts Listener::accept(const char* service, const char* too_many,
             }
         }
         const ClosesFor sender({.user = peer.uid});
+        ForeignSocket theirs = std::move(socket);  // goes before `sender` does
         if (why == nullptr) {
             try {
-                admit({std::move(socket), peer.pid, peer.uid});
+                admit({std::move(theirs), peer.pid, peer.uid});
             } catch (const ErrnoError&) {
                 why = too_many;
             }
-        } else {
-            socket.reset();
         }
         if (why == nullptr) {
             ++counts.admitted;

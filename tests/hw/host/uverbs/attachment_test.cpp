@@ -7,6 +7,7 @@
 #include <malloc.h>
 #include <poll.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <future>
@@ -79,6 +80,7 @@ class StillCard : public testing::Test {
     Driver driver{[] {
         DriverConfig config;
         config.addresses = {"10.77.0.1/24"};
+        config.device_memory = 1U << 20;
         return config;
     }()};
     Card card{"model", config(), driver, *wires.first};
@@ -94,6 +96,35 @@ TEST_F(StillCard, HearsOfNothingAfterItsEnd) {
     EXPECT_FALSE(bool(driver.on_port_event));
     card.set_link(false);
     EXPECT_TRUE(driver.poll(1));
+}
+
+// Of a card that nobody shares, as is the default.
+TEST_F(StillCard, OnlyItsOwnerReachesItsSocket) {
+    struct stat st {};
+    ASSERT_EQ(::stat((directory + "/uverbs.sock").c_str(), &st), 0);
+    EXPECT_EQ(st.st_mode & 07777U, 0600U);
+}
+
+TEST_F(StillCard, ItsHostHearsOfThePortAfterItsClients) {
+    Client client(directory, false);
+    Verbs verbs(client);
+    ASSERT_EQ(serve([&] { return client.hello().result(); }), 0);
+    ASSERT_EQ(serve([&] { return verbs.get_context(); }), 0);
+    const UniqueFd async(serve([&] { return verbs.async_fd(); }));
+    ASSERT_TRUE(bool(async));
+    std::vector<int> heard;
+    attachment->on_port_event = [&](int event) {
+        ib_uverbs_async_event_desc told{};
+        EXPECT_EQ(::recv(async.get(), &told, sizeof told, MSG_DONTWAIT),
+                  static_cast<ssize_t>(sizeof told));
+        EXPECT_EQ(static_cast<int>(told.event_type), event);
+        heard.push_back(event);
+    };
+    for (const bool up : {false, true}) {
+        card.set_link(up);
+        turn();
+    }
+    EXPECT_EQ(heard, (std::vector<int>{10, 9})) << "PORT_ERR, PORT_ACTIVE";
 }
 
 TEST_F(StillCard, IsNotCalledWhenItIsNotWatched) {
