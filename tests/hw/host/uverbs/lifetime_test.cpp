@@ -193,6 +193,9 @@ TEST_F(UverbsLifetime, ForkedChildMayAskAndItsDeathDestroysNothing) {
     EXPECT_EQ(status, 0);
     EXPECT_EQ(card.objects("pd"), 2);
     EXPECT_EQ(verbs.destroy_pd(pd), 0);
+    verbs.handle = 77;
+    EXPECT_EQ(verbs.alloc_pd(), 0);
+    EXPECT_EQ(verbs.handle, pd) << "its answers are in its own memory, not the child's";
 }
 
 TEST_F(UverbsLifetime, PortEventsGoToEveryAsyncDescriptorAndTheEndOfTheCardToo) {

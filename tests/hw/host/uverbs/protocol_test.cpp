@@ -40,6 +40,14 @@ TEST(UverbsProtocol, NumbersAndSizesOfItsVersionStay) {
                                            DINGO_UVERBS_FDS,    DINGO_UVERBS_BADF,
                                            DINGO_UVERBS_TOKEN,  DINGO_UVERBS_GPU};
     EXPECT_EQ(flags, (std::vector<std::uint32_t>{1, 2, 4, 8, 16, 32}));
+    const std::vector<std::uint32_t> gpus{DINGO_UVERBS_GPU_IPC, DINGO_UVERBS_GPU_DESCRIPTOR};
+    EXPECT_EQ(gpus, (std::vector<std::uint32_t>{1, 2}));
+    const std::vector<std::uint32_t> limits{DINGO_UVERBS_MAX_MESSAGE, DINGO_UVERBS_MAX_FDS,
+                                            DINGO_UVERBS_MAX_SEGMENTS, DINGO_UVERBS_MAX_NEED_FDS};
+    EXPECT_EQ(limits, (std::vector<std::uint32_t>{65536, 32, 30, 4}));
+    const std::vector<std::uint32_t> bits{DINGO_UVERBS_SEGMENT_FILE, DINGO_UVERBS_IDLE_HERE,
+                                          DINGO_UVERBS_IDLE_LEFT, DINGO_UVERBS_CM_LAST};
+    EXPECT_EQ(bits, (std::vector<std::uint32_t>{2, 1, 2, UINT32_MAX}));
     const std::vector<std::size_t> sizes{
         sizeof(dingo_uverbs_request),   sizeof(dingo_uverbs_reply),
         sizeof(dingo_uverbs_segment),   sizeof(dingo_uverbs_fixup),

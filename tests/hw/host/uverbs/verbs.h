@@ -92,7 +92,8 @@ class Verbs {
         handle = static_cast<std::uint32_t>(io.attr(UVERBS_ATTR_CREATE_SRQ_HANDLE).data);
         return r;
     }
-    int create_qp(std::uint32_t pd, std::uint32_t cq, int srq = -1, std::uint64_t type = 2) {
+    int create_qp(std::uint32_t pd, std::uint32_t cq, int srq = -1, std::uint64_t type = 2,
+                  std::uint64_t user = 9, std::uint32_t flags = 0) {
         ib_uverbs_qp_cap cap{64, srq >= 0 ? 0U : 64U, 1, srq >= 0 ? 0U : 1U, 0};
         ib_uverbs_qp_cap got{};
         dingo_create_qp_req request{};
@@ -105,7 +106,7 @@ class Verbs {
             .object(UVERBS_ATTR_CREATE_QP_PD_HANDLE, pd)
             .object(UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, cq)
             .object(UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, cq)
-            .in(UVERBS_ATTR_CREATE_QP_USER_HANDLE, std::uint64_t{9})
+            .in(UVERBS_ATTR_CREATE_QP_USER_HANDLE, user)
             .in(UVERBS_ATTR_CREATE_QP_CAP, cap)
             .constant(UVERBS_ATTR_CREATE_QP_TYPE, type)
             .out(UVERBS_ATTR_CREATE_QP_RESP_CAP, got)
@@ -114,6 +115,9 @@ class Verbs {
             .out(UVERBS_ATTR_UHW_OUT, qp_map);
         if (srq >= 0) {
             io.object(UVERBS_ATTR_CREATE_QP_SRQ_HANDLE, srq);
+        }
+        if (flags != 0) {
+            io.in(UVERBS_ATTR_CREATE_QP_FLAGS, flags);
         }
         const int r = client.ioctl(io);
         handle = static_cast<std::uint32_t>(io.attr(UVERBS_ATTR_CREATE_QP_HANDLE).data);

@@ -178,6 +178,163 @@ TEST_F(UverbsWrite, QueuePairsHaveWhatWasAskedForByBothCommands) {
     EXPECT_EQ(verbs.destroy_cq(cq), 0);
 }
 
+TEST_F(UverbsWrite, WhetherAllSendsAreSignaledIsAsEachCommandSays) {
+    const auto signaled = [&](std::uint32_t qp) {
+        auto query = Verbs::zeroed<ib_uverbs_query_qp>();
+        query.qp_handle = qp;
+        auto seen = Verbs::zeroed<ib_uverbs_query_qp_resp>();
+        EXPECT_GT(client.command(IB_USER_VERBS_CMD_QUERY_QP, query, seen), 0);
+        return seen.sq_sig_all;
+    };
+    dingo_create_qp_resp out{};
+    for (const std::uint8_t all : {0, 1}) {
+        auto cmd = qp_command<ib_uverbs_create_qp>();
+        cmd.sq_sig_all = all;
+        ib_uverbs_create_qp_resp resp{};
+        ASSERT_EQ(classic(IB_USER_VERBS_CMD_CREATE_QP, cmd, kQpRequest, resp, out), 0);
+        EXPECT_EQ(signaled(resp.qp_handle), all);
+        auto ex = qp_command<ib_uverbs_ex_create_qp>();
+        ex.sq_sig_all = all;
+        auto ex_resp = Verbs::zeroed<ib_uverbs_ex_create_qp_resp>();
+        ASSERT_EQ(extended(IB_USER_VERBS_EX_CMD_CREATE_QP, ex, kQpRequest, ex_resp, out), 0);
+        EXPECT_EQ(signaled(ex_resp.base.qp_handle), all);
+        ASSERT_EQ(verbs.create_qp(pd, cq, -1, 2, 9, all != 0 ? 1U << 12 : 0), 0);
+        EXPECT_EQ(signaled(verbs.handle), all);
+    }
+}
+
+// By them libibverbs finds its objects.
+TEST_F(UverbsWrite, EventsCarryTheNumberThatTheirObjectWasMadeWith) {
+    const int async = verbs.async_fd();
+    ASSERT_GE(async, 0);
+    using Event = std::pair<std::uint64_t, std::uint32_t>;
+    const auto event = [&] {
+        ib_uverbs_async_event_desc desc{};
+        EXPECT_EQ(::read(async, &desc, sizeof desc), static_cast<ssize_t>(sizeof desc));
+        return Event(desc.element, desc.event_type);
+    };
+    const std::array<std::uint8_t, 16> self{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, 1};
+    const auto drain = [&](std::uint32_t qp, std::uint8_t notify) {
+        ASSERT_EQ(verbs.connect_qp(qp, 0x34567, self, 1), 0);
+        auto cmd = Verbs::zeroed<ib_uverbs_modify_qp>();
+        cmd.en_sqd_async_notify = notify;
+        ASSERT_EQ(verbs.modify_qp(cmd, qp, 4, 1U << 2), 0) << "SQD";
+    };
+    dingo_create_qp_resp out{};
+    auto cmd = qp_command<ib_uverbs_create_qp>();
+    cmd.user_handle = 101;
+    ib_uverbs_create_qp_resp resp{};
+    ASSERT_EQ(classic(IB_USER_VERBS_CMD_CREATE_QP, cmd, kQpRequest, resp, out), 0);
+    drain(resp.qp_handle, 0);  // asks for no event
+    ASSERT_EQ(classic(IB_USER_VERBS_CMD_CREATE_QP, cmd, kQpRequest, resp, out), 0);
+    drain(resp.qp_handle, 1);
+    EXPECT_EQ(event(), Event(101, 5)) << "SQ_DRAINED";
+    auto ex = qp_command<ib_uverbs_ex_create_qp>();
+    ex.user_handle = 102;
+    auto ex_resp = Verbs::zeroed<ib_uverbs_ex_create_qp_resp>();
+    ASSERT_EQ(extended(IB_USER_VERBS_EX_CMD_CREATE_QP, ex, kQpRequest, ex_resp, out), 0);
+    drain(ex_resp.base.qp_handle, 1);
+    EXPECT_EQ(event(), Event(102, 5));
+    ASSERT_EQ(verbs.create_qp(pd, cq, -1, 2, 103), 0);
+    drain(verbs.handle, 1);
+    EXPECT_EQ(event(), Event(103, 5));
+
+    auto make_xsrq = Verbs::zeroed<ib_uverbs_create_xsrq>();
+    make_xsrq.user_handle = 104;
+    make_xsrq.pd_handle = pd;
+    make_xsrq.max_wr = 16;
+    make_xsrq.max_sge = 2;
+    ib_uverbs_create_srq_resp srq{};
+    dingo_create_srq_resp srq_out{};
+    ASSERT_EQ(classic(IB_USER_VERBS_CMD_CREATE_XSRQ, make_xsrq, dingo_create_srq_req{0, 4, 6, 0},
+                      srq, srq_out),
+              0);
+    auto modify = Verbs::zeroed<ib_uverbs_modify_srq>();
+    modify.srq_handle = srq.srq_handle;
+    modify.attr_mask = 2;
+    modify.srq_limit = 5;
+    ASSERT_GT(client.command(IB_USER_VERBS_CMD_MODIFY_SRQ, modify), 0);
+    EXPECT_EQ(event(), Event(104, 15)) << "SRQ_LIMIT_REACHED";
+}
+
+TEST_F(UverbsWrite, NumbersBehindTheLastCommandAreNotThere) {
+    for (std::uint32_t number = 0; number <= IB_USER_VERBS_CMD_COMMAND_MASK; ++number) {
+        const Bytes rest(64);
+        Bytes bytes;
+        append(bytes, ib_uverbs_cmd_hdr{number, 18, 0});
+        bytes.insert(bytes.end(), rest.begin(), rest.end());
+        if (number > IB_USER_VERBS_CMD_OPEN_QP) {
+            EXPECT_EQ(client.write(bytes), -EOPNOTSUPP) << number;
+        }
+        const std::uint32_t extended_number = number | IB_USER_VERBS_CMD_FLAG_EXTENDED;
+        std::memcpy(bytes.data(), &extended_number, sizeof extended_number);
+        if (number > IB_USER_VERBS_EX_CMD_MODIFY_CQ) {
+            EXPECT_EQ(client.write(bytes), -EOPNOTSUPP) << "extended " << number;
+        }
+    }
+}
+
+// A mask of a later libibverbs: before all else, as in the kernel.
+TEST_F(UverbsWrite, AttributesThatNobodyKnowsAreToldFirst) {
+    ASSERT_EQ(verbs.create_qp(pd, cq), 0);
+    const std::uint32_t qp = verbs.handle;
+    auto cmd = Verbs::zeroed<ib_uverbs_modify_qp>();
+    cmd.port_num = 2;
+    for (const std::uint32_t bit : {21U, 22U, 25U, 26U, 31U}) {
+        EXPECT_EQ(verbs.modify_qp(cmd, qp, 1, 1U << bit | kPort), -EOPNOTSUPP) << bit;
+        auto ex = Verbs::zeroed<ib_uverbs_ex_modify_qp>();
+        ex.base = cmd;
+        ex.base.qp_handle = qp;
+        ex.base.qp_state = 1;
+        ex.base.attr_mask = 1U << bit | kPort | kState;
+        auto resp = Verbs::zeroed<ib_uverbs_ex_modify_qp_resp>();
+        std::uint64_t none = 0;
+        EXPECT_EQ(extended(IB_USER_VERBS_EX_CMD_MODIFY_QP, ex, none, resp, none),
+                  bit == 25 ? -EINVAL : -EOPNOTSUPP)
+            << bit;
+    }
+    std::uint64_t none = 0;
+    auto seen = Verbs::zeroed<ib_uverbs_ex_query_device_resp>();
+    EXPECT_EQ(extended(IB_USER_VERBS_EX_CMD_QUERY_DEVICE, ib_uverbs_ex_query_device{1, 0}, none,
+                       seen, none),
+              -EINVAL);
+    EXPECT_EQ(extended(IB_USER_VERBS_EX_CMD_QUERY_DEVICE, ib_uverbs_ex_query_device{0, 1}, none,
+                       seen, none),
+              -EINVAL);
+}
+
+TEST_F(UverbsWrite, AnAddressHandleComesWithTheWayToIt) {
+    auto cmd = Verbs::zeroed<ib_uverbs_create_ah>();
+    cmd.pd_handle = pd;
+    cmd.attr.is_global = cmd.attr.port_num = cmd.attr.grh.sgid_index = 1;
+    const std::array<std::uint8_t, 16> self{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, 1};
+    std::memcpy(cmd.attr.grh.dgid, self.data(), self.size());
+    std::uint32_t handle = 77;
+    dingo_create_ah_resp way{};
+    const auto create = [&] {
+        return classic(IB_USER_VERBS_CMD_CREATE_AH, cmd, std::uint64_t{0}, handle, way);
+    };
+    ASSERT_EQ(create(), 0);
+    constexpr std::array<std::uint8_t, 6> kMac{2, 0x44, 0x49, 0, 0, 1};
+    EXPECT_EQ(std::memcmp(way.dmac, kMac.data(), kMac.size()), 0);
+    EXPECT_NE(way.udp_sport, 0);
+    const auto port = way.udp_sport;
+    cmd.attr.grh.flow_label = 0x12345;
+    ASSERT_EQ(create(), 0);
+    EXPECT_NE(way.udp_sport, port) << "a flow has a port of its own";
+    EXPECT_EQ(verbs.destroy_pd(pd), -EBUSY);
+    for (const auto change : {+[](ib_uverbs_ah_attr& a) { a.is_global = 0; },
+                              +[](ib_uverbs_ah_attr& a) { a.port_num = 2; },
+                              +[](ib_uverbs_ah_attr& a) { a.sl = 16; }}) {
+        const auto good = cmd;
+        change(cmd.attr);
+        EXPECT_EQ(create(), -EINVAL);
+        cmd = good;
+    }
+    cmd.attr.grh.sgid_index = 9;
+    EXPECT_EQ(create(), -ENODATA) << "an empty entry";
+}
+
 TEST_F(UverbsWrite, ASharedReceiveQueueIsTheQueuePairsWhenItSaysSo) {
     ASSERT_EQ(verbs.create_srq(pd), 0);
     const std::uint32_t srq = verbs.handle;
