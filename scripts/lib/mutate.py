@@ -143,14 +143,15 @@ class Sample:
         self.steps = [Step(text) for text in args.test]
         self.equivalents = mutants.read_equivalents(args.equivalents)
 
-    def make(self, step):
-        return f"ninja -j {max(2, (os.cpu_count() or 2) // self.args.jobs)} -C '{self.build}' {step.targets}"
+    def make(self, step, beside):
+        """`beside`: copies that build at the same time."""
+        return f"ninja -j {max(2, (os.cpu_count() or 2) // beside)} -C '{self.build}' {step.targets}"
 
     def command(self, step):
         return PRIVATE.format(shlex.quote(step.command)) if self.args.jobs > 1 else step.command
 
-    def prepare(self):
-        for command in [self.args.configure.replace("@BUILD@", self.build)] + [self.make(step) for step in self.steps]:
+    def prepare(self, beside):
+        for command in [self.args.configure.replace("@BUILD@", self.build)] + [self.make(step, beside) for step in self.steps]:
             if self.runner.run(command, 7200)[0] != "ok":
                 sys.exit(f"without a mutant already: {command}: failed; see {self.runner.log}")
         for step in self.steps:
@@ -182,7 +183,7 @@ class Sample:
         """(verdict, by) of the tree as it is now. A test whose program is the same would say the same."""
         verdict = "same"
         for step in self.steps:
-            if self.mutant_runner.run(self.make(step), 1200)[0] != "ok":
+            if self.mutant_runner.run(self.make(step, self.args.jobs), 1200)[0] != "ok":
                 return "invalid", ""
             if step.digest(self.build) == step.original:
                 continue
@@ -246,9 +247,9 @@ def main():
     samples = [Sample(args, os.getcwd(), number + 1) for number in range(args.jobs)]
     # Before the build, so that what is wrong with the lists is told at once.
     chosen = samples[0].again([one for one in read_results(args.again) if one.verdict == "survived"]) if args.again else samples[0].mutants()
-    samples[0].prepare()
+    samples[0].prepare(1)
     with ThreadPoolExecutor(args.jobs) as pool:  # ccache knows by now what the others build
-        list(pool.map(Sample.prepare, samples[1:]))
+        list(pool.map(lambda sample: sample.prepare(args.jobs), samples[1:]))
 
     counts = dict.fromkeys(("killed", "survived", "equivalent", "same", "invalid"), 0)
     counting = threading.Lock()
