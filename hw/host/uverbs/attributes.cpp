@@ -88,21 +88,21 @@ void IoctlCall::check(Given& given) const {
             if (attr.len < spec.min_length || (!spec.longer && attr.len > spec.max_length)) {
                 throw ErrnoError(EINVAL);
             }
-            return;
+            break;
         case AttributeKind::kObject:
         case AttributeKind::kDestroy:
             if (attr.len != 0) {
                 throw ErrnoError(EINVAL);
             }
             given.object = &call.objects().lookup(spec.object, attr.data);
-            return;
+            break;
         case AttributeKind::kFd:
         case AttributeKind::kNewObject:
         case AttributeKind::kNewFd:
             if (attr.len != 0) {
                 throw ErrnoError(EINVAL);
             }
-            return;
+            break;
     }
 }
 
