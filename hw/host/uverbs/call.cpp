@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "host/uverbs/call.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -12,20 +9,6 @@
 #include "host/uverbs/uverbs_file.h"
 
 namespace dingo::uverbs {
-namespace {
-
-// If its owner could truncate the file, our next access would raise SIGBUS.
-void check_file(const ForeignFd& fd, const dingo_uverbs_segment& segment) {
-    struct stat st {};
-    const int seals = ::fcntl(fd.get(), F_GET_SEALS);
-    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || ::fstat(fd.get(), &st) != 0 ||
-        st.st_size < 0 ||
-        segment.offset + segment.length > static_cast<std::uint64_t>(st.st_size)) {
-        throw ErrnoError(EINVAL);
-    }
-}
-
-}  // namespace
 
 Call::~Call() {
     for (auto at = made_.rbegin(); at != made_.rend(); ++at) {
@@ -134,15 +117,11 @@ std::vector<SharedSegment> Call::shared(std::uint64_t va, std::uint64_t length,
     }
     std::vector<SharedSegment> segments;
     for (const dingo_uverbs_segment& s : message_.segments) {
-        const bool by_file = (s.flags & DINGO_UVERBS_SEGMENT_FILE) != 0;
-        if (!by_file) {
-            check_file(message_.fds[s.fd], s);
-        }
         segments.push_back({.va = s.va,
                             .length = s.length,
                             .offset = s.offset,
                             .fd = message_.fds[s.fd].get(),
-                            .by_file = by_file});
+                            .by_file = (s.flags & DINGO_UVERBS_SEGMENT_FILE) != 0});
     }
     return segments;
 }

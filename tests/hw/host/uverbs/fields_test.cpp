@@ -247,6 +247,37 @@ TEST_F(UverbsFields, DataForTheDriverMayBeEmpty) {
     EXPECT_EQ(card.objects("pd"), 0);
 }
 
+// An older libibverbs knows no create_flags: what is missing is zero.
+TEST_F(UverbsFields, MissingBytesOfACommandAreZero) {
+    ASSERT_EQ(verbs.create_cq(), 0);
+    const std::uint32_t cq = verbs.handle;
+    for (const std::size_t length : {offsetof(ib_uverbs_ex_create_qp, create_flags),
+                                     offsetof(ib_uverbs_ex_create_qp, rwq_ind_tbl_handle)}) {
+        auto cmd = Verbs::zeroed<ib_uverbs_ex_create_qp>();
+        cmd.pd_handle = pd;
+        cmd.send_cq_handle = cmd.recv_cq_handle = cq;
+        cmd.max_send_wr = cmd.max_recv_wr = 16;
+        cmd.max_send_sge = cmd.max_recv_sge = 1;
+        cmd.qp_type = 2;
+        auto resp = Verbs::zeroed<ib_uverbs_ex_create_qp_resp>();
+        ib_uverbs_attr in{};
+        in.attr_id = UVERBS_ATTR_CORE_IN;
+        in.flags = UVERBS_ATTR_F_MANDATORY;
+        in.len = static_cast<std::uint16_t>(length);
+        in.data = reinterpret_cast<std::uintptr_t>(&cmd);
+        dingo_create_qp_resp map{};
+        Ioctl io(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE);
+        io.constant(UVERBS_ATTR_WRITE_CMD,
+                    IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_CREATE_QP)
+            .raw(in)
+            .out(UVERBS_ATTR_CORE_OUT, resp)
+            .in(UVERBS_ATTR_UHW_IN, dingo_create_qp_req{0, 6, 6, 6, 0})
+            .out(UVERBS_ATTR_UHW_OUT, map);
+        EXPECT_EQ(client.ioctl(io), 0) << length;
+        EXPECT_EQ(verbs.destroy_qp(resp.base.qp_handle), 0);
+    }
+}
+
 // Where there is none, that is the answer; what is wrong anyway is told before.
 TEST_F(UverbsFields, MemoryOfAGpuMustHoldTheRegion) {
     const auto reg = [&](std::uint64_t length) {
