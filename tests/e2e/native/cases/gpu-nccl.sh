@@ -23,7 +23,8 @@ plain 'nccl: a rank is killed' "$direct NCCL_IB_TIMEOUT=14 TORCH_NCCL_BLOCKING_W
     timeout -k 1 40 $dingo run --cluster 2 -- sh -c 'for r in 0 1; do RANK=\$r LOCAL_RANK=\$r python3 $dingo_root/tests/gpu/nccl.py --die & done; wait'; true" \
     'Got completion from peer .*status=IBV_WC_RETRY_EXC_ERR'
 nccl 'nccl: once more' "$direct" '' '' --few
-plain 'nccl: the program of docs/gpu.md, as it is there' "cd $logs && sed -n '/cat >train.py/,/torchrun/p' $dingo_root/docs/gpu.md |
+# Without NCCL's log, in whose lines two processes' output would mix.
+NCCL_DEBUG=WARN plain 'nccl: the program of docs/gpu.md, as it is there' "cd $logs && sed -n '/cat >train.py/,/torchrun/p' $dingo_root/docs/gpu.md |
     sed 's,^    ,,; s,build/bin/dingo,$dingo,' >quick.sh && bash quick.sh" '^1 3.0$'
 # rates NAME SETTINGS: what all_reduce takes.
 rates() {
