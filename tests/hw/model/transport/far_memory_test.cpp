@@ -369,8 +369,9 @@ TEST_F(Far, ReadIntoABusErrorIsToldOnce) {
         run_a_little();
         finish(0);
         EXPECT_STREQ(status_name(wait(0).status), "LOC_PROT_ERR");
-        if (outstanding)
+        if (outstanding) {
             EXPECT_STREQ(status_name(wait(0).status), "WR_FLUSH_ERR");
+        }
         run_a_little();
         EXPECT_EQ(state(0), DINGO_QPS_ERR);
         while (const auto next = event(0))
