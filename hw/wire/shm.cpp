@@ -570,7 +570,7 @@ class ShmWire final : public Wire, private LocalMember {
         const std::uint64_t mac = len >= kMinFrame ? destination_of(frame) : kGroupBit;
         ShmPeer* const to = (mac & kGroupBit) != 0 ? nullptr : find(mac);
         bool done = false;
-        if (packets_ > 1) {
+        if (packets_ > 1 && target_ != nullptr) {
             guess_ = target_;
             done = commit(*target_, len, flags | shm_train_flags(packets_));
         } else if (to != nullptr) {
