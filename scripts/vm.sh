@@ -231,13 +231,13 @@ prepare() {
 cmd_up() {
     local started attempt
     [ -n "$name" ] || die "up needs --name"
-    # An emulated kernel that checks each access takes minutes.
-    [[ $kernel != *-debug || $accel = kvm ]] || boot_timeout=1200
     session=$sessions_dir/$name
     mkdir -p "$sessions_dir"
     chmod 700 "$sessions_dir"
     ! alive "$session/supervisor.pid" || die "session '$name' is running already"
     prepare
+    # An emulated kernel that checks each access takes minutes.
+    [[ $kernel != *-debug || $accel = kvm ]] || boot_timeout=1200
     started=$SECONDS
     for attempt in 1 2; do
         start_session

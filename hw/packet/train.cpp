@@ -64,6 +64,8 @@ std::size_t train_wire_bytes(const OpcodeTraits& op, std::size_t l2_to_udp,
 }
 
 std::size_t wire_bytes(const Packet& packet) noexcept {
+    if (packet.packets == 1)
+        return packet.frame_bytes();
     return train_wire_bytes(packet.op(), packet.bth_offset, packet.payload.size(), packet.packets);
 }
 

@@ -67,8 +67,7 @@ bool ModelEngine::receive_without_icrc(std::span<const std::byte> frame, const E
 
 bool ModelEngine::receive_train(std::span<const std::byte> frame, const Elsewhere& payload,
                                 unsigned packets) {
-    if (frame.size() < packet::kEthernetBytes ||
-        !state_->port.takes_roce(mac_number(reinterpret_cast<const std::uint8_t*>(frame.data())))) {
+    if (frame.size() < packet::kEthernetBytes || !state_->port.takes_roce(destination_of(frame))) {
         return false;  // who captures it sees packets
     }
     take(frame, payload, false, packets);
@@ -91,8 +90,7 @@ void ModelEngine::take(std::span<const std::byte> frame, const Elsewhere& payloa
         state_->ethernet.receive(frame);
         return;
     }
-    const auto* octets = reinterpret_cast<const std::uint8_t*>(frame.data());
-    const std::uint64_t mac = mac_number(octets);
+    const std::uint64_t mac = destination_of(frame);
     const bool to_group = verdict == packet::ParseResult::kRoce && port.takes_group(mac, packet);
     if (!to_group && !port.takes_roce(mac)) {
         state_->ethernet.receive(frame);  // for another host: a capture in promiscuous mode sees it

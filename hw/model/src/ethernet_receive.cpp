@@ -74,7 +74,7 @@ void Ethernet::receive(std::span<const std::byte> frame) {
         card_.count(DINGO_CARD_ETH_RX_TOO_SHORT);
         return;
     }
-    const std::uint64_t mac = mac_number(reinterpret_cast<const std::uint8_t*>(frame.data()));
+    const std::uint64_t mac = destination_of(frame);
     const bool wanted = port_.promiscuous || mac == kBroadcastMac || port_.in_mac_table(mac) ||
                         (port_.all_multicast && is_multicast(mac));
     if (!wanted) {

@@ -25,6 +25,10 @@ constexpr std::uint64_t mac_number(const std::uint8_t* octets) noexcept {
     }
     return number;
 }
+/// Where a frame goes, of which the first six octets are there.
+inline std::uint64_t destination_of(std::span<const std::byte> frame) noexcept {
+    return mac_number(reinterpret_cast<const std::uint8_t*>(frame.data()));
+}
 inline constexpr std::uint64_t kBroadcastMac = 0xffffffffffff;
 constexpr bool is_multicast(std::uint64_t mac) noexcept {
     return (mac >> 40 & 1) != 0;
@@ -87,7 +91,7 @@ struct Port {
     [[nodiscard]] bool loops_back(std::span<const std::byte> frame) const noexcept {
         constexpr std::byte kGroup{1};
         return frame.size() >= 6 && (frame[0] & kGroup) == std::byte{0} &&
-               takes_roce(mac_number(reinterpret_cast<const std::uint8_t*>(frame.data())));
+               takes_roce(destination_of(frame));
     }
     /// After any change of `macs` or `gids`.
     void addresses_changed();

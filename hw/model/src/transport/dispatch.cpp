@@ -27,8 +27,7 @@ void Dispatch::receive(const packet::Packet& packet, std::span<const std::byte> 
         card_.count(DINGO_CARD_RX_ICRC_ENCAPSULATED);
         return;
     }
-    const std::size_t bytes =
-        packet.packets == 1 ? packet.frame_bytes() : packet::wire_bytes(packet);
+    const std::size_t bytes = packet::wire_bytes(packet);
     card_.count(DINGO_CARD_RDMA_RX_PACKETS, packet.packets);
     card_.count(DINGO_CARD_RDMA_RX_BYTES, bytes);
     if (packet.ecn == packet::tos::kEcnCongested)

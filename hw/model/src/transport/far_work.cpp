@@ -33,17 +33,16 @@ FarWork::Access FarWork::read_far(QueuePair& qp, Half half, std::uint64_t messag
                                   const MemoryRange& range, std::span<std::byte> data,
                                   std::uint64_t ahead) {
     touch(qp, half);
+    ahead = std::max<std::uint64_t>(ahead, data.size());
     Access access = Access::kDone;
     for (std::uint64_t at = 0; at < data.size() && access != Access::kError;) {
         std::uint64_t bus = 0;
         std::uint64_t contiguous = 0;
-        if (!memory_.locate(range, at, bus, contiguous) || contiguous == 0)
+        if (!memory_.locate(range, at, bus, contiguous))
             return Access::kError;
         const auto part = data.subspan(at, std::min<std::uint64_t>(data.size() - at, contiguous));
-        const std::uint64_t wanted = std::max<std::uint64_t>(ahead - at, part.size());
         const Access one =
-            port()->read(stream(qp, half), message, bus, part,
-                         std::min(wanted, std::max<std::uint64_t>(contiguous, part.size())));
+            port()->read(stream(qp, half), message, bus, part, std::min(ahead - at, contiguous));
         if (one != Access::kDone)
             access = one;
         at += part.size();

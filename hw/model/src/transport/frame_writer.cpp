@@ -35,9 +35,7 @@ FrameWriter::Train FrameWriter::open_train(const packet::HeaderTemplate& path,
     if (way_ == Way::kLoopback)
         room = card_.loopback.begin_loopback(bytes);
     else if (way_ == Way::kWire)
-        room = card_.wire.begin_train(
-            bytes, packets,
-            mac_number(reinterpret_cast<const std::uint8_t*>(path.headers().data())));
+        room = card_.wire.begin_train(bytes, packets, destination_of(path.headers()));
     if (!room)
         return Train::kNone;
     if (room->size() < bytes) {
@@ -93,10 +91,8 @@ void FrameWriter::send(QueuePair& qp) {
         bytes = send_to_wire();
     }
     held_.reset();
-    count_sent(qp, packets_ == 1 ? bytes : wire_bytes_);
-}
-
-void FrameWriter::count_sent(QueuePair& qp, std::size_t bytes) {
+    if (packets_ > 1)
+        bytes = wire_bytes_;
     card_.count(DINGO_CARD_RDMA_TX_PACKETS, packets_);
     card_.count(DINGO_CARD_RDMA_TX_BYTES, bytes);
     qp.count(DINGO_QP_TX_PACKETS, packets_);

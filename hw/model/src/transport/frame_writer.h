@@ -29,18 +29,18 @@ class FrameWriter {
     /// back.
     bool open(const packet::HeaderTemplate& path, const packet::TransportHeaders& headers,
               std::size_t payload_bytes, bool own_group = false);
-    enum class Train : std::uint8_t {
-        kOpen,
-        kNone,  ///< no train goes there: open() a packet
-        kBusy,  ///< the wire is busy
-    };
-    /// Trains may go there.
-    [[nodiscard]] bool takes_trains(const packet::HeaderTemplate& path) const {
-        return card_.wire.takes_trains() || port_.loops_back(path.headers());
+    /// The same for the first `most` packets of a message, or where no train goes for the first
+    /// one. headers(n) and bytes(n) are those of n packets. How many it has; 0: as false of open().
+    template <typename Headers, typename Bytes>
+    unsigned open_most(const packet::HeaderTemplate& path, unsigned most, Headers headers,
+                       Bytes bytes) {
+        if (most > 1 && (card_.wire.takes_trains() || port_.loops_back(path.headers()))) {
+            const Train train = open_train(path, headers(most), bytes(most), most);
+            if (train != Train::kNone)
+                return train == Train::kOpen ? most : 0;
+        }
+        return open(path, headers(1), bytes(1)) ? 1 : 0;
     }
-    /// The same for a train of `packets` packets.
-    Train open_train(const packet::HeaderTemplate& path, const packet::TransportHeaders& headers,
-                     std::size_t payload_bytes, unsigned packets);
     /// To be filled before send(), or else named by refer().
     [[nodiscard]] std::span<std::byte> payload() const noexcept { return builder_.payload(); }
     /// The payload is at `source` (HostPort::dma_pointer) and is taken from there: by send(), or
@@ -75,10 +75,17 @@ class FrameWriter {
     /// Where the frame goes.
     enum class Way : std::uint8_t { kWire, kLoopback, kNowhere };
 
+    enum class Train : std::uint8_t {
+        kOpen,
+        kNone,  ///< no train goes there
+        kBusy,  ///< the wire is busy
+    };
+
+    Train open_train(const packet::HeaderTemplate& path, const packet::TransportHeaders& headers,
+                     std::size_t payload_bytes, unsigned packets);
     std::span<std::byte> room_for(std::size_t bytes);
     void look_where(const packet::HeaderTemplate& path);
     void set_busy();
-    void count_sent(QueuePair& qp, std::size_t bytes);
     /// Completes the frame and gives it to the wire. Its length.
     std::size_t send_to_wire();
 

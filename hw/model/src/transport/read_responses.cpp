@@ -152,13 +152,15 @@ Sent ReadResponses::send_read_response(QueuePair& qp, ReadResource& resource,
     const std::uint32_t offset = resource.next * pmtu;
     // New data may go as a train.
     std::uint32_t packets = 1;
-    if (!resource.asked_again && frame_.takes_trains(qp.transport->path))
+    if (!resource.asked_again)
         packets =
             std::min<std::uint32_t>(resource.stop - resource.next, packet::kMaxTrainPayload / pmtu);
-    std::uint32_t bytes = std::min(packets * pmtu, resource.end - offset);
+    const auto bytes_of = [&](std::uint32_t n) {
+        return std::min(n * pmtu, resource.end - offset);
+    };
     MemoryRange range;
-    const KeyVerdict verdict =
-        memory_.check(qp, resource.rkey, resource.va + offset, bytes, DINGO_ACC_REMOTE_READ, range);
+    const KeyVerdict verdict = memory_.check(qp, resource.rkey, resource.va + offset,
+                                             bytes_of(packets), DINGO_ACC_REMOTE_READ, range);
     if (verdict == KeyVerdict::kPaused) {
         deadlines_.pause_responses(qp);
         return Sent::kNo;
@@ -167,20 +169,15 @@ Sent ReadResponses::send_read_response(QueuePair& qp, ReadResource& resource,
     if (verdict != KeyVerdict::kOk) {
         fault = syndrome::kNakRemoteAccess;
     } else {
-        headers.bth.opcode = response_opcode(resource, packets);
-        if (packets > 1) {
-            const auto train = frame_.open_train(qp.transport->path, headers, bytes, packets);
-            if (train == FrameWriter::Train::kBusy)
-                return Sent::kBusy;
-            if (train == FrameWriter::Train::kNone) {
-                packets = 1;
-                bytes = std::min(pmtu, resource.end - offset);
-                range.length = bytes;
-                headers.bth.opcode = response_opcode(resource, packets);
-            }
-        }
-        if (packets == 1 && !frame_.open(qp.transport->path, headers, bytes))
+        const auto headers_of = [&](std::uint32_t n) -> const packet::TransportHeaders& {
+            headers.bth.opcode = response_opcode(resource, n);
+            return headers;
+        };
+        packets = frame_.open_most(qp.transport->path, packets, headers_of, bytes_of);
+        if (packets == 0)
             return Sent::kBusy;
+        const std::uint32_t bytes = bytes_of(packets);
+        range.length = bytes;
         const std::byte* const source = bytes >= kReferredBytes ? memory_.pointer(range) : nullptr;
         if (source) {
             frame_.refer(source, true);  // what changes on its way was not fenced (10.8.3.3)

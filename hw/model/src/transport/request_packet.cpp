@@ -52,6 +52,13 @@ packet::Bth request_bth(const QueuePair& qp, Opcode opcode, std::uint32_t psn) {
     return bth;
 }
 
+/// The last of `packets` packets from packet `index` of a message on asks for an acknowledgement.
+bool asks_for_ack(const QueuePair& qp, const SendRecord& record, std::uint32_t index,
+                  unsigned packets) {
+    return is_reliable(qp) && (index + packets == record.packets ||
+                               qp.transport->requester.since_ackreq + packets >= kAckInterval);
+}
+
 /// Bytes of a message from `offset` on that one entry of its gather list has.
 std::uint64_t bytes_in_entry(const SendWqe& wqe, std::uint64_t offset) {
     for (std::uint32_t i = 0; i < wqe.num_sge(); ++i) {
@@ -98,50 +105,40 @@ SendStop Requester::send_packet(QueuePair& qp, const SendRecord& record) {
     return send_data_packet(qp, record, packet_index);
 }
 
-unsigned Requester::open_data_frame(QueuePair& qp, const SendRecord& record,
-                                    std::uint32_t packet_index, bool& ack_requested) {
+packet::TransportHeaders Requester::data_headers(const QueuePair& qp, const SendRecord& record,
+                                                 std::uint32_t packet_index,
+                                                 unsigned packets) const {
     const RequesterState& r = qp.transport->requester;
     const SendWqe& wqe = wqe_;
-    const std::uint32_t pmtu = pmtu_bytes(qp);
-    const std::uint32_t offset = packet_index * pmtu;
-    unsigned packets = 1;
-    if (frame_.takes_trains(qp.transport->path))
-        packets = longest_train(qp, record, wqe, packet_index);
-    for (;;) {
-        const std::uint32_t bytes = std::min(packets * pmtu, record.length - offset);
-        const bool first = packet_index == 0;
-        const bool last = packet_index + packets == record.packets;
-        packet::TransportHeaders headers;
-        headers.bth = request_bth(qp, opcode_at(qp, record.opcode, first, last), r.send_psn);
-        ack_requested = is_reliable(qp) && (last || r.since_ackreq + packets >= kAckInterval);
-        headers.bth.ack_req = ack_requested;
-        headers.bth.solicited = last && wqe.solicited() && record.opcode != DINGO_WR_WRITE;
-        if (record.opcode == DINGO_WR_SEND_INV)
-            headers.inv_rkey = wqe.inv_key();
-        else
-            headers.imm = wqe.imm();
-        if (first && is_write_opcode(record.opcode)) {
-            const dingo_wqe_rdma rdma = wqe.rdma();
-            headers.reth = {rdma.raddr, rdma.rkey, record.length};
-        }
-        if (packets == 1)
-            return frame_.open(qp.transport->path, headers, bytes) ? 1 : 0;
-        const auto train = frame_.open_train(qp.transport->path, headers, bytes, packets);
-        if (train != FrameWriter::Train::kNone)
-            return train == FrameWriter::Train::kOpen ? packets : 0;
-        packets = 1;
+    const bool first = packet_index == 0;
+    const bool last = packet_index + packets == record.packets;
+    packet::TransportHeaders headers;
+    headers.bth = request_bth(qp, opcode_at(qp, record.opcode, first, last), r.send_psn);
+    headers.bth.ack_req = asks_for_ack(qp, record, packet_index, packets);
+    headers.bth.solicited = last && wqe.solicited() && record.opcode != DINGO_WR_WRITE;
+    if (record.opcode == DINGO_WR_SEND_INV)
+        headers.inv_rkey = wqe.inv_key();
+    else
+        headers.imm = wqe.imm();
+    if (first && is_write_opcode(record.opcode)) {
+        const dingo_wqe_rdma rdma = wqe.rdma();
+        headers.reth = {rdma.raddr, rdma.rkey, record.length};
     }
+    return headers;
 }
 
 SendStop Requester::send_data_packet(QueuePair& qp, const SendRecord& record,
                                      std::uint32_t packet_index) {
     RequesterState& r = qp.transport->requester;
     const SendWqe& wqe = wqe_;
-    bool ack_requested = false;
-    const unsigned packets = open_data_frame(qp, record, packet_index, ack_requested);
+    const std::uint32_t pmtu = pmtu_bytes(qp);
+    const std::uint32_t offset = packet_index * pmtu;
+    const unsigned packets = frame_.open_most(
+        qp.transport->path, longest_train(qp, record, wqe, packet_index),
+        [&](unsigned n) { return data_headers(qp, record, packet_index, n); },
+        [&](unsigned n) { return std::min(n * pmtu, record.length - offset); });
     if (packets == 0)
         return SendStop::kTurnOver;
-    const std::uint32_t offset = packet_index * pmtu_bytes(qp);
     WqeFault fault;
     switch (payload_.fill(qp, wqe, message_of(record.index, record.first_psn), offset, fault)) {
         case Move::kDone:
@@ -159,7 +156,7 @@ SendStop Requester::send_data_packet(QueuePair& qp, const SendRecord& record,
             return SendStop::kIdle;
     }
     frame_.send(qp);
-    request_sent(qp, r.send_psn + packets, ack_requested);
+    request_sent(qp, r.send_psn + packets, asks_for_ack(qp, record, packet_index, packets));
     const bool last = packet_index + packets == record.packets;
     if (last)
         ++r.cursor;

@@ -54,10 +54,9 @@ class Requester {
     // --- request_packet.cpp
     SendStop send_packet(QueuePair& qp, const SendRecord& record);
     SendStop send_data_packet(QueuePair& qp, const SendRecord& record, std::uint32_t packet_index);
-    /// Opens the frame of the next packets of a message, from `packet_index` on: a train, or one
-    /// packet. 0: the wire is busy. `ack_requested`: of the last of them.
-    unsigned open_data_frame(QueuePair& qp, const SendRecord& record, std::uint32_t packet_index,
-                             bool& ack_requested);
+    /// Of a packet, or of a train from there on.
+    packet::TransportHeaders data_headers(const QueuePair& qp, const SendRecord& record,
+                                          std::uint32_t packet_index, unsigned packets) const;
     SendStop send_read_request(QueuePair& qp, const SendRecord& record, std::uint32_t packet_index);
     SendStop send_atomic_request(QueuePair& qp, const SendRecord& record);
     void request_sent(QueuePair& qp, std::uint32_t next_psn, bool ack_requested);
