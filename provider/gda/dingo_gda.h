@@ -40,7 +40,7 @@ DGDA_FN void dingo_gda_ring(struct dingo_gda_qp *qp)
 /* Takes completions. Returns how many this thread has taken: 0 also where another thread is at it. */
 DGDA_FN int dingo_gda_poll_cq(struct dingo_gda_qp *qp)
 {
-	return dgda_poll(qp, DINGO_GDA_NEVER);
+	return dgda_poll(qp);
 }
 
 /* Waits until the work request of the ticket is done; rings where nobody has. Returns 0, DINGO_GDA_* or the status
@@ -53,9 +53,7 @@ DGDA_FN int dingo_gda_wait(struct dingo_gda_qp *qp, dingo_gda_ticket ticket)
 	if (!ticket)
 		return DINGO_GDA_INVALID;
 	dgda_ring_to(qp, ticket);
-	while (dgda_load_acquire_device(&qp->done) < ticket) {
-		if (dgda_poll(qp, ticket))
-			continue;
+	while (dgda_poll_until(qp, ticket) < ticket) {
 		if (dgda_gone(qp, ++tries))
 			return DINGO_GDA_GONE;
 		dgda_pause(tries);

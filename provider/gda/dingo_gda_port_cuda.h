@@ -66,6 +66,20 @@ DGDA_FN void dgda_unlock(uint32_t *p)
 	asm volatile("st.release.gpu.u32 [%0], 0;" :: "l"(p) : "memory");
 }
 
+/* Where nothing was stored since the lock was taken: its order costs as much as a fence. */
+DGDA_FN void dgda_unlock_unchanged(uint32_t *p)
+{
+	dgda_store_device32(p, 0);
+}
+
+/* Both after all that was stored before, by one fence. */
+DGDA_FN void dgda_store_and_unlock(uint64_t *p, uint64_t v, uint32_t *lock)
+{
+	asm volatile("fence.acq_rel.gpu;" ::: "memory");
+	dgda_store_device(p, v);
+	dgda_store_device32(lock, 0);
+}
+
 DGDA_FN uint64_t dgda_load_acquire_system(const uint64_t *p)
 {
 	uint64_t v;
@@ -93,11 +107,6 @@ DGDA_FN void dgda_store_release_system(uint64_t *p, uint64_t v)
 DGDA_FN void dgda_store_pair(uint64_t *p, uint64_t a, uint64_t b)
 {
 	asm volatile("st.v2.u64 [%0], {%1, %2};" :: "l"(p), "l"(a), "l"(b) : "memory");
-}
-
-DGDA_FN void dgda_fence_device(void)
-{
-	asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 
 DGDA_FN void dgda_pause(unsigned int tries)

@@ -58,6 +58,20 @@ DGDA_FN void dgda_unlock(uint32_t *p)
 	__hip_atomic_store(p, 0, __ATOMIC_RELEASE, DGDA_DEVICE);
 }
 
+/* Where nothing was stored since the lock was taken: its order costs as much as a fence. */
+DGDA_FN void dgda_unlock_unchanged(uint32_t *p)
+{
+	dgda_store_device32(p, 0);
+}
+
+/* Both after all that was stored before, by one fence. */
+DGDA_FN void dgda_store_and_unlock(uint64_t *p, uint64_t v, uint32_t *lock)
+{
+	__threadfence();
+	dgda_store_device(p, v);
+	dgda_store_device32(lock, 0);
+}
+
 DGDA_FN uint64_t dgda_load_acquire_system(const uint64_t *p)
 {
 	return __hip_atomic_load(p, __ATOMIC_ACQUIRE, DGDA_SYSTEM);
@@ -80,11 +94,6 @@ DGDA_FN void dgda_store_pair(uint64_t *p, uint64_t a, uint64_t b)
 {
 	__hip_atomic_store(p, a, __ATOMIC_RELAXED, DGDA_SYSTEM);
 	__hip_atomic_store(p + 1, b, __ATOMIC_RELAXED, DGDA_SYSTEM);
-}
-
-DGDA_FN void dgda_fence_device(void)
-{
-	__threadfence();
 }
 
 DGDA_FN void dgda_pause(unsigned int tries)

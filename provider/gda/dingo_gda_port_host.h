@@ -53,6 +53,18 @@ DGDA_FN void dgda_unlock(uint32_t *p)
 	__atomic_store_n(p, 0, __ATOMIC_RELEASE);
 }
 
+/* Where nothing was stored since the lock was taken. */
+DGDA_FN void dgda_unlock_unchanged(uint32_t *p)
+{
+	__atomic_store_n(p, 0, __ATOMIC_RELEASE);
+}
+
+DGDA_FN void dgda_store_and_unlock(uint64_t *p, uint64_t v, uint32_t *lock)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELEASE);
+	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
 DGDA_FN uint64_t dgda_load_acquire_system(const uint64_t *p)
 {
 	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
@@ -73,10 +85,6 @@ DGDA_FN void dgda_store_pair(uint64_t *p, uint64_t a, uint64_t b)
 {
 	__atomic_store_n(p, a, __ATOMIC_RELAXED);
 	__atomic_store_n(p + 1, b, __ATOMIC_RELAXED);
-}
-
-DGDA_FN void dgda_fence_device(void)
-{
 }
 
 DGDA_FN void dgda_pause(unsigned int tries)

@@ -4,6 +4,9 @@
  * writes its WQE and makes it ready after all earlier ones. The doorbell follows `ready`, under ring_lock, so that
  * it never goes back; completions move `done`, under poll_lock. Who has no room polls and rings himself, so
  * that threads which only post go on.
+ *
+ * Of a GPU's time each load that nothing overlaps costs 0.13 us, a fence 0.34 for the device and 0.74 for the
+ * system, a load of the host's memory 1.03 (an H100). So what is constant is loaded before the first ordered access.
  */
 #ifndef DINGO_GDA_QUEUE_H
 #define DINGO_GDA_QUEUE_H
@@ -17,6 +20,8 @@
 #define DGDA_POLL_MOST 64			/* entries in one call */
 #define DGDA_STATUS_GONE 0x40000000U		/* DINGO_STATUS_GONE of dingo-abi.h */
 #define DGDA_LOOK_AT_STATUS 256			/* polls without result between two looks */
+#define DGDA_LOOKS 16				/* at an entry that is not there, by who waits for it */
+#define DGDA_SHARE_SHIFT 16			/* sizes[]: above it the blocks of all lanes, at their first */
 
 /* The words below are put together by hand; this is what they are. */
 static_assert(offsetof(struct dingo_wqe_ctrl, opcode) == 0 && offsetof(struct dingo_wqe_ctrl, flags) == 1 &&
@@ -43,15 +48,17 @@ DGDA_FN bool dgda_gone(const struct dingo_gda_qp *qp, unsigned int tries)
 /* Sees to it that the card knows of the blocks up to `target`, which are ready. */
 DGDA_SLOW void dgda_ring_to(struct dingo_gda_qp *qp, uint64_t target)
 {
+	uint64_t *const doorbell = qp->sq_doorbell;
+	const uint32_t word = qp->sq_doorbell_word;
 	unsigned int tries = 0;
 
 	while (dgda_load_acquire_device(&qp->rung) < target) {
 		if (dgda_trylock(&qp->ring_lock)) {
+			const uint64_t rung = dgda_load_device(&qp->rung);
 			const uint64_t ready = dgda_load_acquire_device(&qp->ready);
 
-			if (ready > dgda_load_device(&qp->rung)) {
-				dgda_store_release_system(qp->sq_doorbell,
-							  ready << 32 | qp->sq_doorbell_word);
+			if (ready > rung) {
+				dgda_store_release_system(doorbell, ready << 32 | word);
 				dgda_store_device(&qp->rung, ready);
 			}
 			dgda_unlock(&qp->ring_lock);
@@ -61,49 +68,86 @@ DGDA_SLOW void dgda_ring_to(struct dingo_gda_qp *qp, uint64_t target)
 	}
 }
 
-/* Takes the entry at qp->consumer, whose last word is `last`. Returns what is done now. */
-DGDA_FN uint64_t dgda_take_entry(struct dingo_gda_qp *qp, const uint64_t *entry, uint64_t last)
+/* Takes the entry whose last word is `last`; the blocks before `done` were done before. Returns what is done now. */
+DGDA_FN uint64_t dgda_take_entry(struct dingo_gda_qp *qp, const uint64_t *entry, uint64_t last, uint64_t done)
 {
-	const uint64_t done = dgda_load_device(&qp->done);
-	const uint64_t begin = done + (uint32_t)(dgda_load_system32(entry) - (uint32_t)done);
-	const uint64_t end = begin + dgda_load_device32(&qp->sizes[begin & qp->sq_mask]);
 	const uint32_t status = (uint32_t)(last >> 16) & 0xff;
+	uint64_t begin, end;
 
-	if (status != DINGO_WCS_SUCCESS && qp->failed_at == DINGO_GDA_NEVER) {
+	/* Lanes that posted together have one entry: the entry's first word, a read of the host's memory, is not needed. */
+	if (status == DINGO_WCS_SUCCESS && qp->failed_at == DINGO_GDA_NEVER)
+		return done + (dgda_load_device32(&qp->sizes[done & qp->sq_mask]) >> DGDA_SHARE_SHIFT);
+	/* From the first failure on each request has one. */
+	begin = done + (uint32_t)(dgda_load_system32(entry) - (uint32_t)done);
+	end = begin + (dgda_load_device32(&qp->sizes[begin & qp->sq_mask]) & ((1u << DGDA_SHARE_SHIFT) - 1));
+	if (qp->failed_at == DINGO_GDA_NEVER) {
 		qp->failed_status = status;
 		qp->failed_vendor = (uint32_t)(last >> 24) & 0xff;
 		qp->failed_end = end;
 		dgda_store_device(&qp->failed_at, begin);
 	}
-	dgda_store_release_device(&qp->done, end);
 	return end;
 }
 
-/* Takes entries until `target` is done: to look at one more, which is not there, takes as long as the PCIe bus. */
-DGDA_SLOW int dgda_poll(struct dingo_gda_qp *qp, uint64_t target)
+/* Takes entries until `target` is done, or none was there `looks` times: to look at one that is not there takes as
+ * long as the PCIe bus, and the lock as long again. Returns how many; *now: what is done then, where that is not 0.
+ */
+DGDA_FN int dgda_poll_entries(struct dingo_gda_qp *qp, uint64_t target, unsigned int looks, uint64_t *now)
 {
-	uint64_t done = 0;
+	const uint64_t *const cq = qp->cq;
+	const uint64_t entries = qp->cq_mask + 1ull;
+	uint64_t done, consumer;
 	int n = 0;
 
 	if (!dgda_trylock(&qp->poll_lock))
 		return 0;
-	for (; n < DGDA_POLL_MOST && done < target; n++) {
-		const uint64_t consumer = qp->consumer;
-		const uint64_t *entry = qp->cq + (consumer & qp->cq_mask) * 4;
+	/* Who had the lock before may not have been seen to store `done`, but `polled`. */
+	done = dgda_load_device(&qp->done);
+	done += (uint32_t)(qp->polled - (uint32_t)done);
+	consumer = qp->consumer;
+	while (n < DGDA_POLL_MOST && done < target) {
+		const uint64_t *entry = cq + (consumer & (entries - 1)) * 4;
 		const uint64_t last = dgda_load_acquire_system(entry + 3);
 
 		/* phase: 1 in the ring's first pass, then alternating */
-		if ((last >> 56 & 1) == !!(consumer & (qp->cq_mask + 1ull)))
-			break;
-		done = dgda_take_entry(qp, entry, last);
-		qp->consumer = consumer + 1;
+		if ((last >> 56 & 1) == !!(consumer & entries)) {
+			if (n || !--looks)
+				break;
+			continue;
+		}
+		done = dgda_take_entry(qp, entry, last, done);
+		consumer++;
+		n++;
 	}
-	if (qp->consumer - qp->reported >= (qp->cq_mask + 1ull) / 4) {
-		dgda_store_release_system(qp->cq_doorbell, qp->consumer << 32 | qp->cq_doorbell_word);
-		qp->reported = qp->consumer;
+	if (!n) {
+		dgda_unlock_unchanged(&qp->poll_lock);
+		return 0;
 	}
-	dgda_unlock(&qp->poll_lock);
+	qp->consumer = consumer;
+	qp->polled = (uint32_t)done;
+	if (consumer - qp->reported >= entries / 4) {
+		dgda_store_release_system(qp->cq_doorbell, consumer << 32 | qp->cq_doorbell_word);
+		qp->reported = consumer;
+	}
+	dgda_store_and_unlock(&qp->done, done, &qp->poll_lock);
+	*now = done;
 	return n;
+}
+
+/* Takes what is there. Returns how many entries. */
+DGDA_SLOW int dgda_poll(struct dingo_gda_qp *qp)
+{
+	uint64_t now;
+
+	return dgda_poll_entries(qp, DINGO_GDA_NEVER, 1, &now);
+}
+
+/* Takes entries until `target` is done, and waits a while for them. Returns what is done as far as this thread knows. */
+DGDA_SLOW uint64_t dgda_poll_until(struct dingo_gda_qp *qp, uint64_t target)
+{
+	uint64_t now;
+
+	return dgda_poll_entries(qp, target, DGDA_LOOKS, &now) ? now : dgda_load_acquire_device(&qp->done);
 }
 
 /* Of a ticket that is done. */
@@ -117,6 +161,8 @@ DGDA_FN int dgda_result(const struct dingo_gda_qp *qp, uint64_t ticket)
 /* Blocks of the lanes that post together. */
 struct dgda_share {
 	dgda_lanes lanes;
+	uint64_t *sq;
+	uint32_t mask;
 	uint64_t base;		/* first block of all */
 	uint64_t mine;		/* first block of this lane's WQE */
 	uint32_t total;
@@ -129,7 +175,7 @@ DGDA_SLOW void dgda_wait_for_room(struct dingo_gda_qp *qp, uint64_t end)
 
 	while (end - dgda_load_acquire_device(&qp->done) > qp->sq_mask + 1ull) {
 		dgda_ring_to(qp, dgda_load_acquire_device(&qp->ready));
-		if (dgda_poll(qp, DINGO_GDA_NEVER))
+		if (dgda_poll(qp))
 			continue;
 		if (dgda_gone(qp, ++tries))
 			return;		/* nobody reads what is overwritten */
@@ -139,10 +185,13 @@ DGDA_SLOW void dgda_wait_for_room(struct dingo_gda_qp *qp, uint64_t end)
 
 DGDA_FN struct dgda_share dgda_begin(struct dingo_gda_qp *qp, uint32_t blocks, bool all_the_same)
 {
+	uint32_t *const sizes = qp->sizes;
 	struct dgda_share share;
 	uint32_t before = 0;
 
 	share.lanes = dgda_together(qp);
+	share.sq = qp->sq;
+	share.mask = qp->sq_mask;
 	share.total = 0;
 	if (all_the_same) {
 		before = blocks * dgda_count(share.lanes & ((1ull << dgda_lane()) - 1));
@@ -160,11 +209,13 @@ DGDA_FN struct dgda_share dgda_begin(struct dingo_gda_qp *qp, uint32_t blocks, b
 	share.base = 0;
 	if (dgda_lane() == dgda_first(share.lanes)) {
 		share.base = dgda_add_device(&qp->taken, share.total);
-		dgda_wait_for_room(qp, share.base + share.total);
+		if (share.base + share.total - dgda_load_acquire_device(&qp->done) > share.mask + 1ull)
+			dgda_wait_for_room(qp, share.base + share.total);
 	}
 	share.base = dgda_from_lane(share.lanes, share.base, dgda_first(share.lanes));
 	share.mine = share.base + before;
-	dgda_store_device32(&qp->sizes[share.mine & qp->sq_mask], blocks);
+	dgda_store_device32(&sizes[share.mine & share.mask],
+			    blocks | (share.mine == share.base ? share.total << DGDA_SHARE_SHIFT : 0));
 	return share;
 }
 
@@ -194,7 +245,7 @@ DGDA_FN uint64_t dgda_post(struct dingo_gda_qp *qp, uint32_t opcode, uint64_t ra
 			   uint64_t word4, uint64_t word5, uint64_t word6, uint64_t word7)
 {
 	const struct dgda_share share = dgda_begin(qp, 1, true);
-	uint64_t *block = qp->sq + (share.mine & qp->sq_mask) * DGDA_BLOCK_WORDS;
+	uint64_t *block = share.sq + (share.mine & share.mask) * DGDA_BLOCK_WORDS;
 
 	dgda_store_pair(block, opcode | dgda_flags(&share) | 1 << 16 | 1 << 24, 0);
 	dgda_store_pair(block + 2, raddr, rkey);
@@ -219,7 +270,7 @@ DGDA_FN uint64_t dgda_post_inline(struct dingo_gda_qp *qp, const uint8_t *data, 
 	const uint32_t blocks = 1 + (bytes > DGDA_INLINE_FIRST ?
 				     (bytes - DGDA_INLINE_FIRST + DINGO_SQ_BLOCK - 1) / DINGO_SQ_BLOCK : 0);
 	const struct dgda_share share = dgda_begin(qp, blocks, false);
-	uint64_t *block = qp->sq + (share.mine & qp->sq_mask) * DGDA_BLOCK_WORDS;
+	uint64_t *block = share.sq + (share.mine & share.mask) * DGDA_BLOCK_WORDS;
 	const uint64_t flags = dgda_flags(&share) | (uint64_t)DINGO_WQE_CTRL_FLAGS_INLINE_MASK << 8;
 	uint32_t at = 0;
 
@@ -228,7 +279,7 @@ DGDA_FN uint64_t dgda_post_inline(struct dingo_gda_qp *qp, const uint8_t *data, 
 	for (uint32_t word = 4; word < blocks * DGDA_BLOCK_WORDS; word += 2, at += 16) {
 		const uint64_t n = share.mine + word / DGDA_BLOCK_WORDS;
 
-		dgda_store_pair(qp->sq + (n & qp->sq_mask) * DGDA_BLOCK_WORDS + word % DGDA_BLOCK_WORDS,
+		dgda_store_pair(share.sq + (n & share.mask) * DGDA_BLOCK_WORDS + word % DGDA_BLOCK_WORDS,
 				dgda_word(data, bytes, at), dgda_word(data, bytes, at + 8));
 	}
 	return dgda_end(qp, &share, blocks);

@@ -19,7 +19,7 @@ struct dingo_gda_qp {
 	const uint64_t *cq;		/* entries of 4 words */
 	uint64_t *cq_doorbell;
 	const uint32_t *status;		/* bit 30: the card is gone; NULL: not known */
-	uint32_t *sizes;		/* blocks of the WQE that begins at a block */
+	uint32_t *sizes;		/* by block: blocks of the WQE that begins there, and of those posted with it */
 	uint32_t sq_mask;
 	uint32_t cq_mask;
 	uint32_t sq_doorbell_word;
@@ -48,7 +48,8 @@ struct dingo_gda_qp {
 	uint32_t failed_status;		/* enum ibv_wc_status */
 	uint32_t failed_vendor;		/* vendor_err */
 	uint32_t poll_lock;
-	uint32_t pad3[3];
+	uint32_t polled;		/* blocks completed, for who has the lock */
+	uint32_t pad3[2];
 };
 
 #endif

@@ -27,6 +27,7 @@ FakeCard::FakeCard(unsigned log_sq, unsigned log_cq, Execute execute, std::uint6
     qp_.cq_doorbell_word = kCqWord;
     qp_.max_inline = DINGO_MAX_INLINE;
     qp_.taken = qp_.ready = qp_.rung = qp_.done = first;
+    qp_.polled = static_cast<std::uint32_t>(first);
     qp_.failed_at = DINGO_GDA_NEVER;
     thread_ = std::thread([this] { run(); });
 }
