@@ -124,7 +124,8 @@ class UverbsForeignFd : public testing::Test {
         EXPECT_TRUE(wait_until_closing(false));
     }
 
-    /// The card looks at nothing that comes from now on until expect_others_served().
+    /// The card looks at nothing that comes from now on until expect_others_served(), so that all
+    /// copies of a descriptor are on their way to it before it closes the first.
     void stop_card() {
         card_.close_gate();
         Request request(DINGO_UVERBS_SYSFS);
@@ -136,8 +137,8 @@ class UverbsForeignFd : public testing::Test {
         gate_answer_.reset(pair[0]);
         const UniqueFd theirs(pair[1]);
         honest_.send_bytes_without_answer(request.bytes(), theirs.get());
+        ASSERT_TRUE(card_.wait_at_gate());
     }
-    /// All copies of the slow descriptor are on their way to the card: let it run.
     /// So many descriptors that are slow to close, the fixture's among them, in one message to a
     /// card that does not look yet. Returns the others: only the card has them.
     std::vector<std::unique_ptr<Slow>> send_slow(const Client& from, unsigned count) {
@@ -154,6 +155,7 @@ class UverbsForeignFd : public testing::Test {
         }
         return more;
     }
+    /// All copies of the slow descriptor are on their way to the card: let it run.
     void expect_others_served() {
         slow_.forget();
         card_.open_gate();

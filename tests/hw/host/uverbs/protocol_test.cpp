@@ -175,6 +175,7 @@ TEST(UverbsProtocol, NothingIsTakenBehindWhatClosedTheConnection) {
     const auto path = std::as_bytes(std::span(std::string_view(RunningCard::kGate)));
     gate.payload.assign(path.begin(), path.end());
     honest.send_bytes_without_answer(gate.bytes(), theirs.get());
+    ASSERT_TRUE(card.wait_at_gate());
     for (int i = 0; i < 3; ++i) {  // all of them are there when the card looks
         hostile.send_bytes_without_answer(Request(DINGO_UVERBS_HELLO).bytes(), theirs.get());
     }

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <semaphore>
 #include <string>
 #include <thread>
 #include <vector>
@@ -59,6 +60,7 @@ class RunningCard {
             driver_);
         attachment_->set_sysfs([this](const std::string& path) {
             if (path == kGate) {
+                at_gate_.release();
                 gate_.lock();
                 gate_.unlock();
             }
@@ -139,6 +141,9 @@ class RunningCard {
     static constexpr const char* kGate = "class/gate";
     void close_gate() { gate_.lock(); }
     void open_gate() { gate_.unlock(); }
+    /// Until the card has come to such a request. What was sent before may be done with by then;
+    /// what is sent from now on waits.
+    [[nodiscard]] bool wait_at_gate() { return at_gate_.try_acquire_for(std::chrono::seconds(60)); }
 
     const std::string directory;
 
@@ -162,6 +167,7 @@ class RunningCard {
     }
 
     std::mutex gate_;
+    std::counting_semaphore<> at_gate_{0};
     std::shared_ptr<Gate> engine_gate_ = std::make_shared<Gate>();
     Driver driver_;
     std::unique_ptr<Wire> wire_;
