@@ -87,4 +87,10 @@ void end_connection(int fd) {
     }
 }
 
+void hang_up(int fd) {
+    const KeepErrno keep;
+    ::shutdown(fd, SHUT_RDWR);
+    end_connection(fd);
+}
+
 }  // namespace dingo

@@ -22,4 +22,10 @@ void end_connection(int fd);
 
 using ForeignSocket = BasicFd<end_connection>;
 
+/// The same for a client's connection. The client is told at once: what it left unread there may
+/// wait long for a thread that closes it.
+void hang_up(int fd);
+
+using ClientSocket = BasicFd<hang_up>;
+
 }  // namespace dingo

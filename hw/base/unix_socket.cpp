@@ -112,7 +112,7 @@ UniqueFd UnixListener::accept() {
     const int error = errno;
     if (!taken && (error == EMFILE || error == ENFILE) && spare_) {
         spare_.reset();
-        ForeignSocket(take()).reset();
+        ClientSocket(take()).reset();
         errno = error;
     }
     return taken;

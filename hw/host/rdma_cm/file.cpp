@@ -25,7 +25,7 @@ constexpr unsigned kRequestBudget = 8;  // of one client in one round
 
 }  // namespace
 
-File::File(CmService& service, ForeignSocket socket, Client client)
+File::File(CmService& service, ClientSocket socket, Client client)
     : service_(service),
       client_(std::move(client)),
       socket_(std::move(socket)),

@@ -36,7 +36,7 @@ class File final : public Pollable {
         Sender sender;
         uverbs::ConnectionCharge connection;
     };
-    File(CmService& service, ForeignSocket socket, Client client);
+    File(CmService& service, ClientSocket socket, Client client);
     ~File() override;
     File(const File&) = delete;
     File& operator=(const File&) = delete;
@@ -109,7 +109,7 @@ class File final : public Pollable {
 
     CmService& service_;
     Client client_;
-    ForeignSocket socket_;
+    ClientSocket socket_;
     Poller::Id poll_id_ = 0;
     bool closed_ = false;
     bool token_out_ = false;

@@ -31,7 +31,7 @@ Listener::Counts Listener::accept(const char* service, const char* too_many,
                                   const std::function<void(Newcomer)>& admit) {
     Counts counts;
     while (counts.admitted + counts.refused < kAcceptBudget) {
-        ForeignSocket socket(listener_.accept().release());
+        ClientSocket socket(listener_.accept().release());
         if (!socket && errno != EMFILE && errno != ENFILE) {
             break;
         }
@@ -49,7 +49,7 @@ Listener::Counts Listener::accept(const char* service, const char* too_many,
             }
         }
         const ClosesFor sender({.user = peer.uid});
-        ForeignSocket theirs = std::move(socket);  // goes before `sender` does
+        ClientSocket theirs = std::move(socket);  // goes before `sender` does
         if (why == nullptr) {
             try {
                 admit({std::move(theirs), peer.pid, peer.uid});

@@ -22,7 +22,7 @@ class Listener {
 
     /// Somebody who may connect.
     struct Newcomer {
-        ForeignSocket socket;
+        ClientSocket socket;
         pid_t pid = 0;
         uid_t uid = 0;
     };

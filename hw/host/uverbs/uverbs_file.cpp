@@ -40,7 +40,7 @@ UniqueFd file_with(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-UverbsFile::UverbsFile(Device& device, Client client, ForeignSocket socket)
+UverbsFile::UverbsFile(Device& device, Client client, ClientSocket socket)
     : device_(device),
       client_(std::move(client)),
       socket_(std::move(socket)),

@@ -35,7 +35,7 @@ class UverbsFile final : public Pollable {
         Sender sender;
         ConnectionCharge connection;
     };
-    UverbsFile(Device& device, Client client, ForeignSocket socket);
+    UverbsFile(Device& device, Client client, ClientSocket socket);
     ~UverbsFile() override;
     UverbsFile(const UverbsFile&) = delete;
     UverbsFile& operator=(const UverbsFile&) = delete;
@@ -125,7 +125,7 @@ class UverbsFile final : public Pollable {
 
     Device& device_;
     Client client_;
-    ForeignSocket socket_;
+    ClientSocket socket_;
     Poller::Id poll_id_ = 0;
     bool closed_ = false;
     ClientProcesses processes_;

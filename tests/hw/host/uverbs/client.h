@@ -5,6 +5,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <poll.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
@@ -201,6 +202,7 @@ class Client {
             return answer;
         }
         theirs.reset();
+        wait(mine.get());
         receive(mine.get(), answer);
         return answer;
     }
@@ -293,6 +295,13 @@ class Client {
         return ::sendmsg(socket_.get(), &msg, MSG_NOSIGNAL) >= 0;
     }
 
+    /// For an answer, or for the end of the connection.
+    void wait(int reply) const {
+        std::array<pollfd, 2> either{{{reply, POLLIN, 0}, {socket_.get(), 0, 0}}};
+        while (::poll(either.data(), either.size(), -1) < 0 && errno == EINTR) {
+        }
+    }
+
     static void receive(int from, Answer& answer) {
         std::array<std::byte, 4096> buffer;
         alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * 64)> control{};
@@ -302,7 +311,7 @@ class Client {
         msg.msg_iovlen = 1;
         msg.msg_control = control.data();
         msg.msg_controllen = control.size();
-        const ssize_t got = ::recvmsg(from, &msg, MSG_CMSG_CLOEXEC);
+        const ssize_t got = ::recvmsg(from, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
         for (cmsghdr* c = CMSG_FIRSTHDR(&msg); got > 0 && c != nullptr; c = CMSG_NXTHDR(&msg, c)) {
             for (std::size_t i = 0; i < (c->cmsg_len - CMSG_LEN(0)) / sizeof(int); ++i) {
                 int fd = -1;

@@ -108,10 +108,10 @@ bool wait_until_closing(bool wanted) {
     return (closing_elsewhere() != 0) == wanted;
 }
 
-/// Until the card has ended the connection.
-void wait_for_end(const Client& client) {
+/// Waits until the card has ended the connection; false: it has not.
+bool wait_for_end(const Client& client) {
     pollfd end{client.socket(), 0, 0};
-    EXPECT_EQ(::poll(&end, 1, 10'000), 1);
+    return ::poll(&end, 1, 10'000) == 1;
 }
 
 class UverbsForeignFd : public testing::Test {
@@ -261,7 +261,7 @@ TEST_F(UverbsForeignFd, WhoseDescriptorsCannotBeClosedIsNotListenedTo) {
             more.push_back(std::move(one));
         }
         card_.open_gate();
-        wait_for_end(hostile);
+        EXPECT_TRUE(wait_for_end(hostile));
         heard += closing_elsewhere() >= before + kEach ? 1 : 0;
     }
     EXPECT_GE(heard, 1U);
@@ -271,6 +271,45 @@ TEST_F(UverbsForeignFd, WhoseDescriptorsCannotBeClosedIsNotListenedTo) {
     for (const auto& one : more) {
         one->let_go();
     }
+}
+
+// What a client leaves unread is closed with its connection. The client hears of the end even when
+// all threads that close for its user wait; and what it left counts for its user, too.
+TEST_F(UverbsForeignFd, WhoLeavesThemUnreadIsHungUpOnAndTurnedAway) {
+    constexpr unsigned kEach = 100;
+    constexpr unsigned kRounds = 3;  // more than 256 in all
+    std::vector<std::unique_ptr<Slow>> more;
+    slow_.let_go();
+    slow_.forget();  // is closed here
+    for (unsigned round = 0; round < kRounds; ++round) {
+        std::vector<std::unique_ptr<Client>> hostile;
+        for (unsigned i = 0; i < kEach; ++i) {
+            hostile.push_back(std::make_unique<Client>(card_.directory, false));
+        }
+        stop_card();
+        for (const auto& one : hostile) {
+            more.push_back(std::make_unique<Slow>());
+            EXPECT_EQ(::send(one->socket(), "x", 1, MSG_NOSIGNAL), 1);  // ends the connection
+            EXPECT_TRUE(send_with(one->socket(), "y", 1, {more.back()->get()}));
+            more.back()->forget();
+        }
+        card_.open_gate();
+        for (const auto& one : hostile) {
+            ASSERT_TRUE(wait_for_end(*one)) << "round " << round;
+        }
+    }
+    for (int i = 0; i < 5000 && closing_elsewhere() < kEach * kRounds; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));  // it hangs up before it closes
+    }
+    EXPECT_GE(closing_elsewhere(), kEach * kRounds);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // none of them is done with
+    EXPECT_NE(Client(card_.directory).greeting, 0);
+    EXPECT_EQ(verbs_.alloc_pd(), 0) << "who is there goes on";
+    for (const auto& one : more) {
+        one->let_go();
+    }
+    EXPECT_TRUE(wait_until_closing(false));
+    EXPECT_EQ(Client(card_.directory).greeting, 0);
 }
 
 // The card does not let them linger.
@@ -290,7 +329,7 @@ TEST_F(UverbsForeignFd, SocketsThatLingerAreClosedAtOnce) {
         one->forget();
     }
     card_.open_gate();
-    wait_for_end(hostile);
+    EXPECT_TRUE(wait_for_end(hostile));
     EXPECT_TRUE(wait_until_closing(false));
 }
 
