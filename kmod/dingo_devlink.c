@@ -152,8 +152,10 @@ static const struct devlink_health_reporter_ops dingo_fatal_ops = {
  */
 void dingo_devlink_report(struct dingo_dev *dev)
 {
-	if (dev->fatal_reporter)
-		devlink_health_report(dev->fatal_reporter,
+	struct devlink_health_reporter *reporter = READ_ONCE(dev->fatal_reporter);
+
+	if (reporter)
+		devlink_health_report(reporter,
 				      dev->fail_reason ?: "unknown", dev);
 	else
 		dingo_recover(dev);
@@ -169,23 +171,22 @@ void dingo_devlink_register(struct dingo_dev *dev)
 
 	reporter = dingo_reporter_create(dev->devlink, &dingo_fatal_ops,
 					 DINGO_RECOVER_GRACE_MS, dev);
+	devlink_register(dev->devlink);
 	if (IS_ERR(reporter))
 		dev_warn(&dev->pdev->dev, "no devlink health reporter: %ld\n",
 			 PTR_ERR(reporter));
 	else
-		dev->fatal_reporter = reporter;
-	devlink_register(dev->devlink);
+		/* A recovery may run already, and reports to what is registered only. */
+		WRITE_ONCE(dev->fatal_reporter, reporter);
 }
 
 /**
  * dingo_devlink_unregister() - undo dingo_devlink_register()
- * @dev: the card; no recovery is scheduled any more
+ * @dev: the card, after dingo_reset_end(): a recovery would report here
  */
 void dingo_devlink_unregister(struct dingo_dev *dev)
 {
 	devlink_unregister(dev->devlink);
-	/* A recovery that runs uses the reporter. */
-	cancel_work_sync(&dev->recover_work);
 	if (dev->fatal_reporter)
 		devlink_health_reporter_destroy(dev->fatal_reporter);
 	dev->fatal_reporter = NULL;

@@ -285,8 +285,8 @@ static void dingo_remove(struct pci_dev *pdev)
 	WRITE_ONCE(dev->gone, true);
 	if (!pci_device_is_present(pdev))
 		dingo_fail(dev, "the card was unplugged");
-	dingo_devlink_unregister(dev);
 	dingo_reset_end(dev);
+	dingo_devlink_unregister(dev);
 
 	kfree(dev->pci_state);
 	dingo_unpublish(dev);

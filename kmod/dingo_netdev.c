@@ -480,18 +480,21 @@ int dingo_netdev_register(struct dingo_dev *dev)
 		u64_stats_init(&nd->channels[n].tx.sync);
 	}
 	dingo_netdev_setup(dev, ndev);
-	err = dingo_port_setup(nd);
-	if (err)
-		goto err_free_channels;
 	netif_carrier_off(ndev);
 	err = register_netdev(ndev);
 	if (err)
-		goto err_cancel_work;
+		goto err_free_channels;
+	/* Not before: the receive filter takes a lock that registering makes. */
+	err = dingo_port_setup(nd);
+	if (err)
+		goto err_unregister;
 	WRITE_ONCE(dev->netdev, ndev);
 	return 0;
 
-err_cancel_work:
+err_unregister:
+	unregister_netdev(ndev);
 	cancel_work_sync(&nd->rx_mode_work);
+	cancel_work_sync(&nd->restart_work);
 err_free_channels:
 	kfree(nd->channels);
 err_free_netdev:
