@@ -12,7 +12,7 @@ import sys
 
 ROOTS = """ccache libisal-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libpcap-dev libibverbs-dev librdmacm-dev libnl-3-dev
     libnl-route-3-dev libudev-dev libssl-dev libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev perftest ibverbs-utils rdmacm-utils iproute2
-    procps pkg-config""".split()
+    procps pkg-config openssh-client cpio""".split()
 # A compiler's machine has these, and its own fit together.
 THERE = re.compile(r"libc6|libc-|gcc|g\+\+|cpp|libstdc|libgcc|perl|libperl|debconf|dpkg|libcrypt|linux-libc|python3|systemd|binutils|libbinutils|init|"
                    r"libpam|passwd|adduser|ca-cert|media-types|dbus|openssl$")
