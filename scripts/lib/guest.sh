@@ -86,7 +86,7 @@ kernel_image() {
     need_packages e2fsprogs kmod xz-utils zstd cpio python3-minimal
     root=$(kernel_root "$1") || exit 125
     tree=$(guest_tree) || exit 125
-    if [[ $1 == *-debug ]]; then
+    if is_debug_kernel "$1"; then
         cached "kernel-image-$1" "v1 $root $tree $(cat "$dingo_root/scripts/guest/initramfs-init") $(declare -f build_debug_kernel_image build_initrd make_ext4)" \
             build_debug_kernel_image "$root" "$tree"
         return

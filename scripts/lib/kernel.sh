@@ -6,10 +6,10 @@ dingo_kernels=(6.12 7.2)
 
 # kernel_root KERNEL: print the directory of a trixie root with gcc, make, sparse and the headers
 # of the newest Debian release of that series; `release` holds the release name, `image/` the
-# unpacked linux-image package (vmlinuz and modules), `root/` the root itself. KERNEL-debug: see debug_kernel.sh.
+# unpacked linux-image package (vmlinuz and modules), `root/` the root itself. KERNEL-debug, -lockdep: see debug_kernel.sh.
 kernel_root() {
     local kernel=$1
-    [[ $kernel != *-debug ]] || { debug_kernel_root "$kernel"; return; }
+    ! is_debug_kernel "$kernel" || { debug_kernel_root "$kernel"; return; }
     [[ $kernel =~ ^[0-9]+\.[0-9]+$ ]] || die "--kernel takes 6.12 or 7.2, not '$kernel'"
     need_packages mmdebstrap debian-archive-keyring gpgv
     cached "kernel-$kernel" "v3 $(declare -f build_kernel_root private_trixie_apt)" \
@@ -55,6 +55,7 @@ build_kernel_root() {
 # KERNEL; the .ko files go to OUTDIR. DINGO_CONTRACT_INC names the directory of the generated
 # contract header; make sees a copy of it under the same variable name. OUTDIR/.kbuild-KERNEL
 # keeps objects, so a second build is incremental. KBUILD_ARGS holds further make arguments.
+# DINGO_MODULES: a directory KERNEL/*.ko of what another machine built (scripts/bare-guests.sh), taken instead.
 build_kmod() { strictly build_kmod_strictly "$@"; }
 
 build_kmod_strictly() {
@@ -62,10 +63,14 @@ build_kmod_strictly() {
     [ $# -gt 3 ] && shift 3 || shift $#
     [ $# -gt 0 ] || set -- modules
     need_root
-    dir=$(kernel_root "$kernel") || exit 125
-    release=$(cat "$dir/release")
     mkdir -p "$outdir"
     outdir=$(cd "$outdir" && pwd)
+    if [ -n "${DINGO_MODULES:-}" ]; then
+        cp "$DINGO_MODULES/$kernel"/*.ko "$outdir/"
+        return
+    fi
+    dir=$(kernel_root "$kernel") || exit 125
+    release=$(cat "$dir/release")
     work=$outdir/.kbuild-$kernel
     (
         flock 7

@@ -6,6 +6,8 @@ vm=$dingo_root/scripts/vm.sh
 session=suite-$suite-$$
 up_options=()
 failed=0
+# What all limits of time are multiplied by: a debug kernel that is emulated is slow.
+slow=1
 
 # boot [OPTION...]: start the session that the following cases use.
 boot() {
@@ -39,7 +41,7 @@ why() {
 }
 
 # in_guest A|B COMMAND: run it, with the time limit $limit (seconds).
-in_guest() { "$vm" exec --quiet --name "$session" --timeout "${limit:-60}" "$1" "$2"; }
+in_guest() { "$vm" exec --quiet --name "$session" --timeout $((${limit:-60} * slow)) "$1" "$2"; }
 
 # single NAME A|B COMMAND [REGEX]: a command that must succeed and print a line like REGEX.
 single() {
@@ -63,7 +65,7 @@ try_pair() {
     shift 4
     [ "$*" != '--server B' ] || client_side=A
     problem=''
-    "$vm" run --quiet --name "$session" --timeout "${limit:-120}" --linger 15 --out "$dir" "$@" \
+    "$vm" run --quiet --name "$session" --timeout $((${limit:-120} * slow)) --linger 15 --out "$dir" "$@" \
         -- "$server" -- "$client" >/dev/null 2>&1 || rc=$?
     if [ $rc != 0 ]; then
         problem="status A $(cat "$dir/A.rc" 2>/dev/null) B $(cat "$dir/B.rc" 2>/dev/null): $(why "$dir")"
