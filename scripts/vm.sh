@@ -29,7 +29,7 @@ usage:
   vm.sh dmesg --name S A|B [--warnings]            kernel log (only warnings and worse)
   vm.sh unplug|plug --name S A|B                   hot-unplug (QMP device_del), hot-plug the card
   vm.sh card --name S A|B start|stop|kill|log      the card process
-  vm.sh card --name S A|B ctl stats|faults [SPEC]|link up|down
+  vm.sh card --name S A|B ctl stats|faults [SPEC]|link up|down|admin [SPEC]
   vm.sh qmp  --name S A|B 'JSON'                   any QMP command
   vm.sh shell --name S [A|B]                       consoles; one console
   vm.sh list                                       sessions and their state

@@ -38,6 +38,9 @@ std::optional<json> request_of(const std::vector<std::string>& words) {
     if (words.size() == 2 && words[0] == "link" && (words[1] == "up" || words[1] == "down")) {
         return json{{"cmd", "link"}, {"up", words[1] == "up"}};
     }
+    if ((words.size() == 1 || words.size() == 2) && words[0] == "admin") {
+        return json{{"cmd", "admin"}, {"spec", words.size() == 2 ? words[1] : ""}};
+    }
     return std::nullopt;
 }
 
@@ -139,7 +142,9 @@ std::string ControlServer::reply_to(const std::string& line) const {
 int run_control_client(const std::string& path, const std::vector<std::string>& words) {
     const auto request = request_of(words);
     if (!request) {
-        fmt::print(stderr, "dingo-card ctl: say one of: stats | faults [SPEC] | link up|down\n");
+        fmt::print(stderr,
+                   "dingo-card ctl: say one of: stats | faults [SPEC] | link up|down | "
+                   "admin [SPEC]\n");
         return 2;
     }
     const UniqueFd fd = connect_unix(path);

@@ -355,7 +355,9 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     CLI::App* const ctl = app.add_subcommand("ctl", "Talk to a running card and exit");
     ctl->add_option("socket", o.ctl_path, "Its --control socket")->required();
     ctl->add_option("request", o.ctl_words,
-                    "stats | faults [SPEC] (none: end all faults) | link up|down")
+                    "stats | faults [SPEC] (none: end all faults) | link up|down | admin "
+                    "[OPCODE=refuse|never|MS,...]: admin commands that a model with --vfio-user "
+                    "refuses, never answers or answers late, to try its driver")
         ->required();
 
     try {

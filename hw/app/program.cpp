@@ -10,6 +10,7 @@
 #include <exception>
 #include <stdexcept>
 
+#include "admin_faults.h"
 #include "base/log.h"
 #include "card.h"
 #include "card_loop.h"
@@ -39,11 +40,14 @@ UniqueFd stop_signals() {
 void run_for_qemu(const Options& options, Wire& wire, int stop) {
     vfio_user::DmaTable::install_fault_handler();
     vfio_user::Server server;
-    Card card(options.engine, options.config, server, wire, std::make_shared<Gate>(),
-              options.memory);
+    AdminFaults faults;
+    EngineConfig config = options.config;
+    config.admin_faults = options.engine == "model" ? &faults : nullptr;
+    Card card(options.engine, config, server, wire, std::make_shared<Gate>(), options.memory);
     server.bind(card, card.identity());
     vfio_user::VfioUserAttachment attachment(options.vfio_user, server);
-    ServedCard served(options.control, card, attachment, wire);
+    ServedCard served(options.control, card, attachment, wire,
+                      admin_fault_hooks(card, config.admin_faults));
     CardLoop loop(options.idle, stop);
     loop.add(served);
     log::info("engine {}, MAC {:012x}, seed {}, wire: {}", card.engine_name(), options.config.mac,

@@ -12,6 +12,7 @@ bool AdminQueue::enable(std::uint64_t asq_base, std::uint64_t acq_base, unsigned
     log_depth_ = log_depth;
     producer_ = 0;
     consumer_ = 0;
+    held_since.reset();
     return enabled_;
 }
 
@@ -41,6 +42,7 @@ bool AdminQueue::complete(CardContext& card, const AdminCommand& command,
     completion.owner = (consumer_ >> log_depth_ & 1) == 0 ? 1 : 0;
     const std::uint64_t slot = consumer_ & ((1u << log_depth_) - 1);
     ++consumer_;
+    held_since.reset();
     if (!card.dma_write(acq_base_ + slot * DINGO_ADMIN_CPL_SIZE,
                         std::as_bytes(std::span(&completion, 1)))) {
         return false;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "admin_command.h"
 #include "card_context.h"
@@ -23,6 +24,8 @@ class AdminQueue {
     bool doorbell(std::uint32_t producer);
 
     [[nodiscard]] bool pending() const noexcept { return enabled_ && producer_ != consumer_; }
+    /// Since when the next command has been held back (AdminFaults); nullopt: it is not.
+    std::optional<Nanoseconds> held_since;
     /// Reads the next command. False = bus error.
     bool fetch(CardContext& card, AdminCommand& command);
     /// Writes its completion and raises vector 0. False = bus error.

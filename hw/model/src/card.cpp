@@ -155,10 +155,11 @@ Nanoseconds ModelEngine::next_deadline() const {
     if (fatal_ != DINGO_FATAL_NONE) {
         return kNever;
     }
-    if (admin_.pending()) {
+    if (admin_.pending() && !admin_.held_since) {
         return card_.now;
     }
-    return std::min(state_->ethernet.next_deadline(), state_->transport.next_deadline());
+    const Nanoseconds admin = admin_.pending() ? admin_due_ : kNever;
+    return std::min({admin, state_->ethernet.next_deadline(), state_->transport.next_deadline()});
 }
 
 bool ModelEngine::run_admin(unsigned budget, unsigned& done) {
@@ -167,6 +168,10 @@ bool ModelEngine::run_admin(unsigned budget, unsigned& done) {
         AdminCommand command;
         if (!admin_.fetch(card_, command)) {
             fail(DINGO_FATAL_ADMIN_BUS);
+            return false;
+        }
+        admin_due_ = held_until(command);
+        if (admin_due_ > card_.now) {
             return false;
         }
         if (may_free_memory(command)) {
@@ -179,6 +184,21 @@ bool ModelEngine::run_admin(unsigned budget, unsigned& done) {
         }
     }
     return admin_.pending();
+}
+
+Nanoseconds ModelEngine::held_until(const AdminCommand& command) {
+    AdminFaults* const faults = config_.admin_faults;
+    const std::uint16_t opcode = command.as<dingo_admin_hdr>().opcode;
+    if (faults == nullptr || opcode >= faults->held.size() || faults->held[opcode] == 0) {
+        admin_.held_since.reset();
+        return 0;
+    }
+    if (!admin_.held_since) {
+        admin_.held_since = card_.now;
+        ++faults->met;
+    }
+    const Nanoseconds wait = faults->held[opcode];
+    return wait < kNever - *admin_.held_since ? *admin_.held_since + wait : kNever;
 }
 
 void ModelEngine::fail(std::uint32_t reason) {

@@ -54,6 +54,8 @@ class ModelEngine final : public Engine, private TransportHost {
     bool ring(std::uint32_t page, std::uint32_t word0, std::uint32_t index);
 
     bool run_admin(unsigned budget, unsigned& done);
+    /// Until when the command that is next is held back; 0: it is not.
+    [[nodiscard]] Nanoseconds held_until(const AdminCommand& command);
     void fail(std::uint32_t reason);
 
     /// A frame from the wire, or one that looped back; `payload`, if not null: where that is.
@@ -66,6 +68,7 @@ class ModelEngine final : public Engine, private TransportHost {
     CardContext card_;
     std::unique_ptr<CardState> state_;
     AdminQueue admin_;
+    Nanoseconds admin_due_ = 0;  // of a command that is held back
     std::uint64_t asq_base_ = 0;
     std::uint64_t acq_base_ = 0;
     std::uint32_t clock_high_ = 0;  // CLOCK 63:32 as it was when 31:0 were read

@@ -50,8 +50,10 @@ AdminResult checked(CardState& card, const AdminCommand& command) {
     if (entry == std::end(kCommands)) {
         return refuse(DINGO_ST_BAD_OPCODE);
     }
-    if (header.opcode < card.card.config.refused.size() &&
-        card.card.config.refused[header.opcode]) {
+    const EngineConfig& config = card.card.config;
+    const AdminFaults* const faults = config.admin_faults;
+    if (header.opcode < config.refused.size() &&
+        (config.refused[header.opcode] || (faults != nullptr && faults->refused[header.opcode]))) {
         return refuse(DINGO_ST_BAD_STATE);
     }
     if ((capabilities(card.card.config) & entry->capability) != entry->capability) {

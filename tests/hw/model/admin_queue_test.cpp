@@ -47,6 +47,45 @@ TEST(AdminQueue, OneRunDoesABoundedNumberOfCommands) {
     EXPECT_LE(done, 4);
 }
 
+TEST(AdminQueue, OwnersFaultsHoldAndRefuseCommands) {
+    AdminFaults faults;
+    EngineConfig config;
+    config.admin_faults = &faults;
+    OneCard card("model", config);
+    TestDriver& d = card.driver;
+    d.start();
+    const auto submit = [&] {
+        const auto header = nop(1);
+        d.submit_raw(std::as_bytes(std::span(&header, 1)));
+        d.ring_admin();
+        card.settle();
+    };
+    faults.refused.set(DINGO_OP_NOP);
+    submit();
+    EXPECT_EQ(d.poll_admin().value().status, DINGO_ST_BAD_STATE + 0u);
+    faults.refused.reset();
+
+    faults.held[DINGO_OP_NOP] = 5'000;
+    submit();
+    EXPECT_FALSE(d.poll_admin());
+    EXPECT_EQ(faults.met, 1U);
+    EXPECT_EQ(card.engine->next_deadline(), card.now + 5'000);
+    card.now += 5'000;
+    card.settle();
+    EXPECT_EQ(d.poll_admin().value().status, DINGO_ST_OK + 0u);
+
+    faults.held[DINGO_OP_NOP] = kNever;
+    submit();
+    EXPECT_EQ(card.engine->next_deadline(), kNever);
+    card.now += 1'000'000'000'000;
+    card.settle();
+    EXPECT_FALSE(d.poll_admin());
+    faults.held[DINGO_OP_NOP] = 0;
+    card.settle();
+    EXPECT_EQ(d.poll_admin().value().status, DINGO_ST_OK + 0u);
+    EXPECT_EQ(faults.met, 2U);
+}
+
 TEST(AdminQueue, DoorbellBeyondTheRingIsDropped) {
     OneCard card;
     TestDriver& d = card.driver;

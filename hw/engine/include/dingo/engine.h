@@ -7,6 +7,7 @@
 // wire are ports. Calls come from one thread at a time; a port never calls back into the engine.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <bitset>
 #include <cstddef>
@@ -129,6 +130,13 @@ struct CardMemory {
     std::atomic<std::uint64_t> out_bytes = 0;
 };
 
+/// What a card does with admin commands to try its driver. Its owner changes it between calls.
+struct AdminFaults {
+    std::bitset<256> refused;                ///< by opcode: they get BAD_STATE
+    std::array<Nanoseconds, 256> held = {};  ///< by opcode: how long one waits, and all behind it
+    std::uint64_t met = 0;                   ///< counted by the engine: commands that had to wait
+};
+
 /// Configuration of a card instance. All values have working defaults.
 struct EngineConfig {
     std::uint64_t mac =
@@ -143,6 +151,8 @@ struct EngineConfig {
     std::uint64_t withheld = 0;          ///< DINGO_CAP_* that the engine has but this card has not
     std::bitset<256> refused;            ///< admin opcodes that get BAD_STATE; the model's only
     const CardMemory* memory = nullptr;  ///< outlives the engine; nullptr: none
+    /// Outlives the engine; the model's only.
+    AdminFaults* admin_faults = nullptr;
 };
 
 /// Speed of a card that is simulated clock by clock, on this machine. Only shown to users: the

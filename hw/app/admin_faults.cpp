@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "admin_faults.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+namespace dingo {
+namespace {
+
+constexpr std::uint64_t kMostMilliseconds = 3'600'000;
+
+/// A whole number up to `most`, decimal or with 0x.
+std::optional<std::uint64_t> whole_number(std::string_view text, std::uint64_t most) {
+    int base = 10;
+    if (text.starts_with("0x")) {
+        text.remove_prefix(2);
+        base = 16;
+    }
+    std::uint64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value, base);
+    if (error != std::errc() || rest != end || value > most) {
+        return std::nullopt;
+    }
+    return value;
+}
+
+/// OPCODE=refuse|never|MILLISECONDS.
+void add_rule(AdminFaults& faults, std::string_view rule) {
+    const std::size_t sign = rule.find('=');
+    const auto opcode = whole_number(rule.substr(0, sign), faults.held.size() - 1);
+    const std::string_view what =
+        sign == std::string_view::npos ? std::string_view() : rule.substr(sign + 1);
+    const auto wait = whole_number(what, kMostMilliseconds);
+    if (!opcode || (what != "refuse" && what != "never" && !wait)) {
+        throw std::invalid_argument(fmt::format(
+            "admin: '{}' is not OPCODE=refuse, OPCODE=never or OPCODE=MILLISECONDS", rule));
+    }
+    if (what == "refuse") {
+        faults.refused.set(*opcode);
+    } else {
+        faults.held[*opcode] = wait ? *wait * 1'000'000 : kNever;
+    }
+}
+
+}  // namespace
+
+void set_admin_faults(AdminFaults& faults, std::string_view spec) {
+    AdminFaults next;
+    while (!spec.empty()) {
+        const std::size_t comma = spec.find(',');
+        add_rule(next, spec.substr(0, comma));
+        spec = comma == std::string_view::npos ? std::string_view() : spec.substr(comma + 1);
+    }
+    next.met = faults.met;
+    faults = next;
+}
+
+ServedCard::Hooks admin_fault_hooks(Card& card, AdminFaults* faults) {
+    if (faults == nullptr) {
+        return {};
+    }
+    const auto command = [&card, faults](const nlohmann::json& request) {
+        if (request.value("cmd", std::string()) != "admin") {
+            throw std::invalid_argument("cmd is one of stats, faults, link, admin");
+        }
+        const auto spec = request.at("spec").get<std::string>();
+        card.gate()->run([&] { set_admin_faults(*faults, spec); });
+        card.run_engine();  // what is not held any more
+        return std::optional(nlohmann::json::object());
+    };
+    return {command, [&card, faults](nlohmann::json& all) {
+                all["admin_faults"]["met"] = card.gate()->run([&] { return faults->met; });
+            }};
+}
+
+}  // namespace dingo
