@@ -10,11 +10,7 @@
 #define DINGO_SCOPE_CARD 0
 #define DINGO_SCOPE_QP 1
 
-/*
- * A failed card has lost the object and its DMA is off, so the caller may
- * free what it gave the card.
- */
-static int dingo_cmd_destroy(struct dingo_dev *dev, u16 opcode, u32 id)
+static int dingo_cmd_by_id(struct dingo_dev *dev, u16 opcode, u32 id)
 {
 	struct dingo_cmd_destroy cmd = { .id = cpu_to_le32(id) };
 	int err;
@@ -24,9 +20,25 @@ static int dingo_cmd_destroy(struct dingo_dev *dev, u16 opcode, u32 id)
 		return 0;
 	if (err && err != -EBUSY) /* e.g. a region with windows: no fault */
 		dev_warn_ratelimited(&dev->pdev->dev,
-				     "destroy command 0x%02x of 0x%x: error %d\n",
+				     "command 0x%02x of 0x%x: error %d\n",
 				     opcode, id, err);
 	return err;
+}
+
+/*
+ * A failed card has lost the object and its DMA is off, so the caller may
+ * free what it gave the card. A card that keeps an object is failed: its owner
+ * goes, and would free memory that the card still uses.
+ */
+static int dingo_cmd_destroy(struct dingo_dev *dev, u16 opcode, u32 id)
+{
+	int err;
+
+	err = dingo_cmd_by_id(dev, opcode, id);
+	if (!err || err == -EBUSY)
+		return err;
+	dingo_fail(dev, "the card does not give up an object");
+	return 0;
 }
 
 int dingo_cmd_nop(struct dingo_dev *dev)
@@ -230,7 +242,7 @@ int dingo_cmd_rereg_mr(struct dingo_dev *dev, struct dingo_cmd_create_mr *cmd)
 /* No access to the region is in flight when this returns 0. */
 int dingo_cmd_pause_mr(struct dingo_dev *dev, u32 key)
 {
-	return dingo_cmd_destroy(dev, DINGO_OP_PAUSE_MR, key);
+	return dingo_cmd_by_id(dev, DINGO_OP_PAUSE_MR, key);
 }
 
 int dingo_cmd_destroy_mr(struct dingo_dev *dev, u32 key)

@@ -83,7 +83,7 @@ shut_down
 boot --card-args '--refuse 0x43,0x41' "${vm_options[@]}"
 load_exporter
 dmabuf 'a card that keeps such a region is stopped' exporter refused 'the region is lost'
-single 'and says why' A 'dmesg' 'failed: a region of a moving DMA buffer cannot be stopped'
+single 'and says why' A 'dmesg' 'failed: the card does not give up an object'
 shut_down
 
 # A card that lacks what a driver can do without.
