@@ -66,8 +66,9 @@ suites=(
     "vm-lab|guests|tests/e2e/vm/suite.sh lab|the driver on a debug kernel behind an IOMMU, where scripts/kernel-lab.sh has built one"
 )
 
-# These build Dingo several times more, in roots of their own, or measure rates: they run when they are named.
+# These build Dingo several times more, in roots of their own, or measure rates, or take hours: they run when they are named.
 by_name=(
+    "vm-sweeps|guests|tests/e2e/vm/suite.sh sweeps|hundreds of resets, unplugs and kills, a fault at each admin command, a fuzzer of uverbs; for a machine with KVM"
     "attack-rates|cards|tests/e2e/native/suite.sh attack-rates|kernel-less: what a client loses by attacks on its card; wants a machine of its own"
     "packages|cpu|tests/packaging/suite.sh packages|Debian packages in clean roots of 12 and 13: lintian, install, use, upgrade, remove, purge"
     "trixie|cpu|tests/packaging/suite.sh trixie|Debian 13: gcc 14 and clang 19 build without a warning, native programs run"

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What the suites of the driver share. Sourced by driver.sh and lab.sh.
 
-# no_complaint NAME [REGEX]: but lines like REGEX. A's kernel log has nothing but what the driver says of a card that was broken on purpose.
+# complaints A|B [REGEX]: what a kernel's log has beside what the driver says of a card that was broken on purpose, and lines like REGEX.
+complaints() {
+    "$vm" dmesg --name "$session" "$1" --warnings 2>&1 |
+        grep -vE ' dingo [0-9a-f:.]+: (failed: .*|restoring the PCI configuration)$' |
+        grep -vE "${2:-nothing else}" || true
+}
+
+# no_complaint NAME [REGEX]: A's kernel has none.
 no_complaint() {
     local text
-    text=$("$vm" dmesg --name "$session" A --warnings 2>&1 |
-        grep -vE ' dingo [0-9a-f:.]+: (failed: .*|restoring the PCI configuration)$' |
-        grep -vE "${2:-nothing else}" || true)
+    text=$(complaints A "${2:-}")
     if [ -z "$text" ]; then
         pass "$1: no kernel warning"
     else
