@@ -66,7 +66,7 @@ rc=0
 for f in "${sources[@]}"; do
     case $f in
     # The one file that asks for the kernel's version, by macros that may ignore arguments.
-    kmod/compat.h) checkpatch --ignore LINUX_VERSION_CODE,CONSTANT_COMPARISON,MACRO_ARG_UNUSED -f "$f" ;;
+    kmod/include/compat.h) checkpatch --ignore LINUX_VERSION_CODE,CONSTANT_COMPARISON,MACRO_ARG_UNUSED -f "$f" ;;
     *) checkpatch -f "$f" ;;
     esac || true
 done >"$work/checkpatch.log" 2>&1
@@ -76,6 +76,6 @@ rc=0
 perl "$scripts/kernel-doc" -none -Wall "${sources[@]}" >"$work/kernel-doc.log" 2>&1 || rc=$?
 verdict kernel-doc "$rc" "$work/kernel-doc.log"
 
-grep -nE '^#(if|ifdef|ifndef)' kmod/*.c >"$work/ifdef.log" || true
-grep -nE '^#(if|ifdef) ' kmod/dingo*.h >>"$work/ifdef.log" || true
+grep -nE '^#(if|ifdef|ifndef)' kmod/{eth,ib}/*.c >"$work/ifdef.log" || true
+grep -nE '^#(if|ifdef) ' kmod/{eth,ib,include}/dingo*.h >>"$work/ifdef.log" || true
 verdict "conditional compilation only in compat.h" 0 "$work/ifdef.log"

@@ -40,7 +40,7 @@ dmabuf() {
 build_kverbs() {
     kverbs=$logs/kverbs
     mkdir -p "$kverbs/source"
-    cp tests/kmod/kverbs/{Kbuild,kverbs.c} kmod/*.h kmod/include/uapi/*.h "$kverbs/source/"
+    cp tests/kmod/kverbs/{Kbuild,kverbs.c} kmod/ib/*.h kmod/include/*.h kmod/include/uapi/*.h "$kverbs/source/"
     python3 hw/contract/gen.py hw/contract/dingo.toml --c "$kverbs/source/dingo_hw.h"
     scripts/kbuild.sh "$kernel" "$kverbs" "$kverbs/source" modules W=1 >"$logs/kverbs-build.log" 2>&1 ||
         { fail 'kernel verbs' "the module did not build: $(tail -n 2 "$logs/kverbs-build.log" | tr '\n' ' ')"; exit 1; }

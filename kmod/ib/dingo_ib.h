@@ -16,8 +16,8 @@
 #include <rdma/restrack.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "dingo.h"
 #include "dingo-abi.h"
+#include "dingo_core.h"
 
 #define DINGO_MAX_QP_WR 8192
 #define DINGO_QPN_INDEX_MASK (BIT(DINGO_QPN_INDEX_BITS) - 1)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dingo.ko: what its files share. Layers, lowest first: db (doorbells), ring
- * (queue memory), admin (command transport), cmd (one function per command),
- * eq (events), then netdev and ib beside each other.
+ * A card, and what the network side (eth) does for the RDMA side (ib) of its
+ * driver: doorbells, queue memory, commands, events, card memory.
  */
-#ifndef DINGO_H
-#define DINGO_H
+#ifndef DINGO_CORE_H
+#define DINGO_CORE_H
 
 #include <linux/bitfield.h>
 #include <linux/interrupt.h>
@@ -21,19 +20,11 @@
 #include "dingo_hw.h"
 #include "dingo_p2p.h"
 
-#define DINGO_DRV_NAME "dingo"
-
-#define DINGO_MAGIC 0x4f474e44U /* register MAGIC */
-/* Register VERSION */
-#define DINGO_VERSION_MAJOR_MASK 0xffff0000U
-#define DINGO_VERSION_MINOR_MASK 0x0000ffffU
-
 struct devlink;
 struct devlink_health_reporter;
 struct dingo_admin;
 struct dingo_dev;
 struct dingo_ibdev;
-struct dingo_netdev;
 
 /* ------------------------------------------------------------- dingo_db.c */
 
@@ -70,8 +61,6 @@ struct dingo_db {
 	u32 slot;
 };
 
-int dingo_db_init(struct dingo_dev *dev);
-void dingo_db_cleanup(struct dingo_dev *dev);
 void dingo_db_space_init(struct dingo_dev *dev, struct dingo_db_space *space,
 			 bool kernel);
 void dingo_db_space_destroy(struct dingo_db_space *space);
@@ -151,19 +140,6 @@ int dingo_ring_alloc(struct dingo_dev *dev, struct dingo_ring *ring,
 void dingo_ring_free(struct dingo_dev *dev, struct dingo_ring *ring);
 void dingo_ring_describe(const struct dingo_ring *ring, struct dingo_mem *mem);
 int dingo_ring_mmap(const struct dingo_ring *ring, struct vm_area_struct *vma);
-
-/* ---------------------------------------------------------- dingo_admin.c */
-
-int dingo_admin_init(struct dingo_dev *dev);
-void dingo_admin_cleanup(struct dingo_dev *dev);
-void dingo_admin_start(struct dingo_dev *dev);
-void dingo_admin_stop(struct dingo_dev *dev);
-void dingo_admin_fail_all(struct dingo_dev *dev);
-void dingo_admin_irq(struct dingo_dev *dev);
-int dingo_admin_exec(struct dingo_dev *dev, u16 opcode, const void *cmd,
-		     size_t cmd_size, u64 *result);
-void *dingo_admin_out_get(struct dingo_dev *dev, dma_addr_t *addr);
-void dingo_admin_out_put(struct dingo_dev *dev);
 
 /* ------------------------------------------------------------ dingo_cmd.c */
 
@@ -245,14 +221,9 @@ struct dingo_eq {
 	char irq_name[40];
 };
 
-int dingo_eq_init(struct dingo_dev *dev);
-void dingo_eq_cleanup(struct dingo_dev *dev);
-int dingo_eq_start(struct dingo_dev *dev);
-void dingo_eq_stop(struct dingo_dev *dev);
 int dingo_cq_add(struct dingo_dev *dev, struct dingo_cq_core *cq,
 		 unsigned int vector);
 void dingo_cq_del(struct dingo_dev *dev, struct dingo_cq_core *cq);
-void dingo_async_sync(struct dingo_dev *dev);
 
 /* ---------------------------------------------------------- dingo_reset.c */
 
@@ -262,22 +233,7 @@ enum dingo_state {
 	DINGO_STATE_FAILED, /* no command is possible until a reset */
 };
 
-void dingo_reset_init(struct dingo_dev *dev);
-void dingo_reset_end(struct dingo_dev *dev);
-void dingo_reset_cleanup(struct dingo_dev *dev);
 void dingo_fail(struct dingo_dev *dev, const char *why);
-bool dingo_check_alive(struct dingo_dev *dev);
-int dingo_reset_card(struct dingo_dev *dev);
-void dingo_down(struct dingo_dev *dev);
-int dingo_up(struct dingo_dev *dev);
-int dingo_recover(struct dingo_dev *dev);
-void dingo_set_up(struct dingo_dev *dev);
-extern const struct pci_error_handlers dingo_err_handlers;
-
-/* ----------------------------------------------------------- dingo_main.c */
-
-int dingo_start(struct dingo_dev *dev);
-void dingo_stop(struct dingo_dev *dev);
 
 /* One card. Lifetime: probe to remove (it is the private part of @devlink). */
 struct dingo_dev {
@@ -315,7 +271,7 @@ struct dingo_dev {
 	u32 cqn_next;
 
 	struct net_device *netdev; /* exists while the card is bound */
-	struct dingo_ibdev *ib; /* dingo_ib.c; NULL when not registered */
+	struct dingo_ibdev *ib; /* dingo_ibdev.c; NULL when not registered */
 
 	enum dingo_state state; /* written under state_lock */
 	spinlock_t state_lock;
@@ -360,26 +316,7 @@ static inline void dingo_write64(struct dingo_dev *dev, u32 reg, u64 value)
 	writeq(value, dev->regs + reg);
 }
 
-/* ------------------------------------------------- dingo_netdev.c, ethtool */
-
-int dingo_netdev_register(struct dingo_dev *dev);
-void dingo_netdev_unregister(struct dingo_dev *dev);
-void dingo_netdev_detach(struct dingo_dev *dev);
-int dingo_netdev_attach(struct dingo_dev *dev);
-void dingo_netdev_link(struct dingo_dev *dev, bool up);
-void dingo_netdev_rx_mode(struct dingo_dev *dev);
-void dingo_netdev_tick(struct dingo_dev *dev);
-extern const struct ethtool_ops dingo_ethtool_ops;
-
-/* -------------------------------------------------------- dingo_devlink.c */
-
-extern const struct devlink_ops dingo_devlink_ops;
-void dingo_devlink_register(struct dingo_dev *dev);
-void dingo_devlink_unregister(struct dingo_dev *dev);
-void dingo_devlink_report(struct dingo_dev *dev);
-void dingo_build_string(struct dingo_dev *dev, char *text, size_t size);
-
-/* ------------------------------------------------------------- dingo_ib.c */
+/* ---------------------------------------------------------- dingo_ibdev.c */
 
 /*
  * The RDMA side. Registration happens after the netdev's and is undone before
@@ -395,5 +332,6 @@ void dingo_ib_unregister(struct dingo_dev *dev);
  * come while dev->ib is NULL. Carrier has been handled already.
  */
 void dingo_ib_async_event(struct dingo_dev *dev, const struct dingo_eqe *eqe);
+void dingo_async_sync(struct dingo_dev *dev);
 
 #endif
