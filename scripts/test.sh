@@ -29,7 +29,7 @@ suites=(
     "unit|cpu|tests/unit.sh release|contract, packets, model, card, wire, conformance (ctest)"
     "testplan|cpu|tests/testplan/suite.sh|every promised behaviour has a test that exists"
     "lint|cpu|tests/hw/rtl/lint/run.sh|the SystemVerilog card: Verilator's -Wall, widths of structures, waivers"
-    "kmod|cpu|tests/kmod/build.sh|dingo.ko on 6.12 and 7.2 without a warning, sparse, checkpatch"
+    "kmod|cpu|tests/kmod/build.sh|dingo.ko and dingo_ib.ko on 6.12 and 7.2 without a warning, sparse, checkpatch"
     "native|cards|tests/e2e/native/suite.sh tools|kernel-less cards: perftest with its options, pingpongs, many clients, an ordinary user"
     "native-pair|cards|tests/e2e/native/suite.sh pair|kernel-less: dingo pair: server and client, their ends and failures, nothing left behind"
     "native-cluster|cards|tests/e2e/native/suite.sh cluster|kernel-less: dingo run --cluster: a card for each rank of mpirun and of other launchers"
@@ -61,7 +61,7 @@ suites=(
     "threads|cpu|tests/threads.sh|what has threads, under ThreadSanitizer; whole runs of rdma-bench too"
     "vm-rtl|guests|tests/e2e/vm/suite.sh rtl|two guests with the SystemVerilog card under Verilator, then one with the kernel's rdma_rxe"
     "sanitizers|cpu|tests/unit.sh asan|the same under AddressSanitizer and UBSan"
-    "vm-promises|guests|tests/e2e/vm/suite.sh promises|the man pages' promises under dingo.ko"
+    "vm-promises|guests|tests/e2e/vm/suite.sh promises|the man pages' promises under dingo_ib.ko"
     "vm-pyverbs|guests|tests/e2e/vm/suite.sh pyverbs|Debian's pyverbs suite"
     "vm-lab|guests|tests/e2e/vm/suite.sh lab|the driver on a debug kernel behind an IOMMU, where scripts/kernel-lab.sh has built one"
 )

@@ -61,7 +61,7 @@ options:
   --append "ARGS"       more parameters for the guests' kernels, for example "iomem=relaxed"
   --iommu               an IOMMU before the card: each address that it is given is translated, and
                         only while the driver has it mapped (intel-iommu, strict)
-  --ko FILE             the kernel module (default: built from this tree)
+  --ko FILE             the kernel module dingo.ko, and dingo_ib.ko beside it (default: built from this tree)
   --provider DIR        directory with libdingo-rdmav34.so and dingo.driver
   --switch              each card stands below a PCIe switch of its guest
   --nvme MIB            and beside it an NVMe disk of QEMU's; with --switch

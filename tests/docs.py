@@ -29,7 +29,7 @@ FOLDERS = ("cli", "docs", "examples", "hw", "kmod", "provider", "qp-exchange", "
 SOURCES = "c|h|cpp|sv|py|sh|md|toml|cmake|tcl|xdc|map|rules"
 # Named in documents, and not ours: files of other projects, and what a build makes.
 ELSEWHERE = {
-    "kmod/dingo.ko", "dingo_hw.h", "dingo_pkg.sv", "rtl_types.h", "dingo_log_table.h", "contract_dump.c", "cuda.h", "libibverbs/driver.h",
+    "kmod/eth/dingo.ko", "kmod/ib/dingo_ib.ko", "dingo_hw.h", "dingo_pkg.sv", "rtl_types.h", "dingo_log_table.h", "contract_dump.c", "cuda.h", "libibverbs/driver.h",
     "hw/vfio-user/pci.c", "run_tests.py", "rdma_core_compat_config.h", "infiniband/verbs.h",
     "rdma/rdma_cma.h", "rdma/rdma_user_cm.h", "reproducer.py", "pair.sh", "infiniband/dingodv.h",
 }

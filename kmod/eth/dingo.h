@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The network side: what its files share, beyond dingo_core.h.
- * Layers, lowest first: db (doorbells), ring (queue memory), admin (command
- * transport), cmd (one function per command), eq (events), then netdev and ib
- * beside each other.
+ * dingo.ko: what its files share, beyond dingo_core.h. Layers, lowest first: db
+ * (doorbells), ring (queue memory), admin (command transport), cmd (one function
+ * per command), eq (events), then netdev and aux (the RDMA module) beside each
+ * other.
  */
 #ifndef DINGO_H
 #define DINGO_H
@@ -41,6 +41,7 @@ int dingo_eq_init(struct dingo_dev *dev);
 void dingo_eq_cleanup(struct dingo_dev *dev);
 int dingo_eq_start(struct dingo_dev *dev);
 void dingo_eq_stop(struct dingo_dev *dev);
+void dingo_async_sync(struct dingo_dev *dev);
 
 /* ---------------------------------------------------------- dingo_reset.c */
 
@@ -78,5 +79,11 @@ void dingo_devlink_register(struct dingo_dev *dev);
 void dingo_devlink_unregister(struct dingo_dev *dev);
 void dingo_devlink_report(struct dingo_dev *dev);
 void dingo_build_string(struct dingo_dev *dev, char *text, size_t size);
+
+/* ------------------------------------------------------------ dingo_aux.c */
+
+int dingo_aux_add(struct dingo_dev *dev);
+void dingo_aux_remove(struct dingo_dev *dev);
+void dingo_tell(struct dingo_dev *dev, const struct dingo_eqe *eqe);
 
 #endif

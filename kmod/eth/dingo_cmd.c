@@ -100,6 +100,7 @@ int dingo_cmd_query_card_stats(struct dingo_dev *dev, u64 *values, u32 num)
 {
 	return dingo_cmd_query_stats(dev, DINGO_SCOPE_CARD, 0, values, num);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cmd_query_card_stats, DINGO_NS);
 
 /*
  * @values: in the order of enum dingo_qp_counter; 0 for those that the card
@@ -110,6 +111,7 @@ int dingo_cmd_query_qp_stats(struct dingo_dev *dev, u32 qpn, u64 *values,
 {
 	return dingo_cmd_query_stats(dev, DINGO_SCOPE_QP, qpn, values, num);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cmd_query_qp_stats, DINGO_NS);
 
 /* @flags: DINGO_CMD_SET_PORT_FLAGS_*; @mtu: the netdev's, bytes. */
 int dingo_cmd_set_port(struct dingo_dev *dev, u32 flags, u32 mtu)
@@ -159,6 +161,7 @@ int dingo_cmd_set_gid(struct dingo_dev *dev, u32 index, const u8 *gid,
 		return 0; /* as dingo_cmd_destroy() */
 	return err;
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cmd_set_gid, DINGO_NS);
 
 /*
  * @vector: MSI-X vector that it raises; @flags: DINGO_CMD_CREATE_EQ_FLAGS_*;
@@ -201,6 +204,7 @@ int dingo_cmd_create_cq(struct dingo_dev *dev, u32 cqn, u32 eqn, u32 db_page,
 	return dingo_admin_exec(dev, DINGO_OP_CREATE_CQ, &cmd, sizeof(cmd),
 				NULL);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cmd_create_cq, DINGO_NS);
 
 /* @ring: zeroed; @switch_index: result, the old ring holds entries up to it. */
 int dingo_cmd_resize_cq(struct dingo_dev *dev, u32 cqn, u8 log_size,
@@ -220,17 +224,20 @@ int dingo_cmd_resize_cq(struct dingo_dev *dev, u32 cqn, u8 log_size,
 		*switch_index = result[0];
 	return err;
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cmd_resize_cq, DINGO_NS);
 
 int dingo_cmd_destroy_cq(struct dingo_dev *dev, u32 cqn)
 {
 	return dingo_cmd_destroy(dev, DINGO_OP_DESTROY_CQ, cqn);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cmd_destroy_cq, DINGO_NS);
 
 int dingo_cmd_create_mr(struct dingo_dev *dev, struct dingo_cmd_create_mr *cmd)
 {
 	return dingo_admin_exec(dev, DINGO_OP_CREATE_MR, cmd, sizeof(*cmd),
 				NULL);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cmd_create_mr, DINGO_NS);
 
 /* @cmd: old_key names the region. */
 int dingo_cmd_rereg_mr(struct dingo_dev *dev, struct dingo_cmd_create_mr *cmd)
@@ -238,29 +245,34 @@ int dingo_cmd_rereg_mr(struct dingo_dev *dev, struct dingo_cmd_create_mr *cmd)
 	return dingo_admin_exec(dev, DINGO_OP_REREG_MR, cmd, sizeof(*cmd),
 				NULL);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cmd_rereg_mr, DINGO_NS);
 
 /* No access to the region is in flight when this returns 0. */
 int dingo_cmd_pause_mr(struct dingo_dev *dev, u32 key)
 {
 	return dingo_cmd_by_id(dev, DINGO_OP_PAUSE_MR, key);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cmd_pause_mr, DINGO_NS);
 
 int dingo_cmd_destroy_mr(struct dingo_dev *dev, u32 key)
 {
 	return dingo_cmd_destroy(dev, DINGO_OP_DESTROY_MR, key);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cmd_destroy_mr, DINGO_NS);
 
 int dingo_cmd_create_qp(struct dingo_dev *dev, struct dingo_cmd_create_qp *cmd)
 {
 	return dingo_admin_exec(dev, DINGO_OP_CREATE_QP, cmd, sizeof(*cmd),
 				NULL);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cmd_create_qp, DINGO_NS);
 
 int dingo_cmd_modify_qp(struct dingo_dev *dev, struct dingo_cmd_modify_qp *cmd)
 {
 	return dingo_admin_exec(dev, DINGO_OP_MODIFY_QP, cmd, sizeof(*cmd),
 				NULL);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cmd_modify_qp, DINGO_NS);
 
 int dingo_cmd_query_qp(struct dingo_dev *dev, u32 qpn,
 		       struct dingo_qp_info *info)
@@ -278,6 +290,7 @@ int dingo_cmd_query_qp(struct dingo_dev *dev, u32 qpn,
 	dingo_admin_out_put(dev);
 	return err;
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cmd_query_qp, DINGO_NS);
 
 /*
  * @qpn: a QP in a state before RTS, or to receive before RTR;
@@ -296,6 +309,7 @@ int dingo_cmd_set_compute(struct dingo_dev *dev, u32 qpn, u32 kernel, u32 param,
 	return dingo_admin_exec(dev, DINGO_OP_SET_COMPUTE, &cmd, sizeof(cmd),
 				NULL);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cmd_set_compute, DINGO_NS);
 
 /* @result: the command's five results, see struct dingo_cmd_query_compute. */
 int dingo_cmd_query_compute(struct dingo_dev *dev, u32 index, u64 *result)
@@ -305,6 +319,7 @@ int dingo_cmd_query_compute(struct dingo_dev *dev, u32 index, u64 *result)
 	return dingo_admin_exec(dev, DINGO_OP_QUERY_COMPUTE, &cmd, sizeof(cmd),
 				result);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cmd_query_compute, DINGO_NS);
 
 static int dingo_cmd_mcast(struct dingo_dev *dev, u16 opcode, u32 qpn,
 			   const u8 *gid)
@@ -320,6 +335,7 @@ int dingo_cmd_attach_mcast(struct dingo_dev *dev, u32 qpn, const u8 *gid)
 {
 	return dingo_cmd_mcast(dev, DINGO_OP_ATTACH_MCAST, qpn, gid);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cmd_attach_mcast, DINGO_NS);
 
 int dingo_cmd_detach_mcast(struct dingo_dev *dev, u32 qpn, const u8 *gid)
 {
@@ -329,11 +345,13 @@ int dingo_cmd_detach_mcast(struct dingo_dev *dev, u32 qpn, const u8 *gid)
 		return 0; /* as dingo_cmd_destroy() */
 	return err;
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cmd_detach_mcast, DINGO_NS);
 
 int dingo_cmd_destroy_qp(struct dingo_dev *dev, u32 qpn)
 {
 	return dingo_cmd_destroy(dev, DINGO_OP_DESTROY_QP, qpn);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cmd_destroy_qp, DINGO_NS);
 
 int dingo_cmd_create_srq(struct dingo_dev *dev,
 			 struct dingo_cmd_create_srq *cmd)
@@ -341,6 +359,7 @@ int dingo_cmd_create_srq(struct dingo_dev *dev,
 	return dingo_admin_exec(dev, DINGO_OP_CREATE_SRQ, cmd, sizeof(*cmd),
 				NULL);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cmd_create_srq, DINGO_NS);
 
 /* @limit: event when fewer entries are left; 0 disarms. */
 int dingo_cmd_modify_srq(struct dingo_dev *dev, u32 srqn, u32 limit)
@@ -353,6 +372,7 @@ int dingo_cmd_modify_srq(struct dingo_dev *dev, u32 srqn, u32 limit)
 	return dingo_admin_exec(dev, DINGO_OP_MODIFY_SRQ, &cmd, sizeof(cmd),
 				NULL);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cmd_modify_srq, DINGO_NS);
 
 /* @limit: the armed limit, 0 once it fired; @available: entries. */
 int dingo_cmd_query_srq(struct dingo_dev *dev, u32 srqn, u32 *limit,
@@ -370,11 +390,13 @@ int dingo_cmd_query_srq(struct dingo_dev *dev, u32 srqn, u32 *limit,
 	*available = result[1];
 	return 0;
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cmd_query_srq, DINGO_NS);
 
 int dingo_cmd_destroy_srq(struct dingo_dev *dev, u32 srqn)
 {
 	return dingo_cmd_destroy(dev, DINGO_OP_DESTROY_SRQ, srqn);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cmd_destroy_srq, DINGO_NS);
 
 /* @kind: DINGO_ETH_TX or DINGO_ETH_RX; @cqn: CQ of its completions. */
 int dingo_cmd_create_eth(struct dingo_dev *dev, u8 kind, u8 ring, u8 log_size,

@@ -89,6 +89,7 @@ void dingo_db_space_init(struct dingo_dev *dev, struct dingo_db_space *space,
 	space->user = from_kuid(&init_user_ns, current_uid());
 	space->limited = !kernel && !capable(CAP_SYS_RESOURCE);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_db_space_init, DINGO_NS);
 
 /* One page more for a user, or one less. */
 static int dingo_db_charge(struct dingo_db_space *space, int pages)
@@ -144,6 +145,7 @@ void dingo_db_space_destroy(struct dingo_db_space *space)
 	}
 	mutex_destroy(&space->lock);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_db_space_destroy, DINGO_NS);
 
 static struct dingo_db_page *dingo_db_page_alloc(struct dingo_db_space *space)
 {
@@ -227,6 +229,7 @@ out:
 	mutex_unlock(&space->lock);
 	return err;
 }
+EXPORT_SYMBOL_NS_GPL(dingo_db_alloc, DINGO_NS);
 
 /**
  * dingo_db_alloc_pair() - take two slots of one page
@@ -269,6 +272,7 @@ out:
 	mutex_unlock(&space->lock);
 	return err;
 }
+EXPORT_SYMBOL_NS_GPL(dingo_db_alloc_pair, DINGO_NS);
 
 /* Tells a card that polls the page of a new value. */
 static void dingo_db_mark_dirty(struct dingo_dev *dev,
@@ -311,6 +315,7 @@ void dingo_db_clear(struct dingo_dev *dev, const struct dingo_db *db)
 	if (db->page->mem && dingo_is_up(dev))
 		dingo_db_store(dev, db, 0);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_db_clear, DINGO_NS);
 
 /**
  * dingo_db_free() - give back a slot
@@ -325,6 +330,7 @@ void dingo_db_free(struct dingo_db_space *space, struct dingo_db *db)
 	mutex_unlock(&space->lock);
 	db->page = NULL;
 }
+EXPORT_SYMBOL_NS_GPL(dingo_db_free, DINGO_NS);
 
 /**
  * dingo_db_ring() - ring a doorbell of a kernel space
@@ -349,6 +355,7 @@ void dingo_db_ring(struct dingo_dev *dev, const struct dingo_db *db, u32 word0,
 		writeq(value, db->page->io + db->slot * sizeof(u64));
 	}
 }
+EXPORT_SYMBOL_NS_GPL(dingo_db_ring, DINGO_NS);
 
 static u32 dingo_db_next_arm(u32 bits, bool seen, bool solicited)
 {
@@ -406,3 +413,4 @@ void dingo_db_ring_cq(struct dingo_dev *dev, const struct dingo_db *db,
 	*arm_bits = bits;
 	dingo_db_mark_dirty(dev, db);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_db_ring_cq, DINGO_NS);

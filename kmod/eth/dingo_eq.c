@@ -51,7 +51,7 @@ static void dingo_eq_dispatch(struct dingo_eq *eq, const struct dingo_eqe *eqe)
 	case DINGO_EV_PORT_UP:
 	case DINGO_EV_PORT_DOWN:
 		dingo_netdev_link(dev, eqe->kind == DINGO_EV_PORT_UP);
-		dingo_ib_async_event(dev, eqe);
+		dingo_tell(dev, eqe);
 		break;
 	case DINGO_EV_DEVICE_FATAL:
 		dingo_fail(dev, "the card reported a fatal error");
@@ -64,7 +64,7 @@ static void dingo_eq_dispatch(struct dingo_eq *eq, const struct dingo_eqe *eqe)
 	case DINGO_EV_QP_LAST_WQE:
 	case DINGO_EV_SRQ_ERR:
 	case DINGO_EV_SRQ_LIMIT:
-		dingo_ib_async_event(dev, eqe);
+		dingo_tell(dev, eqe);
 		break;
 	default:
 		dev_warn_once(&dev->pdev->dev, "event of unknown kind 0x%02x\n",
@@ -343,6 +343,7 @@ int dingo_cq_add(struct dingo_dev *dev, struct dingo_cq_core *cq,
 			      &dev->cqn_next, GFP_KERNEL);
 	return err < 0 ? err : 0;
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cq_add, DINGO_NS);
 
 /**
  * dingo_cq_del() - undo dingo_cq_add()
@@ -357,12 +358,13 @@ void dingo_cq_del(struct dingo_dev *dev, struct dingo_cq_core *cq)
 	synchronize_irq(dingo_irq(dev, dev->comp_eqs[cq->vector].vector));
 	synchronize_irq(dingo_irq(dev, 0)); /* error() */
 }
+EXPORT_SYMBOL_NS_GPL(dingo_cq_del, DINGO_NS);
 
 /**
  * dingo_async_sync() - wait until running asynchronous events are handled
  * @dev: the card
  *
- * After clearing dev->ib or dev->netdev, the caller may free it when this
+ * After clearing dev->listener or dev->netdev, the caller may free it when this
  * returns.
  */
 void dingo_async_sync(struct dingo_dev *dev)

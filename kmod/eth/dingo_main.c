@@ -209,7 +209,7 @@ static int dingo_publish(struct dingo_dev *dev)
 		return err;
 	mutex_lock(&dev->reset_lock);
 	dingo_set_up(dev);
-	err = dingo_ib_register(dev);
+	err = dingo_aux_add(dev);
 	mutex_unlock(&dev->reset_lock);
 	if (err)
 		goto err_unregister_netdev;
@@ -224,7 +224,7 @@ err_unregister_netdev:
 static void dingo_unpublish(struct dingo_dev *dev)
 {
 	mutex_lock(&dev->reset_lock);
-	dingo_ib_unregister(dev);
+	dingo_aux_remove(dev);
 	mutex_unlock(&dev->reset_lock);
 	dingo_netdev_unregister(dev);
 }
@@ -327,5 +327,5 @@ static struct pci_driver dingo_driver = {
 module_pci_driver(dingo_driver);
 
 MODULE_AUTHOR("The Dingo authors");
-MODULE_DESCRIPTION("Dingo FPGA RoCE v2 card: network and RDMA driver");
+MODULE_DESCRIPTION("Dingo FPGA RoCE v2 card: network driver");
 MODULE_LICENSE("Dual BSD/GPL");

@@ -388,6 +388,7 @@ int dingo_piece_alloc(struct dingo_dev *dev, struct dingo_piece *piece,
 	mutex_unlock(&p2p->lock);
 	return 0;
 }
+EXPORT_SYMBOL_NS_GPL(dingo_piece_alloc, DINGO_NS);
 
 /**
  * dingo_piece_free() - give back a piece of card memory
@@ -409,6 +410,7 @@ void dingo_piece_free(struct dingo_dev *dev, struct dingo_piece *piece)
 	}
 	mutex_unlock(&p2p->lock);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_piece_free, DINGO_NS);
 
 static ssize_t p2p_show(struct device *device, struct device_attribute *attr,
 			char *buf)

@@ -31,7 +31,7 @@ static void dingo_announce_fatal(struct dingo_dev *dev)
 	};
 
 	rcu_read_lock(); /* see dingo_async_sync() */
-	dingo_ib_async_event(dev, &eqe);
+	dingo_tell(dev, &eqe);
 	dingo_netdev_link(dev, false);
 	rcu_read_unlock();
 }
@@ -68,6 +68,7 @@ void dingo_fail(struct dingo_dev *dev, const char *why)
 			schedule_work(&dev->recover_work);
 	}
 }
+EXPORT_SYMBOL_NS_GPL(dingo_fail, DINGO_NS);
 
 /**
  * dingo_check_alive() - ask the card for its status
@@ -205,7 +206,7 @@ void dingo_down(struct dingo_dev *dev)
 	if (!dev->running)
 		return;
 	cancel_delayed_work_sync(&dev->health_work);
-	dingo_ib_unregister(dev);
+	dingo_aux_remove(dev);
 	dingo_netdev_detach(dev);
 	dingo_stop(dev);
 	spin_lock_irqsave(&dev->state_lock, flags);
@@ -239,7 +240,7 @@ int dingo_up(struct dingo_dev *dev)
 		goto err_stop;
 	dingo_set_up(dev);
 	/* A card without its RDMA side is still a network card. */
-	if (dingo_ib_register(dev))
+	if (dingo_aux_add(dev))
 		dev_err(&dev->pdev->dev, "RDMA did not come back\n");
 	return 0;
 

@@ -76,6 +76,7 @@ int dingo_pbl_alloc(struct dingo_dev *dev, struct dingo_pbl *pbl,
 		dingo_pbl_free(dev, pbl);
 	return err;
 }
+EXPORT_SYMBOL_NS_GPL(dingo_pbl_alloc, DINGO_NS);
 
 /**
  * dingo_pbl_free() - free a page list
@@ -100,6 +101,7 @@ void dingo_pbl_free(struct dingo_dev *dev, struct dingo_pbl *pbl)
 	kvfree(pbl->leaves);
 	*pbl = (struct dingo_pbl){};
 }
+EXPORT_SYMBOL_NS_GPL(dingo_pbl_free, DINGO_NS);
 
 /**
  * dingo_pbl_set() - set one address of a page list
@@ -119,6 +121,7 @@ void dingo_pbl_set(struct dingo_pbl *pbl, size_t index, dma_addr_t addr)
 		pbl->leaves[index / DINGO_PBL_LEAF_ENTRIES]
 			   [index % DINGO_PBL_LEAF_ENTRIES] = cpu_to_le64(addr);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_pbl_set, DINGO_NS);
 
 /**
  * dingo_pbl_describe() - describe memory to the card
@@ -139,6 +142,7 @@ void dingo_pbl_describe(const struct dingo_pbl *pbl, u32 offset,
 	mem->offset = cpu_to_le32(offset);
 	mem->page_shift = pbl->page_shift;
 }
+EXPORT_SYMBOL_NS_GPL(dingo_pbl_describe, DINGO_NS);
 
 /*
  * In a confidential guest the memory of dma_alloc_pages() is shared with the
@@ -300,6 +304,7 @@ int dingo_ring_alloc(struct dingo_dev *dev, struct dingo_ring *ring,
 		dingo_ring_free(dev, ring);
 	return err;
 }
+EXPORT_SYMBOL_NS_GPL(dingo_ring_alloc, DINGO_NS);
 
 static void dingo_ring_put_pages(struct dingo_dev *dev, struct dingo_ring *ring)
 {
@@ -342,6 +347,7 @@ void dingo_ring_free(struct dingo_dev *dev, struct dingo_ring *ring)
 	kvfree(ring->pages);
 	*ring = (struct dingo_ring){};
 }
+EXPORT_SYMBOL_NS_GPL(dingo_ring_free, DINGO_NS);
 
 /**
  * dingo_ring_describe() - describe a queue's memory to the card
@@ -352,6 +358,7 @@ void dingo_ring_describe(const struct dingo_ring *ring, struct dingo_mem *mem)
 {
 	dingo_pbl_describe(&ring->pbl, 0, mem);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_ring_describe, DINGO_NS);
 
 /**
  * dingo_ring_mmap() - map a queue's memory into a process
@@ -373,3 +380,4 @@ int dingo_ring_mmap(const struct dingo_ring *ring, struct vm_area_struct *vma)
 		vma->vm_page_prot = dingo_ring_prot(vma->vm_page_prot);
 	return vm_insert_pages(vma, vma->vm_start, ring->pages, &left);
 }
+EXPORT_SYMBOL_NS_GPL(dingo_ring_mmap, DINGO_NS);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The RDMA side of dingo.ko: what the files of its verbs share. Objects live
+ * dingo_ib.ko: what its files share. Objects live
  * in the structures that ib_core allocates; destroy goes to the card first and
  * frees memory after.
  */
@@ -33,6 +33,7 @@ struct dingo_gid_shadow {
 struct dingo_ibdev {
 	struct ib_device ibdev;
 	struct dingo_dev *dev;
+	struct dingo_listener listener;
 
 	struct ida pdns;
 	struct ida mr_ids;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The RDMA device: its operations, registration and asynchronous events.
+ * The RDMA device of a card: its operations, registration and asynchronous
+ * events.
  */
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
 
@@ -185,81 +187,6 @@ static void dingo_ib_cleanup(struct dingo_ibdev *ib)
 	ida_destroy(&ib->pdns);
 }
 
-/**
- * dingo_ib_register() - offer the card as an RDMA device
- * @dev: the card, with its netdev
- *
- * Return: 0 or a negative error.
- */
-int dingo_ib_register(struct dingo_dev *dev)
-{
-	struct dingo_ibdev *ib;
-	int err;
-
-	if (!(dev->caps & DINGO_CAP_RC) || !dev->netdev) {
-		dev_info(&dev->pdev->dev, "no RDMA on this card\n");
-		return 0;
-	}
-	ib = ib_alloc_device(dingo_ibdev, ibdev);
-	if (!ib)
-		return -ENOMEM;
-	ib->dev = dev;
-	err = dingo_ib_init(ib);
-	if (err)
-		goto err_dealloc;
-
-	ib->ibdev.dev.parent = &dev->pdev->dev;
-	ib->ibdev.node_type = RDMA_NODE_IB_CA;
-	ib->ibdev.phys_port_cnt = 1;
-	ib->ibdev.num_comp_vectors = dev->num_comp_vectors;
-	addrconf_addr_eui48((u8 *)&ib->ibdev.node_guid,
-			    dev->netdev->perm_addr);
-	strscpy(ib->ibdev.node_desc, "Dingo RoCE v2 card",
-		sizeof(ib->ibdev.node_desc));
-	dingo_set_ops(ib);
-	if (IS_ENABLED(CONFIG_INFINIBAND_USER_ACCESS))
-		ib->ibdev.driver_def = dingo_uapi_defs;
-	err = ib_device_set_netdev(&ib->ibdev, dev->netdev, DINGO_PORT);
-	if (err)
-		goto err_cleanup;
-
-	/* Events may come as soon as the first user exists. */
-	WRITE_ONCE(dev->ib, ib);
-	err = ib_register_device(&ib->ibdev, "dingo_%d", dingo_dma_dev(dev));
-	if (err)
-		goto err_unset;
-	return 0;
-
-err_unset:
-	WRITE_ONCE(dev->ib, NULL);
-	dingo_async_sync(dev);
-err_cleanup:
-	dingo_ib_cleanup(ib);
-err_dealloc:
-	ib_dealloc_device(&ib->ibdev);
-	return err;
-}
-
-/**
- * dingo_ib_unregister() - undo dingo_ib_register()
- * @dev: the card; it may have failed or be gone
- *
- * Returns when all users are gone; contexts of processes that are still open
- * have lost the device.
- */
-void dingo_ib_unregister(struct dingo_dev *dev)
-{
-	struct dingo_ibdev *ib = dev->ib;
-
-	if (!ib)
-		return;
-	ib_unregister_device(&ib->ibdev);
-	WRITE_ONCE(dev->ib, NULL);
-	dingo_async_sync(dev);
-	dingo_ib_cleanup(ib);
-	ib_dealloc_device(&ib->ibdev);
-}
-
 static void dingo_dispatch(struct dingo_ibdev *ib, enum ib_event_type type)
 {
 	struct ib_event event = {
@@ -271,20 +198,14 @@ static void dingo_dispatch(struct dingo_ibdev *ib, enum ib_event_type type)
 	ib_dispatch_event(&event);
 }
 
-/**
- * dingo_ib_async_event() - the card, or the driver for it, tells of an event
- * @dev: the card
- * @eqe: the event
- *
- * Atomic context.
- */
-void dingo_ib_async_event(struct dingo_dev *dev, const struct dingo_eqe *eqe)
+/* The card, or dingo.ko for it, tells of an event. Atomic context. */
+static void dingo_ib_async_event(struct dingo_listener *listener,
+				 const struct dingo_eqe *eqe)
 {
-	struct dingo_ibdev *ib = READ_ONCE(dev->ib);
+	struct dingo_ibdev *ib = container_of(listener, struct dingo_ibdev,
+					      listener);
 	u32 id = le32_to_cpu(eqe->id);
 
-	if (!ib)
-		return;
 	switch (eqe->kind) {
 	case DINGO_EV_QP_FATAL:
 		dingo_qp_event(ib, id, IB_EVENT_QP_FATAL);
@@ -328,3 +249,86 @@ void dingo_ib_async_event(struct dingo_dev *dev, const struct dingo_eqe *eqe)
 				       eqe->kind);
 	}
 }
+
+/* Offers a card as an RDMA device. */
+static int dingo_ib_probe(struct auxiliary_device *adev,
+			  const struct auxiliary_device_id *id)
+{
+	struct dingo_dev *dev = dingo_aux_dev(adev);
+	struct dingo_ibdev *ib;
+	int err;
+
+	ib = ib_alloc_device(dingo_ibdev, ibdev);
+	if (!ib)
+		return -ENOMEM;
+	ib->dev = dev;
+	err = dingo_ib_init(ib);
+	if (err)
+		goto err_dealloc;
+
+	ib->ibdev.dev.parent = &dev->pdev->dev;
+	ib->ibdev.node_type = RDMA_NODE_IB_CA;
+	ib->ibdev.phys_port_cnt = 1;
+	ib->ibdev.num_comp_vectors = dev->num_comp_vectors;
+	addrconf_addr_eui48((u8 *)&ib->ibdev.node_guid,
+			    dev->netdev->perm_addr);
+	strscpy(ib->ibdev.node_desc, "Dingo RoCE v2 card",
+		sizeof(ib->ibdev.node_desc));
+	dingo_set_ops(ib);
+	if (IS_ENABLED(CONFIG_INFINIBAND_USER_ACCESS))
+		ib->ibdev.driver_def = dingo_uapi_defs;
+	err = ib_device_set_netdev(&ib->ibdev, dev->netdev, DINGO_PORT);
+	if (err)
+		goto err_cleanup;
+
+	/* Events may come as soon as the first user exists. */
+	ib->listener.event = dingo_ib_async_event;
+	dingo_listen(dev, &ib->listener);
+	err = ib_register_device(&ib->ibdev, "dingo_%d", dingo_dma_dev(dev));
+	if (err)
+		goto err_unlisten;
+	auxiliary_set_drvdata(adev, ib);
+	return 0;
+
+err_unlisten:
+	dingo_unlisten(dev);
+err_cleanup:
+	dingo_ib_cleanup(ib);
+err_dealloc:
+	ib_dealloc_device(&ib->ibdev);
+	return err;
+}
+
+/*
+ * The card, which may have failed or be gone, is reset or removed, or this
+ * module is. Returns when all users are gone; contexts of processes that are
+ * still open have lost the device.
+ */
+static void dingo_ib_remove(struct auxiliary_device *adev)
+{
+	struct dingo_ibdev *ib = auxiliary_get_drvdata(adev);
+
+	ib_unregister_device(&ib->ibdev);
+	dingo_unlisten(ib->dev);
+	dingo_ib_cleanup(ib);
+	ib_dealloc_device(&ib->ibdev);
+}
+
+static const struct auxiliary_device_id dingo_ib_ids[] = {
+	{ .name = "dingo." DINGO_AUX_NAME },
+	{}
+};
+MODULE_DEVICE_TABLE(auxiliary, dingo_ib_ids);
+
+static struct auxiliary_driver dingo_ib_driver = {
+	.name = DINGO_AUX_NAME,
+	.id_table = dingo_ib_ids,
+	.probe = dingo_ib_probe,
+	.remove = dingo_ib_remove,
+};
+module_auxiliary_driver(dingo_ib_driver);
+
+MODULE_AUTHOR("The Dingo authors");
+MODULE_DESCRIPTION("Dingo FPGA RoCE v2 card: RDMA driver");
+MODULE_LICENSE("Dual BSD/GPL");
+MODULE_IMPORT_NS(DINGO_NS);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Differences between the kernels that dingo.ko is built for (6.12 and 7.2);
+ * Differences between the kernels that the driver is built for (6.12, 7.2);
  * the only file that asks for the kernel's version.
  */
 #ifndef DINGO_COMPAT_H
@@ -20,6 +20,13 @@
 #define DINGO_REPORTER_GRACE(ms)
 #define dingo_reporter_create(devlink, ops, grace, priv) \
 	devlink_health_reporter_create(devlink, ops, grace, priv)
+#endif
+
+/* ---- modules: the namespace of what dingo.ko exports. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#define DINGO_NS "DINGO"
+#else
+#define DINGO_NS DINGO
 #endif
 
 /* ---- dma-buf: move_notify() was renamed; so was the exporter's call. Whether

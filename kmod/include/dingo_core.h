@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A card, and what the network side (eth) does for the RDMA side (ib) of its
- * driver: doorbells, queue memory, commands, events, card memory.
+ * A card, and what dingo.ko (eth) does for dingo_ib.ko (ib): doorbells, queue
+ * memory, commands, events, card memory. The only header that both include; the
+ * functions are exported in the namespace DINGO.
  */
 #ifndef DINGO_CORE_H
 #define DINGO_CORE_H
 
+#include <linux/auxiliary_bus.h>
 #include <linux/bitfield.h>
 #include <linux/interrupt.h>
 #include <linux/list.h>
@@ -24,7 +26,6 @@ struct devlink;
 struct devlink_health_reporter;
 struct dingo_admin;
 struct dingo_dev;
-struct dingo_ibdev;
 
 /* ------------------------------------------------------------- dingo_db.c */
 
@@ -235,7 +236,11 @@ enum dingo_state {
 
 void dingo_fail(struct dingo_dev *dev, const char *why);
 
-/* One card. Lifetime: probe to remove (it is the private part of @devlink). */
+/*
+ * One card. Lifetime: probe to remove (it is the private part of @devlink).
+ * dingo_ib.ko reads pdev, caps, limits, num_comp_vectors, netdev and p2p.bytes,
+ * gives verbs_db to dingo_db_alloc(), and leaves the rest to functions.
+ */
 struct dingo_dev {
 	struct pci_dev *pdev;
 	struct devlink *devlink;
@@ -271,7 +276,8 @@ struct dingo_dev {
 	u32 cqn_next;
 
 	struct net_device *netdev; /* exists while the card is bound */
-	struct dingo_ibdev *ib; /* dingo_ibdev.c; NULL when not registered */
+	struct dingo_aux *aux; /* NULL while down; under reset_lock */
+	struct dingo_listener *listener; /* dingo_ib.ko's, or NULL */
 
 	enum dingo_state state; /* written under state_lock */
 	spinlock_t state_lock;
@@ -316,22 +322,38 @@ static inline void dingo_write64(struct dingo_dev *dev, u32 reg, u64 value)
 	writeq(value, dev->regs + reg);
 }
 
-/* ---------------------------------------------------------- dingo_ibdev.c */
+/* ------------------------------------------------------------ dingo_aux.c */
+
+#define DINGO_AUX_NAME "rdma"
 
 /*
- * The RDMA side. Registration happens after the netdev's and is undone before
- * it; across a reset the ib_device is unregistered (which destroys all user
- * and kernel objects, each destroy command returning 0) and registered anew.
+ * What dingo_ib.ko binds to. It is there while the card works: it comes after
+ * the netdev and goes before it, and a reset takes it away (the driver's remove
+ * destroys all objects, each destroy command returning 0 when the card failed)
+ * and makes it anew. So between probe and remove caps and limits do not change,
+ * and queues that were created stay on the card unless the card fails.
  */
-int dingo_ib_register(struct dingo_dev *dev);
-/* Sets dev->ib to NULL and calls dingo_async_sync() before it frees. */
-void dingo_ib_unregister(struct dingo_dev *dev);
+struct dingo_aux {
+	struct auxiliary_device adev;
+	struct dingo_dev *dev;
+};
+
+static inline struct dingo_dev *dingo_aux_dev(struct auxiliary_device *adev)
+{
+	return container_of(adev, struct dingo_aux, adev)->dev;
+}
+
 /*
- * Any event but COMPLETION and CQ_ERR (those go to struct dingo_cq_core), also
- * DEVICE_FATAL when the driver itself gave up on the card. Atomic context, may
- * come while dev->ib is NULL. Carrier has been handled already.
+ * Who hears of events: of any but COMPLETION and CQ_ERR (those go to struct
+ * dingo_cq_core), also of DEVICE_FATAL when dingo.ko itself gave up on the
+ * card. Atomic context. Carrier has been handled already.
  */
-void dingo_ib_async_event(struct dingo_dev *dev, const struct dingo_eqe *eqe);
-void dingo_async_sync(struct dingo_dev *dev);
+struct dingo_listener {
+	void (*event)(struct dingo_listener *listener,
+		      const struct dingo_eqe *eqe);
+};
+
+void dingo_listen(struct dingo_dev *dev, struct dingo_listener *listener);
+void dingo_unlisten(struct dingo_dev *dev);
 
 #endif

@@ -30,7 +30,7 @@ build_dingo() {
     ) 6>"$build/.build.lock" || exit 125
 }
 
-# build_dingo_module KERNEL: build dingo.ko and print its path.
+# build_dingo_module KERNEL: build dingo.ko, and dingo_ib.ko beside it, and print the path of the first.
 build_dingo_module() {
     local build out contract
     build=$(dingo_build_dir)
@@ -39,7 +39,7 @@ build_dingo_module() {
     mkdir -p "$out"
     if ! DINGO_CONTRACT_INC=$contract build_kmod "$1" "$out" >"$out/build.log" 2>&1; then
         tail -40 "$out/build.log" >&2
-        die "the build of dingo.ko for $1 failed (log: $out/build.log)"
+        die "the build of the kernel modules for $1 failed (log: $out/build.log)"
     fi
     printf '%s\n' "$out/dingo.ko"
 }
@@ -62,7 +62,7 @@ prepare_dingo() {
             build_dingo "${targets[@]}"
         fi
     fi
-    [ -n "$ko" ] || { log "building dingo.ko for $kernel"; ko=$(build_dingo_module "$kernel"); }
+    [ -n "$ko" ] || { log "building the kernel modules for $kernel"; ko=$(build_dingo_module "$kernel"); }
     card=${card:-$build/bin/dingo-card}
     provider=${provider:-$build}
     [ -x "$card" ] || die "no card program at $card"
@@ -78,7 +78,7 @@ first_file() {
     die "none of these exists: $*"
 }
 
-# install_dingo OVERLAY: lay the module (with fresh module indexes) and the provider out there.
+# install_dingo OVERLAY: lay the modules (with fresh module indexes) and the provider out there.
 install_dingo() {
     local overlay=$1 index
     index=$(module_index "$ko")
@@ -93,11 +93,12 @@ install_dingo() {
     cp "$dingo_root"/provider/*.rules "$overlay/usr/lib/udev/rules.d/"
 }
 
-# module_index KO: print a directory RELEASE/{updates/dingo.ko,modules.*} for the guest's modules.
-# depmod sees the whole tree, so that `modprobe dingo` and udev's modalias loading work.
+# module_index KO: print a directory RELEASE/{updates/*.ko,modules.*} for the guest's modules: KO and, where there is one
+# beside it, dingo_ib.ko. depmod sees the whole tree, so that `modprobe dingo` and udev's modalias loading work.
 module_index() {
-    local dir
-    dir=$(cached module-index "v1 $kernel_dir $(sha256sum <"$1")" build_module_index "$1") ||
+    local dir modules=("$1")
+    [ ! -r "$(dirname "$1")/dingo_ib.ko" ] || modules+=("$(dirname "$1")/dingo_ib.ko")
+    dir=$(cached module-index "v2 $kernel_dir $(cat "${modules[@]}" | sha256sum)" build_module_index "${modules[@]}") ||
         exit 125
     # Each rebuild of the driver makes one; the last few are enough.
     touch "$dir"
@@ -107,16 +108,18 @@ module_index() {
 
 build_module_index() {
     local out=$1 ko=$2 release tree
+    shift 2
     release=$(basename "$kernel_dir"/modules/lib/modules/*)
     tree=$out.tree
     mkdir -p "$tree/lib/modules" "$out/$release/updates"
     cp -al "$kernel_dir/modules/lib/modules/$release" "$tree/lib/modules/$release"
     mkdir -p "$tree/lib/modules/$release/updates"
     cp "$ko" "$tree/lib/modules/$release/updates/dingo.ko"
+    [ $# = 0 ] || cp "$@" "$tree/lib/modules/$release/updates/"
     # depmod replaces its files, so the linked originals stay as they are.
     depmod -b "$tree" "$release"
     cp "$tree/lib/modules/$release"/modules.{dep,alias,symbols}{,.bin} "$out/$release/"
     cp "$tree/lib/modules/$release"/modules.{softdep,devname} "$out/$release/" 2>/dev/null || true
-    cp "$ko" "$out/$release/updates/dingo.ko"
+    cp "$tree/lib/modules/$release"/updates/*.ko "$out/$release/updates/"
     rm -rf "$tree"
 }

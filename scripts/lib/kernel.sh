@@ -75,7 +75,8 @@ build_kmod_strictly() {
     (
         flock 7
         mkdir -p "$work/src" "$work/contract"
-        # Sources that are gone must not be built again; products stay for the next build.
+        # Sources that are gone must not be built again, nor their modules be taken; objects stay for the next build.
+        find "$work/src" -name '*.ko' -delete
         (cd "$work/src" && find . -type f \( -name '*.[chS]' -o -name Kbuild -o -name Makefile \) \
             ! -name '*.mod.c' -print0) |
             while IFS= read -r -d '' f; do [ -e "$source/$f" ] || rm -f "$work/src/$f"; done

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# dingo.ko builds for every kernel without a warning; sparse, checkpatch and kernel-doc are clean.
+# The driver builds for every kernel without a warning; sparse, checkpatch and kernel-doc are clean.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/lib/common.sh
 . scripts/lib/kernel.sh
 need_root
-need_packages perl python3
+need_packages kmod perl python3
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -22,6 +22,19 @@ verdict() {
     fi
 }
 
+# modules NAME: dingo.ko stands without RDMA, and dingo_ib.ko is found by the device that dingo.ko makes.
+modules() {
+    local need
+    {
+        need=$(modinfo -F depends "$work/out/dingo.ko")
+        [[ ,$need, != *,ib_* && ,$need, != *,rdma* ]] || echo "dingo.ko needs $need"
+        need=$(modinfo -F depends "$work/out/dingo_ib.ko")
+        [[ ,$need, == *,dingo,* ]] || echo "dingo_ib.ko needs $need"
+        [ "$(modinfo -F alias "$work/out/dingo_ib.ko")" = auxiliary:dingo.rdma ] || echo "dingo_ib.ko has another alias"
+    } >"$work/modules.log" 2>&1
+    verdict "$1: the modules and what they need" 0 "$work/modules.log"
+}
+
 # build NAME KERNEL SOURCE ARG...: a build from scratch; any warning fails it.
 build() {
     local name=$1 kernel=$2 source=$3 rc=0
@@ -29,8 +42,9 @@ build() {
     DINGO_CONTRACT_INC=$work/inc build_kmod "$kernel" "$work/out" "$source" "$@" \
         >"$work/build.log" 2>&1 || rc=$?
     grep -iE 'warning|error' "$work/build.log" >"$work/bad.log" || true
-    [ -e "$work/out/dingo.ko" ] || rc=1
+    [ -e "$work/out/dingo.ko" ] && [ -e "$work/out/dingo_ib.ko" ] || rc=1
     verdict "$name" "$rc" "$work/bad.log"
+    modules "$name"
     rm -rf "$work/out"
 }
 

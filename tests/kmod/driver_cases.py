@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What dingo.ko promises to a process, and what it must not give one. Runs as root in a guest with a card.
+"""What dingo_ib.ko promises to a process, and what it must not give one. Runs as root in a guest with a card.
 
 usage: driver_cases.py DEVICE GID-INDEX
 

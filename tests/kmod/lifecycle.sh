@@ -90,7 +90,7 @@ remove_rescan() { echo 1 >"$sys/remove" && echo 1 >/sys/bus/pci/rescan; }
 module_reloads() {
     local n
     for n in $(seq 20); do
-        modprobe -r dingo && modprobe dingo || { echo "broke at $n"; return 1; }
+        modprobe -r dingo_ib dingo && modprobe dingo && udevadm settle || { echo "broke at $n"; return 1; }
     done
 }
 mtu_changes() {

@@ -487,5 +487,5 @@ static void __exit kverbs_exit(void)
 }
 module_exit(kverbs_exit);
 
-MODULE_DESCRIPTION("Kernel user of verbs, for tests of dingo.ko");
+MODULE_DESCRIPTION("Kernel user of verbs, for tests of dingo_ib.ko");
 MODULE_LICENSE("GPL");

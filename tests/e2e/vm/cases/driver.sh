@@ -70,7 +70,7 @@ small_traffic 'an IOMMU'
 load_exporter
 dmabuf 'an IOMMU: a dynamic region follows moves' exporter 20 '^[0-9]+ moves, [1-9]'
 unload_exporter 'behind an IOMMU'
-single 'an IOMMU: reload of the driver' A 'modprobe -r dingo && modprobe dingo; for n in $(seq 30); do ping -c 1 -W 1 B && exit 0; done; exit 1'
+single 'an IOMMU: reload of the driver' A 'modprobe -r dingo_ib dingo && modprobe dingo; for n in $(seq 30); do ping -c 1 -W 1 B && exit 0; done; exit 1'
 no_stray_dma 'an IOMMU'
 no_complaint 'an IOMMU'
 shut_down

@@ -84,7 +84,7 @@ single 'an MTU that carries no full packet: the port has the least there is' A '
 single 'MAC change is seen in the GID table' A 'n=$(cat /run/dingo/netdev); ip link set $n down; ip link set $n address 02:44:49:00:00:aa; ip link set $n up; sleep 1; /usr/lib/dingo-guest/configure-nic $n; cat /sys/class/infiniband/*/ports/1/gids/*' 'fe80:.*00aa'
 works_again 'MAC change'
 
-single 'driver reload' A 'for i in 1 2 3; do modprobe -r dingo && modprobe dingo || exit 1; done; udevadm settle; ibv_devices' 'rocep1s0'
+single 'driver reload' A 'for i in 1 2 3; do modprobe -r dingo_ib dingo && modprobe dingo && udevadm settle || exit 1; done; ibv_devices' 'rocep1s0'
 works_again 'driver reload'
 
 in_guest A 'setsid stdbuf -oL ibv_asyncwatch >/tmp/events 2>&1 </dev/null & sleep 1' || true

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the man pages of libibverbs and librdmacm promise, under dingo.ko and the kernel's own ib_uverbs and rdma_cm.
+# What the man pages of libibverbs and librdmacm promise, under dingo_ib.ko and the kernel's own ib_uverbs and rdma_cm.
 boot "${vm_options[@]}"
 . tests/e2e/cases/promises.sh
 if install_program verbs_promises; then

@@ -44,7 +44,7 @@ single 'no shared receive queues' A '! ibv_srq_pingpong' "Couldn't create SRQ"
 single 'no UC' A '! ibv_uc_pingpong' "Couldn't create QP"
 single 'a full GID table takes what fits' A \
     'for i in $(seq 30); do ip addr add 10.88.$i.1/24 dev enp1s0; done; sleep 1; n=$(grep -vc "^0000:0000:0000:0000:0000:0000:0000:0000$" <(cat /sys/class/infiniband/*/ports/1/gids/*)); for i in $(seq 30); do ip addr del 10.88.$i.1/24 dev enp1s0; done; echo "$n GIDs"' '^16 GIDs'
-single 'the driver leaves and comes back' A 'modprobe -r dingo && modprobe dingo; for i in $(seq 50); do ! ping -c 1 -W 1 10.77.0.2 >/dev/null || break; done; ibv_devinfo' PORT_ACTIVE
+single 'the driver leaves and comes back' A 'modprobe -r dingo_ib dingo && modprobe dingo && udevadm settle; for i in $(seq 50); do ! ping -c 1 -W 1 10.77.0.2 >/dev/null || break; done; ibv_devinfo' PORT_ACTIVE
 perftest ib_write_bw '-n 20 -s 4096 -x $(gid 4)'
 shut_down
 
