@@ -46,12 +46,20 @@ check() {
 
 # opened COMMAND...: run it while a process waits for events of the RDMA device.
 opened() {
-    local pid rc=0
+    local pid n rc=0
+    udevadm settle # which renames the device
     ibv_asyncwatch -d "$(ls "$sys/infiniband")" >/tmp/lifecycle.events 2>&1 &
     pid=$!
-    sleep 1
+    for n in $(seq 100); do
+        # shellcheck disable=SC2010
+        ! ls -l /proc/$pid/fd 2>/dev/null | grep -q infinibandevent || break
+        sleep 0.1
+    done
     "$@" || rc=$?
-    sleep 1
+    for n in $(seq 50); do
+        ! grep -q DEVICE_FATAL /tmp/lifecycle.events || break
+        sleep 0.1
+    done
     kill $pid 2>/dev/null
     wait $pid 2>/dev/null
     grep -q DEVICE_FATAL /tmp/lifecycle.events || { echo "no DEVICE_FATAL event"; rc=1; }
@@ -118,6 +126,70 @@ many_addresses() {
     return $rc
 }
 
+# The RDMA module alone.
+loaded() { lsmod | grep -q "^$1 "; }
+aux() { find /sys/bus/auxiliary/devices -name 'dingo.rdma.*' | wc -l; }
+rdma_reloads() {
+    local n index out
+    index=$(cat "$sys/net/$(netdev)/ifindex")
+    out=$(mktemp)
+    ping -q -i 0.05 -c 200 "$peer" >"$out" 2>&1 &
+    for n in $(seq 5); do
+        rmmod dingo_ib && [ ! -e "$sys/infiniband" ] && modprobe dingo_ib && [ -e "$sys/infiniband" ] ||
+            { echo "broke at $n"; return 1; }
+        sleep 1
+    done
+    wait
+    grep -q ' 0% packet loss' "$out" || { tail -n 2 "$out" | tr '\n' ' '; return 1; }
+    [ "$index" = "$(cat "$sys/net/$(netdev)/ifindex")" ] || { echo "another network interface"; return 1; }
+}
+rdma_goes() { udevadm settle && python3 "$here/open_context.py" "$(ls "$sys/infiniband")" rmmod dingo_ib && modprobe dingo_ib; }
+wrong_order() {
+    ! rmmod dingo 2>/tmp/lifecycle.rmmod || { echo "dingo went before dingo_ib"; return 1; }
+    grep -q 'in use by: dingo_ib' /tmp/lifecycle.rmmod || { cat /tmp/lifecycle.rmmod; return 1; }
+}
+right_order() {
+    rmmod dingo_ib && [ "$(aux)" = 1 ] || { echo "the auxiliary device is not there without dingo_ib"; return 1; }
+    rmmod dingo && [ "$(aux)" = 0 ] || { echo "the auxiliary device is there without dingo"; return 1; }
+    modprobe dingo && udevadm settle && loaded dingo_ib || { echo "dingo_ib was not loaded for the card"; return 1; }
+}
+# Whoever uses ib_core goes, in as many rounds as it takes; then it goes itself.
+unload_rdma() {
+    local users
+    while users=$(lsmod | awk '$1 == "ib_core" { gsub(",", " ", $4); print $4 }') && [ -n "$users" ]; do
+        # shellcheck disable=SC2086
+        rmmod $users 2>/tmp/lifecycle.rmmod
+        [ "$users" != "$(lsmod | awk '$1 == "ib_core" { gsub(",", " ", $4); print $4 }')" ] ||
+            { cat /tmp/lifecycle.rmmod; return 1; }
+    done
+    ! loaded ib_core || rmmod ib_core
+}
+reaches_peer() {
+    local n
+    for n in $(seq 20); do
+        ! ping -c 1 -W 2 "$peer" >/dev/null 2>&1 || return 0
+        sleep 0.5
+    done
+    echo "no answer of the peer $1"
+    return 1
+}
+without_rdma() {
+    unload_rdma && rmmod dingo && modprobe dingo && udevadm settle && reaches_peer 'without ib_core' && reload &&
+        reaches_peer 'after a reload' && sysfs_reset && reaches_peer 'after a reset' || return 1
+    udevadm settle
+    ! loaded ib_core && ! loaded dingo_ib || { lsmod | grep -E '^(ib_core|dingo)'; return 1; }
+}
+ethernet_only() {
+    local rc=0
+    echo 'blacklist dingo_ib' >/etc/modprobe.d/no-dingo-ib.conf
+    udevadm control --reload
+    without_rdma || rc=1
+    rm /etc/modprobe.d/no-dingo-ib.conf
+    udevadm control --reload
+    modprobe -a ib_uverbs rdma_ucm ib_umad dingo_ib || rc=1
+    return $rc
+}
+
 check "traffic before" true
 check "MTU changes under traffic" mtu_changes
 check "more multicast addresses than the table holds" many_addresses
@@ -130,5 +202,10 @@ check "unreadable admin ring (STATUS.FATAL), with an open context" \
     opened recovers 'fatal error|could not access the admin queue' break_card unreadable
 check "both again" recovers 'fatal error|could not access the admin queue' break_card unreadable
 check "remove and rescan with an open context" opened remove_rescan
-check "twenty reloads of the module" module_reloads
+check "twenty reloads of the modules" module_reloads
+check "dingo_ib goes and comes five times while the interface carries traffic" rdma_reloads
+check "dingo_ib goes with an open context: DEVICE_FATAL, then EIO" opened rdma_goes
+check "dingo does not go before dingo_ib" wrong_order
+check "dingo takes its auxiliary device along, and brings dingo_ib back" right_order
+check "the interface without ib_core: traffic, reload, reset" ethernet_only
 exit $failed

@@ -36,7 +36,7 @@ no_complaint "the kernel's own queues"
 "$vm" push --quiet --name "$session" A tests/kmod/driver_cases.py /root/driver
 guest_cases driver_cases '/root/driver/driver_cases.py $(ls /sys/class/infiniband) $(gid 4)'
 no_complaint 'what a process is given'
-"$vm" push --quiet --name "$session" A tests/kmod/{lifecycle.sh,break_card.py} \
+"$vm" push --quiet --name "$session" A tests/kmod/{lifecycle.sh,break_card.py,open_context.py} \
     "$(dingo_build_dir)/hw/contract/include/dingo_hw.h" /root/driver
 kverbs 'a queue pair of an SRQ' watch
 single 'kernel verbs: the queue pair is drained when its card has died' A \
@@ -46,7 +46,7 @@ single 'kernel verbs: the queue pair is drained when its card has died' A \
     for n in $(seq 120); do [ "$(recovered)" = "$before" ] || break; sleep 0.5; done
     cat /sys/module/kverbs/parameters/drained; sleep 2' '^1$'
 single "the kernel's user of verbs goes" A 'rmmod kverbs'
-guest_cases lifecycle '/root/driver/lifecycle.sh B /root/driver/dingo_hw.h'
+limit=900 guest_cases lifecycle '/root/driver/lifecycle.sh B /root/driver/dingo_hw.h'
 no_complaint 'life cycle'
 shut_down
 

@@ -22,7 +22,7 @@ no_complaint() {
 # guest_cases NAME COMMAND: a program in A that prints PASS and FAIL lines of its own.
 guest_cases() {
     local out=$logs/$1.out rc=0
-    limit=300 in_guest A "$2" >"$out" 2>&1 || rc=$?
+    limit=${limit:-300} in_guest A "$2" >"$out" 2>&1 || rc=$?
     sed -nE "s/^(PASS|FAIL) /\1 $suite:/p" "$out"
     failed=$((failed + $(grep -c '^FAIL ' "$out" || true)))
     if [ "$rc" != 0 ] && ! grep -q '^FAIL ' "$out"; then

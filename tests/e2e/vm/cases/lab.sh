@@ -33,12 +33,12 @@ unload_exporter 'after dynamic regions'
 load_kverbs
 for one in srq-tags queues no-queues segments lies; do kverbs "$one" $one; done
 single "the kernel's user of verbs goes" A 'rmmod kverbs'
-"$vm" push --quiet --name "$session" A tests/kmod/{driver_cases.py,fail_nth.py,lifecycle.sh,break_card.py} \
+"$vm" push --quiet --name "$session" A tests/kmod/{driver_cases.py,fail_nth.py,lifecycle.sh,break_card.py,open_context.py} \
     "$(dingo_build_dir)/hw/contract/include/dingo_hw.h" /root/driver
 guest_cases driver_cases '/root/driver/driver_cases.py $(ls /sys/class/infiniband) $(gid 4)'
 no_complaint 'what a process is given'
 no_stray_dma 'a debug kernel'
-guest_cases lifecycle '/root/driver/lifecycle.sh B /root/driver/dingo_hw.h'
+limit=900 guest_cases lifecycle '/root/driver/lifecycle.sh B /root/driver/dingo_hw.h'
 limit=300 single 'failures and removal at the same time' A 'cd /sys/bus/pci/drivers/dingo
 for n in $(seq 10); do
     for w in $(seq 50); do [ -z "$(ls ../../devices/0000:01:00.0/infiniband 2>/dev/null)" ] || break; sleep 0.2; done

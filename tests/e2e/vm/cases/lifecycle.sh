@@ -87,6 +87,17 @@ works_again 'MAC change'
 single 'driver reload' A 'for i in 1 2 3; do modprobe -r dingo_ib dingo && modprobe dingo && udevadm settle || exit 1; done; ibv_devices' 'rocep1s0'
 works_again 'driver reload'
 
+start_transfer rdma-module
+single 'the RDMA module goes during a transfer: the interface stays' A 'rmmod dingo_ib && ping -c 1 -W 5 B && ! ls /sys/class/infiniband | grep .'
+both_ended 'the RDMA module goes during a transfer' rdma-module
+single 'the RDMA module comes back' A 'modprobe dingo_ib && udevadm settle && ibv_devices' 'rocep1s0'
+works_again 'the RDMA module goes and comes'
+start_transfer_from_a rdma-module-own
+in_guest A 'rmmod dingo_ib' || true
+own_client_gave_up 'the RDMA module goes during a transfer' rdma-module-own
+in_guest A 'modprobe dingo_ib && udevadm settle' || true
+works_again 'the RDMA module goes and comes again'
+
 in_guest A 'setsid stdbuf -oL ibv_asyncwatch >/tmp/events 2>&1 </dev/null & sleep 1' || true
 start_transfer unplug --kill-server
 "$vm" unplug --quiet --name "$session" A >/dev/null 2>&1 && pass 'unplug during a transfer: the guest lets the card go' ||
