@@ -14,14 +14,19 @@ using packet::Opcode;
 
 class Responder : public Peer {
   protected:
+    /// It is refused and ends the QP, with no event but this; 0: with none.
     void expect_fatal(std::uint8_t nak, std::uint32_t n, std::uint8_t kind,
                       const std::string& what = "") {
         expect_reply(nak, kRequestPsn + n, what.c_str());
         EXPECT_EQ(state(), DINGO_QPS_ERR) << what;
-        bool seen = kind == 0;
-        while (const auto entry = event())
-            seen = seen || (entry->kind == kind && entry->id == qp.qpn);
-        EXPECT_TRUE(seen) << what << ": event " << int{kind};
+        bool seen = false;
+        while (const auto entry = event()) {
+            if (entry->id != qp.qpn)
+                continue;
+            EXPECT_EQ(entry->kind, kind) << what;
+            seen = true;
+        }
+        EXPECT_EQ(seen, kind != 0) << what << ": event " << int{kind};
     }
     /// A new QP, so that a test can try many fatal requests.
     void renew(const Options& options) {
@@ -113,6 +118,43 @@ TEST_F(Responder, RnrNakWithoutReceiveAndSilenceBehindIt) {
     in("RC_RDMA_WRITE_ONLY_IMM ackreq" + psn(1) + at_mr() + " len=4 payload=hex:ffffffff imm=1");
     expect_reply(syndrome::rnr(12), kRequestPsn + 1);
     EXPECT_EQ(memory(0, 1)[0], std::byte{0});  // refused as a whole
+}
+
+TEST_F(Responder, WhatComesBehindAGapIsCountedByCardAndQueuePair) {
+    start();
+    for (const std::uint32_t n : {1, 2, 3})
+        in("RC_RDMA_WRITE_ONLY ackreq" + psn(n) + at_mr() + " len=4 payload=4");
+    expect_reply(syndrome::kNakPsnSequence, kRequestPsn);
+    expect_silence();
+    EXPECT_EQ(stat(DINGO_CARD_OUT_OF_SEQUENCE), 3U);
+    EXPECT_EQ(qp_stat(DINGO_QP_OUT_OF_SEQUENCE), 3U);
+}
+
+// A message keeps its receive while those of other QPs come in between.
+TEST_F(Responder, MessagesOfTwoQueuePairsEachFillTheirOwnReceive) {
+    start();
+    post_recv(1);
+    const TestQp first = qp;
+    make_qp(defaults());
+    card.driver.post_recv(qp, 2, {mr.sge(0x4000, 4096)});
+    const auto send = [&](const TestQp& to, const char* place, std::uint32_t n,
+                          std::uint32_t bytes) {
+        in(std::string("RC_SEND_") + place + psn(n) + " payload=pattern:" + std::to_string(bytes) +
+           "@" + std::to_string(n * kPmtu) + " qpn=" + std::to_string(to.qpn));
+    };
+    for (const auto& [place, n] : {std::pair{"FIRST", 0U}, {"MIDDLE", 1U}, {"MIDDLE", 2U}})
+        for (const TestQp& one : {first, qp})
+            send(one, place, n, kPmtu);
+    for (const auto& [one, tag] : {std::pair<const TestQp*, std::uint32_t>{&first, 1}, {&qp, 2}}) {
+        send(*one, "LAST", 3, 10);
+        const auto cqe = poll();
+        ASSERT_TRUE(cqe);
+        EXPECT_EQ(cqe->status, DINGO_WCS_SUCCESS);
+        EXPECT_EQ(cqe_qpn(*cqe), one->qpn);
+        EXPECT_EQ(cqe->wqe_index, tag);
+    }
+    for (const std::uint64_t at : {0x8000, 0x4000})
+        EXPECT_TRUE(is_pattern(at, 3 * kPmtu + 10)) << at;
 }
 
 TEST_F(Responder, MoreReadsThanAgreedIsAnInvalidRequest) {
@@ -348,6 +390,39 @@ TEST_F(Responder, AMessageWhoseCompletionIsLostIsNeverAcknowledged) {
     expect_silence();
 }
 
+// The QP has ended already, without a NAK: what was wrong with the request is not told as well.
+TEST_F(Responder, ARequestThatFailsWhileItsCompletionIsLostFailsOnce) {
+    start_card();
+    const auto lost = [&](const char* what, const std::string& line, std::uint16_t rsvd0 = 0) {
+        SCOPED_TRACE(what);
+        cq = card.driver.create_cq(0);
+        make_qp(defaults());
+        for (const std::uint32_t tag : {1, 2})
+            card.driver.post_recv(qp, tag, {mr.sge(0, 100)});
+        in("RC_SEND_ONLY ackreq" + psn(0) + " payload=10");
+        expect_reply(syndrome::kAckNoCredits, kRequestPsn);
+        if (rsvd0 != 0)
+            card.host.store<std::uint16_t>(
+                qp.rq + (std::uint64_t{1} << qp.log_stride) + offsetof(dingo_rq_wqe, rsvd0), rsvd0);
+        while (event()) {
+        }
+        in(line + " ackreq" + psn(1));
+        expect_silence();
+        EXPECT_EQ(state(), DINGO_QPS_ERR);
+        std::vector<int> kinds;
+        while (const auto entry = event())
+            if (entry->kind != DINGO_EV_CQ_ERR)
+                kinds.push_back(entry->kind);
+        EXPECT_EQ(kinds, std::vector<int>{DINGO_EV_QP_FATAL});
+    };
+    lost("bad receive", "RC_SEND_ONLY payload=10", 1);
+    lost("too long for its receive", "RC_SEND_ONLY payload=101");
+    lost("no such key", "RC_SEND_ONLY_INV payload=10 inv=1");
+    for (const auto counter : {DINGO_CARD_RESP_REMOTE_OP_ERRORS, DINGO_CARD_RESP_INVALID_REQUESTS,
+                               DINGO_CARD_RESP_REMOTE_ACCESS_ERRORS})
+        EXPECT_EQ(stat(counter), 0U) << int{counter};
+}
+
 // Also when the ring is not full but gone, and of every QP that has its completions there.
 TEST_F(Responder, ACompletionQueueThatCannotBeWrittenLosesNobodysMessageInSilence) {
     start_card();
@@ -363,6 +438,28 @@ TEST_F(Responder, ACompletionQueueThatCannotBeWrittenLosesNobodysMessageInSilenc
         EXPECT_EQ(card.driver.query_qp(one.qpn).state, DINGO_QPS_ERR);
     }
     EXPECT_EQ(stat(DINGO_CARD_DMA_ERRORS), 1U) << "it is not tried again";
+}
+
+// The receive that it would have used is flushed with those behind it.
+TEST_F(Responder, ARequestOfAWrongLengthUsesNoReceive) {
+    start();
+    for (const std::string& line : {"RC_SEND_ONLY payload=" + std::to_string(kPmtu + 1),
+                                    "RC_SEND_FIRST payload=" + std::to_string(kPmtu - 1),
+                                    "RC_RDMA_WRITE_ONLY_IMM imm=1 len=5 payload=4" + at_mr()}) {
+        SCOPED_TRACE(line);
+        for (const std::uint32_t tag : {1, 2})
+            post_recv(tag);
+        in(line + psn(0));
+        expect_fatal(syndrome::kNakInvalidRequest, 0, DINGO_EV_QP_REQ_ERR);
+        for (const std::uint32_t tag : {1, 2}) {
+            const auto cqe = poll();
+            ASSERT_TRUE(cqe) << tag;
+            EXPECT_EQ(cqe->status, DINGO_WCS_WR_FLUSH_ERR);
+            EXPECT_EQ(cqe->wqe_index, tag);
+        }
+        EXPECT_FALSE(poll());
+        renew(defaults());
+    }
 }
 
 TEST_F(Responder, EveryReservedBitOfAReceiveIsChecked) {
