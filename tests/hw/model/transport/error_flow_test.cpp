@@ -212,6 +212,31 @@ TEST_F(ErrorFlow, AFlushLeavesTurnsToTheOthers) {
     }
 }
 
+TEST_F(ErrorFlow, AFlushUsesTheBudgetOfItsRun) {
+    constexpr std::uint32_t kPosted = 1000, kBudget = 160, kTurn = 16;
+    TwoCards::ConnectOptions options;
+    options.qp.log_sq = options.qp.log_rq = 10;
+    options.log_cq = 12;
+    connect(options);
+    driver(0).to_state(qp(0), DINGO_QPS_SQD);
+    for (std::uint32_t i = 0; i < kTurn / 2; ++i)  // both kinds in one turn
+        driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 8));
+    for (std::uint32_t i = 0; i < kPosted; ++i)
+        driver(0).post_recv(qp(0), i, {});
+    const auto flushed = [&] {
+        std::uint32_t count = 0;
+        while (poll(0))
+            ++count;
+        return count;
+    };
+    driver(0).to_state(qp(0), DINGO_QPS_ERR);
+    flushed();
+    cards.card(0).engine->run(cards.now(), kBudget);
+    const std::uint32_t count = flushed();
+    EXPECT_GE(count, kBudget / 2);
+    EXPECT_LE(count, kBudget + kTurn);
+}
+
 TEST_F(ErrorFlow, EveryReservedFieldOfAWorkRequestIsChecked) {
     TwoCards::ConnectOptions options;
     options.qp.flags = DINGO_CMD_CREATE_QP_FLAGS_PRIVILEGED_MASK;

@@ -128,6 +128,36 @@ TEST_F(Requester, ReadDataNeedsOneFetchOfItsWorkRequest) {
     EXPECT_TRUE(is_pattern(0, 256 * 8));
 }
 
+// Its program may write there; what it asked for before has no place any more.
+TEST_F(Requester, AReadWhoseWorkRequestWasChangedFails) {
+    struct Case {
+        const char* what;
+        std::uint64_t at;
+        std::uint8_t value;
+    };
+    const Case cases[] = {
+        {"opcode", offsetof(dingo_wqe_ctrl, opcode), DINGO_WR_WRITE},
+        {"no opcode", offsetof(dingo_wqe_ctrl, opcode), 0xff},
+        {"length", 32 + offsetof(dingo_sge, length), 9},
+        {"entries", offsetof(dingo_wqe_ctrl, num_sge), 0},
+    };
+    start_card();
+    for (const Case& c : cases) {
+        SCOPED_TRACE(c.what);
+        make_qp(defaults());
+        post(request(DINGO_WR_READ, 10));
+        expect_packet(Opcode::kRcReadRequest, kCardPsn);
+        card.host.store<std::uint8_t>(qp.sq + c.at, c.value);
+        in(response("ONLY", 0, 10));
+        const auto cqe = poll();
+        ASSERT_TRUE(cqe);
+        EXPECT_EQ(cqe->status, DINGO_WCS_LOC_QP_OP_ERR);
+        EXPECT_EQ(state(), DINGO_QPS_ERR);
+        EXPECT_EQ(memory(0, 1)[0], std::byte{0}) << "nothing is written";
+        EXPECT_FALSE(poll());
+    }
+}
+
 TEST_F(Requester, RnrNakThatPassesAReadTwiceUsesNoRnrRetry) {
     Options options = defaults();
     options.path.rnr_retry = 0;

@@ -61,6 +61,33 @@ TEST_F(Timing, TimeoutZeroStaysForEverWhenAnAckComesLate) {
     EXPECT_EQ(card.engine->next_deadline(), kNever);
 }
 
+TEST_F(Timing, AnAcknowledgementMakesTheWaitForAReceiverNoLonger) {
+    constexpr unsigned kCode = 12;
+    start();
+    post(request(DINGO_WR_SEND, 10));
+    post(request(DINGO_WR_SEND, 10));
+    expect_packet(Opcode::kRcSendOnly, kCardPsn);
+    expect_packet(Opcode::kRcSendOnly, kCardPsn + 1);
+    in(ack(0, "rnr:12"));
+    card.now += packet::rnr_timer_ns(kCode) / 2;  // the card sleeps until the frame comes
+    in(ack(0));
+    EXPECT_EQ(wait_for_packet(t_tr(14)), packet::rnr_timer_ns(kCode) / 2);
+    expect_packet(Opcode::kRcSendOnly, kCardPsn + 1);
+}
+
+TEST_F(Timing, AQpInErrorHasNoTimeouts) {
+    start();
+    post(request(DINGO_WR_WRITE, 10));
+    expect_packet(Opcode::kRcWriteOnly, kCardPsn);
+    card.driver.to_state(qp, DINGO_QPS_ERR);
+    card.settle();
+    EXPECT_EQ(card.engine->next_deadline(), kNever) << "an idle card need not wake";
+    let_pass(10 * t_tr(14));
+    expect_silence();
+    EXPECT_EQ(stat(DINGO_CARD_LOCAL_ACK_TIMEOUT_ERR), 0U);
+    EXPECT_EQ(qp_stat(DINGO_QP_TIMEOUTS), 0U);
+}
+
 TEST_F(Timing, DestroyingAQpStopsItsTimers) {
     start();
     post(request(DINGO_WR_WRITE, 10));
