@@ -56,6 +56,16 @@ TEST(LastDatagrams, LeaveBeforeTheQpGoes) {
     EXPECT_EQ(u.received(), 50u);
 }
 
+TEST(LastDatagrams, LeaveWhenTheWireWasFullBefore) {
+    Ud u;
+    u.cards.card(0).wire.busy = true;
+    u.post(5);
+    u.cards.card(0).settle();
+    u.cards.card(0).wire.busy = false;
+    EXPECT_EQ(u.cards.driver(0).destroy(DINGO_OP_DESTROY_QP, u.qp[0].qpn).status, DINGO_ST_OK);
+    EXPECT_EQ(u.received(), 5u);
+}
+
 TEST(LastDatagrams, AreLostWhenTheWireTakesNone) {
     Ud u;
     u.post(5);

@@ -157,6 +157,33 @@ TEST_F(Datagram, FieldsOfTheAddressVectorAreChecked) {
     }
 }
 
+TEST_F(Datagram, TheLargestFlowLabelIsSent) {
+    start();
+    receive(1);
+    SendWr wr = datagram(8, 1);
+    wr.ud.flow_label = 0xFFFFF;
+    run(wr);
+    wait(1);
+    EXPECT_EQ(packet::Ipv6Header::load(memory(1, 0, kGrh).data()).flow_label, 0xFFFFFU);
+}
+
+// A group is who has the number of groups and a group's address.
+TEST_F(Datagram, ToOneQueuePairAtAGroupsAddressIsNoneOfTheGroup) {
+    start();
+    const std::array<std::uint8_t, 16> group = {0, 0, 0,    0,    0,   0, 0, 0,
+                                                0, 0, 0xff, 0xff, 239, 1, 2, 3};
+    ASSERT_EQ(driver(0).multicast(DINGO_OP_ATTACH_MCAST, qp(0).qpn, group).status, DINGO_ST_OK);
+    SendWr wr = datagram(8);
+    const std::array<std::uint8_t, 6> mac = {1, 0, 0x5e, 1, 2, 3};
+    std::ranges::copy(group, wr.ud.dgid);
+    std::ranges::copy(mac, wr.ud.dmac);
+    run(wr);
+    cards.settle();
+    EXPECT_EQ(stat(0, DINGO_CARD_RDMA_TX_PACKETS), 1U);
+    EXPECT_EQ(stat(0, DINGO_CARD_RDMA_RX_PACKETS), 0U) << "it turned round";
+    EXPECT_EQ(stat(0, DINGO_CARD_ETH_RX_FILTERED), 0U) << "it turned round";
+}
+
 TEST_F(Datagram, AGroupThatNobodyIsInIsCountedOnceWhateverElseIsWrong) {
     start();
     SendWr wr = datagram(8);

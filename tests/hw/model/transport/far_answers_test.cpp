@@ -85,5 +85,43 @@ TEST_F(Far, FailureBehindAReadThatWasAnsweredIsHeardOf) {
     }
 }
 
+// What has left of the READ counts the message before it, and so does the NAK behind that: its
+// receiver would drop one that counts less.
+TEST_F(Far, FailureBehindAReadThatWasAnsweredInPartIsHeardOf) {
+    connect_far({1});
+    constexpr std::uint64_t kBad = 8'192;
+    cards.host(1).break_range(mr[1].bus + kBad, 4'096);
+    std::optional<Frame> asked;
+    cards.link.tap = [&](const Frame& frame) {
+        const auto packet = parse_frame(frame);
+        if (packet && packet->op().is_read_request())
+            asked = frame;
+        if (packet && packet->op().is_read_response())
+            cards.card(1).wire.busy = true;
+    };
+    SendWr read = to_near(8'192, 0, 3'000);  // three packets
+    read.opcode = DINGO_WR_READ;
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 64));
+    driver(0).post_send(qp(0), read);
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, kBad, 64));
+    run_a_little();
+    ASSERT_EQ(far[1].waiting(), 2U);
+    far[1].make(1);
+    cards.run_until([&] { return cards.card(1).wire.busy; });
+    ASSERT_TRUE(asked);
+    cards.link.inject(*asked, cards.now());  // it comes behind the WRITE that will fail
+    cards.run_for(10'000);
+    finish(1);
+    cards.run_for(10'000);
+    cards.link.tap = nullptr;
+    cards.card(1).wire.busy = false;
+    run_a_little();
+    for (const char* const status : {"SUCCESS", "REM_OP_ERR", "WR_FLUSH_ERR"}) {
+        const auto cqe = poll(0);
+        ASSERT_TRUE(cqe) << status;
+        EXPECT_STREQ(status_name(cqe->status), status);
+    }
+}
+
 }  // namespace
 }  // namespace dingo::test

@@ -105,6 +105,29 @@ TEST_F(Far, PayloadThatIsHeldIsWrittenFromWhereItIs) {
     EXPECT_TRUE(same(0, 0, 1'000));
 }
 
+// It goes the way of the far ones before it, a piece for each page.
+TEST_F(Far, APacketForTwoPagesOfNearMemoryArrivesWholeBehindFarData) {
+    constexpr std::uint64_t kPage = 4'096, kFrom = kPage - 300;
+    constexpr std::uint32_t kBytes = 1'000;
+    connect_far({1});
+    const auto pages = cards.host(1).alloc_pages(2);
+    const Mr paged =
+        driver(1).create_mr(driver(1).page_list(pages, 1, 12), 0x10000, 2 * kPage, kAllAccess);
+    fill(0, 0, kBytes);
+    SendWr wr = rdma(DINGO_WR_WRITE, 0, 0, kBytes);
+    wr.raddr = paged.iova + kFrom;
+    wr.rkey = paged.key;
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 64));
+    driver(0).post_send(qp(0), wr);
+    run_a_little();
+    EXPECT_EQ(far[1].waiting(), 3U);
+    finish(1);
+    for (unsigned i = 0; i < 2; ++i)
+        EXPECT_STREQ(status_name(wait(0).status), "SUCCESS");
+    EXPECT_TRUE(std::ranges::equal(cards.host(1).bytes(pages[0] + kFrom, 300), memory(0, 0, 300)));
+    EXPECT_TRUE(std::ranges::equal(cards.host(1).bytes(pages[1], 700), memory(0, 300, 700)));
+}
+
 // A region whose last page is not whole is far there alone.
 TEST_F(Far, RestOfARegionThatIsFarInPartWaitsForNothing) {
     connect_far({0, 1});
