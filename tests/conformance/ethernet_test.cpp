@@ -478,6 +478,12 @@ TEST_P(EthernetFlows, Ipv6SpreadsByTheFirstByteOfItsAddressesAndNoneBehindThem) 
         return frame;
     };
     EXPECT_GT(rings_of(source).size(), 2u) << "every byte of an address counts";
+    const auto header_only = [](std::uint8_t i) {
+        FrameBytes frame = ipv6_to(59, i, {});
+        frame.resize(54);
+        return frame;
+    };
+    EXPECT_GT(rings_of(header_only).size(), 2u) << "the addresses are there";
     const auto icmp_type = [](std::uint8_t i) { return ipv6_to(58, 1, {i, 0, 0, 0}); };
     EXPECT_EQ(rings_of(icmp_type).size(), 1u) << "a flow stays in order";
 }

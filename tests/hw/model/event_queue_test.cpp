@@ -138,6 +138,18 @@ TEST_F(Events, BrokenRingLosesEventsAndNothingElse) {
     EXPECT_EQ(d.read32(DINGO_REG_STATUS) & DINGO_STATUS_FATAL_MASK, 0u);
 }
 
+TEST_F(Events, AnEventThatWasLostIsNotThereToBeConsumed) {
+    card.host.break_range(d.async_eq.ring, 4096);
+    plug(false);
+    card.host.take_msix(0);
+    d.ring_eq(d.async_eq);
+    EXPECT_EQ(card.host.take_msix(0), 0u) << "nothing is there to look at";
+    Eq more = d.async_eq;
+    ++more.consumer;
+    d.ring_eq(more);
+    EXPECT_EQ(d.card_stat(DINGO_CARD_DB_DROPPED), 1u);
+}
+
 TEST_F(Events, QueueOverAPageListOfBothLevels) {
     for (const unsigned levels : {1u, 2u}) {
         ASSERT_EQ(d.destroy(DINGO_OP_DESTROY_EQ, levels == 1 ? 0 : 9).status, DINGO_ST_OK + 0u);

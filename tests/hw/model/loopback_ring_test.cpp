@@ -88,6 +88,22 @@ TEST_F(LoopbackRing, FramesForOthersAndGroupsGoToTheWire) {
     EXPECT_EQ(wire.sent.size(), 2u);
 }
 
+TEST_F(LoopbackRing, GatheringLeavesWhatIsInItsFrameAndWhatIsHeld) {
+    const std::vector<std::byte> memory(16, std::byte{0x5A});
+    const auto put_with = [&](Loopback::Payload payload) {
+        std::ranges::fill(loopback.begin_loopback(64), std::byte{0x11});
+        loopback.end_loopback(64, std::move(payload));
+    };
+    put_with({nullptr, 40, memory.size()});
+    put_with({memory.data(), 40, memory.size(), std::make_shared<HeldMemory>()});
+    loopback.gather();
+    const auto inside = loopback.take();
+    EXPECT_TRUE(inside.payload.empty());
+    EXPECT_TRUE(
+        std::ranges::all_of(inside.frame, [](std::byte b) { return b == std::byte{0x11}; }));
+    EXPECT_EQ(loopback.take().payload.data(), memory.data());
+}
+
 TEST_F(LoopbackRing, GatheredPayloadIsInTheFrameAndItsMemoryMayGo) {
     std::vector<std::byte> memory(16, std::byte{0x5A});
     for (int i = 0; i < 2; ++i) {

@@ -130,6 +130,17 @@ TEST_F(RingMemoryTest, AListThatFillsItsLeafNeedsNoSecondOne) {
     EXPECT_EQ(ring.attach(card, mem, DINGO_PBL_LEAF_ENTRIES * kPage), Result::kOk);
 }
 
+TEST_F(RingMemoryTest, AListOfOnePageOrOneMoreThanALeafHoldsIsReadWhole) {
+    for (const std::uint64_t count :
+         {std::uint64_t{1}, std::uint64_t{DINGO_PBL_LEAF_ENTRIES} + 1}) {
+        const auto pages = host.alloc_pages(count);
+        ASSERT_EQ(ring.attach(card, list(pages, 2), count * kPage), Result::kOk) << count;
+        const std::vector<std::byte> data(64, std::byte{0x5A});
+        ASSERT_TRUE(ring.write(card, (count - 1) * kPage, data)) << count;
+        EXPECT_TRUE(std::ranges::equal(host.bytes(pages.back(), data.size()), data)) << count;
+    }
+}
+
 TEST_F(RingMemoryTest, MemoryMayEndWithTheLastByteOfTheAddressSpace) {
     dingo_mem mem{};
     mem.addr = 0 - kPage;
