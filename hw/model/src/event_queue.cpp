@@ -7,7 +7,6 @@
 namespace dingo::model {
 
 RingMemory::Result EventQueue::attach(CardContext& card, const dingo_cmd_create_eq& command) {
-    eqn = command.eqn;
     log_size_ = command.log_size;
     vector_ = command.vector;
     return ring_.attach(card, command.ring, std::uint64_t{DINGO_EQE_SIZE} << log_size_);

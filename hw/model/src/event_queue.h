@@ -15,7 +15,6 @@ namespace dingo::model {
 /// that never consumes cannot make the card grow.
 class EventQueue {
   public:
-    std::uint32_t eqn = 0;
     std::uint32_t users = 0;  ///< CQs whose completion events come here
 
     RingMemory::Result attach(CardContext& card, const dingo_cmd_create_eq& command);

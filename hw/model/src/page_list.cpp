@@ -26,8 +26,8 @@ bool PageList::load(CardContext& card, std::uint64_t page) {
         card.count(DINGO_CARD_DMA_ERRORS);
         return false;
     }
-    page_ = page;
     page_bus_ = bus;
+    page_ = page;
     return true;
 }
 

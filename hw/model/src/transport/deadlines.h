@@ -22,7 +22,7 @@ class Deadlines {
     void arm(QueuePair& qp);
     /// Nothing of the send queue leaves before `delay` (ns) is over.
     void pause_sending(QueuePair& qp, Nanoseconds delay);
-    /// No READ response leaves before kPauseRetry is over.
+    /// READ responses are tried again when kPauseRetry is over.
     void pause_responses(QueuePair& qp);
     /// The time in which the peer owes an acknowledgement begins now (C9-140); when nothing is
     /// outstanding or the QP's timeout is 0, it owes none.

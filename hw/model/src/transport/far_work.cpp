@@ -204,7 +204,6 @@ void FarWork::forget(QueuePair& qp) {
     for (const Half half : {Half::kSend, Half::kReceive})
         if (streams_.erase(stream(qp, half)) != 0)
             port()->end(stream(qp, half));
-    qp.transport->far.reset();
 }
 
 }  // namespace dingo::model

@@ -109,8 +109,6 @@ void ReadResponses::pick_response(ResponderState& p) {
 
 Sent ReadResponses::send_response(QueuePair& qp) {
     ResponderState& p = qp.transport->responder;
-    if (p.wait_deadline != kNever)
-        return Sent::kNo;
     ReadResource& resource = p.resources[p.resource_now];
     if (!far_.is_done(qp, resource.after))
         return Sent::kNo;  // requests before it have not reached memory

@@ -67,10 +67,8 @@ bool Retransmit::use_retry(QueuePair& qp, std::uint8_t vendor_err) {
 
 void Retransmit::ack_timeout(QueuePair& qp) {
     RequesterState& r = qp.transport->requester;
-    if (is_before(r.ackreq_psn, r.oldest_psn)) {  // the peer owes no answer yet
-        deadlines_.restart_ack(qp);
-        return;
-    }
+    if (is_before(r.ackreq_psn, r.oldest_psn))
+        return;  // the peer owes no answer yet: its time begins when it is asked for one
     card_.count(DINGO_CARD_LOCAL_ACK_TIMEOUT_ERR);
     qp.count(DINGO_QP_TIMEOUTS);
     // Everything is asked for again now: responses that were late, not lost, are no second reason.

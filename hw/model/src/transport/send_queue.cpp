@@ -92,7 +92,6 @@ void SendQueue::push_error(QueuePair& qp, const SendWqe& wqe, WqeFault fault) {
     RequesterState& r = qp.transport->requester;
     SendRecord record;
     record.index = r.next_index;
-    record.first_psn = r.new_psn;
     record.opcode = wqe.opcode();
     record.blocks = wqe.blocks();
     record.status = fault.status;
@@ -118,8 +117,6 @@ void SendQueue::fail_front(QueuePair& qp, WqeFault fault) {
         return;
     const SendRecord record = r.records.front();
     r.records.pop();
-    if (r.records.empty())
-        r.next_index = record.index + record.blocks;
     is_reliable(qp) ? errors_.enter_error(qp) : errors_.enter_send_error(qp);
     completions_.send_error(qp, record.index, record.opcode, fault);
 }

@@ -99,7 +99,7 @@ struct ResponderState {
     std::uint32_t pending = 0;        ///< resources with packets to send
     std::unique_ptr<ReceiveWqe> receive;
     std::vector<ReadResource> resources;  ///< max_dest_rd_atomic of them
-    Nanoseconds wait_deadline = kNever;   ///< paused region: READ responses wait
+    Nanoseconds wait_deadline = kNever;   ///< paused region: READ responses again
 };
 
 /// What tells the peer of a connected QP from others at its address, learnt from packets that only
