@@ -72,7 +72,7 @@ for kernel in "${kernels[@]}"; do
     cp "$(dirname "$ko")"/*.ko "$modules/"
     "$here/../tests/kmod/dmabuf_exporter/build.sh" "$kernel" "$build/exporter-$kernel" >&2
     cp "$build/exporter-$kernel/dmabuf_exporter.ko" "$modules/"
-    cp "$here"/../tests/kmod/kverbs/{Kbuild,kverbs.c} "$here"/../kmod/*.h "$here"/../kmod/include/uapi/*.h \
+    cp "$here"/../tests/kmod/kverbs/{Kbuild,kverbs.c} "$here"/../kmod/ib/*.h "$here"/../kmod/include/*.h "$here"/../kmod/include/uapi/*.h \
         "$build/hw/contract/include/dingo_hw.h" "$modules/source/"
     build_kmod "$kernel" "$build/kverbs-$kernel" "$modules/source" >&2
     cp "$build/kverbs-$kernel/kverbs.ko" "$modules/"

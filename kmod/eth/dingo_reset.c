@@ -269,6 +269,8 @@ int dingo_recover(struct dingo_dev *dev)
 	if (!err)
 		err = dingo_up(dev);
 	mutex_unlock(&dev->reset_lock);
+	if (err == -ENODEV && dev->gone)
+		return err; /* a removal came before it */
 	if (err)
 		dev_err(&dev->pdev->dev, "recovery failed: %d\n", err);
 	else

@@ -18,7 +18,7 @@ netdev() { ls "$sys/net" 2>/dev/null; }
 # works: the interface carries frames and there is an RDMA device; gives both a while to appear.
 works() {
     local n
-    for n in $(seq 20); do
+    for n in $(seq 120); do
         if [ -n "$(netdev)" ] && [ -n "$(ls "$sys/infiniband" 2>/dev/null)" ] &&
             ping -c 1 -W 2 "$peer" >/dev/null 2>&1; then
             return 0
