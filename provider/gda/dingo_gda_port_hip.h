@@ -58,12 +58,6 @@ DGDA_FN void dgda_unlock(uint32_t *p)
 	__hip_atomic_store(p, 0, __ATOMIC_RELEASE, DGDA_DEVICE);
 }
 
-/* Where nothing was stored since the lock was taken: its order costs as much as a fence. */
-DGDA_FN void dgda_unlock_unchanged(uint32_t *p)
-{
-	dgda_store_device32(p, 0);
-}
-
 /* Both after all that was stored before, by one fence. */
 DGDA_FN void dgda_store_and_unlock(uint64_t *p, uint64_t v, uint32_t *lock)
 {

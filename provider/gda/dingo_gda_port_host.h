@@ -53,12 +53,6 @@ DGDA_FN void dgda_unlock(uint32_t *p)
 	__atomic_store_n(p, 0, __ATOMIC_RELEASE);
 }
 
-/* Where nothing was stored since the lock was taken. */
-DGDA_FN void dgda_unlock_unchanged(uint32_t *p)
-{
-	__atomic_store_n(p, 0, __ATOMIC_RELEASE);
-}
-
 DGDA_FN void dgda_store_and_unlock(uint64_t *p, uint64_t v, uint32_t *lock)
 {
 	__atomic_store_n(p, v, __ATOMIC_RELEASE);

@@ -96,14 +96,14 @@ DGDA_FN int dgda_poll_entries(struct dingo_gda_qp *qp, uint64_t target, unsigned
 {
 	const uint64_t *const cq = qp->cq;
 	const uint64_t entries = qp->cq_mask + 1ull;
-	uint64_t done, consumer;
+	uint64_t seen, done, consumer;
 	int n = 0;
 
 	if (!dgda_trylock(&qp->poll_lock))
 		return 0;
 	/* Who had the lock before may not have been seen to store `done`, but `polled`. */
-	done = dgda_load_device(&qp->done);
-	done += (uint32_t)(qp->polled - (uint32_t)done);
+	seen = dgda_load_device(&qp->done);
+	done = seen + (uint32_t)(qp->polled - (uint32_t)seen);
 	consumer = qp->consumer;
 	while (n < DGDA_POLL_MOST && done < target) {
 		const uint64_t *entry = cq + (consumer & (entries - 1)) * 4;
@@ -120,7 +120,11 @@ DGDA_FN int dgda_poll_entries(struct dingo_gda_qp *qp, uint64_t target, unsigned
 		n++;
 	}
 	if (!n) {
-		dgda_unlock_unchanged(&qp->poll_lock);
+		/* Two holders' stores of `done` have no order: the older may have come last. */
+		if (done != seen)
+			dgda_store_and_unlock(&qp->done, done, &qp->poll_lock);
+		else
+			dgda_unlock(&qp->poll_lock);
 		return 0;
 	}
 	qp->consumer = consumer;
