@@ -35,7 +35,7 @@ static int dingo_cmd_destroy(struct dingo_dev *dev, u16 opcode, u32 id)
 	int err;
 
 	err = dingo_cmd_by_id(dev, opcode, id);
-	if (!err || err == -EBUSY)
+	if (!err || (err == -EBUSY && opcode == DINGO_OP_DESTROY_MR))
 		return err;
 	dingo_fail(dev, "the card does not give up an object");
 	return 0;

@@ -51,16 +51,17 @@ void dingo_fail(struct dingo_dev *dev, const char *why)
 
 	spin_lock_irqsave(&dev->state_lock, flags);
 	was = dev->state;
-	WRITE_ONCE(dev->state, DINGO_STATE_FAILED);
-	if (was != DINGO_STATE_FAILED)
+	/* Who finds the card failed frees memory that the card knows. */
+	if (was != DINGO_STATE_FAILED) {
+		pci_clear_master(dev->pdev);
 		dev->fail_reason = why;
+	}
+	WRITE_ONCE(dev->state, DINGO_STATE_FAILED);
 	spin_unlock_irqrestore(&dev->state_lock, flags);
 	if (was == DINGO_STATE_FAILED)
 		return;
 
 	dev_err(&dev->pdev->dev, "failed: %s\n", why);
-	/* Callers of failed commands will free memory that the card knows. */
-	pci_clear_master(dev->pdev);
 	dingo_admin_fail_all(dev);
 	if (was == DINGO_STATE_UP) {
 		dingo_announce_fatal(dev);
@@ -284,8 +285,11 @@ static void dingo_recover_work(struct work_struct *work)
 					     recover_work);
 
 	mutex_lock(&dev->reset_lock);
-	if (!dingo_is_up(dev))
-		dingo_down(dev);
+	if (dingo_is_up(dev)) { /* a reset that others ordered came before */
+		mutex_unlock(&dev->reset_lock);
+		return;
+	}
+	dingo_down(dev);
 	mutex_unlock(&dev->reset_lock);
 	/* Calls dingo_recover(), unless the administrator forbade that. */
 	dingo_devlink_report(dev);
