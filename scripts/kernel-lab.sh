@@ -10,12 +10,13 @@ done
 usage() {
     cat <<'EOU'
 Builds a debug kernel from Debian's linux-source package: KASAN, lockdep, DMA-API debugging, kmemleak, UBSan, fault
-injection (scripts/guest/debug.config). It takes ten minutes on two idle processors and happens once: the kernel stays in ${DINGO_CACHE:-~/.cache/dingo}. Needs root.
+injection (scripts/guest/debug.config). It takes ten minutes on two idle processors and happens once: the kernel stays in
+${DINGO_CACHE:-~/.cache/dingo}. Needs root.
 
 usage: scripts/kernel-lab.sh [--list] [KERNEL...]
-KERNEL is 6.12-debug or 7.2-debug (where the machine has KVM), 6.12-lockdep or 7.2-lockdep (without KASAN, under which no
-emulated guest comes up). Default: 6.12-lockdep. Afterwards `scripts/vm.sh --kernel 6.12-debug` boots it, suites take the same name
-(`tests/e2e/vm/suite.sh --kernel 6.12-debug driver`), and `scripts/test.sh vm-lab` does not skip it any more.
+KERNEL is 6.12-lockdep (default) or 7.2-lockdep, without KASAN, or 6.12-debug or 7.2-debug, which need KVM or an idle
+processor for each of the guests'. Afterwards `scripts/vm.sh --kernel 6.12-lockdep` boots it, suites take the same name
+(`tests/e2e/vm/suite.sh --kernel 6.12-lockdep driver`), and `scripts/test.sh vm-lab` does not skip it any more.
 --list says which are built. No other script builds one.
 EOU
 }

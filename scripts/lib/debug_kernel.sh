@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Kernels that find faults: built from Debian's linux-source packages with scripts/guest/debug.config, by
 # scripts/kernel-lab.sh and by nobody else. Under their names they serve where a kernel's name does: KERNEL-debug
-# (6.12-debug) has all checks; KERNEL-lockdep all but KASAN, under which no emulated guest comes up.
+# (6.12-debug) has all checks; KERNEL-lockdep all but KASAN, with which an emulated guest
+# comes up only where each of its processors has an idle one.
 # Sourced after common.sh, kernel.sh and guest.sh.
 
 debug_config=$dingo_root/scripts/guest/debug.config
