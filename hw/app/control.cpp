@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -28,6 +29,13 @@ using nlohmann::json;
 constexpr std::size_t kMaxClients = 8;
 constexpr std::size_t kMaxLine = 64 * 1024;
 
+std::optional<unsigned> number_of(const std::string& text) {
+    unsigned value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    return error == std::errc() && rest == end ? std::optional(value) : std::nullopt;
+}
+
 std::optional<json> request_of(const std::vector<std::string>& words) {
     if (words.size() == 1 && words[0] == "stats") {
         return json{{"cmd", "stats"}};
@@ -40,6 +48,13 @@ std::optional<json> request_of(const std::vector<std::string>& words) {
     }
     if ((words.size() == 1 || words.size() == 2) && words[0] == "admin") {
         return json{{"cmd", "admin"}, {"spec", words.size() == 2 ? words[1] : ""}};
+    }
+    if (words.size() == 3 && words[0] == "lose-interrupts") {
+        const auto vector = number_of(words[1]);
+        const auto count = number_of(words[2]);
+        if (vector && count) {
+            return json{{"cmd", "lose_interrupts"}, {"vector", *vector}, {"count", *count}};
+        }
     }
     return std::nullopt;
 }
@@ -144,7 +159,7 @@ int run_control_client(const std::string& path, const std::vector<std::string>& 
     if (!request) {
         fmt::print(stderr,
                    "dingo-card ctl: say one of: stats | faults [SPEC] | link up|down | "
-                   "admin [SPEC]\n");
+                   "admin [SPEC] | lose-interrupts VECTOR COUNT\n");
         return 2;
     }
     const UniqueFd fd = connect_unix(path);

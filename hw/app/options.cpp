@@ -357,7 +357,8 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     ctl->add_option("request", o.ctl_words,
                     "stats | faults [SPEC] (none: end all faults) | link up|down | admin "
                     "[OPCODE=refuse|never|MS,...]: admin commands that a model with --vfio-user "
-                    "refuses, never answers or answers late, to try its driver")
+                    "refuses, never answers or answers late, to try its driver | lose-interrupts VECTOR "
+                    "COUNT: the next of a card with --vfio-user do not reach the guest")
         ->required();
 
     try {

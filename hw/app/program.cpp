@@ -10,12 +10,12 @@
 #include <exception>
 #include <stdexcept>
 
-#include "admin_faults.h"
 #include "base/log.h"
 #include "card.h"
 #include "card_loop.h"
 #include "card_process.h"
 #include "control.h"
+#include "driver_faults.h"
 #include "host/uverbs/uverbs_host.h"
 #include "host/vfio_user/attachment.h"
 #include "host/vfio_user/dma_table.h"
@@ -47,7 +47,7 @@ void run_for_qemu(const Options& options, Wire& wire, int stop) {
     server.bind(card, card.identity());
     vfio_user::VfioUserAttachment attachment(options.vfio_user, server);
     ServedCard served(options.control, card, attachment, wire,
-                      admin_fault_hooks(card, config.admin_faults));
+                      driver_fault_hooks(card, config.admin_faults, server));
     CardLoop loop(options.idle, stop);
     loop.add(served);
     log::info("engine {}, MAC {:012x}, seed {}, wire: {}", card.engine_name(), options.config.mac,

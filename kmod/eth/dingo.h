@@ -41,12 +41,14 @@ int dingo_eq_init(struct dingo_dev *dev);
 void dingo_eq_cleanup(struct dingo_dev *dev);
 int dingo_eq_start(struct dingo_dev *dev);
 void dingo_eq_stop(struct dingo_dev *dev);
+void dingo_eq_tick(struct dingo_dev *dev);
 void dingo_async_sync(struct dingo_dev *dev);
 
 /* ---------------------------------------------------------- dingo_reset.c */
 
 void dingo_reset_init(struct dingo_dev *dev);
 void dingo_reset_end(struct dingo_dev *dev);
+void dingo_quiesce(struct dingo_dev *dev);
 void dingo_reset_cleanup(struct dingo_dev *dev);
 bool dingo_check_alive(struct dingo_dev *dev);
 int dingo_reset_card(struct dingo_dev *dev);

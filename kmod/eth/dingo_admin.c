@@ -297,15 +297,15 @@ static void dingo_admin_wait(struct dingo_dev *dev,
 		jiffies + msecs_to_jiffies(DINGO_ADMIN_TIMEOUT_MS);
 
 	while (!wait_for_completion_timeout(&slot->done, HZ)) {
-		/* A card that is gone answers nothing: do not wait for it. */
-		if (!dingo_check_alive(dev) || time_before(jiffies, deadline))
-			continue;
 		dingo_admin_irq(dev);
 		if (try_wait_for_completion(&slot->done)) {
 			dev_warn_ratelimited(&dev->pdev->dev,
 					     "interrupt of the admin queue was lost\n");
 			return;
 		}
+		/* A card that is gone answers nothing: do not wait for it. */
+		if (!dingo_check_alive(dev) || time_before(jiffies, deadline))
+			continue;
 		dingo_fail(dev, "an admin command timed out");
 	}
 }

@@ -16,7 +16,7 @@ static int dingo_cmd_by_id(struct dingo_dev *dev, u16 opcode, u32 id)
 	int err;
 
 	err = dingo_admin_exec(dev, opcode, &cmd, sizeof(cmd), NULL);
-	if (err == -EIO && !dingo_is_up(dev))
+	if (err == -EIO && READ_ONCE(dev->state) == DINGO_STATE_FAILED)
 		return 0;
 	if (err && err != -EBUSY) /* e.g. a region with windows: no fault */
 		dev_warn_ratelimited(&dev->pdev->dev,

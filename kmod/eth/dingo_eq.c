@@ -72,6 +72,16 @@ static void dingo_eq_dispatch(struct dingo_eq *eq, const struct dingo_eqe *eqe)
 	}
 }
 
+/* Whether an entry waits to be taken. */
+static bool dingo_eq_waits(const struct dingo_eq *eq)
+{
+	const struct dingo_eqe *ring = eq->ring.va;
+	u32 size = BIT(eq->log_size);
+
+	return (READ_ONCE(ring[eq->consumer & (size - 1)].owner) & 1) ==
+	       !(eq->consumer & size);
+}
+
 static void dingo_eq_poll(struct dingo_eq *eq)
 {
 	const struct dingo_eqe *ring;
@@ -85,13 +95,10 @@ static void dingo_eq_poll(struct dingo_eq *eq)
 	/* An EQ that is armed with events waiting raises the next interrupt. */
 	for (taken = 0; READ_ONCE(eq->created) && taken < DINGO_EQ_BUDGET;
 	     taken++) {
-		const struct dingo_eqe *at = &ring[eq->consumer & (size - 1)];
-		u8 phase = !(eq->consumer & size);
-
-		if ((READ_ONCE(at->owner) & 1) != phase)
+		if (!dingo_eq_waits(eq))
 			break;
 		dma_rmb(); /* the rest of the entry is not older than owner */
-		eqe = *at;
+		eqe = ring[eq->consumer & (size - 1)];
 		eq->consumer++;
 		if (taken % (size / 4) == size / 4 - 1)
 			dingo_eq_doorbell(eq, false);
@@ -228,6 +235,7 @@ static int dingo_eq_create(struct dingo_eq *eq, u32 eqn, u16 vector,
 	eq->log_size = clamp_t(u8, order_base_2(events), DINGO_EQ_MIN_LOG_SIZE,
 			       max);
 	eq->consumer = 0;
+	eq->waiting = false;
 	err = dingo_ring_alloc(dev, &eq->ring,
 			       (size_t)DINGO_EQE_SIZE << eq->log_size, 0);
 	if (err)
@@ -305,6 +313,58 @@ int dingo_eq_start(struct dingo_dev *dev)
 		}
 	}
 	return 0;
+}
+
+/* Handles what an interrupt should have been for. */
+static void dingo_eq_take_late(struct dingo_eq *eq)
+{
+	unsigned int irq = dingo_irq(eq->dev, eq->vector);
+	u64 before = eq->events;
+
+	disable_irq(irq);
+	/* As in the interrupt; NAPI starts when softirqs are on again. */
+	local_bh_disable();
+	local_irq_disable();
+	dingo_eq_poll(eq);
+	local_irq_enable();
+	local_bh_enable();
+	enable_irq(irq);
+	if (eq->events != before)
+		dev_warn_ratelimited(&eq->dev->pdev->dev,
+				     "interrupt %u was lost, %llu events come late\n",
+				     eq->vector, eq->events - before);
+}
+
+static void dingo_eq_look(struct dingo_eq *eq)
+{
+	u32 consumer = READ_ONCE(eq->consumer);
+
+	if (!eq->created)
+		return;
+	if (!dingo_eq_waits(eq)) {
+		eq->waiting = false;
+	} else if (eq->waiting && eq->waiting_at == consumer) {
+		dingo_eq_take_late(eq);
+	} else {
+		eq->waiting = true;
+		eq->waiting_at = consumer;
+	}
+}
+
+/**
+ * dingo_eq_tick() - find events whose interrupt was lost
+ * @dev: the card, between dingo_eq_start() and dingo_eq_stop()
+ *
+ * Called every second or so: what waited the last time and still does has lost
+ * its interrupt.
+ */
+void dingo_eq_tick(struct dingo_dev *dev)
+{
+	unsigned int n;
+
+	dingo_eq_look(&dev->async_eq);
+	for (n = 0; n < dev->num_comp_vectors; n++)
+		dingo_eq_look(&dev->comp_eqs[n]);
 }
 
 /**

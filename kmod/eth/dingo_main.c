@@ -87,7 +87,7 @@ err_stop_admin:
 
 /**
  * dingo_stop() - undo dingo_start()
- * @dev: the card; it may have failed or be gone
+ * @dev: the card; it may have failed or be gone. Again: no effect
  */
 void dingo_stop(struct dingo_dev *dev)
 {
@@ -199,6 +199,14 @@ static void dingo_cleanup(struct dingo_dev *dev)
 	dingo_db_cleanup(dev);
 }
 
+static void dingo_unpublish(struct dingo_dev *dev)
+{
+	mutex_lock(&dev->reset_lock);
+	dingo_aux_remove(dev);
+	mutex_unlock(&dev->reset_lock);
+	dingo_netdev_unregister(dev);
+}
+
 /* The interfaces that the rest of the kernel sees. */
 static int dingo_publish(struct dingo_dev *dev)
 {
@@ -211,22 +219,13 @@ static int dingo_publish(struct dingo_dev *dev)
 	dingo_set_up(dev);
 	err = dingo_aux_add(dev);
 	mutex_unlock(&dev->reset_lock);
-	if (err)
-		goto err_unregister_netdev;
-	return 0;
+	if (!err)
+		return 0;
 
-err_unregister_netdev:
+	/* A recovery may have come meanwhile, and done better. */
 	dingo_reset_end(dev);
-	dingo_netdev_unregister(dev);
+	dingo_unpublish(dev);
 	return err;
-}
-
-static void dingo_unpublish(struct dingo_dev *dev)
-{
-	mutex_lock(&dev->reset_lock);
-	dingo_aux_remove(dev);
-	mutex_unlock(&dev->reset_lock);
-	dingo_netdev_unregister(dev);
 }
 
 static int dingo_probe(struct pci_dev *pdev, const struct pci_device_id *id)
@@ -256,16 +255,17 @@ static int dingo_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	err = dingo_start(dev);
 	if (err)
 		goto err_cleanup;
-	err = dingo_publish(dev);
-	if (err)
-		goto err_stop;
 	/* Without it (no memory) only resets that leave the BARs alone work. */
 	pci_save_state(pdev);
 	dev->pci_state = pci_store_saved_state(pdev);
+	err = dingo_publish(dev);
+	if (err)
+		goto err_stop;
 	dingo_devlink_register(dev);
 	return 0;
 
 err_stop:
+	kfree(dev->pci_state);
 	dingo_stop(dev);
 err_cleanup:
 	dingo_cleanup(dev);
@@ -290,8 +290,7 @@ static void dingo_remove(struct pci_dev *pdev)
 
 	kfree(dev->pci_state);
 	dingo_unpublish(dev);
-	if (dev->running)
-		dingo_stop(dev);
+	dingo_stop(dev);
 	dingo_cleanup(dev);
 	dingo_unmap_regs(dev);
 	dingo_reset_cleanup(dev);
@@ -301,12 +300,7 @@ static void dingo_remove(struct pci_dev *pdev)
 /* Before a reboot or kexec: the card must not write into the next kernel. */
 static void dingo_shutdown(struct pci_dev *pdev)
 {
-	struct dingo_dev *dev = pci_get_drvdata(pdev);
-
-	WRITE_ONCE(dev->gone, true);
-	pci_clear_master(pdev);
-	dingo_admin_fail_all(dev);
-	dingo_write32(dev, DINGO_REG_CTRL, DINGO_CTRL_RESET_MASK);
+	dingo_quiesce(pci_get_drvdata(pdev));
 }
 
 static const struct pci_device_id dingo_pci_ids[] = {

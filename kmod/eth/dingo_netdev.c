@@ -192,11 +192,11 @@ static int dingo_ndo_set_mac(struct net_device *ndev, void *addr)
 		return err;
 	mutex_lock(&nd->port_lock);
 	err = dingo_cmd_set_mac(nd->dev, 0, sa->sa_data);
-	if (!err)
+	if (!err) {
 		ether_addr_copy(nd->macs[0], sa->sa_data);
-	mutex_unlock(&nd->port_lock);
-	if (!err)
 		eth_commit_mac_addr_change(ndev, addr);
+	}
+	mutex_unlock(&nd->port_lock);
 	return err;
 }
 

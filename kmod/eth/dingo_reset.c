@@ -104,6 +104,7 @@ static void dingo_health_work(struct work_struct *work)
 					     struct dingo_dev, health_work);
 
 	if (dingo_check_alive(dev)) {
+		dingo_eq_tick(dev);
 		dingo_netdev_tick(dev);
 		schedule_delayed_work(&dev->health_work, DINGO_HEALTH_PERIOD);
 	}
@@ -319,6 +320,25 @@ void dingo_reset_end(struct dingo_dev *dev)
 	WRITE_ONCE(dev->gone, true);
 	disable_delayed_work_sync(&dev->health_work);
 	disable_work_sync(&dev->recover_work);
+}
+
+/**
+ * dingo_quiesce() - the card does nothing any more, whatever users still want
+ * @dev: the card
+ *
+ * Nothing is freed: what follows is another kernel.
+ */
+void dingo_quiesce(struct dingo_dev *dev)
+{
+	dingo_reset_end(dev);
+	mutex_lock(&dev->reset_lock);
+	spin_lock_irq(&dev->state_lock);
+	pci_clear_master(dev->pdev);
+	WRITE_ONCE(dev->state, DINGO_STATE_FAILED);
+	spin_unlock_irq(&dev->state_lock);
+	dingo_admin_fail_all(dev);
+	dingo_write32(dev, DINGO_REG_CTRL, DINGO_CTRL_RESET_MASK);
+	mutex_unlock(&dev->reset_lock);
 }
 
 /**

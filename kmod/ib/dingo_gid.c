@@ -21,13 +21,13 @@ int dingo_add_gid(const struct ib_gid_attr *attr, void **context)
 
 	if (attr->index >= le32_to_cpu(ib->dev->limits.max_gid))
 		return -EINVAL;
+	/* A change of the MAC is read here or comes to the entry afterwards. */
+	mutex_lock(&ib->gid_lock);
 	err = rdma_read_gid_l2_fields(attr, &vlan, mac);
 	if (err)
-		return err;
+		goto out;
 	if (vlan >= VLAN_N_VID)
 		vlan = DINGO_VLAN_NONE;
-
-	mutex_lock(&ib->gid_lock);
 	err = dingo_cmd_set_gid(ib->dev, attr->index, attr->gid.raw, mac, vlan);
 	if (!err) {
 		shadow = &ib->gids[attr->index];
@@ -37,6 +37,7 @@ int dingo_add_gid(const struct ib_gid_attr *attr, void **context)
 		shadow->ndev = rcu_dereference(attr->ndev);
 		rcu_read_unlock();
 	}
+out:
 	mutex_unlock(&ib->gid_lock);
 	return err;
 }

@@ -175,9 +175,9 @@ err_mr_tags:
 
 static void dingo_ib_cleanup(struct dingo_ibdev *ib)
 {
+	destroy_workqueue(ib->wq); /* a last event may have queued work */
 	dingo_gid_cleanup(ib);
 	free_page((unsigned long)ib->status);
-	destroy_workqueue(ib->wq);
 	kvfree(ib->qp_tags);
 	kvfree(ib->mr_tags);
 	WARN_ON_ONCE(!xa_empty(&ib->qps) || !xa_empty(&ib->srqs));

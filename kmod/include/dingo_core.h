@@ -219,6 +219,8 @@ struct dingo_eq {
 	bool created; /* exists on the card */
 	u32 consumer;
 	u64 events; /* taken so far */
+	bool waiting; /* at the last tick the next entry waited, */
+	u32 waiting_at; /* which was this one */
 	char irq_name[40];
 };
 
@@ -284,7 +286,7 @@ struct dingo_dev {
 	const char *fail_reason; /* of the last failure, or NULL */
 	bool gone; /* unplugged or about to be removed: no recovery */
 	u32 resets; /* register RESETS, as we know it */
-	struct pci_saved_state *pci_state; /* as of the end of probe */
+	struct pci_saved_state *pci_state; /* as of probe */
 	struct mutex reset_lock; /* serializes down, up and removal */
 	bool running; /* between up and down; under reset_lock */
 	struct work_struct recover_work;

@@ -2,9 +2,11 @@
 #include "irq.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <stdexcept>
 #include <utility>
 
 namespace dingo::vfio_user {
@@ -23,11 +25,22 @@ void MsixVectors::raise(unsigned vector) {
         return;
     }
     Vector& v = vectors_[vector];
+    if (v.to_lose > 0) {
+        --v.to_lose;
+        return;
+    }
     if (!v.event || v.masked) {
         v.pending = true;
         return;
     }
     signal(v);
+}
+
+void MsixVectors::lose(unsigned vector, unsigned count) {
+    if (vector >= vectors_.size()) {
+        throw std::invalid_argument(fmt::format("there are vectors 0 to {}", vectors_.size() - 1));
+    }
+    vectors_[vector].to_lose = count;
 }
 
 void MsixVectors::deliver_pending(Vector& v) {

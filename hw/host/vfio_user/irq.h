@@ -22,6 +22,8 @@ class MsixVectors {
 
     /// Sends message `vector`, or makes it pending. Vectors that do not exist are ignored.
     void raise(unsigned vector);
+    /// The next `count` messages of `vector` are lost. Throws std::invalid_argument: no such one.
+    void lose(unsigned vector, unsigned count);
 
     /// DEVICE_SET_IRQS for the MSI-X index, checked here. `bools` is the data of DATA_BOOL. Takes
     /// descriptors out of `fds`. 0 or EINVAL.
@@ -44,6 +46,7 @@ class MsixVectors {
         UniqueFd event;
         bool masked = false;
         bool pending = false;
+        unsigned to_lose = 0;
     };
 
     void signal(Vector& v);

@@ -98,6 +98,8 @@ class Server final : public HostPort {
     [[nodiscard]] const ServerStats& stats() const { return stats_; }
     [[nodiscard]] const DmaTable& dma() const { return dma_; }
     [[nodiscard]] std::uint64_t interrupts() const { return irq_->sent(); }
+    /// The next `count` interrupts of `vector` are lost. Throws std::invalid_argument.
+    void lose_interrupts(unsigned vector, unsigned count) { irq_->lose(vector, count); }
 
   private:
     struct Reply {

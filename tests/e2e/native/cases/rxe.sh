@@ -50,23 +50,27 @@ try_against() {
         problem="the client printed no line like /$4/: $(why "$out.$client")"
     fi
 }
-# against NAME CARD-COMMAND GUEST-COMMAND REGEX: the one in which A stands for the server's address is the client.
 # An emulated guest on a busy machine can stand still for longer than the retries of a QP last: two cases may be tried again.
 second_tries_allowed=2
-against() {
-    try_against "$logs/$(slug "$1")" "$2" "$3" "$4"
+# judged TRY NAME ARGUMENT...: the case NAME is what `TRY OUT ARGUMENT...` leaves in $problem.
+judged() {
+    local try=$1 name=$2
+    shift 2
+    $try "$logs/$(slug "$name")" "$@"
     if [ -n "$problem" ] && [ $second_tries_allowed -gt 0 ]; then
         second_tries_allowed=$((second_tries_allowed - 1))
-        echo "# second try of $1, the first: $problem"
-        try_against "$logs/$(slug "$1 again")" "$2" "$3" "$4"
+        echo "# second try of $name, the first: $problem"
+        $try "$logs/$(slug "$name again")" "$@"
     fi
-    if [ -n "$problem" ]; then fail "$1" "$problem"; else pass "$1"; fi
+    if [ -n "$problem" ]; then fail "$name" "$problem"; else pass "$name"; fi
 }
-# both TOOL OPTIONS: rxe is the server, then the card is.
+# against NAME CARD-COMMAND GUEST-COMMAND REGEX: the one in which A stands for the server's address is the client.
+against() { judged try_against "$@"; }
+# both TOOL OPTIONS: rxe is the server, then the card is. Each of the retries may take a second.
 both() {
     local row='^ +[0-9]+ +[0-9]+ +[0-9.]+'
-    against "$1 $2, rxe serves" "$1 -F -p PORT $2 A" "$1 -F -p PORT $2" "$row"
-    against "$1 $2, the card serves" "$1 -F -p PORT $2" "$1 -F -p PORT $2 A" "$row"
+    against "$1 $2, rxe serves" "$1 -F -u 18 -p PORT $2 A" "$1 -F -u 18 -p PORT $2" "$row"
+    against "$1 $2, the card serves" "$1 -F -u 18 -p PORT $2" "$1 -F -u 18 -p PORT $2 A" "$row"
 }
 for tool in ib_write_bw ib_read_bw ib_send_bw; do both $tool '-m 1024 -s 65536 -n 20'; done
 both ib_write_bw '-s 4096 -n 100'
@@ -84,10 +88,10 @@ against 'verbs_check, the card serves' "$check -p PORT" 'verbs_check -p PORT A' 
 against 'verbs_check over IPv6, rxe serves' "$check -6 -p PORT A" 'verbs_check -6 -p PORT' 'every byte right'
 
 # rdma_cm with the kernel's, byte for byte: no TCP goes beside it.
-# cm_against NAME card|rxe SERVER CLIENT REGEX: which side runs the server.
-cm_against() {
-    local out rc_card=0 rc_guest=0 pid client=guest
-    out=$logs/$(slug "$1")
+# try_cm OUT card|rxe SERVER CLIENT REGEX: which side runs the server; as try_against.
+try_cm() {
+    local out=$1 rc_card=0 rc_guest=0 pid client=guest
+    problem=''
     if [ "$2" = card ]; then
         on near "$3" >"$out.card" 2>&1 &
         pid=$!
@@ -106,13 +110,12 @@ cm_against() {
         wait $pid || rc_guest=$?
     fi
     if [ "$rc_card $rc_guest" != '0 0' ]; then
-        fail "$1" "status card $rc_card guest $rc_guest: $(why "$out.card") | $(why "$out.guest")"
+        problem="status card $rc_card guest $rc_guest: $(why "$out.card") | $(why "$out.guest")"
     elif [ -n "${5:-}" ] && ! grep -qE "$5" "$out.$client"; then
-        fail "$1" "the client printed no line like /$5/: $(why "$out.$client")"
-    else
-        pass "$1"
+        problem="the client printed no line like /$5/: $(why "$out.$client")"
     fi
 }
+cm_against() { judged try_cm "$@"; }
 cm_against 'rping, rxe serves' rxe 'rping -s -a 10.77.0.2 -V -C 20' 'rping -c -a 10.77.0.2 -V -C 20'
 cm_against 'rping, the card serves' card 'rping -s -a 10.77.0.1 -V -C 20' 'rping -c -a 10.77.0.1 -V -C 20'
 cm_against 'rping over IPv6, rxe serves' rxe 'rping -s -a fd77::2 -V -C 20' 'rping -c -a fd77::2 -V -C 20'

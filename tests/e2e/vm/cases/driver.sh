@@ -21,6 +21,12 @@ if install_rdma_bench; then
     done
 fi
 no_complaint 'dynamic DMA buffers'
+# Vector 0 is the admin queue's; the others are those of the interface's rings and of completion channels.
+for vector in 0 1 2 3 4; do "$vm" card --quiet --name "$session" A ctl lose-interrupts $vector 1 >>"$logs/lost.out"; done
+single 'an interrupt that is lost costs seconds, no ring and no command' A \
+    'ping -c 2 -W 20 B >/dev/null && ip link set $(cat /run/dingo/netdev) mtu 1400 && ping -c 1 -W 20 B >/dev/null &&
+     ip link set $(cat /run/dingo/netdev) mtu 1500 && dmesg | grep -c "interrupt [1-9] was lost, \|interrupt of the admin queue was lost"' '^[2-9]'
+no_complaint 'lost interrupts' 'interrupt .* was lost'
 load_kverbs
 kverbs 'receives that nobody polled leave their SRQ whole' srq-tags
 kverbs 'DMA segments may be of any length' segments

@@ -75,6 +75,19 @@ TEST_F(Msix, VectorWithoutEventfdIsPendingUntilItGetsOne) {
     EXPECT_EQ(count(1), 1u);
 }
 
+TEST_F(Msix, MessagesThatAreToBeLostAreNotPendingEither) {
+    h.server.lose_interrupts(1, 2);
+    h.server.raise_msix(1);
+    h.server.raise_msix(1);
+    h.server.raise_msix(0);
+    EXPECT_EQ(count(1), 0u);
+    EXPECT_EQ(count(0), 1u);
+    EXPECT_EQ(pba(), 0u);
+    h.server.raise_msix(1);
+    EXPECT_EQ(count(1), 1u);
+    EXPECT_THROW(h.server.lose_interrupts(Harness::kVectors, 1), std::invalid_argument);
+}
+
 TEST_F(Msix, DisablingTheIndexForgetsEverything) {
     EXPECT_EQ(h.set_irqs(kTrigger, 0, 0).error(), 0);
     h.server.raise_msix(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "admin_faults.h"
+#include "driver_faults.h"
 
 #include <fmt/format.h>
 
@@ -62,22 +62,29 @@ void set_admin_faults(AdminFaults& faults, std::string_view spec) {
     faults = next;
 }
 
-ServedCard::Hooks admin_fault_hooks(Card& card, AdminFaults* faults) {
-    if (faults == nullptr) {
-        return {};
-    }
-    const auto command = [&card, faults](const nlohmann::json& request) {
-        if (request.value("cmd", std::string()) != "admin") {
-            throw std::invalid_argument("cmd is one of stats, faults, link, admin");
+ServedCard::Hooks driver_fault_hooks(Card& card, AdminFaults* faults, vfio_user::Server& server) {
+    const auto command = [&card, faults, &server](const nlohmann::json& request) {
+        const auto cmd = request.value("cmd", std::string());
+        if (cmd == "lose_interrupts") {
+            const auto vector = request.at("vector").get<unsigned>();
+            const auto count = request.at("count").get<unsigned>();
+            card.gate()->run([&] { server.lose_interrupts(vector, count); });
+        } else if (cmd == "admin" && faults != nullptr) {
+            const auto spec = request.at("spec").get<std::string>();
+            card.gate()->run([&] { set_admin_faults(*faults, spec); });
+            card.run_engine();  // what is not held any more
+        } else {
+            throw std::invalid_argument(fmt::format(
+                "cmd is one of stats, faults, link, {}lose_interrupts", faults ? "admin, " : ""));
         }
-        const auto spec = request.at("spec").get<std::string>();
-        card.gate()->run([&] { set_admin_faults(*faults, spec); });
-        card.run_engine();  // what is not held any more
         return std::optional(nlohmann::json::object());
     };
-    return {command, [&card, faults](nlohmann::json& all) {
-                all["admin_faults"]["met"] = card.gate()->run([&] { return faults->met; });
-            }};
+    const auto stats = [&card, faults](nlohmann::json& all) {
+        if (faults != nullptr) {
+            all["admin_faults"]["met"] = card.gate()->run([&] { return faults->met; });
+        }
+    };
+    return {command, stats};
 }
 
 }  // namespace dingo

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "app/admin_faults.h"
+#include "app/driver_faults.h"
 
 #include <gtest/gtest.h>
 
