@@ -102,7 +102,7 @@ module dingo_eth_ring (
   assign addr_o = desc.addr;
   assign len_o = desc.length[13:0];
   assign eop_o = (desc.flags & EOP) != '0;
-  assign good_o = desc.length != '0 && desc.length <= dingo_pkg::MAX_FRAME && {desc.rsvd, desc.flags & ~EOP} == '0;
+  assign good_o = desc.length != '0 && desc.length <= dingo_pkg::MAX_FRAME && {desc.arg, desc.start, desc.flags & ~EOP} == '0;
 
   // ---- fetch
   logic             req_valid, req_ready, rsp_valid, xl_idle;
