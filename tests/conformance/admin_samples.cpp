@@ -106,6 +106,13 @@ std::vector<Sample> admin_samples(test::TestHost& host, std::uint64_t capabiliti
         list.push_back(sample(DINGO_OP_ATTACH_MCAST, group));
         list.push_back(sample(DINGO_OP_DETACH_MCAST, group));
     }
+    if ((capabilities & DINGO_CAP_ETH_RSS) != 0) {
+        dingo_cmd_set_rss rss{};
+        rss.enable = 1;
+        rss.key[0] = 1;
+        rss.rings[63] = 1;
+        list.push_back(sample(DINGO_OP_SET_RSS, rss));
+    }
     return list;
 }
 

@@ -237,6 +237,7 @@ class TestDriver {
     void post_recv(Srq& srq, std::uint32_t tag, const std::vector<dingo_sge>& sges);
     void post_eth(EthRing& ring, std::uint64_t addr, std::uint32_t length, std::uint8_t flags = 0,
                   bool doorbell = true);
+    void post_eth(EthRing& ring, const dingo_eth_desc& descriptor, bool doorbell = true);
     void ring_eth(const EthRing& ring);
     /// Next completion, if there is one; the card learns of it by ring_cq() (done here at half a
     /// ring).

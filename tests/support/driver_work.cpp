@@ -61,6 +61,10 @@ void TestDriver::post_eth(EthRing& ring, std::uint64_t addr, std::uint32_t lengt
     descriptor.addr = addr;
     descriptor.length = length;
     descriptor.flags = flags;
+    post_eth(ring, descriptor, doorbell_now);
+}
+
+void TestDriver::post_eth(EthRing& ring, const dingo_eth_desc& descriptor, bool doorbell_now) {
     const std::uint64_t slot = ring.producer++ & ((1u << ring.log_size) - 1);
     host_.store(ring.ring + slot * sizeof descriptor, descriptor);
     if (doorbell_now) {

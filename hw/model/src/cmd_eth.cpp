@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// CREATE_ETH, DESTROY_ETH.
+// CREATE_ETH, DESTROY_ETH, SET_RSS.
 #include "commands.h"
 
 namespace dingo::model::commands {
@@ -38,6 +38,30 @@ AdminResult destroy_eth(CardState& card, const AdminCommand& command) {
         return refuse(DINGO_ST_BAD_ID);
     }
     card.ethernet.destroy(kind, ring);
+    return {};
+}
+
+AdminResult set_rss(CardState& card, const AdminCommand& command) {
+    using Command = dingo_cmd_set_rss;
+    const auto cmd = command.as<Command>();
+    const bool enable = cmd.enable != 0;
+    FieldCheck check;
+    check.require(cmd.enable <= 1, offsetof(Command, enable))
+        .zero(cmd.rsvd, offsetof(Command, rsvd));
+    if (!enable) {
+        check.zero(cmd.key, offsetof(Command, key));
+    }
+    for (std::size_t n = 0; n < DINGO_RSS_TABLE; ++n) {
+        check.require(cmd.rings[n] < (enable ? kEthRings : 1), offsetof(Command, rings) + n);
+    }
+    if (check.failed()) {
+        return check.result();
+    }
+    if (enable) {
+        card.ethernet.rss().set(cmd.key, cmd.rings);
+    } else {
+        card.ethernet.rss().disable();
+    }
     return {};
 }
 

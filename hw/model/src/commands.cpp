@@ -42,6 +42,7 @@ constexpr Entry kCommands[] = {
     {DINGO_OP_QUERY_SRQ, sizeof(dingo_cmd_destroy), DINGO_CAP_SRQ, commands::query_srq},
     {DINGO_OP_CREATE_ETH, sizeof(dingo_cmd_create_eth), DINGO_CAP_ETH, commands::create_eth},
     {DINGO_OP_DESTROY_ETH, sizeof(dingo_cmd_destroy), DINGO_CAP_ETH, commands::destroy_eth},
+    {DINGO_OP_SET_RSS, sizeof(dingo_cmd_set_rss), DINGO_CAP_ETH_RSS, commands::set_rss},
 };
 
 AdminResult checked(CardState& card, const AdminCommand& command) {
@@ -86,6 +87,7 @@ bool may_free_memory(const AdminCommand& command) noexcept {
         case DINGO_OP_CREATE_QP:
         case DINGO_OP_CREATE_SRQ:
         case DINGO_OP_CREATE_ETH:
+        case DINGO_OP_SET_RSS:
             return false;
         default:
             return true;

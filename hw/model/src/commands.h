@@ -56,6 +56,7 @@ AdminResult query_srq(CardState& card, const AdminCommand& command);
 
 AdminResult create_eth(CardState& card, const AdminCommand& command);
 AdminResult destroy_eth(CardState& card, const AdminCommand& command);
+AdminResult set_rss(CardState& card, const AdminCommand& command);
 
 }  // namespace commands
 }  // namespace dingo::model

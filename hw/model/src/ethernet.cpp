@@ -3,7 +3,7 @@
 // Rings of the Ethernet function: creation, doorbells, transmit.
 #include "ethernet.h"
 
-#include <cstring>
+#include <algorithm>
 
 namespace dingo::model {
 
@@ -76,72 +76,153 @@ bool Ethernet::fetch(EthernetRing& ring, std::uint32_t index, dingo_eth_desc& de
                             std::as_writable_bytes(std::span(&descriptor, 1)));
 }
 
-Ethernet::Step Ethernet::transmit(EthernetRing& ring, std::uint32_t number) {
-    if (ring.stopped || ring.available() == 0) {
-        return Step::kIdle;
+bool Ethernet::is_good(const dingo_eth_desc& descriptor, const Pieces& before) const {
+    constexpr std::uint8_t kEop = DINGO_ETH_DESC_FLAGS_EOP_MASK;
+    constexpr std::uint8_t kCsum = DINGO_ETH_DESC_FLAGS_CSUM_MASK;
+    constexpr std::uint8_t kTso = DINGO_ETH_DESC_FLAGS_TSO_MASK;
+    const std::uint8_t offload = descriptor.flags & (kCsum | kTso);
+    const bool first = before.count == 0;
+    const bool tso = first ? (offload & kTso) != 0 : before.has(kTso);
+    const std::uint32_t longest = tso ? DINGO_MAX_TSO : DINGO_MAX_FRAME;
+    if (descriptor.length < 1 || descriptor.length > longest ||
+        (descriptor.flags & ~(kEop | kCsum | kTso)) != 0) {
+        return false;
     }
-    // First pass: find the end of the frame and check it; nothing is consumed before that.
-    constexpr std::uint32_t kMaxPieces = 64;
-    std::array<dingo_eth_desc, kMaxPieces> pieces;
-    const std::uint32_t limit = std::min(kMaxPieces, ring.size());
-    std::uint32_t count = 0;
-    std::uint64_t length = 0;
-    bool good = true;
-    bool complete_frame = false;
-    while (!complete_frame && count < std::min(limit, ring.available())) {
-        dingo_eth_desc descriptor;
-        if (!fetch(ring, ring.consumer + count, descriptor)) {
+    if (offload == 0) {
+        return descriptor.start == 0 && descriptor.arg == 0;
+    }
+    return first && offloads_ && offload != (kCsum | kTso);
+}
+
+bool Ethernet::find_frame(EthernetRing& ring, Pieces& pieces) {
+    const std::uint32_t limit = std::min(Pieces::kMost, ring.size());
+    while (pieces.count < std::min(limit, ring.available())) {
+        dingo_eth_desc& descriptor = pieces.at[pieces.count];
+        if (!fetch(ring, ring.consumer + pieces.count, descriptor)) {
             ring.stopped = true;
             card_.count(DINGO_CARD_ETH_TX_ERRORS);
-            return Step::kIdle;
+            return false;
         }
-        good = good && descriptor.length >= 1 && descriptor.length <= DINGO_MAX_FRAME &&
-               (descriptor.flags & ~DINGO_ETH_DESC_FLAGS_EOP_MASK) == 0 &&
-               std::memcmp(descriptor.rsvd, "\0\0\0", sizeof descriptor.rsvd) == 0;
-        pieces[count++] = descriptor;
-        length += descriptor.length;
-        complete_frame = (descriptor.flags & DINGO_ETH_DESC_FLAGS_EOP_MASK) != 0;
-    }
-    if (!complete_frame) {
-        if (count < limit) {
-            return Step::kIdle;  // the rest of the frame has not been rung yet
+        pieces.good = is_good(descriptor, pieces) && pieces.good;
+        ++pieces.count;
+        pieces.length += descriptor.length;
+        if ((descriptor.flags & DINGO_ETH_DESC_FLAGS_EOP_MASK) != 0) {
+            return true;
         }
-        good = false;  // a frame of more pieces than this, or than the ring holds, is refused
     }
-    good = good && length >= kEthernetHeader && length <= port_.max_frame(true) && port_.up();
+    pieces.good = false;  // a frame of more pieces than this, or than the ring holds, is refused
+    return pieces.count == limit;
+}
 
-    if (good) {
-        std::span<std::byte> room = card_.loopback.begin_frame(length);
-        if (room.size() < length) {
-            if (!room.empty()) {
-                card_.loopback.end_frame(0);
-            }
-            return Step::kWireBusy;
-        }
-        std::size_t at = 0;
-        for (std::uint32_t i = 0; i < count && good; ++i) {
-            good = card_.dma_read(pieces[i].addr, room.subspan(at, pieces[i].length));
-            at += pieces[i].length;
-        }
-        const bool tagged = good && room[12] == std::byte{0x81} && room[13] == std::byte{0x00};
-        good = good && length <= port_.max_frame(tagged);
-        card_.loopback.end_frame(good ? length : 0);
+Ethernet::Step Ethernet::transmit(EthernetRing& ring, std::uint32_t number) {
+    if (ring.segmentation && ring.segmentation->under_way()) {
+        return send_segment(ring, number);
     }
-    const std::uint32_t last = ring.consumer + count - 1;
-    ring.consumer += count;
+    Pieces pieces;
+    if (ring.stopped || ring.available() == 0 || !find_frame(ring, pieces)) {
+        return Step::kIdle;
+    }
+    const bool tso = pieces.has(DINGO_ETH_DESC_FLAGS_TSO_MASK);
+    const std::uint64_t longest = tso ? DINGO_MAX_TSO : port_.max_frame(true);
+    if (!pieces.good || pieces.length < kEthernetHeader || pieces.length > longest || !port_.up()) {
+        sent(ring, number, pieces.count, 0, false);
+        return Step::kDone;
+    }
+    return tso ? begin_segments(ring, number, pieces) : send_frame(ring, number, pieces);
+}
+
+bool Ethernet::gather(const Pieces& pieces, std::span<std::byte> room) {
+    std::size_t at = 0;
+    for (std::uint32_t i = 0; i < pieces.count; ++i) {
+        if (!card_.dma_read(pieces.at[i].addr, room.subspan(at, pieces.at[i].length))) {
+            return false;
+        }
+        at += pieces.at[i].length;
+    }
+    return true;
+}
+
+Ethernet::Step Ethernet::send_frame(EthernetRing& ring, std::uint32_t number,
+                                    const Pieces& pieces) {
+    std::span<std::byte> room = card_.loopback.begin_frame(pieces.length);
+    if (room.size() < pieces.length) {
+        if (!room.empty()) {
+            card_.loopback.end_frame(0);
+        }
+        return Step::kWireBusy;
+    }
+    room = room.first(pieces.length);
+    bool good = gather(pieces, room);
+    good = good && room.size() <= port_.max_frame(load_be16(room.data() + 12) == kTypeVlan);
+    if (good && pieces.has(DINGO_ETH_DESC_FLAGS_CSUM_MASK)) {
+        good = fill_in_checksum(room, pieces.start(), pieces.at[0].arg);
+    }
+    card_.loopback.end_frame(good ? room.size() : 0);
     if (good) {
-        card_.count(DINGO_CARD_ETH_TX_PACKETS);
-        card_.count(DINGO_CARD_ETH_TX_BYTES, length);
+        count_sent(room.size());
+    }
+    sent(ring, number, pieces.count, pieces.length, good);
+    return Step::kDone;
+}
+
+Ethernet::Step Ethernet::begin_segments(EthernetRing& ring, std::uint32_t number,
+                                        const Pieces& pieces) {
+    if (!ring.segmentation) {
+        ring.segmentation = std::make_unique<Segmentation>();
+    }
+    Segmentation& cut = *ring.segmentation;
+    if (!gather(pieces, cut.begin(pieces.length)) ||
+        !cut.accept(pieces.start(), pieces.at[0].arg)) {
+        sent(ring, number, pieces.count, 0, false);
+        return Step::kDone;
+    }
+    ring.segmented_pieces = pieces.count;
+    ring.segmented_length = pieces.length;
+    return send_segment(ring, number);
+}
+
+Ethernet::Step Ethernet::send_segment(EthernetRing& ring, std::uint32_t number) {
+    Segmentation& cut = *ring.segmentation;
+    const std::size_t bytes = cut.next_bytes();
+    if (!port_.up() || bytes > port_.max_frame(cut.tagged())) {
+        cut.end();
+        sent(ring, number, ring.segmented_pieces, 0, false);
+        return Step::kDone;
+    }
+    const std::span<std::byte> room = card_.loopback.begin_frame(bytes);
+    if (room.size() < bytes) {
+        if (!room.empty()) {
+            card_.loopback.end_frame(0);
+        }
+        return Step::kWireBusy;
+    }
+    cut.next(room);
+    card_.loopback.end_frame(bytes);
+    count_sent(bytes);
+    if (!cut.under_way()) {
+        sent(ring, number, ring.segmented_pieces, ring.segmented_length, true);
+    }
+    return Step::kDone;
+}
+
+void Ethernet::count_sent(std::uint64_t bytes) {
+    card_.count(DINGO_CARD_ETH_TX_PACKETS);
+    card_.count(DINGO_CARD_ETH_TX_BYTES, bytes);
+}
+
+void Ethernet::sent(EthernetRing& ring, std::uint32_t number, std::uint32_t pieces,
+                    std::uint64_t length, bool good) {
+    dingo_cqe entry{};
+    ring.consumer += pieces;
+    entry.wqe_index = ring.consumer - 1;
+    if (good) {
+        entry.byte_len = static_cast<std::uint32_t>(length);
     } else {
         card_.count(DINGO_CARD_ETH_TX_ERRORS);
+        entry.status = DINGO_WCS_LOC_QP_OP_ERR;
     }
-    dingo_cqe entry{};
-    entry.wqe_index = last;
-    entry.byte_len = good ? static_cast<std::uint32_t>(length) : 0;
-    entry.status = good ? DINGO_WCS_SUCCESS : DINGO_WCS_LOC_QP_OP_ERR;
     entry.qpn_op = DINGO_PREP(DINGO_CQE_QPN_OP_OPCODE_MASK, DINGO_WC_ETH_TX);
     complete(ring, number, entry);
-    return Step::kDone;
 }
 
 void Ethernet::complete(EthernetRing& ring, std::uint32_t number, dingo_cqe entry) {

@@ -11,13 +11,13 @@
 #include "capabilities.h"
 #include "card_context.h"
 #include "completion_queue.h"
+#include "flow_hash.h"
 #include "object_table.h"
 #include "port.h"
 #include "ring_memory.h"
+#include "segmentation.h"
 
 namespace dingo::model {
-
-inline constexpr std::size_t kEthernetHeader = 14;
 
 /// One ring of either kind.
 struct EthernetRing {
@@ -28,6 +28,10 @@ struct EthernetRing {
     std::uint32_t consumer = 0;  ///< done
     bool stopped = false;        ///< its CQ is in error, or the ring cannot be read
 
+    std::unique_ptr<Segmentation> segmentation;  ///< made by the first frame with TSO
+    std::uint32_t segmented_pieces = 0;          ///< of the frame that it cuts
+    std::uint64_t segmented_length = 0;
+
     [[nodiscard]] std::uint32_t available() const noexcept { return producer - consumer; }
     [[nodiscard]] std::uint32_t size() const noexcept { return 1u << log_size; }
 };
@@ -35,7 +39,10 @@ struct EthernetRing {
 class Ethernet {
   public:
     Ethernet(CardContext& card, Port& port, ObjectTable<CompletionQueue>& cqs)
-        : card_(card), port_(port), cqs_(cqs) {}
+        : card_(card),
+          port_(port),
+          cqs_(cqs),
+          offloads_((capabilities(card.config) & DINGO_CAP_ETH_OFFLOAD) != 0) {}
 
     /// CREATE_ETH, validated. On failure nothing has changed.
     RingMemory::Result create(const dingo_cmd_create_eth& command);
@@ -53,18 +60,49 @@ class Ethernet {
     /// When a frame that the wire refused is tried again; kNever when there is none.
     [[nodiscard]] Nanoseconds next_deadline() const noexcept { return retry_at_; }
 
+    /// SET_RSS, validated.
+    [[nodiscard]] ReceiveSideScaling& rss() noexcept { return rss_; }
+
   private:
     using Rings = std::array<std::unique_ptr<EthernetRing>, kEthRings>;
     enum class Step : std::uint8_t { kIdle, kDone, kWireBusy };
 
+    /// The descriptors of a frame to be sent.
+    struct Pieces {
+        static constexpr std::uint32_t kMost = 64;
+        std::array<dingo_eth_desc, kMost> at;
+        std::uint32_t count = 0;
+        std::uint64_t length = 0;
+        bool good = true;
+
+        [[nodiscard]] bool has(std::uint8_t flag) const noexcept {
+            return (at[0].flags & flag) != 0;
+        }
+        [[nodiscard]] std::size_t start() const noexcept { return std::size_t{2} * at[0].start; }
+    };
+
     Step transmit(EthernetRing& ring, std::uint32_t number);
+    /// False: the end of the frame has not been rung yet, or the ring cannot be read.
+    bool find_frame(EthernetRing& ring, Pieces& pieces);
+    [[nodiscard]] bool is_good(const dingo_eth_desc& descriptor, const Pieces& before) const;
+    bool gather(const Pieces& pieces, std::span<std::byte> room);
+    Step send_frame(EthernetRing& ring, std::uint32_t number, const Pieces& pieces);
+    Step begin_segments(EthernetRing& ring, std::uint32_t number, const Pieces& pieces);
+    Step send_segment(EthernetRing& ring, std::uint32_t number);
+    void count_sent(std::uint64_t bytes);
+    /// The frame of `pieces` descriptors is done; `good`: it left.
+    void sent(EthernetRing& ring, std::uint32_t number, std::uint32_t pieces, std::uint64_t length,
+              bool good);
     void complete(EthernetRing& ring, std::uint32_t number, dingo_cqe entry);
     bool fetch(EthernetRing& ring, std::uint32_t index, dingo_eth_desc& descriptor);
-    EthernetRing* pick_rx(std::span<const std::byte> frame, std::uint32_t& number);
+    EthernetRing* pick_rx(const FrameHeaders& headers, std::span<const std::byte> frame,
+                          std::uint32_t& number, dingo_cqe& entry);
 
     CardContext& card_;
     Port& port_;
     ObjectTable<CompletionQueue>& cqs_;
+    bool offloads_;
+    ReceiveSideScaling rss_;
     Rings tx_;
     Rings rx_;
     unsigned next_tx_ = 0;

@@ -1,60 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The receive side of the Ethernet function: filter, ring by hash, descriptor, completion.
-#include <cstring>
-
 #include "ethernet.h"
 
 namespace dingo::model {
-namespace {
 
-std::uint16_t load_be16(const std::byte* p) noexcept {
-    return static_cast<std::uint16_t>(std::to_integer<unsigned>(p[0]) << 8 |
-                                      std::to_integer<unsigned>(p[1]));
-}
-
-/// FNV-1a spreads flows well, needs no key, and gives the same result in every run.
-std::uint32_t hash_bytes(std::uint32_t hash, std::span<const std::byte> bytes) noexcept {
-    for (const std::byte b : bytes) {
-        hash = (hash ^ std::to_integer<std::uint32_t>(b)) * 16777619u;
-    }
-    return hash;
-}
-
-/// Hash of IP addresses and, for TCP and UDP without fragmentation, ports. 0 for everything else,
-/// so that what is not IP stays in order on one ring.
-std::uint32_t flow_hash(std::span<const std::byte> frame) noexcept {
-    std::size_t l3 = kEthernetHeader;
-    std::uint16_t type = load_be16(frame.data() + 12);
-    if (type == 0x8100 && frame.size() >= l3 + 4) {
-        type = load_be16(frame.data() + 16);
-        l3 += 4;
-    }
-    std::size_t l4 = 0;
-    std::byte protocol{};
-    std::uint32_t hash = 2166136261u;
-    if (type == 0x0800 && frame.size() >= l3 + 20) {
-        hash = hash_bytes(hash, frame.subspan(l3 + 12, 8));
-        const bool fragment = (load_be16(frame.data() + l3 + 6) & 0x3fff) != 0;
-        protocol = frame[l3 + 9];
-        l4 = fragment ? 0 : l3 + 4 * (std::to_integer<std::size_t>(frame[l3]) & 0xf);
-    } else if (type == 0x86dd && frame.size() >= l3 + 40) {
-        hash = hash_bytes(hash, frame.subspan(l3 + 8, 32));
-        protocol = frame[l3 + 6];
-        l4 = l3 + 40;
-    } else {
-        return 0;
-    }
-    const bool has_ports = protocol == std::byte{6} || protocol == std::byte{17};
-    if (l4 != 0 && has_ports && frame.size() >= l4 + 4) {
-        hash = hash_bytes(hash, frame.subspan(l4, 4));
-    }
-    return hash ^ hash >> 16;
-}
-
-}  // namespace
-
-EthernetRing* Ethernet::pick_rx(std::span<const std::byte> frame, std::uint32_t& number) {
+EthernetRing* Ethernet::pick_rx(const FrameHeaders& headers, std::span<const std::byte> frame,
+                                std::uint32_t& number, dingo_cqe& entry) {
     std::array<std::uint32_t, kEthRings> usable;
     std::uint32_t count = 0;
     for (std::uint32_t i = 0; i < kEthRings; ++i) {
@@ -65,7 +17,18 @@ EthernetRing* Ethernet::pick_rx(std::span<const std::byte> frame, std::uint32_t&
     if (count == 0) {
         return nullptr;
     }
-    number = usable[count == 1 ? 0 : flow_hash(frame) % count];
+    if (!rss_.enabled()) {
+        number = usable[count == 1 ? 0 : flow_hash(headers, frame) % count];
+        return rx_[number].get();
+    }
+    number = usable[0];
+    if (headers.ip != FrameHeaders::Ip::kNone) {
+        const auto hash = rss_.hash(headers, frame);
+        const std::uint8_t ring = rss_.ring(hash);
+        number = rx_[ring] && !rx_[ring]->stopped ? ring : number;
+        entry.src_qpn = hash.value;
+        entry.flags |= hash.has_ports ? DINGO_CQE_FLAGS_HASH_L4_MASK : 0;
+    }
     return rx_[number].get();
 }
 
@@ -81,12 +44,14 @@ void Ethernet::receive(std::span<const std::byte> frame) {
         card_.count(DINGO_CARD_ETH_RX_FILTERED);
         return;
     }
-    if (frame.size() > port_.max_frame(load_be16(frame.data() + 12) == 0x8100)) {
+    if (frame.size() > port_.max_frame(load_be16(frame.data() + 12) == kTypeVlan)) {
         card_.count(DINGO_CARD_ETH_RX_TOO_LONG);
         return;
     }
+    const FrameHeaders headers = headers_of(frame);
     std::uint32_t number = 0;
-    EthernetRing* ring = pick_rx(frame, number);
+    dingo_cqe entry{};
+    EthernetRing* ring = pick_rx(headers, frame, number, entry);
     if (ring == nullptr || ring->available() == 0) {
         card_.count(DINGO_CARD_ETH_RX_NO_BUFFER);
         return;
@@ -97,12 +62,10 @@ void Ethernet::receive(std::span<const std::byte> frame) {
         card_.count(DINGO_CARD_ETH_RX_NO_BUFFER);
         return;
     }
-    dingo_cqe entry{};
     entry.wqe_index = ring->consumer;
     entry.qpn_op = DINGO_PREP(DINGO_CQE_QPN_OP_OPCODE_MASK, DINGO_WC_ETH_RX);
     const bool good = descriptor.length >= 1 && descriptor.length <= DINGO_MAX_FRAME &&
-                      descriptor.flags == 0 &&
-                      std::memcmp(descriptor.rsvd, "\0\0\0", sizeof descriptor.rsvd) == 0;
+                      descriptor.flags == 0 && descriptor.start == 0 && descriptor.arg == 0;
     if (good && descriptor.length < frame.size()) {
         card_.count(DINGO_CARD_ETH_RX_TOO_LONG);  // the buffer stays for a frame that fits
         return;
@@ -120,6 +83,9 @@ void Ethernet::receive(std::span<const std::byte> frame) {
         card_.count(DINGO_CARD_ETH_RX_MULTICAST);
     }
     entry.byte_len = static_cast<std::uint32_t>(frame.size());
+    if (offloads_ && checksums_are_right(headers, frame)) {
+        entry.flags |= DINGO_CQE_FLAGS_CSUM_OK_MASK;
+    }
     complete(*ring, number, entry);
 }
 

@@ -125,7 +125,8 @@ module dingo_admin_check (
       dingo_pkg::OP_MODIFY_QP: begin size = 8'd104; halt_o = 1'b1; end
       dingo_pkg::OP_QUERY_QP: begin size = 8'd24; halt_o = 1'b1; end
       dingo_pkg::OP_CREATE_ETH: begin size = 8'd40; halt_o = 1'b1; end
-      dingo_pkg::OP_RESIZE_CQ, dingo_pkg::OP_REREG_MR, dingo_pkg::OP_PAUSE_MR, dingo_pkg::OP_CREATE_SRQ,
+      dingo_pkg::OP_RESIZE_CQ, dingo_pkg::OP_MODIFY_CQ, dingo_pkg::OP_SET_RSS, dingo_pkg::OP_REREG_MR,
+      dingo_pkg::OP_PAUSE_MR, dingo_pkg::OP_CREATE_SRQ,
       dingo_pkg::OP_DESTROY_SRQ, dingo_pkg::OP_MODIFY_SRQ, dingo_pkg::OP_QUERY_SRQ, dingo_pkg::OP_ATTACH_MCAST,
       dingo_pkg::OP_DETACH_MCAST: supported = 1'b0;
       default: known = 1'b0;

@@ -27,6 +27,7 @@ single 'an interrupt that is lost costs seconds, no ring and no command' A \
     'ping -c 2 -W 20 B >/dev/null && ip link set $(cat /run/dingo/netdev) mtu 1400 && ping -c 1 -W 20 B >/dev/null &&
      ip link set $(cat /run/dingo/netdev) mtu 1500 && dmesg | grep -c "interrupt [1-9] was lost, \|interrupt of the admin queue was lost"' '^[2-9]'
 no_complaint 'lost interrupts' 'interrupt .* was lost'
+limit=60 in_guest A 'dmesg --clear'
 load_kverbs
 kverbs 'receives that nobody polled leave their SRQ whole' srq-tags
 kverbs 'DMA segments may be of any length' segments
