@@ -55,6 +55,7 @@ suites=(
     "vm-faults|guests|tests/e2e/vm/suite.sh faults|drop, reorder and corruption on the wire, data checked"
     "vm-lifecycle|guests|tests/e2e/vm/suite.sh lifecycle|kill -9, link down, reload, unplug, dead card"
     "vm-driver|guests|tests/e2e/vm/suite.sh driver|the driver: resets, reloads, broken cards, DMA buffers that move or are pinned"
+    "vm-ethernet|guests|tests/e2e/vm/suite.sh ethernet|the network interface: checksums, segments, rings, channels and RSS by ethtool; every byte of TCP"
     "vm-capture|guests|tests/e2e/vm/suite.sh capture|tshark decodes what is on the wire"
     "vm-7.2|guests|tests/e2e/vm/suite.sh --kernel 7.2 smoke|the same driver on the newer kernel"
     "vm-p2p|guests|tests/e2e/vm/suite.sh --kernel 7.2 p2p|card memory and PCIe peer to peer: NVMe disk and two cards below one switch"

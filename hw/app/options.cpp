@@ -302,14 +302,21 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
 
     // Capabilities that gate commands. What a work request uses is not checked against CAPS.
     const std::map<std::string, std::uint64_t> optional = {
-        {"compute", DINGO_CAP_COMPUTE},   {"pause_mr", DINGO_CAP_PAUSE_MR},
-        {"rereg_mr", DINGO_CAP_REREG_MR}, {"resize_cq", DINGO_CAP_RESIZE_CQ},
-        {"srq", DINGO_CAP_SRQ},           {"uc", DINGO_CAP_UC}};
+        {"compute", DINGO_CAP_COMPUTE},
+        {"cq_moderation", DINGO_CAP_CQ_MODERATION},
+        {"eth_offload", DINGO_CAP_ETH_OFFLOAD},
+        {"eth_rss", DINGO_CAP_ETH_RSS},
+        {"pause_mr", DINGO_CAP_PAUSE_MR},
+        {"rereg_mr", DINGO_CAP_REREG_MR},
+        {"resize_cq", DINGO_CAP_RESIZE_CQ},
+        {"srq", DINGO_CAP_SRQ},
+        {"uc", DINGO_CAP_UC}};
     std::vector<std::uint64_t> without;
     app.add_option(
            "--without", without,
            "Capabilities that the card does not have, as a smaller card may not, to try its "
-           "driver: compute, pause_mr, rereg_mr, resize_cq, srq, uc")
+           "driver: compute, cq_moderation, eth_offload, eth_rss, pause_mr, rereg_mr, resize_cq, "
+           "srq, uc")
         ->type_name("CAP,...")
         ->delimiter(',')
         ->transform(CLI::CheckedTransformer(optional))
@@ -354,11 +361,12 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
 
     CLI::App* const ctl = app.add_subcommand("ctl", "Talk to a running card and exit");
     ctl->add_option("socket", o.ctl_path, "Its --control socket")->required();
-    ctl->add_option("request", o.ctl_words,
-                    "stats | faults [SPEC] (none: end all faults) | link up|down | admin "
-                    "[OPCODE=refuse|never|MS,...]: admin commands that a model with --vfio-user "
-                    "refuses, never answers or answers late, to try its driver | lose-interrupts VECTOR "
-                    "COUNT: the next of a card with --vfio-user do not reach the guest")
+    ctl->add_option(
+           "request", o.ctl_words,
+           "stats | faults [SPEC] (none: end all faults) | link up|down | admin "
+           "[OPCODE=refuse|never|MS,...]: admin commands that a model with --vfio-user "
+           "refuses, never answers or answers late, to try its driver | lose-interrupts VECTOR "
+           "COUNT: the next of a card with --vfio-user do not reach the guest")
         ->required();
 
     try {

@@ -424,3 +424,13 @@ int dingo_cmd_destroy_eth(struct dingo_dev *dev, u8 kind, u8 ring)
 				 FIELD_PREP(DINGO_ETH_ID_KIND_MASK, kind) |
 				 FIELD_PREP(DINGO_ETH_ID_RING_MASK, ring));
 }
+
+/* @key: DINGO_RSS_KEY bytes; @rings: DINGO_RSS_TABLE ring numbers. */
+int dingo_cmd_set_rss(struct dingo_dev *dev, const u8 *key, const u8 *rings)
+{
+	struct dingo_cmd_set_rss cmd = { .enable = 1 };
+
+	memcpy(cmd.key, key, sizeof(cmd.key));
+	memcpy(cmd.rings, rings, sizeof(cmd.rings));
+	return dingo_admin_exec(dev, DINGO_OP_SET_RSS, &cmd, sizeof(cmd), NULL);
+}

@@ -234,19 +234,18 @@ static void dingo_channel_stop_cq(struct dingo_channel *ch)
 
 static int dingo_channel_start(struct dingo_channel *ch)
 {
-	struct dingo_dev *dev = ch->nd->dev;
-	u8 log_size = min_t(u8, dev->limits.log_max_eth, DINGO_ETH_LOG_RING);
+	const struct dingo_eth_shape *shape = &ch->nd->shape;
 	int err;
 
 	/* Events may come early; napi_schedule() does nothing until enabled. */
 	netif_napi_add(ch->nd->ndev, &ch->napi, dingo_channel_poll);
-	err = dingo_channel_start_cq(ch, log_size);
+	err = dingo_channel_start_cq(ch, max(shape->log_tx, shape->log_rx));
 	if (err)
 		goto err_del_napi;
-	err = dingo_tx_start(ch, log_size);
+	err = dingo_tx_start(ch, shape->log_tx);
 	if (err)
 		goto err_stop_cq;
-	err = dingo_rx_start(ch, log_size);
+	err = dingo_rx_start(ch, shape->log_rx);
 	if (err)
 		goto err_stop_tx;
 	dingo_rx_refill(ch);
@@ -292,7 +291,7 @@ int dingo_channels_start(struct dingo_netdev *nd)
 	ASSERT_RTNL();
 	if (nd->started)
 		return 0;
-	for (n = 0; n < nd->num_channels; n++) {
+	for (n = 0; n < nd->shape.num_channels; n++) {
 		err = dingo_channel_start(&nd->channels[n]);
 		if (err)
 			goto err_stop;
@@ -313,7 +312,7 @@ err_stop:
  */
 void dingo_channels_stop(struct dingo_netdev *nd)
 {
-	unsigned int n = nd->num_channels;
+	unsigned int n = nd->shape.num_channels;
 
 	ASSERT_RTNL();
 	if (!nd->started)
@@ -322,4 +321,45 @@ void dingo_channels_stop(struct dingo_netdev *nd)
 	netif_tx_disable(nd->ndev);
 	while (n--)
 		dingo_channel_stop(&nd->channels[n]);
+}
+
+/* Stopped. */
+static int dingo_channels_set_shape(struct dingo_netdev *nd,
+				    const struct dingo_eth_shape *shape)
+{
+	bool other = nd->shape.num_channels != shape->num_channels;
+	int err;
+
+	nd->shape = *shape;
+	if (!other)
+		return 0;
+	err = netif_set_real_num_queues(nd->ndev, shape->num_channels,
+					shape->num_channels);
+	return err ?: dingo_rss_reshape(nd);
+}
+
+/**
+ * dingo_channels_reshape() - make the rings anew, of another number or size
+ * @nd: the netdev; started or not
+ * @shape: what the card can have
+ *
+ * Return: 0 or a negative errno; then the old rings are back.
+ */
+int dingo_channels_reshape(struct dingo_netdev *nd,
+			   const struct dingo_eth_shape *shape)
+{
+	struct dingo_eth_shape old = nd->shape;
+	bool started = nd->started;
+	int err;
+
+	dingo_channels_stop(nd);
+	err = dingo_channels_set_shape(nd, shape);
+	if (!err && started)
+		err = dingo_channels_start(nd);
+	if (!err)
+		return 0;
+	dingo_channels_set_shape(nd, &old);
+	if (started && dingo_channels_start(nd))
+		netdev_err(nd->ndev, "no traffic since a failed change of the rings\n");
+	return err;
 }

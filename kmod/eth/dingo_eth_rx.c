@@ -188,8 +188,13 @@ void dingo_rx_complete(struct dingo_channel *ch, const struct dingo_cqe *cqe)
 		page_pool_recycle_direct(ch->pool, page);
 		return;
 	}
-	if (cqe->flags & DINGO_CQE_FLAGS_CSUM_OK_MASK)
+	if (cqe->flags & DINGO_CQE_FLAGS_CSUM_OK_MASK &&
+	    ndev->features & NETIF_F_RXCSUM)
 		skb->ip_summed = CHECKSUM_UNNECESSARY;
+	if (cqe->src_qpn && ndev->features & NETIF_F_RXHASH)
+		skb_set_hash(skb, le32_to_cpu(cqe->src_qpn),
+			     cqe->flags & DINGO_CQE_FLAGS_HASH_L4_MASK ?
+				     PKT_HASH_TYPE_L4 : PKT_HASH_TYPE_L3);
 	skb_record_rx_queue(skb, ch->index);
 	skb->protocol = eth_type_trans(skb, ndev);
 	napi_gro_receive(&ch->napi, skb);

@@ -4,7 +4,9 @@
  */
 #include <linux/dma-mapping.h>
 #include <linux/etherdevice.h>
+#include <linux/ipv6.h>
 #include <linux/slab.h>
+#include <linux/tcp.h>
 #include <linux/vmalloc.h>
 #include <net/netdev_queues.h>
 
@@ -104,7 +106,62 @@ static int dingo_tx_map(struct dingo_channel *ch, u32 index, void *data,
 	desc->addr = cpu_to_le64(addr);
 	desc->length = cpu_to_le32(length);
 	desc->flags = 0;
+	desc->start = 0;
+	desc->arg = 0;
 	return 0;
+}
+
+/*
+ * What the card can be asked for: dingo_features_check() let it pass. @desc: the
+ * first of the frame.
+ */
+static void dingo_tx_ask_offload(struct dingo_eth_desc *desc,
+				 const struct sk_buff *skb)
+{
+	if (skb->ip_summed != CHECKSUM_PARTIAL)
+		return;
+	desc->start = skb_checksum_start_offset(skb) / 2;
+	if (skb_is_gso(skb)) {
+		desc->flags |= DINGO_ETH_DESC_FLAGS_TSO_MASK;
+		desc->arg = cpu_to_le16(skb_shinfo(skb)->gso_size);
+	} else {
+		desc->flags |= DINGO_ETH_DESC_FLAGS_CSUM_MASK;
+		desc->arg = cpu_to_le16(skb->csum_offset);
+	}
+}
+
+/* Where the card looks for the TCP header of a frame that it cuts. */
+static bool dingo_tx_can_cut(const struct sk_buff *skb)
+{
+	if (skb_shinfo(skb)->gso_type & SKB_GSO_TCPV6)
+		return skb_transport_offset(skb) ==
+		       skb_network_offset(skb) + (int)sizeof(struct ipv6hdr);
+	return true;
+}
+
+/**
+ * dingo_features_check() - ndo_features_check
+ * @skb: a frame
+ * @ndev: the netdev
+ * @features: what it may use
+ *
+ * Return: what the card can do for this frame.
+ */
+netdev_features_t dingo_features_check(struct sk_buff *skb,
+				       struct net_device *ndev,
+				       netdev_features_t features)
+{
+	int start;
+
+	features = vlan_features_check(skb, features);
+	if (skb->ip_summed != CHECKSUM_PARTIAL)
+		return features;
+	start = skb_checksum_start_offset(skb);
+	if (start < 0 || start % 2 || start / 2 > U8_MAX)
+		features &= ~(NETIF_F_CSUM_MASK | NETIF_F_GSO_MASK);
+	else if (skb_is_gso(skb) && !dingo_tx_can_cut(skb))
+		features &= ~NETIF_F_GSO_MASK;
+	return features;
 }
 
 /* Return: descriptors used, or 0 when the frame could not be mapped. */
@@ -129,6 +186,7 @@ static u32 dingo_tx_map_skb(struct dingo_channel *ch, struct sk_buff *skb)
 	dingo_tx_slot(ch, first + used - 1)->skb = skb;
 	dingo_eth_desc(&ch->tx, first + used - 1)->flags =
 		DINGO_ETH_DESC_FLAGS_EOP_MASK;
+	dingo_tx_ask_offload(dingo_eth_desc(&ch->tx, first), skb);
 	return used;
 
 err_unmap:
@@ -173,6 +231,17 @@ netdev_tx_t dingo_eth_xmit(struct sk_buff *skb, struct net_device *ndev)
 	return NETDEV_TX_OK;
 }
 
+/* Adds what the card made of a frame. */
+static void dingo_tx_count(const struct sk_buff *skb, u64 *packets, u64 *bytes)
+{
+	unsigned int segs = max_t(unsigned int, 1, skb_shinfo(skb)->gso_segs);
+
+	*packets += segs;
+	*bytes += skb->len;
+	if (segs > 1)
+		*bytes += (segs - 1) * skb_tcp_all_headers(skb);
+}
+
 /**
  * dingo_tx_complete() - take the completion of a frame
  * @ch: the channel; NAPI context
@@ -188,6 +257,7 @@ void dingo_tx_complete(struct dingo_channel *ch, const struct dingo_cqe *cqe,
 	u32 done = ((le32_to_cpu(cqe->wqe_index) - ch->tx.consumer) & mask) + 1;
 	bool good = cqe->status == DINGO_WCS_SUCCESS;
 	unsigned int sent = 0, length = 0;
+	u64 packets = 0, wire_bytes = 0;
 	struct dingo_tx_slot *slot;
 	u32 consumer = ch->tx.consumer;
 
@@ -203,6 +273,7 @@ void dingo_tx_complete(struct dingo_channel *ch, const struct dingo_cqe *cqe,
 			continue;
 		sent++;
 		length += slot->skb->len;
+		dingo_tx_count(slot->skb, &packets, &wire_bytes);
 		napi_consume_skb(slot->skb, 1);
 		slot->skb = NULL;
 	}
@@ -213,8 +284,8 @@ void dingo_tx_complete(struct dingo_channel *ch, const struct dingo_cqe *cqe,
 
 	u64_stats_update_begin(&ch->tx.sync);
 	if (good) {
-		ch->tx.packets += sent;
-		ch->tx.bytes += length;
+		ch->tx.packets += packets;
+		ch->tx.bytes += wire_bytes;
 	} else {
 		ch->tx.errors += sent;
 	}

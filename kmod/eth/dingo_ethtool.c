@@ -3,6 +3,7 @@
  * ethtool: identity, link, rings, channels and the card's counters.
  */
 #include <linux/ethtool.h>
+#include <linux/log2.h>
 #include <linux/net_tstamp.h>
 
 #include "dingo_netdev.h"
@@ -52,12 +53,32 @@ static void dingo_get_ringparam(struct net_device *ndev,
 				struct netlink_ext_ack *extack)
 {
 	struct dingo_netdev *nd = netdev_priv(ndev);
-	u8 log_max = nd->dev->limits.log_max_eth;
 
-	ring->rx_max_pending = BIT(log_max);
-	ring->tx_max_pending = BIT(log_max);
-	ring->rx_pending = BIT(min_t(u8, log_max, DINGO_ETH_LOG_RING));
-	ring->tx_pending = ring->rx_pending;
+	ring->rx_max_pending = BIT(nd->dev->limits.log_max_eth);
+	ring->tx_max_pending = ring->rx_max_pending;
+	ring->rx_pending = BIT(nd->shape.log_rx);
+	ring->tx_pending = BIT(nd->shape.log_tx);
+}
+
+/* The next power of two; ethtool has looked at the maximum. */
+static int dingo_set_ringparam(struct net_device *ndev,
+			       struct ethtool_ringparam *ring,
+			       struct kernel_ethtool_ringparam *kernel_ring,
+			       struct netlink_ext_ack *extack)
+{
+	struct dingo_netdev *nd = netdev_priv(ndev);
+	struct dingo_eth_shape shape = nd->shape;
+
+	if (min(ring->rx_pending, ring->tx_pending) <
+	    BIT(DINGO_ETH_MIN_LOG_RING)) {
+		NL_SET_ERR_MSG(extack, "a ring has 64 descriptors at least");
+		return -EINVAL;
+	}
+	shape.log_rx = order_base_2(ring->rx_pending);
+	shape.log_tx = order_base_2(ring->tx_pending);
+	if (!dingo_is_up(nd->dev))
+		return -EIO;
+	return dingo_channels_reshape(nd, &shape);
 }
 
 static void dingo_get_channels(struct net_device *ndev,
@@ -65,32 +86,94 @@ static void dingo_get_channels(struct net_device *ndev,
 {
 	struct dingo_netdev *nd = netdev_priv(ndev);
 
-	channels->max_combined = nd->num_channels;
-	channels->combined_count = nd->num_channels;
+	channels->max_combined = nd->max_channels;
+	channels->combined_count = nd->shape.num_channels;
 }
+
+/* ethtool has looked at the maximum, and that there is one at least. */
+static int dingo_set_channels(struct net_device *ndev,
+			      struct ethtool_channels *channels)
+{
+	struct dingo_netdev *nd = netdev_priv(ndev);
+	struct dingo_eth_shape shape = nd->shape;
+
+	if (!dingo_is_up(nd->dev))
+		return -EIO;
+	shape.num_channels = channels->combined_count;
+	return dingo_channels_reshape(nd, &shape);
+}
+
+static u32 dingo_get_rx_ring_count(struct net_device *ndev)
+{
+	struct dingo_netdev *nd = netdev_priv(ndev);
+
+	return nd->shape.num_channels;
+}
+
+static int __maybe_unused dingo_get_rxnfc(struct net_device *ndev,
+					  struct ethtool_rxnfc *info,
+					  u32 *rule_locs)
+{
+	if (info->cmd != ETHTOOL_GRXRINGS)
+		return -EOPNOTSUPP;
+	info->data = dingo_get_rx_ring_count(ndev);
+	return 0;
+}
+
+/* Of each channel, as the driver counts them. */
+#define DINGO_CHANNEL_COUNTERS 4
 
 static int dingo_get_sset_count(struct net_device *ndev, int set)
 {
-	return set == ETH_SS_STATS ? DINGO_CARD_COUNTERS : -EOPNOTSUPP;
+	struct dingo_netdev *nd = netdev_priv(ndev);
+
+	if (set != ETH_SS_STATS)
+		return -EOPNOTSUPP;
+	return DINGO_CARD_COUNTERS + nd->max_channels * DINGO_CHANNEL_COUNTERS;
 }
 
 static void dingo_get_strings(struct net_device *ndev, u32 set, u8 *data)
 {
+	struct dingo_netdev *nd = netdev_priv(ndev);
 	unsigned int n;
 
 	if (set != ETH_SS_STATS)
 		return;
 	for (n = 0; n < DINGO_CARD_COUNTERS; n++)
 		ethtool_puts(&data, dingo_counter_names[n]);
+	for (n = 0; n < nd->max_channels; n++) {
+		ethtool_sprintf(&data, "rx%u_packets", n);
+		ethtool_sprintf(&data, "rx%u_bytes", n);
+		ethtool_sprintf(&data, "tx%u_packets", n);
+		ethtool_sprintf(&data, "tx%u_bytes", n);
+	}
+}
+
+static u64 *dingo_put_ring_stats(const struct dingo_eth_ring *ring, u64 *data)
+{
+	unsigned int start;
+
+	do {
+		start = u64_stats_fetch_begin(&ring->sync);
+		data[0] = ring->packets;
+		data[1] = ring->bytes;
+	} while (u64_stats_fetch_retry(&ring->sync, start));
+	return data + 2;
 }
 
 static void dingo_get_ethtool_stats(struct net_device *ndev,
 				    struct ethtool_stats *stats, u64 *data)
 {
 	struct dingo_netdev *nd = netdev_priv(ndev);
+	unsigned int n;
 
 	/* Zeroes when the card has failed. */
 	dingo_cmd_query_card_stats(nd->dev, data, DINGO_CARD_COUNTERS);
+	data += DINGO_CARD_COUNTERS;
+	for (n = 0; n < nd->max_channels; n++) {
+		data = dingo_put_ring_stats(&nd->channels[n].rx, data);
+		data = dingo_put_ring_stats(&nd->channels[n].tx, data);
+	}
 }
 
 const struct ethtool_ops dingo_ethtool_ops = {
@@ -100,7 +183,14 @@ const struct ethtool_ops dingo_ethtool_ops = {
 	.get_link = ethtool_op_get_link,
 	.get_link_ksettings = dingo_get_link_ksettings,
 	.get_ringparam = dingo_get_ringparam,
+	.get_rxfh = dingo_get_rxfh,
+	.get_rxfh_indir_size = dingo_get_rxfh_indir_size,
+	.get_rxfh_key_size = dingo_get_rxfh_key_size,
+	DINGO_RX_RING_COUNT_OP(dingo_get_rx_ring_count, dingo_get_rxnfc)
 	.get_sset_count = dingo_get_sset_count,
 	.get_strings = dingo_get_strings,
 	.get_ts_info = ethtool_op_get_ts_info,
+	.set_channels = dingo_set_channels,
+	.set_ringparam = dingo_set_ringparam,
+	.set_rxfh = dingo_set_rxfh,
 };

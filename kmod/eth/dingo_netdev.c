@@ -277,7 +277,7 @@ static void dingo_ndo_get_stats64(struct net_device *ndev,
 	const u64 *card = nd->card_stats;
 	unsigned int n;
 
-	for (n = 0; n < nd->num_channels; n++) {
+	for (n = 0; n < nd->max_channels; n++) {
 		struct dingo_channel *ch = &nd->channels[n];
 
 		dingo_ring_stats(&ch->rx, &stats->rx_packets, &stats->rx_bytes,
@@ -295,6 +295,7 @@ static void dingo_ndo_get_stats64(struct net_device *ndev,
 
 static const struct net_device_ops dingo_netdev_ops = {
 	.ndo_change_mtu = dingo_ndo_change_mtu,
+	.ndo_features_check = dingo_features_check,
 	.ndo_get_stats64 = dingo_ndo_get_stats64,
 	.ndo_open = dingo_ndo_open,
 	.ndo_set_mac_address = dingo_ndo_set_mac,
@@ -345,7 +346,7 @@ void dingo_netdev_tick(struct dingo_dev *dev)
 			WRITE_ONCE(nd->card_stats[n], stats[n]);
 	}
 	/* A ring without buffers has no completions that would refill it. */
-	for (n = 0; n < nd->num_channels; n++) {
+	for (n = 0; n < READ_ONCE(nd->shape.num_channels); n++) {
 		struct dingo_eth_ring *rx = &nd->channels[n].rx;
 
 		if (READ_ONCE(nd->started) &&
@@ -382,6 +383,7 @@ static int dingo_port_setup(struct dingo_netdev *nd)
 	nd->allmulti = false;
 	err = dingo_port_apply(nd);
 	mutex_unlock(&nd->port_lock);
+	err = err ?: dingo_rss_apply(nd);
 	return err ?: dingo_rx_filter_apply(nd);
 }
 
@@ -432,8 +434,13 @@ static void dingo_netdev_setup(struct dingo_dev *dev, struct net_device *ndev)
 	ndev->max_mtu = DINGO_MAX_MTU;
 	ndev->watchdog_timeo = DINGO_TX_TIMEOUT;
 	ndev->hw_features = NETIF_F_SG;
+	if (dev->caps & DINGO_CAP_ETH_OFFLOAD)
+		ndev->hw_features |= NETIF_F_HW_CSUM | NETIF_F_TSO |
+				     NETIF_F_TSO6 | NETIF_F_RXCSUM;
+	ndev->vlan_features = ndev->hw_features | NETIF_F_HIGHDMA;
+	if (dev->caps & DINGO_CAP_ETH_RSS)
+		ndev->hw_features |= NETIF_F_RXHASH;
 	ndev->features = ndev->hw_features | NETIF_F_HIGHDMA;
-	ndev->vlan_features = ndev->features;
 	ndev->priv_flags |= IFF_LIVE_ADDR_CHANGE | IFF_UNICAST_FLT;
 	dingo_factory_mac(dev, ndev);
 }
@@ -464,7 +471,12 @@ int dingo_netdev_register(struct dingo_dev *dev)
 	nd = netdev_priv(ndev);
 	nd->dev = dev;
 	nd->ndev = ndev;
-	nd->num_channels = num;
+	nd->max_channels = num;
+	nd->shape.num_channels = num;
+	nd->shape.log_tx = min_t(u8, dev->limits.log_max_eth,
+				 DINGO_ETH_LOG_RING);
+	nd->shape.log_rx = nd->shape.log_tx;
+	dingo_rss_init(nd);
 	mutex_init(&nd->port_lock);
 	INIT_WORK(&nd->rx_mode_work, dingo_rx_mode_work);
 	INIT_WORK(&nd->restart_work, dingo_restart_work);

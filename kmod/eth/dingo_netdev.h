@@ -13,7 +13,10 @@
 
 #define DINGO_ETH_MAX_CHANNELS 8
 #define DINGO_ETH_LOG_RING 9 /* descriptors per ring, when the card allows */
+#define DINGO_ETH_MIN_LOG_RING 6 /* room for two frames of many fragments */
 
+struct ethtool_rxfh_param;
+struct netlink_ext_ack;
 struct page_pool;
 
 /* One TX or RX ring; indices free-running. */
@@ -66,11 +69,26 @@ struct dingo_channel {
 	u8 rx_order; /* of a buffer */
 };
 
+/* What the rings are made by; ethtool changes it. */
+struct dingo_eth_shape {
+	unsigned int num_channels;
+	u8 log_tx; /* descriptors */
+	u8 log_rx;
+};
+
+/* Where received frames go, with ETH_RSS. */
+struct dingo_rss {
+	u8 key[DINGO_RSS_KEY];
+	u8 rings[DINGO_RSS_TABLE];
+};
+
 struct dingo_netdev {
 	struct dingo_dev *dev;
 	struct net_device *ndev;
-	unsigned int num_channels;
+	unsigned int max_channels; /* of @channels */
 	struct dingo_channel *channels;
+	struct dingo_eth_shape shape; /* under rtnl */
+	struct dingo_rss rss; /* under rtnl */
 	bool started; /* rings exist; under rtnl */
 
 	/* Port settings: what the card has, and what it shall have. */
@@ -95,6 +113,11 @@ dingo_eth_desc(const struct dingo_eth_ring *ring, u32 index)
 
 int dingo_channels_start(struct dingo_netdev *nd);
 void dingo_channels_stop(struct dingo_netdev *nd);
+int dingo_channels_reshape(struct dingo_netdev *nd,
+			   const struct dingo_eth_shape *shape);
+netdev_features_t dingo_features_check(struct sk_buff *skb,
+				       struct net_device *ndev,
+				       netdev_features_t features);
 netdev_tx_t dingo_eth_xmit(struct sk_buff *skb, struct net_device *ndev);
 
 /* dingo_eth_rx.c, dingo_eth_tx.c: their parts of a channel. */
@@ -113,5 +136,15 @@ void dingo_tx_stop(struct dingo_channel *ch);
 void dingo_tx_complete(struct dingo_channel *ch, const struct dingo_cqe *cqe,
 		       unsigned int *frames, unsigned int *bytes);
 void dingo_tx_wake(struct dingo_channel *ch);
+
+/* dingo_rss.c */
+void dingo_rss_init(struct dingo_netdev *nd);
+int dingo_rss_reshape(struct dingo_netdev *nd);
+int dingo_rss_apply(struct dingo_netdev *nd);
+u32 dingo_get_rxfh_key_size(struct net_device *ndev);
+u32 dingo_get_rxfh_indir_size(struct net_device *ndev);
+int dingo_get_rxfh(struct net_device *ndev, struct ethtool_rxfh_param *rxfh);
+int dingo_set_rxfh(struct net_device *ndev, struct ethtool_rxfh_param *rxfh,
+		   struct netlink_ext_ack *extack);
 
 #endif

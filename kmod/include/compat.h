@@ -29,6 +29,13 @@
 #define DINGO_NS DINGO
 #endif
 
+/* ---- ethtool: the number of receive rings was a flow classification query. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
+#define DINGO_RX_RING_COUNT_OP(count, rxnfc) .get_rx_ring_count = count,
+#else
+#define DINGO_RX_RING_COUNT_OP(count, rxnfc) .get_rxnfc = rxnfc,
+#endif
+
 /* ---- dma-buf: move_notify() was renamed; so was the exporter's call. Whether
  * the core pins a buffer for each mapping of an importer that can follow moves.
  */

@@ -192,6 +192,7 @@ int dingo_cmd_destroy_srq(struct dingo_dev *dev, u32 srqn);
 int dingo_cmd_create_eth(struct dingo_dev *dev, u8 kind, u8 ring, u8 log_size,
 			 u32 cqn, const struct dingo_mem *mem);
 int dingo_cmd_destroy_eth(struct dingo_dev *dev, u8 kind, u8 ring);
+int dingo_cmd_set_rss(struct dingo_dev *dev, const u8 *key, const u8 *rings);
 
 /* ------------------------------------------------------------- dingo_eq.c */
 
