@@ -56,6 +56,12 @@ std::vector<Sample> admin_samples(test::TestHost& host, std::uint64_t capabiliti
     cq.log_size = 2;
     cq.ring.addr = memory;
     list.push_back(sample(DINGO_OP_CREATE_CQ, cq));
+    dingo_cmd_modify_cq moderation{};
+    moderation.cqn = cq.cqn;
+    moderation.count = 16;
+    moderation.period = 50;
+    if ((capabilities & DINGO_CAP_CQ_MODERATION) != 0)
+        list.push_back(sample(DINGO_OP_MODIFY_CQ, moderation));
     dingo_cmd_create_mr mr{};
     mr.key = 0x00091234;
     mr.pdn = 1;

@@ -127,6 +127,7 @@ bool ModelEngine::run(Nanoseconds now, unsigned budget) {
         return false;
     }
     budget = std::max(budget, 1u);
+    state_->moderation.begin_run();
     unsigned commands = 0;
     bool more = run_admin(std::min(budget, kAdminShare), commands);
     if (fatal_ != DINGO_FATAL_NONE) {
@@ -137,7 +138,7 @@ bool ModelEngine::run(Nanoseconds now, unsigned budget) {
     more = state_->ethernet.run(std::max(budget / 4, 1u)) || more;
     more = state_->transport.run(std::max(budget - budget / 4, 1u)) || more;
     more = run_loopback(budget) || more;
-    return more;
+    return state_->moderation.end_run(budget) || more;
 }
 
 bool ModelEngine::run_loopback(unsigned budget) {
@@ -159,7 +160,8 @@ Nanoseconds ModelEngine::next_deadline() const {
         return card_.now;
     }
     const Nanoseconds admin = admin_.pending() ? admin_due_ : kNever;
-    return std::min({admin, state_->ethernet.next_deadline(), state_->transport.next_deadline()});
+    return std::min({admin, state_->ethernet.next_deadline(), state_->transport.next_deadline(),
+                     state_->moderation.next_deadline()});
 }
 
 bool ModelEngine::run_admin(unsigned budget, unsigned& done) {

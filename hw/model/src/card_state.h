@@ -5,6 +5,7 @@
 
 #include "card_context.h"
 #include "completion_queue.h"
+#include "cq_moderation.h"
 #include "ethernet.h"
 #include "event_queue.h"
 #include "memory_region.h"
@@ -18,6 +19,7 @@ namespace dingo::model {
 struct CardState {
     CardState(CardContext& context, TransportHost& host)
         : card(context),
+          moderation(context),
           memory(context),
           ethernet(context, port, cqs),
           transport(context, host, memory, port) {}
@@ -32,6 +34,7 @@ struct CardState {
     AsyncEvents async;
     Port port;
     ObjectTable<EventQueue> eqs;
+    CqModeration moderation;
     ObjectTable<CompletionQueue> cqs;
     ObjectTable<SharedReceiveQueue> srqs;
     ObjectTable<QueuePair> qps;  ///< by QPN index

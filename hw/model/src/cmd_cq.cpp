@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// CREATE_CQ, DESTROY_CQ, RESIZE_CQ.
+// CREATE_CQ, DESTROY_CQ, RESIZE_CQ, MODIFY_CQ.
 #include "commands.h"
 
 namespace dingo::model::commands {
@@ -35,7 +35,7 @@ AdminResult create_cq(CardState& card, const AdminCommand& command) {
     if (events == nullptr) {
         return refuse(DINGO_ST_BAD_ID);
     }
-    auto cq = std::make_unique<CompletionQueue>();
+    auto cq = std::make_unique<CompletionQueue>(card.moderation);
     const auto attached = cq->attach(card.card, cmd.ring, cmd.log_size);
     if (attached != RingMemory::Result::kOk) {
         return from_attach(attached, offsetof(CqCommand, ring));
@@ -91,6 +91,21 @@ AdminResult resize_cq(CardState& card, const AdminCommand& command) {
     AdminResult result;
     result.result[0] = producer;
     return result;
+}
+
+AdminResult modify_cq(CardState& card, const AdminCommand& command) {
+    using Command = dingo_cmd_modify_cq;
+    constexpr std::uint32_t kMicrosecond = 1000;
+    const auto cmd = command.as<Command>();
+    if (cmd.rsvd != 0) {
+        return bad_field(offsetof(Command, rsvd));
+    }
+    CompletionQueue* cq = card.cqs.find(cmd.cqn);
+    if (cq == nullptr) {
+        return refuse(DINGO_ST_BAD_ID);
+    }
+    cq->moderate(card.card, cmd.count, cmd.period * kMicrosecond);
+    return {};
 }
 
 }  // namespace dingo::model::commands

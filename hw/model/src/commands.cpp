@@ -25,6 +25,7 @@ constexpr Entry kCommands[] = {
     {DINGO_OP_CREATE_CQ, sizeof(dingo_cmd_create_cq), 0, commands::create_cq},
     {DINGO_OP_DESTROY_CQ, sizeof(dingo_cmd_destroy), 0, commands::destroy_cq},
     {DINGO_OP_RESIZE_CQ, sizeof(dingo_cmd_create_cq), DINGO_CAP_RESIZE_CQ, commands::resize_cq},
+    {DINGO_OP_MODIFY_CQ, sizeof(dingo_cmd_modify_cq), DINGO_CAP_CQ_MODERATION, commands::modify_cq},
     {DINGO_OP_CREATE_MR, sizeof(dingo_cmd_create_mr), 0, commands::create_mr},
     {DINGO_OP_DESTROY_MR, sizeof(dingo_cmd_destroy), 0, commands::destroy_mr},
     {DINGO_OP_REREG_MR, sizeof(dingo_cmd_create_mr), DINGO_CAP_REREG_MR, commands::rereg_mr},
@@ -83,6 +84,7 @@ bool may_free_memory(const AdminCommand& command) noexcept {
         case DINGO_OP_QUERY_SRQ:
         case DINGO_OP_CREATE_EQ:
         case DINGO_OP_CREATE_CQ:
+        case DINGO_OP_MODIFY_CQ:
         case DINGO_OP_CREATE_MR:
         case DINGO_OP_CREATE_QP:
         case DINGO_OP_CREATE_SRQ:

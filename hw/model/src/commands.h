@@ -13,7 +13,8 @@ namespace dingo::model {
 /// structure are refused here.
 AdminResult execute_command(CardState& card, const AdminCommand& command);
 
-/// After the command the host may take memory away: all but those that create or tell.
+/// After the command the host may take memory away: all but those that create, tell or only say
+/// when a CQ's event is written.
 [[nodiscard]] bool may_free_memory(const AdminCommand& command) noexcept;
 
 namespace commands {
@@ -35,6 +36,7 @@ AdminResult destroy_eq(CardState& card, const AdminCommand& command);
 AdminResult create_cq(CardState& card, const AdminCommand& command);
 AdminResult destroy_cq(CardState& card, const AdminCommand& command);
 AdminResult resize_cq(CardState& card, const AdminCommand& command);
+AdminResult modify_cq(CardState& card, const AdminCommand& command);
 
 AdminResult create_mr(CardState& card, const AdminCommand& command);
 AdminResult destroy_mr(CardState& card, const AdminCommand& command);

@@ -13,6 +13,7 @@ RingMemory::Result CompletionQueue::attach(CardContext& card, const dingo_mem& m
     if (result == RingMemory::Result::kOk) {
         ring_ = std::move(ring);
         log_size_ = log_size;
+        counted_from_ -= producer_;
         producer_ = 0;
         consumer_ = 0;
         last_solicited_ = 0;
@@ -45,10 +46,59 @@ bool CompletionQueue::post(CardContext& card, dingo_cqe entry) {
     if (solicited) {
         last_solicited_ = producer_;
     }
-    if (armed_ && (solicited || !armed_solicited_)) {
+    const bool wanted = armed_ && (solicited || !armed_solicited_);
+    if (period_ != 0) [[unlikely]] {
+        post_moderated(card, wanted);
+    } else if (wanted) {
         fire(card);
     }
     return true;
+}
+
+void CompletionQueue::post_moderated(CardContext& card, bool wanted) {
+    if (waits_) {
+        if (enough()) {
+            fire(card);
+        }
+        return;
+    }
+    const bool first = producer_ - 1 == notified_;
+    if (first) {
+        first_at_ = card.now;
+    }
+    if (wanted) {
+        tell(card, first);
+    }
+}
+
+void CompletionQueue::tell(CardContext& card, bool first) {
+    if (period_ == 0 || error_ || enough()) {
+        fire(card);
+        return;
+    }
+    waits_ = true;
+    if (first) {
+        moderation_.wait_from_now(*this);
+    } else {
+        moderation_.wait(*this, first_at_ + period_);
+    }
+}
+
+void CompletionQueue::moderate(CardContext& card, std::uint32_t count, std::uint32_t period) {
+    if (period_ == 0) {
+        first_at_ = card.now;
+    }
+    count_ = count;
+    period_ = period;
+    if (!waits_) {
+        return;
+    }
+    if (period_ == 0 || enough()) {
+        fire(card);
+        return;
+    }
+    moderation_.forget(*this);
+    moderation_.wait(*this, first_at_ + period_);
 }
 
 void CompletionQueue::doorbell(CardContext& card, std::uint32_t word0, std::uint32_t consumer) {
@@ -71,24 +121,39 @@ void CompletionQueue::doorbell(CardContext& card, std::uint32_t word0, std::uint
     arm_sn_ = arm_sn;
     const bool solicited = (word0 & DINGO_DOORBELL_WORD0_ARM_SOLICITED_MASK) != 0;
     armed_solicited_ = armed_ ? armed_solicited_ && solicited : solicited;
+    if (!armed_) {
+        counted_from_ = notified_;
+    }
     armed_ = true;
     // An entry written while this doorbell was on its way must fire the event now. An entry that
     // the last event already announced must not: programs that arm before they poll (perftest)
     // expect a new one.
-    if (armed_solicited_ ? last_solicited_ != notified_ : producer_ != notified_) {
-        fire(card);
+    if (!waits_ && (armed_solicited_ ? last_solicited_ != notified_ : producer_ != notified_)) {
+        tell(card, false);
     }
 }
 
 void CompletionQueue::fail(CardContext& card) {
     error_ = true;
+    if (waits_) {
+        fire(card);
+    }
     async->post(card, DINGO_EV_CQ_ERR, cqn);
 }
 
 void CompletionQueue::fire(CardContext& card) {
     armed_ = false;
     notified_ = producer_;
+    counted_from_ = producer_;
+    cancel();
     events->post(card, DINGO_EV_COMPLETION, cqn);
+}
+
+void CompletionQueue::cancel() {
+    if (waits_) {
+        waits_ = false;
+        moderation_.forget(*this);
+    }
 }
 
 }  // namespace dingo::model

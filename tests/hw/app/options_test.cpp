@@ -131,9 +131,11 @@ TEST(CardOptions, AllMistakesAreToldAtOnce) {
 }
 
 TEST(CardOptions, CapabilitiesCanBeLeftOut) {
-    const auto o = parse({"--vfio-user", "/tmp/s", "--without", "pause_mr,srq,compute"});
+    const auto o =
+        parse({"--vfio-user", "/tmp/s", "--without", "pause_mr,srq,compute,cq_moderation"});
     ASSERT_TRUE(o);
-    EXPECT_EQ(o->config.withheld, DINGO_CAP_PAUSE_MR | DINGO_CAP_SRQ | DINGO_CAP_COMPUTE);
+    EXPECT_EQ(o->config.withheld,
+              DINGO_CAP_PAUSE_MR | DINGO_CAP_SRQ | DINGO_CAP_COMPUTE | DINGO_CAP_CQ_MODERATION);
     int status = 0;
     std::string text;
     EXPECT_FALSE(parse({"--vfio-user", "/tmp/s", "--without", "rc"}, &status));

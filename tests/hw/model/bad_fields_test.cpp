@@ -234,6 +234,16 @@ TEST_F(BadFields, ResizeCq) {
     EXPECT_EQ(status(DINGO_OP_RESIZE_CQ, cmd), DINGO_ST_BAD_ID + 0u);
 }
 
+TEST_F(BadFields, ModifyCq) {
+    dingo_cmd_modify_cq cmd{};
+    cmd.cqn = cq.cqn;
+    cmd.count = cmd.period = 0xFFFF;
+    expect_reserved(DINGO_OP_MODIFY_CQ, cmd, 16, 8);
+    EXPECT_EQ(status(DINGO_OP_MODIFY_CQ, cmd), DINGO_ST_OK + 0u);
+    cmd.cqn = 1234;
+    EXPECT_EQ(status(DINGO_OP_MODIFY_CQ, cmd), DINGO_ST_BAD_ID + 0u);
+}
+
 TEST_F(BadFields, CreateMr) {
     dingo_cmd_create_mr cmd{};
     cmd.key = d.next_key();
