@@ -132,4 +132,13 @@ void Cq::resize(std::uint32_t cqe, Udata& udata) {
     udata_out(udata, resp);
 }
 
+void Cq::moderate(std::uint16_t count, std::uint16_t period) {
+    driver_.capabilities().need(DINGO_CAP_CQ_MODERATION);
+    dingo_cmd_modify_cq cmd{};
+    cmd.cqn = number();
+    cmd.count = count;
+    cmd.period = period;
+    driver_.admin().execute(DINGO_OP_MODIFY_CQ, cmd);
+}
+
 }  // namespace dingo::uverbs

@@ -31,6 +31,9 @@ class Cq {
     /// Who is told of this CQ's events.
     [[nodiscard]] CqListener& listener() const { return listener_; }
     void resize(std::uint32_t cqe, Udata& udata);  ///< dingo_resize_cq_resp
+    /// When an event is due, the card waits for `count` completions (0: for no number), `period`
+    /// microseconds at most; 0: it does not wait.
+    void moderate(std::uint16_t count, std::uint16_t period);
 
   private:
     struct Size {

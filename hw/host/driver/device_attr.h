@@ -16,6 +16,7 @@ struct DeviceAttr {
     std::uint32_t max_srq, max_srq_wr, max_srq_sge, max_pkeys, local_ca_ack_delay;
     std::uint64_t timestamp_mask, hca_core_clock;  ///< kHz
     std::uint64_t max_dm_size;
+    std::uint16_t max_cq_count, max_cq_period;  ///< of CQ moderation; the period in microseconds
     std::uint32_t max_mcast_grp, max_mcast_qp_attach, max_total_mcast_qp_attach;
 };
 

@@ -116,6 +116,10 @@ DeviceAttr Driver::query_device() const {
         a.timestamp_mask = kTimestampMask;
         a.hca_core_clock = kClockKhz;
     }
+    if (caps_.has(DINGO_CAP_CQ_MODERATION)) {
+        a.max_cq_count = UINT16_MAX;
+        a.max_cq_period = UINT16_MAX;
+    }
     a.max_dm_size = config_.device_memory;
     if (has_groups()) {
         const std::uint64_t all = std::uint64_t{l.max_mcast} * l.max_mcast_qp;

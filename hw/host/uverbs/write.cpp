@@ -15,7 +15,7 @@ constexpr std::size_t kCommands = IB_USER_VERBS_CMD_OPEN_QP + 1;
 constexpr std::size_t kExtended = IB_USER_VERBS_EX_CMD_MODIFY_CQ + 1;
 
 // Commands that are not here are answered with EOPNOTSUPP: the provider sends and receives by
-// itself (POLL, POST, REQ_NOTIFY), and the card has no XRC, flows, work queues or CQ moderation.
+// itself (POLL, POST, REQ_NOTIFY), and the card has no XRC, flows or work queues.
 constexpr auto kWriteMethods = [] {
     std::array<WriteMethod, kCommands> m{};
     m[IB_USER_VERBS_CMD_GET_CONTEXT] = {sizeof(ib_uverbs_get_context),
@@ -99,6 +99,8 @@ constexpr auto kExtendedMethods = [] {
         .request_size = DINGO_END_OF(ib_uverbs_ex_modify_qp, base),
         .response_size = DINGO_END_OF(ib_uverbs_ex_modify_qp_resp, response_length),
         .handler = handlers::modify_qp_ex};
+    m[IB_USER_VERBS_EX_CMD_MODIFY_CQ] = {.request_size = sizeof(ib_uverbs_ex_modify_cq),
+                                         .handler = handlers::modify_cq_ex};
     return m;
 }();
 

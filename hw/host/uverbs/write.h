@@ -102,6 +102,7 @@ void dealloc_mw(WriteCall& c);
 void create_cq(WriteCall& c);  // write_cq.cpp
 void create_cq_ex(WriteCall& c);
 void resize_cq(WriteCall& c);
+void modify_cq_ex(WriteCall& c);
 void destroy_cq(WriteCall& c);
 void create_qp(WriteCall& c);  // write_qp.cpp
 void create_qp_ex(WriteCall& c);

@@ -57,6 +57,19 @@ void resize_cq(WriteCall& c) {
     c.respond(answer);
 }
 
+void modify_cq_ex(WriteCall& c) {
+    constexpr std::uint32_t kModerate = 1;  // IB_CQ_MODERATE
+    const auto r = c.request<ib_uverbs_ex_modify_cq>();
+    if (r.attr_mask == 0 || r.reserved != 0) {
+        throw ErrnoError(EINVAL);
+    }
+    if (r.attr_mask != kModerate) {
+        throw ErrnoError(EOPNOTSUPP);
+    }
+    auto& cq = c.call.objects().get<CqObject>(r.cq_handle);
+    cq.cq->moderate(r.attr.cq_count, r.attr.cq_period);
+}
+
 void destroy_cq(WriteCall& c) {
     const auto r = c.request<ib_uverbs_destroy_cq>();
     const auto gone = destroy(c.call, CqObject::kType, r.cq_handle);

@@ -80,6 +80,8 @@ void query_device_ex(WriteCall& c) {
     r.timestamp_mask = attr.timestamp_mask;
     r.hca_core_clock = attr.hca_core_clock;
     r.device_cap_flags_ex = attr.device_cap_flags;
+    r.cq_moderation_caps.max_cq_moderation_count = attr.max_cq_count;
+    r.cq_moderation_caps.max_cq_moderation_period = attr.max_cq_period;
     r.max_dm_size = attr.max_dm_size;
     c.respond(r);
 }

@@ -77,6 +77,8 @@ TEST(CardWithout, WhatACardLacksIsRefusedBeforeItIsAsked) {
          [](Client& c) { return Maker(c).cq(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION); }},
         {DINGO_CAP_RESIZE_CQ, "resize",
          [&](Client& c) { return errno_of([&] { c.cq->resize(20, none); }); }},
+        {DINGO_CAP_CQ_MODERATION, "moderation",
+         [](Client& c) { return errno_of([&] { c.cq->moderate(4, 4); }); }},
         {DINGO_CAP_MW, "windows",
          [&](Client& c) { return errno_of([&] { Mw(c.host.driver, *c.pd, 1, none); }); }},
         {DINGO_CAP_MW, "rights to windows",

@@ -235,6 +235,8 @@ TEST_F(StillCard, QueriesTellWhatTheDriverSays) {
     EXPECT_EQ(ex.hca_core_clock, a.hca_core_clock);
     EXPECT_EQ(ex.device_cap_flags_ex, a.device_cap_flags);
     EXPECT_EQ(ex.max_dm_size, a.max_dm_size);
+    EXPECT_EQ(ex.cq_moderation_caps.max_cq_moderation_count, a.max_cq_count);
+    EXPECT_EQ(ex.cq_moderation_caps.max_cq_moderation_period, a.max_cq_period);
 
     auto query = Verbs::zeroed<ib_uverbs_query_port>();
     query.port_num = 1;
