@@ -201,6 +201,14 @@ int dingo_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	return 0;
 }
 
+/* ibv_modify_cq(3): how long events wait for more completions is the card's business. */
+int dingo_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
+{
+	struct ibv_modify_cq cmd = {};
+
+	return ibv_cmd_modify_cq(ibcq, attr, &cmd, sizeof(cmd));
+}
+
 void dingo_cq_event(struct ibv_cq *ibcq)
 {
 	struct dingo_cq *cq = to_dingo_cq(ibcq);

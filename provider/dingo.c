@@ -95,6 +95,10 @@ static const struct verbs_context_ops dingo_mcast_ops = {
 	.detach_mcast = ibv_cmd_detach_mcast,
 };
 
+static const struct verbs_context_ops dingo_moderation_ops = {
+	.modify_cq = dingo_modify_cq,
+};
+
 static const struct verbs_context_ops dingo_mw_ops = {
 	.alloc_mw = dingo_alloc_mw,
 	.bind_mw = dingo_bind_mw,
@@ -125,6 +129,8 @@ static void set_ops(struct dingo_context *ctx)
 		verbs_set_ops(&ctx->vctx, &dingo_srq_ops);
 	if (ctx->caps & DINGO_CAP_MCAST)
 		verbs_set_ops(&ctx->vctx, &dingo_mcast_ops);
+	if (ctx->caps & DINGO_CAP_CQ_MODERATION)
+		verbs_set_ops(&ctx->vctx, &dingo_moderation_ops);
 	if (ctx->caps & DINGO_CAP_MW)
 		verbs_set_ops(&ctx->vctx, &dingo_mw_ops);
 	if (ctx->caps & DINGO_CAP_REREG_MR)

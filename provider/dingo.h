@@ -348,6 +348,7 @@ struct ibv_cq_ex *dingo_create_cq_ex(struct ibv_context *context,
 				     struct ibv_cq_init_attr_ex *attr);
 int dingo_destroy_cq(struct ibv_cq *cq);
 int dingo_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+int dingo_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 void dingo_cq_event(struct ibv_cq *cq);
 void dingo_cq_forget_qp(struct dingo_cq *cq, struct dingo_qp *qp);
 
