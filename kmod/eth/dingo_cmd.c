@@ -226,6 +226,24 @@ int dingo_cmd_resize_cq(struct dingo_dev *dev, u32 cqn, u8 log_size,
 }
 EXPORT_SYMBOL_NS_GPL(dingo_cmd_resize_cq, DINGO_NS);
 
+/*
+ * @count: an event waits for so many completions, 0 for no number; @period: and
+ * for so many microseconds at most, 0: it does not wait. Needs
+ * DINGO_CAP_CQ_MODERATION.
+ */
+int dingo_cmd_modify_cq(struct dingo_dev *dev, u32 cqn, u16 count, u16 period)
+{
+	struct dingo_cmd_modify_cq cmd = {
+		.cqn = cpu_to_le32(cqn),
+		.count = cpu_to_le16(count),
+		.period = cpu_to_le16(period),
+	};
+
+	return dingo_admin_exec(dev, DINGO_OP_MODIFY_CQ, &cmd, sizeof(cmd),
+				NULL);
+}
+EXPORT_SYMBOL_NS_GPL(dingo_cmd_modify_cq, DINGO_NS);
+
 int dingo_cmd_destroy_cq(struct dingo_dev *dev, u32 cqn)
 {
 	return dingo_cmd_destroy(dev, DINGO_OP_DESTROY_CQ, cqn);

@@ -282,6 +282,20 @@ out:
 	return err;
 }
 
+/**
+ * dingo_modify_cq() - how long events wait for more completions
+ * @ibcq: a queue of a user or of the kernel
+ * @count: completions for which an event waits; 0: no number
+ * @period: microseconds that it waits at most; 0: it does not
+ *
+ * Return: 0 or a negative error.
+ */
+int dingo_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
+{
+	return dingo_cmd_modify_cq(to_ddev(ibcq->device), to_dcq(ibcq)->core.cqn,
+				   count, period);
+}
+
 /* The entry at index @n when the card has written it, else NULL. */
 static struct dingo_cqe *dingo_cq_entry(struct dingo_cq *cq, u32 n)
 {

@@ -321,6 +321,7 @@ int dingo_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 int dingo_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int dingo_resize_cq(struct ib_cq *ibcq, DINGO_CQE_COUNT cqe,
 		    struct ib_udata *udata);
+int dingo_modify_cq(struct ib_cq *ibcq, u16 count, u16 period);
 int dingo_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 int dingo_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 void dingo_cq_clean(struct dingo_cq *cq, struct dingo_qp *qp);

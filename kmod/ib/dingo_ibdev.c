@@ -78,6 +78,10 @@ static const struct ib_device_ops dingo_mcast_ops = {
 	.detach_mcast = dingo_detach_mcast,
 };
 
+static const struct ib_device_ops dingo_moderation_ops = {
+	.modify_cq = dingo_modify_cq,
+};
+
 static const struct ib_device_ops dingo_mw_ops = {
 	.alloc_mw = dingo_alloc_mw,
 	.dealloc_mw = dingo_dealloc_mw,
@@ -113,6 +117,8 @@ static void dingo_set_ops(struct dingo_ibdev *ib)
 		ib_set_device_ops(&ib->ibdev, &dingo_frwr_ops);
 	if (caps & DINGO_CAP_MCAST)
 		ib_set_device_ops(&ib->ibdev, &dingo_mcast_ops);
+	if (caps & DINGO_CAP_CQ_MODERATION)
+		ib_set_device_ops(&ib->ibdev, &dingo_moderation_ops);
 	if (caps & DINGO_CAP_MW)
 		ib_set_device_ops(&ib->ibdev, &dingo_mw_ops);
 	if (caps & DINGO_CAP_REREG_MR)

@@ -113,6 +113,10 @@ int dingo_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	if (dev->caps & DINGO_CAP_FRWR)
 		attr->max_fast_reg_page_list_len =
 			le32_to_cpu(limits->max_frwr_pages);
+	if (dev->caps & DINGO_CAP_CQ_MODERATION) {
+		attr->cq_caps.max_cq_moderation_count = U16_MAX;
+		attr->cq_caps.max_cq_moderation_period = U16_MAX;
+	}
 	if (dev->caps & DINGO_CAP_MCAST)
 		dingo_mcast_limits(limits, attr);
 	attr->max_dm_size = min_t(u64, dev->p2p.bytes, DINGO_MAX_DM);

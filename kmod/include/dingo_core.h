@@ -168,6 +168,7 @@ int dingo_cmd_create_cq(struct dingo_dev *dev, u32 cqn, u32 eqn, u32 db_page,
 			u8 log_size, const struct dingo_mem *ring);
 int dingo_cmd_resize_cq(struct dingo_dev *dev, u32 cqn, u8 log_size,
 			const struct dingo_mem *ring, u32 *switch_index);
+int dingo_cmd_modify_cq(struct dingo_dev *dev, u32 cqn, u16 count, u16 period);
 int dingo_cmd_destroy_cq(struct dingo_dev *dev, u32 cqn);
 int dingo_cmd_create_mr(struct dingo_dev *dev, struct dingo_cmd_create_mr *cmd);
 int dingo_cmd_rereg_mr(struct dingo_dev *dev, struct dingo_cmd_create_mr *cmd);

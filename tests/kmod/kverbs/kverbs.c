@@ -11,6 +11,7 @@
  *   could be drained.
  * segments: DMA segments of any length are the device's.
  * lies: completions that a card cannot have meant are nobody's.
+ * moderation: two completions make one event, after the CQ's period.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -25,6 +26,7 @@
 #define QUEUES 200
 #define RECEIVES 8
 #define BYTES 8
+#define FLUSHED 2
 
 static DEFINE_MUTEX(lock);
 static struct ib_device *device;
@@ -417,6 +419,84 @@ out:
 	return room == 1 && !memchr_inv(got, 0, sizeof(got)) ? 0 : -EBADMSG;
 }
 
+/* Events of a CQ of ib_create_cq(). */
+struct events {
+	struct completion first;
+	atomic_t count;
+};
+
+static void moderated(struct ib_cq *cq, void *context)
+{
+	struct events *events = context;
+
+	atomic_inc(&events->count);
+	complete(&events->first);
+}
+
+/* Two receives that are flushed, on an armed CQ. */
+static int flush(struct ib_pd *pd, struct ib_cq *cq)
+{
+	struct ib_qp_init_attr init = {
+		.send_cq = cq, .recv_cq = cq,
+		.cap = { .max_send_wr = 1, .max_recv_wr = FLUSHED,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+		.qp_type = IB_QPT_RC,
+	};
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_INIT, .port_num = 1 };
+	struct ib_recv_wr wr = {};
+	struct ib_wc wc[FLUSHED];
+	struct ib_qp *qp;
+	int n, err;
+
+	qp = ib_create_qp(pd, &init);
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
+	err = ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX |
+			   IB_QP_PORT | IB_QP_ACCESS_FLAGS);
+	for (n = 0; !err && n < FLUSHED; n++)
+		err = ib_post_recv(qp, &wr, NULL);
+	attr.qp_state = IB_QPS_ERR;
+	if (!err)
+		err = ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
+	if (!err)
+		err = ib_modify_qp(qp, &attr, IB_QP_STATE);
+	for (n = 0; !err && ib_poll_cq(cq, FLUSHED, wc) != FLUSHED; n++) {
+		err = n < 5000 ? 0 : -ETIMEDOUT;
+		usleep_range(1000, 2000);
+	}
+	ib_destroy_qp(qp);
+	return err;
+}
+
+static int run_moderation(void)
+{
+	struct ib_cq_init_attr attr = { .cqe = 16 };
+	struct events events = {};
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	int err;
+
+	init_completion(&events.first);
+	pd = ib_alloc_pd(device, 0);
+	if (IS_ERR(pd))
+		return PTR_ERR(pd);
+	cq = ib_create_cq(device, moderated, NULL, &events, &attr);
+	if (IS_ERR(cq)) {
+		ib_dealloc_pd(pd);
+		return PTR_ERR(cq);
+	}
+	err = rdma_set_cq_moderation(cq, 100, 20000);
+	if (!err)
+		err = flush(pd, cq);
+	if (!err && !wait_for_completion_timeout(&events.first, 10 * HZ))
+		err = -ETIMEDOUT;
+	ib_destroy_cq(cq);
+	ib_dealloc_pd(pd);
+	pr_notice("kverbs: moderation: error %d, %d events\n", err,
+		  atomic_read(&events.count));
+	return err ?: atomic_read(&events.count) == 1 ? 0 : -EBADMSG;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(void);
@@ -427,6 +507,7 @@ static const struct {
 	{ "watch", watch },
 	{ "segments", long_segments },
 	{ "lies", run_lies },
+	{ "moderation", run_moderation },
 };
 
 static int set_run(const char *text, const struct kernel_param *param)

@@ -32,6 +32,7 @@ load_kverbs
 kverbs 'receives that nobody polled leave their SRQ whole' srq-tags
 kverbs 'DMA segments may be of any length' segments
 kverbs 'completions that a card cannot have meant' lies
+kverbs 'events that wait for more completions' moderation
 # While the interface is down, its doorbells are free: for nobody else.
 single 'the network interface goes down' A 'ip link set $(cat /run/dingo/netdev) down'
 kverbs 'hundreds of queues' queues
@@ -94,8 +95,9 @@ single 'and says why' A 'dmesg' 'failed: the card does not give up an object'
 shut_down
 
 # A card that lacks what a driver can do without.
-boot --card-args '--without compute,pause_mr,rereg_mr,resize_cq,srq,uc' "${vm_options[@]}"
+boot --card-args '--without compute,cq_moderation,pause_mr,rereg_mr,resize_cq,srq,uc' "${vm_options[@]}"
 single 'a smaller card offers no SRQ' A 'ibv_devinfo -v' 'max_srq:[[:space:]]+0$'
+single 'a smaller card offers no CQ moderation' A 'ibv_devinfo -v | grep -c max_cq_count || true' '^0$'
 pair 'a smaller card: RC' 'ib_write_bw -n 200' 'ib_write_bw -n 200 A' '65536'
 pair 'a smaller card: UD' 'ib_send_bw -c UD -n 200' 'ib_send_bw -c UD -n 200 A' '4096|2048|1024'
 single 'a smaller card: UC is refused' A 'ibv_uc_pingpong -g $(gid 4) 2>&1 | grep -i "create QP"' "[Cc]ouldn.t create QP"

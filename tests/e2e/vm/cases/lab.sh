@@ -31,7 +31,7 @@ load_exporter
 dmabuf 'a dynamic region follows moves under traffic' exporter 20 '^[0-9]+ moves, [1-9]'
 unload_exporter 'after dynamic regions'
 load_kverbs
-for one in srq-tags queues no-queues segments lies; do kverbs "$one" $one; done
+for one in srq-tags queues no-queues segments lies moderation; do kverbs "$one" $one; done
 single "the kernel's user of verbs goes" A 'rmmod kverbs'
 "$vm" push --quiet --name "$session" A tests/kmod/{driver_cases.py,fail_nth.py,lifecycle.sh,break_card.py,open_context.py} \
     "$(dingo_build_dir)/hw/contract/include/dingo_hw.h" /root/driver
