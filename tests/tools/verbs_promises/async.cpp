@@ -189,16 +189,6 @@ void add_lacking(Promises& all) {
                          IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND) == nullptr);
         CHECK(errno == EOPNOTSUPP || errno == EINVAL);
     });
-    Page moderation(all, "ibv_modify_cq.3");
-    moderation("moderation is taken, or refused with EOPNOTSUPP", [] {
-        Bench b;
-        Cq cq = b.cq();
-        ibv_modify_cq_attr attr{};
-        attr.attr_mask = IBV_CQ_ATTR_MODERATE;
-        attr.moderate = {4, 4};
-        const int rc = ibv_modify_cq(cq.get(), &attr);
-        CHECK(rc == 0 || rc == EOPNOTSUPP);
-    });
     Page rate(all, "ibv_modify_qp_rate_limit.3");
     rate("without packet pacing it is refused with EOPNOTSUPP", [] {
         Bench b;

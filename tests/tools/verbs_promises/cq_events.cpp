@@ -153,6 +153,91 @@ void add_notify(Promises& all) {
     }
 }
 
+int moderate(ibv_cq* cq, std::uint16_t count, std::uint16_t period,
+             std::uint32_t mask = IBV_CQ_ATTR_MODERATE) {
+    ibv_modify_cq_attr attr{};
+    attr.attr_mask = mask;
+    attr.moderate = {count, period};
+    return ibv_modify_cq(cq, &attr);
+}
+
+/// A queue whose events wait for more completions than flush() makes, and for 20 ms.
+struct Slow : Notified {
+    Slow() { done(moderate(cq.get(), 100, 20'000), "CQ moderation"); }
+    /// Waits for an event, however long it takes.
+    void hear() {
+        CHECK(event() == cq.get());
+        ibv_ack_cq_events(cq.get(), 1);
+    }
+};
+
+void add_moderation(Promises& all) {
+    Page page(all, "ibv_modify_cq.3");
+    page("moderation is taken up to the device's most, or EOPNOTSUPP where that is 0", [] {
+        Bench b;
+        Cq cq = b.cq();
+        ibv_device_attr_ex attr{};
+        CHECK_RETURNS(0, ibv_query_device_ex(b.ctx(), nullptr, &attr));
+        const ibv_cq_moderation_caps& most = attr.cq_mod_caps;
+        const int answer = most.max_cq_count != 0 && most.max_cq_period != 0 ? 0 : EOPNOTSUPP;
+        CHECK_RETURNS(answer, moderate(cq.get(), most.max_cq_count, most.max_cq_period));
+        CHECK_RETURNS(answer, moderate(cq.get(), 0, 0));
+    });
+    page("no attribute, and one that nobody knows, is refused with EINVAL", [] {
+        Slow n;
+        CHECK_RETURNS(EINVAL, moderate(n.cq.get(), 1, 1, 0));
+        CHECK_RETURNS(EINVAL, moderate(n.cq.get(), 1, 1, IBV_CQ_ATTR_RESERVED));
+    });
+    page("there are fewer events than completions, and the last completion has one", [] {
+        constexpr int kCompletions = 8;
+        Slow n;
+        CHECK_RETURNS(0, ibv_req_notify_cq(n.cq.get(), 0));
+        n.flush(kCompletions);
+        int events = 0;
+        for (int polled = 0; polled < kCompletions; ++events) {
+            n.hear();
+            CHECK_RETURNS(0, ibv_req_notify_cq(n.cq.get(), 0));
+            ibv_wc wc{};
+            while (ibv_poll_cq(n.cq.get(), 1, &wc) == 1) {
+                ++polled;
+            }
+        }
+        CHECK(events >= 1 && events < kCompletions);
+        n.fresh();
+        n.flush();
+        n.hear();
+    });
+    page("solicited_only: a completion with error has its event", [] {
+        Slow n;
+        CHECK_RETURNS(0, ibv_req_notify_cq(n.cq.get(), 1));
+        n.flush();
+        n.hear();
+    });
+    page("a change counts for the event that waits", [] {
+        Slow n;
+        CHECK_RETURNS(0, moderate(n.cq.get(), 2, 20'000));
+        CHECK_RETURNS(0, ibv_req_notify_cq(n.cq.get(), 0));
+        n.flush();
+        CHECK_RETURNS(0, moderate(n.cq.get(), 0, 0));
+        n.hear();
+    });
+    page("the event that waits comes after a resizing, too", [] {
+        Slow n;
+        CHECK_RETURNS(0, ibv_req_notify_cq(n.cq.get(), 0));
+        n.flush(2);
+        done(ibv_resize_cq(n.cq.get(), 200), "resizing of CQs");
+        n.hear();
+    });
+    page("a queue whose event waits can be destroyed", [] {
+        Slow n;
+        CHECK_RETURNS(0, ibv_req_notify_cq(n.cq.get(), 0));
+        n.flush();
+        n.qp.reset();
+        CHECK_RETURNS(0, ibv_destroy_cq(n.cq.release()));
+        CHECK(!readable(n.channel->fd, 50));
+    });
+}
+
 void add_get(Promises& all) {
     Page page(all, "ibv_get_cq_event.3");
     page("with a non-blocking descriptor and no event: -1 and EAGAIN", [] {
@@ -217,6 +302,7 @@ void add_get(Promises& all) {
 void add_cq_events(Promises& all) {
     add_channel(all);
     add_notify(all);
+    add_moderation(all);
     add_get(all);
 }
 
