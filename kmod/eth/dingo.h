@@ -10,6 +10,8 @@
 
 #include "dingo_core.h"
 
+struct devlink_fmsg;
+
 #define DINGO_DRV_NAME "dingo"
 
 #define DINGO_MAGIC 0x4f474e44U /* register MAGIC */
@@ -72,6 +74,9 @@ int dingo_netdev_attach(struct dingo_dev *dev);
 void dingo_netdev_link(struct dingo_dev *dev, bool up);
 void dingo_netdev_rx_mode(struct dingo_dev *dev);
 void dingo_netdev_tick(struct dingo_dev *dev);
+void dingo_netdev_end(struct dingo_dev *dev);
+int dingo_netdev_restart(struct dingo_dev *dev);
+void dingo_netdev_diagnose(struct dingo_dev *dev, struct devlink_fmsg *fmsg);
 extern const struct ethtool_ops dingo_ethtool_ops;
 
 /* -------------------------------------------------------- dingo_devlink.c */
@@ -80,6 +85,7 @@ extern const struct devlink_ops dingo_devlink_ops;
 void dingo_devlink_register(struct dingo_dev *dev);
 void dingo_devlink_unregister(struct dingo_dev *dev);
 void dingo_devlink_report(struct dingo_dev *dev);
+void dingo_devlink_report_tx(struct dingo_dev *dev, const char *why);
 void dingo_build_string(struct dingo_dev *dev, char *text, size_t size);
 
 /* ------------------------------------------------------------ dingo_aux.c */

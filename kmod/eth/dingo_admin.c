@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 
 #include "dingo.h"
+#include "dingo_trace.h"
 
 #define DINGO_ADMIN_LOG_DEPTH 6
 #define DINGO_ADMIN_DEPTH BIT(DINGO_ADMIN_LOG_DEPTH)
@@ -260,6 +261,8 @@ static struct dingo_admin_slot *dingo_admin_submit(struct dingo_dev *dev,
 	slot = &admin->slots[index];
 	reinit_completion(&slot->done);
 	slot->waiting = true;
+	slot->status = 0;
+	slot->detail = 0;
 	slot->opcode = opcode;
 	slot->cmd_id = FIELD_PREP(DINGO_CMD_ID_SLOT_MASK, index) |
 		       FIELD_PREP(DINGO_CMD_ID_TURN_MASK, slot->turn++);
@@ -374,6 +377,7 @@ int dingo_admin_exec(struct dingo_dev *dev, u16 opcode, const void *cmd,
 {
 	struct dingo_admin *admin = dev->admin;
 	struct dingo_admin_slot *slot;
+	u64 began = ktime_get_ns();
 	int err;
 
 	might_sleep();
@@ -388,6 +392,8 @@ int dingo_admin_exec(struct dingo_dev *dev, u16 opcode, const void *cmd,
 	}
 	dingo_admin_wait(dev, slot);
 	err = dingo_admin_errno(dev, slot);
+	trace_dingo_admin(dev, opcode, slot->status, slot->detail, err,
+			  ktime_get_ns() - began);
 	if (!err && result)
 		memcpy(result, slot->result, sizeof(slot->result));
 	dingo_admin_put_slot(admin, slot);

@@ -33,6 +33,8 @@ int dingo_aux_add(struct dingo_dev *dev)
 		dev_info(&dev->pdev->dev, "no RDMA on this card\n");
 		return 0;
 	}
+	if (dev->without_rdma)
+		return 0;
 	aux = kzalloc(sizeof(*aux), GFP_KERNEL);
 	if (!aux)
 		return -ENOMEM;

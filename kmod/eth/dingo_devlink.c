@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * devlink: what the card is, reload, and the reporter that recovers from
- * fatal errors.
+ * devlink: what the card is, reload, the parameter enable_rdma, and the
+ * reporters that recover from fatal errors and from queues that stand still.
  */
 #include <net/devlink.h>
 
@@ -11,6 +11,7 @@
 #define DINGO_BUILD_MINOR_MASK 0x0000ff00U
 #define DINGO_BUILD_PATCH_MASK 0x000000ffU
 #define DINGO_RECOVER_GRACE_MS 1000
+#define DINGO_TX_GRACE_MS 500
 
 static const char *dingo_engine_name(u32 engine)
 {
@@ -103,8 +104,17 @@ static int dingo_devlink_reload_up(struct devlink *devlink,
 				   u32 *actions_performed,
 				   struct netlink_ext_ack *extack)
 {
+	struct dingo_dev *dev = devlink_priv(devlink);
+	union devlink_param_value rdma;
+	int err;
+
 	*actions_performed = BIT(DEVLINK_RELOAD_ACTION_DRIVER_REINIT);
-	return dingo_recover(devlink_priv(devlink));
+	err = devl_param_driverinit_value_get(devlink,
+					      DEVLINK_PARAM_GENERIC_ID_ENABLE_RDMA,
+					      &rdma);
+	if (!err)
+		WRITE_ONCE(dev->without_rdma, !rdma.vbool);
+	return dingo_recover(dev);
 }
 
 const struct devlink_ops dingo_devlink_ops = {
@@ -146,6 +156,83 @@ static const struct devlink_health_reporter_ops dingo_fatal_ops = {
 	DINGO_REPORTER_GRACE(DINGO_RECOVER_GRACE_MS)
 };
 
+static int dingo_tx_recover(struct devlink_health_reporter *reporter,
+			    void *priv_ctx, struct netlink_ext_ack *extack)
+{
+	struct dingo_dev *dev = devlink_health_reporter_priv(reporter);
+
+	return dingo_netdev_restart(dev);
+}
+
+static int dingo_tx_diagnose(struct devlink_health_reporter *reporter,
+			     struct devlink_fmsg *fmsg,
+			     struct netlink_ext_ack *extack)
+{
+	dingo_netdev_diagnose(devlink_health_reporter_priv(reporter), fmsg);
+	return 0;
+}
+
+static const struct devlink_health_reporter_ops dingo_tx_ops = {
+	.name = "tx",
+	.recover = dingo_tx_recover,
+	.diagnose = dingo_tx_diagnose,
+	DINGO_REPORTER_GRACE(DINGO_TX_GRACE_MS)
+};
+
+/**
+ * dingo_devlink_report_tx() - report that the rings need to be made anew
+ * @dev: the card
+ * @why: for the log
+ *
+ * Makes them, unless the administrator forbade that. Sleeps.
+ */
+void dingo_devlink_report_tx(struct dingo_dev *dev, const char *why)
+{
+	struct devlink_health_reporter *reporter = READ_ONCE(dev->tx_reporter);
+
+	if (reporter)
+		devlink_health_report(reporter, why, dev);
+	else
+		dingo_netdev_restart(dev);
+}
+
+static const struct devlink_param dingo_params[] = {
+	DEVLINK_PARAM_GENERIC(ENABLE_RDMA, BIT(DEVLINK_PARAM_CMODE_DRIVERINIT),
+			      NULL, NULL, NULL),
+};
+
+static void dingo_params_register(struct dingo_dev *dev)
+{
+	union devlink_param_value rdma = { .vbool = true };
+	int err;
+
+	devl_lock(dev->devlink);
+	err = devl_params_register(dev->devlink, dingo_params,
+				   ARRAY_SIZE(dingo_params));
+	if (!err)
+		dingo_param_init(dev->devlink,
+				 DEVLINK_PARAM_GENERIC_ID_ENABLE_RDMA, rdma);
+	devl_unlock(dev->devlink);
+	dev->has_params = !err;
+	if (err)
+		dev_warn(&dev->pdev->dev, "no devlink parameters: %d\n", err);
+}
+
+static struct devlink_health_reporter *
+dingo_make_reporter(struct dingo_dev *dev,
+		    const struct devlink_health_reporter_ops *ops,
+		    u64 __maybe_unused grace)
+{
+	struct devlink_health_reporter *reporter;
+
+	reporter = dingo_reporter_create(dev->devlink, ops, grace, dev);
+	if (!IS_ERR(reporter))
+		return reporter;
+	dev_warn(&dev->pdev->dev, "no devlink health reporter \"%s\": %ld\n",
+		 ops->name, PTR_ERR(reporter));
+	return NULL;
+}
+
 /**
  * dingo_devlink_report() - report a failure; recovers when that is allowed
  * @dev: the card, down
@@ -167,27 +254,33 @@ void dingo_devlink_report(struct dingo_dev *dev)
  */
 void dingo_devlink_register(struct dingo_dev *dev)
 {
-	struct devlink_health_reporter *reporter;
+	struct devlink_health_reporter *fatal, *tx;
 
-	reporter = dingo_reporter_create(dev->devlink, &dingo_fatal_ops,
-					 DINGO_RECOVER_GRACE_MS, dev);
+	fatal = dingo_make_reporter(dev, &dingo_fatal_ops,
+				    DINGO_RECOVER_GRACE_MS);
+	tx = dingo_make_reporter(dev, &dingo_tx_ops, DINGO_TX_GRACE_MS);
+	dingo_params_register(dev);
 	devlink_register(dev->devlink);
-	if (IS_ERR(reporter))
-		dev_warn(&dev->pdev->dev, "no devlink health reporter: %ld\n",
-			 PTR_ERR(reporter));
-	else
-		/* A recovery may run already, and reports to what is registered only. */
-		WRITE_ONCE(dev->fatal_reporter, reporter);
+	/* A recovery may run already, and reports to what is registered only. */
+	WRITE_ONCE(dev->fatal_reporter, fatal);
+	WRITE_ONCE(dev->tx_reporter, tx);
 }
 
 /**
  * dingo_devlink_unregister() - undo dingo_devlink_register()
- * @dev: the card, after dingo_reset_end(): a recovery would report here
+ * @dev: the card, after dingo_reset_end() and dingo_netdev_end(): a recovery
+ *	would report here
  */
 void dingo_devlink_unregister(struct dingo_dev *dev)
 {
 	devlink_unregister(dev->devlink);
+	if (dev->has_params)
+		devlink_params_unregister(dev->devlink, dingo_params,
+					  ARRAY_SIZE(dingo_params));
+	if (dev->tx_reporter)
+		devlink_health_reporter_destroy(dev->tx_reporter);
 	if (dev->fatal_reporter)
 		devlink_health_reporter_destroy(dev->fatal_reporter);
+	dev->tx_reporter = NULL;
 	dev->fatal_reporter = NULL;
 }

@@ -286,6 +286,7 @@ static void dingo_remove(struct pci_dev *pdev)
 	if (!pci_device_is_present(pdev))
 		dingo_fail(dev, "the card was unplugged");
 	dingo_reset_end(dev);
+	dingo_netdev_end(dev);
 	dingo_devlink_unregister(dev);
 
 	kfree(dev->pci_state);

@@ -5,6 +5,7 @@
  */
 #include <linux/etherdevice.h>
 #include <linux/slab.h>
+#include <net/devlink.h>
 
 #include "dingo_netdev.h"
 
@@ -228,17 +229,81 @@ static int dingo_ndo_change_mtu(struct net_device *ndev, int mtu)
 	return err;
 }
 
+/**
+ * dingo_netdev_restart() - make the rings anew
+ * @dev: the card; without effect while it or the interface is down
+ *
+ * Sleeps.
+ * Return: 0 or a negative errno.
+ */
+int dingo_netdev_restart(struct dingo_dev *dev)
+{
+	struct dingo_netdev *nd = netdev_priv(dev->netdev);
+	int err = 0;
+
+	rtnl_lock();
+	if (nd->started && dingo_is_up(dev)) {
+		dingo_channels_stop(nd);
+		err = dingo_channels_start(nd);
+		if (err)
+			netdev_err(nd->ndev, "rings could not be restarted\n");
+	}
+	rtnl_unlock();
+	return err;
+}
+
 static void dingo_restart_work(struct work_struct *work)
 {
 	struct dingo_netdev *nd = container_of(work, struct dingo_netdev,
 					       restart_work);
 
+	dingo_devlink_report_tx(nd->dev, "a queue stands still");
+}
+
+/**
+ * dingo_netdev_end() - no restart of the rings any more
+ * @dev: the card; it is about to go
+ */
+void dingo_netdev_end(struct dingo_dev *dev)
+{
+	struct dingo_netdev *nd = netdev_priv(dev->netdev);
+
+	disable_work_sync(&nd->restart_work);
+}
+
+/**
+ * dingo_netdev_diagnose() - where the rings stand
+ * @dev: the card
+ * @fmsg: the answer to `devlink health diagnose`
+ */
+void dingo_netdev_diagnose(struct dingo_dev *dev, struct devlink_fmsg *fmsg)
+{
+	struct dingo_netdev *nd = netdev_priv(dev->netdev);
+	unsigned int n;
+
 	rtnl_lock();
-	if (nd->started && dingo_is_up(nd->dev)) {
-		dingo_channels_stop(nd);
-		if (dingo_channels_start(nd))
-			netdev_err(nd->ndev, "rings could not be restarted\n");
+	devlink_fmsg_arr_pair_nest_start(fmsg, "channels");
+	for (n = 0; nd->started && n < nd->shape.num_channels; n++) {
+		const struct dingo_channel *ch = &nd->channels[n];
+		const struct dingo_eq *eq =
+			&dev->comp_eqs[n % dev->num_comp_vectors];
+
+		devlink_fmsg_obj_nest_start(fmsg);
+		devlink_fmsg_u32_pair_put(fmsg, "channel", n);
+		devlink_fmsg_bool_pair_put(fmsg, "stopped",
+			netif_xmit_stopped(netdev_get_tx_queue(nd->ndev, n)));
+		devlink_fmsg_u32_pair_put(fmsg, "tx posted", ch->tx.producer);
+		devlink_fmsg_u32_pair_put(fmsg, "tx rung", ch->tx.rung);
+		devlink_fmsg_u32_pair_put(fmsg, "tx done", ch->tx.consumer);
+		devlink_fmsg_u32_pair_put(fmsg, "rx posted", ch->rx.producer);
+		devlink_fmsg_u32_pair_put(fmsg, "rx done", ch->rx.consumer);
+		devlink_fmsg_u32_pair_put(fmsg, "cqn", ch->cq.cqn);
+		devlink_fmsg_u32_pair_put(fmsg, "cq taken", ch->cq_consumer);
+		devlink_fmsg_u32_pair_put(fmsg, "eqn", eq->eqn);
+		devlink_fmsg_u32_pair_put(fmsg, "eq taken", eq->consumer);
+		devlink_fmsg_obj_nest_end(fmsg);
 	}
+	devlink_fmsg_arr_pair_nest_end(fmsg);
 	rtnl_unlock();
 }
 
@@ -246,8 +311,7 @@ static void dingo_ndo_tx_timeout(struct net_device *ndev, unsigned int index)
 {
 	struct dingo_netdev *nd = netdev_priv(ndev);
 
-	netdev_warn(ndev, "queue %u sends nothing, restarting the rings\n",
-		    index);
+	netdev_warn(ndev, "queue %u sends nothing\n", index);
 	schedule_work(&nd->restart_work);
 }
 
@@ -525,10 +589,10 @@ void dingo_netdev_unregister(struct dingo_dev *dev)
 	struct dingo_netdev *nd = netdev_priv(ndev);
 
 	unregister_netdev(ndev);
+	cancel_work_sync(&nd->restart_work); /* finds the interface by dev */
 	WRITE_ONCE(dev->netdev, NULL);
 	dingo_async_sync(dev);
 	cancel_work_sync(&nd->rx_mode_work);
-	cancel_work_sync(&nd->restart_work);
 	kfree(nd->channels);
 	mutex_destroy(&nd->port_lock);
 	free_netdev(ndev);

@@ -7,6 +7,7 @@
 #include <linux/delay.h>
 
 #include "dingo.h"
+#include "dingo_trace.h"
 
 #define DINGO_HEALTH_PERIOD HZ
 #define DINGO_ALL_ONES (~0U) /* what a missing device answers */
@@ -62,6 +63,7 @@ void dingo_fail(struct dingo_dev *dev, const char *why)
 		return;
 
 	dev_err(&dev->pdev->dev, "failed: %s\n", why);
+	trace_dingo_state(dev, "failed", why);
 	dingo_admin_fail_all(dev);
 	if (was == DINGO_STATE_UP) {
 		dingo_announce_fatal(dev);
@@ -185,6 +187,7 @@ void dingo_set_up(struct dingo_dev *dev)
 		WRITE_ONCE(dev->state, DINGO_STATE_UP);
 	spin_unlock_irqrestore(&dev->state_lock, flags);
 	dev->running = true;
+	trace_dingo_state(dev, failed ? "failed" : "up", "started");
 	/* What the stack wanted while the device was not up. */
 	dingo_netdev_rx_mode(dev);
 	if (!failed)
@@ -215,6 +218,7 @@ void dingo_down(struct dingo_dev *dev)
 	WRITE_ONCE(dev->state, DINGO_STATE_FAILED);
 	spin_unlock_irqrestore(&dev->state_lock, flags);
 	dev->running = false;
+	trace_dingo_state(dev, "down", dev->gone ? "removed" : "reset");
 }
 
 /**

@@ -22,6 +22,15 @@
 	devlink_health_reporter_create(devlink, ops, grace, priv)
 #endif
 
+/* ---- devlink: the value of a parameter that a driver sets at first. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
+#define dingo_param_init(devlink, id, value) \
+	devl_param_driverinit_value_set(devlink, id, &(value))
+#else
+#define dingo_param_init(devlink, id, value) \
+	devl_param_driverinit_value_set(devlink, id, value)
+#endif
+
 /* ---- modules: the namespace of what dingo.ko exports. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 #define DINGO_NS "DINGO"

@@ -249,6 +249,9 @@ struct dingo_dev {
 	struct pci_dev *pdev;
 	struct devlink *devlink;
 	struct devlink_health_reporter *fatal_reporter;
+	struct devlink_health_reporter *tx_reporter;
+	bool has_params; /* devlink's */
+	bool without_rdma; /* enable_rdma as of the last reload, negated */
 	int bars; /* bits: those that we have requested */
 	void __iomem *regs; /* BAR_REGS */
 

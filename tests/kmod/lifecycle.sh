@@ -190,7 +190,42 @@ ethernet_only() {
     return $rc
 }
 
+# Without RDMA by the administrator's wish, also after a reset; and back.
+param() { devlink dev param set "pci/$pci" name enable_rdma value "$1" cmode driverinit; }
+rdma_by_parameter() {
+    param false && reload && reaches_peer 'without RDMA' && [ "$(aux)" = 0 ] && [ ! -e "$sys/infiniband" ] ||
+        { echo 'RDMA is still there'; param true; return 1; }
+    sysfs_reset && reaches_peer 'without RDMA, after a reset' && [ "$(aux)" = 0 ] || { echo 'a reset brought it back'; return 1; }
+    param true && reload && udevadm settle && [ "$(aux)" = 1 ]
+}
+# What devlink knows of the rings, and its making them anew under traffic.
+tx_reporter() {
+    local rc=0 n
+    ping -q -i 0.05 -c 100 "$peer" >/tmp/lifecycle.ping 2>&1 &
+    devlink health diagnose "pci/$pci" reporter tx | grep -q 'tx done' || { echo 'no diagnosis'; rc=1; }
+    for n in 1 2 3; do
+        devlink health recover "pci/$pci" reporter tx || rc=1
+        sleep 0.6
+    done
+    wait
+    [ "$(sed -nE 's/.* ([0-9]+) received.*/\1/p' /tmp/lifecycle.ping)" -gt 80 ] || { tail -n 2 /tmp/lifecycle.ping; rc=1; }
+    return $rc
+}
+# Each admin command and each change of state is an event.
+traces() {
+    local t=/sys/kernel/tracing
+    mountpoint -q $t || mount -t tracefs nodev $t || return 1
+    echo 1 >$t/events/dingo/enable && rdma statistic show >/dev/null && sysfs_reset && works || return 1
+    echo 0 >$t/events/dingo/enable
+    grep -qE "dingo_admin: $pci opcode 0x02 status 0 detail 0 error 0 in [0-9]+ ns" $t/trace &&
+        grep -qE "dingo_state: $pci is down: reset" $t/trace && grep -qE "dingo_state: $pci is up: started" $t/trace ||
+        { tail -n 3 $t/trace; return 1; }
+}
+
 check "traffic before" true
+check "RDMA off and on by devlink's enable_rdma" rdma_by_parameter
+check "devlink's reporter of the rings" tx_reporter
+check "trace events" traces
 check "MTU changes under traffic" mtu_changes
 check "more multicast addresses than the table holds" many_addresses
 check "function-level reset with an open context" opened sysfs_reset

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause) */
 /*
  * What dingo.ko and the dingo provider tell each other through the driver data
  * of uverbs commands. Rings and doorbells themselves: the contract, dingo_hw.h.
