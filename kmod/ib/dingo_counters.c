@@ -35,6 +35,7 @@ int dingo_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		return -EINVAL;
 	err = dingo_cmd_query_card_stats(to_ddev(ibdev), stats->value,
 					 stats->num_counters);
+	err = err ?: dingo_counter_take_off(to_dibdev(ibdev), stats->value);
 	return err ?: stats->num_counters;
 }
 

@@ -45,6 +45,10 @@ struct dingo_ibdev {
 	 * until they are released.
 	 */
 	struct xarray qps;
+	struct mutex counter_lock; /* protects the members up to qp_stats_past */
+	struct xarray qp_stats; /* id of a counter -> struct dingo_qp_stat */
+	u64 qp_stats_past[DINGO_CARD_COUNTERS]; /* of counters that are gone */
+
 	struct xarray srqs;
 	u8 *qp_tags; /* last tag of each QP index, under qps' lock */
 
@@ -367,6 +371,9 @@ struct dingo_qp {
 	unsigned long events; /* bit n: enum ib_event_type n is due */
 	struct work_struct event_work;
 
+	u64 *counter_base; /* counted before it was bound; NULL: is not bound */
+	struct list_head counter_entry; /* dingo_qp_stat.qps */
+
 	/* Kernel QPs. */
 	struct dingo_sq sq;
 	struct dingo_rq rq;
@@ -469,6 +476,13 @@ struct rdma_hw_stats *dingo_alloc_hw_port_stats(struct ib_device *ibdev,
 						u32 port);
 int dingo_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		       u32 port, int index);
+int dingo_counter_bind_qp(struct rdma_counter *counter,
+			  struct ib_qp *ibqp DINGO_COUNTER_PORT_ARG);
+int dingo_counter_unbind_qp(struct ib_qp *ibqp DINGO_COUNTER_PORT_ARG);
+int dingo_counter_dealloc(struct rdma_counter *counter);
+struct rdma_hw_stats *dingo_counter_alloc_stats(struct rdma_counter *counter);
+int dingo_counter_update_stats(struct rdma_counter *counter);
+int dingo_counter_take_off(struct dingo_ibdev *ib, u64 *values);
 int dingo_process_mad(struct ib_device *ibdev, int flags, u32 port,
 		      const struct ib_wc *in_wc, const struct ib_grh *in_grh,
 		      const struct ib_mad *in, struct ib_mad *out,

@@ -19,6 +19,11 @@ static const struct ib_device_ops dingo_ops = {
 	.alloc_hw_port_stats = dingo_alloc_hw_port_stats,
 	.alloc_pd = dingo_alloc_pd,
 	.alloc_ucontext = dingo_alloc_ucontext,
+	.counter_alloc_stats = dingo_counter_alloc_stats,
+	.counter_bind_qp = dingo_counter_bind_qp,
+	.counter_dealloc = dingo_counter_dealloc,
+	.counter_unbind_qp = dingo_counter_unbind_qp,
+	.counter_update_stats = dingo_counter_update_stats,
 	.create_ah = dingo_create_ah,
 	.create_cq = dingo_create_cq,
 	.create_qp = dingo_create_qp,
@@ -65,6 +70,7 @@ static const struct ib_device_ops dingo_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_pd, dingo_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, dingo_qp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, dingo_ucontext, ibuc),
+	DINGO_COUNTER_SIZE_OP
 };
 
 /* Operations that only some cards have. */
@@ -147,6 +153,8 @@ static int dingo_ib_init(struct dingo_ibdev *ib)
 	INIT_LIST_HEAD(&ib->kcqs);
 	INIT_WORK(&ib->wake_work, dingo_wake_work);
 	xa_init_flags(&ib->qps, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
+	mutex_init(&ib->counter_lock);
+	xa_init_flags(&ib->qp_stats, XA_FLAGS_ALLOC1);
 	xa_init_flags(&ib->srqs, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
 
 	ib->mr_tags = kvcalloc(le32_to_cpu(limits->max_mr),
@@ -186,7 +194,10 @@ static void dingo_ib_cleanup(struct dingo_ibdev *ib)
 	free_page((unsigned long)ib->status);
 	kvfree(ib->qp_tags);
 	kvfree(ib->mr_tags);
-	WARN_ON_ONCE(!xa_empty(&ib->qps) || !xa_empty(&ib->srqs));
+	WARN_ON_ONCE(!xa_empty(&ib->qps) || !xa_empty(&ib->srqs) ||
+		     !xa_empty(&ib->qp_stats));
+	xa_destroy(&ib->qp_stats);
+	mutex_destroy(&ib->counter_lock);
 	xa_destroy(&ib->qps);
 	xa_destroy(&ib->srqs);
 	ida_destroy(&ib->mr_ids);

@@ -61,7 +61,8 @@
 #endif
 
 /* ---- verbs: a DMA handle argument for MRs, CQ operations of users apart
- * from the kernel's, port events sent by ib_core.
+ * from the kernel's, port events sent by ib_core, counters of QPs that know
+ * their port and may have members of the driver's.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
 #define DINGO_DMAH_ARG struct ib_dmah *dmah,
@@ -69,6 +70,8 @@
 #define DINGO_CQE_COUNT unsigned int
 #define DINGO_RESIZE_CQ_OP resize_user_cq
 #define DINGO_CORE_SENDS_PORT_EVENTS true
+#define DINGO_COUNTER_PORT_ARG , u32 port
+#define DINGO_COUNTER_SIZE_OP .size_rdma_counter = sizeof(struct rdma_counter),
 #define dingo_umem_get(ibdev, addr, size, access) \
 	ib_umem_get_va(ibdev, addr, size, access)
 #else
@@ -77,6 +80,8 @@
 #define DINGO_CQE_COUNT int
 #define DINGO_RESIZE_CQ_OP resize_cq
 #define DINGO_CORE_SENDS_PORT_EVENTS false
+#define DINGO_COUNTER_PORT_ARG
+#define DINGO_COUNTER_SIZE_OP
 #define dingo_umem_get(ibdev, addr, size, access) \
 	ib_umem_get(ibdev, addr, size, access)
 #endif
