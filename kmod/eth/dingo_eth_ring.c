@@ -158,6 +158,7 @@ static int dingo_channel_poll(struct napi_struct *napi, int budget)
 	if (!empty || !budget)
 		return budget;
 	if (napi_complete_done(napi, received)) {
+		dingo_coalesce_sample(ch);
 		/* With entries waiting, arming raises the event at once. */
 		dingo_channel_cq_doorbell(ch, true);
 	}
@@ -168,6 +169,7 @@ static void dingo_channel_event(struct dingo_cq_core *cq)
 {
 	struct dingo_channel *ch = container_of(cq, struct dingo_channel, cq);
 
+	ch->events++;
 	napi_schedule_irqoff(&ch->napi);
 }
 
@@ -242,6 +244,9 @@ static int dingo_channel_start(struct dingo_channel *ch)
 	err = dingo_channel_start_cq(ch, max(shape->log_tx, shape->log_rx));
 	if (err)
 		goto err_del_napi;
+	err = dingo_coalesce_start(ch);
+	if (err)
+		goto err_stop_cq;
 	err = dingo_tx_start(ch, shape->log_tx);
 	if (err)
 		goto err_stop_cq;
@@ -271,6 +276,7 @@ err_del_napi:
 static void dingo_channel_stop(struct dingo_channel *ch)
 {
 	napi_disable(&ch->napi);
+	dingo_coalesce_stop(ch);
 	dingo_rx_stop(ch);
 	dingo_tx_stop(ch);
 	dingo_channel_stop_cq(ch);

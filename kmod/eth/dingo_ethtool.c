@@ -177,7 +177,11 @@ static void dingo_get_ethtool_stats(struct net_device *ndev,
 }
 
 const struct ethtool_ops dingo_ethtool_ops = {
+	.supported_coalesce_params = ETHTOOL_COALESCE_RX_USECS |
+				     ETHTOOL_COALESCE_RX_MAX_FRAMES |
+				     ETHTOOL_COALESCE_USE_ADAPTIVE_RX,
 	.get_channels = dingo_get_channels,
+	.get_coalesce = dingo_get_coalesce,
 	.get_drvinfo = dingo_get_drvinfo,
 	.get_ethtool_stats = dingo_get_ethtool_stats,
 	.get_link = ethtool_op_get_link,
@@ -191,6 +195,7 @@ const struct ethtool_ops dingo_ethtool_ops = {
 	.get_strings = dingo_get_strings,
 	.get_ts_info = ethtool_op_get_ts_info,
 	.set_channels = dingo_set_channels,
+	.set_coalesce = dingo_set_coalesce,
 	.set_ringparam = dingo_set_ringparam,
 	.set_rxfh = dingo_set_rxfh,
 };

@@ -5,6 +5,7 @@
 #ifndef DINGO_NETDEV_H
 #define DINGO_NETDEV_H
 
+#include <linux/dim.h>
 #include <linux/if_vlan.h>
 #include <linux/netdevice.h>
 #include <linux/u64_stats_sync.h>
@@ -15,7 +16,9 @@
 #define DINGO_ETH_LOG_RING 9 /* descriptors per ring, when the card allows */
 #define DINGO_ETH_MIN_LOG_RING 6 /* room for two frames of many fragments */
 
+struct ethtool_coalesce;
 struct ethtool_rxfh_param;
+struct kernel_ethtool_coalesce;
 struct netlink_ext_ack;
 struct page_pool;
 
@@ -59,6 +62,9 @@ struct dingo_channel {
 	u32 cq_consumer;
 	u32 cq_arm; /* as dingo_db_ring_cq() keeps it */
 
+	struct dim dim; /* adaptive interrupt moderation */
+	u16 events; /* of the CQ, so far */
+
 	struct dingo_eth_ring tx;
 	struct dingo_tx_slot *tx_slots;
 
@@ -76,6 +82,13 @@ struct dingo_eth_shape {
 	u8 log_rx;
 };
 
+/* How long events of a channel wait, with CQ_MODERATION. */
+struct dingo_coalesce {
+	u16 usecs; /* 0: not at all */
+	u16 frames; /* completions that end the wait; 0: no number */
+	bool adaptive; /* the kernel chooses both */
+};
+
 /* Where received frames go, with ETH_RSS. */
 struct dingo_rss {
 	u8 key[DINGO_RSS_KEY];
@@ -89,6 +102,7 @@ struct dingo_netdev {
 	struct dingo_channel *channels;
 	struct dingo_eth_shape shape; /* under rtnl */
 	struct dingo_rss rss; /* under rtnl */
+	struct dingo_coalesce coalesce; /* under rtnl */
 	bool started; /* rings exist; under rtnl */
 
 	/* Port settings: what the card has, and what it shall have. */
@@ -136,6 +150,17 @@ void dingo_tx_stop(struct dingo_channel *ch);
 void dingo_tx_complete(struct dingo_channel *ch, const struct dingo_cqe *cqe,
 		       unsigned int *frames, unsigned int *bytes);
 void dingo_tx_wake(struct dingo_channel *ch);
+
+/* dingo_coalesce.c */
+int dingo_coalesce_start(struct dingo_channel *ch);
+void dingo_coalesce_stop(struct dingo_channel *ch);
+void dingo_coalesce_sample(struct dingo_channel *ch);
+int dingo_get_coalesce(struct net_device *ndev, struct ethtool_coalesce *coal,
+		       struct kernel_ethtool_coalesce *kernel_coal,
+		       struct netlink_ext_ack *extack);
+int dingo_set_coalesce(struct net_device *ndev, struct ethtool_coalesce *coal,
+		       struct kernel_ethtool_coalesce *kernel_coal,
+		       struct netlink_ext_ack *extack);
 
 /* dingo_rss.c */
 void dingo_rss_init(struct dingo_netdev *nd);

@@ -287,6 +287,7 @@ static int dingo_ib_probe(struct auxiliary_device *adev,
 	ib->ibdev.node_type = RDMA_NODE_IB_CA;
 	ib->ibdev.phys_port_cnt = 1;
 	ib->ibdev.num_comp_vectors = dev->num_comp_vectors;
+	ib->ibdev.use_cq_dim = !!(dev->caps & DINGO_CAP_CQ_MODERATION);
 	addrconf_addr_eui48((u8 *)&ib->ibdev.node_guid,
 			    dev->netdev->perm_addr);
 	strscpy(ib->ibdev.node_desc, "Dingo RoCE v2 card",

@@ -22,6 +22,13 @@
 	devlink_health_reporter_create(devlink, ops, grace, priv)
 #endif
 
+/* ---- interrupt moderation: the sample became a pointer. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#define dingo_net_dim(dim, sample) net_dim(dim, &(sample))
+#else
+#define dingo_net_dim(dim, sample) net_dim(dim, sample)
+#endif
+
 /* ---- devlink: the value of a parameter that a driver sets at first. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
 #define dingo_param_init(devlink, id, value) \

@@ -117,7 +117,8 @@ spreading() {
         # ARP goes to the first.
         [ $one -gt 200 ] && [ $other -lt 20 ] || { echo "ring $ring: $one frames, the other: $other"; return 1; }
     done
-    refused ethtool -X "$dev" hfunc xor && refused ethtool -X "$dev" equal 9 && refused ethtool -L "$dev" combined 1
+    refused ethtool -X "$dev" hfunc xor && refused ethtool -X "$dev" equal 9 && refused ethtool -L "$dev" combined 1 &&
+        ethtool -X "$dev" default
 }
 a_key() { local n; for n in $(seq 40); do printf '%s%02x' "${sep:-}" "$n"; sep=:; done; }
 # What a user has set is there after a reset of the card.
@@ -143,6 +144,22 @@ under_traffic() {
 }
 
 ip link set "$dev" mtu 1500
+# Events wait: with a long time there are fewer interrupts for the same frames.
+interrupts() { awk -v name="dingo-comp.*@$pci" '$0 ~ name { for (i = 2; $i ~ /^[0-9]+$/; i++) n += $i } END { print n + 0 }' /proc/interrupts; }
+# A ping each 2 ms, whether the last is answered or not.
+of_pings() { local was; was=$(interrupts); ping -q -i 0.002 -c 500 "$peer" >/dev/null || return 1; echo $(($(interrupts) - was)); }
+coalescing() {
+    local few many
+    ethtool -C "$dev" adaptive-rx off rx-usecs 0 rx-frames 0 && many=$(of_pings) &&
+        ethtool -C "$dev" rx-usecs 50000 rx-frames 64 && few=$(of_pings) || return 1
+    ethtool -c "$dev" | grep -qE '^rx-usecs:\s+50000' || { ethtool -c "$dev"; return 1; }
+    [ "$few" -lt $((many / 2)) ] || { echo "$many interrupts, then $few"; return 1; }
+    refused ethtool -C "$dev" rx-usecs 70000 && refused ethtool -C "$dev" rx-usecs 0 rx-frames 8 && refused ethtool -C "$dev" tx-usecs 5 || return 1
+    devlink dev reload "pci/$pci" >/dev/null && sleep 1 && ethtool -c "$dev" | grep -qE '^rx-usecs:\s+50000' && ping -q -c 2 "$peer" >/dev/null || return 1
+    ethtool -C "$dev" adaptive-rx on && tcp "$peer" 10000000 && ethtool -L "$dev" combined 1 && tcp "$peer" && ethtool -C "$dev" adaptive-rx off rx-usecs 0 rx-frames 0 &&
+        ethtool -L "$dev" combined "$(ethtool -l "$dev" | awk '/^Combined:/ { print $2; exit }')" && tcp "$peer"
+}
+
 check "offloads are on" offloads_are_on
 check "TCP is cut by the card, and counted alike" segments
 check "received sums are looked at" checked
@@ -153,6 +170,7 @@ check "many flows" many_flows
 check "sizes of the rings" ring_sizes
 check "number of channels" channels
 check "a table spreads what comes" spreading
+check "interrupts wait, by a time or adaptively" coalescing
 check "key, table and sizes outlive a reset" after_a_reset
 check "changes under traffic" under_traffic
 check "MTU of 9000" sh -c "ip link set $dev mtu 9000; python3 $here/tcp_bytes.py check $peer $port $bytes; rc=\$?; ip link set $dev mtu 1500; exit \$rc"
