@@ -70,7 +70,8 @@ void Segmentation::next(std::span<std::byte> out) {
     }
 
     std::byte* const tcp = out.data() + headers_.l4;
-    store_be32(tcp + kTcpSequence, load_be32(tcp + kTcpSequence) + static_cast<std::uint32_t>(sent_));
+    store_be32(tcp + kTcpSequence,
+               load_be32(tcp + kTcpSequence) + static_cast<std::uint32_t>(sent_));
     if (segments_ != 0) {
         tcp[kTcpFlags] &= ~kCwr;
     }

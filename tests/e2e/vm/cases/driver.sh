@@ -44,9 +44,7 @@ no_complaint "the kernel's own queues"
 "$vm" push --quiet --name "$session" A tests/kmod/driver_cases.py /root/driver
 guest_cases driver_cases '/root/driver/driver_cases.py $(ls /sys/class/infiniband) $(gid 4)'
 no_complaint 'what a process is given'
-"$vm" push --quiet --name "$session" A tests/kmod/qp_counters.sh /root/driver
-(limit=300 in_guest B 'for n in $(seq 6); do timeout 60 ib_write_bw -F -p 18800 -D 5 -s 65536; done' >"$logs/counters-server.out" 2>&1 || true) &
-limit=300 guest_cases qp_counters '/root/driver/qp_counters.sh 10.77.0.2'
+counter_cases
 no_complaint 'counters of queue pairs'
 "$vm" push --quiet --name "$session" A tests/kmod/{lifecycle.sh,break_card.py,open_context.py} \
     "$(dingo_build_dir)/hw/contract/include/dingo_hw.h" /root/driver

@@ -82,3 +82,22 @@ no_stray_dma() {
             fail "$1: no access of ${side}'s card outside a mapping" "dma_errors: ${errors:-no answer}"; fi
     done
 }
+
+# ethernet_cases: the network interface of A by ethtool; B serves TCP, also in a VLAN.
+ethernet_cases() {
+    local port=18700
+    "$vm" push --quiet --name "$session" A tests/kmod/ethernet.sh tests/kmod/tcp_bytes.py /root/driver
+    "$vm" push --quiet --name "$session" B tests/kmod/tcp_bytes.py /root/driver
+    single 'a VLAN on the other side' B \
+        'n=$(cat /run/dingo/netdev); ip link add link $n name vlan77 type vlan id 77 && ip addr add 10.78.0.2/24 dev vlan77 && ip link set vlan77 up'
+    (limit=1000 in_guest B "exec python3 /root/driver/tcp_bytes.py serve $port" >"$logs/ethernet-server.out" 2>&1 || true) &
+    single 'the other side serves' A "for n in \$(seq 100); do ! nc -z 10.77.0.2 $port || exit 0; sleep 0.2; done; exit 1"
+    limit=600 guest_cases ethernet "/root/driver/ethernet.sh 10.77.0.2 $port 10.78.0.2 fd77::2"
+}
+
+# counter_cases: counters of A's queue pairs.
+counter_cases() {
+    "$vm" push --quiet --name "$session" A tests/kmod/qp_counters.sh /root/driver
+    (limit=300 in_guest B 'for n in $(seq 6); do timeout 60 ib_write_bw -F -p 18800 -D 5 -s 65536; done' >"$logs/counters-server.out" 2>&1 || true) &
+    limit=300 guest_cases qp_counters '/root/driver/qp_counters.sh 10.77.0.2'
+}

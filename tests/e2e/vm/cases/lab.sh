@@ -27,6 +27,9 @@ boot --memory 2048 --iommu --append iomem=relaxed "${vm_options[@]}"
 small_traffic 'a debug kernel'
 . tests/e2e/vm/cases/storage.sh
 no_complaint 'traffic'
+ethernet_cases
+counter_cases
+no_complaint 'the network interface, counters'
 load_exporter
 dmabuf 'a dynamic region follows moves under traffic' exporter 20 '^[0-9]+ moves, [1-9]'
 unload_exporter 'after dynamic regions'
