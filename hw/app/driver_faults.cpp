@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -49,6 +50,15 @@ void add_rule(AdminFaults& faults, std::string_view rule) {
     }
 }
 
+unsigned number(const nlohmann::json& request, const char* name) {
+    const nlohmann::json& value = request.at(name);
+    if (!value.is_number_unsigned() ||
+        value.get<std::uint64_t>() > std::numeric_limits<unsigned>::max()) {
+        throw std::invalid_argument(fmt::format("{} is not a whole number", name));
+    }
+    return value.get<unsigned>();
+}
+
 }  // namespace
 
 void set_admin_faults(AdminFaults& faults, std::string_view spec) {
@@ -66,8 +76,8 @@ ServedCard::Hooks driver_fault_hooks(Card& card, AdminFaults* faults, vfio_user:
     const auto command = [&card, faults, &server](const nlohmann::json& request) {
         const auto cmd = request.value("cmd", std::string());
         if (cmd == "lose_interrupts") {
-            const auto vector = request.at("vector").get<unsigned>();
-            const auto count = request.at("count").get<unsigned>();
+            const unsigned vector = number(request, "vector");
+            const unsigned count = number(request, "count");
             card.gate()->run([&] { server.lose_interrupts(vector, count); });
         } else if (cmd == "admin" && faults != nullptr) {
             const auto spec = request.at("spec").get<std::string>();

@@ -20,6 +20,8 @@ static void dingo_dim_work(struct work_struct *work)
 	struct dim_cq_moder want =
 		net_dim_get_rx_moderation(dim->mode, dim->profile_ix);
 
+	if (!READ_ONCE(ch->nd->coalesce.adaptive))
+		return;
 	dingo_cmd_modify_cq(ch->nd->dev, ch->cq.cqn, want.pkts, want.usec);
 	dim->state = DIM_START_MEASURE;
 }
@@ -90,12 +92,18 @@ static int dingo_coalesce_apply(struct dingo_netdev *nd)
 	for (n = 0; nd->started && n < nd->shape.num_channels && !err; n++) {
 		struct dingo_channel *ch = &nd->channels[n];
 
+		napi_disable(&ch->napi); /* it looks at @want and at dim */
 		cancel_work_sync(&ch->dim.work);
 		ch->dim.state = DIM_START_MEASURE;
 		ch->dim.profile_ix = 0;
 		err = dingo_cmd_modify_cq(nd->dev, ch->cq.cqn,
 					  want->adaptive ? 0 : want->frames,
 					  want->adaptive ? 0 : want->usecs);
+		napi_enable(&ch->napi);
+		/* What came meanwhile asked for no poll. */
+		local_bh_disable();
+		napi_schedule(&ch->napi);
+		local_bh_enable();
 	}
 	return err;
 }

@@ -183,6 +183,7 @@ int dingo_eq_init(struct dingo_dev *dev)
 		err = -ENOMEM;
 		goto err_free_vectors;
 	}
+	mutex_init(&dev->late_lock);
 	dev->async_eq.dev = dev;
 	for (n = 0; n < dev->num_comp_vectors; n++)
 		dev->comp_eqs[n].dev = dev;
@@ -320,15 +321,20 @@ static void dingo_eq_take_late(struct dingo_eq *eq)
 {
 	unsigned int irq = dingo_irq(eq->dev, eq->vector);
 	u64 before = eq->events;
+	unsigned long flags = 0;
 
+	mutex_lock(&eq->dev->late_lock);
 	disable_irq(irq);
 	/* As in the interrupt; NAPI starts when softirqs are on again. */
 	local_bh_disable();
-	local_irq_disable();
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		local_irq_save(flags);
 	dingo_eq_poll(eq);
-	local_irq_enable();
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		local_irq_restore(flags);
 	local_bh_enable();
 	enable_irq(irq);
+	mutex_unlock(&eq->dev->late_lock);
 	if (eq->events != before)
 		dev_warn_ratelimited(&eq->dev->pdev->dev,
 				     "interrupt %u was lost, %llu events come late\n",
@@ -417,6 +423,9 @@ void dingo_cq_del(struct dingo_dev *dev, struct dingo_cq_core *cq)
 	xa_erase(&dev->cqs, cq->cqn);
 	synchronize_irq(dingo_irq(dev, dev->comp_eqs[cq->vector].vector));
 	synchronize_irq(dingo_irq(dev, 0)); /* error() */
+	/* Or in place of an interrupt that was lost. */
+	mutex_lock(&dev->late_lock);
+	mutex_unlock(&dev->late_lock);
 }
 EXPORT_SYMBOL_NS_GPL(dingo_cq_del, DINGO_NS);
 

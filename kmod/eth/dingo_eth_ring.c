@@ -179,7 +179,7 @@ static void dingo_channel_error(struct dingo_cq_core *cq)
 
 	netdev_err(ch->nd->ndev, "completion queue of channel %u failed\n",
 		   ch->index);
-	schedule_work(&ch->nd->restart_work);
+	dingo_netdev_stuck(ch->nd);
 }
 
 static int dingo_channel_start_cq(struct dingo_channel *ch, u8 log_size)
@@ -297,13 +297,14 @@ int dingo_channels_start(struct dingo_netdev *nd)
 	ASSERT_RTNL();
 	if (nd->started)
 		return 0;
+	WRITE_ONCE(nd->stuck, false);
 	for (n = 0; n < nd->shape.num_channels; n++) {
 		err = dingo_channel_start(&nd->channels[n]);
 		if (err)
 			goto err_stop;
 	}
 	nd->started = true;
-	netif_tx_start_all_queues(nd->ndev);
+	netif_tx_wake_all_queues(nd->ndev); /* what waits behind them goes on */
 	return 0;
 
 err_stop:
@@ -355,7 +356,7 @@ int dingo_channels_reshape(struct dingo_netdev *nd,
 			   const struct dingo_eth_shape *shape)
 {
 	struct dingo_eth_shape old = nd->shape;
-	bool started = nd->started;
+	bool started = dingo_wants_rings(nd);
 	int err;
 
 	dingo_channels_stop(nd);

@@ -157,6 +157,8 @@ void dingo_rx_complete(struct dingo_channel *ch, const struct dingo_cqe *cqe)
 	struct page *page = ch->rx_pages[slot];
 	struct net_device *ndev = ch->nd->ndev;
 	u32 length = le32_to_cpu(cqe->byte_len);
+	bool csum_ok = cqe->flags & DINGO_CQE_FLAGS_CSUM_OK_MASK &&
+		       ndev->features & NETIF_F_RXCSUM;
 	struct sk_buff *skb;
 
 	if (!page) {
@@ -180,6 +182,7 @@ void dingo_rx_complete(struct dingo_channel *ch, const struct dingo_cqe *cqe)
 	if (skb) {
 		ch->rx.packets++;
 		ch->rx.bytes += length;
+		ch->rx.csum_ok += csum_ok;
 	} else {
 		ch->rx.drops++;
 	}
@@ -188,8 +191,7 @@ void dingo_rx_complete(struct dingo_channel *ch, const struct dingo_cqe *cqe)
 		page_pool_recycle_direct(ch->pool, page);
 		return;
 	}
-	if (cqe->flags & DINGO_CQE_FLAGS_CSUM_OK_MASK &&
-	    ndev->features & NETIF_F_RXCSUM)
+	if (csum_ok)
 		skb->ip_summed = CHECKSUM_UNNECESSARY;
 	if (cqe->src_qpn && ndev->features & NETIF_F_RXHASH)
 		skb_set_hash(skb, le32_to_cpu(cqe->src_qpn),

@@ -130,13 +130,29 @@ static void dingo_tx_ask_offload(struct dingo_eth_desc *desc,
 	}
 }
 
-/* Where the card looks for the TCP header of a frame that it cuts. */
+/*
+ * Whether the card finds the headers of a frame that it shall cut: IP right
+ * behind the Ethernet header and at most one 802.1Q tag, then TCP. A tag beside
+ * the frame comes into it later.
+ */
 static bool dingo_tx_can_cut(const struct sk_buff *skb)
 {
-	if (skb_shinfo(skb)->gso_type & SKB_GSO_TCPV6)
-		return skb_transport_offset(skb) ==
-		       skb_network_offset(skb) + (int)sizeof(struct ipv6hdr);
-	return true;
+	int l3 = ETH_HLEN;
+
+	if (skb->ip_summed != CHECKSUM_PARTIAL)
+		return false;
+	if (skb_vlan_tag_present(skb)) {
+		if (skb->vlan_proto != htons(ETH_P_8021Q))
+			return false;
+	} else if (eth_type_vlan(skb->protocol)) {
+		if (skb->protocol != htons(ETH_P_8021Q))
+			return false;
+		l3 = VLAN_ETH_HLEN;
+	}
+	if (skb_network_offset(skb) != l3)
+		return false;
+	return !(skb_shinfo(skb)->gso_type & SKB_GSO_TCPV6) ||
+	       skb_transport_offset(skb) == l3 + (int)sizeof(struct ipv6hdr);
 }
 
 /**
@@ -154,13 +170,13 @@ netdev_features_t dingo_features_check(struct sk_buff *skb,
 	int start;
 
 	features = vlan_features_check(skb, features);
+	if (skb_is_gso(skb) && !dingo_tx_can_cut(skb))
+		features &= ~NETIF_F_GSO_MASK;
 	if (skb->ip_summed != CHECKSUM_PARTIAL)
 		return features;
 	start = skb_checksum_start_offset(skb);
-	if (start < 0 || start % 2 || start / 2 > U8_MAX)
+	if (start < 0 || start % 2 || (start + VLAN_HLEN) / 2 > U8_MAX)
 		features &= ~(NETIF_F_CSUM_MASK | NETIF_F_GSO_MASK);
-	else if (skb_is_gso(skb) && !dingo_tx_can_cut(skb))
-		features &= ~NETIF_F_GSO_MASK;
 	return features;
 }
 
@@ -208,12 +224,13 @@ netdev_tx_t dingo_eth_xmit(struct sk_buff *skb, struct net_device *ndev)
 	u16 index = skb_get_queue_mapping(skb);
 	struct dingo_channel *ch = &nd->channels[index];
 	struct netdev_queue *queue = netdev_get_tx_queue(ndev, index);
-	u32 used;
+	u32 used = 0;
 
 	/* The shortest frame that a switch forwards; frees it on error. */
 	if (eth_skb_pad(skb))
-		return NETDEV_TX_OK;
-	used = dingo_tx_map_skb(ch, skb);
+		skb = NULL;
+	else
+		used = dingo_tx_map_skb(ch, skb);
 	if (!used) {
 		dev_core_stats_tx_dropped_inc(ndev);
 		dev_kfree_skb_any(skb);

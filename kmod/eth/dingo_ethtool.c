@@ -121,7 +121,7 @@ static int __maybe_unused dingo_get_rxnfc(struct net_device *ndev,
 }
 
 /* Of each channel, as the driver counts them. */
-#define DINGO_CHANNEL_COUNTERS 4
+#define DINGO_CHANNEL_COUNTERS 6
 
 static int dingo_get_sset_count(struct net_device *ndev, int set)
 {
@@ -144,12 +144,15 @@ static void dingo_get_strings(struct net_device *ndev, u32 set, u8 *data)
 	for (n = 0; n < nd->max_channels; n++) {
 		ethtool_sprintf(&data, "rx%u_packets", n);
 		ethtool_sprintf(&data, "rx%u_bytes", n);
+		ethtool_sprintf(&data, "rx%u_csum_ok", n);
 		ethtool_sprintf(&data, "tx%u_packets", n);
 		ethtool_sprintf(&data, "tx%u_bytes", n);
+		ethtool_sprintf(&data, "tx%u_errors", n);
 	}
 }
 
-static u64 *dingo_put_ring_stats(const struct dingo_eth_ring *ring, u64 *data)
+static u64 *dingo_put_ring_stats(const struct dingo_eth_ring *ring,
+				 const u64 *third, u64 *data)
 {
 	unsigned int start;
 
@@ -157,8 +160,9 @@ static u64 *dingo_put_ring_stats(const struct dingo_eth_ring *ring, u64 *data)
 		start = u64_stats_fetch_begin(&ring->sync);
 		data[0] = ring->packets;
 		data[1] = ring->bytes;
+		data[2] = *third;
 	} while (u64_stats_fetch_retry(&ring->sync, start));
-	return data + 2;
+	return data + 3;
 }
 
 static void dingo_get_ethtool_stats(struct net_device *ndev,
@@ -171,8 +175,10 @@ static void dingo_get_ethtool_stats(struct net_device *ndev,
 	dingo_cmd_query_card_stats(nd->dev, data, DINGO_CARD_COUNTERS);
 	data += DINGO_CARD_COUNTERS;
 	for (n = 0; n < nd->max_channels; n++) {
-		data = dingo_put_ring_stats(&nd->channels[n].rx, data);
-		data = dingo_put_ring_stats(&nd->channels[n].tx, data);
+		const struct dingo_channel *ch = &nd->channels[n];
+
+		data = dingo_put_ring_stats(&ch->rx, &ch->rx.csum_ok, data);
+		data = dingo_put_ring_stats(&ch->tx, &ch->tx.errors, data);
 	}
 }
 

@@ -203,7 +203,6 @@ static int dingo_ndo_set_mac(struct net_device *ndev, void *addr)
 
 static int dingo_set_mtu(struct dingo_netdev *nd, int mtu)
 {
-	bool was_started = nd->started;
 	int err;
 
 	dingo_channels_stop(nd);
@@ -211,7 +210,7 @@ static int dingo_set_mtu(struct dingo_netdev *nd, int mtu)
 	mutex_lock(&nd->port_lock);
 	err = dingo_port_apply(nd);
 	mutex_unlock(&nd->port_lock);
-	if (!err && was_started)
+	if (!err && dingo_wants_rings(nd))
 		err = dingo_channels_start(nd);
 	return err;
 }
@@ -238,11 +237,15 @@ static int dingo_ndo_change_mtu(struct net_device *ndev, int mtu)
  */
 int dingo_netdev_restart(struct dingo_dev *dev)
 {
-	struct dingo_netdev *nd = netdev_priv(dev->netdev);
+	struct net_device *ndev = READ_ONCE(dev->netdev);
+	struct dingo_netdev *nd;
 	int err = 0;
 
+	if (!ndev) /* not made yet */
+		return 0;
+	nd = netdev_priv(ndev);
 	rtnl_lock();
-	if (nd->started && dingo_is_up(dev)) {
+	if (dingo_wants_rings(nd) && dingo_is_up(dev)) {
 		dingo_channels_stop(nd);
 		err = dingo_channels_start(nd);
 		if (err)
@@ -257,7 +260,9 @@ static void dingo_restart_work(struct work_struct *work)
 	struct dingo_netdev *nd = container_of(work, struct dingo_netdev,
 					       restart_work);
 
-	dingo_devlink_report_tx(nd->dev, "a queue stands still");
+	/* Other rings than those that it was ordered for are new already. */
+	if (READ_ONCE(nd->stuck))
+		dingo_devlink_report_tx(nd->dev, "a queue stands still");
 }
 
 /**
@@ -312,7 +317,7 @@ static void dingo_ndo_tx_timeout(struct net_device *ndev, unsigned int index)
 	struct dingo_netdev *nd = netdev_priv(ndev);
 
 	netdev_warn(ndev, "queue %u sends nothing\n", index);
-	schedule_work(&nd->restart_work);
+	dingo_netdev_stuck(nd);
 }
 
 static void dingo_ring_stats(struct dingo_eth_ring *ring, u64 *packets,
@@ -498,6 +503,7 @@ static void dingo_netdev_setup(struct dingo_dev *dev, struct net_device *ndev)
 	ndev->max_mtu = DINGO_MAX_MTU;
 	ndev->watchdog_timeo = DINGO_TX_TIMEOUT;
 	ndev->hw_features = NETIF_F_SG;
+	netif_set_tso_max_size(ndev, DINGO_MAX_TSO - VLAN_HLEN);
 	if (dev->caps & DINGO_CAP_ETH_OFFLOAD)
 		ndev->hw_features |= NETIF_F_HW_CSUM | NETIF_F_TSO |
 				     NETIF_F_TSO6 | NETIF_F_RXCSUM;

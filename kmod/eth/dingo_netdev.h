@@ -38,6 +38,7 @@ struct dingo_eth_ring {
 	u64 bytes;
 	u64 errors;
 	u64 drops;
+	u64 csum_ok; /* RX: the card has looked at the sums */
 };
 
 /* What a TX descriptor holds; skb at the last one of a frame. */
@@ -104,6 +105,7 @@ struct dingo_netdev {
 	struct dingo_rss rss; /* under rtnl */
 	struct dingo_coalesce coalesce; /* under rtnl */
 	bool started; /* rings exist; under rtnl */
+	bool stuck; /* a ring that exists needs to be made anew */
 
 	/* Port settings: what the card has, and what it shall have. */
 	struct mutex port_lock; /* protects the members up to macs */
@@ -123,6 +125,19 @@ dingo_eth_desc(const struct dingo_eth_ring *ring, u32 index)
 	struct dingo_eth_desc *descs = ring->ring.va;
 
 	return &descs[index & (BIT(ring->log_size) - 1)];
+}
+
+/* Whether there are to be rings. Under rtnl. */
+static inline bool dingo_wants_rings(const struct dingo_netdev *nd)
+{
+	return netif_running(nd->ndev) && netif_device_present(nd->ndev);
+}
+
+/* Has the rings made anew. Any context. */
+static inline void dingo_netdev_stuck(struct dingo_netdev *nd)
+{
+	WRITE_ONCE(nd->stuck, true);
+	schedule_work(&nd->restart_work);
 }
 
 int dingo_channels_start(struct dingo_netdev *nd);

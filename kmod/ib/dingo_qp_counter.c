@@ -124,6 +124,11 @@ int dingo_counter_bind_qp(struct rdma_counter *counter,
 	int err = 0;
 
 	mutex_lock(&ib->counter_lock);
+	/* ib_core looks before it has its lock. */
+	if (to_dqp(ibqp)->counter_base) {
+		mutex_unlock(&ib->counter_lock);
+		return -EINVAL;
+	}
 	stat = is_new ? dingo_qp_stat_new(ib, &counter->id) :
 			xa_load(&ib->qp_stats, counter->id);
 	if (IS_ERR_OR_NULL(stat))
@@ -148,6 +153,10 @@ int dingo_counter_unbind_qp(struct ib_qp *ibqp DINGO_COUNTER_PORT_ARG)
 	struct dingo_qp_stat *stat;
 
 	mutex_lock(&ib->counter_lock);
+	if (!qp->counter_base) { /* another was faster */
+		mutex_unlock(&ib->counter_lock);
+		return -EINVAL;
+	}
 	stat = xa_load(&ib->qp_stats, ibqp->counter->id);
 	if (stat) {
 		/* A card that failed has forgotten what it counted. */

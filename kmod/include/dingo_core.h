@@ -280,6 +280,7 @@ struct dingo_dev {
 	struct dingo_eq async_eq;
 	struct dingo_eq *comp_eqs; /* num_comp_vectors */
 	struct xarray cqs; /* CQN -> struct dingo_cq_core */
+	struct mutex late_lock; /* held while handlers run without an interrupt */
 	u32 cqn_next;
 
 	struct net_device *netdev; /* exists while the card is bound */

@@ -269,6 +269,14 @@ TEST_P(EthernetOffload, WhatCannotBeCutIsRefused) {
         b.resize(60);
         b[46] = std::byte{0xf0};
     });
+    for (const bool tagged : {false, true}) {
+        FrameOf g;
+        g.tagged = tagged;
+        FrameBytes frame = frame_of(g);
+        frame[Places(g).l3] = std::byte{0x44};
+        post(frame, kTsoBit, 0, 100);
+        expect_refused("no place for a TCP header, and none asked for");
+    }
     post(whole, kTsoBit, 34, 0);
     expect_refused("segments of nothing");
     post(whole, kTsoBit, 34, 1461);

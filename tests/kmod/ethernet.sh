@@ -63,12 +63,14 @@ segments() {
         { echo "the interface counts $packets, the card $was_packets"; return 1; }
     [ "$(counter eth_tx_errors)" = 0 ]
 }
-checked() { # the stack did not sum what it received
-    local before after
-    before=$(nstat -asz TcpInCsumErrors | awk '/^TcpInCsumErrors/ { print $2 }')
+all_csum_ok() { ethtool -S "$dev" | awk '/rx[0-9]+_csum_ok:/ { n += $2 } END { print n }'; }
+checked() { # by the card: frame for frame, and not when it shall not
+    local frames ok
+    frames=$(counter eth_rx_packets) ok=$(all_csum_ok)
     tcp "$peer" || return 1
-    after=$(nstat -asz TcpInCsumErrors | awk '/^TcpInCsumErrors/ { print $2 }')
-    [ "$before" = "$after" ]
+    frames=$(($(counter eth_rx_packets) - frames)) ok=$(($(all_csum_ok) - ok))
+    [ $ok -gt $((frames * 8 / 10)) ] || { echo "$ok of $frames frames"; return 1; }
+    ethtool -K "$dev" rx off && ok=$(all_csum_ok) && tcp "$peer" && [ "$(all_csum_ok)" = "$ok" ] && ethtool -K "$dev" rx on
 }
 each_off() {
     local name

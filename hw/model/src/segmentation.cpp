@@ -34,7 +34,7 @@ std::span<std::byte> Segmentation::begin(std::size_t length) {
 bool Segmentation::accept(std::size_t start, std::size_t mss) {
     headers_ = headers_of(frame_);
     if (headers_.ip == FrameHeaders::Ip::kNone || headers_.fragment ||
-        headers_.protocol != kProtocolTcp || headers_.l4 != start || mss == 0 ||
+        headers_.protocol != kProtocolTcp || headers_.l4 == 0 || headers_.l4 != start || mss == 0 ||
         frame_.size() < start + kTcpHeader) {
         return false;
     }

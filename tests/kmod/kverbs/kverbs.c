@@ -419,16 +419,21 @@ out:
 	return room == 1 && !memchr_inv(got, 0, sizeof(got)) ? 0 : -EBADMSG;
 }
 
+#define MODERATION_US 60000
+
 /* Events of a CQ of ib_create_cq(). */
 struct events {
 	struct completion first;
 	atomic_t count;
+	ktime_t armed;
+	ktime_t told;
 };
 
 static void moderated(struct ib_cq *cq, void *context)
 {
 	struct events *events = context;
 
+	events->told = ktime_get();
 	atomic_inc(&events->count);
 	complete(&events->first);
 }
@@ -485,7 +490,8 @@ static int run_moderation(void)
 		ib_dealloc_pd(pd);
 		return PTR_ERR(cq);
 	}
-	err = rdma_set_cq_moderation(cq, 100, 20000);
+	err = rdma_set_cq_moderation(cq, 100, MODERATION_US);
+	events.armed = ktime_get(); /* it is armed later */
 	if (!err)
 		err = flush(pd, cq);
 	if (!err && !wait_for_completion_timeout(&events.first, 10 * HZ))
@@ -494,7 +500,11 @@ static int run_moderation(void)
 	ib_dealloc_pd(pd);
 	pr_notice("kverbs: moderation: error %d, %d events\n", err,
 		  atomic_read(&events.count));
-	return err ?: atomic_read(&events.count) == 1 ? 0 : -EBADMSG;
+	if (!err && atomic_read(&events.count) != 1)
+		err = -EBADMSG;
+	if (!err && ktime_us_delta(events.told, events.armed) < MODERATION_US)
+		err = -ETIME;
+	return err;
 }
 
 static const struct {
