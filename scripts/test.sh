@@ -55,7 +55,7 @@ suites=(
     "vm-faults|guests|tests/e2e/vm/suite.sh faults|drop, reorder and corruption on the wire, data checked"
     "vm-lifecycle|guests|tests/e2e/vm/suite.sh lifecycle|kill -9, link down, reload, unplug, dead card"
     "vm-driver|guests|tests/e2e/vm/suite.sh driver|the driver: resets, reloads, broken cards, DMA buffers that move or are pinned"
-    "vm-ethernet|guests|tests/e2e/vm/suite.sh ethernet|the network interface: checksums, segments, rings, channels and RSS by ethtool; every byte of TCP"
+    "vm-ethernet|guests|tests/e2e/vm/suite.sh ethernet|the network interface: checksums, segments, rings, channels and RSS by ethtool, every byte of TCP; counters of QPs"
     "vm-capture|guests|tests/e2e/vm/suite.sh capture|tshark decodes what is on the wire"
     "vm-7.2|guests|tests/e2e/vm/suite.sh --kernel 7.2 smoke|the same driver on the newer kernel"
     "vm-p2p|guests|tests/e2e/vm/suite.sh --kernel 7.2 p2p|card memory and PCIe peer to peer: NVMe disk and two cards below one switch"
@@ -70,6 +70,7 @@ suites=(
 # These build Dingo several times more, in roots of their own, or measure rates, or take hours: they run when they are named.
 by_name=(
     "vm-sweeps|guests|tests/e2e/vm/suite.sh sweeps|hundreds of resets, unplugs and kills, a fault at each admin command, a fuzzer of uverbs; for a machine with KVM"
+    "rtl-thorough|cpu|tests/unit.sh thorough|conformance of the simulated card with three times as many random rounds"
     "attack-rates|cards|tests/e2e/native/suite.sh attack-rates|kernel-less: what a client loses by attacks on its card; wants a machine of its own"
     "packages|cpu|tests/packaging/suite.sh packages|Debian packages in clean roots of 12 and 13: lintian, install, use, upgrade, remove, purge"
     "trixie|cpu|tests/packaging/suite.sh trixie|Debian 13: gcc 14 and clang 19 build without a warning, native programs run"

@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Builds one preset and runs its ctest tests: one PASS, FAIL or SKIP line for each.
-# usage: tests/unit.sh release|asan|tsan
+# usage: tests/unit.sh release|asan|tsan|thorough
+# thorough: of the release, conformance of the simulated card, with three times as many random rounds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
 . scripts/lib/build.sh
+name=$1
 preset=$1
+[ "$name" != thorough ] || preset=release
 
 # Only these have threads; the rest is single-threaded by construction. Hostile clients are for the other builds: they take long.
 targets=()
@@ -14,10 +17,11 @@ targets=()
 # The tests know both engines; users who build the card do not wait for Verilator.
 [ "$preset" != release ] || export DINGO_CMAKE_OPTIONS=$rtl_engine_options
 build_preset "$preset" "${targets[@]}"
-results=build/test-logs/ctest-$preset.xml
+results=build/test-logs/ctest-$name.xml
 mkdir -p build/test-logs
 rm -f "$results"
 select=()
+[ "$name" != thorough ] || { export DINGO_THOROUGH=1; select=(-R '^Conformance/.*/rtl'); }
 [ "$preset" != tsan ] || select=(-R "$(IFS='|'; echo "^(${targets[*]})\\.|^base\\.|^card\\.|^wire\\.|^qpx\\.(net|peer|group)\\.|^bench\\.run\\.")" -E 'NOT_BUILT|^card\.tool|^wire\.model\.|UverbsHostile|UcmaHostile')
 if [ "$preset" = asan ]; then
     select=(-E TooManyWindows)
@@ -25,9 +29,9 @@ if [ "$preset" = asan ]; then
 fi
 rc=0
 ctest --preset "$preset" -j "$(nproc)" --timeout 600 "${select[@]}" --output-junit "$PWD/$results" || rc=$?
-[ -s "$results" ] || { echo "FAIL $preset: ctest ended with status $rc and no results"; exit 1; }
+[ -s "$results" ] || { echo "FAIL $name: ctest ended with status $rc and no results"; exit 1; }
 # Tests beside tests on a busy machine: what fails is tried once more, alone, and the first failure is shown.
 again=${results%.xml}-again.xml
 rm -f "$again"
 [ $rc = 0 ] || ctest --preset "$preset" -j 1 --timeout 600 --rerun-failed --output-junit "$PWD/$again" || true
-python3 tests/unit_report.py "$results" "$again" "$preset"
+python3 tests/unit_report.py "$results" "$again" "$name"

@@ -98,10 +98,10 @@ std::vector<std::string> check(const Options& o, const std::string& mac, bool tr
     if (uverbs && o.config.withheld != 0) {
         wrong.emplace_back("--without is for --vfio-user: a kernel-less card has no driver to try");
     }
-    if (uverbs && o.config.refused.any()) {
+    if (uverbs && o.admin_faults.refused.any()) {
         wrong.emplace_back("--refuse is for --vfio-user: a kernel-less card has no driver to try");
     }
-    if (o.config.refused.any() && o.engine == "rtl") {
+    if (o.admin_faults.refused.any() && o.engine == "rtl") {
         wrong.push_back(
             fmt::format("--refuse is the model's: --engine {} executes what it can", o.engine));
     }
@@ -386,7 +386,7 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
         o.config.withheld |= capability;
     }
     for (const std::uint16_t opcode : refused) {
-        o.config.refused.set(opcode);
+        o.admin_faults.refused.set(opcode);
     }
     o.memory.bytes = memory_mib << 20;
     const auto wrong = check(o, mac, trapped);

@@ -17,6 +17,7 @@ namespace dingo {
 struct Options {
     std::string engine = "model";
     EngineConfig config;
+    AdminFaults admin_faults;  ///< at first
     WireOptions wire;
     std::string control;  ///< path of the control socket; "" = none
     IdlePolicy::Limits idle;

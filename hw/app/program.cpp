@@ -40,7 +40,7 @@ UniqueFd stop_signals() {
 void run_for_qemu(const Options& options, Wire& wire, int stop) {
     vfio_user::DmaTable::install_fault_handler();
     vfio_user::Server server;
-    AdminFaults faults;
+    AdminFaults faults = options.admin_faults;
     EngineConfig config = options.config;
     config.admin_faults = options.engine == "model" ? &faults : nullptr;
     Card card(options.engine, config, server, wire, std::make_shared<Gate>(), options.memory);

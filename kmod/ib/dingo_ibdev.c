@@ -154,7 +154,7 @@ static int dingo_ib_init(struct dingo_ibdev *ib)
 	INIT_WORK(&ib->wake_work, dingo_wake_work);
 	xa_init_flags(&ib->qps, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
 	mutex_init(&ib->counter_lock);
-	xa_init_flags(&ib->qp_stats, XA_FLAGS_ALLOC1);
+	xa_init_flags(&ib->qp_stats, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&ib->srqs, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
 
 	ib->mr_tags = kvcalloc(le32_to_cpu(limits->max_mr),

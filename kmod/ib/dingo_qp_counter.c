@@ -87,7 +87,7 @@ static struct dingo_qp_stat *dingo_qp_stat_new(struct dingo_ibdev *ib, u32 *id)
 	if (!stat)
 		return ERR_PTR(-ENOMEM);
 	INIT_LIST_HEAD(&stat->qps);
-	err = xa_alloc(&ib->qp_stats, id, stat, xa_limit_32b, GFP_KERNEL);
+	err = xa_alloc_irq(&ib->qp_stats, id, stat, xa_limit_32b, GFP_KERNEL);
 	if (!err)
 		return stat;
 	kfree(stat);
@@ -138,7 +138,7 @@ int dingo_counter_bind_qp(struct rdma_counter *counter,
 		if (!err) {
 			ibqp->counter = counter;
 		} else if (is_new) {
-			kfree(xa_erase(&ib->qp_stats, counter->id));
+			kfree(xa_erase_irq(&ib->qp_stats, counter->id));
 			counter->id = 0;
 		}
 	}
@@ -178,7 +178,7 @@ int dingo_counter_dealloc(struct rdma_counter *counter)
 	unsigned int n;
 
 	mutex_lock(&ib->counter_lock);
-	stat = xa_erase(&ib->qp_stats, counter->id);
+	stat = xa_erase_irq(&ib->qp_stats, counter->id);
 	/* ib_core remembers and goes on adding it. */
 	for (n = 0; stat && n < DINGO_NUM_SHARED; n++)
 		ib->qp_stats_past[dingo_shared_counters[n].port] +=

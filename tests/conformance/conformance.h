@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 
 #include <algorithm>
@@ -23,6 +24,14 @@ class Conformance : public testing::TestWithParam<std::string> {
     /// How often or how much: `few` for an engine that is simulated cycle by cycle.
     [[nodiscard]] unsigned effort(unsigned many, unsigned few) const {
         return engine() == "rtl" ? few : many;
+    }
+    /// The same of what repeats with other random numbers: a third of `few`, unless DINGO_THOROUGH
+    /// is in the environment (suite rtl-thorough).
+    [[nodiscard]] unsigned repeats(unsigned many, unsigned few) const {
+        return effort(many, thorough() ? few : (few + 2) / 3);
+    }
+    [[nodiscard]] bool thorough() const {
+        return engine() != "rtl" || std::getenv("DINGO_THOROUGH") != nullptr;
     }
 };
 

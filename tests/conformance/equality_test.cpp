@@ -15,7 +15,7 @@ constexpr unsigned kScenarios = kSanitized ? 40 : 250;
 
 TEST_P(Equality, SameScenarioSameTraceOnEveryEngine) {
     const auto engines = test::register_engines();
-    for (unsigned seed = 1; seed <= effort(kScenarios, 20); ++seed) {
+    for (unsigned seed = 1; seed <= repeats(kScenarios, 20); ++seed) {
         ScenarioOptions options;
         options.seed = seed;
         options.faults = seed % 2 == 0;
@@ -34,7 +34,7 @@ TEST_P(Equality, SameScenarioSameTraceOnEveryEngine) {
 }
 
 TEST_P(Equality, DirectMemoryPointersChangeNothing) {
-    for (unsigned seed = 1000; seed < 1000 + effort(kScenarios / 5, 10); ++seed) {
+    for (unsigned seed = 1000; seed < 1000 + repeats(kScenarios / 5, 10); ++seed) {
         ScenarioOptions options;
         options.seed = seed;
         options.mistakes = seed % 2 == 0;
@@ -45,7 +45,7 @@ TEST_P(Equality, DirectMemoryPointersChangeNothing) {
 }
 
 TEST_P(Equality, WithoutMistakesEverythingSucceeds) {
-    for (unsigned seed = 2000; seed < 2000 + effort(kScenarios / 5, 10); ++seed) {
+    for (unsigned seed = 2000; seed < 2000 + repeats(kScenarios / 5, 10); ++seed) {
         ScenarioOptions options;
         options.seed = seed;
         options.mistakes = false;

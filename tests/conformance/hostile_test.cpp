@@ -105,7 +105,7 @@ TEST_P(Hostile, RandomAdminCommands) {
     Target card(engine(), 1);
     std::vector<Sample> good = admin_samples(card.host, card.driver.read64(DINGO_REG_CAPS));
     std::array<unsigned, DINGO_ST_UNSUPPORTED + 1> seen{};
-    for (unsigned i = 0; i < effort(1'000'000, 10'000); ++i) {
+    for (unsigned i = 0; i < repeats(1'000'000, 10'000); ++i) {
         std::array<std::byte, DINGO_ADMIN_CMD_SIZE> bytes{};
         unsigned words = card.random() % 8;
         if (card.random() % 2 == 0) {
@@ -140,7 +140,7 @@ TEST_P(Hostile, RandomAdminCommands) {
     EXPECT_TRUE(card.alive());
     for (const std::uint32_t status : {DINGO_ST_OK, DINGO_ST_BAD_OPCODE, DINGO_ST_BAD_FIELD,
                                        DINGO_ST_BAD_ID, DINGO_ST_IN_USE, DINGO_ST_BUS_ERROR})
-        EXPECT_GT(seen[status], effort(500, 5))
+        EXPECT_GT(seen[status], repeats(500, 5))
             << "status " << status << " was hardly ever reached";
 }
 
@@ -148,7 +148,7 @@ TEST_P(Hostile, MutatedGoodCommands) {
     Target card(engine(), 2);
     unsigned modified = 0;
     unsigned registered = 0;
-    for (unsigned i = 0; i < effort(100'000, 8'000); ++i) {
+    for (unsigned i = 0; i < repeats(100'000, 8'000); ++i) {
         dingo_cmd_modify_qp modify{};
         modify.hdr.opcode = DINGO_OP_MODIFY_QP;
         modify.qpn = card.qp.qpn;
@@ -181,14 +181,14 @@ TEST_P(Hostile, MutatedGoodCommands) {
         }
     }
     EXPECT_TRUE(card.alive());
-    EXPECT_GT(modified, effort(1'000, 20));
-    EXPECT_GT(registered, effort(200, 5));
+    EXPECT_GT(modified, repeats(1'000, 20));
+    EXPECT_GT(registered, repeats(200, 5));
 }
 
 TEST_P(Hostile, RandomRegisterAccess) {
     Target card(engine(), 3);
     unsigned fatal = 0;
-    for (unsigned i = 0; i < effort(1'000'000, 20'000); ++i) {
+    for (unsigned i = 0; i < repeats(1'000'000, 20'000); ++i) {
         const Bar bar = card.random() % 4 != 0   ? Bar::kRegisters
                         : card.random() % 2 == 0 ? Bar::kDoorbells
                                                  : Bar::kMemory;
@@ -227,7 +227,7 @@ TEST_P(Hostile, RandomDoorbells) {
     const auto fill = [&](std::uint64_t ring, std::uint64_t bytes) {
         random_bytes(card.host.bytes(ring, bytes), card.random());
     };
-    for (unsigned i = 0; i < effort(300'000, 6'000); ++i) {
+    for (unsigned i = 0; i < repeats(300'000, 6'000); ++i) {
         const std::uint32_t type = static_cast<std::uint32_t>(card.random() % 9);
         std::uint32_t object = type == DINGO_DB_CQ   ? card.cq.cqn
                                : type == DINGO_DB_EQ ? static_cast<std::uint32_t>(card.random() % 2)
@@ -265,12 +265,12 @@ TEST_P(Hostile, RandomDoorbells) {
         if (i % 5'000 == 4'999)
             card.prepare();
     }
-    EXPECT_GT(card.revivals, effort(1'000, 10)) << "the requests were hardly ever looked at";
+    EXPECT_GT(card.revivals, repeats(1'000, 10)) << "the requests were hardly ever looked at";
     EXPECT_TRUE(card.alive());
 }
 
 TEST_P(Hostile, RandomWorkRequestsTouchOnlyTheirRegions) {
-    const unsigned rounds = effort(100'000, 2'000);
+    const unsigned rounds = repeats(100'000, 2'000);
     Pair pair(engine(), PairOptions().timeout(1, 1));
     std::mt19937_64 random(5);
     // Everything outside rings and regions is watched.
@@ -329,7 +329,7 @@ TEST_P(Hostile, RandomWorkRequestsTouchOnlyTheirRegions) {
     for (const std::uint8_t status :
          std::initializer_list<std::uint8_t>{DINGO_WCS_SUCCESS, DINGO_WCS_LOC_QP_OP_ERR,
                                              DINGO_WCS_LOC_PROT_ERR, DINGO_WCS_REM_ACCESS_ERR})
-        EXPECT_GT(statuses[status], effort(100, 5))
+        EXPECT_GT(statuses[status], repeats(100, 5))
             << test::status_name(status) << " was hardly ever reached";
 }
 
@@ -340,7 +340,7 @@ TEST_P(Hostile, RandomFrames) {
     // Good frames of each opcode with odd fields; a third of them damaged, most of these by the
     // ICRC.
     std::uint32_t expected = 0;
-    for (unsigned i = 0; i < effort(300'000, 6'000); ++i) {
+    for (unsigned i = 0; i < repeats(300'000, 6'000); ++i) {
         packet::TextPacket text;
         text.bth.opcode = static_cast<packet::Opcode>(card.random() % 0x66);
         if (!packet::traits(text.bth.opcode).known())
@@ -398,14 +398,14 @@ TEST_P(Hostile, RandomFrames) {
         if (counter == DINGO_CARD_RX_ATOMIC_REQUESTS &&
             (card.driver.read64(DINGO_REG_CAPS) & DINGO_CAP_ATOMIC) == 0)
             continue;
-        EXPECT_GT(card.driver.card_stat(counter), effort(100, 1)) << "counter " << counter;
+        EXPECT_GT(card.driver.card_stat(counter), repeats(100, 1)) << "counter " << counter;
     }
     EXPECT_TRUE(card.alive());
 }
 
 TEST_P(Hostile, PureNoiseOnTheWire) {
     Target card(engine(), 7);
-    for (unsigned i = 0; i < effort(200'000, 10'000); ++i) {
+    for (unsigned i = 0; i < repeats(200'000, 10'000); ++i) {
         std::vector<std::byte> frame(card.random() % 300);
         random_bytes(frame, card.random());
         if (frame.size() >= 44 && card.random() % 2 == 0) {

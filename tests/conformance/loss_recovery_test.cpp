@@ -132,7 +132,7 @@ TEST_P(LossRecovery, EveryFrameOfAMixLostOnce) {
 
 TEST_P(LossRecovery, EveryFrameOfAMixDuplicatedOrLate) {
     for (const Fault fault : {Fault::kDuplicate, Fault::kDelay, Fault::kCorrupt}) {
-        for (unsigned at = 0; at < 16; ++at) {
+        for (unsigned at = 0; at < 16; at += thorough() ? 1 : 3) {
             Pair pair(engine(), PairOptions().timeout(8));
             WireFaults faults(pair.cards);
             faults.add(fault, {.skip = at}, 20'000);
@@ -167,7 +167,8 @@ TEST_P(LossRecovery, RandomLossAtThreeRates) {
         Pair pair(engine(), options.timeout(8));
         WireFaults faults(pair.cards);
         faults.add_random({.drop = point.drop, .seed = 42});
-        const std::uint64_t moved = run_mix(pair, point.rounds, point.bytes, 1);
+        const std::uint64_t moved =
+            run_mix(pair, thorough() ? point.rounds : point.rounds / 3, point.bytes, 1);
         RecordProperty("moved_at_" + std::to_string(point.drop), std::to_string(moved));
         EXPECT_GT(faults.injured, 0u);
         EXPECT_EQ(pair.state(0), DINGO_QPS_RTS) << "at " << point.drop;
@@ -178,7 +179,7 @@ TEST_P(LossRecovery, ThirtyPercentLossArrivesIntactOrFailsCleanly) {
     // Eight tries are not always enough at this rate: then the QP fails, and says so on its side.
     unsigned arrived = 0;
     unsigned failed = 0;
-    for (unsigned seed = 1; seed <= (kSanitized ? 20u : effort(100, 40)); ++seed) {
+    for (unsigned seed = 1; seed <= (kSanitized ? 20u : repeats(100, 40)); ++seed) {
         Pair pair(engine(), PairOptions().timeout(8));
         WireFaults faults(pair.cards);
         faults.add_random({.drop = 0.3, .seed = seed});
@@ -214,7 +215,7 @@ TEST_P(LossRecovery, DropReorderDuplicateAndCorruptTogether) {
     WireFaults faults(pair.cards);
     faults.add_random(
         {.drop = 0.01, .duplicate = 0.01, .reorder = 0.02, .corrupt = 0.01, .seed = 9});
-    run_mix(pair, kSanitized ? 40 : effort(200, 60), 60'000, 5);
+    run_mix(pair, kSanitized ? 40 : repeats(200, 60), 60'000, 5);
     EXPECT_GT(pair.stat(0, DINGO_CARD_RX_ICRC_ENCAPSULATED) +
                   pair.stat(1, DINGO_CARD_RX_ICRC_ENCAPSULATED),
               0u);

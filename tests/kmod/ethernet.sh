@@ -50,7 +50,7 @@ segments() {
     local packets bytes_sent was_packets was_bytes
     was_packets=$(counter eth_tx_packets) was_bytes=$(counter eth_tx_bytes)
     packets=$(sent packets) bytes_sent=$(sent bytes)
-    timeout 30 tcpdump -ni "$dev" -c 5 "tcp and greater 12000 and dst $peer" >/tmp/ethernet.long 2>/dev/null &
+    timeout 30 tcpdump -ni "$dev" -c 5 "tcp and greater 3200 and dst $peer" >/tmp/ethernet.long 2>/dev/null &
     sleep 1
     tcp "$peer" 6000000 || return 1
     wait $! || { echo 'the stack gave the card no long frame'; return 1; }
@@ -88,6 +88,7 @@ over_vlan() {
     ip link del vlan77
     return $rc
 }
+most_channels() { ethtool -l "$dev" | awk '/^Combined:/ { print $2; exit }'; }
 many_flows() { tcp "$peer" 300000 8; }
 ring_sizes() {
     local size
@@ -100,7 +101,7 @@ ring_sizes() {
 }
 channels() {
     local most
-    most=$(ethtool -l "$dev" | awk '/^Combined:/ { print $2; exit }')
+    most=$(most_channels)
     ethtool -L "$dev" combined 1 && tcp "$peer" && [ "$(ls -d /sys/class/net/"$dev"/queues/tx-* | wc -l)" = 1 ] || return 1
     refused ethtool -L "$dev" combined $((most + 1)) && refused ethtool -L "$dev" combined 0 &&
         refused ethtool -L "$dev" rx 1 || return 1
@@ -110,6 +111,8 @@ channels() {
 spreading() {
     local one other was_one was_other ring
     ethtool -x "$dev" | grep -q 'toeplitz: on' || { ethtool -x "$dev" | tail -n 5; return 1; }
+    # A guest with one processor has one channel.
+    [ "$(most_channels)" -gt 1 ] || { ethtool -X "$dev" equal 1 && refused ethtool -X "$dev" weight 1 1 && many_flows && ethtool -X "$dev" default; return; }
     for ring in 0 1; do
         ethtool -X "$dev" weight $((1 - ring)) $ring || return 1
         ! ethtool -x "$dev" | grep -qE "^ +[0-9]+:.* $((1 - ring))( |$)" || { ethtool -x "$dev"; return 1; }
@@ -135,14 +138,15 @@ after_a_reset() {
     tcp "$peer" && ethtool -X "$dev" default && ethtool -G "$dev" rx 512 tx 512
 }
 under_traffic() {
-    local n rc=0
+    local n most rc=0
+    most=$(most_channels)
     tcp "$peer" 20000000 &
     for n in 1 2 3 4; do
-        ethtool -G "$dev" rx $((64 << n)) && ethtool -L "$dev" combined $((n % 2 + 1)) && ip link set "$dev" mtu $((1400 + n)) || rc=1
+        ethtool -G "$dev" rx $((64 << n)) && ethtool -L "$dev" combined $((n % most + 1)) && ip link set "$dev" mtu $((1400 + n)) || rc=1
     done
     wait $! || rc=1
     ip link set "$dev" mtu 1500
-    ethtool -L "$dev" combined "$(ethtool -l "$dev" | awk '/^Combined:/ { print $2; exit }')" && return $rc
+    ethtool -L "$dev" combined "$(most_channels)" && return $rc
 }
 
 ip link set "$dev" mtu 1500
@@ -159,7 +163,7 @@ coalescing() {
     refused ethtool -C "$dev" rx-usecs 70000 && refused ethtool -C "$dev" rx-usecs 0 rx-frames 8 && refused ethtool -C "$dev" tx-usecs 5 || return 1
     devlink dev reload "pci/$pci" >/dev/null && sleep 1 && ethtool -c "$dev" | grep -qE '^rx-usecs:\s+50000' && ping -q -c 2 "$peer" >/dev/null || return 1
     ethtool -C "$dev" adaptive-rx on && tcp "$peer" 10000000 && ethtool -L "$dev" combined 1 && tcp "$peer" && ethtool -C "$dev" adaptive-rx off rx-usecs 0 rx-frames 0 &&
-        ethtool -L "$dev" combined "$(ethtool -l "$dev" | awk '/^Combined:/ { print $2; exit }')" && tcp "$peer"
+        ethtool -L "$dev" combined "$(most_channels)" && tcp "$peer"
 }
 
 check "offloads are on" offloads_are_on

@@ -39,7 +39,7 @@ by_type() {
     local before after text first second payload
     rdma statistic qp set link "$link" auto type on || return 1
     before=$(port)
-    write 4
+    write 8
     sleep 1
     text=$(shown)
     first=$(bytes "$text")
@@ -47,7 +47,7 @@ by_type() {
     ! grep -q 'eth_tx\|admin_' <<<"$text" || { echo 'counters that no QP has'; return 1; }
     sleep 1
     second=$(bytes "$(shown)")
-    [ "$second" -gt "$first" ] || { echo "$first, then $second"; return 1; }
+    [ "${second:-0}" -gt "$first" ] || { echo "$first, then $second"; return 1; }
     # The port has what the counter has, too, once.
     after=$(port)
     [ $((after - before)) -ge "$second" ] || { echo "the port has $((after - before)) of $second"; return 1; }
@@ -64,7 +64,8 @@ by_type() {
 }
 by_number() {
     local qpn text before
-    write 5
+    rdma statistic qp set link "$link" auto off
+    write 8
     qpn=$(lqpn)
     [ -n "$qpn" ] || { echo 'no QP'; return 1; }
     rdma statistic qp bind link "$link" lqpn "$qpn" || return 1

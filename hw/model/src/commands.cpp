@@ -52,10 +52,9 @@ AdminResult checked(CardState& card, const AdminCommand& command) {
     if (entry == std::end(kCommands)) {
         return refuse(DINGO_ST_BAD_OPCODE);
     }
-    const EngineConfig& config = card.card.config;
-    const AdminFaults* const faults = config.admin_faults;
-    if (header.opcode < config.refused.size() &&
-        (config.refused[header.opcode] || (faults != nullptr && faults->refused[header.opcode]))) {
+    const AdminFaults* const faults = card.card.config.admin_faults;
+    if (faults != nullptr && header.opcode < faults->refused.size() &&
+        faults->refused[header.opcode]) {
         return refuse(DINGO_ST_BAD_STATE);
     }
     if ((capabilities(card.card.config) & entry->capability) != entry->capability) {

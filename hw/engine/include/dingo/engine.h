@@ -149,7 +149,6 @@ struct EngineConfig {
     std::uint64_t link_mbps = 100'000;   ///< reported link speed
     bool memory_doorbells = false;       ///< BAR2 is shared memory: sets capability DB_MEMORY
     std::uint64_t withheld = 0;          ///< DINGO_CAP_* that the engine has but this card has not
-    std::bitset<256> refused;            ///< admin opcodes that get BAD_STATE; the model's only
     const CardMemory* memory = nullptr;  ///< outlives the engine; nullptr: none
     /// Outlives the engine; the model's only.
     AdminFaults* admin_faults = nullptr;

@@ -44,8 +44,6 @@ no_complaint "the kernel's own queues"
 "$vm" push --quiet --name "$session" A tests/kmod/driver_cases.py /root/driver
 guest_cases driver_cases '/root/driver/driver_cases.py $(ls /sys/class/infiniband) $(gid 4)'
 no_complaint 'what a process is given'
-counter_cases
-no_complaint 'counters of queue pairs'
 "$vm" push --quiet --name "$session" A tests/kmod/{lifecycle.sh,break_card.py,open_context.py} \
     "$(dingo_build_dir)/hw/contract/include/dingo_hw.h" /root/driver
 kverbs 'a queue pair of an SRQ' watch

@@ -98,6 +98,6 @@ ethernet_cases() {
 # counter_cases: counters of A's queue pairs.
 counter_cases() {
     "$vm" push --quiet --name "$session" A tests/kmod/qp_counters.sh /root/driver
-    (limit=300 in_guest B 'for n in $(seq 6); do timeout 60 ib_write_bw -F -p 18800 -D 5 -s 65536; done' >"$logs/counters-server.out" 2>&1 || true) &
+    (limit=300 in_guest B 'for n in $(seq 6); do timeout 60 ib_write_bw -F -p 18800 -D 8 -s 65536; done' >"$logs/counters-server.out" 2>&1 || true) &
     limit=300 guest_cases qp_counters '/root/driver/qp_counters.sh 10.77.0.2'
 }

@@ -5,6 +5,8 @@
 boot --cpus 2 "${vm_options[@]}"
 ethernet_cases
 no_complaint 'the network interface'
+counter_cases
+no_complaint 'counters of queue pairs'
 shut_down
 
 # An interface of a card that can nothing of this.
