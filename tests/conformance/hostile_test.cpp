@@ -340,7 +340,7 @@ TEST_P(Hostile, RandomFrames) {
     // Good frames of each opcode with odd fields; a third of them damaged, most of these by the
     // ICRC.
     std::uint32_t expected = 0;
-    for (unsigned i = 0; i < repeats(300'000, 6'000); ++i) {
+    for (unsigned i = 0; i < effort(300'000, 6'000); ++i) {
         packet::TextPacket text;
         text.bth.opcode = static_cast<packet::Opcode>(card.random() % 0x66);
         if (!packet::traits(text.bth.opcode).known())
@@ -398,7 +398,7 @@ TEST_P(Hostile, RandomFrames) {
         if (counter == DINGO_CARD_RX_ATOMIC_REQUESTS &&
             (card.driver.read64(DINGO_REG_CAPS) & DINGO_CAP_ATOMIC) == 0)
             continue;
-        EXPECT_GT(card.driver.card_stat(counter), repeats(100, 1)) << "counter " << counter;
+        EXPECT_GT(card.driver.card_stat(counter), effort(100, 1)) << "counter " << counter;
     }
     EXPECT_TRUE(card.alive());
 }
