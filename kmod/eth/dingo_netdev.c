@@ -292,11 +292,12 @@ void dingo_netdev_diagnose(struct dingo_dev *dev, struct devlink_fmsg *fmsg)
 		const struct dingo_channel *ch = &nd->channels[n];
 		const struct dingo_eq *eq =
 			&dev->comp_eqs[n % dev->num_comp_vectors];
+		bool stopped = netif_xmit_stopped(netdev_get_tx_queue(nd->ndev,
+								      n));
 
 		devlink_fmsg_obj_nest_start(fmsg);
 		devlink_fmsg_u32_pair_put(fmsg, "channel", n);
-		devlink_fmsg_bool_pair_put(fmsg, "stopped",
-			netif_xmit_stopped(netdev_get_tx_queue(nd->ndev, n)));
+		devlink_fmsg_bool_pair_put(fmsg, "stopped", stopped);
 		devlink_fmsg_u32_pair_put(fmsg, "tx posted", ch->tx.producer);
 		devlink_fmsg_u32_pair_put(fmsg, "tx rung", ch->tx.rung);
 		devlink_fmsg_u32_pair_put(fmsg, "tx done", ch->tx.consumer);
