@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -29,13 +28,6 @@ using nlohmann::json;
 constexpr std::size_t kMaxClients = 8;
 constexpr std::size_t kMaxLine = 64 * 1024;
 
-std::optional<unsigned> number_of(const std::string& text) {
-    unsigned value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, value);
-    return error == std::errc() && rest == end ? std::optional(value) : std::nullopt;
-}
-
 std::optional<json> request_of(const std::vector<std::string>& words) {
     if (words.size() == 1 && words[0] == "stats") {
         return json{{"cmd", "stats"}};
@@ -50,10 +42,10 @@ std::optional<json> request_of(const std::vector<std::string>& words) {
         return json{{"cmd", "admin"}, {"spec", words.size() == 2 ? words[1] : ""}};
     }
     if (words.size() == 3 && words[0] == "lose-interrupts") {
-        const auto vector = number_of(words[1]);
-        const auto count = number_of(words[2]);
-        if (vector && count) {
-            return json{{"cmd", "lose_interrupts"}, {"vector", *vector}, {"count", *count}};
+        const json vector = json_value(words[1]);
+        const json count = json_value(words[2]);
+        if (vector.is_number_unsigned() && count.is_number_unsigned()) {
+            return json{{"cmd", "lose_interrupts"}, {"vector", vector}, {"count", count}};
         }
     }
     return std::nullopt;

@@ -3,22 +3,22 @@
 
 #include <algorithm>
 
+#include "dingo/packet/bytes.h"
+
 namespace dingo::conformance {
 
 using test::FrameBytes;
 
 std::uint16_t get16(const FrameBytes& frame, std::size_t at) {
-    return static_cast<std::uint16_t>(std::to_integer<unsigned>(frame[at]) << 8 |
-                                      std::to_integer<unsigned>(frame[at + 1]));
+    return packet::load_be16(&frame[at]);
 }
 
 std::uint32_t get32(const FrameBytes& frame, std::size_t at) {
-    return std::uint32_t{get16(frame, at)} << 16 | get16(frame, at + 2);
+    return packet::load_be32(&frame[at]);
 }
 
 void put16(FrameBytes& frame, std::size_t at, std::uint16_t value) {
-    frame[at] = static_cast<std::byte>(value >> 8);
-    frame[at + 1] = static_cast<std::byte>(value);
+    packet::store_be16(&frame[at], value);
 }
 
 std::uint16_t sum_of(const FrameBytes& frame, const FrameOf& f, std::size_t from, std::size_t to,

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <infiniband/verbs.h>
+
 #include "host/uverbs/uverbs_file.h"
 #include "host/uverbs/verbs.h"
 #include "host/uverbs/write.h"
@@ -58,12 +60,11 @@ void resize_cq(WriteCall& c) {
 }
 
 void modify_cq_ex(WriteCall& c) {
-    constexpr std::uint32_t kModerate = 1;  // IB_CQ_MODERATE
     const auto r = c.request<ib_uverbs_ex_modify_cq>();
     if (r.attr_mask == 0 || r.reserved != 0) {
         throw ErrnoError(EINVAL);
     }
-    if (r.attr_mask != kModerate) {
+    if (r.attr_mask != IBV_CQ_ATTR_MODERATE) {
         throw ErrnoError(EOPNOTSUPP);
     }
     auto& cq = c.call.objects().get<CqObject>(r.cq_handle);

@@ -124,7 +124,8 @@ Ethernet::Step Ethernet::transmit(EthernetRing& ring, std::uint32_t number) {
     }
     const bool tso = pieces.has(DINGO_ETH_DESC_FLAGS_TSO_MASK);
     const std::uint64_t longest = tso ? DINGO_MAX_TSO : port_.max_frame(true);
-    if (!pieces.good || pieces.length < kEthernetHeader || pieces.length > longest || !port_.up()) {
+    if (!pieces.good || pieces.length < packet::kEthernetBytes || pieces.length > longest ||
+        !port_.up()) {
         sent(ring, number, pieces.count, 0, false);
         return Step::kDone;
     }
@@ -153,7 +154,8 @@ Ethernet::Step Ethernet::send_frame(EthernetRing& ring, std::uint32_t number,
     }
     room = room.first(pieces.length);
     bool good = gather(pieces, room);
-    good = good && room.size() <= port_.max_frame(load_be16(room.data() + 12) == kTypeVlan);
+    good = good && room.size() <= port_.max_frame(packet::load_be16(room.data() + 12) ==
+                                                  packet::kEtherTypeVlan);
     if (good && pieces.has(DINGO_ETH_DESC_FLAGS_CSUM_MASK)) {
         good = fill_in_checksum(room, pieces.start(), pieces.at[0].arg);
     }

@@ -33,7 +33,7 @@ EthernetRing* Ethernet::pick_rx(const FrameHeaders& headers, std::span<const std
 }
 
 void Ethernet::receive(std::span<const std::byte> frame) {
-    if (frame.size() < kEthernetHeader) {
+    if (frame.size() < packet::kEthernetBytes) {
         card_.count(DINGO_CARD_ETH_RX_TOO_SHORT);
         return;
     }
@@ -44,7 +44,8 @@ void Ethernet::receive(std::span<const std::byte> frame) {
         card_.count(DINGO_CARD_ETH_RX_FILTERED);
         return;
     }
-    if (frame.size() > port_.max_frame(load_be16(frame.data() + 12) == kTypeVlan)) {
+    if (frame.size() >
+        port_.max_frame(packet::load_be16(frame.data() + 12) == packet::kEtherTypeVlan)) {
         card_.count(DINGO_CARD_ETH_RX_TOO_LONG);
         return;
     }

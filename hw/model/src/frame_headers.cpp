@@ -4,12 +4,6 @@
 namespace dingo::model {
 namespace {
 
-constexpr std::uint16_t kTypeIpv4 = 0x0800;
-constexpr std::uint16_t kTypeIpv6 = 0x86dd;
-constexpr std::size_t kIpv4Header = 20;
-constexpr std::size_t kIpv6Header = 40;
-constexpr std::size_t kUdpHeader = 8;
-
 std::size_t inside(std::size_t end, std::span<const std::byte> frame) noexcept {
     return end <= frame.size() ? end : 0;
 }
@@ -18,25 +12,25 @@ std::size_t inside(std::size_t end, std::span<const std::byte> frame) noexcept {
 
 FrameHeaders headers_of(std::span<const std::byte> frame) noexcept {
     FrameHeaders headers;
-    std::size_t l3 = kEthernetHeader;
-    std::uint16_t type = load_be16(frame.data() + 12);
-    if (type == kTypeVlan && frame.size() >= l3 + 4) {
-        type = load_be16(frame.data() + 16);
-        l3 += 4;
+    std::size_t l3 = packet::kEthernetBytes;
+    std::uint16_t type = packet::load_be16(frame.data() + 12);
+    if (type == packet::kEtherTypeVlan && frame.size() >= l3 + packet::kVlanBytes) {
+        type = packet::load_be16(frame.data() + 16);
+        l3 += packet::kVlanBytes;
     }
     const std::byte* const ip = frame.data() + l3;
-    if (type == kTypeIpv4 && frame.size() >= l3 + kIpv4Header) {
+    if (type == packet::kEtherTypeIpv4 && frame.size() >= l3 + packet::kIpv4Bytes) {
         const std::size_t header = 4 * (std::to_integer<std::size_t>(ip[0]) & 0xf);
         headers.ip = FrameHeaders::Ip::kV4;
         headers.protocol = std::to_integer<std::uint8_t>(ip[9]);
-        headers.fragment = (load_be16(ip + 6) & 0x3fff) != 0;
-        headers.l4 = header >= kIpv4Header ? inside(l3 + header, frame) : 0;
-        headers.end = inside(l3 + load_be16(ip + 2), frame);
-    } else if (type == kTypeIpv6 && frame.size() >= l3 + kIpv6Header) {
+        headers.fragment = (packet::load_be16(ip + 6) & 0x3fff) != 0;
+        headers.l4 = header >= packet::kIpv4Bytes ? inside(l3 + header, frame) : 0;
+        headers.end = inside(l3 + packet::load_be16(ip + 2), frame);
+    } else if (type == packet::kEtherTypeIpv6 && frame.size() >= l3 + packet::kIpv6Bytes) {
         headers.ip = FrameHeaders::Ip::kV6;
         headers.protocol = std::to_integer<std::uint8_t>(ip[6]);
-        headers.l4 = l3 + kIpv6Header;
-        headers.end = inside(headers.l4 + load_be16(ip + 4), frame);
+        headers.l4 = l3 + packet::kIpv6Bytes;
+        headers.end = inside(headers.l4 + packet::load_be16(ip + 4), frame);
     }
     headers.l3 = l3;
     return headers;
@@ -54,7 +48,7 @@ bool checksums_are_right(const FrameHeaders& headers, std::span<const std::byte>
     if (!headers.has_ports(frame.size()) || headers.end == 0) {
         return false;
     }
-    const std::size_t least = headers.protocol == kProtocolTcp ? kTcpHeader : kUdpHeader;
+    const std::size_t least = headers.protocol == kProtocolTcp ? kTcpHeader : packet::kUdpBytes;
     if (headers.end < headers.l4 + least) {
         return false;
     }
@@ -65,7 +59,8 @@ bool checksums_are_right(const FrameHeaders& headers, std::span<const std::byte>
             return false;
         }
     }
-    if (headers.protocol == kProtocolUdp && load_be16(frame.data() + headers.l4 + 6) == 0) {
+    if (headers.protocol == packet::kIpProtocolUdp &&
+        packet::load_be16(frame.data() + headers.l4 + 6) == 0) {
         return false;  // the sender made none
     }
     const auto packet = frame.subspan(headers.l4, headers.end - headers.l4);
@@ -76,12 +71,12 @@ bool checksums_are_right(const FrameHeaders& headers, std::span<const std::byte>
 }
 
 bool fill_in_checksum(std::span<std::byte> frame, std::size_t start, std::size_t place) noexcept {
-    if (start < kEthernetHeader || start + place + 2 > frame.size()) {
+    if (start < packet::kEthernetBytes || start + place + 2 > frame.size()) {
         return false;
     }
     InternetSum sum;
     sum.add(frame.subspan(start));
-    store_be16(frame.data() + start + place, sum.nonzero_checksum());
+    packet::store_be16(frame.data() + start + place, sum.nonzero_checksum());
     return true;
 }
 

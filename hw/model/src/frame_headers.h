@@ -6,24 +6,13 @@
 #include <cstdint>
 #include <span>
 
+#include "dingo/packet/headers.h"
 #include "internet_checksum.h"
 
 namespace dingo::model {
 
-inline constexpr std::size_t kEthernetHeader = 14;
-inline constexpr std::uint16_t kTypeVlan = 0x8100;
 inline constexpr std::size_t kTcpHeader = 20;
 inline constexpr std::uint8_t kProtocolTcp = 6;
-inline constexpr std::uint8_t kProtocolUdp = 17;
-
-inline std::uint16_t load_be16(const std::byte* p) noexcept {
-    return static_cast<std::uint16_t>(std::to_integer<unsigned>(p[0]) << 8 |
-                                      std::to_integer<unsigned>(p[1]));
-}
-inline void store_be16(std::byte* p, std::uint16_t value) noexcept {
-    p[0] = static_cast<std::byte>(value >> 8);
-    p[1] = static_cast<std::byte>(value);
-}
 
 /// Headers that lie in the frame; offsets are from its start.
 struct FrameHeaders {
@@ -39,7 +28,7 @@ struct FrameHeaders {
     /// Of TCP or UDP; not in fragments.
     [[nodiscard]] bool has_ports(std::size_t frame_size) const noexcept {
         return l4 != 0 && !fragment && frame_size >= l4 + 4 &&
-               (protocol == kProtocolTcp || protocol == kProtocolUdp);
+               (protocol == kProtocolTcp || protocol == packet::kIpProtocolUdp);
     }
     /// Source and destination, one after the other.
     [[nodiscard]] std::span<const std::byte> addresses(

@@ -15,14 +15,6 @@ constexpr std::byte kFin{0x01};
 constexpr std::byte kPush{0x08};
 constexpr std::byte kCwr{0x80};
 
-std::uint32_t load_be32(const std::byte* p) noexcept {
-    return std::uint32_t{load_be16(p)} << 16 | load_be16(p + 2);
-}
-void store_be32(std::byte* p, std::uint32_t value) noexcept {
-    store_be16(p, static_cast<std::uint16_t>(value >> 16));
-    store_be16(p + 2, static_cast<std::uint16_t>(value));
-}
-
 }  // namespace
 
 std::span<std::byte> Segmentation::begin(std::size_t length) {
@@ -58,32 +50,32 @@ void Segmentation::next(std::span<std::byte> out) {
 
     std::byte* const ip = out.data() + headers_.l3;
     if (headers_.ip == FrameHeaders::Ip::kV4) {
-        const auto id = static_cast<std::uint16_t>(load_be16(ip + 4) + segments_);
-        store_be16(ip + 2, static_cast<std::uint16_t>(out.size() - headers_.l3));
-        store_be16(ip + 4, id);
-        store_be16(ip + 10, 0);
+        const auto id = static_cast<std::uint16_t>(packet::load_be16(ip + 4) + segments_);
+        packet::store_be16(ip + 2, static_cast<std::uint16_t>(out.size() - headers_.l3));
+        packet::store_be16(ip + 4, id);
+        packet::store_be16(ip + 10, 0);
         InternetSum header;
         header.add(out.subspan(headers_.l3, headers_.l4 - headers_.l3));
-        store_be16(ip + 10, header.checksum());
+        packet::store_be16(ip + 10, header.checksum());
     } else {
-        store_be16(ip + 4, static_cast<std::uint16_t>(out.size() - headers_.l4));
+        packet::store_be16(ip + 4, static_cast<std::uint16_t>(out.size() - headers_.l4));
     }
 
     std::byte* const tcp = out.data() + headers_.l4;
-    store_be32(tcp + kTcpSequence,
-               load_be32(tcp + kTcpSequence) + static_cast<std::uint32_t>(sent_));
+    packet::store_be32(tcp + kTcpSequence,
+                       packet::load_be32(tcp + kTcpSequence) + static_cast<std::uint32_t>(sent_));
     if (segments_ != 0) {
         tcp[kTcpFlags] &= ~kCwr;
     }
     if (sent_ + payload < payload_) {
         tcp[kTcpFlags] &= ~(kFin | kPush);
     }
-    store_be16(tcp + kTcpChecksum, 0);
+    packet::store_be16(tcp + kTcpChecksum, 0);
     InternetSum sum;
     const auto packet = out.subspan(headers_.l4);
     add_pseudo_header(sum, headers_, out, static_cast<std::uint32_t>(packet.size()));
     sum.add(packet);
-    store_be16(tcp + kTcpChecksum, sum.checksum());
+    packet::store_be16(tcp + kTcpChecksum, sum.checksum());
 
     sent_ += payload;
     ++segments_;

@@ -25,7 +25,7 @@ class Segmentation {
     [[nodiscard]] std::size_t next_bytes() const noexcept {
         return headers_bytes_ + next_payload();
     }
-    [[nodiscard]] bool tagged() const noexcept { return headers_.l3 != kEthernetHeader; }
+    [[nodiscard]] bool tagged() const noexcept { return headers_.l3 != packet::kEthernetBytes; }
     /// Writes the next segment to `out`, which has room for next_bytes(), and goes on.
     void next(std::span<std::byte> out);
     void end() noexcept { sent_ = payload_ = 0; }

@@ -147,7 +147,8 @@ TEST(CardOptions, CommandsCanBeRefused) {
     const auto o = parse({"--vfio-user", "/tmp/s", "--refuse", "0x43,65"});
     ASSERT_TRUE(o);
     EXPECT_EQ(o->admin_faults.refused.count(), 2U);
-    EXPECT_TRUE(o->admin_faults.refused[DINGO_OP_PAUSE_MR] && o->admin_faults.refused[DINGO_OP_DESTROY_MR]);
+    EXPECT_TRUE(o->admin_faults.refused[DINGO_OP_PAUSE_MR] &&
+                o->admin_faults.refused[DINGO_OP_DESTROY_MR]);
     int status = 0;
     std::string text;
     EXPECT_FALSE(parse({"--vfio-user", "/tmp/s", "--refuse", "256"}, &status));
