@@ -64,7 +64,8 @@ void dingo_coalesce_sample(struct dingo_channel *ch)
 
 	if (!READ_ONCE(ch->nd->coalesce.adaptive))
 		return;
-	dim_update_sample(ch->events, ch->rx.packets, ch->rx.bytes, &sample);
+	dim_update_sample(ch->events, ch->rx.counts.packets,
+			  ch->rx.counts.bytes, &sample);
 	dingo_net_dim(&ch->dim, sample);
 }
 

@@ -172,7 +172,7 @@ void dingo_rx_complete(struct dingo_channel *ch, const struct dingo_cqe *cqe)
 	if (cqe->status != DINGO_WCS_SUCCESS || length < ETH_HLEN ||
 	    length > ch->rx_frame_max) {
 		u64_stats_update_begin(&ch->rx.sync);
-		ch->rx.errors++;
+		ch->rx.counts.errors++;
 		u64_stats_update_end(&ch->rx.sync);
 		page_pool_recycle_direct(ch->pool, page);
 		return;
@@ -180,11 +180,11 @@ void dingo_rx_complete(struct dingo_channel *ch, const struct dingo_cqe *cqe)
 	skb = dingo_rx_build(ch, page, length);
 	u64_stats_update_begin(&ch->rx.sync);
 	if (skb) {
-		ch->rx.packets++;
-		ch->rx.bytes += length;
-		ch->rx.csum_ok += csum_ok;
+		ch->rx.counts.packets++;
+		ch->rx.counts.bytes += length;
+		ch->rx.counts.csum_ok += csum_ok;
 	} else {
-		ch->rx.drops++;
+		ch->rx.counts.drops++;
 	}
 	u64_stats_update_end(&ch->rx.sync);
 	if (!skb) {

@@ -301,10 +301,10 @@ void dingo_tx_complete(struct dingo_channel *ch, const struct dingo_cqe *cqe,
 
 	u64_stats_update_begin(&ch->tx.sync);
 	if (good) {
-		ch->tx.packets += packets;
-		ch->tx.bytes += wire_bytes;
+		ch->tx.counts.packets += packets;
+		ch->tx.counts.bytes += wire_bytes;
 	} else {
-		ch->tx.errors += sent;
+		ch->tx.counts.errors += sent;
 	}
 	u64_stats_update_end(&ch->tx.sync);
 }

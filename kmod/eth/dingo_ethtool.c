@@ -151,20 +151,6 @@ static void dingo_get_strings(struct net_device *ndev, u32 set, u8 *data)
 	}
 }
 
-static u64 *dingo_put_ring_stats(const struct dingo_eth_ring *ring,
-				 const u64 *third, u64 *data)
-{
-	unsigned int start;
-
-	do {
-		start = u64_stats_fetch_begin(&ring->sync);
-		data[0] = ring->packets;
-		data[1] = ring->bytes;
-		data[2] = *third;
-	} while (u64_stats_fetch_retry(&ring->sync, start));
-	return data + 3;
-}
-
 static void dingo_get_ethtool_stats(struct net_device *ndev,
 				    struct ethtool_stats *stats, u64 *data)
 {
@@ -175,10 +161,15 @@ static void dingo_get_ethtool_stats(struct net_device *ndev,
 	dingo_cmd_query_card_stats(nd->dev, data, DINGO_CARD_COUNTERS);
 	data += DINGO_CARD_COUNTERS;
 	for (n = 0; n < nd->max_channels; n++) {
-		const struct dingo_channel *ch = &nd->channels[n];
+		struct dingo_eth_counts rx = dingo_eth_counts(&nd->channels[n].rx);
+		struct dingo_eth_counts tx = dingo_eth_counts(&nd->channels[n].tx);
 
-		data = dingo_put_ring_stats(&ch->rx, &ch->rx.csum_ok, data);
-		data = dingo_put_ring_stats(&ch->tx, &ch->tx.errors, data);
+		*data++ = rx.packets;
+		*data++ = rx.bytes;
+		*data++ = rx.csum_ok;
+		*data++ = tx.packets;
+		*data++ = tx.bytes;
+		*data++ = tx.errors;
 	}
 }
 

@@ -321,25 +321,6 @@ static void dingo_ndo_tx_timeout(struct net_device *ndev, unsigned int index)
 	dingo_netdev_stuck(nd);
 }
 
-static void dingo_ring_stats(struct dingo_eth_ring *ring, u64 *packets,
-			     u64 *bytes, u64 *errors, u64 *drops)
-{
-	unsigned int start;
-	u64 p, b, e, d;
-
-	do {
-		start = u64_stats_fetch_begin(&ring->sync);
-		p = ring->packets;
-		b = ring->bytes;
-		e = ring->errors;
-		d = ring->drops;
-	} while (u64_stats_fetch_retry(&ring->sync, start));
-	*packets += p;
-	*bytes += b;
-	*errors += e;
-	*drops += d;
-}
-
 static void dingo_ndo_get_stats64(struct net_device *ndev,
 				  struct rtnl_link_stats64 *stats)
 {
@@ -348,12 +329,17 @@ static void dingo_ndo_get_stats64(struct net_device *ndev,
 	unsigned int n;
 
 	for (n = 0; n < nd->max_channels; n++) {
-		struct dingo_channel *ch = &nd->channels[n];
+		struct dingo_eth_counts rx = dingo_eth_counts(&nd->channels[n].rx);
+		struct dingo_eth_counts tx = dingo_eth_counts(&nd->channels[n].tx);
 
-		dingo_ring_stats(&ch->rx, &stats->rx_packets, &stats->rx_bytes,
-				 &stats->rx_errors, &stats->rx_dropped);
-		dingo_ring_stats(&ch->tx, &stats->tx_packets, &stats->tx_bytes,
-				 &stats->tx_errors, &stats->tx_dropped);
+		stats->rx_packets += rx.packets;
+		stats->rx_bytes += rx.bytes;
+		stats->rx_errors += rx.errors;
+		stats->rx_dropped += rx.drops;
+		stats->tx_packets += tx.packets;
+		stats->tx_bytes += tx.bytes;
+		stats->tx_errors += tx.errors;
+		stats->tx_dropped += tx.drops;
 	}
 	/* Commands sleep, this may not: at most a second old. */
 	stats->multicast = card[DINGO_CARD_ETH_RX_MULTICAST];

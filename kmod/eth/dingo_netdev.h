@@ -22,6 +22,14 @@ struct kernel_ethtool_coalesce;
 struct netlink_ext_ack;
 struct page_pool;
 
+struct dingo_eth_counts {
+	u64 packets;
+	u64 bytes;
+	u64 errors;
+	u64 drops;
+	u64 csum_ok; /* RX: the card has looked at the sums */
+};
+
 /* One TX or RX ring; indices free-running. */
 struct dingo_eth_ring {
 	struct dingo_ring ring;
@@ -33,12 +41,8 @@ struct dingo_eth_ring {
 	u32 producer;
 	u32 consumer;
 	u32 rung; /* producer of the last doorbell */
-	struct u64_stats_sync sync;
-	u64 packets;
-	u64 bytes;
-	u64 errors;
-	u64 drops;
-	u64 csum_ok; /* RX: the card has looked at the sums */
+	struct u64_stats_sync sync; /* of @counts */
+	struct dingo_eth_counts counts;
 };
 
 /* What a TX descriptor holds; skb at the last one of a frame. */
@@ -125,6 +129,20 @@ dingo_eth_desc(const struct dingo_eth_ring *ring, u32 index)
 	struct dingo_eth_desc *descs = ring->ring.va;
 
 	return &descs[index & (BIT(ring->log_size) - 1)];
+}
+
+/* What a ring has counted, all at one moment. */
+static inline struct dingo_eth_counts
+dingo_eth_counts(const struct dingo_eth_ring *ring)
+{
+	struct dingo_eth_counts counts;
+	unsigned int start;
+
+	do {
+		start = u64_stats_fetch_begin(&ring->sync);
+		counts = ring->counts;
+	} while (u64_stats_fetch_retry(&ring->sync, start));
+	return counts;
 }
 
 /* Whether there are to be rings. Under rtnl. */
