@@ -124,6 +124,10 @@ if [ "$(lanes "${chosen[@]}" | wc -w)" -gt 1 ]; then
     printf '== build (%d s; %s)\n' "$SECONDS" build/test-logs/build.log
 fi
 run_suites "$logs" "$budget" "${chosen[@]}"
-[ ${#failures[@]} -eq 0 ] || printf 'failed suites: %s\n' "${failures[*]}"
+if [ ${#failures[@]} -gt 0 ]; then
+    printf 'failed suites: %s\n' "${failures[*]}"
+    # Said once more: a log of thousands of lines may be shown without its middle.
+    printf '   %s\n' "${failed_cases[@]:0:40}"
+fi
 printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 [ "$failed" = 0 ]

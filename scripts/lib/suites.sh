@@ -37,7 +37,7 @@ run_lane() {
 
 # report SUITE STATUS SECONDS: prints what a suite that has ended leaves to say, and adds to the counts.
 report() {
-    local name rc=$2 p f s log
+    local name rc=$2 p f s log line
     name=$(field 1 "$1") log=$logs/$name.log
     if [ "$rc" = late ]; then
         echo "SKIP $name: no time left (--budget)"
@@ -60,16 +60,17 @@ report() {
     printf '   %d passed, %d failed, %d skipped (%d s; %s)\n' "$p" "$f" "$s" "$3" "${log#"$PWD/"}"
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
     [ "$f" = 0 ] || failures+=("$name")
+    while read -r line; do failed_cases+=("$name: ${line#FAIL }"); done < <(grep '^FAIL ' "$log" || true)
 }
 
 # run_suites LOGS DEADLINE SUITE...: all of them; prints in the order given. DEADLINE: $SECONDS at which none goes on, or 0.
-# Sets passed, failed, skipped and failures.
+# Sets passed, failed, skipped, failures (suites) and failed_cases.
 run_suites() {
     local logs=$1 deadline=$2 suite lane name rc seconds
     local -A results=()
     lane_pids=()
     shift 2
-    passed=0 failed=0 skipped=0 failures=()
+    passed=0 failed=0 skipped=0 failures=() failed_cases=()
     ends=$(mktemp -d)
     trap 'end_lanes' EXIT
     trap 'exit 130' INT

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "app/cli/view.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <map>
 
 #include "app/cli/error.h"
 #include "base/run_dir.h"
@@ -51,6 +54,29 @@ void link_rdma_cm(const std::vector<CardEntry>& cards, const Path& view) {
     }
 }
 
+/// What is below a view: what each link leads to, nothing for a directory or a copied file.
+std::map<Path, Path> content(const Path& view) {
+    std::map<Path, Path> out;
+    std::error_code missing;
+    for (const auto& entry : fs::recursive_directory_iterator(view, missing))
+        out[entry.path().lexically_relative(view)] =
+            entry.is_symlink() ? fs::read_symlink(entry.path()) : Path();
+    return out;
+}
+
+/// Puts `fresh` into the place of `view`, which is missing at no time. A program that starts just
+/// now reads the one or the other.
+void replace(const Path& view, const Path& fresh) {
+    if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, view.c_str(), RENAME_EXCHANGE) == 0) {
+        fs::remove_all(fresh);
+        return;
+    }
+    // ENOENT: it is the first one. EINVAL: a file system that cannot exchange.
+    if (errno != ENOENT)
+        fs::remove_all(view);
+    fs::rename(fresh, view);
+}
+
 }  // namespace
 
 Path make_view(const std::vector<CardEntry>& cards) {
@@ -69,13 +95,12 @@ Path make_view(const std::vector<CardEntry>& cards) {
             for (const char* part : kParts)
                 link_part(card, fresh, part);
         link_rdma_cm(cards, fresh);
-        // A card that was started again may have another number: make it anew each time. Programs
-        // that run with the old view have opened what they need, or find the new one in its place.
-        const Path old = views / fmt::format(".{}.old", ::getpid());
-        if (fs::exists(view))
-            fs::rename(view, old);
-        fs::rename(fresh, view);
-        fs::remove_all(old);
+        // A card that was started again may have another number. While nothing has changed, the
+        // view stays: other programs are reading it.
+        if (content(fresh) == content(view))
+            fs::remove_all(fresh);
+        else
+            replace(view, fresh);
     } catch (const fs::filesystem_error& e) {
         throw Error(fmt::format("cannot make the view {}: {}", view.string(), e.what()));
     }

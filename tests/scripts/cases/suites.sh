@@ -33,6 +33,13 @@ program skips 'echo SKIP one: why'
 check 'lanes: a suite that dies, says nothing or is not there has failed' '2 3 1: dies silent gone' \
     "$(counts 0 "all|x|$work/suites/slow|A" "dies|x|$work/suites/dies|D" "silent|y|$work/suites/silent|S" "gone|y|$work/suites/gone|G" \
         "skips|y|$work/suites/skips|K" 2>/dev/null)"
+cases() (
+    . scripts/lib/suites.sh
+    run_suites "$work/suites" "$@" >/dev/null
+    printf '%s|' "${failed_cases[@]}"
+)
+check 'lanes: every failed case is known by its suite at the end' 'all: two: why|dies: dies: the suite ended with status 7 after 1 cases|' \
+    "$(cases 0 "all|x|$work/suites/all|A" "dies|x|$work/suites/dies|D")"
 program endless 'trap "touch ${0%/*}/cleaned" EXIT; trap "exit 143" TERM; echo PASS begun; touch "${0%/*}/begun"; for _ in $(seq 200); do sleep 0.1; done'
 check 'lanes: with the deadline near, no suite begins' '0 0 2: ' "$(counts $((SECONDS + 50)) "a|x|$work/suites/slow|A" "b|y|$work/suites/slow|B")"
 rm -f "$work/suites/begun" "$work/suites/cleaned"

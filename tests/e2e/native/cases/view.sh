@@ -10,6 +10,10 @@ view_cases() {
 
     single "$1: rdma_get_devices lists both" "$both" "/usr/bin/python3 -c 'import ctypes; n = ctypes.c_int(); print(bool(ctypes.CDLL(\"librdmacm.so.1\").rdma_get_devices(ctypes.byref(n))), n.value)'" '^True 2$'
 
+    # Each of them looks whether the view is still right, while the others read it.
+    plain "$1: programs that start at the same moment see both" \
+        "for i in \$(seq 24); do $dingo run --card alpha --card beta -- ibv_devices & done | grep -cE '^ +(alpha|beta) '" '^48$'
+
     # A listener at the address of the second card is at that card.
     server_card='beta alpha' client_card='alpha beta'
     cm_pair "$1: rping from one card to the other" 'rping -s -a 10.77.0.2 -V -C 20' 'rping -c -a 10.77.0.2 -I 10.77.0.1 -V -C 20'
