@@ -18,7 +18,8 @@
 namespace dingo::uverbs {
 namespace {
 
-/// A CQ has at most one unread event for each time it was armed, so honest clients stay far below.
+/// A CQ has one unread event for each time that it was armed and not waited for. What comes beyond
+/// is lost, as in a kernel without memory: the events before wake the client just as well.
 constexpr std::size_t kMaxWaiting = 16384;
 
 }  // namespace
@@ -81,22 +82,21 @@ bool EventChannel::send(const Event& event) {
     return ::send(card_end_.get(), &desc, message_size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
 }
 
-void EventChannel::queue(const Event& event) {
+bool EventChannel::queue(const Event& event) {
     if (waiting_.size() >= kMaxWaiting || poll_id_ == 0) {
         ++stats_.dropped;
-        return;
+        return false;
     }
     if (waiting_.empty()) {
         watch(EPOLLOUT);
     }
     waiting_.push_back(event);
+    return true;
 }
 
-void EventChannel::post(const Event& event) {
+bool EventChannel::post(const Event& event) {
     ++stats_.sent;
-    if (!waiting_.empty() || !send(event)) {
-        queue(event);
-    }
+    return (waiting_.empty() && send(event)) || queue(event);
 }
 
 unsigned EventChannel::take_back(const std::function<bool(const Event&)>& mine) {

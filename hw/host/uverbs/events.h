@@ -52,8 +52,9 @@ class EventChannel final : public Pollable {
     void hold(int copy);
     void release();
 
-    /// Never blocks; what does not fit waits here, up to a limit.
-    void post(const Event& event);
+    /// Never blocks; what does not fit waits here, up to a limit. False: dropped, it is not
+    /// reported to the client.
+    [[nodiscard]] bool post(const Event& event);
     /// Takes back unread events that `mine` accepts; needs a hold. Returns how many.
     unsigned take_back(const std::function<bool(const Event&)>& mine);
 
@@ -61,7 +62,7 @@ class EventChannel final : public Pollable {
 
   private:
     bool send(const Event& event);
-    void queue(const Event& event);
+    bool queue(const Event& event);
     /// Asks for EPOLL* of our end; nothing once the client has closed or shut down its own.
     void watch(std::uint32_t events);
     [[nodiscard]] std::size_t message_size() const;

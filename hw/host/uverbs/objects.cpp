@@ -22,9 +22,8 @@ bool is_of_device(std::uint32_t type) {
 }  // namespace
 
 void EventSource::post_async(int event) {
-    if (async_) {
+    if (async_ && async_->post({user_handle_, static_cast<std::uint32_t>(event)})) {
         ++async_events_;
-        async_->post({user_handle_, static_cast<std::uint32_t>(event)});
     }
 }
 
@@ -50,9 +49,8 @@ void CqObject::shut() {
 }
 
 void CqObject::on_completion() {
-    if (channel) {
+    if (channel && channel->post({user_handle(), 0})) {
         ++completion_events;
-        channel->post({user_handle(), 0});
     }
 }
 

@@ -13,6 +13,7 @@
 #include <new>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "base/elsewhere.h"
@@ -287,7 +288,7 @@ void UverbsFile::netlink(const Message& message, Reply& reply) const {
 void UverbsFile::post_to_all(int event, std::uint64_t element) {
     for (const auto& channel : channels_) {
         if (channel->kind() == EventChannel::Kind::kAsync) {
-            channel->post({element, static_cast<std::uint32_t>(event)});
+            std::ignore = channel->post({element, static_cast<std::uint32_t>(event)});
         }
     }
 }

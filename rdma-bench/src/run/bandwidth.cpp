@@ -247,7 +247,7 @@ class Loop {
         CompletionQueue* receives = w_.task.receives ? w_.recv_cq.get() : nullptr;
         for (CompletionQueue* queue : {sends, receives}) {
             if (queue) {
-                ibv_req_notify_cq(queue->cq.get(), 0);
+                queue->arm();
             }
         }
         if ((sends && poll_sends()) || (receives && poll_receives())) {

@@ -161,12 +161,10 @@ class Exchange {
             }
             check();
             if (queue.channel) {
-                if (armed_ != &queue) {
-                    ibv_req_notify_cq(queue.cq.get(), 0);
-                    armed_ = &queue;
+                if (!queue.armed) {
+                    queue.arm();
                 } else {
                     sleep_on(&queue, nullptr);
-                    armed_ = nullptr;
                 }
             }
         }
@@ -351,7 +349,6 @@ class Exchange {
     const PingPong& what_;
     Verification& verification_;
     Lane& lane_;
-    CompletionQueue* armed_ = nullptr;
     std::uint64_t i_ = 0, start_ = 0, started_ = 0, before_it_ = 0, late_ = 0;
     std::uint64_t sample_from_ = 0, sample_to_ = 0, end_ = 0;
     std::byte before_[2] = {what_.before[0], what_.before[1]};

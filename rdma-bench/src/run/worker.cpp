@@ -57,6 +57,7 @@ void sleep_on(CompletionQueue* first, CompletionQueue* second) {
             throw RunError(Exit::kFailed, "ibv_get_cq_event failed: the device is gone");
         }
         ++queues[i]->unacknowledged;
+        queues[i]->armed = false;
     }
 }
 

@@ -61,6 +61,13 @@ CompletionQueue::~CompletionQueue() {
     }
 }
 
+void CompletionQueue::arm() {
+    if (!armed) {
+        ibv_req_notify_cq(cq.get(), 0);
+        armed = true;
+    }
+}
+
 std::unique_ptr<CompletionQueue> make_cq(const Device& device, unsigned depth, bool events,
                                          unsigned vector) {
     auto queue = std::make_unique<CompletionQueue>();

@@ -32,7 +32,10 @@ struct CompletionQueue {
     ChannelPtr channel;
     CqPtr cq;
     unsigned unacknowledged = 0;  ///< events; acknowledged together before the queue goes
+    bool armed = false;           ///< its event was asked for and has not been read yet
     ~CompletionQueue();
+    /// Asks for an event unless one is due already: each time more would leave one more to read.
+    void arm();
     CompletionQueue() = default;
     CompletionQueue(const CompletionQueue&) = delete;
     CompletionQueue& operator=(const CompletionQueue&) = delete;

@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <tuple>
+
 #include "host/uverbs/objects.h"
 
 namespace dingo::uverbs {
@@ -32,7 +34,7 @@ TEST_F(UverbsEvents, UnreadEventsOfOneOwnerAreTakenBackAndOthersKeepTheirOrder) 
     const UniqueFd client = channel->give_client_end();
     const HeldChannel hold(channel, client.get());
     for (std::uint64_t i = 1; i <= 6; ++i) {
-        channel->post({i % 2 == 0 ? 100 : i, 0});
+        std::ignore = channel->post({i % 2 == 0 ? 100 : i, 0});
     }
     EXPECT_EQ(read_completion(client.get()), 1u);
     EXPECT_EQ(read_completion(client.get()), 100u);
@@ -53,8 +55,8 @@ TEST_F(UverbsEvents, AnEndThatTheClientShutsDownIsReportedOnce) {
     EXPECT_EQ(closed, 1);
     pollfd ready{poller.fd(), POLLIN, 0};
     EXPECT_EQ(::poll(&ready, 1, 0), 0);
-    channel->post({1, 0});
-    channel->post({2, 0});
+    std::ignore = channel->post({1, 0});
+    std::ignore = channel->post({2, 0});
     EXPECT_EQ(stats.dropped, 2U);
     EXPECT_EQ(channel->take_back([](const auto& /*event*/) { return true; }), 0U);
 }
@@ -65,7 +67,7 @@ TEST_F(UverbsEvents, EventsBeyondTheSocketWaitAndComeLater) {
     const HeldChannel hold(channel, client.get());
     constexpr std::uint64_t kMany = 5000;
     for (std::uint64_t i = 1; i <= kMany; ++i) {
-        channel->post({i, 0});
+        std::ignore = channel->post({i, 0});
     }
     std::uint64_t next = 1;
     for (int rounds = 0; next <= kMany && rounds < 100'000; ++rounds) {
@@ -83,7 +85,7 @@ TEST_F(UverbsEvents, TakeBackCountsThoseThatWaitInTheCard) {
     const UniqueFd client = channel->give_client_end();
     const HeldChannel hold(channel, client.get());
     for (int i = 0; i < 5000; ++i) {
-        channel->post({static_cast<std::uint64_t>(i % 2), 0});
+        std::ignore = channel->post({static_cast<std::uint64_t>(i % 2), 0});
     }
     EXPECT_EQ(channel->take_back([](const auto& e) { return e.element == 1; }), 2500u);
     EXPECT_EQ(channel->take_back([](const auto& e) { return e.element == 0; }), 2500u);
@@ -100,18 +102,18 @@ TEST_F(UverbsEvents, AChannelWakesTheCardOnlyWhenThereIsSomethingToSend) {
         return ::poll(&ready, 1, 0) != 0;
     };
     EXPECT_FALSE(wakes());
-    channel->post({1, 0});
+    std::ignore = channel->post({1, 0});
     EXPECT_FALSE(wakes()) << "it has been sent";
     constexpr unsigned kMany = 5000;  // more than the socket takes
     for (unsigned i = 0; i < kMany; ++i) {
-        channel->post({2, 0});
+        std::ignore = channel->post({2, 0});
     }
     EXPECT_FALSE(wakes()) << "the client has not read";
     EXPECT_EQ(channel->take_back([](const auto& e) { return e.element == 2; }), kMany);
     EXPECT_FALSE(wakes());
     EXPECT_EQ(read_completion(client.get()), 1U);
     for (unsigned i = 0; i < kMany; ++i) {
-        channel->post({2, 0});
+        std::ignore = channel->post({2, 0});
     }
     unsigned seen = 0;
     for (unsigned rounds = 0; seen < kMany && rounds < kMany; ++rounds) {
@@ -130,9 +132,30 @@ TEST_F(UverbsEvents, ClientThatReadsNothingCostsNoMemoryWithoutBound) {
     auto channel = make(EventChannel::Kind::kAsync);
     const UniqueFd client = channel->give_client_end();
     for (int i = 0; i < 100'000; ++i) {
-        channel->post({1, 9});
+        std::ignore = channel->post({1, 9});
     }
     EXPECT_GT(stats.dropped, 80'000u);
+}
+
+// ibv_destroy_cq() waits until the client has acknowledged all that the card says it reported.
+TEST_F(UverbsEvents, EventsThatWereDroppedAreNotReported) {
+    auto completions = make(EventChannel::Kind::kCompletion);
+    auto async = make(EventChannel::Kind::kAsync);
+    const UniqueFd client = completions->give_client_end();
+    const UniqueFd async_client = async->give_client_end();
+    CqObject cq(1, {completions, client.get()}, {async, async_client.get()});
+    constexpr std::uint32_t kMany = 40'000;
+    for (std::uint32_t i = 0; i < kMany; ++i) {
+        cq.on_completion();
+    }
+    EXPECT_GT(stats.dropped, 0U);
+    EXPECT_EQ(cq.completion_events, kMany - stats.dropped);
+    const auto before = stats.dropped;
+    for (std::uint32_t i = 0; i < kMany; ++i) {
+        cq.on_cq_error();
+    }
+    EXPECT_GT(stats.dropped, before);
+    EXPECT_EQ(cq.async_reported(), kMany - (stats.dropped - before));
 }
 
 TEST_F(UverbsEvents, ClosingTheLastCopyIsSeenButNotWhileTheChannelIsHeld) {
@@ -153,7 +176,7 @@ TEST_F(UverbsEvents, AHoldWithoutACopyIsNone) {
     auto channel = make(EventChannel::Kind::kCompletion);
     UniqueFd client = channel->give_client_end();
     EXPECT_THROW(HeldChannel(channel, -1), ErrnoError);
-    channel->post({1, 0});
+    std::ignore = channel->post({1, 0});
     EXPECT_EQ(channel->take_back([](const auto& /*event*/) { return true; }), 0U);
     client.reset();
     poller.wait(0);
@@ -165,7 +188,7 @@ TEST_F(UverbsEvents, WhatAClosedChannelHadWaitingIsDropped) {
     UniqueFd client = channel->give_client_end();
     constexpr unsigned kMany = 5000;  // more than the socket takes
     for (unsigned i = 0; i < kMany; ++i) {
-        channel->post({2, 0});
+        std::ignore = channel->post({2, 0});
     }
     EXPECT_EQ(stats.dropped, 0U);
     unsigned read = 0;
@@ -201,7 +224,7 @@ TEST_F(UverbsEvents, ReadAndPollAreThoseOfTheKernelsDescriptor) {
     const UniqueFd client = channel->give_client_end();
     pollfd p{client.get(), POLLIN, 0};
     EXPECT_EQ(::poll(&p, 1, 0), 0);
-    channel->post({0x1122334455667788, 10});
+    std::ignore = channel->post({0x1122334455667788, 10});
     EXPECT_EQ(::poll(&p, 1, 0), 1);
     EXPECT_EQ(p.revents, POLLIN);
     ib_uverbs_async_event_desc desc{};
@@ -230,11 +253,11 @@ TEST_F(UverbsEvents, AnObjectTakesBackNoEventOfTheDevice) {
     Source source(HeldChannel(channel, client.get()));
     constexpr std::uint32_t kTypes = 20;  // more than there are
     for (std::uint32_t type = 0; type < kTypes; ++type) {
-        channel->post({1, type});
+        std::ignore = channel->post({1, type});
     }
     source.post_async(3);
     EXPECT_EQ(source.async_reported(), 1U);
-    channel->post({2, 3});
+    std::ignore = channel->post({2, 3});
     source.shut();
     std::vector<std::uint32_t> left;
     for (ib_uverbs_async_event_desc desc{};
