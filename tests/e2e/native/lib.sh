@@ -60,7 +60,8 @@ fail() {
     failed=$((failed + 1))
 }
 slug() { tr -c 'A-Za-z0-9._\n-' '_' <<<"$1"; }
-why() { grep -hvE '^ *$|^-+$' "$@" 2>/dev/null | tail -n 3 | tr '\n\t' '  ' | cut -c1-300; }
+# why FILE...: the last lines that say something; nothing is fine, too, where `set -e` looks at an assignment.
+why() { { grep -hvE '^ *$|^-+$' "$@" 2>/dev/null || true; } | tail -n 3 | tr '\n\t' '  ' | cut -c1-300; }
 
 # on CARD COMMAND: a shell command that sees the card, or several ("alpha beta"; tests/e2e/native/bin has `gid`).
 on() { # shellcheck disable=SC2086  # the prefixes and the cards are words
