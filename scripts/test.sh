@@ -57,6 +57,7 @@ suites=(
     "vm-driver|guests|tests/e2e/vm/suite.sh driver|the driver: resets, reloads, broken cards, DMA buffers that move or are pinned"
     "vm-ethernet|guests|tests/e2e/vm/suite.sh ethernet|the network interface: checksums, segments, rings, channels and RSS by ethtool, every byte of TCP; counters of QPs"
     "vm-capture|guests|tests/e2e/vm/suite.sh capture|tshark decodes what is on the wire"
+    "vm-apps|guests|tests/e2e/vm/suite.sh apps|what kernels have on verbs: NFS, iSER, RDS, NVMe with SRQs under loss; a bond, an exclusive namespace"
     "vm-7.2|guests|tests/e2e/vm/suite.sh --kernel 7.2 smoke|the same driver on the newer kernel"
     "vm-p2p|guests|tests/e2e/vm/suite.sh --kernel 7.2 p2p|card memory and PCIe peer to peer: NVMe disk and two cards below one switch"
     "threads|cpu|tests/threads.sh|what has threads, under ThreadSanitizer; whole runs of rdma-bench too"
