@@ -62,9 +62,10 @@ suites=(
     "vm-p2p|guests|tests/e2e/vm/suite.sh --kernel 7.2 p2p|card memory and PCIe peer to peer: NVMe disk and two cards below one switch"
     "threads|cpu|tests/threads.sh|what has threads, under ThreadSanitizer; whole runs of rdma-bench too"
     "vm-rtl|guests|tests/e2e/vm/suite.sh rtl|two guests with the SystemVerilog card under Verilator, then one with the kernel's rdma_rxe"
-    "sanitizers|cpu|tests/unit.sh asan|the same under AddressSanitizer and UBSan"
     "vm-promises|guests|tests/e2e/vm/suite.sh promises|the man pages' promises under dingo_ib.ko"
     "vm-pyverbs|guests|tests/e2e/vm/suite.sh pyverbs|Debian's pyverbs suite"
+    "sanitizers|cpu|tests/unit.sh asan|the same under AddressSanitizer and UBSan"
+    "tidy|cpu|tests/tidy.sh|clang-tidy finds nothing"
     "vm-lab|guests|tests/e2e/vm/suite.sh lab|the driver on a debug kernel behind an IOMMU, where scripts/kernel-lab.sh has built one"
 )
 

@@ -81,7 +81,7 @@ TEST_F(View, IsThereAllTheTimeWhileItIsReplaced) {
         while (!done)
             missing += ::access(view.c_str(), F_OK) != 0;
     });
-    for (int round = 0; round < 100; round++)
+    for (int round = 0; round < 20; round++)
         make_view({card("alpha", 2 + round % 2), card("beta", 1)});
     done = true;
     reader.join();
