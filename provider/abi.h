@@ -19,8 +19,6 @@ DECLARE_DRV_CMD(udingo_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ, empty,
 		dingo_resize_cq_resp);
 DECLARE_DRV_CMD(udingo_create_qp_ex, IB_USER_VERBS_EX_CMD_CREATE_QP,
 		dingo_create_qp_req, dingo_create_qp_resp);
-DECLARE_DRV_CMD(udingo_modify_qp_ex, IB_USER_VERBS_EX_CMD_MODIFY_QP,
-		dingo_modify_qp_req, empty);
 DECLARE_DRV_CMD(udingo_query_device_ex, IB_USER_VERBS_EX_CMD_QUERY_DEVICE,
 		empty, dingo_query_device_resp);
 DECLARE_DRV_CMD(udingo_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,

@@ -3,6 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include <infiniband/cmd_ioctl.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+
 #include "abi.h"
 #include "dingo.h"
 #include "dingodv.h"
@@ -39,37 +42,42 @@ int dingodv_query_compute(struct ibv_context *context,
 	return 0;
 }
 
-/* @cap: DINGO_CAP_*; @what: DINGO_MODIFY_QP_*, one direction's. */
+/* @cap: DINGO_CAP_* that a card with this direction has. */
 static int set_compute(struct ibv_qp *qp, uint32_t kernel,
 		       const struct dingodv_compute_params *params,
-		       uint64_t cap, uint32_t what)
+		       uint64_t cap, uint32_t direction)
 {
-	struct ib_uverbs_ex_modify_qp_resp resp;
-	struct udingo_modify_qp_ex req = {};
-	struct ibv_qp_attr attr = {};
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_QP,
+			       DINGO_METHOD_QP_SET_COMPUTE, 2);
+	struct dingo_set_compute_req req = {
+		.direction = direction,
+		.kernel = kernel,
+		.param = params ? params->param : 0,
+	};
+	int err;
 
 	if (!dingodv_is_supported(qp->context->device) ||
 	    !(to_dingo_context(qp->context)->caps & cap))
 		return EOPNOTSUPP;
 	if (params && (params->comp_mask || params->reserved))
 		return EOPNOTSUPP;
-	req.drv_payload.comp_mask = what;
-	req.drv_payload.kernel = kernel;
-	req.drv_payload.param = params ? params->param : 0;
-	return ibv_cmd_modify_qp_ex(qp, &attr, 0, &req.ibv_cmd, sizeof(req),
-				    &resp, sizeof(resp));
+	fill_attr_in_obj(cmd, DINGO_ATTR_QP_SET_COMPUTE_HANDLE, qp->handle);
+	fill_attr_in_ptr(cmd, DINGO_ATTR_QP_SET_COMPUTE_REQ, &req);
+	err = execute_ioctl(qp->context, cmd);
+	/* a kernel from before the method */
+	return err == EPROTONOSUPPORT ? EOPNOTSUPP : err;
 }
 
 int dingodv_set_compute(struct ibv_qp *qp, uint32_t kernel,
 			const struct dingodv_compute_params *params)
 {
 	return set_compute(qp, kernel, params, DINGO_CAP_COMPUTE,
-			   DINGO_MODIFY_QP_COMPUTE);
+			   DINGO_COMPUTE_SEND);
 }
 
 int dingodv_set_receive_compute(struct ibv_qp *qp, uint32_t kernel,
 				const struct dingodv_compute_params *params)
 {
 	return set_compute(qp, kernel, params, DINGO_CAP_COMPUTE_RX,
-			   DINGO_MODIFY_QP_COMPUTE_RX);
+			   DINGO_COMPUTE_RECEIVE);
 }

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The compute slot: what the provider asks for in the driver data of MODIFY_QP
- * and QUERY_DEVICE.
+ * The compute slot: the kernels, in the driver data of QUERY_DEVICE, and the
+ * method that chooses one.
  */
 #include "dingo_ib.h"
+
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+#include <rdma/uverbs_types.h>
+
+#define UVERBS_MODULE_NAME dingo
+#include <rdma/uverbs_named_ioctl.h>
 
 static void dingo_describe_kernel(struct dingo_compute_kernel *kernel,
 				  const u64 *result)
@@ -55,35 +62,48 @@ out:
 	return err;
 }
 
-/**
- * dingo_set_compute() - carry out a dingo_modify_qp_req
- * @qp: the QP, locked
- * @mask: attr_mask of the command
- * @udata: its driver data; NULL: called by the kernel
- *
- * Return: 1 when there is no request, 0 when it was carried out, -EINVAL,
- * -EOPNOTSUPP, -EFAULT, -EIO.
- */
-int dingo_set_compute(struct dingo_qp *qp, int mask, struct ib_udata *udata)
+static int
+UVERBS_HANDLER(DINGO_METHOD_QP_SET_COMPUTE)(struct uverbs_attr_bundle *attrs)
 {
-	struct dingo_dev *dev = to_ddev(qp->ibqp.device);
-	struct dingo_modify_qp_req req;
-	bool receive;
+	struct dingo_set_compute_req req;
+	struct dingo_dev *dev;
+	struct dingo_qp *qp;
+	u64 cap;
 	int err;
 
-	if (!dingo_udata_none(udata))
-		return 1;
-	err = dingo_udata_in(udata, &req, sizeof(req));
+	qp = to_dqp(uverbs_attr_get_obj(attrs,
+					DINGO_ATTR_QP_SET_COMPUTE_HANDLE));
+	err = uverbs_copy_from(&req, attrs, DINGO_ATTR_QP_SET_COMPUTE_REQ);
 	if (err)
 		return err;
-	receive = req.comp_mask == DINGO_MODIFY_QP_COMPUTE_RX;
-	if ((req.comp_mask != DINGO_MODIFY_QP_COMPUTE && !receive) ||
-	    req.reserved ||
-	    !(dev->caps & (receive ? DINGO_CAP_COMPUTE_RX : DINGO_CAP_COMPUTE)))
+	dev = to_ddev(qp->ibqp.device);
+	cap = req.direction == DINGO_COMPUTE_SEND ? DINGO_CAP_COMPUTE :
+						    DINGO_CAP_COMPUTE_RX;
+	if (req.comp_mask || req.direction > DINGO_COMPUTE_RECEIVE ||
+	    !(dev->caps & cap))
 		return -EOPNOTSUPP;
-	if (mask)
-		return -EINVAL;
-	return dingo_cmd_set_compute(dev, qp->qpn, req.kernel, req.param,
-				     receive ? DINGO_COMPUTE_RECEIVE :
-					       DINGO_COMPUTE_SEND);
+	mutex_lock(&qp->mutex);
+	err = dingo_cmd_set_compute(dev, qp->qpn, req.kernel, req.param,
+				    req.direction);
+	mutex_unlock(&qp->mutex);
+	return err;
 }
+
+#define DINGO_COMPUTE_REQUEST \
+	UVERBS_ATTR_STRUCT(struct dingo_set_compute_req, param)
+
+DECLARE_UVERBS_NAMED_METHOD(DINGO_METHOD_QP_SET_COMPUTE,
+			    UVERBS_ATTR_IDR(DINGO_ATTR_QP_SET_COMPUTE_HANDLE,
+					    UVERBS_OBJECT_QP,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(DINGO_ATTR_QP_SET_COMPUTE_REQ,
+					       DINGO_COMPUTE_REQUEST,
+					       UA_MANDATORY));
+
+ADD_UVERBS_METHODS(dingo_qp_methods, UVERBS_OBJECT_QP,
+		   &UVERBS_METHOD(DINGO_METHOD_QP_SET_COMPUTE));
+
+const struct uapi_definition dingo_compute_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &dingo_qp_methods),
+	{},
+};

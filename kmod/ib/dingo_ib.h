@@ -399,7 +399,7 @@ void dingo_qp_event(struct dingo_ibdev *ib, u32 qpn, enum ib_event_type event);
 
 /* dingo_compute.c */
 int dingo_query_compute(struct dingo_dev *dev, struct ib_udata *udata);
-int dingo_set_compute(struct dingo_qp *qp, int mask, struct ib_udata *udata);
+extern const struct uapi_definition dingo_compute_defs[];
 
 /* dingo_mcast.c */
 int dingo_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);

@@ -68,6 +68,7 @@ const struct uapi_definition dingo_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_PD, &dingo_pd_methods),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE,
 				&dingo_query_context_attrs),
+	UAPI_DEF_CHAIN(dingo_compute_defs),
 	UAPI_DEF_CHAIN(dingo_dm_defs),
 	{},
 };

@@ -128,7 +128,7 @@ static int dingo_put_attr(struct dingo_qp *qp, struct dingo_qp_attr *to,
  * @ibqp: the QP
  * @attr: the attributes
  * @mask: which of them count
- * @udata: struct dingo_modify_qp_req or nothing
+ * @udata: of a process: nothing in it; NULL: called by the kernel
  *
  * All or nothing.
  * Return: 0, -EINVAL, -EOPNOTSUPP, -EIO.
@@ -145,16 +145,15 @@ int dingo_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	dingo_check_masks();
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
-
+	err = dingo_udata_none(udata);
+	if (err)
+		return err;
 	if ((mask & IB_QP_AV) && !udata) {
 		err = dingo_ah_resolve(ibqp->pd, &attr->ah_attr);
 		if (err)
 			return err;
 	}
 	mutex_lock(&qp->mutex);
-	err = dingo_set_compute(qp, mask, udata);
-	if (err <= 0)
-		goto out;
 	cur = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
 	next = mask & IB_QP_STATE ? attr->qp_state : cur;
 	err = -EINVAL;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The compute slot: what the provider asks for in the driver data of MODIFY_QP and QUERY_DEVICE.
+// The compute slot: the kernels, in the driver data of QUERY_DEVICE, and the method that chooses
+// one.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -41,26 +42,18 @@ void Driver::query_compute(Udata& udata) {
     udata_out(udata, resp);
 }
 
-bool Qp::set_compute(std::uint32_t mask, const Udata& udata) {
-    if (std::ranges::all_of(udata.in, [](std::byte b) { return b == std::byte{0}; })) {
-        return false;
-    }
-    const auto req = udata_in<dingo_modify_qp_req>(udata);
-    const bool receive = req.comp_mask == DINGO_MODIFY_QP_COMPUTE_RX;
-    if ((req.comp_mask != DINGO_MODIFY_QP_COMPUTE && !receive) || req.reserved != 0 ||
+void Qp::set_compute(const dingo_set_compute_req& req) {
+    const bool receive = req.direction == DINGO_COMPUTE_RECEIVE;
+    if (req.comp_mask != 0 || (req.direction != DINGO_COMPUTE_SEND && !receive) ||
         !driver_.capabilities().has(receive ? DINGO_CAP_COMPUTE_RX : DINGO_CAP_COMPUTE)) {
         throw ErrnoError(EOPNOTSUPP);
-    }
-    if (mask != 0) {
-        throw ErrnoError(EINVAL);
     }
     dingo_cmd_set_compute cmd{};
     cmd.qpn = number();
     cmd.kernel = req.kernel;
     cmd.param = req.param;
-    cmd.direction = receive ? DINGO_COMPUTE_RECEIVE : DINGO_COMPUTE_SEND;
+    cmd.direction = req.direction;
     driver_.admin().execute(DINGO_OP_SET_COMPUTE, cmd);
-    return true;
 }
 
 }  // namespace dingo::uverbs

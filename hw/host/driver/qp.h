@@ -16,6 +16,8 @@
 #include "host/driver/srq.h"
 #include "host/driver/verbs_types.h"
 
+struct dingo_set_compute_req;  // dingo-abi.h
+
 namespace dingo::uverbs {
 
 class Driver;
@@ -40,9 +42,11 @@ class Qp {
     Qp(const Qp&) = delete;
     Qp& operator=(const Qp&) = delete;
 
-    /// mask: IBV_QP_*. udata: dingo_modify_qp_req or nothing. NotYet while the destination's MAC is
-    /// being asked for.
+    /// mask: IBV_QP_*. udata: nothing. NotYet while the destination's MAC is being asked for.
     void modify(const QpAttr& attr, std::uint32_t mask, Udata& udata);
+    /// Chooses the compute kernel of one direction. ErrnoError: EOPNOTSUPP the card has no slot
+    /// there; EINVAL unknown kernel, its parameter, or the QP's state.
+    void set_compute(const dingo_set_compute_req& req);
     QpAttr query();
     /// What query() asks the card, and more.
     QpAttr query(QpProgress& progress);
@@ -65,8 +69,6 @@ class Qp {
     };
     static Sizes checked_sizes(const Driver& driver, const QpInit& init, const Udata& udata);
     void change_group(std::uint16_t opcode, const Gid& group);
-    /// Carries out a dingo_modify_qp_req; false: there is none.
-    bool set_compute(std::uint32_t mask, const Udata& udata);
 
     Driver& driver_;
     QpInit init_;

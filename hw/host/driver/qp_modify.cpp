@@ -88,9 +88,7 @@ void put_attr(dingo_qp_attr& to, const QpAttr& attr, std::uint32_t mask) {
 
 // Transitions and required masks are checked by the card, as ib_modify_qp_is_ok() does.
 void Qp::modify(const QpAttr& attr, std::uint32_t mask, Udata& udata) {
-    if (set_compute(mask, udata)) {
-        return;
-    }
+    udata_none(udata);
     check((mask & ~DINGO_QPM_ALL) == 0, EOPNOTSUPP);  // there are no alternate paths here
     check_attr(driver_.capabilities().limits(), attr, mask);
 

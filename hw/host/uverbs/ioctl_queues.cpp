@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <cstddef>
 
+#include "dingo-abi.h"
 #include "host/uverbs/ioctl.h"
 #include "host/uverbs/uverbs_file.h"
 #include "host/uverbs/verbs.h"
@@ -88,6 +89,11 @@ void destroy_qp(IoctlCall& c) {
           ib_uverbs_destroy_qp_resp{static_cast<const QpObject&>(*gone).async_reported()});
 }
 
+void set_compute(IoctlCall& c) {
+    c.object<QpObject>(DINGO_ATTR_QP_SET_COMPUTE_HANDLE)
+        .qp->set_compute(c.in<dingo_set_compute_req>(DINGO_ATTR_QP_SET_COMPUTE_REQ));
+}
+
 void create_srq(IoctlCall& c) {
     SrqParams params;
     params.user_handle = c.in<std::uint64_t>(UVERBS_ATTR_CREATE_SRQ_USER_HANDLE);
@@ -105,6 +111,13 @@ void destroy_srq(IoctlCall& c) {
     const auto gone = destroy(c.call, c.object(UVERBS_ATTR_DESTROY_SRQ_HANDLE));
     c.out(UVERBS_ATTR_DESTROY_SRQ_RESP,
           ib_uverbs_destroy_srq_resp{static_cast<const SrqObject&>(*gone).async_reported()});
+}
+
+/// A request that a later provider may send with more, which must be zero.
+template <typename T>
+AttributeSpec structure(std::uint16_t id) {
+    constexpr auto kSize = static_cast<std::uint16_t>(sizeof(T));
+    return {id, AttributeKind::kIn, kMandatory, kSize, kSize, true};
 }
 
 AttributeSpec cap_room(std::uint16_t id, AttributeKind kind) {
@@ -163,6 +176,12 @@ std::vector<IoctlMethod> queue_methods() {
          {destroyed(UVERBS_ATTR_DESTROY_QP_HANDLE, kQp),
           out<ib_uverbs_destroy_qp_resp>(UVERBS_ATTR_DESTROY_QP_RESP, kMandatory)},
          destroy_qp},
+        {kQp,
+         DINGO_METHOD_QP_SET_COMPUTE,
+         false,
+         {object(DINGO_ATTR_QP_SET_COMPUTE_HANDLE, kQp, kMandatory),
+          structure<dingo_set_compute_req>(DINGO_ATTR_QP_SET_COMPUTE_REQ)},
+         set_compute},
         {kSrq,
          UVERBS_METHOD_SRQ_CREATE,
          true,

@@ -179,16 +179,21 @@ struct dingo_create_qp_resp {
 	struct dingo_ring_map rq;
 };
 
-/* Values of dingo_modify_qp_req.comp_mask: kernel and param; attr_mask must be 0. */
-#define DINGO_MODIFY_QP_COMPUTE 1U	/* of what the QP sends */
-#define DINGO_MODIFY_QP_COMPUTE_RX 2U	/* of what it receives */
+/* Of UVERBS_OBJECT_QP: chooses the compute kernel of one direction. */
+enum {
+	DINGO_METHOD_QP_SET_COMPUTE = 0x1000,
+};
 
-/* Of the extended MODIFY_QP; may be missing. */
-struct dingo_modify_qp_req {
-	__u32 comp_mask;
+enum {
+	DINGO_ATTR_QP_SET_COMPUTE_HANDLE = 0x1000,
+	DINGO_ATTR_QP_SET_COMPUTE_REQ = 0x1001, /* in: struct dingo_set_compute_req */
+};
+
+struct dingo_set_compute_req {
+	__u32 comp_mask;	/* 0 */
+	__u32 direction;	/* DINGO_COMPUTE_SEND, DINGO_COMPUTE_RECEIVE */
 	__u32 kernel;		/* DINGO_KERNEL_* */
 	__u32 param;		/* by kernel */
-	__u32 reserved;
 };
 
 struct dingo_compute_kernel {

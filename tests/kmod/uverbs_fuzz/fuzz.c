@@ -197,7 +197,7 @@ size_t fill_request(struct fuzzer *f, enum request kind, void *bytes)
 {
 	struct dingo_alloc_ucontext_req *context = bytes;
 	struct dingo_create_qp_req *qp = bytes;
-	struct dingo_modify_qp_req *modify = bytes;
+	struct dingo_set_compute_req *compute = bytes;
 	struct dingo_create_srq_req *srq = bytes;
 
 	switch (kind) {
@@ -213,11 +213,12 @@ size_t fill_request(struct fuzzer *f, enum request kind, void *bytes)
 		qp->log_rq = one_in(f, 16) ? below(f, 256) : f->with_srq ? 0 : 6 + below(f, 4);
 		qp->log_rq_stride = one_in(f, 16) ? below(f, 256) : f->with_srq ? 0 : 7;
 		return sizeof(*qp);
-	case REQUEST_MODIFY_QP:
-		modify->comp_mask = below(f, 4) ? 1 + below(f, 2) : 0;
-		modify->kernel = below(f, 5);
-		modify->param = one_in(f, 2) ? 0 : odd_number(f);
-		return sizeof(*modify);
+	case REQUEST_COMPUTE:
+		compute->comp_mask = one_in(f, 16);
+		compute->direction = below(f, 3);
+		compute->kernel = below(f, 5);
+		compute->param = one_in(f, 2) ? 0 : odd_number(f);
+		return sizeof(*compute);
 	case REQUEST_SRQ:
 		srq->log_size = one_in(f, 16) ? below(f, 256) : 6 + below(f, 6);
 		srq->log_stride = one_in(f, 16) ? below(f, 256) : 7;

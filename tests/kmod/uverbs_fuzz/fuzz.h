@@ -99,7 +99,7 @@ void populate(struct fuzzer *f, struct context *c, int fd);
 enum answer { NO_ANSWER, ANSWER_CONTEXT, ANSWER_CQ, ANSWER_RESIZE, ANSWER_QP, ANSWER_SRQ, ANSWER_DM };
 size_t answer_bytes(enum answer kind);
 void take_answer(struct context *c, enum answer kind, const void *bytes);
-enum request { NO_REQUEST, REQUEST_CONTEXT, REQUEST_CQ, REQUEST_QP, REQUEST_MODIFY_QP, REQUEST_SRQ };
+enum request { NO_REQUEST, REQUEST_CONTEXT, REQUEST_CQ, REQUEST_QP, REQUEST_COMPUTE, REQUEST_SRQ };
 size_t fill_request(struct fuzzer *f, enum request kind, void *bytes);
 
 /* Numbers of methods: commands by write(), the same within an ioctl, ioctls, the rest. */

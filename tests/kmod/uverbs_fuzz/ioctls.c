@@ -44,6 +44,7 @@ struct method {
 #define A_OUT(id, bytes) { id, OUT, 0, bytes, false }
 #define A_DRIVER_IN(request) { UVERBS_ATTR_UHW_IN, DRIVER_IN, request, 0, false }
 #define A_DRIVER_OUT(answer) { UVERBS_ATTR_UHW_OUT, DRIVER_OUT, answer, 0, false }
+#define A_REQUEST(id, request) { id, DRIVER_IN, request, 0, false }
 #define A_ANSWER(id, answer) { id, DRIVER_OUT, answer, 0, false }
 #define M(object, name, ...)							\
 	{ #object "." #name, UVERBS_OBJECT_##object, UVERBS_METHOD_##name, NO_OBJECT, { __VA_ARGS__ } }
@@ -94,6 +95,8 @@ static const struct method methods[] = {
 	  A_DRIVER_OUT(ANSWER_QP)),
 	M_END(QP, QP_DESTROY, A_USE(UVERBS_ATTR_DESTROY_QP_HANDLE, UVERBS_OBJECT_QP),
 	      A_OUT(UVERBS_ATTR_DESTROY_QP_RESP, sizeof(struct ib_uverbs_destroy_qp_resp))),
+	M_OWN(QP, QP_SET_COMPUTE, A_USE(DINGO_ATTR_QP_SET_COMPUTE_HANDLE, UVERBS_OBJECT_QP),
+	      A_REQUEST(DINGO_ATTR_QP_SET_COMPUTE_REQ, REQUEST_COMPUTE)),
 	M(SRQ, SRQ_CREATE, A_NEW(UVERBS_ATTR_CREATE_SRQ_HANDLE, UVERBS_OBJECT_SRQ),
 	  A_USE(UVERBS_ATTR_CREATE_SRQ_PD_HANDLE, UVERBS_OBJECT_PD),
 	  A_IN(UVERBS_ATTR_CREATE_SRQ_USER_HANDLE, 8, ANY),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The compute slot through the driver data of MODIFY_QP and QUERY_DEVICE.
+// The compute slot: the driver data of QUERY_DEVICE, and who may choose which kernel when.
+#include <array>
 #include <cstring>
 
 #include "two_cards.h"
@@ -27,52 +28,39 @@ TEST_F(ComputeTest, QueryDescribesTheKernels) {
     EXPECT_EQ(errno_of([&] { a->driver.query_compute(udata); }), EOPNOTSUPP);
 }
 
+/// 0 or the errno of Qp::set_compute().
+int set(Client::QpRings& qp, const dingo_set_compute_req& req) {
+    return errno_of([&] { qp.qp->set_compute(req); });
+}
+
 TEST_F(ComputeTest, WrongRequestsAreRefusedByTheirErrno) {
     Client c(*a);
     auto qp = c.make_qp();
-    const auto set = [&](const dingo_modify_qp_req& req, std::uint32_t mask = 0) {
-        Udata udata{bytes_of(req), {}, {}};
-        return errno_of([&] { qp.qp->modify(QpAttr{}, mask, udata); });
-    };
-    dingo_modify_qp_req req{};
-    req.comp_mask = DINGO_MODIFY_QP_COMPUTE;
-    req.kernel = DINGO_KERNEL_DLRM;
-    EXPECT_EQ(set(req), EINVAL) << "modulus 0";
-    req.param = 8192;
-    EXPECT_EQ(set(req), 0);
+    EXPECT_EQ(set(qp, {0, DINGO_COMPUTE_SEND, DINGO_KERNEL_DLRM, 0}), EINVAL) << "modulus 0";
+    EXPECT_EQ(set(qp, {0, DINGO_COMPUTE_SEND, DINGO_KERNEL_DLRM, 8192}), 0);
     Client far(*b);
     auto peer = far.make_qp();
     to_rtr(qp, peer.qp->number(), b->driver.gids().at(1).gid);
-    EXPECT_EQ(set(req), 0) << "in a state that no attribute may change";
-    EXPECT_EQ(set(req, DINGO_QPM_STATE), EINVAL) << "with an attribute";
-    req.reserved = 1;
-    EXPECT_EQ(set(req), EOPNOTSUPP);
-    for (const std::uint32_t unknown : {4u, DINGO_MODIFY_QP_COMPUTE | DINGO_MODIFY_QP_COMPUTE_RX}) {
-        req = {unknown, 0, 0, 0};
-        EXPECT_EQ(set(req), EOPNOTSUPP) << unknown;
+    EXPECT_EQ(set(qp, {0, DINGO_COMPUTE_SEND, DINGO_KERNEL_DLRM, 8192}), 0)
+        << "in a state that no attribute may change";
+    EXPECT_EQ(set(qp, {1, DINGO_COMPUTE_SEND, DINGO_KERNEL_DLRM, 8192}), EOPNOTSUPP);
+    for (const std::uint32_t unknown : {2U, 256U, UINT32_MAX}) {
+        EXPECT_EQ(set(qp, {0, unknown, DINGO_KERNEL_ADD_ONE, 0}), EOPNOTSUPP) << unknown;
     }
-    req = {DINGO_MODIFY_QP_COMPUTE, 99, 0, 0};
-    EXPECT_EQ(set(req), EINVAL) << "unknown kernel";
-    const std::uint32_t part = DINGO_MODIFY_QP_COMPUTE;
-    Udata cut{bytes_of(part), {}, {}};
-    EXPECT_EQ(errno_of([&] { qp.qp->modify(QpAttr{}, 0, cut); }), EINVAL);
+    EXPECT_EQ(set(qp, {0, DINGO_COMPUTE_SEND, 99, 0}), EINVAL) << "unknown kernel";
 }
 
 TEST_F(ComputeTest, TheReceiveSideIsChosenBeforeTheQueuePairReceives) {
     Client c(*a);
     auto qp = c.make_qp();
-    const auto set = [&](const dingo_modify_qp_req& req) {
-        Udata udata{bytes_of(req), {}, {}};
-        return errno_of([&] { qp.qp->modify(QpAttr{}, 0, udata); });
-    };
-    const dingo_modify_qp_req req{DINGO_MODIFY_QP_COMPUTE_RX, DINGO_KERNEL_DLRM, 8192, 0};
-    EXPECT_EQ(set(req), 0);
-    EXPECT_EQ(set({DINGO_MODIFY_QP_COMPUTE_RX, DINGO_KERNEL_DLRM, 0, 0}), EINVAL) << "modulus 0";
+    const dingo_set_compute_req req{0, DINGO_COMPUTE_RECEIVE, DINGO_KERNEL_DLRM, 8192};
+    EXPECT_EQ(set(qp, req), 0);
+    EXPECT_EQ(set(qp, {0, DINGO_COMPUTE_RECEIVE, DINGO_KERNEL_DLRM, 0}), EINVAL) << "modulus 0";
     Client far(*b);
     auto peer = far.make_qp();
     to_rtr(qp, peer.qp->number(), b->driver.gids().at(1).gid);
-    EXPECT_EQ(set(req), EINVAL) << "RTR: a packet may have come";
-    EXPECT_EQ(set({DINGO_MODIFY_QP_COMPUTE, DINGO_KERNEL_DLRM, 8192, 0}), 0) << "to send";
+    EXPECT_EQ(set(qp, req), EINVAL) << "RTR: a packet may have come";
+    EXPECT_EQ(set(qp, {0, DINGO_COMPUTE_SEND, DINGO_KERNEL_DLRM, 8192}), 0) << "to send";
 }
 
 TEST(ComputeTestOfASmallCard, HasNoReceiveSide) {
@@ -80,24 +68,28 @@ TEST(ComputeTestOfASmallCard, HasNoReceiveSide) {
     Host small(*wires.first, 0x024449000009, {"10.77.0.9/24"}, DINGO_CAP_COMPUTE_RX);
     Client c(small);
     auto qp = c.make_qp();
-    const auto set = [&](const dingo_modify_qp_req& req) {
-        Udata udata{bytes_of(req), {}, {}};
-        return errno_of([&] { qp.qp->modify(QpAttr{}, 0, udata); });
-    };
-    EXPECT_EQ(set({DINGO_MODIFY_QP_COMPUTE_RX, DINGO_KERNEL_ADD_ONE, 0, 0}), EOPNOTSUPP);
-    EXPECT_EQ(set({DINGO_MODIFY_QP_COMPUTE, DINGO_KERNEL_ADD_ONE, 0, 0}), 0);
+    EXPECT_EQ(set(qp, {0, DINGO_COMPUTE_RECEIVE, DINGO_KERNEL_ADD_ONE, 0}), EOPNOTSUPP);
+    EXPECT_EQ(set(qp, {0, DINGO_COMPUTE_SEND, DINGO_KERNEL_ADD_ONE, 0}), 0);
 }
 
-TEST_F(ComputeTest, AZeroRequestIsNone) {
+// A provider from before the method asked for a kernel in the driver data of MODIFY_QP.
+TEST_F(ComputeTest, ModifyQpTakesNoDriverDataButZeros) {
     Client c(*a);
     auto qp = c.make_qp();
-    const dingo_modify_qp_req none{};
-    Udata udata{bytes_of(none), {}, {}};
     QpAttr attr;
     attr.qp_state = DINGO_QPS_INIT;
     attr.port_num = 1;
-    qp.qp->modify(attr, DINGO_QPM_STATE | DINGO_QPM_PORT | DINGO_QPM_PKEY_INDEX | DINGO_QPM_ACCESS,
-                  udata);
+    const auto modify = [&](std::array<std::uint32_t, 4> driver_data) {
+        Udata udata{bytes_of(driver_data), {}, {}};
+        return errno_of([&] {
+            qp.qp->modify(
+                attr, DINGO_QPM_STATE | DINGO_QPM_PORT | DINGO_QPM_PKEY_INDEX | DINGO_QPM_ACCESS,
+                udata);
+        });
+    };
+    EXPECT_EQ(modify({1, DINGO_KERNEL_ADD_ONE, 0, 0}), EOPNOTSUPP);
+    EXPECT_EQ(qp.qp->query().qp_state, DINGO_QPS_RESET);
+    EXPECT_EQ(modify({}), 0);
     EXPECT_EQ(qp.qp->query().qp_state, DINGO_QPS_INIT);
 }
 

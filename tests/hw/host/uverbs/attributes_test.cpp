@@ -293,6 +293,34 @@ TEST_F(UverbsArguments, APdTellsItsNumberAgain) {
     EXPECT_EQ(numbers.size(), 3U);
 }
 
+TEST_F(UverbsArguments, AComputeKernelIsChosenByAMethodOfTheQp) {
+    ASSERT_EQ(verbs.alloc_pd(), 0);
+    const std::uint32_t pd = verbs.handle;
+    ASSERT_EQ(verbs.create_cq(), 0);
+    ASSERT_EQ(verbs.create_qp(pd, verbs.handle), 0);
+    const std::uint32_t qp = verbs.handle;
+    struct Longer {
+        dingo_set_compute_req req;
+        std::uint32_t more;
+    };
+    const auto set = [&](std::uint32_t handle, const auto& request) {
+        Ioctl io(UVERBS_OBJECT_QP, DINGO_METHOD_QP_SET_COMPUTE);
+        io.object(DINGO_ATTR_QP_SET_COMPUTE_HANDLE, handle);
+        io.in(DINGO_ATTR_QP_SET_COMPUTE_REQ, request);
+        return client.ioctl(io);
+    };
+    const dingo_set_compute_req add_one{0, DINGO_COMPUTE_SEND, DINGO_KERNEL_ADD_ONE, 0};
+    EXPECT_EQ(set(qp, add_one), 0);
+    EXPECT_EQ(set(qp + 100, add_one), -ENOENT);
+    EXPECT_EQ(set(qp, dingo_set_compute_req{0, DINGO_COMPUTE_SEND, 99, 0}), -EINVAL);
+    EXPECT_EQ(set(qp, Longer{add_one, 0}), 0);
+    EXPECT_EQ(set(qp, Longer{add_one, 1}), -EOPNOTSUPP) << "a later provider's, unknown here";
+    EXPECT_EQ(set(qp, std::array<std::uint32_t, 3>{}), -EINVAL) << "too short";
+    Ioctl without(UVERBS_OBJECT_QP, DINGO_METHOD_QP_SET_COMPUTE);
+    without.object(DINGO_ATTR_QP_SET_COMPUTE_HANDLE, qp);
+    EXPECT_EQ(client.ioctl(without), -EINVAL);
+}
+
 TEST_F(UverbsArguments, AdviceAboutMemoryIsCheckedAndNotTaken) {
     ASSERT_EQ(verbs.alloc_pd(), 0);
     std::array<std::byte, 32> list{};
