@@ -108,6 +108,13 @@ perftest() {
 
 cm_perftest() { perftest "$@"; }
 
+# mckey_receiver COUNT OPTION...: it never sleeps and listens nowhere, so something else must say by listening that the sender may start.
+mckey_receiver() {
+    local count=$1
+    shift
+    echo "mckey -m 239.1.2.3 -C $count $* & mckey=\$!; sleep 2; nc -l 2000 </dev/null >/dev/null & nc=\$!; wait \$mckey; status=\$?; kill \$nc; exit \$status"
+}
+
 # check_alive: a failed case must not take the following ones with it.
 check_alive() {
     if limit=20 in_guest A 'ping -c 1 -W 5 B' >/dev/null 2>&1 &&

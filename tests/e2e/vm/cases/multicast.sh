@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # rdma-core's mckey: a receiver ends with status 0 only when it has got every message. Sourced by basic.sh and smoke.sh.
 
-# mckey_receiver OPTION...: it never sleeps, so something else must say by listening that the sender may start.
-mckey_receiver() {
-    echo "mckey -m 239.1.2.3 -C 10 $* & mckey=\$!; sleep 2; nc -l 2000 </dev/null >/dev/null & nc=\$!; wait \$mckey; status=\$?; kill \$nc; exit \$status"
-}
 # mckey_pair NAME RECEIVER-OPTIONS SENDER-OPTIONS
 mckey_pair() {
-    pair "mckey: $1" "$(mckey_receiver -b 10.77.0.1 "$2")" "mckey -m 239.1.2.3 -C 10 -b 10.77.0.2 -s $3" 'return status 0'
+    pair "mckey: $1" "$(mckey_receiver 10 -b 10.77.0.1 "$2")" "mckey -m 239.1.2.3 -C 10 -b 10.77.0.2 -s $3" 'return status 0'
 }
 
 single 'ibv_devinfo -v: multicast groups' A 'ibv_devinfo -v' 'max_mcast_grp:[[:space:]]+[1-9]'

@@ -42,7 +42,7 @@ if install_rdma_bench; then
 fi
 pair 'rping' 'rping -s -a 10.77.0.1 -C 20 -V' 'rping -c -a 10.77.0.1 -C 20 -V' ''
 # mckey destroys its queue pair right behind its last post: rxe has sent one datagram by then.
-pair 'mckey, rxe sends' 'mckey -m 239.1.2.3 -b 10.77.0.1 -C 1' 'mckey -m 239.1.2.3 -b 10.77.0.2 -C 10 -s' 'return status 0'
-pair 'mckey, our card sends' 'mckey -m 239.1.2.3 -b 10.77.0.2 -C 10' 'mckey -m 239.1.2.3 -b 10.77.0.1 -C 10 -s' 'return status 0' --server B
+pair 'mckey, rxe sends' "$(mckey_receiver 1 -b 10.77.0.1)" 'mckey -m 239.1.2.3 -b 10.77.0.2 -C 10 -s' 'return status 0'
+pair 'mckey, our card sends' "$(mckey_receiver 10 -b 10.77.0.2)" 'mckey -m 239.1.2.3 -b 10.77.0.1 -C 10 -s' 'return status 0' --server B
 pair 'ibv_rc_pingpong -c' 'ibv_rc_pingpong -c -n 200 -g $(gid 4)' 'ibv_rc_pingpong -c -n 200 -g $(gid 4) A' 'iters in'
 clean_dmesg
