@@ -8,13 +8,15 @@ cd "$(dirname "$0")/.."
 . scripts/lib/build.sh
 usage() {
     cat <<'USAGE'
-usage: scripts/mutate.sh [--jobs N] [--units] PART [COUNT [SEED [SECONDS]]]
-       scripts/mutate.sh [--jobs N] PART --again OUTPUT
+usage: scripts/mutate.sh [--jobs N] [--units] [--at-once] PART [COUNT [SEED [SECONDS]]]
+       scripts/mutate.sh [--jobs N] [--at-once] PART --again OUTPUT
        scripts/mutate.sh --check
   PART     model packet provider driver uverbs qpx: the files that a program's data or a stranger's packet passes
   COUNT    mutants that change the program (25); SEED chooses which (1); no mutant is begun after SECONDS (0: no limit)
   --jobs   copies of the tree that work side by side, each in network namespaces of its own (root; 1)
   --units  without the cards that some parts' survivors are shown: much less to build. Let --again show them the rest.
+  --at-once  one build with all mutants, of which an environment variable chooses one: much faster, but only for those in
+           .cpp files that can be chosen when a program runs, one at a time
   --again  only the mutants that survived in this output of an earlier run
   --check  no mutants: whether the files of all parts exist, and every line of mutate_equivalents.txt is a mutant of one
 One line a mutant, then the score. A survivor may be equivalent: read it. docs/mutation.md has results.
@@ -32,6 +34,12 @@ units=
 if [ "$1" = --units ]; then
     units=1
     [ $# -ge 2 ] || { usage >&2; die "--units needs a part"; }
+    shift
+fi
+runner=mutate.py
+if [ "$1" = --at-once ]; then
+    runner=mutate_at_once.py
+    [ "$jobs" = 1 ] && [ $# -ge 2 ] || { usage >&2; die "--at-once needs a part, and no --jobs"; }
     shift
 fi
 parts=(model packet provider driver uverbs qpx)
@@ -131,5 +139,5 @@ export CCACHE_DIR=${CCACHE_DIR:-$DINGO_CACHE/ccache} CCACHE_NOHASHDIR=1 CCACHE_D
 linker=$(command -v mold >/dev/null && echo mold || { command -v ld.lld >/dev/null && echo lld || echo bfd; })
 configure="cmake -S . -B @BUILD@ -G Ninja -DCMAKE_BUILD_TYPE=Mutants -DCMAKE_C_FLAGS='-O1 -w' -DCMAKE_CXX_FLAGS='-O1 -w' -DDINGO_RTL=OFF \
     -DDINGO_UNITY=OFF -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=$linker"
-exec python3 scripts/lib/mutate.py --folder "build/mutate/$1" --configure "$configure" --equivalents scripts/lib/mutate_equivalents.txt --jobs "$jobs" \
+exec python3 "scripts/lib/$runner" --folder "build/mutate/$1" --configure "$configure" --equivalents scripts/lib/mutate_equivalents.txt --jobs "$jobs" \
     "${choice[@]}" "${tests[@]}" "${without[@]/#/--without=}" "${paths[@]}"

@@ -3,10 +3,8 @@
 """Runs single mutants of C and C++ sources, one at a time, in a copy of the tree. See scripts/mutate.sh and docs/mutation.md."""
 import argparse
 import hashlib
-import math
 import os
 import random
-import re
 import shlex
 import shutil
 import signal
@@ -17,6 +15,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import mutants
+from mutate_results import Result, print_scores, read_results
 
 
 def files_of_tree(root):
@@ -76,36 +75,6 @@ class Runner:
         return state, time.monotonic() - began
 
 
-class Result:
-    """One line of output: verdict, what killed it, kind, place, the changed line."""
-    LINE = re.compile(r"^(killed|survived|equivalent|same|invalid)\b(.*?) {2,}(\w+) +(\S+?):(\d+): (.*)$")
-
-    def __init__(self, verdict, by, kind, file, number, line):
-        self.verdict, self.by, self.kind, self.file, self.number, self.line = verdict, by, kind, file, int(number), line
-
-    def __str__(self):
-        return f"{self.verdict + self.by:31}  {self.kind:10} {self.file}:{self.number}: {self.line}"
-
-
-def read_results(path):
-    with open(path, encoding="utf-8") as file:
-        return [Result(*match.groups()) for match in map(Result.LINE.match, file.read().splitlines()) if match]
-
-
-def wilson(good, total):
-    """The 95 % interval of a share, in per cent."""
-    z, share = 1.96, good / total
-    middle, half = share + z * z / (2 * total), z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
-    return [100 * max(0, min(1, (middle + sign * half) / (1 + z * z / total))) for sign in (-1, 1)]
-
-
-def score(name, good, total):
-    if not total:
-        return f"{name}: none"
-    low, high = wilson(good, total)
-    return f"{name}: {good} of {total} = {100 * good / total:.1f} % (95 % interval {low:.0f} to {high:.0f})"
-
-
 class Step:
     """A test: what is built for it, the products of that by which it may differ, and the command."""
 
@@ -150,10 +119,13 @@ class Sample:
     def command(self, step):
         return PRIVATE.format(shlex.quote(step.command)) if self.args.jobs > 1 else step.command
 
+    def need(self, command):
+        if self.runner.run(command, 7200)[0] != "ok":
+            sys.exit(f"without a mutant already: {command}: failed; see {self.runner.log}")
+
     def prepare(self, beside):
         for command in [self.args.configure.replace("@BUILD@", self.build)] + [self.make(step, beside) for step in self.steps]:
-            if self.runner.run(command, 7200)[0] != "ok":
-                sys.exit(f"without a mutant already: {command}: failed; see {self.runner.log}")
+            self.need(command)
         for step in self.steps:
             step.original = step.digest(self.build)
             state, seconds = self.runner.run(self.command(step), 1800)
@@ -178,6 +150,9 @@ class Sample:
         with open(os.path.join(self.tree, file), encoding="utf-8") as source:
             text = source.read()
         return text, *mutants.describe(text, mutant)
+
+    def is_equivalent(self, file, line, before):
+        return (file, line) in self.equivalents or (file, f"{before} | {line}") in self.equivalents
 
     def judge(self):
         """(verdict, by) of the tree as it is now. A test whose program is the same would say the same."""
@@ -204,9 +179,15 @@ class Sample:
         finally:
             with open(path, "w", encoding="utf-8") as out:
                 out.write(text)
-        if verdict == "survived" and ((file, line) in self.equivalents or (file, f"{before} | {line}") in self.equivalents):
+        if verdict == "survived" and self.is_equivalent(file, line, before):
             verdict = "equivalent"
         return Result(verdict, by, mutant[0], file, number, line)
+
+    def choice(self):
+        """The mutants of the part in the order of the sample, or with --again those that survived earlier."""
+        if not self.args.again:
+            return self.mutants()
+        return self.again([one for one in read_results(self.args.again) if one.verdict == "survived"])
 
     def again(self, results):
         """The mutants of earlier survivors; a line that has moved is found by its text."""
@@ -226,7 +207,7 @@ class Sample:
         return found
 
 
-def main():
+def arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--folder", required=True, help="where the copy of the tree and its build are")
     parser.add_argument("--configure", required=True, help="command that configures; @BUILD@ is the build directory")
@@ -240,13 +221,16 @@ def main():
     parser.add_argument("--jobs", type=int, default=1, help="copies of the tree that work side by side")
     parser.add_argument("--without", default=[], action="append", help="file or folder of `paths` that is left out")
     parser.add_argument("paths", nargs="+")
-    args = parser.parse_args()
+    return parser.parse_args()
 
+
+def main():
+    args = arguments()
     began = time.monotonic()
     signal.signal(signal.SIGTERM, lambda *_: os._exit(143))
     samples = [Sample(args, os.getcwd(), number + 1) for number in range(args.jobs)]
     # Before the build, so that what is wrong with the lists is told at once.
-    chosen = samples[0].again([one for one in read_results(args.again) if one.verdict == "survived"]) if args.again else samples[0].mutants()
+    chosen = samples[0].choice()
     samples[0].prepare(1)
     with ThreadPoolExecutor(args.jobs) as pool:  # ccache knows by now what the others build
         list(pool.map(lambda sample: sample.prepare(args.jobs), samples[1:]))
@@ -275,10 +259,8 @@ def main():
 
     with ThreadPoolExecutor(args.jobs) as pool:
         list(pool.map(work, samples))
-    valid = counts["killed"] + counts["survived"]
     print(f"# left out: {counts['same']} the same program, {counts['invalid']} did not compile")
-    print("# " + score("killed of all", counts["killed"], valid + counts["equivalent"]))
-    print("# " + score("killed of those that are not known as equivalent", counts["killed"], valid))
+    print_scores(counts)
 
 
 if __name__ == "__main__":

@@ -112,6 +112,16 @@ TEST_F(ModeratedCq, WhatWasConsumedBeforeTheArmingDoesNotCount) {
     EXPECT_EQ(events(), 1u);
 }
 
+TEST_F(ModeratedCq, PeriodBeginsWithACompletionBeforeTheArming) {
+    card.now += 10 * kPeriod;
+    complete();
+    const Nanoseconds first = card.now;
+    card.now += 300;
+    d.arm_cq(cq);
+    card.settle();
+    EXPECT_EQ(deadline(), first + kPeriod);
+}
+
 TEST_F(ModeratedCq, WhatWasConsumedSinceHasItsEventAllTheSame) {
     d.arm_cq(cq);
     complete();

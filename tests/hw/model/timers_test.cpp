@@ -47,5 +47,18 @@ TEST(Timers, DestroyedQpsLeaveTheOthersInOrder) {
     }
 }
 
+TEST(Timers, AnEarlierTimeOfAQpThatWaitsCounts) {
+    std::array<QueuePair, 2> qps;
+    for (QueuePair& qp : qps)
+        qp.transport = std::make_unique<TransportState>();
+    Timers timers;
+    timers.set(qps[0], 80);
+    timers.set(qps[1], 100);
+    timers.set(qps[1], 50);
+    EXPECT_EQ(timers.take_due(49), nullptr);
+    EXPECT_EQ(timers.take_due(50), &qps[1]);
+    EXPECT_EQ(timers.take_due(80), &qps[0]);
+}
+
 }  // namespace
 }  // namespace dingo::model

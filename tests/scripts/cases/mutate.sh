@@ -28,3 +28,47 @@ sleep 0.02
 copied
 check "mutants: a source that takes a mutant's place is newer than what was built" "int a = 1; newer" \
     "$(cat "$sources/copy/a.c") $([ "$sources/copy/a.c" -nt "$sources/tree/a.c" ] && echo newer)"
+# With --at-once one program has all mutants: the source's own while none is chosen, else what the chosen one alone would make.
+cat >"$sources/once.cpp" <<'SOURCE'
+#include <cstdio>
+int f(int a) {
+    if (a > 2 && a != 7)
+        ++a;
+    a += a == 3 ? 4 : 5;
+    return a + 1;
+}
+int main() {
+    std::printf("%d %d %d\n", f(1), f(3), f(7));
+}
+SOURCE
+cat >"$sources/once.py" <<'SCRIPT'
+import subprocess
+import sys
+
+import mutants
+from mutants_at_once import Text
+
+
+def build(text):
+    subprocess.run(["c++", "-w", "-x", "c++", "-o", "once", "-"], input=text, text=True, check=True)
+
+
+def output(**environment):
+    return subprocess.run(["./once"], env=environment, capture_output=True, text=True, check=True).stdout
+
+
+with open("once.cpp", encoding="utf-8") as file:
+    source = file.read()
+every = dict(enumerate(mutants.mutants_of("once.cpp")))
+text = Text(source, every, sys.argv[1])
+build(text.text())
+together = [output()] + [output(DINGO_MUTANT=str(number)) for number in every]
+sampled = [0, *range(1, len(together), 4)]
+for number in sampled:
+    build(mutants.apply(source, every[number - 1]) if number else source)
+    if output() != together[number]:
+        print("not the same:", every[number - 1] if number else "the source")
+print(len(every), "mutants,", len(text.unfit), "unfit")
+SCRIPT
+check "mutants: many in one program, each as if it were alone" "21 mutants, 0 unfit" \
+    "$(cd "$sources" && PYTHONPATH=$dingo_root/scripts/lib python3 once.py "$dingo_root" 2>&1)"

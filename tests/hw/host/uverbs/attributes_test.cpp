@@ -692,6 +692,13 @@ TEST_F(UverbsArguments, InvokeWriteAndWriteShareTheirCommands) {
     EXPECT_EQ(client.ioctl(silent), 0);
     EXPECT_FALSE(silent.valid(UVERBS_ATTR_CORE_OUT)) << "this command has no answer";
     EXPECT_EQ(unused, 0x5a5aU);
+    Ioctl empty(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE);
+    ASSERT_EQ(verbs.alloc_pd(), 0);
+    empty.constant(UVERBS_ATTR_WRITE_CMD, IB_USER_VERBS_CMD_DEALLOC_PD)
+        .in(UVERBS_ATTR_CORE_IN, verbs.handle)
+        .out(UVERBS_ATTR_CORE_OUT, unused);
+    empty.attributes().back().len = 0;
+    EXPECT_EQ(client.ioctl(empty), 0) << "room for no answer is enough for none";
     Ioctl none(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE);
     none.constant(UVERBS_ATTR_WRITE_CMD, IB_USER_VERBS_CMD_OPEN_XRCD);
     EXPECT_EQ(client.ioctl(none), -EOPNOTSUPP);

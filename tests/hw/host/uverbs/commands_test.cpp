@@ -36,6 +36,22 @@ TEST_F(UverbsCommands, AccessThatTheDeviceLacksIsNotAccessThatNobodyKnows) {
 }
 
 // Before the client is asked to change its memory for it.
+TEST_F(UverbsCommands, PagingOnDemandIsRefusedAtOnce) {
+    auto cmd = Verbs::zeroed<ib_uverbs_reg_mr>();
+    cmd.start = cmd.hca_va = reinterpret_cast<std::uintptr_t>(memory.data());
+    cmd.length = 64;
+    cmd.pd_handle = pd;
+    cmd.access_flags = IB_UVERBS_ACCESS_ON_DEMAND;
+    std::array<std::uint32_t, 3> room{};
+    cmd.response = reinterpret_cast<std::uintptr_t>(room.data());
+    Request request(DINGO_UVERBS_WRITE);
+    request.payload = Client::classic(IB_USER_VERBS_CMD_REG_MR, cmd, sizeof room);
+    const Answer answer = client.send(request);
+    EXPECT_EQ(answer.header.type, DINGO_UVERBS_DONE);
+    EXPECT_EQ(answer.result(), -EOPNOTSUPP);
+}
+
+// Likewise.
 TEST_F(UverbsCommands, ARegionsAddressesAreCheckedByBothCommands) {
     ASSERT_EQ(verbs.reg_mr(pd, memory.data(), 64), 0);
     const std::uint32_t mr = verbs.handle;

@@ -19,7 +19,9 @@ struct UverbsImport : ::testing::Test {
         io.out(UVERBS_ATTR_QUERY_CONTEXT_NUM_COMP_VECTORS, vectors)
             .out(UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT, support)
             .out(DINGO_ATTR_QUERY_CONTEXT_RESP, resp);
-        return client.ioctl(io);
+        const int result = client.ioctl(io);
+        EXPECT_EQ(io.valid(DINGO_ATTR_QUERY_CONTEXT_RESP), result == 0);
+        return result;
     }
     int query_pd(std::uint32_t handle) {
         Ioctl io(UVERBS_OBJECT_PD, DINGO_METHOD_PD_QUERY);

@@ -279,6 +279,22 @@ TEST_F(UverbsWrite, NumbersBehindTheLastCommandAreNotThere) {
     }
 }
 
+TEST_F(UverbsWrite, AnExtendedCommandsAnswerNeedNotBeAskedFor) {
+    ASSERT_EQ(verbs.create_qp(pd, cq), 0);
+    auto cmd = Verbs::zeroed<ib_uverbs_ex_modify_qp>();
+    cmd.base.qp_handle = verbs.handle;
+    cmd.base.qp_state = 6;
+    cmd.base.attr_mask = kState;
+    Bytes bytes;
+    append(bytes,
+           ib_uverbs_cmd_hdr{IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_MODIFY_QP,
+                             sizeof cmd / 8, 0});
+    append(bytes, ib_uverbs_ex_cmd_hdr{});
+    append(bytes, cmd);
+    EXPECT_EQ(client.write(bytes), static_cast<int>(bytes.size()));
+    EXPECT_EQ(card.stats()["qps"][0]["state"], 6);
+}
+
 // A mask of a later libibverbs: before all else, as in the kernel.
 TEST_F(UverbsWrite, AttributesThatNobodyKnowsAreToldFirst) {
     ASSERT_EQ(verbs.create_qp(pd, cq), 0);
@@ -446,6 +462,7 @@ TEST_F(UverbsWrite, QueryTellsWhatModifySet) {
     const std::uint32_t masks[] = {kPkeyIndex | kPort | kAccess,
                                    1U << 7 | 1U << 8 | 1U << 12 | 1U << 15 | 1U << 17 | 1U << 20,
                                    1U << 9 | 1U << 10 | 1U << 11 | 1U << 13 | 1U << 16};
+    EXPECT_FALSE(card.stats()["qps"][0].contains("peer")) << "it has none yet";
     for (std::uint8_t state = 1; state <= 3; ++state) {
         ASSERT_EQ(verbs.modify_qp(cmd, made.qp_handle, state, masks[state - 1U]), 0);
     }

@@ -298,6 +298,18 @@ TEST_F(Requester, WrongResponsesFailTheQp) {
     }
 }
 
+TEST_F(Requester, PacketsOfTwoMessagesDifferInTheirIpv4Identification) {
+    start();
+    post(request(DINGO_WR_WRITE, 3 * kPmtu));
+    post(request(DINGO_WR_WRITE, 10));
+    std::vector<std::uint16_t> seen;
+    while (next())
+        seen.push_back(packet.ip_id);
+    ASSERT_EQ(seen.size(), 4U);
+    for (std::size_t i = 1; i < seen.size(); ++i)
+        EXPECT_EQ(seen[i], static_cast<std::uint16_t>(seen[0] + i));
+}
+
 TEST_F(Requester, WindowBoundsWhatIsInFlight) {
     start();
     post(request(DINGO_WR_WRITE, 512 * 1024));
