@@ -11,10 +11,11 @@ if ! { cmake -S . -B build/tidy -G Ninja -DCMAKE_BUILD_TYPE=Release -DDINGO_PROV
     exit 1
 fi
 name='tidy:clang-tidy finds nothing in hw (but the Verilated engine), qp-exchange, rdma-bench, tests/support and tests/conformance'
-findings=$(tests/tidy.py build/tidy 2>&1)
+findings=$(tests/tidy.py build/tidy 2>&1) || findings+=" tests/tidy.py ended with status $?"
 if [ -z "$findings" ]; then
     echo "PASS $name"
 else
+    echo "$findings"
     echo "FAIL $name: $(tr '\n' ' ' <<<"$findings" | cut -c1-400)"
     exit 1
 fi

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <map>
 
 #include "app/cli/error.h"
@@ -64,15 +65,13 @@ std::map<Path, Path> content(const Path& view) {
     return out;
 }
 
-/// Puts `fresh` into the place of `view`, which is missing at no time. A program that starts just
-/// now reads the one or the other.
+/// Puts `fresh` into the place of `view`, which is missing at no time.
 void replace(const Path& view, const Path& fresh) {
     if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, view.c_str(), RENAME_EXCHANGE) == 0) {
         fs::remove_all(fresh);
         return;
     }
-    // ENOENT: it is the first one. EINVAL: a file system that cannot exchange.
-    if (errno != ENOENT)
+    if (errno == EINVAL || errno == ENOSYS)  // a file system that cannot exchange
         fs::remove_all(view);
     fs::rename(fresh, view);
 }

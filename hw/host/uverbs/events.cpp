@@ -18,8 +18,8 @@
 namespace dingo::uverbs {
 namespace {
 
-/// A CQ has one unread event for each time that it was armed and not waited for. What comes beyond
-/// is lost, as in a kernel without memory: the events before wake the client just as well.
+/// A CQ has one unread event for each time that it was armed and not waited for. Beyond so many an
+/// object's event is dropped if another one of it waits, which wakes the client just as well.
 constexpr std::size_t kMaxWaiting = 16384;
 
 }  // namespace
@@ -83,15 +83,32 @@ bool EventChannel::send(const Event& event) {
 }
 
 bool EventChannel::queue(const Event& event) {
-    if (waiting_.size() >= kMaxWaiting || poll_id_ == 0) {
+    if (poll_id_ == 0 || (waiting_.size() >= kMaxWaiting && waits(event))) {
         ++stats_.dropped;
         return false;
     }
     if (waiting_.empty()) {
         watch(EPOLLOUT);
     }
-    waiting_.push_back(event);
+    push(event);
     return true;
+}
+
+bool EventChannel::waits(const Event& event) const {
+    return waiting_of_.contains({event.element, event.type});
+}
+
+void EventChannel::push(const Event& event) {
+    waiting_.push_back(event);
+    ++waiting_of_[{event.element, event.type}];
+}
+
+void EventChannel::pop() {
+    const auto of = waiting_of_.find({waiting_.front().element, waiting_.front().type});
+    if (--of->second == 0) {
+        waiting_of_.erase(of);
+    }
+    waiting_.pop_front();
 }
 
 bool EventChannel::post(const Event& event) {
@@ -117,13 +134,14 @@ unsigned EventChannel::take_back(const std::function<bool(const Event&)>& mine) 
            static_cast<ssize_t>(message_size())) {
         sort({desc.element, kind_ == Kind::kAsync ? desc.event_type : 0U});
     }
+    waiting_of_.clear();
     for (const Event& event : std::exchange(waiting_, {})) {
         sort(event);
     }
     while (!keep.empty() && send(keep.front())) {
         keep.pop_front();
     }
-    waiting_ = std::move(keep);
+    std::ranges::for_each(keep, [this](const Event& event) { push(event); });
     watch(waiting_.empty() ? 0U : std::uint32_t{EPOLLOUT});
     stats_.taken_back += taken;
     return taken;
@@ -134,12 +152,13 @@ void EventChannel::ready(std::uint32_t events) {
         // It is reported until the descriptor is closed, which objects of the client may put off.
         poller_.remove(std::exchange(poll_id_, 0));
         stats_.dropped += std::exchange(waiting_, {}).size();
+        waiting_of_.clear();
         const auto closed = closed_;
         closed(*this);  // may delete this
         return;
     }
     while (!waiting_.empty() && send(waiting_.front())) {
-        waiting_.pop_front();
+        pop();
     }
     if (waiting_.empty()) {
         watch(0);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 
 #include "base/poller.h"
@@ -63,6 +64,9 @@ class EventChannel final : public Pollable {
   private:
     bool send(const Event& event);
     bool queue(const Event& event);
+    [[nodiscard]] bool waits(const Event& event) const;
+    void push(const Event& event);
+    void pop();
     /// Asks for EPOLL* of our end; nothing once the client has closed or shut down its own.
     void watch(std::uint32_t events);
     [[nodiscard]] std::size_t message_size() const;
@@ -79,6 +83,7 @@ class EventChannel final : public Pollable {
     unsigned holds_ = 0;
     Poller::Id poll_id_ = 0;
     std::deque<Event> waiting_;
+    std::map<std::pair<std::uint64_t, std::uint32_t>, std::size_t> waiting_of_;  ///< by object
 };
 
 /// A hold on a channel; empty: no channel.

@@ -2,12 +2,14 @@
 #include "host/uverbs/gpu_opening.h"
 
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "base/errno_error.h"
@@ -33,12 +35,18 @@ std::shared_ptr<GpuOpening> GpuOpening::start(const dingo_uverbs_gpu& memory, Fo
     try {
         gpu::do_soon([opening, lanes = std::move(lanes), account = std::move(account)] {
             opening->open(*lanes, account);
-            ::eventfd_write(opening->event_.get(), 1);
+            const std::uint64_t one = 1;
+            std::ignore = ::write(opening->event_.get(), &one, sizeof one);
         });
     } catch (const std::system_error&) {
         throw ErrnoError(EAGAIN);
     }
     return opening;
+}
+
+void GpuOpening::finish() {
+    std::uint64_t count = 0;
+    std::ignore = ::read(event_.get(), &count, sizeof count);
 }
 
 void GpuOpening::open(GpuLanes& lanes, const std::shared_ptr<Account>& account) {

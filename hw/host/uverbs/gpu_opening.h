@@ -34,7 +34,10 @@ class GpuOpening {
     /// Readable when it is over.
     [[nodiscard]] int event() const { return event_.get(); }
 
-    // When it is over. A place, or an errno and words for the log.
+    /// Takes the event: what the other thread has written is seen from here on.
+    void finish();
+
+    // After that. A place, or an errno and words for the log.
     [[nodiscard]] int error() const { return error_; }
     [[nodiscard]] const std::string& why() const { return why_; }
     [[nodiscard]] const std::shared_ptr<FarPlace>& place() const { return place_; }

@@ -188,6 +188,7 @@ void UverbsFile::open_gpu(Message& message, std::uint64_t end) {
 void UverbsFile::serve_opened(OpeningGpu& opening) {
     const ClosesFor sender(client_.sender);
     Message message = std::move(opening.message);
+    opening.opening->finish();
     message.opened = std::move(opening.opening);
     opening_.erase(opening.self);
     if (!closed_) {

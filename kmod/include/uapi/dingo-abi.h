@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause) */
 /*
- * What dingo.ko and the dingo provider tell each other through the driver data
- * of uverbs commands. Rings and doorbells themselves: the contract, dingo_hw.h.
+ * What dingo.ko and the dingo provider tell each other: driver data of uverbs
+ * commands, attributes and methods of their own. Rings and doorbells themselves: the contract, dingo_hw.h.
  *
  * Rules: request bytes that a kernel does not know must be zero; a response may
  * be shorter than the structure, missing bytes count as zero; comp_mask is zero
@@ -186,7 +186,8 @@ enum {
 
 enum {
 	DINGO_ATTR_QP_SET_COMPUTE_HANDLE = 0x1000,
-	DINGO_ATTR_QP_SET_COMPUTE_REQ = 0x1001, /* in: struct dingo_set_compute_req */
+	/* in: struct dingo_set_compute_req; 0x1001 is UVERBS_ATTR_UHW_OUT */
+	DINGO_ATTR_QP_SET_COMPUTE_REQ = 0x1002,
 };
 
 struct dingo_set_compute_req {

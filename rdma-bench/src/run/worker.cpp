@@ -45,6 +45,10 @@ void sleep_on(CompletionQueue* first, CompletionQueue* second) {
         }
     }
     if (poll(fds, count, 100) <= 0) {
+        // Should an event have been lost, the next one is asked for.
+        for (nfds_t i = 0; i < count; ++i) {
+            queues[i]->armed = false;
+        }
         return;
     }
     for (nfds_t i = 0; i < count; ++i) {

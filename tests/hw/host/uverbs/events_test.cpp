@@ -158,6 +158,29 @@ TEST_F(UverbsEvents, EventsThatWereDroppedAreNotReported) {
     EXPECT_EQ(cq.async_reported(), kMany - (stats.dropped - before));
 }
 
+TEST_F(UverbsEvents, AnEventOfAnObjectThatHasNoneIsKeptHoweverMany) {
+    auto channel = make(EventChannel::Kind::kCompletion);
+    const UniqueFd client = channel->give_client_end();
+    const HeldChannel hold(channel, client.get());
+    constexpr std::uint32_t kMany = 40'000;
+    for (std::uint32_t i = 0; i < kMany; ++i) {
+        std::ignore = channel->post({1, 0});
+    }
+    ASSERT_GT(stats.dropped, 0U);
+    EXPECT_TRUE(channel->post({2, 0})) << "its owner waits for this one alone";
+    EXPECT_FALSE(channel->post({2, 0}));
+    unsigned seen = 0;
+    for (std::uint32_t i = 0; i < kMany; ++i) {
+        const std::uint64_t element = read_completion(client.get());
+        seen += element == 2 ? 1 : 0;
+        if (element == 0) {
+            poller.wait(0);
+        }
+    }
+    EXPECT_EQ(seen, 1U);
+    EXPECT_TRUE(channel->post({2, 0})) << "there is room again";
+}
+
 TEST_F(UverbsEvents, ClosingTheLastCopyIsSeenButNotWhileTheChannelIsHeld) {
     auto channel = make(EventChannel::Kind::kCompletion);
     UniqueFd client = channel->give_client_end();

@@ -273,45 +273,6 @@ TEST_F(UverbsForeignFd, WhoseDescriptorsCannotBeClosedIsNotListenedTo) {
     }
 }
 
-TEST_F(UverbsForeignFd, WhoseDescriptorsCannotBeClosedIsNotListenedToAnyMore) {
-    constexpr unsigned kMany = 80;
-    slow_.let_go();
-    slow_.forget();  // is closed here
-    Client hostile(card_.directory);
-    Request request(DINGO_UVERBS_SYSFS);
-    const std::string_view path = "class/known";
-    std::transform(path.begin(), path.end(), std::back_inserter(request.payload),
-                   [](char c) { return static_cast<std::byte>(c); });
-    ASSERT_EQ(hostile.send(request).result(), 0);
-    std::array<int, 2> pair{};
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()), 0);
-    const UniqueFd answer(pair[0]);
-    UniqueFd theirs(pair[1]);
-    std::vector<std::unique_ptr<Slow>> more;
-    std::vector<int> fds{theirs.get()};
-    stop_card();
-    for (unsigned i = 0; i < kMany; ++i) {
-        more.push_back(std::make_unique<Slow>());
-        fds.push_back(more.back()->get());
-    }
-    const auto bytes = request.bytes();
-    EXPECT_TRUE(send_with(hostile.socket(), bytes.data(), bytes.size(), fds));
-    for (const auto& one : more) {
-        one->forget();
-    }
-    card_.open_gate();
-    pollfd answered{answer.get(), POLLIN, 0};
-    EXPECT_EQ(::poll(&answered, 1, 10'000), 1);
-    // Until it shows that none of them is done with.
-    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-    EXPECT_EQ(closing_elsewhere(), kMany);
-    EXPECT_TRUE(hostile.send(request).closed);
-    EXPECT_EQ(verbs_.alloc_pd(), 0) << "others are";
-    for (const auto& one : more) {
-        one->let_go();
-    }
-}
-
 // What a client leaves unread is closed with its connection. The client hears of the end even when
 // all threads that close for its user wait; and what it left counts for its user, too.
 TEST_F(UverbsForeignFd, WhoLeavesThemUnreadIsHungUpOnAndTurnedAway) {

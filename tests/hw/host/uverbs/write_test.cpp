@@ -283,8 +283,9 @@ TEST_F(UverbsWrite, AnExtendedCommandsAnswerNeedNotBeAskedFor) {
     ASSERT_EQ(verbs.create_qp(pd, cq), 0);
     auto cmd = Verbs::zeroed<ib_uverbs_ex_modify_qp>();
     cmd.base.qp_handle = verbs.handle;
-    cmd.base.qp_state = 6;
-    cmd.base.attr_mask = kState;
+    cmd.base.qp_state = 1;  // INIT
+    cmd.base.port_num = 1;
+    cmd.base.attr_mask = kState | 1U << 3 | 1U << 4 | 1U << 5;  // access, P_Key index, port
     Bytes bytes;
     append(bytes,
            ib_uverbs_cmd_hdr{IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_MODIFY_QP,
@@ -292,7 +293,7 @@ TEST_F(UverbsWrite, AnExtendedCommandsAnswerNeedNotBeAskedFor) {
     append(bytes, ib_uverbs_ex_cmd_hdr{});
     append(bytes, cmd);
     EXPECT_EQ(client.write(bytes), static_cast<int>(bytes.size()));
-    EXPECT_EQ(card.stats()["qps"][0]["state"], 6);
+    EXPECT_EQ(card.stats()["qps"][0]["state"], 1);
 }
 
 // A mask of a later libibverbs: before all else, as in the kernel.
