@@ -130,6 +130,7 @@ if [ ${#failures[@]} -gt 0 ]; then
     printf 'failed suites: %s\n' "${failures[*]}"
     # Said once more: a log of thousands of lines may be shown without its middle.
     printf '   %s\n' "${failed_cases[@]:0:40}"
+    [ ${#failed_cases[@]} -le 40 ] || printf '   and %d more\n' $((${#failed_cases[@]} - 40))
 fi
 printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 [ "$failed" = 0 ]

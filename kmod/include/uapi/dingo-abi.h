@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause) */
 /*
  * What dingo.ko and the dingo provider tell each other: driver data of uverbs
- * commands, attributes and methods of their own. Rings and doorbells themselves: the contract, dingo_hw.h.
+ * commands, attributes and methods of their own. Rings and doorbells themselves:
+ * the contract, dingo_hw.h.
  *
  * Rules: request bytes that a kernel does not know must be zero; a response may
  * be shorter than the structure, missing bytes count as zero; comp_mask is zero

@@ -264,7 +264,7 @@ static void ex_modify_qp(struct fuzzer *f, struct context *c, void *core)
 
 	modify_qp(f, c, &m->base);
 	if (one_in(f, 4))
-		m->base.attr_mask = 0; /* then the driver data say what is wanted */
+		m->base.attr_mask = 0;
 	else if (one_in(f, 8))
 		m->base.attr_mask = 1u << 25, m->rate_limit = draw(f);
 }
