@@ -65,6 +65,14 @@ std::map<Path, Path> content(const Path& view) {
     return out;
 }
 
+/// What a killed process left: the lock is held, so nothing else is being made.
+void remove_unfinished(const Path& views) {
+    std::error_code missing;
+    for (const auto& entry : fs::directory_iterator(views, missing))
+        if (entry.path().filename().string().starts_with('.'))
+            fs::remove_all(entry.path());
+}
+
 /// Puts `fresh` into the place of `view`, which is missing at no time.
 void replace(const Path& view, const Path& fresh) {
     if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, view.c_str(), RENAME_EXCHANGE) == 0) {
@@ -89,7 +97,7 @@ Path make_view(const std::vector<CardEntry>& cards) {
     Path view = views / name;
     const Path fresh = views / fmt::format(".{}", ::getpid());
     try {
-        fs::remove_all(fresh);
+        remove_unfinished(views);
         for (const CardEntry& card : cards)
             for (const char* part : kParts)
                 link_part(card, fresh, part);

@@ -73,6 +73,12 @@ TEST_F(View, FollowsACardThatWasStartedWithAnotherNumber) {
     EXPECT_EQ(std::distance(fs::directory_iterator(run_ / "views"), fs::directory_iterator()), 1);
 }
 
+TEST_F(View, WhatAKilledProcessLeftIsRemoved) {
+    fs::create_directories(run_ / "views/.12345/sys/class/infiniband");
+    make_view({card("alpha", 0), card("beta", 1)});
+    EXPECT_FALSE(fs::exists(run_ / "views/.12345"));
+}
+
 TEST_F(View, IsThereAllTheTimeWhileItIsReplaced) {
     const Path view = make_view({card("alpha", 0), card("beta", 1)});
     std::atomic<bool> done = false;
