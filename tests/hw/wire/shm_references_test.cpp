@@ -143,8 +143,8 @@ TEST_F(ShmReferences, WhatIsHeldIsLetGoThoughNothingIsSentAfterIt) {
 
 TEST_F(ShmReferences, CardWithoutDescriptorsHasPayloadsCopied) {
     Exported memory;
-    settle(
-        {a.get(), b.get()});  // UBSan wants descriptors where it meets a class for the first time
+    // UBSan wants descriptors where it meets a class for the first time.
+    settle({a.get(), b.get()});
     rlimit limit{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
     rlimit low = limit;

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What kernels have on top of verbs, unmodified: NFS over RDMA, iSER, RDS, NVMe over Fabrics with SRQs under loss; a card whose interface is
 # in a bond, a card in a network namespace of its own. Each moves data that is compared, and leaves nothing behind.
+# shellcheck source=tests/e2e/vm/cases/nvme.sh
+. tests/e2e/vm/cases/nvme.sh
 boot --packages 'nfs-kernel-server open-iscsi' "${vm_options[@]}"
 # sent SIDE: bytes that its card has sent by RDMA.
 sent() { in_guest "$1" 'cat /sys/class/infiniband/*/ports/1/hw_counters/rdma_tx_bytes'; }
@@ -111,37 +113,11 @@ repeated() { in_guest B "cat /sys/class/infiniband/*/ports/1/hw_counters/{out_of
 before=$(repeated)
 # The target posts to one SRQ for each of its completion vectors.
 for side in A B; do "$vm" card --name "$session" $side ctl faults drop=0.5%,reorder=0.5% >>"$logs/faults.log" 2>&1 || fail 'faults' "see $logs/faults.log"; done
-single 'NVMe over Fabrics, SRQ, loss: a disk is offered' A 'set -e
-modprobe -a loop
-modprobe nvmet-rdma use_srq=1
-mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
-truncate -s 32M /tmp/disk && losetup /dev/loop0 /tmp/disk
-cd /sys/kernel/config/nvmet
-mkdir -p subsystems/dingo/namespaces/1 ports/1
-echo 1 >subsystems/dingo/attr_allow_any_host
-echo -n /dev/loop0 >subsystems/dingo/namespaces/1/device_path
-echo 1 >subsystems/dingo/namespaces/1/enable
-echo rdma >ports/1/addr_trtype; echo ipv4 >ports/1/addr_adrfam
-echo 10.77.0.1 >ports/1/addr_traddr; echo 4420 >ports/1/addr_trsvcid
-ln -s /sys/kernel/config/nvmet/subsystems/dingo ports/1/subsystems/'
-limit=150 single 'NVMe over Fabrics, SRQ, loss: 8 MiB written and read back, every byte' B 'set -e
-modprobe nvme-rdma
-echo transport=rdma,traddr=10.77.0.1,trsvcid=4420,nqn=dingo >/dev/nvme-fabrics
-for i in $(seq 100); do [ ! -b /dev/nvme0n1 ] || break; sleep 0.1; done
-head -c 8M /dev/urandom >/tmp/written
-dd if=/tmp/written of=/dev/nvme0n1 bs=1M oflag=direct status=none
-dd if=/dev/nvme0n1 bs=64k count=128 iflag=direct status=none | cmp - /tmp/written && echo equal' '^equal$'
+nvme_written 'NVMe over Fabrics, SRQ, loss' use_srq=1
 single 'NVMe over Fabrics, SRQ, loss: the target has an SRQ' A 'rdma resource show srq' 'srqn'
 now=$(repeated)
 if [ "$now" -gt "$before" ]; then pass 'NVMe over Fabrics, SRQ, loss: frames were lost'; else fail 'NVMe over Fabrics, SRQ, loss: frames were lost' "$before, then $now"; fi
-single 'NVMe over Fabrics, SRQ, loss: disconnect' B 'set -e
-echo 1 >/sys/class/nvme/nvme0/delete_controller
-for i in $(seq 100); do [ -e /sys/class/nvme/nvme0 ] || break; sleep 0.1; done
-[ ! -e /sys/class/nvme/nvme0 ] && modprobe -r nvme-rdma'
-single 'NVMe over Fabrics, SRQ, loss: the disk is withdrawn' A 'set -e
-rm /sys/kernel/config/nvmet/ports/1/subsystems/dingo
-rmdir /sys/kernel/config/nvmet/ports/1 /sys/kernel/config/nvmet/subsystems/dingo/namespaces/1 /sys/kernel/config/nvmet/subsystems/dingo
-losetup -d /dev/loop0; rmmod nvmet-rdma'
+nvme_ended 'NVMe over Fabrics, SRQ, loss'
 for side in A B; do "$vm" card --name "$session" $side ctl faults '' >>"$logs/faults.log" 2>&1 || fail 'no faults' "see $logs/faults.log"; done
 nothing_left 'NVMe over Fabrics'
 
