@@ -139,5 +139,7 @@ export CCACHE_DIR=${CCACHE_DIR:-$DINGO_CACHE/ccache} CCACHE_NOHASHDIR=1 CCACHE_D
 linker=$(command -v mold >/dev/null && echo mold || { command -v ld.lld >/dev/null && echo lld || echo bfd; })
 configure="cmake -S . -B @BUILD@ -G Ninja -DCMAKE_BUILD_TYPE=Mutants -DCMAKE_C_FLAGS='-O1 -w' -DCMAKE_CXX_FLAGS='-O1 -w' -DDINGO_RTL=OFF \
     -DDINGO_UNITY=OFF -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=$linker"
+# All mutants are compiled once, and all else is what the tests have built already, when it is built as they build it.
+[ "$runner" = mutate.py ] || configure="cmake -S . -B @BUILD@ --preset release -DDINGO_WERROR=ON -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache"
 exec python3 "scripts/lib/$runner" --folder "build/mutate/$1" --configure "$configure" --equivalents scripts/lib/mutate_equivalents.txt --jobs "$jobs" \
     "${choice[@]}" "${tests[@]}" "${without[@]/#/--without=}" "${paths[@]}"

@@ -27,6 +27,9 @@ class Piece:
 class SampleAtOnce(mutate.Sample):
     def __init__(self, args, root):
         super().__init__(args, root, 1)
+        # Where the release preset builds, so that ccache knows those objects.
+        self.build = os.path.join(self.tree, "build")
+        self.runner.environment["BUILD"] = self.mutant_runner.environment["BUILD"] = self.build
         self.chosen, self.texts, self.pieces = {}, {}, []
         self.seen_file = os.path.join(os.path.dirname(self.tree), "seen")
 

@@ -7,6 +7,12 @@
 
 #include <cstdlib>
 
+// What a mutant looks like is no error.
+#pragma GCC diagnostic ignored "-Wparentheses"
+#pragma GCC diagnostic ignored "-Wtype-limits"
+#pragma GCC diagnostic ignored "-Wunused-but-set-variable"
+#pragma GCC diagnostic ignored "-Wunused-value"
+
 namespace {
 
 // Who runs a test without a mutant gives a file, in which each mutant's byte then says whether the
