@@ -433,7 +433,7 @@ TEST_F(UverbsArguments, GidTableAndEntriesAgree) {
     EXPECT_EQ(std::memcmp(&entry, &table[1], sizeof entry), 0);
     EXPECT_EQ(entry.gid_type, std::uint32_t{IB_UVERBS_GID_TYPE_ROCE_V2});
     const auto list = [&](std::uint64_t size, std::size_t room, std::uint32_t flags = 0) {
-        std::vector<std::byte> entries(room);
+        std::vector<std::byte> entries(room, std::byte{0xee});
         ib_uverbs_attr out{};
         out.attr_id = UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES;
         out.len = static_cast<std::uint16_t>(room);
@@ -449,9 +449,12 @@ TEST_F(UverbsArguments, GidTableAndEntriesAgree) {
             const std::size_t known = std::min<std::size_t>(size, sizeof entry);
             EXPECT_EQ(std::memcmp(entries.data() + i * size, &table[i], known), 0);
         }
+        const auto untouched = std::span(entries).subspan(std::min(room, n * size));
+        EXPECT_EQ(std::ranges::count(untouched, std::byte{0xee}), std::ssize(untouched));
         return result;
     };
     EXPECT_EQ(list(sizeof entry, count * sizeof entry), 0) << "as many as there are";
+    EXPECT_EQ(list(sizeof entry, (count + 1) * sizeof entry), 0) << "room for another";
     EXPECT_EQ(list(sizeof entry, (count - 1) * sizeof entry), -EINVAL);
     EXPECT_EQ(list(16, 16 * count), 0) << "the GIDs alone";
     EXPECT_EQ(list(sizeof entry + 8, count * (sizeof entry + 8)), 0) << "a later libibverbs";
@@ -460,7 +463,8 @@ TEST_F(UverbsArguments, GidTableAndEntriesAgree) {
     EXPECT_EQ(list(sizeof entry, count * sizeof entry, 1), -EINVAL);
     EXPECT_EQ(query(0, 1), -EINVAL);
     EXPECT_EQ(query(count), -ENODATA);
-    EXPECT_EQ(query(1 << 20), -EINVAL);
+    EXPECT_EQ(query(255), -ENODATA);
+    EXPECT_EQ(query(256), -EINVAL) << "behind the table";
 }
 
 TEST_F(UverbsArguments, RoomForTheDriversAnswerMayBeEmpty) {

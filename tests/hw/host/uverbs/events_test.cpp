@@ -181,6 +181,21 @@ TEST_F(UverbsEvents, AnEventOfAnObjectThatHasNoneIsKeptHoweverMany) {
     EXPECT_TRUE(channel->post({2, 0})) << "there is room again";
 }
 
+TEST_F(UverbsEvents, AnObjectWhoseEventsWereTakenBackHasNoneThatWaits) {
+    auto channel = make(EventChannel::Kind::kCompletion);
+    const UniqueFd client = channel->give_client_end();
+    const HeldChannel hold(channel, client.get());
+    const auto fill = [&](std::uint64_t element) {
+        while (channel->post({element, 0})) {
+        }
+    };
+    fill(1);
+    EXPECT_GT(channel->take_back([](const auto& e) { return e.element == 1; }), 0U);
+    fill(2);
+    EXPECT_TRUE(channel->post({1, 0})) << "its owner waits for this one alone";
+    EXPECT_FALSE(channel->post({1, 0}));
+}
+
 TEST_F(UverbsEvents, ClosingTheLastCopyIsSeenButNotWhileTheChannelIsHeld) {
     auto channel = make(EventChannel::Kind::kCompletion);
     UniqueFd client = channel->give_client_end();

@@ -273,6 +273,50 @@ TEST_F(UverbsForeignFd, WhoseDescriptorsCannotBeClosedIsNotListenedTo) {
     }
 }
 
+// It is connected, and each of its requests may bring more of them.
+TEST_F(UverbsForeignFd, WhoseRequestsBringThemIsHungUpOnAndAskedForNothingMore) {
+    constexpr unsigned kRequests = 4;
+    constexpr unsigned kEach = 25;  // a request has 32 at most, the one for its answer included
+    Client hostile(card_.directory);
+    ASSERT_EQ(hostile.greeting, 0);
+    std::array<int, 2> pair{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()), 0);
+    const UniqueFd mine(pair[0]);
+    UniqueFd theirs(pair[1]);
+    stop_card();
+    std::vector<std::unique_ptr<Slow>> more;
+    std::vector<int> fds{theirs.get(), slow_.get()};
+    const Bytes request = Request(DINGO_UVERBS_SYSFS).bytes();
+    for (unsigned n = 0; n < kRequests; ++n) {
+        while (fds.size() <= kEach) {
+            more.push_back(std::make_unique<Slow>());
+            fds.push_back(more.back()->get());
+        }
+        ASSERT_TRUE(send_with(hostile.socket(), request.data(), request.size(), fds));
+        fds.resize(1);
+    }
+    theirs.reset();
+    for (const auto& one : more) {
+        one->forget();
+    }
+    expect_others_served();
+    for (unsigned n = 0; n < kRequests; ++n) {
+        dingo_uverbs_reply reply{};
+        ASSERT_EQ(::recv(mine.get(), &reply, sizeof reply, 0), static_cast<ssize_t>(sizeof reply));
+        EXPECT_EQ(reply.result, -EINVAL) << "nobody asked for descriptors";
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // none of them is done with
+    EXPECT_GE(closing_elsewhere(), kRequests * kEach);
+    const auto requests = [&] { return card_.stats()["host"]["requests"].get<int>(); };
+    const int before = requests();
+    EXPECT_TRUE(hostile.hello().closed);
+    EXPECT_EQ(requests(), before) << "it was not listened to";
+    EXPECT_EQ(verbs_.alloc_pd(), 0) << "others are";
+    for (const auto& one : more) {
+        one->let_go();
+    }
+}
+
 // What a client leaves unread is closed with its connection. The client hears of the end even when
 // all threads that close for its user wait; and what it left counts for its user, too.
 TEST_F(UverbsForeignFd, WhoLeavesThemUnreadIsHungUpOnAndTurnedAway) {

@@ -535,11 +535,17 @@ TEST_F(UverbsWrite, ADatagramQueuePairTellsItsQkey) {
     EXPECT_EQ(seen.qkey, 0x12345678U);
     EXPECT_EQ(seen.qp_state, 1);
     EXPECT_EQ(seen.path_mig_state, 0);
+    cmd.qp_handle = verbs.handle;
+    cmd.qp_state = 7;
+    cmd.attr_mask = 1U << 6;
+    EXPECT_EQ(std::min(client.command(IB_USER_VERBS_CMD_MODIFY_QP, cmd), 0), 0)
+        << "the mask names no state";
     cmd.cur_qp_state = 2;
     EXPECT_EQ(verbs.modify_qp(cmd, verbs.handle, 2, 1U << 1), -EINVAL) << "it is in INIT";
     cmd.cur_qp_state = 7;
     EXPECT_EQ(verbs.modify_qp(cmd, verbs.handle, 2, 1U << 1), -EINVAL) << "no state";
     ASSERT_EQ(verbs.modify_qp(cmd, verbs.handle, 2, 0), 0) << "the mask names no current state";
+    EXPECT_EQ(verbs.modify_qp(cmd, verbs.handle, 7, 0), -EINVAL) << "no state";
 }
 
 // What the card has behind its answer is nobody's to read.
