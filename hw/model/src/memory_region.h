@@ -59,7 +59,7 @@ class MemoryTable {
     /// Bus address of byte `at` of the range, and how many bytes from there on are contiguous.
     /// False = bus error.
     bool locate(const MemoryRange& range, std::uint64_t at, std::uint64_t& bus,
-                std::uint64_t& contiguous);
+                std::uint64_t& contiguous) const;
     /// Whether a part of the range is far memory.
     [[nodiscard]] bool is_far(const MemoryRange& range) const {
         return range.far && has_far_part(range);

@@ -102,26 +102,17 @@ bool MemoryTable::write(const MemoryRange& range, std::uint64_t at,
 }
 
 bool MemoryTable::locate(const MemoryRange& range, std::uint64_t at, std::uint64_t& bus,
-                         std::uint64_t& contiguous) {
+                         std::uint64_t& contiguous) const {
     return at < range.length &&
            range.region->pages.translate(impl_->card, range.offset + at, bus, contiguous);
 }
 
+// Only a region of one piece has such parts: set_memory().
 bool MemoryTable::has_far_part(const MemoryRange& range) const {
-    FarMemory& far = *impl_->card.host.far_memory();
-    for (std::uint64_t at = 0; at < range.length;) {
-        std::uint64_t bus = 0;
-        std::uint64_t contiguous = 0;
-        if (!range.region->pages.translate(impl_->card, range.offset + at, bus, contiguous)) {
-            return true;
-        }
-        const std::uint64_t piece = std::min(range.length - at, contiguous);
-        if (far.is_far(bus, piece)) {
-            return true;
-        }
-        at += piece;
-    }
-    return false;
+    std::uint64_t bus = 0;
+    std::uint64_t contiguous = 0;
+    return locate(range, 0, bus, contiguous) &&
+           impl_->card.host.far_memory()->is_far(bus, range.length);
 }
 
 const std::byte* MemoryTable::pointer(const MemoryRange& range) {

@@ -57,9 +57,7 @@ void Datagram::send_last_datagrams(QueuePair& qp) {
         return;
     frame_.clear_busy();
     unsigned used = 0;
-    const RequesterState& r = qp.transport->requester;
-    while (turn(qp, used + (qp.sq_producer - r.next_index), used) == SendStop::kBlocked &&
-           far_.wait_for_data(qp)) {
+    while (turn(qp, ~0U, used) == SendStop::kBlocked && far_.wait_for_data(qp)) {
     }
 }
 

@@ -39,8 +39,7 @@ void FarSettling::settle(QueuePair& qp, Half half) {
     }
     if (progress.failed && !std::exchange(h.failed, true))
         fail(qp, half);
-    if (half == Half::kSend && !h.holds())
-        send_queue_.check_drained(qp);
+    send_queue_.check_drained(qp);
     scheduler_.add(qp);  // READ responses, requests with a fence
 }
 

@@ -32,8 +32,8 @@ bool ReadResponses::has_slot(ResponderState& p) {
     ReadResource& oldest = p.resources[p.resource_next];
     if (oldest.pending() && oldest.answered) {
         oldest.next = oldest.stop;
-        if (--p.pending > 0)
-            pick_response(p);
+        --p.pending;
+        pick_response(p);
     }
     return !oldest.pending();
 }
@@ -78,8 +78,7 @@ const ReadResource* ReadResponses::drop_behind(ResponderState& p, std::uint64_t 
             --p.pending;
         }
     }
-    if (p.pending > 0)
-        pick_response(p);
+    pick_response(p);
     return last;
 }
 

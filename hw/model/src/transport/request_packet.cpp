@@ -219,7 +219,7 @@ void Requester::request_sent(QueuePair& qp, std::uint32_t next_psn, bool ack_req
     r.send_psn = next_psn;
     if (is_before(r.sent_psn, next_psn))
         r.sent_psn = next_psn;
-    if (is_reliable(qp) && (r.ack_deadline == kNever || first_asked))
+    if (first_asked)
         deadlines_.restart_ack(qp);
 }
 

@@ -44,7 +44,6 @@ SendStop Requester::turn(QueuePair& qp, unsigned burst, unsigned& used) {
             return SendStop::kBlocked;  // until those before it have completed
         if (record.packets == 0) {      // a local operation, passed again while repeating
             ++r.cursor;
-            loaded = false;
             continue;
         }
         if (window_closed(r))

@@ -13,7 +13,7 @@ void Retransmit::go_back(QueuePair& qp) {
     r.read_psns = 0;
     r.since_ackreq = 0;
     r.ackreq_psn = r.oldest_psn - 1;
-    r.ack_deadline = kNever;  // starts with the first repeated packet
+    r.ack_deadline = kNever;  // starts when an answer is asked for again
     deadlines_.arm(qp);
     scheduler_.add(qp);
 }

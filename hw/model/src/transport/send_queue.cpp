@@ -32,7 +32,6 @@ bool SendQueue::acknowledge(QueuePair& qp, std::uint32_t psn) {
     }
     if (is_before(r.send_psn, r.oldest_psn)) {  // went back further than needed
         r.send_psn = r.oldest_psn;
-        r.cursor = r.records.head();
         r.read_psns = 0;
     }
     if (is_before(r.cursor, r.records.head()))
