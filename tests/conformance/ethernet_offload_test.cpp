@@ -238,6 +238,14 @@ TEST_P(EthernetOffload, TheLongestFrameOfManyPieces) {
     expect_segments(whole, f, 1460);
 }
 
+TEST_P(EthernetOffload, TheLongestFrameInOnePiece) {
+    FrameOf f;
+    f.payload = DINGO_MAX_TSO - Places(f).payload;
+    const FrameBytes whole = frame_of(f);
+    post(whole, kTsoBit, 34, 1460);
+    expect_segments(whole, f, 1460);
+}
+
 TEST_P(EthernetOffload, OneSegmentIsTheFrameItself) {
     FrameOf f;
     f.tcp_flags = 0x18;
@@ -391,6 +399,48 @@ TEST_P(EthernetOffload, WhatHasNoCheckedSumIsNotCalledRight) {
         put16(b, 24, static_cast<std::uint16_t>(~sum_of(b, f, 14, 34, false)));
     })) << "a fragment";
     EXPECT_FALSE(ok_after([](FrameBytes& b) { b.resize(36); })) << "half a UDP header";
+}
+
+TEST_P(EthernetOffload, AUdpChecksumOfZeroIsNoneAlsoWhereTheSumIsRight) {
+    FrameOf f;
+    f.to = {0x02, 0x44, 0x49, 0, 0, 1};
+    f.protocol = 17;
+    f.payload = 4;
+    const Places at(f);
+    FrameBytes frame = frame_of(f);
+    put16(frame, at.checksum, 0);
+    put16(frame, at.payload, 0xa55a);
+    put16(frame, at.payload + 2, 0);
+    // The sum is all ones without a checksum, and with one of all ones, which is what is sent.
+    put16(frame, at.payload + 2,
+          static_cast<std::uint16_t>(~sum_of(frame, f, at.l4, frame.size(), true)));
+    EXPECT_FALSE(csum_ok(frame));
+    put16(frame, at.checksum, 0xffff);
+    EXPECT_TRUE(csum_ok(frame));
+}
+
+TEST_P(EthernetOffload, ZerosWhereOthersHaveAChecksumAreNone) {
+    FrameOf f;
+    f.to = {0x02, 0x44, 0x49, 0, 0, 1};
+    const Places at(f);
+    FrameBytes frame = frame_of(f);
+    put16(frame, at.l4 + 6, 0);  // a part of TCP's sequence number
+    put16(frame, at.checksum, 0);
+    put16(frame, at.checksum,
+          static_cast<std::uint16_t>(~sum_of(frame, f, at.l4, frame.size(), true)));
+    EXPECT_TRUE(csum_ok(frame));
+    f.protocol = 17;
+    f.payload = 4;
+    const Places udp(f);
+    for (const std::uint16_t checksum : {0x0001, 0x5a00}) {
+        frame = frame_of(f);
+        put16(frame, udp.payload, 0x00a5);
+        put16(frame, udp.checksum, checksum);
+        put16(frame, udp.payload + 2, 0);
+        put16(frame, udp.payload + 2,
+              static_cast<std::uint16_t>(~sum_of(frame, f, udp.l4, frame.size(), true)));
+        EXPECT_TRUE(csum_ok(frame)) << checksum;
+    }
 }
 
 TEST_P(EthernetOffload, WithoutTheCapabilityNothingIsOffloaded) {

@@ -179,6 +179,10 @@ TEST_P(Ethernet, RefusesBadDescriptorsAndFramesAndGoesOn) {
     refused("length 0");
     d.post_eth(tx, addr, DINGO_MAX_FRAME + 1, kEop);
     refused("length above MAX_FRAME");
+    d.post_eth(tx, addr, 14);
+    d.post_eth(tx, addr, 0);
+    d.post_eth(tx, addr, 50, kEop);
+    refused("a piece of no bytes");
     d.post_eth(tx, addr, 64, kEop | 0x80);
     refused("unknown flag");
     d.post_eth(tx, addr, 13, kEop);
@@ -214,6 +218,28 @@ TEST_P(Ethernet, VlanTagMayExceedTheMtuByFourBytes) {
     EXPECT_EQ(stat(DINGO_CARD_ETH_RX_TOO_LONG), 1u);
     card.receive(frame_to(kOwn, 1519, 0x8100));
     EXPECT_EQ(stat(DINGO_CARD_ETH_RX_TOO_LONG), 2u);
+}
+
+TEST_P(Ethernet, TheLongestFrameLeavesInOnePiece) {
+    d.enable_port(9216);
+    const FrameBytes frame = frame_to(kPeer, DINGO_MAX_FRAME, 0x8100);
+    d.post_eth(tx, put(frame), DINGO_MAX_FRAME, kEop);
+    card.settle();
+    ASSERT_EQ(card.wire.sent.size(), 1u);
+    EXPECT_EQ(card.wire.sent[0], frame);
+}
+
+TEST_P(Ethernet, ARingThatCannotBeReadSendsNothingMore) {
+    const std::uint64_t addr = put(frame_to(kPeer, 64));
+    card.host.break_range(tx.ring, 4096);
+    d.post_eth(tx, addr, 64, kEop);
+    card.settle();
+    card.host.break_range(tx.ring, 4096, false);
+    d.post_eth(tx, addr, 64, kEop);
+    card.settle();
+    EXPECT_TRUE(card.wire.sent.empty());
+    EXPECT_EQ(stat(DINGO_CARD_ETH_TX_ERRORS), 1u);
+    EXPECT_FALSE(d.poll_cq(cq));
 }
 
 TEST_P(Ethernet, RingFullOfPiecesWithoutAnEndIsRefused) {
@@ -279,6 +305,9 @@ TEST_P(Ethernet, DeliversAFrameToTheNextBuffer) {
     EXPECT_EQ(entry->wqe_index, 1u);
     EXPECT_EQ(stat(DINGO_CARD_ETH_RX_PACKETS), 2u);
     EXPECT_EQ(stat(DINGO_CARD_ETH_RX_BYTES), 159u);
+    EXPECT_EQ(stat(DINGO_CARD_ETH_RX_MULTICAST), 1u);
+    post_rx();
+    card.receive(frame_to(kOwn, 60));
     EXPECT_EQ(stat(DINGO_CARD_ETH_RX_MULTICAST), 1u);
 }
 

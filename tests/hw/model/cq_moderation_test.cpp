@@ -122,6 +122,37 @@ TEST_F(ModeratedCq, PeriodBeginsWithACompletionBeforeTheArming) {
     EXPECT_EQ(deadline(), first + kPeriod);
 }
 
+TEST_F(ModeratedCq, PeriodOfCompletionsThatWereNotModeratedBeginsWithTheModeration) {
+    moderate(0, 0);
+    complete();
+    card.now += 10 * kPeriod;
+    const Nanoseconds from = card.now;
+    moderate(100, kPeriod / 1000);
+    card.now += 300;
+    d.arm_cq(cq);
+    card.settle();
+    EXPECT_EQ(deadline(), from + kPeriod);
+}
+
+TEST_F(ModeratedCq, AnotherPeriodBeginsWhereTheOneBeforeItDid) {
+    for (const std::uint16_t period : {std::uint16_t{1}, std::uint16_t{1'000}}) {
+        SCOPED_TRACE(period);
+        moderate(100, period);
+        card.now += 77;
+        complete();
+        const Nanoseconds first = card.now;
+        card.now += 300;
+        moderate(100, 2 * kPeriod / 1000);
+        d.arm_cq(cq);
+        card.settle();
+        EXPECT_EQ(deadline(), first + 2 * kPeriod);
+        consume();
+        card.now = first + 2 * kPeriod;
+        card.settle();
+        EXPECT_EQ(events(), 1u);
+    }
+}
+
 TEST_F(ModeratedCq, WhatWasConsumedSinceHasItsEventAllTheSame) {
     d.arm_cq(cq);
     complete();

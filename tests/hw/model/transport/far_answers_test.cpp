@@ -85,6 +85,26 @@ TEST_F(Far, FailureBehindAReadThatWasAnsweredIsHeardOf) {
     }
 }
 
+TEST_F(Far, FailureComesBehindAllReadsBeforeIt) {
+    connect_far({1});
+    constexpr std::uint64_t kBad = 8'192;
+    cards.host(1).break_range(mr[1].bus + kBad, 4'096);
+    SendWr read = small_write();
+    read.opcode = DINGO_WR_READ;
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 64));
+    for (unsigned i = 0; i < 3; ++i)
+        driver(0).post_send(qp(0), read);
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, kBad, 64));
+    run_a_little();
+    finish(1);
+    run_a_little();
+    for (const char* const status : {"SUCCESS", "SUCCESS", "SUCCESS", "SUCCESS", "REM_OP_ERR"}) {
+        const auto cqe = poll(0);
+        ASSERT_TRUE(cqe) << status;
+        EXPECT_STREQ(status_name(cqe->status), status);
+    }
+}
+
 // What has left of the READ counts the message before it, and so does the NAK behind that: its
 // receiver would drop one that counts less.
 TEST_F(Far, FailureBehindAReadThatWasAnsweredInPartIsHeardOf) {

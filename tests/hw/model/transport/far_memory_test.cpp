@@ -258,6 +258,32 @@ TEST_F(Far, ReadDataAreThereBeforeTheCompletionAndTheFence) {
     EXPECT_TRUE(same(0, 1 << 20, 30'000));
 }
 
+TEST_F(Far, SendQueueIsDrainedWhenItsDataAreThere) {
+    connect_far({0});
+    driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 64));
+    run_a_little();
+    dingo_cmd_modify_qp command{};
+    command.qpn = qp(0).qpn;
+    command.mask = DINGO_QPM_STATE | DINGO_QPM_EN_SQD_ASYNC_NOTIFY;
+    command.next_state = DINGO_QPS_SQD;
+    command.attr.sqd_notify = 1;
+    driver(0).modify(qp(0), command.mask, command);
+    run_a_little();
+    const auto drained = [this] {
+        unsigned count = 0;
+        while (const auto entry = event(0))
+            count += entry->kind == DINGO_EV_SQ_DRAINED ? 1 : 0;
+        return count;
+    };
+    EXPECT_EQ(driver(0).query_qp(qp(0).qpn).sq_draining, 1);
+    EXPECT_EQ(drained(), 0U);
+    finish(0);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    run_a_little();
+    EXPECT_EQ(driver(0).query_qp(qp(0).qpn).sq_draining, 0);
+    EXPECT_EQ(drained(), 1U);
+}
+
 TEST_F(Far, SendWaitsForItsDataAndForNoTimer) {
     connect_far({0});
     fill(0, 0, 50'000);

@@ -329,6 +329,28 @@ TEST_F(Requester, WindowBoundsWhatIsInFlight) {
     EXPECT_EQ(sent, 100U);
 }
 
+// A peer that waits for more answers only when it is asked would else stop the window halfway.
+TEST_F(Requester, EverySixtyFourthPacketOfALongMessageAsksForAnAck) {
+    start();
+    post(request(DINGO_WR_WRITE, 200 * kPmtu));
+    for (unsigned n = 0; n < 200; ++n) {
+        ASSERT_TRUE(next());
+        EXPECT_EQ(packet.bth.ack_req, n % 64 == 63 || n == 199) << n;
+    }
+}
+
+TEST_F(Requester, ARequestIsFetchedOnceForAllItsPackets) {
+    start();
+    SendWr wr = request(DINGO_WR_WRITE, 3 * kPmtu);
+    post(wr);
+    const std::uint64_t reads = card.host.dma_reads;
+    post(wr);
+    EXPECT_EQ(card.host.dma_reads - reads, 1U + 3U) << "the request and the data of each packet";
+    wr.sges.clear();
+    post(wr);
+    EXPECT_EQ(card.host.dma_reads - reads, 1U + 3U + 1U);
+}
+
 TEST_F(Requester, ALossMakesTheWindowNoWider) {
     start();
     post(request(DINGO_WR_READ, 2 * kPmtu));

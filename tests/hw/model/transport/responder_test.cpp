@@ -103,6 +103,35 @@ TEST_F(Responder, DuplicateReadInterruptsALaterOne) {
     EXPECT_EQ(psns.size(), 2U + 79U);
 }
 
+// A new READ takes the slot of the older one, whose repetition is then given up; but it is not
+// executed yet.
+TEST_F(Responder, ARepetitionIsAnsweredWhenTheOneBeforeItIsGivenUp) {
+    Options options = defaults();
+    options.path.max_rd_atomic = 2;
+    start(options);
+    const Mr paused = card.driver.create_mr(4096, kAll);
+    ASSERT_EQ(card.driver.destroy(DINGO_OP_PAUSE_MR, paused.key).status, DINGO_ST_OK);
+    const auto read = [&](std::uint32_t n) {
+        return build("RC_RDMA_READ_REQUEST" + psn(n) + at_mr(n * 64) + " len=8");
+    };
+    fill(0, 128);
+    for (std::uint32_t n = 0; n < 2; ++n) {
+        card.receive(read(n));
+        expect_packet(Opcode::kRcReadResponseOnly, kRequestPsn + n);
+    }
+    card.wire.busy = true;
+    card.receive(read(0));
+    card.receive(read(1));
+    in("RC_RDMA_READ_REQUEST" + psn(2) + " va=" + std::to_string(paused.iova) +
+       " rkey=" + std::to_string(paused.key) + " len=8");
+    card.wire.busy = false;
+    let_pass(1'000'000);
+    expect_packet(Opcode::kRcReadResponseOnly, kRequestPsn + 1);
+    EXPECT_TRUE(std::ranges::equal(packet.payload, memory(64, 8)));
+    expect_reply(syndrome::rnr(12), kRequestPsn + 2);
+    expect_silence();
+}
+
 TEST_F(Responder, RnrNakWithoutReceiveAndSilenceBehindIt) {
     start();
     in("RC_SEND_ONLY ackreq" + psn(0) + " payload=10");

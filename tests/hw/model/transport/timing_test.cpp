@@ -25,7 +25,101 @@ class Timing : public Peer {
         }
         return card.now - start;
     }
+    /// The wire takes so many frames from now on, and then none.
+    void wire_takes(unsigned frames) {
+        card.wire.busy = false;
+        card.wire.sink = [this, left = frames](std::span<const std::byte> one) mutable {
+            card.wire.sent.emplace_back(one.begin(), one.end());
+            card.wire.busy = --left == 0;
+        };
+    }
+    void expect_packets(unsigned count) {
+        EXPECT_EQ(card.wire.sent.size(), count);
+        card.wire.sent.clear();
+    }
+    /// The rest of a message leaves now; a timeout comes when this has been unanswered for long.
+    void expect_a_whole_timeout() {
+        wire_takes(1'000);
+        let_pass(kRetryWire);
+        EXPECT_GT(card.wire.sent.size(), 0U);
+        card.wire.sent.clear();
+        const Nanoseconds waited = wait_for_packet(5 * t_tr(14));
+        EXPECT_GE(waited, t_tr(14) - kRetryWire);
+        EXPECT_LE(waited, t_tr(14));
+    }
+
+    static constexpr Nanoseconds kRetryWire = 1'000'000;  ///< a full wire is asked again by then
+    static constexpr std::uint32_t kLong = 70 * kPmtu;    ///< asks for an ACK in the middle, too
 };
+
+TEST_F(Timing, TheWaitForAnAnswerBeginsWhenItIsAskedFor) {
+    start();
+    wire_takes(5);
+    post(request(DINGO_WR_WRITE, kLong));
+    expect_packets(5);  // which ask for none
+    let_pass(t_tr(14) * 9 / 10);
+    expect_a_whole_timeout();
+}
+
+TEST_F(Timing, TheWaitForAnAnswerBeginsWhenItIsAskedForBehindOthersToo) {
+    start();
+    wire_takes(1 + 5);
+    post(request(DINGO_WR_WRITE, 10));
+    post(request(DINGO_WR_WRITE, kLong));
+    expect_packets(1 + 5);
+    let_pass(t_tr(14) / 2);
+    in(ack(0));
+    let_pass(t_tr(14) * 9 / 10);
+    expect_a_whole_timeout();
+}
+
+TEST_F(Timing, TheWaitForAnAnswerToARepetitionBeginsWhenItIsAskedFor) {
+    start();
+    wire_takes(5);
+    post(request(DINGO_WR_WRITE, kLong));
+    expect_packets(5);
+    in(ack(0, "nak:psn"));
+    wire_takes(5);
+    let_pass(kRetryWire);
+    expect_packets(5);
+    let_pass(t_tr(14) * 9 / 10);
+    expect_a_whole_timeout();
+}
+
+TEST_F(Timing, WhoWasAskedForNothingYetIsNotLate) {
+    start();
+    wire_takes(5);
+    post(request(DINGO_WR_WRITE, kLong));
+    expect_packets(5);
+    let_pass(t_tr(14) / 2);
+    wire_takes(5);
+    let_pass(5 * t_tr(14));
+    expect_packets(5);
+    EXPECT_EQ(stat(DINGO_CARD_LOCAL_ACK_TIMEOUT_ERR), 0U);
+    expect_a_whole_timeout();
+}
+
+TEST_F(Timing, RequestsBehindItMakeTheWaitForAnAnswerNoLonger) {
+    start();
+    post(request(DINGO_WR_WRITE, 10));
+    expect_packet(Opcode::kRcWriteOnly, kCardPsn);
+    let_pass(t_tr(14) * 9 / 10);
+    post(request(DINGO_WR_WRITE, 10));
+    expect_packet(Opcode::kRcWriteOnly, kCardPsn + 1);
+    EXPECT_EQ(wait_for_packet(t_tr(14)), t_tr(14) - t_tr(14) * 9 / 10);
+    expect_packet(Opcode::kRcWriteOnly, kCardPsn);
+}
+
+TEST_F(Timing, ACompletionTellsWhenItWasMade) {
+    start();
+    card.now = (0x5ULL << 32) + 0x87654321;
+    card.settle();
+    post(request(DINGO_WR_WRITE, 10));
+    in(ack(0));
+    const auto cqe = poll();
+    ASSERT_TRUE(cqe);
+    EXPECT_EQ(std::uint64_t{cqe->ts_hi} << 32 | cqe->ts_lo, card.now);
+}
 
 TEST_F(Timing, AnAcknowledgementRestartsTheTimerAtTheTimeItCame) {
     Options options = defaults();

@@ -131,6 +131,25 @@ TEST_F(Trains, LeaveTheCountersOfTheirPackets) {
     }
 }
 
+TEST_F(Trains, TheNextFrameHasTheIpv4IdentificationBehindThoseOfAllPackets) {
+    connect();
+    std::vector<unsigned> ids;
+    unsigned expected = 0;
+    watch(0, [&](std::span<const std::byte> frame) {
+        packet::Packet packet;
+        EXPECT_EQ(packet::parse(frame, packet), packet::ParseResult::kRoce);
+        if (!ids.empty()) {
+            EXPECT_EQ(packet.ip_id, expected) << ids.size();
+        }
+        ids.push_back(packet.ip_id);
+        expected = static_cast<std::uint16_t>(packet.ip_id + packets_of_train(frame));
+        return true;
+    });
+    run(rdma(DINGO_WR_WRITE, 0, 0, 100'000));
+    run(rdma(DINGO_WR_WRITE, 0, 0, 8));
+    EXPECT_EQ(ids.size(), 5U) << "trains of 32, 32, 32 and 2 packets, and one packet";
+}
+
 TEST_F(Trains, ALostOneIsRepeatedAsPackets) {
     connect();
     fill(0, 0, 200'000);
