@@ -200,9 +200,11 @@ bool send_reply(int socket, const Reply& reply) {
         c->cmsg_level = SOL_SOCKET;
         c->cmsg_type = SCM_RIGHTS;
         c->cmsg_len = CMSG_LEN(len);
-        for (std::size_t i = 0; i < reply.fds.size(); ++i) {
-            const int fd = reply.fds[i].get();
-            std::memcpy(CMSG_DATA(c) + i * sizeof fd, &fd, sizeof fd);
+        unsigned char* at = CMSG_DATA(c);
+        for (const auto& fd : reply.fds) {
+            const int number = fd.get();
+            std::memcpy(at, &number, sizeof number);
+            at += sizeof number;
         }
     }
     return ::sendmsg(socket, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) ==

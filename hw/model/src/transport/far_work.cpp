@@ -60,7 +60,7 @@ bool FarWork::refer(QueuePair& qp, std::uint64_t message, const MemoryRange& ran
                     std::uint64_t ahead, Elsewhere& where) {
     std::uint64_t bus = 0;
     std::uint64_t contiguous = 0;
-    if (!memory_.locate(range, 0, bus, contiguous) || contiguous < range.length)
+    if (!memory_.locate(range, 0, bus, contiguous))  // far memory is contiguous
         return false;
     touch(qp, Half::kSend);
     return port()->refer(stream(qp, Half::kSend), message, bus, range.length,

@@ -31,16 +31,8 @@ void Scheduler::add(QueuePair& qp) {
 }
 
 void Scheduler::add_first(QueuePair& qp) {
-    if (!mark(qp))
-        return;
-    Context& context = context_of(qp);
-    context.ready.push_front(qp);
-    if (std::exchange(context.queued, true)) {
-        if (turns_.front() == qp.share)
-            return;  // as for every QP that was taken
-        std::erase(turns_, qp.share);
-    }
-    turns_.push_front(qp.share);
+    if (mark(qp))
+        context_of(qp).ready.push_front(qp);
 }
 
 void Scheduler::remove(QueuePair& qp) noexcept {

@@ -29,7 +29,7 @@ class Scheduler {
 
     /// Queues `qp` unless it is queued.
     void add(QueuePair& qp);
-    /// The same, in front of all: it had no use of its turn.
+    /// The same of one that was taken and had no use of its turn: it is the next again.
     void add_first(QueuePair& qp);
     /// Takes `qp` out, wherever it stands.
     void remove(QueuePair& qp) noexcept;

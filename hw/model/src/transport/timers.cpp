@@ -88,7 +88,6 @@ QueuePair* Timers::take_due(Nanoseconds now) {
     if (heap_.empty() || heap_[0].key > now)
         return nullptr;
     QueuePair* const qp = heap_[0].qp;
-    qp->transport->timer.deadline = kNever;
     erase(0);
     return qp;
 }
