@@ -148,6 +148,23 @@ TEST_F(MemoryTableTest, ContiguousRegionNeedsNoListRead) {
     EXPECT_TRUE(std::ranges::equal(host.bytes(mr.mem.addr + 17, data.size()), data));
 }
 
+TEST_F(MemoryTableTest, NothingBehindAListOfLeavesIsRead) {
+    auto cmd = command(4096);
+    const std::uint64_t page = cmd.mem.addr;
+    const std::uint64_t leaf = host.alloc(4096);
+    const std::uint64_t end = host.alloc(2 * 4096) + 4096;
+    host.store(end - 8, leaf);
+    host.store(leaf, page);
+    host.break_range(end, 4096);
+    cmd.mem.addr = end - 8;
+    cmd.mem.levels = 2;
+    cmd.mem.page_shift = 12;
+    table.impl().create(cmd);
+    ASSERT_EQ(check(cmd.key, cmd.iova, 64), KeyVerdict::kOk);
+    EXPECT_TRUE(table.write(range, 0, pattern(64)));
+    EXPECT_TRUE(std::ranges::equal(host.bytes(page, 64), pattern(64)));
+}
+
 /// levels, page shift, offset in the first page, pages
 using Layout = std::tuple<unsigned, unsigned, std::uint32_t, std::size_t>;
 class PageListTest : public MemoryTableTest, public testing::WithParamInterface<Layout> {};

@@ -102,6 +102,7 @@ TEST_F(UverbsCommands, ARegionsAddressesAreCheckedByBothCommands) {
 TEST_F(UverbsCommands, ReregThatNamesNoPdLooksAtNone) {
     ASSERT_EQ(verbs.reg_mr(pd, memory.data(), 64), 0);
     const std::uint32_t mr = verbs.handle;
+    const std::uint32_t key = verbs.key;
     ASSERT_EQ(verbs.alloc_pd(), 0);
     const std::uint32_t other = verbs.handle;
     const auto rereg = [&](std::uint32_t flags, std::uint32_t pd_handle, std::uint32_t access = 1) {
@@ -111,7 +112,9 @@ TEST_F(UverbsCommands, ReregThatNamesNoPdLooksAtNone) {
         cmd.pd_handle = pd_handle;
         cmd.access_flags = access;
         std::array<std::uint32_t, 2> resp{};
-        return std::min(client.command(IB_USER_VERBS_CMD_REREG_MR, cmd, resp), 0);
+        const int result = std::min(client.command(IB_USER_VERBS_CMD_REREG_MR, cmd, resp), 0);
+        EXPECT_EQ(resp, (std::array{result == 0 ? key : 0, result == 0 ? key : 0}));
+        return result;
     };
     constexpr std::uint32_t kPd = 2;
     constexpr std::uint32_t kAccess = 4;

@@ -138,6 +138,19 @@ TEST_F(UverbsNetlink, TheCountersFitInWhatProgramsRead) {
     ASSERT_EQ(counters.messages().size(), 1U);
     EXPECT_LE(counters.messages()[0], 4096U);
     EXPECT_NE(counters.text().find("rdma_tx_packets"), std::string::npos);
+    unsigned names = 0;
+    unsigned values = 0;
+    for (std::size_t at = 0; at + sizeof(nlattr) <= counters.bytes.size(); at += NLA_ALIGNTO) {
+        nlattr header{};
+        std::memcpy(&header, counters.bytes.data() + at, sizeof header);
+        names += header.nla_type == RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME ? 1 : 0;
+        values += header.nla_type == RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE &&
+                          header.nla_len == sizeof header + sizeof(std::uint64_t)
+                      ? 1
+                      : 0;
+    }
+    EXPECT_GT(names, 20U);
+    EXPECT_EQ(values, names);
 }
 
 /// The numbers that a table's entries have, which is the first attribute of this type in each.

@@ -121,6 +121,18 @@ TEST(UverbsShares, AnotherUserHasAThirdOfTheObjectsWhateverClientsItHas) {
     EXPECT_EQ(fill(own, UVERBS_OBJECT_QP), 300U);
 }
 
+TEST(UverbsShares, ATableThatWasClearedBeginsAgain) {
+    ObjectTable table;
+    for (int i = 0; i < 3; ++i) {
+        table.add(std::make_unique<AnObject>(UVERBS_OBJECT_PD));
+    }
+    table.remove(table.lookup(UVERBS_OBJECT_PD, 2));
+    table.clear();
+    EXPECT_EQ(table.size(), 0U);
+    table.add(std::make_unique<AnObject>(UVERBS_OBJECT_PD));
+    EXPECT_EQ(table.handles(UVERBS_OBJECT_PD), std::vector<std::uint32_t>{0});
+}
+
 TEST(UverbsShares, AnotherUserHasAThirdOfTheConnections) {
     Accounts accounts(DeviceAttr{}, 9);
     std::vector<ConnectionCharge> connections;

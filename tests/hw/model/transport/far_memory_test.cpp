@@ -152,6 +152,25 @@ TEST_F(Far, RestOfARegionThatIsFarInPartWaitsForNothing) {
     EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
 }
 
+TEST_F(Far, ResponsesInFrontOfAFarPartDoNotWaitForIt) {
+    connect_far({1});
+    constexpr std::uint64_t kHalf = kRegion / 2;
+    far[1].far = [this](std::uint64_t addr, std::uint64_t len) {
+        return addr + len - mr[1].bus > kHalf && addr - mr[1].bus < kRegion;
+    };
+    unsigned responses = 0;
+    cards.link.tap = [&](const Frame& frame) {
+        const auto packet = parse_frame(frame);
+        responses += packet && packet->op().is_read_response() ? 1 : 0;
+    };
+    driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, kHalf - 40'960, 50'000));
+    run_a_little();
+    EXPECT_EQ(responses, 40U);
+    finish(1);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(same(0, kHalf - 40'960, 50'000));
+}
+
 TEST_F(Far, WindowOfManyMessagesNeedsNoPause) {
     connect_far({1});
     fill(0, 0, kRegion);

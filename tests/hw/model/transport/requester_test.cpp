@@ -158,6 +158,30 @@ TEST_F(Requester, AReadWhoseWorkRequestWasChangedFails) {
     }
 }
 
+TEST_F(Requester, ARepetitionOfAWorkRequestThatWasChangedFails) {
+    struct Case {
+        const char* what;
+        std::uint64_t at;
+        std::uint8_t value;
+    };
+    const Case cases[] = {
+        {"opcode", offsetof(dingo_wqe_ctrl, opcode), DINGO_WR_WRITE_IMM},
+        {"length", 32 + offsetof(dingo_sge, length), 9},
+    };
+    start_card();
+    for (const Case& c : cases) {
+        SCOPED_TRACE(c.what);
+        make_qp(defaults());
+        post(request(DINGO_WR_WRITE, 10));
+        expect_packet(Opcode::kRcWriteOnly, kCardPsn);
+        card.host.store<std::uint8_t>(qp.sq + c.at, c.value);
+        in(ack(0, "nak:psn"));
+        expect_silence();
+        expect_done(DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_FETCH);
+        EXPECT_EQ(state(), DINGO_QPS_ERR);
+    }
+}
+
 TEST_F(Requester, RnrNakThatPassesAReadTwiceUsesNoRnrRetry) {
     Options options = defaults();
     options.path.rnr_retry = 0;
