@@ -98,7 +98,10 @@ TEST_P(Multicast, EveryAttachedQpGetsACopyWithTheNetworkHeader) {
             const auto cqe = g.received(1, n);
             ASSERT_TRUE(cqe) << n;
             EXPECT_EQ(cqe->byte_len, kGrh + 1000);
-            EXPECT_EQ(g.driver(1).qp_stats(g.qp[1][n].qpn)[DINGO_QP_RX_PACKETS], 1u);
+            const auto counters = g.driver(1).qp_stats(g.qp[1][n].qpn);
+            EXPECT_EQ(counters[DINGO_QP_RX_PACKETS], 1u);
+            EXPECT_EQ(counters[DINGO_QP_RX_BYTES],
+                      g.driver(0).qp_stats(g.qp[0][0].qpn)[DINGO_QP_TX_BYTES]);
             EXPECT_EQ(DINGO_GET(DINGO_CQE_SRC_QPN_QPN_MASK, cqe->src_qpn), g.qp[0][0].qpn);
             EXPECT_NE(cqe->flags & DINGO_CQE_FLAGS_GRH_MASK, 0);
             const auto got = g.cards.host(1).bytes(g.mr[1].bus + Groups::at(n), kGrh + 1000);
