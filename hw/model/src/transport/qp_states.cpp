@@ -12,7 +12,6 @@ void start_requester(const QueuePair& qp, RequesterState& r) {
     r.retries_left = qp.attr.retry_cnt;
     r.rnr_left = qp.attr.rnr_retry;
     r.timeouts = 0;
-    r.drained = false;
 }
 
 void start_responder(const QueuePair& qp, ResponderState& p) {
