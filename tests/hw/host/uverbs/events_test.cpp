@@ -80,6 +80,30 @@ TEST_F(UverbsEvents, EventsBeyondTheSocketWaitAndComeLater) {
     EXPECT_EQ(stats.dropped, 0u);
 }
 
+TEST_F(UverbsEvents, TheOnlyOneBeyondTheSocketComesLaterToo) {
+    unsigned room = 0;
+    for (const unsigned beyond : {0U, 1U}) {
+        auto channel = make(EventChannel::Kind::kCompletion);
+        const UniqueFd client = channel->give_client_end();
+        const HeldChannel hold(channel, client.get());
+        const unsigned posted = beyond == 0 ? 5000 : room + beyond;
+        for (unsigned i = 0; i < posted; ++i) {
+            std::ignore = channel->post({1, 0});
+        }
+        const auto read = [&] {
+            unsigned count = 0;
+            while (read_completion(client.get()) == 1) {
+                ++count;
+            }
+            return count;
+        };
+        room = read();
+        ASSERT_LT(room, posted) << "the socket takes as many each time";
+        poller.wait(0);
+        EXPECT_EQ(read(), beyond == 0 ? std::min(room, posted - room) : beyond);
+    }
+}
+
 TEST_F(UverbsEvents, TakeBackCountsThoseThatWaitInTheCard) {
     auto channel = make(EventChannel::Kind::kCompletion);
     const UniqueFd client = channel->give_client_end();

@@ -82,6 +82,22 @@ class UverbsNetlink : public testing::Test {
     Client asker_;
 };
 
+/// Attributes of one message, by type; of numbers their value.
+std::map<int, std::uint64_t> attributes(const Reply& reply) {
+    std::map<int, std::uint64_t> out;
+    std::size_t at = sizeof(nlmsghdr);
+    while (at + sizeof(nlattr) <= reply.bytes.size()) {
+        nlattr head;
+        std::memcpy(&head, reply.bytes.data() + at, sizeof head);
+        std::uint64_t value = 0;
+        const std::size_t length = head.nla_len - sizeof head;
+        std::memcpy(&value, reply.bytes.data() + at + sizeof head, std::min(length, sizeof value));
+        out[head.nla_type & NLA_TYPE_MASK] = value;
+        at += NLA_ALIGN(head.nla_len);
+    }
+    return out;
+}
+
 constexpr std::uint32_t kIndex = 3;  // RunningCard's number
 
 TEST_F(UverbsNetlink, DeviceAndPortAreNamed) {
@@ -138,6 +154,7 @@ TEST_F(UverbsNetlink, TheCountersFitInWhatProgramsRead) {
     ASSERT_EQ(counters.messages().size(), 1U);
     EXPECT_LE(counters.messages()[0], 4096U);
     EXPECT_NE(counters.text().find("rdma_tx_packets"), std::string::npos);
+    EXPECT_EQ(attributes(counters).at(RDMA_NLDEV_ATTR_PORT_INDEX), 1U);
     unsigned names = 0;
     unsigned values = 0;
     for (std::size_t at = 0; at + sizeof(nlattr) <= counters.bytes.size(); at += NLA_ALIGNTO) {
@@ -203,22 +220,6 @@ TEST_F(UverbsNetlink, ALongTableComesInPiecesOfOneMessage) {
     EXPECT_GT(pieces, 3U);
     EXPECT_EQ(seen.size(), 500U);
     EXPECT_EQ(std::set(seen.begin(), seen.end()).size(), 500U) << "each once";
-}
-
-/// Attributes of one message, by type; of numbers their value.
-std::map<int, std::uint64_t> attributes(const Reply& reply) {
-    std::map<int, std::uint64_t> out;
-    std::size_t at = sizeof(nlmsghdr);
-    while (at + sizeof(nlattr) <= reply.bytes.size()) {
-        nlattr head;
-        std::memcpy(&head, reply.bytes.data() + at, sizeof head);
-        std::uint64_t value = 0;
-        const std::size_t length = head.nla_len - sizeof head;
-        std::memcpy(&value, reply.bytes.data() + at + sizeof head, std::min(length, sizeof value));
-        out[head.nla_type & NLA_TYPE_MASK] = value;
-        at += NLA_ALIGN(head.nla_len);
-    }
-    return out;
 }
 
 // As `rdma resource show` and `rdma system show` print them.

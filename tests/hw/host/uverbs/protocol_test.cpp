@@ -105,6 +105,12 @@ TEST(UverbsProtocol, EachMalformedFieldClosesTheConnectionAndIsCounted) {
              b = r.bytes();
              fds.push_back(0);
          }},
+        {"whose end is not read",
+         [](Request& r, Bytes& b, std::vector<int>&) {
+             r.payload.resize(DINGO_UVERBS_MAX_MESSAGE - sizeof r.header);
+             b = r.bytes();
+             b.resize(DINGO_UVERBS_MAX_MESSAGE + 8);
+         }},
     };
     std::uint64_t malformed = 0;
     for (const auto& [name, change] : changes) {

@@ -19,7 +19,8 @@ class Verbs {
         dingo_alloc_ucontext_req request{};
         request.kick_modes = 1U << DINGO_KICK_NONE | 1U << DINGO_KICK_FD;
         io.in(UVERBS_ATTR_UHW_IN, request).out(UVERBS_ATTR_UHW_OUT, context);
-        io.out(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, vectors);
+        io.out(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, vectors)
+            .out(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, core_support);
         return client.ioctl(io);
     }
     /// A descriptor, or -errno.
@@ -95,7 +96,7 @@ class Verbs {
     int create_qp(std::uint32_t pd, std::uint32_t cq, int srq = -1, std::uint64_t type = 2,
                   std::uint64_t user = 9, std::uint32_t flags = 0) {
         ib_uverbs_qp_cap cap{64, srq >= 0 ? 0U : 64U, 1, srq >= 0 ? 0U : 1U, 0};
-        ib_uverbs_qp_cap got{};
+        qp_cap = {};
         dingo_create_qp_req request{};
         request.log_sq = 6;
         request.log_rq = srq >= 0 ? 0 : 6;
@@ -109,7 +110,7 @@ class Verbs {
             .in(UVERBS_ATTR_CREATE_QP_USER_HANDLE, user)
             .in(UVERBS_ATTR_CREATE_QP_CAP, cap)
             .constant(UVERBS_ATTR_CREATE_QP_TYPE, type)
-            .out(UVERBS_ATTR_CREATE_QP_RESP_CAP, got)
+            .out(UVERBS_ATTR_CREATE_QP_RESP_CAP, qp_cap)
             .out(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, qpn)
             .in(UVERBS_ATTR_UHW_IN, request)
             .out(UVERBS_ATTR_UHW_OUT, qp_map);
@@ -235,6 +236,8 @@ class Verbs {
     Client& client;
     dingo_alloc_ucontext_resp context{};
     std::uint32_t vectors = 0;
+    std::uint64_t core_support = 0;
+    ib_uverbs_qp_cap qp_cap{};
     std::uint32_t handle = 0;
     std::uint32_t qpn = 0;
     std::uint32_t key = 0;

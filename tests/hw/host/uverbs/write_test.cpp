@@ -521,6 +521,14 @@ TEST_F(UverbsWrite, QueryTellsWhatModifySet) {
     EXPECT_EQ(verbs.modify_qp(cmd, made.qp_handle, 4, 1U << 7), 0) << "another path";
 }
 
+TEST_F(UverbsWrite, AContextAndAQueuePairTellWhatTheyHave) {
+    EXPECT_EQ(verbs.core_support, std::uint64_t{IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS});
+    ASSERT_EQ(verbs.create_qp(pd, cq), 0);
+    EXPECT_GE(verbs.qp_cap.max_send_wr, 64U);
+    EXPECT_GE(verbs.qp_cap.max_recv_wr, 64U);
+    EXPECT_GE(verbs.qp_cap.max_send_sge, 1U);
+}
+
 TEST_F(UverbsWrite, ADatagramQueuePairTellsItsQkey) {
     ASSERT_EQ(verbs.create_qp(pd, cq, -1, 4), 0);
     auto cmd = Verbs::zeroed<ib_uverbs_modify_qp>();

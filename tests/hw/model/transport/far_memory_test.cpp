@@ -613,6 +613,24 @@ TEST_F(Far, ReadWithoutACompletionThatFailsStopsTheQp) {
     EXPECT_STREQ(status_name(wait(0).status), "WR_FLUSH_ERR");
 }
 
+TEST_F(Far, ReadWithoutACompletionThatFailsIsToldByTheRequestBehindIt) {
+    connect_far({0});
+    cards.host(0).break_range(mr[0].bus, 4'096);
+    cards.link.hook = [](Frame& frame) {
+        const auto packet = parse_frame(frame);
+        return frame.from == 0 || !packet || packet->op().is_read_response();
+    };
+    SendWr read = rdma(DINGO_WR_READ, 0, 0, 64);
+    read.flags &= static_cast<std::uint8_t>(~DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK);
+    driver(0).post_send(qp(0), read);
+    driver(0).post_send(qp(0), small_write());
+    run_a_little();
+    EXPECT_FALSE(poll(0)) << "the WRITE has no acknowledgement";
+    finish(0);
+    EXPECT_STREQ(status_name(wait(0).status), "LOC_PROT_ERR");
+    EXPECT_EQ(state(0), DINGO_QPS_ERR);
+}
+
 // A datagram that fails leaves its PSN to the next one.
 TEST_F(Far, DatagramBehindOneThatFailedSendsWhatMemoryHolds) {
     far[0].far = [](std::uint64_t, std::uint64_t len) { return len == kRegion; };

@@ -158,6 +158,20 @@ TEST_F(Requester, AReadWhoseWorkRequestWasChangedFails) {
     }
 }
 
+TEST_F(Requester, ARequestThatCannotBeFetchedHasNoOpcodeOfTheOneBefore) {
+    start();
+    post(request(DINGO_WR_WRITE, 10));
+    in(ack(0));
+    expect_done(DINGO_WCS_SUCCESS);
+    card.driver.post_send(qp, request(DINGO_WR_WRITE, 10));
+    card.host.break_range(qp.sq, 4096);
+    card.settle();
+    const auto cqe = poll();
+    ASSERT_TRUE(cqe);
+    EXPECT_EQ(cqe->vendor_err, DINGO_VERR_WQE_FETCH);
+    EXPECT_EQ(cqe_opcode(*cqe), 0);
+}
+
 TEST_F(Requester, ARepetitionOfAWorkRequestThatWasChangedFails) {
     struct Case {
         const char* what;
