@@ -629,6 +629,8 @@ TEST_F(Far, ReadWithoutACompletionThatFailsIsToldByTheRequestBehindIt) {
     finish(0);
     EXPECT_STREQ(status_name(wait(0).status), "LOC_PROT_ERR");
     EXPECT_EQ(state(0), DINGO_QPS_ERR);
+    while (const auto next = event(0))
+        EXPECT_NE(next->kind, DINGO_EV_QP_FATAL) << "the completion says it";
 }
 
 // A datagram that fails leaves its PSN to the next one.
