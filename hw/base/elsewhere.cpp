@@ -15,6 +15,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -224,6 +225,14 @@ bool has_too_many_closing(const Sender& sender) {
 
 bool user_has_too_many_closing(uid_t user) {
     return closers().user_has_too_many(user);
+}
+
+void let_go_later(std::shared_ptr<const void> what) {
+    static constexpr std::chrono::seconds kLater(3);  // an access of far memory may take 2 s
+    try {
+        std::thread([kept = std::move(what)] { std::this_thread::sleep_for(kLater); }).detach();
+    } catch (const std::system_error&) {  // now, then
+    }
 }
 
 void unmap_elsewhere(void* at, std::size_t size) {

@@ -9,6 +9,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace dingo {
 
@@ -41,6 +42,9 @@ class ClosesFor {
 [[nodiscard]] bool has_too_many_closing(const Sender& sender);
 /// The same for all clients of a user: no more are to be admitted.
 [[nodiscard]] bool user_has_too_many_closing(uid_t user);
+
+/// Lets go of `what` in some seconds, on another thread: who may still read it has then given up.
+void let_go_later(std::shared_ptr<const void> what);
 
 /// munmap(): here when it is short, else soon, on another thread.
 void unmap_elsewhere(void* at, std::size_t size);

@@ -10,11 +10,12 @@
 namespace dingo {
 
 std::uint64_t ExportedMemory::add(std::span<const std::byte> bytes, UniqueFd file,
-                                  std::uint64_t offset) {
+                                  std::uint64_t offset, bool lent) {
     auto shared = std::make_shared<const UniqueFd>(std::move(file));
     const std::scoped_lock lock(mutex_);
     const std::uint64_t id = ++last_id_;
-    by_address_.insert_or_assign(bytes.data(), ExportedPart{id, bytes, std::move(shared), offset});
+    by_address_.insert_or_assign(bytes.data(),
+                                 ExportedPart{id, bytes, std::move(shared), offset, lent});
     by_id_[id] = bytes.data();
     generation_.fetch_add(1, std::memory_order_release);
     return id;

@@ -23,12 +23,15 @@ struct ExportedPart {
     std::span<const std::byte> bytes;
     std::shared_ptr<const UniqueFd> file;  ///< open for reading only
     std::uint64_t offset = 0;              ///< of `bytes` in the file
+    bool lent = false;
 };
 
 class ExportedMemory {
   public:
-    /// `bytes` are the file's from `offset` on, until remove(). The file cannot shrink.
-    std::uint64_t add(std::span<const std::byte> bytes, UniqueFd file, std::uint64_t offset);
+    /// `bytes` are the file's from `offset` on, until remove(). The file cannot shrink. `lent`:
+    /// buffers, whose bytes stay as they are while something holds them (lent_memory.h).
+    std::uint64_t add(std::span<const std::byte> bytes, UniqueFd file, std::uint64_t offset,
+                      bool lent = false);
     void remove(std::uint64_t id);
 
     /// The part that has all of `bytes`.

@@ -181,13 +181,15 @@ class ShmWire final : public Wire, private LocalMember {
         std::optional<ShmReference> reference;
         if (goes_there)
             reference = to->tx().local() ? ShmReference{} : to->reference(payload);
+        if (reference && reference->lent && (held == nullptr || to->tx().has_lent_enough()))
+            reference.reset();
         if (!reference) {
             std::memcpy(&room_[offset], payload.data(), payload.size());
             send(len, kShmNoIcrc);
             return;
         }
         guess_ = to;
-        to->tx().commit_referring(len, offset, payload, held, reference->word(), packets_);
+        to->tx().commit_referring(len, offset, payload, held, *reference, packets_);
         if (to->tx().unpublished() >= kPublishBytes && !to->tx().local())
             to->publish();
         sent(len);
@@ -516,11 +518,14 @@ class ShmWire final : public Wire, private LocalMember {
             std::memcpy(&payload.at, &address, sizeof payload.at);
             payload.held = peer.holder();
         } else if ((rx.flags() & kShmHandedOver) != 0) {
-            payload.at = peer.referred(rx.payload());
+            const std::uint64_t where = rx.payload();
+            payload.at = peer.referred(where);
             if (payload.at == nullptr) {
                 peer.break_off();
                 return;
             }
+            payload.held = peer.hold(where, payload.at);
+            stats_.rx_held += payload.held != nullptr ? rx.packets() : 0;
         }
         reads_ = (rx.flags() & kShmHandedOver) != 0;
         // The engine finds that a frame without the ICRC that was asked for is wrong.

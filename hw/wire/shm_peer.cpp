@@ -18,7 +18,7 @@ namespace dingo {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x44534d48;  // "DSMH"
-constexpr std::uint32_t kVersion = 4;
+constexpr std::uint32_t kVersion = 5;
 constexpr std::uint64_t kWantsIcrc = 1;  // flags of a hello
 constexpr std::uint64_t kReferences = 2;
 constexpr ssize_t kVersionBytes = 2 * sizeof(std::uint32_t);  // of a hello, with the magic
@@ -214,6 +214,7 @@ bool ShmPeer::has_hung_up() const {
 bool ShmPeer::take_message(const ShmSlotMessage& message, int fd, bool lost) {
     switch (message.kind) {
         case ShmSlotMessage::kOffer:
+        case ShmSlotMessage::kLend:
         case ShmSlotMessage::kWithdraw:
             if (!own_.references || unsent_.size() >= 2 * kShmSlots)
                 return false;  // as our hello says; it reads no answers

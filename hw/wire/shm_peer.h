@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/foreign_fd.h"
+#include "wire/shm_holds.h"
 #include "wire/shm_ring.h"
 #include "wire/shm_segments.h"
 
@@ -84,6 +85,12 @@ class ShmPeer {
     [[nodiscard]] Held holder() const {
         return other_ != nullptr ? other_->tx_->held_at(rx_->position()) : nullptr;
     }
+    /// Keeps the payload at `at`, which referred() has found. Null: it is there until the frame is
+    /// taken.
+    [[nodiscard]] Held hold(std::uint64_t word, const std::byte* at) {
+        const auto& lent = takings_->lent(ShmReference::of(word));
+        return lent != nullptr ? holds_.hold(lent, at, rx_->position()) : nullptr;
+    }
 
     ShmProducer& tx() { return *tx_; }
     ShmConsumer& rx() { return *rx_; }
@@ -93,8 +100,10 @@ class ShmPeer {
         if (tx_->publish())
             kick();
     }
-    /// Gives back the room of frames that were taken.
+    /// Gives back the room of frames that were taken, and what was lent and is not held any more.
     void release() {
+        if (std::uint64_t position = 0; holds_.let_go(rx_->tail(), position))
+            rx_->let_go(position);
         if (rx_->release())
             kick();
     }
@@ -149,6 +158,7 @@ class ShmPeer {
     // Not at a local end.
     std::unique_ptr<ShmOffers> offers_;
     std::unique_ptr<ShmTakings> takings_;
+    ShmHolds holds_;
     std::vector<ShmSlotMessage> unsent_;  // answers for which the socket had no room
     bool same_user_ = false;
     ShmPeer* other_ = nullptr;  // the other local end, while it lives

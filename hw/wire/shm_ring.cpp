@@ -3,6 +3,12 @@
 
 #include <sched.h>
 
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/elsewhere.h"
+
 namespace dingo {
 namespace {
 
@@ -11,12 +17,34 @@ constexpr std::chrono::milliseconds kReaderPatience{500};
 
 }  // namespace
 
+ShmProducer::~ShmProducer() {
+    if (local_)
+        return;
+    std::vector<Held> lent;
+    for (Reference& reference : references_)
+        if (reference.held != nullptr)
+            lent.push_back(std::move(reference.held));
+    if (!lent.empty())
+        let_go_later(std::make_shared<std::vector<Held>>(std::move(lent)));
+}
+
+void ShmProducer::forget_received() {
+    if (references_.empty())
+        return;
+    const std::uint64_t tail = received();
+    // A consumer that lies here reads what is not its own any more, and harms itself alone.
+    const std::uint64_t let_go = std::min(tail, header_.let_go.load(std::memory_order_acquire));
+    while (!references_.empty() &&
+           references_.front().at < (references_.front().lent ? let_go : tail))
+        references_.pop_front();
+}
+
 bool ShmProducer::gather(bool all, const std::function<bool()>& gone) {
     const std::uint64_t tail = received();
     bool ok = true;
     std::erase_if(references_, [&](const Reference& r) {
         if (r.at < tail)
-            return true;
+            return !r.lent;
         if (r.held != nullptr && !all)
             return false;
         // One that is at several frames at once breaks the rules: it is waited for once.
@@ -38,7 +66,7 @@ bool ShmProducer::gather_unread() {
     bool none_read = true;
     std::erase_if(references_, [&](const Reference& r) {
         if (r.at < tail)
-            return true;
+            return !r.lent;
         if (r.held != nullptr)
             return false;
         if (take_into_frame(r) || !is_read(r))

@@ -19,6 +19,7 @@
 #include <functional>
 #include <span>
 
+#include "wire/shm_segments.h"
 #include "wire/wire.h"
 
 namespace dingo {
@@ -29,6 +30,8 @@ struct ShmRingHeader {
     alignas(64) std::atomic<std::uint64_t> tail;             ///< consumer: begin of the frames
     alignas(64) std::atomic<std::uint32_t> consumer_sleeps;  ///< kick it when head moves
     alignas(64) std::atomic<std::uint32_t> producer_waits;   ///< kick it when tail moves
+    /// Consumer: of frames before this it has let go of the lent payloads, too.
+    alignas(64) std::atomic<std::uint64_t> let_go;
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -115,6 +118,11 @@ class ShmProducer : public ShmRing {
     /// `local`: the consumer is in this thread.
     explicit ShmProducer(std::byte* memory, bool local = false) : ShmRing(memory), local_(local) {}
 
+    /// What the consumer may still read of held memory is let go of later.
+    ~ShmProducer();
+    ShmProducer(const ShmProducer&) = delete;
+    ShmProducer& operator=(const ShmProducer&) = delete;
+
     /// Room for a frame; empty when the ring is full.
     std::span<std::byte> reserve(std::size_t max_len) {
         const std::size_t need = record_size(max_len);
@@ -146,27 +154,24 @@ class ShmProducer : public ShmRing {
     }
 
     /// Instead of commit(): the frame's bytes from `offset` on are at `payload`; in a ring between
-    /// processes the peer finds them at `reference` (ShmReference::word()). What is `held` needs no
-    /// gather().
+    /// processes the peer finds them at `reference`. What is `held` needs no gather().
     void commit_referring(std::size_t len, std::size_t offset, std::span<const std::byte> payload,
-                          const Held& held, std::uint64_t reference = 0, unsigned packets = 1) {
+                          const Held& held, const ShmReference& reference = {},
+                          unsigned packets = 1) {
         const std::uint64_t where =
-            local_ ? reinterpret_cast<std::uintptr_t>(payload.data()) : reference;
+            local_ ? reinterpret_cast<std::uintptr_t>(payload.data()) : reference.word();
         std::memcpy(data_ + (reserved_ & kMask) + kAddressOffset, &where, sizeof where);
         if (local_ || references_.size() >= kManyReferences)
             forget_received();
         const std::uint32_t flags = kShmNoIcrc | shm_train_flags(packets);
-        references_.push_back({reserved_, len, flags, offset, payload, held});
+        references_.push_back({reserved_, len, flags, offset, payload, held, reference.lent});
         commit(len, flags | (local_ ? kShmElsewhere : kShmHandedOver));
     }
-    /// Lets go of payloads of frames that were received.
-    void forget_received() {
-        if (references_.empty())
-            return;
-        const std::uint64_t tail = received();
-        while (!references_.empty() && references_.front().at < tail)
-            references_.pop_front();
-    }
+    /// Lets go of payloads of frames that were received, and of lent ones that the consumer has
+    /// let go of.
+    void forget_received();
+    /// So many frames are in the ring or not let go of that no more payloads are to be lent.
+    [[nodiscard]] bool has_lent_enough() const { return references_.size() >= kMostReferences; }
     /// Takes the payloads that are elsewhere into the frames that were not received; `all`: those
     /// that are held, too. False: the peer is at one of them and does not get on. One that is
     /// `gone` is not waited for.
@@ -229,7 +234,10 @@ class ShmProducer : public ShmRing {
         std::size_t offset;   // in the frame
         std::span<const std::byte> payload;
         Held held;
+        bool lent;  // the consumer may have it after it has received the frame
     };
+    /// Of one side that lets go of nothing.
+    static constexpr std::size_t kMostReferences = 8192;
     /// From so many on it is worth to look which are done.
     static constexpr std::size_t kManyReferences = 64;
     /// False: the peer reads it, or has read it.
@@ -322,6 +330,12 @@ class ShmConsumer : public ShmRing {
                header_.producer_waits.exchange(0, std::memory_order_relaxed) != 0;
     }
     [[nodiscard]] std::size_t unreleased() const { return tail_ - released_; }
+    /// Where the next frame begins, or what is skipped before it.
+    [[nodiscard]] std::uint64_t tail() const { return tail_; }
+    /// Lent payloads of frames before `position` are not read any more.
+    void let_go(std::uint64_t position) {
+        header_.let_go.store(position, std::memory_order_release);
+    }
 
     [[nodiscard]] bool empty() { return bad_ || (tail_ == head_ && !look()); }
     /// The producer gathers the oldest frame's payload, or has died in doing so.

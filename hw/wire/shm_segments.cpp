@@ -64,10 +64,11 @@ std::optional<ShmReference> ShmOffers::find(std::span<const std::byte> payload,
     const auto number = static_cast<std::uint16_t>(slot - slots_.data());
     if (slot->state == State::kTaken)
         return ShmReference{number,
-                            static_cast<std::uint64_t>(payload.data() - slot->part.bytes.data())};
+                            static_cast<std::uint64_t>(payload.data() - slot->part.bytes.data()),
+                            slot->part.lent};
+    const auto kind = slot->part.lent ? ShmSlotMessage::kLend : ShmSlotMessage::kOffer;
     if (slot->state == State::kToOffer &&
-        send({ShmSlotMessage::kOffer, number, slot->part.offset, slot->part.bytes.size()},
-             slot->part.file->get())) {
+        send({kind, number, slot->part.offset, slot->part.bytes.size()}, slot->part.file->get())) {
         slot->state = State::kOffered;
         slot->part.file.reset();  // a peer that does not answer keeps none of our descriptors
     }
@@ -128,7 +129,10 @@ void ShmTakings::drop(Slot& slot) {
     if (slot.at == nullptr)
         return;
     mapped_ -= slot.length;
-    unmap_elsewhere(slot.at, slot.length + kGuard);
+    if (slot.lent != nullptr)
+        lent_memories().remove(slot.lent);
+    else
+        unmap_elsewhere(slot.at, slot.length + kGuard);
     slot = {};
 }
 
@@ -152,6 +156,10 @@ std::optional<ShmSlotMessage> ShmTakings::take(const ShmSlotMessage& message, in
         return ShmSlotMessage{ShmSlotMessage::kRefused, message.slot, 0, 0};
     slot.length = message.length;
     mapped_ += slot.length;
+    if (message.kind == ShmSlotMessage::kLend) {
+        slot.lent = std::make_shared<LentMemory>(slot.at, slot.length, slot.length + kGuard);
+        lent_memories().add(slot.lent);
+    }
     return ShmSlotMessage{ShmSlotMessage::kTaken, message.slot, 0, 0};
 }
 

@@ -5,7 +5,8 @@
 // over in a slot, by the cards' socket; the other card maps it for reading and says so; from then
 // on a frame in the ring names {slot, offset}.
 //
-//   owner  -> kOffer {slot, offset, length} + descriptor    taker -> kTaken or kRefused {slot}
+//   owner  -> kOffer or kLend {slot, offset, length} + descriptor
+//                                                           taker -> kTaken or kRefused {slot}
 //   owner  -> kWithdraw {slot}                              taker -> kReturned {slot}
 #pragma once
 
@@ -18,6 +19,7 @@
 #include <span>
 
 #include "base/exported_memory.h"
+#include "base/lent_memory.h"
 
 namespace dingo {
 
@@ -25,11 +27,12 @@ inline constexpr std::size_t kShmSlots = 128;
 
 /// What the cards tell each other; a datagram of its own.
 struct ShmSlotMessage {
-    enum Kind : std::uint32_t { kOffer = 1, kTaken, kRefused, kWithdraw, kReturned };
+    /// kLend is an offer of buffers whose bytes stay until the taker has let go of them.
+    enum Kind : std::uint32_t { kOffer = 1, kTaken, kRefused, kWithdraw, kReturned, kLend };
     std::uint32_t kind = 0;
     std::uint32_t slot = 0;
-    std::uint64_t offset = 0;  ///< of kOffer: in the file, whole pages
-    std::uint64_t length = 0;  ///< of kOffer: whole pages
+    std::uint64_t offset = 0;  ///< of an offer: in the file, whole pages
+    std::uint64_t length = 0;  ///< of an offer: whole pages
 };
 
 /// Sends a message, with a descriptor when it is not -1. False: not now.
@@ -39,12 +42,13 @@ using SendSlotMessage = std::function<bool(const ShmSlotMessage&, int)>;
 struct ShmReference {
     std::uint16_t slot = 0;
     std::uint64_t offset = 0;
+    bool lent = false;  ///< not in the word: the taker knows it of the slot
 
     static constexpr unsigned kOffsetBits = 48;
     [[nodiscard]] std::uint64_t word() const { return std::uint64_t{slot} << kOffsetBits | offset; }
     static ShmReference of(std::uint64_t word) {
         return {static_cast<std::uint16_t>(word >> kOffsetBits),
-                word & ((std::uint64_t{1} << kOffsetBits) - 1)};
+                word & ((std::uint64_t{1} << kOffsetBits) - 1), false};
     }
 };
 
@@ -89,11 +93,16 @@ class ShmTakings {
     /// Where `reference` is; kMaxTrain bytes from there can be read, those past its memory are 0.
     /// nullptr: it names nothing.
     [[nodiscard]] const std::byte* at(ShmReference reference) const;
+    /// The memory of that slot, if it is lent.
+    [[nodiscard]] const std::shared_ptr<LentMemory>& lent(ShmReference reference) const {
+        return slots_[reference.slot % kShmSlots].lent;
+    }
 
   private:
     struct Slot {
         std::byte* at = nullptr;
         std::size_t length = 0;
+        std::shared_ptr<LentMemory> lent;  ///< unmaps it
     };
     void drop(Slot& slot);
 

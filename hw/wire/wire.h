@@ -81,6 +81,7 @@ struct WireStats {
     std::uint64_t tx_referred = 0;  ///< of tx_frames: the payload stayed in the client's memory
     std::uint64_t rx_frames = 0;
     std::uint64_t rx_bytes = 0;
+    std::uint64_t rx_held = 0;       ///< of rx_frames: the payload may stay in the peer's buffer
     std::uint64_t rx_short = 0;      ///< dropped: less than kMinFrame
     std::uint64_t rx_long = 0;       ///< dropped: more than kMaxFrame
     std::uint64_t rx_overrun = 0;    ///< lost as the receive queue was full; a GSO run counts once
@@ -103,6 +104,7 @@ void for_each_counter(const WireStats& s, Fn&& fn) {
     fn("tx_referred", s.tx_referred);
     fn("rx_frames", s.rx_frames);
     fn("rx_bytes", s.rx_bytes);
+    fn("rx_held", s.rx_held);
     fn("rx_short", s.rx_short);
     fn("rx_long", s.rx_long);
     fn("rx_overrun", s.rx_overrun);

@@ -48,6 +48,8 @@ class FarPlace {
     bool start(FarAccess& access);
     /// Waits for the oldest that was started, which is of this place. False: bus error.
     bool finish();
+    /// finish() would not wait.
+    [[nodiscard]] bool is_done() const { return do_is_done(); }
 
     /// By any other thread: from now on all accesses are bus errors. Waits for those that are
     /// being made, as long as FarRoom lets it.
@@ -59,6 +61,7 @@ class FarPlace {
     /// Held while an atomic reads and writes, if movers of others reach the same memory.
     [[nodiscard]] virtual std::unique_lock<std::mutex> lock_atomics() { return {}; }
     virtual bool do_start(FarAccess& /*access*/) { return false; }
+    [[nodiscard]] virtual bool do_is_done() const { return true; }
     virtual bool do_finish() { return false; }
 
   private:

@@ -70,14 +70,18 @@ struct FarStreams::Shared final : FarAccessSink {
         tell();
     }
 
-    // Always: nobody takes `moved` while nothing waits, and the next to wait may sleep.
+    // Not by `moved`: nobody takes it while nothing waits, and the next to wait may sleep.
     void tell() {
-        moved.store(true, std::memory_order_release);
-        ::eventfd_write(wake->get(), 1);
+        moved.store(true);
+        if (!is_awake.exchange(true)) {
+            ::eventfd_write(wake->get(), 1);
+        }
     }
 
     std::shared_ptr<UniqueFd> wake;
     std::atomic<bool> moved = false;
+    std::atomic<bool> is_awake =
+        false;  ///< the eventfd is readable, or its reader looks at `moved`
     std::atomic<std::uint64_t> made_count = 0;
 };
 
@@ -99,6 +103,7 @@ FarStreams::~FarStreams() {
 void FarStreams::woke() {
     ::eventfd_t count = 0;
     ::eventfd_read(wake_->get(), &count);
+    shared_->is_awake.exchange(false);
 }
 
 FarStreams::State& FarStreams::state(Stream stream) {
@@ -324,7 +329,8 @@ void FarStreams::flush(State& s) {
 bool FarStreams::flush_if_idle(State& s) {
     if (s.open) {
         const Mover& mover = *s.open->place.far->mover();
-        if (!mover.has_begun(s.open_behind) && !mover.is_stuck(clock_now())) {
+        if (!mover.wants(s.open_behind, s.open->access.data.size()) &&
+            !mover.is_stuck(clock_now())) {
             return false;
         }
         flush(s);
@@ -416,8 +422,7 @@ FarMemory::Progress FarStreams::progress(Stream stream) {
 
 bool FarStreams::moved() {
     flush_idle();
-    if (shared_->moved.load(std::memory_order_relaxed) &&
-        shared_->moved.exchange(false, std::memory_order_acq_rel)) {
+    if (shared_->moved.load() && shared_->moved.exchange(false, std::memory_order_acq_rel)) {
         return true;
     }
     const Nanoseconds now = clock_now();

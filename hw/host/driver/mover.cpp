@@ -48,6 +48,8 @@ struct Mover::State {
     std::deque<Posted> posted;
     std::atomic<std::uint64_t> given = 0;
     std::atomic<std::uint64_t> begun = 0;  ///< of them; the others are posted
+    std::atomic<std::uint64_t> made = 0;   ///< of them
+    std::atomic<unsigned> writing = 0;     ///< writes on their way
     std::atomic<bool> news = false;        ///< posted, or it ends
     bool started = false;
     bool ends = false;
@@ -66,14 +68,12 @@ class Mover::Thread {
     /// The oldest one posted may be started beside those on their way.
     [[nodiscard]] bool may_start() const;
     void start(State::Posted next);
+    /// Waits for the oldest one on its way. False: something was posted meanwhile.
+    [[nodiscard]] bool oldest_is_done() const;
     void finish_oldest();
     void finish_all();
     void make(State::Posted next);
     void report(State::Posted one, bool ok);
-
-    /// Below this a write waits for its neighbours while enough is on its way.
-    static constexpr std::size_t kFull = std::size_t{64} << 10;
-    static constexpr std::size_t kBusy = 2;
 
     std::shared_ptr<State> state_;
     std::deque<State::Posted> started_;
@@ -182,8 +182,10 @@ std::uint64_t Mover::given() const {
     return state_->given.load(std::memory_order_relaxed);
 }
 
-bool Mover::has_begun(std::uint64_t given) const {
-    return state_->begun.load(std::memory_order_relaxed) >= given;
+bool Mover::wants(std::uint64_t given, std::size_t size) const {
+    return state_->begun.load(std::memory_order_relaxed) >= given &&
+           (size >= kFull || state_->writing.load(std::memory_order_relaxed) < kBusy ||
+            state_->made.load(std::memory_order_relaxed) >= given);
 }
 
 bool Mover::is_stuck(Nanoseconds now) const {
@@ -215,21 +217,33 @@ bool Mover::Thread::may_start() const {
         return false;
     }
     // The newest one grows while it waits.
-    return next.kind != FarAccess::Kind::kWrite || started_.size() < kBusy || posted.size() > 1 ||
-           next.data.size() >= kFull;
+    return next.kind != FarAccess::Kind::kWrite || posted.size() > 1 || next.data.size() >= kFull ||
+           state_->writing.load(std::memory_order_relaxed) < kBusy;
 }
 
 void Mover::Thread::report(State::Posted one, bool ok) {
     state_->room->give_back(price(one.access));  // who is told finds it
+    state_->made.fetch_add(1, std::memory_order_relaxed);
     one.sink->made(std::move(one.access), ok);
     one = {};  // may end a place, and with it the mover
     state_->since.store(started_.empty() ? 0 : clock_now(), std::memory_order_relaxed);
+}
+
+bool Mover::Thread::oldest_is_done() const {
+    // Who does not spin waits in finish().
+    while (state_->spin != 0 && !started_.front().access.place->is_done()) {
+        if (state_->news.load(std::memory_order_relaxed)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 void Mover::Thread::finish_oldest() {
     State::Posted oldest = std::move(started_.front());
     started_.pop_front();
     const bool ok = oldest.access.place->finish();
+    state_->writing -= oldest.access.kind == FarAccess::Kind::kWrite ? 1 : 0;
     report(std::move(oldest), ok);
 }
 
@@ -259,6 +273,7 @@ void Mover::Thread::start(State::Posted next) {
         state_->since.store(clock_now(), std::memory_order_relaxed);
     }
     if (next.sink->wanted(access) && access.place->start(access)) {
+        state_->writing += access.kind == FarAccess::Kind::kWrite ? 1 : 0;
         started_.push_back(std::move(next));
         return;
     }
@@ -280,8 +295,12 @@ void Mover::Thread::run() {
             lock.unlock();
             start(std::move(next));
         } else {
+            const bool more_waits = !state_->posted.empty();
+            state_->news.store(false, std::memory_order_relaxed);
             lock.unlock();
-            finish_oldest();
+            if (more_waits || oldest_is_done()) {
+                finish_oldest();
+            }
         }
         lock.lock();
     }

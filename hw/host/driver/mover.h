@@ -122,6 +122,10 @@ class Mover {
     static constexpr std::size_t kAccessBytes = 256;
     /// A write grows up to this by its neighbours while it waits.
     static constexpr std::size_t kMostJoined = std::size_t{256} << 10;
+    /// From so many bytes on it does not wait for them.
+    static constexpr std::size_t kFull = std::size_t{192} << 10;
+    /// Writes on their way that are enough for smaller ones to wait.
+    static constexpr unsigned kBusy = 2;
     /// Longer ones are not copied once more.
     static constexpr std::size_t kShort = std::size_t{8} << 10;
     /// What takes longer has failed.
@@ -146,8 +150,9 @@ class Mover {
     [[nodiscard]] const std::shared_ptr<FarRoom>& room() const;
     /// Accesses that it was given.
     [[nodiscard]] std::uint64_t given() const;
-    /// The first so many of them are begun.
-    [[nodiscard]] bool has_begun(std::uint64_t given) const;
+    /// A write of `size` bytes that comes behind the first `given` of them is to be posted now.
+    /// False: it may grow, as they are not begun, or not done while enough is on its way.
+    [[nodiscard]] bool wants(std::uint64_t given, std::size_t size) const;
     /// The present access has taken too long, at this time (clock_now()).
     [[nodiscard]] bool is_stuck(Nanoseconds now) const;
 

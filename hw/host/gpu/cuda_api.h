@@ -19,7 +19,9 @@ using DevicePointer = unsigned long long;
 using AllocationHandle = unsigned long long;
 
 constexpr Result kSuccess = 0;
+constexpr Result kNotReady = 600;
 constexpr unsigned kHostRegisterPortable = 1;  ///< pinned for all contexts
+constexpr unsigned kHostRegisterReadOnly = 8;  ///< mapped for reading only
 constexpr unsigned kStreamNonBlocking = 1;
 constexpr unsigned kEventDisableTiming = 2;
 constexpr unsigned kMemoryHost = 1;
@@ -79,6 +81,7 @@ using EventCreate = Result(Event* event, unsigned flags);
 using EventDestroy = Result(Event event);
 using EventRecord = Result(Event event, Stream stream);
 using EventSynchronize = Result(Event event);
+using EventQuery = Result(Event event);
 using StreamWriteValue32 = Result(Stream, DevicePointer to, std::uint32_t value, unsigned flags);
 using StreamWriteValue64 = Result(Stream, DevicePointer to, std::uint64_t value, unsigned flags);
 using Memcpy2dAsync = Result(const Memcpy2d* copy, Stream stream);

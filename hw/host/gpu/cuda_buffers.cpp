@@ -32,7 +32,7 @@ CudaBuffers::CudaBuffers(std::shared_ptr<CudaDevice> device,
     device_->check(device_->calls().pin(memory_, kBytes, cuda::kHostRegisterPortable),
                    "cuMemHostRegister", ENOMEM);
     if (UniqueFd reader = open_for_reading(file_->fd())) {
-        exported_ = exported_memory().add(file_->bytes(), std::move(reader), 0);
+        exported_ = exported_memory().add(file_->bytes(), std::move(reader), 0, true);
     }
     for (std::size_t i = 0; i < kSmallOnes; ++i) {
         small_.push_back(memory_ + i * kSmall);

@@ -49,6 +49,7 @@ CudaCalls load() {
     find(library, calls.destroy_event, "cuEventDestroy_v2");
     find(library, calls.record_event, "cuEventRecord");
     find(library, calls.wait_for_event, "cuEventSynchronize");
+    find(library, calls.query_event, "cuEventQuery");
     find(library, calls.pin, "cuMemHostRegister_v2");
     find(library, calls.unpin, "cuMemHostUnregister");
     find(library, calls.copy_to_device, "cuMemcpyHtoDAsync_v2");
@@ -136,9 +137,11 @@ std::shared_ptr<CudaDevice> CudaDevice::open(const cuda::Uuid& uuid) {
 CudaDevice::CudaDevice(const CudaCalls& calls, cuda::Device device)
     : calls_(calls), device_(device) {
     check(calls_.retain_context(&context_, device_), "cuDevicePrimaryCtxRetain", ENODEV);
+    lent_ = std::make_unique<CudaLent>(*this);
 }
 
 CudaDevice::~CudaDevice() {
+    lent_.reset();
     calls_.release_context(device_);
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "host/gpu/cuda_api.h"
+#include "host/gpu/cuda_lent.h"
 
 namespace dingo::gpu {
 
@@ -39,6 +40,7 @@ struct CudaCalls {
     cuda::EventDestroy* destroy_event;
     cuda::EventRecord* record_event;
     cuda::EventSynchronize* wait_for_event;
+    cuda::EventQuery* query_event;
     cuda::MemHostRegister* pin;
     cuda::MemHostUnregister* unpin;
     cuda::MemcpyHtoDAsync* copy_to_device;
@@ -85,6 +87,7 @@ class CudaDevice {
     cuda::Device device_;
     cuda::Context context_ = nullptr;
     std::mutex atomics_;
+    std::unique_ptr<CudaLent> lent_;
 };
 
 /// "GPU-01020304-...", as nvidia-smi says it.

@@ -187,6 +187,10 @@ bool CudaLane::start_write(cuda::DevicePointer to, std::span<const std::byte> fr
     return ok;
 }
 
+bool CudaLane::is_done() const {
+    return device_->calls().query_event(ends_[oldest_]) != cuda::kNotReady;
+}
+
 bool CudaLane::finish(std::string& why) {
     const cuda::Event end = ends_[oldest_];
     oldest_ = (oldest_ + 1) % kDepth;

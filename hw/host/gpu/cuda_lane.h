@@ -43,7 +43,9 @@ class CudaLane {
     /// Starts a copy; `to` and `from` are pooled, and stay until it is finished or this has failed.
     bool start_read(cuda::DevicePointer from, std::span<std::byte> to, std::string& why);
     bool start_write(cuda::DevicePointer to, std::span<const std::byte> from, std::string& why);
-    /// Waits for the oldest copy on its way.
+    /// The oldest copy on its way is done, or has failed.
+    [[nodiscard]] bool is_done() const;
+    /// Waits for it.
     bool finish(std::string& why);
 
   private:

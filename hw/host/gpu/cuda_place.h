@@ -55,6 +55,7 @@ class CudaPlace final : public uverbs::FarPlace {
         return std::unique_lock(lane_->device().atomics());
     }
     bool do_start(uverbs::FarAccess& access) override;
+    [[nodiscard]] bool do_is_done() const override { return lane_->is_done(); }
     bool do_finish() override;
     [[nodiscard]] bool has(std::uint64_t offset, std::size_t bytes) const;
     bool told(bool ok, const std::string& why);

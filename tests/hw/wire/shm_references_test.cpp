@@ -343,7 +343,7 @@ class ShmBadReferences : public Shm {
   protected:
     ShmBadReferences() {
         settle({a.get()});
-        peer.hello(0x44534d48, true, 4, 2);
+        peer.hello(kMagic, true, kVersion, 2);
         settle({a.get()});
     }
     void push(std::uint32_t flags, std::uint64_t word) {
@@ -410,7 +410,7 @@ TEST_F(ShmBadReferences, OffersThatCannotBeAreRefusedOrCutItOff) {
     };
     for (const ShmSlotMessage& message : bad) {
         Hostile another(dir_ + "/net");
-        another.hello(0x44534d48, true, 4, 2);
+        another.hello(kMagic, true, kVersion, 2);
         settle({a.get()});
         another.say(message, memory.fd());
         settle({a.get()});
@@ -433,7 +433,7 @@ TEST_F(Shm, CardThatWasLostIsConnectedToAgain) {
     ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&at), sizeof at), 0);
     ASSERT_EQ(::listen(listener.get(), 4), 0);
     const auto a = card(1);
-    const std::array<std::uint64_t, 4> hello{0x44534d48 | std::uint64_t{4} << 32U, kMac + 9,
+    const std::array<std::uint64_t, 4> hello{kMagic | std::uint64_t{kVersion} << 32U, kMac + 9,
                                              kShmRingBytes, 0};
     Nanoseconds now = 1;
     for (unsigned i = 0; i < 3; i++) {

@@ -30,6 +30,8 @@
 namespace dingo::test {
 
 inline constexpr std::uint64_t kMac = 0x02'00'00'00'00'00;
+inline constexpr std::uint32_t kMagic = 0x44534d48;
+inline constexpr std::uint32_t kVersion = 5;  ///< of the shm wire
 
 /// Frames by the way in which they came.
 class SortingSink final : public FrameSink {
@@ -86,14 +88,14 @@ inline Frame payload_of(const Frame& frame) {
 class Exported {
   public:
     static constexpr std::size_t kBytes = 64UL * 1024;
-    explicit Exported(int seals = F_SEAL_SHRINK, std::size_t mapped = kBytes)
+    explicit Exported(int seals = F_SEAL_SHRINK, std::size_t mapped = kBytes, bool lent = false)
         : fd_(::memfd_create("client", MFD_ALLOW_SEALING)) {
         EXPECT_EQ(::ftruncate(fd_.get(), static_cast<off_t>(kBytes)), 0);
         ::fcntl(fd_.get(), F_ADD_SEALS, seals);
         bytes_ = {static_cast<std::byte*>(
                       ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0)),
                   mapped};
-        id_ = exported_memory().add(bytes_, open_for_reading(fd_.get()), 0);
+        id_ = exported_memory().add(bytes_, open_for_reading(fd_.get()), 0, lent);
     }
     ~Exported() { forget(); }
     void forget() {
@@ -201,8 +203,8 @@ class Hostile {
     }
     ~Hostile() { ::munmap(memory_, size_); }
 
-    void hello(std::uint32_t magic = 0x44534d48, bool with_memory = true, std::uint32_t version = 4,
-               std::uint64_t flags = 0, std::size_t bytes = 32) {
+    void hello(std::uint32_t magic = kMagic, bool with_memory = true,
+               std::uint32_t version = kVersion, std::uint64_t flags = 0, std::size_t bytes = 32) {
         struct {
             std::uint32_t magic, version;
             std::uint64_t mac, ring_bytes, flags;

@@ -236,15 +236,15 @@ TEST_F(Shm, BadHellosAreCutOff) {
     settle({a.get()});
     EXPECT_TRUE(wrong.cut_off());
     Hostile bare(dir_ + "/net");
-    bare.hello(0x44534d48, false);
+    bare.hello(kMagic, false);
     settle({a.get()});
     EXPECT_TRUE(bare.cut_off());
     Hostile earlier(dir_ + "/net");
-    earlier.hello(0x44534d48, true, 1);
+    earlier.hello(kMagic, true, 1);
     settle({a.get()});
     EXPECT_TRUE(earlier.cut_off());
     Hostile later(dir_ + "/net");
-    later.hello(0x44534d48, true, 4, 1U << 31);
+    later.hello(kMagic, true, kVersion, 1U << 31);
     settle({a.get()});
     EXPECT_TRUE(later.cut_off()) << "it wants what this card does not know";
     Hostile noise(dir_ + "/net");
@@ -291,18 +291,18 @@ TEST_F(Shm, CardOfAnotherVersionIsToldOursAndTheLogSaysIt) {
     const Lines lines;
     const auto a = card(1);
     Hostile first(dir_ + "/net");
-    first.hello(0x44534d48, true, 1, 0, 24);  // as long as version 1's
+    first.hello(kMagic, true, 1, 0, 24);  // as long as version 1's
     settle({a.get()});
     std::array<std::uint32_t, 8> answer{};
     ASSERT_EQ(::recv(first.fd(), answer.data(), sizeof answer, MSG_DONTWAIT), 32);
-    EXPECT_EQ(answer[1], 4U);
+    EXPECT_EQ(answer[1], kVersion);
     EXPECT_TRUE(first.cut_off());
     EXPECT_EQ(lines.count("version 1 of the shm wire"), 1U) << lines.text();
     Hostile later(dir_ + "/net");
-    later.hello(0x44534d48, true, 5);
+    later.hello(kMagic, true, kVersion + 1);
     settle({a.get()});
     EXPECT_TRUE(later.cut_off());
-    EXPECT_EQ(lines.count("version 5 of the shm wire"), 1U) << lines.text();
+    EXPECT_EQ(lines.count("version 6 of the shm wire"), 1U) << lines.text();
 }
 
 // The later card connects. One of version 1 closes at once, a newer one says its version.
@@ -320,14 +320,14 @@ TEST_F(Shm, CardThatAnotherVersionTurnsAwayLogsIt) {
         {
             const UniqueFd peer(::accept(old.get(), nullptr, nullptr));
             ASSERT_TRUE(peer);
-            const std::array<std::uint32_t, 9> hello{0x44534d48, 5};
+            const std::array<std::uint32_t, 9> hello{kMagic, kVersion + 1};
             if (answers) {
                 ASSERT_EQ(::send(peer.get(), hello.data(), sizeof hello, 0), 36);
             }
         }
         settle({a.get()});
         EXPECT_EQ(lines.count("left without a hello"), 1U) << lines.text();
-        EXPECT_EQ(lines.count("version 5 of the shm wire"), answers ? 1U : 0U) << lines.text();
+        EXPECT_EQ(lines.count("version 6 of the shm wire"), answers ? 1U : 0U) << lines.text();
     }
     const auto a = card(1);
     const auto b = card(2);

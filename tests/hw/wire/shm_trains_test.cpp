@@ -238,7 +238,7 @@ class ShmBadTrains : public Shm {
   protected:
     ShmBadTrains() {
         settle({a.get()});
-        peer.hello(0x44534d48, true, 4, 2);
+        peer.hello(kMagic, true, kVersion, 2);
         settle({a.get()});
     }
     void push(std::uint32_t flags, std::size_t length) {
@@ -262,7 +262,7 @@ TEST_F(ShmBadTrains, OnesThatCannotBeCutItOff) {
     };
     for (const auto& [flags, length] : bad) {
         Hostile another(dir_ + "/net");
-        another.hello(0x44534d48, true, 4, 2);
+        another.hello(kMagic, true, kVersion, 2);
         settle({a.get()});
         const std::uint64_t mark = length | std::uint64_t{flags} << 32U;
         std::memcpy(another.data(0), &mark, sizeof mark);
@@ -283,7 +283,7 @@ TEST_F(ShmBadTrains, OneToACardThatWantsIcrcsIsAnError) {
     a = card(2, "", ",icrc=on");
     settle({a.get()});
     Hostile another(dir_ + "/net");
-    another.hello(0x44534d48, true, 4, 2);
+    another.hello(kMagic, true, kVersion, 2);
     settle({a.get()});
     const Frame frame = train_frame();
     const std::uint64_t mark = frame.size() | std::uint64_t{kShmNoIcrc | shm_train_flags(kPackets)}

@@ -12,6 +12,7 @@
 #include <deque>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "memory.h"
 
@@ -20,6 +21,7 @@ namespace {
 constexpr int kSuccess = 0;
 constexpr int kInvalidValue = 1;
 constexpr int kOutOfMemory = 2;
+constexpr int kNotReady = 600;
 constexpr int kIllegalAddress = 700;
 constexpr int kNotSupported = 801;
 constexpr std::uint64_t kMagic = 0x6661'6b65'2049'5043;
@@ -48,6 +50,7 @@ struct Stream {
 struct Event {
     Stream* stream = nullptr;
     std::uint64_t behind = 0;  ///< copies of the stream
+    bool asked = false;        ///< by cuEventQuery, which then said that they are not made
 };
 struct Memcpy2d {
     std::size_t src_x, src_y;
@@ -244,6 +247,9 @@ int cuEventRecord(Event* event, Stream* stream) {
     }
     *event = {stream, stream->begun};
     return kSuccess;
+}
+int cuEventQuery(Event* event) {
+    return std::exchange(event->asked, true) ? kSuccess : kNotReady;
 }
 int cuEventSynchronize(Event* event) {
     return event->stream == nullptr ? kSuccess : wait_for(*event->stream, event->behind);

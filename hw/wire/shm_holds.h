@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Payloads of received frames that lie in a peer's buffers and that something here still reads, as
+// a GPU's copy engine: until it has, the peer may not use them again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <utility>
+
+#include "base/lent_memory.h"
+#include "dingo/held_memory.h"
+
+namespace dingo {
+
+class ShmHolds {
+  public:
+    /// One keeps payloads that follow each other and begin in so many bytes: they become one copy.
+    static constexpr std::size_t kMostJoined = std::size_t{256} << 10;
+
+    /// Keeps the payload at `at`, of the frame at `position` of the ring, while the result lives.
+    /// Null: it cannot be kept, and is to be copied.
+    Held hold(const std::shared_ptr<LentMemory>& memory, const std::byte* at,
+              std::uint64_t position);
+
+    /// Whether there is something to say since the last time, and what: the lent payloads of all
+    /// frames before `position` are let go of. `tail`: the first frame that was not received.
+    bool let_go(std::uint64_t tail, std::uint64_t& position);
+
+  private:
+    struct Lent final : HeldMemory {
+        explicit Lent(std::shared_ptr<LentMemory> of) : memory(std::move(of)) {}
+        [[nodiscard]] bool is_pinned() const override { return memory->is_pinned(); }
+        const std::shared_ptr<LentMemory> memory;
+    };
+    struct Kept {
+        std::uint64_t position;  ///< of the first frame
+        std::weak_ptr<const Lent> lent;
+    };
+
+    std::deque<Kept> kept_;  ///< by position
+    std::shared_ptr<const Lent> newest_;
+    const std::byte* first_ = nullptr;  ///< payload that it keeps
+    const std::byte* last_ = nullptr;
+    bool said_all_ = true;
+    std::uint64_t said_ = 0;
+};
+
+}  // namespace dingo
