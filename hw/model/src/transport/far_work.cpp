@@ -56,14 +56,14 @@ FarWork::Access FarWork::read_far(QueuePair& qp, Half half, std::uint64_t messag
     return access;
 }
 
-bool FarWork::refer(QueuePair& qp, std::uint64_t message, const MemoryRange& range,
+bool FarWork::refer(QueuePair& qp, Half half, std::uint64_t message, const MemoryRange& range,
                     std::uint64_t ahead, Elsewhere& where) {
     std::uint64_t bus = 0;
     std::uint64_t contiguous = 0;
     if (!memory_.locate(range, 0, bus, contiguous))  // far memory is contiguous
         return false;
-    touch(qp, Half::kSend);
-    return port()->refer(stream(qp, Half::kSend), message, bus, range.length,
+    touch(qp, half);
+    return port()->refer(stream(qp, half), message, bus, range.length,
                          std::max(ahead, range.length), where);
 }
 

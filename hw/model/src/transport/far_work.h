@@ -35,8 +35,8 @@ class FarWork {
         return read_far(qp, half, message, range, data, ahead);
     }
     /// Where the whole range, which is far, can be read without a copy. False: by read() only.
-    bool refer(QueuePair& qp, std::uint64_t message, const MemoryRange& range, std::uint64_t ahead,
-               Elsewhere& where);
+    bool refer(QueuePair& qp, Half half, std::uint64_t message, const MemoryRange& range,
+               std::uint64_t ahead, Elsewhere& where);
     Access write(QueuePair& qp, Half half, const MemoryRange& range,
                  std::span<const std::byte> data) {
         if (!concerns(qp, half, range)) [[likely]]

@@ -116,7 +116,7 @@ bool Payload::refer(QueuePair& qp, const SendWqe& wqe, std::uint64_t message, st
             return false;
         if (memory_.is_far(range)) {
             Elsewhere where;
-            if (!far_.refer(qp, message, range, sge.length - offset, where))
+            if (!far_.refer(qp, Half::kSend, message, range, sge.length - offset, where))
                 return false;
             frame_.refer(std::move(where));
             return true;

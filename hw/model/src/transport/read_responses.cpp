@@ -2,6 +2,7 @@
 #include "read_responses.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "dingo/packet/aeth.h"
 #include "dingo/packet/psn.h"
@@ -142,6 +143,25 @@ Sent ReadResponses::send_atomic_response(QueuePair& qp, ReadResource& resource,
     return Sent::kYes;
 }
 
+FarMemory::Access ReadResponses::fill(QueuePair& qp, const ReadResource& resource,
+                                      const MemoryRange& range, std::uint64_t ahead) {
+    const std::uint64_t message = message_of(resource.msn, resource.first_psn);
+    if (range.length >= kReferredBytes) {
+        Elsewhere where;
+        if (const std::byte* const source = memory_.pointer(range)) {
+            frame_.refer(source, true);  // what changes on its way was not fenced (10.8.3.3)
+            return FarMemory::Access::kDone;
+        }
+        if (memory_.is_far(range) && far_.refer(qp, Half::kReceive, message, range, ahead, where)) {
+            frame_.refer(std::move(where));
+            return FarMemory::Access::kDone;
+        }
+    }
+    return range.length == 0
+               ? FarMemory::Access::kDone
+               : far_.read(qp, Half::kReceive, message, range, frame_.payload(), ahead);
+}
+
 Sent ReadResponses::send_read_response(QueuePair& qp, ReadResource& resource,
                                        packet::TransportHeaders& headers) {
     ResponderState& p = qp.transport->responder;
@@ -175,22 +195,16 @@ Sent ReadResponses::send_read_response(QueuePair& qp, ReadResource& resource,
             return Sent::kBusy;
         const std::uint32_t bytes = bytes_of(packets);
         range.length = bytes;
-        const std::byte* const source = bytes >= kReferredBytes ? memory_.pointer(range) : nullptr;
-        if (source) {
-            frame_.refer(source, true);  // what changes on its way was not fenced (10.8.3.3)
-        } else if (bytes > 0) {
-            switch (far_.read(qp, Half::kReceive, message_of(resource.msn, resource.first_psn),
-                              range, frame_.payload(), resource.end - offset)) {
-                case FarMemory::Access::kDone:
-                    break;
-                case FarMemory::Access::kLater:
-                    frame_.cancel();
-                    return Sent::kNo;
-                case FarMemory::Access::kError:
-                    frame_.cancel();
-                    fault = syndrome::kNakRemoteOperational;
-                    break;
-            }
+        switch (fill(qp, resource, range, resource.end - offset)) {
+            case FarMemory::Access::kDone:
+                break;
+            case FarMemory::Access::kLater:
+                frame_.cancel();
+                return Sent::kNo;
+            case FarMemory::Access::kError:
+                frame_.cancel();
+                fault = syndrome::kNakRemoteOperational;
+                break;
         }
     }
     if (fault != 0) {  // the region went away while it was being read

@@ -51,6 +51,9 @@ class ReadResponses {
     static const ReadResource* drop_behind(ResponderState& responder, std::uint64_t done);
 
   private:
+    /// Gives the open frame its payload, of which `ahead` bytes are to come with it.
+    FarMemory::Access fill(QueuePair& qp, const ReadResource& resource, const MemoryRange& range,
+                           std::uint64_t ahead);
     Sent send_read_response(QueuePair& qp, ReadResource& resource,
                             packet::TransportHeaders& headers);
     Sent send_atomic_response(QueuePair& qp, ReadResource& resource,

@@ -41,6 +41,19 @@ TEST_F(Far, WhatWasFetchedNeedNotBeCopiedIntoItsFrame) {
     EXPECT_EQ(cards.card(0).wire.frames_referring, far[0].referred);
 }
 
+TEST_F(Far, WhatWasFetchedForAReadNeedNotBeCopiedEither) {
+    connect_far({1});
+    cards.card(1).wire.icrc = false;
+    far[1].refers = true;
+    fill(1, 0, 100'000);
+    driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 100'000));
+    finish(1);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(same(0, 0, 100'000));
+    EXPECT_GT(far[1].referred, 0U);
+    EXPECT_EQ(cards.card(1).wire.frames_referring, far[1].referred);
+}
+
 TEST_F(Far, WhatWasFetchedReachesTheMembersOfAGroupOnThisCard) {
     constexpr std::uint32_t kGroupQkey = 0x11111111;
     constexpr std::uint32_t kGrhBytes = 40;
