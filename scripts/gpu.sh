@@ -7,7 +7,8 @@ Runs what needs a real NVIDIA GPU, on a machine that has one: builds, tests, mea
 
 usage: scripts/gpu.sh [--report FILE] [PART...]
 PART: regions (a GPU's memory as memory regions), pinned (host memory that CUDA has pinned), gda (kernels post work; needs nvcc),
-dlrm (click records to a training step; needs PyTorch), nccl (torch.distributed, NVSHMEM; needs two GPUs), rates; all unless named.
+dlrm (click records to a training step; needs PyTorch), nccl (torch.distributed, NVSHMEM; needs two GPUs), perftest (--use_cuda;
+needs perftest's sources with a configure script, DINGO_PERFTEST=folder), rates; all unless named.
 FILE: default build/gpu-report.md. What it needs: NVIDIA's driver, and what a build of Dingo needs; on a machine without a
 network `scripts/bare.py unpack` brings that, then say DINGO_PACKAGES=installed.
 Exit status 0 when no case failed, 1 when one did, 77 without a GPU.
@@ -18,9 +19,9 @@ case ${1:-} in
 -h | --help) usage; exit 0 ;;
 --report) report=${2:?"gpu.sh: --report needs a file"}; shift 2 ;;
 esac
-parts=" ${*:-regions pinned gda dlrm nccl rates} "
+parts=" ${*:-regions pinned gda dlrm nccl perftest rates} "
 for part in $parts; do
-    case $part in regions | pinned | gda | dlrm | nccl | rates) ;; *) usage >&2; exit 2 ;; esac
+    case $part in regions | pinned | gda | dlrm | nccl | perftest | rates) ;; *) usage >&2; exit 2 ;; esac
 done
 cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
@@ -66,6 +67,7 @@ if wanted gda; then
 fi
 ! wanted dlrm || suite gpu-dlrm
 ! wanted nccl || suite gpu-nccl
+! wanted perftest || suite gpu-perftest
 
 if wanted rates; then
     DINGO_RUN=$(mktemp -d /tmp/dingo-gpu-XXXXXX)
@@ -85,6 +87,14 @@ if wanted rates; then
         "$dingo" card start alpha --own-process >"$logs/cards.out" 2>&1 && "$dingo" card start beta --own-process >>"$logs/cards.out" 2>&1 ||
             echo "FAIL gpu:cards: $(tail -n 1 "$logs/cards.out")"
         rate 'rates of regions' alpha build/bin/gpu_regions rates
+        # Both ends' memory is the first GPU's. A row says what rdma-bench says: message size, GB/s.
+        for test in 'write-bw -s 1M' 'write-bw -s 1M -b' 'write-bw -s 64K -q 8' 'send-bw -s 1M -q 2' 'read-bw -s 1M -q 4'; do
+            rc=0
+            timeout -s KILL 60 "$dingo" pair gamma delta --own-process -- build/bin/rdma-bench $test --mem cuda:0 -D 3 -F >"$logs/bench.out" 2>&1 || rc=$?
+            awk -v name="$test" '$1 ~ /^[0-9]+$/ && NF >= 4 {rate = $4} END {if (rate == "") exit 1; printf "| %s, GPU to GPU, two cards of two processes | %.1f GB/s |\n", name, rate / 1000}' \
+                "$logs/bench.out" >>"$logs/rates" || rc=1
+            [ $rc = 0 ] && echo "PASS gpu:rates of $test" || echo "FAIL gpu:rates of $test: $(tail -n 1 "$logs/bench.out")"
+        done
         [ ! -x build/bin/gda_traffic_cuda ] || rate 'rates of gda' 'alpha beta' build/bin/gda_traffic_cuda rates 1024 8 2000
     } | tee -a "$logs/cases"
 fi
