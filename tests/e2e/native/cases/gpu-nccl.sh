@@ -25,7 +25,7 @@ plain 'nccl: a rank is killed' "$direct NCCL_IB_TIMEOUT=14 TORCH_NCCL_BLOCKING_W
 nccl 'nccl: once more' "$direct" '' '' --few
 # Without NCCL's log, in whose lines two processes' output would mix.
 NCCL_DEBUG=WARN plain 'nccl: the program of docs/gpu.md, as it is there' "cd $logs && sed -n '/cat >train.py/,/torchrun/p' $dingo_root/docs/gpu.md |
-    sed 's,^    ,,; s,build/bin/dingo,$dingo,' >quick.sh && bash quick.sh" '^1 3.0$'
+    sed 's,^    ,,; s,build/bin/dingo,$dingo,' >quick.sh && bash quick.sh" 'rank 1: 3.0'
 # rates NAME SETTINGS: what all_reduce takes.
 rates() {
     NCCL_DEBUG=WARN plain "nccl: rates, $1" "$2 NCCL_SOCKET_IFNAME=lo $dingo run --cluster 2 -- $ranks --rates" '^. all_reduce'
