@@ -23,12 +23,15 @@ class CudaLent::Pinned {
         if (device_ == nullptr || !device_->use())
             return;
         const auto bytes = memory->bytes();
+        if (bytes.size() > kMostPinned - pinned_bytes_)
+            return;
         // Another GPU's may have pinned it for all; what a driver refuses is copied once more.
         if (device_->calls().pin(const_cast<std::byte*>(bytes.data()), bytes.size(),
                                  cuda::kHostRegisterPortable | cuda::kHostRegisterReadOnly) !=
             cuda::kSuccess)
             return;
         all_.push_back(memory);
+        pinned_bytes_ += bytes.size();
         memory->set_pinned(true);
     }
     void unpin(const std::shared_ptr<LentMemory>& memory) {
@@ -45,8 +48,12 @@ class CudaLent::Pinned {
     }
 
   private:
-    void give_up(LentMemory& memory) const {
+    /// Pinning takes all of the host's memory that it names: other cards say how much that is.
+    static constexpr std::size_t kMostPinned = std::size_t{1} << 30;
+
+    void give_up(LentMemory& memory) {
         memory.set_pinned(false);
+        pinned_bytes_ -= memory.bytes().size();
         if (device_->use())
             device_->calls().unpin(const_cast<std::byte*>(memory.bytes().data()));
     }
@@ -54,6 +61,7 @@ class CudaLent::Pinned {
     std::mutex mutex_;
     const CudaDevice* device_;  ///< null: it has ended
     std::vector<std::shared_ptr<LentMemory>> all_;
+    std::size_t pinned_bytes_ = 0;
 };
 
 namespace {
