@@ -15,6 +15,7 @@
 #include "descriptors.h"
 #include "sys.h"
 
+#define PAGE 4096ULL
 #define ARENA_BYTES (1ULL << 62)
 #define SLOT_BYTES (1ULL << 36) /* least distance of two pieces in the file */
 #define MAX_SLOTS 16384         /* each takes one or two of the 65530 mappings of a process */
@@ -155,8 +156,13 @@ bool dingo_arena_inherited(const struct dingo_map* map) {
     return false;
 }
 
+/* Where each look reads all mappings, a piece for each page more than MAX_SMALL: the reading must
+ * not cost more than the pages that it saves copying. */
 static bool fits(uint64_t length) {
-    return arena >= 0 && atomic_load(&num_slots) < MAX_SLOTS &&
+    uint64_t limit = dingo_maps_are_text() ? MAX_SMALL + length / PAGE : MAX_SLOTS;
+    unsigned count = atomic_load(&num_slots);
+
+    return arena >= 0 && count < MAX_SLOTS && count < limit &&
            (length >= DINGO_SMALL_PIECE || num_small < MAX_SMALL);
 }
 

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
@@ -128,6 +129,12 @@ struct query {
 #define QUERY_SHARED 8u
 #define QUERY_OR_NEXT 16u
 
+static atomic_bool query_missing;
+
+bool dingo_maps_are_text(void) {
+    return atomic_load(&query_missing);
+}
+
 /* 0 or -errno; -ENOTTY: the kernel does not support this, and `each` was not called. */
 static long ask(struct lines* in, uint64_t start, uint64_t end,
                 bool (*each)(const struct dingo_map*, void*), void* arg) {
@@ -220,6 +227,7 @@ bool dingo_maps_read(uint64_t start, uint64_t end, bool with_flags,
             dingo_sys_close(in.fd);
             return result == 0;
         }
+        atomic_store(&query_missing, true);
     }
     while (more && (line = next_line(&in))) {
         if (with_flags && strncmp(line, "VmFlags: ", 9) == 0) {

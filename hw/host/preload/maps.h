@@ -38,6 +38,9 @@ struct dingo_map {
 bool dingo_maps_read(uint64_t start, uint64_t end, bool with_flags,
                      bool (*each)(const struct dingo_map* map, void* arg), void* arg);
 
+/* Whether a kernel without PROCMAP_QUERY was met: each look costs as much as there are mappings. */
+bool dingo_maps_are_text(void);
+
 /* What /proc/self/status says of memory, in kB; 0 where it says nothing. */
 struct dingo_memory_status {
     uint64_t locked; /* mlock() */

@@ -218,30 +218,37 @@ static void convert(const struct walk* walk) {
 /* Whether the pages are present, private and not of a file. */
 static bool is_private(uint64_t first, uint64_t last) {
     const uint64_t of_file = 1ULL << 61;
-    uint64_t pages[DINGO_SMALL_PIECE / PAGE];
-    long bytes = (long)((last - first) / PAGE * sizeof(pages[0]));
+    uint64_t pages[256];
     int fd = dingo_sys_open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    bool known;
+    bool known = true;
 
     if (fd < 0) {
         return false;
     }
-    known = DINGO_SYS(SYS_pread64, fd, pages, bytes, first / PAGE * sizeof(pages[0])) == bytes;
-    dingo_sys_close(fd);
-    for (uint64_t i = 0; known && i < (last - first) / PAGE; i++) {
-        known = !(pages[i] & of_file);
+    for (uint64_t at = first; known && at < last;) {
+        uint64_t left = (last - at) / PAGE;
+        uint64_t count =
+            left < sizeof(pages) / sizeof(pages[0]) ? left : sizeof(pages) / sizeof(pages[0]);
+        long bytes = (long)(count * sizeof(pages[0]));
+
+        known = DINGO_SYS(SYS_pread64, fd, pages, bytes, at / PAGE * sizeof(pages[0])) == bytes;
+        for (uint64_t i = 0; known && i < count; i++) {
+            known = !(pages[i] & of_file);
+        }
+        at += count * PAGE;
     }
+    dingo_sys_close(fd);
     return known;
 }
 
-/* Checks a small region that is not shared. The result of a system call on its pages tells
+/* Checks a region for which there is no room. The result of a system call on its pages tells
  * whether they are mapped as wanted, so the mappings need not be read. */
 static bool is_there(const struct dingo_shared_range* range, uint64_t end) {
     uint64_t first = range->va & ~(PAGE - 1);
     uint64_t last = (end + PAGE - 1) & ~(PAGE - 1);
     int advice = range->writable ? MADV_POPULATE_WRITE_ADVICE : MADV_POPULATE_READ_ADVICE;
 
-    return last - first <= DINGO_SMALL_PIECE && !dingo_arena_has_room(last - first) &&
+    return last - first <= POPULATE && !dingo_arena_has_room(last - first) &&
            !dingo_arena_touches(first, last) &&
            DINGO_SYS(SYS_madvise, first, last - first, advice) == 0 && is_private(first, last);
 }

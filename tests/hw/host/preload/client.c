@@ -87,6 +87,7 @@ static const struct {
     CASE(adopt),
     CASE(share_close_all),
     CASE(share_many),
+    CASE(share_many_large),
     CASE(share_inside),
     CASE(share_populates),
     CASE(share_pinned),

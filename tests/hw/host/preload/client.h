@@ -78,6 +78,7 @@ void client_share_stack(void);
 void client_share_close_all(void);
 void client_share_gives_back(void);
 void client_share_many(void);
+void client_share_many_large(void);
 void client_share_inside(void);
 void client_share_populates(void);
 void client_share_pinned(void);

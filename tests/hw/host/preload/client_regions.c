@@ -87,6 +87,42 @@ void client_share_many(void) {
     share(fd, map_pages(1), PAGE, PAGE);
 }
 
+/* As share_many, regions of 64 KiB and a little more: a kernel that tells of an address shares them
+ * all, an older one no more than it can look at. */
+void client_share_many_large(void) {
+    enum { COUNT = 2000, TAIL = 300, PAGES = 17 };
+    int fd = open_card();
+    char* at = map_pages((size_t)COUNT * (PAGES + 1));
+    int shared = 0;
+    long before = 0;
+
+    for (size_t i = 0; i < COUNT; i++) {
+        char* buffer = at + i * (PAGES + 1) * PAGE;
+        size_t length = (PAGES - i % 2) * PAGE;
+        int got;
+
+        if (i == COUNT - TAIL) {
+            before = bytes_read();
+        }
+        buffer[0] = (char)(i % 250 + 1);
+        got = method(fd, SHARE, (uintptr_t)buffer, length, 1);
+        CHECK(got == (int)length || (got == 0 && i > 1000));
+        CHECK(buffer[0] == (char)(i % 250 + 1) && buffer[length] == 0);
+        shared += got > 0;
+    }
+    CHECK((bytes_read() - before) / TAIL < 4096);
+    CHECK(shared == COUNT || getenv("OLD_KERNEL"));
+    /* the larger a region, the more is worth looking at */
+    share(fd, map_pages(MANY), MANY * PAGE, MANY * PAGE);
+    /* what is not there is not there, and what is read-only is not for writing */
+    at += (size_t)(COUNT - 1) * (PAGES + 1) * PAGE;
+    CHECK(mprotect(at + 3 * PAGE, PAGE, PROT_READ) == 0);
+    CHECK(method(fd, SHARE, (uintptr_t)at, PAGES * PAGE, 1) < 0 && errno == EFAULT);
+    CHECK(method(fd, SHARE, (uintptr_t)at, PAGES * PAGE, 0) >= 0);
+    CHECK(munmap(at + 3 * PAGE, PAGE) == 0);
+    CHECK(method(fd, SHARE, (uintptr_t)at, PAGES * PAGE, 0) < 0 && errno == EFAULT);
+}
+
 /* The pages of a region are the program's before the card touches them, and no others. */
 void client_share_populates(void) {
     enum { PAGES = 6000, BEFORE = 10, COUNT = 5000 }; /* more than one call's */

@@ -91,8 +91,9 @@ INSTANTIATE_TEST_SUITE_P(
                     "threads", "netlink", "share_keeps", "share_partial", "share_faults",
                     "share_threads", "share_fork", "share_dontfork", "share_dontneed",
                     "share_realloc", "share_mremap", "share_stack", "share_gives_back",
-                    "share_close_all", "share_many", "share_inside", "share_populates",
-                    "share_file", "share_file_unprivileged", "share_file_locks", "adopt"),
+                    "share_close_all", "share_many", "share_many_large", "share_inside",
+                    "share_populates", "share_file", "share_file_unprivileged", "share_file_locks",
+                    "adopt"),
     [](const testing::TestParamInfo<std::string>& test) { return test.param; });
 
 TEST_F(Preload, AnEventComesAfterItsDescriptorIsClosed) {
@@ -171,8 +172,8 @@ TEST_P(OnOldKernel, Client) {
 INSTANTIATE_TEST_SUITE_P(Case, OnOldKernel,
                          testing::Values("share_keeps", "share_partial", "share_faults",
                                          "share_fork", "share_dontneed", "share_realloc",
-                                         "share_mremap", "share_many", "share_inside", "share_file",
-                                         "share_file_unprivileged"),
+                                         "share_mremap", "share_many", "share_many_large",
+                                         "share_inside", "share_file", "share_file_unprivileged"),
                          [](const testing::TestParamInfo<std::string>& test) {
                              return test.param;
                          });
