@@ -31,10 +31,10 @@ MAY = {
     "hw/host/preload": {"hw/host/uverbs"},  # its protocol.h
     "hw/app": {"hw/base", "hw/contract", "hw/engine", "hw/host", "hw/host/driver", "hw/host/rdma_cm", "hw/host/uverbs",
                "hw/host/vfio_user", "hw/packet", "hw/wire", "engines"},
-    "hw/app/cli": {"hw/base", "hw/wire", "hw/app", "cli"},
+    "hw/app/cli": {"hw/base", "hw/contract", "hw/wire", "hw/app", "cli"},
 }
 HEADERS = {"dingo/engine.h": "hw/engine", "dingo_hw.h": "hw/contract", "dingo-abi.h": "uapi", "dingo/model.h": "engines",
-           "dingo/rtl.h": "engines", "cli/completion.h": "cli"}
+           "dingo/rtl.h": "engines", "cli/completion.h": "cli", "cli/number.h": "cli"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.M)
 LINK = re.compile(r"target_link_libraries\(\s*(\w+)([^)]*)\)")
 ADD = re.compile(r"add_(?:library|executable)\(\s*([\w-]+)")

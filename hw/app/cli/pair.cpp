@@ -19,6 +19,7 @@
 #include "app/cli/start_options.h"
 #include "app/cli/started_cards.h"
 #include "app/cli/view.h"
+#include "cli/number.h"
 
 namespace dingo::cli {
 namespace {
@@ -257,14 +258,14 @@ void add_pair(CLI::App& app, const std::vector<std::string>& command, Action& ac
     cmd->add_option("--wait", o->wait, "Time limit until the server is ready")
         ->type_name("SECONDS")
         ->capture_default_str()
-        ->check(CLI::PositiveNumber);
+        ->check(::cli::kPositive);
     cmd->add_option("--linger", o->linger, "Time limit of the server after the client has ended")
         ->type_name("SECONDS")
         ->capture_default_str()
-        ->check(CLI::NonNegativeNumber);
+        ->check(::cli::kNonNegative);
     cmd->add_option("--timeout", o->time, "Time limit of the client (default: none)")
         ->type_name("SECONDS")
-        ->check(CLI::PositiveNumber);
+        ->check(::cli::kPositive);
     cmd->add_flag("--show-server", o->show_server, "Print the server's output, too");
     add_start_options(*cmd, o->start);
     cmd->callback([=, &command, &action] { action = [=, &command] { return pair(*o, command); }; });

@@ -70,6 +70,7 @@ StatsView view_of(const StatsOptions& options, bool screen) {
 
 int stats(const StatsOptions& options, bool json) {
     std::setlocale(LC_CTYPE, "");
+    check_sort(options.sort, options.every > 0);
     History history;
     std::vector<Sample> now = sample(options.name);
     if (options.every <= 0) {

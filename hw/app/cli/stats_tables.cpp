@@ -2,14 +2,19 @@
 #include "app/cli/stats_tables.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <strings.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 #include "app/cli/error.h"
 #include "app/cli/table.h"
 #include "base/json_text.h"
 #include "base/run_dir.h"
+#include "dingo_hw.h"
 
 namespace dingo::cli {
 namespace {
@@ -18,6 +23,13 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kHistory = 120;
 constexpr std::size_t kHistoryBars = 24;
+
+#define DINGO_COUNTER_NAME(id, text) text,
+constexpr const char* kQpCounters[] = {DINGO_FOR_EACH_QP_COUNTER(DINGO_COUNTER_NAME)};
+#undef DINGO_COUNTER_NAME
+/// Of them, those that have a column with a title of its own.
+constexpr const char* kWithColumn[] = {"tx_bytes", "rx_bytes", "send_cqes", "recv_cqes",
+                                       "retransmits"};
 
 double number(const Json& object, const char* key) {
     const auto it = object.find(key);
@@ -98,9 +110,7 @@ double messages(const Json& counters) {
     return number(counters, "send_cqes") + number(counters, "recv_cqes");
 }
 
-Table card_table(const std::vector<Sample>& now, const std::vector<Sample>& before,
-                 const History& history, bool utf8) {
-    const bool rates = !before.empty();
+std::vector<Column> card_head(bool rates) {
     std::vector<Column> head{"CARD",
                              rates ? "OUT_GBIT/S" : "OUT_BYTES",
                              rates ? "IN_GBIT/S" : "IN_BYTES",
@@ -113,7 +123,13 @@ Table card_table(const std::vector<Sample>& now, const std::vector<Sample>& befo
         head.emplace_back(title, 6);
     head.emplace_back(rates ? "OUT_PKT/S" : "OUT_PKT", 7);
     head.emplace_back(rates ? "IN_PKT/S" : "IN_PKT", 7);
-    Table table(head);
+    return head;
+}
+
+Table card_table(const std::vector<Sample>& now, const std::vector<Sample>& before,
+                 const History& history, bool utf8) {
+    const bool rates = !before.empty();
+    Table table(card_head(rates));
     for (const Sample& s : now) {
         const Sample* const old = same_card(before, s.name);
         const Json none = Json::object();
@@ -168,7 +184,7 @@ std::vector<std::string> further_counters(const Json& qps) {
         if (qp.contains("counters"))
             for (const auto& [key, value] : qp["counters"].items())
                 seen[key] |= value != 0;
-    for (const char* shown : {"tx_bytes", "rx_bytes", "send_cqes", "recv_cqes", "retransmits"})
+    for (const char* shown : kWithColumn)
         seen.erase(shown);
     std::vector<std::string> out;
     for (const auto& [key, some] : seen)
@@ -186,20 +202,24 @@ Json counters_before(const Sample* old, const Json& qp) {
     return Json::object();
 }
 
+std::vector<Column> qp_head(bool rates) {
+    return {"QPN",
+            rates ? "OUT_GBIT/S" : "OUT_BYTES",
+            rates ? "IN_GBIT/S" : "IN_BYTES",
+            {rates ? "MSG/S" : "MSG", 3},
+            {"RETRANS", 1},
+            {"PEER", 2},
+            {"TYPE", 4},
+            {"STATE", 4},
+            {"PID", 5}};
+}
+
 std::optional<Table> qp_table(const Sample& s, const Sample* old) {
     if (!s.stats.contains("qps") || !s.stats["qps"].is_array() || s.stats["qps"].empty())
         return std::nullopt;
     const bool rates = old != nullptr;
     const auto more = further_counters(s.stats["qps"]);
-    std::vector<Column> head{"QPN",
-                             rates ? "OUT_GBIT/S" : "OUT_BYTES",
-                             rates ? "IN_GBIT/S" : "IN_BYTES",
-                             {rates ? "MSG/S" : "MSG", 3},
-                             {"RETRANS", 1},
-                             {"PEER", 2},
-                             {"TYPE", 4},
-                             {"STATE", 4},
-                             {"PID", 5}};
+    std::vector<Column> head = qp_head(rates);
     for (const std::string& key : more)
         head.emplace_back(rates ? key + "/s" : key, 6);
     Table table(head);
@@ -276,32 +296,43 @@ std::vector<double> History::of(const std::string& card, std::size_t most) const
     return {it->second.begin() + static_cast<std::ptrdiff_t>(skip), it->second.end()};
 }
 
+void check_sort(const std::string& column, bool rates) {
+    std::vector<std::string> names;
+    for (const auto& head : {card_head(rates), qp_head(rates)})
+        for (const Column& c : head)
+            if (std::find(names.begin(), names.end(), c.title) == names.end())
+                names.push_back(c.title);
+    for (const char* counter : kQpCounters)
+        if (std::none_of(std::begin(kWithColumn), std::end(kWithColumn),
+                         [&](const char* c) { return std::strcmp(c, counter) == 0; }))
+            names.push_back(fmt::format("{}{}", counter, rates ? "/s" : ""));
+    const auto is = [&](const std::string& name) {
+        return ::strcasecmp(name.c_str(), column.c_str()) == 0;
+    };
+    if (!column.empty() && std::none_of(names.begin(), names.end(), is))
+        throw Error(fmt::format("--sort: no column '{}'{}; there are {}", column,
+                                rates ? "" : " without --watch", fmt::join(names, ", ")),
+                    kUsage);
+}
+
 std::string stats_text(const std::vector<Sample>& now, const std::vector<Sample>& before,
                        const History& history, const StatsView& view) {
     if (now.empty())
         return "no card runs; start one: dingo card start\n";
-    bool sorted = view.sort.empty();
     Table cards = card_table(now, before, history, view.utf8);
-    sorted |= cards.sort(view.sort);
+    cards.sort(view.sort);
     std::string out = cards.text(view.width);
     for (const Sample& s : now)
         out += clock_line(s, same_card(before, s.name));
-    bool qps = false;
     for (const Sample& s : now) {
         if (auto table = qp_table(s, same_card(before, s.name))) {
-            qps = true;
-            sorted |= table->sort(view.sort);
+            table->sort(view.sort);
             out += fmt::format("\n{}:\n{}", s.name, table->text(view.width));
         }
         if (counter(s.stats, "wire", "tx_errors") + counter(s.stats, "wire", "tx_no_peer") > 0)
             out += fmt::format("\n{}: frames were lost in sending; {} may say why\n", s.name,
                                (run_dir() / s.name / "log").string());
     }
-    if (!sorted && qps)  // without QPs it may be a column of theirs
-        throw Error(fmt::format("no column '{}' to sort by; there are those of the first lines of "
-                                "the tables, e.g. --sort IN_GBIT/S",
-                                view.sort),
-                    kUsage);
     return first_lines(out, view.lines);
 }
 

@@ -37,8 +37,11 @@ struct StatsView {
     bool utf8 = true;
 };
 
-/// The cards and their QPs; with an older sample rates instead of sums. Throws Error(kUsage) when
-/// no table has the column by which to sort.
+/// Throws Error(kUsage), which names the columns, where no table of rates, or of sums, can have the
+/// column; "" is none.
+void check_sort(const std::string& column, bool rates);
+
+/// The cards and their QPs; with an older sample rates instead of sums.
 std::string stats_text(const std::vector<Sample>& now, const std::vector<Sample>& before,
                        const History& history, const StatsView& view);
 

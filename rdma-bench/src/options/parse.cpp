@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 
+#include "cli/number.h"
 #include "memory/buffer.h"
 #include "options/refused.h"
 
@@ -221,11 +222,11 @@ void add_report(CLI::App& app, Options& o, Raw& raw) {
                      "no peak bandwidth, and no time stamp for each message")
             ->group(kReport);
         app.add_option("-w,--limit_bw", o.limit_bandwidth, "fail (status 6) below this average")
-            ->check(CLI::NonNegativeNumber)
+            ->check(cli::kNonNegative)
             ->group(kReport);
         app.add_option("-y,--limit_msgrate", o.limit_message_rate,
                        "fail (status 6) below this message rate, Mpps")
-            ->check(CLI::NonNegativeNumber)
+            ->check(cli::kNonNegative)
             ->group(kReport);
     }
 }

@@ -44,6 +44,10 @@ TEST(Options, RepeatsAndTheSeries) {
     EXPECT_DOUBLE_EQ(parse("write-bw", "--interval 0.5").interval, 0.5);
     EXPECT_NE(refusal("write-bw", "--repeat 0"), "");
     EXPECT_NE(refusal("write-bw", "--interval 0"), "");
+    EXPECT_NE(refusal("write-bw", "--limit_bw zork").find("'zork' is no number of at least 0"),
+              std::string::npos);
+    EXPECT_NE(refusal("write-bw", "--limit_msgrate nan").find("'nan' is no number"),
+              std::string::npos);
     EXPECT_NE(refusal("write-bw", "--repeat 2 --run_infinitely -D 1"), "");
     EXPECT_NE(option_differences(agreed_options(parse("write-bw", "--repeat 7")),
                                  agreed_options(parse("write-bw", "")))

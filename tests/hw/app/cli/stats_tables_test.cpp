@@ -112,7 +112,22 @@ TEST(ToolStats, SortsByAColumnThatIsThere) {
     const std::string text = watched({0, 0, "out_gbit/s", true});
     EXPECT_LT(text.find("0x12 "), text.find("0xf42a0a"));
     EXPECT_GT(watched({}).find("0x12 "), watched({}).find("0xf42a0a"));
-    EXPECT_THROW(watched({0, 0, "COLOUR", true}), Error);
+}
+
+TEST(ToolStats, AColumnThatNoTableHasIsRefusedWithThoseThatThereAre) {
+    for (const char* const there : {"", "MSG", "out_bytes", "PEER", "acks_rcvd"})
+        EXPECT_NO_THROW(check_sort(there, false)) << there;
+    for (const char* const there : {"MSG/S", "HISTORY", "acks_rcvd/s"})
+        EXPECT_NO_THROW(check_sort(there, true)) << there;
+    for (const char* const other : {"COLOUR", "MSG/S", "send_cqes"})
+        EXPECT_THROW(check_sort(other, false), Error) << other;
+    try {
+        check_sort("MSG", true);
+        ADD_FAILURE() << "a table of rates has no sums";
+    } catch (const Error& e) {
+        EXPECT_EQ(e.status(), kUsage);
+        EXPECT_NE(std::string(e.what()).find("MSG/S, RETRANS"), std::string::npos) << e.what();
+    }
 }
 
 TEST(ToolStats, AsManyLinesAsTheTerminalHas) {

@@ -47,6 +47,12 @@ expect 2 'needs a command: start, stop' "$dingo" card
 expect 2 'Did you mean --watch' "$dingo" stats --wacth
 expect 2 "'abc' is neither a number of seconds nor a card" "$dingo" stats --watch abc
 expect 2 'dingo pair A B -- COMMAND' "$dingo" pair a b
+expect 2 "^--wait: 'zork' is no number greater than 0\$" "$dingo" pair --wait zork -- true
+expect 2 "^--wait: '0' is no number greater than 0\$" "$dingo" pair --wait 0 -- true
+expect 2 "^--linger: '-1' is no number of at least 0\$" "$dingo" pair --linger -1 -- true
+expect 2 "^--timeout: 'nan' is no number greater than 0\$" "$dingo" pair --timeout nan -- true
+expect 2 "no column 'zork'.*OUT_BYTES, .*PEER, .*acks_rcvd" "$dingo" stats --sort zork
+expect 2 "no column 'OUT_BYTES'.*OUT_GBIT/S, " "$dingo" --json stats --watch 1 --sort OUT_BYTES
 expect 2 'each with its own' "$dingo" pair a b --ip 10.0.0.1/24 -- true
 for shell in bash zsh fish; do expect 0 'dingo card list' "$dingo" completion $shell; done
 # completes 'WORDS' EXPECTED...: what bash offers behind these words has all of them.
@@ -104,6 +110,8 @@ completes 'dingo pair a ' a b
 expect 124 'GBIT/S' timeout 1 "$dingo" stats --watch 0.2 a
 expect 124 'GBIT/S' timeout 4 "$dingo" stats --watch a
 expect 0 '^CARD' "$dingo" stats --sort OUT_BYTES
+expect 0 '^CARD' "$dingo" stats --sort PEER
+expect 2 "no column 'zork'" "$dingo" stats --sort zork
 expect 0 '^mac +([0-9a-f]{2}:){5}' "$dingo" card show a
 expect 0 '10.77.0.1$' "$dingo" card show a
 expect 0 '^active_mtu +4096' "$dingo" card show a
