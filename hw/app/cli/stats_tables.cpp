@@ -41,15 +41,6 @@ double counter(const Json& stats, const char* group, const char* key) {
     return it != stats.end() && it->is_object() ? number(*it, key) : 0;
 }
 
-/// The sum of a counter of all QPs.
-double of_qps(const Json& stats, const char* key) {
-    double sum = 0;
-    if (const auto it = stats.find("qps"); it != stats.end() && it->is_array())
-        for (const Json& qp : *it)
-            sum += counter(qp, "counters", key);
-    return sum;
-}
-
 std::size_t count_of(const Json& stats, const char* key) {
     if (!stats.contains(key))
         return 0;
@@ -58,9 +49,15 @@ std::size_t count_of(const Json& stats, const char* key) {
     return stats[key].is_array() ? stats[key].size() : 0;
 }
 
-/// Frames that the wire lost or refused.
-double wire_drops(const Json& stats) {
-    double sum = 0;
+/// Frames that the wire lost or refused, and those that the card did, damaged ones for example. Not
+/// those for other cards.
+double drops(const Json& stats) {
+    double sum = counter(stats, "card", "link_down_drops");
+    for (const char* key : {"rx_icrc_encapsulated", "rx_drop_malformed", "rx_drop_opcode",
+                            "rx_drop_bad_qpn", "rx_drop_qp_state", "rx_drop_address", "bad_pkey",
+                            "bad_qkey", "rx_drop_ud_no_buffer", "rx_drop_ud_length", "rx_drop_uc",
+                            "rx_drop_response", "rx_drop_duplicate", "rx_port_disabled"})
+        sum += counter(stats, "counters", key);
     for (const char* key : {"tx_no_peer", "tx_errors", "rx_short", "rx_long", "rx_overrun",
                             "rx_errors", "tx_dropped", "tx_not_roce"})
         sum += counter(stats, "wire", key);
@@ -137,15 +134,12 @@ Table card_table(const std::vector<Sample>& now, const std::vector<Sample>& befo
         const Numbers numbers(rates, seconds_between(s, old));
         const auto wire = [&](const char* key) { return counter(s.stats, "wire", key); };
         const auto was = [&](const char* key) { return counter(past, "wire", key); };
-        const auto all_messages = [](const Json& stats) {
-            return of_qps(stats, "send_cqes") + of_qps(stats, "recv_cqes");
-        };
         std::vector<Cell> row{s.name,
                               numbers.bytes(wire("tx_bytes"), was("tx_bytes")),
                               numbers.bytes(wire("rx_bytes"), was("rx_bytes")),
-                              numbers.count(all_messages(s.stats), all_messages(past)),
-                              sum_cell(of_qps(s.stats, "retransmits")),
-                              sum_cell(wire_drops(s.stats))};
+                              numbers.count(number(s.stats, "messages"), number(past, "messages")),
+                              sum_cell(counter(s.stats, "counters", "retransmits")),
+                              sum_cell(drops(s.stats))};
         if (rates)
             row.emplace_back(sparkline(history.of(s.name, kHistoryBars), utf8));
         row.emplace_back(s.stats.value("link", false) ? "up" : "down");

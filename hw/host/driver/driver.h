@@ -110,6 +110,10 @@ class Driver final : public HostPort {
     std::vector<std::pair<std::string, std::uint64_t>> card_counters();
     std::vector<std::pair<std::string, std::uint64_t>> qp_counters(std::uint32_t qpn);
 
+    /// Completions that QPs had before they were destroyed. `count_gone`: the QP is about to be.
+    [[nodiscard]] std::uint64_t messages_of_gone() const { return messages_of_gone_; }
+    void count_gone(std::uint32_t qpn);
+
     /// Frames for the neighbour table that were dropped, as too many came at once.
     [[nodiscard]] std::uint64_t tap_drops() const { return tapped_->dropped(); }
 
@@ -195,6 +199,7 @@ class Driver final : public HostPort {
     QpTable qps_;
     SrqTable srqs_;
     DmBudget device_memory_;
+    std::uint64_t messages_of_gone_ = 0;
     SegmentCache segments_;
     std::vector<std::shared_ptr<const void>> kept_;
 };

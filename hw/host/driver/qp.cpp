@@ -130,6 +130,9 @@ Qp::Qp(Driver& driver, Context& context, Pd& pd, const QpInit& init, EventListen
 
 Qp::~Qp() {
     driver_.card().gate()->run([this] {
+        if (on_card_) {
+            driver_.count_gone(number());
+        }
         on_card_.reset();
         sq_.detach();
         if (rq_) {

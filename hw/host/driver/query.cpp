@@ -205,4 +205,12 @@ std::vector<std::pair<std::string, std::uint64_t>> Driver::qp_counters(std::uint
     return named(kQpCounters, *admin_, 1, qpn);
 }
 
+void Driver::count_gone(std::uint32_t qpn) {
+    try {
+        const auto counters = query_stats(*admin_, 1, qpn, DINGO_QP_COUNTERS);
+        messages_of_gone_ += counters[DINGO_QP_SEND_CQES] + counters[DINGO_QP_RECV_CQES];
+    } catch (const ErrnoError&) {  // a failed card has no counters
+    }
+}
+
 }  // namespace dingo::uverbs

@@ -187,6 +187,13 @@ void UverbsAttachment::add_stats(nlohmann::json& all) const {
         all["port"]["gids"][std::to_string(entry.index)] = address_text(entry.gid);
     }
     all["quotas"] = device_.accounts.describe();
+    std::uint64_t messages = device_.driver.messages_of_gone();
+    try {
+        for (const auto& [name, value] : device_.driver.card_counters()) {
+            all["counters"][name] = value;
+        }
+    } catch (const ErrnoError&) {  // a failed card has no counters
+    }
     all["clients"] = nlohmann::json::array();
     all["qps"] = nlohmann::json::array();
     for (const auto& file : files_) {
@@ -217,12 +224,14 @@ void UverbsAttachment::add_stats(nlohmann::json& all) const {
                 }
                 for (const auto& [name, value] : device_.driver.qp_counters(object.qp->number())) {
                     qp["counters"][name] = value;
+                    messages += name == "send_cqes" || name == "recv_cqes" ? value : 0;
                 }
             } catch (const ErrnoError&) {  // a failed card has no counters
             }
             all["qps"].push_back(std::move(qp));
         }
     }
+    all["messages"] = messages;
 }
 
 }  // namespace dingo::uverbs

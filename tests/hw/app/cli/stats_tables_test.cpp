@@ -37,6 +37,9 @@ Sample card(double bytes, double drops, int second) {
     out.name = "alice";
     out.stats = {{"link", true},
                  {"clients", Json::array({1})},
+                 {"messages", bytes / 50},
+                 {"counters", {{"retransmits", 7}, {"rx_icrc_encapsulated", drops}}},
+                 {"card", {{"link_down_drops", drops}}},
                  {"wire",
                   {{"tx_bytes", bytes},
                    {"rx_bytes", 0},
@@ -98,9 +101,18 @@ TEST(ToolStats, RatesWhereThereIsAnOlderSampleAndSumsElsewhere) {
 }
 
 TEST(ToolStats, RetransmissionsAndDropsOfTheCard) {
-    EXPECT_NE(line_with(watched({0, 0, "", true}), "alice ").find("      3      5  "),
+    EXPECT_NE(line_with(watched({0, 0, "", true}), "alice ").find("      7     15  "),
               std::string::npos)
         << watched({0, 0, "", true});
+}
+
+TEST(ToolStats, WhatACardCountedStaysWhenItsQpsAreGone) {
+    Sample idle = card(1e9, 5, 2);
+    idle.stats["qps"] = Json::array();
+    const auto row = [](const Sample& s) {
+        return line_with(stats_text({s}, {}, {}, {}), "alice ");
+    };
+    EXPECT_NE(row(idle).find("20.0M        7     15  "), std::string::npos) << row(idle);
 }
 
 TEST(ToolStats, History) {

@@ -97,6 +97,23 @@ TEST_F(DataPath, WriteCrossesSharedAndSlowParts) {
     EXPECT_EQ(b->driver.bus().errors(), 0U);
 }
 
+TEST_F(DataPath, MessagesOfADestroyedQpStayCounted) {
+    Buffer from, to;
+    Udata none;
+    Mr mr_a(a->driver, *ca.pd, from.range(memory), kAccess, none);
+    Mr mr_b(b->driver, *cb.pd, to.range(memory), kAccess, none);
+    connect_both();
+    for (int i = 0; i < 3; ++i) {
+        post_write(from, mr_a, 64, to.va() + 100, mr_b.key());
+        settle();
+    }
+    EXPECT_EQ(a->driver.messages_of_gone(), 0U);
+    qa.qp.reset();
+    EXPECT_EQ(a->driver.messages_of_gone(), 3U);
+    ca.make_qp().qp.reset();
+    EXPECT_EQ(a->driver.messages_of_gone(), 3U);
+}
+
 TEST_F(DataPath, AnswerThatWaitedForTheProcessorIsNoTimeout) {
     Buffer from, to;
     Udata none;
