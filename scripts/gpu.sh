@@ -87,7 +87,7 @@ if wanted rates; then
         "$dingo" card start alpha --own-process >"$logs/cards.out" 2>&1 && "$dingo" card start beta --own-process >>"$logs/cards.out" 2>&1 ||
             echo "FAIL gpu:cards: $(tail -n 1 "$logs/cards.out")"
         rate 'rates of regions' alpha build/bin/gpu_regions rates
-        # Both ends' memory is the first GPU's. A row says what rdma-bench says: message size, GB/s.
+        # Both ends' memory is the first GPU's. A row has rdma-bench's average.
         for test in 'write-bw -s 1M' 'write-bw -s 1M -b' 'write-bw -s 64K -q 8' 'send-bw -s 1M -q 2' 'read-bw -s 1M -q 4'; do
             rc=0
             timeout -s KILL 60 "$dingo" pair gamma delta --own-process -- build/bin/rdma-bench $test --mem cuda:0 -D 3 -F >"$logs/bench.out" 2>&1 || rc=$?

@@ -228,10 +228,15 @@ bool user_has_too_many_closing(uid_t user) {
 }
 
 void let_go_later(std::shared_ptr<const void> what) {
-    static constexpr std::chrono::seconds kLater(3);  // an access of far memory may take 2 s
+    // An access of far memory may take 2 s, and some may wait before it.
+    static constexpr std::chrono::seconds kLater(10);
+    auto* const kept = new std::shared_ptr(std::move(what));
     try {
-        std::thread([kept = std::move(what)] { std::this_thread::sleep_for(kLater); }).detach();
-    } catch (const std::system_error&) {  // now, then
+        std::thread([kept] {
+            std::this_thread::sleep_for(kLater);
+            delete kept;
+        }).detach();
+    } catch (const std::system_error&) {  // never, then
     }
 }
 

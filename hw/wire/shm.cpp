@@ -179,9 +179,11 @@ class ShmWire final : public Wire, private LocalMember {
         const bool goes_there =
             to != nullptr && (packets_ > 1 || ((mac & kGroupBit) == 0 && find(mac) == to));
         std::optional<ShmReference> reference;
-        if (goes_there)
-            reference = to->tx().local() ? ShmReference{} : to->reference(payload);
-        if (reference && reference->lent && (held == nullptr || to->tx().has_lent_enough()))
+        if (goes_there && to->tx().local())
+            reference = ShmReference{};
+        else if (goes_there && !to->tx().refers_enough())
+            reference = to->reference(payload);
+        if (reference && reference->lent && held == nullptr)
             reference.reset();
         if (!reference) {
             std::memcpy(&room_[offset], payload.data(), payload.size());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "wire/shm_holds.h"
 
+#include <atomic>
+
 namespace dingo {
 
 Held ShmHolds::hold(const std::shared_ptr<LentMemory>& memory, const std::byte* at,
@@ -26,6 +28,8 @@ bool ShmHolds::let_go(std::uint64_t tail, std::uint64_t& position) {
         newest_.reset();
     while (!kept_.empty() && kept_.front().lent.expired())
         kept_.pop_front();
+    // Who let go of the last one has read it before.
+    std::atomic_thread_fence(std::memory_order_acquire);
     said_all_ = kept_.empty();
     position = kept_.empty() ? tail : kept_.front().position;
     return position != std::exchange(said_, position);

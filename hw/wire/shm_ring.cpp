@@ -20,9 +20,10 @@ constexpr std::chrono::milliseconds kReaderPatience{500};
 ShmProducer::~ShmProducer() {
     if (local_)
         return;
+    const std::uint64_t tail = received();
     std::vector<Held> lent;
     for (Reference& reference : references_)
-        if (reference.held != nullptr)
+        if (reference.held != nullptr && (reference.at < tail || !take_into_frame(reference)))
             lent.push_back(std::move(reference.held));
     if (!lent.empty())
         let_go_later(std::make_shared<std::vector<Held>>(std::move(lent)));
@@ -35,8 +36,10 @@ void ShmProducer::forget_received() {
     // A consumer that lies here reads what is not its own any more, and harms itself alone.
     const std::uint64_t let_go = std::min(tail, header_.let_go.load(std::memory_order_acquire));
     while (!references_.empty() &&
-           references_.front().at < (references_.front().lent ? let_go : tail))
+           references_.front().at < (references_.front().lent ? let_go : tail)) {
+        lent_bytes_ -= references_.front().lent ? references_.front().payload.size() : 0;
         references_.pop_front();
+    }
 }
 
 bool ShmProducer::gather(bool all, const std::function<bool()>& gone) {
@@ -47,9 +50,11 @@ bool ShmProducer::gather(bool all, const std::function<bool()>& gone) {
             return !r.lent;
         if (r.held != nullptr && !all)
             return false;
+        if (take_into_frame(r))
+            return true;
         // One that is at several frames at once breaks the rules: it is waited for once.
-        ok = gather(r, ok ? kReaderPatience : std::chrono::milliseconds(0), gone) && ok;
-        return true;
+        ok = wait_for_reader(r, ok ? kReaderPatience : std::chrono::milliseconds(0), gone) && ok;
+        return !r.lent;
     });
     return ok;
 }
@@ -92,10 +97,8 @@ bool ShmProducer::is_read(const Reference& r) const {
     return load_mark(r.at).flags == (r.flags | kShmHandedOver | kShmReading);
 }
 
-bool ShmProducer::gather(const Reference& r, std::chrono::milliseconds patience,
-                         const std::function<bool()>& gone) {
-    if (take_into_frame(r))
-        return true;
+bool ShmProducer::wait_for_reader(const Reference& r, std::chrono::milliseconds patience,
+                                  const std::function<bool()>& gone) const {
     const auto until = std::chrono::steady_clock::now() + patience;
     while (is_read(r)) {
         if (gone())

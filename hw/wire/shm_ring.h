@@ -165,13 +165,16 @@ class ShmProducer : public ShmRing {
             forget_received();
         const std::uint32_t flags = kShmNoIcrc | shm_train_flags(packets);
         references_.push_back({reserved_, len, flags, offset, payload, held, reference.lent});
+        lent_bytes_ += reference.lent ? payload.size() : 0;
         commit(len, flags | (local_ ? kShmElsewhere : kShmHandedOver));
     }
     /// Lets go of payloads of frames that were received, and of lent ones that the consumer has
     /// let go of.
     void forget_received();
-    /// So many frames are in the ring or not let go of that no more payloads are to be lent.
-    [[nodiscard]] bool has_lent_enough() const { return references_.size() >= kMostReferences; }
+    /// So much is in the ring or not let go of that payloads are to be copied.
+    [[nodiscard]] bool refers_enough() const {
+        return references_.size() >= kMostReferences || lent_bytes_ >= kMostLent;
+    }
     /// Takes the payloads that are elsewhere into the frames that were not received; `all`: those
     /// that are held, too. False: the peer is at one of them and does not get on. One that is
     /// `gone` is not waited for.
@@ -238,18 +241,21 @@ class ShmProducer : public ShmRing {
     };
     /// Of one side that lets go of nothing.
     static constexpr std::size_t kMostReferences = 8192;
+    static constexpr std::size_t kMostLent = std::size_t{8} << 20;
     /// From so many on it is worth to look which are done.
     static constexpr std::size_t kManyReferences = 64;
     /// False: the peer reads it, or has read it.
     bool take_into_frame(const Reference& reference);
     [[nodiscard]] bool is_read(const Reference& reference) const;
-    bool gather(const Reference& reference, std::chrono::milliseconds patience,
-                const std::function<bool()>& gone);
+    /// False: the peer does not get on.
+    bool wait_for_reader(const Reference& reference, std::chrono::milliseconds patience,
+                         const std::function<bool()>& gone) const;
     /// Where the consumer is. It may say that it has gone back.
     [[nodiscard]] std::uint64_t received() const {
         return std::max(tail_, header_.tail.load(std::memory_order_acquire));
     }
     std::deque<Reference> references_;  // a part of them may be received already
+    std::size_t lent_bytes_ = 0;        // of them
 };
 
 class ShmConsumer : public ShmRing {

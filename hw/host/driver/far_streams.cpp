@@ -57,6 +57,7 @@ struct FarStreams::Shared final : FarAccessSink {
                 expected, ok ? FetchedPiece::State::kHere : FetchedPiece::State::kFailed,
                 std::memory_order_acq_rel);
         } else {
+            access.data = {};  // what it holds is let go of before anybody is told
             Made& made = *static_cast<Made*>(access.of.get());
             const std::scoped_lock lock(made.mutex);
             // Some that are behind one that fails were on their way with it.
@@ -80,8 +81,8 @@ struct FarStreams::Shared final : FarAccessSink {
 
     std::shared_ptr<UniqueFd> wake;
     std::atomic<bool> moved = false;
-    std::atomic<bool> is_awake =
-        false;  ///< the eventfd is readable, or its reader looks at `moved`
+    /// The eventfd is readable, or its reader is about to look at `moved`.
+    std::atomic<bool> is_awake = false;
     std::atomic<std::uint64_t> made_count = 0;
 };
 

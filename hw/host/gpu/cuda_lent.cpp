@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "host/gpu/cuda_lent.h"
 
+#include <atomic>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -12,6 +13,12 @@
 #include "host/gpu/worker.h"
 
 namespace dingo::gpu {
+namespace {
+
+/// By all GPUs' threads. Two at once may go over the limit by what one of them pins.
+std::atomic<std::size_t> pinned_bytes = 0;
+
+}  // namespace
 
 /// Any thread.
 class CudaLent::Pinned {
@@ -22,22 +29,20 @@ class CudaLent::Pinned {
         const std::scoped_lock lock(mutex_);
         if (device_ == nullptr || !device_->use())
             return;
-        const auto bytes = memory->bytes();
-        if (bytes.size() > kMostPinned - pinned_bytes_)
+        if (try_to_pin(memory))
             return;
-        // Another GPU's may have pinned it for all; what a driver refuses is copied once more.
-        if (device_->calls().pin(const_cast<std::byte*>(bytes.data()), bytes.size(),
-                                 cuda::kHostRegisterPortable | cuda::kHostRegisterReadOnly) !=
-            cuda::kSuccess)
-            return;
-        all_.push_back(memory);
-        pinned_bytes_ += bytes.size();
-        memory->set_pinned(true);
+        std::erase_if(refused_, [](const auto& weak) { return weak.expired(); });
+        refused_.push_back(memory);
     }
     void unpin(const std::shared_ptr<LentMemory>& memory) {
         const std::scoped_lock lock(mutex_);
-        if (std::erase(all_, memory) != 0)
-            give_up(*memory);
+        if (std::erase(all_, memory) == 0)
+            return;
+        give_up(*memory);
+        std::erase_if(refused_, [this](const std::weak_ptr<LentMemory>& weak) {
+            const auto there = weak.lock();
+            return there == nullptr || try_to_pin(there);
+        });
     }
     void end() {
         const std::scoped_lock lock(mutex_);
@@ -48,12 +53,27 @@ class CudaLent::Pinned {
     }
 
   private:
-    /// Pinning takes all of the host's memory that it names: other cards say how much that is.
+    /// Of all GPUs. Pinning takes all of the host's memory that it names: other cards say how much
+    /// that is.
     static constexpr std::size_t kMostPinned = std::size_t{1} << 30;
 
+    bool try_to_pin(const std::shared_ptr<LentMemory>& memory) {
+        const auto bytes = memory->bytes();
+        if (bytes.size() > kMostPinned || pinned_bytes > kMostPinned - bytes.size())
+            return false;
+        // Another GPU's may have pinned it for all; what a driver refuses is copied once more.
+        if (device_->calls().pin(const_cast<std::byte*>(bytes.data()), bytes.size(),
+                                 cuda::kHostRegisterPortable | cuda::kHostRegisterReadOnly) !=
+            cuda::kSuccess)
+            return false;
+        all_.push_back(memory);
+        pinned_bytes += bytes.size();
+        memory->set_pinned(true);
+        return true;
+    }
     void give_up(LentMemory& memory) {
         memory.set_pinned(false);
-        pinned_bytes_ -= memory.bytes().size();
+        pinned_bytes -= memory.bytes().size();
         if (device_->use())
             device_->calls().unpin(const_cast<std::byte*>(memory.bytes().data()));
     }
@@ -61,7 +81,7 @@ class CudaLent::Pinned {
     std::mutex mutex_;
     const CudaDevice* device_;  ///< null: it has ended
     std::vector<std::shared_ptr<LentMemory>> all_;
-    std::size_t pinned_bytes_ = 0;
+    std::vector<std::weak_ptr<LentMemory>> refused_;  ///< tried again when others are unpinned
 };
 
 namespace {
@@ -85,12 +105,20 @@ CudaLent::~CudaLent() {
     pinned_->end();
 }
 
+// A card that lends and takes back without end keeps nothing mapped by jobs that wait: what is
+// pinned is kept by Pinned.
 void CudaLent::lent(const std::shared_ptr<LentMemory>& memory) {
-    soon([pinned = pinned_, memory] { pinned->pin(memory); });
+    soon([pinned = pinned_, weak = std::weak_ptr(memory)] {
+        if (const auto there = weak.lock())
+            pinned->pin(there);
+    });
 }
 
 void CudaLent::taken_back(const std::shared_ptr<LentMemory>& memory) {
-    soon([pinned = pinned_, memory] { pinned->unpin(memory); });
+    soon([pinned = pinned_, weak = std::weak_ptr(memory)] {
+        if (const auto there = weak.lock())
+            pinned->unpin(there);
+    });
 }
 
 }  // namespace dingo::gpu

@@ -5,6 +5,8 @@
 #include "wire/shm_holds.h"
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 
 #include "shm_support.h"
 
@@ -154,6 +156,67 @@ TEST_F(ShmHoldsTest, WhoLetsGoOfNothingGetsCopies) {
     settle({b.get(), a.get()});
     SortingSink sink = pass(std::make_shared<HeldMemory>());
     EXPECT_NE(sink.elsewhere.at(0), nullptr) << "as before";
+}
+
+/// A ring between processes, of which one end is here and the other, too.
+struct BareRing {
+    std::vector<std::byte> memory = std::vector<std::byte>(kShmDirectionBytes + 64);
+    std::byte* const at = memory.data() + (-reinterpret_cast<std::uintptr_t>(memory.data()) & 63);
+    std::optional<ShmProducer> tx{std::in_place, at};
+    ShmConsumer rx{at};
+    std::vector<std::byte> buffer = std::vector<std::byte>(1024, std::byte{7});
+
+    void send(const Held& held, bool lent = true) {
+        ASSERT_FALSE(tx->reserve(100 + buffer.size()).empty());
+        tx->commit_referring(100 + buffer.size(), 100, buffer, held, {0, 0, lent});
+        static_cast<void>(tx->publish());
+    }
+};
+
+// A card that had stopped delivers what is in the ring of a peer that has cut it off.
+TEST(ShmRing, FramesThatNobodyHasReadHaveTheirLentPayloadsWhenTheOwnerGoes) {
+    BareRing ring;
+    auto held = std::make_shared<HeldMemory>();
+    ring.send(held);
+    const std::weak_ptr<HeldMemory> weak = std::exchange(held, nullptr);
+    ring.tx.reset();
+    std::ranges::fill(ring.buffer, std::byte{9});
+    const std::span<const std::byte> frame = ring.rx.front();
+    ASSERT_EQ(frame.size(), 100 + ring.buffer.size());
+    EXPECT_EQ(ring.rx.flags(), kShmNoIcrc) << "the payload is in the frame";
+    EXPECT_EQ(frame.back(), std::byte{7});
+    EXPECT_TRUE(weak.expired());
+}
+
+TEST(ShmRing, WhatIsTakenBackKeepsALentPayloadThatIsRead) {
+    BareRing ring;
+    auto held = std::make_shared<HeldMemory>();
+    ring.send(held);
+    const std::weak_ptr<HeldMemory> weak = std::exchange(held, nullptr);
+    ASSERT_FALSE(ring.rx.front().empty());
+    EXPECT_TRUE(ring.tx->gather(true, [&] {
+        ring.rx.pop();
+        return true;
+    }));
+    EXPECT_FALSE(weak.expired()) << "its reader has not let go of it";
+    static_cast<void>(ring.rx.release());
+    ring.rx.let_go(ring.rx.tail());
+    ring.tx->forget_received();
+    EXPECT_TRUE(weak.expired());
+}
+
+TEST(ShmRing, PayloadsBehindOneThatIsNeverLetGoOfHaveABound) {
+    BareRing ring;
+    for (unsigned i = 0; !ring.tx->refers_enough(); ++i) {
+        ASSERT_LT(i, 10'000U);
+        ring.send(i == 0 ? std::make_shared<HeldMemory>() : nullptr, i == 0);
+        ASSERT_FALSE(ring.rx.front().empty());
+        ring.rx.pop();
+        static_cast<void>(ring.rx.release());
+    }
+    ring.rx.let_go(ring.rx.tail());
+    ring.tx->forget_received();
+    EXPECT_FALSE(ring.tx->refers_enough());
 }
 
 TEST(ShmHolds, TheOldestOneCountsAndAllIsSaidOnce) {

@@ -72,6 +72,7 @@ TEST_F(CudaLentTest, NoMoreThanAGibibyteIsPinned) {
     EXPECT_FALSE(huge->is_pinned());
     EXPECT_FALSE(small->is_pinned()) << "all is taken";
     lent_memories().remove(most);
+    EXPECT_TRUE(comes([&] { return small->is_pinned(); })) << "it is tried again";
     const auto after = lent(4096);
     EXPECT_TRUE(comes([&] { return after->is_pinned(); })) << "there is room again";
     for (const auto& memory : {huge, small, after}) {
