@@ -153,12 +153,7 @@ TEST_F(ErrorFlow, DrainingFinishesWhatWasBegunAndNothingElse) {
     connect();
     driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 3'000'000));
     cards.run_for(2'000);
-    dingo_cmd_modify_qp command{};
-    command.qpn = qp(0).qpn;
-    command.mask = DINGO_QPM_STATE | DINGO_QPM_EN_SQD_ASYNC_NOTIFY;
-    command.next_state = DINGO_QPS_SQD;
-    command.attr.sqd_notify = 1;
-    driver(0).modify(qp(0), command.mask, command);
+    drain();
     EXPECT_EQ(driver(0).query_qp(qp(0).qpn).sq_draining, 1);
     const std::uint32_t later = driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 8));
     EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);

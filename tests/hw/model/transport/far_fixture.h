@@ -38,6 +38,19 @@ class Far : public Connected {
         far[i].make();
         far[i].pace = 1;
     }
+    /// The frames of card `i`, whose memory is far, name where the data is that was fetched.
+    void expect_referred(unsigned i, std::uint8_t opcode) {
+        connect_far({i});
+        cards.card(i).wire.icrc = false;
+        far[i].refers = true;
+        fill(i, 0, 100'000);
+        driver(0).post_send(qp(0), rdma(opcode, 0, 0, 100'000));
+        finish(i);
+        EXPECT_EQ(cards.wait_cq(0, link.cq[0]).status, DINGO_WCS_SUCCESS);
+        EXPECT_TRUE(same(0, 0, 100'000));
+        EXPECT_GT(far[i].referred, 0U);
+        EXPECT_EQ(cards.card(i).wire.frames_referring, far[i].referred);
+    }
     SendWr to_near(std::uint64_t value_at, std::uint64_t to, std::uint32_t bytes) {
         SendWr wr = rdma(DINGO_WR_WRITE, value_at, 0, bytes);
         wr.raddr = near[1].iova + to;

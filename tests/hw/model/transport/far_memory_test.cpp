@@ -29,29 +29,11 @@ TEST_F(Far, WriteIsAcknowledgedWhenItsDataAreThere) {
 }
 
 TEST_F(Far, WhatWasFetchedNeedNotBeCopiedIntoItsFrame) {
-    connect_far({0});
-    cards.card(0).wire.icrc = false;
-    far[0].refers = true;
-    fill(0, 0, 100'000);
-    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 100'000));
-    finish(0);
-    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
-    EXPECT_TRUE(same(0, 0, 100'000));
-    EXPECT_GT(far[0].referred, 0U);
-    EXPECT_EQ(cards.card(0).wire.frames_referring, far[0].referred);
+    expect_referred(0, DINGO_WR_WRITE);
 }
 
 TEST_F(Far, WhatWasFetchedForAReadNeedNotBeCopiedEither) {
-    connect_far({1});
-    cards.card(1).wire.icrc = false;
-    far[1].refers = true;
-    fill(1, 0, 100'000);
-    driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 100'000));
-    finish(1);
-    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
-    EXPECT_TRUE(same(0, 0, 100'000));
-    EXPECT_GT(far[1].referred, 0U);
-    EXPECT_EQ(cards.card(1).wire.frames_referring, far[1].referred);
+    expect_referred(1, DINGO_WR_READ);
 }
 
 TEST_F(Far, WhatWasFetchedReachesTheMembersOfAGroupOnThisCard) {
@@ -294,12 +276,7 @@ TEST_F(Far, SendQueueIsDrainedWhenItsDataAreThere) {
     connect_far({0});
     driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 64));
     run_a_little();
-    dingo_cmd_modify_qp command{};
-    command.qpn = qp(0).qpn;
-    command.mask = DINGO_QPM_STATE | DINGO_QPM_EN_SQD_ASYNC_NOTIFY;
-    command.next_state = DINGO_QPS_SQD;
-    command.attr.sqd_notify = 1;
-    driver(0).modify(qp(0), command.mask, command);
+    drain();
     run_a_little();
     const auto drained = [this] {
         unsigned count = 0;

@@ -74,6 +74,15 @@ class Connected : public ::testing::Test {
         return std::memcmp(memory(0, offset0, bytes).data(), memory(1, offset1, bytes).data(),
                            bytes) == 0;
     }
+    /// Brings card 0's QP to SQD, with an event when it is drained.
+    void drain() {
+        dingo_cmd_modify_qp command{};
+        command.qpn = qp(0).qpn;
+        command.mask = DINGO_QPM_STATE | DINGO_QPM_EN_SQD_ASYNC_NOTIFY;
+        command.next_state = DINGO_QPS_SQD;
+        command.attr.sqd_notify = 1;
+        driver(0).modify(qp(0), command.mask, command);
+    }
     /// Card 0 works on region 1: local [from, from+bytes), remote [to, ...).
     SendWr rdma(std::uint8_t opcode, std::uint64_t from, std::uint64_t to, std::uint32_t bytes) {
         SendWr wr;

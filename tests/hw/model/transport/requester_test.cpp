@@ -128,21 +128,23 @@ TEST_F(Requester, ReadDataNeedsOneFetchOfItsWorkRequest) {
     EXPECT_TRUE(is_pattern(0, 256 * 8));
 }
 
+/// A byte of a posted work request that its program writes anew.
+struct Changed {
+    const char* what;
+    std::uint64_t at;
+    std::uint8_t value;
+};
+
 // Its program may write there; what it asked for before has no place any more.
 TEST_F(Requester, AReadWhoseWorkRequestWasChangedFails) {
-    struct Case {
-        const char* what;
-        std::uint64_t at;
-        std::uint8_t value;
-    };
-    const Case cases[] = {
+    const Changed cases[] = {
         {"opcode", offsetof(dingo_wqe_ctrl, opcode), DINGO_WR_WRITE},
         {"no opcode", offsetof(dingo_wqe_ctrl, opcode), 0xff},
         {"length", 32 + offsetof(dingo_sge, length), 9},
         {"entries", offsetof(dingo_wqe_ctrl, num_sge), 0},
     };
     start_card();
-    for (const Case& c : cases) {
+    for (const Changed& c : cases) {
         SCOPED_TRACE(c.what);
         make_qp(defaults());
         post(request(DINGO_WR_READ, 10));
@@ -173,17 +175,12 @@ TEST_F(Requester, ARequestThatCannotBeFetchedHasNoOpcodeOfTheOneBefore) {
 }
 
 TEST_F(Requester, ARepetitionOfAWorkRequestThatWasChangedFails) {
-    struct Case {
-        const char* what;
-        std::uint64_t at;
-        std::uint8_t value;
-    };
-    const Case cases[] = {
+    const Changed cases[] = {
         {"opcode", offsetof(dingo_wqe_ctrl, opcode), DINGO_WR_WRITE_IMM},
         {"length", 32 + offsetof(dingo_sge, length), 9},
     };
     start_card();
-    for (const Case& c : cases) {
+    for (const Changed& c : cases) {
         SCOPED_TRACE(c.what);
         make_qp(defaults());
         post(request(DINGO_WR_WRITE, 10));
