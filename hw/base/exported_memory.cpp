@@ -49,7 +49,7 @@ bool ExportedMemory::has(std::uint64_t id) const {
 }
 
 ExportedMemory& exported_memory() {
-    static ExportedMemory memory;
+    static ExportedMemory& memory = *new ExportedMemory;
     return memory;
 }
 
