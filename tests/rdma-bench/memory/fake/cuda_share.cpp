@@ -87,8 +87,9 @@ int wait_for(Stream& stream, std::uint64_t until) {
 
 /// Memory of cuMemCreate that is not mapped, and reserved addresses.
 std::mutex vmm_mutex;
-std::map<std::uint64_t, int> handles;              // a descriptor
-std::map<std::uint64_t, std::uint64_t> mapped_at;  // what cuMemAddressReserve gave: the real one
+auto& handles = *new std::map<std::uint64_t, int>;  // a descriptor
+// what cuMemAddressReserve gave: the real one
+auto& mapped_at = *new std::map<std::uint64_t, std::uint64_t>;
 std::uint64_t next_handle = 1;
 std::uint64_t next_reserved = 0x00e0'0000'0000'0000;
 

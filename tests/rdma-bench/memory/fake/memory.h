@@ -156,7 +156,7 @@ class Memory {
 
 /// One for all fakes of a process: the HSA runtime exports what HIP allocated.
 [[gnu::visibility("default")]] inline Memory& memory() {
-    static Memory the_memory;
+    static Memory& the_memory = *new Memory;  // a card's threads use it until the process ends
     return the_memory;
 }
 
