@@ -11,6 +11,7 @@
 #include "host/driver/address_vector.h"
 #include "host/driver/driver.h"
 #include "host/driver/qp.h"
+#include "host/driver/udata.h"
 
 namespace dingo::uverbs {
 namespace {

@@ -22,7 +22,12 @@ clock() {
 }
 export -f clock
 export dingo
-first=$(clock alpha)
+# What the last program leaves is put away first, on a busy machine later.
+for _ in {1..20}; do
+    first=$(clock alpha)
+    sleep 1
+    [ "$(clock alpha)" != "$first" ] || break
+done
 sleep 1
 plain 'a card at rest simulates no cycle' "[ \"\$(clock alpha)\" = '$first' ]"
 single 'a card that works does' alpha 'ibv_devinfo -v' 'PORT_ACTIVE'
