@@ -30,7 +30,7 @@ MAY = {
     "hw/host/rdma_cm/cm": {"hw/engine"},
     "hw/host/preload": {"hw/host/uverbs"},  # its protocol.h
     "hw/app": {"hw/base", "hw/contract", "hw/engine", "hw/host", "hw/host/driver", "hw/host/rdma_cm", "hw/host/uverbs",
-               "hw/host/vfio_user", "hw/packet", "hw/wire", "engines"},
+               "hw/host/vfio_user", "hw/packet", "hw/wire", "engines", "cli"},
     "hw/app/cli": {"hw/base", "hw/contract", "hw/wire", "hw/app", "cli"},
 }
 HEADERS = {"dingo/engine.h": "hw/engine", "dingo_hw.h": "hw/contract", "dingo-abi.h": "uapi", "dingo/model.h": "engines",

@@ -2,14 +2,13 @@
 //
 // Data goes from one GPU buffer to another, posted by the GPU: the steps of MORI's example
 // simple_gpu_interchange, on Dingo cards.
-#include <getopt.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <stdexcept>
 #include <string>
 
+#include "cli/program.h"
 #include "device.h"
 #include "endpoint.h"
 #include "interchange.h"
@@ -18,71 +17,40 @@ using namespace gpu_interchange;
 
 namespace {
 
-constexpr unsigned long kMostBytes = 1UL << 30;
+constexpr std::uint32_t kMostBytes = 1U << 30;
 
 struct Options {
     std::string memory = "host";
     std::uint32_t bytes = 1024;
-    std::uint8_t value = 42;
+    unsigned value = 42;
 };
 
-void usage(std::FILE* to) {
-    std::fputs(
-        "usage: gpu_interchange [--mem host|pinned|cuda] [--size BYTES] [--value 0..255]\n"
-        "Sends a buffer from one Dingo card to another (or the same) by a kernel that posts itself.\n"
-        "  host    a thread of the processor is the GPU (default)\n"
-        "  pinned  a CUDA kernel, buffers in host memory\n"
-        "  cuda    a CUDA kernel, buffers in the GPU's memory\n",
-        to);
-}
-
-unsigned long number(const char* text, unsigned long most) {
-    char* end = nullptr;
-    const unsigned long value = std::strtoul(text, &end, 0);
-    if (end == text || *end != '\0' || value > most)
-        throw std::runtime_error(std::string("'") + text + "' is no number from 0 to " +
-                                 std::to_string(most));
-    return value;
-}
-
-/// False: it was --help.
-bool parse(int argc, char** argv, Options& options) {
-    static const option known[] = {{"mem", required_argument, nullptr, 'm'},
-                                   {"size", required_argument, nullptr, 's'},
-                                   {"value", required_argument, nullptr, 'v'},
-                                   {"help", no_argument, nullptr, 'h'},
-                                   {}};
-    for (int c; (c = getopt_long(argc, argv, "m:s:v:h", known, nullptr)) != -1;) {
-        switch (c) {
-            case 'm':
-                options.memory = optarg;
-                break;
-            case 's':
-                options.bytes = static_cast<std::uint32_t>(number(optarg, kMostBytes));
-                break;
-            case 'v':
-                options.value = static_cast<std::uint8_t>(number(optarg, UINT8_MAX));
-                break;
-            case 'h':
-                usage(stdout);
-                return false;
-            default:
-                usage(stderr);
-                std::exit(2);
-        }
-    }
-    if (optind != argc || options.bytes == 0) {
-        usage(stderr);
-        std::exit(2);
-    }
-    return true;
+Options parse(int argc, char** argv) {
+    Options o;
+    CLI::App app{
+        "Sends a buffer from one Dingo card to another, or the same, by a kernel that posts "
+        "itself.",
+        "gpu_interchange"};
+    app.add_option("-m,--mem", o.memory,
+                   "host: a thread of the processor is the GPU; pinned: a CUDA kernel, buffers in "
+                   "host memory; cuda: a CUDA kernel, buffers in the GPU's memory")
+        ->type_name("")
+        ->check(CLI::IsMember({"host", "pinned", "cuda"}))
+        ->capture_default_str();
+    app.add_option("-s,--size", o.bytes, "bytes")
+        ->check(CLI::Range(1U, kMostBytes))
+        ->capture_default_str();
+    app.add_option("-v,--value", o.value, "of each byte")
+        ->check(CLI::Range(0, UINT8_MAX))
+        ->capture_default_str();
+    app.footer("Exit status: 0 all data right, 1 failed or data wrong, 2 wrong usage.");
+    cli::parse(app, argc, argv);
+    return o;
 }
 
 std::unique_ptr<Device> device(const std::string& memory) {
     if (memory == "host")
         return host_device();
-    if (memory != "cuda" && memory != "pinned")
-        throw std::runtime_error("--mem is host, pinned or cuda");
     auto cuda = cuda_device(memory == "pinned");
     if (cuda == nullptr)
         throw std::runtime_error("built where there was no nvcc: only --mem host");
@@ -91,7 +59,7 @@ std::unique_ptr<Device> device(const std::string& memory) {
 
 bool run(const Options& options) {
     std::printf("=== Simple GPU Data Interchange Example ===\n");
-    std::printf("Transferring %u bytes with value %d\n\n", options.bytes, options.value);
+    std::printf("Transferring %u bytes with value %u\n\n", options.bytes, options.value);
 
     std::printf("Step 1: Initializing RDMA context...\n");
     const std::unique_ptr<Device> gpu = device(options.memory);
@@ -141,7 +109,7 @@ bool run(const Options& options) {
     transfer.recv = static_cast<std::uint8_t*>(to.addr);
     transfer.recv_key = to.rkey;
     transfer.bytes = options.bytes;
-    transfer.value = options.value;
+    transfer.value = static_cast<std::uint8_t>(options.value);
     gpu->run(transfer);
     std::printf("  Kernel execution completed\n");
 
@@ -158,10 +126,7 @@ bool run(const Options& options) {
 
 int main(int argc, char** argv) {
     try {
-        Options options;
-        if (!parse(argc, argv, options))
-            return 0;
-        return run(options) ? 0 : 1;
+        return run(parse(argc, argv)) ? 0 : 1;
     } catch (const std::exception& error) {
         std::fflush(stdout);
         std::fprintf(stderr, "gpu_interchange: %s\n", error.what());

@@ -2,10 +2,7 @@
 //
 // Moves data from host memory through a compute kernel of the card and back, checks it and tells
 // how fast.
-#include <getopt.h>
-
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -14,37 +11,18 @@
 #include <utility>
 
 #include "check.h"
+#include "cli/program.h"
 #include "transfer.h"
 
 namespace local_transfer {
 namespace {
-
-constexpr const char* kHelp =
-    R"(Moves data from host memory through a compute kernel of a Dingo card and back to host memory, checks every word.
-
-usage: local_transfer [options]
-  -d, --device NAME    the card; default: the first one
-  -k, --kernel NAME    compute kernel; default add_one
-  -p, --param N        its parameter; dlrm: the modulus, default 8192
-  -s, --side SIDE      where the kernel is: send (default) or receive
-  -x, --min_size N     bytes; default: 64, or a record of the kernel
-  -X, --max_size N     bytes; default: what doubling reaches below 4 MiB; sizes double each step
-  -r, --runs N         runs of each size, default 100
-      --mem KIND       host, or cuda[:n]: from GPU n's memory and back, as ibv_reg_mr has its address
-  -l, --list           only list the card's kernels
-  -h, --help           this text
-      --version        version
-
-Throughput is that of 32 transfers at once, latency that of one alone.
-Exit status: 0 all data right, 1 failed or data wrong, 2 wrong usage.
-)";
 
 struct Options {
     std::string device;
     std::string kernel = "add_one";
     std::uint32_t param = 0;
     bool has_param = false;
-    bool receive = false;
+    std::string side = "send";
     std::uint32_t min_size = 0;
     std::uint32_t max_size = 0;
     std::uint32_t runs = 100;
@@ -56,73 +34,45 @@ struct UsageError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-std::uint32_t number(const char* text, const char* option, std::uint32_t least) {
-    std::uint32_t value = 0;
-    const char* const end = text + std::strlen(text);
-    const auto result = std::from_chars(text, end, value);
-    if (result.ec != std::errc{} || result.ptr != end || value < least)
-        throw UsageError(std::string(option) + ": '" + text + "' is no number from " +
-                         std::to_string(least) + " to 4294967295");
-    return value;
-}
-
-/// Whether it is the receive side.
-bool side(const std::string& text) {
-    if (text != "send" && text != "receive")
-        throw UsageError("--side: '" + text + "' is neither send nor receive");
-    return text == "receive";
-}
-
 Options parse(int argc, char** argv) {
-    static const option kLong[] = {
-        {"device", 1, nullptr, 'd'},  {"kernel", 1, nullptr, 'k'},   {"param", 1, nullptr, 'p'},
-        {"side", 1, nullptr, 's'},    {"min_size", 1, nullptr, 'x'}, {"max_size", 1, nullptr, 'X'},
-        {"runs", 1, nullptr, 'r'},    {"list", 0, nullptr, 'l'},     {"help", 0, nullptr, 'h'},
-        {"version", 0, nullptr, 'v'}, {"mem", 1, nullptr, 'm'},      {nullptr, 0, nullptr, 0}};
-    Options options;
-    for (int c; (c = getopt_long(argc, argv, "d:k:p:s:x:X:r:lh", kLong, nullptr)) != -1;) {
-        switch (c) {
-            case 'd':
-                options.device = optarg;
-                break;
-            case 'k':
-                options.kernel = optarg;
-                break;
-            case 'p':
-                options.param = number(optarg, "--param", 0);
-                options.has_param = true;
-                break;
-            case 's':
-                options.receive = side(optarg);
-                break;
-            case 'x':
-                options.min_size = number(optarg, "--min_size", 1);
-                break;
-            case 'X':
-                options.max_size = number(optarg, "--max_size", 1);
-                break;
-            case 'r':
-                options.runs = number(optarg, "--runs", 1);
-                break;
-            case 'm':
-                options.memory = optarg;
-                break;
-            case 'l':
-                options.list = true;
-                break;
-            case 'h':
-                std::fputs(kHelp, stdout);
-                std::exit(0);
-            case 'v':
-                std::puts("local_transfer " LOCAL_TRANSFER_VERSION);
-                std::exit(0);
-            default:
-                throw UsageError("see local_transfer --help");
-        }
-    }
-    if (optind < argc)
-        throw UsageError(std::string("'") + argv[optind] + "' is no option; see --help");
-    return options;
+    constexpr std::uint32_t kMost = UINT32_MAX;
+    Options o;
+    CLI::App app{
+        "Moves data from host memory through a compute kernel of a Dingo card and back to host "
+        "memory, checks every word.",
+        "local_transfer"};
+    app.set_version_flag("--version", "local_transfer " LOCAL_TRANSFER_VERSION);
+    app.footer(
+        "Throughput is that of 32 transfers at once, latency that of one alone.\n"
+        "Exit status: 0 all data right, 1 failed or data wrong, 2 wrong usage.");
+    app.add_option("-d,--device", o.device, "the card; default: the first one")->type_name("NAME");
+    app.add_option("-k,--kernel", o.kernel, "compute kernel")
+        ->type_name("NAME")
+        ->capture_default_str();
+    const CLI::Option* const param =
+        app.add_option("-p,--param", o.param, "its parameter; dlrm: the modulus, default 8192");
+    app.add_option("-s,--side", o.side, "where the kernel is")
+        ->type_name("")
+        ->check(CLI::IsMember({"send", "receive"}))
+        ->capture_default_str();
+    app.add_option("-x,--min_size", o.min_size, "bytes; default: 64, or a record of the kernel")
+        ->check(CLI::Range(1U, kMost));
+    app.add_option("-X,--max_size", o.max_size,
+                   "bytes; default: what doubling reaches below 4 MiB; sizes double each step")
+        ->check(CLI::Range(1U, kMost));
+    app.add_option("-r,--runs", o.runs, "runs of each size")
+        ->check(CLI::Range(1U, kMost))
+        ->capture_default_str();
+    app.add_option("--mem", o.memory,
+                   "host, or cuda[:n]: from GPU n's memory and back, as ibv_reg_mr has its address")
+        ->type_name("KIND")
+        ->capture_default_str();
+    app.add_flag("-l,--list", o.list, "only list the card's kernels");
+    cli::parse(app, argc, argv,
+               {{"--mem", "host cuda cuda:0", ""},
+                {"-k --kernel", "", "local_transfer --list | cut -d ' ' -f 1"}});
+    o.has_param = param->count() != 0;
+    return o;
 }
 
 void list(const std::vector<dingodv_kernel>& kernels) {
@@ -142,10 +92,11 @@ std::unique_ptr<rdma_bench::Gpu> open_memory(const std::string& kind) {
         return nullptr;
     if (kind == kGpu)
         return rdma_bench::open_cuda(0);
-    if (!kind.starts_with("cuda:"))
+    int number = 0;
+    if (!kind.starts_with("cuda:") ||
+        !CLI::detail::lexical_cast(kind.substr(kGpu.size() + 1), number) || number < 0)
         throw UsageError("--mem: '" + kind + "' is neither host nor cuda[:n]");
-    return rdma_bench::open_cuda(
-        static_cast<int>(number(kind.c_str() + kGpu.size() + 1, "--mem", 0)));
+    return rdma_bench::open_cuda(number);
 }
 
 /// Microseconds that `times` transfers of `bytes` take.
@@ -210,13 +161,13 @@ void run(Options options) {
     std::printf("Kernel: %s\n", kernel->name);
     if (kernel->smallest_param != 0)
         std::printf("Parameter: %u\n", options.param);
-    std::printf("Side: %s\n", options.receive ? "receive" : "send");
+    std::printf("Side: %s\n", options.side == "receive" ? "receive" : "send");
     if (memory)
         std::printf("Memory: %s\n", memory->description().c_str());
     std::printf("Number of runs: %u\nStarting transfer size: %u\nEnding transfer size: %u\n\n",
                 options.runs, options.min_size, options.max_size);
-    Transfer transfer(context.get(), kernel->id, options.param, options.receive, options.max_size,
-                      std::move(memory));
+    Transfer transfer(context.get(), kernel->id, options.param, options.side == "receive",
+                      options.max_size, std::move(memory));
     for (std::uint64_t bytes = options.min_size; bytes <= options.max_size; bytes *= 2)
         measure(transfer, options, static_cast<std::uint32_t>(bytes));
     std::puts("Every word of every transfer is right.");

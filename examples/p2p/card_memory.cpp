@@ -71,14 +71,18 @@ std::uint64_t checksum(std::span<const std::byte> bytes) {
     return hash;
 }
 
-std::size_t size_of(const char* text) {
-    constexpr std::size_t kPage = 4096;
-    std::size_t value = 0;
-    const char* const end = text + std::strlen(text);
-    const auto result = std::from_chars(text, end, value);
-    if (result.ec != std::errc{} || result.ptr != end || value == 0 || value % kPage != 0)
-        throw UsageError(std::string("--size: '") + text + "' is no multiple of 4096");
-    return value;
+CLI::Validator whole_pages() {
+    return {[](std::string& text) {
+                constexpr std::size_t kPage = 4096;
+                std::size_t value = 0;
+                const char* const end = text.data() + text.size();
+                const auto result = std::from_chars(text.data(), end, value);
+                return result.ec == std::errc{} && result.ptr == end && value != 0 &&
+                               value % kPage == 0
+                           ? std::string()
+                           : "'" + text + "' is no multiple of 4096";
+            },
+            ""};
 }
 
 int run(const char* program, void (*body)(int, char**), int argc, char** argv) {

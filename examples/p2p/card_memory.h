@@ -5,6 +5,7 @@
 
 #include <infiniband/dingodv.h>
 
+#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -61,7 +62,7 @@ void fill(std::span<std::byte> bytes, std::uint64_t seed);
 std::uint64_t checksum(std::span<const std::byte> bytes);
 
 /// Of --size: a number of bytes, a multiple of 4096.
-std::size_t size_of(const char* text);
+CLI::Validator whole_pages();
 
 /// Runs a program's main part: exit status 0, 1 it failed, 2 wrong usage.
 int run(const char* program, void (*body)(int, char**), int argc, char** argv);

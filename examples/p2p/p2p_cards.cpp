@@ -2,7 +2,6 @@
 //
 // From the memory of one card into that of another: the second card's memory is exported as a
 // descriptor and registered on the first, which writes into it over PCIe.
-#include <getopt.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,22 +12,11 @@
 #include <vector>
 
 #include "card_memory.h"
+#include "cli/program.h"
 
 namespace {
 
 using namespace p2p;
-
-constexpr const char* kHelp =
-    R"(Copies from the memory of one Dingo card into that of another over PCIe, and checks every byte.
-
-usage: p2p_cards [options]
-  -f, --from NAME     the card that copies; default: the first one
-  -t, --to NAME       the card that gets it; default: the second one
-  -s, --size BYTES    a multiple of 4096, default 65536
-  -h, --help          this text
-
-Exit status: 0 all data right, 1 failed or data wrong, 2 wrong usage.
-)";
 
 struct Options {
     std::string from;
@@ -37,33 +25,22 @@ struct Options {
 };
 
 Options parse(int argc, char** argv) {
-    static const option kLong[] = {{"from", 1, nullptr, 'f'},
-                                   {"to", 1, nullptr, 't'},
-                                   {"size", 1, nullptr, 's'},
-                                   {"help", 0, nullptr, 'h'},
-                                   {nullptr, 0, nullptr, 0}};
-    Options options;
-    for (int c; (c = getopt_long(argc, argv, "f:t:s:h", kLong, nullptr)) != -1;) {
-        switch (c) {
-            case 'f':
-                options.from = optarg;
-                break;
-            case 't':
-                options.to = optarg;
-                break;
-            case 's':
-                options.size = size_of(optarg);
-                break;
-            case 'h':
-                std::fputs(kHelp, stdout);
-                std::exit(0);
-            default:
-                throw UsageError("see p2p_cards --help");
-        }
-    }
-    if (optind < argc)
-        throw UsageError(std::string("'") + argv[optind] + "' is no option; see --help");
-    return options;
+    Options o;
+    CLI::App app{
+        "Copies from the memory of one Dingo card into that of another over PCIe, and checks every "
+        "byte.",
+        "p2p_cards"};
+    app.add_option("-f,--from", o.from, "the card that copies; default: the first one")
+        ->type_name("NAME");
+    app.add_option("-t,--to", o.to, "the card that gets it; default: the second one")
+        ->type_name("NAME");
+    app.add_option("-s,--size", o.size, "a multiple of 4096")
+        ->type_name("BYTES")
+        ->check(whole_pages())
+        ->capture_default_str();
+    app.footer("Exit status: 0 all data right, 1 failed or data wrong, 2 wrong usage.");
+    cli::parse(app, argc, argv);
+    return o;
 }
 
 /// A RoCE v2 address of the port.

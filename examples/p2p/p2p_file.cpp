@@ -3,7 +3,6 @@
 // A file on an NVMe disk into card memory, and card memory into a file: the disk moves the data to
 // and from the card, and host memory has none of it.
 #include <fcntl.h>
-#include <getopt.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,24 +13,11 @@
 #include <vector>
 
 #include "card_memory.h"
+#include "cli/program.h"
 
 namespace {
 
 using namespace p2p;
-
-constexpr const char* kHelp =
-    R"(Reads a file into the memory of a Dingo card, or writes card memory into a file, without host memory.
-
-usage: p2p_file [options] FILE
-  -d, --device NAME   the card; default: the first one
-  -w, --write         write: fill card memory with a pattern, and FILE with it; FILE may be a disk
-  -n, --seed N        another pattern, default 1
-  -s, --size BYTES    how much; a multiple of 4096; default: the file, or 1048576 with --write
-  -h, --help          this text
-
-Prints what was moved and its checksum. FILE is opened with O_DIRECT, so that the disk moves the
-data itself. Exit status: 0 done, 1 failed, 2 wrong usage.
-)";
 
 struct Options {
     std::string device;
@@ -42,35 +28,27 @@ struct Options {
 };
 
 Options parse(int argc, char** argv) {
-    static const option kLong[] = {{"device", 1, nullptr, 'd'}, {"write", 0, nullptr, 'w'},
-                                   {"seed", 1, nullptr, 'n'},   {"size", 1, nullptr, 's'},
-                                   {"help", 0, nullptr, 'h'},   {nullptr, 0, nullptr, 0}};
-    Options options;
-    for (int c; (c = getopt_long(argc, argv, "d:wn:s:h", kLong, nullptr)) != -1;) {
-        switch (c) {
-            case 'd':
-                options.device = optarg;
-                break;
-            case 'w':
-                options.write = true;
-                break;
-            case 'n':
-                options.seed = std::strtoull(optarg, nullptr, 10);
-                break;
-            case 's':
-                options.size = size_of(optarg);
-                break;
-            case 'h':
-                std::fputs(kHelp, stdout);
-                std::exit(0);
-            default:
-                throw UsageError("see p2p_file --help");
-        }
-    }
-    if (argc - optind != 1)
+    Options o;
+    CLI::App app{
+        "Reads a file into the memory of a Dingo card, or writes card memory into a file, without "
+        "host memory.",
+        "p2p_file"};
+    app.add_option("FILE", o.file, "a file or, with --write, perhaps a disk");
+    app.add_option("-d,--device", o.device, "the card; default: the first one")->type_name("NAME");
+    app.add_flag("-w,--write", o.write, "write: fill card memory with a pattern, and FILE with it");
+    app.add_option("-n,--seed", o.seed, "another pattern")->capture_default_str();
+    app.add_option("-s,--size", o.size,
+                   "how much; a multiple of 4096; default: the file, or 1048576 with --write")
+        ->type_name("BYTES")
+        ->check(whole_pages());
+    app.footer(
+        "Prints what was moved and its checksum. FILE is opened with O_DIRECT, so that the disk "
+        "moves the\n"
+        "data itself. Exit status: 0 done, 1 failed, 2 wrong usage.");
+    cli::parse(app, argc, argv);
+    if (o.file.empty())
         throw UsageError("one FILE is needed; see p2p_file --help");
-    options.file = argv[optind];
-    return options;
+    return o;
 }
 
 struct File {

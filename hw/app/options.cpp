@@ -18,6 +18,7 @@
 
 #include "base/log.h"
 #include "base/processors.h"
+#include "cli/completion.h"
 #include "dingo_hw.h"
 
 namespace dingo {
@@ -200,7 +201,7 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     bool trapped = false;
     std::uint64_t memory_mib = 0;
 
-    CLI::App app{std::string(kAbout)};
+    CLI::App app{std::string(kAbout), "dingo-card"};
     app.get_formatter()->column_width(34);
     app.set_version_flag("--version", fmt::format("dingo-card, contract {}.{}",
                                                   DINGO_CONTRACT_MAJOR, DINGO_CONTRACT_MINOR));
@@ -369,14 +370,28 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
            "COUNT: the next of a card with --vfio-user do not reach the guest")
         ->required();
 
+    std::string shell;
+    CLI::App* const completion =
+        app.add_subcommand("completion", "Print a completion script for a shell");
+    cli::add_shell(*completion, shell);
+
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
         std::ostringstream text;
         std::ostringstream error;
-        exit.status = app.exit(e, text, error);
+        exit.status = app.exit(e, text, error) == 0 ? 0 : 2;
         exit.text = text.str();
         exit.error = error.str();
+        return std::nullopt;
+    }
+    if (completion->parsed()) {
+        exit.text =
+            cli::completion(app, shell,
+                            {{"--wire", "shm shm: roce roce: udp: unix: tap: packet: none", ""},
+                             {"--engine", "model rtl", ""},
+                             {"--log", "trace debug info warning error critical off", ""},
+                             {"--vfio-user --control", "", "FILES"}});
         return std::nullopt;
     }
     if ((o.ctl = ctl->parsed())) {

@@ -34,6 +34,24 @@ case $name in
         completes 'dingo ' run pair card stats doctor completion
         completes 'dingo card start --mtu ' 256 4096
         ;;
+    dingo-card)
+        completes 'dingo-card ' --vfio-user --uverbs --wire --faults ctl completion
+        completes 'dingo-card --mtu ' 256 4096
+        completes 'dingo-card --wire ' shm roce none
+        completes 'dingo-card --engine ' model
+        completes 'dingo-card completion ' bash zsh fish
+        ;;
+    gpu_interchange)
+        completes 'gpu_interchange -' --mem --size --value -m
+        completes 'gpu_interchange --mem ' host pinned cuda
+        ;;
+    local_transfer)
+        completes 'local_transfer --' --device --kernel --side --min_size --list
+        completes 'local_transfer -s ' send receive
+        completes 'local_transfer --mem ' host cuda
+        ;;
+    p2p_cards) completes 'p2p_cards -' --from --to --size -f ;;
+    p2p_file) completes 'p2p_file -' --device --write --seed --size ;;
     dingo-criteo)
         completes 'dingo-criteo ' to-records to-tsv preprocess generate completion
         completes 'dingo-criteo generate --' --records --seed --format

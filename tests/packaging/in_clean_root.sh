@@ -78,7 +78,7 @@ check 'an ordinary user: ib_send_lat' "$as_visitor bash -c 'pair_of \"ib_send_la
 check 'an ordinary user: rdma-bench' "$as_visitor bash -c 'pair_of \"rdma-bench write-bw -n 200\" \"rdma-bench write-bw -n 200 localhost\" 18515'" '65536'
 check 'the two commands of compose.yaml, in two network namespaces' two_containers '^ 65536'
 check 'dingo pair, as another project would have it in its CI' "$as_visitor dingo pair -- ib_write_bw -F" '^ 65536'
-check 'man pages and completion' 'for p in dingo dingo-card dingo-criteo gpu_interchange local_transfer p2p_cards p2p_file rdma-bench qpxd; do zcat -f /usr/share/man/man1/$p.1* | grep -q . || exit 1; done; for p in dingo dingo-criteo rdma-bench qpxd; do bash -c ". /usr/share/bash-completion/completions/$p; complete -p $p" || exit 1; done'
+check 'man pages and completion' 'for p in dingo dingo-card dingo-criteo gpu_interchange local_transfer p2p_cards p2p_file rdma-bench qpxd; do zcat -f /usr/share/man/man1/$p.1* | grep -q . || exit 1; done; for p in dingo dingo-card dingo-criteo gpu_interchange local_transfer p2p_cards p2p_file rdma-bench qpxd; do bash -c ". /usr/share/bash-completion/completions/$p; complete -p $p" || exit 1; done'
 check 'Python: import qpx' "/usr/bin/python3 -c 'import qpx; print(qpx.version())'" '^[0-9]+\.[0-9]+'
 check "beside Debian's libqpx0, of a program that tests disks" \
     "apt_get install -y --no-install-recommends libqpx0 libqpx-dev && dpkg-query -W -f '\${db:Status-Status}\n' ${packages[*]} | grep -c '^installed' && apt_get purge -y --autoremove libqpx-dev 'libqpx0*'" "^${#packages[@]}\$"

@@ -17,7 +17,7 @@ plain "that directory is libibverbs's own" "ls -d /usr/lib/$tuple/libibverbs && 
 plain "qpxd's unit starts the program that was installed" "cat $usr/lib/systemd/system/qpxd.service" '^ExecStart=/usr/bin/qpxd'
 plain 'the licences are there' "ls $usr/share/doc/dingo" 'BSD-2-Clause'
 plain 'every program has a man page' "cat <<<'$(unexplained "$usr")'; [ -z '$(unexplained "$usr")' ]"
-for program in dingo rdma-bench qpxd; do
+for program in dingo dingo-card dingo-criteo gpu_interchange local_transfer p2p_cards p2p_file rdma-bench qpxd; do
     plain "completion of $program for bash loads" "bash -c 'source $usr/share/bash-completion/completions/$program && complete -p $program'" "_${program/-/_}"
     plain "completion of $program for zsh and fish is there" "ls $usr/share/zsh/site-functions/_$program $usr/share/fish/vendor_completions.d/$program.fish"
 done
