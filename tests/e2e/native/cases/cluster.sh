@@ -41,3 +41,4 @@ rc=0
 wait $pid || rc=$?
 [ "$rc $("$dingo" card list -q | wc -l)" = '143 0' ] && pass 'cluster: interrupted, it leaves nothing' ||
     fail 'cluster: interrupted, it leaves nothing' "status $rc, $("$dingo" card list -q | wc -l) cards"
+. tests/e2e/native/cases/mpi.sh
