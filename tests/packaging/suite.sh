@@ -7,7 +7,8 @@ How Dingo is built elsewhere, installed and removed: one PASS, FAIL or SKIP line
 
 usage: tests/packaging/suite.sh CASES...
 CASES: install (cmake --install, uninstall), packages (Debian packages in clean roots of 12 and 13), bookworm, trixie (build and
-native programs there, with gcc and clang), arm64 (unit tests under qemu-user), containers (podman). Outputs: build/test-logs/CASES/.
+native programs there, with gcc and clang), arm64 (unit tests under qemu-user), containers (podman), rdma-core (the provider inside
+another rdma-core). Outputs: build/test-logs/CASES/.
 Exit status 0 when no case failed.
 USAGE
 }
@@ -20,7 +21,7 @@ cd "$(dirname "$0")/../.."
 for name in "$@"; do
     # What the others build, they build in roots.
     targets=() packages=(dpkg-dev)
-    [ "$name" != install ] || targets=(programs) packages=("${build_packages[@]}" "${native_packages[@]}")
+    case $name in install | rdma-core) targets=(programs verbs_promises) packages=("${build_packages[@]}" "${native_packages[@]}") ;; esac
     begin_suite "$name" "$name" "${packages[@]}" -- "${targets[@]}"
     run_cases tests/packaging/cases "$name"
 done
