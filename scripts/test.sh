@@ -78,6 +78,7 @@ by_name=(
     "trixie|cpu|tests/packaging/suite.sh trixie|Debian 13: gcc 14 and clang 19 build without a warning, native programs run"
     "bookworm|cpu|tests/packaging/suite.sh bookworm|Debian 12 in a root: gcc 12 and clang 14 build without a warning, native programs run"
     "arm64|cpu|tests/packaging/suite.sh arm64|unit tests of contract, packets, transport and model for arm64, under qemu-user"
+    "readme|cpu|tests/packaging/suite.sh readme|README.md's quick start, pasted line by line in clean roots of Debian 12 and 13, as a user"
     "rdma-core|cards|tests/packaging/suite.sh rdma-core|the provider inside another rdma-core, which DINGO_RDMA_CORE names (git's head): builds, loads, keeps the promises"
     "containers|cpu|tests/packaging/suite.sh containers|the container file with podman: an image, and the compose file's two containers over RoCE v2"
 )

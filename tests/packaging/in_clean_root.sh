@@ -86,6 +86,18 @@ check 'qpxd: a user, a unit that systemd takes, a directory for keys that only i
     'id qpxd && stat -c "%U:%G %a" /etc/qpxd && { ! command -v systemd-analyze || systemd-analyze verify --man=no /lib/systemd/system/qpxd.service; }' 'root:qpxd 750'
 check 'qpxd serves as its user' "offline bash -c 'setpriv --reuid=qpxd --regid=qpxd --clear-groups qpxd --listen 18600 & p=\$!; for _ in \$(seq 50); do qpxd --status qpxd://127.0.0.1:18600 && ok=1 && break; sleep 0.1; done; kill \$p; [ -n \"\$ok\" ]'" 'jobs'
 
+# DKMS. Debian 12's own kernel is older than what the modules are for: that is said, and is no failure of the installation.
+kernel() { apt-get -qq -o Dpkg::Use-Pty=0 install -y --no-install-recommends linux-headers-amd64 >/dev/null 2>&1; basename "$(ls -d /usr/src/linux-headers-*-amd64 | tail -n 1)" | sed 's/^linux-headers-//'; }
+export -f kernel
+check 'dingo-dkms is installed beside headers of a kernel' 'kernel && apt_get install -y --no-install-recommends dingo-dkms'
+if [ "$RELEASE" = bookworm ]; then
+    check 'DKMS says that this kernel is not one of them' 'dkms build dingo/0.1.0 -k "$(kernel)" 2>&1; dkms status' 'BUILD_EXCLUSIVE'
+else
+    check 'DKMS builds and installs both modules' 'dkms autoinstall -k "$(kernel)" && dkms status -k "$(kernel)"' '^dingo/0\.1\.0, .*: installed'
+    check 'modinfo: dingo_ib stands on dingo and ib_core' 'depmod "$(kernel)" && modinfo -k "$(kernel)" -F depends dingo_ib' 'dingo'
+fi
+check 'dingo-dkms is purged' 'apt_get purge -y dingo-dkms && ! dkms status | grep dingo'
+
 echo '# changed here' >>/etc/default/qpxd
 echo 'a key' >/etc/qpxd/keys
 sed -i "s|/packages/$RELEASE|/newer/$RELEASE|" /etc/apt/sources.list.d/dingo.list

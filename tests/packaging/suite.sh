@@ -8,7 +8,7 @@ How Dingo is built elsewhere, installed and removed: one PASS, FAIL or SKIP line
 usage: tests/packaging/suite.sh CASES...
 CASES: install (cmake --install, uninstall), packages (Debian packages in clean roots of 12 and 13), bookworm, trixie (build and
 native programs there, with gcc and clang), arm64 (unit tests under qemu-user), containers (podman), rdma-core (the provider inside
-another rdma-core). Outputs: build/test-logs/CASES/.
+another rdma-core), readme (README.md's lines in clean roots). Outputs: build/test-logs/CASES/.
 Exit status 0 when no case failed.
 USAGE
 }

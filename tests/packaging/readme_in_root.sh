@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# README.md's quick start without a kernel module, each line of its block a case. Started by cases/readme.sh in a clean root,
+# with LOGS and RELEASE. A user owns the tree, as if he had cloned it; what README asks of root is done as root.
+set -uo pipefail
+apt-get -qq -o Dpkg::Use-Pty=0 update
+apt-get -qq -o Dpkg::Use-Pty=0 install -y --no-install-recommends git ca-certificates >/dev/null
+useradd -m -s /bin/bash visitor
+git -c safe.directory='*' clone -q . /home/visitor/dingo
+chown -R visitor: /home/visitor/dingo
+# The default place is the user's own: nothing of this cache is seen.
+unset DINGO_CACHE CCACHE_DIR
+cd /home/visitor/dingo || exit 1
+# The package that a line names, and a program in the place of README's.
+cp /bin/hostname program
+as_root() { bash -c "$1"; }
+as_user() { setpriv --reuid=visitor --regid=visitor --init-groups env HOME=/home/visitor USER=visitor bash -c "$1"; }
+count=0
+while IFS= read -r line; do
+    command=$(sed -E 's/ {2,}#.*//; s/ +$//' <<<"$line")
+    [ -n "$command" ] || continue
+    count=$((count + 1))
+    who=user
+    [[ $line != *"# as root"* ]] || who=root
+    [[ $command != *mpirun* ]] || apt-get -qq -o Dpkg::Use-Pty=0 install -y --no-install-recommends openmpi-bin >/dev/null 2>&1
+    log=$LOGS/$RELEASE-$count
+    rc=0
+    "as_$who" "$command" >"$log" 2>&1 </dev/null || rc=$?
+    if [ $rc = 0 ]; then echo "PASS readme:$RELEASE: as $who: $command"
+    else echo "FAIL readme:$RELEASE: as $who: $command: status $rc: $(grep -v '^ *$' "$log" | tail -n 3 | tr '\n' ' ' | cut -c1-300)"
+    fi
+done < <(sed -n '/^## Quick start without/,/^##* Quick start with two/{s/^    //p}' README.md | sed 's/^ *# .*//')
+[ $count -ge 7 ] || echo "FAIL readme:$RELEASE: the block has its lines: $count commands"
+left=$(pgrep -u visitor || true)
+if [ -z "$left" ]; then echo "PASS readme:$RELEASE: no process is left"; else echo "FAIL readme:$RELEASE: no process is left: $(ps -o args= -p "${left//$'\n'/,}" | head -n 3 | tr '\n' ' ')"; fi
+exit 0
