@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "app/cli/cards.h"
 #include "app/cli/commands.h"
 #include "app/cli/error.h"
 #include "app/cli/p2p_cards.h"
@@ -18,8 +19,6 @@
 
 namespace dingo::cli {
 namespace {
-
-using Json = nlohmann::json;
 
 /// Tests put another tree in the place of /.
 std::filesystem::path root() {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <optional>
 
+#include "app/cli/cards.h"
 #include "app/cli/error.h"
 #include "app/cli/table.h"
 #include "base/json_text.h"
@@ -18,8 +19,6 @@
 
 namespace dingo::cli {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t kHistory = 120;
 constexpr std::size_t kHistoryBars = 24;

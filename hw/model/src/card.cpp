@@ -148,7 +148,7 @@ bool ModelEngine::run_loopback(unsigned budget) {
         budget -= std::min(budget, taken.packets - 1);
         take(taken.frame, {taken.payload.data(), std::move(taken.held)}, false, taken.packets);
     }
-    loopback_.gather();
+    loopback_.gather_frames();
     return any;  // a received frame may need an answer
 }
 

@@ -64,7 +64,7 @@ Loopback::Taken Loopback::take() noexcept {
     return taken;
 }
 
-void Loopback::gather() {
+void Loopback::gather_frames() {
     for (std::uint64_t i = taken_; i != put_; ++i) {
         Frame& frame = frames_[i % kFrames];
         if (frame.payload.at != nullptr && frame.payload.held == nullptr) {

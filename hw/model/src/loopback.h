@@ -56,7 +56,7 @@ class Loopback final : public WirePort {
     Taken take() noexcept;
     /// Copies payloads that are still in memory that nothing holds into the frames: dma_pointer()
     /// addresses are valid only until the engine's call ends.
-    void gather();
+    void gather_frames();
 
   private:
     struct Frame {

@@ -10,7 +10,7 @@ namespace dingo::model {
 
 void MemoryTable::Impl::take_back() {
     card.wire.gather();
-    card.loopback.gather();
+    card.loopback.gather_frames();
 }
 
 void MemoryTable::Impl::unbind(MemoryRegion& window) {

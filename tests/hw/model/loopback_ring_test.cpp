@@ -96,7 +96,7 @@ TEST_F(LoopbackRing, GatheringLeavesWhatIsInItsFrameAndWhatIsHeld) {
     };
     put_with({nullptr, 40, memory.size()});
     put_with({memory.data(), 40, memory.size(), std::make_shared<HeldMemory>()});
-    loopback.gather();
+    loopback.gather_frames();
     const auto inside = loopback.take();
     EXPECT_TRUE(inside.payload.empty());
     EXPECT_TRUE(
@@ -115,7 +115,7 @@ TEST_F(LoopbackRing, GatheredPayloadIsInTheFrameAndItsMemoryMayGo) {
     const auto elsewhere = loopback.take();
     EXPECT_EQ(elsewhere.payload.data(), memory.data());
     EXPECT_EQ(elsewhere.payload.size(), memory.size());
-    loopback.gather();
+    loopback.gather_frames();
     std::ranges::fill(memory, std::byte{0});
     const auto gathered = loopback.take();
     EXPECT_TRUE(gathered.payload.empty());

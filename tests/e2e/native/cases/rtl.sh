@@ -22,16 +22,18 @@ clock() {
 }
 export -f clock
 export dingo
-# What the last program leaves is put away first, on a busy machine later.
+# The command asks the card itself, which takes the same cycles each time, however long it was at rest. On a busy machine what the
+# last program has left is put away later.
+cycles() { clock alpha | cut -d' ' -f1; }
 for _ in {1..20}; do
-    first=$(clock alpha)
+    first=$(cycles) second=$(cycles)
     sleep 1
-    [ "$(clock alpha)" != "$first" ] || break
+    third=$(cycles)
+    [ $((third - second)) != $((second - first)) ] || break
 done
-sleep 1
-plain 'a card at rest simulates no cycle' "[ \"\$(clock alpha)\" = '$first' ]"
+plain 'a card at rest simulates no cycle' "[ $((third - second)) = $((second - first)) ]"
 single 'a card that works does' alpha 'ibv_devinfo -v' 'PORT_ACTIVE'
-plain 'and its cycles are counted' "[ \$(clock alpha | cut -d' ' -f1) -gt ${first% *} ]"
+plain 'and its cycles are counted' "[ \$(clock alpha | cut -d' ' -f1) -gt $third ]"
 plain 'kilohertz are cycles by the time that they took' 'clock alpha' ' True$'
 plain 'dingo stats says how fast the clock ran' "$dingo stats alpha" '^alpha: simulated clock [0-9.]+ kHz'
 plain 'the model has no such clock' "! $dingo stats soft | grep -q 'simulated clock'"
