@@ -26,7 +26,9 @@ function(dingo_completion program component)
   set(dir ${CMAKE_BINARY_DIR}/completions)
   file(MAKE_DIRECTORY ${dir})
   foreach(shell IN ITEMS bash zsh fish)
-    add_custom_command(TARGET ${program} POST_BUILD COMMAND ${program} completion ${shell} > ${dir}/${program}.${shell} VERBATIM)
+    # Packages are built without RPATH: the program would not find libdingo.
+    add_custom_command(TARGET ${program} POST_BUILD
+                       COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/lib ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${program}> completion ${shell} > ${dir}/${program}.${shell} VERBATIM)
   endforeach()
   install(FILES ${dir}/${program}.bash RENAME ${program} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT ${component})
   install(FILES ${dir}/${program}.zsh RENAME _${program} DESTINATION ${DINGO_ZSH_COMPLETIONS} COMPONENT ${component})
