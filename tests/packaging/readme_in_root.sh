@@ -31,6 +31,8 @@ while IFS= read -r line; do
     fi
 done < <(sed -n '/^## Quick start without/,/^##* Quick start with two/{s/^    //p}' README.md | sed 's/^ *# .*//')
 [ $count -ge 7 ] || echo "FAIL readme:$RELEASE: the block has its lines: $count commands"
-left=$(pgrep -u visitor || true)
-if [ -z "$left" ]; then echo "PASS readme:$RELEASE: no process is left"; else echo "FAIL readme:$RELEASE: no process is left: $(ps -o args= -p "${left//$'\n'/,}" | head -n 3 | tr '\n' ' ')"; fi
+# The card of `dingo run` stays for the next program, until it is stopped.
+as_user 'build/bin/dingo card stop --all' >"$LOGS/$RELEASE-stop" 2>&1
+left=$(ps -u visitor -o stat=,args= | grep -v '^Z' | sed -E 's/^[^ ]+ +//')
+if [ -z "$left" ]; then echo "PASS readme:$RELEASE: no process is left"; else echo "FAIL readme:$RELEASE: no process is left: $(head -n 3 <<<"$left" | tr '\n' ' ')"; fi
 exit 0
