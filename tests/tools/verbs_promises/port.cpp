@@ -42,6 +42,20 @@ void add_query_port(Promises& all) {
         Bench b;
         CHECK((b.port.flags & IBV_QPF_GRH_REQUIRED) != 0);
     });
+    port("qkey_viol_cntr counts datagrams with another Q_Key", [] {
+        Bench b;
+        Pair pair(b, IBV_QPT_UD);
+        for (int i = 0; i < 3; ++i) {
+            ibv_send_wr wr = pair.request(IBV_WR_SEND);
+            wr.wr.ud.remote_qkey = kQkey + 1;
+            CHECK(pair.run(wr).status == IBV_WC_SUCCESS);
+        }
+        no_wc(pair.cq(1));
+        ibv_port_attr after{};
+        CHECK_RETURNS(0, ibv_query_port(b.ctx(), 1, &after));
+        CHECK(after.qkey_viol_cntr == b.port.qkey_viol_cntr + 3);
+        CHECK(after.bad_pkey_cntr == b.port.bad_pkey_cntr);
+    });
     for (const unsigned number : {0U, 2U, 255U}) {
         port("port " + std::to_string(number) + " is refused with EINVAL", [number] {
             Bench b;

@@ -7,5 +7,20 @@ if install_program verbs_promises; then
     promises "$logs/promises.out" \
         ': (every value is allowed|the table is full|the device has no (device memory|clock|extended CQs with these fields))'
 fi
+# What comes from another host with a wrong key: ibv_query_port(), by ibv_devinfo, has a counter of each kind.
+wrong_keys() {
+    local key counter before line
+    "$vm" push --quiet --name "$session" B tests/e2e/native/forge.py tests/e2e/vm/wrong_keys.py /root/driver
+    for key in pkey qkey; do
+        counter=bad_pkey_cntr
+        [ $key = pkey ] || counter=qkey_viol_cntr
+        before=$(in_guest A 'ibv_devinfo -v' | sed -n "s/.*$counter:[[:space:]]*//p") || true
+        line="$counter:[[:space:]]+$(printf 0x%x $((before + 5)))\$"
+        single "packets of another host with a wrong $key are sent" B "python3 /root/driver/wrong_keys.py 10.77.0.1 10.77.0.2 $key 5"
+        single "ibv_query_port counts packets of another host with a wrong $key" A \
+            "for n in \$(seq 20); do ! ibv_devinfo -v | grep -E '$line' || exit 0; sleep 0.5; done; ibv_devinfo -v | grep cntr" "$line"
+    done
+}
+wrong_keys
 # One promise is what happens when a CQ takes more completions than it holds.
 clean_dmesg ' dingo [0-9a-f:.]+ [a-z0-9]+: CQ [0-9]+ overflowed$'
