@@ -93,6 +93,6 @@ native_test_targets=(verbs_check verbs_load verbs_promises verbs_dlopen local_tr
 
 # qp-exchange: what its processes, namespaces and fuzzing need.
 # shellcheck disable=SC2034
-exchange_packages=(python3-pyverbs clang libclang-rt-14-dev procps openmpi-bin munge slurmctld slurmd slurm-client util-linux iproute2)
+exchange_packages=(python3-pyverbs clang libclang-rt-14-dev procps openmpi-bin munge slurmctld slurmd slurm-client util-linux iproute2 openssl)
 # shellcheck disable=SC2034
 exchange_targets=(qpx qpx_shared write_hello write_hello_c qpx_device_test qpxd qpx-rank qpx_store_check qpx_c_pair qpx_pmix_launcher qpx_cm_test rdma-bench)

@@ -57,3 +57,38 @@ else
     fail 'qpxd starts with a pre-shared key' "$(why "$qpxd_log")"
 fi
 stop_services
+
+# Its certificate is renewed while it runs.
+tls=$logs/tls
+mkdir -p "$tls"
+# issue NAME [OPTION...]: NAME.pem and NAME.key, signed by itself or by what the options say.
+issue() {
+    local name=$1
+    shift
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=$name" \
+        -keyout "$tls/$name.key" -out "$tls/$name.pem" "$@" >>"$logs/openssl.log" 2>&1
+}
+# renew NAME: what qpxd's files are from now on; it looks at them five times a second.
+renew() {
+    cp "$tls/$1.pem" "$tls/fresh" && mv "$tls/fresh" "$tls/qpxd.pem"
+    cp "$tls/$1.key" "$tls/fresh" && mv "$tls/fresh" "$tls/qpxd.key"
+    sleep 0.3
+}
+issue ca
+for name in first second member; do issue $name -CA "$tls/ca.pem" -CAkey "$tls/ca.key"; done
+renew first
+if start_qpxd renewal --listen "127.0.0.1:$(free_port)" --security "tls:$tls/qpxd.pem,$tls/qpxd.key,$tls/ca.pem"; then
+    # member_of NAME: a job of one, at a server whose certificate has that name.
+    member_of() { echo "$bin/qpx-rank --no-device --rank 0 --size 1 --security tls:$tls/member.pem,$tls/member.key,$tls/ca.pem,$1 qpxd://127.0.0.1:$qpxd_port/job"; }
+    plain 'qpxd shows its certificate' "$(member_of first)" '0 wrong'
+    renew second
+    plain 'qpxd shows a renewed certificate without a restart' "$(member_of second)" '0 wrong'
+    plain 'qpxd no longer shows the former certificate' "$(member_of first)" 'not in the list of allowed peers' 1
+    echo 'no PEM' >"$tls/qpxd.pem"
+    sleep 0.3
+    plain 'qpxd keeps its certificate when the file is broken' "$(member_of second)" '0 wrong'
+    truth 'qpxd names the broken file in its log' "$(why "$qpxd_log")" grep -q "changed security files are not used: certificate $tls/qpxd.pem" "$qpxd_log"
+else
+    fail 'qpxd starts with a certificate' "$(why "$qpxd_log")"
+fi
+stop_services

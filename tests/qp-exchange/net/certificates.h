@@ -5,9 +5,11 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 
+#include "qpx/security.h"
 #include "temporary.h"
 
 namespace qpx::test {
@@ -87,6 +89,43 @@ class Authority {
     Key key_;
     std::unique_ptr<X509, void (*)(X509*)> certificate_;
     mutable int count_ = 0;
+};
+
+/// Certificate, key and CA of a server at paths that stay, as programs that renew certificates put
+/// them there.
+class RenewedFiles {
+  public:
+    RenewedFiles(const Authority& authority, const Authority::Files& own) { renew(authority, own); }
+
+    void renew(const Authority& authority, const Authority::Files& own) const {
+        replace(own.certificate, security_.certificate);
+        replace(own.key, security_.key);
+        replace(authority.ca(), security_.ca);
+    }
+    /// A file that is none of OpenSSL's.
+    void spoil(const std::string& path) const {
+        replace(directory_.write("spoiled", "no PEM\n"), path);
+    }
+    void replace(const std::string& from, const std::string& to) const {
+        const std::string fresh = directory_.path("fresh");
+        std::filesystem::copy_file(from, fresh);
+        std::filesystem::rename(fresh, to);
+    }
+
+    const Security& security() const { return security_; }
+
+  private:
+    static Security at(const Directory& directory) {
+        Security security;
+        security.mode = Security::Mode::Certificates;
+        security.certificate = directory.path("server.pem");
+        security.key = directory.path("server.key");
+        security.ca = directory.path("ca.pem");
+        return security;
+    }
+
+    Directory directory_;
+    Security security_ = at(directory_);
 };
 
 }  // namespace qpx::test

@@ -190,6 +190,111 @@ TEST(Secure, AListenerTakesKeysFromItsChangedFile) {
     }));
 }
 
+/// A Listener that is always in accept(), and its clients one after the other.
+class Renewal : public ::testing::Test {
+  protected:
+    struct Met {
+        std::string server;  ///< the name that its certificate has
+        std::string error;   ///< why it came to nothing
+    };
+
+    Renewal() {
+        PeerOptions o = options();
+        o.security = files.security();
+        listener.emplace("127.0.0.1", 0, o);
+    }
+
+    /// After the time between two looks at the files.
+    Met meet(const PeerOptions& client) {
+        std::this_thread::sleep_for(300ms);
+        auto connecting = std::async(std::launch::async, [&]() -> Met {
+            try {
+                Connection c = Connection::connect("127.0.0.1", listener->port(), client);
+                c.barrier();
+                return {c.peer_identity(), {}};
+            } catch (const Error& error) {
+                return {{}, error.what()};
+            }
+        });
+        while (connecting.wait_for(0s) != std::future_status::ready) {
+            try {
+                listener->accept(50ms).barrier();
+            } catch (const Error&) {
+                // Nobody came, or one who may not.
+            }
+        }
+        return connecting.get();
+    }
+
+    /// What the listener has said of its files since the last time.
+    std::string told() {
+        std::string all;
+        for (const std::string& line : listener->turned_away()) {
+            if (line.find("changed security files are not used") != std::string::npos) {
+                all += line + "\n";
+            }
+        }
+        return all;
+    }
+
+    const test::Authority old_ca{"old CA"}, new_ca{"new CA"};
+    const PeerOptions of_old = with_certificate(old_ca, "client"),
+                      of_new = with_certificate(new_ca, "client");
+    const test::RenewedFiles files{old_ca, old_ca.issue("first", "IP:127.0.0.1")};
+    std::optional<Listener> listener;
+};
+
+TEST_F(Renewal, CertificateAndKeyAreTakenForClientsFromThenOn) {
+    auto connecting = std::async(std::launch::async, [&] {
+        return Connection::connect("127.0.0.1", listener->port(), of_old);
+    });
+    Connection server = listener->accept(20s), client = connecting.get();
+    files.renew(old_ca, old_ca.issue("second", "IP:127.0.0.1"));
+    EXPECT_EQ(meet(of_old).server, "second");
+    EXPECT_EQ(told(), "");
+    // The one from before goes on.
+    EXPECT_EQ(client.peer_identity(), "first");
+    server.send(test::bytes_of("still here"));
+    EXPECT_EQ(client.receive(), test::bytes_of("still here"));
+}
+
+TEST_F(Renewal, AnotherAuthorityDecidesWhoMayComeFromThenOn) {
+    EXPECT_EQ(meet(of_old).server, "first");
+    EXPECT_NE(meet(of_new).error, "");
+    files.renew(new_ca, new_ca.issue("second", "IP:127.0.0.1"));
+    EXPECT_EQ(meet(of_new).server, "second");
+    EXPECT_NE(meet(of_old).error, "");
+}
+
+TEST_F(Renewal, FilesThatCannotBeUsedAreNamedOnceAndTheFormerStay) {
+    for (const std::string& path :
+         {files.security().certificate, files.security().key, files.security().ca}) {
+        files.spoil(path);
+        EXPECT_EQ(meet(of_old).server, "first") << path;
+        const std::string why = told();
+        EXPECT_TRUE(contains(why, path));
+        EXPECT_EQ(std::count(why.begin(), why.end(), '\n'), 1) << why;
+        EXPECT_EQ(meet(of_old).server, "first") << path;
+        EXPECT_EQ(told(), "") << path;
+        files.renew(old_ca, old_ca.issue("first", "IP:127.0.0.1"));
+        EXPECT_EQ(meet(of_old).server, "first") << path;
+        EXPECT_EQ(told(), "") << path;
+    }
+}
+
+TEST_F(Renewal, ACertificateIsTakenWhenItsKeyIsThere) {
+    const auto second = old_ca.issue("second", "IP:127.0.0.1");
+    files.replace(second.certificate, files.security().certificate);
+    EXPECT_EQ(meet(of_old).server, "first");
+    EXPECT_TRUE(contains(told(), "private key"));
+    files.replace(second.key, files.security().key);
+    EXPECT_EQ(meet(of_old).server, "second");
+    EXPECT_EQ(told(), "");
+    std::filesystem::remove(files.security().key);
+    EXPECT_EQ(meet(of_old).server, "second");
+    EXPECT_TRUE(contains(told(), files.security().key));
+}
+
 TEST(Secure, NoEndpointCrossesInClear) {
     // A recorder between both keeps every byte of both directions.
     Listener listener("127.0.0.1", 0, with_key(1));
