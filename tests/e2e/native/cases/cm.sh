@@ -22,6 +22,9 @@ cm_pair 'udaddy: 10 connections over IPv6' 'udaddy -b fd77::1 -c 10' 'udaddy -s 
 cm_pair 'rdma_client and rdma_server: endpoints' rdma_server 'rdma_client -s 10.77.0.1' 'end 0'
 cm_pair 'rstream: rsockets' 'rstream -S 4096 -C 100' 'rstream -s 10.77.0.1 -S 4096 -C 100' 'custom'
 cm_pair 'rstream: rsockets, data verified' 'rstream -S 65536 -C 20 -T v' 'rstream -s 10.77.0.1 -S 65536 -C 20 -T v' 'custom'
+head -c 3M /dev/urandom >"$logs/rcopy.in"
+cm_pair 'rcopy: a file' 'rcopy & p=$!; for i in $(seq 300); do [ "$(stat -c %s '"$logs"'/rcopy.out 2>/dev/null)" != 3145728 ] || break; sleep 0.1; done; sleep 0.5; kill $p; cmp '"$logs"'/rcopy.in '"$logs"'/rcopy.out && echo same' \
+    "rcopy $logs/rcopy.in 10.77.0.1:$logs/rcopy.out" '3145728 bytes in'
 cm_pair 'riostream' 'riostream -S 4096 -C 20' 'riostream -s 10.77.0.1 -S 4096 -C 20' 'custom'
 for tool in ib_write_bw ib_read_bw ib_send_bw; do
     cm_perftest $tool '-R'
@@ -138,3 +141,5 @@ for pin_all in off on; do
 done
 limit=60
 nothing_left 'nothing is left of the migrated machine'
+. "$dingo_root/tests/e2e/native/cases/iser.sh"
+nothing_left 'nothing is left of iSER'
