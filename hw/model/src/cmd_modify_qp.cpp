@@ -141,6 +141,9 @@ AdminResult modify_qp(CardState& card, const AdminCommand& command) {
         return check.result();
     }
 
+    if (to == QpState::kErr) {
+        card.transport.send_posted(*qp);  // which may find errors
+    }
     if (to == QpState::kReset) {
         qp->attr = dingo_qp_attr{};
         qp->kernel = qp->receive_kernel = compute::Config{};
@@ -148,8 +151,9 @@ AdminResult modify_qp(CardState& card, const AdminCommand& command) {
     } else {
         apply(qp->attr, cmd.attr, cmd.mask);
     }
+    const QpState before = qp->state;
     qp->state = to;
-    card.transport.qp_modified(*qp, from, cmd.mask);
+    card.transport.qp_modified(*qp, before, cmd.mask);
     return {};
 }
 

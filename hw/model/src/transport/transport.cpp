@@ -119,6 +119,13 @@ void Transport::srq_doorbell(SharedReceiveQueue& srq, std::uint32_t producer) {
         parts_->card.count(DINGO_CARD_DB_DROPPED);
 }
 
+void Transport::send_posted(QueuePair& qp) {
+    if (is_sending(qp)) {
+        parts_->frame.clear_busy();
+        turn(qp);
+    }
+}
+
 bool Transport::run(unsigned budget) {
     const CardContext& card = parts_->card;
     Scheduler& scheduler = parts_->scheduler;

@@ -28,6 +28,9 @@ class Transport {
     /// Sends what it owes, then forgets the QP: timers, schedule, references. No CQE or DMA of it
     /// afterwards.
     void qp_destroyed(QueuePair& qp);
+    /// Before MODIFY_QP to ERR: gives a QP that sends its turn. Programs post their last message
+    /// and disconnect; a card that fetches WQEs before it reads commands has sent it by then.
+    void send_posted(QueuePair& qp);
     /// After MODIFY_QP: qp.state and qp.attr are new; `mask` = enum qpm; does the entry actions of
     /// the state (start PSNs, flush in ERR, SQ drained event, forgetting everything in RESET:
     /// producers and consumers 0).

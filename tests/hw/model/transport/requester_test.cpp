@@ -567,6 +567,14 @@ TEST_F(Requester, AtomicsCarryTheirOperandsAndNothingElse) {
     }
 }
 
+TEST_F(Requester, WhatWasPostedBeforeErrIsSentBeforeIt) {
+    start();
+    card.driver.post_send(qp, request(DINGO_WR_SEND, 10));  // the card has had no time for it
+    card.driver.to_state(qp, DINGO_QPS_ERR);
+    expect_packet(Opcode::kRcSendOnly, kCardPsn);
+    expect_done(DINGO_WCS_WR_FLUSH_ERR, DINGO_VERR_FLUSHED);
+}
+
 TEST_F(Requester, AGoneSourceGidFailsTheWork) {
     start();
     dingo_cmd_set_gid command{};

@@ -110,6 +110,21 @@ TEST_F(Timing, RequestsBehindItMakeTheWaitForAnAnswerNoLonger) {
     expect_packet(Opcode::kRcWriteOnly, kCardPsn);
 }
 
+TEST_F(Timing, TimeoutsBeforeSqdMakeNoWaitAfterItLonger) {
+    start();
+    post(request(DINGO_WR_WRITE, 10));
+    expect_packet(Opcode::kRcWriteOnly, kCardPsn);
+    for (unsigned n = 1; n <= 3; ++n) {
+        EXPECT_EQ(wait_for_packet(4 * t_tr(14)), n * t_tr(14));
+        expect_packet(Opcode::kRcWriteOnly, kCardPsn);
+    }
+    card.driver.to_state(qp, DINGO_QPS_SQD);
+    card.driver.to_state(qp, DINGO_QPS_RTS);
+    wait_for_packet(4 * t_tr(14));
+    expect_packet(Opcode::kRcWriteOnly, kCardPsn);
+    EXPECT_EQ(wait_for_packet(4 * t_tr(14)), 2 * t_tr(14));
+}
+
 TEST_F(Timing, ACompletionTellsWhenItWasMade) {
     start();
     card.now = (0x5ULL << 32) + 0x87654321;
