@@ -21,12 +21,12 @@ retried() {
 # Eight times T_tr are 0.54 s; with waits that grow as C9-140 allows they are 1.4 s.
 while sleep 2; do
     kill -STOP "$alpha_pid"
-    sleep 0.8
+    sleep 0.65
     kill -CONT "$alpha_pid"
 done &
 others+=($!)
 disown $!
-retried "the peer's card gets no processor for 0.8 s at a time: READs" 'read-bw -s 64k -D 6 -t 2'
-retried "the peer's card gets no processor for 0.8 s at a time: WRITEs" 'write-bw -s 64k -D 6 -t 2'
+retried "the peer's card gets no processor for 0.65 s at a time: READs" 'read-bw -s 64k -D 6 -t 2'
+retried "the peer's card gets no processor for 0.65 s at a time: WRITEs" 'write-bw -s 64k -D 6 -t 2'
 end_others
 others=()
