@@ -102,6 +102,7 @@ module dingo_responder (
   logic again_next, again_next_q;         // the turn that is chosen; to be loaded: is such a one
   rsp_pkg::nak_t nak_q;
   rsp_pkg::item_t item_q;
+  rsp_pkg::item_t cqe_item_q;             // of the completion in `own`
   logic item_err_q;
   rtl_pkg::txerr_t txerr_q;
   logic [31:0] db_index_q;
@@ -125,7 +126,7 @@ module dingo_responder (
   logic go, busy;
   assign part = is_rx ? rx_emit : is_commit ? cm_emit : tn_emit;
   dingo_rsp_report u_report (
-      .own_i(own), .part_i(part), .qp_i(qp_q), .cfg_i(x_q.cfg), .item_i(item_q), .stat_valid_o, .stat_o, .qstat_valid_o,
+      .own_i(own), .part_i(part), .qp_i(qp_q), .cfg_i(x_q.cfg), .item_i(own.cqe ? cqe_item_q : item_q), .stat_valid_o, .stat_o, .qstat_valid_o,
       .qstat_o, .ev_valid_o, .ev_o, .cqe_valid_o, .cqe_o
   );
   assign emit_ready = {stat_ready_i, qstat_ready_i, ev_ready_i, cqe_ready_i};
@@ -160,12 +161,21 @@ module dingo_responder (
   assign work_o = turn_ready;
 
   // ---------------------------------------------------------------- packets that wait
-  logic in_valid, in_key, in_pop, in_idle, in_mr_valid, answer;
+  logic in_valid, in_key, in_send, in_pop, in_idle, in_mr_valid, answer;
+  logic rx_send_q;                        // the step is that of a SEND of one packet
+  logic look_valid, look_ready, look_here, look_coming, look_err;
+  logic [255:0] look_data;
+  rsp_pkg::look_t look;
+  rsp_pkg::ahead_t in_ahead;
   rtl_pkg::rxp_t in;
   rtl_pkg::mr_req_t in_mr;
   rtl_pkg::mr_rsp_t in_mr_rsp;
   dingo_rsp_intake u_intake (
       .clk_i, .rst_ni, .idle_o(in_idle), .rxp_valid_i, .rxp_ready_o, .rxp_i, .valid_o(in_valid), .rxp_o(in), .key_o(in_key),
+      .send_o(in_send), .ahead_o(in_ahead), .look_en_i(state_q != PART || is_commit), .store_i(ctx_we),
+      .store_qp_i(ctx_waddr), .store_prod_i(ctx_w.rq_prod), .store_cons_i(ctx_w.rq_cons),
+      .store_send_i(state_q == STORE && rx_send_q), .look_valid_o(look_valid), .look_ready_i(look_ready), .look_o(look),
+      .look_here_i(look_here), .look_coming_i(look_coming), .look_err_i(look_err), .look_data_i(look_data),
       .mr_rsp_o(in_mr_rsp), .pop_i(in_pop), .ask_i(key_ask), .mr_valid_o(in_mr_valid), .mr_o(in_mr),
       .mr_rsp_valid_i, .mr_rsp_i, .answer_o(answer));
   // Headers are looked at until then.
@@ -183,13 +193,17 @@ module dingo_responder (
     ctx_w.queued = c_q.queued || wake_q;
     if (state_q == INIT) ctx_w = '0;
   end
+  logic ctx_we;
+  rtl_pkg::qpi_t ctx_waddr;
+  assign ctx_we = state_q == INIT || (state_q == STORE && go);
+  assign ctx_waddr = state_q == INIT ? init_q : qp_q;
   dingo_ram #(
       .Width(rsp_pkg::RCTX_W),
       .LogDepth(rtl_pkg::QP_LOG)
   ) u_ctx (
       .clk_i,
-      .we_i(state_q == INIT || (state_q == STORE && go)),
-      .waddr_i(state_q == INIT ? init_q : qp_q),
+      .we_i(ctx_we),
+      .waddr_i(ctx_waddr),
       .wdata_i(ctx_w),
       .re_i(take),
       .raddr_i(step_qp),
@@ -198,7 +212,7 @@ module dingo_responder (
 
   // ---------------------------------------------------------------- steps of one cycle
   rtl_pkg::qp_t x_load;
-  logic quick_rx, quick_commit, quick_reply, quick, quick_wake, loading, early;
+  logic quick_rx, quick_commit, quick_reply, quick_db, quick, quick_wake, quick_prefetch, loading, early;
   logic next_q;                           // the step to be loaded is chosen; step_q and item_q are its
   rtl_pkg::qpi_t next_qp_q, load_qp;
   rsp_pkg::rctx_t quick_ctx;
@@ -207,14 +221,15 @@ module dingo_responder (
   assign x_load = is_rx ? in.ctx : step_q == rsp_pkg::STEP_QPA ? qpa_q.ctx : qp_rdata_i;
   dingo_rsp_quick u_quick (
       .en_i(loading), .step_i(step_q), .qp_i(load_qp), .ctx_i(ctx_r), .x_i(x_load), .h_i(in.h), .key_i(in_key), .key_ok_i(in_mr_rsp.ok),
+      .send_i(in_send), .ahead_i(in_ahead), .db_index_i(db_index_q), .db_o(quick_db), .prefetch_o(quick_prefetch),
       .item_i(item_q), .item_err_i(item_err_q), .path_ok_i(gid_valid_i[x_load.cfg.sgid]), .rx_o(quick_rx), .commit_o(quick_commit),
       .reply_o(quick_reply), .ctx_o(quick_ctx), .wake_o(quick_wake), .emit_o(quick_emit), .item_o(quick_item));
-  assign quick = quick_rx || quick_commit || quick_reply;
+  assign quick = quick_rx || quick_commit || quick_reply || quick_db;
   // Behind such a step the next is chosen while it is loaded, and loaded while it is stored.
   assign loading = state_q == LOAD || (state_q == STORE && next_q);
   assign load_qp = next_q ? next_qp_q : qp_q;
-  assign early = loading && quick && !(quick_commit && item_q.cqe)   // whose completion wants item_q once more
-                 && (step == rsp_pkg::STEP_COMMIT || step == rsp_pkg::STEP_TURN || step == rsp_pkg::STEP_RXP)
+  assign early = loading && quick
+                 && (step == rsp_pkg::STEP_COMMIT || step == rsp_pkg::STEP_DB || step == rsp_pkg::STEP_TURN || step == rsp_pkg::STEP_RXP)
                  && (step_qp == load_qp || step_qp != qp_q);          // what is being stored cannot be read yet
 
   // ---------------------------------------------------------------- the parts
@@ -298,7 +313,8 @@ module dingo_responder (
       .taken_i(rx_wqe_taken || tn_wqe_taken), .wqe_o(w_wqe), .seg_valid_o(w_seg_valid), .seg_ready_i(rx_seg_ready),
       .seg_o(w_seg), .mr_valid_o(w_mr_valid), .mr_o(w_mr), .mr_rsp_valid_i(answer), .mr_rsp_i,
       .prefetch_i(state_q == STORE && go && prefetch_q && !c_q.err), .prefetch_index_i(c_q.rq_cons),
-      .prod_i(c_q.rq_prod), .rwqe_valid_o, .rwqe_ready_i, .rwqe_o, .rwqe_rsp_valid_i, .line_valid_o, .line_ready_i,
+      .prod_i(c_q.rq_prod), .look_valid_i(look_valid), .look_ready_o(look_ready), .look_i(look), .look_here_o(look_here),
+      .look_coming_o(look_coming), .look_err_o(look_err), .look_data_o(look_data), .rwqe_valid_o, .rwqe_ready_i, .rwqe_o, .rwqe_rsp_valid_i, .line_valid_o, .line_ready_i,
       .line_o, .line_rsp_valid_i, .line_rsp_i
   );
 
@@ -433,14 +449,17 @@ module dingo_responder (
         x_q <= x_load;
         case (step_q)
           rsp_pkg::STEP_COMMIT, rsp_pkg::STEP_TURN, rsp_pkg::STEP_RXP: state_q <= quick ? STORE : PART;
-          default: state_q <= EVENT;
+          default: state_q <= quick ? STORE : EVENT;
         endcase
         if (quick) begin
           wake_q <= quick_wake;
+          prefetch_q <= quick_prefetch;
           own <= quick_emit;
           quick_rx_q <= quick_rx;
           quick_turn_q <= quick_reply;
         end
+        rx_send_q <= is_rx && in_send;
+        if (quick_commit) cqe_item_q <= item_q;
         if (quick_rx) begin
           own_scat_valid_q <= 1'b1;
           own_scat_q.op <= rtl_pkg::SCAT_SEG;
@@ -455,6 +474,7 @@ module dingo_responder (
         end
         a_item: assert (!quick_commit || ctx_r.items != '0);
         a_items: assert (!quick_rx || ctx_r.items != '1);
+        a_posted: assert (!(quick_rx && in_send) || ctx_r.rq_cons != ctx_r.rq_prod);
         next_q <= take;
         next_qp_q <= step_qp;
         if (take) same_q <= step_qp == load_qp;
@@ -481,11 +501,12 @@ module dingo_responder (
       own <= '0;
       own_scat_valid_q <= 1'b0;
       quick_rx_q <= 1'b0;
+      rx_send_q <= 1'b0;
       quick_turn_q <= 1'b0;
       txd_valid_o <= 1'b0;
       seg_valid_o <= 1'b0;
     end
   end
 
-  wire unused_ok = &{1'b0, qpa_q, key, in, in_mr_rsp, txerr_q, item_q, own};
+  wire unused_ok = &{1'b0, qpa_q, key, in, in_mr_rsp, txerr_q, item_q, cqe_item_q, own};
 endmodule

@@ -4,7 +4,8 @@
 /// bytes, 4 of 64). One read brings all entries of a group that are posted. A lookup is answered from here or from host
 /// memory; while it waits, and whenever no lookup is there, the next entries of QPs whose receive queue moved
 /// are fetched ahead. A group is known by what of it was asked for and by the number of the read that brings
-/// it: reads are answered in order, so that number tells whether it is there.
+/// it: reads are answered in order, so that number tells whether it is there. Looks (dingo_rsp_ahead) go beside all
+/// this, through the ports of both memories when nobody else uses them.
 module dingo_rq_cache #(
     parameter int unsigned LogGroups = 9
 ) (
@@ -27,6 +28,14 @@ module dingo_rq_cache #(
     output logic [511:0]       rsp_data_o,     // stays until the next lookup
     input  logic               pf_valid_i,     // pulse: entries from here to end_i are wanted soon
     input  logic [31:0]        pf_index_i,
+    // look: one cycle behind it is told whether the entry is there, or on its way; the next, what it begins with
+    input  logic               look_valid_i,   // not while a lookup's data are wanted
+    output logic               look_ready_o,
+    input  rsp_pkg::look_t     look_i,
+    output logic               look_here_o,
+    output logic               look_coming_o,
+    output logic               look_err_o,
+    output logic [255:0]       look_data_o,
     output logic               line_valid_o,   // entries
     input  logic               line_ready_i,
     output rtl_pkg::rdl_req_t  line_o,
@@ -37,7 +46,8 @@ module dingo_rq_cache #(
     input  logic               xl_line_rsp_valid_i,
     input  rtl_pkg::rdl_rsp_t  rsp_i           // of both
 );
-  localparam logic [31:0] AHEAD = 32'd8;       // entries that are fetched before they are wanted
+  localparam logic [31:0] AHEAD = 32'd8;       // entries behind the group that are fetched before they are wanted,
+  localparam logic [31:0] AHEAD_ALONE = 32'd40;  // as many as come in a round trip, where one QP has all the messages
   localparam int unsigned LogReads = 5;
   localparam int unsigned EpochW = 6;
   typedef struct packed {
@@ -66,7 +76,8 @@ module dingo_rq_cache #(
     TAG = 3'd1,          // the tag is there
     FETCH = 3'd2,        // entries are asked for
     READ = 3'd3,         // the lookup's line
-    GIVE = 3'd4
+    GIVE = 3'd4,
+    NEXT = 3'd5          // behind FETCH: the tag of the next group is read
   } state_t;
   state_t state_q;
   // ---------------------------------------------------------------- reads on their way
@@ -77,7 +88,7 @@ module dingo_rq_cache #(
 
   // ---------------------------------------------------------------- what is wanted soon
   logic pf_room, pf_valid, pf_take;
-  logic [3:0] pf_count;
+  logic [5:0] pf_count;
   job_t ask, pf_in, pf_job;
   logic [JobW-1:0] pf_bits;
   always_comb begin
@@ -92,7 +103,7 @@ module dingo_rq_cache #(
   end
   dingo_fifo #(
       .Width(JobW),
-      .LogDepth(3)
+      .LogDepth(5)
   ) u_soon (
       .clk_i, .rst_ni,
       .valid_i(pf_valid_i && pf_index_i != end_i), .ready_o(pf_room), .data_i(pf_in),  // without room a lookup reads later
@@ -136,18 +147,29 @@ module dingo_rq_cache #(
   assign take_read = state_q == IDLE && waits_q && landed && !retry_q;
   assign take_again = state_q == IDLE && waits_q && landed && retry_q;
   assign take_demand = state_q == IDLE && !clearing && !waits_q && req_valid_i && !rsp_valid_o;
-  assign pf_take = state_q == IDLE && !clearing && !take_read && !take_again && !take_demand && pf_valid;
+  assign pf_take = state_q == IDLE && !clearing && !take_read && !take_again && !take_demand && pf_valid && !look_valid_i;
+  // Its tag is read now, its line in the next cycle.
+  assign look_ready_o = !clearing && !take_read && !take_again && !take_demand && state_q != TAG && state_q != NEXT;
+  logic look, look_q;
+  rsp_pkg::look_t looked_q;
+  assign look = look_valid_i && look_ready_o;
+  logic [31:0] pf_next, pf_until;              // of the job ahead
+  logic [3:0] pf_most;
+  rtl_pkg::qpi_t pf_last_qp_q;
+  assign pf_most = (4'd8 >> (pf_job.log_stride - 4'd5)) - 4'd1;
+  assign pf_next = (pf_job.index | 32'(pf_most)) + 32'd1;
+  assign pf_until = pf_next + (pf_job.qp == pf_last_qp_q ? AHEAD_ALONE : AHEAD);
   logic more;                  // the job ahead goes on with the next group
   assign more = !demand_q && rtl_pkg::idx_before(next_index, until_q);
   logic [31:0] first_group;
   rtl_pkg::qpi_t first_qp;
   always_comb begin
-    first_qp = pf_take ? pf_job.qp : state_q == IDLE ? qp_i : job_q.qp;
-    first_group = pf_take ? group_of(pf_job.index, pf_job.log_stride)
+    first_qp = look ? look_i.qp[rtl_pkg::QP_LOG-1:0] : pf_take ? pf_job.qp : state_q == IDLE ? qp_i : job_q.qp;
+    first_group = look ? group_of(look_i.index, look_i.log_stride) : pf_take ? group_of(pf_job.index, pf_job.log_stride)
                   : state_q == IDLE ? group_of(req_index_i, log_stride_i) : next_group;
   end
   assign first_slot = slot_of(first_qp, first_group[LogGroups-1:0]);
-  assign tag_re = state_q == IDLE || state_q == TAG || state_q == FETCH;
+  assign tag_re = look || state_q == IDLE || state_q == TAG || state_q == NEXT;
 
   // ---------------------------------------------------------------- tags
   logic [LogGroups:0] clear_q;
@@ -164,7 +186,7 @@ module dingo_rq_cache #(
   ) u_tags (
       .clk_i,
       .we_i(clearing || tag_we), .waddr_i(clearing ? clear_q[LogGroups-1:0] : bad ? wait_slot_q : slot),
-      .wdata_i(clearing || bad ? '0 : tag_d), .re_i(tag_re), .raddr_i(first_slot), .rdata_o(tag_bits)
+      .wdata_i(clearing || bad || fetch_err ? '0 : tag_d), .re_i(tag_re), .raddr_i(first_slot), .rdata_o(tag_bits)
   );
   assign match = tag.valid && tag.epoch == epoch_q && tag.qp == job_q.qp && tag.group == group && {1'b0, entry} <= tag.upto
                  && entry >= tag.first;
@@ -172,6 +194,33 @@ module dingo_rq_cache #(
   assign covered = match && (demand_q ? {1'b0, entry} < tag.upto : wanted <= tag.upto);
   assign way = on_its_way(tag.read, came, issued);
   assign here = covered && ({1'b0, entry} < tag.there || !way);
+
+  logic look_match, look_way, look_unsure, wrote_q;
+  logic [LogGroups-1:0] look_slot;
+  logic [2:0] look_entry;
+  rtl_pkg::qpi_t look_qp;
+  assign look_qp = looked_q.qp[rtl_pkg::QP_LOG-1:0];
+  logic [31:0] look_byte, look_group;
+  assign look_group = group_of(looked_q.index, looked_q.log_stride);
+  assign look_entry = looked_q.index[2:0] & 3'((4'd8 >> (looked_q.log_stride - 4'd5)) - 4'd1);
+  assign look_match = tag.valid && tag.epoch == epoch_q && tag.qp == look_qp && tag.group == look_group
+                      && {1'b0, look_entry} < tag.upto && look_entry >= tag.first;
+  assign look_way = way && {1'b0, look_entry} >= tag.there;
+  // What a fetch is changing is looked at again: some of its lines may have come before its tag.
+  assign look_slot = slot_of(look_qp, look_group[LogGroups-1:0]);
+  assign look_unsure = wrote_q || (state_q == FETCH && look_slot == slot);
+  assign look_here_o = look_match && !look_way && !look_unsure;
+  assign look_coming_o = (look_match && look_way) || look_unsure;
+  assign look_byte = looked_q.index << looked_q.log_stride;
+  always_ff @(posedge clk_i) begin
+    look_q <= look;
+    wrote_q <= tag_we;
+    if (look) looked_q <= look_i;
+    if (look_q) look_half_q <= looked_q.pairs && looked_q.index[0];
+    if (!rst_ni) look_q <= 1'b0;
+    else a_look: assert (!look_q || !(state_q == READ || (state_q == TAG && demand_q)));
+  end
+  logic look_half_q;
 
   // ---------------------------------------------------------------- entries are asked for
   logic [2:0] from_q;                          // entry of the group
@@ -190,7 +239,7 @@ module dingo_rq_cache #(
       .waddr_o(line_waddr), .line_valid_o, .line_ready_i, .line_o, .line_rsp_valid_i, .xl_line_valid_o, .xl_line_ready_i,
       .xl_line_o, .xl_line_rsp_valid_i, .rsp_i
   );
-  assign tag_we = fetch_done || bad;
+  assign tag_we = fetch_done || fetch_err || bad;   // without an address some lines may have gone there already
   always_comb begin
     tag_d.valid = 1'b1;
     tag_d.epoch = epoch_q;
@@ -215,11 +264,14 @@ module dingo_rq_cache #(
   ) u_lines (
       .clk_i,
       .we_i(line_we), .waddr_i(line_waddr), .wdata_i({rsp_i.err, rsp_i.data}),
-      .re_i(state_q == READ || (state_q == TAG && demand_q)),
-      .raddr_i({state_q == TAG ? slot : wait_slot_q, line_of_entry}), .rdata_o(line)
+      .re_i(look_q || state_q == READ || (state_q == TAG && demand_q)),
+      .raddr_i(look_q ? {look_slot, look_byte[7:6]}
+               : {state_q == TAG ? slot : wait_slot_q, line_of_entry}), .rdata_o(line)
   );
   // the upper half of a line for every second entry of 32 bytes
   assign rsp_data_o = half_q ? {256'd0, line[511:256]} : line[511:0];
+  assign look_err_o = line[512];
+  assign look_data_o = look_half_q ? line[511:256] : line[255:0];
   // A read that failed was perhaps made for others: once more for this lookup.
   assign bad = state_q == GIVE && line[512];
 
@@ -234,8 +286,9 @@ module dingo_rq_cache #(
         if (take_demand || take_again || pf_take) begin
           job_q <= pf_take ? pf_job : ask;
           demand_q <= !pf_take;
-          until_q <= pf_job.upto - pf_job.index < AHEAD ? pf_job.upto : pf_job.index + AHEAD;
+          until_q <= pf_job.upto - pf_job.index < pf_until - pf_job.index ? pf_job.upto : pf_until;
         end
+        if (pf_take) pf_last_qp_q <= pf_job.qp;
         if (take_demand) fetched_q <= 1'b0;
         if (take_again) waits_q <= 1'b0;
       end
@@ -262,7 +315,7 @@ module dingo_rq_cache #(
         state_q <= IDLE;
       end else if (fetch_done) begin
         job_q.index <= next_index;
-        state_q <= more ? TAG : IDLE;
+        state_q <= more ? NEXT : IDLE;
         if (demand_q) begin
           waits_q <= 1'b1;
           retry_q <= 1'b0;
@@ -271,6 +324,7 @@ module dingo_rq_cache #(
           wait_read_q <= issued;
         end
       end
+      NEXT: state_q <= TAG;
       READ: begin
         waits_q <= 1'b0;
         state_q <= GIVE;
@@ -296,5 +350,5 @@ module dingo_rq_cache #(
     end
   end
 
-  wire unused_ok = &{1'b0, pf_room, tag_q, req_byte, first_group};
+  wire unused_ok = &{1'b0, pf_room, tag_q, req_byte, first_group, look_byte, looked_q};
 endmodule

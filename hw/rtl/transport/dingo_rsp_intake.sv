@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// Packets that wait for their step. The key of a WRITE of one packet is looked up when the packet
-/// comes in, while steps of others go on: its headers and its QP say all that the table wants to know.
+/// comes in, while steps of others go on: its headers and its QP say all that the table wants to know. For a
+/// SEND of one packet dingo_rsp_ahead looks up receive WQE and key.
 module dingo_rsp_intake (
     input  logic             clk_i,
     input  logic             rst_ni,
@@ -13,8 +14,24 @@ module dingo_rsp_intake (
     output logic             valid_o,        // and its key, when it has one to be looked up, is known
     output rtl_pkg::rxp_t    rxp_o,
     output logic             key_o,          // it has
+    output logic             send_o,         // it is a SEND of one packet; ahead_o, and when that is good mr_rsp_o, are its
+    output rsp_pkg::ahead_t  ahead_o,
     output rtl_pkg::mr_rsp_t mr_rsp_o,
     input  logic             pop_i,
+    // see dingo_rsp_ahead
+    input  logic             look_en_i,
+    input  logic             store_i,
+    input  rtl_pkg::qpi_t    store_qp_i,
+    input  logic [31:0]      store_prod_i,
+    input  logic [31:0]      store_cons_i,
+    input  logic             store_send_i,
+    output logic             look_valid_o,
+    input  logic             look_ready_i,
+    output rsp_pkg::look_t   look_o,
+    input  logic             look_here_i,
+    input  logic             look_coming_i,
+    input  logic             look_err_i,
+    input  logic [255:0]     look_data_i,
     // the responder's port of the memory table: answers come in the order of the questions
     input  logic             ask_i,          // another part asks in this cycle: it goes first
     output logic             mr_valid_o,
@@ -23,28 +40,39 @@ module dingo_rsp_intake (
     input  rtl_pkg::mr_rsp_t mr_rsp_i,
     output logic             answer_o        // mr_rsp_i is another part's
 );
-  localparam int unsigned LogPackets = 2;
+  localparam int unsigned LogPackets = 3;
   localparam int unsigned LogAsked = 3;
   localparam int unsigned RXP_W = $bits(rxp_i);
 
   logic in_ready, in_key, push, out_valid, key_valid, asked_ready, asked_valid, asked_mine;
-  logic key_ready, key_in;
+  logic key_ready, key_in, in_send, ahead_valid, ahead_ask, send_key_valid, send_key_ready, send_key_in, asked_send;
+  logic [LogPackets:0] send_key_count;
+  rtl_pkg::mr_req_t ahead_mr;
+  rtl_pkg::mr_rsp_t write_mr_rsp, send_mr_rsp;
   logic [LogPackets:0] count, key_count;
   logic [LogAsked:0] asked_count;
 
   assign in_key = rxp_i.h.opcode == roce_pkg::RC_WRITE_ONLY && rxp_i.ctx.cfg.kind == dingo_pkg::QPT_RC[2:0] && rxp_i.h.dma_len != '0;
-  assign rxp_ready_o = in_ready && !(in_key && ask_i);
+  assign in_send = (rxp_i.h.opcode == roce_pkg::RC_SEND_ONLY || rxp_i.h.opcode == roce_pkg::RC_SEND_ONLY_IMM)
+                   && rxp_i.ctx.cfg.kind == dingo_pkg::QPT_RC[2:0] && rxp_i.h.len != '0;
+  assign rxp_ready_o = in_ready && !(in_key && (ask_i || ahead_ask));
   assign push = rxp_valid_i && rxp_ready_o;
-  dingo_fifo #(.Width(RXP_W + 1), .LogDepth(LogPackets)) u_packets (
+  dingo_fifo #(.Width(RXP_W + 2), .LogDepth(LogPackets)) u_packets (
       .clk_i, .rst_ni,
-      .valid_i(push), .ready_o(in_ready), .data_i({in_key, rxp_i}),
-      .valid_o(out_valid), .ready_i(pop_i), .data_o({key_o, rxp_o}), .count_o(count)
+      .valid_i(push), .ready_o(in_ready), .data_i({in_send, in_key, rxp_i}),
+      .valid_o(out_valid), .ready_i(pop_i), .data_o({send_o, key_o, rxp_o}), .count_o(count)
+  );
+  dingo_rsp_ahead u_ahead (
+      .clk_i, .rst_ni, .en_i(look_en_i), .push_i(push && in_send), .rxp_i, .store_i, .store_qp_i, .store_prod_i, .store_cons_i,
+      .store_send_i, .look_valid_o, .look_ready_i, .look_o, .look_here_i, .look_coming_i, .look_err_i, .look_data_i,
+      .mr_valid_o(ahead_ask), .mr_ready_i(!ask_i), .mr_o(ahead_mr), .valid_o(ahead_valid), .ahead_o, .pop_i(pop_i && send_o)
   );
 
-  assign mr_valid_o = push && in_key;
+  assign mr_valid_o = (push && in_key) || (ahead_ask && !ask_i);
   always_comb begin
     mr_o = '0;
-    if (mr_valid_o) begin
+    if (ahead_ask) mr_o = ahead_mr;
+    else if (mr_valid_o) begin
       mr_o.key = rxp_i.h.rkey;
       mr_o.va = rxp_i.h.va;
       mr_o.len = rxp_i.h.dma_len;
@@ -55,29 +83,36 @@ module dingo_rsp_intake (
   end
 
   // Whose the answers are that come next
-  dingo_fifo #(.Width(1), .LogDepth(LogAsked)) u_asked (
+  dingo_fifo #(.Width(2), .LogDepth(LogAsked)) u_asked (
       .clk_i, .rst_ni,
-      .valid_i(mr_valid_o || ask_i), .ready_o(asked_ready), .data_i(mr_valid_o),
-      .valid_o(asked_valid), .ready_i(mr_rsp_valid_i), .data_o(asked_mine), .count_o(asked_count)
+      .valid_i(mr_valid_o || ask_i), .ready_o(asked_ready), .data_i({ahead_ask, mr_valid_o}),
+      .valid_o(asked_valid), .ready_i(mr_rsp_valid_i), .data_o({asked_send, asked_mine}), .count_o(asked_count)
   );
-  assign key_in = mr_rsp_valid_i && asked_mine;
+  assign key_in = mr_rsp_valid_i && asked_mine && !asked_send;
+  assign send_key_in = mr_rsp_valid_i && asked_mine && asked_send;
   assign answer_o = mr_rsp_valid_i && !asked_mine;
   dingo_fifo #(.Width(rtl_pkg::MR_RSP_W), .LogDepth(LogPackets)) u_keys (
       .clk_i, .rst_ni,
       .valid_i(key_in), .ready_o(key_ready), .data_i(mr_rsp_i),
-      .valid_o(key_valid), .ready_i(pop_i && key_o), .data_o(mr_rsp_o), .count_o(key_count)
+      .valid_o(key_valid), .ready_i(pop_i && key_o), .data_o(write_mr_rsp), .count_o(key_count)
   );
+  dingo_fifo #(.Width(rtl_pkg::MR_RSP_W), .LogDepth(LogPackets)) u_send_keys (
+      .clk_i, .rst_ni,
+      .valid_i(send_key_in), .ready_o(send_key_ready), .data_i(mr_rsp_i),
+      .valid_o(send_key_valid), .ready_i(pop_i && send_o && ahead_o.good), .data_o(send_mr_rsp), .count_o(send_key_count)
+  );
+  assign mr_rsp_o = send_o ? send_mr_rsp : write_mr_rsp;
 
-  assign valid_o = out_valid && (!key_o || key_valid);
+  assign valid_o = out_valid && (!key_o || key_valid) && (!send_o || (ahead_valid && (!ahead_o.good || send_key_valid)));
   assign idle_o = !out_valid && !asked_valid;
 
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
       a_asked: assert (asked_ready || !(mr_valid_o || ask_i));
-      a_keys: assert (key_ready || !key_in);
+      a_keys: assert ((key_ready || !key_in) && (send_key_ready || !send_key_in));
       a_answer: assert (asked_valid || !mr_rsp_valid_i);
       a_pop: assert (valid_o || !pop_i);
     end
   end
-  wire unused_ok = &{1'b0, count, key_count, asked_count, rxp_i};
+  wire unused_ok = &{1'b0, count, key_count, send_key_count, asked_count, rxp_i};
 endmodule

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// The steps that are most of the traffic, each decided in the cycle in which the context comes: a WRITE of
-/// one packet that is what the QP expects, the return of an item whose bytes are in memory, a turn in which
-/// nothing but an ACK or NAK is owed. They do what dingo_rsp_receive, _commit and _turn would do;
+/// one packet that is what the QP expects, such a SEND for whose receive WQE dingo_rsp_ahead guessed right, a
+/// doorbell, the return of an item whose bytes are in memory, a turn in which
+/// nothing but an ACK or NAK is owed. They do what dingo_rsp_receive, _event, _commit and _turn would do;
 /// whatever is not plain goes to those. Combinational.
 module dingo_rsp_quick (
     input  logic              en_i,          // it is looked at; 0 otherwise, which spares a simulation its work
@@ -12,13 +13,18 @@ module dingo_rsp_quick (
     input  rtl_pkg::qp_t      x_i,
     input  rtl_pkg::rxh_t     h_i,
     input  logic              key_i,         // the key was looked up,
-    input  logic              key_ok_i,      // and is good
+    input  logic              key_ok_i,      // and is good; of a SEND too
+    input  logic              send_i,        // dingo_rsp_ahead has looked at it
+    input  rsp_pkg::ahead_t   ahead_i,
+    input  logic [31:0]       db_index_i,
     input  rsp_pkg::item_t    item_i,        // that came back
     input  logic              item_err_i,
     input  logic              path_ok_i,     // our address is there
     output logic              rx_o,          // a packet that is plain; its item is item_o
     output logic              commit_o,
     output logic              reply_o,
+    output logic              db_o,
+    output logic              prefetch_o,    // entries of the RQ will be wanted
     output rsp_pkg::rctx_t    ctx_o,
     output logic              wake_o,
     output rsp_pkg::emit_t    emit_o,
@@ -26,7 +32,9 @@ module dingo_rsp_quick (
 );
   localparam logic [1:0] WAIT_MOST = 2'd3;
   localparam logic [31:0] SHORT = 32'd256;
-  logic is_rc, answers, room, wait_ack;
+  localparam logic [31:0] AHEAD = 32'd16;    // no entry behind these is fetched ahead for what is in front now
+  logic is_rc, answers, room, wait_ack, expected, write, send;
+  logic [31:0] cons_next, rq_held, db_held;
   // The item of another packet will come back soon, and its ACK will stand for this one too.
   assign wait_ack = ctx_i.items != 8'd1 && item_i.bytes <= SHORT && ctx_i.waited != WAIT_MOST;
   assign is_rc = x_i.cfg.kind == dingo_pkg::QPT_RC[2:0];
@@ -34,11 +42,20 @@ module dingo_rsp_quick (
                    || x_i.state == dingo_pkg::QPS_SQD[2:0] || x_i.state == dingo_pkg::QPS_SQE[2:0];
   assign room = h_i.len <= rtl_pkg::pmtu_bytes(x_i.cfg.path_mtu);
 
-  // What was looked up is a WRITE of one packet on an RC QP, and longer than nothing.
-  assign rx_o = en_i && step_i == rsp_pkg::STEP_RXP && key_i && key_ok_i && h_i.psn == ctx_i.exp_psn && !ctx_i.err && !ctx_i.failed
-                && ctx_i.message == rsp_pkg::MSG_NONE && (x_i.cfg.access & dingo_pkg::ACC_REMOTE_WRITE[4:0]) != '0
-                && !(x_i.state == dingo_pkg::QPS_RTR[2:0] && !ctx_i.comm_est) && room && {19'd0, h_i.len} == h_i.dma_len;
+  // What was looked up is a WRITE or SEND of one packet on an RC QP, and longer than nothing.
+  assign expected = en_i && step_i == rsp_pkg::STEP_RXP && key_ok_i && h_i.psn == ctx_i.exp_psn && !ctx_i.err && !ctx_i.failed
+                    && ctx_i.message == rsp_pkg::MSG_NONE && !(x_i.state == dingo_pkg::QPS_RTR[2:0] && !ctx_i.comm_est) && room;
+  assign write = expected && key_i && (x_i.cfg.access & dingo_pkg::ACC_REMOTE_WRITE[4:0]) != '0 && {19'd0, h_i.len} == h_i.dma_len;
+  assign send = expected && send_i && ahead_i.good && ahead_i.index == ctx_i.rq_cons && !ctx_i.held;
+  assign rx_o = write || send;
   assign commit_o = en_i && step_i == rsp_pkg::STEP_COMMIT && item_i.kind == rsp_pkg::IT_DATA && !item_err_i && !ctx_i.dead;
+  assign cons_next = ctx_i.rq_cons + 32'd1;
+  assign rq_held = ctx_i.rq_prod - ctx_i.rq_cons;
+  assign db_held = db_index_i - ctx_i.rq_cons;
+  assign db_o = en_i && step_i == rsp_pkg::STEP_DB && !ctx_i.err && x_i.state != dingo_pkg::QPS_RESET[2:0]
+                && db_held <= 32'd1 << x_i.cfg.log_rq && db_held >= rq_held;
+  // The next group begins, or entries are new among those that are fetched ahead.
+  assign prefetch_o = send ? (cons_next[2:0] & 3'(4'd7 >> (x_i.cfg.log_rq_stride - 4'd5))) == '0 : db_o && rq_held < AHEAD;
   assign reply_o = en_i && step_i == rsp_pkg::STEP_TURN && !ctx_i.err && !ctx_i.fatal && ctx_i.rd_pending == '0 && ctx_i.reply_pending
                    && is_rc && answers && path_ok_i;
 
@@ -56,13 +73,27 @@ module dingo_rsp_quick (
       item_o.kind = rsp_pkg::IT_DATA;
       item_o.qp = 16'(qp_i);
       item_o.psn = h_i.psn;
-      item_o.write = 1'b1;
+      item_o.write = write;
       item_o.first = 1'b1;
       item_o.last = 1'b1;
       item_o.ack = h_i.ackreq;
       item_o.rq_after = ctx_i.rq_cons;
-      item_o.bytes = h_i.dma_len;
+      item_o.bytes = {19'd0, h_i.len};
     end
+    if (send) begin
+      ctx_o.rq_cons = cons_next;
+      item_o.rq_after = cons_next;
+      item_o.cqe = 1'b1;
+      item_o.tag = ahead_i.tag;
+      item_o.opcode = dingo_pkg::WC_RECV[7:0];
+      item_o.flags = h_i.se ? dingo_pkg::CQE_FLAGS_SOLICITED_MASK[7:0] : 8'd0;
+      if (h_i.opcode[0]) begin
+        item_o.opcode = dingo_pkg::WC_RECV_IMM[7:0];
+        item_o.flags = item_o.flags | dingo_pkg::CQE_FLAGS_IMM_MASK[7:0];
+        item_o.imm = h_i.imm;
+      end
+    end
+    if (db_o) ctx_o.rq_prod = db_index_i;
     if (commit_o) begin
       ctx_o.items = ctx_i.items - 8'd1;
       if (ctx_i.items == 8'd1 && (ctx_i.err || ctx_i.reply_pending)) wake_o = 1'b1;

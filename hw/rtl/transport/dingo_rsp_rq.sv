@@ -34,6 +34,14 @@ module dingo_rsp_rq (
     input  logic                 prefetch_i,
     input  logic [31:0]          prefetch_index_i,
     input  logic [31:0]          prod_i,         // behind its last entry
+    // dingo_rsp_ahead
+    input  logic                 look_valid_i,
+    output logic                 look_ready_o,
+    input  rsp_pkg::look_t       look_i,
+    output logic                 look_here_o,
+    output logic                 look_coming_o,
+    output logic                 look_err_o,
+    output logic [255:0]         look_data_o,
     // dingo_host
     output logic                 rwqe_valid_o,   // LINE_RQ
     input  logic                 rwqe_ready_i,
@@ -68,7 +76,8 @@ module dingo_rsp_rq (
       .clk_i, .rst_ni, .idle_o, .flush_i, .xl_flush_i, .qp_i, .mem_i(cfg_i.rq), .log_rq_i(cfg_i.log_rq),
       .log_stride_i(cfg_i.log_rq_stride), .req_valid_i(ask_valid), .req_index_i(ask_index), .req_part_i(ask_part),
       .rsp_valid_o(line_valid), .rsp_err_o(line_err), .rsp_data_o(line_data), .pf_valid_i(prefetch_i),
-      .pf_index_i(prefetch_index_i), .end_i(prod_i), .line_valid_o(rwqe_valid_o), .line_ready_i(rwqe_ready_i),
+      .pf_index_i(prefetch_index_i), .end_i(prod_i), .look_valid_i, .look_ready_o, .look_i,
+      .look_here_o, .look_coming_o, .look_err_o, .look_data_o, .line_valid_o(rwqe_valid_o), .line_ready_i(rwqe_ready_i),
       .line_o(rwqe_o), .line_rsp_valid_i(rwqe_rsp_valid_i), .xl_line_valid_o(line_valid_o), .xl_line_ready_i(line_ready_i),
       .xl_line_o(line_o), .xl_line_rsp_valid_i(line_rsp_valid_i), .rsp_i(line_rsp_i)
   );

@@ -150,6 +150,22 @@ package rsp_pkg;
     logic [31:0] off;
   } rwqe_t;
 
+  /// An entry of a receive queue that dingo_rsp_ahead looks for in dingo_rq_cache
+  typedef struct packed {
+    logic [15:0] qp;
+    logic [31:0] index;
+    logic [3:0]  log_stride;       // 5..8
+    logic        pairs;            // two entries in a line
+  } look_t;
+
+  /// What dingo_rsp_ahead found out for a SEND of one packet
+  typedef struct packed {
+    logic        good;             // a WQE of one entry that is long enough; the key of that is asked for
+    logic [31:0] index;            // free running
+    logic [31:0] tag;
+  } ahead_t;
+  localparam int unsigned AHEAD_W = 65;
+
   /// A READ that the peer may ask for again, and the state of its response.
   typedef struct packed {
     logic [63:0] va;
