@@ -49,6 +49,8 @@ module dingo_rq_cache #(
   localparam logic [31:0] AHEAD = 32'd8;       // entries behind the group that are fetched before they are wanted,
   localparam logic [31:0] AHEAD_ALONE = 32'd40;  // as many as come in a round trip, where one QP has all the messages
   localparam int unsigned LogReads = 5;
+  // An old number must seldom be taken for one on its way: such a group is not fetched, and who looks for it waits.
+  localparam int unsigned NumberW = 11;
   localparam int unsigned EpochW = 6;
   typedef struct packed {
     rtl_pkg::qpi_t  qp;
@@ -67,9 +69,9 @@ module dingo_rq_cache #(
     logic [2:0]            first;              // entries [first, upto) were asked for
     logic [3:0]            there;              // those before came with earlier reads
     logic [3:0]            upto;
-    logic [LogReads:0]     read;               // that brings the others
+    logic [NumberW-1:0]    read;               // that brings the others
   } tag_t;
-  localparam int unsigned TagW = 1 + EpochW + rtl_pkg::QP_LOG + 32 + 11 + LogReads + 1;
+  localparam int unsigned TagW = 1 + EpochW + rtl_pkg::QP_LOG + 32 + 11 + NumberW;
 
   typedef enum logic [2:0] {
     IDLE = 3'd0,
@@ -81,8 +83,8 @@ module dingo_rq_cache #(
   } state_t;
   state_t state_q;
   // ---------------------------------------------------------------- reads on their way
-  logic [LogReads:0] issued, came;             // numbers of the next that is asked for, that is answered
-  function automatic logic on_its_way(input logic [LogReads:0] read, input logic [LogReads:0] next, input logic [LogReads:0] behind);
+  logic [NumberW-1:0] issued, came;            // numbers of the next that is asked for, that is answered
+  function automatic logic on_its_way(input logic [NumberW-1:0] read, input logic [NumberW-1:0] next, input logic [NumberW-1:0] behind);
     on_its_way = read - next < behind - next;
   endfunction
 
@@ -117,7 +119,7 @@ module dingo_rq_cache #(
   logic [31:0] until_q;                        // else: entries up to here are wanted
   logic fetched_q;                             // the lookup has read by itself
   logic waits_q, retry_q;                      // it waits for a read; then it looks again
-  logic [LogReads:0] wait_read_q;
+  logic [NumberW-1:0] wait_read_q;
   logic [LogGroups-1:0] wait_slot_q;
   assign landed = !on_its_way(wait_read_q, came, issued);
 
@@ -231,7 +233,8 @@ module dingo_rq_cache #(
   assign fetch = state_q == TAG && !covered && !(match && way) && (demand_q || !(waits_q && wait_slot_q == slot));
   dingo_rq_fetch #(
       .LogGroups(LogGroups),
-      .LogReads(LogReads)
+      .LogReads(LogReads),
+      .NumberW(NumberW)
   ) u_fetch (
       .clk_i, .rst_ni, .idle_o(fetch_idle), .xl_flush_i, .start_i(fetch), .mem_i(job_q.mem), .log_rq_i(job_q.log_rq),
       .log_stride_i(job_q.log_stride), .index_i(job_q.index - 32'(entry)), .upto_i(job_q.upto), .from_i(from_q), .slot_i(slot),

@@ -4,7 +4,8 @@
 /// reads where a 4 KiB page of the bus ends between them. Reads are numbered, and answered in order.
 module dingo_rq_fetch #(
     parameter int unsigned LogGroups = 9,
-    parameter int unsigned LogReads = 5
+    parameter int unsigned LogReads = 5,
+    parameter int unsigned NumberW = 11         // more than LogReads
 ) (
     input  logic                 clk_i,
     input  logic                 rst_ni,
@@ -21,8 +22,8 @@ module dingo_rq_fetch #(
     output logic                 done_o,        // all is asked for, with read number read_o
     output logic                 err_o,         // there is no address
     output logic [3:0]           to_o,          // with done_o: up to here
-    output logic [LogReads:0]    read_o,
-    output logic [LogReads:0]    came_o,        // number of the read that is answered next
+    output logic [NumberW-1:0]   read_o,
+    output logic [NumberW-1:0]   came_o,        // number of the read that is answered next
     // lines into the cache
     output logic                 we_o,
     output logic [LogGroups+1:0] waddr_o,
@@ -78,7 +79,8 @@ module dingo_rq_fetch #(
   );
 
   // ---------------------------------------------------------------- reads on their way
-  logic [LogReads:0] issued_q, came_q, read_count;
+  logic [NumberW-1:0] issued_q, came_q;
+  logic [LogReads:0] read_count;
   logic read_room, read_valid, issued, begun_q;   // begun_q: of a read some lines have come
   logic [LogGroups+1:0] fill_at, fill_q;
   assign rest = 3'(last_line_q - line_q) + 3'd1;
