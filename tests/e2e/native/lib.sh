@@ -97,6 +97,9 @@ plain() {
     fi
 }
 
+# sent CARD: bytes that it has sent on its wire.
+sent() { "$dingo" --json stats "$1" | /usr/bin/python3 -c 'import json,sys; print(json.load(sys.stdin)[0]["wire"]["tx_bytes"])'; }
+
 # wait_listen PORT PID: until the port has a listener, or the process is gone. A busy machine may take its time.
 wait_listen() { wait_socket listening "$@"; }
 # wait_connected PORT PID: likewise, until somebody is connected to it.

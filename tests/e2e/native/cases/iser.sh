@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # SCSI over iSER between two processes: tgt's target and libiscsi's initiator, unmodified. Sourced by cm.sh, with the cards alpha
-# (10.77.0.1) and beta. tgtd takes the initiator by name: its iSER logins do not count "-I ALL".
+# (10.77.0.1) and beta. Over iSER tgtd lets in only an initiator that is bound by its name, too, whatever "-I ALL" says.
 need_packages tgt libiscsi-bin
 disk=$logs/iser.disk initiator=iqn.2026-11.dingo:initiator target=iqn.2026-11.dingo:disk
 truncate -s 32M "$disk"
@@ -8,17 +8,15 @@ truncate -s 32M "$disk"
 control=$((20000 + $$ % 10000))
 "$dingo" run --card alpha -- tgtd -f -C $control --iser pool_sz_mb=64 >"$logs/tgtd.out" 2>&1 &
 tgtd_parent=$!
-manage() { timeout 10 tgtadm -C $control --lld iser "$@"; }
-for _ in {1..100}; do ! manage --op show --mode sys >/dev/null 2>&1 || break; sleep 0.1; done
+manage="timeout 10 tgtadm -C $control --lld iser"
+for _ in {1..100}; do ! $manage --op show --mode sys >/dev/null 2>&1 || break; sleep 0.1; done
 plain 'iSER: tgtd has a disk' "set -e
-a='timeout 10 tgtadm -C $control --lld iser'
-\$a --op new --mode target --tid 1 -T $target
-\$a --op new --mode logicalunit --tid 1 --lun 1 -b $disk
-\$a --op bind --mode target --tid 1 -I ALL
-\$a --op bind --mode target --tid 1 -Q $initiator
-\$a --op show --mode target" 'Driver: iser'
+$manage --op new --mode target --tid 1 -T $target
+$manage --op new --mode logicalunit --tid 1 --lun 1 -b $disk
+$manage --op bind --mode target --tid 1 -I ALL
+$manage --op bind --mode target --tid 1 -Q $initiator
+$manage --op show --mode target" 'Driver: iser'
 unit=iser://10.77.0.1:3260/$target/1
-sent() { "$dingo" --json stats "$1" | /usr/bin/python3 -c 'import json,sys; print(json.load(sys.stdin)[0]["wire"]["tx_bytes"])'; }
 before=$(sent alpha)
 limit=120 single 'iSER: libiscsi writes, reads, verifies' beta "iscsi-test-cu -d -i $initiator --test=SCSI.Write10,SCSI.Read10,SCSI.Verify16 '$unit' 2>&1 |
     tee /dev/stderr | awk '/[.]passed/ {n++} /FAILED|[.]failed/ {bad++} END {exit !(n >= 10 && !bad)}'"

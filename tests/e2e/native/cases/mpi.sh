@@ -5,7 +5,6 @@ start_card mpi0 --one-process --ip 10.79.0.1/24
 start_card mpi1 --one-process --ip 10.79.0.2/24
 ring=$dingo_root/tests/e2e/native/mpi_ring.py
 ranks='mpirun --allow-run-as-root --oversubscribe -n 2 --mca btl self'
-sent() { "$dingo" --json stats "$1" | /usr/bin/python3 -c 'import json,sys; print(json.load(sys.stdin)[0]["wire"]["tx_bytes"])'; }
 # libfabric's rdma_cm takes addresses of this machine's interfaces only.
 with_addresses='unshare --net sh -ec "ip link set lo up; ip link add eth7 type veth peer name eth8
     for n in 1 2; do ip addr add 10.79.0.\$n/24 dev eth7; done; ip link set eth8 up; ip link set eth7 up; exec \"\$@\"" sh'

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Two cards with a bad wire between them, and many queue pairs that do not use their retries up. Sourced by busy.sh, paused.sh.
+bench=$dingo_root/build/bin/rdma-bench
+faults='drop=2%,reorder=1%,corrupt=1%,duplicate=1%'
+start_card alpha --own-process --faults "$faults"
+start_card beta --own-process --faults "$faults"
+alpha_pid=$(card_pid alpha)
+# What a case starts beside them ends with it, and the card goes on.
+others=()
+beside() {
+    "$@" &
+    others+=($!)
+    disown $!
+}
+end_others() {
+    kill -9 "${others[@]}" || true
+    kill -CONT "$alpha_pid" || true
+    others=()
+} 2>/dev/null
+cleanups+=(end_others)
+
+# T_tr is 67 ms (timeout 14), and a request is sent again seven times.
+retried() {
+    local options="$2 -q 64 -u 14 --retry_count 7 --verify"
+    limit=200 pair "$1" "$bench $options" "$bench $options A" ' 0 wrong$'
+}
