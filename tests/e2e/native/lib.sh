@@ -143,7 +143,9 @@ pair() {
     wait_listen "${5:-18515}" $pid || true
     on "$client_card" "${3// A/ $server_address}" >"$dir.B" 2>&1 || rc_b=$?
     wait $pid || rc_a=$?
-    if [ "$rc_a $rc_b" != '0 0' ]; then
+    if [ -n "${lossy:-}" ] && { [ $rc_a = 0 ] && lost_last_ack "$dir.A" "$dir.B" "$4" || [ $rc_b = 0 ] && lost_last_ack "$dir.B" "$dir.A" "$4"; }; then
+        pass "$name"
+    elif [ "$rc_a $rc_b" != '0 0' ]; then
         fail "$name" "status A $rc_a B $rc_b: $(why "$dir.A") | $(why "$dir.B")"
     elif [ -n "${4:-}" ] && ! grep -qE "$4" "$dir.B"; then
         fail "$name" "the client printed no line like /$4/: $(why "$dir.B")"
@@ -151,6 +153,11 @@ pair() {
         pass "$name"
     fi
 }
+# lossy_pair NAME SERVER CLIENT REGEX: programs that do not wait for each other at their end, on a wire that loses frames. Who has
+# all messages and ACKs leaves; if its own last ACK was lost, the other side's retries find nobody, as on every device.
+lossy_pair() { local lossy=yes && pair "$@"; }
+# lost_last_ack FINISHED OTHER REGEX: the one printed its result, the other one only missed an ACK.
+lost_last_ack() { grep -qE "$3" "$1" && grep -q 'transport retry counter exceeded' "$2"; }
 
 # perftest TOOL [OPTIONS]: a perftest pair with the same options on both sides.
 perftest() {

@@ -96,5 +96,5 @@ prefix='1 % drop: ' server_card=beta client_card=lossy
 perftest ib_write_bw '-n 500 -s 4096'
 perftest ib_read_bw '-n 500 -s 4096'
 perftest ib_send_bw '-n 500 -s 4096'
-pair '1 % drop: ibv_rc_pingpong -c' 'ibv_rc_pingpong -c -n 100 -g $(gid 4)' 'ibv_rc_pingpong -c -n 100 -g $(gid 4) A' 'iters in'
+lossy_pair '1 % drop: ibv_rc_pingpong -c' 'ibv_rc_pingpong -c -n 100 -g $(gid 4)' 'ibv_rc_pingpong -c -n 100 -g $(gid 4) A' 'iters in'
 single '1 % drop: packets were sent again' lossy 'cat /sys/class/infiniband/lossy/ports/1/hw_counters/retransmits' '^[1-9]'
