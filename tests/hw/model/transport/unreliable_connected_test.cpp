@@ -47,6 +47,17 @@ TEST_F(Unreliable, SurvivesABadWire) {
     EXPECT_LT(arrived, 300U);
 }
 
+// Nobody acknowledges: what may be on its way at once is no limit.
+TEST_F(Unreliable, AMessageHasAsManyPacketsAsItWants) {
+    constexpr std::uint32_t kBytes = 1 << 20;
+    start();
+    fill(0, 0, kBytes);
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, kBytes));
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    cards.settle();
+    EXPECT_TRUE(same(0, 0, kBytes));
+}
+
 class UnreliableResponder : public Peer {
   protected:
     static Options uc() {
