@@ -241,6 +241,23 @@ void Card::unwatch_kick(Poller::Id id) {
     });
 }
 
+bool Card::send_posted(std::uint32_t qpn) {
+    return gate_->run([&] {
+        engine_due_ = true;
+        const bool more = engine_->send_posted(qpn);
+        wire_.flush();
+        return more;
+    });
+}
+
+void Card::take_doorbells() {
+    gate_->run([&] {
+        if (scanner_) {
+            scanner_->scan_all(*this, now());
+        }
+    });
+}
+
 void Card::flush_frames() {
     gate_->run([&] { wire_.flush(); });
 }

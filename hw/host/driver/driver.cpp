@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <stdexcept>
@@ -193,6 +194,7 @@ void Driver::start(LocalCard& card) {
         eqs_.emplace(card, *admin_, bus_, caps_.limits());
         start_port(prefixes);
         neighbours_.emplace(card, mac, prefixes);
+        last_sends_.emplace(card);
         tapped_.emplace(card);
         card.set_frame_tap(&*tapped_);
     } catch (const ErrnoError& error) {
@@ -205,6 +207,7 @@ bool Driver::poll(Nanoseconds now) {
     clock_->poll(now);
     bool any = tapped_->hand_over(*neighbours_);
     any |= neighbours_->poll(now);
+    any |= last_sends_->poll(now);
     any |= vectors_.load(std::memory_order_relaxed) != 0;
     deliver();
     any |= !port_events_.empty();
@@ -240,7 +243,7 @@ bool Driver::deliver() {
 Nanoseconds Driver::next_deadline() const {
     return vectors_.load(std::memory_order_relaxed) != 0 || tapped_->waiting()
                ? 0
-               : neighbours_->next_deadline();
+               : std::min(neighbours_->next_deadline(), last_sends_->next_deadline());
 }
 
 void Driver::set_crowded(bool crowded) {

@@ -31,6 +31,7 @@
 #include "host/driver/event_queues.h"
 #include "host/driver/far_watch.h"
 #include "host/driver/gid_table.h"
+#include "host/driver/last_sends.h"
 #include "host/driver/mr_keys.h"
 #include "host/driver/neighbours.h"
 #include "host/driver/numbers.h"
@@ -102,9 +103,11 @@ class Driver final : public HostPort {
     /// ENOBUFS.
     void resolve(const Gid& gid);
     /// `waiter` is told, in a poll(), when what ended with this NotYet can be done again.
-    void await(const NotYet& what, NeighbourWaiter& waiter) {
+    void await(const NotYet& what, Waiter& waiter) {
         neighbours_->await(packet::Gid{what.neighbour()}, waiter);
     }
+    /// The same for what ended with a NotSent.
+    void await(const NotSent& what, Waiter& waiter) { last_sends_->await(what, waiter); }
 
     /// Counters by hw_counters name, in contract order; and one QP's.
     std::vector<std::pair<std::string, std::uint64_t>> card_counters();
@@ -145,6 +148,7 @@ class Driver final : public HostPort {
         return caps_.has(DINGO_CAP_SHARES) ? shares_->of(owner) : nullptr;
     }
     [[nodiscard]] Neighbours& neighbours() { return *neighbours_; }
+    [[nodiscard]] LastSends& last_sends() { return *last_sends_; }
     [[nodiscard]] StatusPage& status_page() { return *status_; }
     [[nodiscard]] DmBudget& device_memory() { return device_memory_; }
     [[nodiscard]] SegmentCache& segments() { return segments_; }
@@ -186,6 +190,7 @@ class Driver final : public HostPort {
     std::optional<EventQueues> eqs_;
     std::optional<GidTable> gids_;
     std::optional<Neighbours> neighbours_;
+    std::optional<LastSends> last_sends_;
     std::optional<TapQueue> tapped_;          ///< frames on their way to neighbours_
     std::atomic<std::uint64_t> vectors_ = 0;  ///< raised and not yet looked at
     bool gsi_event_ = false;                  ///< completions of the GSI QP were reported

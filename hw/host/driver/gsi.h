@@ -11,8 +11,8 @@
 #include <memory>
 #include <span>
 
-#include "host/driver/neighbour_waiter.h"
 #include "host/driver/verbs_types.h"
+#include "host/driver/waiter.h"
 
 namespace dingo::uverbs {
 
@@ -57,7 +57,7 @@ class Gsi {
 
   private:
     struct Rings;
-    struct Waiting final : NeighbourWaiter {
+    struct Waiting final : Waiter {
         Waiting(Gsi& g, const AhAttr& t, const MadBytes& m) : gsi(g), to(t), mad(m) {}
         void settled(int error) override { gsi.settled(*this, error); }
         Gsi& gsi;

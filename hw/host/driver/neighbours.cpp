@@ -207,7 +207,7 @@ void Neighbours::retry(Nanoseconds now) {
     due_ = due_ == kNever ? kNever : std::max(due_, now + kTick);
 }
 
-void Neighbours::settle(const packet::Gid& gid, NeighbourWaiters& told) {
+void Neighbours::settle(const packet::Gid& gid, Waiters& told) {
     if (const auto waiters = waiting_.find(gid); waiters != waiting_.end()) {
         told.take_all(waiters->second);
         waiting_.erase(waiters);
@@ -217,8 +217,8 @@ void Neighbours::settle(const packet::Gid& gid, NeighbourWaiters& told) {
 bool Neighbours::tell(unsigned budget) {
     bool any = false;
     for (; budget != 0; --budget) {
-        NeighbourWaiters& waiters = known_.empty() ? failed_ : known_;
-        NeighbourWaiter* const waiter = waiters.first();
+        Waiters& waiters = known_.empty() ? failed_ : known_;
+        Waiter* const waiter = waiters.first();
         if (waiter == nullptr) {
             break;
         }

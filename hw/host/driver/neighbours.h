@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "dingo/packet/address.h"
-#include "host/driver/neighbour_waiter.h"
 #include "host/driver/verbs_types.h"
+#include "host/driver/waiter.h"
 #include "host/local_card.h"
 
 namespace dingo::uverbs {
@@ -50,7 +50,7 @@ class Neighbours final : public FrameTap {
     packet::Mac resolve(const packet::Gid& gid);
     /// After resolve() threw NotYet for `gid`: `waiter` is told once, in a poll(), that the address
     /// is known or that nobody answered. What a waiter does costs nobody before.
-    void await(const packet::Gid& gid, NeighbourWaiter& waiter) { waiting_[gid].add(waiter); }
+    void await(const packet::Gid& gid, Waiter& waiter) { waiting_[gid].add(waiter); }
 
     /// Asks again where it is time and tells a few who waited. True: something was done.
     bool poll(Nanoseconds now);
@@ -75,7 +75,7 @@ class Neighbours final : public FrameTap {
     void retry(Nanoseconds now);
     /// Waits that are over: at most `budget` of them are told. True: there was one.
     bool tell(unsigned budget);
-    void settle(const packet::Gid& gid, NeighbourWaiters& told);
+    void settle(const packet::Gid& gid, Waiters& told);
     void ask(const packet::Gid& gid, Entry& entry);
     void send(std::span<const std::byte> frame);
     bool on_arp(std::span<const std::byte> frame);
@@ -88,9 +88,9 @@ class Neighbours final : public FrameTap {
     std::map<packet::Gid, Entry> table_;
     Nanoseconds due_ = kNever;
     std::vector<packet::Gid> unset_;  ///< asked since the last poll(): it sets their time
-    std::map<packet::Gid, NeighbourWaiters> waiting_;
-    NeighbourWaiters known_;   ///< whose address is known, not told yet
-    NeighbourWaiters failed_;  ///< whose neighbour does not answer, not told yet
+    std::map<packet::Gid, Waiters> waiting_;
+    Waiters known_;   ///< whose address is known, not told yet
+    Waiters failed_;  ///< whose neighbour does not answer, not told yet
 };
 
 }  // namespace dingo::uverbs

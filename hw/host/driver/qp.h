@@ -43,7 +43,8 @@ class Qp {
     Qp& operator=(const Qp&) = delete;
 
     /// mask: IBV_QP_*. udata: nothing. NotYet while the destination's MAC is being asked for.
-    void modify(const QpAttr& attr, std::uint32_t mask, Udata& udata);
+    /// `waits`: NotSent when it is to go to ERR and what was posted is about to leave.
+    void modify(const QpAttr& attr, std::uint32_t mask, Udata& udata, bool waits = false);
     /// Chooses the compute kernel of one direction. ErrnoError: EOPNOTSUPP the card has no slot
     /// there; EINVAL unknown kernel, its parameter, or the QP's state.
     void set_compute(const dingo_set_compute_req& req);

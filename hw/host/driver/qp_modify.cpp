@@ -88,7 +88,7 @@ void put_attr(dingo_qp_attr& to, const QpAttr& attr, std::uint32_t mask) {
 }  // namespace
 
 // Transitions and required masks are checked by the card, as ib_modify_qp_is_ok() does.
-void Qp::modify(const QpAttr& attr, std::uint32_t mask, Udata& udata) {
+void Qp::modify(const QpAttr& attr, std::uint32_t mask, Udata& udata, bool waits) {
     udata_none(udata);
     check((mask & ~DINGO_QPM_ALL) == 0, EOPNOTSUPP);  // there are no alternate paths here
     check_attr(driver_.capabilities().limits(), attr, mask);
@@ -102,8 +102,12 @@ void Qp::modify(const QpAttr& attr, std::uint32_t mask, Udata& udata) {
     if ((mask & DINGO_QPM_AV) != 0) {
         put_av(cmd.attr, make_address_vector(driver_, attr.ah, number(), attr.dest_qp_num));
     }
+    const bool ends = (mask & DINGO_QPM_STATE) != 0 && attr.qp_state == DINGO_QPS_ERR;
     try {
         driver_.card().gate()->run([&] {
+            if (waits && ends && mask == DINGO_QPM_STATE) {
+                driver_.last_sends().send(number());
+            }
             if ((mask & DINGO_QPM_STATE) != 0 && attr.qp_state == DINGO_QPS_RESET) {
                 doorbells_.first.clear();
                 doorbells_.second.clear();
@@ -113,8 +117,7 @@ void Qp::modify(const QpAttr& attr, std::uint32_t mask, Udata& udata) {
     } catch (const ErrnoError&) {
         // A failed card processes no QP. To its owner, who may be draining it, the QP is in the
         // error state.
-        if (!driver_.admin().failed() || (mask & DINGO_QPM_STATE) == 0 ||
-            attr.qp_state != DINGO_QPS_ERR) {
+        if (!driver_.admin().failed() || !ends) {
             throw;
         }
     }

@@ -13,7 +13,7 @@
 
 #include "base/errno_error.h"
 #include "base/quota.h"
-#include "host/driver/neighbour_waiter.h"
+#include "host/driver/waiter.h"
 #include "host/not_yet.h"
 #include "host/rdma_cm/address.h"
 #include "host/rdma_cm/cm/manager.h"
@@ -140,7 +140,7 @@ class Id final : private cm::Owner {
     static constexpr std::uint8_t kUc = 3;
     static constexpr std::uint8_t kUd = 4;
 
-    struct Wait final : uverbs::NeighbourWaiter {
+    struct Wait final : uverbs::Waiter {
         explicit Wait(Id& i) : id(i) {}
         void settled(int error) override;
         Id& id;

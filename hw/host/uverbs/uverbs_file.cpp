@@ -26,6 +26,11 @@ namespace {
 // Requests of one client in one round of the loop, so that other clients do not wait long.
 constexpr unsigned kRequestBudget = 8;
 constexpr std::size_t kMaxWaitingRequests = 256;
+/// With so many requests that wait, none waits for sends any more: others have QPs, too.
+constexpr std::size_t kMaxWaitingSends = 16;
+/// A client that waited for sends that did not leave waits for none for so long: it may have
+/// thousands of connections to a host that is gone, and ends them one after the other.
+constexpr Nanoseconds kImpatient = 1'000'000'000;
 constexpr std::size_t kMaxChannels = 4096;
 
 UniqueFd file_with(std::span<const std::byte> bytes) {
@@ -99,6 +104,10 @@ void UverbsFile::ready(std::uint32_t /*events*/) {
 void UverbsFile::serve_again(Waiting& waiting, int error) {
     Message message = std::move(waiting.message);
     waiting_.erase(waiting.self);
+    if (message.has_waited) {
+        patient_from_ = error != 0 ? device_.driver.card().now() + kImpatient : 0;
+        error = 0;
+    }
     if (error != 0) {
         refuse(message, error);
     } else if (!closed_) {
@@ -122,6 +131,12 @@ void UverbsFile::serve(Message message) {
             keep(message, not_yet);
         } catch (const ErrnoError& e) {
             refuse(message, e.code());
+        }
+        return;
+    } catch (const NotSent& not_sent) {
+        message.has_waited = true;
+        if (!keep(message, not_sent)) {
+            serve(std::move(message));
         }
         return;
     } catch (const NeedGpu& need) {
@@ -156,11 +171,27 @@ Charge UverbsFile::charge_of(const Message& message, std::size_t kept) const {
     return {client_.account, process_quotas().descriptors, kept + message.fds.size()};
 }
 
-void UverbsFile::keep(Message& message, const NotYet& not_yet) {
+UverbsFile::Waiting& UverbsFile::make_waiting(Message& message) {
     Charge charge = charge_of(message, 1);
     waiting_.emplace_back(*this, std::move(message), std::move(charge));
     waiting_.back().self = std::prev(waiting_.end());
-    device_.driver.await(not_yet, waiting_.back());
+    return waiting_.back();
+}
+
+void UverbsFile::keep(Message& message, const NotYet& not_yet) {
+    device_.driver.await(not_yet, make_waiting(message));
+}
+
+bool UverbsFile::keep(Message& message, const NotSent& not_sent) {
+    if (waiting_.size() >= kMaxWaitingSends || device_.driver.card().now() < patient_from_) {
+        return false;
+    }
+    try {
+        device_.driver.await(not_sent, make_waiting(message));
+    } catch (const ErrnoError&) {
+        return false;
+    }
+    return true;
 }
 
 UverbsFile::OpeningGpu::OpeningGpu(UverbsFile& f, Message m, Charge c,

@@ -42,7 +42,7 @@ class UverbsFile final : public Pollable {
 
     /// Serves some requests that are here.
     void ready(std::uint32_t events) override;
-    /// Requests that wait for a neighbour's address.
+    /// Requests that wait for a neighbour's address, or for what a QP has to send.
     [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
     [[nodiscard]] bool closed() const { return closed_; }
 
@@ -79,8 +79,9 @@ class UverbsFile final : public Pollable {
     void warn_of_gpu(std::string_view why);
 
   private:
-    /// A request that is served again when the address that it needs is known.
-    struct Waiting final : NeighbourWaiter {
+    /// A request that is served again when the address that it needs is known, or what its QP had
+    /// to send has left.
+    struct Waiting final : Waiter {
         Waiting(UverbsFile& f, Message m, Charge c)
             : file(f), message(std::move(m)), descriptors(std::move(c)) {}
         void settled(int error) override { file.serve_again(*this, error); }
@@ -110,6 +111,9 @@ class UverbsFile final : public Pollable {
     void serve_again(Waiting& waiting, int error);
     /// Serves it again when the address is known. ErrnoError: ENOMEM, EMFILE too much waits.
     void keep(Message& message, const NotYet& not_yet);
+    /// Serves it again when that is sent. False: it does not wait.
+    bool keep(Message& message, const NotSent& not_sent);
+    Waiting& make_waiting(Message& message);
     void open_gpu(Message& message, std::uint64_t end);
     void serve_opened(OpeningGpu& opening);
     /// Before a request is kept, and so many descriptors besides those that it brought. ErrnoError
@@ -130,6 +134,7 @@ class UverbsFile final : public Pollable {
     bool closed_ = false;
     ClientProcesses processes_;
     std::list<Waiting> waiting_;
+    Nanoseconds patient_from_ = 0;  ///< it waits for no sends before
     std::list<OpeningGpu> opening_;
     std::shared_ptr<GpuLanes> gpu_lanes_ = std::make_shared<GpuLanes>();
     log::Limit gpu_log_;

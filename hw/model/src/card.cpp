@@ -56,6 +56,11 @@ void ModelEngine::set_link(bool up) {
     }
 }
 
+bool ModelEngine::send_posted(std::uint32_t qpn) {
+    QueuePair* const qp = fatal_ == DINGO_FATAL_NONE ? state_->find_qp(qpn) : nullptr;
+    return qp != nullptr && state_->transport.send_posted(*qp, Transport::kTurnBurst);
+}
+
 void ModelEngine::receive(std::span<const std::byte> frame) {
     take(frame, {}, true, 1);
 }

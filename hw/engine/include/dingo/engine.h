@@ -209,6 +209,14 @@ class Engine {
     /// The link came up or went down.
     virtual void set_link(bool up) = 0;
 
+    /// For a host that is about to move a QP to ERR: it gets a turn for what was posted. True: more
+    /// would leave soon, in a next run() or when its payload has come from far memory. False: not,
+    /// there is no such QP, or this engine does not know.
+    virtual bool send_posted(std::uint32_t qpn) {
+        static_cast<void>(qpn);
+        return false;
+    }
+
     /// Sets the time and does at most about `budget` units of work (a packet, a command, a WQE).
     /// True: there is more to do at once. False: there is nothing to do until the next input or
     /// next_deadline().

@@ -57,7 +57,7 @@ void Datagram::send_last_datagrams(QueuePair& qp) {
         return;
     frame_.clear_busy();
     unsigned used = 0;
-    while (turn(qp, ~0U, used) == SendStop::kBlocked && far_.wait_for_data(qp)) {
+    while (turn(qp, ~0U, used) == SendStop::kFetching && far_.wait_for_data()) {
     }
 }
 
@@ -96,8 +96,9 @@ SendStop Datagram::send_datagram(QueuePair& qp) {
         frame_.cancel();
         if (move == Move::kFault)
             return refuse(fault);
-        if (move == Move::kPaused)
-            deadlines_.pause_sending(qp, kPauseRetry);
+        if (move == Move::kLater)
+            return SendStop::kFetching;
+        deadlines_.pause_sending(qp, kPauseRetry);
         return SendStop::kBlocked;
     }
     frame_.send(qp);

@@ -53,12 +53,9 @@ class FarWork {
     /// The resource of the atomic that was started last, and the PSN of its request.
     void hold_atomic(QueuePair& qp, std::uint32_t slot, std::uint32_t psn);
 
-    /// The QP has nothing to send as data are missing: waits a little for them. False: they did not
-    /// come, or it is not so.
-    bool wait_for_data(QueuePair& qp) {
-        const auto& far = qp.transport->far;
-        return far != nullptr && far->wants_turn && port()->wait();
-    }
+    /// A QP has nothing to send as data are missing: waits a little for them. False: they did not
+    /// come.
+    bool wait_for_data() { return port()->wait(); }
 
     /// Something of this half is not where it belongs: what it tells waits.
     [[nodiscard]] bool holds(const QueuePair& qp, Half half) const {

@@ -149,7 +149,7 @@ SendStop Requester::send_data_packet(QueuePair& qp, const SendRecord& record,
             return SendStop::kBlocked;
         case Move::kLater:
             frame_.cancel();
-            return SendStop::kBlocked;
+            return SendStop::kFetching;
         case Move::kFault:
             frame_.cancel();
             send_queue_.fail_at_cursor(qp, fault);

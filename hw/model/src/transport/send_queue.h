@@ -17,6 +17,7 @@ enum class SendStop : std::uint8_t {
     kTurnOver,  ///< burst used up or wire busy: more to send at once
     kIdle,      ///< nothing posted, or not allowed to start
     kBlocked,   ///< until an acknowledgement or a timer
+    kFetching,  ///< its payload is on the way from far memory
 };
 
 class SendQueue {

@@ -13,8 +13,6 @@
 namespace dingo::model {
 namespace {
 
-/// Packets that a QP may send in one turn.
-constexpr unsigned kBurst = 16;
 /// Blocks of the next QP's send queue that are fetched ahead; a prefetch beyond the ring does
 /// nothing.
 constexpr std::size_t kPrefetchedBlocks = 4;
@@ -119,11 +117,11 @@ void Transport::srq_doorbell(SharedReceiveQueue& srq, std::uint32_t producer) {
         parts_->card.count(DINGO_CARD_DB_DROPPED);
 }
 
-void Transport::send_posted(QueuePair& qp) {
-    if (is_sending(qp)) {
-        parts_->frame.clear_busy();
-        turn(qp);
-    }
+bool Transport::send_posted(QueuePair& qp, unsigned burst) {
+    if (!is_sending(qp))
+        return false;
+    parts_->frame.clear_busy();
+    return turn(qp, burst).sends;
 }
 
 bool Transport::run(unsigned budget) {
@@ -147,7 +145,7 @@ bool Transport::run(unsigned budget) {
             break;
         prefetch_next(scheduler, parts_->card);
         const std::uint64_t sent = card.counters[DINGO_CARD_RDMA_TX_BYTES];
-        const unsigned did = turn(*qp);
+        const unsigned did = turn(*qp, kTurnBurst).used;
         const unsigned used = std::max(did, 1U);
         // Who only found the wire full has paid nothing for it: it keeps its turn.
         scheduler.charge(*qp, did == 0 && frame.busy() ? 0 : used,
@@ -184,19 +182,21 @@ void Transport::fire(QueuePair& qp) {
     parts_->deadlines.arm(qp);
 }
 
-unsigned Transport::turn(QueuePair& qp) {
+Transport::Turn Transport::turn(QueuePair& qp, unsigned burst) {
     Parts& parts = *parts_;
     unsigned used = 0;
     bool more = false;
+    bool sends = false;
     if (qp.state >= QpState::kRtr && qp.state != QpState::kErr && is_reliable(qp))
-        more = parts.responder.turn(qp, kBurst, used);
+        more = parts.responder.turn(qp, kTurnBurst, used);
     if (qp.state == QpState::kErr || qp.state == QpState::kSqe) {
-        more = parts.flush.turn(qp, kBurst, used) || more;
+        more = parts.flush.turn(qp, kTurnBurst, used) || more;
     } else if (is_sending(qp) && !parts.frame.busy()) {
         unsigned sent = 0;
-        const SendStop stop = is_datagram(qp) ? parts.datagram.turn(qp, kBurst, sent)
-                                              : parts.requester.turn(qp, kBurst, sent);
+        const SendStop stop = is_datagram(qp) ? parts.datagram.turn(qp, burst, sent)
+                                              : parts.requester.turn(qp, burst, sent);
         more = stop == SendStop::kTurnOver || more;
+        sends = stop == SendStop::kTurnOver || stop == SendStop::kFetching;
         used += sent;
     }
     // A full wire says so to whose turn it is. Who could send nothing keeps the place: else chance,
@@ -206,7 +206,7 @@ unsigned Transport::turn(QueuePair& qp) {
         parts.scheduler.add_first(qp);
     else if (more || parts.frame.busy())
         parts.scheduler.add(qp);
-    return used;
+    return {used, is_sending(qp) && (sends || parts.frame.busy())};
 }
 
 }  // namespace dingo::model

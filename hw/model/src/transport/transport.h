@@ -28,9 +28,15 @@ class Transport {
     /// Sends what it owes, then forgets the QP: timers, schedule, references. No CQE or DMA of it
     /// afterwards.
     void qp_destroyed(QueuePair& qp);
-    /// Before MODIFY_QP to ERR: gives a QP that sends its turn. Programs post their last message
-    /// and disconnect; a card that fetches WQEs before it reads commands has sent it by then.
-    void send_posted(QueuePair& qp);
+    /// Before MODIFY_QP to ERR: gives a QP that sends a turn of up to `burst` packets. Programs
+    /// post their last messages and disconnect; a card that fetches WQEs before it reads commands
+    /// has sent them by then. True: more would leave, in a next turn or when their payload has come
+    /// from far memory.
+    bool send_posted(QueuePair& qp, unsigned burst);
+    /// For what does not wait between its turns: as many as a peer may have to acknowledge.
+    static constexpr unsigned kWindowBurst = 256;
+    /// For what others wait for: an ordinary turn.
+    static constexpr unsigned kTurnBurst = 16;
     /// After MODIFY_QP: qp.state and qp.attr are new; `mask` = enum qpm; does the entry actions of
     /// the state (start PSNs, flush in ERR, SQ drained event, forgetting everything in RESET:
     /// producers and consumers 0).
@@ -57,8 +63,12 @@ class Transport {
   private:
     struct Parts;
 
-    /// Gives a ready QP its turn; the packets that it used.
-    unsigned turn(QueuePair& qp);
+    struct Turn {
+        unsigned used = 0;   ///< packets
+        bool sends = false;  ///< more is to be sent, at once or when it has come from far memory
+    };
+    /// Gives a ready QP its turn of up to `burst` packets.
+    Turn turn(QueuePair& qp, unsigned burst);
     /// A deadline of the QP is over.
     void fire(QueuePair& qp);
     /// As a QP in RESET that was never used.

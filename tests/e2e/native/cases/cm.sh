@@ -20,6 +20,8 @@ cm_pair 'ucmatose with a type of service' 'ucmatose -t 96' 'ucmatose -s 10.77.0.
 cm_pair 'udaddy: datagrams' udaddy 'udaddy -s 10.77.0.1' 'return status 0'
 cm_pair 'udaddy: 10 connections over IPv6' 'udaddy -b fd77::1 -c 10' 'udaddy -s fd77::1 -c 10' 'return status 0'
 cm_pair 'rdma_client and rdma_server: endpoints' rdma_server 'rdma_client -s 10.77.0.1' 'end 0'
+last="DINGO_SHARE=0 /usr/bin/python3 $dingo_root/tests/e2e/native/last_message.py 200"
+cm_pair 'messages just before rdma_disconnect() arrive' "$last server 10.77.0.1" "$last client 10.77.0.1" '^200 rounds'
 cm_pair 'rstream: rsockets' 'rstream -S 4096 -C 100' 'rstream -s 10.77.0.1 -S 4096 -C 100' 'custom'
 cm_pair 'rstream: rsockets, data verified' 'rstream -S 65536 -C 20 -T v' 'rstream -s 10.77.0.1 -S 65536 -C 20 -T v' 'custom'
 head -c 3M /dev/urandom >"$logs/rcopy.in"

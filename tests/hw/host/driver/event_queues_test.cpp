@@ -55,6 +55,8 @@ class CardView final : public LocalCard {
     void renew_doorbell_page(std::size_t page) override { card_.renew_doorbell_page(page); }
     void clear_doorbell(std::uint64_t offset) override { card_.clear_doorbell(offset); }
     void doorbell_page_kicked(std::size_t page) override { card_.doorbell_page_kicked(page); }
+    bool send_posted(std::uint32_t qpn) override { return card_.send_posted(qpn); }
+    void take_doorbells() override { card_.take_doorbells(); }
     [[nodiscard]] WirePort& frames() override { return card_.frames(); }
     void flush_frames() override { card_.flush_frames(); }
     void set_frame_tap(FrameTap* tap) override { card_.set_frame_tap(tap); }

@@ -4,61 +4,19 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
 #include "host/driver/mr.h"
 #include "host/driver/queue_memory.h"
+#include "slow_place.h"
 #include "two_cards.h"
 
 namespace dingo::uverbs::test {
 namespace {
 
 constexpr std::uint32_t kSlowRights = 0xf;
-constexpr std::size_t kSlowPages = 64;
 constexpr std::uint64_t kIova = 0x7000'0000;
-constexpr std::size_t kSlowBytes = kSlowPages * kPageBytes;
-
-/// Memory whose accesses end when let_go() is called.
-class SlowPlace final : public FarPlace {
-  public:
-    SlowPlace() : FarPlace(std::make_shared<Mover>()), bytes(kSlowBytes) {}
-
-    void let_go() {
-        {
-            const std::scoped_lock lock(mutex_);
-            goes_ = true;
-        }
-        changed_.notify_all();
-    }
-
-    std::vector<std::byte> bytes;
-    std::atomic<unsigned> accesses = 0;
-
-  private:
-    void wait() {
-        ++accesses;
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return goes_; });
-    }
-    bool do_read(std::uint64_t offset, std::span<std::byte> dst) override {
-        wait();
-        std::ranges::copy(std::span(bytes).subspan(offset, dst.size()), dst.begin());
-        return true;
-    }
-    bool do_write(std::uint64_t offset, std::span<const std::byte> src) override {
-        wait();
-        std::ranges::copy(src, bytes.begin() + static_cast<std::ptrdiff_t>(offset));
-        return true;
-    }
-
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool goes_ = false;
-};
 
 class FarMemoryOfAClient : public TwoCards {
   protected:

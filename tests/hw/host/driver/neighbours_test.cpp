@@ -22,7 +22,7 @@ struct Collect final : FrameSink {
     std::vector<std::vector<std::byte>> frames;
 };
 
-struct Waiter final : NeighbourWaiter {
+struct Asker final : Waiter {
     void settled(int error) override { told.push_back(error); }
     std::vector<int> told;
 };
@@ -59,7 +59,7 @@ class NeighboursTest : public ::testing::Test {
         return resp;
     }
     /// The MAC address, or nothing while it is asked for; then `waiter` waits for it.
-    std::optional<packet::Mac> ah(const AhAttr& attr, NeighbourWaiter* waiter = nullptr) {
+    std::optional<packet::Mac> ah(const AhAttr& attr, Waiter* waiter = nullptr) {
         try {
             const dingo_create_ah_resp resp = create_ah(attr);
             packet::Mac found;
@@ -106,7 +106,7 @@ TEST_F(NeighboursTest, ArpIsAsked) {
 }
 
 TEST_F(NeighboursTest, NobodyAnswers) {
-    Waiter waiter;
+    Asker waiter;
     EXPECT_EQ(ah(to("10.77.0.9"), &waiter), std::nullopt);
     std::size_t asked = received().size();
     for (int second = 0; second < 2; ++second) {
@@ -127,11 +127,11 @@ TEST_F(NeighboursTest, NobodyAnswers) {
 
 // A card with many that wait costs the others nothing until an address is known or given up.
 TEST_F(NeighboursTest, WhoWaitsIsToldOnceAndOnlyOfItsNeighbour) {
-    Waiter nine;
-    Waiter eight;
-    Waiter gone;
+    Asker nine;
+    Asker eight;
+    Asker gone;
     {
-        Waiter dies;
+        Asker dies;
         EXPECT_EQ(ah(to("10.77.0.9"), &dies), std::nullopt);
         EXPECT_EQ(ah(to("10.77.0.9"), &nine), std::nullopt);
         EXPECT_EQ(ah(to("10.77.0.9"), &gone), std::nullopt);
@@ -150,9 +150,9 @@ TEST_F(NeighboursTest, WhoWaitsIsToldOnceAndOnlyOfItsNeighbour) {
 }
 
 TEST_F(NeighboursTest, AFewAreToldInARound) {
-    std::vector<std::unique_ptr<Waiter>> waiters;
+    std::vector<std::unique_ptr<Asker>> waiters;
     for (int i = 0; i < 1000; ++i) {
-        ah(to("10.77.0.9"), waiters.emplace_back(std::make_unique<Waiter>()).get());
+        ah(to("10.77.0.9"), waiters.emplace_back(std::make_unique<Asker>()).get());
     }
     received();
     send(Arp{Arp::kReply, kOurs, 0x0a4d0009, mac, 0x0a4d0001}.frame(mac));
@@ -186,9 +186,9 @@ TEST_F(NeighboursTest, ManyThatAreAskedForAreLookedAtSeldom) {
 }
 
 TEST_F(NeighboursTest, FailureIsForAllWhoWait) {
-    Waiter first;
-    Waiter second;
-    Waiter other;
+    Asker first;
+    Asker second;
+    Asker other;
     EXPECT_EQ(ah(to("10.77.0.9"), &first), std::nullopt);
     for (unsigned n = 0; n < Neighbours::kTries; ++n) {
         received();

@@ -13,6 +13,7 @@
 #include <future>
 #include <tuple>
 
+#include "rings.h"
 #include "running_card.h"
 
 namespace dingo::uverbs::test {
@@ -321,6 +322,175 @@ TEST_F(StillCard, SoManyRequestsOfAClientWait) {
     ASSERT_EQ(::recv(mine.get(), &reply, sizeof reply, MSG_DONTWAIT),
               static_cast<ssize_t>(sizeof reply));
     EXPECT_EQ(reply.result, -ENOMEM);
+}
+
+/// A client whose QPs send to others of the same card, and which ends them right behind its posts.
+class HastyClient : public StillCard {
+  protected:
+    static constexpr std::uint8_t kErr = 6;  // enum ibv_qp_state
+    static constexpr std::uint8_t kRts = 3;
+    static constexpr std::size_t kBytes = 4U << 20;
+    static constexpr std::uint32_t kMany = 60;
+    struct Sender {
+        std::uint32_t handle = 0;
+        std::uint32_t qpn = 0;
+        Ring sq;
+    };
+
+    HastyClient() {
+        serve([&] {
+            EXPECT_EQ(client->hello().result(), 0);
+            EXPECT_EQ(verbs.get_context(), 0);
+            EXPECT_EQ(verbs.alloc_pd(), 0);
+            pd = verbs.handle;
+            EXPECT_EQ(verbs.create_cq(), 0);
+            cq = verbs.handle;
+            EXPECT_EQ(verbs.reg_mr(pd, memory.data(), memory.size()), 0);
+        });
+        key = verbs.key;
+    }
+    /// A UC QP that sends to `peer`, or nowhere.
+    Sender make_sender(std::uint32_t peer = 0xffff) {
+        return serve([&] {
+            EXPECT_EQ(verbs.create_qp(pd, cq, -1, 3), 0);
+            Sender sender{verbs.handle, verbs.qpn, Ring(*client, verbs.qp_map.sq)};
+            EXPECT_EQ(
+                verbs.connect_qp(sender.handle, peer,
+                                 {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, 1}, 1, 3),
+                0);
+            return sender;
+        });
+    }
+    /// SENDs of which the card takes some turns, and a doorbell that it has not seen.
+    void post(const Sender& sender, std::uint32_t count, std::uint32_t bytes) {
+        dingo_wqe_ctrl ctrl{};
+        ctrl.opcode = DINGO_WR_SEND;
+        ctrl.blocks = ctrl.num_sge = 1;
+        dingo_sge sge{};
+        sge.addr = reinterpret_cast<std::uintptr_t>(memory.data());
+        sge.lkey = key;
+        sge.length = bytes;
+        for (std::uint32_t n = 0; n < count; ++n) {
+            std::memset(sender.sq.entry(n), 0, DINGO_SQ_BLOCK);
+            std::memcpy(sender.sq.entry(n), &ctrl, sizeof ctrl);
+            std::memcpy(sender.sq.entry(n) + 32, &sge, sizeof sge);
+        }
+        sender.sq.ring(DINGO_DB_SQ, sender.qpn, count);
+    }
+    Request end_request(const Sender& sender) const {
+        auto cmd = Verbs::zeroed<ib_uverbs_modify_qp>();
+        cmd.qp_handle = sender.handle;
+        cmd.qp_state = kErr;
+        cmd.attr_mask = Verbs::kQpState;
+        Request request(DINGO_UVERBS_WRITE);
+        request.payload = Client::classic(IB_USER_VERBS_CMD_MODIFY_QP, cmd, 0);
+        return request;
+    }
+    /// Has it end, while the card does nothing but what is asked of it. The answers come to `to`.
+    void end(const Sender& sender) {
+        client->send_bytes_without_answer(end_request(sender).bytes(), answers[1]);
+        poller.wait(0);
+    }
+    /// Results that have come.
+    std::vector<int> results() {
+        std::vector<int> all;
+        dingo_uverbs_reply reply{};
+        while (::recv(answers[0], &reply, sizeof reply, MSG_DONTWAIT) == sizeof reply) {
+            all.push_back(std::min(reply.result, 0));
+        }
+        return all;
+    }
+    void pass(Nanoseconds time) {
+        now += time;
+        card.advance(now);
+        attachment->settle(now);
+    }
+    std::uint64_t waiting() const {
+        nlohmann::json all;
+        attachment->add_stats(all);
+        return all["clients"].empty() ? 0 : all["clients"][0]["waiting"].get<std::uint64_t>();
+    }
+
+    std::optional<Client> client{std::in_place, directory, false};
+    Verbs verbs{*client};
+    std::vector<std::byte> memory = std::vector<std::byte>(kBytes);
+    std::uint32_t pd = 0, cq = 0, key = 0;
+    std::array<int, 2> answers = [] {
+        std::array<int, 2> pair{};
+        EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()), 0);
+        return pair;
+    }();
+    std::array<UniqueFd, 2> ends{UniqueFd(answers[0]), UniqueFd(answers[1])};
+};
+
+TEST_F(HastyClient, EndsAQpWhenWhatItPostedHasLeft) {
+    const Sender sender = make_sender();
+    post(sender, 40, 0);
+    end(sender);
+    EXPECT_EQ(results(), std::vector<int>{});
+    EXPECT_EQ(waiting(), 1U);
+    for (int n = 0; n < 10 && waiting() != 0; ++n) {
+        pass(LastSends::kLook);
+    }
+    EXPECT_EQ(results(), std::vector{0});
+    EXPECT_EQ(driver.qp_counters(sender.qpn).at(0).first, "tx_packets");
+    EXPECT_EQ(driver.qp_counters(sender.qpn).at(0).second, 40U);
+}
+
+TEST_F(HastyClient, WaitsNoLongerThanItsPatience) {
+    const Sender first = make_sender();
+    const Sender second = make_sender();
+    post(first, kMany, kBytes);
+    post(second, kMany, kBytes);
+    end(first);
+    for (Nanoseconds waited = 0; waited < LastSends::kPatience; waited += LastSends::kLook) {
+        EXPECT_EQ(waiting(), 1U);
+        pass(LastSends::kLook);
+    }
+    EXPECT_EQ(results(), std::vector{0});
+    end(second);
+    EXPECT_EQ(results(), std::vector{0}) << "the next one is not waited for";
+    const Sender third = make_sender();
+    post(third, 40, 0);
+    pass(2'000'000'000);
+    end(third);
+    EXPECT_EQ(waiting(), 1U) << "some time later it is";
+}
+
+TEST_F(HastyClient, DestroysTheQpThatItWaitsFor) {
+    const Sender sender = make_sender();
+    post(sender, kMany, kBytes);
+    end(sender);
+    ASSERT_EQ(waiting(), 1U);
+    EXPECT_EQ(serve([&] { return verbs.destroy_qp(sender.handle); }), 0);
+    pass(LastSends::kLook);
+    EXPECT_EQ(results(), std::vector{-EINVAL});
+}
+
+TEST_F(HastyClient, DiesWhileItWaits) {
+    const Sender sender = make_sender();
+    post(sender, kMany, kBytes);
+    end(sender);
+    ASSERT_EQ(waiting(), 1U);
+    client.reset();
+    poller.wait(0);
+    pass(LastSends::kLook);
+    pass(LastSends::kPatience);
+    EXPECT_EQ(attachment->next_deadline(), kNever) << "nothing waits";
+    EXPECT_EQ(results(), std::vector<int>{});
+}
+
+TEST_F(HastyClient, WaitsForSoManyAndEndsTheOthersAtOnce) {
+    constexpr std::size_t kMost = 16;
+    const Sender sender = make_sender();
+    post(sender, kMany, kBytes);
+    for (std::size_t n = 0; n < kMost; ++n) {
+        end(sender);
+    }
+    EXPECT_EQ(results(), std::vector<int>{});
+    EXPECT_EQ(waiting(), kMost);
+    end(sender);
+    EXPECT_EQ(results(), std::vector{0});
 }
 
 // It keeps its copy of the descriptor by which it kicked the card.

@@ -3,16 +3,16 @@
 
 namespace dingo::uverbs {
 
-/// Somebody who waits for a neighbour's MAC address (Neighbours::await()). Its end ends the wait.
-class NeighbourWaiter {
+/// Somebody who waits for what another one finds out in its poll(). Its end ends the wait.
+class Waiter {
   public:
-    NeighbourWaiter() = default;
-    virtual ~NeighbourWaiter() { stop_waiting(); }
-    NeighbourWaiter(const NeighbourWaiter&) = delete;
-    NeighbourWaiter& operator=(const NeighbourWaiter&) = delete;
+    Waiter() = default;
+    virtual ~Waiter() { stop_waiting(); }
+    Waiter(const Waiter&) = delete;
+    Waiter& operator=(const Waiter&) = delete;
 
-    /// The wait is over: the address is known (0), or nobody answered (ETIMEDOUT). May wait again,
-    /// or destroy this.
+    /// The wait is over: what was waited for is there (0), or will not come (ETIMEDOUT). May wait
+    /// again, or destroy this.
     virtual void settled(int error) = 0;
 
     [[nodiscard]] bool waits() const { return next_ != this; }
@@ -23,18 +23,18 @@ class NeighbourWaiter {
     }
 
   private:
-    friend class NeighbourWaiters;
-    NeighbourWaiter* next_ = this;
-    NeighbourWaiter* prev_ = this;
+    friend class Waiters;
+    Waiter* next_ = this;
+    Waiter* prev_ = this;
 };
 
 /// Those who wait for the same, first come first. Members may leave at any time.
-class NeighbourWaiters final : private NeighbourWaiter {
+class Waiters final : private Waiter {
   public:
     [[nodiscard]] bool empty() const { return !waits(); }
-    [[nodiscard]] NeighbourWaiter* first() { return empty() ? nullptr : next_; }
+    [[nodiscard]] Waiter* first() { return empty() ? nullptr : next_; }
 
-    void add(NeighbourWaiter& waiter) noexcept {
+    void add(Waiter& waiter) noexcept {
         waiter.stop_waiting();
         waiter.prev_ = prev_;
         waiter.next_ = this;
@@ -43,7 +43,7 @@ class NeighbourWaiters final : private NeighbourWaiter {
     }
 
     /// All of `others` come to the end of these.
-    void take_all(NeighbourWaiters& others) noexcept {
+    void take_all(Waiters& others) noexcept {
         if (others.empty()) {
             return;
         }
