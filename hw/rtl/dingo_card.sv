@@ -533,6 +533,8 @@ module dingo_card #(
       .write_ready_i(write_ready[rtl_pkg::WRITE_RX]), .write_o(write_req[rtl_pkg::WRITE_RX*DW+:DW]),
       .wdata_valid_o(wdata_valid[rtl_pkg::WRITE_RX]), .wdata_ready_i(wdata_ready[rtl_pkg::WRITE_RX]),
       .wdata_o(wdata[rtl_pkg::WRITE_RX*BW+:BW]), .done_valid_i(done_valid[rtl_pkg::WRITE_RX]), .done_err_i(done_err),
+      .word_valid_o(line_valid[rtl_pkg::LINE_ATOMIC]), .word_ready_i(line_ready[rtl_pkg::LINE_ATOMIC]),
+      .word_o(line_req[rtl_pkg::LINE_ATOMIC*LW+:LW]), .word_rsp_valid_i(line_rsp_valid[rtl_pkg::LINE_ATOMIC]),
       .line_valid_o(line_valid[rtl_pkg::LINE_XL_RX]), .line_ready_i(line_ready[rtl_pkg::LINE_XL_RX]),
       .line_o(line_req[rtl_pkg::LINE_XL_RX*LW+:LW]), .line_rsp_valid_i(line_rsp_valid[rtl_pkg::LINE_XL_RX]),
       .line_rsp_i(line_rsp)

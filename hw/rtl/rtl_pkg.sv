@@ -90,7 +90,8 @@ package rtl_pkg;
   localparam int unsigned LINE_ETX = 10;            // Ethernet descriptors
   localparam int unsigned LINE_ERX = 11;
   localparam int unsigned LINE_XL_EQ = 12;
-  localparam int unsigned LINES = 13;
+  localparam int unsigned LINE_ATOMIC = 13;         // words of atomics
+  localparam int unsigned LINES = 14;
   localparam int unsigned READ_TX = 0;              // payload
   localparam int unsigned READ_ETX = 1;             // Ethernet frames
   localparam int unsigned READS = 2;
@@ -299,6 +300,8 @@ package rtl_pkg;
     logic [7:0]   syndrome;        // AETH
     logic [23:0]  msn;
     logic [31:0]  imm;             // bytes as on the wire, first in bits 7:0
+    logic [63:0]  swap_add;        // AtomicETH; of an ATOMIC ACK the word as it was
+    logic [63:0]  compare;
     logic [31:0]  qkey;            // DETH
     logic [23:0]  src_qpn;
     logic         inl;             // payload comes from the inline stream, not from segments
@@ -345,6 +348,8 @@ package rtl_pkg;
     logic [7:0]   syndrome;        // AETH
     logic [23:0]  msn;
     logic [31:0]  imm;             // immediate data, or the key to invalidate; first octet in bits 7:0
+    logic [63:0]  swap_add;        // AtomicETH, of which dma_len is 8; of an ATOMIC ACK the word as it was
+    logic [63:0]  compare;
     logic [31:0]  qkey;            // DETH
     logic [23:0]  src_qpn;
     logic [12:0]  len;             // payload bytes without padding
@@ -361,7 +366,8 @@ package rtl_pkg;
   typedef enum logic [1:0] {
     SCAT_SEG = 2'd0,               // the next seg.len bytes of payload go to seg
     SCAT_GRH = 2'd1,               // `item`[319:0] are 40 bytes in front of the payload; segments count them
-    SCAT_END = 2'd2                // the rest is dropped; when everything is in memory, `item` comes back
+    SCAT_END = 2'd2,               // the rest is dropped; when everything is in memory, `item` comes back
+    SCAT_ATOMIC = 2'd3             // on the 8 bytes of seg, with the operands in `item` (scat_atomic_t); once in a packet
   } scat_op_t;
   localparam int unsigned ITEM_BITS = 384;
   typedef struct packed {
@@ -373,7 +379,14 @@ package rtl_pkg;
     seg_t                   seg;
   } scat_t;
   typedef struct packed {
+    logic        swap;             // COMPARE_SWAP, else FETCH_ADD
+    logic [63:0] swap_add;
+    logic [63:0] compare;
+  } scat_atomic_t;
+  localparam int unsigned SCAT_ATOMIC_W = 129;
+  typedef struct packed {
     logic                   err;          // some bytes could not be written
+    logic [63:0]            word;         // of an atomic: as it was
     logic [ITEM_BITS-1:0]   item;
   } commit_t;
 

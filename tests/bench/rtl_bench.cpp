@@ -155,6 +155,11 @@ void message_rates(bool quick) {
     send.opcode = DINGO_WR_SEND;
     RtlLoad read = plain;
     read.opcode = DINGO_WR_READ;
+    RtlLoad add = plain;
+    add.opcode = DINGO_WR_FETCH_ADD;
+    add.bytes = 8;
+    RtlLoad words = add;
+    words.random = true;
     RtlLoad inlined = plain;
     inlined.inlined = true;
     RtlLoad pieces = plain;
@@ -181,6 +186,8 @@ void message_rates(bool quick) {
                                    {"64-byte SEND", 16, 32, send},
                                    {"64-byte SEND", 200, 1, send},
                                    {"64-byte READ", 16, 16, read},
+                                   {"FETCH_ADD, one word", 16, 16, add},
+                                   {"FETCH_ADD, 1,024 words", 16, 16, words},
                                    {"64-byte inline", 1, 128, inlined},
                                    {"64-byte inline", 16, 32, inlined},
                                    {"64-byte 2 SGEs", 16, 32, pieces},

@@ -362,6 +362,8 @@ TEST_P(Hostile, RandomFrames) {
         }
         text.aeth = {static_cast<std::uint8_t>(card.random()), 5};
         text.atomic_eth = {card.mr.iova + card.random() % 16, card.mr.key, 1, 2};
+        if (card.random() % 2 == 0)
+            text.atomic_eth.va &= ~7ULL;
         text.payload.resize(packet::traits(text.bth.opcode).carries_payload ? card.random() % 1100
                                                                             : 0);
         if (text.reth.length == 0)

@@ -280,9 +280,8 @@ module dingo_admin_check (
       detail_o = at;
     end else if (32'(hdr.opcode) == dingo_pkg::OP_CREATE_MR && mr.kind > 8'(dingo_pkg::MRT_PHYS))
       status_o = dingo_pkg::ST_UNSUPPORTED;  // FRWR, MW
-    else if (32'(hdr.opcode) == dingo_pkg::OP_CREATE_QP
-        && (qp.kind == 8'(dingo_pkg::QPT_UC) || qp.srqn != dingo_pkg::INVALID_ID))
-      status_o = dingo_pkg::ST_UNSUPPORTED;  // UC, SRQ
+    else if (32'(hdr.opcode) == dingo_pkg::OP_CREATE_QP && qp.srqn != dingo_pkg::INVALID_ID)
+      status_o = dingo_pkg::ST_UNSUPPORTED;  // SRQ
   end
 `undef BAD
 `undef BAD_MEM

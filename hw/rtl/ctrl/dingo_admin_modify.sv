@@ -18,6 +18,7 @@ module dingo_admin_modify (
   localparam logic [20:0] Rnr = 21'(dingo_pkg::QPM_MIN_RNR_TIMER);
   localparam logic [20:0] Key = 21'(dingo_pkg::QPM_PKEY_INDEX | dingo_pkg::QPM_QKEY);
   localparam logic [20:0] RunningRc = 21'(dingo_pkg::QPM_CUR_STATE | dingo_pkg::QPM_ACCESS) | Rnr;
+  localparam logic [20:0] RunningUc = 21'(dingo_pkg::QPM_CUR_STATE | dingo_pkg::QPM_ACCESS);
   localparam logic [20:0] RunningUd = 21'(dingo_pkg::QPM_CUR_STATE | dingo_pkg::QPM_QKEY);
   localparam logic [20:0] SqPsn = 21'(dingo_pkg::QPM_SQ_PSN);
   localparam logic [20:0] Notify = 21'(dingo_pkg::QPM_EN_SQD_ASYNC_NOTIFY);
@@ -27,7 +28,7 @@ module dingo_admin_modify (
   dingo_pkg::qp_attr_t a;
   rtl_pkg::gid_t gid;
   logic [31:0] mask;
-  logic new_state, cur_state, rc, gsi;
+  logic new_state, cur_state, rc, uc, gsi;
   logic [2:0] from, to;
   logic allowed;
   logic [20:0] required, optional, given;
@@ -42,6 +43,7 @@ module dingo_admin_modify (
   assign from = qp_i.state;
   assign to = new_state ? cmd.next_state[2:0] : from;
   assign rc = qp_i.cfg.kind == 3'(dingo_pkg::QPT_RC);
+  assign uc = qp_i.cfg.kind == 3'(dingo_pkg::QPT_UC);
   assign gsi = qp_i.cfg.kind == 3'(dingo_pkg::QPT_GSI);
   assign given = mask[20:0] & ~21'(dingo_pkg::QPM_STATE);
   assign gid = gids_i[a.sgid_index[rtl_pkg::GID_LOG-1:0]*rtl_pkg::GID_W+:rtl_pkg::GID_W];
@@ -69,6 +71,23 @@ module dingo_admin_modify (
         {Rts, Sqd}: optional = Notify;
         {Sqd, Sqd}: optional = 21'(dingo_pkg::QPM_AV | dingo_pkg::QPM_ACCESS | dingo_pkg::QPM_PKEY_INDEX
             | dingo_pkg::QPM_PORT | dingo_pkg::QPM_MAX_DEST_RD_ATOMIC) | Rnr | Timers;
+        default: allowed = 1'b0;
+      endcase
+    else if (uc)
+      case ({from, to})
+        {Reset, InitS}: required = Init;
+        {InitS, InitS}: optional = Init;
+        {InitS, Rtr}: begin
+          required = Path;
+          optional = 21'(dingo_pkg::QPM_ACCESS | dingo_pkg::QPM_PKEY_INDEX);
+        end
+        {Rtr, Rts}: begin
+          required = SqPsn;
+          optional = RunningUc;
+        end
+        {Rts, Rts}, {Sqd, Rts}, {Sqe, Rts}: optional = RunningUc;
+        {Rts, Sqd}: optional = Notify;
+        {Sqd, Sqd}: optional = 21'(dingo_pkg::QPM_AV | dingo_pkg::QPM_ACCESS | dingo_pkg::QPM_PKEY_INDEX);
         default: allowed = 1'b0;
       endcase
     else

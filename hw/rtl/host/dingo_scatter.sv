@@ -3,7 +3,9 @@
 /// Payload into host memory, by the orders of the engine that holds the packet (scat_t): segments take
 /// the payload's bytes in order, END ends the packet. Its item comes back in order, when all
 /// bytes of the packet are in host memory: memory first, then completion, then acknowledgement.
-module dingo_scatter (
+module dingo_scatter #(
+    parameter bit Atomics = 1'b1     // else there is no order for one
+) (
     input  logic     clk_i,
     input  logic     rst_ni,
     output logic     room_o,         // 20 orders are taken without waiting
@@ -29,6 +31,10 @@ module dingo_scatter (
     output rtl_pkg::beat_t    wdata_o,
     input  logic     done_valid_i,
     input  logic     done_err_i,
+    output logic     word_valid_o,   // LINE_ATOMIC
+    input  logic     word_ready_i,
+    output rtl_pkg::rdl_req_t word_o,
+    input  logic     word_rsp_valid_i,
     output logic     line_valid_o,
     input  logic     line_ready_i,
     output rtl_pkg::rdl_req_t line_o,
@@ -40,11 +46,12 @@ module dingo_scatter (
   localparam int unsigned LogWrites = 6;       // asked for and not done
   localparam int unsigned SegW = 200;
   localparam int unsigned ItemW = rtl_pkg::ITEM_BITS;
+  localparam int unsigned IdW = LogPackets + 1;
 
   // ---------------------------------------------------------------- orders
   // Segments are looked up ahead of the others; `u_ops` keeps the order.
   logic op_ready, op_valid, op_pop, seg_ready, seg_valid, seg_take, item_ready, item_valid, item_pop;
-  logic take, no_item, to_rsp, has_payload, is_seg, is_grh, is_end;
+  logic take, no_item, to_rsp, has_payload, is_seg, is_grh, is_end, is_atomic;
   logic [1:0] op;
   logic [ItemW-1:0] item;
   rtl_pkg::seg_t seg;
@@ -62,7 +69,7 @@ module dingo_scatter (
   );
   dingo_fifo #(.Width(SegW), .LogDepth(LogOrders)) u_segs (
       .clk_i, .rst_ni,
-      .valid_i(take && scat_i.op == rtl_pkg::SCAT_SEG), .ready_o(seg_ready), .data_i(scat_i.seg),
+      .valid_i(take && (scat_i.op == rtl_pkg::SCAT_SEG || scat_i.op == rtl_pkg::SCAT_ATOMIC)), .ready_o(seg_ready), .data_i(scat_i.seg),
       .valid_o(seg_valid), .ready_i(seg_take), .data_o(seg), .count_o(seg_count)
   );
   dingo_fifo #(.Width(ItemW), .LogDepth(LogOrders)) u_items (
@@ -82,7 +89,7 @@ module dingo_scatter (
   dingo_pieces u_pieces (
       .clk_i, .rst_ni, .xl_flush_i, .idle_o(pieces_idle),
       .seg_valid_i(seg_valid), .seg_ready_o(seg_take), .seg_i(seg),
-      .piece_valid_o(piece_valid), .piece_ready_i(piece_pop), .piece_o(piece),
+      .piece_valid_o(piece_valid), .piece_ready_i(piece_pop || atomic_pop), .piece_o(piece),
       .piece_err_o(piece_err), .piece_last_o(piece_end), .packet_last_o(packet_last),
       .line_valid_o, .line_ready_i, .line_o, .line_rsp_valid_i, .line_rsp_i
   );
@@ -90,67 +97,101 @@ module dingo_scatter (
   assign is_seg = op_valid && op == rtl_pkg::SCAT_SEG;
   assign is_grh = op_valid && op == rtl_pkg::SCAT_GRH;
   assign is_end = op_valid && op == rtl_pkg::SCAT_END;
+  assign is_atomic = op_valid && op == rtl_pkg::SCAT_ATOMIC;
   assign drop = bad_q || piece_err;   // from the first translation that failed on
-  assign piece_pop = is_seg && piece_valid && step_ready && (drop || (write_room && wait_room));
-  assign write_push = piece_pop && !drop;
-  assign op_pop = (piece_pop && piece_end) || (is_grh && grh_ready && step_ready) ||
-                  (is_end && step_ready && end_room);
+  assign piece_pop = is_seg && piece_valid && step_ready && !change && (drop || (write_room && wait_room && !hit));
+  assign write_push = (piece_pop && !drop) || changed;
+  assign op_pop = ((piece_pop || atomic_pop) && piece_end) || (is_grh && grh_ready && step_ready && !change) ||
+                  (is_end && step_ready && end_room && !change);
   assign item_pop = op_pop && !is_seg;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) bad_q <= 1'b0;
-    else if (piece_pop && piece_err) bad_q <= 1'b1;
+    else if ((piece_pop && piece_err) || (atomic_pop && !atomic_push)) bad_q <= 1'b1;
     else if (op_pop && is_end) bad_q <= 1'b0;
   end
 
   dingo_fifo #(.Width(rtl_pkg::DMA_REQ_W), .LogDepth(1)) u_write (
       .clk_i, .rst_ni,
-      .valid_i(write_push), .ready_o(write_room), .data_i(piece),
+      .valid_i(write_push), .ready_o(write_room), .data_i(change ? {13'd8, change_addr} : piece),
       .valid_o(write_valid_o), .ready_i(write_ready_i), .data_o(write_o), .count_o(write_count)
   );
 
   dingo_scatter_data u_data (
       .clk_i, .rst_ni, .idle_o(data_idle),
-      .step_valid_i(piece_pop || (op_pop && !is_seg)), .step_ready_o(step_ready),
-      .step_op_i(rtl_pkg::scat_op_t'(op)), .step_drop_i(drop), .step_payload_i(has_payload),
+      .step_valid_i(piece_pop || changed || (op_pop && (is_grh || is_end))), .step_ready_o(step_ready),
+      .step_op_i(change ? rtl_pkg::SCAT_ATOMIC : rtl_pkg::scat_op_t'(op)), .step_drop_i(drop), .step_payload_i(has_payload),
       .step_len_i(piece.len),
       .grh_valid_i(op_pop && is_grh), .grh_ready_o(grh_ready), .grh_i(item[319:0]),
+      .word_valid_i(changed), .word_ready_o(word_room), .word_i(change_word),
       .payload_valid_i, .payload_ready_o, .payload_i, .wdata_valid_o, .wdata_ready_i, .wdata_o
   );
+
+  // ---------------------------------------------------------------- atomics
+  // A word that is changed is written in between pieces, before anything else.
+  rtl_pkg::scat_atomic_t operands;
+  logic atomic_pop, atomic_push, atomic_ready, atomics_idle, atomic_q, hit;
+  logic change, changed, word_room, result_valid, result_err;
+  logic [63:0] change_addr, change_word, result_word;
+  logic [15:0] result_upto, result_age;
+  logic [IdW-1:0] change_id;
+  assign operands = item[rtl_pkg::SCAT_ATOMIC_W-1:0];
+  assign atomic_pop = is_atomic && piece_valid && !change && (drop || piece.addr[2:0] != '0 || (atomic_ready && !hit));
+  assign atomic_push = atomic_pop && !drop && piece.addr[2:0] == '0;
+  assign changed = change && step_ready && write_room && wait_room && word_room;
+  assign result_age = done_q - result_upto;
+
+  if (Atomics) begin : unit
+    dingo_atomics #(.IdW(IdW)) u_atomics (
+        .clk_i, .rst_ni, .idle_o(atomics_idle),
+        .valid_i(atomic_push), .ready_o(atomic_ready), .addr_i(piece.addr), .swap_i(operands.swap),
+        .swap_add_i(operands.swap_add), .compare_i(operands.compare), .id_i(id_q), .asked_i(writes_q), .done_i(done_q),
+        .piece_i(piece), .hit_o(hit),
+        .write_valid_o(change), .write_ready_i(changed), .write_addr_o(change_addr), .write_word_o(change_word),
+        .write_id_o(change_id),
+        .result_valid_o(result_valid), .result_ready_i(end_pop && end_atomic), .result_err_o(result_err),
+        .result_word_o(result_word), .result_upto_o(result_upto),
+        .line_valid_o(word_valid_o), .line_ready_i(word_ready_i), .line_o(word_o), .line_rsp_valid_i(word_rsp_valid_i), .line_rsp_i
+    );
+  end else begin : none
+    assign {atomics_idle, atomic_ready, hit, change, result_valid, result_err, word_valid_o} = 7'b1000000;
+    assign {change_addr, change_word, change_id, result_word, result_upto, word_o} = '0;
+    wire unused_ok = &{1'b0, word_ready_i, word_rsp_valid_i, operands};
+  end
 
   // ---------------------------------------------------------------- packets whose writes are not all done
   // A write keeps its packet's number, so that an error finds its packet. There are more numbers than
   // packets in u_ends: the packet that has no END yet has one too.
-  localparam int unsigned IdW = LogPackets + 1;
-  localparam int unsigned EndW = 16 + 3 + IdW + ItemW;
+  localparam int unsigned EndW = 16 + 4 + IdW + ItemW;
   logic [15:0] writes_q, done_q, age;      // free running
   logic [IdW-1:0] id_q, wait_id, end_id;
   logic [(1<<IdW)-1:0] failed_q;
   logic wait_valid;
   logic [LogWrites:0] wait_count;
-  logic end_valid, end_pop, end_bad, end_no_item, end_to_rsp, complete;
+  logic end_valid, end_pop, end_bad, end_atomic, end_no_item, end_to_rsp, complete;
   logic [15:0] end_upto;                   // writes asked for up to this packet
   logic [ItemW-1:0] end_item;
   logic [LogPackets:0] end_count;
 
   dingo_fifo #(.Width(IdW), .LogDepth(LogWrites)) u_wait (
       .clk_i, .rst_ni,
-      .valid_i(write_push), .ready_o(wait_room), .data_i(id_q),
+      .valid_i(write_push), .ready_o(wait_room), .data_i(change ? change_id : id_q),
       .valid_o(wait_valid), .ready_i(done_valid_i), .data_o(wait_id), .count_o(wait_count)
   );
   dingo_fifo #(.Width(EndW), .LogDepth(LogPackets)) u_ends (
       .clk_i, .rst_ni,
       .valid_i(op_pop && is_end), .ready_o(end_room),
-      .data_i({writes_q, bad_q, no_item, to_rsp, id_q, item}),
+      .data_i({writes_q, bad_q, atomic_q, no_item, to_rsp, id_q, item}),
       .valid_o(end_valid), .ready_i(end_pop),
-      .data_o({end_upto, end_bad, end_no_item, end_to_rsp, end_id, end_item}), .count_o(end_count)
+      .data_o({end_upto, end_bad, end_atomic, end_no_item, end_to_rsp, end_id, end_item}), .count_o(end_count)
   );
 
   assign age = done_q - end_upto;
-  assign complete = end_valid && !age[15];
+  assign complete = end_valid && !age[15] && (!end_atomic || (result_valid && !result_age[15]));
   assign req_valid_o = complete && !end_no_item && !end_to_rsp;
   assign rsp_valid_o = complete && !end_no_item && end_to_rsp;
-  assign commit_o.err = end_bad || failed_q[end_id];
+  assign commit_o.err = end_bad || failed_q[end_id] || (end_atomic && result_err);
+  assign commit_o.word = result_word;
   assign commit_o.item = end_item;
   assign end_pop = complete && (end_no_item || (end_to_rsp ? rsp_ready_i : req_ready_i));
 
@@ -160,7 +201,10 @@ module dingo_scatter (
       done_q <= '0;
       id_q <= '0;
       failed_q <= '0;
+      atomic_q <= 1'b0;
     end else begin
+      if (atomic_push) atomic_q <= 1'b1;
+      else if (op_pop && is_end) atomic_q <= 1'b0;
       if (write_push) writes_q <= writes_q + 16'd1;
       if (done_valid_i) done_q <= done_q + 16'd1;
       if (op_pop && is_end) id_q <= id_q + 1'b1;
@@ -170,14 +214,14 @@ module dingo_scatter (
   end
 
   assign idle_o = !scat_valid_i && op_count == '0 && end_count == '0 && pieces_idle && data_idle &&
-                  wait_count == '0;
-  wire unused_ok = &{1'b0, seg_count, item_count, write_count, item_valid, packet_last, age[14:0]};
+                  wait_count == '0 && atomics_idle;
+  wire unused_ok = &{1'b0, seg_count, item_count, write_count, item_valid, packet_last, age[14:0], result_age[14:0]};
 
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
       if (done_valid_i) awaited: assert (wait_valid);
       if (is_grh || is_end) item_there: assert (item_valid);
-      if (take) op_known: assert (scat_i.op != 2'd3);
+      if (atomic_push) one_a_packet: assert (!atomic_q && piece_end && item_valid);
     end
   end
 endmodule

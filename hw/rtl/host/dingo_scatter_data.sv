@@ -16,6 +16,9 @@ module dingo_scatter_data (
     input  logic         grh_valid_i,      // first those, then their step
     output logic         grh_ready_o,
     input  logic [319:0] grh_i,
+    input  logic         word_valid_i,     // likewise: of an atomic, written in between
+    output logic         word_ready_o,
+    input  logic [63:0]  word_i,
     input  logic         payload_valid_i,
     output logic         payload_ready_o,
     input  rtl_pkg::beat_t payload_i,
@@ -26,7 +29,9 @@ module dingo_scatter_data (
   localparam int unsigned StepW = 17;
   localparam int unsigned LogSteps = 4;
 
-  logic s_valid, s_pop, s_drop, s_payload, is_seg, is_grh, is_end;
+  logic s_valid, s_pop, s_drop, s_payload, is_seg, is_grh, is_end, is_word, w_valid;
+  logic [63:0] word;
+  logic [2:0] w_count;
   logic [1:0] s_op;
   logic [12:0] s_len;
   logic [LogSteps:0] s_count;
@@ -45,6 +50,12 @@ module dingo_scatter_data (
       .valid_i(grh_valid_i), .ready_o(grh_ready_o), .data_i(grh_i),
       .valid_o(g_valid), .ready_i(g_pop), .data_o(grh), .count_o(g_count)
   );
+  dingo_fifo #(.Width(64), .LogDepth(2)) u_word (
+      .clk_i, .rst_ni,
+      .valid_i(word_valid_i), .ready_o(word_ready_o), .data_i(word_i),
+      .valid_o(w_valid), .ready_i(is_word && pack_ready), .data_o(word), .count_o(w_count)
+  );
+  assign is_word = s_valid && s_op == rtl_pkg::SCAT_ATOMIC;
   assign is_seg = s_valid && s_op == rtl_pkg::SCAT_SEG;
   assign is_grh = s_valid && s_op == rtl_pkg::SCAT_GRH;
   assign is_end = s_valid && s_op == rtl_pkg::SCAT_END;
@@ -76,7 +87,7 @@ module dingo_scatter_data (
   assign end_done = is_end && (!s_payload || last_q || (payload_valid_i && payload_i.last));
   assign payload_ready_o = end_takes || (is_seg && !grh_q && (s_drop || pack_ready) && bytes == avail);
   assign g_pop = grh_q && (src_pop || end_done);
-  assign s_pop = is_grh || (use_src && cut_end) || end_done;
+  assign s_pop = is_grh || (is_word && pack_ready) || (use_src && cut_end) || end_done;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -101,21 +112,23 @@ module dingo_scatter_data (
   end
 
   logic [511:0] src_data;
-  assign src_data = grh_q ? {192'b0, grh} : payload_i.data;
+  assign src_data = is_word ? {448'b0, word} : grh_q ? {192'b0, grh} : payload_i.data;
 
   dingo_pack u_pack (
       .clk_i, .rst_ni, .idle_o(pack_idle),
-      .valid_i(is_seg && src_valid && !s_drop), .ready_o(pack_ready), .data_i(src_data),
-      .skip_i(skip_q), .bytes_i(bytes), .first_i(1'b0), .start_i(6'd0), .end_i(cut_end), .err_i(1'b0),
+      .valid_i((is_seg && src_valid && !s_drop) || is_word), .ready_o(pack_ready), .data_i(src_data),
+      .skip_i(is_word ? 6'd0 : skip_q), .bytes_i(is_word ? 7'd8 : bytes), .first_i(1'b0), .start_i(6'd0),
+      .end_i(is_word || cut_end), .err_i(1'b0),
       .valid_o(wdata_valid_o), .ready_i(wdata_ready_i), .beat_o(wdata_o), .low_o(low)
   );
 
-  assign idle_o = s_count == '0 && g_count == '0 && pack_idle;
+  assign idle_o = s_count == '0 && g_count == '0 && w_count == '0 && pack_idle;
   wire unused_ok = &{1'b0, low, payload_i.err};
 
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
       if (use_src && !grh_q) bytes_left: assert (!last_q);
+      if (is_word) word_in_front: assert (w_valid);
       if (is_grh) grh_in_front: assert (g_valid && !grh_q && skip_q == '0);
       if (is_end && !s_payload) no_beat_begun: assert (grh_q || skip_q == '0);
     end

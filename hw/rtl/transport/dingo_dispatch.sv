@@ -73,12 +73,15 @@ module dingo_dispatch (
 
   // ---------------------------------------------------------------- headers against the QP
   logic [4:0] op;
-  logic is_rc_op, is_ud_op, is_response, is_rc, known, open, pkey_ok;
+  logic is_rc_op, is_uc_op, is_ud_op, is_response, is_rc, is_uc, op_ok, known, open, pkey_ok;
   assign op = rxh_i.opcode[4:0];
   assign is_rc_op = rxh_i.opcode[7:5] == roce_pkg::TRANSPORT_RC && op <= roce_pkg::OP_SEND_ONLY_INV && op != roce_pkg::OP_RESERVED;
+  assign is_uc_op = rxh_i.opcode[7:5] == roce_pkg::TRANSPORT_UC && op <= roce_pkg::OP_WRITE_ONLY_IMM;
   assign is_ud_op = rxh_i.opcode[7:1] == roce_pkg::UD_SEND[7:1];
   assign is_response = op >= roce_pkg::OP_READ_FIRST && op <= roce_pkg::OP_ATOMIC_ACK && is_rc_op;
   assign is_rc = qp_q.cfg.kind == dingo_pkg::QPT_RC[2:0];
+  assign is_uc = qp_q.cfg.kind == dingo_pkg::QPT_UC[2:0];
+  assign op_ok = is_rc ? is_rc_op : is_uc ? is_uc_op : is_ud_op;
   assign known = qp_q.cfg.valid && qp_q.cfg.tag == rxh_i.dqpn[23:16]
                  && rxh_i.dqpn[15:0] < 16'(1 << rtl_pkg::QP_LOG);
   always_comb begin
@@ -105,7 +108,7 @@ module dingo_dispatch (
                       && vid == (g.vlan == dingo_pkg::VLAN_NONE[15:0] ? 12'd0 : g.vlan[11:0]);
     wire unused_ok = &{1'b0, g};
   end
-  assign address_ok = is_rc ? local_q[qp_q.cfg.sgid] && peer_q : multicast_q || local_q != '0;
+  assign address_ok = is_rc || is_uc ? local_q[qp_q.cfg.sgid] && peer_q : multicast_q || local_q != '0;
 
   assign free = owed_q == '0;
   assign mine = free || owner_q == !response_q;
@@ -173,9 +176,7 @@ module dingo_dispatch (
         count_drop_q <= 1'b1;
         if (rxh_i.opcode == roce_pkg::CNP) drop_q <= 6'(dingo_pkg::CARD_RP_CNP_IGNORED);
         else if (!known) drop_q <= 6'(dingo_pkg::CARD_RX_DROP_BAD_QPN);
-        else if (is_rc ? !is_rc_op : !is_ud_op) drop_q <= 6'(dingo_pkg::CARD_RX_DROP_OPCODE);
-        // Without atomics nobody waits for one. It is as late as any other that is not waited for.
-        else if (rxh_i.opcode == {roce_pkg::TRANSPORT_RC, roce_pkg::OP_ATOMIC_ACK}) drop_q <= 6'(dingo_pkg::CARD_RX_DROP_RESPONSE);
+        else if (!op_ok) drop_q <= 6'(dingo_pkg::CARD_RX_DROP_OPCODE);
         else if (!open) drop_q <= 6'(dingo_pkg::CARD_RX_DROP_QP_STATE);
         else if (!pkey_ok) drop_q <= 6'(dingo_pkg::CARD_BAD_PKEY);
         else if (!address_ok) drop_q <= 6'(dingo_pkg::CARD_RX_DROP_ADDRESS);

@@ -23,7 +23,7 @@ module dingo_req_ack (
   assign empty = c_i.head == c_i.tail;
   assign has_front = !empty;
   assign reliable = cfg_i.kind != dingo_pkg::QPT_UD[2:0] && cfg_i.kind != dingo_pkg::QPT_GSI[2:0];
-  assign rec_is_read = rec_i.opcode == dingo_pkg::WR_READ[7:0] && rec_i.packets != 24'd0;
+  assign rec_is_read = rec_i.fetch && rec_i.packets != 24'd0;
   assign rec_waits = rec_is_read && rec_i.received < rec_i.packets;
   assign rec_end = rec_i.first + {8'd0, rec_i.packets};
   assign ahead_of_send = rtl_pkg::idx_before(c_i.send, c_i.oldest);

@@ -29,7 +29,7 @@ module dingo_req_event (
   assign is_ack = w_i.item.syndrome[7:5] == roce_pkg::AETH_ACK;
   assign is_rnr = w_i.item.syndrome[7:5] == roce_pkg::AETH_RNR;
   assign is_seq = w_i.item.syndrome == roce_pkg::SYN_NAK_SEQ;
-  assign rec_is_read = rec_i.opcode == dingo_pkg::WR_READ[7:0] && rec_i.packets != 24'd0;
+  assign rec_is_read = rec_i.fetch && rec_i.packets != 24'd0;
   assign rec_next = !empty && rec_is_read && rec_i.received < rec_i.packets
                     && w_i.item.psn == rec_i.first + {8'd0, rec_i.received};
   assign rx_span = c_i.sent - c_i.oldest;

@@ -6,7 +6,7 @@
 module dingo_req_fail (
     input  req_pkg::work_t       w_i,
     input  req_pkg::ctx_t        c_i,
-    input  logic                 datagram_i,
+    input  logic                 reliable_i,
     input  req_pkg::rec_t        rec_i,         // the oldest record; PH_TXERR_TEST: that at pos
     output req_pkg::work_t       w_o,
     output req_pkg::ctx_t        c_o,
@@ -34,7 +34,7 @@ module dingo_req_fail (
           report_o.card = req_pkg::count_card(6'(dingo_pkg::CARD_REQ_CQE_ERROR));
           c_o.next_index = rec_i.index + {28'd0, rec_i.blocks};  // the flush begins there
           c_o.head = c_i.tail;
-          w_o.to_sqe = datagram_i;
+          w_o.to_sqe = !reliable_i;
           w_o.phase = req_pkg::PH_ENTER;
         end
       end

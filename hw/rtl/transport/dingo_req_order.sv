@@ -48,12 +48,15 @@ module dingo_req_order (
   logic [23:0] place;
   logic [3:0] shift;
   logic [12:0] pmtu;
-  logic is_read, op_first, op_last, fits;
+  logic is_read, right, op_atomic, op_first, op_last, fits;
 
   assign ahead = {8'd0, item_i.psn[23:0] - oldest_i[23:0]};
   assign span = sent_i - oldest_i;
   assign psn = oldest_i + ahead;
-  assign is_read = rec_i.opcode == dingo_pkg::WR_READ[7:0] && rec_i.packets != 24'd0;
+  assign is_read = rec_i.fetch && rec_i.packets != 24'd0;
+  assign op_atomic = opcode_i == roce_pkg::RC_ATOMIC_ACK;
+  assign right = op_atomic ? rec_i.opcode != dingo_pkg::WR_READ[7:0] && item_q.syndrome[7:5] == roce_pkg::AETH_ACK
+                           : rec_i.opcode == dingo_pkg::WR_READ[7:0];
 
   // Opcode and length are those of the place. A repeated READ starts with FIRST or ONLY anywhere; the
   // others need a beginning.
@@ -64,8 +67,8 @@ module dingo_req_order (
   assign want = rest < {19'd0, pmtu} ? rest : {19'd0, pmtu};
   assign op_first = opcode_i == roce_pkg::RC_READ_FIRST || opcode_i == roce_pkg::RC_READ_ONLY;
   assign op_last = opcode_i == roce_pkg::RC_READ_LAST || opcode_i == roce_pkg::RC_READ_ONLY;
-  assign fits = op_last == (place + 24'd1 == rec_q.packets) && (op_first || place != 24'd0) &&
-                (opcode_i == roce_pkg::RC_READ_MIDDLE || item_q.syndrome[7:5] == roce_pkg::AETH_ACK) && {19'd0, len_i} == want;
+  assign fits = op_atomic || (op_last == (place + 24'd1 == rec_q.packets) && (op_first || place != 24'd0) &&
+                (opcode_i == roce_pkg::RC_READ_MIDDLE || item_q.syndrome[7:5] == roce_pkg::AETH_ACK) && {19'd0, len_i} == want);
 
   always_comb begin
     item = item_q;
@@ -98,7 +101,7 @@ module dingo_req_order (
           state_q <= GIVE;
           if (up_i && ahead < span) begin
             item_q.kind <= req_pkg::IT_BAD;
-            if (opcode_i >= roce_pkg::RC_READ_FIRST && opcode_i <= roce_pkg::RC_READ_ONLY && head_i != tail_i) state_q <= TEST;
+            if (((opcode_i >= roce_pkg::RC_READ_FIRST && opcode_i <= roce_pkg::RC_READ_ONLY) || op_atomic) && head_i != tail_i) state_q <= TEST;
           end
         end
         FIND: state_q <= pos_q == tail_i ? GIVE : TEST;
@@ -107,7 +110,7 @@ module dingo_req_order (
           pos_q <= pos_q + 8'd1;
           state_q <= GIVE;
           if (item_q.psn - rec_i.first < {8'd0, rec_i.packets}) begin
-            if (is_read) begin
+            if (is_read && right) begin
               if (skipped_q || item_q.psn != (rtl_pkg::idx_before(limit_q, rec_i.first) ? rec_i.first : limit_q))
                 item_q.kind <= req_pkg::IT_SKIP;
               else next_q <= 1'b1;

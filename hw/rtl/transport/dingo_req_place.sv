@@ -39,14 +39,17 @@ module dingo_req_place (
     LOAD = 3'd1,
     WALK = 3'd2,
     SEGS = 3'd3,
-    LAST = 3'd4
+    LAST = 3'd4,
+    WORD = 3'd5                        // an atomic's data goes in front
   } state_t;
 
   state_t state_q;
   req_pkg::item_t item_q;
   logic [31:0] index_q, length_q, offset_q, producer_q;
   logic [7:0] opcode_q;
-  logic [12:0] len_q;
+  logic [12:0] len_q, payload_q;       // of the data; of the packet
+  logic atomic_q;
+  logic [63:0] word_q;
   logic [4:0] log_sq_q;
   rtl_pkg::xmem_t sq_q;
   logic [rtl_pkg::PD_BITS-1:0] pdn_q;
@@ -59,7 +62,7 @@ module dingo_req_place (
   assign idle_o = state_q == IDLE && !scat_valid_q;
   assign ready_o = state_q == IDLE;
   assign soon_o = state_q == IDLE || state_q == SEGS || state_q == LAST;
-  assign using_o = state_q == LOAD || state_q == WALK || state_q == SEGS;
+  assign using_o = state_q == LOAD || state_q == WALK || state_q == WORD || state_q == SEGS;
   assign qp_o = item_q.qp[rtl_pkg::QP_LOG-1:0];
   assign ask_o.producer = producer_q;
   assign ask_o.load = state_q == LOAD && free_i;
@@ -68,6 +71,7 @@ module dingo_req_place (
   assign ask_o.offset = offset_q;
   assign ask_o.bytes = len_q;
   assign ask_o.datagram = 1'b0;
+  assign ask_o.uc = 1'b0;
   assign ask_o.wake = 1'b0;
   assign ask_o.whole = 1'b0;
   assign seg_index_o = seg_q;
@@ -97,7 +101,7 @@ module dingo_req_place (
             item_q.status <= dingo_pkg::WCS_BAD_RESP_ERR[7:0];
             item_q.verr <= dingo_pkg::VERR_BAD_RESPONSE[7:0];
             item_q.qp <= 16'(ack_qp_i);
-            len_q <= ack_len_i;
+            payload_q <= ack_len_i;
             state_q <= LAST;
           end
           if (start_i) begin
@@ -106,7 +110,10 @@ module dingo_req_place (
             opcode_q <= place_i.rec.opcode;
             length_q <= place_i.rec.length;
             offset_q <= place_i.offset;
-            len_q <= place_i.len;
+            len_q <= place_i.atomic ? 13'd8 : place_i.len;
+            payload_q <= place_i.len;
+            atomic_q <= place_i.atomic;
+            word_q <= place_i.word;
             producer_q <= producer_i;
             log_sq_q <= cfg_i.log_sq;
             sq_q <= cfg_i.sq;
@@ -128,13 +135,20 @@ module dingo_req_place (
         WALK:
         if (answer_i.walk_done) begin
           seg_q <= '0;
-          state_q <= SEGS;
+          state_q <= atomic_q ? WORD : SEGS;
           if (answer_i.walk_verr != 8'd0) begin
             item_q.kind <= req_pkg::IT_FAULT;
             item_q.status <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
             item_q.verr <= answer_i.walk_verr;
             state_q <= LAST;
           end
+        end
+        WORD:
+        if (go) begin
+          scat_valid_q <= 1'b1;
+          scat_q.op <= rtl_pkg::SCAT_GRH;
+          scat_q.item <= rtl_pkg::ITEM_BITS'(word_q);
+          state_q <= SEGS;
         end
         SEGS:
         if (go) begin
@@ -150,7 +164,7 @@ module dingo_req_place (
           scat_q.op <= rtl_pkg::SCAT_END;
           scat_q.no_item <= 1'b0;
           scat_q.to_rsp <= 1'b0;
-          scat_q.has_payload <= len_q != 13'd0;
+          scat_q.has_payload <= payload_q != 13'd0;
           scat_q.item <= rtl_pkg::ITEM_BITS'(item_q);
           state_q <= IDLE;
         end

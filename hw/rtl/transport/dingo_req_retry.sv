@@ -37,7 +37,7 @@ module dingo_req_retry (
   assign is_rnr = w_i.item.syndrome[7:5] == roce_pkg::AETH_RNR;
   assign is_seq = w_i.item.syndrome == roce_pkg::SYN_NAK_SEQ;
   assign data_good = w_i.phase == req_pkg::PH_RSP_DONE && w_i.item.kind == req_pkg::IT_DATA && w_i.complete && !commit_err_i
-                     && c_i.head != c_i.tail && rec_i.opcode == dingo_pkg::WR_READ[7:0] && rec_i.packets != 24'd0
+                     && c_i.head != c_i.tail && rec_i.fetch && rec_i.packets != 24'd0
                      && rec_i.received < rec_i.packets && w_i.item.psn == rec_i.first + {8'd0, rec_i.received};
   assign data_good_o = data_good;
 

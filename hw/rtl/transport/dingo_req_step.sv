@@ -88,6 +88,7 @@ module dingo_req_step (
   logic commit_err_q, txerr_ok_q;
   logic [7:0] rx_opcode_q;
   logic [12:0] rx_len_q;
+  logic [63:0] rx_word_q;              // of an ATOMIC ACK
   logic qpa_wait_q;
   rtl_pkg::qpa_req_t qpa_q;
   logic peer_failed_q;
@@ -146,6 +147,8 @@ module dingo_req_step (
   assign flush_o = w_q.phase == req_pkg::PH_FLUSH;
   assign flush_st_o = w_q.st;
   assign place_o.len = rx_len_q;
+  assign place_o.atomic = rx_opcode_q == roce_pkg::RC_ATOMIC_ACK;
+  assign place_o.word = rx_word_q;
   assign rx_o = (kind_q.rxp && !idle) || (next_q && next_kind_q.rxp);
   assign forget_o = starting && kind_q.qpa && qpa_q.op == rtl_pkg::QPA_CLEAR;
 
@@ -186,7 +189,7 @@ module dingo_req_step (
       .w_i(w_q), .c_i(c_q), .cfg_i(cfg_q), .rec_i, .now_ns_i, .commit_err_i(commit_err_q),
       .w_o(retry_w), .c_o(retry_c), .report_o(retry_report), .data_good_o(data_good));
   dingo_req_fail u_fail (
-      .w_i(w_q), .c_i(c_q), .datagram_i(cfg_q.kind == dingo_pkg::QPT_UD[2:0] || cfg_q.kind == dingo_pkg::QPT_GSI[2:0]), .rec_i,
+      .w_i(w_q), .c_i(c_q), .reliable_i(cfg_q.kind == dingo_pkg::QPT_RC[2:0]), .rec_i,
       .w_o(fail_w), .c_o(fail_c), .report_o(fail_report), .found_o(txerr_here));
 
   // ------------------------------------------------------------------------------------ records
@@ -351,6 +354,7 @@ module dingo_req_step (
         end
         rx_opcode_q <= rxp_i.h.opcode;
         rx_len_q <= rxp_i.h.len;
+        rx_word_q <= rxp_i.h.swap_add;
         txerr_ok_q <= txerr_i.ok;
         w_q.db_index <= db_i.index;
         if (ending) begin
@@ -361,5 +365,5 @@ module dingo_req_step (
     end
   end
 
-  wire unused_ok = &{1'b0, commit_i.item, rxp_i, txerr_i, qpa_q, cfg_q, event_w, ack_w, retry_w, fail_w};
+  wire unused_ok = &{1'b0, commit_i.word, commit_i.item, rxp_i, txerr_i, qpa_q, cfg_q, event_w, ack_w, retry_w, fail_w};
 endmodule

@@ -91,7 +91,7 @@ module dingo_req_turn (
   rtl_pkg::qps_t st_q;
   req_pkg::ctx_t c_q;
   req_pkg::rec_t r_q, rec_wr;
-  logic wake_q, datagram, out_free, leaving;
+  logic wake_q, datagram, uc, out_free, leaving;
   logic [4:0] used_q;                  // packets of this turn
   logic [7:0] status_q, verr_q;        // of a failure
   logic [12:0] bytes_q;
@@ -101,7 +101,7 @@ module dingo_req_turn (
   req_pkg::report_t report_q;
   logic reports;
   logic load_state, walk_state, load_seen_q, loaded, walk_seen_q, walked, sending;
-  logic up, reliable, window_closed;
+  logic up, connected, window_closed;
   logic [3:0] shift;                   // PMTU = 2^shift
   logic [12:0] pmtu;
   logic [31:0] in_flight, wqe_packets;
@@ -118,6 +118,7 @@ module dingo_req_turn (
   assign cq_o = cfg_q.send_cq;
   assign cfg_o = cfg_q;
   assign ask_o.datagram = datagram;
+  assign ask_o.uc = uc;
   assign ask_o.producer = state_q == TAKE ? c_i.producer : c_q.producer;
   assign ask_o.wake = !flush_q;
   assign back_o.valid = state_q == BACK && !flush_q && run_i && out_free;
@@ -129,7 +130,8 @@ module dingo_req_turn (
   assign reports = report_q.cqe.valid || report_q.card.valid || report_q.qp.valid;
   assign out_free = !reports || out_ok_i;
   assign datagram = cfg_q.kind == dingo_pkg::QPT_UD[2:0] || cfg_q.kind == dingo_pkg::QPT_GSI[2:0];
-  assign reliable = !datagram;
+  assign uc = cfg_q.kind == dingo_pkg::QPT_UC[2:0];
+  assign connected = !datagram;
   assign up = st_q == dingo_pkg::QPS_RTS[2:0] || st_q == dingo_pkg::QPS_SQD[2:0];
   assign shift = 4'd7 + {1'b0, cfg_q.path_mtu};
   assign pmtu = rtl_pkg::pmtu_bytes(cfg_q.path_mtu);
@@ -164,11 +166,11 @@ module dingo_req_turn (
 
   // The WQE that begins
   logic no_reads, must_wait, may_check;
-  assign no_reads = r_read && reliable && cfg_q.max_rd == 8'd0;
+  assign no_reads = r_read && connected && cfg_q.max_rd == 8'd0;
   assign must_wait = (answer_i.wqe.fence && c_q.reads != 5'd0) ||
-                     (reliable && !r_nop && !no_reads &&
+                     (connected && !r_nop && !no_reads &&
                       ((r_read && (c_q.reads >= max_reads || (c_q.reads != 5'd0 && span > READ_SPAN))) || span > PSN_SPAN));
-  assign may_check = reliable && !must_wait && !r_nop && !no_reads && gid_ok && !answer_i.wqe.inl && answer_i.wqe.num_sge != 4'd0;
+  assign may_check = connected && !must_wait && !r_nop && !no_reads && gid_ok && !answer_i.wqe.inl && answer_i.wqe.num_sge != 4'd0;
 
   // The packet that begins
   logic [23:0] place;                  // of the packet in its message
@@ -180,11 +182,11 @@ module dingo_req_turn (
   assign place = c_q.send[23:0] - r_q.first[23:0];
   assign place_off = {8'd0, place} << shift;
   assign rest = r_q.length - place_off;
-  assign r_read = r_q.opcode == dingo_pkg::WR_READ[7:0];
+  assign r_read = r_q.fetch;
   assign r_nop = r_q.opcode == dingo_pkg::WR_NOP[7:0];
   assign single = !r_read && r_q.packets == 24'd1;
   assign r_last = place + 24'd1 == r_q.packets;
-  assign ackreq = reliable && (r_read || last_q || c_q.since_ackreq + 7'd1 >= ACK_INTERVAL);
+  assign ackreq = connected && (r_read || last_q || c_q.since_ackreq + 7'd1 >= ACK_INTERVAL);
   assign span = c_q.new_psn - c_q.oldest + {8'd0, r_q.packets};
   assign max_reads = cfg_q.max_rd > {3'd0, MAX_READS} ? MAX_READS : cfg_q.max_rd[4:0];
 
@@ -194,6 +196,7 @@ module dingo_req_turn (
       .qpn_i(qpn_o),
       .cfg_i(cfg_q),
       .datagram_i(datagram),
+      .uc_i(uc),
       .wqe_i(state_q == QUICK ? quick_i.wqe : answer_i.wqe),
       .head_i(state_q == QUICK ? {256'd0, quick_i.rdma} : answer_i.head),
       .psn_i(c_q.send[23:0]),
@@ -242,7 +245,7 @@ module dingo_req_turn (
   assign may_send = used_q != BURST && !halt_tx_i && tx_room_i;
   assign may_begin = c_q.tail - c_q.head != 8'd1 << rtl_pkg::REC_LOG && !window_closed;
   // A new WQE that may be plain. Without READs outstanding the window keeps PSNs in reach.
-  assign quick_next = !flushing && up && c_q.wait_at == NEVER && !old && more && may_send && may_begin && reliable && gid_ok &&
+  assign quick_next = !flushing && up && c_q.wait_at == NEVER && !old && more && may_send && may_begin && connected && gid_ok &&
                       c_q.reads == 5'd0 && (quick_i.on || quick_i.valid || quick_i.rest);
   assign quick_last = c_q.next_index + 32'd1 == c_q.producer;
   // And another behind it: what may_send and may_begin will say then, or less.
@@ -251,7 +254,7 @@ module dingo_req_turn (
   assign quick_o.take = state_q == QUICK && run_i && quick_i.valid && quick_i.plain && free_o && rec_we_ok_i;
   assign quick_o.may_start = state_q == TAKE || state_q == NEXT;
   // It begins with the turn, as far as can be seen of what comes from the memory.
-  assign quick_o.start = (state_q == TAKE && qp_rdata_i.cfg.kind == dingo_pkg::QPT_RC[2:0] && qp_rdata_i.state == dingo_pkg::QPS_RTS[2:0] &&
+  assign quick_o.start = (state_q == TAKE && (qp_rdata_i.cfg.kind == dingo_pkg::QPT_RC[2:0] || qp_rdata_i.cfg.kind == dingo_pkg::QPT_UC[2:0]) && qp_rdata_i.state == dingo_pkg::QPS_RTS[2:0] &&
                           c_i.cursor == c_i.tail && c_i.next_index != c_i.producer) || (state_q == NEXT && run_i && out_free && quick_next && !quick_i.on && !quick_i.valid);
   assign quick_o.stop = (state_q == NEXT && !quick_next) || (state_q == QUICK && quick_i.valid && !quick_i.plain) || state_q == BACK;
   assign quick_o.index = state_q == TAKE ? c_i.next_index : c_q.next_index;
@@ -377,6 +380,7 @@ module dingo_req_turn (
           r_q.blocks <= answer_i.wqe.blocks;
           r_q.status <= '0;
           r_q.verr <= '0;
+          r_q.fetch <= answer_i.wqe.fetch;
           r_q.signaled <= answer_i.wqe.signaled || cfg_q.signal_all;
           if (answer_i.load_miss) begin
             wake_q <= !answer_i.load_asked;
@@ -448,7 +452,7 @@ module dingo_req_turn (
           if (datagram) bytes_q <= rest[12:0];
           next_psn_q <= r_read ? rec_next : c_q.send + 32'd1;
           state_q <= r_read || answer_i.wqe.inl || rest == 32'd0 ? EMIT : WALK;
-          if (reliable && !gid_ok) begin
+          if (connected && !gid_ok) begin
             {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_GID[7:0]};
             state_q <= FAULT;
           end
@@ -468,11 +472,11 @@ module dingo_req_turn (
           if (ackreq) begin
             c_q.ackreq <= next_psn_q - 32'd1;
             c_q.since_ackreq <= '0;
-          end else if (reliable) c_q.since_ackreq <= c_q.since_ackreq + 7'd1;
+          end else if (connected) c_q.since_ackreq <= c_q.since_ackreq + 7'd1;
           if (r_read) c_q.read_psns <= c_q.read_psns + (next_psn_q[23:0] - c_q.send[23:0]);
           c_q.send <= next_psn_q;
           if (rtl_pkg::idx_before(c_q.sent, next_psn_q)) c_q.sent <= next_psn_q;
-          if (reliable && c_q.ack_at == NEVER && cfg_q.timeout != 5'd0) c_q.ack_at <= ack_ns;
+          if (connected && c_q.ack_at == NEVER && cfg_q.timeout != 5'd0) c_q.ack_at <= ack_ns;
           if (last_q) c_q.cursor <= c_q.cursor + 8'd1;
           used_q <= used_q + 5'd1;
           state_q <= NEXT;

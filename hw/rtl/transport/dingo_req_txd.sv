@@ -8,6 +8,7 @@ module dingo_req_txd (
     input  logic [31:0] qpn_i,
     input  rtl_pkg::qp_cfg_t     cfg_i,
     input  logic        datagram_i,
+    input  logic        uc_i,
     input  req_pkg::wqe_t       wqe_i,
     input  logic [383:0] head_i,       // bytes 16..63 of the WQE
     input  logic [23:0] psn_i,
@@ -21,12 +22,13 @@ module dingo_req_txd (
 );
   dingo_pkg::wqe_ud_t ud;
   dingo_pkg::wqe_rdma_t rdma;
-  logic first, is_read, is_write, write_imm, send_imm;
+  dingo_pkg::wqe_atomic_t atomic;
+  logic first, is_write, write_imm, send_imm;
 
   assign ud = head_i;
   assign rdma = head_i[127:0];
+  assign atomic = head_i[255:128];
   assign first = offset_i == 32'd0;
-  assign is_read = wqe_i.opcode == dingo_pkg::WR_READ[7:0];
   assign write_imm = wqe_i.opcode == dingo_pkg::WR_WRITE_IMM[7:0];
   assign is_write = wqe_i.opcode == dingo_pkg::WR_WRITE[7:0] || write_imm;
   assign send_imm = wqe_i.opcode == dingo_pkg::WR_SEND_IMM[7:0];
@@ -38,13 +40,14 @@ module dingo_req_txd (
     txd_o = '0;
     if (en_i) begin
       txd_o.offset = offset_i;
-      txd_o.tell = datagram_i;
+      // Where nobody acknowledges, who has been read counts: a datagram, of UC what would ask for an ACK.
+      txd_o.tell = datagram_i || (uc_i && ackreq_i);
       txd_o.qp = qp_i;
       txd_o.psn = psn_i;
       txd_o.imm = wqe_i.imm;
       txd_o.inl = wqe_i.inl;
       txd_o.len = bytes_i;
-      txd_o.ackreq = ackreq_i;
+      txd_o.ackreq = ackreq_i && !uc_i;
       if (datagram_i) begin
         txd_o.sgid = ud.sgid_index[rtl_pkg::GID_LOG-1:0];
         txd_o.dgid = ud.dgid;
@@ -72,8 +75,15 @@ module dingo_req_txd (
         txd_o.rkey = rdma.rkey;
         txd_o.dma_len = wqe_i.length;
         txd_o.va = rdma.raddr;
-        txd_o.se = last_i && wqe_i.solicited && !is_read && wqe_i.opcode != dingo_pkg::WR_WRITE[7:0];
-        if (is_read) begin                // a repeated READ asks for the missing tail only
+        txd_o.se = last_i && wqe_i.solicited && !wqe_i.fetch && wqe_i.opcode != dingo_pkg::WR_WRITE[7:0];
+        if (wqe_i.atomic) begin
+          txd_o.opcode = roce_pkg::RC_FETCH_ADD;
+          txd_o.swap_add = atomic.swap_add;
+          if (wqe_i.opcode == dingo_pkg::WR_CMP_SWAP[7:0]) begin
+            txd_o.opcode = roce_pkg::RC_COMPARE_SWAP;
+            txd_o.compare = atomic.compare;
+          end
+        end else if (wqe_i.fetch) begin                // a repeated READ asks for the missing tail only
           txd_o.opcode = roce_pkg::RC_READ_REQUEST;
           txd_o.va = rdma.raddr + {32'd0, offset_i};
           txd_o.dma_len = wqe_i.length - offset_i;
@@ -82,6 +92,7 @@ module dingo_req_txd (
           if (last_i) txd_o.opcode[3:0] = txd_o.opcode[3:0] + (first ? 4'd4 : 4'd2) + {3'd0, write_imm || send_imm};
           else if (!first) txd_o.opcode[3:0] = txd_o.opcode[3:0] + 4'd1;
         end
+        if (uc_i) txd_o.opcode[7:5] = roce_pkg::TRANSPORT_UC;
       end
       if (txd_o.hop_limit == 8'd0) txd_o.hop_limit = roce_pkg::DEFAULT_HOP_LIMIT;
     end

@@ -50,7 +50,7 @@ module dingo_req_wqes (
     input  rtl_pkg::rdl_rsp_t    line_rsp_i
 );
   logic [511:0] cache_data;
-  logic block_re, walk_re, is_read;
+  logic block_re, walk_re;
   logic [2:0] block_index, walk_block;
   logic cache_re, cache_hit, cache_err, fill_valid, fill_ready, fill_wake, fill_force;
   logic [31:0] cache_index, fill_index;
@@ -70,7 +70,6 @@ module dingo_req_wqes (
   assign cache_index = quick_re ? quick_look : load_index;
   assign mr_valid_o = walk_mr_valid || quick_mr_valid;
   assign mr_o = quick_mr_valid ? quick_mr : walk_mr;
-  assign is_read = answer_o.wqe.opcode == dingo_pkg::WR_READ[7:0];
   assign block_re = walk_re || inl_re_i;
   assign block_index = walk_re ? walk_block : inl_block_i;
 
@@ -85,6 +84,7 @@ module dingo_req_wqes (
       .producer_i(ask_i.producer),
       .wake_i(ask_i.wake),
       .datagram_i(ask_i.datagram),
+      .uc_i(ask_i.uc),
       .done_o(answer_o.load_done),
       .miss_o(answer_o.load_miss),
       .asked_o(answer_o.load_asked),
@@ -181,10 +181,11 @@ module dingo_req_wqes (
       .whole_i(ask_i.whole),
       .offset_i(ask_i.offset),
       .bytes_i(ask_i.bytes),
-      .access_i(is_read ? dingo_pkg::ACC_LOCAL_WRITE[5:0] : 6'd0),
+      .access_i(answer_o.wqe.fetch ? dingo_pkg::ACC_LOCAL_WRITE[5:0] : 6'd0),
       .pdn_i(cfg_i.pdn),
       .privileged_i(cfg_i.privileged),
       .datagram_i(ask_i.datagram),
+      .atomic_i(answer_o.wqe.atomic),
       .num_sge_i(answer_o.wqe.num_sge),
       .done_o(answer_o.walk_done),
       .verr_o(answer_o.walk_verr),

@@ -104,6 +104,7 @@ module dingo_responder (
   rsp_pkg::item_t item_q;
   rsp_pkg::item_t cqe_item_q;             // of the completion in `own`
   logic item_err_q;
+  logic [63:0] item_word_q;               // of an atomic
   rtl_pkg::txerr_t txerr_q;
   logic [31:0] db_index_q;
   logic prefetch_q;                       // the RQ moved on
@@ -289,7 +290,7 @@ module dingo_responder (
   dingo_rsp_reads u_reads (
       .clk_i, .rst_ni, .qp_i(qp_q), .path_mtu_i(x_q.cfg.path_mtu), .new_i(rd_new), .find_i(rd_find), .get_i(rd_get),
       .step_i(rd_step), .slot_i(is_turn ? rd_slot : cm_ctx.rd_next), .used_i(cm_ctx.rd_used), .psn_i(item_q.psn),
-      .va_i(item_q.va), .rkey_i(item_q.tag), .length_i(item_q.bytes), .msn_i(cm_ctx.msn + 24'd1), .done_o(rd_done),
+      .atomic_i(item_q.atomic), .va_i(item_q.atomic ? item_word_q : item_q.va), .rkey_i(item_q.tag), .length_i(item_q.bytes), .msn_i(cm_ctx.msn + 24'd1), .done_o(rd_done),
       .hit_o(rd_hit), .slot_o(rd_found), .res_o(res)
   );
 
@@ -485,6 +486,7 @@ module dingo_responder (
         if (step == rsp_pkg::STEP_COMMIT) begin
           item_q <= commit_item;
           item_err_q <= commit_i.err;
+          item_word_q <= commit_i.word;
         end
         if (step == rsp_pkg::STEP_TXERR) txerr_q <= txerr_i;
         if (step == rsp_pkg::STEP_DB) db_index_q <= db_i.index;

@@ -18,8 +18,8 @@ module dingo_rsp_check (
     output logic order_ok_o,        // opcode follows the message in progress
     output logic valid_ok_o,        // opcode is one that this card and QP take
     output logic takes_rq_o,        // needs a receive WQE
-    output logic rd_ok_o,           // READ: its slot is free
-    output logic rd_cancel_o,       // READ: its slot holds a repetition, which ends
+    output logic rd_ok_o,           // READ, atomic: its slot is free
+    output logic rd_cancel_o,       // its slot holds a repetition, which ends
     output logic [3:0] rd_slot_o,
     output logic fits_o             // payload length
 );
@@ -54,8 +54,8 @@ module dingo_rsp_check (
       default: order_ok_o = first_o;
     endcase
   end
-  // Without the capabilities SEND_INV and ATOMIC nobody has a key or right for them.
-  assign valid_ok_o = !atomic_o && !invalidate
+  // Without the capability SEND_INV nobody has a key for it.
+  assign valid_ok_o = !invalidate && (!atomic_o || (cfg_i.access & dingo_pkg::ACC_REMOTE_ATOMIC[4:0]) != '0)
                       && (!write_o || (cfg_i.access & dingo_pkg::ACC_REMOTE_WRITE[4:0]) != '0)
                       && (!read_o || (cfg_i.access & dingo_pkg::ACC_REMOTE_READ[4:0]) != '0);
   assign takes_rq_o = send_o || (imm_o && last_o);
@@ -76,7 +76,7 @@ module dingo_rsp_check (
     if (send_o || write_o)
       fits_o = (last_o ? h_i.len <= pmtu && (first_o || h_i.len != '0) : h_i.len == pmtu)
                && (!write_o || ((last_o ? bytes == remaining : bytes < remaining) && remaining <= dingo_pkg::MAX_MSG));
-    else fits_o = h_i.len == '0 && h_i.dma_len <= dingo_pkg::MAX_MSG;
+    else fits_o = h_i.len == '0 && h_i.dma_len <= dingo_pkg::MAX_MSG && (!atomic_o || h_i.va[2:0] == '0);
   end
 
   wire unused_ok = &{1'b0, ctx_i, cfg_i, h_i};

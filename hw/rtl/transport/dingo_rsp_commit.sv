@@ -44,8 +44,8 @@ module dingo_rsp_commit (
   assign nak_o.syn = it_q.syn;
   assign nak_o.ev = it_q.ev;
   assign nak_o.psn = it_q.psn;
-  assign rd_new_o = state_q == CM_ITEM && go_i && it_q.kind == rsp_pkg::IT_READ && rd_accept;
-  assign rd_find_o = state_q == CM_ITEM && go_i && it_q.kind == rsp_pkg::IT_DUP_READ && rd_accept && !it_q.atomic;
+  assign rd_new_o = state_q == CM_ITEM && go_i && it_q.kind == rsp_pkg::IT_READ && rd_accept && !item_err_q;
+  assign rd_find_o = state_q == CM_ITEM && go_i && it_q.kind == rsp_pkg::IT_DUP_READ && rd_accept;
 
   always_ff @(posedge clk_i) begin
     if (emit_ready_i.stat) emit_o.stat <= 1'b0;
@@ -71,21 +71,21 @@ module dingo_rsp_commit (
             case (it_q.kind)
               rsp_pkg::IT_DATA:
               if (item_err_q) begin
-                it_q.kind <= it_q.ud ? rsp_pkg::IT_UD_FAIL : rsp_pkg::IT_NAK;
+                it_q.kind <= it_q.silent ? rsp_pkg::IT_SILENT_FAIL : rsp_pkg::IT_NAK;
                 it_q.syn <= roce_pkg::SYN_NAK_OP;
                 it_q.ev <= it_q.write ? dingo_pkg::EV_QP_FATAL[7:0] : 8'd0;
                 it_q.cqe <= !it_q.write;
                 it_q.status <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
                 it_q.verr <= dingo_pkg::VERR_BUS[7:0];
                 c_q.held <= 1'b0;
-                c_q.exp_psn <= it_q.ud ? c_q.exp_psn : it_q.psn;
+                c_q.exp_psn <= it_q.silent ? c_q.exp_psn : it_q.psn;
                 state_q <= CM_FAIL;
               end else begin
                 if (it_q.first) begin
                   emit_o.stat <= 1'b1;
                   emit_o.stat_idx <= it_q.write ? 6'(dingo_pkg::CARD_RX_WRITE_REQUESTS) : 6'(dingo_pkg::CARD_RX_SEND_REQUESTS);
                 end
-                if (it_q.last && !it_q.ud) c_q.msn <= c_q.msn + 24'd1;
+                if (it_q.last) c_q.msn <= c_q.msn + 24'd1;
                 if (it_q.cqe) begin
                   emit_o.cqe <= 1'b1;
                   emit_o.cqe_status <= dingo_pkg::WCS_SUCCESS[7:0];
@@ -102,9 +102,15 @@ module dingo_rsp_commit (
                 end
               end
               rsp_pkg::IT_READ:
-              if (rd_accept) begin
+              if (item_err_q) begin          // an atomic
+                it_q.kind <= rsp_pkg::IT_NAK;
+                it_q.syn <= roce_pkg::SYN_NAK_OP;
+                it_q.ev <= dingo_pkg::EV_QP_FATAL[7:0];
+                c_q.exp_psn <= it_q.psn;
+                state_q <= CM_FAIL;
+              end else if (rd_accept) begin
                 emit_o.stat <= 1'b1;
-                emit_o.stat_idx <= 6'(dingo_pkg::CARD_RX_READ_REQUESTS);
+                emit_o.stat_idx <= it_q.atomic ? 6'(dingo_pkg::CARD_RX_ATOMIC_REQUESTS) : 6'(dingo_pkg::CARD_RX_READ_REQUESTS);
                 c_q.msn <= c_q.msn + 24'd1;
                 // its response acknowledges everything before it
                 if (c_q.reply_syn[7:5] == roce_pkg::AETH_ACK) c_q.reply_pending <= 1'b0;
@@ -118,7 +124,7 @@ module dingo_rsp_commit (
                 wake_o <= 1'b1;
               end
               rsp_pkg::IT_DUP_READ:
-              if (rd_accept && !it_q.atomic) state_q <= CM_FIND;
+              if (rd_accept) state_q <= CM_FIND;
               else begin
                 emit_o.stat <= 1'b1;
                 emit_o.stat_idx <= 6'(dingo_pkg::CARD_RX_DROP_DUPLICATE);
@@ -137,7 +143,7 @@ module dingo_rsp_commit (
                 c_q.reply_psn <= it_q.psn;
                 wake_o <= 1'b1;
               end
-              default: begin  // NAK, UD_FAIL
+              default: begin  // NAK, SILENT_FAIL
                 if (item_err_q && it_q.scattered) it_q.verr <= dingo_pkg::VERR_BUS[7:0];
                 state_q <= CM_FAIL;
               end
@@ -182,7 +188,11 @@ module dingo_rsp_commit (
             emit_o.cqe_verr <= it_q.verr;
             emit_o.cqe_tag <= it_q.tag;
           end
-          exit_o <= !it_q.ud ? rsp_pkg::EXIT_NAK : c_q.err ? rsp_pkg::EXIT_STORE : rsp_pkg::EXIT_ERR;
+          if (it_q.silent && it_q.write && !c_q.err) begin
+            emit_o.ev <= 1'b1;
+            emit_o.ev_kind <= dingo_pkg::EV_QP_FATAL[7:0];
+          end
+          exit_o <= !it_q.silent ? rsp_pkg::EXIT_NAK : c_q.err ? rsp_pkg::EXIT_STORE : rsp_pkg::EXIT_ERR;
           state_q <= IDLE;
         end
 

@@ -52,9 +52,12 @@ module dingo_rsp_intake (
   logic [LogPackets:0] count, key_count;
   logic [LogAsked:0] asked_count;
 
-  assign in_key = rxp_i.h.opcode == roce_pkg::RC_WRITE_ONLY && rxp_i.ctx.cfg.kind == dingo_pkg::QPT_RC[2:0] && rxp_i.h.dma_len != '0;
-  assign in_send = (rxp_i.h.opcode == roce_pkg::RC_SEND_ONLY || rxp_i.h.opcode == roce_pkg::RC_SEND_ONLY_IMM)
-                   && rxp_i.ctx.cfg.kind == dingo_pkg::QPT_RC[2:0] && rxp_i.h.len != '0;
+  logic connected;
+  logic [4:0] op;
+  assign connected = rxp_i.ctx.cfg.kind == dingo_pkg::QPT_RC[2:0] || rxp_i.ctx.cfg.kind == dingo_pkg::QPT_UC[2:0];
+  assign op = rxp_i.h.opcode[4:0];
+  assign in_key = connected && op == roce_pkg::OP_WRITE_ONLY && rxp_i.h.dma_len != '0;
+  assign in_send = connected && (op == roce_pkg::OP_SEND_ONLY || op == roce_pkg::OP_SEND_ONLY_IMM) && rxp_i.h.len != '0;
   assign rxp_ready_o = in_ready && !(in_key && (ask_i || ahead_ask));
   assign push = rxp_valid_i && rxp_ready_o;
   dingo_fifo #(.Width(RXP_W + 2), .LogDepth(LogPackets)) u_packets (

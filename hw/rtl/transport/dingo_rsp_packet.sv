@@ -22,7 +22,7 @@ module dingo_rsp_packet (
   assign last_o = res_i.next + 24'd1 == res_i.stop;
   assign offset_o = {8'd0, res_i.next} << (4'd7 + {1'b0, cfg_i.path_mtu});
   assign rest = res_i.finish - offset_o;
-  assign bytes_o = rest < {19'd0, pmtu} ? rest[12:0] : pmtu;
+  assign bytes_o = res_i.atomic ? '0 : rest < {19'd0, pmtu} ? rest[12:0] : pmtu;
 
   always_comb begin
     txd_o = '0;
@@ -43,6 +43,10 @@ module dingo_rsp_packet (
       txd_o.syndrome = roce_pkg::SYN_ACK;
       txd_o.msn = res_i.msn;
       txd_o.len = bytes_o;
+      if (res_i.atomic) begin
+        txd_o.opcode = roce_pkg::RC_ATOMIC_ACK;
+        txd_o.swap_add = res_i.va;
+      end
     end else begin
       txd_o.opcode = roce_pkg::RC_ACK;
       txd_o.psn = ctx_i.reply_psn;

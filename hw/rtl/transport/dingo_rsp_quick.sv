@@ -33,18 +33,21 @@ module dingo_rsp_quick (
   localparam logic [1:0] WAIT_MOST = 2'd3;
   localparam logic [31:0] SHORT = 32'd256;
   localparam logic [31:0] AHEAD = 32'd16;    // no entry behind these is fetched ahead for what is in front now
-  logic is_rc, answers, room, wait_ack, expected, write, send;
+  logic is_rc, is_uc, answers, room, wait_ack, expected, write, send;
   logic [31:0] cons_next, rq_held, db_held;
   // The item of another packet will come back soon, and its ACK will stand for this one too.
   assign wait_ack = ctx_i.items != 8'd1 && item_i.bytes <= SHORT && ctx_i.waited != WAIT_MOST;
   assign is_rc = x_i.cfg.kind == dingo_pkg::QPT_RC[2:0];
+  assign is_uc = x_i.cfg.kind == dingo_pkg::QPT_UC[2:0];
   assign answers = x_i.state == dingo_pkg::QPS_RTR[2:0] || x_i.state == dingo_pkg::QPS_RTS[2:0]
                    || x_i.state == dingo_pkg::QPS_SQD[2:0] || x_i.state == dingo_pkg::QPS_SQE[2:0];
   assign room = h_i.len <= rtl_pkg::pmtu_bytes(x_i.cfg.path_mtu);
 
-  // What was looked up is a WRITE or SEND of one packet on an RC QP, and longer than nothing.
+  // What was looked up is a WRITE or SEND of one packet on a connected QP, and longer than nothing.
+  // The receive WQE of a UC message that was dropped waits for the next SEND.
   assign expected = en_i && step_i == rsp_pkg::STEP_RXP && key_ok_i && h_i.psn == ctx_i.exp_psn && !ctx_i.err && !ctx_i.failed
-                    && ctx_i.message == rsp_pkg::MSG_NONE && !(x_i.state == dingo_pkg::QPS_RTR[2:0] && !ctx_i.comm_est) && room;
+                    && ctx_i.message == rsp_pkg::MSG_NONE && !(x_i.state == dingo_pkg::QPS_RTR[2:0] && !ctx_i.comm_est) && room
+                    && !(is_uc && ctx_i.held);
   assign write = expected && key_i && (x_i.cfg.access & dingo_pkg::ACC_REMOTE_WRITE[4:0]) != '0 && {19'd0, h_i.len} == h_i.dma_len;
   assign send = expected && send_i && ahead_i.good && ahead_i.index == ctx_i.rq_cons && !ctx_i.held;
   assign rx_o = write || send;
@@ -76,7 +79,8 @@ module dingo_rsp_quick (
       item_o.write = write;
       item_o.first = 1'b1;
       item_o.last = 1'b1;
-      item_o.ack = h_i.ackreq;
+      item_o.silent = !is_rc;
+      item_o.ack = h_i.ackreq && is_rc;
       item_o.rq_after = ctx_i.rq_cons;
       item_o.bytes = {19'd0, h_i.len};
     end
@@ -97,7 +101,7 @@ module dingo_rsp_quick (
     if (commit_o) begin
       ctx_o.items = ctx_i.items - 8'd1;
       if (ctx_i.items == 8'd1 && (ctx_i.err || ctx_i.reply_pending)) wake_o = 1'b1;
-      if (item_i.last && !item_i.ud) ctx_o.msn = ctx_i.msn + 24'd1;
+      if (item_i.last) ctx_o.msn = ctx_i.msn + 24'd1;
       if (item_i.ack && !ctx_i.fatal && !ctx_i.err) begin
         ctx_o.reply_pending = 1'b1;
         ctx_o.reply_syn = roce_pkg::SYN_ACK;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The READs of all QPs that are being answered or may be asked for again, 16 slots a QP. One operation
+/// The READs and atomics of all QPs that are being answered or may be asked for again, 16 slots a QP. One operation
 /// at a time, in the order NEW, FIND, GET of priority; `done_o` ends each.
 module dingo_rsp_reads (
     input  logic           clk_i,
@@ -14,7 +14,8 @@ module dingo_rsp_reads (
     input  logic [3:0]     slot_i,
     input  logic [15:0]    used_i,
     input  logic [23:0]    psn_i,
-    input  logic [63:0]    va_i,
+    input  logic           atomic_i,
+    input  logic [63:0]    va_i,             // NEW of an atomic: the word as it was
     input  logic [31:0]    rkey_i,
     input  logic [31:0]    length_i,
     input  logic [23:0]    msn_i,
@@ -57,7 +58,7 @@ module dingo_rsp_reads (
   logic inside_read;
   assign start = psn_i - r_q.first_psn;
   assign offset = {12'd0, start} << (4'd7 + {1'b0, path_mtu_i});
-  assign inside_read = rkey_i == r_q.rkey && va_i == r_q.va + {28'd0, offset}
+  assign inside_read = atomic_i ? r_q.atomic : !r_q.atomic && rkey_i == r_q.rkey && va_i == r_q.va + {28'd0, offset}
                   && {4'd0, length_i} + offset <= {4'd0, r_q.length};
 
   assign re = (state_q == IDLE && get_i) || state_q == LOOK;
@@ -75,6 +76,7 @@ module dingo_rsp_reads (
     end else if (step_i) begin
       w_d.next = r_q.next + 24'd1;
     end else begin
+      w_d.atomic = atomic_i;
       w_d.va = va_i;
       w_d.rkey = rkey_i;
       w_d.length = length_i;

@@ -46,7 +46,10 @@ module dingo_rsp_receive (
     RX_GRH = 4'd6,
     RX_SCATTER = 4'd7,
     RX_DONE = 4'd8,     // all orders for its payload are given
-    RX_END = 4'd9
+    RX_END = 4'd9,
+    RX_UC = 4'd10,      // UC: does it begin or go on with a message?
+    RX_TAKE = 4'd11,    // UC: its receive WQE, when all else is right
+    RX_DROP = 4'd12     // UC: the message ends here, and its receive WQE is the next one's
   } state_t;
 
   state_t state_q;
@@ -81,11 +84,18 @@ module dingo_rsp_receive (
       .rd_slot_o(rd_slot),
       .fits_o(fits)
   );
-  logic is_rc, key_needed, fits_wqe, rq_empty;
+  logic op_fetch;       // READ or atomic
+  logic is_rc, is_uc, is_ud, take, broken, key_needed, fits_wqe, rq_empty;
   logic [31:0] taken_bytes, payload;
+  assign op_fetch = op_read || op_atomic;
   assign is_rc = x_i.cfg.kind == dingo_pkg::QPT_RC[2:0];
+  assign is_uc = x_i.cfg.kind == dingo_pkg::QPT_UC[2:0];
+  assign is_ud = !is_rc && !is_uc;
+  assign take = is_uc && takes_rq && !c_q.held && !taken_q;
+  // UC: the message before this packet has no end; or this packet has no beginning.
+  assign broken = op_first ? c_q.message != rsp_pkg::MSG_NONE : duplicate || ahead || !order_ok;
   assign payload = {19'd0, h.len};
-  assign taken_bytes = is_rc ? (op_first ? 32'd0 : c_q.bytes) : 32'(rsp_pkg::GRH_BYTES);
+  assign taken_bytes = !is_ud ? (op_first ? 32'd0 : c_q.bytes) : 32'(rsp_pkg::GRH_BYTES);
   assign fits_wqe = {4'd0, taken_bytes} + {4'd0, payload} <= {4'd0, c_q.held_cap[31:0]} || c_q.held_cap[35:32] != '0;
   assign key_needed = op_first ? h.dma_len != '0 : h.len != '0;
   assign rq_empty = c_q.rq_cons == c_q.rq_prod;
@@ -98,7 +108,7 @@ module dingo_rsp_receive (
   assign end_o = state_q == RX_END && go_i;
   assign prefetch_o = taken_q;
   assign again_o = taken_q;
-  assign bytes_o = is_rc ? h.len : h.len + 13'(rsp_pkg::GRH_BYTES);
+  assign bytes_o = !is_ud ? h.len : h.len + 13'(rsp_pkg::GRH_BYTES);
   assign wqe_taken_o = go_i && wqe_done_i && (state_q == RX_OPEN || (state_q == RX_SCATTER && !wqe_seg_valid_i));
   assign wqe_seg_ready_o = state_q == RX_SCATTER && go_i;
 
@@ -108,7 +118,7 @@ module dingo_rsp_receive (
     mr_o.key = op_first ? h.rkey : c_q.write_rkey;
     mr_o.va = op_first ? h.va : c_q.write_va;
     mr_o.len = op_first ? h.dma_len : payload;   // the whole message first, then what is left of it packet by packet
-    mr_o.access = op_read ? dingo_pkg::ACC_REMOTE_READ[5:0] : dingo_pkg::ACC_REMOTE_WRITE[5:0];
+    mr_o.access = op_read ? dingo_pkg::ACC_REMOTE_READ[5:0] : op_atomic ? dingo_pkg::ACC_REMOTE_ATOMIC[5:0] : dingo_pkg::ACC_REMOTE_WRITE[5:0];
   end
 
   always_ff @(posedge clk_i) begin
@@ -130,13 +140,13 @@ module dingo_rsp_receive (
         RX_CHECK: begin
           it_q.qp <= 16'(qp_i);
           it_q.psn <= h.psn;
-          it_q.ud <= !is_rc;
+          it_q.silent <= !is_rc;
           state_q <= RX_END;
           if (c_q.err || c_q.failed) begin
             no_item_q <= 1'b1;
             emit_o.stat <= 1'b1;
             emit_o.stat_idx <= 6'(dingo_pkg::CARD_RX_DROP_QP_STATE);
-          end else if (!is_rc) begin
+          end else if (is_ud) begin
             if (h.qkey != x_i.cfg.qkey || rq_empty) begin
               no_item_q <= 1'b1;
               emit_o.stat <= 1'b1;
@@ -152,15 +162,23 @@ module dingo_rsp_receive (
               emit_o.ev <= 1'b1;
               emit_o.ev_kind <= dingo_pkg::EV_COMM_EST[7:0];
             end
-            if (duplicate) begin
+            if (is_uc) begin
+              if (duplicate || ahead) begin
+                emit_o.stat <= 1'b1;
+                emit_o.stat_idx <= 6'(dingo_pkg::CARD_OUT_OF_SEQUENCE);
+                emit_o.qstat <= 1'b1;
+                emit_o.qstat_idx <= 4'(dingo_pkg::QP_OUT_OF_SEQUENCE);
+              end
+              state_q <= RX_UC;
+            end else if (duplicate) begin
               emit_o.stat <= 1'b1;
               emit_o.stat_idx <= 6'(dingo_pkg::CARD_DUPLICATE_REQUEST);
               emit_o.qstat <= 1'b1;
               emit_o.qstat_idx <= 4'(dingo_pkg::QP_DUPLICATES);
-              it_q.kind <= op_read || op_atomic ? rsp_pkg::IT_DUP_READ : rsp_pkg::IT_DUP_ACK;
+              it_q.kind <= op_fetch ? rsp_pkg::IT_DUP_READ : rsp_pkg::IT_DUP_ACK;
               it_q.atomic <= op_atomic;
               it_q.nak_sent <= c_q.nak_sent;
-              if (!op_read) it_q.psn <= c_q.exp_psn - 24'd1;
+              if (!op_fetch) it_q.psn <= c_q.exp_psn - 24'd1;
               it_q.tag <= h.rkey;
               it_q.va <= h.va;
               it_q.bytes <= h.dma_len;
@@ -178,7 +196,7 @@ module dingo_rsp_receive (
             end else begin
               c_q.nak_sent <= 1'b0;
               c_q.rnr_sent <= 1'b0;
-              if (!order_ok || !valid_ok || (op_read && !rd_ok)) begin
+              if (!order_ok || !valid_ok || (op_fetch && !rd_ok)) begin
                 c_q.failed <= 1'b1;
                 it_q.kind <= rsp_pkg::IT_NAK;
                 it_q.syn <= roce_pkg::SYN_NAK_INVALID;
@@ -194,13 +212,45 @@ module dingo_rsp_receive (
                 open_o <= 1'b1;
                 state_q <= RX_OPEN;
               end else begin
-                if (op_read && rd_cancel) c_q.rd_pending[rd_slot] <= 1'b0;
+                if (op_fetch && rd_cancel) c_q.rd_pending[rd_slot] <= 1'b0;
                 state_q <= RX_LENGTH;
               end
             end
           end
           if (!c_q.held) c_q.held_index <= c_q.rq_cons;
           it_q.rq_after <= c_q.rq_cons;
+        end
+
+        RX_UC: begin
+          c_q.exp_psn <= h.psn + 24'd1;
+          if (broken) begin
+            emit_o.stat <= 1'b1;
+            emit_o.stat_idx <= 6'(dingo_pkg::CARD_RX_DROP_UC);
+            c_q.message <= rsp_pkg::MSG_NONE;
+          end
+          if (op_first) begin
+            c_q.held_sge <= '0;
+            c_q.held_off <= '0;
+          end
+          no_item_q <= broken && !op_first;
+          state_q <= broken && !op_first ? RX_END : op_first && !valid_ok ? RX_DROP : RX_LENGTH;
+        end
+
+        RX_TAKE: begin
+          if (rq_empty) begin
+            emit_o.stat <= 1'b1;
+            emit_o.stat_idx <= 6'(dingo_pkg::CARD_OUT_OF_BUFFER);
+          end else open_o <= 1'b1;
+          state_q <= rq_empty ? RX_DROP : RX_OPEN;
+        end
+
+        RX_DROP: begin
+          if (taken_q) c_q.rq_cons <= c_q.held_index;
+          c_q.message <= rsp_pkg::MSG_NONE;
+          no_item_q <= 1'b1;
+          emit_o.stat <= 1'b1;
+          emit_o.stat_idx <= 6'(dingo_pkg::CARD_RX_DROP_UC);
+          state_q <= RX_END;
         end
 
         RX_OPEN:
@@ -214,7 +264,7 @@ module dingo_rsp_receive (
           c_q.held_off <= '0;
           if (wqe_i.bad || wqe_i.bus) begin
             c_q.failed <= 1'b1;
-            it_q.kind <= is_rc ? rsp_pkg::IT_NAK : rsp_pkg::IT_UD_FAIL;
+            it_q.kind <= is_rc ? rsp_pkg::IT_NAK : rsp_pkg::IT_SILENT_FAIL;
             it_q.syn <= roce_pkg::SYN_NAK_OP;
             it_q.cqe <= 1'b1;
             it_q.tag <= wqe_i.tag;
@@ -227,13 +277,15 @@ module dingo_rsp_receive (
 
         RX_LENGTH: begin
           state_q <= RX_END;
-          if (is_rc && !fits) begin
+          if (is_uc && (!fits || (op_send && !take && !fits_wqe))) state_q <= RX_DROP;
+          else if (take && (op_send || !key_needed)) state_q <= RX_TAKE;
+          else if (is_rc && !fits) begin
             if (taken_q) c_q.rq_cons <= c_q.held_index;
             c_q.failed <= 1'b1;
             it_q.kind <= rsp_pkg::IT_NAK;
             it_q.syn <= roce_pkg::SYN_NAK_INVALID;
             it_q.ev <= dingo_pkg::EV_QP_REQ_ERR[7:0];
-          end else if ((op_send || !is_rc) && !fits_wqe) begin
+          end else if (op_send && !fits_wqe) begin
             emit_o.stat <= 1'b1;
             emit_o.stat_idx <= is_rc ? 6'(dingo_pkg::CARD_RESP_LOCAL_LENGTH_ERROR) : 6'(dingo_pkg::CARD_RX_DROP_UD_LENGTH);
             if (is_rc) begin
@@ -250,7 +302,7 @@ module dingo_rsp_receive (
               no_item_q <= 1'b1;
               c_q.rq_cons <= c_q.held_index;
             end
-          end else if (!is_rc) state_q <= RX_GRH;
+          end else if (is_ud) state_q <= RX_GRH;
           else if (op_send) begin
             if (h.len != '0) begin
               scatter_o <= 1'b1;
@@ -265,7 +317,9 @@ module dingo_rsp_receive (
 
         RX_KEY_WAIT:
         if (mr_done_i) begin
-          if (!mr_rsp_i.ok) begin
+          if (is_uc && !mr_rsp_i.ok) state_q <= RX_DROP;
+          else if (take) state_q <= RX_TAKE;
+          else if (!mr_rsp_i.ok) begin
             if (taken_q) c_q.rq_cons <= c_q.held_index;
             c_q.failed <= 1'b1;
             it_q.kind <= rsp_pkg::IT_NAK;
@@ -279,6 +333,16 @@ module dingo_rsp_receive (
               scat_o.op <= rtl_pkg::SCAT_SEG;
               scat_o.seg.last <= 1'b1;
               scat_o.seg.len <= payload;
+              scat_o.seg.off <= mr_rsp_i.off;
+              scat_o.seg.mem <= mr_rsp_i.mem;
+            end
+            if (op_atomic) begin
+              scat_valid_o <= 1'b1;
+              scat_o <= '0;
+              scat_o.op <= rtl_pkg::SCAT_ATOMIC;
+              scat_o.item[rtl_pkg::SCAT_ATOMIC_W-1:0] <= {h.opcode == roce_pkg::RC_COMPARE_SWAP, h.swap_add, h.compare};
+              scat_o.seg.last <= 1'b1;
+              scat_o.seg.len <= 32'd8;
               scat_o.seg.off <= mr_rsp_i.off;
               scat_o.seg.mem <= mr_rsp_i.mem;
             end
@@ -307,7 +371,7 @@ module dingo_rsp_receive (
           if (wqe_i.bad) begin
             c_q.failed <= 1'b1;
             c_q.held <= 1'b0;
-            it_q.kind <= is_rc ? rsp_pkg::IT_NAK : rsp_pkg::IT_UD_FAIL;
+            it_q.kind <= is_rc ? rsp_pkg::IT_NAK : rsp_pkg::IT_SILENT_FAIL;
             it_q.syn <= roce_pkg::SYN_NAK_OP;
             it_q.cqe <= 1'b1;
             it_q.scattered <= 1'b1;
@@ -321,17 +385,18 @@ module dingo_rsp_receive (
 
         RX_DONE: begin
           state_q <= RX_END;
-          it_q.kind <= op_read && is_rc ? rsp_pkg::IT_READ : rsp_pkg::IT_DATA;
-          it_q.write <= op_write && is_rc;
-          it_q.first <= op_first || !is_rc;
-          it_q.last <= op_last || !is_rc;
+          it_q.kind <= op_fetch && is_rc ? rsp_pkg::IT_READ : rsp_pkg::IT_DATA;
+          it_q.atomic <= op_atomic;
+          it_q.write <= op_write && !is_ud;
+          it_q.first <= op_first || is_ud;
+          it_q.last <= op_last && !is_ud;
           it_q.ack <= h.ackreq && is_rc;
           it_q.imm <= h.imm;
           it_q.tag <= c_q.held_tag;
-          it_q.rq_after <= op_write && is_rc && taken_q ? c_q.held_index : c_q.rq_cons;
+          it_q.rq_after <= op_write && !is_ud && taken_q ? c_q.held_index : c_q.rq_cons;
           it_q.flags <= h.se ? dingo_pkg::CQE_FLAGS_SOLICITED_MASK[7:0] : 8'd0;
           it_q.opcode <= dingo_pkg::WC_RECV[7:0];
-          if (!is_rc) begin
+          if (is_ud) begin
             it_q.cqe <= 1'b1;
             it_q.bytes <= taken_bytes + payload;
             it_q.src_qpn <= {h.has_vlan ? {1'b0, h.vlan[15:13]} : 4'd0, 4'd0, h.src_qpn};
@@ -343,14 +408,14 @@ module dingo_rsp_receive (
                           | (h.ipv4 ? dingo_pkg::CQE_FLAGS_IPV4_MASK[7:0] : 8'd0)
                           | (h.has_vlan ? dingo_pkg::CQE_FLAGS_VLAN_MASK[7:0] : 8'd0)
                           | dingo_pkg::CQE_FLAGS_GRH_MASK[7:0];
-          end else if (op_read) begin
+          end else if (op_fetch) begin
             it_q.tag <= h.rkey;
             it_q.va <= h.va;
             it_q.bytes <= h.dma_len;
             c_q.rd_inflight <= c_q.rd_inflight + 5'd1;
             c_q.exp_psn <= c_q.exp_psn + packets;
           end else begin
-            c_q.exp_psn <= c_q.exp_psn + 24'd1;
+            c_q.exp_psn <= h.psn + 24'd1;
             it_q.cqe <= takes_rq && op_last;
             it_q.bytes <= op_send ? taken_bytes + payload : op_first ? h.dma_len : c_q.bytes;
             if (op_imm) begin
@@ -359,7 +424,7 @@ module dingo_rsp_receive (
                             | dingo_pkg::CQE_FLAGS_IMM_MASK[7:0];
             end else it_q.imm <= '0;
             c_q.message <= op_last ? rsp_pkg::MSG_NONE : op_send ? rsp_pkg::MSG_SEND : rsp_pkg::MSG_WRITE;
-            c_q.held <= op_send && !op_last;
+            if (takes_rq) c_q.held <= op_send && !op_last;
             c_q.bytes <= op_send ? taken_bytes + payload : op_first ? h.dma_len : c_q.bytes;
             if (op_write) begin
               if (op_first) c_q.write_rkey <= h.rkey;

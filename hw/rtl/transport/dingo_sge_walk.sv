@@ -14,6 +14,7 @@ module dingo_sge_walk (
     input  logic [rtl_pkg::PD_BITS-1:0] pdn_i,
     input  logic        privileged_i,
     input  logic        datagram_i,
+    input  logic        atomic_i,
     input  logic [3:0]  num_sge_i,
     output logic        done_o,        // one cycle
     output logic [7:0]  verr_o,        // with done and until the next order: of the first SGE that is refused; NONE: all is well
@@ -46,7 +47,7 @@ module dingo_sge_walk (
   // The first block is read in the cycle of the order, and the last answer ends it.
   assign fresh = start_i && !run_q;
   assign sge_next = run_q ? sge_q : 4'd0;
-  assign place = {1'b0, sge_next} + (datagram_i ? 5'd4 : 5'd2);
+  assign place = {1'b0, sge_next} + (datagram_i ? 5'd4 : atomic_i ? 5'd3 : 5'd2);
   assign more = (fresh || run_q) && sge_next != num_sge_i && (whole_i || (run_q ? left_q != 32'd0 : bytes_i != 13'd0));
   assign re_o = more;
   assign block_o = place[4:2];

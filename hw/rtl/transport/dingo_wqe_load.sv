@@ -15,6 +15,7 @@ module dingo_wqe_load (
     input  logic [31:0] producer_i,    // blocks before it are there
     input  logic        wake_i,        // make the QP due when what is missing has come
     input  logic        datagram_i,
+    input  logic        uc_i,          // it has no READs, no atomics
     output logic        done_o,        // one cycle
     output logic        miss_o,        // with done: not there yet
     output logic        asked_o,       // with miss: and being fetched
@@ -83,23 +84,27 @@ module dingo_wqe_load (
   assign wqe_o = sel_i ? wqe1_q : wqe0_q;
 
   // ---------------------------------------------------------------- checks, in the order of the model
-  logic is_send, is_write, is_nop, allowed, clean, flag_inl;
+  logic is_send, is_write, is_atomic, is_fetch, is_nop, allowed, clean, flag_inl;
   logic [3:0] first_sge;               // in units of 16 bytes
   logic [9:0] data_end, size;
   logic [15:0] most_inline;
   logic [7:0] verr;
   logic data_ok;
+  logic [31:0] atomic_len;             // of its one SGE
   dingo_pkg::wqe_ud_t ud;
   dingo_pkg::wqe_rdma_t rdma;
 
   assign ud = head_q;
   assign rdma = head_q[127:0];
+  assign atomic_len = head_q[256 + 96+:32];
   assign is_send = ctrl_q.opcode == dingo_pkg::WR_SEND[7:0] || ctrl_q.opcode == dingo_pkg::WR_SEND_IMM[7:0];
   assign is_write = ctrl_q.opcode == dingo_pkg::WR_WRITE[7:0] || ctrl_q.opcode == dingo_pkg::WR_WRITE_IMM[7:0];
+  assign is_atomic = ctrl_q.opcode == dingo_pkg::WR_CMP_SWAP[7:0] || ctrl_q.opcode == dingo_pkg::WR_FETCH_ADD[7:0];
+  assign is_fetch = is_atomic || ctrl_q.opcode == dingo_pkg::WR_READ[7:0];
   assign is_nop = ctrl_q.opcode == dingo_pkg::WR_NOP[7:0];
-  assign allowed = is_send || is_nop || (!datagram_i && (is_write || ctrl_q.opcode == dingo_pkg::WR_READ[7:0]));
+  assign allowed = is_send || is_nop || (!datagram_i && (is_write || (!uc_i && is_fetch)));
   assign flag_inl = (ctrl_q.flags & 8'(dingo_pkg::WQE_CTRL_FLAGS_INLINE_MASK)) != 8'd0;
-  assign first_sge = datagram_i ? 4'd4 : 4'd2;
+  assign first_sge = datagram_i ? 4'd4 : is_atomic ? 4'd3 : 4'd2;
   assign size = {blocks_q, 6'd0};
   assign most_inline = datagram_i ? dingo_pkg::MAX_INLINE_UD[15:0] : dingo_pkg::MAX_INLINE[15:0];
   assign data_end = {2'd0, first_sge, 4'd0} + (flag_inl ? ctrl_q.inline_len[9:0] : {1'b0, ctrl_q.num_sge[4:0], 4'd0});
@@ -113,7 +118,8 @@ module dingo_wqe_load (
     if (is_nop) data_ok = ctrl_q.num_sge == 8'd0 && ctrl_q.inline_len == 16'd0 && !flag_inl;
     else if (flag_inl)
       data_ok = (is_send || is_write) && ctrl_q.num_sge == 8'd0 && ctrl_q.inline_len <= most_inline && data_end <= size;
-    else data_ok = ctrl_q.inline_len == 16'd0 && ctrl_q.num_sge <= dingo_pkg::SQ_MAX_SGE[7:0] && data_end <= size;
+    else data_ok = ctrl_q.inline_len == 16'd0 && ctrl_q.num_sge <= dingo_pkg::SQ_MAX_SGE[7:0] && data_end <= size
+                   && (!is_atomic || (ctrl_q.num_sge == 8'd1 && atomic_len == 32'd8));
     if (fetch_q) verr = dingo_pkg::VERR_WQE_FETCH[7:0];
     else if (!allowed) verr = dingo_pkg::VERR_WQE_OPCODE[7:0];
     else if ({4'd0, blocks_q} != ctrl_q.blocks) verr = dingo_pkg::VERR_WQE_SIZE[7:0];
@@ -123,11 +129,11 @@ module dingo_wqe_load (
     else verr = dingo_pkg::VERR_NONE[7:0];
   end
 
-  // Up to two SGEs of a connected QP lie in the first block.
+  // Up to two SGEs of a connected QP lie in the first block, and that of an atomic.
   logic near;
   logic [35:0] total;
   assign near = !datagram_i && !is_nop && !flag_inl && ctrl_q.num_sge <= 8'd2;
-  assign total = state_q == SUM ? total_q : {4'd0, ctrl_q.num_sge == 8'd0 ? 32'd0 : head_q[128 + 96+:32]} +
+  assign total = state_q == SUM ? total_q : is_atomic ? 36'd8 : {4'd0, ctrl_q.num_sge == 8'd0 ? 32'd0 : head_q[128 + 96+:32]} +
                                             {4'd0, ctrl_q.num_sge == 8'd2 ? head_q[256 + 96+:32] : 32'd0};
 
   always_comb begin
@@ -138,6 +144,8 @@ module dingo_wqe_load (
     wqe_d.signaled = (ctrl_q.flags & 8'(dingo_pkg::WQE_CTRL_FLAGS_SIGNALED_MASK)) != 8'd0;
     wqe_d.solicited = (ctrl_q.flags & 8'(dingo_pkg::WQE_CTRL_FLAGS_SOLICITED_MASK)) != 8'd0;
     wqe_d.fence = (ctrl_q.flags & 8'(dingo_pkg::WQE_CTRL_FLAGS_FENCE_MASK)) != 8'd0;
+    wqe_d.fetch = is_fetch;
+    wqe_d.atomic = is_atomic;
     wqe_d.inl = flag_inl;
     wqe_d.num_sge = ctrl_q.num_sge[3:0];
     wqe_d.imm = ctrl_q.imm;

@@ -68,7 +68,7 @@ package req_pkg;
     logic [31:0] ordered;       // behind the newest READ response whose payload was ordered
     logic [23:0] read_psns;     // PSNs between oldest and send that belong to READ responses
     logic [6:0]  since_ackreq;
-    logic [4:0]  reads;         // begun and not completed
+    logic [4:0]  reads;         // and atomics: begun and not completed
     logic [7:0]  head;          // positions of records, free running
     logic [7:0]  tail;
     logic [7:0]  cursor;        // whose packets are being sent; tail: a new WQE comes next
@@ -96,6 +96,7 @@ package req_pkg;
     logic [7:0]  status;        // not SUCCESS: failed locally
     logic [7:0]  verr;
     logic        signaled;
+    logic        fetch;         // READ or atomic: answered by data
   } rec_t;
 
   // ------------------------------------------------------------------------------------ responses
@@ -127,6 +128,8 @@ package req_pkg;
     logic         signaled;
     logic         solicited;
     logic         fence;
+    logic         fetch;           // READ or atomic
+    logic         atomic;
     logic         inl;             // data is in the WQE
     logic [3:0]   num_sge;
     logic [31:0]  imm;
@@ -144,6 +147,7 @@ package req_pkg;
   typedef struct packed {
     logic [31:0]      producer;
     logic             datagram;
+    logic             uc;          // there are no READs
     logic             load;        // a WQE
     logic [31:0]      index;
     logic             wake;        // what is missing brings the next turn
@@ -203,7 +207,9 @@ package req_pkg;
   typedef struct packed {
     logic             data;        // it has a place: `offset` of what `rec` reads
     logic [31:0]      offset;
-    logic [12:0]      len;
+    logic [12:0]      len;         // of the packet's payload
+    logic             atomic;      // the data is `word`
+    logic [63:0]      word;
     item_t            item;
     rec_t             rec;
   } place_t;
@@ -280,7 +286,7 @@ package req_pkg;
 
   // ------------------------------------------------------------------------------------ widths
   localparam int unsigned CTX_W = 457;
-  localparam int unsigned REC_W = 173;
+  localparam int unsigned REC_W = 174;
   localparam int unsigned ITEM_W = 75;
 
 endpackage

@@ -67,13 +67,13 @@ package rsp_pkg;
 
   typedef enum logic [2:0] {
     IT_DATA = 3'd0,                // SEND, WRITE, datagram: payload is in memory
-    IT_READ = 3'd1,
+    IT_READ = 3'd1,                // or an atomic, which is done
     IT_DUP_ACK = 3'd2,             // repeated SEND or WRITE
-    IT_DUP_READ = 3'd3,            // repeated READ (or an atomic: never found)
+    IT_DUP_READ = 3'd3,            // repeated READ or atomic
     IT_SEQ = 3'd4,                 // gap
     IT_RNR = 3'd5,
     IT_NAK = 3'd6,                 // refused for good
-    IT_UD_FAIL = 3'd7              // a datagram's receive WQE failed
+    IT_SILENT_FAIL = 3'd7          // receive WQE of a QP without NAKs (UC, UD) failed
   } kind_t;
 
   /// What phase 2 needs to know of a packet; as long as rtl_pkg::ITEM_BITS.
@@ -82,15 +82,15 @@ package rsp_pkg;
     kind_t       kind;
     logic [15:0] qp;
     logic [23:0] psn;
-    logic        ud;
+    logic        silent;           // no ACK, no NAK: UC, UD
     logic        write;
     logic        first;            // DATA: counts as a request
-    logic        last;             // DATA: ends a message
+    logic        last;             // DATA: ends a message of a connected QP
     logic        ack;              // acknowledgement asked for
-    logic        cqe;              // DATA: completes a receive WQE; NAK, UD_FAIL: fails one
+    logic        cqe;              // DATA: completes a receive WQE; NAK, SILENT_FAIL: fails one
     logic        nak_sent;         // DUP_ACK: a NAK was due when it came
-    logic        atomic;           // DUP_READ
-    logic        scattered;        // NAK, UD_FAIL: some payload was on its way
+    logic        atomic;           // READ, DUP_READ
+    logic        scattered;        // NAK, SILENT_FAIL: some payload was on its way
     logic [31:0] rq_after;         // rq_cons when this packet fails
     logic [31:0] tag;              // receive WQE; READ: rkey
     logic [31:0] bytes;            // message; READ: length
@@ -166,9 +166,10 @@ package rsp_pkg;
   } ahead_t;
   localparam int unsigned AHEAD_W = 65;
 
-  /// A READ that the peer may ask for again, and the state of its response.
+  /// A READ or atomic that the peer may ask for again, and the state of its response.
   typedef struct packed {
-    logic [63:0] va;
+    logic        atomic;
+    logic [63:0] va;               // atomic: the word as it was
     logic [31:0] rkey;
     logic [31:0] length;
     logic [23:0] first_psn;
@@ -179,7 +180,7 @@ package rsp_pkg;
     logic [23:0] stop;             // behind the last to send
     logic [31:0] finish;           // bytes of the READ that the present response reaches to
   } rres_t;
-  localparam int unsigned RRES_W = 304;
+  localparam int unsigned RRES_W = 305;
 
   // Packets of a message; an empty one takes one.
   function automatic logic [23:0] packets_of(input logic [31:0] length, input logic [2:0] path_mtu);

@@ -111,11 +111,11 @@ module dingo_eth_rx (
   assign too_long = 17'(f_len) > 17'(port_i.mtu) + 17'd14 + (f_tagged ? 17'd4 : 17'd0);
 
   // ---- into memory
-  logic               scat_valid, scat_ready, done, unused_room, scatter_idle, unused_rsp, unused_line_valid;
+  logic               scat_valid, scat_ready, done, unused_room, scatter_idle, unused_rsp, unused_line_valid, unused_word_valid;
   rtl_pkg::scat_t     scat;
   rtl_pkg::seg_t      seg;
   rtl_pkg::commit_t   commit;
-  rtl_pkg::rdl_req_t  unused_line;
+  rtl_pkg::rdl_req_t  unused_line, unused_word;
 
   assign scat_valid = state_q == ORDER || state_q == END;
   always_comb begin                    // a bus address: no list, no offset
@@ -132,13 +132,14 @@ module dingo_eth_rx (
   end
 
   // The addresses in descriptors are bus addresses: no list is ever read.
-  dingo_scatter u_scatter (
+  dingo_scatter #(.Atomics(1'b0)) u_scatter (
       .clk_i, .rst_ni, .room_o(unused_room), .idle_o(scatter_idle), .xl_flush_i,
       .scat_valid_i(scat_valid), .scat_ready_o(scat_ready), .scat_i(scat),
       .payload_valid_i(p_valid), .payload_ready_o(p_ready), .payload_i(p),
       .req_valid_o(done), .req_ready_i(1'b1), .rsp_valid_o(unused_rsp), .rsp_ready_i(1'b1), .commit_o(commit),
       .write_valid_o, .write_ready_i, .write_o, .wdata_valid_o, .wdata_ready_i, .wdata_o, .done_valid_i,
-      .done_err_i, .line_valid_o(unused_line_valid), .line_ready_i(1'b0), .line_o(unused_line),
+      .done_err_i, .word_valid_o(unused_word_valid), .word_ready_i(1'b0), .word_o(unused_word), .word_rsp_valid_i(1'b0),
+      .line_valid_o(unused_line_valid), .line_ready_i(1'b0), .line_o(unused_line),
       .line_rsp_valid_i(1'b0), .line_rsp_i
   );
 
@@ -229,7 +230,7 @@ module dingo_eth_rx (
     endcase
     if (!rst_ni) state_q <= IDLE;
     else begin
-      assert (!unused_line_valid && !unused_rsp);
+      assert (!unused_line_valid && !unused_word_valid && !unused_rsp);
       if (f_pop) assert (f_cmd_ready);
       if (done) assert (state_q == WRITE);
       if (cfg_valid_i) assert (state_q == IDLE);
@@ -237,5 +238,5 @@ module dingo_eth_rx (
   end
 
   assign idle_o = state_q == IDLE && ring_idle && scatter_idle && !lost && (halt_i || frames_idle);
-  wire unused_ok = &{1'b0, unused_size, unused_ours, unused_room, unused_line, commit, port_i};
+  wire unused_ok = &{1'b0, unused_size, unused_ours, unused_room, unused_line, unused_word, commit, port_i};
 endmodule

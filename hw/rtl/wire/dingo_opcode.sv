@@ -8,10 +8,12 @@ module dingo_opcode (
     output logic       deth_o,
     output logic       reth_o,
     output logic       aeth_o,
+    output logic       atomic_o,         // AtomicETH
+    output logic       atomic_ack_o,     // the word as it was, behind the AETH
     output logic       imm_o,            // immediate data, or the key to invalidate
     output logic [6:0] header_bytes_o    // BTH and all extension headers
 );
-  logic       rc, uc, ud, cnp, atomic, atomic_ack;
+  logic       rc, uc, ud, cnp;
   logic [4:0] op;
 
   assign op = opcode_i[4:0];
@@ -27,13 +29,13 @@ module dingo_opcode (
                             op == roce_pkg::OP_WRITE_ONLY_IMM || (rc && op == roce_pkg::OP_READ_REQUEST));
     // not in the middle of a READ's response
     aeth_o = rc && (op == roce_pkg::OP_READ_FIRST || (op >= roce_pkg::OP_READ_LAST && op <= roce_pkg::OP_ATOMIC_ACK));
-    atomic_ack = rc && op == roce_pkg::OP_ATOMIC_ACK;
-    atomic = rc && (op == roce_pkg::OP_COMPARE_SWAP || op == roce_pkg::OP_FETCH_ADD);
+    atomic_ack_o = rc && op == roce_pkg::OP_ATOMIC_ACK;
+    atomic_o = rc && (op == roce_pkg::OP_COMPARE_SWAP || op == roce_pkg::OP_FETCH_ADD);
     imm_o = ((rc || uc) && (op == roce_pkg::OP_SEND_LAST_IMM || op == roce_pkg::OP_SEND_ONLY_IMM ||
                             op == roce_pkg::OP_WRITE_LAST_IMM || op == roce_pkg::OP_WRITE_ONLY_IMM)) ||
             (rc && op >= roce_pkg::OP_SEND_LAST_INV) || (ud && opcode_i[0]);
     header_bytes_o = 7'd12 + (deth_o ? 7'd8 : 7'd0) + (reth_o || cnp ? 7'd16 : 7'd0) +
                      (aeth_o || imm_o ? 7'd4 : 7'd0) +
-                     (atomic ? 7'd28 : 7'd0) + (atomic_ack ? 7'd8 : 7'd0);
+                     (atomic_o ? 7'd28 : 7'd0) + (atomic_ack_o ? 7'd8 : 7'd0);
   end
 endmodule

@@ -35,13 +35,13 @@ module dingo_rx_parse (
 
   // ---- 0: the first two beats; what a shorter frame lacks is older, and no length check lets it pass
   logic [511:0] low_q, high_q;
-  logic [783:0] head;
+  logic [847:0] head;
   logic         valid0_q, bad0_q, down0_q, take;
-  logic [783:0] head0_q;
+  logic [847:0] head0_q;
   logic [15:0]  len0_q;
   logic [7:0]   beats0_q;
 
-  assign head = {second_i ? data_i[271:0] : high_q[271:0], first_i ? data_i : low_q};
+  assign head = {second_i ? data_i[335:0] : high_q[335:0], first_i ? data_i : low_q};
   assign take = valid_i && last_i;
 
   always_ff @(posedge clk_i) begin
@@ -63,7 +63,7 @@ module dingo_rx_parse (
   logic [4:0]   l3;
   logic         valid1_q, bad1_q, down1_q, vlan1_q, ours1_q, is4_1_q, is6_1_q;
   logic [15:0]  tci1_q, avail1_q, len1_q;
-  logic [639:0] ip1_q;
+  logic [703:0] ip1_q;
   logic [7:0]   beats1_q;
 
   assign vlan = head0_q[111:96] == roce_pkg::WIRE_VLAN;
@@ -77,7 +77,7 @@ module dingo_rx_parse (
   always_ff @(posedge clk_i) begin
     valid1_q <= valid0_q && rst_ni;
     if (valid0_q) begin
-      ip1_q <= vlan ? head0_q[783:144] : head0_q[751:112];
+      ip1_q <= vlan ? head0_q[847:144] : head0_q[815:112];
       vlan1_q <= vlan;
       tci1_q <= roce_pkg::be16(head0_q[127:112]);
       ours1_q <= ours;
@@ -97,15 +97,16 @@ module dingo_rx_parse (
   logic         valid2_q, bad2_q, down2_q, vlan2_q, ours2_q, is4_2_q, roce2_q, fragment2_q, short2_q;
   logic [15:0]  tci2_q, datagram2_q;
   logic [19:0]  sum, sum2_q;
-  logic [319:0] ip2_q, udp2_q;
+  logic [319:0] ip2_q;
+  logic [383:0] udp2_q;
   logic [7:0]   beats2_q;
   logic [15:0]  len2_q;
-  logic         known, deth, reth, aeth, imm, known2_q, deth2_q, reth2_q, aeth2_q, imm2_q;
+  logic         known, deth, reth, aeth, imm, atomic, atomic_ack, known2_q, deth2_q, reth2_q, aeth2_q, imm2_q, atomic2_q, atomic_ack2_q;
   logic [6:0]   bth_bytes, bth_bytes2_q;
 
   dingo_opcode u_opcode (
       .opcode_i(is4_1_q ? ip1_q[231:224] : ip1_q[391:384]), .known_o(known), .deth_o(deth), .reth_o(reth),
-      .aeth_o(aeth), .imm_o(imm), .header_bytes_o(bth_bytes)
+      .aeth_o(aeth), .atomic_o(atomic), .atomic_ack_o(atomic_ack), .imm_o(imm), .header_bytes_o(bth_bytes)
   );
 
   roce_pkg::ipv4_t ip4;
@@ -144,12 +145,14 @@ module dingo_rx_parse (
     valid2_q <= valid1_q && rst_ni;
     if (valid1_q) begin
       ip2_q <= ip1_q[319:0];
-      udp2_q <= is4_1_q ? ip1_q[479:160] : ip1_q[639:320];
+      udp2_q <= is4_1_q ? ip1_q[543:160] : ip1_q[703:320];
       known2_q <= known;
       deth2_q <= deth;
       reth2_q <= reth;
       aeth2_q <= aeth;
       imm2_q <= imm;
+      atomic2_q <= atomic;
+      atomic_ack2_q <= atomic_ack;
       bth_bytes2_q <= bth_bytes;
       is4_2_q <= is4_1_q;
       roce2_q <= roce4 || roce6;
@@ -202,7 +205,7 @@ module dingo_rx_parse (
     end
   end
 
-  logic         valid3_q, eth3_q, drop3_q, vlan3_q, is4_3_q, deth3_q, reth3_q, aeth3_q, imm3_q;
+  logic         valid3_q, eth3_q, drop3_q, vlan3_q, is4_3_q, deth3_q, reth3_q, aeth3_q, imm3_q, atomic3_q, atomic_ack3_q;
   logic [5:0]   stat3_q;
   logic [15:0]  tci3_q, payload3_q, len3_q;
   logic [13:0]  frame3_q;
@@ -210,7 +213,7 @@ module dingo_rx_parse (
   logic [7:0]   beats3_q;
   logic [319:0] ip3_q;
   roce_pkg::bth_t bth3_q;
-  logic [159:0] ext3_q;             // extension headers
+  logic [223:0] ext3_q;             // extension headers
 
   always_ff @(posedge clk_i) begin
     valid3_q <= valid2_q && rst_ni;
@@ -226,7 +229,7 @@ module dingo_rx_parse (
         drop3_q <= too_long;
       end
       ip3_q <= ip2_q;
-      {ext3_q, bth3_q} <= udp2_q[319:64];
+      {ext3_q, bth3_q} <= udp2_q[383:64];
       is4_3_q <= is4_2_q;
       vlan3_q <= vlan2_q;
       tci3_q <= tci2_q;
@@ -234,6 +237,8 @@ module dingo_rx_parse (
       reth3_q <= reth2_q;
       aeth3_q <= aeth2_q;
       imm3_q <= imm2_q;
+      atomic3_q <= atomic2_q;
+      atomic_ack3_q <= atomic_ack2_q;
       payload3_q <= padded - 16'(pad);
       frame3_q <= frame[13:0];
       len3_q <= len2_q;
@@ -248,12 +253,14 @@ module dingo_rx_parse (
   roce_pkg::ipv6_t ip6_3;
   roce_pkg::reth_t reth3;
   roce_pkg::deth_t deth3;
+  roce_pkg::atomic_t atomic3;
   roce_pkg::aeth_t aeth3;
 
   assign ip4_3 = ip3_q[159:0];
   assign ip6_3 = ip3_q;
   assign reth3 = ext3_q[127:0];
   assign deth3 = ext3_q[63:0];
+  assign atomic3 = ext3_q;
   assign aeth3 = ext3_q[31:0];
 
   always_comb begin
@@ -282,6 +289,14 @@ module dingo_rx_parse (
         h.qkey = roce_pkg::be32(deth3.qkey);
         h.src_qpn = roce_pkg::be24(deth3.src_qpn);
       end
+      if (atomic3_q) begin
+        h.va = roce_pkg::be64(atomic3.va);
+        h.rkey = roce_pkg::be32(atomic3.rkey);
+        h.dma_len = 32'd8;
+        h.swap_add = roce_pkg::be64(atomic3.swap_add);
+        h.compare = roce_pkg::be64(atomic3.compare);
+      end
+      if (atomic_ack3_q) h.swap_add = roce_pkg::be64(ext3_q[95:32]);
       if (aeth3_q) begin
         h.syndrome = aeth3.syndrome;
         h.msn = roce_pkg::be24(aeth3.msn);
@@ -305,5 +320,5 @@ module dingo_rx_parse (
   end
 
   assign idle_o = !(valid0_q || valid1_q || valid2_q || valid3_q || valid_o);
-  wire unused_ok = &{1'b0, in_table, port_i, head0_q, bth3_q, ip2_q, udp2_q, ip4, ip6, udp4, udp6, udp2, bth2, ip4_3, ip6_3, deth3, high_q[511:272]};
+  wire unused_ok = &{1'b0, in_table, port_i, head0_q, bth3_q, ip2_q, udp2_q, ip4, ip6, udp4, udp6, udp2, bth2, ip4_3, ip6_3, deth3, high_q[511:336]};
 endmodule

@@ -9,7 +9,7 @@ module dingo_tx_concat (
     output logic           idle_o,
     input  logic           valid_i,          // a frame
     output logic           ready_o,
-    input  logic [783:0]   headers_i,
+    input  logic [847:0]   headers_i,
     input  logic [6:0]     header_bytes_i,
     input  logic [12:0]    frame_bytes_i,
     input  logic [12:0]    len_i,
@@ -69,7 +69,7 @@ module dingo_tx_concat (
   logic [6:0]   rest1_q;
   logic [5:0]   shift1_q;
   logic [511:0] data1_q;
-  logic [783:0] headers1_q;
+  logic [847:0] headers1_q;
 
   always_ff @(posedge clk_i) begin
     valid1_q <= go && rst_ni;
@@ -110,7 +110,7 @@ module dingo_tx_concat (
   logic [6:0]   rest3_q;
   logic [5:0]   shift3_q;
   logic [511:0] turned;
-  logic [783:0] headers2_q, headers3_q;
+  logic [847:0] headers2_q, headers3_q;
 
   dingo_rotate u_rotate (
       .clk_i, .en_i(1'b1), .valid_i(valid1_q && take1_q), .steps_i(shift1_q[5:2]), .data_i(data1_q),
@@ -174,7 +174,7 @@ module dingo_tx_concat (
           else data4_q[w*32 +: 32] <= take3_q ? turned[w*32 +: 32] : '0;
         end
       end
-      if (first3_q && two3_q) carry_q <= {240'd0, headers3_q[783:512]};
+      if (first3_q && two3_q) carry_q <= {176'd0, headers3_q[847:512]};
       else if (take3_q) carry_q <= turned;
       else carry_q <= '0;
     end

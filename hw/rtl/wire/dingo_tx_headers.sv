@@ -14,7 +14,7 @@ module dingo_tx_headers (
     input  rtl_pkg::txd_t txd_i,
     output logic          valid_o,
     input  logic          ready_i,
-    output logic [783:0]  headers_o,      // 98 bytes at most; behind the last one anything
+    output logic [847:0]  headers_o,      // 106 bytes at most; behind the last one anything
     output logic [6:0]    header_bytes_o,
     output logic [12:0]   frame_bytes_o,  // with pad and ICRC
     output logic [12:0]   len_o,          // payload
@@ -75,20 +75,21 @@ module dingo_tx_headers (
   end
 
   // ---- 2: transport headers, lengths, sums
-  logic          known, deth, reth, aeth, imm, ours, in_table;
+  logic          known, deth, reth, aeth, imm, atomic, atomic_ack, ours, in_table;
   logic [6:0]    bth_bytes;
   logic [1:0]    pad;
   logic [12:0]   udp_bytes;
-  logic [159:0]  ext;
+  logic [223:0]  ext;
   roce_pkg::bth_t  bth;
   roce_pkg::reth_t reth_out;
   roce_pkg::deth_t deth_out;
   roce_pkg::aeth_t aeth_out;
+  roce_pkg::atomic_t atomic_out;
   logic [18:0]   sum_here, sum_there;   // of the words of the IPv4 header but total length
 
   dingo_opcode u_opcode (
       .opcode_i(txd1_q.opcode), .known_o(known), .deth_o(deth), .reth_o(reth), .aeth_o(aeth),
-      .imm_o(imm), .header_bytes_o(bth_bytes)
+      .atomic_o(atomic), .atomic_ack_o(atomic_ack), .imm_o(imm), .header_bytes_o(bth_bytes)
   );
   dingo_mac_match u_match (
       .gids_i, .mac_valid_i, .macs_i, .valid_i(valid1_q), .mac_i(txd1_q.dmac), .table_o(in_table), .ours_o(ours)
@@ -101,6 +102,7 @@ module dingo_tx_headers (
     reth_out = '0;
     deth_out = '0;
     aeth_out = '0;
+    atomic_out = '0;
     ext = '0;
     sum_here = '0;
     sum_there = '0;
@@ -122,12 +124,19 @@ module dingo_tx_headers (
       deth_out.src_qpn = roce_pkg::be24(txd1_q.src_qpn);
       aeth_out.syndrome = txd1_q.syndrome;
       aeth_out.msn = roce_pkg::be24(txd1_q.msn);
+      atomic_out.va = reth_out.va;
+      atomic_out.rkey = reth_out.rkey;
+      atomic_out.swap_add = roce_pkg::be64(txd1_q.swap_add);
+      atomic_out.compare = roce_pkg::be64(txd1_q.compare);
       if (reth) begin
-        ext = {txd1_q.imm, reth_out};
+        ext[159:0] = {txd1_q.imm, reth_out};
+      end else if (atomic) begin
+        ext = atomic_out;
       end else if (deth) begin
         ext[95:0] = {txd1_q.imm, deth_out};
       end else if (aeth) begin
         ext[31:0] = aeth_out;
+        if (atomic_ack) ext[95:32] = atomic_out.swap_add;
       end else if (imm) begin
         ext[31:0] = txd1_q.imm;
       end
@@ -142,7 +151,7 @@ module dingo_tx_headers (
   rtl_pkg::gid_t gid2_q;
   logic [15:0]   id2_q;
   logic [18:0]   sum_here2_q, sum_there2_q;
-  logic [255:0]  transport2_q;     // BTH and extension headers
+  logic [319:0]  transport2_q;     // BTH and extension headers
   logic [6:0]    bth_bytes2_q;
   logic [12:0]   udp_bytes2_q;
   logic          ours2_q, vlan2_q;
@@ -211,7 +220,7 @@ module dingo_tx_headers (
     end
   end
 
-  logic [639:0] packet3_q;         // from the IP header on
+  logic [703:0] packet3_q;         // from the IP header on
   logic [143:0] ethernet3_q;
   logic [19:0]  sum3_q;
   logic         ipv4_3_q, vlan3_q, ours3_q, from_rsp3_q, tell3_q;
@@ -243,7 +252,7 @@ module dingo_tx_headers (
   // ---- 4: everything in its place
   logic [15:0]  checksum;
   logic [16:0]  folded;
-  logic [639:0] packet;
+  logic [703:0] packet;
 
   always_comb begin
     folded = '0;

@@ -58,7 +58,7 @@ module dingo_wire_tx (
 
   // ---- headers
   logic          hdr_idle, hdr_valid, hdr_ready, hdr_ipv6, hdr_vlan;
-  logic [783:0]  hdr;
+  logic [847:0]  hdr;
   logic [6:0]    hdr_bytes;
   logic [12:0]   hdr_len;
   info_t         info;

@@ -85,6 +85,12 @@ package roce_pkg;
     logic [7:0]  rsvd;
     logic [31:0] qkey;
   } deth_t;
+  typedef struct packed {          // AtomicETH
+    logic [63:0] compare;
+    logic [63:0] swap_add;
+    logic [31:0] rkey;
+    logic [63:0] va;
+  } atomic_t;
   typedef struct packed {
     logic [23:0] msn;
     logic [7:0]  syndrome;
@@ -135,6 +141,9 @@ package roce_pkg;
   localparam logic [7:0] RC_READ_LAST = {TRANSPORT_RC, OP_READ_LAST};
   localparam logic [7:0] RC_READ_ONLY = {TRANSPORT_RC, OP_READ_ONLY};
   localparam logic [7:0] RC_ACK = {TRANSPORT_RC, OP_ACK};
+  localparam logic [7:0] RC_ATOMIC_ACK = {TRANSPORT_RC, OP_ATOMIC_ACK};
+  localparam logic [7:0] RC_COMPARE_SWAP = {TRANSPORT_RC, OP_COMPARE_SWAP};
+  localparam logic [7:0] RC_FETCH_ADD = {TRANSPORT_RC, OP_FETCH_ADD};
   localparam logic [7:0] UD_SEND = 8'h64;
   localparam logic [7:0] UD_SEND_IMM = 8'h65;
   localparam logic [7:0] CNP = 8'h81;

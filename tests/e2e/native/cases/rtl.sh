@@ -8,10 +8,9 @@ start_card soft --engine model
 
 single 'ibv_devices lists the card' alpha ibv_devices 'alpha[[:space:]]+[0-9a-f]{16}'
 single 'ibv_devinfo: port state' alpha ibv_devinfo 'state:[[:space:]]+PORT_ACTIVE'
-single 'ibv_devinfo -v: no atomics' alpha 'ibv_devinfo -v' 'atomic_cap:[[:space:]]+ATOMIC_NONE'
+single 'ibv_devinfo -v: atomics' alpha 'ibv_devinfo -v' 'atomic_cap:[[:space:]]+ATOMIC_HCA'
 single 'ibv_devinfo -v: no shared receive queues' alpha 'ibv_devinfo -v' 'max_srq:[[:space:]]+0$'
 single 'ibv_devinfo -v: RoCE v2 GIDs' alpha 'ibv_devinfo -v' 'GID\[.*RoCE v2'
-single 'ibv_uc_pingpong: no UC' alpha '! ibv_uc_pingpong' "Couldn't create QP"
 single 'ibv_srq_pingpong: no SRQ' alpha '! ibv_srq_pingpong' "Couldn't create SRQ"
 single 'mckey: no groups' alpha '! mckey -m ff0e::17' 'failure joining: Operation not supported'
 
@@ -40,7 +39,7 @@ plain 'the model has no such clock' "! $dingo stats soft | grep -q 'simulated cl
 
 # The model takes 128 outstanding READs, the RTL card 16; perftest does not negotiate.
 tools=('ib_write_bw -n 20 -s 4096' 'ib_read_bw -n 20 -s 4096 -o 16' 'ib_send_bw -n 20 -s 4096'
-    'ib_write_lat -n 20' 'ib_read_lat -n 20 -o 16' 'ib_send_lat -n 20')
+    'ib_write_lat -n 20' 'ib_read_lat -n 20 -o 16' 'ib_send_lat -n 20' 'ib_atomic_bw -n 20 -o 16' 'ib_atomic_lat -n 20 -o 16')
 # some WHO SERVER CLIENT: the common programs between two cards.
 some() {
     local tool
@@ -52,11 +51,16 @@ some() {
 some 'one card' alpha alpha
 some 'two cards' alpha beta
 perftest ib_send_bw '-c UD -n 20 -s 1024'
+perftest ib_atomic_bw '-n 20 -A CMP_AND_SWAP'
+perftest ib_send_bw '-c UC -n 20 -s 4096'
+perftest ib_write_bw '-c UC -n 20 -s 4096'
+perftest ib_send_lat '-c UC -n 20'
 perftest ib_write_bw '-n 5 -s 65536'
 perftest ib_read_bw '-n 5 -s 65536'
 perftest ib_send_bw '-e -n 20'
 perftest ib_write_bw '-b -q 4 -n 20 -s 4096'
 pair 'ibv_rc_pingpong -e over IPv6' 'ibv_rc_pingpong -e -n 20 -g $(gid 6)' 'ibv_rc_pingpong -e -n 20 -g $(gid 6) A' 'iters in'
+pair 'ibv_uc_pingpong -c' 'ibv_uc_pingpong -c -n 50 -g $(gid 4)' 'ibv_uc_pingpong -c -n 50 -g $(gid 4) A' 'iters in'
 pair 'ibv_ud_pingpong' 'ibv_ud_pingpong -n 50 -g $(gid 4)' 'ibv_ud_pingpong -n 50 -g $(gid 4) A' 'iters in'
 some 'rtl serves model' alpha soft
 some 'model serves rtl' soft alpha
@@ -79,7 +83,7 @@ single '500 QPs created and destroyed' alpha "$load churn 500" ok
 . tests/e2e/cases/promises.sh
 limit=1500 on alpha "$dingo_root/build/bin/verbs_promises -d alpha -t 120" >"$logs/promises.out" 2>&1 || true
 promises "$logs/promises.out" \
-    ': (the device has no (UC queue pairs|shared receive queues|atomics|memory windows|device memory|ibv_rereg_mr|resizing of CQs|CQ moderation|clock|extended CQs with these fields|these operations|state SQD)|every value is allowed|the table is full)'
+    ': (the device has no (shared receive queues|memory windows|device memory|ibv_rereg_mr|resizing of CQs|CQ moderation|clock|extended CQs with these fields|these operations|state SQD)|every value is allowed|the table is full)'
 
 transfer='-r 1 -X 12288'
 . tests/e2e/native/cases/compute.sh

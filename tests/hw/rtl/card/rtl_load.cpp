@@ -44,8 +44,8 @@ void RtlPair::connect(unsigned qps) {
 }
 
 void RtlPair::make_region(unsigned card) {
-    constexpr std::uint32_t kRights =
-        DINGO_ACC_LOCAL_WRITE | DINGO_ACC_REMOTE_WRITE | DINGO_ACC_REMOTE_READ;
+    constexpr std::uint32_t kRights = DINGO_ACC_LOCAL_WRITE | DINGO_ACC_REMOTE_WRITE |
+                                      DINGO_ACC_REMOTE_READ | DINGO_ACC_REMOTE_ATOMIC;
     Region& region = regions_[card];
     region.local = cards_.driver(card).create_mr(kMemory, kRights);
     if (load_.levels == 0) {
@@ -66,6 +66,7 @@ void RtlPair::post(unsigned card, TwoCards::Connection& link, bool ring) {
     const Mr& remote = regions_[1 - card].remote;
     SendWr wr;
     wr.opcode = load_.opcode;
+    wr.swap_add = 1;  // of a FETCH_ADD
     wr.flags = DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK;
     if (load_.opcode != DINGO_WR_SEND) {
         wr.raddr = remote.iova;

@@ -16,7 +16,7 @@ namespace dingo::test {
 
 /// What is kept going.
 struct RtlLoad {
-    std::uint8_t opcode = DINGO_WR_WRITE;  ///< WRITE, READ or SEND
+    std::uint8_t opcode = DINGO_WR_WRITE;  ///< WRITE, READ, SEND or FETCH_ADD (of 8 bytes)
     unsigned qps = 1;
     unsigned outstanding = 16;  ///< on each QP
     std::uint32_t bytes = 64;

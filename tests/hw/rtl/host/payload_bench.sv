@@ -52,10 +52,11 @@ module payload_bench (
 );
   localparam int unsigned TX = rtl_pkg::LINE_XL_TX;
   localparam int unsigned RX = rtl_pkg::LINE_XL_RX;
+  localparam int unsigned WORD = rtl_pkg::LINE_ATOMIC;
 
   logic [rtl_pkg::LINES-1:0] line_valid, line_ready, line_rsp_valid;
   logic [rtl_pkg::LINES*rtl_pkg::RDL_REQ_W-1:0] line;
-  rtl_pkg::rdl_req_t tx_line, rx_line;
+  rtl_pkg::rdl_req_t tx_line, rx_line, word_line;
   rtl_pkg::rdl_rsp_t line_rsp;
   logic [rtl_pkg::READS-1:0] read_valid, read_ready, read_rsp_valid, read_rsp_ready;
   logic [rtl_pkg::READS*rtl_pkg::BEAT_W-1:0] read_rsp;
@@ -69,9 +70,10 @@ module payload_bench (
     line = '0;
     line[TX*rtl_pkg::RDL_REQ_W +: rtl_pkg::RDL_REQ_W] = tx_line;
     line[RX*rtl_pkg::RDL_REQ_W +: rtl_pkg::RDL_REQ_W] = rx_line;
+    line[WORD*rtl_pkg::RDL_REQ_W +: rtl_pkg::RDL_REQ_W] = word_line;
   end
   assign line_valid[0] = 1'b0;
-  assign line_valid[rtl_pkg::LINES-1:3] = '0;
+  assign line_valid[rtl_pkg::LINES-2:3] = '0;
   assign read_valid[1] = 1'b0;
   assign read_rsp_ready[1] = 1'b0;
   assign write_valid[rtl_pkg::WRITES-1:1] = '0;
@@ -93,6 +95,8 @@ module payload_bench (
       .write_valid_o(write_valid[0]), .write_ready_i(write_ready[0]), .write_o(write),
       .wdata_valid_o(wdata_valid[0]), .wdata_ready_i(wdata_ready[0]), .wdata_o(wdata),
       .done_valid_i(done_valid[0]), .done_err_i(done_err),
+      .word_valid_o(line_valid[WORD]), .word_ready_i(line_ready[WORD]), .word_o(word_line),
+      .word_rsp_valid_i(line_rsp_valid[WORD]),
       .line_valid_o(line_valid[RX]), .line_ready_i(line_ready[RX]), .line_o(rx_line),
       .line_rsp_valid_i(line_rsp_valid[RX]), .line_rsp_i(line_rsp)
   );

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // dingo_scatter: bytes of packets go where the orders say and nowhere else, what no segment wants
-// is dropped, and an item comes back in order, behind its bytes, with what became of them.
+// is dropped, and an item comes back in order, behind its bytes, with what became of them. An
+// atomic finds what was written before it, and what comes behind finds what it has written.
 #include <deque>
+#include <optional>
 
 #include "payload.h"
 
@@ -15,7 +17,7 @@ using dingo::rtl::put_bits;
 using dingo::rtl::Region;
 using dingo::rtl::Segment;
 
-enum Op : unsigned { kSeg, kGrh, kEnd };
+enum Op : unsigned { kSeg, kGrh, kEnd, kAtomic };
 using Item = std::array<std::uint32_t, 12>;
 
 struct Order {
@@ -27,6 +29,7 @@ struct Order {
 
 struct Commit {
     bool to_rsp = false, err = false;
+    std::optional<std::uint64_t> word{};  // of an atomic: as it was
     Item item{};
     Segment seg{};  // of tests that look at memory when the item comes
     std::vector<std::uint8_t> bytes;
@@ -50,7 +53,7 @@ class Scatter : public dingo::rtl::Payload {
 
     void offer(const Order& o) {
         std::uint32_t* w = &dut.scat_i[0];
-        if (o.op == kSeg) {
+        if (o.op == kSeg || o.op == kAtomic) {
             put_segment(w, o.seg);
         }
         for (unsigned i = 0; i < o.item.size(); ++i) {
@@ -100,7 +103,54 @@ class Scatter : public dingo::rtl::Payload {
         return ok;
     }
 
+    /// Eight bytes of the first page of a region with page lists; few of them, so that they meet.
+    Segment hot_word(const Region& region, unsigned misaligned_percent) {
+        Segment s{.region = &region, .off = 8 * pick(6), .len = 8, .last = true};
+        std::uint64_t bus = 0;
+        if (region.translate(s.off, bus))
+            s.off += (8 - bus % 8) % 8;
+        if (chance(misaligned_percent))
+            s.off += 1 + pick(7);
+        return s;
+    }
+
+    void random_atomic(HostMemory& expected) {
+        const unsigned n = static_cast<unsigned>(regions.size());
+        Order& o = orders.emplace_back();
+        o.op = kAtomic;
+        o.seg = hot_word(regions[chance(80) ? 1 : pick(n)], 3);
+        if (o.seg.region == &regions.back() && chance(50))  // where the host refuses
+            o.seg.off = refused - regions.back().mem.addr - regions.back().mem.offset + 8;
+        std::uint64_t bus = 0, value = 0;
+        bool ok = o.seg.region->translate(o.seg.off, bus) && bus % 8 == 0 && !is_refused(bus);
+        if (ok)
+            std::memcpy(&value, expected.at(bus), 8);
+        const bool swap = chance(50);
+        const std::uint64_t operand = std::uint64_t{random()} << 32 | random();
+        const std::uint64_t compare = chance(60) ? value : value ^ 1ULL << pick(64);
+        for (unsigned i = 0; i < 2; ++i) {
+            o.item[i] = static_cast<std::uint32_t>(compare >> 32 * i);
+            o.item[2 + i] = static_cast<std::uint32_t>(operand >> 32 * i);
+        }
+        o.item[4] = swap;
+        if (ok && (!swap || compare == value)) {
+            const std::uint64_t changed = swap ? operand : value + operand;
+            std::memcpy(expected.at(bus), &changed, 8);
+        }
+        Order& end = orders.emplace_back();
+        end.op = kEnd;
+        end.to_rsp = true;
+        end.item = item();
+        errors += !ok;
+        commits.push_back(
+            {.to_rsp = true, .err = !ok, .word = value, .item = end.item, .bytes = {}});
+    }
+
     void random_packet(HostMemory& expected) {
+        if (atomics && chance(40)) {
+            random_atomic(expected);
+            return;
+        }
         const bool grh = chance(30);
         std::vector<std::uint8_t> payload(chance(15)   ? 0
                                           : chance(30) ? 64 * (1 + pick(64))
@@ -126,6 +176,9 @@ class Scatter : public dingo::rtl::Payload {
             if (segments.size() == 15) {
                 s.len = static_cast<std::uint32_t>(left);
                 s.off = random() % (s.region->bytes - s.len);
+            }
+            if (atomics && chance(50)) {  // over words that atomics change
+                s = {.region = &regions[1], .off = pick(64), .len = std::min(s.len, 1 + pick(64))};
             }
             left -= s.len;
             segments.push_back(s);
@@ -172,7 +225,10 @@ class Scatter : public dingo::rtl::Payload {
             ASSERT_EQ(dut.rsp_valid_o != 0, c.to_rsp);
             ASSERT_TRUE(std::equal(c.item.begin(), c.item.end(), &dut.commit_o[0]))
                 << "item of another packet";
-            ASSERT_EQ(dut.commit_o[12] & 1, c.err);
+            ASSERT_EQ(dut.commit_o[14] & 1, c.err);
+            if (c.word && !c.err) {
+                ASSERT_EQ(dut.commit_o[12] | std::uint64_t{dut.commit_o[13]} << 32, *c.word);
+            }
             for (std::uint32_t i = 0; i < c.bytes.size(); ++i) {
                 std::uint64_t bus = 0;
                 ASSERT_TRUE(c.seg.region->translate(c.seg.off + i, bus));
@@ -194,16 +250,19 @@ class Scatter : public dingo::rtl::Payload {
     std::deque<Beat> beats;
     std::deque<Commit> commits;
     unsigned errors = 0;
+    bool atomics = false;
+
+    /// Random packets until all are done; memory and items are as they should be.
+    void run_random(unsigned packets, std::uint64_t cycles);
 };
 
-TEST_P(Scatter, PutsBytesWhereTheOrdersSay) {
-    constexpr unsigned kPackets = 500;
+void Scatter::run_random(unsigned packets, std::uint64_t cycles) {
     make_regions();
     HostMemory expected = memory;
     unsigned made = 0;
-    while ((made < kPackets || !commits.empty() || !orders.empty() || !dut.scatter_idle_o) &&
-           now < 800'000) {
-        if (orders.size() < 4 && made < kPackets) {
+    while ((made < packets || !commits.empty() || !orders.empty() || !dut.scatter_idle_o) &&
+           now < cycles) {
+        if (orders.size() < 4 && made < packets) {
             random_packet(expected);
             ++made;
         }
@@ -214,15 +273,24 @@ TEST_P(Scatter, PutsBytesWhereTheOrdersSay) {
             FAIL() << "cycle " << now;
         }
     }
-    EXPECT_EQ(made, kPackets);
+    EXPECT_EQ(made, packets);
     EXPECT_TRUE(commits.empty());
     EXPECT_TRUE(beats.empty());
     EXPECT_TRUE(dut.scatter_idle_o);
     EXPECT_TRUE(dut.host_idle_o);
     EXPECT_TRUE(memory == expected);
     EXPECT_GT(errors, 10u);
-    EXPECT_LT(errors, kPackets * 3 / 4);
+    EXPECT_LT(errors, packets * 3 / 4);
     EXPECT_EQ(slave->violation(), "");
+}
+
+TEST_P(Scatter, PutsBytesWhereTheOrdersSay) {
+    run_random(500, 800'000);
+}
+
+TEST_P(Scatter, AtomicsAndWritesHappenInTheirOrder) {
+    atomics = true;
+    run_random(1500, 1'500'000);
 }
 
 TEST_P(Scatter, AnItemComesBehindItsBytes) {
@@ -286,6 +354,38 @@ TEST_P(ScatterAlone, PacketsOfAPageRunAtOneBeatPerCycle) {
     }
     EXPECT_TRUE(commits.empty());
     EXPECT_LE(now, kPackets * 64 + 250 + 128) << "cycles, 128 of them for tags that are cleared";
+}
+
+/// Words of their own do not wait for each other; one word is changed as often as memory answers
+/// twice.
+TEST_P(ScatterAlone, AtomicsOnDifferentWordsOverlap) {
+    constexpr unsigned kAtomics = 64;
+    const Region r = maker.make(0, 0, 10'000);
+    std::uint64_t cycles[2] = {};
+    for (const unsigned words : {64U, 1U}) {
+        const std::uint64_t start = now;
+        for (unsigned i = 0; i < kAtomics; ++i) {
+            Order& o = orders.emplace_back();
+            o.op = kAtomic;
+            o.seg = {.region = &r,
+                     .off = (8 - r.mem.addr % 8) % 8 + i % words * 8ULL,
+                     .len = 8,
+                     .last = true};
+            o.item[2] = 1;
+            Order& end = orders.emplace_back();
+            end.op = kEnd;
+            end.to_rsp = true;
+            commits.push_back({.to_rsp = true, .bytes = {}});
+        }
+        while (!commits.empty() && now < start + 50'000) {
+            step(100, 100, 100);
+            ASSERT_FALSE(HasFatalFailure());
+        }
+        EXPECT_TRUE(commits.empty());
+        cycles[words == 1] = now - start;
+    }
+    EXPECT_LE(cycles[0], kAtomics * 30) << "eight at once, two ways of 60 cycles each";
+    EXPECT_LE(cycles[1], kAtomics * 150);
 }
 
 TEST_P(ScatterAlone, RoomMeansThatTwentyOrdersAreTaken) {

@@ -13,6 +13,7 @@ module widths;
   `SAME(rtl_pkg, CQE_REQ_W, cqe_req_t)
   `SAME(rtl_pkg, EV_W, ev_t)
   `SAME(rtl_pkg, GID_W, gid_t)
+  `SAME(rtl_pkg, SCAT_ATOMIC_W, scat_atomic_t)
   `SAME(rtl_pkg, STAT_W, stat_t)
   `SAME(rtl_pkg, QSTAT_W, qstat_t)
   `SAME(req_pkg, CTX_W, ctx_t)

@@ -18,7 +18,7 @@ namespace {
 constexpr rtl::Bits<128> kOurs{1, 2, 3, 4};
 constexpr rtl::Bits<128> kOther{1, 2, 3, 9};
 constexpr rtl::Bits<128> kPeer{5, 6, 7, 8};
-constexpr unsigned kRc = 3, kUd = 4;
+constexpr unsigned kRc = 3, kUd = 4, kUc = 6;
 
 /// Percent of cycles in which each receiver is ready.
 class Dispatch : public testing::TestWithParam<unsigned> {
@@ -26,11 +26,11 @@ class Dispatch : public testing::TestWithParam<unsigned> {
     enum To : std::uint8_t { kNowhere, kRequester, kResponder };
 
     Dispatch() {
-        for (unsigned i : {kRc, kUd}) {
+        for (unsigned i : {kRc, kUd, kUc}) {
             qps[i].state = DINGO_QPS_RTS;
             qps[i].cfg.valid = true;
             qps[i].cfg.tag = 0x5a;
-            qps[i].cfg.kind = i == kRc ? DINGO_QPT_RC : DINGO_QPT_UD;
+            qps[i].cfg.kind = i == kRc ? DINGO_QPT_RC : i == kUc ? DINGO_QPT_UC : DINGO_QPT_UD;
             qps[i].cfg.dgid = kPeer;
             qps[i].cfg.sgid = 2;
         }
@@ -157,6 +157,11 @@ class Dispatch : public testing::TestWithParam<unsigned> {
         h.dqpn = 0x5a0000 | kUd;
         return h;
     }
+    static rtl::Rxh uc(std::uint8_t opcode) {
+        rtl::Rxh h = rc(opcode);
+        h.dqpn = 0x5a0000 | kUc;
+        return h;
+    }
     Vdingo_dispatch dut;
     std::mt19937 random{1};
     std::vector<rtl::Qp> qps{32};
@@ -171,17 +176,19 @@ INSTANTIATE_TEST_SUITE_P(Stalls, Dispatch, testing::Values(100U, 50U, 15U));
 
 TEST_P(Dispatch, ResponsesGoToTheRequesterOthersToTheResponder) {
     for (unsigned op = 0; op <= 0x17; ++op) {
-        if (op == 0x15 || op == 0x12)
+        if (op == 0x15)
             continue;
         EXPECT_EQ(give(rc(static_cast<std::uint8_t>(op))),
-                  op >= 0x0d && op <= 0x11 ? kRequester : kResponder)
+                  op >= 0x0d && op <= 0x12 ? kRequester : kResponder)
             << op;
     }
     EXPECT_EQ(give(ud()), kResponder);
-    EXPECT_EQ(stats[DINGO_CARD_RDMA_RX_PACKETS], 23u);
-    EXPECT_EQ(stats[DINGO_CARD_RDMA_RX_BYTES], 23u * 99);
-    EXPECT_EQ(qp_stats[DINGO_QP_RX_PACKETS], 23u);
-    EXPECT_EQ(qp_stats[DINGO_QP_RX_BYTES], 23u * 99);
+    for (unsigned op = 0x20; op <= 0x2b; ++op)
+        EXPECT_EQ(give(uc(static_cast<std::uint8_t>(op))), kResponder) << op;
+    EXPECT_EQ(stats[DINGO_CARD_RDMA_RX_PACKETS], 36u);
+    EXPECT_EQ(stats[DINGO_CARD_RDMA_RX_BYTES], 36u * 99);
+    EXPECT_EQ(qp_stats[DINGO_QP_RX_PACKETS], 36u);
+    EXPECT_EQ(qp_stats[DINGO_QP_RX_BYTES], 36u * 99);
 }
 
 TEST_P(Dispatch, PacketsOfOneEngineFollowEachOtherAndNobodyElseOrdersInBetween) {
@@ -223,7 +230,8 @@ TEST_P(Dispatch, DropsAreCountedByTheFirstReason) {
     expect_drop(rc(0x64), DINGO_CARD_RX_DROP_OPCODE);
     expect_drop(rc(0x24), DINGO_CARD_RX_DROP_OPCODE);
     expect_drop(rc(0x15), DINGO_CARD_RX_DROP_OPCODE);
-    expect_drop(rc(0x12), DINGO_CARD_RX_DROP_RESPONSE);  // of an atomic: the card sends none
+    for (const unsigned op : {0x04, 0x0c, 0x11, 0x2c, 0x31, 0x64})
+        expect_drop(uc(static_cast<std::uint8_t>(op)), DINGO_CARD_RX_DROP_OPCODE);
     h = ud();
     h.opcode = 4;
     expect_drop(h, DINGO_CARD_RX_DROP_OPCODE);

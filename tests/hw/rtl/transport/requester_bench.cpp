@@ -32,6 +32,7 @@ void RequesterBench::drive() {
         dut.rxp_opcode_i = r.opcode;
         dut.rxp_psn_i = r.psn;
         dut.rxp_syndrome_i = r.syndrome;
+        dut.rxp_word_i = r.word;
         dut.rxp_len_i = r.payload.size();
     }
     if (!commits.empty() && commits.front().wait > 0)
@@ -116,6 +117,8 @@ void RequesterBench::take() {
         p.dqpn = dut.txd_dqpn_o;
         p.len = dut.txd_len_o;
         p.va = dut.txd_va_o;
+        p.swap_add = dut.txd_swap_add_o;
+        p.compare = dut.txd_compare_o;
         p.rkey = dut.txd_rkey_o;
         p.dma_len = dut.txd_dma_len_o;
         p.imm = dut.txd_imm_o;
@@ -162,9 +165,13 @@ void RequesterBench::take() {
         ASSERT_FALSE(scatter_.empty());
         const TestResponse& r = scatter_.front();
         if (dut.scat_op_o == 0) {
-            ASSERT_LE(scattered_ + dut.scat_len_o, r.payload.size());
+            const auto& data = front_.empty() ? r.payload : front_;
+            ASSERT_LE(scattered_ + dut.scat_len_o, data.size());
             for (std::uint32_t i = 0; i < dut.scat_len_o; ++i)
-                memory[(dut.scat_addr_o + dut.scat_off_o + i) % kMemory] = r.payload[scattered_++];
+                memory[(dut.scat_addr_o + dut.scat_off_o + i) % kMemory] = data[scattered_++];
+        } else if (dut.scat_op_o == 1) {  // as many of these as segments take
+            front_.resize(40);
+            std::memcpy(front_.data(), dut.scat_item_o.data(), front_.size());
         } else {
             EXPECT_EQ(dut.scat_op_o, 2);
             EXPECT_EQ(dut.scat_payload_o != 0, !r.payload.empty());
@@ -175,6 +182,7 @@ void RequesterBench::take() {
             commits.push_back(commit);
             scatter_.pop_front();
             scattered_ = 0;
+            front_.clear();
         }
     }
     if (dut.cqe_valid_o && dut.cqe_ready_i) {

@@ -42,7 +42,7 @@ struct TestPacket {
     std::uint16_t qp;
     std::uint8_t opcode;
     std::uint32_t psn, dqpn, len, rkey, dma_len, imm, qkey, src_qpn;
-    std::uint64_t va;
+    std::uint64_t va, swap_add, compare;
     bool se, ackreq, tell, from_rsp, inl;
     std::uint8_t hop;
     std::vector<std::uint8_t> payload;
@@ -76,7 +76,8 @@ struct TestResponse {
     std::uint32_t psn;
     std::uint8_t syndrome;
     std::vector<std::uint8_t> payload;
-    bool err = false;  ///< some of it cannot be written
+    bool err = false;        ///< some of it cannot be written
+    std::uint64_t word = 0;  ///< of an ATOMIC ACK
 };
 
 class RequesterBench {
@@ -335,7 +336,8 @@ class RequesterBench {
     std::deque<std::size_t> filling_seg_, filling_inl_;  ///< packets whose payload is to come
     std::deque<TestResponse> scatter_;                   ///< taken by the requester, not ended
     std::size_t scattered_ = 0;
-    std::size_t open_ = 0;  ///< first packet whose payload is not whole
+    std::vector<std::uint8_t> front_;  ///< what an order put in front of the payload
+    std::size_t open_ = 0;             ///< first packet whose payload is not whole
     struct Segment {
         std::uint64_t addr;
         std::uint32_t bytes;

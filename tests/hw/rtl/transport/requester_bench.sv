@@ -25,6 +25,7 @@ module requester_bench (
     input  logic [7:0]  rxp_opcode_i,
     input  logic [23:0] rxp_psn_i,
     input  logic [7:0]  rxp_syndrome_i,
+    input  logic [63:0] rxp_word_i,
     input  logic [12:0] rxp_len_i,
     input  logic        commit_valid_i,
     output logic        commit_ready_o,
@@ -101,6 +102,8 @@ module requester_bench (
     output logic        txd_inl_o,
     output logic [12:0] txd_len_o,
     output logic [63:0] txd_va_o,
+    output logic [63:0] txd_swap_add_o,
+    output logic [63:0] txd_compare_o,
     output logic [31:0] txd_rkey_o,
     output logic [31:0] txd_dma_len_o,
     output logic [31:0] txd_imm_o,
@@ -202,6 +205,7 @@ module requester_bench (
     rxp.h.opcode = rxp_opcode_i;
     rxp.h.psn = rxp_psn_i;
     rxp.h.syndrome = rxp_syndrome_i;
+    rxp.h.swap_add = rxp_word_i;
     rxp.h.len = rxp_len_i;
     commit.err = commit_err_i;
     commit.item = commit_item_i;
@@ -315,6 +319,8 @@ module requester_bench (
   assign txd_inl_o = txd.inl;
   assign txd_len_o = txd.len;
   assign txd_va_o = txd.va;
+  assign txd_swap_add_o = txd.swap_add;
+  assign txd_compare_o = txd.compare;
   assign txd_rkey_o = txd.rkey;
   assign txd_dma_len_o = txd.dma_len;
   assign txd_imm_o = txd.imm;

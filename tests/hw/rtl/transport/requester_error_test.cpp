@@ -329,7 +329,18 @@ TEST_F(Requester, HostileWqesAreRefusedWithTheirReason) {
     const std::vector<Case> cases{
         {"opcode", kOp, DINGO_VERR_WQE_OPCODE, [&] { small(0x3F); }, 1},
         {"SEND_INV", kOp, DINGO_VERR_WQE_OPCODE, [&] { small(DINGO_WR_SEND_INV); }, 1},
-        {"atomic", kOp, DINGO_VERR_WQE_OPCODE, [&] { small(DINGO_WR_CMP_SWAP); }, 1},
+        {"atomic without operands", kOp, DINGO_VERR_WQE_SIZE, [&] { small(DINGO_WR_CMP_SWAP); }, 1},
+        {"atomic of 4 bytes", kOp, DINGO_VERR_WQE_SIZE,
+         [&] { b.begin(DINGO_WR_FETCH_ADD), b.sges({sge(0, 4)}, 48); }, 1},
+        {"atomic of two SGEs", kOp, DINGO_VERR_WQE_SIZE,
+         [&] {
+             b.begin(DINGO_WR_FETCH_ADD), b.sges({sge(0, 8), sge(8, 0)}, 48);
+         },
+         2},
+        {"atomic without an SGE", kOp, DINGO_VERR_WQE_SIZE, [&] { b.begin(DINGO_WR_FETCH_ADD); },
+         1},
+        {"inline atomic", kOp, DINGO_VERR_WQE_SIZE,
+         [&] { b.begin(DINGO_WR_FETCH_ADD, 8), b.raw[8] = 8; }, 1},
         {"LOCAL_INV", kOp, DINGO_VERR_WQE_OPCODE, [&] { small(DINGO_WR_LOCAL_INV); }, 1},
         {"BIND_MW", kOp, DINGO_VERR_WQE_OPCODE, [&] { small(DINGO_WR_BIND_MW); }, 1},
         {"REG_MR", kOp, DINGO_VERR_WQE_OPCODE, [&] { small(DINGO_WR_REG_MR); }, 1},

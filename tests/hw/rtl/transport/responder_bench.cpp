@@ -37,7 +37,7 @@ void Bench::create_rc(unsigned index, unsigned log_rq, unsigned log_stride) {
     c.rq.addr = ring_address(index);
     c.rq_psn = 1000 * index;
     c.dest_qpn = 0x123400 + index;
-    c.access = DINGO_ACC_REMOTE_READ | DINGO_ACC_REMOTE_WRITE;
+    c.access = DINGO_ACC_REMOTE_READ | DINGO_ACC_REMOTE_WRITE | DINGO_ACC_REMOTE_ATOMIC;
     c.path_mtu = 1;
     c.max_dest_rd = 4;
     c.min_rnr_timer = 12;
@@ -56,6 +56,11 @@ void Bench::create_rc(unsigned index, unsigned log_rq, unsigned log_stride) {
     request.old_state = DINGO_QPS_INIT;
     command(request);
     written_[index] = 0;
+}
+
+void Bench::create_uc(unsigned index, unsigned log_rq, unsigned log_stride) {
+    create_rc(index, log_rq, log_stride);
+    qps_[index].cfg.kind = DINGO_QPT_UC;
 }
 
 void Bench::create_ud(unsigned index, unsigned log_rq, unsigned log_stride) {
@@ -169,6 +174,12 @@ void Bench::take_scatter(const rtl::Scat& order) {
             grh_.push_back(static_cast<std::uint8_t>(order.item[i / 4] >> (i % 4 * 8)));
         return;
     }
+    if (order.op == rtl::kScatAtomic) {
+        if (order.seg.len != 8 || atomic_)
+            errors.emplace_back("an atomic that is not one of 8 bytes");
+        atomic_ = order;
+        return;
+    }
     // END: of the oldest packet that was taken
     if (taken_ == 0) {
         errors.emplace_back("an END without a packet");
@@ -199,6 +210,30 @@ void Bench::take_scatter(const rtl::Scat& order) {
             }
             late.bytes[to + i] = payload[at++];
         }
+    }
+    if (atomic_) {
+        // Those before it are done when it is: what they write is looked at here.
+        const std::uint64_t to = atomic_->seg.mem.addr + atomic_->seg.off;
+        std::uint64_t word = 0;
+        for (unsigned i = 0; i < 8; ++i) {
+            std::uint8_t byte = memory.contains(to + i) ? memory.at(to + i) : 0;
+            for (const Late& earlier : commits_)
+                if (const auto found = earlier.bytes.find(to + i); found != earlier.bytes.end())
+                    byte = found->second;
+            word |= std::uint64_t{byte} << 8 * i;
+        }
+        const auto item64 = [&](unsigned word_index) {
+            return atomic_->item[word_index] | std::uint64_t{atomic_->item[word_index + 1]} << 32;
+        };
+        const std::uint64_t compare = item64(0), swap_add = item64(2);
+        const bool swap = (atomic_->item[4] & 1) != 0;
+        late.commit.err = to < bad_bytes.second && to + 8 > bad_bytes.first;
+        late.commit.word = word;
+        if (!late.commit.err && (!swap || word == compare))
+            for (unsigned i = 0; i < 8; ++i)
+                late.bytes[to + i] =
+                    static_cast<std::uint8_t>((swap ? swap_add : word + swap_add) >> 8 * i);
+        atomic_.reset();
     }
     segs_.clear();
     grh_.clear();

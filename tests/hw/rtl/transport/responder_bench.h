@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -59,6 +60,7 @@ class Bench {
     rtl::Qp& qp(unsigned index) { return qps_[index]; }
     /// An RC QP in RTS with an RQ of 2^log_rq entries of 2^log_stride bytes.
     void create_rc(unsigned index, unsigned log_rq = 4, unsigned log_stride = 6);
+    void create_uc(unsigned index, unsigned log_rq = 4, unsigned log_stride = 6);
     void create_ud(unsigned index, unsigned log_rq = 4, unsigned log_stride = 6);
     void add_region(const Region& region) { regions_[region.key] = region; }
     void remove_region(std::uint32_t key) { regions_.erase(key); }
@@ -148,6 +150,7 @@ class Bench {
     std::deque<Due> reads_;
     std::deque<Late> commits_;
     std::vector<rtl::Seg> segs_;
+    std::optional<rtl::Scat> atomic_;
     Bytes grh_;
     std::size_t packet_count_ = 0;
     std::size_t taken_ = 0;  ///< of packets_: those whose END has not come

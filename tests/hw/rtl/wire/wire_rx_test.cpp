@@ -30,7 +30,7 @@ class WireRx : public testing::TestWithParam<Stalls> {
   protected:
     /// Header as rxh_t, and payload.
     struct Packet {
-        std::array<std::uint32_t, 32> rxh{};
+        std::array<std::uint32_t, 36> rxh{};
         Frame payload;
     };
     struct Input {
@@ -103,6 +103,9 @@ class WireRx : public testing::TestWithParam<Stalls> {
                   static_cast<std::uint32_t>(random() & 0xffffff)};
         h.imm = static_cast<std::uint32_t>(random());
         h.inv_rkey = static_cast<std::uint32_t>(random());
+        h.atomic_eth = {h.reth.va, h.reth.rkey, std::uint64_t{random()} << 32 | random(),
+                        std::uint64_t{random()} << 32 | random()};
+        h.atomic_original = h.atomic_eth.compare;
         Frame frame(12'000);
         packet::FrameBuilder builder;
         EXPECT_TRUE(builder.begin(packet::HeaderTemplate(path), h, len,
@@ -159,16 +162,19 @@ class WireRx : public testing::TestWithParam<Stalls> {
         std::array<std::uint8_t, 40> grh{};
         const std::size_t ip = p.l3 == packet::L3Kind::kIpv4 ? 20 : 40;
         std::memcpy(grh.data() + 40 - ip, frame.data() + p.l3_offset, ip);
+        const bool atomic = p.op().is_atomic();
         Fields(out.rxh.data())
             .put(13, len)
             .put(24, p.deth.src_qp)
             .put(32, p.deth.qkey)
+            .put(64, p.atomic_eth.compare)
+            .put(64, p.op().is_atomic_ack() ? p.atomic_original : p.atomic_eth.swap_add)
             .put(32, __builtin_bswap32(p.op().has_ieth() ? p.inv_rkey : p.imm))
             .put(24, p.aeth.msn)
             .put(8, p.aeth.syndrome)
-            .put(32, p.reth.length)
-            .put(32, p.reth.rkey)
-            .put(64, p.reth.va)
+            .put(32, atomic ? 8 : p.reth.length)
+            .put(32, atomic ? p.atomic_eth.rkey : p.reth.rkey)
+            .put(64, atomic ? p.atomic_eth.va : p.reth.va)
             .put(24, p.bth.psn)
             .put(24, p.bth.dest_qp)
             .put(16, p.bth.pkey)
@@ -284,7 +290,7 @@ class WireRx : public testing::TestWithParam<Stalls> {
             }
         }
         ADD_FAILURE() << "a header that nobody expects, opcode "
-                      << get_bits(&dut.rxh_o[0], 295 + 40, 8);
+                      << get_bits(&dut.rxh_o[0], 295 + 40 + 128, 8);
     }
 
     static bool append(Frame& frame, const std::uint32_t* data, const BeatView& beat) {

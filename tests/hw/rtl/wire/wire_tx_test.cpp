@@ -37,7 +37,7 @@ struct Report {
 class WireTx : public testing::TestWithParam<Stalls> {
   protected:
     struct Packet {
-        std::array<std::uint32_t, 24> txd{};
+        std::array<std::uint32_t, 28> txd{};
         Frame payload;
         bool err = false;
     };
@@ -110,6 +110,9 @@ class WireTx : public testing::TestWithParam<Stalls> {
                   static_cast<std::uint32_t>(random() & 0xffffff)};
         h.imm = static_cast<std::uint32_t>(random());
         h.inv_rkey = h.imm;
+        h.atomic_eth = {h.reth.va, h.reth.rkey, std::uint64_t{random()} << 32 | random(),
+                        std::uint64_t{random()} << 32 | random()};
+        h.atomic_original = h.atomic_eth.swap_add;
         const bool from_rsp = random() & 1;
         const unsigned qp = random() % 2048;
         p.err = err;
@@ -119,6 +122,8 @@ class WireTx : public testing::TestWithParam<Stalls> {
             .put(1, random() & 1)  // where the payload came from does not matter here
             .put(24, h.deth.src_qp)
             .put(32, h.deth.qkey)
+            .put(64, h.atomic_eth.compare)
+            .put(64, h.atomic_eth.swap_add)
             .put(32, __builtin_bswap32(h.imm))
             .put(24, h.aeth.msn)
             .put(8, h.aeth.syndrome)
