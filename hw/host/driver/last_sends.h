@@ -31,7 +31,7 @@ class LastSends {
     /// Time between two looks at a QP, longer where more than kLooks wait.
     static constexpr Nanoseconds kLook = 1'000'000;
     static constexpr std::size_t kLooks = 16;
-    /// QPs that are waited for at once: no more, as each look costs the card a turn.
+    /// Requests that wait at once: no more, as each look costs the card a turn.
     static constexpr std::size_t kMost = 256;
 
     explicit LastSends(LocalCard& card) : card_(card) {}

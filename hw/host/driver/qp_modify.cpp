@@ -105,6 +105,7 @@ void Qp::modify(const QpAttr& attr, std::uint32_t mask, Udata& udata, bool waits
     const bool ends = (mask & DINGO_QPM_STATE) != 0 && attr.qp_state == DINGO_QPS_ERR;
     try {
         driver_.card().gate()->run([&] {
+            // With another attribute, such as the current state, it may have to be refused.
             if (waits && ends && mask == DINGO_QPM_STATE) {
                 driver_.last_sends().send(number());
             }

@@ -30,7 +30,8 @@ struct Message {
     std::vector<std::byte> payload;
     std::optional<dingo_uverbs_gpu> gpu;  ///< sizes are checked
     std::shared_ptr<GpuOpening> opened;   ///< what became of it, when it is served again
-    bool has_waited = false;              ///< for what a QP had to send, or need not
+    std::optional<std::uint32_t>
+        ended_qpn;  ///< whose sends it has waited for, or is not to wait for
 };
 
 enum class Received {

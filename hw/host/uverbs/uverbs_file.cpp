@@ -104,8 +104,10 @@ void UverbsFile::ready(std::uint32_t /*events*/) {
 void UverbsFile::serve_again(Waiting& waiting, int error) {
     Message message = std::move(waiting.message);
     waiting_.erase(waiting.self);
-    if (message.has_waited) {
-        patient_from_ = error != 0 ? device_.driver.card().now() + kImpatient : 0;
+    if (message.ended_qpn) {
+        if (error != 0) {
+            patient_from_ = device_.driver.card().now() + kImpatient;
+        }
         error = 0;
     }
     if (error != 0) {
@@ -134,7 +136,7 @@ void UverbsFile::serve(Message message) {
         }
         return;
     } catch (const NotSent& not_sent) {
-        message.has_waited = true;
+        message.ended_qpn = not_sent.qpn();
         if (!keep(message, not_sent)) {
             serve(std::move(message));
         }

@@ -133,7 +133,11 @@ void modify(WriteCall& c, const ib_uverbs_modify_qp& r) {
         ((r.attr_mask & IBV_QP_STATE) != 0 && r.qp_state > IBV_QPS_ERR)) {
         throw ErrnoError(EINVAL);
     }
-    qp.qp->modify(attr_of(r), r.attr_mask, c.udata, !c.call.message().has_waited);
+    const auto ended = c.call.message().ended_qpn;
+    if (ended && *ended != qp.qp->number()) {
+        throw ErrnoError(EINVAL);  // destroyed meanwhile: the handle is another one's
+    }
+    qp.qp->modify(attr_of(r), r.attr_mask, c.udata, !ended);
 }
 
 /// ib_uverbs knows no such command of a device that has none.

@@ -58,7 +58,9 @@ void ModelEngine::set_link(bool up) {
 
 bool ModelEngine::send_posted(std::uint32_t qpn) {
     QueuePair* const qp = fatal_ == DINGO_FATAL_NONE ? state_->find_qp(qpn) : nullptr;
-    return qp != nullptr && state_->transport.send_posted(*qp, Transport::kTurnBurst);
+    const bool more = qp != nullptr && state_->transport.send_posted(*qp, Transport::kTurnBurst);
+    loopback_.gather_frames();  // what lies in memory is looked at in this call
+    return more;
 }
 
 void ModelEngine::receive(std::span<const std::byte> frame) {

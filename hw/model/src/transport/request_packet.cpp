@@ -160,8 +160,10 @@ SendStop Requester::send_data_packet(QueuePair& qp, const SendRecord& record,
     const bool last = packet_index + packets == record.packets;
     if (last)
         ++r.cursor;
-    if (!is_reliable(qp))
+    if (!is_reliable(qp)) {
         send_queue_.acknowledge(qp, r.send_psn);  // nobody will: sent is done
+        send_queue_.check_drained(qp);
+    }
     return SendStop::kTurnOver;
 }
 

@@ -21,18 +21,24 @@ bool Scheduler::mark(QueuePair& qp) {
 void Scheduler::add(QueuePair& qp) {
     if (!mark(qp))
         return;
-    Context& context = context_of(qp);
-    context.ready.push_back(qp);
+    context_of(qp).ready.push_back(qp);
+    queue_context(qp);
+}
+
+void Scheduler::add_first(QueuePair& qp) {
+    if (!mark(qp))
+        return;
+    context_of(qp).ready.push_front(qp);
+    queue_context(qp);  // it is not where the QP's turn was none of take()
+}
+
+void Scheduler::queue_context(const QueuePair& qp) {
+    Context& context = contexts_[qp.share];
     if (!std::exchange(context.queued, true)) {
         // A visit of its own: it does not wait for another round of all.
         context.credit += kQuantum;
         turns_.push_back(qp.share);
     }
-}
-
-void Scheduler::add_first(QueuePair& qp) {
-    if (mark(qp))
-        context_of(qp).ready.push_front(qp);
 }
 
 void Scheduler::remove(QueuePair& qp) noexcept {
@@ -70,8 +76,8 @@ void Scheduler::drop_first() noexcept {
     turns_.pop_front();
 }
 
-void Scheduler::charge(const QueuePair& qp, std::uint64_t packets, std::uint64_t bytes) noexcept {
-    Context& context = contexts_[qp.share];
+void Scheduler::charge(const QueuePair& qp, std::uint64_t packets, std::uint64_t bytes) {
+    Context& context = context_of(qp);
     context.credit -=
         static_cast<std::int64_t>(bytes) + static_cast<std::int64_t>(packets) * kPacketCost;
     if (context.ready.empty() && !turns_.empty() && turns_.front() == qp.share)

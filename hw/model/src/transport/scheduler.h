@@ -36,7 +36,7 @@ class Scheduler {
     /// The QP whose turn it is, taken out; nullptr when none is ready.
     QueuePair* take() noexcept;
     /// The turn of the QP that was taken is over, and what it sent.
-    void charge(const QueuePair& qp, std::uint64_t packets, std::uint64_t bytes) noexcept;
+    void charge(const QueuePair& qp, std::uint64_t packets, std::uint64_t bytes);
     [[nodiscard]] bool empty() const noexcept { return turns_.empty(); }
     /// A QP that has its turn soon: `places` behind the first in the same context, or that of a
     /// later context. nullptr: not known.
@@ -51,6 +51,7 @@ class Scheduler {
     Context& context_of(const QueuePair& qp);
     void drop_first() noexcept;
     /// Marks `qp`; false: it was queued.
+    void queue_context(const QueuePair& qp);
     static bool mark(QueuePair& qp);
 
     std::vector<Context> contexts_;    ///< by share

@@ -121,7 +121,10 @@ bool Transport::send_posted(QueuePair& qp, unsigned burst) {
     if (!is_sending(qp))
         return false;
     parts_->frame.clear_busy();
-    return turn(qp, burst).sends;
+    const std::uint64_t sent = parts_->card.counters[DINGO_CARD_RDMA_TX_BYTES];
+    const Turn did = turn(qp, burst);
+    parts_->scheduler.charge(qp, did.used, parts_->card.counters[DINGO_CARD_RDMA_TX_BYTES] - sent);
+    return did.sends;
 }
 
 bool Transport::run(unsigned budget) {

@@ -467,6 +467,22 @@ TEST_F(HastyClient, DestroysTheQpThatItWaitsFor) {
     EXPECT_EQ(results(), std::vector{-EINVAL});
 }
 
+/// The handle of a QP that is destroyed is the next one's: that does not go to ERR in its place.
+TEST_F(HastyClient, DestroysTheQpThatItWaitsForAndMakesAnother) {
+    const Sender sender = make_sender();
+    post(sender, kMany, kBytes);
+    end(sender);
+    ASSERT_EQ(waiting(), 1U);
+    EXPECT_EQ(serve([&] { return verbs.destroy_qp(sender.handle); }), 0);
+    const Sender other = make_sender();
+    ASSERT_EQ(other.handle, sender.handle);
+    pass(LastSends::kLook);
+    EXPECT_EQ(results(), std::vector{-EINVAL});
+    post(other, 4, 0);
+    end(other);
+    EXPECT_EQ(driver.qp_counters(other.qpn).at(0).second, 4U) << "it was not in ERR";
+}
+
 TEST_F(HastyClient, DiesWhileItWaits) {
     const Sender sender = make_sender();
     post(sender, kMany, kBytes);

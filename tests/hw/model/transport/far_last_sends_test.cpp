@@ -50,6 +50,29 @@ TEST_F(LastSends, AreFetchedBeforeTheQpGoes) {
     EXPECT_EQ(received(), 2U);
 }
 
+/// A look at a QP that has no place among those that are ready, with a wire that is full at that
+/// moment: its turn is not lost.
+TEST_F(LastSends, AFullWireDuringALookDoesNotKeepTheQpFromItsTurns) {
+    connect_far({0});
+    driver(1).post_recv(qp(1), 0, {near[1].sge(0, 64)});
+    driver(0).post_send(qp(0), send_wr(0, 64));
+    run_a_little();  // its turn ends with the fetch, which does not come
+    cards.card(0).wire.busy = true;
+    EXPECT_TRUE(send_posted());
+    cards.card(0).wire.busy = false;
+    far[0].make();
+    run_a_little();
+    EXPECT_EQ(received(), 1U);
+    driver(0).to_state(qp(0), DINGO_QPS_ERR);
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 64));
+    run_a_little();
+    const auto done = poll(0);
+    ASSERT_TRUE(done);
+    const auto flushed = poll(0);
+    ASSERT_TRUE(flushed) << "it is flushed";
+    EXPECT_EQ(flushed->status, DINGO_WCS_WR_FLUSH_ERR);
+}
+
 TEST_F(LastSends, DatagramsAreFetchedToo) {
     region_is_far(0);
     mr[0] = driver(0).create_mr(kRegion, kAllAccess);

@@ -47,6 +47,16 @@ TEST_F(Unreliable, SurvivesABadWire) {
     EXPECT_LT(arrived, 300U);
 }
 
+// A message under way when SQD comes ends it when its last packet has left.
+TEST_F(Unreliable, ALongMessageDrains) {
+    start();
+    driver(0).post_send(qp(0), send_wr(0, 300'000));
+    driver(1).post_recv(qp(1), 0, {mr[1].sge(0, 300'000)});
+    driver(0).to_state(qp(0), DINGO_QPS_SQD);
+    cards.settle();
+    EXPECT_EQ(driver(0).query_qp(qp(0).qpn).sq_draining, 0U);
+}
+
 // Nobody acknowledges: what may be on its way at once is no limit.
 TEST_F(Unreliable, AMessageHasAsManyPacketsAsItWants) {
     constexpr std::uint32_t kBytes = 1 << 20;
