@@ -253,6 +253,8 @@ module dingo_card #(
   logic halt_tx, halt_rx, halt_db, tx_idle, rx_idle;
   logic cq_cfg_valid, eq_cfg_valid, forget_valid, etx_cfg_valid, erx_cfg_valid, eth_on;
   rtl_pkg::cq_cfg_t cq_cfg;
+  logic cq_info_valid;
+  rtl_pkg::cq_info_t cq_info;
   rtl_pkg::eq_cfg_t eq_cfg;
   rtl_pkg::ev_t forget;
   rtl_pkg::xmem_t eth_mem;
@@ -278,6 +280,7 @@ module dingo_card #(
       .mr_wdata_o(mr_wdata), .mr_rdata_i(mr_rdata), .port_we_o(port_we), .port_o(port_new), .gid_we_o(gid_we),
       .gid_index_o(gid_index), .gid_o(gid_new), .gids_i(gids), .mac_we_o(mac_we), .mac_index_o(mac_index),
       .mac_valid_o(mac_new_valid), .mac_o(mac_new), .cq_valid_o(cq_cfg_valid), .cq_o(cq_cfg),
+      .cq_info_valid_i(cq_info_valid), .cq_info_i(cq_info),
       .eq_valid_o(eq_cfg_valid), .eq_o(eq_cfg), .forget_valid_o(forget_valid), .forget_o(forget),
       .etx_valid_o(etx_cfg_valid), .erx_valid_o(erx_cfg_valid), .eth_on_o(eth_on), .eth_mem_o(eth_mem),
       .eth_log_size_o(eth_log_size), .eth_cq_o(eth_cq), .qpa_valid_o(qpa_valid), .qpa_o(qpa),
@@ -316,7 +319,7 @@ module dingo_card #(
   dingo_db i_db (
       .clk_i, .rst_ni(core_rst_n_q), .halt_i(halt_db||!ready_o), .idle_o(db_idle), .crowded_i(db_crowded), .db_valid_i(db_valid),
       .db_ready_o(db_ready), .db_i(db), .qp_we_i(qp_we), .qp_windex_i(qp_windex), .qp_wdata_i(qp_wdata),
-      .cq_we_i(cq_cfg_valid), .cq_wdata_i(cq_cfg), .sq_valid_o(sq_db_valid), .sq_ready_i(sq_db_ready), .rq_valid_o(rq_db_valid), .rq_ready_i(rq_db_ready),
+      .cq_we_i(cq_cfg_valid && !cq_cfg.resize), .cq_wdata_i(cq_cfg), .sq_valid_o(sq_db_valid), .sq_ready_i(sq_db_ready), .rq_valid_o(rq_db_valid), .rq_ready_i(rq_db_ready),
       .q_o(q_db), .cq_valid_o(cq_db_valid), .cq_ready_i(cq_db_ready), .eq_valid_o(eq_db_valid),
       .eq_ready_i(eq_db_ready), .etx_valid_o(etx_db_valid), .etx_bad_i(etx_db_bad), .erx_valid_o(erx_db_valid),
       .erx_bad_i(erx_db_bad), .db_o(o_db), .stat_valid_o(stat_valid[rtl_pkg::STAT_DB]),
@@ -332,7 +335,7 @@ module dingo_card #(
 
   dingo_cq i_cq (
       .clk_i, .rst_ni(core_rst_n_q), .idle_o(cq_idle), .xl_flush_i(xl_flush), .now_ns_i, .cfg_valid_i(cq_cfg_valid),
-      .cfg_i(cq_cfg), .db_valid_i(cq_db_valid), .db_ready_o(cq_db_ready), .db_i(o_db), .cqe_valid_i(cqe_valid),
+      .cfg_i(cq_cfg), .info_valid_o(cq_info_valid), .info_o(cq_info), .db_valid_i(cq_db_valid), .db_ready_o(cq_db_ready), .db_i(o_db), .cqe_valid_i(cqe_valid),
       .cqe_ready_o(cqe_ready), .cqe_i({cqe_erx,cqe_etx,cqe_rsp,cqe_req}), .req_fail_valid_o(cq_fail_req),
       .rsp_fail_valid_o(cq_fail_rsp), .fail_qp_o(cq_fail_qp), .etx_fail_o(cq_fail_etx), .erx_fail_o(cq_fail_erx),
       .comp_valid_o(comp_valid), .comp_ready_i(comp_ready), .comp_eq_o(comp_eq), .comp_cq_o(comp_cq),

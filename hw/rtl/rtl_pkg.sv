@@ -43,6 +43,7 @@ package rtl_pkg;
   typedef logic [CQ_LOG-1:0] cqi_t;
   typedef logic [MR_LOG-1:0] mri_t;
   typedef logic [EQ_LOG-1:0] eqi_t;
+  typedef logic [5:0] gen_t;                        // counts what makes a QP's PSNs start afresh
   typedef logic [GID_LOG-1:0] gidi_t;
 
   // ------------------------------------------------------------------------------------ streams
@@ -280,6 +281,7 @@ package rtl_pkg;
     logic [31:0]  offset;          // of the payload in its message, a multiple of 64: for the compute slot
     logic         from_rsp;        // 0 requester, 1 responder: who hears of a bus error
     logic         tell;            // report (txerr_t, ok) also when the payload was read and the packet goes out
+    gen_t         gen;             // goes with the report
     qpi_t         qp;
     gidi_t        sgid;            // source: entry of the GID table, known to be valid
     logic [127:0] dgid;
@@ -309,6 +311,7 @@ package rtl_pkg;
   } txd_t;
   typedef struct packed {          // what became of a packet, for its engine: reports of one engine are in the order of its packets
     logic        ok;               // 1: asked for by `tell`; 0: its payload could not be read, it was not sent
+    gen_t        gen;              // of the packet: a report of another one is late
     qpi_t        qp;
     logic [23:0] psn;
   } txerr_t;
@@ -425,12 +428,17 @@ package rtl_pkg;
   // ------------------------------------------------------------------------------------ tables written by commands
   typedef struct packed {
     logic        on;               // 0: destroyed
+    logic        resize;           // a new ring and size only; see cq_info_t
     cqi_t        cq;
     eqi_t        eq;
     logic [DB_PAGE_LOG-1:0] db_page;
     logic [4:0]  log_size;
     xmem_t       mem;
   } cq_cfg_t;
+  typedef struct packed {          // the CQ's answer to a resize
+    logic        error;            // it takes no entries any more, and stays as it is
+    logic [31:0] producer;         // of the old ring
+  } cq_info_t;
   typedef struct packed {
     logic        on;
     eqi_t        eq;

@@ -187,7 +187,7 @@ void message_rates(bool quick) {
                                    {"64-byte SEND", 200, 1, send},
                                    {"64-byte READ", 16, 16, read},
                                    {"FETCH_ADD, one word", 16, 16, add},
-                                   {"FETCH_ADD, 1,024 words", 16, 16, words},
+                                   {"FETCH_ADD, random words", 16, 16, words},
                                    {"64-byte inline", 1, 128, inlined},
                                    {"64-byte inline", 16, 32, inlined},
                                    {"64-byte 2 SGEs", 16, 32, pieces},

@@ -50,6 +50,8 @@ module dingo_admin (
     output logic [47:0] mac_o,
     output logic        cq_valid_o,
     output rtl_pkg::cq_cfg_t     cq_o,
+    input  logic        cq_info_valid_i,  // the answer to a resize
+    input  rtl_pkg::cq_info_t    cq_info_i,
     output logic        eq_valid_o,
     output rtl_pkg::eq_cfg_t     eq_o,
     output logic        forget_valid_o,
@@ -122,7 +124,8 @@ module dingo_admin (
     OUT     = 5'd15,   // the answer goes to the host
     COUNT   = 5'd16,
     REPLY   = 5'd17,
-    DEAD    = 5'd18
+    DEAD    = 5'd18,
+    RESIZE  = 5'd19    // the CQ says what its old ring holds
   } state_e;
 
   state_e state_q;
@@ -237,7 +240,7 @@ module dingo_admin (
       .line_o(attach_line), .line_rsp_valid_i, .line_rsp_i
   );
   assign makes_ring = op == dingo_pkg::OP_CREATE_EQ || op == dingo_pkg::OP_CREATE_CQ || op == dingo_pkg::OP_CREATE_ETH
-      || op == dingo_pkg::OP_CREATE_QP;
+      || op == dingo_pkg::OP_CREATE_QP || op == dingo_pkg::OP_RESIZE_CQ;
   assign line_valid_o = fetch_line_valid || attach_line_valid;
   assign line_o = attach_line_valid ? attach_line : fetch_line;
 
@@ -329,8 +332,10 @@ module dingo_admin (
   assign qp_re_o = state_q == LOOKUP;
   assign qp_rindex_o = qpn[rtl_pkg::QP_LOG-1:0];
   assign mr_re_o = state_q == LOOKUP;
-  assign mr_index_o = op == dingo_pkg::OP_CREATE_MR ? mr.key[16+:rtl_pkg::MR_LOG] : destroy.id[16+:rtl_pkg::MR_LOG];
-  assign mr_we_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_MR || op == dingo_pkg::OP_DESTROY_MR);
+  logic makes_mr;
+  assign makes_mr = op == dingo_pkg::OP_CREATE_MR || op == dingo_pkg::OP_REREG_MR;
+  assign mr_index_o = makes_mr ? mr.key[16+:rtl_pkg::MR_LOG] : destroy.id[16+:rtl_pkg::MR_LOG];
+  assign mr_we_o = state_q == WRITE && (makes_mr || op == dingo_pkg::OP_DESTROY_MR);
   rtl_pkg::qp_cfg_t created;
   dingo_admin_entries i_entries (
       .cmd_i(cmd), .cqi_i(cqi), .eqi_i(eqi), .cq_eq_i(cq_eq), .mr_o(mr_wdata_o), .qp_o(created), .port_o, .gid_o, .cq_o,
@@ -367,7 +372,7 @@ module dingo_admin (
   assign mac_index_o = sm.index[rtl_pkg::MAC_LOG-1:0];
   assign mac_valid_o = sm.valid[0];
   assign mac_o = sm.mac;
-  assign cq_valid_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_CQ || op == dingo_pkg::OP_DESTROY_CQ);
+  assign cq_valid_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_CQ || op == dingo_pkg::OP_DESTROY_CQ || op == dingo_pkg::OP_RESIZE_CQ);
   assign eq_valid_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_EQ || op == dingo_pkg::OP_DESTROY_EQ);
   assign etx_valid_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_ETH || op == dingo_pkg::OP_DESTROY_ETH) && eth_tx;
   assign erx_valid_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_ETH || op == dingo_pkg::OP_DESTROY_ETH) && !eth_tx;
@@ -380,7 +385,7 @@ module dingo_admin (
   assign forget_o.id = destroy.id;
   assign forget_o.data = '0;
   assign xl_flush_o = state_q == FORGET
-      || (state_q == AFTER && (to_reset || op == dingo_pkg::OP_DESTROY_MR || op == dingo_pkg::OP_DESTROY_EQ || op == dingo_pkg::OP_DESTROY_ETH));
+      || (state_q == AFTER && (to_reset || op == dingo_pkg::OP_DESTROY_MR || op == dingo_pkg::OP_REREG_MR || op == dingo_pkg::OP_RESIZE_CQ || op == dingo_pkg::OP_DESTROY_EQ || op == dingo_pkg::OP_DESTROY_ETH));
   assign compute_valid_o = state_q == COMPUTE;
   assign compute_qp_o = qp_windex_o;
   assign compute_kernel_o = op == dingo_pkg::OP_SET_COMPUTE ? sc.kernel[1:0] : rtl_pkg::KERNEL_PASS;
@@ -461,12 +466,19 @@ module dingo_admin (
           if (op == dingo_pkg::OP_CREATE_QP || op == dingo_pkg::OP_DESTROY_QP) cq_second_q <= 1'b1;
           case (op)
             dingo_pkg::OP_DESTROY_CQ: state_q <= FORGET;
-            dingo_pkg::OP_DESTROY_EQ, dingo_pkg::OP_DESTROY_MR, dingo_pkg::OP_DESTROY_ETH: state_q <= AFTER;
+            dingo_pkg::OP_DESTROY_EQ, dingo_pkg::OP_DESTROY_MR, dingo_pkg::OP_REREG_MR, dingo_pkg::OP_DESTROY_ETH: state_q <= AFTER;
+            dingo_pkg::OP_RESIZE_CQ: state_q <= RESIZE;
             dingo_pkg::OP_SET_COMPUTE: state_q <= COMPUTE;
             dingo_pkg::OP_CREATE_QP, dingo_pkg::OP_DESTROY_QP: state_q <= USERS;
             dingo_pkg::OP_MODIFY_QP, dingo_pkg::OP_QUERY_QP: state_q <= ENGINE;
             default: state_q <= COUNT;
           endcase
+        end
+        RESIZE:
+        if (cq_info_valid_i) begin
+          if (cq_info_i.error) status_q <= dingo_pkg::ST_BAD_STATE;
+          else result_q <= {32'd0, cq_info_i.producer};
+          state_q <= AFTER;            // lists of the old ring may be gone
         end
         USERS: state_q <= ENGINE;
         ENGINE:

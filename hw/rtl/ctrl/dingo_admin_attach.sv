@@ -48,7 +48,7 @@ module dingo_admin_attach (
   always_comb
     case (op)
       dingo_pkg::OP_CREATE_EQ: begin first = eq.ring; ring_at = 32'd16; end
-      dingo_pkg::OP_CREATE_CQ: begin first = cq.ring; ring_at = 32'd24; end
+      dingo_pkg::OP_CREATE_CQ, dingo_pkg::OP_RESIZE_CQ: begin first = cq.ring; ring_at = 32'd24; end
       dingo_pkg::OP_CREATE_ETH: begin first = eth.mem; ring_at = 32'd16; end
       default: begin
         first = qp.sq;

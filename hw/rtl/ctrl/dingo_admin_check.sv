@@ -94,8 +94,10 @@ module dingo_admin_check (
   logic [31:0] at;
   logic [4:0] m;
   logic gid_zero;
-  logic length_ok;
+  logic length_ok, resize, rereg;
 
+  assign resize = 32'(hdr.opcode) == dingo_pkg::OP_RESIZE_CQ;
+  assign rereg = 32'(hdr.opcode) == dingo_pkg::OP_REREG_MR;
   assign gid_zero = sg.gid == '0;
   assign length_ok = mr.length != '0 && mr.length <= 64'h1_0000_0000_0000;
   assign qpn_ok = qp.kind == 8'(dingo_pkg::QPT_GSI) ? qp.qpn == dingo_pkg::QPN_GSI
@@ -119,14 +121,15 @@ module dingo_admin_check (
       dingo_pkg::OP_CREATE_EQ: size = 8'd40;
       dingo_pkg::OP_CREATE_CQ: size = 8'd48;
       dingo_pkg::OP_CREATE_MR: size = 8'd64;
+      dingo_pkg::OP_RESIZE_CQ: begin size = 8'd48; halt_o = 1'b1; end
+      dingo_pkg::OP_REREG_MR: begin size = 8'd64; halt_o = 1'b1; end
       dingo_pkg::OP_DESTROY_EQ, dingo_pkg::OP_DESTROY_CQ, dingo_pkg::OP_DESTROY_MR, dingo_pkg::OP_DESTROY_QP,
       dingo_pkg::OP_DESTROY_ETH: halt_o = 1'b1;
       dingo_pkg::OP_CREATE_QP: begin size = 8'd80; halt_o = 1'b1; end
       dingo_pkg::OP_MODIFY_QP: begin size = 8'd104; halt_o = 1'b1; end
       dingo_pkg::OP_QUERY_QP: begin size = 8'd24; halt_o = 1'b1; end
       dingo_pkg::OP_CREATE_ETH: begin size = 8'd40; halt_o = 1'b1; end
-      dingo_pkg::OP_RESIZE_CQ, dingo_pkg::OP_MODIFY_CQ, dingo_pkg::OP_SET_RSS, dingo_pkg::OP_REREG_MR,
-      dingo_pkg::OP_PAUSE_MR, dingo_pkg::OP_CREATE_SRQ,
+      dingo_pkg::OP_MODIFY_CQ, dingo_pkg::OP_SET_RSS, dingo_pkg::OP_PAUSE_MR, dingo_pkg::OP_CREATE_SRQ,
       dingo_pkg::OP_DESTROY_SRQ, dingo_pkg::OP_MODIFY_SRQ, dingo_pkg::OP_QUERY_SRQ, dingo_pkg::OP_ATTACH_MCAST,
       dingo_pkg::OP_DETACH_MCAST: supported = 1'b0;
       default: known = 1'b0;
@@ -198,19 +201,24 @@ module dingo_admin_check (
         `BAD_MEM(bad_ring(eq.ring, 64'd16 << eq.log_size[4:0]), 32'd16)
         `BAD(eq.rsvd != '0, 32'd32)
       end
-      dingo_pkg::OP_CREATE_CQ: begin
-        `BAD(cq.cqn >= strap_i.max_cq || cq.cqn >= CQ_MOST, 32'd8)
-        `BAD(cq.db_page >= 32'd1 << rtl_pkg::DB_PAGE_LOG, 32'd16)
+      dingo_pkg::OP_CREATE_CQ, dingo_pkg::OP_RESIZE_CQ: begin
+        if (resize) begin
+          `BAD(cq.eqn != '0, 32'd12)
+          `BAD(cq.db_page != '0, 32'd16)
+        end else begin
+          `BAD(cq.cqn >= strap_i.max_cq || cq.cqn >= CQ_MOST, 32'd8)
+          `BAD(cq.db_page >= 32'd1 << rtl_pkg::DB_PAGE_LOG, 32'd16)
+        end
         `BAD(cq.log_size > 8'(dingo_pkg::MAX_LOG_CQ), 32'd20)
         `BAD(cq.flags != '0, 32'd21)
         `BAD(cq.rsvd0 != '0, 32'd22)
         `BAD_MEM(bad_ring(cq.ring, 64'd32 << cq.log_size[4:0]), 32'd24)
         `BAD(cq.rsvd1 != '0, 32'd40)
       end
-      dingo_pkg::OP_CREATE_MR: begin
-        `BAD(32'(mr.key[31:16]) >= strap_i.max_mr || 32'(mr.key[31:16]) >= MR_MOST, 32'd8)
+      dingo_pkg::OP_CREATE_MR, dingo_pkg::OP_REREG_MR: begin
+        `BAD(rereg ? mr.key[31:16] != mr.old_key[31:16] : 32'(mr.key[31:16]) >= strap_i.max_mr || 32'(mr.key[31:16]) >= MR_MOST, 32'd8)
         `BAD(mr.pdn >= 32'd65536, 32'd12)
-        `BAD(mr.kind > 8'(dingo_pkg::MRT_MW2), 32'd20)
+        `BAD(rereg ? mr.kind != 8'(dingo_pkg::MRT_MR) : mr.kind > 8'(dingo_pkg::MRT_MW2), 32'd20)
         `BAD(mr.rsvd0 != '0, 32'd21)
         if (mr.kind == 8'(dingo_pkg::MRT_MR)) begin
           `BAD(!access_ok(mr.access), 32'd16)
@@ -228,7 +236,7 @@ module dingo_admin_check (
           `BAD(mr.iova != '0, 32'd40)
           `BAD(mr.length != '0, 32'd48)
         end
-        `BAD(mr.old_key != '0, 32'd56)
+        `BAD(!rereg && mr.old_key != '0, 32'd56)
         `BAD(mr.rsvd1 != '0, 32'd60)
       end
       dingo_pkg::OP_DESTROY_EQ, dingo_pkg::OP_DESTROY_CQ, dingo_pkg::OP_DESTROY_MR, dingo_pkg::OP_DESTROY_QP,
@@ -287,6 +295,6 @@ module dingo_admin_check (
 `undef BAD_MEM
 
   wire unused_ok = &{1'b0, strap_i, sm.hdr, sg.hdr, eq.hdr, cq.hdr, sc.hdr, unused_result, mr.hdr, qp.hdr, qq.hdr, eth.hdr, qd.hdr, qs.hdr, sp.hdr,
-      destroy.hdr, hdr.cmd_id, qd.out_len, qq.qpn, cq.eqn, eth.cqn, destroy.id, qp.send_cqn, qp.recv_cqn, qd.out_addr,
+      destroy.hdr, hdr.cmd_id, qd.out_len, qq.qpn, eth.cqn, destroy.id, qp.send_cqn, qp.recv_cqn, qd.out_addr,
       qq.out_addr, qs.out_addr, qs.out_len};
 endmodule

@@ -7,7 +7,7 @@ module dingo_admin_entries (
     input  rtl_pkg::cqi_t    cqi_i,        // the CQ and EQ that the command is about
     input  rtl_pkg::eqi_t    eqi_i,
     input  rtl_pkg::eqi_t    cq_eq_i,      // EQ of that CQ
-    output rtl_pkg::mr_t     mr_o,         // CREATE_MR; else invalid
+    output rtl_pkg::mr_t     mr_o,         // CREATE_MR, REREG_MR; else invalid
     output rtl_pkg::qp_cfg_t qp_o,         // CREATE_QP
     output rtl_pkg::port_t   port_o,
     output rtl_pkg::gid_t    gid_o,
@@ -44,7 +44,7 @@ module dingo_admin_entries (
 
   always_comb begin
     mr_o = '0;
-    if (op == dingo_pkg::OP_CREATE_MR) begin
+    if (op == dingo_pkg::OP_CREATE_MR || op == dingo_pkg::OP_REREG_MR) begin
       mr_o.valid = 1'b1;
       mr_o.phys = mr.kind == 8'(dingo_pkg::MRT_PHYS);
       mr_o.tag = mr.key[15:0];
@@ -94,9 +94,10 @@ module dingo_admin_entries (
     cq_o = '0;
     cq_o.cq = cqi_i;
     cq_o.eq = cq_eq_i;
-    if (op == dingo_pkg::OP_CREATE_CQ) begin
+    cq_o.resize = op == dingo_pkg::OP_RESIZE_CQ;
+    if (op == dingo_pkg::OP_CREATE_CQ || op == dingo_pkg::OP_RESIZE_CQ) begin
       cq_o.on = 1'b1;
-      cq_o.eq = eqi_i;
+      if (op == dingo_pkg::OP_CREATE_CQ) cq_o.eq = eqi_i;
       cq_o.db_page = cq.db_page[rtl_pkg::DB_PAGE_LOG-1:0];
       cq_o.log_size = cq.log_size[4:0];
       cq_o.mem = xmem(cq.ring);

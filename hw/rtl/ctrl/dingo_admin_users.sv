@@ -54,7 +54,7 @@ module dingo_admin_users (
   logic [31:0] cq_asked;
   always_comb
     case (op)
-      dingo_pkg::OP_CREATE_CQ: cq_asked = cq.cqn;
+      dingo_pkg::OP_CREATE_CQ, dingo_pkg::OP_RESIZE_CQ: cq_asked = cq.cqn;
       dingo_pkg::OP_CREATE_QP: cq_asked = second_i ? qp.recv_cqn : qp.send_cqn;
       dingo_pkg::OP_DESTROY_QP: cq_asked = second_i ? 32'(qp_i.cfg.recv_cq) : 32'(qp_i.cfg.send_cq);
       dingo_pkg::OP_CREATE_ETH: cq_asked = eth.cqn;

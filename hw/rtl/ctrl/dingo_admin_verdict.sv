@@ -24,10 +24,12 @@ module dingo_admin_verdict (
   dingo_pkg::cmd_create_eq_t eq;
   dingo_pkg::cmd_query_stats_t qs;
   dingo_pkg::cmd_destroy_t destroy;
+  dingo_pkg::cmd_create_mr_t mr;
   assign hdr = cmd_i[63:0];
   assign eq = cmd_i[319:0];
   assign qs = cmd_i[255:0];
   assign destroy = cmd_i[127:0];
+  assign mr = cmd_i[511:0];
   assign op = 32'(hdr.opcode);
   assign eq_async = (eq.flags & 8'(dingo_pkg::CMD_CREATE_EQ_FLAGS_ASYNC_MASK)) != '0;
 
@@ -44,6 +46,10 @@ module dingo_admin_verdict (
       dingo_pkg::OP_DESTROY_CQ:
         if (!cq_there_i) status_o = dingo_pkg::ST_BAD_ID;
         else if (cq_used_i) status_o = dingo_pkg::ST_BUSY;
+      dingo_pkg::OP_RESIZE_CQ: if (!cq_there_i) status_o = dingo_pkg::ST_BAD_ID;
+      dingo_pkg::OP_REREG_MR:          // named by its whole key
+        if (32'(mr.old_key[31:16]) >= 32'd1 << rtl_pkg::MR_LOG || !mr_i.valid || mr_i.tag != mr.old_key[15:0]) status_o = dingo_pkg::ST_BAD_ID;
+        else if (mr_i.phys) status_o = dingo_pkg::ST_BAD_STATE;
       dingo_pkg::OP_CREATE_MR: if (mr_i.valid) status_o = dingo_pkg::ST_IN_USE;
       dingo_pkg::OP_DESTROY_MR:
         // the low 8 bits of a key are its owner's
@@ -67,5 +73,5 @@ module dingo_admin_verdict (
     endcase
   end
 
-  wire unused_ok = &{1'b0, cmd_i, hdr, eq, qs, destroy, qp_i, mr_i};
+  wire unused_ok = &{1'b0, cmd_i, hdr, eq, qs, destroy, mr, qp_i, mr_i};
 endmodule

@@ -9,8 +9,10 @@ module dingo_cq (
     output logic        idle_o,
     input  logic        xl_flush_i,
     input  logic [63:0] now_ns_i,
-    input  logic        cfg_valid_i,     // create (index and phase start afresh) or destroy
+    input  logic        cfg_valid_i,     // create (index and phase start afresh), resize (likewise) or destroy
     input  rtl_pkg::cq_cfg_t     cfg_i,
+    output logic        info_valid_o,    // one cycle, of a resize
+    output rtl_pkg::cq_info_t    info_o,
     input  logic        db_valid_i,
     output logic        db_ready_o,
     input  rtl_pkg::db_t         db_i,
@@ -170,12 +172,18 @@ module dingo_cq (
       .raddr_i(a_cq),
       .rdata_o(dyn_rbits)
   );
-  assign cfg_new.on = cfg_q.on;
-  assign cfg_new.eq = cfg_q.eq;
-  assign cfg_new.db_page = cfg_q.db_page;
+  // A resize keeps what the old entry has, so it is written when that has come.
+  logic resizes;
+  assign resizes = b_valid_q && b_op_q == OP_CFG && cfg_q.resize && !b_dyn.error;
+  assign cfg_new.on = resizes ? b_cfg.on : cfg_q.on;
+  assign cfg_new.eq = resizes ? b_cfg.eq : cfg_q.eq;
+  assign cfg_new.db_page = resizes ? b_cfg.db_page : cfg_q.db_page;
   assign cfg_new.log_size = cfg_q.log_size;
   assign cfg_new.mem = cfg_q.mem;
-  assign cfg_we = clearing || can_cfg;
+  assign cfg_we = clearing || (can_cfg && !cfg_q.resize) || resizes;
+  assign info_valid_o = b_valid_q && b_op_q == OP_CFG && cfg_q.resize;
+  assign info_o.error = b_dyn.error;
+  assign info_o.producer = b_dyn.producer;
   assign cfg_wbits = clearing ? '0 : cfg_new;
   assign b_cfg = cfg_rbits;
   // The operation before may have changed the context while this one was read.
@@ -280,8 +288,13 @@ module dingo_cq (
     if (b_valid_q) begin
       case (b_op_q)
         OP_CFG: begin
-          b_we = 1'b1;
+          b_we = !cfg_q.resize || resizes;
           b_new = '0;
+          if (cfg_q.resize) begin      // armed as it was
+            b_new.armed = b_dyn.armed;
+            b_new.armed_solicited = b_dyn.armed_solicited;
+            b_new.arm_sn = b_dyn.arm_sn;
+          end
         end
         OP_POST: begin
           b_we = 1'b1;
@@ -502,7 +515,8 @@ module dingo_cq (
       from_its_client: assert (!b_valid_q || b_op_q != OP_POST || !(b_client_q[0] || b_client_q[1]) ||
           b_req_q.from_rsp == b_client_q[1]);
       ring_bound: assert (!meta_push || b_dyn.head - b_dyn.consumer < size);
-      commands_one_by_one: assert (!cfg_valid_i || !cfg_full_q);
+      commands_one_by_one: assert (!cfg_valid_i || !(cfg_full_q || (b_valid_q && b_op_q == OP_CFG)));
+      resized_at_rest: assert (!resizes || (meta_count == '0 && b_dyn.head == b_dyn.producer));
     end
   end
 

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// Atomics on words of host memory, in the order in which they come: a word is read when every write that was
-/// asked for before it is done, changed, and written by dingo_scatter in between its own writes. Words of several
-/// atomics are in work at once, never one word twice: who writes to one waits (hit_o), another atomic too.
+/// asked for before it is done, changed, and written by dingo_scatter in between its own writes. Several atomics are in
+/// work at once. One on a word that is in work goes on with what the one before makes of it; who else writes to
+/// the word waits (hit_o). Regions may show one page at several bus addresses, and two such must not be in work
+/// (wait_o): atomics with different addresses are told apart by their places in a page.
 module dingo_atomics #(
     parameter int unsigned IdW = 6
 ) (
     input  logic              clk_i,
     input  logic              rst_ni,
     output logic              idle_o,
-    // an atomic; its word does not hit
+    // an atomic, of piece_i's address, a multiple of 8; need not wait
     input  logic              valid_i,
     output logic              ready_o,
-    input  logic [63:0]       addr_i,        // bus address, a multiple of 8
     input  logic              swap_i,        // COMPARE_SWAP, else FETCH_ADD
     input  logic [63:0]       swap_add_i,
     input  logic [63:0]       compare_i,
@@ -22,6 +23,7 @@ module dingo_atomics #(
     // bytes that somebody wants to write: a word that is in work is among them
     input  rtl_pkg::dma_req_t piece_i,
     output logic              hit_o,
+    output logic              wait_o,        // or may be, under another address: for an atomic
     // the new word
     output logic              write_valid_o,
     input  logic              write_ready_i,
@@ -43,91 +45,118 @@ module dingo_atomics #(
 );
   localparam int unsigned Log = 3;
   localparam int unsigned N = 1 << Log;
-  localparam int unsigned OpW = 1 + 64 + 64 + IdW;
+  localparam int unsigned OpW = 1 + Log + 1 + 64 + 64 + IdW;
 
-  // Free running: taken, asked for, answered, changed, told
-  logic [Log:0] in_q, ask_q, rsp_q, out_q, told_q;
-  logic [63:0] addr_q[N];
+  // Free running: taken, changed, told
+  logic [Log:0] in_q, out_q, told_q;
+  logic [63:0] addr_q[N], value_q[N];  // value_q: the word behind it, when it has been changed
+  logic [N-1:0] lost_q;                // or it could not be read
+  logic take;
+  assign take = valid_i && ready_o;
 
   assign ready_o = in_q - told_q != (Log + 1)'(N);
   assign idle_o = in_q == told_q;
 
   // ---------------------------------------------------------------- who else wants the word
-  logic [N-1:0] meets;
+  logic [N-1:0] meets, same;
   for (genvar i = 0; i < N; i++) begin : words
     logic live;
     logic [Log-1:0] place;
     assign place = Log'(i) - out_q[Log-1:0];
     assign live = {1'b0, place} < in_q - out_q;
+    assign same[i] = live && piece_i.addr[11:3] == addr_q[i][11:3];
     assign meets[i] = live && piece_i.addr[63:12] == addr_q[i][63:12] && piece_i.addr[11:3] <= addr_q[i][11:3] &&
                       {1'b0, piece_i.addr[11:0]} + piece_i.len > {1'b0, addr_q[i][11:0]};
   end
+  // The newest of those with its place in a page: they all have one address.
+  logic chained;
+  logic [Log-1:0] newest;
+  always_comb begin
+    newest = '0;
+    for (int unsigned k = 0; k < N; k++)
+      if (same[Log'(k) + out_q[Log-1:0]]) newest = Log'(k) + out_q[Log-1:0];
+  end
+  assign chained = same != '0;
   assign hit_o = meets != '0;
+  assign wait_o = chained && addr_q[newest][63:12] != piece_i.addr[63:12];
 
   // ---------------------------------------------------------------- reads
   logic [15:0] upto, age;
-  logic upto_ready, upto_valid, ask;
-  logic [Log:0] upto_count;
-  dingo_fifo #(.Width(16), .LogDepth(Log)) u_upto (
-      .clk_i, .rst_ni, .valid_i(valid_i && ready_o), .ready_o(upto_ready), .data_i(asked_i),
-      .valid_o(upto_valid), .ready_i(ask), .data_o(upto), .count_o(upto_count)
+  logic [60:0] ask_word;               // its address >> 3
+  logic ask_ready, ask_valid, ask, where_ready, where_valid;
+  logic [2:0] where;                   // the word in its line
+  logic [Log:0] ask_count, where_count;
+  dingo_fifo #(.Width(77), .LogDepth(Log)) u_ask (
+      .clk_i, .rst_ni, .valid_i(take && !chained), .ready_o(ask_ready), .data_i({asked_i, piece_i.addr[63:3]}),
+      .valid_o(ask_valid), .ready_i(ask), .data_o({upto, ask_word}), .count_o(ask_count)
+  );
+  dingo_fifo #(.Width(3), .LogDepth(Log)) u_where (
+      .clk_i, .rst_ni, .valid_i(ask), .ready_o(where_ready), .data_i(ask_word[2:0]),
+      .valid_o(where_valid), .ready_i(line_rsp_valid_i), .data_o(where), .count_o(where_count)
   );
   assign age = done_i - upto;
-  assign line_valid_o = upto_valid && !age[15];
+  assign line_valid_o = ask_valid && !age[15];
   assign line_o.lines = 4'd1;
-  assign line_o.addr = addr_q[ask_q[Log-1:0]][63:6];
+  assign line_o.addr = ask_word[60:3];
   assign ask = line_valid_o && line_ready_i;
 
   // ---------------------------------------------------------------- words as they were
-  logic word_ready, word_valid, word_err, ops_ready, ops_valid, swap, change, decide;
-  logic [63:0] word, swap_add, compare;
+  logic word_ready, word_valid, word_err, ops_ready, ops_valid, follows, err, swap, change, decide;
+  logic [63:0] read, word, swap_add, compare;
+  logic [Log-1:0] leader;
   logic [Log:0] word_count, ops_count;
   dingo_fifo #(.Width(65), .LogDepth(Log)) u_words (
       .clk_i, .rst_ni, .valid_i(line_rsp_valid_i), .ready_o(word_ready),
-      .data_i({line_rsp_i.err, line_rsp_i.data[{addr_q[rsp_q[Log-1:0]][5:3], 6'd0}+:64]}),
-      .valid_o(word_valid), .ready_i(decide), .data_o({word_err, word}), .count_o(word_count)
+      .data_i({line_rsp_i.err, line_rsp_i.data[{where, 6'd0}+:64]}),
+      .valid_o(word_valid), .ready_i(decide && !follows), .data_o({word_err, read}), .count_o(word_count)
   );
   dingo_fifo #(.Width(OpW), .LogDepth(Log)) u_ops (
-      .clk_i, .rst_ni, .valid_i(valid_i && ready_o), .ready_o(ops_ready), .data_i({swap_i, swap_add_i, compare_i, id_i}),
-      .valid_o(ops_valid), .ready_i(decide), .data_o({swap, swap_add, compare, write_id_o}), .count_o(ops_count)
+      .clk_i, .rst_ni, .valid_i(take), .ready_o(ops_ready), .data_i({chained, newest, swap_i, swap_add_i, compare_i, id_i}),
+      .valid_o(ops_valid), .ready_i(decide), .data_o({follows, leader, swap, swap_add, compare, write_id_o}),
+      .count_o(ops_count)
   );
-  assign change = !word_err && (!swap || word == compare);
-  assign write_valid_o = word_valid && change;
+  logic known;
+  assign known = ops_valid && (follows || word_valid);
+  assign word = follows ? value_q[leader] : read;
+  assign err = follows ? lost_q[leader] : word_err;
+  assign change = !err && (!swap || word == compare);
+  assign write_valid_o = known && change;
   assign write_addr_o = addr_q[out_q[Log-1:0]];
   assign write_word_o = swap ? swap_add : word + swap_add;
-  assign decide = word_valid && (!change || write_ready_i);
+  assign decide = known && (!change || write_ready_i);
 
   // ---------------------------------------------------------------- results
   logic result_ready;
   logic [Log:0] result_count;
   dingo_fifo #(.Width(81), .LogDepth(Log)) u_results (
       .clk_i, .rst_ni, .valid_i(decide), .ready_o(result_ready),
-      .data_i({word_err, word, change ? asked_i + 16'd1 : done_i}),
+      .data_i({err, word, change ? asked_i + 16'd1 : done_i}),
       .valid_o(result_valid_o), .ready_i(result_ready_i), .data_o({result_err_o, result_word_o, result_upto_o}),
       .count_o(result_count)
   );
 
   always_ff @(posedge clk_i) begin
-    if (valid_i && ready_o) addr_q[in_q[Log-1:0]] <= addr_i;
+    if (take) addr_q[in_q[Log-1:0]] <= piece_i.addr;
+    if (decide) begin
+      value_q[out_q[Log-1:0]] <= change ? write_word_o : word;
+      lost_q[out_q[Log-1:0]] <= err;
+    end
     if (!rst_ni) begin
       in_q <= '0;
-      ask_q <= '0;
-      rsp_q <= '0;
       out_q <= '0;
       told_q <= '0;
     end else begin
-      in_q <= in_q + (Log + 1)'(valid_i && ready_o);
-      ask_q <= ask_q + (Log + 1)'(ask);
-      rsp_q <= rsp_q + (Log + 1)'(line_rsp_valid_i);
+      in_q <= in_q + (Log + 1)'(take);
       out_q <= out_q + (Log + 1)'(decide);
       told_q <= told_q + (Log + 1)'(result_valid_o && result_ready_i);
-      a_aligned: assert (!(valid_i && ready_o) || addr_i[2:0] == '0);
-      a_alone: assert (!(valid_i && ready_o) || !hit_o);
-      a_room: assert ((upto_ready && ops_ready) || !(valid_i && ready_o));
-      a_words: assert ((word_ready && rsp_q != ask_q) || !line_rsp_valid_i);
-      a_ops: assert ((ops_valid && result_ready) || !decide);
+      a_aligned: assert (!take || piece_i.addr[2:0] == '0);
+      a_alone: assert (!take || !wait_o);
+      a_room: assert ((ask_ready && ops_ready) || !take);
+      a_where: assert (where_ready || !ask);
+      a_words: assert ((word_ready && where_valid) || !line_rsp_valid_i);
+      a_result: assert (result_ready || !decide);
     end
   end
 
-  wire unused_ok = &{1'b0, upto_count, word_count, ops_count, result_count, age[14:0], line_rsp_i};
+  wire unused_ok = &{1'b0, ask_count, where_count, word_count, ops_count, result_count, age[14:0], line_rsp_i};
 endmodule

@@ -130,13 +130,13 @@ module dingo_scatter #(
   // ---------------------------------------------------------------- atomics
   // A word that is changed is written in between pieces, before anything else.
   rtl_pkg::scat_atomic_t operands;
-  logic atomic_pop, atomic_push, atomic_ready, atomics_idle, atomic_q, hit;
+  logic atomic_pop, atomic_push, atomic_ready, atomics_idle, atomic_q, hit, wait_other;
   logic change, changed, word_room, result_valid, result_err;
   logic [63:0] change_addr, change_word, result_word;
   logic [15:0] result_upto, result_age;
   logic [IdW-1:0] change_id;
   assign operands = item[rtl_pkg::SCAT_ATOMIC_W-1:0];
-  assign atomic_pop = is_atomic && piece_valid && !change && (drop || piece.addr[2:0] != '0 || (atomic_ready && !hit));
+  assign atomic_pop = is_atomic && piece_valid && !change && (drop || piece.addr[2:0] != '0 || (atomic_ready && !wait_other));
   assign atomic_push = atomic_pop && !drop && piece.addr[2:0] == '0;
   assign changed = change && step_ready && write_room && wait_room && word_room;
   assign result_age = done_q - result_upto;
@@ -144,9 +144,9 @@ module dingo_scatter #(
   if (Atomics) begin : unit
     dingo_atomics #(.IdW(IdW)) u_atomics (
         .clk_i, .rst_ni, .idle_o(atomics_idle),
-        .valid_i(atomic_push), .ready_o(atomic_ready), .addr_i(piece.addr), .swap_i(operands.swap),
+        .valid_i(atomic_push), .ready_o(atomic_ready), .swap_i(operands.swap),
         .swap_add_i(operands.swap_add), .compare_i(operands.compare), .id_i(id_q), .asked_i(writes_q), .done_i(done_q),
-        .piece_i(piece), .hit_o(hit),
+        .piece_i(piece), .hit_o(hit), .wait_o(wait_other),
         .write_valid_o(change), .write_ready_i(changed), .write_addr_o(change_addr), .write_word_o(change_word),
         .write_id_o(change_id),
         .result_valid_o(result_valid), .result_ready_i(end_pop && end_atomic), .result_err_o(result_err),
@@ -154,7 +154,7 @@ module dingo_scatter #(
         .line_valid_o(word_valid_o), .line_ready_i(word_ready_i), .line_o(word_o), .line_rsp_valid_i(word_rsp_valid_i), .line_rsp_i
     );
   end else begin : none
-    assign {atomics_idle, atomic_ready, hit, change, result_valid, result_err, word_valid_o} = 7'b1000000;
+    assign {atomics_idle, atomic_ready, hit, wait_other, change, result_valid, result_err, word_valid_o} = 8'b1000_0000;
     assign {change_addr, change_word, change_id, result_word, result_upto, word_o} = '0;
     wire unused_ok = &{1'b0, word_ready_i, word_rsp_valid_i, operands};
   end

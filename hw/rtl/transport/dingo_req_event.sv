@@ -11,6 +11,7 @@ module dingo_req_event (
     input  logic [63:0]          now_ns_i,
     input  logic                 commit_err_i,  // commit: host memory refused some bytes
     input  logic                 txerr_ok_i,    // txerr: its payload was read
+    input  logic                 txerr_late_i,  // of a packet before the QP's PSNs started afresh
     input  rtl_pkg::qpa_req_t    qpa_i,
     input  logic                 again_i,       // another doorbell of this QP is taken behind this one: db_index_i
     input  logic [31:0]          db_index_i,
@@ -134,7 +135,7 @@ module dingo_req_event (
             w_o.item.psn = rx_psn;
             w_o.ack_psn = rx_psn + 32'd1;
             w_o.ack_ret = req_pkg::PH_BACK;
-            if (up && ahead < rx_span) w_o.phase = txerr_ok_i ? req_pkg::PH_ACK_READ : req_pkg::PH_TXERR_FIND;
+            if (up && ahead < rx_span && !txerr_late_i) w_o.phase = txerr_ok_i ? req_pkg::PH_ACK_READ : req_pkg::PH_TXERR_FIND;
           end
           req_pkg::STEP_DUE: begin
             w_o.verr = dingo_pkg::VERR_TIMEOUT[7:0];
@@ -160,6 +161,7 @@ module dingo_req_event (
           case (qpa_i.op)
             rtl_pkg::QPA_CLEAR: begin
               c_o = '0;
+              c_o.gen = c_i.gen + 6'd1;
               c_o.ack_at = NEVER;
               c_o.wait_at = NEVER;
               w_o.info_consumer = '0;

@@ -50,6 +50,7 @@ module dingo_req_fail (
           c_o.new_psn = c_i.send;
           c_o.sent = c_i.send;
           c_o.oldest = c_i.send;
+          c_o.gen = c_i.gen + 6'd1;      // what is still to be reported is flushed
         end else begin
           c_o.send = c_i.oldest;
           c_o.reads = '0;

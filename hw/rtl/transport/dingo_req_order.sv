@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// A READ response arrives (phase 1, front part): finds out what it answers. Needs the QP's context and
+/// A READ response or ATOMIC ACK arrives (phase 1, front part): finds out what it answers. Needs the QP's context and
 /// records, so it is a step; dingo_req_place, which gets the outcome, does the rest by itself.
 module dingo_req_order (
     input  logic        clk_i,

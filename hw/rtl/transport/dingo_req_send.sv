@@ -86,7 +86,7 @@ module dingo_req_send (
           prime_q <= !datagram_i;
           datagram_q <= datagram_i;
           state_q <= txd_i.len == 13'd0 || quick_i ? HEAD : txd_i.inl ? FIRST : SEGS;
-          if (quick_i) begin
+          if (quick_i && txd_i.len != 13'd0) begin
             seg_valid_q <= 1'b1;
             seg_q <= quick_seg_i;
           end

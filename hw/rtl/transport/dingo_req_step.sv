@@ -86,6 +86,7 @@ module dingo_req_step (
   req_pkg::item_t item_in;
   rtl_pkg::qp_cfg_t cfg_q;
   logic commit_err_q, txerr_ok_q;
+  rtl_pkg::gen_t txerr_gen_q;
   logic [7:0] rx_opcode_q;
   logic [12:0] rx_len_q;
   logic [63:0] rx_word_q;              // of an ATOMIC ACK
@@ -181,7 +182,7 @@ module dingo_req_step (
   // ------------------------------------------------------------------------------------ what a phase does
   dingo_req_event u_event (
       .w_i(w_q), .c_i(c_q), .cfg_i(cfg_q), .kind_i(kind_q), .rec_i, .now_ns_i, .commit_err_i(commit_err_q),
-      .txerr_ok_i(txerr_ok_q), .qpa_i(qpa_q), .again_i(again), .db_index_i(db_i.index),
+      .txerr_ok_i(txerr_ok_q), .txerr_late_i(txerr_gen_q != c_q.gen), .qpa_i(qpa_q), .again_i(again), .db_index_i(db_i.index),
       .w_o(event_w), .c_o(event_c), .report_o(event_report), .db_bad_o(event_db_bad));
   dingo_req_ack u_ack (
       .w_i(w_q), .c_i(c_q), .cfg_i(cfg_q), .rec_i, .now_ns_i, .w_o(ack_w), .c_o(ack_c), .report_o(ack_report), .acked_o(acked));
@@ -356,6 +357,7 @@ module dingo_req_step (
         rx_len_q <= rxp_i.h.len;
         rx_word_q <= rxp_i.h.swap_add;
         txerr_ok_q <= txerr_i.ok;
+        txerr_gen_q <= txerr_i.gen;
         w_q.db_index <= db_i.index;
         if (ending) begin
           next_q <= 1'b1;

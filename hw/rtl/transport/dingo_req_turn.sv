@@ -198,10 +198,11 @@ module dingo_req_turn (
       .datagram_i(datagram),
       .uc_i(uc),
       .wqe_i(state_q == QUICK ? quick_i.wqe : answer_i.wqe),
-      .head_i(state_q == QUICK ? {256'd0, quick_i.rdma} : answer_i.head),
+      .head_i(state_q == QUICK ? {128'd0, quick_i.head} : answer_i.head),
       .psn_i(c_q.send[23:0]),
+      .gen_i(c_q.gen),
       .offset_i(state_q == QUICK ? 32'd0 : off_q),
-      .bytes_i(state_q == QUICK ? quick_i.wqe.length[12:0] : bytes_q),
+      .bytes_i(state_q != QUICK ? bytes_q : quick_i.wqe.fetch ? 13'd0 : quick_i.wqe.length[12:0]),
       .last_i(state_q == QUICK || last_q),
       .ackreq_i(state_q == QUICK || ackreq),
       .gid_valid_i,
@@ -237,26 +238,29 @@ module dingo_req_turn (
   );
 
   // ---------------------------------------------------------------- what may come next
-  logic more, may_send, may_begin, quick_next, quick_last, quick_more, flushing, old;
+  logic more, may_send, may_begin, quick_next, quick_last, quick_more, quick_ok, flushing, old;
+  logic near;
   // The table may say ERR before the step that sees to what had begun, which goes first.
   assign flushing = flush_q || (c_q.down && (st_q == dingo_pkg::QPS_ERR[2:0] || st_q == dingo_pkg::QPS_SQE[2:0]));
   assign old = c_q.cursor != c_q.tail;
   assign more = st_q == dingo_pkg::QPS_RTS[2:0] && !c_q.halted && c_q.next_index != c_q.producer;
   assign may_send = used_q != BURST && !halt_tx_i && tx_room_i;
   assign may_begin = c_q.tail - c_q.head != 8'd1 << rtl_pkg::REC_LOG && !window_closed;
-  // A new WQE that may be plain. Without READs outstanding the window keeps PSNs in reach.
+  // A new WQE that may be plain. Without long READs outstanding the window keeps PSNs in reach.
   assign quick_next = !flushing && up && c_q.wait_at == NEVER && !old && more && may_send && may_begin && connected && gid_ok &&
-                      c_q.reads == 5'd0 && (quick_i.on || quick_i.valid || quick_i.rest);
+                      (c_q.reads == 5'd0 || near) && (quick_i.on || quick_i.valid || quick_i.rest);
+  assign near = rtl_pkg::idx_before(c_q.new_psn, c_q.oldest + READ_SPAN);
+  assign quick_ok = quick_i.plain && !(quick_i.wqe.fetch && (uc || c_q.reads >= max_reads));
   assign quick_last = c_q.next_index + 32'd1 == c_q.producer;
   // And another behind it: what may_send and may_begin will say then, or less.
   assign quick_more = used_q != BURST - 5'd1 && !halt_tx_i && tx_room_i && c_q.tail - c_q.head < (8'd1 << rtl_pkg::REC_LOG) - 8'd1 &&
                     (in_flight[31] || (in_flight[30:WINDOW_LOG] == '0 && in_flight[WINDOW_LOG-1:0] != '1));
-  assign quick_o.take = state_q == QUICK && run_i && quick_i.valid && quick_i.plain && free_o && rec_we_ok_i;
+  assign quick_o.take = state_q == QUICK && run_i && quick_i.valid && quick_ok && free_o && rec_we_ok_i;
   assign quick_o.may_start = state_q == TAKE || state_q == NEXT;
   // It begins with the turn, as far as can be seen of what comes from the memory.
   assign quick_o.start = (state_q == TAKE && (qp_rdata_i.cfg.kind == dingo_pkg::QPT_RC[2:0] || qp_rdata_i.cfg.kind == dingo_pkg::QPT_UC[2:0]) && qp_rdata_i.state == dingo_pkg::QPS_RTS[2:0] &&
                           c_i.cursor == c_i.tail && c_i.next_index != c_i.producer) || (state_q == NEXT && run_i && out_free && quick_next && !quick_i.on && !quick_i.valid);
-  assign quick_o.stop = (state_q == NEXT && !quick_next) || (state_q == QUICK && quick_i.valid && !quick_i.plain) || state_q == BACK;
+  assign quick_o.stop = (state_q == NEXT && !quick_next) || (state_q == QUICK && quick_i.valid && !quick_ok) || state_q == BACK;
   assign quick_o.index = state_q == TAKE ? c_i.next_index : c_q.next_index;
 
   assign rec_access_o.re = state_q == NEXT && run_i && out_free && old;
@@ -279,6 +283,7 @@ module dingo_req_turn (
       rec_wr.length = quick_i.wqe.length;
       rec_wr.opcode = quick_i.wqe.opcode;
       rec_wr.blocks = 4'd1;
+      rec_wr.fetch = quick_i.wqe.fetch;
       rec_wr.signaled = quick_i.wqe.signaled || cfg_q.signal_all;
     end
   end
@@ -337,6 +342,10 @@ module dingo_req_turn (
           c_q.send <= c_q.send + 32'd1;
           c_q.sent <= c_q.send + 32'd1;
           c_q.ackreq <= c_q.send;
+          if (quick_i.wqe.fetch) begin
+            c_q.reads <= c_q.reads + 5'd1;
+            c_q.read_psns <= c_q.read_psns + 24'd1;
+          end
           c_q.since_ackreq <= '0;
           if (c_q.ack_at == NEVER && cfg_q.timeout != 5'd0) c_q.ack_at <= ack_ns;
           used_q <= used_q + 5'd1;

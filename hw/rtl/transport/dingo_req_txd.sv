@@ -12,6 +12,7 @@ module dingo_req_txd (
     input  req_pkg::wqe_t       wqe_i,
     input  logic [383:0] head_i,       // bytes 16..63 of the WQE
     input  logic [23:0] psn_i,
+    input  rtl_pkg::gen_t        gen_i,
     input  logic [31:0] offset_i,      // of the packet in its message
     input  logic [12:0] bytes_i,
     input  logic        last_i,
@@ -44,6 +45,7 @@ module dingo_req_txd (
       txd_o.tell = datagram_i || (uc_i && ackreq_i);
       txd_o.qp = qp_i;
       txd_o.psn = psn_i;
+      txd_o.gen = gen_i;
       txd_o.imm = wqe_i.imm;
       txd_o.inl = wqe_i.inl;
       txd_o.len = bytes_i;

@@ -122,7 +122,7 @@ module dingo_req_wqes (
       .plain_o(quick_o.plain),
       .take_i(quick_i.take),
       .wqe_o(quick_o.wqe),
-      .rdma_o(quick_o.rdma),
+      .head_o(quick_o.head),
       .seg_o(quick_seg_o),
       .cache_re_o(quick_re),
       .cache_index_o(quick_look),

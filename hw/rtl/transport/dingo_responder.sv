@@ -213,7 +213,7 @@ module dingo_responder (
 
   // ---------------------------------------------------------------- steps of one cycle
   rtl_pkg::qp_t x_load;
-  logic quick_rx, quick_commit, quick_reply, quick_db, quick, quick_wake, quick_prefetch, loading, early;
+  logic quick_rx, quick_read, quick_atomic, quick_commit, quick_reply, quick_db, quick, quick_wake, quick_prefetch, loading, early;
   logic next_q;                           // the step to be loaded is chosen; step_q and item_q are its
   rtl_pkg::qpi_t next_qp_q, load_qp;
   rsp_pkg::rctx_t quick_ctx;
@@ -223,7 +223,8 @@ module dingo_responder (
   dingo_rsp_quick u_quick (
       .en_i(loading), .step_i(step_q), .qp_i(load_qp), .ctx_i(ctx_r), .x_i(x_load), .h_i(in.h), .key_i(in_key), .key_ok_i(in_mr_rsp.ok),
       .send_i(in_send), .ahead_i(in_ahead), .db_index_i(db_index_q), .db_o(quick_db), .prefetch_o(quick_prefetch),
-      .item_i(item_q), .item_err_i(item_err_q), .path_ok_i(gid_valid_i[x_load.cfg.sgid]), .rx_o(quick_rx), .commit_o(quick_commit),
+      .item_i(item_q), .item_err_i(item_err_q), .path_ok_i(gid_valid_i[x_load.cfg.sgid]), .rx_o(quick_rx),
+      .read_o(quick_read), .atomic_o(quick_atomic), .commit_o(quick_commit),
       .reply_o(quick_reply), .ctx_o(quick_ctx), .wake_o(quick_wake), .emit_o(quick_emit), .item_o(quick_item));
   assign quick = quick_rx || quick_commit || quick_reply || quick_db;
   // Behind such a step the next is chosen while it is loaded, and loaded while it is stored.
@@ -289,7 +290,7 @@ module dingo_responder (
   // ---------------------------------------------------------------- READs and what leaves
   dingo_rsp_reads u_reads (
       .clk_i, .rst_ni, .qp_i(qp_q), .path_mtu_i(x_q.cfg.path_mtu), .new_i(rd_new), .find_i(rd_find), .get_i(rd_get),
-      .step_i(rd_step), .slot_i(is_turn ? rd_slot : cm_ctx.rd_next), .used_i(cm_ctx.rd_used), .psn_i(item_q.psn),
+      .step_i(rd_step), .slot_i(is_turn ? rd_slot : cm_ctx.rd_next), .used_i(cm_ctx.rd_used), .oldest_i(cm_ctx.rd_next), .psn_i(item_q.psn),
       .atomic_i(item_q.atomic), .va_i(item_q.atomic ? item_word_q : item_q.va), .rkey_i(item_q.tag), .length_i(item_q.bytes), .msn_i(cm_ctx.msn + 24'd1), .done_o(rd_done),
       .hit_o(rd_hit), .slot_o(rd_found), .res_o(res)
   );
@@ -462,13 +463,14 @@ module dingo_responder (
         rx_send_q <= is_rx && in_send;
         if (quick_commit) cqe_item_q <= item_q;
         if (quick_rx) begin
-          own_scat_valid_q <= 1'b1;
-          own_scat_q.op <= rtl_pkg::SCAT_SEG;
+          own_scat_valid_q <= !quick_read;
+          own_scat_q.op <= quick_atomic ? rtl_pkg::SCAT_ATOMIC : rtl_pkg::SCAT_SEG;
           own_scat_q.no_item <= 1'b0;
           own_scat_q.to_rsp <= 1'b1;
-          own_scat_q.has_payload <= 1'b1;
+          own_scat_q.has_payload <= in.h.len != '0;
+          own_scat_q.item[rtl_pkg::SCAT_ATOMIC_W-1:0] <= {in.h.opcode == roce_pkg::RC_COMPARE_SWAP, in.h.swap_add, in.h.compare};
           own_scat_q.seg.last <= 1'b1;
-          own_scat_q.seg.len <= {19'd0, in.h.len};
+          own_scat_q.seg.len <= quick_atomic ? 32'd8 : {19'd0, in.h.len};
           own_scat_q.seg.off <= in_mr_rsp.off;
           own_scat_q.seg.mem <= in_mr_rsp.mem;
           end_q <= quick_item;

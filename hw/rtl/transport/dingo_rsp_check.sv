@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What a request's headers say against the responder's context: the checks of RC in the order of the
+/// What a request's headers say against the responder's context: the checks of RC and UC in the order of the
 /// specification, each as one bit; the responder acts on the first that fails. Combinational.
 module dingo_rsp_check (
     input  rsp_pkg::rctx_t     ctx_i,

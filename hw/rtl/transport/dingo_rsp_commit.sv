@@ -106,6 +106,7 @@ module dingo_rsp_commit (
                 it_q.kind <= rsp_pkg::IT_NAK;
                 it_q.syn <= roce_pkg::SYN_NAK_OP;
                 it_q.ev <= dingo_pkg::EV_QP_FATAL[7:0];
+                c_q.held <= 1'b0;
                 c_q.exp_psn <= it_q.psn;
                 state_q <= CM_FAIL;
               end else if (rd_accept) begin

@@ -87,7 +87,7 @@ module dingo_rsp_event (
         end
 
         rsp_pkg::STEP_TXERR:
-        if (!ctx_i.err && !ctx_i.fatal && !txerr_i.ok) begin
+        if (!ctx_i.err && !ctx_i.fatal && !txerr_i.ok && txerr_i.gen == ctx_i.gen) begin
           ctx_o.rd_pending = '0;
           nak_o.syn = roce_pkg::SYN_NAK_OP;
           nak_o.ev = dingo_pkg::EV_QP_ACCESS_ERR[7:0];
@@ -98,6 +98,7 @@ module dingo_rsp_event (
         rsp_pkg::STEP_QPA: begin
           if (clear) begin
             ctx_o = '0;
+            ctx_o.gen = ctx_i.gen + 6'd1;
             ctx_o.queued = ctx_i.queued;     // its place in the ready queue stays
           end else if (qpa_i.op == rtl_pkg::QPA_MODIFY) begin
             if ((qpa_i.mask & dingo_pkg::QPM_RQ_PSN[20:0]) != '0) ctx_o.exp_psn = x_i.cfg.rq_psn;

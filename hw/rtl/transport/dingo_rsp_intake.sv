@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Packets that wait for their step. The key of a WRITE of one packet is looked up when the packet
-/// comes in, while steps of others go on: its headers and its QP say all that the table wants to know. For a
+/// Packets that wait for their step. The key of a WRITE of one packet, a READ or an atomic is looked up when the
+/// packet comes in, while steps of others go on: its headers and its QP say all that the table wants to know. For a
 /// SEND of one packet dingo_rsp_ahead looks up receive WQE and key.
 module dingo_rsp_intake (
     input  logic             clk_i,
@@ -56,7 +56,10 @@ module dingo_rsp_intake (
   logic [4:0] op;
   assign connected = rxp_i.ctx.cfg.kind == dingo_pkg::QPT_RC[2:0] || rxp_i.ctx.cfg.kind == dingo_pkg::QPT_UC[2:0];
   assign op = rxp_i.h.opcode[4:0];
-  assign in_key = connected && op == roce_pkg::OP_WRITE_ONLY && rxp_i.h.dma_len != '0;
+  logic reads, changes;
+  assign reads = op == roce_pkg::OP_READ_REQUEST;
+  assign changes = op == roce_pkg::OP_COMPARE_SWAP || op == roce_pkg::OP_FETCH_ADD;
+  assign in_key = connected && (op == roce_pkg::OP_WRITE_ONLY || reads || changes) && rxp_i.h.dma_len != '0;
   assign in_send = connected && (op == roce_pkg::OP_SEND_ONLY || op == roce_pkg::OP_SEND_ONLY_IMM) && rxp_i.h.len != '0;
   assign rxp_ready_o = in_ready && !(in_key && (ask_i || ahead_ask));
   assign push = rxp_valid_i && rxp_ready_o;
@@ -79,7 +82,7 @@ module dingo_rsp_intake (
       mr_o.key = rxp_i.h.rkey;
       mr_o.va = rxp_i.h.va;
       mr_o.len = rxp_i.h.dma_len;
-      mr_o.access = dingo_pkg::ACC_REMOTE_WRITE[5:0];
+      mr_o.access = reads ? dingo_pkg::ACC_REMOTE_READ[5:0] : changes ? dingo_pkg::ACC_REMOTE_ATOMIC[5:0] : dingo_pkg::ACC_REMOTE_WRITE[5:0];
       mr_o.pdn = rxp_i.ctx.cfg.pdn;
       mr_o.privileged = rxp_i.ctx.cfg.privileged;
     end

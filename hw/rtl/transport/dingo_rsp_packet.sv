@@ -27,6 +27,7 @@ module dingo_rsp_packet (
   always_comb begin
     txd_o = '0;
     txd_o.from_rsp = 1'b1;
+    txd_o.gen = ctx_i.gen;
     txd_o.qp = qp_i;
     txd_o.sgid = cfg_i.sgid;
     txd_o.dgid = cfg_i.dgid;

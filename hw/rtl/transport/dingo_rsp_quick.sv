@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// The steps that are most of the traffic, each decided in the cycle in which the context comes: a WRITE of
-/// one packet that is what the QP expects, such a SEND for whose receive WQE dingo_rsp_ahead guessed right, a
+/// one packet, a READ or an atomic that is what the QP expects, such a SEND for whose receive WQE dingo_rsp_ahead guessed right, a
 /// doorbell, the return of an item whose bytes are in memory, a turn in which
 /// nothing but an ACK or NAK is owed. They do what dingo_rsp_receive, _event, _commit and _turn would do;
 /// whatever is not plain goes to those. Combinational.
@@ -21,6 +21,8 @@ module dingo_rsp_quick (
     input  logic              item_err_i,
     input  logic              path_ok_i,     // our address is there
     output logic              rx_o,          // a packet that is plain; its item is item_o
+    output logic              read_o,        // a READ: it has no payload
+    output logic              atomic_o,      // or it is an atomic
     output logic              commit_o,
     output logic              reply_o,
     output logic              db_o,
@@ -33,7 +35,10 @@ module dingo_rsp_quick (
   localparam logic [1:0] WAIT_MOST = 2'd3;
   localparam logic [31:0] SHORT = 32'd256;
   localparam logic [31:0] AHEAD = 32'd16;    // no entry behind these is fetched ahead for what is in front now
-  logic is_rc, is_uc, answers, room, wait_ack, expected, write, send;
+  logic is_rc, is_uc, answers, room, wait_ack, expected, write, read, atomic, fetch, slot_free, send;
+  logic [4:0] op;
+  logic [3:0] slot;
+  logic [5:0] behind;
   logic [31:0] cons_next, rq_held, db_held;
   // The item of another packet will come back soon, and its ACK will stand for this one too.
   assign wait_ack = ctx_i.items != 8'd1 && item_i.bytes <= SHORT && ctx_i.waited != WAIT_MOST;
@@ -48,9 +53,21 @@ module dingo_rsp_quick (
   assign expected = en_i && step_i == rsp_pkg::STEP_RXP && key_ok_i && h_i.psn == ctx_i.exp_psn && !ctx_i.err && !ctx_i.failed
                     && ctx_i.message == rsp_pkg::MSG_NONE && !(x_i.state == dingo_pkg::QPS_RTR[2:0] && !ctx_i.comm_est) && room
                     && !(is_uc && ctx_i.held);
-  assign write = expected && key_i && (x_i.cfg.access & dingo_pkg::ACC_REMOTE_WRITE[4:0]) != '0 && {19'd0, h_i.len} == h_i.dma_len;
+  assign op = h_i.opcode[4:0];
+  assign write = expected && key_i && op == roce_pkg::OP_WRITE_ONLY && (x_i.cfg.access & dingo_pkg::ACC_REMOTE_WRITE[4:0]) != '0 && {19'd0, h_i.len} == h_i.dma_len;
   assign send = expected && send_i && ahead_i.good && ahead_i.index == ctx_i.rq_cons && !ctx_i.held;
-  assign rx_o = write || send;
+  // As dingo_rsp_check has it, but a slot with a repetition that ends.
+  assign behind = {2'b0, ctx_i.rd_next} + {1'b0, ctx_i.rd_inflight};
+  assign slot = {2'b0, behind} >= x_i.cfg.max_dest_rd ? 4'({2'b0, behind} - x_i.cfg.max_dest_rd) : behind[3:0];
+  assign slot_free = {3'b0, ctx_i.rd_inflight} < x_i.cfg.max_dest_rd && !ctx_i.rd_pending[slot];
+  assign read = expected && key_i && is_rc && op == roce_pkg::OP_READ_REQUEST && slot_free && h_i.len == '0
+                && (x_i.cfg.access & dingo_pkg::ACC_REMOTE_READ[4:0]) != '0 && h_i.dma_len <= dingo_pkg::MAX_MSG;
+  assign atomic = expected && key_i && is_rc && (op == roce_pkg::OP_COMPARE_SWAP || op == roce_pkg::OP_FETCH_ADD) && slot_free
+                  && h_i.len == '0 && (x_i.cfg.access & dingo_pkg::ACC_REMOTE_ATOMIC[4:0]) != '0 && h_i.va[2:0] == '0;
+  assign fetch = read || atomic;
+  assign read_o = read;
+  assign atomic_o = atomic;
+  assign rx_o = write || send || fetch;
   assign commit_o = en_i && step_i == rsp_pkg::STEP_COMMIT && item_i.kind == rsp_pkg::IT_DATA && !item_err_i && !ctx_i.dead;
   assign cons_next = ctx_i.rq_cons + 32'd1;
   assign rq_held = ctx_i.rq_prod - ctx_i.rq_cons;
@@ -71,7 +88,7 @@ module dingo_rsp_quick (
       ctx_o.nak_sent = 1'b0;
       ctx_o.rnr_sent = 1'b0;
       ctx_o.held = 1'b0;
-      ctx_o.exp_psn = ctx_i.exp_psn + 24'd1;
+      ctx_o.exp_psn = ctx_i.exp_psn + (read ? rsp_pkg::packets_of(h_i.dma_len, x_i.cfg.path_mtu) : 24'd1);
       ctx_o.items = ctx_i.items + 8'd1;
       item_o.kind = rsp_pkg::IT_DATA;
       item_o.qp = 16'(qp_i);
@@ -83,6 +100,14 @@ module dingo_rsp_quick (
       item_o.ack = h_i.ackreq && is_rc;
       item_o.rq_after = ctx_i.rq_cons;
       item_o.bytes = {19'd0, h_i.len};
+    end
+    if (fetch) begin
+      ctx_o.rd_inflight = ctx_i.rd_inflight + 5'd1;
+      item_o.kind = rsp_pkg::IT_READ;
+      item_o.atomic = atomic;
+      item_o.tag = h_i.rkey;
+      item_o.va = h_i.va;
+      item_o.bytes = h_i.dma_len;
     end
     if (send) begin
       ctx_o.rq_cons = cons_next;

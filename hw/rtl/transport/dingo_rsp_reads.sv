@@ -8,11 +8,12 @@ module dingo_rsp_reads (
     input  rtl_pkg::qpi_t  qp_i,             // stable during an operation
     input  logic [2:0]     path_mtu_i,
     input  logic           new_i,            // a READ into `slot_i`, all of it to be answered
-    input  logic           find_i,           // a repetition: part of one in `used_i`
+    input  logic           find_i,           // a repetition: part of one in `used_i`, the newest first
     input  logic           get_i,            // `slot_i` to res_o
     input  logic           step_i,           // res_o.next was sent; takes one cycle, no done_o
     input  logic [3:0]     slot_i,
     input  logic [15:0]    used_i,
+    input  logic [3:0]     oldest_i,         // the newest is before it
     input  logic [23:0]    psn_i,
     input  logic           atomic_i,
     input  logic [63:0]    va_i,             // NEW of an atomic: the word as it was
@@ -99,7 +100,7 @@ module dingo_rsp_reads (
       IDLE:
       if (new_i) done_o <= 1'b1;
       else if (find_i) begin
-        slot_q <= '0;
+        slot_q <= oldest_i - 4'd1;
         hit_o <= 1'b0;
         state_q <= LOOK;
       end else if (get_i) begin
@@ -113,31 +114,27 @@ module dingo_rsp_reads (
       end
       LOOK:
       if (used_i[slot_q]) state_q <= LOAD;
-      else if (slot_q == 4'd15) begin
+      else if (slot_q == oldest_i) begin
         done_o <= 1'b1;
         state_q <= IDLE;
-      end else slot_q <= slot_q + 4'd1;
+      end else slot_q <= slot_q - 4'd1;
       LOAD: begin
         r_q <= rsp_pkg::rres_t'(rdata);
         state_q <= MATCH;
       end
       MATCH:
       if (start < r_q.packets) state_q <= WITHIN;
-      else if (slot_q == 4'd15) begin
+      else if (slot_q == oldest_i) begin
         done_o <= 1'b1;
         state_q <= IDLE;
       end else begin
-        slot_q <= slot_q + 4'd1;
+        slot_q <= slot_q - 4'd1;
         state_q <= LOOK;
       end
-      WITHIN:  // another READ may have had the same PSNs, 2^24 packets ago
-      if (inside_read || slot_q == 4'd15) begin
+      WITHIN: begin  // one before it may have had the same PSNs, 2^24 packets ago: that is too old
         hit_o <= inside_read;
         done_o <= 1'b1;
         state_q <= IDLE;
-      end else begin
-        slot_q <= slot_q + 4'd1;
-        state_q <= LOOK;
       end
       default: state_q <= IDLE;
     endcase

@@ -393,7 +393,7 @@ module dingo_rsp_receive (
           it_q.ack <= h.ackreq && is_rc;
           it_q.imm <= h.imm;
           it_q.tag <= c_q.held_tag;
-          it_q.rq_after <= op_write && !is_ud && taken_q ? c_q.held_index : c_q.rq_cons;
+          it_q.rq_after <= op_write && !is_ud && (taken_q || c_q.held) ? c_q.held_index : c_q.rq_cons;
           it_q.flags <= h.se ? dingo_pkg::CQE_FLAGS_SOLICITED_MASK[7:0] : 8'd0;
           it_q.opcode <= dingo_pkg::WC_RECV[7:0];
           if (is_ud) begin

@@ -2,7 +2,7 @@
 
 /// WQEs that come next in a send queue, looked at ahead of their turn and one behind the other: out of the
 /// cache, checked, their SGE against the memory table. It takes what is plain: SEND or WRITE, with or
-/// without immediate, one block, one SGE, one packet, no fence. The first that is anything else, or is not in the
+/// without immediate, READ, atomic; one block, one SGE, one packet, no fence. The first that is anything else, or is not in the
 /// cache, ends it: dingo_wqe_load and dingo_sge_walk look at that one.
 module dingo_wqe_quick (
     input  logic        clk_i,
@@ -22,7 +22,7 @@ module dingo_wqe_quick (
     output logic        plain_o,
     input  logic        take_i,
     output req_pkg::wqe_t       wqe_o,
-    output logic [127:0] rdma_o,       // bytes 16..31
+    output logic [255:0] head_o,       // bytes 16..47
     output rtl_pkg::seg_t        seg_o,
     // dingo_wqe_cache
     output logic        cache_re_o,
@@ -41,7 +41,7 @@ module dingo_wqe_quick (
   localparam int unsigned LOG = 2;     // WQEs that are looked at
   localparam logic [31:0] AHEAD = 32'd8;
   localparam logic [7:0] FLAGS = 8'(dingo_pkg::WQE_CTRL_FLAGS_SIGNALED_MASK | dingo_pkg::WQE_CTRL_FLAGS_SOLICITED_MASK);
-  localparam int unsigned INFO_W = 1 + 8 + 2 + 32 + 13 + 128;
+  localparam int unsigned INFO_W = 1 + 8 + 2 + 2 + 32 + 13 + 256;
 
   logic on_q, probe_q, look_q, looked_probe_q, mr_valid_q;
   logic [31:0] index_q, probe_index_q;
@@ -55,7 +55,7 @@ module dingo_wqe_quick (
   dingo_pkg::wqe_ctrl_t ctrl;
   dingo_pkg::wqe_rdma_t rdma;
   dingo_pkg::sge_t sge;
-  logic is_send, is_write;
+  logic is_send, is_write, is_atomic, is_fetch, fetch, atomic;
 
   assign on_o = on_q;
   assign rest_o = asked_q == '0 && !mr_valid_q;
@@ -71,12 +71,15 @@ module dingo_wqe_quick (
   // ---------------------------------------------------------------- what was looked up
   assign ctrl = cache_data_i[127:0];
   assign rdma = cache_data_i[255:128];
-  assign sge = cache_data_i[383:256];
+  assign sge = is_atomic ? cache_data_i[511:384] : cache_data_i[383:256];
   assign is_send = ctrl.opcode == dingo_pkg::WR_SEND[7:0] || ctrl.opcode == dingo_pkg::WR_SEND_IMM[7:0];
   assign is_write = ctrl.opcode == dingo_pkg::WR_WRITE[7:0] || ctrl.opcode == dingo_pkg::WR_WRITE_IMM[7:0];
+  assign is_atomic = ctrl.opcode == dingo_pkg::WR_CMP_SWAP[7:0] || ctrl.opcode == dingo_pkg::WR_FETCH_ADD[7:0];
+  assign is_fetch = is_atomic || ctrl.opcode == dingo_pkg::WR_READ[7:0];
   assign plain = cache_hit_i && !cache_err_i && ctrl.blocks == 8'd1 && (ctrl.flags & ~FLAGS) == 8'd0 && ctrl.rsvd0 == 16'd0 &&
                  ctrl.rsvd1 == 32'd0 && ctrl.inline_len == 16'd0 && ctrl.num_sge == 8'd1 &&
-                 ((is_send && rdma == '0) || (is_write && rdma.rsvd == 32'd0)) && sge.length != 32'd0 &&
+                 ((is_send && rdma == '0) || ((is_write || is_fetch) && rdma.rsvd == 32'd0)) && sge.length != 32'd0 &&
+                 (!is_atomic || sge.length == 32'd8) &&
                  sge.length <= {19'd0, rtl_pkg::pmtu_bytes(path_mtu_i)};
   assign push = look && on_q && !stop_i;
   // For one cycle, taken or not: it must not stand before a fill that somebody waits for.
@@ -97,9 +100,9 @@ module dingo_wqe_quick (
   assign clear = !rst_ni || stop_i;
   dingo_fifo #(.Width(INFO_W), .LogDepth(LOG)) u_info (
       .clk_i, .rst_ni(!clear), .valid_i(push), .ready_o(info_ready),
-      .data_i({plain, ctrl.opcode, (ctrl.flags & 8'(dingo_pkg::WQE_CTRL_FLAGS_SIGNALED_MASK)) != 8'd0,
-               (ctrl.flags & 8'(dingo_pkg::WQE_CTRL_FLAGS_SOLICITED_MASK)) != 8'd0, ctrl.imm, sge.length[12:0], cache_data_i[255:128]}),
-      .valid_o(info_valid), .ready_i(take_i), .data_o({ok, opcode, signaled, solicited, imm, len, rdma_o}),
+      .data_i({plain, ctrl.opcode, is_fetch, is_atomic, (ctrl.flags & 8'(dingo_pkg::WQE_CTRL_FLAGS_SIGNALED_MASK)) != 8'd0,
+               (ctrl.flags & 8'(dingo_pkg::WQE_CTRL_FLAGS_SOLICITED_MASK)) != 8'd0, ctrl.imm, sge.length[12:0], cache_data_i[383:128]}),
+      .valid_o(info_valid), .ready_i(take_i), .data_o({ok, opcode, fetch, atomic, signaled, solicited, imm, len, head_o}),
       .count_o(info_count));
   // Answers to what was forgotten are nobody's: stop_i takes a while to bring rest_o.
   logic mine_q;
@@ -115,6 +118,8 @@ module dingo_wqe_quick (
     wqe_o = '0;
     wqe_o.opcode = opcode;
     wqe_o.blocks = 4'd1;
+    wqe_o.fetch = fetch;
+    wqe_o.atomic = atomic;
     wqe_o.signaled = signaled;
     wqe_o.solicited = solicited;
     wqe_o.num_sge = 4'd1;
@@ -135,7 +140,7 @@ module dingo_wqe_quick (
       mr_q.key <= sge.lkey;
       mr_q.va <= sge.addr;
       mr_q.len <= sge.length;
-      mr_q.access <= 6'd0;
+      mr_q.access <= is_fetch ? dingo_pkg::ACC_LOCAL_WRITE[5:0] : 6'd0;
       mr_q.pdn <= pdn_i;
       mr_q.privileged <= privileged_i;
     end
@@ -183,5 +188,5 @@ module dingo_wqe_quick (
     end
   end
 
-  wire unused_ok = &{1'b0, info_count, key_count, key, rdma, sge, cache_data_i[511:384]};
+  wire unused_ok = &{1'b0, info_count, key_count, key, rdma, sge};
 endmodule

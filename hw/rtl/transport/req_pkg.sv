@@ -80,6 +80,7 @@ package req_pkg;
     logic        fetching;      // the WQE that comes next is on its way or will be asked for, and a turn comes with it
     logic        asking;        // waits for room to be asked for, with all that is posted until then
     logic        down;          // what had begun is flushed: the rest may be
+    logic [5:0]  gen;           // of packets and their reports (rtl_pkg::gen_t)
     logic        odd;           // some records have no packet or have failed
     logic [63:0] ack_at;        // deadlines
     logic [63:0] wait_at;
@@ -179,7 +180,7 @@ package req_pkg;
     logic             valid;
     logic             plain;
     wqe_t             wqe;
-    logic [127:0]     rdma;
+    logic [255:0]     head;        // bytes 16..47 of it
   } quick_answer_t;
   /// Blocks that will be needed soon; no harm if they do not come.
   typedef struct packed {
@@ -285,7 +286,7 @@ package req_pkg;
   endfunction
 
   // ------------------------------------------------------------------------------------ widths
-  localparam int unsigned CTX_W = 457;
+  localparam int unsigned CTX_W = 463;
   localparam int unsigned REC_W = 174;
   localparam int unsigned ITEM_W = 75;
 

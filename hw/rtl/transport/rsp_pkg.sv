@@ -28,6 +28,7 @@ package rsp_pkg;
 
   /// Responder of one QP. `p1` fields belong to phase 1 (packets), `p2` to phase 2 (commits) and turns.
   typedef struct packed {
+    logic [5:0]  gen;              // of packets and their reports (rtl_pkg::gen_t)
     logic        queued;           // has its place in the ready queue
     logic        err;              // the QP is in ERR: flush
     logic        failed;           // p1: a fatal NAK is on its way, no more requests
@@ -57,13 +58,13 @@ package rsp_pkg;
     logic [3:0]  held_nsge;
     logic [3:0]  held_sge;         // where its next byte goes: entry ...
     logic [31:0] held_off;         // ... and offset in it
-    logic [4:0]  rd_inflight;      // p1: accepted READs whose items have not come back
-    logic [3:0]  rd_next;          // p2: slot for the next READ, the oldest one
+    logic [4:0]  rd_inflight;      // p1: accepted READs and atomics whose items have not come back
+    logic [3:0]  rd_next;          // p2: slot for the next of them, the oldest one
     logic [15:0] rd_used;          // p2: slots that were ever used
     logic [15:0] rd_pending;       // p2: slots with packets to send
     logic [15:0] rd_answered;      // p2: all of it left once: what is pending now is a repetition
   } rctx_t;
-  localparam int unsigned RCTX_W = 523;
+  localparam int unsigned RCTX_W = 529;
 
   typedef enum logic [2:0] {
     IT_DATA = 3'd0,                // SEND, WRITE, datagram: payload is in memory

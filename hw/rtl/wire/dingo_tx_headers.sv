@@ -23,6 +23,7 @@ module dingo_tx_headers (
     output logic          ours_o,         // the frame is for the card itself
     output logic          from_rsp_o,
     output logic          tell_o,
+    output rtl_pkg::gen_t gen_o,
     output rtl_pkg::qpi_t qp_o,
     output logic [23:0]   psn_o
 );
@@ -228,6 +229,7 @@ module dingo_tx_headers (
   logic [12:0]  frame3_q, len3_q;
   logic [23:0]  psn3_q;
   rtl_pkg::qpi_t qp3_q;
+  rtl_pkg::gen_t gen3_q;
 
   always_ff @(posedge clk_i) begin
     if (en3 && valid2_q) begin
@@ -241,6 +243,7 @@ module dingo_tx_headers (
       ours3_q <= ours2_q;
       from_rsp3_q <= txd2_q.from_rsp;
       tell3_q <= txd2_q.tell;
+      gen3_q <= txd2_q.gen;
       psn3_q <= txd2_q.psn;
       qp3_q <= txd2_q.qp;
       len3_q <= txd2_q.len;
@@ -277,6 +280,7 @@ module dingo_tx_headers (
       ours_o <= ours3_q;
       from_rsp_o <= from_rsp3_q;
       tell_o <= tell3_q;
+      gen_o <= gen3_q;
       qp_o <= qp3_q;
       psn_o <= psn3_q;
     end

@@ -3,7 +3,7 @@
 /// From packet descriptors and payload to frames on the wire: headers, padding, ICRC; frames of the
 /// Ethernet function join here. A frame leaves when all of it is there, so that it has no gaps, and a
 /// packet whose payload could not be read is not sent (txerr); one with `tell` is reported when it could
-/// (a datagram completes only then: nobody acknowledges it, and its buffer may change afterwards). Frames for a
+/// (datagrams and UC complete only then: nobody acknowledges them, and their buffers may change afterwards). Frames for a
 /// MAC address of the card itself are looped back (loop_*), RoCE with its ICRC. With the link down frames vanish.
 module dingo_wire_tx (
     input  logic   clk_i,
@@ -52,6 +52,7 @@ module dingo_wire_tx (
     logic          ours;                   // for the card itself
     logic          from_rsp;
     logic          tell;
+    rtl_pkg::gen_t gen;
     rtl_pkg::qpi_t qp;
     logic [23:0]   psn;
   } info_t;
@@ -68,7 +69,7 @@ module dingo_wire_tx (
       .txd_valid_i, .txd_ready_o, .txd_i,
       .valid_o(hdr_valid), .ready_i(hdr_ready), .headers_o(hdr), .header_bytes_o(hdr_bytes),
       .frame_bytes_o(info.bytes), .len_o(hdr_len), .ipv6_o(hdr_ipv6), .vlan_o(hdr_vlan),
-      .ours_o(info.ours), .from_rsp_o(info.from_rsp), .tell_o(info.tell), .qp_o(info.qp), .psn_o(info.psn)
+      .ours_o(info.ours), .from_rsp_o(info.from_rsp), .tell_o(info.tell), .gen_o(info.gen), .qp_o(info.qp), .psn_o(info.psn)
   );
 
   // ---- frames
@@ -159,6 +160,7 @@ module dingo_wire_tx (
   assign req_err_valid_o = report && !f.from_rsp;
   assign rsp_err_valid_o = report && f.from_rsp;
   assign err_o.ok = !done_err;
+  assign err_o.gen = f.gen;
   assign err_o.qp = f.qp;
   assign err_o.psn = f.psn;
   assign report_taken = report && (f.from_rsp ? rsp_err_ready_i : req_err_ready_i);

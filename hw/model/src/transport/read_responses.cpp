@@ -53,9 +53,13 @@ ReadResource& ReadResponses::new_resource(ResponderState& p, const packet::Packe
 }
 
 ReadResource* ReadResponses::find_resource(ResponderState& p, std::uint32_t psn) {
-    for (ReadResource& resource : p.resources)
+    // The newest first: an old one may have had the same PSNs, 2^24 packets ago.
+    const auto slots = static_cast<std::uint32_t>(p.resources.size());
+    for (std::uint32_t i = 1; i <= slots; ++i) {
+        ReadResource& resource = p.resources[(p.resource_next + slots - i) % slots];
         if (((psn - resource.first_psn) & packet::kPsnMask) < resource.packets)
             return &resource;
+    }
     return nullptr;
 }
 

@@ -118,7 +118,6 @@ bool UnreliableConnected::unreliable_write(QueuePair& qp, const packet::Packet& 
         p.write_va = packet.reth.va;
         p.write_rkey = packet.reth.rkey;
         p.remaining = p.receive_bytes = packet.reth.length;
-        card_.count(DINGO_CARD_RX_WRITE_REQUESTS);
     }
     if (op.last ? bytes > pmtu || bytes != p.remaining : bytes != pmtu || bytes >= p.remaining)
         return false;
@@ -130,6 +129,8 @@ bool UnreliableConnected::unreliable_write(QueuePair& qp, const packet::Packet& 
                                  payload_.received(qp, p.receive_bytes - p.remaining,
                                                    packet.payload)) != FarMemory::Access::kDone))
         return false;
+    if (op.first)
+        card_.count(DINGO_CARD_RX_WRITE_REQUESTS);
     p.write_va += bytes;
     p.remaining -= bytes;
     return true;

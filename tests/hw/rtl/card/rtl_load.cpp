@@ -72,7 +72,9 @@ void RtlPair::post(unsigned card, TwoCards::Connection& link, bool ring) {
         wr.raddr = remote.iova;
         wr.rkey = remote.key;
         if (load_.random)
-            wr.raddr += random_() % (load_.region / TestHost::kPage) * TestHost::kPage;
+            wr.raddr += load_.opcode == DINGO_WR_FETCH_ADD
+                            ? random_() % (load_.region / 8) * 8
+                            : random_() % (load_.region / TestHost::kPage) * TestHost::kPage;
     }
     if (load_.inlined) {
         wr.inline_data.resize(load_.bytes);

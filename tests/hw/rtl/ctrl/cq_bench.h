@@ -22,6 +22,7 @@ constexpr unsigned kCqeReq = 201 + kCqLog + kQpLog;
 
 struct CqConfig {
     bool on = true;
+    bool resize = false;
     unsigned cq = 0, eq = 0, page = 0, log_size = 0;
     Mem mem;
     [[nodiscard]] Bits bits() const {
@@ -30,6 +31,7 @@ struct CqConfig {
         all.add(page, 10);
         all.add(eq, kEqLog);
         all.add(cq, kCqLog);
+        all.add(resize, 1);
         all.add(on, 1);
         return all;
     }
@@ -69,7 +71,8 @@ inline Cqe random_cqe(Dice& dice, unsigned client) {
 
 struct CqBench {
     Vdingo_cq dut;
-    Dice dice;   ///< what is done
+    std::optional<std::pair<bool, std::uint32_t>> resized;  ///< answer: error, producer
+    Dice dice;                                              ///< what is done
     Dice noise;  ///< when: so that what is done does not depend on it
     HostPort<Vdingo_cq> host{dut, noise};
     std::uint64_t now = 0x1234'5678'9abc;
@@ -141,6 +144,10 @@ struct CqBench {
                 took_cqe[c] = true;
                 cqe[c].reset();
             }
+        }
+        if (dut.info_valid_o) {
+            ASSERT_FALSE(resized);
+            resized.emplace((dut.info_o >> 32 & 1) != 0, static_cast<std::uint32_t>(dut.info_o));
         }
         if (dut.comp_valid_o && dut.comp_ready_i) {
             completions.emplace_back(dut.comp_eq_o, dut.comp_cq_o);

@@ -36,7 +36,7 @@ TEST_P(RtlCqFlow, NoEntryIsLostAndNoWaiterSleepsForEver) {
     std::uint32_t next = 0;
     for (unsigned cq = 0; cq < kCqs; ++cq) {
         Driver& d = drivers[cq];
-        d.cfg = {true, cq, cq, cq * 3, 4 + cq % 5, {}};
+        d.cfg = {true, false, cq, cq, cq * 3, 4 + cq % 5, {}};
         d.cfg.mem = bench.host.make_ring(cq % 3, 32ull << d.cfg.log_size);
         bench.configure(d.cfg);
     }
@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(Stalls, RtlCqFlow, testing::Values(0, 10, 50, 80));
 TEST(RtlCqSpeed, AnEntryEveryFourCycles) {
     CqBench bench(1);
     bench.host.latency = 30;
-    CqConfig cfg{true, 1, 0, 0, 10, {}};
+    CqConfig cfg{.cq = 1, .log_size = 10, .mem = {}};
     cfg.mem = bench.host.make_ring(0, 32 << 10);
     bench.configure(cfg);
     unsigned taken = 0;
@@ -180,7 +180,7 @@ TEST(RtlCqSpeed, AnEntryEveryFourCycles) {
 
 TEST(RtlCqErrors, EntriesBehindARefusedOneFailToo) {
     CqBench bench(1);
-    CqConfig cfg{true, 1, 0, 0, 6, {}};
+    CqConfig cfg{.cq = 1, .log_size = 6, .mem = {}};
     cfg.mem = bench.host.make_ring(1, 32 << 6);
     bench.configure(cfg);
     bench.host.latency = 40;

@@ -78,12 +78,31 @@ class RtlCq : public testing::TestWithParam<int> {
         bench.willing = 100 - static_cast<unsigned>(GetParam());
     }
     void create(unsigned cq) {
-        CqConfig cfg{true, cq, bench.dice.below(8), bench.dice.below(3), bench.dice.below(5), {}};
+        CqConfig cfg{true, false, cq, bench.dice.below(8), bench.dice.below(3), bench.dice.below(5),
+                     {}};
         cfg.log_size += bench.dice.percent(20) ? 6 : 0;  // more than a page
         cfg.mem = bench.host.make_ring(bench.dice.below(3), 32ull << cfg.log_size);
         models[cq] = Model{};
         models[cq].cfg = cfg;
         bench.configure(cfg);
+    }
+    /// A new ring, whose indices and phase start afresh; EQ, page and arming stay.
+    void resize(unsigned cq) {
+        Model& m = models[cq];
+        CqConfig cfg{true, true, cq, bench.dice.below(8), bench.dice.below(3), bench.dice.below(5),
+                     {}};
+        cfg.mem = bench.host.make_ring(bench.dice.below(3), 32ull << cfg.log_size);
+        bench.resized.reset();
+        bench.configure(cfg);
+        ASSERT_TRUE(bench.resized);
+        ASSERT_EQ(bench.resized->first, m.error);
+        if (m.error)
+            return;
+        ASSERT_EQ(bench.resized->second, m.producer);
+        m.cfg.mem = cfg.mem;
+        m.cfg.log_size = cfg.log_size;
+        m.producer = m.consumer = m.last_solicited = m.notified = 0;
+        ++met["resized"];
     }
     void post() {
         const unsigned client = bench.dice.below(4);
@@ -185,6 +204,8 @@ TEST_P(RtlCq, RandomOperationsAreAsInTheModel) {
             if (models[cq].cfg.on && bench.dice.percent(30)) {
                 models[cq] = Model{};
                 bench.configure({.on = false, .cq = cq, .mem = {}});
+            } else if (models[cq].cfg.on && bench.dice.percent(40)) {
+                resize(cq);
             } else {
                 create(cq);
             }
@@ -193,7 +214,8 @@ TEST_P(RtlCq, RandomOperationsAreAsInTheModel) {
             check();
         }
     }
-    for (const char* name : {"post", "refused", "doorbell", "fired", "overflow", "bus error"}) {
+    for (const char* name :
+         {"post", "refused", "doorbell", "fired", "overflow", "bus error", "resized"}) {
         EXPECT_GT(met[name], 5u) << met[name] << " times: " << name << " is not tested";
     }
     EXPECT_GT(wanted_dropped, 20u);

@@ -24,7 +24,7 @@ using dingo::rtl::AxiSlave;
 using dingo::rtl::AxiTiming;
 using dingo::rtl::HostMemory;
 
-constexpr unsigned kLines = 13, kReads = 2, kWrites = 5;
+constexpr unsigned kLines = 14, kReads = 2, kWrites = 5;
 constexpr unsigned kLineW = 62, kReqW = 77, kBeatW = 521;
 constexpr std::uint64_t kBase = 0x0000'7f12'3450'0000;
 constexpr std::uint64_t kReadSize = 1 << 18, kWriteSize = 1 << 16;

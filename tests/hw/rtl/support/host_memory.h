@@ -37,7 +37,10 @@ class HostMemory {
         std::memcpy(at(address), &value, sizeof value);
     }
 
+    /// The bus shows all of it a second time here, as an IOMMU may.
+    static constexpr std::uint64_t kMirror = 1ULL << 62;
     bool read(std::uint64_t address, std::span<std::byte> into) {
+        address &= ~kMirror;
         if (!holds(address, into.size())) {
             return false;
         }
@@ -45,6 +48,7 @@ class HostMemory {
         return true;
     }
     bool write(std::uint64_t address, std::span<const std::byte> from) {
+        address &= ~kMirror;
         if (!holds(address, from.size())) {
             return false;
         }

@@ -47,6 +47,7 @@ void RequesterBench::drive() {
         dut.txerr_ok_i = reports.front().ok;
         dut.txerr_qp_i = reports.front().qp;
         dut.txerr_psn_i = reports.front().psn;
+        dut.txerr_gen_i = reports.front().gen.value_or(generations[reports.front().qp]);
     }
     dut.txd_ready_i = !stall();
     dut.seg_ready_i = !stall();
@@ -84,7 +85,7 @@ void RequesterBench::packet_done() {
         packets[open_].whole = true;
         const TestPacket& packet = packets[open_++];
         if (packet.tell && tell)
-            reports.push_back({true, packet.qp, packet.psn});
+            reports.push_back({true, packet.qp, packet.psn, packet.gen});
         if (on_packet)
             on_packet(packet);
     }
@@ -117,6 +118,7 @@ void RequesterBench::take() {
         p.dqpn = dut.txd_dqpn_o;
         p.len = dut.txd_len_o;
         p.va = dut.txd_va_o;
+        p.gen = generations[p.qp] = dut.txd_gen_o;
         p.swap_add = dut.txd_swap_add_o;
         p.compare = dut.txd_compare_o;
         p.rkey = dut.txd_rkey_o;

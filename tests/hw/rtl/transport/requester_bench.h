@@ -10,6 +10,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct TestQp {
 
 struct TestPacket {
     std::uint16_t qp;
+    unsigned gen;
     std::uint8_t opcode;
     std::uint32_t psn, dqpn, len, rkey, dma_len, imm, qkey, src_qpn;
     std::uint64_t va, swap_add, compare;
@@ -263,6 +265,7 @@ class RequesterBench {
         bool ok;
         std::uint16_t qp;
         std::uint32_t psn;
+        std::optional<unsigned> gen{};  ///< else that of the QP's last packet
     };
     struct Commit {
         std::array<std::uint32_t, 12> item;
@@ -270,6 +273,7 @@ class RequesterBench {
         unsigned wait;
     };
     std::deque<Report> reports;
+    std::map<unsigned, unsigned> generations;  ///< of each QP's last packet
     std::deque<Commit> commits;
 
   private:

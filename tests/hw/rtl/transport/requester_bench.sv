@@ -36,6 +36,7 @@ module requester_bench (
     input  logic        txerr_ok_i,
     input  logic [15:0] txerr_qp_i,
     input  logic [23:0] txerr_psn_i,
+    input  logic [5:0]  txerr_gen_i,
     input  logic        cq_fail_valid_i,
     input  logic [15:0] cq_fail_qp_i,
     input  logic        fail_valid_i,
@@ -102,6 +103,7 @@ module requester_bench (
     output logic        txd_inl_o,
     output logic [12:0] txd_len_o,
     output logic [63:0] txd_va_o,
+    output logic [5:0]  txd_gen_o,
     output logic [63:0] txd_swap_add_o,
     output logic [63:0] txd_compare_o,
     output logic [31:0] txd_rkey_o,
@@ -212,6 +214,7 @@ module requester_bench (
     txerr.ok = txerr_ok_i;
     txerr.qp = txerr_qp_i[rtl_pkg::QP_LOG-1:0];
     txerr.psn = txerr_psn_i;
+    txerr.gen = txerr_gen_i;
     qp_d = '0;
     qp_d.state = qp_state_i;
     qp_d.cfg.valid = 1'b1;
@@ -319,6 +322,7 @@ module requester_bench (
   assign txd_inl_o = txd.inl;
   assign txd_len_o = txd.len;
   assign txd_va_o = txd.va;
+  assign txd_gen_o = txd.gen;
   assign txd_swap_add_o = txd.swap_add;
   assign txd_compare_o = txd.compare;
   assign txd_rkey_o = txd.rkey;

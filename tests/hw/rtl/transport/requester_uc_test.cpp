@@ -94,5 +94,34 @@ TEST_F(RequesterUc, PayloadThatCannotBeReadFailsItsMessageAndStopsTheSendQueue) 
     expect_cqe(3, 3, DINGO_WR_SEND);
 }
 
+/// A wire that stands still keeps reports for longer than a command takes; PSNs are used again
+/// meanwhile.
+TEST_F(RequesterUc, LateReportsOfBeforeTheSendQueueErrorSayNothing) {
+    start();
+    b.tell = false;
+    send(10);
+    send(10);
+    send(10);
+    go();
+    const unsigned before = b.packets.back().gen;
+    b.reports.push_back({false, kQp, psn(0)});
+    b.settle();
+    EXPECT_EQ(b.qps[kQp].state, DINGO_QPS_SQE);
+    ASSERT_EQ(b.cqes.size(), 3U);
+    b.modify(kQp, DINGO_QPS_RTS);
+    send(10);
+    send(10);
+    go();
+    EXPECT_EQ(b.packets.back().psn, psn(1));
+    b.reports.push_back({true, kQp, psn(1), before});
+    b.reports.push_back({false, kQp, psn(0), before});
+    b.settle();
+    EXPECT_EQ(b.cqes.size(), 3U);
+    EXPECT_EQ(b.qps[kQp].state, DINGO_QPS_RTS);
+    b.reports.push_back({true, kQp, psn(1)});
+    b.settle();
+    EXPECT_EQ(b.cqes.size(), 5U);
+}
+
 }  // namespace
 }  // namespace dingo::rtl

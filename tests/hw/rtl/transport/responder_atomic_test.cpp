@@ -147,6 +147,19 @@ TEST_P(Atomics, AWordThatCannotBeReadEndsTheQp) {
     EXPECT_EQ(bench.query(1).rq_psn, psn0() + 1);
 }
 
+/// A longer SEND behind it has taken a receive when the atomic fails: that is flushed once.
+TEST_P(Atomics, AReceiveTakenBehindOneThatFailsCompletesOnce) {
+    bench.post(1, 7, {{kIova + 4096, kKey, 1024}});
+    settle();
+    bench.bad_bytes = {kBase + 64, kBase + 72};
+    bench.packet(1, atomic(kFetchAdd, psn0(), kIova + 64, 5));
+    bench.packet(1, request(kSendFirst, psn0() + 1), pattern(256, 1));
+    settle();
+    expect_reply(kSynOperation, psn0(), 0);
+    ASSERT_EQ(bench.cqes.size(), 1u);
+    expect_error_cqe(0, 7, DINGO_WCS_WR_FLUSH_ERR, DINGO_VERR_FLUSHED);
+}
+
 /// They take the places of READs: as many as the QP has been given.
 TEST_P(Atomics, MoreThanThereArePlacesAreInvalid) {
     bench.halt_tx = true;

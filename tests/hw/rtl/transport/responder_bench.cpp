@@ -111,7 +111,7 @@ void Bench::packet(unsigned qp, rtl::Rxh h, const Bytes& payload) {
 }
 
 void Bench::tx_error(unsigned qp, std::uint32_t psn) {
-    tx_errors_.push_back({false, static_cast<std::uint16_t>(qp), psn});
+    tx_errors_.push_back({false, generations_[qp], static_cast<std::uint16_t>(qp), psn});
 }
 
 void Bench::requester_failed(unsigned qp) {
@@ -362,6 +362,7 @@ void Bench::cycle() {
             room_from_ = now_ + room_pause;
             steps.push_back({Step::kSent, sent.size()});
             sent.push_back({rtl::sample<rtl::Txd>(dut.txd_o), {}});
+            generations_[sent.back().d.qp] = sent.back().d.gen;
         }
         if (dut.seg_valid_o && dut.seg_ready_i) {
             if (sent.empty())

@@ -141,6 +141,7 @@ class Bench {
     std::vector<rtl::Qp> qps_{1U << rtl::kQpLog};
     std::vector<std::uint32_t> written_ = std::vector<std::uint32_t>(1U << rtl::kQpLog);
     std::map<std::uint32_t, Region> regions_;
+    std::map<unsigned, std::uint8_t> generations_;  ///< of each QP's last packet
     std::map<std::uint64_t, std::array<std::uint32_t, 16>> lines_;
     std::deque<std::pair<rtl::Rxp, Bytes>> packets_;
     std::deque<rtl::Qdb> doorbells_;

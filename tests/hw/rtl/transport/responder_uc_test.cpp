@@ -151,6 +151,21 @@ TEST_P(Uc, MemoryThatCannotBeWrittenEndsTheQp) {
     EXPECT_EQ(bench.events[0].kind, DINGO_EV_QP_FATAL);
 }
 
+/// A dropped SEND holds a receive while a WRITE fails: the receive is flushed, not lost.
+TEST_P(Uc, AReceiveThatIsHeldWhenAWriteFailsIsFlushed) {
+    post(7, 4096, 1024);
+    post(8, 8192, 1024);
+    send(kUcSendFirst, psn(0), pattern(256, 1));
+    settle();
+    bench.bad_bytes = {kBase + 64, kBase + 72};
+    write(kUcWriteOnly, psn(1), kIova, 100, pattern(100, 1));
+    settle();
+    EXPECT_EQ(bench.qp(kUc).state, DINGO_QPS_ERR);
+    ASSERT_EQ(bench.cqes.size(), 2u);
+    expect_error_cqe(0, 7, DINGO_WCS_WR_FLUSH_ERR, DINGO_VERR_FLUSHED);
+    expect_error_cqe(1, 8, DINGO_WCS_WR_FLUSH_ERR, DINGO_VERR_FLUSHED);
+}
+
 /// One-packet messages take the quick road; random gaps and sizes leave what the slow road leaves.
 TEST_P(Uc, RandomMessagesWithLossLeaveWholeOnesOnly) {
     std::mt19937 random{GetParam().seed};

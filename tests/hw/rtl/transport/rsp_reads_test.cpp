@@ -22,6 +22,8 @@ class RspReads : public testing::Test {
     RspReads() {
         dut.qp_i = 3;
         dut.path_mtu_i = 3;  // 1024
+        dut.atomic_i = 0;
+        dut.oldest_i = 0;
         dut.rst_ni = 0;
         clock();
         dut.rst_ni = 1;
@@ -83,6 +85,19 @@ TEST_F(RspReads, WhatNoReadHadIsNotFound) {
     EXPECT_EQ(find({50, 0x1000 * 16, 14, 1024}), -1);  // another key
     EXPECT_EQ(find({50, 0x1000 * 16, 15, 1025}), -1);  // beyond its end
     EXPECT_EQ(find({51, 0x1000 * 16, 15, 1024}), -1);  // other PSNs
+}
+
+/// Of two that had the same PSN the newest counts: an atomic's word is all that tells them apart.
+TEST_F(RspReads, TheNewestAtomicOfAPsnIsFound) {
+    dut.atomic_i = 1;
+    for (unsigned slot = 0; slot < 16; ++slot)
+        add(slot, {slot % 8, slot, 0, 8});
+    EXPECT_EQ(find({3, 0, 0, 8}), 11);
+    dut.oldest_i = 10;  // slots 8 and 9 are the newest
+    EXPECT_EQ(find({1, 0, 0, 8}), 9);
+    EXPECT_EQ(find({3, 0, 0, 8}), 3);
+    dut.atomic_i = 0;
+    EXPECT_EQ(find({3, 3, 0, 8}), -1);
 }
 
 }  // namespace

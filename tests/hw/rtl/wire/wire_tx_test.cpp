@@ -29,6 +29,7 @@ struct Sent {
 struct Report {
     bool from_rsp;
     bool ok;
+    unsigned gen;
     unsigned qp;
     std::uint32_t psn;
     auto operator<=>(const Report&) const = default;
@@ -115,6 +116,7 @@ class WireTx : public testing::TestWithParam<Stalls> {
         h.atomic_original = h.atomic_eth.swap_add;
         const bool from_rsp = random() & 1;
         const unsigned qp = random() % 2048;
+        const unsigned gen = random() % 64;
         p.err = err;
         p.payload = random_bytes(random, len);
         Fields(p.txd.data())
@@ -144,6 +146,7 @@ class WireTx : public testing::TestWithParam<Stalls> {
             .bytes(path.dgid.bytes)
             .put(4, sgid)
             .put(kQpLog, qp)
+            .put(6, gen)
             .put(1, tell)
             .put(1, from_rsp);
         packet::FrameBuilder builder;
@@ -156,7 +159,7 @@ class WireTx : public testing::TestWithParam<Stalls> {
             expected.push_back({frame, turns, qp});
         }
         if (err || tell) {
-            reports.push_back({from_rsp, !err, qp, h.bth.psn});
+            reports.push_back({from_rsp, !err, gen, qp, h.bth.psn});
         }
         packets.push_back(std::move(p));
     }
@@ -262,7 +265,8 @@ class WireTx : public testing::TestWithParam<Stalls> {
                              : dut.req_err_valid_o && dut.req_err_ready_i) {
                     const std::uint64_t e = dut.err_o;
                     ASSERT_FALSE(reports.empty());
-                    const Report got{from_rsp, (e >> 35 & 1) != 0,
+                    const Report got{from_rsp, (e >> 41 & 1) != 0,
+                                     static_cast<unsigned>(e >> 35 & 63),
                                      static_cast<unsigned>(e >> 24 & 0x7ff),
                                      static_cast<std::uint32_t>(e & 0xffffff)};
                     EXPECT_EQ(got, reports.front());
