@@ -58,13 +58,14 @@ module dingo_atomics #(
   assign idle_o = in_q == told_q;
 
   // ---------------------------------------------------------------- who else wants the word
-  logic [N-1:0] meets, same;
+  logic [N-1:0] meets, same, other;
   for (genvar i = 0; i < N; i++) begin : words
     logic live;
     logic [Log-1:0] place;
     assign place = Log'(i) - out_q[Log-1:0];
     assign live = {1'b0, place} < in_q - out_q;
     assign same[i] = live && piece_i.addr[11:3] == addr_q[i][11:3];
+    assign other[i] = same[i] && piece_i.addr[63:12] != addr_q[i][63:12];
     assign meets[i] = live && piece_i.addr[63:12] == addr_q[i][63:12] && piece_i.addr[11:3] <= addr_q[i][11:3] &&
                       {1'b0, piece_i.addr[11:0]} + piece_i.len > {1'b0, addr_q[i][11:0]};
   end
@@ -78,7 +79,7 @@ module dingo_atomics #(
   end
   assign chained = same != '0;
   assign hit_o = meets != '0;
-  assign wait_o = chained && addr_q[newest][63:12] != piece_i.addr[63:12];
+  assign wait_o = other != '0;
 
   // ---------------------------------------------------------------- reads
   logic [15:0] upto, age;
@@ -101,36 +102,41 @@ module dingo_atomics #(
   assign ask = line_valid_o && line_ready_i;
 
   // ---------------------------------------------------------------- words as they were
-  logic word_ready, word_valid, word_err, ops_ready, ops_valid, follows, err, swap, change, decide;
-  logic [63:0] read, word, swap_add, compare;
+  logic word_ready, word_valid, word_err, ops_ready, ops_valid, follows, swap, load;
+  logic [63:0] read, swap_add, compare;
+  logic [IdW-1:0] id;
   logic [Log-1:0] leader;
   logic [Log:0] word_count, ops_count;
   dingo_fifo #(.Width(65), .LogDepth(Log)) u_words (
       .clk_i, .rst_ni, .valid_i(line_rsp_valid_i), .ready_o(word_ready),
       .data_i({line_rsp_i.err, line_rsp_i.data[{where, 6'd0}+:64]}),
-      .valid_o(word_valid), .ready_i(decide && !follows), .data_o({word_err, read}), .count_o(word_count)
+      .valid_o(word_valid), .ready_i(load && !follows), .data_o({word_err, read}), .count_o(word_count)
   );
   dingo_fifo #(.Width(OpW), .LogDepth(Log)) u_ops (
       .clk_i, .rst_ni, .valid_i(take), .ready_o(ops_ready), .data_i({chained, newest, swap_i, swap_add_i, compare_i, id_i}),
-      .valid_o(ops_valid), .ready_i(decide), .data_o({follows, leader, swap, swap_add, compare, write_id_o}),
+      .valid_o(ops_valid), .ready_i(load), .data_o({follows, leader, swap, swap_add, compare, id}),
       .count_o(ops_count)
   );
-  logic known;
-  assign known = ops_valid && (follows || word_valid);
-  assign word = follows ? value_q[leader] : read;
-  assign err = follows ? lost_q[leader] : word_err;
-  assign change = !err && (!swap || word == compare);
-  assign write_valid_o = known && change;
+
+  // ---------------------------------------------------------------- the one in front, with its word
+  logic front_q, err_q, swap_q, change, decide;
+  logic [63:0] word_q, swap_add_q, compare_q;
+  logic [IdW-1:0] id_q;
+  // The word behind the one that is being decided is not known yet.
+  assign load = (!front_q || decide) && ops_valid && (follows ? !(front_q && leader == out_q[Log-1:0]) : word_valid);
+  assign change = !err_q && (!swap_q || word_q == compare_q);
+  assign write_valid_o = front_q && change;
   assign write_addr_o = addr_q[out_q[Log-1:0]];
-  assign write_word_o = swap ? swap_add : word + swap_add;
-  assign decide = known && (!change || write_ready_i);
+  assign write_word_o = swap_q ? swap_add_q : word_q + swap_add_q;
+  assign write_id_o = id_q;
+  assign decide = front_q && (!change || write_ready_i);
 
   // ---------------------------------------------------------------- results
   logic result_ready;
   logic [Log:0] result_count;
   dingo_fifo #(.Width(81), .LogDepth(Log)) u_results (
       .clk_i, .rst_ni, .valid_i(decide), .ready_o(result_ready),
-      .data_i({err, word, change ? asked_i + 16'd1 : done_i}),
+      .data_i({err_q, word_q, change ? asked_i + 16'd1 : done_i}),
       .valid_o(result_valid_o), .ready_i(result_ready_i), .data_o({result_err_o, result_word_o, result_upto_o}),
       .count_o(result_count)
   );
@@ -138,14 +144,24 @@ module dingo_atomics #(
   always_ff @(posedge clk_i) begin
     if (take) addr_q[in_q[Log-1:0]] <= piece_i.addr;
     if (decide) begin
-      value_q[out_q[Log-1:0]] <= change ? write_word_o : word;
-      lost_q[out_q[Log-1:0]] <= err;
+      value_q[out_q[Log-1:0]] <= change ? write_word_o : word_q;
+      lost_q[out_q[Log-1:0]] <= err_q;
+    end
+    if (load) begin
+      word_q <= follows ? value_q[leader] : read;
+      err_q <= follows ? lost_q[leader] : word_err;
+      swap_q <= swap;
+      swap_add_q <= swap_add;
+      compare_q <= compare;
+      id_q <= id;
     end
     if (!rst_ni) begin
+      front_q <= 1'b0;
       in_q <= '0;
       out_q <= '0;
       told_q <= '0;
     end else begin
+      front_q <= load || (front_q && !decide);
       in_q <= in_q + (Log + 1)'(take);
       out_q <= out_q + (Log + 1)'(decide);
       told_q <= told_q + (Log + 1)'(result_valid_o && result_ready_i);
