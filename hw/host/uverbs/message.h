@@ -30,8 +30,8 @@ struct Message {
     std::vector<std::byte> payload;
     std::optional<dingo_uverbs_gpu> gpu;  ///< sizes are checked
     std::shared_ptr<GpuOpening> opened;   ///< what became of it, when it is served again
-    std::optional<std::uint32_t>
-        ended_qpn;  ///< whose sends it has waited for, or is not to wait for
+    /// QP whose sends it has waited for, or is not to wait for.
+    std::optional<std::uint32_t> ended_qpn;
 };
 
 enum class Received {

@@ -60,12 +60,9 @@ module dingo_rsp_check (
                       && (!read_o || (cfg_i.access & dingo_pkg::ACC_REMOTE_READ[4:0]) != '0);
   assign takes_rq_o = send_o || (imm_o && last_o);
 
-  // The slot of this READ is behind those of READs that are not committed yet.
-  logic [5:0] behind;
   logic [7:0] slots;
   assign slots = cfg_i.max_dest_rd;
-  assign behind = {2'b0, ctx_i.rd_next} + {1'b0, ctx_i.rd_inflight};
-  assign rd_slot_o = {2'b0, behind} >= slots ? 4'({2'b0, behind} - slots) : behind[3:0];
+  assign rd_slot_o = rsp_pkg::rd_slot(ctx_i.rd_next, ctx_i.rd_inflight, slots);
   assign rd_cancel_o = ctx_i.rd_pending[rd_slot_o] && ctx_i.rd_answered[rd_slot_o];
   assign rd_ok_o = {3'b0, ctx_i.rd_inflight} < slots && (!ctx_i.rd_pending[rd_slot_o] || ctx_i.rd_answered[rd_slot_o]);
 

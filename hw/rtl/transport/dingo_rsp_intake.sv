@@ -52,11 +52,10 @@ module dingo_rsp_intake (
   logic [LogPackets:0] count, key_count;
   logic [LogAsked:0] asked_count;
 
-  logic connected;
+  logic connected, reads, changes;
   logic [4:0] op;
   assign connected = rxp_i.ctx.cfg.kind == dingo_pkg::QPT_RC[2:0] || rxp_i.ctx.cfg.kind == dingo_pkg::QPT_UC[2:0];
   assign op = rxp_i.h.opcode[4:0];
-  logic reads, changes;
   assign reads = op == roce_pkg::OP_READ_REQUEST;
   assign changes = op == roce_pkg::OP_COMPARE_SWAP || op == roce_pkg::OP_FETCH_ADD;
   assign in_key = connected && (op == roce_pkg::OP_WRITE_ONLY || reads || changes) && rxp_i.h.dma_len != '0;

@@ -38,7 +38,6 @@ module dingo_rsp_quick (
   logic is_rc, is_uc, answers, room, wait_ack, expected, write, read, atomic, fetch, slot_free, send;
   logic [4:0] op;
   logic [3:0] slot;
-  logic [5:0] behind;
   logic [31:0] cons_next, rq_held, db_held;
   // The item of another packet will come back soon, and its ACK will stand for this one too.
   assign wait_ack = ctx_i.items != 8'd1 && item_i.bytes <= SHORT && ctx_i.waited != WAIT_MOST;
@@ -56,9 +55,8 @@ module dingo_rsp_quick (
   assign op = h_i.opcode[4:0];
   assign write = expected && key_i && op == roce_pkg::OP_WRITE_ONLY && (x_i.cfg.access & dingo_pkg::ACC_REMOTE_WRITE[4:0]) != '0 && {19'd0, h_i.len} == h_i.dma_len;
   assign send = expected && send_i && ahead_i.good && ahead_i.index == ctx_i.rq_cons && !ctx_i.held;
-  // As dingo_rsp_check has it, but a slot with a repetition that ends.
-  assign behind = {2'b0, ctx_i.rd_next} + {1'b0, ctx_i.rd_inflight};
-  assign slot = {2'b0, behind} >= x_i.cfg.max_dest_rd ? 4'({2'b0, behind} - x_i.cfg.max_dest_rd) : behind[3:0];
+  // A slot with a repetition, which would end, is not plain.
+  assign slot = rsp_pkg::rd_slot(ctx_i.rd_next, ctx_i.rd_inflight, x_i.cfg.max_dest_rd);
   assign slot_free = {3'b0, ctx_i.rd_inflight} < x_i.cfg.max_dest_rd && !ctx_i.rd_pending[slot];
   assign read = expected && key_i && is_rc && op == roce_pkg::OP_READ_REQUEST && slot_free && h_i.len == '0
                 && (x_i.cfg.access & dingo_pkg::ACC_REMOTE_READ[4:0]) != '0 && h_i.dma_len <= dingo_pkg::MAX_MSG;

@@ -327,22 +327,13 @@ module dingo_rsp_receive (
             it_q.ev <= dingo_pkg::EV_QP_ACCESS_ERR[7:0];
             state_q <= RX_END;
           end else begin
-            if (op_write && h.len != '0) begin
+            if (op_atomic || (op_write && h.len != '0)) begin
               scat_valid_o <= 1'b1;
               scat_o <= '0;
-              scat_o.op <= rtl_pkg::SCAT_SEG;
+              scat_o.op <= op_atomic ? rtl_pkg::SCAT_ATOMIC : rtl_pkg::SCAT_SEG;
+              if (op_atomic) scat_o.item[rtl_pkg::SCAT_ATOMIC_W-1:0] <= {h.opcode == roce_pkg::RC_COMPARE_SWAP, h.swap_add, h.compare};
               scat_o.seg.last <= 1'b1;
-              scat_o.seg.len <= payload;
-              scat_o.seg.off <= mr_rsp_i.off;
-              scat_o.seg.mem <= mr_rsp_i.mem;
-            end
-            if (op_atomic) begin
-              scat_valid_o <= 1'b1;
-              scat_o <= '0;
-              scat_o.op <= rtl_pkg::SCAT_ATOMIC;
-              scat_o.item[rtl_pkg::SCAT_ATOMIC_W-1:0] <= {h.opcode == roce_pkg::RC_COMPARE_SWAP, h.swap_add, h.compare};
-              scat_o.seg.last <= 1'b1;
-              scat_o.seg.len <= 32'd8;
+              scat_o.seg.len <= op_atomic ? 32'd8 : payload;
               scat_o.seg.off <= mr_rsp_i.off;
               scat_o.seg.mem <= mr_rsp_i.mem;
             end

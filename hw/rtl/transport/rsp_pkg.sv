@@ -183,6 +183,13 @@ package rsp_pkg;
   } rres_t;
   localparam int unsigned RRES_W = 305;
 
+  // Slot of the next READ or atomic: behind those that are not committed yet.
+  function automatic logic [3:0] rd_slot(input logic [3:0] next, input logic [4:0] inflight, input logic [7:0] slots);
+    logic [7:0] behind;
+    behind = {4'd0, next} + {3'd0, inflight};
+    rd_slot = behind >= slots ? 4'(behind - slots) : behind[3:0];
+  endfunction
+
   // Packets of a message; an empty one takes one.
   function automatic logic [23:0] packets_of(input logic [31:0] length, input logic [2:0] path_mtu);
     packets_of = length == 32'd0 ? 24'd1

@@ -405,6 +405,13 @@ class HastyClient : public StillCard {
         card.advance(now);
         attachment->settle(now);
     }
+    /// The QP is to go to ERR, waits for its sends and is destroyed.
+    void destroy_while_it_waits(const Sender& sender) {
+        post(sender, kMany, kBytes);
+        end(sender);
+        ASSERT_EQ(waiting(), 1U);
+        EXPECT_EQ(serve([&] { return verbs.destroy_qp(sender.handle); }), 0);
+    }
     std::uint64_t waiting() const {
         nlohmann::json all;
         attachment->add_stats(all);
@@ -459,10 +466,7 @@ TEST_F(HastyClient, WaitsNoLongerThanItsPatience) {
 
 TEST_F(HastyClient, DestroysTheQpThatItWaitsFor) {
     const Sender sender = make_sender();
-    post(sender, kMany, kBytes);
-    end(sender);
-    ASSERT_EQ(waiting(), 1U);
-    EXPECT_EQ(serve([&] { return verbs.destroy_qp(sender.handle); }), 0);
+    destroy_while_it_waits(sender);
     pass(LastSends::kLook);
     EXPECT_EQ(results(), std::vector{-EINVAL});
 }
@@ -470,10 +474,7 @@ TEST_F(HastyClient, DestroysTheQpThatItWaitsFor) {
 /// The handle of a QP that is destroyed is the next one's: that does not go to ERR in its place.
 TEST_F(HastyClient, DestroysTheQpThatItWaitsForAndMakesAnother) {
     const Sender sender = make_sender();
-    post(sender, kMany, kBytes);
-    end(sender);
-    ASSERT_EQ(waiting(), 1U);
-    EXPECT_EQ(serve([&] { return verbs.destroy_qp(sender.handle); }), 0);
+    destroy_while_it_waits(sender);
     const Sender other = make_sender();
     ASSERT_EQ(other.handle, sender.handle);
     pass(LastSends::kLook);
