@@ -29,7 +29,7 @@ TEST_P(AdminCommands, UnknownOpcodesAreRefused) {
     Card card(engine());
     const std::uint64_t errors = card.driver.card_stat(DINGO_CARD_ADMIN_ERRORS);
     unsigned refused = 0;
-    for (std::uint32_t opcode : {4u, 0xfu, 0x13u, 0x22u, 0x34u, 0x44u, 0x57u, 0x64u, 0x73u, 0x80u,
+    for (std::uint32_t opcode : {4u, 0xfu, 0x13u, 0x22u, 0x34u, 0x44u, 0x58u, 0x64u, 0x73u, 0x80u,
                                  0xffu, 0x100u, 0x7fffu, 0xffffu}) {
         dingo_cmd_destroy cmd{};
         EXPECT_EQ(card.driver.execute(static_cast<std::uint16_t>(opcode), cmd).status,

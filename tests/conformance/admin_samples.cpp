@@ -102,6 +102,12 @@ std::vector<Sample> admin_samples(test::TestHost& host, std::uint64_t capabiliti
         compute.param = 8192;
         list.push_back(sample(DINGO_OP_SET_COMPUTE, compute));
     }
+    if ((capabilities & DINGO_CAP_SHARE_INDEXES) != 0) {
+        dingo_cmd_share_indexes share{};
+        share.qpn = qp.qpn;
+        share.addr = memory + 4096;
+        list.push_back(sample(DINGO_OP_SHARE_INDEXES, share));
+    }
     if ((capabilities & DINGO_CAP_MCAST) != 0) {
         qp.qpn = 0x1000a;
         qp.kind = DINGO_QPT_UD;

@@ -165,4 +165,38 @@ AdminResult query_qp(CardState& card, const AdminCommand& command) {
     return {};
 }
 
+AdminResult share_indexes(CardState& card, const AdminCommand& command) {
+    using Command = dingo_cmd_share_indexes;
+    const auto cmd = command.as<Command>();
+    FieldCheck check;
+    check.require(cmd.qpn != DINGO_QPN_GSI, offsetof(Command, qpn))
+        .zero(cmd.rsvd, offsetof(Command, rsvd))
+        .require(cmd.addr != 0 && cmd.addr % 8 == 0, offsetof(Command, addr));
+    if (check.failed()) {
+        return check.result();
+    }
+    QueuePair* const qp = card.find_qp(cmd.qpn);
+    if (qp == nullptr) {
+        return refuse(DINGO_ST_BAD_ID);
+    }
+    if (qp->indexes == cmd.addr) {  // others may be writing there
+        card.transport.rq_doorbell(*qp, 0);
+        return {};
+    }
+    ReceiveRing& ring = qp->rq;
+    ring.load(card.card);
+    dingo_qp_info info{};
+    card.transport.fill_info(*qp, info);
+    dingo_queue_indexes indexes{};
+    indexes.rq_producer = ring.producer;
+    indexes.rq_consumer = ring.consumer;
+    indexes.sq_consumer = info.sq_consumer;
+    if (!card.card.dma_write(cmd.addr, std::as_bytes(std::span(&indexes, 1)))) {
+        return refuse(DINGO_ST_BUS_ERROR);
+    }
+    qp->indexes = cmd.addr;
+    ring.record = qp->srq == nullptr ? cmd.addr : 0;
+    return {};
+}
+
 }  // namespace dingo::model::commands

@@ -35,6 +35,8 @@ constexpr Entry kCommands[] = {
     {DINGO_OP_MODIFY_QP, sizeof(dingo_cmd_modify_qp), 0, commands::modify_qp},
     {DINGO_OP_QUERY_QP, sizeof(dingo_cmd_query_qp), 0, commands::query_qp},
     {DINGO_OP_SET_COMPUTE, sizeof(dingo_cmd_set_compute), DINGO_CAP_COMPUTE, commands::set_compute},
+    {DINGO_OP_SHARE_INDEXES, sizeof(dingo_cmd_share_indexes), DINGO_CAP_SHARE_INDEXES,
+     commands::share_indexes},
     {DINGO_OP_ATTACH_MCAST, sizeof(dingo_cmd_mcast), DINGO_CAP_MCAST, commands::attach_mcast},
     {DINGO_OP_DETACH_MCAST, sizeof(dingo_cmd_mcast), DINGO_CAP_MCAST, commands::detach_mcast},
     {DINGO_OP_CREATE_SRQ, sizeof(dingo_cmd_create_srq), DINGO_CAP_SRQ, commands::create_srq},

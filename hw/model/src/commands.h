@@ -25,6 +25,7 @@ AdminResult query_stats(CardState& card, const AdminCommand& command);
 
 AdminResult query_compute(CardState& card, const AdminCommand& command);
 AdminResult set_compute(CardState& card, const AdminCommand& command);
+AdminResult share_indexes(CardState& card, const AdminCommand& command);
 
 AdminResult set_port(CardState& card, const AdminCommand& command);
 AdminResult set_mac(CardState& card, const AdminCommand& command);

@@ -53,6 +53,7 @@ struct QueuePair {
     SharedReceiveQueue* srq = nullptr;  ///< then `rq` is unused
     RingMemory sq;
     unsigned log_sq = 0;
+    std::uint64_t indexes = 0;  ///< bus address (SHARE_INDEXES); 0: none
     ReceiveRing rq;
 
     // --- attributes, changed by commands only (and state also by transport/error_flow.h)

@@ -14,6 +14,28 @@ bool ReceiveRing::ring(std::uint32_t new_producer) noexcept {
     return true;
 }
 
+void ReceiveRing::load(CardContext& card) noexcept {
+    if (record == 0) {
+        return;
+    }
+    std::array<std::uint32_t, 2> indexes{};
+    if (!card.dma_read(record, std::as_writable_bytes(std::span(indexes)))) {
+        producer = consumer;
+        return;
+    }
+    producer = indexes[0];
+    consumer = indexes[1];
+    if (available() > 1u << log_size) {
+        producer = consumer;
+    }
+}
+
+void ReceiveRing::store(CardContext& card) const noexcept {
+    if (record != 0) {
+        static_cast<void>(card.dma_write(record + 4, std::as_bytes(std::span(&consumer, 1))));
+    }
+}
+
 ReceiveRing::Fetch ReceiveRing::fetch(CardContext& card, ReceiveWqe& wqe) {
     wqe.tag = 0;
     wqe.num_sge = 0;

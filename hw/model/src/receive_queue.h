@@ -26,8 +26,13 @@ class ReceiveRing {
     unsigned log_stride = 0;
     std::uint32_t producer = 0;  ///< as rung
     std::uint32_t consumer = 0;  ///< fetched
+    std::uint64_t record = 0;    ///< bus address of both indexes (SHARE_INDEXES); 0: they are here
 
     [[nodiscard]] std::uint32_t available() const noexcept { return producer - consumer; }
+
+    /// Takes the indexes over from the record, and back; nothing where there is none.
+    void load(CardContext& card) noexcept;
+    void store(CardContext& card) const noexcept;
 
     /// Doorbell. False, with nothing changed: more than the ring holds, or backwards.
     bool ring(std::uint32_t new_producer) noexcept;

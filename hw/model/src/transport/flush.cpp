@@ -43,6 +43,7 @@ bool Flush::flush_receives(QueuePair& qp, unsigned burst, unsigned& used) {
             host_.async_event(DINGO_EV_QP_LAST_WQE, qp.qpn);
         return false;
     }
+    qp.rq.load(card_);
     while (qp.rq.available() > 0) {
         if (far_.is_full(qp, Half::kReceive))
             return false;

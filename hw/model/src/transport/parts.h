@@ -56,7 +56,7 @@ struct Transport::Parts {
     Duplicates duplicates{card, ack_nak, responses};
 
     // --- requester
-    SendQueue send_queue{host, far, deadlines, scheduler, errors, completions};
+    SendQueue send_queue{card, host, far, deadlines, scheduler, errors, completions};
     Retransmit retransmit{card, deadlines, scheduler, send_queue};
     FarSettling settling{card,        far,     scheduler,  errors,
                          completions, ack_nak, send_queue, retransmit};

@@ -73,6 +73,8 @@ void Transport::forget(QueuePair& qp) {
     *qp.transport = {};
     qp.sq_producer = 0;
     qp.rq.producer = qp.rq.consumer = 0;
+    qp.rq.record = 0;
+    qp.indexes = 0;
     parts_->memory.unbind_windows_of(qp);
 }
 

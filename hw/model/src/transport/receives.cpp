@@ -13,18 +13,28 @@ ReceiveRing::Fetch Receives::take(QueuePair& qp) {
         current_ = nullptr;
         return ReceiveRing::Fetch::kEmpty;
     }
-    const ReceiveRing::Fetch result = qp.receive_ring().fetch(card_, scratch_);
+    ReceiveRing& ring = qp.receive_ring();
+    ring.load(card_);
+    const ReceiveRing::Fetch result = ring.fetch(card_, scratch_);
     if (result == ReceiveRing::Fetch::kBusError && qp.srq) {
         qp.srq->error = true;
         host_.async_event(DINGO_EV_SRQ_ERR, qp.srq->srqn);
     }
-    current_ = result == ReceiveRing::Fetch::kEmpty ? nullptr : &scratch_;
+    if (result == ReceiveRing::Fetch::kEmpty) {
+        current_ = nullptr;
+    } else {
+        ring.store(card_);
+        current_ = &scratch_;
+    }
     return result;
 }
 
 void Receives::put_back(QueuePair& qp) {
-    if (current_ == &scratch_)
-        --qp.receive_ring().consumer;
+    if (current_ == &scratch_) {
+        ReceiveRing& ring = qp.receive_ring();
+        --ring.consumer;
+        ring.store(card_);
+    }
     current_ = nullptr;
 }
 
@@ -102,6 +112,7 @@ void Receives::abandon_held(QueuePair& qp, WqeFault fault) {
 
 void Receives::abandon_next(QueuePair& qp, WqeFault fault) {
     qp.rq.fetch(card_, scratch_);
+    qp.rq.store(card_);
     completions_.receive_error(qp, scratch_.tag, DINGO_WC_RECV, fault);
 }
 

@@ -61,6 +61,11 @@ void SendQueue::complete_front(QueuePair& qp) {
     if (record.signaled)
         completions_.send(qp, record.index, record.opcode,
                           record.wants_response() ? record.length : 0);
+    if (qp.indexes != 0 && !far_.holds(qp, Half::kSend)) {
+        const std::uint32_t done = record.index + record.blocks;
+        static_cast<void>(card_.dma_write(qp.indexes + offsetof(dingo_queue_indexes, sq_consumer),
+                                          std::as_bytes(std::span(&done, 1))));
+    }
 }
 
 void SendQueue::after_progress(QueuePair& qp) {

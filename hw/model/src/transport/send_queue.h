@@ -22,9 +22,10 @@ enum class SendStop : std::uint8_t {
 
 class SendQueue {
   public:
-    SendQueue(TransportHost& host, FarWork& far, Deadlines& deadlines, Scheduler& scheduler,
-              ErrorFlow& errors, Completions& completions)
-        : host_(host),
+    SendQueue(CardContext& card, TransportHost& host, FarWork& far, Deadlines& deadlines,
+              Scheduler& scheduler, ErrorFlow& errors, Completions& completions)
+        : card_(card),
+          host_(host),
           far_(far),
           deadlines_(deadlines),
           scheduler_(scheduler),
@@ -54,6 +55,7 @@ class SendQueue {
   private:
     void complete_front(QueuePair& qp);
 
+    CardContext& card_;
     TransportHost& host_;
     FarWork& far_;
     Deadlines& deadlines_;

@@ -104,7 +104,8 @@ void Transport::sq_doorbell(QueuePair& qp, std::uint32_t producer) {
 }
 
 void Transport::rq_doorbell(QueuePair& qp, std::uint32_t producer) {
-    if (qp.state == QpState::kReset || qp.srq || !qp.rq.ring(producer)) {
+    const bool shared = qp.rq.record != 0;  // the doorbell only says that there is more
+    if (qp.state == QpState::kReset || qp.srq || (!shared && !qp.rq.ring(producer))) {
         parts_->card.count(DINGO_CARD_DB_DROPPED);
         return;
     }
