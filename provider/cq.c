@@ -6,6 +6,7 @@
 #include "abi.h"
 #include "completion.h"
 #include "dingo.h"
+#include "direct.h"
 #include "doorbell.h"
 #include "rdma_core_compat.h"
 #include "ring.h"
@@ -97,6 +98,8 @@ static struct dingo_cq *dingo_make_cq(struct ibv_context *context,
 	cq->last_qp = &dingo_no_qp;
 	cq->status = ctx->status;
 	cq->clock_page = ctx->clock;
+	cq->wants_time = attr->wc_flags & (IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+					   IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK);
 	if (cq->clock_page)
 		dingo_clock_read(cq->clock_page, &cq->clock);
 	err = dingo_ring_map(ctx, &cq->ring, &resp.drv_payload.ring);
@@ -105,8 +108,14 @@ static struct dingo_cq *dingo_make_cq(struct ibv_context *context,
 	dingo_cq_reported(cq, 0);
 	if (device_polls)
 		leave_to_device(cq);
+	else
+		err = dingo_direct_init_cq(cq);
+	if (err)
+		goto err_ring;
 	return cq;
 
+err_ring:
+	dingo_ring_unmap(&cq->ring);
 err_cq:
 	ibv_cmd_destroy_cq(&cq->vcq.cq);
 err_free:
@@ -168,6 +177,7 @@ int dingo_destroy_cq(struct ibv_cq *ibcq)
 	if (err)
 		return err;
 	free(cq->old);
+	free(cq->direct);
 	dingo_ring_unmap(cq->device_ring.buf ? &cq->device_ring : &cq->ring);
 	dingo_put_parent_domain(cq->parent_domain);
 	free(cq);
@@ -196,6 +206,8 @@ int dingo_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	/* ibv_req_notify_cq(3): asking for solicited ones does not take back "any" */
 	if (!solicited_only)
 		cq->armed_any = true;
+	if (cq->direct)
+		dingo_direct_arm(cq);
 	ring(cq, true);
 	dingo_unlock(&cq->lock);
 	return 0;
@@ -215,6 +227,8 @@ void dingo_cq_event(struct ibv_cq *ibcq)
 
 	dingo_lock(&cq->lock);
 	cq->armed_any = false;
+	if (cq->direct)
+		dingo_direct_event(cq);
 	dingo_unlock(&cq->lock);
 }
 
@@ -237,6 +251,8 @@ void dingo_cq_forget_qp(struct dingo_cq *cq, struct dingo_qp *qp)
 	uint32_t i;
 
 	dingo_lock(&cq->lock);
+	if (cq->direct)
+		dingo_direct_forget_qp(cq, qp);
 	for (i = 0; cq->old && i < cq->old->count; i++)
 		forget_entry(&cq->old->entries[cq->old->next + i], qp);
 	for (i = 0; i <= cq->ring.mask; i++) {

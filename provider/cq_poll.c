@@ -9,6 +9,7 @@
 
 #include "completion.h"
 #include "dingo.h"
+#include "direct.h"
 
 const struct dingo_cqe *dingo_cq_next_old(struct dingo_cq *cq)
 {
@@ -88,6 +89,11 @@ bool dingo_settle_recv(struct dingo_qp *qp, const struct dingo_cqe *cqe,
 		dingo_srq_free_tag(qp->srq, tag);
 		return true;
 	}
+	/* with the direct road a failing QP's card may tell of a receive that the peer has completed */
+	if (unlikely(qp->direct) &&
+	    (tag ^ atomic_load_explicit(&qp->rq.consumer, memory_order_relaxed)) &
+		    qp->rq.ring.mask)
+		return false;
 	done->wr_id = qp->rq.wr_id[tag & qp->rq.ring.mask];
 	atomic_store_explicit(&qp->rq.consumer,
 			      atomic_load_explicit(&qp->rq.consumer,
@@ -185,10 +191,17 @@ static inline bool fill_wc(struct ibv_wc *wc, const struct dingo_cqe *cqe,
 static __attribute__((noinline)) int
 poll_locked(struct dingo_cq *cq, int count, struct ibv_wc *wc, int polled)
 {
+	const struct dingo_direct_entry *entry = NULL;
 	const struct dingo_cqe *cqe;
 
 	while (polled < count) {
-		cqe = dingo_cq_next(cq);
+		cqe = unlikely(cq->direct) ? dingo_direct_next_of_all(cq, &entry) :
+					     dingo_cq_next(cq);
+		if (unlikely(entry)) {
+			dingo_direct_fill(wc++, entry);
+			polled++;
+			continue;
+		}
 		if (!cqe) {
 			if (!polled)
 				polled = -dingo_cq_empty(cq);
@@ -256,6 +269,8 @@ int dingo_poll_cq(struct ibv_cq *ibcq, int count, struct ibv_wc *wc)
 
 	if (unlikely(!dingo_trylock(&cq->lock)))
 		return poll_contended(cq, count, wc);
+	if (unlikely(cq->direct))
+		return poll_locked(cq, count, wc, 0);
 	consumer = cq->consumer;
 	while (polled < count) {
 		cqe = dingo_cq_peek_at(cq, consumer);

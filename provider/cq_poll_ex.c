@@ -4,15 +4,35 @@
 
 #include "completion.h"
 #include "dingo.h"
+#include "direct.h"
+
+/* A completion that no card has written. */
+static void take_direct(struct ibv_cq_ex *ibcq,
+			const struct dingo_direct_entry *entry)
+{
+	struct dingo_cq *cq = cq_ex_to_dingo_cq(ibcq);
+
+	cq->cur = &entry->cqe;
+	cq->opcode = entry->opcode;
+	cq->wc_flags = 0;
+	ibcq->wr_id = entry->wr_id;
+	ibcq->status = IBV_WC_SUCCESS;
+}
 
 static int take_next(struct ibv_cq_ex *ibcq)
 {
 	struct dingo_cq *cq = cq_ex_to_dingo_cq(ibcq);
+	const struct dingo_direct_entry *entry = NULL;
 	struct dingo_completion done;
 	const struct dingo_cqe *cqe;
 
 	do {
-		cqe = dingo_cq_next(cq);
+		cqe = unlikely(cq->direct) ? dingo_direct_next_of_all(cq, &entry) :
+					     dingo_cq_next(cq);
+		if (unlikely(entry)) {
+			take_direct(ibcq, entry);
+			return 0;
+		}
 		if (!cqe)
 			return dingo_cq_empty(cq) ?: ENOENT;
 	} while (!dingo_settle(cq, cqe, &done));

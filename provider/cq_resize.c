@@ -10,6 +10,7 @@
 #include "abi.h"
 #include "completion.h"
 #include "dingo.h"
+#include "direct.h"
 #include "queue_size.h"
 #include "ring.h"
 
@@ -133,6 +134,9 @@ void dingo_cq_switch_ring(struct dingo_cq *cq, const struct dingo_ring *ring,
 	cq->ring = *ring;
 	cq->consumer = 0;
 	dingo_cq_reported(cq, 0);
+	/* its indexes begin anew: whether it is armed is for the next event to say */
+	if (cq->direct)
+		cq->direct->any = false;
 }
 
 /* Of a ring that the kernel makes for so many entries: a quarter stays unused, and it has 128 entries and a page at least. */

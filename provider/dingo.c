@@ -10,6 +10,7 @@
 
 #include "abi.h"
 #include "dingo.h"
+#include "direct.h"
 #include "dingodv.h"
 #include "doorbell.h"
 #include "rdma_core_compat.h"
@@ -267,6 +268,8 @@ static struct verbs_context *dingo_alloc_context(struct ibv_device *device,
 				    &resp.ibv_resp, sizeof(resp));
 	if (!err)
 		err = init_context(ctx, &resp.drv_payload);
+	if (!err)
+		err = dingo_direct_start(ctx);
 	return finish_context(ctx, err);
 }
 
@@ -287,6 +290,8 @@ static struct verbs_context *dingo_import_context(struct ibv_device *device,
 	err = ibv_cmd_query_context(&ctx->vctx.context, driver);
 	if (!err)
 		err = init_context(ctx, &resp);
+	if (!err)
+		err = pthread_mutex_init(&ctx->direct_mutex, NULL);
 	return finish_context(ctx, err);
 }
 
@@ -295,6 +300,7 @@ static void dingo_free_context(struct ibv_context *context)
 	struct dingo_context *ctx = to_dingo_context(context);
 	unsigned int i;
 
+	dingo_direct_stop(ctx);
 	dingo_doorbell_unmap_all(ctx);
 	if (ctx->status_page)
 		munmap(ctx->status_page, DINGO_DB_PAGE_SIZE);

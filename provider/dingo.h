@@ -71,6 +71,10 @@ struct dingo_context {
 	uint8_t log_max_rq;
 	pthread_mutex_t mutex;		/* db_pages, changes of qp_table */
 	struct dingo_db_page *db_pages;
+	struct dingo_direct_side *direct; /* own regions for the direct road; NULL: there is none */
+	pthread_mutex_t direct_mutex;	/* the next two */
+	struct dingo_direct_side *direct_peers;
+	struct dingo_direct_card *direct_cards;
 	/* QPs by QPN index; readers are poll_cq, under their CQ's lock */
 	struct dingo_qp **_Atomic qp_table[DINGO_QP_TABLE_SIZE];
 };
@@ -122,6 +126,8 @@ struct dingo_cq {
 	uint32_t consumer;
 	uint32_t arm;			/* ARM_SN and ARM_SOLICITED as last rung */
 	bool armed_any;			/* armed for any completion, event not seen */
+	bool wants_time;		/* completions have time stamps */
+	struct dingo_cq_direct *direct;	/* completions of the direct road; NULL: none ever */
 	struct dingo_old_entries *old;	/* come before the ring's; NULL: none */
 	_Atomic(uint32_t) empty_at;	/* consumer index at the last empty poll ... */
 	_Atomic(uint32_t) empty_polls;	/* ... and how many empty polls there were at it */
@@ -195,6 +201,7 @@ struct dingo_qp {
 	struct dingo_sq sq;
 	struct dingo_rq rq;
 	struct dingo_srq *srq;
+	struct dingo_direct *direct;	/* under the SQ's lock; NULL: all goes by the card */
 	struct dingo_pd *parent_domain;
 	struct dingo_buf work;		/* sq.sent and rq.wr_id */
 };

@@ -7,6 +7,7 @@
 #include "abi.h"
 #include "completion.h"
 #include "dingo.h"
+#include "direct.h"
 #include "dingodv.h"
 #include "queue_size.h"
 #include "rdma_core_compat.h"
@@ -318,6 +319,7 @@ static void reset_queues(struct dingo_qp *qp)
 {
 	dingo_cq_forget_qp(to_dingo_cq(qp->vqp.qp.recv_cq), qp);
 	dingo_cq_forget_qp(to_dingo_cq(qp->vqp.qp.send_cq), qp);
+	dingo_direct_reset(qp);
 	dingo_lock(&qp->sq.lock);
 	qp->sq.producer = 0;
 	atomic_store(&qp->sq.consumer, 0);
@@ -330,12 +332,18 @@ static void reset_queues(struct dingo_qp *qp)
 
 int dingo_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 {
+	struct dingo_qp *qp = to_dingo_qp(ibqp);
 	struct ibv_modify_qp cmd = {};
 	int err;
 
+	if (mask & IBV_QP_STATE && attr->qp_state != IBV_QPS_RTR &&
+	    attr->qp_state != IBV_QPS_RTS)
+		dingo_direct_leave(qp);
 	err = ibv_cmd_modify_qp(ibqp, attr, mask, &cmd, sizeof(cmd));
+	if (!err && mask & IBV_QP_STATE)
+		dingo_direct_enter(qp, attr->qp_state);
 	if (!err && mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
-		reset_queues(to_dingo_qp(ibqp));
+		reset_queues(qp);
 	return err;
 }
 
@@ -362,12 +370,16 @@ int dingo_destroy_qp(struct ibv_qp *ibqp)
 	struct dingo_qp *qp = to_dingo_qp(ibqp);
 	int err;
 
+	dingo_direct_begin_destroy(qp);
 	err = ibv_cmd_destroy_qp(ibqp);
-	if (err)
+	if (err) {
+		dingo_direct_end_destroy(qp, false);
 		return err;
+	}
 	table_remove(ctx, qp);
 	dingo_cq_forget_qp(to_dingo_cq(ibqp->recv_cq), qp);
 	dingo_cq_forget_qp(to_dingo_cq(ibqp->send_cq), qp);
+	dingo_direct_end_destroy(qp, true);
 	free_qp(qp);
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "dingo.h"
+#include "direct.h"
 #include "doorbell.h"
 #include "ring.h"
 
@@ -60,7 +61,8 @@ int dingo_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	}
 	if (err)
 		*bad = wr;
-	if (rq->producer != start) {
+	if (rq->producer != start &&
+	    likely(!qp->direct || !dingo_direct_posted(qp))) {
 		dingo_ring_doorbell(&rq->ring.db,
 				    dingo_doorbell_word(DINGO_DB_RQ, qp->qpn),
 				    rq->producer);

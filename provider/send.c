@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "dingo.h"
+#include "direct.h"
 #include "wqe.h"
 
 /* What this QP type and card can do, as a mask of ibv_wr_opcode. */
@@ -177,7 +178,7 @@ static __attribute__((noinline)) int post_list(struct ibv_qp *ibqp,
 {
 	struct dingo_qp *qp = to_dingo_qp(ibqp);
 	struct dingo_sq *sq = &qp->sq;
-	uint32_t start;
+	uint32_t start, before;
 	int err = 0;
 
 	/* RESET, INIT, RTR: ibv_post_send(3) wants RTS; later states flush */
@@ -197,9 +198,12 @@ static __attribute__((noinline)) int post_list(struct ibv_qp *ibqp,
 			err = ENOMEM;
 			break;
 		}
+		before = sq->producer;
 		err = post_one(qp, wr);
 		if (unlikely(err))
 			break;
+		if (unlikely(qp->direct) && dingo_direct_take(qp, before))
+			start = before;
 	}
 	if (err)
 		*bad = wr;
@@ -272,6 +276,7 @@ try_small(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	bool posted, kick;
 
 	if (!is_small(qp, wr, is_inline) || ibqp->state < IBV_QPS_RTS ||
+	    unlikely(qp->direct) ||
 	    unlikely(!dingo_trylock(&sq->lock)))
 		return post_list(ibqp, wr, bad);
 	posted = post_small(qp, wr, is_inline);

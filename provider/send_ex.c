@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "dingo.h"
+#include "direct.h"
 #include "wqe.h"
 
 #define DINGO_SEND_OPS_UD (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
@@ -32,6 +33,24 @@ static inline void close_wqe(struct dingo_sq *sq)
 	sq->ctrl = NULL;
 }
 
+/* True: it was one request, and was carried out. Others are the card's. */
+static __attribute__((noinline)) bool take_directly(struct dingo_qp *qp)
+{
+	struct dingo_sq *sq = &qp->sq;
+	uint32_t end = sq->producer, at = sq->start;
+	const struct dingo_wqe_ctrl *ctrl;
+
+	if (end - at == sq->sent[at & sq->ring.mask].blocks)
+		return dingo_direct_take(qp, at);
+	for (; at != end; at += sq->sent[at & sq->ring.mask].blocks) {
+		ctrl = (const struct dingo_wqe_ctrl *)((uint8_t *)sq->ring.buf +
+			(size_t)(at & sq->ring.mask) * DINGO_SQ_BLOCK);
+		if (ctrl->flags & DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK)
+			qp->direct->signaled = at + sq->sent[at & sq->ring.mask].blocks;
+	}
+	return false;
+}
+
 static int wr_complete(struct ibv_qp_ex *ibqp)
 {
 	struct dingo_qp *qp = qp_ex_to_dingo_qp(ibqp);
@@ -42,6 +61,9 @@ static int wr_complete(struct ibv_qp_ex *ibqp)
 	err = sq->error;
 	if (err)
 		sq->producer = sq->start;
+	else if (sq->producer != sq->start && unlikely(qp->direct) &&
+		 take_directly(qp))
+		; /* it is done */
 	else if (sq->producer != sq->start)
 		dingo_sq_ring(qp);
 	dingo_unlock(&sq->lock);

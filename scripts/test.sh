@@ -39,6 +39,7 @@ suites=(
     "native-life|cards|tests/e2e/native/suite.sh lifecycle|kernel-less: kill -9 of clients, servers and the card; idle cost"
     "native-host|cards|tests/e2e/native/suite.sh host|kernel-less: several cards in one process, beside one that has its own; stop, kill -9, faults, capture"
     "native-refs|cards|tests/e2e/native/suite.sh refs|kernel-less: cards of two processes: payloads stay in memory, which is taken back whoever stops or dies"
+    "native-direct|cards|tests/e2e/native/suite.sh direct|kernel-less: programs of one host carry out WRITE, READ and SEND themselves: every byte, events, faults, deaths"
     "native-paused|cards|tests/e2e/native/suite.sh paused|kernel-less: the peer's card gets no processor for a while: retries are not used up"
     "native-attacks|cards|tests/e2e/native/suite.sh attacks|kernel-less: clients that come, attack and are killed by a seed"
     "native-dlrm|cards|tests/e2e/native/suite.sh dlrm|kernel-less: click records stream into a trainer's buffers, preprocessed as they land; kills, loss, PyTorch where it is"

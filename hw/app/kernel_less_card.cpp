@@ -30,6 +30,14 @@ std::unique_ptr<uverbs::Service> make_rdma_cm(const Options& options,
     return service;
 }
 
+/// Where clients may carry out requests themselves, they find their peers' cards there.
+Options& with_meeting_place(Options& options, const Wire& wire) {
+    if (options.wire.pcap.empty() && options.wire.faults.empty()) {
+        options.uverbs.meeting_place = wire.meeting_place();
+    }
+    return options;
+}
+
 int log_of(const UniqueFd& log) {
     return log ? log.get() : STDERR_FILENO;
 }
@@ -44,8 +52,8 @@ KernelLessCard::KernelLessCard(Options options, const std::shared_ptr<Gate>& gat
       directory_(options_.uverbs.directory, options_.uverbs.share),
       driver_(uverbs::driver_config(options_.uverbs)),
       card_(options_.engine, options_.config, driver_, *wire_, gate),
-      host_(options_.uverbs, directory_, driver_, start(driver_, card_), options_.engine,
-            options_.adopt),
+      host_(with_meeting_place(options_, *wire_).uverbs, directory_, driver_,
+            start(driver_, card_), options_.engine, options_.adopt),
       rdma_cm_(make_rdma_cm(options_, directory_, driver_, card_, host_.attachment())),
       served_(options_.control, card_, host_.attachment(), *wire_, std::move(hooks), log_of(log_)) {
 }

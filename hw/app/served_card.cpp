@@ -277,17 +277,23 @@ nlohmann::json ServedCard::control(const nlohmann::json& request) {
     }
     if (command == "faults") {
         const auto spec = request.at("spec").get<std::string>();
-        return {{"wire", card_.gate()->run([&] {
-                     wire_.set_faults(spec);
-                     return wire_.describe();
-                 })}};
+        return without_direct([&]() -> nlohmann::json {
+            nlohmann::json answer{{"wire", card_.gate()->run([&] {
+                                       wire_.set_faults(spec);
+                                       return wire_.describe();
+                                   })}};
+            disturbed_ = !spec.empty();
+            return answer;
+        });
     }
     if (command == "link") {
         const bool up = request.at("up").get<bool>();
-        return {{"up", card_.gate()->run([&] {
-                     card_.set_link(up);
-                     return card_.link();
-                 })}};
+        return without_direct([&]() -> nlohmann::json {
+            return {{"up", card_.gate()->run([&] {
+                         card_.set_link(up);
+                         return card_.link();
+                     })}};
+        });
     }
     if (hooks_.command) {
         if (auto answer = hooks_.command(request)) {
@@ -296,6 +302,21 @@ nlohmann::json ServedCard::control(const nlohmann::json& request) {
         throw std::invalid_argument("cmd is one of stats, faults, link, stop, adopt");
     }
     throw std::invalid_argument("cmd is one of stats, faults, link");
+}
+
+nlohmann::json ServedCard::without_direct(const std::function<nlohmann::json()>& change) {
+    const auto decide = [this] {
+        host_.set_direct(!disturbed_ && card_.gate()->run([this] { return card_.link(); }));
+    };
+    host_.set_direct(false);
+    try {
+        nlohmann::json answer = change();
+        decide();
+        return answer;
+    } catch (...) {  // all is as before
+        decide();
+        throw;
+    }
 }
 
 nlohmann::json ServedCard::stats() const {

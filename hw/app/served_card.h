@@ -109,6 +109,9 @@ class ServedCard final : private Pollable {
     void visit();
     void watch_host_in(PollGroup& polls);
     nlohmann::json control(const nlohmann::json& request);
+    /// Changes the wire or the link while no client carries out requests itself, and decides
+    /// whether they may then.
+    nlohmann::json without_direct(const std::function<nlohmann::json()>& change);
     [[nodiscard]] nlohmann::json stats() const;
     /// With the gate held.
     void add_card_stats(nlohmann::json& all) const;
@@ -119,6 +122,7 @@ class ServedCard final : private Pollable {
     Hooks hooks_;
     int log_;
     std::unique_ptr<ControlServer> control_;
+    bool disturbed_ = false;  ///< the wire has faults
     const LoopStats* loop_stats_ = nullptr;
     bool asleep_ = false;
     Nanoseconds due_ = kNever;  // of a card that sleeps

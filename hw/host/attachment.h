@@ -34,6 +34,10 @@ class HostAttachment {
     /// The card now has to wait for a processor (CpuPressure), or does not any more. Any thread.
     virtual void set_crowded(bool /*crowded*/) {}
 
+    /// Whether clients may carry out requests themselves: not while the wire disturbs or records
+    /// frames, nor without a link.
+    virtual void set_direct(bool /*on*/) {}
+
     /// The card is being switched off: tell the host, and close.
     virtual void stop() = 0;
 };

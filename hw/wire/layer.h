@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "wire/wire.h"
@@ -27,6 +28,7 @@ class WireLayer : public Wire {
         inner_->leave_group(group);
     }
     bool resolves() const override { return inner_->resolves(); }
+    std::string meeting_place() const override { return inner_->meeting_place(); }
     std::uint16_t fixed_source_port() const override { return inner_->fixed_source_port(); }
     bool link() const override { return inner_->link(); }
     void gather() override { inner_->gather(); }

@@ -284,6 +284,10 @@ class ShmWire final : public Wire, private LocalMember {
         return std::any_of(peers_.begin(), peers_.end(), [](const auto& p) { return p->kicked(); });
     }
 
+    std::string meeting_place() const override {
+        return own_.wants_icrc || !own_.references ? std::string() : path_.parent_path().string();
+    }
+
     /// When to give up on a peer whose ring is full.
     Nanoseconds next_deadline() const override {
         Nanoseconds due = kNever;

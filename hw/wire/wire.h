@@ -160,6 +160,9 @@ class Wire : public dingo::WirePort {
     /// True when the wire resolves addresses itself (the kernel's routes and neighbours): the card
     /// then asks for no MAC addresses.
     [[nodiscard]] virtual bool resolves() const { return false; }
+    /// The directory in which the cards of this host that share this wire find each other; "": they
+    /// do not, or not for other things than frames.
+    [[nodiscard]] virtual std::string meeting_place() const { return {}; }
     /// The UDP source port that all frames leave with whatever they say; 0: their own.
     [[nodiscard]] virtual std::uint16_t fixed_source_port() const { return 0; }
 

@@ -36,6 +36,9 @@ class ClientQueue {
     /// Tells the client where it is.
     [[nodiscard]] dingo_ring_map map(const Doorbell& doorbell, unsigned log_size,
                                      unsigned log_stride) const;
+    /// Where it is: of a file that stays the context's.
+    [[nodiscard]] int fd() const { return memory_.fd(); }
+    [[nodiscard]] std::uint64_t file_offset() const { return memory_.offset(); }
     /// Nobody maps it from now on; who has mapped it keeps it.
     void withdraw() { context_.withdraw(std::exchange(offset_, 0)); }
 

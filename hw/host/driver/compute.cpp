@@ -54,6 +54,7 @@ void Qp::set_compute(const dingo_set_compute_req& req) {
     cmd.param = req.param;
     cmd.direction = req.direction;
     driver_.admin().execute(DINGO_OP_SET_COMPUTE, cmd);
+    computes_ = computes_ || req.kernel != DINGO_KERNEL_PASS;
 }
 
 }  // namespace dingo::uverbs

@@ -48,6 +48,8 @@ namespace dingo::uverbs {
 
 class Context;
 
+using Counters = std::vector<std::pair<std::string, std::uint64_t>>;
+
 struct DriverConfig {
     std::string ib_name = "dingo0";
     std::vector<std::string>
@@ -110,8 +112,10 @@ class Driver final : public HostPort {
     void await(const NotSent& what, Waiter& waiter) { last_sends_->await(what, waiter); }
 
     /// Counters by hw_counters name, in contract order; and one QP's.
-    std::vector<std::pair<std::string, std::uint64_t>> card_counters();
-    std::vector<std::pair<std::string, std::uint64_t>> qp_counters(std::uint32_t qpn);
+    Counters card_counters();
+    Counters qp_counters(std::uint32_t qpn);
+    /// Adds what the card does not see of them; with a QPN, of that QP.
+    std::function<void(Counters& counters, std::optional<std::uint32_t> qpn)> on_counters;
 
     /// Completions that QPs had before they were destroyed. `count_gone`: the QP is about to be.
     [[nodiscard]] std::uint64_t messages_of_gone() const { return messages_of_gone_; }

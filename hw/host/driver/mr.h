@@ -51,6 +51,9 @@ class Mr {
     /// flags: IB_UVERBS_REREG_* (TRANS 1, PD 2, ACCESS 4). The key stays. On failure all stays.
     void rereg(std::uint32_t flags, Pd* pd, const Range* range, std::uint32_t access);
     [[nodiscard]] std::uint32_t key() const { return key_; }
+    [[nodiscard]] std::uint32_t pdn() const { return pdn_; }
+    [[nodiscard]] std::uint32_t access() const { return access_; }  ///< DINGO_ACC_*
+    [[nodiscard]] std::uint64_t iova() const { return iova_; }
     /// Takes it from the card. ErrnoError: it stays; EBUSY: windows are bound to it.
     void destroy();
 

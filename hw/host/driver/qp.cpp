@@ -83,6 +83,7 @@ Qp::Qp(Driver& driver, Context& context, Pd& pd, const QpInit& init, EventListen
        Udata& udata)
     : driver_(driver),
       init_(init),
+      pdn_(pd.pdn()),
       listener_(listener),
       sizes_(checked_sizes(driver, init, udata)),
       doorbells_(context.doorbells(sizes_.watched).take_pair()),

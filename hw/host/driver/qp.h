@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "dingo_hw.h"
 #include "host/driver/card_object.h"
 #include "host/driver/client_queue.h"
 #include "host/driver/context.h"
@@ -32,6 +33,19 @@ struct QpInit {
     Srq* srq = nullptr;
 };
 
+/// What the client has said of a QP since it was last reset.
+struct QpFacts {
+    std::uint8_t state = 0;  ///< enum ibv_qp_state: the last that was asked for
+    std::uint8_t path_mtu = 0;
+    std::uint8_t max_rd_atomic = 0;
+    std::uint8_t max_dest_rd_atomic = 0;
+    std::uint32_t access = 0;  ///< DINGO_ACC_*
+    std::uint32_t dest_qpn = 0;
+    std::uint32_t sq_psn = 0;
+    std::uint32_t rq_psn = 0;
+    Mac dmac{};
+};
+
 /// A queue pair.
 class Qp {
   public:
@@ -48,6 +62,8 @@ class Qp {
     /// Chooses the compute kernel of one direction. ErrnoError: EOPNOTSUPP the card has no slot
     /// there; EINVAL unknown kernel, its parameter, or the QP's state.
     void set_compute(const dingo_set_compute_req& req);
+    /// One has been chosen.
+    [[nodiscard]] bool computes() const { return computes_; }
     QpAttr query();
     /// What query() asks the card, and more.
     QpAttr query(QpProgress& progress);
@@ -58,6 +74,15 @@ class Qp {
     /// The QPN.
     [[nodiscard]] std::uint32_t number() const { return number_.get(); }
     [[nodiscard]] const QpInit& init() const { return init_; }
+    [[nodiscard]] const QpFacts& facts() const { return facts_; }
+    [[nodiscard]] std::uint32_t pdn() const { return pdn_; }
+    /// Its own receive queue; null with an SRQ.
+    [[nodiscard]] const ClientQueue* rq() const { return rq_.get(); }
+    [[nodiscard]] std::uint8_t log_rq() const { return sizes_.log_rq; }
+    [[nodiscard]] std::uint8_t log_rq_stride() const { return sizes_.log_rq_stride; }
+    /// Indexes of its queues are at `address` of the bus from now on, until the QP is reset
+    /// (SHARE_INDEXES). ErrnoError.
+    void share_indexes(std::uint64_t address);
     /// Who is told of this QP's events.
     [[nodiscard]] EventListener& listener() const { return listener_; }
 
@@ -70,9 +95,14 @@ class Qp {
     };
     static Sizes checked_sizes(const Driver& driver, const QpInit& init, const Udata& udata);
     void change_group(std::uint16_t opcode, const Gid& group);
+    /// Facts of what the card has done.
+    void note(const dingo_cmd_modify_qp& cmd);
 
     Driver& driver_;
     QpInit init_;
+    std::uint32_t pdn_;
+    QpFacts facts_;
+    bool computes_ = false;
     EventListener& listener_;
     Sizes sizes_;
     std::pair<Doorbell, Doorbell> doorbells_;  ///< of SQ and RQ

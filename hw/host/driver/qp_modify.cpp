@@ -115,6 +115,7 @@ void Qp::modify(const QpAttr& attr, std::uint32_t mask, Udata& udata, bool waits
             }
             driver_.admin().execute(DINGO_OP_MODIFY_QP, cmd);
         });
+        note(cmd);
     } catch (const ErrnoError&) {
         // A failed card processes no QP. To its owner, who may be draining it, the QP is in the
         // error state.
@@ -122,6 +123,37 @@ void Qp::modify(const QpAttr& attr, std::uint32_t mask, Udata& udata, bool waits
             throw;
         }
     }
+}
+
+void Qp::note(const dingo_cmd_modify_qp& cmd) {
+    const dingo_qp_attr& attr = cmd.attr;
+    const auto has = [&](std::uint32_t bit) { return (cmd.mask & bit) != 0; };
+    const auto put = [&](std::uint32_t bit, auto& fact, auto value) {
+        if (has(bit)) {
+            fact = static_cast<std::remove_reference_t<decltype(fact)>>(value);
+        }
+    };
+    if (has(DINGO_QPM_STATE) && cmd.next_state == DINGO_QPS_RESET) {
+        facts_ = {};
+    }
+    put(DINGO_QPM_STATE, facts_.state, cmd.next_state);
+    put(DINGO_QPM_PATH_MTU, facts_.path_mtu, attr.path_mtu);
+    put(DINGO_QPM_MAX_RD_ATOMIC, facts_.max_rd_atomic, attr.max_rd_atomic);
+    put(DINGO_QPM_MAX_DEST_RD_ATOMIC, facts_.max_dest_rd_atomic, attr.max_dest_rd_atomic);
+    put(DINGO_QPM_ACCESS, facts_.access, attr.access);
+    put(DINGO_QPM_DEST_QPN, facts_.dest_qpn, attr.dest_qpn);
+    put(DINGO_QPM_SQ_PSN, facts_.sq_psn, attr.sq_psn);
+    put(DINGO_QPM_RQ_PSN, facts_.rq_psn, attr.rq_psn);
+    if (has(DINGO_QPM_AV)) {
+        std::ranges::copy(attr.dmac, facts_.dmac.begin());
+    }
+}
+
+void Qp::share_indexes(std::uint64_t address) {
+    dingo_cmd_share_indexes cmd{};
+    cmd.qpn = number();
+    cmd.addr = address;
+    driver_.admin().execute(DINGO_OP_SHARE_INDEXES, cmd);
 }
 
 QpAttr Qp::query() {

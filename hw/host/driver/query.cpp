@@ -184,11 +184,10 @@ constexpr const char* kQpCounters[] = {DINGO_FOR_EACH_QP_COUNTER(DINGO_COUNTER_N
 #undef DINGO_COUNTER_NAME
 
 template <std::size_t N>
-std::vector<std::pair<std::string, std::uint64_t>> named(const char* const (&names)[N],
-                                                         AdminQueue& admin, std::uint32_t scope,
-                                                         std::uint32_t id) {
+Counters named(const char* const (&names)[N], AdminQueue& admin, std::uint32_t scope,
+               std::uint32_t id) {
     const auto values = query_stats(admin, scope, id, N);
-    std::vector<std::pair<std::string, std::uint64_t>> result;
+    Counters result;
     for (std::size_t n = 0; n < N; ++n) {
         result.emplace_back(names[n], values[n]);
     }
@@ -197,12 +196,20 @@ std::vector<std::pair<std::string, std::uint64_t>> named(const char* const (&nam
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::uint64_t>> Driver::card_counters() {
-    return named(kCardCounters, *admin_, 0, 0);
+Counters Driver::card_counters() {
+    Counters counters = named(kCardCounters, *admin_, 0, 0);
+    if (on_counters) {
+        on_counters(counters, std::nullopt);
+    }
+    return counters;
 }
 
-std::vector<std::pair<std::string, std::uint64_t>> Driver::qp_counters(std::uint32_t qpn) {
-    return named(kQpCounters, *admin_, 1, qpn);
+Counters Driver::qp_counters(std::uint32_t qpn) {
+    Counters counters = named(kQpCounters, *admin_, 1, qpn);
+    if (on_counters) {
+        on_counters(counters, qpn);
+    }
+    return counters;
 }
 
 void Driver::count_gone(std::uint32_t qpn) {

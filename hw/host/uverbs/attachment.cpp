@@ -70,6 +70,7 @@ UverbsAttachment::UverbsAttachment(const Options& options, Driver& driver)
               .sysfs = {},
               .netlink = {},
               .accounts = {driver.query_device(), options.max_clients},
+              .direct = {driver, options.meeting_place, options.directory},
               .number = options.number},
       listener_(options.directory + "/uverbs.sock", options.share) {
     device_.poller.add(listener_.fd(), EPOLLIN, *this);
@@ -86,6 +87,9 @@ UverbsAttachment::UverbsAttachment(const Options& options, Driver& driver)
                                    }},
                               request, from);
     };
+    driver.on_counters = [this](Counters& counters, std::optional<std::uint32_t> qpn) {
+        device_.direct.add_to(counters, qpn);
+    };
     driver.on_port_event = [this](int event) {
         for (const auto& file : files_) {
             file->post_to_all(event, event == kDeviceFatal ? 0 : 1);
@@ -98,6 +102,7 @@ UverbsAttachment::UverbsAttachment(const Options& options, Driver& driver)
 
 UverbsAttachment::~UverbsAttachment() {
     device_.driver.on_port_event = nullptr;
+    device_.driver.on_counters = nullptr;
     files_.clear();
 }
 
@@ -139,6 +144,7 @@ void UverbsAttachment::forget_closed() {
 
 bool UverbsAttachment::settle(Nanoseconds now) {
     bool more = device_.driver.poll(now);
+    more |= device_.direct.poll(now);
     for (Service* const service : services_) {
         more |= service->settle(now);
     }
@@ -146,7 +152,7 @@ bool UverbsAttachment::settle(Nanoseconds now) {
 }
 
 Nanoseconds UverbsAttachment::next_deadline() const {
-    Nanoseconds due = device_.driver.next_deadline();
+    Nanoseconds due = std::min(device_.driver.next_deadline(), device_.direct.next_deadline());
     for (const Service* const service : services_) {
         due = std::min(due, service->next_deadline());
     }

@@ -23,6 +23,7 @@ class UverbsAttachment final : public HostAttachment, private Pollable {
         bool share = false;     ///< other users may connect
         unsigned number = 0;    ///< N of uverbsN
         unsigned max_clients = 1024;
+        std::string meeting_place{};  ///< as DirectCard's
     };
     /// `driver` is started and outlives it. Throws std::runtime_error for the user.
     UverbsAttachment(const Options& options, Driver& driver);
@@ -46,6 +47,7 @@ class UverbsAttachment final : public HostAttachment, private Pollable {
     [[nodiscard]] Nanoseconds next_deadline() const override;
     void add_stats(nlohmann::json& all) const override;
     void set_crowded(bool crowded) override { device_.driver.set_crowded(crowded); }
+    void set_direct(bool on) override { device_.direct.set_on(on); }
     void stop() override;
 
     [[nodiscard]] const UverbsStats& stats() const { return device_.stats; }

@@ -12,6 +12,7 @@
 #include "base/poller.h"
 #include "host/driver/driver.h"
 #include "host/uverbs/accounts.h"
+#include "host/uverbs/direct.h"
 #include "host/uverbs/events.h"
 
 namespace dingo::uverbs {
@@ -50,6 +51,7 @@ struct Device {
     SysfsReader sysfs;
     NetlinkReader netlink;
     Accounts accounts;
+    DirectCard direct;
     unsigned number = 0;  ///< N of uverbsN
 };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstring>
 
 #include "dingo-abi.h"
 #include "host/uverbs/ioctl.h"
@@ -89,6 +90,21 @@ void query_context(IoctlCall& c) {
         put_driver_answer(c.call, answer, room.va, room.length);
         c.mark_valid(DINGO_ATTR_QUERY_CONTEXT_RESP);
     }
+}
+
+/// From now on regions of the context are shown to peers.
+void device_direct(IoctlCall& c) {
+    DirectContext& direct = c.call.file().start_direct();
+    dingo_device_direct_resp resp{};
+    resp.context = direct.number();
+    resp.directory_mmap = direct.directory_mmap();
+    resp.directory_bytes = direct.directory_bytes();
+    const std::string card = direct.card().socket_of(c.call.driver().mac());
+    if (card.size() >= sizeof resp.card) {
+        throw ErrnoError(EOPNOTSUPP);
+    }
+    std::memcpy(resp.card, card.data(), card.size());
+    c.out(DINGO_ATTR_DEVICE_DIRECT_RESP, resp);
 }
 
 ib_uverbs_gid_entry entry_of(const GidEntry& gid) {
@@ -195,6 +211,11 @@ std::vector<IoctlMethod> device_methods() {
           out_array(DINGO_ATTR_QUERY_CONTEXT_RESP, offsetof(dingo_alloc_ucontext_resp, kick_mmap),
                     kOptional)},
          query_context},
+        {kDevice,
+         DINGO_METHOD_DEVICE_DIRECT,
+         false,
+         {out<dingo_device_direct_resp>(DINGO_ATTR_DEVICE_DIRECT_RESP, kMandatory)},
+         device_direct},
         {kDevice,
          UVERBS_METHOD_QUERY_GID_TABLE,
          false,

@@ -90,8 +90,44 @@ void destroy_qp(IoctlCall& c) {
 }
 
 void set_compute(IoctlCall& c) {
-    c.object<QpObject>(DINGO_ATTR_QP_SET_COMPUTE_HANDLE)
-        .qp->set_compute(c.in<dingo_set_compute_req>(DINGO_ATTR_QP_SET_COMPUTE_REQ));
+    auto& qp = c.object<QpObject>(DINGO_ATTR_QP_SET_COMPUTE_HANDLE);
+    close_direct(c.call, qp);
+    qp.qp->set_compute(c.in<dingo_set_compute_req>(DINGO_ATTR_QP_SET_COMPUTE_REQ));
+}
+
+/// The QP's page, and what its provider needs to find the peer's.
+void direct(IoctlCall& c) {
+    auto& qp = c.object<QpObject>(DINGO_ATTR_QP_DIRECT_HANDLE);
+    DirectContext* const context = c.call.file().direct();
+    const QpFacts& facts = qp.qp->facts();
+    if (context == nullptr || qp.qp->init().type != IB_UVERBS_QPT_RC || qp.qp->computes()) {
+        throw ErrnoError(EOPNOTSUPP);
+    }
+    if (facts.state != DINGO_QPS_RTR && facts.state != DINGO_QPS_RTS) {
+        throw ErrnoError(EINVAL);
+    }
+    if (qp.direct && qp.direct->spoiled()) {
+        throw ErrnoError(EOPNOTSUPP);
+    }
+    if (!qp.direct) {
+        qp.direct = context->make_page(*qp.qp);
+    }
+    if (c.in<std::uint32_t>(DINGO_ATTR_QP_DIRECT_OPEN) != 0) {
+        qp.direct->open();
+    }
+    dingo_qp_direct_resp resp{};
+    resp.generation = qp.direct->generation();
+    resp.page_mmap = qp.direct->mmap_offset();
+    resp.page_bytes = qp.direct->bytes();
+    const dingo_direct_claim claim = context->card().claim_of(*qp.qp);
+    static_assert(sizeof claim == sizeof resp.claim);
+    std::memcpy(resp.claim, &claim, sizeof claim);
+    const std::string peer = context->card().socket_of(facts.dmac);
+    if (peer.size() >= sizeof resp.peer) {
+        throw ErrnoError(EOPNOTSUPP);
+    }
+    std::memcpy(resp.peer, peer.data(), peer.size());
+    c.out(DINGO_ATTR_QP_DIRECT_RESP, resp);
 }
 
 void create_srq(IoctlCall& c) {
@@ -182,6 +218,13 @@ std::vector<IoctlMethod> queue_methods() {
          {object(DINGO_ATTR_QP_SET_COMPUTE_HANDLE, kQp, kMandatory),
           structure<dingo_set_compute_req>(DINGO_ATTR_QP_SET_COMPUTE_REQ)},
          set_compute},
+        {kQp,
+         DINGO_METHOD_QP_DIRECT,
+         false,
+         {object(DINGO_ATTR_QP_DIRECT_HANDLE, kQp, kMandatory),
+          in<std::uint32_t>(DINGO_ATTR_QP_DIRECT_OPEN, kMandatory),
+          out<dingo_qp_direct_resp>(DINGO_ATTR_QP_DIRECT_RESP, kMandatory)},
+         direct},
         {kSrq,
          UVERBS_METHOD_SRQ_CREATE,
          true,

@@ -19,6 +19,7 @@
 
 namespace dingo::uverbs {
 
+class DirectFence;
 class GpuOpening;
 
 struct Message {
@@ -32,6 +33,7 @@ struct Message {
     std::shared_ptr<GpuOpening> opened;   ///< what became of it, when it is served again
     /// QP whose sends it has waited for, or is not to wait for.
     std::optional<std::uint32_t> ended_qpn;
+    std::shared_ptr<DirectFence> fence;  ///< that it has waited for
 };
 
 enum class Received {

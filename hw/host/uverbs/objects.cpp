@@ -65,7 +65,19 @@ void SrqObject::shut() {
     }
 }
 
+void QpObject::on_event(int event) {
+    const bool failed = event == IBV_EVENT_QP_FATAL || event == IBV_EVENT_QP_REQ_ERR ||
+                        event == IBV_EVENT_QP_ACCESS_ERR;
+    if (failed && direct) {
+        direct->close_failed();
+    }
+    post_async(event);
+}
+
 void QpObject::shut() {
+    if (direct) {
+        direct->close();
+    }
     if (qp) {
         if (srq.get() != nullptr) {
             srq->qpns.erase(qp->number());
@@ -73,6 +85,7 @@ void QpObject::shut() {
         qp.reset();
         take_back_async();
     }
+    direct.reset();
 }
 
 void ObjectTable::add(std::unique_ptr<Object> object) {

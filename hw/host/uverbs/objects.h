@@ -23,6 +23,7 @@
 #include "host/driver/qp.h"
 #include "host/driver/srq.h"
 #include "host/uverbs/accounts.h"
+#include "host/uverbs/direct.h"
 #include "host/uverbs/events.h"
 
 namespace dingo::uverbs {
@@ -116,6 +117,7 @@ struct MrObject final : Object {
     std::uint64_t iova;
     std::uint32_t access = 0;
     std::optional<Mr> mr;
+    std::unique_ptr<DirectRegion> direct;  ///< none: the card alone reaches it
 };
 
 struct MwObject final : Object {
@@ -194,7 +196,7 @@ struct QpObject final : EventSource, EventListener {
           srq(shared) {}
     ~QpObject() override { shut(); }
     void shut() override;
-    void on_event(int event) override { post_async(event); }
+    void on_event(int event) override;
     /// A QP in groups is busy: its owner must leave them first.
     [[nodiscard]] bool busy() const override { return Object::busy() || !groups.empty(); }
 
@@ -204,6 +206,7 @@ struct QpObject final : EventSource, EventListener {
     Ref<SrqObject> srq;
     std::set<Gid> groups;  ///< that it is attached to
     std::optional<Qp> qp;
+    std::unique_ptr<DirectPage> direct;  ///< none: its client does not use the direct road
 };
 
 class ObjectTable {

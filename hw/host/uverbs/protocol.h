@@ -63,6 +63,18 @@ enum dingo_uverbs_request_type {
      * memory for struct dingo_uverbs_cm_routes. From here on the connection takes no JOIN, and
      * identifier DINGO_UVERBS_CM_LAST is the one that CREATE_ID made last. */
     DINGO_UVERBS_RDMA_CM_ROUTES = 9,
+    /* The sender is the provider of a QP that is connected to one of this card (direct_abi.h).
+     * payload: struct dingo_direct_claim. Reply: fds: the page of the QP here (map_offset bytes
+     * into it; need_length: its generation), the directory of its context (need_va: its number),
+     * the status page, its RQ or, without one, the page once more. -EAGAIN: the QP is not ready.
+     * Needs no HELLO. Until the connection ends the card waits for who is busy there. */
+    DINGO_UVERBS_DIRECT_LINK = 10,
+    /* arg: number of a context, arg2: number of a file of its regions. Reply: fds[0], the file.
+     * Needs no HELLO. */
+    DINGO_UVERBS_DIRECT_FILE = 11,
+    /* arg: a generation that DIRECT_LINK answered on this connection. The sender uses that page no
+     * more. -ENOENT: it has not got it. */
+    DINGO_UVERBS_DIRECT_UNLINK = 12,
 };
 
 #define DINGO_UVERBS_CM_LAST 0xffffffffu

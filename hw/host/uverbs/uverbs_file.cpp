@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "host/uverbs/uverbs_file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <new>
 #include <span>
@@ -17,6 +19,7 @@
 #include <utility>
 
 #include "base/elsewhere.h"
+#include "base/exported_memory.h"
 #include "host/uverbs/ioctl.h"
 #include "host/uverbs/write.h"
 
@@ -32,6 +35,16 @@ constexpr std::size_t kMaxWaitingSends = 16;
 /// thousands of connections to a host that is gone, and ends them one after the other.
 constexpr Nanoseconds kImpatient = 1'000'000'000;
 constexpr std::size_t kMaxChannels = 4096;
+/// QPs of others that a connection may use by the direct road.
+constexpr std::size_t kMaxLinks = 16'384;
+
+UniqueFd copy_of(int fd) {
+    UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (!copy) {
+        throw ErrnoError(ENOMEM);
+    }
+    return copy;
+}
 
 UniqueFd file_with(std::span<const std::byte> bytes) {
     UniqueFd fd(::memfd_create("dingo-answer", MFD_CLOEXEC));
@@ -42,6 +55,14 @@ UniqueFd file_with(std::span<const std::byte> bytes) {
         throw ErrnoError(ENOMEM);
     }
     return fd;
+}
+
+UniqueFd for_reading(int fd) {
+    UniqueFd file = open_for_reading(fd);
+    if (!file) {
+        throw ErrnoError(ENOMEM);
+    }
+    return file;
 }
 
 }  // namespace
@@ -57,7 +78,11 @@ UverbsFile::UverbsFile(Device& device, Client client, ClientSocket socket)
 UverbsFile::~UverbsFile() {
     const ClosesFor sender(client_.sender);
     device_.poller.remove(poll_id_);
+    for (const DirectLink& link : linked_) {
+        link.page->unlinked();
+    }
     objects_.clear();
+    direct_.reset();
     context_.reset();
     waiting_.clear();
     opening_.clear();
@@ -141,6 +166,13 @@ void UverbsFile::serve(Message message) {
             serve(std::move(message));
         }
         return;
+    } catch (const NotQuiet& not_quiet) {
+        try {
+            keep(message, not_quiet);
+        } catch (const ErrnoError& e) {
+            refuse(message, e.code());
+        }
+        return;
     } catch (const NeedGpu& need) {
         try {
             open_gpu(message, need.end);
@@ -194,6 +226,11 @@ bool UverbsFile::keep(Message& message, const NotSent& not_sent) {
         return false;
     }
     return true;
+}
+
+void UverbsFile::keep(Message& message, const NotQuiet& not_quiet) {
+    message.fence = not_quiet.fence;
+    device_.direct.await(not_quiet.fence, make_waiting(message));
 }
 
 UverbsFile::OpeningGpu::OpeningGpu(UverbsFile& f, Message m, Charge c,
@@ -269,6 +306,15 @@ void UverbsFile::execute(const Message& message, Reply& reply) {
         case DINGO_UVERBS_MMAP:
             mmap(message, reply);
             return;
+        case DINGO_UVERBS_DIRECT_LINK:
+            direct_link(message, reply);
+            return;
+        case DINGO_UVERBS_DIRECT_UNLINK:
+            direct_unlink(message);
+            return;
+        case DINGO_UVERBS_DIRECT_FILE:
+            direct_file(message, reply);
+            return;
         case DINGO_UVERBS_IOCTL:
         case DINGO_UVERBS_WRITE:
             break;
@@ -317,6 +363,57 @@ void UverbsFile::netlink(const Message& message, Reply& reply) const {
     const NetlinkPiece piece = device_.netlink(message.payload, message.header.arg);
     reply.fds.push_back(file_with(piece.message));
     reply.header.next = piece.next;
+}
+
+void UverbsFile::direct_link(const Message& message, Reply& reply) {
+    dingo_direct_claim claim;
+    if (message.payload.size() != sizeof claim) {
+        throw ErrnoError(EINVAL);
+    }
+    std::memcpy(&claim, message.payload.data(), sizeof claim);
+    const DirectPage& page = device_.direct.find(claim, client_.sender.user);
+    if (linked_.size() >= kMaxLinks) {
+        throw ErrnoError(ENOMEM);
+    }
+    const QueueSlabs::Piece& piece = page.memory()->piece();
+    reply.fds.push_back(copy_of(piece.fd()));
+    reply.fds.push_back(for_reading(page.context().directory_fd()));
+    reply.fds.push_back(for_reading(device_.driver.status_page().fd()));
+    reply.fds.push_back(for_reading(page.rq_fd()));
+    reply.header.map_offset = piece.offset();
+    reply.header.need_va = page.context().number();
+    reply.header.need_length = page.generation();
+    linked_.push_back({page.generation(), page.memory()});
+    page.memory()->linked();
+}
+
+void UverbsFile::direct_unlink(const Message& message) {
+    const auto found = std::ranges::find(linked_, message.header.arg, &DirectLink::generation);
+    if (found == linked_.end()) {
+        throw ErrnoError(ENOENT);
+    }
+    found->page->unlinked();
+    std::swap(*found, linked_.back());
+    linked_.pop_back();
+}
+
+void UverbsFile::direct_file(const Message& message, Reply& reply) const {
+    const DirectContext& context = device_.direct.context(message.header.arg, client_.sender.user);
+    if (message.header.arg2 > UINT32_MAX) {
+        throw ErrnoError(ENOENT);
+    }
+    reply.fds.push_back(copy_of(context.file(static_cast<std::uint32_t>(message.header.arg2))));
+}
+
+DirectContext& UverbsFile::start_direct() {
+    if (!device_.direct.available()) {
+        throw ErrnoError(EOPNOTSUPP);
+    }
+    if (!direct_) {
+        direct_ = std::make_unique<DirectContext>(device_.direct, context(), client_.sender.user,
+                                                  client_.account);
+    }
+    return *direct_;
 }
 
 void UverbsFile::post_to_all(int event, std::uint64_t element) {

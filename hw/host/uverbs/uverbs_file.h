@@ -57,6 +57,10 @@ class UverbsFile final : public Pollable {
     /// ErrnoError(EINVAL) when there is none yet.
     [[nodiscard]] Context& context() const;
     void set_context(std::unique_ptr<Context> context);
+    /// Null: its client does not use the direct road.
+    [[nodiscard]] DirectContext* direct() const { return direct_.get(); }
+    /// ErrnoError: EOPNOTSUPP the card has none; EINVAL there is no context yet.
+    DirectContext& start_direct();
 
     /// Makes a channel; add_channel() once the client is sure to get its end.
     std::shared_ptr<EventChannel> make_channel(EventChannel::Kind kind);
@@ -126,6 +130,10 @@ class UverbsFile final : public Pollable {
     void mmap(const Message& message, Reply& reply);
     void sysfs(const Message& message, Reply& reply) const;
     void netlink(const Message& message, Reply& reply) const;
+    void direct_link(const Message& message, Reply& reply);
+    void direct_unlink(const Message& message);
+    void direct_file(const Message& message, Reply& reply) const;
+    void keep(Message& message, const NotQuiet& not_quiet);
 
     Device& device_;
     Client client_;
@@ -143,7 +151,13 @@ class UverbsFile final : public Pollable {
     std::shared_ptr<EventChannel> default_async_;
     std::unique_ptr<HeldChannel> default_hold_;
     std::unique_ptr<Context> context_;
+    std::unique_ptr<DirectContext> direct_;
     ObjectTable objects_;
+    struct DirectLink {
+        std::uint32_t generation;
+        std::shared_ptr<DirectMemory> page;
+    };
+    std::vector<DirectLink> linked_;  ///< pages of other clients that it has got
 };
 
 }  // namespace dingo::uverbs

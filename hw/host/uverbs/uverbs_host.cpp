@@ -41,7 +41,8 @@ UverbsHost::UverbsHost(const UverbsHostOptions& options, CardDirectory& director
              driver.query_device(), driver.query_port(), driver.gids(), driver.card_counters()),
       attachment_({.directory = directory.path().string(),
                    .share = options.share,
-                   .number = directory.number()},
+                   .number = directory.number(),
+                   .meeting_place = options.meeting_place},
                   driver) {
     attachment_.set_sysfs(
         [this](const std::string& path) { return Sysfs::counter(path, driver_.card_counters()); });

@@ -19,6 +19,7 @@ struct UverbsHostOptions {
     std::string name = "dingo0";  ///< of the RDMA device
     std::uint32_t path_mtu = 4096;
     std::uint32_t device_memory = 16;  ///< MiB for ibv_alloc_dm(); 0: none
+    std::string meeting_place;         ///< of the wire: as DirectCard's
 };
 
 /// All that makes a running card one that applications can use without a kernel driver. What it

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/log.h"
 #include "host/driver/link_rate.h"
 #include "host/uverbs/uverbs_file.h"
 
@@ -109,7 +110,50 @@ void check_mr_access(std::uint32_t access) {
     }
 }
 
+namespace {
+
+/// What peers may use by the direct road is taken back first.
+void take_back(Call& call, Object& object) {
+    if (object.busy()) {
+        return;
+    }
+    if (auto* const mr = dynamic_cast<MrObject*>(&object)) {
+        withdraw_direct(call, *mr);
+    } else if (auto* const qp = dynamic_cast<QpObject*>(&object)) {
+        close_direct(call, *qp);
+    }
+}
+
+}  // namespace
+
+void withdraw_direct(Call& call, MrObject& mr) {
+    if (!mr.direct) {
+        return;
+    }
+    mr.direct->withdraw();
+    try {
+        call.await_quiet(*call.file().direct());
+    } catch (const ErrnoError&) {
+        mr.direct->show();
+        throw;
+    }
+}
+
+void close_direct(Call& call, QpObject& qp) {
+    if (!qp.direct) {
+        return;
+    }
+    qp.direct->close();
+    try {
+        call.await_quiet(qp.direct->context());
+    } catch (const ErrnoError&) {
+        qp.direct->spoil();
+        log::warn("QP {}: its peer has been in the middle of a copy for a second", qp.qp->number());
+    }
+}
+
 std::unique_ptr<Object> destroy(Call& call, Object& object) {
+    take_back(call, object);
     auto gone = call.objects().remove(object);
     if (auto* const source = dynamic_cast<EventSource*>(gone.get())) {
         source->shut();

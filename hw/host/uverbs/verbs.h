@@ -50,6 +50,14 @@ QpObject& make_qp(Call& call, QpParams& params, PdObject& pd, CqObject& send_cq,
 /// ErrnoError: EINVAL, EOPNOTSUPP for rights that ib_core refuses.
 void check_mr_access(std::uint32_t access);
 
+/// The QP takes no direct requests any more, and nobody is busy with one; but for a peer that has
+/// lost its processor. NotQuiet.
+void close_direct(Call& call, QpObject& qp);
+
+/// Nobody reaches the region by the direct road any more. NotQuiet; ErrnoError(EBUSY): a peer has
+/// lost its processor, and all is as before.
+void withdraw_direct(Call& call, MrObject& mr);
+
 /// Destroys an object and returns it, for its event counts. ErrnoError: ENOENT, EINVAL, EBUSY; the
 /// object then stays.
 std::unique_ptr<Object> destroy(Call& call, ObjectType type, std::uint64_t handle);

@@ -54,10 +54,12 @@ void reg_mr(WriteCall& c) {
         object->mr.emplace(c.call.driver(), pd.pd, std::move(place), c.call.gpu_offset(), r.length,
                            r.hca_va, r.access_flags);
     } else {
-        object->mr.emplace(
-            c.call.driver(), pd.pd,
-            range_of(c.call, r.start, r.length, r.hca_va, needs_writable(r.access_flags)),
-            r.access_flags, c.udata);
+        const Mr::Range range =
+            range_of(c.call, r.start, r.length, r.hca_va, needs_writable(r.access_flags));
+        object->mr.emplace(c.call.driver(), pd.pd, range, r.access_flags, c.udata);
+        if (DirectContext* const direct = c.call.file().direct()) {
+            object->direct = direct->show(*object->mr, range);
+        }
     }
     const auto& mr = c.call.add(std::move(object));
     const std::uint32_t key = mr.mr->key();
@@ -86,6 +88,10 @@ void rereg_mr(WriteCall& c) {
     if ((r.flags & kTrans) != 0) {
         check_range(r.start, r.length, r.hca_va);
         range = range_of(c.call, r.start, r.length, r.hca_va, needs_writable(access));
+    }
+    if (mr.direct) {
+        withdraw_direct(c.call, mr);
+        mr.direct.reset();  // from now on the card alone reaches it
     }
     const std::uint32_t key = mr.mr->key();
     // ib_uverbs_rereg_mr_resp: the key stays. Now, as what follows cannot be undone.

@@ -191,6 +191,50 @@ enum {
 	DINGO_ATTR_QP_SET_COMPUTE_REQ = 0x1002,
 };
 
+/* The direct road, which only cards without a kernel driver have
+ * (hw/host/uverbs/direct_abi.h).
+ */
+enum {
+	DINGO_METHOD_DEVICE_DIRECT = 0x1000,
+};
+
+enum {
+	DINGO_ATTR_DEVICE_DIRECT_RESP = 0x1000, /* out: struct dingo_device_direct_resp */
+};
+
+enum {
+	DINGO_METHOD_QP_DIRECT = 0x1001,
+};
+
+enum {
+	DINGO_ATTR_QP_DIRECT_HANDLE = 0x1000,
+	/* out: struct dingo_qp_direct_resp; 0x1001 is UVERBS_ATTR_UHW_OUT */
+	DINGO_ATTR_QP_DIRECT_RESP = 0x1002,
+	/* in: __u32: 0 makes the page; 1 opens it: the caller has mapped it,
+	 * and writes where receives are posted there
+	 */
+	DINGO_ATTR_QP_DIRECT_OPEN = 0x1003,
+};
+
+/* What the regions of the context are, from now on. */
+struct dingo_device_direct_resp {
+	__u32 comp_mask;	/* 0 */
+	__u32 context;		/* its number on the card */
+	__aligned_u64 directory_mmap;
+	__aligned_u64 directory_bytes;
+	__u8 card[104];		/* path of the card's own socket */
+};
+
+/* The page of a connected QP. Once open the QP takes direct requests. */
+struct dingo_qp_direct_resp {
+	__u32 comp_mask;	/* 0 */
+	__u32 generation;
+	__aligned_u64 page_mmap;
+	__aligned_u64 page_bytes;
+	__u8 claim[24];		/* struct dingo_direct_claim */
+	__u8 peer[104];		/* path of the socket where the claim goes */
+};
+
 struct dingo_set_compute_req {
 	__u32 comp_mask;	/* 0 */
 	__u32 direction;	/* DINGO_COMPUTE_SEND, DINGO_COMPUTE_RECEIVE */

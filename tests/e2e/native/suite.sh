@@ -6,7 +6,7 @@ usage() {
 Runs this host's unmodified RDMA programs on kernel-less cards (`dingo run`): one PASS, FAIL or SKIP line a case.
 
 usage: tests/e2e/native/suite.sh SUITE
-SUITE: core, tools, pair, cluster, promises, cm, view, net, rxe, pyverbs, lifecycle, host, refs, busy, paused, attacks, attack-rates, dlrm, gpu, rtl. Outputs of all cases: build/test-logs/native-SUITE/.
+SUITE: core, tools, pair, cluster, promises, cm, view, net, rxe, pyverbs, lifecycle, host, refs, direct, busy, paused, attacks, attack-rates, dlrm, gpu, rtl. Outputs of all cases: build/test-logs/native-SUITE/.
 Exit status 0 when no case failed.
 EOF
 }

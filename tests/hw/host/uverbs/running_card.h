@@ -54,10 +54,12 @@ class RunningCard {
         config.withheld = withheld;
         card_.emplace("model", config, driver_, *wire_, engine_gate_);
         driver_.start(*card_);
-        attachment_.emplace(
-            UverbsAttachment::Options{
-                .directory = directory, .share = false, .number = 3, .max_clients = max_clients},
-            driver_);
+        attachment_.emplace(UverbsAttachment::Options{.directory = directory,
+                                                      .share = false,
+                                                      .number = 3,
+                                                      .max_clients = max_clients,
+                                                      .meeting_place = directory + "/net"},
+                            driver_);
         attachment_->set_sysfs([this](const std::string& path) {
             if (path == kGate) {
                 at_gate_.release();

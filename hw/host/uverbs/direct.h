@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The card's part of the direct road (docs/reference/direct.md): it shows a provider of its own
+// user the regions of a context and the page of a QP, and takes them back. The data is the
+// providers'.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/quota.h"
+#include "base/shared_memory.h"
+#include "base/unique_fd.h"
+#include "host/driver/driver.h"
+#include "host/driver/mr.h"
+#include "host/driver/qp.h"
+#include "host/driver/queue_slabs.h"
+#include "host/driver/waiter.h"
+#include "host/uverbs/direct_abi.h"
+
+namespace dingo::uverbs {
+
+class DirectCard;
+class DirectContext;
+
+/// Requests and their bytes.
+struct DirectTraffic {
+    std::uint64_t tx_requests = 0;
+    std::uint64_t tx_bytes = 0;
+    std::uint64_t rx_writes = 0;
+    std::uint64_t rx_reads = 0;
+    std::uint64_t rx_sends = 0;
+    std::uint64_t rx_bytes = 0;
+    DirectTraffic& operator+=(const DirectTraffic& other);
+};
+
+/// Memory of a page. No other page gets it as long as a connection has it.
+class DirectMemory {
+  public:
+    /// ErrnoError as QueueSlabs::take().
+    DirectMemory(std::shared_ptr<QueueSlabs> slabs, std::size_t bytes)
+        : slabs_(std::move(slabs)), piece_(slabs_->take(bytes)) {}
+
+    [[nodiscard]] dingo_direct_page& page() const;
+    [[nodiscard]] const QueueSlabs::Piece& piece() const { return piece_; }
+    /// A connection has got it, or does not use it any more.
+    void linked() { ++links_; }
+    void unlinked() { --links_; }
+    /// Odd: somebody uses it.
+    [[nodiscard]] std::uint32_t busy() const;
+
+  private:
+    std::shared_ptr<QueueSlabs> slabs_;
+    QueueSlabs::Piece piece_;
+    unsigned links_ = 0;
+};
+
+/// A QP's page.
+class DirectPage {
+  public:
+    DirectPage(DirectContext& context, Qp& qp);
+    /// After the QP.
+    ~DirectPage();
+    DirectPage(const DirectPage&) = delete;
+    DirectPage& operator=(const DirectPage&) = delete;
+
+    /// The QP takes direct requests from now on, with its present attributes.
+    void open();
+    /// It takes no more. Who is busy may go on: DirectFence.
+    void close();
+    /// The QP has failed by itself: close(), and what was posted since is flushed.
+    void close_failed();
+    /// A peer stays busy: the page is not to be opened any more.
+    void spoil() { spoiled_ = true; }
+    [[nodiscard]] bool spoiled() const { return spoiled_; }
+    [[nodiscard]] bool is_open() const;
+
+    /// The present one; another after each close.
+    [[nodiscard]] std::uint32_t generation() const { return generation_; }
+    [[nodiscard]] std::uint64_t mmap_offset() const { return mmap_offset_; }
+    [[nodiscard]] DirectContext& context() const { return context_; }
+    [[nodiscard]] const Qp& qp() const { return qp_; }
+    /// The RQ's file, or where peers may not take from it the page's.
+    [[nodiscard]] int rq_fd() const {
+        return peers_receive_ ? qp_.rq()->fd() : memory_->piece().fd();
+    }
+    [[nodiscard]] std::size_t bytes() const { return memory_->piece().bytes().size(); }
+    [[nodiscard]] const std::shared_ptr<DirectMemory>& memory() const { return memory_; }
+    /// What went over it.
+    [[nodiscard]] DirectTraffic traffic() const;
+
+  private:
+    /// The queues' indexes lie in the page from now on, if the card can.
+    void share_indexes();
+
+    DirectContext& context_;
+    Qp& qp_;
+    std::uint32_t qpn_;
+    std::shared_ptr<DirectMemory> memory_;
+    std::uint64_t mmap_offset_;
+    std::uint64_t bus_address_ = 0;  ///< 0: the card does not use it
+    std::uint32_t generation_ = 0;
+    bool peers_receive_ = false;
+    bool spoiled_ = false;
+};
+
+/// Peers that were busy with a context's pages when it was made: what was taken from them before is
+/// theirs no longer when it has passed.
+class DirectFence {
+  public:
+    DirectFence(const DirectContext& context, Nanoseconds until);
+    /// Nobody is busy with it any more.
+    [[nodiscard]] bool passed();
+    /// Nobody waits for it any longer.
+    [[nodiscard]] bool expired() const { return expired_; }
+    void expire_at(Nanoseconds now) { expired_ = now >= until_; }
+
+  private:
+    struct Busy {
+        std::shared_ptr<DirectMemory> page;
+        std::uint32_t count;
+    };
+    std::vector<Busy> busy_;
+    Nanoseconds until_;
+    bool expired_ = false;
+};
+
+/// Not an error: a peer is busy with what the request takes back; serve it again later.
+struct NotQuiet {
+    std::shared_ptr<DirectFence> fence;
+};
+
+/// What of a region is in the directory of its context.
+class DirectRegion {
+  public:
+    DirectRegion(DirectContext& context, std::uint32_t index, const dingo_direct_region& region);
+    ~DirectRegion() { withdraw(); }
+    DirectRegion(const DirectRegion&) = delete;
+    DirectRegion& operator=(const DirectRegion&) = delete;
+
+    /// Again, as it was: who has it mapped still has.
+    void show();
+    /// Nobody finds it any more. Who is busy may go on: DirectFence.
+    void withdraw();
+
+  private:
+    DirectContext& context_;
+    std::uint32_t index_;
+    bool shown_;
+};
+
+/// A client that uses the direct road: its regions, their files, its pages.
+class DirectContext {
+  public:
+    DirectContext(DirectCard& card, Context& context, uid_t user, std::shared_ptr<Account> account);
+    ~DirectContext();
+    DirectContext(const DirectContext&) = delete;
+    DirectContext& operator=(const DirectContext&) = delete;
+
+    [[nodiscard]] std::uint32_t number() const { return number_; }
+    [[nodiscard]] uid_t user() const { return user_; }
+    [[nodiscard]] DirectCard& card() const { return card_; }
+    [[nodiscard]] Context& context() const { return context_; }
+    [[nodiscard]] std::uint64_t directory_mmap() const { return directory_mmap_; }
+    [[nodiscard]] std::size_t directory_bytes() const { return directory_.bytes().size(); }
+    [[nodiscard]] int directory_fd() const { return directory_.fd(); }
+    void set_on(bool on);
+
+    /// Null where nothing of it lies in a file that cannot shrink.
+    std::unique_ptr<DirectRegion> show(const Mr& mr, const Mr::Range& range);
+    /// A file of its regions. ErrnoError(ENOENT).
+    [[nodiscard]] int file(std::uint32_t number) const;
+    std::unique_ptr<DirectPage> make_page(Qp& qp);
+    /// Of pages that are, and of those that peers still have.
+    [[nodiscard]] const std::vector<std::weak_ptr<DirectMemory>>& memories() const {
+        return memories_;
+    }
+
+  private:
+    friend class DirectPage;
+    friend class DirectRegion;
+    struct File {
+        dev_t device;
+        ino_t inode;
+        UniqueFd fd;
+        Charge charge;
+    };
+    std::optional<std::uint32_t> file_of(int fd);
+    [[nodiscard]] dingo_direct_directory& directory() const;
+
+    DirectCard& card_;
+    Context& context_;
+    uid_t user_;
+    std::shared_ptr<Account> account_;
+    std::uint32_t number_;
+    Charge descriptor_;
+    Charge mapping_;
+    SharedMemory directory_;
+    std::uint64_t directory_mmap_;
+    std::shared_ptr<QueueSlabs> page_memory_;
+    std::vector<File> files_;
+    std::vector<std::weak_ptr<DirectMemory>> memories_;
+    std::size_t sweep_at_ = 64;  ///< memories at which gone ones are looked for
+};
+
+/// Of one card.
+class DirectCard {
+  public:
+    /// `meeting_place`: directory of the wire's segment, where the providers of peers find the card
+    /// by its MAC; "": there is none, and nobody has the direct road. `directory`: the card's.
+    DirectCard(Driver& driver, const std::string& meeting_place, const std::string& directory);
+    ~DirectCard();
+    DirectCard(const DirectCard&) = delete;
+    DirectCard& operator=(const DirectCard&) = delete;
+
+    [[nodiscard]] bool available() const { return !meeting_place_.empty(); }
+    [[nodiscard]] Driver& driver() const { return driver_; }
+    /// False: requests go by the card until it is true again.
+    void set_on(bool on);
+    [[nodiscard]] bool on() const { return on_; }
+
+    /// Path of the socket of the card with this MAC.
+    [[nodiscard]] std::string socket_of(std::span<const std::uint8_t, 6> mac) const;
+    [[nodiscard]] dingo_direct_claim claim_of(const Qp& qp) const;
+    /// The page of the QP that the claim is about. ErrnoError: EAGAIN it is not connected so (yet);
+    /// EPERM another user's.
+    DirectPage& find(const dingo_direct_claim& claim, uid_t user);
+    /// ErrnoError: ENOENT, EPERM.
+    DirectContext& context(std::uint64_t number, uid_t user);
+
+    /// Adds what providers have done to counters of the card or of a QP: each request as a packet.
+    void add_to(Counters& counters, std::optional<std::uint32_t> qpn) const;
+
+    /// `waiter` is told in a poll() when the fence has passed, or nobody waits for it any longer.
+    void await(std::shared_ptr<DirectFence> fence, Waiter& waiter);
+    /// True: somebody was told.
+    bool poll(Nanoseconds now);
+    [[nodiscard]] Nanoseconds next_deadline() const { return waits_.empty() ? kNever : look_; }
+
+  private:
+    friend class DirectContext;
+    friend class DirectPage;
+    struct Wait {
+        std::shared_ptr<DirectFence> fence;
+        Waiters who;
+    };
+
+    Driver& driver_;
+    std::string meeting_place_;
+    std::filesystem::path entry_;  ///< of this card there
+    bool on_ = true;
+    std::uint32_t next_context_ = 1;
+    std::uint32_t next_generation_ = 1;
+    std::map<std::uint32_t, DirectContext*> contexts_;
+    std::map<std::uint32_t, DirectPage*> pages_;  ///< by QPN
+    DirectTraffic gone_;                          ///< of pages that are no more
+    std::list<Wait> waits_;
+    Nanoseconds look_ = kNever;
+};
+
+/// Returns when the fence has passed; `fence` is what an earlier try threw, or null. NotQuiet while
+/// it has not; ErrnoError(EBUSY) when that takes too long.
+void await_quiet(const DirectContext& context, const std::shared_ptr<DirectFence>& fence);
+
+}  // namespace dingo::uverbs

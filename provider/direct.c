@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* The direct road: moving data. */
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+#include "completion.h"
+#include "direct.h"
+#include "direct_abi.h"
+#include "wqe.h"
+
+/* Longer ones go by the card: a post would not return for too long. */
+#define DIRECT_MOST (1U << 20)
+
+/* Looks without a call: some microseconds. */
+#define SPINS 100
+/* How long a SEND waits for a receive. */
+#define RECEIVE_NS 100000
+/* How long a request waits for the card to complete those before it. */
+#define DRAIN_NS 100000
+/* Requests that do not wait after vain waits. */
+#define MOST_SKIPPED 1000
+
+/* Pieces of a request's local memory. */
+#define MOST_SPANS                                                             \
+	(DINGO_SQ_MAX_SGE > DINGO_MAX_INLINE / DINGO_SQ_BLOCK + 2 ?            \
+		 DINGO_SQ_MAX_SGE : DINGO_MAX_INLINE / DINGO_SQ_BLOCK + 2)
+
+/* A program may look at the last bytes to see that all is there: they are stored last. */
+static void copy(uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+	uint64_t tail;
+
+	if (bytes < 8) {
+		while (bytes--)
+			*(volatile uint8_t *)to++ = *from++;
+		return;
+	}
+	memcpy(&tail, from + bytes - 8, 8);
+	if (bytes > 64)
+		memcpy(to, from, bytes - 8);
+	else
+		for (uint32_t i = 0; i + 8 < bytes; i += 8) {
+			uint64_t word;
+
+			memcpy(&word, from + i, 8);
+			memcpy(to + i, &word, 8);
+		}
+	atomic_thread_fence(memory_order_release);
+	if ((uintptr_t)(to + bytes - 8) % 8 == 0)
+		__atomic_store_n((uint64_t *)(to + bytes - 8), tail, __ATOMIC_RELEASE);
+	else
+		memcpy(to + bytes - 8, &tail, 8);
+}
+
+static uint8_t *resolve(struct dingo_direct_side *side, uint32_t pdn,
+			struct dingo_direct_known *table, uint32_t key,
+			uint32_t access, uint64_t addr, uint32_t length)
+{
+	uint32_t index = key >> DINGO_MR_INDEX_SHIFT;
+	struct dingo_direct_known *known =
+		&table[index & (DINGO_DIRECT_KNOWN - 1)];
+	const struct dingo_direct_directory *dir = side->directory;
+
+	if (unlikely(index >= side->num_regions))
+		return NULL;
+	if (unlikely(known->key != key || !known->seq ||
+		     dingo_load_shared(&dir->regions[index].seq) != known->seq) &&
+	    !dingo_direct_look_up(side, pdn, key, known))
+		return NULL;
+	if ((known->access & access) != access || addr < known->iova ||
+	    length > known->length ||
+	    addr - known->iova > known->length - length)
+		return NULL;
+	return known->at + (addr - known->iova);
+}
+
+/* From here to end_busy() the peer's card waits for us before it takes anything back. */
+static inline void begin_busy(struct dingo_direct *d)
+{
+	d->busy++;
+	__atomic_exchange_n(&d->peer->busy, d->busy, __ATOMIC_SEQ_CST);
+	dingo_full_fence();
+}
+
+static inline void end_busy(struct dingo_direct *d)
+{
+	d->busy++;
+	__atomic_store_n(&d->peer->busy, d->busy, __ATOMIC_RELEASE);
+}
+
+static inline bool is_gone(const struct dingo_direct_side *side)
+{
+	return atomic_load_explicit(side->status, memory_order_relaxed) &
+	       DINGO_STATUS_GONE;
+}
+
+static inline bool may_go(const struct dingo_direct *d)
+{
+	return dingo_load_shared(&d->own->open) == d->generation &&
+	       dingo_load_shared(&d->peer->open) == d->peer_generation &&
+	       dingo_load_shared(&d->here->directory->on) &&
+	       dingo_load_shared(&d->there->directory->on) && !is_gone(d->here) &&
+	       !is_gone(d->there);
+}
+
+/* Counters that nobody else writes. */
+static void count(uint64_t *messages, uint64_t *all_bytes, uint32_t bytes)
+{
+	__atomic_store_n(messages, *messages + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(all_bytes, *all_bytes + bytes, __ATOMIC_RELAXED);
+}
+
+/* Inline data lie in the WQE's blocks, which wrap at the ring's end. */
+static uint32_t inline_pieces(struct dingo_sq *sq, uint32_t left,
+			      uint8_t **at, uint32_t *length, uint32_t *total)
+{
+	uint32_t offset = DINGO_DATA_RC, num;
+
+	*total = left;
+	for (num = 0; left; num++) {
+		uint32_t now = min_t(uint32_t, left,
+				     DINGO_SQ_BLOCK - offset % DINGO_SQ_BLOCK);
+
+		at[num] = dingo_wqe_at(sq, offset);
+		length[num] = now;
+		offset += now;
+		left -= now;
+	}
+	return num;
+}
+
+/* Where the request's data come from, or go to, here. */
+struct here {
+	uint8_t *at[MOST_SPANS];
+	uint32_t length[MOST_SPANS];
+	uint32_t num;
+	uint32_t bytes;
+};
+
+/* False: the card has to look at it. */
+static bool find_here(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
+		      uint32_t access, struct here *here)
+{
+	struct dingo_direct *d = qp->direct;
+	const struct dingo_sge *sge;
+	uint32_t i;
+
+	here->bytes = 0;
+	if (ctrl->flags & DINGO_WQE_CTRL_FLAGS_INLINE_MASK) {
+		here->num = inline_pieces(&qp->sq, le16toh(ctrl->inline_len),
+					  here->at, here->length, &here->bytes);
+		return true;
+	}
+	here->num = ctrl->num_sge;
+	for (i = 0; i < here->num; i++) {
+		sge = dingo_wqe_at(&qp->sq, DINGO_DATA_RC + i * sizeof(*sge));
+		here->length[i] = le32toh(sge->length);
+		/* 0: the card's rules */
+		if (!here->length[i] ||
+		    here->length[i] > DIRECT_MOST - here->bytes)
+			return false;
+		here->bytes += here->length[i];
+		here->at[i] = resolve(d->here, dingo_load_shared(&d->own->pdn),
+				      d->local, le32toh(sge->lkey), access,
+				      le64toh(sge->addr), here->length[i]);
+		if (!here->at[i])
+			return false;
+	}
+	return true;
+}
+
+/* Where the request's data are there; NULL: the card has to look at it. */
+static uint8_t *find_there(struct dingo_direct *d,
+			   const struct dingo_wqe_ctrl *ctrl, uint32_t right,
+			   uint32_t bytes)
+{
+	const struct dingo_wqe_rdma *rdma = (const struct dingo_wqe_rdma *)(ctrl + 1);
+
+	if (!(dingo_load_shared(&d->peer->access) & right))
+		return NULL;
+	return resolve(d->there, dingo_load_shared(&d->peer->pdn), d->remote,
+		       le32toh(rdma->rkey), right, le64toh(rdma->raddr), bytes);
+}
+
+static bool do_write(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
+		     uint32_t *bytes)
+{
+	struct here here;
+	uint8_t *there;
+	uint32_t i;
+
+	if (!find_here(qp, ctrl, 0, &here))
+		return false;
+	*bytes = here.bytes;
+	if (!here.bytes)
+		return ctrl->opcode == DINGO_WR_WRITE_IMM &&
+		       dingo_load_shared(&qp->direct->peer->access) &
+			       DINGO_ACC_REMOTE_WRITE;
+	there = find_there(qp->direct, ctrl, DINGO_ACC_REMOTE_WRITE, here.bytes);
+	if (!there)
+		return false;
+	for (i = 0; i < here.num; i++) {
+		copy(there, here.at[i], here.length[i]);
+		there += here.length[i];
+	}
+	return true;
+}
+
+static bool do_read(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
+		    uint32_t *bytes)
+{
+	struct here here;
+	uint8_t *there;
+	uint32_t i;
+
+	if (!dingo_load_shared(&qp->direct->peer->reads) ||
+	    !dingo_load_shared(&qp->direct->own->can_read) ||
+	    !find_here(qp, ctrl, DINGO_ACC_LOCAL_WRITE, &here) || !here.bytes)
+		return false;
+	*bytes = here.bytes;
+	there = find_there(qp->direct, ctrl, DINGO_ACC_REMOTE_READ, here.bytes);
+	if (!there)
+		return false;
+	for (i = 0; i < here.num; i++) {
+		copy(here.at[i], there, here.length[i]);
+		there += here.length[i];
+	}
+	return true;
+}
+
+/* Index of the receive that is next; false: none waits there, or its completion is an event. The peer may be about to
+ * post one, which is sooner than a card's second try.
+ */
+static bool next_receive(struct dingo_direct *d, uint32_t *index)
+{
+	const struct dingo_direct_page *peer = d->peer;
+	unsigned int looks;
+	uint64_t until = 0;
+
+	if (!d->peer_rq || !dingo_load_shared(&peer->receives) ||
+	    dingo_load_shared(&peer->armed))
+		return false;
+	*index = dingo_load_shared(&peer->indexes.rq_consumer);
+	for (looks = 0;; looks++) {
+		uint32_t posted = dingo_load_shared(&peer->indexes.rq_producer) - *index;
+
+		if (likely(posted && posted - 1 <= d->peer_rq_mask)) {
+			d->impatient = false;
+			/* it has been a while */
+			return !until || (may_go(d) && !dingo_load_shared(&peer->armed));
+		}
+		if (posted || d->impatient)
+			return false;
+		if (looks < SPINS) {
+			dingo_relax();
+			continue;
+		}
+		if (!until)
+			until = dingo_now_ns() + RECEIVE_NS;
+		else if (dingo_now_ns() >= until)
+			break;
+		sched_yield();
+	}
+	d->impatient = true;
+	return false;
+}
+
+/* False: the QP was closed during the copy, by who does not wait any longer. */
+static bool complete_receive(struct dingo_direct *d, uint32_t index,
+			     const struct dingo_wqe_ctrl *ctrl, uint32_t opcode,
+			     uint32_t bytes)
+{
+	struct dingo_direct_page *peer = d->peer;
+	struct dingo_direct_receive *done = &peer->done[index & d->peer_rq_mask];
+
+	if (unlikely(dingo_load_shared(&peer->open) != d->peer_generation))
+		return false;
+	done->byte_len = bytes;
+	done->imm = opcode == DINGO_WC_RECV ? 0 : (__force uint32_t)ctrl->imm;
+	done->opcode = opcode;
+	/* in this order: should we die in between, the card completes it again, which is passed over */
+	__atomic_store_n(&done->seq, index + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&peer->indexes.rq_consumer, index + 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* Copies into the receive that is next. */
+static bool do_send(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
+		    uint32_t *bytes)
+{
+	struct dingo_direct *d = qp->direct;
+	struct dingo_sge sges[DINGO_RQ_MAX_SGE];
+	uint8_t *to[DINGO_RQ_MAX_SGE];
+	const struct dingo_rq_wqe *wqe;
+	uint32_t index, num, i, n, left, at = 0;
+	struct here here;
+
+	if (!next_receive(d, &index) || !find_here(qp, ctrl, 0, &here))
+		return false;
+	wqe = (const struct dingo_rq_wqe *)
+		(d->peer_rq + ((size_t)(index & d->peer_rq_mask)
+			       << d->peer_rq_log_stride));
+	num = le16toh(*(const volatile __le16 *)&wqe->num_sge);
+	if (num > DINGO_RQ_MAX_SGE ||
+	    sizeof(*wqe) + num * sizeof(sges[0]) > 1U << d->peer_rq_log_stride)
+		return false;
+	memcpy(sges, wqe + 1, num * sizeof(sges[0]));
+	atomic_signal_fence(memory_order_seq_cst);
+	left = here.bytes;
+	for (i = 0; i < num; i++) {
+		uint32_t room = min_t(uint32_t, left, le32toh(sges[i].length));
+
+		sges[i].length = room;
+		left -= room;
+		to[i] = NULL;
+		if (room)
+			to[i] = resolve(d->there, dingo_load_shared(&d->peer->pdn),
+					d->remote, le32toh(sges[i].lkey),
+					DINGO_ACC_LOCAL_WRITE,
+					le64toh(sges[i].addr), room);
+		if (room && !to[i])
+			return false;
+	}
+	if (left)
+		return false;
+	for (i = 0, n = 0; n < here.num; n++) {
+		for (left = here.length[n]; left;) {
+			uint32_t now;
+
+			while (at == sges[i].length) {
+				i++;
+				at = 0;
+			}
+			now = min_t(uint32_t, left, sges[i].length - at);
+			copy(to[i] + at, here.at[n] + here.length[n] - left, now);
+			at += now;
+			left -= now;
+		}
+	}
+	*bytes = here.bytes;
+	return complete_receive(d, index, ctrl,
+				ctrl->opcode == DINGO_WR_SEND_IMM ?
+					DINGO_WC_RECV_IMM : DINGO_WC_RECV,
+				here.bytes);
+}
+
+static bool do_write_imm(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
+			 uint32_t *bytes)
+{
+	uint32_t index;
+
+	return next_receive(qp->direct, &index) && do_write(qp, ctrl, bytes) &&
+	       complete_receive(qp->direct, index, ctrl, DINGO_WC_RECV_WRITE_IMM,
+				*bytes);
+}
+
+/* Does what the WQE says; false: the card has to, and nothing has happened but that data may lie where it will write
+ * them again.
+ */
+static bool carry_out(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
+		      uint32_t *bytes)
+{
+	struct dingo_direct *d = qp->direct;
+	struct dingo_direct_page *own = d->own, *peer = d->peer;
+
+	switch (ctrl->opcode) {
+	case DINGO_WR_WRITE:
+		if (!do_write(qp, ctrl, bytes))
+			return false;
+		break;
+	case DINGO_WR_WRITE_IMM:
+		if (!do_write_imm(qp, ctrl, bytes))
+			return false;
+		break;
+	case DINGO_WR_READ:
+		if (!do_read(qp, ctrl, bytes))
+			return false;
+		count(&own->tx_reads, &own->tx_read_bytes, *bytes);
+		count(&peer->rx_reads, &peer->rx_read_bytes, *bytes);
+		return true;
+	case DINGO_WR_SEND:
+	case DINGO_WR_SEND_IMM:
+		if (!do_send(qp, ctrl, bytes))
+			return false;
+		count(&own->tx_sends, &own->tx_send_bytes, *bytes);
+		count(&peer->rx_sends, &peer->rx_send_bytes, *bytes);
+		return true;
+	default:
+		return false;
+	}
+	count(&own->tx_writes, &own->tx_write_bytes, *bytes);
+	count(&peer->rx_writes, &peer->rx_write_bytes, *bytes);
+	return true;
+}
+
+static inline bool card_is_done(const struct dingo_direct *d, uint32_t start)
+{
+	return dingo_load_shared(&d->own->indexes.sq_consumer) == start;
+}
+
+/* The card has completed all that was posted before the block `start`. It is waited for, as the request is done sooner then
+ * than behind those; after a vain wait some requests do not wait.
+ */
+static bool is_drained(struct dingo_direct *d, const struct dingo_sq *sq,
+		       uint32_t start)
+{
+	unsigned int looks;
+	uint64_t until;
+
+	if (likely(start == atomic_load_explicit(&sq->consumer, memory_order_acquire)))
+		return true;
+	if (!d->own->has_indexes)
+		return false;
+	if (card_is_done(d, start))
+		return true;
+	if (d->skip) {
+		d->skip--;
+		return false;
+	}
+	for (looks = 0; looks < SPINS; looks++) {
+		if (card_is_done(d, start))
+			goto done;
+		dingo_relax();
+	}
+	until = dingo_now_ns() + DRAIN_NS;
+	do {
+		if (card_is_done(d, start))
+			goto done;
+		sched_yield();
+	} while (dingo_now_ns() < until);
+	d->waits = d->waits < MOST_SKIPPED ? 2 * d->waits + 1 : d->waits;
+	d->skip = d->waits;
+	return false;
+done:
+	d->waits = 0;
+	return true;
+}
+
+/* False: the card has to. */
+static bool try_take(struct dingo_qp *qp, uint32_t start,
+		     const struct dingo_wqe_ctrl *ctrl, bool signaled)
+{
+	struct dingo_direct *d = qp->direct;
+	struct dingo_sq *sq = &qp->sq;
+	uint32_t producer = sq->producer, bytes = 0;
+	bool done = false;
+
+	if (unlikely(!d->linked)) {
+		if (d->wait && !--d->wait)
+			dingo_direct_try(qp);
+		if (!d->linked)
+			return false;
+	}
+	if (!is_drained(d, sq, start) || qp->vqp.qp.state != IBV_QPS_RTS)
+		return false;
+	if (signaled && !dingo_direct_begin_post(d->cq))
+		return false;
+	/* where its data are is counted from the producer */
+	sq->producer = start;
+	begin_busy(d);
+	if (likely(may_go(d)))
+		done = carry_out(qp, ctrl, &bytes);
+	end_busy(d);
+	if (done && signaled)
+		dingo_direct_add_entry(d->cq, qp, start, bytes);
+	if (signaled)
+		dingo_direct_end_post(d->cq);
+	if (!done) {
+		sq->producer = producer;
+		if (unlikely(dingo_load_shared(&d->peer->open) != d->peer_generation))
+			dingo_direct_lost(qp);
+	}
+	return done;
+}
+
+bool dingo_direct_take(struct dingo_qp *qp, uint32_t start)
+{
+	struct dingo_sq *sq = &qp->sq;
+	const struct dingo_wqe_ctrl *ctrl = (const struct dingo_wqe_ctrl *)
+		((uint8_t *)sq->ring.buf +
+		 (size_t)(start & sq->ring.mask) * DINGO_SQ_BLOCK);
+	bool signaled = ctrl->flags & DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK;
+
+	if (try_take(qp, start, ctrl, signaled))
+		return true;
+	if (signaled)
+		qp->direct->signaled = sq->producer;
+	return false;
+}

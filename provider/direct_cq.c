@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* The direct road: completions that no card has written, and events. */
+#include <sched.h>
+#include <string.h>
+
+#include "completion.h"
+#include "direct.h"
+#include "direct_abi.h"
+#include "doorbell.h"
+
+/* How long arming waits for a peer that is busy. */
+#define AWAIT_NS 1000000000
+
+void dingo_direct_add_entry(struct dingo_cq_direct *c, struct dingo_qp *qp,
+			    uint32_t start, uint32_t bytes)
+{
+	const struct dingo_sent *sent = &qp->sq.sent[start & qp->sq.ring.mask];
+	struct dingo_direct_entry *entry;
+	uint32_t tail;
+
+	dingo_lock(&c->lock);
+	tail = atomic_load_explicit(&c->tail, memory_order_relaxed);
+	entry = &c->entries[tail % DINGO_DIRECT_ENTRIES];
+	entry->cqe.byte_len = htole32(bytes);
+	entry->cqe.qpn_op = htole32(DINGO_PREP(DINGO_CQE_QPN_OP_QPN_MASK, qp->qpn));
+	entry->wr_id = sent->wr_id;
+	entry->opcode = sent->opcode;
+	entry->qp = qp;
+	entry->after = qp->direct->signaled;
+	entry->upto = start;
+	atomic_store_explicit(&c->tail, tail + 1, memory_order_release);
+	dingo_unlock(&c->lock);
+}
+
+/* Posters of other QPs may come at the same time: at most a few. */
+bool dingo_direct_begin_post(struct dingo_cq_direct *c)
+{
+	uint32_t posters = atomic_fetch_add(&c->posters, 1);
+	uint32_t used = atomic_load_explicit(&c->tail, memory_order_relaxed) -
+			atomic_load_explicit(&c->head, memory_order_acquire);
+
+	if (likely(!atomic_load(&c->armed) &&
+		   used + posters < DINGO_DIRECT_ENTRIES - 1))
+		return true;
+	atomic_fetch_sub(&c->posters, 1);
+	return false;
+}
+
+void dingo_direct_end_post(struct dingo_cq_direct *c)
+{
+	atomic_fetch_sub_explicit(&c->posters, 1, memory_order_release);
+}
+
+/* Whether completions of the card come before it: they are in the ring. Else all requests before it are over. */
+static bool comes_later(const struct dingo_direct_entry *entry)
+{
+	struct dingo_sq *sq = &entry->qp->sq;
+	uint32_t polled = atomic_load_explicit(&sq->consumer, memory_order_relaxed);
+
+	if ((int32_t)(polled - entry->after) < 0)
+		return true;
+	if ((int32_t)(entry->upto - polled) > 0)
+		atomic_store_explicit(&sq->consumer, entry->upto,
+				      memory_order_release);
+	return false;
+}
+
+/* The oldest of those that no card has written. */
+static const struct dingo_direct_entry *next_entry(struct dingo_cq *cq)
+{
+	struct dingo_cq_direct *c = cq->direct;
+	uint32_t head = atomic_load_explicit(&c->head, memory_order_relaxed);
+
+	while (head != atomic_load_explicit(&c->tail, memory_order_acquire)) {
+		c->current = c->entries[head % DINGO_DIRECT_ENTRIES];
+		if (c->current.qp && comes_later(&c->current))
+			return NULL;
+		atomic_store_explicit(&c->head, ++head, memory_order_release);
+		if (c->current.qp)
+			return &c->current;
+	}
+	return NULL;
+}
+
+void dingo_direct_fill(struct ibv_wc *wc, const struct dingo_direct_entry *entry)
+{
+	memset(wc, 0, sizeof(*wc));
+	wc->wr_id = entry->wr_id;
+	wc->status = IBV_WC_SUCCESS;
+	wc->opcode = entry->opcode;
+	wc->byte_len = le32toh(entry->cqe.byte_len);
+	wc->qp_num = entry->qp->qpn;
+}
+
+/* The oldest receive that a peer has completed. */
+static const struct dingo_cqe *next_receipt(struct dingo_cq *cq)
+{
+	struct dingo_cq_direct *c = cq->direct;
+	uint32_t num = atomic_load_explicit(&c->num_receivers, memory_order_acquire);
+	uint32_t n;
+
+	for (n = 0; n < num; n++) {
+		struct dingo_qp *qp = c->receivers[(c->next_receiver + n) % num];
+		uint32_t index = atomic_load_explicit(&qp->rq.consumer,
+						      memory_order_relaxed);
+		const struct dingo_direct_receive *done =
+			&qp->direct->own->done[index & qp->rq.ring.mask];
+
+		if (dingo_load_shared(&done->seq) != index + 1 ||
+		    done->opcode < DINGO_WC_RECV ||
+		    done->opcode > DINGO_WC_RECV_WRITE_IMM)
+			continue;
+		c->next_receiver += n + 1;
+		c->received.wqe_index = htole32(index & qp->rq.ring.mask);
+		c->received.byte_len = htole32(done->byte_len);
+		c->received.imm = (__force __be32)done->imm;
+		c->received.qpn_op =
+			htole32(DINGO_PREP(DINGO_CQE_QPN_OP_QPN_MASK, qp->qpn) |
+				DINGO_PREP(DINGO_CQE_QPN_OP_OPCODE_MASK, done->opcode));
+		c->received.flags = done->opcode == DINGO_WC_RECV ?
+					    0 : DINGO_CQE_FLAGS_IMM_MASK;
+		return &c->received;
+	}
+	return NULL;
+}
+
+bool dingo_direct_posted(struct dingo_qp *qp)
+{
+	struct dingo_direct *d = qp->direct;
+
+	__atomic_store_n(&d->own->indexes.rq_producer, qp->rq.producer, __ATOMIC_SEQ_CST);
+	return d->own->has_rq &&
+	       __atomic_load_n(&d->own->open, __ATOMIC_SEQ_CST) == d->generation;
+}
+
+/* A peer that did not see the CQ armed completes its receive first. One that has lost its processor in the middle of a
+ * copy for a second takes the card from then on.
+ */
+static void await_peer(struct dingo_qp *qp)
+{
+	struct dingo_direct_page *own = qp->direct->own;
+	uint32_t busy = dingo_load_shared(&own->busy);
+	uint64_t until = dingo_now_ns() + AWAIT_NS;
+
+	while (busy % 2 && dingo_load_shared(&own->busy) == busy) {
+		if (dingo_now_ns() >= until) {
+			dingo_direct_failed(qp);
+			return;
+		}
+		sched_yield();
+	}
+}
+
+/* What the pages of the CQ's receivers say. Under the lock of `c`. */
+static void tell_armed(struct dingo_cq_direct *c, bool armed)
+{
+	uint32_t n;
+
+	atomic_store(&c->armed, armed);
+	for (n = 0; n < atomic_load(&c->num_receivers); n++)
+		__atomic_exchange_n(&c->receivers[n]->direct->own->armed, armed,
+				    __ATOMIC_SEQ_CST);
+	dingo_full_fence();
+}
+
+void dingo_direct_arm(struct dingo_cq *cq)
+{
+	struct dingo_cq_direct *c = cq->direct;
+	uint32_t n;
+
+	c->arms++;
+	/* an arming for solicited completions alone may pass over some */
+	c->any = cq->armed_any;
+	/* of those that are there the card may have told already */
+	c->armed_at = cq->consumer;
+	while (c->any && dingo_cq_peek_at(cq, c->armed_at))
+		c->armed_at++;
+	dingo_lock(&c->lock);
+	tell_armed(c, true);
+	dingo_unlock(&c->lock);
+	for (n = 0; n < atomic_load(&c->num_receivers); n++)
+		await_peer(c->receivers[n]);
+	/* who did not see it adds its completion before the caller polls again */
+	while (atomic_load(&c->posters))
+		sched_yield();
+}
+
+static void disarm(struct dingo_cq *cq)
+{
+	struct dingo_cq_direct *c = cq->direct;
+
+	c->arms = 0;
+	dingo_lock(&c->lock);
+	tell_armed(c, false);
+	dingo_unlock(&c->lock);
+}
+
+void dingo_direct_event(struct dingo_cq *cq)
+{
+	struct dingo_cq_direct *c = cq->direct;
+
+	/* it may be the event of an earlier arming */
+	if (c->arms > 1)
+		c->arms--;
+	else if (c->arms)
+		disarm(cq);
+}
+
+static void note_failure(struct dingo_cq *cq, const struct dingo_cqe *cqe)
+{
+	struct dingo_qp *qp = dingo_cq_qp(cq, DINGO_GET(DINGO_CQE_QPN_OP_QPN_MASK,
+							le32toh(cqe->qpn_op)));
+
+	if (qp && qp->direct)
+		dingo_direct_failed(qp);
+}
+
+/* The completion that the last arming waited for is there: its event has been sent. */
+static bool has_fired(const struct dingo_cq *cq)
+{
+	const struct dingo_cq_direct *c = cq->direct;
+
+	return c->any && ((int32_t)(cq->consumer - c->armed_at) > 0 ||
+			  dingo_cq_peek_at(cq, c->armed_at));
+}
+
+const struct dingo_cqe *
+dingo_direct_next_of_all(struct dingo_cq *cq,
+			 const struct dingo_direct_entry **entry)
+{
+	struct dingo_cq_direct *c = cq->direct;
+	bool old = cq->old && cq->old->count;
+	/* what was completed directly before the card wrote this has been seen then, too, and goes first */
+	bool waits = old || dingo_cq_peek_at(cq, cq->consumer);
+	const struct dingo_cqe *cqe;
+
+	if (unlikely(atomic_load_explicit(&c->armed, memory_order_relaxed)) &&
+	    !old && has_fired(cq))
+		disarm(cq);
+	*entry = next_entry(cq);
+	if (*entry)
+		return NULL;
+	cqe = next_receipt(cq);
+	if (cqe || !waits)
+		return cqe;
+	cqe = dingo_cq_next(cq);
+	/* before anybody takes the failed request for completed */
+	if (unlikely(cqe && cqe->status))
+		note_failure(cq, cqe);
+	return cqe;
+}
+
+void dingo_direct_forget_qp(struct dingo_cq *cq, struct dingo_qp *qp)
+{
+	struct dingo_cq_direct *c = cq->direct;
+	uint32_t i;
+
+	dingo_lock(&c->lock);
+	for (i = atomic_load(&c->head); i != atomic_load(&c->tail); i++)
+		if (c->entries[i % DINGO_DIRECT_ENTRIES].qp == qp)
+			c->entries[i % DINGO_DIRECT_ENTRIES].qp = NULL;
+	dingo_unlock(&c->lock);
+}
+
+void dingo_direct_failed(struct dingo_qp *qp)
+{
+	struct dingo_direct *d = qp->direct;
+
+	__atomic_store_n(&d->own->open, 0, __ATOMIC_SEQ_CST);
+	if (atomic_exchange(&d->told, true) || !qp->rq.ring.buf)
+		return;
+	/* receives that the card has not heard of */
+	dingo_lock(&qp->rq.lock);
+	dingo_ring_doorbell(&qp->rq.ring.db,
+			    dingo_doorbell_word(DINGO_DB_RQ, qp->qpn),
+			    qp->rq.producer);
+	dingo_unlock(&qp->rq.lock);
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* The direct road: what contexts, CQs and QPs have of it, and how a QP finds its peer. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <infiniband/cmd_ioctl.h>
+#include <rdma/dingo-abi.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+
+#include "direct.h"
+#include "direct_abi.h"
+#include "protocol.h"
+#include "wqe.h"
+
+/* Tries to find the peer: after 1, 2, 4 ... posts. */
+#define MOST_TRIES 16
+
+/* --- the context */
+
+int dingo_direct_start(struct dingo_context *ctx)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_DEVICE,
+			       DINGO_METHOD_DEVICE_DIRECT, 1);
+	struct dingo_device_direct_resp resp = {};
+	const char *wanted = getenv("DINGO_DIRECT");
+	int err = pthread_mutex_init(&ctx->direct_mutex, NULL);
+
+	if (err || !wanted || strcmp(wanted, "1") ||
+	    ctx->kick_mode != DINGO_KICK_FD)
+		return err;
+	fill_attr_out_ptr(cmd, DINGO_ATTR_DEVICE_DIRECT_RESP, &resp);
+	if (execute_ioctl(&ctx->vctx.context, cmd))
+		return 0;
+	resp.card[sizeof(resp.card) - 1] = 0;
+	ctx->direct = dingo_direct_own_side(ctx, (const char *)resp.card,
+					    resp.context, resp.directory_mmap,
+					    resp.directory_bytes);
+	return 0;
+}
+
+/* --- CQs */
+
+int dingo_direct_init_cq(struct dingo_cq *cq)
+{
+	struct dingo_context *ctx = to_dingo_context(cq->vcq.cq.context);
+
+	if (!ctx->direct)
+		return 0;
+	cq->direct = calloc(1, sizeof(*cq->direct));
+	if (!cq->direct)
+		return ENOMEM;
+	dingo_lock_init(&cq->direct->lock, true);
+	return 0;
+}
+
+/* Its completions are looked for with those of the receive CQ. */
+static void add_receiver(struct dingo_qp *qp)
+{
+	struct dingo_cq *cq = to_dingo_cq(qp->vqp.qp.recv_cq);
+	struct dingo_cq_direct *c = cq->direct;
+	struct dingo_direct *d = qp->direct;
+	uint32_t n, num;
+
+	if (!c || !d->own->has_rq || cq->wants_time)
+		return;
+	dingo_lock(&c->lock);
+	num = atomic_load(&c->num_receivers);
+	for (n = 0; n < num && c->receivers[n] != qp; n++)
+		;
+	if (n < DINGO_DIRECT_RECEIVERS) {
+		c->receivers[n] = qp;
+		if (n == num)
+			atomic_store(&c->num_receivers, num + 1);
+		__atomic_store_n(&d->own->armed, atomic_load(&c->armed), __ATOMIC_SEQ_CST);
+		__atomic_store_n(&d->own->receives, 1, __ATOMIC_SEQ_CST);
+	}
+	dingo_unlock(&c->lock);
+}
+
+/* Under the CQ's lock. */
+static void remove_receiver(struct dingo_cq_direct *c, struct dingo_qp *qp)
+{
+	uint32_t n, num;
+
+	dingo_lock(&c->lock);
+	num = atomic_load(&c->num_receivers);
+	for (n = 0; n < num; n++)
+		if (c->receivers[n] == qp) {
+			c->receivers[n] = c->receivers[--num];
+			atomic_store(&c->num_receivers, num);
+		}
+	dingo_unlock(&c->lock);
+}
+
+/* --- QPs */
+
+/* The peer's card is told, so that it need not keep the page for us. Under the SQ's lock. */
+static void forget_peer(struct dingo_context *ctx, struct dingo_direct *d)
+{
+	struct dingo_uverbs_request head = { .type = DINGO_UVERBS_DIRECT_UNLINK };
+	struct dingo_uverbs_reply reply;
+
+	d->linked = false;
+	if (!d->there)
+		return;
+	head.arg = d->peer_generation;
+	dingo_direct_ask(d->there->card, &head, NULL, &reply, NULL, 0);
+	if (d->peer)
+		munmap(d->peer, d->peer_bytes);
+	if (d->peer_rq)
+		munmap(d->peer_rq, d->peer_rq_bytes);
+	d->peer = NULL;
+	d->peer_rq = NULL;
+	dingo_direct_put_side(ctx, d->there);
+	d->there = NULL;
+}
+
+void dingo_direct_leave(struct dingo_qp *qp)
+{
+	struct dingo_direct *d = qp->direct;
+
+	if (!d)
+		return;
+	dingo_direct_failed(qp);
+	dingo_lock(&qp->sq.lock);
+	d->wait = 0;
+	forget_peer(to_dingo_context(qp->vqp.qp.context), d);
+	dingo_unlock(&qp->sq.lock);
+}
+
+void dingo_direct_reset(struct dingo_qp *qp)
+{
+	struct dingo_direct *d = qp->direct;
+	struct dingo_cq *cq = to_dingo_cq(qp->vqp.qp.recv_cq);
+	uint32_t i;
+
+	if (!d)
+		return;
+	d->signaled = 0;
+	if (!cq->direct || !qp->rq.ring.buf)
+		return;
+	dingo_lock(&cq->lock);
+	remove_receiver(cq->direct, qp);
+	for (i = 0; i <= qp->rq.ring.mask && d->own->has_rq; i++)
+		if (d->own->done[i].seq)
+			d->own->done[i].seq = 0;
+	dingo_unlock(&cq->lock);
+}
+
+void dingo_direct_begin_destroy(struct dingo_qp *qp)
+{
+	struct dingo_cq *cq = to_dingo_cq(qp->vqp.qp.recv_cq);
+
+	if (!qp->direct)
+		return;
+	dingo_direct_leave(qp);
+	if (!cq->direct)
+		return;
+	dingo_lock(&cq->lock);
+	remove_receiver(cq->direct, qp);
+	dingo_unlock(&cq->lock);
+}
+
+void dingo_direct_end_destroy(struct dingo_qp *qp, bool destroyed)
+{
+	if (!qp->direct)
+		return;
+	if (!destroyed) {
+		add_receiver(qp);
+		return;
+	}
+	munmap(qp->direct->own, qp->direct->own_bytes);
+	free(qp->direct);
+}
+
+/* With `open` the card opens the page. */
+static int ask_page(struct ibv_qp *ibqp, uint32_t open,
+		    struct dingo_qp_direct_resp *resp)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_QP, DINGO_METHOD_QP_DIRECT, 3);
+
+	fill_attr_in_obj(cmd, DINGO_ATTR_QP_DIRECT_HANDLE, ibqp->handle);
+	fill_attr_in_uint32(cmd, DINGO_ATTR_QP_DIRECT_OPEN, open);
+	fill_attr_out_ptr(cmd, DINGO_ATTR_QP_DIRECT_RESP, resp);
+	return execute_ioctl(ibqp->context, cmd);
+}
+
+static struct dingo_direct *make_direct(struct ibv_qp *ibqp)
+{
+	struct dingo_qp_direct_resp resp = {};
+	struct dingo_direct *d;
+
+	if (ask_page(ibqp, 0, &resp) ||
+	    resp.page_bytes < sizeof(struct dingo_direct_page))
+		return NULL;
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return NULL;
+	d->own = dingo_direct_map(ibqp->context->cmd_fd, resp.page_mmap,
+				  resp.page_bytes, PROT_READ | PROT_WRITE);
+	if (!d->own) {
+		free(d);
+		return NULL;
+	}
+	d->own_offset = resp.page_mmap;
+	d->own_bytes = resp.page_bytes;
+	d->cq = to_dingo_cq(ibqp->send_cq)->direct;
+	d->here = to_dingo_context(ibqp->context)->direct;
+	return d;
+}
+
+void dingo_direct_enter(struct dingo_qp *qp, enum ibv_qp_state state)
+{
+	struct ibv_qp *ibqp = &qp->vqp.qp;
+	struct dingo_context *ctx = to_dingo_context(ibqp->context);
+	struct dingo_qp_direct_resp resp = {};
+	struct dingo_direct *d = qp->direct;
+
+	if (!ctx->direct || ibqp->qp_type != IBV_QPT_RC || qp->device_posts ||
+	    (state != IBV_QPS_RTR && state != IBV_QPS_RTS) ||
+	    to_dingo_cq(ibqp->send_cq)->wants_time)
+		return;
+	if (!d)
+		d = make_direct(ibqp);
+	/* a page of another place comes after a peer that stayed busy: not worth the trouble */
+	if (!d || ask_page(ibqp, 1, &resp) || resp.page_mmap != d->own_offset) {
+		if (d && d != qp->direct) {
+			munmap(d->own, d->own_bytes);
+			free(d);
+		}
+		return;
+	}
+	dingo_lock(&qp->sq.lock);
+	d->generation = resp.generation;
+	memcpy(d->claim, resp.claim, sizeof(d->claim));
+	resp.peer[sizeof(resp.peer) - 1] = 0;
+	strcpy(d->path, (const char *)resp.peer);
+	d->tries = 0;
+	d->wait = state == IBV_QPS_RTS && !d->linked;
+	atomic_store(&d->told, false);
+	dingo_unlock(&qp->sq.lock);
+	/* from here on posted receives are told in the page; what was posted before is, too */
+	dingo_lock(&qp->rq.lock);
+	qp->direct = d;
+	if (d->own->has_rq)
+		dingo_direct_posted(qp);
+	dingo_unlock(&qp->rq.lock);
+	add_receiver(qp);
+}
+
+/* The page tells how long it is, and about the RQ. */
+static bool map_peer(struct dingo_direct *d, const int *fds, uint64_t offset)
+{
+	struct dingo_direct_page *page;
+	uint8_t log, log_stride;
+	size_t rq_bytes;
+
+	page = dingo_direct_map(fds[0], offset, DINGO_DB_PAGE_SIZE,
+				PROT_READ | PROT_WRITE);
+	if (!page)
+		return false;
+	d->peer = page;
+	d->peer_bytes = DINGO_DB_PAGE_SIZE;
+	log = page->rq_log;
+	log_stride = page->rq_log_stride;
+	if (!page->has_rq || log > 24 || log_stride < 5 || log_stride > 8)
+		return true;
+	d->peer = dingo_direct_map(fds[0], offset, DINGO_DIRECT_PAGE_BYTES(log),
+				   PROT_READ | PROT_WRITE);
+	munmap(page, DINGO_DB_PAGE_SIZE);
+	if (!d->peer)
+		return false;
+	d->peer_bytes = DINGO_DIRECT_PAGE_BYTES(log);
+	rq_bytes = align((size_t)1 << (log + log_stride), DINGO_DB_PAGE_SIZE);
+	if (lseek(fds[3], 0, SEEK_END) < (off_t)(d->peer->rq_offset + rq_bytes))
+		return true;
+	d->peer_rq = dingo_direct_map(fds[3], d->peer->rq_offset, rq_bytes, PROT_READ);
+	d->peer_rq_bytes = rq_bytes;
+	d->peer_rq_mask = (1U << log) - 1;
+	d->peer_rq_log_stride = log_stride;
+	return true;
+}
+
+void dingo_direct_lost(struct dingo_qp *qp)
+{
+	struct dingo_direct *d = qp->direct;
+
+	forget_peer(to_dingo_context(qp->vqp.qp.context), d);
+	d->wait = ++d->tries < MOST_TRIES ? 1U << d->tries : 0;
+}
+
+void dingo_direct_try(struct dingo_qp *qp)
+{
+	struct dingo_context *ctx = to_dingo_context(qp->vqp.qp.context);
+	struct dingo_uverbs_request head = { .type = DINGO_UVERBS_DIRECT_LINK };
+	struct dingo_direct *d = qp->direct;
+	struct dingo_direct_card *card = dingo_direct_card(ctx, d->path);
+	struct dingo_uverbs_reply reply;
+	int fds[4], err, i;
+
+	head.payload_len = sizeof(d->claim);
+	err = card ? dingo_direct_ask(card, &head, d->claim, &reply, fds, 4) : ENOMEM;
+	if (err == EAGAIN && ++d->tries < MOST_TRIES)
+		d->wait = 1U << d->tries;
+	if (err)
+		return;		/* not on this host, or of another user: no further try */
+	d->peer_generation = reply.need_length;
+	d->there = dingo_direct_get_side(ctx, card, reply.need_va, fds[1], fds[2]);
+	if (d->there && map_peer(d, fds, reply.map_offset)) {
+		memset(d->local, 0, sizeof(d->local));
+		memset(d->remote, 0, sizeof(d->remote));
+		d->busy = d->peer->busy & ~1U;
+		d->impatient = false;
+		d->linked = true;
+	} else {
+		forget_peer(ctx, d);
+	}
+	for (i = 0; i < 4; i++)
+		close(fds[i]);
+}

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Kernel-less: programs that carry out requests themselves (docs/reference/direct.md), and what goes by their cards all the same.
+bench=$dingo_root/build/bin/rdma-bench
+load=$dingo_root/build/bin/verbs_load
+start_card alpha --own-process
+start_card beta --own-process
+server_card=alpha client_card=beta
+lines='^ +[0-9]+ +[0-9]+ +[0-9.]+'
+
+# moved CARD: "requests frames": requests that came for it, and frames that it has received.
+moved() {
+    "$dingo" --json stats "$1" | /usr/bin/python3 -c '
+import json, sys
+s = json.load(sys.stdin)[0]
+c = s["counters"]
+print(c["rx_write_requests"] + c["rx_read_requests"] + c["rx_send_requests"], s["wire"]["rx_frames"])'
+}
+# both_direct COMMAND...: with the direct road at both ends.
+both_direct() {
+    local -x DINGO_DIRECT=1
+    "$@"
+}
+# roads NAME LEAST direct|card COMMAND...: so many requests come to alpha while COMMAND runs, with few frames or with as many.
+roads() {
+    local name=$1 least=$2 road=$3 before after requests frames
+    shift 3
+    read -r -a before <<<"$(moved alpha)"
+    "$@"
+    read -r -a after <<<"$(moved alpha)"
+    requests=$((after[0] - before[0])) frames=$((after[1] - before[1]))
+    if [ $requests -lt "$least" ]; then
+        fail "$name: requests" "$requests came, not $least"
+    elif [ "$road" = direct ] && [ $((frames * 4)) -gt $requests ]; then
+        fail "$name: the direct road" "$frames frames for $requests requests"
+    elif [ "$road" = card ] && [ $((frames * 2)) -lt $requests ]; then
+        fail "$name: by the card" "$frames frames for $requests requests"
+    else
+        pass "$name: $road"
+    fi
+}
+verified() { pair "$1" "$bench $2 --verify" "$bench $2 --verify A" '[0-9]'; }
+direct_verified() { both_direct verified "verified: $1" "$1"; }
+
+roads 'off by default' 1000 card perftest ib_write_lat '-s 8 -n 1000'
+roads 'WRITE' 1000 direct both_direct perftest ib_write_lat '-s 8 -n 1000'
+roads 'WRITE, 64 KiB' 5000 direct both_direct perftest ib_write_bw '-s 65536 -n 5000'
+roads 'READ' 1000 direct both_direct perftest ib_read_lat '-s 8 -n 1000'
+roads 'SEND' 1000 direct both_direct perftest ib_send_lat '-s 8 -n 1000'
+roads 'SEND, small messages inline' 1000 direct both_direct perftest ib_send_lat '-s 200 -I 220 -n 1000'
+for options in '-a -n 200' '-b -s 4096 -n 2000' '-q 8 -s 64 -n 2000' '-q 32 -s 64 -n 200' '-t 1 -n 500' '-Q 1 -n 500' '-l 8 -s 64 -n 800' '-s 8388608 -n 20'; do
+    for tool in ib_write_bw ib_read_bw ib_send_bw; do
+        [[ "$tool $options" != *read*-Q* ]] || continue
+        both_direct perftest $tool "$options"
+    done
+done
+roads 'one program has it, the other has not' 1000 card pair 'one program has it' 'DINGO_DIRECT=1 ib_write_lat -F -s 8 -n 1000' 'ib_write_lat -F -s 8 -n 1000 A' "$lines"
+roads 'programs that sleep for events' 500 card both_direct perftest ib_send_lat '-s 8 -n 500 -e'
+both_direct perftest ib_send_bw '-s 4096 -n 2000 -e'
+both_direct perftest ib_atomic_lat '-n 300'
+both_direct pair 'ibv_rc_pingpong -e' 'ibv_rc_pingpong -g 1 -e -n 2000 -c' 'ibv_rc_pingpong -g 1 -e -n 2000 -c A' 'usec/iter'
+both_direct pair 'ibv_rc_pingpong -c' 'ibv_rc_pingpong -g 1 -n 5000 -c -s 4097' 'ibv_rc_pingpong -g 1 -n 5000 -c -s 4097 A' 'usec/iter'
+both_direct pair 'ibv_srq_pingpong' 'ibv_srq_pingpong -g 1 -n 500 -q 4 -c' 'ibv_srq_pingpong -g 1 -n 500 -q 4 -c A' 'usec/iter'
+
+# Each byte of each message, sizes and kinds that the two roads share out among themselves.
+for what in 'write-bw -s 1 -n 5000' 'write-bw -s 65537 -n 2000 -q 4' 'write-bw -s 1048577 -n 100' 'read-bw -s 4097 -n 3000' 'read-bw -s 2097152 -n 50' \
+    'send-bw -s 33 -n 20000' 'send-bw -s 4096 -n 5000 -q 8' 'send-bw -s 2000000 -n 100' 'send-lat -s 64 -n 5000' 'write-lat -s 4096 -n 5000'; do
+    direct_verified "$what"
+done
+
+ctl="$dingo_root/build/bin/dingo-card ctl $DINGO_RUN/beta/control"
+# Faults of the wire are for all requests: they go by the card from then on, and come back.
+both_direct pair 'frames are lost from the middle on' 'ib_write_bw -F -s 4096 -D 4' "(sleep 1.5; $ctl faults drop=1%; sleep 1; $ctl faults) >/dev/null & ib_write_bw -F -s 4096 -D 4 A" "$lines"
+roads 'after the faults' 1000 direct both_direct perftest ib_write_lat '-s 8 -n 1000'
+
+# start_flow TOOL: requests from beta to alpha for ever.
+start_flow() {
+    both_direct on alpha "exec $1 -F -s 65536 -D 60" >"$logs/flow.A" 2>&1 &
+    server=$!
+    wait_listen 18515 $server || true
+    both_direct on beta "exec $1 -F -s 65536 -D 60 127.0.0.1" >"$logs/flow.B" 2>&1 &
+    client=$!
+    wait_connected 18515 $server || true
+    sleep 1
+}
+# kill_client CARD: the one program that uses it.
+kill_client() {
+    "$dingo" --json stats "$1" | /usr/bin/python3 -c 'import json, os, sys; [os.kill(c["pid"], 9) for c in json.load(sys.stdin)[0]["clients"] if c["comm"].startswith("ib_")]'
+}
+end_flow() {
+    kill_client alpha 2>/dev/null || true
+    kill_client beta 2>/dev/null || true
+    wait $server $client 2>/dev/null || true
+}
+# idle CARD: no client of it is left within 10 s.
+idle() {
+    local _
+    for _ in $(seq 100); do
+        [ "$("$dingo" --json stats "$1" | /usr/bin/python3 -c 'import json,sys; print(len(json.load(sys.stdin)[0]["clients"]))')" != 0 ] || { pass "$2"; return; }
+        sleep 0.1
+    done
+    fail "$2" 'clients are left'
+}
+for tool in ib_write_bw ib_send_bw; do
+    start_flow $tool
+    kill_client beta
+    sleep 0.5
+    end_flow
+    idle alpha "$tool: the sender is killed: nothing is left at the receiver's card"
+    start_flow $tool
+    kill_client alpha
+    sleep 0.5
+    end_flow
+    idle beta "$tool: the receiver is killed: nothing is left at the sender's card"
+    both_direct perftest $tool '-s 4096 -n 500'
+done
+start_flow ib_write_bw
+both_direct single 'regions and queue pairs come and go beside it' alpha "exec $load churn 300"
+end_flow
+# The sender finds that the peer's card has gone, as on each road: its retries are used up.
+start_flow ib_write_bw
+kill -9 "$(card_pid alpha)"
+if until_gone $client; then pass "the receiver's card is killed: the sender ends"; else fail "the receiver's card is killed: the sender ends" "$(why "$logs/flow.B")"; fi
+end_flow
+start_card alpha --own-process
+roads 'after all that' 1000 direct both_direct perftest ib_send_lat '-s 8 -n 1000'
