@@ -257,6 +257,10 @@ module dingo_card #(
   rtl_pkg::cq_info_t cq_info;
   rtl_pkg::eq_cfg_t eq_cfg;
   rtl_pkg::ev_t forget;
+  logic srq_cfg_valid, srqa_valid, srqa_done;
+  rtl_pkg::srq_cfg_t srq_cfg;
+  rtl_pkg::srqa_req_t srqa;
+  rtl_pkg::srq_info_t srq_info;
   rtl_pkg::xmem_t eth_mem;
   logic [3:0] eth_log_size;
   rtl_pkg::cqi_t eth_cq;
@@ -281,7 +285,8 @@ module dingo_card #(
       .gid_index_o(gid_index), .gid_o(gid_new), .gids_i(gids), .mac_we_o(mac_we), .mac_index_o(mac_index),
       .mac_valid_o(mac_new_valid), .mac_o(mac_new), .cq_valid_o(cq_cfg_valid), .cq_o(cq_cfg),
       .cq_info_valid_i(cq_info_valid), .cq_info_i(cq_info),
-      .eq_valid_o(eq_cfg_valid), .eq_o(eq_cfg), .forget_valid_o(forget_valid), .forget_o(forget),
+      .srq_valid_o(srq_cfg_valid), .srq_o(srq_cfg), .srqa_valid_o(srqa_valid), .srqa_o(srqa), .srqa_done_i(srqa_done),
+      .srq_info_i(srq_info), .eq_valid_o(eq_cfg_valid), .eq_o(eq_cfg), .forget_valid_o(forget_valid), .forget_o(forget),
       .etx_valid_o(etx_cfg_valid), .erx_valid_o(erx_cfg_valid), .eth_on_o(eth_on), .eth_mem_o(eth_mem),
       .eth_log_size_o(eth_log_size), .eth_cq_o(eth_cq), .qpa_valid_o(qpa_valid), .qpa_o(qpa),
       .req_done_i(qpa_req_done), .req_info_i(req_info), .rsp_done_i(qpa_rsp_done), .rsp_info_i(rsp_info),
@@ -314,13 +319,15 @@ module dingo_card #(
   logic db_idle, sq_db_valid, sq_db_ready, rq_db_valid, rq_db_ready;
   logic cq_db_valid, cq_db_ready, eq_db_valid, eq_db_ready, etx_db_valid, etx_db_bad, erx_db_valid, erx_db_bad;
   rtl_pkg::qdb_t q_db;
+  logic q_db_srq;
   rtl_pkg::db_t o_db;
 
   dingo_db i_db (
       .clk_i, .rst_ni(core_rst_n_q), .halt_i(halt_db||!ready_o), .idle_o(db_idle), .crowded_i(db_crowded), .db_valid_i(db_valid),
       .db_ready_o(db_ready), .db_i(db), .qp_we_i(qp_we), .qp_windex_i(qp_windex), .qp_wdata_i(qp_wdata),
-      .cq_we_i(cq_cfg_valid && !cq_cfg.resize), .cq_wdata_i(cq_cfg), .sq_valid_o(sq_db_valid), .sq_ready_i(sq_db_ready), .rq_valid_o(rq_db_valid), .rq_ready_i(rq_db_ready),
-      .q_o(q_db), .cq_valid_o(cq_db_valid), .cq_ready_i(cq_db_ready), .eq_valid_o(eq_db_valid),
+      .cq_we_i(cq_cfg_valid && !cq_cfg.resize), .cq_wdata_i(cq_cfg), .srq_we_i(srq_cfg_valid), .srq_wdata_i(srq_cfg),
+      .sq_valid_o(sq_db_valid), .sq_ready_i(sq_db_ready), .rq_valid_o(rq_db_valid), .rq_ready_i(rq_db_ready),
+      .q_o(q_db), .q_srq_o(q_db_srq), .cq_valid_o(cq_db_valid), .cq_ready_i(cq_db_ready), .eq_valid_o(eq_db_valid),
       .eq_ready_i(eq_db_ready), .etx_valid_o(etx_db_valid), .etx_bad_i(etx_db_bad), .erx_valid_o(erx_db_valid),
       .erx_bad_i(erx_db_bad), .db_o(o_db), .stat_valid_o(stat_valid[rtl_pkg::STAT_DB]),
       .stat_ready_i(stat_ready[rtl_pkg::STAT_DB]), .stat_o(stat[rtl_pkg::STAT_DB*SW+:SW])
@@ -328,7 +335,7 @@ module dingo_card #(
 
   logic [3:0] cqe_valid, cqe_ready;    // requester, responder, Ethernet transmit, receive
   rtl_pkg::cqe_req_t cqe_req, cqe_rsp, cqe_etx, cqe_erx;
-  logic cq_idle, cq_fail_req, cq_fail_rsp, cq_fail_etx, cq_fail_erx, comp_valid, comp_ready;
+  logic cq_idle, cq_fail_req, cq_fail_rsp, cq_fail_etx, cq_fail_erx, cq_rsp_done, comp_valid, comp_ready;
   rtl_pkg::qpi_t cq_fail_qp;
   rtl_pkg::eqi_t comp_eq;
   rtl_pkg::cqi_t comp_cq;
@@ -337,7 +344,7 @@ module dingo_card #(
       .clk_i, .rst_ni(core_rst_n_q), .idle_o(cq_idle), .xl_flush_i(xl_flush), .now_ns_i, .cfg_valid_i(cq_cfg_valid),
       .cfg_i(cq_cfg), .info_valid_o(cq_info_valid), .info_o(cq_info), .db_valid_i(cq_db_valid), .db_ready_o(cq_db_ready), .db_i(o_db), .cqe_valid_i(cqe_valid),
       .cqe_ready_o(cqe_ready), .cqe_i({cqe_erx,cqe_etx,cqe_rsp,cqe_req}), .req_fail_valid_o(cq_fail_req),
-      .rsp_fail_valid_o(cq_fail_rsp), .fail_qp_o(cq_fail_qp), .etx_fail_o(cq_fail_etx), .erx_fail_o(cq_fail_erx),
+      .rsp_fail_valid_o(cq_fail_rsp), .fail_qp_o(cq_fail_qp), .etx_fail_o(cq_fail_etx), .erx_fail_o(cq_fail_erx), .rsp_done_o(cq_rsp_done),
       .comp_valid_o(comp_valid), .comp_ready_i(comp_ready), .comp_eq_o(comp_eq), .comp_cq_o(comp_cq),
       .ev_valid_o(ev_valid[2]), .ev_ready_i(ev_ready[2]), .ev_o(ev_cq), .stat_valid_o(stat_valid[rtl_pkg::STAT_CQ]),
       .stat_ready_i(stat_ready[rtl_pkg::STAT_CQ]), .stat_o(stat[rtl_pkg::STAT_CQ*SW+:SW]),
@@ -577,10 +584,11 @@ module dingo_card #(
   dingo_responder i_responder (
       .clk_i, .rst_ni(core_rst_n_q), .halt_tx_i(halt_tx), .tx_idle_o(rsp_tx_idle), .idle_o(rsp_idle),
       .work_o(rsp_work), .xl_flush_i(xl_flush), .gid_valid_i(gid_valid), .db_valid_i(rq_db_valid),
-      .db_ready_o(rq_db_ready), .db_i(q_db), .db_bad_o(rsp_db_bad), .rxp_valid_i(rxp_rsp_valid),
+      .db_ready_o(rq_db_ready), .db_i(q_db), .db_srq_i(q_db_srq), .db_bad_o(rsp_db_bad), .rxp_valid_i(rxp_rsp_valid),
       .rxp_ready_o(rxp_rsp_ready), .rxp_i(rxp), .commit_valid_i(commit_rsp_valid), .commit_ready_o(commit_rsp_ready),
       .commit_i(commit), .txerr_valid_i(txerr_rsp_valid), .txerr_ready_o(txerr_rsp_ready), .txerr_i(txerr),
-      .cq_fail_valid_i(cq_fail_rsp), .cq_fail_qp_i(cq_fail_qp), .fail_valid_i(req_fail), .fail_qp_i(req_fail_qp),
+      .cq_fail_valid_i(cq_fail_rsp), .cq_fail_qp_i(cq_fail_qp), .cqe_done_i(cq_rsp_done), .fail_valid_i(req_fail),
+      .fail_qp_i(req_fail_qp), .srqa_valid_i(srqa_valid), .srqa_i(srqa), .srqa_done_o(srqa_done), .srqa_info_o(srq_info),
       .fail_valid_o(rsp_fail), .fail_qp_o(rsp_fail_qp), .qpa_valid_i(qpa_valid), .qpa_i(qpa),
       .qpa_done_o(qpa_rsp_done), .qpa_info_o(rsp_info), .qp_re_o(qp_re[3]), .qp_raddr_o(qp_raddr[3*QP_LOG+:QP_LOG]),
       .qp_rdata_i(qp_rsp), .state_we_o(state_we[2]), .state_index_o(state_index[2*QP_LOG+:QP_LOG]),

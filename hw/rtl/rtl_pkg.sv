@@ -29,6 +29,8 @@ package rtl_pkg;
   localparam int unsigned CQ_LOG = `DINGO_CQ_LOG;
   localparam int unsigned MR_LOG = `DINGO_MR_LOG;
   localparam int unsigned EQ_LOG = `DINGO_EQ_LOG;
+  localparam int unsigned SRQ_LOG = QP_LOG - 2;     // fewer than QPs: dingo_db keeps their doorbells beside those of other objects
+  localparam int unsigned RQ_LOG = QP_LOG + 1;      // receive queues: QPs' own and SRQs
   localparam int unsigned GID_LOG = `DINGO_GID_LOG;
   localparam int unsigned MAC_LOG = 4;              // entries of the address table
   localparam int unsigned DB_PAGE_LOG = 10;         // doorbell pages
@@ -43,6 +45,8 @@ package rtl_pkg;
   typedef logic [CQ_LOG-1:0] cqi_t;
   typedef logic [MR_LOG-1:0] mri_t;
   typedef logic [EQ_LOG-1:0] eqi_t;
+  typedef logic [SRQ_LOG-1:0] srqi_t;
+  typedef logic [RQ_LOG-1:0] rqi_t;                 // a queue of receives: QP index, or with the highest bit SRQ index
   typedef logic [5:0] gen_t;                        // counts what makes a QP's PSNs start afresh
   typedef logic [GID_LOG-1:0] gidi_t;
 
@@ -169,6 +173,9 @@ package rtl_pkg;
     logic [4:0]         log_sq;    // blocks
     logic [3:0]         log_rq;    // entries
     logic [3:0]         log_rq_stride;
+    logic               has_srq;   // receives come from `srq`: its are ring (rq, log_rq, log_rq_stride) and ...
+    srqi_t              srq;
+    logic [PD_BITS-1:0] srq_pdn;   // ... PD of what they name
     xmem_t              sq;
     xmem_t              rq;
     // struct qp_attr as last given by MODIFY_QP
@@ -234,6 +241,25 @@ package rtl_pkg;
     logic [23:0] msn;
   } rsp_info_t;
 
+  // ------------------------------------------------------------------------------------ shared receive queues
+  // A command at the responder, which has what changes of an SRQ.
+  typedef enum logic [1:0] {
+    SRQA_CREATE = 2'd0,
+    SRQA_MODIFY = 2'd1,            // a new limit, which may fire at once
+    SRQA_QUERY = 2'd2,
+    SRQA_DESTROY = 2'd3            // given while everything stands still
+  } srqa_op_t;
+  typedef struct packed {
+    srqa_op_t    op;
+    srqi_t       srq;
+    logic [3:0]  log_size;         // CREATE: entries
+    logic [15:0] limit;            // CREATE, MODIFY: 0..32768
+  } srqa_req_t;
+  typedef struct packed {          // as they were before the command
+    logic [15:0] limit;            // 0: fired, or not set
+    logic [31:0] available;        // entries that are posted and not taken
+  } srq_info_t;
+
   // ------------------------------------------------------------------------------------ doorbells
   typedef struct packed {
     logic [DB_PAGE_LOG-1:0] page;
@@ -247,8 +273,8 @@ package rtl_pkg;
     logic [3:0]  kind;             // enum db
     logic [23:0] object;
   } db_word_t;
-  typedef struct packed {          // SQ, RQ: object and page are good
-    qpi_t        qp;
+  typedef struct packed {          // SQ, RQ, SRQ: object and page are good
+    qpi_t        qp;               // or SRQ
     logic [31:0] index;
   } qdb_t;
 
@@ -440,6 +466,15 @@ package rtl_pkg;
     logic [31:0] producer;         // of the old ring
   } cq_info_t;
   typedef struct packed {
+    logic        on;               // 0: destroyed
+    srqi_t       srq;
+    logic [DB_PAGE_LOG-1:0] db_page;
+    logic [PD_BITS-1:0] pdn;
+    logic [3:0]  log_size;
+    logic [3:0]  log_stride;
+    xmem_t       mem;
+  } srq_cfg_t;
+  typedef struct packed {
     logic        on;
     eqi_t        eq;
     logic        is_async;
@@ -470,6 +505,7 @@ package rtl_pkg;
     logic [31:0] max_qp;           // limits reported, at most what the card has
     logic [31:0] max_cq;
     logic [31:0] max_mr;
+    logic [31:0] max_srq;
     logic [31:0] link_mbps;
     logic [31:0] engine;           // register ENGINE
   } strap_t;
@@ -483,7 +519,7 @@ package rtl_pkg;
   localparam int unsigned MR_W = 271;
   localparam int unsigned MR_REQ_W = 151;
   localparam int unsigned MR_RSP_W = 176;
-  localparam int unsigned QP_CFG_W = 637 + 2 * CQ_LOG + GID_LOG;
+  localparam int unsigned QP_CFG_W = 654 + 2 * CQ_LOG + GID_LOG + SRQ_LOG;
   localparam int unsigned QP_W = 3 + QP_CFG_W;
   localparam int unsigned CQE_REQ_W = 201 + CQ_LOG + QP_LOG;
   localparam int unsigned EV_W = 72;

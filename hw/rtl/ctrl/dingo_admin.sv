@@ -54,6 +54,8 @@ module dingo_admin (
     input  rtl_pkg::cq_info_t    cq_info_i,
     output logic        eq_valid_o,
     output rtl_pkg::eq_cfg_t     eq_o,
+    output logic        srq_valid_o,      // one cycle: made, or gone
+    output rtl_pkg::srq_cfg_t    srq_o,
     output logic        forget_valid_o,
     output rtl_pkg::ev_t         forget_o,
     output logic        etx_valid_o,
@@ -69,6 +71,11 @@ module dingo_admin (
     input  rtl_pkg::req_info_t   req_info_i,
     input  logic        rsp_done_i,
     input  rtl_pkg::rsp_info_t   rsp_info_i,
+    // the responder: commands about SRQs
+    output logic        srqa_valid_o,     // one cycle
+    output rtl_pkg::srqa_req_t   srqa_o,
+    input  logic        srqa_done_i,      // one cycle, with the answer
+    input  rtl_pkg::srq_info_t   srq_info_i,
     // dingo_compute_slot
     output logic        compute_valid_o,
     input  logic        compute_ready_i,
@@ -125,12 +132,14 @@ module dingo_admin (
     COUNT   = 5'd16,
     REPLY   = 5'd17,
     DEAD    = 5'd18,
-    RESIZE  = 5'd19    // the CQ says what its old ring holds
+    RESIZE  = 5'd19,   // the CQ says what its old ring holds
+    SRQ     = 5'd20    // the responder does what the command says of an SRQ
   } state_e;
 
   state_e state_q;
   logic [31:0] status_q, detail_q;
   logic [63:0] result_q;
+  logic [31:0] available_q;           // QUERY_SRQ, the second result; else 0
   logic [31:0] consumer_q;
   logic enable_q;
   logic [2:0] settle_q;               // the checks are long sums: they have 8 cycles (a multicycle path)
@@ -223,11 +232,23 @@ module dingo_admin (
       .recv_cq_there_o(recv_cq_there), .async_o(has_async), .eth_tx_o(eth_tx), .eth_there_o(eth_there)
   );
 
+  logic srq_there, srq_used, srq_limit_ok, about_srq;
+  rtl_pkg::srq_cfg_t srq_entry;
+  dingo_admin_srqs i_srqs (
+      .clk_i, .rst_ni, .cmd_i(cmd), .cfg_i(qp_q.cfg), .lookup_i(state_q == LOOKUP), .write_i(state_q == WRITE),
+      .there_o(srq_there), .used_o(srq_used), .limit_ok_o(srq_limit_ok), .entry_o(srq_entry), .valid_o(srq_valid_o),
+      .srq_o, .srqa_o
+  );
+  assign about_srq = op == dingo_pkg::OP_CREATE_SRQ || op == dingo_pkg::OP_DESTROY_SRQ || op == dingo_pkg::OP_MODIFY_SRQ
+      || op == dingo_pkg::OP_QUERY_SRQ;
+  assign srqa_valid_o = state_q == WRITE && about_srq;
+
   logic [31:0] verdict;
   dingo_admin_verdict i_verdict (
       .cmd_i(cmd), .qp_i(qp_q), .qp_found_i(qp_found), .mr_i(mr_q), .modify_status_i(modify_status),
       .kernel_known_i(kernel_known), .cq_there_i(cq_there), .cq_used_i(cq_used), .eq_there_i(eq_there), .eq_used_i(eq_used),
       .send_cq_there_i(send_cq_there), .recv_cq_there_i(recv_cq_there), .async_i(has_async), .eth_there_i(eth_there),
+      .srq_there_i(srq_there), .srq_used_i(srq_used), .srq_limit_ok_i(srq_limit_ok),
       .status_o(verdict)
   );
 
@@ -240,7 +261,7 @@ module dingo_admin (
       .line_o(attach_line), .line_rsp_valid_i, .line_rsp_i
   );
   assign makes_ring = op == dingo_pkg::OP_CREATE_EQ || op == dingo_pkg::OP_CREATE_CQ || op == dingo_pkg::OP_CREATE_ETH
-      || op == dingo_pkg::OP_CREATE_QP || op == dingo_pkg::OP_RESIZE_CQ;
+      || op == dingo_pkg::OP_CREATE_QP || op == dingo_pkg::OP_RESIZE_CQ || op == dingo_pkg::OP_CREATE_SRQ;
   assign line_valid_o = fetch_line_valid || attach_line_valid;
   assign line_o = attach_line_valid ? attach_line : fetch_line;
 
@@ -257,6 +278,7 @@ module dingo_admin (
     cpl.status = status_q;
     cpl.detail = detail_q;
     cpl.result[63:0] = result_q;
+    cpl.result[95:64] = available_q;
     if (op == dingo_pkg::OP_QUERY_COMPUTE && status_q == dingo_pkg::ST_OK) cpl.result = kernel_result;
     cpl.owner = {7'd0, !consumer_q[{1'b0, aq_log_depth_i}]};
   end
@@ -338,7 +360,7 @@ module dingo_admin (
   assign mr_we_o = state_q == WRITE && (makes_mr || op == dingo_pkg::OP_DESTROY_MR);
   rtl_pkg::qp_cfg_t created;
   dingo_admin_entries i_entries (
-      .cmd_i(cmd), .cqi_i(cqi), .eqi_i(eqi), .cq_eq_i(cq_eq), .mr_o(mr_wdata_o), .qp_o(created), .port_o, .gid_o, .cq_o,
+      .cmd_i(cmd), .cqi_i(cqi), .eqi_i(eqi), .cq_eq_i(cq_eq), .srq_i(srq_entry), .mr_o(mr_wdata_o), .qp_o(created), .port_o, .gid_o, .cq_o,
       .eq_o, .eth_mem_o, .eth_log_size_o
   );
   logic destroy_qp_now;
@@ -381,6 +403,7 @@ module dingo_admin (
 
   assign forget_valid_o = state_q == FORGET;
   assign forget_o.kind = op == dingo_pkg::OP_DESTROY_QP ? 8'(dingo_pkg::EV_QP_FATAL)
+      : op == dingo_pkg::OP_DESTROY_SRQ ? (forgot_q ? 8'(dingo_pkg::EV_SRQ_LIMIT) : 8'(dingo_pkg::EV_SRQ_ERR))
       : forgot_q ? 8'(dingo_pkg::EV_CQ_ERR) : 8'(dingo_pkg::EV_COMPLETION);
   assign forget_o.id = destroy.id;
   assign forget_o.data = '0;
@@ -423,6 +446,7 @@ module dingo_admin (
           status_q <= dingo_pkg::ST_OK;
           detail_q <= '0;
           result_q <= '0;
+          available_q <= '0;
           counted_q <= 1'b0;
           forgot_q <= 1'b0;
           cq_second_q <= 1'b0;
@@ -446,7 +470,7 @@ module dingo_admin (
         DECIDE:
         if (&settle_q) begin
           status_q <= verdict;
-          if (verdict == dingo_pkg::ST_BAD_FIELD) detail_q <= modify_detail;
+          if (verdict == dingo_pkg::ST_BAD_FIELD) detail_q <= op == dingo_pkg::OP_MODIFY_SRQ ? 32'd12 : modify_detail;
           req_seen_q   <= 1'b0;
           rsp_seen_q   <= 1'b0;
           if (verdict != dingo_pkg::ST_OK) state_q <= COUNT;
@@ -468,6 +492,7 @@ module dingo_admin (
             dingo_pkg::OP_DESTROY_CQ: state_q <= FORGET;
             dingo_pkg::OP_DESTROY_EQ, dingo_pkg::OP_DESTROY_MR, dingo_pkg::OP_REREG_MR, dingo_pkg::OP_DESTROY_ETH: state_q <= AFTER;
             dingo_pkg::OP_RESIZE_CQ: state_q <= RESIZE;
+            dingo_pkg::OP_CREATE_SRQ, dingo_pkg::OP_DESTROY_SRQ, dingo_pkg::OP_MODIFY_SRQ, dingo_pkg::OP_QUERY_SRQ: state_q <= SRQ;
             dingo_pkg::OP_SET_COMPUTE: state_q <= COMPUTE;
             dingo_pkg::OP_CREATE_QP, dingo_pkg::OP_DESTROY_QP: state_q <= USERS;
             dingo_pkg::OP_MODIFY_QP, dingo_pkg::OP_QUERY_QP: state_q <= ENGINE;
@@ -479,6 +504,14 @@ module dingo_admin (
           if (cq_info_i.error) status_q <= dingo_pkg::ST_BAD_STATE;
           else result_q <= {32'd0, cq_info_i.producer};
           state_q <= AFTER;            // lists of the old ring may be gone
+        end
+        SRQ:
+        if (srqa_done_i) begin
+          if (op == dingo_pkg::OP_QUERY_SRQ) begin
+            result_q <= {48'd0, srq_info_i.limit};
+            available_q <= srq_info_i.available;
+          end
+          state_q <= op == dingo_pkg::OP_DESTROY_SRQ ? FORGET : COUNT;
         end
         USERS: state_q <= ENGINE;
         ENGINE:

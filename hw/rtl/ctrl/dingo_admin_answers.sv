@@ -12,11 +12,12 @@ module dingo_admin_answers (
   dingo_pkg::limits_t limits;
   dingo_pkg::qp_info_t info;
   dingo_pkg::qp_attr_t attr;
-  logic [31:0] most_qp, most_cq, most_mr;
+  logic [31:0] most_qp, most_cq, most_mr, most_srq;
   logic [63:0] mac;
   assign most_qp = strap_i.max_qp < (32'd1 << rtl_pkg::QP_LOG) - 32'd2 ? strap_i.max_qp : (32'd1 << rtl_pkg::QP_LOG) - 32'd2;
   assign most_cq = strap_i.max_cq < 32'd1 << rtl_pkg::CQ_LOG ? strap_i.max_cq : 32'd1 << rtl_pkg::CQ_LOG;
   assign most_mr = strap_i.max_mr < 32'd1 << rtl_pkg::MR_LOG ? strap_i.max_mr : 32'd1 << rtl_pkg::MR_LOG;
+  assign most_srq = strap_i.max_srq < 32'd1 << rtl_pkg::SRQ_LOG ? strap_i.max_srq : 32'd1 << rtl_pkg::SRQ_LOG;
   assign mac = {16'd0, strap_i.mac};
 
   always_comb begin
@@ -24,6 +25,7 @@ module dingo_admin_answers (
     limits.max_qp = most_qp;
     limits.max_cq = most_cq;
     limits.max_mr = most_mr;
+    limits.max_srq = most_srq;
     limits.max_eq = 32'd1 << rtl_pkg::EQ_LOG;
     limits.max_gid = 32'd1 << rtl_pkg::GID_LOG;
     limits.max_pd = 32'd65536;

@@ -32,11 +32,13 @@ module dingo_admin_attach (
   dingo_pkg::cmd_create_eq_t eq;
   dingo_pkg::cmd_create_cq_t cq;
   dingo_pkg::cmd_create_qp_t qp;
+  dingo_pkg::cmd_create_srq_t srq;
   dingo_pkg::cmd_create_eth_t eth;
   assign hdr = cmd_i[63:0];
   assign eq = cmd_i[319:0];
   assign cq = cmd_i[383:0];
   assign qp = cmd_i[639:0];
+  assign srq = cmd_i[383:0];
   assign eth = cmd_i[319:0];
   assign op = 32'(hdr.opcode);
 
@@ -49,6 +51,7 @@ module dingo_admin_attach (
     case (op)
       dingo_pkg::OP_CREATE_EQ: begin first = eq.ring; ring_at = 32'd16; end
       dingo_pkg::OP_CREATE_CQ, dingo_pkg::OP_RESIZE_CQ: begin first = cq.ring; ring_at = 32'd24; end
+      dingo_pkg::OP_CREATE_SRQ: begin first = srq.ring; ring_at = 32'd24; end
       dingo_pkg::OP_CREATE_ETH: begin first = eth.mem; ring_at = 32'd16; end
       default: begin
         first = qp.sq;
@@ -95,5 +98,5 @@ module dingo_admin_attach (
     if (!rst_ni) state_q <= IDLE;
   end
 
-  wire unused_ok = &{1'b0, cmd_i, hdr, eq, cq, qp, eth, ring, first, addr_q[2:0], line_rsp_i};
+  wire unused_ok = &{1'b0, cmd_i, hdr, eq, cq, qp, srq, eth, ring, first, addr_q[2:0], line_rsp_i};
 endmodule

@@ -14,6 +14,7 @@ module dingo_admin_check (
   localparam int unsigned QP_MOST = (1 << rtl_pkg::QP_LOG) - 2;
   localparam int unsigned CQ_MOST = 1 << rtl_pkg::CQ_LOG;
   localparam int unsigned MR_MOST = 1 << rtl_pkg::MR_LOG;
+  localparam int unsigned SRQ_MOST = 1 << rtl_pkg::SRQ_LOG;
 
   // {bad, byte offset within struct mem} of a ring or region of `bytes` bytes; align = required alignment - 1
   function automatic logic [4:0] bad_mem(input logic [127:0] mem, input logic [63:0] bytes, input logic [63:0] align);
@@ -63,6 +64,7 @@ module dingo_admin_check (
   dingo_pkg::cmd_create_mr_t mr;
   dingo_pkg::cmd_create_qp_t qp;
   dingo_pkg::cmd_query_qp_t qq;
+  dingo_pkg::cmd_create_srq_t srq;
   dingo_pkg::cmd_create_eth_t eth;
   dingo_pkg::cmd_set_compute_t sc;
   assign hdr = cmd_i[63:0];
@@ -77,6 +79,7 @@ module dingo_admin_check (
   assign mr = cmd_i[511:0];
   assign qp = cmd_i[639:0];
   assign qq = cmd_i[191:0];
+  assign srq = cmd_i[383:0];
   assign eth = cmd_i[319:0];
   assign sc = cmd_i[255:0];
 
@@ -128,9 +131,11 @@ module dingo_admin_check (
       dingo_pkg::OP_CREATE_QP: begin size = 8'd80; halt_o = 1'b1; end
       dingo_pkg::OP_MODIFY_QP: begin size = 8'd104; halt_o = 1'b1; end
       dingo_pkg::OP_QUERY_QP: begin size = 8'd24; halt_o = 1'b1; end
+      dingo_pkg::OP_CREATE_SRQ: size = 8'd48;
+      // MODIFY and QUERY find every doorbell done that was rung before them.
+      dingo_pkg::OP_DESTROY_SRQ, dingo_pkg::OP_MODIFY_SRQ, dingo_pkg::OP_QUERY_SRQ: halt_o = 1'b1;
       dingo_pkg::OP_CREATE_ETH: begin size = 8'd40; halt_o = 1'b1; end
-      dingo_pkg::OP_MODIFY_CQ, dingo_pkg::OP_SET_RSS, dingo_pkg::OP_PAUSE_MR, dingo_pkg::OP_CREATE_SRQ,
-      dingo_pkg::OP_DESTROY_SRQ, dingo_pkg::OP_MODIFY_SRQ, dingo_pkg::OP_QUERY_SRQ, dingo_pkg::OP_ATTACH_MCAST,
+      dingo_pkg::OP_MODIFY_CQ, dingo_pkg::OP_SET_RSS, dingo_pkg::OP_PAUSE_MR, dingo_pkg::OP_ATTACH_MCAST,
       dingo_pkg::OP_DETACH_MCAST: supported = 1'b0;
       default: known = 1'b0;
     endcase
@@ -240,7 +245,7 @@ module dingo_admin_check (
         `BAD(mr.rsvd1 != '0, 32'd60)
       end
       dingo_pkg::OP_DESTROY_EQ, dingo_pkg::OP_DESTROY_CQ, dingo_pkg::OP_DESTROY_MR, dingo_pkg::OP_DESTROY_QP,
-      dingo_pkg::OP_DESTROY_ETH: begin
+      dingo_pkg::OP_DESTROY_SRQ, dingo_pkg::OP_QUERY_SRQ, dingo_pkg::OP_DESTROY_ETH: begin
         `BAD(destroy.rsvd != '0, 32'd12)
       end
       dingo_pkg::OP_CREATE_QP: begin
@@ -268,6 +273,17 @@ module dingo_admin_check (
         `BAD(qq.out_addr[2:0] != '0, 32'd8)
         `BAD(qq.rsvd != '0, 32'd20)
       end
+      dingo_pkg::OP_CREATE_SRQ: begin
+        `BAD(srq.srqn >= strap_i.max_srq || srq.srqn >= SRQ_MOST, 32'd8)
+        `BAD(srq.pdn >= 32'd65536, 32'd12)
+        `BAD(srq.db_page >= 32'd1 << rtl_pkg::DB_PAGE_LOG, 32'd16)
+        `BAD(srq.log_size > 8'(dingo_pkg::MAX_LOG_RQ), 32'd20)
+        `BAD(srq.log_stride < 8'd5 || srq.log_stride > 8'd8, 32'd21)
+        `BAD(srq.rsvd0 != '0, 32'd22)
+        `BAD_MEM(bad_ring(srq.ring, 64'd1 << (6'(srq.log_size[3:0]) + 6'(srq.log_stride[3:0]))), 32'd24)
+        `BAD(srq.limit > 32'd1 << srq.log_size[3:0], 32'd40)
+        `BAD(srq.rsvd1 != '0, 32'd44)
+      end
       dingo_pkg::OP_CREATE_ETH: begin
         `BAD(eth.kind != 8'(dingo_pkg::ETH_TX) && eth.kind != 8'(dingo_pkg::ETH_RX), 32'd8)
         `BAD(eth.ring != '0, 32'd9)
@@ -288,13 +304,11 @@ module dingo_admin_check (
       detail_o = at;
     end else if (32'(hdr.opcode) == dingo_pkg::OP_CREATE_MR && mr.kind > 8'(dingo_pkg::MRT_PHYS))
       status_o = dingo_pkg::ST_UNSUPPORTED;  // FRWR, MW
-    else if (32'(hdr.opcode) == dingo_pkg::OP_CREATE_QP && qp.srqn != dingo_pkg::INVALID_ID)
-      status_o = dingo_pkg::ST_UNSUPPORTED;  // SRQ
   end
 `undef BAD
 `undef BAD_MEM
 
-  wire unused_ok = &{1'b0, strap_i, sm.hdr, sg.hdr, eq.hdr, cq.hdr, sc.hdr, unused_result, mr.hdr, qp.hdr, qq.hdr, eth.hdr, qd.hdr, qs.hdr, sp.hdr,
+  wire unused_ok = &{1'b0, strap_i, sm.hdr, sg.hdr, eq.hdr, cq.hdr, sc.hdr, unused_result, mr.hdr, qp.hdr, qq.hdr, srq.hdr, eth.hdr, qd.hdr, qs.hdr, sp.hdr,
       destroy.hdr, hdr.cmd_id, qd.out_len, qq.qpn, eth.cqn, destroy.id, qp.send_cqn, qp.recv_cqn, qd.out_addr,
       qq.out_addr, qs.out_addr, qs.out_len};
 endmodule

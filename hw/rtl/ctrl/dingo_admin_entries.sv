@@ -7,6 +7,7 @@ module dingo_admin_entries (
     input  rtl_pkg::cqi_t    cqi_i,        // the CQ and EQ that the command is about
     input  rtl_pkg::eqi_t    eqi_i,
     input  rtl_pkg::eqi_t    cq_eq_i,      // EQ of that CQ
+    input  rtl_pkg::srq_cfg_t srq_i,       // CREATE_QP: its SRQ, if it names one
     output rtl_pkg::mr_t     mr_o,         // CREATE_MR, REREG_MR; else invalid
     output rtl_pkg::qp_cfg_t qp_o,         // CREATE_QP
     output rtl_pkg::port_t   port_o,
@@ -72,6 +73,14 @@ module dingo_admin_entries (
     qp_o.log_rq_stride = qp.log_rq_stride[3:0];
     qp_o.sq = xmem(qp.sq);
     qp_o.rq = xmem(qp.rq);
+    if (qp.srqn != dingo_pkg::INVALID_ID) begin  // of which nothing changes while a QP uses it
+      qp_o.has_srq = 1'b1;
+      qp_o.srq = srq_i.srq;
+      qp_o.log_rq = srq_i.log_size;
+      qp_o.log_rq_stride = srq_i.log_stride;
+      qp_o.rq = srq_i.mem;
+      qp_o.srq_pdn = srq_i.pdn;
+    end
   end
 
   assign port_o.enabled = (port.flags & dingo_pkg::CMD_SET_PORT_FLAGS_ENABLE_MASK) != '0;
@@ -119,5 +128,5 @@ module dingo_admin_entries (
   assign eth_mem_o = xmem(eth.mem);
   assign eth_log_size_o = eth.log_size[3:0];
 
-  wire unused_ok = &{1'b0, cmd_i, hdr, port, gid, eq, cq, mr, qp, eth};
+  wire unused_ok = &{1'b0, cmd_i, hdr, port, gid, eq, cq, mr, qp, eth, srq_i};
 endmodule

@@ -16,6 +16,9 @@ module dingo_admin_verdict (
     input  logic            recv_cq_there_i,
     input  logic            async_i,
     input  logic            eth_there_i,
+    input  logic            srq_there_i,       // dingo_admin_srqs, and what follows
+    input  logic            srq_used_i,
+    input  logic            srq_limit_ok_i,
     output logic [31:0]     status_o           // enum st; OK: go on
 );
   logic [31:0] op;
@@ -25,11 +28,13 @@ module dingo_admin_verdict (
   dingo_pkg::cmd_query_stats_t qs;
   dingo_pkg::cmd_destroy_t destroy;
   dingo_pkg::cmd_create_mr_t mr;
+  dingo_pkg::cmd_create_qp_t qp;
   assign hdr = cmd_i[63:0];
   assign eq = cmd_i[319:0];
   assign qs = cmd_i[255:0];
   assign destroy = cmd_i[127:0];
   assign mr = cmd_i[511:0];
+  assign qp = cmd_i[639:0];
   assign op = 32'(hdr.opcode);
   assign eq_async = (eq.flags & 8'(dingo_pkg::CMD_CREATE_EQ_FLAGS_ASYNC_MASK)) != '0;
 
@@ -57,7 +62,7 @@ module dingo_admin_verdict (
             || mr_i.tag[15:8] != destroy.id[15:8]) status_o = dingo_pkg::ST_BAD_ID;
       dingo_pkg::OP_CREATE_QP:
         if (qp_i.cfg.valid) status_o = dingo_pkg::ST_IN_USE;
-        else if (!send_cq_there_i || !recv_cq_there_i) status_o = dingo_pkg::ST_BAD_ID;
+        else if (!send_cq_there_i || !recv_cq_there_i || (qp.srqn != dingo_pkg::INVALID_ID && !srq_there_i)) status_o = dingo_pkg::ST_BAD_ID;
       dingo_pkg::OP_DESTROY_QP, dingo_pkg::OP_QUERY_QP: if (!qp_found_i) status_o = dingo_pkg::ST_BAD_ID;
       dingo_pkg::OP_MODIFY_QP: status_o = qp_found_i ? modify_status_i : dingo_pkg::ST_BAD_ID;
       dingo_pkg::OP_SET_COMPUTE:  // not once it may have sent
@@ -65,6 +70,14 @@ module dingo_admin_verdict (
         else if (qp_i.state > 3'(dingo_pkg::QPS_RTR)) status_o = dingo_pkg::ST_BAD_STATE;
       dingo_pkg::OP_QUERY_COMPUTE: if (!kernel_known_i) status_o = dingo_pkg::ST_BAD_ID;
       dingo_pkg::OP_QUERY_STATS: if (qs.scope[0] && !qp_found_i) status_o = dingo_pkg::ST_BAD_ID;
+      dingo_pkg::OP_CREATE_SRQ: if (srq_there_i) status_o = dingo_pkg::ST_IN_USE;
+      dingo_pkg::OP_DESTROY_SRQ:
+        if (!srq_there_i) status_o = dingo_pkg::ST_BAD_ID;
+        else if (srq_used_i) status_o = dingo_pkg::ST_BUSY;
+      dingo_pkg::OP_MODIFY_SRQ:
+        if (!srq_there_i) status_o = dingo_pkg::ST_BAD_ID;
+        else if (!srq_limit_ok_i) status_o = dingo_pkg::ST_BAD_FIELD;
+      dingo_pkg::OP_QUERY_SRQ: if (!srq_there_i) status_o = dingo_pkg::ST_BAD_ID;
       dingo_pkg::OP_CREATE_ETH:
         if (eth_there_i) status_o = dingo_pkg::ST_IN_USE;
         else if (!cq_there_i) status_o = dingo_pkg::ST_BAD_ID;
@@ -73,5 +86,5 @@ module dingo_admin_verdict (
     endcase
   end
 
-  wire unused_ok = &{1'b0, cmd_i, hdr, eq, qs, destroy, mr, qp_i, mr_i};
+  wire unused_ok = &{1'b0, cmd_i, hdr, eq, qs, destroy, mr, qp, qp_i, mr_i};
 endmodule

@@ -25,6 +25,7 @@ module dingo_cq (
     output rtl_pkg::qpi_t        fail_qp_o,
     output logic        etx_fail_o,
     output logic        erx_fail_o,
+    output logic        rsp_done_o,      // one cycle: the responder's oldest entry is in host memory, or was refused
     output logic        comp_valid_o,    // completion events
     input  logic        comp_ready_i,
     output rtl_pkg::eqi_t        comp_eq_o,
@@ -448,6 +449,8 @@ module dingo_cq (
     erx_fail_q <= rst_ni && refused && b_client_q[3];
     if (refused) fail_qp_q <= b_qp_q;
   end
+
+  assign rsp_done_o = b_valid_q && b_client_q[1] && (b_op_q == OP_DONE || (b_op_q == OP_POST && refused));
 
   logic comp_ready, ev_ready, stat_ready;
   rtl_pkg::eqi_t comp_eq;

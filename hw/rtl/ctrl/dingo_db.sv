@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Doorbells by object. SQ and RQ doorbells are checked here for QPN (index and tag) and page; CQ, EQ
+/// Doorbells by object. SQ, RQ and SRQ doorbells are checked here for QPN (index and tag) or SRQN and page; CQ, EQ
 /// and Ethernet doorbells go on as they are (their modules check object and page: cq_db carries the page, EQ and Ethernet are
 /// passed from page 0 only). What is wrong is dropped and counted (db_dropped).
 /// While an object's module is busy, or all are halted, doorbells stay in dingo_regs' queue; when that is half full they go to
@@ -20,11 +20,14 @@ module dingo_db (
     input  rtl_pkg::qp_cfg_t    qp_wdata_i,
     input  logic       cq_we_i,
     input  rtl_pkg::cq_cfg_t    cq_wdata_i,
+    input  logic       srq_we_i,
+    input  rtl_pkg::srq_cfg_t   srq_wdata_i,
     output logic sq_valid_o,
     input  logic sq_ready_i,
-    output logic rq_valid_o,
+    output logic rq_valid_o,           // SRQ, too
     input  logic rq_ready_i,
     output rtl_pkg::qdb_t q_o,                  // of both
+    output logic q_srq_o,              // with rq_valid_o: q_o.qp is an SRQ
     output logic cq_valid_o,
     input  logic cq_ready_i,
     output logic eq_valid_o,
@@ -46,6 +49,7 @@ module dingo_db (
   localparam int unsigned QueueW = IdxW > CqW ? IdxW : CqW;
   localparam int unsigned ObjectW = QueueW > EqW ? QueueW : EqW + 1;
   localparam int unsigned KeyW = ObjectW + 2;
+  localparam int unsigned SrqW = rtl_pkg::SRQ_LOG;
 
   typedef enum logic [1:0] {
     IDLE  = 2'd0,
@@ -85,6 +89,7 @@ module dingo_db (
       dingo_pkg::DB_RQ[3:0]: key_of = {2'd1, object_i};
       dingo_pkg::DB_CQ[3:0]: key_of = {2'd2, object_i};
       dingo_pkg::DB_EQ[3:0]: key_of = {3'd6, object_i[ObjectW-2:0]};
+      dingo_pkg::DB_SRQ[3:0]: key_of = {4'd15, (ObjectW - 2)'(object_i[SrqW-1:0])};
       dingo_pkg::DB_ETH_TX[3:0]: key_of = {3'd7, (ObjectW - 1)'(0)};
       default: key_of = {3'd7, (ObjectW - 1)'(1)};
     endcase
@@ -146,6 +151,22 @@ module dingo_db (
       .rdata_o({cq_on, cq_page})
   );
 
+  // Of an SRQ, that it exists and its page.
+  logic srq_on;
+  logic [PageW-1:0] srq_page;
+  dingo_ram #(
+      .Width(PageW + 1),
+      .LogDepth(SrqW)
+  ) u_srqs (
+      .clk_i,
+      .we_i(clearing || srq_we_i),
+      .waddr_i(clearing ? walk_q[SrqW-1:0] : srq_wdata_i.srq),
+      .wdata_i(clearing ? '0 : {srq_wdata_i.on, srq_wdata_i.db_page}),
+      .re_i(take || get),
+      .raddr_i(take ? word_in.object[SrqW-1:0] : first[SrqW-1:0]),
+      .rdata_o({srq_on, srq_page})
+  );
+
   rtl_pkg::db_word_t word, word_out;
   logic [3:0] kind;
   logic [31:0] known;  // bits of word0 that this type uses
@@ -172,14 +193,15 @@ module dingo_db (
   logic ring_zero;  // this card has one Ethernet ring each way
   assign ring_zero = word.object == '0;
 
-  logic is_sq, is_rq, is_cq, is_eq, is_etx, is_erx;
+  logic is_sq, is_rq, is_srq, is_cq, is_eq, is_etx, is_erx;
   assign is_sq = form_ok && qp_ok && kind == dingo_pkg::DB_SQ[3:0];
   assign is_rq = form_ok && qp_ok && kind == dingo_pkg::DB_RQ[3:0];
+  assign is_srq = form_ok && srq_on && srq_page == db.page && word.object[23:SrqW] == '0 && kind == dingo_pkg::DB_SRQ[3:0];
   assign is_cq = form_ok && kind == dingo_pkg::DB_CQ[3:0];
   assign is_eq = form_ok && kernel_page && kind == dingo_pkg::DB_EQ[3:0];
   assign is_etx = form_ok && kernel_page && ring_zero && kind == dingo_pkg::DB_ETH_TX[3:0];
   assign is_erx = form_ok && kernel_page && ring_zero && kind == dingo_pkg::DB_ETH_RX[3:0];
-  assign keep = state_q == CHECK && keep_q && (is_sq || is_rq || is_etx || is_erx
+  assign keep = state_q == CHECK && keep_q && (is_sq || is_rq || is_srq || is_etx || is_erx
       || (is_cq && cq_on && cq_page == db.page && word.object[23:CqW] == '0) || (is_eq && word.object[23:EqW] == '0));
 
   // ---------------------------------------------------------------------------------- to the objects
@@ -192,6 +214,7 @@ module dingo_db (
   assign db_o = give_q ? give_db_q : db;
   assign q_o.qp = word_out.object[IdxW-1:0];
   assign q_o.index = give_db_q.index;
+  assign q_srq_o = word_out.kind == dingo_pkg::DB_SRQ[3:0];
   assign stat_valid_o = state_q == COUNT;
   assign stat_o.idx = 6'(dingo_pkg::CARD_DB_DROPPED);
   assign stat_o.by = 16'd1;
@@ -226,8 +249,8 @@ module dingo_db (
           state_q <= IDLE;
           if (keep_q) begin
             if (!keep) state_q <= COUNT;
-          end else if (is_sq || is_rq || is_cq || is_eq) begin
-            {to_sq_q, to_rq_q, to_cq_q, to_eq_q} <= {is_sq, is_rq, is_cq, is_eq};
+          end else if (is_sq || is_rq || is_srq || is_cq || is_eq) begin
+            {to_sq_q, to_rq_q, to_cq_q, to_eq_q} <= {is_sq, is_rq || is_srq, is_cq, is_eq};
             give_q <= 1'b1;
           end else if (!((is_etx && !etx_bad_i) || (is_erx && !erx_bad_i))) state_q <= COUNT;
         end
@@ -245,5 +268,5 @@ module dingo_db (
     end
   end
 
-  wire unused_ok = &{1'b0, qp_wdata_i, cq_wdata_i, first, word_in, word, word_out};
+  wire unused_ok = &{1'b0, qp_wdata_i, cq_wdata_i, srq_wdata_i, first, word_in, word, word_out};
 endmodule

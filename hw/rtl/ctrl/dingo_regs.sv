@@ -67,7 +67,7 @@ module dingo_regs (
   localparam logic [31:0] Build = 32'h0000_0100;  // major << 16 | minor << 8 | patch
   localparam logic [15:0] RegistersEnd = 16'h0060;
   localparam logic [31:0] Caps = dingo_pkg::CAP_RC | dingo_pkg::CAP_UC | dingo_pkg::CAP_ATOMIC | dingo_pkg::CAP_UD | dingo_pkg::CAP_TIMESTAMP | dingo_pkg::CAP_ETH
-      | dingo_pkg::CAP_COMPUTE | dingo_pkg::CAP_RESIZE_CQ | dingo_pkg::CAP_REREG_MR;
+      | dingo_pkg::CAP_COMPUTE | dingo_pkg::CAP_RESIZE_CQ | dingo_pkg::CAP_REREG_MR | dingo_pkg::CAP_SRQ;
   localparam logic [31:0] MaxLogDepth = dingo_pkg::ADMIN_MAX_LOG_DEPTH;
 
   // ---------------------------------------------------------------------------------- state
@@ -405,6 +405,6 @@ module dingo_regs (
     if (rst_ni) enabled_is_sane: assert (!aq_enable_o || (depth_out_q != '0 && asq_out_q[11:0] == '0));
   end
 
-  wire unused_ok = &{1'b0, strap_i.max_qp, strap_i.max_cq, strap_i.max_mr, s_reg_awaddr_i[2:0],
+  wire unused_ok = &{1'b0, strap_i.max_qp, strap_i.max_cq, strap_i.max_mr, strap_i.max_srq, s_reg_awaddr_i[2:0],
                      s_reg_araddr_i[1:0], s_db_awaddr_i[2:0]};
 endmodule

@@ -4,7 +4,8 @@
 /// responses, ACKs and NAKs. A request is checked and its payload ordered at once; completion and
 /// acknowledgement follow when the payload is in memory (commit). One step at a time has a QP's context: chosen by
 /// dingo_rsp_sched, done in one cycle by dingo_rsp_quick or dingo_rsp_event, or in several by dingo_rsp_receive,
-/// dingo_rsp_commit or dingo_rsp_turn. A step takes 3 cycles (load, work, store); plain ones 2, overlapped.
+/// dingo_rsp_commit or dingo_rsp_turn. A step takes 3 cycles (load, work, store); plain ones 2, overlapped. A packet that
+/// may take an entry of an SRQ has 2 more, for the SRQ's state (dingo_rsp_srq).
 module dingo_responder (
     input  logic        clk_i,
     input  logic        rst_ni,
@@ -17,6 +18,7 @@ module dingo_responder (
     input  logic        db_valid_i,
     output logic        db_ready_o,
     input  rtl_pkg::qdb_t        db_i,
+    input  logic        db_srq_i,        // db_i.qp is an SRQ
     output logic        db_bad_o,        // one cycle: an index that the ring cannot have (counted here)
     input  logic        rxp_valid_i,     // requests and datagrams
     output logic        rxp_ready_o,
@@ -29,6 +31,7 @@ module dingo_responder (
     input  rtl_pkg::txerr_t      txerr_i,
     input  logic        cq_fail_valid_i,
     input  rtl_pkg::qpi_t        cq_fail_qp_i,
+    input  logic        cqe_done_i,      // a completion is in host memory, or was refused
     input  logic        fail_valid_i,    // the requester moved this QP to ERR; always taken
     input  rtl_pkg::qpi_t        fail_qp_i,
     output logic        fail_valid_o,
@@ -37,6 +40,10 @@ module dingo_responder (
     input  rtl_pkg::qpa_req_t    qpa_i,
     output logic        qpa_done_o,
     output rtl_pkg::rsp_info_t   qpa_info_o,
+    input  logic        srqa_valid_i,    // a command about an SRQ
+    input  rtl_pkg::srqa_req_t   srqa_i,
+    output logic        srqa_done_o,
+    output rtl_pkg::srq_info_t   srqa_info_o,
     output logic        qp_re_o,
     output rtl_pkg::qpi_t        qp_raddr_o,
     input  rtl_pkg::qp_t         qp_rdata_i,
@@ -89,7 +96,9 @@ module dingo_responder (
     EVENT = 4'd4,       // dingo_rsp_event, and in the next two
     NAK = 4'd5,         // the QP gets its fatal NAK
     ENTER_ERR = 4'd6,
-    STORE = 4'd7        // context goes back
+    STORE = 4'd7,       // context goes back
+    SRQ = 4'd8,         // the SRQ's state has come,
+    SRQ_DONE = 4'd9     // and goes back
   } state_t;
 
   state_t state_q;
@@ -110,14 +119,18 @@ module dingo_responder (
   logic prefetch_q;                       // the RQ moved on
   logic qpa_pending_q;
   rtl_pkg::qpa_req_t qpa_q;
+  logic srqa_pending_q;
+  rtl_pkg::srqa_req_t srqa_q;
+  logic [5:0] cqes_q;                     // completions that are not in host memory yet
   rtl_pkg::qpi_t init_q;
 
   logic quick_rx_q, quick_turn_q;         // dingo_rsp_quick had it: END, or the ACK, leaves while it is stored
   logic [383:0] end_q;                    // item of that END
-  logic is_rx, is_commit, is_turn;
+  logic is_rx, is_commit, is_turn, is_srq;
   assign is_rx = step_q == rsp_pkg::STEP_RXP;
   assign is_commit = step_q == rsp_pkg::STEP_COMMIT;
   assign is_turn = step_q == rsp_pkg::STEP_TURN;
+  assign is_srq = step_q == rsp_pkg::STEP_SRQ_DB || step_q == rsp_pkg::STEP_SRQA;   // of no QP
 
   // ---------------------------------------------------------------- outputs
   // Everything works only while all outputs are free, so that any state may use any of them; qp_q, x_q
@@ -145,8 +158,9 @@ module dingo_responder (
 
   dingo_rsp_sched u_sched (
       .clk_i, .rst_ni, .commit_valid_i, .commit_qp_i(commit_item.qp[rtl_pkg::QP_LOG-1:0]), .cq_fail_valid_i, .cq_fail_qp_i,
-      .fail_valid_i, .fail_qp_i, .db_valid_i, .db_qp_i(db_i.qp), .txerr_valid_i, .txerr_qp_i(txerr_i.qp),
+      .fail_valid_i, .fail_qp_i, .db_valid_i, .db_qp_i(db_i.qp), .db_srq_i, .txerr_valid_i, .txerr_qp_i(txerr_i.qp),
       .qpa_valid_i(qpa_pending_q && !(state_q == STORE && step_q == rsp_pkg::STEP_QPA)), .qpa_qp_i(qpa_q.qp),
+      .srqa_valid_i(srqa_pending_q && !(state_q == STORE && step_q == rsp_pkg::STEP_SRQA)), .srqa_srq_i(srqa_q.srq),
       // room is as of before what is on its way: two more than a packet's orders
       .rxp_valid_i(in_valid && scat_room_i && !(loading && is_rx)), .rxp_qp_i(in.qp),
       .turn_ok_i(!halt_tx_i && tx_room_i && !txd_valid_o && !seg_valid_o && !quick_turn_q && !(loading && is_turn)),
@@ -155,7 +169,7 @@ module dingo_responder (
   );
   assign take = (state_q == IDLE || (state_q == STORE && !next_q) || early) && go && step_valid;
   assign commit_ready_o = take && step == rsp_pkg::STEP_COMMIT;
-  assign db_ready_o = take && step == rsp_pkg::STEP_DB;
+  assign db_ready_o = take && (step == rsp_pkg::STEP_DB || step == rsp_pkg::STEP_SRQ_DB);
   assign txerr_ready_o = take && step == rsp_pkg::STEP_TXERR;
   assign qp_re_o = take;
   assign qp_raddr_o = step_qp;
@@ -196,7 +210,7 @@ module dingo_responder (
   end
   logic ctx_we;
   rtl_pkg::qpi_t ctx_waddr;
-  assign ctx_we = state_q == INIT || (state_q == STORE && go);
+  assign ctx_we = state_q == INIT || (state_q == STORE && go && !is_srq);
   assign ctx_waddr = state_q == INIT ? init_q : qp_q;
   dingo_ram #(
       .Width(rsp_pkg::RCTX_W),
@@ -219,7 +233,13 @@ module dingo_responder (
   rsp_pkg::rctx_t quick_ctx;
   rsp_pkg::emit_t quick_emit;
   rsp_pkg::item_t quick_item;
-  assign x_load = is_rx ? in.ctx : step_q == rsp_pkg::STEP_QPA ? qpa_q.ctx : qp_rdata_i;
+  always_comb begin
+    x_load = is_rx ? in.ctx : step_q == rsp_pkg::STEP_QPA ? qpa_q.ctx : qp_rdata_i;
+    if (is_srq) begin
+      x_load.cfg.has_srq = 1'b1;
+      x_load.cfg.srq = load_qp[rtl_pkg::SRQ_LOG-1:0];
+    end
+  end
   dingo_rsp_quick u_quick (
       .en_i(loading), .step_i(step_q), .qp_i(load_qp), .ctx_i(ctx_r), .x_i(x_load), .h_i(in.h), .key_i(in_key), .key_ok_i(in_mr_rsp.ok),
       .send_i(in_send), .ahead_i(in_ahead), .db_index_i(db_index_q), .db_o(quick_db), .prefetch_o(quick_prefetch),
@@ -234,6 +254,25 @@ module dingo_responder (
                  && (step == rsp_pkg::STEP_COMMIT || step == rsp_pkg::STEP_DB || step == rsp_pkg::STEP_TURN || step == rsp_pkg::STEP_RXP)
                  && (step_qp == load_qp || step_qp != qp_q);          // what is being stored cannot be read yet
 
+  // ---------------------------------------------------------------- shared receive queues
+  rsp_pkg::srq_t srq;
+  rsp_pkg::rctx_t c_srq;                  // c_q with the places of its SRQ
+  rsp_pkg::emit_t srq_emit;
+  logic srq_load, srq_db_bad, rx_bus;
+  assign srq_load = loading && go && !quick && x_load.cfg.has_srq
+                    && (is_rx || is_srq || step_q == rsp_pkg::STEP_QPA);
+  dingo_rsp_srq u_srq (
+      .clk_i, .load_i(srq_load), .srq_i(loading ? x_load.cfg.srq : x_q.cfg.srq), .state_o(srq),
+      .write_i(state_q == SRQ_DONE && go), .step_i(step_q), .cons_i(c_q.rq_cons), .bus_i(rx_bus), .db_index_i(db_index_q),
+      .srqa_i(srqa_q), .emit_o(srq_emit), .db_bad_o(srq_db_bad), .info_o(srqa_info_o)
+  );
+  always_comb begin
+    c_srq = c_q;
+    c_srq.rq_cons = srq.cons;
+    c_srq.rq_prod = is_rx && srq.error ? srq.cons : srq.prod;   // one that failed is empty
+  end
+  assign srqa_done_o = state_q == STORE && go && step_q == rsp_pkg::STEP_SRQA;
+
   // ---------------------------------------------------------------- the parts
   logic rx_done, rx_end, rx_prefetch, cm_done, cm_wake, tn_done, tn_wake, tn_again;
   rsp_pkg::exit_t cm_exit, tn_exit;
@@ -246,8 +285,9 @@ module dingo_responder (
   logic [12:0] rx_bytes;
   rtl_pkg::mr_req_t rx_mr;
   dingo_rsp_receive u_receive (
-      .clk_i, .rst_ni, .go_i(go), .start_i(start && is_rx), .ctx_i(ctx_r), .done_o(rx_done), .ctx_o(rx_ctx), .x_i(x_q),
-      .emit_o(rx_emit), .emit_ready_i(emit_ready), .qp_i(qp_q), .h_i(in.h), .end_o(rx_end), .prefetch_o(rx_prefetch),
+      .clk_i, .rst_ni, .go_i(go), .start_i((start && is_rx && !srq_load) || (state_q == SRQ && go && is_rx)),
+      .ctx_i(state_q == SRQ ? c_srq : ctx_r), .done_o(rx_done), .ctx_o(rx_ctx), .x_i(x_q), .emit_o(rx_emit),
+      .emit_ready_i(emit_ready), .qp_i(qp_q), .h_i(in.h), .end_o(rx_end), .prefetch_o(rx_prefetch), .bus_o(rx_bus),
       .open_o(rx_open), .scatter_o(rx_scatter), .again_o(rx_again), .bytes_o(rx_bytes), .wqe_done_i(w_done),
       .wqe_taken_o(rx_wqe_taken), .wqe_i(w_wqe), .wqe_seg_valid_i(w_seg_valid), .wqe_seg_ready_o(rx_seg_ready),
       .wqe_seg_i(w_seg), .mr_valid_o(rx_mr_valid), .mr_o(rx_mr), .mr_done_i(key_have), .mr_rsp_i(key),
@@ -279,7 +319,8 @@ module dingo_responder (
       .exit_o(tn_exit), .busy_i(busy), .path_ok_i(path_ok), .tx_room_i, .read_o(tn_read), .send_o(tn_send),
       .rd_get_o(rd_get), .rd_step_o(rd_step), .rd_slot_o(rd_slot), .rd_done_i(rd_done_q), .res_bytes_i(res_bytes),
       .res_last_i(res_last), .mr_valid_o(tn_mr_valid), .mr_done_i(key_have), .mr_ok_i(key.ok), .open_o(tn_open),
-      .wqe_done_i(w_done), .wqe_taken_o(tn_wqe_taken), .wqe_tag_i(w_wqe.tag)
+      .wqe_done_i(w_done), .wqe_taken_o(tn_wqe_taken), .wqe_tag_i(w_wqe.tag),
+      .cqes_done_i(cqes_q == '0)
   );
 
   logic part_done;
@@ -308,8 +349,10 @@ module dingo_responder (
   rtl_pkg::seg_t w_seg;
   dingo_rsp_rq u_rq (
       .clk_i, .rst_ni, .idle_o(rq_idle),
-      .flush_i(state_q == EVENT && go && step_q == rsp_pkg::STEP_QPA && qpa_q.op == rtl_pkg::QPA_CLEAR), .xl_flush_i,
-      .qp_i(qp_q), .cfg_i(x_q.cfg), .open_i(rx_open || tn_open), .head_only_i(is_turn), .scatter_i(rx_scatter),
+      .flush_i(go && ((state_q == EVENT && step_q == rsp_pkg::STEP_QPA && qpa_q.op == rtl_pkg::QPA_CLEAR)
+                      || (state_q == SRQ_DONE && step_q == rsp_pkg::STEP_SRQA && srqa_q.op == rtl_pkg::SRQA_DESTROY))),
+      .xl_flush_i, .qp_i(qp_q), .rq_i({x_q.cfg.has_srq, x_q.cfg.has_srq ? rtl_pkg::QP_LOG'(x_q.cfg.srq) : qp_q}),
+      .cfg_i(x_q.cfg), .open_i(rx_open || tn_open), .head_only_i(is_turn), .scatter_i(rx_scatter),
       .again_i(rx_again), .index_i(is_turn ? tn_ctx.held_index : rx_ctx.held_index), .bytes_i(rx_bytes),
       .sge_i(rx_ctx.held_sge), .off_i(rx_ctx.held_off), .nsge_i(rx_ctx.held_nsge), .done_o(w_done),
       .taken_i(rx_wqe_taken || tn_wqe_taken), .wqe_o(w_wqe), .seg_valid_o(w_seg_valid), .seg_ready_i(rx_seg_ready),
@@ -342,7 +385,7 @@ module dingo_responder (
       .path_ok_i(path_ok), .ctx_o(ev_ctx), .wake_o(ev_wake), .prefetch_o(ev_prefetch), .emit_o(ev_emit), .exit_o(ev_exit),
       .nak_o(ev_nak), .db_bad_o(ev_db_bad), .reply_o(ev_reply)
   );
-  assign db_bad_o = state_q == EVENT && go && step_q == rsp_pkg::STEP_DB && ev_db_bad;
+  assign db_bad_o = go && ((state_q == EVENT && step_q == rsp_pkg::STEP_DB && ev_db_bad) || (state_q == SRQ_DONE && srq_db_bad));
   assign qpa_info_o.rq_producer = c_q.rq_prod;
   assign qpa_info_o.rq_consumer = c_q.rq_cons;
   assign qpa_info_o.rq_psn = c_q.exp_psn;
@@ -356,7 +399,7 @@ module dingo_responder (
   assign state_o = dingo_pkg::QPS_ERR[2:0];
 
   assign idle_o = state_q == IDLE && !busy && !commit_valid_i && !failures && !txerr_valid_i && !db_valid_i
-                  && !rxp_valid_i && in_idle && !qpa_pending_q && !cq_fail_valid_i && !fail_valid_i && rq_idle;
+                  && !rxp_valid_i && in_idle && !qpa_pending_q && !srqa_pending_q && !cq_fail_valid_i && !fail_valid_i && rq_idle;
   assign tx_idle_o = !((is_turn || quick_turn_q) && state_q != IDLE && state_q != INIT) && !txd_valid_o && !seg_valid_o;
 
   always_ff @(posedge clk_i) begin
@@ -366,6 +409,11 @@ module dingo_responder (
       qpa_pending_q <= 1'b1;
       qpa_q <= qpa_i;
     end
+    if (srqa_valid_i) begin
+      srqa_pending_q <= 1'b1;
+      srqa_q <= srqa_i;
+    end
+    cqes_q <= cqes_q + 6'(cqe_valid_o && cqe_ready_i) - 6'(cqe_done_i);
     if (stat_ready_i) own.stat <= 1'b0;
     if (qstat_ready_i) own.qstat <= 1'b0;
     if (ev_ready_i) own.ev <= 1'b0;
@@ -398,6 +446,7 @@ module dingo_responder (
           if (state_q == STORE) begin
             c_q.queued <= ctx_w.queued;
             if (step_q == rsp_pkg::STEP_QPA && !next_q) qpa_pending_q <= 1'b0;
+            if (step_q == rsp_pkg::STEP_SRQA && !next_q) srqa_pending_q <= 1'b0;
             if (quick_rx_q) begin
               own_scat_valid_q <= 1'b1;
               own_scat_q.op <= rtl_pkg::SCAT_END;
@@ -408,7 +457,7 @@ module dingo_responder (
           end
           if (take) begin
             qp_q <= step_qp;
-            same_q <= state_q == STORE && step_qp == qp_q;
+            same_q <= state_q == STORE && step_qp == qp_q && !is_srq;
             state_q <= LOAD;
           end
         end
@@ -425,7 +474,18 @@ module dingo_responder (
             nak_q.ev <= dingo_pkg::EV_QP_ACCESS_ERR[7:0];
             nak_q.psn <= res.first_psn + res.next;
           end
-          state_q <= part_exit == rsp_pkg::EXIT_NAK ? NAK : part_exit == rsp_pkg::EXIT_ERR ? ENTER_ERR : STORE;
+          state_q <= part_exit == rsp_pkg::EXIT_NAK ? NAK : part_exit == rsp_pkg::EXIT_ERR ? ENTER_ERR
+                     : is_rx && x_q.cfg.has_srq ? SRQ_DONE : STORE;
+        end
+
+        SRQ: begin
+          c_q <= c_srq;
+          state_q <= is_rx ? PART : is_srq ? SRQ_DONE : EVENT;
+        end
+
+        SRQ_DONE: begin
+          own <= srq_emit;
+          state_q <= STORE;
         end
 
         EVENT, NAK, ENTER_ERR: begin
@@ -450,8 +510,8 @@ module dingo_responder (
         c_q <= quick ? quick_ctx : ctx_r;
         x_q <= x_load;
         case (step_q)
-          rsp_pkg::STEP_COMMIT, rsp_pkg::STEP_TURN, rsp_pkg::STEP_RXP: state_q <= quick ? STORE : PART;
-          default: state_q <= quick ? STORE : EVENT;
+          rsp_pkg::STEP_COMMIT, rsp_pkg::STEP_TURN, rsp_pkg::STEP_RXP: state_q <= quick ? STORE : srq_load ? SRQ : PART;
+          default: state_q <= quick ? STORE : srq_load ? SRQ : EVENT;
         endcase
         if (quick) begin
           wake_q <= quick_wake;
@@ -491,7 +551,7 @@ module dingo_responder (
           item_word_q <= commit_i.word;
         end
         if (step == rsp_pkg::STEP_TXERR) txerr_q <= txerr_i;
-        if (step == rsp_pkg::STEP_DB) db_index_q <= db_i.index;
+        if (step == rsp_pkg::STEP_DB || step == rsp_pkg::STEP_SRQ_DB) db_index_q <= db_i.index;
       end
     end
 
@@ -502,6 +562,8 @@ module dingo_responder (
       step_q <= rsp_pkg::STEP_COMMIT;
       init_q <= '0;
       qpa_pending_q <= 1'b0;
+      srqa_pending_q <= 1'b0;
+      cqes_q <= '0;
       own <= '0;
       own_scat_valid_q <= 1'b0;
       quick_rx_q <= 1'b0;
@@ -512,5 +574,5 @@ module dingo_responder (
     end
   end
 
-  wire unused_ok = &{1'b0, qpa_q, key, in, in_mr_rsp, txerr_q, item_q, cqe_item_q, own};
+  wire unused_ok = &{1'b0, srq, qpa_q, key, in, in_mr_rsp, txerr_q, item_q, cqe_item_q, own};
 endmodule

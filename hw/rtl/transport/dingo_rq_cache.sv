@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Receive WQEs, kept by QP and free-running index in groups of four lines of the ring (256 bytes: 8 entries of 32
-/// bytes, 4 of 64). One read brings all entries of a group that are posted. A lookup is answered from here or from host
-/// memory; while it waits, and whenever no lookup is there, the next entries of QPs whose receive queue moved
-/// are fetched ahead. A group is known by what of it was asked for and by the number of the read that brings
-/// it: reads are answered in order, so that number tells whether it is there. Looks (dingo_rsp_ahead) go beside all
-/// this, through the ports of both memories when nobody else uses them.
+/// Receive WQEs, kept by receive queue and free-running index in groups of four lines of the ring (256 bytes: 8 entries
+/// of 32 bytes, 4 of 64). One read brings all entries of a group that are posted. A lookup is answered from here or
+/// from host memory; while it waits, and whenever no lookup is there, the next entries of QPs whose receive queue moved
+/// are fetched ahead. A group is known by what of it was asked for and by the number of the read that brings it: reads
+/// are answered in order, so that number tells whether it is there. Looks (dingo_rsp_ahead) go beside all this, through
+/// the ports of both memories when nobody else uses them.
 module dingo_rq_cache #(
     parameter int unsigned LogGroups = 9
 ) (
@@ -15,7 +15,7 @@ module dingo_rq_cache #(
     input  logic               flush_i,        // forget what is here; what is on its way is of other QPs
     input  logic               xl_flush_i,
     // ring of `qp_i`, stable during a lookup and at a prefetch pulse
-    input  rtl_pkg::qpi_t      qp_i,
+    input  rtl_pkg::rqi_t      qp_i,
     input  rtl_pkg::xmem_t     mem_i,
     input  logic [3:0]         log_rq_i,
     input  logic [3:0]         log_stride_i,   // 5..8
@@ -53,25 +53,25 @@ module dingo_rq_cache #(
   localparam int unsigned NumberW = 11;
   localparam int unsigned EpochW = 6;
   typedef struct packed {
-    rtl_pkg::qpi_t  qp;
+    rtl_pkg::rqi_t  qp;
     rtl_pkg::xmem_t mem;
     logic [3:0]     log_rq;
     logic [3:0]     log_stride;
     logic [31:0]    index;
     logic [31:0]    upto;                      // posted
   } job_t;
-  localparam int unsigned JobW = rtl_pkg::QP_LOG + 103 + 8 + 64;
+  localparam int unsigned JobW = rtl_pkg::RQ_LOG + 103 + 8 + 64;
   typedef struct packed {
     logic                  valid;
     logic [EpochW-1:0]     epoch;
-    rtl_pkg::qpi_t         qp;
+    rtl_pkg::rqi_t         qp;
     logic [31:0]           group;              // free running
     logic [2:0]            first;              // entries [first, upto) were asked for
     logic [3:0]            there;              // those before came with earlier reads
     logic [3:0]            upto;
     logic [NumberW-1:0]    read;               // that brings the others
   } tag_t;
-  localparam int unsigned TagW = 1 + EpochW + rtl_pkg::QP_LOG + 32 + 11 + NumberW;
+  localparam int unsigned TagW = 1 + EpochW + rtl_pkg::RQ_LOG + 32 + 11 + NumberW;
 
   typedef enum logic [2:0] {
     IDLE = 3'd0,
@@ -126,9 +126,9 @@ module dingo_rq_cache #(
   function automatic logic [31:0] group_of(input logic [31:0] index, input logic [3:0] log_stride);
     group_of = index >> (4'd8 - log_stride);
   endfunction
-  function automatic logic [LogGroups-1:0] slot_of(input logic [rtl_pkg::QP_LOG-1:0] qp, input logic [LogGroups-1:0] group);
+  function automatic logic [LogGroups-1:0] slot_of(input logic [rtl_pkg::RQ_LOG-1:0] qp, input logic [LogGroups-1:0] group);
     slot_of = group;
-    for (int unsigned i = 0; i < rtl_pkg::QP_LOG; i++)
+    for (int unsigned i = 0; i < rtl_pkg::RQ_LOG; i++)
       slot_of[LogGroups-1-i%LogGroups] = slot_of[LogGroups-1-i%LogGroups] ^ qp[i];
   endfunction
 
@@ -157,16 +157,16 @@ module dingo_rq_cache #(
   assign look = look_valid_i && look_ready_o;
   logic [31:0] pf_next, pf_until;              // of the job ahead
   logic [3:0] pf_most;
-  rtl_pkg::qpi_t pf_last_qp_q;
+  rtl_pkg::rqi_t pf_last_qp_q;
   assign pf_most = (4'd8 >> (pf_job.log_stride - 4'd5)) - 4'd1;
   assign pf_next = (pf_job.index | 32'(pf_most)) + 32'd1;
   assign pf_until = pf_next + (pf_job.qp == pf_last_qp_q ? AHEAD_ALONE : AHEAD);
   logic more;                  // the job ahead goes on with the next group
   assign more = !demand_q && rtl_pkg::idx_before(next_index, until_q);
   logic [31:0] first_group;
-  rtl_pkg::qpi_t first_qp;
+  rtl_pkg::rqi_t first_qp;
   always_comb begin
-    first_qp = look ? look_i.qp[rtl_pkg::QP_LOG-1:0] : pf_take ? pf_job.qp : state_q == IDLE ? qp_i : job_q.qp;
+    first_qp = look ? look_i.qp[rtl_pkg::RQ_LOG-1:0] : pf_take ? pf_job.qp : state_q == IDLE ? qp_i : job_q.qp;
     first_group = look ? group_of(look_i.index, look_i.log_stride) : pf_take ? group_of(pf_job.index, pf_job.log_stride)
                   : state_q == IDLE ? group_of(req_index_i, log_stride_i) : next_group;
   end
@@ -200,8 +200,8 @@ module dingo_rq_cache #(
   logic look_match, look_way, look_unsure, wrote_q;
   logic [LogGroups-1:0] look_slot;
   logic [2:0] look_entry;
-  rtl_pkg::qpi_t look_qp;
-  assign look_qp = looked_q.qp[rtl_pkg::QP_LOG-1:0];
+  rtl_pkg::rqi_t look_qp;
+  assign look_qp = looked_q.qp[rtl_pkg::RQ_LOG-1:0];
   logic [31:0] look_byte, look_group;
   assign look_group = group_of(looked_q.index, looked_q.log_stride);
   assign look_entry = looked_q.index[2:0] & 3'((4'd8 >> (looked_q.log_stride - 4'd5)) - 4'd1);

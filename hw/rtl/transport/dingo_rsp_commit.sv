@@ -37,6 +37,8 @@ module dingo_rsp_commit (
   rsp_pkg::item_t it_q;
   logic item_err_q;
   logic rd_accept;      // READs still count
+  logic open;           // behind this packet
+  assign open = (c_q.open || it_q.took) && !it_q.cqe;
   assign rd_accept = !c_q.dead && !c_q.err && !c_q.fatal;
 
   assign done_o = state_q == IDLE;
@@ -74,9 +76,10 @@ module dingo_rsp_commit (
                 it_q.kind <= it_q.silent ? rsp_pkg::IT_SILENT_FAIL : rsp_pkg::IT_NAK;
                 it_q.syn <= roce_pkg::SYN_NAK_OP;
                 it_q.ev <= it_q.write ? dingo_pkg::EV_QP_FATAL[7:0] : 8'd0;
-                it_q.cqe <= !it_q.write;
-                it_q.status <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
-                it_q.verr <= dingo_pkg::VERR_BUS[7:0];
+                // An entry that a WRITE took goes back, but not into an SRQ.
+                it_q.cqe <= !it_q.write || (it_q.cqe && (it_q.took || c_q.open));
+                it_q.status <= it_q.write ? dingo_pkg::WCS_WR_FLUSH_ERR[7:0] : dingo_pkg::WCS_LOC_PROT_ERR[7:0];
+                it_q.verr <= it_q.write ? dingo_pkg::VERR_FLUSHED[7:0] : dingo_pkg::VERR_BUS[7:0];
                 c_q.held <= 1'b0;
                 c_q.exp_psn <= it_q.silent ? c_q.exp_psn : it_q.psn;
                 state_q <= CM_FAIL;
@@ -86,6 +89,7 @@ module dingo_rsp_commit (
                   emit_o.stat_idx <= it_q.write ? 6'(dingo_pkg::CARD_RX_WRITE_REQUESTS) : 6'(dingo_pkg::CARD_RX_SEND_REQUESTS);
                 end
                 if (it_q.last) c_q.msn <= c_q.msn + 24'd1;
+                c_q.open <= open;
                 if (it_q.cqe) begin
                   emit_o.cqe <= 1'b1;
                   emit_o.cqe_status <= dingo_pkg::WCS_SUCCESS[7:0];
@@ -149,6 +153,18 @@ module dingo_rsp_commit (
                 state_q <= CM_FAIL;
               end
             endcase
+          end else begin                     // void; but others have entries of the SRQ behind this one's
+            c_q.open <= open;
+            if (it_q.cqe && (it_q.took || c_q.open)) begin
+              emit_o.stat <= 1'b1;
+              emit_o.stat_idx <= 6'(dingo_pkg::CARD_RESP_CQE_FLUSH_ERROR);
+              emit_o.qstat <= 1'b1;
+              emit_o.qstat_idx <= 4'(dingo_pkg::QP_RECV_CQES);
+              emit_o.cqe <= 1'b1;
+              emit_o.cqe_status <= dingo_pkg::WCS_WR_FLUSH_ERR[7:0];
+              emit_o.cqe_verr <= dingo_pkg::VERR_FLUSHED[7:0];
+              emit_o.cqe_tag <= it_q.tag;
+            end
           end
         end
 
@@ -179,9 +195,11 @@ module dingo_rsp_commit (
           c_q.dead <= 1'b1;
           c_q.failed <= 1'b1;
           c_q.rq_cons <= it_q.rq_after;      // what later packets took is there again
+          c_q.open <= open;
           if (it_q.cqe) begin
             emit_o.stat <= 1'b1;
-            emit_o.stat_idx <= 6'(dingo_pkg::CARD_RESP_CQE_ERROR);
+            emit_o.stat_idx <= it_q.status == dingo_pkg::WCS_WR_FLUSH_ERR[7:0] ? 6'(dingo_pkg::CARD_RESP_CQE_FLUSH_ERROR)
+                                                                              : 6'(dingo_pkg::CARD_RESP_CQE_ERROR);
             emit_o.qstat <= 1'b1;
             emit_o.qstat_idx <= 4'(dingo_pkg::QP_RECV_CQES);
             emit_o.cqe <= 1'b1;

@@ -29,7 +29,7 @@ module dingo_rsp_event (
   logic db_bad, clear, to_err, reply_owed;
   assign db_held = db_index_i - ctx_i.rq_cons;
   assign rq_held = ctx_i.rq_prod - ctx_i.rq_cons;
-  assign db_bad = x_i.state == dingo_pkg::QPS_RESET[2:0] || db_held > 32'd1 << x_i.cfg.log_rq || db_held < rq_held;
+  assign db_bad = x_i.cfg.has_srq || x_i.state == dingo_pkg::QPS_RESET[2:0] || db_held > 32'd1 << x_i.cfg.log_rq || db_held < rq_held;
   assign db_bad_o = db_bad;
 
   assign clear = qpa_i.op == rtl_pkg::QPA_CLEAR;

@@ -59,7 +59,8 @@ module dingo_rsp_intake (
   assign reads = op == roce_pkg::OP_READ_REQUEST;
   assign changes = op == roce_pkg::OP_COMPARE_SWAP || op == roce_pkg::OP_FETCH_ADD;
   assign in_key = connected && (op == roce_pkg::OP_WRITE_ONLY || reads || changes) && rxp_i.h.dma_len != '0;
-  assign in_send = connected && (op == roce_pkg::OP_SEND_ONLY || op == roce_pkg::OP_SEND_ONLY_IMM) && rxp_i.h.len != '0;
+  // An entry of an SRQ is whoever's comes first: no guess.
+  assign in_send = connected && !rxp_i.ctx.cfg.has_srq && (op == roce_pkg::OP_SEND_ONLY || op == roce_pkg::OP_SEND_ONLY_IMM) && rxp_i.h.len != '0;
   assign rxp_ready_o = in_ready && !(in_key && (ask_i || ahead_ask));
   assign push = rxp_valid_i && rxp_ready_o;
   dingo_fifo #(.Width(RXP_W + 2), .LogDepth(LogPackets)) u_packets (

@@ -41,7 +41,7 @@ module dingo_rsp_keys (
       mr_o.len = {19'd0, turn_bytes_i};
       mr_o.access = dingo_pkg::ACC_REMOTE_READ[5:0];
     end
-    mr_o.pdn = cfg_i.pdn;
+    mr_o.pdn = wqe_valid_i && cfg_i.has_srq ? cfg_i.srq_pdn : cfg_i.pdn;
     mr_o.privileged = cfg_i.privileged;
     if (intake_valid_i) mr_o = intake_i;
   end

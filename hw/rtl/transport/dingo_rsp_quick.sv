@@ -70,7 +70,7 @@ module dingo_rsp_quick (
   assign cons_next = ctx_i.rq_cons + 32'd1;
   assign rq_held = ctx_i.rq_prod - ctx_i.rq_cons;
   assign db_held = db_index_i - ctx_i.rq_cons;
-  assign db_o = en_i && step_i == rsp_pkg::STEP_DB && !ctx_i.err && x_i.state != dingo_pkg::QPS_RESET[2:0]
+  assign db_o = en_i && step_i == rsp_pkg::STEP_DB && !ctx_i.err && !x_i.cfg.has_srq && x_i.state != dingo_pkg::QPS_RESET[2:0]
                 && db_held <= 32'd1 << x_i.cfg.log_rq && db_held >= rq_held;
   // The next group begins, or entries are new among those that are fetched ahead.
   assign prefetch_o = send ? (cons_next[2:0] & 3'(4'd7 >> (x_i.cfg.log_rq_stride - 4'd5))) == '0 : db_o && rq_held < AHEAD;
@@ -123,6 +123,7 @@ module dingo_rsp_quick (
     if (db_o) ctx_o.rq_prod = db_index_i;
     if (commit_o) begin
       ctx_o.items = ctx_i.items - 8'd1;
+      ctx_o.open = (ctx_i.open || item_i.took) && !item_i.cqe;
       if (ctx_i.items == 8'd1 && (ctx_i.err || ctx_i.reply_pending)) wake_o = 1'b1;
       if (item_i.last) ctx_o.msn = ctx_i.msn + 24'd1;
       if (item_i.ack && !ctx_i.fatal && !ctx_i.err) begin

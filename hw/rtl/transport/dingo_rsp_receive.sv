@@ -17,6 +17,7 @@ module dingo_rsp_receive (
     input  rtl_pkg::rxh_t     h_i,           // stable until done_o
     output logic              end_o,         // the packet is done with
     output logic              prefetch_o,    // the RQ moved on
+    output logic              bus_o,         // and its entry could not be read
     // dingo_rsp_wqe: entry, offsets and limits are those of ctx_o
     output logic              open_o,
     output logic              scatter_o,
@@ -57,6 +58,12 @@ module dingo_rsp_receive (
   rsp_pkg::item_t it_q;
   logic no_item_q;      // the packet ends here
   logic taken_q;        // it took a receive WQE
+  logic bus_q;          // which could not be read
+  rsp_pkg::item_t item; // it_q, and
+  always_comb begin
+    item = it_q;
+    item.took = x_i.cfg.has_srq && taken_q && c_q.rq_cons != c_q.held_index;  // else it was put back
+  end
   rtl_pkg::rxh_t h;
   assign h = h_i;
 
@@ -107,6 +114,7 @@ module dingo_rsp_receive (
   assign ctx_o = c_q;
   assign end_o = state_q == RX_END && go_i;
   assign prefetch_o = taken_q;
+  assign bus_o = bus_q;
   assign again_o = taken_q;
   assign bytes_o = !is_ud ? h.len : h.len + 13'(rsp_pkg::GRH_BYTES);
   assign wqe_taken_o = go_i && wqe_done_i && (state_q == RX_OPEN || (state_q == RX_SCATTER && !wqe_seg_valid_i));
@@ -134,6 +142,7 @@ module dingo_rsp_receive (
       it_q <= '0;
       no_item_q <= 1'b0;
       taken_q <= 1'b0;
+      bus_q <= 1'b0;
       state_q <= RX_CHECK;
     end else if (go_i) begin
       case (state_q)
@@ -256,6 +265,11 @@ module dingo_rsp_receive (
         RX_OPEN:
         if (wqe_done_i) begin
           taken_q <= 1'b1;
+          bus_q <= wqe_i.bus;
+          if (wqe_i.bus && x_i.cfg.has_srq) begin
+            emit_o.ev <= 1'b1;
+            emit_o.ev_kind <= dingo_pkg::EV_SRQ_ERR[7:0];
+          end
           c_q.rq_cons <= c_q.rq_cons + 32'd1;
           c_q.held_tag <= wqe_i.tag;
           c_q.held_cap <= wqe_i.cap;
@@ -432,7 +446,7 @@ module dingo_rsp_receive (
           scat_o.no_item <= no_item_q;
           scat_o.to_rsp <= 1'b1;
           scat_o.has_payload <= h.len != '0;
-          scat_o.item <= it_q;
+          scat_o.item <= item;
           if (!no_item_q) c_q.items <= c_q.items + 8'd1;
           a_items: assert (c_q.items != '1);
           state_q <= IDLE;

@@ -16,6 +16,7 @@ module dingo_rsp_report (
     output logic                 cqe_valid_o,
     output rtl_pkg::cqe_req_t    cqe_o
 );
+  localparam logic [7:0] SrqKinds = dingo_pkg::EV_SRQ_ERR[7:0];  // 0x30..0x3f
   assign stat_valid_o = own_i.stat || part_i.stat;
   assign stat_o.idx = own_i.stat ? own_i.stat_idx : part_i.stat_idx;
   assign stat_o.by = 16'd1;
@@ -24,8 +25,10 @@ module dingo_rsp_report (
   assign qstat_o.idx = own_i.qstat ? own_i.qstat_idx : part_i.qstat_idx;
   assign qstat_o.by = 16'd1;
   assign ev_valid_o = own_i.ev || part_i.ev;
-  assign ev_o.kind = own_i.ev ? own_i.ev_kind : part_i.ev_kind;
-  assign ev_o.id = {8'd0, cfg_i.tag, 16'(qp_i)};
+  logic [7:0] ev_kind;
+  assign ev_kind = own_i.ev ? own_i.ev_kind : part_i.ev_kind;
+  assign ev_o.kind = ev_kind;
+  assign ev_o.id = ev_kind[7:4] == SrqKinds[7:4] ? 32'(cfg_i.srq) : {8'd0, cfg_i.tag, 16'(qp_i)};
   assign ev_o.data = '0;
   assign cqe_valid_o = own_i.cqe || part_i.cqe;
   always_comb begin

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// The receive queue of the responder's step: the WQE that dingo_rsp_receive works through, or whose tag dingo_rsp_turn
-/// wants for a flush; its lines come from dingo_rq_cache, which fetches the next ones ahead.
+/// wants for a flush; its lines come from dingo_rq_cache, which fetches the next ones ahead. The slot of an SRQ's entry
+/// may be posted anew while a message is in progress, since entries of others complete before it: what OPEN has read
+/// of it is kept for the packets that follow.
 module dingo_rsp_rq (
     input  logic                 clk_i,
     input  logic                 rst_ni,
@@ -10,6 +12,7 @@ module dingo_rsp_rq (
     input  logic                 xl_flush_i,
     input  rtl_pkg::qpi_t        qp_i,           // of the step
     input  rtl_pkg::qp_cfg_t     cfg_i,
+    input  rtl_pkg::rqi_t        rq_i,           // its receive queue
     // see dingo_rsp_wqe
     input  logic                 open_i,
     input  logic                 head_only_i,
@@ -56,7 +59,26 @@ module dingo_rsp_rq (
   logic done, done_q, ask_valid, line_valid, line_err;
   logic [31:0] ask_index;
   logic [1:0] ask_part;
-  logic [511:0] line_data;
+  logic [511:0] line_data, cache_data, kept_data;
+  logic cache_valid, cache_err, keep, kept_valid_q, kept_q, scatter_q;
+
+  // ---------------------------------------------------------------- entries of SRQs in progress
+  assign keep = cfg_i.has_srq && scatter_q;      // the line that is asked for is one of these
+  dingo_ram #(
+      .Width(512),
+      .LogDepth(rtl_pkg::QP_LOG + 2)
+  ) u_kept (
+      .clk_i, .we_i(cfg_i.has_srq && cache_valid), .waddr_i({qp_i, ask_part}), .wdata_i(cache_data),
+      .re_i(keep && ask_valid && !kept_valid_q), .raddr_i({qp_i, ask_part}), .rdata_o(kept_data)
+  );
+  assign line_valid = cache_valid || kept_valid_q;
+  assign line_err = cache_valid && cache_err;
+  assign line_data = kept_q ? kept_data : cache_data;
+  always_ff @(posedge clk_i) begin
+    kept_valid_q <= rst_ni && keep && ask_valid && !kept_valid_q;
+    if (ask_valid) kept_q <= keep;               // the lines' data stay until the next is asked for
+    if (open_i || scatter_i) scatter_q <= scatter_i;
+  end
 
   assign done_o = done_q;
   always_ff @(posedge clk_i) begin
@@ -73,9 +95,9 @@ module dingo_rsp_rq (
       .line_data_i(line_data), .mr_valid_o, .mr_o, .mr_rsp_valid_i, .mr_rsp_i, .seg_valid_o, .seg_ready_i, .seg_o
   );
   dingo_rq_cache u_cache (
-      .clk_i, .rst_ni, .idle_o, .flush_i, .xl_flush_i, .qp_i, .mem_i(cfg_i.rq), .log_rq_i(cfg_i.log_rq),
-      .log_stride_i(cfg_i.log_rq_stride), .req_valid_i(ask_valid), .req_index_i(ask_index), .req_part_i(ask_part),
-      .rsp_valid_o(line_valid), .rsp_err_o(line_err), .rsp_data_o(line_data), .pf_valid_i(prefetch_i),
+      .clk_i, .rst_ni, .idle_o, .flush_i, .xl_flush_i, .qp_i(rq_i), .mem_i(cfg_i.rq), .log_rq_i(cfg_i.log_rq),
+      .log_stride_i(cfg_i.log_rq_stride), .req_valid_i(ask_valid && !keep), .req_index_i(ask_index), .req_part_i(ask_part),
+      .rsp_valid_o(cache_valid), .rsp_err_o(cache_err), .rsp_data_o(cache_data), .pf_valid_i(prefetch_i),
       .pf_index_i(prefetch_index_i), .end_i(prod_i), .look_valid_i, .look_ready_o, .look_i,
       .look_here_o, .look_coming_o, .look_err_o, .look_data_o, .line_valid_o(rwqe_valid_o), .line_ready_i(rwqe_ready_i),
       .line_o(rwqe_o), .line_rsp_valid_i(rwqe_rsp_valid_i), .xl_line_valid_o(line_valid_o), .xl_line_ready_i(line_ready_i),

@@ -13,10 +13,13 @@ module dingo_rsp_sched (
     input  rtl_pkg::qpi_t fail_qp_i,
     input  logic          db_valid_i,
     input  rtl_pkg::qpi_t db_qp_i,
+    input  logic          db_srq_i,         // db_qp_i is an SRQ
     input  logic          txerr_valid_i,
     input  rtl_pkg::qpi_t txerr_qp_i,
     input  logic          qpa_valid_i,
     input  rtl_pkg::qpi_t qpa_qp_i,
+    input  logic          srqa_valid_i,
+    input  rtl_pkg::srqi_t srqa_srq_i,
     input  logic          rxp_valid_i,      // and there is room for its orders
     input  rtl_pkg::qpi_t rxp_qp_i,
     input  logic          turn_ok_i,        // a turn may begin
@@ -73,11 +76,14 @@ module dingo_rsp_sched (
       step_o = rsp_pkg::STEP_TXERR;
       step_qp_o = txerr_qp_i;
     end else if (db_valid_i) begin
-      step_o = rsp_pkg::STEP_DB;
+      step_o = db_srq_i ? rsp_pkg::STEP_SRQ_DB : rsp_pkg::STEP_DB;
       step_qp_o = db_qp_i;
     end else if (qpa_valid_i) begin
       step_o = rsp_pkg::STEP_QPA;
       step_qp_o = qpa_qp_i;
+    end else if (srqa_valid_i) begin
+      step_o = rsp_pkg::STEP_SRQA;
+      step_qp_o = rtl_pkg::QP_LOG'(srqa_srq_i);
     end else if (turn_valid && turn_ok_i && !again_i && (packets_q == MOST || !rxp_valid_i)) begin
       step_o = rsp_pkg::STEP_TURN;
       step_qp_o = turn_qp;

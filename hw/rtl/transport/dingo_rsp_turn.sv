@@ -3,7 +3,7 @@
 /// A QP's turn: READ responses in PSN order, at most 16 packets, then the ACK or NAK that is owed; or, in ERR,
 /// as many receive WQEs flushed. A turn that the wire cuts short goes on when there is room, before the next QP's,
 /// up to 8 KiB: the peer needs the READ's WQE for each packet, and has it at hand while they follow each other. A flush
-/// waits for packets that are on their way to memory, to keep the order.
+/// waits for packets that are on their way to memory, to keep the order. A QP with an SRQ flushes only what it took.
 module dingo_rsp_turn (
     input  logic              clk_i,
     input  logic              rst_ni,
@@ -37,7 +37,8 @@ module dingo_rsp_turn (
     output logic              open_o,        // dingo_rsp_wqe: entry held_index of ctx_o
     input  logic              wqe_done_i,    // stays until wqe_taken_o
     output logic              wqe_taken_o,
-    input  logic [31:0]       wqe_tag_i
+    input  logic [31:0]       wqe_tag_i,
+    input  logic              cqes_done_i    // all completions of the responder are in host memory
 );
   typedef enum logic [3:0] {
     IDLE = 4'd0,
@@ -50,7 +51,8 @@ module dingo_rsp_turn (
     TN_SEND = 4'd7,
     TN_REPLY = 4'd8,
     TN_FLUSH = 4'd9,
-    TN_FETCH = 4'd10
+    TN_FETCH = 4'd10,
+    TN_LAST = 4'd11                          // an SRQ's QP: who hears that it takes no more finds all its completions
   } state_t;
   localparam logic [4:0] BURST = 5'd16;      // packets, or flushed WQEs, of a turn
 
@@ -105,8 +107,9 @@ module dingo_rsp_turn (
           state_q <= IDLE;
           if (c_q.err) begin
             if (c_q.items == '0) begin       // else the last item brings it back
-              if (c_q.held) begin
+              if (x_i.cfg.has_srq ? c_q.open : c_q.held) begin
                 c_q.held <= 1'b0;
+                c_q.open <= 1'b0;
                 emit_o.stat <= 1'b1;
                 emit_o.stat_idx <= 6'(dingo_pkg::CARD_RESP_CQE_FLUSH_ERROR);
                 emit_o.qstat <= 1'b1;
@@ -180,7 +183,8 @@ module dingo_rsp_turn (
         end
 
         TN_FLUSH:
-        if (rq_empty) state_q <= IDLE;
+        if (x_i.cfg.has_srq) state_q <= c_q.last_wqe ? IDLE : TN_LAST;
+        else if (rq_empty) state_q <= IDLE;
         else if (used_q == BURST) begin
           wake_o <= 1'b1;
           state_q <= IDLE;
@@ -203,6 +207,14 @@ module dingo_rsp_turn (
           emit_o.cqe_verr <= dingo_pkg::VERR_FLUSHED[7:0];
           emit_o.cqe_tag <= wqe_tag_i;
           state_q <= TN_FLUSH;
+        end
+
+        TN_LAST:
+        if (!busy_i && cqes_done_i) begin
+          c_q.last_wqe <= 1'b1;
+          emit_o.ev <= 1'b1;
+          emit_o.ev_kind <= dingo_pkg::EV_QP_LAST_WQE[7:0];
+          state_q <= IDLE;
         end
 
         default: state_q <= IDLE;

@@ -13,15 +13,17 @@ package rsp_pkg;
   } message_t;
 
   // What the responder does at a time
-  typedef enum logic [2:0] {
-    STEP_COMMIT = 3'd0,            // an item came back
-    STEP_CQ_FAIL = 3'd1,
-    STEP_FAIL = 3'd2,              // the requester moved the QP to ERR
-    STEP_TXERR = 3'd3,
-    STEP_DB = 3'd4,
-    STEP_QPA = 3'd5,               // a command
-    STEP_TURN = 3'd6,
-    STEP_RXP = 3'd7                // a packet
+  typedef enum logic [3:0] {
+    STEP_COMMIT = 4'd0,            // an item came back
+    STEP_CQ_FAIL = 4'd1,
+    STEP_FAIL = 4'd2,              // the requester moved the QP to ERR
+    STEP_TXERR = 4'd3,
+    STEP_DB = 4'd4,
+    STEP_QPA = 4'd5,               // a command
+    STEP_TURN = 4'd6,
+    STEP_RXP = 4'd7,               // a packet
+    STEP_SRQ_DB = 4'd8,            // of an SRQ, whose number is in the place of the QP's: a doorbell,
+    STEP_SRQA = 4'd9               // a command
   } step_t;
 
   localparam int unsigned GRH_BYTES = 40;
@@ -49,8 +51,10 @@ package rsp_pkg;
     logic [63:0] write_va;
     logic [31:0] remaining;        // p1: WRITE: bytes to come
     logic [31:0] bytes;            // p1: SEND: bytes taken; WRITE: of the message
-    logic [31:0] rq_prod;
+    logic [31:0] rq_prod;          // of a QP with an SRQ the SRQ's, while one of its steps is in work; else nobody's
     logic [31:0] rq_cons;          // p1
+    logic        open;             // p2: an entry of an SRQ was taken and not completed: held_tag is its
+    logic        last_wqe;         // event QP_LAST_WQE was raised
     logic        held;             // p1: the receive WQE below belongs to the message in progress
     logic [31:0] held_index;
     logic [31:0] held_tag;
@@ -64,7 +68,7 @@ package rsp_pkg;
     logic [15:0] rd_pending;       // p2: slots with packets to send
     logic [15:0] rd_answered;      // p2: all of it left once: what is pending now is a repetition
   } rctx_t;
-  localparam int unsigned RCTX_W = 529;
+  localparam int unsigned RCTX_W = 531;
 
   typedef enum logic [2:0] {
     IT_DATA = 3'd0,                // SEND, WRITE, datagram: payload is in memory
@@ -79,7 +83,7 @@ package rsp_pkg;
 
   /// What phase 2 needs to know of a packet; as long as rtl_pkg::ITEM_BITS.
   typedef struct packed {
-    logic [43:0] rsvd;
+    logic [42:0] rsvd;
     kind_t       kind;
     logic [15:0] qp;
     logic [23:0] psn;
@@ -88,6 +92,7 @@ package rsp_pkg;
     logic        first;            // DATA: counts as a request
     logic        last;             // DATA: ends a message of a connected QP
     logic        ack;              // acknowledgement asked for
+    logic        took;             // took an entry of an SRQ, which is the QP's from now on
     logic        cqe;              // DATA: completes a receive WQE; NAK, SILENT_FAIL: fails one
     logic        nak_sent;         // DUP_ACK: a NAK was due when it came
     logic        atomic;           // READ, DUP_READ
@@ -150,6 +155,16 @@ package rsp_pkg;
     logic [3:0]  sge;              // SCATTER: where the next byte goes
     logic [31:0] off;
   } rwqe_t;
+
+  /// What changes of an SRQ
+  typedef struct packed {
+    logic        error;            // an entry could not be read: nobody gets one any more
+    logic [3:0]  log_size;         // entries
+    logic [15:0] limit;            // 0: no event
+    logic [31:0] prod;
+    logic [31:0] cons;
+  } srq_t;
+  localparam int unsigned SRQ_W = 85;
 
   /// An entry of a receive queue that dingo_rsp_ahead looks for in dingo_rq_cache
   typedef struct packed {

@@ -68,6 +68,7 @@ module dingo_u55c_top (
     strap.max_qp    = (32'd1 << rtl_pkg::QP_LOG) - 32'd2;  // index 0 is nobody's, 1 is GSI
     strap.max_cq    = 32'd1 << rtl_pkg::CQ_LOG;
     strap.max_mr    = 32'd1 << rtl_pkg::MR_LOG;
+    strap.max_srq   = 32'd1 << rtl_pkg::SRQ_LOG;
     strap.link_mbps = 32'd100000;
     strap.engine    = 32'(dingo_pkg::ENGINE_FPGA);
   end

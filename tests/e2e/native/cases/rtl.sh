@@ -9,9 +9,8 @@ start_card soft --engine model
 single 'ibv_devices lists the card' alpha ibv_devices 'alpha[[:space:]]+[0-9a-f]{16}'
 single 'ibv_devinfo: port state' alpha ibv_devinfo 'state:[[:space:]]+PORT_ACTIVE'
 single 'ibv_devinfo -v: atomics' alpha 'ibv_devinfo -v' 'atomic_cap:[[:space:]]+ATOMIC_HCA'
-single 'ibv_devinfo -v: no shared receive queues' alpha 'ibv_devinfo -v' 'max_srq:[[:space:]]+0$'
+single 'ibv_devinfo -v: shared receive queues' alpha 'ibv_devinfo -v' 'max_srq:[[:space:]]+512$'
 single 'ibv_devinfo -v: RoCE v2 GIDs' alpha 'ibv_devinfo -v' 'GID\[.*RoCE v2'
-single 'ibv_srq_pingpong: no SRQ' alpha '! ibv_srq_pingpong' "Couldn't create SRQ"
 single 'mckey: no groups' alpha '! mckey -m ff0e::17' 'failure joining: Operation not supported'
 
 # clock CARD: cycles that were simulated, and whether the rate fits the time that they took.
@@ -61,6 +60,10 @@ perftest ib_send_bw '-e -n 20'
 perftest ib_write_bw '-b -q 4 -n 20 -s 4096'
 pair 'ibv_rc_pingpong -e over IPv6' 'ibv_rc_pingpong -e -n 20 -g $(gid 6)' 'ibv_rc_pingpong -e -n 20 -g $(gid 6) A' 'iters in'
 pair 'ibv_uc_pingpong -c' 'ibv_uc_pingpong -c -n 50 -g $(gid 4)' 'ibv_uc_pingpong -c -n 50 -g $(gid 4) A' 'iters in'
+pair 'ibv_srq_pingpong -c' 'ibv_srq_pingpong -c -q 8 -n 100 -g $(gid 4)' 'ibv_srq_pingpong -c -q 8 -n 100 -g $(gid 4) A' 'iters in'
+pair 'ibv_srq_pingpong -e' 'ibv_srq_pingpong -e -n 100 -g $(gid 4)' 'ibv_srq_pingpong -e -n 100 -g $(gid 4) A' 'iters in'
+perftest ib_send_bw '--use-srq -q 4 -n 20 -s 4096 -u 17'
+perftest ib_send_lat '--use-srq -n 20'
 pair 'ibv_ud_pingpong' 'ibv_ud_pingpong -n 50 -g $(gid 4)' 'ibv_ud_pingpong -n 50 -g $(gid 4) A' 'iters in'
 some 'rtl serves model' alpha soft
 some 'model serves rtl' soft alpha
@@ -83,7 +86,7 @@ single '500 QPs created and destroyed' alpha "$load churn 500" ok
 . tests/e2e/cases/promises.sh
 limit=1500 on alpha "$dingo_root/build/bin/verbs_promises -d alpha -t 120" >"$logs/promises.out" 2>&1 || true
 promises "$logs/promises.out" \
-    ': (the device has no (shared receive queues|memory windows|device memory|CQ moderation|clock|extended CQs with these fields|these operations|state SQD)|every value is allowed|the table is full)'
+    ': (the device has no (memory windows|device memory|CQ moderation|clock|extended CQs with these fields|these operations|state SQD)|every value is allowed|the table is full)'
 
 transfer='-r 1 -X 12288'
 . tests/e2e/native/cases/compute.sh
@@ -100,5 +103,6 @@ prefix='1 % drop: ' server_card=beta client_card=lossy
 perftest ib_write_bw '-n 500 -s 4096'
 perftest ib_read_bw '-n 500 -s 4096'
 perftest ib_send_bw '-n 500 -s 4096'
+perftest ib_send_bw '--use-srq -q 4 -n 100 -s 4096 -u 17'
 lossy_pair '1 % drop: ibv_rc_pingpong -c' 'ibv_rc_pingpong -c -n 100 -g $(gid 4)' 'ibv_rc_pingpong -c -n 100 -g $(gid 4) A' 'iters in'
 single '1 % drop: packets were sent again' lossy 'cat /sys/class/infiniband/lossy/ports/1/hw_counters/retransmits' '^[1-9]'

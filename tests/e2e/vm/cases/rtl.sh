@@ -41,7 +41,7 @@ perftest ib_send_bw '-c UD -n 20 -s 1024'
 pair 'ibv_rc_pingpong -c' 'ibv_rc_pingpong -c -n 50 -g $(gid 4)' 'ibv_rc_pingpong -c -n 50 -g $(gid 4) A' 'iters in'
 pair 'ibv_ud_pingpong' 'ibv_ud_pingpong -n 50 -g $(gid 4)' 'ibv_ud_pingpong -n 50 -g $(gid 4) A' 'iters in'
 pair rping 'rping -s -a 10.77.0.1 -C 10 -V' 'rping -c -a 10.77.0.1 -C 10 -V -v' 'ping data'
-single 'no shared receive queues' A '! ibv_srq_pingpong' "Couldn't create SRQ"
+pair 'ibv_srq_pingpong -c' 'ibv_srq_pingpong -c -q 4 -n 50 -g $(gid 4)' 'ibv_srq_pingpong -c -q 4 -n 50 -g $(gid 4) A' 'iters in'
 single 'a full GID table takes what fits' A \
     'for i in $(seq 30); do ip addr add 10.88.$i.1/24 dev enp1s0; done; sleep 1; n=$(grep -vc "^0000:0000:0000:0000:0000:0000:0000:0000$" <(cat /sys/class/infiniband/*/ports/1/gids/*)); for i in $(seq 30); do ip addr del 10.88.$i.1/24 dev enp1s0; done; echo "$n GIDs"' '^16 GIDs'
 single 'the driver leaves and comes back' A 'modprobe -r dingo_ib dingo && modprobe dingo && udevadm settle; for i in $(seq 50); do ! ping -c 1 -W 1 10.77.0.2 >/dev/null || break; done; ibv_devinfo' PORT_ACTIVE

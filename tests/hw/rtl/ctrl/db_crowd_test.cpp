@@ -18,8 +18,10 @@ using namespace dingo::rtl;
 constexpr unsigned kQps = 16;
 constexpr unsigned kCqs = 8;
 constexpr unsigned kEqs = 8;
+constexpr unsigned kSrqLog = 2;
+constexpr unsigned kSrqs = 1 << kSrqLog;
 constexpr unsigned kPage = 5;  // of every queue
-constexpr unsigned kCfg = 637 + 2 * 3 + 2;
+constexpr unsigned kCfg = 654 + 2 * 3 + 2 + 2;
 constexpr unsigned kPageLsb = kCfg - 1 - 8 - 3 - 16 - 3 - 3 - 10;
 constexpr unsigned kMostWait = 24;     // cycles until a doorbell is taken
 constexpr unsigned kMostHalt = 3'000;  // until a halt has ended, targets willing or not
@@ -50,6 +52,8 @@ class DbCrowd : public testing::TestWithParam<unsigned> {
             clock();
         }
         dut_.cq_we_i = 0;
+        for (unsigned i = 0; i < kSrqs; ++i)
+            write_srq(i, true);
     }
 
     void clock() {
@@ -72,10 +76,19 @@ class DbCrowd : public testing::TestWithParam<unsigned> {
         there_[index] = valid;
     }
 
+    void write_srq(unsigned index, bool on) {
+        dut_.srq_we_i = 1;
+        drive(dut_.srq_wdata_i,
+              Bits{{on, 1}, {index, kSrqLog}, {kPage, 10}, {0, 16}, {0, 8}, {0, 64}, {0, 39}});
+        clock();
+        dut_.srq_we_i = 0;
+        srq_there_[index] = on;
+    }
+
     /// A doorbell, now and then of a stranger.
     void invent() {
-        constexpr std::array types{DINGO_DB_SQ, DINGO_DB_RQ,     DINGO_DB_CQ,    DINGO_DB_CQ,
-                                   DINGO_DB_EQ, DINGO_DB_ETH_TX, DINGO_DB_ETH_RX};
+        constexpr std::array types{DINGO_DB_SQ,  DINGO_DB_RQ, DINGO_DB_CQ,     DINGO_DB_CQ,
+                                   DINGO_DB_SRQ, DINGO_DB_EQ, DINGO_DB_ETH_TX, DINGO_DB_ETH_RX};
         const unsigned type = types[dice_.below(types.size())];
         const bool kernel =
             type == DINGO_DB_EQ || type == DINGO_DB_ETH_TX || type == DINGO_DB_ETH_RX;
@@ -118,12 +131,13 @@ class DbCrowd : public testing::TestWithParam<unsigned> {
     void given(int cycle) {
         const std::array<std::pair<bool, unsigned>, 2> queues{
             {{dut_.sq_valid_o && dut_.sq_ready_i, DINGO_DB_SQ},
-             {dut_.rq_valid_o && dut_.rq_ready_i, DINGO_DB_RQ}}};
+             {dut_.rq_valid_o && dut_.rq_ready_i, dut_.q_srq_o ? DINGO_DB_SRQ : DINGO_DB_RQ}}};
         for (const auto& [valid, type] : queues) {
             if (!valid)
                 continue;
             const auto qp = static_cast<unsigned>(sample(dut_.q_o, 32, 4).get(0, 4));
-            EXPECT_TRUE(there_[qp]) << "a doorbell outlived QP " << qp;
+            EXPECT_TRUE(type == DINGO_DB_SRQ ? srq_there_[qp] : there_[qp])
+                << "a doorbell outlived QP or SRQ " << qp;
             note(given_[type << 24 | qp], type << 24, index_of(dut_.q_o), cycle);
             ++gave_;
         }
@@ -146,6 +160,7 @@ class DbCrowd : public testing::TestWithParam<unsigned> {
     Vdingo_db dut_;
     Dice dice_{7};
     std::array<bool, kQps> there_{};
+    std::array<bool, kSrqs> srq_there_{};
     std::map<std::uint32_t, Object> rung_;  // type and object
     std::map<std::uint32_t, Object> given_;
     std::uint32_t object_ = 0;
@@ -232,15 +247,16 @@ INSTANTIATE_TEST_SUITE_P(Willing, DbCrowd, testing::Values(100, 20, 2, 0));
 
 class DbCrowdHalt : public DbCrowd {};
 
-TEST_P(DbCrowdHalt, QpDestroyedInAHaltGetsNone) {
+TEST_P(DbCrowdHalt, QueueDestroyedInAHaltGetsNone) {
     dut_.crowded_i = 1;
     dut_.sq_ready_i = dut_.rq_ready_i = dut_.cq_ready_i = dut_.eq_ready_i = dut_.stat_ready_i = 1;
     dut_.halt_i = 1;
     for (int i = 0; i < 20; ++i)
         clock();
-    for (const unsigned qp : {3U, 4U}) {
+    for (const unsigned object : {DINGO_DB_SQ << 24 | 3U, DINGO_DB_SQ << 24 | 4U,
+                                  DINGO_DB_SRQ << 24 | 1U, DINGO_DB_SRQ << 24 | 2U}) {
         dut_.db_valid_i = 1;
-        drive(dut_.db_i, Bits{{kPage, 10}, {qp, 32}, {DINGO_DB_SQ << 24 | qp, 32}});
+        drive(dut_.db_i, Bits{{kPage, 10}, {object & 0xff, 32}, {object, 32}});
         for (dut_.eval(); !dut_.db_ready_o; dut_.eval())
             clock();
         clock();
@@ -250,17 +266,19 @@ TEST_P(DbCrowdHalt, QpDestroyedInAHaltGetsNone) {
         clock();
     EXPECT_TRUE(dut_.idle_o);
     write_qp(3, false);
+    write_srq(1, false);
     dut_.halt_i = 0;
     unsigned dropped = 0;
-    for (int i = 0; i < 40; ++i) {
+    for (int i = 0; i < 80; ++i) {
         dut_.eval();
         given(i);
         dropped += dut_.stat_valid_o;
         clock();
     }
-    EXPECT_EQ(dropped, 1U);
-    EXPECT_EQ(given_.size(), 1U);
+    EXPECT_EQ(dropped, 2U);
+    EXPECT_EQ(given_.size(), 2U);
     EXPECT_EQ(given_[DINGO_DB_SQ << 24 | 4].index, 4U);
+    EXPECT_EQ(given_[DINGO_DB_SRQ << 24 | 2].index, 2U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Willing, DbCrowdHalt, testing::Values(100));

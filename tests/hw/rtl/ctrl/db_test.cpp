@@ -17,12 +17,14 @@ namespace {
 using namespace dingo::rtl;
 constexpr unsigned kLog = 4;
 constexpr unsigned kQps = 1 << kLog;
-constexpr unsigned kCfg = 637 + 2 * 3 + 2;
+constexpr unsigned kCfg = 654 + 2 * 3 + 2 + 2;
+constexpr unsigned kSrqLog = 2;
+constexpr unsigned kSrqs = 1 << kSrqLog;
 constexpr unsigned kTagLsb = kCfg - 1 - 8;
 // behind valid and tag: kind, pdn, send_cq, recv_cq
 constexpr unsigned kPageLsb = kTagLsb - 3 - 16 - 3 - 3 - 10;
 
-enum Target { kNone, kSq, kRq, kCq, kEq, kEtx, kErx };
+enum Target { kNone, kSq, kRq, kCq, kEq, kEtx, kErx, kSrq };
 struct Doorbell {
     unsigned page;
     std::uint32_t index;
@@ -34,8 +36,14 @@ struct QpEntry {
     unsigned page = 0;
 };
 
+struct SrqEntry {
+    bool on = false;
+    unsigned page = 0;
+};
+
 /// As Card::ring() of the model; CQ, EQ and Ethernet objects are judged elsewhere.
-Target judge(const Doorbell& db, const std::array<QpEntry, kQps>& qps) {
+Target judge(const Doorbell& db, const std::array<QpEntry, kQps>& qps,
+             const std::array<SrqEntry, kSrqs>& srqs) {
     const unsigned type = db.word0 >> 24 & 0xf;
     const std::uint32_t object = db.word0 & 0xffffff;
     std::uint32_t known = 0x0fffffff;
@@ -55,6 +63,8 @@ Target judge(const Doorbell& db, const std::array<QpEntry, kQps>& qps) {
             return qp ? kSq : kNone;
         case DINGO_DB_RQ:
             return qp ? kRq : kNone;
+        case DINGO_DB_SRQ:
+            return object < kSrqs && srqs[object].on && srqs[object].page == db.page ? kSrq : kNone;
         case DINGO_DB_CQ:
             return kCq;
         case DINGO_DB_EQ:
@@ -75,6 +85,7 @@ TEST_P(RtlDb, EveryDoorbellReachesItsTargetOrIsCounted) {
     Vdingo_db dut;
     Dice dice(1);
     std::array<QpEntry, kQps> qps;
+    std::array<SrqEntry, kSrqs> srqs;
     std::deque<std::pair<Target, Doorbell>> expected;
     std::map<int, unsigned> seen;
     unsigned held = 0;  // doorbells inside
@@ -93,6 +104,8 @@ TEST_P(RtlDb, EveryDoorbellReachesItsTargetOrIsCounted) {
     bool writing = false;
     unsigned write_index = 0;
     QpEntry write_entry;
+    unsigned srq_index = 0;
+    SrqEntry srq_entry;
     for (int cycle = 0; cycle < 250'000; ++cycle) {
         // Contexts are written while everything stands still.
         if (halted == 0 && dice.percent(2)) {
@@ -123,6 +136,18 @@ TEST_P(RtlDb, EveryDoorbellReachesItsTargetOrIsCounted) {
             dut.qp_windex_i = write_index;
             drive(dut.qp_wdata_i, low);
         }
+        dut.srq_we_i = writing;
+        if (writing) {
+            srq_index = dice.below(kSrqs);
+            srq_entry = {dice.percent(80), dice.below(3)};
+            Bits cfg{{srq_entry.on, 1}, {srq_index, kSrqLog}, {srq_entry.page, 10}};
+            Bits all;
+            for (unsigned i = 0; i < 16 + 8 + 103; ++i)
+                all.add(dice.below(2), 1);
+            for (unsigned i = 0; i < 11 + kSrqLog; ++i)
+                all.add(cfg.get(i, 1), 1);
+            drive(dut.srq_wdata_i, all);
+        }
         if (!offered && dice.percent(60)) {
             offered = true;
             const unsigned type = dice.percent(80) ? 1 + dice.below(7) : dice.below(16);
@@ -132,6 +157,8 @@ TEST_P(RtlDb, EveryDoorbellReachesItsTargetOrIsCounted) {
             if ((type == DINGO_DB_ETH_TX || type == DINGO_DB_ETH_RX) && dice.percent(50)) {
                 db.word0 = type << 24;  // the one ring that there is
             }
+            if (type == DINGO_DB_SRQ && dice.percent(90))
+                db.word0 = type << 24 | dice.below(kSrqs + 1);
             if (dice.percent(30)) {
                 db.word0 |= 1u << (28 + dice.below(4));
             }
@@ -153,30 +180,33 @@ TEST_P(RtlDb, EveryDoorbellReachesItsTargetOrIsCounted) {
         if (offered && dut.db_ready_o) {
             offered = false;
             ++held;
-            expected.emplace_back(judge(db, qps), db);
+            expected.emplace_back(judge(db, qps, srqs), db);
         }
-        const std::array<bool, 7> valid{false,
+        const bool srq = dut.rq_valid_o && dut.q_srq_o;
+        const std::array<bool, 8> valid{false,
                                         dut.sq_valid_o != 0,
-                                        dut.rq_valid_o != 0,
+                                        dut.rq_valid_o && !srq,
                                         dut.cq_valid_o != 0,
                                         dut.eq_valid_o != 0,
                                         dut.etx_valid_o != 0,
-                                        dut.erx_valid_o != 0};
-        const std::array<bool, 7> ready{false,
+                                        dut.erx_valid_o != 0,
+                                        srq};
+        const std::array<bool, 8> ready{false,
                                         dut.sq_ready_i != 0,
                                         dut.rq_ready_i != 0,
                                         dut.cq_ready_i != 0,
                                         dut.eq_ready_i != 0,
                                         true,
-                                        true};
-        for (int t = kSq; t <= kErx; ++t) {
+                                        true,
+                                        dut.rq_ready_i != 0};
+        for (int t = kSq; t <= kSrq; ++t) {
             if (!valid[t]) {
                 continue;
             }
             ASSERT_FALSE(expected.empty());
             const auto& [target, want] = expected.front();
             ASSERT_EQ(t, target);
-            if (t == kSq || t == kRq) {
+            if (t == kSq || t == kRq || t == kSrq) {
                 ASSERT_EQ(sample(dut.q_o, 0, 32).get(0, 32), want.index);
                 ASSERT_EQ(sample(dut.q_o, 32, kLog).get(0, kLog), want.word0 & (kQps - 1));
             } else {
@@ -207,9 +237,10 @@ TEST_P(RtlDb, EveryDoorbellReachesItsTargetOrIsCounted) {
         clock();
         if (writing) {
             qps[write_index] = write_entry;
+            srqs[srq_index] = srq_entry;
         }
     }
-    for (int t = kNone; t <= kErx; ++t) {
+    for (int t = kNone; t <= kSrq; ++t) {
         EXPECT_GT(seen[t], 50u) << "target " << t << " is not tested";
     }
 }

@@ -26,7 +26,7 @@ struct Bench {
 
     Bench() {
         drive(dut.strap_i,
-              Bits{{0, 1}, {kFactory, 48}, {0, 32}, {0, 32}, {0, 32}, {0, 32}, {0, 32}});
+              Bits{{0, 1}, {kFactory, 48}, {0, 32}, {0, 32}, {0, 32}, {0, 32}, {0, 32}, {0, 32}});
         dut.rst_ni = 0;
         clock();
         clock();

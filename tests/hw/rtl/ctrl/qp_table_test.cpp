@@ -13,7 +13,7 @@ namespace {
 using namespace dingo::rtl;
 constexpr unsigned kLog = 4;
 constexpr unsigned kQps = 1 << kLog;
-constexpr unsigned kCfg = 637 + 2 * 3 + 2;  // QP_CFG_W with CQ_LOG 3, GID_LOG 2
+constexpr unsigned kCfg = 654 + 2 * 3 + 2 + 2;  // QP_CFG_W with CQ_LOG 3, GID_LOG 2, SRQ_LOG 2
 
 Bits random_bits(Dice& dice, unsigned width) {
     Bits bits;

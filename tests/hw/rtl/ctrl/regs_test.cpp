@@ -17,7 +17,7 @@ constexpr std::uint64_t kMac = 0x020000abcdef;
 constexpr std::uint32_t kMbps = 100'000;
 constexpr std::uint64_t kCaps = DINGO_CAP_RC | DINGO_CAP_UC | DINGO_CAP_ATOMIC | DINGO_CAP_UD |
                                 DINGO_CAP_TIMESTAMP | DINGO_CAP_ETH | DINGO_CAP_COMPUTE |
-                                DINGO_CAP_RESIZE_CQ | DINGO_CAP_REREG_MR;
+                                DINGO_CAP_RESIZE_CQ | DINGO_CAP_REREG_MR | DINGO_CAP_SRQ;
 
 /// The registers as the model has them (hw/model/src/registers.cpp, admin_queue.cpp).
 struct Model {
@@ -146,6 +146,7 @@ struct Bench {
         model.memory_doorbells = memory;
         drive(dut.strap_i, Bits{{memory, 1},
                                 {kMac, 48},
+                                {0, 32},
                                 {0, 32},
                                 {0, 32},
                                 {0, 32},

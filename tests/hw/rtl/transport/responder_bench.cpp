@@ -22,6 +22,23 @@ void Bench::reset() {
     settle();
 }
 
+void Bench::forget() {
+    packets_.clear();
+    doorbells_.clear();
+    tx_errors_.clear();
+    cq_fails_.clear();
+    fails_.clear();
+    lookups_.clear();
+    reads_.clear();
+    commits_.clear();
+    cqes_due_.clear();
+    segs_.clear();
+    grh_.clear();
+    atomic_.reset();
+    taken_ = 0;
+    db_up_ = rxp_up_ = txerr_up_ = room_seen_ = false;
+}
+
 void Bench::create_rc(unsigned index, unsigned log_rq, unsigned log_stride) {
     rtl::Qp& entry = qps_[index];
     entry = {};
@@ -69,6 +86,52 @@ void Bench::create_ud(unsigned index, unsigned log_rq, unsigned log_stride) {
     qps_[index].cfg.qkey = 0x11111111;
 }
 
+void Bench::create_srq(unsigned srq, unsigned log_size, unsigned log_stride, std::uint32_t limit,
+                       std::uint16_t pdn) {
+    srqs_[srq] = {log_size, log_stride, 0, pdn};
+    srq_command(srq, rtl::kSrqaCreate, limit);
+}
+
+void Bench::share(unsigned qp, unsigned srq) {
+    const Srq& from = srqs_[srq];
+    rtl::QpCfg& c = qps_[qp].cfg;
+    c.has_srq = true;
+    c.srq = static_cast<std::uint8_t>(srq);
+    c.srq_pdn = from.pdn;
+    c.log_rq = static_cast<std::uint8_t>(from.log_size);
+    c.log_rq_stride = static_cast<std::uint8_t>(from.log_stride);
+    c.rq.addr = srq_address(srq, 0);
+}
+
+rtl::SrqInfo Bench::srq_command(unsigned srq, rtl::SrqaOp op, std::uint32_t limit) {
+    rtl::SrqaReq request;
+    request.op = op;
+    request.srq = static_cast<std::uint8_t>(srq);
+    request.log_size = static_cast<std::uint8_t>(srqs_[srq].log_size);
+    request.limit = static_cast<std::uint16_t>(limit);
+    rtl::drive(dut.srqa_i, request);
+    dut.srqa_valid_i = 1;
+    srqa_done_ = false;
+    cycle();
+    dut.srqa_valid_i = 0;
+    for (int i = 0; i < 1000 && !srqa_done_; ++i)
+        cycle();
+    if (!srqa_done_)
+        errors.emplace_back("a command about an SRQ got no answer");
+    return srq_info_;
+}
+
+std::uint64_t Bench::srq_address(unsigned srq, std::uint32_t index) const {
+    const Srq& s = srqs_.at(srq);
+    return 0x4000000ULL + 0x100000ULL * srq +
+           (std::uint64_t{index & ((1U << s.log_size) - 1)} << s.log_stride);
+}
+
+void Bench::write_srq(unsigned srq, std::uint32_t tag, const std::vector<Sge>& sges,
+                      std::uint16_t rsvd) {
+    write_entry(srq_address(srq, srqs_[srq].written++), tag, sges, rsvd);
+}
+
 void Bench::write_wqe(unsigned qp, std::uint32_t tag, const std::vector<Sge>& sges,
                       std::uint16_t rsvd) {
     const rtl::QpCfg& c = qps_[qp].cfg;
@@ -76,6 +139,12 @@ void Bench::write_wqe(unsigned qp, std::uint32_t tag, const std::vector<Sge>& sg
                                  << c.log_rq_stride;
     const std::uint64_t at =
         c.rq.levels == 0 ? c.rq.addr + offset : ring_address(qp) + (offset ^ 0x1000);
+    write_entry(at, tag, sges, rsvd);
+    ++written_[qp];
+}
+
+void Bench::write_entry(std::uint64_t at, std::uint32_t tag, const std::vector<Sge>& sges,
+                        std::uint16_t rsvd) {
     std::vector<std::uint32_t> words = {
         tag, static_cast<std::uint32_t>(sges.size()) | std::uint32_t{rsvd} << 16, 0, 0};
     for (const Sge& sge : sges)
@@ -84,7 +153,6 @@ void Bench::write_wqe(unsigned qp, std::uint32_t tag, const std::vector<Sge>& sg
                       static_cast<std::uint32_t>(sge.addr >> 32), sge.lkey, sge.length});
     for (std::size_t i = 0; i < words.size(); ++i)
         lines_[(at + 4 * i) / 64][(at + 4 * i) % 64 / 4] = words[i];
-    ++written_[qp];
 }
 
 void Bench::page_ring(unsigned qp) {
@@ -98,7 +166,11 @@ void Bench::page_ring(unsigned qp) {
 }
 
 void Bench::doorbell(unsigned qp, std::uint32_t index) {
-    doorbells_.push_back({static_cast<std::uint16_t>(qp), index});
+    doorbells_.push_back({{static_cast<std::uint16_t>(qp), index}, false});
+}
+
+void Bench::srq_doorbell(unsigned srq, std::uint32_t index) {
+    doorbells_.push_back({{static_cast<std::uint16_t>(srq), index}, true});
 }
 
 void Bench::packet(unsigned qp, rtl::Rxh h, const Bytes& payload) {
@@ -250,7 +322,8 @@ void Bench::cycle() {
     rtl::drive(dut.qp_rdata_i, qp_rdata_);
     if (!db_up_ && !doorbells_.empty() && chance(50)) {
         db_up_ = true;
-        rtl::drive(dut.db_i, doorbells_.front());
+        rtl::drive(dut.db_i, doorbells_.front().first);
+        dut.db_srq_i = doorbells_.front().second;
     }
     dut.db_valid_i = db_up_;
     if (!rxp_up_ && taken_ < packets_.size() && chance(options_.ready)) {
@@ -270,14 +343,18 @@ void Bench::cycle() {
         dut.cq_fail_qp_i = static_cast<CData>(cq_fails_.front());
         cq_fails_.pop_front();
     }
+    dut.cqe_done_i = !cqes_due_.empty() && cqes_due_.front() <= now_;
+    if (dut.cqe_done_i)
+        cqes_due_.pop_front();
     dut.fail_valid_i = !fails_.empty();
     if (!fails_.empty()) {
         dut.fail_qp_i = static_cast<CData>(fails_.front());
         fails_.pop_front();
     }
-    while (!commits_.empty() && commits_.front().at <= now_ && commits_.front().no_item)
+    while (!halt_commits && !commits_.empty() && commits_.front().at <= now_ &&
+           commits_.front().no_item)
         commits_.pop_front();
-    dut.commit_valid_i = !commits_.empty() && commits_.front().at <= now_;
+    dut.commit_valid_i = !halt_commits && !commits_.empty() && commits_.front().at <= now_;
     if (dut.commit_valid_i) {
         Late& late = commits_.front();
         if (!late.bytes.empty() && !late.commit.err) {
@@ -373,8 +450,11 @@ void Bench::cycle() {
         if (dut.cqe_valid_o && dut.cqe_ready_i) {
             steps.push_back({Step::kCqe, cqes.size()});
             cqes.push_back(rtl::sample<rtl::CqeReq>(dut.cqe_o));
+            cqes_due_.push_back(now_ + 2 + (cqe_delay != 0 ? random_() % cqe_delay : 0));
         }
         if (dut.ev_valid_o && dut.ev_ready_i) {
+            if (dut.ev_o[2] == DINGO_EV_QP_LAST_WQE && !cqes_due_.empty())
+                errors.emplace_back("the last WQE was told of before its completion");
             steps.push_back({Step::kEvent, events.size()});
             events.push_back(rtl::sample<rtl::Ev>(dut.ev_o));
         }
@@ -389,6 +469,10 @@ void Bench::cycle() {
         if (dut.qpa_done_o) {
             qpa_done_ = true;
             info_ = rtl::sample<rtl::RspInfo>(dut.qpa_info_o);
+        }
+        if (dut.srqa_done_o) {
+            srqa_done_ = true;
+            srq_info_ = rtl::sample<rtl::SrqInfo>(dut.srqa_info_o);
         }
         // room counts when it is there after the packet before
         room_seen_ = room_seen_ || (dut.tx_room_i && !dut.txd_valid_o && !dut.seg_valid_o);

@@ -54,6 +54,8 @@ struct Options {
 
 class Bench {
   public:
+    static constexpr std::uint16_t kSrqPd = 9;
+
     explicit Bench(const Options& options);
 
     // --- set-up
@@ -64,6 +66,24 @@ class Bench {
     void create_ud(unsigned index, unsigned log_rq = 4, unsigned log_stride = 6);
     void add_region(const Region& region) { regions_[region.key] = region; }
     void remove_region(std::uint32_t key) { regions_.erase(key); }
+    /// An SRQ of 2^log_size entries of 2^log_stride bytes.
+    void create_srq(unsigned srq, unsigned log_size = 4, unsigned log_stride = 6,
+                    std::uint32_t limit = 0, std::uint16_t pdn = kSrqPd);
+    /// The QP, just created, takes its receives from it.
+    void share(unsigned qp, unsigned srq);
+    /// A command about an SRQ; gives its answer.
+    rtl::SrqInfo srq_command(unsigned srq, rtl::SrqaOp op, std::uint32_t limit = 0);
+    void write_srq(unsigned srq, std::uint32_t tag, const std::vector<Sge>& sges,
+                   std::uint16_t rsvd = 0);
+    void ring_srq(unsigned srq) { srq_doorbell(srq, srqs_[srq].written); }
+    void srq_doorbell(unsigned srq, std::uint32_t index);
+    void post_srq(unsigned srq, std::uint32_t tag, const std::vector<Sge>& sges) {
+        write_srq(srq, tag, sges);
+        ring_srq(srq);
+    }
+    /// Where the SRQ's entry `index` lies.
+    std::uint64_t srq_address(unsigned srq, std::uint32_t index) const;
+    void srq_written(unsigned srq, std::uint32_t index) { srqs_[srq].written = index; }
     /// Writes the next receive WQE; ring() posts what was written.
     void write_wqe(unsigned qp, std::uint32_t tag, const std::vector<Sge>& sges,
                    std::uint16_t rsvd = 0);
@@ -93,6 +113,8 @@ class Bench {
     /// Until nothing is left to do. False: it took more than `limit` cycles.
     bool settle(unsigned limit = 100'000);
     void reset();
+    /// Nothing is on its way any more; before reset().
+    void forget();
 
     // --- output
     std::vector<rtl::CqeReq> cqes;
@@ -108,8 +130,10 @@ class Bench {
     std::pair<std::uint64_t, std::uint64_t> bad_bytes{0, 0};  ///< writes here fail
     std::vector<std::string> errors;                          ///< broken rules of the interface
     unsigned rq_reads = 0;
+    unsigned cqe_delay = 0;  ///< cycles at most until a completion is in host memory
     bool halt_tx = false;
-    unsigned room_pause = 0;  ///< cycles without room behind each packet: a full wire
+    bool halt_commits = false;  ///< nothing that is written is in memory yet
+    unsigned room_pause = 0;    ///< cycles without room behind each packet: a full wire
     std::uint16_t gid_valid = 0xffff;
     Vdingo_responder dut;
 
@@ -130,6 +154,13 @@ class Bench {
         std::map<std::uint64_t, std::uint8_t> bytes;
         std::size_t packet;
     };
+    struct Srq {
+        unsigned log_size = 0, log_stride = 0;
+        std::uint32_t written = 0;
+        std::uint16_t pdn = 0;
+    };
+    void write_entry(std::uint64_t at, std::uint32_t tag, const std::vector<Sge>& sges,
+                     std::uint16_t rsvd);
     bool chance(unsigned percent) { return random_() % 100 < percent; }
     void take_scatter(const rtl::Scat& order);
     rtl::MrRsp look_up(const rtl::MrReq& request) const;
@@ -144,7 +175,11 @@ class Bench {
     std::map<unsigned, std::uint8_t> generations_;  ///< of each QP's last packet
     std::map<std::uint64_t, std::array<std::uint32_t, 16>> lines_;
     std::deque<std::pair<rtl::Rxp, Bytes>> packets_;
-    std::deque<rtl::Qdb> doorbells_;
+    std::deque<std::pair<rtl::Qdb, bool>> doorbells_;  ///< true: of an SRQ
+    std::map<unsigned, Srq> srqs_;
+    std::deque<std::uint64_t> cqes_due_;  ///< when they are in host memory
+    bool srqa_done_ = false;
+    rtl::SrqInfo srq_info_;
     std::deque<rtl::Txerr> tx_errors_;
     std::deque<unsigned> cq_fails_, fails_;
     std::deque<std::pair<std::uint64_t, rtl::MrRsp>> lookups_;
