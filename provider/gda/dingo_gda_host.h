@@ -60,6 +60,12 @@ struct ibv_qp *dingo_gda_ibv_qp(const struct dingo_gda_queue *queue);
 struct dingo_gda_qp *dingo_gda_device_qp(const struct dingo_gda_queue *queue);
 
 /*
+ * Where the rings and doorbells of a queue are, as the device finds them, with their sizes and doorbell words: for
+ * programs that keep the counters themselves and use dingo_gda_slot.h. include dingo_gda_types.h.
+ */
+void dingo_gda_describe(const struct dingo_gda_queue *queue, struct dingo_gda_qp *out);
+
+/*
  * After ibv_modify_qp() to RESET, and before the QP is used again: the device begins anew, and forgets the failure. No
  * kernel uses the QP meanwhile. Returns 0, or an errno value.
  */

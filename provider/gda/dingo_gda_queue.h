@@ -244,17 +244,23 @@ DGDA_FN uint64_t dgda_flags(const struct dgda_share *share)
 	return dgda_lane() == dgda_last(share->lanes) ? (uint64_t)DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK << 8 : 0;
 }
 
-/* A WQE of one block, by its words from the fifth on. */
+/* A WQE of one block with one SGE, by its words from the fifth on. */
+DGDA_FN void dgda_write(uint64_t *block, uint64_t opcode_flags, uint64_t raddr, uint32_t rkey, uint64_t word4,
+			uint64_t word5, uint64_t word6, uint64_t word7)
+{
+	dgda_store_pair(block, opcode_flags | 1 << 16 | 1 << 24, 0);
+	dgda_store_pair(block + 2, raddr, rkey);
+	dgda_store_pair(block + 4, word4, word5);
+	dgda_store_pair(block + 6, word6, word7);
+}
+
 DGDA_FN uint64_t dgda_post(struct dingo_gda_qp *qp, uint32_t opcode, uint64_t raddr, uint32_t rkey,
 			   uint64_t word4, uint64_t word5, uint64_t word6, uint64_t word7)
 {
 	const struct dgda_share share = dgda_begin(qp, 1, true);
-	uint64_t *block = share.sq + (share.mine & share.mask) * DGDA_BLOCK_WORDS;
 
-	dgda_store_pair(block, opcode | dgda_flags(&share) | 1 << 16 | 1 << 24, 0);
-	dgda_store_pair(block + 2, raddr, rkey);
-	dgda_store_pair(block + 4, word4, word5);
-	dgda_store_pair(block + 6, word6, word7);
+	dgda_write(share.sq + (share.mine & share.mask) * DGDA_BLOCK_WORDS, opcode | dgda_flags(&share), raddr, rkey,
+		   word4, word5, word6, word7);
 	return dgda_end(qp, &share, 1);
 }
 

@@ -254,6 +254,11 @@ struct dingo_gda_qp *dingo_gda_device_qp(const struct dingo_gda_queue *q)
 	return q->device;
 }
 
+void dingo_gda_describe(const struct dingo_gda_queue *q, struct dingo_gda_qp *out)
+{
+	*out = q->at_first;
+}
+
 /* Entries of the QP's former life are passed over: none comes after the reset. */
 static uint64_t end_of_cq(const struct dingo_gda_queue *q, uint64_t consumer)
 {

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Single steps, for programs that keep the counters of a queue themselves and know many NICs: MORI, rocSHMEM. They
+ * number the WQEs (32 bits, which wrap), see to it that no slot is written before it is done and that the doorbell
+ * never goes back. dingo_gda.h does all that itself: a queue is used by one of the two. docs/mori.md.
+ *
+ * A slot is a block of 64 bytes and holds one WQE. Addresses, sizes and doorbell words: dingo_gda_describe().
+ */
+#ifndef DINGO_GDA_SLOT_H
+#define DINGO_GDA_SLOT_H
+
+#include "dingo_gda_port.h"
+#include "dingo_gda_queue.h"
+
+#define DINGO_GDA_SLOT_INLINE DGDA_INLINE_FIRST	/* bytes of inline data in a slot */
+#define DINGO_GDA_SLOT_NOTHING (-1)		/* dingo_gda_slot_poll(): the completion is not there */
+
+/* Where WQE `number` is in a ring of `slots`, a power of two. */
+DGDA_FN uint64_t *dingo_gda_slot(void *sq, uint32_t slots, uint32_t number)
+{
+	return (uint64_t *)sq + (uint64_t)(number & (slots - 1)) * DGDA_BLOCK_WORDS;
+}
+
+DGDA_FN uint64_t dgda_slot_signaled(bool signaled)
+{
+	return signaled ? (uint64_t)DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK << 8 : 0;
+}
+
+/* `opcode`: DINGO_WR_WRITE, DINGO_WR_READ; DINGO_WR_SEND, without raddr and rkey. Not signaled: a later WQE's
+ * completion stands for it, too; only its failure has one of its own.
+ */
+DGDA_FN void dingo_gda_slot_transfer(uint64_t *slot, uint32_t opcode, bool signaled, uint64_t laddr, uint32_t lkey,
+				     uint64_t raddr, uint32_t rkey, uint32_t bytes)
+{
+	dgda_write(slot, opcode | dgda_slot_signaled(signaled), raddr, rkey, laddr, dgda_key_length(lkey, bytes), 0, 0);
+}
+
+/* `opcode`: DINGO_WR_FETCH_ADD or DINGO_WR_CMP_SWAP, of 8 bytes; what they were comes to laddr. */
+DGDA_FN void dingo_gda_slot_atomic(uint64_t *slot, uint32_t opcode, bool signaled, uint64_t laddr, uint32_t lkey,
+				   uint64_t raddr, uint32_t rkey, uint64_t swap_or_add, uint64_t compare)
+{
+	dgda_write(slot, opcode | dgda_slot_signaled(signaled), raddr, rkey, swap_or_add, compare, laddr,
+		   dgda_key_length(lkey, 8));
+}
+
+/* For what cannot be posted: its completion says LOC_QP_OP_ERR, and the QP fails. A slot that was taken is not left
+ * as it was, since the card would do again what it held.
+ */
+DGDA_FN void dingo_gda_slot_wrong(uint64_t *slot)
+{
+	dgda_write(slot, 0xff | dgda_slot_signaled(true), 0, 0, 0, 0, 0, 0);
+}
+
+/* A WRITE of 1 to DINGO_GDA_SLOT_INLINE bytes that are copied into the slot; others make it wrong. */
+DGDA_FN void dingo_gda_slot_write_inline(uint64_t *slot, bool signaled, const void *data, uint32_t bytes,
+					 uint64_t raddr, uint32_t rkey)
+{
+	const uint8_t *const from = (const uint8_t *)data;
+
+	if (!bytes || bytes > DINGO_GDA_SLOT_INLINE) {
+		dingo_gda_slot_wrong(slot);
+		return;
+	}
+	dgda_store_pair(slot, DINGO_WR_WRITE | dgda_slot_signaled(signaled) |
+			(uint64_t)DINGO_WQE_CTRL_FLAGS_INLINE_MASK << 8 | 1 << 16, bytes);
+	dgda_store_pair(slot + 2, raddr, rkey);
+	dgda_store_pair(slot + 4, dgda_word(from, bytes, 0), dgda_word(from, bytes, 8));
+	dgda_store_pair(slot + 6, dgda_word(from, bytes, 16), dgda_word(from, bytes, 24));
+}
+
+/* What the doorbell gets when all WQEs before `number` are written. */
+DGDA_FN uint64_t dingo_gda_slot_doorbell(uint32_t number, uint32_t doorbell_word)
+{
+	return (uint64_t)number << 32 | doorbell_word;
+}
+
+/* After what this thread has stored or acquired. Of a send queue: begins the WQEs; of a CQ: gives its entries back. */
+DGDA_FN void dingo_gda_slot_ring(void *doorbell, uint64_t value)
+{
+	dgda_store_release_system((uint64_t *)doorbell, value);
+}
+
+/*
+ * Looks at entry `number` of a CQ with `entries`, a power of two.
+ * Returns 0 or a status of enum ibv_wc_status, and the number of the WQE that it stands for; or DINGO_GDA_SLOT_NOTHING.
+ */
+DGDA_FN int dingo_gda_slot_poll(const void *cq, uint32_t entries, uint32_t number, uint32_t *wqe)
+{
+	const uint64_t *const entry = (const uint64_t *)cq + (uint64_t)(number & (entries - 1)) * 4;
+	const uint64_t last = dgda_load_acquire_system(entry + 3);
+
+	if ((last >> 56 & 1) == !!(number & entries))
+		return DINGO_GDA_SLOT_NOTHING;
+	*wqe = dgda_load_system32(entry);
+	return (int)(last >> 16 & 0xff);
+}
+
+#endif
