@@ -169,6 +169,16 @@ void run_send(const Arguments&) {
     std::printf("SEND: received\n");
 }
 
+/// One thread counts by itself, as MORI's kernels do.
+void run_steps(const Arguments& args) {
+    Setup setup({}, 1, args.rounds);
+    dingo_gda_describe(setup.pair.queues[0].get(), &setup.job.rings);
+    setup.run(Work::kSteps);
+    setup.expect(0, "single steps");
+    expect(setup.job.errors == 0, "data, an atomic's result or a WQE's number is wrong");
+    std::printf("single steps: %u rounds are right, and what RoCE lacks fails\n", args.rounds);
+}
+
 /// What verbs answer for such queues.
 void run_verbs(const Arguments&) {
     Setup setup({}, 1, 1);
@@ -294,15 +304,16 @@ void run_until_bad(const Arguments& args) {
 int main(int argc, char** argv) {
     using namespace gda;
     const std::map<std::string, std::function<void(const Arguments&)>> modes{
-        {"traffic", run_traffic},     {"full", run_full},  {"errors", run_errors},
-        {"flush", run_flush},         {"send", run_send},  {"verbs", run_verbs},
-        {"until-bad", run_until_bad}, {"rates", run_rates}};
+        {"traffic", run_traffic}, {"full", run_full},           {"errors", run_errors},
+        {"flush", run_flush},     {"send", run_send},           {"verbs", run_verbs},
+        {"steps", run_steps},     {"until-bad", run_until_bad}, {"rates", run_rates}};
     const auto mode = argc < 2 ? modes.end() : modes.find(argv[1]);
     if (mode == modes.end()) {
-        std::fprintf(stderr,
-                     "usage: gda_traffic traffic|full|errors|flush|send|verbs|until-bad|rates "
-                     "[THREADS [QPS [ROUNDS [LANES]]]]\n"
-                     "LANES neighbouring threads use the same QP.\n");
+        std::fprintf(
+            stderr,
+            "usage: gda_traffic traffic|full|errors|flush|send|steps|verbs|until-bad|rates "
+            "[THREADS [QPS [ROUNDS [LANES]]]]\n"
+            "LANES neighbouring threads use the same QP.\n");
         return 2;
     }
     Arguments args;

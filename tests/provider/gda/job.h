@@ -9,6 +9,7 @@
 #endif
 
 #include "dingo_gda.h"
+#include "dingo_gda_slot.h"
 
 namespace gda {
 
@@ -46,6 +47,7 @@ enum class Work : std::uint32_t {
     kPosts,     // posts `rounds` inline writes, rings at the end alone, and waits for the last
     kOne,       // one WRITE of 8 bytes, and its result
     kSend,      // one SEND of 8 bytes, and its result
+    kSteps,     // `rounds` rounds of single steps, counted here; results are checked
     kUntilBad,  // WRITEs until one fails, and its result
     kLatency    // `rounds` inline WRITEs of 8 bytes, one after the other; `seen` is how long each
                 // took, ns
@@ -58,6 +60,7 @@ struct Job {
     std::uint32_t num_qps;
     std::uint32_t lanes;  // so many neighbouring threads use the same QP
     dingo_gda_qp** qps;
+    dingo_gda_qp rings;  // single steps: what dingo_gda_describe() says
     Region local;
     Region remote;              // kPart for each thread, then the counter
     std::uint64_t* seen;        // by value of the counter: how often it was the result
@@ -162,6 +165,53 @@ DGDA_FN void one_send(Job& job, dingo_gda_qp* qp, std::uint32_t thread) {
     job.results[thread] = dingo_gda_quiet(qp);
 }
 
+// A WRITE, an inline WRITE, an addition and READs, of which the last alone completes: more of them
+// than the ring holds.
+DGDA_FN void steps(Job& job, std::uint32_t thread) {
+    const dingo_gda_qp& rings = job.rings;
+    const std::uint32_t slots = rings.sq_mask + 1, entries = rings.cq_mask + 1;
+    const std::uint64_t here = address(job.local.at), there = address(job.remote.at);
+    const std::uint32_t lkey = job.local.key, rkey = job.remote.key;
+    auto* const results = reinterpret_cast<std::uint64_t*>(job.local.at + kResults);
+    std::uint32_t number = 0, taken = 0, wqe = 0;
+    job.results[thread] = 0;
+    for (std::uint64_t round = 0; round < job.rounds && job.results[thread] == 0; ++round) {
+        const std::uint64_t value = round * 0x0101010101 + 1;
+        results[0] = value;
+        const auto next = [&] { return dingo_gda_slot(rings.sq, slots, number++); };
+        dingo_gda_slot_transfer(next(), DINGO_WR_WRITE, false, here + kResults, lkey, there, rkey,
+                                8);
+        dingo_gda_slot_write_inline(next(), false, &value, sizeof value, there + kInline, rkey);
+        dingo_gda_slot_atomic(next(), DINGO_WR_FETCH_ADD, false, here + kResults + 8, lkey,
+                              there + kResults, rkey, 3, 0);
+        dingo_gda_slot_transfer(next(), DINGO_WR_READ, false, here + kResults + 16, lkey, there,
+                                rkey, 8);
+        dingo_gda_slot_transfer(next(), DINGO_WR_READ, true, here + kResults + 24, lkey,
+                                there + kInline, rkey, 8);
+        dingo_gda_slot_ring(rings.sq_doorbell,
+                            dingo_gda_slot_doorbell(number, rings.sq_doorbell_word));
+        int status;
+        do {
+            status = dingo_gda_slot_poll(rings.cq, entries, taken, &wqe);
+        } while (status == DINGO_GDA_SLOT_NOTHING);
+        dingo_gda_slot_ring(rings.cq_doorbell,
+                            dingo_gda_slot_doorbell(++taken, rings.cq_doorbell_word));
+        job.results[thread] = status;
+        const volatile std::uint64_t* const got = results;
+        if (wqe != number - 1 || got[1] != round * 3 || got[2] != value || got[3] != value)
+            wrong(job, thread, static_cast<std::uint32_t>(round), 1);
+    }
+    // What RoCE lacks, and what comes after it.
+    dingo_gda_slot_wrong(dingo_gda_slot(rings.sq, slots, number++));
+    dingo_gda_slot_ring(rings.sq_doorbell, dingo_gda_slot_doorbell(number, rings.sq_doorbell_word));
+    int status;
+    do {
+        status = dingo_gda_slot_poll(rings.cq, entries, taken, &wqe);
+    } while (status == DINGO_GDA_SLOT_NOTHING);
+    if (status != DINGO_WCS_LOC_QP_OP_ERR)
+        wrong(job, thread, job.rounds, 2);
+}
+
 DGDA_FN void until_bad(Job& job, dingo_gda_qp* qp, std::uint32_t thread) {
     do {
         one_write(job, qp, thread);
@@ -193,6 +243,8 @@ DGDA_FN void work(Job& job, std::uint32_t thread) {
             return one_write(job, qp, thread);
         case Work::kSend:
             return one_send(job, qp, thread);
+        case Work::kSteps:
+            return steps(job, thread);
         case Work::kUntilBad:
             return until_bad(job, qp, thread);
         case Work::kLatency:

@@ -11,6 +11,7 @@ single 'gda: 64 threads post to 64 QPs' "$both" "$gda traffic 64 64 30" 'every b
 single 'gda: one card for both ends' alpha "$gda traffic 16 4 30" 'every byte and atomic is right'
 single 'gda: full rings, nobody rings' "$both" "$gda full 16 2 300" 'filled 2 rings'
 single 'gda: SEND' "$both" "$gda send" 'SEND: received'
+single 'gda: single steps, counted by the kernel' "$both" "$gda steps 1 1 200" '200 rounds are right'
 single 'gda: wrong rkey, flush, RESET' "$both" "$gda errors 1 1 5" 'are as they should be'
 single 'gda: posts in state ERR are flushed' "$both" "$gda flush 64" '64 posts are flushed'
 single 'gda: example gpu_interchange' "$both" "$dingo_root/build/bin/gpu_interchange" '^=== Example completed successfully! ===$'
