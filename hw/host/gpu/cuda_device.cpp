@@ -101,10 +101,12 @@ cuda::Device number_of(const CudaCalls& calls, const cuda::Uuid& wanted) {
             return device;
         }
     }
-    throw CudaError(ENODEV,
-                    fmt::format("the card's process does not see {} among its {} GPU(s): "
-                                "CUDA_VISIBLE_DEVICES of the card, or devices of its container",
-                                name_of(wanted), count));
+    throw CudaError(
+        ENODEV,
+        fmt::format("the card's process does not see {} among its {} GPU(s): "
+                    "CUDA_VISIBLE_DEVICES of the card (the same MIG instance, where there are "
+                    "some), or devices of its container",
+                    name_of(wanted), count));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 /* CUresult, CUpointer_attribute, CUmemorytype, CUmemAllocationHandleType of cuda.h. */
 #define CU_SUCCESS 0
+#define CU_NOT_SUPPORTED 801
 #define CU_POINTER_ATTRIBUTE_CONTEXT 1
 #define CU_POINTER_ATTRIBUTE_MEMORY_TYPE 2
 #define CU_POINTER_ATTRIBUTE_IS_MANAGED 8
@@ -109,8 +110,9 @@ static bool find_uuid(uint64_t va, uint8_t* uuid) {
            cu.device(&device, ordinal) == CU_SUCCESS && cu.uuid(uuid, device) == CU_SUCCESS;
 }
 
-/* As memory of cuMemAlloc. This thread may have no context; the memory's is taken. */
-static bool export_ipc(uint64_t base, struct dingo_uverbs_gpu* handle) {
+/* As memory of cuMemAlloc. This thread may have no context; the memory's is taken. What the driver
+ * says. */
+static int export_ipc(uint64_t base, struct dingo_uverbs_gpu* handle) {
     struct cu_ipc_handle ipc;
     void* context = NULL;
     bool pushed = cu.attribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, base) == CU_SUCCESS &&
@@ -120,12 +122,11 @@ static bool export_ipc(uint64_t base, struct dingo_uverbs_gpu* handle) {
     if (pushed) {
         (void)cu.pop(&context);
     }
-    if (result != CU_SUCCESS) {
-        return false;
+    if (result == CU_SUCCESS) {
+        handle->kind = DINGO_UVERBS_GPU_IPC;
+        memcpy(handle->ipc_handle, ipc.bytes, sizeof(handle->ipc_handle));
     }
-    handle->kind = DINGO_UVERBS_GPU_IPC;
-    memcpy(handle->ipc_handle, ipc.bytes, sizeof(handle->ipc_handle));
-    return true;
+    return result;
 }
 
 /* As memory of cuMemCreate. */
@@ -152,6 +153,7 @@ enum dingo_gpu_answer dingo_gpu_find(uint64_t va, uint64_t length,
     uint32_t managed = 0;
     uint64_t base = 0;
     size_t bytes = 0;
+    int ipc;
 
     memset(memory, 0, sizeof(*memory));
     memory->fd = -1;
@@ -176,10 +178,14 @@ enum dingo_gpu_answer dingo_gpu_find(uint64_t va, uint64_t length,
     if (!find_uuid(va, memory->handle.uuid)) {
         return secret("the CUDA driver does not say which GPU holds the memory");
     }
-    if (!export_ipc(base, &memory->handle) && !export_descriptor(base, memory)) {
+    ipc = export_ipc(base, &memory->handle);
+    if (ipc != CU_SUCCESS && !export_descriptor(base, memory)) {
         return secret(
-            "the CUDA driver gives this GPU memory to no other process: register memory of "
-            "cudaMalloc, not of cudaMallocAsync, or of cuMemCreate with POSIX descriptors");
+            ipc == CU_NOT_SUPPORTED
+                ? "this GPU has no IPC (MIG, a virtual GPU): no card can open memory of cudaMalloc "
+                  "there; register memory of cuMemCreate with POSIX descriptors, or the host's"
+                : "the CUDA driver gives this GPU memory to no other process: register memory of "
+                  "cudaMalloc, not of cudaMallocAsync, or of cuMemCreate with POSIX descriptors");
     }
     return DINGO_GPU_FOUND;
 }

@@ -65,6 +65,9 @@ LD_LIBRARY_PATH='' start_card gamma --own-process
 single 'a card without a driver' gamma "$regions refused 19 2>&1" 'card.s log says why|passed'
 "$dingo" card stop gamma >>"$logs/cards.log" 2>&1
 single 'memory that the driver gives to nobody' alpha "FAKE_CUDA=no-ipc $regions refused 95 2>&1" 'dingo: the CUDA driver gives this GPU memory to no other process'
+single 'a GPU without IPC, as by MIG' alpha "FAKE_CUDA=mig $regions refused 95 2>&1" 'dingo: this GPU has no IPC .MIG, a virtual GPU.: no card can open'
+single 'a GPU without IPC: vmm' alpha "FAKE_CUDA=mig $regions vmm 2>&1" passed
+serves alpha 'a GPU without IPC: the card serves on'
 single 'memory that the driver gives to nobody: vmm' alpha "! FAKE_CUDA=no-ipc $regions vmm 2>&1" 'Operation not supported'
 
 # A copy engine that is slow: no RNR, no timeout, and a client with host memory has its rate. All copies take 2 s and more; a

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The calls of libcuda.so.1 by which two processes share memory, and those that copy it in a
 // stream. Copies are made when the stream is waited for, so who does not wait sees old data.
-// FAKE_CUDA: "no-ipc", "other-gpu" (other UUIDs), "open-fails", "map-fails", "copies-fail",
-// "record-fails".
-// FAKE_CUDA_DELAY_US: how long a wait for a stream or an event takes.
+// FAKE_CUDA: "no-ipc", "mig" (IPC is not supported), "other-gpu" (other UUIDs), "open-fails",
+// "map-fails", "copies-fail", "record-fails". FAKE_CUDA_DELAY_US: how long a wait for a stream or
+// an event takes.
 #include <sys/stat.h>
 
 #include <array>
@@ -200,6 +200,9 @@ int cuMemAllocAsync(unsigned long long* address, std::size_t bytes, void* /*stre
 
 int cuIpcGetMemHandle(IpcHandle* handle, unsigned long long address) {
     const fake::Allocation* a = fake::memory().find(address, 1);
+    if (mode("mig")) {
+        return kNotSupported;
+    }
     if (a == nullptr || a->secret || mode("no-ipc")) {
         return kInvalidValue;
     }
