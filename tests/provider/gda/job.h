@@ -43,14 +43,15 @@ struct Region {
 };
 
 enum class Work : std::uint32_t {
-    kTraffic,   // writes, inline writes, atomics and reads; every byte and result is checked
-    kPosts,     // posts `rounds` inline writes, rings at the end alone, and waits for the last
-    kOne,       // one WRITE of 8 bytes, and its result
-    kSend,      // one SEND of 8 bytes, and its result
-    kSteps,     // `rounds` rounds of single steps, counted here; results are checked
-    kUntilBad,  // WRITEs until one fails, and its result
-    kLatency    // `rounds` inline WRITEs of 8 bytes, one after the other; `seen` is how long each
-                // took, ns
+    kTraffic,     // writes, inline writes, atomics and reads; every byte and result is checked
+    kPosts,       // posts `rounds` inline writes, rings at the end alone, and waits for the last
+    kOne,         // one WRITE of 8 bytes, and its result
+    kSend,        // one SEND of 8 bytes, and its result
+    kSteps,       // `rounds` rounds of single steps, counted here; results are checked
+    kUntilBad,    // WRITEs until one fails, and its result
+    kLatency,     // `rounds` inline WRITEs of 8 bytes, one after the other; `seen` is how long each
+                  // took, ns
+    kStepLatency  // the same by single steps
 };
 
 struct Job {
@@ -232,6 +233,29 @@ DGDA_FN void latency(Job& job, dingo_gda_qp* qp, std::uint32_t thread) {
     job.seen[std::uint64_t{job.threads} * job.rounds + thread] = ticks() - start;
 }
 
+DGDA_FN void step_latency(Job& job, std::uint32_t thread) {
+    const dingo_gda_qp rings = job.rings;
+    const std::uint64_t there = address(job.remote.at) + std::uint64_t{thread} * kPart;
+    const std::uint64_t start = ticks();
+    std::uint32_t wqe;
+    for (std::uint64_t round = 0; round < job.rounds; ++round) {
+        const std::uint64_t begin = ticks();
+        const auto number = static_cast<std::uint32_t>(round);
+        dingo_gda_slot_write_inline(dingo_gda_slot(rings.sq, rings.sq_mask + 1, number), true,
+                                    &round, sizeof round, there, job.remote.key);
+        dingo_gda_slot_ring(rings.sq_doorbell,
+                            dingo_gda_slot_doorbell(number + 1, rings.sq_doorbell_word));
+        do {
+            job.results[thread] = dingo_gda_slot_poll(rings.cq, rings.cq_mask + 1, number, &wqe);
+        } while (job.results[thread] == DINGO_GDA_SLOT_NOTHING);
+        job.seen[thread * job.rounds + round] = ticks() - begin;
+        if (round % 32 == 31)
+            dingo_gda_slot_ring(rings.cq_doorbell,
+                                dingo_gda_slot_doorbell(number + 1, rings.cq_doorbell_word));
+    }
+    job.seen[std::uint64_t{job.threads} * job.rounds + thread] = ticks() - start;
+}
+
 DGDA_FN void work(Job& job, std::uint32_t thread) {
     dingo_gda_qp* const qp = job.qps[thread / job.lanes % job.num_qps];
     switch (job.work) {
@@ -249,6 +273,8 @@ DGDA_FN void work(Job& job, std::uint32_t thread) {
             return until_bad(job, qp, thread);
         case Work::kLatency:
             return latency(job, qp, thread);
+        case Work::kStepLatency:
+            return step_latency(job, thread);
     }
 }
 
