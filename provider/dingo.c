@@ -186,6 +186,7 @@ static int init_status(struct dingo_context *ctx,
 	ctx->status = never_gone;
 	if (!(resp->comp_mask & DINGO_UCONTEXT_STATUS))
 		return 0;
+	ctx->status_offset = resp->status_mmap;
 	ctx->status_page = mmap(NULL, DINGO_DB_PAGE_SIZE, PROT_READ, MAP_SHARED,
 				ctx->vctx.context.cmd_fd, resp->status_mmap);
 	if (ctx->status_page == MAP_FAILED) {
@@ -269,7 +270,7 @@ static struct verbs_context *dingo_alloc_context(struct ibv_device *device,
 	if (!err)
 		err = init_context(ctx, &resp.drv_payload);
 	if (!err)
-		err = dingo_direct_start(ctx);
+		dingo_direct_start(ctx);
 	return finish_context(ctx, err);
 }
 
@@ -290,8 +291,6 @@ static struct verbs_context *dingo_import_context(struct ibv_device *device,
 	err = ibv_cmd_query_context(&ctx->vctx.context, driver);
 	if (!err)
 		err = init_context(ctx, &resp);
-	if (!err)
-		err = pthread_mutex_init(&ctx->direct_mutex, NULL);
 	return finish_context(ctx, err);
 }
 

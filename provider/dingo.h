@@ -65,6 +65,7 @@ struct dingo_context {
 	/* has DINGO_STATUS_GONE once nothing completes any more */
 	const _Atomic(uint32_t) *status;
 	void *status_page;		/* NULL: status is a word that stays 0 */
+	uint64_t status_offset;		/* of it, for mmap() */
 	const struct dingo_clock_page *clock; /* NULL: real time is not known */
 	uint32_t max_inline;
 	uint8_t log_max_sq;
@@ -72,9 +73,6 @@ struct dingo_context {
 	pthread_mutex_t mutex;		/* db_pages, changes of qp_table */
 	struct dingo_db_page *db_pages;
 	struct dingo_direct_side *direct; /* own regions for the direct road; NULL: there is none */
-	pthread_mutex_t direct_mutex;	/* the next two */
-	struct dingo_direct_side *direct_peers;
-	struct dingo_direct_card *direct_cards;
 	/* QPs by QPN index; readers are poll_cq, under their CQ's lock */
 	struct dingo_qp **_Atomic qp_table[DINGO_QP_TABLE_SIZE];
 };

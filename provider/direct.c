@@ -31,6 +31,7 @@ static void copy(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
 	uint64_t tail;
 
+	atomic_thread_fence(memory_order_release);
 	if (bytes < 8) {
 		while (bytes--)
 			*(volatile uint8_t *)to++ = *from++;
@@ -281,7 +282,9 @@ static bool complete_receive(struct dingo_direct *d, uint32_t index,
 	done->opcode = opcode;
 	/* in this order: should we die in between, the card completes it again, which is passed over */
 	__atomic_store_n(&done->seq, index + 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&peer->indexes.rq_consumer, index + 1, __ATOMIC_RELEASE);
+	/* unless the card has gone on, as the QP has failed meanwhile */
+	__atomic_compare_exchange_n(&peer->indexes.rq_consumer, &index, index + 1,
+				    false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -399,6 +402,12 @@ static inline bool card_is_done(const struct dingo_direct *d, uint32_t start)
 	return dingo_load_shared(&d->own->indexes.sq_consumer) == start;
 }
 
+static void dont_wait(struct dingo_direct *d)
+{
+	d->waits = d->waits < MOST_SKIPPED ? 2 * d->waits + 1 : d->waits;
+	d->skip = d->waits;
+}
+
 /* The card has completed all that was posted before the block `start`. It is waited for, as the request is done sooner then
  * than behind those; after a vain wait some requests do not wait.
  */
@@ -429,12 +438,32 @@ static bool is_drained(struct dingo_direct *d, const struct dingo_sq *sq,
 			goto done;
 		sched_yield();
 	} while (dingo_now_ns() < until);
-	d->waits = d->waits < MOST_SKIPPED ? 2 * d->waits + 1 : d->waits;
-	d->skip = d->waits;
+	dont_wait(d);
 	return false;
 done:
-	d->waits = 0;
 	return true;
+}
+
+/* Whether it is worth while to wait for the card. */
+static bool could_go(const struct dingo_direct *d, uint8_t opcode, bool signaled)
+{
+	switch (opcode) {
+	case DINGO_WR_WRITE:
+	case DINGO_WR_READ:
+		break;
+	case DINGO_WR_SEND:
+	case DINGO_WR_SEND_IMM:
+	case DINGO_WR_WRITE_IMM:
+		if (!d->peer_rq || !dingo_load_shared(&d->peer->receives) ||
+		    dingo_load_shared(&d->peer->armed))
+			return false;
+		break;
+	default:
+		return false;
+	}
+	return !(signaled && atomic_load_explicit(&d->cq->armed,
+						  memory_order_relaxed)) &&
+	       may_go(d);
 }
 
 /* False: the card has to. */
@@ -452,7 +481,8 @@ static bool try_take(struct dingo_qp *qp, uint32_t start,
 		if (!d->linked)
 			return false;
 	}
-	if (!is_drained(d, sq, start) || qp->vqp.qp.state != IBV_QPS_RTS)
+	if (qp->vqp.qp.state != IBV_QPS_RTS ||
+	    !could_go(d, ctrl->opcode, signaled) || !is_drained(d, sq, start))
 		return false;
 	if (signaled && !dingo_direct_begin_post(d->cq))
 		return false;
@@ -462,19 +492,23 @@ static bool try_take(struct dingo_qp *qp, uint32_t start,
 	if (likely(may_go(d)))
 		done = carry_out(qp, ctrl, &bytes);
 	end_busy(d);
+	if (done)
+		d->waits = 0;
 	if (done && signaled)
 		dingo_direct_add_entry(d->cq, qp, start, bytes);
 	if (signaled)
 		dingo_direct_end_post(d->cq);
 	if (!done) {
 		sq->producer = producer;
+		/* nor does the next one wait */
+		dont_wait(d);
 		if (unlikely(dingo_load_shared(&d->peer->open) != d->peer_generation))
 			dingo_direct_lost(qp);
 	}
 	return done;
 }
 
-bool dingo_direct_take(struct dingo_qp *qp, uint32_t start)
+bool dingo_direct_take(struct dingo_qp *qp, uint32_t start, uint32_t rung)
 {
 	struct dingo_sq *sq = &qp->sq;
 	const struct dingo_wqe_ctrl *ctrl = (const struct dingo_wqe_ctrl *)
@@ -482,7 +516,8 @@ bool dingo_direct_take(struct dingo_qp *qp, uint32_t start)
 		 (size_t)(start & sq->ring.mask) * DINGO_SQ_BLOCK);
 	bool signaled = ctrl->flags & DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK;
 
-	if (try_take(qp, start, ctrl, signaled))
+	/* nothing before it waits for the doorbell */
+	if (start == rung && try_take(qp, start, ctrl, signaled))
 		return true;
 	if (signaled)
 		qp->direct->signaled = sq->producer;

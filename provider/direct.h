@@ -90,8 +90,8 @@ struct dingo_direct {
 };
 
 /* direct_link.c */
-/* Asks the card whether it has the direct road, where the environment wants it. Returns 0 or an errno. */
-int dingo_direct_start(struct dingo_context *ctx);
+/* Asks the card whether it has the direct road, where the environment wants it. */
+void dingo_direct_start(struct dingo_context *ctx);
 void dingo_direct_stop(struct dingo_context *ctx);
 /* Before the QP leaves RTR or RTS: nothing goes the direct road any more. */
 void dingo_direct_leave(struct dingo_qp *qp);
@@ -122,6 +122,8 @@ struct dingo_direct_side {
 	void *status_page;		/* ours to unmap */
 	pthread_mutex_t mutex;		/* files and pieces */
 	bool failed;			/* a file could not be had */
+	bool own;			/* of a context of this process */
+	struct dingo_direct_local *locals[256]; /* own: where the process has its regions */
 	struct dingo_direct_file {
 		uint32_t number;
 		int fd;
@@ -130,9 +132,9 @@ struct dingo_direct_side {
 	struct dingo_direct_piece *pieces[256];
 	unsigned int num_pieces;
 };
-/* A connection to a card; all of a process to one card have one. */
-struct dingo_direct_card *dingo_direct_card(struct dingo_context *ctx,
-					    const char *path);
+/* A connection to a card; all of a process to one card have one. With one more user. */
+struct dingo_direct_card *dingo_direct_get_card(const char *path);
+void dingo_direct_put_card(struct dingo_direct_card *card);
 /* A request of protocol.h. Returns 0, or an errno; then no descriptors came. */
 struct dingo_uverbs_request;
 struct dingo_uverbs_reply;
@@ -146,12 +148,14 @@ struct dingo_direct_side *dingo_direct_own_side(struct dingo_context *ctx,
 						uint32_t context,
 						uint64_t directory, size_t bytes);
 /* With one more user. `directory` and `status` are its files; NULL: it cannot be mapped. */
-struct dingo_direct_side *dingo_direct_get_side(struct dingo_context *ctx,
-						struct dingo_direct_card *card,
+struct dingo_direct_side *dingo_direct_get_side(struct dingo_direct_card *card,
 						uint32_t context, int directory,
 						int status);
-void dingo_direct_put_side(struct dingo_context *ctx,
-			   struct dingo_direct_side *side);
+void dingo_direct_put_side(struct dingo_direct_side *side);
+/* The process has registered a region of its context, or has deregistered it. */
+void dingo_direct_registered(struct dingo_context *ctx, uint32_t key, void *addr,
+			     uint64_t iova);
+void dingo_direct_deregistered(struct dingo_context *ctx, uint32_t key);
 /* Maps `bytes` of a file, not for children; NULL: it does not go. */
 void *dingo_direct_map(int fd, uint64_t offset, size_t bytes, int prot);
 /* Looks a region up in the directory of `side`. False: there is none, or nothing of it is in a file. */
@@ -160,9 +164,9 @@ bool dingo_direct_look_up(struct dingo_direct_side *side, uint32_t pdn,
 
 /* direct.c: moving data */
 /* Carries out the WQE of index `start`, the last before the producer, and takes it out of the ring. False:
- * the card has to.
+ * the card has to. The card has been told of all before the index `rung`.
  */
-bool dingo_direct_take(struct dingo_qp *qp, uint32_t start);
+bool dingo_direct_take(struct dingo_qp *qp, uint32_t start, uint32_t rung);
 /* direct_cq.c: completions */
 /* Whether a signaled request may complete directly: there is room, and nobody waits for an event. Then it ends with
  * dingo_direct_end_post(), and before that may add its completion: it was the SQ's at `start`.

@@ -26,6 +26,10 @@ void dingo_direct_add_entry(struct dingo_cq_direct *c, struct dingo_qp *qp,
 	entry->wr_id = sent->wr_id;
 	entry->opcode = sent->opcode;
 	entry->qp = qp;
+	/* of one long ago the completion has been polled */
+	if (start - qp->direct->signaled > qp->sq.ring.mask + 1)
+		qp->direct->signaled = atomic_load_explicit(&qp->sq.consumer,
+							    memory_order_relaxed);
 	entry->after = qp->direct->signaled;
 	entry->upto = start;
 	atomic_store_explicit(&c->tail, tail + 1, memory_order_release);
@@ -65,6 +69,13 @@ static bool comes_later(const struct dingo_direct_entry *entry)
 	return false;
 }
 
+/* Who polls in vain gives way to the card (dingo_cq_yield()): this one does not. */
+static inline void note_progress(struct dingo_cq *cq)
+{
+	if (atomic_load_explicit(&cq->empty_polls, memory_order_relaxed))
+		atomic_store_explicit(&cq->empty_polls, 0, memory_order_relaxed);
+}
+
 /* The oldest of those that no card has written. */
 static const struct dingo_direct_entry *next_entry(struct dingo_cq *cq)
 {
@@ -76,8 +87,10 @@ static const struct dingo_direct_entry *next_entry(struct dingo_cq *cq)
 		if (c->current.qp && comes_later(&c->current))
 			return NULL;
 		atomic_store_explicit(&c->head, ++head, memory_order_release);
-		if (c->current.qp)
+		if (c->current.qp) {
+			note_progress(cq);
 			return &c->current;
+		}
 	}
 	return NULL;
 }
@@ -111,6 +124,7 @@ static const struct dingo_cqe *next_receipt(struct dingo_cq *cq)
 		    done->opcode > DINGO_WC_RECV_WRITE_IMM)
 			continue;
 		c->next_receiver += n + 1;
+		note_progress(cq);
 		c->received.wqe_index = htole32(index & qp->rq.ring.mask);
 		c->received.byte_len = htole32(done->byte_len);
 		c->received.imm = (__force __be32)done->imm;

@@ -20,25 +20,27 @@
 
 /* --- the context */
 
-int dingo_direct_start(struct dingo_context *ctx)
+void dingo_direct_start(struct dingo_context *ctx)
 {
 	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_DEVICE,
 			       DINGO_METHOD_DEVICE_DIRECT, 1);
 	struct dingo_device_direct_resp resp = {};
 	const char *wanted = getenv("DINGO_DIRECT");
-	int err = pthread_mutex_init(&ctx->direct_mutex, NULL);
 
-	if (err || !wanted || strcmp(wanted, "1") ||
-	    ctx->kick_mode != DINGO_KICK_FD)
-		return err;
+	if (!wanted || strcmp(wanted, "1") || ctx->kick_mode != DINGO_KICK_FD)
+		return;
 	fill_attr_out_ptr(cmd, DINGO_ATTR_DEVICE_DIRECT_RESP, &resp);
 	if (execute_ioctl(&ctx->vctx.context, cmd))
-		return 0;
+		return;
 	resp.card[sizeof(resp.card) - 1] = 0;
 	ctx->direct = dingo_direct_own_side(ctx, (const char *)resp.card,
 					    resp.context, resp.directory_mmap,
 					    resp.directory_bytes);
-	return 0;
+}
+
+void dingo_direct_stop(struct dingo_context *ctx)
+{
+	dingo_direct_put_side(ctx->direct);
 }
 
 /* --- CQs */
@@ -92,29 +94,38 @@ static void remove_receiver(struct dingo_cq_direct *c, struct dingo_qp *qp)
 			c->receivers[n] = c->receivers[--num];
 			atomic_store(&c->num_receivers, num);
 		}
+	__atomic_store_n(&qp->direct->own->receives, 0, __ATOMIC_SEQ_CST);
 	dingo_unlock(&c->lock);
 }
 
 /* --- QPs */
 
-/* The peer's card is told, so that it need not keep the page for us. Under the SQ's lock. */
-static void forget_peer(struct dingo_context *ctx, struct dingo_direct *d)
+/* The peer's card is told, so that it need not keep the page for us. */
+static void unlink_peer(struct dingo_direct_card *card, uint32_t generation)
 {
-	struct dingo_uverbs_request head = { .type = DINGO_UVERBS_DIRECT_UNLINK };
+	struct dingo_uverbs_request head = {
+		.type = DINGO_UVERBS_DIRECT_UNLINK,
+		.arg = generation,
+	};
 	struct dingo_uverbs_reply reply;
 
+	dingo_direct_ask(card, &head, NULL, &reply, NULL, 0);
+}
+
+/* Under the SQ's lock. */
+static void forget_peer(struct dingo_direct *d)
+{
 	d->linked = false;
 	if (!d->there)
 		return;
-	head.arg = d->peer_generation;
-	dingo_direct_ask(d->there->card, &head, NULL, &reply, NULL, 0);
+	unlink_peer(d->there->card, d->peer_generation);
 	if (d->peer)
 		munmap(d->peer, d->peer_bytes);
 	if (d->peer_rq)
 		munmap(d->peer_rq, d->peer_rq_bytes);
 	d->peer = NULL;
 	d->peer_rq = NULL;
-	dingo_direct_put_side(ctx, d->there);
+	dingo_direct_put_side(d->there);
 	d->there = NULL;
 }
 
@@ -127,7 +138,7 @@ void dingo_direct_leave(struct dingo_qp *qp)
 	dingo_direct_failed(qp);
 	dingo_lock(&qp->sq.lock);
 	d->wait = 0;
-	forget_peer(to_dingo_context(qp->vqp.qp.context), d);
+	forget_peer(d);
 	dingo_unlock(&qp->sq.lock);
 }
 
@@ -188,27 +199,46 @@ static int ask_page(struct ibv_qp *ibqp, uint32_t open,
 	return execute_ioctl(ibqp->context, cmd);
 }
 
-static struct dingo_direct *make_direct(struct ibv_qp *ibqp)
+/* Maps the page that the card has for the QP, where it is not mapped yet. False: there is none. After RESET it may be
+ * another one, as a peer has stayed busy with the old one; nobody polls that.
+ */
+static bool map_own(struct dingo_qp *qp, struct dingo_direct *d)
 {
+	struct ibv_qp *ibqp = &qp->vqp.qp;
 	struct dingo_qp_direct_resp resp = {};
-	struct dingo_direct *d;
+	struct dingo_direct_page *own;
 
 	if (ask_page(ibqp, 0, &resp) ||
 	    resp.page_bytes < sizeof(struct dingo_direct_page))
-		return NULL;
-	d = calloc(1, sizeof(*d));
+		return false;
+	if (d->own && resp.page_mmap == d->own_offset)
+		return true;
+	own = dingo_direct_map(ibqp->context->cmd_fd, resp.page_mmap,
+			       resp.page_bytes, PROT_READ | PROT_WRITE);
+	if (!own)
+		return false;
+	dingo_lock(&qp->rq.lock);
+	if (d->own)
+		munmap(d->own, d->own_bytes);
+	d->own = own;
+	d->own_offset = resp.page_mmap;
+	d->own_bytes = resp.page_bytes;
+	dingo_unlock(&qp->rq.lock);
+	return true;
+}
+
+static struct dingo_direct *make_direct(struct dingo_qp *qp)
+{
+	struct dingo_direct *d = calloc(1, sizeof(*d));
+
 	if (!d)
 		return NULL;
-	d->own = dingo_direct_map(ibqp->context->cmd_fd, resp.page_mmap,
-				  resp.page_bytes, PROT_READ | PROT_WRITE);
-	if (!d->own) {
+	d->cq = to_dingo_cq(qp->vqp.qp.send_cq)->direct;
+	d->here = to_dingo_context(qp->vqp.qp.context)->direct;
+	if (!map_own(qp, d)) {
 		free(d);
 		return NULL;
 	}
-	d->own_offset = resp.page_mmap;
-	d->own_bytes = resp.page_bytes;
-	d->cq = to_dingo_cq(ibqp->send_cq)->direct;
-	d->here = to_dingo_context(ibqp->context)->direct;
 	return d;
 }
 
@@ -224,10 +254,13 @@ void dingo_direct_enter(struct dingo_qp *qp, enum ibv_qp_state state)
 	    to_dingo_cq(ibqp->send_cq)->wants_time)
 		return;
 	if (!d)
-		d = make_direct(ibqp);
-	/* a page of another place comes after a peer that stayed busy: not worth the trouble */
-	if (!d || ask_page(ibqp, 1, &resp) || resp.page_mmap != d->own_offset) {
-		if (d && d != qp->direct) {
+		d = make_direct(qp);
+	else if (!map_own(qp, d))
+		return;
+	if (!d)
+		return;
+	if (ask_page(ibqp, 1, &resp)) {
+		if (d != qp->direct) {
 			munmap(d->own, d->own_bytes);
 			free(d);
 		}
@@ -288,16 +321,15 @@ void dingo_direct_lost(struct dingo_qp *qp)
 {
 	struct dingo_direct *d = qp->direct;
 
-	forget_peer(to_dingo_context(qp->vqp.qp.context), d);
+	forget_peer(d);
 	d->wait = ++d->tries < MOST_TRIES ? 1U << d->tries : 0;
 }
 
 void dingo_direct_try(struct dingo_qp *qp)
 {
-	struct dingo_context *ctx = to_dingo_context(qp->vqp.qp.context);
 	struct dingo_uverbs_request head = { .type = DINGO_UVERBS_DIRECT_LINK };
 	struct dingo_direct *d = qp->direct;
-	struct dingo_direct_card *card = dingo_direct_card(ctx, d->path);
+	struct dingo_direct_card *card = dingo_direct_get_card(d->path);
 	struct dingo_uverbs_reply reply;
 	int fds[4], err, i;
 
@@ -305,19 +337,28 @@ void dingo_direct_try(struct dingo_qp *qp)
 	err = card ? dingo_direct_ask(card, &head, d->claim, &reply, fds, 4) : ENOMEM;
 	if (err == EAGAIN && ++d->tries < MOST_TRIES)
 		d->wait = 1U << d->tries;
-	if (err)
-		return;		/* not on this host, or of another user: no further try */
+	if (err) {		/* not on this host, or of another user: no further try */
+		if (card)
+			dingo_direct_put_card(card);
+		return;
+	}
 	d->peer_generation = reply.need_length;
-	d->there = dingo_direct_get_side(ctx, card, reply.need_va, fds[1], fds[2]);
-	if (d->there && map_peer(d, fds, reply.map_offset)) {
+	d->there = dingo_direct_get_side(card, reply.need_va, fds[1], fds[2]);
+	if (!d->there) {
+		unlink_peer(card, d->peer_generation);
+	} else if (map_peer(d, fds, reply.map_offset)) {
 		memset(d->local, 0, sizeof(d->local));
 		memset(d->remote, 0, sizeof(d->remote));
-		d->busy = d->peer->busy & ~1U;
+		/* a peer of before may have died in the middle */
+		d->busy = (d->peer->busy + 1) & ~1U;
+		__atomic_store_n(&d->peer->busy, d->busy, __ATOMIC_SEQ_CST);
 		d->impatient = false;
+		d->tries = 0;
 		d->linked = true;
 	} else {
-		forget_peer(ctx, d);
+		forget_peer(d);
 	}
 	for (i = 0; i < 4; i++)
 		close(fds[i]);
+	dingo_direct_put_card(card);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* The direct road: connections to cards, and the memory of contexts that they show. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE	/* struct ucred */
+#endif
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +26,7 @@
 
 struct dingo_direct_card {
 	struct dingo_direct_card *next;
+	unsigned int users;
 	pthread_mutex_t mutex;
 	int fd;				/* -1: none, or it is dead */
 	char path[];
@@ -39,29 +43,85 @@ struct dingo_direct_piece {
 
 static const size_t page_mask = DINGO_DB_PAGE_SIZE - 1;
 
+/* A region that this process has registered, by its key. */
+struct dingo_direct_local {
+	struct dingo_direct_local *next;
+	uint32_t key;
+	uint64_t iova;
+	uint8_t *addr;
+};
+
+/* Of the process: contexts share connections, and are peers of each other. */
+static pthread_mutex_t all_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct dingo_direct_card *all_cards;
+static struct dingo_direct_side *all_sides;
+
 /* --- cards */
 
-struct dingo_direct_card *dingo_direct_card(struct dingo_context *ctx,
-					    const char *path)
+/* A child's copy would keep a connection alive whose process has died in the middle of a copy. */
+static void close_in_child(void)
 {
 	struct dingo_direct_card *card;
 
-	pthread_mutex_lock(&ctx->direct_mutex);
-	for (card = ctx->direct_cards; card && strcmp(card->path, path);
-	     card = card->next)
+	for (card = all_cards; card; card = card->next) {
+		if (card->fd >= 0)
+			close(card->fd);
+		card->fd = -1;
+	}
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, close_in_child);
+}
+
+struct dingo_direct_card *dingo_direct_get_card(const char *path)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct dingo_direct_card *card;
+
+	pthread_once(&once, watch_forks);
+	pthread_mutex_lock(&all_mutex);
+	for (card = all_cards; card && strcmp(card->path, path); card = card->next)
 		;
-	if (!card) {
+	if (card) {
+		card->users++;
+	} else {
 		card = calloc(1, sizeof(*card) + strlen(path) + 1);
 		if (card) {
 			strcpy(card->path, path);
 			pthread_mutex_init(&card->mutex, NULL);
 			card->fd = -1;
-			card->next = ctx->direct_cards;
-			ctx->direct_cards = card;
+			card->users = 1;
+			card->next = all_cards;
+			all_cards = card;
 		}
 	}
-	pthread_mutex_unlock(&ctx->direct_mutex);
+	pthread_mutex_unlock(&all_mutex);
 	return card;
+}
+
+/* Under the mutex of all. */
+static void put_card_locked(struct dingo_direct_card *card)
+{
+	struct dingo_direct_card **at;
+
+	if (--card->users)
+		return;
+	for (at = &all_cards; *at != card; at = &(*at)->next)
+		;
+	*at = card->next;
+	if (card->fd >= 0)
+		close(card->fd);
+	pthread_mutex_destroy(&card->mutex);
+	free(card);
+}
+
+void dingo_direct_put_card(struct dingo_direct_card *card)
+{
+	pthread_mutex_lock(&all_mutex);
+	put_card_locked(card);
+	pthread_mutex_unlock(&all_mutex);
 }
 
 static void set_patience(int fd)
@@ -71,6 +131,16 @@ static void set_patience(int fd)
 	/* of connect(), too */
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+}
+
+/* The card is of this user or of root: it shows memory that we write. */
+static bool is_ours(int fd)
+{
+	struct ucred peer = { .uid = -1 };
+	socklen_t bytes = sizeof(peer);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) &&
+	       (peer.uid == geteuid() || peer.uid == 0);
 }
 
 static int connect_to(const char *path)
@@ -85,7 +155,8 @@ static int connect_to(const char *path)
 	if (fd < 0)
 		return -1;
 	set_patience(fd);
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address))) {
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) ||
+	    !is_ours(fd)) {
 		close(fd);
 		return -1;
 	}
@@ -173,9 +244,11 @@ int dingo_direct_ask(struct dingo_direct_card *card,
 	if (card->fd < 0)
 		card->fd = connect_to(card->path);
 	if (card->fd >= 0 && !send_request(card->fd, head, payload, pair[1])) {
-		/* the card has ended: what it has given is of no use any more */
-		close(card->fd);
-		card->fd = -1;
+		/* Only when the card has ended: without the connection it does not wait for us. */
+		if (errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN) {
+			close(card->fd);
+			card->fd = -1;
+		}
 	} else if (card->fd >= 0) {
 		close(pair[1]);
 		pair[1] = -1;
@@ -186,19 +259,6 @@ int dingo_direct_ask(struct dingo_direct_card *card,
 	if (pair[1] >= 0)
 		close(pair[1]);
 	return err;
-}
-
-static void free_cards(struct dingo_context *ctx)
-{
-	struct dingo_direct_card *card;
-
-	while ((card = ctx->direct_cards)) {
-		ctx->direct_cards = card->next;
-		if (card->fd >= 0)
-			close(card->fd);
-		pthread_mutex_destroy(&card->mutex);
-		free(card);
-	}
 }
 
 /* --- sides */
@@ -216,7 +276,14 @@ void *dingo_direct_map(int fd, uint64_t offset, size_t bytes, int prot)
 static void free_side(struct dingo_direct_side *side)
 {
 	struct dingo_direct_piece *piece;
+	struct dingo_direct_local *local;
 	unsigned int i;
+
+	for (i = 0; i < sizeof(side->locals) / sizeof(side->locals[0]); i++)
+		while ((local = side->locals[i])) {
+			side->locals[i] = local->next;
+			free(local);
+		}
 
 	for (i = 0; i < sizeof(side->pieces) / sizeof(side->pieces[0]); i++)
 		while ((piece = side->pieces[i])) {
@@ -284,50 +351,49 @@ static struct dingo_direct_side *map_side(struct dingo_direct_card *card,
 	return side;
 }
 
-struct dingo_direct_side *dingo_direct_get_side(struct dingo_context *ctx,
-						struct dingo_direct_card *card,
+/* One of the process's own, too: a peer may be in it. */
+struct dingo_direct_side *dingo_direct_get_side(struct dingo_direct_card *card,
 						uint32_t context, int directory,
 						int status)
 {
 	struct dingo_direct_side *side;
 
-	pthread_mutex_lock(&ctx->direct_mutex);
-	for (side = ctx->direct_peers; side; side = side->next)
+	pthread_mutex_lock(&all_mutex);
+	for (side = all_sides; side; side = side->next)
 		/* a card that has ended may give the number again */
 		if (side->card == card && side->context == context &&
 		    !(atomic_load(side->status) & DINGO_STATUS_GONE))
 			break;
 	if (side) {
 		side->users++;
+		side->failed = false;
 	} else {
 		side = map_side(card, context, directory, status);
 		if (side) {
-			side->next = ctx->direct_peers;
-			ctx->direct_peers = side;
+			card->users++;
+			side->next = all_sides;
+			all_sides = side;
 		}
 	}
-	pthread_mutex_unlock(&ctx->direct_mutex);
+	pthread_mutex_unlock(&all_mutex);
 	return side;
 }
 
-void dingo_direct_put_side(struct dingo_context *ctx,
-			   struct dingo_direct_side *side)
+void dingo_direct_put_side(struct dingo_direct_side *side)
 {
 	struct dingo_direct_side **at;
 
 	if (!side)
 		return;
-	pthread_mutex_lock(&ctx->direct_mutex);
-	if (--side->users) {
-		side = NULL;
-	} else {
-		for (at = &ctx->direct_peers; *at != side; at = &(*at)->next)
+	pthread_mutex_lock(&all_mutex);
+	if (!--side->users) {
+		for (at = &all_sides; *at != side; at = &(*at)->next)
 			;
 		*at = side->next;
-	}
-	pthread_mutex_unlock(&ctx->direct_mutex);
-	if (side)
+		put_card_locked(side->card);
 		free_side(side);
+	}
+	pthread_mutex_unlock(&all_mutex);
 }
 
 /* Under the side's mutex. -1: it cannot be had, nor can others. */
@@ -398,6 +464,59 @@ side_piece(struct dingo_direct_side *side, uint32_t index,
 	return piece;
 }
 
+/* Where this process has a region of its own; NULL: another one has registered it. */
+static uint8_t *own_memory(struct dingo_direct_side *side,
+			   const struct dingo_direct_region *region)
+{
+	struct dingo_direct_local *local;
+	uint8_t *at = NULL;
+
+	pthread_mutex_lock(&side->mutex);
+	for (local = side->locals[region->key >> DINGO_MR_INDEX_SHIFT & 255]; local;
+	     local = local->next)
+		if (local->key == region->key)
+			at = local->addr + (region->iova - local->iova);
+	pthread_mutex_unlock(&side->mutex);
+	return at;
+}
+
+void dingo_direct_registered(struct dingo_context *ctx, uint32_t key, void *addr,
+			     uint64_t iova)
+{
+	struct dingo_direct_side *side = ctx->direct;
+	struct dingo_direct_local *local = side ? calloc(1, sizeof(*local)) : NULL;
+	struct dingo_direct_local **list;
+
+	if (!local)
+		return;		/* the card reaches it */
+	list = &side->locals[key >> DINGO_MR_INDEX_SHIFT & 255];
+	local->key = key;
+	local->iova = iova;
+	local->addr = addr;
+	pthread_mutex_lock(&side->mutex);
+	local->next = *list;
+	*list = local;
+	pthread_mutex_unlock(&side->mutex);
+}
+
+void dingo_direct_deregistered(struct dingo_context *ctx, uint32_t key)
+{
+	struct dingo_direct_side *side = ctx->direct;
+	struct dingo_direct_local **at, *local;
+
+	if (!side)
+		return;
+	pthread_mutex_lock(&side->mutex);
+	for (at = &side->locals[key >> DINGO_MR_INDEX_SHIFT & 255]; (local = *at);)
+		if (local->key == key) {
+			*at = local->next;
+			free(local);
+		} else {
+			at = &local->next;
+		}
+	pthread_mutex_unlock(&side->mutex);
+}
+
 bool dingo_direct_look_up(struct dingo_direct_side *side, uint32_t pdn,
 			  uint32_t key, struct dingo_direct_known *known)
 {
@@ -417,16 +536,23 @@ bool dingo_direct_look_up(struct dingo_direct_side *side, uint32_t pdn,
 	    region.offset + region.length < region.offset)
 		return false;
 	region.seq = seq;
-	pthread_mutex_lock(&side->mutex);
-	piece = side_piece(side, index, &region);
-	pthread_mutex_unlock(&side->mutex);
-	if (!piece)
-		return false;
+	if (side->own) {
+		/* a second mapping would be one of the program's to the preload library */
+		known->at = own_memory(side, &region);
+		if (!known->at)
+			return false;
+	} else {
+		pthread_mutex_lock(&side->mutex);
+		piece = side_piece(side, index, &region);
+		pthread_mutex_unlock(&side->mutex);
+		if (!piece)
+			return false;
+		known->at = (uint8_t *)piece->map + (region.offset & page_mask);
+	}
 	known->key = key;
 	known->access = region.access;
 	known->iova = region.iova;
 	known->length = region.length;
-	known->at = (uint8_t *)piece->map + (region.offset & page_mask);
 	known->seq = seq;
 	return true;
 }
@@ -438,30 +564,34 @@ struct dingo_direct_side *dingo_direct_own_side(struct dingo_context *ctx,
 						uint32_t context,
 						uint64_t directory, size_t bytes)
 {
-	struct dingo_direct_card *card = dingo_direct_card(ctx, path);
-	struct dingo_direct_side *side;
+	struct dingo_direct_card *card = dingo_direct_get_card(path);
+	struct dingo_direct_side *side = NULL;
 
-	if (!card || bytes < sizeof(struct dingo_direct_directory))
+	if (!card)
 		return NULL;
-	side = new_side(card, context,
-			dingo_direct_map(ctx->vctx.context.cmd_fd, directory, bytes,
-					 PROT_READ), bytes);
-	if (side)
-		side->status = ctx->status;
-	return side;
-}
-
-void dingo_direct_stop(struct dingo_context *ctx)
-{
-	struct dingo_direct_side *side;
-
-	if (ctx->direct)
-		free_side(ctx->direct);
-	/* of QPs that were not destroyed */
-	while ((side = ctx->direct_peers)) {
-		ctx->direct_peers = side->next;
-		free_side(side);
+	if (bytes >= sizeof(struct dingo_direct_directory))
+		side = new_side(card, context,
+				dingo_direct_map(ctx->vctx.context.cmd_fd, directory,
+						 bytes, PROT_READ), bytes);
+	/* it may outlive the context, as a peer of others */
+	if (side) {
+		side->status_page = mmap(NULL, DINGO_DB_PAGE_SIZE, PROT_READ, MAP_SHARED,
+					 ctx->vctx.context.cmd_fd, ctx->status_offset);
+		if (side->status_page == MAP_FAILED) {
+			side->status_page = NULL;
+			free_side(side);
+			side = NULL;
+		}
 	}
-	free_cards(ctx);
-	pthread_mutex_destroy(&ctx->direct_mutex);
+	if (!side) {
+		dingo_direct_put_card(card);
+		return NULL;
+	}
+	side->status = side->status_page;
+	side->own = true;
+	pthread_mutex_lock(&all_mutex);
+	side->next = all_sides;
+	all_sides = side;
+	pthread_mutex_unlock(&all_mutex);
+	return side;
 }

@@ -5,6 +5,7 @@
 
 #include "abi.h"
 #include "dingo.h"
+#include "direct.h"
 
 struct ibv_mr *dingo_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			    uint64_t hca_va, int access)
@@ -23,6 +24,8 @@ struct ibv_mr *dingo_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 		errno = err;
 		return NULL;
 	}
+	dingo_direct_registered(to_dingo_context(pd->context), vmr->ibv_mr.lkey, addr,
+				access & IBV_ACCESS_ZERO_BASED ? 0 : hca_va);
 	return &vmr->ibv_mr;
 }
 
@@ -58,10 +61,13 @@ int dingo_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 
 int dingo_dereg_mr(struct verbs_mr *vmr)
 {
+	struct dingo_context *ctx = to_dingo_context(vmr->ibv_mr.context);
+	uint32_t key = vmr->ibv_mr.lkey;
 	int err = ibv_cmd_dereg_mr(vmr);
 
 	if (err)
 		return err;
+	dingo_direct_deregistered(ctx, key);
 	free(vmr);
 	return 0;
 }

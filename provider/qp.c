@@ -340,8 +340,9 @@ int dingo_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 	    attr->qp_state != IBV_QPS_RTS)
 		dingo_direct_leave(qp);
 	err = ibv_cmd_modify_qp(ibqp, attr, mask, &cmd, sizeof(cmd));
-	if (!err && mask & IBV_QP_STATE)
-		dingo_direct_enter(qp, attr->qp_state);
+	/* rights close the page, too */
+	if (!err && mask & (IBV_QP_STATE | IBV_QP_ACCESS_FLAGS))
+		dingo_direct_enter(qp, mask & IBV_QP_STATE ? attr->qp_state : ibqp->state);
 	if (!err && mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
 		reset_queues(qp);
 	return err;

@@ -41,7 +41,7 @@ static __attribute__((noinline)) bool take_directly(struct dingo_qp *qp)
 	const struct dingo_wqe_ctrl *ctrl;
 
 	if (end - at == sq->sent[at & sq->ring.mask].blocks)
-		return dingo_direct_take(qp, at);
+		return dingo_direct_take(qp, at, at);
 	for (; at != end; at += sq->sent[at & sq->ring.mask].blocks) {
 		ctrl = (const struct dingo_wqe_ctrl *)((uint8_t *)sq->ring.buf +
 			(size_t)(at & sq->ring.mask) * DINGO_SQ_BLOCK);

@@ -5,10 +5,11 @@ usage() {
     cat <<'EOF'
 Prints the numbers of docs/performance.md, measured now on this machine.
 
-usage: scripts/bench.sh [--json] [model] [rtl] [rtl-speed] [provider] [exchange] [native] [perftest] [pairs] [guests]    default: all
+usage: scripts/bench.sh [--json] [model] [rtl] [rtl-speed] [provider] [exchange] [native] [direct] [perftest] [pairs] [guests]    default: all
   --json    also puts the figures, this machine, commit and date into docs/performance/PART.json, which goes to stdout, and
             renders docs/performance.md; what the part prints goes to stderr
   native    kernel-less cards and the kernel's TCP side by side: bandwidth, latency, message rate
+  direct    rdma-bench on the direct road and by the cards, side by side. DIRECT_ROUNDS=5
   model     two cards joined in one process, one thread, ICRC made and checked
   rtl       two SystemVerilog cards, cycle by cycle, on a stated PCIe and wire: goodput, message rate, latency
   rtl-speed how fast the simulated clock of SystemVerilog cards runs under perftest, kernel-less
@@ -27,6 +28,7 @@ cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
 . scripts/lib/build.sh
 . scripts/lib/bench_native.sh
+. scripts/lib/bench_direct.sh
 . scripts/lib/bench_perftest.sh
 . scripts/lib/bench_rtl_speed.sh
 
@@ -106,13 +108,13 @@ json=''
 parts=()
 for arg in "$@"; do
     case $arg in
-        model | rtl | rtl-speed | provider | exchange | native | perftest | pairs | guests) parts+=("$arg") ;;
+        model | rtl | rtl-speed | provider | exchange | native | direct | perftest | pairs | guests) parts+=("$arg") ;;
         --json) json=yes ;;
         -h | --help) usage; exit 0 ;;
         *) usage >&2; die "no part '$arg'" ;;
     esac
 done
-[ ${#parts[@]} -gt 0 ] || parts=(model rtl rtl-speed provider exchange native perftest pairs guests)
+[ ${#parts[@]} -gt 0 ] || parts=(model rtl rtl-speed provider exchange native direct perftest pairs guests)
 need_packages "${build_packages[@]}" libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev
 for part in "${parts[@]}"; do
     run=bench_${part//-/_}

@@ -53,6 +53,11 @@ dingo_direct_page& DirectMemory::page() const {
     return *reinterpret_cast<dingo_direct_page*>(piece_.bytes().data());
 }
 
+void DirectMemory::cut(std::uint32_t generation) {
+    --links_;
+    shared(page().open).compare_exchange_strong(generation, 0);
+}
+
 std::uint32_t DirectMemory::busy() const {
     return links_ == 0 ? 0 : load(page().busy);
 }
@@ -146,17 +151,29 @@ DirectTraffic& DirectTraffic::operator+=(const DirectTraffic& other) {
 }
 
 // What a READ brings is the reader's to receive.
-DirectTraffic DirectPage::traffic() const {
+const DirectTraffic& DirectPage::traffic() {
     const dingo_direct_page& p = memory_->page();
     const auto value = [](const std::uint64_t& word) {
         return shared(const_cast<std::uint64_t&>(word)).load(std::memory_order_relaxed);
     };
-    return {.tx_requests = value(p.tx_writes) + value(p.tx_reads) + value(p.tx_sends),
-            .tx_bytes = value(p.tx_write_bytes) + value(p.tx_send_bytes) + value(p.rx_read_bytes),
-            .rx_writes = value(p.rx_writes),
-            .rx_reads = value(p.rx_reads),
-            .rx_sends = value(p.rx_sends),
-            .rx_bytes = value(p.rx_write_bytes) + value(p.rx_send_bytes) + value(p.tx_read_bytes)};
+    const DirectTraffic now{
+        .tx_requests = value(p.tx_writes) + value(p.tx_reads) + value(p.tx_sends),
+        .tx_bytes = value(p.tx_write_bytes) + value(p.tx_send_bytes) + value(p.rx_read_bytes),
+        .rx_writes = value(p.rx_writes),
+        .rx_reads = value(p.rx_reads),
+        .rx_sends = value(p.rx_sends),
+        .rx_bytes = value(p.rx_write_bytes) + value(p.rx_send_bytes) + value(p.tx_read_bytes)};
+    const auto add = [](std::uint64_t& total, std::uint64_t before, std::uint64_t after) {
+        total += after > before ? after - before : 0;
+    };
+    add(traffic_.tx_requests, seen_.tx_requests, now.tx_requests);
+    add(traffic_.tx_bytes, seen_.tx_bytes, now.tx_bytes);
+    add(traffic_.rx_writes, seen_.rx_writes, now.rx_writes);
+    add(traffic_.rx_reads, seen_.rx_reads, now.rx_reads);
+    add(traffic_.rx_sends, seen_.rx_sends, now.rx_sends);
+    add(traffic_.rx_bytes, seen_.rx_bytes, now.rx_bytes);
+    seen_ = now;
+    return traffic_;
 }
 
 // --- DirectFence
@@ -397,7 +414,7 @@ DirectPage& DirectCard::find(const dingo_direct_claim& claim, uid_t user) {
     return page;
 }
 
-void DirectCard::add_to(Counters& counters, std::optional<std::uint32_t> qpn) const {
+void DirectCard::add_to(Counters& counters, std::optional<std::uint32_t> qpn) {
     DirectTraffic all;
     if (qpn) {
         if (const auto found = pages_.find(*qpn); found != pages_.end()) {

@@ -54,6 +54,10 @@ class DirectMemory {
     /// A connection has got it, or does not use it any more.
     void linked() { ++links_; }
     void unlinked() { --links_; }
+    /// The connection that had it with this generation has ended: its provider, if it is still
+    /// there, sees that.
+    void cut(std::uint32_t generation);
+    [[nodiscard]] bool is_linked() const { return links_ != 0; }
     /// Odd: somebody uses it.
     [[nodiscard]] std::uint32_t busy() const;
 
@@ -94,8 +98,8 @@ class DirectPage {
     }
     [[nodiscard]] std::size_t bytes() const { return memory_->piece().bytes().size(); }
     [[nodiscard]] const std::shared_ptr<DirectMemory>& memory() const { return memory_; }
-    /// What went over it.
-    [[nodiscard]] DirectTraffic traffic() const;
+    /// What went over it. The numbers are the clients': they never go back.
+    [[nodiscard]] const DirectTraffic& traffic();
 
   private:
     /// The queues' indexes lie in the page from now on, if the card can.
@@ -109,6 +113,8 @@ class DirectPage {
     std::uint64_t bus_address_ = 0;  ///< 0: the card does not use it
     std::uint32_t generation_ = 0;
     bool peers_receive_ = false;
+    DirectTraffic seen_;  ///< in the page
+    DirectTraffic traffic_;
     bool spoiled_ = false;
 };
 
@@ -237,7 +243,7 @@ class DirectCard {
     DirectContext& context(std::uint64_t number, uid_t user);
 
     /// Adds what providers have done to counters of the card or of a QP: each request as a packet.
-    void add_to(Counters& counters, std::optional<std::uint32_t> qpn) const;
+    void add_to(Counters& counters, std::optional<std::uint32_t> qpn);
 
     /// `waiter` is told in a poll() when the fence has passed, or nobody waits for it any longer.
     void await(std::shared_ptr<DirectFence> fence, Waiter& waiter);

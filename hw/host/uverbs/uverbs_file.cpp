@@ -15,6 +15,7 @@
 #include <new>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -79,7 +80,7 @@ UverbsFile::~UverbsFile() {
     const ClosesFor sender(client_.sender);
     device_.poller.remove(poll_id_);
     for (const DirectLink& link : linked_) {
-        link.page->unlinked();
+        link.page->cut(link.generation);
     }
     objects_.clear();
     direct_.reset();
@@ -375,6 +376,9 @@ void UverbsFile::direct_link(const Message& message, Reply& reply) {
     if (linked_.size() >= kMaxLinks) {
         throw ErrnoError(ENOMEM);
     }
+    if (page.memory()->is_linked()) {  // the last peer has not let go yet
+        throw ErrnoError(EAGAIN);
+    }
     const QueueSlabs::Piece& piece = page.memory()->piece();
     reply.fds.push_back(copy_of(piece.fd()));
     reply.fds.push_back(for_reading(page.context().directory_fd()));
@@ -410,8 +414,12 @@ DirectContext& UverbsFile::start_direct() {
         throw ErrnoError(EOPNOTSUPP);
     }
     if (!direct_) {
-        direct_ = std::make_unique<DirectContext>(device_.direct, context(), client_.sender.user,
-                                                  client_.account);
+        try {
+            direct_ = std::make_unique<DirectContext>(device_.direct, context(),
+                                                      client_.sender.user, client_.account);
+        } catch (const std::system_error&) {
+            throw ErrnoError(ENOMEM);
+        }
     }
     return *direct_;
 }

@@ -139,8 +139,8 @@ void modify(WriteCall& c, const ib_uverbs_modify_qp& r) {
     }
     const bool leaves =
         (r.attr_mask & IBV_QP_STATE) != 0 && r.qp_state != IBV_QPS_RTR && r.qp_state != IBV_QPS_RTS;
-    const bool was_open = qp.direct && qp.direct->is_open();
-    // Rights that are taken away are not used any more when the call returns.
+    // Rights that are taken away are not used any more when the call returns; the provider opens
+    // the page again.
     if (leaves || (r.attr_mask & IBV_QP_ACCESS_FLAGS) != 0) {
         close_direct(c.call, qp);
     }
@@ -148,9 +148,6 @@ void modify(WriteCall& c, const ib_uverbs_modify_qp& r) {
     const bool reset = (r.attr_mask & IBV_QP_STATE) != 0 && r.qp_state == IBV_QPS_RESET;
     if (reset && qp.direct && qp.direct->spoiled()) {
         qp.direct.reset();  // the card does not use it any more
-    }
-    if (qp.direct && was_open && !leaves && !qp.direct->spoiled()) {
-        qp.direct->open();  // with what has changed
     }
 }
 
