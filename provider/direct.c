@@ -243,9 +243,14 @@ static bool next_receive(struct dingo_direct *d, uint32_t *index)
 	    dingo_load_shared(&peer->armed))
 		return false;
 	*index = dingo_load_shared(&peer->indexes.rq_consumer);
+	/* of what was seen before the receiver's own line need not be fetched again */
+	if (likely(d->posted - *index - 1 <= d->peer_rq_mask))
+		return true;
 	for (looks = 0;; looks++) {
-		uint32_t posted = dingo_load_shared(&peer->indexes.rq_producer) - *index;
+		uint32_t posted;
 
+		d->posted = dingo_load_shared(&peer->indexes.rq_producer);
+		posted = d->posted - *index;
 		if (likely(posted && posted - 1 <= d->peer_rq_mask)) {
 			d->impatient = false;
 			/* it has been a while */

@@ -76,6 +76,7 @@ struct dingo_direct {
 	uint32_t peer_rq_mask;
 	uint8_t peer_rq_log_stride;
 	uint32_t busy;			/* as last written to the peer's page */
+	uint32_t posted;		/* receives there, as last seen */
 	uint32_t signaled;		/* end of the last signaled WQE that the card has got */
 	uint32_t waits;			/* for the card to complete, in vain: 2^n - 1 */
 	uint32_t skip;			/* requests that do not wait for it */

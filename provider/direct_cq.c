@@ -142,9 +142,9 @@ bool dingo_direct_posted(struct dingo_qp *qp)
 {
 	struct dingo_direct *d = qp->direct;
 
-	__atomic_store_n(&d->own->indexes.rq_producer, qp->rq.producer, __ATOMIC_SEQ_CST);
-	return d->own->has_rq &&
-	       __atomic_load_n(&d->own->open, __ATOMIC_SEQ_CST) == d->generation;
+	/* if the page is being closed meanwhile, dingo_direct_failed() tells the card */
+	__atomic_store_n(&d->own->indexes.rq_producer, qp->rq.producer, __ATOMIC_RELEASE);
+	return d->own->has_rq && dingo_load_shared(&d->own->open) == d->generation;
 }
 
 /* A peer that did not see the CQ armed completes its receive first. One that has lost its processor in the middle of a

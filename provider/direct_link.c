@@ -352,6 +352,7 @@ void dingo_direct_try(struct dingo_qp *qp)
 		/* a peer of before may have died in the middle */
 		d->busy = (d->peer->busy + 1) & ~1U;
 		__atomic_store_n(&d->peer->busy, d->busy, __ATOMIC_SEQ_CST);
+		d->posted = d->peer->indexes.rq_consumer;
 		d->impatient = false;
 		d->tries = 0;
 		d->linked = true;
