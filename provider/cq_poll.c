@@ -256,6 +256,14 @@ static inline void fill_own_recv(struct ibv_wc *wc, const struct dingo_cqe *cqe,
 	wc->sl = dingo_cqe_sl(cqe);
 }
 
+int dingo_poll_cq_with_direct(struct ibv_cq *ibcq, int count, struct ibv_wc *wc)
+{
+	struct dingo_cq *cq = to_dingo_cq(ibcq);
+
+	dingo_lock(&cq->lock);
+	return poll_locked(cq, count, wc, 0);
+}
+
 /* Completions of the QP that was last seen, but for receives of an SRQ; the first that is something else is poll_locked()'s.
  * Nothing is called but in the last place, so no register has to be saved.
  */
@@ -269,8 +277,6 @@ int dingo_poll_cq(struct ibv_cq *ibcq, int count, struct ibv_wc *wc)
 
 	if (unlikely(!dingo_trylock(&cq->lock)))
 		return poll_contended(cq, count, wc);
-	if (unlikely(cq->direct))
-		return poll_locked(cq, count, wc, 0);
 	consumer = cq->consumer;
 	while (polled < count) {
 		cqe = dingo_cq_peek_at(cq, consumer);

@@ -122,6 +122,12 @@ static const struct verbs_context_ops dingo_resize_ops = {
 	.resize_cq = dingo_resize_cq,
 };
 
+static const struct verbs_context_ops dingo_direct_ops = {
+	.poll_cq = dingo_poll_cq_with_direct,
+	.post_recv = dingo_post_recv_with_direct,
+	.post_send = dingo_post_send_with_direct,
+};
+
 /* What a card lacks stays with the library's answer, EOPNOTSUPP. */
 static void set_ops(struct dingo_context *ctx)
 {
@@ -271,6 +277,8 @@ static struct verbs_context *dingo_alloc_context(struct ibv_device *device,
 		err = init_context(ctx, &resp.drv_payload);
 	if (!err)
 		dingo_direct_start(ctx);
+	if (!err && ctx->direct)
+		verbs_set_ops(&ctx->vctx, &dingo_direct_ops);
 	return finish_context(ctx, err);
 }
 

@@ -363,6 +363,8 @@ int dingo_resize_cq(struct ibv_cq *cq, int cqe);
 /* cq_poll.c */
 extern struct dingo_qp dingo_no_qp; /* stands for no QP: no entry has its number */
 int dingo_poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *wc);
+/* ..._with_direct: of a context with the direct road. */
+int dingo_poll_cq_with_direct(struct ibv_cq *cq, int count, struct ibv_wc *wc);
 
 /* cq_poll_ex.c */
 int dingo_cq_fill_ex_ops(struct dingo_cq *cq,
@@ -401,6 +403,10 @@ int dingo_qp_fill_wr_ops(struct dingo_qp *qp,
 			 const struct ibv_qp_init_attr_ex *attr);
 int dingo_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 		    struct ibv_recv_wr **bad);
+int dingo_post_send_with_direct(struct ibv_qp *qp, struct ibv_send_wr *wr,
+				struct ibv_send_wr **bad);
+int dingo_post_recv_with_direct(struct ibv_qp *qp, struct ibv_recv_wr *wr,
+				struct ibv_recv_wr **bad);
 int dingo_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
 			struct ibv_recv_wr **bad);
 

@@ -25,8 +25,9 @@ static void write_entry(const struct dingo_ring *ring, uint32_t index,
 	}
 }
 
-int dingo_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
-		    struct ibv_recv_wr **bad)
+static __attribute__((always_inline)) inline int
+post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad,
+	  bool direct)
 {
 	struct dingo_qp *qp = to_dingo_qp(ibqp);
 	struct dingo_rq *rq = &qp->rq;
@@ -62,13 +63,25 @@ int dingo_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	if (err)
 		*bad = wr;
 	if (rq->producer != start &&
-	    likely(!qp->direct || !dingo_direct_posted(qp))) {
+	    !(direct && qp->direct && dingo_direct_posted(qp))) {
 		dingo_ring_doorbell(&rq->ring.db,
 				    dingo_doorbell_word(DINGO_DB_RQ, qp->qpn),
 				    rq->producer);
 	}
 	dingo_unlock(&rq->lock);
 	return err;
+}
+
+int dingo_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+		    struct ibv_recv_wr **bad)
+{
+	return post_recv(ibqp, wr, bad, false);
+}
+
+int dingo_post_recv_with_direct(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+				struct ibv_recv_wr **bad)
+{
+	return post_recv(ibqp, wr, bad, true);
 }
 
 int dingo_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,

@@ -276,7 +276,6 @@ try_small(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	bool posted, kick;
 
 	if (!is_small(qp, wr, is_inline) || ibqp->state < IBV_QPS_RTS ||
-	    unlikely(qp->direct) ||
 	    unlikely(!dingo_trylock(&sq->lock)))
 		return post_list(ibqp, wr, bad);
 	posted = post_small(qp, wr, is_inline);
@@ -297,6 +296,12 @@ int dingo_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	if (wr->send_flags & IBV_SEND_INLINE)
 		return try_small(ibqp, wr, bad, true);
 	return try_small(ibqp, wr, bad, false);
+}
+
+int dingo_post_send_with_direct(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+				struct ibv_send_wr **bad)
+{
+	return wr ? post_list(ibqp, wr, bad) : 0;
 }
 
 void dingo_qp_init_send(struct dingo_qp *qp, enum ibv_qp_type type,

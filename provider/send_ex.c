@@ -51,7 +51,8 @@ static __attribute__((noinline)) bool take_directly(struct dingo_qp *qp)
 	return false;
 }
 
-static int wr_complete(struct ibv_qp_ex *ibqp)
+static __attribute__((always_inline)) inline int
+complete(struct ibv_qp_ex *ibqp, bool direct)
 {
 	struct dingo_qp *qp = qp_ex_to_dingo_qp(ibqp);
 	struct dingo_sq *sq = &qp->sq;
@@ -61,13 +62,23 @@ static int wr_complete(struct ibv_qp_ex *ibqp)
 	err = sq->error;
 	if (err)
 		sq->producer = sq->start;
-	else if (sq->producer != sq->start && unlikely(qp->direct) &&
+	else if (sq->producer != sq->start && direct && qp->direct &&
 		 take_directly(qp))
 		; /* it is done */
 	else if (sq->producer != sq->start)
 		dingo_sq_ring(qp);
 	dingo_unlock(&sq->lock);
 	return err;
+}
+
+static int wr_complete(struct ibv_qp_ex *ibqp)
+{
+	return complete(ibqp, false);
+}
+
+static int wr_complete_with_direct(struct ibv_qp_ex *ibqp)
+{
+	return complete(ibqp, true);
 }
 
 static void wr_abort(struct ibv_qp_ex *ibqp)
@@ -311,7 +322,8 @@ int dingo_qp_fill_wr_ops(struct dingo_qp *qp,
 	    ~supported_ops(to_dingo_context(attr->pd->context), attr->qp_type))
 		return EOPNOTSUPP;
 	ex->wr_start = wr_start;
-	ex->wr_complete = wr_complete;
+	ex->wr_complete = to_dingo_context(attr->pd->context)->direct ?
+				  wr_complete_with_direct : wr_complete;
 	ex->wr_abort = wr_abort;
 	ex->wr_send = wr_send;
 	ex->wr_send_imm = wr_send_imm;

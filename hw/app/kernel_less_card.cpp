@@ -52,8 +52,8 @@ KernelLessCard::KernelLessCard(Options options, const std::shared_ptr<Gate>& gat
       directory_(options_.uverbs.directory, options_.uverbs.share),
       driver_(uverbs::driver_config(options_.uverbs)),
       card_(options_.engine, options_.config, driver_, *wire_, gate),
-      host_(with_meeting_place(options_, *wire_).uverbs, directory_, driver_,
-            start(driver_, card_), options_.engine, options_.adopt),
+      host_(with_meeting_place(options_, *wire_).uverbs, directory_, driver_, start(driver_, card_),
+            options_.engine, options_.adopt),
       rdma_cm_(make_rdma_cm(options_, directory_, driver_, card_, host_.attachment())),
       served_(options_.control, card_, host_.attachment(), *wire_, std::move(hooks), log_of(log_)) {
 }
