@@ -78,10 +78,10 @@ UverbsFile::UverbsFile(Device& device, Client client, ClientSocket socket)
 
 UverbsFile::~UverbsFile() {
     const ClosesFor sender(client_.sender);
-    device_.poller.remove(poll_id_);
     for (const DirectLink& link : linked_) {
         link.page->cut(link.generation);
     }
+    device_.poller.remove(poll_id_);
     objects_.clear();
     direct_.reset();
     context_.reset();
