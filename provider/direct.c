@@ -434,19 +434,17 @@ static bool is_drained(struct dingo_direct *d, const struct dingo_sq *sq,
 	}
 	for (looks = 0; looks < SPINS; looks++) {
 		if (card_is_done(d, start))
-			goto done;
+			return true;
 		dingo_relax();
 	}
 	until = dingo_now_ns() + DRAIN_NS;
 	do {
 		if (card_is_done(d, start))
-			goto done;
+			return true;
 		sched_yield();
 	} while (dingo_now_ns() < until);
 	dont_wait(d);
 	return false;
-done:
-	return true;
 }
 
 /* Whether it is worth while to wait for the card. */
@@ -516,9 +514,7 @@ static bool try_take(struct dingo_qp *qp, uint32_t start,
 bool dingo_direct_take(struct dingo_qp *qp, uint32_t start, uint32_t rung)
 {
 	struct dingo_sq *sq = &qp->sq;
-	const struct dingo_wqe_ctrl *ctrl = (const struct dingo_wqe_ctrl *)
-		((uint8_t *)sq->ring.buf +
-		 (size_t)(start & sq->ring.mask) * DINGO_SQ_BLOCK);
+	const struct dingo_wqe_ctrl *ctrl = dingo_ring_entry(&sq->ring, start);
 	bool signaled = ctrl->flags & DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK;
 
 	/* nothing before it waits for the doorbell */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The direct road: RDMA WRITE and READ between programs of one host without their cards
- * (docs/reference/direct.md). direct_link.c finds the peer, direct.c moves data. What cannot go this
- * way goes by the card, which also finds all errors.
+ * The direct road: RDMA WRITE, READ and SEND between programs of one host without their cards
+ * (docs/reference/direct.md). What cannot go this way goes by the card, which also finds all errors.
  */
 #ifndef DINGO_DIRECT_H
 #define DINGO_DIRECT_H
@@ -36,7 +35,7 @@ struct dingo_cq_direct {
 	uint32_t armed_at;		/* an entry of this index has come after the last arming */
 	bool any;			/* it was for any completion */
 	struct dingo_direct_entry current; /* extended polling */
-	struct dingo_cqe received;	/* what dingo_direct_receive() found */
+	struct dingo_cqe received;	/* a receive that a peer has completed */
 	/* added under `lock`, removed under the CQ's lock, too */
 	struct dingo_qp *receivers[DINGO_DIRECT_RECEIVERS];
 	_Atomic(uint32_t) num_receivers;
@@ -109,6 +108,7 @@ int dingo_direct_init_cq(struct dingo_cq *cq);
 void dingo_direct_lost(struct dingo_qp *qp);
 /* A try to find the peer; the caller holds the SQ's lock. */
 void dingo_direct_try(struct dingo_qp *qp);
+
 /* direct_side.c */
 /* What is known of a context, ours or a peer's: a directory of regions, and their memory. */
 struct dingo_direct_side {
@@ -168,6 +168,7 @@ bool dingo_direct_look_up(struct dingo_direct_side *side, uint32_t pdn,
  * the card has to. The card has been told of all before the index `rung`.
  */
 bool dingo_direct_take(struct dingo_qp *qp, uint32_t start, uint32_t rung);
+
 /* direct_cq.c: completions */
 /* Whether a signaled request may complete directly: there is room, and nobody waits for an event. Then it ends with
  * dingo_direct_end_post(), and before that may add its completion: it was the SQ's at `start`.

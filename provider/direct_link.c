@@ -255,7 +255,8 @@ void dingo_direct_enter(struct dingo_qp *qp, enum ibv_qp_state state)
 		return;
 	if (!d)
 		d = make_direct(qp);
-	else if (!map_own(qp, d))
+	/* only RESET may have brought another page */
+	else if (state == IBV_QPS_RTR && !map_own(qp, d))
 		return;
 	if (!d)
 		return;

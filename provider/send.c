@@ -202,8 +202,8 @@ static __attribute__((noinline)) int post_list(struct ibv_qp *ibqp,
 		err = post_one(qp, wr);
 		if (unlikely(err))
 			break;
-		if (unlikely(qp->direct) && dingo_direct_take(qp, before, start))
-			continue;
+		if (unlikely(qp->direct))
+			dingo_direct_take(qp, before, start);
 	}
 	if (err)
 		*bad = wr;

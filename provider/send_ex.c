@@ -43,8 +43,7 @@ static __attribute__((noinline)) bool take_directly(struct dingo_qp *qp)
 	if (end - at == sq->sent[at & sq->ring.mask].blocks)
 		return dingo_direct_take(qp, at, at);
 	for (; at != end; at += sq->sent[at & sq->ring.mask].blocks) {
-		ctrl = (const struct dingo_wqe_ctrl *)((uint8_t *)sq->ring.buf +
-			(size_t)(at & sq->ring.mask) * DINGO_SQ_BLOCK);
+		ctrl = dingo_ring_entry(&sq->ring, at);
 		if (ctrl->flags & DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK)
 			qp->direct->signaled = at + sq->sent[at & sq->ring.mask].blocks;
 	}

@@ -62,13 +62,18 @@ void put_av(dingo_qp_attr& to, const AddressVector& av) {
     to.sl = av.sl;
 }
 
-/// Attributes that the mask names; the rest stays 0.
-void put_attr(dingo_qp_attr& to, const QpAttr& attr, std::uint32_t mask) {
-    const auto put = [mask](std::uint32_t bit, auto& field, auto value) {
+/// Called with a bit, a field and a value: sets the field if the mask has the bit.
+auto setter(std::uint32_t mask) {
+    return [mask](std::uint32_t bit, auto& field, auto value) {
         if ((mask & bit) != 0) {
             field = static_cast<std::remove_reference_t<decltype(field)>>(value);
         }
     };
+}
+
+/// Attributes that the mask names; the rest stays 0.
+void put_attr(dingo_qp_attr& to, const QpAttr& attr, std::uint32_t mask) {
+    const auto put = setter(mask);
     put(DINGO_QPM_ACCESS, to.access, card_access(attr.qp_access_flags & DINGO_QP_ACCESS));
     put(DINGO_QPM_PORT, to.port, attr.port_num);
     put(DINGO_QPM_QKEY, to.qkey, attr.qkey);
@@ -127,13 +132,8 @@ void Qp::modify(const QpAttr& attr, std::uint32_t mask, Udata& udata, bool waits
 
 void Qp::note(const dingo_cmd_modify_qp& cmd) {
     const dingo_qp_attr& attr = cmd.attr;
-    const auto has = [&](std::uint32_t bit) { return (cmd.mask & bit) != 0; };
-    const auto put = [&](std::uint32_t bit, auto& fact, auto value) {
-        if (has(bit)) {
-            fact = static_cast<std::remove_reference_t<decltype(fact)>>(value);
-        }
-    };
-    if (has(DINGO_QPM_STATE) && cmd.next_state == DINGO_QPS_RESET) {
+    const auto put = setter(cmd.mask);
+    if ((cmd.mask & DINGO_QPM_STATE) != 0 && cmd.next_state == DINGO_QPS_RESET) {
         facts_ = {};
     }
     put(DINGO_QPM_STATE, facts_.state, cmd.next_state);
@@ -144,7 +144,7 @@ void Qp::note(const dingo_cmd_modify_qp& cmd) {
     put(DINGO_QPM_DEST_QPN, facts_.dest_qpn, attr.dest_qpn);
     put(DINGO_QPM_SQ_PSN, facts_.sq_psn, attr.sq_psn);
     put(DINGO_QPM_RQ_PSN, facts_.rq_psn, attr.rq_psn);
-    if (has(DINGO_QPM_AV)) {
+    if ((cmd.mask & DINGO_QPM_AV) != 0) {
         std::ranges::copy(attr.dmac, facts_.dmac.begin());
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The direct road: a provider carries out RDMA WRITE and READ to a program of the same host itself,
+ * The direct road: a provider carries out RDMA WRITE, READ and SEND to a program of the same host,
  * in memory that cards show it (docs/reference/direct.md). What a card and the two providers of a
  * connection share. Numbers are the host's; words that change are read and written atomically.
  */

@@ -121,6 +121,14 @@ struct Owner {
     std::uint32_t key = 0;
 };
 
+/// Whose regions and pages may be shown.
+struct ConnectedOwner : Owner {
+    ConnectedOwner() {
+        connect();
+        EXPECT_EQ(start(), 0);
+    }
+};
+
 /// The provider of QP 0, which asks for QP 1's page.
 struct Peer {
     explicit Peer(const Owner& owner) : client(owner.card.directory, false) {}
@@ -151,9 +159,7 @@ struct Link {
 };
 
 TEST(UverbsDirect, LinkShowsThePageOfTheConnectedQp) {
-    Owner owner;
-    owner.connect();
-    EXPECT_EQ(owner.start(), 0);
+    ConnectedOwner owner;
     const dingo_direct_claim claim = owner.claim();
     Peer peer(owner);
     const Answer answer = peer.link(claim);
@@ -171,9 +177,7 @@ TEST(UverbsDirect, LinkShowsThePageOfTheConnectedQp) {
 }
 
 TEST(UverbsDirect, AClaimThatDoesNotFitIsToBeTriedAgain) {
-    Owner owner;
-    owner.connect();
-    EXPECT_EQ(owner.start(), 0);
+    ConnectedOwner owner;
     const dingo_direct_claim good = owner.claim();
     Peer peer(owner);
     for (auto spoil : std::vector<void (*)(dingo_direct_claim&)>{
@@ -210,9 +214,7 @@ TEST(UverbsDirect, OnlyAConnectedRcQpOfAClientThatWantsItHasAPage) {
 }
 
 TEST(UverbsDirect, AQpThatLeavesRtsIsClosed) {
-    Owner owner;
-    owner.connect();
-    EXPECT_EQ(owner.start(), 0);
+    ConnectedOwner owner;
     const dingo_direct_claim claim = owner.claim();
     Peer peer(owner);
     const Link link(peer.link(claim));
@@ -224,9 +226,7 @@ TEST(UverbsDirect, AQpThatLeavesRtsIsClosed) {
 }
 
 TEST(UverbsDirect, FaultsOfTheWireSwitchItOff) {
-    Owner owner;
-    owner.connect();
-    EXPECT_EQ(owner.start(), 0);
+    ConnectedOwner owner;
     Peer peer(owner);
     const Link link(peer.link(owner.claim()));
     owner.card.control(R"({"cmd":"faults","spec":"drop=0.5"})");
@@ -240,10 +240,8 @@ TEST(UverbsDirect, FaultsOfTheWireSwitchItOff) {
 }
 
 /// A region of the owner, and a peer that is linked.
-struct WithRegion : Owner {
+struct WithRegion : ConnectedOwner {
     WithRegion() {
-        connect();
-        EXPECT_EQ(start(), 0);
         EXPECT_EQ(reg_mr(memory), 0);
         peer.emplace(*this);
         link.emplace(peer->link(claim()));
