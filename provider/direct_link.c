@@ -17,6 +17,10 @@
 
 /* Tries to find the peer: after 1, 2, 4 ... posts. */
 #define MOST_TRIES 16
+/* QPs of a process with the direct road: each has up to three mappings, of which a process has 65,530. */
+#define MOST_DIRECT 4096
+
+static _Atomic(unsigned int) num_direct;
 
 /* --- the context */
 
@@ -27,7 +31,7 @@ void dingo_direct_start(struct dingo_context *ctx)
 	struct dingo_device_direct_resp resp = {};
 	const char *wanted = getenv("DINGO_DIRECT");
 
-	if (!wanted || strcmp(wanted, "1") || ctx->kick_mode != DINGO_KICK_FD)
+	if ((wanted && !strcmp(wanted, "0")) || ctx->kick_mode != DINGO_KICK_FD)
 		return;
 	fill_attr_out_ptr(cmd, DINGO_ATTR_DEVICE_DIRECT_RESP, &resp);
 	if (execute_ioctl(&ctx->vctx.context, cmd))
@@ -175,6 +179,13 @@ void dingo_direct_begin_destroy(struct dingo_qp *qp)
 	dingo_unlock(&cq->lock);
 }
 
+static void free_direct(struct dingo_direct *d)
+{
+	munmap(d->own, d->own_bytes);
+	free(d);
+	atomic_fetch_sub(&num_direct, 1);
+}
+
 void dingo_direct_end_destroy(struct dingo_qp *qp, bool destroyed)
 {
 	if (!qp->direct)
@@ -183,8 +194,7 @@ void dingo_direct_end_destroy(struct dingo_qp *qp, bool destroyed)
 		add_receiver(qp);
 		return;
 	}
-	munmap(qp->direct->own, qp->direct->own_bytes);
-	free(qp->direct);
+	free_direct(qp->direct);
 }
 
 /* With `open` the card opens the page. */
@@ -229,17 +239,19 @@ static bool map_own(struct dingo_qp *qp, struct dingo_direct *d)
 
 static struct dingo_direct *make_direct(struct dingo_qp *qp)
 {
-	struct dingo_direct *d = calloc(1, sizeof(*d));
+	struct dingo_direct *d = NULL;
 
-	if (!d)
-		return NULL;
-	d->cq = to_dingo_cq(qp->vqp.qp.send_cq)->direct;
-	d->here = to_dingo_context(qp->vqp.qp.context)->direct;
-	if (!map_own(qp, d)) {
-		free(d);
-		return NULL;
+	if (atomic_fetch_add(&num_direct, 1) < MOST_DIRECT)
+		d = calloc(1, sizeof(*d));
+	if (d) {
+		d->cq = to_dingo_cq(qp->vqp.qp.send_cq)->direct;
+		d->here = to_dingo_context(qp->vqp.qp.context)->direct;
+		if (map_own(qp, d))
+			return d;
 	}
-	return d;
+	free(d);
+	atomic_fetch_sub(&num_direct, 1);
+	return NULL;
 }
 
 void dingo_direct_enter(struct dingo_qp *qp, enum ibv_qp_state state)
@@ -261,10 +273,8 @@ void dingo_direct_enter(struct dingo_qp *qp, enum ibv_qp_state state)
 	if (!d)
 		return;
 	if (ask_page(ibqp, 1, &resp)) {
-		if (d != qp->direct) {
-			munmap(d->own, d->own_bytes);
-			free(d);
-		}
+		if (d != qp->direct)
+			free_direct(d);
 		return;
 	}
 	dingo_lock(&qp->sq.lock);

@@ -182,7 +182,7 @@ DirectFence::DirectFence(const DirectContext& context, Nanoseconds until) : unti
     // What was closed before is seen by who is not busy yet.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     for (const auto& weak : context.memories()) {
-        if (auto page = weak.lock()) {
+        if (auto page = weak.lock(); page && page->is_linked()) {
             if (const std::uint32_t count = page->busy(); count % 2 != 0) {
                 busy_.push_back({std::move(page), count});
             }

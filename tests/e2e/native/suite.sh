@@ -21,6 +21,8 @@ case $suite in -h | --help) usage; exit 0 ;; esac
 [ "$suite" != core ] || native_test_packages=() native_test_targets=("${native_core_targets[@]}")
 [ "$suite" != net ] || native_test_packages+=(wireguard-tools wireguard-go)
 [ "$suite" != dlrm ] || native_test_packages=(python3) native_test_targets=(dingo-criteo dlrm-storage dlrm-check dlrm_feed fake_cuda dmabuf_as_host rdma-bench)
+# What is about cards has them move the data.
+case $suite in attack-rates | busy | gpu | host | paused | refs | rtl) export DINGO_DIRECT=0 ;; esac
 begin_suite "$suite" "native-$suite" "${build_packages[@]}" "${native_packages[@]}" "${native_test_packages[@]}" -- \
     "${native_targets[@]}" "${native_test_targets[@]}"
 run_cases tests/e2e/native/cases "$suite"

@@ -15,11 +15,6 @@ s = json.load(sys.stdin)[0]
 c = s["counters"]
 print(c["rx_write_requests"] + c["rx_read_requests"] + c["rx_send_requests"], s["wire"]["rx_frames"])'
 }
-# both_direct COMMAND...: with the direct road at both ends.
-both_direct() {
-    local -x DINGO_DIRECT=1
-    "$@"
-}
 # roads NAME LEAST direct|card COMMAND...: so many requests come to alpha while COMMAND runs, with few frames or with as many.
 roads() {
     local name=$1 least=$2 road=$3 before after requests frames
@@ -39,45 +34,48 @@ roads() {
     fi
 }
 verified() { pair "$1" "$bench $2 --verify" "$bench $2 --verify A" '[0-9]'; }
-direct_verified() { both_direct verified "verified: $1" "$1"; }
+by_cards() {
+    local -x DINGO_DIRECT=0
+    "$@"
+}
 
-roads 'off by default' 1000 card perftest ib_write_lat '-s 8 -n 1000'
-roads 'WRITE' 1000 direct both_direct perftest ib_write_lat '-s 8 -n 1000'
-roads 'WRITE, 64 KiB' 5000 direct both_direct perftest ib_write_bw '-s 65536 -n 5000'
-roads 'READ' 1000 direct both_direct perftest ib_read_lat '-s 8 -n 1000'
-roads 'SEND' 1000 direct both_direct perftest ib_send_lat '-s 8 -n 1000'
-roads 'SEND, small messages inline' 1000 direct both_direct perftest ib_send_lat '-s 200 -I 220 -n 1000'
+roads 'switched off' 1000 card by_cards perftest ib_write_lat '-s 8 -n 1000'
+roads 'WRITE' 1000 direct perftest ib_write_lat '-s 8 -n 1000'
+roads 'WRITE, 64 KiB' 5000 direct perftest ib_write_bw '-s 65536 -n 5000'
+roads 'READ' 1000 direct perftest ib_read_lat '-s 8 -n 1000'
+roads 'SEND' 1000 direct perftest ib_send_lat '-s 8 -n 1000'
+roads 'SEND, small messages inline' 1000 direct perftest ib_send_lat '-s 200 -I 220 -n 1000'
 for options in '-a -n 200' '-b -s 4096 -n 2000' '-q 8 -s 64 -n 2000' '-q 32 -s 64 -n 200' '-t 1 -n 500' '-Q 1 -n 500' '-l 8 -s 64 -n 800' '-s 8388608 -n 20'; do
     for tool in ib_write_bw ib_read_bw ib_send_bw; do
         [[ "$tool $options" != *read*-Q* ]] || continue
-        both_direct perftest $tool "$options"
+        perftest $tool "$options"
     done
 done
-roads 'one program has it, the other has not' 1000 card pair 'one program has it' 'DINGO_DIRECT=1 ib_write_lat -F -s 8 -n 1000' 'ib_write_lat -F -s 8 -n 1000 A' "$lines"
-roads 'programs that sleep for events' 500 card both_direct perftest ib_send_lat '-s 8 -n 500 -e'
-both_direct perftest ib_send_bw '-s 4096 -n 2000 -e'
-both_direct perftest ib_atomic_lat '-n 300'
-both_direct pair 'ibv_rc_pingpong -e' 'ibv_rc_pingpong -g 1 -e -n 2000 -c' 'ibv_rc_pingpong -g 1 -e -n 2000 -c A' 'usec/iter'
-both_direct pair 'ibv_rc_pingpong -c' 'ibv_rc_pingpong -g 1 -n 5000 -c -s 4097' 'ibv_rc_pingpong -g 1 -n 5000 -c -s 4097 A' 'usec/iter'
-both_direct pair 'ibv_srq_pingpong' 'ibv_srq_pingpong -g 1 -n 500 -q 4 -c' 'ibv_srq_pingpong -g 1 -n 500 -q 4 -c A' 'usec/iter'
+roads 'one program has it, the other has not' 1000 card pair 'one program has it' 'ib_write_lat -F -s 8 -n 1000' 'DINGO_DIRECT=0 ib_write_lat -F -s 8 -n 1000 A' "$lines"
+roads 'programs that sleep for events' 500 card perftest ib_send_lat '-s 8 -n 500 -e'
+perftest ib_send_bw '-s 4096 -n 2000 -e'
+perftest ib_atomic_lat '-n 300'
+pair 'ibv_rc_pingpong -e' 'ibv_rc_pingpong -g 1 -e -n 2000 -c' 'ibv_rc_pingpong -g 1 -e -n 2000 -c A' 'usec/iter'
+pair 'ibv_rc_pingpong -c' 'ibv_rc_pingpong -g 1 -n 5000 -c -s 4097' 'ibv_rc_pingpong -g 1 -n 5000 -c -s 4097 A' 'usec/iter'
+pair 'ibv_srq_pingpong' 'ibv_srq_pingpong -g 1 -n 500 -q 4 -c' 'ibv_srq_pingpong -g 1 -n 500 -q 4 -c A' 'usec/iter'
 
 # Each byte of each message, sizes and kinds that the two roads share out among themselves.
 for what in 'write-bw -s 1 -n 5000' 'write-bw -s 65537 -n 2000 -q 4' 'write-bw -s 1048577 -n 100' 'read-bw -s 4097 -n 3000' 'read-bw -s 2097152 -n 50' \
     'send-bw -s 33 -n 20000' 'send-bw -s 4096 -n 5000 -q 8' 'send-bw -s 2000000 -n 100' 'send-lat -s 64 -n 5000' 'write-lat -s 4096 -n 5000'; do
-    direct_verified "$what"
+    verified "verified: $what" "$what"
 done
 
 ctl="$dingo_root/build/bin/dingo-card ctl $DINGO_RUN/beta/control"
 # Faults of the wire are for all requests: they go by the card from then on, and come back.
-both_direct pair 'frames are lost from the middle on' 'ib_write_bw -F -s 4096 -D 4' "(sleep 1.5; $ctl faults drop=1%; sleep 1; $ctl faults) >/dev/null & ib_write_bw -F -s 4096 -D 4 A" "$lines"
-roads 'after the faults' 1000 direct both_direct perftest ib_write_lat '-s 8 -n 1000'
+pair 'frames are lost from the middle on' 'ib_write_bw -F -s 4096 -D 4' "(sleep 1.5; $ctl faults drop=1%; sleep 1; $ctl faults) >/dev/null & ib_write_bw -F -s 4096 -D 4 A" "$lines"
+roads 'after the faults' 1000 direct perftest ib_write_lat '-s 8 -n 1000'
 
 # start_flow TOOL: requests from beta to alpha for ever.
 start_flow() {
-    both_direct on alpha "exec $1 -F -s 65536 -D 60" >"$logs/flow.A" 2>&1 &
+    on alpha "exec $1 -F -s 65536 -D 60" >"$logs/flow.A" 2>&1 &
     server=$!
     wait_listen 18515 $server || true
-    both_direct on beta "exec $1 -F -s 65536 -D 60 127.0.0.1" >"$logs/flow.B" 2>&1 &
+    on beta "exec $1 -F -s 65536 -D 60 127.0.0.1" >"$logs/flow.B" 2>&1 &
     client=$!
     wait_connected 18515 $server || true
     sleep 1
@@ -111,10 +109,10 @@ for tool in ib_write_bw ib_send_bw; do
     sleep 0.5
     end_flow
     idle beta "$tool: the receiver is killed: nothing is left at the sender's card"
-    both_direct perftest $tool '-s 4096 -n 500'
+    perftest $tool '-s 4096 -n 500'
 done
 start_flow ib_write_bw
-both_direct single 'regions and queue pairs come and go beside it' alpha "exec $load churn 300"
+single 'regions and queue pairs come and go beside it' alpha "exec $load churn 300"
 end_flow
 # The sender finds that the peer's card has gone, as on each road: its retries are used up.
 start_flow ib_write_bw
@@ -122,4 +120,4 @@ kill -9 "$(card_pid alpha)"
 if until_gone $client; then pass "the receiver's card is killed: the sender ends"; else fail "the receiver's card is killed: the sender ends" "$(why "$logs/flow.B")"; fi
 end_flow
 start_card alpha --own-process
-roads 'after all that' 1000 direct both_direct perftest ib_send_lat '-s 8 -n 1000'
+roads 'after all that' 1000 direct perftest ib_send_lat '-s 8 -n 1000'
