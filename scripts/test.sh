@@ -5,10 +5,11 @@ usage() {
     cat <<'EOF'
 Builds everything and runs every test suite. Needs Debian 12 and root; installs and caches what is missing.
 
-usage: scripts/test.sh [--list] [--budget MINUTES] [--lanes] [SUITE...]
+usage: scripts/test.sh [--list] [--budget MINUTES] [--in-turn] [SUITE...]
 
-One suite runs at a time. With --lanes they run in three lanes side by side: what computes (builds, unit tests, proofs), what drives cards
-on this host, what drives guests. That is faster, and cases that wait for a time may fail by it; results come in the order of --list.
+Suites run in three lanes side by side: what computes (builds, unit tests, proofs), what drives cards on this host, what drives guests.
+Results come in the order of --list. What fails beside others, as cases that wait for a time may, runs again alone at the end, and
+that counts. With --in-turn one suite runs at a time.
 Without SUITE all run but those that --list gives as "by name". With --budget none begins, and none goes on, when the time is over: what that leaves out is
 counted as skipped and says so. Each suite is a program that prints one line per case,
 "PASS name", "FAIL name: why" or "SKIP name: why"; this script counts them. Logs: build/test-logs/SUITE.log.
@@ -88,7 +89,7 @@ by_name=(
 
 wanted=()
 budget=0
-side_by_side=''
+side_by_side=1
 while [ $# -gt 0 ]; do
     arg=$1
     shift
@@ -98,7 +99,7 @@ while [ $# -gt 0 ]; do
             budget=$((SECONDS + $1 * 60))
             shift ;;
         --list) for s in "${suites[@]}" "${by_name[@]}"; do printf '%-15s %s\n' "$(field 1 "$s")" "$(field 4 "$s")"; done; printf 'by name: '; for s in "${by_name[@]}"; do printf '%s ' "$(field 1 "$s")"; done; echo; exit 0 ;;
-        --lanes) side_by_side=1 ;;
+        --in-turn) side_by_side='' ;;
         -h | --help) usage; exit 0 ;;
         -*) usage >&2; die "unknown option $arg" ;;
         *) wanted+=("$arg") ;;

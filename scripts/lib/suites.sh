@@ -63,10 +63,33 @@ report() {
     while read -r line; do failed_cases+=("$name: ${line#FAIL }"); done < <(grep '^FAIL ' "$log" || true)
 }
 
-# run_suites LOGS DEADLINE SUITE...: all of them; prints in the order given. DEADLINE: $SECONDS at which none goes on, or 0.
+# start_lane LANE SUITE...: run_lane in a process group of its own, which end_lanes ends with all that a suite started; its lines come
+# from the descriptor that it leaves in $lane_fd.
+start_lane() {
+    local fifo=$ends/${#lane_pids[@]}-$1-$SECONDS
+    mkfifo "$fifo"
+    set -m
+    run_lane "$@" >"$fifo" &
+    set +m
+    lane_pids+=($!)
+    exec {lane_fd}<"$fifo"
+}
+
+# fails_beside_others NAME STATUS: a suite that ran beside others, and has failed; says how, and keeps its log as NAME.first.log.
+fails_beside_others() {
+    local log=$logs/$1.log
+    case $2 in late | cut) return 1 ;; esac
+    [ ${#lane_pids[@]} -gt 1 ] || return 1
+    [ "$2" != 0 ] || grep -q '^FAIL ' "$log" || return 1
+    mv "$log" "${log%.log}.first.log"
+    sed -n 's/^FAIL /# beside others: /p' "${log%.log}.first.log"
+    echo "   failed beside others (status $2; ${log#"$PWD/"}): it runs again, alone, at the end"
+}
+
+# run_suites LOGS DEADLINE SUITE...: all of them; prints in the order given. What fails beside others runs again alone. DEADLINE: $SECONDS at which none goes on, or 0.
 # Sets passed, failed, skipped, failures (suites) and failed_cases.
 run_suites() {
-    local logs=$1 deadline=$2 suite lane name rc seconds
+    local logs=$1 deadline=$2 suite lane name rc seconds lane_fd again=()
     local -A results=()
     lane_pids=()
     shift 2
@@ -76,22 +99,24 @@ run_suites() {
     trap 'exit 130' INT
     trap 'exit 143' TERM
     for lane in $(lanes "$@"); do
-        mkfifo "$ends/$lane"
-        # A process group of its own, which end_lanes ends with all that a suite started.
-        set -m
-        run_lane "$lane" "$@" >"$ends/$lane" &
-        set +m
-        lane_pids+=($!)
-        exec {rc}<"$ends/$lane"
-        results[$lane]=$rc
+        start_lane "$lane" "$@"
+        results[$lane]=$lane_fd
     done
     for suite in "$@"; do
         name=$(field 1 "$suite") lane=$(field 2 "$suite")
         printf '== %s: %s\n' "$name" "$(field 4 "$suite")"
         read -r _ rc seconds <&"${results[$lane]}" || { rc=125 seconds=0; touch "$logs/$name.log"; }
-        report "$suite" "$rc" "$seconds"
+        if fails_beside_others "$name" "$rc"; then again+=("$suite"); else report "$suite" "$rc" "$seconds"; fi
     done
     wait "${lane_pids[@]}" || true
+    for suite in "${again[@]}"; do
+        lane_pids=()
+        start_lane "$(field 2 "$suite")" "$suite"
+        printf '== %s, alone: %s\n' "$(field 1 "$suite")" "$(field 4 "$suite")"
+        read -r _ rc seconds <&"$lane_fd" || { rc=125 seconds=0; touch "$logs/$(field 1 "$suite").log"; }
+        report "$suite" "$rc" "$seconds"
+        wait "${lane_pids[@]}" || true
+    done
     lane_pids=()
 }
 

@@ -30,9 +30,15 @@ check 'lanes: what a suite says of failures, skips and second tries is shown' 'F
 program dies 'echo PASS one; exit 7'
 program silent ':'
 program skips 'echo SKIP one: why'
-check 'lanes: a suite that dies, says nothing or is not there has failed' '2 3 1: dies silent gone' \
+check 'lanes: a suite that dies, says nothing or is not there has failed' '2 3 1: silent dies gone' \
     "$(counts 0 "all|x|$work/suites/slow|A" "dies|x|$work/suites/dies|D" "silent|y|$work/suites/silent|S" "gone|y|$work/suites/gone|G" \
         "skips|y|$work/suites/skips|K" 2>/dev/null)"
+program once 'n=${0%/*}/once-$(($(cat "${0%/*}/tries") + 1)); echo 1 >"${0%/*}/tries"; case $n in *-1) echo FAIL busy: too slow; exit 1 ;; esac; echo PASS busy'
+echo 0 >"$work/suites/tries"
+check 'lanes: what fails beside others runs again alone' '2 0 0: ' "$(counts 0 "a|x|$work/suites/once|A" "b|y|$work/suites/slow|B")"
+check 'lanes: its first failure is kept' 'FAIL busy: too slow' "$(cat "$work/suites/a.first.log")"
+echo 0 >"$work/suites/tries"
+check 'lanes: what fails alone has failed' '0 1 0: a' "$(counts 0 "a|x|$work/suites/once|A")"
 cases() (
     . scripts/lib/suites.sh
     run_suites "$work/suites" "$@" >/dev/null
