@@ -10,7 +10,7 @@
 #include "wqe.h"
 
 /* Longer ones go by the card: a post would not return for too long. */
-#define DIRECT_MOST (1U << 20)
+#define DIRECT_MOST (16U << 20)
 
 /* Looks without a call: some microseconds. */
 #define SPINS 100
@@ -106,9 +106,14 @@ static inline bool may_go(const struct dingo_direct *d)
 }
 
 /* Counters that nobody else writes. */
-static void count(uint64_t *messages, uint64_t *all_bytes, uint32_t bytes)
+static void count_one(uint64_t *messages)
 {
 	__atomic_store_n(messages, *messages + 1, __ATOMIC_RELAXED);
+}
+
+static void count(uint64_t *messages, uint64_t *all_bytes, uint32_t bytes)
+{
+	count_one(messages);
 	__atomic_store_n(all_bytes, *all_bytes + bytes, __ATOMIC_RELAXED);
 }
 
@@ -139,9 +144,9 @@ struct here {
 	uint32_t bytes;
 };
 
-/* False: the card has to look at it. */
+/* Of a WQE whose SGEs are at `data`. False: the card has to look at it. */
 static bool find_here(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
-		      uint32_t access, struct here *here)
+		      uint32_t data, uint32_t access, struct here *here)
 {
 	struct dingo_direct *d = qp->direct;
 	const struct dingo_sge *sge;
@@ -155,7 +160,7 @@ static bool find_here(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
 	}
 	here->num = ctrl->num_sge;
 	for (i = 0; i < here->num; i++) {
-		sge = dingo_wqe_at(&qp->sq, DINGO_DATA_RC + i * sizeof(*sge));
+		sge = dingo_wqe_at(&qp->sq, data + i * sizeof(*sge));
 		here->length[i] = le32toh(sge->length);
 		/* 0: the card's rules */
 		if (!here->length[i] ||
@@ -191,7 +196,7 @@ static bool do_write(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
 	uint8_t *there;
 	uint32_t i;
 
-	if (!find_here(qp, ctrl, 0, &here))
+	if (!find_here(qp, ctrl, DINGO_DATA_RC, 0, &here))
 		return false;
 	*bytes = here.bytes;
 	if (!here.bytes)
@@ -217,7 +222,8 @@ static bool do_read(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
 
 	if (!dingo_load_shared(&qp->direct->peer->reads) ||
 	    !dingo_load_shared(&qp->direct->own->can_read) ||
-	    !find_here(qp, ctrl, DINGO_ACC_LOCAL_WRITE, &here) || !here.bytes)
+	    !find_here(qp, ctrl, DINGO_DATA_RC, DINGO_ACC_LOCAL_WRITE, &here) ||
+	    !here.bytes)
 		return false;
 	*bytes = here.bytes;
 	there = find_there(qp->direct, ctrl, DINGO_ACC_REMOTE_READ, here.bytes);
@@ -227,6 +233,37 @@ static bool do_read(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
 		copy(here.at[i], there, here.length[i]);
 		there += here.length[i];
 	}
+	return true;
+}
+
+/* Once made, it is over: nothing may give it to the card. */
+static bool do_atomic(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
+		      uint32_t *bytes)
+{
+	const struct dingo_wqe_atomic *operands =
+		dingo_wqe_at(&qp->sq, DINGO_DATA_RC);
+	struct dingo_direct *d = qp->direct;
+	uint64_t before = le64toh(operands->compare);
+	uint64_t operand = le64toh(operands->swap_add);
+	struct here here;
+	uint64_t *there;
+
+	if (!dingo_load_shared(&d->peer->atomics) ||
+	    !dingo_load_shared(&d->peer->reads) ||
+	    !dingo_load_shared(&d->own->can_read) || ctrl->num_sge != 1 ||
+	    !find_here(qp, ctrl, DINGO_DATA_ATOMIC, DINGO_ACC_LOCAL_WRITE, &here) ||
+	    here.bytes != sizeof(before))
+		return false;
+	there = (uint64_t *)find_there(d, ctrl, DINGO_ACC_REMOTE_ATOMIC, sizeof(before));
+	if (!there || (uintptr_t)there % sizeof(before))
+		return false;
+	if (ctrl->opcode == DINGO_WR_FETCH_ADD)
+		before = __atomic_fetch_add(there, operand, __ATOMIC_SEQ_CST);
+	else
+		__atomic_compare_exchange_n(there, &before, operand, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	copy(here.at[0], (const uint8_t *)&before, sizeof(before));
+	*bytes = sizeof(before);
 	return true;
 }
 
@@ -304,7 +341,7 @@ static bool do_send(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
 	uint32_t index, num, i, n, left, at = 0;
 	struct here here;
 
-	if (!next_receive(d, &index) || !find_here(qp, ctrl, 0, &here))
+	if (!next_receive(d, &index) || !find_here(qp, ctrl, DINGO_DATA_RC, 0, &here))
 		return false;
 	wqe = (const struct dingo_rq_wqe *)
 		(d->peer_rq + ((size_t)(index & d->peer_rq_mask)
@@ -387,6 +424,13 @@ static bool carry_out(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
 		count(&own->tx_reads, &own->tx_read_bytes, *bytes);
 		count(&peer->rx_reads, &peer->rx_read_bytes, *bytes);
 		return true;
+	case DINGO_WR_CMP_SWAP:
+	case DINGO_WR_FETCH_ADD:
+		if (!do_atomic(qp, ctrl, bytes))
+			return false;
+		count_one(&own->tx_atomics);
+		count_one(&peer->rx_atomics);
+		return true;
 	case DINGO_WR_SEND:
 	case DINGO_WR_SEND_IMM:
 		if (!do_send(qp, ctrl, bytes))
@@ -453,6 +497,8 @@ static bool could_go(const struct dingo_direct *d, uint8_t opcode, bool signaled
 	switch (opcode) {
 	case DINGO_WR_WRITE:
 	case DINGO_WR_READ:
+	case DINGO_WR_CMP_SWAP:
+	case DINGO_WR_FETCH_ADD:
 		break;
 	case DINGO_WR_SEND:
 	case DINGO_WR_SEND_IMM:

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/errno_error.h"
+#include "base/locked_atomic.h"
 #include "base/ordered_write.h"
 #include "host/driver/mover.h"
 #include "host/driver/queue_memory.h"
@@ -196,6 +197,15 @@ bool BusMap::write(std::uint64_t addr, std::span<const std::byte> src) {
 }
 
 bool BusMap::atomic(std::uint64_t addr, const FarMemory::Atomic& request, std::uint64_t& before) {
+    const Window* w = find(addr);
+    if (w == nullptr || !w->writable || !holds(w->length, addr & (kMaxWindow - 1), sizeof before)) {
+        return fail();
+    }
+    if (std::byte* at = pointer(addr, sizeof before);
+        at != nullptr &&
+        locked_atomic(at, request.swap, request.compare, request.operand, before)) {
+        return true;
+    }
     std::array<std::byte, sizeof before> bytes{};
     if (!read(addr, bytes)) {
         return false;

@@ -258,6 +258,11 @@ bool Driver::dma_write(std::uint64_t addr, std::span<const std::byte> src) {
     return bus_.write(addr, src);
 }
 
+bool Driver::dma_atomic(std::uint64_t addr, const FarMemory::Atomic& request,
+                        std::uint64_t& before) {
+    return bus_.atomic(addr, request, before);
+}
+
 std::byte* Driver::dma_pointer(std::uint64_t addr, std::size_t len) {
     return bus_.pointer(addr, len);
 }

@@ -130,6 +130,8 @@ class Driver final : public HostPort {
     // HostPort
     bool dma_read(std::uint64_t addr, std::span<std::byte> dst) override;
     bool dma_write(std::uint64_t addr, std::span<const std::byte> src) override;
+    bool dma_atomic(std::uint64_t addr, const FarMemory::Atomic& request,
+                    std::uint64_t& before) override;
     std::byte* dma_pointer(std::uint64_t addr, std::size_t len) override;
     /// A region's mapping goes after its DESTROY_MR.
     [[nodiscard]] bool pointers_last() const override { return true; }

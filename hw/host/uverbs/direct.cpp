@@ -96,6 +96,9 @@ void DirectPage::open() {
     shared(p.pdn).store(qp_.pdn());
     shared(p.reads).store(facts.max_dest_rd_atomic);
     shared(p.can_read).store(facts.max_rd_atomic);
+    // An engine that can share indexes leaves atomics to the host's locked instructions.
+    shared(p.atomics).store(
+        context_.card().driver().capabilities().has(DINGO_CAP_SHARE_INDEXES) ? 1 : 0);
     if (!is_open()) {
         share_indexes();
         generation_ = context_.card().next_generation_++;
@@ -146,6 +149,7 @@ DirectTraffic& DirectTraffic::operator+=(const DirectTraffic& other) {
     rx_writes += other.rx_writes;
     rx_reads += other.rx_reads;
     rx_sends += other.rx_sends;
+    rx_atomics += other.rx_atomics;
     rx_bytes += other.rx_bytes;
     return *this;
 }
@@ -157,11 +161,13 @@ const DirectTraffic& DirectPage::traffic() {
         return shared(const_cast<std::uint64_t&>(word)).load(std::memory_order_relaxed);
     };
     const DirectTraffic now{
-        .tx_requests = value(p.tx_writes) + value(p.tx_reads) + value(p.tx_sends),
+        .tx_requests =
+            value(p.tx_writes) + value(p.tx_reads) + value(p.tx_sends) + value(p.tx_atomics),
         .tx_bytes = value(p.tx_write_bytes) + value(p.tx_send_bytes) + value(p.rx_read_bytes),
         .rx_writes = value(p.rx_writes),
         .rx_reads = value(p.rx_reads),
         .rx_sends = value(p.rx_sends),
+        .rx_atomics = value(p.rx_atomics),
         .rx_bytes = value(p.rx_write_bytes) + value(p.rx_send_bytes) + value(p.tx_read_bytes)};
     const auto add = [](std::uint64_t& total, std::uint64_t before, std::uint64_t after) {
         total += after > before ? after - before : 0;
@@ -171,6 +177,7 @@ const DirectTraffic& DirectPage::traffic() {
     add(traffic_.rx_writes, seen_.rx_writes, now.rx_writes);
     add(traffic_.rx_reads, seen_.rx_reads, now.rx_reads);
     add(traffic_.rx_sends, seen_.rx_sends, now.rx_sends);
+    add(traffic_.rx_atomics, seen_.rx_atomics, now.rx_atomics);
     add(traffic_.rx_bytes, seen_.rx_bytes, now.rx_bytes);
     seen_ = now;
     return traffic_;
@@ -426,12 +433,12 @@ void DirectCard::add_to(Counters& counters, std::optional<std::uint32_t> qpn) {
             all += page->traffic();
         }
     }
-    const std::uint64_t rx_requests = all.rx_writes + all.rx_reads + all.rx_sends;
+    const std::uint64_t rx_requests = all.rx_writes + all.rx_reads + all.rx_sends + all.rx_atomics;
     const std::map<std::string_view, std::uint64_t> card{
         {"rdma_tx_packets", all.tx_requests}, {"rdma_tx_bytes", all.tx_bytes},
         {"rdma_rx_packets", rx_requests},     {"rdma_rx_bytes", all.rx_bytes},
         {"rx_write_requests", all.rx_writes}, {"rx_read_requests", all.rx_reads},
-        {"rx_send_requests", all.rx_sends}};
+        {"rx_send_requests", all.rx_sends},   {"rx_atomic_requests", all.rx_atomics}};
     const std::map<std::string_view, std::uint64_t> one{{"tx_packets", all.tx_requests},
                                                         {"tx_bytes", all.tx_bytes},
                                                         {"rx_packets", rx_requests},

@@ -38,6 +38,7 @@ struct DirectTraffic {
     std::uint64_t rx_writes = 0;
     std::uint64_t rx_reads = 0;
     std::uint64_t rx_sends = 0;
+    std::uint64_t rx_atomics = 0;
     std::uint64_t rx_bytes = 0;
     DirectTraffic& operator+=(const DirectTraffic& other);
 };

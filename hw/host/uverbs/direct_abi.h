@@ -49,7 +49,9 @@ struct dingo_direct_page {
     /* The owner's provider, rarely. */
     uint32_t receives; /* it looks at the receives below */
     uint32_t armed;    /* its receive CQ waits for an event: only cards send them */
-    uint32_t rsvd1[6];
+    /* The owner's card. */
+    uint32_t atomics; /* 1: it makes atomics in locked instructions */
+    uint32_t rsvd1[5];
     /* The peer's provider. */
     uint32_t busy; /* odd while it looks at what is allowed here, or uses the memory */
     uint32_t rsvd2;
@@ -59,7 +61,7 @@ struct dingo_direct_page {
     uint64_t rx_read_bytes;
     uint64_t rx_sends;
     uint64_t rx_send_bytes;
-    uint64_t rsvd3;
+    uint64_t rx_atomics;
     /* The owner's provider: what it has sent. */
     uint64_t tx_writes;
     uint64_t tx_write_bytes;
@@ -67,7 +69,8 @@ struct dingo_direct_page {
     uint64_t tx_read_bytes;
     uint64_t tx_sends;
     uint64_t tx_send_bytes;
-    uint64_t rsvd4[2];
+    uint64_t tx_atomics;
+    uint64_t rsvd4;
     /* The owner's provider, and who takes entries of the RQ. */
     struct dingo_direct_indexes indexes;
     uint32_t rsvd5[12];

@@ -92,6 +92,8 @@ class Server final : public HostPort {
     // HostPort. Without bus-master enable all DMA is a bus error and no message is sent.
     bool dma_read(std::uint64_t addr, std::span<std::byte> dst) override;
     bool dma_write(std::uint64_t addr, std::span<const std::byte> src) override;
+    bool dma_atomic(std::uint64_t addr, const FarMemory::Atomic& request,
+                    std::uint64_t& before) override;
     std::byte* dma_pointer(std::uint64_t addr, std::size_t len) override;
     void raise_msix(unsigned vector) override;
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/locked_atomic.h"
 #include "base/ordered_write.h"
 #include "server.h"
 
@@ -95,6 +96,19 @@ bool Server::dma_write(std::uint64_t addr, std::span<const std::byte> src) {
         src = src.subspan(piece.size());
     }
     return true;
+}
+
+bool Server::dma_atomic(std::uint64_t addr, const FarMemory::Atomic& request,
+                        std::uint64_t& before) {
+    if (std::byte* at = dma_pointer(addr, sizeof before);
+        at != nullptr &&
+        locked_atomic(at, request.swap, request.compare, request.operand, before)) {
+        if (!card_memory(addr).empty()) {
+            stats_.card_memory_bytes += 2 * sizeof before;
+        }
+        return true;
+    }
+    return HostPort::dma_atomic(addr, request, before);
 }
 
 std::byte* Server::dma_pointer(std::uint64_t addr, std::size_t len) {

@@ -47,9 +47,16 @@ struct CardContext {
         counters[counter] += by;
     }
 
-    /// HostPort::dma_read and dma_write with every bus error counted.
+    /// HostPort::dma_read, dma_atomic and dma_write with every bus error counted.
     bool dma_read(std::uint64_t addr, std::span<std::byte> dst) {
         const bool ok = host.dma_read(addr, dst);
+        if (!ok) [[unlikely]] {
+            count(DINGO_CARD_DMA_ERRORS);
+        }
+        return ok;
+    }
+    bool dma_atomic(std::uint64_t addr, const FarMemory::Atomic& request, std::uint64_t& before) {
+        const bool ok = host.dma_atomic(addr, request, before);
         if (!ok) [[unlikely]] {
             count(DINGO_CARD_DMA_ERRORS);
         }

@@ -101,6 +101,14 @@ bool MemoryTable::write(const MemoryRange& range, std::uint64_t at,
     return true;
 }
 
+bool MemoryTable::atomic(const MemoryRange& range, const FarMemory::Atomic& request,
+                         std::uint64_t& before) {
+    std::uint64_t bus = 0;
+    std::uint64_t contiguous = 0;
+    return locate(range, 0, bus, contiguous) && contiguous >= sizeof before &&
+           impl_->card.dma_atomic(bus, request, before);
+}
+
 bool MemoryTable::locate(const MemoryRange& range, std::uint64_t at, std::uint64_t& bus,
                          std::uint64_t& contiguous) const {
     return at < range.length &&

@@ -12,6 +12,7 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -42,6 +43,23 @@ class HostPort {
     /// becomes visible last: the contract keeps phase bits there, and programs poll the last byte
     /// of a message.
     virtual bool dma_write(std::uint64_t addr, std::span<const std::byte> src) = 0;
+
+    /// An atomic on 8 bytes; `before` = what they were. False = bus error. A host whose memory
+    /// others change at the same time makes it in one locked instruction where it can.
+    virtual bool dma_atomic(std::uint64_t addr, const FarMemory::Atomic& request,
+                            std::uint64_t& before) {
+        std::array<std::byte, sizeof before> bytes{};
+        if (!dma_read(addr, bytes)) {
+            return false;
+        }
+        std::memcpy(&before, bytes.data(), sizeof before);
+        if (request.swap && before != request.compare) {
+            return true;
+        }
+        const std::uint64_t after = request.swap ? request.operand : before + request.operand;
+        std::memcpy(bytes.data(), &after, sizeof after);
+        return dma_write(addr, bytes);
+    }
 
     /// Address through which [addr, addr+len) may be accessed directly until the next call into
     /// the engine returns, or nullptr where the range is not plain mapped memory. An engine may

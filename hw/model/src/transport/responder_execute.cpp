@@ -141,25 +141,17 @@ void Responder::execute_read(QueuePair& qp, const packet::Packet& packet) {
 
 void Responder::execute_atomic(QueuePair& qp, const packet::Packet& packet) {
     const packet::AtomicEth& request = packet.atomic_eth;
-    std::array<std::byte, sizeof(std::uint64_t)> bytes{};
+    std::uint64_t original = 0;
     MemoryRange range;
-    if (!check_remote(qp, memory_.check(qp, request.rkey, request.va, bytes.size(),
+    if (!check_remote(qp, memory_.check(qp, request.rkey, request.va, sizeof original,
                                         DINGO_ACC_REMOTE_ATOMIC, range)))
         return;
     if (far_.concerns(qp, Half::kReceive, range)) {
         execute_far_atomic(qp, packet, range);
         return;
     }
-    bool ok = memory_.read(range, 0, bytes);
-    std::uint64_t original = 0;
-    std::memcpy(&original, bytes.data(), sizeof original);
-    const bool swap = packet.op().is_cmp_swap();
-    if (ok && (!swap || original == request.compare)) {
-        const std::uint64_t value = swap ? request.swap_add : original + request.swap_add;
-        std::memcpy(bytes.data(), &value, sizeof value);
-        ok = memory_.write(range, 0, bytes);
-    }
-    if (!ok) {
+    if (!memory_.atomic(range, {packet.op().is_cmp_swap(), request.compare, request.swap_add},
+                        original)) {
         ack_nak_.nak_fatal(qp, syndrome::kNakRemoteOperational, packet.bth.psn, DINGO_EV_QP_FATAL);
         return;
     }

@@ -13,7 +13,7 @@ moved() {
 import json, sys
 s = json.load(sys.stdin)[0]
 c = s["counters"]
-print(c["rx_write_requests"] + c["rx_read_requests"] + c["rx_send_requests"], s["wire"]["rx_frames"])'
+print(c["rx_write_requests"] + c["rx_read_requests"] + c["rx_send_requests"] + c["rx_atomic_requests"], s["wire"]["rx_frames"])'
 }
 # roads NAME LEAST direct|card COMMAND...: so many requests come to alpha while COMMAND runs, with few frames or with as many.
 roads() {
@@ -54,13 +54,15 @@ done
 roads 'one program has it, the other has not' 1000 card pair 'one program has it' 'ib_write_lat -F -s 8 -n 1000' 'DINGO_DIRECT=0 ib_write_lat -F -s 8 -n 1000 A' "$lines"
 roads 'programs that sleep for events' 500 card perftest ib_send_lat '-s 8 -n 500 -e'
 perftest ib_send_bw '-s 4096 -n 2000 -e'
-perftest ib_atomic_lat '-n 300'
+roads 'FETCH_ADD' 1000 direct perftest ib_atomic_lat '-n 1000'
+roads 'CMP_SWAP' 1000 direct perftest ib_atomic_bw '-A CMP_AND_SWAP -n 1000'
 pair 'ibv_rc_pingpong -e' 'ibv_rc_pingpong -g 1 -e -n 2000 -c' 'ibv_rc_pingpong -g 1 -e -n 2000 -c A' 'usec/iter'
 pair 'ibv_rc_pingpong -c' 'ibv_rc_pingpong -g 1 -n 5000 -c -s 4097' 'ibv_rc_pingpong -g 1 -n 5000 -c -s 4097 A' 'usec/iter'
 pair 'ibv_srq_pingpong' 'ibv_srq_pingpong -g 1 -n 500 -q 4 -c' 'ibv_srq_pingpong -g 1 -n 500 -q 4 -c A' 'usec/iter'
 
 # Each byte of each message, sizes and kinds that the two roads share out among themselves.
-for what in 'write-bw -s 1 -n 5000' 'write-bw -s 65537 -n 2000 -q 4' 'write-bw -s 1048577 -n 100' 'read-bw -s 4097 -n 3000' 'read-bw -s 2097152 -n 50' \
+for what in 'write-bw -s 1 -n 5000' 'write-bw -s 65537 -n 2000 -q 4' 'write-bw -s 1048577 -n 100' 'write-bw -s 16777217 -n 6' \
+    'read-bw -s 4097 -n 3000' 'read-bw -s 2097152 -n 50' 'atomic-bw -n 5000' 'atomic-bw -n 2000 -q 4' \
     'send-bw -s 33 -n 20000' 'send-bw -s 4096 -n 5000 -q 8' 'send-bw -s 2000000 -n 100' 'send-lat -s 64 -n 5000' 'write-lat -s 4096 -n 5000'; do
     verified "verified: $what" "$what"
 done

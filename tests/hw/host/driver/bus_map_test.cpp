@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include "base/errno_error.h"
 #include "host/driver/mover.h"
@@ -44,6 +45,34 @@ TEST(BusMap, BoundsOfAWindow) {
     map.remove(at);
     EXPECT_FALSE(map.read(at, data));
     EXPECT_EQ(map.size(), 0U);
+}
+
+// Of a word that a program and another card change at the same time.
+TEST(BusMap, AtomicsLoseNoneOfOthersChanges) {
+    constexpr std::uint64_t kRounds = 100'000;
+    BusMap map;
+    alignas(8) std::array<std::byte, 16> memory{};
+    const std::uint64_t at = map.add(memory);
+    auto* const word = reinterpret_cast<std::uint64_t*>(memory.data() + 8);
+    std::thread other([word] {
+        for (std::uint64_t i = 0; i < kRounds; ++i) {
+            __atomic_fetch_add(word, std::uint64_t{1} << 32, __ATOMIC_SEQ_CST);
+        }
+    });
+    std::uint64_t before = 0;
+    for (std::uint64_t i = 0; i < kRounds; ++i) {
+        ASSERT_TRUE(map.atomic(at + 8, {false, 0, 1}, before));
+        ASSERT_EQ(before & 0xffffffff, i);
+    }
+    other.join();
+    EXPECT_EQ(__atomic_load_n(word, __ATOMIC_SEQ_CST), kRounds << 32 | kRounds);
+    ASSERT_TRUE(map.atomic(at + 8, {true, 5, 7}, before));
+    EXPECT_EQ(before, kRounds << 32 | kRounds);
+    ASSERT_TRUE(map.atomic(at + 8, {true, before, 7}, before));
+    EXPECT_EQ(*word, 7U);
+    EXPECT_FALSE(map.atomic(at + 9, {false, 0, 1}, before));
+    map.set_writable(at, false);
+    EXPECT_FALSE(map.atomic(at + 8, {true, 5, 6}, before)) << "what may not be written";
 }
 
 std::shared_ptr<Mover> mover_of(BusMap& map, std::shared_ptr<ClientMemory> client) {
