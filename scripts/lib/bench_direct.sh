@@ -15,8 +15,11 @@ direct_rows=(
     "64 KiB READ|Gb/s|bandwidth|1|read-bw -s 65536 -D 2"
     "64 KiB SEND|Gb/s|bandwidth|1|send-bw -s 65536 -D 2"
     "1 MiB WRITE|Gb/s|bandwidth|1|write-bw -s 1048576 -D 2"
+    "16 MiB WRITE|Gb/s|bandwidth|1|write-bw -s 16777216 -D 2"
     "64 KiB WRITE, 4 clients of one card|Gb/s|bandwidth|4|write-bw -s 65536 -D 2"
 )
+# What of these one thread's memcpy() does: name|bytes
+direct_copies=("64 KiB|65536" "1 MiB|1048576" "16 MiB|16777216")
 
 # direct_figure ROAD KEY CLIENTS WORDS...: the sum of all clients' figures.
 direct_figure() {
@@ -39,8 +42,8 @@ direct_figure() {
 }
 
 bench_direct() {
-    local row name unit key clients words round figures
-    build_preset release "${native_targets[@]}" rdma-bench >/dev/null
+    local row name unit key clients words round figures copy
+    build_preset release "${native_targets[@]}" rdma-bench copy_bench >/dev/null
     dingo=$PWD/build/bin/dingo
     direct_port=19600
     DINGO_RUN=$(mktemp -d)
@@ -56,6 +59,9 @@ bench_direct() {
                 printf '%s|%s|%s\n' "$name: $([ $road = 1 ] && echo direct || echo 'by the cards')" "$unit" \
                     "$(direct_figure $road "$key" "$clients" $words)" >>"$figures"
             done
+        done
+        for copy in "${direct_copies[@]}"; do
+            printf '%s: memcpy|Gb/s|%s\n' "${copy%|*}" "$(build/bin/copy_bench "${copy#*|}")" >>"$figures"
         done
         echo "# round $round of $direct_rounds" >&2
     done
