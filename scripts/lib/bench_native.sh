@@ -56,20 +56,29 @@ tcp_latency() {
     wait $pid 2>/dev/null || true
 }
 
+# direct COMMAND...: with the direct road, which is off for the other rows.
+direct() {
+    local -x DINGO_DIRECT=1
+    "$@"
+}
+
 # native_rows: name|unit|command that prints the figure
 native_rows=(
     "iperf3, one TCP stream over loopback|Gb/s|tcp_stream"
     "ib_write_bw 64 KiB, two cards in one process|Gb/s|pair_on bench0 bench1 4 ib_write_bw -s 65536 -D $native_seconds --report_gbits"
     "ib_write_bw 64 KiB, two processes, shm|Gb/s|pair_on bench4 bench5 4 ib_write_bw -s 65536 -D $native_seconds --report_gbits"
+    "ib_write_bw 64 KiB, direct|Gb/s|direct pair_on bench0 bench1 4 ib_write_bw -s 65536 -D $native_seconds --report_gbits"
     "ib_write_bw 64 KiB, one card|Gb/s|pair_on bench0 bench0 4 ib_write_bw -s 65536 -D $native_seconds --report_gbits"
     "ib_write_bw 64 KiB, two cards in one process, UDP loopback|Gb/s|pair_on bench2 bench3 4 ib_write_bw -s 65536 -D $native_seconds --report_gbits"
     "ib_write_bw 64 KiB, two processes, UDP loopback|Gb/s|pair_on bench6 bench7 4 ib_write_bw -s 65536 -D $native_seconds --report_gbits"
     "qperf tcp_lat|us|tcp_latency"
     "ib_write_lat 8 B, two cards in one process|us|pair_on bench0 bench1 5 ib_write_lat -s 8 -n 20000"
     "ib_write_lat 8 B, two processes, shm|us|pair_on bench4 bench5 5 ib_write_lat -s 8 -n 20000"
+    "ib_write_lat 8 B, direct|us|direct pair_on bench0 bench1 5 ib_write_lat -s 8 -n 20000"
     "ib_write_lat 8 B, one card|us|pair_on bench0 bench0 5 ib_write_lat -s 8 -n 20000"
     "ib_send_bw 64 B, two cards in one process|M msg/s|pair_on bench0 bench1 5 ib_send_bw -s 64 -D $native_seconds --report_gbits"
     "ib_send_bw 64 B, two processes, shm|M msg/s|pair_on bench4 bench5 5 ib_send_bw -s 64 -D $native_seconds --report_gbits"
+    "ib_send_bw 64 B, direct|M msg/s|direct pair_on bench0 bench1 5 ib_send_bw -s 64 -D $native_seconds --report_gbits"
     "ib_write_bw 8 B, 8 QPs, two cards in one process|M msg/s|pair_on bench0 bench1 5 ib_write_bw -s 8 -q 8 -D $native_seconds --report_gbits"
     "ib_write_bw 8 B, 8 QPs, two processes, shm|M msg/s|pair_on bench4 bench5 5 ib_write_bw -s 8 -q 8 -D $native_seconds --report_gbits"
 )

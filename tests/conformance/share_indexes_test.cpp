@@ -12,7 +12,7 @@ namespace {
 /// Two cards; card 1, the responder of card 0, shares the indexes of its QP.
 struct Shared : Pair {
     explicit Shared(const std::string& engine, const PairOptions& options = {})
-        : Pair(engine, options), addr(cards.host(1).alloc(64)) {}
+        : Pair(engine, options), addr(cards.host(1).alloc(sizeof(dingo_queue_indexes))) {}
 
     dingo_admin_cpl share(std::uint32_t qpn, std::uint64_t at) {
         dingo_cmd_share_indexes cmd{};
@@ -22,7 +22,8 @@ struct Shared : Pair {
     }
     void share() { EXPECT_EQ(share(qp(1).qpn, addr).status, DINGO_ST_OK); }
     dingo_queue_indexes& indexes() {
-        return *reinterpret_cast<dingo_queue_indexes*>(cards.host(1).bytes(addr, 16).data());
+        return *reinterpret_cast<dingo_queue_indexes*>(
+            cards.host(1).bytes(addr, sizeof(dingo_queue_indexes)).data());
     }
     /// A receive that only the indexes tell of.
     void post_quietly(std::uint32_t tag, std::uint64_t offset) {
@@ -106,10 +107,10 @@ TEST_P(ShareIndexes, TheSendersIndexFollowsCompletionsWithAndWithoutEntry) {
     Shared pair(engine());
     dingo_cmd_share_indexes cmd{};
     cmd.qpn = pair.qp(0).qpn;
-    cmd.addr = pair.cards.host(0).alloc(64);
+    cmd.addr = pair.cards.host(0).alloc(sizeof(dingo_queue_indexes));
     ASSERT_EQ(pair.driver(0).execute(DINGO_OP_SHARE_INDEXES, cmd).status, DINGO_ST_OK);
-    const auto& indexes =
-        *reinterpret_cast<dingo_queue_indexes*>(pair.cards.host(0).bytes(cmd.addr, 16).data());
+    const auto& indexes = *reinterpret_cast<dingo_queue_indexes*>(
+        pair.cards.host(0).bytes(cmd.addr, sizeof(dingo_queue_indexes)).data());
     EXPECT_EQ(pair.complete(pair.write(0, 0, 8)).status, DINGO_WCS_SUCCESS);
     EXPECT_EQ(indexes.sq_consumer, 1U);
     test::SendWr silent = pair.write(0, 0, 8);
@@ -148,7 +149,7 @@ TEST_P(ShareIndexes, RefusesWhatItCannotShare) {
     ENGINE_NEEDS(SHARE_INDEXES);
     Shared pair(engine());
     EXPECT_EQ(pair.share(DINGO_QPN_GSI, pair.addr).status, DINGO_ST_BAD_FIELD);
-    EXPECT_EQ(pair.share(pair.qp(1).qpn, pair.addr + 4).status, DINGO_ST_BAD_FIELD);
+    EXPECT_EQ(pair.share(pair.qp(1).qpn, pair.addr + 32).status, DINGO_ST_BAD_FIELD);
     EXPECT_EQ(pair.share(pair.qp(1).qpn, 0).status, DINGO_ST_BAD_FIELD);
     EXPECT_EQ(pair.share(pair.qp(1).qpn ^ 0x10000U, pair.addr).status, DINGO_ST_BAD_ID);
     EXPECT_EQ(pair.share(pair.qp(1).qpn, std::uint64_t{1} << 60).status, DINGO_ST_BUS_ERROR);

@@ -20,9 +20,11 @@
 /* As struct queue_indexes of the contract, which the card writes there. */
 struct dingo_direct_indexes {
     uint32_t rq_producer;
+    uint32_t rsvd0[15];
     uint32_t rq_consumer;
+    uint32_t rsvd1[15];
     uint32_t sq_consumer;
-    uint32_t rsvd;
+    uint32_t rsvd2[15];
 };
 
 /* A receive that the peer's provider has completed, at its index in the RQ. */
@@ -73,7 +75,6 @@ struct dingo_direct_page {
     uint64_t rsvd4;
     /* The owner's provider, and who takes entries of the RQ. */
     struct dingo_direct_indexes indexes;
-    uint32_t rsvd5[12];
     struct dingo_direct_receive done[]; /* as many as the RQ has entries */
 };
 

@@ -171,7 +171,7 @@ AdminResult share_indexes(CardState& card, const AdminCommand& command) {
     FieldCheck check;
     check.require(cmd.qpn != DINGO_QPN_GSI, offsetof(Command, qpn))
         .zero(cmd.rsvd, offsetof(Command, rsvd))
-        .require(cmd.addr != 0 && cmd.addr % 8 == 0, offsetof(Command, addr));
+        .require(cmd.addr != 0 && cmd.addr % 64 == 0, offsetof(Command, addr));
     if (check.failed()) {
         return check.result();
     }

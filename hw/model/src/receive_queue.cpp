@@ -18,21 +18,20 @@ void ReceiveRing::load(CardContext& card) noexcept {
     if (record == 0) {
         return;
     }
-    std::array<std::uint32_t, 2> indexes{};
-    if (!card.dma_read(record, std::as_writable_bytes(std::span(indexes)))) {
-        producer = consumer;
-        return;
-    }
-    producer = indexes[0];
-    consumer = indexes[1];
-    if (available() > 1u << log_size) {
+    const auto read = [&](std::size_t offset, std::uint32_t& index) {
+        return card.dma_read(record + offset, std::as_writable_bytes(std::span(&index, 1)));
+    };
+    if (!read(offsetof(dingo_queue_indexes, rq_consumer), consumer) ||
+        !read(offsetof(dingo_queue_indexes, rq_producer), producer) ||
+        available() > 1u << log_size) {
         producer = consumer;
     }
 }
 
 void ReceiveRing::store(CardContext& card) const noexcept {
     if (record != 0) {
-        static_cast<void>(card.dma_write(record + 4, std::as_bytes(std::span(&consumer, 1))));
+        static_cast<void>(card.dma_write(record + offsetof(dingo_queue_indexes, rq_consumer),
+                                         std::as_bytes(std::span(&consumer, 1))));
     }
 }
 

@@ -26,7 +26,7 @@ class ReceiveRing {
     unsigned log_stride = 0;
     std::uint32_t producer = 0;  ///< as rung
     std::uint32_t consumer = 0;  ///< fetched
-    std::uint64_t record = 0;    ///< bus address of both indexes (SHARE_INDEXES); 0: they are here
+    std::uint64_t record = 0;    ///< bus address of struct queue_indexes; 0: they are here
 
     [[nodiscard]] std::uint32_t available() const noexcept { return producer - consumer; }
 
