@@ -34,6 +34,9 @@ struct dingo_cq_direct {
 	uint32_t arms;			/* under the CQ's lock: events that may come */
 	uint32_t armed_at;		/* an entry of this index has come after the last arming */
 	bool any;			/* it was for any completion */
+	bool receives;			/* under the CQ's lock: they had the last turn */
+	bool marked;			/* under the CQ's lock: the ring has waited since the entry `mark` */
+	uint32_t mark;
 	struct dingo_direct_entry current; /* extended polling */
 	struct dingo_cqe received;	/* a receive that a peer has completed */
 	/* added under `lock`, removed under the CQ's lock, too */

@@ -105,6 +105,19 @@ void dingo_direct_fill(struct ibv_wc *wc, const struct dingo_direct_entry *entry
 	wc->qp_num = entry->qp->qpn;
 }
 
+/* Of the QP's next receive, if a peer has completed it. */
+static const struct dingo_direct_receive *receipt_of(const struct dingo_qp *qp)
+{
+	uint32_t index = atomic_load_explicit(&qp->rq.consumer, memory_order_relaxed);
+	const struct dingo_direct_receive *done =
+		&qp->direct->own->done[index & qp->rq.ring.mask];
+
+	return dingo_load_shared(&done->seq) == index + 1 &&
+			       done->opcode >= DINGO_WC_RECV &&
+			       done->opcode <= DINGO_WC_RECV_WRITE_IMM ?
+		       done : NULL;
+}
+
 /* The oldest receive that a peer has completed. */
 static const struct dingo_cqe *next_receipt(struct dingo_cq *cq)
 {
@@ -114,14 +127,11 @@ static const struct dingo_cqe *next_receipt(struct dingo_cq *cq)
 
 	for (n = 0; n < num; n++) {
 		struct dingo_qp *qp = c->receivers[(c->next_receiver + n) % num];
+		const struct dingo_direct_receive *done = receipt_of(qp);
 		uint32_t index = atomic_load_explicit(&qp->rq.consumer,
 						      memory_order_relaxed);
-		const struct dingo_direct_receive *done =
-			&qp->direct->own->done[index & qp->rq.ring.mask];
 
-		if (dingo_load_shared(&done->seq) != index + 1 ||
-		    done->opcode < DINGO_WC_RECV ||
-		    done->opcode > DINGO_WC_RECV_WRITE_IMM)
+		if (!done)
 			continue;
 		c->next_receiver += n + 1;
 		note_progress(cq);
@@ -238,6 +248,42 @@ static bool has_fired(const struct dingo_cq *cq)
 			  dingo_cq_peek_at(cq, c->armed_at));
 }
 
+/* The next that no card has written: sends and receives have their turns. */
+static const struct dingo_cqe *next_direct(struct dingo_cq *cq,
+					   const struct dingo_direct_entry **entry)
+{
+	bool receives = cq->direct->receives = !cq->direct->receives;
+	const struct dingo_cqe *cqe = receives ? next_receipt(cq) : NULL;
+
+	*entry = cqe ? NULL : next_entry(cq);
+	return cqe || *entry || receives ? cqe : next_receipt(cq);
+}
+
+/* Whether it is the ring's turn, though there may be direct completions: sends that were there when its next one was seen
+ * have been polled. A receive has its turn by its index.
+ */
+static bool is_turn_of_ring(struct dingo_cq *cq)
+{
+	struct dingo_cq_direct *c = cq->direct;
+	const struct dingo_cqe *cqe = dingo_cq_peek_at(cq, cq->consumer);
+	uint32_t head = atomic_load_explicit(&c->head, memory_order_relaxed);
+	const struct dingo_qp *qp;
+	uint32_t word;
+
+	if (!cqe)
+		return false;
+	if (!c->marked) {
+		c->marked = true;
+		c->mark = atomic_load_explicit(&c->tail, memory_order_acquire);
+	}
+	if ((int32_t)(head - c->mark) < 0)
+		return false;
+	word = le32toh(cqe->qpn_op);
+	qp = dingo_cq_qp(cq, DINGO_GET(DINGO_CQE_QPN_OP_QPN_MASK, word));
+	return !dingo_cqe_is_recv(word) || !qp || !qp->direct ||
+	       !qp->direct->own->has_rq || !receipt_of(qp);
+}
+
 const struct dingo_cqe *
 dingo_direct_next_of_all(struct dingo_cq *cq,
 			 const struct dingo_direct_entry **entry)
@@ -251,13 +297,14 @@ dingo_direct_next_of_all(struct dingo_cq *cq,
 	if (unlikely(atomic_load_explicit(&c->armed, memory_order_relaxed)) &&
 	    !old && has_fired(cq))
 		disarm(cq);
-	*entry = next_entry(cq);
-	if (*entry)
-		return NULL;
-	cqe = next_receipt(cq);
-	if (cqe || !waits)
-		return cqe;
+	*entry = NULL;
+	if (!waits || old || likely(!is_turn_of_ring(cq))) {
+		cqe = next_direct(cq, entry);
+		if (cqe || *entry || !waits)
+			return cqe;
+	}
 	cqe = dingo_cq_next(cq);
+	c->marked = false;
 	/* before anybody takes the failed request for completed */
 	if (unlikely(cqe && cqe->status))
 		note_failure(cq, cqe);

@@ -41,6 +41,7 @@ constexpr const char* kUsage =
     "       verbs_load allocators            a parent domain's own, with traffic\n"
     "       verbs_load dm                    device memory\n"
     "       verbs_load events                more requests for events than events read\n"
+    "       verbs_load shared-cq             one QP's completions do not keep another one's back\n"
     "       verbs_load wallclock             time of day of completions\n"
     "       verbs_load hold PHASE            goes to context|pd|mr|cq|qp|rts, says so and waits to "
     "be killed\n"
@@ -218,6 +219,8 @@ int run(const std::vector<std::string>& args) {
         verbs_load::device_memory_test();
     else if (what == "events")
         verbs_load::events_test();
+    else if (what == "shared-cq")
+        verbs_load::shared_cq_test();
     else if (what == "wallclock")
         verbs_load::wallclock_test();
     else if (what == "hold")

@@ -12,6 +12,9 @@ void device_memory_test();
 /// A program that asks for events more often than it reads them misses no completion. Throws.
 void events_test();
 
+/// A CQ that one QP keeps from running empty gives the completions of another one. Throws.
+void shared_cq_test();
+
 /// Completions in wall clock lie between the posting and the polling. Throws.
 void wallclock_test();
 

@@ -58,6 +58,7 @@ roads 'FETCH_ADD' 1000 direct perftest ib_atomic_lat '-n 1000'
 roads 'CMP_SWAP' 1000 direct perftest ib_atomic_bw '-A CMP_AND_SWAP -n 1000'
 pair 'ibv_rc_pingpong -e' 'ibv_rc_pingpong -g 1 -e -n 2000 -c' 'ibv_rc_pingpong -g 1 -e -n 2000 -c A' 'usec/iter'
 pair 'ibv_rc_pingpong -c' 'ibv_rc_pingpong -g 1 -n 5000 -c -s 4097' 'ibv_rc_pingpong -g 1 -n 5000 -c -s 4097 A' 'usec/iter'
+single 'a CQ that one QP fills gives the completions of another' alpha "exec $load shared-cq"
 pair 'ibv_srq_pingpong' 'ibv_srq_pingpong -g 1 -n 500 -q 4 -c' 'ibv_srq_pingpong -g 1 -n 500 -q 4 -c A' 'usec/iter'
 
 # Each byte of each message, sizes and kinds that the two roads share out among themselves.
