@@ -80,8 +80,15 @@ static uint8_t *resolve(struct dingo_direct_side *side, uint32_t pdn,
 static inline void begin_busy(struct dingo_direct *d)
 {
 	d->busy++;
+	__atomic_store_n(&d->peer->key, 0, __ATOMIC_RELAXED);
 	__atomic_exchange_n(&d->peer->busy, d->busy, __ATOMIC_SEQ_CST);
 	dingo_full_fence();
+}
+
+/* No other region of the peer is used until end_busy(): those can be taken back meanwhile. */
+static inline void use_only(struct dingo_direct *d, uint32_t key)
+{
+	__atomic_store_n(&d->peer->key, key, __ATOMIC_RELEASE);
 }
 
 static inline void end_busy(struct dingo_direct *d)
@@ -185,6 +192,7 @@ static uint8_t *find_there(struct dingo_direct *d,
 
 	if (!(dingo_load_shared(&d->peer->access) & right))
 		return NULL;
+	use_only(d, le32toh(rdma->rkey));
 	return resolve(d->there, dingo_load_shared(&d->peer->pdn), d->remote,
 		       le32toh(rdma->rkey), right, le64toh(rdma->raddr), bytes);
 }
@@ -352,6 +360,8 @@ static bool do_send(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
 		return false;
 	memcpy(sges, wqe + 1, num * sizeof(sges[0]));
 	atomic_signal_fence(memory_order_seq_cst);
+	if (num == 1)
+		use_only(d, le32toh(sges[0].lkey));
 	left = here.bytes;
 	for (i = 0; i < num; i++) {
 		uint32_t room = min_t(uint32_t, left, le32toh(sges[i].length));

@@ -103,7 +103,7 @@ void dingo_direct_reset(struct dingo_qp *qp);
 /* Before and after the QP is destroyed; `destroyed` false: it was not. */
 void dingo_direct_begin_destroy(struct dingo_qp *qp);
 void dingo_direct_end_destroy(struct dingo_qp *qp, bool destroyed);
-/* After a change of the QP's state to RTR or RTS. */
+/* After a change of the QP's state or rights. */
 void dingo_direct_enter(struct dingo_qp *qp, enum ibv_qp_state state);
 /* For a new CQ of a context with the direct road. Returns 0 or ENOMEM. */
 int dingo_direct_init_cq(struct dingo_cq *cq);

@@ -158,15 +158,18 @@ bool dingo_direct_posted(struct dingo_qp *qp)
 }
 
 /* A peer that did not see the CQ armed completes its receive first. One that has lost its processor in the middle of a
- * copy for a second takes the card from then on.
+ * copy for a second takes the card from then on: of a closed page nobody completes a receive.
  */
 static void await_peer(struct dingo_qp *qp)
 {
 	struct dingo_direct_page *own = qp->direct->own;
 	uint32_t busy = dingo_load_shared(&own->busy);
-	uint64_t until = dingo_now_ns() + AWAIT_NS;
+	uint64_t until;
 
-	while (busy % 2 && dingo_load_shared(&own->busy) == busy) {
+	if (likely(!(busy % 2)))
+		return;
+	until = dingo_now_ns() + AWAIT_NS;
+	while (dingo_load_shared(&own->open) && dingo_load_shared(&own->busy) == busy) {
 		if (dingo_now_ns() >= until) {
 			dingo_direct_failed(qp);
 			return;

@@ -31,7 +31,7 @@ void dingo_direct_start(struct dingo_context *ctx)
 	struct dingo_device_direct_resp resp = {};
 	const char *wanted = getenv("DINGO_DIRECT");
 
-	if ((wanted && !strcmp(wanted, "0")) || ctx->kick_mode != DINGO_KICK_FD)
+	if ((wanted && strcmp(wanted, "1")) || ctx->kick_mode != DINGO_KICK_FD)
 		return;
 	fill_attr_out_ptr(cmd, DINGO_ATTR_DEVICE_DIRECT_RESP, &resp);
 	if (execute_ioctl(&ctx->vctx.context, cmd))

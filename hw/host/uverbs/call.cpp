@@ -32,6 +32,18 @@ Context& Call::context() const {
     return file_.context();
 }
 
+void Call::await_quiet(const DirectContext& direct, std::uint32_t key) const {
+    uverbs::await_quiet(message_.fence
+                            ? message_.fence
+                            : std::make_shared<DirectFence>(direct, key, patience(direct)));
+}
+
+void Call::await_quiet(const DirectPage& page) const {
+    uverbs::await_quiet(message_.fence
+                            ? message_.fence
+                            : std::make_shared<DirectFence>(page, patience(page.context())));
+}
+
 void Call::copy_from(std::uint64_t va, std::span<std::byte> bytes) const {
     if (!bytes.empty() && !memory_->read(va, bytes)) {
         throw ErrnoError(EFAULT);

@@ -51,11 +51,10 @@ class Call {
     [[nodiscard]] ObjectTable& objects() const;
     /// ErrnoError(EINVAL) before GET_CONTEXT.
     [[nodiscard]] Context& context() const;
-    /// Nobody uses the direct road to what was taken from the context's pages and directory.
-    /// NotQuiet; ErrnoError(EBUSY).
-    void await_quiet(const DirectContext& direct) const {
-        uverbs::await_quiet(direct, message_.fence);
-    }
+    /// Nobody uses the direct road to the region of this key, or to the page, which was taken from
+    /// peers. NotQuiet; ErrnoError(EBUSY).
+    void await_quiet(const DirectContext& direct, std::uint32_t key) const;
+    void await_quiet(const DirectPage& page) const;
 
     /// copy_from_user and copy_to_user. ErrnoError(EFAULT).
     void copy_from(std::uint64_t va, std::span<std::byte> bytes) const;

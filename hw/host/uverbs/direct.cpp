@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "host/uverbs/direct.h"
 
+#include <infiniband/verbs.h>
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -62,6 +64,10 @@ std::uint32_t DirectMemory::busy() const {
     return links_ == 0 ? 0 : load(page().busy);
 }
 
+std::uint32_t DirectMemory::key() const {
+    return load(page().key);
+}
+
 DirectPage::DirectPage(DirectContext& context, Qp& qp)
     : context_(context),
       qp_(qp),
@@ -104,6 +110,7 @@ void DirectPage::open() {
         generation_ = context_.card().next_generation_++;
         shared(p.open).store(generation_);
     }
+    established_ = established_ || facts.state == IBV_QPS_RTS;
 }
 
 void DirectPage::share_indexes() {
@@ -130,6 +137,7 @@ void DirectPage::share_indexes() {
 }
 
 void DirectPage::close() {
+    established_ = false;
     shared(memory_->page().open).store(0);
 }
 
@@ -185,15 +193,38 @@ const DirectTraffic& DirectPage::traffic() {
 
 // --- DirectFence
 
-DirectFence::DirectFence(const DirectContext& context, Nanoseconds until) : until_(until) {
+DirectFence::DirectFence(const DirectContext& context, std::uint32_t key, Nanoseconds until)
+    : until_(until) {
+    for (const auto& weak : context.memories()) {
+        if (auto page = weak.lock()) {
+            add(std::move(page), key);
+        }
+    }
+}
+
+DirectFence::DirectFence(const DirectPage& page, Nanoseconds until) : until_(until) {
+    add(page.memory(), 0);
+}
+
+void DirectFence::add(std::shared_ptr<DirectMemory> page, std::uint32_t key) {
     // What was closed before is seen by who is not busy yet.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    for (const auto& weak : context.memories()) {
-        if (auto page = weak.lock(); page && page->is_linked()) {
-            if (const std::uint32_t count = page->busy(); count % 2 != 0) {
-                busy_.push_back({std::move(page), count});
-            }
-        }
+    const std::uint32_t count = page->busy();
+    const std::uint32_t used = page->key();
+    if (count % 2 == 0 || (key != 0 && used != 0 && used != key)) {
+        return;
+    }
+    expired_ = expired_ || page->given_up(count);
+    busy_.push_back({std::move(page), count});
+}
+
+void DirectFence::expire_at(Nanoseconds now) {
+    if (now < until_ || expired_) {
+        return;
+    }
+    expired_ = true;
+    for (const Busy& busy : busy_) {
+        busy.page->give_up(busy.count);
     }
 }
 
@@ -204,10 +235,11 @@ bool DirectFence::passed() {
     return busy_.empty();
 }
 
-void await_quiet(const DirectContext& context, const std::shared_ptr<DirectFence>& before) {
-    const auto fence = before ? before
-                              : std::make_shared<DirectFence>(
-                                    context, context.card().driver().card().now() + kPatience);
+Nanoseconds patience(const DirectContext& context) {
+    return context.card().driver().card().now() + kPatience;
+}
+
+void await_quiet(const std::shared_ptr<DirectFence>& fence) {
     for (unsigned n = 0; n < kSpins; ++n) {
         if (fence->passed()) {
             return;
@@ -406,7 +438,7 @@ dingo_direct_claim DirectCard::claim_of(const Qp& qp) const {
 
 DirectPage& DirectCard::find(const dingo_direct_claim& claim, uid_t user) {
     const auto found = pages_.find(claim.dest_qpn);
-    if (found == pages_.end() || !found->second->is_open()) {
+    if (found == pages_.end() || !found->second->is_open() || !found->second->is_established()) {
         throw ErrnoError(EAGAIN);
     }
     DirectPage& page = *found->second;

@@ -61,11 +61,17 @@ class DirectMemory {
     [[nodiscard]] bool is_linked() const { return links_ != 0; }
     /// Odd: somebody uses it.
     [[nodiscard]] std::uint32_t busy() const;
+    /// Key of the one region that is used then; 0: it may be any.
+    [[nodiscard]] std::uint32_t key() const;
+    /// Who is busy with this count has been waited for in vain, and is not again.
+    void give_up(std::uint32_t count) { given_up_ = count; }
+    [[nodiscard]] bool given_up(std::uint32_t count) const { return given_up_ == count; }
 
   private:
     std::shared_ptr<QueueSlabs> slabs_;
     QueueSlabs::Piece piece_;
     unsigned links_ = 0;
+    std::uint32_t given_up_ = 0;
 };
 
 /// A QP's page.
@@ -79,6 +85,10 @@ class DirectPage {
 
     /// The QP takes direct requests from now on, with its present attributes.
     void open();
+    /// Its first packet has come, which was IBV_EVENT_COMM_EST: until then a QP in RTR gives the
+    /// page to nobody.
+    void establish() { established_ = is_open(); }
+    [[nodiscard]] bool is_established() const { return established_; }
     /// It takes no more. Who is busy may go on: DirectFence.
     void close();
     /// The QP has failed by itself: close(), and what was posted since is flushed.
@@ -117,24 +127,29 @@ class DirectPage {
     DirectTraffic seen_;  ///< in the page
     DirectTraffic traffic_;
     bool spoiled_ = false;
+    bool established_ = false;
 };
 
-/// Peers that were busy with a context's pages when it was made: what was taken from them before is
-/// theirs no longer when it has passed.
+/// Peers that were busy when it was made: what was taken from them before is theirs no longer when
+/// it has passed.
 class DirectFence {
   public:
-    DirectFence(const DirectContext& context, Nanoseconds until);
+    /// With the region of this key, over all pages of its context.
+    DirectFence(const DirectContext& context, std::uint32_t key, Nanoseconds until);
+    /// With this page.
+    DirectFence(const DirectPage& page, Nanoseconds until);
     /// Nobody is busy with it any more.
     [[nodiscard]] bool passed();
     /// Nobody waits for it any longer.
     [[nodiscard]] bool expired() const { return expired_; }
-    void expire_at(Nanoseconds now) { expired_ = now >= until_; }
+    void expire_at(Nanoseconds now);
 
   private:
     struct Busy {
         std::shared_ptr<DirectMemory> page;
         std::uint32_t count;
     };
+    void add(std::shared_ptr<DirectMemory> page, std::uint32_t key);
     std::vector<Busy> busy_;
     Nanoseconds until_;
     bool expired_ = false;
@@ -273,8 +288,10 @@ class DirectCard {
     Nanoseconds look_ = kNever;
 };
 
-/// Returns when the fence has passed; `fence` is what an earlier try threw, or null. NotQuiet while
-/// it has not; ErrnoError(EBUSY) when that takes too long.
-void await_quiet(const DirectContext& context, const std::shared_ptr<DirectFence>& fence);
+/// How long a peer is waited for.
+Nanoseconds patience(const DirectContext& context);
+/// Returns when the fence has passed. NotQuiet while it has not; ErrnoError(EBUSY) when that takes
+/// too long.
+void await_quiet(const std::shared_ptr<DirectFence>& fence);
 
 }  // namespace dingo::uverbs

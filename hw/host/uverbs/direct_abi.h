@@ -56,7 +56,7 @@ struct dingo_direct_page {
     uint32_t rsvd1[5];
     /* The peer's provider. */
     uint32_t busy; /* odd while it looks at what is allowed here, or uses the memory */
-    uint32_t rsvd2;
+    uint32_t key;  /* then: of the one region that it uses; 0: it may be any */
     uint64_t rx_writes;
     uint64_t rx_write_bytes;
     uint64_t rx_reads;

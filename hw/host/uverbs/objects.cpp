@@ -70,6 +70,8 @@ void QpObject::on_event(int event) {
                         event == IBV_EVENT_QP_ACCESS_ERR;
     if (failed && direct) {
         direct->close_failed();
+    } else if (event == IBV_EVENT_COMM_EST && direct) {
+        direct->establish();
     }
     post_async(event);
 }

@@ -132,7 +132,7 @@ void withdraw_direct(Call& call, MrObject& mr) {
     }
     mr.direct->withdraw();
     try {
-        call.await_quiet(*call.file().direct());
+        call.await_quiet(*call.file().direct(), mr.mr->key());
     } catch (const ErrnoError&) {
         mr.direct->show();
         throw;
@@ -145,7 +145,7 @@ void close_direct(Call& call, QpObject& qp) {
     }
     qp.direct->close();
     try {
-        call.await_quiet(qp.direct->context());
+        call.await_quiet(*qp.direct);
     } catch (const ErrnoError&) {
         qp.direct->spoil();
         log::warn("QP {}: its peer has been in the middle of a copy for a second", qp.qp->number());

@@ -83,13 +83,16 @@ start_flow() {
     wait_connected 18515 $server || true
     sleep 1
 }
-# kill_client CARD: the one program that uses it.
-kill_client() {
-    "$dingo" --json stats "$1" | /usr/bin/python3 -c 'import json, os, sys; [os.kill(c["pid"], 9) for c in json.load(sys.stdin)[0]["clients"] if c["comm"].startswith("ib_")]'
+# kill_program PID: that of perftest below it. By a card's clients it cannot be told from its peer, which is one, too.
+kill_program() {
+    local pid
+    for pid in $(pgrep -P "$1"); do
+        case $(cat "/proc/$pid/comm") in ib_*) kill -9 "$pid" ;; *) kill_program "$pid" ;; esac
+    done
 }
 end_flow() {
-    kill_client alpha 2>/dev/null || true
-    kill_client beta 2>/dev/null || true
+    kill_program $server 2>/dev/null || true
+    kill_program $client 2>/dev/null || true
     wait $server $client 2>/dev/null || true
 }
 # idle CARD: no client of it is left within 10 s.
@@ -103,12 +106,13 @@ idle() {
 }
 for tool in ib_write_bw ib_send_bw; do
     start_flow $tool
-    kill_client beta
+    kill_program $client
     sleep 0.5
     end_flow
     idle alpha "$tool: the sender is killed: nothing is left at the receiver's card"
     start_flow $tool
-    kill_client alpha
+    kill_program $server
+    until_gone $client && pass "$tool: the receiver is killed: the sender ends" || fail "$tool: the receiver is killed: the sender ends" 'it goes on'
     sleep 0.5
     end_flow
     idle beta "$tool: the receiver is killed: nothing is left at the sender's card"

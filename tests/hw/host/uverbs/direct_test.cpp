@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <future>
+#include <thread>
 
 #include "base/shared_memory.h"
 #include "dingo-abi.h"
@@ -294,8 +295,31 @@ TEST(UverbsDirect, APeerThatStaysBusyMakesItFailAndTheRegionStays) {
     store(o.link->page->busy, 1);
     EXPECT_EQ(o.verbs.destroy_mr(o.mr), -EBUSY);
     EXPECT_TRUE(o.shown());
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_EQ(o.verbs.destroy_mr(o.mr), -EBUSY);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 900ms) << "it is not waited for again";
     o.peer->client.close();
-    EXPECT_EQ(o.verbs.destroy_mr(o.mr), 0) << "a peer that has gone is busy with nothing";
+    int error = -EBUSY;
+    for (int i = 0; i < 500 && error == -EBUSY; ++i) {
+        std::this_thread::sleep_for(10ms);
+        error = o.verbs.destroy_mr(o.mr);
+    }
+    EXPECT_EQ(error, 0) << "a peer that has gone is busy with nothing";
+}
+
+TEST(UverbsDirect, APeerThatUsesAnotherRegionIsNotWaitedFor) {
+    WithRegion o;
+    store(o.link->page->busy, 1);
+    store(o.link->page->key, o.key ^ 0x100);
+    EXPECT_EQ(o.verbs.destroy_mr(o.mr), 0);
+}
+
+TEST(UverbsDirect, AQpDoesNotWaitForThePeersOfOthers) {
+    WithRegion o;
+    store(o.link->page->busy, 1);
+    auto gone = std::async(std::launch::async, [&] { return o.verbs.destroy_qp(o.qp[0]); });
+    EXPECT_EQ(gone.wait_for(900ms), std::future_status::ready);
+    EXPECT_EQ(gone.get(), 0);
 }
 
 TEST(UverbsDirect, AQpIsDestroyedThoughItsPeerStaysBusy) {
