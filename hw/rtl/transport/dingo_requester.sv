@@ -181,10 +181,10 @@ module dingo_requester (
       .next_i(next), .next_qp_i(next_qp), .turn_i(turn_busy), .turn_qp_i(turn_qp), .turn_ok_i(turn_ok),
       .turn_take_o(turn_take), .turn_take_qp_o(turn_take_qp), .valid_o(pick), .take_i(take), .kind_o(kind), .qp_o(pick_qp)
   );
-  dingo_req_timers u_timers (
-      .clk_i, .rst_ni, .ready_o(timers_clear), .now_ns_i, .set_i(set), .set_qp_i(set_qp), .set_ns_i(set_ns),
+  dingo_timers #(.Log(rtl_pkg::QP_LOG)) u_timers (
+      .clk_i, .rst_ni, .ready_o(timers_clear), .now_ns_i, .set_i(set), .set_index_i(set_qp), .set_ns_i(set_ns),
       .valid_o(timer_valid_o), .next_o(timer_next_o), .due_valid_o(due_valid), .due_ready_i(take && kind.due),
-      .due_qp_o(due_qp)
+      .due_index_o(due_qp)
   );
   dingo_req_step u_step (
       .clk_i, .rst_ni, .clear_i(sched_clear && timers_clear), .idle_o(step_idle), .ready_o(step_clear), .now_ns_i,

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// One deadline for each QP. The QPs are looked through only when the earliest deadline may have passed:
+/// One deadline for each of 2^Log. All are looked through only when the earliest deadline may have passed:
 /// `next_o` is never later than the earliest one, but may be earlier, when that was taken back.
-module dingo_req_timers (
+module dingo_timers #(
+    parameter int unsigned Log = 8
+) (
     input  logic        clk_i,
     input  logic        rst_ni,
     output logic        ready_o,       // cleared after reset
     input  logic [63:0] now_ns_i,
     input  logic        set_i,
-    input  rtl_pkg::qpi_t        set_qp_i,
+    input  logic [Log-1:0] set_index_i,
     input  logic [63:0] set_ns_i,      // all ones: never
     output logic        valid_o,       // some timer may run
     output logic [63:0] next_o,
     output logic        due_valid_o,   // may have fired before and been set anew since: the owner looks again
     input  logic        due_ready_i,
-    output rtl_pkg::qpi_t        due_qp_o
+    output logic [Log-1:0] due_index_o
 );
-  localparam int unsigned LOG = rtl_pkg::QP_LOG;
   localparam logic [63:0] NEVER = '1;
   typedef enum logic [1:0] {
     CLEAR = 2'd0,
@@ -25,19 +26,19 @@ module dingo_req_timers (
   } state_t;
 
   state_t state_q;
-  logic [LOG-1:0] index_q, top_q, qp_q;
+  logic [Log-1:0] index_q, top_q, looked_q;
   logic [63:0] next_q, min_q, min_d, deadline;
-  logic read_q;                        // `deadline` is that of qp_q
+  logic read_q;                        // `deadline` is that of looked_q
   logic last_q;                        // and the last one
   logic due_q;
-  rtl_pkg::qpi_t due_qp_q;
+  logic [Log-1:0] due_index_q;
   logic due, passed, re, stall, ended;
 
   assign ready_o = state_q != CLEAR;
   assign valid_o = next_q != NEVER;
   assign next_o = next_q;
   assign due_valid_o = due_q;
-  assign due_qp_o = due_qp_q;
+  assign due_index_o = due_index_q;
   assign passed = valid_o && next_q <= now_ns_i;
   assign due = read_q && deadline <= now_ns_i;
   assign stall = due_q && due;
@@ -55,11 +56,11 @@ module dingo_req_timers (
 
   dingo_ram #(
       .Width(64),
-      .LogDepth(LOG)
+      .LogDepth(Log)
   ) u_ram (
       .clk_i,
       .we_i(state_q == CLEAR || set_i),
-      .waddr_i(state_q == CLEAR ? index_q : set_qp_i),
+      .waddr_i(state_q == CLEAR ? index_q : set_index_i),
       .wdata_i(state_q == CLEAR ? NEVER : set_ns_i),
       .re_i(re),
       .raddr_i(index_q),
@@ -76,8 +77,8 @@ module dingo_req_timers (
       read_q <= 1'b0;
       last_q <= 1'b0;
       due_q <= 1'b0;
-      qp_q <= '0;
-      due_qp_q <= '0;
+      looked_q <= '0;
+      due_index_q <= '0;
     end else begin
       if (due_q && due_ready_i) due_q <= 1'b0;
       case (state_q)
@@ -94,7 +95,7 @@ module dingo_req_timers (
         end
         default: begin
           if (re) begin
-            qp_q <= index_q;
+            looked_q <= index_q;
             index_q <= index_q + 1'b1;
             last_q <= index_q == top_q;
           end
@@ -102,7 +103,7 @@ module dingo_req_timers (
             read_q <= re;
             if (due) begin
               due_q <= 1'b1;
-              due_qp_q <= qp_q;
+              due_index_q <= looked_q;
             end
             if (read_q && last_q) state_q <= REST;
           end
@@ -111,7 +112,7 @@ module dingo_req_timers (
       endcase
       if (ended) next_q <= min_d;
       else if (set_i && set_ns_i < next_q) next_q <= set_ns_i;
-      if (set_i && set_ns_i != NEVER && set_qp_i > top_q) top_q <= set_qp_i;
+      if (set_i && set_ns_i != NEVER && set_index_i > top_q) top_q <= set_index_i;
     end
   end
 endmodule

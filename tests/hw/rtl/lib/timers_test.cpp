@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_req_timers: no deadline is missed, and the announced time is never later than the earliest
-// one.
+// dingo_timers: no deadline is missed, and the announced time is never later than the earliest one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,12 +8,12 @@
 #include <cstdint>
 #include <random>
 
-#include "Vdingo_req_timers.h"
+#include "Vdingo_timers.h"
 
 namespace {
 
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
-constexpr unsigned kQps = 32;
+constexpr unsigned kTimers = 32;
 
 class Timers : public testing::TestWithParam<unsigned> {
   protected:
@@ -31,7 +30,7 @@ class Timers : public testing::TestWithParam<unsigned> {
         dut.clk_i = 0;
         dut.eval();
         if (dut.due_valid_o && dut.due_ready_i)
-            fired = dut.due_qp_o;
+            fired = dut.due_index_o;
         dut.clk_i = 1;
         dut.eval();
         now += 4;
@@ -39,16 +38,16 @@ class Timers : public testing::TestWithParam<unsigned> {
     void set(unsigned qp, std::uint64_t at) {
         deadlines[qp] = at;
         dut.set_i = 1;
-        dut.set_qp_i = qp;
+        dut.set_index_i = qp;
         dut.set_ns_i = at;
         tick();
         dut.set_i = 0;
     }
     std::uint64_t earliest() const { return *std::min_element(deadlines.begin(), deadlines.end()); }
 
-    Vdingo_req_timers dut;
+    Vdingo_timers dut;
     std::mt19937 random;
-    std::array<std::uint64_t, kQps> deadlines{};
+    std::array<std::uint64_t, kTimers> deadlines{};
     std::uint64_t now = 1000;
     int fired = -1;
 };
@@ -59,7 +58,7 @@ TEST_P(Timers, FireSoonAfterTheirTimeAndNeverLateInWhatIsAnnounced) {
     for (unsigned i = 0; i < 30'000; ++i) {
         dut.due_ready_i = random() % 3 == 0;
         if (random() % 20 == 0)
-            set(random() % kQps, random() % 5 == 0 ? kNever : now + random() % 3000);
+            set(random() % kTimers, random() % 5 == 0 ? kNever : now + random() % 3000);
         else
             tick();
         if (earliest() != kNever) {
@@ -84,7 +83,7 @@ TEST_P(Timers, FireSoonAfterTheirTimeAndNeverLateInWhatIsAnnounced) {
     EXPECT_GT(count, 300U);
     // all taken back: the announcement ends, too
     dut.due_ready_i = 1;
-    for (unsigned qp = 0; qp < kQps; ++qp)
+    for (unsigned qp = 0; qp < kTimers; ++qp)
         set(qp, kNever);
     now += 100'000;
     for (unsigned i = 0; i < 1000; ++i)
