@@ -239,14 +239,25 @@ module dingo_card #(
   rtl_pkg::mr_rsp_t mr_answer_req, mr_answer_rsp;
   logic [2*rtl_pkg::MR_RSP_W-1:0] mr_answers;
   assign {mr_answer_rsp, mr_answer_req} = mr_answers;
-  logic mr_re, mr_we;
-  rtl_pkg::mri_t mr_index;
-  rtl_pkg::mr_t mr_wdata, mr_rdata;
+  // Commands use the port of the table when they need it, work requests in between.
+  logic mr_re, mr_we, work_re, work_we, mr_table_ready, work_ready;
+  rtl_pkg::mri_t mr_index, work_index;
+  rtl_pkg::mr_t mr_wdata, work_wdata, mr_rdata;
+  logic [2:0] mrw_valid, mrw_done;     // requester, responder, commands
+  rtl_pkg::mrw_req_t mrw_req, mrw_rsp, mrw_cmd;
+  rtl_pkg::mrw_rsp_t mrw_answer;
+  assign mr_ready = mr_table_ready && work_ready;
 
   dingo_mr_table i_mr_table (
-      .clk_i, .rst_ni(core_rst_n_q), .ready_o(mr_ready), .req_valid_i(mr_valid), .req_i({mr_rsp,mr_req}),
-      .rsp_valid_o(mr_rsp_valid), .rsp_o(mr_answers), .re_i(mr_re), .we_i(mr_we), .index_i(mr_index),
-      .wdata_i(mr_wdata), .rdata_o(mr_rdata)
+      .clk_i, .rst_ni(core_rst_n_q), .ready_o(mr_table_ready), .req_valid_i(mr_valid), .req_i({mr_rsp,mr_req}),
+      .rsp_valid_o(mr_rsp_valid), .rsp_o(mr_answers), .re_i(mr_re||work_re), .we_i(mr_we||work_we),
+      .index_i(mr_re||mr_we?mr_index:work_index), .wdata_i(mr_we?mr_wdata:work_wdata), .rdata_o(mr_rdata)
+  );
+  dingo_mr_work i_mr_work (
+      .clk_i, .rst_ni(core_rst_n_q), .ready_o(work_ready), .rsp_valid_i(mrw_valid[1]), .rsp_i(mrw_rsp),
+      .rsp_done_o(mrw_done[1]), .req_valid_i(mrw_valid[0]), .req_i(mrw_req), .req_done_o(mrw_done[0]),
+      .cmd_valid_i(mrw_valid[2]), .cmd_i(mrw_cmd), .cmd_done_o(mrw_done[2]), .answer_o(mrw_answer), .hold_i(mr_re||mr_we),
+      .re_o(work_re), .we_o(work_we), .index_o(work_index), .wdata_o(work_wdata), .rdata_i(mr_rdata)
   );
 
   // Standing still: see docs/reference/rtl.md
@@ -281,7 +292,8 @@ module dingo_card #(
       .halt_db_o(halt_db), .xl_flush_o(xl_flush), .qp_re_o(qp_re[0]), .qp_rindex_o(qp_raddr[0+:QP_LOG]),
       .qp_rdata_i(qp_admin), .qp_we_o(qp_we), .qp_windex_o(qp_windex), .qp_wdata_o(qp_wdata),
       .state_we_o(state_we[0]), .state_o(state_new[2:0]), .mr_re_o(mr_re), .mr_we_o(mr_we), .mr_index_o(mr_index),
-      .mr_wdata_o(mr_wdata), .mr_rdata_i(mr_rdata), .port_we_o(port_we), .port_o(port_new), .gid_we_o(gid_we),
+      .mr_wdata_o(mr_wdata), .mr_rdata_i(mr_rdata), .mrw_valid_o(mrw_valid[2]), .mrw_o(mrw_cmd), .mrw_done_i(mrw_done[2]),
+      .port_we_o(port_we), .port_o(port_new), .gid_we_o(gid_we),
       .gid_index_o(gid_index), .gid_o(gid_new), .gids_i(gids), .mac_we_o(mac_we), .mac_index_o(mac_index),
       .mac_valid_o(mac_new_valid), .mac_o(mac_new), .cq_valid_o(cq_cfg_valid), .cq_o(cq_cfg),
       .cq_info_valid_i(cq_info_valid), .cq_info_i(cq_info),
@@ -381,6 +393,12 @@ module dingo_card #(
   rtl_pkg::seg_t seg_req, seg_rsp, seg;
   logic inl_in_valid, inl_in_ready, inl_valid, inl_ready, txd_out_valid, txd_out_ready, seg_out_valid, seg_out_ready;
   rtl_pkg::beat_t inl_in, inl;
+  // What was granted and is under way: dingo_req_settle counts it
+  rtl_pkg::flow_t flow;
+  assign flow.rx_in = rxh_valid && rxh_ready;
+  assign flow.tx_in = seg_valid[1] && seg_ready[1];
+  assign flow.tx_order = seg_out_valid && seg_out_ready && seg.last;
+
   logic tx_mux_idle, gather_idle, gather_valid, gather_ready;
   rtl_pkg::beat_t gather, read_rsp_tx, read_rsp_etx;
   assign {read_rsp_etx, read_rsp_tx} = read_rsp;
@@ -390,12 +408,12 @@ module dingo_card #(
       .txd_ready_o(txd_ready), .req_txd_i(txd_req), .rsp_txd_i(txd_rsp), .seg_valid_i(seg_valid),
       .seg_ready_o(seg_ready), .req_seg_i(seg_req), .rsp_seg_i(seg_rsp), .inl_valid_i(inl_in_valid),
       .inl_ready_o(inl_in_ready), .inl_i(inl_in), .txd_valid_o(txd_out_valid), .txd_ready_i(txd_out_ready),
-      .txd_o(txd), .seg_valid_o(seg_out_valid), .seg_ready_i(seg_out_ready), .seg_o(seg), .inl_valid_o(inl_valid),
+      .txd_o(txd), .seg_valid_o(seg_out_valid), .seg_ready_i(seg_out_ready), .seg_o(seg), .seg_rsp_o(flow.tx_order_rsp), .inl_valid_o(inl_valid),
       .inl_ready_i(inl_ready), .inl_o(inl)
   );
 
   dingo_gather i_gather (
-      .clk_i, .rst_ni(core_rst_n_q), .idle_o(gather_idle), .xl_flush_i(xl_flush), .seg_valid_i(seg_out_valid),
+      .clk_i, .rst_ni(core_rst_n_q), .idle_o(gather_idle), .packet_read_o(flow.tx_out), .xl_flush_i(xl_flush), .seg_valid_i(seg_out_valid),
       .seg_ready_o(seg_out_ready), .seg_i(seg), .beat_valid_o(gather_valid), .beat_ready_i(gather_ready),
       .beat_o(gather), .read_valid_o(read_valid[rtl_pkg::READ_TX]), .read_ready_i(read_ready[rtl_pkg::READ_TX]),
       .read_o(read_req[rtl_pkg::READ_TX*DW+:DW]), .read_rsp_valid_i(read_rsp_valid[rtl_pkg::READ_TX]),
@@ -535,7 +553,7 @@ module dingo_card #(
     if (core_rst_n_q) assert (2'(scat_req_valid) + 2'(scat_rsp_valid) + 2'(scat_d_valid) <= 2'd1);
 
   dingo_scatter i_scatter (
-      .clk_i, .rst_ni(core_rst_n_q), .idle_o(scatter_idle), .room_o(scat_room), .xl_flush_i(xl_flush),
+      .clk_i, .rst_ni(core_rst_n_q), .idle_o(scatter_idle), .packet_done_o(flow.rx_out), .room_o(scat_room), .xl_flush_i(xl_flush),
       .scat_valid_i(scat_valid), .scat_ready_o(scat_ready), .scat_i(scat), .payload_valid_i(payload_valid),
       .payload_ready_o(payload_ready), .payload_i(payload), .req_valid_o(commit_req_valid),
       .req_ready_i(commit_req_ready), .rsp_valid_o(commit_rsp_valid), .rsp_ready_i(commit_rsp_ready),
@@ -566,7 +584,8 @@ module dingo_card #(
       .qpa_valid_i(qpa_valid), .qpa_i(qpa), .qpa_done_o(qpa_req_done), .qpa_info_o(req_info), .qp_re_o(qp_re[2]),
       .qp_raddr_o(qp_raddr[2*QP_LOG+:QP_LOG]), .qp_rdata_i(qp_req), .state_we_o(state_we[1]),
       .state_index_o(state_index[1*QP_LOG+:QP_LOG]), .state_o(state_new[3+:3]), .mr_valid_o(mr_valid[0]),
-      .mr_o(mr_req), .mr_rsp_valid_i(mr_rsp_valid[0]), .mr_rsp_i(mr_answer_req), .tx_room_i(tx_room[0]),
+      .mr_o(mr_req), .mr_rsp_valid_i(mr_rsp_valid[0]), .mr_rsp_i(mr_answer_req), .mrw_valid_o(mrw_valid[0]), .mrw_o(mrw_req),
+      .mrw_done_i(mrw_done[0]), .mrw_rsp_i(mrw_answer), .flow_i(flow), .tx_room_i(tx_room[0]),
       .txd_valid_o(txd_valid[0]), .txd_ready_i(txd_ready[0]), .txd_o(txd_req), .seg_valid_o(seg_valid[0]),
       .seg_ready_i(seg_ready[0]), .seg_o(seg_req), .inl_valid_o(inl_in_valid), .inl_ready_i(inl_in_ready),
       .inl_o(inl_in), .scat_room_i(scat_room), .scat_valid_o(scat_req_valid), .scat_ready_i(scat_req_ready),
@@ -593,7 +612,8 @@ module dingo_card #(
       .qpa_done_o(qpa_rsp_done), .qpa_info_o(rsp_info), .qp_re_o(qp_re[3]), .qp_raddr_o(qp_raddr[3*QP_LOG+:QP_LOG]),
       .qp_rdata_i(qp_rsp), .state_we_o(state_we[2]), .state_index_o(state_index[2*QP_LOG+:QP_LOG]),
       .state_o(state_new[6+:3]), .mr_valid_o(mr_valid[1]), .mr_o(mr_rsp), .mr_rsp_valid_i(mr_rsp_valid[1]),
-      .mr_rsp_i(mr_answer_rsp), .tx_room_i(tx_room[1]), .txd_valid_o(txd_valid[1]), .txd_ready_i(txd_ready[1]),
+      .mr_rsp_i(mr_answer_rsp), .mrw_valid_o(mrw_valid[1]), .mrw_o(mrw_rsp), .mrw_done_i(mrw_done[1]),
+      .mrw_rsp_i(mrw_answer), .reading_o(flow.tx_open), .tx_room_i(tx_room[1]), .txd_valid_o(txd_valid[1]), .txd_ready_i(txd_ready[1]),
       .txd_o(txd_rsp), .seg_valid_o(seg_valid[1]), .seg_ready_i(seg_ready[1]), .seg_o(seg_rsp),
       .scat_room_i(scat_room), .scat_valid_o(scat_rsp_valid), .scat_ready_i(scat_rsp_ready), .scat_o(scat_rsp),
       .cqe_valid_o(cqe_valid[1]), .cqe_ready_i(cqe_ready[1]), .cqe_o(cqe_rsp), .ev_valid_o(ev_valid[1]),

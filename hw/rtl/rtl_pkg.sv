@@ -63,6 +63,7 @@ package rtl_pkg;
   // ------------------------------------------------------------------------------------ host memory
   // Where bytes of a ring or region lie (contract: struct mem). Byte `off` of it is at
   // levels 0: addr + offset + off; else by page list.
+  localparam logic [1:0] LEVELS_FRESH = 2'd3;       // one level, and nothing of the list is kept: REG_MR may name it anew at any time
   typedef struct packed {
     logic [1:0]  levels;
     logic [4:0]  shift;    // page size 2^shift, levels > 0
@@ -131,15 +132,19 @@ package rtl_pkg;
     xmem_t       mem;
   } seg_t;
 
-  // ------------------------------------------------------------------------------------ memory regions
+  // ------------------------------------------------------------------------------------ memory regions and windows
   typedef struct packed {
     logic        valid;
-    logic        phys;             // enum mrt PHYS: privileged QPs only, addresses are bus addresses
+    logic        free;             // gives no access: a window that is not bound, an FRWR region that no REG_MR has made valid
+    logic [2:0]  kind;             // enum mrt
     logic [15:0] tag;
     logic [PD_BITS-1:0] pdn;
     logic [5:0]  access;           // enum acc
     logic [63:0] iova;
     logic [63:0] length;
+    qpi_t        qp;               // window of type 2: who bound it
+    logic [15:0] more;             // region: windows bound to it; FRWR: most pages; bound window: index of its region
+    logic [47:0] place;            // of the first byte in `mem`: a window has the memory of its region
     xmem_t       mem;
   } mr_t;
 
@@ -150,13 +155,45 @@ package rtl_pkg;
     logic [5:0]  access;           // rights needed, enum acc
     logic [PD_BITS-1:0] pdn;
     logic        privileged;
+    qpi_t        qp;               // remote rights: whose windows of type 2 count
   } mr_req_t;
   typedef struct packed {
     logic        ok;
-    logic [7:0]  verr;             // enum verr when not ok: KEY, KEY_PD, KEY_ACCESS, KEY_BOUNDS
+    logic [7:0]  verr;             // enum verr when not ok: KEY, KEY_PD, KEY_STATE, KEY_ACCESS, KEY_BOUNDS
     logic [63:0] off;              // of va in mem
     xmem_t       mem;
   } mr_rsp_t;
+
+  // What changes an entry of the table beside CREATE_MR and REREG_MR; see dingo_mr_work
+  typedef enum logic [2:0] {
+    MRW_INVALIDATE = 3'd0,         // LOCAL_INV, SEND_INV: `key`
+    MRW_BIND = 3'd1,               // `body` is a wqe_bind_t
+    MRW_REGISTER = 3'd2,           // `body` is a wqe_reg_t
+    MRW_DESTROY = 3'd3,            // a command: the entry of `key` goes
+    MRW_FORGET = 3'd4              // a command: windows of type 2 that `qp` bound are unbound
+  } mrw_op_t;
+  typedef struct packed {
+    mrw_op_t      op;
+    qpi_t         qp;              // who asks, and its PD and privilege
+    logic [PD_BITS-1:0] pdn;
+    logic         privileged;
+    logic [31:0]  key;
+    logic [383:0] body;            // bytes 16..63 of the WQE
+  } mrw_req_t;
+  typedef struct packed {
+    logic [7:0]  verr;             // enum verr; NONE: done
+    logic        under_way;        // some access that it ended may have been granted already and not be over
+  } mrw_rsp_t;
+  // How far what was granted has come: pulses, by which dingo_req_settle counts
+  typedef struct packed {
+    logic        rx_in;            // a received packet goes to its engine,
+    logic        rx_out;           // its bytes are in memory, or dropped; in the same order
+    logic        tx_open;          // level: the responder has the key of a READ response's payload, and its order not given yet
+    logic        tx_in;            // it has given one
+    logic        tx_order;         // payload of a packet is about to be read,
+    logic        tx_order_rsp;     // with it: of the responder
+    logic        tx_out;           // has been read; in the order of tx_order
+  } flow_t;
 
   // ------------------------------------------------------------------------------------ queue pairs
   // Written by commands only; engines read.
@@ -516,8 +553,8 @@ package rtl_pkg;
   localparam int unsigned BEAT_W = 521;
   localparam int unsigned RDL_REQ_W = 62;
   localparam int unsigned DMA_REQ_W = 77;
-  localparam int unsigned MR_W = 271;
-  localparam int unsigned MR_REQ_W = 151;
+  localparam int unsigned MR_W = 338 + QP_LOG;
+  localparam int unsigned MR_REQ_W = 151 + QP_LOG;
   localparam int unsigned MR_RSP_W = 176;
   localparam int unsigned QP_CFG_W = 654 + 2 * CQ_LOG + GID_LOG + SRQ_LOG;
   localparam int unsigned QP_W = 3 + QP_CFG_W;

@@ -144,4 +144,31 @@ TEST_P(MemoryWindows, ResetOfTheQpUnbindsItsType2Windows) {
     EXPECT_EQ(pair.driver(1).destroy(DINGO_OP_DESTROY_MR, pair.mr[1].key).status, DINGO_ST_OK);
 }
 
+TEST_P(MemoryWindows, NothingIsWrittenThroughAWindowBehindItsInvalidation) {
+    constexpr std::uint32_t kMessage = 16384;
+    constexpr unsigned kMessages = 24;
+    for (const unsigned before : {0u, 3u, 10u}) {
+        Pair pair(engine());
+        NEEDS(pair.driver(1), MW);
+        NEEDS(pair.driver(1), SEND_INV);
+        test::Mr window = pair.driver(1).create_key(DINGO_MRT_MW2);
+        EXPECT_EQ(bind(pair, window, 0, kMessage * kMessages, kReadWrite).status,
+                  DINGO_WCS_SUCCESS);
+        pair.fill(0, 0, kMessage, 1);
+        for (unsigned i = 0; i < kMessages; ++i)
+            pair.post(through(pair, window, kMessage * i, kMessage));
+        for (unsigned i = 0; i < before; ++i)
+            pair.wait(0);
+        test::SendWr invalidate;
+        invalidate.opcode = DINGO_WR_LOCAL_INV;
+        invalidate.imm = window.key;
+        pair.driver(1).post_send(pair.qp(1), invalidate);
+        EXPECT_EQ(pair.wait(1).status, DINGO_WCS_SUCCESS);
+        const auto now = pair.bytes(1, 0, kMessage * kMessages);
+        const std::vector<std::byte> then(now.begin(), now.end());
+        pair.cards.run_for(1'000'000);
+        EXPECT_TRUE(std::ranges::equal(then, pair.bytes(1, 0, kMessage * kMessages)));
+    }
+}
+
 }  // namespace dingo::conformance

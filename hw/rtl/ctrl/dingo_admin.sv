@@ -38,6 +38,9 @@ module dingo_admin (
     output rtl_pkg::mri_t        mr_index_o,
     output rtl_pkg::mr_t         mr_wdata_o,
     input  rtl_pkg::mr_t         mr_rdata_i,
+    output logic        mrw_valid_o,      // dingo_mr_work: what a command leaves to it, until it is done
+    output rtl_pkg::mrw_req_t    mrw_o,
+    input  logic        mrw_done_i,
     output logic        port_we_o,
     output rtl_pkg::port_t       port_o,
     output logic        gid_we_o,
@@ -133,7 +136,9 @@ module dingo_admin (
     REPLY   = 5'd17,
     DEAD    = 5'd18,
     RESIZE  = 5'd19,   // the CQ says what its old ring holds
-    SRQ     = 5'd20    // the responder does what the command says of an SRQ
+    SRQ     = 5'd20,   // the responder does what the command says of an SRQ
+    DROP_MR = 5'd21,   // a region or window goes
+    UNBIND  = 5'd22    // windows of a QP that is no more: nobody gets through them, so the card goes on meanwhile
   } state_e;
 
   state_e state_q;
@@ -342,7 +347,7 @@ module dingo_admin (
   dingo_admin_halt i_halt (
       .clk_i, .rst_ni,
       .start_i(state_q == CHECK && &settle_q && check_status == dingo_pkg::ST_OK && op != dingo_pkg::OP_NOP && check_halt),
-      .wait_i(state_q == HALT), .release_i(reply_start || state_q == DEAD), .tx_idle_i, .rx_idle_i, .halt_tx_o, .halt_rx_o,
+      .wait_i(state_q == HALT), .release_i(reply_start || state_q == UNBIND || state_q == DEAD), .tx_idle_i, .rx_idle_i, .halt_tx_o, .halt_rx_o,
       .rest_o(at_rest)
   );
   assign halt_db_o = halt_rx_o;
@@ -357,7 +362,14 @@ module dingo_admin (
   logic makes_mr;
   assign makes_mr = op == dingo_pkg::OP_CREATE_MR || op == dingo_pkg::OP_REREG_MR;
   assign mr_index_o = makes_mr ? mr.key[16+:rtl_pkg::MR_LOG] : destroy.id[16+:rtl_pkg::MR_LOG];
-  assign mr_we_o = state_q == WRITE && (makes_mr || op == dingo_pkg::OP_DESTROY_MR);
+  assign mr_we_o = state_q == WRITE && makes_mr;
+  assign mrw_valid_o = state_q == DROP_MR || state_q == UNBIND;
+  always_comb begin
+    mrw_o = '0;
+    mrw_o.op = state_q == UNBIND ? rtl_pkg::MRW_FORGET : rtl_pkg::MRW_DESTROY;
+    mrw_o.qp = qp_windex_o;
+    mrw_o.key = destroy.id;
+  end
   rtl_pkg::qp_cfg_t created;
   dingo_admin_entries i_entries (
       .cmd_i(cmd), .cqi_i(cqi), .eqi_i(eqi), .cq_eq_i(cq_eq), .srq_i(srq_entry), .mr_o(mr_wdata_o), .qp_o(created), .port_o, .gid_o, .cq_o,
@@ -490,7 +502,8 @@ module dingo_admin (
           if (op == dingo_pkg::OP_CREATE_QP || op == dingo_pkg::OP_DESTROY_QP) cq_second_q <= 1'b1;
           case (op)
             dingo_pkg::OP_DESTROY_CQ: state_q <= FORGET;
-            dingo_pkg::OP_DESTROY_EQ, dingo_pkg::OP_DESTROY_MR, dingo_pkg::OP_REREG_MR, dingo_pkg::OP_DESTROY_ETH: state_q <= AFTER;
+            dingo_pkg::OP_DESTROY_EQ, dingo_pkg::OP_REREG_MR, dingo_pkg::OP_DESTROY_ETH: state_q <= AFTER;
+            dingo_pkg::OP_DESTROY_MR: state_q <= DROP_MR;
             dingo_pkg::OP_RESIZE_CQ: state_q <= RESIZE;
             dingo_pkg::OP_CREATE_SRQ, dingo_pkg::OP_DESTROY_SRQ, dingo_pkg::OP_MODIFY_SRQ, dingo_pkg::OP_QUERY_SRQ: state_q <= SRQ;
             dingo_pkg::OP_SET_COMPUTE: state_q <= COMPUTE;
@@ -499,6 +512,8 @@ module dingo_admin (
             default: state_q <= COUNT;
           endcase
         end
+        DROP_MR: if (mrw_done_i) state_q <= AFTER;
+        UNBIND: if (mrw_done_i) state_q <= COUNT;
         RESIZE:
         if (cq_info_valid_i) begin
           if (cq_info_i.error) status_q <= dingo_pkg::ST_BAD_STATE;
@@ -522,10 +537,11 @@ module dingo_admin (
         end
         CLEARC: if (clear_ready_i) state_q <= COMPUTE;
         AFTER: state_q <= op == dingo_pkg::OP_DESTROY_QP ? FORGET : to_reset ? COMPUTE : COUNT;
-        COMPUTE: if (compute_ready_i) state_q <= COUNT;
+        COMPUTE: if (compute_ready_i) state_q <= to_reset ? UNBIND : COUNT;
         FORGET: begin
           forgot_q <= 1'b1;
-          if (op == dingo_pkg::OP_DESTROY_QP || forgot_q) state_q <= COUNT;
+          if (op == dingo_pkg::OP_DESTROY_QP) state_q <= UNBIND;
+          else if (forgot_q) state_q <= COUNT;
         end
         OUT:
         if (out_done) begin

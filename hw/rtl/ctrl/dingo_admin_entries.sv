@@ -47,12 +47,14 @@ module dingo_admin_entries (
     mr_o = '0;
     if (op == dingo_pkg::OP_CREATE_MR || op == dingo_pkg::OP_REREG_MR) begin
       mr_o.valid = 1'b1;
-      mr_o.phys = mr.kind == 8'(dingo_pkg::MRT_PHYS);
+      mr_o.free = mr.kind > 8'(dingo_pkg::MRT_PHYS);   // until a work request makes it valid
+      mr_o.kind = mr.kind[2:0];
       mr_o.tag = mr.key[15:0];
       mr_o.pdn = mr.pdn[15:0];
       mr_o.access = mr.access[5:0];
       mr_o.iova = mr.iova;
       mr_o.length = mr.length;
+      if (mr.kind == 8'(dingo_pkg::MRT_FRWR)) mr_o.more = mr.length[27:12];
       mr_o.mem = xmem(mr.mem);
     end
   end

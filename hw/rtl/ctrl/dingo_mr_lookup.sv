@@ -36,8 +36,9 @@ module dingo_mr_lookup (
   logic valid1_q;
   rtl_pkg::mr_req_t req1_q;
   // cycle 2
-  logic valid2_q, key_ok_q, pd_ok_q, access_ok_q, fits_q;
-  logic [63:0] off_q;   // of va in the region
+  logic valid2_q, key_ok_q, pd_ok_q, free_q, access_ok_q, fits_q;
+  logic [63:0] off_q;   // of va in the region or window
+  logic [47:0] place_q; // of that in its memory
   logic [63:0] room_q;  // highest offset at which len bytes fit
   rtl_pkg::xmem_t mem_q;
   // cycle 3
@@ -50,6 +51,17 @@ module dingo_mr_lookup (
   end else begin : g_all
     assign index_ok = 1'b1;
   end
+
+  // A window is a remote key only, and one of type 2 belongs to the QP that bound it.
+  localparam logic [5:0] REMOTE = 6'(dingo_pkg::ACC_REMOTE_WRITE | dingo_pkg::ACC_REMOTE_READ | dingo_pkg::ACC_REMOTE_ATOMIC);
+  logic allowed;
+  always_comb
+    case (mr.kind)
+      dingo_pkg::MRT_PHYS[2:0]: allowed = req1_q.privileged;
+      dingo_pkg::MRT_MW1[2:0]: allowed = (req1_q.access & REMOTE) != '0;
+      dingo_pkg::MRT_MW2[2:0]: allowed = (req1_q.access & REMOTE) != '0 && mr.qp == req1_q.qp;
+      default: allowed = 1'b1;
+    endcase
 
   assign rsp_valid_o = valid3_q;
   assign rsp_o = rsp_q;
@@ -69,20 +81,23 @@ module dingo_mr_lookup (
     if (valid1_q) begin
       key_ok_q <= index_ok && mr.valid && mr.tag == req1_q.key[15:0];
       pd_ok_q <= mr.pdn == req1_q.pdn;
-      access_ok_q <= (mr.access & req1_q.access) == req1_q.access && (!mr.phys || req1_q.privileged);
+      free_q <= mr.free;
+      access_ok_q <= (mr.access & req1_q.access) == req1_q.access && allowed;
       fits_q <= req1_q.va >= mr.iova && 64'(req1_q.len) <= mr.length;
       off_q <= req1_q.va - mr.iova;
       room_q <= mr.length - 64'(req1_q.len);
+      place_q <= mr.place;
       mem_q <= mr.mem;
     end
     if (valid2_q) begin
       rsp = '0;
-      rsp.ok = key_ok_q && pd_ok_q && access_ok_q && fits_q && off_q <= room_q;
+      rsp.ok = key_ok_q && pd_ok_q && !free_q && access_ok_q && fits_q && off_q <= room_q;
       rsp.verr = !key_ok_q    ? dingo_pkg::VERR_KEY[7:0] :
                  !pd_ok_q     ? dingo_pkg::VERR_KEY_PD[7:0] :
+                 free_q       ? dingo_pkg::VERR_KEY_STATE[7:0] :
                  !access_ok_q ? dingo_pkg::VERR_KEY_ACCESS[7:0] :
                  !rsp.ok      ? dingo_pkg::VERR_KEY_BOUNDS[7:0] : dingo_pkg::VERR_NONE[7:0];
-      rsp.off = off_q;
+      rsp.off = off_q + {16'd0, place_q};
       rsp.mem = mem_q;
       rsp_q <= rsp;
     end
@@ -91,4 +106,6 @@ module dingo_mr_lookup (
   always_ff @(posedge clk_i) begin
     if (rst_ni) length_is_given: assert (!req_valid_i || req_i.len != '0);
   end
+
+  wire unused_ok = &{1'b0, mr};
 endmodule

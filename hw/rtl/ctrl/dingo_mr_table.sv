@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Memory regions by key. A lookup checks in the order key, PD, access, bounds and is answered after a fixed
+/// Memory regions and windows by key. A lookup checks in the order key, PD, state, access, bounds and is answered after a fixed
 /// number of cycles (Latency), one a cycle on each port.
 module dingo_mr_table (
     input  logic    clk_i,
@@ -11,7 +11,7 @@ module dingo_mr_table (
     input  logic [2*rtl_pkg::MR_REQ_W-1:0]  req_i,
     output logic [1:0]                    rsp_valid_o,
     output logic [2*rtl_pkg::MR_RSP_W-1:0]  rsp_o,
-    // commands
+    // commands, dingo_mr_work
     input  logic    re_i,
     input  logic    we_i,
     input  rtl_pkg::mri_t    index_i,

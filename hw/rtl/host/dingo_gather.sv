@@ -6,6 +6,7 @@ module dingo_gather (
     input  logic     clk_i,
     input  logic     rst_ni,
     output logic     idle_o,       // no segment waits and every read has been answered
+    output logic     packet_read_o,  // one cycle: all of the oldest packet was read
     input  logic     xl_flush_i,
     input  logic     seg_valid_i,
     output logic     seg_ready_o,
@@ -66,6 +67,7 @@ module dingo_gather (
   assign pack_valid = order_valid && (order_err || read_rsp_valid_i);
   assign read_rsp_ready_o = order_valid && !order_err && pack_ready;
   assign order_pop = pack_valid && pack_ready && piece_done;
+  assign packet_read_o = order_pop && order_last;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

@@ -10,6 +10,7 @@ module dingo_scatter #(
     input  logic     rst_ni,
     output logic     room_o,         // 20 orders are taken without waiting
     output logic     idle_o,         // no order waits, nothing to be written, no item that was not taken
+    output logic     packet_done_o,  // one cycle: the oldest packet's bytes are in host memory or dropped, and its item is taken
     input  logic     xl_flush_i,
     input  logic     scat_valid_i,
     output logic     scat_ready_o,
@@ -193,6 +194,7 @@ module dingo_scatter #(
   assign commit_o.err = end_bad || failed_q[end_id] || (end_atomic && result_err);
   assign commit_o.word = result_word;
   assign commit_o.item = end_item;
+  assign packet_done_o = end_pop;
   assign end_pop = complete && (end_no_item || (end_to_rsp ? rsp_ready_i : req_ready_i));
 
   always_ff @(posedge clk_i) begin

@@ -43,6 +43,7 @@ module dingo_req_fail (
         c_o.head = c_i.tail;
         c_o.cursor = c_i.tail;
         c_o.halted = 1'b0;
+        c_o.settles = 1'b0;
         c_o.down = 1'b1;
         c_o.wait_at = NEVER;
         c_o.read_psns = '0;

@@ -55,6 +55,14 @@ module dingo_req_turn (
     output req_pkg::quick_ask_t    quick_o,
     input  req_pkg::quick_answer_t quick_i,
     input  rtl_pkg::seg_t        quick_seg_i,
+    // dingo_mr_work: asked until it is done
+    output logic        mrw_valid_o,
+    output rtl_pkg::mrw_req_t    mrw_o,
+    input  logic        mrw_done_i,
+    input  rtl_pkg::mrw_rsp_t    mrw_rsp_i,
+    // dingo_req_settle
+    input  req_pkg::settle_t  settle_i,
+    output logic        settle_push_o, // this QP waits there
     // dingo_req_out
     input  logic        out_ok_i,      // what is given is taken
     output req_pkg::report_t     report_o,      // without an event
@@ -79,7 +87,7 @@ module dingo_req_turn (
 
 
   typedef enum logic [4:0] {
-    IDLE, TAKE, NEXT, QUICK, REC, RELOAD, NEW, BEGIN, CHECK, PUSH, REFUSE, FAULT, PACKET, WALK, EMIT, FLUSH_NEXT, FLUSH_LOAD, FLUSH_DO, BACK,
+    IDLE, TAKE, NEXT, QUICK, REC, RELOAD, NEW, BEGIN, KEY, CHECK, PUSH, REFUSE, FAULT, PACKET, WALK, EMIT, FLUSH_NEXT, FLUSH_LOAD, FLUSH_DO, BACK,
     ACK
   } state_t;
 
@@ -154,6 +162,19 @@ module dingo_req_turn (
   assign ask_o.bytes = state_q == BEGIN ? r_q.length[12:0] : bytes_q;
   assign sending = state_q == EMIT && run_i;
 
+  assign mrw_valid_o = state_q == KEY;
+  assign settle_push_o = state_q == KEY && run_i && mrw_done_i && mrw_rsp_i.verr == 8'd0 && mrw_rsp_i.under_way;
+  always_comb begin
+    mrw_o.op = rtl_pkg::MRW_INVALIDATE;
+    if (r_q.opcode == dingo_pkg::WR_BIND_MW[7:0]) mrw_o.op = rtl_pkg::MRW_BIND;
+    if (r_q.opcode == dingo_pkg::WR_REG_MR[7:0]) mrw_o.op = rtl_pkg::MRW_REGISTER;
+    mrw_o.qp = qp_q;
+    mrw_o.pdn = cfg_q.pdn;
+    mrw_o.privileged = cfg_q.privileged;
+    mrw_o.key = answer_i.wqe.imm;
+    mrw_o.body = answer_i.head;
+  end
+
   // Longest datagram: the largest IB MTU whose packet fits the port's MTU
   logic [31:0] longest;
   always_comb begin
@@ -165,17 +186,21 @@ module dingo_req_turn (
   end
 
   // The WQE that begins
-  logic no_reads, must_wait, may_check;
+  logic no_reads, must_wait, may_check, on_key, key_wait;
   assign no_reads = r_read && connected && cfg_q.max_rd == 8'd0;
-  assign must_wait = (answer_i.wqe.fence && c_q.reads != 5'd0) ||
-                     (connected && !r_nop && !no_reads &&
+  // LOCAL_INV: a message before it may have to be read again through the key.
+  assign on_key = r_local && r_q.opcode != dingo_pkg::WR_NOP[7:0];
+  assign key_wait = on_key && ((r_q.opcode == dingo_pkg::WR_LOCAL_INV[7:0] && c_q.head != c_q.tail) ||
+                               (c_q.settles ? settle_i.waits : !settle_i.room));
+  assign must_wait = (answer_i.wqe.fence && c_q.reads != 5'd0) || key_wait ||
+                     (connected && !r_local && !no_reads &&
                       ((r_read && (c_q.reads >= max_reads || (c_q.reads != 5'd0 && span > READ_SPAN))) || span > PSN_SPAN));
-  assign may_check = connected && !must_wait && !r_nop && !no_reads && gid_ok && !answer_i.wqe.inl && answer_i.wqe.num_sge != 4'd0;
+  assign may_check = connected && !must_wait && !r_local && !no_reads && gid_ok && !answer_i.wqe.inl && answer_i.wqe.num_sge != 4'd0;
 
   // The packet that begins
   logic [23:0] place;                  // of the packet in its message
   logic [31:0] place_off, rest;
-  logic r_read, r_nop, r_last, single, gid_ok, ackreq;
+  logic r_read, r_local, r_last, single, gid_ok, ackreq;
   logic [31:0] span;
   logic [4:0] max_reads;
 
@@ -183,7 +208,7 @@ module dingo_req_turn (
   assign place_off = {8'd0, place} << shift;
   assign rest = r_q.length - place_off;
   assign r_read = r_q.fetch;
-  assign r_nop = r_q.opcode == dingo_pkg::WR_NOP[7:0];
+  assign r_local = answer_i.wqe.local_op;
   assign single = !r_read && r_q.packets == 24'd1;
   assign r_last = place + 24'd1 == r_q.packets;
   assign ackreq = connected && (r_read || last_q || c_q.since_ackreq + 7'd1 >= ACK_INTERVAL);
@@ -356,7 +381,7 @@ module dingo_req_turn (
           r_q <= rec_i;
           state_q <= RELOAD;
           if (rec_i.status != 8'd0 || (rec_i.packets != 24'd0 && window_closed)) state_q <= BACK;
-          else if (rec_i.packets == 24'd0) begin  // NOP, passed again while repeating
+          else if (rec_i.packets == 24'd0) begin  // local operation, passed again while repeating
             c_q.cursor <= c_q.cursor + 8'd1;
             state_q <= NEXT;
           end
@@ -398,13 +423,18 @@ module dingo_req_turn (
           end else state_q <= answer_i.wqe.status != 8'd0 ? REFUSE : BEGIN;
         end
         BEGIN: begin
+          if (!must_wait) c_q.settles <= 1'b0;
           off_q <= '0;
           bytes_q <= r_q.length[12:0];
           {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_GID[7:0]};
           state_q <= PUSH;
-          if (must_wait) state_q <= BACK;
-          else if (r_nop) r_q.packets <= '0;
-          else if (datagram && r_q.length > longest) begin
+          if (must_wait) begin
+            state_q <= BACK;
+            if (on_key && !c_q.settles && !settle_i.room) wake_q <= 1'b1;
+          end else if (r_local) begin
+            r_q.packets <= '0;
+            if (on_key && !c_q.settles) state_q <= KEY;
+          end else if (datagram && r_q.length > longest) begin
             {status_q, verr_q} <= {dingo_pkg::WCS_LOC_LEN_ERR[7:0], dingo_pkg::VERR_MSG_TOO_LONG[7:0]};
             state_q <= REFUSE;
           end else if (no_reads) begin
@@ -412,6 +442,13 @@ module dingo_req_turn (
             state_q <= REFUSE;
           end else if (!gid_ok) state_q <= REFUSE;
           else if (may_check) state_q <= CHECK;
+        end
+        KEY:
+        if (mrw_done_i) begin
+          status_q <= dingo_pkg::WCS_MW_BIND_ERR[7:0];
+          verr_q <= mrw_rsp_i.verr;
+          c_q.settles <= settle_push_o;
+          state_q <= mrw_rsp_i.verr != 8'd0 ? REFUSE : settle_push_o ? BACK : PUSH;
         end
         CHECK:
         if (walked) begin
@@ -428,7 +465,7 @@ module dingo_req_turn (
           last_q <= 1'b1;              // as PACKET would find of a message that has its segments
           next_psn_q <= c_q.send + 32'd1;
           state_q <= placed_q ? EMIT : PACKET;
-          if (r_nop) begin
+          if (r_local) begin
             c_q.cursor <= c_q.cursor + 8'd1;
             used_q <= used_q + 5'd1;
             ack_q <= 1'b1;

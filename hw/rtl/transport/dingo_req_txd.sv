@@ -24,7 +24,7 @@ module dingo_req_txd (
   dingo_pkg::wqe_ud_t ud;
   dingo_pkg::wqe_rdma_t rdma;
   dingo_pkg::wqe_atomic_t atomic;
-  logic first, is_write, write_imm, send_imm;
+  logic first, is_write, write_imm, send_imm, send_inv;
 
   assign ud = head_i;
   assign rdma = head_i[127:0];
@@ -33,6 +33,8 @@ module dingo_req_txd (
   assign write_imm = wqe_i.opcode == dingo_pkg::WR_WRITE_IMM[7:0];
   assign is_write = wqe_i.opcode == dingo_pkg::WR_WRITE[7:0] || write_imm;
   assign send_imm = wqe_i.opcode == dingo_pkg::WR_SEND_IMM[7:0];
+
+  assign send_inv = wqe_i.opcode == dingo_pkg::WR_SEND_INV[7:0];
 
   assign gid_ok_o = datagram_i ? ud.sgid_index[15:rtl_pkg::GID_LOG] == '0 && gid_valid_i[ud.sgid_index[rtl_pkg::GID_LOG-1:0]]
                                : gid_valid_i[cfg_i.sgid];
@@ -46,7 +48,7 @@ module dingo_req_txd (
       txd_o.qp = qp_i;
       txd_o.psn = psn_i;
       txd_o.gen = gen_i;
-      txd_o.imm = wqe_i.imm;
+      txd_o.imm = send_inv ? roce_pkg::be32(wqe_i.imm) : wqe_i.imm;   // a key is a number, immediate data is bytes
       txd_o.inl = wqe_i.inl;
       txd_o.len = bytes_i;
       txd_o.ackreq = ackreq_i && !uc_i;
@@ -93,6 +95,7 @@ module dingo_req_txd (
           txd_o.opcode = is_write ? roce_pkg::RC_WRITE_FIRST : roce_pkg::RC_SEND_FIRST;
           if (last_i) txd_o.opcode[3:0] = txd_o.opcode[3:0] + (first ? 4'd4 : 4'd2) + {3'd0, write_imm || send_imm};
           else if (!first) txd_o.opcode[3:0] = txd_o.opcode[3:0] + 4'd1;
+          if (last_i && send_inv) txd_o.opcode = first ? roce_pkg::RC_SEND_ONLY_INV : roce_pkg::RC_SEND_LAST_INV;
         end
         if (uc_i) txd_o.opcode[7:5] = roce_pkg::TRANSPORT_UC;
       end

@@ -85,6 +85,7 @@ module dingo_req_wqes (
       .wake_i(ask_i.wake),
       .datagram_i(ask_i.datagram),
       .uc_i(ask_i.uc),
+      .privileged_i(cfg_i.privileged),
       .done_o(answer_o.load_done),
       .miss_o(answer_o.load_miss),
       .asked_o(answer_o.load_asked),

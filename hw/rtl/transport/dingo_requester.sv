@@ -51,6 +51,11 @@ module dingo_requester (
     output rtl_pkg::mr_req_t     mr_o,
     input  logic        mr_rsp_valid_i,
     input  rtl_pkg::mr_rsp_t     mr_rsp_i,
+    output logic        mrw_valid_o,     // dingo_mr_work
+    output rtl_pkg::mrw_req_t    mrw_o,
+    input  logic        mrw_done_i,
+    input  rtl_pkg::mrw_rsp_t    mrw_rsp_i,
+    input  rtl_pkg::flow_t       flow_i, // for dingo_req_settle
     // packets
     input  logic        tx_room_i,
     output logic        txd_valid_o,
@@ -137,6 +142,10 @@ module dingo_requester (
   req_pkg::wqe_answer_t answer;
   req_pkg::quick_ask_t quick_ask;
   req_pkg::quick_answer_t quick_answer;
+  // QPs that are woken
+  logic wqe_wake_valid, settle_wake_valid, settle_idle, settle_push;
+  rtl_pkg::qpi_t wqe_wake_qp, settle_wake_qp;
+  req_pkg::settle_t settle;
   // completions, events, counts
   logic room, out_step, out_idle;
   req_pkg::item_t commit_item;
@@ -163,7 +172,9 @@ module dingo_requester (
   assign qp_raddr_o = turn_take ? turn_take_qp : pick_qp;
   assign state_index_o = qp;
   assign fail_qp_o = qp;
-  assign idle_o = step_idle && turn_rest && place_idle && cache_idle && out_idle && !commit_valid_i && !rxp_valid_i && !db_valid_i && !db_valid && !txerr_valid_i && !fails &&
+  assign wake_valid = settle_wake_valid || wqe_wake_valid;
+  assign wake_qp = settle_wake_valid ? settle_wake_qp : wqe_wake_qp;
+  assign idle_o = step_idle && turn_rest && place_idle && cache_idle && settle_idle && out_idle && !commit_valid_i && !rxp_valid_i && !db_valid_i && !db_valid && !txerr_valid_i && !fails &&
                   !qpa_wait && !due_valid && !fail_valid_i && !cq_fail_valid_i && !(timer_valid_o && timer_next_o <= now_ns_i);
 
   // The steps take doorbells when they come to it; those behind are checked meanwhile.
@@ -212,7 +223,8 @@ module dingo_requester (
       .back_o(turn_back), .back_ok_i(turn_back_ok), .ack_o(turn_ack), .ack_take_i(take && kind.ack),
       .rec_access_o(turn_access), .rec_re_ok_i(turn_re_ok), .rec_i(rec_in), .rec_we_ok_i(turn_we_ok), .ask_o(turn_ask),
       .answer_i(answer), .seg_index_o(seg_index), .seg_i(seg), .inl_re_o(inl_re), .inl_block_o(inl_block), .block_i(block),
-      .quick_o(quick_ask), .quick_i(quick_answer), .quick_seg_i(quick_seg), .out_ok_i(!out_step && room),
+      .quick_o(quick_ask), .quick_i(quick_answer), .quick_seg_i(quick_seg), .mrw_valid_o, .mrw_o, .mrw_done_i, .mrw_rsp_i, .settle_i(settle),
+      .settle_push_o(settle_push), .out_ok_i(!out_step && room),
       .report_o(turn_report), .tx_room_i, .txd_valid_o, .txd_ready_i, .txd_o, .seg_valid_o, .seg_ready_i, .seg_o,
       .inl_valid_o, .inl_ready_i, .inl_o
   );
@@ -230,10 +242,15 @@ module dingo_requester (
       .ahead_i(ahead), .ahead_qp_i(qp), .ahead_cfg_i(cfg), .ahead_ok_o(ahead_ok), .fetch_ok_o(fetch_ok),
       .quick_i(quick_ask), .quick_o(quick_answer), .quick_seg_o(quick_seg),
       .seg_index_i(send_free ? place_seg : seg_index),  // on their way out
-      .seg_o(seg), .inl_re_i(inl_re), .inl_block_i(inl_block), .block_o(block), .wake_valid_o(wake_valid),
-      .wake_ready_i(wake_take), .wake_qp_o(wake_qp), .mr_valid_o, .mr_o, .mr_rsp_valid_i, .mr_rsp_i,
+      .seg_o(seg), .inl_re_i(inl_re), .inl_block_i(inl_block), .block_o(block), .wake_valid_o(wqe_wake_valid),
+      .wake_ready_i(wake_take && !settle_wake_valid), .wake_qp_o(wqe_wake_qp), .mr_valid_o, .mr_o, .mr_rsp_valid_i, .mr_rsp_i,
       .line_wqe_valid_o(wqe_valid_o), .line_wqe_ready_i(wqe_ready_i), .line_wqe_o(wqe_o),
       .line_wqe_rsp_valid_i(wqe_rsp_valid_i), .line_valid_o, .line_ready_i, .line_o, .line_rsp_valid_i, .line_rsp_i
+  );
+  dingo_req_settle u_settle (
+      .clk_i, .rst_ni, .idle_o(settle_idle), .flow_i, .room_o(settle.room), .push_i(settle_push), .push_qp_i(turn_qp),
+      .look_qp_i(turn_qp), .waits_o(settle.waits), .wake_valid_o(settle_wake_valid), .wake_ready_i(wake_take && settle_wake_valid),
+      .wake_qp_o(settle_wake_qp)
   );
   // The step's goes first; the turn waits until it is taken.
   assign out_step = step_report.cqe.valid || step_report.ev.valid || step_report.card.valid || step_report.qp.valid;

@@ -54,6 +54,11 @@ module dingo_responder (
     output rtl_pkg::mr_req_t     mr_o,
     input  logic        mr_rsp_valid_i,
     input  rtl_pkg::mr_rsp_t     mr_rsp_i,
+    output logic        mrw_valid_o,     // dingo_mr_work
+    output rtl_pkg::mrw_req_t    mrw_o,
+    input  logic        mrw_done_i,
+    input  rtl_pkg::mrw_rsp_t    mrw_rsp_i,
+    output logic        reading_o,       // the key of a READ response's payload was looked up, its order is not taken
     input  logic        tx_room_i,
     output logic        txd_valid_o,
     input  logic        txd_ready_i,
@@ -191,7 +196,7 @@ module dingo_responder (
       .store_qp_i(ctx_waddr), .store_prod_i(ctx_w.rq_prod), .store_cons_i(ctx_w.rq_cons),
       .store_send_i(state_q == STORE && rx_send_q), .look_valid_o(look_valid), .look_ready_i(look_ready), .look_o(look),
       .look_here_i(look_here), .look_coming_i(look_coming), .look_err_i(look_err), .look_data_i(look_data),
-      .mr_rsp_o(in_mr_rsp), .pop_i(in_pop), .ask_i(key_ask), .mr_valid_o(in_mr_valid), .mr_o(in_mr),
+      .mr_rsp_o(in_mr_rsp), .pop_i(in_pop), .void_i(mrw_valid_o && mrw_done_i), .ask_i(key_ask), .mr_valid_o(in_mr_valid), .mr_o(in_mr),
       .mr_rsp_valid_i, .mr_rsp_i, .answer_o(answer));
   // Headers are looked at until then.
   assign in_pop = rx_end || (loading && go && quick_rx);
@@ -291,8 +296,16 @@ module dingo_responder (
       .open_o(rx_open), .scatter_o(rx_scatter), .again_o(rx_again), .bytes_o(rx_bytes), .wqe_done_i(w_done),
       .wqe_taken_o(rx_wqe_taken), .wqe_i(w_wqe), .wqe_seg_valid_i(w_seg_valid), .wqe_seg_ready_o(rx_seg_ready),
       .wqe_seg_i(w_seg), .mr_valid_o(rx_mr_valid), .mr_o(rx_mr), .mr_done_i(key_have), .mr_rsp_i(key),
+      .inv_valid_o(mrw_valid_o), .inv_done_i(mrw_done_i), .inv_rsp_i(mrw_rsp_i),
       .scat_valid_o(rx_scat_valid), .scat_ready_i, .scat_o(rx_scat)
   );
+  always_comb begin
+    mrw_o = '0;
+    mrw_o.op = rtl_pkg::MRW_INVALIDATE;
+    mrw_o.qp = qp_q;
+    mrw_o.pdn = x_q.cfg.pdn;
+    mrw_o.key = roce_pkg::be32(in.h.imm);
+  end
   logic rx_scat_valid, own_scat_valid_q;
   rtl_pkg::scat_t rx_scat, own_scat_q;
   assign scat_valid_o = rx_scat_valid || own_scat_valid_q;
@@ -367,7 +380,7 @@ module dingo_responder (
   logic key_ask, key_have;
   rtl_pkg::mr_rsp_t key;
   dingo_rsp_keys u_keys (
-      .clk_i, .rst_ni, .cfg_i(x_q.cfg), .receive_valid_i(rx_mr_valid), .receive_i(rx_mr), .turn_valid_i(tn_mr_valid),
+      .clk_i, .rst_ni, .qp_i(qp_q), .cfg_i(x_q.cfg), .receive_valid_i(rx_mr_valid), .receive_i(rx_mr), .turn_valid_i(tn_mr_valid),
       .turn_res_i(res), .turn_offset_i(res_offset), .turn_bytes_i(res_bytes), .wqe_valid_i(w_mr_valid), .wqe_i(w_mr),
       .ask_o(key_ask), .intake_valid_i(in_mr_valid), .intake_i(in_mr), .have_o(key_have), .rsp_o(key), .mr_valid_o, .mr_o,
       .answer_i(answer), .mr_rsp_i
@@ -400,6 +413,7 @@ module dingo_responder (
 
   assign idle_o = state_q == IDLE && !busy && !commit_valid_i && !failures && !txerr_valid_i && !db_valid_i
                   && !rxp_valid_i && in_idle && !qpa_pending_q && !srqa_pending_q && !cq_fail_valid_i && !fail_valid_i && rq_idle;
+  assign reading_o = (state_q == PART && is_turn) || seg_valid_o;
   assign tx_idle_o = !((is_turn || quick_turn_q) && state_q != IDLE && state_q != INIT) && !txd_valid_o && !seg_valid_o;
 
   always_ff @(posedge clk_i) begin

@@ -13,6 +13,7 @@ module dingo_rsp_check (
     output logic first_o,
     output logic last_o,
     output logic imm_o,
+    output logic inv_o,             // invalidates a key
     output logic duplicate_o,       // before the expected PSN
     output logic ahead_o,           // behind it
     output logic order_ok_o,        // opcode follows the message in progress
@@ -54,8 +55,8 @@ module dingo_rsp_check (
       default: order_ok_o = first_o;
     endcase
   end
-  // Without the capability SEND_INV nobody has a key for it.
-  assign valid_ok_o = !invalidate && (!atomic_o || (cfg_i.access & dingo_pkg::ACC_REMOTE_ATOMIC[4:0]) != '0)
+  assign inv_o = invalidate;
+  assign valid_ok_o = (!atomic_o || (cfg_i.access & dingo_pkg::ACC_REMOTE_ATOMIC[4:0]) != '0)
                       && (!write_o || (cfg_i.access & dingo_pkg::ACC_REMOTE_WRITE[4:0]) != '0)
                       && (!read_o || (cfg_i.access & dingo_pkg::ACC_REMOTE_READ[4:0]) != '0);
   assign takes_rq_o = send_o || (imm_o && last_o);

@@ -149,7 +149,16 @@ module dingo_rsp_commit (
                 wake_o <= 1'b1;
               end
               default: begin  // NAK, SILENT_FAIL
-                if (item_err_q && it_q.scattered) it_q.verr <= dingo_pkg::VERR_BUS[7:0];
+                if (item_err_q && it_q.scattered) begin
+                  it_q.syn <= roce_pkg::SYN_NAK_OP;
+                  it_q.ev <= '0;
+                  it_q.status <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
+                  it_q.verr <= dingo_pkg::VERR_BUS[7:0];
+                end else if (it_q.last) begin  // all of the message came, but its key cannot be invalidated
+                  c_q.msn <= c_q.msn + 24'd1;
+                  emit_o.stat <= it_q.first;
+                  emit_o.stat_idx <= 6'(dingo_pkg::CARD_RX_SEND_REQUESTS);
+                end
                 state_q <= CM_FAIL;
               end
             endcase

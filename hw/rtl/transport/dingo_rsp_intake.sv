@@ -18,6 +18,7 @@ module dingo_rsp_intake (
     output rsp_pkg::ahead_t  ahead_o,
     output rtl_pkg::mr_rsp_t mr_rsp_o,
     input  logic             pop_i,
+    input  logic             void_i,         // a key was invalidated: what the packets here found of theirs no longer counts
     // see dingo_rsp_ahead
     input  logic             look_en_i,
     input  logic             store_i,
@@ -85,6 +86,7 @@ module dingo_rsp_intake (
       mr_o.access = reads ? dingo_pkg::ACC_REMOTE_READ[5:0] : changes ? dingo_pkg::ACC_REMOTE_ATOMIC[5:0] : dingo_pkg::ACC_REMOTE_WRITE[5:0];
       mr_o.pdn = rxp_i.ctx.cfg.pdn;
       mr_o.privileged = rxp_i.ctx.cfg.privileged;
+      mr_o.qp = rxp_i.qp;
     end
   end
 
@@ -107,12 +109,19 @@ module dingo_rsp_intake (
       .valid_i(send_key_in), .ready_o(send_key_ready), .data_i(mr_rsp_i),
       .valid_o(send_key_valid), .ready_i(pop_i && send_o && ahead_o.good), .data_o(send_mr_rsp), .count_o(send_key_count)
   );
-  assign mr_rsp_o = send_o ? send_mr_rsp : write_mr_rsp;
+  logic [LogPackets:0] void_q;              // so many in front
+  always_comb begin
+    mr_rsp_o = send_o ? send_mr_rsp : write_mr_rsp;
+    if (void_q != '0) mr_rsp_o.ok = 1'b0;
+  end
 
   assign valid_o = out_valid && (!key_o || key_valid) && (!send_o || (ahead_valid && (!ahead_o.good || send_key_valid)));
   assign idle_o = !out_valid && !asked_valid;
 
   always_ff @(posedge clk_i) begin
+    if (!rst_ni) void_q <= '0;
+    else if (void_i) void_q <= count + {3'd0, push} - {3'd0, pop_i};
+    else if (pop_i && void_q != '0) void_q <= void_q - 1'b1;
     if (rst_ni) begin
       a_asked: assert (asked_ready || !(mr_valid_o || ask_i));
       a_keys: assert ((key_ready || !key_in) && (send_key_ready || !send_key_in));
@@ -120,5 +129,5 @@ module dingo_rsp_intake (
       a_pop: assert (valid_o || !pop_i);
     end
   end
-  wire unused_ok = &{1'b0, count, key_count, send_key_count, asked_count, rxp_i};
+  wire unused_ok = &{1'b0, key_count, send_key_count, asked_count, rxp_i};
 endmodule

@@ -5,7 +5,8 @@
 module dingo_rsp_keys (
     input  logic                 clk_i,
     input  logic                 rst_ni,
-    input  rtl_pkg::qp_cfg_t     cfg_i,          // of the step's QP: PD and privilege of what the step asks
+    input  rtl_pkg::qpi_t        qp_i,           // the step's QP: PD and privilege of what the step asks
+    input  rtl_pkg::qp_cfg_t     cfg_i,
     // one of these at a time
     input  logic                 receive_valid_i,
     input  rtl_pkg::mr_req_t     receive_i,
@@ -43,6 +44,7 @@ module dingo_rsp_keys (
     end
     mr_o.pdn = wqe_valid_i && cfg_i.has_srq ? cfg_i.srq_pdn : cfg_i.pdn;
     mr_o.privileged = cfg_i.privileged;
+    mr_o.qp = qp_i;
     if (intake_valid_i) mr_o = intake_i;
   end
 

@@ -33,6 +33,9 @@ module dingo_rsp_receive (
     output rtl_pkg::mr_req_t  mr_o,
     input  logic              mr_done_i,     // answer to the last mr_valid_o
     input  rtl_pkg::mr_rsp_t  mr_rsp_i,
+    output logic              inv_valid_o,   // dingo_mr_work: the key that the packet names, until it is done
+    input  logic              inv_done_i,
+    input  rtl_pkg::mrw_rsp_t inv_rsp_i,
     output logic              scat_valid_o,
     input  logic              scat_ready_i,
     output rtl_pkg::scat_t    scat_o
@@ -50,7 +53,8 @@ module dingo_rsp_receive (
     RX_END = 4'd9,
     RX_UC = 4'd10,      // UC: does it begin or go on with a message?
     RX_TAKE = 4'd11,    // UC: its receive WQE, when all else is right
-    RX_DROP = 4'd12     // UC: the message ends here, and its receive WQE is the next one's
+    RX_DROP = 4'd12,    // UC: the message ends here, and its receive WQE is the next one's
+    RX_INV = 4'd13      // before END: who finds the key gone comes behind all that was granted through it
   } state_t;
 
   state_t state_q;
@@ -67,7 +71,7 @@ module dingo_rsp_receive (
   rtl_pkg::rxh_t h;
   assign h = h_i;
 
-  logic op_send, op_write, op_read, op_atomic, op_first, op_last, op_imm;
+  logic op_send, op_write, op_read, op_atomic, op_first, op_last, op_imm, op_inv;
   logic duplicate, ahead, order_ok, valid_ok, takes_rq, rd_ok, rd_cancel, fits;
   logic [3:0] rd_slot;
   dingo_rsp_check u_check (
@@ -81,6 +85,7 @@ module dingo_rsp_receive (
       .first_o(op_first),
       .last_o(op_last),
       .imm_o(op_imm),
+      .inv_o(op_inv),
       .duplicate_o(duplicate),
       .ahead_o(ahead),
       .order_ok_o(order_ok),
@@ -120,6 +125,7 @@ module dingo_rsp_receive (
   assign wqe_taken_o = go_i && wqe_done_i && (state_q == RX_OPEN || (state_q == RX_SCATTER && !wqe_seg_valid_i));
   assign wqe_seg_ready_o = state_q == RX_SCATTER && go_i;
 
+  assign inv_valid_o = state_q == RX_INV;
   assign mr_valid_o = state_q == RX_KEY && go_i;
   always_comb begin
     mr_o = '0;
@@ -321,7 +327,7 @@ module dingo_rsp_receive (
             if (h.len != '0) begin
               scatter_o <= 1'b1;
               state_q <= RX_SCATTER;
-            end else state_q <= RX_DONE;
+            end else state_q <= op_inv ? RX_INV : RX_DONE;
           end else state_q <= key_needed ? RX_KEY : RX_DONE;
         end
 
@@ -385,7 +391,29 @@ module dingo_rsp_receive (
             it_q.verr <= wqe_i.verr;
             it_q.rq_after <= c_q.rq_cons;
             state_q <= RX_END;
-          end else state_q <= RX_DONE;
+          end else state_q <= op_inv ? RX_INV : RX_DONE;
+        end
+
+        RX_INV:
+        if (inv_done_i) begin
+          state_q <= RX_DONE;
+          if (inv_rsp_i.verr != dingo_pkg::VERR_NONE[7:0]) begin
+            c_q.failed <= 1'b1;
+            c_q.held <= 1'b0;
+            c_q.exp_psn <= h.psn + 24'd1;
+            it_q.kind <= rsp_pkg::IT_NAK;
+            it_q.syn <= roce_pkg::SYN_NAK_ACCESS;
+            it_q.ev <= dingo_pkg::EV_QP_ACCESS_ERR[7:0];
+            it_q.cqe <= 1'b1;
+            it_q.scattered <= 1'b1;
+            it_q.first <= op_first;
+            it_q.last <= 1'b1;
+            it_q.tag <= c_q.held_tag;
+            it_q.status <= dingo_pkg::WCS_LOC_ACCESS_ERR[7:0];
+            it_q.verr <= inv_rsp_i.verr;
+            it_q.rq_after <= c_q.rq_cons;
+            state_q <= RX_END;
+          end
         end
 
         RX_DONE: begin
@@ -423,7 +451,12 @@ module dingo_rsp_receive (
             c_q.exp_psn <= h.psn + 24'd1;
             it_q.cqe <= takes_rq && op_last;
             it_q.bytes <= op_send ? taken_bytes + payload : op_first ? h.dma_len : c_q.bytes;
-            if (op_imm) begin
+            if (op_inv) begin
+              it_q.opcode <= dingo_pkg::WC_RECV_INV[7:0];
+              it_q.imm <= roce_pkg::be32(h.imm);
+              it_q.flags <= (h.se ? dingo_pkg::CQE_FLAGS_SOLICITED_MASK[7:0] : 8'd0)
+                            | dingo_pkg::CQE_FLAGS_INV_MASK[7:0];
+            end else if (op_imm) begin
               it_q.opcode <= op_write ? dingo_pkg::WC_RECV_WRITE_IMM[7:0] : dingo_pkg::WC_RECV_IMM[7:0];
               it_q.flags <= (h.se ? dingo_pkg::CQE_FLAGS_SOLICITED_MASK[7:0] : 8'd0)
                             | dingo_pkg::CQE_FLAGS_IMM_MASK[7:0];
@@ -463,5 +496,5 @@ module dingo_rsp_receive (
       emit_o <= '0;
     end
   end
-  wire unused_ok = &{1'b0, x_i, h_i, mr_rsp_i};
+  wire unused_ok = &{1'b0, x_i, h_i, mr_rsp_i, inv_rsp_i};
 endmodule

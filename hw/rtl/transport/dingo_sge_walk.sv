@@ -72,6 +72,7 @@ module dingo_sge_walk (
       mr_q.access <= access_i;
       mr_q.pdn <= pdn_i;
       mr_q.privileged <= privileged_i;
+      mr_q.qp <= '0;                   // no window is a local key
       lens[asked_q[3:0]] <= part;
     end
     if (mr_rsp_valid_i) places[answered_q[3:0]] <= {mr_rsp_i.off, mr_rsp_i.mem};

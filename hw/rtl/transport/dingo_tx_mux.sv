@@ -26,6 +26,7 @@ module dingo_tx_mux (
     output logic       seg_valid_o,
     input  logic       seg_ready_i,
     output rtl_pkg::seg_t       seg_o,
+    output logic       seg_rsp_o,      // it is the responder's
     output logic       inl_valid_o,
     input  logic       inl_ready_i,
     output rtl_pkg::beat_t      inl_o
@@ -91,6 +92,7 @@ module dingo_tx_mux (
   assign has_segs = !txd.inl && txd.len != 13'd0;
 
   assign seg_o = who_q ? seg1 : seg0;
+  assign seg_rsp_o = who_q;
   assign seg_valid_o = state_q == SEGS && seg_valid[who_q];
   assign seg_pop[0] = state_q == SEGS && !who_q && seg_ready_i;
   assign seg_pop[1] = state_q == SEGS && who_q && seg_ready_i;

@@ -15,7 +15,8 @@ module dingo_wqe_load (
     input  logic [31:0] producer_i,    // blocks before it are there
     input  logic        wake_i,        // make the QP due when what is missing has come
     input  logic        datagram_i,
-    input  logic        uc_i,          // it has no READs, no atomics
+    input  logic        uc_i,          // it has no READs, no atomics, no SEND with invalidate
+    input  logic        privileged_i,  // REG_MR is allowed
     output logic        done_o,        // one cycle
     output logic        miss_o,        // with done: not there yet
     output logic        asked_o,       // with miss: and being fetched
@@ -84,7 +85,7 @@ module dingo_wqe_load (
   assign wqe_o = sel_i ? wqe1_q : wqe0_q;
 
   // ---------------------------------------------------------------- checks, in the order of the model
-  logic is_send, is_write, is_atomic, is_fetch, is_nop, allowed, clean, flag_inl;
+  logic is_send, is_inv, is_write, is_atomic, is_fetch, is_nop, is_bind, is_reg, is_local, allowed, clean, flag_inl;
   logic [3:0] first_sge;               // in units of 16 bytes
   logic [9:0] data_end, size;
   logic [15:0] most_inline;
@@ -93,16 +94,25 @@ module dingo_wqe_load (
   logic [31:0] atomic_len;             // of its one SGE
   dingo_pkg::wqe_ud_t ud;
   dingo_pkg::wqe_rdma_t rdma;
+  dingo_pkg::wqe_bind_t bind_mw;
+  dingo_pkg::wqe_reg_t reg_mr;
 
   assign ud = head_q;
+  assign bind_mw = head_q;
+  assign reg_mr = head_q;
   assign rdma = head_q[127:0];
   assign atomic_len = head_q[256 + 96+:32];
-  assign is_send = ctrl_q.opcode == dingo_pkg::WR_SEND[7:0] || ctrl_q.opcode == dingo_pkg::WR_SEND_IMM[7:0];
+  assign is_inv = ctrl_q.opcode == dingo_pkg::WR_SEND_INV[7:0];
+  assign is_send = ctrl_q.opcode == dingo_pkg::WR_SEND[7:0] || ctrl_q.opcode == dingo_pkg::WR_SEND_IMM[7:0] || is_inv;
   assign is_write = ctrl_q.opcode == dingo_pkg::WR_WRITE[7:0] || ctrl_q.opcode == dingo_pkg::WR_WRITE_IMM[7:0];
   assign is_atomic = ctrl_q.opcode == dingo_pkg::WR_CMP_SWAP[7:0] || ctrl_q.opcode == dingo_pkg::WR_FETCH_ADD[7:0];
   assign is_fetch = is_atomic || ctrl_q.opcode == dingo_pkg::WR_READ[7:0];
   assign is_nop = ctrl_q.opcode == dingo_pkg::WR_NOP[7:0];
-  assign allowed = is_send || is_nop || (!datagram_i && (is_write || (!uc_i && is_fetch)));
+  assign is_bind = ctrl_q.opcode == dingo_pkg::WR_BIND_MW[7:0];
+  assign is_reg = ctrl_q.opcode == dingo_pkg::WR_REG_MR[7:0];
+  assign is_local = is_nop || is_bind || is_reg || ctrl_q.opcode == dingo_pkg::WR_LOCAL_INV[7:0];
+  assign allowed = is_inv || is_fetch ? !datagram_i && !uc_i : is_reg ? !datagram_i && privileged_i
+                   : is_send || is_nop || (!datagram_i && (is_write || is_local));
   assign flag_inl = (ctrl_q.flags & 8'(dingo_pkg::WQE_CTRL_FLAGS_INLINE_MASK)) != 8'd0;
   assign first_sge = datagram_i ? 4'd4 : is_atomic ? 4'd3 : 4'd2;
   assign size = {blocks_q, 6'd0};
@@ -113,9 +123,11 @@ module dingo_wqe_load (
     clean = 1'b1;
     if (datagram_i && !is_nop)
       clean = ud.rsvd0 == 8'd0 && ud.rsvd1 == 32'd0 && ud.pkey_index == 16'd0 && ud.dest_qpn[31:24] == 8'd0 && ud.flow_label[31:20] == 12'd0;
-    else if (is_send) clean = rdma == '0;
+    else if (is_bind) clean = bind_mw.rsvd == '0;
+    else if (is_reg) clean = reg_mr.rsvd0 == '0 && reg_mr.rsvd1 == '0 && reg_mr.page_shift >= 8'd12 && reg_mr.page_shift <= 8'd30;
+    else if (is_send || (is_local && !is_nop)) clean = rdma == '0;
     else if (!is_nop) clean = rdma.rsvd == 32'd0;
-    if (is_nop) data_ok = ctrl_q.num_sge == 8'd0 && ctrl_q.inline_len == 16'd0 && !flag_inl;
+    if (is_local) data_ok = ctrl_q.num_sge == 8'd0 && ctrl_q.inline_len == 16'd0 && !flag_inl;
     else if (flag_inl)
       data_ok = (is_send || is_write) && ctrl_q.num_sge == 8'd0 && ctrl_q.inline_len <= most_inline && data_end <= size;
     else data_ok = ctrl_q.inline_len == 16'd0 && ctrl_q.num_sge <= dingo_pkg::SQ_MAX_SGE[7:0] && data_end <= size
@@ -132,7 +144,7 @@ module dingo_wqe_load (
   // Up to two SGEs of a connected QP lie in the first block, and that of an atomic.
   logic near;
   logic [35:0] total;
-  assign near = !datagram_i && !is_nop && !flag_inl && ctrl_q.num_sge <= 8'd2;
+  assign near = !datagram_i && !is_local && !flag_inl && ctrl_q.num_sge <= 8'd2;
   assign total = state_q == SUM ? total_q : is_atomic ? 36'd8 : {4'd0, ctrl_q.num_sge == 8'd0 ? 32'd0 : head_q[128 + 96+:32]} +
                                             {4'd0, ctrl_q.num_sge == 8'd2 ? head_q[256 + 96+:32] : 32'd0};
 
@@ -146,6 +158,7 @@ module dingo_wqe_load (
     wqe_d.fence = (ctrl_q.flags & 8'(dingo_pkg::WQE_CTRL_FLAGS_FENCE_MASK)) != 8'd0;
     wqe_d.fetch = is_fetch;
     wqe_d.atomic = is_atomic;
+    wqe_d.local_op = is_local;
     wqe_d.inl = flag_inl;
     wqe_d.num_sge = ctrl_q.num_sge[3:0];
     wqe_d.imm = ctrl_q.imm;
@@ -259,7 +272,7 @@ module dingo_wqe_load (
         CHECK: begin
           sge_q <= '0;
           total_q <= '0;
-          if (verr != 8'd0 || is_nop || flag_inl || near) begin
+          if (verr != 8'd0 || is_local || flag_inl || near) begin
             if (sel_i) wqe1_q <= wqe_d;
             else wqe0_q <= wqe_d;
             have_q[sel_i] <= wqe_d.status == 8'd0;
@@ -299,5 +312,5 @@ module dingo_wqe_load (
     end
   end
 
-  wire unused_ok = &{1'b0, ud};
+  wire unused_ok = &{1'b0, ud, bind_mw, reg_mr};
 endmodule

@@ -143,6 +143,7 @@ module dingo_wqe_quick (
       mr_q.access <= is_fetch ? dingo_pkg::ACC_LOCAL_WRITE[5:0] : 6'd0;
       mr_q.pdn <= pdn_i;
       mr_q.privileged <= privileged_i;
+      mr_q.qp <= '0;                   // no window is a local key
     end
     if (!rst_ni) begin
       on_q <= 1'b0;

@@ -80,6 +80,7 @@ package req_pkg;
     logic        fetching;      // the WQE that comes next is on its way or will be asked for, and a turn comes with it
     logic        asking;        // waits for room to be asked for, with all that is posted until then
     logic        down;          // what had begun is flushed: the rest may be
+    logic        settles;       // what the WQE that comes next asks of a key is done; it completes when dingo_req_settle says so
     logic [5:0]  gen;           // of packets and their reports (rtl_pkg::gen_t)
     logic        odd;           // some records have no packet or have failed
     logic [63:0] ack_at;        // deadlines
@@ -89,7 +90,7 @@ package req_pkg;
   typedef struct packed {
     logic [31:0] index;
     logic [31:0] first;         // PSN
-    logic [23:0] packets;       // PSNs; 0: NOP or error
+    logic [23:0] packets;       // PSNs; 0: local operation or error
     logic [31:0] length;
     logic [23:0] received;      // READ: responses taken
     logic [7:0]  opcode;
@@ -131,6 +132,7 @@ package req_pkg;
     logic         fence;
     logic         fetch;           // READ or atomic
     logic         atomic;
+    logic         local_op;        // sends nothing: NOP, and what is asked of a key
     logic         inl;             // data is in the WQE
     logic [3:0]   num_sge;
     logic [31:0]  imm;
@@ -148,7 +150,7 @@ package req_pkg;
   typedef struct packed {
     logic [31:0]      producer;
     logic             datagram;
-    logic             uc;          // there are no READs
+    logic             uc;          // there are no READs, no invalidation of the peer's keys
     logic             load;        // a WQE
     logic [31:0]      index;
     logic             wake;        // what is missing brings the next turn
@@ -182,6 +184,11 @@ package req_pkg;
     wqe_t             wqe;
     logic [255:0]     head;        // bytes 16..47 of it
   } quick_answer_t;
+  /// The turn and dingo_req_settle: its QP waits for what a key had granted.
+  typedef struct packed {
+    logic             room;
+    logic             waits;       // the turn's QP does
+  } settle_t;
   /// Blocks that will be needed soon; no harm if they do not come.
   typedef struct packed {
     logic             valid;
@@ -286,7 +293,7 @@ package req_pkg;
   endfunction
 
   // ------------------------------------------------------------------------------------ widths
-  localparam int unsigned CTX_W = 463;
+  localparam int unsigned CTX_W = 464;
   localparam int unsigned REC_W = 174;
   localparam int unsigned ITEM_W = 75;
 

@@ -111,7 +111,7 @@ module dingo_eth_rx (
   assign too_long = 17'(f_len) > 17'(port_i.mtu) + 17'd14 + (f_tagged ? 17'd4 : 17'd0);
 
   // ---- into memory
-  logic               scat_valid, scat_ready, done, unused_room, scatter_idle, unused_rsp, unused_line_valid, unused_word_valid;
+  logic               scat_valid, scat_ready, done, unused_room, unused_done, scatter_idle, unused_rsp, unused_line_valid, unused_word_valid;
   rtl_pkg::scat_t     scat;
   rtl_pkg::seg_t      seg;
   rtl_pkg::commit_t   commit;
@@ -133,7 +133,7 @@ module dingo_eth_rx (
 
   // The addresses in descriptors are bus addresses: no list is ever read.
   dingo_scatter #(.Atomics(1'b0)) u_scatter (
-      .clk_i, .rst_ni, .room_o(unused_room), .idle_o(scatter_idle), .xl_flush_i,
+      .clk_i, .rst_ni, .room_o(unused_room), .idle_o(scatter_idle), .packet_done_o(unused_done), .xl_flush_i,
       .scat_valid_i(scat_valid), .scat_ready_o(scat_ready), .scat_i(scat),
       .payload_valid_i(p_valid), .payload_ready_o(p_ready), .payload_i(p),
       .req_valid_o(done), .req_ready_i(1'b1), .rsp_valid_o(unused_rsp), .rsp_ready_i(1'b1), .commit_o(commit),
@@ -238,5 +238,5 @@ module dingo_eth_rx (
   end
 
   assign idle_o = state_q == IDLE && ring_idle && scatter_idle && !lost && (halt_i || frames_idle);
-  wire unused_ok = &{1'b0, unused_size, unused_ours, unused_room, unused_line, unused_word, commit, port_i};
+  wire unused_ok = &{1'b0, unused_size, unused_ours, unused_room, unused_done, unused_line, unused_word, commit, port_i};
 endmodule

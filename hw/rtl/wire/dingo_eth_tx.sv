@@ -110,7 +110,7 @@ module dingo_eth_tx (
   end
 
   // ---- their bytes
-  logic           seg_valid, seg_ready, g_valid, g_ready, gather_idle, unused_line_valid;
+  logic           seg_valid, seg_ready, g_valid, g_ready, gather_idle, unused_read, unused_line_valid;
   rtl_pkg::seg_t  seg;
   rtl_pkg::beat_t g;
   rtl_pkg::rdl_req_t unused_line;
@@ -125,7 +125,7 @@ module dingo_eth_tx (
 
   // The addresses in descriptors are bus addresses: no list is ever read.
   dingo_gather u_gather (
-      .clk_i, .rst_ni, .idle_o(gather_idle), .xl_flush_i, .seg_valid_i(seg_valid), .seg_ready_o(seg_ready),
+      .clk_i, .rst_ni, .idle_o(gather_idle), .packet_read_o(unused_read), .xl_flush_i, .seg_valid_i(seg_valid), .seg_ready_o(seg_ready),
       .seg_i(seg), .beat_valid_o(g_valid), .beat_ready_i(g_ready), .beat_o(g),
       .read_valid_o, .read_ready_i, .read_o, .read_rsp_valid_i, .read_rsp_ready_o, .read_rsp_i,
       .line_valid_o(unused_line_valid), .line_ready_i(1'b0), .line_o(unused_line), .line_rsp_valid_i(1'b0),
@@ -237,5 +237,5 @@ module dingo_eth_tx (
   end
 
   assign idle_o = state_q == IDLE && ring_idle && gather_idle && !ring_err_q && !(start && !halt_i);
-  wire unused_ok = &{1'b0, unused_line, port_i, size};
+  wire unused_ok = &{1'b0, unused_read, unused_line, port_i, size};
 endmodule

@@ -144,6 +144,8 @@ package roce_pkg;
   localparam logic [7:0] RC_ATOMIC_ACK = {TRANSPORT_RC, OP_ATOMIC_ACK};
   localparam logic [7:0] RC_COMPARE_SWAP = {TRANSPORT_RC, OP_COMPARE_SWAP};
   localparam logic [7:0] RC_FETCH_ADD = {TRANSPORT_RC, OP_FETCH_ADD};
+  localparam logic [7:0] RC_SEND_LAST_INV = {TRANSPORT_RC, OP_SEND_LAST_INV};
+  localparam logic [7:0] RC_SEND_ONLY_INV = {TRANSPORT_RC, OP_SEND_ONLY_INV};
   localparam logic [7:0] UD_SEND = 8'h64;
   localparam logic [7:0] UD_SEND_IMM = 8'h65;
   localparam logic [7:0] CNP = 8'h81;

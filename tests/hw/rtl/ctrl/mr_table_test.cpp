@@ -17,13 +17,18 @@ using namespace dingo::rtl;
 constexpr unsigned kLog = 4;
 constexpr unsigned kMrs = 1 << kLog;
 constexpr unsigned kLatency = 3;
-constexpr unsigned kMr = 271;
-constexpr unsigned kReq = 151;
+constexpr unsigned kQpLog = 4;
+constexpr unsigned kMr = 338 + kQpLog;
+constexpr unsigned kReq = 151 + kQpLog;
 constexpr unsigned kRsp = 176;
 
 struct Region {
     bool valid = false;
-    bool phys = false;
+    bool free = false;
+    unsigned kind = DINGO_MRT_MR;
+    unsigned qp = 0;
+    unsigned more = 0;
+    std::uint64_t place = 0;
     unsigned tag = 0;
     unsigned pdn = 0;
     unsigned access = 0;
@@ -37,12 +42,16 @@ struct Region {
     [[nodiscard]] Bits mem() const { return {{levels, 2}, {shift, 5}, {offset, 32}, {addr, 64}}; }
     [[nodiscard]] Bits bits() const {
         Bits all = mem();
+        all.add(place, 48);
+        all.add(more, 16);
+        all.add(qp, kQpLog);
         all.add(length, 64);
         all.add(iova, 64);
         all.add(access, 6);
         all.add(pdn, 16);
         all.add(tag, 16);
-        all.add(phys, 1);
+        all.add(kind, 3);
+        all.add(free, 1);
         all.add(valid, 1);
         return all;
     }
@@ -55,8 +64,10 @@ struct Request {
     unsigned access;
     unsigned pdn;
     bool privileged;
+    unsigned qp;
     [[nodiscard]] Bits bits() const {
-        return {{key, 32}, {va, 64}, {len, 32}, {access, 6}, {pdn, 16}, {privileged, 1}};
+        return {{key, 32}, {va, 64},        {len, 32},   {access, 6},
+                {pdn, 16}, {privileged, 1}, {qp, kQpLog}};
     }
 };
 
@@ -76,15 +87,23 @@ Answer judge(const std::array<Region, kMrs>& regions, const Request& r) {
         return answer;
     }
     const Region& region = regions[index];
+    constexpr unsigned remote =
+        DINGO_ACC_REMOTE_WRITE | DINGO_ACC_REMOTE_READ | DINGO_ACC_REMOTE_ATOMIC;
+    const bool type2 = region.kind == DINGO_MRT_MW2;
+    const bool window = type2 || region.kind == DINGO_MRT_MW1;
     if (region.pdn != r.pdn) {
         answer.verr = DINGO_VERR_KEY_PD;
-    } else if ((region.access & r.access) != r.access || (region.phys && !r.privileged)) {
+    } else if (region.free) {
+        answer.verr = DINGO_VERR_KEY_STATE;
+    } else if ((region.access & r.access) != r.access ||
+               (region.kind == DINGO_MRT_PHYS && !r.privileged) ||
+               (window && (r.access & remote) == 0) || (type2 && region.qp != r.qp)) {
         answer.verr = DINGO_VERR_KEY_ACCESS;
     } else if (r.va < region.iova || r.len > region.length ||
                r.va - region.iova > region.length - r.len) {
         answer.verr = DINGO_VERR_KEY_BOUNDS;
     }
-    answer.off = r.va - region.iova;
+    answer.off = r.va - region.iova + region.place;
     answer.mem = region.mem();
     return answer;
 }
@@ -92,13 +111,17 @@ Answer judge(const std::array<Region, kMrs>& regions, const Request& r) {
 Region random_region(Dice& dice) {
     Region r;
     r.valid = dice.percent(85);
-    r.phys = dice.percent(20);
+    r.free = dice.percent(10);
+    r.kind = dice.below(5);
+    r.qp = dice.below(2);
+    r.more = dice.below(65536);
+    r.place = dice.any() >> 16;
     r.tag = dice.below(2);
     r.pdn = dice.below(2);
     r.access = static_cast<unsigned>(dice.any() | dice.any()) & 0x3f;
     r.length = dice.percent(10) ? ~0ull : 1 + (dice.any() >> (dice.below(60) + 4));
     r.iova = dice.percent(30) ? ~0ull - r.length + 1 : dice.any() >> dice.below(32);
-    r.levels = dice.below(3);
+    r.levels = dice.below(4);
     r.shift = 12 + dice.below(19);
     r.offset = static_cast<std::uint32_t>(dice.any());
     r.addr = dice.any();
@@ -113,6 +136,7 @@ Request random_request(Dice& dice, const std::array<Region, kMrs>& regions) {
     q.pdn = dice.percent(90) ? r.pdn : dice.below(65536);
     q.access = dice.percent(90) ? r.access & static_cast<unsigned>(dice.any()) : dice.below(64);
     q.privileged = dice.percent(60);
+    q.qp = dice.percent(80) ? r.qp : dice.below(1 << kQpLog);
     q.len = dice.percent(50) ? 1 + dice.below(8192) : static_cast<std::uint32_t>(dice.any() | 1);
     // around both ends, where the sums overflow
     const std::uint64_t near = dice.percent(50) ? r.iova : r.iova + r.length - q.len;
@@ -198,8 +222,9 @@ TEST(RtlMrTable, VerdictsAreTheModels) {
             }
         }
     }
-    for (const unsigned verr : {DINGO_VERR_NONE, DINGO_VERR_KEY, DINGO_VERR_KEY_PD,
-                                DINGO_VERR_KEY_ACCESS, DINGO_VERR_KEY_BOUNDS}) {
+    for (const unsigned verr : {unsigned{DINGO_VERR_NONE}, unsigned{DINGO_VERR_KEY},
+                                unsigned{DINGO_VERR_KEY_PD}, unsigned{DINGO_VERR_KEY_STATE},
+                                unsigned{DINGO_VERR_KEY_ACCESS}, unsigned{DINGO_VERR_KEY_BOUNDS}}) {
         EXPECT_GT(seen[verr], 200) << "verdict " << verr << " is not tested";
     }
 }

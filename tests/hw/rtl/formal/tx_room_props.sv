@@ -43,7 +43,7 @@ module tx_room_props (
       .txd_valid_i(txd_valid), .txd_ready_o(txd_ready), .req_txd_i(txd0), .rsp_txd_i(txd1),
       .seg_valid_i(seg_valid), .seg_ready_o(seg_ready), .req_seg_i(seg0), .rsp_seg_i(seg1),
       .inl_valid_i(inl_valid), .inl_ready_o(inl_ready), .inl_i(beat),
-      .txd_valid_o(), .txd_ready_i, .txd_o(), .seg_valid_o(), .seg_ready_i, .seg_o(),
+      .txd_valid_o(), .txd_ready_i, .txd_o(), .seg_valid_o(), .seg_ready_i, .seg_o(), .seg_rsp_o(),
       .inl_valid_o(), .inl_ready_i, .inl_o()
   );
 

@@ -80,7 +80,7 @@ module payload_bench (
   assign wdata_valid[rtl_pkg::WRITES-1:1] = '0;
 
   dingo_gather u_gather (
-      .clk_i, .rst_ni, .idle_o(gather_idle_o), .xl_flush_i,
+      .clk_i, .rst_ni, .idle_o(gather_idle_o), .packet_read_o(), .xl_flush_i,
       .seg_valid_i, .seg_ready_o, .seg_i, .beat_valid_o, .beat_ready_i, .beat_o,
       .read_valid_o(read_valid[0]), .read_ready_i(read_ready[0]), .read_o(read),
       .read_rsp_valid_i(read_rsp_valid[0]), .read_rsp_ready_o(read_rsp_ready[0]),
@@ -89,7 +89,7 @@ module payload_bench (
       .line_rsp_valid_i(line_rsp_valid[TX]), .line_rsp_i(line_rsp)
   );
   dingo_scatter u_scatter (
-      .clk_i, .rst_ni, .idle_o(scatter_idle_o), .room_o, .xl_flush_i,
+      .clk_i, .rst_ni, .idle_o(scatter_idle_o), .packet_done_o(), .room_o, .xl_flush_i,
       .scat_valid_i, .scat_ready_o, .scat_i, .payload_valid_i, .payload_ready_o, .payload_i,
       .req_valid_o, .req_ready_i, .rsp_valid_o, .rsp_ready_i, .commit_o,
       .write_valid_o(write_valid[0]), .write_ready_i(write_ready[0]), .write_o(write),

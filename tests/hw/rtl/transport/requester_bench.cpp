@@ -72,6 +72,12 @@ void RequesterBench::drive() {
         dut.rsp_last_i = line.last;
         std::memcpy(dut.rsp_data_i.data(), memory.data() + line.addr % kMemory, 64);
     }
+    if (!dut.mrw_valid_o)
+        dut.mrw_done_i = 0;
+    else if (!stall())
+        dut.mrw_done_i = 1;
+    dut.mrw_verr_i = work_verr;
+    dut.mrw_under_way_i = work_under_way;
     const Lookup& found = lookups_.back();
     dut.mr_rsp_valid_i = found.valid;
     dut.mr_ok_i = found.ok;
@@ -108,6 +114,16 @@ void RequesterBench::take() {
     bad_doorbells += dut.db_bad_o;
     if (dut.fail_valid_o)
         fails.push_back(dut.fail_qp_o);
+    if (!dut.mrw_valid_o)
+        asking_ = false;
+    else if (!asking_) {
+        asking_ = true;
+        TestKeyWork work{dut.mrw_qp_o,  dut.mrw_pdn_o,
+                         dut.mrw_op_o,  dut.mrw_privileged_o != 0,
+                         dut.mrw_key_o, {}};
+        std::memcpy(work.body.data(), dut.mrw_body_o.data(), work.body.size());
+        works.push_back(work);
+    }
     if (dut.state_we_o)
         qps[dut.state_index_o].state = dut.state_o;
     if (dut.txd_valid_o && dut.txd_ready_i) {

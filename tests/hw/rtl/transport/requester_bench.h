@@ -23,6 +23,7 @@ struct TestQp {
     std::uint8_t state = DINGO_QPS_RTS;
     std::uint8_t kind = DINGO_QPT_RC;
     bool signal_all = false;
+    bool privileged = false;
     std::uint8_t log_sq = 4;
     std::uint8_t levels = 0;
     std::uint64_t sq = 0;    ///< address of the ring, or of its page list
@@ -80,6 +81,15 @@ struct TestResponse {
     std::vector<std::uint8_t> payload;
     bool err = false;        ///< some of it cannot be written
     std::uint64_t word = 0;  ///< of an ATOMIC ACK
+};
+
+/// What a work request asks of the memory table.
+struct TestKeyWork {
+    std::uint16_t qp, pdn;
+    std::uint8_t op;  ///< rtl_pkg::mrw_op_t
+    bool privileged;
+    std::uint32_t key;
+    std::array<std::uint8_t, 48> body;
 };
 
 class RequesterBench {
@@ -248,6 +258,9 @@ class RequesterBench {
     std::vector<TestCqe> cqes;
     std::vector<TestEvent> events;
     std::vector<std::uint16_t> fails;  ///< told to the responder
+    std::vector<TestKeyWork> works;
+    std::uint8_t work_verr = 0;   ///< their answer,
+    bool work_under_way = false;  ///< and whether something that the key granted is not over
     std::array<unsigned, DINGO_CARD_COUNTERS> card{};
     std::array<unsigned, DINGO_QP_COUNTERS> counters{};
     unsigned bad_doorbells = 0;
@@ -313,6 +326,7 @@ class RequesterBench {
         dut.qp_state_i = q.state;
         dut.qp_kind_i = q.kind;
         dut.qp_signal_all_i = q.signal_all;
+        dut.qp_privileged_i = q.privileged;
         dut.qp_log_sq_i = q.log_sq;
         dut.qp_levels_i = q.levels;
         dut.qp_sq_i = q.sq;
@@ -337,6 +351,7 @@ class RequesterBench {
     std::deque<Line> lines_;
     std::array<Lookup, 3> lookups_{};
     bool done_ = false;
+    bool asking_ = false;
     std::deque<std::size_t> filling_seg_, filling_inl_;  ///< packets whose payload is to come
     std::deque<TestResponse> scatter_;                   ///< taken by the requester, not ended
     std::size_t scattered_ = 0;

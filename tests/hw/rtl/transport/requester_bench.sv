@@ -62,6 +62,7 @@ module requester_bench (
     input  logic [2:0]  qp_state_i,
     input  logic [2:0]  qp_kind_i,
     input  logic        qp_signal_all_i,
+    input  logic        qp_privileged_i,
     input  logic [4:0]  qp_log_sq_i,
     input  logic [1:0]  qp_levels_i,
     input  logic [63:0] qp_sq_i,
@@ -89,6 +90,22 @@ module requester_bench (
     input  logic [7:0]  mr_verr_i,
     input  logic [63:0] mr_off_i,
     input  logic [63:0] mr_addr_i,
+    // work on keys
+    output logic        mrw_valid_o,
+    output logic [2:0]  mrw_op_o,
+    output logic [15:0] mrw_qp_o,
+    output logic [15:0] mrw_pdn_o,
+    output logic        mrw_privileged_o,
+    output logic [31:0] mrw_key_o,
+    output logic [383:0] mrw_body_o,
+    input  logic        mrw_done_i,
+    input  logic [7:0]  mrw_verr_i,
+    input  logic        mrw_under_way_i,
+    input  logic        flow_rx_in_i,
+    input  logic        flow_rx_out_i,
+    input  logic        flow_tx_open_i,
+    input  logic        flow_tx_in_i,
+    input  logic        flow_tx_out_i,
     // packets, behind the multiplexer
     output logic        txd_valid_o,
     input  logic        txd_ready_i,
@@ -186,6 +203,9 @@ module requester_bench (
   rtl_pkg::qpi_t raddr, sindex, fqp;
   rtl_pkg::mr_req_t mr;
   rtl_pkg::mr_rsp_t mr_rsp;
+  rtl_pkg::mrw_req_t mrw;
+  rtl_pkg::mrw_rsp_t mrw_rsp;
+  rtl_pkg::flow_t flow;
   rtl_pkg::txd_t req_txd, rsp_txd, txd;
   rtl_pkg::seg_t req_seg, rsp_seg, seg;
   rtl_pkg::beat_t req_inl, inl;
@@ -223,6 +243,7 @@ module requester_bench (
     qp_d.cfg.pdn = 16'd7;
     qp_d.cfg.send_cq = rtl_pkg::cqi_t'(11'd33);
     qp_d.cfg.signal_all = qp_signal_all_i;
+    qp_d.cfg.privileged = qp_privileged_i;
     qp_d.cfg.log_sq = qp_log_sq_i;
     qp_d.cfg.sq.levels = qp_levels_i;
     qp_d.cfg.sq.shift = 5'd12;
@@ -249,6 +270,15 @@ module requester_bench (
     mr_rsp.off = mr_off_i;
     mr_rsp.mem = '0;
     mr_rsp.mem.addr = mr_addr_i;
+    mrw_rsp.verr = mrw_verr_i;
+    mrw_rsp.under_way = mrw_under_way_i;
+    flow.rx_in = flow_rx_in_i;
+    flow.rx_out = flow_rx_out_i;
+    flow.tx_open = flow_tx_open_i;
+    flow.tx_in = flow_tx_in_i;
+    flow.tx_order = flow_tx_in_i;      // as if it were read at once
+    flow.tx_order_rsp = 1'b1;
+    flow.tx_out = flow_tx_out_i;
     rsp_txd = '0;
     rsp_txd.from_rsp = 1'b1;
     rsp_txd.len = rsp_len_i;
@@ -280,6 +310,7 @@ module requester_bench (
       .qp_re_o, .qp_raddr_o(raddr), .qp_rdata_i(re_q ? qp_d : qp_q),
       .state_we_o, .state_index_o(sindex), .state_o,
       .mr_valid_o, .mr_o(mr), .mr_rsp_valid_i, .mr_rsp_i(mr_rsp),
+      .mrw_valid_o, .mrw_o(mrw), .mrw_done_i, .mrw_rsp_i(mrw_rsp), .flow_i(flow),
       .tx_room_i(room[0]), .txd_valid_o(req_txd_valid), .txd_ready_i(txd_ready[0]), .txd_o(req_txd),
       .seg_valid_o(req_seg_valid), .seg_ready_i(seg_ready[0]), .seg_o(req_seg),
       .inl_valid_o(req_inl_valid), .inl_ready_i(req_inl_ready), .inl_o(req_inl),
@@ -293,7 +324,7 @@ module requester_bench (
       .txd_valid_i({rsp_txd_valid_i, req_txd_valid}), .txd_ready_o(txd_ready), .req_txd_i(req_txd), .rsp_txd_i(rsp_txd),
       .seg_valid_i({rsp_seg_valid_i, req_seg_valid}), .seg_ready_o(seg_ready), .req_seg_i(req_seg), .rsp_seg_i(rsp_seg),
       .inl_valid_i(req_inl_valid), .inl_ready_o(req_inl_ready), .inl_i(req_inl),
-      .txd_valid_o, .txd_ready_i, .txd_o(txd), .seg_valid_o, .seg_ready_i, .seg_o(seg),
+      .txd_valid_o, .txd_ready_i, .txd_o(txd), .seg_valid_o, .seg_ready_i, .seg_o(seg), .seg_rsp_o(),
       .inl_valid_o, .inl_ready_i, .inl_o(inl));
 
   assign fail_qp_o = 16'(fqp);
@@ -311,6 +342,12 @@ module requester_bench (
   assign mr_len_o = mr.len;
   assign mr_access_o = mr.access;
   assign mr_pdn_o = mr.pdn;
+  assign mrw_op_o = mrw.op;
+  assign mrw_qp_o = 16'(mrw.qp);
+  assign mrw_pdn_o = mrw.pdn;
+  assign mrw_privileged_o = mrw.privileged;
+  assign mrw_key_o = mrw.key;
+  assign mrw_body_o = mrw.body;
   assign txd_qp_o = 16'(txd.qp);
   assign txd_opcode_o = txd.opcode;
   assign txd_psn_o = txd.psn;

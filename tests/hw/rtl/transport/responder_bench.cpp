@@ -36,6 +36,7 @@ void Bench::forget() {
     grh_.clear();
     atomic_.reset();
     taken_ = 0;
+    work_at_ = 0;
     db_up_ = rxp_up_ = txerr_up_ = room_seen_ = false;
 }
 
@@ -222,7 +223,7 @@ rtl::MrRsp Bench::look_up(const rtl::MrReq& request) const {
     const Region& r = it->second;
     if (r.pdn != request.pdn)
         rsp.verr = DINGO_VERR_KEY_PD;
-    else if ((r.access & request.access) != request.access)
+    else if ((r.access & request.access) != request.access || (r.qp != 0 && r.qp != request.qp))
         rsp.verr = DINGO_VERR_KEY_ACCESS;
     else if (request.va < r.iova || request.va - r.iova > r.length ||
              request.len > r.length - (request.va - r.iova))
@@ -231,6 +232,20 @@ rtl::MrRsp Bench::look_up(const rtl::MrReq& request) const {
         rsp.ok = true;
     rsp.off = request.va - r.iova;
     rsp.mem.addr = r.base;
+    return rsp;
+}
+
+rtl::MrwRsp Bench::invalidate(const rtl::MrwReq& request) {
+    rtl::MrwRsp rsp;
+    const auto it = regions_.find(request.key);
+    if (it == regions_.end())
+        rsp.verr = DINGO_VERR_KEY;
+    else if (it->second.pdn != request.pdn)
+        rsp.verr = DINGO_VERR_KEY_PD;
+    else if (!it->second.window || (it->second.qp != 0 && it->second.qp != request.qp))
+        rsp.verr = DINGO_VERR_KEY_ACCESS;
+    else
+        regions_.erase(it);
     return rsp;
 }
 
@@ -399,6 +414,17 @@ void Bench::cycle() {
     dut.line_ready_i = chance(options_.ready);
     dut.xl_flush_i = 0;
     dut.eval();
+    if (!dut.mrw_valid_o) {
+        work_at_ = 0;
+        dut.mrw_done_i = 0;
+    } else if (work_at_ == 0) {
+        work_at_ = now_ + 1 + random_() % work_delay;
+    } else if (!dut.mrw_done_i && work_at_ <= now_) {
+        works.push_back(rtl::sample<rtl::MrwReq>(dut.mrw_o));
+        rtl::drive(dut.mrw_rsp_i, invalidate(works.back()));
+        dut.mrw_done_i = 1;
+        dut.eval();
+    }
     // outputs
     if (dut.rst_ni) {
         if (dut.qp_re_o)

@@ -26,6 +26,8 @@ struct Region {
     std::uint16_t pdn = 0;
     std::uint8_t access = 0;
     std::uint64_t iova = 0, length = 0, base = 0;  ///< base: bus address
+    bool window = false;                           ///< can be invalidated
+    unsigned qp = 0;                               ///< window of type 2: of this QP, else 0
 };
 
 struct Sge {
@@ -135,6 +137,8 @@ class Bench {
     bool halt_commits = false;  ///< nothing that is written is in memory yet
     unsigned room_pause = 0;    ///< cycles without room behind each packet: a full wire
     std::uint16_t gid_valid = 0xffff;
+    unsigned work_delay = 8;         ///< cycles at most until the memory table has changed
+    std::vector<rtl::MrwReq> works;  ///< what was asked of it
     Vdingo_responder dut;
 
     Bytes read_memory(std::uint64_t address, std::size_t count) const;
@@ -164,6 +168,7 @@ class Bench {
     bool chance(unsigned percent) { return random_() % 100 < percent; }
     void take_scatter(const rtl::Scat& order);
     rtl::MrRsp look_up(const rtl::MrReq& request) const;
+    rtl::MrwRsp invalidate(const rtl::MrwReq& request);
 
     Options options_;
     std::mt19937 random_;
@@ -191,6 +196,7 @@ class Bench {
     std::size_t packet_count_ = 0;
     std::size_t taken_ = 0;  ///< of packets_: those whose END has not come
     bool qpa_done_ = false;
+    std::uint64_t work_at_ = 0;  ///< 0: none is in work
     rtl::RspInfo info_;
     rtl::Qp qp_rdata_;
     bool db_up_ = false, rxp_up_ = false, txerr_up_ = false, room_seen_ = false;

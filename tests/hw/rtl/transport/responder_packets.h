@@ -31,6 +31,7 @@ enum Opcode : std::uint8_t {
     kAtomicAck = 0x12,
     kCompareSwap = 0x13,
     kFetchAdd = 0x14,
+    kSendLastInv = 0x16,
     kSendOnlyInv = 0x17,
     kUcSendFirst = 0x20,
     kUcSendMiddle = 0x21,

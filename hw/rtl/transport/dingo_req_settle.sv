@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// QPs whose work request took away a key: it completes when what the key had granted until then is over. That is
+/// every packet that was on its way to an engine (its writes are behind the look-up), and every READ response whose
+/// payload was ordered. Both are counted in the order in which they end, so the QPs wait in one queue; those that need
+/// not wait any more come out for a turn.
+module dingo_req_settle (
+    input  logic            clk_i,
+    input  logic            rst_ni,
+    output logic            idle_o,        // nobody waits; who need not any more may still be here
+    input  rtl_pkg::flow_t  flow_i,
+    output logic            room_o,
+    input  logic            push_i,
+    input  rtl_pkg::qpi_t   push_qp_i,
+    input  rtl_pkg::qpi_t   look_qp_i,
+    output logic            waits_o,       // look_qp_i does
+    output logic            wake_valid_o,
+    input  logic            wake_ready_i,
+    output rtl_pkg::qpi_t   wake_qp_o
+);
+  localparam int unsigned LogPlaces = 3;
+  localparam int unsigned Places = 1 << LogPlaces;
+  localparam int unsigned LogReads = 8;    // packets whose payload is being read: more than dingo_gather has in work
+  // Free running; what they are compared with was true at most a pipeline ago.
+  typedef logic [15:0] count_t;
+  typedef struct packed {
+    rtl_pkg::qpi_t qp;
+    logic          open;                   // tx is not known yet
+    count_t        rx;                     // packets that must be through
+    count_t        tx;                     // READ responses that must have been read
+  } wait_t;
+  localparam int unsigned WaitW = rtl_pkg::QP_LOG + 33;
+
+  function automatic logic reached(input logic [15:0] count, input logic [15:0] mark);
+    reached = $signed(count - mark) >= 0;
+  endfunction
+
+  count_t rx_in_q, rx_out_q, tx_in_q, tx_out_q;
+  logic [Places*WaitW-1:0] waits_q, waits_d;  // the oldest first
+  logic [LogPlaces:0] waiting_q, woken;
+  wait_t head, entry;
+  logic passed, of_rsp, order_valid, order_ready, wake_room;
+  logic [LogReads:0] order_count;
+
+  // Who reads: the responder's packets are among the requester's.
+  dingo_fifo #(.Width(1), .LogDepth(LogReads)) u_order (
+      .clk_i, .rst_ni, .valid_i(flow_i.tx_order), .ready_o(order_ready), .data_i(flow_i.tx_order_rsp),
+      .valid_o(order_valid), .ready_i(flow_i.tx_out), .data_o(of_rsp), .count_o(order_count));
+  dingo_fifo #(.Width(rtl_pkg::QP_LOG), .LogDepth(LogPlaces)) u_woken (
+      .clk_i, .rst_ni, .valid_i(passed), .ready_o(wake_room), .data_i(head.qp),
+      .valid_o(wake_valid_o), .ready_i(wake_ready_i), .data_o(wake_qp_o), .count_o(woken));
+
+  assign head = waits_q[WaitW-1:0];
+  assign passed = waiting_q != '0 && !head.open && reached(rx_out_q, head.rx) && reached(tx_out_q, head.tx);
+  assign room_o = waiting_q + woken < (LogPlaces + 1)'(Places - 1);
+  assign idle_o = waiting_q == '0;
+
+  always_comb begin
+    waits_o = 1'b0;
+    waits_d = waits_q;
+    for (int unsigned i = 0; i < Places; i++) begin
+      entry = waits_q[i*WaitW +: WaitW];
+      if ((LogPlaces + 1)'(i) < waiting_q && entry.qp == look_qp_i) waits_o = 1'b1;
+      if (entry.open && !flow_i.tx_open) begin
+        entry.open = 1'b0;
+        entry.tx = tx_in_q;
+      end
+      waits_d[i*WaitW +: WaitW] = entry;
+    end
+    if (passed) waits_d = waits_d >> WaitW;
+    entry.qp = push_qp_i;
+    entry.open = 1'b1;
+    entry.rx = rx_in_q;
+    entry.tx = '0;
+    for (int unsigned i = 0; i < Places; i++)
+      if (push_i && (LogPlaces + 1)'(i) == waiting_q - {{LogPlaces{1'b0}}, passed}) waits_d[i*WaitW +: WaitW] = entry;
+  end
+
+  always_ff @(posedge clk_i) begin
+    waits_q <= waits_d;
+    waiting_q <= waiting_q + {{LogPlaces{1'b0}}, push_i} - {{LogPlaces{1'b0}}, passed};
+    rx_in_q <= rx_in_q + {15'd0, flow_i.rx_in};
+    rx_out_q <= rx_out_q + {15'd0, flow_i.rx_out};
+    tx_in_q <= tx_in_q + {15'd0, flow_i.tx_in};
+    tx_out_q <= tx_out_q + {15'd0, flow_i.tx_out && of_rsp};
+    if (!rst_ni) begin
+      waiting_q <= '0;
+      rx_in_q <= '0;
+      rx_out_q <= '0;
+      tx_in_q <= '0;
+      tx_out_q <= '0;
+    end else begin
+      a_order: assert ((order_ready || !flow_i.tx_order) && (order_valid || !flow_i.tx_out));
+      a_room: assert (!push_i || room_o);
+      a_woken: assert (wake_room || !passed);
+      a_through: assert (rx_out_q == rx_in_q || reached(rx_in_q, rx_out_q));
+    end
+  end
+
+  wire unused_ok = &{1'b0, order_count, head};
+endmodule
